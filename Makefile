@@ -1,6 +1,7 @@
 # Targets and their variables; `make help` prints both. Variables follow the target, such as
 # make report PROFILE=full.
 ## PROFILE=quick    report: quick (two to three minutes), full, parallel, mpi, cuda or gf256
+## LANG_REPORT=en   report: language of the report, en or zh
 ## OUT=report       report, bench-peers, check-report: the folder
 ## RESUME=          report, bench-peers: any value continues the records in OUT; empty replaces them
 ## MPI=auto         build, report, bench-peers, test, lint: yes with MPI, no without, auto if it is installed
@@ -10,6 +11,7 @@
 ## GO=go            the Go command
 PROFILE  ?= quick
 OUT      ?= report
+LANG_REPORT ?= en
 RESUME   ?=
 MPI      ?= auto
 CUDA     ?= auto
@@ -44,8 +46,8 @@ help: ## list the targets and the variables
 	@sed -n 's/^## /  /p' $(MAKEFILE_LIST)
 
 report: deps build ## measure every way to multiply that this host can run, and write report/report.html
-	bin/gemm compare --profile $(PROFILE) --out $(OUT) $(if $(RESUME),--resume,--force)
-	@echo "The report is $(OUT)/report.html, for a browser, and $(OUT)/report.tex, for xelatex."
+	bin/gemm compare --profile $(PROFILE) --lang $(LANG_REPORT) --out $(OUT) $(if $(RESUME),--resume,--force)
+	@echo "The report is $(OUT)/report.html, for a browser, and $(OUT)/report.tex, for xelatex; every row is in report-appendix."
 
 # scripts/test.sh describes which packages run under the race detector and the checks of cgo.
 test: ## run every test: plain, under the race detector, and with every instruction set of this host

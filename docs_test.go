@@ -65,7 +65,10 @@ func documents(t *testing.T) []string {
 }
 
 // rendered matches the pages that are written by make docs as a whole.
-func rendered(name string) bool { return strings.HasPrefix(path.Base(name), "report.") }
+func rendered(name string) bool {
+	base := path.Base(name)
+	return strings.HasPrefix(base, "report.") || strings.HasPrefix(base, "report-appendix.")
+}
 
 // fence is a fenced block of a Markdown text.
 type fence struct {

@@ -33,6 +33,7 @@ var importTable = map[string][]string{
 	"gf256":                nil,
 	"internal/child":       nil,
 	"internal/cpu":         nil,
+	"internal/listing":     nil,
 	"internal/output":      nil,
 	"internal/sample":      nil,
 	"internal/trust":       nil,
@@ -51,6 +52,7 @@ var importTable = map[string][]string{
 	"internal/dl":         {"."},
 	"internal/gemmtest":   {"gf256", "internal/cpu", "."},
 	"internal/matfile":    {"gf256", "internal/output", "."},
+	"internal/pseudocode": {"."},
 	"internal/shard":      {"gf256", "internal/output", "."},
 	"mpi/memory":          {"internal/cpu", "."},
 
@@ -58,41 +60,43 @@ var importTable = map[string][]string{
 		"gf256", "internal/child", "internal/cpu", "internal/output", "internal/sample", ".", "internal/peak",
 		"compare/verify",
 	},
-	"cuda":      {"cuda/occupancy", "gf256", "internal/output", "internal/trust", "internal/tuned", ".", "internal/dl"},
-	"reference": {"gf256", "internal/child", "internal/cpu", "internal/trust", ".", "internal/dl"},
-	"serial":    {"gf256", "internal/cpu", "internal/tuned", ".", "internal/kernel", "internal/block"},
+	"cuda":      {"cuda/occupancy", "gf256", "internal/listing", "internal/output", "internal/trust", "internal/tuned", ".", "internal/dl"},
+	"reference": {"gf256", "internal/child", "internal/cpu", "internal/trust", ".", "internal/dl", "internal/pseudocode"},
+	"serial": {
+		"gf256", "internal/cpu", "internal/listing", "internal/tuned", ".", "internal/kernel", "internal/block", "internal/pseudocode",
+	},
 
-	"compare/report/analysis":   {"internal/sample", ".", "compare"},
+	"compare/report/analysis":   {"cuda/occupancy", "internal/sample", ".", "compare", "cuda"},
 	"compare/report/number":     {"compare/report/document", "compare"},
 	"compare/report/reporttest": {"compare/report/chart", "internal/child", ".", "compare"},
 	"cuda/cudatest":             {".", "cuda"},
 	"cuda/explain":              {"cuda/occupancy", "internal/output", ".", "compare", "cuda"},
 	"cuda/remote":               {"gf256", "internal/child", ".", "cuda/wire", "internal/block", "compare", "cuda"},
-	"parallel":                  {"gf256", "internal/cpu", ".", "internal/block", "serial"},
+	"parallel":                  {"gf256", "internal/cpu", "internal/listing", ".", "internal/block", "internal/pseudocode", "serial"},
 
 	"blas": {".", "internal/block", "parallel"},
 	"compare/probe": {
 		"internal/sample", ".", "internal/kernel", "internal/block", "compare", "reference", "parallel",
 	},
 	"compare/report/figures": {
-		"compare/report/chart", "compare/report/text", "compare", "compare/report/analysis",
+		"cuda/occupancy", "compare/report/chart", "compare/report/text", "compare", "compare/report/analysis",
 		"compare/report/number",
 	},
 	"internal/goals": {"compare", "compare/report/analysis"},
 	"mpi": {
-		"gf256", "internal/child", "internal/cpu", "internal/output", ".", "internal/kernel", "internal/peak",
-		"internal/block", "internal/dl", "mpi/memory", "reference", "serial", "parallel",
+		"gf256", "internal/child", "internal/cpu", "internal/listing", "internal/output", ".", "internal/kernel", "internal/peak",
+		"internal/block", "internal/dl", "internal/pseudocode", "mpi/memory", "reference", "serial", "parallel",
 	},
 
 	"compare/report/chapters": {
-		"internal/sample", ".", "compare/report/document", "compare/report/text", "compare",
-		"compare/report/analysis", "compare/report/number", "compare/report/figures",
+		"internal/sample", ".", "compare/report/document", "compare/report/text", "compare", "cuda",
+		"compare/report/analysis", "compare/report/number", "compare/report/figures", "internal/listing",
 	},
-	"internal/catalog": {".", "cuda", "reference", "serial", "parallel", "mpi"},
+	"internal/catalog": {"internal/listing", ".", "cuda", "reference", "serial", "parallel", "mpi"},
 
 	"compare/report": {
 		"compare/report/chart", "internal/child", "internal/output", "compare/report/document", "compare",
-		"compare/report/analysis", "compare/report/figures", "compare/report/chapters",
+		"compare/report/analysis", "compare/report/text", "compare/report/figures", "compare/report/chapters", "internal/listing",
 	},
 	"internal/tune": {
 		"cuda/occupancy", "internal/cpu", "internal/sample", "internal/tuned", ".", "internal/kernel",
@@ -108,7 +112,7 @@ var importTable = map[string][]string{
 		"internal/tune",
 	},
 	"internal/pages": {
-		"compare/report/chart", ".", "compare/report/document", "compare/report/text", "compare",
+		"internal/catalog", "compare/report/chart", ".", "compare/report/document", "compare/report/text", "compare",
 		"compare/report/figures", "compare/report",
 	},
 }
@@ -125,6 +129,7 @@ var externalTable = map[string][]string{
 	"gonum.org/v1/plot":                {"compare/report/chart", "compare/report/figures"},
 	"github.com/nicksnyder/go-i18n":    {"compare/report/text"},
 	"github.com/yuin/goldmark":         {"compare/report/document"},
+	"github.com/wyatt915/treeblood":    {"compare/report/document"},
 	"go.yaml.in/yaml":                  {"compare/report/text"},
 	"gorgonia.org/cu":                  {"cuda/device"}, // its init exits if there is no GPU
 	"github.com/emer/empi":             {"mpi"},

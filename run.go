@@ -26,7 +26,7 @@ type Cost struct {
 // Distribution is what the ranks of a product did.
 type Distribution struct {
 	Ranks []Rank // by rank
-	Used  int    // ranks that had terms to compute
+	Used  int    // ranks that computed terms, of their own or of others
 	// Counted and Predicted are the same bytes: as the transport counted them, and as the plan of
 	// the variant predicts them. Bound is the least number that any algorithm moves. If the
 	// operands are on rank 0, they are the bytes that rank 0 sends and receives. Otherwise they are

@@ -14,8 +14,13 @@ import (
 // Variant names one implementation.
 type Variant struct {
 	Name   string  // family/algorithm, the same everywhere
-	Doc    string  // one sentence: what it does that its neighbour does not
+	Doc    string  // one sentence: what it does that its parent does not
 	Params []Param // the parameters it understands
+	// Pseudocode is the algorithm as pseudo-code, at most 56 columns wide, for reports.
+	Pseudocode string
+	// Parent is the name of the variant that this one changes one thing of. It may be of another
+	// family. It is empty for the first variant of a family and for libraries of others.
+	Parent string
 	// Location, Role and Can say what the variant is, so that nobody looks at its name. The
 	// conformance suite checks Location and Can.
 	Location Location
@@ -23,6 +28,12 @@ type Variant struct {
 	Can      Capabilities
 	// Model predicts what a product costs. Params are resolved.
 	Model func(s Shape, p Params) Model
+	// Loop describes the innermost loop for floating-point elements, FieldLoop the one for GF(2⁸). The
+	// zero value: it is not known.
+	Loop, FieldLoop Loop
+	// Ran, if not nil, returns the name of the variant that computes the whole product in place of
+	// this one, and "" if this one does. Params are resolved.
+	Ran func(s Shape, p Params) string
 	// Bound limits the error of a product.
 	Bound Bound
 	// BoundOf, if not nil, replaces Bound: it returns the bound for resolved parameters. It is for

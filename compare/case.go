@@ -121,8 +121,11 @@ func (c Case) Ranks() int {
 func (c Case) OnDevice() bool { return c.Variant.Location == gemm.OnGPU }
 
 // foreign reports whether a library of others computes the case, on the processors of this process.
-func (c Case) foreign() bool {
-	return c.Variant.Role == gemm.Library && c.Variant.Location == gemm.InProcess
+func (c Case) foreign() bool { return foreign(c.Variant) }
+
+// foreign reports whether v is a library of others on the processors of this process.
+func foreign(v gemm.Variant) bool {
+	return v.Role == gemm.Library && v.Location == gemm.InProcess
 }
 
 // onRanks reports whether a variant of this suite computes the case on ranks.

@@ -29,7 +29,8 @@ import (
 type Progress interface {
 	// Begin is called before cases are measured. It gets all cases of a turn at once.
 	Begin(cases []Case)
-	// Done is called with every row after it is on disk. kept: it was on disk before the run.
+	// Done is called with every row after it is on disk, and again if the row was measured again.
+	// kept: it was on disk before the run.
 	Done(r Record, kept bool)
 }
 
@@ -56,6 +57,10 @@ type Driver struct {
 	// It is nil in a process that measures such cases itself.
 	Build func(ctx context.Context, program string) *exec.Cmd
 
+	// Again limits the time at the end of a run in which rows with a wide spread are measured once
+	// more. 0: none are.
+	Again time.Duration
+
 	Probes []Probe // measured before the cases
 
 	// Launch starts the ranks for cases on several ranks. A process that is rank 0 has Lead
@@ -75,6 +80,7 @@ type Driver struct {
 	run      RunInfo
 	settings settings
 	rates    map[string]float64 // flop/s by rateKey, from the last row of each
+	alone    []measured         // cases of this run that were not in a turn
 	left     float64            // bytes of workspaces that the last cases have freed
 	device   *Device            // set in a process that serves a device
 	tell     func(found)        // receives what was found before the first case; nil in the driver of the user
@@ -104,7 +110,8 @@ type Probe struct {
 // disk before the next turn begins. Run returns the error of the context or of the store. If a
 // row fails, its record has the reason, and Run goes on.
 func (d *Driver) Run(ctx context.Context, cases []Case) error {
-	d.rates = map[string]float64{}
+	start := time.Now()
+	d.rates, d.alone = map[string]float64{}, nil
 	if err := d.begin(ctx, cases); err != nil {
 		return err
 	}
@@ -122,7 +129,7 @@ func (d *Driver) Run(ctx context.Context, cases []Case) error {
 			return err
 		}
 	}
-	return ctx.Err()
+	return cmp.Or(ctx.Err(), d.again(ctx, time.Since(start)))
 }
 
 // admit returns the cases that have to be measured. Cases with a row on disk are left out, and so are
@@ -201,11 +208,18 @@ func (d *Driver) refuse(c Case) string {
 		return fmt.Sprintf("needs %s of memory, %s are available: %s",
 			humanize.IBytes(uint64(need)), humanize.IBytes(uint64(have)), c.Smaller())
 	}
-	if rate, ok := d.rates[rateKey(c)]; ok && d.Budget.Timeout > 0 {
-		if took := time.Duration(c.flops() / rate * float64(time.Second)); took > d.Budget.Timeout {
-			return fmt.Sprintf("predicted to take %v a call at the rate of the size before, the row may take %v: raise it with --timeout",
-				took.Round(time.Second), d.Budget.Timeout)
-		}
+	rate, ok := d.rates[rateKey(c)]
+	if !ok {
+		return ""
+	}
+	took := time.Duration(c.flops() / rate * float64(time.Second))
+	switch most := d.Budget; {
+	case most.Timeout > 0 && took > most.Timeout:
+		return fmt.Sprintf("predicted to take %v a call at the rate of the size before, the row may take %v: raise it with --timeout",
+			took.Round(time.Second), most.Timeout)
+	case most.Call > 0 && took > most.Call && c.Terms() > callTerms:
+		return fmt.Sprintf("predicted to take %v a call at the rate of the size before, a call of this profile may take %v: request it with --sizes",
+			took.Round(10*time.Millisecond), most.Call)
 	}
 	return ""
 }

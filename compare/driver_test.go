@@ -119,6 +119,22 @@ func ladder(t *testing.T, n int, variants ...gemm.Variant) map[string]Record {
 	return rows
 }
 
+// TestRanIsInTheRow checks that a row says which variant computed its product, if it was another.
+func TestRanIsInTheRow(t *testing.T) {
+	v := variant("serial/recursive", product[float64])
+	v.Ran = func(s gemm.Shape, _ gemm.Params) string {
+		if s.M > 4 {
+			return ""
+		}
+		return "serial/leaf"
+	}
+	for n, want := range map[int]any{4: "serial/leaf", 8: nil} {
+		if got := ladder(t, n, v)[v.Name].Resolved["ran"]; got != want {
+			t.Errorf("%d: %v ran, want %v", n, got, want)
+		}
+	}
+}
+
 func TestRowsOfGoodAndBrokenMultipliers(t *testing.T) {
 	broken := func(name string, spoil func(c gemm.Matrix[float64])) gemm.Variant {
 		return variant(name, func(ctx context.Context, c, a, b gemm.Matrix[float64]) error {
@@ -262,6 +278,8 @@ func TestBursts(t *testing.T) {
 		{[]time.Duration{100 * time.Microsecond, time.Second}, Budget{Reps: 6, Time: time.Second}, leastBursts,
 			[]int{open, open}},
 		{[]time.Duration{time.Millisecond, time.Millisecond}, Budget{Reps: 6}, leastBursts, []int{open, open}},
+		{[]time.Duration{time.Millisecond, time.Millisecond}, Budget{Reps: 6, Time: time.Second, Bursts: 12}, 12,
+			[]int{996, 996}},
 	} {
 		all := []*contender{{err: errTimeout}} // never warm
 		for _, took := range test.took {
@@ -273,7 +291,7 @@ func TestBursts(t *testing.T) {
 			}
 			all = append(all, c)
 		}
-		bursts := burstsOf(all, test.budget.Time)
+		bursts := burstsOf(all, test.budget)
 		if bursts != test.bursts {
 			t.Errorf("%v in %v: %d bursts, want %d", test.took, test.budget.Time, bursts, test.bursts)
 		}

@@ -34,6 +34,12 @@ func (d *Driver) finish(t *contender) Record {
 	if r.Status != OK {
 		return r
 	}
+	if t.c.Variant.Ran != nil {
+		if name := t.c.Variant.Ran(t.c.Shape, t.c.resolved); name != "" {
+			r.Resolved = maps.Clone(r.Resolved)
+			r.Resolved["ran"] = name
+		}
+	}
 	r.summarize(t.sampler)
 	if t.warn != nil {
 		r.Warnings = append(r.Warnings, t.warn()...)
@@ -107,7 +113,7 @@ func (r *Record) summarize(taken sample.Sampler) {
 	}
 	r.CI = &[2]float64{s.Lo, s.Hi}
 	if !(s.Hi-s.Lo <= 0.1*s.Median) {
-		r.Warnings = append(r.Warnings, "wide spread: repeat on a quiet machine")
+		r.Warnings = append(r.Warnings, warnSpread)
 	}
 }
 
@@ -124,7 +130,8 @@ func (d *Driver) crowded(r *Record, t *contender) string {
 	return d.host.oversubscribed(*r)
 }
 
-// rate puts the speed into the row, and its share of the ceiling.
+// rate puts the speed into the row, and its share of the ceiling. The ceiling is of all ranks. If the
+// grid is smaller, it counts for the ranks that computed.
 func (d *Driver) rate(r *Record, t *contender) {
 	terms, median := t.c.Terms(), float64(r.Median)
 	if r.Type == "gf256" {
@@ -145,6 +152,9 @@ func (d *Driver) rate(r *Record, t *contender) {
 	}
 	if !ok {
 		return
+	}
+	if r.outsideGrid() > 0 {
+		c *= float64(r.RanksUsed) / float64(len(r.Ranks))
 	}
 	r.PercentPeak = Number(100 * float64(r.Rate) / c)
 	if t.c.foreign() && r.Type != "gf256" && terms >= largePeer && !(r.PercentPeak >= 50) {

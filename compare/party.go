@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"gemm/internal/cpu"
 )
@@ -90,15 +91,19 @@ func (here) measure(ctx context.Context, d *Driver, cases []Case) error {
 		d.reclaim()
 		part = freeTurn(part, taken)
 		d.Progress.Begin(part)
-		measured, traces, err := d.measure(ctx, part)
+		start := time.Now()
+		records, traces, err := d.measure(ctx, part)
 		if err != nil {
 			return err
 		}
-		for i, r := range measured {
+		if part[0].Turn == "" {
+			d.alone = append(d.alone, measured{part[0], time.Since(start)})
+		}
+		for i, r := range records {
 			d.learn(part[i], r)
 			d.left += part[i].workspace()
 		}
-		if err := d.put(measured, traces...); err != nil {
+		if err := d.put(records, traces...); err != nil {
 			return err
 		}
 	}

@@ -23,7 +23,9 @@ type Ladder struct {
 	Alpha, Beta float64
 	LD          int              // added to the least leading dimension of each operand
 	Sweep       map[string][]any // values by parameter; variants without the parameter ignore it
-	Keep        func(Case) bool  // the rows that are measured; nil: all
+	// Libraries has the swept values of libraries of others in this process; nil: Sweep.
+	Libraries map[string][]any
+	Keep      func(Case) bool // the rows that are measured; nil: all
 	// Timeline requests a Trace of every row.
 	Timeline bool
 	// Baselines are the variants that speed-ups refer to. They are measured once for each shape,
@@ -49,7 +51,7 @@ func (l Ladder) Cases() []Case {
 					}
 				}
 				for _, v := range having(typ, l.Variants) {
-					for _, p := range crossed(v, l.Sweep) {
+					for _, p := range crossed(v, l.sweepOf(v)) {
 						r := row(v, p)
 						r.Timeline = l.Timeline
 						rows = append(rows, r.inTurn())
@@ -66,6 +68,14 @@ func (l Ladder) Cases() []Case {
 		}
 	}
 	return together(cases)
+}
+
+// sweepOf returns the swept values for the variant.
+func (l Ladder) sweepOf(v gemm.Variant) map[string][]any {
+	if l.Libraries != nil && foreign(v) {
+		return l.Libraries
+	}
+	return l.Sweep
 }
 
 // inTurn returns the case with its turn. In the experiment weak, it multiplies m by the threads or
@@ -196,9 +206,14 @@ type Profile struct {
 	Ceilings time.Duration // time to measure each peak and bandwidth
 	Types    []string      // nil: all
 	Threads  []int         // numbers of threads; nil: the default of each variant
-	Ranks    []int         // numbers of ranks in the ladder
+	// LibraryThreads are the numbers of threads of libraries of others; nil: Threads.
+	LibraryThreads []int
+	Ranks          []int // numbers of ranks in the ladder
 	// Keep selects rows of the ladder; nil: all.
-	Keep     func(Case) bool
+	Keep func(Case) bool
+	// Suits selects rows of the ladder further, by shape; nil: all. It is for Shapes, and not for
+	// shapes that the user has requested.
+	Suits    func(Case) bool
 	cutoffs  map[int][]int // cut-offs of the experiment cutoff, by size
 	compiler int           // size in the experiment compiler; 0: none
 	studies  []study       // experiments on threads, ranks and the GPU
@@ -206,7 +221,7 @@ type Profile struct {
 
 // Profiles returns the profiles:
 //
-//	quick      everything at small sizes; 90 seconds on two cores
+//	quick      everything at small sizes, fast variants up to 2048; three minutes on two cores
 //	full       everything, as long as it takes to get good figures
 //	parallel   experiments on threads; some 20 minutes on 16 cores
 //	mpi        experiments on ranks
@@ -219,18 +234,21 @@ func Profiles() []Profile {
 	return []Profile{
 		{
 			Name: "quick",
-			Shapes: []gemm.Shape{gemm.Cube(64), gemm.Cube(128), gemm.Cube(256), gemm.Cube(512),
-				{M: 257, N: 129, K: 383}, quickCode},
+			Shapes: []gemm.Shape{gemm.Cube(64), gemm.Cube(128), gemm.Cube(256), gemm.Cube(512), gemm.Cube(1024),
+				gemm.Cube(2048), {M: 257, N: 129, K: 383}, quickCode},
 			Budget:   quickBudget,
 			Ceilings: 50 * time.Millisecond,
 			cutoffs: map[int][]int{
-				128: {1, 4, 16, 64},
+				128: {4, 16, 64},
 				512: {32, 64, 128, 256, 512},
 			},
 			compiler: 256,
 			Keep:     swift,
-			Ranks:    rankCounts(processors, 2, 4),
+			Suits:    suitsQuick,
+			Ranks:    []int{2, 4},
 			studies:  quickStudies(counts),
+
+			LibraryThreads: slices.Compact([]int{1, processors}),
 		},
 		{
 			Name: "full",
@@ -411,29 +429,56 @@ func contends(c Case) bool {
 // swift reports whether the profile quick has the case in its ladder. All variants have a
 // Reed–Solomon code. Parallel variants that are compared only with one another are measured in f64;
 // those that synchronize in the innermost loop only at small sizes, and so is the plain loop over
-// GF(2⁸). Variants on ranks are measured in f64, at sizes that are worth sending.
+// GF(2⁸) and in f32. Variants on ranks are measured in f64, at sizes that are worth sending.
 func swift(c Case) bool {
 	if c.Shape == quickCode {
 		return c.Type == "gf256"
 	}
 	switch c.Variant.Name {
 	case "serial/naive":
-		return c.Type != "gf256" || c.Terms() <= 256*256*256
+		return c.Type == "f64" || c.Terms() <= cubed(256)
 	case "parallel/inner":
-		return c.Type == "f64" && c.Terms() <= 128*128*128
+		return c.Type == "f64" && c.Terms() <= cubed(128)
 	case "parallel/collapse-inner-atomic":
-		return c.Type == "f64" && c.Terms() <= 256*256*256
+		return c.Type == "f64" && c.Terms() <= cubed(256)
 	case "parallel/packed", "parallel/strassen":
 		return true
+	case "reference/reedsolomon":
+		return c.M+c.K <= gf256.MaxShards
 	}
 	switch {
 	case c.shared():
 		return c.Type == "f64"
-	case c.onRanks():
-		return c.Type == "f64" && c.Terms() >= 256*256*256
+	case c.Ranks() > 0:
+		return c.Type == "f64" && c.Terms() >= cubed(256)
 	}
 	return true
 }
+
+// suitsQuick reports whether the case is of a size that the profile quick has for the variant. Sizes
+// beyond the caches show what blocks are good for. Plain loops, but for collapsed ones, are measured up
+// to 1024 in f64 if Budget.Call permits, and so are variants on ranks. Only the fastest variants, libraries and the GPU
+// have all sizes. Libraries use several threads at sizes that are worth waking them.
+func suitsQuick(c Case) bool {
+	switch c.Variant.Name {
+	case "serial/packed", "serial/strassen", "serial/winograd", "parallel/packed", "parallel/strassen":
+		return c.Type != "gf256" || c.Terms() <= cubed(1024)
+	case "parallel/collapse-atomic", "parallel/collapse-reduce":
+		return c.Terms() <= cubed(512)
+	}
+	switch {
+	case c.Shape == quickCode:
+		return c.Ranks() <= 2
+	case c.foreign():
+		return c.Threads() == 1 || c.Terms() >= cubed(512)
+	case c.OnDevice(), c.Terms() <= cubed(512):
+		return true
+	}
+	return c.Type == "f64" && c.Terms() <= cubed(1024)
+}
+
+// cubed returns the terms of a product of n×n matrices.
+func cubed(n int) float64 { return gemm.Cube(n).Terms() }
 
 // spread reports whether the profile full has the case in its ladder. Variants on ranks, which have
 // experiments, are measured in f64 on square matrices that are worth sending. Variants on a GPU,

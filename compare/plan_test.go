@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"time"
 
 	"gemm"
 	"gemm/gf256"
@@ -280,6 +281,60 @@ func TestFieldProfile(t *testing.T) {
 	}
 	if got := plan("quick")[quickCode]; len(got) != 9+3 || slices.Contains(got, "serial/strassen") {
 		t.Errorf("quick: %q, want each variant that has the type once, and those with threads twice", got)
+	}
+}
+
+// TestQuickProfile plans the ladder of the profile quick: which variants have large sizes, numbers of
+// ranks, and libraries on several threads.
+func TestQuickProfile(t *testing.T) {
+	p := Profiles()[slices.IndexFunc(Profiles(), func(p Profile) bool { return p.Name == "quick" })]
+	p.LibraryThreads = []int{1, 2}
+	onRanks := variant("mpi/summa", product[float64])
+	onRanks.Params = []gemm.Param{{Name: "ranks", Default: 1, Min: 1}}
+	library := variant("reference/blis", product[float64])
+	library.Params = []gemm.Param{{Name: "threads", Default: 1, Min: 1}}
+	l := Ladder{
+		Variants: []gemm.Variant{variant("serial/naive", product[float64]), variant("serial/ikj", product[float64]),
+			variant("serial/packed", product[float64]), shared("parallel/rows", product[float64]), onRanks, library},
+		Shapes: p.Shapes, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1,
+		Sweep: map[string][]any{"ranks": anys(p.Ranks)}, Libraries: map[string][]any{"threads": anys(p.LibraryThreads)},
+		Keep: func(c Case) bool { return p.Keep(c) && p.Suits(c) },
+	}
+	got := map[int][]string{}
+	for _, c := range l.Cases() {
+		if c.Shape == gemm.Cube(c.N) {
+			got[c.N] = append(got[c.N], c.String())
+		}
+	}
+	for n, want := range map[int][]string{
+		128: {"serial/naive f64 128", "serial/ikj f64 128", "parallel/rows f64 128", "serial/packed f64 128",
+			"reference/blis f64 128 threads=1"},
+		1024: {"serial/naive f64 1024", "serial/ikj f64 1024", "parallel/rows f64 1024", "mpi/summa f64 1024 ranks=2",
+			"mpi/summa f64 1024 ranks=4", "serial/packed f64 1024", "reference/blis f64 1024 threads=1",
+			"reference/blis f64 1024 threads=2"},
+		2048: {"serial/packed f64 2048", "reference/blis f64 2048 threads=1", "reference/blis f64 2048 threads=2"},
+	} {
+		if slices.Sort(want); !slices.Equal(slices.Sorted(slices.Values(got[n])), want) {
+			t.Errorf("%d: %q, want %q", n, got[n], want)
+		}
+	}
+}
+
+// TestSlowCallsAreSkipped has a budget with a limit of a call: it is for large products only, and
+// predicts by the rate of the size before.
+func TestSlowCallsAreSkipped(t *testing.T) {
+	d := Driver{Budget: Budget{Timeout: time.Minute, Call: time.Second}, rates: map[string]float64{}}
+	of := func(n int) Case {
+		return Request{Variant: variant("serial/a", nil), Type: "f64", Shape: gemm.Cube(n), Op: "nn"}.Case()
+	}
+	slow := of(1)
+	d.rates[rateKey(slow)] = of(512).flops() / 2 // per second
+	if reason := d.refuse(of(512)); reason != "" {
+		t.Errorf("512 is skipped: %s", reason)
+	}
+	const want = "predicted to take 16s a call at the rate of the size before, a call of this profile may take 1s: request it with --sizes"
+	if reason := d.refuse(of(1024)); reason != want {
+		t.Errorf("1024 is skipped for %q, want %q", reason, want)
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
 	"gemm"
@@ -184,6 +186,24 @@ func (r *Record) distribute(x gemm.Distribution) {
 	if each, ok := r.Resolved["threads"].(int); ok {
 		r.Threads = each * len(x.Ranks)
 	}
+}
+
+// outsideGrid returns the number of ranks that are not in the grid of the product. They may have
+// helped others of their host. It returns 0 if there is no grid.
+func (r Record) outsideGrid() int {
+	grid, ok := r.Resolved["grid"].(string)
+	if !ok {
+		return 0
+	}
+	inside := 1
+	for side := range strings.SplitSeq(grid, "x") {
+		n, err := strconv.Atoi(side)
+		if err != nil {
+			return 0
+		}
+		inside *= n
+	}
+	return max(0, len(r.Ranks)-inside)
 }
 
 // oversubscribed returns a warning if the ranks of a row have to share processors, otherwise "". h

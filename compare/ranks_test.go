@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -136,6 +137,37 @@ func TestDistributionIsInTheRow(t *testing.T) {
 		if !slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.HasPrefix(w, want) }) {
 			t.Errorf("the warnings are %q, want %q among them", r.Warnings, want)
 		}
+	}
+}
+
+// TestOutsideGrid counts ranks that a grid leaves out.
+func TestOutsideGrid(t *testing.T) {
+	for grid, want := range map[any]int{"1x1": 3, "2x2": 0, "1x1x3": 1, "auto": 0, nil: 0} {
+		r := Record{Resolved: gemm.Params{"grid": grid}, Ranks: make([]gemm.Rank, 4)}
+		if got := r.outsideGrid(); got != want {
+			t.Errorf("the grid %v leaves out %d of 4 ranks, want %d", grid, got, want)
+		}
+	}
+}
+
+// gridded is a scattered whose grid has one rank.
+type gridded struct{ scattered }
+
+func (g *gridded) Stage(_ context.Context, c, a, b gemm.Matrix[float64]) (gemm.Run, error) {
+	return &gridded{scattered{staged{c, a, b}}}, nil
+}
+
+func (g *gridded) Resolved() gemm.Params { return gemm.Params{"threads": 1, "ranks": 2, "grid": "1x1"} }
+
+// TestPeakOfRanksThatComputed compares the shares of the peak of one rank and of two.
+func TestPeakOfRanksThatComputed(t *testing.T) {
+	one, two := onRanks("mpi/one", nil), onRanks("mpi/two", nil)
+	one.F64 = func(gemm.Params) (gemm.Multiplier[float64], error) { return &gridded{}, nil }
+	two.F64 = func(gemm.Params) (gemm.Multiplier[float64], error) { return &scattered{}, nil }
+	rows := ladder(t, 8, one, two)
+	share := func(name string) float64 { return float64(rows[name].PercentPeak) / float64(rows[name].Gflops) }
+	if got := share("mpi/one") / share("mpi/two"); !(math.Abs(got-2) < 1e-9) {
+		t.Errorf("a GFLOP/s is %v times the share of the peak of one rank that it is of two, want 2", got)
 	}
 }
 

@@ -80,7 +80,7 @@ func (t *turn) close() {
 func (t *turn) sample(ctx context.Context) {
 	bursts := 1
 	if len(t.contenders) > 1 {
-		bursts = burstsOf(t.contenders, t.d.Budget.Time)
+		bursts = burstsOf(t.contenders, t.d.Budget)
 	}
 	for burst := range bursts {
 		for _, x := range t.contenders {
@@ -211,10 +211,19 @@ type Budget struct {
 	// Patience limits the samples of a slow product while there are fewer than Reps. A sample that
 	// would exceed it is not taken, except the first. 0: no limit.
 	Patience time.Duration
+	// Call limits one call of a product with more than callTerms terms, as predicted by the rate of
+	// the size before. 0: no limit but Timeout.
+	Call time.Duration
+	// Bursts limits the bursts of a turn: between them, time passes without samples. 0: mostBursts.
+	Bursts int
 }
 
+// callTerms is the number of terms up to which Budget.Call does not matter.
+const callTerms = 512 * 512 * 512
+
 var (
-	quickBudget    = Budget{Reps: sample.MinForInterval, Time: 100 * time.Millisecond, Timeout: 10 * time.Second}
+	quickBudget = Budget{Reps: sample.MinForInterval, Time: 100 * time.Millisecond, Timeout: 10 * time.Second,
+		Call: 450 * time.Millisecond, Bursts: 12}
 	fullBudget     = Budget{Reps: sample.MinForInterval, Time: time.Second, Timeout: time.Minute}
 	parallelBudget = Budget{Reps: sample.MinForInterval, Time: 300 * time.Millisecond, Timeout: 20 * time.Second}
 	mpiBudget      = Budget{Reps: sample.MinForInterval, Time: 500 * time.Millisecond, Timeout: 3 * time.Minute}
@@ -232,12 +241,12 @@ const (
 	burstSamples = 2
 )
 
-// burstsOf returns the number of bursts of a turn. budget is the time for the samples of one row.
-func burstsOf(contenders []*contender, budget time.Duration) int {
-	bursts := mostBursts
+// burstsOf returns the number of bursts of a turn.
+func burstsOf(contenders []*contender, b Budget) int {
+	bursts := cmp.Or(b.Bursts, mostBursts)
 	for _, t := range contenders {
 		if took := t.sampler.Sample(); took > 0 {
-			bursts = min(bursts, int(budget/(burstSamples*took)))
+			bursts = min(bursts, int(b.Time/(burstSamples*took)))
 		}
 	}
 	return max(leastBursts, bursts)

@@ -141,6 +141,25 @@ func unknownPasses(e Explanation) bool { return e.Block > 0 && e.Passes == 0 }
 // entry is the name of the kernel that multiplies, in every file.
 const entry = "gemm"
 
+// Reads are the elements of A and B that a product reads, by equations 11 to 15 of the 2024 report. What is
+// beyond the edges of C is not counted.
+type Reads struct {
+	Global float64 // from global memory, by all blocks: equation 12
+	Shared float64 // from shared memory, by all blocks
+	Slice  float64 // from shared memory, by a block for a slice of k: equation 15; 0: it has no slices there
+}
+
+// Reads returns what a product of the shape reads with the tile. Ladders compare the first of Tiles.
+func (r Rung) Reads(t Tile, s gemm.Shape) Reads {
+	global, shared := r.reads(t)
+	mads := float64(s.M) * float64(s.N) * float64(s.K)
+	return Reads{
+		Global: mads * global,
+		Shared: mads * shared,
+		Slice:  float64(t.BM) * float64(t.BN) * float64(t.BK) * shared,
+	}
+}
+
 // The elements that a multiply-add reads from global and from shared memory. There are four cases:
 // each thread reads everything itself; a block reads its rows of A and columns of B once, and each
 // thread what it needs of them; a thread keeps what it has read for a column of its tile, or for

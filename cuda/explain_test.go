@@ -39,6 +39,39 @@ func rung(t *testing.T, typ, name string) Rung {
 	return Rung{}
 }
 
+// TestReads compares with figures that were computed by hand, for the first settings of each rung.
+func TestReads(t *testing.T) {
+	cube := gemm.Cube(1024)
+	tile2d := Reads{Global: 1 << 24, Shared: 1 << 28, Slice: 16 * 16 * (8 + 8) * 8} // equations 12 and 14
+	for _, test := range []struct {
+		typ, name string
+		shape     gemm.Shape
+		want      Reads
+	}{
+		{"f32", "naive", cube, Reads{Global: 1 << 31}},
+		{"f32", "coalesced", cube, Reads{Global: 1 << 31}},
+		{"f32", "smem", cube, Reads{Global: 1 << 26, Shared: 1 << 31, Slice: 65536}},
+		{"f32", "smem", gemm.Shape{M: 320, N: 200, K: 96}, Reads{Global: 384000, Shared: 12288000, Slice: 65536}},
+		{"f32", "blocktile1d", cube, Reads{Global: 1 << 25, Shared: 1207959552, Slice: 36864}},
+		{"f32", "blocktile2d", cube, tile2d},
+		{"f32", "vectorized", cube, tile2d},
+		{"f32", "conflictfree", cube, tile2d},
+		{"f32", "doublebuffer", cube, tile2d},
+		{"f32", "async", cube, tile2d},
+		{"f32", "warptile", cube, Reads{Global: 12582912, Shared: 201326592, Slice: 98304}},
+		{"f32", "tf32-wmma", cube, Reads{Global: 12582912, Shared: 1 << 25, Slice: 32768}},
+		{"f64", "packed-global", cube, Reads{Global: 1 << 31}},
+		{"f64", "smem", cube, Reads{Global: 1 << 25, Shared: 1 << 29, Slice: 16384}},
+		{"f64", "dmma", cube, Reads{Global: 1 << 24, Shared: 3 << 24, Slice: 12288}},
+		{"gf256", "square-tiled", cube, Reads{Global: 1 << 27, Shared: 1 << 31, Slice: 8192}},
+	} {
+		r := rung(t, test.typ, test.name)
+		if got := r.Reads(r.Tiles[0], test.shape); got != test.want {
+			t.Errorf("%s of %s, %v: %+v, not %+v", test.name, test.typ, test.shape, got, test.want)
+		}
+	}
+}
+
 // TestExplain compares with figures that were computed by hand, for the report's setting of 16×16
 // threads and slices of 16. It fills a third of a multiprocessor of compute capability 8.6.
 func TestExplain(t *testing.T) {

@@ -48,7 +48,7 @@ func TestLadder(t *testing.T) {
 	}
 }
 
-// sources returns the files of an element type in the order of the ladder.
+// sources returns the kernels' files of an element type in the order of the ladder.
 func sources(t *testing.T, typ string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Join("kernels", typ))
@@ -57,7 +57,9 @@ func sources(t *testing.T, typ string) []string {
 	}
 	var names []string
 	for _, e := range entries {
-		names = append(names, e.Name())
+		if strings.HasSuffix(e.Name(), ".cu") {
+			names = append(names, e.Name())
+		}
 	}
 	return names
 }

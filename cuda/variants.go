@@ -174,8 +174,8 @@ func model(of []Rung, m, n, k int) gemm.Model {
 	mf, nf, kf := float64(m), float64(n), float64(k)
 	accesses := mf*kf + kf*nf + mf*nf
 	if len(of) > 0 {
-		global, _ := of[0].reads(of[0].Tiles[0])
-		accesses = max(accesses, mf*nf*kf*global+mf*nf)
+		reads := of[0].Reads(of[0].Tiles[0], gemm.Shape{M: m, N: n, K: k})
+		accesses = max(accesses, reads.Global+mf*nf)
 	}
 	return gemm.Model{Flops: 2 * mf * nf * kf, Accesses: accesses, Traffic: func(_, _ float64) float64 { return accesses }}
 }

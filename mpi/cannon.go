@@ -21,7 +21,9 @@ import (
 //	skewed             A₀₀ B₀₀    A₀₁ B₁₁    A₁₁ B₁₀    A₁₀ B₀₁
 //	after step 1       A₀₁ B₁₀    A₀₀ B₀₁    A₁₀ B₀₀    A₁₁ B₁₁
 //
-// Ranks beyond the largest square have nothing to do.
+// Ranks beyond the largest square have no blocks. Under the schedule dynamic they help the others of
+// their host: see crew. So 2 ranks are a grid of 1×1: rank 0 sends nothing, and rank 1 takes chunks
+// of its product.
 type cannon[T gemm.Element] struct {
 	*task[T]
 	grid plan.Grid

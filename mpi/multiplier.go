@@ -56,7 +56,7 @@ type prediction struct {
 	bound      float64        // elements
 	rooted     bool           // operands begin and end on rank 0
 	grid       plan.Grid      // of the ranks that compute; 0×0 if rows alone are shared out
-	busy       int            // ranks with terms to compute
+	busy       int            // ranks with terms of their own to compute
 	steps      int            // of which each but the first may be sent while another is computed
 	overlapped bool
 	warning    string     // of its rows; may be empty
@@ -206,6 +206,7 @@ type staged[T gemm.Element] struct {
 	threads  int // that compute
 	running  int // threads in all
 	resolved gemm.Params
+	helped   bool    // ranks outside the grid compute chunks of others
 	bytes    int     // of the operands, all together
 	rate     float64 // terms a second of the local variant on all ranks at once, of the rank with least; 0: there is none
 }
@@ -255,6 +256,9 @@ func stage[T gemm.Element](j *Job, m *multiplier[T], c command, dst, a, b gemm.M
 	}
 	if err := s.place(); err != nil || t.local == nil {
 		return s, err
+	}
+	if inside := s.plan().grid.Ranks(); t.crew != nil && 0 < inside && inside < j.Size() {
+		s.helped, s.resolved["helpers"] = true, j.Size()-inside
 	}
 	r, err := rate(j, t.local, m.params, s.plan().largest)
 	s.rate = r
@@ -377,6 +381,13 @@ func (l *lead[T]) describe(all []report) error {
 	p := l.plan()
 	size := int64(gemm.TypeOf[T]().Size)
 	d := gemm.Distribution{Used: p.busy, Bound: p.bound * float64(size)}
+	if l.helped {
+		for _, did := range all[p.grid.Ranks():] {
+			if did.Phases[computing] > 0 {
+				d.Used++
+			}
+		}
+	}
 	for r, did := range all {
 		t := p.traffic[r]
 		if p.skew != nil {
@@ -396,7 +407,7 @@ func (l *lead[T]) describe(all []report) error {
 			d.Counted, d.Predicted = max(d.Counted, did.Recv-did.Skew), max(d.Predicted, p.traffic[r].Recv*size)
 		}
 	}
-	if idle := len(all) - p.busy; idle > 0 {
+	if idle := len(all) - d.Used; idle > 0 {
 		d.Warnings = append(d.Warnings, fmt.Sprintf("%d of %d ranks have nothing to compute", idle, len(all)))
 	}
 	if p.warning != "" {

@@ -35,7 +35,7 @@ func TestProducts(t *testing.T) {
 		run   string
 	}{
 		{1, "Refusal|Room|Deadline|Bounds"},
-		{2, "Done|Threads|Local|Halve|Panels|Cancelled|Deadline|Refusal|InTurn|Gemm|FarAlpha|Bytes|Bounds"},
+		{2, "Helpers|Done|Threads|Local|Halve|Panels|Cancelled|Deadline|Refusal|InTurn|Gemm|FarAlpha|Bytes|Bounds"},
 		{3, "Bounds|Bytes|Deadline"},
 		{4, "Grid|Replication|Used|Refusal|InTurn|Bounds|Bytes"},
 		{6, "Strided|Panels"},
@@ -323,10 +323,11 @@ func wantUsed(t *testing.T, d gemm.Distribution, used int) {
 func TestRanksReplication(t *testing.T) {
 	forRank0(t)
 	for layers, used := range map[int]int{1: 4, 2: 4, 3: 3, 4: 4, 9: 4} {
-		d, _ := multiplied(t, named(t, "mpi/25d"), gemm.Params{"replication": layers}, newOperands[float64](13, 11, 12, 1))
+		p := gemm.Params{"replication": layers, "schedule": static} // so that a rank without a layer does not help
+		d, _ := multiplied(t, named(t, "mpi/25d"), p, newOperands[float64](13, 11, 12, 1))
 		wantUsed(t, d, used)
 		// Layers without terms.
-		d, _ = multiplied(t, named(t, "mpi/25d"), gemm.Params{"replication": layers}, newOperands[float64](8, 8, 1, 0))
+		d, _ = multiplied(t, named(t, "mpi/25d"), p, newOperands[float64](8, 8, 1, 0))
 		if d.Used > 4/min(layers, 4) {
 			t.Errorf("%d layers: %d ranks are used where k is 1", layers, d.Used)
 		}
@@ -342,6 +343,36 @@ func TestRanksUsed(t *testing.T) {
 	} {
 		d, _ := multiplied(t, named(t, name), nil, newOperands[float64](2, 20, 20, 0))
 		wantUsed(t, d, used)
+	}
+}
+
+// TestRanksHelpers has cannon on 2 ranks, of which the second has no block. It computes chunks of the
+// first one's product under the schedule dynamic, and nothing under the schedule static.
+func TestRanksHelpers(t *testing.T) {
+	forRank0(t)
+	for schedule, helpers := range map[string]any{static: nil, dynamic: 1} {
+		if schedule == dynamic && theJob.crowded() {
+			helpers = nil
+		}
+		r := staging(t, named(t, "mpi/cannon"), gemm.Params{"schedule": schedule},
+			newOperands[float64](600, 600, 600, 0)).(*lead[float64])
+		if _, err := r.Do(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if r.resolved["grid"] != "1x1" || r.resolved["helpers"] != helpers {
+			t.Errorf("%s: resolved to %v, want the grid 1x1 and the helpers %v", schedule, r.resolved, helpers)
+		}
+		d, used := r.Distribution(), 1
+		if d.Ranks[1].Phases[computing] > 0 {
+			used = 2
+		}
+		wantUsed(t, d, used)
+		if used > 1 && helpers == nil || d.Counted != 0 {
+			t.Errorf("%s: %d ranks computed, and %d bytes were sent", schedule, used, d.Counted)
+		}
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

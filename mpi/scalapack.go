@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"gemm"
+	"gemm/internal/pseudocode"
 	"gemm/mpi/comm"
 	"gemm/mpi/memory"
 	"gemm/mpi/plan"
@@ -192,4 +193,4 @@ func scalapackModel(s gemm.Shape, p gemm.Params) gemm.Model {
 }
 
 // Peers returns the libraries that run on the ranks of a job too.
-func Peers() []gemm.Variant { return []gemm.Variant{scalapackVariant()} }
+func Peers() []gemm.Variant { return pseudocode.Add(files, []gemm.Variant{scalapackVariant()}) }

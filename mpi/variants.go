@@ -1,19 +1,27 @@
 package mpi
 
 import (
+	"embed"
 	"fmt"
 	"sync"
 
 	"gemm"
 	"gemm/gf256"
+	"gemm/internal/listing"
+	"gemm/internal/pseudocode"
 	"gemm/mpi/comm"
 	"gemm/mpi/plan"
 )
 
+// files are the pseudo-code of the variants.
+//
+//go:embed *.txt
+var files embed.FS
+
 // Variants returns the variants on ranks. First come those whose operands begin and end on rank 0,
 // from messages to collective calls, and then those whose operands are distributed.
 func Variants() []gemm.Variant {
-	return []gemm.Variant{
+	return pseudocode.Add(files, []gemm.Variant{
 		p2pRowsVariant(),
 		p2pRowsOverlapVariant(),
 		scatterRowsVariant(),
@@ -24,7 +32,7 @@ func Variants() []gemm.Variant {
 		srummaVariant(),
 		cannonVariant(),
 		layersVariant(),
-	}
+	})
 }
 
 // Values of parameters.
@@ -223,4 +231,12 @@ type types struct {
 func (t types) of(v gemm.Variant) gemm.Variant {
 	v.F32, v.F64, v.GF256 = leading(v.Name, t.f32), leading(v.Name, t.f64), leading(v.Name, t.gf)
 	return v
+}
+
+//go:embed scatter_rows.go
+var sources embed.FS
+
+// Excerpt returns the same loops on several ranks, for reports.
+func Excerpt() (listing.Excerpt, error) {
+	return listing.Function(sources, "mpi", "scatter_rows.go", "multiply")
 }

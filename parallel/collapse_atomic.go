@@ -117,10 +117,12 @@ func newCollapseAtomic[T gemm.Float](t toucher[T], _ gemm.Params) (gemm.Multipli
 func collapseAtomicVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:   "parallel/collapse-atomic",
+		Parent: "parallel/collapse-inner-atomic",
 		Doc:    "collapse-inner-atomic with a private C per worker, merged by atomic additions at the end",
 		Can:    teamCan,
 		Params: scheduleParams("terms of rows"),
 		Model:  privateModel,
+		Loop:   gemm.Loop{Instructions: 6, Walk: gemm.Rows, Atomic: gemm.AtomicCopies},
 		Bound:  gemm.Classical,
 		F32:    onTeam("parallel/collapse-atomic", newCollapseAtomic[float32]),
 		F64:    onTeam("parallel/collapse-atomic", newCollapseAtomic[float64]),

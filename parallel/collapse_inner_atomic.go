@@ -75,10 +75,12 @@ func newCollapseInnerAtomic[T gemm.Float](t toucher[T], _ gemm.Params) (gemm.Mul
 func collapseInnerAtomicVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:   "parallel/collapse-inner-atomic",
+		Parent: "parallel/rows",
 		Doc:    "the two outer loops are divided as one; every term is added to C atomically",
 		Can:    teamCan,
 		Params: scheduleParams("terms of rows"),
 		Model:  ikjModel,
+		Loop:   gemm.Loop{Instructions: 28, Walk: gemm.Rows, Atomic: gemm.AtomicTerms},
 		Bound:  gemm.Classical,
 		F32:    onTeam("parallel/collapse-inner-atomic", newCollapseInnerAtomic[float32]),
 		F64:    onTeam("parallel/collapse-inner-atomic", newCollapseInnerAtomic[float64]),

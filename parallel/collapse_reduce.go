@@ -37,10 +37,12 @@ func newCollapseReduce[T gemm.Float](t toucher[T], _ gemm.Params) (gemm.Multipli
 func collapseReduceVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:   "parallel/collapse-reduce",
+		Parent: "parallel/collapse-atomic",
 		Doc:    "collapse-atomic, but a reduction merges the private copies of C",
 		Can:    teamCan,
 		Params: scheduleParams("terms of rows"),
 		Model:  privateModel,
+		Loop:   gemm.Loop{Instructions: 6, Walk: gemm.Rows},
 		Bound:  gemm.Classical,
 		F32:    onTeam("parallel/collapse-reduce", newCollapseReduce[float32]),
 		F64:    onTeam("parallel/collapse-reduce", newCollapseReduce[float64]),

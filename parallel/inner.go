@@ -43,10 +43,12 @@ func newInner[T gemm.Float](t toucher[T], _ gemm.Params) (gemm.Multiplier[T], er
 func innerVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:   "parallel/inner",
+		Parent: "parallel/rows",
 		Doc:    "the innermost loop is divided, once for every element of A",
 		Can:    teamCan,
 		Params: scheduleParams("columns"),
 		Model:  ikjModel,
+		Loop:   gemm.Loop{Instructions: 6, Walk: gemm.Rows, Joins: true},
 		Bound:  gemm.Classical,
 		F32:    onTeam("parallel/inner", newInner[float32]),
 		F64:    onTeam("parallel/inner", newInner[float64]),

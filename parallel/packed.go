@@ -19,6 +19,7 @@ import (
 func packedVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:   "parallel/packed",
+		Parent: "serial/packed",
 		Doc:    "serial/packed: the workers divide its blocks",
 		Role:   gemm.Production,
 		Can:    teamCan | gemm.Gemms,
@@ -26,10 +27,12 @@ func packedVariant() gemm.Variant {
 		Model: func(s gemm.Shape, p gemm.Params) gemm.Model {
 			return serial.PackedModel(s, NewPool(p.Int("threads")).Loop())
 		},
-		Bound: serial.PackedBound(func(p gemm.Params) block.Loop { return NewPool(p.Int("threads")).Loop() }),
-		F32:   onTeam("parallel/packed", newPacked[float32]),
-		F64:   onTeam("parallel/packed", newPacked[float64]),
-		GF256: onTeam("parallel/packed", newPackedField),
+		Loop:      gemm.Loop{Instructions: 1.5, Walk: gemm.Blocks, Vector: true},
+		FieldLoop: gemm.Loop{Instructions: 2.5, Walk: gemm.Blocks, Vector: true},
+		Bound:     serial.PackedBound(func(p gemm.Params) block.Loop { return NewPool(p.Int("threads")).Loop() }),
+		F32:       onTeam("parallel/packed", newPacked[float32]),
+		F64:       onTeam("parallel/packed", newPacked[float64]),
+		GF256:     onTeam("parallel/packed", newPackedField),
 	}
 }
 

@@ -108,6 +108,15 @@ func TestCutoffs(t *testing.T) {
 	}
 }
 
+// TestRan checks which variant is said to compute products below and above the cutoff.
+func TestRan(t *testing.T) {
+	p := gemm.Params{"cutoff": 64}
+	below, above := strassenVariant().Ran(gemm.Cube(64), p), strassenVariant().Ran(gemm.Cube(65), p)
+	if below != packedVariant().Name || above != "" {
+		t.Errorf("%q at the cutoff and %q above it", below, above)
+	}
+}
+
 // TestPackedFieldShares compares products in GF(2⁸) by several workers with the product of one:
 // parities of long shards, and matrices of many rows and few columns.
 func TestPackedFieldShares(t *testing.T) {

@@ -79,12 +79,14 @@ func newRows[T gemm.Element](t toucher[T], p gemm.Params) (gemm.Multiplier[T], e
 func rowsVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:   "parallel/rows",
+		Parent: "serial/ikj",
 		Doc:    "the outermost loop is divided: each worker computes rows of C by a serial variant",
 		Can:    teamCan | gemm.Loads,
 		Params: localParams("rows"),
 		Model: func(s gemm.Shape, p gemm.Params) gemm.Model {
 			return localModel(p, [3]int{s.M, s.N, s.K}, [3]int{s.M, s.N, s.K})
 		},
+		Loop:  gemm.Loop{Local: true},
 		Bound: gemm.Classical,
 		F32:   onTeam("parallel/rows", newRows[float32]),
 		F64:   onTeam("parallel/rows", newRows[float64]),

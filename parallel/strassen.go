@@ -12,11 +12,15 @@ import (
 func strassenVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:   "parallel/strassen",
+		Parent: "parallel/packed",
 		Doc:    "serial/strassen: the workers divide each of its products and additions",
 		Can:    teamCan,
 		Params: append(teamParams(), serial.StrassenCutoff()),
 		Model: func(s gemm.Shape, p gemm.Params) gemm.Model {
 			return serial.StrassenModel(s, p.Int("cutoff"), NewPool(p.Int("threads")).Loop())
+		},
+		Ran: func(s gemm.Shape, p gemm.Params) string {
+			return serial.Undivided(s, p, "parallel/packed")
 		},
 		Bound: serial.StrassenBound(),
 		F32:   onTeam("parallel/strassen", newStrassen[float32]),

@@ -58,15 +58,17 @@ func newTiles[T gemm.Element](t toucher[T], p gemm.Params) (gemm.Multiplier[T], 
 
 func tilesVariant() gemm.Variant {
 	return gemm.Variant{
-		Name: "parallel/tiles",
-		Doc:  "C is divided into tiles: each worker computes tiles by a serial variant",
-		Can:  teamCan | gemm.Loads,
+		Name:   "parallel/tiles",
+		Parent: "parallel/rows",
+		Doc:    "C is divided into tiles: each worker computes tiles by a serial variant",
+		Can:    teamCan | gemm.Loads,
 		Params: append(localParams("tiles"),
 			gemm.Param{Name: "tile", Default: 128, Min: 1, Doc: "edge of the tiles of C"}),
 		Model: func(s gemm.Shape, p gemm.Params) gemm.Model {
 			tile := p.Int("tile")
 			return localModel(p, [3]int{s.M, s.N, s.K}, [3]int{min(s.M, tile), min(s.N, tile), s.K})
 		},
+		Loop:  gemm.Loop{Local: true},
 		Bound: gemm.Classical,
 		F32:   onTeam("parallel/tiles", newTiles[float32]),
 		F64:   onTeam("parallel/tiles", newTiles[float64]),

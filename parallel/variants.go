@@ -1,10 +1,21 @@
 package parallel
 
-import "gemm"
+import (
+	"embed"
+
+	"gemm"
+	"gemm/internal/listing"
+	"gemm/internal/pseudocode"
+)
+
+// files are the pseudo-code of the variants.
+//
+//go:embed *.txt
+var files embed.FS
 
 // Variants returns the parallel variants in the order of the ladder.
 func Variants() []gemm.Variant {
-	return []gemm.Variant{
+	return pseudocode.Add(files, []gemm.Variant{
 		rowsVariant(),
 		innerVariant(),
 		collapseInnerAtomicVariant(),
@@ -13,5 +24,13 @@ func Variants() []gemm.Variant {
 		tilesVariant(),
 		packedVariant(),
 		strassenVariant(),
-	}
+	})
+}
+
+//go:embed rows.go
+var sources embed.FS
+
+// Excerpt returns the same loops on several threads, for reports.
+func Excerpt() (listing.Excerpt, error) {
+	return listing.Function(sources, "parallel", "rows.go", "Multiply")
 }

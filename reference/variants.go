@@ -1,10 +1,17 @@
 package reference
 
 import (
+	"embed"
 	"math"
 
 	"gemm"
+	"gemm/internal/pseudocode"
 )
+
+// files are the pseudo-code of the variants.
+//
+//go:embed *.txt
+var files embed.FS
 
 // Variants returns the libraries in report order. The BLAS libraries compute products and the whole
 // of gemm.Gemmer, in f32 and f64; the last library computes products in GF(2⁸).
@@ -27,7 +34,7 @@ func Variants() []gemm.Variant {
 			},
 		})
 	}
-	return append(out, reedSolomonVariant())
+	return pseudocode.Add(files, append(out, reedSolomonVariant()))
 }
 
 // ownCan are the capabilities of a library that there is a process for.

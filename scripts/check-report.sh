@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Renders a report as its readers see it: report.html in headless Chromium, 1280 and 390 pixels
-# wide, light and dark; report.tex with xelatex. The results are in DIR/check; look at them. The
+# Renders a report and its appendix as readers see them: HTML in headless Chromium, 1280 and 390
+# pixels wide, light and dark; TeX with xelatex. The results are in DIR/check; look at them. The
 # script fails if a page is wider than its window. It also fails if xelatex fails, text overflows
 # the margins, a character is missing or a reference is undefined. If a program is not installed,
 # its part is skipped with a message.
@@ -34,13 +34,13 @@ browse() {
 		--blink-settings="preferredColorScheme=$scheme" --window-size="$width,$height" "$@" 2>"$scratch/browser.log"
 }
 
-# page WIDTH writes a page with the report in a frame of that width; browsers limit the width of a
+# page NAME WIDTH writes a page with the report in a frame of that width; browsers limit the width of a
 # window, but not of a frame. When it has loaded, the page reports the size of the report and the
 # elements that are too wide.
 page() {
 	cat <<-HTML
 		<!doctype html><meta charset="utf-8"><style>body{margin:0}iframe{border:0;display:block}</style>
-		<iframe id="frame" src="file://$dir/report.html" width="$1" height="900"></iframe>
+		<iframe id="frame" src="file://$dir/$1.html" width="$2" height="900"></iframe>
 		<script>
 		onload = () => {
 			const doc = document.getElementById("frame").contentDocument.documentElement
@@ -48,7 +48,7 @@ page() {
 			const texts = document.createTreeWalker(doc.querySelector("body"), NodeFilter.SHOW_TEXT)
 			const out = []
 			const sticksOut = (box, parent, name) => {
-				if (box.right <= $1 + 1) return
+				if (box.right <= $2 + 1) return
 				for (let p = parent; p; p = p.parentElement)
 					if (getComputedStyle(p).overflowX !== "visible") return
 				out.push(name)
@@ -67,52 +67,64 @@ page() {
 	HTML
 }
 
-browser="$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)"
-if [ -z "$browser" ]; then
-	say "report.html is not looked at: there is no chromium"
-else
+# look NAME looks at NAME.html.
+look() {
+	local name="$1" width size extent wide height scheme picture
 	for width in 1280 390; do
-		page "$width" >"$scratch/page.html"
+		page "$name" "$width" >"$scratch/page.html"
 		size="$(browse light "$width" 900 --dump-dom "file://$scratch/page.html" | sed -n 's/.*data-size="\([^"]*\)".*/\1/p')"
 		if [ -z "$size" ]; then
-			fault "report.html does not load: $(tail -n 1 "$scratch/browser.log")"
+			fault "$name.html does not load: $(tail -n 1 "$scratch/browser.log")"
 			continue
 		fi
 		read -r extent wide <<<"$size"
 		if [ "${extent%x*}" -gt "$width" ] || [ -n "$wide" ]; then
-			fault "report.html is ${extent%x*} pixels wide in a window of $width: $wide"
+			fault "$name.html is ${extent%x*} pixels wide in a window of $width: $wide"
 		fi
 		# A taller picture than this is more than the browser draws.
 		height="${extent#*x}"
 		[ "$height" -gt 16000 ] && height=16000
 		for scheme in light dark; do
-			picture="$check/report-$width-$scheme.png"
+			picture="$check/$name-$width-$scheme.png"
 			browse "$scheme" "$width" "$height" --screenshot="$picture" "file://$scratch/page.html"
-			[ -s "$picture" ] || fault "no picture of report.html: $(tail -n 1 "$scratch/browser.log")"
+			[ -s "$picture" ] || fault "no picture of $name.html: $(tail -n 1 "$scratch/browser.log")"
 			say "$picture"
 		done
 	done
-fi
+}
 
-if ! command -v xelatex >/dev/null; then
-	say "report.tex is not compiled: there is no xelatex"
-else
-	cp -R "$dir/report.tex" "$dir/figures" "$scratch"
+# compile NAME compiles NAME.tex.
+compile() {
+	local name="$1"
+	cp -R "$dir/$name.tex" "$dir/figures" "$scratch"
 	for _ in 1 2; do
-		if ! (cd "$scratch" && timeout 180 xelatex -interaction=nonstopmode -halt-on-error report.tex >xelatex.out </dev/null); then
-			fault "report.tex does not compile: $(grep -m 1 -A 2 '^!' "$scratch/xelatex.out" | tr '\n' ' ')"
+		if ! (cd "$scratch" && timeout 180 xelatex -interaction=nonstopmode -halt-on-error "$name.tex" >xelatex.out </dev/null); then
+			fault "$name.tex does not compile: $(grep -m 1 -A 2 '^!' "$scratch/xelatex.out" | tr '\n' ' ')"
 			break
 		fi
 	done
-	if [ -s "$scratch/report.pdf" ]; then
-		cp "$scratch/report.pdf" "$check"
-		say "$check/report.pdf"
-		if grep -m 3 -E '^Missing character|Reference .* undefined|Citation .* undefined' "$scratch/report.log" >&2; then
-			fault "report.tex lacks what is named above"
-		fi
-		if awk -F '[( p]+' -v most="$margin" '/^Overfull \\hbox/ && $3 > most { print; found = 1 } END { exit !found }' "$scratch/report.log" >&2; then
-			fault "report.tex sticks out of its margins"
-		fi
+	[ -s "$scratch/$name.pdf" ] || return 0
+	cp "$scratch/$name.pdf" "$check"
+	say "$check/$name.pdf"
+	if grep -m 3 -E '^Missing character|Reference .* undefined|Citation .* undefined' "$scratch/$name.log" >&2; then
+		fault "$name.tex lacks what is named above"
 	fi
-fi
+	if awk -F '[( p]+' -v most="$margin" '/^Overfull \\hbox/ && $3 > most { print; found = 1 } END { exit !found }' "$scratch/$name.log" >&2; then
+		fault "$name.tex sticks out of its margins"
+	fi
+}
+
+browser="$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)"
+for name in report report-appendix; do
+	if [ -z "$browser" ]; then
+		say "$name.html is not looked at: there is no chromium"
+	else
+		look "$name"
+	fi
+	if ! command -v xelatex >/dev/null; then
+		say "$name.tex is not compiled: there is no xelatex"
+	else
+		compile "$name"
+	fi
+done
 exit "$failed"

@@ -66,6 +66,7 @@ const defaultBlock = 192
 func blockedVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:   "serial/blocked",
+		Parent: "serial/hinted",
 		Doc:    "hinted on square blocks of B that stay in cache",
 		Params: []gemm.Param{{Name: "block", Default: defaultBlock, Min: 1, Doc: "rows and columns of a block of B"}},
 		Model: func(shape gemm.Shape, p gemm.Params) gemm.Model {
@@ -80,7 +81,9 @@ func blockedVariant() gemm.Variant {
 					2*s.c*pick(width*s.m+depth*s.m+width*depth <= cache, 1, down)*pick(fits, 1, max(1, depth/4))
 			})
 		},
-		Bound: gemm.Classical,
+		Loop:      gemm.Loop{Instructions: 4, Walk: gemm.Blocks},
+		FieldLoop: gemm.Loop{Instructions: 8, Walk: gemm.Blocks},
+		Bound:     gemm.Classical,
 		F32: func(p gemm.Params) (gemm.Multiplier[float32], error) {
 			return product[float32]{blocked[float32]{p.Int("block")}}, nil
 		},

@@ -115,13 +115,21 @@ func divideModel(shape gemm.Shape, p gemm.Params) gemm.Model {
 
 func divideVariant() gemm.Variant {
 	return gemm.Variant{
-		Name: "serial/divide",
-		Doc:  "divide and conquer: the largest dimension is halved down to the cutoff, which gives blocks for every cache",
+		Name:   "serial/divide",
+		Parent: "serial/blocked",
+		Doc:    "divide and conquer: the largest dimension is halved down to the cutoff, which gives blocks for every cache",
 		Params: []gemm.Param{
 			cutoffParam(128, "size of the dimensions that are not halved any more"),
 			leafParam("serial/hinted"),
 		},
 		Model: divideModel,
+		Loop:  gemm.Loop{Instructions: 4, Walk: gemm.Blocks},
+		Ran: func(s gemm.Shape, p gemm.Params) string {
+			if max(s.M, s.N, s.K) > p.Int("cutoff") {
+				return ""
+			}
+			return p.Text("leaf")
+		},
 		Bound: gemm.Classical,
 		F32:   newDivide[float32],
 		F64:   newDivide[float64],

@@ -82,15 +82,18 @@ func (s size) rowWalk(rows float64) func(cache, line float64) float64 {
 
 func ikjVariant() gemm.Variant {
 	return gemm.Variant{
-		Name: "serial/ikj",
-		Doc:  "naive with the loops in the order ikj: all accesses are contiguous",
+		Name:   "serial/ikj",
+		Parent: "serial/naive",
+		Doc:    "naive with the loops in the order ikj: all accesses are contiguous",
 		Model: func(shape gemm.Shape, _ gemm.Params) gemm.Model {
 			s := sizeOf(shape)
 			return s.model(3*s.terms+s.a, s.rowWalk(1))
 		},
-		Bound: gemm.Classical,
-		F32:   stateless(ikj[float32]{}),
-		F64:   stateless(ikj[float64]{}),
-		GF256: stateless(ikjField{}),
+		Loop:      gemm.Loop{Instructions: 6, Walk: gemm.Rows},
+		FieldLoop: gemm.Loop{Instructions: 8, Walk: gemm.Rows},
+		Bound:     gemm.Classical,
+		F32:       stateless(ikj[float32]{}),
+		F64:       stateless(ikj[float64]{}),
+		GF256:     stateless(ikjField{}),
 	}
 }

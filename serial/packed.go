@@ -104,12 +104,15 @@ func (p PackedField) Resolved() gemm.Params {
 
 func packedVariant() gemm.Variant {
 	return gemm.Variant{
-		Name:  "serial/packed",
-		Doc:   "as in BLAS libraries: packed blocks around a SIMD micro-kernel with a tile of C in registers",
-		Role:  gemm.Production,
-		Can:   gemm.Gemms | gemm.Explains,
-		Model: func(s gemm.Shape, _ gemm.Params) gemm.Model { return PackedModel(s, block.Serial) },
-		Bound: PackedBound(func(gemm.Params) block.Loop { return block.Serial }),
+		Name:      "serial/packed",
+		Parent:    "serial/hinted",
+		Doc:       "as in BLAS libraries: packed blocks around a SIMD micro-kernel with a tile of C in registers",
+		Role:      gemm.Production,
+		Can:       gemm.Gemms | gemm.Explains,
+		Model:     func(s gemm.Shape, _ gemm.Params) gemm.Model { return PackedModel(s, block.Serial) },
+		Loop:      gemm.Loop{Instructions: 1.5, Walk: gemm.Blocks, Vector: true},
+		FieldLoop: gemm.Loop{Instructions: 2.5, Walk: gemm.Blocks, Vector: true},
+		Bound:     PackedBound(func(gemm.Params) block.Loop { return block.Serial }),
 		F32: func(gemm.Params) (gemm.Multiplier[float32], error) {
 			return NewPacked[float32](block.Serial), nil
 		},

@@ -188,6 +188,15 @@ func divides(m, n, k, cutoff int) bool {
 	return min(m, n, k) > 1 && 3*x*y*z > float64(cutoff)*(x*y+y*z+z*x)
 }
 
+// Undivided returns leaf if a recursion with the parameter cutoff does not halve the product once, and
+// leaves all of it to the leaf. Otherwise it returns "".
+func Undivided(s gemm.Shape, p gemm.Params, leaf string) string {
+	if divides(s.M, s.N, s.K, p.Int("cutoff")) {
+		return ""
+	}
+	return leaf
+}
+
 // fold computes C = A·B by the products of one level, the additions folded into the
 // packing and the updates of the leaf.
 func (r *descent[T]) fold(ctx context.Context, c, a, b [4]gemm.Matrix[T]) error {
@@ -491,12 +500,13 @@ func meanParam(untuned int) gemm.Param {
 	return cutoffParam(tunedCutoff(untuned), "harmonic mean of m, n and k of products that are not halved any more")
 }
 
-// recursionVariant describes a serial recursion: its parameters are the cutoff and the
-// leaf.
-func recursionVariant(name, doc string, s scheme, untuned int, f32 step[float32], f64 step[float64]) gemm.Variant {
+// recursionVariant describes a serial recursion, which changes one thing of parent. Its parameters
+// are the cutoff and the leaf.
+func recursionVariant(name, parent, doc string, s scheme, untuned int, f32 step[float32], f64 step[float64]) gemm.Variant {
 	return gemm.Variant{
-		Name: name,
-		Doc:  doc,
+		Name:   name,
+		Parent: parent,
+		Doc:    doc,
 		Params: []gemm.Param{
 			meanParam(untuned),
 			leafParam(foldingLeaf),
@@ -513,6 +523,7 @@ func recursionVariant(name, doc string, s scheme, untuned int, f32 step[float32]
 			}
 			return s.model(shape, p.Int("cutoff"), func(s gemm.Shape) gemm.Model { return leaf.Model(s, params) }, folded)
 		},
+		Ran:   func(s gemm.Shape, p gemm.Params) string { return Undivided(s, p, p.Text("leaf")) },
 		Bound: s.bound(),
 		F32:   newSerial(s, f32),
 		F64:   newSerial(s, f64),

@@ -73,7 +73,7 @@ func strassenScheme() scheme {
 }
 
 func strassenVariant() gemm.Variant {
-	return recursionVariant("serial/strassen",
+	return recursionVariant("serial/strassen", foldingLeaf,
 		"Strassen's algorithm: seven products of halves in place of eight, 18 additions, down to the cutoff",
 		strassenScheme(), strassenCutoff(), divideOnce[float32], divideOnce[float64])
 }

@@ -122,6 +122,17 @@ func TestDivides(t *testing.T) {
 	}
 }
 
+// TestRan checks which variant is said to compute products below and above the cutoff.
+func TestRan(t *testing.T) {
+	for _, v := range []gemm.Variant{strassenVariant(), winogradVariant(), divideVariant()} {
+		p := gemm.Params{"cutoff": 64, "leaf": "serial/ikj"}
+		below, above := v.Ran(gemm.Cube(64), p), v.Ran(gemm.Cube(65), p)
+		if below != "serial/ikj" || above != "" {
+			t.Errorf("%s: %q at the cutoff and %q above it", v.Name, below, above)
+		}
+	}
+}
+
 // TestMultiplyTwo compares with the sum of two products of small integers, which is exact.
 func TestMultiplyTwo(t *testing.T) {
 	for _, shape := range [][3]int{{64, 64, 32}, {64, 48, 33}, {65, 64, 32}, {64, 65, 31}, {67, 81, 40}, {20, 20, 3},

@@ -64,8 +64,9 @@ func (t *transposed[T]) accumulate(ctx context.Context, c, a, b gemm.Matrix[T]) 
 
 func transposedVariant() gemm.Variant {
 	return gemm.Variant{
-		Name: "serial/transposed",
-		Doc:  "naive on a transposed copy of B: all accesses are contiguous, and the sum stays in a register",
+		Name:   "serial/transposed",
+		Parent: "serial/naive",
+		Doc:    "naive on a transposed copy of B: all accesses are contiguous, and the sum stays in a register",
 		Model: func(shape gemm.Shape, _ gemm.Params) gemm.Model {
 			s := sizeOf(shape)
 			model := s.model(2*s.terms+2*s.c+2*s.b, func(cache, line float64) float64 {
@@ -77,6 +78,7 @@ func transposedVariant() gemm.Variant {
 			model.Workspace = s.b
 			return model
 		},
+		Loop:  gemm.Loop{Sums: 1, Instructions: 6, Walk: gemm.Rows},
 		Bound: gemm.Classical,
 		F32: func(gemm.Params) (gemm.Multiplier[float32], error) {
 			return product[float32]{new(transposed[float32])}, nil

@@ -1,14 +1,22 @@
 package serial
 
 import (
+	"embed"
 	"slices"
 
 	"gemm"
+	"gemm/internal/listing"
+	"gemm/internal/pseudocode"
 )
+
+// files are the pseudo-code of the variants.
+//
+//go:embed *.txt
+var files embed.FS
 
 // Variants returns the serial variants in the order of the ladder.
 func Variants() []gemm.Variant {
-	return []gemm.Variant{
+	return pseudocode.Add(files, []gemm.Variant{
 		naiveVariant(),
 		ikjVariant(),
 		transposedVariant(),
@@ -20,7 +28,7 @@ func Variants() []gemm.Variant {
 		winogradVariant(),
 		packedVariant(),
 		gonumVariant(),
-	}
+	})
 }
 
 // leaves returns the variants that a recursion can end in: those that are neither
@@ -69,4 +77,12 @@ func leafParam(standard string) gemm.Param {
 // cutoffParam describes the parameter cutoff of a recursion.
 func cutoffParam(standard int, doc string) gemm.Param {
 	return gemm.Param{Name: "cutoff", Default: standard, Min: 1, Doc: doc}
+}
+
+//go:embed ikj.go
+var sources embed.FS
+
+// Excerpt returns the loops of one thread, for reports.
+func Excerpt() (listing.Excerpt, error) {
+	return listing.Function(sources, "serial", "ikj.go", "accumulate")
 }

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -30,7 +31,7 @@ func compareCommand() *cli.Command {
 		UsageText: "[--profile NAME] [--out DIR] [options]",
 		Description: "Writes the records to results.json in DIR, row by row, and then the report in all\n" +
 			"formats but PDF. Profiles:\n\n" +
-			"   quick     all variants at small sizes, about 90 s on two cores\n" +
+			"   quick     all variants at small sizes, fast ones up to 2048; three minutes on two cores\n" +
 			"   full      all variants at all sizes, and all experiments\n" +
 			"   parallel  experiments on threads\n" +
 			"   mpi       experiments on ranks\n" +
@@ -52,7 +53,7 @@ func compareCommand() *cli.Command {
 			oversubscribeFlag(),
 			&cli.IntFlag{Name: "reps", DefaultText: "the profile's", Usage: "`COUNT`: least number of samples of a row"},
 			&cli.DurationFlag{Name: "timeout", DefaultText: "the profile's", Usage: "`DURATION`: time limit of a row"},
-			langFlag(), noTunedFlag(),
+			langFlag(), coverFlag(), noTunedFlag(),
 		},
 		Action: runCompare,
 	}
@@ -103,9 +104,15 @@ func comparison(c *cli.Context) ([]compare.Case, compare.Profile, error) {
 	if l.Sweep, err = workerSweep(c, profile); err != nil {
 		return nil, profile, err
 	}
+	if !c.IsSet("threads") && profile.LibraryThreads != nil {
+		l.Libraries = map[string][]any{"threads": anys(profile.LibraryThreads)}
+	}
 	l.Keep = profile.Keep
 	if c.IsSet("sizes") {
 		l.Shapes = listed[gemm.Shape](c, "sizes")
+		profile.Budget.Call = 0
+	} else if profile.Suits != nil {
+		l.Keep = func(k compare.Case) bool { return profile.Keep(k) && profile.Suits(k) }
 	}
 	cases := l.Cases()
 	for _, e := range profile.Experiments(l.Variants, l.Types) {
@@ -168,6 +175,9 @@ func workerSweep(c *cli.Context, p compare.Profile) (map[string][]any, error) {
 	return sweep, nil
 }
 
+// again is the most time in which rows with a wide spread are measured again.
+const again = 20 * time.Second
+
 func runCompare(c *cli.Context) error {
 	useTuned(c)
 	cases, profile, err := comparison(c)
@@ -179,6 +189,10 @@ func runCompare(c *cli.Context) error {
 		return err
 	}
 	lang, err := language(c)
+	if err != nil {
+		return err
+	}
+	suite, err := suite(c, lang)
 	if err != nil {
 		return err
 	}
@@ -198,38 +212,44 @@ func runCompare(c *cli.Context) error {
 	}
 	defer store.Close()
 	p, failed := measure(c, compare.Driver{
-		Store: store, Seed: 1, Budget: profile.Budget, Ceilings: profile.Ceilings, Bandwidth: true,
+		Store: store, Seed: 1, Budget: profile.Budget, Ceilings: profile.Ceilings, Bandwidth: true, Again: again,
 	}, cases, records)
 	// After an interruption too, of the rows that there are. The records are on
 	// disk already, and a PDF wants a TeX system.
 	formats := slices.DeleteFunc(report.Formats(), func(f string) bool { return f == "json" || f == "pdf" })
-	paths, err := report.Write(dir, store.Document(), report.WriteOptions{Formats: formats, Lang: lang})
+	paths, err := report.Write(dir, store.Document(), report.WriteOptions{Formats: formats, Lang: lang, Suite: suite})
 	if err != nil {
 		return errors.Join(failed, err)
 	}
 	return errors.Join(failed, summarise(c.App.Writer, p.rows, paths))
 }
 
-// summarise writes the rows of the largest shape of the first experiment, the ladder
-// if there is one, and what there is to read.
+// summarise writes the rows of the first experiment, the ladder if there is one, at the largest shape
+// with a speed of each variant and type; rows that went wrong; why rows are unavailable; and which
+// files there are.
 func summarise(w io.Writer, rows []compare.Record, paths []string) error {
-	largest := 0.0
-	terms := func(r compare.Record) float64 { return float64(r.M) * float64(r.N) * float64(r.K) }
-	first := func(r compare.Record) bool { return r.Experiment == rows[0].Experiment }
+	type series struct{ variant, typ, params string }
+	of := func(r compare.Record) series { return series{r.Variant, r.Type, r.Params.String()} }
+	best, counts := map[series]compare.Record{}, map[compare.Status]int{}
 	for _, r := range rows {
-		if first(r) {
-			largest = max(largest, terms(r))
+		counts[r.Status]++
+		was, ok := best[of(r)]
+		if r.Experiment == rows[0].Experiment && (!ok || r.Speed() && (!was.Speed() || r.Terms() > was.Terms())) {
+			best[of(r)] = r
 		}
 	}
 	var shown []compare.Record
-	counts := map[compare.Status]int{}
 	for _, r := range rows {
-		counts[r.Status]++
-		if first(r) && terms(r) == largest {
+		bad := r.Status == compare.Wrong || r.Status == compare.Failed || r.Status == compare.Timeout
+		is := r.Experiment == rows[0].Experiment && r.Shape == best[of(r)].Shape
+		if (bad || is) && !unavailable(r) {
 			shown = append(shown, r)
 		}
 	}
 	if err := printTable(w, shown); err != nil {
+		return err
+	}
+	if err := printUnavailable(w, rows); err != nil {
 		return err
 	}
 	var parts []string

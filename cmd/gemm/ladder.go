@@ -418,7 +418,7 @@ func (f ladder) run(c *cli.Context) error {
 	}
 	show := func(rows []compare.Record) error {
 		if file != stdoutName {
-			return printTable(c.App.Writer, rows)
+			return printRows(c.App.Writer, rows)
 		}
 		data, err := store.Encode()
 		if err != nil {

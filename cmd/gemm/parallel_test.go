@@ -292,9 +292,13 @@ func TestLinesOfProgress(t *testing.T) {
 		t.Errorf("a line within %v: %q", p.every, stderr.String())
 	}
 	p.last = p.last.Add(-lineEvery - time.Second)
+	row.N = 9
 	p.Done(row, true)
-	p.Done(row, false)
-	if want := "2 of 2 rows, the last is parallel/rows f64 8: ok\n"; stderr.String() != want {
+	p.Done(row, false) // measured again
+	if len(p.rows) != 2 {
+		t.Errorf("%d rows, of which one was measured again, want 2", len(p.rows))
+	}
+	if want := "2 of 2 rows, the last is parallel/rows f64 8×9×8: ok\n"; stderr.String() != want {
 		t.Errorf("%q, want %q", stderr.String(), want)
 	}
 }

@@ -25,12 +25,12 @@ func TestPeers(t *testing.T) {
 			t.Errorf("%s at %d: %s, ceiling %v, %s", row.Variant, row.N, row.Status, row.Ceiling, row.Reason)
 		}
 	}
-	page, err := os.ReadFile(filepath.Join(dir, "peers", "report.md"))
+	page, err := os.ReadFile(filepath.Join(dir, "peers", "report-appendix.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	succeed(t, dir, "report", "--in", "peers/results.json", "--format", "md", "--out", "again")
-	again, err := os.ReadFile(filepath.Join(dir, "again", "report.md"))
+	again, err := os.ReadFile(filepath.Join(dir, "again", "report-appendix.md"))
 	if err != nil || string(again) != string(page) || !strings.Contains(string(page), "Square matrices, f64, 1 thread") {
 		t.Errorf("rendered again (%v) it differs, or it has no rows:\n%s", err, again)
 	}
@@ -62,8 +62,8 @@ func TestThreadsAreSwept(t *testing.T) {
 		}
 		return out
 	}
-	if got := threads(); !slices.Equal(got, []int{1}) {
-		t.Errorf("by default the threads are %v", got)
+	if got, want := threads(), slices.Compact([]int{1, runtime.GOMAXPROCS(0)}); !slices.Equal(got, want) {
+		t.Errorf("of the profile quick the threads are %v, want %v", got, want)
 	}
 	if got, want := threads("--profile", "peers"), []int{1, 2}[:min(2, runtime.GOMAXPROCS(0))]; !slices.Equal(got, want) {
 		t.Errorf("of the profile peers the threads are %v, want %v", got, want)

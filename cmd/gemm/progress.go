@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -88,6 +89,11 @@ func (p *progress) step() {
 
 // Done implements compare.Progress.
 func (p *progress) Done(r compare.Record, kept bool) {
+	same := func(old compare.Record) bool { return old.Key == r.Key && old.Params.String() == r.Params.String() }
+	if i := slices.IndexFunc(p.rows, same); i >= 0 { // it was measured again
+		p.rows[i] = r
+		return
+	}
 	p.rows = append(p.rows, r)
 	switch {
 	case p.bar == nil:

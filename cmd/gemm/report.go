@@ -14,6 +14,7 @@ import (
 	"gemm/compare"
 	"gemm/compare/report"
 	"gemm/compare/report/text"
+	"gemm/internal/catalog"
 	"gemm/internal/output"
 )
 
@@ -28,7 +29,7 @@ func reportCommand() *cli.Command {
 			&cli.StringSliceFlag{Name: "in", Usage: "`FILE`: records; repeat the option to merge several files"},
 			listFlag("format", "html", "html", "`LIST`: formats of the report: "+strings.Join(report.Formats(), ", "),
 				among(report.Formats())),
-			langFlag(),
+			langFlag(), coverFlag(),
 			&cli.StringFlag{Name: "out", Value: "report", DefaultText: "report", Usage: "`DIR`: folder for the report"},
 			forceFlag("with --format json: replace the existing records"),
 		},
@@ -50,12 +51,45 @@ func language(c *cli.Context) (string, error) {
 	return lang, nil
 }
 
+func coverFlag() cli.Flag {
+	return &cli.StringSliceFlag{Name: "cover",
+		Usage: "`FIELD=TEXT,...`: fields of the cover page of coursework: " + strings.Join(report.CoverFields(), ", ")}
+}
+
+// suite returns what a report has besides records, with the fields of --cover.
+func suite(c *cli.Context, lang string) (report.Suite, error) {
+	var fields []string
+	for _, given := range c.StringSlice("cover") {
+		for i, part := range strings.Split(given, ",") {
+			name, value, ok := strings.Cut(part, "=")
+			switch {
+			case !ok && i > 0: // a comma in the text of a field
+				fields[len(fields)-1] += "," + part
+			case !ok || strings.TrimSpace(value) == "":
+				return report.Suite{}, usagef("--cover %q: must be FIELD=TEXT", part)
+			case !slices.Contains(report.CoverFields(), name):
+				return report.Suite{}, usagef("--cover %q: there is no field %s; the fields are %s", part, name,
+					strings.Join(report.CoverFields(), ", "))
+			default:
+				fields = append(fields, part)
+			}
+		}
+	}
+	return report.Suite{
+		Cover: report.Cover(lang, fields), Algorithms: catalog.Algorithms(), Excerpts: catalog.Excerpts(),
+	}, nil
+}
+
 func runReport(c *cli.Context) error {
 	if len(c.StringSlice("in")) == 0 {
 		return usagef("--in is missing; see gemm report --help")
 	}
 	formats := listed[string](c, "format")
 	lang, err := language(c)
+	if err != nil {
+		return err
+	}
+	suite, err := suite(c, lang)
 	if err != nil {
 		return err
 	}
@@ -86,7 +120,7 @@ func runReport(c *cli.Context) error {
 		}
 		defer lock.Release()
 	}
-	paths, err := report.Write(dir, doc, report.WriteOptions{Formats: formats, Lang: lang})
+	paths, err := report.Write(dir, doc, report.WriteOptions{Formats: formats, Lang: lang, Suite: suite})
 	if err != nil {
 		return err
 	}

@@ -3,13 +3,26 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"text/tabwriter"
 
 	"gemm/compare"
 )
 
-// printTable writes the rows as a table.
+// printRows writes the rows as a table, and a line for each reason why rows are unavailable.
+func printRows(out io.Writer, rows []compare.Record) error {
+	shown := slices.DeleteFunc(slices.Clone(rows), unavailable)
+	if err := printTable(out, shown); err != nil {
+		return err
+	}
+	return printUnavailable(out, rows)
+}
+
+// printTable writes the rows as a table, and nothing if there are none.
 func printTable(out io.Writer, rows []compare.Record) error {
+	if len(rows) == 0 {
+		return nil
+	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "VARIANT\tTYPE\tSHAPE\tSTATUS\tMEDIAN\t95% INTERVAL\tRATE\tPEAK\tRESIDUAL\tBOUND\tNOTE")
 	for _, r := range rows {

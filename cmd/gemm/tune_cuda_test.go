@@ -148,7 +148,7 @@ func TestTuneCUDA(t *testing.T) {
 	}
 	if r := start(t, dir, nil, "report", "--in", "records.json", "--format", "md", "--out", "report"); r.status != 0 {
 		t.Errorf("report: %s", r.stderr)
-	} else if text, err := os.ReadFile(filepath.Join(dir, "report", "report.md")); err != nil ||
+	} else if text, err := os.ReadFile(filepath.Join(dir, "report", "report-appendix.md")); err != nil ||
 		!strings.Contains(string(text), "The tuned setting is faster in 1 of 1 cases.") {
 		t.Errorf("report: %v\n%s", err, text)
 	}

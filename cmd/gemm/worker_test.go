@@ -273,13 +273,13 @@ func TestCUDAWithoutWorker(t *testing.T) {
 		{withWorker(t, "none"), "there is no NVIDIA driver: install it"},
 	} {
 		r := start(t, "", test.variables, "cuda", "--sizes", "8", "--device", "7")
-		if r.status != 1 || strings.Count(r.stdout, "unavailable") != 7 || !strings.Contains(r.stderr, test.reason) ||
-			strings.Count(r.stderr, "\n") != 1 {
+		if r.status != 1 || !strings.HasPrefix(r.stdout, "cuda: 7 rows unavailable: "+test.reason) ||
+			strings.Count(r.stdout, "\n") != 1 || !strings.Contains(r.stderr, test.reason) || strings.Count(r.stderr, "\n") != 1 {
 			t.Errorf("gemm cuda: status %d\n%s%s; want %q", r.status, r.stdout, r.stderr, test.reason)
 		}
 		r = start(t, "", test.variables, "compare", "--families", "serial,cuda", "--variants", "serial/packed,cuda/smem",
 			"--sizes", "8", "--type", "f64", "--out", t.TempDir())
-		if r.status != 0 || !strings.Contains(r.stdout, test.reason) {
+		if r.status != 0 || !strings.Contains(r.stdout, "\ncuda/smem: 1 row unavailable: "+test.reason) {
 			t.Errorf("gemm compare: status %d\n%s%s; want %q", r.status, r.stdout, r.stderr, test.reason)
 		}
 		if r = start(t, "", test.variables, "info"); !strings.Contains(r.stdout, "\ncuda ") ||

@@ -1,8 +1,8 @@
 // Package report renders records. It measures nothing: every rendering is a pure
 // function of a compare.Document, and the same records give the same bytes.
 //
-// Build turns records into a document, the words and tables of every format in reading order. Write
-// writes it with its figures in the requested formats.
+// Build turns records into the report, the document for reading; Appendix turns them into the document
+// with every row. Write writes both with their figures in the requested formats.
 package report
 
 import (
@@ -14,32 +14,85 @@ import (
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/chapters"
 	"gemm/compare/report/chapters/gpu"
+	"gemm/compare/report/chapters/paper"
 	"gemm/compare/report/chapters/sharing"
 	"gemm/compare/report/document"
 	"gemm/compare/report/figures"
+	"gemm/compare/report/text"
+	"gemm/internal/listing"
 )
 
 // Options choose how Build words a report.
 type Options struct {
 	Lang    string // en (default) or zh
 	Command string // the program's name in commands to type; default gemm
+	Suite
 }
 
-// Build turns records into the words and tables of a report, in reading order: summary, host and
-// method, results, analysis, threads, ranks, the GPU, codes, peers, and a section for each backend.
-// Every row of doc is in a table. Figures are placed where Drawings has one. The same records give
-// the same report.
+// Suite is what the report has besides records.
+type Suite struct {
+	Cover      []document.Field    // of the cover page; empty: there is none
+	Algorithms []listing.Algorithm // pseudo-code of the variants, in reading order
+	Excerpts   []listing.Excerpt   // of the sources of the families
+}
+
+// CoverFields returns the names of the fields that a cover page can have, in the order of the page.
+func CoverFields() []string {
+	return []string{"course", "title", "name", "id", "class", "teacher", "date"}
+}
+
+// Cover returns the fields of a cover page, given as name=value with names of CoverFields, in the
+// order of the page and with their names in a language.
+func Cover(lang string, given []string) []document.Field {
+	speaker := text.In(cmp.Or(lang, "en"))
+	var out []document.Field
+	for _, name := range CoverFields() {
+		for _, pair := range given {
+			if value, ok := strings.CutPrefix(pair, name+"="); ok {
+				out = append(out, document.Field{Name: speaker.Plain("cover." + name), Value: value})
+			}
+		}
+	}
+	return out
+}
+
+// Build turns records into the report: the answer, machine and method, a chapter for each family in the
+// form of a course report, the comparison of the families with a conclusion, and references. The
+// same records give the same report.
 func Build(doc compare.Document, opt Options) document.Report {
+	b := chapters.New(doc, opt.Lang, opt.Command, drawn(doc, opt.Lang))
+	b.Algorithms, b.Excerpts = opt.Algorithms, opt.Excerpts
+	return read(b, opt.Cover)
+}
+
+// read returns the report that b builds.
+func read(b *chapters.Builder, cover []document.Field) document.Report {
+	r := document.Report{Lang: b.Lang(), Title: b.Plain("title"), Subtitle: subtitle(b), Words: b.Words(),
+		Cover: cover, Opening: paper.Opening, Copied: true}
+	r.Add(paper.Chapters(b)...)
+	return r
+}
+
+// Appendix turns records into the words and tables of the appendix, in reading order: summary, host
+// and method, results, analysis, threads, ranks, the GPU, codes, peers, and a section for each
+// backend. Every row of doc is in a table, or in a sentence with others that were unavailable for the
+// same reason. Figures are placed where Drawings has one. The same records give the same appendix.
+func Appendix(doc compare.Document, opt Options) document.Report {
+	return assemble(chapters.New(doc, opt.Lang, opt.Command, drawn(doc, opt.Lang)))
+}
+
+// drawn has the IDs of the figures of doc.
+func drawn(doc compare.Document, lang string) map[string]bool {
 	drawings := map[string]bool{}
-	for _, d := range figures.Drawings(doc, opt.Lang) {
+	for _, d := range figures.Drawings(doc, lang) {
 		drawings[d.ID] = true
 	}
-	return assemble(chapters.New(doc, opt.Lang, opt.Command, drawings))
+	return drawings
 }
 
 // assemble returns the chapters that b has something for.
 func assemble(b *chapters.Builder) document.Report {
-	r := document.Report{Lang: b.Lang(), Title: b.Plain("title"), Subtitle: subtitle(b), Words: b.Words()}
+	r := document.Report{Lang: b.Lang(), Title: b.Plain("appendix.title"), Subtitle: subtitle(b), Words: b.Words(), Copied: true}
 	r.Add(b.Summary())
 	for _, part := range []struct {
 		id      string
@@ -60,6 +113,9 @@ func assemble(b *chapters.Builder) document.Report {
 		for _, v := range b.Views {
 			sections = append(sections, part.content(b, v)...)
 		}
+		if part.id == "gpu" {
+			sections = append(sections, gpu.Design(b)...)
+		}
 		if len(sections) > 0 {
 			r.Add(chapter)
 			r.Add(sections...)
@@ -72,6 +128,10 @@ func assemble(b *chapters.Builder) document.Report {
 	chapter.Text(b.Say("backends.intro"))
 	r.Add(chapter)
 	r.Add(b.Backends()...)
+	if s := b.Commands(r.Sections); len(s.Blocks) > 0 {
+		r.Add(s)
+	}
+	r.Add(b.References())
 	return r
 }
 

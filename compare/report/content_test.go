@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -147,6 +148,18 @@ func peer(name string, over [3]float64, change ...func(*compare.Record)) []compa
 	return rows
 }
 
+// onTwo puts a row on two threads.
+func onTwo(r *compare.Record) { r.Threads = 2 }
+
+// turned puts all rows of one size and number of threads in one turn.
+func turned(doc compare.Document) compare.Document {
+	for i := range doc.Records {
+		r := &doc.Records[i]
+		r.Turn = fmt.Sprint(r.N, " ", r.Threads)
+	}
+	return doc
+}
+
 // twoHosts has the ladder on two hosts, the second ten times as fast.
 func twoHosts() compare.Document {
 	doc := reporttest.With()
@@ -195,6 +208,10 @@ var sentences = slices.Concat([]sentence{
 	{"gonum is a library", reporttest.With(reporttest.Row("serial/gonum", 64, 1e-5)),
 		[]string{"the fastest variant of the suite is `serial/packed`",
 			"The fastest of the libraries is `serial/gonum` with 52.4 GFLOP/s"}, nil},
+	{"the fastest on two threads and a library on one", reporttest.With(
+		reporttest.Row("parallel/packed", 128, 2e-4, onTwo), reporttest.Row("reference/openblas", 256, 4e-3)),
+		[]string{"the fastest variant of the suite is `parallel/packed` with 21.0 GFLOP/s at n = 128, 2 threads.",
+			"The fastest of the libraries is `reference/openblas` with 8.39 GFLOP/s at n = 256, 21.0 % of the measured peak, 16.0 times as fast as `serial/naive`. On that case, with as many threads, `serial/packed` has 10.5 GFLOP/s."}, nil},
 	{"the baseline is the fastest", reporttest.Planted(reporttest.Row("serial/naive", 64, 1e-3)),
 		[]string{"is `serial/naive` with 0.524 GFLOP/s at n = 64, 1.31 % of the measured peak."}, []string{"times as fast"}},
 	{"one row", reporttest.Planted(reporttest.Row("serial/ikj", 64, 1e-3)),
@@ -205,12 +222,21 @@ var sentences = slices.Concat([]sentence{
 		reporttest.With(reporttest.Row("serial/blocked", 64, 1e-9,
 			reporttest.Came(compare.Wrong, "element (0, 1) is 3, want 4"))),
 		[]string{"{#summary}\n\n**1 row is wrong.**", "`serial/blocked`, f64, 64: element (0, 1) is 3, want 4",
-			"| 64 | `serial/blocked` | **wrong** (1) | — | — | — | — | — | — | 1.00e-16 | 1.00e-14 wrong"},
+			"| 64 | `serial/blocked` | **wrong** (1) | — | — | — | — | — | — | 1.00e-16 / 1.00e-14 wrong"},
 		[]string{"All 9 products"}},
+	{"one divisor of the peak", reporttest.With(
+		reporttest.Row("serial/blocked", 64, 5e-5, func(r *compare.Record) { r.Ceiling, r.PercentPeak = 20, 52.4 }),
+		reporttest.Row("serial/hinted", 64, 5e-5, func(r *compare.Record) { r.Ceiling, r.PercentPeak = 80, 13.1 })),
+		[]string{"| 64 | `serial/blocked` | ok | 50.0 µs | 50.0 µs | 10.5 | 13.1 |",
+			"| 64 | `serial/hinted` | ok | 50.0 µs | 50.0 µs | 10.5 | 13.1 |"}, []string{"| 52.4 |", "| 26.2 | "}},
+	{"residuals in two norms", reporttest.With(strassens("serial/strassen", [3]float64{1, 1, 1})...),
+		[]string{"| Componentwise: residual / bound | Normwise: residual / bound",
+			"| 1.00e-16 / 1.00e-14 | — ", "| — | 1.08e-14 / 1.00e-10 ", "| Error over error of packed", "| 3.00 \n"},
+		[]string{"Residual of packed"}},
 	{"a wrong row without a number",
 		reporttest.With(reporttest.Row("serial/blocked", 64, 1e-9, reporttest.Came(compare.Wrong, ""),
 			func(r *compare.Record) { r.Residual = compare.None() })),
-		[]string{"`serial/blocked`, f64, 64: residual —, bound 1.00e-14", "| — | 1.00e-14 wrong"}, []string{"NaN"}},
+		[]string{"`serial/blocked`, f64, 64: residual —, bound 1.00e-14", "| — / 1.00e-14 wrong"}, []string{"NaN"}},
 	{"two wrong rows", reporttest.With(reporttest.Row("serial/blocked", 64, 1, reporttest.Came(compare.Wrong, "a")),
 		reporttest.Row("serial/blocked", 128, 1, reporttest.Came(compare.Wrong, "b"))),
 		[]string{"**2 rows are wrong.**"}, nil},
@@ -279,51 +305,6 @@ var sentences = slices.Concat([]sentence{
 			Params: gemm.Params{"library": "openblas"}, Unit: "ns", Samples: []float64{500, 540, 560}}}
 	}), []string{"| call overhead | library=openblas | 3 | 540 | ns"}, nil},
 
-	{"a gain that traffic accounts for", reporttest.With(),
-		[]string{"`naive` → `ikj`: a gain at n = 64, 128, 256. At n = 256 the speed-up is 10.0 (95 % interval 9.99 – 10.0). Predicted are 1.00 by operations, 0.667 by accesses, 8.00 by traffic behind the first level of cache and 4.00 behind the second. Closest: traffic behind the first level of cache.",
-			"| `naive` → `ikj` | 64 | 10.0 | 9.99 – 10.0 | < 0.0001 | 1.00 | 0.667 | 8.00 | 4.00 | gain"},
-		[]string{"a loss at"}},
-	{"a gain that the second level of cache accounts for", reporttest.Planted(
-		reporttest.Row("serial/naive", 64, 2e-3,
-			reporttest.Predicted(compare.Predicted{Flops: 524288, Accesses: 1, L1Traffic: 1, L2Traffic: 2})),
-		reporttest.Row("serial/ikj", 64, 1e-3,
-			reporttest.Predicted(compare.Predicted{Flops: 524288, Accesses: 1, L1Traffic: 1, L2Traffic: 1}))),
-		[]string{"Closest: traffic behind the second level of cache."}, nil},
-	{"a gain that accesses account for",
-		reporttest.Planted(reporttest.Row("serial/naive", 64, 2e-3),
-			reporttest.Row("serial/ikj", 64, 1e-3,
-				reporttest.Predicted(compare.Predicted{Flops: 524288, Accesses: 524288, L1Traffic: 524288, L2Traffic: 524288,
-					Traffic: 524288}))),
-		[]string{"Closest: accesses."}, []string{"Closest: traffic"}},
-	{"a gain that operations account for",
-		reporttest.Planted(reporttest.Row("serial/divide", 64, 2e-3),
-			reporttest.Row("serial/strassen", 64, 1.6e-3,
-				reporttest.Predicted(compare.Predicted{Flops: 0.8 * 524288, Accesses: 1048576, L1Traffic: 524288, L2Traffic: 524288,
-					Traffic: 524288}))),
-		[]string{"Closest: operations."}, nil},
-	{"a gain that nothing accounts for",
-		reporttest.Planted(reporttest.Row("serial/transposed", 64, 2e-3), reporttest.Row("serial/unrolled", 64, 1e-3)),
-		[]string{"None of them accounts for it.", "it is in the processor"}, []string{"Closest:"}},
-	{"a loss", reporttest.Planted(reporttest.Row("serial/ikj", 64, 1e-3), reporttest.Row("serial/transposed", 64, 2e-3)),
-		[]string{"`ikj` → `transposed`: a loss at n = 64.", "| loss"}, []string{"a gain"}},
-	{"no difference", reporttest.Planted(reporttest.Row("serial/ikj", 64, 1e-3),
-		reporttest.Row("serial/transposed", 64, 1e-3)),
-		[]string{"not distinguishable at n = 64. At n = 64 the speed-up is 1.00", "| not distinguishable"},
-		[]string{"a gain", "None of them"}},
-	{"too few samples to tell",
-		reporttest.Planted(reporttest.Row("serial/ikj", 64, 1e-3, reporttest.Sampled(2, 2e-3)),
-			reporttest.Row("serial/transposed", 64, 1e-3, reporttest.Sampled(2, 1e-3))),
-		[]string{"too few samples to tell at n = 64. At n = 64 the speed-up is 2.00.", "| 2.00 | — | 0.33 |"},
-		[]string{"a gain", "(95 % interval"}},
-	{"no predictions", reporttest.Planted(reporttest.Row("serial/ikj", 64, 1e-3, reporttest.Unpredicted),
-		reporttest.Row("serial/transposed", 64, 2e-3, reporttest.Unpredicted)),
-		[]string{"The models predict nothing here."}, []string{"Predicted are"}},
-	{"a neighbour that was not timed",
-		reporttest.With(reporttest.Row("serial/gonum", 64, 1e-3),
-			reporttest.Row("serial/gonum", 128, 1, reporttest.Came(compare.Skipped, "x"))),
-		[]string{"Not both were timed at n = 128, 256."}, nil},
-	{"neighbours never timed together", reporttest.With(reporttest.Row("serial/gonum", 512, 1e-3)),
-		[]string{"`packed` → `gonum`: no case was timed for both."}, nil},
 	{"other shapes", reporttest.Planted(reporttest.Row("serial/ikj", 64, 1e-3), reporttest.Row("serial/packed", 64, 1e-4),
 		reporttest.Row("serial/ikj", 1, 1e-3, oblong), reporttest.Row("serial/packed", 1, 1e-4, oblong),
 		reporttest.Row("serial/packed", 64, 1e-4, func(r *compare.Record) { r.Op, r.Beta, r.LDC = "nt", 0.5, 70 })),
@@ -339,10 +320,27 @@ var sentences = slices.Concat([]sentence{
 		[]string{"`serial/strassen` does not pay up to n = 256, the largest size measured: there it takes 1.30 times the time of packed.",
 			"At n = 64, `serial/strassen` takes 1.50 times the time of packed. It executes 0.875 times the operations.",
 			"At n = 256, `serial/strassen` holds 3 MiB besides its operands and `serial/packed` 1 MiB, where the three matrices are 1.5 MiB.",
-			"On the same scale its error is about 3.00 times as large.",
+			"On one scale its error is about 3.00 times the error of `serial/packed`.",
 			"Here, at n = 256, the fast algorithm saves 12.5 % of the operations",
 			"it does not pay at n = 256 yet, where the three matrices are 1.5 MiB and packed takes 3.20 ms."},
 		[]string{"pays from", "Closest: traffic. Not"}},
+	{"Strassen below its cut-off", reporttest.With(strassens("serial/strassen", [3]float64{1.01, 0.98, 0.99},
+		resolvedAs(gemm.Params{"cutoff": 1200, "leaf": "serial/packed"}))...),
+		[]string{"`serial/strassen` did not recurse at any size that was timed: its default cut-off is 1200, and up to it `serial/packed` computes the product.",
+			"Why it seldom pays:"},
+		[]string{"table-strassen-f64", "times the time of packed", "Operations saved", "| `serial/strassen` | 256 | 8.00 |"}},
+	{"Strassen partly below its cut-off", reporttest.With(strassens("serial/strassen", [3]float64{0.9, 0.9, 1.2},
+		resolvedAs(gemm.Params{"cutoff": 128}))...),
+		[]string{"`serial/strassen` does not pay up to n = 256, the largest size measured: there it takes 1.20 times the time of packed.",
+			"| `serial/strassen` | 256 | 1.20 |"},
+		[]string{"is faster at n = 64", "| `serial/strassen` | 64 | 0.900 |", "| `serial/strassen` | 128 | 0.900 |"}},
+	{"Strassen is faster at the largest size", reporttest.With(strassens("serial/strassen", [3]float64{1.2, 1.1, 0.8})...),
+		[]string{"`serial/strassen` is faster at n = 256, the largest size measured, and at none below: there it takes 0.800 times"},
+		[]string{"`serial/strassen` pays from"}},
+	{"a cut-off at the size", reporttest.With(cutoffs(map[int]float64{128: 4e-3, 256: 3.1e-3})...),
+		[]string{"`serial/strassen` at n = 256: the best cut-off is 128, with 4.00 ms.",
+			"| `serial/strassen` | 256 | 256 | ok | 3.10 ms | 3.10 ms | — | — | no recursion"},
+		[]string{"the best cut-off is 256"}},
 	{"Strassen pays in between", reporttest.With(strassens("serial/strassen", [3]float64{1.2, 0.9, 1.1})...),
 		[]string{"`serial/strassen` is faster at n = 128, but not at the largest size measured: at n = 256 it takes 1.10 times the time of packed."}, []string{"pays from"}},
 	{"Strassen is level", reporttest.With(strassens("serial/winograd", [3]float64{1.2, 1.1, 1})...),
@@ -367,7 +365,7 @@ var sentences = slices.Concat([]sentence{
 		[]string{"| too few samples | 12.5 %"}, nil},
 	{"bounds of one kind", reporttest.With(strassens("serial/strassen", [3]float64{1.2, 1.2, 1.2},
 		func(r *compare.Record) { r.BoundKind, r.Residual = gemm.Componentwise, 5e-16 })...),
-		[]string{"On the same scale its error is about 5.00 times as large."}, nil},
+		[]string{"On one scale its error is about 5.00 times the error of `serial/packed`."}, nil},
 	{"bounds that do not compare",
 		reporttest.With(strassens("serial/strassen", [3]float64{1.2, 1.2, 1.2},
 			func(r *compare.Record) { r.BoundKind = "of its own" })...),
@@ -428,18 +426,35 @@ var sentences = slices.Concat([]sentence{
 			Traffic: 1000}))),
 		[]string{"Below a quarter of the peak although memory does not hold them back: `serial/unrolled`."}, nil},
 	{"above the roof", reporttest.With(reporttest.Row("serial/blocked", 64, 2e-5)),
-		[]string{"Above the predicted limit: `serial/blocked`."}, nil},
+		[]string{"Faster than the predicted limit: `serial/blocked`.", "| faster than memory: operands in cache"},
+		[]string{"Closest to its limit is `serial/blocked`", "furthest from it `serial/blocked`"}},
+	{"a product as fast as its micro-kernel", changed(reporttest.With(), func(d *compare.Document) {
+		d.Measurements = []compare.Measurement{{Host: "h1", Run: "r1", Name: "micro-kernel",
+			Params: gemm.Params{"type": "f64", "kernel": "go-2x4"}, Unit: "GFLOP/s", Samples: []float64{9, 9.1, 8.9}}}
+	}), []string{"`serial/packed` is as fast: packing and the update of C are within the noise."}, []string{"The rest is packing"}},
 
 	{"no peers", reporttest.With(),
 		[]string{"No library was asked for. `gemm compare --families serial,reference` looks"}, nil},
-	{"a peer behind", reporttest.With(peer("openblas", [3]float64{2, 2, 3})...),
-		[]string{"Against `reference/openblas` (as run: threads=1 version=1.2.3): the suite is ahead at n = 64, 128, 256. At n = 256 it takes 3.00 times the time of `serial/packed`",
-			"| `reference/openblas` | `serial/packed` | 64 | 2.00 |", "| suite ahead | one after the other"},
+	{"a peer behind", turned(reporttest.With(peer("openblas", [3]float64{2, 2, 3})...)),
+		[]string{"Against `reference/openblas` (as run: version=1.2.3): the suite is ahead at n = 64, 128, 256. At n = 256 on 1 thread it takes 3.00 times the time of `serial/packed`",
+			"| `reference/openblas` | `serial/packed` | 64 | 1 | 2.00 |", "| suite ahead | in turn"},
 		[]string{"the library is ahead"}},
-	{"a peer ahead", reporttest.With(peer("openblas", [3]float64{2, 1, 0.25}, reporttest.Turn("t"))...),
+	{"a peer that was not measured in turn", reporttest.With(peer("openblas", [3]float64{2, 2, 3})...),
+		[]string{"(as run: version=1.2.3): Measured one after the other, so without a verdict: n = 64, 128, 256. At n = 256 on 1 thread it takes 3.00 times the time of `serial/packed`.",
+			"| 64 | 1 | 2.00 | — | — | not in turn: no verdict | one after the other"},
+		[]string{"the suite is ahead at", "| suite ahead"}},
+	{"a peer on one thread and on two", turned(reporttest.With(append(peer("openblas", [3]float64{2, 2, 2}),
+		reporttest.Row("parallel/packed", 256, 1.7e-3, onTwo), reporttest.Row("reference/openblas", 256, 1.6e-3, onTwo))...)),
+		[]string{"On 1 thread: the suite is ahead at n = 64, 128, 256. On 2 threads: the library is ahead at n = 256. At n = 256 on 2 threads it takes 0.941 times the time of `parallel/packed`"}, nil},
+	{"a library on ranks beside threads", turned(reporttest.With(
+		reporttest.Row("parallel/packed", 256, 1e-3, onTwo),
+		reporttest.Row("reference/scalapack", 256, 2e-3, reporttest.OnRanks("ladder", 2)))),
+		[]string{"`reference/scalapack` was timed, but nothing of the suite on the same case"},
+		[]string{"Against `reference/scalapack`"}},
+	{"a peer ahead", turned(reporttest.With(peer("openblas", [3]float64{2, 1, 0.25})...)),
 		[]string{"the suite is ahead at n = 64; the library is ahead at n = 256; not distinguishable at n = 128.",
 			"0.250 times the time of `serial/packed`", "| library ahead |"}, nil},
-	{"a peer with few samples", reporttest.With(peer("openblas", [3]float64{2, 2, 2}, reporttest.Sampled(1, 1))...),
+	{"a peer with few samples", turned(reporttest.With(peer("openblas", [3]float64{2, 2, 2}, reporttest.Sampled(1, 1))...)),
 		[]string{"too few samples to tell at n = 64, 128, 256"}, nil},
 	{"a peer in turn", reporttest.Planted(reporttest.Row("serial/packed", 64, 2e-3, reporttest.Turn("t")),
 		reporttest.Row("serial/ikj", 64, 1e-3), reporttest.Row("reference/mkl", 64, 1e-3, reporttest.Turn("t"))),
@@ -453,7 +468,7 @@ var sentences = slices.Concat([]sentence{
 		reporttest.Row("serial/naive", 128, 8e-3, field)), nil, nil},
 	{"a field", reporttest.With(reporttest.Row("serial/naive", 64, 1e-3, field),
 		reporttest.Row("serial/ikj", 64, 5e-4, field)),
-		[]string{"**gf256**: the fastest variant of the suite is `serial/ikj` with 0.524 Gmul/s at n = 64, 2.00 times as fast as `serial/naive`.", "| Gmul/s | Data GB/s |", "| 0.524 | 3.00 | — | 2.00 | 1.00 | 0 | 0 best"}, nil},
+		[]string{"**gf256**: the fastest variant of the suite is `serial/ikj` with 0.524 Gmul/s at n = 64, 2.00 times as fast as `serial/naive`.", "| Gmul/s | Data GB/s |", "| 0.524 | 3.00 | — | 2.00 | 1.00 | 0 / 0 best"}, nil},
 	{"another experiment", reporttest.With(reporttest.Row("parallel/rows", 256, 1e-3, reporttest.Experiment("strong"),
 		param("threads", 2), func(r *compare.Record) { r.Threads = 2 })),
 		[]string{"## parallel, f64: strong {#results-strong-parallel-f64}", "| Threads |",
@@ -465,7 +480,19 @@ var sentences = slices.Concat([]sentence{
 	{"a family that could not run",
 		reporttest.With(reporttest.Row("mpi/summa", 64, 1, reporttest.Came(compare.Unavailable, "built without MPI"))),
 		[]string{"Of this family the records hold 1 row: `mpi/summa`.",
-			"None of them was timed. The reasons:\n\n- `mpi/summa`: built without MPI"}, nil},
+			"None of them was timed: built without MPI."}, nil},
+	{"a family that could not run for two reasons",
+		reporttest.With(reporttest.Row("mpi/summa", 64, 1, reporttest.Came(compare.Unavailable, "built without MPI")),
+			reporttest.Row("mpi/p2p-rows", 64, 1, reporttest.Came(compare.Skipped, "too slow"))),
+		[]string{"None of them was timed. The reasons:\n\n- `mpi/summa`: built without MPI\n- `mpi/p2p-rows`: too slow",
+			"| 64 | `mpi/summa` | "}, []string{"in no table"}},
+	{"rows that were unavailable for one reason",
+		reporttest.With(reporttest.Row("reference/mkl", 64, 1, reporttest.Came(compare.Unavailable, "no MKL")),
+			reporttest.Row("reference/mkl", 128, 1, reporttest.Came(compare.Unavailable, "no MKL")),
+			reporttest.Row("reference/blis", 64, 1, reporttest.Came(compare.Unavailable, "no BLIS")),
+			reporttest.Row("reference/openblas", 64, 1e-3)),
+		[]string{"2 rows of `reference/mkl` at n = 64, 128 were unavailable and are in no table: no MKL.",
+			"| 64 | `reference/blis` | unavailable (1) |"}, []string{"| `reference/mkl` | unavailable"}},
 	{"a family that ran", reporttest.With(),
 		[]string{"Of this family the records hold 9 rows: `serial/naive`, `serial/ikj`, `serial/packed`.",
 			"The figures are in [f64](#results-serial-f64)."}, nil},
@@ -499,7 +526,7 @@ var sentences = slices.Concat([]sentence{
 	{"markup in data is literal",
 		reporttest.With(reporttest.Row("serial/blocked", 64, 1, reporttest.Came(compare.Skipped, "a*b [c](d) `e`"))),
 		[]string{"a\\*b \\[c\\](d) \\`e\\`"}, nil},
-}, sharingSentences, rankSentences, gpuSentences, codesSentences)
+}, stepSentences, sharingSentences, rankSentences, gpuSentences, codesSentences)
 
 // oblong makes a row one of 3×5 elements with k = 7.
 func oblong(r *compare.Record) {
@@ -509,7 +536,7 @@ func oblong(r *compare.Record) {
 func TestSentencesFollowTheRecords(t *testing.T) {
 	for _, test := range sentences {
 		t.Run(test.name, func(t *testing.T) {
-			got := allText(Build(test.doc, Options{}))
+			got := allText(Appendix(test.doc, Options{}))
 			for _, want := range test.want {
 				if !strings.Contains(got, want) {
 					t.Errorf("does not say %q:\n%s", want, excerpt(got))
@@ -534,13 +561,14 @@ func excerpt(report string) string {
 
 func TestEveryPhraseIsSaid(t *testing.T) {
 	said := map[string]bool{}
-	for _, test := range sentences {
+	for _, test := range slices.Concat(sentences, answers) {
 		ids := map[string]bool{}
 		for _, id := range []string{"speedup-f64", "gflops-serial-f64", "rate-gf256", "strassen-crossover-f64", "cutoff-f64",
 			"compiler-f64", "roofline-f64", "chunk-static-f64", "timeline-1",
 			"mpi-ways-f64-1024", "mpi-phases-f64", "mpi-bytes-f64", "mpi-network", "mpi-panel-f64", "mpi-gap-f64",
 			"gpu-ladder-f32", "gpu-rates-f32", "gpu-rates-tf32", "gpu-sgemm", "gpu-host-f32", "codes-64-KiB", "codes-width",
-			"codes-rungs", "square-f64-1"} {
+			"codes-rungs", "square-f64-1", "occupancy-threads", "occupancy-registers", "occupancy-memory",
+			"waterfall-f64", "families-f64"} {
 			ids[id] = true
 		}
 		for _, figures := range figures.Scaling {
@@ -552,9 +580,13 @@ func TestEveryPhraseIsSaid(t *testing.T) {
 		assemble(b)
 		figures.Titled(test.doc, b.Speaker)
 		maps.Copy(said, b.Said())
+		b = chapters.New(test.doc, "", "", ids)
+		b.Algorithms, b.Excerpts = planted.Algorithms, planted.Excerpts
+		read(b, nil)
+		maps.Copy(said, b.Said())
 	}
 	for _, key := range text.Keys("en") {
-		if !said[key] && !strings.HasPrefix(key, "note.") { // notes are tested with package text
+		if !said[key] && !strings.HasPrefix(key, "note.") && !strings.HasPrefix(key, "cover.") { // which have tests of their own
 			t.Errorf("no planted document makes the report say %s", key)
 		}
 	}
@@ -563,14 +595,15 @@ func TestEveryPhraseIsSaid(t *testing.T) {
 func TestNoEnglishSentenceInChinese(t *testing.T) {
 	literal := regexp.MustCompile("(?s)`[^`]*`|\\]\\([^)]*\\)")
 	words := regexp.MustCompile(`[A-Za-z]{2,}(?: [a-z]{2,}){2,}`)
-	for _, test := range sentences {
-		r := Build(test.doc, Options{Lang: "zh"})
-		for line := range strings.Lines(allText(r)) {
-			if strings.HasPrefix(line, "$ ") || strings.HasPrefix(line, "gemm ") {
-				continue // commands
-			}
-			if found := words.FindString(literal.ReplaceAllString(line, "")); found != "" && !inRecords(test.doc, found) {
-				t.Errorf("%s: %q is English: %s", test.name, found, line)
+	for _, test := range slices.Concat(sentences, answers) {
+		for _, r := range documents(test.doc, "zh") {
+			for line := range strings.Lines(allText(r, "references")) { // whose titles stay in their language
+				if strings.HasPrefix(line, "$ ") || strings.HasPrefix(line, "gemm ") {
+					continue // commands
+				}
+				if found := words.FindString(literal.ReplaceAllString(line, "")); found != "" && !inRecords(test.doc, found) {
+					t.Errorf("%s: %q is English: %s", test.name, found, line)
+				}
 			}
 		}
 	}
@@ -591,86 +624,132 @@ func inRecords(doc compare.Document, words string) bool {
 	return false
 }
 
-// TestContentHolds checks what must be true of every report.
+// TestContentHolds checks what must be true of every report and appendix.
 func TestContentHolds(t *testing.T) {
-	target := regexp.MustCompile(`\]\(#([^)]*)\)`)
-	docs := sentences
 	for _, lang := range text.Languages {
-		for _, test := range docs {
-			name := lang + ": " + test.name
-			r := Build(test.doc, Options{Lang: lang})
-			all := allText(r)
-			for _, bad := range []string{"NaN", "Inf", "<nil>", "%!", "\x00"} {
-				if strings.Contains(all, bad) {
-					t.Errorf("%s: the report says %q", name, bad)
-				}
-			}
-			ids := map[string]bool{}
-			once := func(id string) {
-				if ids[id] {
-					t.Errorf("%s: id %s is given twice", name, id)
-				}
-				ids[id] = true
-			}
+		for _, test := range slices.Concat(sentences, answers) {
 			drawn := map[string]bool{}
 			for _, d := range figures.Drawings(test.doc, lang) {
 				drawn[d.ID] = true
 			}
-			for _, s := range r.Sections {
-				once(s.ID)
-				for _, block := range s.Blocks {
-					switch block := block.(type) {
-					case document.Table:
-						once(block.ID)
-						for _, row := range block.Rows {
-							if len(row.Cells) != len(block.Columns) {
-								t.Errorf("%s: a row of %s has %d cells for %d columns", name, block.ID, len(row.Cells), len(block.Columns))
-							}
-						}
-						if len(block.Rows) == 0 {
-							t.Errorf("%s: table %s is empty", name, block.ID)
-						}
-					case document.Figure:
-						once(block.ID)
-						if !drawn[block.ID] {
-							t.Errorf("%s: there is no drawing %s", name, block.ID)
-						}
-						delete(drawn, block.ID)
-						if block.Command == "" || block.Alt == "" {
-							t.Errorf("%s: figure %s has no command or no alternative text", name, block.ID)
-						}
-					case document.List:
-						if len(block.Items) == 0 {
-							t.Errorf("%s: an empty list in %s", name, s.ID)
-						}
-					case document.Paragraph:
-						if block.Text == "" {
-							t.Errorf("%s: an empty paragraph in %s", name, s.ID)
-						}
-					}
+			placed, appendix := map[string]bool{}, map[string]bool{}
+			for i, r := range documents(test.doc, lang) {
+				c := &content{name: fmt.Sprintf("%s: %s: document %d", lang, test.name, i), drawn: drawn, placed: placed,
+					ids: map[string]bool{}}
+				c.check(t, r)
+				if i == 0 {
+					appendix = c.ids
+				}
+				c.links(t, r, appendix)
+				if again := allText(documents(test.doc, lang)[i]); again != allText(r) {
+					t.Errorf("%s: the same records gave another report", c.name)
 				}
 			}
 			for id := range drawn {
-				t.Errorf("%s: drawing %s is not placed", name, id)
-			}
-			for _, m := range target.FindAllStringSubmatch(all, -1) {
-				if !ids[m[1]] {
-					t.Errorf("%s: a link goes to #%s, which is not there", name, m[1])
+				if !placed[id] {
+					t.Errorf("%s: %s: drawing %s is not placed", lang, test.name, id)
 				}
-			}
-			if again := allText(Build(test.doc, Options{Lang: lang})); again != all {
-				t.Errorf("%s: the same records gave another report", name)
 			}
 		}
 	}
 }
 
-// TestEveryRowIsShown counts the rows in the tables that hold records.
+// content is what is found in a document.
+type content struct {
+	name               string
+	ids, drawn, placed map[string]bool
+}
+
+// once notes an ID.
+func (c *content) once(t *testing.T, id string) {
+	if c.ids[id] {
+		t.Errorf("%s: id %s is given twice", c.name, id)
+	}
+	c.ids[id] = true
+}
+
+// check looks at every block.
+func (c *content) check(t *testing.T, r document.Report) {
+	for _, s := range r.Sections {
+		c.once(t, s.ID)
+		for _, block := range s.Blocks {
+			switch block := block.(type) {
+			case document.Table:
+				c.once(t, block.ID)
+				for _, row := range block.Rows {
+					if len(row.Cells) != len(block.Columns) {
+						t.Errorf("%s: a row of %s has %d cells for %d columns", c.name, block.ID, len(row.Cells), len(block.Columns))
+					}
+				}
+				if len(block.Rows) == 0 {
+					t.Errorf("%s: table %s is empty", c.name, block.ID)
+				}
+			case document.Figure:
+				c.once(t, block.ID)
+				if !c.drawn[block.ID] {
+					t.Errorf("%s: there is no drawing %s", c.name, block.ID)
+				}
+				c.placed[block.ID] = true
+				if block.Command == "" && !r.Copied || block.Alt == "" {
+					t.Errorf("%s: figure %s has no command or no alternative text", c.name, block.ID)
+				}
+			case document.Algorithms:
+				for _, a := range block.Items {
+					c.once(t, a.ID)
+				}
+			case document.Listing:
+				c.once(t, block.ID)
+			case document.List:
+				for _, id := range block.IDs {
+					c.once(t, id)
+				}
+				if len(block.Items) == 0 {
+					t.Errorf("%s: an empty list in %s", c.name, s.ID)
+				}
+			case document.Paragraph:
+				if block.Text == "" {
+					t.Errorf("%s: an empty paragraph in %s", c.name, s.ID)
+				}
+			}
+		}
+	}
+}
+
+// links looks for what no text may have, and for the targets of links, here and in the appendix.
+func (c *content) links(t *testing.T, r document.Report, appendix map[string]bool) {
+	all := allText(r)
+	for _, bad := range []string{"NaN", "Inf", "<nil>", "%!", "\x00"} {
+		if strings.Contains(all, bad) {
+			t.Errorf("%s: the report says %q", c.name, bad)
+		}
+	}
+	for _, m := range regexp.MustCompile(`\]\((appendix)?#([^)]*)\)`).FindAllStringSubmatch(all, -1) {
+		ids := c.ids
+		if m[1] != "" {
+			ids = appendix
+		}
+		if !ids[m[2]] {
+			t.Errorf("%s: a link goes to %s#%s, which is not there", c.name, m[1], m[2])
+		}
+	}
+}
+
+// TestEveryRowIsShown counts the rows in the tables that hold records, and those that a sentence
+// names instead.
 func TestEveryRowIsShown(t *testing.T) {
 	for _, test := range sentences {
 		shown := 0
-		for _, s := range Build(test.doc, Options{}).Sections {
+		for _, s := range Appendix(test.doc, Options{}).Sections {
 			for _, block := range s.Blocks {
+				if said, ok := block.(document.Paragraph); ok && strings.HasPrefix(s.ID, "results-") &&
+					strings.Contains(string(said.Text), "were unavailable and are in no table") {
+					count, _, _ := strings.Cut(string(said.Text), " ")
+					n, err := strconv.Atoi(count)
+					if err != nil {
+						t.Fatal(err)
+					}
+					shown += n
+				}
 				if table, ok := block.(document.Table); ok &&
 					regexp.MustCompile("^table-(results|cutoff|builds)-").MatchString(table.ID) {
 					shown += len(table.Rows)
@@ -710,7 +789,7 @@ func TestGoldenContent(t *testing.T) {
 			if test.name == "full" {
 				skip = nil
 			}
-			got := allText(Build(test.doc, Options{Lang: lang}), skip...)
+			got := allText(Appendix(test.doc, Options{Lang: lang}), skip...)
 			if *updateContent {
 				if err := os.MkdirAll("testdata", 0o755); err != nil {
 					t.Fatal(err)
@@ -763,7 +842,7 @@ func TestAdviceIsComplete(t *testing.T) {
 	if !maps.Equal(got, want) {
 		t.Errorf("items by section: %v, want %v", got, want)
 	}
-	r := Build(reporttest.With(), Options{})
+	r := Appendix(reporttest.With(), Options{})
 	items := 0
 	for _, s := range r.Sections {
 		if strings.HasPrefix(s.ID, "backend-") {

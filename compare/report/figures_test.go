@@ -35,7 +35,7 @@ func drawingOf(t *testing.T, doc compare.Document, id string) chart.Chart {
 }
 
 func TestDrawings(t *testing.T) {
-	want := "gflops-serial-f64 gflops-serial-f32 gflops-reference-f64 gflops-reference-f32 speedup-f64 speedup-f32 " +
+	want := "waterfall-f64 families-f64 gflops-serial-f64 gflops-serial-f32 gflops-reference-f64 gflops-reference-f32 speedup-f64 speedup-f32 " +
 		"strassen-crossover-f64 cutoff-f64 strassen-crossover-f32 cutoff-f32 roofline-f64 roofline-f32 compiler-f64 compiler-f32 rate-gf256"
 	if got := strings.Join(ids(figures.Drawings(realistic(), "en")), " "); got != want {
 		t.Errorf("drawings are %s, want %s", got, want)

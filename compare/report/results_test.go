@@ -36,7 +36,7 @@ func TestResultsGolden(t *testing.T) {
 		name := strings.TrimSuffix(filepath.Base(file), ".json")
 		for _, lang := range []string{"en", "zh"} {
 			var text bytes.Buffer
-			if err := document.Markdown(&text, Build(doc, Options{Lang: lang})); err != nil {
+			if err := document.Markdown(&text, Appendix(doc, Options{Lang: lang})); err != nil {
 				t.Fatal(err)
 			}
 			renderings[name+"."+lang+".md"] = text.Bytes()

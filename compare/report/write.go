@@ -26,9 +26,10 @@ type WriteOptions struct {
 	Formats []string // of Formats; nil: all but pdf
 	Lang    string   // en (default) or zh
 	Command string   // the program's name in commands to type; default gemm
+	Suite
 }
 
-// formats are what Write writes.
+// formats are what Write writes. The first four are of the report and of the appendix.
 var formats = []struct{ name, file string }{
 	{"html", "report.html"},
 	{"md", "report.md"},
@@ -38,6 +39,9 @@ var formats = []struct{ name, file string }{
 	{"json", "results.json"},
 	{"bench", "results.bench.txt"},
 }
+
+// appendixFile returns the name of a file of the appendix, by that of the report.
+func appendixFile(file string) string { return strings.Replace(file, "report.", "report-appendix.", 1) }
 
 // Formats returns the names of the formats that Write writes.
 func Formats() []string {
@@ -50,9 +54,10 @@ func Formats() []string {
 
 // Write renders doc into the folder dir, which it creates if necessary, and returns the paths of
 // the files. The figures come first: figures/<id>.svg and .png for html and md, and .pdf for tex
-// and pdf. Then come report.html, report.md, report.tex, report.pdf, results.csv, results.json and
-// results.bench.txt. The format pdf writes report.tex too, and runs xelatex on it. Each file is
-// replaced as a whole or not at all. Figures of another report stay.
+// and pdf. Then come report.html, report.md, report.tex and report.pdf, each followed by that of the
+// appendix, report-appendix.html and so on, and results.csv, results.json and results.bench.txt. The
+// format pdf writes tex too, and runs xelatex on it. Each file is replaced as a whole or not at all.
+// Figures of another report stay.
 func Write(dir string, doc compare.Document, opt WriteOptions) ([]string, error) {
 	wanted := opt.Formats
 	if wanted == nil {
@@ -71,7 +76,8 @@ func Write(dir string, doc compare.Document, opt WriteOptions) ([]string, error)
 	}
 	wants := func(f string) bool { return slices.Contains(wanted, f) }
 
-	r := Build(doc, Options{Lang: opt.Lang, Command: opt.Command})
+	of := Options{Lang: opt.Lang, Command: opt.Command, Suite: opt.Suite}
+	r, appendix := Build(doc, of), Appendix(doc, of)
 	drawings := figures.Drawings(doc, r.Lang)
 	out := folder{dir: dir}
 	for _, d := range drawings {
@@ -84,18 +90,21 @@ func Write(dir string, doc compare.Document, opt WriteOptions) ([]string, error)
 			out.write(name+".pdf", d.PDF)
 		}
 	}
-	content := map[string]func(io.Writer) error{
-		"html":  func(w io.Writer) error { return document.HTML(w, r, drawings) },
-		"md":    func(w io.Writer) error { return document.Markdown(w, r) },
-		"tex":   func(w io.Writer) error { return document.TeX(w, r) },
-		"pdf":   func(w io.Writer) error { return typeset(w, r, drawings, latest(doc)) },
-		"csv":   func(w io.Writer) error { return CSV(w, doc) },
-		"json":  func(w io.Writer) error { return JSON(w, doc) },
-		"bench": func(w io.Writer) error { return Bench(w, doc) },
+	rendered := map[string]func(io.Writer, document.Report) error{
+		"html": func(w io.Writer, r document.Report) error { return document.HTML(w, r, drawings) },
+		"md":   document.Markdown,
+		"tex":  document.TeX,
+		"pdf":  func(w io.Writer, r document.Report) error { return typeset(w, r, drawings, latest(doc)) },
 	}
+	data := map[string]func(io.Writer, compare.Document) error{"csv": CSV, "json": JSON, "bench": Bench}
 	for _, f := range formats {
-		if wants(f.name) {
-			out.write(f.file, content[f.name])
+		switch {
+		case !wants(f.name):
+		case data[f.name] != nil:
+			out.write(f.file, func(w io.Writer) error { return data[f.name](w, doc) })
+		default:
+			out.write(f.file, func(w io.Writer) error { return rendered[f.name](w, r) })
+			out.write(appendixFile(f.file), func(w io.Writer) error { return rendered[f.name](w, appendix) })
 		}
 	}
 	return out.paths, out.err

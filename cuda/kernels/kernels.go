@@ -7,10 +7,18 @@ package kernels
 import (
 	"embed"
 	"fmt"
+	"strings"
+
+	"gemm/internal/listing"
 )
 
 //go:embed f32/*.cu f64/*.cu gf256/*.cu
 var files embed.FS
+
+// The pseudo-code of an algorithm is next to its source, under the same name; a library's has no number.
+//
+//go:embed f32/*.txt f64/*.txt gf256/*.txt
+var texts embed.FS
 
 // Transpose is the source of the kernel that copies a transposed operand to a new layout.
 //
@@ -35,4 +43,48 @@ func Source(typ, file string) (string, error) {
 		return "", fmt.Errorf("kernels: %w", err)
 	}
 	return string(data), nil
+}
+
+// Excerpt returns the kernel in shared memory in single precision, for reports.
+func Excerpt() (listing.Excerpt, error) {
+	const path = "f32/03_smem.cu"
+	text, err := files.ReadFile(path)
+	if err != nil {
+		return listing.Excerpt{}, err
+	}
+	_, kernel, ok := strings.Cut(string(text), "\nextern \"C\"")
+	if !ok {
+		return listing.Excerpt{}, fmt.Errorf("kernels: %s has no kernel", path)
+	}
+	return listing.Excerpt{
+		Path: "cuda/kernels/" + path, Text: "extern \"C\"" + kernel, Lines: listing.CodeLines(string(text)),
+	}, nil
+}
+
+// Pseudocode returns the pseudo-code of an algorithm, such as naive of the element type f32, and
+// whether there is one. It suits a report in any language. Capital letters such as I and J are sets
+// of indices, so C[I, J] is a block of C. As and Bs are slices of A and B in shared memory; a name
+// with a prime is a second buffer. load4 and load2 read 16 bytes by one instruction, async is
+// cp.async, mma and wmma are instructions of the tensor cores.
+func Pseudocode(typ, algorithm string) (string, bool) {
+	entries, err := texts.ReadDir(typ)
+	if err != nil {
+		return "", false
+	}
+	for _, e := range entries {
+		if algorithmOf(e.Name()) == algorithm {
+			data, err := texts.ReadFile(typ + "/" + e.Name())
+			return string(data), err == nil
+		}
+	}
+	return "", false
+}
+
+// algorithmOf returns the algorithm of a file of pseudo-code: naive of 01_naive.txt, cublas of cublas.txt.
+func algorithmOf(file string) string {
+	name := strings.TrimSuffix(file, ".txt")
+	if _, rest, numbered := strings.Cut(name, "_"); numbered {
+		return rest
+	}
+	return name
 }

@@ -1,13 +1,23 @@
 package catalog
 
 import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"gemm"
+	"gemm/compare/report/analysis"
 )
+
+var update = flag.Bool("update", false, "write what reports know of the variants")
 
 func TestEveryVariantIsDescribed(t *testing.T) {
 	name := regexp.MustCompile(`^[a-z]+/[a-z0-9-]+$`)
@@ -33,6 +43,48 @@ func TestEveryVariantIsDescribed(t *testing.T) {
 			}
 			if _, err := v.Resolve(gemm.Params{q.Name: q.Default}); err != nil {
 				t.Errorf("%s: the default of %s is refused: %v", v.Name, q.Name, err)
+			}
+		}
+	}
+}
+
+// TestPseudocode checks that every variant has pseudo-code that fits into a report, and that every
+// file of pseudo-code belongs to a variant.
+func TestPseudocode(t *testing.T) {
+	const columns, lines = 56, 22
+	folders := []string{"serial", "parallel", "reference", "mpi"}
+	described := map[string][]string{} // the pseudo-code of variants, by algorithm
+	for _, v := range Variants() {
+		if !slices.Contains(folders, v.Family()) {
+			continue // the family has no pseudo-code
+		}
+		described[path.Base(v.Name)] = append(described[path.Base(v.Name)], v.Pseudocode)
+		if n := strings.Count(v.Pseudocode, "\n"); n == 0 || n > lines {
+			t.Errorf("%s: its pseudo-code has %d lines, want 1 to %d", v.Name, n, lines)
+		}
+		for line := range strings.Lines(v.Pseudocode) {
+			line = strings.TrimSuffix(line, "\n")
+			if n := utf8.RuneCountInString(line); n > columns {
+				t.Errorf("%s: %q has %d columns, want at most %d", v.Name, line, n, columns)
+			}
+			if indent := len(line) - len(strings.TrimLeft(line, " ")); indent%2 != 0 || line != strings.TrimRight(line, " ") ||
+				strings.ContainsAny(line, "\t\r") || !utf8.ValidString(line) {
+				t.Errorf("%s: %q is not indented by two spaces, or has other space", v.Name, line)
+			}
+		}
+	}
+	for _, folder := range folders {
+		files, err := filepath.Glob(filepath.Join("..", "..", folder, "*.txt"))
+		if err != nil || len(files) == 0 {
+			t.Errorf("%s has no pseudo-code: %v", folder, err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Contains(described[strings.TrimSuffix(filepath.Base(file), ".txt")], string(text)) {
+				t.Errorf("%s is the pseudo-code of no variant", file)
 			}
 		}
 	}
@@ -79,5 +131,53 @@ func TestNearest(t *testing.T) {
 func TestFamiliesAreInOrder(t *testing.T) {
 	if got := Families(); !slices.Equal(got, []string{"serial", "parallel", "reference", "mpi", "cuda"}) {
 		t.Errorf("families %v", got)
+	}
+}
+
+// TestParents follows the parents of every variant to the first of a family. All variants of the
+// families serial and parallel have one, except naive and the libraries of others.
+func TestParents(t *testing.T) {
+	parents := map[string]string{}
+	for _, v := range Variants() {
+		parents[v.Name] = v.Parent
+		own := (v.Family() == "serial" || v.Family() == "parallel") && v.Role != gemm.Baseline
+		if (v.Parent != "") != (own && v.Name != "serial/naive") {
+			t.Errorf("%s: the parent is %q", v.Name, v.Parent)
+		}
+	}
+	for name, parent := range parents {
+		for steps := 0; parent != ""; steps++ {
+			next, known := parents[parent]
+			if !known || steps == len(parents) {
+				t.Errorf("%s: the parent %s is no variant, or is a child of it", name, parent)
+				break
+			}
+			parent = next
+		}
+	}
+}
+
+// TestDeclarations compares what reports know of the variants with what these declare. -update
+// writes it.
+func TestDeclarations(t *testing.T) {
+	const kept = "../../compare/report/analysis/declarations.json"
+	all := map[string]analysis.Declaration{}
+	for _, v := range Variants() {
+		if d := (analysis.Declaration{Parent: v.Parent, Loop: v.Loop, FieldLoop: v.FieldLoop}); d != (analysis.Declaration{}) {
+			all[v.Name] = d
+		}
+	}
+	want, err := json.MarshalIndent(all, "", "\t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want = append(want, '\n')
+	if *update {
+		if err := os.WriteFile(kept, want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := os.ReadFile(kept); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%s is not what the variants declare (%v): run the test with -update", kept, err)
 	}
 }

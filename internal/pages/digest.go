@@ -52,6 +52,11 @@ func (d digest) of(r document.Report) document.Report {
 			if t, ok := b.(document.Table); ok {
 				ids[t.ID] = true
 			}
+			if l, ok := b.(document.List); ok {
+				for _, id := range l.IDs {
+					ids[id] = true
+				}
+			}
 		}
 	}
 	for i := range out.Sections {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"gemm/compare"
@@ -14,6 +15,7 @@ import (
 	"gemm/compare/report/document"
 	"gemm/compare/report/figures"
 	"gemm/compare/report/text"
+	"gemm/internal/catalog"
 )
 
 // page is one rendered page: docs/<topic>/report.md with its figures.
@@ -33,6 +35,7 @@ var topics = []page{
 		digest: digest{
 			sections: []string{
 				"summary", "machine", "runs", "ladder", "strassen", "compiler", "roofline", "against",
+				"references",
 			},
 			figures: []string{
 				"speedup-f64", "gflops-serial-f64", "strassen-crossover-f64", "cutoff-f64", "compiler-f64",
@@ -57,7 +60,7 @@ var topics = []page{
 		digest: digest{
 			sections: []string{
 				"summary", "machine", "runs", "strong", "weak", "chunk", "load", "affinity", "gomaxprocs",
-				"overheads", "findings",
+				"overheads", "findings", "references",
 			},
 			figures: []string{
 				"strong-speedup-f64", "strong-ceiling-f64", "weak-speedup-f64", "chunk-dynamic-f64",
@@ -73,7 +76,7 @@ var topics = []page{
 			sections: []string{
 				"summary", "machine", "runs", "mpi-library", "mpi-phases", "mpi-bytes", "mpi-shares",
 				"mpi-strong", "mpi-weak", "mpi-panel", "mpi-schedule", "mpi-affinity", "mpi-overlap",
-				"mpi-findings",
+				"mpi-findings", "references",
 			},
 			figures: []string{
 				"mpi-ways-f64-4096", "mpi-phases-f64", "mpi-bytes-f64", "mpi-network",
@@ -153,7 +156,7 @@ func (p page) render(root string) error {
 		return err
 	}
 	drawings := figures.Drawings(doc, "en")
-	r := p.digest.of(report.Build(doc, report.Options{Lang: "en"}))
+	r := p.digest.of(report.Appendix(doc, report.Options{Lang: "en"}))
 	r.Title = p.title
 	var text bytes.Buffer
 	if err := document.Markdown(&text, r); err != nil {
@@ -195,8 +198,8 @@ func (p page) copyHeadlineFigure(root string, r document.Report, drawings []char
 	return fmt.Errorf("no figure %s for the READMEs", headlineFigure[1])
 }
 
-// renderShowcase writes the whole report of one record in every language. The figures
-// are shared: the letters inside of them are English in all of them.
+// renderShowcase writes the whole report of one record, and its appendix, in every language. The
+// figures are shared: the letters inside of them are English in all of them.
 func renderShowcase(root string) error {
 	doc, err := load(root, []string{showcase})
 	if err != nil {
@@ -204,22 +207,26 @@ func renderShowcase(root string) error {
 	}
 	dir := filepath.Join(root, "docs", "report")
 	for _, lang := range text.Languages {
-		r := report.Build(doc, report.Options{Lang: lang})
-		name := "report.md"
+		of := report.Options{Lang: lang, Suite: report.Suite{Algorithms: catalog.Algorithms(), Excerpts: catalog.Excerpts()}}
+		r, appendix := report.Build(doc, of), report.Appendix(doc, of)
+		ending := ".md"
 		if lang == "en" {
-			err = writeFigures(dir, r, figures.Drawings(doc, lang))
+			both := document.Report{Sections: slices.Concat(r.Sections, appendix.Sections)}
+			if err := writeFigures(dir, both, figures.Drawings(doc, lang)); err != nil {
+				return err
+			}
 		} else {
-			name = "report." + lang + ".md"
+			ending = "." + lang + ".md"
 		}
-		if err != nil {
-			return err
-		}
-		var text bytes.Buffer
-		if err := document.Markdown(&text, r); err != nil {
-			return err
-		}
-		if err := write(filepath.Join(dir, name), text.Bytes()); err != nil {
-			return err
+		for name, r := range map[string]document.Report{"report": r, "report-appendix": appendix} {
+			var text bytes.Buffer
+			if err := document.Markdown(&text, r); err != nil {
+				return err
+			}
+			page := strings.ReplaceAll(text.String(), "](report-appendix.md#", "](report-appendix"+ending+"#")
+			if err := write(filepath.Join(dir, name+ending), []byte(page)); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -280,7 +287,8 @@ func pagesOf(record string) []string {
 		}
 	}
 	if record == showcase {
-		out = append(out, "docs/report/report.md", "docs/report/report.zh.md")
+		out = append(out, "docs/report/report.md", "docs/report/report.zh.md",
+			"docs/report/report-appendix.md", "docs/report/report-appendix.zh.md")
 	}
 	if inHeadlines(record) {
 		out = append(out, "README.md")

@@ -30,13 +30,13 @@ func OverLeast(r compare.Record) float64 {
 type portion struct{ Data, Work float64 }
 
 // RowPortion is the portion of one of the given number of processes, each with rows of A and all of
-// B: equations 2 and 3 of the 2024 report.
+// B, as the course report of 2024 counts.
 func RowPortion(m, n, k, workers int) portion {
 	a, b, w := float64(m)*float64(k), float64(k)*float64(n), float64(workers)
 	return portion{a/w + b, 2 * a * float64(n) / w}
 }
 
-// BlockPortion is the portion of a process of a p×q grid: equations 4 and 5.
+// BlockPortion is the portion of a process of a p×q grid.
 func BlockPortion(m, n, k, p, q int) portion {
 	a, b := float64(m)*float64(k), float64(k)*float64(n)
 	return portion{a/float64(p) + b/float64(q), 2 * a * float64(n) / float64(p*q)}

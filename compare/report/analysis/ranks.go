@@ -64,9 +64,9 @@ func (v *View) Muted(r compare.Record) string {
 	return ""
 }
 
-// Ran returns rows as if the parameters that they ran with had been requested, except parameters of
+// Settled returns rows as if the parameters that they ran with had been requested, except parameters of
 // local variants.
-func Ran(rows []compare.Record) []compare.Record {
+func Settled(rows []compare.Record) []compare.Record {
 	out := Timed(rows)
 	for i, r := range out {
 		p := gemm.Params{}
@@ -351,20 +351,27 @@ func (v *View) Gaps(typ string) []gap {
 // FarAhead is the ratio from which collective calls are called far ahead.
 const FarAhead = 1.25
 
-// Closes reports whether the gap is wide on the fewest ranks and less on the most.
-func (g gap) Closes(v *View) (few, many Fought, out Verdict) {
+// Closes counts the gap as one case of the claim that it is wide on the fewest ranks and hardly there
+// on the most: the ratio is at least FarAhead on the fewest and below FarAhead on the most. If the
+// collective rows are slower on either, the case is the opposite of the claim. few and many are the
+// comparisons on the fewest and the most ranks that have processors.
+func (g gap) Closes(v *View) (few, many Fought, out Cases) {
 	by := slices.DeleteFunc(slices.Clone(g.By), func(f Fought) bool { return v.IsCrowded(f.First.Threads) })
-	if len(by) < 2 {
-		return few, many, Unmeasured
+	if len(by) < 2 || OverRanks.Count(by[len(by)-1].First) < ManyThreads {
+		return few, many, out
 	}
 	few, many = by[0], by[len(by)-1]
 	switch {
-	case few.Lo >= FarAhead && many.Hi < few.Lo:
-		return few, many, Supported
-	case few.Hi < FarAhead || many.Lo >= few.Hi:
-		return few, many, Refuted
+	case few.Outcome == Slower || many.Outcome == Slower:
+		out.Reversed++
+	case few.Lo >= FarAhead && many.Hi < FarAhead:
+		out.For++
+	case few.Hi < FarAhead || many.Lo >= FarAhead:
+		out.Against++
+	default:
+		out.Open++
 	}
-	return few, many, Undecided
+	return few, many, out
 }
 
 // FastestBeside pairs the library's rows with the fastest row of its turn, size and

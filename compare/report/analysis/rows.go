@@ -186,3 +186,28 @@ func Speed(r compare.Record) (compare.Number, string) {
 	}
 	return value, unit
 }
+
+// Unavailable returns the rows without those that were unavailable for a reason that another row
+// has too, and the latter in groups of one reason.
+func Unavailable(rows []compare.Record) (others []compare.Record, groups [][]compare.Record) {
+	named := func(r compare.Record) bool { return r.Status == compare.Unavailable && r.Reason != "" }
+	count, at := map[string]int{}, map[string]int{}
+	for _, r := range rows {
+		if named(r) {
+			count[r.Reason]++
+		}
+	}
+	for _, r := range rows {
+		if !named(r) || count[r.Reason] < 2 {
+			others = append(others, r)
+			continue
+		}
+		i, found := at[r.Reason]
+		if !found {
+			i = len(groups)
+			at[r.Reason], groups = i, append(groups, nil)
+		}
+		groups[i] = append(groups[i], r)
+	}
+	return others, groups
+}

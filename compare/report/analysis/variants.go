@@ -1,14 +1,132 @@
 package analysis
 
 import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
+	"gemm"
 	"gemm/compare"
 )
 
 // A record has the name of its variant, and nothing of what the variant declares about itself.
 // So reports know variants by name. This file has all names: the chapters and figures ask it.
+
+// Declaration is what a variant declares about itself that reports need: see gemm.Variant.
+type Declaration struct {
+	Parent    string    `json:"parent,omitempty"`
+	Loop      gemm.Loop `json:"loop,omitzero"`
+	FieldLoop gemm.Loop `json:"field_loop,omitzero"`
+}
+
+// declarations is written by the test of package internal/catalog, which has the variants.
+//
+//go:embed declarations.json
+var declarations []byte
+
+// Declarations returns what the variants declare, by name. Variants without a parent and a loop
+// are left out.
+var Declarations = sync.OnceValue(func() map[string]Declaration {
+	var all map[string]Declaration
+	if err := json.Unmarshal(declarations, &all); err != nil {
+		panic(fmt.Sprintf("analysis: declarations.json: %v", err))
+	}
+	return all
+})
+
+// Parent returns the variant that a variant changes one thing of, "" if there is none.
+func Parent(variant string) string { return Declarations()[variant].Parent }
+
+// Ancestor returns the nearest of the parents of a variant, their parents and so on that has rows, ""
+// if none has.
+func Ancestor(rows []compare.Record, variant string) string {
+	for parent := Parent(variant); parent != ""; parent = Parent(parent) {
+		if slices.ContainsFunc(rows, func(r compare.Record) bool { return r.Variant == parent }) {
+			return parent
+		}
+	}
+	return ""
+}
+
+// ParentsFirst returns variants in their order, but none before one that it descends from.
+func ParentsFirst(variants []string) []string {
+	var out []string
+	var add func(variant string)
+	add = func(variant string) {
+		if slices.Contains(out, variant) {
+			return
+		}
+		for parent := Parent(variant); parent != ""; parent = Parent(parent) {
+			if slices.Contains(variants, parent) {
+				add(parent)
+			}
+		}
+		out = append(out, variant)
+	}
+	for _, variant := range variants {
+		add(variant)
+	}
+	return out
+}
+
+// ParentRow returns the row of a parent that a row is compared with: of the same problem, on as many
+// threads unless the parent is of another family.
+func ParentRow(rows []compare.Record, parent string, after compare.Record) (compare.Record, bool) {
+	p := ProblemOf(after)
+	if Family(parent) != Family(after.Variant) {
+		i := slices.IndexFunc(rows, func(r compare.Record) bool { return r.Variant == parent && r.Problem == after.Problem })
+		if i < 0 {
+			return compare.Record{}, false
+		}
+		p = ProblemOf(rows[i])
+	}
+	return At(rows, parent, p)
+}
+
+// Ran returns the variant that computed a row. This is the row's variant, unless that is a recursion
+// and its cut-off ended it before the first division. Then the leaf computed the whole product.
+func Ran(r compare.Record) string {
+	if ran, ok := r.Resolved["ran"].(string); ok && ran != "" {
+		return ran
+	}
+	cutoff, known := r.Resolved["cutoff"].(int)
+	if !known {
+		cutoff, known = r.Params["cutoff"].(int)
+	}
+	if !known {
+		return r.Variant
+	}
+	m, n, k := float64(r.M), float64(r.N), float64(r.K)
+	var divided bool
+	leaf := Packed
+	switch r.Variant {
+	case Divide:
+		divided, leaf = max(r.M, r.N, r.K) > cutoff, Hinted
+	case ParallelStrassen:
+		leaf = ParallelPacked
+		fallthrough
+	case Strassen, Winograd:
+		// The condition of the recursion: the harmonic mean of m, n and k exceeds the cut-off.
+		divided = min(m, n, k) > 1 && 3*m*n*k > float64(cutoff)*(m*n+n*k+k*m)
+	default:
+		return r.Variant
+	}
+	if divided {
+		return r.Variant
+	}
+	for _, params := range []gemm.Params{r.Resolved, r.Params} {
+		if name, ok := params["leaf"].(string); ok {
+			return name
+		}
+	}
+	return leaf
+}
+
+// RanItself reports whether a row was computed by its own variant.
+func RanItself(r compare.Record) bool { return Ran(r) == r.Variant }
 
 // The families of variants.
 const (
@@ -24,10 +142,16 @@ const (
 	Baseline = Serial + "/naive" // speed-ups are over it
 	Packed   = Serial + "/packed"
 	IKJ      = Serial + "/ikj"
+	Hinted   = Serial + "/hinted"
 	Blocked  = Serial + "/blocked"
+	Divide   = Serial + "/divide"
+	Strassen = Serial + "/strassen"
+	Winograd = Serial + "/winograd"
 	Gonum    = Serial + "/gonum" // a library of others, in Go
 
 	ParallelPacked      = Parallel + "/packed"
+	ParallelStrassen    = Parallel + "/strassen"
+	Tiles               = Parallel + "/tiles"
 	Rows                = Parallel + "/rows"
 	CollapseAtomic      = Parallel + "/collapse-atomic"
 	CollapseInnerAtomic = Parallel + "/collapse-inner-atomic"
@@ -56,7 +180,7 @@ const (
 
 var (
 	// FastVariants trade multiplications for additions.
-	FastVariants = []string{Serial + "/strassen", Serial + "/winograd"}
+	FastVariants = []string{Strassen, Winograd}
 	// SpreadVariants have their operands spread over the ranks. The other variants of the family
 	// have them on rank 0.
 	SpreadVariants = []string{OnRanks + "/summa", OnRanks + "/srumma", OnRanks + "/cannon", OnRanks + "/25d"}

@@ -6,6 +6,7 @@ package analysis
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -154,8 +155,8 @@ func (v *View) Ladder(typ string) []compare.Record {
 	return v.Pick(func(r compare.Record) bool { return r.Experiment == compare.MainLadder && r.Type == typ })
 }
 
-// Ceiling returns the measured peak of a type at a number of busy threads, the
-// highest where several runs measured it.
+// Ceiling returns the measured peak of a type at a number of busy threads: the highest of those that
+// runs measured before their rows, and between the samples of rows. A busy machine can only lower it.
 func (v *View) Ceiling(typ string, threads int) (compare.Ceiling, bool) {
 	var highest compare.Ceiling
 	for _, c := range v.Ceilings {
@@ -163,7 +164,31 @@ func (v *View) Ceiling(typ string, threads int) (compare.Ceiling, bool) {
 			highest = c
 		}
 	}
+	for _, r := range v.Records {
+		if !ByGPU(r) && r.Type == typ && max(r.Threads, 1) == threads && r.Ceiling > float64(highest.Gflops) {
+			highest = compare.Ceiling{Unit: "cpu", Pipe: typ, ISA: highest.ISA, Threads: threads, Gflops: compare.Number(r.Ceiling), Run: r.Run}
+		}
+	}
 	return highest, highest.Gflops > 0
+}
+
+// PercentOfPeak returns the speed of a row in percent of the host's measured peak of its type on as many
+// threads as the row has; NaN if one of the two is not known. The divisor is the same for all rows
+// of a type and number of threads, not the ceiling of a row's own turn. Rows of a GPU have the ceiling of the pipe that they ran on.
+func PercentOfPeak(v *View, r compare.Record) float64 {
+	if ByGPU(r) {
+		return Known(r, r.PercentPeak)
+	}
+	threads := max(r.Threads, 1)
+	if v.Cores > 0 {
+		threads = min(threads, v.Cores) // more do not compute more
+	}
+	peak, ok := v.Ceiling(r.Type, threads)
+	if !ok {
+		return math.NaN()
+	}
+	speed, _ := Speed(r)
+	return 100 * float64(speed) / float64(peak.Gflops)
 }
 
 // Bandwidth returns the measured triad at a number of busy threads, the highest

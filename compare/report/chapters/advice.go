@@ -1,11 +1,13 @@
 package chapters
 
 import (
+	"cmp"
 	"slices"
 
 	"gemm/compare"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/document"
+	"gemm/compare/report/number"
 	"gemm/compare/report/text"
 )
 
@@ -18,6 +20,8 @@ type Advice struct {
 	Kind     string   // bottlenecks, advice, pitfalls
 	Variants []string // whose rows show it
 	Files    []string // that show it: paths from the root of the module
+	// Steps are two steps of the ladder, of which the item says which one is larger in the records.
+	Steps *[2][2]string
 }
 
 // Backends is a section for each family: its method, what became of it in this
@@ -32,7 +36,7 @@ func (b *Builder) Backends() []document.Section {
 			var items []document.Text
 			for _, a := range Items {
 				if a.Family == fam && a.Kind == kind {
-					items = append(items, b.advise(a))
+					items = append(items, b.Advise(a))
 				}
 			}
 			if len(items) > 0 {
@@ -45,9 +49,12 @@ func (b *Builder) Backends() []document.Section {
 	return sections
 }
 
-// advise renders an item with its ID and what shows it.
-func (b *Builder) advise(a Advice) document.Text {
+// Advise renders an item with its ID and what shows it.
+func (b *Builder) Advise(a Advice) document.Text {
 	sentence := "**" + document.Text(a.ID) + "** " + b.Say("advice."+a.ID)
+	if a.Steps != nil {
+		sentence += b.larger(*a.Steps)
+	}
 	var shown []document.Text
 	for _, variant := range a.Variants {
 		shown = append(shown, b.row(variant))
@@ -61,19 +68,63 @@ func (b *Builder) advise(a Advice) document.Text {
 	return sentence
 }
 
+// larger says which of two steps is larger, at the largest square case of the first host and type that
+// has all four variants. It says nothing if there is none.
+func (b *Builder) larger(steps [2][2]string) document.Text {
+	for _, v := range b.Views {
+		for _, typ := range analysis.Types(v.Records) {
+			rows := analysis.Timed(v.Ladder(typ))
+			problems := analysis.Problems(rows)
+			for _, p := range slices.Backward(problems) {
+				var gains [2]float64
+				known := p.Cube()
+				for i, step := range steps {
+					before, ok1 := analysis.At(rows, step[0], p)
+					after, ok2 := analysis.At(rows, step[1], p)
+					known = known && ok1 && ok2
+					gains[i] = float64(before.Median) / float64(after.Median)
+				}
+				if !known {
+					continue
+				}
+				most := 0
+				if gains[1] > gains[0] {
+					most = 1
+				}
+				return b.Say("advice.larger", text.Args{
+					"Size": b.Sizes([]analysis.Problem{p}), "Type": typ,
+					"Most": stepName(steps[most]), "Gain": number.Significant(gains[most]),
+					"Other": stepName(steps[1-most]), "Less": number.Significant(gains[1-most]),
+				})
+			}
+		}
+	}
+	return ""
+}
+
 // row names a variant, with a link to the table of the first host that has its rows; rows of the ladder are
 // preferred.
 func (b *Builder) row(variant string) document.Text {
 	target := ""
 	for _, v := range b.Views {
-		for _, r := range v.Records {
+		main := v.MainType()
+		own := v.Pick(func(r compare.Record) bool { return r.Variant == variant })
+		slices.SortStableFunc(own, func(x, y compare.Record) int { // the main type first
 			switch {
-			case r.Variant != variant:
+			case x.Type == main && y.Type != main:
+				return -1
+			case x.Type != main && y.Type == main:
+				return 1
+			}
+			return 0
+		})
+		for _, r := range own {
+			switch {
 			case r.Experiment == compare.MainLadder:
 				return document.Link(document.Literal(variant),
-					"#"+resultsID(compare.MainLadder, analysis.Family(variant), r.Type)+v.Suffix)
+					b.Elsewhere+"#"+resultsID(compare.MainLadder, analysis.Family(variant), r.Type)+v.Suffix)
 			case target == "" && slices.Contains(analysis.Experiments, r.Experiment):
-				target = "#" + resultsID(r.Experiment, analysis.AxisOf(variant).Family, r.Type) + v.Suffix
+				target = b.Elsewhere + "#" + resultsID(r.Experiment, analysis.AxisOf(variant).Family, r.Type) + v.Suffix
 			}
 		}
 	}
@@ -100,19 +151,7 @@ func (b *Builder) fate(s *document.Section, fam string) {
 	variants := analysis.Distinct(rows, analysis.VariantOf)
 	s.Text(b.Say("backend.ran", text.Args{"Rows": b.Count("rows", len(rows)), "Variants": b.Names(variants)}))
 	if len(analysis.Timed(rows)) == 0 {
-		s.Text(b.Say("backend.idle"))
-		var items []document.Text
-		for _, variant := range variants {
-			for _, r := range rows {
-				if r.Variant == variant {
-					items = append(items, b.Say("backend.reason", text.Args{
-						"Variant": document.Literal(variant), "Reason": r.Reason,
-					}))
-					break
-				}
-			}
-		}
-		s.List(items)
+		b.idle(s, rows)
 		return
 	}
 	var places []document.Text
@@ -138,4 +177,27 @@ func (b *Builder) fate(s *document.Section, fam string) {
 	if len(places) > 0 {
 		s.Text(b.Say("backend.where", text.Args{"Places": b.Join(places)}))
 	}
+}
+
+// idle says why none of the rows of a family was timed: in a sentence if the reason is the same
+// for all, otherwise in a list.
+func (b *Builder) idle(s *document.Section, rows []compare.Record) {
+	var items []document.Text
+	reasons := analysis.Distinct(rows, func(r compare.Record) string { return r.Reason })
+	for _, reason := range reasons {
+		note := b.Note(cmp.Or(reason, number.Absent))
+		if len(reasons) == 1 {
+			s.Text(b.Say("backend.idle", text.Args{"Reason": note}))
+			return
+		}
+		var variants []string
+		for _, r := range rows {
+			if r.Reason == reason && !slices.Contains(variants, r.Variant) {
+				variants = append(variants, r.Variant)
+			}
+		}
+		items = append(items, b.Say("backend.reason", text.Args{"Variants": b.Names(variants), "Reason": note}))
+	}
+	s.Text(b.Say("backend.reasons"))
+	s.List(items)
 }

@@ -27,7 +27,8 @@ var Items = []Advice{
 
 	// Serial: pitfalls, 3.1.
 	{ID: "S9", Family: "serial", Source: "3.1", Kind: "pitfalls",
-		Variants: []string{"serial/ikj", "serial/strassen"}},
+		Variants: []string{"serial/ikj", "serial/strassen"},
+		Steps:    &[2][2]string{{"serial/naive", "serial/ikj"}, {"serial/hinted", "serial/packed"}}},
 	{ID: "S10", Family: "serial", Source: "3.1", Kind: "pitfalls",
 		Files: []string{"serial/strassen.go", "variant.go"}},
 	{ID: "S11", Family: "serial", Source: "3.1", Kind: "pitfalls",

@@ -11,15 +11,22 @@ import (
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/document"
 	"gemm/compare/report/text"
+	"gemm/internal/listing"
 )
 
 // Builder builds one report.
 type Builder struct {
 	*text.Speaker
-	Program  string
-	Doc      compare.Document
-	Views    []*analysis.View
-	drawings map[string]bool // the figures that there are, by ID
+	Program string
+	Doc     compare.Document
+	Views   []*analysis.View
+	// Algorithms and Excerpts are what the report shows of the suite's sources; the appendix has none.
+	Algorithms []listing.Algorithm
+	Excerpts   []listing.Excerpt
+	// Elsewhere stands before the anchors of rows in links: empty in the document that has the rows,
+	// else the name of the one that has them.
+	Elsewhere string
+	drawings  map[string]bool // the figures that there are, by ID
 }
 
 // New returns the builder of a report in a language, English by default, with commands that begin
@@ -38,7 +45,7 @@ func New(doc compare.Document, lang, program string, drawings map[string]bool) *
 func (b *Builder) Words() document.Words {
 	return document.Words{
 		Contents: b.Plain("words.contents"), Again: b.Plain("words.again"),
-		Figure: b.Plain("words.figure"), Table: b.Plain("words.table"), Stop: b.Plain("words.stop"),
+		Figure: b.Plain("words.figure"), Table: b.Plain("words.table"), Algorithm: b.Plain("words.algorithm"), Listing: b.Plain("words.listing"), Copy: b.Plain("words.copy"), Stop: b.Plain("words.stop"),
 		Rows: func(n int) string { return string(b.Count("rows", n)) },
 	}
 }
@@ -53,13 +60,13 @@ func (b *Builder) Section(id string, level int) document.Section {
 func (b *Builder) Of(v *analysis.View, id, key string, args ...text.Args) document.Section {
 	title := b.Plain(key, args...)
 	if v.Suffix != "" {
-		title += b.Plain("onhost", text.Args{"Host": b.hostName(v)})
+		title += b.Plain("onhost", text.Args{"Host": b.HostName(v)})
 	}
 	return document.Section{ID: id + v.Suffix, Title: title, Level: 2}
 }
 
-// hostName names a host in prose.
-func (b *Builder) hostName(v *analysis.View) string {
+// HostName names a host in prose.
+func (b *Builder) HostName(v *analysis.View) string {
 	if v.CPU == "" {
 		return v.ID
 	}

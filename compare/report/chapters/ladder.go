@@ -1,8 +1,11 @@
 package chapters
 
 import (
+	"fmt"
+	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"gemm/compare"
 	"gemm/compare/report/analysis"
@@ -22,15 +25,15 @@ func (b *Builder) Analysis(v *analysis.View) []document.Section {
 	return sections
 }
 
-// step is what the step from one variant to the next gains.
+// step is what the step from a variant to one that changes one thing of it gains.
 type step struct {
 	text        document.Text
 	lines       []document.Row // a row for every case that both variants were timed on
-	unexplained bool           // the variants differ at the largest case, and no prediction says why
+	unexplained bool           // the variants differ at the largest case, and no model says why
 }
 
-// steps reads the ladder of each family and type: what each variant gains over
-// the one before it. Ranks and the GPU have chapters of their own.
+// steps reads the ladder of each family and type: what each variant gains over its parent. Ranks and
+// the GPU have chapters of their own.
 func (b *Builder) steps(v *analysis.View) (document.Section, bool) {
 	s := b.Of(v, "ladder", "ladder.title")
 	s.Text(b.Say("ladder.intro"))
@@ -40,36 +43,37 @@ func (b *Builder) steps(v *analysis.View) (document.Section, bool) {
 			analysis.Family(r.Variant) != analysis.OverRanks.Family && !analysis.ByGPU(r)
 	})
 	for _, typ := range analysis.Types(main) {
+		all := v.Ladder(typ)
 		for _, fam := range analysis.Distinct(main, func(r compare.Record) string { return analysis.Family(r.Variant) }) {
-			rows := v.Pick(func(r compare.Record) bool {
-				return r.Experiment == compare.MainLadder && r.Type == typ && analysis.Family(r.Variant) == fam
-			})
-			variants := analysis.Distinct(rows, analysis.VariantOf)
-			if len(variants) < 2 {
-				continue
+			var rows []compare.Record
+			for _, r := range all {
+				if analysis.Family(r.Variant) == fam {
+					rows = append(rows, r)
+				}
 			}
-			found = true
-			s.Text(b.Say("ladder.of", text.Args{"Family": fam, "Type": typ}))
 			table := document.Table{
 				ID:      "table-ladder-" + analysis.Anchor(fam) + "-" + analysis.Anchor(typ) + v.Suffix,
 				Caption: b.Say("ladder.caption", text.Args{"Family": fam, "Type": typ}),
-				Columns: b.Columns("step", "size", "#measured", "#interval", "#p", "#operations", "#accesses", "#traffic1",
-					"#traffic2", "verdict"),
-				Command: b.Rerun(v, rows),
+				Columns: b.Columns("step", "size", "#measured", "#interval", "#modelled", "reason", "verdict"),
 			}
 			var items []document.Text
 			unexplained := false
-			for i := 1; i < len(variants); i++ {
-				st := b.step(rows, variants[i-1], variants[i])
+			for _, st := range b.stepsOf(v, all, rows) {
 				items = append(items, st.text)
 				table.Rows = append(table.Rows, st.lines...)
 				unexplained = unexplained || st.unexplained
 			}
+			if len(items) == 0 {
+				continue
+			}
+			found = true
+			s.Text(b.Say("ladder.of", text.Args{"Family": fam, "Type": typ}))
 			s.List(items)
 			if unexplained {
 				s.Text(b.Say("explained.elsewhere"))
 			}
 			if len(table.Rows) > 0 {
+				table.Command = b.Rerun(v, rows)
 				s.Add(table)
 			}
 		}
@@ -77,55 +81,124 @@ func (b *Builder) steps(v *analysis.View) (document.Section, bool) {
 	return s, found
 }
 
-// step compares two neighbours of the ladder.
-func (b *Builder) step(rows []compare.Record, from, to string) step {
-	name := document.Literal(analysis.Algorithm(from)) + " → " + document.Literal(analysis.Algorithm(to))
+// stepsOf returns the steps to the variants of some rows, from their parents among all.
+func (b *Builder) stepsOf(v *analysis.View, all, rows []compare.Record) []step {
+	var steps []step
+	for _, variant := range analysis.ParentsFirst(analysis.Distinct(rows, analysis.VariantOf)) {
+		if parent := analysis.Ancestor(all, variant); parent != "" {
+			steps = append(steps, b.step(v, all, parent, variant))
+		}
+	}
+	return steps
+}
+
+// StepsOf says what each variant of a family gains over its parent.
+func (b *Builder) StepsOf(v *analysis.View, fam, typ string) []document.Text {
+	all := v.Ladder(typ)
+	var items []document.Text
+	for _, st := range b.stepsOf(v, all, slices.DeleteFunc(slices.Clone(all), func(r compare.Record) bool {
+		return analysis.Family(r.Variant) != fam
+	})) {
+		if len(st.lines) > 0 {
+			items = append(items, st.text)
+		}
+	}
+	return items
+}
+
+// step compares a variant with its parent. A row that another variant computed is no step.
+func (b *Builder) step(v *analysis.View, rows []compare.Record, from, to string) step {
+	name := stepName([2]string{from, to})
 	var lines []document.Row
 	sorted := map[analysis.Outcome][]analysis.Problem{}
 	var missing []analysis.Problem
-	var last analysis.Problem // the largest case
-	var lastPair [2]compare.Record
+	same := map[[2]string][]analysis.Problem{} // by variant and by the one that ran
+	var last analysis.Problem                  // the largest case
 	var lastRatio analysis.Comparison
+	var why analysis.Explanation
+	noisy := false // the samples of the largest case vary too much
 	for _, p := range analysis.Problems(rows) {
-		before, ok1 := analysis.At(rows, from, p)
-		after, ok2 := analysis.At(rows, to, p)
-		if !ok1 && !ok2 {
+		after, ok := analysis.At(rows, to, p)
+		if !ok {
 			continue
 		}
-		if !before.Speed() || !after.Speed() {
+		before, ok := analysis.ParentRow(rows, from, after)
+		if !ok || !before.Speed() || !after.Speed() {
 			missing = append(missing, p)
+			continue
+		}
+		if r, other := another(before, after); other {
+			key := [2]string{r.Variant, analysis.Ran(r)}
+			same[key] = append(same[key], p)
 			continue
 		}
 		c := analysis.Contrast(before, after)
 		sorted[c.Outcome] = append(sorted[c.Outcome], p)
-		last, lastPair, lastRatio = p, [2]compare.Record{before, after}, c
-		predicted := analysis.Predictions(before, after)
+		last, lastRatio, why = p, c, v.Explain(before, after, c.Ratio)
+		noisy = analysis.Wide(before) || analysis.Wide(after)
+		reason := document.Text(number.Absent)
+		if len(why.Causes) > 0 && differ(c) {
+			reason = b.Say("reason." + string(why.Causes[0].Reason))
+		}
 		lines = append(lines, document.Row{Cells: []document.Text{
 			name, document.Escape(p.Label()), document.Text(number.Significant(c.Ratio)),
-			document.Text(number.Extent(c.Lo, c.Hi, number.Significant)), document.Text(number.Probability(c.P)),
-			document.Text(number.Significant(predicted[0])), document.Text(number.Significant(predicted[1])),
-			document.Text(number.Significant(predicted[2])), document.Text(number.Significant(predicted[3])),
-			b.Verdict(c.Outcome),
+			document.Text(number.Extent(c.Lo, c.Hi, number.Significant)),
+			document.Text(number.Significant(why.Predicted)), reason, b.Verdict(c.Outcome),
 		}})
 	}
 	sentence := b.Say("ladder.step", text.Args{"Step": name})
-	if len(lines) == 0 {
-		return step{text: sentence + b.Say("ladder.none")}
+	unexplained := false
+	if len(lines) > 0 {
+		sentence += b.Say("ladder.largest", text.Args{
+			"Size": b.Sizes([]analysis.Problem{last}), "Ratio": number.Significant(lastRatio.Ratio),
+		})
+		if known := number.Extent(lastRatio.Lo, lastRatio.Hi, number.Significant); known != number.Absent {
+			sentence += b.Say("interval", text.Args{"Interval": known})
+		}
+		sentence += b.Say("stop")
+		var reasons document.Text
+		reasons, unexplained = b.explained(why, lastRatio)
+		if noisy {
+			reasons, unexplained = b.Say("explained.noisy"), false
+		}
+		sentence += reasons + b.Say("ladder.sizes", text.Args{"Outcomes": b.outcomes("ladder", sorted)})
+	} else if len(same) == 0 {
+		sentence += b.Say("ladder.none")
 	}
-	sentence += b.outcomes("ladder", sorted)
-	sentence += b.Say("ladder.largest", text.Args{
-		"Size": b.Sizes([]analysis.Problem{last}), "Ratio": number.Significant(lastRatio.Ratio),
-	})
-	if known := number.Extent(lastRatio.Lo, lastRatio.Hi, number.Significant); known != number.Absent {
-		sentence += b.Say("interval", text.Args{"Interval": known})
+	byName := func(x, y [2]string) int { return slices.Compare(x[:], y[:]) }
+	for _, key := range slices.SortedFunc(maps.Keys(same), byName) {
+		sentence += b.Say("ladder.same", text.Args{
+			"Variant": document.Literal(key[0]), "Ran": document.Literal(key[1]), "Sizes": b.Sizes(same[key]),
+		})
 	}
-	sentence += b.Say("stop")
-	why, unexplained := b.explained(lastPair[0], lastPair[1], lastRatio)
-	sentence += why
-	if len(missing) > 0 {
+	if len(missing) > 0 && len(lines) > 0 {
 		sentence += b.Say("ladder.missing", text.Args{"Sizes": b.Sizes(missing)})
 	}
-	return step{sentence, lines, unexplained}
+	return step{document.Text(strings.TrimSpace(string(sentence))), lines, unexplained}
+}
+
+// stepName names a step by its two variants, with their families if these differ.
+func stepName(of [2]string) document.Text {
+	from, to := of[0], of[1]
+	if analysis.Family(from) == analysis.Family(to) {
+		from, to = analysis.Algorithm(from), analysis.Algorithm(to)
+	}
+	return document.Literal(from) + " → " + document.Literal(to)
+}
+
+// another returns the row of two that another variant computed, the later one first.
+func another(before, after compare.Record) (compare.Record, bool) {
+	for _, r := range []compare.Record{after, before} {
+		if analysis.Ran(r) != r.Variant {
+			return r, true
+		}
+	}
+	return compare.Record{}, false
+}
+
+// differ reports whether a comparison found a difference.
+func differ(c analysis.Comparison) bool {
+	return c.Outcome == analysis.Quicker || c.Outcome == analysis.Slower
 }
 
 // Verdict returns the word for an outcome.
@@ -148,32 +221,65 @@ func (b *Builder) outcomes(chapter string, sorted map[analysis.Outcome][]analysi
 	return b.Sentence(parts)
 }
 
-// explained says which prediction accounts for a measured ratio: the nearest one on the same side
-// of 1, if it is within a factor of two. It reports whether the rows differ and no prediction
-// accounts for it.
-func (b *Builder) explained(before, after compare.Record,
+// explained says why a variant is faster or slower than its parent: the causes that the models have,
+// the main one first. It reports whether no model accounts for how much they differ, or do not.
+func (b *Builder) explained(why analysis.Explanation,
 	c analysis.Comparison) (sentence document.Text, unexplained bool) {
-	predicted := analysis.Predictions(before, after)
-	if !slices.ContainsFunc(predicted[:], func(x float64) bool { return !math.IsNaN(x) }) {
-		return b.Say("explained.unpredicted"), false
+	predicted := number.Significant(why.Predicted)
+	switch {
+	case !differ(c) && predicted == number.Absent:
+		return "", false
+	case c.Outcome == analysis.Level && math.Abs(math.Log(why.Predicted)) > math.Ln2:
+		return b.Say("explained.none", text.Args{"Predicted": predicted}), true
+	case !differ(c):
+		return b.Say("explained.level", text.Args{"Predicted": predicted}), false
+	case len(why.Causes) == 0 && analysis.Alike(c.Ratio):
+		return b.Say("explained.small"), false
+	case len(why.Causes) == 0 && predicted == number.Absent:
+		return b.Say("explained.unpredicted"), true
+	case len(why.Causes) == 0:
+		return b.Say("explained.none", text.Args{"Predicted": predicted}), true
 	}
-	sentence = b.Say("explained.predicted", text.Args{
-		"Operations": number.Significant(predicted[0]), "Accesses": number.Significant(predicted[1]),
-		"Traffic1": number.Significant(predicted[2]), "Traffic2": number.Significant(predicted[3]),
-	})
-	if c.Outcome != analysis.Quicker && c.Outcome != analysis.Slower {
-		return sentence, false
+	clauses := make([]document.Text, len(why.Causes))
+	for i, cause := range why.Causes {
+		clauses[i] = b.Say("explained.clause", text.Args{
+			"Reason": b.clause(why, cause.Reason), "Predicted": number.Significant(cause.Ratio),
+		})
 	}
-	nearest, name := math.Ln2, ""
-	for i, key := range []string{"explained.operations", "explained.accesses", "explained.traffic1",
-		"explained.traffic2"} {
-		sameSide := predicted[i] > 1.01 && c.Ratio > 1 || predicted[i] < 0.99 && c.Ratio < 1
-		if d := math.Abs(math.Log(predicted[i] / c.Ratio)); sameSide && d <= nearest {
-			nearest, name = d, key
+	sentence = b.Say("explained.by", text.Args{"Reason": clauses[0]})
+	if len(clauses) > 1 {
+		sentence += b.Say("explained.also", text.Args{"Reasons": b.Clauses(clauses[1:])})
+	}
+	return sentence, false
+}
+
+// clause says what a reason is, in the words of the slower variant.
+func (b *Builder) clause(why analysis.Explanation, reason analysis.Reason) document.Text {
+	slow, fast := why.Before, why.After
+	if slow.Cycles < fast.Cycles {
+		slow, fast = fast, slow
+	}
+	key, cycles := "explained."+string(reason), number.Significant(slow.Terms[reason]*slow.Workers)
+	switch reason {
+	case analysis.Chain, analysis.Stream, analysis.Atomics:
+		return b.Say(key, text.Args{"Cycles": cycles})
+	case analysis.Lines:
+		return b.Say(key, text.Args{"Share": number.Percent(slow.Share)})
+	case analysis.Conflicts:
+		return b.Say(key, text.Args{"Share": number.Percent(slow.Share), "Lines": fmt.Sprint(slow.Column),
+			"Sets": fmt.Sprint(slow.Sets), "All": fmt.Sprint(slow.AllSets)})
+	case analysis.Instructions:
+		clause := b.Say(key, text.Args{"Before": fmt.Sprint(why.Before.Loop.Instructions),
+			"After": fmt.Sprint(why.After.Loop.Instructions)})
+		if slow.Loop.Checks > fast.Loop.Checks {
+			clause += b.Say("explained.checks", text.Args{"Checks": fmt.Sprint(slow.Loop.Checks)})
 		}
+		return clause
+	case analysis.Vectors:
+		return b.Say(key, text.Args{"Before": fmt.Sprint(why.Before.Lanes), "After": fmt.Sprint(why.After.Lanes)})
+	case analysis.Workers, analysis.Balance:
+		return b.Say(key, text.Args{"Before": fmt.Sprintf("%.3g", why.Before.Workers),
+			"After": fmt.Sprintf("%.3g", why.After.Workers)})
 	}
-	if name == "" {
-		return sentence + b.Say("explained.none"), true
-	}
-	return sentence + b.Say("explained.by", text.Args{"Cause": b.Say(name)}), false
+	return b.Say(key)
 }

@@ -139,7 +139,7 @@ func (b *Builder) lost(c analysis.Contest) document.Section {
 func (b *Builder) group(c analysis.Contest, g analysis.Group) document.Section {
 	title := string(b.groupName(g))
 	if c.Suffix != "" {
-		title += b.Plain("onhost", text.Args{"Host": b.hostName(c.View)})
+		title += b.Plain("onhost", text.Args{"Host": b.HostName(c.View)})
 	}
 	s := document.Section{ID: g.Id() + c.Suffix, Title: title, Level: 2}
 	own, command := g.Own(), b.Rerun(c.View, analysis.MatchRows(g.Matches))
@@ -154,7 +154,7 @@ func (b *Builder) group(c analysis.Contest, g analysis.Group) document.Section {
 func (b *Builder) groupSpeeds(c analysis.Contest, g analysis.Group, command string) document.Table {
 	t := document.Table{
 		ID: "table-" + g.Figure() + c.Suffix, Caption: b.Say("group.speeds"), Command: command,
-		Columns: b.Columns("size", "#ceiling"),
+		Columns: b.Columns("size", "#clock-peak"),
 	}
 	head := func(title string) { t.Columns = append(t.Columns, document.Column{Title: title, Numeric: true}) }
 	head(g.Own())
@@ -169,7 +169,7 @@ func (b *Builder) groupSpeeds(c analysis.Contest, g analysis.Group, command stri
 	}
 	for _, m := range g.Matches {
 		row := document.Row{Cells: []document.Text{document.Escape(m.Label()), document.Text(number.Significant(m.Top())),
-			b.rate(m.Own)}}
+			b.rate(c.View, m.Own)}}
 		if twice {
 			x, _ := c.Scaling(m)
 			row.Cells = append(row.Cells, document.Text(number.Significant(x)))
@@ -177,7 +177,7 @@ func (b *Builder) groupSpeeds(c analysis.Contest, g analysis.Group, command stri
 		for _, name := range names {
 			cell := document.Text(number.Absent)
 			if r, ok := m.Row(name); ok {
-				cell = b.rate(r)
+				cell = b.rate(c.View, r)
 			}
 			row.Cells = append(row.Cells, cell)
 		}
@@ -217,16 +217,24 @@ func (b *Builder) groupRatios(c analysis.Contest, g analysis.Group, command stri
 	return t
 }
 
-// rate returns the speed of a row with its share of the ceiling, or why it has none.
-func (b *Builder) rate(r compare.Record) document.Text {
+// rate returns the speed of a row with its share of the peak of the host, or why it has none.
+func (b *Builder) rate(v *analysis.View, r compare.Record) document.Text {
 	if !r.Speed() {
 		return b.Status(r.Status)
 	}
 	text := number.Significant(float64(r.Gflops))
-	if r.PercentPeak.Known() {
-		text += fmt.Sprintf(" (%.0f %%)", float64(r.PercentPeak))
+	if share := analysis.PercentOfPeak(v, r); !math.IsNaN(share) {
+		text += fmt.Sprintf(" (%.0f %%)", share)
 	}
 	return document.Text(text)
+}
+
+// ofPeak returns a share of the peak in percent as a cell without the sign, or words where it is none.
+func (b *Builder) ofPeak(percent float64) document.Text {
+	if percent > 100 && !number.IsShare(percent/100) {
+		return b.Say("share.overpeak")
+	}
+	return document.Text(number.Significant(percent))
 }
 
 // partNames are the measurements of the parts of a packed product, in the order of their
@@ -258,7 +266,7 @@ func (b *Builder) parts(c analysis.Contest) (document.Section, bool) {
 				b.Say("part." + name), document.Escape(m.Params.String()), document.Text(number.Significant(median)),
 				document.Text(number.Extent(slices.Min(m.Samples), slices.Max(m.Samples), number.Significant)),
 				document.Escape(m.Unit),
-				document.Text(number.Significant(ceiling)), document.Text(number.Significant(time)),
+				b.ofPeak(ceiling), document.Text(number.Significant(time)),
 			}})
 		}
 	}

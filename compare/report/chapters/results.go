@@ -14,7 +14,7 @@ import (
 )
 
 // Results is one section for each experiment, family and type of a host, with all its rows in a
-// table. The serial rows of experiments are with the rows that they are compared with. The sweeps
+// table. Rows that were unavailable for the same reason take a sentence. The serial rows of experiments are with the rows that they are compared with. The sweeps
 // of cut-offs and the builds with other compiler options have their tables in the analysis.
 func (b *Builder) Results(v *analysis.View) []document.Section {
 	type group struct {
@@ -71,6 +71,9 @@ func (b *Builder) resultsOf(v *analysis.View, experiment compare.Experiment, fam
 			b.Figure(&s, v, "rate-gf256", "fig.rate", command)
 		}
 	}
+	if rows = b.WithoutUnavailable(&s, rows); len(rows) == 0 {
+		return s
+	}
 	table, notes := b.rows(v, rows)
 	table.ID, table.Command = "table-"+id+v.Suffix, command
 	table.Caption = b.Say("results.caption", text.Args{"Family": fam, "Type": typ})
@@ -94,6 +97,25 @@ func (b *Builder) resultsOf(v *analysis.View, experiment compare.Experiment, fam
 	return s
 }
 
+// WithoutUnavailable returns the rows that belong in a table. For the others, which were unavailable
+// for the same reason as another row, it adds a sentence.
+func (b *Builder) WithoutUnavailable(s *document.Section, rows []compare.Record) []compare.Record {
+	others, groups := analysis.Unavailable(rows)
+	for _, group := range groups {
+		sizes := analysis.Distinct(group, func(r compare.Record) analysis.Problem {
+			p := analysis.ProblemOf(r)
+			p.Threads = 1
+			return p
+		})
+		slices.SortStableFunc(sizes, analysis.Problem.Compare)
+		s.Text(b.Say("results.unavailable", text.Args{
+			"Rows": b.Count("rows", len(group)), "Variants": b.Names(analysis.Distinct(group, analysis.VariantOf)),
+			"Sizes": b.Sizes(sizes), "Reason": b.Note(group[0].Reason),
+		}))
+	}
+	return others
+}
+
 // rows is the table of all rows, and the notes that their states refer to.
 func (b *Builder) rows(v *analysis.View, rows []compare.Record) (document.Table, []document.Text) {
 	field := rows[0].Type == "gf256"
@@ -115,9 +137,13 @@ func (b *Builder) rows(v *analysis.View, rows []compare.Record) (document.Table,
 	}
 	gpu := analysis.ByGPU(rows[0])
 	if gpu { // its medians are without copies, so that none is held against a processor's here
-		heads = append(heads, "#peak", "#h2d", "#d2h", "#overlapped", "#residual", "#bound")
+		heads = append(heads, "#peak", "#h2d", "#d2h", "#overlapped")
 	} else {
-		heads = append(heads, "#peak", "#naive", "#bestserial", "#residual", "#bound")
+		heads = append(heads, "#peak", "#naive", "#bestserial")
+	}
+	norms := norms(rows)
+	for _, norm := range norms {
+		heads = append(heads, "#residual."+string(norm))
 	}
 	t := document.Table{Columns: slices.Insert(b.Columns(heads...), 2, b.Named(columns)...)}
 
@@ -149,15 +175,16 @@ func (b *Builder) rows(v *analysis.View, rows []compare.Record) (document.Table,
 		if field {
 			row.Cells = append(row.Cells, document.Text(number.Significant(analysis.Known(r, r.DataGBps))))
 		}
-		row.Cells = append(row.Cells, document.Text(number.Significant(analysis.Known(r, r.PercentPeak))))
+		row.Cells = append(row.Cells, document.Text(number.Significant(analysis.PercentOfPeak(v, r))))
 		if gpu {
 			row.Cells = append(row.Cells, PhaseOf(r, "h2d"), PhaseOf(r, "d2h"), PhaseOf(r, "host"))
 		} else {
 			row.Cells = append(row.Cells, document.Text(number.Significant(b.over(all, r, analysis.Baseline))),
 				document.Text(number.Significant(b.overBest(all, r))))
 		}
-		row.Cells = append(row.Cells, document.Text(number.Significant(float64(r.Residual))),
-			document.Text(number.Significant(float64(r.Bound))))
+		for _, norm := range norms {
+			row.Cells = append(row.Cells, residual(r, norm))
+		}
 		best, found := analysis.Quickest(rows, p, func(compare.Record) bool { return true })
 		switch {
 		case r.Status == compare.Wrong:
@@ -170,6 +197,25 @@ func (b *Builder) rows(v *analysis.View, rows []compare.Record) (document.Table,
 		t.Rows = append(t.Rows, row)
 	}
 	return t, notes
+}
+
+// norms returns the norms that the residuals of rows are in, each of which has a column of its own.
+func norms(rows []compare.Record) []gemm.BoundKind {
+	var out []gemm.BoundKind
+	for _, norm := range []gemm.BoundKind{gemm.Componentwise, gemm.Normwise, gemm.Exact} {
+		if slices.ContainsFunc(rows, func(r compare.Record) bool { return r.BoundKind == norm }) {
+			out = append(out, norm)
+		}
+	}
+	return out
+}
+
+// residual returns the residual of a row and its bound as a cell, absent if they are in another norm.
+func residual(r compare.Record, norm gemm.BoundKind) document.Text {
+	if r.BoundKind != norm || !r.Residual.Known() && !r.Bound.Known() {
+		return number.Absent
+	}
+	return document.Text(number.Significant(float64(r.Residual)) + " / " + number.Significant(float64(r.Bound)))
 }
 
 // Named returns the heads of the columns of parameters: the names of their flags.
@@ -272,7 +318,9 @@ func (b *Builder) overBest(rows []compare.Record, r compare.Record) float64 {
 	p := analysis.ProblemOf(r)
 	p.Threads = 1
 	best, ok := analysis.Quickest(rows, p,
-		func(o compare.Record) bool { return analysis.Family(o.Variant) == analysis.Serial })
+		func(o compare.Record) bool {
+			return analysis.Family(o.Variant) == analysis.Serial && analysis.RanItself(o)
+		})
 	if !ok {
 		return float64(compare.None())
 	}

@@ -24,9 +24,9 @@ func (b *Builder) roofline(v *analysis.View) (document.Section, bool) {
 		}
 		var roofs []analysis.Standing
 		// The models of distributed variants are for the caches of one rank, and the peak is not
-		// that of a GPU.
+		// that of a GPU. What did not recurse is its leaf.
 		rows := slices.DeleteFunc(analysis.Timed(v.Ladder(typ)), func(r compare.Record) bool {
-			return analysis.Family(r.Variant) == analysis.OverRanks.Family || analysis.ByGPU(r)
+			return analysis.Family(r.Variant) == analysis.OverRanks.Family || analysis.ByGPU(r) || !analysis.RanItself(r)
 		})
 		for _, variant := range analysis.Distinct(rows, analysis.VariantOf) {
 			if r, ok := v.Roof(rows, variant); ok {
@@ -52,7 +52,7 @@ func (b *Builder) roofline(v *analysis.View) (document.Section, bool) {
 				document.Literal(r.Variant), document.Escape(analysis.ProblemOf(r.Record).Label()),
 				document.Text(number.Significant(r.Intensity)), by,
 				document.Text(number.Significant(r.Limit)), document.Text(number.Significant(r.Rate)),
-				document.Text(number.Percent(r.Rate / r.Limit)),
+				b.ofRoof(r),
 			}})
 		}
 		table.Command = b.Rerun(v, used)
@@ -63,6 +63,24 @@ func (b *Builder) roofline(v *analysis.View) (document.Section, bool) {
 		b.microKernel(&s, v, typ, rows)
 	}
 	return s, found
+}
+
+// ofRoof returns the share of its limit that a row reaches, or words where it is no share.
+func (b *Builder) ofRoof(r analysis.Standing) document.Text {
+	if fraction := r.Rate / r.Limit; r.Memory {
+		return b.OfMemory(fraction)
+	} else if fraction > 1 && !number.IsShare(fraction) {
+		return b.Say("share.overpeak")
+	}
+	return document.Text(number.Share(r.Rate / r.Limit))
+}
+
+// OfMemory returns the share of the limit that memory sets. What is faster does not come from memory.
+func (b *Builder) OfMemory(fraction float64) document.Text {
+	if fraction > 1 && !number.IsShare(fraction) {
+		return b.Say("share.cached")
+	}
+	return document.Text(number.Share(fraction))
 }
 
 // microKernel says which share of the rate of its micro-kernel in L1 the packed product reaches at
@@ -79,10 +97,18 @@ func (b *Builder) microKernel(s *document.Section, v *analysis.View, typ string,
 			continue
 		}
 		rate := sample.Summarize(m.Samples).Median
+		kernel := document.Literal(fmt.Sprint(m.Params["kernel"]))
+		size := b.Sizes([]analysis.Problem{analysis.ProblemOf(packed)})
+		share := float64(packed.Gflops) / rate
+		if share > 0.995 {
+			s.Text(b.Say("roofline.kernel-all", text.Args{
+				"Kernel": kernel, "Speed": number.Significant(rate), "Variant": document.Literal(packed.Variant), "Size": size,
+			}))
+			continue
+		}
 		s.Text(b.Say("roofline.kernel", text.Args{
-			"Kernel": document.Literal(fmt.Sprint(m.Params["kernel"])), "Speed": number.Significant(rate),
-			"Variant": document.Literal(packed.Variant), "Share": number.Percent(float64(packed.Gflops) / rate),
-			"Size": document.Escape(analysis.ProblemOf(packed).Label()),
+			"Kernel": kernel, "Speed": number.Significant(rate),
+			"Variant": document.Literal(packed.Variant), "Share": number.Share(share), "Size": size,
 		}))
 	}
 }
@@ -92,6 +118,7 @@ func (b *Builder) microKernel(s *document.Section, v *analysis.View, typ string,
 func (b *Builder) readRoofs(s *document.Section, v *analysis.View, typ string, roofs []analysis.Standing) {
 	var memory, compute, short, above []string
 	var best, worst analysis.Standing
+	known := false
 	for _, r := range roofs {
 		fraction := r.Rate / r.Limit
 		if math.IsNaN(fraction) {
@@ -105,8 +132,12 @@ func (b *Builder) readRoofs(s *document.Section, v *analysis.View, typ string, r
 				short = append(short, r.Variant)
 			}
 		}
-		if fraction > 1 {
+		if !number.IsShare(fraction) {
 			above = append(above, r.Variant)
+		}
+		known = true
+		if !number.IsShare(fraction) {
+			continue
 		}
 		if best.Limit == 0 || fraction > best.Rate/best.Limit {
 			best = r
@@ -115,7 +146,7 @@ func (b *Builder) readRoofs(s *document.Section, v *analysis.View, typ string, r
 			worst = r
 		}
 	}
-	if best.Limit == 0 {
+	if !known {
 		s.Text(b.Say("roofline.nopeak", text.Args{"Type": typ, "Command": document.Literal(b.Program + " compare")}))
 		return
 	}
@@ -134,10 +165,16 @@ func (b *Builder) readRoofs(s *document.Section, v *analysis.View, typ string, r
 	}
 	say("roofline.memories", memory)
 	say("roofline.computes", compute)
-	s.Text(b.Say("roofline.range", text.Args{
-		"Best": document.Literal(best.Variant), "BestShare": number.Percent(best.Rate / best.Limit),
-		"Worst": document.Literal(worst.Variant), "WorstShare": number.Percent(worst.Rate / worst.Limit),
-	}))
+	switch least, most, same := number.Between(worst.Rate/worst.Limit, best.Rate/best.Limit, number.Share); {
+	case best.Limit == 0:
+	case same:
+		s.Text(b.Say("roofline.one", text.Args{"Variant": document.Literal(best.Variant), "Share": most}))
+	default:
+		s.Text(b.Say("roofline.range", text.Args{
+			"Best": document.Literal(best.Variant), "BestShare": most,
+			"Worst": document.Literal(worst.Variant), "WorstShare": least,
+		}))
+	}
 	say("roofline.short", short)
 	say("roofline.above", above)
 }

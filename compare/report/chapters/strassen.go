@@ -34,8 +34,7 @@ func (b *Builder) strassen(v *analysis.View) (document.Section, bool) {
 			table := document.Table{
 				ID:      "table-strassen-" + analysis.Anchor(typ) + v.Suffix,
 				Caption: b.Say("strassen.caption", text.Args{"Type": typ, "Packed": document.Literal(analysis.Packed)}),
-				Columns: b.Columns("variant", "size", "#timeratio", "#interval", "verdict", "#saved", "#workspace", "#residual",
-					"#packedresidual"),
+				Columns: b.Columns("variant", "size", "#timeratio", "#interval", "verdict", "#saved", "#workspace", "#errorratio"),
 				Command: b.Rerun(v, against),
 			}
 			var items []document.Text
@@ -58,8 +57,13 @@ func (b *Builder) strassen(v *analysis.View) (document.Section, bool) {
 		// The reasons are the same for every type: once is enough.
 		if !reasoned && slices.ContainsFunc(against, func(r compare.Record) bool { return isFast(r) && r.Speed() }) {
 			reasoned = true
-			s.Text(b.Say("reasons.intro", text.Args{"Type": typ}))
-			s.Add(document.List{Ordered: true, Items: b.reasons(rows)})
+			items, measured := b.reasons(rows)
+			if measured {
+				s.Text(b.Say("reasons.intro", text.Args{"Type": typ}))
+			} else {
+				s.Text(b.Say("reasons.general"))
+			}
+			s.Add(document.List{Ordered: true, Items: items})
 		}
 	}
 	return s, found
@@ -73,10 +77,14 @@ func (b *Builder) crossover(rows []compare.Record, variant string) (document.Tex
 	gains := map[analysis.Problem]bool{}
 	unclear := false // the largest case
 	ratios := map[analysis.Problem]float64{}
-	seen := false
+	seen, cutoff := false, 0 // cutoff: of a row below it
 	for _, p := range analysis.Problems(rows) {
 		r, ok := analysis.At(rows, variant, p)
 		seen = seen || ok
+		if !analysis.RanItself(r) {
+			cutoff, _ = r.Resolved["cutoff"].(int)
+			continue
+		}
 		base, _ := analysis.At(rows, analysis.Packed, p)
 		if !r.Speed() || !base.Speed() {
 			continue
@@ -86,7 +94,7 @@ func (b *Builder) crossover(rows []compare.Record, variant string) (document.Tex
 			document.Literal(variant), document.Escape(p.Label()), document.Text(number.Significant(c.Ratio)),
 			document.Text(number.Extent(c.Lo, c.Hi, number.Significant)),
 			b.payVerdict(c.Outcome), b.saved(r, base), b.workspace(r),
-			document.Text(number.Significant(float64(r.Residual))), document.Text(number.Significant(float64(base.Residual))),
+			document.Text(number.Significant(analysis.ErrorRatio(r, base))),
 		}})
 		if p.Cube() {
 			cubes = append(cubes, p)
@@ -97,6 +105,11 @@ func (b *Builder) crossover(rows []compare.Record, variant string) (document.Tex
 	}
 	if !seen {
 		return "", nil
+	}
+	if len(cubes) == 0 && cutoff > 0 {
+		return b.Say("strassen.below", text.Args{
+			"Variant": document.Literal(variant), "Packed": document.Literal(analysis.Packed), "Cutoff": cutoff,
+		}), lines
 	}
 	if len(cubes) == 0 {
 		return b.Say("strassen.untimed", text.Args{
@@ -110,6 +123,10 @@ func (b *Builder) crossover(rows []compare.Record, variant string) (document.Tex
 	}
 	ratio := number.Significant(ratios[largest])
 	switch {
+	case from == len(cubes)-1:
+		return b.Say("strassen.largest", text.Args{
+			"Variant": document.Literal(variant), "Largest": largest.N, "Ratio": ratio,
+		}), lines
 	case from < len(cubes):
 		return b.Say("strassen.pays", text.Args{
 			"Variant": document.Literal(variant), "From": cubes[from].N, "Largest": largest.N, "Ratio": ratio,
@@ -142,9 +159,13 @@ func (b *Builder) payVerdict(o analysis.Outcome) document.Text {
 		analysis.Slower: "pays.yes"}[o])
 }
 
-// saved returns the predicted share of operations that r saves over base.
+// saved returns the predicted share of operations that r saves over base, absent if it saves none.
 func (b *Builder) saved(r, base compare.Record) document.Text {
-	return document.Text(number.Percent(1 - 1/analysis.Predictions(base, r)[0]))
+	share := 1 - 1/analysis.Predictions(base, r)[0]
+	if !(share > 0.0005) { // none, or not known
+		return number.Absent
+	}
+	return document.Text(number.Share(share))
 }
 
 // workspace returns the bytes that a row's model predicts besides the operands.
@@ -189,7 +210,9 @@ func (b *Builder) sweep(s *document.Section, v *analysis.View, typ string, sweep
 				state, notes = b.State(r, notes)
 				line := []document.Text{document.Literal(r.Variant), document.Escape(p.Label()), b.cutoff(r), state,
 					document.Text(b.Median(r)), document.Text(b.Ci(r))}
-				if r.Speed() && base.Speed() && r.Variant != analysis.Packed {
+				if !analysis.RanItself(r) && r.Speed() {
+					line = append(line, number.Absent, number.Absent, b.Say("pays.leaf"))
+				} else if r.Speed() && base.Speed() && r.Variant != analysis.Packed {
 					c := analysis.Contrast(r, base)
 					line = append(line, document.Text(number.Significant(c.Ratio)),
 						document.Text(number.Extent(c.Lo, c.Hi, number.Significant)), b.payVerdict(c.Outcome))
@@ -224,7 +247,7 @@ func (b *Builder) cutoff(r compare.Record) document.Text {
 // smallest one is, and how the best compares with packed.
 func (b *Builder) bestCutoff(variant string, p analysis.Problem, rows []compare.Record,
 	base compare.Record) document.Text {
-	ok := analysis.Timed(rows)
+	ok := slices.DeleteFunc(analysis.Timed(rows), func(r compare.Record) bool { return !analysis.RanItself(r) })
 	if len(ok) == 0 {
 		return b.Say("cutoff.none", text.Args{"Variant": document.Literal(variant), "Size": b.Sizes([]analysis.Problem{p})})
 	}
@@ -251,9 +274,9 @@ func (b *Builder) bestCutoff(variant string, p analysis.Problem, rows []compare.
 	return sentence + b.Say(key, text.Args{"Against": document.Literal(against), "Ratio": number.Significant(c.Ratio)})
 }
 
-// reasons are the reasons why a fast algorithm seldom pays, each with measured figures. They are of
+// reasons are the reasons why a fast algorithm seldom pays, each with figures if they were measured. They are of
 // Strassen's algorithm, or of Winograd's form if Strassen's was not timed.
-func (b *Builder) reasons(rows []compare.Record) []document.Text {
+func (b *Builder) reasons(rows []compare.Record) (items []document.Text, measured bool) {
 	var variant string
 	for _, name := range slices.Backward(analysis.FastVariants) {
 		if slices.ContainsFunc(rows, func(r compare.Record) bool { return r.Variant == name && r.Speed() }) {
@@ -265,7 +288,7 @@ func (b *Builder) reasons(rows []compare.Record) []document.Text {
 	for _, p := range analysis.Problems(rows) {
 		r, _ := analysis.At(rows, variant, p)
 		base, _ := analysis.At(rows, analysis.Packed, p)
-		if p.Cube() && r.Speed() && base.Speed() {
+		if p.Cube() && r.Speed() && base.Speed() && analysis.RanItself(r) {
 			pairs = append(pairs, [2]compare.Record{r, base})
 			if analysis.Contrast(r, base).Outcome != analysis.Slower {
 				gained = len(pairs)
@@ -276,7 +299,7 @@ func (b *Builder) reasons(rows []compare.Record) []document.Text {
 		return []document.Text{
 			b.Say("reason.constant"), b.Say("reason.workspace"), b.Say("reason.error"), b.Say("reason.structure"),
 			b.Say("reason.rare"),
-		}
+		}, false
 	}
 	small, large := pairs[0], pairs[len(pairs)-1]
 	for _, pair := range slices.Backward(pairs) {
@@ -292,8 +315,8 @@ func (b *Builder) reasons(rows []compare.Record) []document.Text {
 		"Variant": document.Literal(variant), "N": small[0].N,
 		"Ratio": number.Significant(float64(small[0].Median / small[1].Median)),
 	})
-	if ops := analysis.Predictions(small[0], small[1])[0]; number.Significant(ops) != number.Absent {
-		constant += b.Say("reason.constant.ops", text.Args{"Ratio": number.Significant(ops)})
+	if ops := number.Significant(analysis.Predictions(small[0], small[1])[0]); ops != number.Absent && ops != "1.00" {
+		constant += b.Say("reason.constant.ops", text.Args{"Ratio": ops})
 	}
 	workspace := b.Say("reason.workspace")
 	structure := b.Say("reason.structure")
@@ -303,16 +326,18 @@ func (b *Builder) reasons(rows []compare.Record) []document.Text {
 			"Packed": document.Literal(analysis.Packed), "PackedWorkspace": number.ByteSize(base.Predicted.Workspace),
 			"Matrices": matrices,
 		})
-		structure += b.Say("reason.structure.here", text.Args{"N": n, "Saved": b.saved(r, base)})
+		if saved := b.saved(r, base); saved != number.Absent {
+			structure += b.Say("reason.structure.here", text.Args{"N": n, "Saved": saved})
+		}
 	}
 	errors := b.Say("reason.error") + b.Say("reason.error.here", text.Args{
 		"N": n, "Variant": document.Literal(variant), "Residual": number.Significant(float64(r.Residual)),
 		"Kind": b.Word("kind.", string(r.BoundKind)), "Bound": number.Significant(float64(r.Bound)),
-		"Packed": document.Literal(analysis.Packed), "PackedResidual": number.Significant(float64(base.Residual)),
-		"PackedKind": b.Word("kind.", string(base.BoundKind)),
 	})
 	if ratio := analysis.ErrorRatio(r, base); number.Significant(ratio) != number.Absent {
-		errors += b.Say("reason.error.ratio", text.Args{"Ratio": number.Significant(ratio)})
+		errors += b.Say("reason.error.ratio", text.Args{
+			"Packed": document.Literal(analysis.Packed), "Ratio": number.Significant(ratio),
+		})
 	}
 	rare := b.Say("reason.rare")
 	if gained < len(pairs) {
@@ -327,5 +352,5 @@ func (b *Builder) reasons(rows []compare.Record) []document.Text {
 			"N": n, "Matrices": matrices, "Time": number.Seconds(float64(base.Median)),
 		})
 	}
-	return []document.Text{constant, workspace, errors, structure, rare}
+	return []document.Text{constant, workspace, errors, structure, rare}, true
 }

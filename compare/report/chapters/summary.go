@@ -104,13 +104,16 @@ func (b *Builder) leaders(s *document.Section, v *analysis.View) {
 		return
 	}
 	if v.Suffix != "" {
-		s.Text(b.Say("summary.host", text.Args{"Host": b.hostName(v)}))
+		s.Text(b.Say("summary.host", text.Args{"Host": b.HostName(v)}))
 	}
 	var items []document.Text
 	for _, typ := range analysis.Types(rows) {
 		ladder := slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return r.Type != typ })
 		own, peer := compare.Record{}, compare.Record{}
 		for _, r := range ladder {
+			if !analysis.RanItself(r) {
+				continue
+			}
 			best := &own
 			if !analysis.Ours(r) {
 				best = &peer
@@ -124,9 +127,9 @@ func (b *Builder) leaders(s *document.Section, v *analysis.View) {
 			items = append(items, b.Say("summary.nothing", text.Args{"Type": typ}))
 			continue
 		}
-		item := b.Say("summary.fastest", text.Args{"Type": typ, "Row": b.record(ladder, own)})
+		item := b.Say("summary.fastest", text.Args{"Type": typ, "Row": b.record(v, ladder, own)})
 		if peer.Speed() {
-			item += b.Say("summary.peer", text.Args{"Row": b.record(ladder, peer)})
+			item += b.Say("summary.peer", text.Args{"Row": b.record(v, ladder, peer)}) + b.besidePeer(ladder, own, peer)
 		}
 		items = append(items, item)
 	}
@@ -158,6 +161,19 @@ func (b *Builder) leaders(s *document.Section, v *analysis.View) {
 			"Type": typ, "Baseline": analysis.Baseline,
 		})
 	}
+}
+
+// besidePeer says how fast the suite is on the case of the fastest library, with as many threads, if
+// its own fastest row is of another.
+func (b *Builder) besidePeer(ladder []compare.Record, own, peer compare.Record) document.Text {
+	there, ok := b.opponent(ladder, peer)
+	if !ok || analysis.ProblemOf(peer) == analysis.ProblemOf(own) {
+		return ""
+	}
+	value, unit := analysis.Speed(there)
+	return b.Say("summary.beside", text.Args{
+		"Variant": b.Name(there), "Speed": number.Significant(float64(value)), "Unit": unit,
+	})
 }
 
 // sharesBest says which variant gains the most from threads or ranks, at the size of
@@ -217,14 +233,14 @@ func (b *Builder) gpuBest(v *analysis.View, typ string) document.Text {
 
 // record says how fast a row is, of the peak and over the baseline, as far as
 // these are known.
-func (b *Builder) record(rows []compare.Record, r compare.Record) document.Text {
+func (b *Builder) record(v *analysis.View, rows []compare.Record, r compare.Record) document.Text {
 	value, unit := analysis.Speed(r)
 	sentence := b.Say("summary.speed", text.Args{
 		"Variant": b.Name(r), "Speed": number.Significant(float64(value)), "Unit": unit,
-		"Size": b.Sizes([]analysis.Problem{analysis.ProblemOf(r)}),
+		"Size": b.caseOf(r),
 	})
-	if r.PercentPeak.Known() {
-		sentence += b.Say("summary.peak", text.Args{"Share": number.Significant(float64(r.PercentPeak))})
+	if share := number.Significant(analysis.PercentOfPeak(v, r)); share != number.Absent {
+		sentence += b.Say("summary.peak", text.Args{"Share": share})
 	}
 	if naive, ok := analysis.At(rows, analysis.Baseline, analysis.ProblemOf(r)); ok && naive.Speed() &&
 		r.Variant != analysis.Baseline {
@@ -233,6 +249,17 @@ func (b *Builder) record(rows []compare.Record, r compare.Record) document.Text 
 		})
 	}
 	return sentence
+}
+
+// caseOf names the case of a row: its size, and its threads or ranks if they are several and not among
+// the parameters that it is named with.
+func (b *Builder) caseOf(r compare.Record) document.Text {
+	size := b.Sizes([]analysis.Problem{analysis.ProblemOf(r)})
+	if r.Threads <= 1 || r.Params["threads"] != nil || r.Params["ranks"] != nil {
+		return size
+	}
+	a := analysis.AxisOf(r.Variant)
+	return b.Join([]document.Text{size, b.Count(a.Param, max(a.Count(r), 1))})
 }
 
 // Name returns a row's variant and the parameters that it was asked to have.

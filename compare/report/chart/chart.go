@@ -45,6 +45,7 @@ type Curve struct {
 	// logarithmic then begins at 0.
 	Top   bool
 	Slope Slope // Rise 0: no slope
+	Flat  bool  // drawn lower than others, for a page with much else on it
 }
 
 // Slope is the line y = Rise·x up to the Limit. The line of the Limit then begins where both meet; together
@@ -57,7 +58,11 @@ type Slope struct {
 const lineHeight = 11 // points, of a column of labels
 
 func (ch Curve) height() vg.Length {
-	return max(3.1*vg.Inch, vg.Points(lineHeight*float64(len(ch.Series)+1)+70))
+	least := 2.6 * vg.Inch
+	if ch.Flat {
+		least = 2 * vg.Inch
+	}
+	return max(least, vg.Points(lineHeight*float64(len(ch.Series)+1)+70))
 }
 
 func (ch Curve) draw(c draw.Canvas) {

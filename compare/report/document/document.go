@@ -10,18 +10,27 @@ type Report struct {
 	Lang     string // en, zh
 	Title    string
 	Subtitle string
+	Cover    []Field // of the cover page; empty: there is none
+	Opening  int     // the number of sections before the table of contents
+	Copied   bool    // commands are for copying in formats that can, and left out of others
 	Sections []Section
 	Words    Words
 }
 
+// Field is a line of the cover page.
+type Field struct{ Name, Value string }
+
 // Words are the words that writers add to a report.
 type Words struct {
-	Contents string           // the heading of the table of contents
-	Again    string           // stands before a command
-	Figure   string           // stands before the number of a figure
-	Table    string           // stands before the number of a table
-	Stop     string           // stands between that number and the caption
-	Rows     func(int) string // names a number of rows
+	Contents  string           // the heading of the table of contents
+	Again     string           // stands before a command
+	Figure    string           // stands before the number of a figure
+	Table     string           // stands before the number of a table
+	Stop      string           // stands between that number and the caption
+	Algorithm string           // stands before the number of an algorithm
+	Listing   string           // stands before the number of a listing
+	Copy      string           // labels the button that copies a command
+	Rows      func(int) string // names a number of rows
 }
 
 // Section is a titled run of blocks. Level 1 is a chapter.
@@ -32,12 +41,12 @@ type Section struct {
 	Blocks []Block
 }
 
-// Block is a Paragraph, List, Table, Figure or Code.
+// Block is a Paragraph, List, Table, Figure, Code, Equation, Algorithms or Listing.
 type Block interface{ block() }
 
 // Text is prose with inline markup: `code`, *emphasis*, **strong** and
-// [label](target), where a target is #section, a path in the repository or a URL.
-// A backslash takes the meaning from the character that follows.
+// [label](target), where a target is #section, appendix#section, a path in the repository or a
+// URL. A backslash takes the meaning from the character that follows.
 type Text string
 
 // Paragraph is a paragraph of prose.
@@ -47,6 +56,15 @@ type Paragraph struct{ Text Text }
 type List struct {
 	Ordered bool
 	Items   []Text
+	IDs     []string // anchors of the items; none: empty
+}
+
+// ID returns the anchor of an item, empty if it has none.
+func (l List) ID(i int) string {
+	if i < len(l.IDs) {
+		return l.IDs[i]
+	}
+	return ""
 }
 
 // Table is a table with a caption.
@@ -81,11 +99,45 @@ type Figure struct {
 // Code is a literal block.
 type Code struct{ Text string }
 
-func (Paragraph) block() {}
-func (List) block()      {}
-func (Table) block()     {}
-func (Figure) block()    {}
-func (Code) block()      {}
+// Equation is a displayed formula in TeX's notation. Its number is the one that the text refers to.
+type Equation struct {
+	Number int
+	TeX    string
+}
+
+// Algorithms are algorithms as pseudo-code, side by side where there is room. Writers number them.
+type Algorithms struct{ Items []Algorithm }
+
+// Algorithm is the pseudo-code of one variant.
+type Algorithm struct {
+	ID    string // anchor
+	Title Text
+	Text  string // literal
+}
+
+// Listing is an excerpt of source. Writers number it.
+type Listing struct {
+	ID      string // anchor
+	Caption Text
+	Text    string // literal
+}
+
+func (Paragraph) block()  {}
+func (List) block()       {}
+func (Table) block()      {}
+func (Figure) block()     {}
+func (Code) block()       {}
+func (Equation) block()   {}
+func (Algorithms) block() {}
+func (Listing) block()    {}
+
+// shown returns a command as formats that cannot copy it have it.
+func (r Report) shown(command string) string {
+	if r.Copied {
+		return ""
+	}
+	return command
+}
 
 // Add appends sections.
 func (r *Report) Add(sections ...Section) { r.Sections = append(r.Sections, sections...) }

@@ -17,10 +17,12 @@ func specimen() Report {
 	const marks = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
 	return Report{
 		Lang: "en", Title: "A title & <more>", Subtitle: "100 % of_it",
-		Words: Words{Contents: "Contents", Again: "Measure again: ", Figure: "Figure", Table: "Table", Stop: ". "},
+		Words: Words{Contents: "Contents", Again: "Measure again: ", Figure: "Figure", Table: "Table", Stop: ". ",
+			Algorithm: "Algorithm", Listing: "Listing", Copy: "Copy"},
+		Cover: []Field{{"Course", "Parallel & distributed"}, {"Name", "N. N."}}, Opening: 1,
 		Sections: []Section{
 			{ID: "first", Title: "First #1", Level: 1, Blocks: []Block{
-				Paragraph{"Plain, *emphatic*, **strong *and both***, `a | b < c`, [a section](#second), [a page](https://example.org/a_b?c=d&e=%20#f), [naive](serial/naive.go) and [`docs/x.md`](docs/x.md)."},
+				Paragraph{"Plain, *emphatic*, **strong *and both***, `a | b < c`, [a section](#second), [an item](#item-1), [a page](https://example.org/a_b?c=d&e=%20#f), [naive](serial/naive.go) and [`docs/x.md`](docs/x.md)."},
 				Paragraph{Escape(marks)},
 				Paragraph{Literal(marks)},
 				Paragraph{"γ_k ≤ 2⁻⁵³·k × (|A||B|)ᵢⱼ — “quoted” – 1…2 → µs −1 √0.95 Ĉ."},
@@ -29,7 +31,7 @@ func specimen() Report {
 			}},
 			{ID: "second", Title: "Second", Level: 2, Blocks: []Block{
 				List{Items: []Text{"one", "- two"}},
-				List{Ordered: true, Items: []Text{"**first** thing", "second"}},
+				List{Ordered: true, Items: []Text{"**first** thing", "second"}, IDs: []string{"item-1"}},
 				Code{"if a < b && c {\n\tx := `y`\n}\n"},
 				Figure{ID: "gflops-serial-f64", Caption: "Speed of `serial` & *others*.", Alt: `"GFLOP/s" over n`,
 					Command: "gemm serial --sizes 64,128 && gemm report"},
@@ -45,6 +47,13 @@ func specimen() Report {
 				},
 			}},
 			{ID: "third", Title: "Third", Level: 3, Blocks: []Block{
+				Equation{Number: 1, TeX: `C_{ij} = \sum_{p=1}^{k} A_{ip} B_{pj}`},
+				Algorithms{[]Algorithm{
+					{ID: "algorithm-naive", Title: "`serial/naive`", Text: "for i ← 0 to m−1\n  C[i] ← Σ a ⊕ b ▷ ⋯\n"},
+					{ID: "algorithm-b", Title: "b", Text: "x_1 ← ⌈n/2⌉"},
+				}},
+				Listing{ID: "listing-1", Caption: "`serial/naive.go`", Text: "func f() {\n\treturn a < b && c\n}\n"},
+				Paragraph{"See [a row](appendix#results-serial-f64)."},
 				Table{ID: "table-2", Columns: []Column{{Title: "Nothing"}}},
 			}},
 		},

@@ -7,7 +7,10 @@ import (
 	"html/template"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
+
+	"github.com/wyatt915/treeblood"
 
 	"gemm/compare/report/chart"
 )
@@ -22,10 +25,12 @@ var (
 // htmlDocument is what the template sees.
 type htmlDocument struct {
 	Report
-	Style    template.CSS
-	drawings map[string]chart.Drawing
-	figures  int
-	tables   int
+	Style      template.CSS
+	drawings   map[string]chart.Drawing
+	figures    int
+	tables     int
+	algorithms int
+	listings   int
 }
 
 // HTML writes r as one self-contained page, with its style and its figures. It is an error if r
@@ -39,6 +44,15 @@ func HTML(w io.Writer, r Report, drawings []chart.Drawing) error {
 		"drawing": doc.drawing,
 		"figure":  func() string { doc.figures++; return fmt.Sprintf("%s %d%s", r.Words.Figure, doc.figures, r.Words.Stop) },
 		"table":   func() string { doc.tables++; return fmt.Sprintf("%s %d%s", r.Words.Table, doc.tables, r.Words.Stop) },
+		"algorithm": func() string {
+			doc.algorithms++
+			return fmt.Sprintf("%s %d%s", r.Words.Algorithm, doc.algorithms, r.Words.Stop)
+		},
+		"listing": func() string {
+			doc.listings++
+			return fmt.Sprintf("%s %d%s", r.Words.Listing, doc.listings, r.Words.Stop)
+		},
+		"formula": formula,
 		"fold":    func(t Table) *htmlFold { return foldOf(t, r.Words.Rows) },
 		"kind":    blockKind,
 		"heading": func(level int) int { return min(level+1, 6) },
@@ -66,7 +80,9 @@ func foldOf(t Table, rows func(int) string) *htmlFold {
 	if len(t.Rows) <= foldable {
 		return nil
 	}
-	return &htmlFold{rows(len(t.Rows)), len(t.Rows) <= folded}
+	what, _, _ := strings.Cut(characters(parse(t.Caption)), ".")
+	what, _, _ = strings.Cut(what, "。")
+	return &htmlFold{strings.TrimSpace(what + ": " + rows(len(t.Rows))), len(t.Rows) <= folded}
 }
 
 // byID returns drawings by their IDs.
@@ -81,6 +97,30 @@ func byID(drawings []chart.Drawing) map[string]chart.Drawing {
 // blockKind returns the name of a block's type for templates to tell them apart.
 func blockKind(b Block) string {
 	return strings.TrimPrefix(fmt.Sprintf("%T", b), "document.")
+}
+
+// formula returns an equation as MathML.
+func formula(e Equation) (template.HTML, error) {
+	mathML, err := treeblood.DisplayStyle(e.TeX, nil)
+	if err != nil {
+		return "", fmt.Errorf("report: equation %d: %w", e.Number, err)
+	}
+	mathML = element.ReplaceAllStringFunc(strings.TrimSpace(between.ReplaceAllString(mathML, "><")), sorted)
+	return template.HTML(mathML), nil
+}
+
+var (
+	between   = regexp.MustCompile(`>\s+<`)                 // the space between elements
+	element   = regexp.MustCompile(`<m\w+( \w+="[^"]*")+>`) // with attributes
+	attribute = regexp.MustCompile(` \w+="[^"]*"`)
+)
+
+// sorted returns an element with its attributes in the order of their names: the library gives them in any.
+func sorted(element string) string {
+	attributes := attribute.FindAllString(element, -1)
+	slices.Sort(attributes)
+	name, _, _ := strings.Cut(element, " ")
+	return name + strings.Join(attributes, "") + ">"
 }
 
 // svgHead is all of an SVG document before its content but its viewBox.
@@ -127,6 +167,8 @@ func htmlSpans(spans []span) string {
 		case linked:
 			if id, ok := s.internal(); ok {
 				b.WriteString(`<a href="#` + template.HTMLEscapeString(id) + `">` + inner + "</a>")
+			} else if id, ok := s.beside(); ok {
+				b.WriteString(`<a href="report-appendix.html#` + template.HTMLEscapeString(id) + `">` + inner + "</a>")
 			} else if s.remote() {
 				b.WriteString(`<a href="` + template.HTMLEscapeString(s.target) + `">` + inner + "</a>")
 			} else {

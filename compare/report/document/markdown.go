@@ -18,14 +18,14 @@ func Markdown(w io.Writer, r Report) error {
 	if r.Subtitle != "" {
 		fmt.Fprintf(b, "\n%s\n", markdownLine(markdownText(r.Subtitle)))
 	}
-	fmt.Fprintf(b, "\n**%s**\n\n", words.Contents)
-	for _, s := range r.Sections {
-		if s.Level <= 2 {
-			fmt.Fprintf(b, "%s- [%s](#%s)\n", strings.Repeat("  ", s.Level-1), markdownText(s.Title), s.ID)
-		}
+	for _, f := range r.Cover {
+		fmt.Fprintf(b, "\n**%s**: %s\n", markdownText(f.Name), markdownText(f.Value))
 	}
-	figures, tables := 0, 0
-	for _, s := range r.Sections {
+	figures, tables, algorithms, listings := 0, 0, 0, 0
+	for i, s := range r.Sections {
+		if i == r.Opening {
+			markdownContents(b, r)
+		}
 		fmt.Fprintf(b, "\n<a id=\"%s\"></a>\n\n%s %s\n", s.ID, strings.Repeat("#", min(s.Level+1, 6)), markdownText(s.Title))
 		for _, block := range s.Blocks {
 			b.WriteString("\n")
@@ -39,6 +39,9 @@ func Markdown(w io.Writer, r Report) error {
 					if block.Ordered {
 						mark = fmt.Sprintf("%d. ", i+1)
 					}
+					if id := block.ID(i); id != "" {
+						mark += fmt.Sprintf("<a id=\"%s\"></a>", id)
+					}
 					fmt.Fprintf(b, "%s%s\n", mark, markdownLine(markdownSpans(parse(item))))
 				}
 			case Code:
@@ -50,6 +53,23 @@ func Markdown(w io.Writer, r Report) error {
 					block.ID, markdownText(block.Alt), block.ID, words.Figure, figures,
 					strings.TrimSpace(words.Stop), " "+markdownSpans(parse(block.Caption)))
 				command = block.Command
+			case Equation:
+				fmt.Fprintf(b, "$$%s \\tag{%d}$$\n", block.TeX, block.Number)
+			case Algorithms:
+				for i, a := range block.Items {
+					if i > 0 {
+						b.WriteString("\n")
+					}
+					algorithms++
+					fence := markdownFence(a.Text, 3)
+					fmt.Fprintf(b, "<a id=\"%s\"></a>\n\n**%s %d%s** %s\n\n%s\n%s\n%s\n", a.ID, words.Algorithm, algorithms,
+						strings.TrimSpace(words.Stop), markdownSpans(parse(a.Title)), fence, strings.TrimSuffix(a.Text, "\n"), fence)
+				}
+			case Listing:
+				listings++
+				fence := markdownFence(block.Text, 3)
+				fmt.Fprintf(b, "<a id=\"%s\"></a>\n\n**%s %d%s** %s\n\n%s\n%s\n%s\n", block.ID, words.Listing, listings,
+					strings.TrimSpace(words.Stop), markdownSpans(parse(block.Caption)), fence, strings.TrimSuffix(block.Text, "\n"), fence)
 			case Table:
 				tables++
 				fmt.Fprintf(b, "<a id=\"%s\"></a>\n\n**%s %d%s**%s\n\n",
@@ -57,12 +77,22 @@ func Markdown(w io.Writer, r Report) error {
 				markdownTable(b, block)
 				command = block.Command
 			}
-			if command != "" {
+			if r.shown(command) != "" {
 				fmt.Fprintf(b, "\n%s%s\n", words.Again, markdownCode(command))
 			}
 		}
 	}
 	return b.Flush()
+}
+
+// markdownContents writes the table of contents.
+func markdownContents(b *bufio.Writer, r Report) {
+	fmt.Fprintf(b, "\n**%s**\n\n", r.Words.Contents)
+	for _, s := range r.Sections {
+		if s.Level <= 2 {
+			fmt.Fprintf(b, "%s- [%s](#%s)\n", strings.Repeat("  ", s.Level-1), markdownText(s.Title), s.ID)
+		}
+	}
 }
 
 // markdownTable writes the rows of t between pipes.
@@ -110,6 +140,8 @@ func markdownSpans(spans []span) string {
 		case linked:
 			if _, ok := s.internal(); ok {
 				b.WriteString("[" + markdownSpans(s.inner) + "](" + s.target + ")")
+			} else if id, ok := s.beside(); ok {
+				b.WriteString("[" + markdownSpans(s.inner) + "](report-appendix.md#" + id + ")")
 			} else if s.remote() {
 				b.WriteString("[" + markdownSpans(s.inner) + "](<" + s.target + ">)")
 			} else {

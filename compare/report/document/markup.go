@@ -122,6 +122,9 @@ func characters(spans []span) string {
 // internal returns the section that a link points to, if it is one of the report.
 func (s span) internal() (id string, ok bool) { return strings.CutPrefix(s.target, "#") }
 
+// beside returns the section of the appendix that a link points to, if it is one.
+func (s span) beside() (id string, ok bool) { return strings.CutPrefix(s.target, "appendix#") }
+
 // remote reports whether a link points to a URL.
 func (s span) remote() bool {
 	return strings.HasPrefix(s.target, "https://") || strings.HasPrefix(s.target, "http://")

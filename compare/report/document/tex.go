@@ -24,18 +24,21 @@ type texDocument struct {
 // if r contains Chinese. Figures are read from figures/<id>.pdf. A table is set in the largest type in
 // which it fits on the page, and is rotated only if it must be.
 func TeX(w io.Writer, r Report) error {
+	algorithms, listings := 0, 0
 	t, err := template.New("report").Delims("<<", ">>").Funcs(template.FuncMap{
 		"tex":  texString,
 		"text": func(t Text) string { return texSpans(parse(t)) },
 		"heading": func(level int) string {
 			return []string{"section", "subsection", "subsubsection"}[min(max(level, 1), 3)-1]
 		},
-		"kind":   blockKind,
-		"layout": fit,
-		"row":    texRow,
-		"lines":  texLines,
-		"again":  func() string { return texString(r.Words.Again) },
-		"code":   texCode,
+		"kind":      blockKind,
+		"layout":    fit,
+		"row":       texRow,
+		"lines":     texLines,
+		"algorithm": func() string { algorithms++; return texString(fmt.Sprintf("%s %d", r.Words.Algorithm, algorithms)) },
+		"listing":   func() string { listings++; return texString(fmt.Sprintf("%s %d", r.Words.Listing, listings)) },
+		"again":     r.shown,
+		"code":      texCode,
 	}).Parse(texText)
 	if err != nil {
 		return err
@@ -52,6 +55,10 @@ func isHan(r rune) bool { return unicode.Is(unicode.Han, r) }
 func visit(r Report, f func(string)) {
 	f(r.Title)
 	f(r.Subtitle)
+	for _, field := range r.Cover {
+		f(field.Name)
+		f(field.Value)
+	}
 	for _, s := range r.Sections {
 		f(s.Title)
 		for _, block := range s.Blocks {
@@ -64,6 +71,14 @@ func visit(r Report, f func(string)) {
 				}
 			case Code:
 				f(block.Text)
+			case Listing:
+				f(string(block.Caption))
+				f(block.Text)
+			case Algorithms:
+				for _, a := range block.Items {
+					f(string(a.Title))
+					f(a.Text)
+				}
 			case Figure:
 				f(string(block.Caption))
 				f(block.Command)
@@ -218,6 +233,8 @@ func texSpans(spans []span) string {
 		case linked:
 			if id, ok := s.internal(); ok {
 				b.WriteString(`\hyperlink{` + id + `}{` + inner + `}`)
+			} else if _, ok := s.beside(); ok {
+				b.WriteString(inner)
 			} else if s.remote() {
 				b.WriteString(`\href{` + texURL.Replace(s.target) + `}{` + inner + `}`)
 			} else {
@@ -242,13 +259,13 @@ func texCharacters() map[rune]string {
 		'^': `\textasciicircum{}`, '~': `\textasciitilde{}`, '"': `\textquotedbl{}`, '[': `{[}`, ']': `{]}`, '*': `{*}`,
 		'`':  `\textasciigrave{}`,
 		'\n': ` `, '\t': ` `, '\u00a0': `~`, '−': `$-$`, '\u2009': `\,`, '\u202f': `\,`, '–': `\textendash{}`,
-		'\u2011': `\mbox{-}`,
+		'\u2011': `\mbox{-}`, '⋯': `$\cdots$`, '▷': `$\triangleright$`, '∪': `$\cup$`, '∖': `$\setminus$`,
 	}
 	for character, name := range map[rune]string{
 		'×': "times", '÷': "div", '·': "cdot", '±': "pm", '¬': "neg",
 		'≤': "le", '≥': "ge", '≠': "ne", '≈': "approx", '≡': "equiv", '≪': "ll", '≫': "gg", '∞': "infty", '√': "surd",
 		'←': "leftarrow", '→': "rightarrow", '↔': "leftrightarrow", '⇒': "Rightarrow",
-		'∑': "sum", '∏': "prod", '∈': "in", '⊕': "oplus", '⊗': "otimes", '‖': "Vert", '∣': "mid",
+		'∑': "sum", '∏': "prod", '∈': "in", '⊂': "subset", '∧': "wedge", '∨': "vee", '′': "prime", '⊕': "oplus", '⊗': "otimes", '‖': "Vert", '∣': "mid",
 		'⌈': "lceil", '⌉': "rceil", '⌊': "lfloor", '⌋': "rfloor", '★': "star", '✓': "surd",
 		'α': "alpha", 'β': "beta", 'γ': "gamma", 'δ': "delta", 'ε': "varepsilon", 'η': "eta", 'θ': "theta",
 		'κ': "kappa", 'λ': "lambda", 'μ': "mu", 'µ': "mu", 'π': "pi", 'ρ': "rho", 'σ': "sigma", 'τ': "tau", 'φ': "varphi",
@@ -258,8 +275,8 @@ func texCharacters() map[rune]string {
 		special[character] = `$\` + name + `$`
 	}
 	for small, plain := range map[string]string{
-		"⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿⁱᵀ":    "0123456789+-niT",
-		"₀₁₂₃₄₅₆₇₈₉₊₋ᵢⱼₖₘₙₚ": "0123456789+-ijkmnp",
+		"⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿⁱᵀ":     "0123456789+-niT",
+		"₀₁₂₃₄₅₆₇₈₉₊₋ᵢⱼₖₘₙₚᵣ": "0123456789+-ijkmnpr",
 	} {
 		mark := "^"
 		if strings.HasPrefix(small, "₀") {
@@ -272,10 +289,10 @@ func texCharacters() map[rune]string {
 	return special
 }
 
-// texLines returns the lines of c as literal text, indented as they are.
-func texLines(c Code) []string {
+// texLines returns the lines of literal text, indented as they are.
+func texLines(literal string) []string {
 	var lines []string
-	for line := range strings.Lines(c.Text) {
+	for line := range strings.Lines(literal) {
 		line = strings.ReplaceAll(strings.TrimRight(line, " \n"), "\t", "    ")
 		text := strings.TrimLeft(line, " ")
 		lines = append(lines, texCode(strings.Repeat("\u00a0", len(line)-len(text))+text))

@@ -23,6 +23,8 @@ import (
 // Drawings returns the figures that doc has data for, in the order of the report.
 // Their IDs are, for each family and element type:
 //
+//	waterfall-<type>            the way from serial/naive to the fastest variant, factor by factor
+//	families-<type>             speed of the fastest variant of each family over n
 //	gflops-<family>-<type>      GFLOP/s over n, up to the measured peak
 //	speedup-<type>              speed relative to serial/naive at its largest n
 //	strassen-crossover-<type>   speed of serial/strassen and winograd relative to serial/packed over n
@@ -51,6 +53,8 @@ import (
 //	codes-width                 the same of one code over the width of its shards
 //	codes-rungs                 data a second of the rungs of the GPU's ladder
 //	<kind>-<type>-<threads>     GFLOP/s over n beside libraries, kind square, small or skinny
+//	occupancy-<resource>        occupancy of a GPU over threads, registers and memory of a kernel, if no row
+//	                            of the GPU was timed
 //
 // Where doc has several hosts there is a set for each, with a dash and the host's id appended. A
 // curve needs points at two places, a bar chart one bar. Only cubes and C = A·B are drawn, but for
@@ -79,6 +83,7 @@ func Titled(doc compare.Document, s *text.Speaker) []chart.Drawing {
 			}
 			all = append(all, chart.Drawing{ID: id + v.Suffix, Title: title, Chart: ch})
 		}
+		answerDrawings(d, add)
 		floats := []string{"f64", "f32"}
 		for _, fam := range analysis.Distinct(d.rows, func(r compare.Record) string { return analysis.Family(r.Variant) }) {
 			if fam == analysis.OnGPU {
@@ -115,7 +120,7 @@ func Titled(doc compare.Document, s *text.Speaker) []chart.Drawing {
 		codesDrawings(d, add)
 		contestDrawings(d, add)
 	}
-	return all
+	return append(all, designDrawings(analysis.Views(doc), s)...)
 }
 
 // drawn is the rows of one host that figures show.
@@ -338,7 +343,7 @@ func (d drawn) crossover(typ string) (chart.Curve, bool) {
 	best := make(map[string]chart.Point)
 	for _, variant := range analysis.FastVariants {
 		for _, r := range d.of(compare.MainLadder, typ) {
-			if base, ok := d.packedFor(r); ok && r.Variant == variant {
+			if base, ok := d.packedFor(r); ok && r.Variant == variant && analysis.RanItself(r) {
 				c.add(analysis.Algorithm(variant), d.looks[variant], relative(r, base, float64(r.N)))
 			}
 		}
@@ -346,7 +351,7 @@ func (d drawn) crossover(typ string) (chart.Curve, bool) {
 	for _, variant := range analysis.FastVariants {
 		clear(best)
 		for _, r := range d.of(compare.CutoffSweep, typ) {
-			if base, ok := d.packedFor(r); ok && r.Variant == variant {
+			if base, ok := d.packedFor(r); ok && r.Variant == variant && analysis.RanItself(r) {
 				pt := relative(r, base, float64(r.N))
 				if key := fmt.Sprint(r.N); pt.Y > best[key].Y {
 					best[key] = pt
@@ -367,7 +372,7 @@ func (d drawn) crossover(typ string) (chart.Curve, bool) {
 func (d drawn) cutoffs(typ string) (chart.Curve, bool) {
 	var rows []compare.Record
 	for _, r := range d.of(compare.CutoffSweep, typ) {
-		if slices.Contains(analysis.FastVariants, r.Variant) && analysis.Cutoff(r) > 0 {
+		if slices.Contains(analysis.FastVariants, r.Variant) && analysis.Cutoff(r) > 0 && analysis.RanItself(r) {
 			rows = append(rows, r)
 		}
 	}

@@ -81,8 +81,9 @@ var scalingCurves = []scalingCurve{
 	{id: "strong-ceiling", title: "share of the measured peak of as many threads",
 		yLabel: "% of the peak of as many threads", log: true, top: true,
 		limit: chart.Limit{Level: 100, Label: "measured peak"},
-		point: func(_ *analysis.View, s analysis.Series, r compare.Record) (chart.Point, bool) {
-			return measured(r, float64(s.Count(r)), float64(r.PercentPeak)), r.PercentPeak.Known() && r.PercentPeak > 0
+		point: func(v *analysis.View, s analysis.Series, r compare.Record) (chart.Point, bool) {
+			share := analysis.PercentOfPeak(v, r)
+			return measured(r, float64(s.Count(r)), share), share > 0
 		}},
 	{id: "strong-fraction", title: "serial fraction by Karp and Flatt", yLabel: "serial fraction (Karp, Flatt)",
 		point: func(_ *analysis.View, s analysis.Series, r compare.Record) (chart.Point, bool) {

@@ -92,12 +92,23 @@ func ByteSize(n float64) string {
 	return text + " " + units[i]
 }
 
-// Extent returns "lo – hi", absent if there is none.
+// Extent returns "lo – hi", one value if both ends are written alike, absent if there is none.
 func Extent(lo, hi float64, format func(float64) string) string {
 	if math.IsNaN(lo) || math.IsNaN(hi) || math.IsInf(lo, 0) || math.IsInf(hi, 0) {
 		return Absent
 	}
-	return fmt.Sprintf("%s – %s", format(lo), format(hi))
+	least, most, same := Between(lo, hi, format)
+	if same {
+		return least
+	}
+	return least + " – " + most
+}
+
+// Between formats the ends of a range. same reports whether both are written alike, so that prose
+// has to give one value and no range.
+func Between(lo, hi float64, format func(float64) string) (least, most string, same bool) {
+	least, most = format(lo), format(hi)
+	return least, most, least == most
 }
 
 // Signed returns x with its sign and one decimal.
@@ -138,7 +149,23 @@ func Settled(text string) document.Text {
 	return document.Escape(text)
 }
 
-// Percent returns a share of 1 in percent.
+// Share returns a share of a whole in percent. What is below 0 or, as written, above 100 % is no
+// share: it is absent, and words have to say what it is.
+func Share(x float64) string {
+	if !IsShare(x) {
+		return Absent
+	}
+	return Percent(x)
+}
+
+// IsShare reports whether x, as a percentage is written, is a share of a whole.
+func IsShare(x float64) bool {
+	const hundred = 1.005 // which is written as 100 %
+	return x >= 0 && x < hundred
+}
+
+// Percent returns a ratio in percent, which may be above 100: an efficiency, an error. Share is for
+// parts of a whole.
 func Percent(x float64) string {
 	sentence := Significant(100 * x)
 	if sentence == Absent {

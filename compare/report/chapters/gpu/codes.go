@@ -89,6 +89,9 @@ func (b *builder) codesTable(v *analysis.View, all []compare.Record) (document.S
 	for _, width := range widths {
 		b.Figure(&s, v, figures.Codes(width), "fig.codes", command, text.Args{"Width": number.ByteSize(float64(width))})
 	}
+	if rows = b.WithoutUnavailable(&s, rows); len(rows) == 0 {
+		return s, true
+	}
 	t, notes := b.codeTable(v, rows, all)
 	t.ID, t.Caption, t.Command = "table-codes"+v.Suffix, b.Say("codes-table.caption"), command
 	b.WithNotes(&s, t, notes)
@@ -117,8 +120,8 @@ func (b *builder) codeTable(v *analysis.View, rows, all []compare.Record) (docum
 			number.Numbered(analysis.CoderOf(r).Threads), state, document.Text(b.Median(r)), document.Text(b.Ci(r)),
 			document.Text(number.Significant(analysis.Known(r, r.DataGBps))),
 			document.Text(number.Significant(analysis.Known(r, r.Rate))),
-			document.Text(number.Significant(analysis.Known(r, r.PercentPeak))),
-			document.Text(number.Percent(analysis.Known(r, r.DataGBps) / v.DataLimit(r))), over, verdict,
+			document.Text(number.Significant(analysis.PercentOfPeak(v, r))),
+			b.OfMemory(analysis.Known(r, r.DataGBps) / v.DataLimit(r)), over, verdict,
 		}}
 		if copied {
 			rate := document.Text(number.Absent)
@@ -216,7 +219,7 @@ func (b *builder) codesLibrary(s *document.Section, rows []compare.Record) {
 		sentence := b.Say("codes.library", text.Args{
 			"Threads": b.Count("threads", threads), "Variants": b.Names(variants),
 		}) + b.Sentence(parts)
-		if worstAt == bestAt {
+		if _, _, same := number.Between(worst.Ratio, best.Ratio, number.Significant); same {
 			sentence += b.Say("codes.ratio", text.Args{"Ratio": number.Times(best.Ratio, best.Lo, best.Hi)})
 		} else {
 			sentence += b.Say("codes.range", text.Args{
@@ -246,6 +249,9 @@ func (b *builder) codesWidths(v *analysis.View, all []compare.Record) (document.
 	b.codesFacing(&s, rows)
 	command := b.Rerun(v, rows)
 	b.Figure(&s, v, figures.CodesWidth, "fig.codes-width", command, text.Args{"Code": analysis.CodeName(p)})
+	if rows = b.WithoutUnavailable(&s, rows); len(rows) == 0 {
+		return s, true
+	}
 	t, notes := b.codeTable(v, rows, all)
 	t.ID, t.Caption, t.Command = "table-codes-widths"+v.Suffix, b.Say("codes-widths.caption", text.Args{
 		"Code": analysis.CodeName(p),
@@ -349,7 +355,7 @@ func (b *builder) codesLadder(v *analysis.View, _ []compare.Record) (document.Se
 			document.Literal(analysis.Algorithm(r.Variant)), state, document.Text(b.Median(r)), document.Text(b.Ci(r)),
 			document.Text(number.Significant(analysis.Known(r, r.DataGBps))),
 			document.Text(number.Significant(analysis.Known(r, r.Rate))),
-			document.Text(number.Percent(analysis.Known(r, r.DataGBps) / v.DataLimit(r))), gain, p, verdict,
+			b.OfMemory(analysis.Known(r, r.DataGBps) / v.DataLimit(r)), gain, p, verdict,
 		}})
 	}
 	b.WithNotes(&s, t, notes)

@@ -23,7 +23,10 @@ func Sections(base *chapters.Builder, v *analysis.View) []document.Section {
 	if !v.HasFamily(analysis.OnGPU) {
 		return nil
 	}
-	if !v.HasGPU() {
+	switch {
+	case analysis.OnlyPlanned(b.Views):
+		return nil // Design is there instead
+	case !v.HasGPU():
 		return []document.Section{b.noGPU(v)}
 	}
 	var sections []document.Section
@@ -38,21 +41,25 @@ func Sections(base *chapters.Builder, v *analysis.View) []document.Section {
 	return sections
 }
 
-// noGPU says why none of the rows was timed.
+// noGPU says why none of the rows of one host was timed.
 func (b *builder) noGPU(v *analysis.View) document.Section {
 	s := b.Of(v, "gpu-none", "gpu-none.title")
-	rows := v.Pick(analysis.ByGPU)
+	s.Text(b.untimed(v.Pick(analysis.ByGPU)))
+	return s
+}
+
+// untimed says why none of the rows was timed.
+func (b *builder) untimed(rows []compare.Record) document.Text {
 	var reasons []document.Text
 	for _, r := range rows {
-		if reason := document.Escape(r.Reason); reason != "" && !slices.Contains(reasons, reason) {
+		if reason := b.Note(r.Reason); reason != "" && !slices.Contains(reasons, reason) {
 			reasons = append(reasons, reason)
 		}
 	}
 	if len(reasons) == 0 {
 		reasons = []document.Text{number.Absent}
 	}
-	s.Text(b.Say("gpu-none.why", text.Args{"Rows": b.Count("rows", len(rows)), "Reasons": b.Clauses(reasons)}))
-	return s
+	return b.Say("gpu-none.why", text.Args{"Rows": b.Count("rows", len(rows)), "Reasons": b.Clauses(reasons)})
 }
 
 // gpuMachine is the table of the GPU's properties and of its clocks during the run.

@@ -149,7 +149,11 @@ func (b *builder) gpuPrecision(v *analysis.View) (document.Section, bool) {
 	if len(t.Rows) == 0 {
 		return s, false
 	}
-	s.Text(b.Say("gpu-precision.lost", text.Args{"Least": number.Significant(least), "Most": number.Significant(most)}))
+	if fewest, largest, same := number.Between(least, most, number.Significant); same {
+		s.Text(b.Say("gpu-precision.same", text.Args{"Digits": fewest}))
+	} else {
+		s.Text(b.Say("gpu-precision.lost", text.Args{"Least": fewest, "Most": largest}))
+	}
 	t.Command = b.Rerun(v, used)
 	s.Add(t)
 	return s, true

@@ -66,9 +66,13 @@ func (b *builder) bytes(v *analysis.View) (document.Section, bool) {
 				return slices.Contains(analysis.SpreadVariants, r.Variant) != (kind == "spread")
 			})
 			if least, most, ok := analysis.Ends(own, analysis.OverLeast); ok {
+				lo, hi, same := number.Between(least.Ratio, most.Ratio, number.Significant)
+				if same {
+					items = append(items, b.Say("mpi-bytes.same."+kind, text.Args{"Ratio": lo}))
+					continue
+				}
 				items = append(items, b.Say("mpi-bytes."+kind, text.Args{
-					"Least": number.Significant(least.Ratio), "LeastRow": b.Where(v, least.Record),
-					"Most": number.Significant(most.Ratio), "MostRow": b.Where(v, most.Record),
+					"Least": lo, "LeastRow": b.Where(v, least.Record), "Most": hi, "MostRow": b.Where(v, most.Record),
 				}))
 			}
 		}
@@ -79,7 +83,7 @@ func (b *builder) bytes(v *analysis.View) (document.Section, bool) {
 	return s, found
 }
 
-// shares is the section on the report's equations, for the grids that were run.
+// shares is the section on the data and work of one process, for the grids that were run.
 func (b *builder) shares(v *analysis.View) (document.Section, bool) {
 	s := b.Of(v, "mpi-shares", "mpi-shares.title")
 	s.Text(b.Say("mpi-shares.intro"))
@@ -140,10 +144,14 @@ func (b *builder) modelled(v *analysis.View) (document.Section, bool) {
 		found = true
 		tame := slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return v.IsCrowded(r.Threads) })
 		if least, most, ok := analysis.Ends(tame, analysis.OverModel); ok {
-			s.Text(b.Say("mpi-model.range", text.Args{
-				"Type": typ, "Least": number.Significant(least.Ratio), "LeastRow": b.Where(v, least.Record),
-				"Most": number.Significant(most.Ratio), "MostRow": b.Where(v, most.Record),
-			}))
+			lo, hi, same := number.Between(least.Ratio, most.Ratio, number.Significant)
+			if same {
+				s.Text(b.Say("mpi-model.same", text.Args{"Type": typ, "Ratio": lo}))
+			} else {
+				s.Text(b.Say("mpi-model.range", text.Args{
+					"Type": typ, "Least": lo, "LeastRow": b.Where(v, least.Record), "Most": hi, "MostRow": b.Where(v, most.Record),
+				}))
+			}
 		}
 		t := document.Table{
 			ID:      "table-mpi-model-" + analysis.Anchor(typ) + v.Suffix,

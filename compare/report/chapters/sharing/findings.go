@@ -2,6 +2,7 @@ package sharing
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 
@@ -12,10 +13,13 @@ import (
 	"gemm/compare/report/text"
 )
 
-// findings takes up what the report of 2024 found of threads, section 2.3, one by one.
+// findings takes up the claims of the course report of 2024 about threads, one by one.
 func (b *builder) findings(v *analysis.View) (document.Section, bool) {
 	s := b.Of(v, "findings", "findings.title")
-	s.Text(b.Say("findings.intro", text.Args{"Tolerance": analysis.Tolerated}))
+	s.Text(b.Say("findings.intro", text.Args{
+		"Tolerance": analysis.Tolerated, "Enough": analysis.Enough, "Around": number.Significant(analysis.Around),
+		"Slightly": number.Significant(analysis.Slightly),
+	}))
 	var items []document.Text
 	for _, find := range []func(*analysis.View) document.Text{
 		b.chunksMatter, b.inverse, b.staticAhead, b.staticBehind, b.privateCopy, b.singleLoop, b.reduction, b.automatic,
@@ -26,19 +30,47 @@ func (b *builder) findings(v *analysis.View) (document.Section, bool) {
 	return s, true
 }
 
-// finding is one finding: its name and verdict, and the evidence; without measurements, the command that makes
-// them.
-func (b *builder) finding(key string, v analysis.Verdict, command string, evidence ...document.Text) document.Text {
-	word := []string{analysis.Unmeasured: "finding.unmeasured", analysis.Undecided: "finding.undecided",
-		analysis.Supported: "finding.supported", analysis.Partly: "finding.partly", analysis.Refuted: "finding.refuted"}[v]
-	sentence := b.Say("finding", text.Args{"Claim": b.Say("finding." + key), "Verdict": b.Say(word)})
-	if v == analysis.Unmeasured {
+// verdictKeys are the messages of the verdicts.
+var verdictKeys = []string{
+	analysis.Unmeasured: "finding.unmeasured", analysis.Undecided: "finding.undecided",
+	analysis.Indicated: "finding.indicated", analysis.Supported: "finding.supported", analysis.Partly: "finding.partly",
+	analysis.Divided: "finding.divided", analysis.Refuted: "finding.refuted", analysis.Reversed: "finding.reversed",
+	analysis.HintReversed: "finding.hint-reversed", analysis.MoreThan: "finding.more", analysis.LessThan: "finding.less",
+}
+
+// finding is one claim: its name, the verdict with the number of cases that decide, and the evidence; without
+// measurements, the command that makes them.
+func (b *builder) finding(key string, c analysis.Cases, command string, evidence ...document.Text) document.Text {
+	verdict := c.Verdict()
+	sentence := b.Say("finding", text.Args{"Claim": b.Say("finding." + key), "Verdict": b.Say(verdictKeys[verdict])})
+	if verdict == analysis.Unmeasured {
 		return sentence + b.Say("finding.command", text.Args{"Command": document.Literal(b.Program + " " + command)})
 	}
+	sentence += b.decided(c)
 	for _, e := range evidence {
 		sentence += e
 	}
 	return sentence
+}
+
+// decided says how many cases decide, and how.
+func (b *builder) decided(c analysis.Cases) document.Text {
+	parts := []document.Text{
+		b.Say("cases.for", text.Args{"Cases": c.For}), b.Say("cases.against", text.Args{"Cases": c.Contra()}),
+	}
+	if c.Reversed > 0 {
+		parts = append(parts, b.Say("cases.reversed", text.Args{"Cases": c.Reversed}))
+	}
+	if c.More > 0 {
+		parts = append(parts, b.Say("cases.more", text.Args{"Cases": c.More}))
+	}
+	if c.Less > 0 {
+		parts = append(parts, b.Say("cases.less", text.Args{"Cases": c.Less}))
+	}
+	if c.Decided() == 1 {
+		return b.Say("cases.one", text.Args{"All": c.All(), "Parts": b.Join(parts)})
+	}
+	return b.Say("cases.several", text.Args{"Decided": c.Decided(), "All": c.All(), "Parts": b.Join(parts)})
 }
 
 // chunksMatter: the size of a chunk hardly matters.
@@ -47,35 +79,36 @@ func (b *builder) chunksMatter(v *analysis.View) document.Text {
 	for _, typ := range v.SharedTypes() {
 		all = append(all, v.ChunkBouts(typ)...)
 	}
-	pro, contra, open := 0, 0, 0
+	var cases analysis.Cases
 	var worst *analysis.Bout
 	for i, g := range all {
 		switch {
 		case g.Outcome == analysis.Same || g.Outcome == analysis.Slight:
-			pro++
+			cases.For++
 		case g.Outcome == analysis.Differ && g.Lo > 1+analysis.Tolerance:
-			contra++
+			cases.Against++
 			if worst == nil || g.Ratio > worst.Ratio {
 				worst = &all[i]
 			}
 		default:
-			open++
+			cases.Open++
 		}
 	}
 	evidence := b.Say("evidence.chunks", text.Args{
-		"Comparisons": len(all), "Same": pro, "Tolerance": analysis.Tolerated, "Larger": contra, "Open": open,
+		"Same": cases.For, "Tolerance": analysis.Tolerated, "Larger": cases.Against,
 	})
 	if worst != nil {
 		evidence += b.largest(*worst, "chunk")
 	}
-	return b.finding("chunk", analysis.Judge(pro, contra, open),
+	return b.finding("chunk", cases,
 		"parallel --schedule static,dynamic --chunk 0,1,16,64 --json chunks.json", evidence)
 }
 
 // inverse judges whether time falls as 1/threads. Every series is judged on the most threads that
 // do not exceed the processors. A series that was not interleaved decides nothing.
 func (b *builder) inverse(v *analysis.View) document.Text {
-	pro, contra, open, apart := 0, 0, 0, 0
+	var cases analysis.Cases
+	apart := 0
 	var best, worst analysis.Comparison // of efficiencies
 	var bestOf, worstOf compare.Record
 	for _, typ := range v.SharedTypes() {
@@ -86,14 +119,17 @@ func (b *builder) inverse(v *analysis.View) document.Text {
 					continue
 				}
 				p := float64(r.Threads)
+				slower := c.Hi < 1
 				c.Ratio, c.Lo, c.Hi = c.Ratio/p, c.Lo/p, c.Hi/p
 				switch {
+				case slower:
+					cases.Reversed++
 				case c.Lo >= 1-analysis.Slack && c.Hi <= 1+analysis.Slack:
-					pro++
+					cases.For++
 				case c.Hi < 1-analysis.Slack || c.Lo > 1+analysis.Slack:
-					contra++
+					cases.Against++
 				default:
-					open++
+					cases.Open++
 				}
 				if one, _ := s.One(); !analysis.InTurn(one, r) {
 					apart++
@@ -109,24 +145,31 @@ func (b *builder) inverse(v *analysis.View) document.Text {
 		}
 	}
 	evidence := b.Say("evidence.inverse", text.Args{
-		"Series": pro + contra + open, "Inverse": pro, "Tolerance": analysis.Slackened, "Others": contra, "Open": open,
+		"Inverse": cases.For, "Tolerance": analysis.Slackened, "Others": cases.Contra(),
 	})
 	if apart > 0 {
 		evidence += b.Say("evidence.apart", text.Args{"Series": apart})
 	}
-	if bestOf.Variant != "" {
+	_, _, same := number.Between(worst.Ratio, best.Ratio, number.Significant)
+	switch {
+	case bestOf.Variant == "":
+	case same:
+		evidence += b.Say("evidence.efficiency", text.Args{
+			"Row": b.Where(v, bestOf), "Efficiency": number.Times(best.Ratio, best.Lo, best.Hi),
+		})
+	default:
 		evidence += b.Say("evidence.efficiencies", text.Args{
 			"BestRow": b.Where(v, bestOf), "Best": number.Times(best.Ratio, best.Lo, best.Hi),
 			"WorstRow": b.Where(v, worstOf), "Worst": number.Times(worst.Ratio, worst.Lo, worst.Hi),
 		})
 	}
-	return b.finding("inverse", analysis.Judge(pro, contra, open), "parallel --threads 1,2,4 --json strong.json", evidence)
+	return b.finding("inverse", cases, "parallel --threads 1,2,4 --json strong.json", evidence)
 }
 
 // staticAhead: static is slightly ahead of dynamic, because nothing is decided while
 // the loop runs.
 func (b *builder) staticAhead(v *analysis.View) document.Text {
-	return b.staticOrDynamic(v, "ahead", slices.Min[[]int], analysis.Slower)
+	return b.staticOrDynamic(v, "ahead", slices.Min[[]int], analysis.Comparison.Inverse)
 }
 
 // staticBehind: against that, static is behind dynamic on many threads.
@@ -138,19 +181,22 @@ func (b *builder) staticBehind(v *analysis.View) document.Text {
 			})
 	}
 	return b.staticOrDynamic(v, "behind",
-		func(threads []int) int { return max(analysis.ManyThreads, slices.Max(threads)) }, analysis.Quicker)
+		func(threads []int) int { return max(analysis.ManyThreads, slices.Max(threads)) },
+		func(c analysis.Comparison) analysis.Comparison { return c })
 }
 
 // schedulesCommand measures static against dynamic schedules.
 const schedulesCommand = "parallel --threads 2,4 --schedule static,dynamic --json schedules.json"
 
-// staticOrDynamic judges which of the two schedules is faster on some number of threads. wanted is
-// the outcome of the comparison that supports the finding.
+// staticOrDynamic judges which of the two schedules is slightly faster on some number of threads.
+// turned returns the comparison of static with dynamic so that the claim is a ratio above 1.
 func (b *builder) staticOrDynamic(v *analysis.View, key string, threads func([]int) int,
-	wanted analysis.Outcome) document.Text {
+	turned func(analysis.Comparison) analysis.Comparison) document.Text {
 	all := analysis.Fight(v.Duels(analysis.IsStatic, analysis.ToDynamic, threads))
-	ahead, behind, level, open := 0, 0, 0, 0
+	var cases analysis.Cases
+	ahead, behind, level := 0, 0, 0
 	for _, f := range all {
+		cases.Add(analysis.Claim{Least: 1, Most: analysis.Slightly}, turned(f.Comparison))
 		switch {
 		case f.Outcome == analysis.Slower:
 			ahead++
@@ -158,19 +204,12 @@ func (b *builder) staticOrDynamic(v *analysis.View, key string, threads func([]i
 			behind++
 		case f.Steady():
 			level++
-		default:
-			open++
 		}
 	}
-	pro, contra := ahead, behind+level
-	if wanted == analysis.Quicker {
-		pro, contra = behind, ahead+level
-	}
 	evidence := b.Say("evidence.static", text.Args{
-		"Pairs": len(all), "Ahead": ahead, "Behind": behind, "Level": level, "Tolerance": analysis.Tolerated, "Open": open,
+		"Ahead": ahead, "Behind": behind, "Level": level, "Tolerance": analysis.Tolerated,
 	})
-	return b.finding(key, analysis.Judge(pro, contra, open), schedulesCommand, evidence,
-		b.extremes(v, all, "dynamic", "static"))
+	return b.finding(key, cases, schedulesCommand, evidence, b.extremes(v, all, "dynamic", "static"))
 }
 
 // extremes gives the least and the greatest ratio of duels: how many times as fast
@@ -181,7 +220,13 @@ func (b *builder) extremes(v *analysis.View, all []analysis.Fought, second, firs
 	}
 	by := func(x, y analysis.Fought) int { return cmp.Compare(x.Ratio, y.Ratio) }
 	lo, hi := slices.MinFunc(all, by), slices.MaxFunc(all, by)
-	if len(all) == 1 {
+	_, _, same := number.Between(lo.Ratio, hi.Ratio, number.Significant)
+	if same && len(all) > 1 {
+		return b.Say("evidence.same", text.Args{
+			"Variant": document.Literal(second), "Ratio": number.Significant(lo.Ratio), "Other": document.Literal(first),
+		})
+	}
+	if same {
 		return b.Say("evidence.one", text.Args{
 			"Variant": document.Literal(second), "Ratio": number.Times(lo.Ratio, lo.Lo, lo.Hi),
 			"Other": document.Literal(first), "Row": b.Where(v, lo.First),
@@ -194,58 +239,57 @@ func (b *builder) extremes(v *analysis.View, all []analysis.Fought, second, firs
 	})
 }
 
-// between judges whether the second variant takes less time than the first, at least by the factor.
-// Pairs that were not interleaved, as is usual for two variants, count only if no drift can explain
-// the difference.
-func (b *builder) between(v *analysis.View, key, first, second string, factor float64) document.Text {
+// between judges whether the second variant is as many times as fast as the first as is claimed. Pairs
+// that were not interleaved, as is usual for two variants, count only if no drift can explain the
+// difference.
+func (b *builder) between(v *analysis.View, key, first, second string, claim analysis.Claim) document.Text {
 	all := analysis.Fight(v.Duels(
 		func(r compare.Record) bool { return r.Variant == first && r.Experiment != compare.ArtificialLoad },
 		func(r compare.Record) string { return second + " " + r.Params.String() }, nil))
-	pro, contra, open, apart := 0, 0, 0, 0
+	var cases analysis.Cases
+	apart := 0
 	for _, f := range all {
-		gain := f.Outcome == analysis.Quicker && (factor == 1 || f.Lo >= factor)
-		loss := f.Outcome == analysis.Slower || f.Steady() || factor > 1 && f.Hi < factor
+		c := f.Comparison
 		if !analysis.InTurn(f.First, f.Second) {
 			apart++
-			c := analysis.Contrast(f.First, f.Second)
-			gain, loss = c.Lo > factor*analysis.Drift, c.Hi < factor/analysis.Drift
+			c = analysis.Drifted(f.First, f.Second)
 		}
-		switch {
-		case gain:
-			pro++
-		case loss:
-			contra++
-		default:
-			open++
-		}
+		cases.Add(claim, c)
 	}
-	evidence := b.Say("evidence.pairs", text.Args{"Pairs": len(all), "For": pro, "Against": contra, "Open": open})
+	var evidence document.Text
+	if claim.Most < math.Inf(1) {
+		evidence += b.Say("evidence.around", text.Args{
+			"Least": number.Significant(claim.Least), "Most": number.Significant(claim.Most),
+		})
+	}
 	if apart > 0 {
 		evidence += b.Say("evidence.drift", text.Args{
-			"Pairs": apart, "Above": number.Significant(factor * analysis.Drift),
-			"Below": number.Significant(factor / analysis.Drift),
+			"Pairs": apart, "Factor": number.Significant(analysis.Drift),
 		})
 	}
 	variants := strings.Join([]string{first, second}, ",")
-	return b.finding(key, analysis.Judge(pro, contra, open),
-		"parallel --variants "+variants+" --sizes 128,256 --json "+key+".json", evidence,
+	return b.finding(key, cases, "parallel --variants "+variants+" --sizes 128,256 --json "+key+".json", evidence,
 		b.extremes(v, all, analysis.Algorithm(second), analysis.Algorithm(first)))
 }
 
 // privateCopy: a private C, merged at the end, is two to three times as fast as an
 // atomic addition a term.
 func (b *builder) privateCopy(v *analysis.View) document.Text {
-	return b.between(v, "private", analysis.CollapseInnerAtomic, analysis.CollapseAtomic, 2)
+	return b.between(v, "private", analysis.CollapseInnerAtomic, analysis.CollapseAtomic,
+		analysis.Claim{Least: 2 / analysis.Around, Most: 3 * analysis.Around})
 }
+
+// faster is the claim that the second variant takes less time.
+var faster = analysis.Claim{Least: 1, Most: math.Inf(1)}
 
 // singleLoop: a private C beats the outer loop alone in parallel.
 func (b *builder) singleLoop(v *analysis.View) document.Text {
-	return b.between(v, "single", analysis.Rows, analysis.CollapseAtomic, 1)
+	return b.between(v, "single", analysis.Rows, analysis.CollapseAtomic, faster)
 }
 
 // reduction: merging by atomic additions beats a reduction.
 func (b *builder) reduction(v *analysis.View) document.Text {
-	return b.between(v, "reduction", analysis.CollapseReduce, analysis.CollapseAtomic, 1)
+	return b.between(v, "reduction", analysis.CollapseReduce, analysis.CollapseAtomic, faster)
 }
 
 // automatic is the finding on the schedule auto: gcc's is static, ours measures. There is no verdict, only the
@@ -253,7 +297,7 @@ func (b *builder) reduction(v *analysis.View) document.Text {
 func (b *builder) automatic(v *analysis.View) document.Text {
 	rows := v.Pick(func(r compare.Record) bool { return r.Params["schedule"] == "auto" && r.Speed() })
 	if len(rows) == 0 {
-		return b.finding("auto", analysis.Unmeasured, "parallel --schedule static,auto --json auto.json")
+		return b.finding("auto", analysis.Cases{}, "parallel --schedule static,auto --json auto.json")
 	}
 	chosen := func(r compare.Record) string {
 		return strings.TrimPrefix(analysis.SettingOf(compare.Record{Params: map[string]any{"schedule": "auto"},

@@ -39,19 +39,11 @@ func (b *builder) overlap(v *analysis.View) (document.Section, bool) {
 				number.Settled(v.Trait(h.Second.Variant, h.Second.Params)), document.Escape(analysis.ProblemOf(h.First).Label()),
 				document.Text(fmt.Sprint(analysis.OverRanks.Count(h.First))),
 				document.Text(b.Median(h.First)), document.Text(b.Median(h.Second)), document.Text(number.Seconds(h.Compute)),
-				document.Text(number.Significant(h.Share)), document.Text(number.Extent(h.Lo, h.Hi, number.Significant)),
+				b.hiddenShare(h), hiddenInterval(h),
 			}})
 		}
 		if largest != nil {
-			interval := document.Text("")
-			if known := number.Extent(largest.Lo, largest.Hi, number.Percent); known != number.Absent {
-				interval = b.Say("interval", text.Args{"Interval": known})
-			}
-			s.Text(b.Say("mpi-overlap.largest", text.Args{
-				"Type": typ, "Size": b.Sizes([]analysis.Problem{analysis.Alone(largest.First)}),
-				"Ranks": b.Count("ranks", analysis.OverRanks.Count(largest.First)), "Share": number.Percent(largest.Share),
-				"Interval": interval,
-			}))
+			s.Text(b.hides(typ, *largest))
 		}
 		t.Command = b.Rerun(v, used)
 		s.Add(t)
@@ -59,12 +51,57 @@ func (b *builder) overlap(v *analysis.View) (document.Section, bool) {
 	return s, found
 }
 
-// rankFindings takes up what the report of 2024 found of MPI, section 2.2, and what its
-// figure 15 is about.
+// rankClaims adds the claims about ranks to a section.
+func (b *builder) rankClaims(s *document.Section, v *analysis.View) {
+	s.Text(b.Say("mpi-findings.intro", text.Args{
+		"Ratio": number.Significant(analysis.FarAhead), "Enough": analysis.Enough, "Many": analysis.ManyThreads,
+	}))
+	s.List([]document.Text{b.blocksAhead(v), b.gapCloses(v)})
+}
+
+// hides says how much of its communication a product hides: a share only where it is one.
+func (b *builder) hides(typ string, h analysis.Hiding) document.Text {
+	size := b.Sizes([]analysis.Problem{analysis.Alone(h.First)})
+	ranks := b.Count("ranks", analysis.OverRanks.Count(h.First))
+	switch {
+	case h.Share <= 0:
+		return b.Say("mpi-overlap.nothing", text.Args{"Type": typ, "Size": size, "Ranks": ranks})
+	case h.Share >= 1:
+		return b.Say("mpi-overlap.everything", text.Args{"Type": typ, "Size": size, "Ranks": ranks})
+	}
+	interval := document.Text("")
+	if known := hiddenInterval(h); known != number.Absent {
+		interval = b.Say("interval", text.Args{"Interval": known})
+	}
+	return b.Say("mpi-overlap.largest", text.Args{
+		"Type": typ, "Size": size, "Ranks": ranks, "Share": number.Share(h.Share), "Interval": interval,
+	})
+}
+
+// hiddenShare returns the share as a cell, or the words for nothing and for all.
+func (b *builder) hiddenShare(h analysis.Hiding) document.Text {
+	switch {
+	case h.Share <= 0:
+		return b.Say("hidden.nothing")
+	case h.Share >= 1:
+		return b.Say("hidden.everything")
+	}
+	return document.Text(number.Share(h.Share))
+}
+
+// hiddenInterval returns the part of the interval that is between nothing and all, absent if the share
+// is not.
+func hiddenInterval(h analysis.Hiding) document.Text {
+	if !(h.Share > 0 && h.Share < 1) || math.IsNaN(h.Lo) || math.IsNaN(h.Hi) {
+		return number.Absent
+	}
+	return document.Text(number.Extent(max(0, h.Lo), min(1, h.Hi), number.Share))
+}
+
+// rankFindings takes up the claims of the course report of 2024 about ranks, one by one.
 func (b *builder) rankFindings(v *analysis.View) (document.Section, bool) {
 	s := b.Of(v, "mpi-findings", "mpi-findings.title")
-	s.Text(b.Say("mpi-findings.intro", text.Args{"Ratio": number.Significant(analysis.FarAhead)}))
-	s.List([]document.Text{b.blocksAhead(v), b.gapCloses(v)})
+	b.rankClaims(&s, v)
 	for i, typ := range v.TypesOf(analysis.OverRanks) {
 		all := v.Gaps(typ)
 		if len(all) == 0 {
@@ -102,8 +139,10 @@ func (b *builder) blocksAhead(v *analysis.View) document.Text {
 		all = append(all, v.Roomy(v.Couples(typ, analysis.ScatterRows, analysis.ScatterBlocks))...)
 	}
 	fights := analysis.Fight(all)
-	ahead, behind, level, open := 0, 0, 0, 0
+	var tally analysis.Cases
+	ahead, behind, level := 0, 0, 0
 	for _, f := range fights {
+		tally.Add(analysis.Claim{Least: 1, Most: analysis.Slightly}, f.Comparison)
 		switch {
 		case f.Outcome == analysis.Quicker:
 			ahead++
@@ -111,15 +150,12 @@ func (b *builder) blocksAhead(v *analysis.View) document.Text {
 			behind++
 		case f.Steady():
 			level++
-		default:
-			open++
 		}
 	}
 	evidence := b.Say("evidence.blocks", text.Args{
-		"Pairs": len(fights), "Ahead": ahead, "Behind": behind, "Level": level, "Tolerance": analysis.Tolerated,
-		"Open": open,
+		"Ahead": ahead, "Behind": behind, "Level": level, "Tolerance": analysis.Tolerated,
 	})
-	return b.finding("blocks", analysis.Judge(ahead, behind+level, open),
+	return b.finding("blocks", tally,
 		"mpi --variants mpi/scatter-rows,mpi/scatter-blocks --np 2,4 --json blocks.json",
 		evidence, b.extremes(v, fights, "scatter-blocks", "scatter-rows"))
 }
@@ -135,16 +171,16 @@ func (b *builder) gapCloses(v *analysis.View) document.Text {
 				"Processors": analysis.ManyThreads, "Command": document.Literal(b.Program + " " + gapCommand),
 			})
 	}
-	counts := map[analysis.Verdict]int{}
-	var cases []document.Text
+	var tally analysis.Cases
+	var evidence []document.Text
 	for _, typ := range v.TypesOf(analysis.OverRanks) {
 		for _, g := range v.Gaps(typ) {
 			few, many, out := g.Closes(v)
-			counts[out]++
-			if out == analysis.Unmeasured {
+			if out.All() == 0 {
 				continue
 			}
-			cases = append(cases, b.Say("evidence.gapcase", text.Args{
+			tally.Join(out)
+			evidence = append(evidence, b.Say("evidence.gapcase", text.Args{
 				"Size": b.Sizes([]analysis.Problem{g.Problem}), "Variant": document.Literal(analysis.Algorithm(g.Variant)),
 				"FewRatio":  number.Times(few.Ratio, few.Lo, few.Hi),
 				"FewRanks":  b.Count("ranks", analysis.OverRanks.Count(few.First)),
@@ -153,11 +189,5 @@ func (b *builder) gapCloses(v *analysis.View) document.Text {
 			}))
 		}
 	}
-	evidence := []document.Text{b.Say("evidence.gap", text.Args{
-		"Cases": len(cases), "Supported": counts[analysis.Supported], "Refuted": counts[analysis.Refuted],
-		"Open": counts[analysis.Undecided],
-	})}
-	return b.finding("gap", analysis.Judge(counts[analysis.Supported], counts[analysis.Refuted],
-		counts[analysis.Undecided]),
-		gapCommand, append(evidence, cases...)...)
+	return b.finding("gap", tally, gapCommand, evidence...)
 }

@@ -48,7 +48,7 @@ func (b *builder) ranked(v *analysis.View) (document.Section, bool) {
 	s := b.Of(v, "mpi-variants", "mpi-variants.title")
 	s.Text(b.Say("mpi-variants.intro"))
 	rows := v.OfRanks()
-	if common := analysis.Setting(analysis.Constants(analysis.Ran(rows))); common != "" {
+	if common := analysis.Setting(analysis.Constants(analysis.Settled(rows))); common != "" {
 		s.Text(b.Say("mpi-variants.common", text.Args{"Parameters": common}))
 	}
 	if slices.ContainsFunc(rows, func(r compare.Record) bool { return v.IsCrowded(r.Threads) }) {
@@ -95,7 +95,8 @@ func (b *builder) ranked(v *analysis.View) (document.Section, bool) {
 			}
 			t.Rows = append(t.Rows, document.Row{Class: v.Muted(r), Cells: append(place(v, r),
 				document.Text(fmt.Sprint(r.Threads/analysis.OverRanks.Count(r))), used, b.Status(r.Status),
-				document.Text(b.Median(r)), document.Text(b.Ci(r)), over, document.Text(number.Percent(analysis.Share(r))))})
+				document.Text(b.Median(r)), document.Text(b.Ci(r)), over,
+				document.Text(number.Percent(analysis.PercentOfPeak(v, r)/100)))})
 		}
 		s.Add(t)
 	}

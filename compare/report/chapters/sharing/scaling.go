@@ -82,8 +82,8 @@ func (b *builder) scales(v *analysis.View, kind string, one analysis.Series) doc
 			sentence += b.Say("interval", text.Args{"Interval": known})
 		}
 		sentence += b.Say("scales.efficiency", text.Args{"Efficiency": number.Percent(c.Ratio / float64(one.Count(last)))})
-		if !one.Grows && last.PercentPeak.Known() {
-			sentence += b.Say("scales.ceiling", text.Args{"Share": number.Significant(float64(last.PercentPeak))})
+		if share := number.Significant(analysis.PercentOfPeak(v, last)); !one.Grows && share != number.Absent {
+			sentence += b.Say("scales.ceiling", text.Args{"Share": share})
 		}
 		sentence += b.Say("stop")
 	}
@@ -114,7 +114,7 @@ func (b *builder) scales(v *analysis.View, kind string, one analysis.Series) doc
 	case !fitted:
 	case l.Serial < 0 && c.Lo > float64(one.Count(last)):
 		sentence += b.Say("scales.super", text.Args{"Workers": b.Say("all." + one.Axis.Param)})
-	case l.Serial < 0:
+	case l.Serial < 0 || !one.Grows && len(l.Residual) < 2 && analysis.KarpFlatt(c.Hi, one.Count(last)) <= 0:
 		sentence += b.Say("scales.none")
 	}
 	if fitted && l.Serial <= 1 && l.Largest > 0.1 {
@@ -166,7 +166,7 @@ func (b *builder) scalingTable(v *analysis.View, a analysis.Axis, sort, typ stri
 					// A greater speed-up is a smaller fraction.
 					fraction = number.Times(analysis.KarpFlatt(c.Ratio, p), analysis.KarpFlatt(c.Hi, p), analysis.KarpFlatt(c.Lo, p))
 				}
-				cells = append(cells, document.Text(number.Percent(analysis.Share(r))), fraction)
+				cells = append(cells, document.Text(number.Percent(analysis.PercentOfPeak(v, r)/100)), fraction)
 			}
 			t.Rows = append(t.Rows, document.Row{Cells: cells})
 		}

@@ -48,9 +48,7 @@ func (b *builder) loads(v *analysis.View) (document.Section, bool) {
 		command := b.retrace(v, c)
 		commands = append(commands, command)
 		if i < figures.Timelines {
-			b.Figure(&s, v, figures.TimelineID(i), "fig.timeline", command, text.Args{
-				"Variant": c.Variant, "Size": c.Label(), "Workers": b.Count("workers", c.Threads),
-			})
+			b.Figure(&s, v, figures.TimelineID(i), "fig.timeline", command, TimelineArgs(b.Builder, c))
 			items = append(items, b.hears(c))
 		}
 		for _, trace := range c.Traces {
@@ -86,7 +84,7 @@ func (b *builder) hears(c analysis.Concert) document.Text {
 		for _, x := range analysis.BusyTimes(t) {
 			total += x
 		}
-		return 1 - total/t.Seconds/float64(t.Workers)
+		return max(0, 1-total/t.Seconds/float64(t.Workers)) // below 0 by the resolution of the clock
 	}
 	compareIdle := func(x, y compare.Trace) int { return cmp.Compare(idle(x), idle(y)) }
 	sentence := b.Say("timeline.name", text.Args{

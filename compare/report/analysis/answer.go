@@ -1,0 +1,364 @@
+package analysis
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"gemm/compare"
+)
+
+// Whole returns the time of a product that begins and ends in the memory of the host: of a GPU with
+// the copies of the operands and of the result.
+func Whole(r compare.Record) float64 {
+	t := Known(r, r.Median)
+	if ByGPU(r) {
+		t += r.Phases["h2d"] + r.Phases["d2h"]
+	}
+	return t
+}
+
+// Champion is the fastest variant of one family at one size.
+type Champion struct {
+	compare.Record
+	Key string // serial, parallel, mpi, cuda; of others the variant
+}
+
+// Answer is what a report says first: the fastest of every family at common sizes.
+type Answer struct {
+	Type  string
+	Sizes []int // of square products, ascending: those that the textbook loops or else a family were timed at
+	Main  int   // the largest of them, of which the table has all
+	rows  []compare.Record
+	view  *View
+}
+
+// Answer returns the answer for one type.
+func (v *View) Answer(typ string) Answer {
+	a := Answer{Type: typ, view: v}
+	for _, r := range Timed(v.Ladder(typ)) {
+		p := ProblemOf(r)
+		if p.Cube() && p.plain() && RanItself(r) && r.Median > 0 && !v.IsCrowded(r.Threads) {
+			a.rows = append(a.rows, r)
+		}
+	}
+	counts := map[int]map[string]bool{}
+	for _, r := range a.rows {
+		if counts[r.N] == nil {
+			counts[r.N] = map[string]bool{}
+		}
+		if !Foreign(r.Variant) {
+			counts[r.N][Family(r.Variant)] = true
+		}
+		if r.Variant == Baseline {
+			counts[r.N][Baseline] = true
+		}
+	}
+	most := 0
+	for _, families := range counts {
+		most = max(most, len(families))
+	}
+	for n, families := range counts {
+		if len(families) == most {
+			a.Sizes = append(a.Sizes, n)
+		}
+	}
+	slices.Sort(a.Sizes)
+	if len(a.Sizes) > 0 {
+		a.Main = a.Sizes[len(a.Sizes)-1]
+	}
+	return a
+}
+
+// Fastest returns the row of the least time at n among those that keep accepts.
+func (a Answer) Fastest(n int, keep func(compare.Record) bool) (compare.Record, bool) {
+	var best compare.Record
+	found := false
+	for _, r := range a.rows {
+		if r.N == n && keep(r) && (!found || Whole(r) < Whole(best)) {
+			best, found = r, true
+		}
+	}
+	return best, found
+}
+
+// OnSpread is the key of the champion among the variants whose operands are spread over the ranks
+// before they begin: their times are without distribution, so they are compared with nothing else.
+const OnSpread = OnRanks + "-spread"
+
+// Best returns the fastest row of our variants of a family at n. Those of the family mpi have their
+// operands on one rank; OnSpread has the others.
+func (a Answer) Best(family string, n int) (compare.Record, bool) {
+	return a.Fastest(n, func(r compare.Record) bool {
+		if spread := slices.Contains(SpreadVariants, r.Variant); spread != (family == OnSpread) {
+			return false
+		}
+		return (family == OnSpread || Family(r.Variant) == family) && Ours(r) && InFull(r)
+	})
+}
+
+// Leader returns the fastest row of ours at n that begins and ends in one memory.
+func (a Answer) Leader(n int) (compare.Record, bool) {
+	return a.Fastest(n, func(r compare.Record) bool {
+		return Ours(r) && InFull(r) && !slices.Contains(SpreadVariants, r.Variant)
+	})
+}
+
+// InFull reports whether a row is of a product in the arithmetic of its type.
+func InFull(r compare.Record) bool { return !ByGPU(r) || Exact(r) }
+
+// Of returns the fastest row of a variant at n.
+func (a Answer) Of(variant string, n int) (compare.Record, bool) {
+	return a.Fastest(n, func(r compare.Record) bool { return r.Variant == variant })
+}
+
+// Champions returns the rows of the table at n: the textbook loops, the fastest of each family, and
+// libraries of others, each on as many threads as it was timed on.
+func (a Answer) Champions(n int) []Champion {
+	var out []Champion
+	if r, ok := a.Of(Baseline, n); ok {
+		out = append(out, Champion{r, Baseline})
+	}
+	for _, family := range []string{Serial, Parallel, OnRanks, OnSpread, OnGPU} {
+		if r, ok := a.Best(family, n); ok && r.Variant != Baseline {
+			out = append(out, Champion{r, family})
+		}
+	}
+	type place struct {
+		variant string
+		threads int
+	}
+	var peers []compare.Record
+	of := func(r compare.Record) place {
+		if r.Variant == ScaLAPACK {
+			return place{r.Variant, 0} // the best number of ranks
+		}
+		return place{r.Variant, r.Threads}
+	}
+	for _, p := range Distinct(a.rows, of) {
+		r, ok := a.Fastest(n, func(r compare.Record) bool { return of(r) == p })
+		if ok && !Ours(r) {
+			peers = append(peers, r)
+		}
+	}
+	slices.SortStableFunc(peers, func(x, y compare.Record) int { return cmp.Compare(x.Threads, y.Threads) })
+	for _, r := range peers {
+		out = append(out, Champion{r, r.Variant})
+	}
+	return out
+}
+
+// Step is a step of the way from the textbook loops to the fastest variant.
+type Step struct {
+	Key    string // start, order, unrolling, packing, threads, ranks, gpu
+	Row    compare.Record
+	Factor float64 // how many times as fast as the step before; 1 for the first
+	Total  float64 // how many times as fast as the textbook loops
+}
+
+// Steps returns the way from the textbook loops to the fastest variant at n. A step that no row
+// shows is left out.
+func (a Answer) Steps(n int) []Step {
+	naive, ok := a.Of(Baseline, n)
+	if !ok {
+		return nil
+	}
+	steps := []Step{{"start", naive, 1, 1}}
+	inner := []string{Serial + "/unrolled", Serial + "/hinted", Blocked, Serial + "/divide"}
+	for _, s := range []struct {
+		key  string
+		keep func(compare.Record) bool
+	}{
+		{"order", func(r compare.Record) bool { return r.Variant == IKJ }},
+		{"unrolling", func(r compare.Record) bool { return slices.Contains(inner, r.Variant) }},
+		{"packing", func(r compare.Record) bool {
+			return Family(r.Variant) == Serial && Ours(r) && !slices.Contains(inner, r.Variant) && r.Variant != IKJ
+		}},
+		{"threads", func(r compare.Record) bool { return Family(r.Variant) == Parallel }},
+		{"ranks", func(r compare.Record) bool {
+			return Family(r.Variant) == OnRanks && Ours(r) && !slices.Contains(SpreadVariants, r.Variant)
+		}},
+		{"gpu", func(r compare.Record) bool { return ByGPU(r) && Ours(r) && Exact(r) }},
+	} {
+		r, ok := a.Fastest(n, s.keep)
+		if !ok || r.Variant == Baseline {
+			continue
+		}
+		last := steps[len(steps)-1].Row
+		steps = append(steps, Step{s.key, r, Whole(last) / Whole(r), Whole(naive) / Whole(r)})
+	}
+	return steps
+}
+
+// Win says from which size on one family is faster than another.
+type Win struct {
+	Over     string  // the other family
+	From     int     // the least size from which on it is faster at all larger ones; 0: at none
+	Always   bool    // at every common size
+	At       int     // the largest common size
+	Ratio    float64 // how many times as fast at that size
+	Compared int     // common sizes
+}
+
+// Wins compares the fastest rows of two families at all sizes that both were timed at. It reports
+// false if there is none.
+func (a Answer) Wins(family, over string) (Win, bool) {
+	w := Win{Over: over}
+	first := true
+	for _, n := range Distinct(a.bySize(), func(r compare.Record) int { return r.N }) {
+		own, ok := a.Best(family, n)
+		other, too := a.Best(over, n)
+		if !ok || !too {
+			continue
+		}
+		w.Compared++
+		w.At, w.Ratio = n, Whole(other)/Whole(own)
+		switch {
+		case !(w.Ratio > 1) || !Apart(own, other):
+			w.From, first = 0, false
+		case w.From == 0:
+			w.From, w.Always = n, first
+		}
+	}
+	return w, w.Compared > 0
+}
+
+// Apart reports whether the 95 % intervals of two medians are separate. Rows without an interval are
+// taken as they are.
+func Apart(a, b compare.Record) bool {
+	return a.CI == nil || b.CI == nil || a.CI[1] < b.CI[0] || b.CI[1] < a.CI[0]
+}
+
+// WideSpread begins the warning of a row whose samples vary too much for its median to be relied on.
+const WideSpread = "wide spread"
+
+// Wide reports whether a row has that warning.
+func Wide(r compare.Record) bool {
+	return slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.HasPrefix(w, WideSpread) })
+}
+
+// bySize returns the rows, the smallest first.
+func (a Answer) bySize() []compare.Record {
+	rows := slices.Clone(a.rows)
+	slices.SortStableFunc(rows, func(x, y compare.Record) int { return cmp.Compare(x.N, y.N) })
+	return rows
+}
+
+// AllSizes returns the sizes of square products at which a family was timed, ascending.
+func (a Answer) AllSizes(family string) []int {
+	var own []compare.Record
+	for _, r := range a.bySize() {
+		if Family(r.Variant) == family {
+			own = append(own, r)
+		}
+	}
+	return Distinct(own, func(r compare.Record) int { return r.N })
+}
+
+// Pair is our fastest row and that of a library of others, on equally many threads or on the GPU.
+type Pair struct{ Own, Peer compare.Record }
+
+// Pairs pairs the fastest rows of ours and of the libraries of others at n, at each number of threads
+// that both were timed on, and on the GPU. Rows on ranks have no part in it.
+func (a Answer) Pairs(n int) []Pair {
+	const onGPU = -1
+	place := func(r compare.Record) int { // 0: nowhere
+		switch f := Family(r.Variant); {
+		case f == OnGPU && Exact(r):
+			return onGPU
+		case (f == Serial || f == Parallel || f == Reference) && r.Variant != ScaLAPACK:
+			return max(r.Threads, 1)
+		}
+		return 0
+	}
+	var out []Pair
+	for _, threads := range Distinct(a.rows, place) {
+		at := func(r compare.Record) bool { return threads != 0 && place(r) == threads }
+		own, ok := a.Fastest(n, func(r compare.Record) bool { return at(r) && Ours(r) })
+		peer, too := a.Fastest(n, func(r compare.Record) bool { return at(r) && !Ours(r) })
+		if ok && too {
+			out = append(out, Pair{own, peer})
+		}
+	}
+	return out
+}
+
+// Like returns the row at n that belongs in the line of c: of the same library on as many threads, or
+// the fastest of the same family.
+func (a Answer) Like(c Champion, n int) (compare.Record, bool) {
+	switch {
+	case c.Key == Baseline:
+		return a.Of(Baseline, n)
+	case !Ours(c.Record):
+		return a.Fastest(n, func(r compare.Record) bool { return r.Variant == c.Variant && r.Threads == c.Threads })
+	}
+	return a.Best(c.Key, n)
+}
+
+// FamilyAt returns the fastest row of each variant of a family at the main size, or at the
+// largest one, that more than half of its variants were timed at, in the order of the records. Rows of other arithmetic than the type's are
+// among them.
+func (a Answer) FamilyAt(fam string) []compare.Record {
+	variants := map[int]int{}
+	rows := map[int][]compare.Record{}
+	for _, n := range a.AllSizes(fam) {
+		for _, variant := range Distinct(a.rows, VariantOf) {
+			if Family(variant) != fam {
+				continue
+			}
+			if r, ok := a.Of(variant, n); ok {
+				variants[n]++
+				rows[n] = append(rows[n], r)
+			}
+		}
+	}
+	most, best := 0, 0
+	for _, count := range variants {
+		most = max(most, count)
+	}
+	if 2*variants[a.Main] > most {
+		return rows[a.Main]
+	}
+	for n, count := range variants {
+		if 2*count > most && n > best {
+			best = n
+		}
+	}
+	return rows[best]
+}
+
+// Missing returns the variants of a family, in the order of the records, that were not timed at n.
+func (a Answer) Missing(v *View, fam string, n int) []string {
+	var out []string
+	for _, variant := range Distinct(v.Ladder(a.Type), VariantOf) {
+		at := func(r compare.Record) bool {
+			return r.Variant == variant && r.N == n && ProblemOf(r).Cube() && r.Speed()
+		}
+		if Family(variant) == fam && !slices.ContainsFunc(v.Ladder(a.Type), at) {
+			out = append(out, variant)
+		}
+	}
+	return out
+}
+
+// Borrowed returns the rows of a family at n that another variant computed.
+func (a Answer) Borrowed(v *View, fam string, n int) []compare.Record {
+	var out []compare.Record
+	for _, r := range Timed(v.Ladder(a.Type)) {
+		p := ProblemOf(r)
+		if Family(r.Variant) == fam && p.Cube() && p.plain() && r.N == n && !RanItself(r) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// MainType returns the element type that most of a report is about: the first that was timed, in the
+// order of gemm.Types.
+func (v *View) MainType() string {
+	types := Types(Timed(v.Records))
+	if len(types) == 0 {
+		return ""
+	}
+	return types[0]
+}

@@ -1,0 +1,205 @@
+package report
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"gemm"
+	"gemm/compare"
+	"gemm/compare/report/document"
+	"gemm/compare/report/reporttest"
+	"gemm/internal/listing"
+)
+
+// planted is what the reports of tests have besides records.
+var planted = Suite{
+	Algorithms: []listing.Algorithm{
+		{Variant: "serial/naive", Text: "for i ← 0 to m−1\n  C[i] ← 0\n"},
+		{Variant: "cuda/naive", Type: "f32", Text: "each thread\n  s ← 0\n"}, {Variant: "cuda/naive", Type: "f64", Text: "s ← 1\n"},
+	},
+	Excerpts: []listing.Excerpt{
+		{Family: "serial", Path: "serial/ikj.go", Text: "func f() {}\n", Lines: 71},
+		{Family: "parallel", Path: "parallel/rows.go", Text: "func g() {}\n", Lines: 1},
+		{Family: "mpi", Path: "mpi/scatter_rows.go", Text: "func h() {}\n", Lines: 141},
+		{Family: "cuda", Path: "cuda/kernels/f32/03_smem.cu", Text: "void k() {}\n", Lines: 52},
+	},
+}
+
+// documents returns the appendix and the report of records.
+func documents(doc compare.Document, lang string) []document.Report {
+	return []document.Report{Appendix(doc, Options{Lang: lang}), Build(doc, Options{Lang: lang, Suite: planted})}
+}
+
+// on gives a row threads.
+func on(threads int) func(*compare.Record) { return func(r *compare.Record) { r.Threads = threads } }
+
+// ranks gives a row ranks.
+func ranks(n int) func(*compare.Record) {
+	return func(r *compare.Record) { r.Threads, r.Params = n, gemm.Params{"ranks": n} }
+}
+
+// cut gives a row a cut-off that it ran with.
+func cut(n int) func(*compare.Record) {
+	return func(r *compare.Record) { r.Resolved = gemm.Params{"cutoff": n, "leaf": "serial/packed"} }
+}
+
+// way has every step from the textbook loops to the fastest variant, at two sizes; extra rows follow.
+func way(extra ...compare.Record) compare.Document {
+	rows := []compare.Record{
+		reporttest.Row("serial/naive", 64, 10e-3), reporttest.Row("serial/ikj", 64, 2e-3), reporttest.Row("serial/packed", 64, 1e-4),
+		reporttest.Row("parallel/packed", 64, 2e-4, on(2)),
+		reporttest.Row("serial/naive", 128, 80e-3), reporttest.Row("serial/ikj", 128, 10e-3), reporttest.Row("serial/hinted", 128, 9e-3),
+		reporttest.Row("serial/packed", 128, 1e-3), reporttest.Row("parallel/packed", 128, 5e-4, on(2)),
+	}
+	return only(append(rows, extra...)...)
+}
+
+// only is a document with no other rows than these.
+func only(rows ...compare.Record) compare.Document {
+	doc := reporttest.With()
+	doc.Records, doc.Hosts[0].Quota = rows, compare.None()
+	return doc
+}
+
+// answers are documents with what their reports must say, and must not.
+var answers = []sentence{
+	{"the way to the fastest", way(), []string{
+		"The fastest variant is `parallel/packed` on 2 threads", "at n = 128 in f64", "160 times as fast as the textbook loops",
+		"The largest steps on the way there are packing and SIMD (`serial/packed`) with a factor of 9.00 and the order of the loops (`serial/ikj`) with 8.00.",
+		"No library of others was timed at n = 128 on as many threads as ours.",
+		"threads over one thread: faster from n = 128 on, 2.00 times at n = 128.",
+		"For products as large as n = 128 in f64, use `parallel/packed`.",
+	}, []string{"not every step pays", "wrong, failed"}},
+	{"another fastest", way(reporttest.Row("parallel/tiles", 128, 4e-4, on(2))), []string{
+		"The fastest variant is `parallel/tiles` on 2 threads", "200 times as fast", "threads over one thread: faster from n = 128 on, 2.50 times",
+		"use `parallel/tiles`"}, []string{"The fastest variant is `parallel/packed`"}},
+	{"a step that loses", way(reporttest.Row("mpi/bcast-rows", 64, 1e-3, ranks(2)), reporttest.Row("mpi/bcast-rows", 128, 1e-3, ranks(2))), []string{
+		"not every step pays: ranks (`mpi/bcast-rows`) has a factor of 0.500", "MPI over threads: not faster at the largest common size, 0.500 times as fast at n = 128.",
+		"2 ranks"}, nil},
+	{"ranks that win everywhere", way(reporttest.Row("mpi/bcast-rows", 64, 1e-5, ranks(2)), reporttest.Row("mpi/bcast-rows", 128, 1e-4, ranks(2))), []string{
+		"The fastest variant is `mpi/bcast-rows` on 2 ranks", "MPI over threads: faster at every common size, 5.00 times at n = 128.",
+		"The largest steps", "use `mpi/bcast-rows`"}, []string{"not every step pays"}},
+	{"a library that is slower", way(reporttest.Row("reference/openblas", 128, 2e-3)), []string{
+		"on 1 thread `serial/packed` is 2.00 times as fast as `reference/openblas`"}, []string{"No library of others"}},
+	{"a library that is faster", way(reporttest.Row("reference/openblas", 128, 5e-4)), []string{
+		"on 1 thread `serial/packed` is slower than `reference/openblas`, 0.500 times as fast"}, nil},
+	{"a library that is level", way(reporttest.Row("reference/openblas", 128, 1.01e-3)), []string{
+		"on 1 thread `serial/packed` is level with `reference/openblas` (ratio 1.01)"}, nil},
+	{"a library on other threads is no rival", way(reporttest.Row("reference/openblas", 128, 1e-5, on(4))), []string{
+		"No library of others was timed at n = 128 on as many threads as ours."}, []string{"slower than `reference/openblas`"}},
+	{"strassen below its cut-off is packed", way(reporttest.Row("serial/strassen", 128, 9e-4, cut(1200))), []string{
+		"= `serial/packed` at this size", "packing and SIMD (`serial/packed`)"},
+		[]string{"packing and SIMD (`serial/strassen`)", "The fastest variant is `serial/strassen`"}},
+	{"strassen above its cut-off", way(reporttest.Row("serial/strassen", 128, 4e-4, cut(64))), []string{
+		"packing and SIMD (`serial/strassen`)", "The fastest variant is `serial/strassen`"}, []string{"= `serial/packed`"}},
+	{"a larger size that the textbook loops lack", way(reporttest.Row("serial/packed", 512, 1e-2)), []string{
+		"at n = 128 in f64"}, []string{"at n = 512 in f64"}},
+	{"something wrong", way(reporttest.Row("serial/blocked", 128, 1e-6, reporttest.Came(compare.Wrong, "it is wrong"))), []string{
+		"1 product is wrong, failed or took too long"}, []string{"The fastest variant is `serial/blocked`", "the error of each is within"}},
+	{"one family", only(reporttest.Row("serial/naive", 64, 1), reporttest.Row("serial/ikj", 64, .5)), []string{
+		"Only one family was timed here"}, []string{"faster at every common size"}},
+	{"no square product", only(reporttest.Row("serial/naive", 64, 1, oblong)), []string{
+		"No square product of f64 was timed."}, nil},
+	{"a family that cannot run", way(reporttest.Row("cuda/naive", 128, 1, reporttest.Came(compare.Unavailable, "there is no driver"))), []string{
+		"This family could not run here: there is no driver."}, nil},
+	{"variants that were too slow", way(reporttest.Row("serial/unrolled", 64, 1)), []string{
+		"Not timed at this size: `serial/unrolled`."}, nil},
+	{"the GPU with its copies", way(reporttest.Row("cuda/naive", 128, 2e-5, onGPU, func(r *compare.Record) {
+		r.Phases = map[string]float64{"h2d": 2e-5, "d2h": 1e-5}
+	})), []string{"the GPU (`cuda/naive`) with a factor of 10.0", "The fastest variant is `cuda/naive` on the GPU, copies included", "1600 times as fast as the textbook loops",
+		"CUDA over threads: faster at every common size, 10.0 times at n = 128."}, nil},
+	{"a library on the GPU", way(reporttest.Row("cuda/naive", 128, 2e-5, onGPU), reporttest.Row("cuda/cublas", 128, 1e-5, onGPU)), []string{
+		"on the GPU, copies included `cuda/naive` is slower than `cuda/cublas`, 0.500 times as fast"}, nil},
+	{"a better inner loop", way(reporttest.Row("serial/unrolled", 128, 1e-3)), []string{
+		"a better inner loop (`serial/unrolled`) with a factor of 10.0 and the order of the loops"}, nil},
+	{"ranks that are the largest step", way(reporttest.Row("mpi/bcast-rows", 128, 1e-5, ranks(2))), []string{
+		"ranks (`mpi/bcast-rows`) with a factor of 50.0"}, nil},
+	{"threads that are the largest step", way(reporttest.Row("parallel/tiles", 128, 1e-5, on(2))), []string{
+		"threads (`parallel/tiles`) with a factor of 100"}, nil},
+	{"spread operands are no rival", way(reporttest.Row("mpi/summa", 128, 1e-6, ranks(2))), []string{
+		"The fastest variant is `parallel/packed`", "| MPI, spread | `summa` | 2 ranks", "use `parallel/packed`"}, []string{"ranks (`mpi/summa`)"}},
+	{"a peak that was measured too low", way(reporttest.Row("serial/packed", 256, 1e-4), reporttest.Row("serial/naive", 256, 1), reporttest.Row("parallel/packed", 256, 1, on(2))), []string{
+		"more than the measured peak: the machine was busy when the peak was measured"}, []string{"% of the measured peak"}},
+	{"a row that varies", way(reporttest.Row("parallel/tiles", 128, 4e-4, on(2), func(r *compare.Record) {
+		r.Warnings = []string{"wide spread: repeat on a quiet machine"}
+	})), []string{"The samples of 1 product vary widely", "| `parallel/tiles` | 2 threads | 10.5\\*"}, nil},
+	{"more ranks than processors", way(reporttest.Row("mpi/bcast-rows", 128, 1e-6, ranks(4))), nil,
+		[]string{"ranks (`mpi/bcast-rows`)", "use `mpi/bcast-rows`"}},
+	{"a win within the noise", way(reporttest.Row("serial/blocked", 128, 5.0001e-4)), []string{
+		"threads over one thread: not faster at the largest common size, 1.00 times"}, nil},
+	{"a step that varies", way(reporttest.Row("serial/transposed", 128, 1e-2, func(r *compare.Record) {
+		r.Warnings = []string{"wide spread: repeat on a quiet machine"}
+	})), []string{"The samples vary too much for an explanation."}, nil},
+	{"bytes", way(reporttest.Row("serial/naive", 128, 1, inField), reporttest.Row("serial/packed", 128, .1, inField)), []string{
+		"In gf256 the fastest variant is `serial/packed`", "`serial/packed` on 1 thread: "}, nil},
+}
+
+// inField makes a row one of bytes.
+func inField(r *compare.Record) { r.Type, r.Compute, r.Unit, r.Rate = "gf256", "gf256", "Gmul/s", 1 }
+
+// onGPU makes a row one of a GPU.
+func onGPU(r *compare.Record) { r.GPU = &gemm.Device{Pipe: r.Type} }
+
+func TestAnswersFollowTheRecords(t *testing.T) {
+	for _, test := range answers {
+		t.Run(test.name, func(t *testing.T) {
+			got := allText(Build(test.doc, Options{Suite: planted}), "references")
+			for _, want := range test.want {
+				if !strings.Contains(got, want) {
+					t.Errorf("does not say %q:\n%s", want, got[:min(len(got), 3000)])
+				}
+			}
+			for _, not := range test.not {
+				if strings.Contains(got, not) {
+					t.Errorf("says %q", not)
+				}
+			}
+		})
+	}
+}
+
+func TestCover(t *testing.T) {
+	got := Cover("zh", []string{"name=张三", "course=并行程序设计", "unknown=x"})
+	want := []document.Field{{Name: "课程名称", Value: "并行程序设计"}, {Name: "姓名", Value: "张三"}}
+	if !slices.Equal(got, want) {
+		t.Errorf("the cover has %v, want %v", got, want)
+	}
+	for _, lang := range []string{"en", "zh"} {
+		var all []string
+		for _, name := range CoverFields() {
+			all = append(all, name+"=x")
+		}
+		if n := len(Cover(lang, all)); n != len(CoverFields()) {
+			t.Errorf("%s: %d fields of %d", lang, n, len(CoverFields()))
+		}
+	}
+}
+
+// TestEveryFamilyHasItsParts looks for the sections of the course report, and for its equations 1 to 22.
+func TestEveryFamilyHasItsParts(t *testing.T) {
+	r := Build(way(), Options{Suite: planted})
+	for _, id := range []string{"answer", "setup", "paper-serial", "serial-analysis", "serial-algorithms", "serial-implementation",
+		"serial-measurements", "serial-advice", "mpi-analysis", "parallel-analysis", "cuda-analysis", "cuda-algorithms",
+		"frameworks", "conclusion", "references"} {
+		if !slices.ContainsFunc(r.Sections, func(s document.Section) bool { return s.ID == id }) {
+			t.Errorf("there is no section %s", id)
+		}
+	}
+	numbers := map[int]bool{}
+	for _, s := range r.Sections {
+		for _, block := range s.Blocks {
+			if e, ok := block.(document.Equation); ok {
+				if numbers[e.Number] {
+					t.Errorf("equation %d is there twice", e.Number)
+				}
+				numbers[e.Number] = true
+			}
+		}
+	}
+	for n := 1; n <= 22; n++ {
+		if !numbers[n] {
+			t.Errorf("there is no equation %d", n)
+		}
+	}
+}

@@ -1,0 +1,288 @@
+package paper
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"gemm/compare"
+	"gemm/compare/report/analysis"
+	"gemm/compare/report/chapters"
+	"gemm/compare/report/chapters/gpu"
+	"gemm/compare/report/chapters/sharing"
+	"gemm/compare/report/document"
+	"gemm/compare/report/figures"
+	"gemm/compare/report/number"
+	"gemm/compare/report/text"
+	"gemm/internal/listing"
+)
+
+// family is the chapter of one family.
+func (b builder) family(fam string) []document.Section {
+	chapter := b.Section("paper-"+fam, 1)
+	theoretical := b.part(fam, "analysis")
+	for _, p := range theory[fam] {
+		if p.key == "" {
+			theoretical.Add(p.equation)
+		} else {
+			theoretical.Text(b.Say(p.key))
+		}
+	}
+	sections := []document.Section{chapter, theoretical}
+	if s := b.part(fam, "algorithms"); b.algorithms(&s, fam) {
+		sections = append(sections, s)
+	}
+	if s := b.part(fam, "implementation"); b.implementation(&s, fam) {
+		sections = append(sections, s)
+	}
+	measured := b.part(fam, "measurements")
+	var claims []document.Section
+	for _, v := range b.Views {
+		b.measurements(&measured, v, fam)
+		claims = append(claims, b.claims(v, fam)...)
+	}
+	if len(measured.Blocks) == 0 {
+		measured.Text(b.fate(fam))
+		if fam == analysis.OnGPU {
+			gpu.Numbers(b.Builder, &measured)
+		}
+	}
+	sections = append(sections, measured)
+	sections = append(sections, claims...)
+	return append(sections, b.advice(fam))
+}
+
+// part is a section of the chapter of a family.
+func (b builder) part(fam, key string) document.Section {
+	return document.Section{ID: fam + "-" + key, Title: b.Plain("paper." + key), Level: 2}
+}
+
+// algorithms adds the pseudo-code of the variants of a family. It reports false if there is none.
+func (b builder) algorithms(s *document.Section, fam string) bool {
+	var block document.Algorithms
+	for _, a := range b.Algorithms {
+		if analysis.Family(a.Variant) != fam && !(fam == analysis.Serial && analysis.Foreign(a.Variant)) {
+			continue
+		}
+		title, id := document.Literal(a.Variant), "algorithm-"+analysis.Anchor(a.Variant)
+		i := slices.IndexFunc(block.Items, func(other document.Algorithm) bool { return other.ID == id })
+		if i >= 0 && a.Type != "f32" {
+			continue // one type of each variant is enough to read, f32 if there is that
+		}
+		if a.Type != "" {
+			title += b.Say("paper.oftype", text.Args{"Type": a.Type})
+		}
+		item := document.Algorithm{ID: id, Title: title, Text: a.Text}
+		if i >= 0 {
+			block.Items[i] = item
+			continue
+		}
+		block.Items = append(block.Items, item)
+	}
+	if len(block.Items) == 0 {
+		return false
+	}
+	s.Text(b.Say("paper.notation"))
+	s.Add(block)
+	return true
+}
+
+// implementation adds the excerpt of a family's source.
+func (b builder) implementation(s *document.Section, fam string) bool {
+	i := slices.IndexFunc(b.Excerpts, func(e listing.Excerpt) bool { return e.Family == fam })
+	if i < 0 {
+		return false
+	}
+	e := b.Excerpts[i]
+	s.Text(b.Say("implementation." + fam))
+	s.Add(document.Listing{ID: "listing-" + fam, Caption: document.Literal(e.Path), Text: e.Text})
+	return true
+}
+
+// drawn is a figure of the chapter of a family: its ID begins with id, and args are of its caption.
+type drawn struct {
+	id, key string
+	args    func(v *analysis.View, typ string) text.Args
+}
+
+func ofType(_ *analysis.View, typ string) text.Args { return text.Args{"Type": typ} }
+
+// shown are the figures of each family. Those that a host has no data for are left out.
+var shown = map[string][]drawn{
+	analysis.Serial: {
+		{"gflops-serial-", "fig.gflops", ofFamily(analysis.Serial)}, {"roofline-", "fig.roofline", ofType},
+		{"strassen-crossover-", "fig.crossover", ofType}, {"compiler-", "fig.compiler", ofType},
+	},
+	analysis.OnRanks: {
+		{"mpi-phases-", "fig.mpi-phases", ofType},
+		{"mpi-bytes-", "fig.mpi-bytes", ofType}, {"mpi-strong-speedup-", "fig.mpi-strong-speedup", ofType},
+	},
+	analysis.Parallel: {
+		{"gflops-parallel-", "fig.gflops", ofFamily(analysis.Parallel)}, {"strong-speedup-", "fig.strong-speedup", ofType},
+		{"chunk-dynamic-", "fig.chunk", func(_ *analysis.View, typ string) text.Args {
+			return text.Args{"Type": typ, "Schedule": "dynamic"}
+		}},
+	},
+	analysis.OnGPU: {
+		{"gpu-rates-", "fig.gpu-rates", ofType}, {"gpu-host-", "fig.gpu-host", ofType},
+	},
+}
+
+func ofFamily(fam string) func(*analysis.View, string) text.Args {
+	return func(_ *analysis.View, typ string) text.Args { return text.Args{"Family": fam, "Type": typ} }
+}
+
+// measurements adds the figures of a family on one host, and then its table.
+func (b builder) measurements(s *document.Section, v *analysis.View, fam string) {
+	if !slices.ContainsFunc(v.Records, func(r compare.Record) bool { return analysis.Family(r.Variant) == fam && r.Speed() }) {
+		return
+	}
+	if v.Suffix != "" {
+		s.Text(b.Say("summary.host", text.Args{"Host": b.HostName(v)}))
+	}
+	types := []string{v.MainType()}
+	if fam == analysis.OnGPU {
+		types = []string{"f32", "f64"}
+	}
+	for _, typ := range types {
+		for _, d := range shown[fam] {
+			b.Figure(s, v, d.id+typ, d.key, "", d.args(v, typ))
+		}
+	}
+	if fam == analysis.Parallel {
+		b.timeline(s, v)
+	}
+	for _, typ := range types {
+		if t, ok := b.table(v, fam, typ); ok {
+			s.Add(t)
+		}
+	}
+	if items := b.StepsOf(v, fam, v.MainType()); len(items) > 0 && (fam == analysis.Serial || fam == analysis.Parallel) {
+		s.Text(b.Say("paper.steps"))
+		s.List(items)
+	}
+}
+
+// timeline adds the first timeline of workers.
+func (b builder) timeline(s *document.Section, v *analysis.View) {
+	for i, c := range v.Concerts() {
+		b.Figure(s, v, figures.TimelineID(i), "fig.timeline", "", sharing.TimelineArgs(b.Builder, c))
+		return
+	}
+}
+
+// table has every variant of a family at the largest size that all but a few were timed at.
+func (b builder) table(v *analysis.View, fam, typ string) (document.Table, bool) {
+	a := v.Answer(typ)
+	rows := a.FamilyAt(fam)
+	if len(rows) == 0 {
+		return document.Table{}, false
+	}
+	n := rows[0].N
+	t := document.Table{ID: "table-" + fam + "-" + typ + v.Suffix,
+		Caption: b.Say("paper.table", text.Args{"Family": b.Say("family." + fam), "Size": n, "Type": typ}),
+		Columns: b.Columns("variant", "on", "#gflops", "#peak", "#naive", "#median"), Command: b.Rerun(v, rows)}
+	first := analysis.Baseline
+	if fam == analysis.OnGPU {
+		first = analysis.OnGPU + "/naive"
+		t.Caption = b.Say("paper.kernels", text.Args{"Size": n, "Type": typ})
+		for i := range rows { // kernels alone
+			rows[i].Phases = nil
+		}
+	}
+	naive, timed := a.Of(first, n)
+	naive.Phases = nil
+	best := rows[0]
+	for _, r := range rows {
+		if analysis.Whole(r) < analysis.Whole(best) {
+			best = r
+		}
+	}
+	for _, r := range rows {
+		ratio := math.NaN()
+		if timed {
+			ratio = analysis.Whole(naive) / analysis.Whole(r)
+		}
+		row := document.Row{Cells: []document.Text{
+			document.Literal(r.Variant), b.busy(r), b.rate(r),
+			document.Text(number.Significant(share(v, r))), document.Text(number.Significant(ratio)),
+			document.Text(number.Seconds(analysis.Whole(r))),
+		}}
+		if r.Variant == best.Variant && r.Median == best.Median {
+			row.Class = "best"
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	for _, r := range a.Borrowed(v, fam, n) {
+		t.Rows = append(t.Rows, document.Row{Class: "muted", Cells: []document.Text{
+			document.Literal(r.Variant), b.Say("paper.same", text.Args{"Variant": document.Literal(analysis.Ran(r))}),
+			number.Absent, number.Absent, number.Absent, number.Absent,
+		}})
+	}
+	if missing := a.Missing(v, fam, n); len(missing) > 0 {
+		t.Caption += b.Say("paper.missing", text.Args{"Variants": b.Names(missing)})
+	}
+	return t, true
+}
+
+// claims are the claims of the course report of 2024 about a family, held against the rows.
+func (b builder) claims(v *analysis.View, fam string) []document.Section {
+	switch fam {
+	case analysis.Parallel:
+		return sharing.ThreadClaims(b.Builder, v)
+	case analysis.OnRanks:
+		return sharing.RankClaims(b.Builder, v)
+	}
+	return nil
+}
+
+// fate says in one line why a family has no rows.
+func (b builder) fate(fam string) document.Text {
+	command := document.Literal(b.Program + " compare --families " + fam)
+	for _, r := range b.Doc.Records {
+		if analysis.Family(r.Variant) == fam && r.Reason != "" {
+			return b.Say("paper.idle", text.Args{"Reason": b.Note(strings.TrimSuffix(r.Reason, ".")), "Command": command})
+		}
+	}
+	return b.Say("backend.absent", text.Args{"Command": command})
+}
+
+// advice is what limits a family, what helps and what goes wrong, with the rows that show it.
+func (b builder) advice(fam string) document.Section {
+	s := b.part(fam, "advice")
+	for _, kind := range []string{"bottlenecks", "advice", "pitfalls"} {
+		var items []document.Text
+		for _, a := range chapters.Items {
+			if a.Family == fam && a.Kind == kind {
+				items = append(items, b.Advise(a))
+			}
+		}
+		if len(items) > 0 {
+			s.Add(document.Paragraph{Text: "**" + b.Say("backend."+kind) + "**"})
+			s.List(items)
+		}
+	}
+	return s
+}
+
+// codes is the chapter on products over GF(2⁸).
+func (b builder) codes() []document.Section {
+	s := b.Section("paper-codes", 1)
+	s.Text(b.Say("theory.codes.field"))
+	n := len(s.Blocks)
+	for _, v := range b.Views {
+		b.Figure(&s, v, "rate-gf256", "fig.rate", "")
+		a := v.Answer("gf256")
+		for _, fam := range families {
+			if best, ok := a.Best(fam, a.Main); ok {
+				s.Text(b.Say("paper.code", text.Args{
+					"Variant": document.Literal(best.Variant), "Threads": b.busy(best), "Speed": b.speed(best), "Size": a.Main,
+				}))
+			}
+		}
+	}
+	if len(s.Blocks) == n {
+		return nil
+	}
+	return []document.Section{s}
+}

@@ -1,0 +1,129 @@
+package paper
+
+import (
+	"fmt"
+
+	"gemm/compare/report/analysis"
+	"gemm/compare/report/document"
+	"gemm/compare/report/number"
+	"gemm/compare/report/text"
+	"gemm/internal/listing"
+)
+
+// frameworks compares the four ways to program a product, and concludes for each host.
+func (b builder) frameworks() []document.Section {
+	s := b.Section("frameworks", 1)
+	s.Text(b.Say("frameworks.intro"))
+	s.Add(b.compared())
+	for _, v := range b.Views {
+		if t, ok := b.speeds(v); ok {
+			s.Add(t)
+		}
+	}
+	conclusion := b.Section("conclusion", 2)
+	for _, v := range b.Views {
+		if len(analysis.Timed(v.Records)) > 0 {
+			b.conclude(&conclusion, v)
+		}
+	}
+	if len(conclusion.Blocks) == 0 {
+		return []document.Section{s}
+	}
+	return []document.Section{s, conclusion}
+}
+
+// compared is the table of the families: a line for each thing that they differ in.
+func (b builder) compared() document.Table {
+	t := document.Table{ID: "table-frameworks", Caption: b.Say("frameworks.caption"), Columns: b.Columns("aspect")}
+	order := []string{analysis.Serial, analysis.Parallel, analysis.OnRanks, analysis.OnGPU}
+	effort := document.Row{Cells: []document.Text{b.Say("frameworks.effort")}}
+	for _, fam := range order {
+		t.Columns = append(t.Columns, document.Column{Title: b.Plain("family." + fam)})
+		effort.Cells = append(effort.Cells, b.effort(fam))
+	}
+	if len(b.Excerpts) > 0 {
+		t.Rows = append(t.Rows, effort)
+	}
+	for _, aspect := range []string{"sharing", "synchronization", "limit", "faults"} {
+		row := document.Row{Cells: []document.Text{b.Say("frameworks." + aspect)}}
+		for _, fam := range order {
+			row.Cells = append(row.Cells, b.Say("frameworks."+aspect+"."+fam))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// effort is the lines of code of a family's simplest product.
+func (b builder) effort(fam string) document.Text {
+	for _, e := range b.Excerpts {
+		if e.Family == fam {
+			return b.lines(e)
+		}
+	}
+	return number.Absent
+}
+
+func (b builder) lines(e listing.Excerpt) document.Text {
+	return b.Say("frameworks.lines", text.Args{"Lines": b.Count("frameworks.count", e.Lines), "File": document.Literal(e.Path)})
+}
+
+// speeds is the table of the fastest of each family at the common sizes of a host.
+func (b builder) speeds(v *analysis.View) (document.Table, bool) {
+	a := v.Answer(v.MainType())
+	t := document.Table{ID: "table-speeds" + v.Suffix, Caption: b.Say("frameworks.speeds", text.Args{"Type": a.Type}),
+		Columns: b.Columns("#n")}
+	order := []string{analysis.Serial, analysis.Parallel, analysis.OnRanks, analysis.OnGPU}
+	for _, fam := range order {
+		t.Columns = append(t.Columns, document.Column{Title: b.Plain("family." + fam), Numeric: true})
+	}
+	for _, n := range a.AllSizes(analysis.Serial) {
+		row := document.Row{Cells: []document.Text{document.Text(fmt.Sprint(n))}}
+		for _, fam := range order {
+			cell := document.Text(number.Absent)
+			if r, ok := a.Best(fam, n); ok {
+				cell = b.rate(r)
+			}
+			row.Cells = append(row.Cells, cell)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t, len(t.Rows) > 0
+}
+
+// conclude says from which size on each family wins on a host, and by how much.
+func (b builder) conclude(s *document.Section, v *analysis.View) {
+	if v.Suffix != "" {
+		s.Text(b.Say("summary.host", text.Args{"Host": b.HostName(v)}))
+	}
+	a := v.Answer(v.MainType())
+	var items []document.Text
+	for _, pair := range [][2]string{{analysis.Parallel, analysis.Serial}, {analysis.OnRanks, analysis.Serial},
+		{analysis.OnRanks, analysis.Parallel}, {analysis.OnGPU, analysis.Parallel}} {
+		if w, ok := a.Wins(pair[0], pair[1]); ok {
+			items = append(items, b.win(pair[0], w))
+		}
+	}
+	if len(items) == 0 {
+		s.Text(b.Say("conclusion.alone"))
+		return
+	}
+	s.List(items)
+	if best, ok := a.Leader(a.Main); ok {
+		s.Text(b.Say("conclusion.choice", text.Args{"Variant": document.Literal(best.Variant), "Size": a.Main, "Type": a.Type}))
+	}
+}
+
+// win is one sentence on two families.
+func (b builder) win(fam string, w analysis.Win) document.Text {
+	args := text.Args{"Family": b.Say("family." + fam), "Over": b.Say("family." + w.Over), "At": w.At,
+		"Ratio": number.Significant(w.Ratio)}
+	switch {
+	case w.From == 0:
+		return b.Say("conclusion.never", args)
+	case w.Always:
+		return b.Say("conclusion.always", args)
+	}
+	args["From"] = w.From
+	return b.Say("conclusion.from", args)
+}

@@ -1,0 +1,62 @@
+// Package listing has what reports show of the suite's own sources: algorithms as pseudo-code, and
+// functions word for word.
+package listing
+
+import (
+	"fmt"
+	"io/fs"
+	"strings"
+)
+
+// Algorithm is the pseudo-code of a variant.
+type Algorithm struct {
+	Variant string
+	Type    string // the element type whose algorithm it is; empty: all
+	Text    string
+}
+
+// Excerpt is a part of a source file.
+type Excerpt struct {
+	Family string // whose step from the loops of one thread it shows
+	Path   string // from the root of the module
+	Text   string
+	Lines  int // of code in the whole file, without comments and blank lines
+}
+
+// Function returns a function or method of a Go file that gofmt has formatted. The file is called name
+// in files, and is in the folder dir of the module.
+func Function(files fs.FS, dir, name, function string) (Excerpt, error) {
+	data, err := fs.ReadFile(files, name)
+	if err != nil {
+		return Excerpt{}, err
+	}
+	text := string(data)
+	for rest := text; ; {
+		_, declared, found := strings.Cut(rest, "\nfunc ")
+		if !found {
+			return Excerpt{}, fmt.Errorf("listing: %s/%s has no function %s", dir, name, function)
+		}
+		head, _, _ := strings.Cut(declared, "\n")
+		if body, _, ended := strings.Cut(declared, "\n}\n"); ended && strings.Contains(head, " "+function+"(") {
+			return Excerpt{Path: dir + "/" + name, Text: "func " + body + "\n}\n", Lines: CodeLines(text)}, nil
+		}
+		rest = declared
+	}
+}
+
+// CodeLines counts the lines of Go or C that are not blank and not comments.
+func CodeLines(text string) int {
+	n, within := 0, false
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		switch {
+		case within:
+			within = !strings.Contains(line, "*/")
+		case strings.HasPrefix(line, "/*"):
+			within = !strings.Contains(line, "*/")
+		case line != "" && !strings.HasPrefix(line, "//"):
+			n++
+		}
+	}
+	return n
+}
