@@ -229,7 +229,7 @@ func (b builder) champions(v *analysis.View, a analysis.Answer, command string) 
 	all := a.Champions(a.Main)
 	best := 0
 	for i, c := range all {
-		if analysis.Whole(c.Record) < analysis.Whole(all[best].Record) {
+		if c.Key != analysis.OnSpread && analysis.Whole(c.Record) < analysis.Whole(all[best].Record) {
 			best = i
 		}
 	}
