@@ -77,6 +77,9 @@ var answers = []sentence{
 	{"a step that loses", way(reporttest.Row("mpi/bcast-rows", 64, 1e-3, ranks(2)), reporttest.Row("mpi/bcast-rows", 128, 1e-3, ranks(2))), []string{
 		"not every step pays: ranks (`mpi/bcast-rows`) has a factor of 0.500", "MPI over threads: not faster at the largest common size, 0.500 times as fast at n = 128.",
 		"2 ranks"}, nil},
+	{"ranks that help", way(reporttest.Row("mpi/bcast-rows", 128, 1e-3, ranks(2), func(r *compare.Record) {
+		r.Resolved = gemm.Params{"grid": "1x1", "helpers": 1}
+	})), []string{"2 ranks, 1 of them helping through shared memory"}, nil},
 	{"ranks that win everywhere", way(reporttest.Row("mpi/bcast-rows", 64, 1e-5, ranks(2)), reporttest.Row("mpi/bcast-rows", 128, 1e-4, ranks(2))), []string{
 		"The fastest variant is `mpi/bcast-rows` on 2 ranks", "MPI over threads: faster at every common size, 5.00 times at n = 128.",
 		"The largest steps", "use `mpi/bcast-rows`"}, []string{"not every step pays"}},

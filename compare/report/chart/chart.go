@@ -60,7 +60,7 @@ const lineHeight = 11 // points, of a column of labels
 func (ch Curve) height() vg.Length {
 	least := 2.6 * vg.Inch
 	if ch.Flat {
-		least = 2 * vg.Inch
+		least = 1.8 * vg.Inch
 	}
 	return max(least, vg.Points(lineHeight*float64(len(ch.Series)+1)+70))
 }

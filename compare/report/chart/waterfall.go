@@ -20,7 +20,7 @@ type Stage struct {
 	Before, After float64
 }
 
-const stageHeight = 15 // points
+const stageHeight = 13.5 // points
 
 func (ch Waterfall) height() vg.Length { return vg.Points(62 + stageHeight*float64(len(ch.Stages))) }
 

@@ -259,13 +259,13 @@ func texCharacters() map[rune]string {
 		'^': `\textasciicircum{}`, '~': `\textasciitilde{}`, '"': `\textquotedbl{}`, '[': `{[}`, ']': `{]}`, '*': `{*}`,
 		'`':  `\textasciigrave{}`,
 		'\n': ` `, '\t': ` `, '\u00a0': `~`, '−': `$-$`, '\u2009': `\,`, '\u202f': `\,`, '–': `\textendash{}`,
-		'\u2011': `\mbox{-}`, '⋯': `$\cdots$`, '▷': `$\triangleright$`, '∪': `$\cup$`, '∖': `$\setminus$`,
+		'\u2011': `\mbox{-}`, '⋯': `$\cdots$`, '▷': `$\triangleright$`, '′': `$'$`, '∪': `$\cup$`, '∖': `$\setminus$`,
 	}
 	for character, name := range map[rune]string{
 		'×': "times", '÷': "div", '·': "cdot", '±': "pm", '¬': "neg",
 		'≤': "le", '≥': "ge", '≠': "ne", '≈': "approx", '≡': "equiv", '≪': "ll", '≫': "gg", '∞': "infty", '√': "surd",
 		'←': "leftarrow", '→': "rightarrow", '↔': "leftrightarrow", '⇒': "Rightarrow",
-		'∑': "sum", '∏': "prod", '∈': "in", '⊂': "subset", '∧': "wedge", '∨': "vee", '′': "prime", '⊕': "oplus", '⊗': "otimes", '‖': "Vert", '∣': "mid",
+		'∑': "sum", '∏': "prod", '∈': "in", '⊂': "subset", '∧': "wedge", '∨': "vee", '⊕': "oplus", '⊗': "otimes", '‖': "Vert", '∣': "mid",
 		'⌈': "lceil", '⌉': "rceil", '⌊': "lfloor", '⌋': "rfloor", '★': "star", '✓': "surd",
 		'α': "alpha", 'β': "beta", 'γ': "gamma", 'δ': "delta", 'ε': "varepsilon", 'η': "eta", 'θ': "theta",
 		'κ': "kappa", 'λ': "lambda", 'μ': "mu", 'µ': "mu", 'π': "pi", 'ρ': "rho", 'σ': "sigma", 'τ': "tau", 'φ': "varphi",
@@ -295,7 +295,8 @@ func texLines(literal string) []string {
 	for line := range strings.Lines(literal) {
 		line = strings.ReplaceAll(strings.TrimRight(line, " \n"), "\t", "    ")
 		text := strings.TrimLeft(line, " ")
-		lines = append(lines, texCode(strings.Repeat("\u00a0", len(line)-len(text))+text))
+		indent := strings.Repeat("\u00a0", len(line)-len(text))
+		lines = append(lines, texCode(indent+strings.ReplaceAll(text, "  ", "\u00a0\u00a0"))) // TeX takes two spaces for one
 	}
 	return lines
 }

@@ -121,7 +121,11 @@ func (b builder) busy(r compare.Record) document.Text {
 	case analysis.ByGPU(r):
 		return b.Say("answer.gpu")
 	case analysis.Family(r.Variant) == analysis.OnRanks || r.Variant == analysis.ScaLAPACK:
-		return b.Count("answer.ranks", analysis.OverRanks.Count(r))
+		ranks := b.Count("answer.ranks", analysis.OverRanks.Count(r))
+		if helpers, ok := r.Resolved["helpers"].(int); ok && helpers > 0 {
+			ranks = b.Say("answer.helpers", text.Args{"Ranks": ranks, "Helpers": helpers})
+		}
+		return ranks
 	}
 	return b.Count("answer.threads", max(r.Threads, 1))
 }
