@@ -102,6 +102,14 @@ func tracedAs(schedules ...string) compare.Document {
 }
 
 var sharingSentences = []sentence{
+	{"schedules are not cases of their own", only(
+		reporttest.Row("parallel/rows", 256, 8e-3, reporttest.ThreadsOf("strong", 1, "schedule", "static")),
+		reporttest.Row("parallel/rows", 256, 4e-3, reporttest.ThreadsOf("strong", 2, "schedule", "static")),
+		reporttest.Row("parallel/rows", 256, 8e-3, reporttest.ThreadsOf("strong", 1, "schedule", "dynamic")),
+		reporttest.Row("parallel/rows", 256, 4e-3, reporttest.ThreadsOf("strong", 2, "schedule", "dynamic")),
+		reporttest.Row("parallel/rows", 256, 8e-3, reporttest.ThreadsOf("strong", 1, "schedule", "guided")),
+		reporttest.Row("parallel/rows", 256, 4e-3, reporttest.ThreadsOf("strong", 2, "schedule", "guided"))),
+		[]string{"it takes 1/p of the time of one.* — **Cannot be told with these samples.** 0 of 1 cases decide"}, nil},
 	{"an evening with threads", threaded(),
 		[]string{
 			"- **f64**, threads: `parallel/packed`, n = 512, 16 threads is 14.4 (14.4–14.5) times as fast as on one thread: [Sharing the work](#strong).",

@@ -116,7 +116,8 @@ func PhaseSpread(r compare.Record, phase string) (most, least float64, ok bool) 
 	return most, least, ok
 }
 
-// Slowest returns the phases of the rank that they take longest together.
+// Slowest returns the phases of the rank that they take longest together, among the ranks that
+// compute: one that only deals out and collects waits for the others.
 func Slowest(r compare.Record) map[string]float64 {
 	total := func(phases map[string]float64) float64 {
 		sum := 0.0
@@ -125,10 +126,11 @@ func Slowest(r compare.Record) map[string]float64 {
 		}
 		return sum
 	}
-	best := r.Phases
-	for i, rank := range r.Ranks {
-		if i == 0 || total(rank.Phases) > total(best) {
-			best = rank.Phases
+	best, computing, found := r.Phases, false, false
+	for _, rank := range r.Ranks {
+		computes := rank.Phases["compute"] > 0
+		if !found || computes && !computing || computes == computing && total(rank.Phases) > total(best) {
+			best, computing, found = rank.Phases, computes, true
 		}
 	}
 	return best

@@ -152,6 +152,10 @@ func TestPhaseSpread(t *testing.T) {
 	if got := Slowest(r); got["compute"] != 2 {
 		t.Errorf("the slowest rank is that of %v", got)
 	}
+	r.Ranks[0].Phases["collect"] = 50 // it waits for the others
+	if got := Slowest(r); got["compute"] != 2 {
+		t.Errorf("the slowest rank that computes is that of %v", got)
+	}
 }
 
 // TestTrait checks that only the names of parameters that distinguish rows are returned.

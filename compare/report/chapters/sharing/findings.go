@@ -112,7 +112,12 @@ func (b *builder) inverse(v *analysis.View) document.Text {
 	var best, worst analysis.Comparison // of efficiencies
 	var bestOf, worstOf compare.Record
 	for _, typ := range v.SharedTypes() {
-		for _, s := range v.StrongSeries(analysis.OverThreads, typ) {
+		all := v.StrongSeries(analysis.OverThreads, typ)
+		var quickest []analysis.Series // of each variant and size: schedules are not cases of their own
+		for _, p := range analysis.Distinct(all, func(s analysis.Series) analysis.Problem { return s.Problem }) {
+			quickest = append(quickest, v.Leading(all, p)...)
+		}
+		for _, s := range quickest {
 			for _, r := range slices.Backward(s.Rows) {
 				c, ok := s.Speedup(r)
 				if !ok || v.IsCrowded(r.Threads) {
