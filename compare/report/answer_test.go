@@ -112,6 +112,8 @@ var answers = []sentence{
 		r.Phases = map[string]float64{"h2d": 2e-5, "d2h": 1e-5}
 	})), []string{"the GPU (`cuda/naive`) with a factor of 10.0", "The fastest variant is `cuda/naive` on the GPU, copies included", "1600 times as fast as the textbook loops",
 		"CUDA over threads: faster at every common size, 10.0 times at n = 128."}, nil},
+	{"kernels at their largest size", way(reporttest.Row("cuda/naive", 128, 2e-5, onGPU), reporttest.Row("cuda/naive", 4096, 1, onGPU)), []string{
+		"Every variant of the family CUDA at n = 4096, f64: kernels alone", "| `cuda/naive` | the GPU | "}, nil},
 	{"a library on the GPU", way(reporttest.Row("cuda/naive", 128, 2e-5, onGPU), reporttest.Row("cuda/cublas", 128, 1e-5, onGPU)), []string{
 		"on the GPU, copies included `cuda/naive` is slower than `cuda/cublas`, 0.500 times as fast"}, nil},
 	{"a better inner loop", way(reporttest.Row("serial/unrolled", 128, 1e-3)), []string{

@@ -295,8 +295,8 @@ func (a Answer) Like(c Champion, n int) (compare.Record, bool) {
 	return a.Best(c.Key, n)
 }
 
-// FamilyAt returns the fastest row of each variant of a family at the main size, or at the
-// largest one, that more than half of its variants were timed at, in the order of the records. Rows of other arithmetic than the type's are
+// FamilyAt returns the fastest row of each variant of a family at the main size, or of a
+// GPU at the largest one, that more than half of its variants were timed at, in the order of the records. Rows of other arithmetic than the type's are
 // among them.
 func (a Answer) FamilyAt(fam string) []compare.Record {
 	variants := map[int]int{}
@@ -316,7 +316,7 @@ func (a Answer) FamilyAt(fam string) []compare.Record {
 	for _, count := range variants {
 		most = max(most, count)
 	}
-	if 2*variants[a.Main] > most {
+	if fam != OnGPU && 2*variants[a.Main] > most { // a GPU shows what it can at large sizes
 		return rows[a.Main]
 	}
 	for n, count := range variants {

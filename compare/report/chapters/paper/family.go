@@ -204,7 +204,7 @@ func (b builder) table(v *analysis.View, fam, typ string) (document.Table, bool)
 			ratio = analysis.Whole(naive) / analysis.Whole(r)
 		}
 		row := document.Row{Cells: []document.Text{
-			document.Literal(r.Variant), b.busy(r), b.rate(r),
+			document.Literal(r.Variant), b.place(r), b.rate(r),
 			document.Text(number.Significant(share(v, r))), document.Text(number.Significant(ratio)),
 			document.Text(number.Seconds(analysis.Whole(r))),
 		}}
@@ -223,6 +223,14 @@ func (b builder) table(v *analysis.View, fam, typ string) (document.Table, bool)
 		t.Caption += b.Say("paper.missing", text.Args{"Variants": b.Names(missing)})
 	}
 	return t, true
+}
+
+// place says on what a row of a family's table ran. The table of a GPU is of kernels alone.
+func (b builder) place(r compare.Record) document.Text {
+	if analysis.ByGPU(r) {
+		return b.Say("paper.device")
+	}
+	return b.busy(r)
 }
 
 // claims are the claims of the course report of 2024 about a family, held against the rows.
