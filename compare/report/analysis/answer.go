@@ -295,9 +295,9 @@ func (a Answer) Like(c Champion, n int) (compare.Record, bool) {
 	return a.Best(c.Key, n)
 }
 
-// FamilyAt returns the fastest row of each variant of a family at the main size, or of a
-// GPU at the largest one, that more than half of its variants were timed at, in the order of the records. Rows of other arithmetic than the type's are
-// among them.
+// FamilyAt returns the fastest row of each variant of a family, in the order of the records, at the
+// main size if more than half of the variants were timed at it, else, and for a GPU always, at the
+// largest size of which that is true. Rows of other arithmetic than the type's are among them.
 func (a Answer) FamilyAt(fam string) []compare.Record {
 	variants := map[int]int{}
 	rows := map[int][]compare.Record{}

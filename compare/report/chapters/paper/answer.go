@@ -76,10 +76,10 @@ func (b builder) answerOf(s *document.Section, v *analysis.View) {
 	}
 	command := b.Rerun(v, v.Ladder(typ))
 	items := []document.Text{b.leader(v, a)}
-	items = append(items, b.largestSteps(a), b.besidePeers(v, a))
+	items = append(items, b.largestSteps(a), b.besidePeers(a))
 	for _, other := range analysis.Types(analysis.Timed(v.Records)) {
 		if o := v.Answer(other); other != typ && o.Main > 0 {
-			items = append(items, b.otherType(v, o))
+			items = append(items, b.otherType(o))
 		}
 	}
 	s.List(slices.DeleteFunc(items, func(t document.Text) bool { return t == "" }))
@@ -107,12 +107,19 @@ func (b builder) leader(v *analysis.View, a analysis.Answer) document.Text {
 	case !math.IsNaN(percent):
 		sentence += b.Say("answer.peak", text.Args{"Share": number.Significant(percent)})
 	}
-	if naive, ok := a.Of(analysis.Baseline, a.Main); ok && best.Variant != analysis.Baseline {
-		sentence += b.Say("answer.naive", text.Args{
-			"Ratio": number.Significant(analysis.Whole(naive) / analysis.Whole(best)), "Baseline": document.Literal(analysis.Baseline),
-		})
+	return sentence + b.overNaive(a, best) + b.Say("stop")
+}
+
+// overNaive says how many times as fast as the textbook loops a row is, if these were timed.
+func (b builder) overNaive(a analysis.Answer, r compare.Record) document.Text {
+	naive, ok := a.Of(analysis.Baseline, a.Main)
+	if !ok || r.Variant == analysis.Baseline {
+		return ""
 	}
-	return sentence + b.Say("stop")
+	return b.Say("answer.naive", text.Args{
+		"Ratio":    number.Significant(analysis.Whole(naive) / analysis.Whole(r)),
+		"Baseline": document.Literal(analysis.Baseline),
+	})
 }
 
 // busy says on what a row ran: threads, ranks or the GPU.
@@ -179,7 +186,7 @@ func (b builder) stepName(s analysis.Step) document.Text {
 
 // besidePeers compares our fastest variant with the fastest library of others, at each number of
 // threads that both were timed on, at the main size.
-func (b builder) besidePeers(v *analysis.View, a analysis.Answer) document.Text {
+func (b builder) besidePeers(a analysis.Answer) document.Text {
 	var parts []document.Text
 	for _, d := range a.Pairs(a.Main) {
 		c := analysis.Versus(d.Peer, d.Own)
@@ -202,7 +209,7 @@ func (b builder) besidePeers(v *analysis.View, a analysis.Answer) document.Text 
 }
 
 // otherType says which variant is the fastest for another type.
-func (b builder) otherType(v *analysis.View, a analysis.Answer) document.Text {
+func (b builder) otherType(a analysis.Answer) document.Text {
 	best, ok := a.Leader(a.Main)
 	if !ok {
 		return ""
@@ -210,12 +217,7 @@ func (b builder) otherType(v *analysis.View, a analysis.Answer) document.Text {
 	sentence := b.Say("answer.other", text.Args{
 		"Type": a.Type, "Variant": document.Literal(best.Variant), "Threads": b.busy(best), "Size": a.Main, "Speed": b.speed(best),
 	})
-	if naive, ok := a.Of(analysis.Baseline, a.Main); ok && best.Variant != analysis.Baseline {
-		sentence += b.Say("answer.naive", text.Args{
-			"Ratio": number.Significant(analysis.Whole(naive) / analysis.Whole(best)), "Baseline": document.Literal(analysis.Baseline),
-		})
-	}
-	return sentence + b.Say("stop")
+	return sentence + b.overNaive(a, best) + b.Say("stop")
 }
 
 // champions is the table of the fastest of each family at the main size, with the speeds at up to
