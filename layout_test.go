@@ -60,7 +60,8 @@ var importTable = map[string][]string{
 		"gf256", "internal/child", "internal/cpu", "internal/output", "internal/sample", ".", "internal/peak",
 		"compare/verify",
 	},
-	"cuda":      {"cuda/occupancy", "gf256", "internal/listing", "internal/output", "internal/trust", "internal/tuned", ".", "internal/dl"},
+	"cuda": {"cuda/occupancy", "gf256", "internal/listing", "internal/output", "internal/trust", "internal/tuned",
+		".", "internal/dl"},
 	"reference": {"gf256", "internal/child", "internal/cpu", "internal/trust", ".", "internal/dl", "internal/pseudocode"},
 	"serial": {
 		"gf256", "internal/cpu", "internal/listing", "internal/tuned", ".", "internal/kernel", "internal/block", "internal/pseudocode",
@@ -72,7 +73,8 @@ var importTable = map[string][]string{
 	"cuda/cudatest":             {".", "cuda"},
 	"cuda/explain":              {"cuda/occupancy", "internal/output", ".", "compare", "cuda"},
 	"cuda/remote":               {"gf256", "internal/child", ".", "cuda/wire", "internal/block", "compare", "cuda"},
-	"parallel":                  {"gf256", "internal/cpu", "internal/listing", ".", "internal/block", "internal/pseudocode", "serial"},
+	"parallel": {"gf256", "internal/cpu", "internal/listing", ".", "internal/block",
+		"internal/pseudocode", "serial"},
 
 	"blas": {".", "internal/block", "parallel"},
 	"compare/probe": {

@@ -71,7 +71,8 @@ func TestNarrower(t *testing.T) {
 			t.Errorf("of %v and %v it takes the %s", *wide.CI, *second.CI, got)
 		}
 	}
-	if narrower(wide, row("second", OK, 0, 0)).Run != "first" || narrower(wide, row("second", Timeout, 0, 0)).Run != "first" ||
+	if narrower(wide, row("second", OK, 0, 0)).Run != "first" ||
+		narrower(wide, row("second", Timeout, 0, 0)).Run != "first" ||
 		narrower(wide, row("second", Wrong, 0, 0)).Run != "second" {
 		t.Error("a row without an interval or a time is taken, or one that is wrong is not")
 	}

@@ -22,7 +22,8 @@ func TestCover(t *testing.T) {
 	}
 	for field, want := range map[string]string{"nobody=x": "there is no field nobody", "name": "must be FIELD=TEXT",
 		"name=": "must be FIELD=TEXT", "name=x,nobody=y": "there is no field nobody"} {
-		if r := start(t, dir, nil, "report", "--in", "r.json", "--cover", field); r.status != 2 || !strings.Contains(r.stderr, want) {
+		if r := start(t, dir, nil, "report", "--in", "r.json", "--cover", field); r.status != 2 ||
+			!strings.Contains(r.stderr, want) {
 			t.Errorf("--cover %s: status %d, %s", field, r.status, r.stderr)
 		}
 	}

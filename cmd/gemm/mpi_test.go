@@ -130,7 +130,8 @@ func TestComparisonOnRanks(t *testing.T) {
 		}
 		return ranks, experiments
 	}
-	if ranks, experiments := count("--np", "2,3"); ranks[2] != 4*len(mpi.Variants()) || ranks[3] != 3*len(mpi.Variants()) ||
+	if ranks, experiments := count("--np", "2,3"); ranks[2] != 4*len(mpi.Variants()) ||
+		ranks[3] != 3*len(mpi.Variants()) ||
 		len(ranks) != 2 || !experiments["ladder"] {
 		t.Errorf("profile quick: %v rows by ranks, experiments %v", ranks, experiments)
 	}

@@ -36,7 +36,8 @@ func printUnavailable(out io.Writer, rows []compare.Record) error {
 		if len(a.reasons) > 1 {
 			first = ", the first for this reason"
 		}
-		if _, err := fmt.Fprintf(out, "%s: %d row%s unavailable%s: %s\n", name, a.rows, many, first, a.reasons[0]); err != nil {
+		if _, err := fmt.Fprintf(out, "%s: %d row%s unavailable%s: %s\n", name, a.rows, many, first,
+			a.reasons[0]); err != nil {
 			return err
 		}
 	}

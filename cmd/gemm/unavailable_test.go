@@ -54,8 +54,10 @@ func TestSummary(t *testing.T) {
 	}
 	var out strings.Builder
 	err := summarise(&out, []compare.Record{
-		row("serial/naive", 256, compare.MainLadder, compare.OK), row("serial/packed", 256, compare.MainLadder, compare.Wrong),
-		row("serial/packed", 2048, compare.MainLadder, compare.OK), row("serial/naive", 4096, compare.CutoffSweep, compare.OK),
+		row("serial/naive", 256, compare.MainLadder, compare.OK),
+		row("serial/packed", 256, compare.MainLadder, compare.Wrong),
+		row("serial/packed", 2048, compare.MainLadder, compare.OK),
+		row("serial/naive", 4096, compare.CutoffSweep, compare.OK),
 		row("serial/naive", 512, compare.MainLadder, compare.Skipped),
 	}, nil)
 	if err != nil {

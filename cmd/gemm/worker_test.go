@@ -274,7 +274,8 @@ func TestCUDAWithoutWorker(t *testing.T) {
 	} {
 		r := start(t, "", test.variables, "cuda", "--sizes", "8", "--device", "7")
 		if r.status != 1 || !strings.HasPrefix(r.stdout, "cuda: 7 rows unavailable: "+test.reason) ||
-			strings.Count(r.stdout, "\n") != 1 || !strings.Contains(r.stderr, test.reason) || strings.Count(r.stderr, "\n") != 1 {
+			strings.Count(r.stdout, "\n") != 1 || !strings.Contains(r.stderr, test.reason) ||
+			strings.Count(r.stderr, "\n") != 1 {
 			t.Errorf("gemm cuda: status %d\n%s%s; want %q", r.status, r.stdout, r.stderr, test.reason)
 		}
 		r = start(t, "", test.variables, "compare", "--families", "serial,cuda", "--variants", "serial/packed,cuda/smem",

@@ -16,7 +16,8 @@ import (
 var planted = Suite{
 	Algorithms: []listing.Algorithm{
 		{Variant: "serial/naive", Text: "for i ← 0 to m−1\n  C[i] ← 0\n"},
-		{Variant: "cuda/naive", Type: "f32", Text: "each thread\n  s ← 0\n"}, {Variant: "cuda/naive", Type: "f64", Text: "s ← 1\n"},
+		{Variant: "cuda/naive", Type: "f32", Text: "each thread\n  s ← 0\n"},
+		{Variant: "cuda/naive", Type: "f64", Text: "s ← 1\n"},
 	},
 	Excerpts: []listing.Excerpt{
 		{Family: "serial", Path: "serial/ikj.go", Text: "func f() {}\n", Lines: 71},
@@ -47,9 +48,11 @@ func cut(n int) func(*compare.Record) {
 // way has every step from the textbook loops to the fastest variant, at two sizes; extra rows follow.
 func way(extra ...compare.Record) compare.Document {
 	rows := []compare.Record{
-		reporttest.Row("serial/naive", 64, 10e-3), reporttest.Row("serial/ikj", 64, 2e-3), reporttest.Row("serial/packed", 64, 1e-4),
+		reporttest.Row("serial/naive", 64, 10e-3), reporttest.Row("serial/ikj", 64, 2e-3),
+		reporttest.Row("serial/packed", 64, 1e-4),
 		reporttest.Row("parallel/packed", 64, 2e-4, on(2)),
-		reporttest.Row("serial/naive", 128, 80e-3), reporttest.Row("serial/ikj", 128, 10e-3), reporttest.Row("serial/hinted", 128, 9e-3),
+		reporttest.Row("serial/naive", 128, 80e-3), reporttest.Row("serial/ikj", 128, 10e-3),
+		reporttest.Row("serial/hinted", 128, 9e-3),
 		reporttest.Row("serial/packed", 128, 1e-3), reporttest.Row("parallel/packed", 128, 5e-4, on(2)),
 	}
 	return only(append(rows, extra...)...)
@@ -74,13 +77,15 @@ var answers = []sentence{
 	{"another fastest", way(reporttest.Row("parallel/tiles", 128, 4e-4, on(2))), []string{
 		"The fastest variant is `parallel/tiles` on 2 threads", "200 times as fast", "threads over one thread: faster from n = 128 on, 2.50 times",
 		"use `parallel/tiles`"}, []string{"The fastest variant is `parallel/packed`"}},
-	{"a step that loses", way(reporttest.Row("mpi/bcast-rows", 64, 1e-3, ranks(2)), reporttest.Row("mpi/bcast-rows", 128, 1e-3, ranks(2))), []string{
+	{"a step that loses", way(reporttest.Row("mpi/bcast-rows", 64, 1e-3, ranks(2)),
+		reporttest.Row("mpi/bcast-rows", 128, 1e-3, ranks(2))), []string{
 		"not every step pays: ranks (`mpi/bcast-rows`) has a factor of 0.500", "MPI over threads: not faster at the largest common size, 0.500 times as fast at n = 128.",
 		"2 ranks"}, nil},
 	{"ranks that help", way(reporttest.Row("mpi/bcast-rows", 128, 1e-3, ranks(2), func(r *compare.Record) {
 		r.Resolved = gemm.Params{"grid": "1x1", "helpers": 1}
 	})), []string{"2 ranks, 1 of them helping through shared memory"}, nil},
-	{"ranks that win everywhere", way(reporttest.Row("mpi/bcast-rows", 64, 1e-5, ranks(2)), reporttest.Row("mpi/bcast-rows", 128, 1e-4, ranks(2))), []string{
+	{"ranks that win everywhere", way(reporttest.Row("mpi/bcast-rows", 64, 1e-5, ranks(2)),
+		reporttest.Row("mpi/bcast-rows", 128, 1e-4, ranks(2))), []string{
 		"The fastest variant is `mpi/bcast-rows` on 2 ranks", "MPI over threads: faster at every common size, 5.00 times at n = 128.",
 		"The largest steps", "use `mpi/bcast-rows`"}, []string{"not every step pays"}},
 	{"a library that is slower", way(reporttest.Row("reference/openblas", 128, 2e-3)), []string{
@@ -98,13 +103,15 @@ var answers = []sentence{
 		"packing and SIMD (`serial/strassen`)", "The fastest variant is `serial/strassen`"}, []string{"= `serial/packed`"}},
 	{"a larger size that the textbook loops lack", way(reporttest.Row("serial/packed", 512, 1e-2)), []string{
 		"at n = 128 in f64"}, []string{"at n = 512 in f64"}},
-	{"something wrong", way(reporttest.Row("serial/blocked", 128, 1e-6, reporttest.Came(compare.Wrong, "it is wrong"))), []string{
+	{"something wrong", way(reporttest.Row("serial/blocked", 128, 1e-6,
+		reporttest.Came(compare.Wrong, "it is wrong"))), []string{
 		"1 product is wrong, failed or took too long"}, []string{"The fastest variant is `serial/blocked`", "the error of each is within"}},
 	{"one family", only(reporttest.Row("serial/naive", 64, 1), reporttest.Row("serial/ikj", 64, .5)), []string{
 		"Only one family was timed here"}, []string{"faster at every common size"}},
 	{"no square product", only(reporttest.Row("serial/naive", 64, 1, oblong)), []string{
 		"No square product of f64 was timed."}, nil},
-	{"a family that cannot run", way(reporttest.Row("cuda/naive", 128, 1, reporttest.Came(compare.Unavailable, "there is no driver"))), []string{
+	{"a family that cannot run", way(reporttest.Row("cuda/naive", 128, 1,
+		reporttest.Came(compare.Unavailable, "there is no driver"))), []string{
 		"This family could not run here: there is no driver."}, nil},
 	{"variants that were too slow", way(reporttest.Row("serial/unrolled", 64, 1)), []string{
 		"Not timed at this size: `serial/unrolled`."}, nil},
@@ -112,9 +119,11 @@ var answers = []sentence{
 		r.Phases = map[string]float64{"h2d": 2e-5, "d2h": 1e-5}
 	})), []string{"the GPU (`cuda/naive`) with a factor of 10.0", "The fastest variant is `cuda/naive` on the GPU, copies included", "1600 times as fast as the textbook loops",
 		"CUDA over threads: faster at every common size, 10.0 times at n = 128."}, nil},
-	{"kernels at their largest size", way(reporttest.Row("cuda/naive", 128, 2e-5, onGPU), reporttest.Row("cuda/naive", 4096, 1, onGPU)), []string{
+	{"kernels at their largest size", way(reporttest.Row("cuda/naive", 128, 2e-5, onGPU),
+		reporttest.Row("cuda/naive", 4096, 1, onGPU)), []string{
 		"Every variant of the family CUDA at n = 4096, f64: kernels alone", "| `cuda/naive` | the GPU | "}, nil},
-	{"a library on the GPU", way(reporttest.Row("cuda/naive", 128, 2e-5, onGPU), reporttest.Row("cuda/cublas", 128, 1e-5, onGPU)), []string{
+	{"a library on the GPU", way(reporttest.Row("cuda/naive", 128, 2e-5, onGPU),
+		reporttest.Row("cuda/cublas", 128, 1e-5, onGPU)), []string{
 		"on the GPU, copies included `cuda/naive` is slower than `cuda/cublas`, 0.500 times as fast"}, nil},
 	{"a better inner loop", way(reporttest.Row("serial/unrolled", 128, 1e-3)), []string{
 		"a better inner loop (`serial/unrolled`) with a factor of 10.0 and the order of the loops"}, nil},
@@ -124,7 +133,8 @@ var answers = []sentence{
 		"threads (`parallel/tiles`) with a factor of 100"}, nil},
 	{"spread operands are no rival", way(reporttest.Row("mpi/summa", 128, 1e-6, ranks(2))), []string{
 		"The fastest variant is `parallel/packed`", "| MPI, spread | `summa` | 2 ranks", "use `parallel/packed`"}, []string{"ranks (`mpi/summa`)"}},
-	{"a peak that was measured too low", way(reporttest.Row("serial/packed", 256, 1e-4), reporttest.Row("serial/naive", 256, 1), reporttest.Row("parallel/packed", 256, 1, on(2))), []string{
+	{"a peak that was measured too low", way(reporttest.Row("serial/packed", 256, 1e-4),
+		reporttest.Row("serial/naive", 256, 1), reporttest.Row("parallel/packed", 256, 1, on(2))), []string{
 		"more than the measured peak: the machine was busy when the peak was measured"}, []string{"% of the measured peak"}},
 	{"a row that varies", way(reporttest.Row("parallel/tiles", 128, 4e-4, on(2), func(r *compare.Record) {
 		r.Warnings = []string{"wide spread: repeat on a quiet machine"}
@@ -136,8 +146,9 @@ var answers = []sentence{
 	{"a step that varies", way(reporttest.Row("serial/transposed", 128, 1e-2, func(r *compare.Record) {
 		r.Warnings = []string{"wide spread: repeat on a quiet machine"}
 	})), []string{"The samples vary too much for an explanation."}, nil},
-	{"bytes", way(reporttest.Row("serial/naive", 128, 1, inField), reporttest.Row("serial/packed", 128, .1, inField)), []string{
-		"In gf256 the fastest variant is `serial/packed`", "`serial/packed` on 1 thread: "}, nil},
+	{"bytes", way(reporttest.Row("serial/naive", 128, 1, inField), reporttest.Row("serial/packed", 128, .1, inField)),
+		[]string{
+			"In gf256 the fastest variant is `serial/packed`", "`serial/packed` on 1 thread: "}, nil},
 }
 
 // inField makes a row one of bytes.
@@ -184,7 +195,8 @@ func TestCover(t *testing.T) {
 // TestEveryFamilyHasItsParts looks for the sections of the course report, and for its equations 1 to 22.
 func TestEveryFamilyHasItsParts(t *testing.T) {
 	r := Build(way(), Options{Suite: planted})
-	for _, id := range []string{"answer", "setup", "paper-serial", "serial-analysis", "serial-algorithms", "serial-implementation",
+	for _, id := range []string{"answer", "setup", "paper-serial", "serial-analysis", "serial-algorithms",
+		"serial-implementation",
 		"serial-measurements", "serial-advice", "mpi-analysis", "parallel-analysis", "cuda-analysis", "cuda-algorithms",
 		"frameworks", "conclusion", "references"} {
 		if !slices.ContainsFunc(r.Sections, func(s document.Section) bool { return s.ID == id }) {

@@ -92,7 +92,8 @@ func drawn(doc compare.Document, lang string) map[string]bool {
 
 // assemble returns the chapters that b has something for.
 func assemble(b *chapters.Builder) document.Report {
-	r := document.Report{Lang: b.Lang(), Title: b.Plain("appendix.title"), Subtitle: subtitle(b), Words: b.Words(), Copied: true}
+	r := document.Report{Lang: b.Lang(), Title: b.Plain("appendix.title"), Subtitle: subtitle(b), Words: b.Words(),
+		Copied: true}
 	r.Add(b.Summary())
 	for _, part := range []struct {
 		id      string

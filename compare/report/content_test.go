@@ -328,13 +328,15 @@ var sentences = slices.Concat([]sentence{
 		resolvedAs(gemm.Params{"cutoff": 1200, "leaf": "serial/packed"}))...),
 		[]string{"`serial/strassen` did not recurse at any size that was timed: its default cut-off is 1200, and up to it `serial/packed` computes the product.",
 			"Why it seldom pays:"},
-		[]string{"table-strassen-f64", "times the time of packed", "Operations saved", "| `serial/strassen` | 256 | 8.00 |"}},
+		[]string{"table-strassen-f64", "times the time of packed", "Operations saved",
+			"| `serial/strassen` | 256 | 8.00 |"}},
 	{"Strassen partly below its cut-off", reporttest.With(strassens("serial/strassen", [3]float64{0.9, 0.9, 1.2},
 		resolvedAs(gemm.Params{"cutoff": 128}))...),
 		[]string{"`serial/strassen` does not pay up to n = 256, the largest size measured: there it takes 1.20 times the time of packed.",
 			"| `serial/strassen` | 256 | 1.20 |"},
 		[]string{"is faster at n = 64", "| `serial/strassen` | 64 | 0.900 |", "| `serial/strassen` | 128 | 0.900 |"}},
-	{"Strassen is faster at the largest size", reporttest.With(strassens("serial/strassen", [3]float64{1.2, 1.1, 0.8})...),
+	{"Strassen is faster at the largest size", reporttest.With(strassens("serial/strassen",
+		[3]float64{1.2, 1.1, 0.8})...),
 		[]string{"`serial/strassen` is faster at n = 256, the largest size measured, and at none below: there it takes 0.800 times"},
 		[]string{"`serial/strassen` pays from"}},
 	{"a cut-off at the size", reporttest.With(cutoffs(map[int]float64{128: 4e-3, 256: 3.1e-3})...),
@@ -444,7 +446,8 @@ var sentences = slices.Concat([]sentence{
 			"| 64 | 1 | 2.00 | — | — | not in turn: no verdict | one after the other"},
 		[]string{"the suite is ahead at", "| suite ahead"}},
 	{"a peer on one thread and on two", turned(reporttest.With(append(peer("openblas", [3]float64{2, 2, 2}),
-		reporttest.Row("parallel/packed", 256, 1.7e-3, onTwo), reporttest.Row("reference/openblas", 256, 1.6e-3, onTwo))...)),
+		reporttest.Row("parallel/packed", 256, 1.7e-3, onTwo), reporttest.Row("reference/openblas", 256, 1.6e-3,
+			onTwo))...)),
 		[]string{"On 1 thread: the suite is ahead at n = 64, 128, 256. On 2 threads: the library is ahead at n = 256. At n = 256 on 2 threads it takes 0.941 times the time of `parallel/packed`"}, nil},
 	{"a library on ranks beside threads", turned(reporttest.With(
 		reporttest.Row("parallel/packed", 256, 1e-3, onTwo),
@@ -454,7 +457,8 @@ var sentences = slices.Concat([]sentence{
 	{"a peer ahead", turned(reporttest.With(peer("openblas", [3]float64{2, 1, 0.25})...)),
 		[]string{"the suite is ahead at n = 64; the library is ahead at n = 256; not distinguishable at n = 128.",
 			"0.250 times the time of `serial/packed`", "| library ahead |"}, nil},
-	{"a peer with few samples", turned(reporttest.With(peer("openblas", [3]float64{2, 2, 2}, reporttest.Sampled(1, 1))...)),
+	{"a peer with few samples", turned(reporttest.With(peer("openblas", [3]float64{2, 2, 2},
+		reporttest.Sampled(1, 1))...)),
 		[]string{"too few samples to tell at n = 64, 128, 256"}, nil},
 	{"a peer in turn", reporttest.Planted(reporttest.Row("serial/packed", 64, 2e-3, reporttest.Turn("t")),
 		reporttest.Row("serial/ikj", 64, 1e-3), reporttest.Row("reference/mkl", 64, 1e-3, reporttest.Turn("t"))),
@@ -586,7 +590,8 @@ func TestEveryPhraseIsSaid(t *testing.T) {
 		maps.Copy(said, b.Said())
 	}
 	for _, key := range text.Keys("en") {
-		if !said[key] && !strings.HasPrefix(key, "note.") && !strings.HasPrefix(key, "cover.") { // which have tests of their own
+		if !said[key] && !strings.HasPrefix(key, "note.") &&
+			!strings.HasPrefix(key, "cover.") { // which have tests of their own
 			t.Errorf("no planted document makes the report say %s", key)
 		}
 	}
@@ -678,7 +683,8 @@ func (c *content) check(t *testing.T, r document.Report) {
 				c.once(t, block.ID)
 				for _, row := range block.Rows {
 					if len(row.Cells) != len(block.Columns) {
-						t.Errorf("%s: a row of %s has %d cells for %d columns", c.name, block.ID, len(row.Cells), len(block.Columns))
+						t.Errorf("%s: a row of %s has %d cells for %d columns", c.name, block.ID, len(row.Cells),
+							len(block.Columns))
 					}
 				}
 				if len(block.Rows) == 0 {

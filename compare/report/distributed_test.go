@@ -368,7 +368,8 @@ var rankSentences = []sentence{
 		[]string{"and hardly faster at many.* — **A reversal is indicated.** 2 of 2 cases decide: 0 for, 2 against, 2 of these in the opposite direction. At n = 256 against"},
 		[]string{"and hardly faster at many.* — **Supported"}},
 	{"a gap that narrows and stays wide", reporttest.Many(slices.Concat(
-		reporttest.Raced("p2p-rows", map[int]float64{2: 4, 8: 2}), reporttest.Raced("scatter-rows", map[int]float64{2: 1, 8: 1}))...),
+		reporttest.Raced("p2p-rows", map[int]float64{2: 4, 8: 2}), reporttest.Raced("scatter-rows",
+			map[int]float64{2: 1, 8: 1}))...),
 		[]string{"and hardly faster at many.* — **Not supported.** 1 of 1 cases decides: 0 for, 1 against. "}, nil},
 	{"a gap that opens", reporttest.Many(slices.Concat(reporttest.Raced("p2p-rows", map[int]float64{2: 2, 8: 3}),
 		reporttest.Raced("bcast-rows", map[int]float64{2: 1, 8: 1}))...),

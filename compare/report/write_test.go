@@ -225,7 +225,8 @@ func TestWrite(t *testing.T) {
 		}
 		named = append(named, name)
 	}
-	want := []string{"report.html", "report.md", "report.tex", "report-appendix.html", "report-appendix.md", "report-appendix.tex",
+	want := []string{"report.html", "report.md", "report.tex", "report-appendix.html", "report-appendix.md",
+		"report-appendix.tex",
 		"results.bench.txt", "results.csv", "results.json"}
 	for _, d := range figures.Drawings(drawable(), "en") {
 		for _, ext := range []string{".svg", ".png", ".pdf"} {

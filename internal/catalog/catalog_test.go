@@ -67,7 +67,8 @@ func TestPseudocode(t *testing.T) {
 			if n := utf8.RuneCountInString(line); n > columns {
 				t.Errorf("%s: %q has %d columns, want at most %d", v.Name, line, n, columns)
 			}
-			if indent := len(line) - len(strings.TrimLeft(line, " ")); indent%2 != 0 || line != strings.TrimRight(line, " ") ||
+			if indent := len(line) - len(strings.TrimLeft(line, " ")); indent%2 != 0 ||
+				line != strings.TrimRight(line, " ") ||
 				strings.ContainsAny(line, "\t\r") || !utf8.ValidString(line) {
 				t.Errorf("%s: %q is not indented by two spaces, or has other space", v.Name, line)
 			}
@@ -163,7 +164,8 @@ func TestDeclarations(t *testing.T) {
 	const kept = "../../compare/report/analysis/declarations.json"
 	all := map[string]analysis.Declaration{}
 	for _, v := range Variants() {
-		if d := (analysis.Declaration{Parent: v.Parent, Loop: v.Loop, FieldLoop: v.FieldLoop}); d != (analysis.Declaration{}) {
+		if d := (analysis.Declaration{Parent: v.Parent, Loop: v.Loop,
+			FieldLoop: v.FieldLoop}); d != (analysis.Declaration{}) {
 			all[v.Name] = d
 		}
 	}

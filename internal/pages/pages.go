@@ -207,7 +207,8 @@ func renderShowcase(root string) error {
 	}
 	dir := filepath.Join(root, "docs", "report")
 	for _, lang := range text.Languages {
-		of := report.Options{Lang: lang, Suite: report.Suite{Algorithms: catalog.Algorithms(), Excerpts: catalog.Excerpts()}}
+		of := report.Options{Lang: lang, Suite: report.Suite{Algorithms: catalog.Algorithms(),
+			Excerpts: catalog.Excerpts()}}
 		r, appendix := report.Build(doc, of), report.Appendix(doc, of)
 		ending := ".md"
 		if lang == "en" {

@@ -77,7 +77,10 @@ func ParentsFirst(variants []string) []string {
 func ParentRow(rows []compare.Record, parent string, after compare.Record) (compare.Record, bool) {
 	p := ProblemOf(after)
 	if Family(parent) != Family(after.Variant) {
-		i := slices.IndexFunc(rows, func(r compare.Record) bool { return r.Variant == parent && r.Problem == after.Problem })
+		i := slices.IndexFunc(rows, func(r compare.Record) bool {
+			return r.Variant == parent &&
+				r.Problem == after.Problem
+		})
 		if i < 0 {
 			return compare.Record{}, false
 		}

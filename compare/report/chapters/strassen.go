@@ -34,7 +34,8 @@ func (b *Builder) strassen(v *analysis.View) (document.Section, bool) {
 			table := document.Table{
 				ID:      "table-strassen-" + analysis.Anchor(typ) + v.Suffix,
 				Caption: b.Say("strassen.caption", text.Args{"Type": typ, "Packed": document.Literal(analysis.Packed)}),
-				Columns: b.Columns("variant", "size", "#timeratio", "#interval", "verdict", "#saved", "#workspace", "#errorratio"),
+				Columns: b.Columns("variant", "size", "#timeratio", "#interval", "verdict", "#saved", "#workspace",
+					"#errorratio"),
 				Command: b.Rerun(v, against),
 			}
 			var items []document.Text

@@ -12,7 +12,8 @@ import (
 // TestHTMLFolds checks that long tables are folded, that tables of medium length can be folded, and
 // that short ones cannot.
 func TestHTMLFolds(t *testing.T) {
-	for rows, want := range map[int]string{40: "", 41: "<details open>\n<summary>表: 41 行</summary>", 150: "<details open>",
+	for rows, want := range map[int]string{40: "", 41: "<details open>\n<summary>表: 41 行</summary>",
+		150: "<details open>",
 		151: "<details>\n<summary>表: 151 行</summary>"} {
 		table := Table{ID: "t", Caption: "表。说明。", Columns: []Column{{Title: "x"}}}
 		for range rows {

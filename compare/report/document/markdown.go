@@ -63,13 +63,15 @@ func Markdown(w io.Writer, r Report) error {
 					algorithms++
 					fence := markdownFence(a.Text, 3)
 					fmt.Fprintf(b, "<a id=\"%s\"></a>\n\n**%s %d%s** %s\n\n%s\n%s\n%s\n", a.ID, words.Algorithm, algorithms,
-						strings.TrimSpace(words.Stop), markdownSpans(parse(a.Title)), fence, strings.TrimSuffix(a.Text, "\n"), fence)
+						strings.TrimSpace(words.Stop), markdownSpans(parse(a.Title)), fence, strings.TrimSuffix(a.Text,
+							"\n"), fence)
 				}
 			case Listing:
 				listings++
 				fence := markdownFence(block.Text, 3)
 				fmt.Fprintf(b, "<a id=\"%s\"></a>\n\n**%s %d%s** %s\n\n%s\n%s\n%s\n", block.ID, words.Listing, listings,
-					strings.TrimSpace(words.Stop), markdownSpans(parse(block.Caption)), fence, strings.TrimSuffix(block.Text, "\n"), fence)
+					strings.TrimSpace(words.Stop), markdownSpans(parse(block.Caption)), fence, strings.TrimSuffix(block.Text,
+						"\n"), fence)
 			case Table:
 				tables++
 				fmt.Fprintf(b, "<a id=\"%s\"></a>\n\n**%s %d%s**%s\n\n",

@@ -296,7 +296,8 @@ func texLines(literal string) []string {
 		line = strings.ReplaceAll(strings.TrimRight(line, " \n"), "\t", "    ")
 		text := strings.TrimLeft(line, " ")
 		indent := strings.Repeat("\u00a0", len(line)-len(text))
-		lines = append(lines, texCode(indent+strings.ReplaceAll(text, "  ", "\u00a0\u00a0"))) // TeX takes two spaces for one
+		lines = append(lines, texCode(indent+strings.ReplaceAll(text, "  ",
+			"\u00a0\u00a0"))) // TeX takes two spaces for one
 	}
 	return lines
 }

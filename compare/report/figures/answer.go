@@ -53,7 +53,8 @@ func (d drawn) families(a analysis.Answer) (chart.Curve, bool) {
 		look := chart.LookOf(place)
 		c.add(label, look, measured(r, float64(r.N), rate(r)))
 	}
-	for place, family := range []string{analysis.Baseline, analysis.Serial, analysis.Parallel, analysis.OnRanks, analysis.OnGPU} {
+	for place, family := range []string{analysis.Baseline, analysis.Serial, analysis.Parallel, analysis.OnRanks,
+		analysis.OnGPU} {
 		for _, n := range a.AllSizes(analysis.Family(family)) {
 			best := func(n int) (compare.Record, bool) { return a.Best(family, n) }
 			label := family + ", best"

@@ -23,7 +23,8 @@ func TestNumbers(t *testing.T) {
 		{ByteSize(nan), "—"},
 		{Extent(1, 2, Significant), "1.00 – 2.00"}, {Extent(1.2801, 1.2804, Significant), "1.28"},
 		{Share(0.25), "25.0 %"}, {Share(0), "0 %"}, {Share(1), "100 %"}, {Share(1.004), "100 %"}, {Share(1.52), "—"},
-		{Share(5.04), "—"}, {Share(-1.49), "—"}, {Share(nan), "—"}, {Extent(nan, 2, Significant), "—"}, {Extent(1, inf, Significant), "—"},
+		{Share(5.04), "—"}, {Share(-1.49), "—"}, {Share(nan), "—"}, {Extent(nan, 2, Significant),
+			"—"}, {Extent(1, inf, Significant), "—"},
 		{Probability(nan), "—"}, {Probability(1e-9), "<\u00a00.0001"}, {Probability(0.0123), "0.012"}, {Probability(1), "1"},
 		{Percent(0.125), "12.5 %"}, {Percent(nan), "—"},
 	} {

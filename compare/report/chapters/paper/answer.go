@@ -164,7 +164,8 @@ func (b builder) largestSteps(a analysis.Answer) document.Text {
 	var losses []document.Text
 	for i, s := range steps {
 		if i > 0 && analysis.Apart(s.Row, steps[i-1].Row) && s.Factor < 1-analysis.Tolerance {
-			losses = append(losses, b.Say("answer.loss", text.Args{"Step": b.stepName(s), "Ratio": number.Significant(s.Factor)}))
+			losses = append(losses, b.Say("answer.loss",
+				text.Args{"Step": b.stepName(s), "Ratio": number.Significant(s.Factor)}))
 		}
 	}
 	steps = slices.Clone(steps[1:])

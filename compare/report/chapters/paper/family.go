@@ -134,7 +134,10 @@ func ofFamily(fam string) func(*analysis.View, string) text.Args {
 
 // measurements adds the figures of a family on one host, and then its table.
 func (b builder) measurements(s *document.Section, v *analysis.View, fam string) {
-	if !slices.ContainsFunc(v.Records, func(r compare.Record) bool { return analysis.Family(r.Variant) == fam && r.Speed() }) {
+	if !slices.ContainsFunc(v.Records, func(r compare.Record) bool {
+		return analysis.Family(r.Variant) == fam &&
+			r.Speed()
+	}) {
 		return
 	}
 	if v.Suffix != "" {

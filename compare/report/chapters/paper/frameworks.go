@@ -65,7 +65,8 @@ func (b builder) effort(fam string) document.Text {
 }
 
 func (b builder) lines(e listing.Excerpt) document.Text {
-	return b.Say("frameworks.lines", text.Args{"Lines": b.Count("frameworks.count", e.Lines), "File": document.Literal(e.Path)})
+	return b.Say("frameworks.lines", text.Args{"Lines": b.Count("frameworks.count", e.Lines),
+		"File": document.Literal(e.Path)})
 }
 
 // speeds is the table of the fastest of each family at the common sizes of a host.
@@ -110,7 +111,8 @@ func (b builder) conclude(s *document.Section, v *analysis.View) {
 	}
 	s.List(items)
 	if best, ok := a.Leader(a.Main); ok {
-		s.Text(b.Say("conclusion.choice", text.Args{"Variant": document.Literal(best.Variant), "Size": a.Main, "Type": a.Type}))
+		s.Text(b.Say("conclusion.choice", text.Args{"Variant": document.Literal(best.Variant), "Size": a.Main,
+			"Type": a.Type}))
 	}
 }
 

@@ -28,7 +28,8 @@ func (b builder) setup() document.Section {
 
 // machine describes a host in one paragraph.
 func (b builder) machine(v *analysis.View) document.Text {
-	sentence := b.Say("setup.host", text.Args{"Host": b.HostName(v), "Processors": b.Count("setup.processors", max(v.Cores, 1))})
+	sentence := b.Say("setup.host", text.Args{"Host": b.HostName(v),
+		"Processors": b.Count("setup.processors", max(v.Cores, 1))})
 	var caches []document.Text
 	for _, c := range v.Caches {
 		if c.Level > 0 && c.Kind != "instruction" {

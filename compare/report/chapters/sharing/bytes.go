@@ -149,7 +149,8 @@ func (b *builder) modelled(v *analysis.View) (document.Section, bool) {
 				s.Text(b.Say("mpi-model.same", text.Args{"Type": typ, "Ratio": lo}))
 			} else {
 				s.Text(b.Say("mpi-model.range", text.Args{
-					"Type": typ, "Least": lo, "LeastRow": b.Where(v, least.Record), "Most": hi, "MostRow": b.Where(v, most.Record),
+					"Type": typ, "Least": lo, "LeastRow": b.Where(v, least.Record), "Most": hi, "MostRow": b.Where(v,
+						most.Record),
 				}))
 			}
 		}
