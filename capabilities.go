@@ -3,8 +3,8 @@ package gemm
 // Location says where the products of a variant are computed.
 type Location int
 
-// The locations. A Run of a variant on ranks is Distributed, and one of a variant on a GPU is
-// OnDevice.
+// The locations. A Run of a variant on ranks is an account.Distributed, and one of a variant on a
+// GPU is a usage.OnDevice.
 const (
 	InProcess Location = iota // by this process, or by one that serves it alone
 	OnRanks                   // by the processes of an MPI job
@@ -31,11 +31,11 @@ const (
 	Gemms      Capabilities = 1 << iota // Gemmer
 	Stages                              // Stager
 	GemmStages                          // GemmStager
-	Touches                             // Toucher
+	Touches                             // optional.Toucher
 	Explains                            // Explainer
-	Warns                               // Warner
-	Repeats                             // the Run of a Stager is a Repeater
-	Loads                               // Loadable
+	Warns                               // optional.Warner
+	Repeats                             // the Run of a Stager is an optional.Repeater
+	Loads                               // optional.Loadable
 )
 
 // Has reports whether c has all of those.

@@ -31,6 +31,7 @@ var importTable = map[string][]string{
 	"compare/report/chart": nil,
 	"cuda/occupancy":       nil,
 	"gf256":                nil,
+	"cuda/usage":           nil,
 	"internal/child":       nil,
 	"internal/cpu":         nil,
 	"internal/listing":     nil,
@@ -38,6 +39,8 @@ var importTable = map[string][]string{
 	"internal/sample":      nil,
 	"internal/trust":       nil,
 	"internal/tuned":       nil,
+	"mpi/account":          nil,
+	"parallel/timeline":    nil,
 
 	".":                       {"gf256"},
 	"compare/report/document": {"compare/report/chart"},
@@ -45,36 +48,39 @@ var importTable = map[string][]string{
 	"internal/peak":           {"gf256", "internal/cpu"},
 	"internal/settings":       {"internal/cpu", "internal/output", "internal/trust", "internal/tuned"},
 
+	"compare/optional":    {"."},
 	"compare/report/text": {"compare/report/document"},
 	"compare/verify":      {"gf256", "internal/cpu", "."},
 	"cuda/wire":           {"gf256", "internal/child", "."},
 	"internal/block":      {"gf256", "internal/cpu", "internal/tuned", "internal/kernel"},
+	"internal/busy":       {"."},
 	"internal/dl":         {"."},
-	"internal/gemmtest":   {"gf256", "internal/cpu", "."},
 	"internal/matfile":    {"gf256", "internal/output", "."},
 	"internal/pseudocode": {"."},
 	"internal/shard":      {"gf256", "internal/output", "."},
 	"mpi/memory":          {"internal/cpu", "."},
 
 	"compare": {
-		"gf256", "internal/child", "internal/cpu", "internal/output", "internal/sample", ".", "internal/peak",
-		"compare/verify",
+		"cuda/usage", "gf256", "internal/child", "internal/cpu", "internal/output", "internal/sample", "mpi/account",
+		"parallel/timeline", ".", "internal/peak", "compare/optional", "compare/verify",
 	},
-	"cuda": {"cuda/occupancy", "gf256", "internal/listing", "internal/output", "internal/trust", "internal/tuned",
-		".", "internal/dl"},
-	"reference": {"gf256", "internal/child", "internal/cpu", "internal/trust", ".", "internal/dl", "internal/pseudocode"},
+	"cuda": {"cuda/occupancy", "cuda/usage", "gf256", "internal/listing", "internal/output", "internal/trust",
+		"internal/tuned", ".", "internal/busy", "internal/dl"},
+	"internal/gemmtest": {"cuda/usage", "gf256", "internal/cpu", "mpi/account", ".", "compare/optional"},
+	"reference": {"gf256", "internal/child", "internal/cpu", "internal/trust", ".", "internal/busy", "internal/dl",
+		"internal/pseudocode"},
 	"serial": {
 		"gf256", "internal/cpu", "internal/listing", "internal/tuned", ".", "internal/kernel", "internal/block", "internal/pseudocode",
 	},
 
 	"compare/report/analysis":   {"cuda/occupancy", "internal/sample", ".", "compare", "cuda"},
 	"compare/report/number":     {"compare/report/document", "compare"},
-	"compare/report/reporttest": {"compare/report/chart", "internal/child", ".", "compare"},
+	"compare/report/reporttest": {"compare/report/chart", "cuda/usage", "internal/child", "mpi/account", ".", "compare"},
 	"cuda/cudatest":             {".", "cuda"},
 	"cuda/explain":              {"cuda/occupancy", "internal/output", ".", "compare", "cuda"},
 	"cuda/remote":               {"gf256", "internal/child", ".", "cuda/wire", "internal/block", "compare", "cuda"},
-	"parallel": {"gf256", "internal/cpu", "internal/listing", ".", "internal/block",
-		"internal/pseudocode", "serial"},
+	"parallel": {"gf256", "internal/cpu", "internal/listing", "parallel/timeline", ".", "internal/block",
+		"internal/busy", "internal/pseudocode", "serial"},
 
 	"blas": {".", "internal/block", "parallel"},
 	"compare/probe": {
@@ -86,8 +92,8 @@ var importTable = map[string][]string{
 	},
 	"internal/goals": {"compare", "compare/report/analysis"},
 	"mpi": {
-		"gf256", "internal/child", "internal/cpu", "internal/listing", "internal/output", ".", "internal/kernel", "internal/peak",
-		"internal/block", "internal/dl", "internal/pseudocode", "mpi/memory", "reference", "serial", "parallel",
+		"gf256", "internal/child", "internal/cpu", "internal/listing", "internal/output", "mpi/account", ".",
+		"internal/kernel", "internal/peak", "internal/block", "internal/busy", "internal/dl", "internal/pseudocode", "mpi/memory", "reference", "serial", "parallel",
 	},
 
 	"compare/report/chapters": {

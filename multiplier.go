@@ -1,10 +1,6 @@
 package gemm
 
-import (
-	"context"
-	"fmt"
-	"sync/atomic"
-)
+import "context"
 
 // Multiplier computes C = A·B.
 //
@@ -24,19 +20,3 @@ import (
 type Multiplier[T Element] interface {
 	Multiply(ctx context.Context, c, a, b Matrix[T]) error
 }
-
-// Exclusive is what a Multiplier of one product at a time has. The zero value is free.
-type Exclusive struct{ held atomic.Bool }
-
-// Enter begins a product of the variant, which ends with Leave. The error is an ErrBusy
-// where another product has begun and not ended.
-func (x *Exclusive) Enter(variant string) error {
-	if x.held.CompareAndSwap(false, true) {
-		return nil
-	}
-	return fmt.Errorf("%w: %s has one product at a time, and another goroutine has begun one: make a multiplier for each goroutine, or call one after the other",
-		ErrBusy, variant)
-}
-
-// Leave ends a product.
-func (x *Exclusive) Leave() { x.held.Store(false) }

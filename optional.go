@@ -37,49 +37,9 @@ type GemmStager[T Float] interface {
 	StageGemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b Matrix[T], beta T, c Matrix[T]) (Run, error)
 }
 
-// Toucher is a Multiplier whose workers use the same parts of the operands in every product. In Touch
-// each worker writes zeros to its parts. The matrices hold zeros and have not been accessed before,
-// so the system places the pages on the NUMA node of the worker (first touch).
-type Toucher[T Element] interface {
-	Touch(c, a, b Matrix[T])
-}
-
-// Loadable is implemented by multipliers whose parts can be given unequal work, for experiments on
-// schedules.
-type Loadable[T Element] interface {
-	// Loaded returns the multiplier under an artificial load: it computes the first part of a
-	// product once, the last part 1+load times, and the parts between in proportion. It shares
-	// everything else with the receiver.
-	Loaded(load int) Multiplier[T]
-}
-
 // Explainer is a Multiplier that chooses something at run time. Resolved returns the parameters of
 // the last product as they were used: auto is replaced by a value, a library by its version. The
 // record has them next to the requested parameters.
 type Explainer interface {
 	Resolved() Params
-}
-
-// Warner is implemented by a Multiplier that knows why its speed says little of it.
-// Every warning is one sentence; they are kept in the row.
-type Warner interface{ Warnings() []string }
-
-// The optional interfaces of a Run.
-
-// Repeater is a Run that computes its product several times on one request, and returns the cost of
-// all of them. It is for products in other processes that are too short to be timed one by one.
-type Repeater interface {
-	Repeat(ctx context.Context, times int) (Cost, error)
-}
-
-// Distributed is implemented by a Run whose product several processes compute.
-type Distributed interface {
-	// Distribution returns what they did in the last product.
-	Distribution() Distribution
-}
-
-// OnDevice is implemented by a Run whose product a GPU computes.
-type OnDevice interface {
-	// Device returns what the kernel took of the GPU, and how that ran in the samples.
-	Device() Device
 }

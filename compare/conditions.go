@@ -12,6 +12,7 @@ import (
 	"gemm/internal/peak"
 
 	"gemm"
+	"gemm/compare/optional"
 )
 
 // The conditions of a measurement are parameters of the experiment: they say how a product is
@@ -19,7 +20,7 @@ import (
 const (
 	// processorLimit is the value of GOMAXPROCS during the row.
 	processorLimit = "gomaxprocs"
-	// artificialLoad is an imbalance between the parts of a loop, see gemm.Loadable.
+	// artificialLoad is an imbalance between the parts of a loop, see optional.Loadable.
 	artificialLoad = "load"
 )
 
@@ -71,7 +72,7 @@ func newMultiplier[T gemm.Element](c Case) (gemm.Multiplier[T], error) {
 	if err != nil || c.load() == 0 {
 		return m, err
 	}
-	return m.(gemm.Loadable[T]).Loaded(c.load()), nil
+	return m.(optional.Loadable[T]).Loaded(c.load()), nil
 }
 
 // overloaded returns the model under an artificial load. The parts are computed once to 1+load

@@ -7,8 +7,11 @@ import (
 	"time"
 
 	"gemm"
+	"gemm/compare/optional"
 	"gemm/compare/verify"
+	"gemm/cuda/usage"
 	"gemm/internal/sample"
+	"gemm/mpi/account"
 )
 
 // contender is a case while it is measured, with its result so far.
@@ -24,8 +27,8 @@ type contender struct {
 	elsewhere bool           // the product runs on staged operands, not in this process
 	explain   func() gemm.Params
 	warn      func() []string
-	staged    gemm.Run      // nil: not staged, or not yet
-	device    gemm.OnDevice // the staged product of a GPU; otherwise nil
+	staged    gemm.Run       // nil: not staged, or not yet
+	device    usage.OnDevice // the staged product of a GPU; otherwise nil
 
 	sampler sample.Sampler
 	timeout time.Duration // what is left of the time limit
@@ -40,7 +43,7 @@ type contender struct {
 // course is the data that a staged product returns besides its time.
 type course struct {
 	phases       map[string]time.Duration
-	distribution *gemm.Distribution // nil: no ranks
+	distribution *account.Distribution // nil: no ranks
 }
 
 // prepare makes the multiplier of c and its operands. busy is the number of processors that c keeps
@@ -74,7 +77,7 @@ func prepare[T gemm.Element](ctx context.Context, t *contender, s *setting[T]) e
 	}
 	workers := 1
 	var touch func(c, a, b gemm.Matrix[T])
-	if toucher, ok := m.(gemm.Toucher[T]); ok && c.Plain() {
+	if toucher, ok := m.(optional.Toucher[T]); ok && c.Plain() {
 		workers, touch = t.busy, toucher.Touch
 	}
 	r.drawn = s.draw(t.d, c, workers, touch)
@@ -91,7 +94,7 @@ func prepare[T gemm.Element](ctx context.Context, t *contender, s *setting[T]) e
 	if e, ok := m.(gemm.Explainer); ok {
 		t.explain = e.Resolved
 	}
-	if w, ok := m.(gemm.Warner); ok {
+	if w, ok := m.(optional.Warner); ok {
 		t.warn = w.Warnings
 	}
 	t.sampler.Call = t.time
@@ -172,7 +175,7 @@ func (t *contender) stage(ctx context.Context) error {
 		return err
 	}
 	t.staged = staged
-	t.device, _ = staged.(gemm.OnDevice)
+	t.device, _ = staged.(usage.OnDevice)
 	t.sampler.Kept = func() { t.courses = append(t.courses, t.last) }
 	return nil
 }
@@ -213,7 +216,7 @@ func (t *contender) time(ctx context.Context, times int) (time.Duration, error) 
 
 // timeStaged is time for a staged product, which measures its own time.
 func (t *contender) timeStaged(ctx context.Context, times int) (time.Duration, error) {
-	if repeater, ok := t.staged.(gemm.Repeater); ok {
+	if repeater, ok := t.staged.(optional.Repeater); ok {
 		cost, err := repeater.Repeat(ctx, times)
 		t.last.phases = cost.Phases
 		return cost.Time, err
@@ -227,7 +230,7 @@ func (t *contender) timeStaged(ctx context.Context, times int) (time.Duration, e
 		total += cost.Time
 		t.last.phases = cost.Phases
 	}
-	if ranks, ok := t.staged.(gemm.Distributed); ok {
+	if ranks, ok := t.staged.(account.Distributed); ok {
 		d := ranks.Distribution()
 		t.last.distribution = &d
 	}

@@ -19,6 +19,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
+	"gemm/cuda/usage"
 	"gemm/gf256"
 	"gemm/internal/gemmtest"
 	"gemm/internal/sample"
@@ -823,7 +824,7 @@ func (s *lazy) Stage(_ context.Context, c, a, b gemm.Matrix[float64]) (gemm.Run,
 	return s, nil
 }
 
-func (s *lazy) Device() gemm.Device { return gemm.Device{Pipe: "f64"} }
+func (s *lazy) Device() usage.Device { return usage.Device{Pipe: "f64"} }
 
 func (s *lazy) Collect(ctx context.Context) error {
 	if s.stages > 1 {

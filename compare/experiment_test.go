@@ -13,6 +13,7 @@ import (
 
 	"gemm"
 	"gemm/internal/cpu"
+	"gemm/parallel/timeline"
 )
 
 // shared returns a variant like those that share the work between threads.
@@ -481,7 +482,7 @@ func TestMostThreadsFirst(t *testing.T) {
 // chunked returns a multiplier that adds spans if there is a timeline, and counts its calls with one.
 func chunked(spans int, calls *int, fails error) multiplier[float64] {
 	return func(ctx context.Context, c, a, b gemm.Matrix[float64]) error {
-		if line := gemm.TimelineOf(ctx); line != nil {
+		if line := timeline.Of(ctx); line != nil {
 			*calls++
 			if fails != nil {
 				return fails
@@ -551,12 +552,12 @@ func TestTimelines(t *testing.T) {
 }
 
 func TestJoinedSpans(t *testing.T) {
-	var spans []gemm.Span
+	var spans []timeline.Span
 	for worker := range 2 {
 		at := 0.0
 		for i, gap := range []float64{0, 3, 1, 2} {
 			at += gap
-			spans = append(spans, gemm.Span{Worker: worker, From: 10*worker + i, To: 10*worker + i + 1, Begin: at, End: at + 1})
+			spans = append(spans, timeline.Span{Worker: worker, From: 10*worker + i, To: 10*worker + i + 1, Begin: at, End: at + 1})
 			at++
 		}
 	}

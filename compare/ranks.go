@@ -12,10 +12,10 @@ import (
 	"strings"
 	"time"
 
-	"gemm"
 	"gemm/internal/cpu"
 	"gemm/internal/output"
 	"gemm/internal/peak"
+	"gemm/mpi/account"
 )
 
 // Lead is the additional part of a driver on rank 0 of a job, or in the worker of a device.
@@ -178,7 +178,7 @@ func (d *Driver) ceilingsOfRanks(ctx context.Context, cases []Case) error {
 }
 
 // distribute adds to the row what the ranks did.
-func (r *Record) distribute(x gemm.Distribution) {
+func (r *Record) distribute(x account.Distribution) {
 	r.Ranks, r.RanksUsed = x.Ranks, x.Used
 	r.BytesCounted, r.BytesPredicted, r.BytesBound = x.Counted, x.Predicted, x.Bound
 	r.ModelSeconds = x.Model.Seconds()

@@ -19,6 +19,7 @@ import (
 
 	"gemm"
 	"gemm/gf256"
+	"gemm/mpi/account"
 )
 
 // onRanks returns a planted variant of the family mpi.
@@ -81,24 +82,24 @@ func TestTurnsOnRanks(t *testing.T) {
 }
 
 func TestOversubscribed(t *testing.T) {
-	rank := func(host, cpus string) gemm.Rank { return gemm.Rank{Host: host, CPUs: cpus} }
+	rank := func(host, cpus string) account.Rank { return account.Rank{Host: host, CPUs: cpus} }
 	for _, test := range []struct {
 		name  string
 		quota Number
 		each  int
-		ranks []gemm.Rank
+		ranks []account.Rank
 		want  string
 	}{
-		{"room", None(), 1, []gemm.Rank{rank("a", "0-1"), rank("a", "0-1")}, ""},
-		{"shares", None(), 2, []gemm.Rank{rank("a", "0-1"), rank("a", "2,5")}, ""},
-		{"three on two", None(), 1, []gemm.Rank{rank("a", "0-1"), rank("a", "0-1"), rank("a", "0-1")},
+		{"room", None(), 1, []account.Rank{rank("a", "0-1"), rank("a", "0-1")}, ""},
+		{"shares", None(), 2, []account.Rank{rank("a", "0-1"), rank("a", "2,5")}, ""},
+		{"three on two", None(), 1, []account.Rank{rank("a", "0-1"), rank("a", "0-1"), rank("a", "0-1")},
 			"3 ranks with 3 threads share 2 processors"},
-		{"threads", None(), 2, []gemm.Rank{rank("a", "0"), rank("a", "1")}, "2 ranks with 4 threads share 2 processors"},
-		{"two hosts", None(), 1, []gemm.Rank{rank("a", "0"), rank("b", "0")}, ""},
-		{"the second host", None(), 1, []gemm.Rank{rank("a", "0"), rank("b", "0"), rank("b", "0")},
+		{"threads", None(), 2, []account.Rank{rank("a", "0"), rank("a", "1")}, "2 ranks with 4 threads share 2 processors"},
+		{"two hosts", None(), 1, []account.Rank{rank("a", "0"), rank("b", "0")}, ""},
+		{"the second host", None(), 1, []account.Rank{rank("a", "0"), rank("b", "0"), rank("b", "0")},
 			"2 ranks with 2 threads share 1 processors"},
-		{"quota", 1.5, 1, []gemm.Rank{rank("a", "0-3"), rank("a", "0-3")}, "quota of 1.5 processors"},
-		{"not known", None(), 9, []gemm.Rank{rank("a", "")}, ""},
+		{"quota", 1.5, 1, []account.Rank{rank("a", "0-3"), rank("a", "0-3")}, "quota of 1.5 processors"},
+		{"not known", None(), 9, []account.Rank{rank("a", "")}, ""},
 		{"nobody", None(), 1, nil, ""},
 	} {
 		r := Record{Ranks: test.ranks, Threads: test.each * len(test.ranks)}
@@ -118,9 +119,9 @@ func (s *scattered) Stage(_ context.Context, c, a, b gemm.Matrix[float64]) (gemm
 
 func (s *scattered) Resolved() gemm.Params { return gemm.Params{"threads": 3, "ranks": 2} }
 
-func (s *scattered) Distribution() gemm.Distribution {
-	return gemm.Distribution{
-		Ranks: []gemm.Rank{{Rank: 0, Host: "a", CPUs: "0-1", Sent: 7}, {Rank: 1, Host: "a", CPUs: "0-1", Recv: 7}},
+func (s *scattered) Distribution() account.Distribution {
+	return account.Distribution{
+		Ranks: []account.Rank{{Rank: 0, Host: "a", CPUs: "0-1", Sent: 7}, {Rank: 1, Host: "a", CPUs: "0-1", Recv: 7}},
 		Used:  1, Counted: 7, Predicted: 8, Bound: 6.5, Model: time.Second, Warnings: []string{"1 of 2 ranks is idle"},
 	}
 }
@@ -143,7 +144,7 @@ func TestDistributionIsInTheRow(t *testing.T) {
 // TestOutsideGrid counts ranks that a grid leaves out.
 func TestOutsideGrid(t *testing.T) {
 	for grid, want := range map[any]int{"1x1": 3, "2x2": 0, "1x1x3": 1, "auto": 0, nil: 0} {
-		r := Record{Resolved: gemm.Params{"grid": grid}, Ranks: make([]gemm.Rank, 4)}
+		r := Record{Resolved: gemm.Params{"grid": grid}, Ranks: make([]account.Rank, 4)}
 		if got := r.outsideGrid(); got != want {
 			t.Errorf("the grid %v leaves out %d of 4 ranks, want %d", grid, got, want)
 		}
@@ -194,7 +195,7 @@ func (u *uneven) Do(context.Context) (gemm.Cost, error) {
 	return gemm.Cost{Time: u.took(), Phases: phases}, nil
 }
 
-func (u *uneven) Distribution() gemm.Distribution {
+func (u *uneven) Distribution() account.Distribution {
 	d := u.scattered.Distribution()
 	d.Ranks[0].Phases = map[string]float64{"compute": u.took().Seconds()}
 	return d

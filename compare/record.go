@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"gemm"
+	"gemm/cuda/usage"
+	"gemm/mpi/account"
+	"gemm/parallel/timeline"
 )
 
 // Schema is the version of the records that this program writes. A document of
@@ -165,16 +168,16 @@ type Record struct {
 	BoundKind gemm.BoundKind     `json:"bound_kind"`
 	Predicted *Predicted         `json:"predicted,omitempty"`
 
-	// Of the family mpi; gemm.Distribution says which bytes are counted.
-	Ranks          []gemm.Rank `json:"ranks,omitempty"`
-	RanksUsed      int         `json:"ranks_used,omitempty"`
-	BytesCounted   int64       `json:"bytes_counted,omitempty"`
-	BytesPredicted int64       `json:"bytes_predicted,omitempty"`
-	BytesBound     float64     `json:"bytes_bound,omitempty"`
-	ModelSeconds   float64     `json:"model_s,omitempty"`
+	// Of the family mpi; account.Distribution says which bytes are counted.
+	Ranks          []account.Rank `json:"ranks,omitempty"`
+	RanksUsed      int            `json:"ranks_used,omitempty"`
+	BytesCounted   int64          `json:"bytes_counted,omitempty"`
+	BytesPredicted int64          `json:"bytes_predicted,omitempty"`
+	BytesBound     float64        `json:"bytes_bound,omitempty"`
+	ModelSeconds   float64        `json:"model_s,omitempty"`
 
 	// Of the family cuda.
-	GPU *gemm.Device `json:"gpu,omitempty"`
+	GPU *usage.Device `json:"gpu,omitempty"`
 }
 
 // Predicted is what the variant's model says of the case on this host.
@@ -232,7 +235,7 @@ type Trace struct {
 	// shortest gaps between them are joined. A joined span goes from the first index of its first
 	// chunk to the last of its last chunk, although other workers may have computed some between;
 	// it is as long as its chunks together.
-	Spans []gemm.Span `json:"spans"`
+	Spans []timeline.Span `json:"spans"`
 }
 
 // identity returns what tells r from other rows.
@@ -240,7 +243,7 @@ func (r Record) identity() identity { return r.Key.with(r.Params) }
 
 // trace returns the trace of r before it is made.
 func (r Record) trace() Trace {
-	return Trace{Key: r.Key, Run: r.Run, Params: r.Params, Resolved: r.Resolved, Spans: []gemm.Span{}}
+	return Trace{Key: r.Key, Run: r.Run, Params: r.Params, Resolved: r.Resolved, Spans: []timeline.Span{}}
 }
 
 // identity returns the identity of the row of t.

@@ -12,6 +12,7 @@ import (
 
 	"gemm"
 	"gemm/internal/output"
+	"gemm/parallel/timeline"
 )
 
 // ErrExists: records exist already and neither resuming nor replacing them
@@ -348,7 +349,7 @@ func (s *Store) PutTraces(traces ...Trace) error {
 }
 
 func (s *Store) putTrace(t Trace) error {
-	t.Spans = slices.DeleteFunc(slices.Clone(t.Spans), func(p gemm.Span) bool {
+	t.Spans = slices.DeleteFunc(slices.Clone(t.Spans), func(p timeline.Span) bool {
 		return !Number(p.Begin).Known() || !Number(p.End).Known()
 	})
 	data, err := json.Marshal(t)

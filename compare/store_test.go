@@ -10,6 +10,7 @@ import (
 
 	"gemm"
 	"gemm/internal/output"
+	"gemm/parallel/timeline"
 )
 
 // rowOf returns a row with threads.
@@ -27,7 +28,7 @@ func rowOf(threads int) Record {
 func traceOf(threads, spans int) Trace {
 	t := rowOf(threads).trace()
 	for i := range spans {
-		t.Spans = append(t.Spans, gemm.Span{Worker: i, From: i, To: i + 1, Begin: 1, End: 2})
+		t.Spans = append(t.Spans, timeline.Span{Worker: i, From: i, To: i + 1, Begin: 1, End: 2})
 	}
 	return t
 }

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"gemm"
+	"gemm/parallel/timeline"
 )
 
 // mostSpans is how many spans of a timeline are kept: more than a figure can show.
@@ -31,10 +31,10 @@ func (t *contender) draw(ctx context.Context, limit time.Duration) {
 	if t.sampler.Before != nil {
 		t.sampler.Before()
 	}
-	var line gemm.Timeline
+	var line timeline.Recorder
 	var took time.Duration
 	err := guard(func() (err error) {
-		took, err = t.sampler.Call(gemm.WithTimeline(ctx, &line), 1)
+		took, err = t.sampler.Call(timeline.With(ctx, &line), 1)
 		return err
 	})
 	spans := line.Spans()
@@ -51,7 +51,7 @@ func (t *contender) draw(ctx context.Context, limit time.Duration) {
 // joined returns at most the given number of spans, but at least one per worker. The spans of a
 // worker with the shortest gaps between them are joined, and the gap moves after them; so the busy
 // time stays the same. Spans are sorted by worker and then by time, before and after.
-func joined(spans []gemm.Span, most int) []gemm.Span {
+func joined(spans []timeline.Span, most int) []timeline.Span {
 	var gaps []int // indices of spans that follow another of their worker, by the gap before them
 	for i := range spans[1:] {
 		if spans[i].Worker == spans[i+1].Worker {
@@ -65,7 +65,7 @@ func joined(spans []gemm.Span, most int) []gemm.Span {
 	for _, i := range gaps[:min(max(0, len(spans)-most), len(gaps))] {
 		join[i] = true
 	}
-	var out []gemm.Span
+	var out []timeline.Span
 	for i, s := range spans {
 		if !join[i] {
 			out = append(out, s)

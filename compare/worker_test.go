@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"gemm"
+	"gemm/cuda/usage"
 )
 
 // device64 is a planted multiplier of the family cuda, whose operands are staged.
@@ -42,8 +43,8 @@ func (m *device64) Do(ctx context.Context) (gemm.Cost, error) {
 	return gemm.Cost{Time: time.Millisecond}, nil
 }
 
-func (m *device64) Device() gemm.Device {
-	return gemm.Device{Pipe: "f64", Registers: 32, L2: "cold", Limit: []string{"threads"},
+func (m *device64) Device() usage.Device {
+	return usage.Device{Pipe: "f64", Registers: 32, L2: "cold", Limit: []string{"threads"},
 		Warnings: []string{"the clock was held back"}}
 }
 

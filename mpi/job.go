@@ -16,6 +16,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"gemm"
+	"gemm/internal/busy"
 	"gemm/internal/cpu"
 	"gemm/mpi/comm"
 )
@@ -42,7 +43,7 @@ type Job struct {
 	watch  watch
 	broken error // why the ranks are out of step; nil: they are in step
 
-	leading gemm.Exclusive // held while rank 0 leads an operation of several commands
+	leading busy.Flag // held while rank 0 leads an operation of several commands
 
 	seats       *comm.Seats
 	slotsOfHost *slots             // of the ranks of this host

@@ -15,6 +15,7 @@ import (
 	"gemm"
 	"gemm/internal/block"
 	"gemm/internal/cpu"
+	"gemm/mpi/account"
 	"gemm/mpi/comm"
 	"gemm/mpi/plan"
 )
@@ -187,7 +188,7 @@ func (m *multiplier[T]) stage(j *Job, c, a, b gemm.Matrix[T]) (*lead[T], error) 
 		return nil, j.blame(m.name, err)
 	}
 	m.resolved.Store(&s.resolved)
-	return &lead[T]{s, m.name, cmd.Run, gemm.Distribution{}}, nil
+	return &lead[T]{s, m.name, cmd.Run, account.Distribution{}}, nil
 }
 
 // blame keeps an error that leaves the ranks out of step.
@@ -322,7 +323,7 @@ type lead[T gemm.Element] struct {
 	*staged[T]
 	variant string
 	number  int
-	last    gemm.Distribution
+	last    account.Distribution
 }
 
 // Do implements gemm.Run. Its time is the time of the slowest rank.
@@ -380,7 +381,7 @@ func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Se
 func (l *lead[T]) describe(all []report) error {
 	p := l.plan()
 	size := int64(gemm.TypeOf[T]().Size)
-	d := gemm.Distribution{Used: p.busy, Bound: p.bound * float64(size)}
+	d := account.Distribution{Used: p.busy, Bound: p.bound * float64(size)}
 	if l.helped {
 		for _, did := range all[p.grid.Ranks():] {
 			if did.Phases[computing] > 0 {
@@ -397,7 +398,7 @@ func (l *lead[T]) describe(all []report) error {
 			return fmt.Errorf("rank %d sent %d and received %d bytes, its plan has %d and %d", r, did.Sent, did.Recv,
 				t.Sent*size, t.Recv*size)
 		}
-		d.Ranks = append(d.Ranks, gemm.Rank{
+		d.Ranks = append(d.Ranks, account.Rank{
 			Rank: r, Host: l.job.peers[r].Host, CPUs: did.CPUs, Phases: did.Phases, Sent: did.Sent, Recv: did.Recv,
 		})
 		switch {
@@ -431,8 +432,8 @@ func (l *lead[T]) describe(all []report) error {
 	return nil
 }
 
-// Distribution implements gemm.Distributed.
-func (l *lead[T]) Distribution() gemm.Distribution { return l.last }
+// Distribution implements account.Distributed.
+func (l *lead[T]) Distribution() account.Distribution { return l.last }
 
 // Collect implements gemm.Run.
 func (l *lead[T]) Collect(context.Context) error {

@@ -25,6 +25,7 @@ import (
 	"gemm/internal/gemmtest"
 	"gemm/internal/kernel"
 	"gemm/internal/tuned"
+	"gemm/mpi/account"
 	"gemm/mpi/plan"
 )
 
@@ -140,7 +141,7 @@ func staging[T gemm.Float](t *testing.T, v gemm.Variant, p gemm.Params, o operan
 
 // multiplied multiplies, checks the result and returns what is said of it.
 func multiplied[T gemm.Float](t *testing.T, v gemm.Variant, p gemm.Params,
-	o operands[T]) (gemm.Distribution, gemm.Cost) {
+	o operands[T]) (account.Distribution, gemm.Cost) {
 	t.Helper()
 	r := staging(t, v, p, o)
 	o.spoil(T(math.NaN()))
@@ -154,7 +155,7 @@ func multiplied[T gemm.Float](t *testing.T, v gemm.Variant, p gemm.Params,
 	if err != nil {
 		t.Fatalf("%v: %v", p, err)
 	}
-	d := r.(gemm.Distributed).Distribution()
+	d := r.(account.Distributed).Distribution()
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -310,7 +311,7 @@ func TestRanksGrid(t *testing.T) {
 }
 
 // wantUsed checks what is said of ranks without work.
-func wantUsed(t *testing.T, d gemm.Distribution, used int) {
+func wantUsed(t *testing.T, d account.Distribution, used int) {
 	t.Helper()
 	warned := len(d.Warnings) == 1 && strings.HasPrefix(d.Warnings[0],
 		fmt.Sprintf("%d of %d ranks", len(d.Ranks)-used, len(d.Ranks)))
@@ -435,7 +436,7 @@ func TestRanksLittle(t *testing.T) {
 }
 
 // wantSent checks that a row says that owners of panels send them, and why.
-func wantSent(t *testing.T, d gemm.Distribution, why string) {
+func wantSent(t *testing.T, d account.Distribution, why string) {
 	t.Helper()
 	says := func(w string) bool {
 		return strings.HasPrefix(w, "owners send their panels") && strings.Contains(w, why)
@@ -800,7 +801,7 @@ func TestMonitoring(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var ranks []gemm.Rank
+	var ranks []account.Rank
 	if err := json.Unmarshal(data, &ranks); err != nil {
 		t.Fatal(err)
 	}
@@ -863,7 +864,7 @@ func TestRanksMonitored(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	data, err := json.Marshal(r.(gemm.Distributed).Distribution().Ranks)
+	data, err := json.Marshal(r.(account.Distributed).Distribution().Ranks)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"gemm"
 	"gemm/internal/gemmtest"
+	"gemm/mpi/account"
 	"gemm/mpi/comm"
 	"gemm/mpi/plan"
 )
@@ -83,7 +84,7 @@ func TestRanksScaLAPACKRow(t *testing.T) {
 	if len(cost.Phases) != 1 || cost.Phases[computing] <= 0 || cost.Sent != 0 || cost.Recv != 0 {
 		t.Errorf("the cost is %+v, want the phase %s alone and no bytes", cost, computing)
 	}
-	d := run.(gemm.Distributed).Distribution()
+	d := run.(account.Distributed).Distribution()
 	if d.Counted != 0 || d.Predicted != 0 || d.Bound != 0 || d.Model != 0 {
 		t.Errorf("the distribution has numbers that nobody counted or planned: %+v", d)
 	}

@@ -14,6 +14,7 @@ import (
 	"unsafe"
 
 	"gemm"
+	"gemm/compare/optional"
 	"gemm/gf256"
 	"gemm/internal/gemmtest"
 )
@@ -95,7 +96,7 @@ func loaded[T gemm.Element](f func(gemm.Params) (gemm.Multiplier[T], error)) fun
 		if err != nil {
 			return nil, err
 		}
-		return m.(gemm.Loadable[T]).Loaded(2), nil
+		return m.(optional.Loadable[T]).Loaded(2), nil
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"gemm"
 	"gemm/internal/block"
+	"gemm/parallel/timeline"
 )
 
 // Pool runs loops on several goroutines. A pool is the state of one loop; it holds no
@@ -111,7 +111,7 @@ type shared struct {
 	shares   Shares
 	body     func(worker, lo, hi int)
 	ctx      context.Context // polled by Err, which takes half the time of a select on Done
-	timeline *gemm.Timeline
+	timeline *timeline.Recorder
 	stopped  atomic.Bool // the context was cancelled, or a body panicked
 }
 
@@ -169,7 +169,7 @@ func (p *Pool) For(ctx context.Context, n int, s Schedule, body func(worker, lo,
 	}
 	workers := min(p.workers, n)
 	l := &p.shared
-	l.shares, l.body, l.ctx, l.timeline = s.Share(n, workers), body, ctx, gemm.TimelineOf(ctx)
+	l.shares, l.body, l.ctx, l.timeline = s.Share(n, workers), body, ctx, timeline.Of(ctx)
 	l.stopped.Store(false)
 	p.fork(workers, each{})
 	stopped := l.stopped.Load()

@@ -62,7 +62,7 @@ func (f *firstError) note(err error) {
 	}
 }
 
-// Loaded implements gemm.Loadable.
+// Loaded implements optional.Loadable.
 func (r rows[T]) Loaded(load int) gemm.Multiplier[T] {
 	r.load = load
 	return r

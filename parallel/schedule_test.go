@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"gemm"
+	"gemm/parallel/timeline"
 )
 
 // chunks returns the chunks of a loop as "worker:lo-hi", the workers taking turns, each
@@ -289,8 +290,8 @@ func TestAuto(t *testing.T) {
 
 // TestTimeline checks that the chunks of a loop are in the timeline of its context.
 func TestTimeline(t *testing.T) {
-	var line gemm.Timeline
-	if err := NewPool(2).For(gemm.WithTimeline(t.Context(), &line), 10, Static(2), func(_, _, _ int) {}); err != nil {
+	var line timeline.Recorder
+	if err := NewPool(2).For(timeline.With(t.Context(), &line), 10, Static(2), func(_, _, _ int) {}); err != nil {
 		t.Fatal(err)
 	}
 	var got []string

@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"gemm"
+	"gemm/internal/busy"
 	"gemm/serial"
 )
 
@@ -16,7 +17,7 @@ type team struct {
 	variant  string
 	pool     *Pool
 	schedule Schedule
-	product  gemm.Exclusive // of a variant with a schedule, which serves one loop at a time
+	product  busy.Flag // of a variant with a schedule, which serves one loop at a time
 }
 
 // newTeam returns the team of resolved parameters. A variant without a schedule has

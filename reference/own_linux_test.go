@@ -17,15 +17,16 @@ import (
 	"time"
 
 	"gemm"
+	"gemm/compare/optional"
 	"gemm/internal/dl"
 	"gemm/internal/gemmtest"
 )
 
 // What those who measure ask for if it is there.
 var (
-	_ gemm.Repeater = (*run[float64])(nil)
-	_ gemm.Warner   = (*multiplier[float64])(nil)
-	_ gemm.Warner   = (*separate[float64])(nil)
+	_ optional.Repeater = (*run[float64])(nil)
+	_ optional.Warner   = (*multiplier[float64])(nil)
+	_ optional.Warner   = (*separate[float64])(nil)
 )
 
 // own returns the program of libraries, or skips the test if there is none.

@@ -10,6 +10,7 @@ import (
 
 	"gemm"
 	"gemm/gf256"
+	"gemm/internal/busy"
 	"gemm/internal/cpu"
 )
 
@@ -18,7 +19,7 @@ import (
 // this program. The code is made anew if A differs from the A of the last product.
 type reedSolomon struct {
 	options []reedsolomon.Option
-	product gemm.Exclusive // with what follows
+	product busy.Flag // with what follows
 
 	rows, cols int // of A
 	a          []byte

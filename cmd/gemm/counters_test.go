@@ -22,6 +22,7 @@ import (
 	"gemm/cuda"
 	"gemm/cuda/cudatest"
 	"gemm/cuda/explain"
+	"gemm/cuda/usage"
 )
 
 // The variables that say how the fake profiler is to behave, and the file in which it notes
@@ -95,7 +96,7 @@ func (p *countedProduct) Do(context.Context) (gemm.Cost, error) {
 func (p *countedProduct) Collect(ctx context.Context) error { return p.Multiply(ctx, p.c, p.a, p.b) }
 func (p *countedProduct) Close() error                      { return nil }
 
-func (p *countedProduct) Device() gemm.Device { return gemm.Device{Pipe: "f64", Registers: 77} }
+func (p *countedProduct) Device() usage.Device { return usage.Device{Pipe: "f64", Registers: 77} }
 
 // fakeProfiler runs the program that the arguments end with, and writes a log as the
 // profiler does.

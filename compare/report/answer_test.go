@@ -9,6 +9,7 @@ import (
 	"gemm/compare"
 	"gemm/compare/report/document"
 	"gemm/compare/report/reporttest"
+	"gemm/cuda/usage"
 	"gemm/internal/listing"
 )
 
@@ -155,7 +156,7 @@ var answers = []sentence{
 func inField(r *compare.Record) { r.Type, r.Compute, r.Unit, r.Rate = "gf256", "gf256", "Gmul/s", 1 }
 
 // onGPU makes a row one of a GPU.
-func onGPU(r *compare.Record) { r.GPU = &gemm.Device{Pipe: r.Type} }
+func onGPU(r *compare.Record) { r.GPU = &usage.Device{Pipe: r.Type} }
 
 func TestAnswersFollowTheRecords(t *testing.T) {
 	for _, test := range answers {

@@ -16,6 +16,7 @@ import (
 	"gemm/compare/report/chart"
 	"gemm/compare/report/figures"
 	"gemm/compare/report/reporttest"
+	"gemm/cuda/usage"
 )
 
 // encoded returns records as gemm compare --profile gf256 leaves them on a host with a GPU: codes at
@@ -71,7 +72,7 @@ func encoded() compare.Document {
 		if analysis.Family(variant) == analysis.OnGPU {
 			r.Turn = strings.Replace(r.Turn, "peers", "cuda", 1)
 			r.Resolved = gemm.Params{"device": 0, "l2": "cold"}
-			r.GPU = &gemm.Device{Pipe: "gf256", Registers: 40, Threads: 256, Blocks: 16384, Occupancy: 0.75,
+			r.GPU = &usage.Device{Pipe: "gf256", Registers: 40, Threads: 256, Blocks: 16384, Occupancy: 0.75,
 				Limit: []string{"registers"}, Clock: 1965, L2: "cold"}
 			r.Phases = map[string]float64{"h2d": data / 52e9, "d2h": float64(m*n) / 50e9, "host": 2e-5 + data/50e9}
 		} else {
@@ -143,7 +144,7 @@ func coded(variant string, k, m, n int, seconds float64, change ...func(*compare
 		r.Rate = compare.Number(m) * r.DataGBps
 		if analysis.ByGPU(*r) {
 			r.Turn = "cuda " + r.Turn
-			r.GPU = &gemm.Device{Pipe: "gf256", Registers: 40, Threads: 256, Blocks: 64, Occupancy: 0.5,
+			r.GPU = &usage.Device{Pipe: "gf256", Registers: 40, Threads: 256, Blocks: 64, Occupancy: 0.5,
 				Limit: []string{"registers"}, Clock: 1900, L2: "cold"}
 		}
 	}}, change...)...)

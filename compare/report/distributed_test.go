@@ -14,6 +14,7 @@ import (
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/number"
 	"gemm/compare/report/reporttest"
+	"gemm/mpi/account"
 )
 
 // launched returns records as gemm mpi leaves them on a host with 16 processors: all variants by
@@ -91,7 +92,7 @@ func launched() compare.Document {
 			}
 			total = max(total, sum)
 			r.Ranks = append(r.Ranks,
-				gemm.Rank{Rank: i, Host: "node1", CPUs: fmt.Sprint(i % 16), Phases: own, Sent: bytes / int64(ranks),
+				account.Rank{Rank: i, Host: "node1", CPUs: fmt.Sprint(i % 16), Phases: own, Sent: bytes / int64(ranks),
 					Recv: bytes / int64(ranks)})
 		}
 		r.ModelSeconds = 0.9 * total

@@ -19,6 +19,7 @@ import (
 	"gemm/compare/report/reporttest"
 	"gemm/compare/report/text"
 	"gemm/cuda"
+	"gemm/cuda/usage"
 )
 
 // accelerated returns records as gemm compare --profile cuda leaves them on a host with a GPU: both
@@ -49,7 +50,7 @@ func accelerated(processor bool) compare.Document {
 		}},
 	}
 	// add appends a row about a rate in TFLOP/s.
-	add := func(experiment compare.Experiment, variant, typ string, m, n, k int, rate float64, device *gemm.Device,
+	add := func(experiment compare.Experiment, variant, typ string, m, n, k int, rate float64, device *usage.Device,
 		params, resolved gemm.Params) *compare.Record {
 		r := compare.Record{
 			Key: compare.Key{
@@ -121,8 +122,8 @@ func accelerated(processor bool) compare.Document {
 				[]string{"registers", "shared memory"}, 1. / 64},
 		},
 	}
-	device := func(l rung) *gemm.Device {
-		return &gemm.Device{Pipe: l.pipe, Registers: l.regs, Shared: l.smem, Threads: l.threads, Blocks: l.blocks,
+	device := func(l rung) *usage.Device {
+		return &usage.Device{Pipe: l.pipe, Registers: l.regs, Shared: l.smem, Threads: l.threads, Blocks: l.blocks,
 			Occupancy: l.occupancy, Limit: l.limit, Clock: 1965 + 15*rng.IntN(2), L2: "cold"}
 	}
 	type place struct {
@@ -166,10 +167,10 @@ func accelerated(processor bool) compare.Document {
 			}
 			rate := map[string]float64{"f32": p.f32, "f64": p.dgemm}[typ]
 			add("ladder", analysis.CuBLAS, typ, p.m, p.n, p.k, rate,
-				&gemm.Device{Pipe: map[string]string{"f32": "f32", "f64": "f64-tensor"}[typ], Clock: 1965}, gemm.Params{},
+				&usage.Device{Pipe: map[string]string{"f32": "f32", "f64": "f64-tensor"}[typ], Clock: 1965}, gemm.Params{},
 				gemm.Params{})
 			if typ == "f32" {
-				add("ladder", analysis.CuBLASTF32, typ, p.m, p.n, p.k, p.tf32, &gemm.Device{Pipe: "tf32", Clock: 1900},
+				add("ladder", analysis.CuBLASTF32, typ, p.m, p.n, p.k, p.tf32, &usage.Device{Pipe: "tf32", Clock: 1900},
 					gemm.Params{}, gemm.Params{})
 			}
 		}
@@ -199,7 +200,7 @@ func accelerated(processor bool) compare.Document {
 		add("stages", analysis.TF32WMMA, "f32", 4096, 4096, 4096, []float64{118, 141}[i], device(ladders["f32"][10]),
 			gemm.Params{"stages": stages}, gemm.Params{"stages": stages})
 	}
-	add("stages", analysis.CuBLASTF32, "f32", 4096, 4096, 4096, 388, &gemm.Device{Pipe: "tf32", Clock: 1900},
+	add("stages", analysis.CuBLASTF32, "f32", 4096, 4096, 4096, 388, &usage.Device{Pipe: "tf32", Clock: 1900},
 		gemm.Params{}, gemm.Params{})
 	for i, most := range []int{0, 64, 96, 128} {
 		g := device(ladders["f32"][7])
@@ -209,7 +210,7 @@ func accelerated(processor bool) compare.Document {
 			gemm.Params{"maxregs": most}, gemm.Params{"maxregs": most})
 	}
 	for i, l2 := range []string{"cold", "warm"} {
-		add("l2", analysis.CuBLAS, "f32", 1024, 1024, 1024, []float64{33.8, 36.1}[i], &gemm.Device{Pipe: "f32", Clock: 1965},
+		add("l2", analysis.CuBLAS, "f32", 1024, 1024, 1024, []float64{33.8, 36.1}[i], &usage.Device{Pipe: "f32", Clock: 1965},
 			gemm.Params{"l2": l2}, gemm.Params{})
 		add("l2", "cuda/warptile", "f32", 1024, 1024, 1024, []float64{30.1, 31.4}[i], device(ladders["f32"][9]),
 			gemm.Params{"l2": l2}, gemm.Params{"l2": l2})
@@ -239,7 +240,7 @@ func accelerated(processor bool) compare.Document {
 }
 
 // device changes what the kernel of a row took.
-func device(f func(*gemm.Device)) func(*compare.Record) {
+func device(f func(*usage.Device)) func(*compare.Record) {
 	return func(r *compare.Record) { f(r.GPU) }
 }
 
@@ -370,14 +371,14 @@ var gpuSentences = []sentence{
 		func(r *compare.Record) { r.PercentPeak = 93 }), reporttest.Kernel("warptile", 64, 1e-3)),
 		[]string{"The rung before is at 93.0 % of the peak, so that little is left to gain.\n"}, []string{"Not explained"}},
 	{"spills", reporttest.Planted(reporttest.Kernel("conflictfree", 64, 1e-3),
-		reporttest.Kernel("doublebuffer", 64, 2e-3, device(func(g *gemm.Device) { g.Spills = 128 }))),
+		reporttest.Kernel("doublebuffer", 64, 2e-3, device(func(g *usage.Device) { g.Spills = 128 }))),
 		[]string{"The kernel spills 128 B of registers to memory, the one before 0 B."}, []string{"Not explained"}},
 	{"a lower occupancy", reporttest.Planted(reporttest.Kernel("conflictfree", 64, 1e-3),
-		reporttest.Kernel("doublebuffer", 64, 2e-3, device(func(g *gemm.Device) {
+		reporttest.Kernel("doublebuffer", 64, 2e-3, device(func(g *usage.Device) {
 			g.Occupancy, g.Registers, g.Limit = 0.25, 180, []string{"registers", "shared memory", "threads", "blocks"}
 		}))), []string{"Occupancy falls from 50.0 % to 25.0 %, limited by registers, shared memory, threads, blocks; a thread takes 100 and 180 registers."}, []string{"Not explained"}},
 	{"a lower clock", reporttest.Planted(reporttest.Kernel("conflictfree", 64, 1e-3),
-		reporttest.Kernel("doublebuffer", 64, 1.1e-3, device(func(g *gemm.Device) { g.Clock = 1700 }))),
+		reporttest.Kernel("doublebuffer", 64, 1.1e-3, device(func(g *usage.Device) { g.Clock = 1700 }))),
 		[]string{"The clock was lower, 1700 instead of 1900 MHz"}, []string{"Not explained"}},
 	{"fewer accesses that bring nothing",
 		reporttest.Planted(reporttest.Kernel("smem", 64, 1e-3),

@@ -15,6 +15,7 @@ import (
 	"gemm/compare/report/figures"
 	"gemm/compare/report/number"
 	"gemm/compare/report/reporttest"
+	"gemm/parallel/timeline"
 )
 
 // resolvedAs sets the resolved parameters.
@@ -448,8 +449,8 @@ func TestImbalance(t *testing.T) {
 // every span in it, and that no worker is left out.
 func TestTimelineIsDrawn(t *testing.T) {
 	doc := tracedAs("static", "guided")
-	doc.Traces[0].Spans = append(doc.Traces[0].Spans, gemm.Span{Worker: 7, To: 1, End: 1},
-		gemm.Span{Worker: -1, To: 1, End: 1})
+	doc.Traces[0].Spans = append(doc.Traces[0].Spans, timeline.Span{Worker: 7, To: 1, End: 1},
+		timeline.Span{Worker: -1, To: 1, End: 1})
 	lanes := figures.Timeline(analysis.Views(doc)[0].Concerts()[0])
 	if len(lanes.Panels) != 2 || len(lanes.Panels[0].Lanes) != 4 || !strings.Contains(lanes.XLabel, "µs") {
 		t.Fatalf("%+v", lanes)

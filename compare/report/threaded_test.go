@@ -10,6 +10,7 @@ import (
 	"gemm"
 	"gemm/compare"
 	"gemm/compare/report/analysis"
+	"gemm/parallel/timeline"
 )
 
 // threaded returns records as gemm parallel leaves them after a night of experiments on a host with
@@ -196,7 +197,7 @@ func played(n, p int, schedule string, load int, unit float64) compare.Trace {
 		Problem: compare.Problem{Type: "f64", Shape: gemm.Cube(n)}}, Workers: p}
 	free := make([]float64, p) // when each worker is
 	run := func(w, from, to int) {
-		s := gemm.Span{Worker: w, From: from, To: to, Begin: free[w]}
+		s := timeline.Span{Worker: w, From: from, To: to, Begin: free[w]}
 		for i := from; i < to; i++ {
 			free[w] += unit * (1 + math.Round(float64(load)*float64(i)/float64(n-1)))
 		}

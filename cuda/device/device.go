@@ -20,6 +20,7 @@ import (
 	"gemm"
 	"gemm/cuda"
 	"gemm/cuda/nvrtc"
+	"gemm/internal/busy"
 )
 
 // Device is a GPU that this process computes on. Its methods may be called on any
@@ -32,7 +33,7 @@ type Device struct {
 	start   cu.Event
 	packed  cu.Event // between both, where a product packs first
 	end     cu.Event
-	product gemm.Exclusive
+	product busy.Flag
 
 	compiler *nvrtc.Cache
 	kernels  map[string]*kernel // compiled and loaded, by what they were compiled from

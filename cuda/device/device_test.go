@@ -12,6 +12,7 @@ import (
 	"gemm"
 	"gemm/cuda"
 	"gemm/cuda/device"
+	"gemm/cuda/usage"
 	"gemm/gf256"
 	"gemm/internal/gemmtest"
 )
@@ -141,7 +142,7 @@ func staged[T gemm.Float](t *testing.T, v gemm.Variant, p gemm.Params) {
 				}
 			}
 		}
-		if d := run.(gemm.OnDevice).Device(); d.Pipe == "" || d.L2 != "cold" {
+		if d := run.(usage.OnDevice).Device(); d.Pipe == "" || d.L2 != "cold" {
 			t.Errorf("%+v", d)
 		}
 		if err := run.Close(); err != nil {
@@ -192,7 +193,7 @@ func stagedBytes(t *testing.T, v gemm.Variant, p gemm.Params) {
 				}
 			}
 		}
-		if d := run.(gemm.OnDevice).Device(); d.Pipe != "gf256" || d.L2 != "cold" {
+		if d := run.(usage.OnDevice).Device(); d.Pipe != "gf256" || d.L2 != "cold" {
 			t.Errorf("%+v", d)
 		}
 		if err := run.Close(); err != nil {

@@ -15,6 +15,7 @@ import (
 	"gemm/cuda/kernels"
 	"gemm/cuda/nvrtc"
 	"gemm/cuda/occupancy"
+	"gemm/cuda/usage"
 )
 
 // operands are matrices by rows on the device, and their leading dimensions in elements.
@@ -42,7 +43,7 @@ type engine interface {
 	// packs reports whether start packs before the product proper, and records Device.packed
 	// between both.
 	packs() bool
-	device() gemm.Device
+	device() usage.Device
 	resolved() gemm.Params
 	close() error
 }
@@ -70,7 +71,7 @@ func (e *libraryEngine) start(o operands) error {
 func (e *libraryEngine) packs() bool  { return false }
 func (e *libraryEngine) close() error { return nil }
 
-func (e *libraryEngine) device() gemm.Device {
+func (e *libraryEngine) device() usage.Device {
 	pipe := "f32"
 	switch {
 	case e.double && e.d.arch() < 80:
@@ -80,7 +81,7 @@ func (e *libraryEngine) device() gemm.Device {
 	case e.tf32:
 		pipe = "tf32"
 	}
-	return gemm.Device{Pipe: pipe}
+	return usage.Device{Pipe: pipe}
 }
 
 func (e *libraryEngine) resolved() gemm.Params {
@@ -299,9 +300,9 @@ func (e *rungEngine) close() error {
 	return errors.Join(e.d.free(&e.partial), e.d.free(&e.laid[0].room), e.d.free(&e.laid[1].room))
 }
 
-func (e *rungEngine) device() gemm.Device {
+func (e *rungEngine) device() usage.Device {
 	x, z := e.plan.Blocks()
-	out := gemm.Device{
+	out := usage.Device{
 		Pipe: e.rung.Pipe(), Registers: e.kernel.Registers, Spills: e.kernel.Spills, Shared: e.kernel.Shared,
 		Threads: e.rung.Threads(e.plan.Tile), Blocks: x * z,
 	}

@@ -15,6 +15,7 @@ import (
 
 	"gemm"
 	"gemm/cuda"
+	"gemm/cuda/usage"
 )
 
 // product is one algorithm on a device.
@@ -437,8 +438,8 @@ func (r *staged[T]) Collect(ctx context.Context) (err error) {
 	return download(ctx, d, d.down, r.c, o.c, o.ldc)
 }
 
-// Device implements gemm.OnDevice.
-func (r *staged[T]) Device() gemm.Device {
+// Device implements usage.OnDevice.
+func (r *staged[T]) Device() usage.Device {
 	out := r.p.engine.device()
 	out.Clock, out.Throttled, out.L2 = r.clocks.median(), r.clocks.throttled(), "cold"
 	if r.p.warm {

@@ -6,6 +6,9 @@ import (
 	"fmt"
 
 	"gemm"
+	"gemm/compare/optional"
+	"gemm/cuda/usage"
+	"gemm/mpi/account"
 )
 
 // checkDeclared checks that the multiplier has exactly the optional interfaces that its variant
@@ -26,18 +29,18 @@ func checkDeclared[T gemm.Element](u under[T]) error {
 	want("Stager", implements[gemm.Stager[T]](m), declared.Has(gemm.Stages))
 	want("GemmStager", implements[gemm.GemmStager[float32]](m) || implements[gemm.GemmStager[float64]](m),
 		declared.Has(gemm.GemmStages))
-	want("Toucher", implements[gemm.Toucher[T]](m), declared.Has(gemm.Touches))
+	want("Toucher", implements[optional.Toucher[T]](m), declared.Has(gemm.Touches))
 	want("Explainer", implements[gemm.Explainer](m), declared.Has(gemm.Explains))
-	want("Loadable", implements[gemm.Loadable[T]](m), declared.Has(gemm.Loads))
-	want("Warner", implements[gemm.Warner](m), declared.Has(gemm.Warns))
+	want("Loadable", implements[optional.Loadable[T]](m), declared.Has(gemm.Loads))
+	want("Warner", implements[optional.Warner](m), declared.Has(gemm.Warns))
 	if s, ok := m.(gemm.Stager[T]); ok {
 		run, err := s.Stage(context.Background(), gemm.NewMatrix[T](2, 3), gemm.NewMatrix[T](2, 4), gemm.NewMatrix[T](4, 3))
 		if err != nil {
 			return errors.Join(append(errs, err)...)
 		}
-		want("Repeater", implements[gemm.Repeater](run), declared.Has(gemm.Repeats))
-		want("Distributed", implements[gemm.Distributed](run), u.v.Location == gemm.OnRanks)
-		want("OnDevice", implements[gemm.OnDevice](run), u.v.Location == gemm.OnGPU)
+		want("Repeater", implements[optional.Repeater](run), declared.Has(gemm.Repeats))
+		want("Distributed", implements[account.Distributed](run), u.v.Location == gemm.OnRanks)
+		want("OnDevice", implements[usage.OnDevice](run), u.v.Location == gemm.OnGPU)
 		errs = append(errs, run.Close())
 	} else {
 		want("Repeater", false, declared.Has(gemm.Repeats))

@@ -13,6 +13,8 @@ import (
 
 	"gemm"
 	"gemm/gf256"
+	"gemm/internal/busy"
+	"gemm/mpi/account"
 )
 
 // textbook is a correct multiplier with a fault planted after, or in place of, its
@@ -260,11 +262,11 @@ func drift(times float64) func(c, a, b gemm.Matrix[float64]) {
 // in the wrong way.
 type sharing struct {
 	textbook[float64]
-	sums    []float64      // that all products form a row in; nil: they do not
-	mutex   sync.Mutex     // that a product waits for
-	waits   bool           // for the mutex
-	product gemm.Exclusive // that a product holds
-	name    string         // which it names; empty: it holds nothing
+	sums    []float64  // that all products form a row in; nil: they do not
+	mutex   sync.Mutex // that a product waits for
+	waits   bool       // for the mutex
+	product busy.Flag  // that a product holds
+	name    string     // which it names; empty: it holds nothing
 }
 
 func (x *sharing) Multiply(ctx context.Context, c, a, b gemm.Matrix[float64]) error {
@@ -409,7 +411,7 @@ func (staging) Touch(_, _, _ gemm.Matrix[float64])                      {}
 func (staging) Resolved() gemm.Params                                   { return nil }
 func (staging) Warnings() []string                                      { return nil }
 func (staging) Repeat(context.Context, int) (cost gemm.Cost, err error) { return cost, nil }
-func (staging) Distribution() (d gemm.Distribution)                     { return d }
+func (staging) Distribution() (d account.Distribution)                  { return d }
 func (staging) Close() error                                            { return nil }
 
 // TestDeclaredFaults checks that every optional interface that is declared but missing is named,

@@ -8,6 +8,7 @@ import (
 	"gemm"
 	"gemm/compare"
 	"gemm/compare/report/reporttest"
+	"gemm/mpi/account"
 )
 
 // TestPortions compares the result with the report's equations, and its condition with the full
@@ -139,7 +140,7 @@ func TestPhaseSpread(t *testing.T) {
 	if most, least, ok := PhaseSpread(r, "compute"); !ok || most != 9 || least != 9 {
 		t.Errorf("without ranks: %g, %g, %v", most, least, ok)
 	}
-	r.Ranks = []gemm.Rank{
+	r.Ranks = []account.Rank{
 		{Phases: map[string]float64{"distribute": 3}}, {Phases: map[string]float64{"compute": 2, "distribute": 1.5}},
 		{Phases: map[string]float64{"compute": 1}},
 	}

@@ -6,6 +6,8 @@ import (
 
 	"gemm"
 	"gemm/compare"
+	"gemm/cuda/usage"
+	"gemm/mpi/account"
 )
 
 // Row returns an ok row of an n×n×n product with 20 samples, all within 0.1 % of
@@ -119,7 +121,7 @@ func OnRanks(experiment compare.Experiment, ranks int, params ...any) func(*comp
 			if i == 0 {
 				phases = map[string]float64{"distribute": float64(r.Median) / 4}
 			}
-			r.Ranks = append(r.Ranks, gemm.Rank{Rank: i, Host: "node1", CPUs: fmt.Sprint(i), Phases: phases})
+			r.Ranks = append(r.Ranks, account.Rank{Rank: i, Host: "node1", CPUs: fmt.Sprint(i), Phases: phases})
 		}
 	}
 }
@@ -139,7 +141,7 @@ func Raced(variant string, ms map[int]float64, params ...any) []compare.Record {
 func Kernel(name string, n int, seconds float64, change ...func(*compare.Record)) compare.Record {
 	return Row("cuda/"+name, n, seconds, append([]func(*compare.Record){Single, func(r *compare.Record) {
 		r.Turn = fmt.Sprint("cuda ", r.Experiment, n)
-		r.GPU = &gemm.Device{Pipe: "f32", Registers: 100, Threads: 256, Blocks: 64, Occupancy: 0.5,
+		r.GPU = &usage.Device{Pipe: "f32", Registers: 100, Threads: 256, Blocks: 64, Occupancy: 0.5,
 			Limit: []string{"registers"}, Clock: 1900, L2: "cold"}
 		r.PercentPeak = 50
 		work := math.Pow(float64(n), 3)

@@ -1,4 +1,5 @@
-package gemm
+// Package timeline records which worker of a product computes what, and when.
+package timeline
 
 import (
 	"context"
@@ -17,10 +18,10 @@ type Span struct {
 	End    float64 `json:"end_s"`
 }
 
-// Timeline records which worker of a product computes what, and when. It begins with WithTimeline.
+// Recorder records the chunks of products. It begins with With.
 // If a worker has more than a few thousand chunks, pairs of neighbouring chunks are joined,
 // repeatedly if necessary; a joined chunk is as long as its parts together.
-type Timeline struct {
+type Recorder struct {
 	begun time.Time
 	mu    sync.Mutex
 	spans map[int][]Span // by worker
@@ -29,24 +30,24 @@ type Timeline struct {
 // mostSpans is how many spans of a worker are kept.
 const mostSpans = 1 << 14
 
-// WithTimeline returns a context under which a product whose variant shares its work
+// With returns a context under which a product whose variant shares its work
 // in chunks adds each of them to t, whose clock starts now.
-func WithTimeline(ctx context.Context, t *Timeline) context.Context {
+func With(ctx context.Context, t *Recorder) context.Context {
 	t.begun = time.Now()
-	return context.WithValue(ctx, timelineKey{}, t)
+	return context.WithValue(ctx, key{}, t)
 }
 
-// TimelineOf returns the timeline of the context, nil if there is none.
-func TimelineOf(ctx context.Context) *Timeline {
-	t, _ := ctx.Value(timelineKey{}).(*Timeline)
+// Of returns the timeline of the context, nil if there is none.
+func Of(ctx context.Context) *Recorder {
+	t, _ := ctx.Value(key{}).(*Recorder)
 	return t
 }
 
-type timelineKey struct{}
+type key struct{}
 
 // Add notes a chunk that began at the given time and ends now. It is safe for
 // concurrent use.
-func (t *Timeline) Add(worker, from, to int, begin time.Time) {
+func (t *Recorder) Add(worker, from, to int, begin time.Time) {
 	s := Span{worker, from, to, begin.Sub(t.begun).Seconds(), time.Since(t.begun).Seconds()}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -71,7 +72,7 @@ func halved(spans []Span) []Span {
 }
 
 // Spans returns what was added, worker by worker in the order of time.
-func (t *Timeline) Spans() []Span {
+func (t *Recorder) Spans() []Span {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var spans []Span

@@ -1,20 +1,20 @@
-package gemm_test
+package timeline_test
 
 import (
 	"sync"
 	"testing"
 	"time"
 
-	"gemm"
+	"gemm/parallel/timeline"
 )
 
-func TestTimeline(t *testing.T) {
-	if got := gemm.TimelineOf(t.Context()); got != nil {
+func TestRecorder(t *testing.T) {
+	if got := timeline.Of(t.Context()); got != nil {
 		t.Errorf("a context without a timeline has %v", got)
 	}
-	var line gemm.Timeline
-	ctx := gemm.WithTimeline(t.Context(), &line)
-	if got := gemm.TimelineOf(ctx); got != &line {
+	var line timeline.Recorder
+	ctx := timeline.With(t.Context(), &line)
+	if got := timeline.Of(ctx); got != &line {
 		t.Fatalf("the context has %p, want %p", got, &line)
 	}
 	var wg sync.WaitGroup
@@ -40,10 +40,10 @@ func TestTimeline(t *testing.T) {
 	}
 }
 
-// TestTimelineIsBounded adds more chunks than are kept. Their time must be kept.
-func TestTimelineIsBounded(t *testing.T) {
-	var line gemm.Timeline
-	gemm.WithTimeline(t.Context(), &line)
+// TestBounded adds more chunks than are kept. Their time must be kept.
+func TestBounded(t *testing.T) {
+	var line timeline.Recorder
+	timeline.With(t.Context(), &line)
 	const chunks = 1 << 16
 	begin := time.Now()
 	for i := range chunks {

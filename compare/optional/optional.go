@@ -1,0 +1,35 @@
+// Package optional is the interfaces by which a multiplier lets a measurement do more than multiply.
+// A variant declares those that its multipliers have (gemm.Capabilities).
+package optional
+
+import (
+	"context"
+
+	"gemm"
+)
+
+// Toucher is a gemm.Multiplier whose workers use the same parts of the operands in every product. In
+// Touch each worker writes zeros to its parts. The matrices hold zeros and have not been accessed
+// before, so the system places the pages on the NUMA node of the worker (first touch).
+type Toucher[T gemm.Element] interface {
+	Touch(c, a, b gemm.Matrix[T])
+}
+
+// Loadable is implemented by multipliers whose parts can be given unequal work, for experiments on
+// schedules.
+type Loadable[T gemm.Element] interface {
+	// Loaded returns the multiplier under an artificial load: it computes the first part of a
+	// product once, the last part 1+load times, and the parts between in proportion. It shares
+	// everything else with the receiver.
+	Loaded(load int) gemm.Multiplier[T]
+}
+
+// Warner is implemented by a gemm.Multiplier that knows why its speed says little of it.
+// Every warning is one sentence; they are kept in the row.
+type Warner interface{ Warnings() []string }
+
+// Repeater is a gemm.Run that computes its product several times on one request, and returns the
+// cost of all of them. It is for products in other processes that are too short to be timed one by one.
+type Repeater interface {
+	Repeat(ctx context.Context, times int) (gemm.Cost, error)
+}
