@@ -83,6 +83,7 @@ var importTable = map[string][]string{
 		"internal/busy", "internal/pseudocode", "serial"},
 
 	"blas": {".", "internal/block", "parallel"},
+	"lib":  {".", "internal/block", "serial", "parallel"},
 	"compare/probe": {
 		"internal/sample", ".", "internal/kernel", "internal/block", "compare", "reference", "parallel",
 	},

@@ -1,0 +1,118 @@
+//go:build cgo && !windows
+
+package main
+
+/*
+#cgo CFLAGS: -O3 -Wall
+#include "gemm.h"
+#include "product.h"
+*/
+import "C"
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"unsafe"
+
+	"gonum.org/v1/gonum/blas"
+
+	"gemm"
+)
+
+// goProduct computes the product. It returns a code of gemm.h, and writes the text of an error to the size
+// bytes at text. The arguments have been checked.
+//
+//export goProduct
+func goProduct(p *C.struct_product, text *C.char, size C.size_t) (code C.int) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			code = report(fmt.Errorf("the product failed: %v", reason), text, size)
+		}
+	}()
+	var err error
+	if p.is_float != 0 {
+		err = compute(&singles, p)
+	} else {
+		err = compute(&doubles, p)
+	}
+	if err != nil {
+		return report(err, text, size)
+	}
+	return C.GEMM_OK
+}
+
+// compute computes p by a multiplier of the type.
+func compute[T gemm.Float](all *multipliers[T], p *C.struct_product) error {
+	m, n, k := int(p.m), int(p.n), int(p.k)
+	if p.alpha == 0 {
+		k = 0
+	}
+	x := product[T]{
+		tA: blas.NoTrans, tB: blas.NoTrans, alpha: T(p.alpha), beta: T(p.beta),
+		c: matrix[T](p.c, m, n, int(p.ldc)),
+	}
+	if p.trans_a == 0 {
+		x.a = matrix[T](p.a, m, k, int(p.lda))
+	} else {
+		x.tA, x.a = blas.Trans, matrix[T](p.a, k, m, int(p.lda))
+	}
+	if p.trans_b == 0 {
+		x.b = matrix[T](p.b, k, n, int(p.ldb))
+	} else {
+		x.tB, x.b = blas.Trans, matrix[T](p.b, n, k, int(p.ldb))
+	}
+	// The name is only read during the call.
+	return all.compute(unsafe.String((*byte)(unsafe.Pointer(p.variant)), int(p.variant_len)), int(p.threads), &x)
+}
+
+// matrix returns the matrix at data, in memory of C.
+func matrix[T gemm.Float](data unsafe.Pointer, rows, cols, ld int) gemm.Matrix[T] {
+	x := gemm.Matrix[T]{Rows: rows, Cols: cols, Stride: max(ld, cols)}
+	if rows > 0 && cols > 0 {
+		x.Data = unsafe.Slice((*T)(data), (rows-1)*ld+cols)
+	}
+	return x
+}
+
+// report writes the text of err, cut to size bytes with the final 0, and returns its code.
+func report(err error, text *C.char, size C.size_t) C.int {
+	if size > 0 {
+		to := unsafe.Slice((*byte)(unsafe.Pointer(text)), int(size))
+		line := strings.ReplaceAll(gemm.Why(err), "\n", " ")
+		to[copy(to[:len(to)-1], line)] = 0
+	}
+	var variant variantError
+	switch {
+	case errors.As(err, &variant):
+		return C.GEMM_ERR_VARIANT
+	case errors.Is(err, gemm.ErrUnavailable):
+		return C.GEMM_ERR_UNAVAILABLE
+	default:
+		return C.GEMM_ERR_FAILED
+	}
+}
+
+// goVariants returns the variants as JSON, in memory of C.
+//
+//export goVariants
+func goVariants() *C.char {
+	text, err := json.Marshal(described())
+	if err != nil {
+		panic(err) // the values are strings and booleans
+	}
+	return C.CString(string(text))
+}
+
+// goVersion returns the version of this module, in memory of C.
+//
+//export goVersion
+func goVersion() *C.char {
+	version := "unknown"
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		version = info.Main.Version
+	}
+	return C.CString(version)
+}

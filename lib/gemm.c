@@ -1,0 +1,79 @@
+/* gemm.c: the functions of gemm.h. */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "product.h"
+#include "gemm.h"
+#include "_cgo_export.h"
+
+static _Thread_local char last_error[512];
+
+const char *gemm_error(void) { return last_error; }
+
+/* named_product checks the operands and computes. p has alpha, beta and is_float. */
+static int named_product(const char *routine, const char *variant, int threads, const struct operands *o,
+                         struct product *p)
+{
+	struct fault f = operands_check(o, p->alpha, p->is_float ? sizeof(float) : sizeof(double));
+	if (f.position == 0 && (threads < 0 || threads > GEMM_MAX_THREADS))
+		f = (struct fault){-1, "threads", threads, "must be from 0 to 16384", 0};
+	if (f.position != 0) {
+		fault_text(&f, routine, last_error, sizeof last_error);
+		return GEMM_ERR_ARGUMENT;
+	}
+	p->variant = variant;
+	p->variant_len = variant == NULL ? 0 : strlen(variant);
+	p->threads = threads;
+	operands_product(o, p);
+
+	int prefix = snprintf(last_error, sizeof last_error, "%s: ", routine);
+	int code = product_run(p, last_error + prefix, sizeof last_error - prefix);
+	if (code == GEMM_OK)
+		last_error[0] = '\0';
+	return code;
+}
+
+int gemm_sgemm(const char *variant, int threads, int order, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k,
+               float alpha, const float *a, int64_t lda, const float *b, int64_t ldb, float beta, float *c, int64_t ldc)
+{
+	struct operands o = {order, trans_a, trans_b, m, n, k, lda, ldb, ldc, a, b, c};
+	struct product p = {.is_float = 1, .alpha = alpha, .beta = beta};
+	return named_product("gemm_sgemm", variant, threads, &o, &p);
+}
+
+int gemm_dgemm(const char *variant, int threads, int order, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k,
+               double alpha, const double *a, int64_t lda, const double *b, int64_t ldb, double beta, double *c,
+               int64_t ldc)
+{
+	struct operands o = {order, trans_a, trans_b, m, n, k, lda, ldb, ldc, a, b, c};
+	struct product p = {.alpha = alpha, .beta = beta};
+	return named_product("gemm_dgemm", variant, threads, &o, &p);
+}
+
+/* once_text returns a text that Go makes once in a process, or NULL in a forked one that has none. */
+static const char *once_text(_Atomic(const char *) *kept, char *(*make)(void), const char *routine)
+{
+	const char *text = atomic_load(kept);
+	if (text != NULL)
+		return text;
+	if (process_is_forked()) {
+		snprintf(last_error, sizeof last_error, "%s: this process was forked: call it before the fork", routine);
+		return NULL;
+	}
+	text = make(); /* the same in every call */
+	atomic_store(kept, text);
+	return text;
+}
+
+const char *gemm_variants(void)
+{
+	static _Atomic(const char *) kept;
+	return once_text(&kept, goVariants, "gemm_variants");
+}
+
+const char *gemm_version(void)
+{
+	static _Atomic(const char *) kept;
+	return once_text(&kept, goVersion, "gemm_version");
+}

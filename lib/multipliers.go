@@ -1,0 +1,196 @@
+//go:build cgo && !windows
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"gonum.org/v1/gonum/blas"
+
+	"gemm"
+	"gemm/internal/block"
+	"gemm/parallel"
+	"gemm/serial"
+)
+
+// variantError says that there is no such variant, or that it does not compute the operation.
+type variantError string
+
+// Error implements error.
+func (e variantError) Error() string { return string(e) }
+
+// fastest is the variant of callers who name none.
+const fastest = "parallel/packed"
+
+// variants are the variants of the library.
+var variants = sync.OnceValue(func() []gemm.Variant {
+	return slices.DeleteFunc(append(serial.Variants(), parallel.Variants()...), func(v gemm.Variant) bool {
+		return v.F32 == nil && v.F64 == nil
+	})
+})
+
+// description is what gemm_variants says of a variant.
+type description struct {
+	Name      string   `json:"name"`
+	Doc       string   `json:"doc"`
+	Types     []string `json:"types"`
+	Gemm      bool     `json:"gemm"`
+	Threads   bool     `json:"threads"`
+	Available bool     `json:"available"`
+	Reason    string   `json:"reason"`
+}
+
+// described returns the variants of the library as callers can use them.
+func described() []description {
+	var out []description
+	for _, v := range variants() {
+		d := description{Name: v.Name, Doc: v.Doc, Gemm: v.Can.Has(gemm.Gemms), Threads: v.Has("threads")}
+		var err error
+		if v.F64 != nil {
+			d.Types = append(d.Types, "f64")
+			_, err = gemm.New[float64](v, nil)
+		}
+		if v.F32 != nil {
+			d.Types = append(d.Types, "f32")
+			_, err = gemm.New[float32](v, nil)
+		}
+		if d.Available = err == nil; !d.Available {
+			d.Reason = gemm.Why(err)
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+// product is one product C ← α·op(A)·op(B) + β·C.
+type product[T gemm.Float] struct {
+	tA, tB      blas.Transpose
+	alpha, beta T
+	a, b, c     gemm.Matrix[T]
+}
+
+// plain reports whether the product is C = A·B.
+func (p *product[T]) plain() bool {
+	return p.tA == blas.NoTrans && p.tB == blas.NoTrans && p.alpha == 1 && p.beta == 0
+}
+
+// multiplier holds the multipliers of one variant on a number of threads. Some serve one product at a
+// time, so every call takes one that is idle.
+type multiplier[T gemm.Float] struct {
+	variant string
+	threads int
+	make    func() (gemm.Multiplier[T], error)
+	idle    block.Idle[gemm.Multiplier[T]]
+}
+
+// compute computes the product.
+func (m *multiplier[T]) compute(p *product[T]) error {
+	x := m.idle.Take()
+	if x == nil {
+		made, err := m.make()
+		if err != nil {
+			return err
+		}
+		x = &made
+	}
+	defer m.idle.Give(x)
+	if g, ok := (*x).(gemm.Gemmer[T]); ok {
+		return g.Gemm(context.Background(), p.tA, p.tB, p.alpha, p.a, p.b, p.beta, p.c)
+	}
+	if !p.plain() {
+		return variantError(fmt.Sprintf("%s computes C = A*B only, without transposes, with alpha = 1 and beta = 0: "+
+			"serial/packed and parallel/packed compute all products",
+			m.variant))
+	}
+	return (*x).Multiply(context.Background(), p.c, p.a, p.b)
+}
+
+// multipliers are the multipliers of an element type that have been used.
+type multipliers[T gemm.Float] struct {
+	used   atomic.Pointer[[]*multiplier[T]] // replaced, never changed
+	adding sync.Mutex
+}
+
+var (
+	singles multipliers[float32]
+	doubles multipliers[float64]
+)
+
+// compute computes the product by the variant, "" being the fastest, on a number of threads, 0 being all.
+func (all *multipliers[T]) compute(variant string, threads int, p *product[T]) error {
+	if variant == "" {
+		variant = fastest
+		if threads == 0 {
+			threads = runtime.GOMAXPROCS(0)
+		}
+	}
+	m, err := all.find(variant, threads)
+	if err != nil {
+		return err
+	}
+	return m.compute(p)
+}
+
+// find returns the multiplier of a variant and a number of threads.
+func (all *multipliers[T]) find(variant string, threads int) (*multiplier[T], error) {
+	if m := all.among(variant, threads); m != nil {
+		return m, nil
+	}
+	all.adding.Lock()
+	defer all.adding.Unlock()
+	if m := all.among(variant, threads); m != nil {
+		return m, nil
+	}
+	m, err := newMultiplier[T](strings.Clone(variant), threads)
+	if err != nil {
+		return nil, err
+	}
+	var used []*multiplier[T]
+	if before := all.used.Load(); before != nil {
+		used = *before
+	}
+	used = append(slices.Clone(used), m)
+	all.used.Store(&used)
+	return m, nil
+}
+
+// among returns the multiplier if it has been used before, and nil otherwise.
+func (all *multipliers[T]) among(variant string, threads int) *multiplier[T] {
+	used := all.used.Load()
+	if used == nil {
+		return nil
+	}
+	for _, m := range *used {
+		if m.threads == threads && m.variant == variant {
+			return m
+		}
+	}
+	return nil
+}
+
+// newMultiplier returns a multiplier of the variant on a number of threads.
+func newMultiplier[T gemm.Float](variant string, threads int) (*multiplier[T], error) {
+	i := slices.IndexFunc(variants(), func(v gemm.Variant) bool { return v.Name == variant })
+	if i < 0 {
+		var names []string
+		for _, v := range variants() {
+			names = append(names, v.Name)
+		}
+		return nil, variantError(fmt.Sprintf("there is no variant %q; there are %s", variant, strings.Join(names, ", ")))
+	}
+	v, p := variants()[i], gemm.Params{}
+	switch {
+	case v.Has("threads") && threads > 0:
+		p["threads"] = threads
+	case !v.Has("threads") && threads > 1:
+		return nil, variantError(fmt.Sprintf("%s has one thread, and %d are requested: pass 0 or 1", variant, threads))
+	}
+	return &multiplier[T]{variant: variant, threads: threads,
+		make: func() (gemm.Multiplier[T], error) { return gemm.New[T](v, p) }}, nil
+}

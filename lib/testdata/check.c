@@ -1,0 +1,345 @@
+/* check.c: a program in C that checks libgemm.
+ *
+ *     check random SEED COUNT     products of random shapes by every entry, compared with plain loops
+ *     check threads COUNT EACH    COUNT threads that compute EACH such products at the same time
+ *     check fork SEED COUNT       random in a forked process, and in a process that it forks
+ *     check errors                arguments that are wrong
+ *     check signals               handlers of the program, before and after a product
+ *     check calls COUNT [threads] prints the time of a call for n = 8, in nanoseconds
+ *
+ * It exits with 0 if all is well. Otherwise it says what is not. */
+#define _GNU_SOURCE
+#include <math.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define GEMM_CBLAS
+#include "gemm.h"
+
+void cblas_sgemm_64(int, int, int, int64_t, int64_t, int64_t, float, const float *, int64_t, const float *, int64_t,
+                    float, float *, int64_t);
+void cblas_dgemm_64(int, int, int, int64_t, int64_t, int64_t, double, const double *, int64_t, const double *,
+                    int64_t, double, double *, int64_t);
+void sgemm_64_(const char *, const char *, const int64_t *, const int64_t *, const int64_t *, const float *,
+               const float *, const int64_t *, const float *, const int64_t *, const float *, float *,
+               const int64_t *);
+void dgemm_64_(const char *, const char *, const int64_t *, const int64_t *, const int64_t *, const double *,
+               const double *, const int64_t *, const double *, const int64_t *, const double *, double *,
+               const int64_t *);
+
+static void fail(const char *what)
+{
+	fprintf(stderr, "check: %s\n", what);
+	exit(1);
+}
+
+/* draw returns a random number below n. */
+static uint64_t draw(uint64_t *state, uint64_t n)
+{
+	*state = *state * 6364136223846793005u + 1442695040888963407u;
+	return (*state >> 33) % n;
+}
+
+/* A shape: transposes, order, dimensions and leading dimensions. */
+struct shape {
+	int order, trans_a, trans_b;
+	int64_t m, n, k, lda, ldb, ldc;
+};
+
+/* lines returns the number of lines of an operand that is rows x cols before op, and their length. */
+static int64_t lines(int order, int trans, int64_t rows, int64_t cols, int64_t *length)
+{
+	int by_rows = (order == GEMM_ROW_MAJOR) != (trans != GEMM_NO_TRANS);
+	*length = by_rows ? cols : rows;
+	return by_rows ? rows : cols;
+}
+
+static int64_t draw_size(uint64_t *state)
+{
+	static const int limits[] = {2, 9, 33, 70, 150};
+	return (int64_t)draw(state, limits[draw(state, 5)]);
+}
+
+static struct shape draw_shape(uint64_t *state)
+{
+	struct shape s = {.order = GEMM_ROW_MAJOR + (int)draw(state, 2),
+	                  .trans_a = GEMM_NO_TRANS + (int)draw(state, 3),
+	                  .trans_b = GEMM_NO_TRANS + (int)draw(state, 3),
+	                  .m = draw_size(state), .n = draw_size(state), .k = draw_size(state)};
+	int64_t a, b, c;
+	lines(s.order, s.trans_a, s.m, s.k, &a);
+	lines(s.order, s.trans_b, s.k, s.n, &b);
+	lines(s.order, GEMM_NO_TRANS, s.m, s.n, &c);
+	s.lda = (a > 0 ? a : 1) + (int64_t)draw(state, 4);
+	s.ldb = (b > 0 ? b : 1) + (int64_t)draw(state, 4);
+	s.ldc = (c > 0 ? c : 1) + (int64_t)draw(state, 4);
+	return s;
+}
+
+/* An operand lies between two pages that cannot be accessed, and touches one of them. */
+struct operand {
+	char *pages;
+	size_t size; /* of all pages */
+	void *data, *before;
+	size_t bytes;
+};
+
+static struct operand new_operand(size_t bytes, int at_end)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), inside = (bytes + page) / page * page;
+	struct operand o = {.size = inside + 2 * page, .bytes = bytes};
+	o.pages = mmap(NULL, o.size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	o.before = malloc(bytes + 1);
+	if (o.pages == MAP_FAILED || o.before == NULL || mprotect(o.pages + page, inside, PROT_READ | PROT_WRITE) != 0)
+		fail("there is no memory");
+	o.data = o.pages + page + (at_end ? inside - bytes : 0);
+	return o;
+}
+
+static void free_operand(struct operand *o)
+{
+	munmap(o->pages, o->size);
+	free(o->before);
+}
+
+#define T float
+#define NAME(x) x##_float
+#define ROUNDOFF 0x1p-24
+#define GEMM gemm_sgemm
+#define CBLAS cblas_sgemm
+#define CBLAS_64 cblas_sgemm_64
+#define BLAS sgemm_
+#define BLAS_64 sgemm_64_
+#include "check.inc"
+#undef T
+#undef NAME
+#undef ROUNDOFF
+#undef GEMM
+#undef CBLAS
+#undef CBLAS_64
+#undef BLAS
+#undef BLAS_64
+#define T double
+#define NAME(x) x##_double
+#define ROUNDOFF 0x1p-53
+#define GEMM gemm_dgemm
+#define CBLAS cblas_dgemm
+#define CBLAS_64 cblas_dgemm_64
+#define BLAS dgemm_
+#define BLAS_64 dgemm_64_
+#include "check.inc"
+
+static void check_random(uint64_t seed, int count)
+{
+	for (int i = 0; i < count; i++) {
+		check_float(&seed);
+		check_double(&seed);
+	}
+}
+
+struct caller {
+	uint64_t seed;
+	int each;
+};
+
+static void *caller(void *x)
+{
+	struct caller *c = x;
+	check_random(c->seed, c->each);
+	return NULL;
+}
+
+static void check_threads(int count, int each)
+{
+	pthread_t *threads = calloc((size_t)count, sizeof *threads);
+	struct caller *callers = calloc((size_t)count, sizeof *callers);
+	for (int i = 0; i < count; i++) {
+		callers[i] = (struct caller){.seed = (uint64_t)i + 1, .each = each};
+		if (pthread_create(&threads[i], NULL, caller, &callers[i]) != 0)
+			fail("a thread could not be started");
+	}
+	for (int i = 0; i < count; i++)
+		pthread_join(threads[i], NULL);
+	free(threads);
+	free(callers);
+}
+
+/* check_child runs random products in a forked process, and in one that it forks, if it may. */
+static void check_child(uint64_t seed, int count, int deep)
+{
+	int status;
+	pid_t child = fork();
+	if (child == 0) {
+		alarm(60); /* a call that hangs ends the process */
+		check_random(seed, count);
+		if (deep > 0)
+			check_child(seed + 1, count, deep - 1);
+		exit(0);
+	}
+	if (child < 0 || waitpid(child, &status, 0) != child)
+		fail("there is no child");
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+		fail("the forked process failed");
+}
+
+static void check_fork(uint64_t seed, int count)
+{
+	check_child(seed, count, 0); /* before the first product */
+	check_random(seed, 3);
+	check_child(seed, count, 1);
+	check_random(seed, 3); /* the parent goes on */
+	if (gemm_variants() == NULL)
+		fail(gemm_error());
+}
+
+static void expect_error(int got, int want, const char *text)
+{
+	if (got != want || strcmp(gemm_error(), text) != 0) {
+		fprintf(stderr, "check: error %d, \"%s\"; want %d, \"%s\"\n", got, gemm_error(), want, text);
+		exit(1);
+	}
+}
+
+/* simple calls gemm_dgemm for 4 x 4 matrices, by rows. */
+static int simple(const char *variant, int threads, int order, int trans, int64_t m, double alpha, int64_t lda,
+                  const double *a)
+{
+	static const double b[16];
+	static double c[16];
+	return gemm_dgemm(variant, threads, order, trans, GEMM_NO_TRANS, m, 4, 4, alpha, a, lda, b, 4, 0, c, 4);
+}
+
+static void check_errors(void)
+{
+	static const double a[16];
+	const int rows = GEMM_ROW_MAJOR, none = GEMM_NO_TRANS;
+	expect_error(0, 0, "");
+	expect_error(simple(NULL, 0, 100, none, 4, 1, 4, a), GEMM_ERR_ARGUMENT,
+	             "gemm_dgemm: order is 100, must be 101 (by rows) or 102 (by columns)");
+	expect_error(simple(NULL, 0, rows, 'N', 4, 1, 4, a), GEMM_ERR_ARGUMENT,
+	             "gemm_dgemm: trans_a is 78, must be 111, 112 or 113");
+	expect_error(simple(NULL, 0, rows, none, -1, 1, 4, a), GEMM_ERR_ARGUMENT, "gemm_dgemm: m is -1, must be at least 0");
+	expect_error(simple(NULL, 0, rows, none, 4, 1, 3, a), GEMM_ERR_ARGUMENT, "gemm_dgemm: lda is 3, must be at least 4");
+	expect_error(simple(NULL, 0, rows, none, 4, 1, -5, a), GEMM_ERR_ARGUMENT, "gemm_dgemm: lda is -5, must be at least 4");
+	expect_error(simple(NULL, 0, rows, none, 4, 1, INT64_MAX, a), GEMM_ERR_ARGUMENT,
+	             "gemm_dgemm: lda is 9223372036854775807, must be so small that the matrix fits into memory");
+	expect_error(simple(NULL, 0, rows, none, 4, 1, 4, NULL), GEMM_ERR_ARGUMENT,
+	             "gemm_dgemm: a is 0, must be the address of its elements");
+	expect_error(simple(NULL, -1, rows, none, 4, 1, 4, a), GEMM_ERR_ARGUMENT,
+	             "gemm_dgemm: threads is -1, must be from 0 to 16384");
+	expect_error(simple("serial/naive", 0, rows, none, 4, 2, 4, a), GEMM_ERR_VARIANT,
+	             "gemm_dgemm: serial/naive computes C = A*B only, without transposes, with alpha = 1 and beta = 0: "
+	             "serial/packed and parallel/packed compute all products");
+	expect_error(simple("serial/packed", 2, rows, none, 4, 1, 4, a), GEMM_ERR_VARIANT,
+	             "gemm_dgemm: serial/packed has one thread, and 2 are requested: pass 0 or 1");
+	if (simple("serial/quick", 0, rows, none, 4, 1, 4, a) != GEMM_ERR_VARIANT ||
+	    strstr(gemm_error(), "serial/quick") == NULL || strstr(gemm_error(), "serial/naive") == NULL)
+		fail(gemm_error());
+	expect_error(simple(NULL, 0, rows, none, 4, 0, 4, NULL), GEMM_OK, ""); /* alpha = 0: A is not read */
+	cblas_dgemm(rows, none, none, 4, 4, 4, 1, a, 4, a, 3, 0, NULL, 4);
+	double alpha = 1, c[16] = {7};
+	int four = 4, three = 3;
+	dgemm_("N", "X", &four, &four, &four, &alpha, a, &four, a, &four, &alpha, c, &four);
+	dgemm_("N", "N", &four, &four, &four, &alpha, a, &three, a, &four, &alpha, c, &four);
+	if (c[0] != 7)
+		fail("an error has written C");
+}
+
+static volatile sig_atomic_t interrupted;
+static sigjmp_buf before_fault;
+
+static void on_interrupt(int number) { interrupted = number; }
+
+static void on_fault(int number)
+{
+	(void)number;
+	siglongjmp(before_fault, 1);
+}
+
+/* check_handlers interrupts this process and has it access memory that is not there. */
+static void check_handlers(const char *when)
+{
+	interrupted = 0;
+	raise(SIGINT);
+	if (interrupted != SIGINT)
+		fail(when);
+	char *nowhere = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (sigsetjmp(before_fault, 1) == 0) {
+		*(volatile char *)nowhere = 1;
+		fail(when);
+	}
+	munmap(nowhere, 4096);
+}
+
+static void check_signals(void)
+{
+	struct sigaction interrupt = {.sa_handler = on_interrupt}, fault = {.sa_handler = on_fault};
+	uint64_t seed = 5;
+	sigaction(SIGINT, &interrupt, NULL);
+	fault.sa_flags = SA_ONSTACK;
+	sigaction(SIGSEGV, &fault, NULL);
+	check_handlers("a handler is not called before the first product");
+	check_random(seed, 20);
+	check_handlers("a handler is not called after products");
+	signal(SIGINT, SIG_DFL);
+	signal(SIGSEGV, SIG_DFL);
+	int status;
+	for (int i = 0; i < 2; i++) {
+		pid_t child = fork();
+		if (child == 0) {
+			raise(i == 0 ? SIGINT : SIGSEGV);
+			exit(0);
+		}
+		if (waitpid(child, &status, 0) != child || !WIFSIGNALED(status))
+			fail("the default handling of a signal does not end the process");
+	}
+}
+
+static double nanoseconds(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
+}
+
+static void time_calls(long count, int threads)
+{
+	double a[64], b[64], c[64] = {0};
+	for (int i = 0; i < 64; i++)
+		a[i] = b[i] = i;
+	for (long i = -1000; i < 0; i++)
+		gemm_dgemm(NULL, threads, GEMM_ROW_MAJOR, GEMM_NO_TRANS, GEMM_NO_TRANS, 8, 8, 8, 1, a, 8, b, 8, 0, c, 8);
+	double begin = nanoseconds();
+	for (long i = 0; i < count; i++)
+		gemm_dgemm(NULL, threads, GEMM_ROW_MAJOR, GEMM_NO_TRANS, GEMM_NO_TRANS, 8, 8, 8, 1, a, 8, b, 8, 0, c, 8);
+	printf("%.1f\n", (nanoseconds() - begin) / (double)count);
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+	long first = argc > 2 ? atol(argv[2]) : 0, second = argc > 3 ? atol(argv[3]) : 0;
+	if (strcmp(what, "random") == 0)
+		check_random((uint64_t)first, (int)second);
+	else if (strcmp(what, "threads") == 0)
+		check_threads((int)first, (int)second);
+	else if (strcmp(what, "fork") == 0)
+		check_fork((uint64_t)first, (int)second);
+	else if (strcmp(what, "errors") == 0)
+		check_errors();
+	else if (strcmp(what, "signals") == 0)
+		check_signals();
+	else if (strcmp(what, "calls") == 0)
+		time_calls(first, (int)second);
+	else
+		fail("the first argument is random, threads, fork, errors, signals or calls");
+	return 0;
+}
