@@ -10,6 +10,7 @@ import (
 	"gorgonia.org/cu"
 
 	"gemm"
+	"gemm/cuda"
 	"gemm/internal/dl"
 )
 
@@ -115,7 +116,7 @@ func newCuBLAS(stream cu.Stream) (*cublas, error) {
 }
 
 // gemm starts the operation on matrices by rows.
-func (b *cublas) gemm(double, tf32 bool, s gemm.Shape, op operation, o operands) error {
+func (b *cublas) gemm(double, tf32 bool, s gemm.Shape, op cuda.Operation, o operands) error {
 	if tf32 != b.tf32 {
 		mode := int32(defaultMath)
 		if tf32 {
@@ -135,11 +136,11 @@ func (b *cublas) gemm(double, tf32 bool, s gemm.Shape, op operation, o operands)
 	m, n, k := int32(s.M), int32(s.N), int32(s.K)
 	lda, ldb, ldc := int32(o.lda), int32(o.ldb), int32(o.ldc)
 	if double {
-		return status(b.dgemm(b.handle, code(op.tB), code(op.tA), n, m, k, unsafe.Pointer(&op.alpha), uintptr(o.b), ldb,
-			uintptr(o.a), lda, unsafe.Pointer(&op.beta), uintptr(o.c), ldc), "cublasDgemm")
+		return status(b.dgemm(b.handle, code(op.TransB), code(op.TransA), n, m, k, unsafe.Pointer(&op.Alpha), uintptr(o.b), ldb,
+			uintptr(o.a), lda, unsafe.Pointer(&op.Beta), uintptr(o.c), ldc), "cublasDgemm")
 	}
-	alpha, beta := float32(op.alpha), float32(op.beta)
-	return status(b.sgemm(b.handle, code(op.tB), code(op.tA), n, m, k, unsafe.Pointer(&alpha), uintptr(o.b), ldb,
+	alpha, beta := float32(op.Alpha), float32(op.Beta)
+	return status(b.sgemm(b.handle, code(op.TransB), code(op.TransA), n, m, k, unsafe.Pointer(&alpha), uintptr(o.b), ldb,
 		uintptr(o.a), lda, unsafe.Pointer(&beta), uintptr(o.c), ldc), "cublasSgemm")
 }
 

@@ -164,11 +164,11 @@ const (
 
 // arch returns the compute capability as compilers count it: 90 is 9.0.
 func (d *Device) arch() int {
-	var major, minor int
-	if _, err := fmt.Sscanf(d.GPU.Capability, "%d.%d", &major, &minor); err != nil {
+	arch, err := d.GPU.Arch()
+	if err != nil {
 		panic(err) // describe wrote it
 	}
-	return 10*major + minor
+	return arch
 }
 
 // errLost: an earlier kernel has ended what this process can ask of the GPU.

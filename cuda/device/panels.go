@@ -22,7 +22,7 @@ var panels = cuda.Panels{Edge: 512, Bytes: 64 << 20, Most: 8}
 // to the device while another is multiplied and a third travels back.
 type conveyor[T gemm.Element] struct {
 	*product[T]
-	op              operation
+	op              cuda.Operation
 	all, panel      gemm.Shape // of the product and of what is computed of it at once
 	cut             cuda.Cut
 	c               gemm.Matrix[T]
@@ -38,9 +38,9 @@ type conveyor[T gemm.Element] struct {
 }
 
 // newConveyor divides a product, if free bytes are free on the device.
-func newConveyor[T gemm.Element](p *product[T], op operation, a, b, c gemm.Matrix[T], free int64) *conveyor[T] {
+func newConveyor[T gemm.Element](p *product[T], op cuda.Operation, a, b, c gemm.Matrix[T], free int64) *conveyor[T] {
 	x := &conveyor[T]{product: p, op: op, all: shapeOf(op, c, a), c: c, moving: a, staying: b}
-	if op.alpha == 0 {
+	if op.Alpha == 0 {
 		x.all.K = 0 // A and B are not read
 	}
 	panels := panels
@@ -51,7 +51,7 @@ func newConveyor[T gemm.Element](p *product[T], op operation, a, b, c gemm.Matri
 	if x.cut.Columns {
 		x.moving, x.staying = b, a
 	}
-	x.across = x.cut.Columns && !op.tB || !x.cut.Columns && op.tA
+	x.across = x.cut.Columns && !op.TransB || !x.cut.Columns && op.TransA
 	rows, cols := x.cut.Size, x.moving.Cols
 	if x.across {
 		rows, cols = x.moving.Rows, x.cut.Size
@@ -85,7 +85,7 @@ func (x *conveyor[T]) at(slot int) operands {
 }
 
 // inPanels is whole where the device is p's.
-func (p *product[T]) inPanels(ctx context.Context, op operation, a, b, c gemm.Matrix[T]) (err error) {
+func (p *product[T]) inPanels(ctx context.Context, op cuda.Operation, a, b, c gemm.Matrix[T]) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -214,7 +214,7 @@ func (x *conveyor[T]) bring(ctx context.Context, i int, o operands) error {
 			return err
 		}
 	}
-	if x.op.beta == 0 {
+	if x.op.Beta == 0 {
 		return nil
 	}
 	return upload(ctx, x.d, x.d.up, o.c, x.ldC, part(x.c, x.cut.Columns, first, n))

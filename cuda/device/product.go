@@ -96,7 +96,7 @@ func (p *product[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error
 	if err := gemm.CheckShapes(c, a, b); err != nil {
 		return err
 	}
-	return p.whole(ctx, plain, a, b, c)
+	return p.whole(ctx, cuda.Plain, a, b, c)
 }
 
 // gemmer is a product in floating point, which has the full BLAS operation.
@@ -109,13 +109,18 @@ func (p gemmer[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, 
 	if _, _, _, err := gemm.CheckGemm(tA, tB, a, b, c); err != nil {
 		return err
 	}
-	return p.whole(ctx, operation{tA != blas.NoTrans, tB != blas.NoTrans, float64(alpha), float64(beta)}, a, b, c)
+	return p.whole(ctx, operation(tA, tB, float64(alpha), float64(beta)), a, b, c)
+}
+
+// operation returns the operation as package cuda has it.
+func operation(tA, tB blas.Transpose, alpha, beta float64) cuda.Operation {
+	return cuda.Operation{TransA: tA != blas.NoTrans, TransB: tB != blas.NoTrans, Alpha: alpha, Beta: beta}
 }
 
 // shapeOf returns the shape of the product of op(A) and op(B).
-func shapeOf[T gemm.Element](op operation, c, a gemm.Matrix[T]) gemm.Shape {
+func shapeOf[T gemm.Element](op cuda.Operation, c, a gemm.Matrix[T]) gemm.Shape {
 	s := gemm.Shape{M: c.Rows, N: c.Cols, K: a.Cols}
-	if op.tA {
+	if op.TransA {
 		s.K = a.Rows
 	}
 	return s
@@ -130,7 +135,7 @@ func part[T gemm.Element](x gemm.Matrix[T], columns bool, at, n int) gemm.Matrix
 }
 
 // whole computes the operation from and to the host's memory.
-func (p *product[T]) whole(ctx context.Context, op operation, a, b, c gemm.Matrix[T]) error {
+func (p *product[T]) whole(ctx context.Context, op cuda.Operation, a, b, c gemm.Matrix[T]) error {
 	leave, err := p.enter()
 	if err != nil {
 		return err
@@ -177,7 +182,7 @@ type placed struct {
 // staged is a product whose operands are on the device.
 type staged[T gemm.Element] struct {
 	p  *product[T]
-	op operation
+	op cuda.Operation
 	c  gemm.Matrix[T]
 	*placed
 	phases   map[string]time.Duration
@@ -196,7 +201,7 @@ func (p *product[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm.Ru
 	if err := gemm.CheckShapes(c, a, b); err != nil {
 		return nil, err
 	}
-	return p.stage(ctx, plain, c, a, b)
+	return p.stage(ctx, cuda.Plain, c, a, b)
 }
 
 // StageGemm stages the full BLAS operation, of which each product begins with this c.
@@ -205,11 +210,11 @@ func (p gemmer[T]) StageGemm(ctx context.Context, tA, tB blas.Transpose, alpha T
 	if _, _, _, err := gemm.CheckGemm(tA, tB, a, b, c); err != nil {
 		return nil, err
 	}
-	return p.stage(ctx, operation{tA != blas.NoTrans, tB != blas.NoTrans, float64(alpha), float64(beta)}, c, a, b)
+	return p.stage(ctx, operation(tA, tB, float64(alpha), float64(beta)), c, a, b)
 }
 
 // stage brings the operands to the device, or finds them there.
-func (p *product[T]) stage(ctx context.Context, op operation, c, a, b gemm.Matrix[T]) (run gemm.Run, err error) {
+func (p *product[T]) stage(ctx context.Context, op cuda.Operation, c, a, b gemm.Matrix[T]) (run gemm.Run, err error) {
 	leave, err := p.enter()
 	if err != nil {
 		return nil, err
@@ -224,7 +229,7 @@ func (p *product[T]) stage(ctx context.Context, op operation, c, a, b gemm.Matri
 		return nil, err
 	}
 	r := &staged[T]{p: p, op: op, c: c, phases: map[string]time.Duration{}}
-	if p.top && op.beta == 0 {
+	if p.top && op.Beta == 0 {
 		// Twice: the second product finds compiled and loaded kernels.
 		for range 2 {
 			begin := time.Now()
@@ -259,13 +264,13 @@ func (p *product[T]) stage(ctx context.Context, op operation, c, a, b gemm.Matri
 // place copies the operands to the device unless they are there, and measures the copies. There are
 // several copies of the operands, so that no product finds those of the last one in the L2 cache,
 // unless L2 is to be warm.
-func place[T gemm.Element](ctx context.Context, d *Device, op operation, c, a, b gemm.Matrix[T],
+func place[T gemm.Element](ctx context.Context, d *Device, op cuda.Operation, c, a, b gemm.Matrix[T],
 	warm bool) (_ *placed, err error) {
 	l := layoutOf(c, a, b)
 	key := placement{
 		unsafe.Pointer(unsafe.SliceData(a.Data)), unsafe.Pointer(unsafe.SliceData(b.Data)),
 		unsafe.Pointer(unsafe.SliceData(c.Data)),
-		l.lda, l.ldb, l.ldc, shapeOf(op, c, a), op.tA, op.tB, op.beta != 0, gemm.TypeOf[T]().Size, 1,
+		l.lda, l.ldb, l.ldc, shapeOf(op, c, a), op.TransA, op.TransB, op.Beta != 0, gemm.TypeOf[T]().Size, 1,
 	}
 	if !warm && l.bytes > 0 {
 		const times = 3 // the size of the cache that lies between two uses of a set
@@ -358,7 +363,7 @@ func (r *staged[T]) Repeat(ctx context.Context, times int) (cost gemm.Cost, err 
 	defer d.bind(&err)()
 	// A product that reads C changes it. So each of them begins with the staged C.
 	most := times
-	if r.op.beta != 0 {
+	if r.op.Beta != 0 {
 		most = r.sets
 	}
 	for done := 0; done < times; done += most {
@@ -387,7 +392,7 @@ func (r *staged[T]) burst(ctx context.Context, times int) (time.Duration, error)
 	d := r.p.d
 	bytes := r.layout.bytes - r.layout.c
 	r.last = (r.next + times - 1) % r.sets
-	if r.op.beta != 0 {
+	if r.op.Beta != 0 {
 		for i := range times {
 			if err := cu.MemcpyDtoDAsync(r.set((r.next+i)%r.sets).c, r.begin.at, bytes, d.stream); err != nil {
 				return 0, failed("cuMemcpyDtoDAsync", err)

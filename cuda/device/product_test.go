@@ -73,14 +73,14 @@ func inPanels[T gemm.Float](t *testing.T, v gemm.Variant) {
 		if got := panels.Cut(gemm.Shape{M: s.m, N: s.n, K: s.k}, 4, 1<<30); got.Count != s.panels {
 			t.Fatalf("%d×%d are the panels %+v, want %d", s.m, s.n, got, s.panels)
 		}
-		for _, op := range []operation{plain, {alpha: 2, beta: -1}, {tA: true, alpha: 1},
-			{tA: true, tB: true, alpha: -1, beta: 2}, {alpha: 0, beta: 2}} {
+		for _, op := range []cuda.Operation{cuda.Plain, {Alpha: 2, Beta: -1}, {TransA: true, Alpha: 1},
+			{TransA: true, TransB: true, Alpha: -1, Beta: 2}, {Alpha: 0, Beta: 2}} {
 			a, x, c := integers[T](s.m, s.k, 5), integers[T](s.k, s.n, 3), integers[T](s.m, s.n, 2)
 			tA, tB := blas.NoTrans, blas.NoTrans
-			if op.tA {
+			if op.TransA {
 				a, tA = integers[T](s.k, s.m, 5), blas.Trans
 			}
-			if op.tB {
+			if op.TransB {
 				x, tB = integers[T](s.n, s.k, 3), blas.Trans
 			}
 			want := gemm.NewMatrix[T](s.m, s.n)
@@ -88,12 +88,12 @@ func inPanels[T gemm.Float](t *testing.T, v gemm.Variant) {
 				for j := range s.n {
 					var sum T
 					for l := range s.k {
-						sum += at(op.tA, a, i, l) * at(op.tB, x, l, j)
+						sum += at(op.TransA, a, i, l) * at(op.TransB, x, l, j)
 					}
-					want.Row(i)[j] = T(op.alpha)*sum + T(op.beta)*c.At(i, j)
+					want.Row(i)[j] = T(op.Alpha)*sum + T(op.Beta)*c.At(i, j)
 				}
 			}
-			if err := multiplier.(gemm.Gemmer[T]).Gemm(t.Context(), tA, tB, T(op.alpha), a, x, T(op.beta), c); err != nil {
+			if err := multiplier.(gemm.Gemmer[T]).Gemm(t.Context(), tA, tB, T(op.Alpha), a, x, T(op.Beta), c); err != nil {
 				t.Fatal(err)
 			}
 			for i := range s.m {

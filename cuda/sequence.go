@@ -1,0 +1,258 @@
+package cuda
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"gemm"
+	"gemm/cuda/kernels"
+	"gemm/cuda/nvrtc"
+	"gemm/cuda/occupancy"
+)
+
+// Operation is C = α·op(A)·op(B) + β·C. op(X) is the transpose of X if that is set, else X.
+type Operation struct {
+	TransA, TransB bool
+	Alpha, Beta    float64
+}
+
+// Plain is C = A·B.
+var Plain = Operation{Alpha: 1}
+
+// Buffer names the memory on the GPU that an argument of a kernel points to.
+type Buffer string
+
+// The buffers of a product. BufferWork is memory besides the operands.
+const (
+	BufferA    Buffer = "a"
+	BufferB    Buffer = "b"
+	BufferC    Buffer = "c"
+	BufferWork Buffer = "work"
+)
+
+// Argument is an argument of a kernel. It is 8 bytes wide or stands at the beginning of 8.
+type Argument struct {
+	Buffer Buffer `json:"buffer,omitempty"` // that it points into; empty: it is a number
+	Bits   uint64 `json:"bits"`             // of the number, or the bytes before the place in the buffer
+}
+
+// MainKernel is the name of the kernel of each rung that computes the product.
+const MainKernel = "gemm"
+
+// Launch is one launch of a kernel.
+type Launch struct {
+	Program   nvrtc.Program
+	Kernel    string // of the program
+	Blocks    int    // along x
+	Parts     int    // blocks along z
+	Threads   int    // of a block
+	Shared    int    // bytes of shared memory that the launch requests
+	Arguments []Argument
+}
+
+// Span is a range of bytes of the work memory.
+type Span struct {
+	At    int64 `json:"at"`
+	Bytes int64 `json:"bytes"`
+}
+
+// Sequence is a product as launches, one after the other on one stream.
+type Sequence struct {
+	Plan
+	Launches []Launch
+	Work     int64  // bytes of the work memory
+	Zeros    []Span // of the work memory, to be filled with zeros before the first launch
+}
+
+// workAlign is what places in the work memory are multiples of.
+const workAlign = 256
+
+// take returns the place of the given bytes at the end of the work memory.
+func (q *Sequence) take(bytes int64) int64 {
+	at := q.Work
+	q.Work += (max(bytes, 16) + workAlign - 1) / workAlign * workAlign
+	return at
+}
+
+// Arch returns the compute capability as compilers count it: 90 is 9.0.
+func (g GPU) Arch() (int, error) {
+	c, err := occupancy.ParseCapability(g.Capability)
+	return 10*c.Major + c.Minor, err
+}
+
+// Sequence returns how the rung computes the operation on the GPU for operands that are there, with
+// resolved parameters. Its errors are Plan's.
+func (r Rung) Sequence(g GPU, s gemm.Shape, op Operation, a, b, c Operand, p gemm.Params) (q Sequence, err error) {
+	arch, err := g.Arch()
+	if err != nil {
+		return q, err
+	}
+	toA, toB, free := a, b, g.Free
+	if op.TransA { // it is transposed first
+		toA = Operand{LD: AlignedLD(s.K, r.Size())}
+		free -= Layout{s.M, toA.LD}.bytes(r.Size())
+	}
+	if op.TransB {
+		toB = Operand{LD: AlignedLD(s.N, r.Size())}
+		free -= Layout{s.K, toB.LD}.bytes(r.Size())
+	}
+	if g.Free != 0 {
+		g.Free = max(1, free)
+	}
+	if q.Plan, err = r.Plan(g, s, toA, toB, c, p); err != nil {
+		return q, err
+	}
+	from := q.lay(op, arch, a, b)
+	program, err := q.Program(arch)
+	if err != nil {
+		return q, err
+	}
+	depth := s.K
+	if op.Alpha == 0 {
+		depth = 0 // A and B are not read
+	}
+	kernel := Launch{Program: program, Kernel: MainKernel, Threads: r.Threads(q.Tile), Shared: r.Shared(q.Tile)}
+	kernel.Blocks, kernel.Parts = q.Blocks()
+	switch {
+	case r.Packs():
+		q.packed(kernel, op, depth, from, c)
+	case q.Split > 1:
+		err = q.inParts(kernel, op, depth, from, c, arch)
+	default:
+		kernel.Arguments = q.arguments(op, depth, from, c)
+		q.Launches = append(q.Launches, kernel)
+	}
+	return q, err
+}
+
+// place is where a kernel finds an operand.
+type place struct {
+	buffer Buffer
+	at     int64
+	ld     int
+}
+
+// arguments returns the place as arguments: address and leading dimension.
+func (p place) arguments() []Argument {
+	return []Argument{{p.buffer, uint64(p.at)}, {Bits: uint64(p.ld)}}
+}
+
+// numbers returns arguments of 32 bits.
+func numbers(all ...int) []Argument {
+	var out []Argument
+	for _, n := range all {
+		out = append(out, Argument{Bits: uint64(uint32(n))})
+	}
+	return out
+}
+
+// scalar returns α or β as the kernel takes it.
+func (r Rung) scalar(x float64) Argument {
+	if r.Type == "f64" {
+		return Argument{Bits: math.Float64bits(x)}
+	}
+	return Argument{Bits: uint64(math.Float32bits(float32(x)))}
+}
+
+// join returns the arguments of all groups in their order.
+func join(groups ...[]Argument) []Argument {
+	var out []Argument
+	for _, g := range groups {
+		out = append(out, g...)
+	}
+	return out
+}
+
+// lay adds the launches that lay out anew those of op(A) and op(B) that the kernel does not read as
+// they are stored, and returns where it reads them.
+func (q *Sequence) lay(op Operation, arch int, a, b Operand) (from [2]place) {
+	size, element := q.Rung.Size(), map[string]string{"f32": "float", "f64": "double"}[q.Rung.Type]
+	for i, x := range []struct {
+		stored     place
+		transposed bool
+		layout     Layout
+		rows, cols int // of op(X)
+	}{{place{BufferA, 0, a.LD}, op.TransA, q.LayA, q.M, q.K}, {place{BufferB, 0, b.LD}, op.TransB, q.LayB, q.K, q.N}} {
+		from[i] = x.stored
+		program := nvrtc.Program{Arch: arch, Options: []string{"-DELEMENT=" + element}}
+		var rows, cols, height, width int // of the operand as it is stored, and of what a block copies
+		switch {
+		case x.transposed:
+			program.Name, program.Source = "transpose.cu", kernels.Transpose
+			rows, cols, height, width = x.cols, x.rows, 32, 32
+		case x.layout != Layout{}:
+			program.Name, program.Source = "align.cu", kernels.Align
+			rows, cols, height, width = x.rows, x.cols, 4, 1024
+		default:
+			continue
+		}
+		to := x.layout
+		if to == (Layout{}) {
+			to = Layout{x.rows, AlignedLD(x.cols, size)}
+		}
+		from[i] = place{BufferWork, q.take(to.bytes(size)), to.LD}
+		if x.layout != (Layout{}) && q.Rung.Pads {
+			q.Zeros = append(q.Zeros, Span{from[i].at, to.bytes(size)})
+		}
+		if blocks := ceil(rows, height) * ceil(cols, width); blocks > 0 && op.Alpha != 0 {
+			q.Launches = append(q.Launches, Launch{Program: program, Kernel: strings.TrimSuffix(program.Name, ".cu"),
+				Blocks: blocks, Parts: 1, Threads: 256,
+				Arguments: join(numbers(rows, cols), x.stored.arguments(), from[i].arguments())})
+		}
+	}
+	return from
+}
+
+// arguments returns what a kernel takes that reads A and B at their places and writes C.
+func (q *Sequence) arguments(op Operation, depth int, from [2]place, c Operand) []Argument {
+	r, shape, to := q.Rung, numbers(q.M, q.N, depth), place{BufferC, 0, c.LD}.arguments()
+	if r.Type == "gf256" {
+		out := join(shape, from[0].arguments(), from[1].arguments(), to)
+		if r.AtLaunch {
+			out = append(out, numbers(q.Tile.TileArguments()...)...)
+		}
+		return out
+	}
+	return join(shape, []Argument{r.scalar(op.Alpha)}, from[0].arguments(), from[1].arguments(),
+		[]Argument{r.scalar(op.Beta)}, to)
+}
+
+// inParts adds the kernel with k divided, and the one that adds the partial sums.
+func (q *Sequence) inParts(kernel Launch, op Operation, depth int, from [2]place, c Operand, arch int) error {
+	r, partial := q.Rung, place{BufferWork, q.take(q.PartialBytes()), q.N}
+	sums := partial.arguments()[:1]
+	rows := numbers(q.M)[r.PartialRows():]
+	kernel.Arguments = join(q.arguments(op, depth, from, c), numbers(q.Depth), sums, rows)
+	reduce, blocks, threads, err := q.Reduction(c, arch)
+	q.Launches = append(q.Launches, kernel, Launch{Program: reduce, Kernel: "reduce", Blocks: blocks, Parts: 1,
+		Threads: threads, Arguments: join(numbers(q.M, q.N, kernel.Parts), []Argument{r.scalar(op.Alpha)}, sums,
+			[]Argument{r.scalar(op.Beta)}, place{BufferC, 0, c.LD}.arguments())})
+	return err
+}
+
+// packed adds the kernels that pack A and B, and the one that multiplies what they packed.
+func (q *Sequence) packed(kernel Launch, op Operation, depth int, from [2]place, c Operand) {
+	r, size := q.Rung, int64(q.Rung.Size())
+	elementsA, elementsB := q.Packed()
+	blocksA, blocksB := q.PackBlocks()
+	to := [2]place{{BufferWork, q.take(size * int64(elementsA)), 0}, {BufferWork, q.take(size * int64(elementsB)), 0}}
+	if depth > 0 {
+		for i, pack := range []struct {
+			name       string
+			rows, cols int
+			blocks     int
+		}{{"pack_a", q.M, depth, blocksA}, {"pack_b", depth, q.N, blocksB}} {
+			q.Launches = append(q.Launches, Launch{Program: kernel.Program, Kernel: pack.name, Blocks: pack.blocks, Parts: 1,
+				Threads: kernel.Threads, Arguments: join(numbers(pack.rows, pack.cols), from[i].arguments(), to[i].arguments()[:1])})
+		}
+	}
+	kernel.Arguments = join(numbers(q.M, q.N, depth), []Argument{r.scalar(op.Alpha)}, to[0].arguments()[:1],
+		to[1].arguments()[:1], []Argument{r.scalar(op.Beta)}, place{BufferC, 0, c.LD}.arguments())
+	q.Launches = append(q.Launches, kernel)
+}
+
+// String returns the launch as messages have it.
+func (l Launch) String() string {
+	return fmt.Sprintf("%s of %s, %d×%d blocks of %d threads", l.Kernel, l.Program.Name, l.Blocks, l.Parts, l.Threads)
+}
