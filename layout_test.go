@@ -78,6 +78,7 @@ var importTable = map[string][]string{
 	"compare/report/reporttest": {"compare/report/chart", "cuda/usage", "internal/child", "mpi/account", ".", "compare"},
 	"cuda/cudatest":             {".", "cuda"},
 	"cuda/explain":              {"cuda/occupancy", "internal/output", ".", "compare", "cuda"},
+	"cuda/recipe":               {".", "cuda"},
 	"cuda/remote":               {"gf256", "internal/child", ".", "cuda/wire", "internal/block", "compare", "cuda"},
 	"parallel": {"gf256", "internal/cpu", "internal/listing", "parallel/timeline", ".", "internal/block",
 		"internal/busy", "internal/pseudocode", "serial"},

@@ -8,7 +8,6 @@ import (
 	"gemm"
 	"gemm/cuda/kernels"
 	"gemm/cuda/nvrtc"
-	"gemm/cuda/occupancy"
 )
 
 // Operation is C = α·op(A)·op(B) + β·C. op(X) is the transpose of X if that is set, else X.
@@ -77,8 +76,11 @@ func (q *Sequence) take(bytes int64) int64 {
 
 // Arch returns the compute capability as compilers count it: 90 is 9.0.
 func (g GPU) Arch() (int, error) {
-	c, err := occupancy.ParseCapability(g.Capability)
-	return 10*c.Major + c.Minor, err
+	var major, minor int
+	if _, err := fmt.Sscanf(g.Capability, "%d.%d", &major, &minor); err != nil {
+		return 0, fmt.Errorf("%w: the compute capability is %q, must be such as 9.0", gemm.ErrParam, g.Capability)
+	}
+	return 10*major + minor, nil
 }
 
 // Sequence returns how the rung computes the operation on the GPU for operands that are there, with

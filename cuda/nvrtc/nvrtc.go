@@ -65,6 +65,11 @@ type Program struct {
 	Options []string // such as -DBM=64
 }
 
+// CompilerOptions returns all options of NVRTC that the code of the program depends on.
+func (p Program) CompilerOptions() []string {
+	return append([]string{"--gpu-architecture=sm_" + strconv.Itoa(p.Arch), "--std=c++17"}, p.Options...)
+}
+
 // Kernel is what the compiler says of one kernel.
 type Kernel struct {
 	Registers int `json:"registers"` // of a thread
@@ -90,7 +95,7 @@ func (l *Library) Compile(p Program) (Image, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	arch := "sm_" + strconv.Itoa(p.Arch)
-	options := append([]string{"--gpu-architecture=" + arch, "--std=c++17", "--ptxas-options=-v"}, p.Options...)
+	options := append(p.CompilerOptions(), "--ptxas-options=-v")
 	if l.Major > 12 || l.Major == 12 && l.Minor >= 9 {
 		// What the driver has kept comes without a word on registers.
 		options = append(options, "--no-cache")

@@ -1,0 +1,119 @@
+package recipe_test
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"gemm"
+	"gemm/cuda"
+	"gemm/cuda/recipe"
+)
+
+// gpu returns a GPU of the compute capability.
+func gpu(capability string) cuda.GPU {
+	return cuda.GPU{Name: "Fake", Capability: capability, Multiprocessors: 132, Clock: 1980, Warp: 32, BlockThreads: 1024,
+		BlockShared: 48 << 10, BlockSharedOptIn: 227 << 10}
+}
+
+// request returns a product of 512×256×128 without gaps.
+func request(variant, typ string) recipe.Request {
+	return recipe.Request{Variant: variant, Type: typ, M: 512, N: 256, K: 128, A: recipe.Operand{LD: 128},
+		B: recipe.Operand{LD: 256}, C: recipe.Operand{LD: 256}, GPU: gpu("9.0")}
+}
+
+// TestRecipes checks that every variant that is listed has a recipe that JSON keeps.
+func TestRecipes(t *testing.T) {
+	all := recipe.Variants()
+	if len(all) < 10 {
+		t.Fatalf("only %d variants", len(all))
+	}
+	for _, v := range all {
+		for _, typ := range v.Types {
+			x, err := recipe.Of(request(v.Name, typ))
+			if err != nil {
+				t.Errorf("%s %s: %v", v.Name, typ, err)
+				continue
+			}
+			data, err := json.Marshal(x)
+			var back recipe.Recipe
+			if err = errors.Join(err, json.Unmarshal(data, &back)); err != nil {
+				t.Errorf("%s %s: %v", v.Name, typ, err)
+			}
+			if x.Variant != v.Name || len(x.Launches) == 0 || !(x.Bound.Random > 0 && x.Bound.Random <= x.Bound.Worst) {
+				t.Errorf("%s %s: %+v", v.Name, typ, x)
+			}
+			for _, l := range back.Launches {
+				p := back.Programs[l.Program]
+				if !slices.Contains(p.Options, "--gpu-architecture=sm_90") || !strings.Contains(p.Source, l.Kernel+"(") {
+					t.Errorf("%s %s: %s by %s with %q", v.Name, typ, l.Kernel, p.Name, p.Options)
+				}
+			}
+		}
+	}
+}
+
+// TestChosen checks which variant computes if none is requested.
+func TestChosen(t *testing.T) {
+	for _, test := range []struct{ capability, typ, want string }{
+		{"9.0", "f32", "cuda/warptile"}, {"9.0", "f64", "cuda/dmma"}, {"8.6", "f32", "cuda/warptile"},
+		{"7.5", "f32", "cuda/doublebuffer"}, {"7.0", "f64", "cuda/conflictfree"},
+	} {
+		q := request("", test.typ)
+		q.GPU = gpu(test.capability)
+		if x, err := recipe.Of(q); err != nil || x.Variant != test.want {
+			t.Errorf("%s on %s: %s, %v, want %s", test.typ, test.capability, x.Variant, err, test.want)
+		}
+	}
+}
+
+// TestSettings checks that parameters reach the compiler.
+func TestSettings(t *testing.T) {
+	q := request("cuda/tf32-wmma", "f32")
+	q.Params = gemm.Params{"stages": 2.0, "split": 4.0}
+	x, err := recipe.Of(q)
+	if err != nil || !slices.Contains(x.Programs[0].Options, "-DSTAGES=2") || len(x.Launches) != 2 || x.Work == 0 {
+		t.Errorf("%+v, %v", x, err)
+	}
+}
+
+// TestLongSum checks that a bound without limit is a number of JSON.
+func TestLongSum(t *testing.T) {
+	q := request("cuda/naive", "f32")
+	q.K, q.A.LD = 1<<25, 1<<25
+	x, err := recipe.Of(q)
+	if _, bad := json.Marshal(x); err != nil || bad != nil || x.Bound.Worst < 1 {
+		t.Errorf("%+v, %v, %v", x.Bound, err, bad)
+	}
+}
+
+// TestBadRequests checks that each error names the value and is of the right kind.
+func TestBadRequests(t *testing.T) {
+	for want, test := range map[string]struct {
+		change func(q *recipe.Request)
+		is     error
+	}{
+		`type is "f16"`:                   {func(q *recipe.Request) { q.Type = "f16" }, gemm.ErrType},
+		`variant is "cuda/fast", must be`: {func(q *recipe.Request) { q.Variant = "cuda/fast" }, gemm.ErrParam},
+		"needs compute capability 8.0":    {func(q *recipe.Request) { q.GPU = gpu("7.5") }, gemm.ErrUnavailable},
+		"runs on compute capability 5.0":  {func(q *recipe.Request) { q.Variant, q.GPU = "", gpu("5.0") }, gemm.ErrUnavailable},
+		"ld of a is 127":                  {func(q *recipe.Request) { q.A.LD = 127 }, gemm.ErrParam},
+		"ld of b is 127":                  {func(q *recipe.Request) { q.B = recipe.Operand{LD: 127, Transpose: true} }, gemm.ErrParam},
+		"ld of c is 0":                    {func(q *recipe.Request) { q.C.LD = 0 }, gemm.ErrParam},
+		"c is stored transposed":          {func(q *recipe.Request) { q.C = recipe.Operand{LD: 512, Transpose: true} }, gemm.ErrParam},
+		"must have rows":                  {func(q *recipe.Request) { q.M = 0 }, gemm.ErrParam},
+		"has no l2":                       {func(q *recipe.Request) { q.Params = gemm.Params{"l2": "warm"} }, gemm.ErrParam},
+		"stages is 2.5":                   {func(q *recipe.Request) { q.Params = gemm.Params{"stages": 2.5} }, gemm.ErrParam},
+		`"128x128"`:                       {func(q *recipe.Request) { q.Params = gemm.Params{"tile": "128x128"} }, gemm.ErrParam},
+		"bytes of shared memory":          {func(q *recipe.Request) { q.Params = gemm.Params{"stages": 64} }, gemm.ErrUnavailable},
+	} {
+		q := request("cuda/tf32-wmma", "f32")
+		test.change(&q)
+		_, err := recipe.Of(q)
+		if err == nil || !errors.Is(err, test.is) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %v with %q", err, test.is, want)
+		}
+	}
+}
