@@ -59,6 +59,7 @@ var importTable = map[string][]string{
 	"internal/pseudocode": {"."},
 	"internal/shard":      {"gf256", "internal/output", "."},
 	"mpi/memory":          {"internal/cpu", "."},
+	"parallel/pool":       {"internal/cpu", "parallel/timeline", "."},
 
 	"compare": {
 		"cuda/usage", "gf256", "internal/child", "internal/cpu", "internal/output", "internal/sample", "mpi/account",
@@ -80,13 +81,13 @@ var importTable = map[string][]string{
 	"cuda/explain":              {"cuda/occupancy", "internal/output", ".", "compare", "cuda"},
 	"cuda/recipe":               {".", "cuda"},
 	"cuda/remote":               {"gf256", "internal/child", ".", "cuda/wire", "internal/block", "compare", "cuda"},
-	"parallel": {"gf256", "internal/cpu", "internal/listing", "parallel/timeline", ".", "internal/block",
-		"internal/busy", "internal/pseudocode", "serial"},
+	"parallel": {"gf256", "internal/cpu", "internal/listing", ".", "internal/busy", "internal/pseudocode",
+		"parallel/pool", "serial"},
 
-	"blas": {".", "internal/block", "parallel"},
+	"blas": {".", "internal/block", "parallel/pool"},
 	"lib":  {".", "internal/block", "serial", "parallel"},
 	"compare/probe": {
-		"internal/sample", ".", "internal/kernel", "internal/block", "compare", "reference", "parallel",
+		"internal/sample", ".", "internal/kernel", "internal/block", "parallel/pool", "compare", "reference", "parallel",
 	},
 	"compare/report/figures": {
 		"cuda/occupancy", "compare/report/chart", "compare/report/text", "compare", "compare/report/analysis",
@@ -110,7 +111,7 @@ var importTable = map[string][]string{
 	},
 	"internal/tune": {
 		"cuda/occupancy", "internal/cpu", "internal/sample", "internal/tuned", ".", "internal/kernel",
-		"internal/settings", "compare/verify", "internal/block", "compare", "cuda", "parallel",
+		"internal/settings", "compare/verify", "internal/block", "parallel/pool", "compare", "cuda",
 		"internal/catalog",
 	},
 

@@ -7,7 +7,7 @@ import (
 
 	"gemm"
 	"gemm/internal/block"
-	"gemm/parallel"
+	"gemm/parallel/pool"
 )
 
 // precision holds the idle workspaces for the routines of one element type.
@@ -49,7 +49,7 @@ func (p *precision[T]) borrow() *workspace[T] {
 	if w, ok := p.idle.Get().(*workspace[T]); ok && w.workers == workers {
 		return w
 	}
-	return &workspace[T]{precision: p, workers: workers, engine: block.Host[T](parallel.NewPool(workers).Loop())}
+	return &workspace[T]{precision: p, workers: workers, engine: block.Host[T](pool.New(workers))}
 }
 
 func (w *workspace[T]) giveBack() { w.precision.idle.Put(w) }

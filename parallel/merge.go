@@ -5,16 +5,17 @@ import (
 	"context"
 
 	"gemm"
+	"gemm/parallel/pool"
 )
 
 // MergeAtomic adds private copies of C to c. Each copy is added by one worker. The additions are atomic,
 // since all workers write to c. Each copy begins at another matrix row, so two workers seldom write to
 // the same row at the same time.
-func MergeAtomic[T gemm.Float](ctx context.Context, p *Pool, c gemm.Matrix[T], copies []gemm.Matrix[T]) error {
+func MergeAtomic[T gemm.Float](ctx context.Context, p *pool.Pool, c gemm.Matrix[T], copies []gemm.Matrix[T]) error {
 	if c.Cols == 0 {
 		return ctx.Err() // however many rows there are
 	}
-	err := p.For(ctx, len(copies), Static(0), func(_, lo, hi int) {
+	err := p.For(ctx, len(copies), pool.Static(0), func(_, lo, hi int) {
 		for w := lo; w < hi; w++ {
 			add := func(_, lo, hi int) {
 				for i := lo; i < hi; i++ {
@@ -34,11 +35,11 @@ func MergeAtomic[T gemm.Float](ctx context.Context, p *Pool, c gemm.Matrix[T], c
 // MergeReduce sets c to the sum of its private copies (at least one) without atomic additions. The
 // workers divide the matrix rows of c. Each row is the sum of that row in all copies, in their
 // order.
-func MergeReduce[T gemm.Float](ctx context.Context, p *Pool, c gemm.Matrix[T], copies []gemm.Matrix[T]) error {
+func MergeReduce[T gemm.Float](ctx context.Context, p *pool.Pool, c gemm.Matrix[T], copies []gemm.Matrix[T]) error {
 	if c.Cols == 0 {
 		return ctx.Err() // however many rows there are
 	}
-	err := p.For(ctx, c.Rows, Static(0), cancellable(ctx, c.Cols*len(copies), func(_, lo, hi int) {
+	err := p.For(ctx, c.Rows, pool.Static(0), cancellable(ctx, c.Cols*len(copies), func(_, lo, hi int) {
 		for i := lo; i < hi; i++ {
 			row := c.Row(i)
 			copy(row, copies[0].Row(i))

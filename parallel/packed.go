@@ -5,7 +5,7 @@ import (
 
 	"gemm"
 	"gemm/gf256"
-	"gemm/internal/block"
+	"gemm/parallel/pool"
 	"gemm/serial"
 )
 
@@ -25,11 +25,11 @@ func packedVariant() gemm.Variant {
 		Can:    teamCan | gemm.Gemms,
 		Params: teamParams(),
 		Model: func(s gemm.Shape, p gemm.Params) gemm.Model {
-			return serial.PackedModel(s, NewPool(p.Int("threads")).Loop())
+			return serial.PackedModel(s, pool.New(p.Int("threads")))
 		},
 		Loop:      gemm.Loop{Instructions: 1.5, Walk: gemm.Blocks, Vector: true},
 		FieldLoop: gemm.Loop{Instructions: 2.5, Walk: gemm.Blocks, Vector: true},
-		Bound:     serial.PackedBound(func(p gemm.Params) block.Loop { return NewPool(p.Int("threads")).Loop() }),
+		Bound:     serial.PackedBound(func(p gemm.Params) serial.Loop { return pool.New(p.Int("threads")) }),
 		F32:       onTeam("parallel/packed", newPacked[float32]),
 		F64:       onTeam("parallel/packed", newPacked[float64]),
 		GF256:     onTeam("parallel/packed", newPackedField),
@@ -50,7 +50,7 @@ func (x packed[T]) Resolved() gemm.Params {
 }
 
 func newPacked[T gemm.Float](t toucher[T], _ gemm.Params) (gemm.Multiplier[T], error) {
-	return packed[T]{serial.NewPacked[T](t.pool.Loop()), t}, nil
+	return packed[T]{serial.NewPacked[T](t.pool), t}, nil
 }
 
 // packedField is serial/packed in GF(2⁸) on a team. A task multiplies a block of columns of B by all of
@@ -68,5 +68,5 @@ func (x packedField) Resolved() gemm.Params {
 }
 
 func newPackedField(t toucher[gf256.Elem], _ gemm.Params) (gemm.Multiplier[gf256.Elem], error) {
-	return packedField{serial.NewPackedField(t.pool.Loop()), t}, nil
+	return packedField{serial.NewPackedField(t.pool), t}, nil
 }

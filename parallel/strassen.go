@@ -2,6 +2,7 @@ package parallel
 
 import (
 	"gemm"
+	"gemm/parallel/pool"
 	"gemm/serial"
 )
 
@@ -17,7 +18,7 @@ func strassenVariant() gemm.Variant {
 		Can:    teamCan,
 		Params: append(teamParams(), serial.StrassenCutoff()),
 		Model: func(s gemm.Shape, p gemm.Params) gemm.Model {
-			return serial.StrassenModel(s, p.Int("cutoff"), NewPool(p.Int("threads")).Loop())
+			return serial.StrassenModel(s, p.Int("cutoff"), pool.New(p.Int("threads")))
 		},
 		Ran: func(s gemm.Shape, p gemm.Params) string {
 			return serial.Undivided(s, p, "parallel/packed")
@@ -35,5 +36,5 @@ type strassen[T gemm.Float] struct {
 }
 
 func newStrassen[T gemm.Float](t toucher[T], p gemm.Params) (gemm.Multiplier[T], error) {
-	return strassen[T]{serial.NewStrassen[T](t.pool.Loop(), p.Int("cutoff")), t}, nil
+	return strassen[T]{serial.NewStrassen[T](t.pool, p.Int("cutoff")), t}, nil
 }

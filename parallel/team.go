@@ -9,14 +9,15 @@ import (
 
 	"gemm"
 	"gemm/internal/busy"
+	"gemm/parallel/pool"
 	"gemm/serial"
 )
 
 // team is the workers of a variant and the schedule of its loops.
 type team struct {
 	variant  string
-	pool     *Pool
-	schedule Schedule
+	pool     *pool.Pool
+	schedule pool.Schedule
 	product  busy.Flag // of a variant with a schedule, which serves one loop at a time
 }
 
@@ -25,11 +26,11 @@ type team struct {
 func newTeam(variant string, p gemm.Params) (*team, error) {
 	t := &team{variant: variant}
 	var err error
-	if t.pool, err = NewPinnedPool(p.Int("threads"), p.Text("affinity")); err != nil {
+	if t.pool, err = pool.NewPinned(p.Int("threads"), p.Text("affinity")); err != nil {
 		return nil, err
 	}
 	if name, ok := p["schedule"]; ok {
-		if t.schedule, err = NewSchedule(name.(string), p.Int("chunk")); err != nil {
+		if t.schedule, err = pool.NewSchedule(name.(string), p.Int("chunk")); err != nil {
 			return nil, err
 		}
 	}
@@ -71,9 +72,9 @@ func (t *team) settle(product func() error) error {
 	}
 	defer t.product.Leave()
 	for {
-		a, learns := t.schedule.(*Auto)
+		a, learns := t.schedule.(*pool.Auto)
 		if learns {
-			a.forget()
+			a.Forget()
 		}
 		if err := product(); err != nil || !learns || a.Settled() {
 			return err
@@ -83,7 +84,7 @@ func (t *team) settle(product func() error) error {
 
 // workers calls body once for each worker, on that worker where all are free.
 func (t *team) workers(ctx context.Context, body func(worker int)) error {
-	return t.pool.For(ctx, t.pool.Workers(), Static(0), func(_, lo, hi int) {
+	return t.pool.For(ctx, t.pool.Workers(), pool.Static(0), func(_, lo, hi int) {
 		for w := lo; w < hi; w++ {
 			body(w)
 		}
@@ -95,13 +96,13 @@ func (t *team) workers(ctx context.Context, body func(worker int)) error {
 func (t *team) Resolved() gemm.Params {
 	out := gemm.Params{}
 	switch s := t.schedule.(type) {
-	case *Auto:
+	case *pool.Auto:
 		if name, chunk := s.Chosen(); name != "" {
 			out["schedule"], out["chunk"] = name, chunk
 		}
-	case Dynamic:
-		out["schedule"], out["chunk"] = dynamic, int(s)
-	case Guided:
+	case pool.Dynamic:
+		out["schedule"], out["chunk"] = "dynamic", int(s)
+	case pool.Guided:
 		out["chunk"] = int(s)
 	}
 	if placement := t.pool.Placement(); placement != "" {
@@ -111,13 +112,13 @@ func (t *team) Resolved() gemm.Params {
 }
 
 // touch writes a zero to each page of m, which holds zeros and has not been accessed. The matrix
-// rows are divided as by Static(0). The system places a page on the NUMA node of the processor that
+// rows are divided as by pool.Static(0). The system places a page on the NUMA node of the processor that
 // accesses it first.
 func touch[T gemm.Element](t *team, m gemm.Matrix[T]) {
 	var zero T
 	page := max(1, 4096/int(unsafe.Sizeof(zero)))
 	// The context is never cancelled and the body does not panic: there is no error.
-	_ = t.pool.For(context.Background(), m.Rows, Static(0), func(_, lo, hi int) {
+	_ = t.pool.For(context.Background(), m.Rows, pool.Static(0), func(_, lo, hi int) {
 		for i := lo * m.Stride; i < min(hi*m.Stride, len(m.Data)); i += page {
 			m.Data[i] = zero
 		}
@@ -169,7 +170,7 @@ func onTeam[T gemm.Element](name string,
 
 // zero writes zeros to all of c.
 func zero[T gemm.Element](ctx context.Context, t *team, c gemm.Matrix[T]) error {
-	err := t.pool.For(ctx, c.Rows, Static(0), cancellable(ctx, c.Cols, func(_, lo, hi int) {
+	err := t.pool.For(ctx, c.Rows, pool.Static(0), cancellable(ctx, c.Cols, func(_, lo, hi int) {
 		for i := lo; i < hi; i++ {
 			clear(c.Row(i))
 		}
@@ -192,7 +193,7 @@ func teamParams() []gemm.Param {
 	return []gemm.Param{
 		{Name: "threads", Default: processors, Min: 1, Max: mostThreads,
 			Doc: "number of workers; more workers than processors take turns"},
-		{Name: "affinity", Default: none, Choices: Affinities(),
+		{Name: "affinity", Default: "none", Choices: pool.Affinities(),
 			Doc: "placement of workers: none leaves it to the system, close uses neighbouring processors, spread uses distant ones"},
 	}
 }
@@ -200,7 +201,7 @@ func teamParams() []gemm.Param {
 // scheduleParams returns the parameters of variants that divide a loop.
 func scheduleParams(loop string) []gemm.Param {
 	return append(teamParams(),
-		gemm.Param{Name: "schedule", Default: static, Choices: Schedules(),
+		gemm.Param{Name: "schedule", Default: "static", Choices: pool.Schedules(),
 			Doc: "how the " + loop + " are divided, as in OpenMP; auto measures which is best"},
 		gemm.Param{Name: "chunk", Default: 0,
 			Doc: "chunk size; 0: for static one chunk per worker, for dynamic and guided 1"},

@@ -26,8 +26,19 @@ import (
 // sized for one of the caches (see block.Fit).
 type Packed[T gemm.Float] struct{ engine *block.Engine[T] }
 
+// Loop is a parallel loop, as a *pool.Pool has it. Run and RunOwn call body(worker, lo, hi) for chunks
+// that together hold every index below n once, on at most the given number of workers. In RunOwn a
+// worker gets the same chunks in every loop, unless another worker is slow. Ready reports whether a
+// short loop should have several workers.
+type Loop interface {
+	Workers() int
+	Run(workers, n int, body func(worker, lo, hi int))
+	RunOwn(workers, n int, body func(worker, lo, hi int))
+	Ready() bool
+}
+
 // NewPacked returns serial/packed on the workers of a loop.
-func NewPacked[T gemm.Float](loop block.Loop) Packed[T] {
+func NewPacked[T gemm.Float](loop Loop) Packed[T] {
 	return Packed[T]{block.Host[T](loop)}
 }
 
@@ -87,7 +98,7 @@ func view[T gemm.Float](m gemm.Matrix[T], t blas.Transpose) block.View[T] {
 type PackedField struct{ engine *block.Field }
 
 // NewPackedField returns serial/packed in GF(2⁸) on the workers of a loop.
-func NewPackedField(loop block.Loop) PackedField { return PackedField{block.HostField(loop)} }
+func NewPackedField(loop Loop) PackedField { return PackedField{block.HostField(loop)} }
 
 // Multiply implements gemm.Multiplier.
 func (p PackedField) Multiply(ctx context.Context, c, a, b gemm.Matrix[gf256.Elem]) error {
@@ -112,7 +123,7 @@ func packedVariant() gemm.Variant {
 		Model:     func(s gemm.Shape, _ gemm.Params) gemm.Model { return PackedModel(s, block.Serial) },
 		Loop:      gemm.Loop{Instructions: 1.5, Walk: gemm.Blocks, Vector: true},
 		FieldLoop: gemm.Loop{Instructions: 2.5, Walk: gemm.Blocks, Vector: true},
-		Bound:     PackedBound(func(gemm.Params) block.Loop { return block.Serial }),
+		Bound:     PackedBound(func(gemm.Params) Loop { return block.Serial }),
 		F32: func(gemm.Params) (gemm.Multiplier[float32], error) {
 			return NewPacked[float32](block.Serial), nil
 		},
@@ -128,7 +139,7 @@ func packedVariant() gemm.Variant {
 // PackedBound is the bound on the error of NewPacked's product on the loop that the parameters
 // choose. In Classical, k is replaced by the roundings of sums in blocks, KC + k/KC (Higham,
 // section 4.2). For random operands it is Classical's bound if that is not larger.
-func PackedBound(loop func(p gemm.Params) block.Loop) gemm.Bound {
+func PackedBound(loop func(p gemm.Params) Loop) gemm.Bound {
 	bound := gemm.Classical
 	bound.Worst = func(s gemm.Shape, p gemm.Params, u float64) float64 {
 		var roundings int
@@ -148,7 +159,7 @@ func PackedBound(loop func(p gemm.Params) block.Loop) gemm.Bound {
 // PackedModel predicts the cost of NewPacked's product in float64. For float32 blocks have more
 // elements, and the cost is not higher. NewPackedField streams B and C in the same way; its
 // workspace is the panel of A, at most 1 MiB, and half of L2 for each worker.
-func PackedModel(shape gemm.Shape, loop block.Loop) gemm.Model {
+func PackedModel(shape gemm.Shape, loop Loop) gemm.Model {
 	m, n, k := shape.M, shape.N, shape.K
 	s, e := sizeOf(shape), block.Host[float64](loop)
 	if s.terms == 0 {

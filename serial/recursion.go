@@ -30,7 +30,7 @@ type recursion[T gemm.Float] struct {
 	engine   *block.Engine[T] // that folds their additions; nil if none is folded
 
 	kernel kernel.Kernel[T]
-	loop   block.Loop
+	loop   Loop
 	idle   block.Idle[descent[T]]
 }
 
@@ -302,7 +302,7 @@ func (r *descent[T]) addUp() {
 		return
 	}
 	defer clear(r.sums) // lets go of the operands
-	r.loop.Run(r.loop.Workers, (r.sums[0].z.Rows+tileRows-1)/tileRows, r.tiles)
+	r.loop.Run(r.loop.Workers(), (r.sums[0].z.Rows+tileRows-1)/tileRows, r.tiles)
 }
 
 // addTiles computes some rows of tiles of r.sums.
@@ -483,7 +483,7 @@ func rounding(times, u float64) float64 { return math.Expm1(times * math.Log1p(u
 type step[T gemm.Float] func(r *descent[T], ctx context.Context, c, a, b [4]gemm.Matrix[T], work []T) error
 
 // newRecursion returns a recursion that ends in the leaf.
-func newRecursion[T gemm.Float](s scheme, step step[T], cutoff int, leaf leaf[T], loop block.Loop) *recursion[T] {
+func newRecursion[T gemm.Float](s scheme, step step[T], cutoff int, leaf leaf[T], loop Loop) *recursion[T] {
 	r := &recursion[T]{
 		scheme: s, step: step, cutoff: cutoff, leaf: leaf,
 		products: s.algorithm.products(), kernel: kernel.Best[T](), loop: loop,
@@ -544,7 +544,7 @@ func newSerial[T gemm.Float](s scheme, step step[T]) func(gemm.Params) (gemm.Mul
 
 // sumWorkspace returns the workspace of products of sums, in elements of the type that
 // has more.
-func sumWorkspace(loop block.Loop) func(m, n, k int) int {
+func sumWorkspace(loop Loop) func(m, n, k int) int {
 	f64, f32 := block.Host[float64](loop), block.Host[float32](loop)
 	return func(m, n, k int) int { return max(f64.SumWorkspace(m, n, k), f32.SumWorkspace(m, n, k)) }
 }

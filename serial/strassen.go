@@ -79,12 +79,12 @@ func strassenVariant() gemm.Variant {
 }
 
 // NewStrassen returns serial/strassen with the leaf packed, on the workers of a loop.
-func NewStrassen[T gemm.Float](loop block.Loop, cutoff int) Twofold[T] {
+func NewStrassen[T gemm.Float](loop Loop, cutoff int) Twofold[T] {
 	return newRecursion(strassenScheme(), divideOnce[T], cutoff, Packed[T]{block.Host[T](loop)}, loop)
 }
 
 // StrassenModel predicts the costs of NewStrassen's product.
-func StrassenModel(shape gemm.Shape, cutoff int, loop block.Loop) gemm.Model {
+func StrassenModel(shape gemm.Shape, cutoff int, loop Loop) gemm.Model {
 	leaf := func(s gemm.Shape) gemm.Model { return PackedModel(s, loop) }
 	return strassenScheme().model(shape, cutoff, leaf, sumWorkspace(loop))
 }

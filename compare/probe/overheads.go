@@ -11,6 +11,7 @@ import (
 	"gemm/compare"
 	"gemm/internal/sample"
 	"gemm/parallel"
+	"gemm/parallel/pool"
 	"gemm/reference"
 )
 
@@ -59,7 +60,7 @@ type contender struct {
 
 // The runtimes of contenders.
 const (
-	ofPool       = "pool"       // parallel.Pool
+	ofPool       = "pool"       // pool.Pool
 	ofGoroutines = "goroutines" // a goroutine a worker, waited for with a sync.WaitGroup
 	ofLibgomp    = "libgomp"
 )
@@ -67,10 +68,10 @@ const (
 // forkJoin begins and ends loops over that many workers, with nothing in them.
 func forkJoin(threads int) *turn {
 	params := func(runtime string) gemm.Params { return gemm.Params{"threads": threads, "runtime": runtime} }
-	pool := parallel.NewPool(threads)
+	p := pool.New(threads)
 	return &turn{contenders: []contender{
 		{params: params(ofPool), units: 1, call: here(func(ctx context.Context) error {
-			return pool.For(ctx, threads, parallel.Static(0), func(int, int, int) {})
+			return p.For(ctx, threads, pool.Static(0), func(int, int, int) {})
 		})},
 		{params: params(ofGoroutines), units: 1, call: here(func(context.Context) error {
 			var workers sync.WaitGroup
@@ -101,11 +102,11 @@ func chunk(threads int, schedule string) *turn {
 	params := func(runtime string) gemm.Params {
 		return gemm.Params{"threads": threads, "runtime": runtime, "schedule": schedule, "chunk": size}
 	}
-	pool := parallel.NewPool(threads)
-	shares, err := parallel.NewSchedule(schedule, size)
+	p := pool.New(threads)
+	shares, err := pool.NewSchedule(schedule, size)
 	return &turn{contenders: []contender{
 		{params: params(ofPool), units: chunks, err: err, call: here(func(ctx context.Context) error {
-			return pool.For(ctx, indices, shares, func(int, int, int) {})
+			return p.For(ctx, indices, shares, func(int, int, int) {})
 		})},
 		{params: params(ofLibgomp), units: chunks,
 			call: func(ctx context.Context, libgomp *reference.OpenMP, times int) (time.Duration, error) {
@@ -129,7 +130,7 @@ func merge(threads int) *turn {
 	params := func(runtime, method string) gemm.Params {
 		return gemm.Params{"threads": threads, "runtime": runtime, "method": method}
 	}
-	pool := parallel.NewPool(threads)
+	p := pool.New(threads)
 	matrices := sync.OnceValue(func() []gemm.Matrix[float64] { // C and its copies
 		out := make([]gemm.Matrix[float64], 1+threads)
 		for i := range out {
@@ -140,12 +141,12 @@ func merge(threads int) *turn {
 	var t turn
 	for _, m := range []struct {
 		method string
-		merge  func(context.Context, *parallel.Pool, gemm.Matrix[float64], []gemm.Matrix[float64]) error
+		merge  func(context.Context, *pool.Pool, gemm.Matrix[float64], []gemm.Matrix[float64]) error
 	}{{"atomic", parallel.MergeAtomic[float64]}, {"reduce", parallel.MergeReduce[float64]}} {
 		t.contenders = append(t.contenders,
 			contender{params: params(ofPool, m.method), units: order * order, call: here(func(ctx context.Context) error {
 				x := matrices()
-				return m.merge(ctx, pool, x[0], x[1:])
+				return m.merge(ctx, p, x[0], x[1:])
 			})})
 	}
 	for _, method := range []string{"atomic", "critical", "reduce"} {

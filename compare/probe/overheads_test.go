@@ -13,7 +13,7 @@ import (
 
 	"gemm"
 	"gemm/compare"
-	"gemm/parallel"
+	"gemm/parallel/pool"
 	"gemm/reference"
 )
 
@@ -121,7 +121,7 @@ func TestGuidedChunks(t *testing.T) {
 	for _, workers := range []int{1, 2, 3, 16} {
 		for _, n := range []int{1, 2, 3, 100, 4097} {
 			var chunks atomic.Int64
-			if err := parallel.NewPool(workers).For(t.Context(), n, parallel.Guided(1),
+			if err := pool.New(workers).For(t.Context(), n, pool.Guided(1),
 				func(int, int, int) { chunks.Add(1) }); err != nil {
 				t.Fatal(err)
 			}

@@ -47,21 +47,30 @@ func (v View[T]) from(i, l int) View[T] {
 // In Run, free workers take the chunks in order, except for the first chunk of each. In RunOwn, a
 // worker gets the same chunks in every loop, unless another worker is slow. Ready reports whether a
 // short loop should have several workers, although they may have to be woken.
-type Loop struct {
-	Workers     int
-	Run, RunOwn func(workers, n int, body func(worker, lo, hi int))
-	Ready       func() bool
+type Loop interface {
+	Workers() int
+	Run(workers, n int, body func(worker, lo, hi int))
+	RunOwn(workers, n int, body func(worker, lo, hi int))
+	Ready() bool
 }
 
 // Serial is the Loop of one worker.
-var Serial = Loop{Workers: 1, Run: all, RunOwn: all}
+var Serial Loop = serial{}
 
-// all executes the loop on one worker.
-func all(_, n int, body func(worker, lo, hi int)) {
+type serial struct{}
+
+func (serial) Workers() int { return 1 }
+func (serial) Ready() bool  { return false }
+
+// Run calls body once.
+func (serial) Run(_, n int, body func(worker, lo, hi int)) {
 	if n > 0 {
 		body(0, 0, n)
 	}
 }
+
+// RunOwn is Run.
+func (s serial) RunOwn(workers, n int, body func(worker, lo, hi int)) { s.Run(workers, n, body) }
 
 // Engine computes any number of products at the same time. It keeps the buffers of the last one for
 // the next.
@@ -88,7 +97,7 @@ type task[T kernel.Float] struct {
 func (e *Engine[T]) take() *task[T] {
 	t := e.idle.Take()
 	if t == nil {
-		t = &task[T]{Engine: e, workers: make([]workspace[T], e.loop.Workers)}
+		t = &task[T]{Engine: e, workers: make([]workspace[T], e.loop.Workers())}
 		t.packA = func(worker, lo, hi int) { t.packChunks(&t.job, worker, lo, hi) }
 		t.update = func(worker, lo, hi int) { t.updateTasks(&t.job, worker, lo, hi) }
 	}

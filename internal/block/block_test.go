@@ -28,13 +28,17 @@ func loops() map[string]Loop {
 	return all
 }
 
-// dealtTo returns that Loop of some workers.
-func dealtTo(workers int) Loop {
-	return Loop{Workers: workers, Run: dealt, RunOwn: dealt, Ready: func() bool { return true }}
-}
+// dealtTo is the Loop of some workers.
+type dealtTo int
 
-// dealt deals chunks of three to goroutines.
-func dealt(workers, n int, body func(worker, lo, hi int)) {
+func (d dealtTo) Workers() int { return int(d) }
+func (dealtTo) Ready() bool    { return true }
+
+// RunOwn is Run.
+func (d dealtTo) RunOwn(workers, n int, body func(worker, lo, hi int)) { d.Run(workers, n, body) }
+
+// Run deals chunks of three to goroutines.
+func (dealtTo) Run(workers, n int, body func(worker, lo, hi int)) {
 	var group sync.WaitGroup
 	for w := range workers {
 		group.Go(func() {

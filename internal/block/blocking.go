@@ -127,7 +127,7 @@ type Plan struct {
 func (e *Engine[T]) small(m, n, k, bRow, bCol int) bool {
 	terms := int64(m) * int64(n) * int64(k)
 	return terms <= int64(e.blocking.Direct) && e.kernel.Strided && bCol == 1 && !e.competes(bRow, k) &&
-		(e.loop.Workers == 1 || terms < int64(e.blocking.Parallel))
+		(e.loop.Workers() == 1 || terms < int64(e.blocking.Parallel))
 }
 
 // competes reports whether rows of B compete for the same sets of L1. They do if there are more of them
@@ -194,7 +194,7 @@ func (e *Engine[T]) Plan(m, n, k int, a, b View[T]) Plan {
 // single elements of A. A copy pays only if the same elements are read many times, from many pages.
 // Several workers do not pack: each has fewer columns, and would have to wait for copies by the others.
 func (e *Engine[T]) packsRows(n int) bool {
-	return !e.kernel.Strided || n > manyTiles*e.kernel.NR && e.loop.Workers == 1
+	return !e.kernel.Strided || n > manyTiles*e.kernel.NR && e.loop.Workers() == 1
 }
 
 // share plans the workers of an m×n×k product, and its tasks. It needs MC, KC and PackB of p;
@@ -204,7 +204,7 @@ func (e *Engine[T]) packsRows(n int) bool {
 // several tasks of a block at a time at first, and single tasks at the end.
 func (e *Engine[T]) share(p *Plan, m, n, k, nc int) {
 	mr, nr := e.kernel.MR, e.kernel.NR
-	p.Workers = int(max(1, min(int64(e.loop.Workers), 2*int64(m)*int64(n)*int64(k)/int64(max(1, e.blocking.Parallel)))))
+	p.Workers = int(max(1, min(int64(e.loop.Workers()), 2*int64(m)*int64(n)*int64(k)/int64(max(1, e.blocking.Parallel)))))
 	down := e.rowShares(p, n)
 	if p.Workers == 1 {
 		p.NC = pieces(n, nc, nr)

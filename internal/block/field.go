@@ -51,7 +51,7 @@ type fieldTask struct {
 func (e *Field) take() *fieldTask {
 	t := e.idle.Take()
 	if t == nil {
-		t = &fieldTask{Field: e, workers: make([]fieldSpace, e.loop.Workers)}
+		t = &fieldTask{Field: e, workers: make([]fieldSpace, e.loop.Workers())}
 		t.packA = func(_, lo, hi int) { t.packSlivers(&t.job, lo, hi) }
 		t.update = func(worker, lo, hi int) { t.updateTasks(&t.job, worker, lo, hi) }
 	}
@@ -180,7 +180,7 @@ func (e *Field) choose(m, n, k, ldb int) fieldPlan {
 	}
 	p.KC = pieces(p.KP, p.KC, 1)
 	products := float64(m) * float64(n) * float64(k)
-	p.Workers = max(1, int(min(float64(e.loop.Workers), products/fieldAlone)))
+	p.Workers = max(1, int(min(float64(e.loop.Workers()), products/fieldAlone)))
 	p.Stream = p.KC == k && !tall && float64(m+k)*float64(n) > float64(p.Workers)*float64(e.caches.L3)
 	width := fieldWidth
 	switch {

@@ -18,7 +18,7 @@ import (
 	"gemm/internal/kernel"
 	"gemm/internal/sample"
 	"gemm/internal/tuned"
-	"gemm/parallel"
+	"gemm/parallel/pool"
 )
 
 // values returns the settings of T so far.
@@ -262,7 +262,7 @@ func tuneParallel[T kernel.Float](ctx context.Context, t *tuner, until time.Time
 	with := func(least int) *block.Engine[T] {
 		b := base
 		b.Parallel = least
-		return block.New(kernel.Best[T](), b, parallel.NewPool(2).Loop())
+		return block.New(kernel.Best[T](), b, pool.New(2))
 	}
 	alone := block.New(kernel.Best[T](), base, block.Serial)
 	search := crossings.before(until.Add(-time.Until(until) / 3))

@@ -1,4 +1,4 @@
-package parallel
+package pool
 
 import (
 	"fmt"
@@ -37,7 +37,7 @@ func Schedules() []string { return []string{standard, static, dynamic, guided, a
 // and auto it is the least size. Chunk 0 is one block per worker for static, and 1 for the others.
 func NewSchedule(name string, chunk int) (Schedule, error) {
 	if chunk < 0 {
-		return nil, fmt.Errorf("parallel: the chunk is %d, must be 0 or more", chunk)
+		return nil, fmt.Errorf("pool: the chunk is %d, must be 0 or more", chunk)
 	}
 	switch name {
 	case static:
@@ -49,7 +49,7 @@ func NewSchedule(name string, chunk int) (Schedule, error) {
 	case auto:
 		return NewAuto(max(1, chunk)), nil
 	}
-	return nil, fmt.Errorf("parallel: schedule %q is none of %v", name, Schedules())
+	return nil, fmt.Errorf("pool: schedule %q is none of %v", name, Schedules())
 }
 
 // Static divides a loop before it runs. Static(0) gives each of p workers one contiguous block:

@@ -1,4 +1,4 @@
-package parallel
+package pool
 
 import (
 	"fmt"
@@ -22,21 +22,21 @@ const (
 	spread = "spread"
 )
 
-// Affinities returns the names that NewPinnedPool knows.
+// Affinities returns the names that NewPinned knows.
 func Affinities() []string { return []string{none, closeBy, spread} }
 
-// NewPinnedPool is NewPool with workers that are pinned during a loop, each to its own processor.
+// NewPinned is New with workers that are pinned during a loop, each to its own processor.
 // With more workers than processors, the processors are assigned again from the first on; OpenMP
 // would put neighbouring workers on one processor. The affinity none pins nothing. The error is
 // gemm.ErrUnavailable if the system cannot pin threads.
-func NewPinnedPool(workers int, affinity string) (*Pool, error) {
-	p := NewPool(workers)
+func NewPinned(workers int, affinity string) (*Pool, error) {
+	p := New(workers)
 	switch affinity {
 	case none:
 		return p, nil
 	case closeBy, spread:
 	default:
-		return nil, fmt.Errorf("parallel: affinity %q is none of %v", affinity, Affinities())
+		return nil, fmt.Errorf("pool: affinity %q is none of %v", affinity, Affinities())
 	}
 	processors := cpu.Places()
 	if len(processors) == 0 {
@@ -89,7 +89,7 @@ func (p *Pool) Placement() string {
 	return strings.Join(parts, ",")
 }
 
-// pin pins the calling thread to one processor. NewPinnedPool has checked that this works. If the
+// pin pins the calling thread to one processor. NewPinned has checked that this works. If the
 // process may no longer use the processor, the system chooses another.
 func pin(processor int) { _ = cpu.PinThread([]int{processor}) }
 

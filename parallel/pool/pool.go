@@ -1,4 +1,23 @@
-package parallel
+// Package pool runs loops on several goroutines, as OpenMP runs them on threads.
+//
+// # Schedules
+//
+// Pool.For runs a loop of n indices on p workers under a Schedule. The schedules of this package give
+// out the same chunks as libgomp, the OpenMP library of gcc:
+//
+//	static       one contiguous block per worker: ⌊n/p⌋ + 1 indices for the first n mod p
+//	             workers, ⌊n/p⌋ for the others
+//	static, c    chunks of c, round robin: worker w has the chunks w, w + p, w + 2p, …
+//	dynamic, c   the next c indices for a free worker, by one atomic addition; default c = 1
+//	guided, c    the next max(c, ⌈left/p⌉) indices for a free worker
+//	default      the default of libgomp: dynamic, 1
+//	auto         the best of static, dynamic and guided by a short measurement; in libgomp auto
+//	             is static
+//
+// If all indices take the same time and processors are equally fast, static is best: it decides
+// nothing at run time. Otherwise dynamic and guided balance the load, for one atomic operation per
+// chunk. Your own schedule implements Share and Next.
+package pool
 
 import (
 	"context"
@@ -11,7 +30,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"gemm/internal/block"
 	"gemm/parallel/timeline"
 )
 
@@ -22,7 +40,7 @@ import (
 // and the body learns which worker it is. A runner is a goroutine that executes workers. The
 // process keeps its runners from one loop to the next, for all pools. The goroutine that starts
 // the loop is a runner too, so a loop of one worker needs no other. A loop has at most GOMAXPROCS
-// runners (the value when NewPool was called). With more workers, a runner executes several, one
+// runners (the value when New was called). With more workers, a runner executes several, one
 // after the other:
 //
 //	workers  0      1      2      3      4      5        of a pool with GOMAXPROCS = 4
@@ -123,7 +141,7 @@ type Panic struct {
 
 // Error implements error, in one line.
 func (p *Panic) Error() string {
-	return "parallel: the body of a loop panicked: " + strings.ReplaceAll(fmt.Sprint(p.Value), "\n", " ")
+	return "pool: the body of a loop panicked: " + strings.ReplaceAll(fmt.Sprint(p.Value), "\n", " ")
 }
 
 // Unwrap returns the value if it is an error.
@@ -132,8 +150,8 @@ func (p *Panic) Unwrap() error {
 	return err
 }
 
-// NewPool returns a pool of the given number of workers, at least one.
-func NewPool(workers int) *Pool {
+// New returns a pool of the given number of workers, at least one.
+func New(workers int) *Pool {
 	p := &Pool{workers: max(1, workers), done: make(chan struct{}, 1)}
 	p.width = min(p.workers, runtime.GOMAXPROCS(0))
 	p.next = make([]atomic.Int64, p.workers)
@@ -159,7 +177,7 @@ func (p *Pool) For(ctx context.Context, n int, s Schedule, body func(worker, lo,
 		return err
 	}
 	if !p.inLoop.CompareAndSwap(false, true) {
-		return NewPool(1).For(ctx, n, s, body)
+		return New(1).For(ctx, n, s, body)
 	}
 	defer p.inLoop.Store(false)
 	learner, learns := s.(*Auto)
@@ -288,11 +306,6 @@ func (p *Pool) runEach(l *each, worker, workers int) {
 			}
 		}
 	}
-}
-
-// Loop returns the pool in the form that package block uses for the loops around a micro-kernel.
-func (p *Pool) Loop() block.Loop {
-	return block.Loop{Workers: p.workers, Run: p.Run, RunOwn: p.RunOwn, Ready: p.Ready}
 }
 
 // fork starts the runners, executes the caller's workers, and returns when all workers are done.

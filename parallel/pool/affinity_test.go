@@ -1,4 +1,4 @@
-package parallel
+package pool
 
 import (
 	"context"
@@ -34,7 +34,7 @@ func TestPlaces(t *testing.T) {
 			t.Errorf("%s, %d workers on %v: %v, want %s", test.affinity, test.workers, test.processors, got, test.want)
 		}
 	}
-	if p, err := NewPinnedPool(2, "near"); p != nil || err == nil || !strings.Contains(err.Error(), "near") {
+	if p, err := NewPinned(2, "near"); p != nil || err == nil || !strings.Contains(err.Error(), "near") {
 		t.Errorf("affinity near: %v, %v", p, err)
 	}
 }
@@ -45,7 +45,7 @@ func TestPinned(t *testing.T) {
 	before := cpu.Allowed()
 	for _, affinity := range []string{closeBy, spread} {
 		for _, workers := range []int{1, 2, 3} {
-			p, err := NewPinnedPool(workers, affinity)
+			p, err := NewPinned(workers, affinity)
 			if errors.Is(err, gemm.ErrUnavailable) {
 				t.Skip(err)
 			}
@@ -75,26 +75,6 @@ func TestPinned(t *testing.T) {
 			if got := strings.Count(p.Placement(), ",") + 1; got != workers {
 				t.Errorf("placement %q of %d workers", p.Placement(), workers)
 			}
-		}
-	}
-}
-
-// TestPinnedProduct checks that a variant's record says where its workers were.
-func TestPinnedProduct(t *testing.T) {
-	for _, v := range Variants() {
-		m, err := gemm.New[float64](v, gemm.Params{"threads": 2, "affinity": closeBy})
-		if errors.Is(err, gemm.ErrUnavailable) {
-			t.Skip(err)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		a := gemm.NewMatrix[float64](3, 3)
-		if err := m.Multiply(t.Context(), gemm.NewMatrix[float64](3, 3), a, a); err != nil {
-			t.Fatal(err)
-		}
-		if got, _ := m.(gemm.Explainer).Resolved()["placement"].(string); !strings.Contains(got, ",") {
-			t.Errorf("%s: placement %q", v.Name, got)
 		}
 	}
 }

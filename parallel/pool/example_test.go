@@ -1,4 +1,4 @@
-package parallel_test
+package pool_test
 
 import (
 	"context"
@@ -6,15 +6,15 @@ import (
 	"log"
 	"math"
 
-	"gemm/parallel"
+	"gemm/parallel/pool"
 )
 
 // A loop is shared out in chunks; each worker has a sum of its own, and they are added
 // at the end.
 func ExamplePool_For() {
-	pool := parallel.NewPool(4)
-	sums := make([]float64, pool.Workers())
-	err := pool.For(context.Background(), 1000, parallel.Guided(8), func(worker, lo, hi int) {
+	p := pool.New(4)
+	sums := make([]float64, p.Workers())
+	err := p.For(context.Background(), 1000, pool.Guided(8), func(worker, lo, hi int) {
 		for i := lo; i < hi; i++ {
 			sums[worker] += 1 / (float64(i+1) * float64(i+1))
 		}
@@ -32,7 +32,7 @@ func ExamplePool_For() {
 
 // The chunks of a schedule, as the workers get them.
 func ExampleStatic() {
-	shares := parallel.Static(3).Share(10, 2)
+	shares := pool.Static(3).Share(10, 2)
 	for turn := range 2 {
 		for worker := range 2 {
 			lo, hi := shares.Next(worker, turn)

@@ -1,4 +1,4 @@
-package parallel
+package pool
 
 import (
 	"context"
@@ -104,7 +104,7 @@ func TestFor(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := NewPool(workers)
+		p := New(workers)
 		for range 15 { // auto tries several
 			counts := make([]atomic.Int32, n)
 			inside := make([]atomic.Int32, workers)
@@ -150,14 +150,14 @@ func (c *countdown) Next(_, _ int) (lo, hi int) {
 
 func TestOwnSchedule(t *testing.T) {
 	var order []int
-	if err := NewPool(1).For(t.Context(), 5, backwards{}, func(_, lo, _ int) { order = append(order, lo) }); err != nil {
+	if err := New(1).For(t.Context(), 5, backwards{}, func(_, lo, _ int) { order = append(order, lo) }); err != nil {
 		t.Fatal(err)
 	}
 	if want := []int{4, 3, 2, 1, 0}; !slices.Equal(order, want) {
 		t.Errorf("order %v, want %v", order, want)
 	}
 	var calls atomic.Int32
-	if err := NewPool(3).For(t.Context(), 100, backwards{},
+	if err := New(3).For(t.Context(), 100, backwards{},
 		func(_, lo, hi int) { calls.Add(int32(hi - lo)) }); err != nil || calls.Load() != 100 {
 		t.Errorf("%d calls, want 100; %v", calls.Load(), err)
 	}
@@ -165,7 +165,7 @@ func TestOwnSchedule(t *testing.T) {
 
 // TestForNested has bodies run loops on their own pool.
 func TestForNested(t *testing.T) {
-	p := NewPool(3)
+	p := New(3)
 	var total atomic.Int64
 	err := p.For(t.Context(), 10, Dynamic(1), func(_, lo, hi int) {
 		for range hi - lo {
@@ -191,7 +191,7 @@ func TestForPanics(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	for _, name := range Schedules() {
 		s, _ := NewSchedule(name, 0)
-		p := NewPool(3)
+		p := New(3)
 		for range 5 {
 			err := p.For(t.Context(), 100, s, func(_, lo, hi int) {
 				if lo <= 50 && 50 < hi {
@@ -216,7 +216,7 @@ func TestForPanics(t *testing.T) {
 // context's only if a chunk is left.
 func TestForCancelled(t *testing.T) {
 	for _, workers := range []int{1, 3} {
-		p := NewPool(workers)
+		p := New(workers)
 		ctx, cancel := context.WithCancel(t.Context())
 		var calls atomic.Int32
 		err := p.For(ctx, 1000, Dynamic(1), func(_, lo, _ int) {
@@ -238,7 +238,7 @@ func TestForCancelled(t *testing.T) {
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	err := NewPool(1).For(ctx, 10, Dynamic(1), func(_, lo, _ int) {
+	err := New(1).For(ctx, 10, Dynamic(1), func(_, lo, _ int) {
 		if lo == 9 {
 			cancel()
 		}
@@ -279,7 +279,7 @@ func TestAuto(t *testing.T) {
 		t.Errorf("it has tried %v", tried)
 	}
 	// A loop of another size is tried anew, and the old one is remembered.
-	p := NewPool(4)
+	p := New(4)
 	if err := p.For(t.Context(), 3, a, func(_, _, _ int) {}); err != nil || a.Settled() {
 		t.Errorf("a first loop of another size is settled; %v", err)
 	}
@@ -291,7 +291,7 @@ func TestAuto(t *testing.T) {
 // TestTimeline checks that the chunks of a loop are in the timeline of its context.
 func TestTimeline(t *testing.T) {
 	var line timeline.Recorder
-	if err := NewPool(2).For(timeline.With(t.Context(), &line), 10, Static(2), func(_, _, _ int) {}); err != nil {
+	if err := New(2).For(timeline.With(t.Context(), &line), 10, Static(2), func(_, _, _ int) {}); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
@@ -303,36 +303,21 @@ func TestTimeline(t *testing.T) {
 	}
 }
 
-func TestTimes(t *testing.T) {
-	for _, test := range []struct{ n, load, first, last, total int }{
-		{1, 0, 1, 1, 1}, {1, 3, 4, 4, 4}, {2, 3, 1, 4, 5}, {5, 4, 1, 5, 15}, {100, 0, 1, 1, 100}, {101, 10, 1, 11, 611},
-	} {
-		total := 0
-		for i := range test.n {
-			total += times(i, test.n, test.load)
-		}
-		if first, last := times(0, test.n, test.load), times(test.n-1, test.n, test.load); first != test.first ||
-			last != test.last || total != test.total {
-			t.Errorf("%d indices, load %d: %d … %d, %d in all; want %+v", test.n, test.load, first, last, total, test)
-		}
-	}
-}
-
 // TestForgiving has loops and schedules of values that make no sense run all the same.
 func TestForgiving(t *testing.T) {
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := NewPool(2).For(cancelled, 0, Static(0), func(_, _, _ int) {}); err != nil {
+	if err := New(2).For(cancelled, 0, Static(0), func(_, _, _ int) {}); err != nil {
 		t.Errorf("an empty loop has the error %v", err)
 	}
 	for _, s := range []Schedule{Static(-1), Dynamic(-1), Dynamic(0), Guided(-1), new(Auto)} {
 		var calls atomic.Int32
-		if err := NewPool(3).For(t.Context(), 10, s, func(_, lo, hi int) { calls.Add(int32(hi - lo)) }); err != nil ||
+		if err := New(3).For(t.Context(), 10, s, func(_, lo, hi int) { calls.Add(int32(hi - lo)) }); err != nil ||
 			calls.Load() != 10 {
 			t.Errorf("%T %v: %d indices, want 10; %v", s, s, calls.Load(), err)
 		}
 	}
-	pinned, err := NewPinnedPool(2, closeBy)
+	pinned, err := NewPinned(2, closeBy)
 	if errors.Is(err, gemm.ErrUnavailable) {
 		t.Skip(err)
 	}
@@ -346,7 +331,7 @@ func TestForgiving(t *testing.T) {
 // TestGoexit has bodies end their goroutines, on a runner and on the caller's.
 func TestGoexit(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
-	p := NewPool(3)
+	p := New(3)
 	for _, at := range []int{0, 2} {
 		ended := make(chan error, 1)
 		go func() {
@@ -366,40 +351,5 @@ func TestGoexit(t *testing.T) {
 			calls.Load() != 100 {
 			t.Errorf("after that %d indices, want 100; %v", calls.Load(), err)
 		}
-	}
-}
-
-// TestSettle has a product that is cancelled while auto tries, and then one without a
-// loop.
-func TestSettle(t *testing.T) {
-	m, err := gemm.New[float64](rowsVariant(), gemm.Params{"threads": 2, "schedule": auto})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	a := gemm.NewMatrix[float64](50, 50)
-	if err := m.Multiply(ctx, gemm.NewMatrix[float64](50, 50), a, a); !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v", err)
-	}
-	loop := m.(rows[float64]).schedule.(*Auto)
-	loop.Share(50, 2) // a loop that did not end
-	empty := gemm.NewMatrix[float64](0, 0)
-	if err := m.Multiply(t.Context(), empty, empty, empty); err != nil {
-		t.Error(err)
-	}
-}
-
-// TestHugeTile has a tile that is larger than any matrix.
-func TestHugeTile(t *testing.T) {
-	m, err := gemm.New[float64](tilesVariant(), gemm.Params{"threads": 2, "tile": math.MaxInt})
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, b := gemm.Matrix[float64]{Rows: 3, Cols: 1, Stride: 1, Data: []float64{1, 2, 3}},
-		gemm.Matrix[float64]{Rows: 1, Cols: 1, Stride: 1, Data: []float64{2}}
-	c := gemm.NewMatrix[float64](3, 1)
-	if err := m.Multiply(t.Context(), c, a, b); err != nil || !slices.Equal(c.Data, []float64{2, 4, 6}) {
-		t.Errorf("%v, %v", c.Data, err)
 	}
 }

@@ -1,4 +1,4 @@
-package parallel
+package pool
 
 import (
 	"math"
@@ -111,8 +111,8 @@ func (a *Auto) took(d time.Duration) {
 	t.spent += d
 }
 
-// forget makes Settled return true until the next loop.
-func (a *Auto) forget() {
+// Forget makes Settled return true until the next loop.
+func (a *Auto) Forget() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.now = nil

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package parallel
+package pool
 
 import (
 	"errors"

@@ -1,7 +1,6 @@
-package parallel
+package pool
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"runtime"
@@ -9,13 +8,10 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"gemm"
-	"gemm/internal/gemmtest"
 )
 
 func TestHandsAreKept(t *testing.T) {
-	p := NewPool(4)
+	p := New(4)
 	loop := func() { p.Run(4, 100, func(_, _, _ int) { runtime.Gosched() }) }
 	loop()
 	before := runtime.NumGoroutine()
@@ -62,7 +58,7 @@ func TestTakeBack(t *testing.T) {
 		} {
 			h, gone := lame(state)
 			counts := make([]atomic.Int32, 100)
-			run(NewPool(3), len(counts), func(_, lo, hi int) {
+			run(New(3), len(counts), func(_, lo, hi int) {
 				for i := lo; i < hi; i++ {
 					counts[i].Add(1)
 				}
@@ -87,7 +83,7 @@ func TestTakeBackPanics(t *testing.T) {
 	_, gone := lame(spinning)
 	defer gone()
 	var calls atomic.Int32
-	err := NewPool(2).For(t.Context(), 2, Static(0), func(_, _, _ int) {
+	err := New(2).For(t.Context(), 2, Static(0), func(_, _, _ int) {
 		calls.Add(1)
 		panic("in the body")
 	})
@@ -102,7 +98,7 @@ func TestReady(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	h, gone := lame(parked)
 	defer gone()
-	p := NewPool(2)
+	p := New(2)
 	asked := func(times int) (shared string) {
 		for i := range times {
 			if p.Ready() {
@@ -123,7 +119,7 @@ func TestReady(t *testing.T) {
 	if got, want := asked(4), " 0 2"; got != want {
 		t.Errorf("when it has parked: shared loops%s, want%s", got, want)
 	}
-	if runtime.GOMAXPROCS(1); NewPool(2).Ready() {
+	if runtime.GOMAXPROCS(1); New(2).Ready() {
 		t.Error("one processor is ready for two workers")
 	}
 }
@@ -131,7 +127,7 @@ func TestReady(t *testing.T) {
 // TestIdleRunnersEnd checks that idle runners end, and that new ones work.
 func TestIdleRunnersEnd(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
-	p := NewPool(4)
+	p := New(4)
 	var all []*runner
 	p.Run(4, 4, func(worker, _, _ int) {
 		if worker == 0 {
@@ -173,23 +169,6 @@ func TestBell(t *testing.T) {
 			b.ring()
 			<-woken
 			b.close()
-		})
-	}
-}
-
-// TestOneProcessor checks that two workers on one processor take hardly longer than one.
-func TestOneProcessor(t *testing.T) {
-	const n = 192
-	for _, v := range []gemm.Variant{packedVariant(), rowsVariant(), tilesVariant(), strassenVariant()} {
-		t.Run(v.Name, func(t *testing.T) {
-			a, b, c := gemm.NewMatrix[float64](n, n), gemm.NewMatrix[float64](n, n), gemm.NewMatrix[float64](n, n)
-			gemmtest.OneProcessor(t, func() func() {
-				m, err := gemm.New[float64](v, gemm.Params{"threads": 2})
-				if err != nil {
-					t.Fatal(err)
-				}
-				return func() { _ = m.Multiply(context.Background(), c, a, b) }
-			})
 		})
 	}
 }
