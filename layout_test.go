@@ -34,7 +34,6 @@ var importTable = map[string][]string{
 	"cuda/usage":           nil,
 	"internal/child":       nil,
 	"internal/cpu":         nil,
-	"internal/listing":     nil,
 	"internal/output":      nil,
 	"internal/sample":      nil,
 	"internal/trust":       nil,
@@ -44,6 +43,7 @@ var importTable = map[string][]string{
 
 	".":                       {"gf256"},
 	"compare/report/document": {"compare/report/chart"},
+	"compare/report/listing":  nil,
 	"internal/kernel":         {"gf256", "internal/cpu"},
 	"internal/peak":           {"gf256", "internal/cpu"},
 	"internal/settings":       {"internal/cpu", "internal/output", "internal/trust", "internal/tuned"},
@@ -65,13 +65,13 @@ var importTable = map[string][]string{
 		"cuda/usage", "gf256", "internal/child", "internal/cpu", "internal/output", "internal/sample", "mpi/account",
 		"parallel/timeline", ".", "internal/peak", "compare/optional", "compare/verify",
 	},
-	"cuda": {"cuda/occupancy", "cuda/usage", "gf256", "internal/listing", "internal/output", "internal/trust",
+	"cuda": {"cuda/occupancy", "cuda/usage", "gf256", "internal/output", "internal/trust",
 		"internal/tuned", ".", "internal/busy", "internal/dl"},
 	"internal/gemmtest": {"cuda/usage", "gf256", "internal/cpu", "mpi/account", ".", "compare/optional"},
 	"reference": {"gf256", "internal/child", "internal/cpu", "internal/trust", ".", "internal/busy", "internal/dl",
 		"internal/pseudocode"},
 	"serial": {
-		"gf256", "internal/cpu", "internal/listing", "internal/tuned", ".", "internal/kernel", "internal/block", "internal/pseudocode",
+		"gf256", "internal/cpu", "internal/tuned", ".", "internal/kernel", "internal/block", "internal/pseudocode",
 	},
 
 	"compare/report/analysis":   {"cuda/occupancy", "internal/sample", ".", "compare", "cuda"},
@@ -81,7 +81,7 @@ var importTable = map[string][]string{
 	"cuda/explain":              {"cuda/occupancy", "internal/output", ".", "compare", "cuda"},
 	"cuda/recipe":               {".", "cuda"},
 	"cuda/remote":               {"gf256", "internal/child", ".", "cuda/wire", "internal/block", "compare", "cuda"},
-	"parallel": {"gf256", "internal/cpu", "internal/listing", ".", "internal/busy", "internal/pseudocode",
+	"parallel": {"gf256", "internal/cpu", ".", "internal/busy", "internal/pseudocode",
 		"parallel/pool", "serial"},
 
 	"blas": {".", "internal/block", "parallel/pool"},
@@ -95,19 +95,19 @@ var importTable = map[string][]string{
 	},
 	"internal/goals": {"compare", "compare/report/analysis"},
 	"mpi": {
-		"gf256", "internal/child", "internal/cpu", "internal/listing", "internal/output", "mpi/account", ".",
+		"gf256", "internal/child", "internal/cpu", "internal/output", "mpi/account", ".",
 		"internal/kernel", "internal/peak", "internal/block", "internal/busy", "internal/dl", "internal/pseudocode", "mpi/memory", "reference", "serial", "parallel",
 	},
 
 	"compare/report/chapters": {
 		"internal/sample", ".", "compare/report/document", "compare/report/text", "compare", "cuda",
-		"compare/report/analysis", "compare/report/number", "compare/report/figures", "internal/listing",
+		"compare/report/analysis", "compare/report/number", "compare/report/figures", "compare/report/listing",
 	},
-	"internal/catalog": {"internal/listing", ".", "cuda", "reference", "serial", "parallel", "mpi"},
+	"internal/catalog": {"compare/report/listing", ".", "cuda", "reference", "serial", "parallel", "mpi"},
 
 	"compare/report": {
 		"compare/report/chart", "internal/child", "internal/output", "compare/report/document", "compare",
-		"compare/report/analysis", "compare/report/text", "compare/report/figures", "compare/report/chapters", "internal/listing",
+		"compare/report/analysis", "compare/report/text", "compare/report/figures", "compare/report/chapters", "compare/report/listing",
 	},
 	"internal/tune": {
 		"cuda/occupancy", "internal/cpu", "internal/sample", "internal/tuned", ".", "internal/kernel",

@@ -3,11 +3,11 @@ package mpi
 import (
 	"embed"
 	"fmt"
+	"io/fs"
 	"sync"
 
 	"gemm"
 	"gemm/gf256"
-	"gemm/internal/listing"
 	"gemm/internal/pseudocode"
 	"gemm/mpi/comm"
 	"gemm/mpi/plan"
@@ -236,7 +236,5 @@ func (t types) of(v gemm.Variant) gemm.Variant {
 //go:embed scatter_rows.go
 var sources embed.FS
 
-// Excerpt returns the same loops on several ranks, for reports.
-func Excerpt() (listing.Excerpt, error) {
-	return listing.Function(sources, "mpi", "scatter_rows.go", "multiply")
-}
+// Sources returns the Go files of this package that reports quote.
+func Sources() fs.FS { return sources }

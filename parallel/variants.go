@@ -2,9 +2,9 @@ package parallel
 
 import (
 	"embed"
+	"io/fs"
 
 	"gemm"
-	"gemm/internal/listing"
 	"gemm/internal/pseudocode"
 )
 
@@ -30,7 +30,5 @@ func Variants() []gemm.Variant {
 //go:embed rows.go
 var sources embed.FS
 
-// Excerpt returns the same loops on several threads, for reports.
-func Excerpt() (listing.Excerpt, error) {
-	return listing.Function(sources, "parallel", "rows.go", "Multiply")
-}
+// Sources returns the Go files of this package that reports quote.
+func Sources() fs.FS { return sources }

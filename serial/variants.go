@@ -2,10 +2,10 @@ package serial
 
 import (
 	"embed"
+	"io/fs"
 	"slices"
 
 	"gemm"
-	"gemm/internal/listing"
 	"gemm/internal/pseudocode"
 )
 
@@ -82,7 +82,5 @@ func cutoffParam(standard int, doc string) gemm.Param {
 //go:embed ikj.go
 var sources embed.FS
 
-// Excerpt returns the loops of one thread, for reports.
-func Excerpt() (listing.Excerpt, error) {
-	return listing.Function(sources, "serial", "ikj.go", "accumulate")
-}
+// Sources returns the Go files of this package that reports quote.
+func Sources() fs.FS { return sources }

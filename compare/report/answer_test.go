@@ -8,9 +8,9 @@ import (
 	"gemm"
 	"gemm/compare"
 	"gemm/compare/report/document"
+	"gemm/compare/report/listing"
 	"gemm/compare/report/reporttest"
 	"gemm/cuda/usage"
-	"gemm/internal/listing"
 )
 
 // planted is what the reports of tests have besides records.

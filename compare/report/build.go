@@ -18,8 +18,8 @@ import (
 	"gemm/compare/report/chapters/sharing"
 	"gemm/compare/report/document"
 	"gemm/compare/report/figures"
+	"gemm/compare/report/listing"
 	"gemm/compare/report/text"
-	"gemm/internal/listing"
 )
 
 // Options choose how Build words a report.

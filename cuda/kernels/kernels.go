@@ -8,8 +8,6 @@ import (
 	"embed"
 	"fmt"
 	"strings"
-
-	"gemm/internal/listing"
 )
 
 //go:embed f32/*.cu f64/*.cu gf256/*.cu
@@ -43,22 +41,6 @@ func Source(typ, file string) (string, error) {
 		return "", fmt.Errorf("kernels: %w", err)
 	}
 	return string(data), nil
-}
-
-// Excerpt returns the kernel in shared memory in single precision, for reports.
-func Excerpt() (listing.Excerpt, error) {
-	const path = "f32/03_smem.cu"
-	text, err := files.ReadFile(path)
-	if err != nil {
-		return listing.Excerpt{}, err
-	}
-	_, kernel, ok := strings.Cut(string(text), "\nextern \"C\"")
-	if !ok {
-		return listing.Excerpt{}, fmt.Errorf("kernels: %s has no kernel", path)
-	}
-	return listing.Excerpt{
-		Path: "cuda/kernels/" + path, Text: "extern \"C\"" + kernel, Lines: listing.CodeLines(string(text)),
-	}, nil
 }
 
 // Pseudocode returns the pseudo-code of an algorithm, such as naive of the element type f32, and

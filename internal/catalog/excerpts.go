@@ -2,10 +2,12 @@ package catalog
 
 import (
 	"fmt"
+	"io/fs"
+	"path"
 	"strings"
 
+	"gemm/compare/report/listing"
 	"gemm/cuda/kernels"
-	"gemm/internal/listing"
 	"gemm/mpi"
 	"gemm/parallel"
 	"gemm/serial"
@@ -16,19 +18,34 @@ import (
 func Excerpts() []listing.Excerpt {
 	var out []listing.Excerpt
 	for _, of := range []struct {
-		family  string
-		excerpt func() (listing.Excerpt, error)
+		family         string
+		files          fs.FS
+		name, function string
 	}{
-		{"serial", serial.Excerpt}, {"parallel", parallel.Excerpt}, {"mpi", mpi.Excerpt}, {"cuda", kernels.Excerpt},
+		{"serial", serial.Sources(), "ikj.go", "accumulate"},
+		{"parallel", parallel.Sources(), "rows.go", "Multiply"},
+		{"mpi", mpi.Sources(), "scatter_rows.go", "multiply"},
 	} {
-		e, err := of.excerpt()
+		e, err := listing.Function(of.files, of.family, of.name, of.function)
 		if err != nil {
-			panic(fmt.Sprintf("catalog: %s: %v", of.family, err))
+			panic("catalog: " + err.Error()) // part of the program
 		}
 		e.Family = of.family
 		out = append(out, e)
 	}
-	return out
+	return append(out, kernel())
+}
+
+// kernel returns the kernel in shared memory in single precision.
+func kernel() listing.Excerpt {
+	const typ, file = "f32", "03_smem.cu"
+	text, err := kernels.Source(typ, file)
+	_, kernel, ok := strings.Cut(text, "\nextern \"C\"")
+	if err != nil || !ok {
+		panic(fmt.Sprintf("catalog: %s/%s has no kernel: %v", typ, file, err))
+	}
+	return listing.Excerpt{Family: "cuda", Path: path.Join("cuda/kernels", typ, file), Text: "extern \"C\"" + kernel,
+		Lines: listing.CodeLines(text)}
 }
 
 // Algorithms returns the pseudo-code of the variants, in the order of the report; those of the

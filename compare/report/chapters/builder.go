@@ -10,8 +10,8 @@ import (
 	"gemm/compare"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/document"
+	"gemm/compare/report/listing"
 	"gemm/compare/report/text"
-	"gemm/internal/listing"
 )
 
 // Builder builds one report.

@@ -12,9 +12,9 @@ import (
 	"gemm/compare/report/chapters/sharing"
 	"gemm/compare/report/document"
 	"gemm/compare/report/figures"
+	"gemm/compare/report/listing"
 	"gemm/compare/report/number"
 	"gemm/compare/report/text"
-	"gemm/internal/listing"
 )
 
 // family is the chapter of one family.

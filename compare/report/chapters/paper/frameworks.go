@@ -5,9 +5,9 @@ import (
 
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/document"
+	"gemm/compare/report/listing"
 	"gemm/compare/report/number"
 	"gemm/compare/report/text"
-	"gemm/internal/listing"
 )
 
 // frameworks compares the four ways to program a product, and concludes for each host.
