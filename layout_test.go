@@ -85,7 +85,7 @@ var importTable = map[string][]string{
 		"parallel/pool", "serial"},
 
 	"blas": {".", "internal/block", "parallel/pool"},
-	"lib":  {".", "internal/block", "serial", "parallel"},
+	"lib":  {".", "internal/block", "serial", "parallel", "cuda/recipe"},
 	"compare/probe": {
 		"internal/sample", ".", "internal/kernel", "internal/block", "parallel/pool", "compare", "reference", "parallel",
 	},

@@ -1,6 +1,7 @@
 /* gemm.c: the functions of gemm.h. */
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "product.h"
@@ -77,3 +78,20 @@ const char *gemm_version(void)
 	static _Atomic(const char *) kept;
 	return once_text(&kept, goVersion, "gemm_version");
 }
+
+const char *gemm_cuda_variants(void)
+{
+	static _Atomic(const char *) kept;
+	return once_text(&kept, goCudaVariants, "gemm_cuda_variants");
+}
+
+char *gemm_cuda_recipe(const char *request)
+{
+	if (process_is_forked()) {
+		snprintf(last_error, sizeof last_error, "gemm_cuda_recipe: this process was forked, and cannot compute on GPUs");
+		return NULL;
+	}
+	return goCudaRecipe((char *)request, strlen(request));
+}
+
+void gemm_free(void *text) { free(text); }

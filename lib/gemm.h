@@ -81,6 +81,20 @@ const char *gemm_variants(void);
 /* gemm_version returns the version of the library, valid for the life of the process. */
 const char *gemm_version(void);
 
+/* gemm_cuda_recipe returns how a kernel of this library computes C = A*B on an NVIDIA GPU, for a
+ * program that compiles and launches kernels itself: the sources with the options of NVRTC, and the
+ * launches with their arguments. It needs no GPU. request and recipe are JSON objects; the package
+ * cuda/recipe of the source describes their members. After an error the object has the members
+ * error, the text, and unavailable, whether the GPU cannot do it. gemm_free frees the recipe. The
+ * function returns NULL, and gemm_error the reason, in a forked process. */
+char *gemm_cuda_recipe(const char *request);
+void gemm_free(void *text);
+
+/* gemm_cuda_variants returns the variants that have recipes as a JSON array, valid for the life of
+ * the process: name, doc and types as in gemm_variants, and params, the name and doc of each
+ * parameter. It returns NULL where gemm_variants does. */
+const char *gemm_cuda_variants(void);
+
 /* The library also has the GEMM routines of CBLAS and BLAS, with 32-bit integers, cblas_sgemm,
  * cblas_dgemm, sgemm_ and dgemm_, and with 64-bit integers, cblas_dgemm_64, dgemm_64_ and so on.
  * They are declared by <cblas.h> of any BLAS, or here, if GEMM_CBLAS is defined. order, trans_a and
