@@ -8,6 +8,8 @@ var (
 	ErrShape = errors.New("gemm: shapes do not conform")
 	// ErrUnavailable: the variant cannot run here; the text says why and what to do.
 	ErrUnavailable = errors.New("gemm: unavailable")
+	// ErrVariant: there is no variant with the name, or it does not compute the operation.
+	ErrVariant = errors.New("gemm: bad variant")
 	// ErrParam: a parameter is unknown or has a value that it cannot have.
 	ErrParam = errors.New("gemm: bad parameter")
 	// ErrBusy: the multiplier serves one product at a time and has one; the text names the

@@ -12,6 +12,7 @@ import (
 
 	"gemm"
 	"gemm/gf256"
+	"gemm/parallel"
 	"gemm/serial"
 )
 
@@ -62,9 +63,11 @@ func ExampleFromDense() {
 	block := b.Slice(1, 3, 1, 3).(*mat.Dense)
 	c := mat.NewDense(2, 2, nil)
 
-	variants := serial.Variants()
-	packed := slices.IndexFunc(variants, func(v gemm.Variant) bool { return v.Name == "serial/packed" })
-	multiplier, err := gemm.New[float64](variants[packed], nil)
+	packed, err := gemm.Lookup(serial.Variants(), "serial/packed")
+	if err != nil {
+		log.Fatal(err)
+	}
+	multiplier, err := gemm.New[float64](packed, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -80,8 +83,18 @@ func ExampleFromDense() {
 
 // named returns the serial variant called name.
 func named(name string) gemm.Variant {
-	variants := serial.Variants()
-	return variants[slices.IndexFunc(variants, func(v gemm.Variant) bool { return v.Name == name })]
+	v, err := gemm.Lookup(serial.Variants(), name)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return v
+}
+
+// A name that is not in the list is an error that says which are.
+func ExampleLookup() {
+	_, err := gemm.Lookup(slices.Concat(serial.Variants(), parallel.Variants()), "packed")
+	fmt.Println(err)
+	// Output: gemm: bad variant "packed": the list has serial/packed, parallel/packed
 }
 
 // A Matrix is seen by gonum as its own, and the other way round: nothing is
@@ -98,11 +111,10 @@ func ExampleGemmer() {
 	a := gemm.Matrix[float32]{Rows: 2, Cols: 1, Stride: 1, Data: []float32{1, 2}}
 	b := gemm.Matrix[float32]{Rows: 2, Cols: 2, Stride: 2, Data: []float32{1, 2, 3, 4}}
 	c := gemm.Matrix[float32]{Rows: 1, Cols: 2, Stride: 2, Data: []float32{100, 100}}
-	multiplier, err := gemm.New[float32](named("serial/packed"), nil)
+	gemmer, err := gemm.NewGemmer[float32](named("serial/packed"), nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	gemmer := multiplier.(gemm.Gemmer[float32])
 	if err := gemmer.Gemm(context.Background(), blas.Trans, blas.NoTrans, 10, a, b, 0.5, c); err != nil {
 		log.Fatal(err)
 	}

@@ -78,21 +78,6 @@ func (v Variant) Types() []string {
 	return types
 }
 
-// New returns v's implementation for T with the parameters p, those left out at
-// their defaults. The error is ErrParam, ErrType or ErrUnavailable.
-func New[T Element](v Variant, p Params) (Multiplier[T], error) {
-	p, err := v.Resolve(p)
-	if err != nil {
-		return nil, err
-	}
-	name := TypeOf[T]().Name
-	missing := ByType(name, v.F64 == nil, v.F32 == nil, v.GF256 == nil)
-	if missing {
-		return nil, fmt.Errorf("%w: %s has no %s, only %s", ErrType, v.Name, name, strings.Join(v.Types(), ", "))
-	}
-	return ByType[any](name, v.F64, v.F32, v.GF256).(func(Params) (Multiplier[T], error))(p)
-}
-
 // Param describes one parameter of a variant. Its Default is an int or a
 // string, and so are its values.
 type Param struct {

@@ -9,6 +9,7 @@ import (
 
 	"gemm"
 	"gemm/gf256"
+	"gemm/serial"
 )
 
 // described is a variant with a parameter of every kind.
@@ -59,6 +60,57 @@ func TestNew(t *testing.T) {
 	}
 	if described.Family() != "family" || strings.Join(described.Types(), " ") != "f64" {
 		t.Errorf("family %s, types %v", described.Family(), described.Types())
+	}
+}
+
+func TestLookup(t *testing.T) {
+	list := []gemm.Variant{{Name: "serial/naive"}, {Name: "serial/packed"}, {Name: "parallel/packed"}, {Name: "mpi/summa"}}
+	for name, want := range map[string]string{
+		"serial/pack":  "serial/naive, serial/packed",
+		"serial":       "serial/naive, serial/packed",
+		"packed":       "serial/packed, parallel/packed",
+		"cuda/packed":  "serial/packed, parallel/packed",
+		"summa":        "mpi/summa",
+		"acked":        "serial/naive, serial/packed, parallel/packed, mpi/summa",
+		"":             "serial/naive, serial/packed, parallel/packed, mpi/summa",
+		"parallel/ikj": "parallel/packed",
+	} {
+		_, err := gemm.Lookup(list, name)
+		if !errors.Is(err, gemm.ErrVariant) || !strings.HasSuffix(err.Error(), "the list has "+want) {
+			t.Errorf("%q: %v, want %s", name, err, want)
+		}
+	}
+	if _, err := gemm.Lookup(nil, "serial/ikj"); err == nil || !strings.HasSuffix(err.Error(), "the list has none") {
+		t.Errorf("of no variants: %v", err)
+	}
+	if v, err := gemm.Lookup(list, "parallel/packed"); err != nil || v.Name != "parallel/packed" {
+		t.Errorf("got %s, %v", v.Name, err)
+	}
+}
+
+// TestNewGemmer has a variant without the full operation, and one that declares it.
+func TestNewGemmer(t *testing.T) {
+	naive, err := gemm.Lookup(serial.Variants(), "serial/naive")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g, err := gemm.NewGemmer[float64](naive, nil); g != nil || !errors.Is(err, gemm.ErrVariant) ||
+		!strings.Contains(err.Error(), "serial/naive computes") {
+		t.Errorf("serial/naive: %v, %v", g, err)
+	}
+	naive.Can |= gemm.Gemms // a false declaration
+	if g, err := gemm.NewGemmer[float64](naive, nil); g != nil || !errors.Is(err, gemm.ErrVariant) {
+		t.Errorf("serial/naive, declared: %v, %v", g, err)
+	}
+	packed, err := gemm.Lookup(serial.Variants(), "serial/packed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g, err := gemm.NewGemmer[float32](packed, nil); g == nil || err != nil {
+		t.Errorf("serial/packed: %v, %v", g, err)
+	}
+	if g, err := gemm.NewGemmer[float32](packed, gemm.Params{"no": 1}); g != nil || !errors.Is(err, gemm.ErrParam) {
+		t.Errorf("a bad parameter: %v, %v", g, err)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"sync"
 	"time"
 
@@ -72,8 +71,8 @@ func readTask(in io.Reader, variants []gemm.Variant) (task, []Case, error) {
 	}
 	var cases []Case
 	for _, c := range t.Cases {
-		i := slices.IndexFunc(variants, func(v gemm.Variant) bool { return v.Name == c.Variant })
-		if i < 0 {
+		v, err := gemm.Lookup(variants, c.Variant)
+		if err != nil {
 			return t, nil, fmt.Errorf("the task: there is no variant %q: build gemm and %s from one source",
 				c.Variant, workerName)
 		}
@@ -81,7 +80,7 @@ func readTask(in io.Reader, variants []gemm.Variant) (task, []Case, error) {
 			return t, nil, fmt.Errorf("the task: %w", err)
 		}
 		cases = append(cases, Request{
-			Experiment: c.Experiment, Variant: variants[i], Build: c.Build, Type: c.Type, Shape: c.Shape, Op: c.Op,
+			Experiment: c.Experiment, Variant: v, Build: c.Build, Type: c.Type, Shape: c.Shape, Op: c.Op,
 			Alpha: c.Alpha, Beta: c.Beta, LD: c.LD, Params: c.Params, Turn: c.Turn,
 		}.Case())
 	}

@@ -140,12 +140,11 @@ func (j *Job) stage(c command) error {
 }
 
 func stageOn[T gemm.Element](j *Job, c command) (run, error) {
-	all := slices.Concat(Variants(), Peers())
-	i := slices.IndexFunc(all, func(v gemm.Variant) bool { return v.Name == c.Variant })
-	if i < 0 {
-		return nil, fmt.Errorf("mpi: no variant %q", c.Variant)
+	v, err := gemm.Lookup(slices.Concat(Variants(), Peers()), c.Variant)
+	if err != nil {
+		return nil, err
 	}
-	m, err := gemm.New[T](all[i], c.Params)
+	m, err := gemm.New[T](v, c.Params)
 	if err != nil {
 		return nil, j.agree(err) // instead of the agreement in stage
 	}

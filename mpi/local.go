@@ -52,8 +52,11 @@ func locals() []gemm.Variant { return slices.Concat(serial.Variants(), parallel.
 // localVariant returns the local variant called name, which the parameter's check has
 // found to be one.
 func localVariant(name string) gemm.Variant {
-	all := locals()
-	return all[slices.IndexFunc(all, func(v gemm.Variant) bool { return v.Name == name })]
+	v, err := gemm.Lookup(locals(), name)
+	if err != nil {
+		panic(err)
+	}
+	return v
 }
 
 // onThreads returns the variant, with its parameters, that computes like the one called name on the

@@ -117,12 +117,11 @@ func forVariants(t *testing.T, p gemm.Params, f func(t *testing.T, v gemm.Varian
 // named returns the variant of that name.
 func named(t *testing.T, name string) gemm.Variant {
 	t.Helper()
-	all := Variants()
-	i := slices.IndexFunc(all, func(v gemm.Variant) bool { return v.Name == name })
-	if i < 0 {
-		t.Fatalf("there is no %s", name)
+	v, err := gemm.Lookup(Variants(), name)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return all[i]
+	return v
 }
 
 // staging stages a product.
@@ -718,6 +717,10 @@ func TestRanksGemm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	g, err := gemm.NewGemmer[float64](named(t, "mpi/summa"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, tA := range []blas.Transpose{blas.NoTrans, blas.Trans} {
 		for _, tB := range []blas.Transpose{blas.NoTrans, blas.Trans} {
 			o := newOperands[float64](40, 50, 60, 3)
@@ -733,7 +736,7 @@ func TestRanksGemm(t *testing.T) {
 				b = untransposed(b, blas.Trans)
 			}
 			before := newOperands[float64](40, 50, 60, 3).c
-			if err := m.(gemm.Gemmer[float64]).Gemm(context.Background(), tA, tB, 2, a, b, -0.5, o.c); err != nil {
+			if err := g.Gemm(context.Background(), tA, tB, 2, a, b, -0.5, o.c); err != nil {
 				t.Fatal(err)
 			}
 			for i := range o.c.Rows {
@@ -750,7 +753,7 @@ func TestRanksGemm(t *testing.T) {
 // TestRanksFarAlpha checks products in which α brings back what A·B loses.
 func TestRanksFarAlpha(t *testing.T) {
 	forRank0(t)
-	m, err := gemm.New[float64](named(t, "mpi/summa"), nil)
+	g, err := gemm.NewGemmer[float64](named(t, "mpi/summa"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -766,7 +769,7 @@ func TestRanksFarAlpha(t *testing.T) {
 				o.b.Set(l, j, x[2])
 			}
 		}
-		if err := m.(gemm.Gemmer[float64]).Gemm(context.Background(), blas.NoTrans, blas.NoTrans, x[0], o.a, o.b, 0,
+		if err := g.Gemm(context.Background(), blas.NoTrans, blas.NoTrans, x[0], o.a, o.b, 0,
 			o.c); err != nil {
 			t.Fatal(err)
 		}

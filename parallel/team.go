@@ -233,8 +233,11 @@ func locals() []gemm.Variant {
 // localVariant returns the variant of the parameter local, which the parameter's check
 // has found to be one.
 func localVariant(p gemm.Params) gemm.Variant {
-	all := locals()
-	return all[slices.IndexFunc(all, func(v gemm.Variant) bool { return v.Name == p.Text("local") })]
+	v, err := gemm.Lookup(locals(), p.Text("local"))
+	if err != nil {
+		panic(err)
+	}
+	return v
 }
 
 // newLocals returns a multiplier for each worker: one serves one product at a time.

@@ -61,12 +61,9 @@ func TestVariants(t *testing.T) {
 				suite.Lacks = ownCan
 			}
 			suite.Run(t, v, params...)
-			m, err := v.F64(gemm.Params{"threads": 1})
+			m, err := gemm.NewGemmer[float64](v, gemm.Params{"threads": 1})
 			if err != nil {
 				t.Fatal(err)
-			}
-			if _, ok := m.(gemm.Gemmer[float64]); !ok {
-				t.Error("is no Gemmer")
 			}
 			for name, value := range m.(gemm.Explainer).Resolved() {
 				if value == "" || value == 0 || value == "unknown" && runtime.GOOS == "linux" {

@@ -23,12 +23,11 @@ import (
 // find returns the variant called name.
 func find(t testing.TB, name string) gemm.Variant {
 	t.Helper()
-	all := Variants()
-	i := slices.IndexFunc(all, func(v gemm.Variant) bool { return v.Name == name })
-	if i < 0 {
-		t.Fatalf("there is no %s", name)
+	v, err := gemm.Lookup(Variants(), name)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return all[i]
+	return v
 }
 
 // nonFinite says what the variants do with NaN and Inf that do not propagate them.

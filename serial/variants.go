@@ -3,7 +3,6 @@ package serial
 import (
 	"embed"
 	"io/fs"
-	"slices"
 
 	"gemm"
 	"gemm/internal/pseudocode"
@@ -49,8 +48,11 @@ func leaves() []gemm.Variant {
 // leafVariant returns the leaf called name, which the parameter's check has
 // found to be one.
 func leafVariant(name string) gemm.Variant {
-	all := leaves()
-	return all[slices.IndexFunc(all, func(v gemm.Variant) bool { return v.Name == name })]
+	v, err := gemm.Lookup(leaves(), name)
+	if err != nil {
+		panic(err)
+	}
+	return v
 }
 
 // newLeaf returns the leaf called name.

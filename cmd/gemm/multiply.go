@@ -292,11 +292,10 @@ func choose[T gemm.Element](ctx context.Context, p product) (gemm.Variant, gemm.
 		}
 	}
 	params := threaded(v)
-	m, err := gemm.New[T](v, params)
-	if err != nil {
+	if _, err := gemm.New[T](v, params); err != nil {
 		return v, nil, err
 	}
-	if (p.alpha != 1 || p.beta != 0) && !production(m) {
+	if (p.alpha != 1 || p.beta != 0) && !production[T](v) {
 		return v, nil, usagef("--variant %s %v", v.Name, errPlain)
 	}
 	return v, params, nil
@@ -316,7 +315,7 @@ func fastest[T gemm.Element](ctx context.Context) (gemm.Variant, gemm.Params, er
 		}
 		p := threaded(v)
 		m, err := gemm.New[T](v, p)
-		if err != nil || (gemm.TypeOf[T]().Name != "gf256" && !production(m)) {
+		if err != nil || (gemm.TypeOf[T]().Name != "gf256" && !production[T](v)) {
 			continue // not here, or not made for speed
 		}
 		for range calls { // the first warms up
@@ -335,14 +334,10 @@ func fastest[T gemm.Element](ctx context.Context) (gemm.Variant, gemm.Params, er
 	return best, params, ctx.Err()
 }
 
-// production reports whether m is the full BLAS operation, as the variants made
-// for speed are.
-func production[T gemm.Element](m gemm.Multiplier[T]) bool {
-	switch any(m).(type) {
-	case gemm.Gemmer[float32], gemm.Gemmer[float64]:
-		return true
-	}
-	return false
+// production reports whether v computes the full BLAS operation, as the variants made
+// for speed do. In the field there is none.
+func production[T gemm.Element](v gemm.Variant) bool {
+	return v.Can.Has(gemm.Gemms) && gemm.TypeOf[T]().Name != "gf256"
 }
 
 // threaded returns the parameters that have v use all processors.

@@ -60,7 +60,7 @@ func TestPanels(t *testing.T) {
 }
 
 func inPanels[T gemm.Float](t *testing.T, v gemm.Variant) {
-	multiplier, err := gemm.New[T](v, nil)
+	multiplier, err := gemm.NewGemmer[T](v, nil)
 	if errors.Is(err, gemm.ErrUnavailable) {
 		t.Skip(err)
 	}
@@ -93,7 +93,7 @@ func inPanels[T gemm.Float](t *testing.T, v gemm.Variant) {
 					want.Row(i)[j] = T(op.Alpha)*sum + T(op.Beta)*c.At(i, j)
 				}
 			}
-			if err := multiplier.(gemm.Gemmer[T]).Gemm(t.Context(), tA, tB, T(op.Alpha), a, x, T(op.Beta), c); err != nil {
+			if err := multiplier.Gemm(t.Context(), tA, tB, T(op.Alpha), a, x, T(op.Beta), c); err != nil {
 				t.Fatal(err)
 			}
 			for i := range s.m {

@@ -148,8 +148,11 @@ func variants() []gemm.Variant {
 
 // variantOf returns what is known of the rung.
 func variantOf(r cuda.Rung) gemm.Variant {
-	all := variants()
-	return all[slices.IndexFunc(all, func(v gemm.Variant) bool { return v.Name == cuda.Family+"/"+r.Name })]
+	v, err := gemm.Lookup(variants(), cuda.Family+"/"+r.Name)
+	if err != nil {
+		panic(err) // every rung is a variant
+	}
+	return v
 }
 
 // rung returns the rung that is requested, or the last one for users, in the full precision of the

@@ -17,7 +17,6 @@ import (
 	"math/bits"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -163,14 +162,14 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, variants []gemm.Var
 		return fmt.Errorf("the request is of protocol %d, this program speaks %d: build both from one source",
 			head.Protocol, protocol)
 	}
-	i := slices.IndexFunc(variants, func(v gemm.Variant) bool { return v.Name == head.Variant })
-	if i < 0 {
+	v, err := gemm.Lookup(variants, head.Variant)
+	if err != nil {
 		return fmt.Errorf("there is no variant %q: build both programs from one source", head.Variant)
 	}
 	if gemm.TypeNamed(head.Type).Size == 0 {
 		return errors.Join(fmt.Errorf("there is no type %q", head.Type), w.Flush())
 	}
-	err := gemm.ByType(head.Type, serveFloat[float64], serveFloat[float32], serveField)(ctx, r, w, variants[i], head)
+	err = gemm.ByType(head.Type, serveFloat[float64], serveFloat[float32], serveField)(ctx, r, w, v, head)
 	return errors.Join(err, w.Flush())
 }
 
@@ -184,7 +183,7 @@ func serveField(ctx context.Context, r *bufio.Reader, w *bufio.Writer, v gemm.Va
 }
 
 // blasOf computes the product of a request that is more than C = A·B.
-type blasOf[T gemm.Element] func(ctx context.Context, m gemm.Multiplier[T], head request, c, a, b gemm.Matrix[T]) error
+type blasOf[T gemm.Element] func(ctx context.Context, v gemm.Variant, head request, c, a, b gemm.Matrix[T]) error
 
 func serve[T gemm.Element](ctx context.Context, r *bufio.Reader, w *bufio.Writer, v gemm.Variant, head request,
 	more blasOf[T]) error {
@@ -217,27 +216,27 @@ func serve[T gemm.Element](ctx context.Context, r *bufio.Reader, w *bufio.Writer
 // compute has the variant compute what head says.
 func compute[T gemm.Element](ctx context.Context, v gemm.Variant, head request, c, a, b gemm.Matrix[T],
 	more blasOf[T]) error {
+	if head.Alpha != 1 || head.Beta != 0 {
+		return more(ctx, v, head, c, a, b)
+	}
 	m, err := gemm.New[T](v, head.Params)
 	if err != nil {
 		return err
 	}
-	if head.Alpha == 1 && head.Beta == 0 {
-		return m.Multiply(ctx, c, a, b)
-	}
-	return more(ctx, m, head, c, a, b)
+	return m.Multiply(ctx, c, a, b)
 }
 
 // full is the operation in floating point.
-func full[T gemm.Float](ctx context.Context, m gemm.Multiplier[T], head request, c, a, b gemm.Matrix[T]) error {
-	g, ok := m.(gemm.Gemmer[T])
-	if !ok {
-		return fmt.Errorf("%s computes C = A*B only", head.Variant)
+func full[T gemm.Float](ctx context.Context, v gemm.Variant, head request, c, a, b gemm.Matrix[T]) error {
+	g, err := gemm.NewGemmer[T](v, head.Params)
+	if err != nil {
+		return err
 	}
 	return g.Gemm(ctx, blas.NoTrans, blas.NoTrans, T(head.Alpha), a, b, T(head.Beta), c)
 }
 
 // plain is all there is of the operation in GF(2⁸).
-func plain(context.Context, gemm.Multiplier[gf256.Elem], request, gemm.Matrix[gf256.Elem], gemm.Matrix[gf256.Elem],
+func plain(context.Context, gemm.Variant, request, gemm.Matrix[gf256.Elem], gemm.Matrix[gf256.Elem],
 	gemm.Matrix[gf256.Elem]) error {
 	return errors.New("alpha and beta are of f32 and f64: gf256 has C = A*B only")
 }

@@ -85,8 +85,10 @@ func carries[T gemm.Float](t *testing.T, m, n, k int, alpha, beta float64) {
 	t.Helper()
 	a, b := matrix[T](m, k, 1), matrix[T](k, n, -2)
 	c, want := matrix[T](m, n, 3), matrix[T](m, n, 3)
-	v := serial.Variants()[slices.IndexFunc(serial.Variants(),
-		func(v gemm.Variant) bool { return v.Name == "serial/packed" })]
+	v, err := gemm.Lookup(serial.Variants(), "serial/packed")
+	if err != nil {
+		t.Fatal(err)
+	}
 	head := request{Alpha: alpha, Beta: beta}
 	if err := compute(t.Context(), v, head, want, a, b, full); err != nil {
 		t.Fatal(err)

@@ -27,9 +27,11 @@ import (
 // newCoder returns a coder with small blocks and slices, so that small files have many.
 func newCoder(t testing.TB) *Coder {
 	t.Helper()
-	variants := serial.Variants()
-	ikj := slices.IndexFunc(variants, func(v gemm.Variant) bool { return v.Name == "serial/ikj" })
-	m, err := gemm.New[gf256.Elem](variants[ikj], nil)
+	ikj, err := gemm.Lookup(serial.Variants(), "serial/ikj")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := gemm.New[gf256.Elem](ikj, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

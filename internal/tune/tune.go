@@ -91,7 +91,8 @@ var stages = []stage{
 // product over packed blocks.
 func Families() []string {
 	return slices.DeleteFunc(catalog.Families(), func(family string) bool {
-		return !slices.ContainsFunc(catalog.Variants(), func(v gemm.Variant) bool { return v.Name == family+"/packed" })
+		_, err := gemm.Lookup(catalog.Variants(), family+"/packed")
+		return err != nil
 	})
 }
 
@@ -159,6 +160,9 @@ func Cutoff() int {
 
 // variant returns the variant with a name, which must exist.
 func variant(name string) gemm.Variant {
-	variants := catalog.Variants() // the same in every build
-	return variants[slices.IndexFunc(variants, func(v gemm.Variant) bool { return v.Name == name })]
+	v, err := gemm.Lookup(catalog.Variants(), name)
+	if err != nil {
+		panic(err) // the list is the same in every build
+	}
+	return v
 }
