@@ -6,7 +6,7 @@
 ## RESUME=          report, bench-peers: any value continues the records in OUT; empty replaces them
 ## MPI=auto         build, report, bench-peers, test, lint: yes with MPI, no without, auto if it is installed
 ## CUDA=auto        build, report, bench-peers, lint: yes with bin/gemm-cuda, no without, auto if there is a CUDA toolkit or a driver
-## DEPS=yes         report, bench-peers, test, mpich, hosts, lint, deps, check-report: no installs nothing
+## DEPS=yes         report, peers, bench-peers, test, mpich, hosts, lint, deps, check-report: no installs nothing
 ## FUZZTIME=30s     fuzz: how long each target runs
 ## GO=go            the Go command
 PROFILE  ?= quick
@@ -38,7 +38,7 @@ CUDA_PACKAGES := ./cmd/gemm-cuda ./cuda/device
 with_cuda = @flags="$$(scripts/cuda.sh)" || exit 1; [ "$$flags" = no ] || { eval "export $$flags"; set -x; $(1); }
 
 .DEFAULT_GOAL := help
-.PHONY: help report test mpich hosts gonum-tests build lib deps lint generate docs goals bench bench-peers fuzz check-report clean
+.PHONY: help report test mpich hosts gonum-tests build lib deps lint generate docs goals bench peers bench-peers fuzz check-report clean
 
 help: ## list the targets and the variables
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -99,7 +99,11 @@ goals: ## print which of the developers' goals the records in results/ meet
 bench: ## run the Go benchmarks
 	$(GO) test -run '^$$' -bench . ./...
 
-bench-peers: deps build ## measure us and OpenBLAS, MKL, BLIS and gonum interleaved, and render docs/peers
+peers: ## fetch MKL, OpenBLAS and libxsmm into bin/peers, where bin/gemm finds them
+	@scripts/deps.sh peers
+	scripts/peers.sh
+
+bench-peers: deps build peers ## measure us and other libraries interleaved, and render docs/peers
 	bin/gemm compare --profile peers --out $(OUT) $(if $(RESUME),--resume,--force)
 	cp $(OUT)/results.json results/peers.json
 	$(GO) run ./internal/pages/render -thin 250 results/peers.json

@@ -54,7 +54,7 @@ var importTable = map[string][]string{
 	"cuda/wire":           {"gf256", "internal/child", "."},
 	"internal/block":      {"gf256", "internal/cpu", "internal/tuned", "internal/kernel"},
 	"internal/busy":       {"."},
-	"internal/dl":         {"."},
+	"internal/dl":         {"internal/child", "."},
 	"internal/matfile":    {"gf256", "internal/output", "."},
 	"internal/pseudocode": {"."},
 	"internal/shard":      {"gf256", "internal/output", "."},

@@ -21,6 +21,7 @@ var blis = &library{
 			},
 			[]string{"/opt/homebrew/opt/blis/lib/libblis.dylib", "/usr/local/opt/blis/lib/libblis.dylib", "libblis.dylib"},
 		),
+		Pip:    []string{"lib/libblis.so.*", "lib/libblis.*dylib"},
 		Remedy: "install libblis4-pthread (Debian, Ubuntu) or blis",
 	},
 	load: loadBLIS,

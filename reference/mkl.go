@@ -22,7 +22,8 @@ var mkl = &library{
 				"/opt/intel/oneapi/mkl/latest/lib/intel64/libmkl_rt.so*", "/opt/intel/mkl/lib/intel64/libmkl_rt.so*"},
 			[]string{"libmkl_rt.[0-9].dylib", "libmkl_rt.dylib", "/opt/intel/oneapi/mkl/latest/lib/libmkl_rt.*dylib"},
 		),
-		Remedy: "install libmkl-rt (Debian's component non-free, Ubuntu's multiverse) or intel-oneapi-mkl",
+		Pip:    []string{"lib/libmkl_rt.so.*", "lib/libmkl_rt.*dylib"},
+		Remedy: "install pip's mkl, libmkl-rt (Debian's component non-free, Ubuntu's multiverse) or intel-oneapi-mkl",
 	},
 	load: loadMKL,
 }

@@ -2,6 +2,7 @@ package reference
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -10,8 +11,8 @@ import (
 )
 
 // openBLAS is OpenBLAS (openblas.net). Fedora's libopenblas.so.0 has one thread
-// only, so its libopenblasp comes first. Those with 64-bit integers serve as well, and
-// the ones that pip installs, where the loader finds them.
+// only, so its libopenblasp comes first. Libraries with 64-bit integers serve as well. Of pip's
+// packages, NumPy brings an OpenBLAS with a number in its name.
 var openBLAS = &library{
 	name: "openblas",
 	Search: dl.Search{
@@ -21,15 +22,18 @@ var openBLAS = &library{
 				"libopenblasp.so.[0-9]", "libopenblas.so.[0-9]", "/usr/lib/*-linux-gnu/openblas-*/libopenblas.so.*",
 				"libopenblas.so",
 				"libopenblasp64.so.[0-9]", "libopenblas64.so.[0-9]", "/usr/lib/*-linux-gnu/openblas64-*/libopenblas64.so.*",
-				"libopenblasp64_.so.[0-9]", "libopenblas64_.so.[0-9]", "libscipy_openblas.so", "libscipy_openblas64_.so",
+				"libopenblasp64_.so.[0-9]", "libopenblas64_.so.[0-9]",
 			},
 			[]string{
 				"/opt/homebrew/opt/openblas/lib/libopenblas.dylib", "/usr/local/opt/openblas/lib/libopenblas.dylib",
 				"libopenblas.dylib",
-				"libscipy_openblas.dylib", "libscipy_openblas64_.dylib",
 			},
 		),
-		Remedy: "install libopenblas0-pthread (Debian, Ubuntu) or openblas",
+		Pip: []string{
+			"scipy_openblas32/lib/libscipy_openblas.*", "scipy_openblas64/lib/libscipy_openblas64_.*",
+			"lib/libopenblas.so.*", "numpy.libs/libscipy_openblas*", "numpy/.dylibs/libscipy_openblas*",
+		},
+		Remedy: "install libopenblas0-pthread (Debian, Ubuntu), openblas or pip's scipy-openblas32",
 	},
 	load: loadOpenBLAS,
 }
@@ -79,7 +83,10 @@ func loadOpenBLAS(p place, name string) (*routines, error) {
 			}
 			forced = fmt.Sprintf("OPENBLAS_CORETYPE=%s; its own choice is %s", better, own)
 		}
-		if core == own {
+		switch user, asked := os.LookupEnv("OPENBLAS_CORETYPE"); {
+		case core == own && asked:
+			slow = fmt.Sprintf("OPENBLAS_CORETYPE=%s is set, %s is faster", user, better)
+		case core == own:
 			forced, slow = "", fmt.Sprintf("a newer OpenBLAS, or one with %s, is faster", better)
 		}
 	}

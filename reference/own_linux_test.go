@@ -472,7 +472,7 @@ func TestNames(t *testing.T) {
 	dir := t.TempDir()
 	names := []string{
 		"libmkl_rt.so.2", "libmkl_rt.so.3", "libmkl_rt.so.4", "libopenblas.so.1", "libopenblas64.so.0", "libopenblasp64.so.0",
-		"libopenblas64_.so.0", "libscipy_openblas.so", "libscipy_openblas64_.so", "libblis.so.5", "libblis-mt.so.5",
+		"libopenblas64_.so.0", "libblis.so.5", "libblis-mt.so.5",
 		"libblis64.so.4",
 	}
 	for _, name := range names {

@@ -19,6 +19,7 @@ type Search struct {
 	Title    string   // in prose
 	Variable string   // environment variable with a path or name to open instead of the Names
 	Names    []string // that are tried in order: see Find
+	Pip      []string // patterns for files below a folder into which pip installs; nil: pip has none
 	Remedy   string   // what to install
 }
 
@@ -29,6 +30,10 @@ type Search struct {
 // the library folders of this system; AnyVersion in a name stands for every version. The newest
 // version comes first. A match that is not a regular file is an error: the loader would open it,
 // and to open a pipe blocks without hearing signals.
+//
+// Packages of pip come before the system's libraries if they are in the folder of make peers or in
+// the Python environment in use (VIRTUAL_ENV, CONDA_PREFIX). Other packages of the python3 on PATH
+// come last.
 func Find[L any](s Search, open func(name string) (L, error)) (L, error) {
 	try := func(name string) (l L, err error) {
 		if err := regular(name); err != nil {
@@ -45,7 +50,7 @@ func Find[L any](s Search, open func(name string) (L, error)) (L, error) {
 		return l, err
 	}
 	var broken string
-	for _, name := range expand(s.Names) {
+	for name := range candidates(s) {
 		l, err := try(name)
 		if err == nil {
 			return l, nil

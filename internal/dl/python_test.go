@@ -1,0 +1,71 @@
+//go:build unix
+
+package dl
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// plant writes an empty file, and the folders above it.
+func plant(t *testing.T, path ...string) string {
+	t.Helper()
+	file := filepath.Join(path...)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, nil, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// TestCandidates wants the files of the environment in use before the names of the system, and takes
+// the names of folders literally.
+func TestCandidates(t *testing.T) {
+	venv, conda := filepath.Join(t.TempDir(), "my [venv]"), t.TempDir()
+	want := []string{
+		plant(t, venv, "lib/libx.so.3"), plant(t, venv, "lib/libx.so.2"),
+		plant(t, venv, "lib/python3.11/site-packages/x_pip/libx.so"), plant(t, conda, "lib/libx.so.9"), "libx.so",
+	}
+	plant(t, venv, "lib/liby.so")
+	t.Setenv("VIRTUAL_ENV", venv)
+	t.Setenv("CONDA_PREFIX", conda)
+	var got []string
+	for name := range candidates(Search{Names: []string{"libx.so"}, Pip: []string{"lib/libx.so.*", "x_pip/libx.so"}}) {
+		if got = append(got, name); name == "libx.so" {
+			break
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	got = slices.Collect(candidates(Search{Names: []string{"libx.so"}}))
+	if !slices.Equal(got, want[4:]) {
+		t.Errorf("without packages of pip: %q, want %q", got, want[4:])
+	}
+}
+
+// TestFoldersOf asks programs in the place of Python.
+func TestFoldersOf(t *testing.T) {
+	for _, c := range []struct {
+		script string
+		want   []string
+	}{
+		{`echo '["/usr", "/home/me/.local", "", "relative", "/usr/lib/site-packages"]'`,
+			[]string{"/usr", "/home/me/.local", "/usr/lib/site-packages"}},
+		{"echo not a list", nil},
+		{`echo '["/usr"]'; exit 1`, nil},
+	} {
+		python := filepath.Join(t.TempDir(), "python3")
+		if err := os.WriteFile(python, []byte("#!/bin/sh\n"+c.script+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if got := foldersOf(python); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.script, got, c.want)
+		}
+	}
+	if got := foldersOf("no-such-python"); got != nil {
+		t.Errorf("a Python that is not there has the folders %q", got)
+	}
+}
