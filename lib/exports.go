@@ -13,6 +13,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"unsafe"
@@ -65,7 +66,8 @@ func compute[T gemm.Float](all *multipliers[T], p *C.struct_product) error {
 		x.tB, x.b = blas.Trans, matrix[T](p.b, n, k, int(p.ldb))
 	}
 	// The name is only read during the call.
-	return all.compute(unsafe.String((*byte)(unsafe.Pointer(p.variant)), int(p.variant_len)), int(p.threads), &x)
+	return all.compute(unsafe.String((*byte)(unsafe.Pointer(p.variant)), int(p.variant_len)), int(p.threads),
+		int(p.threads_default), &x)
 }
 
 // matrix returns the matrix at data, in memory of C.
@@ -105,6 +107,11 @@ func goVariants() *C.char {
 	}
 	return C.CString(string(text))
 }
+
+// goProcessors returns the number of threads of Go that can run at once.
+//
+//export goProcessors
+func goProcessors() C.int { return C.int(runtime.GOMAXPROCS(0)) }
 
 // goVersion returns the version of this module, in memory of C.
 //

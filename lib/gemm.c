@@ -79,6 +79,14 @@ const char *gemm_version(void)
 	return once_text(&kept, goVersion, "gemm_version");
 }
 
+int gemm_threads(void)
+{
+	if (process_is_forked())
+		return 1;
+	int threads = threads_default();
+	return threads > 0 ? threads : goProcessors();
+}
+
 const char *gemm_cuda_variants(void)
 {
 	static _Atomic(const char *) kept;

@@ -78,6 +78,9 @@ const char *gemm_error(void);
  * It returns NULL, and gemm_error the reason, in a forked process whose parent has not called it. */
 const char *gemm_variants(void);
 
+/* gemm_threads returns the number of threads that 0 stands for: 1 in a forked process. */
+int gemm_threads(void);
+
 /* gemm_version returns the version of the library, valid for the life of the process. */
 const char *gemm_version(void);
 

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
@@ -83,9 +84,9 @@ func (p *product[T]) plain() bool {
 // multiplier holds the multipliers of one variant on a number of threads. Some serve one product at a
 // time, so every call takes one that is idle.
 type multiplier[T gemm.Float] struct {
-	variant string
-	threads int
-	make    func() (gemm.Multiplier[T], error)
+	variant gemm.Variant
+	threads int // that callers request
+	params  gemm.Params
 	idle    block.Idle[gemm.Multiplier[T]]
 }
 
@@ -93,22 +94,24 @@ type multiplier[T gemm.Float] struct {
 func (m *multiplier[T]) compute(p *product[T]) error {
 	x := m.idle.Take()
 	if x == nil {
-		made, err := m.make()
+		made, err := gemm.New[T](m.variant, m.params)
 		if err != nil {
 			return err
 		}
 		x = &made
 	}
-	defer m.idle.Give(x)
-	if g, ok := (*x).(gemm.Gemmer[T]); ok {
-		return g.Gemm(context.Background(), p.tA, p.tB, p.alpha, p.a, p.b, p.beta, p.c)
+	var err error
+	switch g, ok := (*x).(gemm.Gemmer[T]); {
+	case ok:
+		err = g.Gemm(context.Background(), p.tA, p.tB, p.alpha, p.a, p.b, p.beta, p.c)
+	case p.plain():
+		err = (*x).Multiply(context.Background(), p.c, p.a, p.b)
+	default:
+		err = variantError(m.variant.Name + " computes C = A*B only, without transposes, with alpha = 1 and beta = 0: " +
+			"serial/packed and parallel/packed compute all products")
 	}
-	if !p.plain() {
-		return variantError(fmt.Sprintf("%s computes C = A*B only, without transposes, with alpha = 1 and beta = 0: "+
-			"serial/packed and parallel/packed compute all products",
-			m.variant))
-	}
-	return (*x).Multiply(context.Background(), p.c, p.a, p.b)
+	m.idle.Give(x) // not after a panic
+	return err
 }
 
 // multipliers are the multipliers of an element type that have been used.
@@ -122,32 +125,30 @@ var (
 	doubles multipliers[float64]
 )
 
-// compute computes the product by the variant, "" being the fastest, on a number of threads, 0 being all.
-func (all *multipliers[T]) compute(variant string, threads int, p *product[T]) error {
+// compute computes the product by the variant, "" being the fastest. threads are those that the caller
+// requests; 0 is standard, and there 0 is all that can run at once.
+func (all *multipliers[T]) compute(variant string, threads, standard int, p *product[T]) error {
 	if variant == "" {
 		variant = fastest
-		if threads == 0 {
-			threads = runtime.GOMAXPROCS(0)
-		}
 	}
-	m, err := all.find(variant, threads)
-	if err != nil {
-		return err
+	m := all.among(variant, threads)
+	if m == nil {
+		var err error
+		if m, err = all.add(variant, threads, standard); err != nil {
+			return err
+		}
 	}
 	return m.compute(p)
 }
 
-// find returns the multiplier of a variant and a number of threads.
-func (all *multipliers[T]) find(variant string, threads int) (*multiplier[T], error) {
-	if m := all.among(variant, threads); m != nil {
-		return m, nil
-	}
+// add adds the multiplier of a variant and a number of threads, unless another call has.
+func (all *multipliers[T]) add(variant string, threads, standard int) (*multiplier[T], error) {
 	all.adding.Lock()
 	defer all.adding.Unlock()
 	if m := all.among(variant, threads); m != nil {
 		return m, nil
 	}
-	m, err := newMultiplier[T](strings.Clone(variant), threads)
+	m, err := newMultiplier[T](variant, threads, standard)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +168,7 @@ func (all *multipliers[T]) among(variant string, threads int) *multiplier[T] {
 		return nil
 	}
 	for _, m := range *used {
-		if m.threads == threads && m.variant == variant {
+		if m.threads == threads && m.variant.Name == variant {
 			return m
 		}
 	}
@@ -175,7 +176,7 @@ func (all *multipliers[T]) among(variant string, threads int) *multiplier[T] {
 }
 
 // newMultiplier returns a multiplier of the variant on a number of threads.
-func newMultiplier[T gemm.Float](variant string, threads int) (*multiplier[T], error) {
+func newMultiplier[T gemm.Float](variant string, threads, standard int) (*multiplier[T], error) {
 	i := slices.IndexFunc(variants(), func(v gemm.Variant) bool { return v.Name == variant })
 	if i < 0 {
 		var names []string
@@ -186,11 +187,10 @@ func newMultiplier[T gemm.Float](variant string, threads int) (*multiplier[T], e
 	}
 	v, p := variants()[i], gemm.Params{}
 	switch {
-	case v.Has("threads") && threads > 0:
-		p["threads"] = threads
-	case !v.Has("threads") && threads > 1:
+	case v.Has("threads"):
+		p["threads"] = cmp.Or(threads, standard, runtime.GOMAXPROCS(0))
+	case threads > 1:
 		return nil, variantError(fmt.Sprintf("%s has one thread, and %d are requested: pass 0 or 1", variant, threads))
 	}
-	return &multiplier[T]{variant: variant, threads: threads,
-		make: func() (gemm.Multiplier[T], error) { return gemm.New[T](v, p) }}, nil
+	return &multiplier[T]{variant: v, threads: threads, params: p}, nil
 }

@@ -147,7 +147,6 @@ int product_run(struct product *p, char *text, size_t size)
 		product_plain(p);
 		return GEMM_OK;
 	}
-	if (p->threads == 0)
-		p->threads = threads_default();
+	p->threads_default = threads_default();
 	return goProduct(p, text, size);
 }

@@ -10,7 +10,8 @@
 struct product {
 	const char *variant; /* NULL: the fastest */
 	size_t variant_len;
-	int threads; /* 0: all processors */
+	int threads;         /* 0: threads_default */
+	int threads_default; /* 0: all processors */
 	int is_float;
 	int trans_a, trans_b; /* 0 or 1 */
 	int64_t m, n, k, lda, ldb, ldc;

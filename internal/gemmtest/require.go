@@ -12,7 +12,7 @@ import (
 const requireVariable = "GEMM_TEST_REQUIRE"
 
 // features are the features that a host may lack, which GEMM_TEST_REQUIRE may name.
-var features = []string{"mpi", "mpich", "hosts", "cuda", "nvrtc", "gcc", "openblas", "mkl", "blis", "scalapack",
+var features = []string{"mpi", "mpich", "hosts", "cuda", "nvrtc", "gcc", "numpy", "openblas", "mkl", "blis", "scalapack",
 	"avx512", "avx2", "avx2-nogfni", "ssse3"}
 
 // Require ends a test if the host lacks a feature; missing is the reason, nil if nothing is missing. The test is skipped. It

@@ -3,8 +3,10 @@
  *     check random SEED COUNT     products of random shapes by every entry, compared with plain loops
  *     check threads COUNT EACH    COUNT threads that compute EACH such products at the same time
  *     check fork SEED COUNT       random in a forked process, and in a process that it forks
+ *     check standard COUNT        whether 0 stands for COUNT threads
  *     check errors                arguments that are wrong
  *     check signals               handlers of the program, before and after a product
+ *     check ended NUMBER          raises the signal without a handler, after a product
  *     check calls COUNT [threads] prints the time of a call for n = 8, in nanoseconds
  *
  * It exits with 0 if all is well. Otherwise it says what is not. */
@@ -217,6 +219,17 @@ static int simple(const char *variant, int threads, int order, int trans, int64_
 	return gemm_dgemm(variant, threads, order, trans, GEMM_NO_TRANS, m, 4, 4, alpha, a, lda, b, 4, 0, c, 4);
 }
 
+static void check_standard(int threads)
+{
+	uint64_t seed = 3;
+	check_random(seed, 20);
+	expect_error(simple("serial/packed", 0, GEMM_ROW_MAJOR, GEMM_NO_TRANS, 4, 0, 4, NULL), GEMM_OK, "");
+	if (gemm_threads() != threads) {
+		fprintf(stderr, "check: gemm_threads() is %d, want %d\n", gemm_threads(), threads);
+		exit(1);
+	}
+}
+
 static void check_errors(void)
 {
 	static const double a[16];
@@ -279,28 +292,32 @@ static void check_handlers(const char *when)
 	munmap(nowhere, 4096);
 }
 
+/* check_ended expects a signal without a handler to end a forked process. */
+static void check_ended(int number)
+{
+	int status;
+	pid_t child = fork();
+	if (child == 0) {
+		alarm(60);
+		raise(number);
+		exit(0);
+	}
+	if (waitpid(child, &status, 0) != child || !WIFSIGNALED(status) || WTERMSIG(status) == SIGALRM)
+		fail("the default handling of a signal does not end a forked process");
+}
+
 static void check_signals(void)
 {
 	struct sigaction interrupt = {.sa_handler = on_interrupt}, fault = {.sa_handler = on_fault};
 	uint64_t seed = 5;
+	check_ended(SIGINT);
+	check_ended(SIGSEGV);
 	sigaction(SIGINT, &interrupt, NULL);
 	fault.sa_flags = SA_ONSTACK;
 	sigaction(SIGSEGV, &fault, NULL);
 	check_handlers("a handler is not called before the first product");
 	check_random(seed, 20);
 	check_handlers("a handler is not called after products");
-	signal(SIGINT, SIG_DFL);
-	signal(SIGSEGV, SIG_DFL);
-	int status;
-	for (int i = 0; i < 2; i++) {
-		pid_t child = fork();
-		if (child == 0) {
-			raise(i == 0 ? SIGINT : SIGSEGV);
-			exit(0);
-		}
-		if (waitpid(child, &status, 0) != child || !WIFSIGNALED(status))
-			fail("the default handling of a signal does not end the process");
-	}
 }
 
 static double nanoseconds(void)
@@ -337,9 +354,14 @@ int main(int argc, char **argv)
 		check_errors();
 	else if (strcmp(what, "signals") == 0)
 		check_signals();
-	else if (strcmp(what, "calls") == 0)
+	else if (strcmp(what, "standard") == 0)
+		check_standard((int)first);
+	else if (strcmp(what, "ended") == 0) {
+		check_random(7, 20);
+		raise((int)first);
+	} else if (strcmp(what, "calls") == 0)
 		time_calls(first, (int)second);
 	else
-		fail("the first argument is random, threads, fork, errors, signals or calls");
+		fail("the first argument is random, threads, fork, standard, errors, signals, ended or calls");
 	return 0;
 }

@@ -1,0 +1,234 @@
+//go:build cgo && linux
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"debug/buildinfo"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"gemm/internal/child"
+	"gemm/internal/gemmtest"
+)
+
+// built is the library and the program that checks it, in a folder of its own.
+var built struct {
+	sync.Once
+	dir    string
+	absent error // what cannot be had
+	failed error
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if built.dir != "" {
+		os.RemoveAll(built.dir)
+	}
+	os.Exit(code)
+}
+
+// library returns the folder of libgemm.so and of the program check.
+func library(t testing.TB) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("the library is built and tested without -short")
+	}
+	built.Do(func() {
+		if _, built.absent = exec.LookPath("gcc"); built.absent != nil {
+			return
+		}
+		if built.dir, built.failed = os.MkdirTemp("", "libgemm"); built.failed == nil {
+			built.failed = build(t.Context(), built.dir)
+		}
+	})
+	gemmtest.Require(t, "gcc", built.absent)
+	if built.failed != nil {
+		t.Fatal(built.failed)
+	}
+	return built.dir
+}
+
+// build builds the library and the program in dir.
+func build(ctx context.Context, dir string) error {
+	// The cache of test results sees what the test itself reads.
+	for _, file := range []string{"exports.map", "../scripts/lib.sh", "testdata/check.c", "testdata/check.inc"} {
+		if _, err := os.ReadFile(file); err != nil {
+			return err
+		}
+	}
+	if _, err := output(ctx, nil, "../scripts/lib.sh", filepath.Join(dir, "libgemm.so"), "-buildvcs=false"); err != nil {
+		return err
+	}
+	_, err := output(ctx, nil, "gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-I.", "testdata/check.c",
+		"-o", filepath.Join(dir, "check"), "-L"+dir, "-lgemm", "-lpthread", "-lm", "-Wl,-rpath,"+dir)
+	return err
+}
+
+// output runs a command with further variables of the environment, and returns what it prints.
+func output(ctx context.Context, env []string, name string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Env = append(os.Environ(), env...)
+	var out, says bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &says
+	if err := child.Run(cmd, time.Second); err != nil {
+		return out.String(), fmt.Errorf("%s: %w\n%s%s", filepath.Base(cmd.Path), err, out.String(), says.String())
+	}
+	return out.String() + says.String(), nil
+}
+
+// check runs the program that checks the library, and returns what it prints.
+func check(t testing.TB, env []string, args ...string) (string, error) {
+	t.Helper()
+	return output(t.Context(), env, filepath.Join(library(t), "check"), args...)
+}
+
+// TestC runs the program in C, which compares products and handles errors, signals and forks.
+func TestC(t *testing.T) {
+	const forked = "libgemm: this process was forked"
+	tests := map[string]struct {
+		args []string
+		says string // what it prints must begin with
+	}{
+		"random":  {[]string{"random", "1", "200"}, ""},
+		"threads": {[]string{"threads", "64", "5"}, ""},
+		"fork":    {[]string{"fork", "2", "30"}, forked},
+		"signals": {[]string{"signals"}, ""},
+		"errors": {[]string{"errors"}, "Parameter 11 to routine cblas_dgemm was incorrect: cblas_dgemm: ldb is 3, must be at least 4\n" +
+			"Parameter 2 to routine DGEMM was incorrect\nParameter 8 to routine DGEMM was incorrect\n"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			says, err := check(t, nil, test.args...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.HasPrefix(says, test.says) || test.says == "" && says != "" {
+				t.Errorf("prints %q, want %q", says, test.says)
+			}
+		})
+	}
+}
+
+// TestEnded raises signals that the program does not handle. They end it, as they do without the library.
+func TestEnded(t *testing.T) {
+	for _, number := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGSEGV, syscall.SIGFPE} {
+		_, err := check(t, nil, "ended", fmt.Sprint(int(number)))
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != number {
+			t.Errorf("after %v: %v", number, err)
+		}
+	}
+}
+
+func TestThreadsOfEnvironment(t *testing.T) {
+	tests := []struct{ own, openMP, want, says string }{
+		{"3", "5", "3", ""},
+		{"", "5,2", "5", ""},
+		{"none", "4", "4", `libgemm: GEMM_NUM_THREADS is "none", must be a number from 1 to 16384; it is ignored` + "\n"},
+		{"0", "2", "2", `libgemm: GEMM_NUM_THREADS is "0", must be a number from 1 to 16384; it is ignored` + "\n"},
+	}
+	for _, test := range tests {
+		says, err := check(t, []string{"GEMM_NUM_THREADS=" + test.own, "OMP_NUM_THREADS=" + test.openMP}, "standard", test.want)
+		if err != nil || says != test.says {
+			t.Errorf("GEMM_NUM_THREADS=%s OMP_NUM_THREADS=%s: prints %q, error %v", test.own, test.openMP, says, err)
+		}
+	}
+}
+
+// TestExports compares the exported symbols with a list. The library has no others, so none of its
+// functions takes the place of one of the program.
+func TestExports(t *testing.T) {
+	file, err := elf.Open(filepath.Join(library(t), "libgemm.so"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	symbols, err := file.DynamicSymbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, s := range symbols {
+		if s.Section != elf.SHN_UNDEF {
+			names = append(names, s.Name)
+		}
+	}
+	want := []string{"gemm_error", "gemm_threads", "gemm_variants", "gemm_version", "gemm_cuda_variants",
+		"gemm_cuda_recipe", "gemm_free"}
+	for _, x := range []string{"s", "d"} {
+		want = append(want, "gemm_"+x+"gemm", "cblas_"+x+"gemm", "cblas_"+x+"gemm_64", "cblas_"+x+"gemm64_",
+			x+"gemm_", x+"gemm_64_", "scipy_cblas_"+x+"gemm", "scipy_cblas_"+x+"gemm64_", "scipy_"+x+"gemm_",
+			"scipy_"+x+"gemm_64_")
+	}
+	slices.Sort(names)
+	slices.Sort(want)
+	if !slices.Equal(names, want) {
+		t.Errorf("exports %v,\nwant %v", names, want)
+	}
+}
+
+// TestModules checks that the library has no code of commands, drawings and GPUs.
+func TestModules(t *testing.T) {
+	info, err := buildinfo.ReadFile(filepath.Join(library(t), "libgemm.so"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, module := range info.Deps {
+		switch module.Path {
+		case "gonum.org/v1/gonum", "github.com/klauspost/cpuid/v2", "golang.org/x/sys":
+		default:
+			t.Errorf("the library has code of %s", module.Path)
+		}
+	}
+}
+
+// TestHeader compiles gemm.h alone, as C and as C++.
+func TestHeader(t *testing.T) {
+	library(t)
+	for _, language := range []string{"-xc -std=c99", "-xc++ -std=c++11"} {
+		args := append(strings.Fields(language), "-Wall", "-Wextra", "-pedantic", "-Werror", "-DGEMM_CBLAS", "-fsyntax-only", "gemm.h")
+		if _, err := output(t.Context(), nil, "gcc", args...); err != nil {
+			if strings.Contains(err.Error(), "cc1plus") {
+				t.Logf("there is no compiler for C++")
+				continue
+			}
+			t.Error(err)
+		}
+	}
+}
+
+// BenchmarkCall measures a product of 8×8 matrices by Go, and by a program in C.
+func BenchmarkCall(b *testing.B) {
+	library(b)
+	b.Run("by=go", func(b *testing.B) {
+		p := plain(8, 8, 8)
+		for b.Loop() {
+			if err := doubles.compute("", 1, 0, &p); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("by=c", func(b *testing.B) {
+		says, err := check(b, nil, "calls", fmt.Sprint(b.N), "1")
+		if err != nil {
+			b.Fatal(err)
+		}
+		var time float64
+		if _, err := fmt.Sscan(says, &time); err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(time, "ns/op")
+	})
+}

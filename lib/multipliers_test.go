@@ -1,0 +1,112 @@
+//go:build cgo && !windows
+
+package main
+
+import (
+	"errors"
+	"math"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"gonum.org/v1/gonum/blas"
+
+	"gemm"
+)
+
+// plain returns the product C = A·B of matrices of small integers. Its result is exact in every variant.
+func plain(m, n, k int) product[float64] {
+	p := product[float64]{tA: blas.NoTrans, tB: blas.NoTrans, alpha: 1,
+		a: gemm.NewMatrix[float64](m, k), b: gemm.NewMatrix[float64](k, n), c: gemm.NewMatrix[float64](m, n)}
+	for i := range p.a.Data {
+		p.a.Data[i] = float64(i%7 - 3)
+	}
+	for i := range p.b.Data {
+		p.b.Data[i] = float64(i%5 - 2)
+	}
+	for i := range p.c.Data {
+		p.c.Data[i] = math.NaN()
+	}
+	return p
+}
+
+// wrong returns where C is not A·B, and "" if it is everywhere.
+func wrong(p product[float64]) string {
+	for i := range p.c.Rows {
+		for j := range p.c.Cols {
+			var sum float64
+			for l := range p.a.Cols {
+				sum += p.a.At(i, l) * p.b.At(l, j)
+			}
+			if got := p.c.At(i, j); !(got == sum) {
+				return "C(" + strconv.Itoa(i) + ", " + strconv.Itoa(j) + ") is " + strconv.FormatFloat(got, 'g', -1, 64)
+			}
+		}
+	}
+	return ""
+}
+
+// TestVariants computes a product by every variant, from several goroutines at the same time.
+func TestVariants(t *testing.T) {
+	for _, d := range described() {
+		t.Run(d.Name, func(t *testing.T) {
+			if !d.Available || d.Reason != "" || d.Doc == "" || strings.Join(d.Types, " ") != "f64 f32" {
+				t.Errorf("is described as %+v", d)
+			}
+			threads := 1
+			if d.Threads {
+				threads = 2
+			}
+			var group sync.WaitGroup
+			for g := range 8 {
+				group.Go(func() {
+					p := plain(20+g, 31, 17)
+					if err := doubles.compute(d.Name, threads, 0, &p); err != nil {
+						t.Error(err)
+					} else if where := wrong(p); where != "" {
+						t.Error(where)
+					}
+				})
+			}
+			group.Wait()
+			p := plain(4, 4, 4)
+			p.alpha = 2
+			err := doubles.compute(d.Name, 0, 0, &p)
+			var refused variantError
+			if errors.As(err, &refused) == d.Gemm || d.Gemm && err != nil {
+				t.Errorf("with alpha = 2: error %v", err)
+			}
+		})
+	}
+}
+
+func TestStandardThreads(t *testing.T) {
+	for variant, want := range map[string]string{"parallel/packed": "threads=3", "serial/packed": ""} {
+		m, err := new(multipliers[float64]).add(variant, 0, 3)
+		if err != nil || m.params.String() != want {
+			t.Errorf("%s has the parameters %v, want %s; error %v", variant, m.params, want, err)
+		}
+	}
+}
+
+// TestMostThreads compares the limit in gemm.h with the one of the variants.
+func TestMostThreads(t *testing.T) {
+	header, err := os.ReadFile("gemm.h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	match := regexp.MustCompile(`#define GEMM_MAX_THREADS (\d+)`).FindSubmatch(header)
+	if match == nil {
+		t.Fatal("gemm.h has no GEMM_MAX_THREADS")
+	}
+	for _, v := range variants() {
+		for _, q := range v.Params {
+			if q.Name == "threads" && strconv.Itoa(q.Max) != string(match[1]) {
+				t.Errorf("%s has at most %d threads, gemm.h says %s", v.Name, q.Max, match[1])
+			}
+		}
+	}
+}
