@@ -38,7 +38,7 @@ CUDA_PACKAGES := ./cmd/gemm-cuda ./cuda/device
 with_cuda = @flags="$$(scripts/cuda.sh)" || exit 1; [ "$$flags" = no ] || { eval "export $$flags"; set -x; $(1); }
 
 .DEFAULT_GOAL := help
-.PHONY: help report test mpich hosts gonum-tests build lib deps lint generate docs goals bench peers bench-peers fuzz check-report clean
+.PHONY: help report test mpich hosts lib-test gonum-tests build lib deps lint generate docs goals bench peers bench-peers fuzz check-report clean
 
 help: ## list the targets and the variables
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -61,6 +61,9 @@ mpich: ## build with MPICH, if it is installed, and check products that use its 
 hosts: ## run ranks on two network namespaces as two hosts (needs root), and cut one off
 	@scripts/deps.sh run hosts
 	scripts/hosts.sh
+
+lib-test: ## check bin/lib/libgemm.so with 64 threads at once, by detectors of data races
+	scripts/lib-test.sh
 
 gonum-tests: ## run gonum's own tests of its matrices and of its LAPACK on our BLAS
 	scripts/gonum-tests.sh

@@ -123,7 +123,7 @@ func TestC(t *testing.T) {
 
 // TestEnded raises signals that the program does not handle. They end it, as they do without the library.
 func TestEnded(t *testing.T) {
-	for _, number := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGSEGV, syscall.SIGFPE} {
+	for _, number := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGPIPE, syscall.SIGSEGV, syscall.SIGFPE} {
 		_, err := check(t, nil, "ended", fmt.Sprint(int(number)))
 		var exit *exec.ExitError
 		if !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != number {
@@ -188,6 +188,7 @@ func TestModules(t *testing.T) {
 	for _, module := range info.Deps {
 		switch module.Path {
 		case "gonum.org/v1/gonum", "github.com/klauspost/cpuid/v2", "golang.org/x/sys":
+		case "github.com/ebitengine/purego", "github.com/gofrs/flock": // of package cuda, for its recipes
 		default:
 			t.Errorf("the library has code of %s", module.Path)
 		}

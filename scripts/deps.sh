@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Names the system packages that are missing, and installs them if permitted.
 #
-#   scripts/deps.sh [run|test|peers|mpich|hosts|lint|report]...
+#   scripts/deps.sh [run|test|lib|peers|mpich|hosts|lint|report]...
 #
 # run     the libraries of the family reference; Open MPI and a C compiler, to build and
 #         run gemm on several ranks
-# test    needed by make test in addition: a C compiler for the race detector, and pip
-#         for the compiler of CUDA kernels
+# test    needed by make test in addition: a C compiler for the race detector, pip for the
+#         compiler of CUDA kernels, and NumPy to compare libgemm with
+# lib     needed by examples/lib/run.sh in addition: Octave and a Fortran compiler
 # peers   needed by make peers in addition: pip, a C compiler and libxsmm
 # mpich   needed by make mpich: another MPI, which does not become the default
 # hosts   needed by make hosts in addition
@@ -28,6 +29,7 @@ toolkit() { ! library libcuda\.so || [ -e "${CUDA_HOME:-/usr/local/cuda}/include
 headers() { program gcc && gcc -E -x c - <<<'#include <stdlib.h>' >/dev/null 2>&1; }
 pipped() { program python3 && python3 -m pip --version >/dev/null 2>&1; }
 xsmm() { [ -e /usr/lib/libxsmm.a ] || compgen -G "/usr/lib/*/libxsmm.a" >/dev/null; }
+numpy() { python3 -c 'import numpy' 2>/dev/null || /usr/bin/python3 -c 'import numpy' 2>/dev/null; }
 texfile() { program kpsewhich && [ -n "$(kpsewhich "$1")" ]; }
 
 # One line a need: group | Debian and Ubuntu package | how to see that it is there | what it is for
@@ -41,6 +43,9 @@ run|gcc|program gcc|libraries in processes of their own, libgomp beside our loop
 run|libc6-dev|headers|libraries in processes of their own, go test -race, the families mpi and cuda
 run|python3-pip|toolkit|the family cuda, to fetch the headers that a CUDA toolkit has
 test|python3-pip|pipped|scripts/nvrtc.sh and scripts/cuda.sh, the compiler of CUDA kernels and the headers of gemm-cuda
+test|python3-numpy|numpy|the tests of libgemm with NumPy
+lib|octave|program octave-cli|examples/lib/product.m
+lib|gfortran|program gfortran|examples/lib/product.f90
 peers|python3-pip|pipped|make peers, libraries to compare with
 peers|gcc|program gcc|make peers, to link libxsmm
 peers|libxsmm-dev|xsmm|reference/libxsmm
