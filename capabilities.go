@@ -20,6 +20,7 @@ const (
 	Production             // what users choose for their products
 	Baseline               // what others are compared with, in Go
 	Library                // the product of a library of others
+	Program                // a textbook program in C: it shows what compilers and OpenMP do
 )
 
 // Capabilities are the optional interfaces of the multipliers of a variant.

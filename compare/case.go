@@ -128,6 +128,12 @@ func foreign(v gemm.Variant) bool {
 	return v.Role == gemm.Library && v.Location == gemm.InProcess
 }
 
+// outside reports whether a library or a program that is not of this suite computes the case, on the
+// processors of this process but without its workers.
+func (c Case) outside() bool {
+	return c.foreign() || c.Variant.Role == gemm.Program
+}
+
 // onRanks reports whether a variant of this suite computes the case on ranks.
 func (c Case) onRanks() bool { return ownOnRanks(c.Variant) }
 
@@ -141,7 +147,7 @@ func (c Case) shared() bool { return onThreads(c.Variant) }
 
 // onThreads reports whether v is of this suite and runs on threads of this process.
 func onThreads(v gemm.Variant) bool {
-	return v.Location == gemm.InProcess && v.Role != gemm.Library && v.Has("threads")
+	return v.Location == gemm.InProcess && v.Role != gemm.Library && v.Role != gemm.Program && v.Has("threads")
 }
 
 // device returns the number of the GPU of the case.

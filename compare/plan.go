@@ -128,6 +128,8 @@ func together(cases []Case) []Case {
 //	ranks               all cases with the same type, shape and number of ranks
 //	GPU                 all cases with the same type and shape
 //	experiments         all settings of one variant, or of one number of threads
+//	compiler            all loops and options, without the builds of this program
+//	openmp              the pool and OpenMP with the same setting
 //	codes               all codes with short shards of one length
 //	production, peers   all of them with the same type and shape
 func (c Case) turn() string {
@@ -146,6 +148,10 @@ func (c Case) turn() string {
 		return fmt.Sprintf("%s %s %s %s %s", c.Experiment, c.Variant.Name, c.Type, c.Shape, c.Op)
 	case ChunkSizes, ArtificialLoad:
 		return fmt.Sprintf("%s %s %s %s %s, %d threads", c.Experiment, c.Variant.Name, c.Type, c.Shape, c.Op, c.Threads())
+	case CompilerOptions:
+		return fmt.Sprintf("%s %s %s %s", c.Experiment, c.Type, c.Shape, c.Op)
+	case OpenMPLoops:
+		return fmt.Sprintf("%s %s %s %s, %s", c.Experiment, c.Type, c.Shape, c.Op, c.Params)
 	}
 	switch {
 	case !inTurn(c.Variant):
@@ -169,7 +175,7 @@ const (
 func inTurn(v gemm.Variant) bool {
 	switch v.Location {
 	case gemm.InProcess:
-		return v.Role != gemm.Rung
+		return v.Role != gemm.Rung && v.Role != gemm.Program
 	case gemm.OnRanks:
 		return v.Role == gemm.Library
 	}
@@ -427,7 +433,7 @@ func contends(c Case) bool {
 }
 
 // swift reports whether the profile quick has the case in its ladder. All variants have a
-// Reed–Solomon code. Parallel variants that are compared only with one another are measured in f64;
+// Reed–Solomon code. Programs in C are measured in f64 at one size. Parallel variants that are compared only with one another are measured in f64;
 // those that synchronize in the innermost loop only at small sizes, and so is the plain loop over
 // GF(2⁸) and in f32. Variants on ranks are measured in f64, at sizes that are worth sending.
 func swift(c Case) bool {
@@ -447,6 +453,8 @@ func swift(c Case) bool {
 		return c.M+c.K <= gf256.MaxShards
 	}
 	switch {
+	case c.Variant.Role == gemm.Program:
+		return c.Type == "f64" && c.Shape == gemm.Cube(256)
 	case c.shared():
 		return c.Type == "f64"
 	case c.Ranks() > 0:
@@ -519,11 +527,36 @@ func (p Profile) Experiments(variants []gemm.Variant, types []string) []Case {
 			}
 		}
 	}
+	cases = append(cases, p.loops(variants)...)
 	for _, s := range p.studies {
 		cases = append(cases, s.cases(variants)...)
 	}
 	cases = slices.DeleteFunc(cases, func(c Case) bool { return !slices.Contains(types, c.Type) })
 	return once(cases)
+}
+
+// loops returns the rows that compare loops in C, by all options of their compiler, with the same loops
+// in Go as this program was built. It returns none if there are no programs in C.
+func (p Profile) loops(variants []gemm.Variant) []Case {
+	var programs []gemm.Variant
+	options := map[string][]any{}
+	for _, v := range variants {
+		if i := slices.IndexFunc(v.Params, isOptions); v.Role == gemm.Program && i >= 0 {
+			programs = append(programs, v)
+			options[cFlags] = anys(v.Params[i].Choices)
+		}
+	}
+	if p.compiler == 0 || len(programs) == 0 {
+		return nil
+	}
+	for _, v := range variants {
+		if slices.Contains(loops, v.Name) {
+			programs = append(programs, v)
+		}
+	}
+	l := Ladder{Experiment: CompilerOptions, Variants: programs, Shapes: []gemm.Shape{gemm.Cube(p.compiler)},
+		Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1, Sweep: options}
+	return l.Cases()
 }
 
 // leastTask is the least cut-off of parallel recursive variants. Below it, tasks are smaller than the
@@ -543,7 +576,7 @@ func once(cases []Case) []Case {
 	})
 }
 
-func anys(values []int) []any {
+func anys[V any](values []V) []any {
 	var out []any
 	for _, v := range values {
 		out = append(out, v)

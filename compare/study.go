@@ -16,6 +16,7 @@ type study struct {
 	timeline   bool
 	typ        string // empty: f64
 	apart      bool   // without the baselines, which are of threads
+	duel       bool   // only if all the variants are there
 }
 
 // baselines are the variants that speed-ups are quoted over: the fastest serial one,
@@ -35,7 +36,7 @@ func (s study) cases(variants []gemm.Variant) []Case {
 	if s.variants == nil {
 		l.Variants = slices.DeleteFunc(slices.Clone(variants), func(v gemm.Variant) bool { return !ownOnRanks(v) })
 	}
-	if len(l.Variants) == 0 {
+	if len(l.Variants) == 0 || s.duel && len(l.Variants) < len(s.variants) {
 		return nil
 	}
 	if s.sweep["ranks"] == nil && !s.apart {
@@ -97,6 +98,10 @@ func studies(threads []any) []study {
 		{experiment: ChunkSizes, variants: []string{"parallel/rows", "parallel/collapse-reduce"}, sizes: []int{512},
 			sweep: map[string][]any{
 				"threads": threads, "schedule": {"static", "dynamic", "guided"}, "chunk": {0, 1, 4, 16, 64, 256},
+			}},
+		{experiment: OpenMPLoops, variants: []string{"parallel/collapse-atomic", "reference/openmp-collapse"},
+			sizes: []int{512}, apart: true, duel: true, sweep: map[string][]any{
+				"threads": threads, "schedule": {"static", "dynamic", "guided"}, "chunk": {0, 16, 256},
 			}},
 		{experiment: Affinities, variants: []string{"parallel/packed", "parallel/rows"}, sizes: []int{1024},
 			sweep: map[string][]any{
@@ -186,11 +191,12 @@ type Experiment string
 // The experiments. Most are named for the parameter that is swept.
 const (
 	MainLadder      Experiment = "ladder"     // the rows of the main tables: every variant by itself
-	CompilerOptions Experiment = "compiler"   // builds of this program with other options of the compiler
+	CompilerOptions Experiment = "compiler"   // builds of this program with other options of the compiler, and loops in C
 	CutoffSweep     Experiment = "cutoff"     // sizes at which a recursion ends
 	StrongScaling   Experiment = "strong"     // threads or ranks, of one shape
 	WeakScaling     Experiment = "weak"       // threads or ranks, with as many matrix rows of C each
 	ChunkSizes      Experiment = "chunk"      // chunks of a schedule
+	OpenMPLoops     Experiment = "openmp"     // our pool and OpenMP, by schedules and chunks
 	ArtificialLoad  Experiment = "load"       // schedules under an artificial imbalance
 	Affinities      Experiment = "affinity"   // where threads or ranks run
 	ProcessorLimits Experiment = "gomaxprocs" // values of GOMAXPROCS

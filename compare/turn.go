@@ -145,11 +145,11 @@ func (t *turn) finish() ([]Record, []Trace) {
 
 // mostThreadsFirst returns the indices of the cases in the order of preparation. Cases with the same
 // operands are together. The first of them has its workers touch the operands first, so it is one
-// that keeps as many of the procs processors busy as possible. Libraries of others touch nothing, so
-// they come after our variants with as many threads.
+// that keeps as many of the procs processors busy as possible. Libraries and programs of others touch nothing,
+// so they come after our variants with as many threads.
 func mostThreadsFirst(cases []Case, procs int) []int {
 	foreign := func(c Case) int {
-		if c.foreign() {
+		if c.outside() {
 			return 1
 		}
 		return 0
@@ -197,7 +197,7 @@ func rest() {
 // polls every 70 µs, and after 5 ms less and less often. A poll on the processor of the next product
 // takes 20 µs of it: a product of 24×24 doubles takes 0.87 µs instead of 0.55 µs on an EPYC.
 func (t *contender) disturbs(next *contender) bool {
-	workers := t.record.Threads > 1 && (next.record.Threads == 1 || next.c.foreign())
+	workers := t.record.Threads > 1 && (next.record.Threads == 1 || next.c.outside())
 	return workers || t.elsewhere && !next.elsewhere
 }
 
