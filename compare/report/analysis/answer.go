@@ -21,7 +21,7 @@ func Whole(r compare.Record) float64 {
 // Champion is the fastest variant of one family at one size.
 type Champion struct {
 	compare.Record
-	Key string // serial, parallel, mpi, cuda; of others the variant
+	Key string // serial, parallel, mpi, cuda; of others and of the user the variant
 }
 
 // Answer is what a report says first: the fastest of every family at common sizes.
@@ -97,10 +97,10 @@ func (a Answer) Best(family string, n int) (compare.Record, bool) {
 	})
 }
 
-// Leader returns the fastest row of ours at n that begins and ends in one memory.
+// Leader returns the fastest row of ours or of the user at n that begins and ends in one memory.
 func (a Answer) Leader(n int) (compare.Record, bool) {
 	return a.Fastest(n, func(r compare.Record) bool {
-		return Ours(r) && InFull(r) && !slices.Contains(SpreadVariants, r.Variant)
+		return (Ours(r) || Brought(r.Variant)) && InFull(r) && !slices.Contains(SpreadVariants, r.Variant)
 	})
 }
 
@@ -112,8 +112,8 @@ func (a Answer) Of(variant string, n int) (compare.Record, bool) {
 	return a.Fastest(n, func(r compare.Record) bool { return r.Variant == variant })
 }
 
-// Champions returns the rows of the table at n: the textbook loops, the fastest of each family, and
-// libraries of others, each on as many threads as it was timed on.
+// Champions returns the rows of the table at n: the textbook loops, the fastest of each family,
+// kernels of the user, and libraries of others, each on as many threads as it was timed on.
 func (a Answer) Champions(n int) []Champion {
 	var out []Champion
 	if r, ok := a.Of(Baseline, n); ok {
@@ -128,7 +128,7 @@ func (a Answer) Champions(n int) []Champion {
 		variant string
 		threads int
 	}
-	var peers []compare.Record
+	var kernels, peers []compare.Record
 	of := func(r compare.Record) place {
 		if r.Variant == ScaLAPACK {
 			return place{r.Variant, 0} // the best number of ranks
@@ -137,12 +137,15 @@ func (a Answer) Champions(n int) []Champion {
 	}
 	for _, p := range Distinct(a.rows, of) {
 		r, ok := a.Fastest(n, func(r compare.Record) bool { return of(r) == p })
-		if ok && !Ours(r) {
+		switch {
+		case ok && Brought(r.Variant):
+			kernels = append(kernels, r)
+		case ok && Rival(r):
 			peers = append(peers, r)
 		}
 	}
 	slices.SortStableFunc(peers, func(x, y compare.Record) int { return cmp.Compare(x.Threads, y.Threads) })
-	for _, r := range peers {
+	for _, r := range append(kernels, peers...) {
 		out = append(out, Champion{r, r.Variant})
 	}
 	return out
@@ -266,7 +269,7 @@ func (a Answer) Pairs(n int) []Pair {
 		switch f := Family(r.Variant); {
 		case f == OnGPU && Exact(r):
 			return onGPU
-		case (f == Serial || f == Parallel || f == Reference) && r.Variant != ScaLAPACK:
+		case (f == Serial || f == Parallel || f == Reference) && r.Variant != ScaLAPACK && !Program(r.Variant):
 			return max(r.Threads, 1)
 		}
 		return 0
@@ -275,7 +278,7 @@ func (a Answer) Pairs(n int) []Pair {
 	for _, threads := range Distinct(a.rows, place) {
 		at := func(r compare.Record) bool { return threads != 0 && place(r) == threads }
 		own, ok := a.Fastest(n, func(r compare.Record) bool { return at(r) && Ours(r) })
-		peer, too := a.Fastest(n, func(r compare.Record) bool { return at(r) && !Ours(r) })
+		peer, too := a.Fastest(n, func(r compare.Record) bool { return at(r) && Rival(r) })
 		if ok && too {
 			out = append(out, Pair{own, peer})
 		}
@@ -301,11 +304,14 @@ func (a Answer) Like(c Champion, n int) (compare.Record, bool) {
 func (a Answer) FamilyAt(fam string) []compare.Record {
 	variants := map[int]int{}
 	rows := map[int][]compare.Record{}
-	for _, n := range a.AllSizes(fam) {
-		for _, variant := range Distinct(a.rows, VariantOf) {
-			if Family(variant) != fam {
-				continue
-			}
+	var own []compare.Record
+	for _, r := range a.rows {
+		if Home(r) == fam {
+			own = append(own, r)
+		}
+	}
+	for _, n := range Distinct(own, func(r compare.Record) int { return r.N }) {
+		for _, variant := range Distinct(own, VariantOf) {
 			if r, ok := a.Of(variant, n); ok {
 				variants[n]++
 				rows[n] = append(rows[n], r)
@@ -330,11 +336,12 @@ func (a Answer) FamilyAt(fam string) []compare.Record {
 // Missing returns the variants of a family, in the order of the records, that were not timed at n.
 func (a Answer) Missing(v *View, fam string, n int) []string {
 	var out []string
-	for _, variant := range Distinct(v.Ladder(a.Type), VariantOf) {
+	own := slices.DeleteFunc(v.Ladder(a.Type), func(r compare.Record) bool { return Home(r) != fam })
+	for _, variant := range Distinct(own, VariantOf) {
 		at := func(r compare.Record) bool {
 			return r.Variant == variant && r.N == n && ProblemOf(r).Cube() && r.Speed()
 		}
-		if Family(variant) == fam && !slices.ContainsFunc(v.Ladder(a.Type), at) {
+		if !slices.ContainsFunc(own, at) {
 			out = append(out, variant)
 		}
 	}

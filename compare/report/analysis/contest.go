@@ -26,7 +26,7 @@ var kinds = []kind{
 type Match struct {
 	Problem
 	Own   compare.Record   // of the suite; its status says whether it has a speed
-	Peers []compare.Record // of others, those without a speed too
+	Peers []compare.Record // of libraries and of the user, those without a speed too
 }
 
 // Contest is the matches of one host, by type, threads and size.
@@ -41,7 +41,7 @@ func NewContest(v *View) Contest {
 	c := Contest{View: v}
 	rows := v.Pick(func(r compare.Record) bool {
 		return r.Experiment == compare.MainLadder && r.Turn != "" && r.Type != "gf256" && !ByGPU(r) && len(r.Ranks) == 0 &&
-			(entrant(r) || !Ours(r))
+			(entrant(r) || Rival(r) || Brought(r.Variant))
 	})
 	for _, typ := range Types(rows) {
 		var found []Match
@@ -59,7 +59,7 @@ func NewContest(v *View) Contest {
 					m.Peers = append(m.Peers, r)
 				}
 			}
-			if m.Own.Variant != "" && len(m.Peers) > 0 {
+			if m.Own.Variant != "" && slices.ContainsFunc(m.Peers, Rival) {
 				found = append(found, m)
 			}
 		}
@@ -178,11 +178,11 @@ func (m Match) Peer(variant string) (compare.Record, bool) {
 	return compare.Record{}, false
 }
 
-// best returns the peer that takes the least time.
+// best returns the library that takes the least time.
 func (m Match) best() (compare.Record, bool) {
 	best := compare.Record{Median: compare.None()}
 	for _, r := range m.Peers {
-		if r.Speed() && m.Own.Speed() && !(r.Median >= best.Median) {
+		if Rival(r) && r.Speed() && m.Own.Speed() && !(r.Median >= best.Median) {
 			best = r
 		}
 	}

@@ -156,7 +156,8 @@ func (f Fought) Steady() bool { return f.Lo >= 1/(1+Tolerance) && f.Hi <= 1+Tole
 func (v *View) Duels(keep func(compare.Record) bool, change func(compare.Record) string,
 	threads func([]int) int) []Duel {
 	rows := v.Pick(func(r compare.Record) bool {
-		return Family(r.Variant) == Parallel && r.Speed() && r.Median > 0 && r.Threads > 1 && !v.IsCrowded(r.Threads)
+		return Family(r.Variant) == Parallel && r.Experiment != compare.OpenMPLoops && r.Speed() && r.Median > 0 &&
+			r.Threads > 1 && !v.IsCrowded(r.Threads)
 	})
 	key := func(r compare.Record, as string) string {
 		p := ProblemOf(r)

@@ -147,11 +147,11 @@ func Before(all []Entry, e Entry) (compare.Record, bool) {
 	}
 	var own []Entry
 	for _, o := range all {
-		if o.Variant == previous && !Vendor(o.Variant) {
+		if o.Variant == previous && Ours(o.Record) {
 			own = append(own, o)
 		}
 	}
-	if Vendor(e.Variant) || len(own) == 0 {
+	if !Ours(e.Record) || len(own) == 0 {
 		return compare.Record{}, false
 	}
 	if i := slices.IndexFunc(own, func(o Entry) bool { return o.Block == e.Block && o.Slice == e.Slice }); i >= 0 {

@@ -137,7 +137,8 @@ const (
 	Parallel  = "parallel"
 	OnRanks   = "mpi"
 	OnGPU     = "cuda"
-	Reference = "reference" // libraries of others
+	Reference = "reference" // libraries of others, and programs in C
+	User      = "user"      // kernels that the user brought
 )
 
 // The variants that chapters and figures are about.
@@ -166,6 +167,11 @@ const (
 	ReedSolomon = Reference + "/reedsolomon" // of products over GF(2⁸)
 	ScaLAPACK   = Reference + "/scalapack"   // on ranks
 
+	CNaive         = Reference + "/c-naive" // textbook programs in C
+	CRestrict      = Reference + "/c-restrict"
+	CIKJ           = Reference + "/c-ikj"
+	OpenMPCollapse = Reference + "/openmp-collapse"
+
 	P2PRows        = OnRanks + "/p2p-rows"
 	P2PRowsOverlap = OnRanks + "/p2p-rows-overlap"
 	ScatterRows    = OnRanks + "/scatter-rows"
@@ -175,6 +181,7 @@ const (
 
 	CuBLAS     = OnGPU + "/cublas"      // NVIDIA's library, in the arithmetic of the type
 	CuBLASTF32 = OnGPU + "/cublas-tf32" // the same, on operands rounded to TF32
+	Torch      = OnGPU + "/torch"       // PyTorch
 	TF32WMMA   = OnGPU + "/tf32-wmma"
 	DMMA       = OnGPU + "/dmma"
 	Tuned      = OnGPU + "/tuned"
@@ -220,27 +227,36 @@ func Algorithm(variant string) string {
 	return name
 }
 
-// Foreign reports whether a variant is of the family of libraries of others.
+// Short returns the algorithm of a variant, for places that are about one family. A kernel of the user
+// keeps its whole name.
+func Short(variant string) string {
+	if Brought(variant) {
+		return variant
+	}
+	return Algorithm(variant)
+}
+
+// Foreign reports whether a variant is of the family reference: a library of others or a program in C.
 func Foreign(variant string) bool { return Family(variant) == Reference }
 
-// Ours reports whether a row is of the suite and not of a library of others. Gonum is such a
-// library in the serial family, and cuBLAS one in the family cuda.
+// Ours reports whether a row is of the suite, and neither of a library of others nor of the user.
+// Gonum is such a library in the serial family, and cuBLAS and PyTorch are in the family cuda.
 func Ours(r compare.Record) bool {
-	return !Foreign(r.Variant) && r.Variant != Gonum && !Vendor(r.Variant)
+	return !Foreign(r.Variant) && !Brought(r.Variant) && r.Variant != Gonum && !Vendor(r.Variant) && r.Variant != Torch
 }
 
 // Fewer reports whether a variant executes fewer than 2mnk operations.
 func Fewer(variant string) bool {
-	return Algorithm(variant) == "strassen" || Algorithm(variant) == "winograd"
+	return !Brought(variant) && (Algorithm(variant) == "strassen" || Algorithm(variant) == "winograd")
 }
 
 // Copies reports whether a row is of a rung that copies several elements at once.
 func Copies(r compare.Record) bool {
-	return ByGPU(r) && slices.Contains(Copying, Algorithm(r.Variant))
+	return ByGPU(r) && Ours(r) && slices.Contains(Copying, Algorithm(r.Variant))
 }
 
 // ByGPU reports whether a GPU computed the row.
-func ByGPU(r compare.Record) bool { return Family(r.Variant) == OnGPU }
+func ByGPU(r compare.Record) bool { return Home(r) == OnGPU }
 
 // Vendor reports whether a variant is NVIDIA's library.
 func Vendor(variant string) bool { return variant == CuBLAS || variant == CuBLASTF32 }

@@ -35,9 +35,10 @@ func (v *View) Asked(rows []compare.Record, flags ...string) []string {
 	return out
 }
 
-// HasFamily reports whether there are rows of a family.
+// HasFamily reports whether there are rows of a family, or of kernels of the user that are in its
+// chapter.
 func (v *View) HasFamily(fam string) bool {
-	return slices.ContainsFunc(v.Records, func(r compare.Record) bool { return Family(r.Variant) == fam })
+	return slices.ContainsFunc(v.Records, func(r compare.Record) bool { return Home(r) == fam })
 }
 
 // Granted returns the number of processors that a product may use on this host: the usable ones, or

@@ -64,7 +64,8 @@ func (b *Builder) Rerun(v *analysis.View, rows []compare.Record) string {
 	}) {
 		return b.RerunShared(v, rows)
 	}
-	families := analysis.Distinct(rows, func(r compare.Record) string { return analysis.Family(r.Variant) })
+	families := analysis.Distinct(rows, analysis.Home)
+	brought := slices.ContainsFunc(rows, func(r compare.Record) bool { return analysis.Brought(r.Variant) })
 	if !slices.ContainsFunc(rows, func(r compare.Record) bool { return r.Experiment != compare.TunedKernels }) {
 		args := append([]string{b.Program, "tune", "--families", strings.Join(families, ",")}, v.Asked(rows, "time")...)
 		return strings.Join(append(args, "--records", "tuned.json", "&&", b.Program, "report", "--in", "tuned.json", "--out",
@@ -81,6 +82,9 @@ func (b *Builder) Rerun(v *analysis.View, rows []compare.Record) string {
 		args = append(args, "compare")
 		args = append(args, v.Asked(rows, "profile")...)
 		args = append(args, "--families", strings.Join(families, ","))
+	}
+	if brought {
+		args = append(args, v.Asked(rows, "bring", "cflags", "grid", "block-dims")...)
 	}
 	if own || len(v.Asked(rows, "variants")) > 0 {
 		args = append(args, "--variants", strings.Join(analysis.Distinct(rows, analysis.VariantOf), ","))

@@ -74,7 +74,7 @@ func (b *Builder) means(c analysis.Contest) document.Table {
 	}
 	for _, name := range names {
 		t.Columns = append(t.Columns,
-			document.Column{Title: b.Plain("means.against", text.Args{"Library": analysis.Algorithm(name)}), Numeric: true})
+			document.Column{Title: b.Plain("means.against", text.Args{"Library": analysis.Short(name)}), Numeric: true})
 	}
 	for _, g := range c.Groups() {
 		row := document.Row{Cells: []document.Text{document.Link(b.groupName(g), "#"+g.Id()+c.Suffix)}}
@@ -165,7 +165,7 @@ func (b *Builder) groupSpeeds(c analysis.Contest, g analysis.Group, command stri
 	}
 	names := analysis.PeersOf(g.Matches)
 	for _, name := range names {
-		head(analysis.Algorithm(name))
+		head(analysis.Short(name))
 	}
 	for _, m := range g.Matches {
 		row := document.Row{Cells: []document.Text{document.Escape(m.Label()), document.Text(number.Significant(m.Top())),
@@ -197,7 +197,7 @@ func (b *Builder) groupRatios(c analysis.Contest, g analysis.Group, command stri
 	total := document.Row{Cells: []document.Text{b.Say("means.mean")}, Class: "best"}
 	for _, name := range names {
 		t.Columns = append(t.Columns,
-			document.Column{Title: b.Plain("means.against", text.Args{"Library": analysis.Algorithm(name)}), Numeric: true})
+			document.Column{Title: b.Plain("means.against", text.Args{"Library": analysis.Short(name)}), Numeric: true})
 		m := analysis.MeanOf(g.Matches, name)
 		total.Cells = append(total.Cells, number.Times(m.Ratio, m.Lo, m.Hi))
 	}

@@ -15,7 +15,7 @@ import (
 // Peers holds the libraries of others against the variants of the suite.
 func (b *Builder) Peers(v *analysis.View) []document.Section {
 	isPeer := func(r compare.Record) bool {
-		return r.Experiment == compare.MainLadder && analysis.Foreign(r.Variant)
+		return r.Experiment == compare.MainLadder && analysis.Foreign(r.Variant) && analysis.Rival(r)
 	}
 	s := b.Of(v, "against", "peers.of")
 	rows := v.Pick(isPeer)

@@ -22,7 +22,7 @@ func (b *Builder) Results(v *analysis.View) []document.Section {
 		family, typ string
 	}
 	home := func(r compare.Record) string {
-		fam := analysis.Family(r.Variant)
+		fam := analysis.Home(r)
 		if fam != analysis.OverRanks.Family && slices.Contains(analysis.Experiments, r.Experiment) {
 			return v.Guest(r.Experiment)
 		}

@@ -111,11 +111,11 @@ func (b *Builder) leaders(s *document.Section, v *analysis.View) {
 		ladder := slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return r.Type != typ })
 		own, peer := compare.Record{}, compare.Record{}
 		for _, r := range ladder {
-			if !analysis.RanItself(r) {
+			if !analysis.RanItself(r) || analysis.Program(r.Variant) || analysis.Brought(r.Variant) {
 				continue
 			}
 			best := &own
-			if !analysis.Ours(r) {
+			if analysis.Rival(r) {
 				best = &peer
 			}
 			now, _ := analysis.Speed(r)

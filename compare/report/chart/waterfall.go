@@ -18,6 +18,7 @@ type Waterfall struct {
 type Stage struct {
 	Label         string
 	Before, After float64
+	Apart         bool // it does not begin where the one above it ends, and has a colour of its own
 }
 
 const stageHeight = 13.5 // points
@@ -62,10 +63,13 @@ func (ch Waterfall) data(c draw.Canvas, p *plot.Plot) {
 		if s.After < s.Before {
 			color = Palette[1]
 		}
+		if s.Apart {
+			color = Palette[2]
+		}
 		c.SetColor(color)
 		c.Fill(box.Path())
 		write(c, text, vg.Point{X: box.Max.X + 4, Y: (box.Min.Y + box.Max.Y) / 2}, "×"+threeDigits(s.After/s.Before))
-		if i+1 < len(ch.Stages) {
+		if i+1 < len(ch.Stages) && !ch.Stages[i+1].Apart {
 			c.StrokeLine2(draw.LineStyle{Color: Mid, Width: vg.Points(0.6)}, to, box.Min.Y, to, y(top-stageHeight-2.5))
 		}
 	}

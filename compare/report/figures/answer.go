@@ -21,7 +21,8 @@ func answerDrawings(d drawn, add adder) {
 	add("families-"+typ, "drawing.families", curve, ok, text.Args{"Type": typ})
 }
 
-// waterfall shows the steps of an answer.
+// waterfall shows the steps of an answer, and below them how many times as fast as the textbook loops
+// each kernel of the user is.
 func waterfall(a analysis.Answer) (chart.Waterfall, bool) {
 	ch := chart.Waterfall{
 		Title:  fmt.Sprintf("%s, n = %d: from the textbook loops to the fastest variant", a.Type, a.Main),
@@ -35,6 +36,13 @@ func waterfall(a analysis.Answer) (chart.Waterfall, bool) {
 		ch.Stages = append(ch.Stages, chart.Stage{Label: s.Row.Variant, Before: before, After: s.Total})
 		before = s.Total
 	}
+	naive, _ := a.Of(analysis.Baseline, a.Main)
+	for _, c := range a.Champions(a.Main) {
+		if analysis.Brought(c.Variant) && len(ch.Stages) > 0 {
+			ch.Stages = append(ch.Stages, chart.Stage{Label: c.Variant, Before: 1,
+				After: analysis.Whole(naive) / analysis.Whole(c.Record), Apart: true})
+		}
+	}
 	return ch, len(ch.Stages) > 0
 }
 
@@ -44,8 +52,8 @@ func rate(r compare.Record) float64 {
 	return float64(speed) * float64(r.Median) / analysis.Whole(r)
 }
 
-// families is the speed of the fastest variant of each family over n, and of the libraries of
-// others, up to the measured peak.
+// families is the speed over n of the fastest variant of each family, of the libraries of others and
+// of the kernels of the user, up to the measured peak.
 func (d drawn) families(a analysis.Answer) (chart.Curve, bool) {
 	var c collection
 	threads := 1
@@ -70,9 +78,19 @@ func (d drawn) families(a analysis.Answer) (chart.Curve, bool) {
 		}
 	}
 	for _, n := range a.AllSizes(analysis.Reference) {
-		if r, ok := a.Fastest(n, func(r compare.Record) bool { return analysis.Foreign(r.Variant) }); ok {
+		if r, ok := a.Fastest(n, func(r compare.Record) bool { return analysis.Foreign(r.Variant) && analysis.Rival(r) }); ok {
 			threads = max(threads, r.Threads)
 			put("libraries, best", 5, r)
+		}
+	}
+	for _, n := range a.AllSizes(analysis.User) {
+		for _, champion := range a.Champions(n) {
+			if r := champion.Record; analysis.Brought(r.Variant) {
+				if !analysis.ByGPU(r) {
+					threads = max(threads, r.Threads)
+				}
+				c.add(r.Variant, d.looks[r.Variant], measured(r, float64(r.N), rate(r)))
+			}
 		}
 	}
 	sizes := c.places()

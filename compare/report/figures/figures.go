@@ -31,6 +31,8 @@ import (
 //	cutoff-<type>               the same over their cut-off
 //	roofline-<type>             executed operations a second over arithmetic intensity
 //	compiler-<type>             speed relative to the build for GOAMD64=v1
+//	compiler-c-<type>           speed of loops in C by the options of the compiler, and of the same loops in Go
+//	openmp-<type>               speed over threads of our pool and of OpenMP, by schedule
 //	rate-gf256                  Gmul/s over n
 //	strong-…-<type>             of the series over threads at the size that most variants have: speedup over one
 //	                            thread, serial (over the best serial variant), efficiency, ceiling (share of the
@@ -85,7 +87,7 @@ func Titled(doc compare.Document, s *text.Speaker) []chart.Drawing {
 		}
 		answerDrawings(d, add)
 		floats := []string{"f64", "f32"}
-		for _, fam := range analysis.Distinct(d.rows, func(r compare.Record) string { return analysis.Family(r.Variant) }) {
+		for _, fam := range analysis.Distinct(d.rows, analysis.Home) {
 			if fam == analysis.OnGPU {
 				continue // its figures are in the chapter on the GPU
 			}
@@ -112,6 +114,7 @@ func Titled(doc compare.Document, s *text.Speaker) []chart.Drawing {
 			ch, ok := d.compiler(typ)
 			add("compiler-"+typ, "drawing.compiler", ch, ok, text.Args{"Type": typ})
 		}
+		outsideDrawings(d, add)
 		ch, ok := d.rates("", "gf256")
 		add("rate-gf256", "drawing.rate", ch, ok)
 		sharingDrawings(d, add)
@@ -140,6 +143,9 @@ func newDrawn(v *analysis.View) drawn {
 		if _, known := d.looks[r.Variant]; !known {
 			fam := analysis.Family(r.Variant)
 			d.looks[r.Variant] = chart.LookOf(members[fam])
+			if fam == analysis.User {
+				d.looks[r.Variant] = chart.Look{Color: chart.Ink, Marker: chart.LookOf(members[fam]).Marker}
+			}
 			members[fam]++
 		}
 		if !r.Speed() || !(r.Median > 0) || !analysis.ProblemOf(r).Cube() || r.N < 1 {
@@ -214,15 +220,15 @@ func (c collection) places() []float64 {
 	return slices.Sorted(maps.Keys(set))
 }
 
-// rates is the speed over n of the variants of one family, or of all if fam is empty. serial/packed
-// is shown with the variants of other families for comparison.
+// rates is the speed over n of the variants and kernels of the user in the chapter of one family, or of
+// all if fam is empty. serial/packed is shown with the variants of other families for comparison.
 func (d drawn) rates(fam, typ string) (chart.Curve, bool) {
 	sets := make(map[string][]string) // of parameters, by variant
 	var own, yard []compare.Record
 	for _, r := range d.of(compare.MainLadder, typ) {
 		switch rate, _ := analysis.Speed(r); {
 		case !rate.Known() || !(rate > 0):
-		case fam == "" || analysis.Family(r.Variant) == fam:
+		case fam == "" || analysis.Home(r) == fam:
 			own = append(own, r)
 			if p := r.Params.String(); !slices.Contains(sets[r.Variant], p) {
 				sets[r.Variant] = append(sets[r.Variant], p)
@@ -243,7 +249,7 @@ func (d drawn) rates(fam, typ string) (chart.Curve, bool) {
 	var c collection
 	for _, r := range own {
 		threads = max(threads, r.Threads)
-		label, look := analysis.Algorithm(r.Variant), d.looks[r.Variant]
+		label, look := analysis.Short(r.Variant), d.looks[r.Variant]
 		if fam == "" {
 			label = r.Variant
 		}

@@ -43,7 +43,7 @@ func (d drawn) gpuRates(typ, compute string) (chart.Curve, bool) {
 	found := false
 	for _, r := range rows {
 		if r.Compute == compute && drawnAt(rows, analysis.ProblemOf(r)) {
-			point(analysis.Algorithm(r.Variant), d.look(r.Variant), r)
+			point(analysis.Short(r.Variant), d.look(r.Variant), r)
 			found = true
 		}
 	}
@@ -79,7 +79,7 @@ func (d drawn) gpuRates(typ, compute string) (chart.Curve, bool) {
 	return curve, found && len(places) >= 2
 }
 
-// gpuBars is the speed of the rungs of the ladder, from its first to NVIDIA's library.
+// gpuBars is the speed of the rungs of the ladder, of NVIDIA's library and of kernels of the user.
 func (d drawn) gpuBars(typ string) (chart.Bars, bool) {
 	rows := d.LadderRows(typ)
 	bars := chart.Bars{XLabel: "TFLOP/s", Rates: true, Colors: chart.Palette}
@@ -90,16 +90,21 @@ func (d drawn) gpuBars(typ string) (chart.Bars, bool) {
 	for _, r := range rows {
 		color := 0
 		switch {
-		case analysis.Vendor(r.Variant):
+		case analysis.Brought(r.Variant):
+			color = 3
+		case !analysis.Ours(r):
 			color = 1
 		case r.GPU != nil && r.GPU.Pipe != typ:
 			color = 2
 		}
 		bars.Groups = append(bars.Groups,
-			chart.Group{Label: analysis.Algorithm(r.Variant),
+			chart.Group{Label: analysis.Short(r.Variant),
 				Bars: []chart.Bar{{Point: measured(r, 0, float64(r.Gflops)/1e3), Color: color}}})
 	}
-	bars.Names = []string{"rung", "NVIDIA's library", "rung on tensor cores"}
+	bars.Names = []string{"rung", "library", "rung on tensor cores"}
+	if slices.ContainsFunc(rows, func(r compare.Record) bool { return analysis.Brought(r.Variant) }) {
+		bars.Names = append(bars.Names, "your kernel")
+	}
 	return bars, len(analysis.Climbs(rows)) > 0
 }
 

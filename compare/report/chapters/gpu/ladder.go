@@ -86,7 +86,7 @@ func (b *builder) climbed(v *analysis.View, typ string, size analysis.Problem, r
 		}
 		gain, p, verdict := b.stepTo(r, steps)
 		t.Rows = append(t.Rows, document.Row{Class: analysis.Held(r), Cells: []document.Text{
-			document.Literal(analysis.Algorithm(r.Variant)), state, document.Text(b.Median(r)), document.Text(b.Ci(r)),
+			document.Literal(analysis.Short(r.Variant)), state, document.Text(b.Median(r)), document.Text(b.Ci(r)),
 			chapters.Tflops(r), of, document.Text(number.Significant(analysis.Known(r, r.PercentPeak))), gain, p, verdict,
 		}})
 	}
@@ -125,7 +125,7 @@ func (b *builder) needs(v *analysis.View, typ string, size analysis.Problem, row
 			reads = document.Text(number.Significant(x))
 		}
 		t.Rows = append(t.Rows, document.Row{Class: analysis.Held(r), Cells: []document.Text{
-			document.Literal(analysis.Algorithm(r.Variant)), number.Settled(analysis.TileOf(r)), document.Escape(g.Pipe),
+			document.Literal(analysis.Short(r.Variant)), number.Settled(analysis.TileOf(r)), document.Escape(g.Pipe),
 			number.Numbered(g.Threads), number.Numbered(g.Blocks), number.Numbered(g.Registers),
 			document.Text(number.ByteSize(float64(g.Spills))), document.Text(number.ByteSize(float64(g.Shared))), occupancyOf(r),
 			b.limits(r), reads, number.Numbered(g.Clock),

@@ -77,6 +77,7 @@ func (b builder) answerOf(s *document.Section, v *analysis.View) {
 	command := b.Rerun(v, v.Ladder(typ))
 	items := []document.Text{b.leader(v, a)}
 	items = append(items, b.largestSteps(a), b.besidePeers(a))
+	items = append(items, b.kernels(v, typ)...)
 	for _, other := range analysis.Types(analysis.Timed(v.Records)) {
 		if o := v.Answer(other); other != typ && o.Main > 0 {
 			items = append(items, b.otherType(o))
@@ -249,7 +250,7 @@ func (b builder) champions(v *analysis.View, a analysis.Answer, command string) 
 			relative = analysis.Whole(all[i-1].Record) / analysis.Whole(c.Record)
 		}
 		row := document.Row{Cells: []document.Text{
-			b.champion(c), document.Literal(analysis.Algorithm(c.Variant)), b.busy(c.Record),
+			b.champion(c), document.Literal(analysis.Short(c.Variant)), b.busy(c.Record),
 			b.rate(c.Record), document.Text(number.Significant(share(v, c.Record))),
 			document.Text(number.Significant(absolute)), document.Text(number.Significant(relative)),
 			document.Text(number.Seconds(analysis.Whole(c.Record))),
@@ -274,6 +275,8 @@ func (b builder) champion(c analysis.Champion) document.Text {
 	switch {
 	case c.Key == analysis.Baseline:
 		return b.Say("answer.textbook")
+	case analysis.Brought(c.Variant):
+		return b.Say("answer.kernel")
 	case !analysis.Ours(c.Record):
 		return b.Say("answer.library")
 	}

@@ -39,6 +39,7 @@ func (b builder) family(fam string) []document.Section {
 	var claims []document.Section
 	for _, v := range b.Views {
 		b.measurements(&measured, v, fam)
+		claims = append(claims, b.outside(v, fam)...)
 		claims = append(claims, b.claims(v, fam)...)
 	}
 	if len(measured.Blocks) == 0 {
@@ -48,6 +49,11 @@ func (b builder) family(fam string) []document.Section {
 		}
 	}
 	sections = append(sections, measured)
+	for _, v := range b.Views {
+		if s, ok := b.yourKernels(v, fam); ok {
+			sections = append(sections, s)
+		}
+	}
 	sections = append(sections, claims...)
 	return append(sections, b.advice(fam))
 }
@@ -61,7 +67,7 @@ func (b builder) part(fam, key string) document.Section {
 func (b builder) algorithms(s *document.Section, fam string) bool {
 	var block document.Algorithms
 	for _, a := range b.Algorithms {
-		if analysis.Family(a.Variant) != fam && !(fam == analysis.Serial && analysis.Foreign(a.Variant)) {
+		if homeOf(a.Variant) != fam {
 			continue
 		}
 		title, id := document.Literal(a.Variant), "algorithm-"+analysis.Anchor(a.Variant)
@@ -85,6 +91,18 @@ func (b builder) algorithms(s *document.Section, fam string) bool {
 	s.Text(b.Say("paper.notation"))
 	s.Add(block)
 	return true
+}
+
+// homeOf returns the family whose chapter has the pseudo-code of a variant. Libraries of others and
+// programs in C are with what they are compared with.
+func homeOf(variant string) string {
+	switch {
+	case variant == analysis.OpenMPCollapse:
+		return analysis.Parallel
+	case analysis.Foreign(variant):
+		return analysis.Serial
+	}
+	return analysis.Family(variant)
 }
 
 // implementation adds the excerpt of a family's source.
@@ -135,8 +153,7 @@ func ofFamily(fam string) func(*analysis.View, string) text.Args {
 // measurements adds the figures of a family on one host, and then its table.
 func (b builder) measurements(s *document.Section, v *analysis.View, fam string) {
 	if !slices.ContainsFunc(v.Records, func(r compare.Record) bool {
-		return analysis.Family(r.Variant) == fam &&
-			r.Speed()
+		return analysis.Home(r) == fam && r.Speed()
 	}) {
 		return
 	}
@@ -234,6 +251,17 @@ func (b builder) place(r compare.Record) document.Text {
 		return b.Say("paper.device")
 	}
 	return b.busy(r)
+}
+
+// outside are the sections that compare a family with the same loops in C.
+func (b builder) outside(v *analysis.View, fam string) []document.Section {
+	switch fam {
+	case analysis.Serial:
+		return b.CompilersOfC(v)
+	case analysis.Parallel:
+		return sharing.OpenMP(b.Builder, v)
+	}
+	return nil
 }
 
 // claims are the claims of the course report of 2024 about a family, held against the rows.

@@ -23,7 +23,7 @@ func Threads(base *chapters.Builder, v *analysis.View) []document.Section {
 	for _, part := range []func(*analysis.View) (document.Section, bool){
 		b.strong(analysis.OverThreads), b.weak(analysis.OverThreads), b.chunks, b.loads,
 		b.placing(analysis.OverThreads, compare.Affinities), b.placing(analysis.OverThreads, compare.ProcessorLimits),
-		b.overheads, b.findings,
+		b.overheads, b.openMPSection, b.findings,
 	} {
 		if s, ok := part(v); ok {
 			sections = append(sections, s)

@@ -1,0 +1,342 @@
+package analysis
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"gemm/compare"
+)
+
+// This file is about code that is not of the suite and no library of others: kernels that the user
+// brought, and textbook programs in C.
+
+// Brought reports whether a variant is a kernel that the user brought.
+func Brought(variant string) bool { return Family(variant) == User }
+
+// Program reports whether a variant is a textbook program in C.
+func Program(variant string) bool {
+	return slices.Contains([]string{CNaive, CRestrict, CIKJ, OpenMPCollapse}, variant)
+}
+
+// Rival reports whether a row is of a library of others.
+func Rival(r compare.Record) bool {
+	return !Ours(r) && !Program(r.Variant) && !Brought(r.Variant)
+}
+
+// Home returns the family whose chapter a row is in. For a kernel of the user it is the family for
+// what the kernel ran on.
+func Home(r compare.Record) string {
+	switch {
+	case !Brought(r.Variant):
+		return Family(r.Variant)
+	case r.GPU != nil || strings.HasPrefix(r.Turn, OnGPU+" "):
+		return OnGPU
+	case r.Threads > 1:
+		return Parallel
+	}
+	return Serial
+}
+
+// Kernel is a kernel that the user brought, on one type and number of threads.
+type Kernel struct {
+	Variant, Type string
+	Threads       int
+	Home          string
+	Rows          []compare.Record // of the ladder, the smallest first
+}
+
+// Kernels returns the kernels of the user whose chapter is that of a family; all if fam is empty.
+func (v *View) Kernels(fam string) []Kernel {
+	type identity struct {
+		variant, typ, home string
+		threads            int
+	}
+	of := func(r compare.Record) identity {
+		return identity{r.Variant, r.Type, Home(r), max(r.Threads, 1)}
+	}
+	rows := v.Pick(func(r compare.Record) bool {
+		return Brought(r.Variant) && r.Experiment == compare.MainLadder && (fam == "" || Home(r) == fam)
+	})
+	var out []Kernel
+	for _, id := range Distinct(rows, of) {
+		k := Kernel{Variant: id.variant, Type: id.typ, Threads: id.threads, Home: id.home}
+		for _, r := range rows {
+			if of(r) == id {
+				k.Rows = append(k.Rows, r)
+			}
+		}
+		slices.SortStableFunc(k.Rows, func(x, y compare.Record) int { return ProblemOf(x).Compare(ProblemOf(y)) })
+		out = append(out, k)
+	}
+	return out
+}
+
+// Largest returns the timed row of the largest product: of a square one, if there is one.
+func (k Kernel) Largest() (compare.Record, bool) {
+	var best compare.Record
+	found := false
+	for _, r := range Timed(k.Rows) {
+		if !found || ProblemOf(r).Cube() || !ProblemOf(best).Cube() {
+			best, found = r, true
+		}
+	}
+	return best, found
+}
+
+// MeanShare returns the mean of the shares of the peak over all timed rows, in percent, and their
+// number. It is NaN if no peak is known.
+func (k Kernel) MeanShare(v *View) (percent float64, count int) {
+	sum := 0.0
+	for _, r := range Timed(k.Rows) {
+		if share := PercentOfPeak(v, r); !math.IsNaN(share) {
+			sum += share
+			count++
+		}
+	}
+	if count == 0 {
+		return math.NaN(), 0
+	}
+	return sum / float64(count), count
+}
+
+// beside returns the rows that a row of the user is ranked among: of the ladder, on the same problem,
+// on as many threads or on the GPU too, each of the variant that ran. The GPU's are of the same
+// arithmetic.
+func (v *View) beside(r compare.Record) []compare.Record {
+	return Timed(v.Pick(func(o compare.Record) bool {
+		return o.Experiment == compare.MainLadder && ProblemOf(o) == ProblemOf(r) && ByGPU(o) == ByGPU(r) &&
+			(!ByGPU(r) || o.Compute == r.Compute) && len(o.Ranks) == 0 && RanItself(o)
+	}))
+}
+
+// Rank returns the place of a row among the variants on the same problem and on as many threads, the
+// fastest first, and the number of variants.
+func (v *View) Rank(r compare.Record) (place, of int) {
+	place = 1
+	all := v.beside(r)
+	names := Distinct(all, VariantOf)
+	for _, name := range names {
+		if slices.ContainsFunc(all, func(o compare.Record) bool { return o.Variant == name && o.Median < r.Median }) &&
+			name != r.Variant {
+			place++
+		}
+	}
+	return place, len(names)
+}
+
+// Yardstick is a row that a kernel of the user is compared with.
+type Yardstick struct {
+	Key string // naive, own, library
+	Row compare.Record
+}
+
+// Yardsticks returns the rows that a row of the user is compared with: the textbook loops, our
+// fastest variant and the fastest library of others, each on the same problem. The textbook loops of
+// a processor have one thread; the others have as many as the row.
+func (v *View) Yardsticks(r compare.Record) []Yardstick {
+	rows := v.beside(r)
+	var out []Yardstick
+	add := func(key string, rows []compare.Record, keep func(compare.Record) bool) {
+		best := compare.Record{Median: compare.None()}
+		for _, o := range rows {
+			if keep(o) && !(o.Median >= best.Median) {
+				best = o
+			}
+		}
+		if best.Median.Known() {
+			out = append(out, Yardstick{key, best})
+		}
+	}
+	textbook := rows
+	first := OnGPU + "/naive"
+	if !ByGPU(r) {
+		first = Baseline
+		one := r
+		one.Threads = 1
+		textbook = v.beside(one)
+	}
+	add("naive", textbook, func(o compare.Record) bool { return o.Variant == first })
+	add("own", rows, func(o compare.Record) bool { return Ours(o) && !Fewer(o.Variant) && o.Variant != first })
+	add("library", rows, Rival)
+	return out
+}
+
+// Fault is rows of a kernel of the user that came to the same bad end.
+type Fault struct {
+	compare.Record // the first of them
+	Problems       []Problem
+}
+
+// Faults returns what is wrong with the kernels of the user whose chapter is that of a family: rows
+// that are wrong, failed, timed out or could not run, by variant, type and reason.
+func (v *View) Faults(fam string) []Fault {
+	var out []Fault
+	for _, k := range v.Kernels(fam) {
+		for _, r := range k.Rows {
+			if r.Status == compare.OK {
+				continue
+			}
+			same := func(f Fault) bool {
+				return f.Variant == r.Variant && f.Type == r.Type && f.Status == r.Status && f.Reason == r.Reason
+			}
+			i := slices.IndexFunc(out, same)
+			if i < 0 {
+				i = len(out)
+				out = append(out, Fault{Record: r})
+			}
+			out[i].Problems = append(out[i].Problems, ProblemOf(r))
+		}
+	}
+	return out
+}
+
+// Bad reports whether a row is wrong, failed or timed out.
+func Bad(r compare.Record) bool {
+	return r.Status == compare.Wrong || r.Status == compare.Failed || r.Status == compare.Timeout
+}
+
+// CLoop is a textbook loop in C with one set of options.
+type CLoop struct {
+	Options string
+	compare.Record
+}
+
+// CFlags is the parameter with the options of the compiler of a program in C.
+const CFlags = "cflags"
+
+// OptionsOf returns the options that a row of a program in C was compiled with.
+func OptionsOf(r compare.Record) string {
+	for _, value := range []any{r.Params[CFlags], r.Resolved[CFlags]} {
+		if options, ok := value.(string); ok {
+			return options
+		}
+	}
+	return ""
+}
+
+// CLoops is the experiment on the compilers of C for one type, at one size.
+type CLoops struct {
+	Problem
+	Options []string         // the least optimization first
+	Loops   []CLoop          // timed, by variant and options
+	Go      []compare.Record // timed: the same loops in Go, in the same turn
+	All     []compare.Record // with those that have no speed
+}
+
+// CLoops returns the experiment of a type at its largest size. It reports false if no program in C
+// was timed.
+func (v *View) CLoops(typ string) (CLoops, bool) {
+	rows := v.Pick(func(r compare.Record) bool {
+		return r.Experiment == compare.CompilerOptions && r.Type == typ && r.Build == ""
+	})
+	out := CLoops{All: rows}
+	timed := Timed(rows)
+	for _, r := range timed {
+		if Program(r.Variant) && ProblemOf(r).Compare(out.Problem) > 0 {
+			out.Problem = ProblemOf(r)
+		}
+	}
+	for _, r := range timed {
+		switch {
+		case ProblemOf(r) != out.Problem:
+		case Program(r.Variant):
+			out.Loops = append(out.Loops, CLoop{OptionsOf(r), r})
+		case Ours(r):
+			out.Go = append(out.Go, r)
+		}
+	}
+	out.Options = Distinct(out.Loops, func(l CLoop) string { return l.Options })
+	slices.Sort(out.Options) // -O0, -O2, -O3: a resumed run has them in another order
+	return out, len(out.Loops) > 0
+}
+
+// Of returns the row of a loop with the given options.
+func (c CLoops) Of(variant, options string) (compare.Record, bool) {
+	i := slices.IndexFunc(c.Loops, func(l CLoop) bool { return l.Variant == variant && l.Options == options })
+	if i < 0 {
+		return compare.Record{}, false
+	}
+	return c.Loops[i].Record, true
+}
+
+// Least is the first of the options, without optimization.
+func (c CLoops) Least() string { return c.Options[0] }
+
+// Best returns the fastest row of all loops and options.
+func (c CLoops) Best() compare.Record {
+	return slices.MinFunc(c.Loops, func(x, y CLoop) int { return cmp.Compare(x.Median, y.Median) }).Record
+}
+
+// BestGo returns the fastest of the same loops in Go.
+func (c CLoops) BestGo() (compare.Record, bool) {
+	if len(c.Go) == 0 {
+		return compare.Record{}, false
+	}
+	return slices.MinFunc(c.Go, func(x, y compare.Record) int { return cmp.Compare(x.Median, y.Median) }), true
+}
+
+// OpenMPPair is our pool and OpenMP on one setting. The comparison is of OpenMP's time with ours.
+type OpenMPPair struct {
+	Threads  int
+	Schedule string
+	Chunk    int // 0: the schedule's own
+	Pool     compare.Record
+	OpenMP   compare.Record
+	Comparison
+}
+
+// OpenMPPairs returns the pairs of the experiment openmp of a type at its largest size, by threads,
+// schedule and chunk. The p values are adjusted by Holm's procedure.
+func (v *View) OpenMPPairs(typ string) []OpenMPPair {
+	rows := Timed(v.Pick(func(r compare.Record) bool { return r.Experiment == compare.OpenMPLoops && r.Type == typ }))
+	var largest Problem
+	for _, r := range rows {
+		if p := OpenMPProblem(r); p.Compare(largest) > 0 {
+			largest = p
+		}
+	}
+	var out []OpenMPPair
+	var duels []Duel
+	for _, r := range rows {
+		if r.Variant != CollapseAtomic || OpenMPProblem(r) != largest {
+			continue
+		}
+		i := slices.IndexFunc(rows, func(o compare.Record) bool {
+			return o.Variant == OpenMPCollapse && OpenMPProblem(o) == largest && o.Threads == r.Threads &&
+				o.Params["schedule"] == r.Params["schedule"] && ChunkOf(o.Params) == ChunkOf(r.Params)
+		})
+		if i < 0 {
+			continue
+		}
+		schedule, _ := r.Params["schedule"].(string)
+		out = append(out, OpenMPPair{Threads: r.Threads, Schedule: schedule, Chunk: ChunkOf(r.Params), Pool: r, OpenMP: rows[i]})
+		duels = append(duels, Duel{rows[i], r})
+	}
+	for i, f := range Fight(duels) {
+		out[i].Comparison = f.Comparison
+	}
+	order := []string{"static", "dynamic", "guided"}
+	slices.SortStableFunc(out, func(x, y OpenMPPair) int {
+		return cmp.Or(cmp.Compare(x.Threads, y.Threads),
+			cmp.Compare(slices.Index(order, x.Schedule), slices.Index(order, y.Schedule)), cmp.Compare(x.Chunk, y.Chunk))
+	})
+	return out
+}
+
+// OpenMPProblem is the problem of a row on any number of threads.
+func OpenMPProblem(r compare.Record) Problem {
+	p := ProblemOf(r)
+	p.Threads = 1
+	return p
+}
+
+// GeometricMean returns the mean of the ratios of pairs, NaN of none.
+func GeometricMean(pairs []OpenMPPair) float64 {
+	sum := 0.0
+	for _, p := range pairs {
+		sum += math.Log(p.Ratio)
+	}
+	return math.Exp(sum / float64(len(pairs)))
+}

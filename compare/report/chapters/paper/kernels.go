@@ -1,0 +1,213 @@
+package paper
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"gemm/compare"
+	"gemm/compare/report/analysis"
+	"gemm/compare/report/document"
+	"gemm/compare/report/number"
+	"gemm/compare/report/text"
+)
+
+// The answer has a sentence for each of the first kernels of the user, and the table of a kernel at
+// most so many sizes; the appendix has all.
+const (
+	kernelsInBrief = 6
+	sizesOfKernel  = 12
+)
+
+// kernels has a sentence for each kernel of the user: of the type that the answer is about, if it was
+// timed in it.
+func (b builder) kernels(v *analysis.View, typ string) []document.Text {
+	all := v.Kernels("")
+	names := analysis.Distinct(all, func(k analysis.Kernel) string { return k.Variant })
+	var items []document.Text
+	for i, name := range names {
+		if i == kernelsInBrief {
+			return append(items, b.Count("kernel.more", len(names)-i))
+		}
+		own := slices.DeleteFunc(slices.Clone(all), func(k analysis.Kernel) bool { return k.Variant != name })
+		timed := func(k analysis.Kernel) bool { _, ok := k.Largest(); return ok }
+		of := slices.DeleteFunc(slices.Clone(own), func(k analysis.Kernel) bool { return k.Type != typ || !timed(k) })
+		if i := slices.IndexFunc(own, timed); len(of) == 0 && i >= 0 {
+			of = own[i : i+1]
+		}
+		for _, k := range of {
+			items = append(items, b.kernel(v, k)+b.faulty(v, k))
+		}
+		if len(of) == 0 {
+			items = append(items, b.Say("kernel.none", text.Args{"Variant": document.Literal(name),
+				"Section": document.Link(b.Say("brought.title"), "#"+own[0].Home+"-brought"+v.Suffix)}))
+		}
+	}
+	return items
+}
+
+// faulty says how many rows of a kernel are wrong, failed or took too long.
+func (b builder) faulty(v *analysis.View, k analysis.Kernel) document.Text {
+	bad := len(slices.DeleteFunc(slices.Clone(k.Rows), func(r compare.Record) bool { return !analysis.Bad(r) }))
+	if bad == 0 {
+		return ""
+	}
+	return b.Count("kernel.bad", bad) + document.Link(b.Say("brought.title"), "#"+k.Home+"-brought"+v.Suffix) + b.Say("stop")
+}
+
+// kernel says how fast a kernel is at its largest size, compared with what there is, and where it stands.
+func (b builder) kernel(v *analysis.View, k analysis.Kernel) document.Text {
+	r, _ := k.Largest()
+	r.Phases = nil // of a GPU: the kernel alone, as the others are in its ladder
+	sentence := b.Say("kernel.is", text.Args{"Variant": document.Literal(k.Variant), "Threads": b.place(r),
+		"Speed": b.speed(r), "Size": b.Sizes([]analysis.Problem{analysis.ProblemOf(r)}), "Type": k.Type})
+	if percent := analysis.PercentOfPeak(v, r); percent == percent {
+		sentence += b.Say("answer.peak", text.Args{"Share": number.Significant(percent)})
+	}
+	var parts []document.Text
+	for _, y := range v.Yardsticks(r) {
+		c := analysis.Versus(y.Row, r)
+		parts = append(parts, b.Say("kernel."+y.Key, text.Args{"Ratio": number.Times(c.Ratio, c.Lo, c.Hi),
+			"Variant": document.Literal(y.Row.Variant)}))
+	}
+	if len(parts) > 0 {
+		sentence += b.Say("semicolon") + b.Join(parts)
+	}
+	sentence += b.Say("stop")
+	place, of := v.Rank(r)
+	if of > 1 {
+		sentence += b.Say("kernel.rank", text.Args{"Place": place, "Of": of, "Threads": b.place(r)})
+	}
+	return sentence
+}
+
+// yourKernels is the section on the kernels of the user that are in the chapter of a family: what they
+// are, how fast by size, where they stand, and what is wrong with them.
+func (b builder) yourKernels(v *analysis.View, fam string) (document.Section, bool) {
+	s := b.Of(v, fam+"-brought", "brought.title")
+	all := v.Kernels(fam)
+	if len(all) == 0 {
+		return s, false
+	}
+	s.Text(b.Say("brought.intro"))
+	s.Add(b.brought(v, fam, all))
+	var items []document.Text
+	for _, k := range all {
+		if _, ok := k.Largest(); ok {
+			items = append(items, b.kernel(v, k)+b.average(v, k))
+		}
+	}
+	s.List(items)
+	for _, k := range all {
+		if t, ok := b.bySize(v, k); ok {
+			s.Add(t)
+		}
+	}
+	if t := b.faults(v, fam); len(t.Rows) > 0 {
+		s.Add(t)
+	} else {
+		s.Text(b.Say("brought.right"))
+	}
+	return s, true
+}
+
+// average says what share of the peak a kernel reaches in the mean of all sizes.
+func (b builder) average(v *analysis.View, k analysis.Kernel) document.Text {
+	percent, count := k.MeanShare(v)
+	if count == 0 {
+		return ""
+	}
+	return b.Say("kernel.average", text.Args{"Share": number.Significant(percent), "Rows": b.Count("rows", count)})
+}
+
+// brought is the table of what the kernels are: file, compiler and flags, ABI, and how many of their
+// rows are right.
+func (b builder) brought(v *analysis.View, fam string, all []analysis.Kernel) document.Table {
+	t := document.Table{ID: "table-" + fam + "-brought" + v.Suffix, Caption: b.Say("brought.caption"),
+		Columns: b.Columns("variant", "type", "on", "file", "compiledby", "abi", "#rightrows", "#averagepeak")}
+	var rows []compare.Record
+	for _, k := range all {
+		rows = append(rows, k.Rows...)
+		said := func(names ...string) document.Text {
+			for _, r := range k.Rows {
+				for _, name := range names {
+					if value, ok := r.Resolved[name].(string); ok && value != "" {
+						return document.Escape(value)
+					}
+				}
+			}
+			return number.Absent
+		}
+		compiled := said("compiler")
+		if flags := said(analysis.CFlags, "flags"); flags != number.Absent {
+			compiled += " " + flags
+		}
+		percent, _ := k.MeanShare(v)
+		t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
+			document.Literal(k.Variant), document.Text(k.Type), b.place(k.Rows[0]), said("file", "source", "library"), compiled,
+			said("abi"), document.Text(fmt.Sprintf("%d / %d", len(analysis.Timed(k.Rows)), len(k.Rows))),
+			document.Text(number.Significant(percent)),
+		}})
+	}
+	t.Command = b.Rerun(v, rows)
+	return t
+}
+
+// bySize is the table of a kernel over sizes, beside what it is compared with. It reports false if no
+// row has a speed.
+func (b builder) bySize(v *analysis.View, k analysis.Kernel) (document.Table, bool) {
+	rows := analysis.Timed(k.Rows)
+	_, unit := analysis.Speed(k.Rows[0])
+	id := fmt.Sprint("table-", analysis.Anchor(k.Variant), "-", k.Type, "-", k.Threads)
+	t := document.Table{ID: id + v.Suffix, Command: b.Rerun(v, rows),
+		Caption: b.Say("brought.sizes", text.Args{"Variant": document.Literal(k.Variant), "Type": k.Type}),
+		Columns: append(b.Columns("size"), append([]document.Column{{Title: unit, Numeric: true}},
+			b.Columns("#peak", "#naive", "#overown", "#overlibrary", "#rank")...)...)}
+	for _, r := range spaced(rows, sizesOfKernel) {
+		r.Phases = nil
+		place, of := v.Rank(r)
+		cells := []document.Text{document.Escape(analysis.ProblemOf(r).Label()), b.rate(r),
+			document.Text(number.Significant(analysis.PercentOfPeak(v, r)))}
+		yards := map[string]document.Text{}
+		for _, y := range v.Yardsticks(r) {
+			yards[y.Key] = document.Text(number.Significant(float64(y.Row.Median) / float64(r.Median)))
+		}
+		for _, key := range []string{"naive", "own", "library"} {
+			cells = append(cells, cmp.Or(yards[key], number.Absent))
+		}
+		t.Rows = append(t.Rows, document.Row{Cells: append(cells, document.Text(fmt.Sprintf("%d / %d", place, of)))})
+	}
+	return t, len(rows) > 0
+}
+
+// spaced returns at most the given number of rows: the first, the last, and some between.
+func spaced(rows []compare.Record, most int) []compare.Record {
+	if len(rows) <= most {
+		return rows
+	}
+	var out []compare.Record
+	for i := range most {
+		out = append(out, rows[i*(len(rows)-1)/(most-1)])
+	}
+	return out
+}
+
+// faults is the table of the rows of the user's kernels that have no speed, with their reasons.
+func (b builder) faults(v *analysis.View, fam string) document.Table {
+	t := document.Table{ID: "table-" + fam + "-faults" + v.Suffix, Caption: b.Say("brought.faults"),
+		Columns: b.Columns("variant", "type", "state", "reason", "sizes")}
+	for _, f := range v.Faults(fam) {
+		reason := b.Note(f.Reason)
+		if f.Reason == "" {
+			reason = b.Say("summary.unreasoned", text.Args{"Residual": number.Significant(float64(f.Residual)),
+				"Bound": number.Significant(float64(f.Bound))})
+		}
+		row := document.Row{Cells: []document.Text{document.Literal(f.Variant), document.Text(f.Type), b.Status(f.Status),
+			reason, b.Sizes(f.Problems)}}
+		if f.Status == compare.Wrong {
+			row.Class = "wrong"
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
