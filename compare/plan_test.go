@@ -396,3 +396,77 @@ func TestTurnOfCodes(t *testing.T) {
 		t.Errorf("%d turns, one after the other, want %d: %q", len(turns), want, turns)
 	}
 }
+
+// program returns a textbook program in C with the options of its compiler to choose from.
+func program(name string) gemm.Variant {
+	v := variant(name, product[float64])
+	v.Role = gemm.Program
+	v.Params = []gemm.Param{{Name: cFlags, Default: "-O3", Choices: []string{"-O0", "-O2", "-O3"}}}
+	return v
+}
+
+// TestLoopsInC plans the experiment on compilers: every loop with every set of options is in one turn
+// with the loops of this program, and not in a turn with libraries.
+func TestLoopsInC(t *testing.T) {
+	variants := []gemm.Variant{variant("serial/naive", nil), variant("serial/packed", nil), program("reference/c-naive"),
+		program("reference/c-ikj"), shared("reference/blis", nil)}
+	var got []string
+	for _, c := range (Profile{compiler: 64}).Experiments(variants, []string{"f64", "f32"}) {
+		if c.Build == "" {
+			got = append(got, c.String())
+			if c.Turn != "compiler f64 64 nn" {
+				t.Errorf("%v has the turn %q", c, c.Turn)
+			}
+		}
+	}
+	want := []string{"reference/c-naive f64 64 cflags=-O0", "reference/c-naive f64 64 cflags=-O2",
+		"reference/c-naive f64 64 cflags=-O3", "reference/c-ikj f64 64 cflags=-O0", "reference/c-ikj f64 64 cflags=-O2",
+		"reference/c-ikj f64 64 cflags=-O3", "serial/naive f64 64"}
+	if !slices.Equal(got, want) {
+		t.Errorf("the cases are %q, want %q", got, want)
+	}
+	for _, p := range []Profile{{}, {compiler: 64}} {
+		of := variants
+		if p.compiler > 0 {
+			of = variants[:2]
+		}
+		for _, c := range p.Experiments(of, []string{"f64"}) {
+			if c.Build == "" {
+				t.Errorf("%v is planned without a size or a program", c)
+			}
+		}
+	}
+	if c := (Request{Variant: program("reference/c-ikj"), Type: "f64", Shape: gemm.Cube(8)}).Case(); c.turn() != "" ||
+		c.foreign() || c.shared() || !c.outside() {
+		t.Errorf("a program in C has the turn %q in the ladder, or counts as a library or as ours", c.turn())
+	}
+}
+
+// TestOpenMPStudy plans the experiment openmp: the pool and OpenMP with one setting are in one turn.
+func TestOpenMPStudy(t *testing.T) {
+	pool := shared("parallel/collapse-atomic", nil)
+	pool.Params[1].Choices = []string{"static", "dynamic", "guided", "auto"}
+	other := shared("reference/openmp-collapse", nil)
+	other.Role, other.Params = gemm.Program, pool.Params
+	of := func(variants ...gemm.Variant) (turns map[string]int) {
+		turns = map[string]int{}
+		for _, c := range (Profile{studies: studies([]any{1, 2})}).Experiments(variants, []string{"f64"}) {
+			if c.Experiment == OpenMPLoops {
+				turns[c.Turn]++
+			}
+		}
+		return turns
+	}
+	turns := of(pool, other)
+	for turn, cases := range turns {
+		if cases != 2 {
+			t.Errorf("the turn %q has %d cases", turn, cases)
+		}
+	}
+	if len(turns) != 2*3*3 {
+		t.Errorf("%d turns, want one for each number of threads, schedule and chunk", len(turns))
+	}
+	if alone := of(pool); len(alone) > 0 {
+		t.Errorf("the pool alone has the turns %v", alone)
+	}
+}
