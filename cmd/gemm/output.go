@@ -1,0 +1,197 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"gemm"
+	"gemm/compare"
+	"gemm/internal/output"
+)
+
+// printRows writes the rows as a table, and a line for each reason why rows are unavailable.
+func printRows(out io.Writer, rows []compare.Record) error {
+	shown := slices.DeleteFunc(slices.Clone(rows), unavailable)
+	if err := printTable(out, shown); err != nil {
+		return err
+	}
+	return printUnavailable(out, rows)
+}
+
+// printTable writes the rows as a table, and nothing if there are none.
+func printTable(out io.Writer, rows []compare.Record) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "VARIANT\tTYPE\tSHAPE\tSTATUS\tMEDIAN\t95% INTERVAL\tRATE\tPEAK\tRESIDUAL\tBOUND\tNOTE")
+	for _, r := range rows {
+		name := r.Variant
+		if len(r.Params) > 0 {
+			name += " " + r.Params.String()
+		}
+		shape := r.Shape.Label()
+		if r.Op != "nn" {
+			shape += " " + r.Op
+		}
+		median, interval, rate := "-", "-", "-"
+		if r.Speed() {
+			median = seconds(float64(r.Median))
+			rate = fmt.Sprintf("%.4g %s", float64(r.Rate), r.Unit)
+			if r.CI != nil {
+				interval = seconds(r.CI[0]) + " to " + seconds(r.CI[1])
+			}
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", name, r.Type, shape, r.Status,
+			median, interval, rate, number("%.1f%%", r.PercentPeak), number("%.2g", r.Residual),
+			number("%.2g", r.Bound), r.Note())
+	}
+	return w.Flush()
+}
+
+// number formats x, or says that there is none.
+func number(format string, x compare.Number) string {
+	if !x.Known() {
+		return "-"
+	}
+	return fmt.Sprintf(format, float64(x))
+}
+
+// seconds formats a time in the unit of its size, with four figures.
+func seconds(s float64) string {
+	switch {
+	case s >= 1:
+		return fmt.Sprintf("%.4g s", s)
+	case s >= 1e-3:
+		return fmt.Sprintf("%.4g ms", s*1e3)
+	case s >= 1e-6:
+		return fmt.Sprintf("%.4g µs", s*1e6)
+	default:
+		return fmt.Sprintf("%.4g ns", s*1e9)
+	}
+}
+
+// outcome returns an error if rows are wrong or failed, or none of them is ok.
+func outcome(rows []compare.Record) error {
+	var bad []compare.Record
+	ok := 0
+	for _, r := range rows {
+		switch r.Status {
+		case compare.OK:
+			ok++
+		case compare.Wrong, compare.Failed:
+			bad = append(bad, r)
+		}
+	}
+	switch {
+	case len(bad) > 0:
+		return fmt.Errorf("%d of %d rows are wrong or failed, the first is %s %s %s: %s: %s",
+			len(bad), len(rows), bad[0].Variant, bad[0].Type, bad[0].Shape.Label(), bad[0].Status, bad[0].Note())
+	case ok == 0 && len(rows) > 0:
+		return fmt.Errorf("no row could be measured, the first is %s %s %s: %s: %s",
+			rows[0].Variant, rows[0].Type, rows[0].Shape.Label(), rows[0].Status, rows[0].Note())
+	}
+	return nil
+}
+
+// absence is a line that says of rows why they are unavailable.
+type absence struct {
+	variants []string
+	rows     int
+	reasons  []string
+}
+
+// printUnavailable writes how many of the rows are unavailable, and why. Variants of a family that
+// are unavailable for the same reason have one line together, any other variant has its own.
+func printUnavailable(out io.Writer, rows []compare.Record) error {
+	all := map[string][]string{} // variants with rows, by family
+	for _, r := range rows {
+		all[familyOf(r)] = added(all[familyOf(r)], r.Variant)
+	}
+	for _, a := range absences(rows) {
+		name, many, first := strings.Join(a.variants, ", "), "s", ""
+		family := gemm.Variant{Name: a.variants[0]}.Family()
+		if len(a.variants) > 1 && len(a.variants) == len(all[family]) {
+			name = family
+		}
+		if a.rows == 1 {
+			many = ""
+		}
+		if len(a.reasons) > 1 {
+			first = ", the first for this reason"
+		}
+		if _, err := fmt.Fprintf(out, "%s: %d row%s unavailable%s: %s\n", name, a.rows, many, first,
+			a.reasons[0]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// absences returns the lines for those rows that are unavailable, in the order of the rows.
+func absences(rows []compare.Record) []*absence {
+	rows = slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return !unavailable(r) })
+	common := func(r compare.Record) string { return familyOf(r) + ": " + r.Note() }
+	sharing := map[string][]string{} // variants, by family and reason
+	for _, r := range rows {
+		sharing[common(r)] = added(sharing[common(r)], r.Variant)
+	}
+	var lines []*absence
+	found := map[string]*absence{}
+	for _, r := range rows {
+		key := r.Variant
+		if len(sharing[common(r)]) > 1 {
+			key = common(r)
+		}
+		if found[key] == nil {
+			found[key] = &absence{}
+			lines = append(lines, found[key])
+		}
+		a := found[key]
+		a.rows++
+		a.variants, a.reasons = added(a.variants, r.Variant), added(a.reasons, r.Note())
+	}
+	return lines
+}
+
+// unavailable reports whether the row cannot be measured here.
+func unavailable(r compare.Record) bool { return r.Status == compare.Unavailable }
+
+func familyOf(r compare.Record) string { return gemm.Variant{Name: r.Variant}.Family() }
+
+// added returns the names with one more, unless it is there already.
+func added(names []string, name string) []string {
+	if slices.Contains(names, name) {
+		return names
+	}
+	return append(names, name)
+}
+
+// checkRegular returns an error if name is there and is not a regular file, which
+// must not be replaced by one: a device, for example.
+func checkRegular(name string) error {
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a regular file; name another, or %s for standard output", name, stdoutName)
+	}
+	return nil
+}
+
+// checkWritable returns an error unless writeFile can be expected to write name.
+func checkWritable(name string) error {
+	if err := checkRegular(name); err != nil {
+		return err
+	}
+	return output.Writable(name)
+}
+
+// writeFile replaces the file called name, whole or not at all.
+func writeFile(name string, data []byte) error {
+	if err := checkRegular(name); err != nil {
+		return err
+	}
+	return output.Write(name, data, output.Permissions)
+}
