@@ -28,10 +28,13 @@ static int named_product(const char *routine, const char *variant, int threads, 
 	p->threads = threads;
 	operands_product(o, p);
 
-	int prefix = snprintf(last_error, sizeof last_error, "%s: ", routine);
-	int code = product_run(p, last_error + prefix, sizeof last_error - prefix);
-	if (code == GEMM_OK)
-		last_error[0] = '\0';
+	/* The text of an error follows the name of the routine, which is written afterwards. */
+	size_t name = strlen(routine);
+	int code = product_run(p, last_error + name + 2, sizeof last_error - name - 2);
+	if (code != GEMM_OK) {
+		memcpy(last_error, routine, name);
+		memcpy(last_error + name, ": ", 2);
+	}
 	return code;
 }
 
@@ -95,8 +98,10 @@ const char *gemm_cuda_variants(void)
 
 char *gemm_cuda_recipe(const char *request)
 {
-	if (process_is_forked()) {
-		snprintf(last_error, sizeof last_error, "gemm_cuda_recipe: this process was forked, and cannot compute on GPUs");
+	const char *wrong = request == NULL ? "request is NULL, must be a JSON object" :
+	                    process_is_forked() ? "this process was forked, and cannot compute on GPUs" : NULL;
+	if (wrong != NULL) {
+		snprintf(last_error, sizeof last_error, "gemm_cuda_recipe: %s", wrong);
 		return NULL;
 	}
 	return goCudaRecipe((char *)request, strlen(request));

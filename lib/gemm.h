@@ -61,8 +61,8 @@ int gemm_dgemm(const char *variant, int threads, int order, int trans_a, int tra
                const double *b, int64_t ldb, double beta, double *c, int64_t ldc);
 
 /* gemm_error returns the text of the last error of the calling thread, one line without a line
- * break: "gemm_dgemm: lda is 3, must be at least 4". It is "" before the first error. The text is
- * valid until the thread's next call of this library. */
+ * break: "gemm_dgemm: lda is 3, must be at least 4". It is "" before the first error. A call
+ * that succeeds does not change it. The text is valid until the thread's next call of this library. */
 const char *gemm_error(void);
 
 /* gemm_variants returns the variants as a JSON array of objects, valid for the life of the process:

@@ -68,12 +68,18 @@ func build(ctx context.Context, dir string) error {
 			return err
 		}
 	}
-	if _, err := output(ctx, nil, "../scripts/lib.sh", filepath.Join(dir, "libgemm.so"), "-buildvcs=false"); err != nil {
+	file := filepath.Join(dir, "libgemm.so")
+	if _, err := output(ctx, nil, "../scripts/lib.sh", file, "-buildvcs=false"); err != nil {
 		return err
 	}
-	_, err := output(ctx, nil, "gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-I.", "testdata/check.c",
-		"-o", filepath.Join(dir, "check"), "-L"+dir, "-lgemm", "-lpthread", "-lm", "-Wl,-rpath,"+dir)
-	return err
+	for program, define := range map[string]string{"check": "-UXERBLA", "check-xerbla": "-DXERBLA"} {
+		_, err := output(ctx, nil, "gcc", "-O2", "-Wall", "-Wextra", "-Werror", define, "-I.", "testdata/check.c",
+			"-o", filepath.Join(dir, program), "-L"+dir, "-lgemm", "-lpthread", "-lm", "-Wl,-rpath,"+dir)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // output runs a command with further variables of the environment, and returns what it prints.
@@ -105,7 +111,8 @@ func TestC(t *testing.T) {
 		"threads": {[]string{"threads", "64", "5"}, ""},
 		"fork":    {[]string{"fork", "2", "30"}, forked},
 		"signals": {[]string{"signals"}, ""},
-		"errors": {[]string{"errors"}, "Parameter 11 to routine cblas_dgemm was incorrect: cblas_dgemm: ldb is 3, must be at least 4\n" +
+		"errors": {[]string{"errors"}, "Parameter 11 to routine cblas_dgemm was incorrect: " +
+			"cblas_dgemm: ldb is 3, must be at least 4\n" +
 			"Parameter 2 to routine DGEMM was incorrect\nParameter 8 to routine DGEMM was incorrect\n"},
 	}
 	for name, test := range tests {
@@ -121,9 +128,19 @@ func TestC(t *testing.T) {
 	}
 }
 
+// TestXerbla has a program with error functions of its own get the errors.
+func TestXerbla(t *testing.T) {
+	says, err := output(t.Context(), nil, filepath.Join(library(t), "check-xerbla"), "errors")
+	const want = "cblas_xerbla 11 cblas_dgemm: ldb is 3, must be at least 4\nxerbla 2 DGEMM\nxerbla 8 DGEMM\n"
+	if err != nil || says != want {
+		t.Errorf("prints %q, error %v; want %q", says, err, want)
+	}
+}
+
 // TestEnded raises signals that the program does not handle. They end it, as they do without the library.
 func TestEnded(t *testing.T) {
-	for _, number := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGPIPE, syscall.SIGSEGV, syscall.SIGFPE} {
+	signals := []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGPIPE, syscall.SIGSEGV, syscall.SIGFPE}
+	for _, number := range signals {
 		_, err := check(t, nil, "ended", fmt.Sprint(int(number)))
 		var exit *exec.ExitError
 		if !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != number {
@@ -133,14 +150,16 @@ func TestEnded(t *testing.T) {
 }
 
 func TestThreadsOfEnvironment(t *testing.T) {
+	const ignored = "libgemm: GEMM_NUM_THREADS is %q, must be a number from 1 to 16384; it is ignored\n"
 	tests := []struct{ own, openMP, want, says string }{
 		{"3", "5", "3", ""},
 		{"", "5,2", "5", ""},
-		{"none", "4", "4", `libgemm: GEMM_NUM_THREADS is "none", must be a number from 1 to 16384; it is ignored` + "\n"},
-		{"0", "2", "2", `libgemm: GEMM_NUM_THREADS is "0", must be a number from 1 to 16384; it is ignored` + "\n"},
+		{"none", "4", "4", fmt.Sprintf(ignored, "none")},
+		{"0", "2", "2", fmt.Sprintf(ignored, "0")},
 	}
 	for _, test := range tests {
-		says, err := check(t, []string{"GEMM_NUM_THREADS=" + test.own, "OMP_NUM_THREADS=" + test.openMP}, "standard", test.want)
+		env := []string{"GEMM_NUM_THREADS=" + test.own, "OMP_NUM_THREADS=" + test.openMP}
+		says, err := check(t, env, "standard", test.want)
 		if err != nil || says != test.says {
 			t.Errorf("GEMM_NUM_THREADS=%s OMP_NUM_THREADS=%s: prints %q, error %v", test.own, test.openMP, says, err)
 		}
@@ -199,7 +218,8 @@ func TestModules(t *testing.T) {
 func TestHeader(t *testing.T) {
 	library(t)
 	for _, language := range []string{"-xc -std=c99", "-xc++ -std=c++11"} {
-		args := append(strings.Fields(language), "-Wall", "-Wextra", "-pedantic", "-Werror", "-DGEMM_CBLAS", "-fsyntax-only", "gemm.h")
+		args := append(strings.Fields(language), "-Wall", "-Wextra", "-pedantic", "-Werror", "-DGEMM_CBLAS",
+			"-fsyntax-only", "gemm.h")
 		if _, err := output(t.Context(), nil, "gcc", args...); err != nil {
 			if strings.Contains(err.Error(), "cc1plus") {
 				t.Logf("there is no compiler for C++")

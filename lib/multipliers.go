@@ -107,8 +107,8 @@ func (m *multiplier[T]) compute(p *product[T]) error {
 	case p.plain():
 		err = (*x).Multiply(context.Background(), p.c, p.a, p.b)
 	default:
-		err = variantError(m.variant.Name + " computes C = A*B only, without transposes, with alpha = 1 and beta = 0: " +
-			"serial/packed and parallel/packed compute all products")
+		err = variantError(m.variant.Name + " computes C = A*B only, without transposes, with alpha = 1 and " +
+			"beta = 0: serial/packed and parallel/packed compute all products")
 	}
 	m.idle.Give(x) // not after a panic
 	return err
@@ -183,7 +183,8 @@ func newMultiplier[T gemm.Float](variant string, threads, standard int) (*multip
 		for _, v := range variants() {
 			names = append(names, v.Name)
 		}
-		return nil, variantError(fmt.Sprintf("there is no variant %q; there are %s", variant, strings.Join(names, ", ")))
+		there := strings.Join(names, ", ")
+		return nil, variantError(fmt.Sprintf("there is no variant %q; there are %s", variant, there))
 	}
 	v, p := variants()[i], gemm.Params{}
 	switch {

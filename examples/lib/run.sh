@@ -12,7 +12,7 @@ trap 'rm -rf "$scratch"' EXIT
 link=(-L"$root/bin/lib" -lgemm "-Wl,-rpath,$root/bin/lib")
 begin() { printf '\n== %s\n' "$1"; }
 absent() { printf '\n== %s: left out, %s is not installed\n' "$1" "$2"; }
-numpy() { python3 -c 'import numpy' 2>/dev/null && echo python3 || { /usr/bin/python3 -c 'import numpy' 2>/dev/null && echo /usr/bin/python3; }; }
+numpy() { for p in python3 /usr/bin/python3; do if "$p" -c 'import numpy' 2>/dev/null; then echo "$p"; return; fi; done; false; }
 
 # preloaded PROGRAM... runs a program with the library preloaded. It fails unless the program has called it.
 preloaded() {
