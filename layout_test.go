@@ -55,6 +55,7 @@ var importTable = map[string][]string{
 	"internal/block":      {"gf256", "internal/cpu", "internal/tuned", "internal/kernel"},
 	"internal/busy":       {"."},
 	"internal/dl":         {"internal/child", "."},
+	"internal/peer":       {"internal/child", "internal/trust", "."},
 	"internal/matfile":    {"gf256", "internal/output", "."},
 	"internal/pseudocode": {"."},
 	"internal/shard":      {"gf256", "internal/output", "."},
@@ -68,7 +69,7 @@ var importTable = map[string][]string{
 	"cuda": {"cuda/occupancy", "cuda/usage", "gf256", "internal/output", "internal/trust",
 		"internal/tuned", ".", "internal/busy", "internal/dl"},
 	"internal/gemmtest": {"cuda/usage", "gf256", "internal/cpu", "mpi/account", ".", "compare/optional"},
-	"reference": {"gf256", "internal/child", "internal/cpu", "internal/trust", ".", "internal/busy", "internal/dl",
+	"reference": {"gf256", "internal/cpu", "internal/trust", ".", "internal/busy", "internal/dl", "internal/peer",
 		"internal/pseudocode"},
 	"serial": {
 		"gf256", "internal/cpu", "internal/tuned", ".", "internal/kernel", "internal/block", "internal/pseudocode",

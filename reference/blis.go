@@ -28,7 +28,7 @@ var blis = &library{
 }
 
 func loadBLIS(p place, name string) (*routines, error) {
-	if err := p.open(name); err != nil {
+	if err := p.Open(name); err != nil {
 		return nil, err
 	}
 	r, err := newRoutines(p, name)
@@ -38,10 +38,10 @@ func loadBLIS(p place, name string) (*routines, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.version, err = p.text("bli_info_get_version_str"); err != nil {
+	if r.version, err = p.Text("bli_info_get_version_str"); err != nil {
 		return nil, err
 	}
-	first, err := p.text("bli_arch_string", 0)
+	first, err := p.Text("bli_arch_string", 0)
 	if err != nil {
 		return nil, err
 	}
@@ -53,14 +53,14 @@ func loadBLIS(p place, name string) (*routines, error) {
 		"BLIS_ARCH_TYPE") {
 		r.forced = "BLIS_ARCH_TYPE=0"
 	}
-	if _, err := p.integer("bli_init"); err != nil { // the choice is made here
+	if _, err := p.Integer("bli_init"); err != nil { // the choice is made here
 		return nil, err
 	}
-	id, err := p.integer("bli_arch_query_id")
+	id, err := p.Integer("bli_arch_query_id")
 	if err != nil {
 		return nil, err
 	}
-	if r.kernel, err = p.text("bli_arch_string", id); err != nil {
+	if r.kernel, err = p.Text("bli_arch_string", id); err != nil {
 		return nil, err
 	}
 	if r.forced == "" {
@@ -68,7 +68,7 @@ func loadBLIS(p place, name string) (*routines, error) {
 	}
 	r.perThread = strings.Contains(r.version, "AOCL")
 	r.setThreads = threadsBy(p, "bli_thread_set_num_threads", "bli_thread_get_num_threads")
-	if enabled, err := p.integer("bli_info_get_enable_threading"); err == nil && enabled == 0 {
+	if enabled, err := p.Integer("bli_info_get_enable_threading"); err == nil && enabled == 0 {
 		r.setThreads = func(int) int { return 1 }
 	}
 	return r, nil

@@ -9,16 +9,9 @@
 // # Processes
 //
 // On Linux with a C compiler, a library that is measured runs in a process of its own, and its
-// variant is a gemm.Stager. The process is a small program, peer/main.c, which is compiled once and
-// kept in the user's cache folder. If another user can have written the program, it is not started;
-// the library is then unavailable, and the reason names the file or folder and the remedy. The
-// process holds a copy of the operands. It multiplies as often as requested, and measures the time
-// with its own clock. So the time of a short product has no call from Go and no pipe in it. The
-// process is stopped (SIGSTOP) unless it answers a request: the workers of a library may spin as
-// long as they like in their own time, but never while others are measured. A product shorter than
-// 20 ms is computed once before the clock starts, so that the cost of the pause is not in the time
-// either. If the process ends, that is the error of the row in progress, and the next row gets a
-// new process.
+// variant is a gemm.Stager; see package internal/peer. If another user can have written the program
+// of the process, the library is unavailable, and the reason names the file or folder and the remedy.
+// If the process ends, that is the error of the row in progress, and the next row gets a new process.
 //
 // On other systems, and for products that are not staged (gemm.Multiplier, gemm.Gemmer), a library
 // is opened in this process. Resolved says which: process=own or shared.

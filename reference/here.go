@@ -12,21 +12,21 @@ import (
 // here is this process, as a place for libraries.
 type here struct{ *dl.Library }
 
-func (*here) setenv(name, value string) error { return dl.Setenv(name, value) }
+func (*here) Setenv(name, value string) error { return dl.Setenv(name, value) }
 
-func (h *here) open(name string) (err error) {
+func (h *here) Open(name string) (err error) {
 	h.Library, err = dl.Open(name)
 	return err
 }
 
-func (*here) openGlobal(name string) error {
+func (*here) OpenGlobal(name string) error {
 	_, err := dl.OpenGlobal(name)
 	return err
 }
 
-func (h *here) unload() error { return h.Close() }
+func (h *here) Unload() error { return h.Close() }
 
-func (h *here) find(symbol string) (uintptr, error) {
+func (h *here) Find(symbol string) (uintptr, error) {
 	var first error
 	for _, name := range decorated(symbol) {
 		address, err := h.Symbol(name)
@@ -41,7 +41,7 @@ func (h *here) find(symbol string) (uintptr, error) {
 // call calls a function of one integer or none and returns what it leaves in the
 // register of results.
 func (h *here) call(symbol string, argument []int) (uintptr, error) {
-	address, err := h.find(symbol)
+	address, err := h.Find(symbol)
 	if err != nil {
 		return 0, err
 	}
@@ -52,13 +52,13 @@ func (h *here) call(symbol string, argument []int) (uintptr, error) {
 	return dl.Call(address, registers...), nil
 }
 
-func (h *here) integer(symbol string, argument ...int) (int, error) {
+func (h *here) Integer(symbol string, argument ...int) (int, error) {
 	result, err := h.call(symbol, argument)
 	return int(int32(result)), err
 }
 
-func (h *here) text(symbol string, argument ...int) (string, error) {
-	address, err := h.find(symbol)
+func (h *here) Text(symbol string, argument ...int) (string, error) {
+	address, err := h.Find(symbol)
 	if err != nil {
 		return "", err
 	}
@@ -72,8 +72,8 @@ func (h *here) text(symbol string, argument ...int) (string, error) {
 	return f(argument[0]), nil
 }
 
-func (h *here) buffer(symbol string) (string, error) {
-	address, err := h.find(symbol)
+func (h *here) Buffer(symbol string) (string, error) {
+	address, err := h.Find(symbol)
 	if err != nil {
 		return "", err
 	}
@@ -92,4 +92,4 @@ func (*here) first(dgemm uintptr) error {
 
 func (*here) expendable() bool { return false }
 
-func (*here) maps() string { return "/proc/self/maps" }
+func (*here) Maps() string { return "/proc/self/maps" }

@@ -19,7 +19,7 @@ type library struct {
 
 	mu     sync.Mutex
 	opened *routines       // in this process
-	idle   map[int][]*peer // in processes of their own, by threads
+	idle   map[int][]*held // in processes of their own, by threads
 }
 
 // routines is a library that has been opened.
@@ -80,7 +80,7 @@ func (l *library) open() (*routines, error) {
 
 // decorated returns the names that a symbol may have. Some builds of OpenBLAS end their
 // symbols in 64_ if their integers have 64 bits, and those that pip installs begin with
-// scipy_. The peer program knows the same names.
+// scipy_. The program of internal/peer knows the same names.
 func decorated(symbol string) []string {
 	return []string{symbol, symbol + "64_", "scipy_" + symbol, "scipy_" + symbol + "64_"}
 }
@@ -97,7 +97,7 @@ func choose(linux, darwin []string) []string {
 func newRoutines(p place, name string) (*routines, error) {
 	r := &routines{file: filepath.Base(name)}
 	for symbol, to := range map[string]*uintptr{"sgemm_": &r.sgemm, "dgemm_": &r.dgemm} {
-		address, err := p.find(symbol)
+		address, err := p.Find(symbol)
 		if err != nil {
 			return nil, err
 		}
@@ -109,7 +109,7 @@ func newRoutines(p place, name string) (*routines, error) {
 // lacking returns an error unless p has the symbols.
 func lacking(p place, symbols ...string) error {
 	for _, symbol := range symbols {
-		if _, err := p.find(symbol); err != nil {
+		if _, err := p.Find(symbol); err != nil {
 			return err
 		}
 	}
@@ -120,10 +120,10 @@ func lacking(p place, symbols ...string) error {
 // where the process of the library has ended.
 func threadsBy(p place, set, get string) func(n int) int {
 	return func(n int) int {
-		if _, err := p.integer(set, n); err != nil {
+		if _, err := p.Integer(set, n); err != nil {
 			return 0
 		}
-		n, _ = p.integer(get)
+		n, _ = p.Integer(get)
 		return n
 	}
 }

@@ -35,7 +35,7 @@ const (
 )
 
 func loadMKL(p place, name string) (*routines, error) {
-	if err := p.open(name); err != nil {
+	if err := p.Open(name); err != nil {
 		return nil, err
 	}
 	r, err := newRoutines(p, name)
@@ -49,18 +49,18 @@ func loadMKL(p place, name string) (*routines, error) {
 	if _, ok := os.LookupEnv("MKL_THREADING_LAYER"); !ok {
 		layer, err := threadingLayer(p, mapped(p, "libmkl_rt"))
 		if err == nil {
-			_, err = p.integer("MKL_Set_Threading_Layer", layer)
+			_, err = p.Integer("MKL_Set_Threading_Layer", layer)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	text, err := p.buffer("MKL_Get_Version_String")
+	text, err := p.Buffer("MKL_Get_Version_String")
 	if err != nil {
 		return nil, err
 	}
 	r.version = mklVersion(text)
-	if _, err := p.integer("MKL_Set_Dynamic", 0); err != nil { // as many threads as it is told, not as it sees fit
+	if _, err := p.Integer("MKL_Set_Dynamic", 0); err != nil { // as many threads as it is told, not as it sees fit
 		return nil, err
 	}
 	r.setThreads = threadsBy(p, "MKL_Set_Num_Threads", "MKL_Get_Max_Threads")
@@ -103,7 +103,7 @@ func threadingLayer(p place, files []string) (int, error) {
 			return 0, fmt.Errorf("%s is not next to it: install it completely", part)
 		}
 	}
-	if has("libmkl_gnu_thread") && p.openGlobal("libgomp.so.1") == nil {
+	if has("libmkl_gnu_thread") && p.OpenGlobal("libgomp.so.1") == nil {
 		return layerGNU, nil
 	}
 	if len(files) > 0 && !has("libmkl_sequential") {

@@ -60,10 +60,10 @@ func betterCore(core string, sets []cpu.ISA, fullWidth bool) string {
 
 func loadOpenBLAS(p place, name string) (*routines, error) {
 	open := func() (core string, err error) {
-		if err := p.open(name); err != nil {
+		if err := p.Open(name); err != nil {
 			return "", err
 		}
-		return p.text("openblas_get_corename")
+		return p.Text("openblas_get_corename")
 	}
 	core, err := open()
 	if err != nil {
@@ -75,7 +75,7 @@ func loadOpenBLAS(p place, name string) (*routines, error) {
 	if better := betterCore(core, cpu.Supported(), cpu.FullWidthAVX512()); better != "" {
 		own := core
 		if set(p, better, "OPENBLAS_CORETYPE") {
-			if err := p.unload(); err != nil {
+			if err := p.Unload(); err != nil {
 				return nil, err
 			}
 			if core, err = open(); err != nil {
@@ -97,14 +97,14 @@ func loadOpenBLAS(p place, name string) (*routines, error) {
 	if err != nil {
 		return nil, err
 	}
-	config, err := p.text("openblas_get_config") // "OpenBLAS 0.3.21 DYNAMIC_ARCH …"
+	config, err := p.Text("openblas_get_config") // "OpenBLAS 0.3.21 DYNAMIC_ARCH …"
 	if err != nil {
 		return nil, err
 	}
 	if words := strings.Fields(config); len(words) > 1 {
 		r.version = words[1]
 	}
-	parallel, err := p.integer("openblas_get_parallel")
+	parallel, err := p.Integer("openblas_get_parallel")
 	if err != nil {
 		return nil, err
 	}

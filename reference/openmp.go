@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gemm"
+	"gemm/internal/peer"
 )
 
 // OpenMP measures the cost of parallel loops in libgomp, GNU's OpenMP runtime, for comparison with
@@ -17,7 +18,7 @@ import (
 // the clock starts. libgomp has its default settings: environment variables that begin with OMP_ or
 // GOMP_ are removed. The exception is OMP_STACKSIZE=16M, since the private arrays of a reduction
 // are on the stacks of threads. It serves one measurement at a time.
-type OpenMP struct{ process *process }
+type OpenMP struct{ process *peer.Process }
 
 // NewOpenMP starts the process; Close ends it. The error is a gemm.ErrUnavailable if
 // there is no gcc or no libgomp, and elsewhere than on Linux.
@@ -54,7 +55,7 @@ func (o *OpenMP) ask(ctx context.Context, what string, numbers ...int) (time.Dur
 	for _, x := range numbers {
 		words = append(words, strconv.Itoa(x))
 	}
-	text, err := o.process.ask(ctx, strings.Join(words, " "), nil, nil)
+	text, err := o.process.Ask(ctx, strings.Join(words, " "), nil, nil)
 	if err != nil {
 		return 0, fmt.Errorf("libgomp, %s: %w", words, err)
 	}
@@ -66,4 +67,4 @@ func (o *OpenMP) ask(ctx context.Context, what string, numbers ...int) (time.Dur
 }
 
 // Close ends the process.
-func (o *OpenMP) Close() { o.process.kill() }
+func (o *OpenMP) Close() { o.process.Kill() }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"gemm/internal/peer"
 )
 
 // openMPSource is the program that measures libgomp; its head has the requests that it
@@ -17,14 +19,14 @@ var openMPSource []byte
 
 // openMPProgram is compiled from openMPSource. Clang has a runtime of its own, with
 // which the source does not compile.
-var openMPProgram = cProgram{name: "openmp", source: openMPSource, compilers: []string{"gcc", "cc"},
-	flags: []string{"-fopenmp"}}
+var openMPProgram = peer.Source{Name: "openmp", Text: openMPSource, Compilers: []string{"gcc", "cc"},
+	Flags: []string{"-fopenmp"}}
 
 // openMPFile returns the file of the compiled openMPProgram.
-var openMPFile = sync.OnceValues(openMPProgram.file)
+var openMPFile = sync.OnceValues(openMPProgram.File)
 
 // newOpenMPProcess starts the program.
-func newOpenMPProcess() (*process, error) {
+func newOpenMPProcess() (*peer.Process, error) {
 	file, err := openMPFile()
 	if err != nil {
 		return nil, err
@@ -32,7 +34,7 @@ func newOpenMPProcess() (*process, error) {
 	cmd := exec.Command(file)
 	// Private arrays of reductions lie on the threads' stacks.
 	cmd.Env = append(withoutOpenMP(os.Environ()), "OMP_STACKSIZE=16M")
-	return start(cmd, false)
+	return peer.Start(cmd)
 }
 
 // withoutOpenMP returns the environment without the variables that OpenMP and libgomp

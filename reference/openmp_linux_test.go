@@ -13,6 +13,7 @@ import (
 
 	"gemm"
 	"gemm/internal/gemmtest"
+	"gemm/internal/peer"
 )
 
 // openMP returns the process that measures libgomp, or skips the test if there is
@@ -100,7 +101,7 @@ func TestOpenMPAsItComes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := start(exec.Command(file), false)
+	p, err := peer.Start(exec.Command(file))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,13 +121,13 @@ func TestOpenMPAsItComes(t *testing.T) {
 func TestOpenMPElsewhere(t *testing.T) {
 	openMP(t)
 	other := openMPProgram
-	other.flags = append(slices.Clone(other.flags), "-D__clang__")
-	if _, err := other.compile(t.TempDir()); err == nil || !strings.Contains(err.Error(), "install gcc") ||
+	other.Flags = append(slices.Clone(other.Flags), "-D__clang__")
+	if _, err := other.Compile(t.TempDir()); err == nil || !strings.Contains(err.Error(), "install gcc") ||
 		strings.Contains(err.Error(), "\n") {
 		t.Errorf("with clang: %v", err)
 	}
 	defer func(file func() (string, error)) { openMPFile = file }(openMPFile)
-	openMPFile = func() (string, error) { return openMPProgram.compile(t.TempDir()) }
+	openMPFile = func() (string, error) { return openMPProgram.Compile(t.TempDir()) }
 	path := os.Getenv("PATH")
 	t.Setenv("PATH", "")
 	if _, err := NewOpenMP(); !errors.Is(err, gemm.ErrUnavailable) ||

@@ -20,7 +20,7 @@ func BenchmarkCall(b *testing.B) {
 		b.Fatal(err)
 	}
 	d := new(here)
-	if err := d.open(mapped(d, "libopenblas")[0]); err != nil {
+	if err := d.Open(mapped(d, "libopenblas")[0]); err != nil {
 		b.Fatal(err)
 	}
 	x, y, z := gemm.NewMatrix[float64](1, 1), gemm.NewMatrix[float64](1, 1), gemm.NewMatrix[float64](1, 1)
@@ -33,7 +33,7 @@ func BenchmarkCall(b *testing.B) {
 		}
 	})
 	b.Run("cblas", func(b *testing.B) {
-		address, err := d.find("cblas_dgemm")
+		address, err := d.Find("cblas_dgemm")
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -47,7 +47,7 @@ func BenchmarkCall(b *testing.B) {
 		}
 	})
 	b.Run("nothing", func(b *testing.B) {
-		address, err := d.find("openblas_get_num_threads")
+		address, err := d.Find("openblas_get_num_threads")
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -1,24 +1,56 @@
 package reference
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"io"
-	"strconv"
 	"sync"
-	"time"
-	"unsafe"
 
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
 	"gemm/internal/dl"
+	"gemm/internal/peer"
 	"gemm/internal/trust"
 )
 
-// peer is a library that is opened in a process of its own.
-type peer struct {
+// process is a process that holds a library, as a place.
+type process struct {
+	*peer.Library
+	again bool // it replaces one that its library ended
+}
+
+// newProcess starts the program; again says that it replaces a process that its library ended.
+func newProcess(program string, again bool) (*process, error) {
+	l, err := peer.NewLibrary(program)
+	if err != nil {
+		return nil, err
+	}
+	return &process{l, again}, nil
+}
+
+// first implements place.
+func (p *process) first(uintptr) error {
+	x := gemm.NewMatrix[float64](1, 1)
+	product, err := stage(context.Background(), p, x, x, x)
+	if err != nil {
+		return err
+	}
+	_, err = product.Repeat(context.Background(), 1)
+	return cmp.Or(err, product.Close())
+}
+
+// expendable implements place.
+func (p *process) expendable() bool { return !p.again }
+
+// stage copies the operands of c = a·b into the process.
+func stage[T gemm.Float](ctx context.Context, p *process, c, a, b gemm.Matrix[T]) (*peer.Product[T], error) {
+	symbol := gemm.ByType(gemm.TypeOf[T]().Name, "dgemm_", "sgemm_", "")
+	return peer.Stage(ctx, p.Library, peer.Call{ABI: peer.Exchanged, Symbol: symbol}, peer.Multiplication, c, a, b)
+}
+
+// held is a library that is opened in a process of its own.
+type held struct {
 	*process
 	*routines
 }
@@ -26,14 +58,14 @@ type peer struct {
 // take returns the library in a process of its own, one that is idle or a new one,
 // with that many threads. It is the caller's until it is given back. The error is an
 // ErrUnavailable if l is not there or cannot use that many threads.
-func (l *library) take(program string, threads int) (*peer, error) {
+func (l *library) take(program string, threads int) (*held, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for idle := l.idle[threads]; len(idle) > 0; {
 		p := idle[len(idle)-1]
 		idle = idle[:len(idle)-1]
 		l.idle[threads] = idle
-		if !p.dead() {
+		if !p.Ended() {
 			return p, nil
 		}
 	}
@@ -48,35 +80,35 @@ func (l *library) take(program string, threads int) (*peer, error) {
 	}
 	r, err := dl.Find(l.Search, func(name string) (*routines, error) {
 		r, err := load(name, false)
-		if err != nil && p != nil && p.dead() {
+		if err != nil && p != nil && p.Ended() {
 			p = nil
 			r, err = load(name, true)
 		}
 		if err != nil && p != nil && !dl.Absent(name, err) {
-			p.kill()
+			p.Kill()
 			p = nil
 		}
 		return r, err
 	})
 	if err != nil {
 		if p != nil {
-			p.kill()
+			p.Kill()
 		}
 		return nil, err
 	}
 	if most := r.setThreads(threads); most < threads {
-		p.kill()
+		p.Kill()
 		return nil, l.tooFew(most, threads)
 	}
-	return &peer{p, r}, nil
+	return &held{p, r}, nil
 }
 
-// give makes the peer idle.
-func (l *library) give(p *peer, threads int) {
+// give makes the process idle.
+func (l *library) give(p *held, threads int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.idle == nil {
-		l.idle = map[int][]*peer{}
+		l.idle = map[int][]*held{}
 	}
 	l.idle[threads] = append(l.idle[threads], p)
 }
@@ -85,7 +117,7 @@ func (l *library) give(p *peer, threads int) {
 // one. The error is an ErrUnavailable if l is not there, if it cannot use that many threads, or if
 // another user can have written the program of the process.
 func newMultiplier[T gemm.Float](l *library, threads int) (gemm.Multiplier[T], error) {
-	program, err := program()
+	program, err := peer.Program()
 	if errors.Is(err, trust.ErrUntrusted) {
 		return nil, gemm.Unavailablef("%w", err)
 	}
@@ -169,12 +201,11 @@ func (x *separate[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm.R
 	if err != nil {
 		return nil, err
 	}
-	r := &run[T]{library: x.library, threads: x.threads, peer: p, c: c}
+	r := &run[T]{library: x.library, threads: x.threads, held: p, c: c}
 	if empty {
 		return r, nil
 	}
-	r.staged = true
-	if err := stage(ctx, p.process, c, a, b); err != nil {
+	if r.product, err = stage(ctx, p.process, c, a, b); err != nil {
 		return nil, err
 	}
 	return r, nil
@@ -184,9 +215,9 @@ func (x *separate[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm.R
 type run[T gemm.Float] struct {
 	library *library
 	threads int
-	peer    *peer
+	held    *held
+	product *peer.Product[T] // nil: there is nothing to multiply
 	c       gemm.Matrix[T]
-	staged  bool // false: there is nothing to multiply
 }
 
 // Do implements gemm.Run.
@@ -195,72 +226,30 @@ func (r *run[T]) Do(ctx context.Context) (gemm.Cost, error) { return r.Repeat(ct
 // Repeat computes the product the given number of times and returns the total cost, by the clock of
 // the library's process.
 func (r *run[T]) Repeat(ctx context.Context, times int) (gemm.Cost, error) {
-	if !r.staged {
+	if r.product == nil {
 		return gemm.Cost{}, ctx.Err()
 	}
-	text, err := r.peer.ask(ctx, "run "+strconv.Itoa(times), nil, nil)
-	if err != nil {
-		return gemm.Cost{}, err
-	}
-	seconds, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		return gemm.Cost{}, fmt.Errorf("the process of the library answers %q for a time: %w", text, err)
-	}
-	return gemm.Cost{Time: time.Duration(seconds * float64(time.Second))}, nil
+	return r.product.Repeat(ctx, times)
 }
 
 // Collect implements gemm.Run.
 func (r *run[T]) Collect(ctx context.Context) error {
-	if !r.staged {
+	if r.product == nil {
 		scale(r.c, 0)
 		return ctx.Err()
 	}
-	return collect(ctx, r.peer.process, r.c)
+	return r.product.Collect(ctx)
 }
 
 // Close implements gemm.Run: the process is free for another product.
-func (r *run[T]) Close() error {
-	if r.peer == nil || r.peer.dead() {
+func (r *run[T]) Close() (err error) {
+	if r.held == nil || r.held.Ended() {
 		return nil // what ended it has been said
 	}
-	_, err := r.peer.ask(context.Background(), "drop", nil, nil)
-	r.library.give(r.peer, r.threads)
-	r.peer = nil
+	if r.product != nil {
+		err = r.product.Close()
+	}
+	r.library.give(r.held, r.threads)
+	r.held = nil
 	return err
-}
-
-// stage copies the operands of c = a·b into the process.
-func stage[T gemm.Float](ctx context.Context, p *process, c, a, b gemm.Matrix[T]) error {
-	request := fmt.Sprintf("stage %s %d %d %d %d %d %d", gemm.TypeOf[T]().Name, c.Rows, c.Cols, a.Cols, a.Stride,
-		b.Stride, c.Stride)
-	_, err := p.ask(ctx, request, func(w io.Writer) error {
-		for _, x := range []gemm.Matrix[T]{a, b} {
-			for i := range x.Rows {
-				if _, err := w.Write(raw(x.Row(i))); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	}, nil)
-	return err
-}
-
-// collect copies the process's C into c.
-func collect[T gemm.Float](ctx context.Context, p *process, c gemm.Matrix[T]) error {
-	_, err := p.ask(ctx, "collect", nil, func(r io.Reader) error {
-		for i := range c.Rows {
-			if _, err := io.ReadFull(r, raw(c.Row(i))); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	return err
-}
-
-// raw returns the bytes of a row.
-func raw[T gemm.Float](row []T) []byte {
-	var zero T
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(row))), len(row)*int(unsafe.Sizeof(zero)))
 }

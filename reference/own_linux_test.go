@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,6 +19,7 @@ import (
 	"gemm/compare/optional"
 	"gemm/internal/dl"
 	"gemm/internal/gemmtest"
+	"gemm/internal/peer"
 )
 
 // What those who measure ask for if it is there.
@@ -32,7 +32,7 @@ var (
 // own returns the program of libraries, or skips the test if there is none.
 func own(t testing.TB) string {
 	t.Helper()
-	file, err := program()
+	file, err := peer.Program()
 	gemmtest.Require(t, "gcc", err)
 	return file
 }
@@ -147,12 +147,12 @@ func TestUncomputed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := r.(*run[float64]).peer
-	defer p.kill() // it is no OpenBLAS any more
-	if err := p.open("libc.so.6"); err != nil {
+	p := r.(*run[float64]).held
+	defer p.Kill() // it is no OpenBLAS any more
+	if err := p.Open("libc.so.6"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.simple("stage f64 0 0 0 1 1 1"); err == nil || !strings.Contains(err.Error(), "no symbol dgemm_") {
+	if _, err := p.Ask(ctx, "stage f64 exchanged dgemm_ 0 NN 1 0 0 0 0 0 0 0", nil, nil); err == nil || !strings.Contains(err.Error(), "no symbol dgemm_") {
 		t.Errorf("a library without dgemm_: %v", err)
 	}
 	if _, err := r.Do(ctx); err == nil || !strings.Contains(err.Error(), "nothing is staged") {
@@ -194,49 +194,6 @@ func TestRepeat(t *testing.T) {
 	}
 }
 
-// state returns the state of a process as the kernel has it: R, S, T, Z.
-func state(t *testing.T, pid int) string {
-	t.Helper()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return "gone"
-	}
-	_, rest, _ := strings.Cut(string(text), ") ")
-	return rest[:1]
-}
-
-// eventually waits until the condition holds.
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for range 1000 {
-		if holds() {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Fatalf("not so: %s", what)
-}
-
-// TestStopped looks at the process between its turns.
-func TestStopped(t *testing.T) {
-	x := staged[float64](t, openBLAS, 2)
-	ctx := context.Background()
-	c, a, b := operands[float64](300, 300, 300)
-	r, err := x.Stage(ctx, c, a, b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	if _, err := r.Do(ctx); err != nil {
-		t.Fatal(err)
-	}
-	pid := r.(*run[float64]).peer.cmd.Process.Pid
-	eventually(t, "the process is stopped", func() bool { return state(t, pid) == "T" })
-	if tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid)); err != nil || len(tasks) < 2 {
-		t.Errorf("the process has the threads %v, %v", tasks, err)
-	}
-}
-
 // TestDead kills the process. Its row must have an error, and the next one a new process.
 func TestDead(t *testing.T) {
 	x := staged[float64](t, openBLAS, 1)
@@ -246,8 +203,8 @@ func TestDead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := r.(*run[float64]).peer
-	if err := p.cmd.Process.Kill(); err != nil {
+	p := r.(*run[float64]).held
+	if err := syscall.Kill(p.PID(), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.Do(ctx); err == nil ||
@@ -258,54 +215,6 @@ func TestDead(t *testing.T) {
 		t.Error(err)
 	}
 	product(t, x, 8, 8, 8)
-}
-
-// TestLastWords has the process end with something to say.
-func TestLastWords(t *testing.T) {
-	p, err := newProcess(own(t), false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = p.simple("stage what")
-	if err == nil || !strings.Contains(err.Error(), "exit status 1: stage wants a type and six integers") {
-		t.Errorf("%v", err)
-	}
-	if !p.dead() {
-		t.Error("the process is still there")
-	}
-	if _, err := newProcess(filepath.Join(t.TempDir(), "nothing"), false); err == nil {
-		t.Error("a program that is not there starts")
-	}
-}
-
-// TestRefused asks for what is not there, of a process that goes on.
-func TestRefused(t *testing.T) {
-	p, err := newProcess(own(t), false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.kill()
-	for request, want := range map[string]string{
-		"dance": "no such request", "find dgemm_": "no symbol dgemm_", "open /nowhere.so": "/nowhere.so: cannot open",
-		"run 1": "nothing is staged", "collect": "nothing is staged", "setenv X": "wants a name and a value",
-		"integer": "wants a symbol", "global /nowhere.so": "cannot open", "two\nlines": "has several lines",
-	} {
-		if _, err := p.simple(request); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", request, err, want)
-		}
-	}
-	if err := p.setenv("GEMM_TEST_PROBE", "a b"); err != nil {
-		t.Error(err)
-	}
-	if err := p.open("libc.so.6"); err != nil {
-		t.Fatal(err)
-	}
-	if n, err := p.integer("abs", -7); n != 7 || err != nil {
-		t.Errorf("abs(-7) is %d, %v", n, err)
-	}
-	if files := mapped(p, "libc.so"); len(files) != 1 {
-		t.Errorf("libc is mapped from %v", files)
-	}
 }
 
 // TestCancelled cancels a product that takes long.
@@ -321,74 +230,13 @@ func TestCancelled(t *testing.T) {
 	if _, err := r.(*run[float64]).Repeat(ctx, math.MaxInt32); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a product that takes hours: %v", err)
 	}
-	if !r.(*run[float64]).peer.dead() {
+	if !r.(*run[float64]).held.Ended() {
 		t.Error("the process is still there")
 	}
 	if _, err := r.Do(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a product after its time: %v", err)
 	}
 	product(t, x, 8, 8, 8)
-}
-
-// TestOrphan ends the process that started one, which is stopped, and waits for its
-// end.
-func TestOrphan(t *testing.T) {
-	if isChild() {
-		p, err := newProcess(own(t), false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		fmt.Println("child:", p.cmd.Process.Pid)
-		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-	}
-	own(t)
-	cmd := exec.Command(os.Args[0], "-test.run=^TestOrphan$")
-	cmd.Env = append(os.Environ(), "REFERENCE_TEST_CHILD=1")
-	output, _ := cmd.CombinedOutput() // its error is the signal
-	_, text, _ := strings.Cut(string(output), "child: ")
-	pid, err := strconv.Atoi(strings.TrimSpace(text))
-	if err != nil {
-		t.Fatalf("%v: %s", err, output)
-	}
-	eventually(t, "the process has ended", func() bool { return slices.Contains([]string{"gone", "Z"}, state(t, pid)) })
-}
-
-// TestCompile compiles the program anew, and what cannot be compiled.
-func TestCompile(t *testing.T) {
-	own(t)
-	folder := t.TempDir()
-	file, err := peerProgram.compile(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, err := os.Stat(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if again, err := peerProgram.compile(folder); again != file || err != nil {
-		t.Errorf("again it is %s, %v", again, err)
-	}
-	if after, err := os.Stat(file); err != nil || !os.SameFile(before, after) {
-		t.Error("it is compiled twice")
-	}
-	other := peerProgram
-	other.source = append(slices.Clone(other.source), '\n')
-	if other, err := other.compile(folder); other == file || err != nil {
-		t.Errorf("other source: %s, %v", other, err)
-	}
-	other.source = []byte("int main( {")
-	if _, err := other.compile(folder); err == nil || strings.Contains(err.Error(), "\n") {
-		t.Errorf("what is no C: %v", err)
-	}
-	left, err := filepath.Glob(filepath.Join(folder, "compile-*"))
-	if err != nil || len(left) > 0 {
-		t.Errorf("it leaves %v, %v", left, err)
-	}
-	t.Setenv("PATH", "")
-	if _, err := peerProgram.compile(t.TempDir()); err == nil ||
-		!strings.Contains(err.Error(), "install cc or gcc or clang") {
-		t.Errorf("without a compiler: %v", err)
-	}
 }
 
 // TestUntrusted finds a program that another user can have written: it is not started, and
@@ -404,8 +252,8 @@ func TestUntrusted(t *testing.T) {
 	own(t)
 	cache, ran := t.TempDir(), filepath.Join(t.TempDir(), "ran")
 	folder := filepath.Join(cache, "gemm")
-	for _, program := range []cProgram{peerProgram, openMPProgram} {
-		file, err := program.compile(folder)
+	for _, program := range []peer.Source{peer.Holder, openMPProgram} {
+		file, err := program.Compile(folder)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -423,18 +271,6 @@ func TestUntrusted(t *testing.T) {
 	}
 	if _, err := os.Stat(ran); !errors.Is(err, os.ErrNotExist) {
 		t.Error("a program that another user can have written was started")
-	}
-}
-
-// TestUmask compiles where the user's group may write what the user writes.
-func TestUmask(t *testing.T) {
-	own(t)
-	defer syscall.Umask(syscall.Umask(0o002))
-	folder := filepath.Join(t.TempDir(), "gemm")
-	for range 2 { // it is trusted when it is found again
-		if _, err := peerProgram.compile(folder); err != nil {
-			t.Error(err)
-		}
 	}
 }
 
@@ -457,7 +293,7 @@ func TestNames(t *testing.T) {
 		var found []string
 		for _, l := range libraries {
 			_, _ = dl.Find(l.Search, func(name string) (*routines, error) {
-				err := new(here).open(name)
+				err := new(here).Open(name)
 				if err == nil {
 					found = append(found, name)
 					err = errors.New("another one")
@@ -552,7 +388,7 @@ func TestAgain(t *testing.T) {
 		load: func(p place, _ string) (*routines, error) {
 			loads++
 			if p.expendable() {
-				_, err := p.(*process).simple("stage what")
+				_, err := p.(*process).Ask(t.Context(), "stage what", nil, nil)
 				return nil, err
 			}
 			return &routines{setThreads: func(n int) int { return n }}, nil
@@ -561,7 +397,7 @@ func TestAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.kill()
+	p.Kill()
 	if loads != 2 {
 		t.Errorf("it was loaded %d times", loads)
 	}

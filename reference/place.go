@@ -11,31 +11,31 @@ import (
 // place is a process that a library is loaded into: this one, or one of the
 // library's own. Errors are one line.
 type place interface {
-	// setenv sets a variable in the environment that libraries of the place see, and
+	// Setenv sets a variable in the environment that libraries of the place see, and
 	// in no other.
-	setenv(name, value string) error
-	// open opens the library that the other methods mean from then on, by its path or
+	Setenv(name, value string) error
+	// Open opens the library that the other methods mean from then on, by its path or
 	// by its name among the system's.
-	open(name string) error
-	// openGlobal opens another one, whose symbols libraries are to find.
-	openGlobal(name string) error
-	// unload unloads the library.
-	unload() error
-	// find returns the address of a symbol in that process, under any of its decorated
+	Open(name string) error
+	// OpenGlobal opens another one, whose symbols libraries are to find.
+	OpenGlobal(name string) error
+	// Unload unloads the library.
+	Unload() error
+	// Find returns the address of a symbol in that process, under any of its decorated
 	// names; the methods below find theirs so too.
-	find(symbol string) (uintptr, error)
-	// integer calls a function with one integer argument or none and returns its int. text does the
-	// same for a function that returns a string, and buffer for one that writes a string, void
+	Find(symbol string) (uintptr, error)
+	// Integer calls a function with one integer argument or none and returns its int. Text does the
+	// same for a function that returns a string, and Buffer for one that writes a string, void
 	// f(char *, int).
-	integer(symbol string, argument ...int) (int, error)
-	text(symbol string, argument ...int) (string, error)
-	buffer(symbol string) (string, error)
+	Integer(symbol string, argument ...int) (int, error)
+	Text(symbol string, argument ...int) (string, error)
+	Buffer(symbol string) (string, error)
 	// first computes a product of 1×1 matrices by the routine, dgemm_ at its address.
 	first(dgemm uintptr) error
 	// expendable reports whether a library may end the process: it is started again.
 	expendable() bool
-	// maps returns the name of the file that says what the process has mapped.
-	maps() string
+	// Maps returns the name of the file that says what the process has mapped.
+	Maps() string
 }
 
 // set sets the first of the names in the environment of the libraries of p, unless one of the names
@@ -44,13 +44,13 @@ func set(p place, value string, names ...string) bool {
 	if slices.ContainsFunc(names, func(name string) bool { _, ok := os.LookupEnv(name); return ok }) {
 		return false
 	}
-	return p.setenv(names[0], value) == nil
+	return p.Setenv(names[0], value) == nil
 }
 
 // mapped returns the files that p has mapped whose base name begins with the prefix, sorted by
 // address. It returns none if the system does not tell.
 func mapped(p place, prefix string) []string {
-	maps, err := os.Open(p.maps())
+	maps, err := os.Open(p.Maps())
 	if err != nil {
 		return nil
 	}

@@ -20,6 +20,7 @@ import (
 	"gemm/internal/cpu"
 	"gemm/internal/dl"
 	"gemm/internal/gemmtest"
+	"gemm/internal/peer"
 )
 
 // need skips the test where the library is absent, or fails it where
@@ -37,12 +38,12 @@ var libraries = []*library{openBLAS, mkl, blis}
 // places returns this process and, if there is a C compiler, one for a library.
 func places(t *testing.T) []place {
 	out := []place{new(here)}
-	if file, err := program(); err == nil {
+	if file, err := peer.Program(); err == nil {
 		p, err := newProcess(file, false)
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(p.kill)
+		t.Cleanup(p.Kill)
 		out = append(out, p)
 	}
 	return out
@@ -57,7 +58,7 @@ func TestVariants(t *testing.T) {
 				params = append(params, gemm.Params{"threads": 2})
 			}
 			suite := gemmtest.Suite{OneCall: true}
-			if _, err := program(); err != nil {
+			if _, err := peer.Program(); err != nil {
 				suite.Lacks = ownCan
 			}
 			suite.Run(t, v, params...)
@@ -115,7 +116,7 @@ func TestAbsent(t *testing.T) {
 			l := &library{
 				name:   "nowhere",
 				Search: dl.Search{Title: "Nowhere", Variable: "GEMM_NOWHERE", Names: test.names, Remedy: "install nowhere7"},
-				load:   func(p place, name string) (*routines, error) { return nil, p.open(name) },
+				load:   func(p place, name string) (*routines, error) { return nil, p.Open(name) },
 			}
 			shared := func() error { _, err := newShared[float64](l, 1); return err }
 			own := func() error { _, err := newMultiplier[float64](l, 1); return err }
@@ -202,7 +203,7 @@ func TestSlowArch(t *testing.T) {
 }
 
 func TestThreadingLayer(t *testing.T) {
-	hasGNU := new(here).openGlobal("libgomp.so.1") == nil
+	hasGNU := new(here).OpenGlobal("libgomp.so.1") == nil
 	whole := []string{"libmkl_rt.so.2", "libmkl_core.so.2", "libmkl_intel_lp64.so.2"}
 	tests := map[string]struct {
 		files []string
@@ -304,7 +305,7 @@ func TestSystem(t *testing.T) {
 // TestSet makes settings for libraries, and sees that it leaves what the user set
 // and what children inherit.
 func TestSet(t *testing.T) {
-	if err := new(here).setenv("GEMM_TEST_PROBE", "1"); err != nil {
+	if err := new(here).Setenv("GEMM_TEST_PROBE", "1"); err != nil {
 		t.Skip(err)
 	}
 	if value, ok := os.LookupEnv("GEMM_TEST_PROBE"); ok {
@@ -352,7 +353,7 @@ func kernelOf(l *library) string {
 func TestOpenBLASKernel(t *testing.T) {
 	if isChild() {
 		if lie := os.Getenv("REFERENCE_TEST_LIE"); lie != "" {
-			if err := new(here).setenv("OPENBLAS_CORETYPE", lie); err != nil {
+			if err := new(here).Setenv("OPENBLAS_CORETYPE", lie); err != nil {
 				t.Fatal(err)
 			}
 		}

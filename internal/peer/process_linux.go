@@ -1,0 +1,137 @@
+package peer
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"gemm/internal/child"
+)
+
+// Process is a process that answers requests. A signal stops it except while it answers one, so its
+// threads do nothing while others are measured. It serves one request at a time.
+type Process struct {
+	cmd    *exec.Cmd
+	in     *bufio.Writer
+	out    *bufio.Reader
+	stderr child.Tail
+	ended  chan struct{} // closed when it has
+	status error         // of its end; known once ended is closed
+}
+
+// Program returns the file of the compiled Holder, compiled at the first use.
+var Program = sync.OnceValues(Holder.File)
+
+// Start starts the command, a program that answers requests.
+func Start(cmd *exec.Cmd) (*Process, error) {
+	p := &Process{cmd: cmd, ended: make(chan struct{})}
+	p.cmd.Stderr = &p.stderr
+	p.cmd.WaitDelay = time.Second // what the process has started may hold its standard error
+	in, err := p.cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	const room = 1 << 20
+	p.in, p.out = bufio.NewWriterSize(in, room), bufio.NewReaderSize(out, room)
+	// It learns nothing of the end of this process while it is stopped.
+	ended, err := child.Start(p.cmd, syscall.SIGKILL)
+	if err != nil {
+		return nil, err
+	}
+	go func() {
+		p.status = <-ended
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what it has started and left behind
+		close(p.ended)
+	}()
+	p.signal(syscall.SIGSTOP)
+	return p, nil
+}
+
+// signal sends a signal to the process and to what it has started.
+func (p *Process) signal(s syscall.Signal) {
+	if !p.Ended() { // the number may be that of another process now
+		_ = syscall.Kill(-p.cmd.Process.Pid, s)
+	}
+}
+
+// PID returns the number by which the system knows the process.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Ended reports whether the process has ended.
+func (p *Process) Ended() bool {
+	select {
+	case <-p.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// Kill ends the process and waits until it has.
+func (p *Process) Kill() {
+	p.signal(syscall.SIGKILL)
+	<-p.ended
+}
+
+// Ask sends a request with what follows its line, and returns the answer and reads what follows
+// that. send and receive may be nil. A process whose answer does not come, or whose context ends
+// meanwhile, has ended when Ask returns; then the error is that of the context, or an End.
+func (p *Process) Ask(ctx context.Context, request string, send func(io.Writer) error,
+	receive func(io.Reader) error) (string, error) {
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	if strings.Contains(request, "\n") {
+		return "", fmt.Errorf("%q has several lines", request)
+	}
+	defer context.AfterFunc(ctx, func() { p.signal(syscall.SIGKILL) })()
+	p.signal(syscall.SIGCONT)
+	defer p.signal(syscall.SIGSTOP)
+	answer, err := p.exchange(request, send, receive)
+	if err == nil {
+		said, text, _ := strings.Cut(answer, " ")
+		if said != "ok" {
+			return "", errors.New(text)
+		}
+		return text, nil
+	}
+	p.Kill()
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	return "", End{Status: p.status, Said: p.stderr.Reason()}
+}
+
+func (p *Process) exchange(request string, send func(io.Writer) error, receive func(io.Reader) error) (string, error) {
+	if _, err := p.in.WriteString(request + "\n"); err != nil {
+		return "", err
+	}
+	if send != nil {
+		if err := send(p.in); err != nil {
+			return "", err
+		}
+	}
+	if err := p.in.Flush(); err != nil {
+		return "", err
+	}
+	answer, err := p.out.ReadString('\n')
+	if err != nil {
+		return "", err
+	}
+	answer = strings.TrimSuffix(answer, "\n")
+	if receive != nil && strings.HasPrefix(answer, "ok") {
+		err = receive(p.out)
+	}
+	return answer, err
+}

@@ -1,0 +1,143 @@
+package peer
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+	"unsafe"
+
+	"gonum.org/v1/gonum/blas"
+
+	"gemm"
+)
+
+// ABI says how a function that multiplies is called. T is float or double.
+type ABI string
+
+// The ABIs. Matrices are column-major in Fortran and Square, and row-major in the others: an operand
+// is copied into the process in that order.
+const (
+	// Fortran is sgemm_ and dgemm_. Their integers may have 32 or 64 bits.
+	Fortran ABI = "fortran"
+	// Exchanged is Fortran with row-major operands in exchanged places: the function sees the
+	// transposes of all matrices, and computes that of C. It is for C = A·B.
+	Exchanged ABI = "exchanged"
+	// CBLAS is cblas_sgemm and cblas_dgemm, with the order CblasRowMajor.
+	CBLAS ABI = "cblas"
+	// RowMajor is void f(int m, int n, int k, const T *A, const T *B, T *C), C = A·B.
+	RowMajor ABI = "rowmajor"
+	// Square is void f(int n, T *A, T *B, T *C), C += A·B. C is cleared before the product.
+	Square ABI = "square"
+)
+
+// Call says which function computes a product, and how.
+type Call struct {
+	ABI    ABI
+	Symbol string
+	// Guarded: the process looks after every request whether something was written outside the
+	// operands or to A and B, and says so in the error.
+	Guarded bool
+}
+
+// Operation is C ← α·op(A)·op(B) + β·C.
+type Operation struct {
+	TransA, TransB blas.Transpose
+	Alpha, Beta    float64
+}
+
+// Multiplication is C = A·B.
+var Multiplication = Operation{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1}
+
+// Product is a product that is staged in the process of a library. It implements gemm.Run and
+// gemm.Repeater, except that Close leaves the process to its owner.
+type Product[T gemm.Float] struct {
+	library *Library
+	c       gemm.Matrix[T]
+}
+
+// Stage copies the operands into the process of the library. Leading dimensions exceed the least ones
+// by as much as the strides of the operands do. If β is not 0, each product begins with this C.
+func Stage[T gemm.Float](ctx context.Context, l *Library, call Call, op Operation, c, a, b gemm.Matrix[T]) (*Product[T],
+	error) {
+	_, _, k, err := gemm.CheckGemm(op.TransA, op.TransB, a, b, c)
+	if err != nil {
+		return nil, err
+	}
+	guarded := 0
+	if call.Guarded {
+		guarded = 1
+	}
+	request := fmt.Sprintf("stage %s %s %s %d %c%c %x %x %d %d %d %d %d %d", gemm.TypeOf[T]().Name, call.ABI, call.Symbol,
+		guarded, letter(op.TransA), letter(op.TransB), op.Alpha, op.Beta, c.Rows, c.Cols, k,
+		a.Stride-a.Cols, b.Stride-b.Cols, c.Stride-c.Cols)
+	sent := []gemm.Matrix[T]{a, b}
+	if op.Beta != 0 {
+		sent = append(sent, c)
+	}
+	_, err = l.Ask(ctx, request, func(w io.Writer) error {
+		for _, x := range sent {
+			for i := range x.Rows {
+				if _, err := w.Write(raw(x.Row(i))); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &Product[T]{library: l, c: c}, nil
+}
+
+// Do implements gemm.Run.
+func (p *Product[T]) Do(ctx context.Context) (gemm.Cost, error) { return p.Repeat(ctx, 1) }
+
+// Repeat computes the product the given number of times and returns the total cost, by the clock of
+// the library's process.
+func (p *Product[T]) Repeat(ctx context.Context, times int) (gemm.Cost, error) {
+	text, err := p.library.Ask(ctx, "run "+strconv.Itoa(times), nil, nil)
+	if err != nil {
+		return gemm.Cost{}, err
+	}
+	seconds, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return gemm.Cost{}, fmt.Errorf("the process of the library answers %q for a time: %w", text, err)
+	}
+	return gemm.Cost{Time: time.Duration(seconds * float64(time.Second))}, nil
+}
+
+// Collect copies the C of the process into the C that was staged.
+func (p *Product[T]) Collect(ctx context.Context) error {
+	_, err := p.library.Ask(ctx, "collect", nil, func(r io.Reader) error {
+		for i := range p.c.Rows {
+			if _, err := io.ReadFull(r, raw(p.c.Row(i))); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return err
+}
+
+// Close has the process let go of the operands.
+func (p *Product[T]) Close() error {
+	_, err := p.library.simple("drop")
+	return err
+}
+
+// letter returns t as BLAS knows it; real matrices have no other conjugate.
+func letter(t blas.Transpose) rune {
+	if t == blas.NoTrans {
+		return 'N'
+	}
+	return 'T'
+}
+
+// raw returns the bytes of a row.
+func raw[T gemm.Float](row []T) []byte {
+	var zero T
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(row))), len(row)*int(unsafe.Sizeof(zero)))
+}
