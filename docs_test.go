@@ -266,10 +266,10 @@ func TestGoInDocuments(t *testing.T) {
 
 // needs are the words that may follow "needs=" of a shell block, as in "sh needs=gpu", for things
 // that CI does not always have. .ci/run runs the blocks without needs, and the blocks that need
-// nvrtc if NVRTC was fetched, and libgemm if there is a C compiler.
+// nvrtc if NVRTC was fetched, and those that need libgemm and its examples' programs if they are there.
 var needs = []string{
 	"gpu", "cluster", "nvrtc", "xelatex", "libgemm",
-	"R", "octave", "numpy",
+	"gfortran", "octave-cli", "Rscript", "numpy", // to run with libgemm
 	"network", // a clone or a download
 	"module",  // another Go module
 	"record",  // a new record
