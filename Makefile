@@ -38,7 +38,7 @@ CUDA_PACKAGES := ./cmd/gemm-cuda ./cuda/device
 with_cuda = @flags="$$(scripts/cuda.sh)" || exit 1; [ "$$flags" = no ] || { eval "export $$flags"; set -x; $(1); }
 
 .DEFAULT_GOAL := help
-.PHONY: help report test mpich hosts lib-test gonum-tests build lib deps lint generate docs goals bench peers bench-peers fuzz check-report clean
+.PHONY: help report test mpich hosts lib-test gonum-tests build lib wheel python-test deps lint generate docs goals bench peers bench-peers fuzz check-report clean
 
 help: ## list the targets and the variables
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -75,6 +75,14 @@ build: ## build bin/gemm, with MPI if it is installed, and bin/gemm-cuda if CUDA
 
 lib: ## build bin/lib/libgemm.so, the library for programs in C and other languages; its header is lib/gemm.h
 	scripts/lib.sh bin/lib/libgemm.so $(VCS)
+
+wheel: ## build bin/gemm_suite-….whl, the Python package with libgemm in it, by pip
+	@scripts/deps.sh python
+	@rm -f bin/gemm_suite-*.whl
+	python3 -m pip wheel -q --disable-pip-version-check --no-deps -w bin ./python
+
+python-test: wheel ## check the Python package: its format, and its tests on the wheel
+	scripts/python-test.sh
 
 deps: ## name the system packages that are missing, and install them as root or by password-less sudo (DEPS=no: skip)
 	@scripts/deps.sh run

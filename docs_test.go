@@ -267,9 +267,11 @@ func TestGoInDocuments(t *testing.T) {
 // needs are the words that may follow "needs=" of a shell block, as in "sh needs=gpu", for things
 // that CI does not always have. .ci/run runs the blocks without needs, and the blocks that need
 // nvrtc if NVRTC was fetched, and those that need libgemm and its examples' programs if they are there.
+// The tests of the Python package run the blocks in Python, and the command that needs it.
 var needs = []string{
 	"gpu", "cluster", "nvrtc", "xelatex", "libgemm",
 	"gfortran", "octave-cli", "Rscript", "numpy", // to run with libgemm
+	"python",
 	"network", // a clone or a download
 	"module",  // another Go module
 	"record",  // a new record
@@ -285,8 +287,8 @@ func checkCommands(text string) error {
 		if marked && !slices.Contains(needs, need) {
 			errs = append(errs, fmt.Errorf("a block needs %q, which is none of %v", need, needs))
 		}
-		if block.info != "sh" && !marked && block.info != "go" {
-			errs = append(errs, fmt.Errorf("a block is in %q; commands are in sh, and others are indented", block.info))
+		if block.info != "sh" && !marked && block.info != "go" && !strings.HasPrefix(block.info, "python") {
+			errs = append(errs, fmt.Errorf("a block is in %q; commands are in sh, programs in go or python, and others are indented", block.info))
 		}
 	}
 	outside := regexp.MustCompile("(?ms)^```.*?^```$").ReplaceAllString(text, "")

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # Names the system packages that are missing, and installs them if permitted.
 #
-#   scripts/deps.sh [run|test|lib|peers|mpich|hosts|lint|report]...
+#   scripts/deps.sh [run|test|lib|python|peers|mpich|hosts|lint|report]...
 #
 # run     the libraries of the family reference; Open MPI and a C compiler, to build and
 #         run gemm on several ranks
 # test    needed by make test in addition: a C compiler for the race detector, pip for the
 #         compiler of CUDA kernels, and NumPy to compare libgemm with
 # lib     needed by examples/lib/run.sh in addition: Octave and a Fortran compiler
+# python  needed by make wheel and make python-test: pip, a C compiler and Python's module venv
 # peers   needed by make peers in addition: pip, a C compiler and libxsmm
 # mpich   needed by make mpich: another MPI, which does not become the default
 # hosts   needed by make hosts in addition
@@ -28,6 +29,7 @@ module() { program pkg-config && pkg-config --exists "$1"; }
 toolkit() { ! library libcuda\.so || [ -e "${CUDA_HOME:-/usr/local/cuda}/include/cuda.h" ] || pipped; }
 headers() { program gcc && gcc -E -x c - <<<'#include <stdlib.h>' >/dev/null 2>&1; }
 pipped() { program python3 && python3 -m pip --version >/dev/null 2>&1; }
+environments() { program python3 && python3 -c 'import ensurepip' 2>/dev/null; }
 xsmm() { [ -e /usr/lib/libxsmm.a ] || compgen -G "/usr/lib/*/libxsmm.a" >/dev/null; }
 numpy() { python3 -c 'import numpy' 2>/dev/null || /usr/bin/python3 -c 'import numpy' 2>/dev/null; }
 texfile() { program kpsewhich && [ -n "$(kpsewhich "$1")" ]; }
@@ -44,6 +46,10 @@ run|libc6-dev|headers|libraries in processes of their own, go test -race, the fa
 run|python3-pip|toolkit|the family cuda, to fetch the headers that a CUDA toolkit has
 test|python3-pip|pipped|scripts/nvrtc.sh and scripts/cuda.sh, the compiler of CUDA kernels and the headers of gemm-cuda
 test|python3-numpy|numpy|the tests of libgemm with NumPy
+python|gcc|program gcc|make wheel, for the library in the Python package
+python|libc6-dev|headers|make wheel, for the library in the Python package
+python|python3-pip|pipped|make wheel
+python|python3-venv|environments|make python-test
 lib|octave|program octave-cli|examples/lib/product.m
 lib|gfortran|program gfortran|examples/lib/product.f90
 peers|python3-pip|pipped|make peers, libraries to compare with

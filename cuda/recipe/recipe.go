@@ -5,7 +5,6 @@ package recipe
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -40,20 +39,13 @@ type Request struct {
 type Recipe struct {
 	Variant  string      `json:"variant"`
 	Params   gemm.Params `json:"params"` // as chosen for the shape
-	Bound    Bound       `json:"bound"`
-	Work     int64       `json:"work"`  // bytes of memory besides the operands, at a multiple of 256
-	Zeros    []cuda.Span `json:"zeros"` // of it, to be filled with zeros before the launches
+	Work     int64       `json:"work"`   // bytes of memory besides the operands, at a multiple of 256
+	Zeros    []cuda.Span `json:"zeros"`  // of it, to be filled with zeros before the launches
 	Programs []Program   `json:"programs"`
 	Launches []Launch    `json:"launches"`
 	// MaxRegisters is the limit of registers of a thread that was requested; 0: none. The compiler
 	// may have ignored it, which the compiled kernel says.
 	MaxRegisters int `json:"max_registers"`
-}
-
-// Bound limits the error of an element: β·(|A||B|), for any operands and for random ones.
-type Bound struct {
-	Worst  float64 `json:"worst"`
-	Random float64 `json:"random"`
 }
 
 // Program is a source and the options with which NVRTC compiles it.
@@ -105,18 +97,13 @@ func Of(q Request) (Recipe, error) {
 	if err != nil {
 		return Recipe{}, err
 	}
-	bound, u := variant.BoundWith(params), gemm.TypeNamed(q.Type).UnitRoundoff
 	out := Recipe{
 		Variant: variant.Name, Params: sequence.Resolved(params), Work: sequence.Work, Zeros: sequence.Zeros,
-		Bound:        Bound{finite(bound.Worst(shape, params, u)), finite(bound.Random(shape, params, u))},
 		MaxRegisters: sequence.MaxReg,
 	}
 	out.add(sequence.Launches)
 	return out, nil
 }
-
-// finite returns a bound that JSON can write: the largest number where there is none.
-func finite(bound float64) float64 { return math.Min(bound, math.MaxFloat64) }
 
 func (o Operand) operand() cuda.Operand { return cuda.Operand{Address: o.Address, LD: o.LD} }
 

@@ -42,7 +42,7 @@ func TestRecipes(t *testing.T) {
 			if err = errors.Join(err, json.Unmarshal(data, &back)); err != nil {
 				t.Errorf("%s %s: %v", v.Name, typ, err)
 			}
-			if x.Variant != v.Name || len(x.Launches) == 0 || !(x.Bound.Random > 0 && x.Bound.Random <= x.Bound.Worst) {
+			if x.Variant != v.Name || len(x.Launches) == 0 {
 				t.Errorf("%s %s: %+v", v.Name, typ, x)
 			}
 			for _, l := range back.Launches {
@@ -76,16 +76,6 @@ func TestSettings(t *testing.T) {
 	x, err := recipe.Of(q)
 	if err != nil || !slices.Contains(x.Programs[0].Options, "-DSTAGES=2") || len(x.Launches) != 2 || x.Work == 0 {
 		t.Errorf("%+v, %v", x, err)
-	}
-}
-
-// TestLongSum checks that a bound without limit is a number of JSON.
-func TestLongSum(t *testing.T) {
-	q := request("cuda/naive", "f32")
-	q.K, q.A.LD = 1<<25, 1<<25
-	x, err := recipe.Of(q)
-	if _, bad := json.Marshal(x); err != nil || bad != nil || x.Bound.Worst < 1 {
-		t.Errorf("%+v, %v, %v", x.Bound, err, bad)
 	}
 }
 

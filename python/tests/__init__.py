@@ -1,0 +1,1 @@
+"""Tests of gemm_suite: python -m unittest discover -t . -s tests"""

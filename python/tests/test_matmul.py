@@ -1,0 +1,164 @@
+"""Products of NumPy arrays."""
+
+import multiprocessing
+import threading
+import unittest
+from typing import Any
+
+import numpy as np
+
+import gemm_suite
+from tests.checks import TYPES, assert_product, stored
+
+
+def in_child(connection: Any) -> None:
+    """Computes in a forked process, where libgemm has no threads."""
+    a, b = np.ones((70, 50)), np.ones((50, 60))
+    connection.send(bool((gemm_suite.matmul(a, b) == 50).all()))
+
+
+class Layouts(unittest.TestCase):
+    """Products of operands in every layout, compared with NumPy's."""
+
+    def test_random(self) -> None:
+        random = np.random.default_rng(1)
+        for i in range(200):
+            m, n, k = (int(x) for x in random.integers(0, 90, 3))
+            typ = ("f32", "f64")[i % 2]
+            a, b = stored(random, m, k, typ), stored(random, k, n, typ)
+            what = f"{typ} {m}x{n}x{k}, strides {a.strides} {b.strides}"
+            assert_product(gemm_suite.matmul(a, b), a, b, typ, what)
+            out = stored(random, m, n, typ)
+            around = np.isnan(out.base)
+            self.assertIs(gemm_suite.matmul(a, b, out), out)
+            assert_product(out, a, b, typ, f"{what}, out {out.strides}")
+            self.assertTrue((np.isnan(out.base) == around).all(), f"{what}: elements around out were written")
+
+    def test_every_variant(self) -> None:
+        random = np.random.default_rng(2)
+        a, b = random.standard_normal((37, 45)), random.standard_normal((45, 51))
+        names = [v for v in gemm_suite.variants() if v.device == "cpu"]
+        self.assertGreater(len(names), 10)
+        for v in names:
+            for typ in v.types:
+                if v.available:
+                    x, y = a.astype(TYPES[typ]), b.astype(TYPES[typ])
+                    c = gemm_suite.matmul(x, y, variant=v.name)
+                    self.assertLess(np.abs(c - a @ b).max(), 1e-3 if typ == "f32" else 1e-11, f"{v.name} {typ}")
+
+    def test_one_row_and_one_column(self) -> None:
+        grid = np.arange(30.0).reshape(5, 6)
+        for a, b in ((grid[:, 2:3], grid[1:2, :]), (grid[1:2, ::2], grid.T[:3, :1]), (grid[2:3, :], grid.T[:, 4:5])):
+            np.testing.assert_allclose(gemm_suite.matmul(a, b), a @ b, rtol=1e-14)
+
+    def test_nan(self) -> None:
+        a, b = np.zeros((3, 3)), np.zeros((3, 3))
+        a[1, 1] = np.nan
+        self.assertEqual(np.isnan(gemm_suite.matmul(a, b)).sum(), 3)
+
+    def test_threads(self) -> None:
+        random = np.random.default_rng(3)
+        a, b = random.standard_normal((200, 100)), random.standard_normal((100, 300))
+        for threads in (1, 2, 3):
+            assert_product(gemm_suite.matmul(a, b, threads=threads), a, b, "f64", f"{threads} threads")
+
+    def test_calls_at_once(self) -> None:
+        random = np.random.default_rng(4)
+        faults: list[Exception] = []
+
+        def work(a: Any, b: Any) -> None:
+            try:
+                for _ in range(20):
+                    assert_product(gemm_suite.matmul(a, b), a, b, "f64", "at once")
+            except Exception as err:
+                faults.append(err)
+
+        threads = [
+            threading.Thread(target=work, args=(random.standard_normal((60 + i, 50)), random.standard_normal((50, 70))))
+            for i in range(8)
+        ]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        self.assertEqual(faults, [])
+
+    def test_fork(self) -> None:
+        gemm_suite.matmul(np.ones((300, 300)), np.ones((300, 300)))  # its threads are not in the child
+        fork = multiprocessing.get_context("fork")
+        ours, theirs = fork.Pipe()
+        child = fork.Process(target=in_child, args=(theirs,))
+        child.start()
+        theirs.close()
+        try:
+            self.assertTrue(ours.poll(30), "the child hangs")
+            self.assertTrue(ours.recv(), "the child's product is wrong")
+        finally:
+            child.kill()
+            child.join()
+
+
+class BadArguments(unittest.TestCase):
+    """Arguments that do not fit raise exceptions that name them."""
+
+    a = np.ones((4, 6))
+    b = np.ones((6, 5))
+
+    def expect(self, kind: type[Exception], *words: str, **arguments: Any) -> None:
+        call = {"a": self.a, "b": self.b, **arguments}
+        with self.assertRaises(kind) as caught:
+            gemm_suite.matmul(**call)
+        text = str(caught.exception)
+        for word in words:
+            self.assertIn(word, text)
+        self.assertNotIn("\n", text)
+
+    def test_kinds_and_types(self) -> None:
+        self.expect(TypeError, "a is a builtins.list", "numpy.asarray(a)", a=[[1.0]])
+        self.expect(TypeError, "b is a builtins.NoneType", b=None)
+        self.expect(TypeError, "a is float32 and b float64", a=self.a.astype(np.float32))
+        self.expect(TypeError, "b has the dtype float16", b=self.b.astype(np.float16))
+        self.expect(TypeError, "b has the dtype int64", b=self.b.astype(np.int64))
+        self.expect(TypeError, "a has the dtype >f8", a=self.a.astype(">f8"))
+        self.expect(TypeError, "a is a masked array", a=np.ma.masked_equal(self.a, 0))
+        self.expect(TypeError, "out float32", out=np.empty((4, 5), np.float32))
+
+    def test_shapes(self) -> None:
+        self.expect(ValueError, "a 4x6, b 4x6", b=self.a)
+        self.expect(ValueError, "a has 1 dimensions (shape (6,))", a=self.a[0])
+        self.expect(ValueError, "out must be 4x5", out=np.empty((5, 4)))
+
+    def test_strides(self) -> None:
+        for a in (self.a[::-1], self.a[:, ::-1], np.ones((8, 12))[::2, ::2], np.broadcast_to(self.a[0], (4, 6))):
+            self.expect(ValueError, "a has the strides", "numpy.ascontiguousarray(a)", a=a)
+        fields = np.zeros((4, 6), [("x", "f8"), ("y", "u1")])
+        self.expect(ValueError, "a is not aligned", a=fields["x"])
+
+    def test_out(self) -> None:
+        frozen = np.empty((4, 5))
+        frozen.flags.writeable = False
+        self.expect(ValueError, "out is read-only", out=frozen)
+        whole = np.ones((4, 11))
+        self.expect(ValueError, "out overlaps a", a=whole[:, :6], out=whole[:, 5:10])
+        gemm_suite.matmul(whole[:, :6], self.b, whole[:, 6:])
+        np.testing.assert_array_equal(whole[:, 6:], 6)
+
+    def test_settings(self) -> None:
+        self.expect(ValueError, '"no/such"', "serial/packed", variant="no/such")
+        self.expect(ValueError, "'cuda/naive', but a and b are on cpu", variant="cuda/naive")
+        self.expect(ValueError, "serial/strassen computes", variant="serial/strassen", a=self.a.T.copy().T)
+        self.expect(TypeError, "variant is 3", variant=3)
+        self.expect(ValueError, "threads is 0", threads=0)
+        self.expect(ValueError, "threads is 99999999", threads=99999999)
+        self.expect(TypeError, "threads is 1.5", threads=1.5)
+        self.expect(ValueError, "serial/packed has one thread", variant="serial/packed", threads=2)
+        self.expect(ValueError, "params is {'bk': 8}", params={"bk": 8})
+
+    def test_nothing_is_written(self) -> None:
+        out = np.full((4, 5), 7.0)
+        self.expect(ValueError, "no/such", out=out, variant="no/such")
+        np.testing.assert_array_equal(out, 7)
+
+
+if __name__ == "__main__":
+    unittest.main()

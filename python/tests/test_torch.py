@@ -1,0 +1,80 @@
+"""Products of PyTorch tensors on the CPU."""
+
+import unittest
+from typing import Any
+
+import numpy as np
+
+import gemm_suite
+from tests.checks import assert_product, skip_or_fail, stored
+
+try:
+    import torch
+except ImportError:
+    torch = None  # type: ignore[assignment]
+
+
+class Tensors(unittest.TestCase):
+    """Products, and arguments that do not fit."""
+
+    def setUp(self) -> None:
+        if torch is None:
+            skip_or_fail("torch", "PyTorch is not installed")
+
+    def test_random(self) -> None:
+        random = np.random.default_rng(7)
+        for i in range(100):
+            m, n, k = (int(x) for x in random.integers(0, 60, 3))
+            typ = ("f32", "f64")[i % 2]
+            a, b, out = (
+                torch.from_numpy(x)
+                for x in (stored(random, m, k, typ), stored(random, k, n, typ), stored(random, m, n, typ))
+            )
+            what = f"{typ} {m}x{n}x{k}, strides {a.stride()} {b.stride()} {out.stride()}"
+            c = gemm_suite.matmul(a, b)
+            self.assertIsInstance(c, torch.Tensor)
+            self.assertEqual(c.dtype, a.dtype)
+            assert_product(c, a, b, typ, what)
+            self.assertIs(gemm_suite.matmul(a, b, out=out), out)
+            assert_product(out, a, b, typ, what)
+
+    def test_autograd_learns_of_out(self) -> None:
+        a, w = torch.ones(3, 3), torch.ones(3, 3, requires_grad=True)
+        loss = (w * a).sum()
+        gemm_suite.matmul(torch.ones(3, 3), torch.ones(3, 3), out=a)
+        with self.assertRaisesRegex(RuntimeError, "inplace operation"):
+            loss.backward()
+
+    def expect(self, kind: type[Exception], words: str, a: Any, b: Any, **rest: Any) -> None:
+        with self.assertRaises(kind) as caught:
+            gemm_suite.matmul(a, b, **rest)
+        self.assertIn(words, str(caught.exception))
+
+    def test_bad_arguments(self) -> None:
+        a = torch.ones(4, 4)
+        self.expect(TypeError, "a is a PyTorch tensor and b a NumPy array", a, np.ones((4, 4), np.float32))
+        self.expect(TypeError, "out a NumPy array", a, a, out=np.ones((4, 4), np.float32))
+        self.expect(TypeError, "a has the dtype torch.float16", a.half(), a)
+        self.expect(TypeError, "a is float32 and b float64", a, a.double())
+        self.expect(TypeError, "b is on the device meta", a, a.to("meta"))
+        self.expect(TypeError, "a has the layout torch.sparse_coo", a.to_sparse(), a)
+        self.expect(ValueError, "a has the strides (0, 1)", a[:1].expand(4, 4), a)
+        self.expect(ValueError, "a has the strides (8, 2) in elements", torch.ones(4, 8)[:, ::2], a)
+        self.expect(ValueError, "b has 3 dimensions", a, a[None])
+        self.expect(ValueError, "a requires a gradient", a.clone().requires_grad_(), a)
+        self.expect(ValueError, "out overlaps a", a, a.clone(), out=a)
+        with torch.no_grad():
+            c = gemm_suite.matmul(a.clone().requires_grad_(), a)
+        self.assertTrue(bool((c == 4).all()))
+
+    def test_variants_of_gpus(self) -> None:
+        if torch.cuda.is_available():
+            self.skipTest("there is a GPU")
+        for v in gemm_suite.variants():
+            if v.device == "cuda":
+                self.assertFalse(v.available)
+                self.assertEqual(v.reason, "PyTorch finds no GPU")
+
+
+if __name__ == "__main__":
+    unittest.main()
