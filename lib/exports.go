@@ -83,12 +83,11 @@ func matrix[T gemm.Float](data unsafe.Pointer, rows, cols, ld int) gemm.Matrix[T
 func report(err error, text *C.char, size C.size_t) C.int {
 	if size > 0 {
 		to := unsafe.Slice((*byte)(unsafe.Pointer(text)), int(size))
-		line := strings.ReplaceAll(gemm.Why(err), "\n", " ")
+		line := strings.TrimPrefix(strings.ReplaceAll(gemm.Why(err), "\n", " "), "gemm: ")
 		to[copy(to[:len(to)-1], line)] = 0
 	}
-	var variant variantError
 	switch {
-	case errors.As(err, &variant):
+	case errors.Is(err, gemm.ErrVariant):
 		return C.GEMM_ERR_VARIANT
 	case errors.Is(err, gemm.ErrUnavailable):
 		return C.GEMM_ERR_UNAVAILABLE

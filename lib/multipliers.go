@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -19,12 +18,6 @@ import (
 	"gemm/parallel"
 	"gemm/serial"
 )
-
-// variantError says that there is no such variant, or that it does not compute the operation.
-type variantError string
-
-// Error implements error.
-func (e variantError) Error() string { return string(e) }
 
 // fastest is the variant of callers who name none.
 const fastest = "parallel/packed"
@@ -107,8 +100,8 @@ func (m *multiplier[T]) compute(p *product[T]) error {
 	case p.plain():
 		err = (*x).Multiply(context.Background(), p.c, p.a, p.b)
 	default:
-		err = variantError(m.variant.Name + " computes C = A*B only, without transposes, with alpha = 1 and " +
-			"beta = 0: serial/packed and parallel/packed compute all products")
+		err = fmt.Errorf("%w: %s computes C = A*B only, without transposes, with alpha = 1 and beta = 0: "+
+			"serial/packed and parallel/packed compute all products", gemm.ErrVariant, m.variant.Name)
 	}
 	m.idle.Give(x) // not after a panic
 	return err
@@ -177,21 +170,16 @@ func (all *multipliers[T]) among(variant string, threads int) *multiplier[T] {
 
 // newMultiplier returns a multiplier of the variant on a number of threads.
 func newMultiplier[T gemm.Float](variant string, threads, standard int) (*multiplier[T], error) {
-	i := slices.IndexFunc(variants(), func(v gemm.Variant) bool { return v.Name == variant })
-	if i < 0 {
-		var names []string
-		for _, v := range variants() {
-			names = append(names, v.Name)
-		}
-		there := strings.Join(names, ", ")
-		return nil, variantError(fmt.Sprintf("there is no variant %q; there are %s", variant, there))
+	v, err := gemm.Lookup(variants(), variant)
+	if err != nil {
+		return nil, err
 	}
-	v, p := variants()[i], gemm.Params{}
+	p := gemm.Params{}
 	switch {
 	case v.Has("threads"):
 		p["threads"] = cmp.Or(threads, standard, runtime.GOMAXPROCS(0))
 	case threads > 1:
-		return nil, variantError(fmt.Sprintf("%s has one thread, and %d are requested: pass 0 or 1", variant, threads))
+		return nil, fmt.Errorf("%w: %s has one thread, and %d are requested: pass 0 or 1", gemm.ErrVariant, v.Name, threads)
 	}
 	return &multiplier[T]{variant: v, threads: threads, params: p}, nil
 }

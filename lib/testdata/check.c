@@ -270,10 +270,10 @@ static void check_errors(void)
 	expect_error(simple(NULL, -1, rows, none, 4, 1, 4, a), wrong,
 	             "gemm_dgemm: threads is -1, must be from 0 to 16384");
 	expect_error(simple("serial/naive", 0, rows, none, 4, 2, 4, a), GEMM_ERR_VARIANT,
-	             "gemm_dgemm: serial/naive computes C = A*B only, without transposes, with alpha = 1 and beta = 0: "
+	             "gemm_dgemm: bad variant: serial/naive computes C = A*B only, without transposes, with alpha = 1 and beta = 0: "
 	             "serial/packed and parallel/packed compute all products");
 	expect_error(simple("serial/packed", 2, rows, none, 4, 1, 4, a), GEMM_ERR_VARIANT,
-	             "gemm_dgemm: serial/packed has one thread, and 2 are requested: pass 0 or 1");
+	             "gemm_dgemm: bad variant: serial/packed has one thread, and 2 are requested: pass 0 or 1");
 	if (simple("serial/quick", 0, rows, none, 4, 1, 4, a) != GEMM_ERR_VARIANT ||
 	    strstr(gemm_error(), "serial/quick") == NULL || strstr(gemm_error(), "serial/naive") == NULL)
 		fail(gemm_error());
