@@ -179,7 +179,8 @@ func newMultiplier[T gemm.Float](variant string, threads, standard int) (*multip
 	case v.Has("threads"):
 		p["threads"] = cmp.Or(threads, standard, runtime.GOMAXPROCS(0))
 	case threads > 1:
-		return nil, fmt.Errorf("%w: %s has one thread, and %d are requested: pass 0 or 1", gemm.ErrVariant, v.Name, threads)
+		return nil, fmt.Errorf("%w: %s has one thread, and %d are requested: pass 0 or 1",
+			gemm.ErrVariant, v.Name, threads)
 	}
 	return &multiplier[T]{variant: v, threads: threads, params: p}, nil
 }

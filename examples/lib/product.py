@@ -3,7 +3,7 @@
     python3 product.py bin/lib/libgemm.so
 
 NumPy's own products are computed by libgemm if it is preloaded: LD_PRELOAD=$PWD/bin/lib/libgemm.so python3 ...
-The package in python/ does all this, for every stride and type, and for PyTorch.
+The package gemm_suite in python/ has such a function for all types, slices and transposes, and for PyTorch.
 """
 
 import ctypes
