@@ -179,7 +179,8 @@ static void *caller(void *x)
 	return NULL;
 }
 
-static void check_threads(int count, int each)
+/* check_threads runs count threads, and meanwhile does a part of its own, if that is not NULL. */
+static void check_threads(int count, int each, void (*meanwhile)(void))
 {
 	pthread_t *threads = calloc((size_t)count, sizeof *threads);
 	struct caller *callers = calloc((size_t)count, sizeof *callers);
@@ -188,6 +189,8 @@ static void check_threads(int count, int each)
 		if (pthread_create(&threads[i], NULL, caller, &callers[i]) != 0)
 			fail("a thread could not be started");
 	}
+	if (meanwhile != NULL)
+		meanwhile();
 	for (int i = 0; i < count; i++)
 		pthread_join(threads[i], NULL);
 	free(threads);
@@ -212,12 +215,19 @@ static void check_child(uint64_t seed, int count, int deep)
 		fail("the forked process failed");
 }
 
+static void fork_some(void)
+{
+	for (uint64_t i = 0; i < 5; i++)
+		check_child(100 + i, 5, 0);
+}
+
 static void check_fork(uint64_t seed, int count)
 {
 	check_child(seed, count, 0); /* before the first product */
 	check_random(seed, 3);
 	check_child(seed, count, 1);
 	check_random(seed, 3); /* the parent goes on */
+	check_threads(4, 100, fork_some);
 	if (gemm_variants() == NULL)
 		fail(gemm_error());
 }
@@ -368,7 +378,7 @@ int main(int argc, char **argv)
 	if (strcmp(what, "random") == 0)
 		check_random((uint64_t)first, (int)second);
 	else if (strcmp(what, "threads") == 0)
-		check_threads((int)first, (int)second);
+		check_threads((int)first, (int)second, NULL);
 	else if (strcmp(what, "fork") == 0)
 		check_fork((uint64_t)first, (int)second);
 	else if (strcmp(what, "errors") == 0)
