@@ -81,7 +81,7 @@ wheel: ## build bin/gemm_suite-….whl, the Python package with libgemm in it, b
 	@rm -f bin/gemm_suite-*.whl
 	python3 -m pip wheel -q --disable-pip-version-check --no-deps -w bin ./python
 
-python-test: wheel ## check the Python package: its format, and its tests on the wheel
+python-test: wheel ## check the Python package: its format and types, and its tests on the wheel
 	scripts/python-test.sh
 
 deps: ## name the system packages that are missing, and install them as root or by password-less sudo (DEPS=no: skip)

@@ -23,6 +23,7 @@ class GoBuild(BuildHookInterface[Any]):
         library = Path(self.directory) / LIBRARY
         build(library)
         build_data["force_include"][str(library)] = f"gemm_suite/{LIBRARY}"
+        build_data["force_include"][str(ROOT.parent / "LICENSE")] = "gemm_suite/LICENSE"
         build_data["pure_python"] = False
         # Any Python 3, and this system: the library was linked with the C library of this host, and
         # runs with that and newer ones, which is what the first tag of manylinux says.
@@ -36,7 +37,7 @@ def build(library: Path) -> None:
     script = clone / "scripts" / "lib.sh"
     if not script.exists():
         sys.exit("gemm-suite: the Go source of libgemm is not next to the folder python: install from a clone")
-    go = os.environ.get("GO", "go")
+    go = os.environ.get("GO") or "go"
     if shutil.which(go) is None:
         sys.exit(f"gemm-suite: {go} is not installed, and libgemm is written in Go: install Go from go.dev")
     # The revision is added unless git is missing or does not trust the owner of the folder.

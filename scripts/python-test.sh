@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks the Python package: its format, and its tests on the wheel that make wheel built.
+# Checks the Python package: its format and types, and its tests on the wheel that make wheel built.
 #
 # The tests run in an environment in .cache/python with NumPy of a fixed version. It sees the
 # packages of python3, so if PyTorch is installed there, the tests with tensors run too. A test
@@ -32,4 +32,5 @@ python="../$python"
 	echo "python-test: ruff format is due for python/" >&2
 	exit 1
 }
+"$python" -m mypy --no-error-summary
 "$python" -m unittest discover -t . -s tests

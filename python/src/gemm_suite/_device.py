@@ -19,6 +19,8 @@ def missing() -> str:
         return "PyTorch is not installed: pip install torch"
     import torch
 
+    if torch.version.cuda is None:
+        return "PyTorch is built without CUDA"
     if not torch.cuda.is_available():
         return "PyTorch finds no GPU"
     if find_spec("cuda") is None or find_spec("cuda.bindings") is None:

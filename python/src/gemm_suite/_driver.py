@@ -24,7 +24,10 @@ def _modules() -> tuple[Any, Any]:
 def check(call: str, *arguments: Any) -> Any:
     """Calls a function of the driver and returns what it returns besides the status."""
     driver, _ = _modules()
-    status, *results = getattr(driver, call)(*arguments)
+    try:
+        status, *results = getattr(driver, call)(*arguments)
+    except RuntimeError as err:  # of cuda-bindings: it does not find the driver
+        raise Unavailable(f"{call}: {err}") from None
     if status != driver.CUresult.CUDA_SUCCESS:
         _, text = driver.cuGetErrorString(status)
         raise RuntimeError(f"{call}: {text.decode() if text else status} ({status.name})")
