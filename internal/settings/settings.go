@@ -118,7 +118,7 @@ func parse(data []byte, host tuned.Host) (tuned.Settings, error) {
 	if s.Host.CPU != host.CPU || !slices.Equal(s.Host.Caches, host.Caches) {
 		return tuned.Settings{}, fmt.Errorf("it is of another host: %s, here it is %s", s.Host, host)
 	}
-	if err := s.Check(); err != nil {
+	if err := check(s); err != nil {
 		return tuned.Settings{}, err
 	}
 	return s, nil
@@ -129,7 +129,7 @@ func parse(data []byte, host tuned.Host) (tuned.Settings, error) {
 func Save(s tuned.Settings) (string, error) {
 	host := thisHost()
 	s.Schema, s.Host = Schema, host
-	if err := s.Check(); err != nil {
+	if err := check(s); err != nil {
 		return "", err
 	}
 	path, err := prepared(host)

@@ -8,7 +8,6 @@ package tuned
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -64,53 +63,12 @@ type Values struct {
 	Cutoff int `json:"cutoff"`
 }
 
-// The limits of values.
-const (
-	maxMC       = 1 << 16
-	maxKC       = 1 << 12
-	maxNC       = 1 << 16
-	maxBlock    = 1 << 24 // elements of MC×KC and of KC×NC: 128 MiB of float64
-	maxDirect   = 1 << 27 // operands of 512×512 do not fit in L2 of any processor
-	maxParallel = min(1<<45, math.MaxInt)
-)
-
 // The limits of a cutoff. Below the least one, the additions of a level cost more than it saves on any
 // machine.
 const (
 	MinCutoff = 16
 	MaxCutoff = 1 << 20
 )
-
-// check returns the first invalid value of t.
-func (t Tune) check() error {
-	if t.Type != "f32" && t.Type != "f64" {
-		return fmt.Errorf("the type %q is neither f32 nor f64", t.Type)
-	}
-	if t.Kernel == "" {
-		return fmt.Errorf("the settings of %s name no kernel", t.Type)
-	}
-	for _, v := range []struct {
-		name           string
-		value, lo, max int
-	}{
-		{"mc", t.MC, 1, maxMC}, {"kc", t.KC, 1, maxKC}, {"nc", t.NC, 1, maxNC},
-		{"direct", t.Direct, 1, maxDirect}, {"parallel", t.Parallel, 1, maxParallel},
-		{"cutoff", t.Cutoff, MinCutoff, MaxCutoff},
-	} {
-		if v.value != 0 && (v.value < v.lo || v.value > v.max) {
-			return fmt.Errorf("%s of %s is %d, it can be %d to %d, or 0 where it was not measured", v.name, t.Type,
-				v.value, v.lo, v.max)
-		}
-	}
-	if t.MC*t.KC > maxBlock || t.KC*t.NC > maxBlock {
-		return fmt.Errorf("the blocks of %s are %d×%d and %d×%d, they can have %d elements", t.Type, t.MC, t.KC, t.KC,
-			t.NC, maxBlock)
-	}
-	if known := t.MC > 0; known != (t.KC > 0) || known != (t.NC > 0) {
-		return fmt.Errorf("of mc, kc and nc of %s one is 0 and another is not", t.Type)
-	}
-	return nil
-}
 
 // Find returns the entry for the type and the kernel.
 func (s Settings) Find(typ, kernel string) (Tune, bool) {
@@ -159,19 +117,6 @@ func InUse() Settings {
 func For(typ, kernel string) (Values, bool) {
 	t, ok := InUse().Find(typ, kernel)
 	return t.Values, ok
-}
-
-// Check returns the first invalid value of s. It does not know the host.
-func (s Settings) Check() error {
-	for i, t := range s.Tuned {
-		if err := t.check(); err != nil {
-			return err
-		}
-		if s.index(t.Type, t.Kernel) != i {
-			return fmt.Errorf("it has settings of %s and %s twice", t.Type, t.Kernel)
-		}
-	}
-	return s.checkKernels()
 }
 
 // String returns the model and the sizes of the caches.
