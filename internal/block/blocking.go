@@ -30,7 +30,7 @@ type Caches struct{ L1, L2, L3 int }
 var DefaultCaches = Caches{L1: 32 << 10, L2: 256 << 10, L3: 2 << 20}
 
 // HostCaches returns the caches of this host, read once.
-var HostCaches = sync.OnceValue(func() Caches { return cachesOf(cpu.Host().Caches) })
+var HostCaches = sync.OnceValue(func() Caches { return cachesOf(cpu.Caches()) })
 
 // cachesOf returns the sizes of a host's caches, with the default for an unknown level.
 func cachesOf(levels []cpu.Cache) Caches {

@@ -1,7 +1,6 @@
 package cpu
 
 import (
-	"io/fs"
 	"math"
 	"path"
 	"slices"
@@ -18,10 +17,10 @@ type group struct {
 // groups returns the control groups of this process for a controller (cpu, memory), from its own
 // group up to the root of the mounted tree. Each of them is a limit. If there is a hierarchy of
 // version 1 for the controller, it is that, otherwise the unified hierarchy (cgroups(7)).
-func groups(fsys fs.FS, controller string) []group {
+func groups(files reader, controller string) []group {
 	var own string
 	var found, v2 bool
-	for line := range strings.Lines(text(fsys, "proc/self/cgroup")) {
+	for line := range strings.Lines(text(files, "proc/self/cgroup")) {
 		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
 		if len(parts) != 3 {
 			continue
@@ -39,7 +38,7 @@ func groups(fsys fs.FS, controller string) []group {
 	if !found {
 		return nil
 	}
-	root, point, ok := mount(fsys, controller, v2)
+	root, point, ok := mount(files, controller, v2)
 	if !ok {
 		return nil
 	}
@@ -60,8 +59,8 @@ func groups(fsys fs.FS, controller string) []group {
 }
 
 // mount returns the group that is mounted for the controller and its mount point (proc_pid_mountinfo(5)).
-func mount(fsys fs.FS, controller string, v2 bool) (root, point string, ok bool) {
-	for line := range strings.Lines(text(fsys, "proc/self/mountinfo")) {
+func mount(files reader, controller string, v2 bool) (root, point string, ok bool) {
+	for line := range strings.Lines(text(files, "proc/self/mountinfo")) {
 		of, what, _ := strings.Cut(line, " - ")
 		place, kind := strings.Fields(of), strings.Fields(what)
 		if len(place) < 5 || len(kind) < 3 {
@@ -76,15 +75,15 @@ func mount(fsys fs.FS, controller string, v2 bool) (root, point string, ok bool)
 }
 
 // quota returns the CPU time that the control groups grant, in processors; 0 if there is no limit.
-func quota(fsys fs.FS) float64 {
+func quota(files reader) float64 {
 	least := math.Inf(1)
-	for _, g := range groups(fsys, "cpu") {
+	for _, g := range groups(files, "cpu") {
 		var granted, period string
 		if g.v2 {
-			granted, period, _ = strings.Cut(text(fsys, path.Join(g.dir, "cpu.max")), " ")
+			granted, period, _ = strings.Cut(text(files, path.Join(g.dir, "cpu.max")), " ")
 		} else {
-			granted = text(fsys, path.Join(g.dir, "cpu.cfs_quota_us"))
-			period = text(fsys, path.Join(g.dir, "cpu.cfs_period_us"))
+			granted = text(files, path.Join(g.dir, "cpu.cfs_quota_us"))
+			period = text(files, path.Join(g.dir, "cpu.cfs_period_us"))
 		}
 		// No limit is "max" in version 2 and -1 in version 1.
 		q, err := strconv.ParseFloat(granted, 64)
@@ -102,21 +101,21 @@ func quota(fsys fs.FS) float64 {
 // memory returns the least memory limit of the control groups, and the least number of bytes that one of them has left.
 // Both are math.MaxInt64 if there is no limit. File pages that a group has not used recently can be
 // dropped, so they count as left.
-func memory(fsys fs.FS) (limit, left int64) {
+func memory(files reader) (limit, left int64) {
 	limit, left = math.MaxInt64, math.MaxInt64
-	for _, g := range groups(fsys, "memory") {
+	for _, g := range groups(files, "memory") {
 		max, used, dropped := "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"
 		if g.v2 {
 			max, used, dropped = "memory.max", "memory.current", "inactive_file"
 		}
 		// No limit is "max" in version 2 and a number near 2⁶³ in version 1.
-		granted, ok := number(fsys, path.Join(g.dir, max))
+		granted, ok := number(files, path.Join(g.dir, max))
 		if !ok {
 			continue
 		}
 		limit = min(limit, granted)
-		held, _ := number(fsys, path.Join(g.dir, used))
-		for line := range strings.Lines(text(fsys, path.Join(g.dir, "memory.stat"))) {
+		held, _ := number(files, path.Join(g.dir, used))
+		for line := range strings.Lines(text(files, path.Join(g.dir, "memory.stat"))) {
 			if key, value, _ := strings.Cut(strings.TrimSpace(line), " "); key == dropped {
 				files, _ := strconv.ParseInt(value, 10, 64)
 				held -= files
@@ -129,9 +128,9 @@ func memory(fsys fs.FS) (limit, left int64) {
 
 // available returns the bytes that the machine and the control groups have left, at least one; 0 if nothing is
 // known.
-func available(fsys fs.FS) int64 {
-	free := kibibytes(field(fsys, "proc/meminfo", "MemAvailable"))
-	if _, left := memory(fsys); free == 0 || left < free {
+func available(files reader) int64 {
+	free := kibibytes(field(files, "proc/meminfo", "MemAvailable"))
+	if _, left := memory(files); free == 0 || left < free {
 		if left == math.MaxInt64 {
 			return 0
 		}

@@ -5,18 +5,19 @@ import (
 	"reflect"
 	"slices"
 	"testing"
-	"testing/fstest"
 
 	"github.com/klauspost/cpuid/v2"
 )
 
-// files returns a file system with the given contents by name.
-func files(contents map[string]string) fs.FS {
-	fsys := fstest.MapFS{}
-	for name, content := range contents {
-		fsys[name] = &fstest.MapFile{Data: []byte(content)}
+// files returns a reader of files with the given contents by name.
+func files(contents map[string]string) reader {
+	return func(name string) ([]byte, error) {
+		content, ok := contents[name]
+		if !ok {
+			return nil, fs.ErrNotExist
+		}
+		return []byte(content), nil
 	}
-	return fsys
 }
 
 // server is a host of two sockets, of which the process may use processors 2 and
@@ -28,48 +29,48 @@ var server = map[string]string{
 	"proc/self/cgroup": "0::/user/job\n",
 	"proc/self/mountinfo": "22 1 0:20 / /sys rw - sysfs sysfs rw\n" +
 		"30 22 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n",
-	"proc/sys/kernel/osrelease":                                     "6.1.0-18-amd64\n",
-	"etc/os-release":                                                "NAME=\"Debian GNU/Linux\"\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n",
-	"sys/kernel/mm/transparent_hugepage/enabled":                    "always [madvise] never\n",
-	"sys/devices/system/node/online":                                "0-1\n",
-	"sys/devices/system/cpu/cpu0/topology/physical_package_id":      "0\n",
-	"sys/devices/system/cpu/cpu1/topology/physical_package_id":      "0\n",
-	"sys/devices/system/cpu/cpu2/topology/physical_package_id":      "1\n",
-	"sys/devices/system/cpu/cpu3/topology/physical_package_id":      "1\n",
-	"sys/devices/system/cpu/cpufreq/policy0/physical_package_id":    "7\n",
-	"sys/devices/system/cpu/cpu2/cache/index0/type":                 "Data\n",
-	"sys/devices/system/cpu/cpu2/cache/index0/level":                "1\n",
-	"sys/devices/system/cpu/cpu2/cache/index0/size":                 "48K\n",
-	"sys/devices/system/cpu/cpu2/cache/index0/coherency_line_size":  "64\n",
-	"sys/devices/system/cpu/cpu2/cache/index0/shared_cpu_list":      "2,4\n",
-	"sys/devices/system/cpu/cpu2/cache/index1/type":                 "Instruction\n",
-	"sys/devices/system/cpu/cpu2/cache/index1/level":                "1\n",
-	"sys/devices/system/cpu/cpu2/cache/index1/size":                 "32K\n",
-	"sys/devices/system/cpu/cpu2/cache/index10/type":                "Unified\n",
-	"sys/devices/system/cpu/cpu2/cache/index10/level":               "3\n",
-	"sys/devices/system/cpu/cpu2/cache/index10/size":                "36M\n",
-	"sys/devices/system/cpu/cpu2/cache/index10/coherency_line_size": "64\n",
-	"sys/devices/system/cpu/cpu2/cache/index10/shared_cpu_list":     "2-3,5-6\n",
-	"sys/devices/system/cpu/cpu2/cache/index2/type":                 "Unified\n",
-	"sys/devices/system/cpu/cpu2/cache/index2/level":                "2\n",
-	"sys/devices/system/cpu/cpu2/cache/index2/size":                 "2048K\n",
-	"sys/devices/system/cpu/cpu2/cache/index2/coherency_line_size":  "64\n",
-	"sys/devices/system/cpu/cpu2/cache/index2/shared_cpu_list":      "2\n",
-	"sys/devices/system/cpu/cpu2/cache/index3/type":                 "Unified\n",
-	"sys/devices/system/cpu/cpu2/cache/index3/level":                "4\n",
-	"sys/devices/system/cpu/cpu2/cache/index3/size":                 "unreadable\n",
-	"sys/devices/system/cpu/cpu0/cache/index0/type":                 "Data\n",
-	"sys/devices/system/cpu/cpu0/cache/index0/level":                "1\n",
-	"sys/devices/system/cpu/cpu0/cache/index0/size":                 "1K\n",
-	"sys/fs/cgroup/cpu.max":                                         "800000 100000\n",
-	"sys/fs/cgroup/user/cpu.max":                                    "150000 100000\n",
-	"sys/fs/cgroup/user/job/cpu.max":                                "max 100000\n",
-	"sys/fs/cgroup/user/memory.max":                                 "6291456\n",
-	"sys/fs/cgroup/user/memory.current":                             "5242880\n",
-	"sys/fs/cgroup/user/memory.stat":                                "anon 3145728\ninactive_file 2097152\nactive_file 0\n",
-	"sys/fs/cgroup/user/job/memory.max":                             "max\n",
-	"sys/fs/cgroup/user/job/memory.current":                         "4194304\n",
-	"sys/fs/cgroup/elsewhere/memory.max":                            "1\n",
+	"proc/sys/kernel/osrelease":                                    "6.1.0-18-amd64\n",
+	"etc/os-release":                                               "NAME=\"Debian GNU/Linux\"\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n",
+	"sys/kernel/mm/transparent_hugepage/enabled":                   "always [madvise] never\n",
+	"sys/devices/system/node/online":                               "0-1\n",
+	"sys/devices/system/cpu/online":                                "0-3\n",
+	"sys/devices/system/cpu/cpu0/topology/physical_package_id":     "0\n",
+	"sys/devices/system/cpu/cpu1/topology/physical_package_id":     "0\n",
+	"sys/devices/system/cpu/cpu2/topology/physical_package_id":     "1\n",
+	"sys/devices/system/cpu/cpu3/topology/physical_package_id":     "1\n",
+	"sys/devices/system/cpu/cpu2/cache/index0/type":                "Data\n",
+	"sys/devices/system/cpu/cpu2/cache/index0/level":               "1\n",
+	"sys/devices/system/cpu/cpu2/cache/index0/size":                "48K\n",
+	"sys/devices/system/cpu/cpu2/cache/index0/coherency_line_size": "64\n",
+	"sys/devices/system/cpu/cpu2/cache/index0/shared_cpu_list":     "2,4\n",
+	"sys/devices/system/cpu/cpu2/cache/index1/type":                "Instruction\n",
+	"sys/devices/system/cpu/cpu2/cache/index1/level":               "1\n",
+	"sys/devices/system/cpu/cpu2/cache/index1/size":                "32K\n",
+	"sys/devices/system/cpu/cpu2/cache/index3/type":                "Unified\n",
+	"sys/devices/system/cpu/cpu2/cache/index3/level":               "3\n",
+	"sys/devices/system/cpu/cpu2/cache/index3/size":                "36M\n",
+	"sys/devices/system/cpu/cpu2/cache/index3/coherency_line_size": "64\n",
+	"sys/devices/system/cpu/cpu2/cache/index3/shared_cpu_list":     "2-3,5-6\n",
+	"sys/devices/system/cpu/cpu2/cache/index2/type":                "Unified\n",
+	"sys/devices/system/cpu/cpu2/cache/index2/level":               "2\n",
+	"sys/devices/system/cpu/cpu2/cache/index2/size":                "2048K\n",
+	"sys/devices/system/cpu/cpu2/cache/index2/coherency_line_size": "64\n",
+	"sys/devices/system/cpu/cpu2/cache/index2/shared_cpu_list":     "2\n",
+	"sys/devices/system/cpu/cpu2/cache/index4/type":                "Unified\n",
+	"sys/devices/system/cpu/cpu2/cache/index4/level":               "4\n",
+	"sys/devices/system/cpu/cpu2/cache/index4/size":                "unreadable\n",
+	"sys/devices/system/cpu/cpu0/cache/index0/type":                "Data\n",
+	"sys/devices/system/cpu/cpu0/cache/index0/level":               "1\n",
+	"sys/devices/system/cpu/cpu0/cache/index0/size":                "1K\n",
+	"sys/fs/cgroup/cpu.max":                                        "800000 100000\n",
+	"sys/fs/cgroup/user/cpu.max":                                   "150000 100000\n",
+	"sys/fs/cgroup/user/job/cpu.max":                               "max 100000\n",
+	"sys/fs/cgroup/user/memory.max":                                "6291456\n",
+	"sys/fs/cgroup/user/memory.current":                            "5242880\n",
+	"sys/fs/cgroup/user/memory.stat":                               "anon 3145728\ninactive_file 2097152\nactive_file 0\n",
+	"sys/fs/cgroup/user/job/memory.max":                            "max\n",
+	"sys/fs/cgroup/user/job/memory.current":                        "4194304\n",
+	"sys/fs/cgroup/elsewhere/memory.max":                           "1\n",
 }
 
 func TestFacts(t *testing.T) {

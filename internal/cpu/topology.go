@@ -3,8 +3,6 @@ package cpu
 import (
 	"cmp"
 	"fmt"
-	"io/fs"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -20,7 +18,7 @@ type Processor struct {
 
 // Topology returns the online processors, sorted by NUMA node, package, core and number, so that
 // the hardware threads of a core are adjacent. It returns none if they are not known.
-func Topology() []Processor { return topology(os.DirFS("/")) }
+func Topology() []Processor { return topology(root) }
 
 // Places returns the processors that this process may run on, in the order of Topology. It returns
 // none if they are not known, as outside of Linux. They are the mask at the start of the process;
@@ -48,22 +46,22 @@ func places(processors []Processor, allowed []int) []int {
 
 // topology reads the positions of the processors from the files of a Linux file system. If a file is missing, it assumes
 // the simplest machine: one node, one package, and a core for each processor.
-func topology(fsys fs.FS) []Processor {
+func topology(files reader) []Processor {
 	const system = "sys/devices/system"
 	nodes := map[int]int{}
-	for _, node := range ParseList(text(fsys, system+"/node/online")) {
-		for _, id := range ParseList(text(fsys, fmt.Sprintf("%s/node/node%d/cpulist", system, node))) {
+	for _, node := range ParseList(text(files, system+"/node/online")) {
+		for _, id := range ParseList(text(files, fmt.Sprintf("%s/node/node%d/cpulist", system, node))) {
 			nodes[id] = node
 		}
 	}
 	var out []Processor
-	for _, id := range ParseList(text(fsys, system+"/cpu/online")) {
+	for _, id := range ParseList(text(files, system+"/cpu/online")) {
 		p := Processor{ID: id, Node: nodes[id], Core: id}
 		dir := fmt.Sprintf("%s/cpu/cpu%d/topology/", system, id)
-		if n, ok := number(fsys, dir+"physical_package_id"); ok {
+		if n, ok := number(files, dir+"physical_package_id"); ok {
 			p.Package = int(n)
 		}
-		if threads := ParseList(text(fsys, dir+"thread_siblings_list")); len(threads) > 0 {
+		if threads := ParseList(text(files, dir+"thread_siblings_list")); len(threads) > 0 {
 			p.Core = slices.Min(threads)
 		}
 		out = append(out, p)
@@ -84,16 +82,15 @@ type CacheSets struct {
 
 // SharedCaches returns which processors share which cache, smallest level first, in the order of Topology; none if it is
 // not known. Instruction caches are left out.
-func SharedCaches() []CacheSets { return sharedCaches(os.DirFS("/"), Topology()) }
+func SharedCaches() []CacheSets { return sharedCaches(root, Topology()) }
 
-func sharedCaches(fsys fs.FS, of []Processor) []CacheSets {
+func sharedCaches(files reader, of []Processor) []CacheSets {
 	var out []CacheSets
 	for _, p := range of {
-		dirs, _ := fs.Glob(fsys, fmt.Sprintf("sys/devices/system/cpu/cpu%d/cache/index[0-9]*", p.ID))
-		for _, dir := range dirs {
-			kind := strings.ToLower(text(fsys, path.Join(dir, "type")))
-			level, known := number(fsys, path.Join(dir, "level"))
-			set := ParseList(text(fsys, path.Join(dir, "shared_cpu_list")))
+		for dir := range cacheDirs(files, p.ID) {
+			kind := strings.ToLower(text(files, path.Join(dir, "type")))
+			level, known := number(files, path.Join(dir, "level"))
+			set := ParseList(text(files, path.Join(dir, "shared_cpu_list")))
 			if kind == "instruction" || !known || len(set) == 0 {
 				continue
 			}
