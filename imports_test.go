@@ -3,7 +3,6 @@ package gemm_test
 import (
 	"go/parser"
 	"go/token"
-	"maps"
 	"os"
 	"path"
 	"slices"
@@ -53,21 +52,44 @@ func importsOf(t *testing.T, dir string) map[string]string {
 }
 
 // TestImportsOfBlas checks that programs that import gemm/blas get only what multiplies matrices:
-// no tests, flags, decoders of JSON or texts for people.
+// no lists of variants with their texts, no files, no flags, decoders or processes. Of this module,
+// and of others, every package is listed; of the standard library, what is unwanted.
 func TestImportsOfBlas(t *testing.T) {
-	others := []string{"gonum.org/v1/gonum", "github.com/klauspost/cpuid/v2", "golang.org/x/sys/unix"}
-	unwanted := []string{"testing", "flag", "encoding/json", "encoding/csv", "net", "os/exec", "text", "html", "go", "log"}
-	imports := importsOf(t, "blas")
-	if _, ok := imports["gemm/internal/kernel"]; !ok {
-		t.Errorf("gemm/internal/kernel is not found, only %v", slices.Sorted(maps.Keys(imports)))
+	own := []string{"", "/gf256", "/internal/block", "/internal/cpu", "/internal/kernel", "/internal/kernel/f32",
+		"/internal/kernel/f64", "/internal/kernel/gf", "/internal/tuned", "/parallel/pool", "/parallel/timeline"}
+	others := []string{"github.com/klauspost/cpuid/v2", "golang.org/x/sys/unix", "gonum.org/v1/gonum/blas",
+		"gonum.org/v1/gonum/blas/blas32", "gonum.org/v1/gonum/blas/blas64", "gonum.org/v1/gonum/blas/gonum",
+		"gonum.org/v1/gonum/mat"}
+	unwanted := []string{"archive", "compress", "crypto", "database", "embed", "encoding/csv", "encoding/gob", "encoding/json",
+		"encoding/xml", "expvar", "flag", "go", "hash", "html", "image", "index", "log", "mime", "net", "os/exec", "os/signal",
+		"os/user", "plugin", "regexp", "testing", "text"}
+	var want, got []string
+	for _, pkg := range own {
+		want = append(want, module+pkg)
 	}
-	in := func(imported string, list []string) bool {
-		return slices.ContainsFunc(list, func(of string) bool { return under(imported, of) })
-	}
-	for imported, by := range imports {
-		first, _, _ := strings.Cut(imported, "/")
-		if in(imported, unwanted) || strings.Contains(first, ".") && !in(imported, others) {
+	want = append(want, others...)
+	for imported, by := range importsOf(t, "blas") {
+		if first, _, _ := strings.Cut(imported, "/"); under(imported, module) || strings.Contains(first, ".") {
+			got = append(got, imported)
+		} else if slices.ContainsFunc(unwanted, func(root string) bool { return under(imported, root) }) {
 			t.Errorf("%s imports %s, and with gemm/blas all programs that use it would", by, imported)
+		}
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("gemm/blas imports\n%s, want\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// TestImportsOf checks that the test above finds what a package imports through others: the command
+// has what gemm/blas must not have.
+func TestImportsOf(t *testing.T) {
+	imports := importsOf(t, "cmd/gemm")
+	for _, want := range []string{"embed", "encoding/json", "os/exec", "regexp", module + "/parallel", module + "/internal/dl",
+		"github.com/agnivade/levenshtein"} {
+		if imports[want] == "" {
+			t.Errorf("%s is not found", want)
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package blas
 
 import (
+	"context"
+
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
@@ -14,7 +16,7 @@ func (i Implementation) Dgemm(tA, tB blas.Transpose, m, n, k int, alpha float64,
 		i.Implementation.Dgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
-	double.gemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	double.gemm(i.Workers, tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 }
 
 // Sgemm is Dgemm for float32.
@@ -25,7 +27,7 @@ func (i Implementation) Sgemm(tA, tB blas.Transpose, m, n, k int, alpha float32,
 		i.Implementation.Sgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
-	single.gemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	single.gemm(i.Workers, tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 }
 
 // gemmFits reports whether the arguments are valid and C has elements. It panics if a slice is too short.
@@ -45,14 +47,21 @@ func gemmFits[T gemm.Float](tA, tB blas.Transpose, m, n, k int, a []T, lda int, 
 	return true
 }
 
-func (p *precision[T]) gemm(tA, tB blas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T,
-	c []T, ldc int) {
-	va, vb, vc := stored(tA, a, lda), stored(tB, b, ldb), stored(blas.NoTrans, c, ldc)
+func (p *precision[T]) gemm(workers int, tA, tB blas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int,
+	beta T, c []T, ldc int) {
+	_ = p.product(context.Background(), workers, m, n, k, alpha, stored(tA, a, lda), stored(tB, b, ldb), beta,
+		stored(blas.NoTrans, c, ldc)) // the only error would be the context's
+}
+
+// product computes C ← α·A·B + β·C with A m×k, B k×n and C m×n. The error is the context's.
+func (p *precision[T]) product(ctx context.Context, workers, m, n, k int, alpha T, a, b view[T], beta T,
+	c view[T]) error {
 	if isTiny(m, n, k, alpha) {
-		multiplyTiny(m, n, k, alpha, va, vb, beta, vc)
-		return
+		multiplyTiny(m, n, k, alpha, a, b, beta, c)
+		return nil
 	}
-	w := p.borrow()
-	w.multiply(m, n, k, alpha, va, vb, beta, vc)
+	w := p.borrow(workers)
+	err := w.product(ctx, m, n, k, alpha, a, b, beta, c)
 	w.giveBack()
+	return err
 }

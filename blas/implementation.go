@@ -1,11 +1,28 @@
-// Package blas makes gonum fast. Implementation is gonum's own BLAS, but its level-3 routines,
-// which multiply and solve with matrices on both sides, use the packed kernels of this module. One
-// line in a program,
+// Package blas multiplies matrices as fast as this host can, and makes gonum as fast. No cgo is needed.
+//
+// Multiply and Gemm are for matrices of this module, and need no setting up:
+//
+//	err := blas.Multiply(c, a, b) // C = A·B
+//
+// Implementation is gonum's own BLAS, but its level-3 routines, which multiply and solve with matrices on
+// both sides, use the same kernels. One line in a program,
 //
 //	blas64.Use(blas.Implementation{}) // and blas32.Use, for float32
 //
 // and mat.Dense.Mul, LU, Cholesky, QR, SVD and everything else that calls those routines uses them.
-// Nothing else changes. No cgo is needed.
+// Nothing else changes.
+//
+// # Concurrency
+//
+// Any number of goroutines may call the functions, and the methods of one Implementation, at the same
+// time. Each call has a workspace of its own, which is kept for the next call. A large product is
+// divided among as many goroutines as GOMAXPROCS says; a small one is computed by the caller alone. A
+// program that multiplies on all its goroutines has work for all processors already: Implementation with
+// one worker saves it the division.
+//
+// Block sizes are computed from the caches of the processor. What gemm tune has measured is not read.
+//
+// # Routines
 //
 // What is overridden, for float64 (D) and float32 (S):
 //
@@ -21,9 +38,6 @@
 // matrices (Kågström, Ling and Van Loan, GEMM-Based Level 3 BLAS, ACM TOMS 24(3), 1998; Elmroth,
 // Gustavson, Jonsson and Kågström, Recursive Blocked Algorithms and Hybrid Data Structures for
 // Dense Matrix Library Software, SIAM Review 46(1), 2004).
-//
-// Large products run on up to GOMAXPROCS goroutines. Small products, and all if GOMAXPROCS is 1,
-// run on the caller's goroutine.
 //
 // Arguments are checked as in gonum, and bad ones panic with gonum's messages. In addition, the
 // check here is right for leading dimensions so large that their product with the number of rows
@@ -42,7 +56,12 @@ import (
 // Implementation is a BLAS for blas64.Use and blas32.Use. The zero value is ready for use, and any number
 // of goroutines may call it at the same time. Matrices are stored by rows. gonum documents the arguments
 // of the routines.
-type Implementation struct{ gonum.Implementation }
+type Implementation struct {
+	gonum.Implementation
+	// Workers is the most goroutines that compute one routine of level 3. 1: the caller alone. Less: as
+	// many as GOMAXPROCS says at the time of the call. More than that bring nothing.
+	Workers int
+}
 
 var (
 	_ blas.Float64    = Implementation{}

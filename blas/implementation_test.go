@@ -133,7 +133,7 @@ func TestWorkers(t *testing.T) {
 		check(t, doubles(impl), rng, "gemm", 150, 250, 200)
 		check(t, singles(impl), rng, "syrk", 0, 250, 200)
 		check(t, doubles(impl), rng, "trsm", 250, 150, 0)
-		w := double.borrow()
+		w := double.borrow(0)
 		if w.workers != workers {
 			t.Errorf("GOMAXPROCS is %d, the workspace has %d workers", workers, w.workers)
 		}

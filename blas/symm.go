@@ -14,7 +14,7 @@ func (i Implementation) Dsymm(s blas.Side, ul blas.Uplo, m, n int, alpha float64
 		i.Implementation.Dsymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
-	double.symm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
+	double.symm(i.Workers, s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
 }
 
 // Ssymm is Dsymm for float32.
@@ -24,7 +24,7 @@ func (i Implementation) Ssymm(s blas.Side, ul blas.Uplo, m, n int, alpha float32
 		i.Implementation.Ssymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
-	single.symm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
+	single.symm(i.Workers, s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
 }
 
 // symmFits reports whether the arguments are valid and C has elements. It panics if a slice is too short.
@@ -44,13 +44,13 @@ func symmFits[T gemm.Float](s blas.Side, ul blas.Uplo, m, n int, a []T, lda int,
 }
 
 // symm transposes B and C if A is on the right: (B·A)ᵀ = A·Bᵀ.
-func (p *precision[T]) symm(s blas.Side, ul blas.Uplo, m, n int, alpha T, a []T, lda int, b []T, ldb int, beta T,
+func (p *precision[T]) symm(workers int, s blas.Side, ul blas.Uplo, m, n int, alpha T, a []T, lda int, b []T, ldb int, beta T,
 	c []T, ldc int) {
 	vb, vc := stored(blas.NoTrans, b, ldb), stored(blas.NoTrans, c, ldc)
 	if s == blas.Right {
 		m, n, vb, vc = n, m, transposed(vb), transposed(vc)
 	}
-	w := p.borrow()
+	w := p.borrow(workers)
 	w.symmetric(m, n, alpha, lower(ul, stored(blas.NoTrans, a, lda)), vb, beta, vc)
 	w.giveBack()
 }

@@ -14,7 +14,7 @@ func (i Implementation) Dsyrk(ul blas.Uplo, tA blas.Transpose, n, k int, alpha f
 		i.Implementation.Dsyrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
 		return
 	}
-	double.syrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
+	double.syrk(i.Workers, ul, tA, n, k, alpha, a, lda, beta, c, ldc)
 }
 
 // Ssyrk is Dsyrk for float32.
@@ -24,7 +24,7 @@ func (i Implementation) Ssyrk(ul blas.Uplo, tA blas.Transpose, n, k int, alpha f
 		i.Implementation.Ssyrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
 		return
 	}
-	single.syrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
+	single.syrk(i.Workers, ul, tA, n, k, alpha, a, lda, beta, c, ldc)
 }
 
 // Dsyr2k computes the triangle ul of the symmetric n×n matrix C ← α·(op(A)·op(B)ᵀ + op(B)·op(A)ᵀ) +
@@ -35,7 +35,7 @@ func (i Implementation) Dsyr2k(ul blas.Uplo, tA blas.Transpose, n, k int, alpha 
 		i.Implementation.Dsyr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
-	double.syr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	double.syr2k(i.Workers, ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 }
 
 // Ssyr2k is Dsyr2k for float32.
@@ -45,7 +45,7 @@ func (i Implementation) Ssyr2k(ul blas.Uplo, tA blas.Transpose, n, k int, alpha 
 		i.Implementation.Ssyr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
-	single.syr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	single.syr2k(i.Workers, ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 }
 
 // syrkFits reports whether the arguments are valid and C has elements. It panics if a slice is too short.
@@ -73,16 +73,16 @@ func syr2kFits[T gemm.Float](ul blas.Uplo, tA blas.Transpose, n, k int, a []T, l
 	return true
 }
 
-func (p *precision[T]) syrk(ul blas.Uplo, tA blas.Transpose, n, k int, alpha T, a []T, lda int, beta T,
+func (p *precision[T]) syrk(workers int, ul blas.Uplo, tA blas.Transpose, n, k int, alpha T, a []T, lda int, beta T,
 	c []T, ldc int) {
-	w := p.borrow()
+	w := p.borrow(workers)
 	w.rankK(n, k, alpha, stored(tA, a, lda), beta, lower(ul, stored(blas.NoTrans, c, ldc)))
 	w.giveBack()
 }
 
-func (p *precision[T]) syr2k(ul blas.Uplo, tA blas.Transpose, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T,
+func (p *precision[T]) syr2k(workers int, ul blas.Uplo, tA blas.Transpose, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T,
 	c []T, ldc int) {
-	w := p.borrow()
+	w := p.borrow(workers)
 	w.rank2K(n, k, alpha, stored(tA, a, lda), stored(tA, b, ldb), beta, lower(ul, stored(blas.NoTrans, c, ldc)))
 	w.giveBack()
 }

@@ -18,7 +18,7 @@ func (i Implementation) Dtrmm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d bl
 		i.Implementation.Dtrmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 		return
 	}
-	double.triangular((*workspace[float64]).triangularMultiply, s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+	double.triangular(i.Workers, (*workspace[float64]).triangularMultiply, s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 }
 
 // Strmm is Dtrmm for float32.
@@ -28,7 +28,7 @@ func (i Implementation) Strmm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d bl
 		i.Implementation.Strmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 		return
 	}
-	single.triangular((*workspace[float32]).triangularMultiply, s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+	single.triangular(i.Workers, (*workspace[float32]).triangularMultiply, s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 }
 
 // Dtrsm solves op(A)·X = α·B if s is Left, and X·op(A) = α·B if s is Right. B is m×n; X replaces
@@ -40,7 +40,7 @@ func (i Implementation) Dtrsm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d bl
 		i.Implementation.Dtrsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 		return
 	}
-	double.triangular((*workspace[float64]).solve, s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+	double.triangular(i.Workers, (*workspace[float64]).solve, s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 }
 
 // Strsm is Dtrsm for float32.
@@ -50,7 +50,7 @@ func (i Implementation) Strsm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d bl
 		i.Implementation.Strsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 		return
 	}
-	single.triangular((*workspace[float32]).solve, s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+	single.triangular(i.Workers, (*workspace[float32]).solve, s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 }
 
 // triangularFits reports whether the arguments are valid and B has elements. It panics if a slice is too
@@ -101,14 +101,14 @@ func gonumSolves[T gemm.Float](s blas.Side, ul blas.Uplo, tA blas.Transpose, d b
 
 // triangular calls a routine for A on the left. If A is on the right, the routine gets the transposes:
 // (B·A)ᵀ = Aᵀ·Bᵀ.
-func (p *precision[T]) triangular(routine func(w *workspace[T], m, n int, alpha T, t triangle[T], b view[T]),
+func (p *precision[T]) triangular(workers int, routine func(w *workspace[T], m, n int, alpha T, t triangle[T], b view[T]),
 	s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int,
 ) {
 	t, vb := triangular(ul, tA, d, a, lda), stored(blas.NoTrans, b, ldb)
 	if s == blas.Right {
 		m, n, t, vb = n, m, t.transposed(), transposed(vb)
 	}
-	w := p.borrow()
+	w := p.borrow(workers)
 	routine(w, m, n, alpha, t, vb)
 	w.giveBack()
 }

@@ -11,7 +11,9 @@ import (
 )
 
 // precision holds the idle workspaces for the routines of one element type.
-type precision[T gemm.Float] struct{ idle sync.Pool }
+type precision[T gemm.Float] struct {
+	idle [2]sync.Pool // of one worker, and of several
+}
 
 var (
 	double precision[float64]
@@ -43,57 +45,62 @@ type workspace[T gemm.Float] struct {
 	across    []T                // buffer of multiplyNarrow, allocated when it is first called
 }
 
-// borrow returns a workspace for GOMAXPROCS workers. The caller returns it by giveBack.
-func (p *precision[T]) borrow() *workspace[T] {
-	workers := runtime.GOMAXPROCS(0)
-	if w, ok := p.idle.Get().(*workspace[T]); ok && w.workers == workers {
+// borrow returns a workspace for a number of workers; below 1 it is GOMAXPROCS. The caller returns it by
+// giveBack.
+func (p *precision[T]) borrow(workers int) *workspace[T] {
+	if workers < 1 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	if w, ok := p.idle[min(workers, 2)-1].Get().(*workspace[T]); ok && w.workers == workers {
 		return w
 	}
 	return &workspace[T]{precision: p, workers: workers, engine: block.Host[T](pool.New(workers))}
 }
 
-func (w *workspace[T]) giveBack() { w.precision.idle.Put(w) }
+func (w *workspace[T]) giveBack() { w.precision.idle[min(w.workers, 2)-1].Put(w) }
 
-// multiply computes C ← α·A·B + β·C with A m×k, B k×n and C m×n. The engine needs a C with contiguous
-// rows. If the columns of C are contiguous, the engine computes Cᵀ = α·Bᵀ·Aᵀ + β·Cᵀ.
+// multiply computes C ← α·A·B + β·C with A m×k, B k×n and C m×n.
 func (w *workspace[T]) multiply(m, n, k int, alpha T, a, b view[T], beta T, c view[T]) {
 	if isTiny(m, n, k, alpha) {
 		multiplyTiny(m, n, k, alpha, a, b, beta, c)
 		return
 	}
+	_ = w.product(context.Background(), m, n, k, alpha, a, b, beta, c) // the only error would be the context's
+}
+
+// product is multiply by the engine, which needs a C with contiguous rows. If the columns of C are
+// contiguous, the engine computes Cᵀ = α·Bᵀ·Aᵀ + β·Cᵀ. The error is the context's.
+func (w *workspace[T]) product(ctx context.Context, m, n, k int, alpha T, a, b view[T], beta T, c view[T]) error {
 	if c.Col != 1 {
 		m, n, a, b, c = n, m, transposed(b), transposed(a), transposed(c)
 	}
 	if m == 1 && a.Col == 1 && b.Col != 1 {
 		// Cᵀ = α·Bᵀ·Aᵀ + β·Cᵀ has one column: the rows of Bᵀ are multiplied by the row of A.
-		w.run(n, 1, k, alpha, transposed(b), view[T]{Data: a.Data, Row: 1, Col: 1}, beta,
+		return w.engine.Gemm(ctx, n, 1, k, alpha, transposed(b), view[T]{Data: a.Data, Row: 1, Col: 1}, beta,
 			view[T]{Data: c.Data, Row: 1, Col: 1})
-		return
 	}
 	if a.Col != 1 && b.Col == 1 && n <= narrow && k >= tall {
-		w.multiplyNarrow(m, n, k, alpha, a, b, beta, c)
-		return
+		return w.multiplyNarrow(ctx, m, n, k, alpha, a, b, beta, c)
 	}
-	w.run(m, n, k, alpha, a, b, beta, c)
+	return w.engine.Gemm(ctx, m, n, k, alpha, a, b, beta, c)
 }
 
-// run calls the engine. The only error would be the context's, and this context is never cancelled.
-func (w *workspace[T]) run(m, n, k int, alpha T, a, b view[T], beta T, c view[T]) {
-	_ = w.engine.Gemm(context.Background(), m, n, k, alpha, a, b, beta, c)
-}
-
-// multiplyNarrow is multiply for a C of few columns and an A of many, contiguous columns. multiply would
+// multiplyNarrow is product for a C of few columns and an A of many, contiguous columns. The engine would
 // read each row of A, once for each tile, with every element on another page. multiplyNarrow reads A along
 // its columns: the engine computes X = α·Bᵀ·Aᵀ, piece by piece, and Xᵀ is added to β·C. LAPACK's dlarfb,
 // which applies blocks of Householder reflections, needs such products: W ← W + CᵀV.
-func (w *workspace[T]) multiplyNarrow(m, n, k int, alpha T, a, b view[T], beta T, c view[T]) {
+func (w *workspace[T]) multiplyNarrow(ctx context.Context, m, n, k int, alpha T, a, b view[T], beta T,
+	c view[T]) error {
 	const piece = 1024 // rows of C
 	if w.across == nil {
 		w.across = make([]T, narrow*piece)
 	}
 	for i := 0; i < m; i += piece {
 		rows := min(piece, m-i)
-		w.run(n, rows, k, alpha, transposed(b), transposed(from(a, i, 0)), 0, view[T]{Data: w.across, Row: rows, Col: 1})
+		if err := w.engine.Gemm(ctx, n, rows, k, alpha, transposed(b), transposed(from(a, i, 0)), 0,
+			view[T]{Data: w.across, Row: rows, Col: 1}); err != nil {
+			return err
+		}
 		for p := range rows {
 			row := c.Data[(i+p)*c.Row:][:n]
 			for q := range row {
@@ -105,6 +112,7 @@ func (w *workspace[T]) multiplyNarrow(m, n, k int, alpha T, a, b view[T], beta T
 			}
 		}
 	}
+	return nil
 }
 
 // terms returns m·n·k.

@@ -1,0 +1,62 @@
+package blas
+
+import (
+	"context"
+
+	"gonum.org/v1/gonum/blas"
+
+	"gemm"
+)
+
+// What Gemm takes of an operand. The constants are gonum's.
+const (
+	NoTrans   = blas.NoTrans   // the matrix
+	Trans     = blas.Trans     // its transpose
+	ConjTrans = blas.ConjTrans // the same, for real numbers
+)
+
+// Multiply computes C = A·B. C must not overlap A or B. The error is a gemm.ErrShape if the matrices are
+// malformed or do not conform; then nothing is written. Once its workspace is large enough, Multiply
+// allocates nothing.
+func Multiply[T gemm.Float](c, a, b gemm.Matrix[T]) error {
+	return MultiplyContext(context.Background(), c, a, b)
+}
+
+// MultiplyContext is Multiply until ctx is cancelled. Then it returns the context's error, and C is
+// undefined.
+func MultiplyContext[T gemm.Float](ctx context.Context, c, a, b gemm.Matrix[T]) error {
+	if err := gemm.CheckShapes(c, a, b); err != nil {
+		return err
+	}
+	return compute(ctx, c.Rows, c.Cols, a.Cols, 1, stored(NoTrans, a.Data, a.Stride), stored(NoTrans, b.Data, b.Stride),
+		0, c)
+}
+
+// Gemm computes C ← α·op(A)·op(B) + β·C, where op(X) is X (NoTrans) or its transpose (Trans). If β = 0,
+// C is not read. If α = 0, A and B are not read. C must not overlap A or B. The error is a gemm.ErrShape
+// as for Multiply, or a gemm.ErrParam if tA or tB is none of the constants.
+func Gemm[T gemm.Float](tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T, c gemm.Matrix[T]) error {
+	return GemmContext(context.Background(), tA, tB, alpha, a, b, beta, c)
+}
+
+// GemmContext is Gemm until ctx is cancelled. Then it returns the context's error, and C is undefined.
+func GemmContext[T gemm.Float](ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T,
+	c gemm.Matrix[T]) error {
+	m, n, k, err := gemm.CheckGemm(tA, tB, a, b, c)
+	if err != nil {
+		return err
+	}
+	return compute(ctx, m, n, k, alpha, stored(tA, a.Data, a.Stride), stored(tB, b.Data, b.Stride), beta, c)
+}
+
+// compute computes C ← α·A·B + β·C with A m×k, B k×n and C m×n.
+func compute[T gemm.Float](ctx context.Context, m, n, k int, alpha T, a, b view[T], beta T, c gemm.Matrix[T]) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	p, ok := any(&double).(*precision[T])
+	if !ok {
+		p = any(&single).(*precision[T])
+	}
+	return p.product(ctx, 0, m, n, k, alpha, a, b, beta, stored(NoTrans, c.Data, c.Stride))
+}
