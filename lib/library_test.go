@@ -63,7 +63,8 @@ func library(t testing.TB) string {
 // build builds the library and the program in dir.
 func build(ctx context.Context, dir string) error {
 	// The cache of test results sees what the test itself reads.
-	for _, file := range []string{"exports.map", "../scripts/lib.sh", "testdata/check.c", "testdata/check.inc"} {
+	for _, file := range []string{"exports.map", "../scripts/lib.sh", "testdata/check.c", "testdata/check.inc",
+		"testdata/unload.c", "testdata/check_numpy.py"} {
 		if _, err := os.ReadFile(file); err != nil {
 			return err
 		}
@@ -110,6 +111,7 @@ func TestC(t *testing.T) {
 		"random":  {[]string{"random", "1", "200"}, ""},
 		"threads": {[]string{"threads", "64", "5"}, ""},
 		"fork":    {[]string{"fork", "2", "30"}, forked},
+		"exit":    {[]string{"exit"}, ""},
 		"signals": {[]string{"signals"}, ""},
 		"errors": {[]string{"errors"}, "Parameter 11 to routine cblas_dgemm was incorrect: " +
 			"cblas_dgemm: ldb is 3, must be at least 4\n" +
@@ -134,6 +136,19 @@ func TestXerbla(t *testing.T) {
 	const want = "cblas_xerbla 11 cblas_dgemm: ldb is 3, must be at least 4\nxerbla 2 DGEMM\nxerbla 8 DGEMM\n"
 	if err != nil || says != want {
 		t.Errorf("prints %q, error %v; want %q", says, err, want)
+	}
+}
+
+// TestUnload has a program that is not linked with the library load it, compute and unload it.
+func TestUnload(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "unload")
+	file := filepath.Join(library(t), "libgemm.so")
+	_, err := output(t.Context(), nil, "gcc", "-Wall", "-Werror", "-I.", "testdata/unload.c", "-o", program, "-ldl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if says, err := output(t.Context(), nil, program, file); err != nil || says != "" {
+		t.Errorf("prints %q, error %v", says, err)
 	}
 }
 

@@ -3,6 +3,7 @@
  *     check random SEED COUNT     products of random shapes by every entry, compared with plain loops
  *     check threads COUNT EACH    COUNT threads that compute EACH such products at the same time
  *     check fork SEED COUNT       random in a forked process, and in a process that it forks
+ *     check exit                  exits while threads compute
  *     check standard COUNT        whether 0 stands for COUNT threads
  *     check errors                arguments that are wrong
  *     check signals               handlers of the program, before and after a product
@@ -215,6 +216,12 @@ static void check_child(uint64_t seed, int count, int deep)
 		fail("the forked process failed");
 }
 
+static void exit_soon(void)
+{
+	usleep(20000);
+	exit(0);
+}
+
 static void fork_some(void)
 {
 	for (uint64_t i = 0; i < 5; i++)
@@ -385,6 +392,8 @@ int main(int argc, char **argv)
 		check_errors();
 	else if (strcmp(what, "signals") == 0)
 		check_signals();
+	else if (strcmp(what, "exit") == 0)
+		check_threads(8, 1 << 20, exit_soon);
 	else if (strcmp(what, "standard") == 0)
 		check_standard((int)first);
 	else if (strcmp(what, "ended") == 0) {
@@ -393,6 +402,6 @@ int main(int argc, char **argv)
 	} else if (strcmp(what, "calls") == 0)
 		time_calls(first, (int)second);
 	else
-		fail("the first argument is random, threads, fork, standard, errors, signals, ended or calls");
+		fail("the first argument is random, threads, fork, exit, standard, errors, signals, ended or calls");
 	return 0;
 }
