@@ -20,6 +20,7 @@ const (
 	Production             // what users choose for their products
 	Baseline               // what others are compared with, in Go
 	Library                // the product of a library of others
+	Brought                // a kernel that the user brought, of any quality
 	Program                // a textbook program in C: it shows what compilers and OpenMP do
 )
 

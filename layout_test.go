@@ -71,6 +71,7 @@ var importTable = map[string][]string{
 	"internal/gemmtest": {"cuda/usage", "gf256", "internal/cpu", "mpi/account", ".", "compare/optional"},
 	"reference": {"gf256", "internal/cpu", "internal/trust", ".", "internal/busy", "internal/dl", "internal/peer",
 		"internal/pseudocode"},
+	"user": {"internal/child", "internal/output", ".", "compare/optional", "internal/peer"},
 	"serial": {
 		"gf256", "internal/cpu", "internal/tuned", ".", "internal/kernel", "internal/block", "internal/pseudocode",
 	},

@@ -39,6 +39,9 @@ type Variant struct {
 	// BoundOf, if not nil, replaces Bound: it returns the bound for resolved parameters. It is for
 	// variants that use another variant, which a parameter chooses.
 	BoundOf func(p Params) Bound
+	// Revision, if not empty, tells versions of one implementation apart. It is digest among the
+	// resolved parameters; a row of another revision is not kept.
+	Revision string
 	// Compute is the arithmetic if it differs from the element type: tf32.
 	Compute string
 	// The constructors. A nil one means that there is no such element type; one

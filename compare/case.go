@@ -120,12 +120,14 @@ func (c Case) Ranks() int {
 // OnDevice reports whether a GPU computes the case, in the process of its worker.
 func (c Case) OnDevice() bool { return c.Variant.Location == gemm.OnGPU }
 
-// foreign reports whether a library of others computes the case, on the processors of this process.
+// foreign reports whether a library of others or a kernel of the user computes the case, on the
+// processors of this process.
 func (c Case) foreign() bool { return foreign(c.Variant) }
 
-// foreign reports whether v is a library of others on the processors of this process.
+// foreign reports whether v is a library of others or a kernel of the user, on the processors of this
+// process.
 func foreign(v gemm.Variant) bool {
-	return v.Role == gemm.Library && v.Location == gemm.InProcess
+	return (v.Role == gemm.Library || v.Role == gemm.Brought) && v.Location == gemm.InProcess
 }
 
 // outside reports whether a library or a program that is not of this suite computes the case, on the
@@ -147,7 +149,7 @@ func (c Case) shared() bool { return onThreads(c.Variant) }
 
 // onThreads reports whether v is of this suite and runs on threads of this process.
 func onThreads(v gemm.Variant) bool {
-	return v.Location == gemm.InProcess && v.Role != gemm.Library && v.Role != gemm.Program && v.Has("threads")
+	return v.Location == gemm.InProcess && !foreign(v) && v.Role != gemm.Program && v.Has("threads")
 }
 
 // device returns the number of the GPU of the case.

@@ -175,7 +175,7 @@ func processors(c Case, all int) int {
 		return c.each()
 	case c.OnDevice():
 		return all
-	case c.Variant.Location == gemm.InProcess && c.Variant.Role != gemm.Library && !c.Variant.Has("threads"):
+	case c.Variant.Location == gemm.InProcess && !c.foreign() && !c.Variant.Has("threads"):
 		return 1
 	case c.Turn != "":
 		return min(c.Threads(), all)

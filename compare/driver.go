@@ -189,6 +189,9 @@ func (d *Driver) put(records []Record, traces ...Trace) error {
 // keeps reports whether the row r on disk is good enough for the case. If the case requests a
 // timeline, the row must have one, or a warning that says why not.
 func (d *Driver) keeps(c Case, r Record) bool {
+	if v := c.Variant; v.Revision != "" && r.Resolved["digest"] != v.Revision {
+		return false
+	}
 	switch r.Status {
 	case Failed, Timeout, Unavailable:
 		return false

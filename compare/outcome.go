@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"gemm"
+	"gemm/compare/optional"
 	"gemm/internal/sample"
 )
 
@@ -96,7 +97,7 @@ func (d *Driver) failure(err error) (Status, string) {
 		return Unavailable, gemm.Why(err)
 	case errors.Is(err, errTimeout):
 		return Timeout, fmt.Sprintf("%v of %v: raise it with --timeout", err, d.Budget.Timeout)
-	case errors.As(err, &unproven{}):
+	case errors.As(err, &unproven{}), errors.As(err, &optional.Unsuited{}):
 		return Skipped, err.Error()
 	}
 	return Failed, err.Error()
@@ -159,7 +160,7 @@ func (d *Driver) rate(r *Record, t *contender) {
 		c *= float64(r.RanksUsed) / float64(len(r.Ranks))
 	}
 	r.PercentPeak = Number(100 * float64(r.Rate) / c)
-	if t.c.foreign() && r.Type != "gf256" && terms >= largePeer && !(r.PercentPeak >= 50) {
+	if t.c.foreign() && t.c.Variant.Role == gemm.Library && r.Type != "gf256" && terms >= largePeer && !(r.PercentPeak >= 50) {
 		r.Warnings = append(r.Warnings, "below half of the measured peak: the library may not know this processor")
 	}
 }

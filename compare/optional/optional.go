@@ -33,3 +33,9 @@ type Warner interface{ Warnings() []string }
 type Repeater interface {
 	Repeat(ctx context.Context, times int) (gemm.Cost, error)
 }
+
+// Unsuited is the error of a product that a variant is not made for. Its row is skipped.
+type Unsuited struct{ Reason string }
+
+// Error implements error.
+func (u Unsuited) Error() string { return u.Reason }

@@ -22,7 +22,7 @@ import (
 func overheads(cases []compare.Case) []compare.Probe {
 	var threads []int
 	for _, c := range cases {
-		if n := c.Threads(); c.Variant.Location == gemm.InProcess && c.Variant.Role != gemm.Library &&
+		if n := c.Threads(); c.Variant.Location == gemm.InProcess && c.Variant.Role != gemm.Library && c.Variant.Role != gemm.Brought &&
 			c.Variant.Has("threads") && n <= 4*runtime.NumCPU() {
 			threads = append(threads, n)
 		}

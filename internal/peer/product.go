@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"time"
 	"unsafe"
@@ -126,6 +127,14 @@ func (p *Product[T]) Collect(ctx context.Context) error {
 func (p *Product[T]) Close() error {
 	_, err := p.library.simple("drop")
 	return err
+}
+
+// Unwritten reports whether x is the NaN with which C is filled before a product that is not added to it.
+func Unwritten[T gemm.Float](x T) bool {
+	if unsafe.Sizeof(x) == 4 {
+		return math.Float32bits(float32(x)) == math.MaxUint32
+	}
+	return math.Float64bits(float64(x)) == math.MaxUint64
 }
 
 // letter returns t as BLAS knows it; real matrices have no other conjugate.

@@ -1,0 +1,100 @@
+package user
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"gemm/internal/peer"
+)
+
+// usual are the functions that an ABI has under the same name everywhere, by element type.
+var usual = map[peer.ABI]map[string]string{
+	peer.Fortran: {"f64": "dgemm_", "f32": "sgemm_"},
+	peer.CBLAS:   {"f64": "cblas_dgemm", "f32": "cblas_sgemm"},
+	peer.Square:  {"f64": "square_dgemm", "f32": "square_sgemm"},
+}
+
+// functions chooses the functions of k from the exported names, by element type, and completes its ABI.
+func (k *kernel) functions(names []string) (map[string]string, error) {
+	if k.Symbol == "" {
+		for _, abi := range []peer.ABI{peer.Square, peer.Fortran, peer.CBLAS} {
+			if k.ABI != "" && k.ABI != abi {
+				continue
+			}
+			if found := k.usual(abi, names); len(found) > 0 {
+				k.ABI = abi
+				return found, nil
+			}
+		}
+		if k.ABI == peer.Fortran || k.ABI == peer.CBLAS {
+			return nil, fmt.Errorf("it has neither %s nor %s, the functions of the ABI %s: it exports %s",
+				usual[k.ABI]["f64"], usual[k.ABI]["f32"], k.ABI, listed(names))
+		}
+	}
+	symbol := k.Symbol
+	switch {
+	case symbol != "":
+	case slices.Contains(names, k.stem()):
+		symbol = k.stem()
+	case len(names) == 1:
+		symbol = names[0]
+	default:
+		return nil, fmt.Errorf("it exports %s: name the function, as in --bring %s:FUNCTION%s", listed(names), k.Path,
+			mangled(names))
+	}
+	if !slices.Contains(names, symbol) {
+		return nil, fmt.Errorf("it has no function %s: it exports %s%s", symbol, listed(names), mangled(names))
+	}
+	if strings.HasPrefix(symbol, "_Z") {
+		return nil, fmt.Errorf("its function is %s%s", symbol, mangled(names))
+	}
+	if k.ABI == "" {
+		k.ABI = abiOf(symbol)
+	}
+	return map[string]string{k.typeOf(symbol): symbol}, nil
+}
+
+// usual returns the functions of the ABI that are among the names, by type.
+func (k *kernel) usual(abi peer.ABI, names []string) map[string]string {
+	found := map[string]string{}
+	for typ, symbol := range usual[abi] {
+		if slices.Contains(names, symbol) && (k.Type == "" || k.Type == typ) {
+			found[typ] = symbol
+		}
+	}
+	return found
+}
+
+// abiOf returns the ABI that the name of a function means.
+func abiOf(symbol string) peer.ABI {
+	for _, abi := range []peer.ABI{peer.Fortran, peer.CBLAS, peer.Square} {
+		for _, name := range usual[abi] {
+			if name == symbol {
+				return abi
+			}
+		}
+	}
+	return peer.RowMajor
+}
+
+// typeOf returns the element type of the function: what the user says, or what its name means.
+func (k *kernel) typeOf(symbol string) string {
+	switch {
+	case k.Type != "":
+		return k.Type
+	case k.ABI == peer.Fortran || k.ABI == peer.CBLAS || symbol == usual[peer.Square]["f32"]:
+		if strings.Contains(symbol, "sgemm") {
+			return "f32"
+		}
+	}
+	return "f64"
+}
+
+// mangled returns a remedy for names as C++ makes them, and "" if there are none.
+func mangled(names []string) string {
+	if slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, "_Z") }) {
+		return `, a name of C++: declare the function extern "C"`
+	}
+	return ""
+}

@@ -1,0 +1,110 @@
+package user
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"gemm/internal/peer"
+)
+
+// Family is the family of the variants.
+const Family = "user"
+
+// Kernel is a kernel as the user asks for it.
+type Kernel struct {
+	Path   string   // of the library or the source
+	Symbol string   // the function; empty: the usual one of the ABI, or the only one
+	ABI    peer.ABI // empty: by the name of the function
+	Type   string   // f64 or f32; empty: by the name of the function or the ABI
+	Name   string   // behind user/
+}
+
+// abis are the ABIs that users can name.
+var abis = []peer.ABI{peer.Square, peer.RowMajor, peer.Fortran, peer.CBLAS}
+
+// types are the element types that users can name.
+var types = []string{"f64", "f32"}
+
+// symbolPattern matches the name of a function.
+var symbolPattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// Parse reads a kernel in the form PATH[:SYMBOL][=ABI[:TYPE]]. If there is a file called like the whole
+// text, it is the path.
+func Parse(text string) (Kernel, error) {
+	k := Kernel{Path: text}
+	if info, err := os.Stat(text); err != nil || !info.Mode().IsRegular() {
+		if at := strings.LastIndexByte(k.Path, '='); at >= 0 && !strings.Contains(k.Path[at:], "/") {
+			abi, typ, typed := strings.Cut(k.Path[at+1:], ":")
+			if !slices.Contains(abis, peer.ABI(abi)) {
+				return k, fmt.Errorf("ABI %q is unknown: it must be one of square, rowmajor, fortran, cblas", abi)
+			}
+			if typed && !slices.Contains(types, typ) {
+				return k, fmt.Errorf("type %q of ABI %s: must be f64 or f32", typ, abi)
+			}
+			k.Path, k.ABI, k.Type = k.Path[:at], peer.ABI(abi), typ
+		}
+		if at := strings.LastIndexByte(k.Path, ':'); at >= 0 && !strings.Contains(k.Path[at:], "/") {
+			k.Path, k.Symbol = k.Path[:at], k.Path[at+1:]
+			if !symbolPattern.MatchString(k.Symbol) {
+				return k, fmt.Errorf("function %q: must be a name such as square_dgemm", k.Symbol)
+			}
+		}
+	}
+	if k.Path == "" {
+		return k, fmt.Errorf("the path is empty: it must be a library or a source, such as ./dgemm.c")
+	}
+	k.Name = cmp.Or(k.Symbol, k.stem())
+	return k, nil
+}
+
+// stem returns the base name of the file without lib before it and what is behind the first dot.
+func (k Kernel) stem() string {
+	stem, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(k.Path), "lib"), ".")
+	return cmp.Or(stem, "kernel")
+}
+
+// CUDA reports whether the kernel is a source in CUDA.
+func (k Kernel) CUDA() bool { return strings.EqualFold(filepath.Ext(k.Path), ".cu") }
+
+// language returns what a source is written in: c or c++, and "" for what is no source of a
+// kernel for processors.
+func (k Kernel) language() string {
+	switch strings.ToLower(filepath.Ext(k.Path)) {
+	case ".c":
+		return "c"
+	case ".cpp", ".cc", ".cxx":
+		return "c++"
+	}
+	return ""
+}
+
+// IsSource reports whether the kernel is a source that is compiled on this host.
+func (k Kernel) IsSource() bool { return k.language() != "" }
+
+// Distinct returns the kernels with names of their own: equal names become STEM-SYMBOL. The error names
+// two kernels that are still called alike.
+func Distinct(kernels []Kernel) ([]Kernel, error) {
+	out := slices.Clone(kernels)
+	of := map[string]int{}
+	for _, k := range out {
+		of[k.Name]++
+	}
+	for i, k := range out {
+		if of[k.Name] > 1 && k.Symbol != "" {
+			out[i].Name = k.stem() + "-" + k.Symbol
+		}
+	}
+	for i, k := range out {
+		for _, other := range out[:i] {
+			if other.Name == k.Name {
+				return nil, fmt.Errorf("%s and %s are both called user/%s: rename one of the files", other.Path, k.Path, k.Name)
+			}
+		}
+	}
+	return out, nil
+}

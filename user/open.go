@@ -1,0 +1,220 @@
+package user
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"gemm"
+	"gemm/internal/output"
+	"gemm/internal/peer"
+)
+
+// Options are how kernels are compiled and run.
+type Options struct {
+	Flags   string // of the compiler; empty: DefaultFlags
+	Threads int    // that a kernel may use unless a row says otherwise; 0: 1
+}
+
+// Kernels are kernels that have been compiled and found, ready to be measured. Close removes what was
+// compiled.
+type Kernels struct {
+	kernels []*kernel
+	scratch *output.Scratch // nil: nothing was compiled
+}
+
+// kernel is a kernel that is there.
+type kernel struct {
+	Kernel
+	program  string            // that holds a library
+	file     string            // the shared library
+	symbols  map[string]string // the functions by element types
+	compiled gemm.Params       // what was compiled by what; nil: nothing was
+	digest   string            // of the file that the user gave, and of the compiler options
+	threads  int               // the default
+	mu       sync.Mutex
+	idle     map[int][]*peer.Library // processes by threads
+}
+
+// Open compiles sources and finds the functions, and loads each library once. The error is one line that
+// says which of the kernels cannot run, and what to do.
+func Open(ctx context.Context, kernels []Kernel, o Options) (_ *Kernels, err error) {
+	kernels, err = Distinct(kernels)
+	if err != nil {
+		return nil, err
+	}
+	program, err := peer.Program()
+	if err != nil {
+		return nil, fmt.Errorf("a kernel needs a process of its own: %w", err)
+	}
+	all := &Kernels{}
+	defer func() {
+		if err != nil {
+			all.Close()
+		}
+	}()
+	compilers := map[string]*compiler{}
+	for _, k := range kernels {
+		made := &kernel{Kernel: k, program: program, threads: max(1, o.Threads), idle: map[int][]*peer.Library{}}
+		all.kernels = append(all.kernels, made)
+		if made.file, err = filepath.Abs(k.Path); err != nil {
+			return nil, err
+		}
+		if k.IsSource() {
+			if err = all.compile(ctx, made, compilers, cmp.Or(o.Flags, DefaultFlags)); err != nil {
+				return nil, err
+			}
+		}
+		if err = made.find(); err != nil {
+			return nil, err
+		}
+		if err = made.check(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// compile compiles the source of k. compilers are those that were found before, by language.
+func (all *Kernels) compile(ctx context.Context, k *kernel, compilers map[string]*compiler, flags string) error {
+	if info, err := os.Stat(k.Path); err != nil {
+		return absent(err)
+	} else if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a regular file", k.Path)
+	}
+	c := compilers[k.language()]
+	if c == nil {
+		var err error
+		if c, err = newCompiler(ctx, k.language()); err != nil {
+			return fmt.Errorf("%s: %w", k.Path, err)
+		}
+		compilers[k.language()] = c
+	}
+	if all.scratch == nil {
+		var err error
+		if all.scratch, err = output.NewScratch("bring"); err != nil {
+			return err
+		}
+	}
+	file, err := c.compile(ctx, k.Kernel, flags, all.scratch.Path)
+	if err != nil {
+		return err
+	}
+	k.file = file
+	k.compiled = gemm.Params{"compiler": c.version, "flags": flags}
+	return nil
+}
+
+// absent returns a shorter error for a file that is not there.
+func absent(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) && errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no file %s", path.Path)
+	}
+	return err
+}
+
+// find finds the functions of k in its library, and the ABI.
+func (k *kernel) find() error {
+	names, err := exports(k.file)
+	if err != nil {
+		return absent(err)
+	}
+	if k.symbols, err = k.functions(names); err != nil {
+		return fmt.Errorf("%s: %w", k.Path, err)
+	}
+	text, err := os.ReadFile(k.Path)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(fmt.Append(text, k.compiled))
+	k.digest = fmt.Sprintf("%x", sum[:6])
+	return nil
+}
+
+// loadTime is how long a library may take to load.
+const loadTime = time.Minute
+
+// check loads the library once, in a process that is kept for the first row.
+func (k *kernel) check(ctx context.Context) error {
+	limited, cancel := context.WithTimeout(ctx, loadTime)
+	defer cancel()
+	l, err := k.load(limited, k.threads)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%s: the library did not load within %v", k.Path, loadTime)
+	case err != nil:
+		return fmt.Errorf("%s cannot be loaded: %s", k.Path, strings.ReplaceAll(err.Error(), k.file, filepath.Base(k.file)))
+	}
+	k.give(l, k.threads)
+	return nil
+}
+
+// threadVariables are the environment variables that say how many threads a library uses.
+var threadVariables = []string{"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"}
+
+// load returns the library in a new process, with that many threads.
+func (k *kernel) load(ctx context.Context, threads int) (*peer.Library, error) {
+	l, err := peer.NewLibrary(k.program)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range threadVariables {
+		if err = l.Setenv(name, fmt.Sprint(threads)); err != nil {
+			break
+		}
+	}
+	if err == nil {
+		err = l.OpenContext(ctx, k.file)
+	}
+	if err != nil {
+		l.Kill()
+		return nil, said(err)
+	}
+	return l, nil
+}
+
+// take returns a process that holds the library, one that is idle or a new one.
+func (k *kernel) take(ctx context.Context, threads int) (*peer.Library, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for idle := k.idle[threads]; len(idle) > 0; idle = k.idle[threads] {
+		l := idle[len(idle)-1]
+		k.idle[threads] = idle[:len(idle)-1]
+		if !l.Ended() {
+			return l, nil
+		}
+	}
+	return k.load(ctx, threads)
+}
+
+// give makes a process idle.
+func (k *kernel) give(l *peer.Library, threads int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.idle[threads] = append(k.idle[threads], l)
+}
+
+// Close ends the processes and removes what was compiled.
+func (all *Kernels) Close() {
+	for _, k := range all.kernels {
+		for _, l := range slices.Concat(slices.Collect(maps.Values(k.idle))...) {
+			l.Kill()
+		}
+	}
+	if all.scratch != nil {
+		all.scratch.Remove()
+	}
+}

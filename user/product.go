@@ -1,0 +1,209 @@
+package user
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os/exec"
+	"strings"
+	"syscall"
+
+	"gonum.org/v1/gonum/blas"
+
+	"gemm"
+	"gemm/compare/optional"
+	"gemm/internal/peer"
+)
+
+// multiplier is the product of a kernel, with a number of threads.
+type multiplier[T gemm.Float] struct {
+	kernel  *kernel
+	threads int
+}
+
+// Resolved implements gemm.Explainer.
+func (x *multiplier[T]) Resolved() gemm.Params {
+	out := gemm.Params{"threads": x.threads, "process": "own", "file": x.kernel.Path, "abi": string(x.kernel.ABI),
+		"symbol": x.symbol(), "digest": x.kernel.digest}
+	for name, value := range x.kernel.compiled {
+		out[name] = value
+	}
+	return out
+}
+
+func (x *multiplier[T]) symbol() string { return x.kernel.symbols[gemm.TypeOf[T]().Name] }
+
+// Stage implements gemm.Stager.
+func (x *multiplier[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm.Run, error) {
+	if err := gemm.CheckShapes(c, a, b); err != nil {
+		return nil, err
+	}
+	if x.kernel.ABI == peer.Square && (c.Rows != c.Cols || c.Rows != a.Cols) {
+		return nil, optional.Unsuited{Reason: "the ABI square has n×n matrices only"}
+	}
+	dense := c.Stride == c.Cols && a.Stride == a.Cols && b.Stride == b.Cols
+	if (x.kernel.ABI == peer.Square || x.kernel.ABI == peer.RowMajor) && !dense {
+		return nil, optional.Unsuited{Reason: "the ABI " + string(x.kernel.ABI) + " has no leading dimensions"}
+	}
+	return x.stage(ctx, peer.Multiplication, c, a, b)
+}
+
+// Multiply implements gemm.Multiplier, for operands of this process.
+func (x *multiplier[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
+	r, err := x.Stage(ctx, c, a, b)
+	if err != nil {
+		return err
+	}
+	return once(ctx, r)
+}
+
+// once computes a staged product, and collects and closes it.
+func once(ctx context.Context, r gemm.Run) error {
+	_, err := r.Do(ctx)
+	if err == nil {
+		err = r.Collect(ctx)
+	}
+	return errors.Join(err, r.Close())
+}
+
+// stage stages the operation in a process of the kernel's own.
+func (x *multiplier[T]) stage(ctx context.Context, op peer.Operation, c, a, b gemm.Matrix[T]) (gemm.Run, error) {
+	for _, n := range []int{c.Stride, a.Stride, b.Stride, c.Rows, a.Rows, b.Rows} {
+		if n > math.MaxInt32 {
+			return nil, optional.Unsuited{Reason: fmt.Sprintf("the dimension %d exceeds an int of C", n)}
+		}
+	}
+	r := &run[T]{kernel: x.kernel, threads: x.threads, c: c, op: op}
+	if c.Rows == 0 || c.Cols == 0 || a.Cols == 0 || a.Rows == 0 {
+		return r, nil
+	}
+	l, err := x.kernel.take(ctx, x.threads)
+	if err != nil {
+		return nil, err
+	}
+	call := peer.Call{ABI: x.kernel.ABI, Symbol: x.symbol(), Guarded: true}
+	if r.product, err = peer.Stage(ctx, l, call, op, c, a, b); err != nil {
+		l.Kill()
+		return nil, said(err)
+	}
+	r.library = l
+	return r, nil
+}
+
+// gemmer is the product of a kernel whose ABI has the whole operation.
+type gemmer[T gemm.Float] struct{ multiplier[T] }
+
+// StageGemm implements gemm.GemmStager.
+func (x *gemmer[T]) StageGemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T,
+	c gemm.Matrix[T]) (gemm.Run, error) {
+	if _, _, _, err := gemm.CheckGemm(tA, tB, a, b, c); err != nil {
+		return nil, err
+	}
+	op := peer.Operation{TransA: tA, TransB: tB, Alpha: float64(alpha), Beta: float64(beta)}
+	return x.stage(ctx, op, c, a, b)
+}
+
+// Gemm implements gemm.Gemmer, for operands of this process.
+func (x *gemmer[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T,
+	c gemm.Matrix[T]) error {
+	r, err := x.StageGemm(ctx, tA, tB, alpha, a, b, beta, c)
+	if err != nil {
+		return err
+	}
+	return once(ctx, r)
+}
+
+// run is a product that is staged in a process of the kernel's own.
+type run[T gemm.Float] struct {
+	kernel  *kernel
+	threads int
+	c       gemm.Matrix[T]
+	op      peer.Operation
+	library *peer.Library    // nil: there is nothing to multiply
+	product *peer.Product[T] // in the process of library
+}
+
+// Do implements gemm.Run.
+func (r *run[T]) Do(ctx context.Context) (gemm.Cost, error) { return r.Repeat(ctx, 1) }
+
+// Repeat implements optional.Repeater. A kernel that has written where it must not has spoilt its process,
+// which therefore ends.
+func (r *run[T]) Repeat(ctx context.Context, times int) (gemm.Cost, error) {
+	if r.library == nil {
+		return gemm.Cost{}, ctx.Err()
+	}
+	cost, err := r.product.Repeat(ctx, times)
+	if err != nil {
+		r.library.Kill()
+		return gemm.Cost{}, said(err)
+	}
+	return cost, nil
+}
+
+// Collect implements gemm.Run. The process has filled C with a NaN of its own before the product. Where it
+// still is, the kernel has not written.
+func (r *run[T]) Collect(ctx context.Context) error {
+	if r.library == nil {
+		rescale(r.c, T(r.op.Beta))
+		return ctx.Err()
+	}
+	if err := r.product.Collect(ctx); err != nil {
+		return said(err)
+	}
+	for i := range r.c.Rows {
+		for j, x := range r.c.Row(i) {
+			if peer.Unwritten(x) {
+				return fmt.Errorf("it does not write element (%d, %d) of C, or adds to what was there before", i, j)
+			}
+		}
+	}
+	return nil
+}
+
+// rescale multiplies c by beta, without reading it where beta is 0.
+func rescale[T gemm.Float](c gemm.Matrix[T], beta T) {
+	for i := range c.Rows {
+		row := c.Row(i)
+		if beta == 0 {
+			clear(row)
+			continue
+		}
+		for j := range row {
+			row[j] *= beta
+		}
+	}
+}
+
+// Close implements gemm.Run: the process is free for another product.
+func (r *run[T]) Close() error {
+	if r.library == nil || r.library.Ended() {
+		return nil // what ended it has been said
+	}
+	err := r.product.Close()
+	r.kernel.give(r.library, r.threads)
+	r.library = nil
+	return err
+}
+
+// said returns the error of a process in the words of who wrote the kernel.
+func said(err error) error {
+	var end peer.End
+	if !errors.As(err, &end) {
+		return err
+	}
+	what := "it ended its process with status 0"
+	var exit *exec.ExitError
+	if errors.As(end.Status, &exit) {
+		status, _ := exit.Sys().(syscall.WaitStatus)
+		if status.Signaled() {
+			what = "it crashed: " + status.Signal().String()
+		} else {
+			what = fmt.Sprintf("it ended its process with status %d", exit.ExitCode())
+		}
+	}
+	if end.Said != "" {
+		what += ": " + strings.TrimSpace(end.Said)
+	}
+	return errors.New(what)
+}

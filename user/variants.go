@@ -1,0 +1,55 @@
+package user
+
+import (
+	"gemm"
+	"gemm/internal/peer"
+)
+
+// Variants returns the kernels in the order in which they were asked for.
+func (all *Kernels) Variants() []gemm.Variant {
+	var out []gemm.Variant
+	for _, k := range all.kernels {
+		v := gemm.Variant{
+			Name:     Family + "/" + k.Name,
+			Doc:      "a kernel of the user, " + k.Path,
+			Role:     gemm.Brought,
+			Can:      gemm.Stages | gemm.Repeats | gemm.Explains,
+			Params:   []gemm.Param{{Name: "threads", Doc: "threads that the kernel may use", Default: k.threads, Min: 1}},
+			Model:    model,
+			Bound:    gemm.Classical,
+			Revision: k.digest,
+		}
+		if k.whole() {
+			v.Can |= gemm.Gemms | gemm.GemmStages
+		}
+		if k.symbols["f64"] != "" {
+			v.F64 = constructor[float64](k)
+		}
+		if k.symbols["f32"] != "" {
+			v.F32 = constructor[float32](k)
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// whole reports whether the ABI has the whole operation C ← α·op(A)·op(B) + β·C.
+func (k *kernel) whole() bool { return k.ABI == peer.Fortran || k.ABI == peer.CBLAS }
+
+// constructor returns the constructor of k's product for a type that it has.
+func constructor[T gemm.Float](k *kernel) func(p gemm.Params) (gemm.Multiplier[T], error) {
+	return func(p gemm.Params) (gemm.Multiplier[T], error) {
+		x := multiplier[T]{kernel: k, threads: p.Int("threads")}
+		if k.whole() {
+			return &gemmer[T]{x}, nil
+		}
+		return &x, nil
+	}
+}
+
+// model predicts the cost of a product by its definition, since the loops are not known. The workspace is
+// the copies of the operands in the process: two of A and B, one of C.
+func model(s gemm.Shape, _ gemm.Params) gemm.Model {
+	m, n, k := float64(s.M), float64(s.N), float64(s.K)
+	return gemm.Model{Flops: 2 * m * n * k, Accesses: 2*m*n*k + m*n, Workspace: 2*(m*k+k*n) + m*n}
+}
