@@ -26,6 +26,6 @@ run() {
 	"$@" 2>&1 | tee "$out/$file" || status=1
 }
 (cd python && GEMM_TEST_REQUIRE=torch,cuda python3 -m unittest discover -v -t . -s tests) 2>&1 | tee "$out/tests.txt" || status=1
-run overhead.txt python3 scripts/python-overhead.py
+run overhead.txt python3 python/bench/overhead.py
 run sgemm.txt python3 -m gemm_suite.sgemm --device cuda --json "$out/sgemm.json"
 exit "$status"

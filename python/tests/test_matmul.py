@@ -138,6 +138,7 @@ class BadArguments(unittest.TestCase):
         frozen = np.empty((4, 5))
         frozen.flags.writeable = False
         self.expect(ValueError, "out is read-only", out=frozen)
+        self.expect(ValueError, "out has the strides (-5, 1)", "pass contiguous memory", out=np.empty((4, 5))[::-1])
         whole = np.ones((4, 11))
         self.expect(ValueError, "out overlaps a", a=whole[:, :6], out=whole[:, 5:10])
         gemm_suite.matmul(whole[:, :6], self.b, whole[:, 6:])

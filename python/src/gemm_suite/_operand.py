@@ -46,14 +46,14 @@ def _of_array(name: str, x: "np.ndarray[Any, Any]") -> Operand:
     if isinstance(x, np.ma.MaskedArray):
         raise TypeError(f"{name} is a masked array, whose mask a product would ignore: {name}.filled(0)")
     rows, cols = _two(name, x.shape)
-    remedy = f"numpy.ascontiguousarray({name})"
+    remedy = _remedy(name, f"numpy.ascontiguousarray({name})")
     if not x.flags.aligned:
-        raise ValueError(f"{name} is not aligned to its elements: {remedy} copies it")
+        raise ValueError(f"{name} is not aligned to its elements: {remedy}")
     address: int = x.__array_interface__["data"][0]
     size = x.itemsize
     strides = x.strides
     if strides[0] % size != 0 or strides[1] % size != 0:
-        raise ValueError(f"{name} has the strides {strides} in bytes, no multiples of {size}: {remedy} copies it")
+        raise ValueError(f"{name} has the strides {strides} in bytes, no multiples of {size}: {remedy}")
     ld, by_columns = _layout(name, rows, cols, strides[0] // size, strides[1] // size, remedy)
     return Operand(name, "NumPy array", "cpu", typ, address, rows, cols, ld, by_columns)
 
@@ -72,7 +72,7 @@ def _of_tensor(name: str, x: Any, torch: Any) -> Operand:
     rows, cols = _two(name, x.shape)
     if x.is_neg():  # its elements are stored with the other sign
         raise ValueError(f"{name} is a view with a pending negation: {name}.resolve_neg()")
-    ld, by_columns = _layout(name, rows, cols, x.stride(0), x.stride(1), f"{name}.contiguous()")
+    ld, by_columns = _layout(name, rows, cols, x.stride(0), x.stride(1), _remedy(name, f"{name}.contiguous()"))
     return Operand(name, "PyTorch tensor", str(device), typ, x.data_ptr(), rows, cols, ld, by_columns)
 
 
@@ -80,6 +80,11 @@ def _two(name: str, shape: Any) -> tuple[int, int]:
     if len(shape) != 2:
         raise ValueError(f"{name} has {len(shape)} dimensions (shape {tuple(shape)}), must have 2")
     return shape[0], shape[1]
+
+
+def _remedy(name: str, copy: str) -> str:
+    """What to do about an argument that kernels cannot read, or about out, which they cannot write."""
+    return "pass contiguous memory" if name == "out" else f"{copy} copies it"
 
 
 def _layout(name: str, rows: int, cols: int, down: int, across: int, remedy: str) -> tuple[int, bool]:
@@ -97,7 +102,7 @@ def _layout(name: str, rows: int, cols: int, down: int, across: int, remedy: str
             return ld, True
     raise ValueError(
         f"{name} has the strides ({down}, {across}) in elements, one must be 1 and the other at least the length of "
-        f"a row or column: {remedy} copies it"
+        f"a row or column: {remedy}"
     )
 
 

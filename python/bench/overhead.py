@@ -6,6 +6,7 @@ idle      matmul on a stream without work, which waits for Python to start the k
 """
 
 import statistics
+import sys
 from collections.abc import Callable
 
 import torch
@@ -61,6 +62,8 @@ def compare(n: int, dtype: torch.dtype, variant: str) -> None:
 
 def main() -> None:
     """Prints the table."""
+    if reason := _device.missing():
+        sys.exit(f"overhead: {reason}")
     print(torch.cuda.get_device_name())
     for n in (64, 512, 1024, 4095, 4096):
         for dtype, variant in (
