@@ -28,6 +28,9 @@ type Variant struct {
 	Can      Capabilities
 	// Model predicts what a product costs. Params are resolved.
 	Model func(s Shape, p Params) Model
+	// Accepts, if not nil, returns an Unavailable that says why the variant does not compute products
+	// of the shape, and nil if it does.
+	Accepts func(s Shape) error
 	// Loop describes the innermost loop for floating-point elements, FieldLoop the one for GF(2⁸). The
 	// zero value: it is not known.
 	Loop, FieldLoop Loop

@@ -158,6 +158,9 @@ func (c Case) device() int {
 	return n
 }
 
+// accepted reports whether the variant computes products of the shape.
+func (c Case) accepted() bool { return c.Variant.Accepts == nil || c.Variant.Accepts(c.Shape) == nil }
+
 // Threads returns the number of busy threads of the case, on all ranks together. If ranks divide the
 // processors, they use all of them.
 func (c Case) Threads() int {

@@ -418,7 +418,7 @@ func cubes(sizes []int) []gemm.Shape {
 func contends(c Case) bool {
 	large := c.M == c.N && c.N == c.K && c.N >= 512
 	switch {
-	case c.Ranks() > 0 || c.Type == "gf256":
+	case c.Ranks() > 0 || c.Type == "gf256" || !c.accepted():
 		return false
 	case c.foreign():
 		return c.Threads() == 1 || large
@@ -453,6 +453,8 @@ func swift(c Case) bool {
 		return c.M+c.K <= gf256.MaxShards
 	}
 	switch {
+	case !c.accepted():
+		return false
 	case c.Variant.Role == gemm.Program:
 		return c.Type == "f64" && c.Shape == gemm.Cube(256)
 	case c.shared():

@@ -70,6 +70,9 @@ func (x *multiplier[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) er
 	if err := gemm.CheckShapes(c, a, b); err != nil {
 		return err
 	}
+	if err := x.library.accepts(gemm.Shape{M: c.Rows, N: c.Cols, K: a.Cols}); err != nil {
+		return err
+	}
 	return x.gemm(ctx, blas.NoTrans, blas.NoTrans, 1, a, b, 0, c, a.Cols)
 }
 

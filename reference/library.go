@@ -1,6 +1,7 @@
 package reference
 
 import (
+	"cmp"
 	"path/filepath"
 	"runtime"
 	"sync"
@@ -13,6 +14,9 @@ import (
 type library struct {
 	name string // of the variant, after the slash
 	dl.Search
+	// singles and doubles are its products; empty: sgemm_ and dgemm_.
+	singles, doubles string
+	most             int // dimension that it multiplies; 0: any
 	// load opens the file in a place and prepares it: it applies the settings that the library
 	// reads at its start or first use, and returns its routines and version.
 	load func(p place, name string) (*routines, error)
@@ -93,10 +97,26 @@ func choose(linux, darwin []string) []string {
 	return linux
 }
 
+// product returns the symbol of the product in the type.
+func (l *library) product(typ string) string {
+	return cmp.Or(gemm.ByType(typ, l.doubles, l.singles, ""), gemm.ByType(typ, "dgemm_", "sgemm_", ""))
+}
+
+// accepts returns an ErrUnavailable if l does not multiply matrices of the shape.
+func (l *library) accepts(s gemm.Shape) error {
+	if l.most > 0 && max(s.M, s.N, s.K) > l.most {
+		return gemm.Unavailablef("%s: this library multiplies matrices up to n = %d", s, l.most)
+	}
+	return nil
+}
+
 // newRoutines looks up what every library has.
-func newRoutines(p place, name string) (*routines, error) {
+func newRoutines(p place, name string) (*routines, error) { return new(library).routines(p, name) }
+
+// routines looks up the products of l.
+func (l *library) routines(p place, name string) (*routines, error) {
 	r := &routines{file: filepath.Base(name)}
-	for symbol, to := range map[string]*uintptr{"sgemm_": &r.sgemm, "dgemm_": &r.dgemm} {
+	for symbol, to := range map[string]*uintptr{l.product("f32"): &r.sgemm, l.product("f64"): &r.dgemm} {
 		address, err := p.Find(symbol)
 		if err != nil {
 			return nil, err

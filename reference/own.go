@@ -32,7 +32,7 @@ func newProcess(program string, again bool) (*process, error) {
 // first implements place.
 func (p *process) first(uintptr) error {
 	x := gemm.NewMatrix[float64](1, 1)
-	product, err := stage(context.Background(), p, x, x, x)
+	product, err := stage(context.Background(), p, "dgemm_", x, x, x)
 	if err != nil {
 		return err
 	}
@@ -43,9 +43,8 @@ func (p *process) first(uintptr) error {
 // expendable implements place.
 func (p *process) expendable() bool { return !p.again }
 
-// stage copies the operands of c = a·b into the process.
-func stage[T gemm.Float](ctx context.Context, p *process, c, a, b gemm.Matrix[T]) (*peer.Product[T], error) {
-	symbol := gemm.ByType(gemm.TypeOf[T]().Name, "dgemm_", "sgemm_", "")
+// stage copies the operands of c = a·b into the process, for the function of the symbol.
+func stage[T gemm.Float](ctx context.Context, p *process, symbol string, c, a, b gemm.Matrix[T]) (*peer.Product[T], error) {
 	return peer.Stage(ctx, p.Library, peer.Call{ABI: peer.Exchanged, Symbol: symbol}, peer.Multiplication, c, a, b)
 }
 
@@ -193,6 +192,9 @@ func (x *separate[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm.R
 	if err := gemm.CheckShapes(c, a, b); err != nil {
 		return nil, err
 	}
+	if err := x.library.accepts(gemm.Shape{M: c.Rows, N: c.Cols, K: a.Cols}); err != nil {
+		return nil, err
+	}
 	empty := c.Rows == 0 || c.Cols == 0 || a.Cols == 0
 	if err := indices(a.Stride, b.Stride, c.Stride, a.Rows, b.Rows); err != nil && !empty {
 		return nil, err
@@ -205,7 +207,7 @@ func (x *separate[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm.R
 	if empty {
 		return r, nil
 	}
-	if r.product, err = stage(ctx, p.process, c, a, b); err != nil {
+	if r.product, err = stage(ctx, p.process, x.library.product(gemm.TypeOf[T]().Name), c, a, b); err != nil {
 		return nil, err
 	}
 	return r, nil

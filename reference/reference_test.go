@@ -1,6 +1,7 @@
 package reference
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -507,5 +508,69 @@ func benchmark[T gemm.Float](b *testing.B, v gemm.Variant) {
 			}
 			b.ReportMetric(2*math.Pow(float64(n), 3)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 		})
+	}
+}
+
+// TestSmall multiplies by the libraries that compute small products only, in this process and in their
+// own, and wants an error and an untouched C for larger ones.
+func TestSmall(t *testing.T) {
+	need(t, libxsmm)
+	v, err := gemm.Lookup(Variants(), "reference/libxsmm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	multiplier, err := gemm.New[float64](v, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := func(ctx context.Context, c, a, b gemm.Matrix[float64]) error {
+		s, ok := multiplier.(gemm.Stager[float64])
+		if !ok {
+			return multiplier.Multiply(ctx, c, a, b) // there is no C compiler
+		}
+		run, err := s.Stage(ctx, c, a, b)
+		if err != nil {
+			return err
+		}
+		_, err = run.Do(ctx)
+		return cmp.Or(err, run.Collect(ctx), run.Close())
+	}
+	for _, multiply := range []func(context.Context, gemm.Matrix[float64], gemm.Matrix[float64], gemm.Matrix[float64]) error{
+		multiplier.Multiply, own,
+	} {
+		for _, s := range []gemm.Shape{{M: 1, N: 1, K: 1}, {M: 64, N: 64, K: 64}, {M: 3, N: 17, K: 40}, {M: 64, N: 1, K: 33},
+			{M: 65, N: 2, K: 2}, {M: 2, N: 2, K: 100}} {
+			a, b, c := gemm.NewMatrix[float64](s.M, s.K), gemm.NewMatrix[float64](s.K, s.N), gemm.NewMatrix[float64](s.M, s.N)
+			for i := range a.Data {
+				a.Data[i] = float64(i%7 - 3)
+			}
+			for i := range b.Data {
+				b.Data[i] = float64(i%5 - 2)
+			}
+			for i := range c.Data {
+				c.Data[i] = math.NaN()
+			}
+			err := multiply(t.Context(), c, a, b)
+			if small := max(s.M, s.N, s.K) <= 64; !small {
+				if !errors.Is(err, gemm.ErrUnavailable) || !math.IsNaN(c.Data[0]) {
+					t.Errorf("%s: %v, C begins with %g", s, err, c.Data[0])
+				}
+				continue
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", s, err)
+			}
+			for i := range s.M {
+				for j := range s.N {
+					want := 0.0
+					for k := range s.K {
+						want += a.Data[i*a.Stride+k] * b.Data[k*b.Stride+j]
+					}
+					if got := c.Data[i*c.Stride+j]; got != want { // small integers: exact
+						t.Fatalf("%s: element %d, %d is %g, want %g", s, i, j, got, want)
+					}
+				}
+			}
+		}
 	}
 }

@@ -14,7 +14,8 @@ import (
 var files embed.FS
 
 // Variants returns the libraries in report order. The BLAS libraries compute products and the whole
-// of gemm.Gemmer, in f32 and f64; the last library computes products in GF(2⁸).
+// of gemm.Gemmer, in f32 and f64; libxsmm and Accelerate compute products, on one thread; the last
+// library computes products in GF(2⁸).
 func Variants() []gemm.Variant {
 	var out []gemm.Variant
 	for _, l := range []*library{openBLAS, mkl, blis} {
@@ -34,7 +35,43 @@ func Variants() []gemm.Variant {
 			},
 		})
 	}
-	return pseudocode.Add(files, append(out, reedSolomonVariant()))
+	return pseudocode.Add(files, append(out, productOnly(libxsmm), productOnly(accelerate), reedSolomonVariant()))
+}
+
+// productOnly returns the variant of a library that computes C = A·B on one thread.
+func productOnly(l *library) gemm.Variant {
+	return gemm.Variant{
+		Name:    "reference/" + l.name,
+		Doc:     "the product of " + l.Title + ", found at run time",
+		Role:    gemm.Library,
+		Can:     gemm.Explains | gemm.Warns | ownCan,
+		Model:   func(s gemm.Shape, _ gemm.Params) gemm.Model { return model(s, gemm.Params{"threads": 1}) },
+		Accepts: l.accepts,
+		Bound:   gemm.Classical,
+		F32:     func(gemm.Params) (gemm.Multiplier[float32], error) { return newProduct[float32](l) },
+		F64:     func(gemm.Params) (gemm.Multiplier[float64], error) { return newProduct[float64](l) },
+	}
+}
+
+// newProduct returns the product of l without the rest of gemm.Gemmer.
+func newProduct[T gemm.Float](l *library) (gemm.Multiplier[T], error) {
+	type here interface {
+		gemm.Multiplier[T]
+		gemm.Explainer
+		Warnings() []string
+	}
+	type away interface {
+		here
+		gemm.Stager[T]
+	}
+	m, err := newMultiplier[T](l, 1)
+	if err != nil {
+		return nil, err
+	}
+	if m, ok := m.(away); ok {
+		return struct{ away }{m}, nil
+	}
+	return struct{ here }{m.(here)}, nil
 }
 
 // ownCan are the capabilities of a library that there is a process for.

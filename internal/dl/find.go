@@ -60,6 +60,9 @@ func Find[L any](s Search, open func(name string) (L, error)) (L, error) {
 		}
 	}
 	var none L
+	if len(s.Names) == 0 {
+		return none, gemm.Unavailablef("no %s on %s: %s", s.Title, runtime.GOOS, s.Remedy)
+	}
 	return none, gemm.Unavailablef("no %s among %s%s; %s, or set %s to the path of one", s.Title,
 		strings.Join(s.Names, ", "), broken, s.Remedy, s.Variable)
 }
@@ -92,7 +95,10 @@ func expand(names []string) []string {
 	for _, name := range names {
 		switch {
 		case strings.Contains(name, "/"):
-			files, _ := filepath.Glob(name) // what is no pattern has no files
+			files, _ := filepath.Glob(name)                  // what is no pattern has no files
+			if strings.HasPrefix(name, "/System/Library/") { // the loader of macOS has these in no file
+				files = []string{name}
+			}
 			slices.SortFunc(files, newestFirst)
 			out = append(out, files...)
 		case strings.Contains(name, AnyVersion):
