@@ -87,7 +87,6 @@ var importTable = map[string][]string{
 		"parallel/pool", "serial"},
 
 	"blas": {".", "internal/block", "parallel/pool"},
-	"lib":  {".", "internal/block", "serial", "parallel", "cuda/recipe"},
 	"compare/probe": {
 		"internal/sample", ".", "internal/kernel", "internal/block", "parallel/pool", "compare", "reference", "parallel",
 	},
@@ -106,6 +105,7 @@ var importTable = map[string][]string{
 		"compare/report/analysis", "compare/report/number", "compare/report/figures", "compare/report/listing",
 	},
 	"internal/catalog": {"compare/report/listing", ".", "cuda", "reference", "serial", "parallel", "mpi"},
+	"lib":              {".", "internal/block", "serial", "parallel", "blas", "cuda/recipe"},
 
 	"compare/report": {
 		"compare/report/chart", "internal/child", "internal/output", "compare/report/document", "compare",
