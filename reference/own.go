@@ -44,7 +44,8 @@ func (p *process) first(uintptr) error {
 func (p *process) expendable() bool { return !p.again }
 
 // stage copies the operands of c = a·b into the process, for the function of the symbol.
-func stage[T gemm.Float](ctx context.Context, p *process, symbol string, c, a, b gemm.Matrix[T]) (*peer.Product[T], error) {
+func stage[T gemm.Float](ctx context.Context, p *process, symbol string, c, a, b gemm.Matrix[T]) (*peer.Product[T],
+	error) {
 	return peer.Stage(ctx, p.Library, peer.Call{ABI: peer.Exchanged, Symbol: symbol}, peer.Multiplication, c, a, b)
 }
 

@@ -535,11 +535,12 @@ func TestSmall(t *testing.T) {
 		_, err = run.Do(ctx)
 		return cmp.Or(err, run.Collect(ctx), run.Close())
 	}
-	for _, multiply := range []func(context.Context, gemm.Matrix[float64], gemm.Matrix[float64], gemm.Matrix[float64]) error{
-		multiplier.Multiply, own,
+	shapes := []gemm.Shape{{M: 1, N: 1, K: 1}, {M: 64, N: 64, K: 64}, {M: 3, N: 17, K: 40}, {M: 64, N: 1, K: 33},
+		{M: 65, N: 2, K: 2}, {M: 2, N: 2, K: 100}}
+	for place, multiply := range map[string]func(_ context.Context, c, a, b gemm.Matrix[float64]) error{
+		"here": multiplier.Multiply, "own": own,
 	} {
-		for _, s := range []gemm.Shape{{M: 1, N: 1, K: 1}, {M: 64, N: 64, K: 64}, {M: 3, N: 17, K: 40}, {M: 64, N: 1, K: 33},
-			{M: 65, N: 2, K: 2}, {M: 2, N: 2, K: 100}} {
+		for _, s := range shapes {
 			a, b, c := gemm.NewMatrix[float64](s.M, s.K), gemm.NewMatrix[float64](s.K, s.N), gemm.NewMatrix[float64](s.M, s.N)
 			for i := range a.Data {
 				a.Data[i] = float64(i%7 - 3)
@@ -553,12 +554,12 @@ func TestSmall(t *testing.T) {
 			err := multiply(t.Context(), c, a, b)
 			if small := max(s.M, s.N, s.K) <= 64; !small {
 				if !errors.Is(err, gemm.ErrUnavailable) || !math.IsNaN(c.Data[0]) {
-					t.Errorf("%s: %v, C begins with %g", s, err, c.Data[0])
+					t.Errorf("%s, %s: %v, C begins with %g", place, s, err, c.Data[0])
 				}
 				continue
 			}
 			if err != nil {
-				t.Fatalf("%s: %v", s, err)
+				t.Fatalf("%s, %s: %v", place, s, err)
 			}
 			for i := range s.M {
 				for j := range s.N {
