@@ -78,7 +78,7 @@ class Recipes(unittest.TestCase):
         a = np.ones((64, 64), np.float32)
         out = np.empty((64, 64), np.float32)
         product = self.product(a, a, out, "cuda/tf32-wmma", {"stages": 2, "split": 2})
-        self.assertIn("-DSTAGES=2", product.recipe["programs"][0]["options"])
+        self.assertIn("-DSTAGES=2", product.options)
         self.assertEqual(self.driver.launched, ["gemm", "reduce"])
         for variant, params, words in (
             ("cuda/naive", {"stages": 2}, "has no stages"),

@@ -32,7 +32,8 @@ class Product:
     """A product of one shape and layout on one GPU, compiled and ready to be launched."""
 
     def __init__(self, gpu: _driver.Gpu, recipe: dict[str, Any]) -> None:
-        self.recipe = recipe
+        self.variant: str = recipe["variant"]
+        self.options = {o for p in recipe["programs"] for o in p["options"]}  # of the compiler
         self.work: int = recipe["work"]
         self.zeros = [(z["at"], z["at"] + z["bytes"]) for z in recipe["zeros"] or []]
         self._lock = threading.Lock()  # the launches keep their arguments
