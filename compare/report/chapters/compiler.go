@@ -222,7 +222,8 @@ func (b *Builder) cConclusion(c analysis.CLoops) []document.Text {
 			key, x = "cloops.faster", x.Inverse()
 		}
 		items = append(items, b.Say(key, text.Args{"Go": document.Literal(best.Variant),
-			"C": b.Name(fastest), "Ratio": number.Times(x.Ratio, x.Lo, x.Hi)}))
+			"C": document.Literal(fastest.Variant), "Options": document.Literal(analysis.OptionsOf(fastest)),
+			"Ratio": number.Times(x.Ratio, x.Lo, x.Hi)}))
 	}
 	return items
 }

@@ -84,7 +84,11 @@ func (b builder) answerOf(s *document.Section, v *analysis.View) {
 		}
 	}
 	s.List(slices.DeleteFunc(items, func(t document.Text) bool { return t == "" }))
-	b.Figure(s, v, "waterfall-"+typ, "fig.waterfall", "", text.Args{"Type": typ, "Size": a.Main})
+	waterfall := "fig.waterfall"
+	if slices.ContainsFunc(a.Champions(a.Main), func(c analysis.Champion) bool { return analysis.Brought(c.Variant) }) {
+		waterfall = "fig.waterfall.kernels"
+	}
+	b.Figure(s, v, "waterfall-"+typ, waterfall, "", text.Args{"Type": typ, "Size": a.Main})
 	s.Add(b.champions(v, a, command))
 	b.Figure(s, v, "families-"+typ, "fig.families", "", text.Args{"Type": typ})
 }
@@ -171,7 +175,11 @@ func (b builder) largestSteps(a analysis.Answer) document.Text {
 	}
 	steps = slices.Clone(steps[1:])
 	slices.SortStableFunc(steps, func(x, y analysis.Step) int { return cmp.Compare(y.Factor, x.Factor) })
-	sentence := b.Say("answer.steps", text.Args{
+	key := "answer.steps"
+	if best, ok := a.Leader(a.Main); ok && analysis.Brought(best.Variant) {
+		key = "answer.steps.ours"
+	}
+	sentence := b.Say(key, text.Args{
 		"First": b.stepName(steps[0]), "FirstRatio": number.Significant(steps[0].Factor),
 		"Second": b.stepName(steps[1]), "SecondRatio": number.Significant(steps[1].Factor),
 	})

@@ -23,27 +23,40 @@ const (
 // timed in it.
 func (b builder) kernels(v *analysis.View, typ string) []document.Text {
 	all := v.Kernels("")
-	names := analysis.Distinct(all, func(k analysis.Kernel) string { return k.Variant })
+	timed := func(k analysis.Kernel) bool { _, ok := k.Largest(); return ok }
 	var items []document.Text
-	for i, name := range names {
-		if i == kernelsInBrief {
-			return append(items, b.Count("kernel.more", len(names)-i))
-		}
-		own := slices.DeleteFunc(slices.Clone(all), func(k analysis.Kernel) bool { return k.Variant != name })
-		timed := func(k analysis.Kernel) bool { _, ok := k.Largest(); return ok }
-		of := slices.DeleteFunc(slices.Clone(own), func(k analysis.Kernel) bool { return k.Type != typ || !timed(k) })
-		if i := slices.IndexFunc(own, timed); len(of) == 0 && i >= 0 {
-			of = own[i : i+1]
-		}
-		for _, k := range of {
-			items = append(items, b.kernel(v, k)+b.faulty(v, k))
-		}
+	var none []string
+	shown, more := 0, 0
+	for _, name := range analysis.Distinct(all, func(k analysis.Kernel) string { return k.Variant }) {
+		own := slices.DeleteFunc(slices.Clone(all), func(k analysis.Kernel) bool { return k.Variant != name || !timed(k) })
+		of := slices.DeleteFunc(slices.Clone(own), func(k analysis.Kernel) bool { return k.Type != typ })
 		if len(of) == 0 {
-			items = append(items, b.Say("kernel.none", text.Args{"Variant": document.Literal(name),
-				"Section": document.Link(b.Say("brought.title"), "#"+own[0].Home+"-brought"+v.Suffix)}))
+			of = own[:min(1, len(own))]
+		}
+		switch {
+		case len(of) == 0:
+			none = append(none, name)
+		case shown == kernelsInBrief:
+			more++
+		default:
+			shown++
+			for _, k := range of {
+				items = append(items, b.kernel(v, k)+b.faulty(v, k))
+			}
 		}
 	}
+	if more > 0 {
+		items = append(items, b.Count("kernel.more", more))
+	}
+	if len(none) > 0 {
+		items = append(items, b.Say("kernel.none", text.Args{"Variants": b.Names(none), "Section": b.section(v, all[0])}))
+	}
 	return items
+}
+
+// section links to the section that a kernel of the user is in.
+func (b builder) section(v *analysis.View, k analysis.Kernel) document.Text {
+	return document.Link(b.Say("brought.title"), "#"+k.Home+"-brought"+v.Suffix)
 }
 
 // faulty says how many rows of a kernel are wrong, failed or took too long.
@@ -52,7 +65,7 @@ func (b builder) faulty(v *analysis.View, k analysis.Kernel) document.Text {
 	if bad == 0 {
 		return ""
 	}
-	return b.Count("kernel.bad", bad) + document.Link(b.Say("brought.title"), "#"+k.Home+"-brought"+v.Suffix) + b.Say("stop")
+	return b.Count("kernel.bad", bad) + b.section(v, k) + b.Say("stop")
 }
 
 // kernel says how fast a kernel is at its largest size, compared with what there is, and where it stands.
