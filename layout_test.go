@@ -69,9 +69,7 @@ var importTable = map[string][]string{
 	"cuda": {"cuda/occupancy", "cuda/usage", "gf256", "internal/output", "internal/trust",
 		"internal/tuned", ".", "internal/busy", "internal/dl"},
 	"internal/gemmtest": {"cuda/usage", "gf256", "internal/cpu", "mpi/account", ".", "compare/optional"},
-	"reference": {"gf256", "internal/cpu", "internal/trust", ".", "internal/busy", "internal/dl", "internal/peer",
-		"internal/pseudocode"},
-	"user": {"internal/child", "internal/output", ".", "compare/optional", "internal/peer"},
+	"user":              {"internal/child", "internal/output", ".", "compare/optional", "internal/peer"},
 	"serial": {
 		"gf256", "internal/cpu", "internal/tuned", ".", "internal/kernel", "internal/block", "internal/pseudocode",
 	},
@@ -82,7 +80,9 @@ var importTable = map[string][]string{
 	"cuda/cudatest":             {".", "cuda"},
 	"cuda/explain":              {"cuda/occupancy", "internal/output", ".", "compare", "cuda"},
 	"cuda/recipe":               {".", "cuda"},
-	"cuda/remote":               {"gf256", "internal/child", ".", "cuda/wire", "internal/block", "compare", "cuda"},
+	"reference": {"gf256", "internal/child", "internal/cpu", "internal/trust", ".", "internal/busy", "internal/dl",
+		"internal/peer", "internal/pseudocode", "serial"},
+	"cuda/remote": {"gf256", "internal/child", ".", "cuda/wire", "internal/block", "compare", "cuda"},
 	"parallel": {"gf256", "internal/cpu", ".", "internal/busy", "internal/pseudocode",
 		"parallel/pool", "serial"},
 

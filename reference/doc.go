@@ -18,6 +18,12 @@
 //
 // libgomp, with which the loops of package parallel are compared, has a similar program: OpenMP.
 //
+// # Programs in C
+//
+// Textbook loops in C (programs/c-*.c) and an OpenMP program (programs/openmp-collapse.c) are compiled
+// as libraries by the first of gcc, clang and cc, at the first use and for this processor. The same
+// processes hold them, on Linux only.
+//
 // # Calls in this process
 //
 // Libraries are called without cgo, by github.com/ebitengine/purego. Products call sgemm_ and

@@ -14,8 +14,8 @@ import (
 var files embed.FS
 
 // Variants returns the libraries in report order. The BLAS libraries compute products and the whole
-// of gemm.Gemmer, in f32 and f64; libxsmm and Accelerate compute products, on one thread; the last
-// library computes products in GF(2⁸).
+// of gemm.Gemmer, in f32 and f64; libxsmm and Accelerate compute products, on one thread; the next
+// library computes products in GF(2⁸); textbook programs in C follow.
 func Variants() []gemm.Variant {
 	var out []gemm.Variant
 	for _, l := range []*library{openBLAS, mkl, blis} {
@@ -35,7 +35,8 @@ func Variants() []gemm.Variant {
 			},
 		})
 	}
-	return pseudocode.Add(files, append(out, productOnly(libxsmm), productOnly(accelerate), reedSolomonVariant()))
+	out = append(out, productOnly(libxsmm), productOnly(accelerate), reedSolomonVariant())
+	return pseudocode.Add(files, append(out, programVariants()...))
 }
 
 // productOnly returns the variant of a library that computes C = A·B on one thread.

@@ -1,0 +1,350 @@
+package reference
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"gemm"
+	"gemm/internal/child"
+	"gemm/internal/cpu"
+	"gemm/internal/peer"
+	"gemm/internal/trust"
+	"gemm/serial"
+)
+
+// sources are the textbook programs in C. Each file has one function
+//
+//	void multiply(int m, int n, int k, const T *A, const T *B, T *C)
+//
+// of contiguous row-major matrices, where T is a macro: float or double.
+//
+//go:embed programs/*.c
+var sources embed.FS
+
+// The options that programs in C are compiled with: none, the usual ones, and those of the 2024 report.
+const (
+	unoptimized = "-O0"
+	usual       = "-O2"
+	native      = "-O3 -march=native -funroll-loops"
+)
+
+// cCompilers are the compilers in the order in which they are tried. Clang needs a package of its own
+// for OpenMP.
+var cCompilers = []string{"gcc", "clang", "cc"}
+
+// compiler is a compiler of C that was found.
+type compiler struct {
+	path    string
+	version string // the first line of what --version prints
+}
+
+// patience is how long a compiler may take to say its version.
+const patience = 10 * time.Second
+
+// theCompiler is the compiler of all programs in C.
+var theCompiler = sync.OnceValues(findCompiler)
+
+// findCompiler returns the first of the compilers that is there. The error is an ErrUnavailable.
+func findCompiler() (compiler, error) {
+	for _, name := range cCompilers {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			continue
+		}
+		var said bytes.Buffer
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, path, "--version")
+		cmd.Stdout = &said
+		if err := child.Run(cmd, time.Second); err != nil {
+			return compiler{}, gemm.Unavailablef("%s --version: %w", name, err).WithRemedy("install gcc")
+		}
+		version, _, _ := strings.Cut(said.String(), "\n")
+		return compiler{path, strings.TrimSpace(version)}, nil
+	}
+	return compiler{}, gemm.Unavailablef("there is no C compiler among %s", strings.Join(cCompilers, ", ")).
+		WithRemedy("install gcc")
+}
+
+// build compiles a program for an element type, unless it is in the user's cache folder, and returns
+// its file. What -march=native means depends on the processor, so the file depends on it too.
+func (c compiler) build(name, element string, options ...string) (string, error) {
+	text, err := sources.ReadFile("programs/" + name + ".c")
+	if err != nil {
+		return "", err
+	}
+	text = fmt.Appendf(text, "// %s, %s\n", c.version, processor())
+	flags := append([]string{"-shared", "-fPIC", "-DT=" + element}, options...)
+	return peer.Source{Name: name, Text: text, Compilers: []string{c.path}, Flags: flags}.File()
+}
+
+// processor is the name of the processor.
+var processor = sync.OnceValue(func() string { return cpu.Host().Model })
+
+// textbook is the product of a program in C, in a process of the program's own.
+type textbook[T gemm.Float] struct {
+	holder, file string                      // of the process, and of the program that it opens
+	prepare      func(l *peer.Library) error // before each product; nil: nothing
+	resolved     gemm.Params
+}
+
+// newCompiled compiles a program with the options. The error is an ErrUnavailable if there is no
+// compiler, if it refuses, or if programs have no processes of their own on this system.
+func newCompiled[T gemm.Float](name, options string, more ...string) (*textbook[T], error) {
+	c, err := theCompiler()
+	if err != nil {
+		return nil, err
+	}
+	holder, err := peer.Program()
+	if err != nil {
+		return nil, gemm.Unavailablef("a program in C has no process of its own: %w", err)
+	}
+	element := gemm.ByType(gemm.TypeOf[T]().Name, "double", "float", "")
+	file, err := c.build(name, element, append(strings.Fields(options), more...)...)
+	if errors.Is(err, trust.ErrUntrusted) {
+		return nil, gemm.Unavailablef("%w", err)
+	}
+	if err != nil {
+		return nil, gemm.Unavailablef("%s with %s: %w", name, options, err).WithRemedy("install another gcc")
+	}
+	return &textbook[T]{holder: holder, file: file,
+		resolved: gemm.Params{"compiler": c.version, "cflags": options, "process": "own"}}, nil
+}
+
+// idlePrograms are processes that hold programs in C and compute nothing, by the program's file.
+var idlePrograms = struct {
+	sync.Mutex
+	processes map[string][]*peer.Library
+}{processes: map[string][]*peer.Library{}}
+
+// take returns a process that holds the program, one that is idle or a new one.
+func (x *textbook[T]) take(ctx context.Context) (*peer.Library, error) {
+	idlePrograms.Lock()
+	for idle := idlePrograms.processes[x.file]; len(idle) > 0; {
+		l := idle[len(idle)-1]
+		idle = idle[:len(idle)-1]
+		idlePrograms.processes[x.file] = idle
+		if !l.Ended() {
+			idlePrograms.Unlock()
+			return l, nil
+		}
+	}
+	idlePrograms.Unlock()
+	l, err := peer.NewLibrary(x.holder)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.OpenContext(ctx, x.file); err != nil {
+		l.Kill()
+		return nil, err
+	}
+	return l, nil
+}
+
+// Stage implements gemm.Stager: it copies a and b into a process of the program's own.
+func (x *textbook[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm.Run, error) {
+	if err := gemm.CheckShapes(c, a, b); err != nil {
+		return nil, err
+	}
+	if c.Rows == 0 || c.Cols == 0 || a.Cols == 0 {
+		return nothing[T]{c}, nil
+	}
+	if err := indices(c.Rows, c.Cols, a.Cols); err != nil {
+		return nil, err
+	}
+	l, err := x.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if x.prepare != nil {
+		err = x.prepare(l)
+	}
+	var p *peer.Product[T]
+	if err == nil {
+		p, err = peer.Stage(ctx, l, peer.Call{ABI: peer.RowMajor, Symbol: "multiply"}, peer.Multiplication, c, a, b)
+	}
+	if err != nil {
+		l.Kill()
+		return nil, err
+	}
+	return &programRun[T]{Product: p, process: l, file: x.file}, nil
+}
+
+// programRun is a product that is staged in a process of a program in C.
+type programRun[T gemm.Float] struct {
+	*peer.Product[T]
+	process *peer.Library // nil after Close
+	file    string
+}
+
+// Close implements gemm.Run: the process is free for another product.
+func (r *programRun[T]) Close() error {
+	if r.process == nil || r.process.Ended() {
+		return nil // what ended it has been said
+	}
+	err := r.Product.Close()
+	idlePrograms.Lock()
+	defer idlePrograms.Unlock()
+	idlePrograms.processes[r.file] = append(idlePrograms.processes[r.file], r.process)
+	r.process = nil
+	return err
+}
+
+// nothing is a product without terms: C is zero.
+type nothing[T gemm.Float] struct{ c gemm.Matrix[T] }
+
+func (nothing[T]) Do(ctx context.Context) (gemm.Cost, error) { return gemm.Cost{}, ctx.Err() }
+
+func (nothing[T]) Repeat(ctx context.Context, _ int) (gemm.Cost, error) {
+	return gemm.Cost{}, ctx.Err()
+}
+
+func (r nothing[T]) Collect(ctx context.Context) error {
+	scale(r.c, 0)
+	return ctx.Err()
+}
+
+func (nothing[T]) Close() error { return nil }
+
+// Multiply implements gemm.Multiplier.
+func (x *textbook[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
+	r, err := x.Stage(ctx, c, a, b)
+	if err != nil {
+		return err
+	}
+	if _, err = r.Do(ctx); err == nil {
+		err = r.Collect(ctx)
+	}
+	return errors.Join(err, r.Close())
+}
+
+// Resolved implements gemm.Explainer: the compiler and its options, and the settings of OpenMP.
+func (x *textbook[T]) Resolved() gemm.Params { return x.resolved }
+
+// loopVariant returns a textbook loop in C. like is the variant with the same loop in Go.
+func loopVariant(name, doc, like string) gemm.Variant {
+	return gemm.Variant{
+		Name: "reference/" + name,
+		Doc:  doc,
+		Role: gemm.Program,
+		Can:  gemm.Explains | ownCan,
+		Params: []gemm.Param{{Name: "cflags", Doc: "options of the C compiler", Default: native,
+			Choices: []string{unoptimized, usual, native}}},
+		Model: programModel(like),
+		Bound: gemm.Classical,
+		F32: func(p gemm.Params) (gemm.Multiplier[float32], error) {
+			return multiplierOf(newCompiled[float32](name, p.Text("cflags")))
+		},
+		F64: func(p gemm.Params) (gemm.Multiplier[float64], error) {
+			return multiplierOf(newCompiled[float64](name, p.Text("cflags")))
+		},
+	}
+}
+
+// multiplierOf returns x as a Multiplier, which is nil if there is an error.
+func multiplierOf[T gemm.Float](x *textbook[T], err error) (gemm.Multiplier[T], error) {
+	if err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// programModel returns the model of a program: that of the same loops in Go, with copies of the
+// operands.
+func programModel(name string) func(gemm.Shape, gemm.Params) gemm.Model {
+	all := serial.Variants()
+	same := all[slices.IndexFunc(all, func(v gemm.Variant) bool { return v.Name == name })].Model
+	return func(s gemm.Shape, _ gemm.Params) gemm.Model {
+		model := same(s, nil)
+		m, n, k := float64(s.M), float64(s.N), float64(s.K)
+		model.Workspace += m*k + k*n + m*n
+		return model
+	}
+}
+
+// ompSchedules are the schedules of OpenMP in the order of their numbers in openmp-collapse.c.
+var ompSchedules = []string{"static", "dynamic", "guided"}
+
+// processors is the number of processors that this program started with.
+var processors = runtime.GOMAXPROCS(0)
+
+// newOpenMPCollapse returns the product of openmp-collapse.c.
+func newOpenMPCollapse[T gemm.Float](p gemm.Params) (gemm.Multiplier[T], error) {
+	x, err := newCompiled[T]("openmp-collapse", native, "-fopenmp")
+	if err != nil {
+		return nil, err
+	}
+	threads := p.Int("threads")
+	x.prepare = func(l *peer.Library) error {
+		team, err := l.Integer("threads", threads)
+		if err != nil {
+			return err
+		}
+		if team < threads {
+			return gemm.Unavailablef("OpenMP gives %d of %d threads", team, threads)
+		}
+		for number, name := range ompSchedules {
+			if name == p.Text("schedule") {
+				_, err = l.Integer("schedule", number)
+			}
+		}
+		if err == nil {
+			_, err = l.Integer("chunk", p.Int("chunk"))
+		}
+		return err
+	}
+	for _, name := range []string{"threads", "schedule", "chunk"} {
+		x.resolved[name] = p[name]
+	}
+	return x, nil
+}
+
+// collapseModel is the model of the loops ikj with a private C for each thread, which is cleared,
+// written and added to C.
+func collapseModel(s gemm.Shape, p gemm.Params) gemm.Model {
+	model := programModel("serial/ikj")(s, nil)
+	copies := float64(p.Int("threads")) * float64(s.M) * float64(s.N)
+	model.Flops, model.Accesses, model.Workspace = model.Flops+copies, model.Accesses+3*copies, model.Workspace+copies
+	traffic := model.Traffic
+	model.Traffic = func(cache, line float64) float64 { return 2*copies + traffic(cache, line) }
+	return model
+}
+
+// openMPCollapseVariant returns the OpenMP program of the 2024 report.
+func openMPCollapseVariant() gemm.Variant {
+	const most = 1 << 10
+	return gemm.Variant{
+		Name: "reference/openmp-collapse",
+		Doc:  "C with OpenMP: the loops i and k collapsed, a private C per thread, merged by atomic additions",
+		Role: gemm.Program,
+		Can:  gemm.Explains | ownCan,
+		Params: []gemm.Param{
+			{Name: "threads", Default: processors, Min: 1, Max: most, Doc: "threads of OpenMP"},
+			{Name: "schedule", Default: "static", Choices: ompSchedules, Doc: "schedule of OpenMP"},
+			{Name: "chunk", Default: 0, Doc: "chunk size; 0: the schedule's own"},
+		},
+		Model: collapseModel,
+		Bound: gemm.Classical,
+		F32:   newOpenMPCollapse[float32],
+		F64:   newOpenMPCollapse[float64],
+	}
+}
+
+// programVariants returns the textbook programs in C.
+func programVariants() []gemm.Variant {
+	return []gemm.Variant{
+		loopVariant("c-naive", "the definition in C: three loops ijk, every sum in C itself", "serial/naive"),
+		loopVariant("c-restrict", "c-naive with restrict pointers and a local sum", "serial/naive"),
+		loopVariant("c-ikj", "c-restrict with the loops in the order ikj", "serial/ikj"),
+		openMPCollapseVariant(),
+	}
+}

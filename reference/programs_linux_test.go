@@ -1,0 +1,126 @@
+package reference
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gemm"
+	"gemm/internal/gemmtest"
+)
+
+// needCompiler skips the test where there is no C compiler.
+func needCompiler(t *testing.T) {
+	t.Helper()
+	_, err := theCompiler()
+	gemmtest.Require(t, "gcc", err)
+}
+
+// TestPrograms runs the conformance suite on the textbook programs in C.
+func TestPrograms(t *testing.T) {
+	needCompiler(t)
+	for _, v := range programVariants() {
+		t.Run(v.Name, func(t *testing.T) {
+			params := []gemm.Params{nil, {"cflags": unoptimized}}
+			if v.Has("threads") { // on few processors, threads spin in each other's way unless they are more
+				params = []gemm.Params{{"threads": 3}, {"threads": 3, "schedule": "dynamic", "chunk": 3},
+					{"threads": 3, "schedule": "guided"}}
+			}
+			gemmtest.Suite{OneCall: true}.Run(t, v, params...)
+			m, err := v.F64(must(v.Resolve(nil)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			resolved := m.(gemm.Explainer).Resolved()
+			if resolved["compiler"] == "" || resolved["process"] != "own" || !strings.Contains(resolved.Text("cflags"), "-O3") {
+				t.Errorf("resolved are %v", resolved)
+			}
+		})
+	}
+}
+
+func must(p gemm.Params, err error) gemm.Params {
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+// TestOptionsAreUsed looks for what the options do: without optimization, the program is another file.
+func TestOptionsAreUsed(t *testing.T) {
+	needCompiler(t)
+	files := map[string]string{}
+	for _, options := range []string{unoptimized, usual, native} {
+		for _, name := range []string{"c-naive", "c-ikj"} {
+			x, err := newCompiled[float64](name, options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			data, err := os.ReadFile(x.file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if other, again := files[string(data)]; again {
+				t.Errorf("%s with %s is the same file as %s", name, options, other)
+			}
+			files[string(data)] = name + " with " + options
+		}
+	}
+}
+
+// TestNoCompiler looks for a compiler where there is none, and where it is something else.
+func TestNoCompiler(t *testing.T) {
+	empty := t.TempDir()
+	t.Setenv("PATH", empty)
+	_, err := findCompiler()
+	if !errors.Is(err, gemm.ErrUnavailable) || strings.Contains(err.Error(), "\n") ||
+		!strings.Contains(err.Error(), "there is no C compiler among gcc, clang, cc: install gcc") {
+		t.Errorf("the error is %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(empty, "gcc"), []byte("#!/bin/sh\nexit 3\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = findCompiler(); !errors.Is(err, gemm.ErrUnavailable) || !strings.Contains(err.Error(), "gcc --version: exit status 3") {
+		t.Errorf("the error is %v", err)
+	}
+	c := compiler{path: filepath.Join(empty, "gcc"), version: "fake"}
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	if _, err := c.build("c-naive", "double", usual); err == nil || strings.Contains(err.Error(), "\n") {
+		t.Errorf("a compiler that refuses: the error is %v", err)
+	}
+}
+
+// TestOpenMPTakesItsSettings asks for more threads than OpenMP gives, and computes under a cancelled
+// context.
+func TestOpenMPTakesItsSettings(t *testing.T) {
+	needCompiler(t)
+	t.Setenv("OMP_THREAD_LIMIT", "2")
+	v := openMPCollapseVariant()
+	m, err := v.F32(must(v.Resolve(gemm.Params{"threads": 3, "schedule": "guided", "chunk": 2})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := m.(*textbook[float32])
+	idlePrograms.Lock()
+	kept := idlePrograms.processes[x.file]
+	idlePrograms.processes[x.file] = nil
+	idlePrograms.Unlock()
+	defer func() {
+		idlePrograms.Lock()
+		idlePrograms.processes[x.file] = kept
+		idlePrograms.Unlock()
+	}()
+	c, a, b := operands[float32](4, 5, 6)
+	if _, err := x.Stage(context.Background(), c, a, b); !errors.Is(err, gemm.ErrUnavailable) ||
+		!strings.Contains(err.Error(), "OpenMP gives 2 of 3 threads") {
+		t.Errorf("the error is %v", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := x.Multiply(ctx, c, a, b); !errors.Is(err, context.Canceled) {
+		t.Errorf("with a cancelled context the error is %v", err)
+	}
+}
