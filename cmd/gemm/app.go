@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"gemm/cmd/gemm/completion"
 	"gemm/internal/cpu"
 	"gemm/internal/settings"
 	"gemm/internal/tuned"
@@ -35,7 +36,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 // also where the library writes it and does not look, as for --help.
 func runApp(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	out := &checkedWriter{w: stdout}
-	err := newApp(out, stderr).RunContext(ctx, args)
+	app := newApp(out, stderr)
+	completion.Install(app, args, describe)
+	err := app.RunContext(ctx, args)
 	if err == nil && out.err != nil {
 		return fmt.Errorf("gemm: standard output: %w", out.err)
 	}
@@ -99,10 +102,11 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		Commands: []*cli.Command{
 			compareCommand(), reportCommand(), ladders[0].command(), ladders[1].command(), ladders[2].command(),
 			cudaCommand(ladders[3]), multiplyCommand(), rsCommand(), listCommand(), infoCommand(), tuneCommand(),
+			completionCommand(), manCommand(),
 		},
 	}
 	for _, c := range app.Commands {
-		complete(c, "gemm "+c.Name)
+		equip(c, "gemm "+c.Name)
 	}
 	app.Action = func(c *cli.Context) error {
 		if !c.Args().Present() {
@@ -117,12 +121,12 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 	return app
 }
 
-// complete gives c and its subcommands what every command has: the help, errors of one line that
+// equip gives c and its subcommands what every command has: the help, errors of one line that
 // begin with the name of the command, and no arguments besides flags.
-func complete(c *cli.Command, name string) {
+func equip(c *cli.Command, name string) {
 	var below []string
 	for _, b := range c.Subcommands {
-		complete(b, name+" "+b.Name)
+		equip(b, name+" "+b.Name)
 		below = append(below, b.Name)
 	}
 	c.HideHelpCommand = true

@@ -40,12 +40,11 @@ func compareCommand() *cli.Command {
 			"   gf256     Reed–Solomon codes\n\n" +
 			"An option with LIST takes several values, separated by commas.",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "profile", Value: names[0], DefaultText: names[0],
-				Usage: "`NAME`: what is measured: " + strings.Join(names, ", ")},
+			choiceFlag("profile", names[0], names[0], "`NAME`: what is measured: "+strings.Join(names, ", "), names),
 			&cli.StringFlag{Name: "out", Value: "report", DefaultText: "report", Usage: "`DIR`: folder for the records and the report"},
 			resumeFlag(), forceFlag("replace the existing records"),
-			listFlag("families", "", "all", "`LIST`: families of variants: "+strings.Join(catalog.Families(), ", "),
-				among(catalog.Families())),
+			wordsFlag("families", "", "all", "`LIST`: families of variants: "+strings.Join(catalog.Families(), ", "),
+				catalog.Families(), among(catalog.Families())),
 			variantsFlag(catalog.Variants()), sizesFlag("", "the profile's"), typeFlag(catalog.Variants(), "", "the profile's"),
 			listFlag("threads", "", "the profile's",
 				"`LIST`: numbers of threads, for variants that use threads", anyInteger),

@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gemm"
+	"gemm/cmd/gemm/completion"
 	"gemm/compare"
 	"gemm/internal/catalog"
 	"gemm/internal/cpu"
@@ -30,9 +31,19 @@ func jsonFlag(what string) cli.Flag {
 // variantsFlag is the flag of variants, of which the first two are the example.
 func variantsFlag(variants []gemm.Variant) cli.Flag {
 	return &cli.GenericFlag{
-		Name: "variants", Value: &list[string]{flag: "variants", parse: anyWord, blank: true}, DefaultText: "all",
+		Name: "variants", DefaultText: "all",
+		Value: &list[string]{flag: "variants", parse: anyWord, blank: true, known: namesOf(variants)},
 		Usage: fmt.Sprintf("`LIST`: variants, such as %s,%s", variants[0].Name, variants[1].Name),
 	}
+}
+
+// variantFlag is the flag of the variant that multiplies elements of the type typ, any if it is
+// empty, in this process or on a GPU.
+func variantFlag(typ string) cli.Flag {
+	variants := slices.DeleteFunc(catalog.Variants(), func(v gemm.Variant) bool {
+		return v.Location == gemm.OnRanks || typ != "" && !slices.Contains(v.Types(), typ)
+	})
+	return choiceFlag("variant", "", "the fastest here", "`NAME`: variant that multiplies", namesOf(variants))
 }
 
 func sizesFlag(value, def string) cli.Flag {
@@ -44,7 +55,7 @@ func typeFlag(variants []gemm.Variant, value, def string) cli.Flag {
 	types := slices.DeleteFunc(gemm.TypeNames(), func(typ string) bool {
 		return !slices.ContainsFunc(variants, func(v gemm.Variant) bool { return slices.Contains(v.Types(), typ) })
 	})
-	return listFlag("type", value, def, "`LIST`: element types: "+strings.Join(types, ", "), among(gemm.TypeNames()))
+	return wordsFlag("type", value, def, "`LIST`: element types: "+strings.Join(types, ", "), types, among(gemm.TypeNames()))
 }
 
 func resumeFlag() cli.Flag {
@@ -93,6 +104,7 @@ type list[T comparable] struct {
 	flag   string
 	parse  func(entry string) (T, error) // the error says what is wanted
 	blank  bool                          // an empty text is no entry, not an empty one
+	known  []string                      // what entries can be, if they are few words
 	text   string
 	values []T
 }
@@ -130,9 +142,12 @@ func (l *list[T]) Set(text string) error {
 // String implements cli.Generic.
 func (l *list[T]) String() string { return l.text }
 
+// Choices implements completion.Choices.
+func (l *list[T]) Choices() completion.Words { return completion.Words{Known: l.known, Several: true} }
+
 // listFlag returns a flag with a list of entries, which parse checks. value is the text of the
 // default entries, and def is the default in the help.
-func listFlag[T comparable](name, value, def, usage string, parse func(entry string) (T, error)) cli.Flag {
+func listFlag[T comparable](name, value, def, usage string, parse func(entry string) (T, error)) *cli.GenericFlag {
 	l := &list[T]{flag: name, parse: parse}
 	if value != "" {
 		if err := l.Set(value); err != nil {
@@ -140,6 +155,37 @@ func listFlag[T comparable](name, value, def, usage string, parse func(entry str
 		}
 	}
 	return &cli.GenericFlag{Name: name, Value: l, DefaultText: def, Usage: usage}
+}
+
+// wordsFlag returns a listFlag of words, of which the known ones are proposed and parse checks any.
+func wordsFlag(name, value, def, usage string, known []string, parse func(entry string) (string, error)) cli.Flag {
+	f := listFlag(name, value, def, usage, parse)
+	f.Value.(*list[string]).known = known
+	return f
+}
+
+// choice is the value of a flag that is one of few words. The command checks it.
+type choice struct {
+	text  string
+	known []string
+}
+
+// Set implements cli.Generic.
+func (c *choice) Set(text string) error {
+	c.text = text
+	return nil
+}
+
+// String implements cli.Generic.
+func (c *choice) String() string { return c.text }
+
+// Choices implements completion.Choices.
+func (c *choice) Choices() completion.Words { return completion.Words{Known: c.known} }
+
+// choiceFlag returns the flag of one of the known words, with the value that it has if it is not
+// given and its text in the help.
+func choiceFlag(name, value, def, usage string, known []string) cli.Flag {
+	return &cli.GenericFlag{Name: name, Value: &choice{value, known}, DefaultText: def, Usage: usage}
 }
 
 // listed returns the entries of a listFlag.
@@ -235,14 +281,21 @@ func parseVariants(parts []string, from []gemm.Variant, more ...gemm.Variant) ([
 
 // named returns the variant with the name.
 func named(name string, from []gemm.Variant) (gemm.Variant, error) {
-	var names []string
 	for _, v := range from {
 		if v.Name == name {
 			return v, nil
 		}
-		names = append(names, v.Name)
 	}
-	return gemm.Variant{}, unknown("variant", name, names)
+	return gemm.Variant{}, unknown("variant", name, namesOf(from))
+}
+
+// namesOf returns the names of variants.
+func namesOf(variants []gemm.Variant) []string {
+	names := make([]string, len(variants))
+	for i, v := range variants {
+		names[i] = v.Name
+	}
+	return names
 }
 
 // family returns the variants of a family.

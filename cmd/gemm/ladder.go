@@ -169,20 +169,20 @@ func (f ladder) command() *cli.Command {
 	flags := []cli.Flag{
 		variantsFlag(family(f.family)), sizesFlag(cmp.Or(f.sizes, ladderSizes), cmp.Or(f.sizes, ladderSizes)),
 		typeFlag(family(f.family), "f64", "f64"),
-		listFlag("trans", "nn", "nn", "`LIST`: how A and B are stored: nn, nt, tn, tt; t: transposed",
-			among([]string{"nn", "nt", "tn", "tt"})),
+		wordsFlag("trans", "nn", "nn", "`LIST`: how A and B are stored: nn, nt, tn, tt; t: transposed",
+			[]string{"nn", "nt", "tn", "tt"}, among([]string{"nn", "nt", "tn", "tt"})),
 		factorFlag("alpha", 1, "", "A*B"), factorFlag("beta", 0, "", "C"),
 		&cli.IntFlag{Name: "ld", Usage: "`COUNT`: elements between the end of a matrix row and the next row"},
 	}
 	for _, s := range f.sweeps {
-		usage := s.usage
+		usage, known := s.usage, choices(s.flag, family(f.family))
 		if s.kind == option {
-			usage += ": " + strings.Join(choices(s.flag, family(f.family)), ", ")
+			usage += ": " + strings.Join(known, ", ")
 		}
 		if s.kind == integer {
 			flags = append(flags, listFlag(s.flag, "", "", usage, anyInteger))
 		} else {
-			flags = append(flags, listFlag(s.flag, "", "", usage, anyWord))
+			flags = append(flags, wordsFlag(s.flag, "", "", usage, known, anyWord))
 		}
 	}
 	switch f.workers {

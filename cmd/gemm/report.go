@@ -27,8 +27,8 @@ func reportCommand() *cli.Command {
 			"if it is redirected from a file.",
 		Flags: []cli.Flag{
 			&cli.StringSliceFlag{Name: "in", Usage: "`FILE`: records; repeat the option to merge several files"},
-			listFlag("format", "html", "html", "`LIST`: formats of the report: "+strings.Join(report.Formats(), ", "),
-				among(report.Formats())),
+			wordsFlag("format", "html", "html", "`LIST`: formats of the report: "+strings.Join(report.Formats(), ", "),
+				report.Formats(), among(report.Formats())),
 			langFlag(), coverFlag(),
 			&cli.StringFlag{Name: "out", Value: "report", DefaultText: "report", Usage: "`DIR`: folder for the report"},
 			forceFlag("with --format json: replace the existing records"),
@@ -38,8 +38,8 @@ func reportCommand() *cli.Command {
 }
 
 func langFlag() cli.Flag {
-	return &cli.StringFlag{Name: "lang", Value: "en", DefaultText: "en",
-		Usage: "`LANGUAGE`: language of the report: " + strings.Join(text.Languages, ", ")}
+	return choiceFlag("lang", "en", "en", "`LANGUAGE`: language of the report: "+strings.Join(text.Languages, ", "),
+		text.Languages)
 }
 
 // language returns the value of --lang.

@@ -22,10 +22,7 @@ import (
 
 func rsCommand() *cli.Command {
 	in := func() cli.Flag { return &cli.StringFlag{Name: "in", Usage: "`DIR`: folder of the shards"} }
-	variant := func() cli.Flag {
-		return &cli.StringFlag{Name: "variant", DefaultText: "the fastest here",
-			Usage: "`NAME`: variant that multiplies"}
-	}
+	variant := func() cli.Flag { return variantFlag("gf256") }
 	return &cli.Command{
 		Name:      "rs",
 		Usage:     "store a file as Reed–Solomon shards, so that some may be lost",
@@ -43,8 +40,8 @@ func rsCommand() *cli.Command {
 					&cli.IntFlag{Name: "parity", DefaultText: "none", Usage: "`M`: parity shards: any M of all shards may be lost"},
 					&cli.StringFlag{Name: "in", Usage: "`FILE`: file to encode"},
 					&cli.StringFlag{Name: "out", Usage: "`DIR`: folder for the shards; it is created if it does not exist"},
-					&cli.StringFlag{Name: "matrix", Value: shard.Matrices()[0],
-						Usage: "`NAME`: generator matrix: " + strings.Join(shard.Matrices(), ", ")},
+					choiceFlag("matrix", shard.Matrices()[0], "", "`NAME`: generator matrix: "+strings.Join(shard.Matrices(), ", "),
+						shard.Matrices()),
 					variant(),
 					forceFlag("replace the existing shards"),
 					noTunedFlag(),

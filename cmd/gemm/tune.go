@@ -33,9 +33,9 @@ func tuneCommand() *cli.Command {
 			"--families cuda, the settings are the tiles of kernels, for each class of shapes, on\n" +
 			"the first GPU.",
 		Flags: []cli.Flag{
-			listFlag("families", families, families,
+			wordsFlag("families", families, families,
 				"`LIST`: families to tune; the settings of the others stay: "+strings.Join(tune.Families(),
-					", ")+", "+cuda.Family, among(append(tune.Families(), cuda.Family))),
+					", ")+", "+cuda.Family, append(tune.Families(), cuda.Family), among(append(tune.Families(), cuda.Family))),
 			&cli.DurationFlag{Name: "time", Value: 90 * time.Second, DefaultText: fmt.Sprintf("1m30s, and %v for cuda", gpuTime),
 				Usage: "`DURATION`: time to measure, approximately"},
 			jsonFlag("what was tried and chosen"), forceFlag("replace the existing file"),

@@ -1,0 +1,162 @@
+// Package completion completes command lines of gemm in bash, zsh and fish. The scripts of the
+// shells run the command line itself, as package cli has it: its last arguments are the word to
+// complete behind the sign =, and --generate-bash-completion. The sign keeps the package from
+// taking the word for a command, a flag or the end of the flags.
+package completion
+
+import (
+	"embed"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+//go:embed gemm.bash gemm.zsh gemm.fish
+var scripts embed.FS
+
+// Shells returns the names of the shells that there are scripts for.
+func Shells() []string { return []string{"bash", "zsh", "fish"} }
+
+// Script returns the script of a shell.
+func Script(shell string) []byte {
+	script, err := scripts.ReadFile("gemm." + shell)
+	if err != nil {
+		panic(err) // of this program
+	}
+	return script
+}
+
+// Words is the value of a flag that takes one of few words or, if Several is set, a list of them.
+type Words struct {
+	Known   []string
+	Several bool // separated by commas
+}
+
+// Choices is implemented by values of flags that take few words.
+type Choices interface{ Choices() Words }
+
+// The last arguments of a script: the request, and before it the word to complete, behind the mark.
+const (
+	request = "--generate-bash-completion"
+	mark    = "="
+)
+
+// The last line of an answer may say how to go on: with names of files or of folders, or without
+// a space behind the word, as an entry of a list may follow.
+const (
+	files   = ":files"
+	folders = ":folders"
+	more    = ":more"
+)
+
+// Install makes app answer the scripts, given its arguments. describe returns what is said of a
+// word that a flag takes, empty for nothing.
+func Install(app *cli.App, args []string, describe func(word string) string) {
+	last := len(args) - 1
+	if last < 2 || args[last] != request || !strings.HasPrefix(args[last-1], mark) {
+		return
+	}
+	app.EnableBashCompletion = true
+	answer := func(c *cli.Context) {
+		suggest(app.Writer, c.Command, args[:last], describe)
+	}
+	app.BashComplete = answer
+	var install func(commands []*cli.Command)
+	install = func(commands []*cli.Command) {
+		for _, c := range commands {
+			c.BashComplete = answer
+			install(c.Subcommands)
+		}
+	}
+	install(app.Commands)
+}
+
+// suggest writes what the last of the words can become, one a line, with a tab and a description.
+// The word before it belongs to command.
+func suggest(out io.Writer, command *cli.Command, words []string, describe func(string) string) {
+	current, previous := strings.TrimPrefix(words[len(words)-1], mark), words[len(words)-2]
+	if name, _, ok := strings.Cut(current, "="); ok {
+		if f := valued(command, name); f != nil {
+			values(out, f, name+"=", current, describe)
+		}
+		return
+	}
+	if f := valued(command, previous); f != nil {
+		values(out, f, "", current, describe)
+		return
+	}
+	if !strings.HasPrefix(current, "-") {
+		for _, c := range command.VisibleCommands() {
+			line(out, current, c.Name, c.Usage)
+		}
+		if current != "" || len(command.VisibleCommands()) > 0 {
+			return
+		}
+	}
+	for _, f := range command.VisibleFlags() {
+		_, repeated := f.(*cli.StringSliceFlag)
+		if name := "--" + f.Names()[0]; repeated || !slices.Contains(words, name) {
+			line(out, current, name, strings.ReplaceAll(f.(cli.DocGenerationFlag).GetUsage(), "`", ""))
+		}
+	}
+}
+
+// valued returns the flag of command that a word names, nil if there is none or it takes no value.
+func valued(command *cli.Command, word string) cli.Flag {
+	if !strings.HasPrefix(word, "-") {
+		return nil
+	}
+	name := strings.TrimPrefix(strings.TrimPrefix(word, "-"), "-")
+	for _, f := range command.VisibleFlags() {
+		if slices.Contains(f.Names(), name) && f.(cli.DocGenerationFlag).TakesValue() {
+			return f
+		}
+	}
+	return nil
+}
+
+// values writes the values of f that begin as current does, whose first part is prefix.
+func values(out io.Writer, f cli.Flag, prefix, current string, describe func(string) string) {
+	switch usage := f.(cli.DocGenerationFlag).GetUsage(); {
+	case strings.HasPrefix(usage, "`FILE`"):
+		fmt.Fprintln(out, files)
+		return
+	case strings.HasPrefix(usage, "`DIR`"):
+		fmt.Fprintln(out, folders)
+		return
+	}
+	generic, ok := f.(*cli.GenericFlag)
+	if !ok {
+		return
+	}
+	choices, ok := generic.Value.(Choices)
+	if !ok {
+		return
+	}
+	words := choices.Choices()
+	var given []string
+	if words.Several {
+		if comma := strings.LastIndexByte(current, ','); comma >= 0 {
+			given = strings.Split(strings.TrimPrefix(current[:comma], prefix), ",")
+			prefix = current[:comma+1]
+		}
+	}
+	for _, word := range words.Known {
+		if !slices.Contains(given, word) {
+			line(out, current, prefix+word, describe(word))
+		}
+	}
+	if words.Several {
+		fmt.Fprintln(out, more)
+	}
+}
+
+// line writes a word, if it begins with current, and its description.
+func line(out io.Writer, current, word, description string) {
+	if strings.HasPrefix(word, current) {
+		fmt.Fprintf(out, "%s\t%s\n", word, description)
+	}
+}

@@ -1,0 +1,210 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"gemm/cmd/gemm/completion"
+	"gemm/internal/catalog"
+	"gemm/internal/gemmtest"
+)
+
+// completed returns what a shell is told of a command line, whose last word is to be completed: the
+// words without their descriptions.
+func completed(t *testing.T, line string) []string {
+	t.Helper()
+	var stdout, stderr strings.Builder
+	words := strings.Split(line, " ")
+	last := len(words) - 1
+	words = append(words[:last], "="+words[last], "--generate-bash-completion")
+	if err := runApp(t.Context(), words, &stdout, &stderr); err != nil || stderr.Len() > 0 {
+		t.Fatalf("%q: %v, %s", line, err, stderr.String())
+	}
+	var found []string
+	for line := range strings.Lines(stdout.String()) {
+		word, _, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		found = append(found, word)
+	}
+	return found
+}
+
+// TestCompletion completes words of every kind.
+func TestCompletion(t *testing.T) {
+	for line, want := range map[string]string{
+		"gemm comp":                             "compare completion",
+		"gemm serial":                           "serial",
+		"gemm rs ":                              "encode verify reconstruct",
+		"gemm rs en":                            "encode",
+		"gemm completion ":                      "bash zsh fish",
+		"gemm --ve":                             "--version",
+		"gemm nosuch":                           "",
+		"gemm nosuch word":                      "",
+		"gemm serial --va":                      "--variants",
+		"gemm serial --variants x --va":         "",
+		"gemm serial --nosuch --va":             "--variants",
+		"gemm serial --sizes 5":                 ":more",
+		"gemm serial --reps ":                   "",
+		"gemm serial --variants serial/pa":      "serial/packed :more",
+		"gemm serial --variants=serial/pa":      "--variants=serial/packed :more",
+		"gemm serial -variants serial/pa":       "serial/packed :more",
+		"gemm serial --variants serial/ikj,":    "",
+		"gemm serial --variants mpi/":           ":more",
+		"gemm serial --type f64,f":              "f64,f32 :more",
+		"gemm parallel --schedule dyn":          "dynamic :more",
+		"gemm compare --profile q":              "quick",
+		"gemm compare --families=serial,par":    "--families=serial,parallel :more",
+		"gemm compare --lang ":                  "en zh",
+		"gemm compare --out ":                   ":folders",
+		"gemm compare --out=":                   ":folders",
+		"gemm report --in a.json --in ":         ":files",
+		"gemm report --in a.json --i":           "--in",
+		"gemm report --format html,m":           "html,md :more",
+		"gemm multiply --a A.npy --variant cud": "",
+		"gemm rs encode --matrix vander":        "vandermonde",
+		"gemm cuda occupancy --sw":              "--sweep",
+	} {
+		got := completed(t, line)
+		switch line {
+		case "gemm serial --variants serial/ikj,": // every other variant of the family
+			if len(got) != len(family("serial")) || slices.Contains(got, "serial/ikj,serial/ikj") ||
+				!slices.Contains(got, "serial/ikj,serial/naive") {
+				t.Errorf("%q: got %q", line, got)
+			}
+		case "gemm multiply --a A.npy --variant cud":
+			if !slices.Equal(got, namesOf(family("cuda"))) {
+				t.Errorf("%q: got %q", line, got)
+			}
+		default:
+			if strings.Join(got, " ") != want {
+				t.Errorf("%q: got %q, want %q", line, got, want)
+			}
+		}
+	}
+}
+
+// TestCompletionOfEveryFlag: after a dash, a command has all of its flags.
+func TestCompletionOfEveryFlag(t *testing.T) {
+	for _, c := range withBelow("", newApp(nil, nil).Commands) {
+		got := completed(t, "gemm "+c.Name+" -")
+		for _, f := range visible(c.Flags) {
+			if name := "--" + f.Names()[0]; !slices.Contains(got, name) {
+				t.Errorf("gemm %s: %s is missing in %q", c.Name, name, got)
+			}
+		}
+		if slices.Contains(got, "--"+taskName) {
+			t.Errorf("gemm %s: the hidden flag is shown", c.Name)
+		}
+	}
+}
+
+// TestCompletionIsAskedFor: without the mark of the scripts, the flag of the library is unknown.
+func TestCompletionIsAskedFor(t *testing.T) {
+	for _, args := range [][]string{
+		{"gemm", "serial", "--generate-bash-completion"}, {"gemm", "serial", "x", "--generate-bash-completion"},
+	} {
+		var out strings.Builder
+		if err := runApp(t.Context(), args, &out, &out); status(err) != statusUsage || out.Len() > 0 {
+			t.Errorf("%q: got %v, %q", args, err, out.String())
+		}
+	}
+}
+
+// TestCompletionOfNoShell: an unknown shell is an error that names those that are known.
+func TestCompletionOfNoShell(t *testing.T) {
+	for _, args := range [][]string{{"gemm", "completion"}, {"gemm", "completion", "ksh"}} {
+		err := runApp(context.Background(), args, &strings.Builder{}, &strings.Builder{})
+		if status(err) != statusUsage {
+			t.Errorf("%q: got %v", args, err)
+		}
+		for _, shell := range completion.Shells() {
+			if !strings.Contains(err.Error(), shell) {
+				t.Errorf("%q: %v does not name %s", args, err, shell)
+			}
+		}
+	}
+}
+
+// shellTests are what shells run after the script, with what they print. In bash the words are
+// those of readline, which separates them at = and at :.
+var shellTests = map[string][]struct{ command, want string }{
+	"bash": {
+		{`COMP_WORDS=(gemm serial --variants serial/naive,serial/pac)`, "serial/naive,serial/packed"},
+		{`COMP_WORDS=(gemm serial --variants = serial/naive,serial/pac)`, "serial/naive,serial/packed"},
+		{`COMP_WORDS=(gemm compare --profile =)`, "quick full parallel mpi cuda peers gf256"},
+		{`COMP_WORDS=(gemm compare --resume --pro)`, "--profile"},
+		{`COMP_WORDS=(gemm report --in "a f")`, "a file.json"},
+		{`COMP_WORDS=(gemm report --in = a)`, "a file.json"},
+		{`COMP_WORDS=(gemm report --out "")`, "folder"},
+		{`COMP_WORDS=(gemm tune --fam)`, "--families"},
+	},
+	"zsh": {
+		{`words=(gemm serial --variants serial/naive,serial/pac)`, "serial/naive,serial/packed"},
+		{`words=(gemm serial --variants=serial/naive,serial/pac)`, "--variants=serial/naive,serial/packed"},
+		{`words=(gemm compare --resume --pro)`, "--profile"},
+		{`words=(gemm report --in '')`, "_files"},
+		{`words=(gemm report --out '')`, "_files -/"},
+	},
+	"fish": {
+		{`complete -C "gemm serial --variants serial/naive,serial/pac"`, "serial/naive,serial/packed"},
+		{`complete -C "gemm compare --profile=qui"`, "--profile=quick"},
+		{`complete -C "gemm compare --resume --pro"`, "--profile"},
+	},
+}
+
+// shellFrames are what comes before the script, in place of what a prompt has, and what comes after
+// the command of a test, to complete and to print.
+var shellFrames = map[string][2]string{
+	"bash": {"compopt() { :; }\n", "; COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _gemm; echo \"${COMPREPLY[*]}\"\n"},
+	"zsh": {"compdef() { :; }; compset() { :; }; _files() { echo _files $*; }; compadd() { echo $candidates; }\n",
+		"; CURRENT=$#words; _gemm\n"},
+	"fish": {"", " | string replace -r '\\t.*' ''\n"},
+}
+
+// TestCompletionInShells has each shell that is here complete words by its script.
+func TestCompletionInShells(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "folder"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "a file.json"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range completion.Shells() {
+		t.Run(name, func(t *testing.T) {
+			shell, err := exec.LookPath(name)
+			gemmtest.Require(t, name, err)
+			script := shellFrames[name][0] + string(completion.Script(name))
+			var want strings.Builder
+			for _, test := range shellTests[name] {
+				script += test.command + shellFrames[name][1]
+				want.WriteString(test.want + "\n")
+			}
+			file := filepath.Join(dir, "script."+name)
+			if err := os.WriteFile(file, []byte(script), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.CommandContext(t.Context(), shell, file)
+			cmd.Dir = dir
+			cmd.Env = append(os.Environ(), "HOME="+dir, "PATH="+filepath.Dir(program(t))+":"+os.Getenv("PATH"))
+			got, err := cmd.CombinedOutput()
+			if err != nil || string(got) != want.String() {
+				t.Errorf("%v, got\n%s\nwant\n%s", err, got, want.String())
+			}
+		})
+	}
+}
+
+// TestDescriptions: the descriptions of variants are those of gemm list.
+func TestDescriptions(t *testing.T) {
+	for _, v := range catalog.Variants() {
+		if got := describe(v.Name); got != v.Doc || strings.ContainsAny(got, "\t\n") {
+			t.Errorf("%s: got %q", v.Name, got)
+		}
+	}
+}
