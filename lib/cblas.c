@@ -14,7 +14,7 @@ extern void cblas_xerbla(int position, const char *routine, const char *form, ..
 extern void xerbla_(const char *routine, const int *position, size_t routine_len) __attribute__((weak));
 
 /* compute computes the product, or returns without writing C if an argument is wrong. from_cblas: the
- * routine is one of CBLAS; otherwise positions count from trans_a. */
+ * routine is one of CBLAS; otherwise positions count from trans_a, and the name has six letters, as in BLAS. */
 static void compute(const char *routine, int from_cblas, const struct operands *o, struct product *p)
 {
 	char text[256];
@@ -37,7 +37,8 @@ static void compute(const char *routine, int from_cblas, const struct operands *
 	else if (from_cblas)
 		fprintf(stderr, "Parameter %d to routine %s was incorrect: %s\n", f.position, routine, text);
 	else
-		fprintf(stderr, "Parameter %d to routine %s was incorrect\n", f.position, routine);
+		fprintf(stderr, "Parameter %d to routine %.*s was incorrect\n", f.position, (int)strcspn(routine, " "),
+		        routine);
 }
 
 /* fortran_trans returns CBLAS's number for Fortran's letter, or 0. */
@@ -69,10 +70,10 @@ static int fortran_trans(char letter)
 		compute(BLAS_NAME, 0, &o, &p);                                                                               \
 	}
 
-ROUTINES(float, 1, int, cblas_sgemm, "cblas_sgemm", sgemm_, "SGEMM")
-ROUTINES(double, 0, int, cblas_dgemm, "cblas_dgemm", dgemm_, "DGEMM")
-ROUTINES(float, 1, int64_t, cblas_sgemm_64, "cblas_sgemm_64", sgemm_64_, "SGEMM")
-ROUTINES(double, 0, int64_t, cblas_dgemm_64, "cblas_dgemm_64", dgemm_64_, "DGEMM")
+ROUTINES(float, 1, int, cblas_sgemm, "cblas_sgemm", sgemm_, "SGEMM ")
+ROUTINES(double, 0, int, cblas_dgemm, "cblas_dgemm", dgemm_, "DGEMM ")
+ROUTINES(float, 1, int64_t, cblas_sgemm_64, "cblas_sgemm_64", sgemm_64_, "SGEMM ")
+ROUTINES(double, 0, int64_t, cblas_dgemm_64, "cblas_dgemm_64", dgemm_64_, "DGEMM ")
 
 /* The names in builds of OpenBLAS with 64-bit integers, and in those that wheels of NumPy and SciPy bring. */
 #define ALIAS(NAME, OF) extern __typeof__(OF) NAME __attribute__((alias(#OF)))

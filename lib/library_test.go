@@ -133,7 +133,7 @@ func TestC(t *testing.T) {
 // TestXerbla has a program with error functions of its own get the errors.
 func TestXerbla(t *testing.T) {
 	says, err := output(t.Context(), nil, filepath.Join(library(t), "check-xerbla"), "errors")
-	const want = "cblas_xerbla 11 cblas_dgemm: ldb is 3, must be at least 4\nxerbla 2 DGEMM\nxerbla 8 DGEMM\n"
+	const want = "cblas_xerbla 11 cblas_dgemm: ldb is 3, must be at least 4\nxerbla 2 DGEMM \nxerbla 8 DGEMM \n"
 	if err != nil || says != want {
 		t.Errorf("prints %q, error %v; want %q", says, err, want)
 	}
