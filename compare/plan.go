@@ -433,7 +433,8 @@ func contends(c Case) bool {
 }
 
 // swift reports whether the profile quick has the case in its ladder. All variants have a
-// Reed–Solomon code. Programs in C are measured in f64 at one size. Parallel variants that are compared only with one another are measured in f64;
+// Reed–Solomon code. Programs in C are measured in f64 at one size. Parallel variants that are compared
+// only with one another are measured in f64;
 // those that synchronize in the innermost loop only at small sizes, and so is the plain loop over
 // GF(2⁸) and in f32. Variants on ranks are measured in f64, at sizes that are worth sending.
 func swift(c Case) bool {

@@ -311,7 +311,8 @@ func (v *View) OpenMPPairs(typ string) []OpenMPPair {
 			continue
 		}
 		schedule, _ := r.Params["schedule"].(string)
-		out = append(out, OpenMPPair{Threads: r.Threads, Schedule: schedule, Chunk: ChunkOf(r.Params), Pool: r, OpenMP: rows[i]})
+		out = append(out, OpenMPPair{Threads: r.Threads, Schedule: schedule, Chunk: ChunkOf(r.Params), Pool: r,
+			OpenMP: rows[i]})
 		duels = append(duels, Duel{rows[i], r})
 	}
 	for i, f := range Fight(duels) {

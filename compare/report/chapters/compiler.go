@@ -243,8 +243,10 @@ func (b *Builder) gains(pairs []analysis.Duel) document.Text {
 // cTable has all rows of the experiment on loops in C: each loop with each set of options, and the loops
 // in Go.
 func (b *Builder) cTable(v *analysis.View, typ string, c analysis.CLoops) (document.Table, []document.Text) {
-	t := document.Table{ID: "table-compiler-c-" + typ + v.Suffix, Caption: b.Say("cloops.caption", text.Args{"Type": typ}),
-		Columns: b.Columns("variant", "options", "size", "state", "#median", "#interval", "#gflops", "#peak", "#overleastoptions")}
+	t := document.Table{ID: "table-compiler-c-" + typ + v.Suffix,
+		Caption: b.Say("cloops.caption", text.Args{"Type": typ}),
+		Columns: b.Columns("variant", "options", "size", "state", "#median", "#interval", "#gflops", "#peak",
+			"#overleastoptions")}
 	var notes []document.Text
 	for _, r := range c.All {
 		var state document.Text
@@ -259,7 +261,8 @@ func (b *Builder) cTable(v *analysis.View, typ string, c analysis.CLoops) (docum
 		}
 		t.Rows = append(t.Rows, document.Row{Class: analysis.Class(r), Cells: []document.Text{
 			document.Literal(r.Variant), options, document.Escape(analysis.ProblemOf(r).Label()), state,
-			document.Text(b.Median(r)), document.Text(b.Ci(r)), document.Text(number.Significant(analysis.Known(r, r.Gflops))),
+			document.Text(b.Median(r)), document.Text(b.Ci(r)),
+			document.Text(number.Significant(analysis.Known(r, r.Gflops))),
 			document.Text(number.Significant(analysis.PercentOfPeak(v, r))), over,
 		}})
 	}

@@ -78,7 +78,8 @@ func (d drawn) families(a analysis.Answer) (chart.Curve, bool) {
 		}
 	}
 	for _, n := range a.AllSizes(analysis.Reference) {
-		if r, ok := a.Fastest(n, func(r compare.Record) bool { return analysis.Foreign(r.Variant) && analysis.Rival(r) }); ok {
+		library := func(r compare.Record) bool { return analysis.Foreign(r.Variant) && analysis.Rival(r) }
+		if r, ok := a.Fastest(n, library); ok {
 			threads = max(threads, r.Threads)
 			put("libraries, best", 5, r)
 		}

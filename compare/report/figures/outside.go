@@ -72,6 +72,6 @@ func openMP(v *analysis.View, typ string) (chart.Curve, bool) {
 		}
 	}
 	places := c.places()
-	return chart.Curve{Title: fmt.Sprintf("%s, %s: two collapsed loops, our pool and OpenMP", typ, title), XLabel: "threads",
-		YLabel: "GFLOP/s", Sizes: places, LogY: true, Series: c}, len(places) >= 2
+	return chart.Curve{Title: fmt.Sprintf("%s, %s: two collapsed loops, our pool and OpenMP", typ, title),
+		XLabel: "threads", YLabel: "GFLOP/s", Sizes: places, LogY: true, Series: c}, len(places) >= 2
 }

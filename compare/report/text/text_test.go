@@ -258,10 +258,11 @@ func TestSpeaker(t *testing.T) {
 // recognized and translated with its arguments.
 func TestNotes(t *testing.T) {
 	var program strings.Builder
-	for _, dir := range []string{"compare", "mpi", "cuda/device"} {
-		files, err := filepath.Glob(filepath.Join("../../..", dir, "*.go"))
+	for _, sources := range []string{"compare/*.go", "mpi/*.go", "cuda/device/*.go", "user/*.go", "reference/*.go",
+		"internal/peer/library/*.c"} {
+		files, err := filepath.Glob(filepath.Join("../../..", sources))
 		if err != nil || len(files) == 0 {
-			t.Fatalf("%s: %v", dir, err)
+			t.Fatalf("%s: %v", sources, err)
 		}
 		for _, name := range files {
 			if source, err := os.ReadFile(name); err != nil {
@@ -285,8 +286,8 @@ func TestNotes(t *testing.T) {
 		for i := range parts {
 			parts[i] = regexp.QuoteMeta(parts[i])
 		}
-		verb := `(%[][.0-9]*[a-z](\.%[a-z])?|"\+)`
-		if !regexp.MustCompile(`"` + strings.Join(parts, verb)).MatchString(program.String()) {
+		verb := `(%[][.0-9]*[a-z]+(\.%[a-z])?|" ?\+)`
+		if !regexp.MustCompile(`"(error )?` + strings.Join(parts, verb)).MatchString(program.String()) {
 			t.Errorf("%s: no message of the program is %q", m.ID, m.Other)
 		}
 		note := argument.ReplaceAllString(m.Other, "7$1")

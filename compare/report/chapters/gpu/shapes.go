@@ -244,7 +244,8 @@ func (b *builder) gpuRagged(v *analysis.View) (document.Section, bool) {
 				}
 			}
 			t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
-				document.Literal(analysis.Short(k.Ragged.Variant)), wide, document.Escape(analysis.ProblemOf(k.Ragged).Label()),
+				document.Literal(analysis.Short(k.Ragged.Variant)), wide,
+				document.Escape(analysis.ProblemOf(k.Ragged).Label()),
 				chapters.Tflops(k.Ragged), document.Escape(analysis.ProblemOf(k.Even).Label()), chapters.Tflops(k.Even),
 				document.Text(number.Percent(k.Share())),
 			}})

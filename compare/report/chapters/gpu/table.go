@@ -47,8 +47,8 @@ func (b *builder) gpuTable1(v *analysis.View) (document.Section, bool) {
 			used = append(used, r)
 			var state document.Text
 			state, notes = b.State(r, notes)
-			cells := []document.Text{document.Literal(analysis.Short(r.Variant)), squared(e.Block), number.Numbered(e.Slice),
-				state, document.Text(b.Median(r))}
+			cells := []document.Text{document.Literal(analysis.Short(r.Variant)), squared(e.Block),
+				number.Numbered(e.Slice), state, document.Text(b.Median(r))}
 			if packs {
 				cells = append(cells, chapters.PhaseOf(r, "pack"))
 			}

@@ -28,7 +28,9 @@ func (b builder) kernels(v *analysis.View, typ string) []document.Text {
 	var none []string
 	shown, more := 0, 0
 	for _, name := range analysis.Distinct(all, func(k analysis.Kernel) string { return k.Variant }) {
-		own := slices.DeleteFunc(slices.Clone(all), func(k analysis.Kernel) bool { return k.Variant != name || !timed(k) })
+		own := slices.DeleteFunc(slices.Clone(all), func(k analysis.Kernel) bool {
+			return k.Variant != name || !timed(k)
+		})
 		of := slices.DeleteFunc(slices.Clone(own), func(k analysis.Kernel) bool { return k.Type != typ })
 		if len(of) == 0 {
 			of = own[:min(1, len(own))]
@@ -49,7 +51,8 @@ func (b builder) kernels(v *analysis.View, typ string) []document.Text {
 		items = append(items, b.Count("kernel.more", more))
 	}
 	if len(none) > 0 {
-		items = append(items, b.Say("kernel.none", text.Args{"Variants": b.Names(none), "Section": b.section(v, all[0])}))
+		items = append(items, b.Say("kernel.none", text.Args{"Variants": b.Names(none),
+			"Section": b.section(v, all[0])}))
 	}
 	return items
 }
@@ -157,8 +160,8 @@ func (b builder) brought(v *analysis.View, fam string, all []analysis.Kernel) do
 		}
 		percent, _ := k.MeanShare(v)
 		t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
-			document.Literal(k.Variant), document.Text(k.Type), b.place(k.Rows[0]), said("file", "source", "library"), compiled,
-			said("abi"), document.Text(fmt.Sprintf("%d / %d", len(analysis.Timed(k.Rows)), len(k.Rows))),
+			document.Literal(k.Variant), document.Text(k.Type), b.place(k.Rows[0]), said("file"), compiled, said("abi"),
+			document.Text(fmt.Sprintf("%d / %d", len(analysis.Timed(k.Rows)), len(k.Rows))),
 			document.Text(number.Significant(percent)),
 		}})
 	}
@@ -215,8 +218,8 @@ func (b builder) faults(v *analysis.View, fam string) document.Table {
 			reason = b.Say("summary.unreasoned", text.Args{"Residual": number.Significant(float64(f.Residual)),
 				"Bound": number.Significant(float64(f.Bound))})
 		}
-		row := document.Row{Cells: []document.Text{document.Literal(f.Variant), document.Text(f.Type), b.Status(f.Status),
-			reason, b.Sizes(f.Problems)}}
+		row := document.Row{Cells: []document.Text{document.Literal(f.Variant), document.Text(f.Type),
+			b.Status(f.Status), reason, b.Sizes(f.Problems)}}
 		if f.Status == compare.Wrong {
 			row.Class = "wrong"
 		}

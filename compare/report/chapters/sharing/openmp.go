@@ -136,8 +136,8 @@ func (b *builder) openMPThreads(v *analysis.View, typ string, pairs []analysis.O
 		pool, _ := extremes(group, func(p analysis.OpenMPPair) compare.Record { return p.Pool })
 		other, _ := extremes(group, func(p analysis.OpenMPPair) compare.Record { return p.OpenMP })
 		t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
-			document.Text(fmt.Sprint(group[0].Threads)), document.Text(fmt.Sprint(len(group))), document.Text(fmt.Sprint(faster)),
-			document.Text(fmt.Sprint(level)), document.Text(fmt.Sprint(slower)),
+			document.Text(fmt.Sprint(group[0].Threads)), document.Text(fmt.Sprint(len(group))),
+			document.Text(fmt.Sprint(faster)), document.Text(fmt.Sprint(level)), document.Text(fmt.Sprint(slower)),
 			document.Text(number.Significant(analysis.GeometricMean(group))),
 			setting(pool), document.Text(number.Significant(float64(pool.Gflops))),
 			setting(other), document.Text(number.Significant(float64(other.Gflops))),
