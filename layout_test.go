@@ -122,7 +122,7 @@ var importTable = map[string][]string{
 		"internal/tuned", ".", "internal/kernel", "internal/peak", "internal/settings", "compare/report/text",
 		"compare/verify", "cuda/wire", "internal/block", "internal/matfile", "internal/shard", "compare", "cuda",
 		"cuda/explain", "cuda/remote", "compare/probe", "mpi", "internal/catalog", "compare/report",
-		"internal/tune",
+		"internal/tune", "user",
 	},
 	"internal/pages": {
 		"internal/catalog", "compare/report/chart", ".", "compare/report/document", "compare/report/text", "compare",

@@ -160,7 +160,8 @@ func (d *Driver) rate(r *Record, t *contender) {
 		c *= float64(r.RanksUsed) / float64(len(r.Ranks))
 	}
 	r.PercentPeak = Number(100 * float64(r.Rate) / c)
-	if t.c.foreign() && t.c.Variant.Role == gemm.Library && r.Type != "gf256" && terms >= largePeer && !(r.PercentPeak >= 50) {
+	library := t.c.foreign() && t.c.Variant.Role == gemm.Library
+	if library && r.Type != "gf256" && terms >= largePeer && !(r.PercentPeak >= 50) {
 		r.Warnings = append(r.Warnings, "below half of the measured peak: the library may not know this processor")
 	}
 }

@@ -26,6 +26,8 @@ type Ladder struct {
 	// Libraries has the swept values of libraries of others in this process; nil: Sweep.
 	Libraries map[string][]any
 	Keep      func(Case) bool // the rows that are measured; nil: all
+	// Together: the rows of a problem are measured interleaved, all of them. It is for the main table.
+	Together bool
 	// Timeline requests a Trace of every row.
 	Timeline bool
 	// Baselines are the variants that speed-ups refer to. They are measured once for each shape,
@@ -54,7 +56,11 @@ func (l Ladder) Cases() []Case {
 					for _, p := range crossed(v, l.sweepOf(v)) {
 						r := row(v, p)
 						r.Timeline = l.Timeline
-						rows = append(rows, r.inTurn())
+						k := r.inTurn()
+						if l.Together && k.Experiment == MainLadder {
+							k = k.as(k.peers())
+						}
+						rows = append(rows, k)
 					}
 				}
 				for _, v := range having(typ, l.Baselines) {
@@ -159,8 +165,11 @@ func (c Case) turn() string {
 	case c.Type == "gf256" && c.M+c.K <= gf256.MaxShards && leastShard <= c.N && c.N <= shortShard:
 		return fmt.Sprintf("peers %s, shards of %d bytes", c.Type, c.N)
 	}
-	return fmt.Sprintf("peers %s %s %s", c.Type, c.Shape, c.Op)
+	return c.peers()
 }
+
+// peers returns the name of the turn of production variants and their peers.
+func (c Case) peers() string { return fmt.Sprintf("peers %s %s %s", c.Type, c.Shape, c.Op) }
 
 // The codes with shards of one length, within these bounds in bytes, are one turn. Disturbances on a
 // shared host last a second or two, which is as long as a turn of one code. Longer shards have

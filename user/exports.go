@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -18,13 +19,25 @@ var machines = map[string]elf.Machine{
 	"loong64": elf.EM_LOONGARCH, "ppc64le": elf.EM_PPC64, "riscv64": elf.EM_RISCV, "s390x": elf.EM_S390,
 }
 
-// exports returns the functions that a shared library exports, sorted. The error says what the file
-// is if it is no shared library for this processor.
-func exports(path string) ([]string, error) {
+// library is what the file of a shared library says.
+type library struct {
+	exports  []string // functions, sorted
+	threaded bool     // it may start threads, itself or by another library
+}
+
+// single matches libraries that start no threads unless they are asked for them.
+var single = regexp.MustCompile(`^(libc|libm|libmvec|libgcc_s|libstdc\+\+|libdl|libpthread|ld-linux[^.]*|libgfortran|libquadmath)\.so`)
+
+// starts matches the functions that start threads, and those of OpenMP.
+var starts = regexp.MustCompile(`^(pthread_create|thrd_create|GOMP_|__kmpc_|omp_)`)
+
+// examine reads the file of a shared library. The error says what the file is if it is no shared library
+// for this processor.
+func examine(path string) (*library, error) {
 	if info, err := os.Stat(path); err != nil {
 		return nil, err
 	} else if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file: it must be a shared library, or a source in C, C++ or CUDA", path)
+		return nil, fmt.Errorf("%s is not a regular file: it must be a shared library or a source", path)
 	}
 	f, err := elf.Open(path)
 	if err != nil {
@@ -35,7 +48,8 @@ func exports(path string) ([]string, error) {
 	if f.Type == elf.ET_REL {
 		return nil, fmt.Errorf("%s is an object file: link it by cc -shared -o NAME.so %[1]s, or bring its source", path)
 	}
-	if f.Type != elf.ET_DYN {
+	flags, _ := f.DynValue(elf.DT_FLAGS_1) // a file without them is no program
+	if f.Type != elf.ET_DYN || slices.ContainsFunc(flags, func(x uint64) bool { return elf.DynFlag1(x)&elf.DF_1_PIE != 0 }) {
 		return nil, fmt.Errorf("%s is a program, not a shared library: link it by cc -shared -fPIC", path)
 	}
 	if want := machines[runtime.GOARCH]; f.Machine != want || (f.Class == elf.ELFCLASS64) != is64() {
@@ -46,16 +60,26 @@ func exports(path string) ([]string, error) {
 	if err != nil && !errors.Is(err, elf.ErrNoSymbols) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	var names []string
+	out := &library{}
+	needed, err := f.ImportedLibraries()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	out.threaded = slices.ContainsFunc(needed, func(name string) bool { return !single.MatchString(name) })
 	for _, s := range symbols {
+		if s.Section == elf.SHN_UNDEF {
+			out.threaded = out.threaded || starts.MatchString(s.Name)
+			continue
+		}
 		kind, bind := elf.ST_TYPE(s.Info), elf.ST_BIND(s.Info)
 		function := kind == elf.STT_FUNC || kind == elf.STT_GNU_IFUNC
-		if function && bind != elf.STB_LOCAL && s.Section != elf.SHN_UNDEF && s.Name != "_init" && s.Name != "_fini" {
-			names = append(names, s.Name)
+		if function && bind != elf.STB_LOCAL && s.Name != "_init" && s.Name != "_fini" {
+			out.exports = append(out.exports, s.Name)
 		}
 	}
-	slices.Sort(names)
-	return slices.Compact(names), nil
+	slices.Sort(out.exports)
+	out.exports = slices.Compact(out.exports)
+	return out, nil
 }
 
 // is64 reports whether this program has addresses of 64 bits.

@@ -42,16 +42,16 @@ type kernel struct {
 	compiled gemm.Params       // what was compiled by what; nil: nothing was
 	digest   string            // of the file that the user gave, and of the compiler options
 	threads  int               // the default
+	threaded bool              // it may use threads
 	mu       sync.Mutex
 	idle     map[int][]*peer.Library // processes by threads
 }
 
 // Open compiles sources and finds the functions, and loads each library once. The error is one line that
-// says which of the kernels cannot run, and what to do.
+// says which of the kernels, whose names are distinct, cannot run, and what to do.
 func Open(ctx context.Context, kernels []Kernel, o Options) (_ *Kernels, err error) {
-	kernels, err = Distinct(kernels)
-	if err != nil {
-		return nil, err
+	if len(kernels) == 0 {
+		return &Kernels{}, nil
 	}
 	program, err := peer.Program()
 	if err != nil {
@@ -126,11 +126,18 @@ func absent(err error) error {
 
 // find finds the functions of k in its library, and the ABI.
 func (k *kernel) find() error {
-	names, err := exports(k.file)
+	file := k.file
+	if !k.IsSource() {
+		file = k.Path // as the user knows it
+	}
+	l, err := examine(file)
 	if err != nil {
 		return absent(err)
 	}
-	if k.symbols, err = k.functions(names); err != nil {
+	if k.threaded = l.threaded; !k.threaded {
+		k.threads = 1
+	}
+	if k.symbols, err = k.functions(l.exports); err != nil {
 		return fmt.Errorf("%s: %w", k.Path, err)
 	}
 	text, err := os.ReadFile(k.Path)

@@ -14,10 +14,12 @@ func (all *Kernels) Variants() []gemm.Variant {
 			Doc:      "a kernel of the user, " + k.Path,
 			Role:     gemm.Brought,
 			Can:      gemm.Stages | gemm.Repeats | gemm.Explains,
-			Params:   []gemm.Param{{Name: "threads", Doc: "threads that the kernel may use", Default: k.threads, Min: 1}},
 			Model:    model,
 			Bound:    gemm.Classical,
 			Revision: k.digest,
+		}
+		if k.threaded {
+			v.Params = []gemm.Param{{Name: "threads", Doc: "threads that the kernel may use", Default: k.threads, Min: 1}}
 		}
 		if k.whole() {
 			v.Can |= gemm.Gemms | gemm.GemmStages
@@ -39,7 +41,10 @@ func (k *kernel) whole() bool { return k.ABI == peer.Fortran || k.ABI == peer.CB
 // constructor returns the constructor of k's product for a type that it has.
 func constructor[T gemm.Float](k *kernel) func(p gemm.Params) (gemm.Multiplier[T], error) {
 	return func(p gemm.Params) (gemm.Multiplier[T], error) {
-		x := multiplier[T]{kernel: k, threads: p.Int("threads")}
+		x := multiplier[T]{kernel: k, threads: 1}
+		if k.threaded {
+			x.threads = p.Int("threads")
+		}
 		if k.whole() {
 			return &gemmer[T]{x}, nil
 		}

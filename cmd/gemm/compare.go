@@ -39,7 +39,7 @@ func compareCommand() *cli.Command {
 			"   peers     our packed products compared with other libraries\n" +
 			"   gf256     Reed–Solomon codes\n\n" +
 			"An option with LIST takes several values, separated by commas.",
-		Flags: []cli.Flag{
+		Flags: append([]cli.Flag{
 			choiceFlag("profile", names[0], names[0], "`NAME`: what is measured: "+strings.Join(names, ", "), names),
 			&cli.StringFlag{Name: "out", Value: "report", DefaultText: "report", Usage: "`DIR`: folder for the records and the report"},
 			resumeFlag(), forceFlag("replace the existing records"),
@@ -53,13 +53,13 @@ func compareCommand() *cli.Command {
 			&cli.IntFlag{Name: "reps", DefaultText: "the profile's", Usage: "`COUNT`: least number of samples of a row"},
 			&cli.DurationFlag{Name: "timeout", DefaultText: "the profile's", Usage: "`DURATION`: time limit of a row"},
 			langFlag(), coverFlag(), noTunedFlag(),
-		},
+		}, bringFlags()...),
 		Action: runCompare,
 	}
 }
 
-// comparison returns the rows that the flags ask for.
-func comparison(c *cli.Context) ([]compare.Case, compare.Profile, error) {
+// comparison returns the rows that the flags ask for, with those of the kernels that the user brought.
+func comparison(c *cli.Context, brought ...gemm.Variant) ([]compare.Case, compare.Profile, error) {
 	profiles := compare.Profiles()
 	i := slices.IndexFunc(profiles, func(p compare.Profile) bool { return p.Name == c.String("profile") })
 	if i < 0 {
@@ -93,6 +93,7 @@ func comparison(c *cli.Context) ([]compare.Case, compare.Profile, error) {
 	if l.Variants, err = parseVariants(listed[string](c, "variants"), variants); err != nil {
 		return nil, profile, err
 	}
+	l.Variants = append(slices.Clone(l.Variants), brought...)
 	l.Types = profile.Types
 	if l.Types == nil {
 		l.Types = gemm.TypeNames()
@@ -129,7 +130,7 @@ func comparison(c *cli.Context) ([]compare.Case, compare.Profile, error) {
 		}
 		return nil, profile, usagef("none of the variants has the type %s", c.Generic("type"))
 	}
-	return cases, profile, nil
+	return cases, profile, checkBrought(brought, cases)
 }
 
 // workerSweep returns the numbers of threads and ranks, from the flags or from the profile. There
@@ -179,7 +180,12 @@ const again = 20 * time.Second
 
 func runCompare(c *cli.Context) error {
 	useTuned(c)
-	cases, profile, err := comparison(c)
+	kernels, err := bring(c, 1)
+	if err != nil {
+		return err
+	}
+	defer kernels.Close()
+	cases, profile, err := comparison(c, kernels.Variants()...)
 	if err != nil {
 		return err
 	}

@@ -47,7 +47,20 @@ func variantFlag(typ string) cli.Flag {
 }
 
 func sizesFlag(value, def string) cli.Flag {
-	return listFlag("sizes", value, def, "`LIST`: sizes: n for n×n matrices, or MxNxK for an M×K matrix times a K×N matrix", anyShape)
+	f := listFlag("sizes", value, def, "`LIST`: sizes: n for n×n matrices, MxNxK for an M×K matrix times a K×N matrix, or "+
+		"cs267 for 96 sizes from 31 to 1025", anyShape)
+	f.Value.(*list[gemm.Shape]).short = map[string][]string{"cs267": courseSizes()}
+	return f
+}
+
+// courseSizes returns the sizes of a well-known course, CS267 of Berkeley: the multiples of 32 up to 1024, and
+// one less and one more.
+func courseSizes() []string {
+	var sizes []string
+	for n := 32; n <= 1024; n += 32 {
+		sizes = append(sizes, strconv.Itoa(n-1), strconv.Itoa(n), strconv.Itoa(n+1))
+	}
+	return sizes
 }
 
 // typeFlag is the flag of the element types that there are of the variants.
@@ -99,12 +112,22 @@ func mode(c *cli.Context) (compare.Mode, error) {
 	return compare.Create, nil
 }
 
+// modeFor is mode for records in the file of --json.
+func modeFor(c *cli.Context, file string) (compare.Mode, error) {
+	how, err := mode(c)
+	if err == nil && how != compare.Create && (file == "" || file == stdoutName) {
+		err = usagef("--resume and --force are for the records in --json FILE")
+	}
+	return how, err
+}
+
 // list is the value of a flag that lists entries, separated by commas.
 type list[T comparable] struct {
 	flag   string
 	parse  func(entry string) (T, error) // the error says what is wanted
 	blank  bool                          // an empty text is no entry, not an empty one
 	known  []string                      // what entries can be, if they are few words
+	short  map[string][]string           // entries that stand for others
 	text   string
 	values []T
 }
@@ -125,6 +148,12 @@ func (l *list[T]) Set(text string) error {
 			return usagef("--%s %q: %s is given twice", l.flag, text, entry)
 		}
 		entries = append(entries, entry)
+	}
+	for i, entry := range entries {
+		if many, ok := l.short[entry]; ok {
+			entries = slices.Replace(entries, i, i+1, many...)
+			break
+		}
 	}
 	for _, entry := range entries {
 		value, err := l.parse(entry)

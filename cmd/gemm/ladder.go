@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,6 +33,9 @@ type ladder struct {
 	// Empty: there are none.
 	workers string
 	sizes   string // that are measured unless others are asked for; empty: small ones
+	// beside are the variants that the user's own kernels are measured with unless --variants names
+	// others. Empty: the user can bring none.
+	beside []string
 }
 
 // sweep is a flag with several values. The values of all sweeps are combined.
@@ -70,6 +74,7 @@ var ladders = []ladder{
 			{flag: "leaf", usage: "`LIST`: variants that compute the leaves of the recursion", kind: word},
 			{flag: "block", usage: "`LIST`: block sizes"},
 		},
+		beside: []string{"serial/naive", "serial/hinted", "serial/packed"},
 	},
 	{
 		family: "parallel",
@@ -98,6 +103,7 @@ var ladders = []ladder{
 			{flag: "cutoff", usage: "`LIST`: sizes at which the recursion ends and the leaf computes"},
 		},
 		workers: "threads",
+		beside:  []string{"parallel/packed"},
 	},
 	{
 		family: mpiFamily,
@@ -166,8 +172,12 @@ func (f ladder) peers() []gemm.Variant {
 }
 
 func (f ladder) command() *cli.Command {
+	variants := variantsFlag(family(f.family)).(*cli.GenericFlag)
+	if f.beside != nil {
+		variants.DefaultText += "; with --bring, " + strings.Join(f.beside, ",")
+	}
 	flags := []cli.Flag{
-		variantsFlag(family(f.family)), sizesFlag(cmp.Or(f.sizes, ladderSizes), cmp.Or(f.sizes, ladderSizes)),
+		variants, sizesFlag(cmp.Or(f.sizes, ladderSizes), cmp.Or(f.sizes, ladderSizes)),
 		typeFlag(family(f.family), "f64", "f64"),
 		wordsFlag("trans", "nn", "nn", "`LIST`: how A and B are stored: nn, nt, tn, tt; t: transposed",
 			[]string{"nn", "nt", "tn", "tt"}, among([]string{"nn", "nt", "tn", "tt"})),
@@ -200,6 +210,9 @@ func (f ladder) command() *cli.Command {
 			oversubscribeFlag(),
 		)
 	}
+	if f.beside != nil {
+		flags = append(flags, bringFlags()...)
+	}
 	flags = append(flags,
 		&cli.IntFlag{Name: "reps", Value: sample.MinForInterval,
 			DefaultText: fmt.Sprintf("%d; with more than %d rows, fewer for slow products", sample.MinForInterval, manyRows),
@@ -217,14 +230,23 @@ func (f ladder) command() *cli.Command {
 	}
 }
 
-// rows returns the rows that the flags ask for.
-func (f ladder) rows(c *cli.Context) (compare.Ladder, error) {
+// rows returns the rows that the flags ask for, with those of the kernels that the user brought.
+func (f ladder) rows(c *cli.Context, brought ...gemm.Variant) (compare.Ladder, error) {
 	l := compare.Ladder{Alpha: factorOf(c, "alpha"), Beta: factorOf(c, "beta"), LD: c.Int("ld"), Sweep: map[string][]any{}}
 	var err error
-	if l.Variants, err = parseVariants(listed[string](c, "variants"), family(f.family), f.peers()...); err != nil {
+	names := listed[string](c, "variants")
+	if len(names) == 0 && len(brought) > 0 {
+		names = f.beside
+	}
+	if l.Variants, err = parseVariants(names, family(f.family), f.peers()...); err != nil {
 		return l, err
 	}
 	l.Shapes, l.Types, l.Ops = listed[gemm.Shape](c, "sizes"), listed[string](c, "type"), listed[string](c, "trans")
+	l.Variants = append(l.Variants, brought...)
+	l.Together = len(brought) > 0
+	if !c.IsSet("type") {
+		l.Types = broughtTypes(l.Types, brought)
+	}
 	if err := checkFactors(c, l.Types...); err != nil {
 		return l, err
 	}
@@ -350,9 +372,9 @@ func baselines(l compare.Ladder) []gemm.Variant {
 	})
 }
 
-// cases returns the cases that the flags ask for.
-func (f ladder) cases(c *cli.Context) ([]compare.Case, error) {
-	l, err := f.rows(c)
+// cases returns the cases that the flags ask for, with those of the kernels that the user brought.
+func (f ladder) cases(c *cli.Context, brought []gemm.Variant) ([]compare.Case, error) {
+	l, err := f.rows(c, brought...)
 	if err != nil {
 		return nil, err
 	}
@@ -371,7 +393,15 @@ func (f ladder) cases(c *cli.Context) ([]compare.Case, error) {
 	if f.family == cuda.Family {
 		return withSettings(c, l, cases)
 	}
-	return cases, nil
+	return cases, checkBrought(brought, cases)
+}
+
+// threads returns the number of threads of a variant unless a flag says otherwise.
+func (f ladder) threads() int {
+	if f.workers == "threads" {
+		return runtime.GOMAXPROCS(0)
+	}
+	return 1
 }
 
 func (f ladder) run(c *cli.Context) error {
@@ -382,17 +412,19 @@ func (f ladder) run(c *cli.Context) error {
 	if folder := c.String(taskName); folder != "" {
 		return runTask(c, folder)
 	}
-	cases, err := f.cases(c)
+	kernels, err := bring(c, f.threads())
+	if err != nil {
+		return err
+	}
+	defer kernels.Close()
+	cases, err := f.cases(c, kernels.Variants())
 	if err != nil {
 		return err
 	}
 	file := c.String("json")
-	how, err := mode(c)
+	how, err := modeFor(c, file)
 	if err != nil {
 		return err
-	}
-	if how != compare.Create && (file == "" || file == stdoutName) {
-		return usagef("--resume and --force are for the records in --json FILE")
 	}
 	if err := checkCases(cases); err != nil {
 		return err

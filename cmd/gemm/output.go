@@ -5,8 +5,11 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
+
+	"gonum.org/v1/gonum/stat"
 
 	"gemm"
 	"gemm/compare"
@@ -19,7 +22,43 @@ func printRows(out io.Writer, rows []compare.Record) error {
 	if err := printTable(out, shown); err != nil {
 		return err
 	}
+	if err := printAverages(out, shown); err != nil {
+		return err
+	}
 	return printUnavailable(out, rows)
+}
+
+// manySizes is the number of sizes from which on a table ends with averages.
+const manySizes = 16
+
+// printAverages writes the average share of the peak of each variant that has rows of many sizes.
+func printAverages(out io.Writer, rows []compare.Record) error {
+	type series struct{ name, typ string }
+	var order []series
+	speeds, counts := map[series][]float64{}, map[series]int{}
+	for _, r := range rows {
+		s := series{strings.TrimSpace(r.Variant + " " + r.Params.String()), r.Type}
+		if counts[s]++; counts[s] == 1 {
+			order = append(order, s)
+		}
+		if r.Speed() && r.PercentPeak.Known() {
+			speeds[s] = append(speeds[s], float64(r.PercentPeak))
+		}
+	}
+	order = slices.DeleteFunc(order, func(s series) bool { return counts[s] < manySizes || len(speeds[s]) == 0 })
+	if len(order) == 0 {
+		return nil
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "\nVARIANT\tTYPE\tAVERAGE PEAK\tROWS")
+	for _, s := range order {
+		count := strconv.Itoa(counts[s])
+		if len(speeds[s]) < counts[s] {
+			count = fmt.Sprintf("%d of %d", len(speeds[s]), counts[s])
+		}
+		fmt.Fprintf(w, "%s\t%s\t%.1f%%\t%s\n", s.name, s.typ, stat.Mean(speeds[s], nil), count)
+	}
+	return w.Flush()
 }
 
 // printTable writes the rows as a table, and nothing if there are none.

@@ -22,8 +22,8 @@ import (
 func overheads(cases []compare.Case) []compare.Probe {
 	var threads []int
 	for _, c := range cases {
-		if n := c.Threads(); c.Variant.Location == gemm.InProcess && c.Variant.Role != gemm.Library && c.Variant.Role != gemm.Brought &&
-			c.Variant.Has("threads") && n <= 4*runtime.NumCPU() {
+		ours := c.Variant.Role != gemm.Library && c.Variant.Role != gemm.Brought
+		if n := c.Threads(); ours && c.Variant.Location == gemm.InProcess && c.Variant.Has("threads") && n <= 4*runtime.NumCPU() {
 			threads = append(threads, n)
 		}
 	}

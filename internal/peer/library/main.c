@@ -312,12 +312,14 @@ static double value(const char *at) {
 static int outside(const struct matrix *x) {
     long long at = changed(x, x->data - ZONE, ZONE);
     if (at >= 0) {
-        fprintf(out, "error it writes outside %s, %lld bytes before its first element\n", x->name, ZONE - at);
+        fprintf(out, "error it writes outside %s, element %lld before its first one\n", x->name,
+                (ZONE - at + (long long)product.size - 1) / (long long)product.size);
         return 1;
     }
     at = changed(x, x->data + x->bytes, behind(x));
     if (at >= 0) {
-        fprintf(out, "error it writes outside %s, %lld bytes behind its last element\n", x->name, at);
+        fprintf(out, "error it writes outside %s, element %lld behind its last one\n", x->name,
+                at / (long long)product.size + 1);
         return 1;
     }
     size_t used = length(x) * product.size, pad = x->ld * product.size - used;
