@@ -1,0 +1,254 @@
+package peer
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/blas"
+
+	"gemm"
+)
+
+// functions is a library with a product in every ABI, and with faults.
+const functions = `
+#include <stdlib.h>
+#define AT(x, t, i, l, ld) ((t) ? x[(l) + (i) * (ld)] : x[(i) + (l) * (ld)])
+#define WHOLE(name, T) \
+void name(const char *ta, const char *tb, const int *m, const int *n, const int *k, const T *alpha, const T *a, const int *lda, \
+          const T *b, const int *ldb, const T *beta, T *c, const int *ldc) { \
+    int at = *ta != 'N', bt = *tb != 'N'; \
+    for (int j = 0; j < *n; j++) for (int i = 0; i < *m; i++) { \
+        T sum = 0, *to = c + i + j * *ldc; \
+        for (int l = 0; l < *k; l++) sum += AT(a, at, i, l, *lda) * AT(b, bt, l, j, *ldb); \
+        *to = *alpha * sum + (*beta == 0 ? 0 : *beta * *to); \
+    } \
+}
+WHOLE(dgemm_, double)
+WHOLE(sgemm_, float)
+#define ROWS(name, T, wide) \
+void name(int order, int ta, int tb, int m, int n, int k, T alpha, const T *a, int lda, const T *b, int ldb, T beta, T *c, int ldc) { \
+    char x[2] = {ta == 111 ? 'N' : 'T', tb == 111 ? 'N' : 'T'}; \
+    if (order == 101) wide(x + 1, x, &n, &m, &k, &alpha, b, &ldb, a, &lda, &beta, c, &ldc); \
+}
+ROWS(cblas_dgemm, double, dgemm_)
+ROWS(cblas_sgemm, float, sgemm_)
+void square(int n, double *A, double *B, double *C) {
+    for (int j = 0; j < n; j++) for (int i = 0; i < n; i++) for (int k = 0; k < n; k++)
+        C[i + j * n] += A[i + k * n] * B[k + j * n];
+}
+void rows(int m, int n, int k, const float *A, const float *B, float *C) {
+    for (int i = 0; i < m; i++) for (int j = 0; j < n; j++) {
+        float sum = 0;
+        for (int l = 0; l < k; l++) sum += A[i * k + l] * B[l * n + j];
+        C[i * n + j] = sum;
+    }
+}
+#define FAULT(name, what) void name(int n, double *A, double *B, double *C) { square(n, A, B, C); what; }
+FAULT(behind, C[n * n + 2] += 1)
+FAULT(before, C[-1] = 0)
+FAULT(far, C[n * n + 100000] = 0)
+FAULT(behindA, A[n * n] = 0)
+FAULT(beforeB, B[-3] = 0)
+FAULT(changesA, A[1 + 2 * n] += 1)
+FAULT(changesB, B[0] = 7)
+FAULT(nowhere, *(volatile int *)16 = 1)
+FAULT(leaves, exit(n))
+FAULT(aborts, abort())
+static int deeper(int n) { volatile char room[1 << 16]; room[n] = 1; return n < 0 ? 0 : deeper(n + 1) + room[n]; }
+FAULT(deep, deeper(0))
+void reads(int n, double *A, double *B, double *C) { square(n, A, B, C); C[0] += A[n * n]; }
+void gap(const char *ta, const char *tb, const int *m, const int *n, const int *k, const double *alpha, const double *a, const int *lda,
+          const double *b, const int *ldb, const double *beta, double *c, const int *ldc) {
+    dgemm_(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+    c[*m + *ldc] = 1;
+}
+`
+
+// opened returns a process that holds the functions.
+func opened(t *testing.T) *Library {
+	t.Helper()
+	program, dir := own(t), t.TempDir()
+	source, file := filepath.Join(dir, "functions.c"), filepath.Join(dir, "functions.so")
+	if err := os.WriteFile(source, []byte(functions), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if said, err := exec.Command("cc", "-O0", "-shared", "-fPIC", "-o", file, source).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+	return open(t, program, file)
+}
+
+func open(t *testing.T, program, file string) *Library {
+	t.Helper()
+	l, err := NewLibrary(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.Kill)
+	if err := l.Open(file); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// drawn returns a matrix of small integers with elements between its rows.
+func drawn[T gemm.Float](rows, cols, pad, seed int) gemm.Matrix[T] {
+	x := gemm.NewMatrix[T](rows, cols+pad).Slice(0, 0, rows, cols)
+	for i := range rows {
+		for j := range cols {
+			x.Set(i, j, T((7*i+3*j+seed)%11-5))
+		}
+	}
+	return x
+}
+
+// multiply computes an operation by the definition.
+func multiply[T gemm.Float](op Operation, a, b, c gemm.Matrix[T]) gemm.Matrix[T] {
+	at := func(x gemm.Matrix[T], t blas.Transpose, i, j int) T {
+		if t == blas.NoTrans {
+			return x.At(i, j)
+		}
+		return x.At(j, i)
+	}
+	k := a.Cols
+	if op.TransA != blas.NoTrans {
+		k = a.Rows
+	}
+	out := gemm.NewMatrix[T](c.Rows, c.Cols)
+	for i := range c.Rows {
+		for j := range c.Cols {
+			var sum T
+			for l := range k {
+				sum += at(a, op.TransA, i, l) * at(b, op.TransB, l, j)
+			}
+			out.Set(i, j, T(op.Alpha)*sum+T(op.Beta)*c.At(i, j))
+		}
+	}
+	return out
+}
+
+// product stages an operation, computes it several times at once, and compares the result.
+func product[T gemm.Float](t *testing.T, l *Library, call Call, op Operation, m, n, k, pad int) {
+	t.Helper()
+	turned := func(x gemm.Matrix[T], t blas.Transpose, seed int) gemm.Matrix[T] {
+		if t == blas.NoTrans {
+			return x
+		}
+		return drawn[T](x.Cols, x.Rows, x.Stride-x.Cols, seed)
+	}
+	a, b, c := turned(drawn[T](m, k, pad, 1), op.TransA, 1), turned(drawn[T](k, n, pad, 2), op.TransB, 2), drawn[T](m, n, pad, 3)
+	want := multiply(op, a, b, c)
+	p, err := Stage(t.Context(), l, call, op, c, a, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, times := range []int{1, 5} {
+		if _, err := p.Repeat(t.Context(), times); err != nil {
+			t.Fatalf("%v %v: %v", call, op, err)
+		}
+		if err := p.Collect(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for i := range m {
+			for j := range n {
+				if got := c.At(i, j); got != want.At(i, j) {
+					t.Fatalf("%v %v %d×%d×%d: element (%d, %d) is %v, want %v", call, op, m, n, k, i, j, got, want.At(i, j))
+				}
+			}
+		}
+	}
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestABIs multiplies by functions of all ABIs, guarded and not.
+func TestABIs(t *testing.T) {
+	l := opened(t)
+	for _, guarded := range []bool{false, true} {
+		for _, pad := range []int{0, 3} {
+			for _, op := range []Operation{Multiplication,
+				{blas.Trans, blas.NoTrans, 2, 0}, {blas.NoTrans, blas.Trans, 1, -1}, {blas.Trans, blas.Trans, -3, .5}} {
+				product[float64](t, l, Call{Fortran, "dgemm_", guarded}, op, 7, 4, 5, pad)
+				product[float32](t, l, Call{Fortran, "sgemm_", guarded}, op, 5, 7, 3, pad)
+				product[float64](t, l, Call{CBLAS, "cblas_dgemm", guarded}, op, 4, 6, 7, pad)
+				product[float32](t, l, Call{CBLAS, "cblas_sgemm", guarded}, op, 1, 9, 2, pad)
+			}
+			product[float64](t, l, Call{Exchanged, "dgemm_", guarded}, Multiplication, 3, 8, 5, pad)
+		}
+		product[float64](t, l, Call{Square, "square", guarded}, Multiplication, 9, 9, 9, 0)
+		product[float32](t, l, Call{RowMajor, "rows", guarded}, Multiplication, 3, 8, 5, 0)
+	}
+}
+
+// TestFaults calls functions that write and read where they must not. Each error says where.
+func TestFaults(t *testing.T) {
+	l := opened(t)
+	maps, err := os.ReadFile(l.Maps())
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := strings.Index(string(maps), "functions.so")
+	file := string(maps)[strings.LastIndex(string(maps)[:at], " ")+1:]
+	file, _, _ = strings.Cut(file, "\n")
+	const n = 9
+	for symbol, want := range map[string]string{
+		"behind": "it writes outside C, element 3 behind its last one", "before": "it writes outside C, element 1 before its first one",
+		"behindA": "it writes outside A, element 1 behind", "beforeB": "it writes outside B, element 3 before",
+		"changesA": "it changes A: element (1, 2) was ", "changesB": "it changes B: element (0, 0) was ",
+		"far": "segmentation fault: 800000 bytes behind the last element of C", "nowhere": "segmentation fault: at the address 0x10", "leaves": "exit status 9",
+		"aborts": "aborted", "deep": "segmentation fault",
+	} {
+		if l.Ended() {
+			l = open(t, own(t), file)
+		}
+		a, b, c := drawn[float64](n, n, 0, 1), drawn[float64](n, n, 0, 2), drawn[float64](n, n, 0, 3)
+		p, err := Stage(t.Context(), l, Call{Square, symbol, true}, Multiplication, c, a, b)
+		if err == nil {
+			_, err = p.Do(t.Context())
+		}
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v, want %q", symbol, err, want)
+		}
+		if end := (End{}); errors.As(err, &end) != l.Ended() {
+			t.Errorf("%s: the process has ended: %v, and the error is %v", symbol, l.Ended(), err)
+		}
+	}
+}
+
+// TestGap writes between the columns of C.
+func TestGap(t *testing.T) {
+	l := opened(t)
+	a, b, c := drawn[float64](4, 4, 2, 1), drawn[float64](4, 4, 2, 2), drawn[float64](4, 4, 2, 3)
+	p, err := Stage(t.Context(), l, Call{Fortran, "gap", true}, Multiplication, c, a, b)
+	if err == nil {
+		_, err = p.Do(t.Context())
+	}
+	if want := "between the elements of column 1 and of the next one"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %q", err, want)
+	}
+}
+
+// TestReadsOutside reads behind A: the element is NaN, and so is what is computed from it.
+func TestReadsOutside(t *testing.T) {
+	l := opened(t)
+	a, b, c := drawn[float64](5, 5, 0, 1), drawn[float64](5, 5, 0, 2), drawn[float64](5, 5, 0, 3)
+	p, err := Stage(t.Context(), l, Call{Square, "reads", true}, Multiplication, c, a, b)
+	if err == nil {
+		_, err = p.Do(t.Context())
+	}
+	if err := errors.Join(err, p.Collect(context.Background())); err != nil {
+		t.Fatal(err)
+	}
+	if x := c.At(0, 0); x == x {
+		t.Errorf("element (0, 0) is %v, want NaN", x)
+	}
+	if x := c.At(1, 0); x != x {
+		t.Error("element (1, 0) is NaN")
+	}
+}
