@@ -253,8 +253,3 @@ func (q *Sequence) packed(kernel Launch, op Operation, depth int, from [2]place,
 		to[1].arguments()[:1], []Argument{r.scalar(op.Beta)}, place{BufferC, 0, c.LD}.arguments())
 	q.Launches = append(q.Launches, kernel)
 }
-
-// String returns the launch as messages have it.
-func (l Launch) String() string {
-	return fmt.Sprintf("%s of %s, %d×%d blocks of %d threads", l.Kernel, l.Program.Name, l.Blocks, l.Parts, l.Threads)
-}

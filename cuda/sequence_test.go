@@ -48,6 +48,11 @@ func sequences(t *testing.T, f func(name string, q Sequence, op Operation, a, b,
 	}
 }
 
+// String returns the launch as messages have it.
+func (l Launch) String() string {
+	return fmt.Sprintf("%s of %s, %d×%d blocks of %d threads", l.Kernel, l.Program.Name, l.Blocks, l.Parts, l.Threads)
+}
+
 // parameters returns the parameters of a kernel in its source, as the launch compiles it.
 func parameters(t *testing.T, l Launch) []string {
 	t.Helper()
@@ -192,7 +197,8 @@ func TestSequenceFree(t *testing.T) {
 		parts bool
 	}{{0, true}, {1 << 30, true}, {1, false}} {
 		g.Free = test.free
-		q, err := r.Sequence(g, s, Operation{TransA: true, Alpha: 1}, Operand{LD: s.M}, Operand{LD: s.N}, Operand{LD: s.N}, nil)
+		wide := Operand{LD: s.N}
+		q, err := r.Sequence(g, s, Operation{TransA: true, Alpha: 1}, Operand{LD: s.M}, wide, wide, nil)
 		if err != nil || q.Split > 1 != test.parts {
 			t.Errorf("%d bytes free: %d parts, %v", test.free, q.Split, err)
 		}

@@ -96,7 +96,8 @@ func (e *rungEngine) prepare(s gemm.Shape, o operands, op cuda.Operation) (err e
 	}
 	gpu.Free = max(1, gpu.Free) // 0 would be not known
 	at := func(p cu.DevicePtr, ld int) cuda.Operand { return cuda.Operand{Address: uintptr(p), LD: ld} }
-	if e.sequence, err = e.rung.Sequence(gpu, s, op, at(o.a, o.lda), at(o.b, o.ldb), at(o.c, o.ldc), e.params); err != nil {
+	a, b, c := at(o.a, o.lda), at(o.b, o.ldb), at(o.c, o.ldc)
+	if e.sequence, err = e.rung.Sequence(gpu, s, op, a, b, c, e.params); err != nil {
 		return err
 	}
 	e.kernels = nil

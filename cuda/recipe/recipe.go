@@ -111,7 +111,8 @@ func (o Operand) operand() cuda.Operand { return cuda.Operand{Address: o.Address
 func (x *Recipe) add(launches []cuda.Launch) {
 	for _, l := range launches {
 		p := Program{l.Program.Name, l.Program.Source, l.Program.CompilerOptions()}
-		at := slices.IndexFunc(x.Programs, func(o Program) bool { return o.Name == p.Name && slices.Equal(o.Options, p.Options) })
+		same := func(o Program) bool { return o.Name == p.Name && slices.Equal(o.Options, p.Options) }
+		at := slices.IndexFunc(x.Programs, same)
 		if at < 0 {
 			at = len(x.Programs)
 			x.Programs = append(x.Programs, p)

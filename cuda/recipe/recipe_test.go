@@ -81,6 +81,10 @@ func TestSettings(t *testing.T) {
 
 // TestBadRequests checks that each error names the value and is of the right kind.
 func TestBadRequests(t *testing.T) {
+	transposed := func(ld int) recipe.Operand { return recipe.Operand{LD: ld, Transpose: true} }
+	settings := func(name string, value any) func(q *recipe.Request) {
+		return func(q *recipe.Request) { q.Params = gemm.Params{name: value} }
+	}
 	for want, test := range map[string]struct {
 		change func(q *recipe.Request)
 		is     error
@@ -90,14 +94,14 @@ func TestBadRequests(t *testing.T) {
 		"needs compute capability 8.0":    {func(q *recipe.Request) { q.GPU = gpu("7.5") }, gemm.ErrUnavailable},
 		"runs on compute capability 5.0":  {func(q *recipe.Request) { q.Variant, q.GPU = "", gpu("5.0") }, gemm.ErrUnavailable},
 		"ld of a is 127":                  {func(q *recipe.Request) { q.A.LD = 127 }, gemm.ErrParam},
-		"ld of b is 127":                  {func(q *recipe.Request) { q.B = recipe.Operand{LD: 127, Transpose: true} }, gemm.ErrParam},
+		"ld of b is 127":                  {func(q *recipe.Request) { q.B = transposed(127) }, gemm.ErrParam},
 		"ld of c is 0":                    {func(q *recipe.Request) { q.C.LD = 0 }, gemm.ErrParam},
-		"c is stored transposed":          {func(q *recipe.Request) { q.C = recipe.Operand{LD: 512, Transpose: true} }, gemm.ErrParam},
+		"c is stored transposed":          {func(q *recipe.Request) { q.C = transposed(512) }, gemm.ErrParam},
 		"must have rows":                  {func(q *recipe.Request) { q.M = 0 }, gemm.ErrParam},
-		"has no l2":                       {func(q *recipe.Request) { q.Params = gemm.Params{"l2": "warm"} }, gemm.ErrParam},
-		"stages is 2.5":                   {func(q *recipe.Request) { q.Params = gemm.Params{"stages": 2.5} }, gemm.ErrParam},
-		`"128x128"`:                       {func(q *recipe.Request) { q.Params = gemm.Params{"tile": "128x128"} }, gemm.ErrParam},
-		"bytes of shared memory":          {func(q *recipe.Request) { q.Params = gemm.Params{"stages": 64} }, gemm.ErrUnavailable},
+		"has no l2":                       {settings("l2", "warm"), gemm.ErrParam},
+		"stages is 2.5":                   {settings("stages", 2.5), gemm.ErrParam},
+		`"128x128"`:                       {settings("tile", "128x128"), gemm.ErrParam},
+		"bytes of shared memory":          {settings("stages", 64), gemm.ErrUnavailable},
 	} {
 		q := request("cuda/tf32-wmma", "f32")
 		test.change(&q)
