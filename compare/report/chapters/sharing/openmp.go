@@ -99,13 +99,22 @@ func (b *builder) openMPConclusion(pairs []analysis.OpenMPPair) []document.Text 
 		}))
 	}
 	most := groups[len(groups)-1]
+	if one := groups[0]; one[0].Threads == 1 && len(groups) > 1 {
+		gain := func(of func(analysis.OpenMPPair) compare.Record) document.Text {
+			alone, _ := extremes(one, of)
+			together, _ := extremes(most, of)
+			return document.Text(number.Significant(float64(alone.Median / together.Median)))
+		}
+		items = append(items, b.Say("openmp.scaling", text.Args{"Threads": b.Count("threads", most[0].Threads),
+			"Pool": gain(ofPool), "OpenMP": gain(ofOpenMP)}))
+	}
 	for _, schedule := range []string{"static", "dynamic", "guided"} {
 		own := slices.DeleteFunc(slices.Clone(most), func(p analysis.OpenMPPair) bool { return p.Schedule != schedule })
 		if len(own) < 2 {
 			continue
 		}
-		pool, poolSlow := extremes(own, func(p analysis.OpenMPPair) compare.Record { return p.Pool })
-		other, otherSlow := extremes(own, func(p analysis.OpenMPPair) compare.Record { return p.OpenMP })
+		pool, poolSlow := extremes(own, ofPool)
+		other, otherSlow := extremes(own, ofOpenMP)
 		items = append(items, b.Say("openmp.chunks", text.Args{"Schedule": document.Literal(schedule),
 			"Threads":   b.Count("threads", own[0].Threads),
 			"PoolRatio": number.Significant(float64(poolSlow.Median / pool.Median)), "PoolChunk": b.chunk(pool),
@@ -113,6 +122,10 @@ func (b *builder) openMPConclusion(pairs []analysis.OpenMPPair) []document.Text 
 	}
 	return items
 }
+
+func ofPool(p analysis.OpenMPPair) compare.Record { return p.Pool }
+
+func ofOpenMP(p analysis.OpenMPPair) compare.Record { return p.OpenMP }
 
 // extremes returns the fastest and the slowest row of pairs.
 func extremes(pairs []analysis.OpenMPPair, of func(analysis.OpenMPPair) compare.Record) (fast, slow compare.Record) {
@@ -133,8 +146,8 @@ func (b *builder) openMPThreads(v *analysis.View, typ string, pairs []analysis.O
 	}
 	for _, group := range byThreads(pairs) {
 		faster, level, slower := outcomes(group)
-		pool, _ := extremes(group, func(p analysis.OpenMPPair) compare.Record { return p.Pool })
-		other, _ := extremes(group, func(p analysis.OpenMPPair) compare.Record { return p.OpenMP })
+		pool, _ := extremes(group, ofPool)
+		other, _ := extremes(group, ofOpenMP)
 		t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
 			document.Text(fmt.Sprint(group[0].Threads)), document.Text(fmt.Sprint(len(group))),
 			document.Text(fmt.Sprint(faster)), document.Text(fmt.Sprint(level)), document.Text(fmt.Sprint(slower)),
