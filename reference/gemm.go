@@ -11,6 +11,7 @@ import (
 
 	"gemm"
 	"gemm/internal/dl"
+	"gemm/internal/peer"
 )
 
 // multiplier is a product of a library that is opened in this process.
@@ -97,7 +98,7 @@ func (x *multiplier[T]) gemm(ctx context.Context, tA, tB blas.Transpose, alpha T
 		return nil
 	}
 	if k == 0 || alpha == 0 {
-		scale(c, beta)
+		peer.Scale(c, beta)
 		return nil
 	}
 	if err := indices(c.Rows, c.Cols, k, a.Stride, b.Stride, c.Stride); err != nil {
@@ -136,23 +137,6 @@ func letter(t blas.Transpose) byte {
 		return 'N'
 	}
 	return 'T'
-}
-
-// scale multiplies c by beta, without reading it where beta is 0.
-func scale[T gemm.Float](c gemm.Matrix[T], beta T) {
-	if c.Cols == 0 {
-		return // however many rows there are
-	}
-	for i := range c.Rows {
-		row := c.Row(i)
-		if beta == 0 {
-			clear(row)
-			continue
-		}
-		for j := range row {
-			row[j] *= beta
-		}
-	}
 }
 
 // Resolved implements gemm.Explainer: the threads, the process, and of the library

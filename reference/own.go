@@ -204,10 +204,7 @@ func (x *separate[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm.R
 	if err != nil {
 		return nil, err
 	}
-	r := &run[T]{library: x.library, threads: x.threads, held: p, c: c}
-	if empty {
-		return r, nil
-	}
+	r := &run[T]{library: x.library, threads: x.threads, held: p}
 	if r.product, err = stage(ctx, p.process, x.library.product(gemm.TypeOf[T]().Name), c, a, b); err != nil {
 		return nil, err
 	}
@@ -219,8 +216,7 @@ type run[T gemm.Float] struct {
 	library *library
 	threads int
 	held    *held
-	product *peer.Product[T] // nil: there is nothing to multiply
-	c       gemm.Matrix[T]
+	product *peer.Product[T]
 }
 
 // Do implements gemm.Run.
@@ -229,29 +225,18 @@ func (r *run[T]) Do(ctx context.Context) (gemm.Cost, error) { return r.Repeat(ct
 // Repeat computes the product the given number of times and returns the total cost, by the clock of
 // the library's process.
 func (r *run[T]) Repeat(ctx context.Context, times int) (gemm.Cost, error) {
-	if r.product == nil {
-		return gemm.Cost{}, ctx.Err()
-	}
 	return r.product.Repeat(ctx, times)
 }
 
 // Collect implements gemm.Run.
-func (r *run[T]) Collect(ctx context.Context) error {
-	if r.product == nil {
-		scale(r.c, 0)
-		return ctx.Err()
-	}
-	return r.product.Collect(ctx)
-}
+func (r *run[T]) Collect(ctx context.Context) error { return r.product.Collect(ctx) }
 
 // Close implements gemm.Run: the process is free for another product.
 func (r *run[T]) Close() (err error) {
 	if r.held == nil || r.held.Ended() {
 		return nil // what ended it has been said
 	}
-	if r.product != nil {
-		err = r.product.Close()
-	}
+	err = r.product.Close()
 	r.library.give(r.held, r.threads)
 	r.held = nil
 	return err

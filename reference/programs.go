@@ -209,7 +209,7 @@ func (nothing[T]) Repeat(ctx context.Context, _ int) (gemm.Cost, error) {
 }
 
 func (r nothing[T]) Collect(ctx context.Context) error {
-	scale(r.c, 0)
+	peer.Scale(r.c, 0)
 	return ctx.Err()
 }
 

@@ -70,14 +70,11 @@ func once(ctx context.Context, r gemm.Run) error {
 // stage stages the operation in a process of the kernel's own.
 func (x *multiplier[T]) stage(ctx context.Context, op peer.Operation, c, a, b gemm.Matrix[T]) (gemm.Run, error) {
 	for _, n := range []int{c.Stride, a.Stride, b.Stride, c.Rows, a.Rows, b.Rows} {
-		if n > math.MaxInt32 {
+		if empty := c.Rows == 0 || c.Cols == 0 || a.Rows == 0 || a.Cols == 0; n > math.MaxInt32 && !empty {
 			return nil, optional.Unsuited{Reason: fmt.Sprintf("the dimension %d exceeds an int of C", n)}
 		}
 	}
-	r := &run[T]{kernel: x.kernel, threads: x.threads, c: c, op: op}
-	if c.Rows == 0 || c.Cols == 0 || a.Cols == 0 || a.Rows == 0 {
-		return r, nil
-	}
+	r := &run[T]{kernel: x.kernel, threads: x.threads, c: c, sums: op.Beta != 0 || x.kernel.ABI == peer.Square}
 	l, err := x.kernel.take(ctx, x.threads)
 	if err != nil {
 		return nil, err
@@ -119,8 +116,8 @@ type run[T gemm.Float] struct {
 	kernel  *kernel
 	threads int
 	c       gemm.Matrix[T]
-	op      peer.Operation
-	library *peer.Library    // nil: there is nothing to multiply
+	sums    bool             // the product is added to C
+	library *peer.Library    // nil: it is closed
 	product *peer.Product[T] // in the process of library
 }
 
@@ -130,9 +127,6 @@ func (r *run[T]) Do(ctx context.Context) (gemm.Cost, error) { return r.Repeat(ct
 // Repeat implements optional.Repeater. A kernel that has written where it must not has spoilt its process,
 // which therefore ends.
 func (r *run[T]) Repeat(ctx context.Context, times int) (gemm.Cost, error) {
-	if r.library == nil {
-		return gemm.Cost{}, ctx.Err()
-	}
 	cost, err := r.product.Repeat(ctx, times)
 	if err != nil {
 		r.library.Kill()
@@ -144,12 +138,11 @@ func (r *run[T]) Repeat(ctx context.Context, times int) (gemm.Cost, error) {
 // Collect implements gemm.Run. The process has filled C with a NaN of its own before the product. Where it
 // still is, the kernel has not written.
 func (r *run[T]) Collect(ctx context.Context) error {
-	if r.library == nil {
-		rescale(r.c, T(r.op.Beta))
-		return ctx.Err()
-	}
 	if err := r.product.Collect(ctx); err != nil {
 		return said(err)
+	}
+	if r.sums || r.c.Cols == 0 {
+		return nil
 	}
 	for i := range r.c.Rows {
 		for j, x := range r.c.Row(i) {
@@ -159,20 +152,6 @@ func (r *run[T]) Collect(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// rescale multiplies c by beta, without reading it where beta is 0.
-func rescale[T gemm.Float](c gemm.Matrix[T], beta T) {
-	for i := range c.Rows {
-		row := c.Row(i)
-		if beta == 0 {
-			clear(row)
-			continue
-		}
-		for j := range row {
-			row[j] *= beta
-		}
-	}
 }
 
 // Close implements gemm.Run: the process is free for another product.

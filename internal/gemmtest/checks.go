@@ -342,7 +342,7 @@ func checkModel[T gemm.Element](u under[T]) error {
 			return at("%v accesses to %v elements", model.Accesses, least)
 		}
 		before := math.Inf(1)
-		for cache := 64.0; cache <= 1<<32; cache *= 4 {
+		for cache := 64.0; model.Traffic != nil && cache <= 1<<32; cache *= 4 {
 			traffic := model.Traffic(cache, 8)
 			if !(traffic >= least) || !(traffic <= before) {
 				return at("traffic with a cache of %v elements is %v, with a quarter of it %v; the operands have %v elements",

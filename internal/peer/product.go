@@ -54,8 +54,9 @@ var Multiplication = Operation{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha
 // Product is a product that is staged in the process of a library. It implements gemm.Run and
 // gemm.Repeater, except that Close leaves the process to its owner.
 type Product[T gemm.Float] struct {
-	library *Library
+	library *Library // nil: there is nothing to multiply
 	c       gemm.Matrix[T]
+	beta    T
 }
 
 // Stage copies the operands into the process of the library. Leading dimensions exceed the least ones
@@ -65,6 +66,9 @@ func Stage[T gemm.Float](ctx context.Context, l *Library, call Call, op Operatio
 	_, _, k, err := gemm.CheckGemm(op.TransA, op.TransB, a, b, c)
 	if err != nil {
 		return nil, err
+	}
+	if c.Rows == 0 || c.Cols == 0 || k == 0 {
+		return &Product[T]{c: c, beta: T(op.Beta)}, ctx.Err()
 	}
 	guarded := 0
 	if call.Guarded {
@@ -103,6 +107,9 @@ func (p *Product[T]) Do(ctx context.Context) (gemm.Cost, error) { return p.Repea
 // Repeat computes the product the given number of times and returns the total cost, by the clock of
 // the library's process.
 func (p *Product[T]) Repeat(ctx context.Context, times int) (gemm.Cost, error) {
+	if p.library == nil {
+		return gemm.Cost{}, ctx.Err()
+	}
 	text, err := p.library.Ask(ctx, "run "+strconv.Itoa(times), nil, nil)
 	if err != nil {
 		return gemm.Cost{}, err
@@ -116,6 +123,10 @@ func (p *Product[T]) Repeat(ctx context.Context, times int) (gemm.Cost, error) {
 
 // Collect copies the C of the process into the C that was staged.
 func (p *Product[T]) Collect(ctx context.Context) error {
+	if p.library == nil {
+		Scale(p.c, p.beta)
+		return ctx.Err()
+	}
 	_, err := p.library.Ask(ctx, "collect", nil, func(r io.Reader) error {
 		for i := range p.c.Rows {
 			if _, err := io.ReadFull(r, raw(p.c.Row(i))); err != nil {
@@ -129,8 +140,28 @@ func (p *Product[T]) Collect(ctx context.Context) error {
 
 // Close has the process let go of the operands.
 func (p *Product[T]) Close() error {
+	if p.library == nil {
+		return nil
+	}
 	_, err := p.library.simple("drop")
 	return err
+}
+
+// Scale multiplies c by beta, without reading it where beta is 0.
+func Scale[T gemm.Float](c gemm.Matrix[T], beta T) {
+	if c.Cols == 0 {
+		return // however many rows there are
+	}
+	for i := range c.Rows {
+		row := c.Row(i)
+		if beta == 0 {
+			clear(row)
+			continue
+		}
+		for j := range row {
+			row[j] *= beta
+		}
+	}
 }
 
 // Unwritten reports whether x is the NaN with which C is filled before a product that is not added to it.

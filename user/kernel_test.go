@@ -1,0 +1,148 @@
+package user
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gemm/internal/peer"
+)
+
+func TestParse(t *testing.T) {
+	odd := filepath.Join(t.TempDir(), "a,b=c:d.so")
+	if err := os.WriteFile(odd, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]Kernel{
+		"dgemm.c":               {Path: "dgemm.c", Name: "dgemm"},
+		"./libmine.so.3":        {Path: "./libmine.so.3", Name: "mine"},
+		"/a=b/x.so:f":           {Path: "/a=b/x.so", Symbol: "f", Name: "f"},
+		"x.so=fortran":          {Path: "x.so", ABI: peer.Fortran, Name: "x"},
+		"x.so:f_=square:f32":    {Path: "x.so", Symbol: "f_", ABI: peer.Square, Type: "f32", Name: "f_"},
+		"a,b.cpp:f=rowmajor":    {Path: "a,b.cpp", Symbol: "f", ABI: peer.RowMajor, Name: "f"},
+		"lib.so":                {Path: "lib.so", Name: "kernel"},
+		odd:                     {Path: odd, Name: "a,b=c:d"},
+		odd + ":g=cblas:f64":    {Path: odd, Symbol: "g", ABI: peer.CBLAS, Type: "f64", Name: "g"},
+		"/tmp/../kernels/sgemm": {Path: "/tmp/../kernels/sgemm", Name: "sgemm"},
+	} {
+		got, err := Parse(text)
+		if err != nil || got != want {
+			t.Errorf("%s is %+v, %v; want %+v", text, got, err, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"x.c=foo": `ABI "foo" is unknown: it must be one of square, rowmajor, fortran, cblas`,
+		"x.c=":    `ABI "" is unknown`, "x.c=square:f16": "must be f64 or f32", "x.c:1f": `function "1f"`, "x.c:": `function ""`,
+		"": "the path is empty", ":f": "the path is empty", "=square": "the path is empty",
+	} {
+		if k, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is %+v, %v; want %q", text, k, err, want)
+		}
+	}
+}
+
+func TestKinds(t *testing.T) {
+	for path, want := range map[string]string{
+		"a.c": "c source", "a.C": "c source", "a.cc": "c++ source", "a.cpp": "c++ source", "a.cxx": "c++ source", "a.so": "",
+		"a.cu": "cuda", "a.CU": "cuda", "c": "",
+	} {
+		k := Kernel{Path: path}
+		got := k.language()
+		if k.IsSource() {
+			got += " source"
+		}
+		if k.CUDA() {
+			got += "cuda"
+		}
+		if got != want {
+			t.Errorf("%s is %q, want %q", path, got, want)
+		}
+	}
+}
+
+func TestDistinct(t *testing.T) {
+	names := func(texts ...string) (string, error) {
+		var kernels []Kernel
+		for _, text := range texts {
+			k, err := Parse(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			kernels = append(kernels, k)
+		}
+		kernels, err := Distinct(kernels)
+		var out []string
+		for _, k := range kernels {
+			out = append(out, k.Name)
+		}
+		return strings.Join(out, " "), err
+	}
+	for want, texts := range map[string][]string{
+		"a b": {"a.c", "b.c"}, "f g": {"a.c:f", "a.c:g"}, "a-f b-f c": {"a.c:f", "b.c:f", "c.c"}, "f a-f": {"f.c", "a.c:f"},
+	} {
+		if got, err := names(texts...); got != want || err != nil {
+			t.Errorf("%q are %q, %v; want %q", texts, got, err, want)
+		}
+	}
+	if got, err := names("x/a.c", "y/a.c"); err == nil || err.Error() != "x/a.c and y/a.c are both called user/a: rename one of the files" {
+		t.Errorf("two files called alike are %q, %v", got, err)
+	}
+}
+
+// TestFunctions chooses functions of libraries.
+func TestFunctions(t *testing.T) {
+	const f32, both = "f32", "f64 f32"
+	for _, test := range []struct {
+		kernel, exports string
+		abi             peer.ABI
+		want            string // functions by type, in the order f64, f32
+		fault           string
+	}{
+		{"x.c", "square_dgemm other", peer.Square, "square_dgemm", ""},
+		{"x.c", "cblas_dgemm cblas_sgemm dgemm_ sgemm_ zgemm_", peer.Fortran, "dgemm_ sgemm_", ""},
+		{"x.c=cblas", "cblas_dgemm cblas_sgemm dgemm_ sgemm_", peer.CBLAS, "cblas_dgemm cblas_sgemm", ""},
+		{"x.c=cblas:f32", "cblas_dgemm cblas_sgemm", peer.CBLAS, "-cblas_sgemm", ""},
+		{"x.c", "sgemm_ helper", peer.Fortran, "-sgemm_", ""},
+		{"libx.so", "x helper", peer.RowMajor, "x", ""},
+		{"libx.so", "mine", peer.RowMajor, "mine", ""},
+		{"x.c=rowmajor:f32", "mine", peer.RowMajor, "-mine", ""},
+		{"x.c:g", "f g", peer.RowMajor, "g", ""},
+		{"x.c:square_sgemm", "square_sgemm", peer.Square, "-square_sgemm", ""},
+		{"x.c:my_sgemm=fortran", "my_sgemm", peer.Fortran, "-my_sgemm", ""},
+		{"x.c:dgemm_", "dgemm_ sgemm_", peer.Fortran, "dgemm_", ""},
+		{"x.c:f=square", "f square_dgemm", peer.Square, "f", ""},
+		{"x.c:h", "f g", "", "", "it has no function h: it exports f, g"},
+		{"x.c", "f g", "", "", "it exports f, g: name the function, as in --bring x.c:FUNCTION"},
+		{"x.c", "", "", "", "it exports no function"},
+		{"x.c=fortran", "f", "", "", "it has neither dgemm_ nor sgemm_, the functions of the ABI fortran: it exports f"},
+		{"x.cpp", "_Z1fv", "", "", `declare the function extern "C"`},
+		{"x.cpp:f", "_Z1fv", "", "", `it has no function f: it exports _Z1fv, a name of C++: declare the function extern "C"`},
+		{"x.so", "a b c d e f g h i j k l m n", "", "", "k, l and 2 more"},
+	} {
+		parsed, err := Parse(test.kernel)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := &kernel{Kernel: parsed}
+		got, err := k.functions(strings.Fields(test.exports))
+		if test.fault != "" {
+			if err == nil || !strings.Contains(err.Error(), test.fault) {
+				t.Errorf("%s of %s: %v, %v; want %q", test.kernel, test.exports, got, err, test.fault)
+			}
+			continue
+		}
+		want := map[string]string{}
+		if first, ok := strings.CutPrefix(test.want, "-"); ok {
+			want[f32] = first
+		} else {
+			for i, name := range strings.Fields(test.want) {
+				want[strings.Fields(both)[i]] = name
+			}
+		}
+		if err != nil || !maps.Equal(got, want) || k.ABI != test.abi {
+			t.Errorf("%s of %s: %v, ABI %s, %v; want %v, %s", test.kernel, test.exports, got, k.ABI, err, want, test.abi)
+		}
+	}
+}

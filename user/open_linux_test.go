@@ -1,0 +1,296 @@
+package user
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"gemm"
+	"gemm/compare/optional"
+	"gemm/internal/gemmtest"
+	"gemm/internal/peer"
+)
+
+// need skips the test if there is no C compiler.
+func need(t *testing.T) {
+	t.Helper()
+	_, err := peer.Program()
+	gemmtest.Require(t, "gcc", err)
+}
+
+// source writes a source and returns its path.
+func source(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// brought opens kernels and returns their variants.
+func brought(t *testing.T, o Options, texts ...string) []gemm.Variant {
+	t.Helper()
+	all, err := open(t.Context(), o, texts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(all.Close)
+	return all.Variants()
+}
+
+func open(ctx context.Context, o Options, texts ...string) (*Kernels, error) {
+	var kernels []Kernel
+	for _, text := range texts {
+		k, err := Parse(text)
+		if err != nil {
+			return nil, err
+		}
+		kernels = append(kernels, k)
+	}
+	return Open(ctx, kernels, o)
+}
+
+// product computes a product of n×n matrices, and the sum of what differs from the definition.
+func product(ctx context.Context, v gemm.Variant, p gemm.Params, n int) (gemm.Params, error) {
+	m, err := gemm.New[float64](v, p)
+	if err != nil {
+		return nil, err
+	}
+	c, a, b := gemm.NewMatrix[float64](n, n), gemm.NewMatrix[float64](n, n), gemm.NewMatrix[float64](n, n)
+	for i := range n * n {
+		a.Data[i], b.Data[i] = float64(i%7-3), float64(i%5-2)
+	}
+	if err := m.Multiply(ctx, c, a, b); err != nil {
+		return nil, err
+	}
+	for i := range n {
+		for j := range n {
+			sum := 0.0
+			for k := range n {
+				sum += a.At(i, k) * b.At(k, j)
+			}
+			if c.At(i, j) != sum {
+				return nil, errors.New("the product is wrong")
+			}
+		}
+	}
+	return m.(gemm.Explainer).Resolved(), nil
+}
+
+// whole is the whole operation in C++, for both types.
+const whole = `
+template <class T> static void gemm(bool ta, bool tb, int m, int n, int k, T alpha, const T *a, int lda, const T *b, int ldb, T beta, T *c, int ldc) {
+    for (int j = 0; j < n; j++)
+        for (int i = 0; i < m; i++) {
+            T sum = 0;
+            for (int l = 0; alpha != 0 && l < k; l++) sum += (ta ? a[l + i * lda] : a[i + l * lda]) * (tb ? b[j + l * ldb] : b[l + j * ldb]);
+            c[i + j * ldc] = (alpha == 0 ? 0 : alpha * sum) + (beta == 0 ? 0 : beta * c[i + j * ldc]);
+        }
+}
+#define BOTH(T, f, g) \
+extern "C" void f(const char *ta, const char *tb, const int *m, const int *n, const int *k, const T *alpha, const T *a, const int *lda, \
+                  const T *b, const int *ldb, const T *beta, T *c, const int *ldc) { \
+    gemm<T>(*ta != 'N', *tb != 'N', *m, *n, *k, *alpha, a, *lda, b, *ldb, *beta, c, *ldc); \
+} \
+extern "C" void g(int, int ta, int tb, int m, int n, int k, T alpha, const T *a, int lda, const T *b, int ldb, T beta, T *c, int ldc) { \
+    gemm<T>(tb != 111, ta != 111, n, m, k, alpha, b, ldb, a, lda, beta, c, ldc); \
+}
+BOTH(double, dgemm_, cblas_dgemm)
+BOTH(float, sgemm_, cblas_sgemm)
+`
+
+// TestConformance runs the conformance suite on kernels of the ABIs that have the whole operation.
+func TestConformance(t *testing.T) {
+	need(t)
+	if _, err := exec.LookPath("c++"); err != nil {
+		t.Skip(err)
+	}
+	path := source(t, "whole.cpp", whole)
+	for _, v := range brought(t, Options{Flags: "-O1"}, path+":dgemm_", path+":sgemm_", path+":cblas_dgemm", path+":cblas_sgemm") {
+		t.Run(v.Name, func(t *testing.T) { gemmtest.Suite{OneCall: true}.Run(t, v) })
+	}
+	if v := brought(t, Options{}, path)[0]; strings.Join(v.Types(), " ") != "f64 f32" {
+		t.Errorf("the types are %v", v.Types())
+	}
+}
+
+// rows is the body of a product of the ABI rowmajor.
+const rows = `
+    for (int i = 0; i < m; i++) for (int j = 0; j < n; j++) {
+        double sum = 0;
+        for (int l = 0; l < k; l++) sum += A[i * k + l] * B[l * n + j];
+        C[i * n + j] = sum;
+    }
+`
+
+const head = "void f(int m, int n, int k, const double *A, const double *B, double *C) {"
+
+// TestResolved checks what the record has of a kernel, from a source and from the library made of it.
+func TestResolved(t *testing.T) {
+	need(t)
+	path := source(t, "f.c", head+rows+"}")
+	v := brought(t, Options{Flags: "-O2 -lm"}, path)[0]
+	got, err := product(t.Context(), v, nil, 9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	version, _ := got["compiler"].(string)
+	if version == "" || got["flags"] != "-O2 -lm" || got["file"] != path || got["symbol"] != "f" || got["abi"] != "rowmajor" ||
+		got["process"] != "own" || got["threads"] != 1 || got["digest"] != v.Revision || v.Revision == "" || v.Has("threads") {
+		t.Errorf("resolved %v, revision %s", got, v.Revision)
+	}
+	if other := brought(t, Options{}, path)[0]; other.Revision == v.Revision {
+		t.Error("with other options the revision is the same")
+	}
+	library := filepath.Join(t.TempDir(), "libf.so")
+	if said, err := exec.Command("cc", "-shared", "-fPIC", "-o", library, path).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+	v = brought(t, Options{}, library)[0]
+	if got, err = product(t.Context(), v, nil, 9); err != nil || v.Name != "user/f" || got["compiler"] != nil {
+		t.Errorf("the library is %s, resolved %v, %v", v.Name, got, err)
+	}
+}
+
+// TestBehaviour runs kernels that do what a product must not. The next product is right.
+func TestBehaviour(t *testing.T) {
+	need(t)
+	for name, test := range map[string]struct{ before, with, want string }{
+		"prints":   {"#include <stdio.h>", `puts("ok 1"); printf("error"); fflush(stdout);` + rows, ""},
+		"reads":    {"#include <stdio.h>", `if (getchar() != EOF) return;` + rows, ""},
+		"exits":    {"#include <stdlib.h>", `if (n == 8) exit(3);` + rows, "it ended its process with status 3"},
+		"leaves":   {"#include <stdlib.h>", `if (n == 8) exit(0);` + rows, "it ended its process with status 0"},
+		"complain": {"#include <stdio.h>\n#include <stdlib.h>", `if (n == 8) { fputs("no luck\n", stderr); abort(); }` + rows, "it crashed: aborted: no luck"},
+		"crashes":  {"", `if (n == 8) *(volatile int *)8 = 0;` + rows, "it crashed: segmentation fault: at the address 0x8"},
+		"lazy":     {"", rows + `if (n == 8) C[10] = 0.0 / 0.0;`, "the product is wrong"},
+		"idle":     {"", `if (n == 8) return;` + rows, "it does not write element (0, 0) of C, or adds to what was there before"},
+		"adds":     {"", `double x = C[0];` + rows + `if (n == 8) C[0] += x;`, "it does not write element (0, 0) of C, or adds"},
+		"hangs":    {"", `for (volatile int i = 0; n == 8;) i++;` + rows, "context deadline exceeded"},
+		"forks":    {"#include <unistd.h>", `if (n == 8 && fork() == 0) for (;;) pause();` + rows, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := brought(t, Options{Flags: "-O1"}, source(t, "f.c", test.before+"\n"+head+test.with+"}"))[0]
+			limit := time.Minute
+			if name == "hangs" {
+				limit = 300 * time.Millisecond
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), limit)
+			defer cancel()
+			_, err := product(ctx, v, nil, 8)
+			if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+				t.Errorf("%v, want %q", err, test.want)
+			}
+			if _, err := product(t.Context(), v, nil, 7); err != nil {
+				t.Errorf("the next product: %v", err)
+			}
+		})
+	}
+}
+
+// TestUnsuited asks the ABIs for what they do not have.
+func TestUnsuited(t *testing.T) {
+	need(t)
+	v := brought(t, Options{}, source(t, "square_dgemm.c",
+		"void square_dgemm(int n, double *A, double *B, double *C) { for (int i = 0; i < n * n; i++) C[i] = 0; }"))[0]
+	m, err := gemm.New[float64](v, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, c := range map[string][3]gemm.Matrix[float64]{
+		"the ABI square has n×n matrices only": {gemm.NewMatrix[float64](2, 3), gemm.NewMatrix[float64](2, 2), gemm.NewMatrix[float64](2, 3)},
+		"the ABI square has no leading dimensions": {gemm.NewMatrix[float64](2, 3).Slice(0, 0, 2, 2), gemm.NewMatrix[float64](2, 2),
+			gemm.NewMatrix[float64](2, 2)},
+	} {
+		_, err := m.(gemm.Stager[float64]).Stage(t.Context(), c[0], c[1], c[2])
+		if unsuited := (optional.Unsuited{}); !errors.As(err, &unsuited) || unsuited.Reason != want {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+// TestThreads asks a kernel with OpenMP for its threads, in processes with different numbers.
+func TestThreads(t *testing.T) {
+	need(t)
+	v := brought(t, Options{Flags: "-O1 -fopenmp", Threads: 2}, source(t, "f.c", `
+#include <omp.h>
+#include <stdlib.h>
+`+head+`
+    int threads = 0;
+    _Pragma("omp parallel reduction(+:threads)") threads++;
+    if (threads != m - 5) abort();
+`+rows+"}"))[0]
+	for p, n := range map[any]int{nil: 7, 1: 6, 3: 8} {
+		params := gemm.Params{}
+		if p != nil {
+			params["threads"] = p
+		}
+		if got, err := product(t.Context(), v, params, n); err != nil || got["threads"] != n-5 {
+			t.Errorf("%v threads: %v, %v", p, got, err)
+		}
+	}
+}
+
+// TestRefused opens what is no kernel. The error is one line.
+func TestRefused(t *testing.T) {
+	need(t)
+	dir := t.TempDir()
+	file := func(name, text string) string { return source(t, name, text) }
+	object, program, foreign := filepath.Join(dir, "x.o"), filepath.Join(dir, "x"), filepath.Join(dir, "foreign.so")
+	main := file("main.c", "int main(void) { return 0; }")
+	for _, arguments := range [][]string{{"-c", "-o", object, main}, {"-o", program, main}, {"-shared", "-fPIC", "-o", foreign, main}} {
+		if said, err := exec.Command("cc", arguments...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, said)
+		}
+	}
+	image, err := os.ReadFile(foreign)
+	if err != nil {
+		t.Fatal(err)
+	}
+	image[18] = 243 // of another processor
+	if err := os.WriteFile(foreign, image, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for kernel, want := range map[string]string{
+		filepath.Join(dir, "no.so"): "there is no file " + dir, filepath.Join(dir, "no.c"): "there is no file " + dir,
+		dir:     "is not a regular file",
+		object:  "is an object file: link it by cc -shared",
+		program: "is a program, not a shared library", foreign: "is for riscv64, this gemm is for",
+		file("text.so", "hello, world"):                       "is not a shared library: it must be",
+		file("empty.so", ""):                                  "is empty: it must be",
+		file("a.so", "!<arch>\n"):                             "is a static library",
+		file("mac.so", "\xcf\xfa\xed\xfe123456"):              "is a library of macOS",
+		file("damaged.so", "\x7fELF\x02\x01\x01"):             "is damaged (",
+		file("bad.c", "int f(void) {\n return x; }"):          "bad.c:2:9: error: ",
+		file("link.c", "void g(void); void f(void) { g(); }"): "cannot be loaded: link.so: undefined symbol: g",
+		file("late.c", `#include <stdlib.h>
+			__attribute__((constructor)) static void x(void) { exit(4); } void f(void) {}`): "cannot be loaded: it ended its process with status 4",
+	} {
+		all, err := open(t.Context(), Options{}, kernel)
+		if err == nil {
+			all.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v, want %q", kernel, err, want)
+		}
+	}
+	t.Setenv("CC", "/nowhere/cc")
+	if _, err := open(t.Context(), Options{}, main); err == nil || !strings.Contains(err.Error(), "the compiler /nowhere/cc: ") {
+		t.Errorf("a compiler that is not there: %v", err)
+	}
+	t.Setenv("CC", "")
+	t.Setenv("PATH", "")
+	if _, err := open(t.Context(), Options{}, main); err == nil || !strings.Contains(err.Error(), "no compiler for C: install cc or gcc or clang") {
+		t.Errorf("without a compiler: %v", err)
+	}
+	left, err := filepath.Glob(filepath.Join(os.TempDir(), "gemm-bring-*", "bad.so"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("it leaves %v, %v", left, err)
+	}
+}
