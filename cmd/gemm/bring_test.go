@@ -1,0 +1,207 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"gemm/compare"
+	"gemm/internal/gemmtest"
+	"gemm/internal/peer"
+)
+
+// example returns the path of an example, or skips the test if it cannot be compiled here.
+func example(t *testing.T, name string) string {
+	t.Helper()
+	_, err := peer.Program()
+	gemmtest.Require(t, "gcc", err)
+	path, err := filepath.Abs(filepath.Join("..", "..", "examples", "bring", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestBring measures the example of a course's kernel and the wrong ones, and renders the report. Each wrong
+// kernel costs its rows, whose reason says what is wrong with it; the others are measured.
+func TestBring(t *testing.T) {
+	t.Parallel()
+	wrong := map[string]string{
+		"unwritten":  "it does not write element (39, 39) of C",
+		"outside":    "it writes outside C, element 1 behind its last one",
+		"crashes":    "it crashed: segmentation fault: ",
+		"endless":    "took longer than the row's time limit of 2s",
+		"transposes": "it changes A: element (0, 1) was ",
+	}
+	args := []string{"serial", "--sizes", "40,24x40x32", "--time", "5ms", "--timeout", "2s", "--json", "rows.json", "--bring",
+		example(t, "dgemm-blocked.c")}
+	for name := range wrong {
+		args = append(args, "--bring", example(t, filepath.Join("testdata", name+".c")))
+	}
+	dir := t.TempDir()
+	r := start(t, dir, nil, args...)
+	if r.status != statusFailed || strings.Count(r.stderr, "\n") != 1 || !strings.Contains(r.stderr, "rows are wrong or failed") {
+		t.Errorf("status %d, %s", r.status, r.stderr)
+	}
+	rows := records(t, filepath.Join(dir, "rows.json")).Records
+	if len(rows) != 2*(3+1+len(wrong)) {
+		t.Errorf("there are %d rows:\n%s", len(rows), r.stdout)
+	}
+	for _, row := range rows {
+		name, brought := strings.CutPrefix(row.Variant, "user/")
+		switch want := wrong[name]; {
+		case brought && name != "unwritten" && row.M != row.N:
+			if row.Status != compare.Skipped || row.Reason != "the ABI square has n×n matrices only" {
+				t.Errorf("%s %s: %s, %s", row.Variant, row.Shape, row.Status, row.Reason)
+			}
+		case want == "":
+			if row.Status != compare.OK || row.Turn == "" || brought && (row.Resolved["abi"] != "square" ||
+				row.Resolved["symbol"] != "square_dgemm" || row.Resolved["flags"] != "-O3 -march=native") {
+				t.Errorf("%s: %s, %s, turn %q, resolved %v", row.Variant, row.Status, row.Reason, row.Turn, row.Resolved)
+			}
+		case row.M == row.N && !strings.Contains(row.Reason, want), row.Status == compare.OK:
+			t.Errorf("%s: %s, %s; want %q", row.Variant, row.Status, row.Reason, want)
+		}
+		if row.Turn != rows[0].Turn && row.Shape == rows[0].Shape {
+			t.Errorf("%s is not interleaved with the others: %q, %q", row.Variant, row.Turn, rows[0].Turn)
+		}
+	}
+	succeed(t, dir, "report", "--in", "rows.json", "--out", "report", "--format", "md")
+	page, err := os.ReadFile(filepath.Join(dir, "report", "report.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, reason := range wrong {
+		if !strings.Contains(string(page), "user/"+name) || !strings.Contains(string(page), reason) {
+			t.Errorf("the report does not say what is wrong with user/%s", name)
+		}
+	}
+}
+
+// TestBringAgain goes on with records of a kernel. A row is measured again if its source has changed.
+func TestBringAgain(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(example(t, "dgemm-blocked.c"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	source := filepath.Join(dir, "mine.c")
+	again := func(text string, arguments ...string) string {
+		if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		succeed(t, dir, append([]string{"serial", "--bring", "mine.c", "--variants", "serial/packed", "--sizes", "33",
+			"--time", "1ms", "--json", "rows.json"}, arguments...)...)
+		rows := records(t, filepath.Join(dir, "rows.json")).Records
+		if len(rows) != 2 || rows[1].Variant != "user/mine" || rows[1].Status != compare.OK {
+			t.Fatalf("the rows are %+v", rows)
+		}
+		return fmt.Sprint(rows[1].Resolved, rows[1].Samples)
+	}
+	first := again(string(text))
+	if kept := again(string(text), "--resume"); kept != first {
+		t.Errorf("the row is measured again: %s, %s", first, kept)
+	}
+	if changed := again(string(text)+"\n", "--resume"); changed == first {
+		t.Errorf("the row of another source is kept: %s", changed)
+	}
+}
+
+// TestBringTogether measures a kernel with OpenMP by gemm parallel, and one by gemm compare.
+func TestBringTogether(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	source := filepath.Join(dir, "rows.c")
+	const text = `void rows(int m, int n, int k, const float *A, const float *B, float *C) {
+	#pragma omp parallel for
+	for (int i = 0; i < m; i++) for (int j = 0; j < n; j++) {
+		C[i * n + j] = 0;
+		for (int l = 0; l < k; l++) C[i * n + j] += A[i * k + l] * B[l * n + j];
+	}
+}`
+	example(t, "") // a compiler
+	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	succeed(t, dir, "parallel", "--bring", "rows.c:rows=rowmajor:f32", "--cflags", "-O2 -fopenmp", "--threads", "1,2",
+		"--sizes", "30", "--time", "1ms", "--json", "parallel.json")
+	var got []string
+	for _, row := range records(t, filepath.Join(dir, "parallel.json")).Records {
+		if row.Status != compare.OK {
+			t.Errorf("%s: %s, %s", row.Variant, row.Status, row.Reason)
+		}
+		if row.Variant == "user/rows" {
+			got = append(got, row.Type+" "+row.Params.String())
+		}
+	}
+	if slices.Sort(got); !slices.Equal(got, []string{"f32 threads=1", "f32 threads=2"}) {
+		t.Errorf("the rows of the kernel are %q", got)
+	}
+	succeed(t, dir, "compare", "--bring", "rows.c=rowmajor:f32", "--cflags", "-O1", "--families", "serial", "--variants",
+		"serial/packed", "--sizes", "24x20x16", "--type", "f32", "--out", "report")
+	rows := records(t, filepath.Join(dir, "report", "results.json")).Records
+	if len(rows) != 2 || rows[1].Variant != "user/rows" || rows[1].Status != compare.OK || rows[1].Turn != rows[0].Turn {
+		t.Errorf("the rows are %+v", rows)
+	}
+}
+
+// TestBringRefusals gives kernels that cannot be. Nothing is measured.
+func TestBringRefusals(t *testing.T) {
+	t.Parallel()
+	path, dir := example(t, "dgemm-blocked.c"), t.TempDir()
+	bad := filepath.Join(dir, "bad.c")
+	if err := os.WriteFile(bad, []byte("void f(void) { return 1 +; }\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		status int
+		want   string
+		args   []string
+	}{
+		{statusUsage, `ABI "pascal" is unknown: it must be one of`, []string{"serial", "--bring", path + "=pascal"}},
+		{statusUsage, "are both called user/dgemm-blocked", []string{"serial", "--bring", path, "--bring", path}},
+		{statusUsage, "--cflags: there is no source", []string{"parallel", "--cflags", "-O1"}},
+		{statusUsage, "a source in CUDA is for gemm cuda", []string{"serial", "--bring", "x.cu"}},
+		{statusUsage, "there is no row of user/dgemm-blocked, whose type is f64", []string{"serial", "--bring", path, "--type", "f32"}},
+		{statusUsage, "there is no row of user/dgemm-blocked", []string{"compare", "--bring", path, "--profile", "peers", "--type", "f32"}},
+		{statusFailed, "there is no file nothing.so", []string{"compare", "--bring", "nothing.so"}},
+		{statusFailed, "it has no function f: it exports square_dgemm", []string{"serial", "--bring", path + ":f"}},
+		{statusFailed, "bad.c does not compile: ", []string{"compare", "--bring", bad}},
+		{statusFailed, "there is no file nothing.c", []string{"serial", "--json", "rows.json", "--bring", "nothing.c"}},
+	} {
+		fail(t, dir, test.status, test.want, test.args...)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 1 {
+		t.Errorf("it leaves %v, %v", entries, err)
+	}
+}
+
+// TestCourseSizes measures the sizes that a course has, and prints the average.
+func TestCourseSizes(t *testing.T) {
+	t.Parallel()
+	if sizes := courseSizes(); len(sizes) != 96 || sizes[0] != "31" || sizes[95] != "1025" {
+		t.Errorf("the sizes are %v", sizes)
+	}
+	c, _ := planned(t, "--variants", "serial/packed", "--type", "f64", "--sizes", "7,cs267")
+	n := 0
+	for _, k := range c {
+		if k.Experiment == compare.MainLadder {
+			n++
+		}
+	}
+	if n != 97 {
+		t.Errorf("--sizes 7,cs267 has %d rows", n)
+	}
+	fail(t, "", statusUsage, "--sizes: 32 is given twice", "serial", "--sizes", "32,cs267")
+	r := succeed(t, "", "serial", "--variants", "serial/packed", "--time", "1us", "--sizes", "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16")
+	if !regexp.MustCompile(`\nVARIANT +TYPE +AVERAGE PEAK +ROWS\nserial/packed +f64 +[0-9.]+% +16\n$`).MatchString(r.stdout) {
+		t.Errorf("on %s the table ends with\n%s", runtime.GOARCH, r.stdout[max(0, len(r.stdout)-300):])
+	}
+}
