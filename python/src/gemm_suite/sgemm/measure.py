@@ -1,6 +1,7 @@
 """Times and verifies the products of one shape."""
 
 import math
+import os
 import statistics
 import time
 from collections.abc import Callable
@@ -46,11 +47,26 @@ def bound(compute: str, shape: Shape) -> float:
     return min(k * u / (1 - k * u), math.expm1(confidence * math.sqrt(k) * u + k * u * u / (1 - u)))
 
 
+def memory(on_gpu: bool) -> int:
+    """The bytes of memory that are free on the GPU, or that the host has: its caches give way."""
+    if on_gpu:
+        import torch
+
+        return int(torch.cuda.mem_get_info()[0])
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
 class Operands:
     """Random operands of a shape, their product in double precision, and the product of their magnitudes."""
 
     def __init__(self, shape: Shape, on_gpu: bool) -> None:
         m, n, k = shape
+        # The operands in single and double precision and the double ones' magnitudes; the product in single
+        # precision, and four more in double while it is compared.
+        needs, has = (4 + 8 + 8) * (m * k + k * n) + (4 + 4 * 8) * m * n, memory(on_gpu)
+        if needs > has:
+            text = f"{m}x{n}x{k} needs {needs / 2**30:.1f} GiB of memory, there are {has / 2**30:.1f} GiB"
+            raise MemoryError(f"{text}: choose a smaller shape")
         self.shape = shape
         self.on_gpu = on_gpu
         random = np.random.default_rng(0)
