@@ -8,7 +8,9 @@
 //	gemm.c, cblas.c   the entries: the arguments are checked, and products of columns become products of rows
 //	product.c         in a forked process, where Go has no threads, the loops of plain.c compute; otherwise
 //	exports.go        the operands become matrices of Go in the caller's memory
-//	multipliers.go    the multiplier of the variant and the number of threads computes
+//	multipliers.go    package blas computes, or the multiplier of the variant that is named
+//
+// recipe.go answers programs that launch kernels on GPUs themselves.
 package main
 
 // main is never called: the package is built as a library.
