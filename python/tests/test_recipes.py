@@ -1,6 +1,7 @@
 """Launches of kernels, by a driver that computes on the processor."""
 
 import unittest
+from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
@@ -9,7 +10,7 @@ import numpy as np
 import gemm_suite
 from gemm_suite import _device, _driver
 from gemm_suite._operand import operand
-from tests.checks import assert_product, stored
+from tests.checks import assert_product, skip_or_fail, stored
 from tests.fake_cuda import Driver, compile_program
 
 
@@ -64,6 +65,25 @@ class Recipes(unittest.TestCase):
         assert_product(out, a, b, "f32", "aligned anew")
         self.assertIn("align", self.driver.launched)
         self.assertTrue(product.zeros)
+
+    def test_memory_of_pytorch(self) -> None:
+        """The call for tensors, whose work memory is PyTorch's, with out by rows and by columns."""
+        try:
+            import torch
+        except ImportError:
+            skip_or_fail("torch", "PyTorch is not installed")
+        random = np.random.default_rng(7)
+        stream = SimpleNamespace(cuda_stream=7)
+        with (
+            mock.patch.object(_device, "_gpu", lambda _: self.gpu),
+            mock.patch.object(torch.cuda, "current_stream", lambda _: stream),
+        ):
+            for m, n, k, times in ((1535, 1535, 1535, 1), (33, 65, 4000, 4), (70, 50, 60, 8)):
+                for _ in range(times):
+                    a, b, c = (torch.from_numpy(stored(random, *s, "f32")) for s in ((m, k), (k, n), (m, n)))
+                    x, y, z = operand("a", a), operand("b", b), operand("out", c)
+                    _device.multiply(x, y, z, a, "cuda/tf32-wmma", None)
+                    assert_product(c, a, b, "f32", f"{m}x{n}x{k}, strides {a.stride()} {b.stride()} {c.stride()}")
 
     def test_compiled_once(self) -> None:
         a = np.ones((64, 64), np.float32)
