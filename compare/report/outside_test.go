@@ -284,3 +284,18 @@ func TestRoles(t *testing.T) {
 		}
 	}
 }
+
+// TestCommandsBringKernels checks that the command of a table with kernels of the user brings them, and
+// names no variant that the program does not know.
+func TestCommandsBringKernels(t *testing.T) {
+	for command, want := range map[string]string{
+		"gemm serial --bring mine.c --cflags=-O2 --sizes 128":      "gemm serial --bring mine.c --cflags -O2 --variants serial/naive --sizes 128 --type f64",
+		"gemm compare --profile quick --bring a.so --bring mine.c": "gemm serial --bring a.so --bring mine.c --variants serial/naive --sizes 128",
+	} {
+		doc := only(reporttest.Row("user/mine", 128, 1e-3, brought))
+		doc.Runs[0].Command = command
+		if got := allText(Build(doc, Options{})); !strings.Contains(got, "$ "+want) || strings.Contains(got, "--variants user/") {
+			t.Errorf("%s: the report does not have the command %q", command, want)
+		}
+	}
+}

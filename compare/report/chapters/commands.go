@@ -87,7 +87,7 @@ func (b *Builder) Rerun(v *analysis.View, rows []compare.Record) string {
 		args = append(args, v.Asked(rows, "bring", "cflags", "grid", "block-dims")...)
 	}
 	if own || len(v.Asked(rows, "variants")) > 0 {
-		args = append(args, "--variants", strings.Join(analysis.Distinct(rows, analysis.VariantOf), ","))
+		args = append(args, "--variants", strings.Join(besideKernels(rows, families[0]), ","))
 	}
 	args = append(args, "--sizes", sizesOf(analysis.Problems(rows)), "--type", typ)
 	if own {
@@ -97,6 +97,22 @@ func (b *Builder) Rerun(v *analysis.View, rows []compare.Record) string {
 		return strings.Join(append(args, "--json", name, "&&", b.Program, "report", "--in", name, "--out", "again"), " ")
 	}
 	return strings.Join(append(args, "--out", "again"), " ")
+}
+
+// besideKernels returns the variants of rows without kernels of the user, which --bring names. If there
+// are no others, it is the textbook loops of the family.
+func besideKernels(rows []compare.Record, fam string) []string {
+	names := slices.DeleteFunc(analysis.Distinct(rows, analysis.VariantOf), analysis.Brought)
+	if len(names) > 0 {
+		return names
+	}
+	switch fam {
+	case analysis.Parallel:
+		return []string{analysis.Rows}
+	case analysis.OnGPU:
+		return []string{analysis.OnGPU + "/naive"}
+	}
+	return []string{analysis.Baseline}
 }
 
 // RerunShared returns the command that measures experiments on threads or ranks again.
