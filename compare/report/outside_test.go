@@ -71,7 +71,7 @@ func sizesOfMine(n int) []compare.Record {
 // kernelOnGPU makes a row one of a kernel of the user on a GPU.
 func kernelOnGPU(r *compare.Record) {
 	onGPU(r)
-	r.Resolved = gemm.Params{"file": "mine.cu", "compiler": "NVRTC 13.0", "abi": "cuda"}
+	r.Resolved = gemm.Params{"symbol": "mine", "grid_dims": "8x8x1", "block_dims": "16x16x1", "smem": 0}
 	r.Turn = "cuda " + r.Type
 }
 
@@ -127,7 +127,7 @@ var broughtAnswers = []sentence{
 		"# Your kernels {#cuda-brought}", "Your kernel `user/mine` on the GPU: 210 GFLOP/s at n = 128",
 		"2.00 times as fast as the textbook loops (`cuda/naive`), 0.500 times as fast as `cuda/warptile`, the fastest of ours, 0.400 times as fast as `cuda/cublas`",
 		"It is number 3 of 4 variants on the GPU", "| `user/mine` | the GPU | 210 ", "| `user/bad` | f64 | failed | an illegal memory access was encountered | n = 128 ",
-		"| NVRTC 13.0 | cuda |"}, []string{"{#serial-brought}"}},
+		"| mine | 8x8x1 | 16x16x1 | "}, []string{"{#serial-brought}"}},
 	{"only kernels of the user on a GPU", only(reporttest.Row("user/mine", 64, 2e-5, kernelOnGPU), reporttest.Row("user/mine", 128, 2e-5, kernelOnGPU)),
 		[]string{"Your kernel `user/mine` on the GPU", "{#cuda-brought}"}, []string{"NaN", "{#serial-brought}"}},
 	{"programs in C are no libraries", way(cRow("reference/c-ikj", "-O3 -march=native", 5e-4, reporttest.Experiment("ladder")),

@@ -181,7 +181,7 @@ const (
 
 	CuBLAS     = OnGPU + "/cublas"      // NVIDIA's library, in the arithmetic of the type
 	CuBLASTF32 = OnGPU + "/cublas-tf32" // the same, on operands rounded to TF32
-	Torch      = OnGPU + "/torch"       // PyTorch
+	Torch      = OnGPU + "/torch"       // PyTorch; other arithmetic has a suffix
 	TF32WMMA   = OnGPU + "/tf32-wmma"
 	DMMA       = OnGPU + "/dmma"
 	Tuned      = OnGPU + "/tuned"
@@ -242,7 +242,8 @@ func Foreign(variant string) bool { return Family(variant) == Reference }
 // Ours reports whether a row is of the suite, and neither of a library of others nor of the user.
 // Gonum is such a library in the serial family, and cuBLAS and PyTorch are in the family cuda.
 func Ours(r compare.Record) bool {
-	return !Foreign(r.Variant) && !Brought(r.Variant) && r.Variant != Gonum && !Vendor(r.Variant) && r.Variant != Torch
+	return !Foreign(r.Variant) && !Brought(r.Variant) && r.Variant != Gonum && !Vendor(r.Variant) &&
+		!strings.HasPrefix(r.Variant, Torch)
 }
 
 // Fewer reports whether a variant executes fewer than 2mnk operations.

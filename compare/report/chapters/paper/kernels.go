@@ -136,37 +136,61 @@ func (b builder) average(v *analysis.View, k analysis.Kernel) document.Text {
 	return b.Say("kernel.average", text.Args{"Share": number.Significant(percent), "Rows": b.Count("rows", count)})
 }
 
-// brought is the table of what the kernels are: file, compiler and flags, ABI, and how many of their
-// rows are right.
+// brought is the table of what the kernels are: file, compiler and flags, and ABI, or the launch on a
+// GPU; and how many of their rows are right.
 func (b builder) brought(v *analysis.View, fam string, all []analysis.Kernel) document.Table {
+	heads, made := []string{"file", "compiledby", "abi"}, fromSource
+	if fam == analysis.OnGPU {
+		heads, made = []string{"symbol", "griddims", "blockdims", "#shared"}, launched
+	}
+	columns := slices.Concat([]string{"variant", "type", "on"}, heads, []string{"#rightrows", "#averagepeak"})
 	t := document.Table{ID: "table-" + fam + "-brought" + v.Suffix, Caption: b.Say("brought.caption"),
-		Columns: b.Columns("variant", "type", "on", "file", "compiledby", "abi", "#rightrows", "#averagepeak")}
+		Columns: b.Columns(columns...)}
 	var rows []compare.Record
 	for _, k := range all {
 		rows = append(rows, k.Rows...)
-		said := func(names ...string) document.Text {
-			for _, r := range k.Rows {
-				for _, name := range names {
-					if value, ok := r.Resolved[name].(string); ok && value != "" {
-						return document.Escape(value)
-					}
-				}
-			}
-			return number.Absent
-		}
-		compiled := said("compiler")
-		if flags := said(analysis.CFlags, "flags"); flags != number.Absent {
-			compiled += " " + flags
-		}
 		percent, _ := k.MeanShare(v)
-		t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
-			document.Literal(k.Variant), document.Text(k.Type), b.place(k.Rows[0]), said("file"), compiled, said("abi"),
+		cells := []document.Text{document.Literal(k.Variant), document.Text(k.Type), b.place(k.Rows[0])}
+		cells = append(cells, made(k)...)
+		t.Rows = append(t.Rows, document.Row{Cells: append(cells,
 			document.Text(fmt.Sprintf("%d / %d", len(analysis.Timed(k.Rows)), len(k.Rows))),
-			document.Text(number.Significant(percent)),
-		}})
+			document.Text(number.Significant(percent)))})
 	}
 	t.Command = b.Rerun(v, rows)
 	return t
+}
+
+// resolvedOf returns what a kernel says of itself under one of the names, in the row of its largest
+// product that has it.
+func resolvedOf(k analysis.Kernel, names ...string) document.Text {
+	for _, r := range slices.Backward(k.Rows) {
+		for _, name := range names {
+			if value, ok := r.Resolved[name]; ok && value != "" {
+				return document.Escape(fmt.Sprint(value))
+			}
+		}
+	}
+	return number.Absent
+}
+
+// fromSource returns the cells of a kernel for processors: its file, compiler with options, and ABI.
+func fromSource(k analysis.Kernel) []document.Text {
+	compiled := resolvedOf(k, "compiler")
+	if flags := resolvedOf(k, analysis.CFlags, "flags"); flags != number.Absent {
+		compiled += " " + flags
+	}
+	return []document.Text{resolvedOf(k, "file"), compiled, resolvedOf(k, "abi")}
+}
+
+// launched returns the cells of a kernel for GPUs: its function, grid, block and shared memory.
+func launched(k analysis.Kernel) []document.Text {
+	shared := resolvedOf(k, "smem")
+	for _, r := range k.Rows {
+		if r.GPU != nil {
+			shared = document.Text(number.ByteSize(float64(r.GPU.Shared)))
+		}
+	}
+	return []document.Text{resolvedOf(k, "symbol"), resolvedOf(k, "grid_dims"), resolvedOf(k, "block_dims"), shared}
 }
 
 // bySize is the table of a kernel over sizes, beside what it is compared with. It reports false if no
