@@ -4,21 +4,19 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"gemm/internal/peer"
 )
 
 // usual are the functions that an ABI has under the same name everywhere, by element type.
-var usual = map[peer.ABI]map[string]string{
-	peer.Fortran: {"f64": "dgemm_", "f32": "sgemm_"},
-	peer.CBLAS:   {"f64": "cblas_dgemm", "f32": "cblas_sgemm"},
-	peer.Square:  {"f64": "square_dgemm", "f32": "square_sgemm"},
+var usual = map[ABI]map[string]string{
+	Fortran: {"f64": "dgemm_", "f32": "sgemm_"},
+	CBLAS:   {"f64": "cblas_dgemm", "f32": "cblas_sgemm"},
+	Square:  {"f64": "square_dgemm", "f32": "square_sgemm"},
 }
 
 // functions chooses the functions of k from the exported names, by element type, and completes its ABI.
 func (k *kernel) functions(names []string) (map[string]string, error) {
 	if k.Symbol == "" {
-		for _, abi := range []peer.ABI{peer.Square, peer.Fortran, peer.CBLAS} {
+		for _, abi := range []ABI{Square, Fortran, CBLAS} {
 			if k.ABI != "" && k.ABI != abi {
 				continue
 			}
@@ -27,7 +25,7 @@ func (k *kernel) functions(names []string) (map[string]string, error) {
 				return found, nil
 			}
 		}
-		if k.ABI == peer.Fortran || k.ABI == peer.CBLAS {
+		if k.ABI == Fortran || k.ABI == CBLAS {
 			return nil, fmt.Errorf("it has neither %s nor %s, the functions of the ABI %s: it exports %s",
 				usual[k.ABI]["f64"], usual[k.ABI]["f32"], k.ABI, listed(names))
 		}
@@ -56,7 +54,7 @@ func (k *kernel) functions(names []string) (map[string]string, error) {
 }
 
 // usual returns the functions of the ABI that are among the names, by type.
-func (k *kernel) usual(abi peer.ABI, names []string) map[string]string {
+func (k *kernel) usual(abi ABI, names []string) map[string]string {
 	found := map[string]string{}
 	for typ, symbol := range usual[abi] {
 		if slices.Contains(names, symbol) && (k.Type == "" || k.Type == typ) {
@@ -67,15 +65,15 @@ func (k *kernel) usual(abi peer.ABI, names []string) map[string]string {
 }
 
 // abiOf returns the ABI that the name of a function means.
-func abiOf(symbol string) peer.ABI {
-	for _, abi := range []peer.ABI{peer.Fortran, peer.CBLAS, peer.Square} {
+func abiOf(symbol string) ABI {
+	for _, abi := range []ABI{Fortran, CBLAS, Square} {
 		for _, name := range usual[abi] {
 			if name == symbol {
 				return abi
 			}
 		}
 	}
-	return peer.RowMajor
+	return RowMajor
 }
 
 // typeOf returns the element type of the function: what the user says, or what its name means.
@@ -83,7 +81,7 @@ func (k *kernel) typeOf(symbol string) string {
 	switch {
 	case k.Type != "":
 		return k.Type
-	case k.ABI == peer.Fortran || k.ABI == peer.CBLAS || symbol == usual[peer.Square]["f32"]:
+	case k.ABI == Fortran || k.ABI == CBLAS || symbol == usual[Square]["f32"]:
 		if strings.Contains(symbol, "sgemm") {
 			return "f32"
 		}

@@ -15,17 +15,32 @@ import (
 // Family is the family of the variants.
 const Family = "user"
 
+// ABI says how a function is called. T is float or double.
+type ABI string
+
+// The ABIs.
+const (
+	// Square is void f(int n, T *A, T *B, T *C), by columns, C += A·B.
+	Square ABI = ABI(peer.Square)
+	// RowMajor is void f(int m, int n, int k, const T *A, const T *B, T *C), by rows, C = A·B.
+	RowMajor ABI = ABI(peer.RowMajor)
+	// Fortran is sgemm_ and dgemm_, with all arguments of BLAS.
+	Fortran ABI = ABI(peer.Fortran)
+	// CBLAS is cblas_sgemm and cblas_dgemm.
+	CBLAS ABI = ABI(peer.CBLAS)
+)
+
 // Kernel is a kernel as the user asks for it.
 type Kernel struct {
-	Path   string   // of the library or the source
-	Symbol string   // the function; empty: the usual one of the ABI, or the only one
-	ABI    peer.ABI // empty: by the name of the function
-	Type   string   // f64 or f32; empty: by the name of the function or the ABI
-	Name   string   // behind user/
+	Path   string // of the library or the source
+	Symbol string // the function; empty: the usual one of the ABI, or the only one
+	ABI    ABI    // empty: by the name of the function
+	Type   string // f64 or f32; empty: by the name of the function or the ABI
+	Name   string // behind user/
 }
 
 // abis are the ABIs that users can name.
-var abis = []peer.ABI{peer.Square, peer.RowMajor, peer.Fortran, peer.CBLAS}
+var abis = []ABI{Square, RowMajor, Fortran, CBLAS}
 
 // types are the element types that users can name.
 var types = []string{"f64", "f32"}
@@ -40,13 +55,13 @@ func Parse(text string) (Kernel, error) {
 	if info, err := os.Stat(text); err != nil || !info.Mode().IsRegular() {
 		if at := strings.LastIndexByte(k.Path, '='); at >= 0 && !strings.Contains(k.Path[at:], "/") {
 			abi, typ, typed := strings.Cut(k.Path[at+1:], ":")
-			if !slices.Contains(abis, peer.ABI(abi)) {
+			if !slices.Contains(abis, ABI(abi)) {
 				return k, fmt.Errorf("ABI %q is unknown: it must be one of square, rowmajor, fortran, cblas", abi)
 			}
 			if typed && !slices.Contains(types, typ) {
 				return k, fmt.Errorf("type %q of ABI %s: must be f64 or f32", typ, abi)
 			}
-			k.Path, k.ABI, k.Type = k.Path[:at], peer.ABI(abi), typ
+			k.Path, k.ABI, k.Type = k.Path[:at], ABI(abi), typ
 		}
 		if at := strings.LastIndexByte(k.Path, ':'); at >= 0 && !strings.Contains(k.Path[at:], "/") {
 			k.Path, k.Symbol = k.Path[:at], k.Path[at+1:]

@@ -6,8 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"gemm/internal/peer"
 )
 
 func TestParse(t *testing.T) {
@@ -19,12 +17,12 @@ func TestParse(t *testing.T) {
 		"dgemm.c":               {Path: "dgemm.c", Name: "dgemm"},
 		"./libmine.so.3":        {Path: "./libmine.so.3", Name: "mine"},
 		"/a=b/x.so:f":           {Path: "/a=b/x.so", Symbol: "f", Name: "f"},
-		"x.so=fortran":          {Path: "x.so", ABI: peer.Fortran, Name: "x"},
-		"x.so:f_=square:f32":    {Path: "x.so", Symbol: "f_", ABI: peer.Square, Type: "f32", Name: "f_"},
-		"a,b.cpp:f=rowmajor":    {Path: "a,b.cpp", Symbol: "f", ABI: peer.RowMajor, Name: "f"},
+		"x.so=fortran":          {Path: "x.so", ABI: Fortran, Name: "x"},
+		"x.so:f_=square:f32":    {Path: "x.so", Symbol: "f_", ABI: Square, Type: "f32", Name: "f_"},
+		"a,b.cpp:f=rowmajor":    {Path: "a,b.cpp", Symbol: "f", ABI: RowMajor, Name: "f"},
 		"lib.so":                {Path: "lib.so", Name: "kernel"},
 		odd:                     {Path: odd, Name: "a,b=c:d"},
-		odd + ":g=cblas:f64":    {Path: odd, Symbol: "g", ABI: peer.CBLAS, Type: "f64", Name: "g"},
+		odd + ":g=cblas:f64":    {Path: odd, Symbol: "g", ABI: CBLAS, Type: "f64", Name: "g"},
 		"/tmp/../kernels/sgemm": {Path: "/tmp/../kernels/sgemm", Name: "sgemm"},
 	} {
 		got, err := Parse(text)
@@ -96,23 +94,23 @@ func TestFunctions(t *testing.T) {
 	const f32, both = "f32", "f64 f32"
 	for _, test := range []struct {
 		kernel, exports string
-		abi             peer.ABI
+		abi             ABI
 		want            string // functions by type, in the order f64, f32
 		fault           string
 	}{
-		{"x.c", "square_dgemm other", peer.Square, "square_dgemm", ""},
-		{"x.c", "cblas_dgemm cblas_sgemm dgemm_ sgemm_ zgemm_", peer.Fortran, "dgemm_ sgemm_", ""},
-		{"x.c=cblas", "cblas_dgemm cblas_sgemm dgemm_ sgemm_", peer.CBLAS, "cblas_dgemm cblas_sgemm", ""},
-		{"x.c=cblas:f32", "cblas_dgemm cblas_sgemm", peer.CBLAS, "-cblas_sgemm", ""},
-		{"x.c", "sgemm_ helper", peer.Fortran, "-sgemm_", ""},
-		{"libx.so", "x helper", peer.RowMajor, "x", ""},
-		{"libx.so", "mine", peer.RowMajor, "mine", ""},
-		{"x.c=rowmajor:f32", "mine", peer.RowMajor, "-mine", ""},
-		{"x.c:g", "f g", peer.RowMajor, "g", ""},
-		{"x.c:square_sgemm", "square_sgemm", peer.Square, "-square_sgemm", ""},
-		{"x.c:my_sgemm=fortran", "my_sgemm", peer.Fortran, "-my_sgemm", ""},
-		{"x.c:dgemm_", "dgemm_ sgemm_", peer.Fortran, "dgemm_", ""},
-		{"x.c:f=square", "f square_dgemm", peer.Square, "f", ""},
+		{"x.c", "square_dgemm other", Square, "square_dgemm", ""},
+		{"x.c", "cblas_dgemm cblas_sgemm dgemm_ sgemm_ zgemm_", Fortran, "dgemm_ sgemm_", ""},
+		{"x.c=cblas", "cblas_dgemm cblas_sgemm dgemm_ sgemm_", CBLAS, "cblas_dgemm cblas_sgemm", ""},
+		{"x.c=cblas:f32", "cblas_dgemm cblas_sgemm", CBLAS, "-cblas_sgemm", ""},
+		{"x.c", "sgemm_ helper", Fortran, "-sgemm_", ""},
+		{"libx.so", "x helper", RowMajor, "x", ""},
+		{"libx.so", "mine", RowMajor, "mine", ""},
+		{"x.c=rowmajor:f32", "mine", RowMajor, "-mine", ""},
+		{"x.c:g", "f g", RowMajor, "g", ""},
+		{"x.c:square_sgemm", "square_sgemm", Square, "-square_sgemm", ""},
+		{"x.c:my_sgemm=fortran", "my_sgemm", Fortran, "-my_sgemm", ""},
+		{"x.c:dgemm_", "dgemm_ sgemm_", Fortran, "dgemm_", ""},
+		{"x.c:f=square", "f square_dgemm", Square, "f", ""},
 		{"x.c:h", "f g", "", "", "it has no function h: it exports f, g"},
 		{"x.c", "f g", "", "", "it exports f, g: name the function, as in --bring x.c:FUNCTION"},
 		{"x.c", "", "", "", "it exports no function"},

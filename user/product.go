@@ -39,11 +39,11 @@ func (x *multiplier[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm
 	if err := gemm.CheckShapes(c, a, b); err != nil {
 		return nil, err
 	}
-	if x.kernel.ABI == peer.Square && (c.Rows != c.Cols || c.Rows != a.Cols) {
+	if x.kernel.ABI == Square && (c.Rows != c.Cols || c.Rows != a.Cols) {
 		return nil, optional.Unsuited{Reason: "the ABI square has n×n matrices only"}
 	}
 	dense := c.Stride == c.Cols && a.Stride == a.Cols && b.Stride == b.Cols
-	if (x.kernel.ABI == peer.Square || x.kernel.ABI == peer.RowMajor) && !dense {
+	if (x.kernel.ABI == Square || x.kernel.ABI == RowMajor) && !dense {
 		return nil, optional.Unsuited{Reason: "the ABI " + string(x.kernel.ABI) + " has no leading dimensions"}
 	}
 	return x.stage(ctx, peer.Multiplication, c, a, b)
@@ -74,12 +74,12 @@ func (x *multiplier[T]) stage(ctx context.Context, op peer.Operation, c, a, b ge
 			return nil, optional.Unsuited{Reason: fmt.Sprintf("the dimension %d exceeds an int of C", n)}
 		}
 	}
-	r := &run[T]{kernel: x.kernel, threads: x.threads, c: c, sums: op.Beta != 0 || x.kernel.ABI == peer.Square}
+	r := &run[T]{kernel: x.kernel, threads: x.threads, c: c, sums: op.Beta != 0 || x.kernel.ABI == Square}
 	l, err := x.kernel.take(ctx, x.threads)
 	if err != nil {
 		return nil, err
 	}
-	call := peer.Call{ABI: x.kernel.ABI, Symbol: x.symbol(), Guarded: true}
+	call := peer.Call{ABI: peer.ABI(x.kernel.ABI), Symbol: x.symbol(), Guarded: true}
 	if r.product, err = peer.Stage(ctx, l, call, op, c, a, b); err != nil {
 		l.Kill()
 		return nil, said(err)

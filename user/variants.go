@@ -2,7 +2,6 @@ package user
 
 import (
 	"gemm"
-	"gemm/internal/peer"
 )
 
 // Variants returns the kernels in the order in which they were asked for.
@@ -36,7 +35,7 @@ func (all *Kernels) Variants() []gemm.Variant {
 }
 
 // whole reports whether the ABI has the whole operation C ← α·op(A)·op(B) + β·C.
-func (k *kernel) whole() bool { return k.ABI == peer.Fortran || k.ABI == peer.CBLAS }
+func (k *kernel) whole() bool { return k.ABI == Fortran || k.ABI == CBLAS }
 
 // constructor returns the constructor of k's product for a type that it has.
 func constructor[T gemm.Float](k *kernel) func(p gemm.Params) (gemm.Multiplier[T], error) {
