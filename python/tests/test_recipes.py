@@ -23,7 +23,7 @@ class Recipes(unittest.TestCase):
             patch = mock.patch.object(_driver, place, value)
             patch.start()
             self.addCleanup(patch.stop)
-        patch = mock.patch.dict(_device._products)
+        patch = mock.patch.dict(_device._products, clear=True)
         patch.start()
         self.addCleanup(patch.stop)
         self.gpu = _driver.Gpu(0)
