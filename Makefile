@@ -6,8 +6,10 @@
 ## RESUME=          report, bench-peers: any value continues the records in OUT; empty replaces them
 ## MPI=auto         build, report, bench-peers, test, lint: yes with MPI, no without, auto if it is installed
 ## CUDA=auto        build, report, bench-peers, lint: yes with bin/gemm-cuda, no without, auto if there is a CUDA toolkit or a driver
-## DEPS=yes         report, peers, bench-peers, test, mpich, hosts, lint, deps, check-report: no installs nothing
+## DEPS=yes         report, peers, bench-peers, test, mpich, hosts, lint, deps, install-test, check-report: no installs nothing
 ## FUZZTIME=30s     fuzz: how long each target runs
+## PREFIX=/usr/local  install, uninstall: where gemm is used
+## DESTDIR=         install, uninstall: put in front of PREFIX where files are written, to make packages
 ## GO=go            the Go command
 PROFILE  ?= quick
 OUT      ?= report
@@ -17,8 +19,10 @@ MPI      ?= auto
 CUDA     ?= auto
 DEPS     ?= yes
 FUZZTIME ?= 30s
+PREFIX   ?= /usr/local
+DESTDIR  ?=
 GO       ?= go
-export MPI CUDA DEPS GO
+export MPI CUDA DEPS GO PREFIX DESTDIR
 
 SCRIPTS := .ci/run $(wildcard scripts/*.sh examples/*/*.sh examples/*/*.sbatch)
 
@@ -38,7 +42,7 @@ CUDA_PACKAGES := ./cmd/gemm-cuda ./cuda/device
 with_cuda = @flags="$$(scripts/cuda.sh)" || exit 1; [ "$$flags" = no ] || { eval "export $$flags"; set -x; $(1); }
 
 .DEFAULT_GOAL := help
-.PHONY: help report test mpich hosts lib-test gonum-tests build lib wheel python-test deps lint generate docs goals bench peers bench-peers fuzz check-report clean
+.PHONY: help report test mpich hosts lib-test gonum-tests build lib install uninstall install-test wheel python-test deps lint generate docs goals bench peers bench-peers fuzz check-report clean
 
 help: ## list the targets and the variables
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -75,6 +79,18 @@ build: ## build bin/gemm, with MPI if it is installed, and bin/gemm-cuda if CUDA
 
 lib: ## build bin/lib/libgemm.so, the library for programs in C and other languages; its header is lib/gemm.h
 	scripts/lib.sh bin/lib/libgemm.so $(VCS)
+
+# Under sudo nothing is built, so that no file of the user's becomes root's.
+install: $(if $(SUDO_USER),,build) ## build, and install gemm, libgemm, the manual page and the completion of shells in PREFIX
+	@[ -n "$$SUDO_USER" ] || scripts/lib.sh bin/lib/libgemm.so $(VCS) || rm -f bin/lib/libgemm.so*
+	@scripts/install.sh
+
+uninstall: ## remove what make install has put into PREFIX
+	@scripts/install.sh uninstall
+
+install-test: ## install what was built in an empty folder, use it from another one, and remove it
+	@scripts/deps.sh install
+	scripts/install-test.sh
 
 wheel: ## build bin/gemm_suite-….whl, the Python package with libgemm in it, by pip
 	@scripts/deps.sh python

@@ -272,10 +272,11 @@ var needs = []string{
 	"gpu", "cluster", "nvrtc", "xelatex", "gcc", "libgemm",
 	"gfortran", "octave-cli", "Rscript", "numpy", // to run with libgemm
 	"python",
-	"network", // a clone or a download
-	"module",  // another Go module
-	"record",  // a new record
-	"time",    // many minutes
+	"installed", // writes outside of the clone, or uses what is there
+	"network",   // a clone or a download
+	"module",    // another Go module
+	"record",    // a new record
+	"time",      // many minutes
 }
 
 // checkCommands returns the faults of a document's commands: a command that is in no shell block,

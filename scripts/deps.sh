@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Names the system packages that are missing, and installs them if permitted.
 #
-#   scripts/deps.sh [run|test|lib|python|peers|mpich|hosts|lint|report]...
+#   scripts/deps.sh [run|test|install|lib|python|peers|mpich|hosts|lint|report]...
 #
 # run     the libraries of the family reference; Open MPI and a C compiler, to build and
 #         run gemm on several ranks
@@ -10,6 +10,7 @@
 # lib     needed by examples/lib/run.sh in addition: Octave and a Fortran compiler
 # python  needed by make wheel and make python-test: pip, a C compiler and Python's module venv
 # peers   needed by make peers in addition: pip, a C compiler and libxsmm
+# install needed by make install-test in addition: man, pkg-config and bash-completion
 # mpich   needed by make mpich: another MPI, which does not become the default
 # hosts   needed by make hosts in addition
 # lint    needed by make lint in addition: shellcheck
@@ -55,6 +56,10 @@ lib|gfortran|program gfortran|examples/lib/product.f90
 peers|python3-pip|pipped|make peers, libraries to compare with
 peers|gcc|program gcc|make peers, to link libxsmm
 peers|libxsmm-dev|xsmm|reference/libxsmm
+install|man-db|program man|make install-test, the manual page
+install|groff-base|program groff|the tests of the manual page
+install|pkg-config|program pkg-config|make install-test, a program with the installed libgemm
+install|bash-completion|[ -e /usr/share/bash-completion/bash_completion ]|make install-test, completion in bash
 mpich|mpich|program mpirun.mpich|scripts/mpich.sh, gemm on the ranks of another MPI
 mpich|libmpich-dev|module mpich|scripts/mpich.sh, to build with
 hosts|iproute2|program ip|scripts/hosts.sh, network namespaces
