@@ -62,6 +62,8 @@ var importTable = map[string][]string{
 	"mpi/memory":          {"internal/cpu", "."},
 	"parallel/pool":       {"internal/cpu", "parallel/timeline", "."},
 
+	"internal/python": {".", "internal/peer"},
+
 	"compare": {
 		"cuda/usage", "gf256", "internal/child", "internal/cpu", "internal/output", "internal/sample", "mpi/account",
 		"parallel/timeline", ".", "internal/peak", "compare/optional", "compare/verify",
@@ -81,7 +83,7 @@ var importTable = map[string][]string{
 	"cuda/explain":              {"cuda/occupancy", "internal/output", ".", "compare", "cuda"},
 	"cuda/recipe":               {".", "cuda"},
 	"reference": {"gf256", "internal/child", "internal/cpu", "internal/trust", ".", "internal/busy", "internal/dl",
-		"internal/peer", "internal/pseudocode", "serial"},
+		"internal/peer", "internal/pseudocode", "internal/python", "serial"},
 	"cuda/remote": {"gf256", "internal/child", ".", "cuda/wire", "internal/block", "compare", "cuda"},
 	"parallel": {"gf256", "internal/cpu", ".", "internal/busy", "internal/pseudocode",
 		"parallel/pool", "serial"},

@@ -6,6 +6,7 @@ import (
 
 	"gemm"
 	"gemm/internal/pseudocode"
+	"gemm/internal/python"
 )
 
 // files are the pseudo-code of the variants.
@@ -14,8 +15,8 @@ import (
 var files embed.FS
 
 // Variants returns the libraries in report order. The BLAS libraries compute products and the whole
-// of gemm.Gemmer, in f32 and f64; libxsmm and Accelerate compute products, on one thread; the next
-// library computes products in GF(2⁸); textbook programs in C follow.
+// of gemm.Gemmer, in f32 and f64; libxsmm and Accelerate compute products, on one thread, and so do
+// NumPy and PyTorch, on any; the next library computes products in GF(2⁸); textbook programs in C follow.
 func Variants() []gemm.Variant {
 	var out []gemm.Variant
 	for _, l := range []*library{openBLAS, mkl, blis} {
@@ -35,7 +36,8 @@ func Variants() []gemm.Variant {
 			},
 		})
 	}
-	out = append(out, productOnly(libxsmm), productOnly(accelerate), reedSolomonVariant())
+	out = append(out, productOnly(libxsmm), productOnly(accelerate), pythonVariant(python.NumPy), pythonVariant(python.Torch),
+		reedSolomonVariant())
 	return pseudocode.Add(files, append(out, programVariants()...))
 }
 

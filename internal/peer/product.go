@@ -51,10 +51,10 @@ type Operation struct {
 // Multiplication is C = A·B.
 var Multiplication = Operation{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1}
 
-// Product is a product that is staged in the process of a library. It implements gemm.Run and
+// Product is a product that is staged in a process. It implements gemm.Run and
 // gemm.Repeater, except that Close leaves the process to its owner.
 type Product[T gemm.Float] struct {
-	library *Library // nil: there is nothing to multiply
+	process *Process // nil: there is nothing to multiply
 	c       gemm.Matrix[T]
 	beta    T
 }
@@ -85,7 +85,19 @@ func Stage[T gemm.Float](ctx context.Context, l *Library, call Call, op Operatio
 	if op.Beta != 0 {
 		sent = append(sent, c)
 	}
-	_, err = l.Ask(ctx, request, func(w io.Writer) error {
+	return StageBy(ctx, l.Process, request, c, sent...)
+}
+
+// StageBy stages a product by a request of the process, which the rows of the sent matrices follow. If
+// one of them is empty, there is nothing to multiply, and C is zero.
+func StageBy[T gemm.Float](ctx context.Context, p *Process, request string, c gemm.Matrix[T],
+	sent ...gemm.Matrix[T]) (*Product[T], error) {
+	for _, x := range append(sent, c) {
+		if x.Rows == 0 || x.Cols == 0 {
+			return &Product[T]{c: c}, ctx.Err()
+		}
+	}
+	_, err := p.Ask(ctx, request, func(w io.Writer) error {
 		for _, x := range sent {
 			for i := range x.Rows {
 				if _, err := w.Write(raw(x.Row(i))); err != nil {
@@ -98,7 +110,7 @@ func Stage[T gemm.Float](ctx context.Context, l *Library, call Call, op Operatio
 	if err != nil {
 		return nil, err
 	}
-	return &Product[T]{library: l, c: c}, nil
+	return &Product[T]{process: p, c: c}, nil
 }
 
 // Do implements gemm.Run.
@@ -107,10 +119,10 @@ func (p *Product[T]) Do(ctx context.Context) (gemm.Cost, error) { return p.Repea
 // Repeat computes the product the given number of times and returns the total cost, by the clock of
 // the library's process.
 func (p *Product[T]) Repeat(ctx context.Context, times int) (gemm.Cost, error) {
-	if p.library == nil {
+	if p.process == nil {
 		return gemm.Cost{}, ctx.Err()
 	}
-	text, err := p.library.Ask(ctx, "run "+strconv.Itoa(times), nil, nil)
+	text, err := p.process.Ask(ctx, "run "+strconv.Itoa(times), nil, nil)
 	if err != nil {
 		return gemm.Cost{}, err
 	}
@@ -123,11 +135,11 @@ func (p *Product[T]) Repeat(ctx context.Context, times int) (gemm.Cost, error) {
 
 // Collect copies the C of the process into the C that was staged.
 func (p *Product[T]) Collect(ctx context.Context) error {
-	if p.library == nil {
+	if p.process == nil {
 		Scale(p.c, p.beta)
 		return ctx.Err()
 	}
-	_, err := p.library.Ask(ctx, "collect", nil, func(r io.Reader) error {
+	_, err := p.process.Ask(ctx, "collect", nil, func(r io.Reader) error {
 		for i := range p.c.Rows {
 			if _, err := io.ReadFull(r, raw(p.c.Row(i))); err != nil {
 				return err
@@ -140,10 +152,10 @@ func (p *Product[T]) Collect(ctx context.Context) error {
 
 // Close has the process let go of the operands.
 func (p *Product[T]) Close() error {
-	if p.library == nil {
+	if p.process == nil {
 		return nil
 	}
-	_, err := p.library.simple("drop")
+	_, err := p.process.Ask(context.Background(), "drop", nil, nil)
 	return err
 }
 

@@ -1,0 +1,170 @@
+package python
+
+import (
+	"cmp"
+	"context"
+	_ "embed" // the program
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"sync"
+	"time"
+
+	"gemm"
+	"gemm/internal/peer"
+)
+
+// program is what Python runs; its head has the requests that it understands.
+//
+//go:embed program.py
+var program string
+
+// Library is a library of Python, and what it computes with.
+type Library struct {
+	Name   string // of the Python module
+	Title  string // in prose
+	GPU    bool   // it computes on a GPU
+	Number int    // of threads, or of the GPU
+}
+
+// NumPy returns NumPy with the given number of threads.
+func NumPy(threads int) Library { return Library{Name: "numpy", Title: "NumPy", Number: threads} }
+
+// Torch returns PyTorch with the given number of threads.
+func Torch(threads int) Library { return Library{Name: "torch", Title: "PyTorch", Number: threads} }
+
+// TorchOnGPU returns PyTorch on the GPU with the number.
+func TorchOnGPU(number int) Library {
+	return Library{Name: "torch", Title: "PyTorch", GPU: true, Number: number}
+}
+
+// Variable is the environment variable that names the program of Python.
+const Variable = "GEMM_PYTHON"
+
+// startTime is the time in which Python must load a library. Loading PyTorch from a slow disk takes
+// half a minute.
+const startTime = 2 * time.Minute
+
+// description is what a process says of its library.
+type description struct {
+	Version string
+	Kernel  string
+	Python  string
+	Threads int
+	Call    float64 // seconds of a product of 1×1 matrices
+}
+
+// process holds a library.
+type process struct {
+	*peer.Process
+	seat seat
+	told description
+}
+
+// seat is what a process can be exchanged for: the same library of the same Python.
+type seat struct {
+	python  string
+	library Library
+}
+
+// pool has the idle processes, and why libraries are not available.
+var pool = struct {
+	sync.Mutex
+	idle    map[seat]*process
+	missing map[seat]error
+}{idle: map[seat]*process{}, missing: map[seat]error{}}
+
+// seat returns the seat of the library with the Python in use.
+func (l Library) seat() seat { return seat{cmp.Or(os.Getenv(Variable), "python3"), l} }
+
+// take returns a process with the library, one that is idle or a new one. It is the caller's until it
+// is given back. The error is an ErrUnavailable if there is no Python, no library or no GPU.
+func (l Library) take(ctx context.Context) (*process, error) {
+	s := l.seat()
+	if p, err := s.find(); p != nil || err != nil {
+		return p, err
+	}
+	p, err := s.start(ctx)
+	if errors.Is(err, gemm.ErrUnavailable) {
+		pool.Lock()
+		defer pool.Unlock()
+		pool.missing[s] = err
+	}
+	return p, err
+}
+
+// find returns an idle process, or why there can be none; nil if a process has to be started.
+func (s seat) find() (*process, error) {
+	pool.Lock()
+	defer pool.Unlock()
+	p := pool.idle[s]
+	delete(pool.idle, s)
+	if p != nil && !p.Ended() {
+		return p, nil
+	}
+	return nil, pool.missing[s]
+}
+
+// give keeps the process for another product, unless one is idle already: PyTorch takes 300 MB.
+func (p *process) give() {
+	pool.Lock()
+	defer pool.Unlock()
+	if other := pool.idle[p.seat]; other != nil && !other.Ended() {
+		go p.Kill()
+		return
+	}
+	pool.idle[p.seat] = p
+}
+
+// start starts a process and has it load the library.
+func (s seat) start(ctx context.Context) (*process, error) {
+	file, err := exec.LookPath(s.python)
+	if err != nil {
+		return nil, gemm.Unavailablef("no Python: %w", err).WithRemedy("install python3, or set %s to its path", Variable)
+	}
+	name, number := s.library.Name, strconv.Itoa(s.library.Number)
+	cmd := exec.Command(file, "-c", program)
+	if s.library.GPU {
+		name = "cuda"
+	} else {
+		cmd.Env = os.Environ()
+		for _, variable := range []string{"OPENBLAS", "MKL", "OMP", "BLIS"} {
+			cmd.Env = append(cmd.Env, variable+"_NUM_THREADS="+number)
+		}
+	}
+	cmd.Args = append(cmd.Args, name, number)
+	started, err := peer.Start(cmd)
+	if err != nil {
+		return nil, gemm.Unavailablef("%s: %w", s.python, err)
+	}
+	p := &process{Process: started, seat: s}
+	limited, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	text, err := p.Ask(limited, "describe", nil, nil)
+	if err == nil {
+		err = json.Unmarshal([]byte(text), &p.told)
+	}
+	if err != nil {
+		p.Kill()
+		return nil, s.refusal(ctx, err)
+	}
+	return p, nil
+}
+
+// refusal returns why the library is not available.
+func (s seat) refusal(ctx context.Context, err error) error {
+	var end peer.End
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, context.DeadlineExceeded):
+		err = fmt.Errorf("it does not load within %v", startTime)
+	case errors.As(err, &end) && end.Said != "":
+		err = errors.New(end.Said)
+	}
+	return gemm.Unavailablef("%s has no usable %s (%w)", s.python, s.library.Title, err).
+		WithRemedy("pip install %s, or set %s to a Python that has it", s.library.Name, Variable)
+}

@@ -1,0 +1,118 @@
+package python
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"gemm"
+	"gemm/internal/peer"
+)
+
+// Multiplier computes C = A·B. Any number of goroutines may call it: each product has a process.
+type Multiplier[T gemm.Float] struct {
+	library Library
+	compute string // f32, f64 or tf32
+	// sets returns the number of copies of operands that have so many bytes together. Each product uses
+	// the next copy. nil: there is one.
+	sets  func(bytes int64) int
+	told  description
+	small atomic.Bool // the last product that was staged was small
+}
+
+// New returns the product of the library, which it loads. The arithmetic is that of T, or if compute is
+// not empty, tf32. The error is an ErrUnavailable if there is no such library.
+func New[T gemm.Float](l Library, compute string, sets func(bytes int64) int) (*Multiplier[T], error) {
+	p, err := l.take(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	p.give()
+	if !l.GPU && p.told.Threads < l.Number {
+		return nil, gemm.Unavailablef("threads=%d: this %s uses at most %d", l.Number, l.Title, p.told.Threads)
+	}
+	if compute == "" {
+		compute = gemm.TypeOf[T]().Name
+	}
+	return &Multiplier[T]{library: l, compute: compute, sets: sets, told: p.told}, nil
+}
+
+// Resolved implements gemm.Explainer.
+func (x *Multiplier[T]) Resolved() gemm.Params {
+	out := gemm.Params{"version": x.told.Version, "kernel": x.told.Kernel, "python": x.told.Python}
+	if !x.library.GPU {
+		out["threads"], out["process"] = x.library.Number, "own"
+	}
+	return out
+}
+
+// small is a number of terms of a product, below which the call from Python is a part of the time.
+const small = 256 * 256 * 256
+
+// Warnings returns what a call from Python costs, if that is a part of the time of the last product
+// that was staged.
+func (x *Multiplier[T]) Warnings() []string {
+	if !x.small.Load() {
+		return nil
+	}
+	return []string{fmt.Sprintf("the time includes the call from Python, %.2g µs", 1e6*x.told.Call)}
+}
+
+// Multiply implements gemm.Multiplier.
+func (x *Multiplier[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
+	r, err := x.Stage(ctx, c, a, b)
+	if err != nil {
+		return err
+	}
+	if _, err = r.Do(ctx); err == nil {
+		err = r.Collect(ctx)
+	}
+	if closed := r.Close(); err == nil {
+		err = closed
+	}
+	return err
+}
+
+// Stage implements gemm.Stager: it copies a and b into a process. The Run is a *Run.
+func (x *Multiplier[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm.Run, error) {
+	if err := gemm.CheckShapes(c, a, b); err != nil {
+		return nil, err
+	}
+	s := gemm.Shape{M: c.Rows, N: c.Cols, K: a.Cols}
+	x.small.Store(s.Terms() < small)
+	sets := 1
+	if x.sets != nil {
+		sets = x.sets(int64(gemm.TypeOf[T]().Size) * int64(a.Rows*a.Stride+b.Rows*b.Stride+c.Rows*c.Stride))
+	}
+	p, err := x.library.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	request := fmt.Sprintf("stage %s %d %d %d %d %d %d %d", x.compute, sets, s.M, s.N, s.K,
+		a.Stride-a.Cols, b.Stride-b.Cols, c.Stride-c.Cols)
+	product, err := peer.StageBy(ctx, p.Process, request, c, a, b)
+	if err != nil {
+		if !p.Ended() {
+			p.give()
+		}
+		return nil, err
+	}
+	return &Run[T]{product, p}, nil
+}
+
+// Run is a product that is staged in a process. It implements gemm.Run and optional.Repeater.
+type Run[T gemm.Float] struct {
+	*peer.Product[T]
+	process *process // nil: the Run is closed
+}
+
+// Close implements gemm.Run: the process is free for another product.
+func (r *Run[T]) Close() error {
+	if r.process == nil || r.process.Ended() {
+		return nil // what ended it has been said
+	}
+	err := r.Product.Close()
+	r.process.give()
+	r.process = nil
+	return err
+}
