@@ -423,11 +423,11 @@ func cubes(sizes []int) []gemm.Shape {
 
 // contends reports whether the profile peers has the case. On one thread it has production variants
 // and their peers at all shapes, on several threads at large cubes. Gonum is ten times slower: it has
-// products up to 1024³.
+// products up to 1024³. Libraries of Python begin at 256³.
 func contends(c Case) bool {
 	large := c.M == c.N && c.N == c.K && c.N >= 512
 	switch {
-	case c.Ranks() > 0 || c.Type == "gf256" || !c.accepted():
+	case c.Ranks() > 0 || c.Type == "gf256" || !c.accepted() || c.calledForLittle():
 		return false
 	case c.foreign():
 		return c.Threads() == 1 || large
@@ -439,6 +439,12 @@ func contends(c Case) bool {
 		return !c.shared() || c.Threads() > 1 && large
 	}
 	return false
+}
+
+// calledForLittle reports whether the case is called from Python for a product so small that the call is
+// a part of its time.
+func (c Case) calledForLittle() bool {
+	return slices.Contains([]string{"reference/numpy", "reference/torch"}, c.Variant.Name) && c.Terms() < cubed(256)
 }
 
 // swift reports whether the profile quick has the case in its ladder. All variants have a
@@ -463,7 +469,7 @@ func swift(c Case) bool {
 		return c.M+c.K <= gf256.MaxShards
 	}
 	switch {
-	case !c.accepted():
+	case !c.accepted() || c.calledForLittle():
 		return false
 	case c.Variant.Role == gemm.Program:
 		return c.Type == "f64" && c.Shape == gemm.Cube(256)

@@ -20,7 +20,7 @@ func TestPeersProfile(t *testing.T) {
 	threaded := []gemm.Param{{Name: "threads", Default: 1, Min: 1}}
 	var variants []gemm.Variant
 	for _, name := range []string{"serial/naive", "serial/packed", "serial/gonum", "parallel/packed",
-		"reference/openblas"} {
+		"reference/openblas", "reference/numpy"} {
 		v := variant(name, product[float64])
 		if v.Family() != "serial" {
 			v.Params = threaded
@@ -50,11 +50,13 @@ func TestPeersProfile(t *testing.T) {
 	}
 	for shape, want := range map[gemm.Shape][]string{
 		gemm.Cube(2):   {"serial/packed", "serial/gonum", "reference/openblas"},
-		gemm.Cube(257): {"serial/packed", "serial/gonum", "reference/openblas"},
+		gemm.Cube(255): {"serial/packed", "serial/gonum", "reference/openblas"},
+		gemm.Cube(257): {"serial/packed", "serial/gonum", "reference/openblas", "reference/numpy"},
 		gemm.Cube(1024): {"serial/packed", "serial/gonum", "parallel/packed 2", "reference/openblas",
-			"reference/openblas 2"},
-		gemm.Cube(4096):         {"serial/packed", "parallel/packed 2", "reference/openblas", "reference/openblas 2"},
-		{M: 8192, N: 64, K: 64}: {"serial/packed", "serial/gonum", "reference/openblas"},
+			"reference/openblas 2", "reference/numpy", "reference/numpy 2"},
+		gemm.Cube(4096): {"serial/packed", "parallel/packed 2", "reference/openblas", "reference/openblas 2",
+			"reference/numpy", "reference/numpy 2"},
+		{M: 8192, N: 64, K: 64}: {"serial/packed", "serial/gonum", "reference/openblas", "reference/numpy"},
 	} {
 		if !slices.Equal(byShape[shape], want) {
 			t.Errorf("%v: %q, want %q", shape, byShape[shape], want)

@@ -6,6 +6,8 @@
 // GEMM_MKL and GEMM_BLIS name a file instead. The symbols of OpenBLAS may be those of pip's builds:
 // scipy_dgemm_64_.
 //
+// NumPy and PyTorch are called from Python, in a process of their own; see package internal/python.
+//
 // # Processes
 //
 // On Linux with a C compiler, a library that is measured runs in a process of its own, and its

@@ -36,8 +36,8 @@ func Variants() []gemm.Variant {
 			},
 		})
 	}
-	out = append(out, productOnly(libxsmm), productOnly(accelerate), pythonVariant(python.NumPy), pythonVariant(python.Torch),
-		reedSolomonVariant())
+	out = append(out, productOnly(libxsmm), productOnly(accelerate),
+		pythonVariant(python.NumPy), pythonVariant(python.Torch), reedSolomonVariant())
 	return pseudocode.Add(files, append(out, programVariants()...))
 }
 
