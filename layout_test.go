@@ -36,6 +36,7 @@ var importTable = map[string][]string{
 	"internal/cpu":         nil,
 	"internal/output":      nil,
 	"internal/sample":      nil,
+	"internal/starter":     nil,
 	"internal/trust":       nil,
 	"internal/tuned":       nil,
 	"mpi/account":          nil,
@@ -51,6 +52,7 @@ var importTable = map[string][]string{
 	"compare/optional":    {"."},
 	"compare/report/text": {"compare/report/document"},
 	"compare/verify":      {"gf256", "internal/cpu", "."},
+	"cuda/guest":          {"."},
 	"cuda/wire":           {"gf256", "internal/child", "."},
 	"internal/block":      {"gf256", "internal/cpu", "internal/tuned", "internal/kernel"},
 	"internal/busy":       {"."},
@@ -66,10 +68,10 @@ var importTable = map[string][]string{
 
 	"compare": {
 		"cuda/usage", "gf256", "internal/child", "internal/cpu", "internal/output", "internal/sample", "mpi/account",
-		"parallel/timeline", ".", "internal/peak", "compare/optional", "compare/verify",
+		"parallel/timeline", ".", "internal/peak", "compare/optional", "compare/verify", "cuda/guest",
 	},
 	"cuda": {"cuda/occupancy", "cuda/usage", "gf256", "internal/output", "internal/trust",
-		"internal/tuned", ".", "internal/busy", "internal/dl"},
+		"internal/tuned", ".", "cuda/guest", "internal/busy", "internal/dl"},
 	"internal/gemmtest": {"cuda/usage", "gf256", "internal/cpu", "mpi/account", ".", "compare/optional"},
 	"user":              {"internal/child", "internal/output", ".", "compare/optional", "internal/peer"},
 	"serial": {
@@ -121,8 +123,8 @@ var importTable = map[string][]string{
 
 	"cmd": {
 		"cuda/occupancy", "gf256", "internal/child", "internal/cpu", "internal/output", "internal/sample",
-		"internal/tuned", ".", "internal/kernel", "internal/peak", "internal/settings", "compare/report/text",
-		"compare/verify", "cuda/wire", "internal/block", "internal/matfile", "internal/shard", "compare", "cuda",
+		"internal/starter", "internal/tuned", ".", "internal/kernel", "internal/peak", "internal/settings", "compare/report/text",
+		"compare/verify", "cuda/guest", "cuda/wire", "internal/block", "internal/matfile", "internal/shard", "compare", "cuda",
 		"cuda/explain", "cuda/remote", "compare/probe", "mpi", "internal/catalog", "compare/report",
 		"internal/tune", "user",
 	},

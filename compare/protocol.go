@@ -7,16 +7,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
 	"gemm"
+	"gemm/cuda/guest"
 )
 
 // protocol is the version of the task and the messages by which a driver and another process
 // that measures for it understand each other. The driver writes a task, one line of JSON. The
 // process answers with messages, each a line of JSON, the first at once and one every signEvery.
-const protocol = 2
+const protocol = 3
 
 // task is what a process has to measure.
 type task struct {
@@ -26,6 +28,8 @@ type task struct {
 	Seed     uint64        `json:"seed"`
 	Ceilings time.Duration `json:"ceilings"` // spent on each ceiling
 	Known    []Ceiling     `json:"known,omitempty"`
+	// Guests are kernels of the user's that the cases name.
+	Guests []guest.Kernel `json:"guests,omitempty"`
 }
 
 // taskCase is a Case as it is written. A variant has its name.
@@ -46,6 +50,11 @@ type taskCase struct {
 // task returns the task of measuring the cases as this driver would.
 func (d *Driver) task(cases []Case) task {
 	t := task{Protocol: protocol, Budget: d.Budget, Seed: d.Seed, Ceilings: d.Ceilings}
+	for _, k := range d.Guests {
+		if slices.ContainsFunc(cases, func(c Case) bool { return c.Variant.Name == k.Name }) {
+			t.Guests = append(t.Guests, k)
+		}
+	}
 	for _, c := range cases {
 		t.Cases = append(t.Cases, taskCase{
 			c.Experiment, c.Variant.Name, c.Build, c.Type, c.Shape, c.Op, c.Alpha, c.Beta, c.LD, c.Params, c.Turn,
@@ -59,8 +68,9 @@ func (d *Driver) task(cases []Case) task {
 	return t
 }
 
-// readTask reads a task and returns it with its cases, whose variants are among those given.
-func readTask(in io.Reader, variants []gemm.Variant) (task, []Case, error) {
+// readTask reads a task and returns it with its cases, whose variants are among those that are
+// served.
+func readTask(in io.Reader, s Served) (task, []Case, error) {
 	var t task
 	if err := json.NewDecoder(in).Decode(&t); err != nil {
 		return t, nil, fmt.Errorf("the task on standard input: %w", err)
@@ -68,6 +78,10 @@ func readTask(in io.Reader, variants []gemm.Variant) (task, []Case, error) {
 	if t.Protocol != protocol {
 		return t, nil, fmt.Errorf("the task is of protocol %d, this program speaks %d: build gemm and %s from one source",
 			t.Protocol, protocol, workerName)
+	}
+	variants := s.Variants
+	if s.Guests != nil {
+		variants = append(slices.Clone(variants), s.Guests(t.Guests)...)
 	}
 	var cases []Case
 	for _, c := range t.Cases {

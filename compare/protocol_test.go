@@ -31,7 +31,7 @@ func TestTasksComeBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	task, got, err := readTask(bytes.NewReader(text), variants)
+	task, got, err := readTask(bytes.NewReader(text), Served{Variants: variants})
 	if err != nil || task.Budget != d.Budget || task.Seed != d.Seed || task.Ceilings != d.Ceilings || len(got) != 2 ||
 		len(task.Known) != 1 || task.Known[0].Device != 1 {
 		t.Fatalf("%+v, %v; want that of %+v", task, err, d)
@@ -44,11 +44,11 @@ func TestTasksComeBack(t *testing.T) {
 	for _, test := range []struct{ old, wrong, want string }{
 		{"", "", ""},
 		{`"mpi/b"`, `"mpi/z"`, "mpi/z"},
-		{`"protocol":2`, `"protocol":1`, "protocol 1"},
+		{`"protocol":3`, `"protocol":1`, "protocol 1"},
 		{`"panel":16`, `"panel":16.5`, "16.5"},
 		{`{`, ``, "the task"},
 	} {
-		_, _, err := readTask(strings.NewReader(strings.Replace(string(text), test.old, test.wrong, 1)), variants)
+		_, _, err := readTask(strings.NewReader(strings.Replace(string(text), test.old, test.wrong, 1)), Served{Variants: variants})
 		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s in place of %s: %v", test.wrong, test.old, err)
 		}

@@ -13,15 +13,18 @@ import (
 	"time"
 
 	"gemm"
+	"gemm/cuda/guest"
 )
 
 // Served is what a process needs to measure for the driver of another process: on ranks, on a
 // device, or as a build with other compiler options.
 type Served struct {
-	Variants []gemm.Variant                // variants with working constructors
-	Probes   func(cases []Case) []Probe    // measured before the cases; nil: none
-	Lead     func(b Budget) (*Lead, error) // on rank 0 of a job; otherwise nil
-	Device   *Device                       // in the worker of a device; otherwise nil
+	Variants []gemm.Variant // variants with working constructors
+	// Guests returns the variants of the kernels that the task brings; nil: there are none.
+	Guests func(kernels []guest.Kernel) []gemm.Variant
+	Probes func(cases []Case) []Probe    // measured before the cases; nil: none
+	Lead   func(b Budget) (*Lead, error) // on rank 0 of a job; otherwise nil
+	Device *Device                       // in the worker of a device; otherwise nil
 }
 
 // Device is the device of a worker.
@@ -64,7 +67,7 @@ func ServeFolder(ctx context.Context, folder string, s Served) error {
 // without freeing what is on the device: multipliers may still run on a goroutine that Serve left
 // behind. The same holds after the context has ended, if they do not return.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, s Served) error {
-	task, cases, err := readTask(in, s.Variants)
+	task, cases, err := readTask(in, s)
 	if err != nil {
 		return err
 	}

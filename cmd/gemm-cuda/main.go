@@ -18,6 +18,7 @@ import (
 	"gemm/compare"
 	"gemm/cuda"
 	"gemm/cuda/device"
+	"gemm/cuda/guest"
 	"gemm/cuda/wire"
 	"gemm/internal/settings"
 	"gemm/internal/tuned"
@@ -73,7 +74,9 @@ func serve(ctx context.Context, b *device.Backend, in io.Reader, out io.Writer) 
 	if err != nil {
 		return err
 	}
-	return compare.Serve(ctx, in, out, compare.Served{Variants: cuda.Variants(b), Device: &compare.Device{
+	return compare.Serve(ctx, in, out, compare.Served{Variants: cuda.Variants(b), Guests: func(kernels []guest.Kernel) []gemm.Variant {
+		return guest.Variants(b, kernels)
+	}, Device: &compare.Device{
 		Lost: b.Lost,
 		Describe: func(h *compare.Host, r *compare.RunInfo) {
 			for _, g := range system.GPUs {

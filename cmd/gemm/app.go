@@ -102,7 +102,7 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		Commands: []*cli.Command{
 			compareCommand(), reportCommand(), ladders[0].command(), ladders[1].command(), ladders[2].command(),
 			cudaCommand(ladders[3]), multiplyCommand(), rsCommand(), listCommand(), infoCommand(), tuneCommand(),
-			completionCommand(), manCommand(),
+			newKernelCommand(), completionCommand(), manCommand(),
 		},
 	}
 	for _, c := range app.Commands {

@@ -327,7 +327,7 @@ type kernel struct {
 // load compiles the program, or finds it in the cache, and returns its function called name.
 // Launches may request shared bytes of shared memory.
 func (d *Device) load(p nvrtc.Program, name string, shared int) (*kernel, error) {
-	key := fmt.Sprint(p.Name, p.Arch, p.Options, name, shared, p.Source)
+	key := fmt.Sprint(p.Name, p.Arch, p.Options, p.Include, name, shared, p.Source)
 	if k := d.kernels[key]; k != nil {
 		return k, nil
 	}
@@ -346,7 +346,11 @@ func (d *Device) load(p nvrtc.Program, name string, shared int) (*kernel, error)
 	if err != nil {
 		return nil, err
 	}
-	k := &kernel{Kernel: image.Kernels[name]}
+	compiled, ok := image.Kernels[name]
+	if !ok {
+		return nil, missing(slices.Collect(maps.Keys(image.Kernels)))
+	}
+	k := &kernel{Kernel: compiled}
 	if k.module, err = cu.LoadData(string(image.Code)); err != nil {
 		return nil, failed("cuModuleLoadData of "+p.Name, err)
 	}
@@ -364,13 +368,21 @@ func (d *Device) load(p nvrtc.Program, name string, shared int) (*kernel, error)
 	return k, nil
 }
 
+// missing is the error of a program that has other kernels than the one that was requested.
+type missing []string
+
+func (m missing) Error() string {
+	return fmt.Sprintf("cuda: the program has only the kernels %q", []string(m))
+}
+
 // launch starts the kernel. Each argument is 8 bytes wide or stands at the beginning of 8.
-func (d *Device) launch(k *kernel, x, z, threads, shared int, arguments []uint64) error {
+func (d *Device) launch(k *kernel, grid, block [3]int, shared int, arguments []uint64) error {
 	pointers := make([]unsafe.Pointer, len(arguments))
 	for i := range arguments {
 		pointers[i] = unsafe.Pointer(&arguments[i])
 	}
-	return failed("cuLaunchKernel", k.function.Launch(x, 1, z, threads, 1, 1, shared, d.stream, pointers))
+	return failed("cuLaunchKernel", k.function.Launch(grid[0], grid[1], grid[2], block[0], block[1], block[2], shared,
+		d.stream, pointers))
 }
 
 // Close gives all back. Runs must have been closed.

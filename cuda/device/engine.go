@@ -144,7 +144,8 @@ func (e *rungEngine) start(o operands) error {
 		for j, a := range l.Arguments {
 			arguments[j] = uint64(base[a.Buffer]) + a.Bits
 		}
-		if err := e.d.launch(e.kernels[i], l.Blocks, l.Parts, l.Threads, l.Shared, arguments); err != nil {
+		grid, block := [3]int{l.Blocks, 1, l.Parts}, [3]int{l.Threads, 1, 1}
+		if err := e.d.launch(e.kernels[i], grid, block, l.Shared, arguments); err != nil {
 			return err
 		}
 	}
@@ -161,19 +162,7 @@ func (e *rungEngine) device() usage.Device {
 		Pipe: e.rung.Pipe(), Registers: e.main.Registers, Spills: e.main.Spills, Shared: e.main.Shared,
 		Threads: e.rung.Threads(e.sequence.Tile), Blocks: x * z,
 	}
-	capability, err := occupancy.ParseCapability(e.d.GPU.Capability)
-	if err == nil {
-		var o occupancy.Occupancy
-		o, err = occupancy.Of(capability,
-			occupancy.Kernel{Threads: out.Threads, Registers: out.Registers, Shared: out.Shared})
-		out.Occupancy = o.Share
-		for _, r := range o.LimitedBy {
-			out.Limit = append(out.Limit, string(r))
-		}
-	}
-	if err != nil {
-		out.Warnings = append(out.Warnings, "no occupancy: "+err.Error())
-	}
+	e.d.occupy(&out)
 	if e.sequence.Ignored != "" {
 		out.Warnings = append(out.Warnings, e.sequence.Ignored)
 	}
@@ -181,6 +170,22 @@ func (e *rungEngine) device() usage.Device {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("compiled kernels are not kept: %v", lost))
 	}
 	return out
+}
+
+// occupy adds the occupancy of a kernel that takes what u says.
+func (d *Device) occupy(u *usage.Device) {
+	capability, err := occupancy.ParseCapability(d.GPU.Capability)
+	if err == nil {
+		var o occupancy.Occupancy
+		o, err = occupancy.Of(capability, occupancy.Kernel{Threads: u.Threads, Registers: u.Registers, Shared: u.Shared})
+		u.Occupancy = o.Share
+		for _, r := range o.LimitedBy {
+			u.Limit = append(u.Limit, string(r))
+		}
+	}
+	if err != nil {
+		u.Warnings = append(u.Warnings, "no occupancy: "+err.Error())
+	}
 }
 
 func (e *rungEngine) resolved() gemm.Params { return e.sequence.Resolved(e.params) }

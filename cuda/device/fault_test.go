@@ -64,7 +64,7 @@ func runBroken(t *testing.T, name string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.launch(k, 1, 1, 1, 0, []uint64{uint64(room.at)}); err != nil {
+	if err := d.launch(k, [3]int{1, 1, 1}, [3]int{1, 1, 1}, 0, []uint64{uint64(room.at)}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)

@@ -91,7 +91,7 @@ func TestRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return d.launch(k, 1, 1, 2*d.GPU.BlockThreads, 0, nil)
+		return d.launch(k, [3]int{1, 1, 1}, [3]int{2 * d.GPU.BlockThreads, 1, 1}, 0, nil)
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"gemm"
 	"gemm/cuda"
+	"gemm/cuda/guest"
 	"gemm/cuda/usage"
 )
 
@@ -24,6 +25,7 @@ type product[T gemm.Element] struct {
 	name   string // of the variant
 	engine engine
 	warm   bool                        // operands are the same from call to call
+	guest  bool                        // a kernel of the user's: its operands are its own, and are checked
 	top    bool                        // one that users choose: its product from and to the host's memory is timed too
 	chosen atomic.Pointer[gemm.Params] // of the last product
 }
@@ -54,7 +56,9 @@ const align = 256
 // layout is where the operands of a product lie, one behind the other.
 type layout struct {
 	a, b, c       int64 // offsets in bytes
+	end           int64 // of C
 	bytes         int64 // of all
+	used          int64 // of the operands alone
 	lda, ldb, ldc int
 }
 
@@ -82,7 +86,8 @@ func layoutOf[T gemm.Element](c, a, b gemm.Matrix[T]) layout {
 	l := layout{lda: asStored(a), ldb: asStored(b), ldc: asStored(c)}
 	l.b = roomFor(a, l.lda)
 	l.c = l.b + roomFor(b, l.ldb)
-	l.bytes = l.c + roomFor(c, l.ldc)
+	l.end = l.c + roomFor(c, l.ldc)
+	l.bytes, l.used = l.end, l.end
 	return l
 }
 
@@ -161,7 +166,8 @@ type placement struct {
 	lda, ldb, ldc int
 	shape         gemm.Shape
 	tA, tB        bool
-	begins        bool // with a C that is read
+	begins        bool   // with a C that is read
+	owner         string // the kernel of the user's that they are for alone; empty: they are shared
 	size, sets    int
 }
 
@@ -245,7 +251,11 @@ func (p *product[T]) stage(ctx context.Context, op cuda.Operation, c, a, b gemm.
 			r.phases["host"] = time.Since(begin)
 		}
 	}
-	if r.placed, err = place(ctx, d, op, c, a, b, p.warm); err != nil {
+	owner := ""
+	if p.guest {
+		owner = p.name
+	}
+	if r.placed, err = place(ctx, d, op, c, a, b, p.warm, owner); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -265,16 +275,19 @@ func (p *product[T]) stage(ctx context.Context, op cuda.Operation, c, a, b gemm.
 // several copies of the operands, so that no product finds those of the last one in the L2 cache,
 // unless L2 is to be warm.
 func place[T gemm.Element](ctx context.Context, d *Device, op cuda.Operation, c, a, b gemm.Matrix[T],
-	warm bool) (_ *placed, err error) {
+	warm bool, owner string) (_ *placed, err error) {
 	l := layoutOf(c, a, b)
+	if owner != "" {
+		l = guarded(c, a, op)
+	}
 	key := placement{
 		unsafe.Pointer(unsafe.SliceData(a.Data)), unsafe.Pointer(unsafe.SliceData(b.Data)),
 		unsafe.Pointer(unsafe.SliceData(c.Data)),
-		l.lda, l.ldb, l.ldc, shapeOf(op, c, a), op.TransA, op.TransB, op.Beta != 0, gemm.TypeOf[T]().Size, 1,
+		l.lda, l.ldb, l.ldc, shapeOf(op, c, a), op.TransA, op.TransB, op.Beta != 0, owner, gemm.TypeOf[T]().Size, 1,
 	}
-	if !warm && l.bytes > 0 {
+	if !warm && l.used > 0 {
 		const times = 3 // the size of the cache that lies between two uses of a set
-		key.sets = max(1, int((times*int64(d.GPU.L2)+l.bytes-1)/l.bytes))
+		key.sets = max(1, int((times*int64(d.GPU.L2)+l.used-1)/l.used))
 	}
 	if x := d.placed[key]; x != nil {
 		x.users++
@@ -286,7 +299,7 @@ func place[T gemm.Element](ctx context.Context, d *Device, op cuda.Operation, c,
 			err = errors.Join(err, d.leave(x))
 		}
 	}()
-	if x.room, err = d.allocate(int64(x.sets) * l.bytes); err != nil {
+	if x.room, err = d.allocate(int64(x.all()) * l.bytes); err != nil {
 		return nil, err
 	}
 	s := x.shape
@@ -302,7 +315,7 @@ func place[T gemm.Element](ctx context.Context, d *Device, op cuda.Operation, c,
 	if err := d.void(x.room, d.up.stream); err != nil {
 		return nil, err
 	}
-	o := x.set(0)
+	o := l.at(x.room.at)
 	if err := upload(ctx, d, d.up, o.a, o.lda, a); err != nil {
 		return nil, err
 	}
@@ -310,15 +323,15 @@ func place[T gemm.Element](ctx context.Context, d *Device, op cuda.Operation, c,
 		return nil, err
 	}
 	if x.begins {
-		if x.begin, err = d.allocate(l.bytes - l.c); err != nil {
+		if x.begin, err = d.allocate(l.end - l.c); err != nil {
 			return nil, err
 		}
 		if err := upload(ctx, d, d.up, x.begin.at, o.ldc, c); err != nil {
 			return nil, err
 		}
 	}
-	for done := 1; done < x.sets; done *= 2 {
-		to, bytes := x.room.at+cu.DevicePtr(int64(done)*l.bytes), int64(min(done, x.sets-done))*l.bytes
+	for done := 1; done < x.all(); done *= 2 {
+		to, bytes := x.room.at+cu.DevicePtr(int64(done)*l.bytes), int64(min(done, x.all()-done))*l.bytes
 		if err := cu.MemcpyDtoDAsync(to, x.room.at, bytes, d.up.stream); err != nil {
 			return nil, failed("cuMemcpyDtoDAsync", err)
 		}
@@ -382,15 +395,24 @@ func (r *staged[T]) Repeat(ctx context.Context, times int) (cost gemm.Cost, err 
 	return cost, nil
 }
 
+// all returns how many copies of the operands there are. Those of a guest have one more, the first,
+// that no product uses: the others are compared with it.
+func (x *placed) all() int {
+	if x.owner != "" {
+		return x.sets + 1
+	}
+	return x.sets
+}
+
 // set returns one of the copies of the operands.
 func (x *placed) set(i int) operands {
-	return x.layout.at(x.room.at + cu.DevicePtr(int64(i)*x.layout.bytes))
+	return x.layout.at(x.room.at + cu.DevicePtr(int64(i+x.all()-x.sets)*x.layout.bytes))
 }
 
 // burst computes the product the given number of times, each time with the next copy of the operands.
 func (r *staged[T]) burst(ctx context.Context, times int) (time.Duration, error) {
 	d := r.p.d
-	bytes := r.layout.bytes - r.layout.c
+	bytes := r.layout.end - r.layout.c
 	r.last = (r.next + times - 1) % r.sets
 	if r.op.Beta != 0 {
 		for i := range times {
@@ -398,8 +420,7 @@ func (r *staged[T]) burst(ctx context.Context, times int) (time.Duration, error)
 				return 0, failed("cuMemcpyDtoDAsync", err)
 			}
 		}
-	} else if err := cu.MemsetD8Async(r.set(r.last).c, 0xff, bytes, d.stream); err != nil {
-		// What the last product does not write is not a number.
+	} else if err := cu.MemsetD8Async(r.set(r.last).c, r.p.unwritten(), bytes, d.stream); err != nil {
 		return 0, failed("cuMemsetD8Async", err)
 	}
 	if err := d.start.Record(d.stream); err != nil {
@@ -440,7 +461,22 @@ func (r *staged[T]) Collect(ctx context.Context) (err error) {
 		return errCollect
 	}
 	o := r.set(r.last)
-	return download(ctx, d, d.down, r.c, o.c, o.ldc)
+	if err := download(ctx, d, d.down, r.c, o.c, o.ldc); err != nil || !r.p.guest {
+		return err
+	}
+	if err := d.untouched(ctx, r.placed); err != nil {
+		return err
+	}
+	return guest.Unwritten(r.c)
+}
+
+// unwritten returns the byte that C is filled with before the last product: what that does not write
+// is not a number. A guest may compute 0*C, so its C has numbers that are too large for a result.
+func (p *product[T]) unwritten() byte {
+	if p.guest {
+		return guest.Poison
+	}
+	return 0xff
 }
 
 // Device implements usage.OnDevice.

@@ -34,6 +34,11 @@ var Align string
 //go:embed peak.cu
 var Peak string
 
+// Changed is the source of the kernel that finds what another one has written outside of C.
+//
+//go:embed changed.cu
+var Changed string
+
 // Source returns the source of a file, such as 01_naive.cu of the element type f32.
 func Source(typ, file string) (string, error) {
 	data, err := files.ReadFile(typ + "/" + file)

@@ -72,8 +72,12 @@ func (c *Cache) key(p Program) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Compile returns the image of the program, from the disk if it is there.
+// Compile returns the image of the program, from the disk if it is there. A program that may include
+// files is compiled each time.
 func (c *Cache) Compile(p Program) (Image, error) {
+	if p.Include != "" {
+		return c.Compiler.Compile(p)
+	}
 	key := c.key(p)
 	file := filepath.Join(c.Folder, key+".cubin")
 	image, err := read(file, key)

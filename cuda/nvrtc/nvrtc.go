@@ -3,6 +3,7 @@
 package nvrtc
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -63,11 +64,19 @@ type Program struct {
 	Source  string
 	Arch    int      // 90 for sm_90
 	Options []string // such as -DBM=64
+	// Include is a folder with files that the source may include, and Headers are texts that it may
+	// include by name. What the folder has is not in the key of a Cache, which keeps no such program.
+	Include string
+	Headers map[string]string
 }
 
 // CompilerOptions returns all options of NVRTC that the code of the program depends on.
 func (p Program) CompilerOptions() []string {
-	return append([]string{"--gpu-architecture=sm_" + strconv.Itoa(p.Arch), "--std=c++17"}, p.Options...)
+	out := append([]string{"--gpu-architecture=sm_" + strconv.Itoa(p.Arch), "--std=c++17"}, p.Options...)
+	if p.Include != "" {
+		out = append(out, "--include-path="+p.Include)
+	}
+	return out
 }
 
 // Kernel is what the compiler says of one kernel.
@@ -89,7 +98,7 @@ type Image struct {
 var ErrCompile = errors.New("nvrtc: does not compile")
 
 // Compile compiles the program. It may be called on several goroutines; one compiles at a
-// time. The error is an ErrCompile with the compiler's first line, or says that this
+// time. The error is an ErrCompile with the compiler's first error, or says that this
 // version does not know the architecture.
 func (l *Library) Compile(p Program) (Image, error) {
 	l.mu.Lock()
@@ -100,9 +109,9 @@ func (l *Library) Compile(p Program) (Image, error) {
 		// What the driver has kept comes without a word on registers.
 		options = append(options, "--no-cache")
 	}
-	code, log, err := l.compile(p.Source, p.Name, options)
+	code, log, err := l.compile(p, options)
 	if err != nil {
-		first, _, _ := strings.Cut(strings.TrimSpace(log), "\n")
+		first := firstError(log)
 		if strings.Contains(log, "invalid value for --gpu-architecture") {
 			return Image{}, gemm.Unavailablef("NVRTC %s does not know %s", l.Version(), arch).
 				WithRemedy("open another version with %s", Variable)
@@ -118,6 +127,15 @@ func (l *Library) Compile(p Program) (Image, error) {
 	}
 	return Image{code, rest, kernels}, nil
 }
+
+// firstError returns the first line of the compiler that is an error, or else its first line.
+func firstError(log string) string {
+	first, _, _ := strings.Cut(strings.TrimSpace(log), "\n")
+	return cmp.Or(errorLine.FindString(log), first)
+}
+
+// errorLine is an error with file and line, such as "f.cu(3): error: …" or "f.cu(1): catastrophic error: …".
+var errorLine = regexp.MustCompile(`(?m)^.*\(\d+\): (catastrophic )?error\b.*$`)
 
 // The lines that ptxas writes of each kernel.
 var (

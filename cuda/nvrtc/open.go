@@ -2,8 +2,10 @@ package nvrtc
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"unsafe"
 
 	"gemm/internal/dl"
@@ -13,7 +15,7 @@ import (
 type functions struct {
 	version   func(major, minor *int32) int32
 	text      func(code int32) string
-	create    func(program *uintptr, source, name string, headers int32, sources, names unsafe.Pointer) int32
+	create    func(program *uintptr, source, name string, headers int32, texts, names unsafe.Pointer) int32
 	build     func(program uintptr, n int32, options unsafe.Pointer) int32
 	logSize   func(program uintptr, n *uint64) int32
 	log       func(program uintptr, to unsafe.Pointer) int32
@@ -65,22 +67,32 @@ func (l *Library) failed(code int32, call string) error {
 	return fmt.Errorf("nvrtc: %s: %s", call, l.text(code))
 }
 
+// cStrings returns the texts as C has them. They are pinned until the compiler has read them.
+func cStrings(pin *runtime.Pinner, texts []string) unsafe.Pointer {
+	out := make([]*byte, len(texts)+1)
+	for i, text := range texts {
+		out[i] = unsafe.SliceData(append([]byte(text), 0))
+		pin.Pin(out[i])
+	}
+	return unsafe.Pointer(&out[0])
+}
+
 // compile returns the cubin and the compiler's messages, also after an error.
-func (l *Library) compile(source, name string, options []string) (code []byte, log string, err error) {
+func (l *Library) compile(p Program, options []string) (code []byte, log string, err error) {
+	var pin runtime.Pinner
+	defer pin.Unpin()
+	names := slices.Sorted(maps.Keys(p.Headers))
+	var texts []string
+	for _, name := range names {
+		texts = append(texts, p.Headers[name])
+	}
 	var program uintptr
-	if err := l.failed(l.create(&program, source, name, 0, nil, nil), "nvrtcCreateProgram"); err != nil {
+	if err := l.failed(l.create(&program, p.Source, p.Name, int32(len(names)), cStrings(&pin, texts),
+		cStrings(&pin, names)), "nvrtcCreateProgram"); err != nil {
 		return nil, "", err
 	}
 	defer l.destroy(&program)
-	// The texts are pinned until the compiler has read them.
-	var pin runtime.Pinner
-	defer pin.Unpin()
-	texts := make([]*byte, len(options)+1)
-	for i, option := range options {
-		texts[i] = unsafe.SliceData(append([]byte(option), 0))
-		pin.Pin(texts[i])
-	}
-	failed := l.failed(l.build(program, int32(len(options)), unsafe.Pointer(&texts[0])), "nvrtcCompileProgram")
+	failed := l.failed(l.build(program, int32(len(options)), cStrings(&pin, options)), "nvrtcCompileProgram")
 	read := func(size func(uintptr, *uint64) int32, get func(uintptr, unsafe.Pointer) int32, what string) ([]byte, error) {
 		var n uint64
 		if err := l.failed(size(program, &n), what+"Size"); err != nil || n == 0 {

@@ -1,0 +1,58 @@
+package guest
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"gemm"
+)
+
+// TestZones checks that operands and guard zones do not overlap, and what each byte is called.
+func TestZones(t *testing.T) {
+	z := ZonesOf(gemm.Shape{M: 1000, N: 300, K: 77}, 4)
+	if z.B < z.A+4*1000*77+zoneBytes || z.C < z.B+4*77*300+zoneBytes || z.End != z.C+4*1000*300 ||
+		z.Bytes < z.End+4*zoneRows*300 || z.A%zoneAlign+z.B%zoneAlign+z.C%zoneAlign+z.Bytes%zoneAlign != 0 ||
+		z.Used < 4*(1000*77+77*300+1000*300) || z.Used > z.Bytes {
+		t.Errorf("%+v", z)
+	}
+	for at, want := range map[int64]string{
+		z.A:                 "it changes element (0, 0) of A",
+		z.A + 4*(77*5+3):    "it changes element (5, 3) of A",
+		z.A + 4*77*1000 - 1: "it changes element (999, 76) of A",
+		z.B + 4*301 + 2:     "it changes element (1, 1) of B",
+		z.C - 4:             "it writes outside C, 4 bytes before its beginning",
+		z.B - 1:             "bytes before its beginning",
+		0:                   "bytes before its beginning",
+		z.End:               "it writes outside C, 0 bytes behind its end",
+		z.End + 1200:        "it writes outside C, 1200 bytes behind its end",
+	} {
+		if got := z.Trespass(at); !strings.Contains(got, want) {
+			t.Errorf("byte %d: %s, want %s", at, got, want)
+		}
+	}
+	for _, s := range []gemm.Shape{{}, {M: 5, N: 7}, {M: 5, K: 7}, {N: 5, K: 7}} {
+		if z := ZonesOf(s, 8); z.Used < int64(8*s.M*s.N) || strings.Contains(z.Trespass(z.A-1), "changes") {
+			t.Errorf("%v: %+v", s, z)
+		}
+	}
+}
+
+// TestUnwritten finds an element that no product has written, and takes no other for one.
+func TestUnwritten(t *testing.T) {
+	c := gemm.NewMatrix[float32](3, 2)
+	c.Set(0, 0, float32(math.NaN()))
+	c.Set(0, 1, 8e37)
+	if err := Unwritten(c); err != nil {
+		t.Error(err)
+	}
+	c.Set(2, 1, math.Float32frombits(0x7e7e7e7e))
+	if err := Unwritten(c); err == nil || !strings.Contains(err.Error(), "element (2, 1) of C") {
+		t.Error(err)
+	}
+	d := gemm.NewMatrix[float64](1, 1)
+	d.Set(0, 0, math.Float64frombits(0x7e7e7e7e7e7e7e7e))
+	if err := Unwritten(d); err == nil {
+		t.Error("an element in double precision is taken for written")
+	}
+}

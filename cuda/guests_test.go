@@ -1,0 +1,57 @@
+package cuda_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gemm/cuda"
+	"gemm/cuda/guest"
+	"gemm/cuda/nvrtc"
+	"gemm/internal/gemmtest"
+)
+
+const guestHead = `extern "C" __global__ void f(int M, int N, int K, float alpha, const float *A, const float *B, float beta, float *C)`
+
+// TestGuestProgram compiles sources as users write them: with headers of the toolkit, with files next
+// to the source, and with an error.
+func TestGuestProgram(t *testing.T) {
+	l, err := nvrtc.Find()
+	gemmtest.Require(t, "nvrtc", err)
+	dir := t.TempDir()
+	compile := func(source, header string) (nvrtc.Image, error) {
+		t.Helper()
+		for name, text := range map[string]string{"f.cu": source, "tile.h": header} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		k, err := guest.Read("user/f", filepath.Join(dir, "f.cu"), "", "", guest.Launch{})
+		if err != nil || k.Fault != "" {
+			t.Fatal(err, k.Fault)
+		}
+		cache := nvrtc.Cache{Compiler: l, Folder: filepath.Join(dir, "cache")}
+		return cache.Compile(cuda.GuestProgram(k, 90))
+	}
+	const usual = "#include <cuda_runtime.h>\n#include <stdio.h>\n#include <cassert>\n#include <cstdint>\n#include \"tile.h\"\n" +
+		guestHead + "\n{\n\t__shared__ float s[TILE][TILE];\n\tuint64_t i = threadIdx.x;\n\tassert(i < 32);\n" +
+		"\ts[i][0] = sqrtf(A[i]);\n\t__syncthreads();\n\tif (i == 0) printf(\"%f\\n\", s[0][0]);\n\tC[i] = s[i][0];\n}\n"
+	for header, shared := range map[string]int{"#define TILE 32": 4096, "#define TILE 64": 16384} {
+		image, err := compile(usual, header)
+		if err != nil || image.Kernels["f"].Shared != shared || image.Warnings != "" {
+			t.Errorf("%s: %v, %+v, %q", header, err, image.Kernels, image.Warnings)
+		}
+	}
+	for source, want := range map[string]string{
+		guestHead + " {\n\tint unused;\n\tC[0] = x;\n}":  "f.cu(3): error: identifier \"x\" is undefined",
+		"#include \"absent.h\"\n" + guestHead + " {}":    "f.cu(1): catastrophic error: cannot open source file",
+		"int main() { return 0; }\n" + guestHead + " {}": "f.cu(1): error: ",
+	} {
+		if _, err := compile(source, ""); !errors.Is(err, nvrtc.ErrCompile) || !strings.Contains(err.Error(), want) ||
+			strings.Contains(err.Error(), "\n") {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
