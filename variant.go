@@ -45,6 +45,9 @@ type Variant struct {
 	// Revision, if not empty, tells versions of one implementation apart. It is digest among the
 	// resolved parameters; a row of another revision is not kept.
 	Revision string
+	// Source, if not nil, is what a process needs that measures the variant and does not have it in its
+	// list.
+	Source any
 	// Compute is the arithmetic if it differs from the element type: tf32.
 	Compute string
 	// The constructors. A nil one means that there is no such element type; one

@@ -20,7 +20,6 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"gemm"
-	"gemm/cuda/guest"
 	"gemm/internal/cpu"
 	"gemm/internal/sample"
 )
@@ -74,7 +73,6 @@ type Driver struct {
 	// none, and wraps gemm.ErrUnavailable. Worker is nil in a process that runs the cases on a
 	// device itself.
 	Worker func(ctx context.Context) (*exec.Cmd, error)
-	Guests []guest.Kernel // that the task of the worker brings, if a case names them
 	// Warn is called once with a warning that concerns all rows of a worker. It may be nil.
 	Warn func(text string)
 

@@ -50,12 +50,10 @@ type taskCase struct {
 // task returns the task of measuring the cases as this driver would.
 func (d *Driver) task(cases []Case) task {
 	t := task{Protocol: protocol, Budget: d.Budget, Seed: d.Seed, Ceilings: d.Ceilings}
-	for _, k := range d.Guests {
-		if slices.ContainsFunc(cases, func(c Case) bool { return c.Variant.Name == k.Name }) {
+	for _, c := range cases {
+		if k, ok := c.Variant.Source.(guest.Kernel); ok && !slices.Contains(t.Guests, k) {
 			t.Guests = append(t.Guests, k)
 		}
-	}
-	for _, c := range cases {
 		t.Cases = append(t.Cases, taskCase{
 			c.Experiment, c.Variant.Name, c.Build, c.Type, c.Shape, c.Op, c.Alpha, c.Beta, c.LD, c.Params, c.Turn,
 		})

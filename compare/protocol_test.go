@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"gemm"
+	"gemm/cuda/guest"
 )
 
 func TestTasksComeBack(t *testing.T) {
@@ -52,6 +53,32 @@ func TestTasksComeBack(t *testing.T) {
 		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s in place of %s: %v", test.wrong, test.old, err)
 		}
+	}
+}
+
+// TestGuestsTravel checks that the task has the kernel of the user's that a case names, once, and that
+// a process that takes none refuses it.
+func TestGuestsTravel(t *testing.T) {
+	k := guest.Kernel{Name: "user/f", Source: "text", Symbol: "f", Type: "f32", Launch: guest.Launch{Grid: "M,N"}}
+	v := guest.Variants(nil, []guest.Kernel{k})[0]
+	var cases []Case
+	for n := range 2 {
+		cases = append(cases, Request{Variant: v, Type: "f32", Shape: gemm.Cube(8 + n), Op: "nn", Alpha: 1}.Case())
+	}
+	text, err := json.Marshal((&Driver{}).task(cases))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var came []guest.Kernel
+	_, got, err := readTask(bytes.NewReader(text), Served{Guests: func(kernels []guest.Kernel) []gemm.Variant {
+		came = kernels
+		return guest.Variants(nil, kernels)
+	}})
+	if err != nil || len(got) != 2 || got[1].identity() != cases[1].identity() || len(came) != 1 || came[0] != k {
+		t.Errorf("%v, %v, %+v", err, got, came)
+	}
+	if _, _, err := readTask(bytes.NewReader(text), Served{}); err == nil || !strings.Contains(err.Error(), `"user/f"`) {
+		t.Errorf("without Guests: %v", err)
 	}
 }
 

@@ -145,7 +145,7 @@ func (e *guestEngine) device() usage.Device {
 
 func (e *guestEngine) resolved() gemm.Params {
 	return gemm.Params{"symbol": e.kernel.Symbol, "grid_dims": guest.Text(e.size.Grid),
-		"block_dims": guest.Text(e.size.Block), "smem": e.kernel.Shared}
+		"block_dims": guest.Text(e.size.Block), "smem": e.kernel.Shared, "digest": e.kernel.Digest()}
 }
 
 // guarded lays out operands for a guest, without gaps and between guard zones.

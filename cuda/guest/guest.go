@@ -3,8 +3,9 @@
 package guest
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
-	"hash/fnv"
 	"os"
 	"path/filepath"
 	"slices"
@@ -117,11 +118,10 @@ func (k Kernel) Missing(have []string) error {
 	return fmt.Errorf("%s: the compiled source has no kernel %s: it has %s", k.File, k.Symbol, strings.Join(have, ", "))
 }
 
-// digest identifies what is measured: a changed source is another row of the same records.
-func (k Kernel) digest() string {
-	h := fnv.New32a()
-	fmt.Fprintln(h, k.Source, k.Symbol, k.Grid, k.Block, k.Shared)
-	return fmt.Sprintf("%08x", h.Sum32())
+// Digest identifies the source and its launch, but not the files that the source includes.
+func (k Kernel) Digest() string {
+	sum := sha256.Sum256(fmt.Append(nil, k.Symbol, k.Launch, k.Source))
+	return hex.EncodeToString(sum[:6])
 }
 
 // Backend constructs the multipliers that run on a GPU.
@@ -147,13 +147,13 @@ func Variants(b Backend, kernels []Kernel) []gemm.Variant {
 	var out []gemm.Variant
 	for _, k := range kernels {
 		v := gemm.Variant{
-			Name: k.Name, Doc: "the kernel of " + k.File, Bound: gemm.Classical, Location: gemm.OnGPU,
+			Name: k.Name, Doc: "a kernel of the user, " + k.File, Bound: gemm.Classical, Location: gemm.OnGPU,
+			Role: gemm.Brought, Revision: k.Digest(), Source: k,
 			Can: gemm.Gemms | gemm.Stages | gemm.GemmStages | gemm.Explains | gemm.Repeats,
 			Params: []gemm.Param{
 				{Name: "device", Doc: "number of the GPU", Default: 0},
 				{Name: "l2", Doc: "state of the L2 cache (cold: operands change from call to call)", Default: "cold",
 					Choices: []string{"cold", "warm"}},
-				{Name: "source", Doc: "what the source and its launch are", Default: k.digest()},
 			},
 			Model: func(s gemm.Shape, _ gemm.Params) gemm.Model { return model(s) },
 		}

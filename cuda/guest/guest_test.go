@@ -107,13 +107,12 @@ func TestVariants(t *testing.T) {
 	if all[0].F64 != nil || all[3].F64 == nil || all[3].F32 == nil {
 		t.Error("the types are others")
 	}
-	seen := map[any]bool{}
+	seen := map[string]bool{}
 	for _, v := range all {
-		p, err := v.Resolve(nil)
-		if err != nil || seen[p["source"]] || v.Location != gemm.OnGPU {
-			t.Errorf("%s: %v, %v", v.Name, p, err)
+		if _, err := v.Resolve(nil); err != nil || seen[v.Revision] || v.Location != gemm.OnGPU || v.Source == nil {
+			t.Errorf("%+v, %v", v, err)
 		}
-		seen[p["source"]] = true
+		seen[v.Revision] = true
 	}
 	if err := k.Missing([]string{"h", "a"}); err.Error() != "f.cu: the compiled source has no kernel f: it has a, h" {
 		t.Error(err)
