@@ -21,6 +21,7 @@ import (
 	"gemm/compare"
 	"gemm/cuda"
 	"gemm/cuda/cudatest"
+	"gemm/cuda/guest"
 	"gemm/cuda/wire"
 	"gemm/gf256"
 	"gemm/internal/settings"
@@ -140,6 +141,19 @@ func (m fakeMultiplier[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T])
 	return nil
 }
 
+// Guest32 implements guest.Backend.
+func (fakeBackend) Guest32(k guest.Kernel, _ gemm.Params) (gemm.Multiplier[float32], error) {
+	if k.Fault != "" {
+		return nil, errors.New(k.Fault)
+	}
+	return fakeMultiplier[float32]{}, nil
+}
+
+// Guest64 implements guest.Backend.
+func (fakeBackend) Guest64(guest.Kernel, gemm.Params) (gemm.Multiplier[float64], error) {
+	return fakeMultiplier[float64]{}, nil
+}
+
 func serveFake(kind string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -154,6 +168,7 @@ func serveFake(kind string) error {
 	}
 	return compare.Serve(ctx, os.Stdin, os.Stdout, compare.Served{
 		Variants: cuda.Variants(backend),
+		Guests:   func(kernels []guest.Kernel) []gemm.Variant { return guest.Variants(fakeBackend{}, kernels) },
 		Device: &compare.Device{
 			Describe: func(h *compare.Host, r *compare.RunInfo) { h.GPUs, r.Libraries["NVRTC"] = []string{"Fake H1"}, "13.0" },
 			Ceilings: func(context.Context, int, time.Duration) ([]compare.Ceiling, []compare.Bandwidth, error) {
