@@ -39,8 +39,11 @@ type Kernel struct {
 	Name   string // behind user/
 }
 
-// abis are the ABIs that users can name.
+// abis are the ABIs that users can name, besides that of every source in CUDA.
 var abis = []ABI{Square, RowMajor, Fortran, CBLAS}
+
+// abiCUDA is the ABI of a source in CUDA.
+const abiCUDA ABI = "cuda"
 
 // types are the element types that users can name.
 var types = []string{"f64", "f32"}
@@ -55,8 +58,8 @@ func Parse(text string) (Kernel, error) {
 	if info, err := os.Stat(text); err != nil || !info.Mode().IsRegular() {
 		if at := strings.LastIndexByte(k.Path, '='); at >= 0 && !strings.Contains(k.Path[at:], "/") {
 			abi, typ, typed := strings.Cut(k.Path[at+1:], ":")
-			if !slices.Contains(abis, ABI(abi)) {
-				return k, fmt.Errorf("ABI %q is unknown: it must be one of square, rowmajor, fortran, cblas", abi)
+			if !slices.Contains(abis, ABI(abi)) && ABI(abi) != abiCUDA {
+				return k, fmt.Errorf("ABI %q is unknown: it must be one of square, rowmajor, fortran, cblas, cuda", abi)
 			}
 			if typed && !slices.Contains(types, typ) {
 				return k, fmt.Errorf("type %q of ABI %s: must be f64 or f32", typ, abi)
@@ -69,6 +72,9 @@ func Parse(text string) (Kernel, error) {
 				return k, fmt.Errorf("function %q: must be a name such as square_dgemm", k.Symbol)
 			}
 		}
+	}
+	if k.ABI != "" && (k.ABI == abiCUDA) != k.CUDA() {
+		return k, fmt.Errorf("ABI %s of %s: a .cu file has the ABI cuda, and no other file has it", k.ABI, k.Path)
 	}
 	if k.Path == "" {
 		return k, fmt.Errorf("the path is empty: it must be a library or a source, such as ./dgemm.c")

@@ -51,7 +51,11 @@ func (d Dims) at(s gemm.Shape) ([3]int, error) {
 	out := [3]int{1, 1, 1}
 	p := parser{text: string(d), shape: s}
 	for i := range out {
-		out[i] = int(p.sum())
+		value := p.sum()
+		if value > math.MaxInt32 {
+			p.fail("is %d for a product of %s, which is larger than %d", value, s, math.MaxInt32)
+		}
+		out[i] = int(max(value, -1))
 		if p.skip(); p.rest() == "" || p.err != nil {
 			break
 		}

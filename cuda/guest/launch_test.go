@@ -43,6 +43,7 @@ func TestBadLaunches(t *testing.T) {
 		{Launch{Grid: "N-M"}, "x must be 1 to 2147483647"},
 		{Launch{Grid: "M/(N-300)"}, `--grid "M/(N-300)" divides by zero for a product of 1000x300x77`},
 		{Launch{Grid: "M%(N-300)"}, "divides by zero"},
+		{Launch{Grid: "M*2147483647"}, "is 2147483647000 for a product of 1000x300x77, which is larger than 2147483647"},
 		{Launch{Grid: "M*2147483647*2147483647"}, "is too large"},
 		{Launch{Grid: "2147483647*2147483647+2147483647*2147483647"}, "is too large"},
 		{Launch{Grid: "1,2,3,4"}, `has ",4" after 3 dimensions`},
