@@ -3,11 +3,13 @@ package main
 import (
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"gemm"
 	"gemm/compare"
+	"gemm/cuda/guest"
 	"gemm/user"
 )
 
@@ -17,35 +19,123 @@ const (
 	cflagsName = "cflags"
 )
 
-// bringFlags are the flags of kernels that users bring.
-func bringFlags() []cli.Flag {
+// What --bring names: kernels for the processor, and kernels for a GPU.
+const (
+	hostKernels = "FILE[:FUNCTION][=ABI] of a shared library or a source in C or C++; ABI: square, rowmajor, fortran, cblas"
+	gpuKernels  = "FILE.cu[:FUNCTION][=cuda:TYPE] of a source in CUDA"
+)
+
+// bringFlag is the flag of kernels that users bring, of the given kinds.
+func bringFlag(kinds ...string) cli.Flag {
+	return &cli.StringSliceFlag{Name: bringName,
+		Usage: "`KERNEL`: measure your own kernel too, as user/NAME; " + strings.Join(kinds, ", or ") + "; may be repeated"}
+}
+
+// cflagsFlag is the flag of the compiler options of kernels for the processor.
+func cflagsFlag() cli.Flag {
+	return &cli.StringFlag{Name: cflagsName, DefaultText: user.DefaultFlags,
+		Usage: "`OPTIONS`: compiler options for the sources of --bring"}
+}
+
+// launchFlags are the flags that say how kernels for a GPU are launched.
+func launchFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringSliceFlag{Name: bringName,
-			Usage: "`KERNEL`: measure your own kernel too, as user/NAME; FILE[:FUNCTION][=ABI] of a shared library or a source " +
-				"in C or C++; ABI: square, rowmajor, fortran, cblas; may be repeated"},
-		&cli.StringFlag{Name: cflagsName, DefaultText: user.DefaultFlags,
-			Usage: "`OPTIONS`: compiler options for the sources of --bring"},
+		&cli.StringFlag{Name: guest.BlockFlag, DefaultText: "32x32",
+			Usage: "`X,Y,Z`: threads of a block of the CUDA kernels of --bring"},
+		&cli.StringFlag{Name: guest.GridFlag, DefaultText: "a thread for each element, x along N, y along M",
+			Usage: "`X,Y,Z`: blocks of the CUDA kernels of --bring, by M, N and K, such as (N+31)/32,(M+31)/32"},
+		&cli.StringFlag{Name: guest.SharedFlag, DefaultText: "0",
+			Usage: "`BYTES`: dynamic shared memory of a block of the CUDA kernels of --bring, such as 16384 or 16KiB"},
 	}
+}
+
+// brought are the kernels that the user brought.
+type brought struct {
+	*user.Kernels // for the processor
+	guests        []guest.Kernel
+}
+
+// Variants returns all kernels as variants.
+func (b brought) Variants() []gemm.Variant {
+	return append(b.Kernels.Variants(), guest.Variants(nil, b.guests)...)
+}
+
+// has reports whether the command has the flag.
+func has(c *cli.Context, name string) bool {
+	return slices.ContainsFunc(c.Command.Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), name) })
+}
+
+// launchOf returns what the flags say of launches.
+func launchOf(c *cli.Context) (l guest.Launch, err error) {
+	for name, to := range map[string]*guest.Dims{guest.BlockFlag: &l.Block, guest.GridFlag: &l.Grid} {
+		if !c.IsSet(name) {
+			continue
+		}
+		if *to, err = guest.ParseDims(c.String(name)); err != nil {
+			return l, usagef("--%s %v", name, err)
+		}
+	}
+	if c.IsSet(guest.SharedFlag) {
+		l.Shared, err = parseBytes(guest.SharedFlag, c.String(guest.SharedFlag))
+	}
+	return l, err
+}
+
+// guests reads the kernels for a GPU.
+func guests(c *cli.Context, kernels []user.Kernel) ([]guest.Kernel, error) {
+	var out []guest.Kernel
+	if !has(c, guest.BlockFlag) {
+		return nil, nil
+	}
+	launch, err := launchOf(c)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range kernels {
+		g, err := guest.Read(user.Family+"/"+k.Name, k.Path, k.Symbol, k.Type, launch)
+		if err != nil {
+			return nil, usagef("--bring: %v", err)
+		}
+		out = append(out, g)
+	}
+	for _, name := range []string{guest.BlockFlag, guest.GridFlag, guest.SharedFlag} {
+		if c.IsSet(name) && len(out) == 0 {
+			return nil, usagef("--%s: there is no source in CUDA among the kernels of --bring", name)
+		}
+	}
+	return out, nil
 }
 
 // bring opens the kernels that --bring names. threads is the number of threads that they may use unless
 // rows say otherwise. The caller closes them.
-func bring(c *cli.Context, threads int) (*user.Kernels, error) {
+func bring(c *cli.Context, threads int) (b brought, err error) {
 	var kernels []user.Kernel
 	for _, text := range c.StringSlice(bringName) {
 		k, err := user.Parse(text)
 		if err != nil {
-			return nil, usagef("--bring %s: %v", text, err)
+			return b, usagef("--bring %s: %v", text, err)
 		}
-		if k.CUDA() {
-			return nil, usagef("--bring %s: a source in CUDA is for gemm cuda", text)
+		switch {
+		case k.CUDA() && !has(c, guest.BlockFlag):
+			return b, usagef("--bring %s: a source in CUDA is for gemm cuda and gemm compare", text)
+		case !k.CUDA() && !has(c, cflagsName):
+			return b, usagef("--bring %s: a kernel on a GPU is a .cu file; others are for gemm serial, parallel and compare", text)
 		}
 		kernels = append(kernels, k)
 	}
-	kernels, err := user.Distinct(kernels)
-	if err != nil {
-		return nil, usagef("--bring: %v", err)
+	if kernels, err = user.Distinct(kernels); err != nil {
+		return b, usagef("--bring: %v", err)
 	}
+	isHost := func(k user.Kernel) bool { return !k.CUDA() }
+	if b.guests, err = guests(c, slices.DeleteFunc(slices.Clone(kernels), isHost)); err != nil {
+		return b, err
+	}
+	b.Kernels, err = open(c, slices.DeleteFunc(kernels, user.Kernel.CUDA), threads)
+	return b, err
+}
+
+// open opens the kernels for the processor.
+func open(c *cli.Context, kernels []user.Kernel, threads int) (*user.Kernels, error) {
 	if c.IsSet(cflagsName) && !slices.ContainsFunc(kernels, user.Kernel.IsSource) {
 		return nil, usagef("--cflags: there is no source among the kernels of --bring")
 	}
@@ -70,10 +160,15 @@ func checkBrought(brought []gemm.Variant, cases []compare.Case) error {
 	return nil
 }
 
-// broughtTypes returns the element types to measure unless --type is given: f64, and what else a kernel
-// needs that has no f64.
+// broughtTypes returns the element types to measure unless --type is given: the default, if a kernel has
+// it, and what else a kernel needs that does not.
 func broughtTypes(types []string, brought []gemm.Variant) []string {
-	out := slices.Clone(types)
+	if len(brought) == 0 {
+		return types
+	}
+	out := slices.DeleteFunc(slices.Clone(types), func(t string) bool {
+		return !slices.ContainsFunc(brought, func(v gemm.Variant) bool { return slices.Contains(v.Types(), t) })
+	})
 	for _, v := range brought {
 		if has := v.Types(); !slices.ContainsFunc(has, func(t string) bool { return slices.Contains(out, t) }) {
 			out = append(out, has[0])

@@ -53,7 +53,8 @@ func compareCommand() *cli.Command {
 			&cli.IntFlag{Name: "reps", DefaultText: "the profile's", Usage: "`COUNT`: least number of samples of a row"},
 			&cli.DurationFlag{Name: "timeout", DefaultText: "the profile's", Usage: "`DURATION`: time limit of a row"},
 			langFlag(), coverFlag(), noTunedFlag(),
-		}, bringFlags()...),
+			bringFlag(hostKernels, gpuKernels), cflagsFlag(),
+		}, launchFlags()...),
 		Action: runCompare,
 	}
 }

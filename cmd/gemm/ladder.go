@@ -155,7 +155,8 @@ var ladders = []ladder{
 			{flag: "l2", usage: "`LIST`: state of the L2 cache (cold: operands change from call to call)",
 				kind: option},
 		},
-		sizes: "512,1024,2048,4096",
+		sizes:  "512,1024,2048,4096",
+		beside: []string{"all"},
 	},
 }
 
@@ -173,7 +174,7 @@ func (f ladder) peers() []gemm.Variant {
 
 func (f ladder) command() *cli.Command {
 	variants := variantsFlag(family(f.family)).(*cli.GenericFlag)
-	if f.beside != nil {
+	if f.beside != nil && f.beside[0] != "all" {
 		variants.DefaultText += "; with --bring, " + strings.Join(f.beside, ",")
 	}
 	flags := []cli.Flag{
@@ -211,7 +212,7 @@ func (f ladder) command() *cli.Command {
 		)
 	}
 	if f.beside != nil {
-		flags = append(flags, bringFlags()...)
+		flags = append(flags, f.bringFlags()...)
 	}
 	flags = append(flags,
 		&cli.IntFlag{Name: "reps", Value: sample.MinForInterval,
@@ -243,7 +244,7 @@ func (f ladder) rows(c *cli.Context, brought ...gemm.Variant) (compare.Ladder, e
 	}
 	l.Shapes, l.Types, l.Ops = listed[gemm.Shape](c, "sizes"), listed[string](c, "type"), listed[string](c, "trans")
 	l.Variants = append(l.Variants, brought...)
-	l.Together = len(brought) > 0
+	l.Together = len(brought) > 0 && f.family != cuda.Family // whose rows are interleaved anyway
 	if !c.IsSet("type") {
 		l.Types = broughtTypes(l.Types, brought)
 	}
@@ -390,10 +391,21 @@ func (f ladder) cases(c *cli.Context, brought []gemm.Variant) ([]compare.Case, e
 			return nil, usagef("--%s: none of the variants has it", name)
 		}
 	}
+	if err := checkBrought(brought, cases); err != nil {
+		return nil, err
+	}
 	if f.family == cuda.Family {
 		return withSettings(c, l, cases)
 	}
-	return cases, checkBrought(brought, cases)
+	return cases, nil
+}
+
+// bringFlags are the flags of kernels that users bring.
+func (f ladder) bringFlags() []cli.Flag {
+	if f.family == cuda.Family {
+		return append([]cli.Flag{bringFlag(gpuKernels)}, launchFlags()...)
+	}
+	return []cli.Flag{bringFlag(hostKernels), cflagsFlag()}
 }
 
 // threads returns the number of threads of a variant unless a flag says otherwise.

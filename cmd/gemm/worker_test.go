@@ -143,15 +143,19 @@ func (m fakeMultiplier[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T])
 
 // Guest32 implements guest.Backend.
 func (fakeBackend) Guest32(k guest.Kernel, _ gemm.Params) (gemm.Multiplier[float32], error) {
-	if k.Fault != "" {
-		return nil, errors.New(k.Fault)
-	}
-	return fakeMultiplier[float32]{}, nil
+	return guestOf[float32](k)
 }
 
 // Guest64 implements guest.Backend.
-func (fakeBackend) Guest64(guest.Kernel, gemm.Params) (gemm.Multiplier[float64], error) {
-	return fakeMultiplier[float64]{}, nil
+func (fakeBackend) Guest64(k guest.Kernel, _ gemm.Params) (gemm.Multiplier[float64], error) {
+	return guestOf[float64](k)
+}
+
+func guestOf[T gemm.Float](k guest.Kernel) (gemm.Multiplier[T], error) {
+	if k.Fault != "" {
+		return nil, errors.New(k.Fault)
+	}
+	return fakeMultiplier[T]{}, nil
 }
 
 func serveFake(kind string) error {

@@ -176,24 +176,45 @@ func (d *Device) untouched(ctx context.Context, x *placed) (err error) {
 		uint64(l.bytes / word), uint64(l.c / word), uint64(l.end / word), uint64(x.room.at), uint64(found.at)}); err != nil {
 		return err
 	}
-	if err := d.settle(ctx); err != nil {
+	first, err := d.read(ctx, found.at)
+	if err != nil || first == math.MaxUint64 {
 		return err
 	}
-	p, err := d.down.take(ctx, d)
+	at, size := int64(first)*word, int64(x.size)
+	is, err := d.read(ctx, x.room.at+cu.DevicePtr(at/size*size))
 	if err != nil {
 		return err
 	}
-	if err := copyRows(p.at, 0, 8, nil, found.at, 8, 8, 1, d.stream); err != nil {
+	at %= l.bytes
+	was, err := d.read(ctx, x.room.at+cu.DevicePtr(at/size*size))
+	if err != nil {
 		return err
+	}
+	return errors.New(guest.ZonesOf(x.shape, x.size).Trespass(at, number(was, x.size), number(is, x.size)))
+}
+
+// number returns the floating-point number of the given bytes that begins 8 bytes of memory.
+func number(bits uint64, bytes int) float64 {
+	if bytes == 8 {
+		return math.Float64frombits(bits)
+	}
+	return float64(math.Float32frombits(uint32(bits)))
+}
+
+// read returns 8 bytes of the device's memory, after all that was started on the stream.
+func (d *Device) read(ctx context.Context, from cu.DevicePtr) (uint64, error) {
+	p, err := d.down.take(ctx, d)
+	if err != nil {
+		return 0, err
+	}
+	if err := copyRows(p.at, 0, 8, nil, from, 8, 8, 1, d.stream); err != nil {
+		return 0, err
 	}
 	if err := p.done.Record(d.stream); err != nil {
-		return failed("cuEventRecord", err)
+		return 0, failed("cuEventRecord", err)
 	}
 	if err := d.wait(ctx, p.done); err != nil {
-		return err
+		return 0, err
 	}
-	if first := *(*uint64)(p.at); first != math.MaxUint64 {
-		return errors.New(guest.ZonesOf(x.shape, x.size).Trespass(int64(first) * word % l.bytes))
-	}
-	return nil
+	return *(*uint64)(p.at), nil
 }

@@ -39,21 +39,24 @@ func ZonesOf(s gemm.Shape, size int) Zones {
 	return z
 }
 
-// Trespass says what a kernel has written that wrote the byte at the offset, which is not in C.
-func (z Zones) Trespass(at int64) string {
+// Trespass says what a kernel has written that wrote the byte at the offset, which is not in C. was and
+// is are the element there.
+func (z Zones) Trespass(at int64, was, is float64) string {
+	size := int64(z.size)
 	for _, x := range []struct {
 		name       string
 		from       int64
 		rows, cols int
 	}{{"A", z.A, z.shape.M, z.shape.K}, {"B", z.B, z.shape.K, z.shape.N}} {
-		if i := (at - x.from) / int64(z.size); at >= x.from && i < int64(x.rows)*int64(x.cols) {
-			return fmt.Sprintf("it changes element (%d, %d) of %s", i/int64(x.cols), i%int64(x.cols), x.name)
+		if i := (at - x.from) / size; at >= x.from && i < int64(x.rows)*int64(x.cols) {
+			return fmt.Sprintf("it changes %s: element (%d, %d) was %.9g and is %.9g", x.name, i/int64(x.cols),
+				i%int64(x.cols), was, is)
 		}
 	}
 	if at >= z.End {
-		return fmt.Sprintf("it writes outside C, %d bytes behind its end", at-z.End)
+		return fmt.Sprintf("it writes outside C, element %d behind its last one", (at-z.End)/size+1)
 	}
-	return fmt.Sprintf("it writes outside C, %d bytes before its beginning", z.C-at)
+	return fmt.Sprintf("it writes outside C, element %d before its first one", (z.C-at+size-1)/size)
 }
 
 // Poison is the byte that C is filled with before a product: numbers of 8·10³⁷ in single precision and
@@ -69,7 +72,7 @@ func Unwritten[T gemm.Element](c gemm.Matrix[T]) error {
 	for i := range c.Rows {
 		for j, x := range c.Row(i) {
 			if x == poison {
-				return fmt.Errorf("it does not write element (%d, %d) of C: check --%s, and whether x or y goes along N", i, j, GridFlag)
+				return fmt.Errorf("it does not write element (%d, %d) of C, or adds to what was there before", i, j)
 			}
 		}
 	}

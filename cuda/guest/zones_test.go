@@ -17,22 +17,22 @@ func TestZones(t *testing.T) {
 		t.Errorf("%+v", z)
 	}
 	for at, want := range map[int64]string{
-		z.A:                 "it changes element (0, 0) of A",
-		z.A + 4*(77*5+3):    "it changes element (5, 3) of A",
-		z.A + 4*77*1000 - 1: "it changes element (999, 76) of A",
-		z.B + 4*301 + 2:     "it changes element (1, 1) of B",
-		z.C - 4:             "it writes outside C, 4 bytes before its beginning",
-		z.B - 1:             "bytes before its beginning",
-		0:                   "bytes before its beginning",
-		z.End:               "it writes outside C, 0 bytes behind its end",
-		z.End + 1200:        "it writes outside C, 1200 bytes behind its end",
+		z.A:                 "it changes A: element (0, 0) was 1.5 and is 7",
+		z.A + 4*(77*5+3):    "it changes A: element (5, 3) was",
+		z.A + 4*77*1000 - 1: "it changes A: element (999, 76) was",
+		z.B + 4*301 + 2:     "it changes B: element (1, 1) was",
+		z.C - 4:             "it writes outside C, element 1 before its first one",
+		z.B - 1:             "before its first one",
+		0:                   "before its first one",
+		z.End:               "it writes outside C, element 1 behind its last one",
+		z.End + 1200:        "it writes outside C, element 301 behind its last one",
 	} {
-		if got := z.Trespass(at); !strings.Contains(got, want) {
+		if got := z.Trespass(at, 1.5, 7); !strings.Contains(got, want) {
 			t.Errorf("byte %d: %s, want %s", at, got, want)
 		}
 	}
 	for _, s := range []gemm.Shape{{}, {M: 5, N: 7}, {M: 5, K: 7}, {N: 5, K: 7}} {
-		if z := ZonesOf(s, 8); z.Used < int64(8*s.M*s.N) || strings.Contains(z.Trespass(z.A-1), "changes") {
+		if z := ZonesOf(s, 8); z.Used < int64(8*s.M*s.N) || strings.Contains(z.Trespass(z.A-1, 0, 0), "changes") {
 			t.Errorf("%v: %+v", s, z)
 		}
 	}

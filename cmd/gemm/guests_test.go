@@ -1,0 +1,80 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gemm/compare"
+)
+
+const guestParameters = "(int M, int N, int K, float alpha, const float *A, const float *B, float beta, float *C)"
+
+// plantKernels writes sources in CUDA into a new folder, which it returns.
+func plantKernels(t *testing.T, sources map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range sources {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// TestBringToGPU brings kernels to the ladder: they are rows of its turn, and one that has no kernel
+// is a row that says so.
+func TestBringToGPU(t *testing.T) {
+	dir := plantKernels(t, map[string]string{
+		"mine.cu":   `extern "C" __global__ void mine` + guestParameters + "{}",
+		"double.cu": `extern "C" __global__ void f` + strings.ReplaceAll(guestParameters, "float", "double") + "{}",
+	})
+	r := start(t, dir, withWorker(t, "works"), "cuda", "--sizes", "16", "--time", "10ms", "--variants", "cuda/naive",
+		"--json", "r.json", "--bring", "mine.cu", "--bring", "double.cu=cuda:f64", "--bring", "mine.cu:absent", "--grid", "M,N")
+	if r.status != statusFailed || !strings.Contains(r.stderr, "2 of 6 rows") {
+		t.Errorf("status %d, %s", r.status, r.stderr)
+	}
+	const absent = "mine.cu: there is no kernel absent: it has mine"
+	want := map[string]string{"cuda/naive f64": "", "cuda/naive f32": "f32 is not faked", "user/mine f32": "",
+		"user/double f64": "", "user/absent f32": absent, "user/absent f64": absent}
+	for _, row := range records(t, filepath.Join(dir, "r.json")).Records {
+		name := row.Variant + " " + row.Type
+		reason, ok := want[name]
+		delete(want, name)
+		if !ok || row.Reason != reason || (reason == "") != (row.Status == compare.OK) || !strings.HasPrefix(row.Turn, "cuda f") {
+			t.Errorf("%s: %s %q, turn %q", name, row.Status, row.Reason, row.Turn)
+		}
+	}
+	if len(want) > 0 {
+		t.Errorf("there are no rows of %v", want)
+	}
+}
+
+// TestBringToGPUMistakes checks that each mistake on the command line is one line that names the value.
+func TestBringToGPUMistakes(t *testing.T) {
+	dir := plantKernels(t, map[string]string{
+		"mine.cu": `extern "C" __global__ void mine` + guestParameters + "{}", "mine.c": "void mine(void) {}",
+		"line.cu": "// gemm: --grid m\n" + `extern "C" __global__ void mine` + guestParameters + "{}",
+	})
+	for _, test := range []struct{ args, want string }{
+		{"cuda --bring absent.cu", "--bring: stat absent.cu: no such file"},
+		{"cuda --bring mine.c", "--bring mine.c: a kernel on a GPU is a .cu file"},
+		{"serial --bring mine.cu", "--bring mine.cu: a source in CUDA is for gemm cuda and gemm compare"},
+		{"cuda --bring mine.cu=rowmajor", "ABI rowmajor of mine.cu: a .cu file has the ABI cuda"},
+		{"compare --bring mine.c=cuda", "ABI cuda of mine.c: a .cu file has the ABI cuda"},
+		{"cuda --bring mine.cu --bring mine.cu", "are both called user/mine"},
+		{"cuda --bring mine.cu --grid m,1", `--grid "m,1" has "m,1" where a number, M, N or K is wanted`},
+		{"cuda --bring mine.cu --block-dims 32x", `--block-dims "32x" ends where`},
+		{"cuda --bring mine.cu --smem 4KB", `--smem "4KB": must be bytes`},
+		{"cuda --bring line.cu", `line.cu: the line gemm: --grid: "m" has "m" where`},
+		{"cuda --grid 1", "--grid: there is no source in CUDA among the kernels of --bring"},
+		{"compare --bring mine.cu --cflags -O3", "--cflags: there is no source among"},
+		{"cuda --bring mine.cu --type f64", "there is no row of user/mine, whose type is f32"},
+		{"cuda --bring mine.cu --explain --cc 9.0", "--bring is for measuring, which --explain does not"},
+	} {
+		fail(t, dir, 2, test.want, strings.Fields(test.args)...)
+	}
+}
