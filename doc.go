@@ -7,7 +7,8 @@
 // device, it is a Stager. A Variant names an implementation, describes its parameters, and predicts
 // its cost and its error. Package gemm/internal/catalog lists all variants.
 //
-// The implementations are in gemm/serial, gemm/parallel, gemm/mpi and gemm/cuda. Libraries of
-// others are in gemm/reference. Package gemm/blas is a BLAS for gonum. Package gemm/compare
-// measures and verifies, and gemm/cmd/gemm is the command.
+// A program that only multiplies needs none of these: package gemm/blas has Multiply and Gemm for
+// matrices, and a BLAS for gonum. The implementations are in gemm/serial, gemm/parallel, gemm/mpi and
+// gemm/cuda. Libraries of others are in gemm/reference. Package gemm/compare measures and verifies,
+// and gemm/cmd/gemm is the command.
 package gemm

@@ -7,10 +7,10 @@ import (
 	"log"
 	"slices"
 
-	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/mat"
 
 	"gemm"
+	"gemm/blas"
 	"gemm/gf256"
 	"gemm/parallel"
 	"gemm/serial"
@@ -63,16 +63,7 @@ func ExampleFromDense() {
 	block := b.Slice(1, 3, 1, 3).(*mat.Dense)
 	c := mat.NewDense(2, 2, nil)
 
-	packed, err := gemm.Lookup(serial.Variants(), "serial/packed")
-	if err != nil {
-		log.Fatal(err)
-	}
-	multiplier, err := gemm.New[float64](packed, nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	err = multiplier.Multiply(context.Background(), gemm.FromDense(c), gemm.FromDense(a), gemm.FromDense(block))
-	if err != nil {
+	if err := blas.Multiply(gemm.FromDense(c), gemm.FromDense(a), gemm.FromDense(block)); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(mat.Formatted(c))
@@ -107,14 +98,18 @@ func ExampleDense() {
 }
 
 // A Gemmer also scales, transposes and accumulates: C ← α·Aᵀ·B + β·C.
-func ExampleGemmer() {
-	a := gemm.Matrix[float32]{Rows: 2, Cols: 1, Stride: 1, Data: []float32{1, 2}}
-	b := gemm.Matrix[float32]{Rows: 2, Cols: 2, Stride: 2, Data: []float32{1, 2, 3, 4}}
-	c := gemm.Matrix[float32]{Rows: 1, Cols: 2, Stride: 2, Data: []float32{100, 100}}
-	gemmer, err := gemm.NewGemmer[float32](named("serial/packed"), nil)
+func ExampleNewGemmer() {
+	packed, err := gemm.Lookup(parallel.Variants(), "parallel/packed")
 	if err != nil {
 		log.Fatal(err)
 	}
+	gemmer, err := gemm.NewGemmer[float32](packed, gemm.Params{"threads": 2})
+	if err != nil {
+		log.Fatal(err)
+	}
+	a := gemm.Matrix[float32]{Rows: 2, Cols: 1, Stride: 1, Data: []float32{1, 2}}
+	b := gemm.Matrix[float32]{Rows: 2, Cols: 2, Stride: 2, Data: []float32{1, 2, 3, 4}}
+	c := gemm.Matrix[float32]{Rows: 1, Cols: 2, Stride: 2, Data: []float32{100, 100}}
 	if err := gemmer.Gemm(context.Background(), blas.Trans, blas.NoTrans, 10, a, b, 0.5, c); err != nil {
 		log.Fatal(err)
 	}

@@ -3,15 +3,66 @@ package blas_test
 import (
 	"fmt"
 	"log"
+	"sync"
 
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/blas/gonum"
 	"gonum.org/v1/gonum/mat"
 
+	"gemm"
 	"gemm/blas"
 )
 
-// One line, and gonum's matrices are multiplied and factorized by the kernels of
+// Two matrices are multiplied as fast as this host can.
+func ExampleMultiply() {
+	a := gemm.Matrix[float64]{Rows: 2, Cols: 2, Stride: 2, Data: []float64{1, 2, 3, 4}}
+	b := gemm.Matrix[float64]{Rows: 2, Cols: 2, Stride: 2, Data: []float64{0, 1, 1, 0}}
+	c := gemm.NewMatrix[float64](2, 2)
+	if err := blas.Multiply(c, a, b); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(c.Data)
+	// Output: [2 1 4 3]
+}
+
+// Gemm also scales, transposes and accumulates: C ← 10·Aᵀ·B + C/2.
+func ExampleGemm() {
+	a := gemm.Matrix[float32]{Rows: 2, Cols: 1, Stride: 1, Data: []float32{1, 2}}
+	b := gemm.Matrix[float32]{Rows: 2, Cols: 2, Stride: 2, Data: []float32{1, 2, 3, 4}}
+	c := gemm.Matrix[float32]{Rows: 1, Cols: 2, Stride: 2, Data: []float32{100, 100}}
+	if err := blas.Gemm(blas.Trans, blas.NoTrans, 10, a, b, 0.5, c); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(c.Data)
+	// Output: [120 150]
+}
+
+// Matrices of different sizes are an error, and nothing is written.
+func ExampleMultiply_shapes() {
+	a, b := gemm.NewMatrix[float64](3, 4), gemm.NewMatrix[float64](5, 2)
+	fmt.Println(blas.Multiply(gemm.NewMatrix[float64](3, 2), a, b))
+	// Output: gemm: shapes do not conform: C 3×2, A 3×4, B 5×2
+}
+
+// A program with a product for every goroutine leaves each to one of them.
+func ExampleImplementation() {
+	defer blas64.Use(gonum.Implementation{}) // what gonum uses by itself
+
+	blas64.Use(blas.Implementation{Workers: 1})
+
+	var group sync.WaitGroup
+	powers := make([]mat.Dense, 4)
+	for i := range powers {
+		group.Go(func() {
+			powers[i].Pow(mat.NewDense(2, 2, []float64{1, 1, 0, 1}), i)
+		})
+	}
+	group.Wait()
+	fmt.Println(powers[3].At(0, 1))
+	// Output: 3
+}
+
+// After one line, gonum's matrices are multiplied and factorized by the kernels of
 // this module.
 func Example() {
 	defer blas64.Use(gonum.Implementation{}) // what gonum uses by itself
