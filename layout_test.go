@@ -78,12 +78,14 @@ var importTable = map[string][]string{
 		"gf256", "internal/cpu", "internal/tuned", ".", "internal/kernel", "internal/block", "internal/pseudocode",
 	},
 
-	"compare/report/analysis":   {"cuda/occupancy", "internal/sample", ".", "compare", "cuda"},
-	"compare/report/number":     {"compare/report/document", "compare"},
-	"compare/report/reporttest": {"compare/report/chart", "cuda/usage", "internal/child", "mpi/account", ".", "compare"},
-	"cuda/cudatest":             {".", "cuda"},
-	"cuda/explain":              {"cuda/occupancy", "internal/output", ".", "compare", "cuda"},
-	"cuda/recipe":               {".", "cuda"},
+	"compare/report/analysis": {"cuda/occupancy", "internal/sample", ".", "compare", "cuda"},
+	"compare/report/number":   {"compare/report/document", "compare"},
+	"compare/report/reporttest": {
+		"compare/report/chart", "cuda/usage", "internal/child", "mpi/account", ".", "compare",
+	},
+	"cuda/cudatest": {".", "cuda"},
+	"cuda/explain":  {"cuda/occupancy", "internal/output", ".", "compare", "cuda"},
+	"cuda/recipe":   {".", "cuda"},
 	"reference": {"gf256", "internal/child", "internal/cpu", "internal/trust", ".", "internal/busy", "internal/dl",
 		"internal/peer", "internal/pseudocode", "internal/python", "serial"},
 	"cuda/remote": {"gf256", "internal/child", ".", "cuda/wire", "internal/block", "compare", "cuda"},
@@ -92,7 +94,8 @@ var importTable = map[string][]string{
 
 	"blas": {".", "internal/block", "parallel/pool"},
 	"compare/probe": {
-		"internal/sample", ".", "internal/kernel", "internal/block", "parallel/pool", "compare", "reference", "parallel",
+		"internal/sample", ".", "internal/kernel", "internal/block", "parallel/pool", "compare", "reference",
+		"parallel",
 	},
 	"compare/report/figures": {
 		"cuda/occupancy", "compare/report/chart", "compare/report/text", "compare", "compare/report/analysis",
@@ -101,7 +104,8 @@ var importTable = map[string][]string{
 	"internal/goals": {"compare", "compare/report/analysis"},
 	"mpi": {
 		"gf256", "internal/child", "internal/cpu", "internal/output", "mpi/account", ".",
-		"internal/kernel", "internal/peak", "internal/block", "internal/busy", "internal/dl", "internal/pseudocode", "mpi/memory", "reference", "serial", "parallel",
+		"internal/kernel", "internal/peak", "internal/block", "internal/busy", "internal/dl", "internal/pseudocode",
+		"mpi/memory", "reference", "serial", "parallel",
 	},
 
 	"compare/report/chapters": {
@@ -113,7 +117,8 @@ var importTable = map[string][]string{
 
 	"compare/report": {
 		"compare/report/chart", "internal/child", "internal/output", "compare/report/document", "compare",
-		"compare/report/analysis", "compare/report/text", "compare/report/figures", "compare/report/chapters", "compare/report/listing",
+		"compare/report/analysis", "compare/report/text", "compare/report/figures", "compare/report/chapters",
+		"compare/report/listing",
 	},
 	"internal/tune": {
 		"cuda/occupancy", "internal/cpu", "internal/sample", "internal/tuned", ".", "internal/kernel",

@@ -19,7 +19,6 @@ import (
 
 // publicPackage is the declarations of a package that other modules can import.
 type publicPackage struct {
-	dir     string
 	types   map[string]*ast.TypeSpec
 	methods map[string][]*ast.FuncDecl
 	others  []ast.Node                    // exported functions, and specifications of values
@@ -45,7 +44,7 @@ func checkSignatures(fsys fs.FS) error {
 			return err
 		}
 		base := entry.Name()
-		if entry.IsDir() && name != "." && (base == "testdata" || strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_")) {
+		if entry.IsDir() && name != "." && (base == "testdata" || strings.ContainsAny(base[:1], "._")) {
 			return fs.SkipDir
 		}
 		dir := path.Dir(name)
@@ -57,9 +56,11 @@ func checkSignatures(fsys fs.FS) error {
 			return err
 		}
 		if packages[dir] == nil {
-			packages[dir] = &publicPackage{dir: dir, types: map[string]*ast.TypeSpec{}, methods: map[string][]*ast.FuncDecl{},
-				owner: map[ast.Node]*ast.File{}, imports: map[*ast.File]map[string]bool{}, files: token.NewFileSet(),
-				seen: map[string]bool{}}
+			packages[dir] = &publicPackage{
+				types: map[string]*ast.TypeSpec{}, methods: map[string][]*ast.FuncDecl{},
+				owner: map[ast.Node]*ast.File{}, imports: map[*ast.File]map[string]bool{},
+				files: token.NewFileSet(), seen: map[string]bool{},
+			}
 		}
 		return packages[dir].add(name, source)
 	})
@@ -251,11 +252,14 @@ func TestSignatureFaults(t *testing.T) {
 		"type X struct{}\nfunc (X) m(block.Loop) {}":                     "",
 		"type x struct{}\nfunc (x) M(block.Loop) {}":                     "",
 	} {
+		file := func(pkg, code string) *fstest.MapFile {
+			return &fstest.MapFile{Data: []byte("package " + pkg + "\nimport \"" + module + "/internal/block\"\n" + code)}
+		}
 		tree := fstest.MapFS{
-			"serial/x.go":          {Data: []byte("package serial\nimport \"" + module + "/internal/block\"\n" + code)},
+			"serial/x.go":          file("serial", code),
 			"serial/x_test.go":     {Data: []byte("package")},
-			"internal/block/x.go":  {Data: []byte("package block\nimport \"" + module + "/internal/kernel\"\nvar X kernel.Y")},
-			"cmd/gemm/internal.go": {Data: []byte("package main\nimport \"" + module + "/internal/kernel\"\nvar X kernel.Y")},
+			"internal/kernel/x.go": file("kernel", "var X block.Loop"),
+			"cmd/gemm/x.go":        file("main", "var X block.Loop"),
 		}
 		err := checkSignatures(tree)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {

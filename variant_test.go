@@ -64,7 +64,9 @@ func TestNew(t *testing.T) {
 }
 
 func TestLookup(t *testing.T) {
-	list := []gemm.Variant{{Name: "serial/naive"}, {Name: "serial/packed"}, {Name: "parallel/packed"}, {Name: "mpi/summa"}}
+	list := []gemm.Variant{
+		{Name: "serial/naive"}, {Name: "serial/packed"}, {Name: "parallel/packed"}, {Name: "mpi/summa"},
+	}
 	for name, want := range map[string]string{
 		"serial/pack":  "serial/naive, serial/packed",
 		"serial":       "serial/naive, serial/packed",

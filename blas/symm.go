@@ -44,8 +44,8 @@ func symmFits[T gemm.Float](s blas.Side, ul blas.Uplo, m, n int, a []T, lda int,
 }
 
 // symm transposes B and C if A is on the right: (B·A)ᵀ = A·Bᵀ.
-func (p *precision[T]) symm(workers int, s blas.Side, ul blas.Uplo, m, n int, alpha T, a []T, lda int, b []T, ldb int, beta T,
-	c []T, ldc int) {
+func (p *precision[T]) symm(workers int, s blas.Side, ul blas.Uplo, m, n int, alpha T, a []T, lda int, b []T,
+	ldb int, beta T, c []T, ldc int) {
 	vb, vc := stored(blas.NoTrans, b, ldb), stored(blas.NoTrans, c, ldc)
 	if s == blas.Right {
 		m, n, vb, vc = n, m, transposed(vb), transposed(vc)

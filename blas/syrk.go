@@ -80,8 +80,8 @@ func (p *precision[T]) syrk(workers int, ul blas.Uplo, tA blas.Transpose, n, k i
 	w.giveBack()
 }
 
-func (p *precision[T]) syr2k(workers int, ul blas.Uplo, tA blas.Transpose, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T,
-	c []T, ldc int) {
+func (p *precision[T]) syr2k(workers int, ul blas.Uplo, tA blas.Transpose, n, k int, alpha T, a []T, lda int, b []T,
+	ldb int, beta T, c []T, ldc int) {
 	w := p.borrow(workers)
 	w.rank2K(n, k, alpha, stored(tA, a, lda), stored(tA, b, ldb), beta, lower(ul, stored(blas.NoTrans, c, ldc)))
 	w.giveBack()

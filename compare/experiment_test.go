@@ -557,7 +557,8 @@ func TestJoinedSpans(t *testing.T) {
 		at := 0.0
 		for i, gap := range []float64{0, 3, 1, 2} {
 			at += gap
-			spans = append(spans, timeline.Span{Worker: worker, From: 10*worker + i, To: 10*worker + i + 1, Begin: at, End: at + 1})
+			from := 10*worker + i
+			spans = append(spans, timeline.Span{Worker: worker, From: from, To: from + 1, Begin: at, End: at + 1})
 			at++
 		}
 	}

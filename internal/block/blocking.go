@@ -204,7 +204,8 @@ func (e *Engine[T]) packsRows(n int) bool {
 // several tasks of a block at a time at first, and single tasks at the end.
 func (e *Engine[T]) share(p *Plan, m, n, k, nc int) {
 	mr, nr := e.kernel.MR, e.kernel.NR
-	p.Workers = int(max(1, min(int64(e.loop.Workers()), 2*int64(m)*int64(n)*int64(k)/int64(max(1, e.blocking.Parallel)))))
+	pays := 2 * int64(m) * int64(n) * int64(k) / int64(max(1, e.blocking.Parallel))
+	p.Workers = int(max(1, min(int64(e.loop.Workers()), pays)))
 	down := e.rowShares(p, n)
 	if p.Workers == 1 {
 		p.NC = pieces(n, nc, nr)
