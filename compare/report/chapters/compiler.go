@@ -154,14 +154,18 @@ func (b *Builder) loopsOfC(s *document.Section, v *analysis.View) {
 			continue
 		}
 		command := b.Rerun(v, c.All)
-		s.Text(b.Say("cloops.intro", text.Args{"Type": typ, "Compiler": b.compilerOf(c.All)}))
-		if ok {
+		if !ok {
+			s.Text(b.Say("cloops.absent", text.Args{"Type": typ}))
+		} else {
+			s.Text(b.Say("cloops.intro", text.Args{"Type": typ, "Compiler": b.compilerOf(c.All)}))
 			s.List(b.cConclusion(c))
 			b.Figure(s, v, "compiler-c-"+typ, "fig.cloops", command, text.Args{"Type": typ, "Size": c.Label()})
 		}
-		t, notes := b.cTable(v, typ, c)
-		t.Command = command
-		b.WithNotes(s, t, notes)
+		if c.All = b.WithoutUnavailable(s, c.All); len(c.All) > 0 {
+			t, notes := b.cTable(v, typ, c)
+			t.Command = command
+			b.WithNotes(s, t, notes)
+		}
 	}
 }
 
@@ -172,7 +176,7 @@ func (b *Builder) compilerOf(rows []compare.Record) document.Text {
 			return document.Escape(name)
 		}
 	}
-	return b.Say("cloops.unknown")
+	return number.Absent
 }
 
 // cConclusion says what each set of options gains, what restrict gains, what the order of the loops
