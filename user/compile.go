@@ -30,7 +30,7 @@ const (
 	versionTime = 20 * time.Second
 )
 
-// newCompiler returns the compiler of the language: that of CC or CXX, or the first one that is found.
+// newCompiler returns the compiler of the language: CC or CXX if it is set, or the first one that is found.
 func newCompiler(ctx context.Context, language string) (*compiler, error) {
 	variable, names := "CC", []string{"cc", "gcc", "clang"}
 	if language == "c++" {

@@ -25,10 +25,11 @@ type library struct {
 	threaded bool     // it may start threads, itself or by another library
 }
 
-// single matches libraries that start no threads unless they are asked for them.
-var single = regexp.MustCompile(`^(libc|libm|libmvec|libgcc_s|libstdc\+\+|libdl|libpthread|ld-linux[^.]*|libgfortran|libquadmath)\.so`)
+// single matches libraries that start no threads unless they are told to.
+var single = regexp.MustCompile(
+	`^(libc|libm|libmvec|libgcc_s|libstdc\+\+|libdl|libpthread|ld-linux[^.]*|libgfortran|libquadmath)\.so`)
 
-// starts matches the functions that start threads, and those of OpenMP.
+// starts matches the functions that start threads, and the functions of OpenMP.
 var starts = regexp.MustCompile(`^(pthread_create|thrd_create|GOMP_|__kmpc_|omp_)`)
 
 // examine reads the file of a shared library. The error says what the file is if it is no shared library
@@ -41,15 +42,17 @@ func examine(path string) (*library, error) {
 	}
 	f, err := elf.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("%s is %s: it must be a shared library, or a source that ends in .c, .cc, .cpp, .cxx or .cu",
-			path, kindOf(path, err))
+		const wanted = "it must be a shared library, or a source that ends in .c, .cc, .cpp, .cxx or .cu"
+		return nil, fmt.Errorf("%s is %s: %s", path, kindOf(path, err), wanted)
 	}
 	defer f.Close()
 	if f.Type == elf.ET_REL {
-		return nil, fmt.Errorf("%s is an object file: link it by cc -shared -o NAME.so %[1]s, or bring its source", path)
+		return nil, fmt.Errorf("%s is an object file: link it by cc -shared -o NAME.so %[1]s, or bring its source",
+			path)
 	}
 	flags, _ := f.DynValue(elf.DT_FLAGS_1) // a file without them is no program
-	if f.Type != elf.ET_DYN || slices.ContainsFunc(flags, func(x uint64) bool { return elf.DynFlag1(x)&elf.DF_1_PIE != 0 }) {
+	program := func(flag uint64) bool { return elf.DynFlag1(flag)&elf.DF_1_PIE != 0 }
+	if f.Type != elf.ET_DYN || slices.ContainsFunc(flags, program) {
 		return nil, fmt.Errorf("%s is a program, not a shared library: link it by cc -shared -fPIC", path)
 	}
 	if want := machines[runtime.GOARCH]; f.Machine != want || (f.Class == elf.ELFCLASS64) != is64() {
@@ -92,7 +95,8 @@ func architecture(f *elf.File) string {
 			return name
 		}
 	}
-	return strings.TrimPrefix(f.Machine.String(), "EM_") + " with " + strings.TrimPrefix(f.Class.String(), "ELFCLASS") + " bits"
+	machine, bits := strings.TrimPrefix(f.Machine.String(), "EM_"), strings.TrimPrefix(f.Class.String(), "ELFCLASS")
+	return machine + " with " + bits + " bits"
 }
 
 // kindOf says what a file is that cannot be read as a library, as the error says.

@@ -123,7 +123,8 @@ func Distinct(kernels []Kernel) ([]Kernel, error) {
 	for i, k := range out {
 		for _, other := range out[:i] {
 			if other.Name == k.Name {
-				return nil, fmt.Errorf("%s and %s are both called user/%s: rename one of the files", other.Path, k.Path, k.Name)
+				return nil, fmt.Errorf("%s and %s are both called user/%s: rename one of the files", other.Path, k.Path,
+					k.Name)
 			}
 		}
 	}

@@ -32,7 +32,8 @@ func TestParse(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"x.c=foo": `ABI "foo" is unknown: it must be one of square, rowmajor, fortran, cblas`,
-		"x.c=":    `ABI "" is unknown`, "x.c=square:f16": "must be f64 or f32", "x.c:1f": `function "1f"`, "x.c:": `function ""`,
+		"x.c=":    `ABI "" is unknown`, "x.c=square:f16": "must be f64 or f32",
+		"x.c:1f": `function "1f"`, "x.c:": `function ""`,
 		"": "the path is empty", ":f": "the path is empty", "=square": "the path is empty",
 	} {
 		if k, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) {
@@ -43,7 +44,8 @@ func TestParse(t *testing.T) {
 
 func TestKinds(t *testing.T) {
 	for path, want := range map[string]string{
-		"a.c": "c source", "a.C": "c source", "a.cc": "c++ source", "a.cpp": "c++ source", "a.cxx": "c++ source", "a.so": "",
+		"a.c": "c source", "a.C": "c source", "a.cc": "c++ source", "a.cpp": "c++ source", "a.cxx": "c++ source",
+		"a.so": "",
 		"a.cu": "cuda", "a.CU": "cuda", "c": "",
 	} {
 		k := Kernel{Path: path}
@@ -78,13 +80,15 @@ func TestDistinct(t *testing.T) {
 		return strings.Join(out, " "), err
 	}
 	for want, texts := range map[string][]string{
-		"a b": {"a.c", "b.c"}, "f g": {"a.c:f", "a.c:g"}, "a-f b-f c": {"a.c:f", "b.c:f", "c.c"}, "f a-f": {"f.c", "a.c:f"},
+		"a b": {"a.c", "b.c"}, "f g": {"a.c:f", "a.c:g"}, "a-f b-f c": {"a.c:f", "b.c:f", "c.c"},
+		"f a-f": {"f.c", "a.c:f"},
 	} {
 		if got, err := names(texts...); got != want || err != nil {
 			t.Errorf("%q are %q, %v; want %q", texts, got, err, want)
 		}
 	}
-	if got, err := names("x/a.c", "y/a.c"); err == nil || err.Error() != "x/a.c and y/a.c are both called user/a: rename one of the files" {
+	const want = "x/a.c and y/a.c are both called user/a: rename one of the files"
+	if got, err := names("x/a.c", "y/a.c"); err == nil || err.Error() != want {
 		t.Errorf("two files called alike are %q, %v", got, err)
 	}
 }
@@ -114,9 +118,11 @@ func TestFunctions(t *testing.T) {
 		{"x.c:h", "f g", "", "", "it has no function h: it exports f, g"},
 		{"x.c", "f g", "", "", "it exports f, g: name the function, as in --bring x.c:FUNCTION"},
 		{"x.c", "", "", "", "it exports no function"},
-		{"x.c=fortran", "f", "", "", "it has neither dgemm_ nor sgemm_, the functions of the ABI fortran: it exports f"},
+		{"x.c=fortran", "f", "", "",
+			"it has neither dgemm_ nor sgemm_, the functions of the ABI fortran: it exports f"},
 		{"x.cpp", "_Z1fv", "", "", `declare the function extern "C"`},
-		{"x.cpp:f", "_Z1fv", "", "", `it has no function f: it exports _Z1fv, a name of C++: declare the function extern "C"`},
+		{"x.cpp:f", "_Z1fv", "", "",
+			`it has no function f: it exports _Z1fv, a name of C++: declare the function extern "C"`},
 		{"x.so", "a b c d e f g h i j k l m n", "", "", "k, l and 2 more"},
 	} {
 		parsed, err := Parse(test.kernel)
@@ -140,7 +146,8 @@ func TestFunctions(t *testing.T) {
 			}
 		}
 		if err != nil || !maps.Equal(got, want) || k.ABI != test.abi {
-			t.Errorf("%s of %s: %v, ABI %s, %v; want %v, %s", test.kernel, test.exports, got, k.ABI, err, want, test.abi)
+			t.Errorf("%s of %s: %v, ABI %s, %v; want %v, %s", test.kernel, test.exports, got, k.ABI, err, want,
+				test.abi)
 		}
 	}
 }

@@ -163,7 +163,8 @@ func (k *kernel) check(ctx context.Context) error {
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%s: the library did not load within %v", k.Path, loadTime)
 	case err != nil:
-		return fmt.Errorf("%s cannot be loaded: %s", k.Path, strings.ReplaceAll(err.Error(), k.file, filepath.Base(k.file)))
+		reason := strings.ReplaceAll(err.Error(), k.file, filepath.Base(k.file))
+		return fmt.Errorf("%s cannot be loaded: %s", k.Path, reason)
 	}
 	k.give(l, k.threads)
 	return nil

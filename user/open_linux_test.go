@@ -83,36 +83,15 @@ func product(ctx context.Context, v gemm.Variant, p gemm.Params, n int) (gemm.Pa
 	return m.(gemm.Explainer).Resolved(), nil
 }
 
-// whole is the whole operation in C++, for both types.
-const whole = `
-template <class T> static void gemm(bool ta, bool tb, int m, int n, int k, T alpha, const T *a, int lda, const T *b, int ldb, T beta, T *c, int ldc) {
-    for (int j = 0; j < n; j++)
-        for (int i = 0; i < m; i++) {
-            T sum = 0;
-            for (int l = 0; alpha != 0 && l < k; l++) sum += (ta ? a[l + i * lda] : a[i + l * lda]) * (tb ? b[j + l * ldb] : b[l + j * ldb]);
-            c[i + j * ldc] = (alpha == 0 ? 0 : alpha * sum) + (beta == 0 ? 0 : beta * c[i + j * ldc]);
-        }
-}
-#define BOTH(T, f, g) \
-extern "C" void f(const char *ta, const char *tb, const int *m, const int *n, const int *k, const T *alpha, const T *a, const int *lda, \
-                  const T *b, const int *ldb, const T *beta, T *c, const int *ldc) { \
-    gemm<T>(*ta != 'N', *tb != 'N', *m, *n, *k, *alpha, a, *lda, b, *ldb, *beta, c, *ldc); \
-} \
-extern "C" void g(int, int ta, int tb, int m, int n, int k, T alpha, const T *a, int lda, const T *b, int ldb, T beta, T *c, int ldc) { \
-    gemm<T>(tb != 111, ta != 111, n, m, k, alpha, b, ldb, a, lda, beta, c, ldc); \
-}
-BOTH(double, dgemm_, cblas_dgemm)
-BOTH(float, sgemm_, cblas_sgemm)
-`
-
 // TestConformance runs the conformance suite on kernels of the ABIs that have the whole operation.
 func TestConformance(t *testing.T) {
 	need(t)
 	if _, err := exec.LookPath("c++"); err != nil {
-		t.Skip(err)
+		t.Skipf("no compiler for C++: %v", err)
 	}
-	path := source(t, "whole.cpp", whole)
-	for _, v := range brought(t, Options{Flags: "-O1"}, path+":dgemm_", path+":sgemm_", path+":cblas_dgemm", path+":cblas_sgemm") {
+	const path = "testdata/whole.cpp"
+	for _, v := range brought(t, Options{Flags: "-O1"}, path+":dgemm_", path+":sgemm_", path+":cblas_dgemm",
+		path+":cblas_sgemm") {
 		t.Run(v.Name, func(t *testing.T) { gemmtest.Suite{OneCall: true}.Run(t, v) })
 	}
 	if v := brought(t, Options{}, path)[0]; strings.Join(v.Types(), " ") != "f64 f32" {
@@ -141,8 +120,9 @@ func TestResolved(t *testing.T) {
 		t.Fatal(err)
 	}
 	version, _ := got["compiler"].(string)
-	if version == "" || got["flags"] != "-O2 -lm" || got["file"] != path || got["symbol"] != "f" || got["abi"] != "rowmajor" ||
-		got["process"] != "own" || got["threads"] != 1 || got["digest"] != v.Revision || v.Revision == "" || v.Has("threads") {
+	if version == "" || got["flags"] != "-O2 -lm" || got["file"] != path || got["symbol"] != "f" ||
+		got["abi"] != "rowmajor" || got["process"] != "own" || got["threads"] != 1 || v.Has("threads") ||
+		got["digest"] != v.Revision || v.Revision == "" {
 		t.Errorf("resolved %v, revision %s", got, v.Revision)
 	}
 	if other := brought(t, Options{}, path)[0]; other.Revision == v.Revision {
@@ -162,17 +142,22 @@ func TestResolved(t *testing.T) {
 func TestBehaviour(t *testing.T) {
 	need(t)
 	for name, test := range map[string]struct{ before, with, want string }{
-		"prints":   {"#include <stdio.h>", `puts("ok 1"); printf("error"); fflush(stdout);` + rows, ""},
-		"reads":    {"#include <stdio.h>", `if (getchar() != EOF) return;` + rows, ""},
-		"exits":    {"#include <stdlib.h>", `if (n == 8) exit(3);` + rows, "it ended its process with status 3"},
-		"leaves":   {"#include <stdlib.h>", `if (n == 8) exit(0);` + rows, "it ended its process with status 0"},
-		"complain": {"#include <stdio.h>\n#include <stdlib.h>", `if (n == 8) { fputs("no luck\n", stderr); abort(); }` + rows, "it crashed: aborted: no luck"},
-		"crashes":  {"", `if (n == 8) *(volatile int *)8 = 0;` + rows, "it crashed: segmentation fault: at the address 0x8"},
-		"lazy":     {"", rows + `if (n == 8) C[10] = 0.0 / 0.0;`, "the product is wrong"},
-		"idle":     {"", `if (n == 8) return;` + rows, "it does not write element (0, 0) of C, or adds to what was there before"},
-		"adds":     {"", `double x = C[0];` + rows + `if (n == 8) C[0] += x;`, "it does not write element (0, 0) of C, or adds"},
-		"hangs":    {"", `for (volatile int i = 0; n == 8;) i++;` + rows, "context deadline exceeded"},
-		"forks":    {"#include <unistd.h>", `if (n == 8 && fork() == 0) for (;;) pause();` + rows, ""},
+		"prints": {"#include <stdio.h>", `puts("ok 1"); printf("error"); fflush(stdout);` + rows, ""},
+		"reads":  {"#include <stdio.h>", `if (getchar() != EOF) return;` + rows, ""},
+		"exits":  {"#include <stdlib.h>", `if (n == 8) exit(3);` + rows, "it ended its process with status 3"},
+		"leaves": {"#include <stdlib.h>", `if (n == 8) exit(0);` + rows, "it ended its process with status 0"},
+		"complain": {"#include <stdio.h>\n#include <stdlib.h>",
+			`if (n == 8) { fputs("no luck\n", stderr); abort(); }` + rows,
+			"it crashed: aborted: no luck"},
+		"crashes": {"", `if (n == 8) *(volatile int *)8 = 0;` + rows,
+			"it crashed: segmentation fault: at the address 0x8"},
+		"lazy": {"", rows + `if (n == 8) C[10] = 0.0 / 0.0;`, "the product is wrong"},
+		"idle": {"", `if (n == 8) return;` + rows,
+			"it does not write element (0, 0) of C, or adds to what was there before"},
+		"adds": {"", `double x = C[0];` + rows + `if (n == 8) C[0] += x;`,
+			"it does not write element (0, 0) of C, or adds"},
+		"hangs": {"", `for (volatile int i = 0; n == 8;) i++;` + rows, "context deadline exceeded"},
+		"forks": {"#include <unistd.h>", `if (n == 8 && fork() == 0) for (;;) pause();` + rows, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -184,7 +169,7 @@ func TestBehaviour(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), limit)
 			defer cancel()
 			_, err := product(ctx, v, nil, 8)
-			if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+			if right := test.want == ""; right != (err == nil) || !right && !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%v, want %q", err, test.want)
 			}
 			if _, err := product(t.Context(), v, nil, 7); err != nil {
@@ -203,10 +188,10 @@ func TestUnsuited(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	wide, square := gemm.NewMatrix[float64](2, 3), gemm.NewMatrix[float64](2, 2)
 	for want, c := range map[string][3]gemm.Matrix[float64]{
-		"the ABI square has n×n matrices only": {gemm.NewMatrix[float64](2, 3), gemm.NewMatrix[float64](2, 2), gemm.NewMatrix[float64](2, 3)},
-		"the ABI square has no leading dimensions": {gemm.NewMatrix[float64](2, 3).Slice(0, 0, 2, 2), gemm.NewMatrix[float64](2, 2),
-			gemm.NewMatrix[float64](2, 2)},
+		"the ABI square has n×n matrices only":     {wide, square, wide},
+		"the ABI square has no leading dimensions": {wide.Slice(0, 0, 2, 2), square, square},
 	} {
 		_, err := m.(gemm.Stager[float64]).Stage(t.Context(), c[0], c[1], c[2])
 		if unsuited := (optional.Unsuited{}); !errors.As(err, &unsuited) || unsuited.Reason != want {
@@ -244,7 +229,9 @@ func TestRefused(t *testing.T) {
 	file := func(name, text string) string { return source(t, name, text) }
 	object, program, foreign := filepath.Join(dir, "x.o"), filepath.Join(dir, "x"), filepath.Join(dir, "foreign.so")
 	main := file("main.c", "int main(void) { return 0; }")
-	for _, arguments := range [][]string{{"-c", "-o", object, main}, {"-o", program, main}, {"-shared", "-fPIC", "-o", foreign, main}} {
+	for _, arguments := range [][]string{
+		{"-c", "-o", object, main}, {"-o", program, main}, {"-shared", "-fPIC", "-o", foreign, main},
+	} {
 		if said, err := exec.Command("cc", arguments...).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, said)
 		}
@@ -270,7 +257,8 @@ func TestRefused(t *testing.T) {
 		file("bad.c", "int f(void) {\n return x; }"):          "bad.c:2:9: error: ",
 		file("link.c", "void g(void); void f(void) { g(); }"): "cannot be loaded: link.so: undefined symbol: g",
 		file("late.c", `#include <stdlib.h>
-			__attribute__((constructor)) static void x(void) { exit(4); } void f(void) {}`): "cannot be loaded: it ended its process with status 4",
+			__attribute__((constructor)) static void x(void) { exit(4); }
+			void f(void) {}`): "cannot be loaded: it ended its process with status 4",
 	} {
 		all, err := open(t.Context(), Options{}, kernel)
 		if err == nil {
@@ -281,12 +269,14 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	t.Setenv("CC", "/nowhere/cc")
-	if _, err := open(t.Context(), Options{}, main); err == nil || !strings.Contains(err.Error(), "the compiler /nowhere/cc: ") {
+	_, err = open(t.Context(), Options{}, main)
+	if err == nil || !strings.Contains(err.Error(), "the compiler /nowhere/cc: ") {
 		t.Errorf("a compiler that is not there: %v", err)
 	}
 	t.Setenv("CC", "")
 	t.Setenv("PATH", "")
-	if _, err := open(t.Context(), Options{}, main); err == nil || !strings.Contains(err.Error(), "no compiler for C: install cc or gcc or clang") {
+	_, err = open(t.Context(), Options{}, main)
+	if err == nil || !strings.Contains(err.Error(), "no compiler for C: install cc or gcc or clang") {
 		t.Errorf("without a compiler: %v", err)
 	}
 	left, err := filepath.Glob(filepath.Join(os.TempDir(), "gemm-bring-*", "bad.so"))

@@ -18,7 +18,8 @@ func (all *Kernels) Variants() []gemm.Variant {
 			Revision: k.digest,
 		}
 		if k.threaded {
-			v.Params = []gemm.Param{{Name: "threads", Doc: "threads that the kernel may use", Default: k.threads, Min: 1}}
+			threads := gemm.Param{Name: "threads", Doc: "threads that the kernel may use", Default: k.threads, Min: 1}
+			v.Params = []gemm.Param{threads}
 		}
 		if k.whole() {
 			v.Can |= gemm.Gemms | gemm.GemmStages

@@ -38,14 +38,15 @@ func TestBring(t *testing.T) {
 		"endless":    "took longer than the row's time limit of 2s",
 		"transposes": "it changes A: element (0, 1) was ",
 	}
-	args := []string{"serial", "--sizes", "40,24x40x32", "--time", "5ms", "--timeout", "2s", "--json", "rows.json", "--bring",
-		example(t, "dgemm-blocked.c")}
+	args := []string{"serial", "--sizes", "40,24x40x32", "--time", "5ms", "--timeout", "2s", "--json", "rows.json",
+		"--bring", example(t, "dgemm-blocked.c")}
 	for name := range wrong {
 		args = append(args, "--bring", example(t, filepath.Join("testdata", name+".c")))
 	}
 	dir := t.TempDir()
 	r := start(t, dir, nil, args...)
-	if r.status != statusFailed || strings.Count(r.stderr, "\n") != 1 || !strings.Contains(r.stderr, "rows are wrong or failed") {
+	if r.status != statusFailed || strings.Count(r.stderr, "\n") != 1 ||
+		!strings.Contains(r.stderr, "rows are wrong or failed") {
 		t.Errorf("status %d, %s", r.status, r.stderr)
 	}
 	rows := records(t, filepath.Join(dir, "rows.json")).Records
@@ -62,7 +63,8 @@ func TestBring(t *testing.T) {
 		case want == "":
 			if row.Status != compare.OK || row.Turn == "" || brought && (row.Resolved["abi"] != "square" ||
 				row.Resolved["symbol"] != "square_dgemm" || row.Resolved["flags"] != "-O3 -march=native") {
-				t.Errorf("%s: %s, %s, turn %q, resolved %v", row.Variant, row.Status, row.Reason, row.Turn, row.Resolved)
+				t.Errorf("%s: %s, %s, turn %q, resolved %v", row.Variant, row.Status, row.Reason, row.Turn,
+					row.Resolved)
 			}
 		case row.M == row.N && !strings.Contains(row.Reason, want), row.Status == compare.OK:
 			t.Errorf("%s: %s, %s; want %q", row.Variant, row.Status, row.Reason, want)
@@ -143,10 +145,11 @@ func TestBringTogether(t *testing.T) {
 	if slices.Sort(got); !slices.Equal(got, []string{"f32 threads=1", "f32 threads=2"}) {
 		t.Errorf("the rows of the kernel are %q", got)
 	}
-	succeed(t, dir, "compare", "--bring", "rows.c=rowmajor:f32", "--cflags", "-O1", "--families", "serial", "--variants",
-		"serial/packed", "--sizes", "24x20x16", "--type", "f32", "--out", "report")
+	succeed(t, dir, "compare", "--bring", "rows.c=rowmajor:f32", "--cflags", "-O1", "--families", "serial",
+		"--variants", "serial/packed", "--sizes", "24x20x16", "--type", "f32", "--out", "report")
 	rows := records(t, filepath.Join(dir, "report", "results.json")).Records
-	if len(rows) != 2 || rows[1].Variant != "user/rows" || rows[1].Status != compare.OK || rows[1].Turn != rows[0].Turn {
+	if len(rows) != 2 || rows[1].Variant != "user/rows" || rows[1].Status != compare.OK ||
+		rows[1].Turn != rows[0].Turn {
 		t.Errorf("the rows are %+v", rows)
 	}
 }
@@ -168,8 +171,10 @@ func TestBringRefusals(t *testing.T) {
 		{statusUsage, "are both called user/dgemm-blocked", []string{"serial", "--bring", path, "--bring", path}},
 		{statusUsage, "--cflags: there is no source", []string{"parallel", "--cflags", "-O1"}},
 		{statusUsage, "a source in CUDA is for gemm cuda", []string{"serial", "--bring", "x.cu"}},
-		{statusUsage, "there is no row of user/dgemm-blocked, whose type is f64", []string{"serial", "--bring", path, "--type", "f32"}},
-		{statusUsage, "there is no row of user/dgemm-blocked", []string{"compare", "--bring", path, "--profile", "peers", "--type", "f32"}},
+		{statusUsage, "there is no row of user/dgemm-blocked, whose type is f64",
+			[]string{"serial", "--bring", path, "--type", "f32"}},
+		{statusUsage, "there is no row of user/dgemm-blocked",
+			[]string{"compare", "--bring", path, "--profile", "peers", "--type", "f32"}},
 		{statusFailed, "there is no file nothing.so", []string{"compare", "--bring", "nothing.so"}},
 		{statusFailed, "it has no function f: it exports square_dgemm", []string{"serial", "--bring", path + ":f"}},
 		{statusFailed, "bad.c does not compile: ", []string{"compare", "--bring", bad}},
@@ -200,8 +205,10 @@ func TestCourseSizes(t *testing.T) {
 		t.Errorf("--sizes 7,cs267 has %d rows", n)
 	}
 	fail(t, "", statusUsage, "--sizes: 32 is given twice", "serial", "--sizes", "32,cs267")
-	r := succeed(t, "", "serial", "--variants", "serial/packed", "--time", "1us", "--sizes", "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16")
-	if !regexp.MustCompile(`\nVARIANT +TYPE +AVERAGE PEAK +ROWS\nserial/packed +f64 +[0-9.]+% +16\n$`).MatchString(r.stdout) {
+	r := succeed(t, "", "serial", "--variants", "serial/packed", "--time", "1us", "--sizes",
+		"1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16")
+	averages := regexp.MustCompile(`\nVARIANT +TYPE +AVERAGE PEAK +ROWS\nserial/packed +f64 +[0-9.]+% +16\n$`)
+	if !averages.MatchString(r.stdout) {
 		t.Errorf("on %s the table ends with\n%s", runtime.GOARCH, r.stdout[max(0, len(r.stdout)-300):])
 	}
 }

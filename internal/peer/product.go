@@ -60,7 +60,8 @@ type Product[T gemm.Float] struct {
 }
 
 // Stage copies the operands into the process of the library. Leading dimensions exceed the least ones
-// by as much as the strides of the operands do, if the ABI has leading dimensions. If β is not 0, each product begins with this C.
+// by as much as the strides of the operands do, if the ABI has leading dimensions. If β is not 0, each product
+// begins with this C.
 func Stage[T gemm.Float](ctx context.Context, l *Library, call Call, op Operation, c, a, b gemm.Matrix[T]) (*Product[T],
 	error) {
 	_, _, k, err := gemm.CheckGemm(op.TransA, op.TransB, a, b, c)
@@ -78,7 +79,8 @@ func Stage[T gemm.Float](ctx context.Context, l *Library, call Call, op Operatio
 	if call.ABI == RowMajor || call.ABI == Square { // which have no leading dimensions
 		pads = [3]int{}
 	}
-	request := fmt.Sprintf("stage %s %s %s %d %c%c %x %x %d %d %d %d %d %d", gemm.TypeOf[T]().Name, call.ABI, call.Symbol,
+	request := fmt.Sprintf("stage %s %s %s %d %c%c %x %x %d %d %d %d %d %d", gemm.TypeOf[T]().Name, call.ABI,
+		call.Symbol,
 		guarded, letter(op.TransA), letter(op.TransB), op.Alpha, op.Beta, c.Rows, c.Cols, k,
 		pads[0], pads[1], pads[2])
 	sent := []gemm.Matrix[T]{a, b}

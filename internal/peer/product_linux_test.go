@@ -14,69 +14,11 @@ import (
 	"gemm"
 )
 
-// functions is a library with a product in every ABI, and with faults.
-const functions = `
-#include <stdlib.h>
-#define AT(x, t, i, l, ld) ((t) ? x[(l) + (i) * (ld)] : x[(i) + (l) * (ld)])
-#define WHOLE(name, T) \
-void name(const char *ta, const char *tb, const int *m, const int *n, const int *k, const T *alpha, const T *a, const int *lda, \
-          const T *b, const int *ldb, const T *beta, T *c, const int *ldc) { \
-    int at = *ta != 'N', bt = *tb != 'N'; \
-    for (int j = 0; j < *n; j++) for (int i = 0; i < *m; i++) { \
-        T sum = 0, *to = c + i + j * *ldc; \
-        for (int l = 0; l < *k; l++) sum += AT(a, at, i, l, *lda) * AT(b, bt, l, j, *ldb); \
-        *to = *alpha * sum + (*beta == 0 ? 0 : *beta * *to); \
-    } \
-}
-WHOLE(dgemm_, double)
-WHOLE(sgemm_, float)
-#define ROWS(name, T, wide) \
-void name(int order, int ta, int tb, int m, int n, int k, T alpha, const T *a, int lda, const T *b, int ldb, T beta, T *c, int ldc) { \
-    char x[2] = {ta == 111 ? 'N' : 'T', tb == 111 ? 'N' : 'T'}; \
-    if (order == 101) wide(x + 1, x, &n, &m, &k, &alpha, b, &ldb, a, &lda, &beta, c, &ldc); \
-}
-ROWS(cblas_dgemm, double, dgemm_)
-ROWS(cblas_sgemm, float, sgemm_)
-void square(int n, double *A, double *B, double *C) {
-    for (int j = 0; j < n; j++) for (int i = 0; i < n; i++) for (int k = 0; k < n; k++)
-        C[i + j * n] += A[i + k * n] * B[k + j * n];
-}
-void rows(int m, int n, int k, const float *A, const float *B, float *C) {
-    for (int i = 0; i < m; i++) for (int j = 0; j < n; j++) {
-        float sum = 0;
-        for (int l = 0; l < k; l++) sum += A[i * k + l] * B[l * n + j];
-        C[i * n + j] = sum;
-    }
-}
-#define FAULT(name, what) void name(int n, double *A, double *B, double *C) { square(n, A, B, C); what; }
-FAULT(behind, C[n * n + 2] += 1)
-FAULT(before, C[-1] = 0)
-FAULT(far, C[n * n + 100000] = 0)
-FAULT(behindA, A[n * n] = 0)
-FAULT(beforeB, B[-3] = 0)
-FAULT(changesA, A[1 + 2 * n] += 1)
-FAULT(changesB, B[0] = 7)
-FAULT(nowhere, *(volatile int *)16 = 1)
-FAULT(leaves, exit(n))
-FAULT(aborts, abort())
-static int deeper(int n) { volatile char room[1 << 16]; room[n] = 1; return n < 0 ? 0 : deeper(n + 1) + room[n]; }
-FAULT(deep, deeper(0))
-void reads(int n, double *A, double *B, double *C) { square(n, A, B, C); C[0] += A[n * n]; }
-void gap(const char *ta, const char *tb, const int *m, const int *n, const int *k, const double *alpha, const double *a, const int *lda,
-          const double *b, const int *ldb, const double *beta, double *c, const int *ldc) {
-    dgemm_(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
-    c[*m + *ldc] = 1;
-}
-`
-
-// opened returns a process that holds the functions.
+// opened returns a process that holds the functions of testdata/functions.c.
 func opened(t *testing.T) *Library {
 	t.Helper()
-	program, dir := own(t), t.TempDir()
-	source, file := filepath.Join(dir, "functions.c"), filepath.Join(dir, "functions.so")
-	if err := os.WriteFile(source, []byte(functions), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	const source = "testdata/functions.c"
+	program, file := own(t), filepath.Join(t.TempDir(), "functions.so")
 	if said, err := exec.Command("cc", "-O0", "-shared", "-fPIC", "-o", file, source).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, said)
 	}
@@ -141,7 +83,8 @@ func product[T gemm.Float](t *testing.T, l *Library, call Call, op Operation, m,
 		}
 		return drawn[T](x.Cols, x.Rows, x.Stride-x.Cols, seed)
 	}
-	a, b, c := turned(drawn[T](m, k, pad, 1), op.TransA, 1), turned(drawn[T](k, n, pad, 2), op.TransB, 2), drawn[T](m, n, pad, 3)
+	a, b := turned(drawn[T](m, k, pad, 1), op.TransA, 1), turned(drawn[T](k, n, pad, 2), op.TransB, 2)
+	c := drawn[T](m, n, pad, 3)
 	want := multiply(op, a, b, c)
 	p, err := Stage(t.Context(), l, call, op, c, a, b)
 	if err != nil {
@@ -157,7 +100,8 @@ func product[T gemm.Float](t *testing.T, l *Library, call Call, op Operation, m,
 		for i := range m {
 			for j := range n {
 				if got := c.At(i, j); got != want.At(i, j) {
-					t.Fatalf("%v %v %d×%d×%d: element (%d, %d) is %v, want %v", call, op, m, n, k, i, j, got, want.At(i, j))
+					t.Fatalf("%v %v %d×%d×%d: element (%d, %d) is %v, want %v", call, op, m, n, k, i, j, got,
+						want.At(i, j))
 				}
 			}
 		}
@@ -198,10 +142,12 @@ func TestFaults(t *testing.T) {
 	file, _, _ = strings.Cut(file, "\n")
 	const n = 9
 	for symbol, want := range map[string]string{
-		"behind": "it writes outside C, element 3 behind its last one", "before": "it writes outside C, element 1 before its first one",
+		"behind":  "it writes outside C, element 3 behind its last one",
+		"before":  "it writes outside C, element 1 before its first one",
 		"behindA": "it writes outside A, element 1 behind", "beforeB": "it writes outside B, element 3 before",
 		"changesA": "it changes A: element (1, 2) was ", "changesB": "it changes B: element (0, 0) was ",
-		"far": "segmentation fault: 800000 bytes behind the last element of C", "nowhere": "segmentation fault: at the address 0x10", "leaves": "exit status 9",
+		"far":     "segmentation fault: 800000 bytes behind the last element of C",
+		"nowhere": "segmentation fault: at the address 0x10", "leaves": "exit status 9",
 		"aborts": "aborted", "deep": "segmentation fault",
 	} {
 		if l.Ended() {
@@ -229,7 +175,8 @@ func TestGap(t *testing.T) {
 	if err == nil {
 		_, err = p.Do(t.Context())
 	}
-	if want := "between the elements of column 1 and of the next one"; err == nil || !strings.Contains(err.Error(), want) {
+	const want = "between the elements of column 1 and of the next one"
+	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %q", err, want)
 	}
 }

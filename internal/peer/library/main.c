@@ -40,14 +40,14 @@
 // The functions of the ABIs. The arguments of sgemm_ and dgemm_ are addresses, and the
 // lengths of the strings, which compilers of Fortran append. An integer is stored in 64
 // bits; a library whose integers have 32 reads the lower half, which is the first here.
-// Those of cblas_sgemm and cblas_dgemm are passed in registers and places of 64 bits.
+// Those of cblas_sgemm and cblas_dgemm are passed in registers or words of the stack.
 typedef void fortran(const char *ta, const char *tb, const long long *m, const long long *n, const long long *k,
                      const void *alpha, const void *a, const long long *lda, const void *b, const long long *ldb,
                      const void *beta, void *c, const long long *ldc, size_t, size_t);
-typedef void cblas64(int order, int ta, int tb, long long m, long long n, long long k, double alpha, const void *a,
-                     long long lda, const void *b, long long ldb, double beta, void *c, long long ldc);
-typedef void cblas32(int order, int ta, int tb, long long m, long long n, long long k, float alpha, const void *a,
-                     long long lda, const void *b, long long ldb, float beta, void *c, long long ldc);
+typedef void cblas64(int order, int ta, int tb, long m, long n, long k, double alpha, const void *a, long lda,
+                     const void *b, long ldb, double beta, void *c, long ldc);
+typedef void cblas32(int order, int ta, int tb, long m, long n, long k, float alpha, const void *a, long lda,
+                     const void *b, long ldb, float beta, void *c, long ldc);
 typedef void rowmajor(int m, int n, int k, const void *a, const void *b, void *c);
 typedef void square(int n, void *a, void *b, void *c);
 
