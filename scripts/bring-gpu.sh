@@ -31,6 +31,7 @@ plant changes-a 'if (i == 3 && j == 2) ((float *)A)[3 * K + 2] = 7;'
 plant outside 'if (i == 0 && j == 0) C[M * N] = 7;'
 plant unwritten 'if (i == 5 && j == 6) return;'
 plant wrong 'if (i == 5 && j == 6) alpha = 2;'
+plant prints 'if (i == 0 && j == 0) printf("{\"done\":true}\n");'
 plant broken 'int x = undeclared;'
 plant large '' '// gemm: --block-dims 64x32'
 plant rows 'int t = i; i = j; j = t;' '// gemm: --grid (M+31)/32,(N+31)/32'
@@ -38,7 +39,7 @@ sed 's/float/double/g' "$scratch/rows.cu" >"$scratch/double.cu"
 "$gemm" new-kernel cuda --out "$scratch/kernel.cu"
 
 brought=()
-for name in kernel rows double faults hangs changes-a outside unwritten wrong broken large; do
+for name in kernel rows double prints faults hangs changes-a outside unwritten wrong broken large; do
 	brought+=(--bring "$scratch/$name.cu")
 done
 "$gemm" cuda --variants cuda/naive,cuda/smem,cuda/cublas --type f32,f64 --sizes 512,1000x300x77 --time 200ms \
@@ -58,7 +59,7 @@ import json, sys
 good = {"ok": ""}
 want = {
     "cuda/naive": good, "cuda/smem": good, "cuda/cublas": good,
-    "user/smem": good, "user/kernel": good, "user/rows": good, "user/double": good,
+    "user/smem": good, "user/kernel": good, "user/rows": good, "user/double": good, "user/prints": good,
     "user/faults": {"failed": "the kernel has failed"}, "user/hangs": {"timeout": "time limit"},
     "user/changes-a": {"failed": "it changes A: element (3, 2) was"},
     "user/outside": {"failed": "it writes outside C, element 1 behind its last one"},

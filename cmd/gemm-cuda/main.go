@@ -26,13 +26,27 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:], os.Stdin, os.Stdout)
+	out, err := apart()
+	if err == nil {
+		err = run(ctx, os.Args[1:], os.Stdin, out)
+	}
 	stop()
 	if err != nil {
 		// Only the reason: gemm, which reads it, says who gives it.
 		fmt.Fprintln(os.Stderr, strings.ReplaceAll(gemm.Why(err), "\n", "; "))
 		os.Exit(1)
 	}
+}
+
+// apart returns standard output for the messages of this program. What kernels print goes to standard
+// error from then on.
+func apart() (*os.File, error) {
+	messages, err := syscall.Dup(syscall.Stdout)
+	if err != nil {
+		return nil, fmt.Errorf("standard output: %w", err)
+	}
+	syscall.CloseOnExec(messages)
+	return os.NewFile(uintptr(messages), os.Stdout.Name()), syscall.Dup3(syscall.Stderr, syscall.Stdout, 0)
 }
 
 var errUsage = errors.New("wants one argument: serve or multiply, with the task on standard input, or describe; gemm starts it")
@@ -74,9 +88,8 @@ func serve(ctx context.Context, b *device.Backend, in io.Reader, out io.Writer) 
 	if err != nil {
 		return err
 	}
-	return compare.Serve(ctx, in, out, compare.Served{Variants: cuda.Variants(b), Guests: func(kernels []guest.Kernel) []gemm.Variant {
-		return guest.Variants(b, kernels)
-	}, Device: &compare.Device{
+	guests := func(kernels []guest.Kernel) []gemm.Variant { return guest.Variants(b, kernels) }
+	return compare.Serve(ctx, in, out, compare.Served{Variants: cuda.Variants(b), Guests: guests, Device: &compare.Device{
 		Lost: b.Lost,
 		Describe: func(h *compare.Host, r *compare.RunInfo) {
 			for _, g := range system.GPUs {

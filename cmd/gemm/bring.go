@@ -21,14 +21,16 @@ const (
 
 // What --bring names: kernels for the processor, and kernels for a GPU.
 const (
-	hostKernels = "FILE[:FUNCTION][=ABI] of a shared library or a source in C or C++; ABI: square, rowmajor, fortran, cblas"
-	gpuKernels  = "FILE.cu[:FUNCTION][=cuda:TYPE] of a source in CUDA"
+	hostKernels = "FILE[:FUNCTION][=ABI] of a shared library or a source in C or C++; " +
+		"ABI: square, rowmajor, fortran, cblas"
+	gpuKernels = "FILE.cu[:FUNCTION][=cuda:TYPE] of a source in CUDA"
 )
 
 // bringFlag is the flag of kernels that users bring, of the given kinds.
 func bringFlag(kinds ...string) cli.Flag {
 	return &cli.StringSliceFlag{Name: bringName,
-		Usage: "`KERNEL`: measure your own kernel too, as user/NAME; " + strings.Join(kinds, ", or ") + "; may be repeated"}
+		Usage: "`KERNEL`: measure your own kernel too, as user/NAME; " + strings.Join(kinds, ", or ") +
+			"; may be repeated"}
 }
 
 // cflagsFlag is the flag of the compiler options of kernels for the processor.

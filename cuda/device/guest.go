@@ -180,17 +180,16 @@ func (d *Device) untouched(ctx context.Context, x *placed) (err error) {
 	if err != nil || first == math.MaxUint64 {
 		return err
 	}
+	var is, was float64 // the element
 	at, size := int64(first)*word, int64(x.size)
-	is, err := d.read(ctx, x.room.at+cu.DevicePtr(at/size*size))
-	if err != nil {
-		return err
+	for to, from := range map[*float64]int64{&is: at, &was: at % l.bytes} {
+		bits, err := d.read(ctx, x.room.at+cu.DevicePtr(min(from/size*size, words*word-8)))
+		if err != nil {
+			return err
+		}
+		*to = number(bits, x.size)
 	}
-	at %= l.bytes
-	was, err := d.read(ctx, x.room.at+cu.DevicePtr(at/size*size))
-	if err != nil {
-		return err
-	}
-	return errors.New(guest.ZonesOf(x.shape, x.size).Trespass(at, number(was, x.size), number(is, x.size)))
+	return errors.New(guest.ZonesOf(x.shape, x.size).Trespass(at%l.bytes, was, is))
 }
 
 // number returns the floating-point number of the given bytes that begins 8 bytes of memory.

@@ -31,7 +31,7 @@ func Home(r compare.Record) string {
 	switch {
 	case !Brought(r.Variant):
 		return Family(r.Variant)
-	case r.GPU != nil || strings.HasPrefix(r.Turn, OnGPU+" "):
+	case r.GPU != nil || strings.HasPrefix(r.Turn, OnGPU+" ") || r.Resolved["device"] != nil:
 		return OnGPU
 	case r.Threads > 1:
 		return Parallel

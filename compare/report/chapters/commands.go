@@ -84,7 +84,7 @@ func (b *Builder) Rerun(v *analysis.View, rows []compare.Record) string {
 		args = append(args, "--families", strings.Join(families, ","))
 	}
 	if brought {
-		args = append(args, v.Asked(rows, "bring", "cflags", "grid", "block-dims")...)
+		args = append(args, v.Asked(rows, "bring", "cflags", "grid", "block-dims", "smem")...)
 	}
 	if own || len(v.Asked(rows, "variants")) > 0 {
 		args = append(args, "--variants", strings.Join(besideKernels(rows, families[0]), ","))
