@@ -51,6 +51,12 @@ func TestBringToGPU(t *testing.T) {
 	if len(want) > 0 {
 		t.Errorf("there are no rows of %v", want)
 	}
+	r = start(t, dir, withWorker(t, "works"), "compare", "--profile", "cuda", "--sizes", "16", "--type", "f64", "--variants",
+		"cuda/naive", "--bring", "double.cu", "--block-dims", "64x4", "--out", "report")
+	report, err := os.ReadFile(filepath.Join(dir, "report", "report-appendix.md"))
+	if r.status != 0 || err != nil || !strings.Contains(string(report), "user/double") {
+		t.Errorf("status %d, %s, %v", r.status, r.stderr, err)
+	}
 }
 
 // TestBringToGPUMistakes checks that each mistake on the command line is one line that names the value.
