@@ -18,8 +18,7 @@ import (
 	"testing/fstest"
 )
 
-// module is the first part of every import path of this repository. A fork that is published under
-// another name must change it here too.
+// module is the first part of every import path of this repository; scripts/rename.sh changes it.
 const module = "gemm"
 
 // importTable lists the packages of this module that a package may import in code that is not a
@@ -452,7 +451,8 @@ func TestNeedless(t *testing.T) {
 	}
 }
 
-// TestLayoutFaults plants one fault in each tree. The error must name it.
+// TestLayoutFaults plants one fault in each tree. The error must name it. MODULE stands for the
+// name that this module has been given.
 func TestLayoutFaults(t *testing.T) {
 	const doc = "// Package p is documented.\n"
 	tests := map[string]struct {
@@ -461,25 +461,25 @@ func TestLayoutFaults(t *testing.T) {
 	}{
 		"clean": {map[string]string{
 			"doc.go":                   doc + "package gemm\nimport _ \"gonum.org/v1/gonum/mat\"\n",
-			"serial/ikj.go":            doc + "package serial\nimport \"gemm\"\nvar _ gemm.Params\n",
-			"serial/ikj_test.go":       "package serial\nimport _ \"gemm/internal/gemmtest\"\n",
-			"internal/kernel/f64/k.go": doc + "package f64\nimport \"gemm/internal/cpu\"\n",
-			"cmd/gemm/main.go":         doc + "package main\nimport \"gemm/compare\"\n",
+			"serial/ikj.go":            doc + "package serial\nimport \"MODULE\"\nvar _ gemm.Params\n",
+			"serial/ikj_test.go":       "package serial\nimport _ \"MODULE/internal/gemmtest\"\n",
+			"internal/kernel/f64/k.go": doc + "package f64\nimport \"MODULE/internal/cpu\"\n",
+			"cmd/gemm/main.go":         doc + "package main\nimport \"MODULE/compare\"\n",
 			"testdata/bad.go":          "package util",
 			"_asm/main.go":             "package util",
 		}, ""},
 		"upwards": {map[string]string{
-			"serial/ikj.go": doc + "package serial\nimport \"gemm/compare\"\n",
-		}, "serial/ikj.go: imports gemm/compare; it may import"},
+			"serial/ikj.go": doc + "package serial\nimport \"MODULE/compare\"\n",
+		}, "serial/ikj.go: imports MODULE/compare; it may import"},
 		"report measures": {map[string]string{
-			"compare/report/html.go": doc + "package report\nimport \"gemm/internal/catalog\"\n",
-		}, "imports gemm/internal/catalog"},
+			"compare/report/html.go": doc + "package report\nimport \"MODULE/internal/catalog\"\n",
+		}, "imports MODULE/internal/catalog"},
 		"root imports a library": {map[string]string{
 			"doc.go": doc + "package gemm\nimport \"gonum.org/v1/gonum/stat\"\n",
 		}, "the contract imports only"},
 		"root imports serial": {map[string]string{
-			"doc.go": doc + "package gemm\nimport \"gemm/serial\"\n",
-		}, "doc.go: imports gemm/serial"},
+			"doc.go": doc + "package gemm\nimport \"MODULE/serial\"\n",
+		}, "doc.go: imports MODULE/serial"},
 		"cli outside the command": {map[string]string{
 			"compare/flags.go": doc + "package compare\nimport \"github.com/urfave/cli/v2\"\n",
 		}, "imports github.com/urfave/cli/v2, which only [cmd/gemm] may"},
@@ -487,10 +487,10 @@ func TestLayoutFaults(t *testing.T) {
 			"cuda/plan.go": doc + "package cuda\nimport \"gorgonia.org/cu\"\n",
 		}, "imports gorgonia.org/cu"},
 		"conformance suite outside tests": {map[string]string{
-			"serial/ikj.go": doc + "package serial\nimport \"gemm/internal/gemmtest\"\n",
+			"serial/ikj.go": doc + "package serial\nimport \"MODULE/internal/gemmtest\"\n",
 		}, "which is for tests"},
 		"registration": {map[string]string{
-			"internal/catalog/catalog.go": doc + "package catalog\nimport _ \"gemm/serial\"\n",
+			"internal/catalog/catalog.go": doc + "package catalog\nimport _ \"MODULE/serial\"\n",
 		}, "for its side effects"},
 		"process that nobody ends": {map[string]string{
 			"compare/c.go": doc + "package compare\nimport \"os/exec\"\nvar _ = exec.Command(\"go\").Run()\n",
@@ -499,8 +499,8 @@ func TestLayoutFaults(t *testing.T) {
 			"extra/extra.go": doc + "package extra\n",
 		}, "extra: the package has no row"},
 		"import without a row": {map[string]string{
-			"cmd/gemm/main.go": doc + "package main\nimport \"gemm/extra\"\n",
-		}, "imports gemm/extra, which has no row"},
+			"cmd/gemm/main.go": doc + "package main\nimport \"MODULE/extra\"\n",
+		}, "imports MODULE/extra, which has no row"},
 		"vague name": {map[string]string{
 			"internal/cpu/util.go": doc + "package util\n",
 		}, "package util is named for nothing"},
@@ -532,15 +532,13 @@ func TestLayoutFaults(t *testing.T) {
 			"serial/ikj.go": "package",
 		}, "serial/ikj.go:1:8: expected"},
 	}
-	// The trees are planted under the name that this module has been given.
-	rename := strings.NewReplacer(`"gemm`, `"`+module, "imports gemm", "imports "+module).Replace
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			tree := fstest.MapFS{}
 			for file, text := range test.files {
-				tree[file] = &fstest.MapFile{Data: []byte(rename(text))}
+				tree[file] = &fstest.MapFile{Data: []byte(strings.ReplaceAll(text, "MODULE", module))}
 			}
-			test.want = rename(test.want)
+			test.want = strings.ReplaceAll(test.want, "MODULE", module)
 			_, err := checkLayout(tree)
 			switch {
 			case test.want == "" && err != nil:

@@ -15,8 +15,9 @@ go="${GO:-go}"
 sets="avx512 avx2 avx2-nogfni ssse3 generic"
 chosen="./internal/cpu ./internal/kernel/... ./internal/block ./internal/tuned ./serial ./parallel ./blas"
 named="./internal/cpu ./internal/kernel/..." # what differs where the kernels do not
-ranks='^gemm/mpi(/comm)?$'
-raced='^gemm/(compare|reference)$' # the plain run would take as long and find nothing else
+module="$("$go" list -m)"
+ranks="^$module/mpi(/comm)?\$"
+raced="^$module/(compare|reference)\$" # the plain run would take as long and find nothing else
 single='/(gf256|serial|compare/report(/.*)?|internal/matfile|mpi/plan)$' # packages of one goroutine
 
 title() { printf '\n== %s\n' "$*"; }
