@@ -102,7 +102,8 @@ func gonumSolves[T gemm.Float](s blas.Side, ul blas.Uplo, tA blas.Transpose, d b
 // triangular calls a routine for A on the left. If A is on the right, the routine gets the transposes:
 // (B·A)ᵀ = Aᵀ·Bᵀ.
 func (p *precision[T]) triangular(workers int,
-	routine func(w *workspace[T], m, n int, alpha T, t triangle[T], b view[T]), s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int,
+	routine func(w *workspace[T], m, n int, alpha T, t triangle[T], b view[T]),
+	s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int,
 ) {
 	t, vb := triangular(ul, tA, d, a, lda), stored(blas.NoTrans, b, ldb)
 	if s == blas.Right {
