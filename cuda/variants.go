@@ -45,12 +45,16 @@ var algorithms = []struct {
 		role: gemm.Production},
 	{name: CuBLAS, doc: "NVIDIA's library in the arithmetic of the type", types: "f32 f64", role: gemm.Library},
 	{name: CuBLASTF32, doc: "NVIDIA's library with operands rounded to TF32", types: "f32", role: gemm.Library},
+	{name: Torch, doc: "PyTorch, called from Python, in the arithmetic of the type", types: "f32 f64", role: gemm.Library},
+	{name: TorchTF32, doc: "PyTorch, called from Python, with operands rounded to TF32", types: "f32", role: gemm.Library},
 }
 
-// The names of NVIDIA's library, which is no rung.
+// The names of NVIDIA's library and of PyTorch, which are no rungs.
 const (
 	CuBLAS     = "cublas"
 	CuBLASTF32 = "cublas-tf32"
+	Torch      = "torch"
+	TorchTF32  = "torch-tf32"
 )
 
 // LeastTF32 is the compute capability from which there are products in TF32: 80 is 8.0.
@@ -75,6 +79,9 @@ func Variants(b Backend) []gemm.Variant {
 			Location: gemm.OnGPU, Role: a.role,
 			Can:   gemm.Gemms | gemm.Stages | gemm.GemmStages | gemm.Explains | gemm.Repeats,
 			Model: func(s gemm.Shape, _ gemm.Params) gemm.Model { return model(of, s.M, s.N, s.K) },
+		}
+		if IsTorch(a.name) {
+			v.Can = gemm.Stages | gemm.Explains | gemm.Warns | gemm.Repeats
 		}
 		if IsTF32(a.name) {
 			v.Bound, v.Compute = tf32, "tf32"
@@ -108,7 +115,10 @@ func RoleOf(name string) gemm.Role {
 }
 
 // IsTF32 reports whether the algorithm rounds its operands to TF32.
-func IsTF32(name string) bool { return name == CuBLASTF32 || name == "tf32-wmma" }
+func IsTF32(name string) bool { return name == CuBLASTF32 || name == TorchTF32 || name == "tf32-wmma" }
+
+// IsTorch reports whether PyTorch computes the algorithm, which has products C = A·B only.
+func IsTorch(name string) bool { return name == Torch || name == TorchTF32 }
 
 // absent is the backend of a program that has none.
 type absent struct{}

@@ -205,7 +205,7 @@ func TestCUDAMeasures(t *testing.T) {
 		t.Fatalf("status %d, %s", r.status, r.stderr)
 	}
 	doc, err := compare.Load(filepath.Join(dir, "r.json"))
-	if err != nil || len(doc.Records) != 14 {
+	if err != nil || len(doc.Records) != 16 {
 		t.Fatalf("%d rows, %v", len(doc.Records), err)
 	}
 	for _, row := range doc.Records {
@@ -292,7 +292,7 @@ func TestCUDAWithoutWorker(t *testing.T) {
 		{withWorker(t, "none"), "there is no NVIDIA driver: install it"},
 	} {
 		r := start(t, "", test.variables, "cuda", "--sizes", "8", "--device", "7")
-		if r.status != 1 || !strings.HasPrefix(r.stdout, "cuda: 7 rows unavailable: "+test.reason) ||
+		if r.status != 1 || !strings.HasPrefix(r.stdout, "cuda: 8 rows unavailable: "+test.reason) ||
 			strings.Count(r.stdout, "\n") != 1 || !strings.Contains(r.stderr, test.reason) ||
 			strings.Count(r.stderr, "\n") != 1 {
 			t.Errorf("gemm cuda: status %d\n%s%s; want %q", r.status, r.stdout, r.stderr, test.reason)
@@ -328,7 +328,7 @@ func TestCUDAWithoutWorker(t *testing.T) {
 					"cuda/cublas": "no cuBLAS among libcublas.so.13", "cuda/cublas-tf32": "no cuBLAS among libcublas.so.13",
 				}[v.Name]
 				if slices.Contains([]string{"cuda/async", "cuda/warptile", "cuda/tf32-wmma", "cuda/dmma-wmma",
-					"cuda/dmma"}, v.Name) {
+					"cuda/dmma", "cuda/torch-tf32"}, v.Name) {
 					want = "needs compute capability 8.0, has 7.5"
 				}
 			}

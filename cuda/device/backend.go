@@ -57,14 +57,25 @@ func (b *Backend) Close() error {
 
 // F32 implements cuda.Backend.
 func (b *Backend) F32(name string, p gemm.Params) (gemm.Multiplier[float32], error) {
-	out, err := construct[float32](b, name, p)
-	return gemmer[float32]{out}, err
+	return ofFloats[float32](b, name, p)
 }
 
 // F64 implements cuda.Backend.
 func (b *Backend) F64(name string, p gemm.Params) (gemm.Multiplier[float64], error) {
-	out, err := construct[float64](b, name, p)
-	return gemmer[float64]{out}, err
+	return ofFloats[float64](b, name, p)
+}
+
+// ofFloats returns the product of floating-point numbers with the name.
+func ofFloats[T gemm.Float](b *Backend, name string, p gemm.Params) (gemm.Multiplier[T], error) {
+	if cuda.IsTorch(name) {
+		d, err := b.Device(p.Int("device"))
+		if err != nil {
+			return nil, err
+		}
+		return newTorch[T](d, name, p)
+	}
+	out, err := construct[T](b, name, p)
+	return gemmer[T]{out}, err
 }
 
 // GF256 implements cuda.Backend.
@@ -78,28 +89,30 @@ func construct[T gemm.Element](b *Backend, name string, p gemm.Params) (*product
 		return nil, err
 	}
 	typ := gemm.TypeOf[T]().Name
-	tooOld := func(least int) error {
-		if d.arch() >= least {
-			return nil
-		}
-		return gemm.Unavailablef("needs compute capability %d.%d, has %s", least/10, least%10, d.GPU.Capability)
-	}
 	out := &product[T]{d: d, name: cuda.Family + "/" + name, warm: p.Text("l2") == "warm",
 		top: cuda.RoleOf(name) != gemm.Rung}
 	if name == cuda.CuBLAS || name == cuda.CuBLASTF32 {
 		out.engine = &libraryEngine{d: d, double: typ == "f64", tf32: name == cuda.CuBLASTF32}
 		if name == cuda.CuBLASTF32 {
-			return out, tooOld(cuda.LeastTF32)
+			return out, d.tooOld(cuda.LeastTF32)
 		}
 		return out, nil
 	}
 	for _, r := range cuda.Ladder(typ) {
 		if r.Name == name {
 			out.engine = &rungEngine{d: d, rung: r, params: p}
-			return out, tooOld(r.Least)
+			return out, d.tooOld(r.Least)
 		}
 	}
 	return nil, fmt.Errorf("%w: cuda/%s has no %s", gemm.ErrType, name, typ)
+}
+
+// tooOld returns an ErrUnavailable unless the device has that compute capability.
+func (d *Device) tooOld(least int) error {
+	if d.arch() >= least {
+		return nil
+	}
+	return gemm.Unavailablef("needs compute capability %d.%d, has %s", least/10, least%10, d.GPU.Capability)
 }
 
 // Describe returns what this host has for the family. It takes no GPU.

@@ -5,6 +5,7 @@ package device_test
 import (
 	"math/rand/v2"
 	"os"
+	"path"
 	"slices"
 	"strconv"
 	"testing"
@@ -30,8 +31,9 @@ func TestVariants(t *testing.T) {
 	gemmtest.Require(t, "cuda", err)
 	for _, v := range cuda.Variants(b) {
 		t.Run(v.Name, func(t *testing.T) {
+			needTorch(t, v)
 			suite := gemmtest.Suite{Sizes: []int{130}, OneCall: true}
-			if v.Compute != "" || v.Name == "cuda/"+cuda.CuBLAS {
+			if v.Compute != "" || v.Role == gemm.Library {
 				suite.NonFinite = gemmtest.Spreads
 			}
 			for _, typ := range v.Types() {
@@ -104,7 +106,17 @@ func TestStaged(t *testing.T) {
 	}
 }
 
+// needTorch skips the test if PyTorch computes the variant and is not there.
+func needTorch(t *testing.T, v gemm.Variant) {
+	t.Helper()
+	if cuda.IsTorch(path.Base(v.Name)) {
+		_, err := gemm.New[float32](v, nil)
+		gemmtest.Require(t, "torch", err)
+	}
+}
+
 func staged[T gemm.Float](t *testing.T, v gemm.Variant, p gemm.Params) {
+	needTorch(t, v)
 	m, err := gemm.New[T](v, p)
 	if err != nil {
 		t.Fatal(err)

@@ -59,16 +59,20 @@ func (e *libraryEngine) packs() bool  { return false }
 func (e *libraryEngine) close() error { return nil }
 
 func (e *libraryEngine) device() usage.Device {
-	pipe := "f32"
+	return usage.Device{Pipe: e.d.libraryPipe(e.double, e.tf32)}
+}
+
+// libraryPipe returns what computes in cuBLAS on the device.
+func (d *Device) libraryPipe(double, tf32 bool) string {
 	switch {
-	case e.double && e.d.arch() < 80:
-		pipe = "f64"
-	case e.double:
-		pipe = "f64-tensor"
-	case e.tf32:
-		pipe = "tf32"
+	case double && d.arch() < 80:
+		return "f64"
+	case double:
+		return "f64-tensor"
+	case tf32:
+		return "tf32"
 	}
-	return usage.Device{Pipe: pipe}
+	return "f32"
 }
 
 func (e *libraryEngine) resolved() gemm.Params {

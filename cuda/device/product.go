@@ -271,6 +271,15 @@ func (p *product[T]) stage(ctx context.Context, op cuda.Operation, c, a, b gemm.
 	return r, nil
 }
 
+// sets returns the number of copies of operands that have so many bytes together. Unless L2 is to be warm,
+// three times the size of that cache lies between two uses of a copy.
+func (d *Device) sets(bytes int64, warm bool) int {
+	if warm || bytes == 0 {
+		return 1
+	}
+	return max(1, int((3*int64(d.GPU.L2)+bytes-1)/bytes))
+}
+
 // place copies the operands to the device unless they are there, and measures the copies. There are
 // several copies of the operands, so that no product finds those of the last one in the L2 cache,
 // unless L2 is to be warm.
@@ -285,10 +294,7 @@ func place[T gemm.Element](ctx context.Context, d *Device, op cuda.Operation, c,
 		unsafe.Pointer(unsafe.SliceData(c.Data)),
 		l.lda, l.ldb, l.ldc, shapeOf(op, c, a), op.TransA, op.TransB, op.Beta != 0, owner, gemm.TypeOf[T]().Size, 1,
 	}
-	if !warm && l.used > 0 {
-		const times = 3 // the size of the cache that lies between two uses of a set
-		key.sets = max(1, int((times*int64(d.GPU.L2)+l.used-1)/l.used))
-	}
+	key.sets = d.sets(l.used, warm)
 	if x := d.placed[key]; x != nil {
 		x.users++
 		return x, nil

@@ -47,6 +47,9 @@ func TestPanels(t *testing.T) {
 	_, err := b.Device(0)
 	gemmtest.Require(t, "cuda", err)
 	for _, v := range cuda.Variants(b) {
+		if v.GF256 == nil && !v.Can.Has(gemm.Gemms) {
+			continue
+		}
 		if v.F32 != nil {
 			t.Run("f32/"+v.Name, func(t *testing.T) { inPanels[float32](t, v) })
 		}

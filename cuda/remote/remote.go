@@ -147,10 +147,10 @@ func Check(s cuda.System, v gemm.Variant) error {
 	if least == 0 { // it is no rung
 		library, version = "cuBLAS", s.CuBLAS
 	}
-	if algorithm == cuda.CuBLASTF32 {
-		least = cuda.LeastTF32
+	if cuda.IsTF32(algorithm) {
+		least = max(least, cuda.LeastTF32)
 	}
-	if version == "" {
+	if version == "" && !cuda.IsTorch(algorithm) { // whether Python has PyTorch, the row says
 		why := library + " is not there"
 		for _, line := range s.Missing {
 			if strings.Contains(strings.ToLower(line), strings.ToLower(library)) {
@@ -176,12 +176,21 @@ type Backend struct{ Worker *Worker }
 
 // F32 implements cuda.Backend.
 func (b Backend) F32(name string, p gemm.Params) (gemm.Multiplier[float32], error) {
-	return gemmer[float32]{newMultiplier[float32](b.Worker, name, p)}, nil
+	return ofFloats[float32](b.Worker, name, p), nil
 }
 
 // F64 implements cuda.Backend.
 func (b Backend) F64(name string, p gemm.Params) (gemm.Multiplier[float64], error) {
-	return gemmer[float64]{newMultiplier[float64](b.Worker, name, p)}, nil
+	return ofFloats[float64](b.Worker, name, p), nil
+}
+
+// ofFloats returns a multiplier in floating point, which is a gemm.Gemmer but for PyTorch.
+func ofFloats[T gemm.Float](w *Worker, name string, p gemm.Params) gemm.Multiplier[T] {
+	m := newMultiplier[T](w, name, p)
+	if cuda.IsTorch(name) {
+		return m
+	}
+	return gemmer[T]{m}
 }
 
 // GF256 implements cuda.Backend.

@@ -202,12 +202,13 @@ var (
 	// contenders are in the order of tables and figures.
 	contenders = []string{Packed, ParallelPacked, OpenBLAS, MKL, BLIS, Gonum}
 
-	// GPUOrder is the order of the ladders, NVIDIA's library last: rows of a resumed or
+	// GPUOrder is the order of the ladders, libraries of others last: rows of a resumed or
 	// narrowed run are in another one.
 	GPUOrder = []string{
 		"naive", "packed-global", "coalesced", "smem", "blocktile1d", "blocktile2d", "vectorized", "conflictfree",
 		"doublebuffer", "async",
 		"warptile", "tf32-wmma", "dmma-wmma", "dmma", "square-tiled", "tiled", "word", "tuned", "cublas", "cublas-tf32",
+		"torch", "torch-tf32",
 	}
 	// Copying are the rungs that copy several elements at once if they are aligned.
 	Copying = []string{"vectorized", "conflictfree", "doublebuffer", "async", "warptile", "tf32-wmma", "dmma-wmma", "dmma"}

@@ -147,7 +147,7 @@ func Kernel(name string, n int, seconds float64, change ...func(*compare.Record)
 		work := math.Pow(float64(n), 3)
 		r.Predicted = &compare.Predicted{Flops: 2 * work, Accesses: work}
 		switch name {
-		case "tf32-wmma", "cublas-tf32":
+		case "tf32-wmma", "cublas-tf32", "torch-tf32":
 			r.Compute, r.GPU.Pipe, r.Residual, r.Bound = "tf32", "tf32", 1e-3, 1e-2
 		case "dmma", "dmma-wmma":
 			r.GPU.Pipe = "f64-tensor"

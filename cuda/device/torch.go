@@ -1,0 +1,61 @@
+//go:build cuda
+
+package device
+
+import (
+	"context"
+
+	"gemm"
+	"gemm/cuda"
+	"gemm/cuda/usage"
+	"gemm/internal/python"
+)
+
+// torch is a product by PyTorch on a device. It runs in a process of Python, which is stopped while the
+// kernels of this process are measured. The time is by events of that process.
+type torch[T gemm.Float] struct {
+	*python.Multiplier[T]
+	device usage.Device
+}
+
+// mostSets is how many copies of small operands PyTorch has: to make a tensor takes it microseconds.
+const mostSets = 1000
+
+// newTorch returns the product of PyTorch with the name on the device.
+func newTorch[T gemm.Float](d *Device, name string, p gemm.Params) (gemm.Multiplier[T], error) {
+	double := gemm.TypeOf[T]().Name == "f64"
+	out := torch[T]{device: usage.Device{Pipe: d.libraryPipe(double, cuda.IsTF32(name)), L2: p.Text("l2")}}
+	compute := ""
+	if cuda.IsTF32(name) {
+		if err := d.tooOld(cuda.LeastTF32); err != nil {
+			return nil, err
+		}
+		compute = "tf32"
+	}
+	var err error
+	out.Multiplier, err = python.New[T](python.TorchOnGPU(p.Int("device")), compute, func(bytes int64) int {
+		return min(mostSets, d.sets(bytes, p.Text("l2") == "warm"))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// Stage implements gemm.Stager.
+func (t torch[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm.Run, error) {
+	run, err := t.Multiplier.Stage(ctx, c, a, b)
+	if err != nil {
+		return nil, err
+	}
+	return torchRun[T]{run.(*python.Run[T]), t.device}, nil
+}
+
+// torchRun is a product that is staged in the process of PyTorch.
+type torchRun[T gemm.Float] struct {
+	*python.Run[T]
+	device usage.Device
+}
+
+// Device implements usage.OnDevice. What PyTorch's kernel takes is not known.
+func (r torchRun[T]) Device() usage.Device { return r.device }
