@@ -110,7 +110,7 @@ var answers = slices.Concat([]sentence{
 	{"one family", only(reporttest.Row("serial/naive", 64, 1), reporttest.Row("serial/ikj", 64, .5)), []string{
 		"Only one family was timed here"}, []string{"faster at every common size"}},
 	{"no square product", only(reporttest.Row("serial/naive", 64, 1, oblong)), []string{
-		"No square product of f64 was timed."}, nil},
+		"No square product of f64 was timed, except in experiments."}, nil},
 	{"a family that cannot run", way(reporttest.Row("cuda/naive", 128, 1,
 		reporttest.Came(compare.Unavailable, "there is no driver"))), []string{
 		"This family could not run here: there is no driver."}, nil},

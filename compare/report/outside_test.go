@@ -114,6 +114,10 @@ var broughtAnswers = []sentence{
 	{"a kernel of the user on threads", withKernels(reporttest.Row("user/mine", 128, 2e-4, brought, on(2))), []string{
 		"# Your kernels {#parallel-brought}", "Your kernel `user/mine` on 2 threads", "2.50 times as fast as `parallel/packed`, the fastest of ours"},
 		[]string{"{#serial-brought}"}},
+	{"a kernel of the user in strong scaling", only(scaled("parallel/packed", 1, 1e-3), scaled("parallel/packed", 2, 5e-4),
+		scaled("user/mine", 1, 8e-3), scaled("user/mine", 2, 4e-3)), []string{
+		"Your kernel `user/mine` on 1 thread", "Your kernel `user/mine` on 2 threads",
+		"0.125 (0.125) times as fast as `parallel/packed`, the fastest of ours", "{#serial-brought}", "{#parallel-brought}"}, []string{"NaN"}},
 	{"a kernel of the user in another type", withKernels(reporttest.Row("user/mine", 128, 2e-4, brought, reporttest.Single)), []string{
 		"Your kernel `user/mine` on 1 thread: 21.0 GFLOP/s at n = 128 in f32"}, nil},
 	{"a kernel that is called strassen", withKernels(reporttest.Row("user/strassen", 128, 2e-4, brought),
@@ -142,6 +146,14 @@ var broughtAnswers = []sentence{
 		[]string{"The fastest variant is `cuda/torch`"}},
 	{"loops in C", inC(), cLoopsSay, []string{"NaN", "{#compiler}"}},
 	{"the pool and OpenMP", openMP(), openMPSays, []string{"NaN"}},
+}
+
+// scaled is a row of strong scaling on threads, in one turn for each number of them.
+func scaled(variant string, threads int, seconds float64) compare.Record {
+	return reporttest.Row(variant, 128, seconds, on(threads), func(r *compare.Record) {
+		r.Experiment, r.Turn = compare.StrongScaling, fmt.Sprint("strong f64 128 ", threads)
+		r.Params = gemm.Params{"threads": threads}
+	})
 }
 
 // cRow is a row of a loop in C with options of its compiler, at n = 128 in one turn.

@@ -44,7 +44,7 @@ type Kernel struct {
 	Variant, Type string
 	Threads       int
 	Home          string
-	Rows          []compare.Record // of the ladder, the smallest first
+	Rows          []compare.Record // of the ladder, or else of strong scaling; the smallest first
 }
 
 // Kernels returns the kernels of the user whose chapter is that of a family; all if fam is empty.
@@ -57,7 +57,8 @@ func (v *View) Kernels(fam string) []Kernel {
 		return identity{r.Variant, r.Type, Home(r), max(r.Threads, 1)}
 	}
 	rows := v.Pick(func(r compare.Record) bool {
-		return Brought(r.Variant) && r.Experiment == compare.MainLadder && (fam == "" || Home(r) == fam)
+		return Brought(r.Variant) && (r.Experiment == compare.MainLadder || r.Experiment == compare.StrongScaling) &&
+			(fam == "" || Home(r) == fam)
 	})
 	var out []Kernel
 	for _, id := range Distinct(rows, of) {
@@ -66,6 +67,10 @@ func (v *View) Kernels(fam string) []Kernel {
 			if of(r) == id {
 				k.Rows = append(k.Rows, r)
 			}
+		}
+		ladder := func(r compare.Record) bool { return r.Experiment == compare.MainLadder }
+		if slices.ContainsFunc(k.Rows, ladder) {
+			k.Rows = slices.DeleteFunc(k.Rows, func(r compare.Record) bool { return !ladder(r) })
 		}
 		slices.SortStableFunc(k.Rows, func(x, y compare.Record) int { return ProblemOf(x).Compare(ProblemOf(y)) })
 		out = append(out, k)
@@ -101,12 +106,13 @@ func (k Kernel) MeanShare(v *View) (percent float64, count int) {
 	return sum / float64(count), count
 }
 
-// beside returns the rows that a row of the user is ranked among: of the ladder, on the same problem,
-// on as many threads or on the GPU too, each of the variant that ran. The GPU's are of the same
+// beside returns the rows that a row of the user is ranked among: of the ladder or of its experiment, on
+// the same problem, on as many threads or on the GPU too, each of the variant that ran. The GPU's are of the same
 // arithmetic.
 func (v *View) beside(r compare.Record) []compare.Record {
 	return Timed(v.Pick(func(o compare.Record) bool {
-		return o.Experiment == compare.MainLadder && ProblemOf(o) == ProblemOf(r) && ByGPU(o) == ByGPU(r) &&
+		return (o.Experiment == compare.MainLadder || o.Experiment == r.Experiment) && o.Build == "" &&
+			ProblemOf(o) == ProblemOf(r) && ByGPU(o) == ByGPU(r) &&
 			(!ByGPU(r) || o.Compute == r.Compute) && len(o.Ranks) == 0 && RanItself(o)
 	}))
 }

@@ -72,6 +72,7 @@ func (b builder) answerOf(s *document.Section, v *analysis.View) {
 	a := v.Answer(typ)
 	if a.Main == 0 {
 		s.Text(b.Say("answer.none", text.Args{"Type": typ}))
+		s.List(b.kernels(v, typ))
 		return
 	}
 	command := b.Rerun(v, v.Ladder(typ))
