@@ -60,13 +60,13 @@ good = {"ok": ""}
 want = {
     "cuda/naive": good, "cuda/smem": good, "cuda/cublas": good,
     "user/smem": good, "user/kernel": good, "user/rows": good, "user/double": good, "user/prints": good,
-    "user/faults": {"failed": "the kernel has failed"}, "user/hangs": {"timeout": "time limit"},
-    "user/changes-a": {"failed": "it changes A: element (3, 2) was"},
-    "user/outside": {"failed": "it writes outside C, element 1 behind its last one"},
-    "user/unwritten": {"failed": "it does not write element (5, 6) of C"},
-    "user/wrong": {"wrong": ""}, "user/broken": {"failed": "broken.cu(5): error"},
-    "user/large": {"failed": "a block of 64x32x1 has 2048 threads, the GPU permits 1024"},
-    "user/absent": {"failed": "there is no kernel absent: it has matmul"},
+    "user/faults": {"error": "the kernel has failed"}, "user/hangs": {"timeout": "time limit"},
+    "user/changes-a": {"error": "it changes A: element (3, 2) was"},
+    "user/outside": {"error": "it writes outside C, element 1 behind its last one"},
+    "user/unwritten": {"error": "it does not write element (5, 6) of C"},
+    "user/wrong": {"wrong": ""}, "user/broken": {"error": "broken.cu(5): error"},
+    "user/large": {"error": "a block of 64x32x1 has 2048 threads, the GPU permits 1024"},
+    "user/absent": {"error": "there is no kernel absent: it has matmul"},
 }
 rows = json.load(open(sys.argv[1]))["records"]
 bad, seen = 0, {}
