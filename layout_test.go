@@ -83,7 +83,7 @@ var importTable = map[string][]string{
 		"compare/report/chart", "cuda/usage", "internal/child", "mpi/account", ".", "compare",
 	},
 	"cuda/cudatest": {".", "cuda"},
-	"cuda/explain":  {"cuda/occupancy", "internal/output", ".", "compare", "cuda"},
+	"cuda/explain":  {"cuda/occupancy", "internal/output", ".", "cuda/guest", "compare", "cuda"},
 	"cuda/recipe":   {".", "cuda"},
 	"reference": {"gf256", "internal/child", "internal/cpu", "internal/trust", ".", "internal/busy", "internal/dl",
 		"internal/peer", "internal/pseudocode", "internal/python", "serial"},

@@ -13,7 +13,9 @@ import (
 	"strings"
 	"time"
 
+	"gemm"
 	"gemm/compare"
+	"gemm/cuda/guest"
 	"gemm/internal/output"
 )
 
@@ -44,6 +46,14 @@ var counterNames = []string{
 // whole name as well as a part of one.
 const kernelPattern = `regex:.*(gemm|gemv|cutlass|xmma|nvjet|sm[0-9]+_).*`
 
+// pattern returns the profiler's expression for the names of the kernel of a variant.
+func pattern(v gemm.Variant) string {
+	if k, ok := v.Source.(guest.Kernel); ok {
+		return `regex:^` + k.Symbol + `(\(.*)?$`
+	}
+	return kernelPattern
+}
+
 // besideKernels are the kernels of this program that are no rung's main one.
 var besideKernels = []string{"align", "transpose", "pack_a", "pack_b", "reduce", "peak"}
 
@@ -53,11 +63,11 @@ const profileTimeout = 10 * time.Minute
 
 // profilerArgs returns the arguments of the profiler before the command that it runs. The profiler writes to the
 // file log: standard output belongs to the worker.
-func profilerArgs(log string) []string {
+func profilerArgs(log, kernels string) []string {
 	return []string{
 		"--log-file", log, "--csv", "--page", "raw", "--print-units", "base",
 		"--clock-control", "none", "--target-processes", "application-only",
-		"--kernel-name-base", "demangled", "-k", kernelPattern, "--metrics", strings.Join(counterNames, ","),
+		"--kernel-name-base", "demangled", "-k", kernels, "--metrics", strings.Join(counterNames, ","),
 	}
 }
 
@@ -80,7 +90,7 @@ func Counters(ctx context.Context, k compare.Case, row compare.Record, seed uint
 			if err != nil {
 				return nil, err
 			}
-			cmd := exec.CommandContext(ctx, Profiler, append(profilerArgs(file), served.Args...)...)
+			cmd := exec.CommandContext(ctx, Profiler, append(profilerArgs(file, pattern(k.Variant)), served.Args...)...)
 			cmd.Env = append(os.Environ(), "LC_ALL=C") // numbers have a decimal point then
 			return cmd, nil
 		},

@@ -2,10 +2,13 @@ package explain
 
 import (
 	"maps"
+	"regexp"
 	"strings"
 	"testing"
 
+	"gemm"
 	"gemm/cuda/cudatest"
+	"gemm/cuda/guest"
 )
 
 func TestParseCounters(t *testing.T) {
@@ -43,6 +46,24 @@ func TestParseCounters(t *testing.T) {
 		if test.err == "" && (err != nil || !maps.Equal(got, test.want)) ||
 			test.err != "" && (err == nil || !strings.Contains(err.Error(), test.err)) {
 			t.Errorf("%s\nare %v, %v; want %v, %s", test.log, got, err, test.want, test.err)
+		}
+	}
+}
+
+// TestPattern checks that the profiler sees the kernel of a variant, and of the user's only that one.
+func TestPattern(t *testing.T) {
+	brought := guest.Variants(nil, []guest.Kernel{{Name: "user/x", Symbol: "smem"}})[0]
+	for _, test := range []struct {
+		variant gemm.Variant
+		name    string
+		want    bool
+	}{
+		{gemm.Variant{}, "gemm", true}, {gemm.Variant{}, "changed", false}, {gemm.Variant{}, "smem", false},
+		{brought, "smem", true}, {brought, "smem(int, int)", true}, {brought, "smem2", false}, {brought, "gemm", false},
+	} {
+		expression, ok := strings.CutPrefix(pattern(test.variant), "regex:")
+		if got := regexp.MustCompile(expression).MatchString(test.name); !ok || got != test.want {
+			t.Errorf("%s and %s: %v", expression, test.name, got)
 		}
 	}
 }
