@@ -58,8 +58,8 @@ import (
 // of the routines.
 type Implementation struct {
 	gonum.Implementation
-	// Workers is the most goroutines that compute one routine of level 3. 1: the caller alone. Less: as
-	// many as GOMAXPROCS says at the time of the call. More than that bring nothing.
+	// Workers is the most goroutines that compute one routine of level 3. 1 is the caller alone. 0 is
+	// as many as GOMAXPROCS says at the time of the call, and more than those are of no use.
 	Workers int
 }
 
