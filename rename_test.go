@@ -17,7 +17,7 @@ func renamedTree(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	kinds := map[string]bool{".go": true, ".md": true, ".mod": true, ".sh": true, ".yml": true, ".s": true}
-	for _, name := range files(t, func(name string) bool { return kinds[path.Ext(name)] || path.Base(name) == "Makefile" }) {
+	for _, name := range files(t, func(name string) bool { return kinds[path.Ext(name)] }) {
 		info, err := os.Stat(name)
 		if err != nil {
 			t.Fatal(err)
@@ -68,7 +68,9 @@ func TestRename(t *testing.T) {
 	dir := renamedTree(t)
 	before := texts(t, dir)
 	old := module
-	for _, to := range []string{"example.org/me/gemm", "example.org/me/gemm", "gemm.example.org/x.y/products/v2", module} {
+	for _, to := range []string{
+		"example.org/me/gemm", "example.org/me/gemm", "gemm.example.org/x.y/products/v2", module,
+	} {
 		if said, err := rename(t, dir, to); err != nil {
 			t.Fatalf("%s: %v: %s", to, err, said)
 		}

@@ -136,11 +136,7 @@ func equip(c *cli.Command, name string) {
 	c.Action = func(ctx *cli.Context) error {
 		_, err := cpu.Detect() // an error in GEMM_CPU
 		if ctx.Args().Present() {
-			known := "flags"
-			if below != nil {
-				known += " and the command " + strings.Join(below, " or ")
-			}
-			err = usagef("argument %q: there are only %s; see %s --help", ctx.Args().First(), known, name)
+			err = stray(ctx.Args().First(), below, c.Flags, name)
 		}
 		if err == nil {
 			err = action(ctx)
@@ -150,6 +146,25 @@ func equip(c *cli.Command, name string) {
 		}
 		return nil
 	}
+}
+
+// stray returns the error of an argument that is neither a flag nor one of the commands below. If
+// it is a file, the error names the flags for files.
+func stray(argument string, below []string, flags []cli.Flag, name string) error {
+	known, hint := "flags", ""
+	if below != nil {
+		known += " and the command " + strings.Join(below, " or ")
+	}
+	var files []string
+	for _, f := range flags {
+		if strings.HasPrefix(f.(cli.DocGenerationFlag).GetUsage(), "`FILE`") {
+			files = append(files, "--"+f.Names()[0])
+		}
+	}
+	if _, err := os.Stat(argument); err == nil && files != nil {
+		hint = "; files follow " + strings.Join(files, ", ")
+	}
+	return usagef("argument %q: there are only %s%s; see %s --help", argument, known, hint, name)
 }
 
 // flagError puts an error of package flag into this program's words.

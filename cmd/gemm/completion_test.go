@@ -62,6 +62,8 @@ func TestCompletion(t *testing.T) {
 		"gemm compare --out ":                   ":folders",
 		"gemm compare --out=":                   ":folders",
 		"gemm report --in a.json --in ":         ":files",
+		"gemm serial --bring ":                  ":files",
+		"gemm new-kernel ":                      "c cuda",
 		"gemm report --in a.json --i":           "--in",
 		"gemm report --format html,m":           "html,md :more",
 		"gemm multiply --a A.npy --variant cud": "",

@@ -68,7 +68,8 @@ func typeFlag(variants []gemm.Variant, value, def string) cli.Flag {
 	types := slices.DeleteFunc(gemm.TypeNames(), func(typ string) bool {
 		return !slices.ContainsFunc(variants, func(v gemm.Variant) bool { return slices.Contains(v.Types(), typ) })
 	})
-	return wordsFlag("type", value, def, "`LIST`: element types: "+strings.Join(types, ", "), types, among(gemm.TypeNames()))
+	return wordsFlag("type", value, def, "`LIST`: element types: "+strings.Join(types, ", "), types,
+		among(gemm.TypeNames()))
 }
 
 func resumeFlag() cli.Flag {

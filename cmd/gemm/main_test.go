@@ -169,6 +169,14 @@ func TestUsageErrors(t *testing.T) {
 		fail(t, dir, 2, `flag "--nonsense" is unknown`, name, "--nonsense", "1")
 	}
 	fail(t, dir, 2, `argument "stray"`, "list", "--json", "x", "stray")
+	if err := os.WriteFile(filepath.Join(dir, "there.npy"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	fail(t, dir, 2, `argument "there.npy": there are only flags; files follow --a, --b, --c, --out; see gemm multiply --help`,
+		"multiply", "there.npy")
+	if err := os.Remove(filepath.Join(dir, "there.npy")); err != nil {
+		t.Fatal(err)
+	}
 	for value, want := range map[string]string{
 		"0": `--sizes "0"`, "-5": `--sizes "-5"`, "1e9": `--sizes "1e9"`, "10x": `--sizes "10x"`, "10x20": `--sizes "10x20"`,
 		"1x2x3x4": `--sizes "1x2x3x4"`, "8,0": `--sizes "0"`, "8,,9": `an entry is empty`, "": "an entry is empty",

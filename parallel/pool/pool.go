@@ -315,8 +315,8 @@ func (p *Pool) fork(workers int, l each) {
 	}
 	_ = p.failure() // left by a loop whose body ended the caller's goroutine
 	p.acquire(min(workers, p.width))
-	for i, h := range p.runners {
-		h.begin(p, l, i+1, workers)
+	for i, r := range p.runners {
+		r.begin(p, l, i+1, workers)
 	}
 	if len(p.runners) > 0 {
 		p.lastFirst = p.runners[0]
@@ -345,8 +345,8 @@ func (p *Pool) join(l *each, workers int) {
 		return len(left) == 0
 	}
 	if !poll(ended) { // time for a spinning runner to begin
-		for i, h := range p.runners {
-			if h.takeBack() {
+		for i, r := range p.runners {
+			if r.takeBack() {
 				p.turns(l, i+1, workers)
 			}
 		}
@@ -428,7 +428,7 @@ func (p *Pool) Ready() bool {
 		return false
 	}
 	defer p.inLoop.Store(false)
-	if h := p.lastFirst; h != nil && h.state.Load() == spinning {
+	if r := p.lastFirst; r != nil && r.state.Load() == spinning {
 		p.declined, p.decline = 0, 0
 		return true
 	}

@@ -121,7 +121,7 @@ func valued(command *cli.Command, word string) cli.Flag {
 // values writes the values of f that begin as current does, whose first part is prefix.
 func values(out io.Writer, f cli.Flag, prefix, current string, describe func(string) string) {
 	switch usage := f.(cli.DocGenerationFlag).GetUsage(); {
-	case strings.HasPrefix(usage, "`FILE`"):
+	case strings.HasPrefix(usage, "`FILE`"), strings.HasPrefix(usage, "`KERNEL`"):
 		fmt.Fprintln(out, files)
 		return
 	case strings.HasPrefix(usage, "`DIR`"):

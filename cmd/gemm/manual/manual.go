@@ -111,7 +111,8 @@ func markdown(text string) string {
 }
 
 // escape returns a text in which no sign is one of Markdown.
-var escape = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "<", `\<`, ">", `\>`, "[", `\[`, "]", `\]`, "`", "\\`").Replace
+var escape = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "<", `\<`, ">", `\>`, "[", `\[`, "]", `\]`,
+	"`", "\\`").Replace
 
 // upper returns a text that begins with a capital letter.
 func upper(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
