@@ -294,7 +294,7 @@ func TestOutsideDrawings(t *testing.T) {
 func TestRoles(t *testing.T) {
 	for variant, want := range map[string][2]bool{ // ours, rival
 		"serial/packed": {true, false}, "serial/gonum": {false, true}, "reference/mkl": {false, true}, "cuda/cublas": {false, true},
-		"cuda/torch": {false, true}, "reference/c-ikj": {false, false}, "reference/openmp-collapse": {false, false},
+		"cuda/torch": {false, true}, "cuda/torch-tf32": {false, true}, "reference/c-ikj": {false, false}, "reference/openmp-collapse": {false, false},
 		"user/packed": {false, false}, "reference/numpy": {false, true},
 	} {
 		r := compare.Record{Key: compare.Key{Variant: variant}}
