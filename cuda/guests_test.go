@@ -9,6 +9,7 @@ import (
 
 	"gemm/cuda"
 	"gemm/cuda/guest"
+	"gemm/cuda/kernels"
 	"gemm/cuda/nvrtc"
 	"gemm/internal/gemmtest"
 )
@@ -43,6 +44,10 @@ func TestGuestProgram(t *testing.T) {
 		if err != nil || image.Kernels["f"].Shared != shared || image.Warnings != "" {
 			t.Errorf("%s: %v, %+v, %q", header, err, image.Kernels, image.Warnings)
 		}
+	}
+	check := nvrtc.Program{Name: "changed.cu", Source: kernels.Changed, Arch: 90}
+	if image, err := l.Compile(check); err != nil || image.Kernels["changed"].Registers == 0 || image.Warnings != "" {
+		t.Errorf("the kernel that looks for changes: %v, %+v, %q", err, image.Kernels, image.Warnings)
 	}
 	for source, want := range map[string]string{
 		guestHead + " {\n\tint unused;\n\tC[0] = x;\n}":  "f.cu(3): error: identifier \"x\" is undefined",
