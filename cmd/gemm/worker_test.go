@@ -433,7 +433,7 @@ func TestCUDAMultiplies(t *testing.T) {
 	failWith(t, dir, withWorker(t, "none"), 1, "there is no NVIDIA driver", append(args, "cuda/smem")...)
 	failWith(t, dir, []string{"PATH=" + dir}, 1, "gemm-cuda is neither next to gemm nor on PATH",
 		append(args, "cuda/smem")...)
-	failWith(t, dir, withWorker(t, "works"), 1, "cuda/smem computes C = A*B only",
+	failWith(t, dir, withWorker(t, "works"), 1, "cuda/smem computes C = A·B only",
 		append(args, "cuda/smem", "--alpha", "2")...)
 }
 

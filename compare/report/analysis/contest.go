@@ -231,12 +231,14 @@ func Rank(variant string) int {
 	return i
 }
 
-// PeersOf returns the peers of matches in the order of tables.
+// PeersOf returns the peers of matches in the order of tables, without those that were not available in any
+// match.
 func PeersOf(matches []Match) []string {
 	var rows []compare.Record
 	for _, m := range matches {
 		rows = append(rows, m.Peers...)
 	}
+	rows = slices.DeleteFunc(rows, func(r compare.Record) bool { return r.Status == compare.Unavailable })
 	names := Distinct(rows, VariantOf)
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(Rank(a), Rank(b)) })
 	return names

@@ -1,12 +1,30 @@
 package analysis
 
 import (
+	"gemm/compare"
 	"math"
+	"slices"
 	"testing"
 )
 
 func TestGoalsFailOnNaN(t *testing.T) {
 	if v := (Goal{Reached: []Reached{{"here", math.NaN()}}}).Verdict(); v != "missed" {
 		t.Errorf("a goal whose figure is not a number is %s", v)
+	}
+}
+
+// TestPeersOf wants the peers in the order of tables, and none that is nowhere available.
+func TestPeersOf(t *testing.T) {
+	row := func(variant string, status compare.Status) compare.Record {
+		return compare.Record{Key: compare.Key{Variant: variant}, Status: status}
+	}
+	matches := []Match{
+		{Peers: []compare.Record{row("user/mine", compare.Failed), row("reference/numpy", compare.Unavailable),
+			row("reference/torch", compare.OK), row(MKL, compare.Unavailable)}},
+		{Peers: []compare.Record{row("reference/numpy", compare.OK), row(Gonum, compare.OK), row(MKL, compare.Unavailable)}},
+	}
+	want := []string{Gonum, "reference/numpy", "reference/torch", "user/mine"}
+	if got := PeersOf(matches); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

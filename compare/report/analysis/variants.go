@@ -200,7 +200,8 @@ var (
 	// CodeVariants compute codes; figures give them colours in this order.
 	CodeVariants = []string{Packed, ParallelPacked, Tuned, Word, Blocked, IKJ, Baseline}
 	// contenders are in the order of tables and figures.
-	contenders = []string{Packed, ParallelPacked, OpenBLAS, MKL, BLIS, Gonum}
+	contenders = []string{Packed, ParallelPacked, OpenBLAS, MKL, BLIS, Gonum, Reference + "/libxsmm",
+		Reference + "/numpy", Reference + "/torch", Reference + "/accelerate"}
 
 	// GPUOrder is the order of the ladders, libraries of others last: rows of a resumed or
 	// narrowed run are in another one.
