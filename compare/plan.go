@@ -508,10 +508,13 @@ func cubed(n int) float64 { return gemm.Cube(n).Terms() }
 
 // spread reports whether the profile full has the case in its ladder. Variants on ranks, which have
 // experiments, are measured in f64 on square matrices that are worth sending. Variants on a GPU,
-// which has a profile, are measured on square matrices.
+// which has a profile, are measured on square matrices, and so are programs in C, up to 1024.
 func spread(c Case) bool {
-	if c.OnDevice() {
+	switch {
+	case c.OnDevice():
 		return c.Shape == gemm.Cube(c.N)
+	case c.Variant.Role == gemm.Program:
+		return c.Shape == gemm.Cube(c.N) && c.N <= 1024
 	}
 	return !c.onRanks() || c.Type == "f64" && c.Shape == gemm.Cube(c.N) && c.N >= 512 && c.N <= 2048
 }

@@ -472,3 +472,15 @@ func TestOpenMPStudy(t *testing.T) {
 		t.Errorf("the pool alone has the turns %v", alone)
 	}
 }
+
+// TestProgramsInProfiles checks at which sizes the ladders of profiles have programs in C, which are slow.
+func TestProgramsInProfiles(t *testing.T) {
+	want := map[string]int{"quick": 1, "full": 6} // full: cubes up to 1024
+	for _, p := range Profiles() {
+		l := Ladder{Variants: []gemm.Variant{program("reference/c-naive")}, Shapes: p.Shapes, Types: []string{"f64"},
+			Ops: []string{"nn"}, Alpha: 1, Keep: func(c Case) bool { return p.Keep(c) && (p.Suits == nil || p.Suits(c)) }}
+		if got := l.Cases(); len(got) != want[p.Name] {
+			t.Errorf("%s: %d rows, want %d: %v", p.Name, len(got), want[p.Name], got)
+		}
+	}
+}
