@@ -1,6 +1,7 @@
 package gemm_test
 
 import (
+	"errors"
 	"go/parser"
 	"go/token"
 	"os"
@@ -140,7 +141,8 @@ func TestRenameRefuses(t *testing.T) {
 		"example.org//gemm", "example.org/gemm/v1", "example.org/gemm@v1.0.0", "example.org/x'y", "example.org/#&",
 		"-x.org/gemm", module + "/lib"} {
 		said, err := rename(t, dir, to)
-		if exit, ok := err.(*exec.ExitError); !ok || exit.ExitCode() != 2 || strings.Count(said, "\n") != 1 ||
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.ExitCode() != 2 || strings.Count(said, "\n") != 1 ||
 			!strings.HasPrefix(said, "rename: ") || !strings.Contains(said, `"`+to+`"`) {
 			t.Errorf("%q: %v: %s", to, err, said)
 		}
