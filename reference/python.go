@@ -18,10 +18,10 @@ func pythonVariant(with func(threads int) python.Library) gemm.Variant {
 		Model:  model,
 		Bound:  gemm.Classical,
 		F32: func(p gemm.Params) (gemm.Multiplier[float32], error) {
-			return python.New[float32](with(p.Int("threads")), "", nil)
+			return python.New[float32](with(p.Int("threads")))
 		},
 		F64: func(p gemm.Params) (gemm.Multiplier[float64], error) {
-			return python.New[float64](with(p.Int("threads")), "", nil)
+			return python.New[float64](with(p.Int("threads")))
 		},
 	}
 }

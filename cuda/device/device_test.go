@@ -110,7 +110,11 @@ func TestStaged(t *testing.T) {
 func needTorch(t *testing.T, v gemm.Variant) {
 	t.Helper()
 	if cuda.IsTorch(path.Base(v.Name)) {
-		_, err := gemm.New[float32](v, nil)
+		m, err := gemm.New[float32](v, nil)
+		if err == nil {
+			x := gemm.NewMatrix[float32](1, 1)
+			err = m.Multiply(t.Context(), x, gemm.NewMatrix[float32](1, 1), gemm.NewMatrix[float32](1, 1))
+		}
 		gemmtest.Require(t, "torch", err)
 	}
 }

@@ -25,20 +25,14 @@ const mostSets = 1000
 func newTorch[T gemm.Float](d *Device, name string, p gemm.Params) (gemm.Multiplier[T], error) {
 	double := gemm.TypeOf[T]().Name == "f64"
 	out := torch[T]{device: usage.Device{Pipe: d.libraryPipe(double, cuda.IsTF32(name)), L2: p.Text("l2")}}
-	compute := ""
 	if cuda.IsTF32(name) {
 		if err := d.tooOld(cuda.LeastTF32); err != nil {
 			return nil, err
 		}
-		compute = "tf32"
 	}
-	var err error
-	out.Multiplier, err = python.New[T](python.TorchOnGPU(p.Int("device")), compute, func(bytes int64) int {
+	out.Multiplier = python.NewOnGPU[T](p.Int("device"), cuda.IsTF32(name), func(bytes int64) int {
 		return min(mostSets, d.sets(bytes, p.Text("l2") == "warm"))
 	})
-	if err != nil {
-		return nil, err
-	}
 	return out, nil
 }
 

@@ -16,30 +16,52 @@ type Multiplier[T gemm.Float] struct {
 	// sets returns the number of copies of operands that have so many bytes together. Each product uses
 	// the next copy. nil: there is one.
 	sets  func(bytes int64) int
-	told  description
-	small atomic.Bool // the last product that was staged was small
+	told  atomic.Pointer[description] // nil: no process has been started
+	small atomic.Bool                 // the last product that was staged was small
 }
 
-// New returns the product of the library, which it loads. The arithmetic is that of T, or if compute is
-// not empty, tf32. The error is an ErrUnavailable if there is no such library.
-func New[T gemm.Float](l Library, compute string, sets func(bytes int64) int) (*Multiplier[T], error) {
-	p, err := l.take(context.Background())
+// New returns the product of the library, which it loads. The arithmetic is that of T. The error is an
+// ErrUnavailable if there is no such library.
+func New[T gemm.Float](l Library) (*Multiplier[T], error) {
+	x := &Multiplier[T]{library: l, compute: gemm.TypeOf[T]().Name}
+	p, err := x.take(context.Background())
 	if err != nil {
 		return nil, err
 	}
 	p.give()
-	if !l.GPU && p.told.Threads < l.Number {
+	if p.told.Threads < l.Number {
 		return nil, gemm.Unavailablef("threads=%d: this %s uses at most %d", l.Number, l.Title, p.told.Threads)
 	}
-	if compute == "" {
-		compute = gemm.TypeOf[T]().Name
+	return x, nil
+}
+
+// NewOnGPU returns the product of PyTorch on the GPU with the number. PyTorch is loaded by the first
+// product, whose context may end; its error is an ErrUnavailable if there is none. sets returns the number
+// of copies of operands that have so many bytes together.
+func NewOnGPU[T gemm.Float](number int, tf32 bool, sets func(bytes int64) int) *Multiplier[T] {
+	x := &Multiplier[T]{library: TorchOnGPU(number), compute: gemm.TypeOf[T]().Name, sets: sets}
+	if tf32 {
+		x.compute = "tf32"
 	}
-	return &Multiplier[T]{library: l, compute: compute, sets: sets, told: p.told}, nil
+	return x
+}
+
+// take returns a process with the library.
+func (x *Multiplier[T]) take(ctx context.Context) (*process, error) {
+	p, err := x.library.take(ctx)
+	if err == nil {
+		x.told.Store(&p.told)
+	}
+	return p, err
 }
 
 // Resolved implements gemm.Explainer.
 func (x *Multiplier[T]) Resolved() gemm.Params {
-	out := gemm.Params{"version": x.told.Version, "kernel": x.told.Kernel, "python": x.told.Python}
+	told := x.told.Load()
+	if told == nil {
+		return nil
+	}
+	out := gemm.Params{"version": told.Version, "kernel": told.Kernel, "python": told.Python}
 	if !x.library.GPU {
 		out["threads"], out["process"] = x.library.Number, "own"
 	}
@@ -52,10 +74,11 @@ const small = 256 * 256 * 256
 // Warnings returns what a call from Python costs, if that is a part of the time of the last product
 // that was staged.
 func (x *Multiplier[T]) Warnings() []string {
-	if !x.small.Load() {
+	told := x.told.Load()
+	if told == nil || !x.small.Load() {
 		return nil
 	}
-	return []string{fmt.Sprintf("the time includes the call from Python, %.2g µs", 1e6*x.told.Call)}
+	return []string{fmt.Sprintf("the time includes the call from Python, %.2g µs", 1e6*told.Call)}
 }
 
 // Multiply implements gemm.Multiplier.
@@ -84,7 +107,7 @@ func (x *Multiplier[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm
 	if x.sets != nil {
 		sets = x.sets(int64(gemm.TypeOf[T]().Size) * int64(a.Rows*a.Stride+b.Rows*b.Stride+c.Rows*c.Stride))
 	}
-	p, err := x.library.take(ctx)
+	p, err := x.take(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -19,10 +19,10 @@ import (
 // NumPy is for its own Python only.
 func need[T gemm.Float](t *testing.T, l Library) *Multiplier[T] {
 	t.Helper()
-	m, err := New[T](l, "", nil)
+	m, err := New[T](l)
 	if err != nil && os.Getenv(Variable) == "" {
 		t.Setenv(Variable, "/usr/bin/python3")
-		if other, err := New[T](l, "", nil); err == nil {
+		if other, err := New[T](l); err == nil {
 			return other
 		}
 	}
@@ -179,7 +179,7 @@ func TestUnavailable(t *testing.T) {
 		}
 		t.Setenv(Variable, file)
 		for range 2 { // the second time it is remembered
-			_, err := New[float64](NumPy(1), "", nil)
+			_, err := New[float64](NumPy(1))
 			if !errors.Is(err, gemm.ErrUnavailable) || !strings.Contains(err.Error(), c.want) ||
 				strings.Contains(err.Error(), "\n") {
 				t.Errorf("%s: %v, want %q", c.script, err, c.want)
@@ -187,7 +187,12 @@ func TestUnavailable(t *testing.T) {
 		}
 	}
 	t.Setenv(Variable, "no-such-python")
-	if _, err := New[float64](Torch(1), "", nil); !errors.Is(err, gemm.ErrUnavailable) ||
+	gpu, x := NewOnGPU[float64](0, false, nil), integers(2, 2, 3)
+	if err := gpu.Multiply(t.Context(), gemm.NewMatrix[float64](2, 2), x, x); !errors.Is(err, gemm.ErrUnavailable) ||
+		gpu.Resolved() != nil || gpu.Warnings() != nil {
+		t.Errorf("without Python, a GPU multiplies: %v, %v", err, gpu.Resolved())
+	}
+	if _, err := New[float64](Torch(1)); !errors.Is(err, gemm.ErrUnavailable) ||
 		!strings.Contains(err.Error(), "install python3, or set GEMM_PYTHON") {
 		t.Errorf("without Python: %v", err)
 	}

@@ -1,10 +1,11 @@
 package analysis
 
 import (
-	"gemm/compare"
 	"math"
 	"slices"
 	"testing"
+
+	"gemm/compare"
 )
 
 func TestGoalsFailOnNaN(t *testing.T) {
