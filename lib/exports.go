@@ -48,7 +48,7 @@ func goProduct(p *C.struct_product, text *C.char, size C.size_t) (code C.int) {
 // compute computes p by a multiplier of the type.
 func compute[T gemm.Float](all *multipliers[T], p *C.struct_product) error {
 	m, n, k := int(p.m), int(p.n), int(p.k)
-	if p.alpha == 0 {
+	if p.alpha == 0 || m == 0 || n == 0 { // A and B are not read
 		k = 0
 	}
 	x := product[T]{
@@ -72,7 +72,7 @@ func compute[T gemm.Float](all *multipliers[T], p *C.struct_product) error {
 
 // matrix returns the matrix at data, in memory of C.
 func matrix[T gemm.Float](data unsafe.Pointer, rows, cols, ld int) gemm.Matrix[T] {
-	x := gemm.Matrix[T]{Rows: rows, Cols: cols, Stride: max(ld, cols)}
+	x := gemm.Matrix[T]{Rows: rows, Cols: cols, Stride: ld}
 	if rows > 0 && cols > 0 {
 		x.Data = unsafe.Slice((*T)(data), (rows-1)*ld+cols)
 	}

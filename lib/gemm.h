@@ -3,8 +3,8 @@
  *     C <- alpha * op(A) * op(B) + beta * C
  *
  * with op(A) m x k, op(B) k x n and C m x n. op(X) is X or its transpose. If beta = 0, C is not
- * read, so C need not be initialised. If alpha = 0 or k = 0, A and B are not read. C must not overlap
- * A or B. Elements of A and B, and the elements between the columns (rows) of C, are not written.
+ * read, so C need not be initialised. If alpha = 0 or a dimension is 0, A and B are not read. C must
+ * not overlap A or B. Elements of A and B, and the elements between the columns (rows) of C, are not written.
  *
  *     cc program.c -lgemm
  *

@@ -295,6 +295,8 @@ static void check_errors(void)
 	    strstr(gemm_error(), "serial/quick") == NULL || strstr(gemm_error(), "serial/naive") == NULL)
 		fail(gemm_error());
 	expect_error(simple(NULL, 0, rows, none, 4, 0, 4, NULL), GEMM_OK, ""); /* alpha = 0: A is not read */
+	expect_error(gemm_dgemm(NULL, 0, rows, none, none, 0, 4, 4, 1, NULL, 4, NULL, 4, 0, NULL, 4), GEMM_OK, "");
+	expect_error(gemm_dgemm(NULL, 0, rows, none, none, 4, 0, 4, 1, NULL, 4, NULL, 4, 0, NULL, 4), GEMM_OK, "");
 	cblas_dgemm(rows, none, none, 4, 4, 4, 1, a, 4, a, 3, 0, NULL, 4);
 	double alpha = 1, c[16] = {7};
 	int four = 4, three = 3;
