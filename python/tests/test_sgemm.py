@@ -8,6 +8,7 @@ import tempfile
 import unittest
 from unittest import mock
 
+from gemm_suite import Unavailable
 from gemm_suite.sgemm import measure, rows
 from gemm_suite.sgemm.__main__ import main, shape
 
@@ -55,6 +56,15 @@ class Command(unittest.TestCase):
                 status, out, err = run("--shapes", "64", "--device", "cpu")
             self.assertEqual((status, err), (1, f"sgemm: wrong rows: {len(rows.ON_PROCESSORS)}\n"))
             self.assertEqual(out.count("wrong: the error is"), len(rows.ON_PROCESSORS))
+
+    def test_row_that_cannot_run(self) -> None:
+        def refused(a: object, b: object, out: object) -> None:
+            raise Unavailable("needs compute capability 9.0, has 8.0")
+
+        with mock.patch.object(measure, "multiplier", lambda row: (refused, "")):
+            status, out, err = run("--shapes", "64", "--device", "cpu")
+        self.assertEqual((status, err), (0, ""))
+        self.assertEqual(out.count("needs compute capability 9.0, has 8.0\n"), len(rows.ON_PROCESSORS))
 
     def test_bad_arguments(self) -> None:
         for arguments, status, words in (

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gemm_suite.errors import Unavailable
 from gemm_suite.sgemm.rows import Row, multiplier
 
 Shape = tuple[int, int, int]  # m, n, k
@@ -104,7 +105,10 @@ def measure(row: Row, x: Operands) -> Result:
     if multiply is None:
         return left_out._replace(reason=reason)
     x.void()
-    multiply(x.a, x.b, x.out)
+    try:
+        multiply(x.a, x.b, x.out)
+    except Unavailable as err:  # such as a kernel that this GPU cannot run
+        return left_out._replace(reason=str(err))
     error = x.error(row.compute)
     done = left_out._replace(first=tuple(float(v) for v in x.out.reshape(-1)[:3]), error=error)
     if not error <= 1:
