@@ -1,6 +1,7 @@
 """cuBLAS as PyTorch has opened it."""
 
 import ctypes
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +18,7 @@ def _entry() -> Any:
     """cublasGemmEx of the library that is in this process."""
     for name in ("libcublas.so.13", "libcublas.so.12"):
         try:
-            f = ctypes.CDLL(name).cublasGemmEx
+            f = ctypes.CDLL(name, mode=os.RTLD_NOLOAD).cublasGemmEx
         except (OSError, AttributeError):
             continue
         number, address, scalar = ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.c_float)
