@@ -154,6 +154,7 @@ class BadArguments(unittest.TestCase):
         self.expect(TypeError, "threads is 1.5", threads=1.5)
         self.expect(ValueError, "serial/packed has one thread", variant="serial/packed", threads=2)
         self.expect(ValueError, "params is {'bk': 8}", params={"bk": 8})
+        self.expect(TypeError, "params has 'bk': 8.0", params={"bk": 8.0})
 
     def test_nothing_is_written(self) -> None:
         out = np.full((4, 5), 7.0)

@@ -44,6 +44,10 @@ class Tensors(unittest.TestCase):
         gemm_suite.matmul(torch.ones(3, 3), torch.ones(3, 3), out=a)
         with self.assertRaisesRegex(RuntimeError, "inplace operation"):
             loss.backward()
+        version = a._version
+        with self.assertRaisesRegex(ValueError, "overlaps"):
+            gemm_suite.matmul(a, torch.ones(3, 3), out=a)
+        self.assertEqual(a._version, version)
 
     def expect(self, kind: type[Exception], words: str, a: Any, b: Any, **rest: Any) -> None:
         with self.assertRaises(kind) as caught:

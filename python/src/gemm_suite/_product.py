@@ -74,6 +74,7 @@ def matmul(
         z = _check_out(out, x, y)
     _check_settings(variant, threads, params, x.device)
     if z.rows and z.cols:
+        _announce(out)
         if x.device == "cpu":
             _on_processors(x, y, z, variant, threads or 0)
         else:
@@ -98,16 +99,18 @@ def _check_out(out: Any, x: Operand, y: Operand) -> Operand:
     _check_pair(x, z)
     if (z.rows, z.cols) != (x.rows, y.cols):
         raise ValueError(f"shapes do not conform: {x}, {y}, {z}: out must be {x.rows}x{y.cols}")
-    if isinstance(out, np.ndarray):
-        if not out.flags.writeable:
-            raise ValueError("out is read-only: pass an array that may be written")
-    elif not out.is_inference():
-        # What autograd has saved of the tensor is no longer valid.
-        sys.modules["torch"].autograd.graph.increment_version(out)
+    if isinstance(out, np.ndarray) and not out.flags.writeable:
+        raise ValueError("out is read-only: pass an array that may be written")
     for other in (x, y):
         if overlap(other, z):
             raise ValueError(f"out overlaps {other.name}: pass memory of its own")
     return z
+
+
+def _announce(out: Any) -> None:
+    """Says that out will be written: what autograd has saved of a tensor is no longer valid."""
+    if not isinstance(out, np.ndarray) and not out.is_inference():
+        sys.modules["torch"].autograd.graph.increment_version(out)
 
 
 def _check_settings(
@@ -127,6 +130,9 @@ def _check_settings(
         raise ValueError(f"variant is {variant!r}, but a and b are on cpu: move them to a GPU")
     if device != "cpu" and variant is not None and not on_gpu:
         raise ValueError(f"variant is {variant!r}, but a and b are on {device}: variants there begin with cuda/")
+    for name, value in (params or {}).items():
+        if not isinstance(name, str) or isinstance(value, bool) or not isinstance(value, (int, str)):
+            raise TypeError(f"params has {name!r}: {value!r}, must be a name with an integer or a string")
     if device == "cpu" and params:
         raise ValueError(f"params is {dict(params)}, but variants on processors have none")
 
