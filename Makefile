@@ -66,7 +66,7 @@ hosts: ## run ranks on two network namespaces as two hosts (needs root), and cut
 	@scripts/deps.sh run hosts
 	scripts/hosts.sh
 
-lib-test: ## check bin/lib/libgemm.so with 64 threads at once, by detectors of data races
+lib-test: ## check libgemm with 64 threads at once and in forked processes, by detectors of data races
 	scripts/lib-test.sh
 
 gonum-tests: ## run gonum's own tests of its matrices and of its LAPACK on our BLAS
