@@ -1,16 +1,13 @@
-"""A driver and a compiler of CUDA that compute on the processor, from what a launch is given.
+"""A driver and a compiler of CUDA that run nothing: they keep what each launch is given.
 
-Which kernel a launch starts, and what its parameters are called, is read from the source, so that a recipe with
-arguments in another order computes nonsense here, as it would on a GPU.
+Which kernel a launch starts, and what its parameters are called, is read from the source. So a test can compare each
+argument with what the parameter of that name must have. Products are computed by real GPUs only, in test_cuda.
 """
 
 import ctypes
 import enum
 import re
-from types import SimpleNamespace
-from typing import Any
-
-import numpy as np
+from typing import Any, NamedTuple
 
 
 class Status(enum.IntEnum):
@@ -34,7 +31,7 @@ _ATTRIBUTES = {
 
 
 class Function:
-    """A kernel: its name, its parameters as (type, name), and the type of elements."""
+    """A kernel: its name, and its parameters as (type, name)."""
 
     def __init__(self, source: str, options: tuple[str, ...], name: str) -> None:
         self.name = name
@@ -48,65 +45,35 @@ class Function:
             text = " ".join(p.split()).replace("*", "* ")
             typ, parameter = text.rsplit(" ", 1)
             self.parameters.append((typ, parameter))
-        elements = [o.removeprefix("-DELEMENT=") for o in options if o.startswith("-DELEMENT=")]
-        double = elements == ["double"] or any("double" in typ for typ, _ in self.parameters)
-        self.element: Any = np.float64 if double else np.float32
         self.shared = 48 << 10
 
-    def read(self, kernel_parameters: int) -> dict[str, Any]:
-        """The arguments by the names of the parameters."""
+    def launch(self, kernel_parameters: int) -> "Launch":
+        """A launch with the arguments that the driver would copy."""
         pointers = (ctypes.c_void_p * len(self.parameters)).from_address(kernel_parameters)
-        out: dict[str, Any] = {}
+        places, numbers = {}, {}
         for pointer, (typ, name) in zip(pointers, self.parameters, strict=True):
             assert pointer is not None
-            if "*" in typ or typ == "long long":
-                kind: Any = ctypes.c_int64
+            if "*" in typ:
+                places[name] = ctypes.c_int64.from_address(pointer).value
             else:
-                kind = {"int": ctypes.c_int32, "float": ctypes.c_float, "double": ctypes.c_double}[typ]
-            out[name] = kind.from_address(pointer).value
-        return out
+                numbers[name] = _TYPES[typ].from_address(pointer).value
+        return Launch(self.name, places, numbers)
 
-    def matrix(self, address: int, rows: int, cols: int, ld: int) -> Any:
-        """The matrix at an address."""
-        size = np.dtype(self.element).itemsize
-        assert address % size == 0
-        count = (rows - 1) * ld + cols if rows and cols else 0
-        memory = np.ctypeslib.as_array((ctypes.c_byte * (count * size)).from_address(address)).view(self.element)
-        return np.lib.stride_tricks.as_strided(memory, (rows, cols), (ld * size, size))
 
-    def run(self, x: dict[str, Any], parts: int) -> None:
-        """Computes what the kernel does."""
-        getattr(self, "run_" + self.name)(SimpleNamespace(**x), parts)
+_TYPES: dict[str, Any] = {
+    "int": ctypes.c_int32,
+    "long long": ctypes.c_int64,
+    "float": ctypes.c_float,
+    "double": ctypes.c_double,
+}
 
-    def run_transpose(self, x: Any, _: int) -> None:
-        self.matrix(x.T, x.cols, x.rows, x.ldt)[:] = self.matrix(x.A, x.rows, x.cols, x.lda).T
 
-    def run_align(self, x: Any, _: int) -> None:
-        self.matrix(x.T, x.rows, x.cols, x.ldt)[:] = self.matrix(x.A, x.rows, x.cols, x.lda)
+class Launch(NamedTuple):
+    """A launch: the kernel, and its arguments by the names of its parameters."""
 
-    def run_pack_a(self, x: Any, _: int) -> None:
-        self.matrix(x.P, x.m, x.k, x.k)[:] = self.matrix(x.A, x.m, x.k, x.lda)
-
-    def run_pack_b(self, x: Any, _: int) -> None:
-        self.matrix(x.P, x.k, x.n, x.n)[:] = self.matrix(x.B, x.k, x.n, x.ldb)
-
-    def run_gemm(self, x: Any, parts: int) -> None:
-        if hasattr(x, "PA"):
-            x.A, x.lda, x.B, x.ldb = x.PA, x.k, x.PB, x.n
-        a, b = self.matrix(x.A, x.m, x.k, x.lda), self.matrix(x.B, x.k, x.n, x.ldb)
-        if not hasattr(x, "partial"):
-            assert parts == 1 and x.beta == 0
-            self.matrix(x.C, x.m, x.n, x.ldc)[:] = x.alpha * (a.astype(float) @ b.astype(float))
-            return
-        size = x.m * x.n * np.dtype(self.element).itemsize
-        for z in range(parts):
-            ks = slice(z * x.depth, (z + 1) * x.depth)
-            self.matrix(x.partial + z * size, x.m, x.n, x.n)[:] = a[:, ks].astype(float) @ b[ks].astype(float)
-
-    def run_reduce(self, x: Any, _: int) -> None:
-        size = x.m * x.n * np.dtype(self.element).itemsize
-        parts = [self.matrix(x.partial + z * size, x.m, x.n, x.n).astype(float) for z in range(x.splits)]
-        self.matrix(x.C, x.m, x.n, x.ldc)[:] = x.alpha * sum(parts)
+    kernel: str
+    places: dict[str, int]  # addresses
+    numbers: dict[str, Any]
 
 
 class Driver:
@@ -129,7 +96,7 @@ class Driver:
     def __init__(self) -> None:
         self.contexts: list[str] = []
         self.modules: list[Any] = []
-        self.launched: list[str] = []
+        self.launches: list[Launch] = []
 
     def cuInit(self, _: int) -> Any:
         return (Status.CUDA_SUCCESS,)
@@ -172,10 +139,9 @@ class Driver:
 
     def cuLaunchKernel(self, function: Function, *rest: Any) -> Any:
         gx, gy, gz, bx, by, bz, shared, stream, parameters, extra = rest
-        assert self.contexts and gx >= 1 and gy == by == bz == 1 and 32 <= bx <= 1024, rest
+        assert self.contexts and gx >= 1 and gz >= 1 and gy == by == bz == 1 and 32 <= bx <= 1024, rest
         assert shared <= function.shared and stream == 7 and extra == 0, rest
-        self.launched.append(function.name)
-        function.run(function.read(parameters), gz)
+        self.launches.append(function.launch(parameters))
         return (Status.CUDA_SUCCESS,)
 
 

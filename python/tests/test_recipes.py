@@ -1,4 +1,4 @@
-"""Launches of kernels, by a driver that computes on the processor."""
+"""Launches of kernels: what each is given, by a driver that runs nothing. test_cuda computes on real GPUs."""
 
 import unittest
 from types import SimpleNamespace
@@ -9,13 +9,13 @@ import numpy as np
 
 import gemm_suite
 from gemm_suite import _device, _driver
-from gemm_suite._operand import operand
-from tests.checks import assert_product, skip_or_fail, stored
-from tests.fake_cuda import Driver, compile_program
+from gemm_suite._operand import Operand, operand
+from tests.checks import skip_or_fail, stored
+from tests.fake_cuda import Driver, Launch, compile_program
 
 
 class Recipes(unittest.TestCase):
-    """Products of every variant for GPUs, whose launches compute on the processor."""
+    """Launches of products of every variant for GPUs."""
 
     def setUp(self) -> None:
         self.driver = Driver()
@@ -28,18 +28,44 @@ class Recipes(unittest.TestCase):
         self.addCleanup(patch.stop)
         self.gpu = _driver.Gpu(0)
 
-    def product(self, a: Any, b: Any, out: Any, variant: str | None, params: Any = None) -> _device.Product:
-        """Computes out = a·b as a CUDA tensor's product would be."""
-        product = _device.prepare(self.gpu, operand("a", a), operand("b", b), operand("out", out), variant, params)
-        work = np.full(product.work + 256, 0xFF, np.uint8)  # NaN
-        begin = -work.ctypes.data % 256
-        for first, last in product.zeros:
-            work[begin + first : begin + last] = 0
-        places = {name: x.ctypes.data for name, x in (("a", a), ("b", b), ("c", out))}
+    def product(
+        self, a: Any, b: Any, out: Any, variant: str, params: Any = None
+    ) -> tuple[_device.Product, list[Launch]]:
+        """Launches out = a·b of arrays by rows as a CUDA tensor's product would be, and checks the arguments."""
+        x, y, z = operand("a", a), operand("b", b), operand("out", out)
+        product = _device.prepare(self.gpu, x, y, z, variant, params)
+        work = 1 << 40  # an address; nothing is read there
+        self.driver.launches.clear()
         with self.gpu.current():
-            product.start(7, places | {"work": work.ctypes.data + begin})
+            product.start(7, {"a": x.address, "b": y.address, "c": z.address, "work": work})
         self.assertEqual(self.driver.contexts, [])
-        return product
+        self.check(x, y, z, range(work, work + product.work))
+        return product, list(self.driver.launches)
+
+    def check(self, x: Operand, y: Operand, z: Operand, work: range) -> None:
+        """Checks that the launches read x and y once, as they are stored, write z last, and use no memory but work
+        besides."""
+        launches = self.driver.launches
+        for o in (x, y):
+            readers = [(s, p) for s in launches for p, at in s.places.items() if at == o.address]
+            self.assertEqual(len(readers), 1, f"{o}: {launches}")
+            launch, parameter = readers[0]
+            numbers = launch.numbers
+            self.assertEqual(numbers["ld" + parameter.lower()], o.ld, f"{o}: {launch}")
+            self.assertEqual(launch.kernel == "transpose", o.by_columns, f"{o}: {launch}")
+            if "rows" in numbers and launch.kernel in ("align", "transpose"):
+                stored = (o.cols, o.rows) if o.by_columns else (o.rows, o.cols)
+                self.assertEqual((numbers["rows"], numbers["cols"]), stored, f"{o}: {launch}")
+        copies = [at for s in launches for p, at in s.places.items() if p in ("T", "P")]
+        self.assertEqual(len(copies), len(set(copies)), launches)
+        last = launches[-1]
+        self.assertEqual((last.places["C"], last.numbers["ldc"]), (z.address, z.ld), last)
+        for launch in launches:
+            sizes = {"m": z.rows, "n": z.cols, "k": x.cols, "alpha": 1, "beta": 0}
+            for name in sizes.keys() & launch.numbers.keys():
+                self.assertEqual(launch.numbers[name], sizes[name], f"{name} of {launch}")
+            for place in launch.places.values():
+                self.assertTrue(place in work or place in (x.address, y.address, z.address), launch)
 
     def test_every_variant(self) -> None:
         random = np.random.default_rng(5)
@@ -50,21 +76,19 @@ class Recipes(unittest.TestCase):
             for typ in v.types:
                 for m, n, k in ((65, 63, 70), (1, 1, 1), (128, 256, 64), (40, 24, 4000), (300, 301, 302)):
                     a, b = stored(random, m, k, typ), stored(random, k, n, typ)
-                    out = np.full((m, n + 3), np.nan, a.dtype)[:, :n]
-                    self.product(a, b, out, v.name)
-                    assert_product(out, a, b, typ, f"{v.name} {typ} {m}x{n}x{k}, strides {a.strides} {b.strides}")
-                    kernels.update(self.driver.launched)
+                    out = np.empty((m, n + 3), a.dtype)[:, :n]
+                    with self.subTest(f"{v.name} {typ} {m}x{n}x{k}, strides {a.strides} {b.strides}"):
+                        _, launches = self.product(a, b, out, v.name)
+                        kernels.update(s.kernel for s in launches)
         self.assertEqual(kernels, {"gemm", "transpose", "pack_a", "pack_b", "reduce"} | (kernels & {"align"}))
 
     def test_aligned_anew(self) -> None:
         """A large product of operands that begin anywhere: they are laid out anew, with zeros around."""
-        random = np.random.default_rng(6)
-        a, b = (random.standard_normal((1535, 1535), np.float32) for _ in range(2))
-        out = np.empty((1535, 1535), np.float32)
-        product = self.product(a, b, out, "cuda/tf32-wmma")
-        assert_product(out, a, b, "f32", "aligned anew")
-        self.assertIn("align", self.driver.launched)
-        self.assertTrue(product.zeros)
+        a, b, out = (np.empty((1535, 1535), np.float32) for _ in range(3))
+        product, launches = self.product(a, b, out, "cuda/tf32-wmma")
+        copies = [s.places["T"] for s in launches if s.kernel == "align"]
+        self.assertTrue(copies)
+        self.assertEqual([(1 << 40) + begin for begin, _ in product.zeros], copies)
 
     def test_memory_of_pytorch(self) -> None:
         """The call for tensors, whose work memory is PyTorch's, with out by rows and by columns."""
@@ -74,32 +98,46 @@ class Recipes(unittest.TestCase):
             skip_or_fail("torch", "PyTorch is not installed")
         random = np.random.default_rng(7)
         stream = SimpleNamespace(cuda_stream=7)
+        works: list[Any] = []
+
+        def empty(*arguments: Any, **rest: Any) -> Any:
+            works.append(allocate(*arguments, **rest).fill_(255))
+            return works[-1]
+
+        allocate = torch.empty
         with (
             mock.patch.object(_device, "_gpu", lambda _: self.gpu),
             mock.patch.object(torch.cuda, "current_stream", lambda _: stream),
+            mock.patch.object(torch, "empty", empty),
         ):
             for m, n, k, times in ((1535, 1535, 1535, 1), (33, 65, 4000, 4), (70, 50, 60, 8)):
                 for _ in range(times):
                     a, b, c = (torch.from_numpy(stored(random, *s, "f32")) for s in ((m, k), (k, n), (m, n)))
                     x, y, z = operand("a", a), operand("b", b), operand("out", c)
+                    works.clear()
+                    self.driver.launches.clear()
                     _device.multiply(x, y, z, a, "cuda/tf32-wmma", None)
-                    assert_product(c, a, b, "f32", f"{m}x{n}x{k}, strides {a.stride()} {b.stride()} {c.stride()}")
+                    if z.by_columns:
+                        x, y, z = (_device._transposed(o) for o in (y, x, z))
+                    first = works[0].data_ptr() if works else 0
+                    self.check(x, y, z, range(first, first + works[0].numel() if works else 0))
+                    for copy in (s.places["T"] - first for s in self.driver.launches if s.kernel == "align"):
+                        self.assertEqual(works[0][copy], 0, "memory around a copy")
 
     def test_compiled_once(self) -> None:
-        a = np.ones((64, 64), np.float32)
+        a, out = np.ones((64, 64), np.float32), np.empty((64, 64), np.float32)
         for _ in range(3):
-            out = np.empty((64, 64), np.float32)
-            self.product(a, a, out, "cuda/naive")
-            self.assertTrue((out == 64).all())
-        self.product(a[:32], a, np.empty((32, 64), np.float32), "cuda/naive")
+            self.product(a, a.copy(), out, "cuda/naive")
+        self.product(a[:32], a.copy(), np.empty((32, 64), np.float32), "cuda/naive")
         self.assertEqual(len(self.driver.modules), 1)
 
     def test_settings(self) -> None:
-        a = np.ones((64, 64), np.float32)
-        out = np.empty((64, 64), np.float32)
-        product = self.product(a, a, out, "cuda/tf32-wmma", {"stages": 2, "split": 2})
+        a, b, out = (np.ones((64, 64), np.float32) for _ in range(3))
+        product, launches = self.product(a, b, out, "cuda/tf32-wmma", {"stages": 2, "split": 2})
         self.assertIn("-DSTAGES=2", product.options)
-        self.assertEqual(self.driver.launched, ["gemm", "reduce"])
+        self.assertEqual([s.kernel for s in launches], ["gemm", "reduce"])
+        self.assertEqual(launches[1].numbers["splits"], 2)
+        self.assertEqual(launches[0].places["partial"], launches[1].places["partial"])
         for variant, params, words in (
             ("cuda/naive", {"stages": 2}, "has no stages"),
             ("cuda/none", None, "cuda/naive"),
@@ -108,10 +146,10 @@ class Recipes(unittest.TestCase):
             ("cuda/warptile", {"maxregs": 64}, "maxregs is 64"),
         ):
             with self.assertRaises(ValueError) as caught:
-                self.product(a, a, out, variant, params)
+                self.product(a, b, out, variant, params)
             self.assertIn(words, str(caught.exception))
         with self.assertRaises(gemm_suite.Unavailable):
-            self.product(a, a, out, "cuda/warptile", {"stages": 100})
+            self.product(a, b, out, "cuda/warptile", {"stages": 100})
 
 
 if __name__ == "__main__":
