@@ -111,7 +111,8 @@ func TestStudies(t *testing.T) {
 		}
 		for _, experiment := range []Experiment{StrongScaling, ChunkSizes, ArtificialLoad} {
 			for _, name := range append(baselines, "parallel/rows") {
-				if !slices.ContainsFunc(cases, func(c Case) bool { return c.Experiment == experiment && c.Variant.Name == name }) {
+				if !slices.ContainsFunc(cases,
+					func(c Case) bool { return c.Experiment == experiment && c.Variant.Name == name }) {
 					t.Errorf("%s: the experiment %s lacks %s", test.name, experiment, name)
 				}
 			}
@@ -144,7 +145,8 @@ func TestCutoffs(t *testing.T) {
 	}
 	p := Profile{cutoffs: map[int][]int{32: {1, 15, 16, 32}}}
 	var got []string
-	for _, c := range p.Experiments([]gemm.Variant{recursive(variant("serial/divide", nil)), variant("serial/naive", nil),
+	for _, c := range p.Experiments([]gemm.Variant{recursive(variant("serial/divide", nil)), variant("serial/naive",
+		nil),
 		recursive(shared("parallel/strassen", nil))}, []string{"f64"}) {
 		got = append(got, c.String())
 	}
@@ -214,7 +216,8 @@ func TestCUDAProfile(t *testing.T) {
 		t.Errorf("experiments have %v rows by turn, want %v", got, want)
 	}
 	for _, q := range Profiles() {
-		if n := len(q.Experiments(onDevice(), []string{"f32", "f64"})); n > 0 != (q.Name == "cuda" || q.Name == "full") {
+		if n := len(q.Experiments(onDevice(), []string{"f32",
+			"f64"})); n > 0 != (q.Name == "cuda" || q.Name == "full") {
 			t.Errorf("%s has %d rows of experiments on a GPU", q.Name, n)
 		}
 		quick := Request{Variant: variant("cuda/a", nil), Type: "f32", Shape: gemm.Cube(64)}.Case()
@@ -368,7 +371,8 @@ func TestBytes(t *testing.T) {
 func TestFieldTurn(t *testing.T) {
 	shape := gemm.Shape{M: 4, N: 65536, K: 10}
 	turn := func(name, typ string) string {
-		return Request{Experiment: MainLadder, Variant: variant(name, nil), Type: typ, Shape: shape, Op: "nn"}.Case().turn()
+		return Request{Experiment: MainLadder, Variant: variant(name, nil), Type: typ, Shape: shape,
+			Op: "nn"}.Case().turn()
 	}
 	ours := turn("serial/packed", "gf256")
 	if ours == "" || ours != turn("reference/reedsolomon", "gf256") || ours != turn("parallel/packed", "gf256") {
@@ -410,7 +414,8 @@ func program(name string) gemm.Variant {
 // TestLoopsInC plans the experiment on compilers: every loop with every set of options is in one turn
 // with the loops of this program, and not in a turn with libraries.
 func TestLoopsInC(t *testing.T) {
-	variants := []gemm.Variant{variant("serial/naive", nil), variant("serial/packed", nil), program("reference/c-naive"),
+	variants := []gemm.Variant{variant("serial/naive", nil), variant("serial/packed", nil),
+		program("reference/c-naive"),
 		program("reference/c-ikj"), shared("reference/blis", nil)}
 	var got []string
 	for _, c := range (Profile{compiler: 64}).Experiments(variants, []string{"f64", "f32"}) {
@@ -478,7 +483,8 @@ func TestProgramsInProfiles(t *testing.T) {
 	want := map[string]int{"quick": 1, "full": 6} // full: cubes up to 1024
 	for _, p := range Profiles() {
 		l := Ladder{Variants: []gemm.Variant{program("reference/c-naive")}, Shapes: p.Shapes, Types: []string{"f64"},
-			Ops: []string{"nn"}, Alpha: 1, Keep: func(c Case) bool { return p.Keep(c) && (p.Suits == nil || p.Suits(c)) }}
+			Ops: []string{"nn"}, Alpha: 1,
+			Keep: func(c Case) bool { return p.Keep(c) && (p.Suits == nil || p.Suits(c)) }}
 		if got := l.Cases(); len(got) != want[p.Name] {
 			t.Errorf("%s: %d rows, want %d: %v", p.Name, len(got), want[p.Name], got)
 		}

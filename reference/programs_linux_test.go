@@ -35,7 +35,8 @@ func TestPrograms(t *testing.T) {
 				t.Fatal(err)
 			}
 			resolved := m.(gemm.Explainer).Resolved()
-			if resolved["compiler"] == "" || resolved["process"] != "own" || !strings.Contains(resolved.Text("cflags"), "-O3") {
+			if resolved["compiler"] == "" || resolved["process"] != "own" || !strings.Contains(resolved.Text("cflags"),
+				"-O3") {
 				t.Errorf("resolved are %v", resolved)
 			}
 		})
@@ -83,7 +84,8 @@ func TestNoCompiler(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(empty, "gcc"), []byte("#!/bin/sh\nexit 3\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, err = findCompiler(); !errors.Is(err, gemm.ErrUnavailable) || !strings.Contains(err.Error(), "gcc --version: exit status 3") {
+	if _, err = findCompiler(); !errors.Is(err, gemm.ErrUnavailable) || !strings.Contains(err.Error(),
+		"gcc --version: exit status 3") {
 		t.Errorf("the error is %v", err)
 	}
 	c := compiler{path: filepath.Join(empty, "gcc"), version: "fake"}

@@ -82,15 +82,18 @@ var broughtAnswers = []sentence{
 		"Your kernel `user/mine` on 1 thread: 21.0 GFLOP/s at n = 128 in f64, 52.4 % of the measured peak; 400 times as fast as the textbook loops (`serial/naive`), 5.00 times as fast as `serial/packed`, the fastest of ours, 4.50",
 		"times as fast as `reference/openblas`, the fastest library. It is number 1 of 6 variants on 1 thread at this size.",
 		"| your kernel | `user/mine` | 1 thread | 21.0 | 52.4 | 400 | — | 200 µs | 10.5 best",
-		"# Your kernels {#serial-brought}", "| `user/mine` | f64 | 1 thread | mine.c | gcc 12 -O3 -march=native | square | 2 / 2 | 39.3 ",
+		"# Your kernels {#serial-brought}",
+		"| `user/mine` | f64 | 1 thread | mine.c | gcc 12 -O3 -march=native | square | 2 / 2 | 39.3 ",
 		"On average over 2 rows it reaches 39.3 % of the measured peak.",
 		"| 64 | 10.5 | 26.2 | 200 | 2.00 | 1.80 | 1 / 5 ", "| 128 | 21.0 | 52.4 | 400 | 5.00 | 4.50 | 1 / 6 ",
 		"Every row of your kernels has a right result.", "`serial/packed` is slower than `reference/openblas`, 0.900",
 		"use `user/mine`", "| `user/mine` | 1 thread | 21.0 ",
 	}, []string{"`user/mine` is slower than", "as fast as `user/mine`", "NaN"}},
 	{"a slow kernel of the user", withKernels(reporttest.Row("user/mine", 128, .16, brought)), []string{
-		"The fastest variant is `parallel/packed`", "0.500 times as fast as the textbook loops", "It is number 6 of 6 variants",
-		"0.00625 times as fast as `serial/packed`, the fastest of ours"}, []string{"The fastest variant is `user/mine`"}},
+		"The fastest variant is `parallel/packed`", "0.500 times as fast as the textbook loops",
+		"It is number 6 of 6 variants",
+		"0.00625 times as fast as `serial/packed`, the fastest of ours"},
+		[]string{"The fastest variant is `user/mine`"}},
 	{"faulty kernels of the user", withKernels(faulty()...), []string{
 		"11 products are wrong, failed or took too long",
 		"No row with a right result: `user/unwritten`, `user/outside`, `user/segfault`, `user/endless`, `user/modifies`. The reasons are in the section [Your kernels](#serial-brought).",
@@ -99,49 +102,65 @@ var broughtAnswers = []sentence{
 		"| `user/segfault` | f64 | failed | the process ended: segmentation fault | n = 64, 128 ",
 		"| `user/endless` | f64 | timed out | took longer than 10s | n = 64, 128 ",
 		"| `user/modifies` | f64 | **wrong** | it changed A | n = 64, 128 wrong",
-		"| `user/ragged` | f64 | **wrong** | residual ", "1 row of it is wrong, failed or took too long; the reason is in the section [Your kernels](#serial-brought)",
+		"| `user/ragged` | f64 | **wrong** | residual ",
+		"1 row of it is wrong, failed or took too long; the reason is in the section [Your kernels](#serial-brought)",
 		"Your kernel `user/ragged` on 1 thread: 0.0524 GFLOP/s at n = 64", "| 0 / 2 | — "},
 		[]string{"Every row of your kernels has a right result", "| `user/endless` | 1 thread |"}},
-	{"only kernels of the user", only(reporttest.Row("user/mine", 64, 1e-3, brought), reporttest.Row("user/mine", 128, 1e-2, brought),
+	{"only kernels of the user", only(reporttest.Row("user/mine", 64, 1e-3, brought), reporttest.Row("user/mine", 128,
+		1e-2, brought),
 		reporttest.Row("user/mine", 300, 1e-2, brought, oblong)), []string{
-		"The fastest variant is `user/mine` on 1 thread", "Your kernel `user/mine` on 1 thread: 0.419 GFLOP/s at n = 128",
-		"| 3×5×7 |", "Only one family was timed here"}, []string{"times as fast as the textbook", "It is number", "NaN"}},
+		"The fastest variant is `user/mine` on 1 thread",
+		"Your kernel `user/mine` on 1 thread: 0.419 GFLOP/s at n = 128",
+		"| 3×5×7 |", "Only one family was timed here"}, []string{"times as fast as the textbook", "It is number",
+		"NaN"}},
 	{"many kernels of the user", withKernels(many(8)...), []string{"Your kernel `user/k5` on 1 thread",
 		"2 more kernels of yours are in the section", "| `user/k7` | f64 |"}, nil},
 	{"a seventh kernel", withKernels(many(7)...), []string{"1 more kernel of yours is in the section"}, nil},
-	{"a kernel at many sizes", withKernels(sizesOfMine(20)...), []string{"n = 639 in f64", "On average over 20 rows", "| 31 | ", "| 639 | "},
+	{"a kernel at many sizes", withKernels(sizesOfMine(20)...), []string{"n = 639 in f64", "On average over 20 rows",
+		"| 31 | ", "| 639 | "},
 		[]string{"| 95 | "}},
 	{"a kernel of the user on threads", withKernels(reporttest.Row("user/mine", 128, 2e-4, brought, on(2))), []string{
-		"# Your kernels {#parallel-brought}", "Your kernel `user/mine` on 2 threads", "2.50 times as fast as `parallel/packed`, the fastest of ours"},
+		"# Your kernels {#parallel-brought}", "Your kernel `user/mine` on 2 threads",
+		"2.50 times as fast as `parallel/packed`, the fastest of ours"},
 		[]string{"{#serial-brought}"}},
-	{"a kernel of the user in strong scaling", only(scaled("parallel/packed", 1, 1e-3), scaled("parallel/packed", 2, 5e-4),
+	{"a kernel of the user in strong scaling", only(scaled("parallel/packed", 1, 1e-3), scaled("parallel/packed", 2,
+		5e-4),
 		scaled("user/mine", 1, 8e-3), scaled("user/mine", 2, 4e-3)), []string{
 		"Your kernel `user/mine` on 1 thread", "Your kernel `user/mine` on 2 threads",
-		"0.125 (0.125) times as fast as `parallel/packed`, the fastest of ours", "{#serial-brought}", "{#parallel-brought}"}, []string{"NaN"}},
-	{"a kernel of the user in another type", withKernels(reporttest.Row("user/mine", 128, 2e-4, brought, reporttest.Single)), []string{
+		"0.125 (0.125) times as fast as `parallel/packed`, the fastest of ours", "{#serial-brought}",
+		"{#parallel-brought}"}, []string{"NaN"}},
+	{"a kernel of the user in another type", withKernels(reporttest.Row("user/mine", 128, 2e-4, brought,
+		reporttest.Single)), []string{
 		"Your kernel `user/mine` on 1 thread: 21.0 GFLOP/s at n = 128 in f32"}, nil},
 	{"a kernel that is called strassen", withKernels(reporttest.Row("user/strassen", 128, 2e-4, brought),
 		reporttest.Row("user/strassen", 64, 1, brought, reporttest.Came(compare.Wrong, "it changed A")),
 		reporttest.Row("user/strassen", 256, 1, brought, reporttest.Came(compare.Wrong, "it changed A"))),
-		[]string{"Your kernel `user/strassen`", "2 rows of it are wrong, failed or took too long; the reasons are in"}, nil},
-	{"kernels of the user on a GPU", withKernels(reporttest.Row("cuda/naive", 128, 4e-5, onGPU), reporttest.Row("cuda/warptile", 128, 1e-5, onGPU),
+		[]string{"Your kernel `user/strassen`", "2 rows of it are wrong, failed or took too long; the reasons are in"},
+		nil},
+	{"kernels of the user on a GPU", withKernels(reporttest.Row("cuda/naive", 128, 4e-5, onGPU),
+		reporttest.Row("cuda/warptile", 128, 1e-5, onGPU),
 		reporttest.Row("cuda/cublas", 128, 8e-6, onGPU), reporttest.Row("user/mine", 128, 2e-5, kernelOnGPU),
 		reporttest.Row("user/bad", 128, 1, kernelOnGPU, func(r *compare.Record) { r.GPU = nil },
 			reporttest.Came(compare.Failed, "an illegal memory access was encountered"))), []string{
 		"# Your kernels {#cuda-brought}", "Your kernel `user/mine` on the GPU: 210 GFLOP/s at n = 128",
 		"2.00 times as fast as the textbook loops (`cuda/naive`), 0.500 times as fast as `cuda/warptile`, the fastest of ours, 0.400 times as fast as `cuda/cublas`",
-		"It is number 3 of 4 variants on the GPU", "| `user/mine` | the GPU | 210 ", "| `user/bad` | f64 | failed | an illegal memory access was encountered | n = 128 ",
+		"It is number 3 of 4 variants on the GPU", "| `user/mine` | the GPU | 210 ",
+		"| `user/bad` | f64 | failed | an illegal memory access was encountered | n = 128 ",
 		"| mine | 8x8x1 | 16x16x1 | "}, []string{"{#serial-brought}"}},
-	{"only kernels of the user on a GPU", only(reporttest.Row("user/mine", 64, 2e-5, kernelOnGPU), reporttest.Row("user/mine", 128, 2e-5, kernelOnGPU)),
+	{"only kernels of the user on a GPU", only(reporttest.Row("user/mine", 64, 2e-5, kernelOnGPU),
+		reporttest.Row("user/mine", 128, 2e-5, kernelOnGPU)),
 		[]string{"Your kernel `user/mine` on the GPU", "{#cuda-brought}"}, []string{"NaN", "{#serial-brought}"}},
-	{"programs in C are no libraries", way(cRow("reference/c-ikj", "-O3 -march=native", 5e-4, reporttest.Experiment("ladder")),
+	{"programs in C are no libraries", way(cRow("reference/c-ikj", "-O3 -march=native", 5e-4,
+		reporttest.Experiment("ladder")),
 		reporttest.Row("reference/openmp-collapse", 128, 1e-4, on(2))), []string{
 		"No library of others was timed at n = 128 on as many threads as ours."},
 		[]string{"slower than `reference/c-ikj`", "| library | `c-ikj`", "| library | `openmp-collapse`"}},
-	{"libraries of today", way(reporttest.Row("reference/torch", 128, 2e-3), reporttest.Row("reference/numpy", 128, 3e-3),
+	{"libraries of today", way(reporttest.Row("reference/torch", 128, 2e-3), reporttest.Row("reference/numpy", 128,
+		3e-3),
 		reporttest.Row("reference/libxsmm", 128, 4e-3), reporttest.Row("reference/accelerate", 128, 5e-3),
 		reporttest.Row("cuda/torch", 128, 1e-5, onGPU), reporttest.Row("cuda/naive", 128, 2e-5, onGPU)), []string{
-		"on 1 thread `serial/packed` is 2.00 times as fast as `reference/torch`", "| library | `numpy`", "| library | `libxsmm`",
+		"on 1 thread `serial/packed` is 2.00 times as fast as `reference/torch`", "| library | `numpy`",
+		"| library | `libxsmm`",
 		"| library | `accelerate`", "`cuda/naive` is slower than `cuda/torch`, 0.500 times as fast"},
 		[]string{"The fastest variant is `cuda/torch`"}},
 	{"loops in C", inC(), cLoopsSay, []string{"NaN", "{#compiler}"}},
@@ -180,8 +199,10 @@ func goRow(variant string, seconds float64) compare.Record {
 func inC(extra ...compare.Record) compare.Document {
 	const least, mid, most = "-O0", "-O2", "-O3 -march=native -funroll-loops"
 	return way(append([]compare.Record{
-		cRow("reference/c-naive", mid, 2e-3), cRow("reference/c-naive", least, 8e-3), cRow("reference/c-naive", most, 2e-3),
-		cRow("reference/c-restrict", least, 8e-3), cRow("reference/c-restrict", mid, 1e-3), cRow("reference/c-restrict", most, 1e-3),
+		cRow("reference/c-naive", mid, 2e-3), cRow("reference/c-naive", least, 8e-3), cRow("reference/c-naive", most,
+			2e-3),
+		cRow("reference/c-restrict", least, 8e-3), cRow("reference/c-restrict", mid, 1e-3),
+		cRow("reference/c-restrict", most, 1e-3),
 		cRow("reference/c-ikj", least, 4e-3), cRow("reference/c-ikj", mid, 1e-3), cRow("reference/c-ikj", most, 25e-5),
 		goRow("serial/naive", 3e-3), goRow("serial/hinted", 5e-4),
 	}, extra...)...)
@@ -192,8 +213,10 @@ var cLoopsSay = []string{
 	"**`-O2` instead of `-O0`:** faster `reference/c-naive` (4.00 times), `reference/c-restrict` (8.00 times), `reference/c-ikj` (4.00 times)",
 	"**`-O3 -march=native -funroll-loops` instead of `-O0`:** faster `reference/c-naive` (4.00 times), `reference/c-restrict` (8.00 times), `reference/c-ikj` (16.0 times)",
 	"speed over the loop without them: `-O0` 1.00", "`-O2` 2.00", "speed over the loop with `restrict`: `-O0` 2.00",
-	"The fastest of these loops in Go, `serial/hinted`, takes 2.00", "times as long as the fastest in C, `reference/c-ikj` with `-O3 -march=native -funroll-loops`.",
-	"| `reference/c-ikj` | `-O3 -march=native -funroll-loops` | 128 | ok | 250 µs |", "| `serial/hinted` | Go | 128 | ok | 500 µs |",
+	"The fastest of these loops in Go, `serial/hinted`, takes 2.00",
+	"times as long as the fastest in C, `reference/c-ikj` with `-O3 -march=native -funroll-loops`.",
+	"| `reference/c-ikj` | `-O3 -march=native -funroll-loops` | 128 | ok | 250 µs |",
+	"| `serial/hinted` | Go | 128 | ok | 500 µs |",
 	"figure compiler-c-f64",
 }
 
@@ -211,17 +234,22 @@ func openMP(change ...func(*compare.Record)) compare.Document {
 				if chunk == 16 && threads == 2 {
 					pool, other = 2*pool, 3*other
 				}
-				for variant, seconds := range map[string]float64{"parallel/collapse-atomic": pool, "reference/openmp-collapse": other} {
-					rows = append(rows, reporttest.Row(variant, 128, seconds, append([]func(*compare.Record){func(r *compare.Record) {
-						r.Experiment, r.Threads = compare.OpenMPLoops, threads
-						r.Params = gemm.Params{"threads": threads, "schedule": schedule, "chunk": chunk}
-						r.Turn = fmt.Sprintf("openmp f64 128 nn, %s", r.Params)
-					}}, change...)...))
+				for variant, seconds := range map[string]float64{"parallel/collapse-atomic": pool,
+					"reference/openmp-collapse": other} {
+					rows = append(rows, reporttest.Row(variant, 128, seconds,
+						append([]func(*compare.Record){func(r *compare.Record) {
+							r.Experiment, r.Threads = compare.OpenMPLoops, threads
+							r.Params = gemm.Params{"threads": threads, "schedule": schedule, "chunk": chunk}
+							r.Turn = fmt.Sprintf("openmp f64 128 nn, %s", r.Params)
+						}}, change...)...))
 				}
 			}
 		}
 	}
-	slices.SortStableFunc(rows, func(x, y compare.Record) int { return strings.Compare(x.Variant+x.Turn, y.Variant+y.Turn) })
+	slices.SortStableFunc(rows, func(x, y compare.Record) int {
+		return strings.Compare(x.Variant+x.Turn,
+			y.Variant+y.Turn)
+	})
 	return way(rows...)
 }
 
@@ -247,15 +275,20 @@ var outsideSentences = []sentence{
 	{"OpenMP in the appendix", openMP(), append([]string{
 		"| 2 | dynamic | 16 | 8.00 ms | 6.00 ms | 0.750 |", "| Pool slower "}, openMPSays...), []string{"NaN"}},
 	{"a kernel of the user beside libraries", withKernels(reporttest.Row("serial/packed", 128, 1e-3, inTurn),
-		reporttest.Row("user/mine", 128, 2e-4, brought, inTurn)), []string{"| Shapes | against openblas | against user/mine "}, nil},
-	{"a kernel of the user in the ladder of a GPU", withKernels(reporttest.Row("cuda/naive", 128, 4e-5, onGPU), reporttest.Row("cuda/warptile", 128, 1e-5, onGPU),
-		reporttest.Row("cuda/cublas", 128, 8e-6, onGPU), reporttest.Row("user/warptile", 128, 2e-5, kernelOnGPU)), []string{
-		"| `user/warptile` | ok | 20.0 µs |", "{#results-cuda-f64}"}, []string{"`user/warptile` → ", "→ `user/warptile`", "{#results-user-f64}"}},
+		reporttest.Row("user/mine", 128, 2e-4, brought, inTurn)),
+		[]string{"| Shapes | against openblas | against user/mine "}, nil},
+	{"a kernel of the user in the ladder of a GPU", withKernels(reporttest.Row("cuda/naive", 128, 4e-5, onGPU),
+		reporttest.Row("cuda/warptile", 128, 1e-5, onGPU),
+		reporttest.Row("cuda/cublas", 128, 8e-6, onGPU), reporttest.Row("user/warptile", 128, 2e-5, kernelOnGPU)),
+		[]string{
+			"| `user/warptile` | ok | 20.0 µs |", "{#results-cuda-f64}"}, []string{"`user/warptile` → ",
+			"→ `user/warptile`", "{#results-user-f64}"}},
 }
 
 // TestKernelsAreDrawn looks for the kernels of the user in the figures that are about them.
 func TestKernelsAreDrawn(t *testing.T) {
-	doc := withKernels(reporttest.Row("user/mine", 64, 5e-5, brought, inTurn), reporttest.Row("user/mine", 128, 2e-4, brought, inTurn),
+	doc := withKernels(reporttest.Row("user/mine", 64, 5e-5, brought, inTurn), reporttest.Row("user/mine", 128, 2e-4,
+		brought, inTurn),
 		reporttest.Row("cuda/naive", 128, 4e-5, onGPU), reporttest.Row("cuda/warptile", 128, 1e-5, onGPU),
 		reporttest.Row("user/cu", 128, 2e-5, kernelOnGPU))
 	for _, id := range []string{"families-f64", "gflops-serial-f64"} {
@@ -293,9 +326,11 @@ func TestOutsideDrawings(t *testing.T) {
 // TestRoles checks who is whom.
 func TestRoles(t *testing.T) {
 	for variant, want := range map[string][2]bool{ // ours, rival
-		"serial/packed": {true, false}, "serial/gonum": {false, true}, "reference/mkl": {false, true}, "cuda/cublas": {false, true},
-		"cuda/torch": {false, true}, "cuda/torch-tf32": {false, true}, "reference/c-ikj": {false, false}, "reference/openmp-collapse": {false, false},
-		"user/packed": {false, false}, "reference/numpy": {false, true},
+		"serial/packed": {true, false}, "serial/gonum": {false, true}, "reference/mkl": {false, true},
+		"cuda/cublas": {false, true},
+		"cuda/torch":  {false, true}, "cuda/torch-tf32": {false, true}, "reference/c-ikj": {false, false},
+		"reference/openmp-collapse": {false, false},
+		"user/packed":               {false, false}, "reference/numpy": {false, true},
 	} {
 		r := compare.Record{Key: compare.Key{Variant: variant}}
 		if got := [2]bool{analysis.Ours(r), analysis.Rival(r)}; got != want {
@@ -313,7 +348,8 @@ func TestCommandsBringKernels(t *testing.T) {
 	} {
 		doc := only(reporttest.Row("user/mine", 128, 1e-3, brought))
 		doc.Runs[0].Command = command
-		if got := allText(Build(doc, Options{})); !strings.Contains(got, "$ "+want) || strings.Contains(got, "--variants user/") {
+		if got := allText(Build(doc, Options{})); !strings.Contains(got, "$ "+want) || strings.Contains(got,
+			"--variants user/") {
 			t.Errorf("%s: the report does not have the command %q", command, want)
 		}
 	}
