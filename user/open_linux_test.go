@@ -156,8 +156,9 @@ func TestBehaviour(t *testing.T) {
 			"it does not write element (0, 0) of C, or adds to what was there before"},
 		"adds": {"", `double x = C[0];` + rows + `if (n == 8) C[0] += x;`,
 			"it does not write element (0, 0) of C, or adds"},
-		"hangs": {"", `for (volatile int i = 0; n == 8;) i++;` + rows, "context deadline exceeded"},
-		"forks": {"#include <unistd.h>", `if (n == 8 && fork() == 0) for (;;) pause();` + rows, ""},
+		"strays": {"", rows + `if (n == 8) C[3] += A[m * k];`, "it reads outside A or B for element (0, 3) of C"},
+		"hangs":  {"", `for (volatile int i = 0; n == 8;) i++;` + rows, "context deadline exceeded"},
+		"forks":  {"#include <unistd.h>", `if (n == 8 && fork() == 0) for (;;) pause();` + rows, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

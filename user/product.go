@@ -69,10 +69,9 @@ func once(ctx context.Context, r gemm.Run) error {
 
 // stage stages the operation in a process of the kernel's own.
 func (x *multiplier[T]) stage(ctx context.Context, op peer.Operation, c, a, b gemm.Matrix[T]) (gemm.Run, error) {
-	for _, n := range []int{c.Stride, a.Stride, b.Stride, c.Rows, a.Rows, b.Rows} {
-		if empty := c.Rows == 0 || c.Cols == 0 || a.Rows == 0 || a.Cols == 0; n > math.MaxInt32 && !empty {
-			return nil, optional.Unsuited{Reason: fmt.Sprintf("the dimension %d exceeds an int of C", n)}
-		}
+	most := max(c.Stride, a.Stride, b.Stride, c.Rows, a.Rows, b.Rows)
+	if empty := c.Rows == 0 || c.Cols == 0 || a.Rows == 0 || a.Cols == 0; most > math.MaxInt32 && !empty {
+		return nil, optional.Unsuited{Reason: fmt.Sprintf("the dimension %d exceeds an int of C", most)}
 	}
 	r := &run[T]{kernel: x.kernel, threads: x.threads, c: c, sums: op.Beta != 0 || x.kernel.ABI == Square}
 	l, err := x.kernel.take(ctx, x.threads)
@@ -135,18 +134,21 @@ func (r *run[T]) Repeat(ctx context.Context, times int) (gemm.Cost, error) {
 	return cost, nil
 }
 
-// Collect implements gemm.Run. The process has filled C with a NaN of its own before the product. Where it
-// still is, the kernel has not written.
+// Collect implements gemm.Run. Before the product, the process has filled C with one NaN, and the zones
+// around A and B with another. Each of them in C says what the kernel does wrong.
 func (r *run[T]) Collect(ctx context.Context) error {
 	if err := r.product.Collect(ctx); err != nil {
 		return said(err)
 	}
-	if r.sums || r.c.Cols == 0 {
-		return nil
+	if r.c.Cols == 0 {
+		return nil // however many rows there are
 	}
 	for i := range r.c.Rows {
 		for j, x := range r.c.Row(i) {
-			if peer.Unwritten(x) {
+			switch {
+			case peer.Outside(x):
+				return fmt.Errorf("it reads outside A or B for element (%d, %d) of C", i, j)
+			case peer.Unwritten(x) && !r.sums:
 				return fmt.Errorf("it does not write element (%d, %d) of C, or adds to what was there before", i, j)
 			}
 		}

@@ -60,8 +60,8 @@ type Product[T gemm.Float] struct {
 }
 
 // Stage copies the operands into the process of the library. Leading dimensions exceed the least ones
-// by as much as the strides of the operands do, if the ABI has leading dimensions. If β is not 0, each product
-// begins with this C.
+// by as much as the strides of the operands do, if the ABI has leading dimensions. If β is not 0, each
+// product begins with this C.
 func Stage[T gemm.Float](ctx context.Context, l *Library, call Call, op Operation, c, a, b gemm.Matrix[T]) (*Product[T],
 	error) {
 	_, _, k, err := gemm.CheckGemm(op.TransA, op.TransB, a, b, c)
@@ -80,9 +80,8 @@ func Stage[T gemm.Float](ctx context.Context, l *Library, call Call, op Operatio
 		pads = [3]int{}
 	}
 	request := fmt.Sprintf("stage %s %s %s %d %c%c %x %x %d %d %d %d %d %d", gemm.TypeOf[T]().Name, call.ABI,
-		call.Symbol,
-		guarded, letter(op.TransA), letter(op.TransB), op.Alpha, op.Beta, c.Rows, c.Cols, k,
-		pads[0], pads[1], pads[2])
+		call.Symbol, guarded, letter(op.TransA), letter(op.TransB), op.Alpha, op.Beta, c.Rows, c.Cols, k, pads[0], pads[1],
+		pads[2])
 	sent := []gemm.Matrix[T]{a, b}
 	if op.Beta != 0 {
 		sent = append(sent, c)
@@ -179,11 +178,17 @@ func Scale[T gemm.Float](c gemm.Matrix[T], beta T) {
 }
 
 // Unwritten reports whether x is the NaN with which C is filled before a product that is not added to it.
-func Unwritten[T gemm.Float](x T) bool {
+func Unwritten[T gemm.Float](x T) bool { return has(x, math.MaxUint64) }
+
+// Outside reports whether x is the NaN around guarded A and B: it was computed from an element there.
+func Outside[T gemm.Float](x T) bool { return has(x, 0xfffefeff_fffefeff) }
+
+// has reports whether the bits of x are those of pattern, as many as x has.
+func has[T gemm.Float](x T, pattern uint64) bool {
 	if unsafe.Sizeof(x) == 4 {
-		return math.Float32bits(float32(x)) == math.MaxUint32
+		return math.Float32bits(float32(x)) == uint32(pattern)
 	}
-	return math.Float64bits(float64(x)) == math.MaxUint64
+	return math.Float64bits(float64(x)) == pattern
 }
 
 // letter returns t as BLAS knows it; real matrices have no other conjugate.

@@ -107,14 +107,15 @@ static char *element(const struct matrix *x, long long row, long long column) {
     return x->data + at * product.size;
 }
 
-// Zones lie before and behind guarded data. Those of A and B hold NaN, so that a product
-// with elements read there is wrong. Those of C hold ordinary numbers of both types, which
-// change if anything is added to them. Behind the zones, nothing can be accessed.
-enum { ZONE = 4096 };
+// Zones lie before and behind guarded data. Those of A and B hold a NaN of both types and
+// byte orders, so that a product with elements read there is wrong; it is not the NaN that
+// reset fills C with. Those of C hold ordinary numbers of both types, which change if
+// anything is added to them. Behind the zones, nothing can be accessed.
 static const unsigned char ordinary[8] = {0xfb, 0x59, 0x8c, 0x42, 0xca, 0xc0, 0xf3, 0x3f};
+static const unsigned char not_a_number[8] = {0xff, 0xfe, 0xfe, 0xff, 0xff, 0xfe, 0xfe, 0xff};
 
 static unsigned char pattern(const struct matrix *x, size_t at) {
-    return x == &product.c ? ordinary[at % sizeof ordinary] : 0xff;
+    return (x == &product.c ? ordinary : not_a_number)[at % sizeof ordinary];
 }
 
 static void fill(const struct matrix *x, char *from, size_t bytes) {
@@ -124,8 +125,12 @@ static void fill(const struct matrix *x, char *from, size_t bytes) {
         memcpy(from + i, word, bytes - i < sizeof word ? bytes - i : sizeof word);
 }
 
-// behind returns the bytes of the zone behind the data, which ends with a page.
-static size_t behind(const struct matrix *x) { return 2 * ZONE - ((uintptr_t)x->data + x->bytes) % ZONE; }
+static size_t page; // bytes of a page of memory
+
+// before and behind return the bytes of the zones: one page, and the rest of the page that
+// the data begins or ends in.
+static size_t before(const struct matrix *x) { return page + (uintptr_t)x->data % page; }
+static size_t behind(const struct matrix *x) { return 2 * page - ((uintptr_t)x->data + x->bytes) % page; }
 
 enum { HUGE_PAGE = 2 << 20 };
 
@@ -138,10 +143,9 @@ static char *guard(struct matrix *x) {
     if (x->map == MAP_FAILED) return x->map = NULL;
     uintptr_t start = ((uintptr_t)x->map + 2 * HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
     x->data = (char *)start + within;
-    char *first = (char *)start - ZONE;
-    if (mprotect(first, ZONE + within + x->bytes + behind(x), PROT_READ | PROT_WRITE)) return NULL;
+    if (mprotect(x->data - before(x), before(x) + x->bytes + behind(x), PROT_READ | PROT_WRITE)) return NULL;
     if (x->bytes >= HUGE_PAGE) madvise(x->data, x->bytes, MADV_HUGEPAGE);
-    fill(x, x->data - ZONE, ZONE);
+    fill(x, x->data - before(x), before(x));
     fill(x, x->data, x->bytes);
     fill(x, x->data + x->bytes, behind(x));
     return x->data;
@@ -310,10 +314,10 @@ static double value(const char *at) {
 
 // outside answers if something was written outside x.
 static int outside(const struct matrix *x) {
-    long long at = changed(x, x->data - ZONE, ZONE);
+    long long at = changed(x, x->data - before(x), before(x));
     if (at >= 0) {
         fprintf(out, "error it writes outside %s, element %lld before its first one\n", x->name,
-                (ZONE - at + (long long)product.size - 1) / (long long)product.size);
+                ((long long)before(x) - at + (long long)product.size - 1) / (long long)product.size);
         return 1;
     }
     at = changed(x, x->data + x->bytes, behind(x));
@@ -405,7 +409,7 @@ static void call(const char *arguments, int text) {
     if (!address) return;
     if (text) {
         const char *answer = ((const char *(*)(long))address)(argument);
-        fprintf(out, "ok %s\n", answer ? answer : "");
+        fprintf(out, "ok %.*s\n", answer ? (int)strcspn(answer, "\n") : 0, answer ? answer : "");
     } else {
         fprintf(out, "ok %d\n", (int)((long (*)(long))address)(argument));
     }
@@ -428,12 +432,15 @@ static void put(const char *text, long long number) {
     if (write(STDERR_FILENO, line, n) < 0) _exit(1);
 }
 
-// crashed says where memory was accessed that cannot be, and has the signal end the process.
+// crashed says where memory was accessed that cannot be, and has the signal end the process
+// when the handler returns, also if the function has raised it.
 static void crashed(int signal_number, siginfo_t *info, void *context) {
     (void)context;
     const char *at = info->si_addr;
     const struct matrix *all[] = {&product.a, &product.b, &product.c};
     signal(signal_number, SIG_DFL);
+    raise(signal_number);
+    if (info->si_code <= 0) return; // no access to memory
     for (size_t i = 0; i < 3; i++) {
         const struct matrix *x = all[i];
         if (!x->map || at < x->map || at >= x->map + x->mapped) continue;
@@ -471,10 +478,11 @@ static int detach(void) {
 }
 
 int main(void) {
-    char line[4096];
+    char line[8192]; // the longest path, and more
     const struct rlimit none = {0, 0};
     setrlimit(RLIMIT_CORE, &none); // a crash leaves no file in the user's folder
-    if (!detach()) return 1;
+    page = sysconf(_SC_PAGESIZE);
+    if (!detach()) last_words("standard input and output cannot be moved: raise ulimit -n");
     catch();
     while (fgets(line, sizeof line, in)) {
         line[strcspn(line, "\n")] = 0;

@@ -1,4 +1,5 @@
 // A product in every ABI, and faults.
+#include <signal.h>
 #include <stdlib.h>
 #define AT(x, t, i, l, ld) ((t) ? x[(l) + (i) * (ld)] : x[(i) + (l) * (ld)])
 #define WHOLE(name, T) \
@@ -42,6 +43,8 @@ FAULT(changesB, B[0] = 7)
 FAULT(nowhere, *(volatile int *)16 = 1)
 FAULT(leaves, exit(n))
 FAULT(aborts, abort())
+FAULT(raises, raise(SIGSEGV))
+FAULT(page, C[-800] = 0)
 static int deeper(int n) { volatile char room[1 << 16]; room[n] = 1; return n < 0 ? 0 : deeper(n + 1) + room[n]; }
 FAULT(deep, deeper(0))
 void reads(int n, double *A, double *B, double *C) { square(n, A, B, C); C[0] += A[n * n]; }
