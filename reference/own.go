@@ -206,6 +206,7 @@ func (x *separate[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm.R
 	}
 	r := &run[T]{library: x.library, threads: x.threads, held: p}
 	if r.product, err = stage(ctx, p.process, x.library.product(gemm.TypeOf[T]().Name), c, a, b); err != nil {
+		p.Kill()
 		return nil, err
 	}
 	return r, nil
