@@ -145,8 +145,7 @@ func TestCutoffs(t *testing.T) {
 	}
 	p := Profile{cutoffs: map[int][]int{32: {1, 15, 16, 32}}}
 	var got []string
-	for _, c := range p.Experiments([]gemm.Variant{recursive(variant("serial/divide", nil)), variant("serial/naive",
-		nil),
+	for _, c := range p.Experiments([]gemm.Variant{recursive(variant("serial/divide", nil)), variant("serial/naive", nil),
 		recursive(shared("parallel/strassen", nil))}, []string{"f64"}) {
 		got = append(got, c.String())
 	}
@@ -216,8 +215,8 @@ func TestCUDAProfile(t *testing.T) {
 		t.Errorf("experiments have %v rows by turn, want %v", got, want)
 	}
 	for _, q := range Profiles() {
-		if n := len(q.Experiments(onDevice(), []string{"f32",
-			"f64"})); n > 0 != (q.Name == "cuda" || q.Name == "full") {
+		n := len(q.Experiments(onDevice(), []string{"f32", "f64"}))
+		if n > 0 != (q.Name == "cuda" || q.Name == "full") {
 			t.Errorf("%s has %d rows of experiments on a GPU", q.Name, n)
 		}
 		quick := Request{Variant: variant("cuda/a", nil), Type: "f32", Shape: gemm.Cube(64)}.Case()
