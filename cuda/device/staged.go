@@ -1,0 +1,382 @@
+//go:build cuda
+
+package device
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"time"
+	"unsafe"
+
+	"gonum.org/v1/gonum/blas"
+	"gorgonia.org/cu"
+
+	"gemm"
+	"gemm/cuda"
+	"gemm/cuda/guest"
+	"gemm/cuda/usage"
+)
+
+// placement says which operands of the host lie on the device, and how.
+type placement struct {
+	a, b, c       unsafe.Pointer
+	lda, ldb, ldc int
+	shape         gemm.Shape
+	tA, tB        bool
+	begins        bool   // with a C that is read
+	owner         string // the kernel of the user's that they are for alone; empty: they are shared
+	size, sets    int
+}
+
+// placed are operands on the device. Runs with the same operands share them, so several products of
+// a turn do not need memory for each.
+type placed struct {
+	placement
+	users  int
+	layout layout
+	room   memory
+	begin  memory // C before a product, if that is read
+	next   int    // set of the next product
+	last   int    // and of the last
+	by     any    // the Run that computed the last product
+	copies map[string]time.Duration
+}
+
+// staged is a product whose operands are on the device.
+type staged[T gemm.Element] struct {
+	p  *product[T]
+	op cuda.Operation
+	c  gemm.Matrix[T]
+	*placed
+	phases   map[string]time.Duration
+	warnings []string
+	clocks   clocks
+}
+
+// copied returns the bytes of a matrix without what lies between its rows.
+func copied[T gemm.Element](rows, cols int) int64 {
+	return int64(gemm.TypeOf[T]().Size) * int64(rows) * int64(cols)
+}
+
+// Stage implements gemm.Stager. The operands must not change while the Run is open: products with the same
+// operands share the copies on the device.
+func (p *product[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm.Run, error) {
+	if err := gemm.CheckShapes(c, a, b); err != nil {
+		return nil, err
+	}
+	return p.stage(ctx, cuda.Plain, c, a, b)
+}
+
+// StageGemm stages the full BLAS operation, of which each product begins with this c.
+func (p gemmer[T]) StageGemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T,
+	c gemm.Matrix[T]) (gemm.Run, error) {
+	if _, _, _, err := gemm.CheckGemm(tA, tB, a, b, c); err != nil {
+		return nil, err
+	}
+	return p.stage(ctx, operation(tA, tB, float64(alpha), float64(beta)), c, a, b)
+}
+
+// stage brings the operands to the device, or finds them there.
+func (p *product[T]) stage(ctx context.Context, op cuda.Operation, c, a, b gemm.Matrix[T]) (run gemm.Run, err error) {
+	leave, err := p.enter()
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	d := p.d
+	if err := d.usable(); err != nil {
+		return nil, err
+	}
+	defer d.bind(&err)()
+	if err := d.rings(); err != nil {
+		return nil, err
+	}
+	r := &staged[T]{p: p, op: op, c: c, phases: map[string]time.Duration{}}
+	if p.top && op.Beta == 0 {
+		// Twice: the second product finds compiled and loaded kernels.
+		for range 2 {
+			begin := time.Now()
+			err := p.inPanels(ctx, op, a, b, c)
+			if errors.Is(err, errMemory) {
+				delete(r.phases, "host")
+				r.warnings = append(r.warnings, "no time from the host's memory: "+gemm.Why(err))
+				break
+			}
+			if err != nil {
+				return nil, err
+			}
+			r.phases["host"] = time.Since(begin)
+		}
+	}
+	owner := ""
+	if p.guest {
+		owner = p.name
+	}
+	if r.placed, err = place(ctx, d, op, c, a, b, p.warm, owner); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, r.free())
+		}
+	}()
+	maps.Copy(r.phases, r.copies)
+	if err := p.engine.prepare(r.shape, r.layout.at(r.room.at), op); err != nil {
+		return nil, err
+	}
+	p.choose()
+	return r, nil
+}
+
+// sets returns the number of copies of operands that have so many bytes together. Unless L2 is to be warm,
+// three times the size of that cache lies between two uses of a copy.
+func (d *Device) sets(bytes int64, warm bool) int {
+	if warm || bytes == 0 {
+		return 1
+	}
+	return max(1, int((3*int64(d.GPU.L2)+bytes-1)/bytes))
+}
+
+// place copies the operands to the device unless they are there, and measures the copies. There are
+// several copies of the operands, so that no product finds those of the last one in the L2 cache,
+// unless L2 is to be warm.
+func place[T gemm.Element](ctx context.Context, d *Device, op cuda.Operation, c, a, b gemm.Matrix[T],
+	warm bool, owner string) (_ *placed, err error) {
+	l := layoutOf(c, a, b)
+	if owner != "" {
+		l = guarded(c, a, op)
+	}
+	key := placement{
+		unsafe.Pointer(unsafe.SliceData(a.Data)), unsafe.Pointer(unsafe.SliceData(b.Data)),
+		unsafe.Pointer(unsafe.SliceData(c.Data)),
+		l.lda, l.ldb, l.ldc, shapeOf(op, c, a), op.TransA, op.TransB, op.Beta != 0, owner, gemm.TypeOf[T]().Size, 1,
+	}
+	key.sets = d.sets(l.used, warm)
+	if x := d.placed[key]; x != nil {
+		x.users++
+		return x, nil
+	}
+	x := &placed{placement: key, users: 1, layout: l, copies: map[string]time.Duration{}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, d.leave(x))
+		}
+	}()
+	if x.room, err = d.allocate(int64(x.all()) * l.bytes); err != nil {
+		return nil, err
+	}
+	s := x.shape
+	if err := d.void(x.room, d.stream); err != nil {
+		return nil, err
+	}
+	if x.copies["d2h"], err = d.copyTime(ctx, x.room.at, copied[T](s.M, s.N), false); err != nil {
+		return nil, err
+	}
+	if x.copies["h2d"], err = d.copyTime(ctx, x.room.at, copied[T](s.M, s.K)+copied[T](s.K, s.N), true); err != nil {
+		return nil, err
+	}
+	if err := d.void(x.room, d.up.stream); err != nil {
+		return nil, err
+	}
+	o := l.at(x.room.at)
+	if err := upload(ctx, d, d.up, o.a, o.lda, a); err != nil {
+		return nil, err
+	}
+	if err := upload(ctx, d, d.up, o.b, o.ldb, b); err != nil {
+		return nil, err
+	}
+	if x.begins {
+		if x.begin, err = d.allocate(l.end - l.c); err != nil {
+			return nil, err
+		}
+		if err := upload(ctx, d, d.up, x.begin.at, o.ldc, c); err != nil {
+			return nil, err
+		}
+	}
+	for done := 1; done < x.all(); done *= 2 {
+		to, bytes := x.room.at+cu.DevicePtr(int64(done)*l.bytes), int64(min(done, x.all()-done))*l.bytes
+		if err := cu.MemcpyDtoDAsync(to, x.room.at, bytes, d.up.stream); err != nil {
+			return nil, failed("cuMemcpyDtoDAsync", err)
+		}
+	}
+	if err := d.up.stream.Synchronize(); err != nil {
+		return nil, failed("cuStreamSynchronize", err)
+	}
+	d.placed[key] = x
+	return x, nil
+}
+
+// leave gives operands back that no Run shares any more.
+func (d *Device) leave(x *placed) error {
+	if x.users--; x.users > 0 {
+		return nil
+	}
+	delete(d.placed, x.placement)
+	return errors.Join(d.free(&x.room), d.free(&x.begin))
+}
+
+// Do implements gemm.Run.
+func (r *staged[T]) Do(ctx context.Context) (gemm.Cost, error) { return r.Repeat(ctx, 1) }
+
+// Repeat computes the product the given number of times and returns the total cost, by events.
+func (r *staged[T]) Repeat(ctx context.Context, times int) (cost gemm.Cost, err error) {
+	leave, err := r.p.enter()
+	if err != nil {
+		return cost, err
+	}
+	defer leave()
+	d := r.p.d
+	if err := d.usable(); err != nil {
+		return cost, err
+	}
+	if err := ctx.Err(); err != nil {
+		return cost, err
+	}
+	r.by = r
+	if r.c.Rows == 0 || r.c.Cols == 0 {
+		return cost, nil
+	}
+	defer d.bind(&err)()
+	// A product that reads C changes it. So each of them begins with the staged C.
+	most := times
+	if r.op.Beta != 0 {
+		most = r.sets
+	}
+	for done := 0; done < times; done += most {
+		took, err := r.burst(ctx, min(most, times-done))
+		if err != nil {
+			return cost, err
+		}
+		cost.Time += took
+	}
+	if r.p.engine.packs() && times == 1 {
+		if r.phases["pack"], err = between(d.start, d.packed); err != nil {
+			return cost, err
+		}
+	}
+	cost.Phases = maps.Clone(r.phases)
+	return cost, nil
+}
+
+// all returns how many copies of the operands there are. Those of a guest have one more, the first,
+// that no product uses: the others are compared with it.
+func (x *placed) all() int {
+	if x.owner != "" {
+		return x.sets + 1
+	}
+	return x.sets
+}
+
+// set returns one of the copies of the operands.
+func (x *placed) set(i int) operands {
+	return x.layout.at(x.room.at + cu.DevicePtr(int64(i+x.all()-x.sets)*x.layout.bytes))
+}
+
+// burst computes the product the given number of times, each time with the next copy of the operands.
+func (r *staged[T]) burst(ctx context.Context, times int) (time.Duration, error) {
+	d := r.p.d
+	bytes := r.layout.end - r.layout.c
+	r.last = (r.next + times - 1) % r.sets
+	if r.op.Beta != 0 {
+		for i := range times {
+			if err := cu.MemcpyDtoDAsync(r.set((r.next+i)%r.sets).c, r.begin.at, bytes, d.stream); err != nil {
+				return 0, failed("cuMemcpyDtoDAsync", err)
+			}
+		}
+	} else if err := cu.MemsetD8Async(r.set(r.last).c, r.p.unwritten(), bytes, d.stream); err != nil {
+		return 0, failed("cuMemsetD8Async", err)
+	}
+	if err := d.start.Record(d.stream); err != nil {
+		return 0, failed("cuEventRecord", err)
+	}
+	for range times {
+		if err := r.p.engine.start(r.set(r.next)); err != nil {
+			return 0, err
+		}
+		r.next = (r.next + 1) % r.sets
+	}
+	if err := d.end.Record(d.stream); err != nil {
+		return 0, failed("cuEventRecord", err)
+	}
+	d.monitor.sample(&r.clocks) // while they run
+	if err := d.wait(ctx, d.end); err != nil {
+		return 0, err
+	}
+	return between(d.start, d.end)
+}
+
+// errCollect says that the requested result was overwritten.
+var errCollect = errors.New("cuda: another product of the same operands has been computed since: collect each before the next")
+
+// Collect implements gemm.Run.
+func (r *staged[T]) Collect(ctx context.Context) (err error) {
+	leave, err := r.p.enter()
+	if err != nil {
+		return err
+	}
+	defer leave()
+	d := r.p.d
+	if err := d.usable(); err != nil {
+		return err
+	}
+	defer d.bind(&err)()
+	if r.by != any(r) {
+		return errCollect
+	}
+	o := r.set(r.last)
+	if err := download(ctx, d, d.down, r.c, o.c, o.ldc); err != nil || !r.p.guest {
+		return err
+	}
+	if err := d.untouched(ctx, r.placed); err != nil {
+		return err
+	}
+	return guest.Unwritten(r.c)
+}
+
+// unwritten returns the byte that C is filled with before the last product: what that does not write
+// is not a number. A guest may compute 0*C, so its C has numbers that are too large for a result.
+func (p *product[T]) unwritten() byte {
+	if p.guest {
+		return guest.Poison
+	}
+	return 0xff
+}
+
+// Device implements usage.OnDevice.
+func (r *staged[T]) Device() usage.Device {
+	out := r.p.engine.device()
+	out.Clock, out.Throttled, out.L2 = r.clocks.median(), r.clocks.throttled(), "cold"
+	if r.p.warm {
+		out.L2 = "warm"
+	}
+	out.Warnings = append(out.Warnings, r.warnings...)
+	if out.Throttled != "" {
+		out.Warnings = append(out.Warnings, "the GPU's clock was held back: "+out.Throttled)
+	}
+	return out
+}
+
+// free gives the operands back.
+func (r *staged[T]) free() error {
+	err := r.p.engine.close()
+	if r.placed != nil {
+		err = errors.Join(err, r.p.d.leave(r.placed))
+		r.placed = nil
+	}
+	return err
+}
+
+// Close implements gemm.Run.
+func (r *staged[T]) Close() (err error) {
+	leave, err := r.p.enter()
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if r.p.d.Lost() {
+		return nil
+	}
+	defer r.p.d.bind(&err)()
+	return r.free()
+}
