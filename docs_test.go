@@ -289,7 +289,8 @@ func checkCommands(text string) error {
 			errs = append(errs, fmt.Errorf("a block needs %q, which is none of %v", need, needs))
 		}
 		if block.info != "sh" && !marked && block.info != "go" && !strings.HasPrefix(block.info, "python") {
-			errs = append(errs, fmt.Errorf("a block is in %q; commands are in sh, programs in go or python, and others are indented", block.info))
+			errs = append(errs, fmt.Errorf("a block is in %q; commands are in sh, programs in go or python, and others "+
+				"are indented", block.info))
 		}
 	}
 	outside := regexp.MustCompile("(?ms)^```.*?^```$").ReplaceAllString(text, "")

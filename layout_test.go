@@ -127,9 +127,9 @@ var importTable = map[string][]string{
 
 	"cmd": {
 		"cuda/occupancy", "gf256", "internal/child", "internal/cpu", "internal/output", "internal/sample",
-		"internal/starter", "internal/tuned", ".", "internal/kernel", "internal/peak", "internal/settings", "compare/report/text",
-		"compare/verify", "cuda/guest", "cuda/wire", "internal/block", "internal/matfile", "internal/shard", "compare", "cuda",
-		"cuda/explain", "cuda/remote", "compare/probe", "mpi", "internal/catalog", "compare/report",
+		"internal/starter", "internal/tuned", ".", "internal/kernel", "internal/peak", "internal/settings",
+		"compare/report/text", "compare/verify", "cuda/guest", "cuda/wire", "internal/block", "internal/matfile",
+		"internal/shard", "compare", "cuda", "cuda/explain", "cuda/remote", "compare/probe", "mpi", "internal/catalog", "compare/report",
 		"internal/tune", "user",
 	},
 	"internal/pages": {

@@ -253,7 +253,8 @@ func TestSignatureFaults(t *testing.T) {
 		"type x struct{}\nfunc (x) M(block.Loop) {}":                     "",
 	} {
 		file := func(pkg, code string) *fstest.MapFile {
-			return &fstest.MapFile{Data: []byte("package " + pkg + "\nimport \"" + module + "/internal/block\"\n" + code)}
+			head := "package " + pkg + "\nimport \"" + module + "/internal/block\"\n"
+			return &fstest.MapFile{Data: []byte(head + code)}
 		}
 		tree := fstest.MapFS{
 			"serial/x.go":          file("serial", code),

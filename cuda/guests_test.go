@@ -14,7 +14,8 @@ import (
 	"gemm/internal/gemmtest"
 )
 
-const guestHead = `extern "C" __global__ void f(int M, int N, int K, float alpha, const float *A, const float *B, float beta, float *C)`
+const guestHead = `extern "C" __global__ void f(int M, int N, int K, float alpha, const float *A, const float *B, ` +
+	`float beta, float *C)`
 
 // TestGuestProgram compiles sources as users write them: with headers of the toolkit, with files next
 // to the source, and with an error.
@@ -36,9 +37,22 @@ func TestGuestProgram(t *testing.T) {
 		cache := nvrtc.Cache{Compiler: l, Folder: filepath.Join(dir, "cache")}
 		return cache.Compile(cuda.GuestProgram(k, 90))
 	}
-	const usual = "#include <cuda_runtime.h>\n#include <stdio.h>\n#include <cassert>\n#include <cstdint>\n#include \"tile.h\"\n" +
-		guestHead + "\n{\n\t__shared__ float s[TILE][TILE];\n\tuint64_t i = threadIdx.x;\n\tassert(i < 32);\n" +
-		"\ts[i][0] = sqrtf(A[i]);\n\t__syncthreads();\n\tif (i == 0) printf(\"%f\\n\", s[0][0]);\n\tC[i] = s[i][0];\n}\n"
+	const usual = `#include <cuda_runtime.h>
+#include <stdio.h>
+#include <cassert>
+#include <cstdint>
+#include "tile.h"
+` + guestHead + `
+{
+	__shared__ float s[TILE][TILE];
+	uint64_t i = threadIdx.x;
+	assert(i < 32);
+	s[i][0] = sqrtf(A[i]);
+	__syncthreads();
+	if (i == 0) printf("%f\n", s[0][0]);
+	C[i] = s[i][0];
+}
+`
 	for header, shared := range map[string]int{"#define TILE 32": 4096, "#define TILE 64": 16384} {
 		image, err := compile(usual, header)
 		if err != nil || image.Kernels["f"].Shared != shared || image.Warnings != "" {

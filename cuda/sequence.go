@@ -245,8 +245,9 @@ func (q *Sequence) packed(kernel Launch, op Operation, depth int, from [2]place,
 			rows, cols int
 			blocks     int
 		}{{"pack_a", q.M, depth, blocksA}, {"pack_b", depth, q.N, blocksB}} {
-			q.Launches = append(q.Launches, Launch{Program: kernel.Program, Kernel: pack.name, Blocks: pack.blocks, Parts: 1,
-				Threads: kernel.Threads, Arguments: join(numbers(pack.rows, pack.cols), from[i].arguments(), to[i].arguments()[:1])})
+			q.Launches = append(q.Launches, Launch{Program: kernel.Program, Kernel: pack.name,
+				Blocks: pack.blocks, Parts: 1, Threads: kernel.Threads,
+				Arguments: join(numbers(pack.rows, pack.cols), from[i].arguments(), to[i].arguments()[:1])})
 		}
 	}
 	kernel.Arguments = join(numbers(q.M, q.N, depth), []Argument{r.scalar(op.Alpha)}, to[0].arguments()[:1],

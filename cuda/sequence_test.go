@@ -22,14 +22,15 @@ func sequences(t *testing.T, f func(name string, q Sequence, op Operation, a, b,
 	t.Helper()
 	for _, typ := range gemm.TypeNames() {
 		for _, r := range Ladder(typ) {
-			for _, s := range []gemm.Shape{{M: 512, N: 512, K: 512}, {M: 63, N: 65, K: 4097}, {M: 4095, N: 4095, K: 4095},
-				{M: 64, N: 64, K: 1 << 16}, {M: 3, N: 5, K: 0}} {
+			for _, s := range []gemm.Shape{{M: 512, N: 512, K: 512}, {M: 63, N: 65, K: 4097},
+				{M: 4095, N: 4095, K: 4095}, {M: 64, N: 64, K: 1 << 16}, {M: 3, N: 5, K: 0}} {
 				for _, op := range []Operation{Plain, {TransA: true, Alpha: 2, Beta: 3}, {TransB: true, Alpha: -1},
 					{TransA: true, TransB: true, Alpha: 1, Beta: 1}, {Alpha: 0, Beta: 1}} {
 					if typ == "gf256" && op != Plain {
 						continue
 					}
-					a, b, c := Operand{LD: max(1, s.K)}, Operand{Address: 16, LD: s.N}, Operand{Address: 256, LD: s.N + 1}
+					a, b := Operand{LD: max(1, s.K)}, Operand{Address: 16, LD: s.N}
+					c := Operand{Address: 256, LD: s.N + 1}
 					if op.TransA {
 						a.LD = s.M
 					}
@@ -117,13 +118,17 @@ func TestSequenceArguments(t *testing.T) {
 			buffer Buffer
 			ld     int
 			own    bool
-		}{"A": {BufferA, a.LD, !op.TransA && q.LayA == Layout{}}, "B": {BufferB, b.LD, !op.TransB && q.LayB == Layout{}}} {
+		}{
+			"A": {BufferA, a.LD, !op.TransA && q.LayA == Layout{}},
+			"B": {BufferB, b.LD, !op.TransB && q.LayB == Layout{}},
+		} {
 			if q.Rung.Packs() {
 				continue
 			}
 			at, ld := read[short], read["ld"+strings.ToLower(short)]
 			if own := at.Buffer == x.buffer; own != x.own || own && ld.Bits != uint64(x.ld) {
-				t.Errorf("%s: %s is %+v with rows %d apart, want the operand itself: %v, %d", name, short, at, ld.Bits, x.own, x.ld)
+				t.Errorf("%s: %s is %+v with rows %d apart, want the operand itself: %v, %d", name, short, at, ld.Bits,
+					x.own, x.ld)
 			}
 		}
 	})

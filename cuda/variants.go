@@ -45,8 +45,10 @@ var algorithms = []struct {
 		role: gemm.Production},
 	{name: CuBLAS, doc: "NVIDIA's library in the arithmetic of the type", types: "f32 f64", role: gemm.Library},
 	{name: CuBLASTF32, doc: "NVIDIA's library with operands rounded to TF32", types: "f32", role: gemm.Library},
-	{name: Torch, doc: "PyTorch, called from Python, in the arithmetic of the type", types: "f32 f64", role: gemm.Library},
-	{name: TorchTF32, doc: "PyTorch, called from Python, with operands rounded to TF32", types: "f32", role: gemm.Library},
+	{name: Torch, doc: "PyTorch, called from Python, in the arithmetic of the type", types: "f32 f64",
+		role: gemm.Library},
+	{name: TorchTF32, doc: "PyTorch, called from Python, with operands rounded to TF32", types: "f32",
+		role: gemm.Library},
 }
 
 // The names of NVIDIA's library and of PyTorch, which are no rungs.

@@ -136,12 +136,12 @@ func (b *cublas) gemm(double, tf32 bool, s gemm.Shape, op cuda.Operation, o oper
 	m, n, k := int32(s.M), int32(s.N), int32(s.K)
 	lda, ldb, ldc := int32(o.lda), int32(o.ldb), int32(o.ldc)
 	if double {
-		return status(b.dgemm(b.handle, code(op.TransB), code(op.TransA), n, m, k, unsafe.Pointer(&op.Alpha), uintptr(o.b), ldb,
-			uintptr(o.a), lda, unsafe.Pointer(&op.Beta), uintptr(o.c), ldc), "cublasDgemm")
+		return status(b.dgemm(b.handle, code(op.TransB), code(op.TransA), n, m, k, unsafe.Pointer(&op.Alpha),
+			uintptr(o.b), ldb, uintptr(o.a), lda, unsafe.Pointer(&op.Beta), uintptr(o.c), ldc), "cublasDgemm")
 	}
 	alpha, beta := float32(op.Alpha), float32(op.Beta)
-	return status(b.sgemm(b.handle, code(op.TransB), code(op.TransA), n, m, k, unsafe.Pointer(&alpha), uintptr(o.b), ldb,
-		uintptr(o.a), lda, unsafe.Pointer(&beta), uintptr(o.c), ldc), "cublasSgemm")
+	return status(b.sgemm(b.handle, code(op.TransB), code(op.TransA), n, m, k, unsafe.Pointer(&alpha),
+		uintptr(o.b), ldb, uintptr(o.a), lda, unsafe.Pointer(&beta), uintptr(o.c), ldc), "cublasSgemm")
 }
 
 func (b *cublas) close() error { return status(b.destroy(b.handle), "cublasDestroy") }

@@ -181,7 +181,8 @@ func (d *Device) occupy(u *usage.Device) {
 	capability, err := occupancy.ParseCapability(d.GPU.Capability)
 	if err == nil {
 		var o occupancy.Occupancy
-		o, err = occupancy.Of(capability, occupancy.Kernel{Threads: u.Threads, Registers: u.Registers, Shared: u.Shared})
+		o, err = occupancy.Of(capability,
+			occupancy.Kernel{Threads: u.Threads, Registers: u.Registers, Shared: u.Shared})
 		u.Occupancy = o.Share
 		for _, r := range o.LimitedBy {
 			u.Limit = append(u.Limit, string(r))

@@ -172,8 +172,9 @@ func (d *Device) untouched(ctx context.Context, x *placed) (err error) {
 	}
 	const word = 4
 	l, words := x.layout, int64(x.all())*x.layout.bytes/word
-	if err := d.launch(k, [3]int{8 * d.GPU.Multiprocessors, 1, 1}, [3]int{256, 1, 1}, 0, []uint64{uint64(words),
-		uint64(l.bytes / word), uint64(l.c / word), uint64(l.end / word), uint64(x.room.at), uint64(found.at)}); err != nil {
+	arguments := []uint64{uint64(words), uint64(l.bytes / word), uint64(l.c / word), uint64(l.end / word),
+		uint64(x.room.at), uint64(found.at)}
+	if err := d.launch(k, [3]int{8 * d.GPU.Multiprocessors, 1, 1}, [3]int{256, 1, 1}, 0, arguments); err != nil {
 		return err
 	}
 	first, err := d.read(ctx, found.at)

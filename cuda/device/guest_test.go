@@ -15,7 +15,8 @@ import (
 
 // guestHead begins a kernel that is brought, and guestBody computes the product.
 const (
-	guestHead = `extern "C" __global__ void f(int M, int N, int K, float alpha, const float *A, const float *B, float beta, float *C) {
+	guestHead = `extern "C" __global__ void f(int M, int N, int K, float alpha, const float *A, const float *B,
+	float beta, float *C) {
 	int i = blockIdx.y * blockDim.y + threadIdx.y, j = blockIdx.x * blockDim.x + threadIdx.x;
 `
 	guestBody = `	if (i < M && j < N) {
@@ -41,20 +42,28 @@ func TestGuests(t *testing.T) {
 	}{
 		"starter":   {start, guest.Launch{}, ""},
 		"own block": {guestHead + guestBody + "}", guest.Launch{Block: "64,4"}, ""},
-		"shared":    {"extern __shared__ float s[];\n" + guestHead + "s[threadIdx.x] = 0;" + guestBody + "}", guest.Launch{Shared: 60 << 10}, ""},
-		"A":         {guestHead + guestBody + "if (i == 3 && j == 2) ((float *)A)[3 * K + 2] = 7; }", guest.Launch{}, "it changes A: element (3, 2) was "},
-		"B":         {guestHead + guestBody + "if (i == 3 && j == 2) ((float *)B)[3 * N + 2] = 7; }", guest.Launch{}, "it changes B: element (3, 2) was "},
-		"behind":    {guestHead + guestBody + "if (i == 0 && j == 0) C[M * N] = 7; }", guest.Launch{}, "it writes outside C, element 1 behind its last one"},
-		"before":    {guestHead + guestBody + "if (i == 0 && j == 0) C[-1] = 7; }", guest.Launch{}, "it writes outside C, element 1 before its first one"},
-		"unwritten": {guestHead + "if (i == 5 && j == 6) return;" + guestBody + "}", guest.Launch{}, "it does not write element (5, 6) of C"},
-		"grid":      {guestHead + guestBody + "}", guest.Launch{Grid: "1,1"}, "it does not write element (0, 32) of C"},
-		"threads":   {guestHead + guestBody + "}", guest.Launch{Block: "64,32"}, "has 2048 threads, the GPU permits 1024"},
-		"memory":    {guestHead + guestBody + "}", guest.Launch{Shared: 1 << 20}, "requests 1048576, the GPU permits"},
-		"symbol":    {guestHead + guestBody + "}", guest.Launch{}, "f.cu: the compiled source has no kernel g: it has f"},
+		"shared": {"extern __shared__ float s[];\n" + guestHead + "s[threadIdx.x] = 0;" + guestBody + "}",
+			guest.Launch{Shared: 60 << 10}, ""},
+		"A": {guestHead + guestBody + "if (i == 3 && j == 2) ((float *)A)[3 * K + 2] = 7; }", guest.Launch{},
+			"it changes A: element (3, 2) was "},
+		"B": {guestHead + guestBody + "if (i == 3 && j == 2) ((float *)B)[3 * N + 2] = 7; }", guest.Launch{},
+			"it changes B: element (3, 2) was "},
+		"behind": {guestHead + guestBody + "if (i == 0 && j == 0) C[M * N] = 7; }", guest.Launch{},
+			"it writes outside C, element 1 behind its last one"},
+		"before": {guestHead + guestBody + "if (i == 0 && j == 0) C[-1] = 7; }", guest.Launch{},
+			"it writes outside C, element 1 before its first one"},
+		"unwritten": {guestHead + "if (i == 5 && j == 6) return;" + guestBody + "}", guest.Launch{},
+			"it does not write element (5, 6) of C"},
+		"grid": {guestHead + guestBody + "}", guest.Launch{Grid: "1,1"}, "it does not write element (0, 32) of C"},
+		"threads": {guestHead + guestBody + "}", guest.Launch{Block: "64,32"},
+			"has 2048 threads, the GPU permits 1024"},
+		"memory": {guestHead + guestBody + "}", guest.Launch{Shared: 1 << 20}, "requests 1048576, the GPU permits"},
+		"symbol": {guestHead + guestBody + "}", guest.Launch{},
+			"f.cu: the compiled source has no kernel g: it has f"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			k := guest.Kernel{Name: "user/f", File: "f.cu", Folder: t.TempDir(), Source: test.source, Symbol: "f", Type: "f32",
-				Launch: test.launch}
+			k := guest.Kernel{Name: "user/f", File: "f.cu", Folder: t.TempDir(), Source: test.source, Symbol: "f",
+				Type: "f32", Launch: test.launch}
 			switch name {
 			case "starter":
 				k.Symbol = "matmul"

@@ -79,7 +79,8 @@ func (d *Device) Peaks(ctx context.Context, each time.Duration) (out []Peak, err
 			if err := d.start.Record(d.stream); err != nil {
 				return nil, failed("cuEventRecord", err)
 			}
-			if err := d.launch(k, [3]int{blocks, 1, 1}, [3]int{threads, 1, 1}, 0, []uint64{uint64(rounds), x, uint64(room.at)}); err != nil {
+			if err := d.launch(k, [3]int{blocks, 1, 1}, [3]int{threads, 1, 1}, 0,
+				[]uint64{uint64(rounds), x, uint64(room.at)}); err != nil {
 				return nil, err
 			}
 			took, err := d.elapsed(ctx)

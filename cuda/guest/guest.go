@@ -54,8 +54,8 @@ func Read(name, path, symbol, typ string, flags Launch) (Kernel, error) {
 	if err != nil {
 		return Kernel{}, err
 	}
-	k := Kernel{Name: name, File: filepath.Base(path), Folder: folder, Source: string(source), Symbol: symbol, Type: typ,
-		Launch: flags}
+	k := Kernel{Name: name, File: filepath.Base(path), Folder: folder, Source: string(source), Symbol: symbol,
+		Type: typ, Launch: flags}
 	f, fault := choose(functions(k.Source), symbol, typ)
 	if fault != "" {
 		k.Fault = k.File + ": " + fault
@@ -92,11 +92,13 @@ func choose(all []function, symbol, typ string) (chosen function, fault string) 
 	case len(fitting) == 0:
 		return chosen, fmt.Sprintf(`there is no extern "C" kernel (%s): %s`, parametersOf(typ), have)
 	case len(fitting) > 1:
-		return chosen, fmt.Sprintf("there are several kernels, %s: choose one by FILE.cu:NAME", strings.Join(fitting, ", "))
+		return chosen, fmt.Sprintf("there are several kernels, %s: choose one by FILE.cu:NAME",
+			strings.Join(fitting, ", "))
 	}
 	switch {
 	case chosen.typ == "" || typ != "" && typ != chosen.typ:
-		return chosen, fmt.Sprintf("%s has the parameters (%s), wants (%s)", chosen.name, chosen.parameters, parametersOf(typ))
+		return chosen, fmt.Sprintf("%s has the parameters (%s), wants (%s)", chosen.name, chosen.parameters,
+			parametersOf(typ))
 	case !chosen.c:
 		return chosen, fmt.Sprintf(`%s is not extern "C": write extern "C" before __global__`, chosen.name)
 	}

@@ -31,27 +31,43 @@ func TestRead(t *testing.T) {
 		want                string // symbol and type
 		launch              Launch
 	}{
-		"one":       {source: `extern "C" __global__ void f` + product + "{}", want: "f f32"},
-		"double":    {source: `extern "C" __global__ void f` + double + "{}", want: "f f64"},
-		"bounds":    {source: `extern "C" __global__ void __launch_bounds__(16 * 16) f` + product + "{}", want: "f f32"},
-		"before":    {source: `extern "C" __global__ __launch_bounds__(256, 2) void f` + product + "{}", want: "f f32"},
-		"restrict":  {source: `extern "C" __global__ void f(int M,int N,int K,float alpha,float const*__restrict__ A,const float* __restrict B,float beta,float*C){}`, want: "f f32"},
-		"unsigned":  {source: `extern "C" __global__ void f(const unsigned int M, size_t N, uint K, float a, float *A, float *B, float b, float *C) {}`, want: "f f32"},
-		"unnamed":   {source: `extern "C" __global__ void f(int, int, int, float, const float *, const float *, float, float *) {}`, want: "f f32"},
-		"block":     {source: "extern \"C\" {\n__device__ int g() { return 1; }\n__global__ void f" + product + "{}\n}", want: "f f32"},
-		"declared":  {source: `extern "C" __global__ void f` + product + ";\n__global__ void f" + product + "{}", want: "f f32"},
-		"comment":   {source: "/* __global__ void g() */ // __global__ void h()\nextern \"C\" __global__ void /* f32 */ f" + product + "{}", want: "f f32"},
-		"string":    {source: `const char *s = "// \" /*"; char c = '"'; extern "C" __global__ void f` + product + "{}", want: "f f32"},
-		"fitting":   {source: `__global__ void g(int n) {} extern "C" __global__ void f` + product + "{}", want: "f f32"},
-		"chosen":    {source: `extern "C" __global__ void g` + product + `{} extern "C" __global__ void f` + product + "{}", symbol: "f", want: "f f32"},
-		"by type":   {source: `extern "C" __global__ void g` + product + `{} extern "C" __global__ void f` + double + "{}", typ: "f64", want: "f f64"},
-		"launch":    {source: "// gemm: --block-dims 256 --grid (N+127)/128,(M+127)/128 --smem 4096\n" + `extern "C" __global__ void f` + product + "{}", want: "f f32", launch: Launch{"256", "(N+127)/128,(M+127)/128", 4096}},
-		"flags":     {source: "/* gemm: --block-dims=256 --grid=\"M,1\" */\n" + `extern "C" __global__ void f` + product + "{}", flags: Launch{Block: "64"}, want: "f f32", launch: Launch{"64", "M,1", 0}},
-		"the last":  {source: "// gemm: --grid 1\n// gemm: --grid 2\n" + `extern "C" __global__ void f` + product + "{}\n// gemm: --grid 3", want: "f f32", launch: Launch{Grid: "2"}},
+		"one":    {source: `extern "C" __global__ void f` + product + "{}", want: "f f32"},
+		"double": {source: `extern "C" __global__ void f` + double + "{}", want: "f f64"},
+		"bounds": {source: `extern "C" __global__ void __launch_bounds__(16 * 16) f` + product + "{}",
+			want: "f f32"},
+		"before": {source: `extern "C" __global__ __launch_bounds__(256, 2) void f` + product + "{}", want: "f f32"},
+		"restrict": {source: `extern "C" __global__ void f(int M,int N,int K,float alpha,float const*__restrict__ A,` +
+			`const float* __restrict B,float beta,float*C){}`, want: "f f32"},
+		"unsigned": {source: `extern "C" __global__ void f(const unsigned int M, size_t N, uint K, float a, float *A, ` +
+			`float *B, float b, float *C) {}`, want: "f f32"},
+		"unnamed": {source: `extern "C" __global__ void f(int, int, int, float, const float *, const float *, ` +
+			`float, float *) {}`, want: "f f32"},
+		"block": {source: "extern \"C\" {\n__device__ int g() { return 1; }\n__global__ void f" + product + "{}\n}",
+			want: "f f32"},
+		"declared": {source: `extern "C" __global__ void f` + product + ";\n__global__ void f" + product + "{}",
+			want: "f f32"},
+		"comment": {source: "/* __global__ void g() */ // __global__ void h()\n" +
+			"extern \"C\" __global__ void /* f32 */ f" + product + "{}", want: "f f32"},
+		"string": {source: `const char *s = "// \" /*"; char c = '"'; extern "C" __global__ void f` + product + "{}",
+			want: "f f32"},
+		"fitting": {source: `__global__ void g(int n) {} extern "C" __global__ void f` + product + "{}",
+			want: "f f32"},
+		"chosen": {source: `extern "C" __global__ void g` + product + `{} extern "C" __global__ void f` + product +
+			"{}", symbol: "f", want: "f f32"},
+		"by type": {source: `extern "C" __global__ void g` + product + `{} extern "C" __global__ void f` + double +
+			"{}", typ: "f64", want: "f f64"},
+		"launch": {source: "// gemm: --block-dims 256 --grid (N+127)/128,(M+127)/128 --smem 4096\n" +
+			`extern "C" __global__ void f` + product + "{}", want: "f f32",
+			launch: Launch{"256", "(N+127)/128,(M+127)/128", 4096}},
+		"flags": {source: "/* gemm: --block-dims=256 --grid=\"M,1\" */\n" + `extern "C" __global__ void f` +
+			product + "{}", flags: Launch{Block: "64"}, want: "f f32", launch: Launch{"64", "M,1", 0}},
+		"the last": {source: "// gemm: --grid 1\n// gemm: --grid 2\n" + `extern "C" __global__ void f` + product +
+			"{}\n// gemm: --grid 3", want: "f f32", launch: Launch{Grid: "2"}},
 		"no launch": {source: "// gemm: see --help\n" + `extern "C" __global__ void f` + product + "{}", want: "f f32"},
 	} {
 		k, err := Read("user/x", write(t, test.source), test.symbol, test.typ, test.flags)
-		if err != nil || k.Fault != "" || k.Symbol+" "+k.Type != test.want || k.Launch != test.launch || k.File != "mine.cu" {
+		if err != nil || k.Fault != "" || k.Symbol+" "+k.Type != test.want || k.Launch != test.launch ||
+			k.File != "mine.cu" {
 			t.Errorf("%s: %v, fault %q, %s %s, %+v", name, err, k.Fault, k.Symbol, k.Type, k.Launch)
 		}
 	}
@@ -61,14 +77,19 @@ func TestRead(t *testing.T) {
 // variants report.
 func TestFaults(t *testing.T) {
 	for name, test := range map[string]struct{ source, symbol, typ, want string }{
-		"none":       {"int x;", "", "", `mine.cu: there is no extern "C" kernel (int M, int N, int K, float alpha, const float *A`},
-		"no symbol":  {"__global__ void a() {} __global__ void b() {}", "f", "", "there is no kernel f: it has a, b"},
-		"several":    {`extern "C" __global__ void a` + product + `{} extern "C" __global__ void b` + product + "{}", "", "", "there are several kernels, a, b: choose one by FILE.cu:NAME"},
-		"mangled":    {"__global__ void f" + product + "{}", "", "", `f is not extern "C": write extern "C" before __global__`},
-		"template":   {"template <int B> __global__ void f" + product + "{}", "f", "", `f is not extern "C"`},
-		"parameters": {`extern "C" __global__ void f(int n, float *x) {}`, "", "", "f has the parameters (int n, float *x), wants (int M,"},
-		"other type": {`extern "C" __global__ void f` + product + "{}", "", "f64", "float beta, float *C), wants (int M, int N, int K, double alpha,"},
-		"cut off":    {`extern "C" __global__ void f(int M`, "", "", "it has no __global__ function"},
+		"none": {"int x;", "", "",
+			`mine.cu: there is no extern "C" kernel (int M, int N, int K, float alpha, const float *A`},
+		"no symbol": {"__global__ void a() {} __global__ void b() {}", "f", "", "there is no kernel f: it has a, b"},
+		"several": {`extern "C" __global__ void a` + product + `{} extern "C" __global__ void b` + product + "{}",
+			"", "", "there are several kernels, a, b: choose one by FILE.cu:NAME"},
+		"mangled": {"__global__ void f" + product + "{}", "", "",
+			`f is not extern "C": write extern "C" before __global__`},
+		"template": {"template <int B> __global__ void f" + product + "{}", "f", "", `f is not extern "C"`},
+		"parameters": {`extern "C" __global__ void f(int n, float *x) {}`, "", "",
+			"f has the parameters (int n, float *x), wants (int M,"},
+		"other type": {`extern "C" __global__ void f` + product + "{}", "", "f64",
+			"float beta, float *C), wants (int M, int N, int K, double alpha,"},
+		"cut off": {`extern "C" __global__ void f(int M`, "", "", "it has no __global__ function"},
 	} {
 		k, err := Read("user/x", write(t, test.source), test.symbol, test.typ, Launch{})
 		if err != nil || !strings.Contains(k.Fault, test.want) || strings.Contains(k.Fault, "\n") {

@@ -60,7 +60,8 @@ func (d Dims) at(s gemm.Shape) ([3]int, error) {
 			break
 		}
 		if c := p.rest()[0]; c != ',' && c != 'x' || i == len(out)-1 {
-			p.fail("has %q after %d dimensions, wants one to three, such as 32x32 or (N+31)/32,(M+31)/32", p.rest(), i+1)
+			p.fail("has %q after %d dimensions, wants one to three, such as 32x32 or (N+31)/32,(M+31)/32",
+				p.rest(), i+1)
 			break
 		}
 		p.next++
@@ -238,8 +239,8 @@ func (l Launch) At(s gemm.Shape) (out Size, err error) {
 	}
 	for i, n := range out.Grid {
 		if n < 1 || n > mostBlocks[i] {
-			return out, fmt.Errorf("--%s: the grid is %s for a product of %s, and %c must be 1 to %d", GridFlag, Text(out.Grid), s,
-				"xyz"[i], mostBlocks[i])
+			return out, fmt.Errorf("--%s: the grid is %s for a product of %s, and %c must be 1 to %d", GridFlag,
+				Text(out.Grid), s, "xyz"[i], mostBlocks[i])
 		}
 	}
 	return out, nil
@@ -260,13 +261,14 @@ type Limits struct {
 func (l Launch) Check(s Size, m Limits) error {
 	switch n := s.Threads(); {
 	case n > m.Threads:
-		return fmt.Errorf("--%s: a block of %s has %d threads, the GPU permits %d", BlockFlag, Text(s.Block), n, m.Threads)
+		return fmt.Errorf("--%s: a block of %s has %d threads, the GPU permits %d", BlockFlag, Text(s.Block), n,
+			m.Threads)
 	case n > m.Kernel:
-		return fmt.Errorf("--%s: a block of %s has %d threads, the kernel's registers or its __launch_bounds__ permit %d",
-			BlockFlag, Text(s.Block), n, m.Kernel)
+		return fmt.Errorf("--%s: a block of %s has %d threads, the kernel's registers or its __launch_bounds__ "+
+			"permit %d", BlockFlag, Text(s.Block), n, m.Kernel)
 	case l.Shared+m.Static > m.Shared:
-		return fmt.Errorf("--%s: a block has %d bytes of shared memory and requests %d, the GPU permits %d in all", SharedFlag,
-			m.Static, l.Shared, m.Shared)
+		return fmt.Errorf("--%s: a block has %d bytes of shared memory and requests %d, the GPU permits %d in all",
+			SharedFlag, m.Static, l.Shared, m.Shared)
 	}
 	return nil
 }

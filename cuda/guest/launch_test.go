@@ -39,11 +39,13 @@ func TestBadLaunches(t *testing.T) {
 		{Launch{Block: "2048"}, "--block-dims: blocks are 2048x1x1, and x must be 1 to 1024"},
 		{Launch{Block: "1,1,65"}, "z must be 1 to 64"},
 		{Launch{Block: "0"}, "x must be 1 to 1024"},
-		{Launch{Grid: "1,65536"}, "--grid: the grid is 1x65536x1 for a product of 1000x300x77, and y must be 1 to 65535"},
+		{Launch{Grid: "1,65536"},
+			"--grid: the grid is 1x65536x1 for a product of 1000x300x77, and y must be 1 to 65535"},
 		{Launch{Grid: "N-M"}, "x must be 1 to 2147483647"},
 		{Launch{Grid: "M/(N-300)"}, `--grid "M/(N-300)" divides by zero for a product of 1000x300x77`},
 		{Launch{Grid: "M%(N-300)"}, "divides by zero"},
-		{Launch{Grid: "M*2147483647"}, "is 2147483647000 for a product of 1000x300x77, which is larger than 2147483647"},
+		{Launch{Grid: "M*2147483647"},
+			"is 2147483647000 for a product of 1000x300x77, which is larger than 2147483647"},
 		{Launch{Grid: "M*2147483647*2147483647"}, "is too large"},
 		{Launch{Grid: "2147483647*2147483647+2147483647*2147483647"}, "is too large"},
 		{Launch{Grid: "1,2,3,4"}, `has ",4" after 3 dimensions`},
@@ -58,11 +60,13 @@ func TestBadLaunches(t *testing.T) {
 		{Launch{Grid: Dims(strings.Repeat("(", 200) + "1" + strings.Repeat(")", 200))}, "where a number"},
 	} {
 		_, err := test.launch.At(odd)
-		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+		if test.want == "" && err != nil || test.want != "" &&
+			(err == nil || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%+v: %v, want %q", test.launch, err, test.want)
 		}
 	}
-	if _, err := ParseDims("32y32"); err == nil || !strings.Contains(err.Error(), `"32y32" has "y32" after 1 dimensions`) {
+	if _, err := ParseDims("32y32"); err == nil ||
+		!strings.Contains(err.Error(), `"32y32" has "y32" after 1 dimensions`) {
 		t.Errorf("32y32: %v", err)
 	}
 }
@@ -89,7 +93,8 @@ func TestCheck(t *testing.T) {
 	}{
 		{Launch{Block: "64x32"}, "--block-dims: a block of 64x32x1 has 2048 threads, the GPU permits 1024"},
 		{Launch{}, "has 1024 threads, the kernel's registers or its __launch_bounds__ permit 512"},
-		{Launch{Block: "512", Shared: 401}, "--smem: a block has 600 bytes of shared memory and requests 401, the GPU permits 1000"},
+		{Launch{Block: "512", Shared: 401},
+			"--smem: a block has 600 bytes of shared memory and requests 401, the GPU permits 1000"},
 		{Launch{Block: "512", Shared: 400}, ""},
 	} {
 		size, err := test.launch.At(odd)
@@ -97,7 +102,8 @@ func TestCheck(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = test.launch.Check(size, limits)
-		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+		if test.want == "" && err != nil || test.want != "" &&
+			(err == nil || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%+v: %v, want %q", test.launch, err, test.want)
 		}
 	}

@@ -35,8 +35,8 @@ func functions(source string) []function {
 			continue
 		}
 		begin := strings.LastIndexAny(code[:at[0]], ";{}") + 1
-		f := function{name: name, parameters: strings.Join(strings.Fields(parameters), " "), typ: typeOf(parameters), at: at[0],
-			c: linkage.MatchString(code[begin:at[0]]) || insideC(code[:at[0]])}
+		f := function{name: name, parameters: strings.Join(strings.Fields(parameters), " "), typ: typeOf(parameters),
+			at: at[0], c: linkage.MatchString(code[begin:at[0]]) || insideC(code[:at[0]])}
 		if i := slices.IndexFunc(out, func(o function) bool { return o.name == name }); i >= 0 {
 			f.c = f.c || out[i].c // the linkage of the first declaration holds
 			out[i] = f

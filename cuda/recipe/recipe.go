@@ -161,8 +161,8 @@ func (q Request) rung(arch int) (cuda.Rung, error) {
 			continue
 		}
 		if r.Least > arch {
-			return r, gemm.Unavailablef("%s needs compute capability %d.%d, the GPU has %s", name, r.Least/10, r.Least%10,
-				q.GPU.Capability)
+			return r, gemm.Unavailablef("%s needs compute capability %d.%d, the GPU has %s", name, r.Least/10,
+				r.Least%10, q.GPU.Capability)
 		}
 		return r, nil
 	}
@@ -220,7 +220,8 @@ func Variants() []Variant {
 	for _, v := range variants() {
 		x := Variant{Name: v.Name, Doc: v.Doc}
 		for _, typ := range []string{"f32", "f64"} {
-			if slices.ContainsFunc(cuda.Ladder(typ), func(r cuda.Rung) bool { return cuda.Family+"/"+r.Name == v.Name }) {
+			same := func(r cuda.Rung) bool { return cuda.Family+"/"+r.Name == v.Name }
+			if slices.ContainsFunc(cuda.Ladder(typ), same) {
 				x.Types = append(x.Types, typ)
 			}
 		}

@@ -14,8 +14,8 @@ import (
 
 // gpu returns a GPU of the compute capability.
 func gpu(capability string) cuda.GPU {
-	return cuda.GPU{Name: "Fake", Capability: capability, Multiprocessors: 132, Clock: 1980, Warp: 32, BlockThreads: 1024,
-		BlockShared: 48 << 10, BlockSharedOptIn: 227 << 10}
+	return cuda.GPU{Name: "Fake", Capability: capability, Multiprocessors: 132, Clock: 1980, Warp: 32,
+		BlockThreads: 1024, BlockShared: 48 << 10, BlockSharedOptIn: 227 << 10}
 }
 
 // request returns a product of 512×256×128 without gaps.
@@ -47,7 +47,8 @@ func TestRecipes(t *testing.T) {
 			}
 			for _, l := range back.Launches {
 				p := back.Programs[l.Program]
-				if !slices.Contains(p.Options, "--gpu-architecture=sm_90") || !strings.Contains(p.Source, l.Kernel+"(") {
+				if !slices.Contains(p.Options, "--gpu-architecture=sm_90") ||
+					!strings.Contains(p.Source, l.Kernel+"(") {
 					t.Errorf("%s %s: %s by %s with %q", v.Name, typ, l.Kernel, p.Name, p.Options)
 				}
 			}
@@ -92,16 +93,17 @@ func TestBadRequests(t *testing.T) {
 		`type is "f16"`:                   {func(q *recipe.Request) { q.Type = "f16" }, gemm.ErrType},
 		`variant is "cuda/fast", must be`: {func(q *recipe.Request) { q.Variant = "cuda/fast" }, gemm.ErrParam},
 		"needs compute capability 8.0":    {func(q *recipe.Request) { q.GPU = gpu("7.5") }, gemm.ErrUnavailable},
-		"runs on compute capability 5.0":  {func(q *recipe.Request) { q.Variant, q.GPU = "", gpu("5.0") }, gemm.ErrUnavailable},
-		"ld of a is 127":                  {func(q *recipe.Request) { q.A.LD = 127 }, gemm.ErrParam},
-		"ld of b is 127":                  {func(q *recipe.Request) { q.B = transposed(127) }, gemm.ErrParam},
-		"ld of c is 0":                    {func(q *recipe.Request) { q.C.LD = 0 }, gemm.ErrParam},
-		"c is stored transposed":          {func(q *recipe.Request) { q.C = transposed(512) }, gemm.ErrParam},
-		"must have rows":                  {func(q *recipe.Request) { q.M = 0 }, gemm.ErrParam},
-		"has no l2":                       {settings("l2", "warm"), gemm.ErrParam},
-		"stages is 2.5":                   {settings("stages", 2.5), gemm.ErrParam},
-		`"128x128"`:                       {settings("tile", "128x128"), gemm.ErrParam},
-		"bytes of shared memory":          {settings("stages", 64), gemm.ErrUnavailable},
+		"runs on compute capability 5.0": {func(q *recipe.Request) { q.Variant, q.GPU = "", gpu("5.0") },
+			gemm.ErrUnavailable},
+		"ld of a is 127":         {func(q *recipe.Request) { q.A.LD = 127 }, gemm.ErrParam},
+		"ld of b is 127":         {func(q *recipe.Request) { q.B = transposed(127) }, gemm.ErrParam},
+		"ld of c is 0":           {func(q *recipe.Request) { q.C.LD = 0 }, gemm.ErrParam},
+		"c is stored transposed": {func(q *recipe.Request) { q.C = transposed(512) }, gemm.ErrParam},
+		"must have rows":         {func(q *recipe.Request) { q.M = 0 }, gemm.ErrParam},
+		"has no l2":              {settings("l2", "warm"), gemm.ErrParam},
+		"stages is 2.5":          {settings("stages", 2.5), gemm.ErrParam},
+		`"128x128"`:              {settings("tile", "128x128"), gemm.ErrParam},
+		"bytes of shared memory": {settings("stages", 64), gemm.ErrUnavailable},
 	} {
 		q := request("cuda/tf32-wmma", "f32")
 		test.change(&q)
