@@ -96,7 +96,7 @@ func guests(c *cli.Context, kernels []user.Kernel) ([]guest.Kernel, error) {
 	for _, k := range kernels {
 		g, err := guest.Read(user.Family+"/"+k.Name, k.Path, k.Symbol, k.Type, launch)
 		if err != nil {
-			return nil, usagef("--bring: %v", err)
+			return nil, errors.New("--bring: " + oneLine(err))
 		}
 		out = append(out, g)
 	}

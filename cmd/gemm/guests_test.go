@@ -59,14 +59,13 @@ func TestBringToGPU(t *testing.T) {
 	}
 }
 
-// TestBringToGPUMistakes checks that each mistake on the command line is one line that names the value.
+// TestBringToGPUMistakes checks that each mistake on the command line or in a source is one line that names the value.
 func TestBringToGPUMistakes(t *testing.T) {
 	dir := plantKernels(t, map[string]string{
 		"mine.cu": `extern "C" __global__ void mine` + guestParameters + "{}", "mine.c": "void mine(void) {}",
 		"line.cu": "// gemm: --grid m\n" + `extern "C" __global__ void mine` + guestParameters + "{}",
 	})
 	for _, test := range []struct{ args, want string }{
-		{"cuda --bring absent.cu", "--bring: stat absent.cu: no such file"},
 		{"cuda --bring mine.c", "--bring mine.c: a kernel on a GPU is a .cu file"},
 		{"serial --bring mine.cu", "--bring mine.cu: a source in CUDA is for gemm cuda and gemm compare"},
 		{"cuda --bring mine.cu=rowmajor", "ABI rowmajor of mine.cu: a .cu file has the ABI cuda"},
@@ -75,7 +74,6 @@ func TestBringToGPUMistakes(t *testing.T) {
 		{"cuda --bring mine.cu --grid m,1", `--grid "m,1" has "m,1" where a number, M, N or K is wanted`},
 		{"cuda --bring mine.cu --block-dims 32x", `--block-dims "32x" ends where`},
 		{"cuda --bring mine.cu --smem 4KB", `--smem "4KB": must be bytes`},
-		{"cuda --bring line.cu", `line.cu: the line gemm: --grid: "m" has "m" where`},
 		{"cuda --grid 1", "--grid: there is no source in CUDA among the kernels of --bring"},
 		{"compare --bring mine.cu --cflags -O3", "--cflags: there is no source among"},
 		{"cuda --bring mine.cu --type f64", "there is no row of user/mine, whose type is f32"},
@@ -83,4 +81,6 @@ func TestBringToGPUMistakes(t *testing.T) {
 	} {
 		fail(t, dir, 2, test.want, strings.Fields(test.args)...)
 	}
+	fail(t, dir, 1, "--bring: there is no file absent.cu", "cuda", "--bring", "absent.cu")
+	fail(t, dir, 1, `line.cu: the line gemm: --grid: "m" has "m" where`, "cuda", "--bring", "line.cu")
 }

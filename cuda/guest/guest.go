@@ -5,7 +5,9 @@ package guest
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -40,7 +42,10 @@ const mostSource = 4 << 20
 // what is wrong with the launch; other faults are in the kernel.
 func Read(name, path, symbol, typ string, flags Launch) (Kernel, error) {
 	info, err := os.Stat(path)
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return Kernel{}, fmt.Errorf("there is no file %s", path)
+	case err != nil:
 		return Kernel{}, err
 	}
 	if !info.Mode().IsRegular() || info.Size() > mostSource {

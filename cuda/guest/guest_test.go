@@ -102,8 +102,8 @@ func TestFaults(t *testing.T) {
 func TestUnreadable(t *testing.T) {
 	source := `extern "C" __global__ void f` + product + "{}"
 	for want, path := range map[string]string{
-		"absent.cu: no such file":                  filepath.Join(t.TempDir(), "absent.cu"),
-		"is no source":                             t.TempDir(),
+		"there is no file ": filepath.Join(t.TempDir(), "absent.cu"),
+		"is no source":      t.TempDir(),
 		`the line gemm: --grid: "m" has "m" where`: write(t, "// gemm: --grid m\n"+source),
 		"--grid needs a value":                     write(t, "// gemm: --grid\n"+source),
 		"--tile is none of --block-dims, --grid":   write(t, "// gemm: --tile 3\n"+source),
