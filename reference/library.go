@@ -8,6 +8,7 @@ import (
 
 	"gemm"
 	"gemm/internal/dl"
+	"gemm/internal/peer"
 )
 
 // library is a library that may be found at run time.
@@ -22,8 +23,8 @@ type library struct {
 	load func(p place, name string) (*routines, error)
 
 	mu     sync.Mutex
-	opened *routines       // in this process
-	idle   map[int][]*held // in processes of their own, by threads
+	opened *routines             // in this process
+	idle   peer.Idle[int, *held] // in processes of their own, by threads
 }
 
 // routines is a library that has been opened.

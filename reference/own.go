@@ -61,13 +61,8 @@ type held struct {
 func (l *library) take(program string, threads int) (*held, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for idle := l.idle[threads]; len(idle) > 0; {
-		p := idle[len(idle)-1]
-		idle = idle[:len(idle)-1]
-		l.idle[threads] = idle
-		if !p.Ended() {
-			return p, nil
-		}
+	if p, ok := l.idle.Take(threads); ok {
+		return p, nil
 	}
 	var p *process
 	load := func(name string, again bool) (r *routines, err error) {
@@ -103,16 +98,6 @@ func (l *library) take(program string, threads int) (*held, error) {
 	return &held{p, r}, nil
 }
 
-// give makes the process idle.
-func (l *library) give(p *held, threads int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.idle == nil {
-		l.idle = map[int][]*held{}
-	}
-	l.idle[threads] = append(l.idle[threads], p)
-}
-
 // newMultiplier returns the product of l, in a process of its own if possible, otherwise in this
 // one. The error is an ErrUnavailable if l is not there, if it cannot use that many threads, or if
 // another user can have written the program of the process.
@@ -128,7 +113,7 @@ func newMultiplier[T gemm.Float](l *library, threads int) (gemm.Multiplier[T], e
 	if err != nil {
 		return nil, err
 	}
-	l.give(p, threads)
+	l.idle.Give(threads, p)
 	return &separate[T]{library: l, program: program, threads: threads, lib: p.routines}, nil
 }
 
@@ -238,7 +223,7 @@ func (r *run[T]) Close() (err error) {
 		return nil // what ended it has been said
 	}
 	err = r.product.Close()
-	r.library.give(r.held, r.threads)
+	r.library.idle.Give(r.threads, r.held)
 	r.held = nil
 	return err
 }

@@ -121,24 +121,13 @@ func newCompiled[T gemm.Float](name, options string, more ...string) (*textbook[
 }
 
 // idlePrograms are processes that hold programs in C and compute nothing, by the program's file.
-var idlePrograms = struct {
-	sync.Mutex
-	processes map[string][]*peer.Library
-}{processes: map[string][]*peer.Library{}}
+var idlePrograms peer.Idle[string, *peer.Library]
 
 // take returns a process that holds the program, one that is idle or a new one.
 func (x *textbook[T]) take(ctx context.Context) (*peer.Library, error) {
-	idlePrograms.Lock()
-	for idle := idlePrograms.processes[x.file]; len(idle) > 0; {
-		l := idle[len(idle)-1]
-		idle = idle[:len(idle)-1]
-		idlePrograms.processes[x.file] = idle
-		if !l.Ended() {
-			idlePrograms.Unlock()
-			return l, nil
-		}
+	if l, ok := idlePrograms.Take(x.file); ok {
+		return l, nil
 	}
-	idlePrograms.Unlock()
 	l, err := peer.NewLibrary(x.holder)
 	if err != nil {
 		return nil, err
@@ -192,9 +181,7 @@ func (r *programRun[T]) Close() error {
 		return nil // what ended it has been said
 	}
 	err := r.Product.Close()
-	idlePrograms.Lock()
-	defer idlePrograms.Unlock()
-	idlePrograms.processes[r.file] = append(idlePrograms.processes[r.file], r.process)
+	idlePrograms.Give(r.file, r.process)
 	r.process = nil
 	return err
 }
@@ -221,10 +208,7 @@ func (x *textbook[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) erro
 	if err != nil {
 		return err
 	}
-	if _, err = r.Do(ctx); err == nil {
-		err = r.Collect(ctx)
-	}
-	return errors.Join(err, r.Close())
+	return peer.Once(ctx, r)
 }
 
 // Resolved implements gemm.Explainer: the compiler and its options, and the settings of OpenMP.

@@ -10,6 +10,7 @@ import (
 
 	"gemm"
 	"gemm/internal/gemmtest"
+	"gemm/internal/peer"
 )
 
 // needCompiler skips the test where there is no C compiler.
@@ -106,14 +107,15 @@ func TestOpenMPTakesItsSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	x := m.(*textbook[float32])
-	idlePrograms.Lock()
-	kept := idlePrograms.processes[x.file]
-	idlePrograms.processes[x.file] = nil
-	idlePrograms.Unlock()
+	// A process that is idle has the limit of its start.
+	var kept []*peer.Library
+	for l, ok := idlePrograms.Take(x.file); ok; l, ok = idlePrograms.Take(x.file) {
+		kept = append(kept, l)
+	}
 	defer func() {
-		idlePrograms.Lock()
-		idlePrograms.processes[x.file] = kept
-		idlePrograms.Unlock()
+		for _, l := range kept {
+			idlePrograms.Give(x.file, l)
+		}
 	}()
 	c, a, b := operands[float32](4, 5, 6)
 	if _, err := x.Stage(context.Background(), c, a, b); !errors.Is(err, gemm.ErrUnavailable) ||

@@ -7,12 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"gemm"
@@ -36,15 +33,14 @@ type Kernels struct {
 // kernel is a kernel that is there.
 type kernel struct {
 	Kernel
-	program  string            // that holds a library
-	file     string            // the shared library
-	symbols  map[string]string // the functions by element types
-	compiled gemm.Params       // what was compiled by what; nil: nothing was
-	digest   string            // of the file that the user gave, and of the compiler options
-	threads  int               // the default
-	threaded bool              // it may use threads
-	mu       sync.Mutex
-	idle     map[int][]*peer.Library // processes by threads
+	program  string                        // that holds a library
+	file     string                        // the shared library
+	symbols  map[string]string             // the functions by element types
+	compiled gemm.Params                   // what was compiled by what; nil: nothing was
+	digest   string                        // of the file that the user gave, and of the compiler options
+	threads  int                           // the default
+	threaded bool                          // it may use threads
+	idle     peer.Idle[int, *peer.Library] // by threads
 }
 
 // Open compiles sources and finds the functions, and loads each library once. The error is one line that
@@ -65,7 +61,7 @@ func Open(ctx context.Context, kernels []Kernel, o Options) (_ *Kernels, err err
 	}()
 	compilers := map[string]*compiler{}
 	for _, k := range kernels {
-		made := &kernel{Kernel: k, program: program, threads: max(1, o.Threads), idle: map[int][]*peer.Library{}}
+		made := &kernel{Kernel: k, program: program, threads: max(1, o.Threads)}
 		all.kernels = append(all.kernels, made)
 		if made.file, err = filepath.Abs(k.Path); err != nil {
 			return nil, err
@@ -166,7 +162,7 @@ func (k *kernel) check(ctx context.Context) error {
 		reason := strings.ReplaceAll(err.Error(), k.file, filepath.Base(k.file))
 		return fmt.Errorf("%s cannot be loaded: %s", k.Path, reason)
 	}
-	k.give(l, k.threads)
+	k.idle.Give(k.threads, l)
 	return nil
 }
 
@@ -196,31 +192,16 @@ func (k *kernel) load(ctx context.Context, threads int) (*peer.Library, error) {
 
 // take returns a process that holds the library, one that is idle or a new one.
 func (k *kernel) take(ctx context.Context, threads int) (*peer.Library, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for idle := k.idle[threads]; len(idle) > 0; idle = k.idle[threads] {
-		l := idle[len(idle)-1]
-		k.idle[threads] = idle[:len(idle)-1]
-		if !l.Ended() {
-			return l, nil
-		}
+	if l, ok := k.idle.Take(threads); ok {
+		return l, nil
 	}
 	return k.load(ctx, threads)
-}
-
-// give makes a process idle.
-func (k *kernel) give(l *peer.Library, threads int) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.idle[threads] = append(k.idle[threads], l)
 }
 
 // Close ends the processes and removes what was compiled.
 func (all *Kernels) Close() {
 	for _, k := range all.kernels {
-		for _, l := range slices.Concat(slices.Collect(maps.Values(k.idle))...) {
-			l.Kill()
-		}
+		k.idle.Each((*peer.Library).Kill)
 	}
 	if all.scratch != nil {
 		all.scratch.Remove()

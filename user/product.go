@@ -55,16 +55,7 @@ func (x *multiplier[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) er
 	if err != nil {
 		return err
 	}
-	return once(ctx, r)
-}
-
-// once computes a staged product, and collects and closes it.
-func once(ctx context.Context, r gemm.Run) error {
-	_, err := r.Do(ctx)
-	if err == nil {
-		err = r.Collect(ctx)
-	}
-	return errors.Join(err, r.Close())
+	return peer.Once(ctx, r)
 }
 
 // stage stages the operation in a process of the kernel's own.
@@ -107,7 +98,7 @@ func (x *gemmer[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a,
 	if err != nil {
 		return err
 	}
-	return once(ctx, r)
+	return peer.Once(ctx, r)
 }
 
 // run is a product that is staged in a process of the kernel's own.
@@ -162,7 +153,7 @@ func (r *run[T]) Close() error {
 		return nil // what ended it has been said
 	}
 	err := r.product.Close()
-	r.kernel.give(r.library, r.threads)
+	r.kernel.idle.Give(r.threads, r.library)
 	r.library = nil
 	return err
 }

@@ -2,6 +2,7 @@ package peer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -80,8 +81,8 @@ func Stage[T gemm.Float](ctx context.Context, l *Library, call Call, op Operatio
 		pads = [3]int{}
 	}
 	request := fmt.Sprintf("stage %s %s %s %d %c%c %x %x %d %d %d %d %d %d", gemm.TypeOf[T]().Name, call.ABI,
-		call.Symbol, guarded, letter(op.TransA), letter(op.TransB), op.Alpha, op.Beta, c.Rows, c.Cols, k, pads[0], pads[1],
-		pads[2])
+		call.Symbol, guarded, letter(op.TransA), letter(op.TransB), op.Alpha, op.Beta, c.Rows, c.Cols, k,
+		pads[0], pads[1], pads[2])
 	sent := []gemm.Matrix[T]{a, b}
 	if op.Beta != 0 {
 		sent = append(sent, c)
@@ -158,6 +159,15 @@ func (p *Product[T]) Close() error {
 	}
 	_, err := p.process.Ask(context.Background(), "drop", nil, nil)
 	return err
+}
+
+// Once computes a product that has been staged, and collects and closes it.
+func Once(ctx context.Context, r gemm.Run) error {
+	_, err := r.Do(ctx)
+	if err == nil {
+		err = r.Collect(ctx)
+	}
+	return errors.Join(err, r.Close())
 }
 
 // Scale multiplies c by beta, without reading it where beta is 0.
