@@ -31,6 +31,9 @@ type Variant struct {
 	// Accepts, if not nil, returns an Unavailable that says why the variant does not compute products
 	// of the shape, and nil if it does.
 	Accepts func(s Shape) error
+	// Least is the number of terms of a product below which the cost of the call is a part of its time.
+	// Profiles leave such products out.
+	Least float64
 	// Loop describes the innermost loop for floating-point elements, FieldLoop the one for GF(2⁸). The
 	// zero value: it is not known.
 	Loop, FieldLoop Loop

@@ -423,7 +423,7 @@ func cubes(sizes []int) []gemm.Shape {
 
 // contends reports whether the profile peers has the case. On one thread it has production variants
 // and their peers at all shapes, on several threads at large cubes. Gonum is ten times slower: it has
-// products up to 1024³. Libraries of Python begin at 256³.
+// products up to 1024³.
 func contends(c Case) bool {
 	large := c.M == c.N && c.N == c.K && c.N >= 512
 	switch {
@@ -441,11 +441,8 @@ func contends(c Case) bool {
 	return false
 }
 
-// calledForLittle reports whether the case is called from Python for a product so small that the call is
-// a part of its time.
-func (c Case) calledForLittle() bool {
-	return slices.Contains([]string{"reference/numpy", "reference/torch"}, c.Variant.Name) && c.Terms() < cubed(256)
-}
+// calledForLittle reports whether the product of the case is so small that the call is a part of its time.
+func (c Case) calledForLittle() bool { return c.Terms() < c.Variant.Least }
 
 // swift reports whether the profile quick has the case in its ladder. All variants have a
 // Reed–Solomon code. Programs in C are measured in f64 at one size. Parallel variants that are compared

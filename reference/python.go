@@ -16,6 +16,7 @@ func pythonVariant(with func(threads int) python.Library) gemm.Variant {
 		Can:    gemm.Explains | gemm.Warns | ownCan,
 		Params: []gemm.Param{{Name: "threads", Doc: "threads that the library may use", Default: 1, Min: 1}},
 		Model:  model,
+		Least:  python.Least,
 		Bound:  gemm.Classical,
 		F32: func(p gemm.Params) (gemm.Multiplier[float32], error) {
 			return python.New[float32](with(p.Int("threads")))

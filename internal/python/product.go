@@ -68,8 +68,8 @@ func (x *Multiplier[T]) Resolved() gemm.Params {
 	return out
 }
 
-// small is a number of terms of a product, below which the call from Python is a part of the time.
-const small = 256 * 256 * 256
+// Least is the number of terms of a product below which the call from Python is a part of the time.
+const Least = 256 * 256 * 256
 
 // Warnings returns what a call from Python costs, if that is a part of the time of the last product
 // that was staged.
@@ -87,13 +87,7 @@ func (x *Multiplier[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) er
 	if err != nil {
 		return err
 	}
-	if _, err = r.Do(ctx); err == nil {
-		err = r.Collect(ctx)
-	}
-	if closed := r.Close(); err == nil {
-		err = closed
-	}
-	return err
+	return peer.Once(ctx, r)
 }
 
 // Stage implements gemm.Stager: it copies a and b into a process. The Run is a *Run.
@@ -102,7 +96,7 @@ func (x *Multiplier[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm
 		return nil, err
 	}
 	s := gemm.Shape{M: c.Rows, N: c.Cols, K: a.Cols}
-	x.small.Store(s.Terms() < small)
+	x.small.Store(s.Terms() < Least)
 	sets := 1
 	if x.sets != nil {
 		sets = x.sets(int64(gemm.TypeOf[T]().Size) * int64(a.Rows*a.Stride+b.Rows*b.Stride+c.Rows*c.Stride))
