@@ -59,8 +59,8 @@ func compareCommand() *cli.Command {
 	}
 }
 
-// comparison returns the rows that the flags ask for, with those of the kernels that the user brought.
-func comparison(c *cli.Context, brought ...gemm.Variant) ([]compare.Case, compare.Profile, error) {
+// profileOf returns the profile that the flags name, with their budget.
+func profileOf(c *cli.Context) (compare.Profile, error) {
 	profiles := compare.Profiles()
 	i := slices.IndexFunc(profiles, func(p compare.Profile) bool { return p.Name == c.String("profile") })
 	if i < 0 {
@@ -68,29 +68,36 @@ func comparison(c *cli.Context, brought ...gemm.Variant) ([]compare.Case, compar
 		for _, p := range profiles {
 			names = append(names, p.Name)
 		}
-		return nil, compare.Profile{}, usagef("--profile %q: must be one of %s", c.String("profile"), strings.Join(names, ", "))
+		return compare.Profile{}, usagef("--profile %q: must be one of %s", c.String("profile"), strings.Join(names, ", "))
 	}
 	profile := profiles[i]
 	if c.IsSet("reps") {
 		if err := positive(c, "reps"); err != nil {
-			return nil, profile, err
+			return profile, err
 		}
 		profile.Budget.Reps, profile.Budget.Patience = c.Int("reps"), 0
 	}
 	if c.IsSet("timeout") {
 		if err := positive(c, "timeout"); err != nil {
-			return nil, profile, err
+			return profile, err
 		}
 		profile.Budget.Timeout = c.Duration("timeout")
 	}
+	return profile, nil
+}
 
+// comparison returns the rows that the flags ask for, with those of the kernels that the user brought.
+func comparison(c *cli.Context, brought ...gemm.Variant) ([]compare.Case, compare.Profile, error) {
+	profile, err := profileOf(c)
+	if err != nil {
+		return nil, profile, err
+	}
 	variants := catalog.Variants()
 	if c.IsSet("families") {
 		families := listed[string](c, "families")
 		variants = slices.DeleteFunc(variants, func(v gemm.Variant) bool { return !slices.Contains(families, v.Family()) })
 	}
 	l := compare.Ladder{Shapes: profile.Shapes, Ops: []string{"nn"}, Alpha: 1}
-	var err error
 	if l.Variants, err = parseVariants(listed[string](c, "variants"), variants); err != nil {
 		return nil, profile, err
 	}
