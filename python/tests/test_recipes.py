@@ -130,6 +130,9 @@ class Recipes(unittest.TestCase):
             self.product(a, a.copy(), out, "cuda/naive")
         self.product(a[:32], a.copy(), np.empty((32, 64), np.float32), "cuda/naive")
         self.assertEqual(len(self.driver.modules), 1)
+        _, launches = self.product(a.astype(float), a.astype(float), out.astype(float), "cuda/packed-global")
+        self.assertEqual([s.kernel for s in launches], ["pack_a", "pack_b", "gemm"])
+        self.assertEqual(len(self.driver.modules), 2)
 
     def test_settings(self) -> None:
         a, b, out = (np.ones((64, 64), np.float32) for _ in range(3))

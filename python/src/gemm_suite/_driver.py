@@ -56,7 +56,8 @@ class Gpu:
         check("cuInit", 0)
         device = check("cuDeviceGet", index)
         self.context = check("cuDevicePrimaryCtxRetain", device)
-        self._functions: dict[tuple[str, tuple[str, ...], str], Any] = {}
+        self._modules: dict[tuple[str, tuple[str, ...]], Any] = {}  # by source and options
+        self._functions: dict[tuple[Any, str], Any] = {}  # by those and the name
 
         def attribute(name: str) -> int:
             which = getattr(driver.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}")
@@ -82,11 +83,12 @@ class Gpu:
         """The kernel of a program, compiled and loaded once. Its launches may request the shared memory. The
         context must be current."""
         driver, _ = _modules()
-        key = (program["source"], tuple(program["options"]), kernel)
-        if key not in self._functions:
-            module = check("cuModuleLoadData", compile_program(program))
-            self._functions[key] = check("cuModuleGetFunction", module, kernel.encode())
-        function = self._functions[key]
+        key = (program["source"], tuple(program["options"]))
+        if key not in self._modules:
+            self._modules[key] = check("cuModuleLoadData", compile_program(program))
+        if (key, kernel) not in self._functions:
+            self._functions[key, kernel] = check("cuModuleGetFunction", self._modules[key], kernel.encode())
+        function = self._functions[key, kernel]
         if shared > 48 << 10:
             limit = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
             check("cuFuncSetAttribute", function, limit, shared)
