@@ -184,11 +184,13 @@ func (d *Device) untouched(ctx context.Context, x *placed) (err error) {
 	var is, was float64 // the element
 	at, size := int64(first)*word, int64(x.size)
 	for to, from := range map[*float64]int64{&is: at, &was: at % l.bytes} {
-		bits, err := d.read(ctx, x.room.at+cu.DevicePtr(min(from/size*size, words*word-8)))
+		from = from / size * size
+		begin := min(from, words*word-8) // 8 bytes are read, the last element may be shorter
+		bits, err := d.read(ctx, x.room.at+cu.DevicePtr(begin))
 		if err != nil {
 			return err
 		}
-		*to = number(bits, x.size)
+		*to = number(bits>>(8*(from-begin)), x.size)
 	}
 	return errors.New(guest.ZonesOf(x.shape, x.size).Trespass(at%l.bytes, was, is))
 }
