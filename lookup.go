@@ -50,7 +50,7 @@ func NewGemmer[T Float](v Variant, p Params) (Gemmer[T], error) {
 	}
 	g, ok := m.(Gemmer[T])
 	if !ok || !v.Can.Has(Gemms) {
-		return nil, fmt.Errorf("%w: %s computes C = A·B only; choose one that can more, such as serial/packed",
+		return nil, fmt.Errorf("%w: %s computes C = A·B only; serial/packed and parallel/packed compute the whole operation",
 			ErrVariant, v.Name)
 	}
 	return g, nil

@@ -1,6 +1,6 @@
 # R's products by libgemm:
 #
-#     LD_PRELOAD=$PWD/bin/lib/libgemm.so Rscript product.R
+#     LD_PRELOAD=$PWD/bin/lib/libgemm.so Rscript examples/lib/product.R
 options(matprod = "blas") # otherwise R looks for NaN first, which takes time
 a <- matrix(runif(120 * 80), 120)
 b <- matrix(runif(80 * 90), 80)

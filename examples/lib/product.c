@@ -1,6 +1,6 @@
 /* The product of two matrices by gemm.h, and the names of what could have computed it.
  *
- *     cc product.c -Ilib -Lbin/lib -lgemm -Wl,-rpath,$PWD/bin/lib -o product */
+ *     cc examples/lib/product.c -Ilib -Lbin/lib -lgemm -Wl,-rpath,$PWD/bin/lib -o product */
 #include <stdio.h>
 
 #include "gemm.h"

@@ -1,6 +1,6 @@
 ! The product of two matrices by dgemm of libgemm, in place of another BLAS:
 !
-!     gfortran product.f90 -Lbin/lib -lgemm -Wl,-rpath,$PWD/bin/lib -o product
+!     gfortran examples/lib/product.f90 -Lbin/lib -lgemm -Wl,-rpath,$PWD/bin/lib -o product
 program product_by_gemm
   implicit none
   external :: dgemm

@@ -1,6 +1,6 @@
 % Octave's products by libgemm:
 %
-%     LD_PRELOAD=$PWD/bin/lib/libgemm.so octave-cli product.m
+%     LD_PRELOAD=$PWD/bin/lib/libgemm.so octave-cli examples/lib/product.m
 a = rand(120, 80);
 b = rand(80, 90);
 c = a * b;

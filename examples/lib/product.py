@@ -1,6 +1,6 @@
 """NumPy arrays multiplied by a variant of libgemm, through ctypes:
 
-    python3 product.py bin/lib/libgemm.so
+    python3 examples/lib/product.py bin/lib/libgemm.so
 
 NumPy's own products are computed by libgemm if it is preloaded: LD_PRELOAD=$PWD/bin/lib/libgemm.so python3 ...
 The package gemm_suite in python/ has such a function for all types, slices and transposes, and for PyTorch.
