@@ -13,6 +13,10 @@ mkdir -p "$out"
 out="$(realpath "$out")"
 wheels=("${1:-}")
 [ -n "${wheels[0]}" ] || wheels=(bin/gemm_suite-*.whl)
+[ -e "${wheels[0]}" ] || {
+	echo "python-gpu: there is no ${wheels[0]}; make wheel builds it on a host with Go" >&2
+	exit 1
+}
 scratch="$(mktemp -d)"
 trap 'rm -rf "$scratch"' EXIT
 python3 -m pip install -q --disable-pip-version-check --no-index --no-deps --target "$scratch" "${wheels[@]}"
