@@ -187,3 +187,68 @@ func sampledRow(samples []float64) compare.Record {
 	}
 	return r
 }
+
+// OpenMPPair is our pool and OpenMP on one setting. The comparison is of OpenMP's time with ours.
+type OpenMPPair struct {
+	Threads  int
+	Schedule string
+	Chunk    int // 0: the schedule's own
+	Pool     compare.Record
+	OpenMP   compare.Record
+	Comparison
+}
+
+// OpenMPPairs returns the pairs of the experiment openmp of a type at its largest size, by threads,
+// schedule and chunk. The p values are adjusted by Holm's procedure.
+func (v *View) OpenMPPairs(typ string) []OpenMPPair {
+	rows := Timed(v.Pick(func(r compare.Record) bool { return r.Experiment == compare.OpenMPLoops && r.Type == typ }))
+	var largest Problem
+	for _, r := range rows {
+		if p := OpenMPProblem(r); p.Compare(largest) > 0 {
+			largest = p
+		}
+	}
+	var out []OpenMPPair
+	var duels []Duel
+	for _, r := range rows {
+		if r.Variant != CollapseAtomic || OpenMPProblem(r) != largest {
+			continue
+		}
+		i := slices.IndexFunc(rows, func(o compare.Record) bool {
+			return o.Variant == OpenMPCollapse && OpenMPProblem(o) == largest && o.Threads == r.Threads &&
+				o.Params["schedule"] == r.Params["schedule"] && ChunkOf(o.Params) == ChunkOf(r.Params)
+		})
+		if i < 0 {
+			continue
+		}
+		schedule, _ := r.Params["schedule"].(string)
+		out = append(out, OpenMPPair{Threads: r.Threads, Schedule: schedule, Chunk: ChunkOf(r.Params), Pool: r,
+			OpenMP: rows[i]})
+		duels = append(duels, Duel{rows[i], r})
+	}
+	for i, f := range Fight(duels) {
+		out[i].Comparison = f.Comparison
+	}
+	order := []string{"static", "dynamic", "guided"}
+	slices.SortStableFunc(out, func(x, y OpenMPPair) int {
+		return cmp.Or(cmp.Compare(x.Threads, y.Threads),
+			cmp.Compare(slices.Index(order, x.Schedule), slices.Index(order, y.Schedule)), cmp.Compare(x.Chunk, y.Chunk))
+	})
+	return out
+}
+
+// OpenMPProblem is the problem of a row on any number of threads.
+func OpenMPProblem(r compare.Record) Problem {
+	p := ProblemOf(r)
+	p.Threads = 1
+	return p
+}
+
+// GeometricMean returns the mean of the ratios of pairs, NaN of none.
+func GeometricMean(pairs []OpenMPPair) float64 {
+	sum := 0.0
+	for _, p := range pairs {
+		sum += math.Log(p.Ratio)
+	}
+	return math.Exp(sum / float64(len(pairs)))
+}
