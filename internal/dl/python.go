@@ -76,7 +76,8 @@ var installed = sync.OnceValue(func() []string { return foldersOf("python3") })
 // foldersOf returns the folders into which pip installs for the Python: none if it does not start or
 // does not answer.
 func foldersOf(python string) []string {
-	const program = "import json, site, sys; print(json.dumps([sys.prefix, site.getuserbase(), *sys.path]))"
+	const program = "import sys; sys.path[:] = filter(None, sys.path)\n" + // without the current folder, which -c adds
+		"import json, site; print(json.dumps([sys.prefix, site.getuserbase(), *sys.path]))"
 	ctx, cancel := context.WithTimeout(context.Background(), pythonTime)
 	defer cancel()
 	var said bytes.Buffer

@@ -5,6 +5,7 @@ package dl
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -43,6 +44,23 @@ func TestCandidates(t *testing.T) {
 	got = slices.Collect(candidates(Search{Names: []string{"libx.so"}}))
 	if !slices.Equal(got, want[4:]) {
 		t.Errorf("without packages of pip: %q, want %q", got, want[4:])
+	}
+}
+
+// TestCurrentFolder asks Python in a folder with a module of the name of one of Python's own. It is not run.
+func TestCurrentFolder(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("there is no python3")
+	}
+	dir := t.TempDir()
+	t.Chdir(dir)
+	if err := os.WriteFile("json.py", []byte("open('ran', 'w')\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := foldersOf(python)
+	if _, err := os.Stat("ran"); err == nil || len(got) == 0 || slices.Contains(got, dir) {
+		t.Errorf("the folders are %q; the module in the current folder ran: %v", got, err == nil)
 	}
 }
 
