@@ -184,7 +184,10 @@ class Product:
 
     def __init__(self, library, requests, kind, sets, m, n, k, *pads):
         size = 8 if kind == "f64" else 4
-        data = [bytearray(requests.read(size * rows * columns)) for rows, columns in ((m, k), (k, n))]
+        try:
+            data = [bytearray(requests.read(size * rows * columns)) for rows, columns in ((m, k), (k, n))]
+        except MemoryError:  # what follows the line cannot be skipped
+            sys.exit("no memory for the operands")
         if [len(x) for x in data] != [size * m * k, size * k * n]:
             sys.exit("an end within the operands")
         library.prefer(kind)
