@@ -21,7 +21,7 @@ const (
 
 // What --bring names: kernels for the processor, and kernels for a GPU.
 const (
-	hostKernels = "FILE[:FUNCTION][=ABI] of a shared library or a source in C or C++; " +
+	hostKernels = "FILE[:FUNCTION][=ABI[:TYPE]] of a shared library or a source in C or C++; " +
 		"ABI: square, rowmajor, fortran, cblas"
 	gpuKernels = "FILE.cu[:FUNCTION][=cuda:TYPE] of a source in CUDA"
 )
