@@ -50,8 +50,8 @@ func NewGemmer[T Float](v Variant, p Params) (Gemmer[T], error) {
 	}
 	g, ok := m.(Gemmer[T])
 	if !ok || !v.Can.Has(Gemms) {
-		return nil, fmt.Errorf("%w: %s computes C = A·B only; serial/packed and parallel/packed compute the whole operation",
-			ErrVariant, v.Name)
+		return nil, fmt.Errorf("%w: %s computes C = A·B only; serial/packed and parallel/packed compute the whole "+
+			"operation", ErrVariant, v.Name)
 	}
 	return g, nil
 }
