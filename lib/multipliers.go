@@ -43,17 +43,20 @@ func described() []description {
 	var out []description
 	for _, v := range variants() {
 		d := description{Name: v.Name, Doc: v.Doc, Gemm: v.Can.Has(gemm.Gemms), Threads: v.Has("threads")}
-		var err error
+		d.Available = true
+		add := func(typ string, err error) {
+			d.Types = append(d.Types, typ)
+			if err != nil {
+				d.Available, d.Reason = false, gemm.Why(err)
+			}
+		}
 		if v.F64 != nil {
-			d.Types = append(d.Types, "f64")
-			_, err = gemm.New[float64](v, nil)
+			_, err := gemm.New[float64](v, nil)
+			add("f64", err)
 		}
 		if v.F32 != nil {
-			d.Types = append(d.Types, "f32")
-			_, err = gemm.New[float32](v, nil)
-		}
-		if d.Available = err == nil; !d.Available {
-			d.Reason = gemm.Why(err)
+			_, err := gemm.New[float32](v, nil)
+			add("f32", err)
 		}
 		out = append(out, d)
 	}
