@@ -37,7 +37,7 @@ type kernel struct {
 	file     string                        // the shared library
 	symbols  map[string]string             // the functions by element types
 	compiled gemm.Params                   // what was compiled by what; nil: nothing was
-	digest   string                        // of the file that the user gave, and of the compiler options
+	digest   string                        // of the file that the user gave, and of what compiled it
 	threads  int                           // the default
 	threaded bool                          // it may use threads
 	idle     peer.Idle[int, *peer.Library] // by threads
@@ -107,7 +107,7 @@ func (all *Kernels) compile(ctx context.Context, k *kernel, compilers map[string
 		return err
 	}
 	k.file = file
-	k.compiled = gemm.Params{"compiler": c.version, "flags": flags}
+	k.compiled = gemm.Params{"compiler": c.version, "cflags": flags}
 	return nil
 }
 

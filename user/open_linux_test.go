@@ -120,7 +120,7 @@ func TestResolved(t *testing.T) {
 		t.Fatal(err)
 	}
 	version, _ := got["compiler"].(string)
-	if version == "" || got["flags"] != "-O2 -lm" || got["file"] != path || got["symbol"] != "f" ||
+	if version == "" || got["cflags"] != "-O2 -lm" || got["file"] != path || got["symbol"] != "f" ||
 		got["abi"] != "rowmajor" || got["process"] != "own" || got["threads"] != 1 || v.Has("threads") ||
 		got["digest"] != v.Revision || v.Revision == "" {
 		t.Errorf("resolved %v, revision %s", got, v.Revision)

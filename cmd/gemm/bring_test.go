@@ -62,7 +62,7 @@ func TestBring(t *testing.T) {
 			}
 		case want == "":
 			if row.Status != compare.OK || row.Turn == "" || brought && (row.Resolved["abi"] != "square" ||
-				row.Resolved["symbol"] != "square_dgemm" || row.Resolved["flags"] != "-O3 -march=native") {
+				row.Resolved["symbol"] != "square_dgemm" || row.Resolved["cflags"] != "-O3 -march=native") {
 				t.Errorf("%s: %s, %s, turn %q, resolved %v", row.Variant, row.Status, row.Reason, row.Turn,
 					row.Resolved)
 			}

@@ -160,14 +160,12 @@ func (b builder) brought(v *analysis.View, fam string, all []analysis.Kernel) do
 	return t
 }
 
-// resolvedOf returns what a kernel says of itself under one of the names, in the row of its largest
-// product that has it.
-func resolvedOf(k analysis.Kernel, names ...string) document.Text {
+// resolvedOf returns what a kernel says of itself under the name, in the row of its largest product
+// that has it.
+func resolvedOf(k analysis.Kernel, name string) document.Text {
 	for _, r := range slices.Backward(k.Rows) {
-		for _, name := range names {
-			if value, ok := r.Resolved[name]; ok && value != "" {
-				return document.Escape(fmt.Sprint(value))
-			}
+		if value, ok := r.Resolved[name]; ok && value != "" {
+			return document.Escape(fmt.Sprint(value))
 		}
 	}
 	return number.Absent
@@ -176,7 +174,7 @@ func resolvedOf(k analysis.Kernel, names ...string) document.Text {
 // fromSource returns the cells of a kernel for processors: its file, compiler with options, and ABI.
 func fromSource(k analysis.Kernel) []document.Text {
 	compiled := resolvedOf(k, "compiler")
-	if flags := resolvedOf(k, analysis.CFlags, "flags"); flags != number.Absent {
+	if flags := resolvedOf(k, analysis.CFlags); flags != number.Absent {
 		compiled += " " + flags
 	}
 	return []document.Text{resolvedOf(k, "file"), compiled, resolvedOf(k, "abi")}
