@@ -24,6 +24,10 @@ const (
 	Program                // a textbook program in C: it shows what compilers and OpenMP do
 )
 
+// Outside reports whether code that is not of this suite computes the products, with workers of its own: a
+// library, a program in C or a kernel of the user.
+func (r Role) Outside() bool { return r == Library || r == Brought || r == Program }
+
 // Capabilities are the optional interfaces of the multipliers of a variant.
 type Capabilities uint
 

@@ -133,7 +133,7 @@ func foreign(v gemm.Variant) bool {
 // outside reports whether a library or a program that is not of this suite computes the case, on the
 // processors of this process but without its workers.
 func (c Case) outside() bool {
-	return c.foreign() || c.Variant.Role == gemm.Program
+	return c.Variant.Location == gemm.InProcess && c.Variant.Role.Outside()
 }
 
 // onRanks reports whether a variant of this suite computes the case on ranks.
@@ -141,7 +141,7 @@ func (c Case) onRanks() bool { return ownOnRanks(c.Variant) }
 
 // ownOnRanks reports whether v is of this suite and runs on ranks.
 func ownOnRanks(v gemm.Variant) bool {
-	return v.Location == gemm.OnRanks && v.Role != gemm.Library
+	return v.Location == gemm.OnRanks && !v.Role.Outside()
 }
 
 // shared reports whether a variant of this suite computes the case on threads of this process.
@@ -149,7 +149,7 @@ func (c Case) shared() bool { return onThreads(c.Variant) }
 
 // onThreads reports whether v is of this suite and runs on threads of this process.
 func onThreads(v gemm.Variant) bool {
-	return v.Location == gemm.InProcess && !foreign(v) && v.Role != gemm.Program && v.Has("threads")
+	return v.Location == gemm.InProcess && !v.Role.Outside() && v.Has("threads")
 }
 
 // device returns the number of the GPU of the case.

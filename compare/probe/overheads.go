@@ -22,8 +22,9 @@ import (
 func overheads(cases []compare.Case) []compare.Probe {
 	var threads []int
 	for _, c := range cases {
-		ours := c.Variant.Role != gemm.Library && c.Variant.Role != gemm.Brought
-		if n := c.Threads(); ours && c.Variant.Location == gemm.InProcess && c.Variant.Has("threads") && n <= 4*runtime.NumCPU() {
+		v := c.Variant
+		own := v.Location == gemm.InProcess && !v.Role.Outside() && v.Has("threads")
+		if n := c.Threads(); own && n <= 4*runtime.NumCPU() {
 			threads = append(threads, n)
 		}
 	}
