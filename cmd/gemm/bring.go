@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -115,7 +116,7 @@ func bring(c *cli.Context, threads int) (b brought, err error) {
 	for _, text := range c.StringSlice(bringName) {
 		k, err := user.Parse(text)
 		if err != nil {
-			return b, usagef("--bring %s: %v", text, err)
+			return b, usagef("--bring %s: %v", cmp.Or(text, `""`), err)
 		}
 		switch {
 		case k.CUDA() && !has(c, guest.BlockFlag):

@@ -167,6 +167,7 @@ func TestBringRefusals(t *testing.T) {
 		want   string
 		args   []string
 	}{
+		{statusUsage, `--bring "": the path is empty`, []string{"serial", "--bring", ""}},
 		{statusUsage, `ABI "pascal" is unknown: it must be one of`, []string{"serial", "--bring", path + "=pascal"}},
 		{statusUsage, "are both called user/dgemm-blocked", []string{"serial", "--bring", path, "--bring", path}},
 		{statusUsage, "--cflags: there is no source", []string{"parallel", "--cflags", "-O1"}},
