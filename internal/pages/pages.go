@@ -23,7 +23,8 @@ type page struct {
 	topic   string
 	title   string
 	records []string // files in results/
-	digest  digest
+	digest  digest   // of the appendix
+	paper   bool     // of the report instead
 }
 
 // topics are the pages of docs/, in the order of its index.
@@ -42,6 +43,17 @@ var topics = []page{
 				"roofline-f64",
 			},
 		},
+	},
+	{
+		topic:   "bring-results",
+		title:   "A kernel that a course hands out, over 96 sizes",
+		records: []string{"bring.json"},
+		digest: digest{
+			sections: []string{"serial-brought"},
+			figures:  []string{"gflops-serial-f64"},
+			tables:   []string{"table-peaks"},
+		},
+		paper: true,
 	},
 	{
 		topic:   "peers",
@@ -156,7 +168,11 @@ func (p page) render(root string) error {
 		return err
 	}
 	drawings := figures.Drawings(doc, "en")
-	r := p.digest.of(report.Appendix(doc, report.Options{Lang: "en"}))
+	build := report.Appendix
+	if p.paper {
+		build = report.Build
+	}
+	r := p.digest.of(build(doc, report.Options{Lang: "en"}))
 	r.Title = p.title
 	var text bytes.Buffer
 	if err := document.Markdown(&text, r); err != nil {

@@ -215,7 +215,31 @@ func (b builder) bySize(v *analysis.View, k analysis.Kernel) (document.Table, bo
 		}
 		t.Rows = append(t.Rows, document.Row{Cells: append(cells, document.Text(fmt.Sprintf("%d / %d", place, of)))})
 	}
-	return t, len(rows) > 0
+	return withoutEmpty(t), len(rows) > 0
+}
+
+// withoutEmpty returns the table without the columns in which no row has a value.
+func withoutEmpty(t document.Table) document.Table {
+	columns := t.Columns
+	empty := func(i int) bool {
+		return !slices.ContainsFunc(t.Rows, func(r document.Row) bool { return r.Cells[i] != number.Absent })
+	}
+	t.Columns = nil
+	rows := slices.Clone(t.Rows)
+	for i := range rows {
+		rows[i].Cells = nil
+	}
+	for i, c := range columns {
+		if empty(i) {
+			continue
+		}
+		t.Columns = append(t.Columns, c)
+		for j := range rows {
+			rows[j].Cells = append(rows[j].Cells, t.Rows[j].Cells[i])
+		}
+	}
+	t.Rows = rows
+	return t
 }
 
 // spaced returns at most the given number of rows: the first, the last, and some between.
