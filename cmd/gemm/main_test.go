@@ -771,8 +771,8 @@ func TestComparisonIsNarrowed(t *testing.T) {
 		want  string
 	}{
 		{all, "chunk compiler cutoff ladder load strong"},
-		{long, "affinity block chunk compiler cutoff gomaxprocs ladder load panel stages strong weak"},
-		{threads, "affinity chunk gomaxprocs load strong weak"},
+		{long, "affinity block chunk compiler cutoff gomaxprocs ladder load openmp panel stages strong weak"},
+		{threads, "affinity chunk gomaxprocs load openmp strong weak"},
 	} {
 		if got := strings.Join(slices.Sorted(maps.Keys(experiments(plan.cases))), " "); got != plan.want {
 			t.Errorf("the experiments are %s, want %s", got, plan.want)
