@@ -54,14 +54,39 @@ func Start(cmd *exec.Cmd) (*Process, error) {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what it has started and left behind
 		close(p.ended)
 	}()
-	p.signal(syscall.SIGSTOP)
-	return p, nil
+	return p, nil // it does nothing before the first request, so nothing has to stop it
 }
 
 // signal sends a signal to the process and to what it has started.
 func (p *Process) signal(s syscall.Signal) {
 	if !p.Ended() { // the number may be that of another process now
 		_ = syscall.Kill(-p.cmd.Process.Pid, s)
+	}
+}
+
+// wakeEvery is the time after which a process that runs is woken again.
+const wakeEvery = time.Second
+
+// wake continues the process, and again from time to time until stop is called: a process that is
+// being created can miss the signal. Where python3 is a script, it creates some.
+func (p *Process) wake() (stop func()) {
+	p.signal(syscall.SIGCONT)
+	again, done, ended := time.NewTicker(wakeEvery), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-again.C:
+				p.signal(syscall.SIGCONT)
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() {
+		again.Stop()
+		close(done)
+		<-ended // a signal that came later would have the process run while others are measured
 	}
 }
 
@@ -96,8 +121,8 @@ func (p *Process) Ask(ctx context.Context, request string, send func(io.Writer) 
 		return "", fmt.Errorf("%q has several lines", request)
 	}
 	defer context.AfterFunc(ctx, func() { p.signal(syscall.SIGKILL) })()
-	p.signal(syscall.SIGCONT)
 	defer p.signal(syscall.SIGSTOP)
+	defer p.wake()()
 	answer, err := p.exchange(request, send, receive)
 	if err == nil {
 		said, text, _ := strings.Cut(answer, " ")
