@@ -57,7 +57,7 @@ var topics = []page{
 	},
 	{
 		topic:   "peers",
-		title:   "Compared with OpenBLAS, MKL, BLIS and gonum",
+		title:   "Compared with OpenBLAS, MKL, BLIS, libxsmm, NumPy and gonum",
 		records: []string{"peers.json", "peers-xeon.json"},
 		digest: digest{
 			sections: []string{"machine", "runs", "peers", "contenders", "means", "lost"},
