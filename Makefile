@@ -42,7 +42,7 @@ CUDA_PACKAGES := ./cmd/gemm-cuda ./cuda/device
 with_cuda = @flags="$$(scripts/cuda.sh)" || exit 1; [ "$$flags" = no ] || { eval "export $$flags"; set -x; $(1); }
 
 .DEFAULT_GOAL := help
-.PHONY: help report test mpich hosts lib-test rename-test gonum-tests build lib install uninstall install-test wheel python-test deps lint generate docs goals bench peers bench-peers fuzz check-report clean
+.PHONY: help report test mpich hosts rename-test lib-test slow-tests gonum-tests build lib install uninstall install-test wheel python-test deps lint generate docs goals bench peers bench-peers fuzz check-report clean
 
 help: ## list the targets and the variables
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -66,8 +66,13 @@ hosts: ## run ranks on two network namespaces as two hosts (needs root), and cut
 	@scripts/deps.sh run hosts
 	scripts/hosts.sh
 
+rename-test: ## rename a copy of the module, build it, and import it elsewhere
+	scripts/rename-test.sh
+
 lib-test: ## check libgemm with 64 threads at once and in forked processes, by detectors of data races
 	scripts/lib-test.sh
+
+slow-tests: gonum-tests mpich lib-test rename-test build lib install-test fuzz ## run the checks that .ci/run leaves out
 
 gonum-tests: ## run gonum's own tests of its matrices and of its LAPACK on our BLAS
 	scripts/gonum-tests.sh
@@ -76,9 +81,6 @@ build: ## build bin/gemm, with MPI if it is installed, and bin/gemm-cuda if CUDA
 	$(BUILD) $(VCS) -o bin/ ./cmd/gemm
 	@rm -f bin/gemm-cuda
 	$(call with_cuda,$(GO) build -tags cuda $(VCS) -o bin/ ./cmd/gemm-cuda)
-
-rename-test: ## rename a copy of the module, build it, and import it elsewhere
-	scripts/rename-test.sh
 
 lib: ## build bin/lib/libgemm.so, the library for programs in C and other languages; its header is lib/gemm.h
 	scripts/lib.sh bin/lib/libgemm.so $(VCS)
