@@ -42,7 +42,7 @@ CUDA_PACKAGES := ./cmd/gemm-cuda ./cuda/device
 with_cuda = @flags="$$(scripts/cuda.sh)" || exit 1; [ "$$flags" = no ] || { eval "export $$flags"; set -x; $(1); }
 
 .DEFAULT_GOAL := help
-.PHONY: help report test mpich hosts rename-test lib-test slow-tests gonum-tests build lib install uninstall install-test wheel python-test deps lint generate docs goals bench peers bench-peers fuzz check-report clean
+.PHONY: help report test mpich hosts rename-test lib-test slow-tests oldest-nvrtc gonum-tests build lib install uninstall install-test wheel python-test deps lint generate docs goals bench peers bench-peers fuzz check-report clean
 
 help: ## list the targets and the variables
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -72,7 +72,10 @@ rename-test: ## rename a copy of the module, build it, and import it elsewhere
 lib-test: ## check libgemm with 64 threads at once and in forked processes, by detectors of data races
 	scripts/lib-test.sh
 
-slow-tests: gonum-tests mpich lib-test rename-test build lib install-test fuzz ## run the checks that .ci/run leaves out
+oldest-nvrtc: ## compile the kernels by the oldest compiler there is
+	GEMM_NVRTC="$$(scripts/nvrtc.sh 11)" $(GO) test -count=1 ./cuda/...
+
+slow-tests: gonum-tests oldest-nvrtc mpich lib-test rename-test build lib install-test fuzz ## run the checks that .ci/run leaves out
 
 gonum-tests: ## run gonum's own tests of its matrices and of its LAPACK on our BLAS
 	scripts/gonum-tests.sh
