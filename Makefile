@@ -75,7 +75,7 @@ lib-test: ## check libgemm with 64 threads at once and in forked processes, by d
 oldest-nvrtc: ## compile the kernels by the oldest compiler there is
 	GEMM_NVRTC="$$(scripts/nvrtc.sh 11)" $(GO) test -count=1 ./cuda/...
 
-slow-tests: gonum-tests oldest-nvrtc mpich lib-test rename-test build lib install-test fuzz ## run the checks that .ci/run leaves out
+slow-tests: gonum-tests oldest-nvrtc mpich hosts lib-test rename-test build lib install-test fuzz ## run the checks that .ci/run leaves out
 
 gonum-tests: ## run gonum's own tests of its matrices and of its LAPACK on our BLAS
 	scripts/gonum-tests.sh
