@@ -42,7 +42,7 @@ CUDA_PACKAGES := ./cmd/gemm-cuda ./cuda/device
 with_cuda = @flags="$$(scripts/cuda.sh)" || exit 1; [ "$$flags" = no ] || { eval "export $$flags"; set -x; $(1); }
 
 .DEFAULT_GOAL := help
-.PHONY: help report test mpich hosts rename-test lib-test slow-tests oldest-nvrtc gonum-tests build lib install uninstall install-test wheel python-test deps lint generate docs goals bench peers bench-peers fuzz check-report clean
+.PHONY: help report test mpich hosts rename-test lib-test slow-tests oldest-nvrtc cuda-headers vet-systems gonum-tests build lib install uninstall install-test wheel python-test deps lint generate docs goals bench peers bench-peers fuzz check-report clean
 
 help: ## list the targets and the variables
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -75,7 +75,19 @@ lib-test: ## check libgemm with 64 threads at once and in forked processes, by d
 oldest-nvrtc: ## compile the kernels by the oldest compiler there is
 	GEMM_NVRTC="$$(scripts/nvrtc.sh 11)" $(GO) test -count=1 ./cuda/...
 
-slow-tests: gonum-tests oldest-nvrtc mpich hosts lib-test rename-test build lib install-test fuzz ## run the checks that .ci/run leaves out
+cuda-headers: ## build gemm-cuda with every version of CUDA's headers
+	@for version in 11 12 13; do \
+		flags="$$(CUDA=yes scripts/cuda.sh $$version)" || exit 1; \
+		(set -x; eval "$$flags $(GO) build -buildvcs=false -tags cuda -o bin/cuda-headers ./cmd/gemm-cuda") || exit 1; \
+		objdump -p bin/cuda-headers | grep 'NEEDED *libcuda.so.1' || exit 1; \
+	done; rm -f bin/cuda-headers
+
+vet-systems: ## run go vet for every system that gemm is built on
+	@for target in linux/386 linux/arm64 darwin/arm64 windows/amd64; do \
+		(set -x; GOOS=$${target%/*} GOARCH=$${target#*/} CGO_ENABLED=0 $(GO) vet ./...) || exit 1; \
+	done
+
+slow-tests: gonum-tests oldest-nvrtc cuda-headers vet-systems mpich hosts lib-test rename-test build lib install-test fuzz ## run the checks that .ci/run leaves out
 
 gonum-tests: ## run gonum's own tests of its matrices and of its LAPACK on our BLAS
 	scripts/gonum-tests.sh
