@@ -49,7 +49,8 @@ func TestTasksComeBack(t *testing.T) {
 		{`"panel":16`, `"panel":16.5`, "16.5"},
 		{`{`, ``, "the task"},
 	} {
-		_, _, err := readTask(strings.NewReader(strings.Replace(string(text), test.old, test.wrong, 1)), Served{Variants: variants})
+		changed := strings.Replace(string(text), test.old, test.wrong, 1)
+		_, _, err := readTask(strings.NewReader(changed), Served{Variants: variants})
 		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s in place of %s: %v", test.wrong, test.old, err)
 		}
@@ -77,7 +78,8 @@ func TestGuestsTravel(t *testing.T) {
 	if err != nil || len(got) != 2 || got[1].identity() != cases[1].identity() || len(came) != 1 || came[0] != k {
 		t.Errorf("%v, %v, %+v", err, got, came)
 	}
-	if _, _, err := readTask(bytes.NewReader(text), Served{}); err == nil || !strings.Contains(err.Error(), `"user/f"`) {
+	_, _, err = readTask(bytes.NewReader(text), Served{})
+	if err == nil || !strings.Contains(err.Error(), `"user/f"`) {
 		t.Errorf("without Guests: %v", err)
 	}
 }

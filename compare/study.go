@@ -191,7 +191,7 @@ type Experiment string
 // The experiments. Most are named for the parameter that is swept.
 const (
 	MainLadder      Experiment = "ladder"     // the rows of the main tables: every variant by itself
-	CompilerOptions Experiment = "compiler"   // builds of this program with other options of the compiler, and loops in C
+	CompilerOptions Experiment = "compiler"   // other compiler options: builds of this program, and loops in C
 	CutoffSweep     Experiment = "cutoff"     // sizes at which a recursion ends
 	StrongScaling   Experiment = "strong"     // threads or ranks, of one shape
 	WeakScaling     Experiment = "weak"       // threads or ranks, with as many matrix rows of C each

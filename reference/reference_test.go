@@ -541,7 +541,8 @@ func TestSmall(t *testing.T) {
 		"here": multiplier.Multiply, "own": own,
 	} {
 		for _, s := range shapes {
-			a, b, c := gemm.NewMatrix[float64](s.M, s.K), gemm.NewMatrix[float64](s.K, s.N), gemm.NewMatrix[float64](s.M, s.N)
+			a, b := gemm.NewMatrix[float64](s.M, s.K), gemm.NewMatrix[float64](s.K, s.N)
+			c := gemm.NewMatrix[float64](s.M, s.N)
 			for i := range a.Data {
 				a.Data[i] = float64(i%7 - 3)
 			}

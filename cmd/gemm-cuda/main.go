@@ -89,23 +89,24 @@ func serve(ctx context.Context, b *device.Backend, in io.Reader, out io.Writer) 
 		return err
 	}
 	guests := func(kernels []guest.Kernel) []gemm.Variant { return guest.Variants(b, kernels) }
-	return compare.Serve(ctx, in, out, compare.Served{Variants: cuda.Variants(b), Guests: guests, Device: &compare.Device{
-		Lost: b.Lost,
-		Describe: func(h *compare.Host, r *compare.RunInfo) {
-			for _, g := range system.GPUs {
-				h.GPUs = append(h.GPUs, g.Name)
-			}
-			h.Driver, h.CUDA = system.Driver, system.CUDA
-			for name, version := range map[string]string{"NVRTC": system.NVRTC, "cuBLAS": system.CuBLAS} {
-				if version != "" {
-					r.Libraries[name] = version
+	return compare.Serve(ctx, in, out, compare.Served{
+		Variants: cuda.Variants(b), Guests: guests, Device: &compare.Device{
+			Lost: b.Lost,
+			Describe: func(h *compare.Host, r *compare.RunInfo) {
+				for _, g := range system.GPUs {
+					h.GPUs = append(h.GPUs, g.Name)
 				}
-			}
-		},
-		Ceilings: func(ctx context.Context, gpu int, each time.Duration) ([]compare.Ceiling, []compare.Bandwidth, error) {
-			return ceilings(ctx, b, gpu, each)
-		},
-	}})
+				h.Driver, h.CUDA = system.Driver, system.CUDA
+				for name, version := range map[string]string{"NVRTC": system.NVRTC, "cuBLAS": system.CuBLAS} {
+					if version != "" {
+						r.Libraries[name] = version
+					}
+				}
+			},
+			Ceilings: func(ctx context.Context, gpu int, each time.Duration) ([]compare.Ceiling, []compare.Bandwidth, error) {
+				return ceilings(ctx, b, gpu, each)
+			},
+		}})
 }
 
 // ceilings measures the GPU with that number.

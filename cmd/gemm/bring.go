@@ -122,7 +122,8 @@ func bring(c *cli.Context, threads int) (b brought, err error) {
 		case k.CUDA() && !has(c, guest.BlockFlag):
 			return b, usagef("--bring %s: a source in CUDA is for gemm cuda and gemm compare", text)
 		case !k.CUDA() && !has(c, cflagsName):
-			return b, usagef("--bring %s: a kernel on a GPU is a .cu file; others are for gemm serial, parallel and compare", text)
+			return b, usagef("--bring %s: a kernel on a GPU is a .cu file; others are for gemm serial, parallel "+
+				"and compare", text)
 		}
 		kernels = append(kernels, k)
 	}

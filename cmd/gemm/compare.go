@@ -68,7 +68,8 @@ func profileOf(c *cli.Context) (compare.Profile, error) {
 		for _, p := range profiles {
 			names = append(names, p.Name)
 		}
-		return compare.Profile{}, usagef("--profile %q: must be one of %s", c.String("profile"), strings.Join(names, ", "))
+		return compare.Profile{}, usagef("--profile %q: must be one of %s", c.String("profile"),
+			strings.Join(names, ", "))
 	}
 	profile := profiles[i]
 	if c.IsSet("reps") {

@@ -47,8 +47,9 @@ func variantFlag(typ string) cli.Flag {
 }
 
 func sizesFlag(value, def string) cli.Flag {
-	f := listFlag("sizes", value, def, "`LIST`: sizes: n for n×n matrices, MxNxK for an M×K matrix times a K×N matrix, or "+
-		"cs267 for 96 sizes from 31 to 1025", anyShape)
+	f := listFlag("sizes", value, def,
+		"`LIST`: sizes: n for n×n matrices, MxNxK for an M×K matrix times a K×N matrix, or "+
+			"cs267 for 96 sizes from 31 to 1025", anyShape)
 	f.Value.(*list[gemm.Shape]).short = map[string][]string{"cs267": courseSizes()}
 	return f
 }

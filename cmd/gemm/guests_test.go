@@ -33,7 +33,8 @@ func TestBringToGPU(t *testing.T) {
 		"double.cu": `extern "C" __global__ void f` + strings.ReplaceAll(guestParameters, "float", "double") + "{}",
 	})
 	r := start(t, dir, withWorker(t, "works"), "cuda", "--sizes", "16", "--time", "10ms", "--variants", "cuda/naive",
-		"--json", "r.json", "--bring", "mine.cu", "--bring", "double.cu=cuda:f64", "--bring", "mine.cu:absent", "--grid", "M,N")
+		"--json", "r.json", "--bring", "mine.cu", "--bring", "double.cu=cuda:f64", "--bring", "mine.cu:absent",
+		"--grid", "M,N")
 	if r.status != statusFailed || !strings.Contains(r.stderr, "2 of 6 rows") {
 		t.Errorf("status %d, %s", r.status, r.stderr)
 	}
@@ -44,14 +45,16 @@ func TestBringToGPU(t *testing.T) {
 		name := row.Variant + " " + row.Type
 		reason, ok := want[name]
 		delete(want, name)
-		if !ok || row.Reason != reason || (reason == "") != (row.Status == compare.OK) || !strings.HasPrefix(row.Turn, "cuda f") {
+		right := row.Reason == reason && (reason == "") == (row.Status == compare.OK)
+		if !ok || !right || !strings.HasPrefix(row.Turn, "cuda f") {
 			t.Errorf("%s: %s %q, turn %q", name, row.Status, row.Reason, row.Turn)
 		}
 	}
 	if len(want) > 0 {
 		t.Errorf("there are no rows of %v", want)
 	}
-	r = start(t, dir, withWorker(t, "works"), "compare", "--profile", "cuda", "--sizes", "16", "--type", "f64", "--variants",
+	r = start(t, dir, withWorker(t, "works"), "compare", "--profile", "cuda", "--sizes", "16", "--type", "f64",
+		"--variants",
 		"cuda/naive", "--bring", "double.cu", "--block-dims", "64x4", "--out", "report")
 	report, err := os.ReadFile(filepath.Join(dir, "report", "report-appendix.md"))
 	if r.status != 0 || err != nil || !strings.Contains(string(report), "user/double") {

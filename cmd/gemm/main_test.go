@@ -172,7 +172,8 @@ func TestUsageErrors(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "there.npy"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	fail(t, dir, 2, `argument "there.npy": there are only flags; files follow --a, --b, --c, --out; see gemm multiply --help`,
+	fail(t, dir, 2,
+		`argument "there.npy": there are only flags; files follow --a, --b, --c, --out; see gemm multiply --help`,
 		"multiply", "there.npy")
 	if err := os.Remove(filepath.Join(dir, "there.npy")); err != nil {
 		t.Fatal(err)

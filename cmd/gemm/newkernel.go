@@ -12,7 +12,8 @@ import (
 // each language.
 func newKernelCommand() *cli.Command {
 	c := &cli.Command{
-		Name: "new-kernel", Usage: "write a kernel of your own to begin with, in C or CUDA", UsageText: "LANGUAGE [options]",
+		Name: "new-kernel", Usage: "write a kernel of your own to begin with, in C or CUDA",
+		UsageText:   "LANGUAGE [options]",
 		Description: "Writes a source with a correct and slow kernel, and prints the command that measures it.",
 		Action: func(*cli.Context) error {
 			return usagef("the language is missing: gemm new-kernel c or gemm new-kernel cuda")
@@ -53,7 +54,8 @@ func newKernel(c *cli.Context, s starter.Starter) error {
 	if err := writeFile(name, []byte(source)); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(c.App.Writer, "%s has a kernel that is correct and slow. Measure it, then make it faster:\n\n   %s\n",
+	_, err := fmt.Fprintf(c.App.Writer,
+		"%s has a kernel that is correct and slow. Measure it, then make it faster:\n\n   %s\n",
 		name, command)
 	return err
 }

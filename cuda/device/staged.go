@@ -307,7 +307,8 @@ func (r *staged[T]) burst(ctx context.Context, times int) (time.Duration, error)
 }
 
 // errCollect says that the requested result was overwritten.
-var errCollect = errors.New("cuda: another product of the same operands has been computed since: collect each before the next")
+var errCollect = errors.New("cuda: another product of the same operands has been computed since: " +
+	"collect each before the next")
 
 // Collect implements gemm.Run.
 func (r *staged[T]) Collect(ctx context.Context) (err error) {

@@ -38,7 +38,8 @@ func TestRead(t *testing.T) {
 		"before": {source: `extern "C" __global__ __launch_bounds__(256, 2) void f` + product + "{}", want: "f f32"},
 		"restrict": {source: `extern "C" __global__ void f(int M,int N,int K,float alpha,float const*__restrict__ A,` +
 			`const float* __restrict B,float beta,float*C){}`, want: "f f32"},
-		"unsigned": {source: `extern "C" __global__ void f(const unsigned int M, size_t N, uint K, float a, float *A, ` +
+		"unsigned": {source: `extern "C" __global__ void f(const unsigned int M, size_t N, uint K, float a, ` +
+			`float *A, ` +
 			`float *B, float b, float *C) {}`, want: "f f32"},
 		"unnamed": {source: `extern "C" __global__ void f(int, int, int, float, const float *, const float *, ` +
 			`float, float *) {}`, want: "f f32"},

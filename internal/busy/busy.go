@@ -17,7 +17,8 @@ func (f *Flag) Enter(variant string) error {
 	if f.held.CompareAndSwap(false, true) {
 		return nil
 	}
-	return fmt.Errorf("%w: %s has one product at a time, and another goroutine has begun one: make a multiplier for each goroutine, or call one after the other",
+	return fmt.Errorf("%w: %s has one product at a time, and another goroutine has begun one: "+
+		"make a multiplier for each goroutine, or call one after the other",
 		gemm.ErrBusy, variant)
 }
 

@@ -123,7 +123,8 @@ func (p *process) give() {
 func (s seat) start(ctx context.Context) (*process, error) {
 	file, err := exec.LookPath(s.python)
 	if err != nil {
-		return nil, gemm.Unavailablef("no Python: %w", err).WithRemedy("install python3, or set %s to its path", Variable)
+		return nil, gemm.Unavailablef("no Python: %w", err).
+			WithRemedy("install python3, or set %s to its path", Variable)
 	}
 	name, number := s.library.Name, strconv.Itoa(s.library.Number)
 	cmd := exec.Command(file, "-c", program)

@@ -48,7 +48,8 @@ int main(void)
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.Command(compiler, "-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-o", "product", "kernel.c", "main.c")
+	cmd := exec.Command(compiler, "-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Werror",
+		"-o", "product", "kernel.c", "main.c")
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

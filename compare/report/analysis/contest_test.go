@@ -22,7 +22,8 @@ func TestPeersOf(t *testing.T) {
 	matches := []Match{
 		{Peers: []compare.Record{row("user/mine", compare.Failed), row("reference/numpy", compare.Unavailable),
 			row("reference/torch", compare.OK), row(MKL, compare.Unavailable)}},
-		{Peers: []compare.Record{row("reference/numpy", compare.OK), row(Gonum, compare.OK), row(MKL, compare.Unavailable)}},
+		{Peers: []compare.Record{row("reference/numpy", compare.OK), row(Gonum, compare.OK),
+			row(MKL, compare.Unavailable)}},
 	}
 	want := []string{Gonum, "reference/numpy", "reference/torch", "user/mine"}
 	if got := PeersOf(matches); !slices.Equal(got, want) {

@@ -232,7 +232,8 @@ func (v *View) OpenMPPairs(typ string) []OpenMPPair {
 	order := []string{"static", "dynamic", "guided"}
 	slices.SortStableFunc(out, func(x, y OpenMPPair) int {
 		return cmp.Or(cmp.Compare(x.Threads, y.Threads),
-			cmp.Compare(slices.Index(order, x.Schedule), slices.Index(order, y.Schedule)), cmp.Compare(x.Chunk, y.Chunk))
+			cmp.Compare(slices.Index(order, x.Schedule), slices.Index(order, y.Schedule)),
+			cmp.Compare(x.Chunk, y.Chunk))
 	})
 	return out
 }
