@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
+	"runtime/debug"
 	"time"
 
 	"gemm"
@@ -12,6 +14,7 @@ import (
 	"gemm/cuda/usage"
 	"gemm/internal/sample"
 	"gemm/mpi/account"
+	"gemm/parallel/timeline"
 )
 
 // contender is a case while it is measured, with its result so far.
@@ -326,4 +329,41 @@ func guard(f func() error) (err error) {
 		}
 	}()
 	return f()
+}
+
+// mostSpans is how many spans of a timeline are kept: more than a figure can show.
+const mostSpans = 4000
+
+// noTimeline begins the warning of a row whose timeline was asked for and is not there.
+const noTimeline = "no timeline: "
+
+// draw computes one more product of t, with a timeline and a time limit (0: none). The row has been measured, so
+// an error is only a warning in it.
+func (t *contender) draw(ctx context.Context, limit time.Duration) {
+	if limit > 0 {
+		limited, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		ctx = limited
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	if t.sampler.Before != nil {
+		t.sampler.Before()
+	}
+	var line timeline.Recorder
+	var took time.Duration
+	err := guard(func() (err error) {
+		took, err = t.sampler.Call(timeline.With(ctx, &line), 1)
+		return err
+	})
+	spans := line.Spans()
+	switch {
+	case err != nil:
+		t.warning(noTimeline + err.Error())
+	case len(spans) == 0:
+		t.warning(noTimeline + "this variant does not divide its work into chunks of a loop")
+	default:
+		t.trace = &Trace{Workers: t.record.Threads, Seconds: took.Seconds(), Spans: timeline.Join(spans, mostSpans)}
+	}
 }

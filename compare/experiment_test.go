@@ -551,42 +551,6 @@ func TestTimelines(t *testing.T) {
 	}
 }
 
-func TestJoinedSpans(t *testing.T) {
-	var spans []timeline.Span
-	for worker := range 2 {
-		at := 0.0
-		for i, gap := range []float64{0, 3, 1, 2} {
-			at += gap
-			from := 10*worker + i
-			spans = append(spans, timeline.Span{Worker: worker, From: from, To: from + 1, Begin: at, End: at + 1})
-			at++
-		}
-	}
-	for most, want := range map[int]string{
-		99: "0: 0-1 1-2 2-3 3-4; 1: 10-11 11-12 12-13 13-14",
-		8:  "0: 0-1 1-2 2-3 3-4; 1: 10-11 11-12 12-13 13-14",
-		7:  "0: 0-1 1-3 3-4; 1: 10-11 11-12 12-13 13-14",
-		5:  "0: 0-1 1-4; 1: 10-11 11-13 13-14",
-		2:  "0: 0-4; 1: 10-14",
-		1:  "0: 0-4; 1: 10-14",
-	} {
-		lines := make([]string, 2)
-		busy := make([]float64, 2)
-		end := make([]float64, 2)
-		for _, s := range joined(spans, most) {
-			if s.Begin < end[s.Worker] {
-				t.Errorf("at most %d: %+v begins before the end of another", most, s)
-			}
-			lines[s.Worker] += fmt.Sprintf(" %d-%d", s.From, s.To)
-			busy[s.Worker] += s.End - s.Begin
-			end[s.Worker] = s.End
-		}
-		if got := "0:" + lines[0] + "; 1:" + lines[1]; got != want || busy[0] != 4 || busy[1] != 4 {
-			t.Errorf("at most %d: %s, busy for %v, want %s, 4 each", most, got, busy, want)
-		}
-	}
-}
-
 // TestSlowProductsHaveTimeForBothChecks has a product that takes more than half of the
 // row's time: it is multiplied once on integers and once for its sample.
 func TestSlowProductsHaveTimeForBothChecks(t *testing.T) {

@@ -2,6 +2,7 @@
 package timeline
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -80,4 +81,33 @@ func (t *Recorder) Spans() []Span {
 		spans = append(spans, t.spans[worker]...)
 	}
 	return spans
+}
+
+// Join returns at most the given number of spans, but at least one per worker. The spans of a
+// worker with the shortest gaps between them are joined, and the gap moves after them; so the busy
+// time stays the same. Spans are sorted by worker and then by time, before and after.
+func Join(spans []Span, most int) []Span {
+	var gaps []int // indices of spans that follow another of their worker, by the gap before them
+	for i := range spans[1:] {
+		if spans[i].Worker == spans[i+1].Worker {
+			gaps = append(gaps, i+1)
+		}
+	}
+	slices.SortStableFunc(gaps, func(i, j int) int {
+		return cmp.Compare(spans[i].Begin-spans[i-1].End, spans[j].Begin-spans[j-1].End)
+	})
+	join := map[int]bool{}
+	for _, i := range gaps[:min(max(0, len(spans)-most), len(gaps))] {
+		join[i] = true
+	}
+	var out []Span
+	for i, s := range spans {
+		if !join[i] {
+			out = append(out, s)
+			continue
+		}
+		last := &out[len(out)-1]
+		last.To, last.End = s.To, last.End+s.End-s.Begin
+	}
+	return out
 }
