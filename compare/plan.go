@@ -230,7 +230,8 @@ type Profile struct {
 	// shapes that the user has requested.
 	Suits    func(Case) bool
 	cutoffs  map[int][]int // cut-offs of the experiment cutoff, by size
-	compiler int           // size in the experiment compiler; 0: none
+	compiler int           // size of the builds in the experiment compiler; 0: none
+	loops    []int         // sizes of the loops in C and in Go in that experiment
 	studies  []study       // experiments on threads, ranks and the GPU
 }
 
@@ -258,6 +259,7 @@ func Profiles() []Profile {
 				512: {32, 64, 128, 256, 512},
 			},
 			compiler: 256,
+			loops:    []int{128, 256},
 			Keep:     swift,
 			Suits:    suitsQuick,
 			Ranks:    []int{2, 4},
@@ -280,6 +282,7 @@ func Profiles() []Profile {
 				2048: {64, 128, 256, 512, 1024, 2048},
 			},
 			compiler: 512,
+			loops:    []int{128, 256, 512, 1024},
 			Keep:     spread,
 			Ranks:    []int{max(2, processors)},
 			studies: slices.Concat(studies(counts), rankStudies(counts, []int{512, 1024, 2048}, 512, 1024),
@@ -545,7 +548,7 @@ func (p Profile) Experiments(variants []gemm.Variant, types []string) []Case {
 			}
 		}
 	}
-	cases = append(cases, p.loops(variants)...)
+	cases = append(cases, p.loopsOfC(variants)...)
 	for _, s := range p.studies {
 		cases = append(cases, s.cases(variants)...)
 	}
@@ -553,9 +556,9 @@ func (p Profile) Experiments(variants []gemm.Variant, types []string) []Case {
 	return once(cases)
 }
 
-// loops returns the rows that compare loops in C, by all options of their compiler, with the same loops
+// loopsOfC returns the rows that compare loops in C, by all options of their compiler, with the same loops
 // in Go as this program was built. It returns none if there are no programs in C.
-func (p Profile) loops(variants []gemm.Variant) []Case {
+func (p Profile) loopsOfC(variants []gemm.Variant) []Case {
 	var programs []gemm.Variant
 	options := map[string][]any{}
 	for _, v := range variants {
@@ -564,7 +567,7 @@ func (p Profile) loops(variants []gemm.Variant) []Case {
 			options[cFlags] = anys(v.Params[i].Choices)
 		}
 	}
-	if p.compiler == 0 || len(programs) == 0 {
+	if len(programs) == 0 {
 		return nil
 	}
 	for _, v := range variants {
@@ -572,7 +575,7 @@ func (p Profile) loops(variants []gemm.Variant) []Case {
 			programs = append(programs, v)
 		}
 	}
-	l := Ladder{Experiment: CompilerOptions, Variants: programs, Shapes: []gemm.Shape{gemm.Cube(p.compiler)},
+	l := Ladder{Experiment: CompilerOptions, Variants: programs, Shapes: cubes(p.loops),
 		Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1, Sweep: options}
 	return l.Cases()
 }

@@ -85,7 +85,7 @@ func TestStudies(t *testing.T) {
 		"packed", "strassen"}
 	for _, name := range names {
 		v := shared("parallel/"+name, nil)
-		v.Params[1].Choices = []string{"static", "dynamic", "guided", "auto"}
+		v.Params[1].Choices = []string{"default", "static", "dynamic", "guided", "auto"}
 		v.Params[3].Choices = []string{"none", "close", "spread"}
 		variants = append(variants, v)
 	}
@@ -136,6 +136,16 @@ func TestStudies(t *testing.T) {
 				t.Errorf("strong scaling lacks parallel/%s on %d threads", name, threads)
 			}
 		}
+	}
+	var kernel int // rows of the last figure of the 2024 report on threads
+	for _, c := range all {
+		if c.Experiment == StrongScaling && c.Variant.Name == "parallel/collapse-atomic" &&
+			slices.Contains([]string{"default", "static", "dynamic"}, c.Params.Text("schedule")) {
+			kernel++
+		}
+	}
+	if kernel != 5*3*5 {
+		t.Errorf("%d rows of parallel/collapse-atomic, want one for each of 5 sizes, 3 schedules and 5 threads", kernel)
 	}
 }
 
@@ -420,7 +430,7 @@ func TestLoopsInC(t *testing.T) {
 		program("reference/c-naive"),
 		program("reference/c-ikj"), shared("reference/blis", nil)}
 	var got []string
-	for _, c := range (Profile{compiler: 64}).Experiments(variants, []string{"f64", "f32"}) {
+	for _, c := range (Profile{loops: []int{64}}).Experiments(variants, []string{"f64", "f32"}) {
 		if c.Build == "" {
 			got = append(got, c.String())
 			if c.Turn != "compiler f64 64 nn" {
@@ -434,9 +444,9 @@ func TestLoopsInC(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("the cases are %q, want %q", got, want)
 	}
-	for _, p := range []Profile{{}, {compiler: 64}} {
+	for _, p := range []Profile{{}, {loops: []int{64}}} {
 		of := variants
-		if p.compiler > 0 {
+		if p.loops != nil {
 			of = variants[:2]
 		}
 		for _, c := range p.Experiments(of, []string{"f64"}) {
@@ -454,7 +464,7 @@ func TestLoopsInC(t *testing.T) {
 // TestOpenMPStudy plans the experiment openmp: the pool and OpenMP with one setting are in one turn.
 func TestOpenMPStudy(t *testing.T) {
 	pool := shared("parallel/collapse-atomic", nil)
-	pool.Params[1].Choices = []string{"static", "dynamic", "guided", "auto"}
+	pool.Params[1].Choices = []string{"default", "static", "dynamic", "guided", "auto"}
 	other := shared("reference/openmp-collapse", nil)
 	other.Role, other.Params = gemm.Program, pool.Params
 	of := func(variants ...gemm.Variant) (turns map[string]int) {
@@ -472,8 +482,9 @@ func TestOpenMPStudy(t *testing.T) {
 			t.Errorf("the turn %q has %d cases", turn, cases)
 		}
 	}
-	if len(turns) != 2*3*3 {
-		t.Errorf("%d turns, want one for each number of threads, schedule and chunk", len(turns))
+	// At one size three schedules with four chunks, at all four sizes three schedules with their own.
+	if want := 2 * (3*4 + 4*3 - 2); len(turns) != want {
+		t.Errorf("%d turns, want %d, one for each number of threads, size, schedule and chunk", len(turns), want)
 	}
 	if alone := of(pool); len(alone) > 0 {
 		t.Errorf("the pool alone has the turns %v", alone)

@@ -256,7 +256,7 @@ func programModel(name string) func(gemm.Shape, gemm.Params) gemm.Model {
 }
 
 // ompSchedules are the schedules of OpenMP in the order of their numbers in openmp-collapse.c.
-var ompSchedules = []string{"static", "dynamic", "guided"}
+var ompSchedules = []string{"default", "static", "dynamic", "guided"}
 
 // processors is the number of processors that this program started with.
 var processors = runtime.GOMAXPROCS(0)

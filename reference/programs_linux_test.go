@@ -27,8 +27,8 @@ func TestPrograms(t *testing.T) {
 		t.Run(v.Name, func(t *testing.T) {
 			params := []gemm.Params{nil, {"cflags": unoptimized}}
 			if v.Has("threads") { // on few processors, threads spin in each other's way unless they are more
-				params = []gemm.Params{{"threads": 3}, {"threads": 3, "schedule": "dynamic", "chunk": 3},
-					{"threads": 3, "schedule": "guided"}}
+				params = []gemm.Params{{"threads": 3}, {"threads": 3, "schedule": "default"},
+					{"threads": 3, "schedule": "dynamic", "chunk": 3}, {"threads": 3, "schedule": "guided"}}
 			}
 			gemmtest.Suite{OneCall: true}.Run(t, v, params...)
 			m, err := v.F64(must(v.Resolve(nil)))

@@ -20,13 +20,19 @@ int threads(int number) {
     return team;
 }
 
-// schedules has the schedules in the order of their numbers.
+// schedules has the schedules in the order of their numbers, after 0, the one that schedule(runtime)
+// has if nothing is set.
 static const omp_sched_t schedules[] = {omp_sched_static, omp_sched_dynamic, omp_sched_guided};
 static omp_sched_t kind = omp_sched_static;
 
 // schedule and chunk set how the loop is divided; a chunk of 0 is the schedule's own.
 int schedule(int number) {
-    kind = schedules[number];
+    static omp_sched_t standard;
+    static int known = 0;
+    int size;
+    if (!known) omp_get_schedule(&standard, &size);
+    known = 1;
+    kind = number == 0 ? standard : schedules[number - 1];
     return number;
 }
 

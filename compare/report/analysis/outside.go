@@ -267,6 +267,17 @@ func (c CLoops) Of(variant, options string) (compare.Record, bool) {
 	return c.Loops[i].Record, true
 }
 
+// Unoptimized returns the timed row with the least optimization of those of the same program and problem as r.
+func Unoptimized(rows []compare.Record, r compare.Record) (compare.Record, bool) {
+	own := slices.DeleteFunc(Timed(rows), func(o compare.Record) bool {
+		return o.Variant != r.Variant || ProblemOf(o) != ProblemOf(r)
+	})
+	if len(own) == 0 {
+		return compare.Record{}, false
+	}
+	return slices.MinFunc(own, func(x, y compare.Record) int { return cmp.Compare(OptionsOf(x), OptionsOf(y)) }), true
+}
+
 // Least is the first of the options, without optimization.
 func (c CLoops) Least() string { return c.Options[0] }
 

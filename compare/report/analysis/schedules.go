@@ -198,24 +198,29 @@ type OpenMPPair struct {
 	Comparison
 }
 
-// OpenMPPairs returns the pairs of the experiment openmp of a type at its largest size, by threads,
-// schedule and chunk. The p values are adjusted by Holm's procedure.
+// OpenMPPairs returns the pairs of the experiment openmp of a type, by threads, schedule and chunk, at
+// the size with the most settings, the largest of several. The p values are adjusted by Holm's
+// procedure.
 func (v *View) OpenMPPairs(typ string) []OpenMPPair {
 	rows := Timed(v.Pick(func(r compare.Record) bool { return r.Experiment == compare.OpenMPLoops && r.Type == typ }))
-	var largest Problem
+	settings := map[Problem]int{}
+	var size Problem
 	for _, r := range rows {
-		if p := OpenMPProblem(r); p.Compare(largest) > 0 {
-			largest = p
+		settings[OpenMPProblem(r)]++
+	}
+	for p, count := range settings {
+		if most := settings[size]; count > most || count == most && p.Compare(size) > 0 {
+			size = p
 		}
 	}
 	var out []OpenMPPair
 	var duels []Duel
 	for _, r := range rows {
-		if r.Variant != CollapseAtomic || OpenMPProblem(r) != largest {
+		if r.Variant != CollapseAtomic || OpenMPProblem(r) != size {
 			continue
 		}
 		i := slices.IndexFunc(rows, func(o compare.Record) bool {
-			return o.Variant == OpenMPCollapse && OpenMPProblem(o) == largest && o.Threads == r.Threads &&
+			return o.Variant == OpenMPCollapse && OpenMPProblem(o) == size && o.Threads == r.Threads &&
 				o.Params["schedule"] == r.Params["schedule"] && ChunkOf(o.Params) == ChunkOf(r.Params)
 		})
 		if i < 0 {
@@ -229,7 +234,7 @@ func (v *View) OpenMPPairs(typ string) []OpenMPPair {
 	for i, f := range Fight(duels) {
 		out[i].Comparison = f.Comparison
 	}
-	order := []string{"static", "dynamic", "guided"}
+	order := []string{"default", "static", "dynamic", "guided"}
 	slices.SortStableFunc(out, func(x, y OpenMPPair) int {
 		return cmp.Or(cmp.Compare(x.Threads, y.Threads),
 			cmp.Compare(slices.Index(order, x.Schedule), slices.Index(order, y.Schedule)),

@@ -161,8 +161,12 @@ func (b *Builder) loopsOfC(s *document.Section, v *analysis.View) {
 			s.List(b.cConclusion(c))
 			b.Figure(s, v, "compiler-c-"+typ, "fig.cloops", command, text.Args{"Type": typ, "Size": c.Label()})
 		}
-		if c.All = b.WithoutUnavailable(s, c.All); len(c.All) > 0 {
-			t, notes := b.cTable(v, typ, c)
+		rows := b.WithoutUnavailable(s, c.All)
+		if ok && b.Elsewhere != "" { // all rows are in the appendix
+			rows = slices.DeleteFunc(rows, func(r compare.Record) bool { return analysis.ProblemOf(r) != c.Problem })
+		}
+		if len(rows) > 0 {
+			t, notes := b.cTable(v, typ, rows)
 			t.Command = command
 			b.WithNotes(s, t, notes)
 		}
@@ -244,24 +248,22 @@ func (b *Builder) gains(pairs []analysis.Duel) document.Text {
 	return b.Sentence(b.byOutcome(sorted))
 }
 
-// cTable has all rows of the experiment on loops in C: each loop with each set of options, and the loops
+// cTable has rows of the experiment on loops in C: each loop with each set of options, and the loops
 // in Go.
-func (b *Builder) cTable(v *analysis.View, typ string, c analysis.CLoops) (document.Table, []document.Text) {
+func (b *Builder) cTable(v *analysis.View, typ string, rows []compare.Record) (document.Table, []document.Text) {
 	t := document.Table{ID: "table-compiler-c-" + typ + v.Suffix,
 		Caption: b.Say("cloops.caption", text.Args{"Type": typ}),
 		Columns: b.Columns("variant", "options", "size", "state", "#median", "#interval", "#gflops", "#peak",
 			"#overleastoptions")}
 	var notes []document.Text
-	for _, r := range c.All {
+	for _, r := range rows {
 		var state document.Text
 		state, notes = b.State(r, notes)
 		options, over := b.Say("cloops.go"), document.Text(number.Absent)
 		if analysis.Program(r.Variant) {
 			options = document.Literal(analysis.OptionsOf(r))
-			if len(c.Loops) > 0 {
-				least, ok := c.Of(r.Variant, c.Least())
-				over = OverCell(least, r, ok && analysis.OptionsOf(r) != c.Least())
-			}
+			least, ok := analysis.Unoptimized(rows, r)
+			over = OverCell(least, r, ok && analysis.OptionsOf(r) != analysis.OptionsOf(least))
 		}
 		t.Rows = append(t.Rows, document.Row{Class: analysis.Class(r), Cells: []document.Text{
 			document.Literal(r.Variant), options, document.Escape(analysis.ProblemOf(r).Label()), state,
