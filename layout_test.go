@@ -48,6 +48,7 @@ var importTable = map[string][]string{
 	"internal/peak":           {"gf256", "internal/cpu"},
 	"internal/settings":       {"internal/cpu", "internal/output", "internal/trust", "internal/tuned"},
 
+	"compare/topology":    {"internal/cpu"},
 	"compare/optional":    {"."},
 	"compare/report/text": {"compare/report/document"},
 	"compare/verify":      {"gf256", "internal/cpu", "."},
@@ -67,7 +68,7 @@ var importTable = map[string][]string{
 
 	"compare": {
 		"cuda/usage", "gf256", "internal/child", "internal/cpu", "internal/output", "internal/sample", "mpi/account",
-		"parallel/timeline", ".", "internal/peak", "compare/optional", "compare/verify", "cuda/guest",
+		"parallel/timeline", ".", "internal/peak", "compare/optional", "compare/topology", "compare/verify", "cuda/guest",
 	},
 	"cuda": {"cuda/occupancy", "cuda/usage", "gf256", "internal/output", "internal/trust",
 		"internal/tuned", ".", "cuda/guest", "internal/busy", "internal/dl", "internal/python"},
@@ -80,7 +81,7 @@ var importTable = map[string][]string{
 	"compare/report/analysis": {"cuda/occupancy", "internal/sample", ".", "compare", "cuda"},
 	"compare/report/number":   {"compare/report/document", "compare"},
 	"compare/report/reporttest": {
-		"compare/report/chart", "cuda/usage", "internal/child", "mpi/account", ".", "compare",
+		"compare/report/chart", "cuda/usage", "internal/child", "mpi/account", ".", "compare/topology", "compare",
 	},
 	"cuda/cudatest": {".", "cuda"},
 	"cuda/explain":  {"cuda/occupancy", "internal/output", ".", "cuda/guest", "compare", "cuda"},
@@ -128,7 +129,7 @@ var importTable = map[string][]string{
 	"cmd": {
 		"cuda/occupancy", "gf256", "internal/child", "internal/cpu", "internal/output", "internal/sample",
 		"internal/starter", "internal/tuned", ".", "internal/kernel", "internal/peak", "internal/settings",
-		"compare/report/text", "compare/verify", "cuda/guest", "cuda/wire", "internal/block", "internal/matfile",
+		"compare/report/text", "compare/verify", "cuda/guest", "cuda/wire", "compare/topology", "internal/block", "internal/matfile",
 		"internal/shard", "compare", "cuda", "cuda/explain", "cuda/remote", "compare/probe", "mpi", "internal/catalog", "compare/report",
 		"internal/tune", "user",
 	},

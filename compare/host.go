@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"gemm/compare/topology"
 	"gemm/internal/cpu"
 	"gemm/internal/peak"
 )
@@ -27,7 +28,7 @@ func DescribeHost() (Host, error) {
 	h := Host{
 		CPU: info.Model, Sockets: info.Sockets, NUMA: info.NUMANodes, Cores: info.Cores,
 		Quota: None(), ISA: string(isa), Memory: info.Memory, PagePolicy: info.HugePages, OS: info.OS,
-		Ceilings: []Ceiling{}, Bandwidths: []Bandwidth{},
+		Ceilings: []Ceiling{}, Bandwidths: []Bandwidth{}, Topology: topology.Here(),
 	}
 	if info.Quota > 0 {
 		h.Quota = Number(info.Quota)
@@ -46,6 +47,24 @@ func DescribeHost() (Host, error) {
 func (h Host) id(name string) string {
 	sum := sha256.Sum256(fmt.Append(nil, name, h.CPU, h.Sockets, h.Cores, h.ISA, h.Memory>>30, h.Caches))
 	return fmt.Sprintf("%x", sum[:4])
+}
+
+// AddGPU adds the GPU of that name to h, and where it is if its PCI address is known.
+func (h *Host) AddGPU(name, address string) {
+	h.GPUs = append(h.GPUs, name)
+	if h.Topology != nil && address != "" {
+		h.Topology.GPUs = append(h.Topology.GPUs, topology.NewGPU(name, address))
+	}
+}
+
+// copyGPUs replaces what h says of GPUs by what from says of them.
+func (h *Host) copyGPUs(from Host) {
+	h.GPUs, h.Driver, h.CUDA = from.GPUs, from.Driver, from.CUDA
+	if h.Topology != nil && from.Topology != nil {
+		t := *h.Topology
+		t.GPUs = from.Topology.GPUs
+		h.Topology = &t
+	}
 }
 
 // Crowded returns a warning if the given threads cannot run on h at the same time, and "" if they

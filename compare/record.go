@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"gemm"
+	"gemm/compare/topology"
 	"gemm/cuda/usage"
 	"gemm/mpi/account"
 	"gemm/parallel/timeline"
@@ -75,6 +76,9 @@ type Host struct {
 	MPI        string      `json:"mpi,omitempty"`
 	Ceilings   []Ceiling   `json:"ceilings"`
 	Bandwidths []Bandwidth `json:"bandwidths"`
+
+	// Topology is how the processors are nested; nil if it is not known.
+	Topology *topology.Topology `json:"topology,omitempty"`
 }
 
 // Cache is one level of cache as one core sees it.

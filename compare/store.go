@@ -269,7 +269,7 @@ func (s *Store) putHost(h Host) {
 	}
 	old := s.doc.Hosts[i]
 	if len(h.GPUs) == 0 {
-		h.GPUs, h.Driver, h.CUDA = old.GPUs, old.Driver, old.CUDA
+		h.copyGPUs(old)
 	}
 	h.MPI = cmp.Or(h.MPI, old.MPI)
 	for _, c := range s.doc.Hosts[i].Ceilings {

@@ -112,7 +112,7 @@ func NoWorker(state *os.ProcessState, stdout, stderr string) error {
 
 // meet puts what a worker found into the descriptions of the host and the run.
 func (worker) meet(d *Driver, f found) (string, error) {
-	d.host.GPUs, d.host.Driver, d.host.CUDA = f.Host.GPUs, f.Host.Driver, f.Host.CUDA
+	d.host.copyGPUs(f.Host)
 	d.run.Libraries = maps.Clone(d.run.Libraries)
 	if d.run.Libraries == nil {
 		d.run.Libraries = map[string]string{}

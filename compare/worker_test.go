@@ -105,7 +105,8 @@ func fakeWorker(fault string) {
 	lost := false
 	s := Served{Device: &Device{
 		Describe: func(h *Host, r *RunInfo) {
-			h.GPUs, h.Driver, h.CUDA = []string{"a GPU"}, "580.1", "13.0"
+			h.AddGPU("a GPU", "0000:3b:00.0")
+			h.Driver, h.CUDA = "580.1", "13.0"
 			r.Libraries["nvrtc"] = "13.0"
 		},
 		Ceilings: func(_ context.Context, device int, _ time.Duration) ([]Ceiling, []Bandwidth, error) {
@@ -309,6 +310,10 @@ func TestWorkerMeasures(t *testing.T) {
 			t.Errorf("%s: %+v", r.Variant, r)
 		}
 	}
+	placed := func(h Host) bool { return len(h.Topology.GPUs) == 1 && h.Topology.GPUs[0].PCI == "0000:3b:00.0" }
+	if host.Topology != nil && !placed(host) {
+		t.Errorf("the topology is %+v", host.Topology)
+	}
 	if len(p.rows) != 7 || len(p.began) != 7 {
 		t.Errorf("progress was told of %d rows and %d beginnings", len(p.rows), len(p.began))
 	}
@@ -318,7 +323,8 @@ func TestWorkerMeasures(t *testing.T) {
 		t.Errorf("the second time: %v, %d rows kept, %d starts", err, len(again.kept), starts)
 	}
 	if host := store.Document().Hosts[0]; !slices.Equal(host.GPUs, []string{"a GPU"}) ||
-		!slices.ContainsFunc(host.Ceilings, func(c Ceiling) bool { return c.Unit == "gpu" }) {
+		!slices.ContainsFunc(host.Ceilings, func(c Ceiling) bool { return c.Unit == "gpu" }) ||
+		host.Topology != nil && !placed(host) {
 		t.Errorf("the second time the host is %+v", host)
 	}
 }

@@ -94,7 +94,7 @@ func serve(ctx context.Context, b *device.Backend, in io.Reader, out io.Writer) 
 			Lost: b.Lost,
 			Describe: func(h *compare.Host, r *compare.RunInfo) {
 				for _, g := range system.GPUs {
-					h.GPUs = append(h.GPUs, g.Name)
+					h.AddGPU(g.Name, g.PCI)
 				}
 				h.Driver, h.CUDA = system.Driver, system.CUDA
 				for name, version := range map[string]string{"NVRTC": system.NVRTC, "cuBLAS": system.CuBLAS} {

@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -16,6 +14,7 @@ import (
 
 	"gemm"
 	"gemm/compare"
+	"gemm/compare/topology"
 	"gemm/cuda"
 	"gemm/internal/block"
 	"gemm/internal/catalog"
@@ -47,11 +46,6 @@ func infoCommand() *cli.Command {
 type information struct {
 	Schema int          `json:"schema"`
 	Host   compare.Host `json:"host"`
-	// The processors that are online, those that this process may use, in the order in which threads are placed,
-	// and the processors that share each cache; null if unknown.
-	Processors []cpu.Processor `json:"processors"`
-	Allowed    []int           `json:"processors_allowed"`
-	Shared     []cpu.CacheSets `json:"caches_shared"`
 
 	Limit  int64     `json:"memory_limit"`     // bytes that the control group grants; 0: no limit
 	Free   int64     `json:"memory_available"` // bytes; 0: not known
@@ -111,8 +105,7 @@ func runInfo(c *cli.Context) error {
 	}
 	host.MPI = mpi.Version()
 	info := information{
-		Schema: compare.Schema, Host: host, Processors: cpu.Topology(), Allowed: cpu.Places(), Shared: cpu.SharedCaches(),
-		Limit: cpu.Host().MemoryLimit, Free: cpu.Available(),
+		Schema: compare.Schema, Host: host, Limit: cpu.Host().MemoryLimit, Free: cpu.Available(),
 		ISAs: cpu.Supported(), Build: describeBuild(),
 		Kernels: []engine{describeEngine[float64](), describeEngine[float32]()}, Field: field{kernel.BestField().Name},
 		Backends: backends(),
@@ -128,7 +121,7 @@ func runInfo(c *cli.Context) error {
 		info.CUDA = &s
 		info.Host.Driver, info.Host.CUDA = s.Driver, s.CUDA
 		for _, g := range s.GPUs {
-			info.Host.GPUs = append(info.Host.GPUs, g.Name)
+			info.Host.AddGPU(g.Name, g.PCI)
 		}
 	case errors.Is(err, errInterrupted):
 		return err
@@ -239,9 +232,10 @@ func printInfo(c *cli.Context, info information) error {
 	row := func(name, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
 	h := info.Host
 	row("processor", "%s", known(h.CPU))
-	row("sockets", "%s%s", count(h.Sockets), cores(info.Processors))
-	row("NUMA nodes", "%s%s", count(h.NUMA), nodes(info.Processors))
-	row("processors", "%d usable%s", h.Cores, allowed(info.Allowed))
+	row("sockets", "%s", count(h.Sockets))
+	row("NUMA nodes", "%s", count(h.NUMA))
+	row("processors", "%d usable%s", h.Cores, usable(h.Topology))
+	printTopology(row, h.Topology)
 	if h.Quota.Known() {
 		row("quota", "%.4g processors' worth of time", float64(h.Quota))
 	} else {
@@ -249,7 +243,7 @@ func printInfo(c *cli.Context, info information) error {
 	}
 	for _, cache := range h.Caches {
 		row(fmt.Sprintf("cache L%d", cache.Level), "%s %s, lines of %d B%s", bytes(float64(cache.Bytes)), cache.Kind,
-			cache.Line, shared(cache, info.Shared))
+			cache.Line, shared(cache))
 	}
 	isas := make([]string, len(info.ISAs))
 	for i, isa := range info.ISAs {
@@ -366,77 +360,35 @@ func threads(n int) string {
 	return fmt.Sprintf("%d threads", n)
 }
 
-// cores says how many cores a socket has and how many threads a core; nothing where
-// that is not known.
-func cores(processors []cpu.Processor) string {
-	if len(processors) == 0 {
+// usable says which processors the process may run on, in the order in which threads are placed.
+func usable(t *topology.Topology) string {
+	if t == nil || t.Usable == "" {
 		return ""
 	}
-	threads := map[[2]int]int{} // by package and core
-	perSocket := map[int]int{}
-	for _, p := range processors {
-		core := [2]int{p.Package, p.Core}
-		if threads[core] == 0 {
-			perSocket[p.Package]++
-		}
-		threads[core]++
-	}
-	return fmt.Sprintf("; cores a socket: %s, threads a core: %s", between(perSocket), between(threads))
+	return ": " + t.Usable
 }
 
-// between returns the value that all counts have, or the least and the largest.
-func between[K comparable](counts map[K]int) string {
-	values := slices.Collect(maps.Values(counts))
-	if least, most := slices.Min(values), slices.Max(values); least < most {
-		return fmt.Sprintf("%d to %d", least, most)
+// printTopology writes how the processors are nested.
+func printTopology(row func(name, format string, args ...any), t *topology.Topology) {
+	if t == nil {
+		row("topology", "unknown")
+		return
 	}
-	return fmt.Sprint(values[0])
+	var text strings.Builder
+	t.Write(&text, bytes)
+	name := "topology"
+	for line := range strings.Lines(text.String()) {
+		row(name, "%s", strings.TrimSuffix(line, "\n"))
+		name = ""
+	}
 }
 
-// nodes says which processors a memory node has.
-func nodes(processors []cpu.Processor) string {
-	of := map[int][]int{}
-	for _, p := range processors {
-		of[p.Node] = append(of[p.Node], p.ID)
-	}
-	var parts []string
-	for _, node := range slices.Sorted(maps.Keys(of)) {
-		slices.Sort(of[node])
-		parts = append(parts, fmt.Sprintf("node %d has processors %s", node, cpu.List(of[node])))
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return "; " + strings.Join(parts, ", ")
-}
-
-// allowed says which processors the process may run on, in the order in which threads
-// are placed.
-func allowed(places []int) string {
-	if len(places) == 0 {
-		return ""
-	}
-	return ": " + cpu.List(places)
-}
-
-// mostSets is the number of sets of processors that share a cache that are named.
-const mostSets = 8
-
-// shared says by how many processors a cache is shared, where it is, and by which.
-func shared(c compare.Cache, sharing []cpu.CacheSets) string {
+// shared says by how many processors a cache is shared, if it is.
+func shared(c compare.Cache) string {
 	if c.Shared <= 1 {
 		return ""
 	}
-	text := fmt.Sprintf(", shared by %d", c.Shared)
-	i := slices.IndexFunc(sharing, func(s cpu.CacheSets) bool { return s.Level == c.Level && s.Kind == c.Kind })
-	if i < 0 || len(sharing[i].Sets) > mostSets {
-		return text
-	}
-	var parts []string
-	for _, set := range sharing[i].Sets {
-		parts = append(parts, cpu.List(set))
-	}
-	return text + ": " + strings.Join(parts, " and ")
+	return fmt.Sprintf(", shared by %d", c.Shared)
 }
 
 // limit says how much memory the control group grants, if there is a limit.

@@ -1,36 +1,32 @@
 package main
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 
 	"gemm/compare"
-	"gemm/internal/cpu"
+	"gemm/compare/topology"
 )
 
-// TestInfoOfTopology describes a server whose sockets differ, and a host of which
-// nothing is known.
+// TestInfoOfTopology describes a host with a GPU, and one of which nothing is known.
 func TestInfoOfTopology(t *testing.T) {
-	server := []cpu.Processor{
-		{ID: 0, Node: 0, Package: 0, Core: 0}, {ID: 6, Node: 0, Package: 0, Core: 0},
-		{ID: 2, Node: 0, Package: 0, Core: 2}, {ID: 8, Node: 0, Package: 0, Core: 2},
-		{ID: 1, Node: 1, Package: 1, Core: 1},
+	var lines []string
+	row := func(name, format string, args ...any) { lines = append(lines, name+"|"+fmt.Sprintf(format, args...)) }
+	host := &topology.Topology{Processors: "0,2,1", Usable: "2,1", Cores: []string{"0,2", "1"},
+		Packages: []topology.Package{{Processors: "0-2"}}, GPUs: []topology.GPU{{Name: "A2", PCI: "0000:af:00.0", Node: 1}}}
+	printTopology(row, host)
+	printTopology(row, nil)
+	want := []string{"topology|package 0: processors 0-2", "|  core, 2 processors: processors 0,2", "|  core: processors 1",
+		"|GPU A2 at 0000:af:00.0, NUMA node 1", "topology|unknown"}
+	if !slices.Equal(lines, want) {
+		t.Errorf("the topology is %q, want %q", lines, want)
 	}
-	cache := compare.Cache{Level: 2, Kind: "unified", Shared: 2}
-	sharing := []cpu.CacheSets{{Level: 1, Kind: "unified", Sets: [][]int{{9}}},
-		{Level: 2, Kind: "unified", Sets: [][]int{{0, 6}, {2, 3, 8}}}}
-	many := []cpu.CacheSets{{Level: 2, Kind: "unified", Sets: make([][]int, mostSets+1)}}
 	for _, c := range []struct{ got, want string }{
-		{cores(server), "; cores a socket: 1 to 2, threads a core: 1 to 2"},
-		{cores(server[:4]), "; cores a socket: 2, threads a core: 2"},
-		{cores(nil), ""},
-		{nodes(server), "; node 0 has processors 0,2,6,8, node 1 has processors 1"},
-		{nodes(nil), ""},
-		{allowed([]int{0, 6, 2}), ": 0,6,2"},
-		{allowed(nil), ""},
-		{shared(cache, sharing), ", shared by 2: 0,6 and 2-3,8"},
-		{shared(cache, many), ", shared by 2"},
-		{shared(cache, nil), ", shared by 2"},
-		{shared(compare.Cache{Level: 2, Kind: "unified", Shared: 1}, sharing), ""},
+		{usable(host), ": 2,1"},
+		{usable(nil), ""},
+		{shared(compare.Cache{Shared: 2}), ", shared by 2"},
+		{shared(compare.Cache{Shared: 1}), ""},
 	} {
 		if c.got != c.want {
 			t.Errorf("%q, want %q", c.got, c.want)

@@ -21,6 +21,7 @@ import (
 
 	"gemm"
 	"gemm/compare"
+	"gemm/compare/topology"
 	"gemm/internal/catalog"
 	"gemm/internal/gemmtest"
 	"gemm/internal/matfile"
@@ -370,7 +371,7 @@ func TestList(t *testing.T) {
 func TestInfo(t *testing.T) {
 	t.Parallel()
 	text := succeed(t, "", "info").stdout
-	for _, want := range []string{"processor", "sockets", "NUMA nodes", "processors", "quota", "instructions",
+	for _, want := range []string{"processor", "sockets", "NUMA nodes", "processors", "topology", "quota", "instructions",
 		"packed f64", "packed f32", "memory", "build", "reference/openblas"} {
 		if !strings.Contains(text, "\n"+want+" ") && !strings.HasPrefix(text, want+" ") {
 			t.Errorf("info lacks %q:\n%s", want, text)
@@ -385,8 +386,9 @@ func TestInfo(t *testing.T) {
 		len(plain.Host.Ceilings) > 0 {
 		t.Errorf("info without --peak: %+v, %v", plain.Host, err)
 	}
-	if len(doc.Allowed) > doc.Host.Cores || len(doc.Processors) < len(doc.Allowed) {
-		t.Errorf("info: %d processors, %v are allowed of %v", doc.Host.Cores, doc.Allowed, doc.Processors)
+	if h := doc.Host; h.Topology != nil && h.Topology.Usable != "" &&
+		len(topology.IDs(h.Topology.Usable)) != h.Cores {
+		t.Errorf("info: %d processors, %s are usable", h.Cores, h.Topology.Usable)
 	}
 	if doc.Host.Cores < 1 || len(doc.Host.Ceilings) < 2 || len(doc.Host.Bandwidths) < 1 || doc.Build.Go == "" {
 		t.Errorf("info --peak: %+v", doc)

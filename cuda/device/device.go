@@ -73,6 +73,7 @@ func find(number int) (*Device, error) {
 		return nil, err
 	}
 	d.GPU.Free = d.monitor.free()
+	d.GPU.PCI, _ = busID(at) // it may stay unknown
 	return d, nil
 }
 

@@ -92,6 +92,9 @@ func TestSharedCaches(t *testing.T) {
 	cache := func(processor, index int, level, kind, shared string) {
 		dir := fmt.Sprintf("sys/devices/system/cpu/cpu%d/cache/index%d/", processor, index)
 		tree[dir+"level"], tree[dir+"type"], tree[dir+"shared_cpu_list"] = level, kind, shared
+		if level == "1" {
+			tree[dir+"size"] = "48K"
+		}
 	}
 	var all []Processor
 	for i, core := range []string{"0,2", "1,3", "0,2", "1,3"} {
@@ -103,12 +106,54 @@ func TestSharedCaches(t *testing.T) {
 		cache(i, 4, "x", "Unified", core)
 		cache(i, 5, "4", "Unified", "")
 	}
+	tree["sys/devices/system/cpu/cpu1/cache/index3/size"] = "2M"
+	tree["sys/devices/system/cpu/cpu3/cache/index3/size"] = "2M"
 	cores := [][]int{{0, 2}, {1, 3}}
-	want := []CacheSets{{1, "data", cores}, {2, "unified", cores}, {3, "unified", [][]int{{0, 1, 2, 3}}}}
+	want := []CacheSets{{1, "data", 48 << 10, cores}, {2, "unified", 0, cores[:1]},
+		{2, "unified", 2 << 20, cores[1:]}, {3, "unified", 0, [][]int{{0, 1, 2, 3}}}}
 	if got := sharedCaches(files(tree), all); !reflect.DeepEqual(got, want) {
 		t.Errorf("shared caches are %v, want %v", got, want)
 	}
 	if got := sharedCaches(files(nil), all); got != nil {
 		t.Errorf("without files shared caches are %v", got)
+	}
+}
+
+func TestMemoryNodes(t *testing.T) {
+	tree := map[string]string{
+		"sys/devices/system/node/online":        "0-2\n",
+		"sys/devices/system/node/node0/cpulist": "0-1,4\n",
+		"sys/devices/system/node/node0/meminfo": "Node 0 MemTotal:       16384 kB\nNode 0 MemFree:  1 kB\n",
+		"sys/devices/system/node/node1/cpulist": "2-3\n",
+		"sys/devices/system/node/node2/cpulist": "\n",
+		"sys/devices/system/node/node2/meminfo": "Node 2 MemTotal:       32 kB\n",
+	}
+	want := []MemoryNode{{0, []int{0, 1, 4}, 16 << 20}, {1, []int{2, 3}, 0}, {2, nil, 32 << 10}}
+	if got := memoryNodes(files(tree)); !reflect.DeepEqual(got, want) {
+		t.Errorf("nodes are %v, want %v", got, want)
+	}
+	if got := memoryNodes(files(nil)); got != nil {
+		t.Errorf("without files nodes are %v", got)
+	}
+}
+
+func TestKinds(t *testing.T) {
+	hybrid := map[string]string{"sys/devices/cpu_core/cpus": "0-3\n", "sys/devices/cpu_atom/cpus": "4-5\n"}
+	want := []Kind{{"performance", []int{0, 1, 2, 3}}, {"efficiency", []int{4, 5}}}
+	if got := kinds(files(hybrid)); !reflect.DeepEqual(got, want) {
+		t.Errorf("kinds are %v, want %v", got, want)
+	}
+	if got := kinds(files(nil)); got != nil {
+		t.Errorf("without files kinds are %v", got)
+	}
+}
+
+func TestNodeOf(t *testing.T) {
+	tree := map[string]string{"sys/bus/pci/devices/0000:3b:00.0/numa_node": "1\n",
+		"sys/bus/pci/devices/0000:af:00.0/numa_node": "-1\n"}
+	for address, want := range map[string]int{"0000:3B:00.0": 1, "0000:af:00.0": -1, "0000:00:00.0": -1} {
+		if got := nodeOf(files(tree), address); got != want {
+			t.Errorf("the node of %s is %d, want %d", address, got, want)
+		}
 	}
 }
