@@ -16,7 +16,7 @@ type GPU struct {
 	Index             int    `json:"index"`
 	Name              string `json:"name"`
 	PCI               string `json:"pci,omitempty"` // address, such as 0000:3b:00.0; empty: not known
-	Capability        string `json:"cc"` // such as 9.0
+	Capability        string `json:"cc"`            // such as 9.0
 	Multiprocessors   int    `json:"multiprocessors"`
 	Memory            int64  `json:"memory"`
 	Free              int64  `json:"free"` // bytes of the memory; 0: not known
