@@ -2,11 +2,11 @@
 # make report PROFILE=full.
 ## PROFILE=quick    report: quick (two to three minutes), full, parallel, mpi, cuda or gf256
 ## LANG_REPORT=en   report: language of the report, en or zh
-## OUT=report       report, bench-peers, check-report: the folder
+## OUT=report       report, bench-peers, bench-full, check-report: the folder
 ## RESUME=          report, bench-peers: any value continues the records in OUT; empty replaces them
-## MPI=auto         build, report, bench-peers, test, lint: yes with MPI, no without, auto if it is installed
-## CUDA=auto        build, report, bench-peers, lint: yes with bin/gemm-cuda, no without, auto if there is a CUDA toolkit or a driver
-## DEPS=yes         report, peers, bench-peers, test, mpich, hosts, lint, deps, install-test, check-report: no installs nothing
+## MPI=auto         build, report, bench-peers, bench-full, test, lint: yes with MPI, no without, auto if it is installed
+## CUDA=auto        build, report, bench-peers, bench-full, lint: yes with bin/gemm-cuda, no without, auto if there is a CUDA toolkit or a driver
+## DEPS=yes         report, peers, bench-peers, bench-full, test, mpich, hosts, lint, deps, install-test, check-report: no installs nothing
 ## FUZZTIME=30s     fuzz: how long each target runs
 ## PREFIX=/usr/local  install, uninstall: where gemm is used
 ## DESTDIR=         install, uninstall: put in front of PREFIX where files are written, to make packages
@@ -42,7 +42,7 @@ CUDA_PACKAGES := ./cmd/gemm-cuda ./cuda/device
 with_cuda = @flags="$$(scripts/cuda.sh)" || exit 1; [ "$$flags" = no ] || { eval "export $$flags"; set -x; $(1); }
 
 .DEFAULT_GOAL := help
-.PHONY: help report test mpich hosts rename-test lib-test slow-tests oldest-nvrtc cuda-headers vet-systems gonum-tests build lib install uninstall install-test wheel python-test deps lint generate docs goals bench peers bench-peers fuzz check-report clean
+.PHONY: help report test mpich hosts rename-test lib-test slow-tests oldest-nvrtc cuda-headers vet-systems gonum-tests build lib install uninstall install-test wheel python-test deps lint generate docs goals bench peers bench-peers bench-full fuzz check-report clean
 
 help: ## list the targets and the variables
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -149,6 +149,12 @@ bench: ## run the Go benchmarks
 peers: ## fetch MKL, OpenBLAS and libxsmm into bin/peers, where bin/gemm finds them
 	@scripts/deps.sh peers
 	scripts/peers.sh
+
+bench-full: deps build ## measure the comparison of docs/full, on 16 cores and a GPU in 20 minutes, and render it
+	OUT=$(OUT) scripts/full.sh
+	cp $(OUT)/full/results.json results/full.json
+	$(GO) run ./internal/pages/render -thin 50 results/full.json
+	$(MAKE) docs
 
 bench-peers: deps build peers ## measure us and other libraries interleaved, and render docs/peers
 	bin/gemm compare --profile peers --out $(OUT) $(if $(RESUME),--resume,--force)

@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# Measures the comparison of docs/full: serial, parallel, MPI and CUDA on one host. It needs bin/gemm
+# with MPI, bin/gemm-cuda, mpirun and a GPU; it needs neither Go nor a network.
+#
+#   OUT=folder [FROM=results.json] scripts/full.sh [STEP...]
+#
+# The steps share one record, OUT/full/results.json, which is complete after each row, and is
+# compressed after each step. FROM is a record to continue from; so is the one in OUT. Each step ends after LIMIT seconds (530), with the
+# rows that it has: run it again for the rest. The estimates are for 16 cores and an H100 or H200.
+#
+#   ladder    4 min   every variant, up to 2048, and the plain loops at 1024
+#   course    6 min   the tables that courses ask for
+#   threads   4 min   schedules, chunks and scaling at 512
+#   ranks     3 min   ranks at 1024, with the lower bounds of communication
+#   gpu       4 min   every rung and cuBLAS, up to 8192
+#   codes     1 min   Reed–Solomon codes
+#
+# Without arguments it runs all of them. Every minute it prints how many rows have which status.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+out="${OUT:?set OUT to a folder for the record}"
+limit="${LIMIT:-530}"
+folder="$out/full"
+record="$folder/results.json"
+status=0
+
+# counts prints how many rows of the record have which status.
+counts() {
+	[ -e "$record" ] || return 0
+	grep -o '"status": *"[a-z]*"' "$record" | sed 's/.*"\([a-z]*\)"$/\1/' | sort | uniq -c |
+		awk -v at="$SECONDS" '{ n += $1; line = line ", " $1 " " $2 } END { printf "full: %4d s, %d rows: %s\n", at, n, substr(line, 3) }'
+}
+
+# gemm runs bin/gemm with the arguments, until the step's time is over.
+gemm() {
+	local left=$((until - SECONDS)) ended=0 watch
+	[ "$left" -gt 0 ] || return 0
+	while sleep 60 >/dev/null 2>&1; do counts; done & # the last sleep outlives it, without our output
+	watch=$!
+	echo "full: gemm $*"
+	timeout -k 20 -s INT "$left" bin/gemm "$@" >>"$folder/log.txt" 2>&1 || ended=$?
+	kill "$watch" && wait "$watch" || true
+	case "$ended" in
+	0) ;;
+	124 | 130) echo "full: stopped after $limit s: run the step again for the rest" ;;
+	*)
+		tail -n 3 "$folder/log.txt" >&2
+		status=1
+		;;
+	esac
+	counts
+}
+
+# compare adds a profile to the record, and removes the report: it is made of the whole record later.
+compare() {
+	gemm compare --resume --out "$folder" --profile "$@"
+	find "$folder" -mindepth 1 ! -name 'results.json*' ! -name log.txt -delete
+}
+
+# step measures what a step is made of.
+step() {
+	until=$((SECONDS + limit))
+	case "$1" in
+	ladder)
+		compare quick --type f64,f32 --np 16
+		gemm serial --variants serial/naive,serial/unrolled --sizes 1024 --reps 3 --time 1s --timeout 60s \
+			--json "$record" --resume
+		;;
+	course) compare course ;;
+	threads) compare parallel --sizes 512 ;;
+	ranks) compare mpi --sizes 1024 ;;
+	gpu) compare cuda ;;
+	codes) compare gf256 --threads 1 ;;
+	esac
+}
+
+steps=("$@")
+[ "$#" -gt 0 ] || steps=(ladder course threads ranks gpu codes)
+for name in "${steps[@]}"; do
+	case "$name" in
+	ladder | course | threads | ranks | gpu | codes) ;;
+	*)
+		echo "full: there is no step $name: it is one of ladder, course, threads, ranks, gpu, codes" >&2
+		exit 2
+		;;
+	esac
+done
+mkdir -p "$folder"
+[ -z "${FROM:-}" ] || cp "$FROM" "$record"
+for name in "${steps[@]}"; do
+	echo "full: step $name"
+	step "$name"
+	gzip -kf "$record"
+done
+exit "$status"
