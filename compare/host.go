@@ -41,6 +41,15 @@ func DescribeHost() (Host, error) {
 	return h, nil
 }
 
+// Name names a host by its processor and its GPUs, such as "Intel Xeon + NVIDIA H200". It is empty if
+// neither is known.
+func (h Host) Name() string {
+	name := strings.NewReplacer("(R)", "", "(TM)", "", " Processor", "").Replace(h.CPU)
+	parts := append([]string{strings.TrimSpace(name)}, slices.Compact(slices.Sorted(slices.Values(h.GPUs)))...)
+	parts = slices.DeleteFunc(parts, func(part string) bool { return part == "" })
+	return strings.Join(parts, " + ")
+}
+
 // id returns the id of a host. Its name, which is hashed, tells machines of the same kind apart.
 // The caches tell virtual machines with the same name apart: several generations of processors call
 // themselves the same there.

@@ -70,6 +70,7 @@ func read(b *chapters.Builder, cover []document.Field) document.Report {
 	r := document.Report{Lang: b.Lang(), Title: b.Plain("title"), Subtitle: subtitle(b), Words: b.Words(),
 		Cover: cover, Opening: paper.Opening, Copied: true}
 	r.Add(paper.Chapters(b)...)
+	b.Attribute(r.Sections)
 	return r
 }
 
@@ -133,6 +134,7 @@ func assemble(b *chapters.Builder) document.Report {
 		r.Add(s)
 	}
 	r.Add(b.References())
+	b.Attribute(r.Sections)
 	return r
 }
 
@@ -143,7 +145,7 @@ func subtitle(b *chapters.Builder) string {
 	}
 	var names []string
 	for _, v := range b.Views {
-		names = append(names, cmp.Or(v.CPU, v.ID))
+		names = append(names, b.HostName(v))
 	}
 	hosts := strings.Join(slices.Compact(names), ", ")
 	var day string

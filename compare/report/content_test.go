@@ -502,8 +502,8 @@ var sentences = slices.Concat([]sentence{
 			"The figures are in [f64](#results-serial-f64)."}, nil},
 
 	{"two hosts", twoHosts(),
-		[]string{"On Test CPU (h1):", "On Other CPU (h2):", "on 2 hosts", "{#results-serial-f64-h1}",
-			"{#results-serial-f64-h2}", "serial, f64 — Other CPU (h2)", "[f64 — h2](#results-serial-f64-h2)"},
+		[]string{"On Test CPU:", "On Other CPU:", "on 2 hosts", "{#results-serial-f64-h1}",
+			"{#results-serial-f64-h2}", "serial, f64 — Other CPU", "[f64 — h2](#results-serial-f64-h2)"},
 		[]string{"200 times", "100 times"}},
 	{"a wrong row names its host",
 		changed(twoHosts(), func(d *compare.Document) { reporttest.Came(compare.Wrong, "zeroed")(&d.Records[0]) }),

@@ -336,7 +336,7 @@ var gpuSentences = []sentence{
 	{"a GPU on one of two hosts", changed(twoHosts(), func(d *compare.Document) {
 		d.Records = append(d.Records, reporttest.Kernel("naive", 64, 1, reporttest.Came(compare.Unavailable, "no driver")),
 			reporttest.Kernel("naive", 64, 2e-3, onHost("h2")), reporttest.Kernel("smem", 64, 1.99e-3, onHost("h2")))
-	}), []string{"## No figures — Test CPU (h1) {#gpu-none-h1}", "{#gpu-ladder-h2}",
+	}), []string{"## No figures — Test CPU {#gpu-none-h1}", "{#gpu-ladder-h2}",
 		"[Why a rung does not gain](#gpu-why-h2)", "See [The GPU](#gpu)."}, []string{"{#gpu-machine-h1}", "{#gpu-design}"}},
 	{"no rows of a GPU", reporttest.With(), nil, noGPUChapter},
 	{"a peak in TF32", changed(reporttest.Planted(reporttest.Kernel("tf32-wmma", 64, 1e-3),

@@ -272,8 +272,8 @@ func where(doc compare.Document, r compare.Record) (hardware, day string) {
 
 // processor names the processor of a host and its instruction set.
 func processor(h compare.Host) string {
-	name := strings.NewReplacer("(R)", "", "(TM)", "", " Processor", "").Replace(h.CPU)
-	return strings.TrimSpace(name) + ", " + h.ISA
+	h.GPUs = nil
+	return h.Name() + ", " + h.ISA
 }
 
 // The lines of a README that the table is between.
@@ -282,27 +282,31 @@ const (
 	tableEnd   = "<!-- End of what make docs makes. -->\n"
 )
 
+// readme returns the name of the README of a language.
+func readme(lang string) string { return "README" + ending(lang) }
+
 // renderHeadlines writes the table into the README of a language.
 func renderHeadlines(root, lang string) error {
-	name := "README.md"
-	if lang != "en" {
-		name = "README." + lang + ".md"
-	}
 	table, err := headlineTable(root, lang)
 	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+		return fmt.Errorf("%s: %w", readme(lang), err)
 	}
+	return replace(root, readme(lang), tableBegin, tableEnd, table)
+}
+
+// replace puts text between two lines of a file.
+func replace(root, name, begin, end, text string) error {
 	file := filepath.Join(root, name)
 	data, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}
-	before, rest, begins := strings.Cut(string(data), tableBegin)
-	_, after, ends := strings.Cut(rest, tableEnd)
+	before, rest, begins := strings.Cut(string(data), begin)
+	_, after, ends := strings.Cut(rest, end)
 	if !begins || !ends {
-		return fmt.Errorf("%s lacks the lines %q and %q", name, tableBegin, tableEnd)
+		return fmt.Errorf("%s lacks the lines %q and %q", name, begin, end)
 	}
-	return write(file, []byte(before+tableBegin+"\n"+table+"\n"+tableEnd+after))
+	return write(file, []byte(before+begin+"\n"+text+"\n"+end+after))
 }
 
 // headlineTable fills in the text of a language.

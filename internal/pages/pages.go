@@ -15,7 +15,6 @@ import (
 	"gemm/compare/report/document"
 	"gemm/compare/report/figures"
 	"gemm/compare/report/text"
-	"gemm/internal/catalog"
 )
 
 // page is one rendered page: docs/<topic>/report.md with its figures.
@@ -124,9 +123,6 @@ var topics = []page{
 	},
 }
 
-// showcase is the record that docs/report shows in full, in every language.
-const showcase = "serial.json"
-
 // headlineFigure is the figure of the READMEs: a topic and the figure's ID.
 var headlineFigure = [2]string{"peers", "square-f64-1"}
 
@@ -137,10 +133,10 @@ func Render(root string) error {
 			return fmt.Errorf("docs/%s: %w", p.topic, err)
 		}
 	}
-	if err := renderShowcase(root); err != nil {
-		return fmt.Errorf("docs/report: %w", err)
+	if err := renderFull(root); err != nil {
+		return fmt.Errorf("docs/full: %w", err)
 	}
-	for _, lang := range []string{"en", "zh"} {
+	for _, lang := range text.Languages {
 		if err := renderHeadlines(root, lang); err != nil {
 			return err
 		}
@@ -214,41 +210,6 @@ func (p page) copyHeadlineFigure(root string, r document.Report, drawings []char
 	return fmt.Errorf("no figure %s for the READMEs", headlineFigure[1])
 }
 
-// renderShowcase writes the whole report of one record, and its appendix, in every language. The
-// figures are shared: the letters inside of them are English in all of them.
-func renderShowcase(root string) error {
-	doc, err := load(root, []string{showcase})
-	if err != nil {
-		return err
-	}
-	dir := filepath.Join(root, "docs", "report")
-	for _, lang := range text.Languages {
-		of := report.Options{Lang: lang, Suite: report.Suite{Algorithms: catalog.Algorithms(),
-			Excerpts: catalog.Excerpts()}}
-		r, appendix := report.Build(doc, of), report.Appendix(doc, of)
-		ending := ".md"
-		if lang == "en" {
-			both := document.Report{Sections: slices.Concat(r.Sections, appendix.Sections)}
-			if err := writeFigures(dir, both, figures.Drawings(doc, lang)); err != nil {
-				return err
-			}
-		} else {
-			ending = "." + lang + ".md"
-		}
-		for name, r := range map[string]document.Report{"report": r, "report-appendix": appendix} {
-			var text bytes.Buffer
-			if err := document.Markdown(&text, r); err != nil {
-				return err
-			}
-			page := strings.ReplaceAll(text.String(), "](report-appendix.md#", "](report-appendix"+ending+"#")
-			if err := write(filepath.Join(dir, name+ending), []byte(page)); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // writeFigures replaces the figures in dir by those that r shows.
 func writeFigures(dir string, r document.Report, drawings []chart.Drawing) error {
 	dir = filepath.Join(dir, "figures")
@@ -303,9 +264,8 @@ func pagesOf(record string) []string {
 			}
 		}
 	}
-	if record == showcase {
-		out = append(out, "docs/report/report.md", "docs/report/report.zh.md",
-			"docs/report/report-appendix.md", "docs/report/report-appendix.zh.md")
+	if slices.Contains(fullRecords, record) {
+		out = append(out, "docs/full/report.md", "docs/full/report.zh.md")
 	}
 	if inHeadlines(record) {
 		out = append(out, "README.md")

@@ -8,6 +8,12 @@ var introductionText string
 //go:embed texts/index.md
 var indexText string
 
+//go:embed texts/full.en.md
+var fullEnglish string
+
+//go:embed texts/full.zh.md
+var fullChinese string
+
 //go:embed texts/headlines.en.md
 var headlinesEnglish string
 
@@ -31,5 +37,9 @@ func note(topic string) string {
 // texts are what people read on the pages.
 var texts = struct {
 	introduction, index string
-	headlines           map[string]string // by language
-}{introductionText, indexText, map[string]string{"en": headlinesEnglish, "zh": headlinesChinese}}
+	full, headlines     map[string]string // by language
+}{
+	introductionText, indexText,
+	map[string]string{"en": fullEnglish, "zh": fullChinese},
+	map[string]string{"en": headlinesEnglish, "zh": headlinesChinese},
+}

@@ -5,6 +5,7 @@ package chapters
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"gemm/compare"
@@ -65,12 +66,47 @@ func (b *Builder) Of(v *analysis.View, id, key string, args ...text.Args) docume
 	return document.Section{ID: id + v.Suffix, Title: title, Level: 2}
 }
 
-// HostName names a host in prose.
+// HostName names a host in prose: by its processor and GPU; if another host has the same, by its
+// instruction set too, or else by its ID.
 func (b *Builder) HostName(v *analysis.View) string {
-	if v.CPU == "" {
-		return v.ID
+	unique := func(name func(*analysis.View) string) bool {
+		return !slices.ContainsFunc(b.Views, func(other *analysis.View) bool { return other != v && name(other) == name(v) })
 	}
-	return v.CPU + " (" + v.ID + ")"
+	short := func(v *analysis.View) string { return v.Name() }
+	long := func(v *analysis.View) string { return v.Name() + ", " + v.ISA }
+	switch {
+	case v.Name() == "":
+		return v.ID
+	case unique(short):
+		return short(v)
+	case unique(long):
+		return long(v)
+	}
+	return v.Name() + " (" + v.ID + ")"
+}
+
+// Attribute begins the captions of figures and tables with the host that they are of, if there are
+// several.
+func (b *Builder) Attribute(sections []document.Section) {
+	for _, v := range b.Views {
+		of := func(id string, caption *document.Text) {
+			if v.Suffix != "" && strings.HasSuffix(id, v.Suffix) {
+				*caption = b.Say("caption.onhost", text.Args{"Host": b.HostName(v), "Caption": *caption})
+			}
+		}
+		for _, s := range sections {
+			for i, block := range s.Blocks {
+				switch block := block.(type) {
+				case document.Figure:
+					of(block.ID, &block.Caption)
+					s.Blocks[i] = block
+				case document.Table:
+					of(block.ID, &block.Caption)
+					s.Blocks[i] = block
+				}
+			}
+		}
+	}
 }
 
 // Figure adds the figure of the given ID if there is a drawing for it.
