@@ -22,6 +22,7 @@ const (
 	Library                // the product of a library of others
 	Brought                // a kernel that the user brought, of any quality
 	Program                // a textbook program in C: it shows what compilers and OpenMP do
+	Study                  // settings of one algorithm that an experiment compares: no ladder has it
 )
 
 // Outside reports whether code that is not of this suite computes the products, with workers of its own: a

@@ -50,6 +50,7 @@ func Example() {
 	// serial/winograd   [4 5 10 11]
 	// serial/packed     [4 5 10 11]
 	// serial/gonum      [4 5 10 11]
+	// serial/loops      [4 5 10 11]
 }
 
 // Gonum's matrices are multiplied where they are, blocks of larger ones included.

@@ -15,7 +15,7 @@ import (
 // Ladder selects the rows of the main table, or of an experiment: every variant on every shape, type
 // and storage of the operands, with every combination of swept parameters.
 type Ladder struct {
-	Experiment  Experiment // empty: MainLadder
+	Experiment  Experiment // empty: MainLadder, and LoopOrders for studies
 	Variants    []gemm.Variant
 	Shapes      []gemm.Shape
 	Types       []string
@@ -48,7 +48,7 @@ func (l Ladder) Cases() []Case {
 				var rows []Case
 				row := func(v gemm.Variant, p gemm.Params) Request {
 					return Request{
-						Experiment: cmp.Or(l.Experiment, MainLadder), Variant: v, Type: typ, Shape: shape,
+						Experiment: l.experimentOf(v), Variant: v, Type: typ, Shape: shape,
 						Op: op, Alpha: l.Alpha, Beta: l.Beta, LD: l.LD, Params: p,
 					}
 				}
@@ -74,6 +74,14 @@ func (l Ladder) Cases() []Case {
 		}
 	}
 	return together(cases)
+}
+
+// experimentOf returns the experiment of the variant's rows. No main table has a study: its default is a rung.
+func (l Ladder) experimentOf(v gemm.Variant) Experiment {
+	if l.Experiment == "" && v.Role == gemm.Study {
+		return LoopOrders
+	}
+	return cmp.Or(l.Experiment, MainLadder)
 }
 
 // sweepOf returns the swept values for the variant.
@@ -150,7 +158,7 @@ func (c Case) turn() string {
 		return name
 	}
 	switch c.Experiment {
-	case StrongScaling, WeakScaling, Affinities, ProcessorLimits:
+	case StrongScaling, WeakScaling, Affinities, ProcessorLimits, LoopOrders:
 		return fmt.Sprintf("%s %s %s %s %s", c.Experiment, c.Variant.Name, c.Type, c.Shape, c.Op)
 	case ChunkSizes, ArtificialLoad:
 		return fmt.Sprintf("%s %s %s %s %s, %d threads", c.Experiment, c.Variant.Name, c.Type, c.Shape, c.Op, c.Threads())
@@ -447,12 +455,15 @@ func contends(c Case) bool {
 // calledForLittle reports whether the product of the case is so small that the call is a part of its time.
 func (c Case) calledForLittle() bool { return c.Terms() < c.Variant.Least }
 
-// swift reports whether the profile quick has the case in its ladder. All variants have a
+// swift reports whether the profile quick has the case in its ladder. It has no studies. All variants have a
 // Reed–Solomon code. Programs in C are measured in f64 at one size. Parallel variants that are compared
 // only with one another are measured in f64;
 // those that synchronize in the innermost loop only at small sizes, and so is the plain loop over
 // GF(2⁸) and in f32. Variants on ranks are measured in f64, at sizes that are worth sending.
 func swift(c Case) bool {
+	if c.Variant.Role == gemm.Study {
+		return false
+	}
 	if c.Shape == quickCode {
 		return c.Type == "gf256"
 	}
@@ -508,9 +519,12 @@ func cubed(n int) float64 { return gemm.Cube(n).Terms() }
 
 // spread reports whether the profile full has the case in its ladder. Variants on ranks, which have
 // experiments, are measured in f64 on square matrices that are worth sending. Variants on a GPU,
-// which has a profile, are measured on square matrices, and so are programs in C, up to 1024.
+// which has a profile, are measured on square matrices, and so are programs in C, up to 1024. Studies
+// are experiments.
 func spread(c Case) bool {
 	switch {
+	case c.Variant.Role == gemm.Study:
+		return false
 	case c.OnDevice():
 		return c.Shape == gemm.Cube(c.N)
 	case c.Variant.Role == gemm.Program:

@@ -201,6 +201,7 @@ const (
 	MainLadder      Experiment = "ladder"     // the rows of the main tables: every variant by itself
 	CompilerOptions Experiment = "compiler"   // other compiler options: builds of this program, and loops in C
 	CutoffSweep     Experiment = "cutoff"     // sizes at which a recursion ends
+	LoopOrders      Experiment = "order"      // orders of three plain loops
 	StrongScaling   Experiment = "strong"     // threads or ranks, of one shape
 	WeakScaling     Experiment = "weak"       // threads or ranks, with as many matrix rows of C each
 	ChunkSizes      Experiment = "chunk"      // chunks of a schedule

@@ -47,7 +47,10 @@ const (
 )
 
 // locals returns the variants that can compute a rank's part.
-func locals() []gemm.Variant { return slices.Concat(serial.Variants(), parallel.Variants()) }
+func locals() []gemm.Variant {
+	return slices.DeleteFunc(slices.Concat(serial.Variants(), parallel.Variants()),
+		func(v gemm.Variant) bool { return v.Role == gemm.Study })
+}
 
 // localVariant returns the local variant called name, which the parameter's check has
 // found to be one.

@@ -223,10 +223,10 @@ func localParams(loop string) []gemm.Param {
 }
 
 // locals returns the variants that can compute a chunk: the classical serial ones, but
-// for gonum, which would begin goroutines of its own.
+// for gonum, which would begin goroutines of its own, and studies, whose best setting is a rung.
 func locals() []gemm.Variant {
 	return slices.DeleteFunc(serial.Variants(), func(v gemm.Variant) bool {
-		return v.Bound.Kind != gemm.Componentwise || v.Role == gemm.Baseline
+		return v.Bound.Kind != gemm.Componentwise || v.Role == gemm.Baseline || v.Role == gemm.Study
 	})
 }
 

@@ -15,6 +15,7 @@
 //	winograd    the same with 15 additions in place of 18
 //	packed      blocks copied into the order of use, around a micro-kernel in registers
 //	gonum       gonum's dgemm and sgemm, as a baseline
+//	loops       naive with its loops in any order, for comparison: no step of the ladder
 //
 // C is m×n, A is m×k and B is k×n. Memory traffic is the number of elements that move between
 // memory and a cache of Z elements. The cache has lines of L elements, is fully associative, and

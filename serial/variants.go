@@ -13,7 +13,7 @@ import (
 //go:embed *.txt
 var files embed.FS
 
-// Variants returns the serial variants in the order of the ladder.
+// Variants returns the serial variants in the order of the ladder. The study of loop orders follows.
 func Variants() []gemm.Variant {
 	return pseudocode.Add(files, []gemm.Variant{
 		naiveVariant(),
@@ -27,6 +27,7 @@ func Variants() []gemm.Variant {
 		winogradVariant(),
 		packedVariant(),
 		gonumVariant(),
+		loopsVariant(),
 	})
 }
 

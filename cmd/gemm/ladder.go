@@ -66,13 +66,16 @@ var ladders = []ladder{
 		family: "serial",
 		usage:  "measure and verify the variants that run on one processor",
 		description: several +
-			"--cutoff, --leaf and --block apply to the variants with these parameters. Only a\n" +
-			"production variant, such as serial/packed, computes more than C = A*B: it is needed\n" +
-			"for other values of --trans, --alpha and --beta.",
+			"--cutoff, --leaf and --block apply to the variants with these parameters. --order\n" +
+			"measures serial/loops too, the orders interleaved: an experiment, which the report shows.\n" +
+			"Without it, --variants must name serial/loops. Only a production variant, such as\n" +
+			"serial/packed, computes more than C = A*B: it is needed for other values of --trans,\n" +
+			"--alpha and --beta.",
 		sweeps: []sweep{
 			{flag: "cutoff", usage: "`LIST`: sizes at which the recursion ends and the leaf computes"},
 			{flag: "leaf", usage: "`LIST`: variants that compute the leaves of the recursion", kind: word},
 			{flag: "block", usage: "`LIST`: block sizes"},
+			{flag: "order", usage: "`LIST`: orders of the three loops, the outermost first", kind: option},
 		},
 		beside: []string{"serial/naive", "serial/hinted", "serial/packed"},
 	},
@@ -163,13 +166,22 @@ var ladders = []ladder{
 // ladderSizes are the default sizes.
 const ladderSizes = "64,128,256,512"
 
-// peers returns the variants of other families that --variants can name in addition: libraries on
-// ranks.
-func (f ladder) peers() []gemm.Variant {
-	if f.family != mpiFamily {
-		return nil
+// measured returns the variants that are measured unless --variants names others: those of the family, but
+// studies only if a flag of theirs is set.
+func (f ladder) measured(c *cli.Context) []gemm.Variant {
+	return slices.DeleteFunc(family(f.family), func(v gemm.Variant) bool {
+		return v.Role == gemm.Study && !slices.ContainsFunc(f.sweeps, func(s sweep) bool {
+			return c.IsSet(s.flag) && v.Has(s.name())
+		})
+	})
+}
+
+// nameable returns the variants that --variants can name in addition: studies, and libraries on ranks.
+func (f ladder) nameable() []gemm.Variant {
+	if f.family == mpiFamily {
+		return mpi.Peers()
 	}
-	return mpi.Peers()
+	return slices.DeleteFunc(family(f.family), func(v gemm.Variant) bool { return v.Role != gemm.Study })
 }
 
 func (f ladder) command() *cli.Command {
@@ -239,7 +251,7 @@ func (f ladder) rows(c *cli.Context, brought ...gemm.Variant) (compare.Ladder, e
 	if len(names) == 0 && len(brought) > 0 {
 		names = f.beside
 	}
-	if l.Variants, err = parseVariants(names, family(f.family), f.peers()...); err != nil {
+	if l.Variants, err = parseVariants(names, f.measured(c), f.nameable()...); err != nil {
 		return l, err
 	}
 	l.Shapes, l.Types, l.Ops = listed[gemm.Shape](c, "sizes"), listed[string](c, "type"), listed[string](c, "trans")

@@ -533,6 +533,20 @@ func TestSerialOptions(t *testing.T) {
 			t.Errorf("%s: %s, asked %v, was %v", row.Variant, row.Status, row.Params, row.Resolved)
 		}
 	}
+	studied := func(args ...string) (orders []string) {
+		for _, row := range quick(args...) {
+			if row.Variant == "serial/loops" && row.Status == compare.OK && row.Experiment == compare.LoopOrders {
+				orders = append(orders, fmt.Sprint(row.Params["order"]))
+			} else if row.Variant == "serial/loops" || row.Experiment != compare.MainLadder {
+				t.Errorf("%v: %s %s in the experiment %s", args, row.Variant, row.Status, row.Experiment)
+			}
+		}
+		return orders
+	}
+	if none, two, one := studied(), studied("--order", "kij,jki"), studied("--variants", "serial/loops"); len(none) > 0 ||
+		!slices.Equal(two, []string{"kij", "jki"}) || !slices.Equal(one, []string{"<nil>"}) {
+		t.Errorf("orders %v by default, %v for kij,jki and %v for serial/loops", none, two, one)
+	}
 }
 
 func TestNewerSchema(t *testing.T) {

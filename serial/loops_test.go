@@ -1,0 +1,118 @@
+package serial
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"gemm"
+	"gemm/gf256"
+	"gemm/internal/gemmtest"
+)
+
+// orders returns the choices of the parameter order.
+func orders(t *testing.T) []string {
+	choices := find(t, "serial/loops").Params[0].Choices
+	if len(choices) != 6 {
+		t.Fatalf("the orders are %v, want six", choices)
+	}
+	return choices
+}
+
+// TestLoops runs the suite with every order.
+func TestLoops(t *testing.T) {
+	for _, order := range orders(t) {
+		t.Run(order, func(t *testing.T) {
+			t.Parallel()
+			gemmtest.Run(t, find(t, "serial/loops"), gemm.Params{"order": order})
+		})
+	}
+}
+
+// TestOrders checks that an order is what its name says, for one index of the two outer loops and all of the
+// innermost one.
+func TestOrders(t *testing.T) {
+	for _, order := range orders(t) {
+		t.Run(order, func(t *testing.T) {
+			checkOrder(t, order, newLoops[float64](order).inner, func(c, a, b float64) float64 { return c + a*b },
+				func(n int) float64 { return float64(n) })
+			checkOrder(t, order, newLoopsField(order).inner,
+				func(c, a, b gf256.Elem) gf256.Elem { return gf256.Add(c, gf256.Mul(a, b)) },
+				func(n int) gf256.Elem { return gf256.New(uint8(n)) })
+		})
+	}
+}
+
+// checkOrder compares the terms that inner adds with those that the name of the order says.
+func checkOrder[T gemm.Element](t *testing.T, order string, run inner[T], add func(c, a, b T) T, number func(int) T) {
+	t.Helper()
+	const m, n, k, outer, middle = 4, 5, 6, 1, 2
+	c, want, a, b := gemm.NewMatrix[T](m, n), gemm.NewMatrix[T](m, n), gemm.NewMatrix[T](m, k), gemm.NewMatrix[T](k, n)
+	for _, x := range []gemm.Matrix[T]{a, b} {
+		for i := range x.Data {
+			x.Data[i] = number(3*i + 1)
+		}
+	}
+	for i := range m {
+		for j := range n {
+			for l := range k {
+				index := map[byte]int{'i': i, 'j': j, 'k': l}
+				if index[order[0]] == outer && index[order[1]] == middle {
+					want.Set(i, j, add(want.At(i, j), a.At(i, l), b.At(l, j)))
+				}
+			}
+		}
+	}
+	run(c, a, b, outer, middle, middle+1)
+	if !slices.Equal(c.Data, want.Data) {
+		t.Errorf("%s: adds %v, want %v", order, c.Data, want.Data)
+	}
+}
+
+// TestNest compares the model of the traffic with a simulated cache.
+func TestNest(t *testing.T) {
+	const line = 4
+	for _, order := range orders(t) {
+		for _, shape := range []gemm.Shape{{M: 24, N: 24, K: 24}, {M: 12, N: 28, K: 20}} {
+			for _, cache := range []int{40, 300, 1000} {
+				p := gemm.Params{"order": order}
+				got := find(t, "serial/loops").Model(shape, p).Traffic(float64(cache), line)
+				want := simulated(order, shape, cache, line)
+				if !(math.Abs(got/want-1) <= 0.1) {
+					t.Errorf("%s %v, cache of %d: the model says %v elements, the simulation %v", order, shape, cache, got, want)
+				}
+			}
+		}
+	}
+}
+
+// simulated returns the elements that move between memory and a cache that replaces the line used least
+// recently, from the first term to the last. Lines of C are written back.
+func simulated(order string, s gemm.Shape, cache, line int) float64 {
+	type address struct{ operand, row, line int }
+	var held []address // the line used last is last
+	moved := 0
+	touch := func(at address, times int) {
+		if i := slices.Index(held, at); i >= 0 {
+			held = slices.Delete(held, i, i+1)
+		} else {
+			moved += times * line
+			if len(held) == cache/line {
+				held = held[1:]
+			}
+		}
+		held = append(held, at)
+	}
+	length := func(loop int) int { return extent(order[loop], s.M, s.N, s.K) }
+	for x := range length(0) {
+		for y := range length(1) {
+			for z := range length(2) {
+				index := map[byte]int{order[0]: x, order[1]: y, order[2]: z}
+				touch(address{0, index['i'], index['k'] / line}, 1)
+				touch(address{1, index['k'], index['j'] / line}, 1)
+				touch(address{2, index['i'], index['j'] / line}, 2)
+			}
+		}
+	}
+	return float64(moved)
+}
