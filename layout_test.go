@@ -83,6 +83,8 @@ var importTable = map[string][]string{
 	"compare/report/reporttest": {
 		"compare/report/chart", "cuda/usage", "internal/child", "mpi/account", ".", "compare/topology", "compare",
 	},
+	"compare/report/analysis/claim": {"compare", "compare/report/analysis"},
+
 	"cuda/cudatest": {".", "cuda"},
 	"cuda/explain":  {"cuda/occupancy", "internal/output", ".", "cuda/guest", "compare", "cuda"},
 	"cuda/recipe":   {".", "cuda"},
@@ -110,7 +112,8 @@ var importTable = map[string][]string{
 
 	"compare/report/chapters": {
 		"internal/sample", ".", "compare/report/document", "compare/report/text", "compare", "cuda",
-		"compare/report/analysis", "compare/report/number", "compare/report/figures", "compare/report/listing",
+		"compare/report/analysis", "compare/report/analysis/claim", "compare/report/number", "compare/report/figures",
+		"compare/report/listing",
 	},
 	"internal/catalog": {"compare/report/listing", ".", "cuda", "reference", "serial", "parallel", "mpi"},
 	"lib":              {".", "internal/block", "serial", "parallel", "blas", "cuda/recipe"},

@@ -313,6 +313,12 @@ func (v *View) Hidings(typ string) []Hiding {
 	return out
 }
 
+// Local is the local variant of a row on ranks, empty if the row does not say.
+func Local(r compare.Record) string {
+	name, _ := cmp.Or(r.Resolved["local"], r.Params["local"]).(string)
+	return name
+}
+
 // Roomy keeps the duels that have a processor for every thread.
 func (v *View) Roomy(all []Duel) []Duel {
 	return slices.DeleteFunc(all, func(d Duel) bool { return v.IsCrowded(d.First.Threads) })
@@ -348,32 +354,6 @@ func (v *View) Gaps(typ string) []gap {
 	}
 	slices.SortStableFunc(out, func(x, y gap) int { return x.Problem.Compare(y.Problem) })
 	return out
-}
-
-// FarAhead is the ratio from which collective calls are called far ahead.
-const FarAhead = 1.25
-
-// Closes counts the gap as one case of the claim that it is wide on the fewest ranks and hardly there
-// on the most: the ratio is at least FarAhead on the fewest and below FarAhead on the most. If the
-// collective rows are slower on either, the case is the opposite of the claim. few and many are the
-// comparisons on the fewest and the most ranks that have processors.
-func (g gap) Closes(v *View) (few, many Fought, out Cases) {
-	by := slices.DeleteFunc(slices.Clone(g.By), func(f Fought) bool { return v.IsCrowded(f.First.Threads) })
-	if len(by) < 2 || OverRanks.Count(by[len(by)-1].First) < ManyThreads {
-		return few, many, out
-	}
-	few, many = by[0], by[len(by)-1]
-	switch {
-	case few.Outcome == Slower || many.Outcome == Slower:
-		out.Reversed++
-	case few.Lo >= FarAhead && many.Hi < FarAhead:
-		out.For++
-	case few.Hi < FarAhead || many.Lo >= FarAhead:
-		out.Against++
-	default:
-		out.Open++
-	}
-	return few, many, out
 }
 
 // FastestBeside pairs the library's rows with the fastest row of its turn, size and

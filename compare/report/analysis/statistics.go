@@ -31,11 +31,12 @@ type rivalry struct {
 	Outcome SpreadOutcome
 	// The pair that differs most, of those that can be told apart if any can.
 	Quick, Slow compare.Record
-	Comparison         // of Slow with Quick; P is adjusted for the number of pairs
-	Bounded     bool   // the intervals of all pairs lie within the tolerance
-	Apart       int    // pairs that can be told apart
-	Pairs       int    // all of them
-	Turn        string // that all rows were sampled in; empty: not all in one
+	Comparison             // of Slow with Quick; P is adjusted for the number of pairs
+	Clearest    Comparison // of the pair whose interval begins highest
+	Bounded     bool       // the intervals of all pairs lie within the tolerance
+	Apart       int        // pairs that can be told apart
+	Pairs       int        // all of them
+	Turn        string     // that all rows were sampled in; empty: not all in one
 }
 
 // compete compares every two of the rows (at least two) like Versus. Holm's procedure decides which
@@ -87,6 +88,7 @@ func compete(rows []compare.Record) rivalry {
 			out.Bounded = false
 		}
 	}
+	out.Clearest = slices.MaxFunc(pairs, func(x, y pair) int { return cmp.Compare(x.Lo, y.Lo) }).Comparison
 	worst := pairs[0]
 	out.Slow, out.Quick, out.Comparison = worst.slow, worst.quick, worst.Comparison
 	switch {
@@ -187,7 +189,7 @@ func Contrast(a, b compare.Record) Comparison {
 		up := math.Hypot(math.Log(a.CI[1]/float64(a.Median)), math.Log(float64(b.Median)/b.CI[0]))
 		c.Lo, c.Hi = c.Ratio*math.Exp(-down), c.Ratio*math.Exp(up)
 	}
-	if len(a.Samples) == 0 || len(b.Samples) == 0 {
+	if !(c.Ratio > 0) || len(a.Samples) == 0 || len(b.Samples) == 0 {
 		return c
 	}
 	c.P = rankTest(a.Samples, b.Samples)

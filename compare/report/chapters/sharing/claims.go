@@ -3,10 +3,13 @@ package sharing
 import (
 	"slices"
 
+	"gemm"
 	"gemm/compare"
 	"gemm/compare/report/analysis"
+	"gemm/compare/report/analysis/claim"
 	"gemm/compare/report/chapters"
 	"gemm/compare/report/document"
+	"gemm/compare/report/number"
 	"gemm/compare/report/text"
 )
 
@@ -42,4 +45,75 @@ func RankClaims(base *chapters.Builder, v *analysis.View) []document.Section {
 // TimelineArgs are the arguments of the caption of a timeline.
 func TimelineArgs(b *chapters.Builder, c analysis.Concert) text.Args {
 	return text.Args{"Variant": c.Variant, "Size": c.Label(), "Workers": b.Count("workers", c.Threads)}
+}
+
+// rankClaims adds the claims about ranks to a section.
+func (b *builder) rankClaims(s *document.Section, v *analysis.View) {
+	s.Text(b.Say("mpi-findings.intro", text.Args{
+		"Band": band, "Enough": claim.Enough, "Few": analysis.FewRanks, "Large": largeRanks,
+		"Far": number.Significant(claim.Far),
+	}))
+	items := b.overRanks(v, rankClaim{"blocks", analysis.ScatterRows, analysis.ScatterBlocks, claim.Slightly, 0, 2, 0})
+	items = append(items, b.overRanks(v, rankClaim{"gapfew", analysis.P2PRows, analysis.ScatterRows, claim.Much,
+		largeRanks, 2, analysis.FewRanks})...)
+	s.List(append(items, b.overRanks(v, rankClaim{"gapmany", analysis.P2PRows, analysis.ScatterRows, claim.Hardly,
+		largeRanks, analysis.FewRanks + 1, 0})...))
+}
+
+// largeRanks is the n from which n×n matrices are large for claims about ranks.
+const largeRanks = 1024
+
+// rankClaim is a claim that the second variant is faster than the first.
+type rankClaim struct {
+	key, first, second string
+	claimed            claim.Range
+	size               int // the least n of the n³ terms of a product
+	few, many          int // the numbers of ranks, from few to many; many 0: no limit
+}
+
+// admits reports whether the claim is about a row. The master of the 2024 report only deals out.
+func (c rankClaim) admits(r compare.Record) bool {
+	ranks := analysis.OverRanks.Count(r)
+	return r.Params["master"] != "works" && r.Terms() >= gemm.Cube(c.size).Terms() && ranks >= c.few && (c.many == 0 || ranks <= c.many)
+}
+
+// overRanks judges a claim about ranks. With another local kernel the messages are another part of the time,
+// so that each kernel has a finding.
+func (b *builder) overRanks(v *analysis.View, c rankClaim) []document.Text {
+	command := "mpi --variants mpi/p2p-rows,mpi/scatter-rows,mpi/scatter-blocks --np 2,4,8,16 --local serial/naive" +
+		" --sizes 512,1024 --json ranks.json"
+	if v.IsCrowded(c.few) {
+		return []document.Text{b.beyond(c.key, c.few, command)}
+	}
+	var duels []analysis.Duel
+	for _, typ := range v.TypesOf(analysis.OverRanks) {
+		for _, d := range v.Roomy(v.Couples(typ, c.first, c.second)) {
+			if c.admits(d.First) {
+				duels = append(duels, d)
+			}
+		}
+	}
+	kernels := analysis.Distinct(duels, func(d analysis.Duel) string { return analysis.Local(d.First) })
+	if len(kernels) == 0 {
+		return []document.Text{b.finding(c.key, analysis.OverRanks, nil, command)}
+	}
+	slices.Sort(kernels)
+	var items []document.Text
+	for _, kernel := range kernels {
+		own := analysis.Fight(slices.DeleteFunc(slices.Clone(duels), func(d analysis.Duel) bool {
+			return analysis.Local(d.First) != kernel
+		}))
+		cases := claim.Cases{}
+		for _, f := range own {
+			cases.Add(c.claimed.Judge(f.Lo, f.Hi), claim.PlaceOf(f.First))
+		}
+		sentence := b.Say("finding", text.Args{"Claim": b.Say("finding." + c.key),
+			"Verdict": b.Say(verdictKeys[cases.Verdict()])})
+		if kernel != "" {
+			sentence += b.Say("finding.local", text.Args{"Variant": document.Literal(kernel)})
+		}
+		items = append(items, b.judged(sentence, analysis.OverRanks, cases,
+			b.extremes(v, own, analysis.Algorithm(c.second), analysis.Algorithm(c.first))))
+	}
+	return items
 }

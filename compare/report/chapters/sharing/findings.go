@@ -2,12 +2,14 @@ package sharing
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
 
 	"gemm/compare"
 	"gemm/compare/report/analysis"
+	"gemm/compare/report/analysis/claim"
 	"gemm/compare/report/document"
 	"gemm/compare/report/number"
 	"gemm/compare/report/text"
@@ -17,8 +19,7 @@ import (
 func (b *builder) findings(v *analysis.View) (document.Section, bool) {
 	s := b.Of(v, "findings", "findings.title")
 	s.Text(b.Say("findings.intro", text.Args{
-		"Tolerance": analysis.Tolerated, "Enough": analysis.Enough, "Around": number.Significant(analysis.Around),
-		"Slightly": number.Significant(analysis.Slightly),
+		"Band": band, "Enough": claim.Enough, "Around": number.Significant(claim.Around), "Far": number.Significant(claim.Far),
 	}))
 	var items []document.Text
 	for _, find := range []func(*analysis.View) document.Text{
@@ -30,87 +31,95 @@ func (b *builder) findings(v *analysis.View) (document.Section, bool) {
 	return s, true
 }
 
+// band is half of the band around 1 in prose.
+var band = fmt.Sprintf("%g %%", 100*claim.Band)
+
 // verdictKeys are the messages of the verdicts.
 var verdictKeys = []string{
-	analysis.Unmeasured: "finding.unmeasured", analysis.Undecided: "finding.undecided",
-	analysis.Indicated: "finding.indicated", analysis.Supported: "finding.supported", analysis.Partly: "finding.partly",
-	analysis.Divided: "finding.divided", analysis.Refuted: "finding.refuted", analysis.Reversed: "finding.reversed",
-	analysis.HintReversed: "finding.hint-reversed", analysis.MoreThan: "finding.more", analysis.LessThan: "finding.less",
+	claim.Unmeasured: "finding.unmeasured", claim.Undecided: "finding.undecided", claim.Supported: "finding.supported",
+	claim.Mixed: "finding.mixed", claim.Refuted: "finding.refuted", claim.Reversed: "finding.reversed",
 }
 
-// finding is one claim: its name, the verdict with the number of cases that decide, and the evidence; without
-// measurements, the command that makes them.
-func (b *builder) finding(key string, c analysis.Cases, command string, evidence ...document.Text) document.Text {
+// outcomeKeys are the messages that count the cases with an outcome.
+var outcomeKeys = []string{
+	claim.TooFew: "cases.few", claim.Open: "cases.open", claim.Holds: "cases.holds", claim.Level: "cases.level",
+	claim.More: "cases.more", claim.Less: "cases.less", claim.Opposite: "cases.opposite",
+}
+
+// finding is one claim: its name, the verdict, where the cases have which outcome, and the evidence. Without
+// measurements, it has the command that makes them.
+func (b *builder) finding(key string, a analysis.Axis, c claim.Cases, command string,
+	evidence ...document.Text) document.Text {
 	verdict := c.Verdict()
 	sentence := b.Say("finding", text.Args{"Claim": b.Say("finding." + key), "Verdict": b.Say(verdictKeys[verdict])})
-	if verdict == analysis.Unmeasured {
+	if verdict == claim.Unmeasured {
 		return sentence + b.Say("finding.command", text.Args{"Command": document.Literal(b.Program + " " + command)})
 	}
-	sentence += b.decided(c)
-	for _, e := range evidence {
-		sentence += e
-	}
-	return sentence
+	return b.judged(sentence, a, c, evidence...)
 }
 
-// decided says how many cases decide, and how.
-func (b *builder) decided(c analysis.Cases) document.Text {
-	parts := []document.Text{
-		b.Say("cases.for", text.Args{"Cases": c.For}), b.Say("cases.against", text.Args{"Cases": c.Contra()}),
+// judged adds to the sentence of a claim how many cases are decided, where they have which outcome, and the
+// evidence.
+func (b *builder) judged(sentence document.Text, a analysis.Axis, c claim.Cases,
+	evidence ...document.Text) document.Text {
+	sentence += b.Say("cases.decided", text.Args{"Decided": c.Decided(), "All": c.All()})
+	for _, o := range []claim.Outcome{claim.Holds, claim.Level, claim.More, claim.Less, claim.Opposite, claim.Open,
+		claim.TooFew} {
+		if len(c[o]) == 0 {
+			continue
+		}
+		var at []document.Text
+		for _, g := range c.At(o) {
+			var counts []document.Text
+			for _, n := range g.Workers {
+				counts = append(counts, document.Text(fmt.Sprint(n)))
+			}
+			at = append(at, b.Say("cases.at", text.Args{"Size": b.Sizes([]analysis.Problem{g.Problem}),
+				"Counts": b.Join(counts), "Workers": b.Say("all." + a.Param)}))
+		}
+		sentence += b.Say(outcomeKeys[o], text.Args{"Cases": len(c[o]), "Places": b.Clauses(at)})
 	}
-	if c.Reversed > 0 {
-		parts = append(parts, b.Say("cases.reversed", text.Args{"Cases": c.Reversed}))
-	}
-	if c.More > 0 {
-		parts = append(parts, b.Say("cases.more", text.Args{"Cases": c.More}))
-	}
-	if c.Less > 0 {
-		parts = append(parts, b.Say("cases.less", text.Args{"Cases": c.Less}))
-	}
-	if c.Decided() == 1 {
-		return b.Say("cases.one", text.Args{"All": c.All(), "Parts": b.Join(parts)})
-	}
-	return b.Say("cases.several", text.Args{"Decided": c.Decided(), "All": c.All(), "Parts": b.Join(parts)})
+	return sentence + document.Join(evidence, "")
+}
+
+// beyond is the finding that a host with so few processors cannot have.
+func (b *builder) beyond(key string, processors int, command string) document.Text {
+	return b.Say("finding", text.Args{"Claim": b.Say("finding." + key), "Verdict": b.Say("finding.unmeasured")}) +
+		b.Say("finding.larger", text.Args{
+			"Processors": processors, "Command": document.Literal(b.Program + " " + command),
+		})
 }
 
 // chunksMatter: the size of a chunk hardly matters.
 func (b *builder) chunksMatter(v *analysis.View) document.Text {
-	var all []analysis.Bout
-	for _, typ := range v.SharedTypes() {
-		all = append(all, v.ChunkBouts(typ)...)
-	}
-	var cases analysis.Cases
+	cases := claim.Cases{}
 	var worst *analysis.Bout
-	for i, g := range all {
-		switch {
-		case g.Outcome == analysis.Same || g.Outcome == analysis.Slight:
-			cases.For++
-		case g.Outcome == analysis.Differ && g.Lo > 1+analysis.Tolerance:
-			cases.Against++
-			if worst == nil || g.Ratio > worst.Ratio {
-				worst = &all[i]
+	for _, typ := range v.SharedTypes() {
+		for _, g := range v.ChunkBouts(typ) {
+			o := claim.Same.Judge(g.Clearest.Lo, g.Clearest.Hi)
+			if o == claim.Holds && !g.Bounded {
+				o = claim.Open
 			}
-		default:
-			cases.Open++
+			cases.Add(o, claim.PlaceOf(g.Rows[0]))
+			if o == claim.More && (worst == nil || g.Ratio > worst.Ratio) {
+				worst = &g
+			}
 		}
 	}
-	evidence := b.Say("evidence.chunks", text.Args{
-		"Same": cases.For, "Tolerance": analysis.Tolerated, "Larger": cases.Against,
-	})
+	var evidence document.Text
 	if worst != nil {
-		evidence += b.largest(*worst, "chunk")
+		evidence = b.largest(*worst, "chunk")
 	}
-	return b.finding("chunk", cases,
+	return b.finding("chunk", analysis.OverThreads, cases,
 		"parallel --schedule static,dynamic --chunk 0,1,16,64 --json chunks.json", evidence)
 }
 
 // inverse judges whether time falls as 1/threads. Every series is judged on the most threads that
 // do not exceed the processors. A series that was not interleaved decides nothing.
 func (b *builder) inverse(v *analysis.View) document.Text {
-	var cases analysis.Cases
+	cases := claim.Cases{}
 	apart := 0
-	var best, worst analysis.Comparison // of efficiencies
-	var bestOf, worstOf compare.Record
+	var efficiencies []analysis.Fought
 	for _, typ := range v.SharedTypes() {
 		all := v.StrongSeries(analysis.OverThreads, typ)
 		var quickest []analysis.Series // of each variant and size: schedules are not cases of their own
@@ -124,51 +133,47 @@ func (b *builder) inverse(v *analysis.View) document.Text {
 					continue
 				}
 				p := float64(r.Threads)
-				slower := c.Hi < 1
-				c.Ratio, c.Lo, c.Hi = c.Ratio/p, c.Lo/p, c.Hi/p
-				switch {
-				case slower:
-					cases.Reversed++
-				case c.Lo >= 1-analysis.Slack && c.Hi <= 1+analysis.Slack:
-					cases.For++
-				case c.Hi < 1-analysis.Slack || c.Lo > 1+analysis.Slack:
-					cases.Against++
-				default:
-					cases.Open++
-				}
-				if one, _ := s.One(); !analysis.InTurn(one, r) {
+				inverse := claim.Range{Least: p / (1 + claim.Band), Most: p * (1 + claim.Band)}
+				cases.Add(inverse.Judge(c.Lo, c.Hi), claim.PlaceOf(r))
+				one, _ := s.One()
+				if !analysis.InTurn(one, r) {
 					apart++
 				}
-				if bestOf.Variant == "" || c.Ratio > best.Ratio {
-					best, bestOf = c, r
-				}
-				if worstOf.Variant == "" || c.Ratio < worst.Ratio {
-					worst, worstOf = c, r
-				}
+				c.Ratio, c.Lo, c.Hi = c.Ratio/p, c.Lo/p, c.Hi/p
+				efficiencies = append(efficiencies, analysis.Fought{Duel: analysis.Duel{First: r, Second: one}, Comparison: c})
 				break
 			}
 		}
 	}
-	evidence := b.Say("evidence.inverse", text.Args{
-		"Inverse": cases.For, "Tolerance": analysis.Slackened, "Others": cases.Contra(),
-	})
+	evidence := b.Say("evidence.inverse")
 	if apart > 0 {
 		evidence += b.Say("evidence.apart", text.Args{"Series": apart})
 	}
-	_, _, same := number.Between(worst.Ratio, best.Ratio, number.Significant)
-	switch {
-	case bestOf.Variant == "":
-	case same:
-		evidence += b.Say("evidence.efficiency", text.Args{
-			"Row": b.Where(v, bestOf), "Efficiency": number.Times(best.Ratio, best.Lo, best.Hi),
-		})
-	default:
-		evidence += b.Say("evidence.efficiencies", text.Args{
-			"BestRow": b.Where(v, bestOf), "Best": number.Times(best.Ratio, best.Lo, best.Hi),
-			"WorstRow": b.Where(v, worstOf), "Worst": number.Times(worst.Ratio, worst.Lo, worst.Hi),
+	return b.finding("inverse", analysis.OverThreads, cases, "parallel --threads 1,2,4 --json strong.json",
+		evidence, b.efficiencies(v, efficiencies))
+}
+
+// efficiencies gives the least and the greatest efficiency.
+func (b *builder) efficiencies(v *analysis.View, all []analysis.Fought) document.Text {
+	if len(all) == 0 {
+		return ""
+	}
+	worst, best := ends(all)
+	if _, _, same := number.Between(worst.Ratio, best.Ratio, number.Significant); same {
+		return b.Say("evidence.efficiency", text.Args{
+			"Row": b.Where(v, best.First), "Efficiency": number.Times(best.Ratio, best.Lo, best.Hi),
 		})
 	}
-	return b.finding("inverse", cases, "parallel --threads 1,2,4 --json strong.json", evidence)
+	return b.Say("evidence.efficiencies", text.Args{
+		"BestRow": b.Where(v, best.First), "Best": number.Times(best.Ratio, best.Lo, best.Hi),
+		"WorstRow": b.Where(v, worst.First), "Worst": number.Times(worst.Ratio, worst.Lo, worst.Hi),
+	})
+}
+
+// ends returns the comparisons with the least and the greatest ratio.
+func ends(all []analysis.Fought) (least, most analysis.Fought) {
+	by := func(x, y analysis.Fought) int { return cmp.Compare(x.Ratio, y.Ratio) }
+	return slices.MinFunc(all, by), slices.MaxFunc(all, by)
 }
 
 // staticAhead: static is slightly ahead of dynamic, because nothing is decided while
@@ -180,10 +185,7 @@ func (b *builder) staticAhead(v *analysis.View) document.Text {
 // staticBehind: against that, static is behind dynamic on many threads.
 func (b *builder) staticBehind(v *analysis.View) document.Text {
 	if v.IsCrowded(analysis.ManyThreads) {
-		return b.Say("finding", text.Args{"Claim": b.Say("finding.behind"), "Verdict": b.Say("finding.unmeasured")}) +
-			b.Say("finding.larger", text.Args{
-				"Processors": analysis.ManyThreads, "Command": document.Literal(b.Program + " " + schedulesCommand),
-			})
+		return b.beyond("behind", analysis.ManyThreads, schedulesCommand)
 	}
 	return b.staticOrDynamic(v, "behind",
 		func(threads []int) int { return max(analysis.ManyThreads, slices.Max(threads)) },
@@ -198,23 +200,12 @@ const schedulesCommand = "parallel --threads 2,4 --schedule static,dynamic --jso
 func (b *builder) staticOrDynamic(v *analysis.View, key string, threads func([]int) int,
 	turned func(analysis.Comparison) analysis.Comparison) document.Text {
 	all := analysis.Fight(v.Duels(analysis.IsStatic, analysis.ToDynamic, threads))
-	var cases analysis.Cases
-	ahead, behind, level := 0, 0, 0
+	cases := claim.Cases{}
 	for _, f := range all {
-		cases.Add(analysis.Claim{Least: 1, Most: analysis.Slightly}, turned(f.Comparison))
-		switch {
-		case f.Outcome == analysis.Slower:
-			ahead++
-		case f.Outcome == analysis.Quicker:
-			behind++
-		case f.Steady():
-			level++
-		}
+		c := turned(f.Comparison)
+		cases.Add(claim.Slightly.Judge(c.Lo, c.Hi), claim.PlaceOf(f.First))
 	}
-	evidence := b.Say("evidence.static", text.Args{
-		"Ahead": ahead, "Behind": behind, "Level": level, "Tolerance": analysis.Tolerated,
-	})
-	return b.finding(key, cases, schedulesCommand, evidence, b.extremes(v, all, "dynamic", "static"))
+	return b.finding(key, analysis.OverThreads, cases, schedulesCommand, b.extremes(v, all, "dynamic", "static"))
 }
 
 // extremes gives the least and the greatest ratio of duels: how many times as fast
@@ -223,8 +214,7 @@ func (b *builder) extremes(v *analysis.View, all []analysis.Fought, second, firs
 	if len(all) == 0 {
 		return ""
 	}
-	by := func(x, y analysis.Fought) int { return cmp.Compare(x.Ratio, y.Ratio) }
-	lo, hi := slices.MinFunc(all, by), slices.MaxFunc(all, by)
+	lo, hi := ends(all)
 	_, _, same := number.Between(lo.Ratio, hi.Ratio, number.Significant)
 	if same && len(all) > 1 {
 		return b.Say("evidence.same", text.Args{
@@ -247,24 +237,25 @@ func (b *builder) extremes(v *analysis.View, all []analysis.Fought, second, firs
 // between judges whether the second variant is as many times as fast as the first as is claimed. Pairs
 // that were not interleaved, as is usual for two variants, count only if no drift can explain the
 // difference.
-func (b *builder) between(v *analysis.View, key, first, second string, claim analysis.Claim) document.Text {
+func (b *builder) between(v *analysis.View, key, first, second string, claimed claim.Range) document.Text {
 	all := analysis.Fight(v.Duels(
 		func(r compare.Record) bool { return r.Variant == first && r.Experiment != compare.ArtificialLoad },
 		func(r compare.Record) string { return second + " " + r.Params.String() }, nil))
-	var cases analysis.Cases
+	cases := claim.Cases{}
 	apart := 0
 	for _, f := range all {
-		c := f.Comparison
+		lo, hi := f.Lo, f.Hi
 		if !analysis.InTurn(f.First, f.Second) {
 			apart++
-			c = analysis.Drifted(f.First, f.Second)
+			c := analysis.Contrast(f.First, f.Second)
+			lo, hi = c.Lo/analysis.Drift, c.Hi*analysis.Drift
 		}
-		cases.Add(claim, c)
+		cases.Add(claimed.Judge(lo, hi), claim.PlaceOf(f.First))
 	}
 	var evidence document.Text
-	if claim.Most < math.Inf(1) {
+	if claimed.Most < math.Inf(1) {
 		evidence += b.Say("evidence.around", text.Args{
-			"Least": number.Significant(claim.Least), "Most": number.Significant(claim.Most),
+			"Least": number.Significant(claimed.Least), "Most": number.Significant(claimed.Most),
 		})
 	}
 	if apart > 0 {
@@ -273,7 +264,8 @@ func (b *builder) between(v *analysis.View, key, first, second string, claim ana
 		})
 	}
 	variants := strings.Join([]string{first, second}, ",")
-	return b.finding(key, cases, "parallel --variants "+variants+" --sizes 128,256 --json "+key+".json", evidence,
+	return b.finding(key, analysis.OverThreads, cases,
+		"parallel --variants "+variants+" --sizes 128,256 --json "+key+".json", evidence,
 		b.extremes(v, all, analysis.Algorithm(second), analysis.Algorithm(first)))
 }
 
@@ -281,20 +273,17 @@ func (b *builder) between(v *analysis.View, key, first, second string, claim ana
 // atomic addition a term.
 func (b *builder) privateCopy(v *analysis.View) document.Text {
 	return b.between(v, "private", analysis.CollapseInnerAtomic, analysis.CollapseAtomic,
-		analysis.Claim{Least: 2 / analysis.Around, Most: 3 * analysis.Around})
+		claim.Times(2, 3))
 }
-
-// faster is the claim that the second variant takes less time.
-var faster = analysis.Claim{Least: 1, Most: math.Inf(1)}
 
 // singleLoop: a private C beats the outer loop alone in parallel.
 func (b *builder) singleLoop(v *analysis.View) document.Text {
-	return b.between(v, "single", analysis.Rows, analysis.CollapseAtomic, faster)
+	return b.between(v, "single", analysis.Rows, analysis.CollapseAtomic, claim.Faster)
 }
 
 // reduction: merging by atomic additions beats a reduction.
 func (b *builder) reduction(v *analysis.View) document.Text {
-	return b.between(v, "reduction", analysis.CollapseReduce, analysis.CollapseAtomic, faster)
+	return b.between(v, "reduction", analysis.CollapseReduce, analysis.CollapseAtomic, claim.Faster)
 }
 
 // automatic is the finding on the schedule auto: gcc's is static, ours measures. There is no verdict, only the
@@ -302,7 +291,7 @@ func (b *builder) reduction(v *analysis.View) document.Text {
 func (b *builder) automatic(v *analysis.View) document.Text {
 	rows := v.Pick(func(r compare.Record) bool { return r.Params["schedule"] == "auto" && r.Speed() })
 	if len(rows) == 0 {
-		return b.finding("auto", analysis.Cases{}, "parallel --schedule static,auto --json auto.json")
+		return b.finding("auto", analysis.OverThreads, nil, "parallel --schedule static,auto --json auto.json")
 	}
 	chosen := func(r compare.Record) string {
 		return strings.TrimPrefix(analysis.SettingOf(compare.Record{Params: map[string]any{"schedule": "auto"},

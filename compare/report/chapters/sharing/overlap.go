@@ -51,14 +51,6 @@ func (b *builder) overlap(v *analysis.View) (document.Section, bool) {
 	return s, found
 }
 
-// rankClaims adds the claims about ranks to a section.
-func (b *builder) rankClaims(s *document.Section, v *analysis.View) {
-	s.Text(b.Say("mpi-findings.intro", text.Args{
-		"Ratio": number.Significant(analysis.FarAhead), "Enough": analysis.Enough, "Many": analysis.ManyThreads,
-	}))
-	s.List([]document.Text{b.blocksAhead(v), b.gapCloses(v)})
-}
-
 // hides says how much of its communication a product hides: a share only where it is one.
 func (b *builder) hides(typ string, h analysis.Hiding) document.Text {
 	size := b.Sizes([]analysis.Problem{analysis.Alone(h.First)})
@@ -130,64 +122,4 @@ func (b *builder) rankFindings(v *analysis.View) (document.Section, bool) {
 		s.Add(t)
 	}
 	return s, true
-}
-
-// blocksAhead: blocks are slightly ahead of rows.
-func (b *builder) blocksAhead(v *analysis.View) document.Text {
-	var all []analysis.Duel
-	for _, typ := range v.TypesOf(analysis.OverRanks) {
-		all = append(all, v.Roomy(v.Couples(typ, analysis.ScatterRows, analysis.ScatterBlocks))...)
-	}
-	fights := analysis.Fight(all)
-	var tally analysis.Cases
-	ahead, behind, level := 0, 0, 0
-	for _, f := range fights {
-		tally.Add(analysis.Claim{Least: 1, Most: analysis.Slightly}, f.Comparison)
-		switch {
-		case f.Outcome == analysis.Quicker:
-			ahead++
-		case f.Outcome == analysis.Slower:
-			behind++
-		case f.Steady():
-			level++
-		}
-	}
-	evidence := b.Say("evidence.blocks", text.Args{
-		"Ahead": ahead, "Behind": behind, "Level": level, "Tolerance": analysis.Tolerated,
-	})
-	return b.finding("blocks", tally,
-		"mpi --variants mpi/scatter-rows,mpi/scatter-blocks --np 2,4 --json blocks.json",
-		evidence, b.extremes(v, fights, "scatter-blocks", "scatter-rows"))
-}
-
-// gapCommand measures point-to-point against collective rows.
-const gapCommand = "mpi --variants mpi/p2p-rows,mpi/scatter-rows,mpi/bcast-rows --np 2,4,8 --json gap.json"
-
-// gapCloses: collective is far ahead of point-to-point at few ranks, hardly at many.
-func (b *builder) gapCloses(v *analysis.View) document.Text {
-	if v.IsCrowded(analysis.ManyThreads) {
-		return b.Say("finding", text.Args{"Claim": b.Say("finding.gap"), "Verdict": b.Say("finding.unmeasured")}) +
-			b.Say("finding.larger", text.Args{
-				"Processors": analysis.ManyThreads, "Command": document.Literal(b.Program + " " + gapCommand),
-			})
-	}
-	var tally analysis.Cases
-	var evidence []document.Text
-	for _, typ := range v.TypesOf(analysis.OverRanks) {
-		for _, g := range v.Gaps(typ) {
-			few, many, out := g.Closes(v)
-			if out.All() == 0 {
-				continue
-			}
-			tally.Join(out)
-			evidence = append(evidence, b.Say("evidence.gapcase", text.Args{
-				"Size": b.Sizes([]analysis.Problem{g.Problem}), "Variant": document.Literal(analysis.Algorithm(g.Variant)),
-				"FewRatio":  number.Times(few.Ratio, few.Lo, few.Hi),
-				"FewRanks":  b.Count("ranks", analysis.OverRanks.Count(few.First)),
-				"ManyRatio": number.Times(many.Ratio, many.Lo, many.Hi),
-				"ManyRanks": b.Count("ranks", analysis.OverRanks.Count(many.First)),
-			}))
-		}
-	}
-	return b.finding("gap", tally, gapCommand, evidence...)
 }

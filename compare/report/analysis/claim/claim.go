@@ -1,0 +1,157 @@
+// Package claim judges claims on ratios of times: which of two is faster, and by how much. Every claim
+// that a report takes up is judged here, by cases. A case is one measured ratio with its 95 % interval.
+//
+// A band around 1 separates the outcomes. A ratio whose whole interval lies above the band is faster,
+// below it slower, within it no difference. An interval that crosses an end of the band cannot be told.
+package claim
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"gemm/compare"
+	"gemm/compare/report/analysis"
+)
+
+// Band is half of the band: two times are the same if their ratio lies between 1/(1+Band) and 1+Band.
+const Band = analysis.Tolerance
+
+// Far separates slightly faster, below it, from far faster.
+const Far = 1.25
+
+// Around is the factor by which a ratio may lie beyond either end of a range that is claimed in numbers.
+const Around = 1.5
+
+// Enough is how many cases have to be decided before a claim has a verdict.
+const Enough = 3
+
+// Range is a claimed range of ratios. Above 1 the claim is right about which of the two is faster.
+type Range struct{ Least, Most float64 }
+
+// What claims say in words.
+var (
+	Same     = Range{1 / (1 + Band), 1 + Band}
+	Faster   = Range{1 + Band, math.Inf(1)}
+	Slightly = Range{1 + Band, Far}       // faster, and not far
+	Much     = Range{Far, math.Inf(1)}    // far faster
+	Hardly   = Range{1 / (1 + Band), Far} // no difference, or slightly faster
+)
+
+// Times is the claim that one is from least to most times as fast as the other.
+func Times(least, most float64) Range { return Range{least / Around, most * Around} }
+
+// Outcome is what a case says of a claim.
+type Outcome int
+
+const (
+	TooFew   Outcome = iota // too few samples for an interval
+	Open                    // the interval crosses an end of the range or of the band
+	Holds                   // the interval lies in the claimed range
+	Level                   // no difference, and the claim is that there is one
+	More                    // the claimed one is faster by more than claimed
+	Less                    // the claimed one is faster by less than claimed
+	Opposite                // the other one is faster
+)
+
+// Judge returns the outcome of a case with the ends of its interval: the time of the one that is claimed to
+// be slower over the time of the other.
+func (r Range) Judge(lo, hi float64) Outcome {
+	switch {
+	case !(lo > 0 && lo <= hi) || math.IsInf(hi, 0):
+		return TooFew
+	case lo >= r.Least && hi <= r.Most:
+		return Holds
+	case lo >= Same.Least && hi <= Same.Most:
+		return Level
+	case hi < Same.Least:
+		return Opposite
+	case lo > Same.Most && lo > r.Most:
+		return More
+	case lo > Same.Most && hi < r.Least:
+		return Less
+	}
+	return Open
+}
+
+// Verdict is what the cases of a claim say together.
+type Verdict int
+
+const (
+	Unmeasured Verdict = iota // there is no case
+	Undecided                 // too few cases are decided
+	Supported                 // it holds in all that are
+	Mixed                     // it holds in some
+	Refuted                   // it holds in none
+	Reversed                  // the opposite holds in all
+)
+
+// Place is where a case was measured: the problem, and the threads or ranks.
+type Place struct {
+	analysis.Problem // on one thread
+	Workers          int
+}
+
+// PlaceOf returns the place of a row.
+func PlaceOf(r compare.Record) Place {
+	return Place{analysis.Alone(r), analysis.AxisOf(r.Variant).Count(r)}
+}
+
+// Cases are the places of the cases of a claim, by outcome.
+type Cases map[Outcome][]Place
+
+// Add adds a case.
+func (c Cases) Add(o Outcome, p Place) { c[o] = append(c[o], p) }
+
+// All is the number of cases.
+func (c Cases) All() int { return c.Decided() + len(c[TooFew]) + len(c[Open]) }
+
+// Decided is the number of cases that are decided.
+func (c Cases) Decided() int {
+	n := 0
+	for o := Holds; o <= Opposite; o++ {
+		n += len(c[o])
+	}
+	return n
+}
+
+// Verdict returns what the cases say together. That all agree is said only if at least half are decided.
+func (c Cases) Verdict() Verdict {
+	decided := c.Decided()
+	most := 2*decided >= c.All()
+	switch holds := len(c[Holds]); {
+	case c.All() == 0:
+		return Unmeasured
+	case decided < Enough, holds == decided && !most:
+		return Undecided
+	case holds == decided:
+		return Supported
+	case holds > 0:
+		return Mixed
+	case len(c[Opposite]) == decided && most:
+		return Reversed
+	}
+	return Refuted
+}
+
+// Group is the numbers of workers, ascending, of one problem.
+type Group struct {
+	analysis.Problem
+	Workers []int
+}
+
+// At returns where the cases with an outcome were measured, the smallest problem first.
+func (c Cases) At(o Outcome) []Group {
+	places := slices.SortedFunc(slices.Values(c[o]), func(x, y Place) int {
+		return cmp.Or(x.Compare(y.Problem), cmp.Compare(x.Workers, y.Workers))
+	})
+	var out []Group
+	for _, p := range slices.Compact(places) {
+		if len(out) == 0 || out[len(out)-1].Problem != p.Problem {
+			out = append(out, Group{Problem: p.Problem})
+		}
+		last := &out[len(out)-1]
+		last.Workers = append(last.Workers, p.Workers)
+	}
+	return out
+}
