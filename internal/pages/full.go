@@ -49,10 +49,14 @@ func comparisonIn(doc compare.Document, lang string) comparison {
 	return comparison{lang: lang, report: report.Build(doc, of), appendix: report.Appendix(doc, of)}
 }
 
-// renderFull writes docs/full in every language, and the first page of it in the READMEs. The figures
-// are shared: the letters inside of them are English.
+// renderFull writes docs/full in every language, the first page of it in the READMEs, and where it has
+// what coursework of 2024 has. The figures are shared: the letters inside of them are English.
 func renderFull(root string) error {
 	doc, err := load(root, fullRecords)
+	if err != nil {
+		return err
+	}
+	sources, err := drawnFrom(root)
 	if err != nil {
 		return err
 	}
@@ -72,6 +76,9 @@ func renderFull(root string) error {
 			return err
 		}
 		if err := replace(root, readme(lang), firstBegin, firstEnd, page); err != nil {
+			return err
+		}
+		if err := c.renderCounterparts(root, sources); err != nil {
 			return err
 		}
 	}

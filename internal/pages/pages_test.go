@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -52,6 +54,53 @@ func TestIndexWantsAPage(t *testing.T) {
 	}
 	if _, err := index(dir); err == nil || !strings.Contains(err.Error(), "stray.json") {
 		t.Errorf("index of a folder with a record without a page: %v", err)
+	}
+}
+
+// TestCounterparts checks that the tables of counterparts name all that the report of 2024 has, and
+// that both languages point to the same places.
+func TestCounterparts(t *testing.T) {
+	words := map[string][]string{
+		"en": {"equations?", "algorithm", "figures?", "table", "listing"}, "zh": {"公式", "算法", "图", "表", "代码"},
+	}
+	last := []int{22, 5, 41, 1, 1}
+	for lang, kinds := range words {
+		for i, kind := range kinds {
+			named := map[int]bool{}
+			row := regexp.MustCompile(`(?m)^{{\w+ "` + kind + ` ([0-9][^"]*)"`)
+			for _, match := range row.FindAllStringSubmatch(texts.counterparts[lang], -1) {
+				for _, part := range regexp.MustCompile(`[,、] ?`).Split(match[1], -1) {
+					lo, hi, span := strings.Cut(part, "–")
+					from, err := strconv.Atoi(lo)
+					to := from
+					if span && err == nil {
+						to, err = strconv.Atoi(hi)
+					}
+					if err != nil {
+						t.Errorf("%s: %q: %v", lang, match[0], err)
+					}
+					for n := from; n <= to; n++ {
+						named[n] = true
+					}
+				}
+			}
+			for n := 1; n <= last[i]; n++ {
+				if !named[n] {
+					t.Errorf("%s: no row on %s %d", lang, kind, n)
+				}
+			}
+		}
+	}
+	places := func(lang string) [][]string {
+		var rows [][]string
+		for _, row := range regexp.MustCompile(`(?m)^{{.*`).FindAllString(texts.counterparts[lang], -1) {
+			quoted := regexp.MustCompile(`"[^"]*"`).FindAllString(row, -1)
+			rows = append(rows, quoted[2:]) // behind the name and what it shows
+		}
+		return rows
+	}
+	if en, zh := places("en"), places("zh"); len(en) == 0 || !reflect.DeepEqual(en, zh) {
+		t.Errorf("the languages differ: %q, %q", en, zh)
 	}
 }
 

@@ -14,6 +14,12 @@ var fullEnglish string
 //go:embed texts/full.zh.md
 var fullChinese string
 
+//go:embed texts/counterparts.en.md
+var counterpartsEnglish string
+
+//go:embed texts/counterparts.zh.md
+var counterpartsChinese string
+
 //go:embed texts/headlines.en.md
 var headlinesEnglish string
 
@@ -34,12 +40,13 @@ func note(topic string) string {
 	return "\n\n" + string(text)
 }
 
-// texts are what people read on the pages.
+// texts are what people read on the pages. Those in a map are by language.
 var texts = struct {
-	introduction, index string
-	full, headlines     map[string]string // by language
+	introduction, index           string
+	full, headlines, counterparts map[string]string
 }{
 	introductionText, indexText,
 	map[string]string{"en": fullEnglish, "zh": fullChinese},
 	map[string]string{"en": headlinesEnglish, "zh": headlinesChinese},
+	map[string]string{"en": counterpartsEnglish, "zh": counterpartsChinese},
 }
