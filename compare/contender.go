@@ -331,7 +331,7 @@ func guard(f func() error) (err error) {
 	return f()
 }
 
-// mostSpans is how many spans of a timeline are kept: more than a figure can show.
+// mostSpans is how many spans of a timeline are kept, and how many phases: more than a figure can show.
 const mostSpans = 4000
 
 // noTimeline begins the warning of a row whose timeline was asked for and is not there.
@@ -353,17 +353,21 @@ func (t *contender) draw(ctx context.Context, limit time.Duration) {
 	}
 	var line timeline.Recorder
 	var took time.Duration
-	err := guard(func() (err error) {
+	err := t.guard(limit, func() (err error) {
 		took, err = t.sampler.Call(timeline.With(ctx, &line), 1)
 		return err
 	})
-	spans := line.Spans()
+	spans, did := line.Spans(), line.Activity()
 	switch {
 	case err != nil:
 		t.warning(noTimeline + err.Error())
-	case len(spans) == 0:
+	case len(spans) == 0 && len(did.Phases) == 0:
 		t.warning(noTimeline + "this variant does not divide its work into chunks of a loop")
 	default:
-		t.trace = &Trace{Workers: t.record.Threads, Seconds: took.Seconds(), Spans: timeline.Join(spans, mostSpans)}
+		t.trace = &Trace{Workers: t.record.Threads, Seconds: took.Seconds(), Spans: timeline.Join(spans, mostSpans),
+			Activity: did.Limited(mostSpans)}
+		if d := t.last.distribution; d != nil {
+			t.trace.Ranks = d.Ranks
+		}
 	}
 }

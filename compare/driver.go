@@ -84,6 +84,7 @@ type Driver struct {
 	left     float64            // bytes of workspaces that the last cases have freed
 	device   *Device            // set in a process that serves a device
 	tell     func(found)        // receives what was found before the first case; nil in the driver of the user
+	traced   func(Trace)        // receives the timelines of rows before these; nil in the driver of the user
 	other    string             // warning for all rows if the worker is of another revision; otherwise empty
 
 	// replace the constants grace, deadTime, stopTime and restartPause unless 0
@@ -178,6 +179,11 @@ func (d *Driver) put(records []Record, traces ...Trace) error {
 	if len(traces) > 0 {
 		if err := d.Store.PutTraces(traces...); err != nil {
 			return err
+		}
+	}
+	for _, t := range traces {
+		if d.traced != nil {
+			d.traced(t)
 		}
 	}
 	for _, r := range records {

@@ -156,10 +156,11 @@ type attempt struct {
 	notes   map[identity]string // warnings for their rows, by identity
 	run     string              // the run that the rows belong to
 
-	done     map[identity]bool // cases with a row, by identity
-	now      int               // the case in progress, or at the end of the process; -1: none yet
-	begun    []Case            // the turn that Progress was informed of last
-	lastSign time.Time         // time of the last sign of life
+	done     map[identity]bool  // cases with a row, by identity
+	traces   map[identity]Trace // of rows that are still to come, by identity
+	now      int                // the case in progress, or at the end of the process; -1: none yet
+	begun    []Case             // the turn that Progress was informed of last
+	lastSign time.Time          // time of the last sign of life
 	patience time.Duration
 	born     bool  // there was a sign of life
 	silent   bool  // there was none for too long
@@ -171,7 +172,7 @@ type attempt struct {
 func (d *Driver) follow(cases []Case, p process, notes map[identity]string) *attempt {
 	a := &attempt{
 		d: d, process: p, cases: cases, of: map[identity]Case{}, notes: notes, run: d.run.ID,
-		done: map[identity]bool{}, now: -1, lastSign: time.Now(), patience: bornTime,
+		done: map[identity]bool{}, traces: map[identity]Trace{}, now: -1, lastSign: time.Now(), patience: bornTime,
 	}
 	for _, c := range cases {
 		a.of[c.identity()] = c
@@ -264,6 +265,9 @@ func (a *attempt) take(line []byte) error {
 		a.sign(-1)
 		a.run, err = a.process.meet(a.d, *m.Found)
 		return err
+	case m.Trace != nil:
+		a.sign(-1)
+		a.traces[m.Trace.Key.of("").with(m.Trace.Params)] = *m.Trace
 	case m.Row != nil:
 		a.sign(-1)
 		key := m.Row.Key.of("").with(m.Row.Params)
@@ -290,7 +294,12 @@ func (a *attempt) keep(c Case, r *Record) error {
 		r.Warnings = append(r.Warnings, note)
 	}
 	a.d.learn(c, *r)
-	return a.d.put([]Record{*r})
+	var traces []Trace
+	if t, ok := a.traces[c.identity()]; ok && c.Timeline {
+		t.Host, t.Run = r.Host, r.Run
+		traces = append(traces, t)
+	}
+	return a.d.put([]Record{*r}, traces...)
 }
 
 // sign notes a sign of life, and the index of the case in progress, -1 before the first.

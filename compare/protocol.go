@@ -18,7 +18,7 @@ import (
 // protocol is the version of the task and the messages by which a driver and another process
 // that measures for it understand each other. The driver writes a task, one line of JSON. The
 // process answers with messages, each a line of JSON, the first at once and one every signEvery.
-const protocol = 3
+const protocol = 4
 
 // task is what a process has to measure.
 type task struct {
@@ -45,6 +45,7 @@ type taskCase struct {
 	LD         int         `json:"ld"`
 	Params     gemm.Params `json:"params"`
 	Turn       string      `json:"turn"`
+	Timeline   bool        `json:"timeline,omitempty"`
 }
 
 // task returns the task of measuring the cases as this driver would.
@@ -56,6 +57,7 @@ func (d *Driver) task(cases []Case) task {
 		}
 		t.Cases = append(t.Cases, taskCase{
 			c.Experiment, c.Variant.Name, c.Build, c.Type, c.Shape, c.Op, c.Alpha, c.Beta, c.LD, c.Params, c.Turn,
+			c.Timeline,
 		})
 	}
 	for _, c := range d.host.Ceilings {
@@ -94,6 +96,7 @@ func readTask(in io.Reader, s Served) (task, []Case, error) {
 		cases = append(cases, Request{
 			Experiment: c.Experiment, Variant: v, Build: c.Build, Type: c.Type, Shape: c.Shape, Op: c.Op,
 			Alpha: c.Alpha, Beta: c.Beta, LD: c.LD, Params: c.Params, Turn: c.Turn,
+			Timeline: c.Timeline,
 		}.Case())
 	}
 	return t, cases, nil
@@ -106,6 +109,8 @@ type message struct {
 	Now *int `json:"now,omitempty"`
 	// Found is what the process found and measured before the first case.
 	Found *found `json:"found,omitempty"`
+	// Trace is the timeline of the next row.
+	Trace *Trace `json:"trace,omitempty"`
 	// Row is the row of a case.
 	Row *Record `json:"row,omitempty"`
 	// Done is the last message: there are no more rows.
@@ -127,6 +132,9 @@ func decode(line []byte) (m message, err error) {
 	err = decoder.Decode(&m)
 	if m.Row != nil {
 		err = errors.Join(err, m.Row.Params.Whole(), m.Row.Resolved.Whole())
+	}
+	if m.Trace != nil {
+		err = errors.Join(err, m.Trace.Params.Whole(), m.Trace.Resolved.Whole())
 	}
 	if m.Found != nil {
 		for _, x := range m.Found.Measurements {

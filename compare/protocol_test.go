@@ -21,7 +21,7 @@ func TestTasksComeBack(t *testing.T) {
 			Params: gemm.Params{"ranks": 2, "affinity": "none"}, Turn: "x, part 2",
 		}.Case(),
 		Request{Experiment: CompilerOptions, Build: "v1", Variant: variants[0], Type: "f64", Shape: gemm.Cube(8), Op: "nn",
-			Alpha: 1, Params: gemm.Params{"panel": 16}}.Case(),
+			Alpha: 1, Params: gemm.Params{"panel": 16}, Timeline: true}.Case(),
 	}
 	d := Driver{Budget: Budget{Reps: 3, Time: time.Second, Timeout: time.Minute, Patience: time.Hour}, Seed: 1 << 63,
 		Ceilings: time.Millisecond}
@@ -38,14 +38,15 @@ func TestTasksComeBack(t *testing.T) {
 		t.Fatalf("%+v, %v; want that of %+v", task, err, d)
 	}
 	for i, c := range want {
-		if g := got[i]; g.identity() != c.identity() || g.Turn != c.Turn || g.Threads() != c.Threads() {
+		if g := got[i]; g.identity() != c.identity() || g.Turn != c.Turn || g.Threads() != c.Threads() ||
+			g.Timeline != c.Timeline {
 			t.Errorf("%+v, want %+v", g, c)
 		}
 	}
 	for _, test := range []struct{ old, wrong, want string }{
 		{"", "", ""},
 		{`"mpi/b"`, `"mpi/z"`, "mpi/z"},
-		{`"protocol":3`, `"protocol":1`, "protocol 1"},
+		{`"protocol":4`, `"protocol":1`, "protocol 1"},
 		{`"panel":16`, `"panel":16.5`, "16.5"},
 		{`{`, ``, "the task"},
 	} {
@@ -89,6 +90,8 @@ func TestDecode(t *testing.T) {
 		`{"now":-1}`:                                          true,
 		`{"row":{"params":{"threads":2}}}`:                    true,
 		`{"row":{"params":{"threads":2.5}}}`:                  false,
+		`{"trace":{"params":{"threads":2},"phases":[]}}`:      true,
+		`{"trace":{"params":{"threads":2.5}}}`:                false,
 		`{"found":{"measurements":[{"params":{"bytes":8}}]}}`: true,
 		`{"done":true} {"done":true}`:                         false,
 		`{"then":1}`:                                          false,

@@ -240,6 +240,9 @@ type Trace struct {
 	// chunk to the last of its last chunk, although other workers may have computed some between;
 	// it is as long as its chunks together.
 	Spans []timeline.Span `json:"spans"`
+	// Ranks are those of this product, as Record.Ranks has those of a sample. A lane is a rank.
+	Ranks []account.Rank `json:"ranks,omitempty"`
+	timeline.Activity
 }
 
 // identity returns what tells r from other rows.

@@ -13,10 +13,11 @@ type study struct {
 	variants   []string // nil: all of the family mpi
 	sizes      []int
 	sweep      map[string][]any
-	timeline   bool
-	typ        string // empty: f64
-	apart      bool   // without the baselines, which are of threads
-	duel       bool   // only if all the variants are there
+	timeline   bool              // of every row
+	drawn      func(c Case) bool // whether a row has a timeline; nil: as timeline says
+	typ        string            // empty: f64
+	apart      bool              // without the baselines, which are of threads
+	duel       bool              // only if all the variants are there
 }
 
 // baselines are the variants that speed-ups are quoted over: the fastest serial one,
@@ -42,7 +43,13 @@ func (s study) cases(variants []gemm.Variant) []Case {
 	if s.sweep["ranks"] == nil && !s.apart {
 		l.Baselines = among(baselines)
 	}
-	return l.Cases()
+	cases := l.Cases()
+	for i, c := range cases {
+		if s.drawn != nil {
+			cases[i].Timeline = s.drawn(c)
+		}
+	}
+	return cases
 }
 
 // threadCounts returns 1, 2, 4, … and the number of processors.
@@ -137,13 +144,19 @@ func rankCounts(processors int, numbers ...int) []int {
 	return counts
 }
 
+// rankTimelines are the variants whose timelines show what the family is about: messages, a collective
+// call, broadcasts, shifts.
+var rankTimelines = []string{"mpi/p2p-rows", "mpi/scatter-rows", "mpi/summa", "mpi/cannon"}
+
 // rankStudies are the experiments on ranks: strong scaling of all variants at the sizes; weak
-// scaling from base; and at one size, on the most ranks, the effect of panel widths and of
+// scaling from base; and at one size, on the most ranks, timelines, and the effect of panel widths and of
 // placement.
 func rankStudies(ranks []any, sizes []int, base, size int) []study {
 	most := last(ranks)
 	return []study{
-		{experiment: StrongScaling, sizes: sizes, sweep: map[string][]any{"ranks": ranks}},
+		{experiment: StrongScaling, sizes: sizes, sweep: map[string][]any{"ranks": ranks}, drawn: func(c Case) bool {
+			return slices.Contains(rankTimelines, c.Key.Variant) && c.Shape == gemm.Cube(size) && c.Params["ranks"] == most[0]
+		}},
 		{
 			experiment: WeakScaling, variants: []string{"mpi/scatter-rows", "mpi/bcast-rows", "mpi/summa", "mpi/srumma",
 				"mpi/cannon", "mpi/25d"},

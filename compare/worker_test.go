@@ -24,6 +24,7 @@ import (
 
 	"gemm"
 	"gemm/cuda/usage"
+	"gemm/parallel/timeline"
 )
 
 // device64 is a planted multiplier of the family cuda, whose operands are staged.
@@ -39,6 +40,9 @@ func (m *device64) Stage(_ context.Context, c, a, b gemm.Matrix[float64]) (gemm.
 func (m *device64) Do(ctx context.Context) (gemm.Cost, error) {
 	if err := m.do(ctx); err != nil {
 		return gemm.Cost{}, err
+	}
+	if line := timeline.Of(ctx); line != nil {
+		line.Did(timeline.Activity{Lanes: []string{"kernels"}, Phases: []timeline.Phase{{Name: "kernels", End: 1e-3}}})
 	}
 	return gemm.Cost{Time: time.Millisecond}, nil
 }
@@ -508,6 +512,31 @@ func TestWorkerOfAnotherRevision(t *testing.T) {
 			!slices.Equal(told, test.want) {
 			t.Errorf("%q and %q: told %q, rows %+v", test.mine, test.its, told, rows)
 		}
+	}
+}
+
+// TestTimelinesOfWorkers checks that the timelines of rows come from the worker with the rows.
+func TestTimelinesOfWorkers(t *testing.T) {
+	starts := 0
+	d := Driver{Store: &Store{}, Budget: testBudget, Progress: &silent{}, Worker: faultyWorker("none", 9, &starts)}
+	l := Ladder{Variants: gpuVariants(nil), Shapes: []gemm.Shape{gemm.Cube(8), gemm.Cube(12)}, Types: []string{"f64"},
+		Ops: []string{"nn"}, Alpha: 1, Timeline: true}
+	if err := d.Run(t.Context(), l.Cases()); err != nil {
+		t.Fatal(err)
+	}
+	doc := d.Store.Document()
+	if len(doc.Records) != 6 || len(doc.Traces) != 6 {
+		t.Fatalf("%d rows, %d timelines; want 6 each", len(doc.Records), len(doc.Traces))
+	}
+	for i, trace := range doc.Traces {
+		r := doc.Records[i]
+		if !d.Store.Traced(r) || trace.Host != r.Host || trace.Run != r.Run || len(trace.Phases) != 1 ||
+			trace.Phases[0].End != 1e-3 || trace.Lanes[0] != "kernels" || trace.Seconds != 1e-3 || trace.Spans == nil {
+			t.Errorf("the timeline of %+v is %+v", r.Key, trace)
+		}
+	}
+	if err := d.Run(t.Context(), l.Cases()); err != nil || starts != 1 {
+		t.Errorf("with rows and timelines on disk the worker is started again: %v", err)
 	}
 }
 

@@ -1,4 +1,5 @@
-// Package timeline records which worker of a product computes what, and when.
+// Package timeline records which worker of a product computes what, and when; and what its ranks, or
+// the streams of a GPU, did.
 package timeline
 
 import (
@@ -26,6 +27,8 @@ type Recorder struct {
 	begun time.Time
 	mu    sync.Mutex
 	spans map[int][]Span // by worker
+
+	activity Activity
 }
 
 // mostSpans is how many spans of a worker are kept.
@@ -36,6 +39,11 @@ const mostSpans = 1 << 14
 func With(ctx context.Context, t *Recorder) context.Context {
 	t.begun = time.Now()
 	return context.WithValue(ctx, key{}, t)
+}
+
+// Without returns a context under which nothing is recorded.
+func Without(ctx context.Context) context.Context {
+	return context.WithValue(ctx, key{}, (*Recorder)(nil))
 }
 
 // Of returns the timeline of the context, nil if there is none.
@@ -88,9 +96,9 @@ func (t *Recorder) Spans() []Span {
 // time stays the same. Spans are sorted by worker and then by time, before and after.
 func Join(spans []Span, most int) []Span {
 	var gaps []int // indices of spans that follow another of their worker, by the gap before them
-	for i := range spans[1:] {
-		if spans[i].Worker == spans[i+1].Worker {
-			gaps = append(gaps, i+1)
+	for i := 1; i < len(spans); i++ {
+		if spans[i-1].Worker == spans[i].Worker {
+			gaps = append(gaps, i)
 		}
 	}
 	slices.SortStableFunc(gaps, func(i, j int) int {

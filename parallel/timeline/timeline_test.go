@@ -102,3 +102,30 @@ func TestJoinedSpans(t *testing.T) {
 		}
 	}
 }
+
+func TestLimited(t *testing.T) {
+	var a timeline.Activity
+	for lane := range 2 {
+		for i := range 3 {
+			at := float64(2*i + lane)
+			a.Phases = append(a.Phases, timeline.Phase{Lane: lane, Name: "compute", Begin: at, End: at + 1},
+				timeline.Phase{Lane: lane, Name: "compute", Call: "steal", Begin: at, End: at + 1})
+		}
+	}
+	for most, want := range map[int]struct {
+		phases int
+		cut    float64
+	}{12: {12, 0}, 11: {6, 0}, 6: {6, 0}, 4: {4, 4}, 1: {1, 1}, 0: {0, 0}} {
+		got := a.Limited(most)
+		if len(got.Phases) != want.phases || got.Cut != want.cut || len(a.Phases) != 12 {
+			t.Errorf("at most %d: %d phases, cut at %v; want %d, %v", most, len(got.Phases), got.Cut, want.phases, want.cut)
+		}
+	}
+}
+
+func TestWithout(t *testing.T) {
+	var line timeline.Recorder
+	if got := timeline.Of(timeline.Without(timeline.With(t.Context(), &line))); got != nil {
+		t.Errorf("there is still %v", got)
+	}
+}
