@@ -38,10 +38,10 @@ var importTable = map[string][]string{
 	"internal/starter":     nil,
 	"internal/trust":       nil,
 	"internal/tuned":       nil,
-	"mpi/account":          nil,
 	"parallel/timeline":    nil,
 
 	".":                       {"gf256"},
+	"mpi/account":             {"parallel/timeline"},
 	"compare/report/document": {"compare/report/chart"},
 	"compare/report/listing":  nil,
 	"internal/kernel":         {"gf256", "internal/cpu"},
@@ -107,7 +107,7 @@ var importTable = map[string][]string{
 	"mpi": {
 		"gf256", "internal/child", "internal/cpu", "internal/output", "mpi/account", ".",
 		"internal/kernel", "internal/peak", "internal/block", "internal/busy", "internal/dl", "internal/pseudocode",
-		"mpi/memory", "reference", "serial", "parallel",
+		"mpi/memory", "parallel/timeline", "reference", "serial", "parallel",
 	},
 
 	"compare/report/chapters": {

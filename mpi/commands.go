@@ -12,6 +12,7 @@ import (
 
 	"gemm"
 	"gemm/gf256"
+	"gemm/parallel/timeline"
 )
 
 // command is a message by which rank 0 tells the other ranks what to do. Members that a command does
@@ -25,6 +26,7 @@ type command struct {
 	Params   gemm.Params   `json:"params,omitempty"`
 	Deadline bool          `json:"deadline,omitempty"`
 	Left     time.Duration `json:"left,omitempty"`
+	Timeline bool          `json:"timeline,omitempty"`
 	Pipe     string        `json:"pipe,omitempty"`
 	Bytes    int           `json:"bytes,omitempty"`
 	Times    int           `json:"times,omitempty"`
@@ -95,6 +97,9 @@ func (j *Job) obey(ctx context.Context, c command) error {
 		defer debug.SetGCPercent(debug.SetGCPercent(-1))
 		ctx, cancel := limited(ctx, c)
 		defer cancel()
+		if c.Timeline {
+			ctx = timeline.With(ctx, &timeline.Recorder{})
+		}
 		_, _, err := j.runs[c.Run].multiply(ctx)
 		return err
 	case doCollect:

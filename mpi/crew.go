@@ -8,6 +8,7 @@ import (
 	"gemm/mpi/comm"
 	"gemm/mpi/memory"
 	"gemm/mpi/plan"
+	"gemm/parallel/timeline"
 )
 
 // Under the schedule dynamic, the ranks of a host steal work from each other. Ranks with equal parts
@@ -285,15 +286,14 @@ func (w *crew[T]) compute(k *clock, c, a, b gemm.Matrix[T], add bool, pending []
 		if _, err := test(pending); err != nil {
 			return err
 		}
-		if !took && n.done.Load() == uint64(chunks) {
-			return nil
-		}
 		if !took {
-			if _, err := w.help(k); err != nil {
-				return err
-			}
+			break
 		}
 	}
+	return w.until(k, timeline.Waiting, func() (bool, error) {
+		_, err := test(pending)
+		return n.done.Load() == uint64(chunks), err
+	})
 }
 
 // take computes the next chunk in the slot of a rank. It returns false if none is left.
@@ -322,25 +322,26 @@ func (w *crew[T]) chunk(k *clock, rank int, s step, i int) error {
 		c := colsOf(view[T](w.window.At(rank), s.c, s.m, s.n, s.ldc), cols)
 		a, b := view[T](w.window.At(int(s.aRank)), s.a, s.m, s.k, s.lda),
 			colsOf(view[T](w.window.At(int(s.bRank)), s.b, s.k, s.n, s.n), cols)
-		return w.local.part(k, c, a, b, add)
+		part := func() error { return w.local.part(k, c, a, b, add) }
+		if rank == w.host.Rank() {
+			return part()
+		}
+		return k.called("steal", w.host.World(rank), part)
 	})
 }
 
-// help computes a chunk of the rank with the most chunks left. It returns false if no rank has any.
-func (w *crew[T]) help(k *clock) (bool, error) {
+// busiest returns the rank with the most chunks left, -1 if no other rank has any.
+func (w *crew[T]) busiest() int {
 	rank, most := -1, 0
 	for r, n := range w.all {
 		if l := left(n.ticket.Load()); r != w.host.Rank() && l > most {
 			rank, most = r, l
 		}
 	}
-	if rank < 0 {
-		return false, nil
-	}
-	return w.take(k, rank)
+	return rank
 }
 
-// wait steals until the messages have arrived. The time that it does not steal counts as the phase.
+// wait steals until the messages have arrived.
 func (w *crew[T]) wait(k *clock, phase string, pending []*comm.Request) error {
 	return w.until(k, phase, func() (bool, error) { return test(pending) })
 }
@@ -359,18 +360,24 @@ func (w *crew[T]) finish(k *clock) error {
 	})
 }
 
-// until steals until the condition holds.
+// until steals until the condition holds. The time that it does not steal counts as the phase.
 func (w *crew[T]) until(k *clock, phase string, holds func() (bool, error)) error {
 	for {
-		ready := false
-		err := k.during(phase, func() (err error) {
-			ready, err = holds()
-			return err
+		ready, rank := false, -1
+		err := k.during(phase, func() error {
+			return k.called("wait", -1, func() (err error) {
+				for !ready && rank < 0 && err == nil {
+					if ready, err = holds(); !ready {
+						rank = w.busiest()
+					}
+				}
+				return err
+			})
 		})
 		if ready || err != nil {
 			return err
 		}
-		if _, err := w.help(k); err != nil {
+		if _, err := w.take(k, rank); err != nil {
 			return err
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"gemm"
 	"gemm/internal/busy"
 	"gemm/internal/cpu"
+	"gemm/mpi/clocks"
 	"gemm/mpi/comm"
 )
 
@@ -56,6 +57,8 @@ type Job struct {
 	// shm returns the free bytes of /dev/shm, or 0 if they are not known. Open MPI has the memory
 	// that the ranks of a host share in a file there.
 	shm func() int64
+
+	now func() float64 // the clock of this process, in seconds
 }
 
 // run is a staged product of one element type.
@@ -72,6 +75,7 @@ type greeting struct {
 	Mask      string   `json:"mask"` // GEMM_CPU, the mask of instruction sets
 	Host      string   `json:"host"`
 	CPUs      []int    `json:"cpus"`
+	Clock     string   `json:"clock"` // ranks with the same name read the same clock
 }
 
 // Launched returns the number of ranks of the job that started this process, according to the
@@ -114,7 +118,8 @@ func Start(arguments []string) (*Job, error) {
 	}
 	j := &Job{world: world, quiet: quiet, mask: cpu.Places(), runs: map[int]run{}, pings: map[int][]float64{},
 		rates: map[string]float64{},
-		seats: comm.NewSeats(world), shm: func() int64 { return cpu.Free("/dev/shm") }, watch: watch{grace: exitGrace}}
+		seats: comm.NewSeats(world), shm: func() int64 { return cpu.Free("/dev/shm") }, watch: watch{grace: exitGrace},
+		now: clocks.Now}
 	if err := j.greet(arguments); err != nil {
 		return nil, err
 	}
@@ -135,7 +140,7 @@ func (j *Job) Size() int { return j.world.Size() }
 // greet exchanges greetings between all ranks, and checks that they agree.
 func (j *Job) greet(arguments []string) error {
 	host, _ := os.Hostname()
-	own, err := json.Marshal(greeting{arguments, revision(), os.Getenv("GEMM_CPU"), host, j.mask})
+	own, err := json.Marshal(greeting{arguments, revision(), os.Getenv("GEMM_CPU"), host, j.mask, clocks.Name()})
 	if err != nil {
 		return err
 	}
@@ -167,6 +172,29 @@ func (j *Job) greet(arguments []string) error {
 		}
 	}
 	return alike(j.peers)
+}
+
+// ahead returns, on rank 0, how far the clock of each rank is ahead of its own, in seconds, and the limit
+// of the error of one rank's times relative to another's. Each other clock is compared once, by messages
+// with the first rank that reads it. All ranks call it.
+func (j *Job) ahead() (ahead []float64, within float64, err error) {
+	ahead = make([]float64, j.Size())
+	known := map[string]float64{j.peers[0].Clock: 0}
+	worst := [2]float64{} // errors, the largest first
+	for r, g := range j.peers {
+		if _, ok := known[g.Clock]; !ok {
+			seconds, limit := 0.0, 0.0
+			if j.Rank() == 0 || j.Rank() == r {
+				if seconds, limit, err = j.quiet.Ahead(r, j.now); err != nil {
+					return nil, 0, err
+				}
+			}
+			known[g.Clock] = seconds
+			worst = [2]float64{max(worst[0], limit), max(min(worst[0], limit), worst[1])}
+		}
+		ahead[r] = known[g.Clock]
+	}
+	return ahead, worst[0] + worst[1], nil
 }
 
 // alike returns an error if a rank differs from rank 0 in its program, instruction sets or arguments.

@@ -18,6 +18,7 @@ import (
 	"gemm/mpi/account"
 	"gemm/mpi/comm"
 	"gemm/mpi/plan"
+	"gemm/parallel/timeline"
 )
 
 // A task is a product to be staged, as one rank has it.
@@ -74,6 +75,7 @@ type clock struct {
 	phases  map[string]time.Duration
 	stopped bool // the context ended: what was left was not computed
 	skewed  comm.Traffic
+	log     *account.Log // nil: without a timeline
 }
 
 // The phases of a product.
@@ -86,12 +88,23 @@ const (
 	reducing      = "reduce"
 )
 
-// during adds the time of f to the phase.
+// during adds the time of f to the phase. Waiting for others is in the timeline only.
 func (k *clock) during(phase string, f func() error) error {
+	k.log.Enter(phase)
 	start := time.Now()
 	err := f()
-	k.phases[phase] += time.Since(start)
+	took := time.Since(start)
+	k.log.Leave(start, took)
+	if phase != timeline.Waiting {
+		k.phases[phase] += took
+	}
 	return err
+}
+
+// called notes f as a call in the timeline.
+func (k *clock) called(name string, rank int, f func() error) error {
+	defer k.log.Call(name, rank)(0)
+	return f()
 }
 
 // report is what a rank did in a product.
@@ -103,6 +116,13 @@ type report struct {
 	Skew    int64              `json:"skew,omitempty"` // received
 	Phases  map[string]float64 `json:"phases"`
 	CPUs    string             `json:"cpus"`
+
+	// Timeline is what the rank did when, in seconds after Begun. Begun is a time of rank 0's clock
+	// when the report has come there, and of the rank's own clock before. Within is the limit of the
+	// error in all of them.
+	Timeline []timeline.Phase `json:"timeline,omitempty"`
+	Begun    float64          `json:"begun,omitempty"`
+	Within   float64          `json:"within,omitempty"`
 }
 
 // multiplier leads the ranks through products of one variant.
@@ -276,23 +296,32 @@ func (s *staged[T]) settle() {
 }
 
 // multiply implements run: it computes the product once, and returns what this rank did
-// and, on rank 0, what all did.
+// and, on rank 0, what all did. If the context has a timeline, they have one too.
 func (s *staged[T]) multiply(ctx context.Context) (own report, all []report, err error) {
 	s.settle()
-	k := &clock{ctx: ctx, phases: map[string]time.Duration{}}
+	k := &clock{ctx: timeline.Without(ctx), phases: map[string]time.Duration{}}
+	var ahead []float64 // of rank 0's clock, by rank
+	within := 0.0
+	if timeline.Of(ctx) != nil {
+		k.log = s.job.world.Log()
+		if ahead, within, err = s.job.ahead(); err != nil {
+			return own, nil, err
+		}
+	}
 	moved := s.job.world.Traffic()
 	*moved = comm.Traffic{}
 	if err := s.job.quiet.Barrier(); err != nil {
 		return own, nil, err
 	}
-	start := time.Now()
+	start, begun := time.Now(), s.job.now()
+	k.log.Start(start)
 	if err = s.product.multiply(k); err == nil {
 		// The staging is done when all ranks are. Ranks that wait for nobody may begin one after
 		// the other, where they take turns on a processor, and each would count only its own turn.
-		err = s.job.quiet.Barrier()
+		err = k.during(timeline.Waiting, func() error { return k.called("barrier", -1, s.job.quiet.Barrier) })
 	}
 	own = report{Seconds: time.Since(start).Seconds(), Stopped: k.stopped, Sent: moved.Sent, Recv: moved.Recv,
-		Skew: k.skewed.Recv, Phases: map[string]float64{}}
+		Skew: k.skewed.Recv, Phases: map[string]float64{}, Timeline: k.log.Stop(), Begun: begun, Within: within}
 	if err != nil {
 		return own, nil, err
 	}
@@ -300,22 +329,52 @@ func (s *staged[T]) multiply(ctx context.Context) (own report, all []report, err
 		own.Phases[name] = took.Seconds()
 	}
 	own.CPUs = cpu.List(cpu.Allowed())
+	if all, err = s.job.gather(own); err != nil {
+		return own, nil, err
+	}
+	for r := range ahead {
+		if all != nil {
+			all[r].Begun -= ahead[r]
+		}
+	}
+	return own, all, nil
+}
+
+// gather returns the reports of all ranks, on rank 0.
+func (j *Job) gather(own report) ([]report, error) {
 	data, err := json.Marshal(own)
 	if err != nil {
-		return own, nil, err
+		return nil, err
 	}
-	gathered, err := s.job.quiet.Collect(data)
+	gathered, err := j.quiet.Collect(data)
 	if err != nil {
-		return own, nil, err
+		return nil, err
 	}
+	var all []report
 	for _, data := range gathered {
 		var r report
 		if err := json.Unmarshal(data, &r); err != nil {
-			return own, nil, err
+			return nil, err
 		}
 		all = append(all, r)
 	}
-	return own, all, nil
+	return all, nil
+}
+
+// activity is what the ranks did, on one clock, from when the first of them began.
+func activity(all []report) timeline.Activity {
+	first := all[0].Begun
+	for _, r := range all {
+		first = min(first, r.Begun)
+	}
+	a := timeline.Activity{ClockError: all[0].Within}
+	for rank, r := range all {
+		for _, p := range r.Timeline {
+			p.Lane, p.Begin, p.End = rank, p.Begin+r.Begun-first, p.End+r.Begun-first
+			a.Phases = append(a.Phases, p)
+		}
+	}
+	return a
 }
 
 // lead is a staged product on rank 0.
@@ -341,7 +400,7 @@ func (l *lead[T]) do(ctx context.Context) (gemm.Cost, error) {
 	}
 	defer l.job.within(doMultiply)()
 	end, deadline := ctx.Deadline()
-	cmd := command{Do: doMultiply, Run: l.number, Deadline: deadline}
+	cmd := command{Do: doMultiply, Run: l.number, Deadline: deadline, Timeline: timeline.Of(ctx) != nil}
 	if deadline {
 		cmd.Left = time.Until(end)
 	}
@@ -370,6 +429,9 @@ func (l *lead[T]) do(ctx context.Context) (gemm.Cost, error) {
 			return gemm.Cost{}, fmt.Errorf("another rank stopped: %w", context.Canceled)
 		}
 		return gemm.Cost{}, ctx.Err()
+	}
+	if line := timeline.Of(ctx); line != nil {
+		line.Did(activity(all))
 	}
 	return cost, l.describe(all)
 }

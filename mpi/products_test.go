@@ -27,6 +27,7 @@ import (
 	"gemm/internal/tuned"
 	"gemm/mpi/account"
 	"gemm/mpi/plan"
+	"gemm/parallel/timeline"
 )
 
 // TestProducts has rank 0 run the tests of this file.
@@ -988,5 +989,137 @@ func TestWorkers(t *testing.T) {
 				t.Errorf("%d ranks, master %s: rank %d has rows %v, want %v", x.ranks, x.master, r, got, want)
 			}
 		}
+	}
+}
+
+// TestTimelines has products with timelines, on ranks that read one clock and on ranks that do not.
+func TestTimelines(t *testing.T) {
+	underMPI(t, 2, "^TestRanks(Timeline|Steals)$")
+	underMPI(t, 4, "^TestRanks(Timeline|Clocks)$", "-x", apart+"=yes")
+}
+
+// recorded returns what the ranks did in a product with a timeline.
+func recorded[T gemm.Element](t *testing.T, l *lead[T]) timeline.Activity {
+	t.Helper()
+	var line timeline.Recorder
+	if _, err := l.Do(timeline.With(t.Context(), &line)); err != nil {
+		t.Fatal(err)
+	}
+	if spans := line.Spans(); len(spans) > 0 {
+		t.Errorf("rank 0 alone adds %d chunks", len(spans))
+	}
+	return line.Activity()
+}
+
+// TestRanksTimeline checks that phases follow each other on every rank, that calls lie in their phases,
+// and that both add up to the totals that the rank reports.
+func TestRanksTimeline(t *testing.T) {
+	forRank0(t)
+	forVariants(t, nil, func(t *testing.T, v gemm.Variant) {
+		l := staging(t, v, nil, newOperands[float64](60, 50, 70, 1)).(*lead[float64])
+		a := recorded(t, l)
+		if ranks := theJob.Size(); (a.ClockError > 0) != (ranks > 2) || !(a.ClockError < 1) {
+			t.Errorf("the clocks of %d ranks differ by %v s at most", ranks, a.ClockError)
+		}
+		const rounding = 1e-6
+		totals, bytes, ends := make([]map[string]float64, theJob.Size()), make([]int64, theJob.Size()), make([]float64, theJob.Size())
+		var within timeline.Phase
+		for _, p := range a.Phases {
+			switch {
+			case p.Begin < -rounding || !(p.End >= p.Begin):
+				t.Errorf("it lasts from %v to %v: %+v", p.Begin, p.End, p)
+			case p.Call != "":
+				if p.Lane != within.Lane || p.Name != within.Name || p.Begin < within.Begin-rounding || p.End > within.End+rounding {
+					t.Errorf("%+v is not in %+v", p, within)
+				}
+				continue
+			case p.Begin < ends[p.Lane]-rounding:
+				t.Errorf("%+v begins before the end of another at %v", p, ends[p.Lane])
+			}
+			if totals[p.Lane] == nil {
+				totals[p.Lane] = map[string]float64{}
+			}
+			totals[p.Lane][p.Name] += p.End - p.Begin
+			bytes[p.Lane] += p.Bytes
+			ends[p.Lane], within = p.End, p
+		}
+		for _, r := range l.Distribution().Ranks {
+			for name, want := range r.Phases {
+				if got := totals[r.Rank][name]; !(math.Abs(got-want) < rounding) {
+					t.Errorf("rank %d: %s takes %v s in its timeline, %v s together", r.Rank, name, got, want)
+				}
+			}
+			if len(totals[r.Rank]) != len(r.Phases)+1 || !(totals[r.Rank][timeline.Waiting] > 0) {
+				t.Errorf("rank %d has the phases %v, want %v and the time that it waits", r.Rank, totals[r.Rank], r.Phases)
+			}
+			if bytes[r.Rank] != r.Sent+r.Recv {
+				t.Errorf("rank %d moved %d bytes in its timeline, %d together", r.Rank, bytes[r.Rank], r.Sent+r.Recv)
+			}
+		}
+		if _, err := l.Do(t.Context()); err != nil || theJob.world.Log().On() || len(theJob.world.Log().Stop()) > 0 {
+			t.Errorf("a product without a timeline: %v, and the log is in use", err)
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// TestRanksClocks checks that nothing arrives before it was sent, although the clocks are far apart.
+func TestRanksClocks(t *testing.T) {
+	forRank0(t)
+	v, err := gemm.Lookup(Variants(), "mpi/p2p-rows")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := staging(t, v, nil, newOperands[float64](60, 50, 70, 1)).(*lead[float64])
+	a := recorded(t, l)
+	sent := map[int]float64{}
+	received := 0
+	for _, p := range a.Phases {
+		switch {
+		case p.Call == "send" && p.Lane == 0 && sent[*p.Peer] == 0:
+			sent[*p.Peer] = p.Begin
+		case p.Call == "recv" && p.Lane > 0:
+			received++
+			if p.End < sent[p.Lane]-a.ClockError || p.End > 60 {
+				t.Errorf("rank %d has at %v s what was sent at %v s; the clocks differ by %v s at most", p.Lane, p.End, sent[p.Lane], a.ClockError)
+			}
+		}
+	}
+	if received != 2*(theJob.Size()-1) {
+		t.Errorf("%d messages are received", received)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRanksSteals checks that a chunk of another rank is in the timeline, with the rank that has it. The
+// second rank has no part of its own in a grid of 1×1.
+func TestRanksSteals(t *testing.T) {
+	forRank0(t)
+	v, err := gemm.Lookup(Variants(), "mpi/cannon")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := staging(t, v, nil, newOperands[float64](256, 256, 256, 1)).(*lead[float64])
+	if l.resolved["helpers"] == nil {
+		t.Log("ranks do not steal on this host")
+	} else {
+		stolen := func(a timeline.Activity) bool {
+			return slices.ContainsFunc(a.Phases, func(p timeline.Phase) bool {
+				return p.Call == "steal" && p.Lane == 1 && *p.Peer == 0 && p.Name == computing
+			})
+		}
+		tries := 0
+		for !stolen(recorded(t, l)) {
+			if tries++; tries == 100 {
+				t.Fatal("the second rank helps, and no timeline says so")
+			}
+		}
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"gemm"
 	"gemm/internal/child"
 	"gemm/internal/gemmtest"
+	"gemm/mpi/clocks"
 )
 
 // asRank says that the test binary was started by mpirun, from one of its own tests.
@@ -25,6 +26,9 @@ const roomy = "GEMM_TEST_ROOMY"
 
 // cramped has ranks take it that there is next to no memory to share.
 const cramped = "GEMM_TEST_CRAMPED"
+
+// apart has all ranks but the first two read clocks of their own, which are far ahead.
+const apart = "GEMM_TEST_APART"
 
 // graceful has ranks that wait for too long end soon.
 const graceful = "GEMM_TEST_GRACE"
@@ -46,6 +50,14 @@ func TestMain(m *testing.M) {
 	}
 	if err == nil && os.Getenv(cramped) != "" {
 		j.shm = func() int64 { return 1 << 20 }
+	}
+	if err == nil && os.Getenv(apart) != "" {
+		for r := 2; r < j.Size(); r++ {
+			j.peers[r].Clock = fmt.Sprint("clock ", r)
+		}
+		if j.Rank() > 1 {
+			j.now = func() float64 { return clocks.Now() + 1000*float64(j.Rank()) }
+		}
 	}
 	if err == nil && os.Getenv(roomy) != "" {
 		// Threads of a rank share a processor then.

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"gemm"
+	"gemm/mpi/account"
 	"gemm/mpi/plan"
 )
 
@@ -14,7 +15,9 @@ import (
 type Comm struct {
 	handle
 	rank, size int
+	numbers    []int // of the ranks, among all ranks
 	traffic    *Traffic
+	log        *account.Log
 }
 
 // Traffic is the number of bytes in the arguments of calls, in this process. Data that a rank keeps
@@ -33,6 +36,25 @@ func (c *Comm) Size() int { return c.size }
 
 // Traffic returns the counters of c and of all communicators made from it, except by Quiet.
 func (c *Comm) Traffic() *Traffic { return c.traffic }
+
+// World returns the number of a rank of c among all ranks.
+func (c *Comm) World(rank int) int { return c.numbers[rank] }
+
+// Log returns the log of the calls of c and of all communicators made from it, except by Quiet.
+func (c *Comm) Log() *account.Log { return c.log }
+
+// noted notes a call, with a rank of c or with all (-1), and the bytes that it counts. The function that
+// it returns ends the call.
+func (c *Comm) noted(call string, rank int) (end func()) {
+	if !c.log.On() {
+		return func() {}
+	}
+	if rank >= 0 {
+		rank = c.numbers[rank]
+	}
+	before, ended := *c.traffic, c.log.Call(call, rank)
+	return func() { ended(c.traffic.Sent - before.Sent + c.traffic.Recv - before.Recv) }
+}
 
 // Grid is the position of this process in a periodic grid of ranks, with the communicators of its row, of its
 // column and of the grid.
@@ -74,6 +96,7 @@ func bufferOf[T gemm.Element](m gemm.Matrix[T]) (buffer, error) {
 
 // Send sends m. It returns when m may be overwritten.
 func Send[T gemm.Element](c *Comm, m gemm.Matrix[T], to, tag int) error {
+	defer c.noted("send", to)()
 	b, err := bufferOf(m)
 	if err != nil {
 		return err
@@ -84,6 +107,7 @@ func Send[T gemm.Element](c *Comm, m gemm.Matrix[T], to, tag int) error {
 
 // Recv waits for a message and writes it to m.
 func Recv[T gemm.Element](c *Comm, m gemm.Matrix[T], from, tag int) error {
+	defer c.noted("recv", from)()
 	b, err := bufferOf(m)
 	if err != nil {
 		return err
@@ -96,12 +120,13 @@ func Recv[T gemm.Element](c *Comm, m gemm.Matrix[T], from, tag int) error {
 type Request struct {
 	pending
 	pin  runtime.Pinner
+	log  *account.Log
 	done bool
 }
 
-// request starts a message with the buffer.
-func request(b buffer, begin func(*Request) error) (*Request, error) {
-	r := &Request{}
+// request starts a message of c with the buffer.
+func request(c *Comm, b buffer, begin func(*Request) error) (*Request, error) {
+	r := &Request{log: c.log}
 	if b.at != nil {
 		r.pin.Pin(b.at) // memory outside of Go's heap never moves
 	}
@@ -130,6 +155,7 @@ func (r *Request) Wait() error {
 		return nil
 	}
 	defer r.end()
+	defer r.log.Call("wait", -1)(0)
 	return r.wait()
 }
 
@@ -147,26 +173,29 @@ func (r *Request) Test() (bool, error) {
 
 // Isend starts to send m, which must not be written until it has arrived.
 func Isend[T gemm.Element](c *Comm, m gemm.Matrix[T], to, tag int) (*Request, error) {
+	defer c.noted("isend", to)()
 	b, err := bufferOf(m)
 	if err != nil {
 		return nil, err
 	}
 	c.traffic.Sent += bytesOf(m)
-	return request(b, func(r *Request) error { return c.isend(b, to, tag, r) })
+	return request(c, b, func(r *Request) error { return c.isend(b, to, tag, r) })
 }
 
 // Irecv starts to receive m, which must not be used until it has arrived.
 func Irecv[T gemm.Element](c *Comm, m gemm.Matrix[T], from, tag int) (*Request, error) {
+	defer c.noted("irecv", from)()
 	b, err := bufferOf(m)
 	if err != nil {
 		return nil, err
 	}
 	c.traffic.Recv += bytesOf(m)
-	return request(b, func(r *Request) error { return c.irecv(b, from, tag, r) })
+	return request(c, b, func(r *Request) error { return c.irecv(b, from, tag, r) })
 }
 
 // Sendrecv sends out and receives in at the same time.
 func Sendrecv[T gemm.Element](c *Comm, out gemm.Matrix[T], to int, in gemm.Matrix[T], from, tag int) error {
+	defer c.noted("sendrecv", to)()
 	o, err := bufferOf(out)
 	if err != nil {
 		return err
@@ -201,6 +230,7 @@ func countBcast[T gemm.Element](c *Comm, m gemm.Matrix[T], root int) {
 //	before      m     ·     ·
 //	after       m     m     m      (root 0)
 func Bcast[T gemm.Element](c *Comm, m gemm.Matrix[T], root int) error {
+	defer c.noted("bcast", -1)()
 	b, err := bufferOf(m)
 	if err != nil {
 		return err
@@ -211,12 +241,13 @@ func Bcast[T gemm.Element](c *Comm, m gemm.Matrix[T], root int) error {
 
 // Ibcast starts Bcast.
 func Ibcast[T gemm.Element](c *Comm, m gemm.Matrix[T], root int) (*Request, error) {
+	defer c.noted("ibcast", -1)()
 	b, err := bufferOf(m)
 	if err != nil {
 		return nil, err
 	}
 	countBcast(c, m, root)
-	return request(b, func(r *Request) error { return c.ibcast(b, root, r) })
+	return request(c, b, func(r *Request) error { return c.ibcast(b, root, r) })
 }
 
 // ScatterRows sends each rank its rows of the root's matrix; spans[r] are the rows of rank r.
@@ -225,6 +256,7 @@ func Ibcast[T gemm.Element](c *Comm, m gemm.Matrix[T], root int) (*Request, erro
 //	                          before   rows 0–2     ·      ·
 //	                          after    rows 0, 1  row 2    –
 func ScatterRows[T gemm.Element](c *Comm, root int, all gemm.Matrix[T], spans []plan.Span, mine gemm.Matrix[T]) error {
+	defer c.noted("scatter", -1)()
 	b, err := countParts(c, root, spans, int64(mine.Cols)*int64(gemm.TypeOf[T]().Size), all, mine)
 	if err != nil {
 		return err
@@ -238,6 +270,7 @@ func ScatterRows[T gemm.Element](c *Comm, root int, all gemm.Matrix[T], spans []
 
 // GatherRows is the inverse of ScatterRows.
 func GatherRows[T gemm.Element](c *Comm, root int, mine, all gemm.Matrix[T], spans []plan.Span) error {
+	defer c.noted("gather", -1)()
 	b, err := countGathered(c, root, spans, int64(mine.Cols)*int64(gemm.TypeOf[T]().Size), all, mine)
 	if err != nil {
 		return err
@@ -256,6 +289,7 @@ func GatherRows[T gemm.Element](c *Comm, root int, mine, all gemm.Matrix[T], spa
 //	spans [0,2) [2,4) [4,5)   first call:  columns 0, 1 → rank 0, columns 2, 3 → rank 1
 //	                          second call: column 4 → rank 2
 func ScatterCols[T gemm.Element](c *Comm, root int, all gemm.Matrix[T], spans []plan.Span, mine gemm.Matrix[T]) error {
+	defer c.noted("scatter", -1)()
 	b, err := countParts(c, root, spans, int64(mine.Rows)*int64(gemm.TypeOf[T]().Size), all, mine)
 	if err != nil {
 		return err
@@ -274,6 +308,7 @@ func ScatterCols[T gemm.Element](c *Comm, root int, all gemm.Matrix[T], spans []
 
 // GatherCols is the inverse of ScatterCols.
 func GatherCols[T gemm.Element](c *Comm, root int, mine, all gemm.Matrix[T], spans []plan.Span) error {
+	defer c.noted("gather", -1)()
 	b, err := countGathered(c, root, spans, int64(mine.Rows)*int64(gemm.TypeOf[T]().Size), all, mine)
 	if err != nil {
 		return err
@@ -383,6 +418,7 @@ func lengths(spans []plan.Span) (counts, from []int) {
 //	before   A₀ B A₁ B A₂ B       ·        ·
 //	after       A₀, B           A₁, B    A₂, B
 func ScatterJoined[T gemm.Element](c *Comm, root int, all, first, second []T) error {
+	defer c.noted("scatter", -1)()
 	if err := Countable(max(len(first), len(second)), "in a block for a rank", "use more ranks"); err != nil {
 		return err
 	}
@@ -401,6 +437,7 @@ func ScatterJoined[T gemm.Element](c *Comm, root int, all, first, second []T) er
 
 // Gather brings the equal parts of all ranks into the root's buffer, one after the other.
 func Gather[T gemm.Element](c *Comm, root int, mine, all []T) error {
+	defer c.noted("gather", -1)()
 	if err := Countable(len(mine), "of a rank", "use more ranks"); err != nil {
 		return err
 	}
@@ -423,6 +460,7 @@ func Gather[T gemm.Element](c *Comm, root int, mine, all []T) error {
 //	before   x₀ x₁        y₀ y₁
 //	after    x₀+y₀        x₁+y₁
 func ReduceScatter[T gemm.Element](c *Comm, all gemm.Matrix[T], spans []plan.Span, mine gemm.Matrix[T]) error {
+	defer c.noted("reduce-scatter", -1)()
 	// Open MPI sums the counts in an int.
 	if err := Countable(all.Rows*all.Cols, "to add", "use more ranks or fewer layers"); err != nil {
 		return err

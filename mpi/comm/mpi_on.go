@@ -80,6 +80,23 @@ static int grid(MPI_Comm c, int p, int q, MPI_Comm *all, MPI_Comm *row, MPI_Comm
 	return MPI_Cart_sub(*all, down, col);
 }
 
+// numbers returns the number of each rank of c among all ranks.
+static int numbers(MPI_Comm c, int size, int *out) {
+	MPI_Group all, some;
+	int *from = malloc(size * sizeof *from), e;
+	if (from == NULL) return MPI_ERR_NO_MEM;
+	for (int i = 0; i < size; i++) from[i] = i;
+	if ((e = MPI_Comm_group(c, &some)) == MPI_SUCCESS) {
+		if ((e = MPI_Comm_group(MPI_COMM_WORLD, &all)) == MPI_SUCCESS) {
+			e = MPI_Group_translate_ranks(some, size, from, all, out);
+			MPI_Group_free(&all);
+		}
+		MPI_Group_free(&some);
+	}
+	free(from);
+	return e;
+}
+
 // hear waits for a message from rank 0 and returns its length. It polls without a pause for attention seconds,
 // then with pauses that double up to longest. It sleeps here and not in Go: Go's scheduler takes
 // milliseconds to wake a locked thread on a crowded host.
@@ -184,6 +201,8 @@ import (
 	"unsafe"
 
 	"github.com/emer/empi/mpi"
+
+	"gemm/mpi/account"
 )
 
 // Built reports whether this build has MPI.
@@ -226,7 +245,12 @@ func Start() (*Comm, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Comm{handle: handle{C.world(), world}, rank: world.Rank(), size: world.Size(), traffic: &Traffic{}}, nil
+	c := &Comm{handle: handle{C.world(), world}, rank: world.Rank(), size: world.Size(), traffic: &Traffic{},
+		log: &account.Log{}}
+	for r := range c.size {
+		c.numbers = append(c.numbers, r)
+	}
+	return c, nil
 }
 
 // Finalize ends MPI.
@@ -247,13 +271,21 @@ func Version() string {
 }
 
 // derived returns the Comm of a communicator that was made from c.
-func (c *Comm) derived(made C.MPI_Comm, traffic *Traffic) (*Comm, error) {
+func (c *Comm) derived(made C.MPI_Comm, traffic *Traffic, log *account.Log) (*Comm, error) {
 	var rank, size C.int
-	err := errors.Join(
+	if err := errors.Join(
 		failed(C.MPI_Comm_set_errhandler(made, C.MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler"),
 		failed(C.MPI_Comm_rank(made, &rank), "MPI_Comm_rank"),
-		failed(C.MPI_Comm_size(made, &size), "MPI_Comm_size"))
-	return &Comm{handle: handle{comm: made}, rank: int(rank), size: int(size), traffic: traffic}, err
+		failed(C.MPI_Comm_size(made, &size), "MPI_Comm_size")); err != nil {
+		return nil, err
+	}
+	d := &Comm{handle: handle{comm: made}, rank: int(rank), size: int(size), traffic: traffic, log: log}
+	numbers := make([]C.int, d.size)
+	err := failed(C.numbers(made, size, &numbers[0]), "MPI_Group_translate_ranks")
+	for _, r := range numbers {
+		d.numbers = append(d.numbers, int(r))
+	}
+	return d, err
 }
 
 // Quiet returns a communicator of the same ranks whose messages are not counted.
@@ -262,7 +294,7 @@ func (c *Comm) Quiet() (*Comm, error) {
 	if err := failed(C.MPI_Comm_dup(c.comm, &made), "MPI_Comm_dup"); err != nil {
 		return nil, err
 	}
-	return c.derived(made, &Traffic{})
+	return c.derived(made, &Traffic{}, nil)
 }
 
 // Split returns the communicator of the ranks with the same colour, in the order of their keys; nil if the colour
@@ -276,7 +308,7 @@ func (c *Comm) Split(colour, key int) (*Comm, error) {
 	if err := failed(C.split(c.comm, of, C.int(key), &made), "MPI_Comm_split"); err != nil || C.is_null(made) != 0 {
 		return nil, err
 	}
-	return c.derived(made, c.traffic)
+	return c.derived(made, c.traffic, c.log)
 }
 
 // NewGrid makes a p×q grid of the ranks of c, row by row.
@@ -287,9 +319,9 @@ func (c *Comm) NewGrid(p, q int) (*Grid, error) {
 	}
 	g := &Grid{I: c.rank / q, J: c.rank % q}
 	var errs [3]error
-	g.All, errs[0] = c.derived(all, c.traffic)
-	g.Row, errs[1] = c.derived(row, c.traffic)
-	g.Col, errs[2] = c.derived(col, c.traffic)
+	g.All, errs[0] = c.derived(all, c.traffic, c.log)
+	g.Row, errs[1] = c.derived(row, c.traffic, c.log)
+	g.Col, errs[2] = c.derived(col, c.traffic, c.log)
 	return g, errors.Join(errs[:]...)
 }
 
@@ -311,7 +343,7 @@ func (c *Comm) Host() (*Comm, error) {
 	if err := failed(C.host(c.comm, C.int(c.rank), &made), "MPI_Comm_split_type"); err != nil {
 		return nil, err
 	}
-	return c.derived(made, &Traffic{})
+	return c.derived(made, &Traffic{}, nil)
 }
 
 func (h handle) share(bytes int, s *Shared) error {
@@ -628,7 +660,7 @@ func (c *Comm) Tell(data []byte) error {
 	var sent []*Request
 	var errs []error
 	for r := 1; r < c.size; r++ {
-		q, err := request(b, func(q *Request) error { return c.isend(b, r, 0, q) })
+		q, err := request(c, b, func(q *Request) error { return c.isend(b, r, 0, q) })
 		errs = append(errs, err)
 		sent = append(sent, q)
 	}

@@ -70,18 +70,20 @@ func (w *Window) Ready() error {
 // Rget starts to copy to m, whose rows are contiguous, from the given offset in a rank's memory.
 // That rank takes no part: the bytes count on this rank only, as received.
 func Rget[T gemm.Element](c *Comm, w *Window, m gemm.Matrix[T], rank int, at int64) (*Request, error) {
+	defer c.noted("get", rank)()
 	b, err := bufferOf(m)
 	if err != nil {
 		return nil, err
 	}
 	c.traffic.Recv += bytesOf(m)
-	return request(b, func(r *Request) error { return w.rget(b, rank, at, r) })
+	return request(c, b, func(r *Request) error { return w.rget(b, rank, at, r) })
 }
 
 // Here returns a matrix with contiguous rows at the given offset in a rank's memory, to be read in
 // place. That rank takes no part: the bytes count on this rank only, once, as received, like those
 // of Rget.
 func Here[T gemm.Element](c *Comm, s *Shared, rows, cols, rank int, at int64) gemm.Matrix[T] {
+	defer c.noted("read", rank)()
 	m := gemm.Matrix[T]{Rows: rows, Cols: cols, Stride: cols}
 	if rows > 0 && cols > 0 {
 		m.Data = unsafe.Slice((*T)(unsafe.Add(s.parts[rank], at)), rows*cols)
