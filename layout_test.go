@@ -80,6 +80,7 @@ var importTable = map[string][]string{
 
 	"compare/report/analysis": {"cuda/occupancy", "internal/sample", ".", "compare", "cuda"},
 	"compare/report/number":   {"compare/report/document", "compare"},
+	"compare/trace":           {".", "compare"},
 	"compare/report/reporttest": {
 		"compare/report/chart", "cuda/usage", "internal/child", "mpi/account", ".", "compare/topology", "compare",
 	},
@@ -133,7 +134,7 @@ var importTable = map[string][]string{
 		"cuda/occupancy", "gf256", "internal/child", "internal/cpu", "internal/output", "internal/sample",
 		"internal/starter", "internal/tuned", ".", "internal/kernel", "internal/peak", "internal/settings",
 		"compare/report/text", "compare/verify", "cuda/guest", "cuda/wire", "compare/topology", "internal/block", "internal/matfile",
-		"internal/shard", "compare", "cuda", "cuda/explain", "cuda/remote", "compare/probe", "mpi", "internal/catalog", "compare/report",
+		"internal/shard", "compare", "compare/trace", "cuda", "cuda/explain", "cuda/remote", "compare/probe", "mpi", "internal/catalog", "compare/report",
 		"internal/tune", "user",
 	},
 	"internal/pages": {

@@ -28,6 +28,17 @@ func jsonFlag(what string) cli.Flag {
 	return &cli.StringFlag{Name: "json", Usage: "`FILE`: write " + what + " to FILE, or to standard output if it is -"}
 }
 
+// timelineFlag requests the timelines of rows.
+func timelineFlag(usage string) cli.Flag {
+	return &cli.BoolFlag{Name: "timeline", DisableDefaultText: true, Usage: usage}
+}
+
+// traceFlag is the flag of the file with timelines.
+func traceFlag(usage string) cli.Flag {
+	return &cli.StringFlag{Name: "trace",
+		Usage: "`FILE`: " + usage + " to FILE, for Perfetto (Chrome trace events), or to standard output if it is -"}
+}
+
 // variantsFlag is the flag of variants, of which the first two are the example.
 func variantsFlag(variants []gemm.Variant) cli.Flag {
 	return &cli.GenericFlag{
@@ -117,7 +128,8 @@ func mode(c *cli.Context) (compare.Mode, error) {
 // modeFor is mode for records in the file of --json.
 func modeFor(c *cli.Context, file string) (compare.Mode, error) {
 	how, err := mode(c)
-	if err == nil && how != compare.Create && (file == "" || file == stdoutName) {
+	traces := c.String("trace") != "" && c.Bool("force")
+	if err == nil && how != compare.Create && (file == "" || file == stdoutName) && !traces {
 		err = usagef("--resume and --force are for the records in --json FILE")
 	}
 	return how, err

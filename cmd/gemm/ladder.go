@@ -213,15 +213,22 @@ func (f ladder) command() *cli.Command {
 		flags = append(flags,
 			&cli.BoolFlag{Name: "weak", DisableDefaultText: true,
 				Usage: "weak scaling: multiply m by the number of threads"},
-			&cli.BoolFlag{Name: "timeline", DisableDefaultText: true,
-				Usage: "record which thread computes what and when, in one additional product of every row"},
+			timelineFlag("record which thread computes what and when, in one additional product of every row"),
 		)
 	case "np":
 		flags = append(flags,
 			&cli.BoolFlag{Name: "weak", DisableDefaultText: true,
 				Usage: "weak scaling: multiply m by the number of ranks"},
+			timelineFlag("record which rank does what and when, in one additional product of every row"),
 			oversubscribeFlag(),
 		)
+	}
+	if f.family == cuda.Family {
+		flags = append(flags,
+			timelineFlag("record when operands are copied and kernels run, in one additional product of every row"))
+	}
+	if f.timed() {
+		flags = append(flags, traceFlag("with --timeline: write the timelines"))
 	}
 	if f.beside != nil {
 		flags = append(flags, f.bringFlags()...)
@@ -287,11 +294,41 @@ func (f ladder) rows(c *cli.Context, brought ...gemm.Variant) (compare.Ladder, e
 	}
 	switch {
 	case f.workers != "":
-		return l, f.experiment(c, &l)
+		err = f.experiment(c, &l)
 	case f.family == cuda.Family:
 		l.Experiment = onGPUExperiment(l.Sweep)
 	}
-	return l, nil
+	if err != nil || !f.timed() {
+		return l, err
+	}
+	return l, f.timelines(c, &l)
+}
+
+// timed reports whether the rows of the family can have timelines. A serial product has one worker, which
+// does one thing.
+func (f ladder) timed() bool { return f.workers != "" || f.family == cuda.Family }
+
+// timelines requests the timelines of the rows, for --timeline and --trace.
+func (f ladder) timelines(c *cli.Context, l *compare.Ladder) error {
+	l.Timeline = c.Bool("timeline") || c.IsSet("trace")
+	n := 0
+	for _, k := range l.Cases() {
+		if k.Timeline {
+			n++
+		}
+	}
+	if n > mostTimelines {
+		name, more := "timeline", f.workers
+		if !c.Bool("timeline") {
+			name = "trace"
+		}
+		if more == "" {
+			more = "type"
+		}
+		return usagef("--%s is for %d rows at most, these are %d: choose fewer with --variants, --sizes and --%s", name,
+			mostTimelines, n, more)
+	}
+	return nil
 }
 
 // choices returns the values that the parameter can have in one of the variants.
@@ -362,16 +399,6 @@ func (f ladder) experiment(c *cli.Context, l *compare.Ladder) error {
 	}
 	if l.Experiment != "" && workers == "threads" {
 		l.Baselines = baselines(*l)
-	}
-	l.Timeline = c.Bool("timeline")
-	n := 0
-	for _, k := range l.Cases() {
-		if k.Timeline {
-			n++
-		}
-	}
-	if n > mostTimelines {
-		return usagef("--timeline is for %d rows at most, these are %d: choose fewer with --variants, --sizes, --threads and --schedule", mostTimelines, n)
 	}
 	return nil
 }
@@ -450,6 +477,9 @@ func (f ladder) run(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := checkTrace(c); err != nil {
+		return err
+	}
 	if err := checkCases(cases); err != nil {
 		return err
 	}
@@ -473,7 +503,10 @@ func (f ladder) run(c *cli.Context) error {
 		defer store.Close()
 	}
 	show := func(rows []compare.Record) error {
-		if file != stdoutName {
+		switch {
+		case c.String("trace") == stdoutName:
+			return nil
+		case file != stdoutName:
 			return printRows(c.App.Writer, rows)
 		}
 		data, err := store.Encode()
@@ -495,7 +528,7 @@ func (f ladder) run(c *cli.Context) error {
 	if c.Bool("counters") && c.Context.Err() == nil {
 		err = errors.Join(err, addCounters(c, store, cases, p.rows))
 	}
-	return errors.Join(err, show(p.rows))
+	return errors.Join(err, show(p.rows), writeTrace(c, store.Document()))
 }
 
 // Without --time, the samples of a row take up to longest. With more than manyRows rows they take

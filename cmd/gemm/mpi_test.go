@@ -97,7 +97,6 @@ func TestUsageOfRanks(t *testing.T) {
 		`--master "wrks" is unknown; the nearest are works,`:        {"--master", "wrks"},
 		`--affinity "spread" is unknown`:                            {"--affinity", "spread"},
 		`--weak needs several numbers of ranks, such as --np 1,2,4`: {"--weak", "--np", "2"},
-		`flag "--timeline" is unknown`:                              {"--timeline"},
 	} {
 		fail(t, dir, 2, want, append([]string{"mpi", "--json", "r.json"}, args...)...)
 	}

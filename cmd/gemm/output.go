@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -9,10 +10,12 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/urfave/cli/v2"
 	"gonum.org/v1/gonum/stat"
 
 	"gemm"
 	"gemm/compare"
+	"gemm/compare/trace"
 	"gemm/internal/output"
 )
 
@@ -233,4 +236,43 @@ func writeFile(name string, data []byte) error {
 		return err
 	}
 	return output.Write(name, data, output.Permissions)
+}
+
+// checkTrace returns an error unless the timelines can be expected to be written to the file of --trace.
+func checkTrace(c *cli.Context) error {
+	name := c.String("trace")
+	switch {
+	case c.IsSet("trace") && name == "":
+		return usagef("--trace: must be a file, or %s for standard output", stdoutName)
+	case name == "":
+		return nil
+	case name == stdoutName && c.String("json") == stdoutName:
+		return usagef("--trace and --json: only one of them can be standard output")
+	case name == stdoutName:
+		return nil
+	}
+	if !c.Bool("resume") {
+		if err := checkReplace(c, name); err != nil {
+			return err
+		}
+	}
+	return checkWritable(name)
+}
+
+// writeTrace writes the timelines of the document to the file of --trace.
+func writeTrace(c *cli.Context, doc compare.Document) error {
+	name := c.String("trace")
+	if name == "" {
+		return nil
+	}
+	data, err := trace.Encode(doc)
+	switch {
+	case errors.Is(err, trace.ErrNone):
+		return fmt.Errorf("--trace %s: %w: the rows have warnings or errors that say why", name, err)
+	case err != nil:
+		return err
+	case name == stdoutName:
+		return writeAll(c.App.Writer, data)
+	}
+	return writeFile(name, data)
 }
