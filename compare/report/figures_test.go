@@ -41,7 +41,7 @@ func TestDrawings(t *testing.T) {
 		t.Errorf("drawings are %s, want %s", got, want)
 	}
 	want = "strong-speedup-f64 strong-serial-f64 strong-efficiency-f64 strong-ceiling-f64 strong-fraction-f64 strong-time-f64 " +
-		"weak-speedup-f64 weak-time-f64 chunk-static-f64 chunk-dynamic-f64 chunk-guided-f64 timeline-1"
+		"weak-speedup-f64 weak-time-f64 chunk-static-f64 chunk-dynamic-f64 chunk-guided-f64 times-f64 timeline-1"
 	if got := strings.Join(ids(figures.Drawings(threaded(), "en")), " "); got != want {
 		t.Errorf("drawings of threads are %s, want %s", got, want)
 	}
@@ -334,9 +334,8 @@ func TestScalingFigures(t *testing.T) {
 		[2]float64{4, 3.2})
 	near("time", pointsOf(t, drawingOf(t, doc, "weak-time-f64"), "rows"), [2]float64{1, 1}, [2]float64{4, 1.25})
 	doc = reporttest.Many(reporttest.Swept("chunk", "chunk", []any{0, 4, 16}, []float64{1, 2, 4}, "schedule", "guided")...)
-	rate := 2 * math.Pow(256, 3) / 1e6
-	near("chunks", pointsOf(t, drawingOf(t, doc, "chunk-guided-f64"), "4 threads"), [2]float64{1, rate},
-		[2]float64{4, rate / 2}, [2]float64{16, rate / 4})
+	near("chunks", pointsOf(t, drawingOf(t, doc, "chunk-guided-f64"), "4 threads"), [2]float64{1, 1},
+		[2]float64{4, 2}, [2]float64{16, 4})
 	if names := drawingOf(t, doc, "chunk-guided-f64").(chart.Curve).Names; !slices.Equal(names,
 		[]string{"default", "4", "16"}) {
 		t.Errorf("the chunks are called %q", names)

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -320,6 +321,119 @@ func TestOutsideDrawings(t *testing.T) {
 	curve := drawingOf(t, openMP(), "openmp-f64").(chart.Curve)
 	if len(curve.Series) != 4 || len(curve.Series[0].Points) != 2 {
 		t.Errorf("the curves are %+v", curve.Series)
+	}
+}
+
+// kernel has the kernel of the 2024 report as its figures 21 to 23 need it: in three schedules at five
+// sizes, OpenMP twice as fast but at 2048; and with chunks at 512, OpenMP only with two of them.
+func kernel() compare.Document {
+	var rows []compare.Record
+	add := func(variant string, experiment compare.Experiment, n int, ms float64, threads int, params ...any) {
+		ms *= math.Pow(float64(n)/128, 3) / float64(threads)
+		rows = append(rows, reporttest.Row(variant, n, ms/1e3, reporttest.ThreadsOf(experiment, threads, params...)))
+	}
+	const pool, other = "parallel/collapse-atomic", "reference/openmp-collapse"
+	for _, threads := range []int{1, 2, 4, 8, 16} {
+		for _, schedule := range []string{"static", "dynamic", "default", "auto"} {
+			for _, n := range []int{128, 256, 512, 1024, 2048} {
+				add(pool, compare.StrongScaling, n, 1, threads, "schedule", schedule)
+				add(pool, compare.OpenMPLoops, n, 3, threads, "schedule", schedule, "chunk", 0)
+				if n < 2048 && schedule != "auto" {
+					add(other, compare.OpenMPLoops, n, 0.5, threads, "schedule", schedule, "chunk", 0)
+				}
+			}
+		}
+		for i, chunk := range []int{0, 1, 4, 16, 256} {
+			add(pool, compare.ChunkSizes, 512, 1+0.1*float64(i), threads, "schedule", "dynamic", "chunk", chunk)
+			add("parallel/rows", compare.ChunkSizes, 1024, 1, threads, "schedule", "dynamic", "chunk", chunk)
+			if chunk >= 16 {
+				add(other, compare.OpenMPLoops, 512, 0.6, threads, "schedule", "dynamic", "chunk", chunk)
+			}
+		}
+	}
+	return way(rows...)
+}
+
+// TestKernelIsDrawn checks the figures of the kernel of the 2024 report: times by schedule, threads and
+// size, and times over the chunk.
+func TestKernelIsDrawn(t *testing.T) {
+	bars := drawingOf(t, kernel(), "times-f64").(chart.Columns)
+	var blocks []string
+	for _, b := range bars.Blocks {
+		blocks = append(blocks, b.Label)
+		for _, g := range b.Groups {
+			blocks[len(blocks)-1] += " " + g.Label
+		}
+	}
+	if want := []string{"default 1 2 4 8 16", "static 1 2 4 8 16", "dynamic 1 2 4 8 16"}; !slices.Equal(blocks, want) {
+		t.Errorf("the groups are %q, want %q", blocks, want)
+	}
+	if want := []string{"n = 128", "256", "512", "1024", "2048"}; !slices.Equal(bars.Names, want) {
+		t.Errorf("the bars are %q, want %q", bars.Names, want)
+	}
+	// Rows of strong scaling go before the slower ones of the experiment openmp.
+	last := bars.Blocks[2].Groups[1].Columns
+	want := []chart.Column{{Value: 0.5, Mark: 0.25}, {Value: 4, Mark: 2}, {Value: 32, Mark: 16}, {Value: 256, Mark: 128},
+		{Value: 2048}}
+	for i, c := range last {
+		if !(math.Abs(c.Value-want[i].Value) < 1e-9 && math.Abs(c.Mark-want[i].Mark) < 1e-9) {
+			t.Errorf("dynamic, 2 threads, %s: %+v, want %+v", bars.Names[i], c, want[i])
+		}
+	}
+	curve := drawingOf(t, kernel(), "chunk-dynamic-f64").(chart.Curve)
+	if !strings.HasPrefix(curve.Title, "parallel/collapse-atomic, f64, 512") || len(curve.Series) != 10 ||
+		!slices.Equal(curve.Names, []string{"default", "1", "4", "16", "256"}) {
+		t.Errorf("the chunks are %v of %q in %d curves", curve.Names, curve.Title, len(curve.Series))
+	}
+	if pts := pointsOf(t, curve, "4 threads"); len(pts) != 5 || !(math.Abs(pts[4].Y-1.4*16) < 1e-9) {
+		t.Errorf("the kernel on 4 threads has the points %v", pts)
+	}
+	if pts := pointsOf(t, curve, "OpenMP, 4 threads"); len(pts) != 3 || !(math.Abs(pts[1].Y-0.6*16) < 1e-9) {
+		t.Errorf("OpenMP on 4 threads has the points %v", pts)
+	}
+	if title := drawingOf(t, kernel(), "openmp-f64").(chart.Curve).Title; !strings.HasPrefix(title, "f64, 512:") {
+		t.Errorf("the pool and OpenMP are compared at %q, want the size with chunks", title)
+	}
+	one := kernel()
+	one.Records = slices.DeleteFunc(one.Records, func(r compare.Record) bool { return r.Params["schedule"] != "static" })
+	if all := ids(figures.Drawings(one, "en")); slices.Contains(all, "times-f64") {
+		t.Errorf("schedules are compared where there is one: %v", all)
+	}
+}
+
+// TestLoopsAreDrawn checks the figure of textbook variants over n: the sizes of the loops in C, and
+// interleaved rows before those of the ladder.
+func TestLoopsAreDrawn(t *testing.T) {
+	at := func(n int) func(*compare.Record) {
+		return func(r *compare.Record) {
+			r.Shape, r.LDA, r.LDB, r.LDC, r.Gflops = gemm.Cube(n), n, n, n, 7
+		}
+	}
+	doc := inC(cRow("reference/c-naive", "-O0", 1, at(256)), cRow("reference/c-naive", "-O2", 1, at(256)),
+		reporttest.Row("serial/divide", 64, 1), reporttest.Row("serial/divide", 256, 1e-3),
+		reporttest.Row("serial/naive", 128, 1e-6))
+	curve := drawingOf(t, doc, "loops-f64").(chart.Curve)
+	if !slices.Equal(curve.Sizes, []float64{128, 256}) {
+		t.Errorf("the sizes are %v", curve.Sizes)
+	}
+	var labels []string
+	for _, s := range curve.Series {
+		labels = append(labels, s.Label)
+	}
+	want := []string{"Go naive", "Go ikj", "Go hinted", "Go divide", "C naive -O0", "C naive -O2", "C naive -O3",
+		"C restrict -O0", "C restrict -O2", "C restrict -O3", "C ikj -O0", "C ikj -O2", "C ikj -O3"}
+	if !slices.Equal(labels, want) {
+		t.Errorf("the curves are %q, want %q", labels, want)
+	}
+	if pts := pointsOf(t, curve, "C naive -O0"); len(pts) != 2 || pts[1].Y != 7 {
+		t.Errorf("the loop has the points %v", pts)
+	}
+	rate := 2 * math.Pow(128, 3) / 3e-3 / 1e9
+	if pts := pointsOf(t, curve, "Go naive"); len(pts) != 1 || !(math.Abs(pts[0].Y-rate) < 1e-9) {
+		t.Errorf("the loop in Go has the points %v, want %v", pts, rate)
+	}
+	if all := ids(figures.Drawings(inC(), "en")); slices.Contains(all, "loops-f64") {
+		t.Errorf("loops of one size are drawn over n: %v", all)
 	}
 }
 

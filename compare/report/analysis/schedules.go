@@ -112,6 +112,77 @@ func (v *View) ScheduleBouts(typ string) []Bout {
 	}), "schedule")
 }
 
+// Collapsed is the times of the kernel of the 2024 report, and of the same program with OpenMP, by
+// schedule, threads and size. All have one chunk.
+type Collapsed struct {
+	Chunk          int // 0: the schedule's own
+	Schedules      []string
+	Threads, Sizes []int // ascending
+	Rows           []compare.Record
+}
+
+// The schedules of the 2024 report, and the experiments that have rows in them, the best first: in
+// strong scaling a kernel's rows of one size are interleaved.
+var (
+	reportSchedules = []string{"default", "static", "dynamic"}
+	sharing         = []compare.Experiment{compare.StrongScaling, compare.ChunkSizes, compare.OpenMPLoops}
+)
+
+// Collapsed returns those times for square matrices of a type, of the smallest chunk. It reports false
+// unless there are several schedules and numbers of threads.
+func (v *View) Collapsed(typ string) (Collapsed, bool) {
+	rows := Timed(v.Pick(func(r compare.Record) bool {
+		return r.Type == typ && (r.Variant == CollapseAtomic || r.Variant == OpenMPCollapse) && ProblemOf(r).Cube() &&
+			slices.Contains(sharing, r.Experiment) && slices.Contains(reportSchedules, scheduleOf(r)) &&
+			Setting(Omit(r.Params, "schedule", "chunk")) == ""
+	}))
+	var out Collapsed
+	for i, r := range rows {
+		if chunk := ChunkOf(r.Params); i == 0 || chunk < out.Chunk {
+			out.Chunk = chunk
+		}
+	}
+	for _, experiment := range sharing {
+		for _, r := range rows {
+			if _, known := out.Of(r.Variant, scheduleOf(r), r.Threads, r.N); !known && r.Experiment == experiment &&
+				ChunkOf(r.Params) == out.Chunk {
+				out.Rows = append(out.Rows, r)
+			}
+		}
+	}
+	kernel := slices.DeleteFunc(slices.Clone(out.Rows), func(r compare.Record) bool { return r.Variant != CollapseAtomic })
+	out.Schedules = Distinct(kernel, scheduleOf)
+	out.Threads = Distinct(kernel, func(r compare.Record) int { return r.Threads })
+	out.Sizes = Distinct(kernel, func(r compare.Record) int { return r.N })
+	slices.SortFunc(out.Schedules, func(x, y string) int {
+		return cmp.Compare(slices.Index(reportSchedules, x), slices.Index(reportSchedules, y))
+	})
+	slices.Sort(out.Threads)
+	slices.Sort(out.Sizes)
+	return out, len(out.Schedules) >= 2 && len(out.Threads) >= 2
+}
+
+// Of returns the row of a variant.
+func (c Collapsed) Of(variant, schedule string, threads, n int) (compare.Record, bool) {
+	i := slices.IndexFunc(c.Rows, func(r compare.Record) bool {
+		return r.Variant == variant && scheduleOf(r) == schedule && r.Threads == threads && r.N == n
+	})
+	if i < 0 {
+		return compare.Record{}, false
+	}
+	return c.Rows[i], true
+}
+
+// scheduleOf returns the schedule that was asked for, or else the one that ran.
+func scheduleOf(r compare.Record) string {
+	for _, p := range []gemm.Params{r.Params, r.Resolved} {
+		if name, ok := p["schedule"].(string); ok {
+			return name
+		}
+	}
+	return ""
+}
+
 // RowsOf returns all rows of bouts.
 func RowsOf(all []Bout) []compare.Record {
 	var rows []compare.Record

@@ -64,6 +64,12 @@ var charts = map[string]Chart{
 		Title: "f64", XLabel: "times as fast", Colors: Palette, Names: []string{"v1", "v3"},
 		Groups: []Group{{"serial/naive", []Bar{{Point{Y: 1, Lo: 1, Hi: 1}, 0}, {Point{Y: 1.5, Lo: 1.4, Hi: 16}, 1}}}},
 	},
+	"columns": Columns{
+		Title: "collapse-atomic", XLabel: "threads", YLabel: "time, ms", Colors: Palette, Names: []string{"n = 128", "256"},
+		Mark: "OpenMP",
+		Blocks: []ColumnBlock{{"static", []ColumnGroup{{"1", []Column{{1, 0.5}, {8, 9}}}, {"2", []Column{{0.5, 0}, {4, 0}}}}},
+			{"dynamic", []ColumnGroup{{"1", []Column{{1.1, 0}, {}}}}}},
+	},
 	"rates": Bars{
 		Title: "f32", XLabel: "TFLOP/s", Rates: true, Colors: Palette,
 		Groups: []Group{{"naive", []Bar{{Point{Y: 0.5, Lo: 0.5, Hi: 0.5}, 0}}},

@@ -31,6 +31,7 @@ import (
 //	cutoff-<type>               the same over their cut-off
 //	roofline-<type>             executed operations a second over arithmetic intensity
 //	compiler-<type>             speed relative to the build for GOAMD64=v1
+//	loops-<type>                speed over n of textbook variants in Go, and of loops in C by compiler options
 //	compiler-c-<type>           speed of loops in C by the options of the compiler, and of the same loops in Go
 //	openmp-<type>               speed over threads of our pool and of OpenMP, by schedule
 //	rate-gf256                  Gmul/s over n
@@ -38,7 +39,8 @@ import (
 //	                            thread, serial (over the best serial variant), efficiency, ceiling (share of the
 //	                            peak), fraction (Karp and Flatt's); time over threads, sizes and schedules
 //	weak-speedup-<type>         scaled speed-up where every thread has the same work, and weak-time-<type>
-//	chunk-<schedule>-<type>     speed over the chunk, a curve a number of threads
+//	times-<type>                time of the kernel of the 2024 report, bars by schedules, threads and sizes
+//	chunk-<schedule>-<type>     time over the chunk, a curve a number of threads
 //	timeline-<number>           when workers were busy
 //	mpi-ways-<type>-<size>      time over ranks of point-to-point rows, collective rows and blocks
 //	mpi-phases-<type>           the phases of each variant's slowest rank

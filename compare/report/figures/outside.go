@@ -1,10 +1,14 @@
 package figures
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 
 	"gonum.org/v1/plot/vg"
 
+	"gemm/compare"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/chart"
 	"gemm/compare/report/text"
@@ -13,11 +17,72 @@ import (
 // outsideDrawings adds the figures that compare loops of the suite with the same loops in C.
 func outsideDrawings(d drawn, add adder) {
 	for _, typ := range []string{"f64", "f32"} {
+		over, ok := d.loops(typ)
+		add("loops-"+typ, "drawing.loops", over, ok, text.Args{"Type": typ})
 		bars, ok := cLoops(d.View, typ)
 		add("compiler-c-"+typ, "drawing.cloops", bars, ok, text.Args{"Type": typ})
 		ch, ok := openMP(d.View, typ)
 		add("openmp-"+typ, "drawing.openmp", ch, ok, text.Args{"Type": typ})
 	}
+}
+
+// bySize are the loops of the figure over n: those of the 2024 report in Go, then in C. Loops of one colour
+// are the same loop.
+var bySize = []struct {
+	variant string
+	color   int
+}{
+	{analysis.Baseline, 0}, {analysis.IKJ, 1}, {"serial/unrolled", 2}, {"serial/hinted", 3}, {"serial/divide", 4},
+	{"serial/strassen", 5}, {analysis.CNaive, 0}, {analysis.CRestrict, 6}, {analysis.CIKJ, 1},
+}
+
+// loops is the speed over n of textbook variants in Go, and of the loops in C by the options of their
+// compiler, at the sizes between those that a loop in C was timed at. Interleaved rows go before rows of
+// the ladder.
+func (d drawn) loops(typ string) (chart.Curve, bool) {
+	rows := slices.Concat(d.of(compare.CompilerOptions, typ), d.of(compare.MainLadder, typ))
+	rows = slices.DeleteFunc(rows, func(r compare.Record) bool { return r.Build != "" })
+	programs := slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return !analysis.Program(r.Variant) })
+	sizes := analysis.Distinct(programs, func(r compare.Record) int { return r.N })
+	if len(sizes) < 2 {
+		return chart.Curve{}, false
+	}
+	options := slices.Sorted(slices.Values(analysis.Distinct(programs, analysis.OptionsOf)))
+	var c collection
+	for _, loop := range bySize {
+		own := slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool {
+			return r.Variant != loop.variant || r.N < slices.Min(sizes) || r.N > slices.Max(sizes)
+		})
+		slices.SortStableFunc(own, func(x, y compare.Record) int {
+			return cmp.Compare(analysis.OptionsOf(x), analysis.OptionsOf(y))
+		})
+		seen := map[string]bool{}
+		for _, r := range own {
+			label, look := "Go "+analysis.Algorithm(r.Variant), chart.Look{Color: chart.Palette[loop.color]}
+			if analysis.Program(r.Variant) {
+				i := slices.Index(options, analysis.OptionsOf(r))
+				label = "C " + strings.TrimPrefix(analysis.Algorithm(r.Variant), "c-") + " " + brief(options, i)
+				look.Marker = []chart.Marker{chart.OpenSquare, chart.OpenDiamond, chart.Ring}[i%3]
+				look.Dashes = [][]vg.Length{{1.5, 2}, {4, 2}, {8, 2}}[i%3]
+			}
+			if key := fmt.Sprint(label, r.N); !seen[key] {
+				seen[key] = true
+				c.add(label, look, measured(r, float64(r.N), float64(r.Gflops)))
+			}
+		}
+	}
+	return chart.Curve{Title: typ + ", 1 thread: textbook variants in Go and C", XLabel: "n (matrices are n×n)",
+		YLabel: "GFLOP/s", Sizes: c.places(), LogY: true, Series: c}, true
+}
+
+// brief returns the first of the i-th options of the compiler, or all if others begin with it too.
+func brief(options []string, i int) string {
+	first, _, _ := strings.Cut(options[i], " ")
+	same := func(other string) bool { return other == first || strings.HasPrefix(other, first+" ") }
+	if len(slices.DeleteFunc(slices.Clone(options), func(o string) bool { return !same(o) })) > 1 {
+		return options[i]
+	}
+	return first
 }
 
 // cLoops is the speed of each loop in C by the options of its compiler, and of the same loops in Go.

@@ -3,6 +3,7 @@ package figures
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/plot/vg"
 
@@ -52,12 +53,17 @@ func overOne(_ *analysis.View, s analysis.Series, r compare.Record) (chart.Point
 
 // milliseconds is the time.
 func milliseconds(_ *analysis.View, s analysis.Series, r compare.Record) (chart.Point, bool) {
-	pt := chart.Point{X: float64(s.Count(r)), Y: 1e3 * float64(r.Median)}
+	return took(r, float64(s.Count(r))), true
+}
+
+// took returns the time of a row in milliseconds at x.
+func took(r compare.Record, x float64) chart.Point {
+	pt := chart.Point{X: x, Y: 1e3 * float64(r.Median)}
 	pt.Lo, pt.Hi = pt.Y, pt.Y
 	if r.CI != nil {
 		pt.Lo, pt.Hi = 1e3*r.CI[0], 1e3*r.CI[1]
 	}
-	return pt, true
+	return pt
 }
 
 // scalingCurves are the figures of both kinds of scaling, except times over threads, sizes and
@@ -182,11 +188,43 @@ func (d drawn) overSizes(typ string, all []analysis.Series) (chart.Curve, bool) 
 	}, len(places) >= 2 && len(c) >= 2
 }
 
-// chunkCurves is the speed over the chunk of one variant under one schedule, a curve a
-// number of threads. Of the variants it is the one with the most rows, the first of
-// those that are level, at its largest size. A chunk left to the schedule stands at
-// the left.
-func (d drawn) chunkCurves(schedule, typ string) (chart.Curve, bool) {
+// times is the time of the kernel of the 2024 report, a block of bars for each schedule with a group for
+// each number of threads. The marks are of the same program with OpenMP.
+func (d drawn) times(typ string) (chart.Columns, bool) {
+	c, ok := d.Collapsed(typ)
+	sizes := c.Sizes[max(0, len(c.Sizes)-len(chart.Palette)):]
+	out := chart.Columns{XLabel: "threads, by schedule", YLabel: "time, ms", Colors: chart.Palette}
+	out.Title = analysis.CollapseAtomic + ", " + typ
+	if c.Chunk > 0 {
+		out.Title += fmt.Sprintf(", chunk %d", c.Chunk)
+	}
+	for i, n := range sizes {
+		out.Names = append(out.Names, strings.Repeat("n = ", 1-min(i, 1))+fmt.Sprint(n))
+	}
+	for _, schedule := range c.Schedules {
+		block := chart.ColumnBlock{Label: schedule}
+		for _, threads := range c.Threads {
+			g := chart.ColumnGroup{Label: fmt.Sprint(threads)}
+			for _, n := range sizes {
+				var column chart.Column
+				if r, ok := c.Of(analysis.CollapseAtomic, schedule, threads, n); ok {
+					column.Value = 1e3 * float64(r.Median)
+				}
+				if r, ok := c.Of(analysis.OpenMPCollapse, schedule, threads, n); ok {
+					column.Mark, out.Mark = 1e3*float64(r.Median), "OpenMP"
+				}
+				g.Columns = append(g.Columns, column)
+			}
+			block.Groups = append(block.Groups, g)
+		}
+		out.Blocks = append(out.Blocks, block)
+	}
+	return out, ok
+}
+
+// chunkRows are the rows of chunkCurves: of the kernel of the 2024 report, if its chunks were swept, or
+// else of the variant with the most rows, the first of those that are level, at its largest size.
+func (d drawn) chunkRows(schedule, typ string) []compare.Record {
 	rows := map[string][]compare.Record{}
 	var variant string
 	for _, g := range analysis.Pairings(d.Chunked(typ), "chunk") {
@@ -197,13 +235,26 @@ func (d drawn) chunkCurves(schedule, typ string) (chart.Curve, bool) {
 			}
 		}
 	}
+	if rows[analysis.CollapseAtomic] != nil {
+		variant = analysis.CollapseAtomic
+	}
 	if variant == "" {
+		return nil
+	}
+	sizes := analysis.Distinct(rows[variant], analysis.OpenMPProblem)
+	largest := slices.MaxFunc(sizes, analysis.Problem.Compare)
+	return slices.DeleteFunc(rows[variant], func(r compare.Record) bool { return analysis.OpenMPProblem(r) != largest })
+}
+
+// chunkCurves is the time over the chunk under one schedule, a curve a number of threads. With the kernel
+// of the 2024 report goes the same program with OpenMP. A chunk left to the schedule stands at the left.
+func (d drawn) chunkCurves(schedule, typ string) (chart.Curve, bool) {
+	rows := d.chunkRows(schedule, typ)
+	if rows == nil {
 		return chart.Curve{}, false
 	}
-	shapes := analysis.Problems(rows[variant])
-	largest := shapes[len(shapes)-1]
 	first, unset := 0, false
-	for _, r := range rows[variant] {
+	for _, r := range rows {
 		switch chunk := analysis.ChunkOf(r.Params); {
 		case chunk == 0:
 			unset = true
@@ -211,42 +262,63 @@ func (d drawn) chunkCurves(schedule, typ string) (chart.Curve, bool) {
 			first = chunk
 		}
 	}
-	left := float64(max(first, 1)) / 4
-	var c collection
-	var unit string
-	for _, r := range rows[variant] {
-		p := analysis.ProblemOf(r)
-		p.Threads = largest.Threads
-		if p != largest {
-			continue
-		}
+	at := func(r compare.Record) chart.Point {
 		chunk := float64(analysis.ChunkOf(r.Params))
 		if chunk == 0 {
-			chunk = left
+			chunk = float64(max(first, 1)) / 4
 		}
-		rate, in := analysis.Speed(r)
-		unit = in
-		label := fmt.Sprintf("%d threads", r.Threads)
-		if r.Threads == 1 {
-			label = "1 thread"
-		}
+		return took(r, chunk)
+	}
+	variant, size := rows[0].Variant, analysis.OpenMPProblem(rows[0])
+	looks := map[int]chart.Look{}
+	var c collection
+	for _, r := range rows {
+		label := threads(r)
 		if set := analysis.Setting(analysis.Omit(r.Params, "schedule", "chunk")); set != "" {
 			label += ", " + set
 		}
-		c.add(label, chart.LookOf(len(c)), measured(r, chunk, float64(rate)))
+		if _, known := looks[r.Threads]; !known {
+			looks[r.Threads] = chart.LookOf(len(looks))
+		}
+		c.add(label, looks[r.Threads], at(r))
+	}
+	if variant == analysis.CollapseAtomic {
+		for _, r := range d.openMPRows(size, schedule, typ) {
+			look, ok := looks[r.Threads]
+			if ok && (unset || analysis.ChunkOf(r.Params) > 0) {
+				look.Dashes = []vg.Length{4, 2}
+				c.add("OpenMP, "+threads(r), look, at(r))
+			}
+		}
 	}
 	places := c.places()
 	var names []string
-	if unset && len(places) > 0 {
+	if unset {
 		for _, p := range places {
 			names = append(names, fmt.Sprint(p))
 		}
 		names[0] = "default"
 	}
 	return chart.Curve{
-		Title: fmt.Sprintf("%s, %s, %s, %s", variant, typ, largest.Label(), schedule), XLabel: "chunk", YLabel: unit,
+		Title: fmt.Sprintf("%s, %s, %s, %s", variant, typ, size.Label(), schedule), XLabel: "chunk", YLabel: "time, ms",
 		Sizes: places, Names: names, LogY: true, Series: c,
 	}, len(places) >= 2
+}
+
+// openMPRows are the rows of the OpenMP program on a problem under a schedule.
+func (d drawn) openMPRows(size analysis.Problem, schedule, typ string) []compare.Record {
+	return analysis.Timed(d.Pick(func(r compare.Record) bool {
+		return r.Variant == analysis.OpenMPCollapse && r.Experiment == compare.OpenMPLoops && r.Type == typ &&
+			r.Params["schedule"] == schedule && analysis.OpenMPProblem(r) == size
+	}))
+}
+
+// threads says on how many threads a row ran.
+func threads(r compare.Record) string {
+	if r.Threads == 1 {
+		return "1 thread"
+	}
+	return fmt.Sprintf("%d threads", r.Threads)
 }
 
 // scalingDrawings adds the figures of a kind of scaling along an axis.
@@ -276,6 +348,8 @@ func sharingDrawings(d drawn, add adder) {
 			ch, ok := d.chunkCurves(schedule, typ)
 			add("chunk-"+schedule+"-"+typ, "drawing.chunk", ch, ok, text.Args{"Type": typ, "Schedule": schedule})
 		}
+		columns, ok := d.times(typ)
+		add("times-"+typ, "drawing.times", columns, ok, text.Args{"Type": typ})
 	}
 	for i, c := range d.Concerts() {
 		if i < Timelines {

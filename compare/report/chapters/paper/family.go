@@ -128,7 +128,8 @@ func ofType(_ *analysis.View, typ string) text.Args { return text.Args{"Type": t
 // shown are the figures of each family. Those that a host has no data for are left out.
 var shown = map[string][]drawn{
 	analysis.Serial: {
-		{"gflops-serial-", "fig.gflops", ofFamily(analysis.Serial)}, {"roofline-", "fig.roofline", ofType},
+		{"gflops-serial-", "fig.gflops", ofFamily(analysis.Serial)}, {"loops-", "fig.loops", ofType},
+		{"roofline-", "fig.roofline", ofType},
 		{"strassen-crossover-", "fig.crossover", ofType}, {"compiler-", "fig.compiler", ofType},
 	},
 	analysis.OnRanks: {
@@ -137,9 +138,8 @@ var shown = map[string][]drawn{
 	},
 	analysis.Parallel: {
 		{"gflops-parallel-", "fig.gflops", ofFamily(analysis.Parallel)}, {"strong-speedup-", "fig.strong-speedup", ofType},
-		{"chunk-dynamic-", "fig.chunk", func(_ *analysis.View, typ string) text.Args {
-			return text.Args{"Type": typ, "Schedule": "dynamic"}
-		}},
+		{"chunk-static-", "fig.chunk", ofSchedule("static")}, {"chunk-dynamic-", "fig.chunk", ofSchedule("dynamic")},
+		{"times-", "fig.times", ofType},
 	},
 	analysis.OnGPU: {
 		{"gpu-rates-", "fig.gpu-rates", ofType}, {"gpu-host-", "fig.gpu-host", ofType},
@@ -148,6 +148,10 @@ var shown = map[string][]drawn{
 
 func ofFamily(fam string) func(*analysis.View, string) text.Args {
 	return func(_ *analysis.View, typ string) text.Args { return text.Args{"Family": fam, "Type": typ} }
+}
+
+func ofSchedule(schedule string) func(*analysis.View, string) text.Args {
+	return func(_ *analysis.View, typ string) text.Args { return text.Args{"Schedule": schedule, "Type": typ} }
 }
 
 // measurements adds the figures of a family on one host, and then its table.

@@ -31,6 +31,9 @@ func (b *builder) chunks(v *analysis.View) (document.Section, bool) {
 			})
 		}
 		b.decide(&s, v, "schedule", "schedule", typ, schedules)
+		if c, ok := v.Collapsed(typ); ok {
+			b.Figure(&s, v, "times-"+typ, "fig.times", b.Rerun(v, c.Rows), text.Args{"Type": typ})
+		}
 	}
 	return s, found
 }
