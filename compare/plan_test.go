@@ -229,7 +229,7 @@ func TestCUDAProfile(t *testing.T) {
 	}
 	for _, q := range Profiles() {
 		n := len(q.Experiments(onDevice(), []string{"f32", "f64"}))
-		if n > 0 != (q.Name == "cuda" || q.Name == "full") {
+		if n > 0 != slices.Contains([]string{"cuda", "full", "course"}, q.Name) {
 			t.Errorf("%s has %d rows of experiments on a GPU", q.Name, n)
 		}
 		quick := Request{Variant: variant("cuda/a", nil), Type: "f32", Shape: gemm.Cube(64)}.Case()
@@ -500,6 +500,58 @@ func TestProgramsInProfiles(t *testing.T) {
 			Keep: func(c Case) bool { return p.Keep(c) && (p.Suits == nil || p.Suits(c)) }}
 		if got := l.Cases(); len(got) != want[p.Name] {
 			t.Errorf("%s: %d rows, want %d: %v", p.Name, len(got), want[p.Name], got)
+		}
+	}
+}
+
+// TestCourseProfile plans the profile course: each table that courses ask for has all its rows.
+func TestCourseProfile(t *testing.T) {
+	p := Profiles()[slices.IndexFunc(Profiles(), func(p Profile) bool { return p.Name == "course" })]
+	onRanks := func(name string) gemm.Variant {
+		v := variant(name, product[float64])
+		v.Location = gemm.OnRanks
+		v.Params = []gemm.Param{{Name: "ranks", Default: 1, Min: 1}}
+		return v
+	}
+	orders := variant("serial/loops", product[float64])
+	orders.Params = []gemm.Param{{Name: "order", Default: "ijk", Choices: []string{"ijk", "ikj", "jik", "jki", "kij", "kji"}}}
+	rows := shared("parallel/rows", product[float64])
+	rows.Params[1].Choices = []string{"default", "static", "dynamic", "guided", "auto"}
+	variants := slices.Concat([]gemm.Variant{
+		variant("serial/naive", nil), variant("serial/ikj", nil), orders, variant("serial/hinted", nil),
+		variant("serial/packed", nil), rows, program("reference/c-naive"), variant("reference/python", nil),
+		onRanks("mpi/p2p-rows"), onRanks("mpi/scatter-rows"), onRanks("mpi/scatter-blocks"), onRanks("mpi/summa"),
+	}, onDevice("block", "bk"))
+	l := Ladder{Variants: variants, Shapes: p.Shapes, Types: p.Types, Ops: []string{"nn"}, Alpha: 1, Keep: p.Keep,
+		Sweep: map[string][]any{"ranks": anys(p.Ranks)}}
+	type table struct {
+		experiment Experiment
+		variant    string
+	}
+	got := map[table]int{}
+	for _, c := range append(l.Cases(), p.Experiments(variants, p.Types)...) {
+		if c.Err() != nil {
+			t.Errorf("%v: %v", c, c.Err())
+		}
+		if c.Type != "f64" && !c.OnDevice() {
+			t.Errorf("%v is on a processor and not in f64", c)
+		}
+		if c.Variant.Name == "reference/python" && c.Terms() > 1<<21 {
+			t.Errorf("%v takes seconds a call", c)
+		}
+		got[table{c.Experiment, c.Variant.Name}]++
+	}
+	for want, n := range map[table]int{
+		{MainLadder, "serial/packed"}: 96, {MainLadder, "serial/hinted"}: 96, {MainLadder, "serial/naive"}: 1,
+		{MainLadder, "reference/python"}: 1, {MainLadder, "reference/c-naive"}: 0, {MainLadder, "mpi/summa"}: 0,
+		{MainLadder, "parallel/rows"}: 1, {MainLadder, "mpi/p2p-rows"}: 1, {MainLadder, "cuda/dmma"}: 2 + 1,
+		{StrongScaling, "mpi/p2p-rows"}: 25, {StrongScaling, "mpi/scatter-rows"}: 25,
+		{StrongScaling, "mpi/scatter-blocks"}: 25, {StrongScaling, "parallel/rows"}: 5 * 4 * 3,
+		{StrongScaling, "serial/ikj"}: 0, {LoopOrders, "serial/loops"}: 6, {CompilerOptions, "reference/c-naive"}: 3,
+		{CompilerOptions, "serial/naive"}: 1, {BlockSizes, "cuda/packed-global"}: 3,
+	} {
+		if got[want] != n {
+			t.Errorf("%v has %d rows, want %d", want, got[want], n)
 		}
 	}
 }

@@ -132,6 +132,22 @@ func studies(threads []any) []study {
 	}
 }
 
+// courseStudies are the experiments of the profile course. Each fills a table that courses ask for:
+// ranks × size, threads × size × schedule, and the orders of the three loops. The numbers of ranks and
+// threads are those of the tables, also if there are fewer processors. Ranks compute their parts by
+// their default, which is fast enough for the largest size; threads compute rows by plain loops.
+func courseStudies() []study {
+	counts := []any{1, 2, 4, 8, 16}
+	return []study{
+		{experiment: StrongScaling, variants: []string{"mpi/p2p-rows", "mpi/scatter-rows", "mpi/scatter-blocks"},
+			sizes: []int{128, 256, 512, 1024, 2048}, sweep: map[string][]any{"ranks": counts}},
+		{experiment: StrongScaling, variants: []string{"parallel/rows"}, sizes: []int{128, 256, 512, 1024}, apart: true,
+			sweep: map[string][]any{"threads": counts, "schedule": {"default", "static", "dynamic"}}},
+		{experiment: LoopOrders, variants: []string{"serial/loops"}, sizes: []int{courseSize}, apart: true,
+			sweep: map[string][]any{"order": {"ijk", "ikj", "jik", "jki", "kij", "kji"}}},
+	}
+}
+
 // rankCounts returns the numbers of ranks that do not exceed the processors, and always the first
 // number.
 func rankCounts(processors int, numbers ...int) []int {

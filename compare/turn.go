@@ -230,7 +230,9 @@ var (
 	mpiBudget      = Budget{Reps: sample.MinForInterval, Time: 500 * time.Millisecond, Timeout: 3 * time.Minute}
 	cudaBudget     = Budget{Reps: sample.MinForInterval, Time: 100 * time.Millisecond, Timeout: time.Minute,
 		Patience: 1500 * time.Millisecond}
-	peersBudget = Budget{Reps: sample.MinForInterval, Time: 300 * time.Millisecond, Timeout: time.Minute}
+	peersBudget  = Budget{Reps: sample.MinForInterval, Time: 300 * time.Millisecond, Timeout: time.Minute}
+	courseBudget = Budget{Reps: sample.MinForInterval, Time: 60 * time.Millisecond, Timeout: 20 * time.Second,
+		Patience: time.Second, Bursts: 6}
 )
 
 // The samples of a turn are taken in leastBursts to mostBursts bursts. There are as many bursts as

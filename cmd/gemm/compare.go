@@ -37,7 +37,8 @@ func compareCommand() *cli.Command {
 			"   mpi       experiments on ranks\n" +
 			"   cuda      the kernels of a GPU\n" +
 			"   peers     our packed products compared with other libraries\n" +
-			"   gf256     Reed–Solomon codes\n\n" +
+			"   gf256     Reed–Solomon codes\n" +
+			"   course    the tables that courses ask for; five minutes on two cores\n\n" +
 			"An option with LIST takes several values, separated by commas.",
 		Flags: append([]cli.Flag{
 			choiceFlag("profile", names[0], names[0], "`NAME`: what is measured: "+strings.Join(names, ", "), names),

@@ -65,12 +65,11 @@ func sizesFlag(value, def string) cli.Flag {
 	return f
 }
 
-// courseSizes returns the sizes of a well-known course, CS267 of Berkeley: the multiples of 32 up to 1024, and
-// one less and one more.
+// courseSizes returns compare.CourseSizes as the flag takes them.
 func courseSizes() []string {
 	var sizes []string
-	for n := 32; n <= 1024; n += 32 {
-		sizes = append(sizes, strconv.Itoa(n-1), strconv.Itoa(n), strconv.Itoa(n+1))
+	for _, n := range compare.CourseSizes() {
+		sizes = append(sizes, strconv.Itoa(n))
 	}
 	return sizes
 }
