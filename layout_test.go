@@ -104,7 +104,8 @@ var importTable = map[string][]string{
 		"cuda/occupancy", "compare/report/chart", "compare/report/text", "compare", "compare/report/analysis",
 		"compare/report/number",
 	},
-	"internal/goals": {"compare", "compare/report/analysis"},
+	"compare/report/analysis/coursework": {"compare", "compare/report/analysis"},
+	"internal/goals":                     {"compare", "compare/report/analysis"},
 	"mpi": {
 		"gf256", "internal/child", "internal/cpu", "internal/output", "mpi/account", ".",
 		"internal/kernel", "internal/peak", "internal/block", "internal/busy", "internal/dl", "internal/pseudocode",
@@ -113,7 +114,8 @@ var importTable = map[string][]string{
 
 	"compare/report/chapters": {
 		"internal/sample", ".", "compare/report/document", "compare/report/text", "compare", "cuda",
-		"compare/report/analysis", "compare/report/analysis/claim", "compare/report/number", "compare/report/figures",
+		"compare/report/analysis", "compare/report/analysis/claim", "compare/report/analysis/coursework",
+		"compare/report/number", "compare/report/figures",
 		"compare/report/listing",
 	},
 	"internal/catalog": {"compare/report/listing", ".", "cuda", "reference", "serial", "parallel", "mpi"},

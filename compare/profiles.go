@@ -267,7 +267,7 @@ func taught(c Case) bool {
 }
 
 // versions are the variants of the profile course at its main size, besides those of a GPU.
-var versions = []string{"serial/naive", "serial/transposed", "serial/unrolled", "serial/ikj", "serial/blocked",
+var versions = []string{"serial/naive", "serial/unrolled", "serial/ikj", "serial/blocked",
 	"parallel/rows", "parallel/packed", "mpi/p2p-rows", "mpi/scatter-rows", "mpi/scatter-blocks", "reference/numpy",
 	"reference/openblas"}
 

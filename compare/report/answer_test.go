@@ -150,7 +150,7 @@ var answers = slices.Concat([]sentence{
 	{"bytes", way(reporttest.Row("serial/naive", 128, 1, inField), reporttest.Row("serial/packed", 128, .1, inField)),
 		[]string{
 			"In gf256 the fastest variant is `serial/packed`", "`serial/packed` on 1 thread: "}, nil},
-}, broughtAnswers)
+}, broughtAnswers, courseAnswers)
 
 // inField makes a row one of bytes.
 func inField(r *compare.Record) { r.Type, r.Compute, r.Unit, r.Rate = "gf256", "gf256", "Gmul/s", 1 }

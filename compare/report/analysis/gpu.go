@@ -254,7 +254,7 @@ func ReadsOf(r compare.Record) float64 {
 	}
 	var rows, cols, slice int
 	if n, _ := fmt.Sscanf(TileOf(r), "%dx%dx%d", &rows, &cols, &slice); n == 3 && rows > 0 && cols > 0 && r.K > 0 &&
-		!slices.Contains(unshared, Algorithm(r.Variant)) {
+		!Unshared(r) {
 		return 1/float64(rows) + 1/float64(cols) + 1/float64(r.K)
 	}
 	if r.Predicted == nil {

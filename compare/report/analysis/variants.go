@@ -258,6 +258,12 @@ func Copies(r compare.Record) bool {
 	return ByGPU(r) && Ours(r) && slices.Contains(Copying, Algorithm(r.Variant))
 }
 
+// Unshared reports whether a row is of a rung whose threads read all that they need from global memory
+// themselves.
+func Unshared(r compare.Record) bool {
+	return ByGPU(r) && slices.Contains(unshared, Algorithm(r.Variant))
+}
+
 // ByGPU reports whether a GPU computed the row.
 func ByGPU(r compare.Record) bool { return Home(r) == OnGPU }
 

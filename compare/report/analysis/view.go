@@ -193,6 +193,11 @@ func PercentOfPeak(v *View, r compare.Record) float64 {
 	return 100 * float64(speed) / float64(peak.Gflops)
 }
 
+// WholeShare is PercentOfPeak of a product that begins and ends in the memory of the host.
+func WholeShare(v *View, r compare.Record) float64 {
+	return PercentOfPeak(v, r) * float64(r.Median) / Whole(r)
+}
+
 // Bandwidth returns the measured triad at a number of busy threads, the highest
 // where several runs measured it.
 func (v *View) Bandwidth(threads int) (compare.Bandwidth, bool) {

@@ -23,6 +23,21 @@ func (b *Builder) Where(v *analysis.View, r compare.Record) document.Text {
 	return b.Say("evidence.where", text.Args{"Variant": document.Literal(r.Variant), "Place": b.Join(parts)})
 }
 
+// Busy says on what a row ran: threads, ranks or the GPU.
+func (b *Builder) Busy(r compare.Record) document.Text {
+	switch {
+	case analysis.ByGPU(r):
+		return b.Say("answer.gpu")
+	case analysis.Family(r.Variant) == analysis.OnRanks || r.Variant == analysis.ScaLAPACK:
+		ranks := b.Count("answer.ranks", analysis.OverRanks.Count(r))
+		if helpers, ok := r.Resolved["helpers"].(int); ok && helpers > 0 {
+			ranks = b.Say("answer.helpers", text.Args{"Ranks": ranks, "Helpers": helpers})
+		}
+		return ranks
+	}
+	return b.Count("answer.threads", max(r.Threads, 1))
+}
+
 // Tflops returns the speed of a row in TFLOP/s as a cell.
 func Tflops(r compare.Record) document.Text {
 	return document.Text(number.Significant(analysis.Known(r, r.Gflops) / 1e3))

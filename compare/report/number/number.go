@@ -60,6 +60,18 @@ func Significant(x float64) string {
 	return strconv.FormatFloat(rounded, 'f', max(decimals, 0), 64)
 }
 
+// Decimal returns x with three significant digits and no exponent, absent if it is not finite.
+func Decimal(x float64) string {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return Absent
+	}
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'e', 2, 64), 64)
+	if rounded == 0 {
+		return "0"
+	}
+	return strconv.FormatFloat(rounded, 'f', max(0, 2-int(math.Floor(math.Log10(math.Abs(rounded))))), 64)
+}
+
 // Seconds returns a duration with three significant digits and its unit.
 func Seconds(s float64) string {
 	if math.IsNaN(s) || math.IsInf(s, 0) {

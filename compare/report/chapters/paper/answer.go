@@ -104,10 +104,10 @@ func (b builder) leader(v *analysis.View, a analysis.Answer) document.Text {
 		return ""
 	}
 	sentence := b.Say("answer.fastest", text.Args{
-		"Variant": document.Literal(best.Variant), "Threads": b.busy(best), "Size": a.Main, "Type": a.Type,
+		"Variant": document.Literal(best.Variant), "Threads": b.Busy(best), "Size": a.Main, "Type": a.Type,
 		"Speed": b.speed(best),
 	})
-	switch percent := share(v, best); {
+	switch percent := analysis.WholeShare(v, best); {
 	case percent > beyond && !analysis.Fewer(best.Variant):
 		sentence += b.Say("answer.beyond")
 	case !math.IsNaN(percent):
@@ -128,30 +128,10 @@ func (b builder) overNaive(a analysis.Answer, r compare.Record) document.Text {
 	})
 }
 
-// busy says on what a row ran: threads, ranks or the GPU.
-func (b builder) busy(r compare.Record) document.Text {
-	switch {
-	case analysis.ByGPU(r):
-		return b.Say("answer.gpu")
-	case analysis.Family(r.Variant) == analysis.OnRanks || r.Variant == analysis.ScaLAPACK:
-		ranks := b.Count("answer.ranks", analysis.OverRanks.Count(r))
-		if helpers, ok := r.Resolved["helpers"].(int); ok && helpers > 0 {
-			ranks = b.Say("answer.helpers", text.Args{"Ranks": ranks, "Helpers": helpers})
-		}
-		return ranks
-	}
-	return b.Count("answer.threads", max(r.Threads, 1))
-}
-
 // speed returns the speed of a row with its unit, of a GPU with the copies.
 func (b builder) speed(r compare.Record) document.Text {
 	_, unit := analysis.Speed(r)
 	return document.Text(number.Significant(rateOf(r)) + " " + unit)
-}
-
-// share returns the speed of a row in percent of the measured peak, of a GPU with the copies.
-func share(v *analysis.View, r compare.Record) float64 {
-	return analysis.PercentOfPeak(v, r) * float64(r.Median) / analysis.Whole(r)
 }
 
 // rateOf returns the speed of a row, of a GPU with the copies.
@@ -209,7 +189,7 @@ func (b builder) besidePeers(a analysis.Answer) document.Text {
 			key = "answer.peer.slower"
 		}
 		parts = append(parts, b.Say(key, text.Args{
-			"Own": document.Literal(d.Own.Variant), "Peer": document.Literal(d.Peer.Variant), "Threads": b.busy(d.Own),
+			"Own": document.Literal(d.Own.Variant), "Peer": document.Literal(d.Peer.Variant), "Threads": b.Busy(d.Own),
 			"Ratio": number.Times(c.Ratio, c.Lo, c.Hi),
 		}))
 	}
@@ -226,7 +206,7 @@ func (b builder) otherType(a analysis.Answer) document.Text {
 		return ""
 	}
 	sentence := b.Say("answer.other", text.Args{
-		"Type": a.Type, "Variant": document.Literal(best.Variant), "Threads": b.busy(best), "Size": a.Main, "Speed": b.speed(best),
+		"Type": a.Type, "Variant": document.Literal(best.Variant), "Threads": b.Busy(best), "Size": a.Main, "Speed": b.speed(best),
 	})
 	return sentence + b.overNaive(a, best) + b.Say("stop")
 }
@@ -259,8 +239,8 @@ func (b builder) champions(v *analysis.View, a analysis.Answer, command string) 
 			relative = analysis.Whole(all[i-1].Record) / analysis.Whole(c.Record)
 		}
 		row := document.Row{Cells: []document.Text{
-			b.champion(c), document.Literal(analysis.Short(c.Variant)), b.busy(c.Record),
-			b.rate(c.Record), document.Text(number.Significant(share(v, c.Record))),
+			b.champion(c), document.Literal(analysis.Short(c.Variant)), b.Busy(c.Record),
+			b.rate(c.Record), document.Text(number.Significant(analysis.WholeShare(v, c.Record))),
 			document.Text(number.Significant(absolute)), document.Text(number.Significant(relative)),
 			document.Text(number.Seconds(analysis.Whole(c.Record))),
 		}}

@@ -229,7 +229,7 @@ func (b builder) table(v *analysis.View, fam, typ string) (document.Table, bool)
 		}
 		row := document.Row{Cells: []document.Text{
 			document.Literal(r.Variant), b.place(r), b.rate(r),
-			document.Text(number.Significant(share(v, r))), document.Text(number.Significant(ratio)),
+			document.Text(number.Significant(analysis.WholeShare(v, r))), document.Text(number.Significant(ratio)),
 			document.Text(number.Seconds(analysis.Whole(r))),
 		}}
 		if r.Variant == best.Variant && r.Median == best.Median {
@@ -254,7 +254,7 @@ func (b builder) place(r compare.Record) document.Text {
 	if analysis.ByGPU(r) {
 		return b.Say("paper.device")
 	}
-	return b.busy(r)
+	return b.Busy(r)
 }
 
 // outside are the sections that compare a family with the same loops in C.
@@ -319,7 +319,7 @@ func (b builder) codes() []document.Section {
 		for _, fam := range families {
 			if best, ok := a.Best(fam, a.Main); ok {
 				s.Text(b.Say("paper.code", text.Args{
-					"Variant": document.Literal(best.Variant), "Threads": b.busy(best), "Speed": b.speed(best), "Size": a.Main,
+					"Variant": document.Literal(best.Variant), "Threads": b.Busy(best), "Speed": b.speed(best), "Size": a.Main,
 				}))
 			}
 		}

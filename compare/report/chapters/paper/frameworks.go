@@ -2,6 +2,7 @@ package paper
 
 import (
 	"fmt"
+	"slices"
 
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/document"
@@ -78,7 +79,7 @@ func (b builder) speeds(v *analysis.View) (document.Table, bool) {
 	for _, fam := range order {
 		t.Columns = append(t.Columns, document.Column{Title: b.Plain("family." + fam), Numeric: true})
 	}
-	for _, n := range a.AllSizes(analysis.Serial) {
+	for _, n := range b.common(a) {
 		row := document.Row{Cells: []document.Text{document.Text(fmt.Sprint(n))}}
 		for _, fam := range order {
 			cell := document.Text(number.Absent)
@@ -90,6 +91,22 @@ func (b builder) speeds(v *analysis.View) (document.Table, bool) {
 		t.Rows = append(t.Rows, row)
 	}
 	return t, len(t.Rows) > 0
+}
+
+// common returns the sizes that two families at least were timed at, or else those of one thread; at
+// most 12 of them.
+func (b builder) common(a analysis.Answer) []int {
+	all := a.AllSizes(analysis.Serial)
+	several := slices.DeleteFunc(slices.Clone(all), func(n int) bool {
+		return !slices.ContainsFunc([]string{analysis.Parallel, analysis.OnRanks, analysis.OnGPU}, func(fam string) bool {
+			_, ok := a.Best(fam, n)
+			return ok
+		})
+	})
+	if len(several) > 0 {
+		all = several
+	}
+	return spaced(all, sizesOfKernel)
 }
 
 // conclude says from which size on each family wins on a host, and by how much.

@@ -243,11 +243,11 @@ func withoutEmpty(t document.Table) document.Table {
 }
 
 // spaced returns at most the given number of rows: the first, the last, and some between.
-func spaced(rows []compare.Record, most int) []compare.Record {
+func spaced[R any](rows []R, most int) []R {
 	if len(rows) <= most {
 		return rows
 	}
-	var out []compare.Record
+	var out []R
 	for i := range most {
 		out = append(out, rows[i*(len(rows)-1)/(most-1)])
 	}

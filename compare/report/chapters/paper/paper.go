@@ -6,6 +6,7 @@ package paper
 import (
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/chapters"
+	"gemm/compare/report/chapters/course"
 	"gemm/compare/report/document"
 )
 
@@ -32,5 +33,6 @@ func Chapters(base *chapters.Builder) []document.Section {
 	}
 	sections = append(sections, b.codes()...)
 	sections = append(sections, b.frameworks()...)
+	sections = append(sections, course.Sections(b.Builder)...)
 	return append(sections, b.References())
 }

@@ -1,0 +1,35 @@
+package coursework
+
+import (
+	"fmt"
+
+	"gemm/compare"
+	"gemm/compare/report/analysis"
+)
+
+// Access returns how the threads of a rung access memory: uncoalesced, coalesced, shared (slices of A and
+// B in shared memory), wide (the same, copied by up to 16 bytes) or library.
+func Access(r compare.Record) string {
+	switch name := analysis.Algorithm(r.Variant); {
+	case !analysis.Ours(r):
+		return "library"
+	case name == "naive" && r.Type == "f32": // whose warps go down the rows of C
+		return "uncoalesced"
+	case analysis.Unshared(r):
+		return "coalesced"
+	case analysis.Copies(r):
+		return "wide"
+	}
+	return "shared"
+}
+
+// Elements returns how many elements of C a thread computes: those of its block's tile over its block's
+// threads. It returns 0 if the row does not have them.
+func Elements(r compare.Record) int {
+	tile, _ := r.Resolved["tile"].(string)
+	var bm, bn int
+	if _, err := fmt.Sscanf(tile, "%dx%d", &bm, &bn); err != nil || r.GPU == nil || r.GPU.Threads == 0 {
+		return 0
+	}
+	return bm * bn / r.GPU.Threads
+}

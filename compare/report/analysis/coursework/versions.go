@@ -1,0 +1,205 @@
+// Package coursework has the numbers of the tables that courses on parallel programming ask for:
+// versions and their speed-ups, times by ranks and by threads over sizes, settings of a GPU, orders of
+// the loops, and the average share of the peak over many sizes.
+package coursework
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"gemm/compare"
+	"gemm/compare/report/analysis"
+)
+
+// Version is a row of the table of versions.
+type Version struct {
+	compare.Record
+	Options  string  // the first of the options of a program in C; otherwise empty
+	Relative float64 // speed-up over the version before; NaN for the first
+	Absolute float64 // speed-up over the first version
+}
+
+// Versions is a table of versions of one product.
+type Versions struct {
+	N       int
+	Rows    []Version
+	Options []string         // all options of the programs in C
+	Apart   []Version        // the versions that were timed at another size than N
+	Untimed []compare.Record // rows that have no time
+}
+
+// leastVersions is the number of versions from which there is a table.
+const leastVersions = 3
+
+// Python is the textbook loops in Python, which are timed at a size of their own.
+const Python = analysis.Reference + "/python"
+
+// The versions in the order of the table: on one thread, and then on the threads of the host. Programs in
+// C stand next to the same loops in Go, libraries of others behind what they are compared with. The
+// fastest variants on ranks and on a GPU follow.
+var (
+	onOne = []string{Python, analysis.Baseline, analysis.CNaive, analysis.Serial + "/unrolled", analysis.IKJ,
+		analysis.CIKJ, analysis.Hinted, analysis.Blocked, analysis.Packed, numPy, analysis.OpenBLAS}
+	onAll = []string{analysis.Rows, analysis.ParallelPacked, numPy, analysis.OpenBLAS}
+)
+
+const numPy = analysis.Reference + "/numpy"
+
+// VersionsOf returns the versions of a type on a host: at the largest size that the textbook loops and
+// the most families were timed at. It reports false if there are fewer than three.
+func VersionsOf(v *analysis.View, typ string) (Versions, bool) {
+	t := Versions{N: v.Answer(typ).Main}
+	rows := v.Pick(func(r compare.Record) bool {
+		return r.Type == typ && r.Build == "" && analysis.ProblemOf(r).Cube() && slices.Contains(ofVersions, r.Experiment)
+	})
+	at := slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return r.N != t.N })
+	for _, name := range onOne {
+		t.addSerial(at, rows, name)
+	}
+	for _, name := range onAll {
+		t.addFastest(v, at, func(r compare.Record) bool {
+			return r.Variant == name && (r.Threads > 1 || !analysis.Foreign(name)) && r.Experiment == compare.MainLadder
+		})
+	}
+	t.addFastest(v, at, func(r compare.Record) bool {
+		return slices.Contains(analysis.RootVariants, r.Variant) && analysis.OverRanks.Count(r) > 1
+	})
+	t.addFastest(v, at, func(r compare.Record) bool {
+		return analysis.ByGPU(r) && analysis.Ours(r) && analysis.Exact(r) && r.Experiment == compare.MainLadder
+	})
+	for _, r := range at {
+		if !r.Speed() && (slices.Contains(slices.Concat(onOne, onAll, analysis.RootVariants), r.Variant) || analysis.ByGPU(r)) {
+			t.Untimed = append(t.Untimed, r)
+		}
+	}
+	for i := range t.Rows {
+		row := &t.Rows[i]
+		row.Relative, row.Absolute = math.NaN(), rateOf(row.Record)/rateOf(t.Rows[0].Record)
+		if i > 0 {
+			row.Relative = rateOf(row.Record) / rateOf(t.Rows[i-1].Record)
+		}
+		if row.N != t.N {
+			t.Apart = append(t.Apart, *row)
+		}
+	}
+	return t, len(t.Rows) >= leastVersions
+}
+
+// ofVersions are the experiments with rows of the table: most versions are in the ladder, variants on
+// ranks may be in the experiment strong only, and programs in C with their options are in the experiment
+// compiler.
+var ofVersions = []compare.Experiment{compare.MainLadder, compare.StrongScaling, compare.CompilerOptions}
+
+// addSerial adds the rows of a variant on one thread: of a program in C one for each set of options, of
+// others that of the ladder. at has the rows of the size of the table, rows those of all sizes.
+func (t *Versions) addSerial(at, rows []compare.Record, name string) {
+	of := func(rows []compare.Record) []compare.Record {
+		return analysis.Timed(slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool {
+			return r.Variant != name || r.Threads > 1 || !analysis.Program(name) && r.Experiment != compare.MainLadder
+		}))
+	}
+	own := of(at)
+	switch {
+	case analysis.Program(name):
+		t.addPrograms(own)
+		return
+	case name == Python && len(own) == 0:
+		own = of(rows)
+		slices.SortStableFunc(own, func(x, y compare.Record) int { return cmp.Compare(y.N, x.N) })
+	}
+	if len(own) > 0 {
+		t.Rows = append(t.Rows, Version{Record: own[0]})
+	}
+}
+
+// addPrograms adds the rows of a program in C, one for each set of options.
+func (t *Versions) addPrograms(own []compare.Record) {
+	slices.SortStableFunc(own, func(x, y compare.Record) int {
+		return strings.Compare(analysis.OptionsOf(x), analysis.OptionsOf(y))
+	})
+	own = slices.CompactFunc(own, func(x, y compare.Record) bool { return analysis.OptionsOf(x) == analysis.OptionsOf(y) })
+	for _, r := range own {
+		options := analysis.OptionsOf(r)
+		if !slices.Contains(t.Options, options) {
+			t.Options = append(t.Options, options)
+		}
+		first, _, _ := strings.Cut(options, " ")
+		t.Rows = append(t.Rows, Version{Record: r, Options: first})
+	}
+}
+
+// addFastest adds the fastest of the rows that keep says to keep, without those on more threads than the
+// host has processors.
+func (t *Versions) addFastest(v *analysis.View, at []compare.Record, keep func(compare.Record) bool) {
+	var best compare.Record
+	for _, r := range analysis.Timed(at) {
+		if keep(r) && !v.IsCrowded(r.Threads) && (best.Variant == "" || analysis.Whole(r) < analysis.Whole(best)) {
+			best = r
+		}
+	}
+	if best.Variant != "" {
+		t.Rows = append(t.Rows, Version{Record: best})
+	}
+}
+
+// rateOf returns the operations in a second, of a GPU with the copies. Ratios of rates are ratios of
+// times if the sizes are equal.
+func rateOf(r compare.Record) float64 { return 2 * r.Terms() / analysis.Whole(r) }
+
+// Gflops returns the speed of a version, of a GPU with the copies.
+func (r Version) Gflops() float64 { return rateOf(r.Record) / 1e9 }
+
+// Order is a row of the table of loop orders.
+type Order struct {
+	compare.Record
+	Name  string
+	Walks [3]string // how the innermost loop goes through A, B and C: row, column, stays
+	Over  float64   // speed-up over the first order
+}
+
+// orderParam is the parameter that Orders is about.
+const orderParam = string(compare.LoopOrders)
+
+// Orders returns the orders of the loops of a type, at the largest size that the most were timed at, in
+// their order in the alphabet.
+func Orders(v *analysis.View, typ string) []Order {
+	count, rows := map[int]int{}, map[int][]Order{}
+	for _, r := range v.Records {
+		name, ok := r.Params[orderParam].(string)
+		if !ok || len(name) != 3 || r.Type != typ || !analysis.ProblemOf(r).Cube() ||
+			slices.ContainsFunc(rows[r.N], func(o Order) bool { return o.Name == name }) {
+			continue
+		}
+		rows[r.N] = append(rows[r.N], Order{Record: r, Name: name, Walks: walks(name[2])})
+		if r.Speed() {
+			count[r.N]++
+		}
+	}
+	best := 0
+	for n, timed := range count {
+		if cmp.Or(cmp.Compare(timed, count[best]), cmp.Compare(n, best)) > 0 {
+			best = n
+		}
+	}
+	out := rows[best]
+	slices.SortFunc(out, func(x, y Order) int { return strings.Compare(x.Name, y.Name) })
+	for i := range out {
+		out[i].Over = analysis.Known(out[0].Record, out[0].Median) / analysis.Known(out[i].Record, out[i].Median)
+	}
+	if count[best] < 2 {
+		return nil
+	}
+	return out
+}
+
+// walks returns how a loop over an index goes through A[i, k], B[k, j] and C[i, j], which are stored by
+// rows.
+func walks(index byte) [3]string {
+	var out [3]string
+	for m, indices := range []string{"ik", "kj", "ij"} {
+		out[m] = []string{"stays", "column", "row"}[strings.IndexByte(indices, index)+1]
+	}
+	return out
+}
