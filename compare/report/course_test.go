@@ -71,6 +71,8 @@ var courseAnswers = []sentence{
 		"{#course-sizes}", "NaN"}},
 	{"too few versions", only(reporttest.Row("serial/naive", 64, 1), reporttest.Row("serial/ikj", 64, .5)), nil,
 		[]string{"{#course}"}},
+	{"versions without the textbook loops", only(reporttest.Row("serial/ikj", 64, 1), reporttest.Row("serial/hinted", 64, .5),
+		reporttest.Row("serial/packed", 64, .1)), nil, []string{"{#course}"}},
 	{"times by ranks", only(spread("mpi/scatter-rows", 128, 1, 1e-3, "ranks"), spread("mpi/scatter-rows", 128, 4, 2e-3, "ranks"),
 		spread("mpi/p2p-rows", 128, 1, 3e-3, "ranks"), spread("mpi/p2p-rows", 256, 2, 1.5, "ranks"),
 		reporttest.Row("mpi/p2p-rows", 256, 1, reporttest.Came(compare.Timeout, "took longer"), func(r *compare.Record) {

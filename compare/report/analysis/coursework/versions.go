@@ -48,7 +48,7 @@ var (
 const numPy = analysis.Reference + "/numpy"
 
 // VersionsOf returns the versions of a type on a host: at the largest size that the textbook loops and
-// the most families were timed at. It reports false if there are fewer than three.
+// the most families were timed at. It reports false if there are fewer than three, or no textbook loops.
 func VersionsOf(v *analysis.View, typ string) (Versions, bool) {
 	t := Versions{N: v.Answer(typ).Main}
 	rows := v.Pick(func(r compare.Record) bool {
@@ -84,7 +84,8 @@ func VersionsOf(v *analysis.View, typ string) (Versions, bool) {
 			t.Apart = append(t.Apart, *row)
 		}
 	}
-	return t, len(t.Rows) >= leastVersions
+	textbook := slices.ContainsFunc(t.Rows, func(r Version) bool { return r.Variant == analysis.Baseline })
+	return t, textbook && len(t.Rows) >= leastVersions
 }
 
 // ofVersions are the experiments with rows of the table: most versions are in the ladder, variants on
