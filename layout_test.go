@@ -115,8 +115,7 @@ var importTable = map[string][]string{
 	"compare/report/chapters": {
 		"internal/sample", ".", "compare/report/document", "compare/report/text", "compare", "cuda",
 		"compare/report/analysis", "compare/report/analysis/claim", "compare/report/analysis/coursework",
-		"compare/report/number", "compare/report/figures",
-		"compare/report/listing",
+		"compare/report/number", "compare/report/figures", "compare/report/listing",
 	},
 	"internal/catalog": {"compare/report/listing", ".", "cuda", "reference", "serial", "parallel", "mpi"},
 	"lib":              {".", "internal/block", "serial", "parallel", "blas", "cuda/recipe"},
