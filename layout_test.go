@@ -71,7 +71,7 @@ var importTable = map[string][]string{
 		"parallel/timeline", ".", "internal/peak", "compare/optional", "compare/topology", "compare/verify", "cuda/guest",
 	},
 	"cuda": {"cuda/occupancy", "cuda/usage", "gf256", "internal/output", "internal/trust",
-		"internal/tuned", ".", "cuda/guest", "internal/busy", "internal/dl", "internal/python"},
+		"internal/tuned", "parallel/timeline", ".", "cuda/guest", "internal/busy", "internal/dl", "internal/python"},
 	"internal/gemmtest": {"cuda/usage", "gf256", "internal/cpu", "mpi/account", ".", "compare/optional"},
 	"user":              {"internal/child", "internal/output", ".", "compare/optional", "internal/peer"},
 	"serial": {

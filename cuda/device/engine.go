@@ -25,8 +25,8 @@ type engine interface {
 	// prepare prepares such operations of the shape op(A)·op(B), for operands with the alignment of
 	// o.
 	prepare(s gemm.Shape, o operands, op cuda.Operation) error
-	// start starts the operation on the device's stream.
-	start(o operands) error
+	// start starts the operation on the device's stream, and marks its kernels.
+	start(o operands, m *marks) error
 	// packs reports whether start packs before the product proper, and records Device.packed
 	// between both.
 	packs() bool
@@ -51,7 +51,7 @@ func (e *libraryEngine) prepare(s gemm.Shape, o operands, op cuda.Operation) err
 	return e.d.openBLAS()
 }
 
-func (e *libraryEngine) start(o operands) error {
+func (e *libraryEngine) start(o operands, _ *marks) error {
 	return e.d.blas.gemm(e.double, e.tf32, e.shape, e.op, o)
 }
 
@@ -134,7 +134,7 @@ func (e *rungEngine) prepare(s gemm.Shape, o operands, op cuda.Operation) (err e
 
 // start starts the launches. The operands lie as those that prepare was told of, at any addresses that are
 // aligned like theirs.
-func (e *rungEngine) start(o operands) error {
+func (e *rungEngine) start(o operands, m *marks) error {
 	base := map[cuda.Buffer]cu.DevicePtr{
 		cuda.BufferA: o.a, cuda.BufferB: o.b, cuda.BufferC: o.c, cuda.BufferWork: e.work.at,
 	}
@@ -149,9 +149,11 @@ func (e *rungEngine) start(o operands) error {
 			arguments[j] = uint64(base[a.Buffer]) + a.Bits
 		}
 		grid, block := [3]int{l.Blocks, 1, l.Parts}, [3]int{l.Threads, 1, 1}
+		m.begin(laneKernels, phaseKernels, l.Kernel, 0)
 		if err := e.d.launch(e.kernels[i], grid, block, l.Shared, arguments); err != nil {
 			return err
 		}
+		m.end()
 	}
 	return nil
 }

@@ -120,7 +120,7 @@ func (e *guestEngine) prepare(s gemm.Shape, _ operands, op cuda.Operation) (err 
 	return allowShared(e.loaded.function, e.kernel.Shared)
 }
 
-func (e *guestEngine) start(o operands) error {
+func (e *guestEngine) start(o operands, _ *marks) error {
 	scalar := func(x float64) uint64 {
 		if e.kernel.Type == "f64" {
 			return math.Float64bits(x)

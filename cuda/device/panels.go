@@ -191,7 +191,7 @@ func (x *conveyor[T]) up(ctx context.Context) error {
 				return err
 			}
 		}
-		if err := x.engine.start(o); err != nil {
+		if err := x.engine.start(o, nil); err != nil {
 			return err
 		}
 		if err := x.multiplied[slot].Record(d.stream); err != nil {

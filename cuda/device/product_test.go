@@ -14,6 +14,7 @@ import (
 	"gemm/cuda"
 	"gemm/gf256"
 	"gemm/internal/gemmtest"
+	"gemm/parallel/timeline"
 )
 
 // integers returns a matrix of small integers whose rows have 3 elements between them.
@@ -205,5 +206,73 @@ func TestShared(t *testing.T) {
 		if left := len(d.placed); left != 1-i {
 			t.Errorf("with %d runs closed the operands are on the device %d times", i+1, left)
 		}
+	}
+}
+
+// TestTimeline checks that a product with a timeline is right, that its copies and kernels follow each
+// other, and that kernels lie in their phase.
+func TestTimeline(t *testing.T) {
+	b := NewBackend()
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	_, err := b.Device(0)
+	gemmtest.Require(t, "cuda", err)
+	a, x, c := integers[float64](70, 40, 5), integers[float64](40, 50, 3), integers[float64](70, 50, 2)
+	m, err := b.F64("packed-global", gemm.Params{"device": 0, "l2": "cold"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := m.(gemm.Stager[float64]).Stage(t.Context(), c, a, x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var line timeline.Recorder
+	cost, err := run.Do(timeline.With(t.Context(), &line))
+	if err != nil {
+		t.Fatal(err)
+	}
+	clear(c.Data)
+	if err := run.Collect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for i := range c.Rows {
+		for j := range c.Cols {
+			var want float64
+			for l := range a.Cols {
+				want += a.At(i, l) * x.At(l, j)
+			}
+			if got := c.At(i, j); !(got == want) {
+				t.Fatalf("element (%d, %d) is %v, want %v", i, j, got, want)
+			}
+		}
+	}
+	did := line.Activity()
+	var phases, kernels []string
+	var within timeline.Phase
+	end := 0.0
+	for _, p := range did.Phases {
+		if !(p.Begin >= 0) || !(p.End >= p.Begin) || !(p.End <= cost.Time.Seconds()+1e-6) {
+			t.Errorf("of a product that takes %v: %+v", cost.Time, p)
+		}
+		if p.Call != "" {
+			if kernels = append(kernels, p.Call); p.Name != within.Name || !(p.Begin >= within.Begin && p.End <= within.End) {
+				t.Errorf("%+v is not in %+v", p, within)
+			}
+			continue
+		}
+		if phases = append(phases, p.Name); !(p.Begin >= end) || p.Lane != len(phases)-1 {
+			t.Errorf("%+v begins before the end of another at %v", p, end)
+		}
+		end, within = p.End, p
+	}
+	if want := []string{phaseUp, phaseKernels, phaseDown}; !slices.Equal(phases, want) || len(did.Lanes) != len(want) ||
+		len(kernels) < 4 || !slices.Contains(kernels, cuda.MainKernel) {
+		t.Errorf("the phases are %q and the parts %q on the lanes %q", phases, kernels, did.Lanes)
+	}
+	if err := run.Close(); err != nil {
+		t.Fatal(err)
 	}
 }

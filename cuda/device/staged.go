@@ -16,6 +16,7 @@ import (
 	"gemm/cuda"
 	"gemm/cuda/guest"
 	"gemm/cuda/usage"
+	"gemm/parallel/timeline"
 )
 
 // placement says which operands of the host lie on the device, and how.
@@ -45,9 +46,9 @@ type placed struct {
 
 // staged is a product whose operands are on the device.
 type staged[T gemm.Element] struct {
-	p  *product[T]
-	op cuda.Operation
-	c  gemm.Matrix[T]
+	p       *product[T]
+	op      cuda.Operation
+	c, a, b gemm.Matrix[T]
 	*placed
 	phases   map[string]time.Duration
 	warnings []string
@@ -92,7 +93,7 @@ func (p *product[T]) stage(ctx context.Context, op cuda.Operation, c, a, b gemm.
 	if err := d.rings(); err != nil {
 		return nil, err
 	}
-	r := &staged[T]{p: p, op: op, c: c, phases: map[string]time.Duration{}}
+	r := &staged[T]{p: p, op: op, c: c, a: a, b: b, phases: map[string]time.Duration{}}
 	if p.top && op.Beta == 0 {
 		// Twice: the second product finds compiled and loaded kernels.
 		for range 2 {
@@ -219,7 +220,8 @@ func (d *Device) leave(x *placed) error {
 // Do implements gemm.Run.
 func (r *staged[T]) Do(ctx context.Context) (gemm.Cost, error) { return r.Repeat(ctx, 1) }
 
-// Repeat computes the product the given number of times and returns the total cost, by events.
+// Repeat computes the product the given number of times and returns the total cost, by events. If the
+// context has a timeline, it is the cost of a product from and to the host's memory, of which the timeline is.
 func (r *staged[T]) Repeat(ctx context.Context, times int) (cost gemm.Cost, err error) {
 	leave, err := r.p.enter()
 	if err != nil {
@@ -238,6 +240,13 @@ func (r *staged[T]) Repeat(ctx context.Context, times int) (cost gemm.Cost, err 
 		return cost, nil
 	}
 	defer d.bind(&err)()
+	if line := timeline.Of(ctx); line != nil && times == 1 {
+		var did timeline.Activity
+		if did, cost.Time, err = r.trace(ctx); err == nil {
+			line.Did(did)
+		}
+		return cost, err
+	}
 	// A product that reads C changes it. So each of them begins with the staged C.
 	most := times
 	if r.op.Beta != 0 {
@@ -291,7 +300,7 @@ func (r *staged[T]) burst(ctx context.Context, times int) (time.Duration, error)
 		return 0, failed("cuEventRecord", err)
 	}
 	for range times {
-		if err := r.p.engine.start(r.set(r.next)); err != nil {
+		if err := r.p.engine.start(r.set(r.next), nil); err != nil {
 			return 0, err
 		}
 		r.next = (r.next + 1) % r.sets
