@@ -101,8 +101,8 @@ var importTable = map[string][]string{
 		"parallel",
 	},
 	"compare/report/figures": {
-		"cuda/occupancy", "compare/report/chart", "compare/report/text", "compare", "compare/report/analysis",
-		"compare/report/number",
+		"cuda/occupancy", "mpi/account", "compare/report/chart", "compare/topology", "compare/report/text", "compare",
+		"compare/report/analysis", "compare/report/number",
 	},
 	"compare/report/analysis/coursework": {"compare", "compare/report/analysis"},
 	"internal/goals":                     {"compare", "compare/report/analysis"},

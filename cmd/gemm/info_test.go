@@ -17,7 +17,7 @@ func TestInfoOfTopology(t *testing.T) {
 		Packages: []topology.Package{{Processors: "0-2"}}, GPUs: []topology.GPU{{Name: "A2", PCI: "0000:af:00.0", Node: 1}}}
 	printTopology(row, host)
 	printTopology(row, nil)
-	want := []string{"topology|package 0: processors 0-2", "|  core, 2 processors: processors 0,2", "|  core: processors 1",
+	want := []string{"topology|package 0: processors 0-2", "|  core of 2 processors: processors 0,2", "|  core: processors 1",
 		"|GPU A2 at 0000:af:00.0, NUMA node 1", "topology|unknown"}
 	if !slices.Equal(lines, want) {
 		t.Errorf("the topology is %q, want %q", lines, want)

@@ -36,7 +36,7 @@ func launched() compare.Document {
 		Hosts: []compare.Host{{
 			ID: host, CPU: "Example EPYC 9654", Sockets: 1, NUMA: 1, Cores: 16, Quota: compare.None(), ISA: "avx512",
 			Memory: 64 << 30, PagePolicy: "madvise", OS: "linux 6.1", MPI: "Open MPI v4.1.4",
-			Ceilings: ceilings,
+			Ceilings: ceilings, Topology: reporttest.Machine(1, 1, 2, 8, 1),
 		}},
 		Runs: []compare.RunInfo{{
 			ID: run, Host: host, Command: "gemm mpi --np 1,2,4,8,16,32 --json mpi.json", Git: "0123abc", Go: "go1.26.0",

@@ -10,6 +10,7 @@ import (
 	"gemm"
 	"gemm/compare"
 	"gemm/compare/report/analysis"
+	"gemm/compare/report/reporttest"
 	"gemm/parallel/timeline"
 )
 
@@ -24,7 +25,8 @@ func threaded() compare.Document {
 		Hosts: []compare.Host{{
 			ID: host, CPU: "Example EPYC 9654", Sockets: 1, NUMA: 1, Cores: 16, Quota: compare.None(), ISA: "avx512",
 			Memory: 64 << 30, PagePolicy: "madvise", OS: "linux 6.1",
-			Caches: []compare.Cache{{Level: 2, Kind: "unified", Bytes: 1 << 20, Line: 64, Shared: 1}},
+			Caches:   []compare.Cache{{Level: 2, Kind: "unified", Bytes: 1 << 20, Line: 64, Shared: 1}},
+			Topology: reporttest.Machine(1, 1, 2, 8, 1),
 		}},
 		Runs: []compare.RunInfo{{
 			ID: run, Host: host, Command: "gemm parallel --threads 1,2,4,8,16 --json threads.json", Git: "0123abc",

@@ -67,21 +67,30 @@ func (b *Box) Several(n int, size func(bytes float64) string) string {
 	return out
 }
 
-// what is what Title says after the name. Of a core these are its caches, the largest first, and how many processors
-// it has if there are several.
+// what is what Title says after the name. Of a core it is how many processors it has if there are several, and its
+// caches, the largest first.
 func (b *Box) what(size func(float64) string) string {
 	var out strings.Builder
 	if b.Bytes > 0 && b.Level == InNode {
 		out.WriteString(",")
 	}
 	out.WriteString(sized(b.Bytes, size))
-	for _, c := range slices.Backward(b.Caches) {
-		out.WriteString(", " + c.Name() + sized(c.Bytes, size))
-	}
 	if n := len(b.Processors); b.Level == InCore && n > 1 {
-		fmt.Fprintf(&out, ", %d processors", n)
+		fmt.Fprintf(&out, " of %d processors", n)
+	}
+	for _, c := range slices.Backward(b.Caches) {
+		out.WriteString(", " + c.Title(size))
 	}
 	return out.String()
+}
+
+// Title returns the level of the cache, what it is for, and its size: L1d 48 KiB.
+func (c Cache) Title(size func(bytes float64) string) string {
+	name := fmt.Sprintf("L%d", c.Level)
+	if c.Kind == "data" {
+		name += "d"
+	}
+	return name + sized(c.Bytes, size)
 }
 
 // sized returns bytes after a space; nothing if they are not known.

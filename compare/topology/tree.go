@@ -188,14 +188,6 @@ func (b *Box) noun() string {
 	return "machine"
 }
 
-// Name returns the level of the cache and what it is for, such as L1d.
-func (c Cache) Name() string {
-	if c.Kind == "data" {
-		return fmt.Sprintf("L%dd", c.Level)
-	}
-	return fmt.Sprintf("L%d", c.Level)
-}
-
 // IDs returns the processors of a list such as 0-3,8; none if it is malformed.
 func IDs(list string) []int { return cpu.ParseList(list) }
 

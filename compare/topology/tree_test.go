@@ -32,17 +32,17 @@ func TestWrite(t *testing.T) {
 package 0: processors 0-7,16-23
   NUMA node 0, 63 GiB: processors 0-3,16-19
     L3 32 MiB: processors 0-3,16-19
-      4 cores, L2 2.0 MiB, L1d 48 KiB, 2 processors: processors 0-3,16-19
+      4 cores of 2 processors, L2 2.0 MiB, L1d 48 KiB: processors 0-3,16-19
   NUMA node 1, 64 GiB: processors 4-7,20-23
     L3 32 MiB: processors 4-7,20-23
-      4 cores, L2 2.0 MiB, L1d 48 KiB, 2 processors: processors 4-7,20-23
+      4 cores of 2 processors, L2 2.0 MiB, L1d 48 KiB: processors 4-7,20-23
 package 1: processors 8-15,24-31
   NUMA node 2, 64 GiB: processors 8-11,24-27
     L3 32 MiB: processors 8-11,24-27
-      4 cores, L2 2.0 MiB, L1d 48 KiB, 2 processors: processors 8-11,24-27
+      4 cores of 2 processors, L2 2.0 MiB, L1d 48 KiB: processors 8-11,24-27
   NUMA node 3, 64 GiB: processors 12-15,28-31
     L3 32 MiB: processors 12-15,28-31
-      4 cores, L2 2.0 MiB, L1d 48 KiB, 2 processors: processors 12-15,28-31
+      4 cores of 2 processors, L2 2.0 MiB, L1d 48 KiB: processors 12-15,28-31
 NUMA node 4, 8.0 GiB of memory alone
 GPU H100 at 0000:3b:00.0, NUMA node 1
 GPU A2 at 0000:af:00.0
@@ -51,13 +51,13 @@ GPU A2 at 0000:af:00.0
 package 0: processors 0-127
   NUMA node 0, 64 GiB: processors 0-127
     8 × L3 32 MiB: processors 0-127
-      8 cores, L2 2.0 MiB, L1d 48 KiB, 2 processors: processors 0-7,64-71
+      8 cores of 2 processors, L2 2.0 MiB, L1d 48 KiB: processors 0-7,64-71
 `},
 		"hybrid": {reporttest.Hybrid(), `
 package 0: processors 0-7
   NUMA node 0, 16 GiB: processors 0-7
     L3 12 MiB: processors 0-7
-      2 performance cores, L2 1.3 MiB, L1d 48 KiB, 2 processors: processors 0-3
+      2 performance cores of 2 processors, L2 1.3 MiB, L1d 48 KiB: processors 0-3
       L2 2.0 MiB: processors 4-7
         4 efficiency cores, L1d 32 KiB: processors 4-7
 `},

@@ -20,6 +20,7 @@ import (
 func (b *Builder) Host(v *analysis.View) []document.Section {
 	machine := b.Of(v, "machine", "machine.title")
 	machine.Add(b.machine(v))
+	b.Figure(&machine, v, "topology", "fig.topology", b.Program+" info")
 	b.ceilings(&machine, v)
 
 	runs := b.Of(v, "runs", "runs.title")

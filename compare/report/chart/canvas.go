@@ -25,7 +25,7 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// Chart is the content of a figure: a Curve, Bars, Columns, Stacks or Lanes.
+// Chart is the content of a figure: a Curve, Bars, Columns, Stacks, Lanes or Boxes.
 type Chart interface {
 	height() vg.Length
 	draw(c draw.Canvas)

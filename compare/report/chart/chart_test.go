@@ -56,6 +56,18 @@ var charts = map[string]Chart{
 			{"dynamic: 2 ms", 2, [][]Busy{{{0, 0.5}, {0.5, 1}, {1.2, 1.9}}, {}}},
 		},
 	},
+	"boxes": Boxes{
+		Title: "machine", Names: []string{"w0 is worker 0"},
+		Boxes: []Box{
+			{Lines: []string{"close"}, Frame: Unframed, Inner: [][]Box{
+				{{Lines: []string{"node 0"}, Inner: [][]Box{{
+					{Lines: []string{"0: w0"}, Frame: Coloured}, {Lines: []string{"1"}, Room: "1: w0", Frame: Muted},
+				}}}, {Lines: []string{"node 1", "2 MiB"}}},
+				{{Lines: []string{"a GPU with a name that takes more than half of the drawing"}}, {Lines: []string{"another"}}},
+			}},
+			{Lines: []string{"none: the system chooses"}, Frame: Unframed},
+		},
+	},
 	"stacks": Stacks{
 		Title: "f64", XLabel: "time, ms", Colors: Palette, Names: []string{"distribute", "skew", "compute"},
 		Stacks: []Stack{{"mpi/p2p-rows", []float64{1, 0, 3}}, {"mpi/summa", []float64{0, 0, 2.5}}},
@@ -326,5 +338,30 @@ func TestLooks(t *testing.T) {
 			t.Errorf("looks %d and %d are the same", i, j)
 		}
 		seen[key] = i
+	}
+}
+
+// TestBoxesFit checks that no box of a drawing is outside of the one that it is in, and that neighbours do not overlap.
+func TestBoxesFit(t *testing.T) {
+	leaf := Box{Lines: []string{"100: w16"}}
+	for n := 1; n <= 40; n++ {
+		row := slices.Repeat([]Box{leaf}, n)
+		b := Box{Lines: []string{"top"}, Inner: [][]Box{row, {leaf}}}
+		const wide = 200
+		most := columns(row, wide-2*boxPad)
+		if most < 1 || most > n {
+			t.Fatalf("%d boxes: %d columns", n, most)
+		}
+		seen, tall := 0, vg.Length(0)
+		b.lines(row, wide, func(line []Box, each, high vg.Length) {
+			seen += len(line)
+			tall += high + boxGap
+			if used := vg.Length(len(line))*(each+boxGap) - boxGap; !(used <= wide-2*boxPad+1e-9) || !(each >= leaf.least()) {
+				t.Errorf("%d boxes: a line is %v of %v wide, and a box %v of %v", n, used, wide-2*boxPad, each, leaf.least())
+			}
+		})
+		if want := tall + boxLine + 2*boxPad + boxGap + leaf.tall(wide); seen != n || math.Abs(float64(b.tall(wide)-want)) > 1e-9 {
+			t.Errorf("%d boxes: %d are drawn, %v high, want %v", n, seen, b.tall(wide), want)
+		}
 	}
 }

@@ -23,6 +23,8 @@ import (
 // Drawings returns the figures that doc has data for, in the order of the report.
 // Their IDs are, for each family and element type:
 //
+//	topology                    the host: packages, NUMA nodes, caches, cores and processors
+//	placement-workers, -ranks   where workers and ranks run, by affinity
 //	waterfall-<type>            the way from serial/naive to the fastest variant, factor by factor
 //	families-<type>             speed of the fastest variant of each family over n
 //	gflops-<family>-<type>      GFLOP/s over n, up to the measured peak
@@ -87,6 +89,8 @@ func Titled(doc compare.Document, s *text.Speaker) []chart.Drawing {
 			}
 			all = append(all, chart.Drawing{ID: id + v.Suffix, Title: title, Chart: ch})
 		}
+		ch, ok := machine(v)
+		add("topology", "drawing.topology", ch, ok)
 		answerDrawings(d, add)
 		floats := []string{"f64", "f32"}
 		for _, fam := range analysis.Distinct(d.rows, analysis.Home) {
@@ -117,10 +121,11 @@ func Titled(doc compare.Document, s *text.Speaker) []chart.Drawing {
 			add("compiler-"+typ, "drawing.compiler", ch, ok, text.Args{"Type": typ})
 		}
 		outsideDrawings(d, add)
-		ch, ok := d.rates("", "gf256")
-		add("rate-gf256", "drawing.rate", ch, ok)
+		rates, ok := d.rates("", "gf256")
+		add("rate-gf256", "drawing.rate", rates, ok)
 		sharingDrawings(d, add)
 		distributedDrawings(d, add)
+		placementDrawings(v, add)
 		gpuDrawings(d, add)
 		codesDrawings(d, add)
 		contestDrawings(d, add)

@@ -173,6 +173,9 @@ func (b builder) measurements(s *document.Section, v *analysis.View, fam string)
 			b.Figure(s, v, d.id+typ, d.key, "", d.args(v, typ))
 		}
 	}
+	if fam == analysis.Parallel || fam == analysis.OnRanks {
+		b.Places(s, v, fam)
+	}
 	if fam == analysis.Parallel {
 		b.timeline(s, v)
 	}

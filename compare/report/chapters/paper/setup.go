@@ -15,6 +15,7 @@ func (b builder) setup() document.Section {
 	s := b.Section("setup", 1)
 	for _, v := range b.Views {
 		s.Text(b.machine(v))
+		b.Figure(&s, v, "topology", "fig.topology", "")
 		if t, ok := b.peaks(v); ok {
 			s.Add(t)
 		}

@@ -61,6 +61,9 @@ func (b *builder) placing(a analysis.Axis, of compare.Experiment) func(*analysis
 				}
 			}
 		}
+		if of == compare.Affinities {
+			b.Places(&s, v, a.Family)
+		}
 		b.nodes(&s, v, kind)
 		return s, found
 	}

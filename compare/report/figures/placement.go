@@ -1,0 +1,203 @@
+package figures
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gemm/compare"
+	"gemm/compare/report/analysis"
+	"gemm/compare/report/chart"
+	"gemm/compare/report/text"
+	"gemm/compare/topology"
+	"gemm/mpi/account"
+)
+
+// Placement is rows that differ in where their workers or ranks run.
+type Placement struct {
+	Rows []compare.Record // at least one; of one product and different affinities
+}
+
+// Workers returns the rows of a host whose workers are drawn; ok is false if the workers of none were pinned.
+func Workers(v *analysis.View) (p Placement, ok bool) {
+	p = place(v, func(r compare.Record) bool { return analysis.Family(r.Variant) == analysis.Parallel && r.Threads > 1 })
+	return p, p.bound()
+}
+
+// Ranks returns the rows of a host whose ranks are drawn; ok is false if there are none of several ranks.
+func Ranks(v *analysis.View) (p Placement, ok bool) {
+	p = place(v, func(r compare.Record) bool { return len(r.Ranks) > 1 })
+	return p, len(p.Rows) > 0
+}
+
+// Count returns the number of workers or ranks.
+func (p Placement) Count() int { return cmp.Or(len(p.Rows[0].Ranks), p.Rows[0].Threads) }
+
+// bound reports whether the place of a worker or a rank is known.
+func (p Placement) bound() bool {
+	return slices.ContainsFunc(p.Rows, func(r compare.Record) bool {
+		on, _ := seats(r)
+		return len(on) > 0
+	})
+}
+
+// placed returns where the workers or ranks of a row run, as the record has it.
+func placed(r compare.Record) string {
+	var parts []string
+	for _, rank := range r.Ranks {
+		parts = append(parts, rank.CPUs)
+	}
+	place, _ := r.Resolved["placement"].(string)
+	return place + strings.Join(parts, " ")
+}
+
+// place chooses, of the timed rows that are kept, those of one product with known places, in the most different
+// ones. If there are several, it is one with the most workers or ranks, and the largest.
+func place(v *analysis.View, keep func(compare.Record) bool) Placement {
+	var all []Placement
+	at := map[string]int{}
+	for _, r := range v.Records {
+		if affinityOf(r) == nil || !r.Speed() || !keep(r) {
+			continue
+		}
+		key := fmt.Sprint(r.Experiment, r.Variant, analysis.ProblemOf(r), analysis.Omit(r.Params, "affinity"))
+		i, again := at[key]
+		if !again {
+			i = len(all)
+			at[key] = i
+			all = append(all, Placement{})
+		}
+		all[i].Rows = append(all[i].Rows, r)
+	}
+	if len(all) == 0 {
+		return Placement{}
+	}
+	places := func(p Placement) int {
+		if !p.bound() {
+			return 0
+		}
+		return len(analysis.Distinct(p.Rows, placed))
+	}
+	best := slices.MaxFunc(all, func(a, b Placement) int {
+		return cmp.Or(cmp.Compare(places(a), places(b)), cmp.Compare(a.Count(), b.Count()),
+			cmp.Compare(a.Rows[0].N, b.Rows[0].N))
+	})
+	order := []any{"close", "spread", "none"}
+	slices.SortStableFunc(best.Rows, func(a, b compare.Record) int {
+		return cmp.Compare(slices.Index(order, affinityOf(a)), slices.Index(order, affinityOf(b)))
+	})
+	return best
+}
+
+// affinityOf returns the affinity of a row.
+func affinityOf(r compare.Record) any {
+	if affinity, ok := r.Resolved["affinity"]; ok {
+		return affinity
+	}
+	return r.Params["affinity"]
+}
+
+// placementDrawings adds the figures of where workers and ranks run.
+func placementDrawings(v *analysis.View, add adder) {
+	if v.Topology == nil {
+		return
+	}
+	if p, ok := Workers(v); ok {
+		add("placement-workers", "drawing.placement-workers", placement(v, p), ok, text.Args{"Variant": p.Rows[0].Variant})
+	}
+	if p, ok := Ranks(v); ok {
+		add("placement-ranks", "drawing.placement-ranks", placement(v, p), ok, text.Args{"Variant": p.Rows[0].Variant})
+	}
+}
+
+// placement is the picture of where the workers or ranks run: the host, once for each set of places.
+func placement(v *analysis.View, p Placement) chart.Boxes {
+	first := p.Rows[0]
+	noun, mark := "worker", "w"
+	if len(first.Ranks) > 0 {
+		noun, mark = "rank", "r"
+	}
+	size := analysis.ProblemOf(first).Label()
+	if analysis.ProblemOf(first).Cube() {
+		size = fmt.Sprint("n = ", first.N)
+	}
+	out := chart.Boxes{
+		Title: fmt.Sprintf("%s, %s, %s, %d %ss", first.Variant, first.Type, size, p.Count(), noun),
+		Names: []string{fmt.Sprintf("%s0 is %s 0", mark, noun)},
+	}
+	for _, where := range analysis.Distinct(p.Rows, placed) {
+		var names []string
+		var row compare.Record
+		for _, r := range p.Rows {
+			if placed(r) == where {
+				names, row = append(names, fmt.Sprint(affinityOf(r))), r
+			}
+		}
+		s := newSketch(v.Topology)
+		on, said := seats(row)
+		s.on, s.mark, s.brief = on, mark, true
+		title := "affinity " + strings.Join(slices.Compact(names), ", ") + said
+		if len(s.on) == 0 && len(out.Boxes) > 0 {
+			out.Boxes = append(out.Boxes, chart.Box{Lines: []string{title}, Frame: chart.Unframed})
+			continue
+		}
+		out.Boxes = append(out.Boxes, s.panel(title))
+	}
+	return out
+}
+
+// seats returns the workers or ranks of a row by processor, and what is to be said of those whose place is not known.
+func seats(r compare.Record) (on map[int][]int, said string) {
+	if len(r.Ranks) > 0 {
+		return seatsOfRanks(r.Ranks)
+	}
+	on = map[int][]int{}
+	place, _ := r.Resolved["placement"].(string)
+	if place == "" {
+		return on, ": the system chooses the processors"
+	}
+	for w, id := range topology.IDs(place) {
+		on[id] = append(on[id], w)
+	}
+	return on, ""
+}
+
+// seatsOfRanks is seats for ranks, on the host of rank 0. A rank that shares several processors with another one is not
+// bound to a place.
+func seatsOfRanks(all []account.Rank) (on map[int][]int, said string) {
+	on = map[int][]int{}
+	sharing := map[int]int{} // ranks by processor
+	for _, x := range all {
+		if x.Host == all[0].Host {
+			for _, id := range topology.IDs(x.CPUs) {
+				sharing[id]++
+			}
+		}
+	}
+	var elsewhere, free, may []int
+	for _, x := range all {
+		ids := topology.IDs(x.CPUs)
+		switch {
+		case x.Host != all[0].Host:
+			elsewhere = append(elsewhere, x.Rank)
+		case len(ids) != 1 && (len(ids) == 0 || slices.ContainsFunc(ids, func(id int) bool { return sharing[id] > 1 })):
+			free, may = append(free, x.Rank), append(may, ids...)
+		default:
+			for _, id := range ids {
+				on[id] = append(on[id], x.Rank)
+			}
+		}
+	}
+	if len(free) > 0 {
+		said = fmt.Sprintf(": the system chooses the processors of ranks %s", topology.List(free))
+		if len(may) > 0 {
+			slices.Sort(may)
+			said += " among " + topology.List(slices.Compact(may))
+		}
+	}
+	if len(elsewhere) > 0 {
+		said += fmt.Sprintf("; ranks %s are on other hosts", topology.List(elsewhere))
+	}
+	return on, said
+}
