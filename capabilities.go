@@ -21,7 +21,7 @@ const (
 	Baseline               // what others are compared with, in Go
 	Library                // the product of a library of others
 	Brought                // a kernel that the user brought, of any quality
-	Program                // a textbook program in C: it shows what compilers and OpenMP do
+	Program                // a textbook program in C or Python: it shows what compilers and OpenMP do
 	Study                  // settings of one algorithm that an experiment compares: no ladder has it
 )
 

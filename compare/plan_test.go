@@ -491,16 +491,40 @@ func TestOpenMPStudy(t *testing.T) {
 	}
 }
 
-// TestProgramsInProfiles checks at which sizes the ladders of profiles have programs in C, which are slow.
+// TestProgramsInProfiles checks at which sizes the ladders of profiles have programs in C and in Python, which
+// are slow.
 func TestProgramsInProfiles(t *testing.T) {
-	want := map[string]int{"quick": 1, "full": 6} // full: cubes up to 1024
-	for _, p := range Profiles() {
-		l := Ladder{Variants: []gemm.Variant{program("reference/c-naive")}, Shapes: p.Shapes, Types: []string{"f64"},
-			Ops: []string{"nn"}, Alpha: 1,
-			Keep: func(c Case) bool { return p.Keep(c) && (p.Suits == nil || p.Suits(c)) }}
-		if got := l.Cases(); len(got) != want[p.Name] {
-			t.Errorf("%s: %d rows, want %d: %v", p.Name, len(got), want[p.Name], got)
+	for name, want := range map[string]map[string]int{
+		"reference/c-naive": {"quick": 1, "full": 6}, // full: cubes up to 1024
+		inPython:            {"quick": 2, "full": 2, "course": 1},
+	} {
+		for _, p := range Profiles() {
+			if got := inLadder(p, program(name)); len(got) != want[p.Name] {
+				t.Errorf("%s: %d rows of %s, want %d: %v", p.Name, len(got), name, want[p.Name], got)
+			}
 		}
+	}
+}
+
+// inLadder returns the rows of the variant in the ladder of the profile.
+func inLadder(p Profile, v gemm.Variant) []Case {
+	return Ladder{Variants: []gemm.Variant{v}, Shapes: p.Shapes, Types: []string{"f64", "gf256"}, Ops: []string{"nn"},
+		Alpha: 1, Keep: func(c Case) bool { return p.Keep(c) && (p.Suits == nil || p.Suits(c)) }}.Cases()
+}
+
+// TestLoopOrders checks that rows of a study are an experiment of their own, interleaved, and in no ladder.
+func TestLoopOrders(t *testing.T) {
+	v := variant("serial/loops", product[float64])
+	v.Role, v.Params = gemm.Study, []gemm.Param{{Name: "order", Default: "ijk", Choices: []string{"ijk", "kij"}}}
+	for _, p := range Profiles() {
+		if got := inLadder(p, v); len(got) > 0 {
+			t.Errorf("%s: %v in the ladder", p.Name, got)
+		}
+	}
+	cases := Ladder{Variants: []gemm.Variant{v}, Shapes: cubes([]int{8}), Types: []string{"f64"}, Ops: []string{"nn"},
+		Alpha: 1, Sweep: map[string][]any{"order": {"ijk", "kij"}}}.Cases()
+	if len(cases) != 2 || cases[0].Experiment != LoopOrders || cases[0].Turn == "" || cases[1].Turn != cases[0].Turn {
+		t.Errorf("rows %v, in the turn %q", cases, cases[0].Turn)
 	}
 }
 

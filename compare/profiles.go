@@ -256,7 +256,7 @@ func taught(c Case) bool {
 		return false
 	case c.Variant.Name == "serial/packed", c.Variant.Name == "serial/hinted":
 		return true
-	case c.Variant.Name == "reference/python":
+	case c.Variant.Name == inPython:
 		return c.Shape == gemm.Cube(pythonSize)
 	case c.Shape != gemm.Cube(courseSize):
 		return false
@@ -303,7 +303,8 @@ func contends(c Case) bool {
 func (c Case) calledForLittle() bool { return c.Terms() < c.Variant.Least }
 
 // swift reports whether the profile quick has the case in its ladder. It has no studies. All variants have a
-// Reed–Solomon code. Programs in C are measured in f64 at one size. Parallel variants that are compared
+// Reed–Solomon code. Programs in C are measured in f64 at one size, loops in
+// Python up to 128. Parallel variants that are compared
 // only with one another are measured in f64;
 // those that synchronize in the innermost loop only at small sizes, and so is the plain loop over
 // GF(2⁸) and in f32. Variants on ranks are measured in f64, at sizes that are worth sending.
@@ -315,6 +316,8 @@ func swift(c Case) bool {
 		return c.Type == "gf256"
 	}
 	switch c.Variant.Name {
+	case inPython:
+		return briefInPython(c.Shape)
 	case "serial/naive":
 		return c.Type == "f64" || c.Terms() <= cubed(256)
 	case "parallel/inner":
@@ -361,17 +364,25 @@ func suitsQuick(c Case) bool {
 	return c.Type == "f64" && c.Terms() <= cubed(1024)
 }
 
+// inPython is the variant of loops in Python.
+const inPython = "reference/python"
+
+// briefInPython reports whether loops in Python take less than half a second for a cube.
+func briefInPython(s gemm.Shape) bool { return s == gemm.Cube(s.N) && s.N <= pythonSize }
+
 // cubed returns the terms of a product of n×n matrices.
 func cubed(n int) float64 { return gemm.Cube(n).Terms() }
 
 // spread reports whether the profile full has the case in its ladder. Variants on ranks, which have
 // experiments, are measured in f64 on square matrices that are worth sending. Variants on a GPU,
-// which has a profile, are measured on square matrices, and so are programs in C, up to 1024. Studies
-// are experiments.
+// which has a profile, are measured on square matrices, and so are programs in C, up to 1024, and
+// loops in Python, up to 128. It has no studies, which are experiments.
 func spread(c Case) bool {
 	switch {
 	case c.Variant.Role == gemm.Study:
 		return false
+	case c.Variant.Name == inPython:
+		return briefInPython(c.Shape)
 	case c.OnDevice():
 		return c.Shape == gemm.Cube(c.N)
 	case c.Variant.Role == gemm.Program:

@@ -6,7 +6,8 @@
 // GEMM_MKL and GEMM_BLIS name a file instead. The symbols of OpenBLAS may be those of pip's builds:
 // scipy_dgemm_64_.
 //
-// NumPy and PyTorch are called from Python, in a process of their own; see package internal/python.
+// NumPy and PyTorch are called from Python, in a process of their own, and so are the loops of a textbook
+// in Python alone; see package internal/python.
 //
 // # Processes
 //

@@ -26,3 +26,26 @@ func pythonVariant(with func(threads int) python.Library) gemm.Variant {
 		},
 	}
 }
+
+// aloneVariant returns the textbook loops in Python, which computes in f64 only.
+func aloneVariant() gemm.Variant {
+	return gemm.Variant{
+		Name:    "reference/python",
+		Doc:     "the definition in Python: three loops over lists, for at most 256*256*256 terms",
+		Role:    gemm.Program,
+		Can:     gemm.Explains | gemm.Warns | ownCan,
+		Model:   aloneModel,
+		Accepts: python.Alone().Accepts,
+		Bound:   gemm.Classical,
+		F64: func(gemm.Params) (gemm.Multiplier[float64], error) {
+			return python.New[float64](python.Alone())
+		},
+	}
+}
+
+// aloneModel counts the elements that the loops name. Each element is a pointer to an object of 24 bytes. The
+// traffic is not known: it depends on where the objects lie.
+func aloneModel(s gemm.Shape, _ gemm.Params) gemm.Model {
+	m, n, k := float64(s.M), float64(s.N), float64(s.K)
+	return gemm.Model{Flops: 2 * m * n * k, Accesses: 2*m*n*k + m*n, Workspace: 4 * (m*k + k*n + m*n)}
+}

@@ -1,7 +1,10 @@
 package reference
 
 import (
+	"errors"
 	"path"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"gemm"
@@ -25,5 +28,43 @@ func TestPython(t *testing.T) {
 			suite := gemmtest.Suite{OneCall: true}
 			suite.Run(t, v, nil, gemm.Params{"threads": 2})
 		})
+	}
+}
+
+// TestPythonAlone runs the conformance suite for loops in Python, and looks at what a row says of them.
+func TestPythonAlone(t *testing.T) {
+	v := aloneVariant()
+	m, err := gemm.New[float64](v, nil)
+	gemmtest.Require(t, "numpy", err) // which comes with Python
+	gemmtest.Suite{OneCall: true}.Run(t, v, nil)
+	x := gemm.NewMatrix[float64](8, 8)
+	if err := m.Multiply(t.Context(), gemm.NewMatrix[float64](8, 8), x, x); err != nil {
+		t.Fatal(err)
+	}
+	told := m.(gemm.Explainer).Resolved()
+	if told["version"] == "" || told["version"] != told["python"] || told["kernel"] == "" || told["process"] != "own" {
+		t.Errorf("resolved to %v", told)
+	}
+	if warnings := m.(*python.Multiplier[float64]).Warnings(); len(warnings) > 0 {
+		t.Errorf("warnings %v", warnings)
+	}
+	large := gemm.NewMatrix[float64](257, 257)
+	err = m.Multiply(t.Context(), gemm.NewMatrix[float64](257, 257), large, large)
+	if !errors.Is(err, gemm.ErrUnavailable) || v.Accepts(gemm.Cube(257)) == nil || v.Accepts(gemm.Cube(256)) != nil {
+		t.Errorf("a product beyond 256³: %v", err)
+	}
+}
+
+// TestNoPython says what to do if there is no Python.
+func TestNoPython(t *testing.T) {
+	t.Setenv(python.Variable, filepath.Join(t.TempDir(), "none"))
+	_, err := gemm.New[float64](aloneVariant(), nil)
+	if !errors.Is(err, gemm.ErrUnavailable) || !strings.Contains(err.Error(), "install python3") {
+		t.Errorf("without Python: %v", err)
+	}
+	t.Setenv(python.Variable, "false")
+	if _, err := gemm.New[float64](aloneVariant(), nil); !errors.Is(err, gemm.ErrUnavailable) ||
+		!strings.Contains(err.Error(), "false does not run") {
+		t.Errorf("with a program that is no Python: %v", err)
 	}
 }

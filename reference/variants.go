@@ -16,7 +16,8 @@ var files embed.FS
 
 // Variants returns the libraries in report order. The BLAS libraries compute products and the whole
 // of gemm.Gemmer, in f32 and f64; libxsmm and Accelerate compute products, on one thread, and so do
-// NumPy and PyTorch, on any; the next library computes products in GF(2⁸); textbook programs in C follow.
+// NumPy and PyTorch, on any; the next library computes products in GF(2⁸); textbook
+// programs in C and in Python follow.
 func Variants() []gemm.Variant {
 	var out []gemm.Variant
 	for _, l := range []*library{openBLAS, mkl, blis} {
@@ -38,7 +39,7 @@ func Variants() []gemm.Variant {
 	}
 	out = append(out, productOnly(libxsmm), productOnly(accelerate),
 		pythonVariant(python.NumPy), pythonVariant(python.Torch), reedSolomonVariant())
-	return pseudocode.Add(files, append(out, programVariants()...))
+	return pseudocode.Add(files, append(append(out, programVariants()...), aloneVariant()))
 }
 
 // productOnly returns the variant of a library that computes C = A·B on one thread.

@@ -543,8 +543,8 @@ func TestSerialOptions(t *testing.T) {
 		}
 		return orders
 	}
-	if none, two, one := studied(), studied("--order", "kij,jki"), studied("--variants", "serial/loops"); len(none) > 0 ||
-		!slices.Equal(two, []string{"kij", "jki"}) || !slices.Equal(one, []string{"<nil>"}) {
+	none, two, one := studied(), studied("--order", "kij,jki"), studied("--variants", "serial/loops")
+	if len(none) > 0 || !slices.Equal(two, []string{"kij", "jki"}) || !slices.Equal(one, []string{"<nil>"}) {
 		t.Errorf("orders %v by default, %v for kij,jki and %v for serial/loops", none, two, one)
 	}
 }

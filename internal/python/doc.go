@@ -1,7 +1,7 @@
 // Package python computes products by NumPy and PyTorch, as their users call them: numpy.matmul and
-// torch.matmul with the argument out. The libraries run in processes of Python, one per product; one
-// idle process is kept for the next product. See package internal/peer for how processes are
-// stopped and how they end.
+// torch.matmul with the argument out. It also computes them by loops in Python, as textbooks have them. The
+// products run in processes of Python, one each; one idle process is kept for the next product. See
+// package internal/peer for how processes are stopped and how they end.
 //
 // Python is the program that GEMM_PYTHON names, otherwise python3 on PATH. Its own folders have the
 // libraries; the current folder is not searched. The number of threads is set when a process starts, by

@@ -36,6 +36,9 @@ func NumPy(threads int) Library { return Library{Name: "numpy", Title: "NumPy", 
 // Torch returns PyTorch with the given number of threads.
 func Torch(threads int) Library { return Library{Name: "torch", Title: "PyTorch", Number: threads} }
 
+// Alone returns Python without a library: the loops of a textbook over lists of lists, in f64.
+func Alone() Library { return Library{Name: "python", Title: "Python", Number: 1} }
+
 // TorchOnGPU returns PyTorch on the GPU with the number.
 func TorchOnGPU(number int) Library {
 	return Library{Name: "torch", Title: "PyTorch", GPU: true, Number: number}
@@ -165,6 +168,9 @@ func (s seat) refusal(ctx context.Context, err error) error {
 		err = fmt.Errorf("it does not load within %v", startTime)
 	case errors.As(err, &end) && end.Said != "":
 		err = errors.New(end.Said)
+	}
+	if s.library == Alone() {
+		return gemm.Unavailablef("%s does not run (%w)", s.python, err).WithRemedy("set %s to a Python 3", Variable)
 	}
 	return gemm.Unavailablef("%s has no usable %s (%w)", s.python, s.library.Title, err).
 		WithRemedy("pip install %s, or set %s to a Python that has it", s.library.Name, Variable)

@@ -71,6 +71,17 @@ func (x *Multiplier[T]) Resolved() gemm.Params {
 // Least is the number of terms of a product below which the call from Python is a part of the time.
 const Least = 256 * 256 * 256
 
+// Most is the number of terms of the largest product by Python alone, which takes some seconds.
+const Most = 256 * 256 * 256
+
+// Accepts returns an Unavailable if the library does not compute products of the shape.
+func (l Library) Accepts(s gemm.Shape) error {
+	if l == Alone() && s.Terms() > Most {
+		return gemm.Unavailablef("%s: loops in Python take too long: m*n*k must be at most 256*256*256", s)
+	}
+	return nil
+}
+
 // Warnings returns what a call from Python costs, if that is a part of the time of the last product
 // that was staged.
 func (x *Multiplier[T]) Warnings() []string {
@@ -96,7 +107,10 @@ func (x *Multiplier[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm
 		return nil, err
 	}
 	s := gemm.Shape{M: c.Rows, N: c.Cols, K: a.Cols}
-	x.small.Store(s.Terms() < Least)
+	if err := x.library.Accepts(s); err != nil {
+		return nil, err
+	}
+	x.small.Store(s.Terms() < Least && x.library != Alone())
 	sets := 1
 	if x.sets != nil {
 		sets = x.sets(int64(gemm.TypeOf[T]().Size) * int64(a.Rows*a.Stride+b.Rows*b.Stride+c.Rows*c.Stride))

@@ -1,6 +1,6 @@
-"""Multiplies matrices with NumPy or PyTorch.
+"""Multiplies matrices with NumPy or PyTorch, or in Python alone.
 
-python3 -c PROGRAM LIBRARY [NUMBER] begins with the name of the library: numpy, torch or cuda. The number
+python3 -c PROGRAM LIBRARY [NUMBER] begins with the name of the library: numpy, torch, cuda or python. The number
 is that of threads for torch, and of the GPU for cuda. A request is a line on standard input, the answer
 a line on standard output, "ok" with what was asked for or "error" with the reason. Matrices follow their
 line as rows without what lies between them, in the bytes of this machine.
@@ -19,6 +19,7 @@ import sys
 
 sys.path[:] = [folder for folder in sys.path if folder]  # without the current folder, which -c adds
 
+import array
 import ctypes
 import fcntl
 import gc
@@ -93,6 +94,52 @@ class NumPy:
         for a, b, c in operands:
             multiply(a, b, out=c)
         return 1e-9 * (time.perf_counter_ns() - start)
+
+    def free(self):
+        pass
+
+
+def textbook(a, b, out):
+    """The definition of the product, on matrices that are lists of rows."""
+    for i in range(len(out)):
+        for j in range(len(out[i])):
+            total = 0.0
+            for k in range(len(b)):
+                total += a[i][k] * b[k][j]
+            out[i][j] = total
+
+
+class Python:
+    """Products of lists of lists. Python's numbers are f64."""
+
+    multiply, threads = staticmethod(textbook), 1
+
+    def __init__(self, number):
+        pass
+
+    def describe(self):
+        return {"version": platform.python_version(), "kernel": platform.python_implementation()}
+
+    def matrices(self, kind, count, rows, columns, pad):
+        return [[[0.0] * columns for _ in range(rows)] for _ in range(count)]
+
+    def put(self, matrices, data):
+        for matrix in matrices:
+            values = array.array("d", bytes(data))
+            for i, row in enumerate(matrix):
+                row[:] = values[i * len(row) : (i + 1) * len(row)]
+
+    def get(self, matrix):
+        return b"".join(array.array("d", row).tobytes() for row in matrix)
+
+    def void(self, matrix):
+        for row in matrix:
+            row[:] = [float("nan")] * len(row)
+
+    def prefer(self, kind):
+        pass
+
+    seconds = NumPy.seconds
 
     def free(self):
         pass
@@ -268,7 +315,7 @@ def main():
     os.dup2(2, 1)  # what a library prints
     gc.disable()
     try:
-        library = {"numpy": NumPy, "torch": Torch, "cuda": CUDA}[sys.argv[1]](int(sys.argv[2]))
+        library = {"numpy": NumPy, "torch": Torch, "cuda": CUDA, "python": Python}[sys.argv[1]](int(sys.argv[2]))
     except Exception as error:
         sys.exit(reason(error))
     product = None

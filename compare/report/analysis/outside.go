@@ -15,9 +15,9 @@ import (
 // Brought reports whether a variant is a kernel that the user brought.
 func Brought(variant string) bool { return Family(variant) == User }
 
-// Program reports whether a variant is a textbook program in C.
+// Program reports whether a variant is a textbook program in C or in Python.
 func Program(variant string) bool {
-	return slices.Contains([]string{CNaive, CRestrict, CIKJ, OpenMPCollapse}, variant)
+	return slices.Contains([]string{CNaive, CRestrict, CIKJ, OpenMPCollapse, InPython}, variant)
 }
 
 // Rival reports whether a row is of a library of others.

@@ -171,6 +171,7 @@ const (
 	CRestrict      = Reference + "/c-restrict"
 	CIKJ           = Reference + "/c-ikj"
 	OpenMPCollapse = Reference + "/openmp-collapse"
+	InPython       = Reference + "/python" // textbook loops in Python, timed at a size of their own
 
 	P2PRows        = OnRanks + "/p2p-rows"
 	P2PRowsOverlap = OnRanks + "/p2p-rows-overlap"

@@ -33,14 +33,11 @@ type Versions struct {
 // leastVersions is the number of versions from which there is a table.
 const leastVersions = 3
 
-// Python is the textbook loops in Python, which are timed at a size of their own.
-const Python = analysis.Reference + "/python"
-
 // The versions in the order of the table: on one thread, and then on the threads of the host. Programs in
 // C stand next to the same loops in Go, libraries of others behind what they are compared with. The
 // fastest variants on ranks and on a GPU follow.
 var (
-	onOne = []string{Python, analysis.Baseline, analysis.CNaive, analysis.Serial + "/unrolled", analysis.IKJ,
+	onOne = []string{analysis.InPython, analysis.Baseline, analysis.CNaive, analysis.Serial + "/unrolled", analysis.IKJ,
 		analysis.CIKJ, analysis.Hinted, analysis.Blocked, analysis.Packed, numPy, analysis.OpenBLAS}
 	onAll = []string{analysis.Rows, analysis.ParallelPacked, numPy, analysis.OpenBLAS}
 )
@@ -106,7 +103,7 @@ func (t *Versions) addSerial(at, rows []compare.Record, name string) {
 	case analysis.Program(name):
 		t.addPrograms(own)
 		return
-	case name == Python && len(own) == 0:
+	case name == analysis.InPython && len(own) == 0:
 		own = of(rows)
 		slices.SortStableFunc(own, func(x, y compare.Record) int { return cmp.Compare(y.N, x.N) })
 	}
