@@ -156,7 +156,8 @@ const (
 // renderCounterparts writes the table of counterparts in the language of c.
 func (c comparison) renderCounterparts(root string, sources map[string][]string) error {
 	of := counterparts{c.places(sources)}
-	t, err := template.New(c.lang).Funcs(template.FuncMap{"row": of.row, "code": of.code}).Parse(texts.counterparts[c.lang])
+	functions := template.FuncMap{"row": of.row, "code": of.code}
+	t, err := template.New(c.lang).Funcs(functions).Parse(texts.counterparts[c.lang])
 	if err != nil {
 		return err
 	}

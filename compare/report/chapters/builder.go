@@ -70,7 +70,8 @@ func (b *Builder) Of(v *analysis.View, id, key string, args ...text.Args) docume
 // instruction set too, or else by its ID.
 func (b *Builder) HostName(v *analysis.View) string {
 	unique := func(name func(*analysis.View) string) bool {
-		return !slices.ContainsFunc(b.Views, func(other *analysis.View) bool { return other != v && name(other) == name(v) })
+		same := func(other *analysis.View) bool { return other != v && name(other) == name(v) }
+		return !slices.ContainsFunc(b.Views, same)
 	}
 	short := func(v *analysis.View) string { return v.Name() }
 	long := func(v *analysis.View) string { return v.Name() + ", " + v.ISA }
