@@ -426,10 +426,10 @@ func overPacked(title, xLabel string, c collection) (chart.Curve, bool) {
 	}, len(sizes) >= 2
 }
 
-// roofline shows the rows of the table with the same name that ran on one thread: executed
-// operations per second over operations per byte of predicted traffic.
+// roofline shows the rows of the table with the same name that ran on one thread of the processor:
+// executed operations per second over operations per byte of predicted traffic.
 func (d drawn) roofline(typ string) (chart.Curve, bool) {
-	rows := d.of(compare.MainLadder, typ)
+	rows := slices.DeleteFunc(d.of(compare.MainLadder, typ), analysis.ByGPU)
 	var c collection
 	sizes := make(map[int]bool)
 	for _, variant := range analysis.Distinct(rows, analysis.VariantOf) {

@@ -65,11 +65,14 @@ func (b builder) bad() int {
 
 // answerOf is the answer of one host.
 func (b builder) answerOf(s *document.Section, v *analysis.View) {
+	typ := v.MainType()
+	a := v.Answer(typ)
+	if a.Main == 0 && len(b.Views) > 1 && len(b.kernels(v, typ)) == 0 {
+		return // it is of other hosts that there is something to say
+	}
 	if v.Suffix != "" {
 		s.Text(b.Say("summary.host", text.Args{"Host": b.HostName(v)}))
 	}
-	typ := v.MainType()
-	a := v.Answer(typ)
 	if a.Main == 0 {
 		s.Text(b.Say("answer.none", text.Args{"Type": typ}))
 		s.List(b.kernels(v, typ))

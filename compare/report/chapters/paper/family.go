@@ -161,9 +161,11 @@ func (b builder) measurements(s *document.Section, v *analysis.View, fam string)
 	}) {
 		return
 	}
+	before := len(s.Blocks)
 	if v.Suffix != "" {
 		s.Text(b.Say("summary.host", text.Args{"Host": b.HostName(v)}))
 	}
+	started := len(s.Blocks)
 	types := []string{v.MainType()}
 	if fam == analysis.OnGPU {
 		types = []string{"f32", "f64"}
@@ -187,6 +189,9 @@ func (b builder) measurements(s *document.Section, v *analysis.View, fam string)
 	if items := b.StepsOf(v, fam, v.MainType()); len(items) > 0 && (fam == analysis.Serial || fam == analysis.Parallel) {
 		s.Text(b.Say("paper.steps"))
 		s.List(items)
+	}
+	if len(s.Blocks) == started { // products of other types only
+		s.Blocks = s.Blocks[:before]
 	}
 }
 

@@ -22,6 +22,9 @@ func (b builder) frameworks() []document.Section {
 		}
 	}
 	conclusion := b.Section("conclusion", 2)
+	if len(b.Views) > 1 {
+		conclusion.Title = b.Plain("conclusion.several")
+	}
 	for _, v := range b.Views {
 		if len(analysis.Timed(v.Records)) > 0 {
 			b.conclude(&conclusion, v)
@@ -70,7 +73,8 @@ func (b builder) lines(e listing.Excerpt) document.Text {
 		"File": document.Literal(e.Path)})
 }
 
-// speeds is the table of the fastest of each family at the common sizes of a host.
+// speeds is the table of the fastest of each family at the common sizes of a host. If there are
+// several hosts, those with one family have none.
 func (b builder) speeds(v *analysis.View) (document.Table, bool) {
 	a := v.Answer(v.MainType())
 	t := document.Table{ID: "table-speeds" + v.Suffix, Caption: b.Say("frameworks.speeds", text.Args{"Type": a.Type}),
@@ -79,18 +83,19 @@ func (b builder) speeds(v *analysis.View) (document.Table, bool) {
 	for _, fam := range order {
 		t.Columns = append(t.Columns, document.Column{Title: b.Plain("family." + fam), Numeric: true})
 	}
+	timed := map[string]bool{}
 	for _, n := range b.common(a) {
 		row := document.Row{Cells: []document.Text{document.Text(fmt.Sprint(n))}}
 		for _, fam := range order {
 			cell := document.Text(number.Absent)
 			if r, ok := a.Best(fam, n); ok {
-				cell = b.rate(r)
+				cell, timed[fam] = b.rate(r), true
 			}
 			row.Cells = append(row.Cells, cell)
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	return t, len(t.Rows) > 0
+	return t, len(timed) > 1 || len(timed) == 1 && len(b.Views) == 1
 }
 
 // common returns the sizes that two families at least were timed at, or else those of one thread; at
@@ -109,11 +114,9 @@ func (b builder) common(a analysis.Answer) []int {
 	return spaced(all, sizesOfKernel)
 }
 
-// conclude says from which size on each family wins on a host, and by how much.
+// conclude says from which size on each family wins on a host, and by how much. If there are several
+// hosts, it says nothing of those with one family.
 func (b builder) conclude(s *document.Section, v *analysis.View) {
-	if v.Suffix != "" {
-		s.Text(b.Say("summary.host", text.Args{"Host": b.HostName(v)}))
-	}
 	a := v.Answer(v.MainType())
 	var items []document.Text
 	for _, pair := range [][2]string{{analysis.Parallel, analysis.Serial}, {analysis.OnRanks, analysis.Serial},
@@ -122,9 +125,14 @@ func (b builder) conclude(s *document.Section, v *analysis.View) {
 			items = append(items, b.win(pair[0], w))
 		}
 	}
-	if len(items) == 0 {
+	if len(items) == 0 && len(b.Views) == 1 {
 		s.Text(b.Say("conclusion.alone"))
+	}
+	if len(items) == 0 {
 		return
+	}
+	if v.Suffix != "" {
+		s.Text(b.Say("summary.host", text.Args{"Host": b.HostName(v)}))
 	}
 	s.List(items)
 	if best, ok := a.Leader(a.Main); ok {
