@@ -222,7 +222,7 @@ func (d *Driver) refuse(c Case) string {
 		return ""
 	}
 	took := time.Duration(c.flops() / rate * float64(time.Second))
-	switch most := d.Budget; {
+	switch most := d.Budget.of(c.Experiment); {
 	case most.Timeout > 0 && took > most.Timeout:
 		return fmt.Sprintf("predicted to take %v a call at the rate of the size before, the row may take %v: raise it with --timeout",
 			took.Round(time.Second), most.Timeout)

@@ -137,7 +137,8 @@ func together(cases []Case) []Case {
 // turn returns the name of the turn of c: the cases that its times are compared with. It is empty if
 // there are none. For the experiment weak, c has the shape of one thread. The turns are:
 //
-//	ranks               all cases with the same type, shape and number of ranks
+//	ranks               all cases with the same type, shape and number of ranks; those of the experiment
+//	                    distribution are apart
 //	GPU                 all cases with the same type and shape
 //	experiments         all settings of one variant, or of one number of threads
 //	compiler            all loops and options, without the builds of this program
@@ -146,7 +147,11 @@ func together(cases []Case) []Case {
 //	production, peers   all of them with the same type and shape
 func (c Case) turn() string {
 	if ranks := c.Ranks(); ranks > 0 {
-		return fmt.Sprintf("mpi %s %s %s, %d ranks", c.Type, c.Shape, c.Op, ranks)
+		name := fmt.Sprintf("mpi %s %s %s, %d ranks", c.Type, c.Shape, c.Op, ranks)
+		if c.Experiment == Distributions { // a product takes much longer than those of the other experiments
+			name = string(c.Experiment) + " " + name
+		}
+		return name
 	}
 	if c.OnDevice() {
 		name := fmt.Sprintf("cuda %s %s %s", c.Type, c.Shape, c.Op)

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -352,6 +353,53 @@ func TestSlowCallsAreSkipped(t *testing.T) {
 	const want = "predicted to take 16s a call at the rate of the size before, a call of this profile may take 1s: request it with --sizes"
 	if reason := d.refuse(of(1024)); reason != want {
 		t.Errorf("1024 is skipped for %q, want %q", reason, want)
+	}
+	d.Budget.Loops = Limits{Call: 20 * time.Second, Patience: time.Hour}
+	loop := Request{Experiment: Distributions, Variant: variant("serial/a", nil), Type: "f64", Shape: gemm.Cube(1024),
+		Op: "nn"}.Case()
+	if reason := d.refuse(loop); reason != "" {
+		t.Errorf("1024 of the experiment distribution is skipped: %s", reason)
+	}
+	if b := d.Budget.of(loop.Experiment); b.Patience != time.Hour || b.Timeout != time.Minute {
+		t.Errorf("the budget of the experiment distribution is %+v", b)
+	}
+}
+
+// TestDistributions plans the experiment of the 2024 report on ranks. Its rows are in turns of their own.
+func TestDistributions(t *testing.T) {
+	var variants []gemm.Variant
+	for _, name := range []string{"mpi/p2p-rows", "mpi/scatter-rows", "mpi/scatter-blocks", "mpi/summa"} {
+		v := variant(name, nil)
+		v.Location = gemm.OnRanks
+		v.Params = []gemm.Param{{Name: "ranks", Default: 2, Min: 1}, {Name: "local", Default: "serial/packed",
+			Choices: []string{"serial/naive", "serial/packed"}}}
+		variants = append(variants, v)
+	}
+	ranks := []any{1, 2, 4, 8, 16}
+	p := Profile{studies: append(rankStudies(ranks, []int{1024}, 512, 1024), distributions(ranks))}
+	turns := map[string]int{}
+	for _, c := range p.Experiments(variants, []string{"f64"}) {
+		if err := c.Err(); err != nil {
+			t.Errorf("%v: %v", c, err)
+		}
+		own := c.Experiment == Distributions
+		if naive := c.Params["local"] == "serial/naive"; own != naive || own && c.Variant.Name == "mpi/summa" {
+			t.Errorf("%v is in the experiment %s", c, c.Experiment)
+		}
+		if own != strings.HasPrefix(c.Turn, "distribution ") {
+			t.Errorf("%v of %s is in the turn %q", c, c.Experiment, c.Turn)
+		}
+		if own {
+			turns[c.Turn]++
+		}
+	}
+	if len(turns) != 5*5 {
+		t.Errorf("%d turns, want one for each of 5 sizes and 5 numbers of ranks", len(turns))
+	}
+	for turn, n := range turns {
+		if n != 3 {
+			t.Errorf("%s has %d rows, want 3", turn, n)
+		}
 	}
 }
 

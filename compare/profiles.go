@@ -83,7 +83,8 @@ func Profiles() []Profile {
 			Keep:     spread,
 			Ranks:    []int{max(2, processors)},
 			studies: slices.Concat(studies(counts), rankStudies(counts, []int{512, 1024, 2048}, 512, 1024),
-				[]study{{experiment: StrongScaling, sizes: []int{1024}, sweep: map[string][]any{"ranks": counts}, typ: "f32"}},
+				[]study{distributions(counts),
+					{experiment: StrongScaling, sizes: []int{1024}, sweep: map[string][]any{"ranks": counts}, typ: "f32"}},
 				blockStudies, stageStudies),
 		},
 		{
@@ -100,7 +101,9 @@ func Profiles() []Profile {
 			Ceilings: 300 * time.Millisecond,
 			Types:    []string{"f64"},
 			Keep:     func(Case) bool { return false },
-			studies:  rankStudies(anys(rankCounts(processors, 1, 2, 4, 8, 9, 16)), []int{1024, 2048, 4096, 8192}, 1024, 2048),
+			studies: append(
+				rankStudies(anys(rankCounts(processors, 1, 2, 4, 8, 9, 16)), []int{1024, 2048, 4096, 8192}, 1024, 2048),
+				distributions(anys(rankCounts(processors, 1, 2, 4, 8, 16)))),
 		},
 		{
 			Name:     "cuda",

@@ -190,6 +190,13 @@ func rankStudies(ranks []any, sizes []int, base, size int) []study {
 	}
 }
 
+// distributions is the experiment of the 2024 report on ranks: rows by messages, rows by collective calls
+// and blocks, with its local kernel.
+func distributions(ranks []any) study {
+	return study{experiment: Distributions, variants: []string{"mpi/p2p-rows", "mpi/scatter-rows", "mpi/scatter-blocks"},
+		sizes: []int{128, 256, 512, 1024, 2048}, sweep: map[string][]any{"ranks": ranks, "local": {"serial/naive"}}}
+}
+
 // The experiments on a GPU, all interleaved with cuBLAS: thread blocks and slices as in the table
 // of the 2024 report, pipeline stages, limits of registers, and products whose operands fit in L2.
 var (
@@ -227,23 +234,24 @@ type Experiment string
 
 // The experiments. Most are named for the parameter that is swept.
 const (
-	MainLadder      Experiment = "ladder"     // the rows of the main tables: every variant by itself
-	CompilerOptions Experiment = "compiler"   // other compiler options: builds of this program, and loops in C
-	CutoffSweep     Experiment = "cutoff"     // sizes at which a recursion ends
-	LoopOrders      Experiment = "order"      // orders of three plain loops
-	StrongScaling   Experiment = "strong"     // threads or ranks, of one shape
-	WeakScaling     Experiment = "weak"       // threads or ranks, with as many matrix rows of C each
-	ChunkSizes      Experiment = "chunk"      // chunks of a schedule
-	OpenMPLoops     Experiment = "openmp"     // our pool and OpenMP, by schedules and chunks
-	ArtificialLoad  Experiment = "load"       // schedules under an artificial imbalance
-	Affinities      Experiment = "affinity"   // where threads or ranks run
-	ProcessorLimits Experiment = "gomaxprocs" // values of GOMAXPROCS
-	PanelWidths     Experiment = "panel"      // what ranks send at once
-	RankSchedules   Experiment = "schedule"   // whether ranks of a host help each other
-	BlockSizes      Experiment = "block"      // blocks of threads and slices of k on a GPU
-	PipelineStages  Experiment = "stages"     // slices in shared memory
-	RegisterLimits  Experiment = "maxregs"    // registers of a thread at most
-	CacheStates     Experiment = "l2"         // operands in the GPU's cache or not
-	TuningTrials    Experiment = "tune"       // settings of a kernel that gemm tune tries
-	TunedKernels    Experiment = "tuned"      // settings of a kernel that gemm tune has chosen, and the default
+	MainLadder      Experiment = "ladder"       // the rows of the main tables: every variant by itself
+	CompilerOptions Experiment = "compiler"     // other compiler options: builds of this program, and loops in C
+	CutoffSweep     Experiment = "cutoff"       // sizes at which a recursion ends
+	LoopOrders      Experiment = "order"        // orders of three plain loops
+	StrongScaling   Experiment = "strong"       // threads or ranks, of one shape
+	WeakScaling     Experiment = "weak"         // threads or ranks, with as many matrix rows of C each
+	ChunkSizes      Experiment = "chunk"        // chunks of a schedule
+	OpenMPLoops     Experiment = "openmp"       // our pool and OpenMP, by schedules and chunks
+	ArtificialLoad  Experiment = "load"         // schedules under an artificial imbalance
+	Affinities      Experiment = "affinity"     // where threads or ranks run
+	ProcessorLimits Experiment = "gomaxprocs"   // values of GOMAXPROCS
+	PanelWidths     Experiment = "panel"        // what ranks send at once
+	RankSchedules   Experiment = "schedule"     // whether ranks of a host help each other
+	Distributions   Experiment = "distribution" // how ranks share a product out, with the textbook loops on each
+	BlockSizes      Experiment = "block"        // blocks of threads and slices of k on a GPU
+	PipelineStages  Experiment = "stages"       // slices in shared memory
+	RegisterLimits  Experiment = "maxregs"      // registers of a thread at most
+	CacheStates     Experiment = "l2"           // operands in the GPU's cache or not
+	TuningTrials    Experiment = "tune"         // settings of a kernel that gemm tune tries
+	TunedKernels    Experiment = "tuned"        // settings of a kernel that gemm tune has chosen, and the default
 )

@@ -16,6 +16,7 @@ const ceilingTime = 6 * time.Millisecond
 // turn is a group of cases whose samples are interleaved. It may be a single case.
 type turn struct {
 	d          *Driver
+	budget     Budget
 	procs      int          // processors that this process may use
 	contenders []*contender // in the order of the cases
 	prepared   []*contender // in the order of preparation
@@ -39,7 +40,8 @@ func (d *Driver) measure(ctx context.Context, cases []Case) ([]Record, []Trace, 
 		runtime.GOMAXPROCS(1)
 		defer pinFastest(ctx, cases[0].Type, most)()
 	}
-	t := turn{d: d, procs: procs, contenders: make([]*contender, len(cases)), peaks: map[int][]float64{}}
+	t := turn{d: d, budget: d.Budget.of(cases[0].Experiment), procs: procs,
+		contenders: make([]*contender, len(cases)), peaks: map[int][]float64{}}
 	defer t.close()
 	t.begin(ctx, cases)
 	t.sample(ctx)
@@ -65,7 +67,7 @@ func (t *turn) begin(ctx context.Context, cases []Case) {
 		x := t.d.prepare(ctx, c, busy(c, t.procs))
 		t.prepared = append(t.prepared, x)
 		t.contenders[i], t.before = x, x
-		x.begin(ctx, t.d.Budget)
+		x.begin(ctx, t.budget)
 	}
 }
 
@@ -80,7 +82,7 @@ func (t *turn) close() {
 func (t *turn) sample(ctx context.Context) {
 	bursts := 1
 	if len(t.contenders) > 1 {
-		bursts = burstsOf(t.contenders, t.d.Budget)
+		bursts = burstsOf(t.contenders, t.budget)
 	}
 	for burst := range bursts {
 		for _, x := range t.contenders {
@@ -102,14 +104,14 @@ func (t *turn) burst(ctx context.Context, x *contender, burst, bursts int) {
 		x.product.poison()
 	}
 	x.within(ctx, func(ctx context.Context) error {
-		return x.sampler.Burst(ctx, x.share(t.d.Budget, burst, bursts))
+		return x.sampler.Burst(ctx, x.share(t.budget, burst, bursts))
 	})
 	if t.d.Ceilings > 0 && x.c.Turn != "" && burst%max(1, bursts/leastBursts) == 0 {
 		if gflops, ok := t.d.peak(ctx, x); ok {
 			t.peaks[x.busy] = append(t.peaks[x.busy], gflops)
 		}
 	}
-	if burst == bursts-1 || x.spent(t.d.Budget) {
+	if burst == bursts-1 || x.spent(t.budget) {
 		x.done = true
 		x.fetch(ctx)
 	}
@@ -120,7 +122,7 @@ func (t *turn) draw(ctx context.Context) {
 	for _, x := range t.contenders {
 		if x.c.Timeline && x.err == nil && x.record.Status == OK {
 			runtime.GOMAXPROCS(processors(x.c, t.procs))
-			x.draw(ctx, t.d.Budget.Timeout)
+			x.draw(ctx, t.budget.Timeout)
 		}
 	}
 }
@@ -215,9 +217,26 @@ type Budget struct {
 	// Call limits one call of a product with more than callTerms terms, as predicted by the rate of
 	// the size before. 0: no limit but Timeout.
 	Call time.Duration
+	// Loops has Call and Patience for the rows of the experiment distribution, which run textbook loops.
+	Loops Limits
 	// Bursts limits the bursts of a turn: between them, time passes without samples. 0: mostBursts.
 	Bursts int
 }
+
+// Limits are limits of a Budget for some rows.
+type Limits struct{ Call, Patience time.Duration }
+
+// of returns the budget of the rows of an experiment.
+func (b Budget) of(e Experiment) Budget {
+	if e == Distributions {
+		b.Call, b.Patience = b.Loops.Call, b.Loops.Patience
+	}
+	return b
+}
+
+// textbook limits rows of textbook loops: a product of n = 2048 takes up to a minute on one rank. On 16
+// processors the experiment distribution then takes about four minutes.
+var textbook = Limits{Call: 8 * time.Second, Patience: 10 * time.Second}
 
 // callTerms is the number of terms up to which Budget.Call does not matter.
 const callTerms = 512 * 512 * 512
@@ -225,10 +244,11 @@ const callTerms = 512 * 512 * 512
 var (
 	quickBudget = Budget{Reps: sample.MinForInterval, Time: 100 * time.Millisecond, Timeout: 10 * time.Second,
 		Call: 450 * time.Millisecond, Bursts: 12}
-	fullBudget     = Budget{Reps: sample.MinForInterval, Time: time.Second, Timeout: time.Minute}
+	fullBudget     = Budget{Reps: sample.MinForInterval, Time: time.Second, Timeout: time.Minute, Loops: textbook}
 	parallelBudget = Budget{Reps: sample.MinForInterval, Time: 300 * time.Millisecond, Timeout: 20 * time.Second}
-	mpiBudget      = Budget{Reps: sample.MinForInterval, Time: 500 * time.Millisecond, Timeout: 3 * time.Minute}
-	cudaBudget     = Budget{Reps: sample.MinForInterval, Time: 100 * time.Millisecond, Timeout: time.Minute,
+	mpiBudget      = Budget{Reps: sample.MinForInterval, Time: 500 * time.Millisecond, Timeout: 3 * time.Minute,
+		Loops: textbook}
+	cudaBudget = Budget{Reps: sample.MinForInterval, Time: 100 * time.Millisecond, Timeout: time.Minute,
 		Patience: 1500 * time.Millisecond}
 	peersBudget  = Budget{Reps: sample.MinForInterval, Time: 300 * time.Millisecond, Timeout: time.Minute}
 	courseBudget = Budget{Reps: sample.MinForInterval, Time: 60 * time.Millisecond, Timeout: 20 * time.Second,

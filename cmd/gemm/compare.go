@@ -77,7 +77,7 @@ func profileOf(c *cli.Context) (compare.Profile, error) {
 		if err := positive(c, "reps"); err != nil {
 			return profile, err
 		}
-		profile.Budget.Reps, profile.Budget.Patience = c.Int("reps"), 0
+		profile.Budget.Reps, profile.Budget.Patience, profile.Budget.Loops.Patience = c.Int("reps"), 0, 0
 	}
 	if c.IsSet("timeout") {
 		if err := positive(c, "timeout"); err != nil {
@@ -120,7 +120,7 @@ func comparison(c *cli.Context, brought ...gemm.Variant) ([]compare.Case, compar
 	l.Keep = profile.Keep
 	if c.IsSet("sizes") {
 		l.Shapes = listed[gemm.Shape](c, "sizes")
-		profile.Budget.Call = 0
+		profile.Budget.Call, profile.Budget.Loops.Call = 0, 0
 	} else if profile.Suits != nil {
 		l.Keep = func(k compare.Case) bool { return profile.Keep(k) && profile.Suits(k) }
 	}

@@ -788,7 +788,7 @@ func TestComparisonIsNarrowed(t *testing.T) {
 		want  string
 	}{
 		{all, "chunk compiler cutoff ladder load strong"},
-		{long, "affinity block chunk compiler cutoff gomaxprocs ladder load openmp panel stages strong weak"},
+		{long, "affinity block chunk compiler cutoff distribution gomaxprocs ladder load openmp panel stages strong weak"},
 		{threads, "affinity chunk gomaxprocs load openmp strong weak"},
 	} {
 		if got := strings.Join(slices.Sorted(maps.Keys(experiments(plan.cases))), " "); got != plan.want {
