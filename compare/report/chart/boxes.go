@@ -37,10 +37,10 @@ const (
 )
 
 const (
-	boxLine   = 10.0 // points, of a line of letters
+	boxLine   = 10.5 // points, of a line of letters
 	boxPad    = 3.0  // between a box and what is in it
 	boxGap    = 3.0  // between neighbours
-	boxLetter = 8.0
+	boxLetter = tickSize
 )
 
 func boxStyle(x text.XAlignment) text.Style { return lettering(boxLetter, x, draw.YCenter) }
@@ -155,7 +155,9 @@ func (b Box) draw(c draw.Canvas, in vg.Rectangle) {
 		b.lines(row, in.Size().X, func(line []Box, wide, tall vg.Length) {
 			for j, inner := range line {
 				left := in.Min.X + b.pad() + vg.Length(j)*(wide+boxGap)
-				inner.draw(c, vg.Rectangle{Min: vg.Point{X: left, Y: top - tall}, Max: vg.Point{X: left + wide, Y: top}})
+				inner.draw(c, vg.Rectangle{
+					Min: vg.Point{X: left, Y: top - tall}, Max: vg.Point{X: left + wide, Y: top},
+				})
 			}
 			top -= tall + boxGap
 		})

@@ -11,8 +11,8 @@ import (
 	"gemm/compare/topology"
 )
 
-// The largest hosts that are drawn in full: beyond fewCores, the caches of a core are named once for its neighbours, and
-// beyond fewProcessors only the first of several neighbours that are alike is drawn.
+// The largest hosts that are drawn in full: beyond fewCores, the caches of a core are named once for its neighbours,
+// and beyond fewProcessors only the first of several neighbours that are alike is drawn.
 const (
 	fewCores      = 16
 	fewProcessors = 64

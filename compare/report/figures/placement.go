@@ -21,7 +21,9 @@ type Placement struct {
 
 // Workers returns the rows of a host whose workers are drawn; ok is false if the workers of none were pinned.
 func Workers(v *analysis.View) (p Placement, ok bool) {
-	p = place(v, func(r compare.Record) bool { return analysis.Family(r.Variant) == analysis.Parallel && r.Threads > 1 })
+	p = place(v, func(r compare.Record) bool {
+		return analysis.Family(r.Variant) == analysis.Parallel && r.Threads > 1
+	})
 	return p, p.bound()
 }
 
@@ -104,7 +106,8 @@ func placementDrawings(v *analysis.View, add adder) {
 		return
 	}
 	if p, ok := Workers(v); ok {
-		add("placement-workers", "drawing.placement-workers", placement(v, p), ok, text.Args{"Variant": p.Rows[0].Variant})
+		add("placement-workers", "drawing.placement-workers", placement(v, p), ok,
+			text.Args{"Variant": p.Rows[0].Variant})
 	}
 	if p, ok := Ranks(v); ok {
 		add("placement-ranks", "drawing.placement-ranks", placement(v, p), ok, text.Args{"Variant": p.Rows[0].Variant})
