@@ -79,7 +79,7 @@ var courseAnswers = []sentence{
 			r.Experiment, r.Params = compare.StrongScaling, gemm.Params{"ranks": 1}
 		})), []string{
 		"# Time by processes and size {#course-ranks}", "Each rank computes its part by `serial/packed`.",
-		"| Variant | Ranks | n = 128 | n = 256 \n| `mpi/p2p-rows` | 1 | 0.00300 | — \n| `mpi/p2p-rows` | 2 | — | 1.50 \n" +
+		"| Variant | Ranks | 128 | 256 \n| `mpi/p2p-rows` | 1 | 0.00300 | — \n| `mpi/p2p-rows` | 2 | — | 1.50 \n" +
 			"| `mpi/scatter-rows` | 1 | 0.00100 | — \n| `mpi/scatter-rows` | 4\\* | 0.00200 | — ",
 		"\\* More ranks than the 2 processors of this host", "- `mpi/p2p-rows`, n = 256, 1 rank: took longer."},
 		[]string{"{#course-threads}", "NaN"}},
@@ -88,7 +88,7 @@ var courseAnswers = []sentence{
 		spread("parallel/rows", 128, 2, 3e-3, "threads", "schedule", "static"),
 		spread("parallel/rows", 128, 8, 4e-3, "threads", "schedule", "default")), []string{
 		"Each thread computes its rows by `serial/packed`.",
-		"| Setting | Threads | n = 128 \n| default | 8\\* | 0.00400 \n| static | 1 | 0.00200 \n| static | 2 | 0.00300 \n" +
+		"| Setting | Threads | 128 \n| default | 8\\* | 0.00400 \n| static | 1 | 0.00200 \n| static | 2 | 0.00300 \n" +
 			"| dynamic | 1 | 0.00100 ", "\\* More threads than the 2 processors of this host"},
 		[]string{"{#course-ranks}", "NaN"}},
 	{"orders of the loops", only(ordered("kji", 8e-3), ordered("ijk", 4e-3), ordered("ikj", 1e-3),
@@ -104,6 +104,8 @@ var courseAnswers = []sentence{
 		"| `serial/packed` | 18 | 33.3 | 25.0 | 50.0 \n| `serial/hinted` | 18 | 10.0 | 10.0 | 10.0 ",
 		"| n | packed, n − 1 | packed, n | packed, n + 1 | hinted, n − 1 | hinted, n | hinted, n + 1 \n" +
 			"| 32 | 25.0 | 50.0 | 25.0 | 10.0 | 10.0 | 10.0 \n| 64 |"}, []string{"{#course-versions}", "NaN"}},
+	{"faster at many sizes", only(append(aroundMultiples(), reporttest.Row("serial/naive", 64, 1))...), []string{
+		"n = 31 to 193 (18 sizes)"}, []string{"n = 31, 32, 33"}},
 	{"many other sizes", only(append(aroundMultiples(), reporttest.Row("serial/packed", 50, 1e-3))...), []string{
 		"| `serial/packed` | 19 |"}, []string{"n − 1"}},
 	{"no GPU", only(reporttest.Row("cuda/cublas", 128, 1, reporttest.Experiment("block"),

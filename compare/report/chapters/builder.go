@@ -129,7 +129,11 @@ func (b *Builder) Columns(keys ...string) []document.Column {
 	return out
 }
 
-// Sizes returns points as "n = 64, 128" for cubes, followed by the other shapes.
+// mostListed is the number of square sizes up to which Sizes lists all.
+const mostListed = 16
+
+// Sizes returns points as "n = 64, 128" for cubes, followed by the other shapes. Of many cubes it returns
+// the first, the last and their number.
 func (b *Builder) Sizes(ps []analysis.Problem) document.Text {
 	var cubes, others []document.Text
 	for _, p := range ps {
@@ -141,6 +145,10 @@ func (b *Builder) Sizes(ps []analysis.Problem) document.Text {
 	}
 	if len(cubes) > 0 {
 		cubes[0] = "n = " + cubes[0]
+	}
+	if len(cubes) > mostListed {
+		cubes = []document.Text{b.Say("sizes.many", text.Args{"First": cubes[0], "Last": cubes[len(cubes)-1],
+			"Count": len(cubes)})}
 	}
 	return b.Join(append(cubes, others...))
 }

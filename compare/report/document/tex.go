@@ -158,6 +158,10 @@ func fit(t Table) texLayout {
 		if wants > 0 {
 			share = max(0, min(1, free/wants))
 		}
+		spare := 0.0
+		if share == 1 && free-wants > float64(len(t.Columns)) {
+			spare = 0.1 // widths are rounded; a name of exactly that width would be broken
+		}
 		shrink := 1.0
 		if free < 0 { // nothing fits: narrow all columns alike
 			shrink = 1 + free/(l.room-texBetween*float64(len(t.Columns))-free)
@@ -168,7 +172,7 @@ func fit(t Table) texLayout {
 			if c.Numeric {
 				align = "R"
 			}
-			fmt.Fprintf(&columns, "%s{%.1fpt}", align, shrink*l.unit*(least[j]+share*(most[j]-least[j])))
+			fmt.Fprintf(&columns, "%s{%.1fpt}", align, spare+shrink*l.unit*(least[j]+share*(most[j]-least[j])))
 		}
 		l.Columns = columns.String()
 		return l.texLayout

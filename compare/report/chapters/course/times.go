@@ -51,7 +51,7 @@ func (b builder) times(s *document.Section, v *analysis.View, a analysis.Axis, f
 	}
 	t.Columns = append(t.Columns, b.Columns("#"+a.Param)...)
 	for _, n := range found.Sizes {
-		t.Columns = append(t.Columns, document.Column{Title: b.Plain("course.size", text.Args{"Size": n}), Numeric: true})
+		t.Columns = append(t.Columns, document.Column{Title: fmt.Sprint(n), Numeric: true})
 	}
 	crowded := false
 	for _, l := range found.Lines {
