@@ -5,15 +5,17 @@
 #   OUT=folder [FROM=results.json] scripts/full.sh [STEP...]
 #
 # The steps share one record, OUT/full/results.json, which is complete after each row, and is
-# compressed after each step. FROM is a record to continue from; so is the one in OUT. Each step ends after LIMIT seconds (530), with the
-# rows that it has: run it again for the rest. The estimates are for 16 cores and an H100 or H200.
+# compressed after each step. FROM is a record to continue from; so is the one in OUT. Each step ends
+# after LIMIT seconds (530), with the rows that it has: run it again for the rest. The estimates are
+# for 16 cores and an H100 or H200; all but textbook take 20 minutes.
 #
-#   ladder    4 min   every variant, up to 2048, and the plain loops at 1024
-#   course    6 min   the tables that courses ask for
-#   threads   4 min   schedules, chunks and scaling at 512
-#   ranks     3 min   ranks at 1024, with the lower bounds of communication
+#   ladder    4 min   every variant, up to 2048; the plain loops at 1024
+#   course    4 min   the tables that courses ask for
+#   threads   6 min   schedules, chunks and scaling at 512; the figures of the 2024 report, 128 to 2048
+#   ranks     2 min   ranks at 1024 and 2048, with timelines and the bounds of communication
 #   gpu       4 min   every rung and cuBLAS, up to 8192
 #   codes     1 min   Reed–Solomon codes
+#   textbook  3 min   the plain loops and 16 ranks at 2048, so that all families share this size
 #
 # Without arguments it runs all of them. Every minute it prints how many rows have which status.
 set -euo pipefail
@@ -39,7 +41,8 @@ gemm() {
 	watch=$!
 	echo "full: gemm $*"
 	timeout -k 20 -s INT "$left" bin/gemm "$@" >>"$folder/log.txt" 2>&1 || ended=$?
-	kill "$watch" && wait "$watch" || true
+	kill "$watch"
+	wait "$watch" || true
 	case "$ended" in
 	0) ;;
 	124 | 130) echo "full: stopped after $limit s: run the step again for the rest" ;;
@@ -57,33 +60,43 @@ compare() {
 	find "$folder" -mindepth 1 ! -name 'results.json*' ! -name log.txt -delete
 }
 
+# serial adds rows of slow loops to the record, with as many samples as are asked for.
+serial() { gemm serial --time 1s --timeout 3m --json "$record" --resume "$@"; }
+
 # step measures what a step is made of.
 step() {
 	until=$((SECONDS + limit))
 	case "$1" in
 	ladder)
+		# First, since the profile leaves out what takes long, and a row is measured once.
+		serial --variants serial/naive,serial/unrolled --sizes 1024 --reps 3
 		compare quick --type f64,f32 --np 16
-		gemm serial --variants serial/naive,serial/unrolled --sizes 1024 --reps 3 --time 1s --timeout 60s \
-			--json "$record" --resume
 		;;
 	course) compare course ;;
-	threads) compare parallel --sizes 512 ;;
-	ranks) compare mpi --sizes 1024 ;;
+	threads)
+		compare parallel --sizes 512
+		compare parallel --variants parallel/collapse-atomic,serial/packed,serial/ikj --sizes 128,256,1024
+		compare parallel --variants parallel/collapse-atomic --sizes 2048 --reps 2
+		;;
+	ranks) compare mpi --sizes 1024,2048 --np 1,4,16 ;;
 	gpu) compare cuda ;;
-	codes) compare gf256 --threads 1 ;;
+	codes) compare gf256 ;;
+	textbook)
+		gemm mpi --np 16 --sizes 2048 --time 300ms --json "$record" --resume
+		serial --variants serial/ikj,serial/hinted --sizes 2048 --reps 2
+		serial --variants serial/naive --sizes 2048 --reps 1
+		;;
 	esac
 }
 
+all=(ladder course threads ranks gpu codes textbook)
 steps=("$@")
-[ "$#" -gt 0 ] || steps=(ladder course threads ranks gpu codes)
+[ "$#" -gt 0 ] || steps=("${all[@]}")
 for name in "${steps[@]}"; do
-	case "$name" in
-	ladder | course | threads | ranks | gpu | codes) ;;
-	*)
-		echo "full: there is no step $name: it is one of ladder, course, threads, ranks, gpu, codes" >&2
+	[[ " ${all[*]} " = *" $name "* ]] || {
+		echo "full: there is no step $name: must be one of ${all[*]}" >&2
 		exit 2
-		;;
-	esac
+	}
 done
 mkdir -p "$folder"
 [ -z "${FROM:-}" ] || cp "$FROM" "$record"
