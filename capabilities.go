@@ -43,6 +43,7 @@ const (
 	Warns                               // optional.Warner
 	Repeats                             // the Run of a Stager is an optional.Repeater
 	Loads                               // optional.Loadable
+	Chains                              // optional.Chainer
 )
 
 // Has reports whether c has all of those.

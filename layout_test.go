@@ -52,6 +52,7 @@ var importTable = map[string][]string{
 	"compare/optional":    {"."},
 	"compare/report/text": {"compare/report/document"},
 	"compare/verify":      {"gf256", "internal/cpu", "."},
+	"compare/chain":       {"gf256", ".", "compare/verify"},
 	"cuda/guest":          {"."},
 	"cuda/wire":           {"gf256", "internal/child", "."},
 	"internal/block":      {"gf256", "internal/cpu", "internal/tuned", "internal/kernel"},
@@ -69,6 +70,7 @@ var importTable = map[string][]string{
 	"compare": {
 		"cuda/usage", "gf256", "internal/child", "internal/cpu", "internal/output", "internal/sample", "mpi/account",
 		"parallel/timeline", ".", "internal/peak", "compare/optional", "compare/topology", "compare/verify", "cuda/guest",
+		"compare/chain",
 	},
 	"cuda": {"cuda/occupancy", "cuda/usage", "gf256", "internal/output", "internal/trust",
 		"internal/tuned", "parallel/timeline", ".", "cuda/guest", "internal/busy", "internal/dl", "internal/python"},

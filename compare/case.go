@@ -54,6 +54,9 @@ func (r Request) Case() Case {
 	if c.resolved, c.err = resolve(r.Variant, r.Params); c.err != nil {
 		c.resolved = nil
 	}
+	if c.chain() > 0 && (!c.Plain() || c.Shape != gemm.Cube(c.N)) {
+		c.resolved, c.err = nil, errChain
+	}
 	return c
 }
 
@@ -101,7 +104,7 @@ func (c Case) model() (gemm.Model, bool) {
 		return gemm.Model{}, false
 	}
 	m := c.Variant.Model(c.Shape, c.resolved)
-	return overloaded(m, c.load()), true
+	return iterated(overloaded(m, c.load()), c.chain(), c.N), true
 }
 
 // integer returns the resolved value of an integer parameter, and false if the variant does not
@@ -226,6 +229,9 @@ func (c Case) given() float64 {
 	if c.Type == "f32" || c.Type == "f64" && c.Op != "nn" {
 		total += 8 * (m*k + k*n) // the verifier's operands in float64
 	}
+	if c.chain() > 0 { // S, Sᵢ and Aᵢ
+		total += 3 * size * n * float64(c.LDC)
+	}
 	return total
 }
 
@@ -240,7 +246,7 @@ func (c Case) flops() float64 {
 	if m, ok := c.model(); ok {
 		return m.Flops
 	}
-	return 2 * c.Terms()
+	return 2 * c.Terms() * c.products()
 }
 
 // hasTraffic reports whether reports compare rows of c with the memory bandwidth: codes, and

@@ -3,6 +3,7 @@ package compare
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"runtime"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	"gemm"
 	"gemm/compare/optional"
+	"gemm/compare/verify"
 )
 
 // The conditions of a measurement are parameters of the experiment: they say how a product is
@@ -22,6 +24,8 @@ const (
 	processorLimit = "gomaxprocs"
 	// artificialLoad is an imbalance between the parts of a loop, see optional.Loadable.
 	artificialLoad = "load"
+	// iterations is the number of steps of an iterated product, see verify.Chain.
+	iterations = "chain"
 )
 
 // conditions returns the conditions under which the variant can be measured.
@@ -39,6 +43,12 @@ func conditions(v gemm.Variant) []gemm.Param {
 			Doc: "artificial imbalance: the last index is computed this many times more often than the first",
 		})
 	}
+	if v.Can.Has(gemm.Chains) || v.Location == gemm.InProcess && !v.Role.Outside() {
+		out = append(out, gemm.Param{
+			Name: iterations, Default: 0, Max: verify.MostSteps,
+			Doc: "steps of an iterated product, timed as a whole; 0: one product",
+		})
+	}
 	return out
 }
 
@@ -48,7 +58,11 @@ func params(v gemm.Variant) []gemm.Param { return slices.Concat(v.Params, condit
 // resolve completes p, parameters of the variant and its conditions, by the defaults.
 func resolve(v gemm.Variant, p gemm.Params) (gemm.Params, error) {
 	v.Params = params(v)
-	return v.Resolve(p)
+	out, err := v.Resolve(p)
+	if out[iterations] == 0 { // as in records before there were chains
+		delete(out, iterations)
+	}
+	return out, err
 }
 
 // own returns p without the conditions of the variant.
@@ -65,6 +79,18 @@ func (c Case) load() int {
 	load, _ := c.integer(artificialLoad)
 	return load
 }
+
+// chain returns the steps of the iterated product of the case; 0: it is one product.
+func (c Case) chain() int {
+	steps, _ := c.integer(iterations)
+	return steps
+}
+
+// products returns how many products the case times as one.
+func (c Case) products() float64 { return float64(max(1, c.chain())) }
+
+// errChain is the error of an iterated product of operands that are not square, or that are stored in another way.
+var errChain = fmt.Errorf("%w: an iterated product is of square matrices, without transposes, α and β", gemm.ErrParam)
 
 // newMultiplier returns the multiplier of the case under its artificial load.
 func newMultiplier[T gemm.Element](c Case) (gemm.Multiplier[T], error) {
@@ -86,6 +112,19 @@ func overloaded(m gemm.Model, load int) gemm.Model {
 	m.Accesses *= factor
 	if traffic := m.Traffic; traffic != nil {
 		m.Traffic = func(cache, line float64) float64 { return factor * traffic(cache, line) }
+	}
+	return m
+}
+
+// iterated returns the model of an iterated product of n×n matrices. An addition reads two matrices and writes one.
+func iterated(m gemm.Model, steps, n int) gemm.Model {
+	if steps == 0 {
+		return m
+	}
+	times, elements := float64(steps), float64(n)*float64(n)
+	m.Flops, m.Accesses = times*(m.Flops+elements), times*(m.Accesses+3*elements)
+	if traffic := m.Traffic; traffic != nil {
+		m.Traffic = func(cache, line float64) float64 { return times * (traffic(cache, line) + 3*elements) }
 	}
 	return m
 }

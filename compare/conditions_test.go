@@ -1,7 +1,10 @@
 package compare
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -103,5 +106,63 @@ func TestModelUnderLoad(t *testing.T) {
 	m, ok := Request{Variant: v, Params: gemm.Params{"load": 3}}.Case().model()
 	if !ok || m.Flops != 5 || m.Accesses != 10 || m.Workspace != 6 || m.Traffic(8, 4) != 30 {
 		t.Errorf("%v: the model under a load is %+v", ok, m)
+	}
+}
+
+// TestChains measures an iterated product. It wants the multiplier called for each step of the check on integers and of
+// every sample, a rate of all steps together, and a wrong result if a step is left out.
+func TestChains(t *testing.T) {
+	const steps = 3
+	calls := 0
+	v := variant("serial/ikj", func(ctx context.Context, c, a, b gemm.Matrix[float64]) error {
+		calls++
+		return product(ctx, c, a, b)
+	})
+	l := Ladder{Experiment: IteratedProduct, Variants: []gemm.Variant{v},
+		Sweep: map[string][]any{"chain": {steps}}}
+	r := run(t, &Store{}, l, 0)[0]
+	if r.Status != OK || r.Resolved["chain"] != steps || r.Inner != 1 || calls < steps*(1+len(r.Samples)) ||
+		calls%steps != 0 {
+		t.Fatalf("%s %s, %v: %d calls for %d samples of %d",
+			r.Status, r.Reason, r.Resolved, calls, len(r.Samples), r.Inner)
+	}
+	if want := 2 * r.Terms() * steps / float64(r.Median) / 1e9; math.Abs(float64(r.Gflops)-want) > 1e-9*want {
+		t.Errorf("%v GFLOP/s, want %v", r.Gflops, want)
+	}
+	one := v
+	one.F64 = func(gemm.Params) (gemm.Multiplier[float64], error) {
+		step := 0
+		return multiplier[float64](func(ctx context.Context, c, a, b gemm.Matrix[float64]) error {
+			if step++; step > steps && step%steps == 0 { // the check on integers passes
+				return nil
+			}
+			return product(ctx, c, a, b)
+		}), nil
+	}
+	l.Variants = []gemm.Variant{one}
+	if r := run(t, &Store{}, l, 0)[0]; r.Status != Wrong || r.Speed() {
+		t.Errorf("without the last product: %s %s", r.Status, r.Reason)
+	}
+}
+
+// TestChainOfOthers refuses iterated products of other operations, and of variants that have none.
+func TestChainOfOthers(t *testing.T) {
+	v, chain := variant("serial/ikj", nil), gemm.Params{"chain": 2}
+	for name, r := range map[string]Request{
+		"not square":  {Variant: v, Shape: gemm.Shape{M: 2, N: 3, K: 2}, Alpha: 1, Params: chain},
+		"transposed":  {Variant: v, Shape: gemm.Cube(2), Alpha: 1, Op: "nt", Params: chain},
+		"alpha":       {Variant: v, Shape: gemm.Cube(2), Alpha: 2, Params: chain},
+		"a library":   {Variant: variant("reference/library", nil), Shape: gemm.Cube(2), Alpha: 1, Params: chain},
+		"on ranks":    {Variant: variant("mpi/summa", nil), Shape: gemm.Cube(2), Alpha: 1, Params: chain},
+		"too long":    {Variant: v, Shape: gemm.Cube(2), Alpha: 1, Params: gemm.Params{"chain": 1001}},
+		"a GPU's own": {Variant: variant("cuda/torch", nil), Shape: gemm.Cube(2), Alpha: 1, Params: chain},
+	} {
+		if err := r.Case().Err(); !errors.Is(err, gemm.ErrParam) {
+			t.Errorf("%s: %v, want an ErrParam", name, err)
+		}
+	}
+	c := Request{Variant: v, Shape: gemm.Cube(2), Alpha: 1, Params: gemm.Params{"chain": 0}}.Case()
+	if _, has := c.resolved["chain"]; c.Err() != nil || has {
+		t.Errorf("one product: %v, %v", c.Err(), c.resolved)
 	}
 }

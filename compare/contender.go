@@ -74,6 +74,36 @@ func prepare[T gemm.Element](ctx context.Context, t *contender, s *setting[T]) e
 	if err != nil {
 		return err
 	}
+	if c.chain() > 0 {
+		r := newIteration(t.d, c, m, s)
+		err = t.multiplies(r, r.limit, r.magnitude, r.of.verifier)
+		t.elsewhere = r.remote != nil
+		if !t.elsewhere {
+			t.sampler.Before = r.of.Restore
+		}
+	} else {
+		err = prepareProduct(t, m, s)
+	}
+	if err != nil {
+		return err
+	}
+	if e, ok := m.(gemm.Explainer); ok {
+		t.explain = e.Resolved
+	}
+	if w, ok := m.(optional.Warner); ok {
+		t.warn = w.Warnings
+	}
+	t.sampler.Call = t.time
+	t.sampler.Unlocked = c.foreign() && c.Type == "gf256" && c.Threads() > 1 // a library in Go starts goroutines itself
+	if c.foreign() && !t.elsewhere && c.Terms() < smallPeer {
+		t.overhead = callOverhead(ctx, m)
+	}
+	return nil
+}
+
+// prepareProduct prepares one product, and not an iterated one.
+func prepareProduct[T gemm.Element](t *contender, m gemm.Multiplier[T], s *setting[T]) (err error) {
+	c := t.c
 	r := &multiplicationOf[T]{c: c, seed: t.d.Seed, setting: s, place: stager(m, c)}
 	if r.call, err = caller(m, c); err != nil {
 		return err
@@ -86,28 +116,25 @@ func prepare[T gemm.Element](ctx context.Context, t *contender, s *setting[T]) e
 	r.drawn = s.draw(t.d, c, workers, touch)
 	r.limit = verify.LimitOf[T](c.Variant, c.Shape, c.resolved, c.Alpha, c.Beta, true)
 	r.magnitude = verify.ExactIntegers[T](c.Variant, c.Shape, c.resolved, c.Alpha, c.Beta)
-	t.record.Bound, t.record.BoundKind = Number(r.limit.Bound), r.limit.Kind
-	if r.magnitude == 0 && c.Type != "gf256" {
-		if !r.drawn.verifier.Assures(r.limit) {
-			return unproven{r.limit.Unproven(c.Type, c.K)}
-		}
-		t.warning("no check on integers: intermediate results are too large to be exact in this type")
-	}
-	t.product, t.exact, t.elsewhere = r, r.magnitude > 0, r.place != nil
-	if e, ok := m.(gemm.Explainer); ok {
-		t.explain = e.Resolved
-	}
-	if w, ok := m.(optional.Warner); ok {
-		t.warn = w.Warnings
-	}
-	t.sampler.Call = t.time
-	t.sampler.Unlocked = c.foreign() && c.Type == "gf256" && c.Threads() > 1 // a library in Go starts goroutines itself
+	t.elsewhere = r.place != nil
 	if c.Beta != 0 && !t.elsewhere {
 		t.sampler.Before = r.drawn.Restore
 	}
-	if c.foreign() && !t.elsewhere && c.Terms() < smallPeer {
-		t.overhead = callOverhead(ctx, m)
+	return t.multiplies(r, r.limit, r.magnitude, r.drawn.verifier)
+}
+
+// multiplies gives t its product, which is checked against the limit, and before that on integers up to magnitude
+// (0: none). The error is an unproven if the checks would prove nothing.
+func (t *contender) multiplies(product multiplication, limit verify.Limit, magnitude int,
+	verifier interface{ Assures(verify.Limit) bool }) error {
+	t.record.Bound, t.record.BoundKind = Number(limit.Bound), limit.Kind
+	if magnitude == 0 && t.c.Type != "gf256" {
+		if !verifier.Assures(limit) {
+			return unproven{limit.Unproven(t.c.Type, t.c.K)}
+		}
+		t.warning("no check on integers: intermediate results are too large to be exact in this type")
 	}
+	t.product, t.exact = product, magnitude > 0
 	return nil
 }
 

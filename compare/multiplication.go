@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"gemm"
+	"gemm/compare/chain"
+	"gemm/compare/optional"
 	"gemm/compare/verify"
 	"gemm/gf256"
 	"gemm/internal/sample"
@@ -56,7 +58,7 @@ func (r *multiplicationOf[T]) multiplyIntegers(ctx context.Context) (verdict ver
 	o.Poison()
 	o.Restore()
 	if r.place != nil {
-		err = r.once(ctx, o.Operands)
+		err = computeOnce(ctx, func(ctx context.Context) (gemm.Run, error) { return r.place(ctx, o.Operands) })
 	} else {
 		err = r.call(ctx, o.Operands, 1)
 	}
@@ -67,9 +69,9 @@ func (r *multiplicationOf[T]) multiplyIntegers(ctx context.Context) (verdict ver
 	return verdict, nil
 }
 
-// once computes one staged product.
-func (r *multiplicationOf[T]) once(ctx context.Context, o verify.Operands[T]) error {
-	staged, err := r.place(ctx, o)
+// computeOnce computes one staged product.
+func computeOnce(ctx context.Context, stage func(context.Context) (gemm.Run, error)) error {
+	staged, err := stage(ctx)
 	if err != nil {
 		return err
 	}
@@ -91,6 +93,73 @@ func (r *multiplicationOf[T]) poison() { r.drawn.Poison() }
 
 func (r *multiplicationOf[T]) check() (verdict verify.Verdict) {
 	onAllProcessors(func() { verdict = r.drawn.verifier.Check(r.drawn.C, r.limit) })
+	return verdict
+}
+
+// iteration is the iterated product of a case, on operands of one type.
+type iteration[T gemm.Element] struct {
+	c         Case
+	seed      uint64
+	m         gemm.Multiplier[T]
+	remote    optional.Chainer[T] // nil: the chain is computed in this process
+	of        chained[T]
+	limit     verify.Limit
+	magnitude int // of the integers of the exact check; 0: none are exact
+}
+
+// chained is an iterated product and what verifies it.
+type chained[T gemm.Element] struct {
+	*chain.Chain[T]
+	verifier verify.ChainVerifier[T]
+}
+
+// newIteration returns the iterated product of the case by m.
+func newIteration[T gemm.Element](d *Driver, c Case, m gemm.Multiplier[T], s *setting[T]) *iteration[T] {
+	r := &iteration[T]{c: c, seed: d.Seed, m: m, of: s.drawChain(d, c)}
+	r.remote, _ = m.(optional.Chainer[T])
+	r.limit = r.of.verifier.Limit(verify.LimitOf[T](c.Variant, c.Shape, c.resolved, 1, 0, true))
+	r.magnitude = verify.ExactChain[T](c.Variant, c.Shape, c.resolved, c.chain())
+	return r
+}
+
+func (r *iteration[T]) drawIntegers() {} // multiplyIntegers draws them: no other case has the same
+
+func (r *iteration[T]) multiplyIntegers(ctx context.Context) (verdict verify.Verdict, err error) {
+	of, product := verify.IntegerChain[T](r.c.N, r.c.LDA, r.c.chain(), r.seed, r.magnitude)
+	o := &iteration[T]{c: r.c, m: r.m, remote: r.remote, of: chained[T]{Chain: chain.New(of)}}
+	o.poison()
+	if r.remote != nil {
+		err = computeOnce(ctx, o.stage)
+	} else {
+		o.of.Restore()
+		err = o.multiply(ctx, 1)
+	}
+	if err != nil {
+		return verify.Verdict{}, err
+	}
+	onAllProcessors(func() {
+		verdict = verify.New(product, r.seed).Check(o.of.Result, verify.Limit{Kind: gemm.Componentwise})
+	})
+	return verdict, nil
+}
+
+func (r *iteration[T]) multiply(ctx context.Context, times int) error {
+	for range times {
+		if err := r.of.Multiply(ctx, r.m, r.c.each()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *iteration[T]) stage(ctx context.Context) (gemm.Run, error) {
+	return r.remote.StageChain(ctx, r.of.N, r.of.Result, r.of.A, r.of.S, r.of.B)
+}
+
+func (r *iteration[T]) poison() { verify.Poison(r.of.Result) }
+
+func (r *iteration[T]) check() (verdict verify.Verdict) {
+	onAllProcessors(func() { verdict = r.of.verifier.Check(r.of.Result, r.limit) })
 	return verdict
 }
 
@@ -197,6 +266,7 @@ type setting[T gemm.Element] struct {
 	drawn     operands[T]
 	magnitude int         // of the integers; 0: there are none yet
 	integers  operands[T] // of the exact check
+	chain     chained[T]  // the last iterated product
 }
 
 // settings holds the setting of the last case, under its element type. The others are empty.
@@ -212,12 +282,37 @@ func (s *setting[T]) draw(d *Driver, c Case, workers int, touch func(c, a, b gem
 	if s.problem == c.Problem && s.workers >= workers {
 		return s.drawn
 	}
-	d.settings = settings{} // frees the last operands, maybe of another type, before it draws new ones
+	s.keepChain(d, c)
 	o := operands[T]{Operands: verify.Draw(c.layout(), d.Seed, touch)}
 	onAllProcessors(func() { o.verifier = verify.New(o.Operation, d.Seed) })
-	*s = setting[T]{problem: c.Problem, workers: workers, drawn: o}
+	*s = setting[T]{problem: c.Problem, workers: workers, drawn: o, chain: s.chain}
 	runtime.GC()
 	return o
+}
+
+// keepChain frees the last operands, maybe of another type, but not the iterated product of the problem.
+func (s *setting[T]) keepChain(d *Driver, c Case) {
+	var kept chained[T]
+	if s.problem == c.Problem {
+		kept = s.chain
+	}
+	d.settings = settings{}
+	*s = setting[T]{problem: c.Problem, chain: kept}
+}
+
+// drawChain returns the iterated product of the case: the setting's if it is the same, otherwise a new one.
+func (s *setting[T]) drawChain(d *Driver, c Case) chained[T] {
+	if s.problem != c.Problem {
+		s.keepChain(d, c)
+	}
+	if was := s.chain.Chain; was == nil || was.N != c.chain() {
+		s.chain = chained[T]{}
+		of := verify.DrawChain[T](c.N, c.LDA, c.chain(), d.Seed)
+		s.chain.Chain = chain.New(of)
+		onAllProcessors(func() { s.chain.verifier = verify.NewChain(of, d.Seed) })
+		runtime.GC()
+	}
+	return s.chain
 }
 
 // drawIntegers draws integers up to q for the exact check of the case. The cases of a turn share

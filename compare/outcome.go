@@ -136,10 +136,10 @@ func (d *Driver) crowded(r *Record, t *contender) string {
 // rate puts the speed into the row, and its share of the ceiling. The ceiling is of all ranks. If the
 // grid is smaller, it counts for the ranks that computed.
 func (d *Driver) rate(r *Record, t *contender) {
-	terms, median := t.c.Terms(), float64(r.Median)
+	terms, median := t.c.Terms()*t.c.products(), float64(r.Median)
 	if r.Type == "gf256" {
 		r.Rate = Number(terms / median / 1e9)
-		r.DataGBps = Number(float64(r.K) * float64(r.N) / median / 1e9)
+		r.DataGBps = Number(float64(r.K) * float64(r.N) * t.c.products() / median / 1e9)
 	} else {
 		r.Gflops = Number(2 * terms / median / 1e9)
 		r.Rate = r.Gflops

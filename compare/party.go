@@ -200,11 +200,15 @@ func parts(cases []Case, have float64) [][]Case {
 // bytesTogether returns the memory that the cases need at the same time.
 func bytesTogether(cases []Case) float64 {
 	total := 0.0
-	seen := map[Problem]bool{}
+	type drawn struct {
+		Problem
+		steps int
+	}
+	seen := map[drawn]bool{}
 	for _, c := range cases {
 		total += c.workspace()
-		if !seen[c.Problem] {
-			seen[c.Problem] = true
+		if of := (drawn{c.Problem, c.chain()}); !seen[of] {
+			seen[of] = true
 			total += c.operands()
 		}
 	}

@@ -161,7 +161,7 @@ func (c Case) turn() string {
 		return name
 	}
 	switch c.Experiment {
-	case StrongScaling, WeakScaling, Affinities, ProcessorLimits, LoopOrders:
+	case StrongScaling, WeakScaling, Affinities, ProcessorLimits, LoopOrders, IteratedProduct:
 		return fmt.Sprintf("%s %s %s %s %s", c.Experiment, c.Variant.Name, c.Type, c.Shape, c.Op)
 	case ChunkSizes, ArtificialLoad:
 		return fmt.Sprintf("%s %s %s %s %s, %d threads", c.Experiment, c.Variant.Name, c.Type, c.Shape, c.Op, c.Threads())

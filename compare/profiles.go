@@ -85,7 +85,7 @@ func Profiles() []Profile {
 			studies: slices.Concat(studies(counts), rankStudies(counts, []int{512, 1024, 2048}, 512, 1024),
 				[]study{distributions(counts),
 					{experiment: StrongScaling, sizes: []int{1024}, sweep: map[string][]any{"ranks": counts}, typ: "f32"}},
-				blockStudies, stageStudies),
+				chainStudies, blockStudies, stageStudies, gpuChainStudies, tileStudies),
 		},
 		{
 			Name:     "parallel",
@@ -112,7 +112,7 @@ func Profiles() []Profile {
 			Ceilings: 300 * time.Millisecond,
 			Types:    []string{"f32", "f64"},
 			Keep:     inCUDAProfile,
-			studies:  slices.Concat(blockStudies, stageStudies, registerStudies, cacheStudies),
+			studies:  slices.Concat(blockStudies, stageStudies, registerStudies, cacheStudies, gpuChainStudies),
 		},
 		{
 			Name:     "peers",
@@ -131,6 +131,7 @@ func Profiles() []Profile {
 			Types:    []string{"gf256"},
 			Threads:  slices.Compact([]int{1, processors}),
 			Keep:     encodes,
+			studies:  tileStudies,
 		},
 		{
 			Name:     "course",

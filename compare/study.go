@@ -2,6 +2,7 @@ package compare
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"gemm"
@@ -12,6 +13,7 @@ type study struct {
 	experiment Experiment
 	variants   []string // nil: all of the family mpi
 	sizes      []int
+	shapes     []gemm.Shape // nil: cubes of sizes
 	sweep      map[string][]any
 	timeline   bool              // of every row
 	drawn      func(c Case) bool // whether a row has a timeline; nil: as timeline says
@@ -31,7 +33,7 @@ func (s study) cases(variants []gemm.Variant) []Case {
 		return slices.DeleteFunc(slices.Clone(variants), func(v gemm.Variant) bool { return !slices.Contains(names, v.Name) })
 	}
 	l := Ladder{
-		Experiment: s.experiment, Variants: among(s.variants), Shapes: cubes(s.sizes), Types: []string{cmp.Or(s.typ, "f64")},
+		Experiment: s.experiment, Variants: among(s.variants), Shapes: append(cubes(s.sizes), s.shapes...), Types: []string{cmp.Or(s.typ, "f64")},
 		Ops: []string{"nn"}, Alpha: 1, Sweep: s.sweep, Timeline: s.timeline,
 	}
 	if s.variants == nil {
@@ -221,6 +223,33 @@ var (
 	}
 )
 
+// The experiments on iterated products: with additions between the products, and operands that the step before has just
+// written, next to one product.
+var (
+	chainStudies = []study{{experiment: IteratedProduct, variants: []string{"serial/packed", "parallel/packed"},
+		sizes: []int{512, 1024}, sweep: map[string][]any{iterations: {0, 10}}, apart: true}}
+	gpuChainStudies = []study{onGPU(IteratedProduct, "f64", 2048, map[string][]any{iterations: {0, 10, 100}},
+		"cuda/packed-global", "cuda/smem", "cuda/conflictfree", "cuda/dmma-wmma", "cuda/dmma", "cuda/cublas")}
+)
+
+// tileStudies are the tiles of the kernel over GF(2⁸) whose tiles are arguments: rows and columns of C, and depth.
+var tileStudies = []study{{experiment: TileShapes, variants: []string{"cuda/tiled"}, shapes: []gemm.Shape{rungsCode},
+	typ: "gf256", sweep: map[string][]any{"tile": tiles([]int{1, 2, 4}, []int{32, 64, 128, 256}, []int{2, 5, 10})},
+	apart: true}}
+
+// tiles returns the names of all tiles of so many rows, columns and indices of k.
+func tiles(rows, cols, depths []int) []any {
+	var names []any
+	for _, m := range rows {
+		for _, n := range cols {
+			for _, k := range depths {
+				names = append(names, fmt.Sprintf("%dx%dx%d", m, n, k))
+			}
+		}
+	}
+	return names
+}
+
 // onGPU returns the experiment of that name on a GPU.
 func onGPU(experiment Experiment, typ string, size int, sweep map[string][]any, variants ...string) study {
 	return study{experiment: experiment, variants: variants, sizes: []int{size}, sweep: sweep, typ: typ, apart: true}
@@ -245,11 +274,13 @@ const (
 	ArtificialLoad  Experiment = "load"         // schedules under an artificial imbalance
 	Affinities      Experiment = "affinity"     // where threads or ranks run
 	ProcessorLimits Experiment = "gomaxprocs"   // values of GOMAXPROCS
+	IteratedProduct Experiment = "chain"        // products that follow each other, with additions between
 	PanelWidths     Experiment = "panel"        // what ranks send at once
 	RankSchedules   Experiment = "schedule"     // whether ranks of a host help each other
 	Distributions   Experiment = "distribution" // how ranks share a product out, with the textbook loops on each
 	BlockSizes      Experiment = "block"        // blocks of threads and slices of k on a GPU
 	PipelineStages  Experiment = "stages"       // slices in shared memory
+	TileShapes      Experiment = "tile"         // tiles of C and depths of slices on a GPU
 	RegisterLimits  Experiment = "maxregs"      // registers of a thread at most
 	CacheStates     Experiment = "l2"           // operands in the GPU's cache or not
 	TuningTrials    Experiment = "tune"         // settings of a kernel that gemm tune tries

@@ -79,7 +79,7 @@ func Variants(b Backend) []gemm.Variant {
 		v := gemm.Variant{
 			Name: Family + "/" + a.name, Doc: a.doc, Params: params(of), Bound: gemm.Classical,
 			Location: gemm.OnGPU, Role: a.role,
-			Can:   gemm.Gemms | gemm.Stages | gemm.GemmStages | gemm.Explains | gemm.Repeats,
+			Can:   gemm.Gemms | gemm.Stages | gemm.GemmStages | gemm.Explains | gemm.Repeats | gemm.Chains,
 			Model: func(s gemm.Shape, _ gemm.Params) gemm.Model { return model(of, s.M, s.N, s.K) },
 		}
 		if IsTorch(a.name) {

@@ -19,6 +19,7 @@ import (
 	"gemm"
 	"gemm/compare"
 	"gemm/compare/probe"
+	"gemm/compare/verify"
 	"gemm/cuda"
 	"gemm/internal/catalog"
 	"gemm/internal/sample"
@@ -57,6 +58,10 @@ const (
 	option       // one of few, which the help lists
 )
 
+// chainSweep is the flag of iterated products.
+var chainSweep = sweep{flag: "chain", usage: "`LIST`: steps of an iterated product, timed as a whole: S = S+B, " +
+	"C = A*S, swap A and C; one product is measured too"}
+
 // several is of the description of commands that sweep.
 const several = "An option with LIST takes several values, separated by commas. gemm measures every\n" +
 	"combination of the options that a variant has.\n\n"
@@ -68,14 +73,15 @@ var ladders = []ladder{
 		description: several +
 			"--cutoff, --leaf and --block apply to the variants with these parameters. --order\n" +
 			"measures serial/loops too, the orders interleaved: an experiment, which the report shows.\n" +
-			"Without it, --variants must name serial/loops. Only a production variant, such as\n" +
-			"serial/packed, computes more than C = A*B: it is needed for other values of --trans,\n" +
-			"--alpha and --beta.",
+			"Without it, --variants must name serial/loops. --chain measures iterated products, next to\n" +
+			"one product: an experiment too. Only a production variant, such as serial/packed,\n" +
+			"computes more than C = A*B: it is needed for other values of --trans, --alpha and --beta.",
 		sweeps: []sweep{
 			{flag: "cutoff", usage: "`LIST`: sizes at which the recursion ends and the leaf computes"},
 			{flag: "leaf", usage: "`LIST`: variants that compute the leaves of the recursion", kind: word},
 			{flag: "block", usage: "`LIST`: block sizes"},
 			{flag: "order", usage: "`LIST`: orders of the three loops, the outermost first", kind: option},
+			chainSweep,
 		},
 		beside: []string{"serial/naive", "serial/hinted", "serial/packed"},
 	},
@@ -89,7 +95,8 @@ var ladders = []ladder{
 			"   --threads with --weak      weak scaling\n" +
 			"   --schedule or --chunk      schedules\n" +
 			"   --affinity, --gomaxprocs   placement of threads\n" +
-			"   --load                     schedules under an imbalance\n\n" +
+			"   --load                     schedules under an imbalance\n" +
+			"   --chain                    iterated products, next to one product\n\n" +
 			"The samples of a variant's rows are interleaved, with samples of serial/packed and\n" +
 			"serial/ikj for comparison. Only a production variant, such as parallel/packed,\n" +
 			"computes more than C = A*B: it is needed for other values of --trans, --alpha and\n" +
@@ -104,6 +111,7 @@ var ladders = []ladder{
 			{flag: "tile", usage: "`LIST`: edges of the tiles of C"},
 			{flag: "load", usage: "`LIST`: imbalances: with L, the last index is computed 1+L times, the first one once"},
 			{flag: "cutoff", usage: "`LIST`: sizes at which the recursion ends and the leaf computes"},
+			chainSweep,
 		},
 		workers: "threads",
 		beside:  []string{"parallel/packed"},
@@ -143,8 +151,8 @@ var ladders = []ladder{
 			"operands that are on the GPU already; records have the times of the copies too. The\n" +
 			"samples of all rows with the same type and shape are interleaved, also those of\n" +
 			"cuBLAS.\n\n" + several +
-			"Several values of --block or --bk, --stages, --maxregs or --l2 are an experiment, which\n" +
-			"the report shows.\n\n" +
+			"Several values of --tile, --block or --bk, --stages, --maxregs or --l2, and --chain, are\n" +
+			"an experiment, which the report shows.\n\n" +
 			"--explain runs no kernel and needs no GPU. It compiles each rung for the compute\n" +
 			"capability with NVRTC; GEMM_NVRTC says where NVRTC is.",
 		sweeps: []sweep{
@@ -157,6 +165,7 @@ var ladders = []ladder{
 			{flag: "maxregs", usage: "`LIST`: most registers per thread; 0: the compiler's choice"},
 			{flag: "l2", usage: "`LIST`: state of the L2 cache (cold: operands change from call to call)",
 				kind: option},
+			chainSweep,
 		},
 		sizes:  "512,1024,2048,4096",
 		beside: []string{"all"},
@@ -292,6 +301,9 @@ func (f ladder) rows(c *cli.Context, brought ...gemm.Variant) (compare.Ladder, e
 			return l, err
 		}
 	}
+	if c.IsSet("chain") {
+		return l, iterate(c, &l)
+	}
 	switch {
 	case f.workers != "":
 		err = f.experiment(c, &l)
@@ -331,6 +343,32 @@ func (f ladder) timelines(c *cli.Context, l *compare.Ladder) error {
 	return nil
 }
 
+// iterate makes l the experiment on iterated products. One product is measured with them, for comparison.
+func iterate(c *cli.Context, l *compare.Ladder) error {
+	for _, s := range l.Shapes {
+		if s != gemm.Cube(s.N) {
+			return usagef("--chain is for square matrices: %s is not, choose another of --sizes", s.Label())
+		}
+	}
+	for _, name := range []string{"trans", "alpha", "beta", "weak", "timeline", "trace"} {
+		if c.IsSet(name) {
+			return usagef("--%s: an iterated product has none, leave --%[1]s or --chain out", name)
+		}
+	}
+	steps := l.Sweep["chain"]
+	for _, n := range steps {
+		if n, ok := n.(int); !ok || n < 1 || n > verify.MostSteps {
+			return usagef("--chain %v: must be steps from 1 to %d", n, verify.MostSteps)
+		}
+	}
+	l.Experiment, l.Sweep["chain"] = compare.IteratedProduct, append([]any{0}, steps...)
+	l.Keep = func(k compare.Case) bool { _, has := k.Params["chain"]; return has }
+	if len(l.Cases()) == 0 {
+		return usagef("--chain: none of the variants has it")
+	}
+	return nil
+}
+
 // choices returns the values that the parameter can have in one of the variants.
 func choices(param string, variants []gemm.Variant) []string {
 	var found []string
@@ -353,6 +391,7 @@ func onGPUExperiment(sweep map[string][]any) compare.Experiment {
 		param      string
 		experiment compare.Experiment
 	}{
+		{"tile", compare.TileShapes},
 		{"block", compare.BlockSizes}, {"bk", compare.BlockSizes}, {"stages", compare.PipelineStages},
 		{"maxregs", compare.RegisterLimits}, {"l2", compare.CacheStates},
 	} {

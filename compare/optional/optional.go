@@ -24,6 +24,14 @@ type Loadable[T gemm.Element] interface {
 	Loaded(load int) gemm.Multiplier[T]
 }
 
+// Chainer is implemented by multipliers that compute iterated products where their operands lie.
+type Chainer[T gemm.Element] interface {
+	// StageChain stages the operands of an iterated product of square matrices, as verify.Chain defines it: in each of
+	// the steps s ← s + b, then c ← a·s, and c and a change places. Each Do of the Run begins with the operands as they
+	// were staged, and its time is that of all steps. Collect brings the result into c.
+	StageChain(ctx context.Context, steps int, c, a, s, b gemm.Matrix[T]) (gemm.Run, error)
+}
+
 // Warner is implemented by a gemm.Multiplier that knows why its speed says little of it.
 // Every warning is one sentence; they are kept in the row.
 type Warner interface{ Warnings() []string }

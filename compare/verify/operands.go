@@ -176,10 +176,10 @@ func allocate[T gemm.Element](rows, cols, ld int) gemm.Matrix[T] {
 
 // Poison fills C with what no product holds, so that a call that writes nothing
 // cannot pass with an older result.
-func (o Operands[T]) Poison() { poison(o.C) }
+func (o Operands[T]) Poison() { Poison(o.C) }
 
-// poison fills c with what no product holds.
-func poison[T gemm.Element](c gemm.Matrix[T]) {
+// Poison fills c with what no product holds.
+func Poison[T gemm.Element](c gemm.Matrix[T]) {
 	if isEmpty(c) {
 		return
 	}

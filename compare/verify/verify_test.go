@@ -318,7 +318,7 @@ func longEmptyProducts[T gemm.Element](t *testing.T) {
 	for _, s := range [][3]int{{long, 0, 0}, {0, long, 0}, {0, 0, long}} {
 		for _, op := range ops {
 			o := Draw[T](layout(s[0], s[1], s[2], op, 1, 0, 0), 1, nil)
-			poison(o.C)
+			Poison(o.C)
 			if got := New(o.Operation, 1).Check(o.C, Limit{Kind: gemm.Componentwise}); !got.OK() || got.Void {
 				t.Errorf("%v %s: %+v, want ok", s, op, got)
 			}

@@ -75,12 +75,13 @@ func ofFloats[T gemm.Float](b *Backend, name string, p gemm.Params) (gemm.Multip
 		return newTorch[T](d, name, p)
 	}
 	out, err := construct[T](b, name, p)
-	return gemmer[T]{out}, err
+	return chainer[T]{gemmer[T]{out}}, err
 }
 
 // GF256 implements cuda.Backend.
 func (b *Backend) GF256(name string, p gemm.Params) (gemm.Multiplier[gf256.Elem], error) {
-	return construct[gf256.Elem](b, name, p)
+	out, err := construct[gf256.Elem](b, name, p)
+	return fieldChainer{out}, err
 }
 
 func construct[T gemm.Element](b *Backend, name string, p gemm.Params) (*product[T], error) {

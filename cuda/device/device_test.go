@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"gemm"
+	"gemm/compare/optional"
+	"gemm/compare/verify"
 	"gemm/cuda"
 	"gemm/cuda/device"
 	"gemm/cuda/usage"
@@ -221,4 +223,58 @@ func stagedBytes(t *testing.T, v gemm.Variant, p gemm.Params) {
 // padded returns a matrix with pad elements between its rows.
 func padded[T gemm.Element](rows, cols, pad int) gemm.Matrix[T] {
 	return gemm.NewMatrix[T](rows, cols+pad).Slice(0, 0, rows, cols)
+}
+
+// TestChain compares iterated products of integers with the exact result, twice, for odd sizes and leading dimensions.
+func TestChain(t *testing.T) {
+	b := device.NewBackend()
+	t.Cleanup(func() { _ = b.Close() })
+	_, err := b.Device(0)
+	gemmtest.Require(t, "cuda", err)
+	for _, v := range cuda.Variants(b) {
+		if !v.Can.Has(gemm.Chains) {
+			continue
+		}
+		if v.F32 != nil && v.Compute == "" {
+			t.Run("f32/"+v.Name, func(t *testing.T) { chained[float32](t, v) })
+		}
+		if v.F64 != nil {
+			t.Run("f64/"+v.Name, func(t *testing.T) { chained[float64](t, v) })
+		}
+	}
+}
+
+func chained[T gemm.Float](t *testing.T, v gemm.Variant) {
+	m, err := gemm.New[T](v, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{1, 67, 130} {
+		const steps = 3
+		of, product := verify.IntegerChain[T](n, n+3, steps, 1, 2)
+		c := padded[T](n, n, 3)
+		run, err := m.(optional.Chainer[T]).StageChain(t.Context(), steps, c, of.A, of.S, of.B)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := run.Collect(t.Context()); err == nil {
+			t.Error("there is a result before the product")
+		}
+		verifier := verify.New(product, 1)
+		for range 2 {
+			if _, err := run.Do(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			verify.Poison(c)
+			if err := run.Collect(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if got := verifier.Check(c, verify.Limit{Kind: gemm.Componentwise}); !got.OK() {
+				t.Errorf("n = %d: %s", n, got.Reason)
+			}
+		}
+		if err := run.Close(); err != nil {
+			t.Error(err)
+		}
+	}
 }

@@ -29,6 +29,11 @@ var Transpose string
 //go:embed align.cu
 var Align string
 
+// Add is the source of the kernel that adds one matrix to another, in iterated products.
+//
+//go:embed add.cu
+var Add string
+
 // Peak is the source of the kernel that measures what a pipe of the GPU does at most.
 //
 //go:embed peak.cu

@@ -32,6 +32,7 @@ func checkDeclared[T gemm.Element](u under[T]) error {
 	want("Toucher", implements[optional.Toucher[T]](m), declared.Has(gemm.Touches))
 	want("Explainer", implements[gemm.Explainer](m), declared.Has(gemm.Explains))
 	want("Loadable", implements[optional.Loadable[T]](m), declared.Has(gemm.Loads))
+	want("Chainer", implements[optional.Chainer[T]](m), declared.Has(gemm.Chains))
 	want("Warner", implements[optional.Warner](m), declared.Has(gemm.Warns))
 	if s, ok := m.(gemm.Stager[T]); ok {
 		run, err := s.Stage(context.Background(), gemm.NewMatrix[T](2, 3), gemm.NewMatrix[T](2, 4), gemm.NewMatrix[T](4, 3))
