@@ -371,6 +371,19 @@ var rankSentences = []sentence{
 		reporttest.Many(slices.Concat(reporttest.Raced("scatter-rows", map[int]float64{32: 1.1}),
 			reporttest.Raced("scatter-blocks", map[int]float64{32: 1}))...),
 		[]string{"*Sharing a product out in blocks is slightly faster than sharing it out by rows.* — **Not measured here.**"}, nil},
+	{"three ways with plain loops", reporttest.Many(slices.Concat(
+		reporttest.Raced("p2p-rows", map[int]float64{1: 4, 2: 4, 4: 1.4}, "local", "serial/naive"),
+		reporttest.Raced("scatter-rows", map[int]float64{1: 4, 2: 2, 4: 1}, "local", "serial/naive"),
+		reporttest.Raced("scatter-blocks", map[int]float64{1: 4, 2: 1.9}, "local", "serial/naive"),
+		reporttest.Raced("scatter-rows", map[int]float64{2: 0.5, 8: 0.1}, "local", "serial/packed"))...),
+		[]string{"figure mpi-distribution-f64: ", "| 256 | 2 | 4.00 ms | 2.00 ms | 1.90 ms | 2.00 (2.00) | 1.05 (1.05) \n",
+			"| 256 | 4 | 1.40 ms | 1.00 ms | — | 1.40 (1.40) | — \n$ gemm mpi --variants"}, nil},
+	{"plain loops of a master that works", reporttest.Many(
+		reporttest.Raced("p2p-rows", map[int]float64{2: 4}, "local", "serial/naive", "master", "works")...),
+		nil, []string{"{#mpi-distribution}"}},
+	{"other loops than plain ones", reporttest.Many(
+		reporttest.Raced("scatter-rows", map[int]float64{2: 4}, "local", "serial/packed")...),
+		nil, []string{"{#mpi-distribution}"}},
 	{"a gap that closes", reporttest.Many(thrice(large(slices.Concat(
 		reporttest.Raced("p2p-rows", map[int]float64{2: 2, 8: 1}, "master", "idle"),
 		reporttest.Raced("scatter-rows", map[int]float64{2: 1, 8: 0.9}))))...),

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -183,5 +184,33 @@ func TestTrait(t *testing.T) {
 	}
 	if got := v.Trait("mpi/summa", bare.Params); got != "" {
 		t.Errorf("got %q", got)
+	}
+}
+
+// TestDistributions prefers the rows of the experiment to those of a command with several numbers of ranks.
+func TestDistributions(t *testing.T) {
+	row := func(experiment compare.Experiment, variant string, n, ranks int, seconds float64) compare.Record {
+		r := compare.Record{Status: compare.OK, Median: compare.Number(seconds), Samples: []float64{seconds},
+			Resolved: gemm.Params{"local": Baseline}, Params: gemm.Params{"ranks": ranks}}
+		r.Experiment, r.Variant = experiment, variant
+		r.Problem = compare.Problem{Type: "f64", Op: "nn", Alpha: 1, Shape: gemm.Cube(n), LDA: n, LDB: n, LDC: n}
+		return r
+	}
+	v := &View{Records: []compare.Record{
+		row(compare.StrongScaling, P2PRows, 256, 2, 9), row(compare.StrongScaling, ScatterBlocks, 512, 2, 8),
+		row(compare.Distributions, ScatterRows, 256, 4, 3), row(compare.Distributions, P2PRows, 256, 2, 2),
+		row(compare.Distributions, ScatterRows, 256, 2, 1), row(compare.WeakScaling, P2PRows, 1024, 2, 1),
+	}}
+	var got []string
+	for _, d := range v.Distributions("f64") {
+		text := fmt.Sprint(d.N, " on ", d.Ranks, ":")
+		for _, r := range d.Rows {
+			text += fmt.Sprint(" ", r.Median)
+		}
+		got = append(got, text)
+	}
+	want := []string{"256 on 2: 2 1 0", "256 on 4: 0 3 0", "512 on 2: 0 0 8"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

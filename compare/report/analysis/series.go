@@ -25,7 +25,7 @@ func (v *View) SharesWork() bool {
 // serial rows that they are compared with.
 var Experiments = []compare.Experiment{
 	compare.StrongScaling, compare.WeakScaling, compare.ChunkSizes, compare.ArtificialLoad,
-	compare.Affinities, compare.ProcessorLimits, compare.PanelWidths, compare.RankSchedules,
+	compare.Affinities, compare.ProcessorLimits, compare.PanelWidths, compare.RankSchedules, compare.Distributions,
 }
 
 // Axis is what the rows of a series differ in.

@@ -45,6 +45,8 @@ import (
 //	chunk-<schedule>-<type>     time over the chunk, a curve a number of threads
 //	timeline-<number>           when workers were busy
 //	mpi-ways-<type>-<size>      time over ranks of point-to-point rows, collective rows and blocks
+//	mpi-distribution-<type>     time of point-to-point rows, collective rows and blocks with plain loops on each rank,
+//	                            by sizes and ranks
 //	mpi-phases-<type>           the phases of each variant's slowest rank
 //	mpi-bytes-<type>            bytes counted over the lower bound, over ranks
 //	mpi-network                 time of messages over their bytes

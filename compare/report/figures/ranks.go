@@ -37,6 +37,29 @@ func (d drawn) waysCurve(typ string, all []analysis.Series, p analysis.Problem) 
 	}, len(places) >= 2 && len(c) >= 2
 }
 
+// distributionColumns is the time of the ways to share a product out with the plain loops on each rank: a
+// block of bars for each size, with a group for each number of ranks.
+func (d drawn) distributionColumns(typ string) (chart.Columns, bool) {
+	all := d.Distributions(typ)
+	out := chart.Columns{Title: typ + ": " + analysis.Baseline + " on each rank", XLabel: "ranks, by size",
+		YLabel: "time, ms"}
+	for i, variant := range analysis.DistributionVariants {
+		out.Names, out.Colors = append(out.Names, analysis.Algorithm(variant)), append(out.Colors, chart.Palette[i])
+	}
+	for i, x := range all {
+		if i == 0 || all[i-1].Problem != x.Problem {
+			out.Blocks = append(out.Blocks, chart.ColumnBlock{Label: "n = " + x.Label()})
+		}
+		g := chart.ColumnGroup{Label: fmt.Sprint(x.Ranks)}
+		for _, r := range x.Rows {
+			g.Columns = append(g.Columns, chart.Column{Value: 1e3 * float64(r.Median)})
+		}
+		block := &out.Blocks[len(out.Blocks)-1]
+		block.Groups = append(block.Groups, g)
+	}
+	return out, len(all) > 1
+}
+
 // phaseStacks is the phases of the slowest rank of each variant.
 func (d drawn) phaseStacks(typ string) (chart.Stacks, bool) {
 	rows := d.Foremost(d.Phased(typ))
@@ -208,6 +231,8 @@ func distributedDrawings(d drawn, add adder) {
 			ch, ok := d.waysCurve(typ, all, p)
 			add(WaysID(typ, p), "drawing.mpi-ways", ch, ok, text.Args{"Type": typ, "Size": p.Label()})
 		}
+		columns, ok := d.distributionColumns(typ)
+		add("mpi-distribution-"+typ, "drawing.mpi-distribution", columns, ok, text.Args{"Type": typ})
 		stacks, ok := d.phaseStacks(typ)
 		add("mpi-phases-"+typ, "drawing.mpi-phases", stacks, ok, text.Args{"Type": typ})
 		ch, ok := d.bytesCurve(typ)

@@ -97,8 +97,10 @@ func TestVerdictsOfRecords(t *testing.T) {
 		{"faster, in one sample", 1, []float64{2, 2, 2}, []float64{1, 1, 1}, Undecided, 0},
 		{"slower, in one sample", 1, []float64{1, 1, 1}, []float64{2, 2, 2}, Undecided, 0},
 		{"not a number", 20, []float64{nan, nan, nan}, []float64{1, 1, 1}, Undecided, 0},
-		{"faster in three of seven", 20, []float64{2, 2, 2, nan, nan, nan, nan}, []float64{1, 1, 1, 1, 1, 1, 1}, Undecided, 3},
-		{"slower in three of seven", 20, []float64{1, 1, 1, nan, nan, nan, nan}, []float64{2, 2, 2, 1, 1, 1, 1}, Refuted, 3},
+		{"faster in three of seven", 20, []float64{2, 2, 2, nan, nan, nan, nan}, []float64{1, 1, 1, 1, 1, 1, 1},
+			Undecided, 3},
+		{"slower in three of seven", 20, []float64{1, 1, 1, nan, nan, nan, nan}, []float64{2, 2, 2, 1, 1, 1, 1},
+			Refuted, 3},
 		{"not a number once", 20, []float64{2, 2, 2, nan}, []float64{1, 1, 1, 1}, Supported, 3},
 	} {
 		c := judged(test.samples, test.first, test.second)

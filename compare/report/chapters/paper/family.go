@@ -133,7 +133,7 @@ var shown = map[string][]drawn{
 		{"strassen-crossover-", "fig.crossover", ofType}, {"compiler-", "fig.compiler", ofType},
 	},
 	analysis.OnRanks: {
-		{"mpi-phases-", "fig.mpi-phases", ofType},
+		{"mpi-distribution-", "fig.mpi-distribution", ofType}, {"mpi-phases-", "fig.mpi-phases", ofType},
 		{"mpi-bytes-", "fig.mpi-bytes", ofType}, {"mpi-strong-speedup-", "fig.mpi-strong-speedup", ofType},
 	},
 	analysis.Parallel: {

@@ -61,7 +61,7 @@ func (b *builder) rankClaims(s *document.Section, v *analysis.View) {
 }
 
 // largeRanks is the n from which n×n matrices are large for claims about ranks.
-const largeRanks = 1024
+const largeRanks = 512
 
 // rankClaim is a claim that the second variant is faster than the first.
 type rankClaim struct {
@@ -74,7 +74,8 @@ type rankClaim struct {
 // admits reports whether the claim is about a row. The master of the 2024 report only deals out.
 func (c rankClaim) admits(r compare.Record) bool {
 	ranks := analysis.OverRanks.Count(r)
-	return r.Params["master"] != "works" && r.Terms() >= gemm.Cube(c.size).Terms() && ranks >= c.few && (c.many == 0 || ranks <= c.many)
+	return r.Params["master"] != "works" && r.Terms() >= gemm.Cube(c.size).Terms() &&
+		ranks >= c.few && (c.many == 0 || ranks <= c.many)
 }
 
 // overRanks judges a claim about ranks. With another local kernel the messages are another part of the time,

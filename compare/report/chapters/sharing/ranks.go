@@ -23,7 +23,7 @@ func Ranks(base *chapters.Builder, v *analysis.View) []document.Section {
 	}
 	var sections []document.Section
 	for _, part := range []func(*analysis.View) (document.Section, bool){
-		b.ranked, b.besideLibrary, b.phases, b.bytes, b.shares, b.modelled,
+		b.ranked, b.distributions, b.besideLibrary, b.phases, b.bytes, b.shares, b.modelled,
 		b.strong(analysis.OverRanks), b.weak(analysis.OverRanks), b.placing(analysis.OverRanks, compare.PanelWidths),
 		b.placing(analysis.OverRanks, compare.RankSchedules), b.placing(analysis.OverRanks, compare.Affinities),
 		b.overlap, b.rankFindings,
@@ -101,6 +101,45 @@ func (b *builder) ranked(v *analysis.View) (document.Section, bool) {
 		s.Add(t)
 	}
 	return s, true
+}
+
+// distributions is the section on the experiment of the 2024 report: three ways to share a product out, with
+// the plain loops on each rank.
+func (b *builder) distributions(v *analysis.View) (document.Section, bool) {
+	s := b.Of(v, "mpi-distribution", "mpi-distribution.title")
+	s.Text(b.Say("mpi-distribution.intro", text.Args{"Local": document.Literal(analysis.Baseline)}))
+	found := false
+	for _, typ := range v.TypesOf(analysis.OverRanks) {
+		all := v.Distributions(typ)
+		if len(all) == 0 {
+			continue
+		}
+		found = true
+		var used []compare.Record
+		t := document.Table{
+			ID:      "table-mpi-distribution-" + analysis.Anchor(typ) + v.Suffix,
+			Caption: b.Say("mpi-distribution.caption", text.Args{"Type": typ}),
+			Columns: b.Columns("size", "#ranks", "#p2prows", "#scatterrows", "#scatterblocks", "#messagesrows", "#rowsblocks"),
+		}
+		for _, d := range all {
+			cells := []document.Text{document.Escape(d.Label()), document.Text(fmt.Sprint(d.Ranks))}
+			class := ""
+			for _, r := range d.Rows {
+				cells = append(cells, document.Text(b.Median(r)))
+				if r.Speed() {
+					used = append(used, r)
+					class = v.Muted(r)
+				}
+			}
+			rows := d.Rows[1]
+			t.Rows = append(t.Rows, document.Row{Class: class, Cells: append(cells,
+				chapters.OverCell(d.Rows[0], rows, true), chapters.OverCell(rows, d.Rows[2], true))})
+		}
+		t.Command = b.Rerun(v, used)
+		b.Figure(&s, v, "mpi-distribution-"+typ, "fig.mpi-distribution", t.Command, text.Args{"Type": typ})
+		s.Add(t)
+	}
+	return s, found
 }
 
 // phases is the section on where the time goes.
