@@ -150,7 +150,7 @@ peers: ## fetch MKL, OpenBLAS and libxsmm into bin/peers, where bin/gemm finds t
 	@scripts/deps.sh peers
 	scripts/peers.sh
 
-bench-full: deps build ## measure the comparison of docs/full, on 16 cores and a GPU in 20 minutes, and render it
+bench-full: deps build ## measure the comparison of docs/full, on 16 cores and a GPU in 25 minutes, and render it
 	OUT=$(OUT) scripts/full.sh
 	cp $(OUT)/full/results.json results/full.json
 	$(GO) run ./internal/pages/render -thin 50 results/full.json

@@ -7,13 +7,13 @@
 # The steps share one record, OUT/full/results.json, which is complete after each row, and is
 # compressed after each step. FROM is a record to continue from; so is the one in OUT. Each step ends
 # after LIMIT seconds (530), with the rows that it has: run it again for the rest. The estimates are
-# for 16 cores and an H100 or H200; all but textbook take 20 minutes.
+# for 16 cores and an H100 or H200: 22 minutes without the last step.
 #
-#   ladder    4 min   every variant, up to 2048; the plain loops at 1024
-#   course    4 min   the tables that courses ask for
-#   threads   6 min   schedules, chunks and scaling at 512; the figures of the 2024 report, 128 to 2048
-#   ranks     2 min   ranks at 1024 and 2048, with timelines and the bounds of communication
+#   ladder    3 min   every variant in f64, up to 2048; the plain loops at 1024
+#   ranks     5 min   all variants on 4 and 16 ranks, with timelines; the 2024 report's figure of ranks
 #   gpu       4 min   every rung and cuBLAS, up to 8192
+#   threads   6 min   schedules, chunks and scaling at 512; the 2024 report's figures of threads
+#   course    4 min   the tables that courses ask for
 #   codes     1 min   Reed–Solomon codes
 #   textbook  3 min   the plain loops and 16 ranks at 2048, so that all families share this size
 #
@@ -29,7 +29,7 @@ status=0
 # counts prints how many rows of the record have which status.
 counts() {
 	[ -e "$record" ] || return 0
-	grep -o '"status": *"[a-z]*"' "$record" | sed 's/.*"\([a-z]*\)"$/\1/' | sort | uniq -c |
+	{ grep -o '"status": *"[a-z]*"' "$record" || true; } | sed 's/.*"\([a-z]*\)"$/\1/' | sort | uniq -c |
 		awk -v at="$SECONDS" '{ n += $1; line = line ", " $1 " " $2 } END { printf "full: %4d s, %d rows: %s\n", at, n, substr(line, 3) }'
 }
 
@@ -39,7 +39,7 @@ gemm() {
 	[ "$left" -gt 0 ] || return 0
 	while sleep 60 >/dev/null 2>&1; do counts; done & # the last sleep outlives it, without our output
 	watch=$!
-	echo "full: gemm $*"
+	echo "full: gemm $*" | tee -a "$folder/log.txt"
 	timeout -k 20 -s INT "$left" bin/gemm "$@" >>"$folder/log.txt" 2>&1 || ended=$?
 	kill "$watch"
 	wait "$watch" || true
@@ -47,7 +47,7 @@ gemm() {
 	0) ;;
 	124 | 130) echo "full: stopped after $limit s: run the step again for the rest" ;;
 	*)
-		tail -n 3 "$folder/log.txt" >&2
+		tail -n 1 "$folder/log.txt" >&2
 		status=1
 		;;
 	esac
@@ -60,6 +60,10 @@ compare() {
 	find "$folder" -mindepth 1 ! -name 'results.json*' ! -name log.txt -delete
 }
 
+# The variants of the 2024 report, which ranks compute with its plain loops too, and the others.
+held=mpi/p2p-rows,mpi/scatter-rows,mpi/scatter-blocks
+spread=mpi/p2p-rows-overlap,mpi/grid-blocks,mpi/bcast-rows,mpi/summa,mpi/srumma,mpi/cannon,mpi/25d,reference/scalapack
+
 # serial adds rows of slow loops to the record, with as many samples as are asked for.
 serial() { gemm serial --time 1s --timeout 3m --json "$record" --resume "$@"; }
 
@@ -70,16 +74,20 @@ step() {
 	ladder)
 		# First, since the profile leaves out what takes long, and a row is measured once.
 		serial --variants serial/naive,serial/unrolled --sizes 1024 --reps 3
-		compare quick --type f64,f32 --np 16
+		compare quick --type f64 --np 16
 		;;
-	course) compare course ;;
+	ranks)
+		compare mpi --sizes 1024,2048 --np 4,16 --variants "$spread"
+		compare mpi --sizes 2048 --np 16 --variants "$held"
+		compare mpi --sizes 128,256,512,1024 --variants "$held"
+		;;
+	gpu) compare cuda ;;
 	threads)
 		compare parallel --sizes 512
 		compare parallel --variants parallel/collapse-atomic,serial/packed,serial/ikj --sizes 128,256,1024
 		compare parallel --variants parallel/collapse-atomic --sizes 2048 --reps 2
 		;;
-	ranks) compare mpi --sizes 1024,2048 --np 1,4,16 ;;
-	gpu) compare cuda ;;
+	course) compare course ;;
 	codes) compare gf256 ;;
 	textbook)
 		gemm mpi --np 16 --sizes 2048 --time 300ms --json "$record" --resume
@@ -89,7 +97,7 @@ step() {
 	esac
 }
 
-all=(ladder course threads ranks gpu codes textbook)
+all=(ladder ranks gpu threads course codes textbook)
 steps=("$@")
 [ "$#" -gt 0 ] || steps=("${all[@]}")
 for name in "${steps[@]}"; do
