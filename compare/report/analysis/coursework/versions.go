@@ -91,16 +91,18 @@ func VersionsOf(v *analysis.View, typ string) (Versions, bool) {
 var ofVersions = []compare.Experiment{compare.MainLadder, compare.StrongScaling, compare.CompilerOptions}
 
 // addSerial adds the rows of a variant on one thread: of a program in C one for each set of options, of
-// others that of the ladder. at has the rows of the size of the table, rows those of all sizes.
+// others that of the ladder. at has the rows of the size of the table, rows those of all sizes: the loops in
+// Python are timed at a size of their own.
 func (t *Versions) addSerial(at, rows []compare.Record, name string) {
+	compiled := analysis.Program(name) && name != analysis.InPython
 	of := func(rows []compare.Record) []compare.Record {
 		return analysis.Timed(slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool {
-			return r.Variant != name || r.Threads > 1 || !analysis.Program(name) && r.Experiment != compare.MainLadder
+			return r.Variant != name || r.Threads > 1 || !compiled && r.Experiment != compare.MainLadder
 		}))
 	}
 	own := of(at)
 	switch {
-	case analysis.Program(name):
+	case compiled:
 		t.addPrograms(own)
 		return
 	case name == analysis.InPython && len(own) == 0:
