@@ -109,6 +109,14 @@ var assertions = map[string]func(t Tile, w Widths) string{
 		return first(warpsFill(t), multiples(16, t.WM, t.WN, t.BK), unitsOfA(t, w, warpTiles(t)),
 			unitsOfB(t, w, warpTiles(t)), staged2(t))
 	},
+	"f32/tf32-wgmma": func(t Tile, _ Widths) string {
+		return first(only("BM", t.BM, 128), multiples(64, t.BN), launchable(t, warpgroups(columnsOf, 0)), only("BK", t.BK, 32))
+	},
+	"f32/tf32-wgmma-ws":         ringOfTF32,
+	"f32/tf32-wgmma-persistent": ringOfTF32,
+	"f32/" + F16x3: func(t Tile, _ Widths) string {
+		return first(only("BM", t.BM, 128), only("BN", t.BN, 128), only("BK", t.BK, 64))
+	},
 	"f64/smem": func(t Tile, _ Widths) string {
 		return first(threadsFill(t), fits(8*t.BK*(t.BM+t.BN)))
 	},
@@ -165,6 +173,19 @@ var assertions = map[string]func(t Tile, w Widths) string{
 		}
 		return first(unitsEvenly(t, w, threads), staged2(t))
 	},
+}
+
+// ringOfTF32 is the assertions of kernels with two warpgroups of 64 columns.
+func ringOfTF32(t Tile, _ Widths) string {
+	return first(only("BM", t.BM, 256), only("BN", t.BN, 128), only("BK", t.BK, 32))
+}
+
+// only wants a number of the tile to be what the kernel has.
+func only(name string, n, want int) string {
+	if n != want {
+		return fmt.Sprintf("%s is %d, not %d", name, want, n)
+	}
+	return ""
 }
 
 // first returns the first that is not empty.
@@ -341,7 +362,7 @@ func (r Rung) Candidates(c occupancy.Capability) []Tile {
 		return nil
 	}
 	fits := func(t Tile) bool {
-		if 10*c.Major+c.Minor < r.Least || !r.everyWidth(t) {
+		if r.Runs(10*c.Major+c.Minor) != nil || !r.everyWidth(t) {
 			return false
 		}
 		threads, registers := r.Threads(t), r.registers(t)

@@ -34,8 +34,8 @@ type Explanation struct {
 func Explain(c nvrtc.Compiler, r Rung, t Tile, maxRegs int, capability occupancy.Capability) (Explanation, error) {
 	e := Explanation{Rung: r, Tile: t, MaxRegs: maxRegs}
 	arch := 10*capability.Major + capability.Minor
-	if arch < r.Least {
-		return e, gemm.Unavailablef("needs compute capability %d.%d", r.Least/10, r.Least%10)
+	if err := r.Runs(arch); err != nil {
+		return e, err
 	}
 	if err := r.Check(t, r.Widest()); err != nil {
 		return e, err
@@ -172,6 +172,9 @@ func warp(t Tile) (global, block float64)   { return perTile(t.BM, t.BN), perTil
 
 // lookUps is thread where rows of B are in registers, and three elements of A are 64 bytes of tables.
 func lookUps(t Tile) (global, block float64) { return perTile(t.BM, t.BN), 64.0 / 3 / float64(t.TN) }
+
+// group is what a warpgroup reads: 64 columns of its tile of B, and of A, for all of them, what one instruction takes.
+func group(t Tile) (global, block float64) { return perTile(t.BM, t.BN), perTile(64, t.BM) }
 
 // perTile is 1/rows + 1/cols.
 func perTile(rows, cols int) float64 { return 1/float64(rows) + 1/float64(cols) }

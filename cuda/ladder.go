@@ -18,6 +18,7 @@ type Rung struct {
 	Type  string // f32, f64, gf256
 	File  string // in package kernels
 	Least int    // compute capability that it needs: 80 is 8.0
+	Exact bool   // runs on GPUs of this capability alone
 	// Tiles are the settings that the kernel is offered with, the default first.
 	Tiles []Tile
 	// Copies reports whether the kernel copies several elements at once, where alignment
@@ -37,8 +38,11 @@ type Rung struct {
 	AtLaunch bool
 	// fit adapts the setting to the shape of a product, if the tile is the most rows and k indices
 	// that a block can have. nil: the tile is used as it is.
-	fit    func(t Tile, s gemm.Shape) Tile
-	speeds map[string]Speed // by Tile.Name
+	// Persistent reports whether there are at most as many blocks as multiprocessors, which compute tile after tile.
+	Persistent bool
+	prepare    preparation // what comes before the kernel; 0: it reads A and B as they lie, or as they are packed
+	fit        func(t Tile, s gemm.Shape) Tile
+	speeds     map[string]Speed // by Tile.Name
 	// narrow is the share of the kernel's rate that is left if it copies single elements; 0 if unknown.
 	narrow  float64
 	threads func(t Tile) int
@@ -145,11 +149,13 @@ func (r Rung) Widest() Widths {
 // Size returns the bytes of an element.
 func (r Rung) Size() int { return gemm.TypeNamed(r.Type).Size }
 
-// Pipe returns what computes: f32, f64, tf32, f64-tensor or gf256.
+// Pipe returns what computes: f32, f64, tf32, f16, f64-tensor or gf256.
 func (r Rung) Pipe() string {
 	switch r.Name {
-	case "tf32-wmma":
+	case "tf32-wmma", "tf32-wgmma", "tf32-wgmma-ws", "tf32-wgmma-persistent":
 		return "tf32"
+	case F16x3:
+		return "f16"
 	case "dmma-wmma", "dmma":
 		return "f64-tensor"
 	}
@@ -194,7 +200,7 @@ func (r Rung) Program(t Tile, w Widths, arch int) (nvrtc.Program, error) {
 	if r.Copies {
 		options = append(options, fmt.Sprintf("-DVA=%d", w.A), fmt.Sprintf("-DVB=%d", w.B), fmt.Sprintf("-DVC=%d", w.C))
 	}
-	return nvrtc.Program{Name: r.File, Source: source, Arch: arch, Options: options}, nil
+	return nvrtc.Program{Name: r.File, Source: source, Arch: arch, Exact: r.Exact, Options: options}, nil
 }
 
 // TileArguments returns the last arguments of a kernel whose tile is given AtLaunch.
@@ -207,6 +213,19 @@ func (r Rung) Fitted(t Tile, s gemm.Shape) Tile {
 	}
 	return r.fit(t, s)
 }
+
+// rungNamed returns a rung of an element type.
+func rungNamed(name, typ string) (Rung, error) {
+	for _, r := range rungs {
+		if r.Name == name && r.Type == typ {
+			return r, nil
+		}
+	}
+	return Rung{}, fmt.Errorf("%w: cuda/%s has no %s", gemm.ErrType, name, typ)
+}
+
+// Prepares reports whether other kernels come before the one that multiplies: they are a part of the product.
+func (r Rung) Prepares() bool { return r.Packs() || r.prepare != 0 }
 
 // Ladder returns the rungs of an element type in their order.
 func Ladder(typ string) []Rung {

@@ -32,6 +32,8 @@ type Plan struct {
 	// of 16 bytes, without conditions, then save more time than the copy takes.
 	LayA, LayB Layout
 	gemm.Shape
+	// Resident is the most blocks of a Persistent kernel; 0: one for each tile.
+	Resident int
 	// Ignored is the reason why a setting that gemm tune found is not used; empty if it is, or if there is none.
 	Ignored string
 }
@@ -58,6 +60,9 @@ func (r Rung) Plan(g GPU, s gemm.Shape, a, b, c Operand, p gemm.Params) (Plan, e
 	plan, err := r.choose(g, s, r.wide(a, b, c), p)
 	if err != nil {
 		return plan, err
+	}
+	if r.Persistent {
+		plan.Resident = g.Multiprocessors
 	}
 	plan.lay(g, &a, &b)
 	plan.Widths = r.widths(a, b, c)
@@ -178,6 +183,13 @@ func (l Layout) bytes(size int) int64 { return int64(size) * int64(l.Rows) * int
 func (p *Plan) lay(g GPU, a, b *Operand) {
 	const bandwidth = 3e12 // bytes a second read and written
 	r := p.Rung
+	if r.boxesOfB() {
+		if most := 16 / r.Size(); powerOfTwo(int(b.Address)/r.Size()) < most || powerOfTwo(b.LD) < most {
+			p.LayB = Layout{p.K, AlignedLD(p.N, r.Size())}
+			*b = Operand{LD: p.LayB.LD}
+		}
+		return
+	}
 	if !r.Copies || r.narrow == 0 {
 		return
 	}
@@ -249,7 +261,11 @@ func powerOfTwo(n int) int {
 
 // Blocks returns the blocks of a launch in x, the tiles of C, and in z, the parts of k.
 func (p Plan) Blocks() (x, z int) {
-	return ceil(p.M, p.Tile.BM) * ceil(p.N, p.Tile.BN), p.Split
+	x = ceil(p.M, p.Tile.BM) * ceil(p.N, p.Tile.BN)
+	if p.Resident > 0 {
+		x = min(x, p.Resident)
+	}
+	return x, p.Split
 }
 
 // Packed returns the elements of A and of B as they are laid out anew.

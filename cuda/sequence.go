@@ -30,10 +30,12 @@ const (
 	BufferWork Buffer = "work"
 )
 
-// Argument is an argument of a kernel. It is 8 bytes wide or stands at the beginning of 8.
+// Argument is an argument of a kernel. It is 8 bytes wide or stands at the beginning of 8, unless it is
+// a map.
 type Argument struct {
-	Buffer Buffer `json:"buffer,omitempty"` // that it points into; empty: it is a number
-	Bits   uint64 `json:"bits"`             // of the number, or the bytes before the place in the buffer
+	Buffer Buffer     `json:"buffer,omitempty"` // that it points into; empty: it is a number
+	Bits   uint64     `json:"bits"`             // of the number, or the bytes before the place in the buffer
+	Map    *TensorMap `json:"map,omitempty"`    // of the matrix at the place
 }
 
 // MainKernel is the name of the kernel of each rung that computes the product.
@@ -60,8 +62,11 @@ type Span struct {
 type Sequence struct {
 	Plan
 	Launches []Launch
-	Work     int64  // bytes of the work memory
-	Zeros    []Span // of the work memory, to be filled with zeros before the first launch
+	Work     int64     // bytes of the work memory
+	Zeros    []Span    // of the work memory, to be filled with zeros before the first launch
+	Fallback *Fallback // nil: the kernel computes every product
+
+	stored [2]Operand // A and B
 }
 
 // workAlign is what places in the work memory are multiples of.
@@ -90,6 +95,7 @@ func (r Rung) Sequence(g GPU, s gemm.Shape, op Operation, a, b, c Operand, p gem
 	if err != nil {
 		return q, err
 	}
+	q.stored = [2]Operand{a, b}
 	toA, toB, free := a, b, g.Free
 	if op.TransA { // it is transposed first
 		toA = Operand{LD: AlignedLD(s.K, r.Size())}
@@ -117,6 +123,10 @@ func (r Rung) Sequence(g GPU, s gemm.Shape, op Operation, a, b, c Operand, p gem
 	kernel := Launch{Program: program, Kernel: MainKernel, Threads: r.Threads(q.Tile), Shared: r.Shared(q.Tile)}
 	kernel.Blocks, kernel.Parts = q.Blocks()
 	switch {
+	case r.prepare == roundsA:
+		q.rounded(kernel, op, depth, from, c)
+	case r.prepare == splits:
+		err = q.split(kernel, op, depth, from, c)
 	case r.Packs():
 		q.packed(kernel, op, depth, from, c)
 	case q.Split > 1:
@@ -137,7 +147,7 @@ type place struct {
 
 // arguments returns the place as arguments: address and leading dimension.
 func (p place) arguments() []Argument {
-	return []Argument{{p.buffer, uint64(p.at)}, {Bits: uint64(p.ld)}}
+	return []Argument{{Buffer: p.buffer, Bits: uint64(p.at)}, {Bits: uint64(p.ld)}}
 }
 
 // numbers returns arguments of 32 bits.

@@ -36,6 +36,11 @@ var algorithms = []struct {
 	{name: "async", doc: "slices are copied to shared memory without registers (cp.async)"},
 	{name: "warptile", doc: "warp tiles between block and thread tiles, chosen for the shape", role: gemm.Production},
 	{name: "tf32-wmma", doc: "warp tiles by tensor cores, operands rounded to TF32", role: gemm.Production},
+	{name: "tf32-wgmma", doc: "warpgroups multiply slices that the copy engine brings, operands rounded to TF32"},
+	{name: "tf32-wgmma-ws", doc: "one warp copies ahead through a ring of slices, two warpgroups multiply, TF32"},
+	{name: "tf32-wgmma-persistent", doc: "a block on each multiprocessor computes tile after tile, TF32",
+		role: gemm.Production},
+	{name: F16x3, doc: "the accuracy of single precision from three products of half precision", role: gemm.Production},
 	{name: "dmma-wmma", doc: "warp tiles by tensor cores, 8x8x4 by wmma"},
 	{name: "dmma", doc: "warp tiles by tensor cores, by mma", role: gemm.Production},
 	{name: "square-tiled", doc: "a block reads square tiles of A and B once, into shared memory"},
@@ -88,6 +93,9 @@ func Variants(b Backend) []gemm.Variant {
 		if IsTF32(a.name) {
 			v.Bound, v.Compute = tf32, "tf32"
 		}
+		if a.name == F16x3 {
+			v.Bound, v.Compute = halves, F16x3
+		}
 		has := func(typ string) bool { return slices.ContainsFunc(of, func(r Rung) bool { return r.Type == typ }) }
 		if a.types == "f32" || a.types == "f32 f64" || has("f32") {
 			v.F32 = func(p gemm.Params) (gemm.Multiplier[float32], error) { return b.F32(a.name, p) }
@@ -117,7 +125,10 @@ func RoleOf(name string) gemm.Role {
 }
 
 // IsTF32 reports whether the algorithm rounds its operands to TF32.
-func IsTF32(name string) bool { return name == CuBLASTF32 || name == TorchTF32 || name == "tf32-wmma" }
+func IsTF32(name string) bool {
+	return name == CuBLASTF32 || name == TorchTF32 ||
+		slices.ContainsFunc(rungs, func(r Rung) bool { return r.Name == name && r.Pipe() == "tf32" })
+}
 
 // IsTorch reports whether PyTorch computes the algorithm, which has products C = A·B only.
 func IsTorch(name string) bool { return name == Torch || name == TorchTF32 }
@@ -206,4 +217,29 @@ var tf32 = gemm.Bound{
 func tf32Worst(s gemm.Shape, _ gemm.Params, u float64) float64 {
 	const rounded = (1 + 0x1p-11) * (1 + 0x1p-11)
 	return rounded*(1+gemm.Gamma(float64(s.K), 2*math.Max(u, gemm.TypeOf[float32]().UnitRoundoff))) - 1
+}
+
+// halves is the bound of products of operands that are split into two parts of f16, which have 11
+// significant bits each, rounded to nearest. So an element has an error of at most 2⁻²² of it. The
+// product of the two low parts, at most 2⁻²² of the product of the elements, is left out. The tensor
+// cores add chunks of k, each addition with an error of at most 2u as above; the sums of chunks are added
+// with an error of at most u each. The sums with a low part are 2⁻¹⁰ of the others, and are added
+// over all of k by the tensor cores.
+var halves = gemm.Bound{
+	Kind:    gemm.Componentwise,
+	Worst:   halvesWorst,
+	Random:  halvesWorst,
+	Largest: gemm.Classical.Largest,
+}
+
+func halvesWorst(s gemm.Shape, _ gemm.Params, u float64) float64 {
+	const (
+		chunk = 128         // values of k: CHUNK of the source
+		parts = 3 * 0x1p-22 // two elements, and the product that is left out
+		low   = 2 * 0x1p-10 // the sums with a low part, relative to those without
+	)
+	u = math.Max(u, gemm.TypeOf[float32]().UnitRoundoff)
+	k := float64(s.K)
+	high := gemm.Gamma(math.Min(k, chunk), 2*u) + gemm.Gamma(math.Ceil(k/chunk)+2, u)
+	return (1+parts)*(1+high+low*gemm.Gamma(2*k, 2*u)) - 1
 }

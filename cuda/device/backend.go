@@ -102,10 +102,19 @@ func construct[T gemm.Element](b *Backend, name string, p gemm.Params) (*product
 	for _, r := range cuda.Ladder(typ) {
 		if r.Name == name {
 			out.engine = &rungEngine{d: d, rung: r, params: p}
-			return out, d.tooOld(r.Least)
+			return out, d.runs(r)
 		}
 	}
 	return nil, fmt.Errorf("%w: cuda/%s has no %s", gemm.ErrType, name, typ)
+}
+
+// runs returns an ErrUnavailable unless the device can run the rung.
+func (d *Device) runs(r cuda.Rung) error {
+	err := r.Runs(d.arch())
+	if err != nil {
+		err = fmt.Errorf("%w, has %s", err, d.GPU.Capability)
+	}
+	return err
 }
 
 // tooOld returns an ErrUnavailable unless the device has that compute capability.

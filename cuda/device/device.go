@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unsafe"
 
 	"gorgonia.org/cu"
 
@@ -328,7 +327,7 @@ type kernel struct {
 // load compiles the program, or finds it in the cache, and returns its function called name.
 // Launches may request shared bytes of shared memory.
 func (d *Device) load(p nvrtc.Program, name string, shared int) (*kernel, error) {
-	key := fmt.Sprint(p.Name, p.Arch, p.Options, p.Include, name, shared, p.Source)
+	key := fmt.Sprint(p.Name, p.Arch, p.Exact, p.Options, p.Include, name, shared, p.Source)
 	if k := d.kernels[key]; k != nil {
 		return k, nil
 	}
@@ -374,16 +373,6 @@ type missing []string
 
 func (m missing) Error() string {
 	return fmt.Sprintf("cuda: the program has only the kernels %q", []string(m))
-}
-
-// launch starts the kernel. Each argument is 8 bytes wide or stands at the beginning of 8.
-func (d *Device) launch(k *kernel, grid, block [3]int, shared int, arguments []uint64) error {
-	pointers := make([]unsafe.Pointer, len(arguments))
-	for i := range arguments {
-		pointers[i] = unsafe.Pointer(&arguments[i])
-	}
-	return failed("cuLaunchKernel", k.function.Launch(grid[0], grid[1], grid[2], block[0], block[1], block[2], shared,
-		d.stream, pointers))
 }
 
 // Close gives all back. Runs must have been closed.

@@ -5,6 +5,7 @@ package device
 import (
 	"fmt"
 	"math"
+	"unsafe"
 
 	"gorgonia.org/cu"
 
@@ -104,14 +105,14 @@ func (e *rungEngine) prepare(s gemm.Shape, o operands, op cuda.Operation) (err e
 	if e.sequence, err = e.rung.Sequence(gpu, s, op, a, b, c, e.params); err != nil {
 		return err
 	}
-	e.kernels = nil
+	e.kernels, e.main = nil, nil
 	for _, l := range e.sequence.Launches {
 		k, err := e.d.load(l.Program, l.Kernel, l.Shared)
 		if err != nil {
 			return err
 		}
 		e.kernels = append(e.kernels, k)
-		if l.Kernel == cuda.MainKernel {
+		if l.Kernel == cuda.MainKernel && e.main == nil { // and not its fallback
 			e.main = k
 			if err := e.sequence.CheckRegisters(k.Registers); err != nil {
 				return err
@@ -139,18 +140,18 @@ func (e *rungEngine) start(o operands, m *marks) error {
 		cuda.BufferA: o.a, cuda.BufferB: o.b, cuda.BufferC: o.c, cuda.BufferWork: e.work.at,
 	}
 	for i, l := range e.sequence.Launches {
-		if e.packs() && l.Kernel == cuda.MainKernel {
+		if e.packs() && e.kernels[i] == e.main {
 			if err := e.d.packed.Record(e.d.stream); err != nil {
 				return failed("cuEventRecord", err)
 			}
 		}
-		arguments := make([]uint64, len(l.Arguments))
+		arguments := make([]argument, len(l.Arguments))
 		for j, a := range l.Arguments {
-			arguments[j] = uint64(base[a.Buffer]) + a.Bits
+			arguments[j] = argument{bits: uint64(base[a.Buffer]) + a.Bits, box: a.Map}
 		}
 		grid, block := [3]int{l.Blocks, 1, l.Parts}, [3]int{l.Threads, 1, 1}
 		m.begin(laneKernels, phaseKernels, l.Kernel, 0)
-		if err := e.d.launch(e.kernels[i], grid, block, l.Shared, arguments); err != nil {
+		if err := e.d.launchMapped(e.kernels[i], grid, block, l.Shared, arguments); err != nil {
 			return err
 		}
 		m.end()
@@ -158,7 +159,7 @@ func (e *rungEngine) start(o operands, m *marks) error {
 	return nil
 }
 
-func (e *rungEngine) packs() bool { return e.rung.Packs() }
+func (e *rungEngine) packs() bool { return e.rung.Prepares() }
 
 func (e *rungEngine) close() error { return e.d.free(&e.work) }
 
@@ -195,4 +196,15 @@ func (d *Device) occupy(u *usage.Device) {
 	}
 }
 
-func (e *rungEngine) resolved() gemm.Params { return e.sequence.Resolved(e.params) }
+// resolved returns the parameters as run, and what has computed the product if the kernel could not.
+func (e *rungEngine) resolved() gemm.Params {
+	out := e.sequence.Resolved(e.params)
+	if f := e.sequence.Fallback; f != nil && e.work.at != 0 {
+		var unfit int32
+		at := e.work.at + cu.DevicePtr(f.At)
+		if err := cu.MemcpyDtoH(unsafe.Pointer(&unfit), at, int64(unsafe.Sizeof(unfit))); err == nil && unfit != 0 {
+			out["fallback"] = f.Variant
+		}
+	}
+	return out
+}

@@ -87,6 +87,9 @@ func TestExplained(t *testing.T) {
 	}
 	want, tiles, accessing := 0, 0, 0
 	for _, r := range task.Rungs {
+		if r.Runs(80) != nil {
+			continue
+		}
 		n, reached := len(r.Tiles), len(r.Tiles)
 		if r.Padded() {
 			n, reached = 3*n, 2*n // without that of 1

@@ -34,6 +34,11 @@ var Align string
 //go:embed add.cu
 var Add string
 
+// TF32 is the source of the kernel that rounds an operand for products of warpgroups.
+//
+//go:embed tf32.cu
+var TF32 string
+
 // Peak is the source of the kernel that measures what a pipe of the GPU does at most.
 //
 //go:embed peak.cu

@@ -66,7 +66,7 @@ func (c *Cache) key(p Program) string {
 	}
 	// Every part is preceded by its length, so that different programs have different sums.
 	h := sha256.New()
-	for _, part := range append([]string{compiler, p.Name, p.Source, fmt.Sprint(p.Arch)}, p.Options...) {
+	for _, part := range append([]string{compiler, p.Name, p.Source, p.architecture()}, p.Options...) {
 		fmt.Fprintf(h, "%d %s ", len(part), part)
 	}
 	return hex.EncodeToString(h.Sum(nil))

@@ -63,6 +63,7 @@ type Program struct {
 	Name    string // in messages, such as 01_naive.cu
 	Source  string
 	Arch    int      // 90 for sm_90
+	Exact   bool     // for this architecture alone, with instructions that no other has: sm_90a
 	Options []string // such as -DBM=64
 	// Include is a folder with files that the source may include, and Headers are texts that it may
 	// include by name. What the folder has is not in the key of a Cache, which keeps no such program.
@@ -72,11 +73,20 @@ type Program struct {
 
 // CompilerOptions returns all options of NVRTC that the code of the program depends on.
 func (p Program) CompilerOptions() []string {
-	out := append([]string{"--gpu-architecture=sm_" + strconv.Itoa(p.Arch), "--std=c++17"}, p.Options...)
+	out := append([]string{"--gpu-architecture=" + p.architecture(), "--std=c++17"}, p.Options...)
 	if p.Include != "" {
 		out = append(out, "--include-path="+p.Include)
 	}
 	return out
+}
+
+// architecture returns what the compiler calls the architecture: sm_90 or sm_90a.
+func (p Program) architecture() string {
+	name := "sm_" + strconv.Itoa(p.Arch)
+	if p.Exact {
+		name += "a"
+	}
+	return name
 }
 
 // Kernel is what the compiler says of one kernel.
@@ -103,7 +113,7 @@ var ErrCompile = errors.New("nvrtc: does not compile")
 func (l *Library) Compile(p Program) (Image, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	arch := "sm_" + strconv.Itoa(p.Arch)
+	arch := p.architecture()
 	options := append(p.CompilerOptions(), "--ptxas-options=-v")
 	if l.Major > 12 || l.Major == 12 && l.Minor >= 9 {
 		// What the driver has kept comes without a word on registers.

@@ -153,16 +153,18 @@ func (q Request) rung(arch int) (cuda.Rung, error) {
 	var best cuda.Rung
 	for _, r := range cuda.Ladder(q.Type) {
 		name := cuda.Family + "/" + r.Name
-		if r.Least <= arch && !cuda.IsTF32(r.Name) {
+		if r.Mapped() {
+			continue // its maps are for programs that know the driver
+		}
+		if r.Runs(arch) == nil && !cuda.IsTF32(r.Name) {
 			best = r
 		}
 		if name != q.Variant {
 			names = append(names, name)
 			continue
 		}
-		if r.Least > arch {
-			return r, gemm.Unavailablef("%s needs compute capability %d.%d, the GPU has %s", name, r.Least/10,
-				r.Least%10, q.GPU.Capability)
+		if err := r.Runs(arch); err != nil {
+			return r, fmt.Errorf("%s: %w, the GPU has %s", name, err, q.GPU.Capability)
 		}
 		return r, nil
 	}
@@ -220,7 +222,7 @@ func Variants() []Variant {
 	for _, v := range variants() {
 		x := Variant{Name: v.Name, Doc: v.Doc}
 		for _, typ := range []string{"f32", "f64"} {
-			same := func(r cuda.Rung) bool { return cuda.Family+"/"+r.Name == v.Name }
+			same := func(r cuda.Rung) bool { return cuda.Family+"/"+r.Name == v.Name && !r.Mapped() }
 			if slices.ContainsFunc(cuda.Ladder(typ), same) {
 				x.Types = append(x.Types, typ)
 			}

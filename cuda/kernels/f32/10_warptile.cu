@@ -29,6 +29,7 @@
 // SPLIT: the blocks with blockIdx.z = z compute depth k indices, from z*depth on, and write raw sums
 // to partial, which holds a matrix of rows = m rows and n columns for each z; `reduce` adds them.
 // depth is a multiple of BK. VC then applies to partial: n is a multiple of it.
+// GUARDED: the kernel does nothing if *wanted is 0.
 // PADDED: zeros extend the rows of A to a multiple of BM, and the columns of B to a multiple of BN,
 // so no block is at an edge.
 // Global reads of A and B: m*n*k*(1/BM + 1/BN) elements.
@@ -160,8 +161,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n,
 #ifdef SPLIT
     , int depth, float *partial, long long rows
 #endif
+#ifdef GUARDED
+    , const int *wanted
+#endif
     )
 {
+#ifdef GUARDED
+    if (*wanted == 0)
+        return;
+#endif
     // STAGES times a slice of A, transposed, and one of B. Rows of A are 4 elements longer
     // than the tile: the 4 x 8 elements that a warp copies then go to 32 banks.
     extern __shared__ __align__(16) float shared[];

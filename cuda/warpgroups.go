@@ -1,0 +1,174 @@
+package cuda
+
+import (
+	"gemm"
+	"gemm/cuda/kernels"
+	"gemm/cuda/nvrtc"
+)
+
+// TensorMap describes a matrix in global memory to the copy engine (TMA), and the box of it that one
+// copy brings into shared memory. A row of the box has 128 bytes and arrives swizzled; what lies outside
+// of the matrix arrives as 0.
+type TensorMap struct {
+	Type    string `json:"type"` // of the elements: f32 or f16
+	Rows    int    `json:"rows"`
+	Cols    int    `json:"cols"`
+	LD      int    `json:"ld"` // elements; rows begin at multiples of 16 bytes
+	BoxRows int    `json:"box_rows"`
+	BoxCols int    `json:"box_cols"`
+}
+
+// ElementSize returns the bytes of an element.
+func (m TensorMap) ElementSize() int {
+	if m.Type == "f16" {
+		return 2
+	}
+	return 4
+}
+
+// mapped returns the argument that describes the matrix at the place. A map has at least one row and
+// one column, even if the matrix has none and nothing is copied.
+func (p place) mapped(m TensorMap) Argument {
+	m.LD, m.Rows, m.Cols = p.ld, max(1, m.Rows), max(1, m.Cols)
+	return Argument{Buffer: p.buffer, Bits: uint64(p.at), Map: &m}
+}
+
+// F16x3 is the name of the rung that has the accuracy of f32 from products of f16.
+const F16x3 = "f16x3"
+
+// Fallback is what computes a product whose operands turn out not to suit the kernel.
+type Fallback struct {
+	At      int64  `json:"at"`      // place in the work memory of an int that is not 0 then
+	Variant string `json:"variant"` // that has computed the product
+}
+
+// Runs returns an ErrUnavailable if GPUs of the compute capability, such as 90, cannot run the rung.
+func (r Rung) Runs(arch int) error {
+	switch {
+	case arch < r.Least:
+		return gemm.Unavailablef("needs compute capability %d.%d", r.Least/10, r.Least%10)
+	case r.Exact && arch != r.Least:
+		return gemm.Unavailablef("needs compute capability %d.%d itself: no later one has its instructions", r.Least/10,
+			r.Least%10)
+	}
+	return nil
+}
+
+// Mapped reports whether the copy engine brings the slices of the operands.
+func (r Rung) Mapped() bool { return r.prepare != 0 }
+
+// boxesOfB reports whether the copy engine reads B as it is stored, so that its rows must begin at
+// multiples of 16 bytes.
+func (r Rung) boxesOfB() bool { return r.prepare == roundsA }
+
+// warpgroups returns the threads of a block with the given number of warpgroups besides those that
+// have 64 rows or columns of it each.
+func warpgroups(edge func(t Tile) int, besides int) func(t Tile) int {
+	return func(t Tile) int { return 128 * (besides + edge(t)/64) }
+}
+
+func rowsOf(t Tile) int    { return t.BM }
+func columnsOf(t Tile) int { return t.BN }
+
+// ringSlices is the bytes of a ring of slices with the given bytes for each row and column of a k index. They begin
+// at a multiple of 1024 bytes, and barriers follow.
+func ringSlices(bytes int) func(t Tile) int {
+	return func(t Tile) int { return bytes*t.Stages*t.BK*(t.BM+t.BN) + 1024 + 64 }
+}
+
+// preparation is what other kernels do to the operands before the one that multiplies.
+type preparation int
+
+const (
+	roundsA preparation = iota + 1 // to TF32
+	splits                         // each element into two of f16
+)
+
+// rounded adds the kernel that rounds A, and the one that multiplies it by B.
+func (q *Sequence) rounded(kernel Launch, op Operation, depth int, from [2]place, c Operand) {
+	const boxOfB = 32 // columns
+	ld := max(1, ceil(depth, 8)) * 8
+	a := place{BufferWork, q.take(4 * int64(q.M) * int64(ld)), ld}
+	if depth > 0 {
+		q.Launches = append(q.Launches, Launch{
+			Program: nvrtc.Program{Name: "tf32.cu", Source: kernels.TF32, Arch: kernel.Program.Arch},
+			Kernel:  "to_tf32", Blocks: ceil(q.M*(ld/8), 256), Parts: 1, Threads: 256,
+			Arguments: join(numbers(q.M, depth), from[0].arguments(), a.arguments()),
+		})
+	}
+	t := q.Tile
+	kernel.Arguments = join(numbers(q.M, q.N, depth), []Argument{q.Rung.scalar(op.Alpha),
+		a.mapped(TensorMap{Type: "f32", Rows: q.M, Cols: ld, BoxRows: t.BM, BoxCols: t.BK}),
+		from[1].mapped(TensorMap{Type: "f32", Rows: depth, Cols: q.N, BoxRows: t.BK, BoxCols: boxOfB}),
+		q.Rung.scalar(op.Beta)}, place{BufferC, 0, c.LD}.arguments())
+	q.Launches = append(q.Launches, kernel)
+}
+
+// split adds the kernels that split A and B into two parts of f16 each, the one that multiplies the parts,
+// and warptile, which computes the product if an element does not fit.
+func (q *Sequence) split(kernel Launch, op Operation, depth int, from [2]place, c Operand) error {
+	const (
+		boxOfB = 64  // columns
+		part   = 128 // rows of B for which maxima are found together: PART of the source
+	)
+	half := func(rows, cols int) place {
+		ld := max(1, ceil(cols, 8)) * 8
+		return place{BufferWork, q.take(2 * int64(rows) * int64(ld)), ld}
+	}
+	ints := func(n int) []Argument { return place{BufferWork, q.take(4 * int64(n)), 0}.arguments()[:1] }
+	highA, lowA, highB, lowB := half(q.M, depth), half(q.M, depth), half(depth, q.N), half(depth, q.N)
+	parts := ceil(depth, part)
+	exponentsA, exponentsB, maxima, unfit := ints(q.M), ints(q.N), ints(parts*q.N), ints(1)
+	add := func(name string, blocks int, arguments ...[]Argument) {
+		if blocks > 0 {
+			q.Launches = append(q.Launches, Launch{Program: kernel.Program, Kernel: name, Blocks: blocks, Parts: 1,
+				Threads: 256, Arguments: join(arguments...)})
+		}
+	}
+	ofA, ofB := join(numbers(q.M, depth), from[0].arguments()), join(numbers(depth, q.N), from[1].arguments())
+	add("exponents_a", q.M, ofA, exponentsA, unfit)
+	add("maxima_b", parts*ceil(q.N, 256), ofB, maxima)
+	add("exponents_b", ceil(q.N, 256), numbers(q.N, parts), maxima, exponentsB)
+	add("split_a", q.M*ceil(depth, 1024), ofA, exponentsA, highA.arguments()[:1], lowA.arguments(), unfit)
+	add("split_b", depth*ceil(q.N, 1024), ofB, exponentsB, highB.arguments()[:1], lowB.arguments(), unfit)
+	t := q.Tile
+	mapA := TensorMap{Type: "f16", Rows: q.M, Cols: depth, BoxRows: t.BM, BoxCols: t.BK}
+	mapB := TensorMap{Type: "f16", Rows: depth, Cols: q.N, BoxRows: t.BK, BoxCols: boxOfB}
+	kernel.Arguments = join(numbers(q.M, q.N, depth), []Argument{q.Rung.scalar(op.Alpha), highA.mapped(mapA),
+		lowA.mapped(mapA), highB.mapped(mapB), lowB.mapped(mapB)}, exponentsA, exponentsB, unfit,
+		[]Argument{q.Rung.scalar(op.Beta)}, place{BufferC, 0, c.LD}.arguments())
+	q.Launches = append(q.Launches, kernel)
+	return q.fallBack(op, depth, from, c, unfit[0])
+}
+
+// fallBack adds the kernel of warptile that runs only if the int at the place is not 0.
+func (q *Sequence) fallBack(op Operation, depth int, from [2]place, c Operand, unfit Argument) error {
+	const name = "warptile"
+	rung, err := rungNamed(name, q.Rung.Type)
+	if err != nil {
+		return err
+	}
+	operand := func(i int) Operand {
+		if from[i].buffer == BufferWork {
+			return Operand{LD: from[i].ld}
+		}
+		return q.stored[i]
+	}
+	other := Sequence{}
+	tile := gemm.Params{"tile": rung.Tiles[0].Name(), "split": 1}
+	const none = 1 // byte that is free: no operand is laid out anew
+	if other.Plan, err = rung.Plan(GPU{Free: none}, q.Shape, operand(0), operand(1), c, tile); err != nil {
+		return err
+	}
+	program, err := other.Program(q.Launches[len(q.Launches)-1].Program.Arch)
+	if err != nil {
+		return err
+	}
+	program.Options = append(program.Options, "-DGUARDED")
+	blocks, parts := other.Blocks()
+	q.Launches = append(q.Launches, Launch{Program: program, Kernel: MainKernel, Blocks: blocks, Parts: parts,
+		Threads: rung.Threads(other.Tile), Shared: rung.Shared(other.Tile),
+		Arguments: join(other.arguments(op, depth, from, c), []Argument{unfit})})
+	q.Fallback = &Fallback{At: int64(unfit.Bits), Variant: Family + "/" + name}
+	return nil
+}
