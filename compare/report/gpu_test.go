@@ -197,7 +197,7 @@ func accelerated(processor bool) compare.Document {
 		r.Phases["pack"] = 0.12 * float64(r.Median)
 	}
 	for i, stages := range []int{2, 3} {
-		add("stages", analysis.TF32WMMA, "f32", 4096, 4096, 4096, []float64{118, 141}[i], device(ladders["f32"][10]),
+		add("stages", "cuda/tf32-wmma", "f32", 4096, 4096, 4096, []float64{118, 141}[i], device(ladders["f32"][10]),
 			gemm.Params{"stages": stages}, gemm.Params{"stages": stages})
 	}
 	add("stages", analysis.CuBLASTF32, "f32", 4096, 4096, 4096, 388, &usage.Device{Pipe: "tf32", Clock: 1900},
@@ -352,7 +352,7 @@ var gpuSentences = []sentence{
 	{"a library alone", reporttest.Planted(reporttest.Kernel("cublas", 64, 1e-3)),
 		[]string{"| 64 | — | — | 5.24e-04 | — | — | — | — | — | — | —"}, []string{"GPU: the fastest"}},
 	{"nothing gains", reporttest.Planted(flat(64)...), []string{
-		"For f32 at n = 64, steps that gain: 0 of 10.", "It is meant to join the accesses of a warp to one transaction. ",
+		"For f32 at n = 64, steps that gain: 0 of 14.", "It is meant to join the accesses of a warp to one transaction. ",
 		"**`naive` → `packed-global`**, 1.00 (0.999–1.00) times as fast. It is meant to make reads of global memory contiguous",
 		"**`tf32-wmma`** is 1.00 (0.999–1.00) times as fast as `cublas-tf32`",
 		"It takes 100 registers a thread and has an occupancy of 50.0 %, limited by registers. The profiler's counters were not recorded. Not explained",

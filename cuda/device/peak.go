@@ -14,40 +14,44 @@ import (
 	"gemm/cuda/nvrtc"
 )
 
-// Peak is what a pipe of the GPU does on registers alone.
+// Peak is what a pipe of the GPU does at most.
 type Peak struct {
-	Pipe   string // f32, f64, f64-tensor, tf32
+	Pipe   string // f32, f64, f64-tensor, tf32, f16
 	Gflops float64
 }
 
-// pipes are the pipes that the kernel peak measures. fragment is the multiply-adds of a warp's
-// instruction per multiply-add of a thread; 0: each thread has its own.
+// pipes are the pipes that are measured, on GPUs from the compute capability least on, or on GPUs of that
+// one alone.
 var pipes = []struct {
 	name        string
 	pipe, least int
-	size        int
-	fragment    func(arch int) int
+	exact       bool
+	// fragment is the multiply-adds of an instruction of a warp, or of a warpgroup of an exact pipe; nil: a thread has
+	// its own.
+	fragment func(arch int) int
 }{
-	{"f32", 32, 70, 4, nil},
-	{"f64", 64, 70, 8, nil},
-	{"f64-tensor", 65, 80, 8, func(arch int) int {
+	{"f32", 32, 70, false, nil},
+	{"f64", 64, 70, false, nil},
+	{"f64-tensor", 65, 80, false, func(arch int) int {
 		if arch >= 90 {
 			return 16 * 8 * 16
 		}
 		return 8 * 8 * 4
 	}},
-	// From 9.0 on the tensor cores do more by wgmma than by mma, which this measures.
-	{"tf32", 19, 80, 4, func(int) int { return 16 * 8 * 8 }},
+	// From 9.0 on the tensor cores do more by wgmma than by mma.
+	{"tf32", 19, 80, false, func(int) int { return 16 * 8 * 8 }},
+	{"tf32", 19, 90, true, func(int) int { return 64 * 256 * 8 }},
+	{"f16", 16, 90, true, func(int) int { return 64 * 256 * 16 }},
 }
 
-// Peaks measures the pipes, for about the given time each. From compute capability 9.0 on it leaves
-// TF32 out, since the measured instructions do not reach the peak there.
+// Peaks measures the pipes, for about the given time each. On a GPU newer than 9.0 it leaves TF32 out, since the
+// instructions that are measured do not reach the peak there.
 func (d *Device) Peaks(ctx context.Context, each time.Duration) (out []Peak, err error) {
 	if err := d.usable(); err != nil {
 		return nil, err
 	}
 	defer d.bind(&err)()
-	const threads, chains, steps, perSM = 256, 8, 16, 8
+	const threads, perSM = 256, 8
 	blocks := perSM * d.GPU.Multiprocessors
 	room, err := d.allocate(8 * threads * int64(blocks))
 	if err != nil {
@@ -56,25 +60,28 @@ func (d *Device) Peaks(ctx context.Context, each time.Duration) (out []Peak, err
 	defer func() { err = errors.Join(err, d.free(&room)) }()
 	arch := d.arch()
 	for _, p := range pipes {
-		if arch < p.least || p.name == "tf32" && arch >= 90 {
+		if arch < p.least || p.exact && arch != p.least || p.name == "tf32" && !p.exact && arch >= 90 {
 			continue
 		}
 		program := nvrtc.Program{Name: "peak.cu", Source: kernels.Peak, Arch: arch,
 			Options: []string{fmt.Sprintf("-DPIPE=%d", p.pipe)}}
-		k, err := d.load(program, "peak", 0)
+		kernel, terms := "peak", threads*8*16.0 // multiply-adds of a round, or fragments of a thread
+		switch {
+		case p.exact:
+			program.Name, program.Source, program.Exact = "peak_warpgroups.cu", kernels.PeakWarpgroups, true
+			kernel, terms = "peak_warpgroups", 2*4*float64(p.fragment(arch))
+		case p.fragment != nil:
+			terms = terms / 32 * float64(p.fragment(arch))
+		}
+		k, err := d.load(program, kernel, 0)
 		if err != nil {
 			return nil, err
 		}
 		x := uint64(0x3a83126f) // 0.001
-		if p.size == 8 {
+		if p.name == "f64" || p.name == "f64-tensor" {
 			x = 0x3f50624dd2f1a9fc
 		}
-		terms := float64(threads)
-		if p.fragment != nil {
-			terms = threads / 32 * float64(p.fragment(arch))
-		}
-		best := 0.0
-		rounds := 64
+		best, rounds := 0.0, 64
 		for begin := time.Now(); best == 0 || time.Since(begin) < each; {
 			if err := d.start.Record(d.stream); err != nil {
 				return nil, failed("cuEventRecord", err)
@@ -87,7 +94,7 @@ func (d *Device) Peaks(ctx context.Context, each time.Duration) (out []Peak, err
 			if err != nil {
 				return nil, err
 			}
-			best = max(best, 2*terms*chains*steps*float64(rounds)*float64(blocks)/took.Seconds()/1e9)
+			best = max(best, 2*terms*float64(rounds)*float64(blocks)/took.Seconds()/1e9)
 			if took < 2*time.Millisecond {
 				rounds *= 2
 			}

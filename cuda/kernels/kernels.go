@@ -44,6 +44,12 @@ var TF32 string
 //go:embed peak.cu
 var Peak string
 
+// PeakWarpgroups is the source of the kernel that measures what the tensor cores do at most by products of
+// warpgroups.
+//
+//go:embed peak_warpgroups.cu
+var PeakWarpgroups string
+
 // Changed is the source of the kernel that finds what another one has written outside of C.
 //
 //go:embed changed.cu

@@ -162,6 +162,7 @@ func average(text string, least float64, matches []Match, variant string) Goal {
 func (v *View) gpuGoals() []Goal {
 	f32, f64 := v.Rungs("f32"), v.Rungs("f64")
 	best := func(p Problem) (compare.Record, bool) { return Quickest(f32, p, Simt) }
+	rounded := func(p Problem) (compare.Record, bool) { return Quickest(f32, p, InTF32) }
 	of := func(rows []compare.Record, variant string) func(Problem) (compare.Record, bool) {
 		return func(p Problem) (compare.Record, bool) { return At(rows, variant, p) }
 	}
@@ -190,7 +191,7 @@ func (v *View) gpuGoals() []Goal {
 		hold("f32 without tensor cores, of cuBLAS, where tiles do not fill the multiprocessors", 0.95,
 			cubes("f32", 2048, 2049, 3072), best, of(f32, CuBLAS)),
 		hold("f32 without tensor cores, of cuBLAS, shapes of the SGEMM collection", 0.95, SgemmShapes, best, of(f32, CuBLAS)),
-		hold("tf32-wmma, of the fastest rung without tensor cores", 2.5, cubes("f32", 4096), of(f32, TF32WMMA), best),
+		hold("TF32, of the fastest rung without tensor cores", 2.5, cubes("f32", 4096), rounded, best),
 		hold("dmma, of cuBLAS", 0.9, cubes("f64", 4096, 8192), of(f64, DMMA), of(f64, CuBLAS)),
 		hold("dmma, of cuBLAS", 1.1, cubes("f64", 4095), of(f64, DMMA), of(f64, CuBLAS)),
 	}

@@ -18,6 +18,9 @@ func Simt(r compare.Record) bool {
 	return Ours(r) && Exact(r) && r.GPU != nil && r.GPU.Pipe == r.Type
 }
 
+// InTF32 reports whether r is a rung that rounds its operands to TF32.
+func InTF32(r compare.Record) bool { return Ours(r) && r.Compute == "tf32" }
+
 // HasGPU reports whether a row of the family was timed.
 func (v *View) HasGPU() bool { return slices.ContainsFunc(Timed(v.Records), ByGPU) }
 
@@ -234,14 +237,31 @@ func (v *View) LadderRows(typ string) []compare.Record {
 	return best
 }
 
-// Climbs returns the steps between neighbours of the ladder among rows of one size.
+// Climbs returns the steps between neighbours of the ladder among rows of one size. A rung in another arithmetic than
+// the one before is compared with the last one in the arithmetic of the type.
 func Climbs(rows []compare.Record) []Climb {
 	var out []Climb
 	rungs := slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return !Ours(r) })
 	for i := 1; i < len(rungs); i++ {
-		out = append(out, Climb{rungs[i-1], rungs[i], Versus(rungs[i-1], rungs[i])})
+		before := rungs[i-1]
+		if rungs[i].Compute != before.Compute {
+			if at := lastExact(rungs[:i]); at >= 0 {
+				before = rungs[at]
+			}
+		}
+		out = append(out, Climb{before, rungs[i], Versus(before, rungs[i])})
 	}
 	return out
+}
+
+// lastExact returns the index of the last row in the arithmetic of its type; -1 if there is none.
+func lastExact(rows []compare.Record) int {
+	for i := len(rows) - 1; i >= 0; i-- {
+		if Exact(rows[i]) {
+			return i
+		}
+	}
+	return -1
 }
 
 // ReadsOf is the number of accesses to global memory per multiply-add, from the block tile as it

@@ -76,7 +76,7 @@ func (b *builder) gpuMachine(v *analysis.View) (document.Section, bool) {
 	row("machine.gpus", document.Escape(strings.Join(v.GPUs, ", ")))
 	row("machine.driver", document.Escape(v.Driver))
 	row("machine.cuda", document.Escape(v.CUDA))
-	for _, name := range []string{"f32", "tf32", "f64", "f64-tensor"} {
+	for _, name := range []string{"f32", "tf32", "f16", "f64", "f64-tensor"} {
 		if peak, ok := v.Pipe(name); ok {
 			row("gpu-machine."+name, b.Say("gpu-machine.tflops", text.Args{
 				"Speed": number.Significant(float64(peak.Gflops) / 1e3),

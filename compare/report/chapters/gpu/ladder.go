@@ -280,18 +280,15 @@ func (b *builder) changes(x, y map[string]float64, most int) (out []document.Tex
 	return out, known
 }
 
-// tensorGap says what keeps tf32-wmma from NVIDIA's library in the same arithmetic.
+// tensorGap says what keeps the fastest rung in TF32 from NVIDIA's library in the same arithmetic.
 func (b *builder) tensorGap(rows []compare.Record) (document.Text, bool) {
-	find := func(variant string) (compare.Record, bool) {
-		i := slices.IndexFunc(rows, func(r compare.Record) bool { return r.Variant == variant })
-		if i < 0 {
-			return compare.Record{}, false
-		}
-		return rows[i], true
+	at := slices.IndexFunc(rows, func(r compare.Record) bool { return r.Variant == analysis.CuBLASTF32 })
+	if at < 0 {
+		return "", false
 	}
-	own, ok := find(analysis.TF32WMMA)
-	library, too := find(analysis.CuBLASTF32)
-	if !ok || !too {
+	library := rows[at]
+	own, ok := analysis.Quickest(rows, analysis.ProblemOf(library), analysis.InTF32)
+	if !ok {
 		return "", false
 	}
 	c := analysis.Versus(library, own)

@@ -45,11 +45,11 @@ func (b *builder) gpuShapes(v *analysis.View) (document.Section, bool) {
 // shapesTable holds the best rung without tensor cores and the one with them against
 // NVIDIA's library at each shape.
 func (b *builder) shapesTable(v *analysis.View, typ string, rows []compare.Record) document.Table {
-	tensor, library := analysis.TF32WMMA, analysis.CuBLASTF32
+	library := analysis.CuBLASTF32
 	heads := []string{"size", "bestsimt", "#simttflops", "#cublastflops", "#simtover", "verdict", "#wmmatflops",
 		"#wmmaover", "#cublas32tflops", "#wmmaover32", "#digits"}
 	if typ == "f64" {
-		tensor, library = analysis.DMMA, analysis.CuBLAS
+		library = analysis.CuBLAS
 		heads = []string{"size", "bestsimt", "#simttflops", "#dmmatflops", "#dmmaover", "#cublastflops",
 			"#dmmaovercublas", "verdict"}
 	}
@@ -59,7 +59,10 @@ func (b *builder) shapesTable(v *analysis.View, typ string, rows []compare.Recor
 		}), Columns: b.Columns(heads...)}
 	for _, p := range analysis.CubesFirst(rows) {
 		best, ok := analysis.Quickest(rows, p, analysis.Simt)
-		wide, wok := analysis.At(rows, tensor, p)
+		wide, wok := analysis.Quickest(rows, p, analysis.InTF32)
+		if typ == "f64" {
+			wide, wok = analysis.At(rows, analysis.DMMA, p)
+		}
 		exactly, eok := analysis.At(rows, analysis.CuBLAS, p)
 		peer, pok := analysis.At(rows, library, p)
 		name := document.Text(number.Absent)
@@ -124,7 +127,7 @@ func (b *builder) gpuPrecision(v *analysis.View) (document.Section, bool) {
 	least, most := math.Inf(1), math.Inf(-1)
 	for _, p := range analysis.CubesFirst(rows) {
 		best, ok := analysis.Quickest(rows, p, analysis.Simt)
-		wide, wok := analysis.At(rows, analysis.TF32WMMA, p)
+		wide, wok := analysis.Quickest(rows, p, analysis.InTF32)
 		lost := analysis.DigitsLost(best, wide)
 		if !ok || !wok || math.IsNaN(lost) {
 			continue
@@ -140,7 +143,8 @@ func (b *builder) gpuPrecision(v *analysis.View) (document.Section, bool) {
 		}
 		t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
 			document.Escape(p.Label()), document.Literal(analysis.Algorithm(best.Variant)),
-			document.Text(number.Significant(float64(best.Residual))), residual(analysis.CuBLAS), residual(analysis.TF32WMMA),
+			document.Text(number.Significant(float64(best.Residual))), residual(analysis.CuBLAS),
+			document.Text(number.Significant(float64(wide.Residual))),
 			residual(analysis.CuBLASTF32),
 			document.Text(number.Significant(analysis.Digits(best))), document.Text(number.Significant(analysis.Digits(wide))),
 			document.Text(number.Significant(lost)), chapters.OverCell(best, wide, true),
