@@ -208,11 +208,12 @@ var (
 	GPUOrder = []string{
 		"naive", "packed-global", "coalesced", "smem", "blocktile1d", "blocktile2d", "vectorized", "conflictfree",
 		"doublebuffer", "async",
-		"warptile", "tf32-wmma", "tf32-wgmma", "tf32-wgmma-ws", "tf32-wgmma-persistent", "f16x3", "dmma-wmma", "dmma", "square-tiled", "tiled", "word", "tuned", "cublas", "cublas-tf32",
+		"warptile", "tf32-wmma", "tf32-wgmma", "tf32-wgmma-ws", "tf32-wgmma-persistent", "f16x3",
+		"dmma-wmma", "dmma", "square-tiled", "tiled", "word", "tuned", "cublas", "cublas-tf32",
 		"torch", "torch-tf32",
 	}
 	// Copying are the rungs that copy several elements at once if they are aligned.
-	Copying = []string{"vectorized", "conflictfree", "doublebuffer", "async", "warptile", "tf32-wmma", "tf32-wgmma", "tf32-wgmma-ws", "tf32-wgmma-persistent", "f16x3", "dmma-wmma", "dmma"}
+	Copying = []string{"vectorized", "conflictfree", "doublebuffer", "async", "warptile", "tf32-wmma", "dmma-wmma", "dmma"}
 	// unshared are the rungs whose threads read all that they need from global memory themselves.
 	unshared = []string{"naive", "packed-global", "coalesced"}
 )
