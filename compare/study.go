@@ -173,7 +173,7 @@ func rankStudies(ranks []any, sizes []int, base, size int) []study {
 	most := last(ranks)
 	return []study{
 		{experiment: StrongScaling, sizes: sizes, sweep: map[string][]any{"ranks": ranks}, drawn: func(c Case) bool {
-			return slices.Contains(rankTimelines, c.Key.Variant) && c.Shape == gemm.Cube(size) && c.Params["ranks"] == most[0]
+			return c.Shape == gemm.Cube(size) && c.Params["ranks"] == most[0] && slices.Contains(rankTimelines, c.Key.Variant)
 		}},
 		{
 			experiment: WeakScaling, variants: []string{"mpi/scatter-rows", "mpi/bcast-rows", "mpi/summa", "mpi/srumma",

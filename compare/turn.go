@@ -138,7 +138,8 @@ func (t *turn) finish() ([]Record, []Trace) {
 		records[i] = t.d.finish(x)
 		if x.trace != nil {
 			trace := records[i].trace()
-			trace.Workers, trace.Seconds, trace.Spans = x.trace.Workers, x.trace.Seconds, append(trace.Spans, x.trace.Spans...)
+			trace.Workers, trace.Seconds = x.trace.Workers, x.trace.Seconds
+			trace.Spans = append(trace.Spans, x.trace.Spans...)
 			trace.Ranks, trace.Activity = x.trace.Ranks, x.trace.Activity
 			traces = append(traces, trace)
 		}

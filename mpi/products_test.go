@@ -1022,14 +1022,16 @@ func TestRanksTimeline(t *testing.T) {
 			t.Errorf("the clocks of %d ranks differ by %v s at most", ranks, a.ClockError)
 		}
 		const rounding = 1e-6
-		totals, bytes, ends := make([]map[string]float64, theJob.Size()), make([]int64, theJob.Size()), make([]float64, theJob.Size())
+		totals, bytes := make([]map[string]float64, theJob.Size()), make([]int64, theJob.Size())
+		ends := make([]float64, theJob.Size())
 		var within timeline.Phase
 		for _, p := range a.Phases {
 			switch {
 			case p.Begin < -rounding || !(p.End >= p.Begin):
 				t.Errorf("it lasts from %v to %v: %+v", p.Begin, p.End, p)
 			case p.Call != "":
-				if p.Lane != within.Lane || p.Name != within.Name || p.Begin < within.Begin-rounding || p.End > within.End+rounding {
+				inside := p.Begin >= within.Begin-rounding && p.End <= within.End+rounding
+				if p.Lane != within.Lane || p.Name != within.Name || !inside {
 					t.Errorf("%+v is not in %+v", p, within)
 				}
 				continue
@@ -1083,7 +1085,8 @@ func TestRanksClocks(t *testing.T) {
 		case p.Call == "recv" && p.Lane > 0:
 			received++
 			if p.End < sent[p.Lane]-a.ClockError || p.End > 60 {
-				t.Errorf("rank %d has at %v s what was sent at %v s; the clocks differ by %v s at most", p.Lane, p.End, sent[p.Lane], a.ClockError)
+				t.Errorf("rank %d has at %v s what was sent at %v s; the clocks differ by %v s at most", p.Lane, p.End,
+					sent[p.Lane], a.ClockError)
 			}
 		}
 	}

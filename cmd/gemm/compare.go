@@ -54,6 +54,7 @@ func compareCommand() *cli.Command {
 			&cli.IntFlag{Name: "reps", DefaultText: "the profile's", Usage: "`COUNT`: least number of samples of a row"},
 			&cli.DurationFlag{Name: "timeout", DefaultText: "the profile's", Usage: "`DURATION`: time limit of a row"},
 			langFlag(), coverFlag(), noTunedFlag(),
+			traceFlag("record a timeline of each variant at its largest size, and write the timelines"),
 			bringFlag(hostKernels, gpuKernels), cflagsFlag(),
 		}, launchFlags()...),
 		Action: runCompare,
@@ -140,7 +141,26 @@ func comparison(c *cli.Context, brought ...gemm.Variant) ([]compare.Case, compar
 		}
 		return nil, profile, usagef("none of the variants has the type %s", c.Generic("type"))
 	}
+	if c.IsSet("trace") {
+		drawLargest(cases)
+	}
 	return cases, profile, checkBrought(brought, cases)
+}
+
+// drawLargest requests a timeline of each variant that can have one, at the largest product of the main
+// tables.
+func drawLargest(cases []compare.Case) {
+	largest := map[string]int{}
+	for i, k := range cases {
+		at, ok := largest[k.Variant.Name]
+		serial := k.Variant.Family() == "serial" || k.Variant.Role.Outside()
+		if !serial && k.Experiment == compare.MainLadder && (!ok || k.Terms() > cases[at].Terms()) {
+			largest[k.Variant.Name] = i
+		}
+	}
+	for _, i := range largest {
+		cases[i].Timeline = true
+	}
 }
 
 // workerSweep returns the numbers of threads and ranks, from the flags or from the profile. There
@@ -216,6 +236,9 @@ func runCompare(c *cli.Context) error {
 			return err
 		}
 	}
+	if err := checkTrace(c); err != nil {
+		return err
+	}
 	dir := c.String("out")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("--out %s: %w", dir, err)
@@ -236,7 +259,11 @@ func runCompare(c *cli.Context) error {
 	if err != nil {
 		return errors.Join(failed, err)
 	}
-	return errors.Join(failed, summarise(c.App.Writer, p.rows, paths))
+	traced := writeTrace(c, store.Document())
+	if c.String("trace") == stdoutName {
+		return errors.Join(failed, traced)
+	}
+	return errors.Join(failed, traced, summarise(c.App.Writer, p.rows, paths))
 }
 
 // summarise writes the rows of the first experiment, the ladder if there is one, at the largest shape

@@ -268,7 +268,7 @@ func writeTrace(c *cli.Context, doc compare.Document) error {
 	data, err := trace.Encode(doc)
 	switch {
 	case errors.Is(err, trace.ErrNone):
-		return fmt.Errorf("--trace %s: %w: the rows have warnings or errors that say why", name, err)
+		return fmt.Errorf("--trace %s: %w: measure them with --timeline, and see the warnings of the rows", name, err)
 	case err != nil:
 		return err
 	case name == stdoutName:

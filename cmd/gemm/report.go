@@ -24,14 +24,15 @@ func reportCommand() *cli.Command {
 		Usage:     "write a report from records of one host or several",
 		UsageText: "--in FILE [--in FILE ...] [options]",
 		Description: "The format pdf needs xelatex. FILE must be a regular file, not a pipe; /dev/stdin is one\n" +
-			"if it is redirected from a file.",
+			"if it is redirected from a file. With --trace and without --format and --out, no report is written.",
 		Flags: []cli.Flag{
 			&cli.StringSliceFlag{Name: "in", Usage: "`FILE`: records; repeat the option to merge several files"},
 			wordsFlag("format", "html", "html", "`LIST`: formats of the report: "+strings.Join(report.Formats(), ", "),
 				report.Formats(), among(report.Formats())),
 			langFlag(), coverFlag(),
 			&cli.StringFlag{Name: "out", Value: "report", DefaultText: "report", Usage: "`DIR`: folder for the report"},
-			forceFlag("with --format json: replace the existing records"),
+			traceFlag("write the timelines of the records"),
+			forceFlag("replace an existing file of --trace and, with --format json, existing records"),
 		},
 		Action: runReport,
 	}
@@ -93,6 +94,9 @@ func runReport(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := checkTrace(c); err != nil {
+		return err
+	}
 	var docs []compare.Document
 	for _, name := range c.StringSlice("in") {
 		doc, err := compare.Load(name)
@@ -106,6 +110,9 @@ func runReport(c *cli.Context) error {
 	}
 	doc, err := compare.Merge(docs...)
 	if err != nil {
+		return err
+	}
+	if err := writeTrace(c, doc); err != nil || c.IsSet("trace") && !c.IsSet("format") && !c.IsSet("out") {
 		return err
 	}
 	dir := c.String("out")

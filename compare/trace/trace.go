@@ -107,8 +107,8 @@ func (r *row) events() []event {
 	}
 	if r.Cut > 0 {
 		at := microsOf(r.Cut)
-		r.all = append(r.all, event{Name: "later phases are left out", Category: "limit", Kind: "i", Scope: "p", Time: &at,
-			Process: r.process, Thread: productThread})
+		r.all = append(r.all, event{Name: "later phases are left out", Category: "limit", Kind: "i", Scope: "p",
+			Time: &at, Process: r.process, Thread: productThread})
 	}
 	return r.all
 }

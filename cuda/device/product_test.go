@@ -258,7 +258,8 @@ func TestTimeline(t *testing.T) {
 			t.Errorf("of a product that takes %v: %+v", cost.Time, p)
 		}
 		if p.Call != "" {
-			if kernels = append(kernels, p.Call); p.Name != within.Name || !(p.Begin >= within.Begin && p.End <= within.End) {
+			kernels = append(kernels, p.Call)
+			if p.Name != within.Name || !(p.Begin >= within.Begin && p.End <= within.End) {
 				t.Errorf("%+v is not in %+v", p, within)
 			}
 			continue
