@@ -103,7 +103,7 @@ var importTable = map[string][]string{
 		"parallel",
 	},
 	"compare/report/figures": {
-		"cuda/occupancy", "mpi/account", "compare/report/chart", "compare/topology", "compare/report/text", "compare",
+		"cuda/occupancy", "mpi/account", "parallel/timeline", "compare/report/chart", "compare/topology", "compare/report/text", "compare",
 		"compare/report/analysis", "compare/report/number",
 	},
 	"compare/report/analysis/coursework": {"compare", "compare/report/analysis"},

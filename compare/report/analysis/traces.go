@@ -43,6 +43,42 @@ func (v *View) Concerts() []Concert {
 	return out
 }
 
+// Ensemble is the traces of what the ranks of several variants did, or the streams of a GPU, in one
+// product. They are drawn over one time axis.
+type Ensemble struct {
+	Problem
+	Lanes  int
+	Traces []compare.Trace
+}
+
+// mostTogether is how many traces an ensemble has.
+const mostTogether = 4
+
+// Ensemble returns the traces of a family of a host that most of its variants have in common: those with
+// the most lanes, and of these the largest product. Among the settings of a variant it has the first.
+func (v *View) Ensemble(family string) (e Ensemble, ok bool) {
+	for _, t := range v.traces {
+		lanes := len(t.Ranks)
+		if family == OnGPU {
+			lanes = len(t.Lanes)
+		}
+		if Family(t.Variant) != family || lanes == 0 || len(t.Phases) == 0 || !(t.Seconds > 0) {
+			continue
+		}
+		p := plainOf(t.Type, t.Shape, t.Workers)
+		if order := cmp.Or(cmp.Compare(lanes, e.Lanes), p.Compare(e.Problem)); order > 0 || e.Traces == nil {
+			e = Ensemble{Problem: p, Lanes: lanes}
+		} else if order < 0 {
+			continue
+		}
+		same := func(other compare.Trace) bool { return other.Variant == t.Variant }
+		if len(e.Traces) < mostTogether && !slices.ContainsFunc(e.Traces, same) {
+			e.Traces = append(e.Traces, t)
+		}
+	}
+	return e, len(e.Traces) > 0
+}
+
 // BusyTimes returns the seconds that each worker of a trace was busy.
 func BusyTimes(t compare.Trace) []float64 {
 	out := make([]float64, t.Workers)

@@ -52,8 +52,14 @@ var charts = map[string]Chart{
 	"lanes": Lanes{
 		Title: "rows", XLabel: "time, ms",
 		Panels: []Panel{
-			{"static: 3 ms", 3, [][]Busy{{{0, 1}}, {{0, 1.5}, {1.5, 2.8}}}},
-			{"dynamic: 2 ms", 2, [][]Busy{{{0, 0.5}, {0.5, 1}, {1.2, 1.9}}, {}}},
+			{"static: 3 ms", 3, [][]Busy{{{To: 1}}, {{To: 1.5}, {From: 1.5, To: 2.8}}}},
+			{"dynamic: 2 ms", 2, [][]Busy{{{To: 0.5}, {From: 0.5, To: 1}, {From: 1.2, To: 1.9}}, {}}},
+		},
+	},
+	"phases": Lanes{
+		Title: "summa", XLabel: "time, ms", YLabel: "rank", Kinds: []string{"communicate", "compute"}, Colors: Palette, Room: 12,
+		Panels: []Panel{
+			{"summa: 3 ms", 3, [][]Busy{{{0, 1, 0}, {1, 3, 1}}, {{0, 0.5, 1}, {0.5, 2, 0}}, {}}},
 		},
 	},
 	"boxes": Boxes{
@@ -222,7 +228,8 @@ func TestLanes(t *testing.T) {
 	chunks := Lanes{Panels: []Panel{{Label: "many", End: 1, Lanes: make([][]Busy, 40)}}}
 	for i := range chunks.Panels[0].Lanes {
 		for j := range 2000 {
-			chunks.Panels[0].Lanes[i] = append(chunks.Panels[0].Lanes[i], Busy{float64(j) / 2000, float64(j+1)/2000 - 1e-5})
+			chunks.Panels[0].Lanes[i] = append(chunks.Panels[0].Lanes[i], Busy{From: float64(j) / 2000,
+				To: float64(j+1)/2000 - 1e-5})
 		}
 	}
 	var svg bytes.Buffer
@@ -238,8 +245,9 @@ func TestLanes(t *testing.T) {
 	for _, test := range []struct {
 		lane, want []Busy
 	}{
-		{[]Busy{{0, 1}, {1.05, 2}, {2.5, 3}}, []Busy{{0, 2}, {2.5, 3}}},
-		{[]Busy{{0, 3}, {1, 2}}, []Busy{{0, 3}}},
+		{[]Busy{{0, 1, 0}, {1.05, 2, 0}, {2.5, 3, 0}}, []Busy{{0, 2, 0}, {2.5, 3, 0}}},
+		{[]Busy{{0, 1, 0}, {1.05, 2, 1}, {2.05, 3, 1}}, []Busy{{0, 1, 0}, {1.05, 3, 1}}},
+		{[]Busy{{0, 3, 0}, {1, 2, 0}}, []Busy{{0, 3, 0}}},
 		{nil, nil},
 	} {
 		if got := seen(test.lane, 0.1); !slices.Equal(got, test.want) {

@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"image/color"
 	"strconv"
 
@@ -10,10 +11,15 @@ import (
 )
 
 // Lanes shows when the workers of several runs were busy: a panel for each run and a lane for each worker, over
-// one time axis. The idle time of a lane until the end of its run is faint.
+// one time axis. The idle time of a lane until the end of its run is faint. If workers do several kinds of
+// things, each kind has a colour and a name.
 type Lanes struct {
 	Title  string
-	XLabel string // the unit of time in it
+	XLabel string       // the unit of time in it
+	YLabel string       // what a lane is; empty: worker
+	Kinds  []string     // empty: all is of one kind, and each panel has its colour
+	Colors []color.RGBA // of the kinds
+	Room   float64      // largest height of the lanes of a panel, in points; 0: laneRoom
 	Panels []Panel
 }
 
@@ -24,8 +30,11 @@ type Panel struct {
 	Lanes [][]Busy // by worker, each in the order of time
 }
 
-// Busy is an interval of time in which a worker computes one chunk.
-type Busy struct{ From, To float64 }
+// Busy is an interval of time in which a worker computes one chunk, or does something of a kind.
+type Busy struct {
+	From, To float64
+	Kind     int
+}
 
 const (
 	panelHead = 13.0 // points, for a panel's label
@@ -37,16 +46,19 @@ const (
 )
 
 // lane returns the height of a lane of p, in points.
-func (p Panel) lane() float64 {
-	return max(laneLeast, min(laneMost, laneRoom/float64(max(1, len(p.Lanes)))))
+func (ch Lanes) lane(p Panel) float64 {
+	return max(laneLeast, min(laneMost, cmp.Or(ch.Room, laneRoom)/float64(max(1, len(p.Lanes)))))
 }
 
-func (p Panel) tall() float64 { return panelHead + p.lane()*float64(len(p.Lanes)) + panelGap }
+func (ch Lanes) tall(p Panel) float64 { return panelHead + ch.lane(p)*float64(len(p.Lanes)) + panelGap }
 
 func (ch Lanes) height() vg.Length {
 	total := 58.0
+	if len(ch.Kinds) > 0 {
+		total += 14
+	}
 	for _, p := range ch.Panels {
-		total += p.tall()
+		total += ch.tall(p)
 	}
 	return vg.Points(total)
 }
@@ -61,24 +73,24 @@ func (ch Lanes) draw(c draw.Canvas) {
 	for _, panel := range ch.Panels {
 		end = max(end, panel.End)
 		every := 1
-		for float64(every)*panel.lane() < tickSize {
+		for float64(every)*ch.lane(panel) < tickSize {
 			every *= 2
 		}
 		top := at - panelHead
 		for i := range panel.Lanes {
 			if i%every == 0 {
-				numbers = append(numbers, plot.Tick{Value: top - panel.lane()*(float64(i)+0.5), Label: strconv.Itoa(i)})
+				numbers = append(numbers, plot.Tick{Value: top - ch.lane(panel)*(float64(i)+0.5), Label: strconv.Itoa(i)})
 			}
 		}
-		at -= panel.tall()
+		at -= ch.tall(panel)
 	}
 	p.Y.Min, p.Y.Max, p.Y.Tick.Marker = at, 0, numbers
 	ticks, _, most := linearTicks(0, end)
 	p.X.Min, p.X.Max, p.X.Tick.Marker = 0, most, plot.ConstantTicks(ticks)
 
-	c = titled(c, ch.Title)
+	c = keyed(titled(c, ch.Title), ch.Kinds, ch.Colors)
 	p.Add(over(ch.data))
-	p.Draw(labelled(c, p, ch.XLabel, "worker"))
+	p.Draw(labelled(c, p, ch.XLabel, cmp.Or(ch.YLabel, "worker")))
 }
 
 // data draws the panels. Neighbouring intervals that look like one are drawn as one, so a run with thousands of
@@ -95,16 +107,21 @@ func (ch Lanes) data(c draw.Canvas, p *plot.Plot) {
 	for i, panel := range ch.Panels {
 		write(c, lettering(labelSize, draw.XLeft, draw.YCenter),
 			vg.Point{X: c.Min.X + 2, Y: y(at - panelHead/2)}, panel.Label)
-		tall := panel.lane()
+		tall := ch.lane(panel)
 		for j, lane := range panel.Lanes {
 			top, bottom := at-panelHead-tall*float64(j)-0.4, at-panelHead-tall*float64(j+1)+0.4
 			box(0, panel.End, top, bottom, Faint)
 			for _, b := range seen(lane, hairline*unit) {
-				box(b.From, b.To, top, bottom, Palette[i%len(Palette)])
+				color := Palette[i%len(Palette)]
+				if len(ch.Kinds) > 0 {
+					color = ch.Colors[b.Kind]
+				}
+				box(b.From, b.To, top, bottom, color)
 			}
 			for k := 1; k < len(lane); k++ {
 				wide := 3 * unit // both must be this wide, or the line between them is invisible
-				if a, b := lane[k-1], lane[k]; a.To-a.From > wide && b.To-b.From > wide && b.From-a.To < hairline*unit {
+				a, b := lane[k-1], lane[k]
+				if a.Kind == b.Kind && a.To-a.From > wide && b.To-b.From > wide && b.From-a.To < hairline*unit {
 					c.StrokeLine2(draw.LineStyle{Color: Paper, Width: vg.Points(0.5)}, x(b.From), y(top), x(b.From), y(bottom))
 				}
 			}
@@ -112,15 +129,15 @@ func (ch Lanes) data(c draw.Canvas, p *plot.Plot) {
 		bottom := at - panelHead - tall*float64(len(panel.Lanes))
 		c.StrokeLine2(draw.LineStyle{Color: Ink, Width: vg.Points(0.9)}, x(panel.End), y(at-panelHead),
 			x(panel.End), y(bottom))
-		at -= panel.tall()
+		at -= ch.tall(panel)
 	}
 }
 
-// seen returns the lane, with intervals joined that are less than gap apart.
+// seen returns the lane, with intervals of a kind joined that are less than gap apart.
 func seen(lane []Busy, gap float64) []Busy {
 	var out []Busy
 	for _, b := range lane {
-		if n := len(out); n > 0 && b.From-out[n-1].To < gap {
+		if n := len(out); n > 0 && b.Kind == out[n-1].Kind && b.From-out[n-1].To < gap {
 			out[n-1].To = max(out[n-1].To, b.To)
 			continue
 		}

@@ -48,12 +48,14 @@ import (
 //	mpi-distribution-<type>     time of point-to-point rows, collective rows and blocks with plain loops on each rank,
 //	                            by sizes and ranks
 //	mpi-phases-<type>           the phases of each variant's slowest rank
+//	mpi-timeline                what each rank did when
 //	mpi-bytes-<type>            bytes counted over the lower bound, over ranks
 //	mpi-network                 time of messages over their bytes
 //	mpi-strong-…-<type>         as strong-… over ranks: speedup, efficiency, ceiling; and mpi-weak-…
 //	mpi-panel-<type>            speed over the width of panels
 //	mpi-gap-<type>              time of point-to-point over collective rows, over ranks
 //	gpu-ladder-<type>           speed of the rungs of the GPU's ladder at its largest cube
+//	gpu-timeline                when operands were copied and kernels ran
 //	gpu-rates-<arithmetic>      speed over n on the GPU, f32, tf32 and f64
 //	gpu-sgemm                   speed over the eight shapes of the SGEMM collection, f32 and TF32
 //	gpu-host-<type>             speed over n of the processor, and of the GPU with copies and without

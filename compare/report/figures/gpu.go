@@ -171,6 +171,7 @@ func gpuDrawings(d drawn, add adder) {
 	if !d.HasGPU() {
 		return
 	}
+	ensembleDrawings(d, analysis.OnGPU, add)
 	for _, typ := range d.GPUTypes() {
 		if !slices.Contains([]string{"f32", "f64"}, typ) {
 			continue

@@ -219,6 +219,7 @@ func distributedDrawings(d drawn, add adder) {
 	if !d.Distributes() {
 		return
 	}
+	ensembleDrawings(d, analysis.OnRanks, add)
 	for _, typ := range d.TypesOf(analysis.OverRanks) {
 		all := d.StrongSeries(analysis.OverRanks, typ)
 		var sizes []analysis.Problem

@@ -8,6 +8,7 @@ import (
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/chart"
 	"gemm/compare/report/number"
+	"gemm/parallel/timeline"
 )
 
 // Timelines is how many of a host's concerts are drawn.
@@ -63,4 +64,72 @@ func Timeline(c analysis.Concert) chart.Lanes {
 		lanes.Panels = append(lanes.Panels, panel)
 	}
 	return lanes
+}
+
+// EnsembleID names the timeline of the ranks, or of the GPU.
+func EnsembleID(family string) string {
+	if family == analysis.OnGPU {
+		return "gpu-timeline"
+	}
+	return "mpi-timeline"
+}
+
+// gpuPhases are the phases of a product on a GPU.
+var gpuPhases = []string{"h2d", "kernels", "d2h"}
+
+// ensembleRoom is the largest height of the lanes of a variant, in points.
+const ensembleRoom = 88
+
+// ensembleChart is the chart of an ensemble.
+func ensembleChart(e analysis.Ensemble, family string) chart.Lanes {
+	phases, what := slices.Concat(analysis.PhaseNames, []string{timeline.Waiting}), "rank"
+	if family == analysis.OnGPU {
+		phases, what = gpuPhases, "stream"
+	}
+	longest := 0.0
+	used := map[string]bool{}
+	for _, t := range e.Traces {
+		longest = max(longest, t.Seconds)
+		for _, p := range t.Phases {
+			used[p.Name] = used[p.Name] || p.Call == ""
+		}
+	}
+	unit, scale := timeUnit(longest)
+	lanes := chart.Lanes{
+		Title:  fmt.Sprintf("%s, %s, %d %ss", e.Type, e.Label(), e.Lanes, what),
+		XLabel: "time, " + unit, YLabel: what, Room: ensembleRoom,
+	}
+	kinds := map[string]int{}
+	for i, name := range phases {
+		if !used[name] {
+			continue
+		}
+		kinds[name] = len(lanes.Kinds)
+		color := chart.Palette[i%len(chart.Palette)]
+		if name == timeline.Waiting {
+			color = chart.Mid
+		}
+		lanes.Kinds, lanes.Colors = append(lanes.Kinds, name), append(lanes.Colors, color)
+	}
+	for _, t := range e.Traces {
+		panel := chart.Panel{
+			Label: fmt.Sprintf("%s: %s", t.Variant, number.Seconds(t.Seconds)),
+			End:   scale * t.Seconds, Lanes: make([][]chart.Busy, e.Lanes),
+		}
+		for _, p := range t.Phases {
+			if kind, ok := kinds[p.Name]; ok && p.Call == "" && p.Lane >= 0 && p.Lane < e.Lanes {
+				panel.End = max(panel.End, scale*p.End)
+				panel.Lanes[p.Lane] = append(panel.Lanes[p.Lane], chart.Busy{From: scale * p.Begin, To: scale * p.End, Kind: kind})
+			}
+		}
+		lanes.Panels = append(lanes.Panels, panel)
+	}
+	return lanes
+}
+
+// ensembleDrawings adds the timeline of the ranks, or of the GPU.
+func ensembleDrawings(d drawn, family string, add adder) {
+	if e, ok := d.Ensemble(family); ok {
+		add(EnsembleID(family), "drawing."+EnsembleID(family), ensembleChart(e, family), true)
+	}
 }

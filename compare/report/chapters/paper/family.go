@@ -178,8 +178,11 @@ func (b builder) measurements(s *document.Section, v *analysis.View, fam string)
 	if fam == analysis.Parallel || fam == analysis.OnRanks {
 		b.Places(s, v, fam)
 	}
-	if fam == analysis.Parallel {
+	switch fam {
+	case analysis.Parallel:
 		b.timeline(s, v)
+	case analysis.OnRanks, analysis.OnGPU:
+		sharing.Ensemble(b.Builder, s, v, fam, "")
 	}
 	for _, typ := range types {
 		if t, ok := b.table(v, fam, typ); ok {

@@ -207,5 +207,6 @@ func (b *builder) phases(v *analysis.View) (document.Section, bool) {
 		}
 		s.Add(t)
 	}
+	Ensemble(b.Builder, &s, v, analysis.OnRanks, "")
 	return s, found
 }

@@ -8,6 +8,7 @@ import (
 
 	"gemm/compare"
 	"gemm/compare/report/analysis"
+	"gemm/compare/report/chapters"
 	"gemm/compare/report/document"
 	"gemm/compare/report/figures"
 	"gemm/compare/report/number"
@@ -114,4 +115,25 @@ func (b *builder) retrace(v *analysis.View, c analysis.Concert) string {
 		rows = append(rows, analysis.Traced(t))
 	}
 	return b.RerunShared(v, rows, "--timeline")
+}
+
+// Ensemble adds the timeline of the ranks of a host, or of its GPU.
+func Ensemble(b *chapters.Builder, s *document.Section, v *analysis.View, family, command string) {
+	e, ok := v.Ensemble(family)
+	if !ok {
+		return
+	}
+	args := text.Args{"Type": e.Type, "Size": b.Sizes([]analysis.Problem{e.Problem})}
+	if family == analysis.OnRanks {
+		args["Ranks"] = b.Count("ranks", e.Lanes)
+	}
+	id := figures.EnsembleID(family)
+	b.Figure(s, v, id, "fig."+id, command, args)
+	within := 0.0
+	for _, t := range e.Traces {
+		within = max(within, t.ClockError)
+	}
+	if within > 0 {
+		s.Text(b.Say("mpi-timeline.clocks", text.Args{"Time": number.Seconds(within)}))
+	}
 }
