@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -696,5 +697,36 @@ func TestListAndInfoOfRanks(t *testing.T) {
 	}
 	if n := available("PATH=" + t.TempDir()); n != 0 {
 		t.Errorf("%d variants on ranks are available without mpirun", n)
+	}
+}
+
+// TestTraceOfRanks reads the trace of four ranks back, and compares the phases of each rank with those
+// that it reported.
+func TestTraceOfRanks(t *testing.T) {
+	s := newSession(t)
+	r := s.run(nil, s.program, "mpi", "--np", "4", "--variants", "mpi/p2p-rows,mpi/summa", "--sizes", "96", "--time", "1ms",
+		"--json", "r.json", "--trace", "-")
+	doc, err := compare.Load(filepath.Join(s.dir, "r.json"))
+	if r.status != 0 || err != nil || len(doc.Traces) != 2 {
+		t.Fatalf("status %d, %v, %d timelines, %s", r.status, err, len(doc.Traces), r.stderr)
+	}
+	got := totals(t, []byte(r.stdout))
+	for i, trace := range doc.Traces {
+		if len(trace.Ranks) != 4 || !(trace.Seconds > 0) {
+			t.Fatalf("%s: %d ranks, %v s", trace.Variant, len(trace.Ranks), trace.Seconds)
+		}
+		for _, rank := range trace.Ranks {
+			at := lane{i + 1, rank.Rank + 2}
+			for name, want := range rank.Phases {
+				if sum := got[at][name]; !(math.Abs(sum-want) < 1e-6) {
+					t.Errorf("%s: rank %d takes %v s to %s in the trace, and reported %v s", trace.Variant, rank.Rank, sum, name,
+						want)
+				}
+			}
+			if len(got[at]) != len(rank.Phases)+1 { // and the time that it waits
+				t.Errorf("%s: rank %d has the phases %v in the trace, and reported %v", trace.Variant, rank.Rank, got[at],
+					rank.Phases)
+			}
+		}
 	}
 }

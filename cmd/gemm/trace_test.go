@@ -1,0 +1,95 @@
+package main
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gemm/compare"
+	"gemm/internal/gemmtest"
+)
+
+// lane is a thread of a trace: a process is a row.
+type lane struct{ process, thread int }
+
+// totals returns the time of each phase, or of chunks, on each thread of a trace, in seconds; calls within
+// phases are left out. The test fails unless the trace is one of the format.
+func totals(t *testing.T, data []byte) map[lane]map[string]float64 {
+	t.Helper()
+	out := map[lane]map[string]float64{}
+	for _, e := range gemmtest.TraceEvents(t, data) {
+		if e.Kind != "X" || e.Category == "call" || e.Category == "product" {
+			continue
+		}
+		at := lane{e.Process, e.Thread}
+		if out[at] == nil {
+			out[at] = map[string]float64{}
+		}
+		out[at][e.Name] += float64(e.End-e.Begin) / 1e9
+	}
+	return out
+}
+
+// TestTraceOfWorkers reads the trace of gemm parallel back, and compares the time of each worker with the
+// records, which are written too.
+func TestTraceOfWorkers(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	args := []string{"parallel", "--variants", "parallel/rows,parallel/tiles", "--threads", "2", "--schedule", "dynamic",
+		"--sizes", "40", "--time", "1ms", "--trace", "t.json"}
+	if r := start(t, dir, nil, append(args, "--json", "r.json")...); r.status != 0 || !strings.Contains(r.stdout, "parallel/tiles") {
+		t.Fatalf("status %d, %s%s", r.status, r.stdout, r.stderr)
+	}
+	doc, err := compare.Load(filepath.Join(dir, "r.json"))
+	if err != nil || len(doc.Traces) != 2 {
+		t.Fatalf("%v, %d timelines", err, len(doc.Traces))
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "t.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := totals(t, data)
+	for i, trace := range doc.Traces {
+		want := map[int]float64{}
+		for _, s := range trace.Spans {
+			want[s.Worker] += s.End - s.Begin
+		}
+		for worker, busy := range want {
+			if sum := got[lane{i + 1, worker + 2}]["chunk"]; !(math.Abs(sum-busy) < 1e-9*float64(len(trace.Spans)+1)) {
+				t.Errorf("%s: worker %d is busy for %v s in the trace, %v s in the records", trace.Variant, worker, sum, busy)
+			}
+		}
+	}
+	fail(t, dir, 1, "t.json exists already: replace it with --force, or name another", args...)
+	report := start(t, dir, nil, "report", "--in", "r.json", "--trace", "-")
+	if report.status != 0 || report.stdout != string(data) {
+		t.Errorf("status %d: the trace of the records differs from that of the run: %.200s%s", report.status, report.stdout,
+			report.stderr)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "report")); err == nil {
+		t.Error("a report is written that nobody asked for")
+	}
+}
+
+// TestTraceUsage checks that mistakes end the command before anything is measured.
+func TestTraceUsage(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	small := []string{"parallel", "--variants", "parallel/rows", "--sizes", "8", "--time", "1ms"}
+	fail(t, dir, 2, "--trace: must be a file, or - for standard output", append(small, "--trace", "")...)
+	fail(t, dir, 2, "--trace and --json: only one of them can be standard output",
+		append(small, "--trace", "-", "--json", "-")...)
+	fail(t, dir, 1, "none/t.json", append(small, "--trace", "none/t.json")...)
+	fail(t, dir, 2, "--trace is for 100 rows at most, these are 102: choose fewer",
+		"parallel", "--variants", "parallel/rows", "--sizes", "8", "--threads", "1,2,3", "--schedule", "dynamic,guided",
+		"--chunk", "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17", "--trace", "t.json")
+	fail(t, dir, 2, `flag "--trace" is unknown`, "serial", "--trace", "t.json")
+	succeed(t, dir, append(small, "--json", "r.json")...)
+	fail(t, dir, 1, "--trace t.json: no row has a timeline: measure them with --timeline", "report", "--in", "r.json",
+		"--trace", "t.json")
+	if left, err := filepath.Glob(filepath.Join(dir, "*t.json*")); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %q, %v", left, err)
+	}
+}

@@ -1,0 +1,94 @@
+package trace
+
+import (
+	"errors"
+	"testing"
+
+	"gemm"
+	"gemm/compare"
+	"gemm/internal/gemmtest"
+	"gemm/mpi/account"
+	"gemm/parallel/timeline"
+)
+
+// document returns a timeline of workers, one of ranks and one of a GPU.
+func document() compare.Document {
+	key := func(variant string) compare.Key {
+		return compare.Key{Host: "h", Variant: variant, Problem: compare.Problem{Type: "f64", Op: "nn", Shape: gemm.Cube(8)}}
+	}
+	peer := 1
+	return compare.Document{
+		Hosts: []compare.Host{{ID: "h", CPU: "a processor"}},
+		Traces: []compare.Trace{
+			{Key: key("parallel/rows"), Params: gemm.Params{"threads": 2}, Workers: 2, Seconds: 4e-6, Spans: []timeline.Span{
+				{Worker: 0, From: 0, To: 4, Begin: 0, End: 1.2345e-6}, {Worker: 0, From: 6, To: 8, Begin: 1.2345e-6, End: 3e-6},
+				{Worker: 1, From: 4, To: 6, Begin: 1e-6, End: 4e-6},
+			}},
+			{Key: key("mpi/summa"), Workers: 2, Seconds: 5e-6,
+				Ranks: []account.Rank{{Rank: 0, Host: "a", CPUs: "0-1"}, {Rank: 1, Host: "b"}},
+				Activity: timeline.Activity{ClockError: 2e-6, Cut: 4e-6, Phases: []timeline.Phase{
+					{Lane: 0, Name: "communicate", Bytes: 64, Begin: 0, End: 2e-6},
+					{Lane: 0, Name: "communicate", Call: "send", Peer: &peer, Bytes: 64, Begin: 0.5e-6, End: 2e-6},
+					{Lane: 1, Name: "wait", Begin: 0, End: 6e-6},
+				}}},
+			{Key: key("cuda/dmma"), Workers: 1, Seconds: 3e-6, Activity: timeline.Activity{Lanes: []string{"copies", "kernels"},
+				Phases: []timeline.Phase{{Name: "h2d", Bytes: 1024, End: 1e-6}, {Lane: 1, Name: "kernels", Begin: 1e-6, End: 3e-6}}}},
+		},
+	}
+}
+
+func TestEncode(t *testing.T) {
+	data, err := Encode(document())
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[[2]int]string{}
+	processes := map[int]string{}
+	instants := 0
+	for _, e := range gemmtest.TraceEvents(t, data) {
+		switch {
+		case e.Name == "process_name":
+			processes[e.Process], _ = e.Args["name"].(string)
+		case e.Name == "thread_name":
+			names[[2]int{e.Process, e.Thread}], _ = e.Args["name"].(string)
+		case e.Kind == "i":
+			if instants++; e.Process != 2 || e.Begin != 4000 {
+				t.Errorf("what is left out: %+v", e)
+			}
+		case e.Kind == "X" && e.Args["size"] != "8":
+			t.Errorf("without the size: %+v", e)
+		case e.Category == "call":
+			if e.Name != "send" || e.Args["rank"] != 1.0 || e.Args["bytes"] != 64.0 || e.Args["phase"] != "communicate" {
+				t.Errorf("a call is %+v", e)
+			}
+		case e.Name == "chunk" && e.Args["from"] == 6.0:
+			if e.Begin != 1235 || e.End != 3000 || e.Args["to"] != 8.0 {
+				t.Errorf("the second chunk of the first worker is %+v", e)
+			}
+		case e.Name == "product" && e.Process == 2:
+			if e.End != 6000 || e.Args["clock_error_us"] != 2.0 {
+				t.Errorf("the product on ranks is %+v", e)
+			}
+		}
+	}
+	if instants != 1 {
+		t.Errorf("%d instants", instants)
+	}
+	for at, want := range map[[2]int]string{
+		{1, 1}: "product", {1, 2}: "worker 0", {1, 3}: "worker 1", {2, 2}: "rank 0, a, processors 0-1", {2, 3}: "rank 1, b",
+		{3, 2}: "copies", {3, 3}: "kernels",
+	} {
+		if names[at] != want {
+			t.Errorf("the thread %v is called %q, want %q", at, names[at], want)
+		}
+	}
+	if processes[1] != "parallel/rows f64 8 threads=2" || processes[2] != "mpi/summa f64 8" {
+		t.Errorf("the processes are %v", processes)
+	}
+}
+
+func TestEncodeNothing(t *testing.T) {
+	if data, err := Encode(compare.Document{}); !errors.Is(err, ErrNone) || data != nil {
+		t.Errorf("without timelines: %s, %v", data, err)
+	}
+}
