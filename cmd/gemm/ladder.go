@@ -237,7 +237,7 @@ func (f ladder) command() *cli.Command {
 			timelineFlag("record when operands are copied and kernels run, in one additional product of every row"))
 	}
 	if f.timed() {
-		flags = append(flags, traceFlag("with --timeline: write the timelines"))
+		flags = append(flags, traceFlag("record timelines, as --timeline does, and write them"))
 	}
 	if f.beside != nil {
 		flags = append(flags, f.bringFlags()...)
