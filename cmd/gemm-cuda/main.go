@@ -18,6 +18,7 @@ import (
 	"gemm/compare"
 	"gemm/cuda"
 	"gemm/cuda/device"
+	"gemm/cuda/explain"
 	"gemm/cuda/guest"
 	"gemm/cuda/wire"
 	"gemm/internal/settings"
@@ -90,7 +91,12 @@ func serve(ctx context.Context, b *device.Backend, in io.Reader, out io.Writer) 
 	}
 	guests := func(kernels []guest.Kernel) []gemm.Variant { return guest.Variants(b, kernels) }
 	return compare.Serve(ctx, in, out, compare.Served{
-		Variants: cuda.Variants(b), Guests: guests, Device: &compare.Device{
+		Variants: cuda.Variants(b), Guests: guests, Probes: func(cases []compare.Case) []compare.Probe {
+			if len(system.GPUs) == 0 {
+				return nil
+			}
+			return explain.OccupancyProbes(system.GPUs[0].Capability, cases)
+		}, Device: &compare.Device{
 			Lost: b.Lost,
 			Describe: func(h *compare.Host, r *compare.RunInfo) {
 				for _, g := range system.GPUs {
