@@ -112,6 +112,14 @@ func (v *View) ScheduleBouts(typ string) []Bout {
 	}), "schedule")
 }
 
+// ReportBouts are those between the schedules of the 2024 report, with their default chunk.
+func (v *View) ReportBouts(typ string) []Bout {
+	rows := v.Shared(typ, compare.ChunkSizes, compare.StrongScaling)
+	return Bouts(slices.DeleteFunc(rows, func(r compare.Record) bool {
+		return ChunkOf(r.Params) != 0 || !slices.Contains(reportSchedules, scheduleOf(r))
+	}), "schedule")
+}
+
 // Collapsed is the times of the kernel of the 2024 report, and of the same program with OpenMP, by
 // schedule, threads and size. All have one chunk.
 type Collapsed struct {
@@ -150,7 +158,9 @@ func (v *View) Collapsed(typ string) (Collapsed, bool) {
 			}
 		}
 	}
-	kernel := slices.DeleteFunc(slices.Clone(out.Rows), func(r compare.Record) bool { return r.Variant != CollapseAtomic })
+	kernel := slices.DeleteFunc(slices.Clone(out.Rows), func(r compare.Record) bool {
+		return r.Variant != CollapseAtomic
+	})
 	out.Schedules = Distinct(kernel, scheduleOf)
 	out.Threads = Distinct(kernel, func(r compare.Record) int { return r.Threads })
 	out.Sizes = Distinct(kernel, func(r compare.Record) int { return r.N })

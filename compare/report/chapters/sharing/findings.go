@@ -23,7 +23,8 @@ func (b *builder) findings(v *analysis.View) (document.Section, bool) {
 	}))
 	var items []document.Text
 	for _, find := range []func(*analysis.View) document.Text{
-		b.chunksMatter, b.inverse, b.staticAhead, b.staticBehind, b.privateCopy, b.singleLoop, b.reduction, b.automatic,
+		b.chunksMatter, b.inverse, b.schedulesMatter, b.staticAhead, b.staticBehind,
+		b.privateCopy, b.singleLoop, b.reduction, b.automatic,
 	} {
 		items = append(items, find(v))
 	}
@@ -90,28 +91,53 @@ func (b *builder) beyond(key string, processors int, command string) document.Te
 		})
 }
 
+// ofKernel returns those of the kernel of the 2024 report, whose claims they are cases of, with a sentence
+// that says so; all if there are none.
+func ofKernel[T any](b *builder, all []T, variant func(T) string) ([]T, document.Text) {
+	own := slices.DeleteFunc(slices.Clone(all), func(x T) bool { return variant(x) != analysis.CollapseAtomic })
+	if len(own) == 0 {
+		return all, ""
+	}
+	return own, b.Say("evidence.kernel", text.Args{"Variant": document.Literal(analysis.CollapseAtomic)})
+}
+
 // chunksMatter: the size of a chunk hardly matters.
 func (b *builder) chunksMatter(v *analysis.View) document.Text {
+	return b.hardlyMatters(v, "chunk", "parallel --schedule static,dynamic --chunk 0,1,16,64 --json chunks.json",
+		v.ChunkBouts)
+}
+
+// schedulesMatter: the schedules default, static and dynamic make no difference.
+func (b *builder) schedulesMatter(v *analysis.View) document.Text {
+	command := "parallel --variants " + analysis.CollapseAtomic +
+		" --schedule default,static,dynamic --json default.json"
+	return b.hardlyMatters(v, "schedule", command, v.ReportBouts)
+}
+
+// hardlyMatters judges whether the bouts between the values of a parameter show no difference.
+func (b *builder) hardlyMatters(v *analysis.View, param, command string,
+	bouts func(typ string) []analysis.Bout) document.Text {
+	var all []analysis.Bout
+	for _, typ := range v.SharedTypes() {
+		all = append(all, bouts(typ)...)
+	}
+	all, evidence := ofKernel(b, all, func(g analysis.Bout) string { return g.Variant })
 	cases := claim.Cases{}
 	var worst *analysis.Bout
-	for _, typ := range v.SharedTypes() {
-		for _, g := range v.ChunkBouts(typ) {
-			o := claim.Same.Judge(g.Clearest.Lo, g.Clearest.Hi)
-			if o == claim.Holds && !g.Bounded {
-				o = claim.Open
-			}
-			cases.Add(o, claim.PlaceOf(g.Rows[0]))
-			if o == claim.More && (worst == nil || g.Ratio > worst.Ratio) {
-				worst = &g
-			}
+	for i, g := range all {
+		o := claim.Same.Judge(g.Clearest.Lo, g.Clearest.Hi)
+		if o == claim.Holds && !g.Bounded {
+			o = claim.Open
+		}
+		cases.Add(o, claim.PlaceOf(g.Rows[0]))
+		if o == claim.More && (worst == nil || g.Ratio > worst.Ratio) {
+			worst = &all[i]
 		}
 	}
-	var evidence document.Text
 	if worst != nil {
-		evidence = b.largest(*worst, "chunk")
+		evidence += b.largest(*worst, param)
 	}
-	return b.finding("chunk", analysis.OverThreads, cases,
-		"parallel --schedule static,dynamic --chunk 0,1,16,64 --json chunks.json", evidence)
+	return b.finding(param, analysis.OverThreads, cases, command, evidence)
 }
 
 // inverse judges whether time falls as 1/threads. Every series is judged on the most threads that
@@ -120,32 +146,33 @@ func (b *builder) inverse(v *analysis.View) document.Text {
 	cases := claim.Cases{}
 	apart := 0
 	var efficiencies []analysis.Fought
+	var quickest []analysis.Series // of each variant and size: schedules are not cases of their own
 	for _, typ := range v.SharedTypes() {
 		all := v.StrongSeries(analysis.OverThreads, typ)
-		var quickest []analysis.Series // of each variant and size: schedules are not cases of their own
 		for _, p := range analysis.Distinct(all, func(s analysis.Series) analysis.Problem { return s.Problem }) {
 			quickest = append(quickest, v.Leading(all, p)...)
 		}
-		for _, s := range quickest {
-			for _, r := range slices.Backward(s.Rows) {
-				c, ok := s.Speedup(r)
-				if !ok || v.IsCrowded(r.Threads) {
-					continue
-				}
-				p := float64(r.Threads)
-				inverse := claim.Range{Least: p / (1 + claim.Band), Most: p * (1 + claim.Band)}
-				cases.Add(inverse.Judge(c.Lo, c.Hi), claim.PlaceOf(r))
-				one, _ := s.One()
-				if !analysis.InTurn(one, r) {
-					apart++
-				}
-				c.Ratio, c.Lo, c.Hi = c.Ratio/p, c.Lo/p, c.Hi/p
-				efficiencies = append(efficiencies, analysis.Fought{Duel: analysis.Duel{First: r, Second: one}, Comparison: c})
-				break
+	}
+	quickest, evidence := ofKernel(b, quickest, func(s analysis.Series) string { return s.Variant })
+	for _, s := range quickest {
+		for _, r := range slices.Backward(s.Rows) {
+			c, ok := s.Speedup(r)
+			if !ok || v.IsCrowded(r.Threads) {
+				continue
 			}
+			p := float64(r.Threads)
+			inverse := claim.Range{Least: p / (1 + claim.Band), Most: p * (1 + claim.Band)}
+			cases.Add(inverse.Judge(c.Lo, c.Hi), claim.PlaceOf(r))
+			one, _ := s.One()
+			if !analysis.InTurn(one, r) {
+				apart++
+			}
+			c.Ratio, c.Lo, c.Hi = c.Ratio/p, c.Lo/p, c.Hi/p
+			efficiencies = append(efficiencies, analysis.Fought{Duel: analysis.Duel{First: r, Second: one}, Comparison: c})
+			break
 		}
 	}
-	evidence := b.Say("evidence.inverse")
+	evidence += b.Say("evidence.inverse")
 	if apart > 0 {
 		evidence += b.Say("evidence.apart", text.Args{"Series": apart})
 	}
@@ -199,13 +226,16 @@ const schedulesCommand = "parallel --threads 2,4 --schedule static,dynamic --jso
 // turned returns the comparison of static with dynamic so that the claim is a ratio above 1.
 func (b *builder) staticOrDynamic(v *analysis.View, key string, threads func([]int) int,
 	turned func(analysis.Comparison) analysis.Comparison) document.Text {
-	all := analysis.Fight(v.Duels(analysis.IsStatic, analysis.ToDynamic, threads))
+	duels, evidence := ofKernel(b, v.Duels(analysis.IsStatic, analysis.ToDynamic, threads),
+		func(d analysis.Duel) string { return d.First.Variant })
+	all := analysis.Fight(duels)
 	cases := claim.Cases{}
 	for _, f := range all {
 		c := turned(f.Comparison)
 		cases.Add(claim.Slightly.Judge(c.Lo, c.Hi), claim.PlaceOf(f.First))
 	}
-	return b.finding(key, analysis.OverThreads, cases, schedulesCommand, b.extremes(v, all, "dynamic", "static"))
+	return b.finding(key, analysis.OverThreads, cases, schedulesCommand, evidence,
+		b.extremes(v, all, "dynamic", "static"))
 }
 
 // extremes gives the least and the greatest ratio of duels: how many times as fast
