@@ -704,8 +704,8 @@ func TestListAndInfoOfRanks(t *testing.T) {
 // that it reported.
 func TestTraceOfRanks(t *testing.T) {
 	s := newSession(t)
-	r := s.run(nil, s.program, "mpi", "--np", "4", "--variants", "mpi/p2p-rows,mpi/summa", "--sizes", "96", "--time", "1ms",
-		"--json", "r.json", "--trace", "-")
+	r := s.run(nil, s.program, "mpi", "--np", "4", "--variants", "mpi/p2p-rows,mpi/summa", "--sizes", "96",
+		"--time", "1ms", "--json", "r.json", "--trace", "-")
 	doc, err := compare.Load(filepath.Join(s.dir, "r.json"))
 	if r.status != 0 || err != nil || len(doc.Traces) != 2 {
 		t.Fatalf("status %d, %v, %d timelines, %s", r.status, err, len(doc.Traces), r.stderr)
@@ -719,13 +719,13 @@ func TestTraceOfRanks(t *testing.T) {
 			at := lane{i + 1, rank.Rank + 2}
 			for name, want := range rank.Phases {
 				if sum := got[at][name]; !(math.Abs(sum-want) < 1e-6) {
-					t.Errorf("%s: rank %d takes %v s to %s in the trace, and reported %v s", trace.Variant, rank.Rank, sum, name,
-						want)
+					t.Errorf("%s: rank %d takes %v s to %s in the trace, and reported %v s", trace.Variant, rank.Rank, sum,
+						name, want)
 				}
 			}
 			if len(got[at]) != len(rank.Phases)+1 { // and the time that it waits
-				t.Errorf("%s: rank %d has the phases %v in the trace, and reported %v", trace.Variant, rank.Rank, got[at],
-					rank.Phases)
+				t.Errorf("%s: rank %d has the phases %v in the trace, and reported %v", trace.Variant, rank.Rank,
+					got[at], rank.Phases)
 			}
 		}
 	}
