@@ -293,7 +293,7 @@ var rankSentences = []sentence{
 	{"one row on ranks", reporttest.Many(reporttest.Row("mpi/summa", 256, 1e-3, reporttest.OnRanks("ladder", 2))),
 		[]string{"- **f64**: the fastest is `mpi/summa`, n = 256, 2 ranks, with 1.00 ms.",
 			"| `mpi/summa` | — | 256 | 2 | 1 | 2 | ok | 1.00 ms |", "| spread | 300 | 300 | yes | 200 | 1.50",
-			"*Sharing a product out in blocks is slightly faster than sharing it out by rows.* — **Not measured here.** To measure it: `gemm mpi --variants mpi/p2p-rows,mpi/scatter-rows,mpi/scatter-blocks --np 2,4,8,16 --local serial/naive --sizes 512,1024 --json ranks.json`",
+			"*Sharing a product out in blocks is slightly faster than sharing it out by rows.* — **Not measured here.** To measure it: `gemm mpi --variants mpi/p2p-rows,mpi/scatter-rows,mpi/scatter-blocks --np 2,4 --local serial/naive --sizes 512,1024 --json ranks.json`",
 			"far faster than by point-to-point messages.* — **Not measured here.**",
 			"hardly faster than by point-to-point messages.* — **Not measured here.**"},
 		[]string{"{#mpi-strong}", "{#mpi-overlap}", "{#mpi-shares}"}},

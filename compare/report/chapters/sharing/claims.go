@@ -53,11 +53,12 @@ func (b *builder) rankClaims(s *document.Section, v *analysis.View) {
 		"Band": band, "Enough": claim.Enough, "Few": analysis.FewRanks, "Large": largeRanks,
 		"Far": number.Significant(claim.Far),
 	}))
-	items := b.overRanks(v, rankClaim{"blocks", analysis.ScatterRows, analysis.ScatterBlocks, claim.Slightly, 0, 2, 0})
+	items := b.overRanks(v, rankClaim{"blocks", analysis.ScatterRows, analysis.ScatterBlocks, claim.Slightly, 0, 2, 0,
+		"2,4"})
 	items = append(items, b.overRanks(v, rankClaim{"gapfew", analysis.P2PRows, analysis.ScatterRows, claim.Much,
-		largeRanks, 2, analysis.FewRanks})...)
+		largeRanks, 2, analysis.FewRanks, "2,4"})...)
 	s.List(append(items, b.overRanks(v, rankClaim{"gapmany", analysis.P2PRows, analysis.ScatterRows, claim.Hardly,
-		largeRanks, analysis.FewRanks + 1, 0})...))
+		largeRanks, analysis.FewRanks + 1, 0, "8,16"})...))
 }
 
 // largeRanks is the n from which n×n matrices are large for claims about ranks.
@@ -67,8 +68,9 @@ const largeRanks = 512
 type rankClaim struct {
 	key, first, second string
 	claimed            claim.Range
-	size               int // the least n of the n³ terms of a product
-	few, many          int // the numbers of ranks, from few to many; many 0: no limit
+	size               int    // the least n of the n³ terms of a product
+	few, many          int    // the numbers of ranks, from few to many; many 0: no limit
+	np                 string // numbers of ranks that measure it
 }
 
 // admits reports whether the claim is about a row. The master of the 2024 report only deals out.
@@ -81,8 +83,8 @@ func (c rankClaim) admits(r compare.Record) bool {
 // overRanks judges a claim about ranks. With another local kernel the messages are another part of the time,
 // so that each kernel has a finding.
 func (b *builder) overRanks(v *analysis.View, c rankClaim) []document.Text {
-	command := "mpi --variants mpi/p2p-rows,mpi/scatter-rows,mpi/scatter-blocks --np 2,4,8,16 --local serial/naive" +
-		" --sizes 512,1024 --json ranks.json"
+	command := "mpi --variants mpi/p2p-rows,mpi/scatter-rows,mpi/scatter-blocks --np " + c.np +
+		" --local serial/naive --sizes 512,1024 --json ranks.json"
 	if v.IsCrowded(c.few) {
 		return []document.Text{b.beyond(c.key, c.few, command)}
 	}

@@ -119,7 +119,8 @@ func (b *builder) distributions(v *analysis.View) (document.Section, bool) {
 		t := document.Table{
 			ID:      "table-mpi-distribution-" + analysis.Anchor(typ) + v.Suffix,
 			Caption: b.Say("mpi-distribution.caption", text.Args{"Type": typ}),
-			Columns: b.Columns("size", "#ranks", "#p2prows", "#scatterrows", "#scatterblocks", "#messagesrows", "#rowsblocks"),
+			Columns: b.Columns("size", "#ranks", "#p2prows", "#scatterrows", "#scatterblocks", "#messagesrows",
+				"#rowsblocks"),
 		}
 		for _, d := range all {
 			cells := []document.Text{document.Escape(d.Label()), document.Text(fmt.Sprint(d.Ranks))}
