@@ -97,13 +97,16 @@ type counterparts struct {
 	places []place
 }
 
-// find returns the first place with the ID, whatever the host.
-func (c counterparts) find(id string) (place, bool) {
-	i := slices.IndexFunc(c.places, func(p place) bool { return p.anchor == id || withoutHost(p.anchor) == id })
-	if i < 0 {
-		return place{}, false
+// find returns the first place with the ID, whatever the host. Of several IDs with bars between them it
+// is the first that there is: what a record has depends on its experiments.
+func (c counterparts) find(ids string) (place, bool) {
+	for _, id := range strings.Split(ids, "|") {
+		i := slices.IndexFunc(c.places, func(p place) bool { return p.anchor == id || withoutHost(p.anchor) == id })
+		if i >= 0 {
+			return c.places[i], true
+		}
 	}
-	return c.places[i], true
+	return place{}, false
 }
 
 // at links the places with the IDs. It is an error if one is missing.

@@ -83,10 +83,7 @@ func (d drawn) codeCurves(rows []compare.Record, place func(compare.Record) floa
 		}
 	}
 	for _, n := range threads {
-		busy := "1 thread"
-		if n > 1 {
-			busy = fmt.Sprintf("%d threads", n)
-		}
+		busy := onThreads(n)
 		own := func(r compare.Record) bool { return analysis.CoderOf(r).Threads == n }
 		limit("limit: multiplying, "+busy, []vg.Length{6, 2.5}, func(r compare.Record) float64 {
 			peak, _ := d.Ceiling("gf256", n)

@@ -279,13 +279,9 @@ func (d drawn) rates(fam, typ string) (chart.Curve, bool) {
 		Sizes: sizes, LogY: true, Series: c, Top: true,
 	}
 	if peak, ok := d.Ceiling(typ, threads); ok && peak.Gflops > 0 {
-		busy := "1 thread"
-		if threads > 1 {
-			busy = fmt.Sprint(threads, " threads")
-		}
 		curve.Limit = chart.Limit{
 			Level: float64(peak.Gflops),
-			Label: fmt.Sprintf("measured peak, %s: %s %s", busy, number.Significant(float64(peak.Gflops)), unit),
+			Label: fmt.Sprintf("measured peak, %s: %s %s", onThreads(threads), number.Significant(float64(peak.Gflops)), unit),
 		}
 	}
 	return curve, len(sizes) >= 2

@@ -23,10 +23,7 @@ func contestDrawings(d drawn, add adder) {
 // rateCurve is the speed of all contenders over n, up to the ceiling: of cubes at two
 // sizes or more.
 func rateCurve(g analysis.Group) (chart.Curve, bool) {
-	busy := "1 thread"
-	if g.Threads > 1 {
-		busy = fmt.Sprintf("%d threads", g.Threads)
-	}
+	busy := onThreads(g.Threads)
 	var c collection
 	var ceilings []float64
 	own := g.Own()

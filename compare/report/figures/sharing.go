@@ -315,10 +315,15 @@ func (d drawn) openMPRows(size analysis.Problem, schedule, typ string) []compare
 
 // threads says on how many threads a row ran.
 func threads(r compare.Record) string {
-	if r.Threads == 1 {
+	return onThreads(r.Threads)
+}
+
+// onThreads says how many threads there are.
+func onThreads(n int) string {
+	if n <= 1 {
 		return "1 thread"
 	}
-	return fmt.Sprintf("%d threads", r.Threads)
+	return fmt.Sprintf("%d threads", n)
 }
 
 // scalingDrawings adds the figures of a kind of scaling along an axis.
