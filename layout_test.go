@@ -88,6 +88,9 @@ var importTable = map[string][]string{
 	},
 	"compare/report/analysis/claim": {"compare", "compare/report/analysis"},
 
+	"compare/report/analysis/coursework": {
+		"compare", "compare/report/analysis", "compare/report/analysis/claim",
+	},
 	"cuda/cudatest": {".", "cuda"},
 	"cuda/explain":  {"cuda/occupancy", "internal/output", ".", "cuda/guest", "compare", "cuda"},
 	"cuda/recipe":   {".", "cuda"},
@@ -103,11 +106,11 @@ var importTable = map[string][]string{
 		"parallel",
 	},
 	"compare/report/figures": {
-		"cuda/occupancy", "mpi/account", "parallel/timeline", "compare/report/chart", "compare/topology", "compare/report/text", "compare",
-		"compare/report/analysis", "compare/report/number",
+		"cuda/occupancy", "mpi/account", "parallel/timeline", "compare/report/chart", "compare/topology",
+		"compare/report/text", "compare", "compare/report/analysis", "compare/report/analysis/coursework",
+		"compare/report/number",
 	},
-	"compare/report/analysis/coursework": {"compare", "compare/report/analysis"},
-	"internal/goals":                     {"compare", "compare/report/analysis"},
+	"internal/goals": {"compare", "compare/report/analysis"},
 	"mpi": {
 		"gf256", "internal/child", "internal/cpu", "internal/output", "mpi/account", ".",
 		"internal/kernel", "internal/peak", "internal/block", "internal/busy", "internal/dl", "internal/pseudocode",

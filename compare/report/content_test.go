@@ -573,7 +573,7 @@ func TestEveryPhraseIsSaid(t *testing.T) {
 			"mpi-gap-f64",
 			"gpu-ladder-f32", "gpu-rates-f32", "gpu-rates-tf32", "gpu-sgemm", "gpu-host-f32", "codes-64-KiB", "codes-width",
 			"codes-rungs", "square-f64-1", "occupancy-threads", "occupancy-registers", "occupancy-memory",
-			"waterfall-f64", "families-f64", "compiler-c-f64", "openmp-f64", "times-f64", "loops-f64", "topology",
+			"waterfall-f64", "families-f64", "compiler-c-f64", "openmp-f64", "orders-f64", "times-f64", "loops-f64", "topology",
 			"placement-workers", "placement-ranks"} {
 			ids[id] = true
 		}

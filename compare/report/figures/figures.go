@@ -35,6 +35,7 @@ import (
 //	compiler-<type>             speed relative to the build for GOAMD64=v1
 //	loops-<type>                speed over n of textbook variants in Go, and of loops in C by compiler options
 //	compiler-c-<type>           speed of loops in C by the options of the compiler, and of the same loops in Go
+//	orders-<type>               speed of the six orders of the plain loops
 //	openmp-<type>               speed over threads of our pool and of OpenMP, by schedule
 //	rate-gf256                  Gmul/s over n
 //	strong-…-<type>             of the series over threads at the size that most variants have: speedup over one

@@ -10,17 +10,20 @@ import (
 
 	"gemm/compare"
 	"gemm/compare/report/analysis"
+	"gemm/compare/report/analysis/coursework"
 	"gemm/compare/report/chart"
 	"gemm/compare/report/text"
 )
 
-// outsideDrawings adds the figures that compare loops of the suite with the same loops in C.
+// outsideDrawings adds the figures that compare plain loops: with the same loops in C, and in other orders.
 func outsideDrawings(d drawn, add adder) {
 	for _, typ := range []string{"f64", "f32"} {
 		over, ok := d.loops(typ)
 		add("loops-"+typ, "drawing.loops", over, ok, text.Args{"Type": typ})
 		bars, ok := cLoops(d.View, typ)
 		add("compiler-c-"+typ, "drawing.cloops", bars, ok, text.Args{"Type": typ})
+		bars, ok = orders(d.View, typ)
+		add("orders-"+typ, "drawing.orders", bars, ok, text.Args{"Type": typ})
 		ch, ok := openMP(d.View, typ)
 		add("openmp-"+typ, "drawing.openmp", ch, ok, text.Args{"Type": typ})
 	}
@@ -114,6 +117,26 @@ func cLoops(v *analysis.View, typ string) (chart.Bars, bool) {
 	for _, r := range c.Go {
 		bars.Groups = append(bars.Groups, chart.Group{Label: r.Variant,
 			Bars: []chart.Bar{{Point: measured(r, 0, float64(r.Gflops)), Color: goColor}}})
+	}
+	return bars, true
+}
+
+// orders is the speed of the orders of the plain loops, in a colour for each innermost loop.
+func orders(v *analysis.View, typ string) (chart.Bars, bool) {
+	all := coursework.Orders(v, typ)
+	if len(all) == 0 {
+		return chart.Bars{}, false
+	}
+	bars := chart.Bars{
+		Title:  fmt.Sprintf("%s, n = %d: the orders of three plain loops", typ, all[0].N),
+		XLabel: "GFLOP/s", Rates: true, Colors: chart.Palette[:3],
+		Names: []string{"row of A, column of B", "rows of B and C", "columns of A and C"},
+	}
+	for _, o := range all {
+		if o.Speed() {
+			bars.Groups = append(bars.Groups, chart.Group{Label: o.Name,
+				Bars: []chart.Bar{{Point: measured(o.Record, 0, float64(o.Gflops)), Color: strings.IndexByte("kji", o.Name[2])}}})
+		}
 	}
 	return bars, true
 }

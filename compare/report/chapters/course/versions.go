@@ -78,6 +78,8 @@ func (b builder) orders(v *analysis.View) (document.Section, bool) {
 			percent(analysis.PercentOfPeak(v, o.Record)))})
 	}
 	b.table(&s, v, t, rows)
+	b.Figure(&s, v, "orders-"+typ, "fig.orders", t.Command, text.Args{"Type": typ, "Size": found[0].N})
+	b.contests(&s, found)
 	return s, true
 }
 

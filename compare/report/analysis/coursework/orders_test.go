@@ -1,0 +1,62 @@
+package coursework
+
+import (
+	"testing"
+
+	"gemm"
+	"gemm/compare"
+	"gemm/compare/report/analysis/claim"
+)
+
+// order is a timed row of an order with its interval and the traffic that the model predicts.
+func order(name string, seconds, spread float64, l1, last float64) Order {
+	r := compare.Record{Status: compare.OK, Turn: "orders", Median: compare.Number(seconds),
+		CI:        &[2]float64{seconds / spread, seconds * spread},
+		Predicted: &compare.Predicted{L1Traffic: l1, L2Traffic: last, Traffic: last}}
+	r.Variant, r.Type, r.Shape, r.Params = "serial/loops", "f64", gemm.Cube(64), gemm.Params{"order": name}
+	for i := range 10 {
+		r.Samples = append(r.Samples, seconds*(1+1e-3*float64(i-5)))
+	}
+	return Order{Record: r, Name: name}
+}
+
+// TestContests compares orders, of which one has no time.
+func TestContests(t *testing.T) {
+	wrong := order("kij", 1, 1, 1, 1)
+	wrong.Status = compare.Wrong
+	orders := []Order{order("ijk", 4, 1.01, 30, 10), order("ikj", 1, 1.01, 10, 10), order("jik", 4.1, 1.001, 30, 10),
+		order("jki", 8, 1.01, 40, 40), wrong, order("kji", 9, 1.2, 40, 40)}
+	type told struct {
+		slow, quick    string
+		outcome        claim.Outcome
+		alike, chained bool
+		cache          string
+		more           float64
+	}
+	want := []told{
+		{"ijk", "ikj", claim.Holds, false, true, "l1", 3},
+		{"jki", "ikj", claim.Holds, false, false, "last", 4},
+		{"jik", "ijk", claim.Level, true, false, "", 0},
+		{"kji", "jki", claim.Open, true, false, "", 0},
+	}
+	got := Contests(orders)
+	if len(got) != len(want) {
+		t.Fatalf("%d contests, want %d", len(got), len(want))
+	}
+	for i, c := range got {
+		if x := (told{c.Slow.Name, c.Quick.Name, c.Outcome, c.Alike, c.Chained, c.Cache, c.More}); x != want[i] {
+			t.Errorf("%+v, want %+v", x, want[i])
+		}
+	}
+	if got := Contests(orders[:1]); len(got) != 0 {
+		t.Errorf("one order: %+v", got)
+	}
+	alone := Contests([]Order{order("ijk", 4, 1.01, 1, 1), {Record: func() compare.Record {
+		r := order("ikj", 1, 1.01, 1, 1).Record
+		r.Turn, r.Predicted = "another", nil
+		return r
+	}(), Name: "ikj"}})
+	if len(alone) != 1 || alone[0].Outcome != claim.TooFew || alone[0].Cache != "" {
+		t.Errorf("orders that were not interleaved: %+v", alone)
+	}
+}
