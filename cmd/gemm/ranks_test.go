@@ -716,7 +716,7 @@ func TestTraceOfRanks(t *testing.T) {
 			t.Fatalf("%s: %d ranks, %v s", trace.Variant, len(trace.Ranks), trace.Seconds)
 		}
 		for _, rank := range trace.Ranks {
-			at := lane{i + 1, rank.Rank + 2}
+			at := laneOf(i, rank.Rank)
 			for name, want := range rank.Phases {
 				if sum := got[at][name]; !(math.Abs(sum-want) < 1e-6) {
 					t.Errorf("%s: rank %d takes %v s to %s in the trace, and reported %v s", trace.Variant, rank.Rank, sum,

@@ -14,6 +14,12 @@ import (
 // lane is a thread of a trace: a process is a row.
 type lane struct{ process, thread int }
 
+// laneOf returns the thread of a worker or rank of the i-th row.
+func laneOf(i, worker int) lane {
+	process := 1000 * (i + 1)
+	return lane{process, process + 1 + worker}
+}
+
 // totals returns the time of each phase, or of chunks, on each thread of a trace, in seconds; calls within
 // phases are left out. The test fails unless the trace is one of the format.
 func totals(t *testing.T, data []byte) map[lane]map[string]float64 {
@@ -57,7 +63,7 @@ func TestTraceOfWorkers(t *testing.T) {
 			want[s.Worker] += s.End - s.Begin
 		}
 		for worker, busy := range want {
-			if sum := got[lane{i + 1, worker + 2}]["chunk"]; !(math.Abs(sum-busy) < 1e-9*float64(len(trace.Spans)+1)) {
+			if sum := got[laneOf(i, worker)]["chunk"]; !(math.Abs(sum-busy) < 1e-9*float64(len(trace.Spans)+1)) {
 				t.Errorf("%s: worker %d is busy for %v s in the trace, %v s in the records", trace.Variant, worker, sum, busy)
 			}
 		}

@@ -59,7 +59,7 @@ func Encode(doc compare.Document) ([]byte, error) {
 	out.WriteString(`{"displayTimeUnit":"ms","traceEvents":[`)
 	separator := "\n"
 	for i, t := range doc.Traces {
-		r := &row{Trace: t, process: i + 1, host: t.Host}
+		r := &row{Trace: t, process: span * (i + 1), host: t.Host}
 		for _, h := range doc.Hosts {
 			if h.ID == t.Host {
 				r.host = cmp.Or(h.CPU, h.ID)
@@ -108,13 +108,15 @@ func (r *row) events() []event {
 	if r.Cut > 0 {
 		at := microsOf(r.Cut)
 		r.all = append(r.all, event{Name: "later phases are left out", Category: "limit", Kind: "i", Scope: "p",
-			Time: &at, Process: r.process, Thread: productThread})
+			Time: &at, Process: r.process, Thread: r.process})
 	}
 	return r.all
 }
 
-// productThread is the thread of the product. Lane 0 is the next one.
-const productThread = 1
+// span is the distance between the numbers of two processes. Threads have the numbers after that of their
+// process: viewers take a thread with the number of a process for its main thread, and show it first. That is
+// the thread of the product.
+const span = 1000
 
 // names adds the names of the process and its threads.
 func (r *row) names() {
@@ -122,13 +124,13 @@ func (r *row) names() {
 	if len(r.Params) > 0 {
 		name += " " + r.Params.String()
 	}
-	r.meta("process_name", 0, "name", name)
-	r.meta("process_labels", 0, "labels", r.host)
-	r.meta("process_sort_index", 0, "sort_index", r.process)
-	r.meta("thread_name", productThread, "name", "product")
-	r.meta("thread_sort_index", productThread, "sort_index", productThread)
+	r.meta("process_name", r.process, "name", name)
+	r.meta("process_labels", r.process, "labels", r.host)
+	r.meta("process_sort_index", r.process, "sort_index", r.process)
+	r.meta("thread_name", r.process, "name", "product")
+	r.meta("thread_sort_index", r.process, "sort_index", r.process)
 	for lane, name := range r.lanes() {
-		thread := productThread + 1 + lane
+		thread := r.process + 1 + lane
 		r.meta("thread_name", thread, "name", name)
 		r.meta("thread_sort_index", thread, "sort_index", thread)
 	}
@@ -136,7 +138,7 @@ func (r *row) names() {
 
 // meta adds an event of metadata.
 func (r *row) meta(name string, thread int, key string, value any) {
-	r.all = append(r.all, event{Name: name, Kind: "M", Process: r.process, Thread: cmp.Or(thread, productThread),
+	r.all = append(r.all, event{Name: name, Kind: "M", Process: r.process, Thread: thread,
 		Args: map[string]any{key: value}})
 }
 
@@ -179,7 +181,7 @@ func (r *row) product() {
 	if len(r.Ranks) > 0 {
 		args["clock_error_us"] = r.ClockError * 1e6
 	}
-	r.add("product", "product", productThread, 0, end, args)
+	r.add("product", "product", r.process, 0, end, args)
 }
 
 // params returns the parameters, none as an empty object.
@@ -192,7 +194,7 @@ func params(p gemm.Params) gemm.Params {
 
 // span adds what a lane did.
 func (r *row) span(name, category string, lane int, begin, end float64, args map[string]any) {
-	r.add(name, category, productThread+1+lane, begin, end, args)
+	r.add(name, category, r.process+1+lane, begin, end, args)
 }
 
 // add adds a span of a thread.

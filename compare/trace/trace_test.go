@@ -52,7 +52,7 @@ func TestEncode(t *testing.T) {
 		case e.Name == "thread_name":
 			names[[2]int{e.Process, e.Thread}], _ = e.Args["name"].(string)
 		case e.Kind == "i":
-			if instants++; e.Process != 2 || e.Begin != 4000 {
+			if instants++; e.Process != 2*span || e.Begin != 4000 {
 				t.Errorf("what is left out: %+v", e)
 			}
 		case e.Kind == "X" && e.Args["size"] != "8":
@@ -65,7 +65,7 @@ func TestEncode(t *testing.T) {
 			if e.Begin != 1235 || e.End != 3000 || e.Args["to"] != 8.0 {
 				t.Errorf("the second chunk of the first worker is %+v", e)
 			}
-		case e.Name == "product" && e.Process == 2:
+		case e.Name == "product" && e.Process == 2*span:
 			if e.End != 6000 || e.Args["clock_error_us"] != 2.0 {
 				t.Errorf("the product on ranks is %+v", e)
 			}
@@ -75,14 +75,16 @@ func TestEncode(t *testing.T) {
 		t.Errorf("%d instants", instants)
 	}
 	for at, want := range map[[2]int]string{
-		{1, 1}: "product", {1, 2}: "worker 0", {1, 3}: "worker 1", {2, 2}: "rank 0, a, processors 0-1", {2, 3}: "rank 1, b",
-		{3, 2}: "copies", {3, 3}: "kernels",
+		{1, 0}: "product", {1, 1}: "worker 0", {1, 2}: "worker 1", {2, 1}: "rank 0, a, processors 0-1", {2, 2}: "rank 1, b",
+		{3, 1}: "copies", {3, 2}: "kernels",
 	} {
+		at[0] *= span
+		at[1] += at[0]
 		if names[at] != want {
 			t.Errorf("the thread %v is called %q, want %q", at, names[at], want)
 		}
 	}
-	if processes[1] != "parallel/rows f64 8 threads=2" || processes[2] != "mpi/summa f64 8" {
+	if processes[span] != "parallel/rows f64 8 threads=2" || processes[2*span] != "mpi/summa f64 8" {
 		t.Errorf("the processes are %v", processes)
 	}
 }
