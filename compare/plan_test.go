@@ -627,3 +627,26 @@ func TestCourseProfile(t *testing.T) {
 		}
 	}
 }
+
+// TestTimelinesOfRanks checks which rows of the experiments on ranks have timelines: of four variants, on
+// the most ranks, at one size.
+func TestTimelinesOfRanks(t *testing.T) {
+	var variants []gemm.Variant
+	for _, name := range []string{"p2p-rows", "scatter-rows", "bcast-rows", "summa", "cannon", "25d"} {
+		variants = append(variants, onRanks("mpi/"+name, nil))
+	}
+	p := Profile{studies: rankStudies([]any{1, 2, 4}, []int{128, 256, 512}, 128, 256)}
+	var drawn []string
+	for _, c := range p.Experiments(variants, []string{"f64"}) {
+		if !c.Timeline {
+			continue
+		}
+		drawn = append(drawn, c.Key.Variant)
+		if c.Shape != gemm.Cube(256) || c.Params["ranks"] != 4 || c.Experiment != StrongScaling {
+			t.Errorf("%v of %s has a timeline", c, c.Experiment)
+		}
+	}
+	if slices.Sort(drawn); !slices.Equal(drawn, slices.Sorted(slices.Values(rankTimelines))) {
+		t.Errorf("timelines are of %q, want %q", drawn, rankTimelines)
+	}
+}

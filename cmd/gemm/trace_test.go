@@ -7,7 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"gemm"
 	"gemm/compare"
+	"gemm/internal/catalog"
 	"gemm/internal/gemmtest"
 )
 
@@ -97,5 +99,32 @@ func TestTraceUsage(t *testing.T) {
 		"--trace", "t.json")
 	if left, err := filepath.Glob(filepath.Join(dir, "*t.json*")); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %q, %v", left, err)
+	}
+}
+
+// TestDrawLargest checks that gemm compare --trace draws each variant that has timelines once, at its
+// largest product of the main tables.
+func TestDrawLargest(t *testing.T) {
+	l := compare.Ladder{Variants: catalog.Variants(), Shapes: []gemm.Shape{gemm.Cube(8), gemm.Cube(24), gemm.Cube(16)},
+		Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1}
+	cases := l.Cases()
+	drawLargest(cases)
+	drawn := map[string]int{}
+	for _, k := range cases {
+		if !k.Timeline {
+			continue
+		}
+		drawn[k.Variant.Name]++
+		if k.Shape != gemm.Cube(24) || k.Variant.Family() == "serial" {
+			t.Errorf("%v has a timeline", k)
+		}
+	}
+	for _, name := range []string{"parallel/rows", "mpi/summa", "cuda/dmma"} {
+		if drawn[name] != 1 {
+			t.Errorf("%s has %d timelines, want 1", name, drawn[name])
+		}
+	}
+	if drawn["reference/openblas"] > 0 || drawn["cuda/cublas"] > 1 {
+		t.Errorf("timelines are of %v", drawn)
 	}
 }

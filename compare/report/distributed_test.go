@@ -12,9 +12,12 @@ import (
 	"gemm"
 	"gemm/compare"
 	"gemm/compare/report/analysis"
+	"gemm/compare/report/chart"
+	"gemm/compare/report/figures"
 	"gemm/compare/report/number"
 	"gemm/compare/report/reporttest"
 	"gemm/mpi/account"
+	"gemm/parallel/timeline"
 )
 
 // launched returns records as gemm mpi leaves them on a host with 16 processors: all variants by
@@ -523,4 +526,59 @@ func large(rows []compare.Record) []compare.Record {
 		rows[i].LDA, rows[i].LDB, rows[i].LDC = 1024, 1024, 1024
 	}
 	return rows
+}
+
+// TestRanksAreDrawn checks that the timelines of ranks are one figure in both languages, with a panel for
+// each variant on the most ranks and a lane for each rank, and that the error of their clocks is named.
+func TestRanksAreDrawn(t *testing.T) {
+	doc := launched()
+	add := func(variant string, ranks, n int, clocks float64) {
+		trace := compare.Trace{Run: "r1", Workers: ranks, Seconds: 3e-3, Spans: []timeline.Span{}, Key: compare.Key{
+			Host: doc.Hosts[0].ID, Variant: variant, Problem: compare.Problem{Type: "f64", Op: "nn", Alpha: 1, Shape: gemm.Cube(n)},
+		}}
+		trace.ClockError = clocks
+		for r := range ranks {
+			trace.Ranks = append(trace.Ranks, account.Rank{Rank: r})
+			trace.Phases = append(trace.Phases, timeline.Phase{Lane: r, Name: "communicate", End: 1e-3},
+				timeline.Phase{Lane: r, Name: "communicate", Call: "bcast", End: 1e-3},
+				timeline.Phase{Lane: r, Name: "compute", Begin: 1e-3, End: 2e-3},
+				timeline.Phase{Lane: r, Name: timeline.Waiting, Begin: 2e-3, End: 4e-3})
+		}
+		doc.Traces = append(doc.Traces, trace)
+	}
+	add("mpi/summa", 2, 2048, 0)
+	add("mpi/summa", 4, 512, 0)
+	add("mpi/summa", 4, 1024, 0)
+	add("mpi/summa", 4, 1024, 0)
+	add("mpi/cannon", 4, 1024, 2e-5)
+	add("mpi/cannon", 4, 512, 0)
+	e, ok := analysis.Views(doc)[0].Ensemble(analysis.OnRanks)
+	if !ok || e.Lanes != 4 || e.N != 1024 || len(e.Traces) != 2 || e.Traces[1].Variant != "mpi/cannon" {
+		t.Fatalf("drawn is %+v", e)
+	}
+	if _, ok := analysis.Views(doc)[0].Ensemble(analysis.OnGPU); ok {
+		t.Error("ranks are streams of a GPU")
+	}
+	for lang, want := range map[string]string{"en": "known within 20.0 µs of each other", "zh": "误差不超过 20.0 µs"} {
+		drawings := slices.DeleteFunc(figures.Drawings(doc, lang), func(d chart.Drawing) bool {
+			return d.ID != figures.EnsembleID(analysis.OnRanks)+analysis.Views(doc)[0].Suffix
+		})
+		if len(drawings) != 1 {
+			t.Errorf("%s: %d figures", lang, len(drawings))
+		}
+		for _, drawing := range drawings {
+			lanes := drawing.Chart.(chart.Lanes)
+			if got := strings.Join(lanes.Kinds, " "); got != "communicate compute wait" || len(lanes.Panels) != 2 {
+				t.Errorf("the kinds are %q, in %d panels", got, len(lanes.Panels))
+			}
+			if p := lanes.Panels[0]; len(p.Lanes) != 4 || len(p.Lanes[3]) != 3 || p.End != 4 || p.Label != "mpi/summa: 3.00 ms" {
+				t.Errorf("the first panel is %+v", p)
+			}
+		}
+		for _, r := range []string{allText(Build(doc, Options{Lang: lang})), allText(Appendix(doc, Options{Lang: lang}))} {
+			if !strings.Contains(r, want) {
+				t.Errorf("%s: the report lacks %q", lang, want)
+			}
+		}
+	}
 }
