@@ -168,7 +168,8 @@ var broughtAnswers = []sentence{
 	{"the pool and OpenMP", openMP(), openMPSays, []string{"NaN"}},
 	{"loops in C at two sizes", inTwoSizes(), []string{"figure loops-f64"}, []string{"| 64 | ok |"}},
 	{"the kernel of the 2024 report", kernel(), []string{
-		"figure times-f64", "*The schedules default, static and dynamic make hardly any difference to the time.* — **Supported.**",
+		"figure times-f64",
+		"*The schedules default, static and dynamic make hardly any difference to the time.* — **Supported.**",
 		"All cases are of `parallel/collapse-atomic`, the kernel of that report."}, nil},
 }
 

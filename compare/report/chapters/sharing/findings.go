@@ -168,7 +168,8 @@ func (b *builder) inverse(v *analysis.View) document.Text {
 				apart++
 			}
 			c.Ratio, c.Lo, c.Hi = c.Ratio/p, c.Lo/p, c.Hi/p
-			efficiencies = append(efficiencies, analysis.Fought{Duel: analysis.Duel{First: r, Second: one}, Comparison: c})
+			duel := analysis.Duel{First: r, Second: one}
+			efficiencies = append(efficiencies, analysis.Fought{Duel: duel, Comparison: c})
 			break
 		}
 	}
