@@ -586,7 +586,8 @@ func TestCourseProfile(t *testing.T) {
 		return v
 	}
 	orders := variant("serial/loops", product[float64])
-	orders.Params = []gemm.Param{{Name: "order", Default: "ijk", Choices: []string{"ijk", "ikj", "jik", "jki", "kij", "kji"}}}
+	orders.Params = []gemm.Param{{Name: "order", Default: "ijk",
+		Choices: []string{"ijk", "ikj", "jik", "jki", "kij", "kji"}}}
 	rows := shared("parallel/rows", product[float64])
 	rows.Params[1].Choices = []string{"default", "static", "dynamic", "guided", "auto"}
 	variants := slices.Concat([]gemm.Variant{

@@ -74,13 +74,18 @@ var courseAnswers = []sentence{
 		"| `mpi/scatter-rows` | 2 ranks | 0.00100 | 0.400 | 640 |",
 		"| `cuda/naive` | the GPU, copies included | 0.0000500 | 20.0 | 12800 |",
 		"Rows without a time:\n\n- `reference/openblas`, n = 128, 1 thread: it needs too much memory.",
-	}, []string{"| `mpi/p2p-rows` | 4 ranks", "{#course-ranks}", "{#course-threads}", "{#course-gpu}", "{#course-orders}",
-		"{#course-sizes}", "NaN"}},
+	}, []string{"| `mpi/p2p-rows` | 4 ranks", "{#course-ranks}", "{#course-threads}", "{#course-gpu}",
+		"{#course-orders}", "{#course-sizes}", "NaN"}},
+	{"no Python", way(reporttest.Row("reference/python", 32, 1,
+		reporttest.Came(compare.Unavailable, "there is no python3"))),
+		[]string{"| `serial/naive` | 1 thread | 0.0800 | — | 1.00 |",
+			"Rows without a time:\n\n- `reference/python`: there is no python3."}, nil},
 	{"too few versions", only(reporttest.Row("serial/naive", 64, 1), reporttest.Row("serial/ikj", 64, .5)), nil,
 		[]string{"{#course}"}},
-	{"versions without the textbook loops", only(reporttest.Row("serial/ikj", 64, 1), reporttest.Row("serial/hinted", 64, .5),
-		reporttest.Row("serial/packed", 64, .1)), nil, []string{"{#course}"}},
-	{"times by ranks", only(spread("mpi/scatter-rows", 128, 1, 1e-3, "ranks"), spread("mpi/scatter-rows", 128, 4, 2e-3, "ranks"),
+	{"versions without the textbook loops", only(reporttest.Row("serial/ikj", 64, 1),
+		reporttest.Row("serial/hinted", 64, .5), reporttest.Row("serial/packed", 64, .1)), nil, []string{"{#course}"}},
+	{"times by ranks", only(spread("mpi/scatter-rows", 128, 1, 1e-3, "ranks"),
+		spread("mpi/scatter-rows", 128, 4, 2e-3, "ranks"),
 		spread("mpi/p2p-rows", 128, 1, 3e-3, "ranks"), spread("mpi/p2p-rows", 256, 2, 1.5, "ranks"),
 		reporttest.Row("mpi/p2p-rows", 256, 1, reporttest.Came(compare.Timeout, "took longer"), func(r *compare.Record) {
 			r.Experiment, r.Params = compare.StrongScaling, gemm.Params{"ranks": 1}
@@ -130,5 +135,6 @@ var courseAnswers = []sentence{
 		"| `serial/packed` | 19 |"}, []string{"n − 1"}},
 	{"no GPU", only(reporttest.Row("cuda/cublas", 128, 1, reporttest.Experiment("block"),
 		reporttest.Came(compare.Unavailable, "there is no driver."))), []string{
-		"No GPU computed a row on this host (there is no driver), so there is no table"}, []string{"{#course-versions}"}},
+		"No GPU computed a row on this host (there is no driver), so there is no table"},
+		[]string{"{#course-versions}"}},
 }

@@ -96,7 +96,9 @@ func timesOf(v *analysis.View, a analysis.Axis, rows []compare.Record) (Times, b
 		return cmp.Or(cmp.Compare(slices.Index(overRanks, x.Variant), slices.Index(overRanks, y.Variant)),
 			cmp.Compare(schedule(x), schedule(y)), strings.Compare(x.Set, y.Set), cmp.Compare(x.Count, y.Count))
 	})
-	locals := analysis.Distinct(analysis.Timed(rows), func(r compare.Record) string { return fmt.Sprint(r.Resolved["local"]) })
+	locals := analysis.Distinct(analysis.Timed(rows), func(r compare.Record) string {
+		return fmt.Sprint(r.Resolved["local"])
+	})
 	if len(locals) == 1 && locals[0] != fmt.Sprint(nil) {
 		t.Local = locals[0]
 	}

@@ -49,7 +49,8 @@ const numPy = analysis.Reference + "/numpy"
 func VersionsOf(v *analysis.View, typ string) (Versions, bool) {
 	t := Versions{N: v.Answer(typ).Main}
 	rows := v.Pick(func(r compare.Record) bool {
-		return r.Type == typ && r.Build == "" && analysis.ProblemOf(r).Cube() && slices.Contains(ofVersions, r.Experiment)
+		return r.Type == typ && r.Build == "" && analysis.ProblemOf(r).Cube() &&
+			slices.Contains(ofVersions, r.Experiment)
 	})
 	at := slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return r.N != t.N })
 	for _, name := range onOne {
@@ -66,8 +67,10 @@ func VersionsOf(v *analysis.View, typ string) (Versions, bool) {
 	t.addFastest(v, at, func(r compare.Record) bool {
 		return analysis.ByGPU(r) && analysis.Ours(r) && analysis.Exact(r) && r.Experiment == compare.MainLadder
 	})
-	for _, r := range at {
-		if !r.Speed() && (slices.Contains(slices.Concat(onOne, onAll, analysis.RootVariants), r.Variant) || analysis.ByGPU(r)) {
+	for _, r := range rows {
+		planned := r.N == t.N && slices.Contains(slices.Concat(onOne, onAll, analysis.RootVariants), r.Variant) ||
+			r.N == t.N && analysis.ByGPU(r) || r.Variant == analysis.InPython
+		if planned && !r.Speed() {
 			t.Untimed = append(t.Untimed, r)
 		}
 	}
@@ -119,7 +122,9 @@ func (t *Versions) addPrograms(own []compare.Record) {
 	slices.SortStableFunc(own, func(x, y compare.Record) int {
 		return strings.Compare(analysis.OptionsOf(x), analysis.OptionsOf(y))
 	})
-	own = slices.CompactFunc(own, func(x, y compare.Record) bool { return analysis.OptionsOf(x) == analysis.OptionsOf(y) })
+	own = slices.CompactFunc(own, func(x, y compare.Record) bool {
+		return analysis.OptionsOf(x) == analysis.OptionsOf(y)
+	})
 	for _, r := range own {
 		options := analysis.OptionsOf(r)
 		if !slices.Contains(t.Options, options) {

@@ -90,7 +90,8 @@ func (b builder) sizes(v *analysis.View) (document.Section, bool) {
 	if len(sweeps) == 0 {
 		return s, false
 	}
-	t := document.Table{ID: "table-course-average" + v.Suffix, Caption: b.Say("course-sizes.average", text.Args{"Type": typ}),
+	t := document.Table{ID: "table-course-average" + v.Suffix,
+		Caption: b.Say("course-sizes.average", text.Args{"Type": typ}),
 		Columns: b.Columns("variant", "#numsizes", "#averagepeak", "#leastpeak", "#mostpeak")}
 	var rows []compare.Record
 	for _, w := range sweeps {
@@ -104,11 +105,13 @@ func (b builder) sizes(v *analysis.View) (document.Section, bool) {
 	if len(around) == 0 {
 		return s, true
 	}
-	each := document.Table{ID: "table-course-sizes" + v.Suffix, Caption: b.Say("course-sizes.caption", text.Args{"Type": typ}),
+	each := document.Table{ID: "table-course-sizes" + v.Suffix,
+		Caption: b.Say("course-sizes.caption", text.Args{"Type": typ}),
 		Columns: []document.Column{{Title: "n", Numeric: true}}, Command: t.Command}
 	for _, w := range sweeps {
 		for _, offset := range []string{"n − 1", "n", "n + 1"} {
-			each.Columns = append(each.Columns, document.Column{Title: analysis.Short(w.Variant) + ", " + offset, Numeric: true})
+			title := analysis.Short(w.Variant) + ", " + offset
+			each.Columns = append(each.Columns, document.Column{Title: title, Numeric: true})
 		}
 	}
 	for _, n := range around {

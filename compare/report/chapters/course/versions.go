@@ -46,7 +46,8 @@ func (b builder) versions(v *analysis.View) (document.Section, bool) {
 	if i := slices.IndexFunc(found.Options, func(o string) bool { return strings.Contains(o, " ") }); i >= 0 {
 		options := found.Options[i]
 		short, _, _ := strings.Cut(options, " ")
-		t.Caption += b.Say("course.options", text.Args{"Short": document.Literal(short), "Options": document.Literal(options)})
+		t.Caption += b.Say("course.options", text.Args{"Short": document.Literal(short),
+			"Options": document.Literal(options)})
 	}
 	b.table(&s, v, t, append(rows, found.Untimed...))
 	return s, true
@@ -95,9 +96,11 @@ func (b builder) gpu(v *analysis.View) (document.Section, bool) {
 		t := document.Table{
 			ID:      "table-course-gpu-" + typ + v.Suffix,
 			Caption: b.Say("course-gpu.caption", text.Args{"Type": typ, "Size": all[0].N}),
-			Columns: b.Columns("rung", "#blockthreads", "#slice", "access", "#elements", "#seconds", "#overfirst", "#gflops", "#peak"),
+			Columns: b.Columns("rung", "#blockthreads", "#slice", "access", "#elements", "#seconds", "#overfirst", "#gflops",
+				"#peak"),
 		}
 		var rows []compare.Record
+		first := analysis.Known(all[0].Record, all[0].Median)
 		for _, e := range all {
 			r := e.Record
 			rows = append(rows, r)
@@ -106,7 +109,7 @@ func (b builder) gpu(v *analysis.View) (document.Section, bool) {
 				document.Literal(analysis.Short(r.Variant)), threadsOf(r), number.Numbered(e.Slice),
 				b.Say("access." + coursework.Access(r)), number.Numbered(coursework.Elements(r)),
 				decimal(analysis.Known(r, r.Median)),
-				document.Text(number.Significant(analysis.Known(all[0].Record, all[0].Median) / analysis.Known(r, r.Median))),
+				document.Text(number.Significant(first / analysis.Known(r, r.Median))),
 				document.Text(number.Significant(float64(rate))), percent(analysis.PercentOfPeak(v, r)),
 			}})
 		}
