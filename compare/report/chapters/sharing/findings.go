@@ -72,11 +72,12 @@ func (b *builder) judged(sentence document.Text, a analysis.Axis, c claim.Cases,
 		var at []document.Text
 		for _, g := range c.At(o) {
 			var counts []document.Text
-			for _, n := range g.Workers {
+			for _, n := range g.Workers[:len(g.Workers)-1] {
 				counts = append(counts, document.Text(fmt.Sprint(n)))
 			}
+			counts = append(counts, b.Count(a.Param, g.Workers[len(g.Workers)-1]))
 			at = append(at, b.Say("cases.at", text.Args{"Size": b.Sizes([]analysis.Problem{g.Problem}),
-				"Counts": b.Join(counts), "Workers": b.Say("all." + a.Param)}))
+				"Workers": b.Join(counts)}))
 		}
 		sentence += b.Say(outcomeKeys[o], text.Args{"Cases": len(c[o]), "Places": b.Clauses(at)})
 	}
