@@ -105,7 +105,8 @@ func (d drawn) families(a analysis.Answer) (chart.Curve, bool) {
 	}
 	if peak, ok := d.Ceiling(a.Type, threads); ok {
 		curve.Limit = chart.Limit{Level: float64(peak.Gflops),
-			Label: fmt.Sprintf("measured peak, %s: %s %s", onThreads(threads), number.Significant(float64(peak.Gflops)), unit)}
+			Label: fmt.Sprintf("measured peak, %s: %s %s", onThreads(threads),
+				number.Significant(float64(peak.Gflops)), unit)}
 	}
 	return curve, len(sizes) >= 2
 }

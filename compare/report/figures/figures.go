@@ -282,7 +282,8 @@ func (d drawn) rates(fam, typ string) (chart.Curve, bool) {
 	if peak, ok := d.Ceiling(typ, threads); ok && peak.Gflops > 0 {
 		curve.Limit = chart.Limit{
 			Level: float64(peak.Gflops),
-			Label: fmt.Sprintf("measured peak, %s: %s %s", onThreads(threads), number.Significant(float64(peak.Gflops)), unit),
+			Label: fmt.Sprintf("measured peak, %s: %s %s", onThreads(threads),
+				number.Significant(float64(peak.Gflops)), unit),
 		}
 	}
 	return curve, len(sizes) >= 2
