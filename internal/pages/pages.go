@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -242,8 +243,27 @@ func writeFigure(name string, d chart.Drawing) error {
 		return err
 	}
 	const title = "</title>\n"
-	ground := title + `<rect width="100%" height="100%" fill="white"/>` + "\n"
-	return write(name, bytes.Replace(svg.Bytes(), []byte(title), []byte(ground), 1))
+	text, style := classes(svg.String())
+	ground := title + style + `<rect width="100%" height="100%" fill="white"/>` + "\n"
+	return write(name, []byte(strings.Replace(text, title, ground, 1)))
+}
+
+var styled = regexp.MustCompile(`style="([^"]*)"`)
+
+// classes replaces the styles of the elements of a figure by names, and returns the element that
+// defines these. A figure has few styles, each hundreds of times; so it is a third smaller.
+func classes(svg string) (text, style string) {
+	names := map[string]string{}
+	style = "<style>"
+	text = styled.ReplaceAllStringFunc(svg, func(attribute string) string {
+		value := styled.FindStringSubmatch(attribute)[1]
+		if names[value] == "" {
+			names[value] = fmt.Sprint("s", len(names))
+			style += "." + names[value] + "{" + value + "}"
+		}
+		return `class="` + names[value] + `"`
+	})
+	return text, style + "</style>\n"
 }
 
 // write writes a file and makes its folder.

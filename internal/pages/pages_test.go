@@ -176,6 +176,17 @@ func TestDigest(t *testing.T) {
 	}
 }
 
+// TestClasses names each style once.
+func TestClasses(t *testing.T) {
+	text, style := classes(`<a style="x:1"/><b style="y:2"/><c style="x:1"/>`)
+	if want := `<a class="s0"/><b class="s1"/><c class="s0"/>`; text != want {
+		t.Errorf("got %s, want %s", text, want)
+	}
+	if want := "<style>.s0{x:1}.s1{y:2}</style>\n"; style != want {
+		t.Errorf("got %s, want %s", style, want)
+	}
+}
+
 // TestThin keeps medians and takes samples at equal distances.
 func TestThin(t *testing.T) {
 	r := compare.Record{Median: 5, Samples: []float64{1, 2, 3, 4, 5, 6, 7, 8, 9}}
