@@ -87,6 +87,7 @@ var importTable = map[string][]string{
 		"compare/report/chart", "cuda/usage", "internal/child", "mpi/account", ".", "compare/topology", "compare",
 	},
 	"compare/report/analysis/claim": {"compare", "compare/report/analysis"},
+	"compare/report/analysis/lab":   {"compare", "compare/report/analysis", "compare/report/analysis/claim"},
 
 	"compare/report/analysis/coursework": {
 		"compare", "compare/report/analysis", "compare/report/analysis/claim",
@@ -108,6 +109,7 @@ var importTable = map[string][]string{
 	"compare/report/figures": {
 		"cuda/occupancy", "mpi/account", "parallel/timeline", "compare/report/chart", "compare/topology",
 		"compare/report/text", "compare", "compare/report/analysis", "compare/report/analysis/coursework",
+		"compare/report/analysis/lab",
 		"compare/report/number",
 	},
 	"internal/goals": {"compare", "compare/report/analysis"},
@@ -120,6 +122,7 @@ var importTable = map[string][]string{
 	"compare/report/chapters": {
 		"internal/sample", ".", "compare/report/document", "compare/report/text", "compare", "cuda",
 		"compare/report/analysis", "compare/report/analysis/claim", "compare/report/analysis/coursework",
+		"compare/report/analysis/lab",
 		"compare/report/number", "compare/report/figures", "compare/report/listing",
 	},
 	"internal/catalog": {"compare/report/listing", ".", "cuda", "reference", "serial", "parallel", "mpi"},

@@ -33,8 +33,8 @@ func (s study) cases(variants []gemm.Variant) []Case {
 		return slices.DeleteFunc(slices.Clone(variants), func(v gemm.Variant) bool { return !slices.Contains(names, v.Name) })
 	}
 	l := Ladder{
-		Experiment: s.experiment, Variants: among(s.variants), Shapes: append(cubes(s.sizes), s.shapes...), Types: []string{cmp.Or(s.typ, "f64")},
-		Ops: []string{"nn"}, Alpha: 1, Sweep: s.sweep, Timeline: s.timeline,
+		Experiment: s.experiment, Variants: among(s.variants), Shapes: append(cubes(s.sizes), s.shapes...),
+		Types: []string{cmp.Or(s.typ, "f64")}, Ops: []string{"nn"}, Alpha: 1, Sweep: s.sweep, Timeline: s.timeline,
 	}
 	if s.variants == nil {
 		l.Variants = slices.DeleteFunc(slices.Clone(variants), func(v gemm.Variant) bool { return !ownOnRanks(v) })

@@ -530,7 +530,8 @@ var sentences = slices.Concat([]sentence{
 	{"markup in data is literal",
 		reporttest.With(reporttest.Row("serial/blocked", 64, 1, reporttest.Came(compare.Skipped, "a*b [c](d) `e`"))),
 		[]string{"a\\*b \\[c\\](d) \\`e\\`"}, nil},
-}, stepSentences, sharingSentences, rankSentences, gpuSentences, codesSentences, outsideSentences)
+}, stepSentences, sharingSentences, rankSentences, gpuSentences, codesSentences, outsideSentences,
+	labSentences)
 
 // oblong makes a row one of 3×5 elements with k = 7.
 func oblong(r *compare.Record) {
@@ -572,7 +573,8 @@ func TestEveryPhraseIsSaid(t *testing.T) {
 			"mpi-ways-f64-1024", "mpi-distribution-f64", "mpi-phases-f64", "mpi-bytes-f64", "mpi-network", "mpi-panel-f64",
 			"mpi-gap-f64",
 			"gpu-ladder-f32", "gpu-rates-f32", "gpu-rates-tf32", "gpu-sgemm", "gpu-host-f32", "codes-64-KiB", "codes-width",
-			"codes-rungs", "square-f64-1", "occupancy-threads", "occupancy-registers", "occupancy-memory",
+			"codes-rungs", "tiles-gf256", "gpu-occupancy-threads", "gpu-occupancy-registers", "gpu-occupancy-memory",
+			"square-f64-1", "occupancy-threads", "occupancy-registers", "occupancy-memory",
 			"waterfall-f64", "families-f64", "compiler-c-f64", "openmp-f64", "orders-f64", "times-f64", "loops-f64", "topology",
 			"placement-workers", "placement-ranks"} {
 			ids[id] = true

@@ -35,8 +35,8 @@ type Chain[T gemm.Element] struct {
 //
 // A product by S multiplies magnitudes by about n·|s|. So the magnitudes of S are around 1/n, within a third of that,
 // and in chains of more than n steps within n/3N of it. B is smaller than S by the factor N·max(N, 8), and all
-// additions together enlarge S by an eighth on average at most. So a result is larger than A by a small factor, whatever N and n
-// are: nothing overflows, and nothing vanishes.
+// additions together enlarge S by an eighth on average at most. So a result is larger than A by a small factor,
+// whatever N and n are: nothing overflows, and nothing vanishes.
 //
 // S and B are multiples of one power of two, so small that all Sᵢ are below 2^p of it, where p is the bits of a
 // significand. So the additions are exact, and the errors of a result are those of the products.
@@ -90,7 +90,8 @@ func set[T gemm.Element](row []T, j int, x float64) {
 // S is the identity. B has elements only in the rows of half of all indices, and only in the columns of the others.
 // So B·B = 0, and (1 + B)(1 + 2B)…(1 + N·B) = 1 + N(N+1)/2·B, which stays small for all N.
 func IntegerChain[T gemm.Element](n, ld, steps int, seed uint64, q int) (Chain[T], Operation[T]) {
-	o := DrawIntegers[T](Layout{Shape: gemm.Cube(n), TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1, LDA: ld, LDB: ld, LDC: ld}, seed, q)
+	o := DrawIntegers[T](Layout{Shape: gemm.Cube(n), TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1,
+		LDA: ld, LDB: ld, LDC: ld}, seed, q)
 	c := Chain[T]{steps, o.A, allocate[T](n, n, ld), o.B}
 	of := allocate[T](n, n, ld)
 	first := make([]bool, n) // the indices of rows
@@ -219,7 +220,8 @@ type floatChain[T gemm.Float] struct {
 
 func newFloatChain[T gemm.Float](c Chain[T], seed uint64) *floatChain[T] {
 	n := c.A.Rows
-	v := &floatChain[T]{Chain: c, a: widened(c.A, blas.NoTrans), s: widened(c.S, blas.NoTrans), b: widened(c.B, blas.NoTrans), finite: true}
+	v := &floatChain[T]{Chain: c, a: widened(c.A, blas.NoTrans), s: widened(c.S, blas.NoTrans),
+		b: widened(c.B, blas.NoTrans), finite: true}
 	for _, x := range []gemm.Matrix[float64]{v.a, v.s, v.b} {
 		most := maxAbs(x)
 		v.finite = v.finite && !math.IsNaN(most) && !math.IsInf(most, 0)

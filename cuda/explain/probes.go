@@ -17,7 +17,8 @@ var SweptKernel = occupancy.Kernel{Threads: 256, Registers: 128, Shared: 2 * 4 *
 // resource, if the cases have the experiment on blocks of threads. Each step of occupancy.Sweep is a measurement.
 func OccupancyProbes(capability string, cases []compare.Case) []compare.Probe {
 	c, err := occupancy.ParseCapability(capability)
-	if err != nil || !slices.ContainsFunc(cases, func(k compare.Case) bool { return k.Experiment == compare.BlockSizes }) {
+	asks := func(k compare.Case) bool { return k.Experiment == compare.BlockSizes }
+	if err != nil || !slices.ContainsFunc(cases, asks) {
 		return nil
 	}
 	var probes []compare.Probe

@@ -170,4 +170,6 @@ func codesDrawings(d drawn, add adder) {
 	add(CodesWidth, "drawing.codes-width", ch, ok)
 	bars, ok := d.codesBars()
 	add(CodesLadder, "drawing.codes-ladder", bars, ok)
+	ch, ok = d.tileCurves()
+	add("tiles-gf256", "drawing.codes-tiles", ch, ok)
 }

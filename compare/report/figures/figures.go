@@ -60,6 +60,8 @@ import (
 //	gpu-rates-<arithmetic>      speed over n on the GPU, f32, tf32 and f64
 //	gpu-sgemm                   speed over the eight shapes of the SGEMM collection, f32 and TF32
 //	gpu-host-<type>             speed over n of the processor, and of the GPU with copies and without
+//	gpu-occupancy-<resource>    occupancy over threads, registers and memory of a kernel, and the rungs as they ran
+//	tiles-gf256                 data a second over the columns of a tile, by rows and depths
 //	codes-<width>               data a second over Reed–Solomon codes, shards of that width, with what limits it
 //	codes-width                 the same of one code over the width of its shards
 //	codes-rungs                 data a second of the rungs of the GPU's ladder

@@ -189,4 +189,5 @@ func gpuDrawings(d drawn, add adder) {
 		ch, ok = d.hostCurve(typ)
 		add("gpu-host-"+typ, "drawing.gpu-host", ch, ok, text.Args{"Type": typ})
 	}
+	d.occupiedDrawings(add)
 }

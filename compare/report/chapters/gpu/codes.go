@@ -31,6 +31,9 @@ func Codes(base *chapters.Builder, v *analysis.View) []document.Section {
 			sections = append(sections, s)
 		}
 	}
+	if s, ok := b.codesTiles(v); ok {
+		sections = append(sections, s)
+	}
 	return sections
 }
 

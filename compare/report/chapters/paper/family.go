@@ -286,6 +286,8 @@ func (b builder) claims(v *analysis.View, fam string) []document.Section {
 		return sharing.ThreadClaims(b.Builder, v)
 	case analysis.OnRanks:
 		return sharing.RankClaims(b.Builder, v)
+	case analysis.OnGPU:
+		return gpu.Lab(b.Builder, v)
 	}
 	return nil
 }

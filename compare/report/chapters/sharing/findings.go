@@ -41,6 +41,9 @@ var verdictKeys = []string{
 	claim.Mixed: "finding.mixed", claim.Refuted: "finding.refuted", claim.Reversed: "finding.reversed",
 }
 
+// VerdictKey returns the message of a verdict.
+func VerdictKey(v claim.Verdict) string { return verdictKeys[v] }
+
 // outcomeKeys are the messages that count the cases with an outcome.
 var outcomeKeys = []string{
 	claim.TooFew: "cases.few", claim.Open: "cases.open", claim.Holds: "cases.holds", claim.Level: "cases.level",

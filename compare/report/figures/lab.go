@@ -1,0 +1,80 @@
+package figures
+
+import (
+	"fmt"
+
+	"gonum.org/v1/plot/vg"
+
+	"gemm/compare/report/analysis"
+	"gemm/compare/report/analysis/lab"
+	"gemm/compare/report/chart"
+)
+
+// occupied is the recorded occupancy over a resource, in steps, and the f32 rungs of the ladder as they ran.
+func (d drawn) occupied(over, label string, unit, least float64, ticks ...float64) (chart.Curve, bool) {
+	steps := lab.Occupancies(d.View, over)
+	curve := chart.Curve{Title: "Occupancy over " + label, XLabel: label, YLabel: "occupancy, %", Sizes: ticks, Top: true,
+		Limit: chart.Limit{Level: 100, Label: "as many warps as a multiprocessor can hold"}}
+	line := chart.Series{Label: "doublebuffer's tile", Look: chart.Look{Color: chart.Mid, Marker: chart.Bare}}
+	from := least
+	for _, s := range steps {
+		to, y := float64(s.At(over))/unit, 100*s.Share
+		if to < least {
+			continue
+		}
+		line.Points = append(line.Points, chart.Point{X: from, Y: y, Lo: y, Hi: y}, chart.Point{X: to, Y: y, Lo: y, Hi: y})
+		from = to
+	}
+	curve.Series = append(curve.Series, line)
+	for _, r := range d.LadderRows("f32") {
+		if !analysis.Ours(r) || r.GPU == nil || !(r.GPU.Occupancy > 0) {
+			continue
+		}
+		at := lab.Occupied{Threads: r.GPU.Threads, Registers: r.GPU.Registers, Shared: r.GPU.Shared}.At(over)
+		x, y := max(least, float64(at)/unit), 100*r.GPU.Occupancy
+		curve.Series = append(curve.Series, chart.Series{Label: analysis.Algorithm(r.Variant), Look: d.look(r.Variant),
+			Points: []chart.Point{{X: x, Y: y, Lo: y, Hi: y}}})
+	}
+	return curve, len(line.Points) > 0
+}
+
+// occupiedDrawings adds the figures on occupancy.
+func (d drawn) occupiedDrawings(add adder) {
+	for _, f := range []struct {
+		id, over, label string
+		unit, least     float64
+		ticks           []float64
+	}{
+		{"threads", "threads", "threads of a block", 1, 16, []float64{32, 64, 128, 256, 512, 1024}},
+		{"registers", "registers", "registers of a thread", 1, 16, []float64{16, 32, 64, 128, 255}},
+		{"memory", "shared memory", "shared memory of a block, KiB", 1024, 1, []float64{1, 2, 4, 8, 16, 32, 64, 99, 227}},
+	} {
+		ch, ok := d.occupied(f.over, f.label, f.unit, f.least, f.ticks...)
+		add("gpu-occupancy-"+f.id, "drawing.gpu-occupancy."+f.id, ch, ok)
+	}
+}
+
+// tileCurves is the data rate over the columns of a tile over GF(2⁸): a colour for each depth, dashes for each number of
+// rows.
+func (d drawn) tileCurves() (chart.Curve, bool) {
+	var c collection
+	depths, rows := map[int]int{}, map[int]int{}
+	place := func(of map[int]int, n int) int {
+		if _, known := of[n]; !known {
+			of[n] = len(of)
+		}
+		return of[n]
+	}
+	dashes := [][]vg.Length{{2, 2}, {6, 2}, nil}
+	for _, t := range lab.Tiles(d.View) {
+		if r := t.Row; r.Speed() && r.DataGBps.Known() {
+			look := chart.LookOf(place(depths, t.Depth))
+			look.Dashes = dashes[min(place(rows, t.Rows), len(dashes)-1)]
+			c.add(fmt.Sprintf("rows %d, depth %d", t.Rows, t.Depth), look,
+				measured(r, float64(t.Cols), float64(r.DataGBps)))
+		}
+	}
+	places := c.places()
+	return chart.Curve{Title: "GPU, GF(2⁸): tiles of cuda/tiled", XLabel: "columns of a tile", YLabel: "GB/s of data",
+		Sizes: places, Series: c, Top: true}, len(places) >= 2
+}

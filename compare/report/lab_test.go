@@ -1,0 +1,130 @@
+package report
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"gemm"
+	"gemm/compare"
+	"gemm/compare/report/analysis"
+	"gemm/compare/report/chart"
+	"gemm/compare/report/figures"
+	"gemm/compare/report/reporttest"
+)
+
+// swept adds to the records of a GPU two iterated products, and the occupancies that its worker records.
+func swept(d *compare.Document) {
+	one := d.Records[slices.IndexFunc(d.Records, func(r compare.Record) bool {
+		return r.Variant == "cuda/dmma" && r.N == 2048 && r.M == r.N && r.K == r.N
+	})]
+	for _, steps := range []int{0, 10} {
+		r := one
+		r.Experiment, r.Turn, r.Params = compare.IteratedProduct, "chain cuda f64", gemm.Params{"chain": steps}
+		reporttest.Sampled(20, float64(max(1, steps))*(1e-3+1e-4*float64(min(1, steps))))(&r)
+		d.Records = append(d.Records, r)
+	}
+	for _, o := range []struct {
+		over                string
+		threads, regs, smem int
+		share               float64
+	}{
+		{"threads", 32, 128, 16384, 0.2}, {"threads", 1024, 128, 16384, 0}, {"registers", 256, 32, 16384, 1},
+		{"registers", 256, 128, 16384, 0.25}, {"shared memory", 256, 128, 65536, 0.25},
+		{"shared memory", 256, 128, 232448, 0.125},
+	} {
+		d.Measurements = append(d.Measurements, compare.Measurement{Host: one.Host, Run: one.Run, Name: "occupancy",
+			Params:  gemm.Params{"cc": "9.0", "over": o.over, "threads": o.threads, "regs": o.regs, "smem": o.smem},
+			Samples: []float64{o.share}})
+	}
+}
+
+// tiled adds to the records of codes those of two tiles.
+func tiled(d *compare.Document) {
+	one := d.Records[slices.IndexFunc(d.Records, func(r compare.Record) bool { return r.Variant == "cuda/tiled" })]
+	for i, tile := range []string{"4x256x10", "1x32x2"} {
+		r := one
+		r.Experiment, r.Params = compare.TileShapes, gemm.Params{"tile": tile}
+		r.Turn = "tile cuda gf256"
+		reporttest.Sampled(20, 1e-3*float64(1+i))(&r)
+		r.Gflops, r.DataGBps = compare.None(), compare.Number(200/float64(1+i))
+		d.Records = append(d.Records, r)
+	}
+}
+
+// chained returns rows of an iterated product of the variant and of one product; a step takes slower times as long.
+func chained(variant string, slower float64) []compare.Record {
+	row := func(steps int, seconds float64) compare.Record {
+		return reporttest.Row(variant, 512, seconds, reporttest.Experiment(compare.IteratedProduct),
+			reporttest.Turn("chain "+variant), func(r *compare.Record) { r.Params = gemm.Params{"chain": steps} })
+	}
+	return []compare.Record{row(0, 1e-2), row(10, 1e-1*slower)}
+}
+
+// labSentences are documents with what the lab measures.
+var labSentences = []sentence{
+	{"iterated products on processors", reporttest.With(append(chained("serial/packed", 1.02),
+		chained("parallel/packed", 1.5)...)...), []string{"A step takes 2.00 % to 50.0 % longer than one product",
+		"| `serial/packed` | f64 | 512 | 10 | ok | 102 ms | 10.2 ms | 10.0 ms | 2.00 % |"}, []string{"{#gpu-chain}"}},
+	{"one iterated product on a GPU, and occupancies", changed(accelerated(true), swept), []string{
+		"A step takes 10.0 % longer"}, []string{"{#chain}"}},
+	{"tiles over GF(2⁸)", changed(encoded(), tiled), []string{"the tile 4×256×10 is the fastest"}, nil},
+	{"a lab with one version", reporttest.Planted(reporttest.Row("cuda/smem", 1024, 1, reporttest.Turn("cuda")),
+		reporttest.Row(analysis.CuBLAS, 1024, 0.5, reporttest.Turn("cuda"))), nil, nil},
+}
+
+// TestLab checks the sections on the lab in both languages: each finding has a verdict, and a chain what is lost.
+func TestLab(t *testing.T) {
+	for _, c := range []struct {
+		doc  compare.Document
+		want map[string][]string // by language
+	}{
+		{changed(accelerated(true), swept), map[string][]string{
+			"en": {"{#gpu-lab}", "{#gpu-chain}", "{#gpu-occupancy}", "A step takes 10.0 % longer",
+				"slower than packed blocks read from global memory.* — **Reversed.**", "| The lab | 1.18 | 1.50 | 0.987 | 2.37 ",
+				"| `cuda/dmma` | f64 | 2048 | 10 | ok | 11.0 ms | 1.10 ms | 1.00 ms | 10.0 % |",
+				"256 threads, 128 registers a thread and 16 KiB"},
+			"zh": {"{#gpu-lab}", "{#gpu-chain}", "{#gpu-occupancy}", "**结果相反**"},
+		}},
+		{changed(encoded(), tiled), map[string][]string{
+			"en": {"the tile 4×256×10 is the fastest, 2.00", "| 1×32×2 | 32 | ok | 2.00 ms |"},
+			"zh": {"分块 4×256×10 最快"},
+		}},
+	} {
+		for lang, want := range c.want {
+			all := allText(Build(c.doc, Options{Lang: lang})) + allText(Appendix(c.doc, Options{Lang: lang}))
+			for _, sentence := range want {
+				if !strings.Contains(all, sentence) {
+					t.Errorf("%s: no %q", lang, sentence)
+				}
+			}
+			if strings.Contains(all, "NaN") {
+				t.Errorf("%s: there is a NaN", lang)
+			}
+		}
+	}
+}
+
+// TestLabFigures checks what is drawn of tiles and of occupancy, and that nothing is without records of them.
+func TestLabFigures(t *testing.T) {
+	doc := changed(accelerated(true), swept)
+	curve := drawingOf(t, doc, "gpu-occupancy-registers").(chart.Curve)
+	if got := len(curve.Series); got != 1+11 { // the line and the rungs
+		t.Errorf("%d series over registers", got)
+	}
+	if p := curve.Series[0].Points; len(p) != 4 || p[3].X != 128 || p[3].Y != 25 {
+		t.Errorf("the line is %v", p)
+	}
+	tiles := drawingOf(t, changed(encoded(), tiled), "tiles-gf256").(chart.Curve)
+	if len(tiles.Series) != 2 || len(tiles.Sizes) != 2 {
+		t.Errorf("the curves of tiles are %v over %v", tiles.Series, tiles.Sizes)
+	}
+	for _, d := range append(figures.Drawings(accelerated(true), "en"), figures.Drawings(encoded(), "en")...) {
+		if strings.HasPrefix(d.ID, "gpu-occupancy") || d.ID == "tiles-gf256" {
+			t.Errorf("%s is drawn of nothing", d.ID)
+		}
+	}
+	if analysis.OnlyPlanned(analysis.Views(doc)) {
+		t.Error("the rows are not timed")
+	}
+}
