@@ -173,7 +173,8 @@ func rankStudies(ranks []any, sizes []int, base, size int) []study {
 	most := last(ranks)
 	return []study{
 		{experiment: StrongScaling, sizes: sizes, sweep: map[string][]any{"ranks": ranks}, drawn: func(c Case) bool {
-			return c.Shape == gemm.Cube(size) && c.Params["ranks"] == most[0] && slices.Contains(rankTimelines, c.Key.Variant)
+			drawn := slices.Contains(rankTimelines, c.Key.Variant)
+			return drawn && c.Shape == gemm.Cube(size) && c.Params["ranks"] == most[0]
 		}},
 		{
 			experiment: WeakScaling, variants: []string{"mpi/scatter-rows", "mpi/bcast-rows", "mpi/summa", "mpi/srumma",

@@ -534,7 +534,8 @@ func TestRanksAreDrawn(t *testing.T) {
 	doc := launched()
 	add := func(variant string, ranks, n int, clocks float64) {
 		trace := compare.Trace{Run: "r1", Workers: ranks, Seconds: 3e-3, Spans: []timeline.Span{}, Key: compare.Key{
-			Host: doc.Hosts[0].ID, Variant: variant, Problem: compare.Problem{Type: "f64", Op: "nn", Alpha: 1, Shape: gemm.Cube(n)},
+			Host: doc.Hosts[0].ID, Variant: variant,
+			Problem: compare.Problem{Type: "f64", Op: "nn", Alpha: 1, Shape: gemm.Cube(n)},
 		}}
 		trace.ClockError = clocks
 		for r := range ranks {
@@ -571,7 +572,8 @@ func TestRanksAreDrawn(t *testing.T) {
 			if got := strings.Join(lanes.Kinds, " "); got != "communicate compute wait" || len(lanes.Panels) != 2 {
 				t.Errorf("the kinds are %q, in %d panels", got, len(lanes.Panels))
 			}
-			if p := lanes.Panels[0]; len(p.Lanes) != 4 || len(p.Lanes[3]) != 3 || p.End != 4 || p.Label != "mpi/summa: 3.00 ms" {
+			p := lanes.Panels[0]
+			if len(p.Lanes) != 4 || len(p.Lanes[3]) != 3 || p.End != 4 || p.Label != "mpi/summa: 3.00 ms" {
 				t.Errorf("the first panel is %+v", p)
 			}
 		}
