@@ -29,6 +29,8 @@ func (b builder) contest(c coursework.Contest) document.Text {
 		key = "orders.faster"
 	case claim.Level:
 		key = "orders.level"
+	case claim.TooFew:
+		key = "orders.few"
 	}
 	sentence := b.Say(key, text.Args{"Slow": slow, "Quick": quick, "Ratio": number.Times(c.Ratio, c.Lo, c.Hi)})
 	if c.Alike {
