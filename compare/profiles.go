@@ -159,10 +159,12 @@ var (
 	}
 )
 
-// The sizes of the profile course at which all versions are compared, on processors and on a GPU, and
-// the size of the textbook loops in Python.
+// The sizes of the profile course at which all versions are compared, on processors and on a GPU; of the
+// orders of the loops, where the slowest still has samples enough for an interval; and of the textbook
+// loops in Python.
 const (
 	courseSize    = 512
+	ordersSize    = 256
 	courseGPUSize = 2048
 	pythonSize    = 128
 )

@@ -145,7 +145,7 @@ func courseStudies() []study {
 			sizes: []int{128, 256, 512, 1024, 2048}, sweep: map[string][]any{"ranks": counts}},
 		{experiment: StrongScaling, variants: []string{"parallel/rows"}, sizes: []int{128, 256, 512, 1024}, apart: true,
 			sweep: map[string][]any{"threads": counts, "schedule": {"default", "static", "dynamic"}}},
-		{experiment: LoopOrders, variants: []string{"serial/loops"}, sizes: []int{courseSize}, apart: true,
+		{experiment: LoopOrders, variants: []string{"serial/loops"}, sizes: []int{ordersSize}, apart: true,
 			sweep: map[string][]any{"order": {"ijk", "ikj", "jik", "jki", "kij", "kji"}}},
 	}
 }
