@@ -67,7 +67,8 @@ var labSentences = []sentence{
 		chained("parallel/packed", 1.5)...)...), []string{"A step takes 2.00 % to 50.0 % longer than one product",
 		"| `serial/packed` | f64 | 512 | 10 | ok | 102 ms | 10.2 ms | 10.0 ms | 2.00 % |"}, []string{"{#gpu-chain}"}},
 	{"one iterated product on a GPU, and occupancies", changed(accelerated(true), swept), []string{
-		"A step takes 10.0 % longer"}, []string{"{#chain}"}},
+		"A step takes 10.0 % longer",
+		"gemm cuda --variants cuda/dmma --sizes 2048 --type f64 --chain 10 --json"}, []string{"{#chain}"}},
 	{"tiles over GF(2⁸)", changed(encoded(), tiled), []string{"the tile 4×256×10 is the fastest"}, nil},
 	{"a lab with one version", reporttest.Planted(reporttest.Row("cuda/smem", 1024, 1, reporttest.Turn("cuda")),
 		reporttest.Row(analysis.CuBLAS, 1024, 0.5, reporttest.Turn("cuda"))), nil, nil},

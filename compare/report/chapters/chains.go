@@ -50,7 +50,8 @@ func (b *Builder) Chains(v *analysis.View, id string, rows []compare.Record) (do
 		t.Rows = append(t.Rows, document.Row{Class: analysis.Held(r), Cells: []document.Text{
 			b.Name(compare.Record{Key: compare.Key{Variant: r.Variant}, Params: analysis.Omit(r.Params, "chain")}),
 			document.Escape(r.Type), document.Escape(analysis.ProblemOf(r).Label()), number.Numbered(c.Steps), state,
-			document.Text(b.Median(r)), each, one, lost, document.Text(number.Significant(analysis.Known(r, r.Rate))), verdict,
+			document.Text(b.Median(r)), each, one, lost, document.Text(number.Significant(analysis.Known(r, r.Rate))),
+			verdict,
 		}})
 	}
 	if most >= least {

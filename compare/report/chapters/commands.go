@@ -72,8 +72,8 @@ func (b *Builder) Rerun(v *analysis.View, rows []compare.Record) string {
 			"again"), " ")
 	}
 	typ := strings.Join(analysis.Types(rows), ",")
-	own := len(families) == 1 && !analysis.Foreign(families[0]) &&
-		!slices.ContainsFunc(rows, func(r compare.Record) bool { return r.Experiment != compare.MainLadder })
+	own := len(families) == 1 && !analysis.Foreign(families[0]) && slices.Contains(ofFamilies, rows[0].Experiment) &&
+		!slices.ContainsFunc(rows, func(r compare.Record) bool { return r.Experiment != rows[0].Experiment })
 
 	args := []string{b.Program}
 	if own {
@@ -98,6 +98,9 @@ func (b *Builder) Rerun(v *analysis.View, rows []compare.Record) string {
 	}
 	return strings.Join(append(args, "--out", "again"), " ")
 }
+
+// ofFamilies are the experiments that the command of a family measures, with the parameters of their rows as flags.
+var ofFamilies = []compare.Experiment{compare.MainLadder, compare.IteratedProduct, compare.TileShapes}
 
 // besideKernels returns the variants of rows without kernels of the user, which --bring names. If there
 // are no others, it is the textbook loops of the family.
@@ -180,6 +183,9 @@ func (b *Builder) parameters(rows []compare.Record) []string {
 		for name, value := range r.Params {
 			if name == "ranks" {
 				name = "np"
+			}
+			if name == "chain" && value == 0 {
+				continue // one product, which is measured next to every chain
 			}
 			note(name, fmt.Sprint(value))
 		}

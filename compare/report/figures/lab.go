@@ -13,8 +13,8 @@ import (
 // occupied is the recorded occupancy over a resource, in steps, and the f32 rungs of the ladder as they ran.
 func (d drawn) occupied(over, label string, unit, least float64, ticks ...float64) (chart.Curve, bool) {
 	steps := lab.Occupancies(d.View, over)
-	curve := chart.Curve{Title: "Occupancy over " + label, XLabel: label, YLabel: "occupancy, %", Sizes: ticks, Top: true,
-		Limit: chart.Limit{Level: 100, Label: "as many warps as a multiprocessor can hold"}}
+	curve := chart.Curve{Title: "Occupancy over " + label, XLabel: label, YLabel: "occupancy, %", Sizes: ticks,
+		Top: true, Limit: chart.Limit{Level: 100, Label: "as many warps as a multiprocessor can hold"}}
 	line := chart.Series{Label: "doublebuffer's tile", Look: chart.Look{Color: chart.Mid, Marker: chart.Bare}}
 	from := least
 	for _, s := range steps {

@@ -57,8 +57,8 @@ func TestFindings(t *testing.T) {
 // TestChains compares steps of iterated products with one product of the same variant and parameters.
 func TestChains(t *testing.T) {
 	row := func(variant string, seconds float64, params gemm.Params) compare.Record {
-		return reporttest.Row(variant, 512, seconds, reporttest.Experiment(compare.IteratedProduct), reporttest.Turn("chain"),
-			func(r *compare.Record) { r.Params = params })
+		return reporttest.Row(variant, 512, seconds, reporttest.Experiment(compare.IteratedProduct),
+			reporttest.Turn("chain"), func(r *compare.Record) { r.Params = params })
 	}
 	rows := []compare.Record{
 		row("parallel/packed", 1, gemm.Params{"chain": 0, "threads": 1}),
