@@ -576,7 +576,7 @@ func TestEveryPhraseIsSaid(t *testing.T) {
 			"codes-rungs", "tiles-gf256", "gpu-occupancy-threads", "gpu-occupancy-registers", "gpu-occupancy-memory",
 			"square-f64-1", "occupancy-threads", "occupancy-registers", "occupancy-memory",
 			"waterfall-f64", "families-f64", "compiler-c-f64", "openmp-f64", "orders-f64", "times-f64", "loops-f64", "topology",
-			"placement-workers", "placement-ranks"} {
+			"placement-workers", "placement-ranks", "mpi-timeline", "gpu-timeline"} {
 			ids[id] = true
 		}
 		for _, figures := range figures.Scaling {

@@ -267,6 +267,7 @@ func pinged(ranks int, latency, bandwidth float64, sizes ...int) func(*compare.D
 var noRank = []string{"{#distributed}", "{#mpi-findings}", "ranks:"}
 
 var rankSentences = []sentence{
+	{"timelines of ranks", traced(), []string{"Times of ranks on different hosts are known within 20.0 µs of each other."}, nil},
 	{"an evening with ranks", launched(), []string{
 		"# Distributed memory {#distributed}",
 		"- **f64**, ranks: `mpi/summa`, n = 1024, 16 ranks, affinity=close threads=1 is 13.0 times as fast as on one rank: [Distributed memory](#mpi-strong).",
@@ -528,9 +529,8 @@ func large(rows []compare.Record) []compare.Record {
 	return rows
 }
 
-// TestRanksAreDrawn checks that the timelines of ranks are one figure in both languages, with a panel for
-// each variant on the most ranks and a lane for each rank, and that the error of their clocks is named.
-func TestRanksAreDrawn(t *testing.T) {
+// traced returns records of ranks with the timelines of some of them.
+func traced() compare.Document {
 	doc := launched()
 	add := func(variant string, ranks, n int, clocks float64) {
 		trace := compare.Trace{Run: "r1", Workers: ranks, Seconds: 3e-3, Spans: []timeline.Span{}, Key: compare.Key{
@@ -553,6 +553,13 @@ func TestRanksAreDrawn(t *testing.T) {
 	add("mpi/summa", 4, 1024, 0)
 	add("mpi/cannon", 4, 1024, 2e-5)
 	add("mpi/cannon", 4, 512, 0)
+	return doc
+}
+
+// TestRanksAreDrawn checks that the timelines of ranks are one figure in both languages, with a panel for
+// each variant on the most ranks and a lane for each rank, and that the error of their clocks is named.
+func TestRanksAreDrawn(t *testing.T) {
+	doc := traced()
 	e, ok := analysis.Views(doc)[0].Ensemble(analysis.OnRanks)
 	if !ok || e.Lanes != 4 || e.N != 1024 || len(e.Traces) != 2 || e.Traces[1].Variant != "mpi/cannon" {
 		t.Fatalf("drawn is %+v", e)

@@ -11,9 +11,11 @@ import (
 	"gemm/compare/report/chart"
 	"gemm/compare/report/figures"
 	"gemm/compare/report/reporttest"
+	"gemm/parallel/timeline"
 )
 
-// swept adds to the records of a GPU two iterated products, and the occupancies that its worker records.
+// swept adds to the records of a GPU two iterated products, the occupancies that its worker records, and a
+// timeline.
 func swept(d *compare.Document) {
 	one := d.Records[slices.IndexFunc(d.Records, func(r compare.Record) bool {
 		return r.Variant == "cuda/dmma" && r.N == 2048 && r.M == r.N && r.K == r.N
@@ -37,6 +39,12 @@ func swept(d *compare.Document) {
 			Params:  gemm.Params{"cc": "9.0", "over": o.over, "threads": o.threads, "regs": o.regs, "smem": o.smem},
 			Samples: []float64{o.share}})
 	}
+	trace := compare.Trace{Key: one.Key, Run: one.Run, Seconds: 3e-3}
+	for i, name := range []string{"h2d", "kernels", "d2h"} {
+		trace.Lanes = append(trace.Lanes, name)
+		trace.Phases = append(trace.Phases, timeline.Phase{Lane: i, Name: name, Begin: float64(i) * 1e-3, End: float64(i+1) * 1e-3})
+	}
+	d.Traces = append(d.Traces, trace)
 }
 
 // tiled adds to the records of codes those of two tiles.
@@ -66,9 +74,9 @@ var labSentences = []sentence{
 	{"iterated products on processors", reporttest.With(append(chained("serial/packed", 1.02),
 		chained("parallel/packed", 1.5)...)...), []string{"A step takes 2.00 % to 50.0 % longer than one product",
 		"| `serial/packed` | f64 | 512 | 10 | ok | 102 ms | 10.2 ms | 10.0 ms | 2.00 % |"}, []string{"{#gpu-chain}"}},
-	{"one iterated product on a GPU, and occupancies", changed(accelerated(true), swept), []string{
+	{"one iterated product on a GPU, occupancies, and a timeline", changed(accelerated(true), swept), []string{
 		"A step takes 10.0 % longer",
-		"gemm cuda --variants cuda/dmma --sizes 2048 --type f64 --chain 10 --json"}, []string{"{#chain}"}},
+		"gemm cuda --variants cuda/dmma --sizes 2048 --type f64 --chain 10 --json"}, []string{"{#chain}", "| occupancy |"}},
 	{"tiles over GF(2⁸)", changed(encoded(), tiled), []string{"the tile 4×256×10 is the fastest"}, nil},
 	{"a lab with one version", reporttest.Planted(reporttest.Row("cuda/smem", 1024, 1, reporttest.Turn("cuda")),
 		reporttest.Row(analysis.CuBLAS, 1024, 0.5, reporttest.Turn("cuda"))), nil, nil},

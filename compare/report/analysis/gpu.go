@@ -13,6 +13,9 @@ import (
 // Exact reports whether a row computes in the arithmetic of its type.
 func Exact(r compare.Record) bool { return r.Compute == r.Type }
 
+// OccupancySweep is the measurement of occupancies over what a kernel takes of a multiprocessor.
+const OccupancySweep = "occupancy"
+
 // Simt reports whether a row is of a rung that computes without tensor cores.
 func Simt(r compare.Record) bool {
 	return Ours(r) && Exact(r) && r.GPU != nil && r.GPU.Pipe == r.Type

@@ -173,9 +173,9 @@ func (b *Builder) sampling(s *document.Section, v *analysis.View) {
 		Columns: b.Columns("measurement", "params", "#samples", "#median", "unit"),
 	}
 	for _, m := range v.Measurements {
-		if slices.Contains(analysis.OverheadNames, m.Name) ||
+		if slices.Contains(analysis.OverheadNames, m.Name) || m.Name == analysis.OccupancySweep ||
 			m.Name == analysis.PingPong && len(m.Samples) > 0 && v.Distributes() {
-			continue // they are in the chapters on sharing work and on distributed memory
+			continue // they are in the chapters on sharing work, on distributed memory and on the GPU
 		}
 		t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
 			document.Escape(m.Name), document.Escape(m.Params.String()), document.Text(fmt.Sprint(len(m.Samples))),

@@ -48,7 +48,7 @@ func (o Occupied) At(over string) int {
 func Occupancies(v *analysis.View, over string) []Occupied {
 	var out []Occupied
 	for _, m := range v.Measurements {
-		if m.Name != "occupancy" || m.Params["over"] != over || len(m.Samples) != 1 {
+		if m.Name != analysis.OccupancySweep || m.Params["over"] != over || len(m.Samples) != 1 {
 			continue
 		}
 		number := func(name string) int { n, _ := m.Params[name].(int); return n }
