@@ -193,6 +193,7 @@ func (r *chain[T]) Collect(ctx context.Context) (err error) {
 		return errNoChain
 	}
 	defer d.bind(&err)()
+	r.p.choose() // again: the products are done
 	return download(ctx, d, d.down, r.c, r.operands(r.steps).a, r.ld)
 }
 

@@ -89,6 +89,7 @@ type rungEngine struct {
 	kernels  []*kernel // of its launches
 	main     *kernel   // the one of them that multiplies
 	work     memory
+	started  bool // a product has been started since prepare
 }
 
 func (e *rungEngine) prepare(s gemm.Shape, o operands, op cuda.Operation) (err error) {
@@ -156,12 +157,16 @@ func (e *rungEngine) start(o operands, m *marks) error {
 		}
 		m.end()
 	}
+	e.started = true
 	return nil
 }
 
 func (e *rungEngine) packs() bool { return e.rung.Prepares() }
 
-func (e *rungEngine) close() error { return e.d.free(&e.work) }
+func (e *rungEngine) close() error {
+	e.started = false
+	return e.d.free(&e.work)
+}
 
 func (e *rungEngine) device() usage.Device {
 	x, z := e.sequence.Blocks()
@@ -196,10 +201,11 @@ func (d *Device) occupy(u *usage.Device) {
 	}
 }
 
-// resolved returns the parameters as run, and what has computed the product if the kernel could not.
+// resolved returns the parameters as run, and what has computed the last product if the kernel could not. No product
+// is running, and the device is bound.
 func (e *rungEngine) resolved() gemm.Params {
 	out := e.sequence.Resolved(e.params)
-	if f := e.sequence.Fallback; f != nil && e.work.at != 0 {
+	if f := e.sequence.Fallback; f != nil && e.started { // before, the memory holds anything
 		var unfit int32
 		at := e.work.at + cu.DevicePtr(f.At)
 		if err := cu.MemcpyDtoH(unsafe.Pointer(&unfit), at, int64(unsafe.Sizeof(unfit))); err == nil && unfit != 0 {

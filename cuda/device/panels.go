@@ -122,7 +122,11 @@ func (p *product[T]) inPanels(ctx context.Context, op cuda.Operation, a, b, c ge
 			return err
 		}
 	}
-	return x.run(ctx)
+	if err := x.run(ctx); err != nil {
+		return err
+	}
+	p.choose() // again: the products are done, and this is of the last panel
+	return nil
 }
 
 // run brings the panels, multiplies them and takes them back.

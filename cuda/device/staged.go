@@ -334,6 +334,7 @@ func (r *staged[T]) Collect(ctx context.Context) (err error) {
 	if r.by != any(r) {
 		return errCollect
 	}
+	r.p.choose() // again: the product is done
 	o := r.set(r.last)
 	if err := download(ctx, d, d.down, r.c, o.c, o.ldc); err != nil || !r.p.guest {
 		return err

@@ -3,9 +3,8 @@
 // Against tf32-wgmma: the producer runs ahead through a ring of STAGES slices, and waits only where
 // the ring is full. No barrier stops the whole block. A slice has two barriers: full when it has
 // arrived, empty when both warpgroups have read it. The producer gives registers away (setmaxnreg), so a
-// warpgroup can have 64 x 256 sums. It
-// reads its part of the next slice of B while the last products run.
-// A was rounded to TF32 before, by `round`, and has its k in the order that the lanes want: of each 8,
+// warpgroup can have 64 x 256 sums. It reads its part of the next slice of B while the last products run.
+// A was rounded to TF32 before, by `to_tf32`, and has its k in the order that the lanes want: of each 8,
 // 0, 2, 4, 6, 1, 3, 5, 7. B lies as it is stored, so its columns are not next to each other along k, as wgmma
 // wants TF32 operands in shared memory. The kernel therefore computes C transposed: B's columns are the
 // 64 rows of a product, and come from registers, where they are rounded; A's rows are its columns.

@@ -2,7 +2,7 @@
 //
 // Against tf32-wgmma-ws: the producer goes on to the slices of the next tile while the others still
 // store the last one. So the ring is full when they begin, and no block waits for its first slice.
-// A was rounded to TF32 before, by `round`, and has its k in the order that the lanes want: of each 8,
+// A was rounded to TF32 before, by `to_tf32`, and has its k in the order that the lanes want: of each 8,
 // 0, 2, 4, 6, 1, 3, 5, 7. B lies as it is stored, so its columns are not next to each other along k, as wgmma
 // wants TF32 operands in shared memory. The kernel therefore computes C transposed: B's columns are the
 // 64 rows of a product, and come from registers, where they are rounded; A's rows are its columns.
