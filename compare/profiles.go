@@ -308,12 +308,11 @@ func contends(c Case) bool {
 // calledForLittle reports whether the product of the case is so small that the call is a part of its time.
 func (c Case) calledForLittle() bool { return c.Terms() < c.Variant.Least }
 
-// swift reports whether the profile quick has the case in its ladder. It has no studies. All variants have a
-// Reed–Solomon code. Programs in C are measured in f64 at one size, loops in
-// Python up to 128. Parallel variants that are compared
-// only with one another are measured in f64;
-// those that synchronize in the innermost loop only at small sizes, and so is the plain loop over
-// GF(2⁸) and in f32. Variants on ranks are measured in f64, at sizes that are worth sending.
+// swift reports whether the profile quick has the case in its ladder, which has no studies. All variants have a
+// Reed–Solomon code. Programs in C are measured in f64 at one size, loops in Python up to 128. Parallel variants that
+// are compared only with one another are measured in f64; those that synchronize in the innermost loop only at small
+// sizes, and so is the plain loop over GF(2⁸) and in f32. Variants on ranks are measured in f64, at sizes that are
+// worth sending.
 func swift(c Case) bool {
 	if c.Variant.Role == gemm.Study {
 		return false

@@ -143,6 +143,9 @@ func comparison(c *cli.Context, brought ...gemm.Variant) ([]compare.Case, compar
 	}
 	if c.IsSet("trace") {
 		drawLargest(cases)
+		if !c.Bool("resume") && !slices.ContainsFunc(cases, func(k compare.Case) bool { return k.Timeline }) {
+			return nil, profile, usagef("--trace: none of the rows has a timeline: choose variants on threads, ranks or a GPU")
+		}
 	}
 	return cases, profile, checkBrought(brought, cases)
 }
@@ -236,14 +239,14 @@ func runCompare(c *cli.Context) error {
 			return err
 		}
 	}
-	if err := checkTrace(c); err != nil {
-		return err
-	}
 	dir := c.String("out")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("--out %s: %w", dir, err)
 	}
 	records := filepath.Join(dir, "results.json")
+	if err := checkTrace(c, records); err != nil { // its folder may be that of the report
+		return err
+	}
 	store, err := compare.OpenStore(records, how)
 	if err != nil {
 		return err

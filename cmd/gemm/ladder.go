@@ -516,31 +516,14 @@ func (f ladder) run(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := checkTrace(c); err != nil {
+	if err := checkRun(c, cases); err != nil {
 		return err
 	}
-	if err := checkCases(cases); err != nil {
+	store, err := openRecords(file, how)
+	if err != nil {
 		return err
 	}
-	if err := checkDevices(c, cases); err != nil {
-		return err
-	}
-	if err := checkProfiler(c); err != nil {
-		return err
-	}
-	if err := announce(c, cases); err != nil {
-		return err
-	}
-	store := &compare.Store{}
-	if file != "" && file != stdoutName {
-		if err := checkRegular(file); err != nil {
-			return err
-		}
-		if store, err = compare.OpenStore(file, how); err != nil {
-			return err
-		}
-		defer store.Close()
-	}
+	defer store.Close()
 	show := func(rows []compare.Record) error {
 		switch {
 		case c.String("trace") == stdoutName:
@@ -568,6 +551,34 @@ func (f ladder) run(c *cli.Context) error {
 		err = errors.Join(err, addCounters(c, store, cases, p.rows))
 	}
 	return errors.Join(err, show(p.rows), writeTrace(c, store.Document()))
+}
+
+// checkRun returns an error if the rows cannot be measured as the flags say. It announces rows that take long.
+func checkRun(c *cli.Context, cases []compare.Case) error {
+	if err := checkTrace(c, c.String("json")); err != nil {
+		return err
+	}
+	if err := checkCases(cases); err != nil {
+		return err
+	}
+	if err := checkDevices(c, cases); err != nil {
+		return err
+	}
+	if err := checkProfiler(c); err != nil {
+		return err
+	}
+	return announce(c, cases)
+}
+
+// openRecords opens the records in the file of --json. Without a file they are in memory only.
+func openRecords(file string, how compare.Mode) (*compare.Store, error) {
+	if file == "" || file == stdoutName {
+		return &compare.Store{}, nil
+	}
+	if err := checkRegular(file); err != nil {
+		return nil, err
+	}
+	return compare.OpenStore(file, how)
 }
 
 // Without --time, the samples of a row take up to longest. With more than manyRows rows they take

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -238,8 +239,9 @@ func writeFile(name string, data []byte) error {
 	return output.Write(name, data, output.Permissions)
 }
 
-// checkTrace returns an error unless the timelines can be expected to be written to the file of --trace.
-func checkTrace(c *cli.Context) error {
+// checkTrace returns an error unless the timelines can be expected to be written to the file of --trace, which
+// must be none of the files with records.
+func checkTrace(c *cli.Context, records ...string) error {
 	name := c.String("trace")
 	switch {
 	case c.IsSet("trace") && name == "":
@@ -251,12 +253,29 @@ func checkTrace(c *cli.Context) error {
 	case name == stdoutName:
 		return nil
 	}
+	for _, file := range records {
+		if file != "" && sameFile(name, file) {
+			return usagef("--trace %s: has the records: name another file", name)
+		}
+	}
 	if !c.Bool("resume") {
 		if err := checkReplace(c, name); err != nil {
 			return err
 		}
 	}
 	return checkWritable(name)
+}
+
+// sameFile reports whether two names are of one file, which need not exist yet.
+func sameFile(name, other string) bool {
+	a, err := os.Stat(name)
+	b, otherErr := os.Stat(other)
+	if err == nil && otherErr == nil {
+		return os.SameFile(a, b)
+	}
+	name, err = filepath.Abs(name)
+	other, otherErr = filepath.Abs(other)
+	return err == nil && otherErr == nil && name == other
 }
 
 // writeTrace writes the timelines of the document to the file of --trace.
@@ -268,7 +287,7 @@ func writeTrace(c *cli.Context, doc compare.Document) error {
 	data, err := trace.Encode(doc)
 	switch {
 	case errors.Is(err, trace.ErrNone):
-		return fmt.Errorf("--trace %s: %w: measure them with --timeline, and see the warnings of the rows", name, err)
+		return fmt.Errorf("--trace %s: %w: measure them with --timeline or --trace, and see the warnings of the rows", name, err)
 	case err != nil:
 		return err
 	case name == stdoutName:

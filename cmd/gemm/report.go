@@ -94,7 +94,7 @@ func runReport(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := checkTrace(c); err != nil {
+	if err := checkTrace(c, append(c.StringSlice("in"), filepath.Join(c.String("out"), "results.json"))...); err != nil {
 		return err
 	}
 	var docs []compare.Document
@@ -131,7 +131,10 @@ func runReport(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := printPaths(c.App.Writer, paths); err != nil || c.Context.Err() == nil {
+	if c.String("trace") != stdoutName {
+		err = printPaths(c.App.Writer, paths)
+	}
+	if err != nil || c.Context.Err() == nil {
 		return err
 	}
 	return fmt.Errorf("%w when the report was written", errInterrupted)

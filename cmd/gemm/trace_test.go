@@ -94,7 +94,14 @@ func TestTraceUsage(t *testing.T) {
 		"parallel", "--variants", "parallel/rows", "--sizes", "8", "--threads", "1,2,3", "--schedule", "dynamic,guided",
 		"--chunk", "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17", "--trace", "t.json")
 	fail(t, dir, 2, `flag "--trace" is unknown`, "serial", "--trace", "t.json")
+	fail(t, dir, 2, "--trace ./t.json: has the records: name another file",
+		append(small, "--trace", "./t.json", "--json", "t.json")...)
+	fail(t, dir, 2, "--trace c/results.json: has the records", "compare", "--variants", "parallel/rows", "--sizes", "8",
+		"--out", "c", "--trace", "c/results.json")
+	fail(t, dir, 2, "--trace: none of the rows has a timeline: choose variants on threads",
+		"compare", "--families", "serial", "--sizes", "8", "--out", "c", "--trace", "t.json")
 	succeed(t, dir, append(small, "--json", "r.json")...)
+	fail(t, dir, 2, "--trace r.json: has the records", "report", "--in", "r.json", "--trace", "r.json", "--force")
 	fail(t, dir, 1, "--trace t.json: no row has a timeline: measure them with --timeline", "report", "--in", "r.json",
 		"--trace", "t.json")
 	if left, err := filepath.Glob(filepath.Join(dir, "*t.json*")); err != nil || len(left) > 0 {
