@@ -125,7 +125,12 @@ var answers = slices.Concat([]sentence{
 		"Every variant of the family CUDA at n = 4096, f64: kernels alone", "| `cuda/naive` | the GPU | "}, nil},
 	{"a library on the GPU", way(reporttest.Row("cuda/naive", 128, 2e-5, onGPU),
 		reporttest.Row("cuda/cublas", 128, 1e-5, onGPU)), []string{
-		"on the GPU, copies included `cuda/naive` is slower than `cuda/cublas`, 0.500 times as fast"}, nil},
+		"on the GPU, kernels alone, `cuda/naive` is slower than `cuda/cublas`, 0.500 times as fast"}, nil},
+	{"a library on the GPU whose copies were not timed", way(
+		reporttest.Row("cuda/naive", 128, 2e-5, onGPU, reporttest.Copied(2e-5, 1e-5, 0)),
+		reporttest.Row("cuda/torch", 128, 4e-5, onGPU)), []string{
+		"on the GPU, kernels alone, `cuda/naive` is 2.00 times as fast as `cuda/torch`", "| `cuda/torch` | the GPU |"},
+		[]string{"| `torch` | the GPU, copies included |", "**`torch`**"}},
 	{"a better inner loop", way(reporttest.Row("serial/unrolled", 128, 1e-3)), []string{
 		"a better inner loop (`serial/unrolled`) with a factor of 10.0 and the order of the loops"}, nil},
 	{"ranks that are the largest step", way(reporttest.Row("mpi/bcast-rows", 128, 1e-5, ranks(2))), []string{

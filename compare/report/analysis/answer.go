@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 
@@ -70,12 +71,23 @@ func (v *View) Answer(typ string) Answer {
 	return a
 }
 
-// Fastest returns the row of the least time at n among those that keep accepts.
+// Fastest returns the row of the least time at n among those that keep accepts. Where copies of others
+// were timed, rows on a GPU without them are left out: their times are of less.
 func (a Answer) Fastest(n int, keep func(compare.Record) bool) (compare.Record, bool) {
-	var best compare.Record
-	found := false
+	copied := slices.ContainsFunc(a.rows, func(r compare.Record) bool { return r.N == n && withCopies(r) })
+	return a.least(n, Whole, func(r compare.Record) bool {
+		return keep(r) && (!ByGPU(r) || !copied || withCopies(r))
+	})
+}
+
+// withCopies reports whether the copies of a row on a GPU were timed.
+func withCopies(r compare.Record) bool { return !math.IsNaN(CopiedApart(r)) }
+
+// least returns the row at n of the least time among those that keep accepts.
+func (a Answer) least(n int, time func(compare.Record) float64,
+	keep func(compare.Record) bool) (best compare.Record, found bool) {
 	for _, r := range a.rows {
-		if r.N == n && keep(r) && (!found || Whole(r) < Whole(best)) {
+		if r.N == n && keep(r) && (!found || time(r) < time(best)) {
 			best, found = r, true
 		}
 	}
@@ -85,6 +97,9 @@ func (a Answer) Fastest(n int, keep func(compare.Record) bool) (compare.Record, 
 // OnSpread is the key of the champion among the variants whose operands are spread over the ranks
 // before they begin: their times are without distribution, so they are compared with nothing else.
 const OnSpread = OnRanks + "-spread"
+
+// median is the time of a row as it was measured: on a GPU that of the kernel alone.
+func median(r compare.Record) float64 { return float64(r.Median) }
 
 // Best returns the fastest row of our variants of a family at n. Those of the family mpi have their
 // operands on one rank; OnSpread has the others.
@@ -107,9 +122,9 @@ func (a Answer) Leader(n int) (compare.Record, bool) {
 // InFull reports whether a row is of a product in the arithmetic of its type.
 func InFull(r compare.Record) bool { return !ByGPU(r) || Exact(r) }
 
-// Of returns the fastest row of a variant at n.
+// Of returns the fastest row of a variant at n, of a GPU by the kernel alone.
 func (a Answer) Of(variant string, n int) (compare.Record, bool) {
-	return a.Fastest(n, func(r compare.Record) bool { return r.Variant == variant })
+	return a.least(n, median, func(r compare.Record) bool { return r.Variant == variant })
 }
 
 // Champions returns the rows of the table at n: the textbook loops, the fastest of each family,
@@ -262,7 +277,8 @@ func (a Answer) AllSizes(family string) []int {
 type Pair struct{ Own, Peer compare.Record }
 
 // Pairs pairs the fastest rows of ours and of the libraries of others at n, at each number of threads
-// that both were timed on, and on the GPU. Rows on ranks have no part in it.
+// that both were timed on, and on the GPU, where the kernels alone count. Rows on ranks have no part
+// in it.
 func (a Answer) Pairs(n int) []Pair {
 	const onGPU = -1
 	place := func(r compare.Record) int { // 0: nowhere
@@ -277,8 +293,8 @@ func (a Answer) Pairs(n int) []Pair {
 	var out []Pair
 	for _, threads := range Distinct(a.rows, place) {
 		at := func(r compare.Record) bool { return threads != 0 && place(r) == threads }
-		own, ok := a.Fastest(n, func(r compare.Record) bool { return at(r) && Ours(r) })
-		peer, too := a.Fastest(n, func(r compare.Record) bool { return at(r) && Rival(r) })
+		own, ok := a.least(n, median, func(r compare.Record) bool { return at(r) && Ours(r) })
+		peer, too := a.least(n, median, func(r compare.Record) bool { return at(r) && Rival(r) })
 		if ok && too {
 			out = append(out, Pair{own, peer})
 		}

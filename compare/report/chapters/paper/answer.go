@@ -179,7 +179,7 @@ func (b builder) stepName(s analysis.Step) document.Text {
 }
 
 // besidePeers compares our fastest variant with the fastest library of others, at each number of
-// threads that both were timed on, at the main size.
+// threads that both were timed on, and on the GPU, at the main size.
 func (b builder) besidePeers(a analysis.Answer) document.Text {
 	var parts []document.Text
 	for _, d := range a.Pairs(a.Main) {
@@ -191,8 +191,12 @@ func (b builder) besidePeers(a analysis.Answer) document.Text {
 		case c.Ratio < 1-analysis.Tolerance:
 			key = "answer.peer.slower"
 		}
+		on := b.Busy(d.Own)
+		if analysis.ByGPU(d.Own) { // the intervals are of the kernels alone
+			on = b.Say("answer.kernels")
+		}
 		parts = append(parts, b.Say(key, text.Args{
-			"Own": document.Literal(d.Own.Variant), "Peer": document.Literal(d.Peer.Variant), "Threads": b.Busy(d.Own),
+			"Own": document.Literal(d.Own.Variant), "Peer": document.Literal(d.Peer.Variant), "Threads": on,
 			"Ratio": number.Times(c.Ratio, c.Lo, c.Hi),
 		}))
 	}
