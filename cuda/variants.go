@@ -219,12 +219,18 @@ func tf32Worst(s gemm.Shape, _ gemm.Params, u float64) float64 {
 	return rounded*(1+gemm.Gamma(float64(s.K), 2*math.Max(u, gemm.TypeOf[float32]().UnitRoundoff))) - 1
 }
 
-// halves is the bound of products of operands that are split into two parts of f16, which have 11
-// significant bits each, rounded to nearest. So an element has an error of at most 2⁻²² of it. The
-// product of the two low parts, at most 2⁻²² of the product of the elements, is left out. The tensor
-// cores add chunks of k, each addition with an error of at most 2u as above; the sums of chunks are added
-// with an error of at most u each. The sums with a low part are 2⁻¹⁰ of the others, and are added
-// over all of k by the tensor cores.
+// halves is the bound of products of operands that are split into h + l/2¹¹, two numbers of f16, which have 11
+// significant bits, rounded to nearest. With u = 2⁻¹¹ and v = u/(1 + u), h has an error of at most v|x|, and the sum of
+// both one of at most v²|x|. So a product has errors of v²|a||b| for that of the low parts, which is left out, and of
+// (1 + v)v²|a||b| for the rounding of either low part: less than 3·2⁻²² together. The tensor cores add chunks of
+// k, each addition with an error of at most 2u of single precision, as above; then come additions of chunks, of the
+// low sum, and the product with α, with an error of at most u each. The 2k terms with a low part are at most 2⁻¹⁰(1 + v)
+// of |a||b|. They are counted twice, which covers that |h| may be (1 + v)|x| in the other sums.
+//
+// It holds for elements that are at least 2⁻²⁸ of the largest of their row of A, or column of B. A smaller one,
+// if it fits, has an error of up to 2⁻⁵⁰ of the largest, which no bound for each element of C covers: if its partner is
+// large and the partners of large ones are 0, the verifier calls the result wrong. Operands that are
+// drawn for measurements lie between ½ and 1, or are integers, so none is that small.
 var halves = gemm.Bound{
 	Kind:    gemm.Componentwise,
 	Worst:   halvesWorst,
@@ -234,12 +240,11 @@ var halves = gemm.Bound{
 
 func halvesWorst(s gemm.Shape, _ gemm.Params, u float64) float64 {
 	const (
-		chunk = 128         // values of k: CHUNK of the source
 		parts = 3 * 0x1p-22 // two elements, and the product that is left out
-		low   = 2 * 0x1p-10 // the sums with a low part, relative to those without
+		low   = 2 * 0x1p-10 // twice the terms with a low part, relative to the others
 	)
 	u = math.Max(u, gemm.TypeOf[float32]().UnitRoundoff)
 	k := float64(s.K)
-	high := gemm.Gamma(math.Min(k, chunk), 2*u) + gemm.Gamma(math.Ceil(k/chunk)+2, u)
+	high := gemm.Gamma(math.Min(k, chunkOfK), 2*u) + gemm.Gamma(math.Ceil(k/chunkOfK)+2, u)
 	return (1+parts)*(1+high+low*gemm.Gamma(2*k, 2*u)) - 1
 }

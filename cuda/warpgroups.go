@@ -36,6 +36,12 @@ func (p place) mapped(m TensorMap) Argument {
 // F16x3 is the name of the rung that has the accuracy of f32 from products of f16.
 const F16x3 = "f16x3"
 
+// What its source defines.
+const (
+	chunkOfK = 128 // CHUNK: values of k that the tensor cores add
+	partOfB  = 128 // PART: rows of B for which maxima are found together
+)
+
 // Fallback is what computes a product whose operands turn out not to suit the kernel.
 type Fallback struct {
 	At      int64  `json:"at"`      // place in the work memory of an int that is not 0 then
@@ -107,17 +113,14 @@ func (q *Sequence) rounded(kernel Launch, op Operation, depth int, from [2]place
 // split adds the kernels that split A and B into two parts of f16 each, the one that multiplies the parts,
 // and warptile, which computes the product if an element does not fit.
 func (q *Sequence) split(kernel Launch, op Operation, depth int, from [2]place, c Operand) error {
-	const (
-		boxOfB = 64  // columns
-		part   = 128 // rows of B for which maxima are found together: PART of the source
-	)
+	const boxOfB = 64 // columns
 	half := func(rows, cols int) place {
 		ld := max(1, ceil(cols, 8)) * 8
 		return place{BufferWork, q.take(2 * int64(rows) * int64(ld)), ld}
 	}
 	ints := func(n int) []Argument { return place{BufferWork, q.take(4 * int64(n)), 0}.arguments()[:1] }
 	highA, lowA, highB, lowB := half(q.M, depth), half(q.M, depth), half(depth, q.N), half(depth, q.N)
-	parts := ceil(depth, part)
+	parts := ceil(depth, partOfB)
 	exponentsA, exponentsB, maxima, unfit := ints(q.M), ints(q.N), ints(parts*q.N), ints(1)
 	add := func(name string, blocks int, arguments ...[]Argument) {
 		if blocks > 0 {

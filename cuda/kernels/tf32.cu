@@ -22,7 +22,7 @@ extern "C" __global__ void __launch_bounds__(256) to_tf32(int rows, int cols, co
     const long long i = at / groups, p = at % groups * 8;
     if (i >= rows)
         return;
-    float x[8];
+    alignas(16) float x[8];
     if (p + 8 <= cols && lda % 4 == 0 && (unsigned long long)A % 16 == 0) {
         *(float4 *)x = *(const float4 *)(A + i * lda + p);
         *(float4 *)(x + 4) = *(const float4 *)(A + i * lda + p + 4);

@@ -154,7 +154,11 @@ func (q Request) rung(arch int) (cuda.Rung, error) {
 	for _, r := range cuda.Ladder(q.Type) {
 		name := cuda.Family + "/" + r.Name
 		if r.Mapped() {
-			continue // its maps are for programs that know the driver
+			if name == q.Variant {
+				return r, gemm.Unavailablef("%s has no recipe: its launches need tensor maps, which the driver makes", name).
+					WithRemedy("leave the variant out, or use gemm cuda")
+			}
+			continue
 		}
 		if r.Runs(arch) == nil && !cuda.IsTF32(r.Name) {
 			best = r

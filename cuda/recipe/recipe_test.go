@@ -92,6 +92,7 @@ func TestBadRequests(t *testing.T) {
 	}{
 		`type is "f16"`:                   {func(q *recipe.Request) { q.Type = "f16" }, gemm.ErrType},
 		`variant is "cuda/fast", must be`: {func(q *recipe.Request) { q.Variant = "cuda/fast" }, gemm.ErrParam},
+		"cuda/f16x3 has no recipe":        {func(q *recipe.Request) { q.Variant = "cuda/f16x3" }, gemm.ErrUnavailable},
 		"needs compute capability 8.0":    {func(q *recipe.Request) { q.GPU = gpu("7.5") }, gemm.ErrUnavailable},
 		"runs on compute capability 5.0": {func(q *recipe.Request) { q.Variant, q.GPU = "", gpu("5.0") },
 			gemm.ErrUnavailable},

@@ -36,6 +36,7 @@
 static_assert(BM == 128, "wgmma has 128 columns here");
 static_assert(BN % 64 == 0 && THREADS <= 1024, "a warpgroup has 64 columns of C");
 static_assert(BK == 32, "a row of a slice of A is 128 bytes");
+static_assert(8 * STAGES <= 64, "barriers have 64 bytes");
 
 // TensorMap describes a matrix and the box that one copy brings; the driver encodes it.
 struct alignas(64) TensorMap { unsigned long long opaque[16]; };

@@ -37,6 +37,7 @@
 static_assert(BM == 256, "wgmma has 256 columns");
 static_assert(BN == 128, "two warpgroups multiply: the registers are for them");
 static_assert(BK == 32, "a row of a slice of A is 128 bytes");
+static_assert(16 * STAGES <= 64, "barriers have 64 bytes");
 
 // TensorMap describes a matrix and the box that one copy brings; the driver encodes it.
 struct alignas(64) TensorMap { unsigned long long opaque[16]; };

@@ -7,8 +7,9 @@
 // in single precision by the ordinary units, which round.
 // f16 has few exponents. So each row of A and each column of B is divided by a power of two
 // before, so that its largest element lies between 2^14 and 2^15, and C is multiplied by it.
-// Elements that are 0 < |x| < 2^-36 of the largest, infinities and NaN do not fit: `split` notes them
-// in *unfit, and another kernel computes the product (warptile).
+// An element below 2^-14 then, 2^-28 of the largest at most, has an error of up to 2^-36, and not of 2^-22 |x|.
+// Elements 0 < |x| < 2^-21, infinities and NaN do not fit: `split` notes them in *unfit, and another kernel
+// computes the product (warptile).
 //
 // The kernels, in their order: exponents_a, maxima_b, exponents_b, split_a, split_b, gemm.
 // Tile: BM x BN a block; THREADS = 384: the producer's warpgroup and two that have 64 rows each.
@@ -42,6 +43,7 @@ static_assert(BM == 128, "two warpgroups have 64 rows each");
 static_assert(BN == 128, "a warpgroup keeps three sums for each of its elements");
 static_assert(BK == 64, "a row of a slice of A is 128 bytes");
 static_assert(CHUNK % BK == 0, "sums are added after whole slices");
+static_assert(16 * STAGES <= 64, "barriers have 64 bytes");
 
 // TensorMap describes a matrix and the box that one copy brings; the driver encodes it.
 struct alignas(64) TensorMap { unsigned long long opaque[16]; };
