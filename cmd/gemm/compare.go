@@ -144,7 +144,8 @@ func comparison(c *cli.Context, brought ...gemm.Variant) ([]compare.Case, compar
 	if c.IsSet("trace") {
 		drawLargest(cases)
 		if !c.Bool("resume") && !slices.ContainsFunc(cases, func(k compare.Case) bool { return k.Timeline }) {
-			return nil, profile, usagef("--trace: none of the rows has a timeline: choose variants on threads, ranks or a GPU")
+			return nil, profile,
+				usagef("--trace: none of the rows has a timeline: choose variants on threads, ranks or a GPU")
 		}
 	}
 	return cases, profile, checkBrought(brought, cases)

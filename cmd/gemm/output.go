@@ -286,8 +286,11 @@ func writeTrace(c *cli.Context, doc compare.Document) error {
 	}
 	data, err := trace.Encode(doc)
 	switch {
+	case errors.Is(err, trace.ErrNone) && c.Context.Err() != nil:
+		return nil // the interruption says it
 	case errors.Is(err, trace.ErrNone):
-		return fmt.Errorf("--trace %s: %w: measure them with --timeline or --trace, and see the warnings of the rows", name, err)
+		return fmt.Errorf("--trace %s: %w: measure them with --timeline or --trace, and see the warnings of the rows",
+			name, err)
 	case err != nil:
 		return err
 	case name == stdoutName:
