@@ -19,7 +19,7 @@ import (
 
 // fullRecords are the records of docs/full, the comparison of all families in one report: first the
 // host with 16 processors and a GPU, then one with two processors.
-var fullRecords = []string{"full.json", "gf256-h200.json", "serial.json"}
+var fullRecords = []string{"full.json", "gf256-h200.json", "laptop.json"}
 
 // fullNames are the pages of docs/full.
 var fullNames = []string{"report", "report-appendix"}
