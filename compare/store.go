@@ -255,7 +255,7 @@ func (s *Store) find(key identity) (Record, bool) {
 }
 
 // PutHost adds h and writes the file. If the host is there already, h replaces its description, but
-// keeps ceilings, bandwidths, GPUs and MPI that h does not have.
+// keeps ceilings, bandwidths, GPUs, MPI and topology that h does not have.
 func (s *Store) PutHost(h Host) error {
 	s.putHost(h)
 	return s.write()
@@ -272,6 +272,7 @@ func (s *Store) putHost(h Host) {
 		h.copyGPUs(old)
 	}
 	h.MPI = cmp.Or(h.MPI, old.MPI)
+	h.Topology = cmp.Or(h.Topology, old.Topology)
 	for _, c := range s.doc.Hosts[i].Ceilings {
 		if !slices.ContainsFunc(h.Ceilings, func(n Ceiling) bool {
 			return n.Run == c.Run && n.Unit == c.Unit && n.Device == c.Device && n.Pipe == c.Pipe && n.Threads == c.Threads

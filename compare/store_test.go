@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"gemm"
+	"gemm/compare/topology"
 	"gemm/internal/output"
 	"gemm/parallel/timeline"
 )
@@ -168,5 +169,17 @@ func TestTracesSurviveNumbersThatJSONHasNot(t *testing.T) {
 	}
 	if !math.IsNaN(trace.Spans[0].End) {
 		t.Error("the caller's spans were changed")
+	}
+}
+
+// TestMergeKeepsTopology merges a host with what an older file has of it, which has no topology.
+func TestMergeKeepsTopology(t *testing.T) {
+	host := Host{ID: "a", Topology: &topology.Topology{Processors: "0-3"}}
+	merged, err := Merge(Document{Schema: Schema, Hosts: []Host{host}}, Document{Schema: Schema, Hosts: []Host{{ID: "a"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := merged.Hosts[0].Topology; got == nil || got.Processors != "0-3" {
+		t.Errorf("topology is %v, want that of the first file", got)
 	}
 }
