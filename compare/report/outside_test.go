@@ -145,7 +145,7 @@ var broughtAnswers = []sentence{
 			reporttest.Came(compare.Failed, "an illegal memory access was encountered"))), []string{
 		"# Your kernels {#cuda-brought}", "Your kernel `user/mine` on the GPU: 210 GFLOP/s at n = 128",
 		"2.00 times as fast as the textbook loops (`cuda/naive`), 0.500 times as fast as `cuda/warptile`, the fastest of ours, 0.400 times as fast as `cuda/cublas`",
-		"It is number 3 of 4 variants on the GPU", "| `user/mine` | the GPU | 210 ",
+		"It is number 3 of 4 variants on the GPU", "| `user/mine` | the GPU | f64 | 210 ",
 		"| `user/bad` | f64 | failed | an illegal memory access was encountered | n = 128 ",
 		"| mine | 8x8x1 | 16x16x1 | "}, []string{"{#serial-brought}"}},
 	{"only kernels of the user on a GPU", only(reporttest.Row("user/mine", 64, 2e-5, kernelOnGPU),

@@ -280,7 +280,8 @@ type Pair struct{ Own, Peer compare.Record }
 // that both were timed on, and on the GPU, where the kernels alone count. Rows on ranks have no part
 // in it.
 func (a Answer) Pairs(n int) []Pair {
-	const onGPU = -1
+	// onGPU comes after all numbers of threads.
+	const onGPU = math.MaxInt
 	place := func(r compare.Record) int { // 0: nowhere
 		switch f := Family(r.Variant); {
 		case f == OnGPU && Exact(r):
@@ -291,7 +292,9 @@ func (a Answer) Pairs(n int) []Pair {
 		return 0
 	}
 	var out []Pair
-	for _, threads := range Distinct(a.rows, place) {
+	places := Distinct(a.rows, place)
+	slices.Sort(places)
+	for _, threads := range places {
 		at := func(r compare.Record) bool { return threads != 0 && place(r) == threads }
 		own, ok := a.least(n, median, func(r compare.Record) bool { return at(r) && Ours(r) })
 		peer, too := a.least(n, median, func(r compare.Record) bool { return at(r) && Rival(r) })

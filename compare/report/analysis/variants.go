@@ -214,6 +214,8 @@ var (
 	}
 	// Copying are the rungs that copy several elements at once if they are aligned.
 	Copying = []string{"vectorized", "conflictfree", "doublebuffer", "async", "warptile", "tf32-wmma", "dmma-wmma", "dmma"}
+	// engined are the rungs whose slices the copy engine brings.
+	engined = []string{"tf32-wgmma", "tf32-wgmma-ws", "tf32-wgmma-persistent", "f16x3"}
 	// unshared are the rungs whose threads read all that they need from global memory themselves.
 	unshared = []string{"naive", "packed-global", "coalesced"}
 )
@@ -257,6 +259,11 @@ func Fewer(variant string) bool {
 // Copies reports whether a row is of a rung that copies several elements at once.
 func Copies(r compare.Record) bool {
 	return ByGPU(r) && Ours(r) && slices.Contains(Copying, Algorithm(r.Variant))
+}
+
+// Engined reports whether a row is of a rung whose slices the copy engine brings.
+func Engined(r compare.Record) bool {
+	return ByGPU(r) && Ours(r) && slices.Contains(engined, Algorithm(r.Variant))
 }
 
 // Unshared reports whether a row is of a rung whose threads read all that they need from global memory

@@ -174,6 +174,29 @@ func (v *View) Ceiling(typ string, threads int) (compare.Ceiling, bool) {
 	return highest, highest.Gflops > 0
 }
 
+// Peaks returns the highest measured peak of each unit, type and number of threads.
+func (v *View) Peaks() []compare.Ceiling {
+	type place struct {
+		unit, pipe      string
+		device, threads int
+	}
+	of := func(c compare.Ceiling) place { return place{c.Unit, c.Pipe, c.Device, c.Threads} }
+	var out []compare.Ceiling
+	for _, p := range Distinct(v.Ceilings, of) {
+		var highest compare.Ceiling
+		for _, c := range v.Ceilings {
+			if of(c) == p && (highest.Unit == "" || c.Gflops > highest.Gflops) {
+				highest = c
+			}
+		}
+		if peak, ok := v.Ceiling(p.pipe, p.threads); ok && p.unit == "cpu" {
+			highest = peak
+		}
+		out = append(out, highest)
+	}
+	return out
+}
+
 // PercentOfPeak returns the speed of a row in percent of the host's measured peak of its type on as many
 // threads as the row has; NaN if one of the two is not known. The divisor is the same for all rows
 // of a type and number of threads, not the ceiling of a row's own turn. Rows of a GPU have the ceiling of the pipe that they ran on.

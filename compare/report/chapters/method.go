@@ -105,7 +105,7 @@ func (b *Builder) ceilings(s *document.Section, v *analysis.View) {
 		if slices.ContainsFunc(v.Ceilings, func(c compare.Ceiling) bool { return c.Pipe == "gf256" }) {
 			t.Columns = b.Columns("device", "pipe", "isa", "#threads", "#gflopsorgmuls", "#perthread")
 		}
-		for _, c := range v.Ceilings {
+		for _, c := range v.Peaks() {
 			threads, each := document.Text(number.Absent), document.Text(number.Absent)
 			if c.Unit != "gpu" {
 				threads, each = document.Text(fmt.Sprint(c.Threads)),

@@ -8,7 +8,8 @@ import (
 )
 
 // Access returns how the threads of a rung access memory: uncoalesced, coalesced, shared (slices of A and
-// B in shared memory), wide (the same, copied by up to 16 bytes) or library.
+// B in shared memory), wide (the same, copied by up to 16 bytes), engine (the same,
+// brought by the copy engine) or library.
 func Access(r compare.Record) string {
 	switch name := analysis.Algorithm(r.Variant); {
 	case !analysis.Ours(r):
@@ -19,17 +20,26 @@ func Access(r compare.Record) string {
 		return "coalesced"
 	case analysis.Copies(r):
 		return "wide"
+	case analysis.Engined(r):
+		return "engine"
 	}
 	return "shared"
 }
 
-// Elements returns how many elements of C a thread computes: those of its block's tile over its block's
-// threads. It returns 0 if the row does not have them.
+// producers is the number of threads of a warpgroup that only has slices brought.
+const producers = 128
+
+// Elements returns how many elements of C a thread computes: those of its block's tile over the threads of
+// its block that compute. It returns 0 if the row does not have them.
 func Elements(r compare.Record) int {
 	tile, _ := r.Resolved["tile"].(string)
 	var bm, bn int
 	if _, err := fmt.Sscanf(tile, "%dx%d", &bm, &bn); err != nil || r.GPU == nil || r.GPU.Threads == 0 {
 		return 0
 	}
-	return bm * bn / r.GPU.Threads
+	threads := r.GPU.Threads
+	if analysis.Engined(r) && analysis.Algorithm(r.Variant) != "tf32-wgmma" && threads > producers {
+		threads -= producers
+	}
+	return bm * bn / threads
 }

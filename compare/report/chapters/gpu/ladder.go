@@ -296,6 +296,9 @@ func (b *builder) tensorGap(rows []compare.Record) (document.Text, bool) {
 		"Rung": document.Literal(analysis.Algorithm(own.Variant)), "Ratio": number.Times(c.Ratio, c.Lo, c.Hi),
 		"Library": document.Literal(analysis.Algorithm(library.Variant)),
 	})
+	if c.Outcome == analysis.Level {
+		return sentence + b.Say("why.level"), true
+	}
 	if own.GPU == nil {
 		return sentence + b.Say("why.unexplained"), true
 	}

@@ -239,7 +239,7 @@ func (b *builder) gpuRagged(v *analysis.View) (document.Section, bool) {
 			used = append(used, k.Ragged, k.Even)
 			wide := b.Say("no")
 			switch {
-			case !analysis.Ours(k.Ragged):
+			case !analysis.Ours(k.Ragged), analysis.Engined(k.Ragged): // whose threads do not copy
 				wide = number.Absent
 			case analysis.Copies(k.Ragged):
 				wide = b.Say("yes")

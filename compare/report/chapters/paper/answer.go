@@ -186,6 +186,7 @@ func (b builder) besidePeers(a analysis.Answer) document.Text {
 		c := analysis.Versus(d.Peer, d.Own)
 		key := "answer.peer.level"
 		switch {
+		case c.Lo <= 1 && c.Hi >= 1:
 		case c.Ratio > 1+analysis.Tolerance:
 			key = "answer.peer.faster"
 		case c.Ratio < 1-analysis.Tolerance:

@@ -218,9 +218,14 @@ func (b builder) table(v *analysis.View, fam, typ string) (document.Table, bool)
 		Caption: b.Say("paper.table", text.Args{"Family": b.Say("family." + fam), "Size": n, "Type": typ}),
 		Columns: b.Columns("variant", "on", "#gflops", "#peak", "#naive", "#median"), Command: b.Rerun(v, rows)}
 	first := analysis.Baseline
-	if fam == analysis.OnGPU {
+	gpu := fam == analysis.OnGPU
+	if gpu {
 		first = analysis.OnGPU + "/naive"
+		t.Columns = b.Columns("variant", "on", "computes", "#gflops", "#peak", "#naive", "#median")
 		t.Caption = b.Say("paper.kernels", text.Args{"Size": n, "Type": typ})
+		if slices.ContainsFunc(rows, func(r compare.Record) bool { return analysis.Algorithm(r.Variant) == "f16x3" }) {
+			t.Caption += b.Say("paper.threeproducts")
+		}
 		for i := range rows { // kernels alone
 			rows[i].Phases = nil
 		}
@@ -243,21 +248,49 @@ func (b builder) table(v *analysis.View, fam, typ string) (document.Table, bool)
 			document.Text(number.Significant(analysis.WholeShare(v, r))), document.Text(number.Significant(ratio)),
 			document.Text(number.Seconds(analysis.Whole(r))),
 		}}
+		if gpu {
+			row.Cells = slices.Insert(row.Cells, 2, pipeOf(r))
+		}
 		if r.Variant == best.Variant && r.Median == best.Median {
 			row.Class = "best"
 		}
 		t.Rows = append(t.Rows, row)
 	}
 	for _, r := range a.Borrowed(v, fam, n) {
-		t.Rows = append(t.Rows, document.Row{Class: "muted", Cells: []document.Text{
+		row := document.Row{Class: "muted", Cells: []document.Text{
 			document.Literal(r.Variant), b.Say("paper.same", text.Args{"Variant": document.Literal(analysis.Ran(r))}),
-			number.Absent, number.Absent, number.Absent, number.Absent,
-		}})
+		}}
+		for range t.Columns[len(row.Cells):] {
+			row.Cells = append(row.Cells, number.Absent)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	if spread := spreadOf(rows); len(spread) > 0 {
+		t.Caption += b.Say("paper.spread", text.Args{"Variants": b.Names(spread)})
 	}
 	if missing := a.Missing(v, fam, n); len(missing) > 0 {
 		t.Caption += b.Say("paper.missing", text.Args{"Variants": b.Names(missing)})
 	}
 	return t, true
+}
+
+// pipeOf names the units of a GPU that computed a row.
+func pipeOf(r compare.Record) document.Text {
+	if r.GPU == nil || r.GPU.Pipe == "" {
+		return number.Absent
+	}
+	return document.Escape(r.GPU.Pipe)
+}
+
+// spreadOf returns the variants among rows whose operands are on all ranks before the product begins.
+func spreadOf(rows []compare.Record) []string {
+	var out []string
+	for _, r := range rows {
+		if slices.Contains(analysis.SpreadVariants, r.Variant) {
+			out = append(out, r.Variant)
+		}
+	}
+	return out
 }
 
 // place says on what a row of a family's table ran. The table of a GPU is of kernels alone.
