@@ -25,6 +25,8 @@ limit="${LIMIT:-530}"
 folder="$out/full"
 record="$folder/results.json"
 status=0
+watch=
+trap '[ -z "$watch" ] || kill "$watch" 2>/dev/null || true' EXIT
 
 # counts prints how many rows of the record have which status.
 counts() {
@@ -33,19 +35,24 @@ counts() {
 		awk -v at="$SECONDS" '{ n += $1; line = line ", " $1 " " $2 } END { printf "full: %4d s, %d rows: %s\n", at, n, substr(line, 3) }'
 }
 
-# gemm runs bin/gemm with the arguments, until the step's time is over.
+# gemm runs bin/gemm with the arguments, until the step's time is over. Ctrl-C reaches it, and ends the script.
 gemm() {
-	local left=$((until - SECONDS)) ended=0 watch
+	local left=$((until - SECONDS)) ended=0
 	[ "$left" -gt 0 ] || return 0
 	while sleep 60 >/dev/null 2>&1; do counts; done & # the last sleep outlives it, without our output
 	watch=$!
 	echo "full: gemm $*" | tee -a "$folder/log.txt"
-	timeout -k 20 -s INT "$left" bin/gemm "$@" >>"$folder/log.txt" 2>&1 || ended=$?
+	timeout --foreground -k 20 -s INT "$left" bin/gemm "$@" >>"$folder/log.txt" 2>&1 || ended=$?
 	kill "$watch"
 	wait "$watch" || true
+	watch=
 	case "$ended" in
 	0) ;;
-	124 | 130) echo "full: stopped after $limit s: run the step again for the rest" ;;
+	124) echo "full: stopped after $limit s: run the step again for the rest" ;;
+	130)
+		echo "full: interrupted: run the step again for the rest" >&2
+		exit 130
+		;;
 	*)
 		tail -n 1 "$folder/log.txt" >&2
 		status=1
