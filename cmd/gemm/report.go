@@ -112,6 +112,9 @@ func runReport(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if c.Context.Err() != nil {
+		return errInterrupted
+	}
 	if err := writeTrace(c, doc); err != nil || c.IsSet("trace") && !c.IsSet("format") && !c.IsSet("out") {
 		return err
 	}
