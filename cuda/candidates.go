@@ -110,7 +110,8 @@ var assertions = map[string]func(t Tile, w Widths) string{
 			unitsOfB(t, w, warpTiles(t)), staged2(t))
 	},
 	"f32/tf32-wgmma": func(t Tile, _ Widths) string {
-		return first(only("BM", t.BM, 128), multiples(64, t.BN), launchable(t, warpgroups(columnsOf, 0)), only("BK", t.BK, 32))
+		return first(only("BM", t.BM, 128), multiples(64, t.BN), launchable(t, warpgroups(columnsOf, 0)),
+			only("BK", t.BK, 32))
 	},
 	"f32/tf32-wgmma-ws":         ringOfTF32,
 	"f32/tf32-wgmma-persistent": ringOfTF32,

@@ -220,17 +220,19 @@ func tf32Worst(s gemm.Shape, _ gemm.Params, u float64) float64 {
 }
 
 // halves is the bound of products of operands that are split into h + l/2¹¹, two numbers of f16, which have 11
-// significant bits, rounded to nearest. With u = 2⁻¹¹ and v = u/(1 + u), h has an error of at most v|x|, and the sum of
-// both one of at most v²|x|. So a product has errors of v²|a||b| for that of the low parts, which is left out, and of
-// (1 + v)v²|a||b| for the rounding of either low part: less than 3·2⁻²² together. The tensor cores add chunks of
-// k, each addition with an error of at most 2u of single precision, as above; then come additions of chunks, of the
-// low sum, and the product with α, with an error of at most u each. The 2k terms with a low part are at most 2⁻¹⁰(1 + v)
-// of |a||b|. They are counted twice, which covers that |h| may be (1 + v)|x| in the other sums.
+// significant bits, rounded to nearest. With u = 2⁻¹¹ and v = u/(1 + u), h has an error of at most v|x|, and the sum
+// of both one of at most v²|x|. So a product has three errors: v²|a||b| for the product of the low parts, which is
+// left out, and (1 + v)v²|a||b| for the rounding of either low part. They are less than 3·2⁻²² together.
 //
-// It holds for elements that are at least 2⁻²⁸ of the largest of their row of A, or column of B. A smaller one,
-// if it fits, has an error of up to 2⁻⁵⁰ of the largest, which no bound for each element of C covers: if its partner is
-// large and the partners of large ones are 0, the verifier calls the result wrong. Operands that are
-// drawn for measurements lie between ½ and 1, or are integers, so none is that small.
+// The tensor cores add chunks of k, each addition with an error of at most 2u of single precision, as above. The
+// additions of chunks and of the low sum, and the product with α, have an error of at most u each. The 2k terms with
+// a low part are at most 2⁻¹⁰(1 + v) of |a||b|. They are counted twice, which covers that |h| may be (1 + v)|x| in
+// the other sums.
+//
+// The bound holds if elements are at least 2⁻²⁸ of the largest of their row of A, or column of B. A smaller one, if
+// it fits, has an error of up to 2⁻⁵⁰ of the largest. No bound for each element of C covers this: if the partner of
+// the small one is large and those of large ones are 0, the verifier calls the result wrong. Operands that are drawn
+// for measurements lie between ½ and 1 or are integers, so none is that small.
 var halves = gemm.Bound{
 	Kind:    gemm.Componentwise,
 	Worst:   halvesWorst,

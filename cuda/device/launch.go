@@ -75,7 +75,8 @@ var encodeMap = sync.OnceValues(func() (encoder, error) {
 	}
 	address, err := driver.Symbol("cuTensorMapEncodeTiled")
 	if err != nil {
-		return nil, gemm.Unavailablef("the driver has no cuTensorMapEncodeTiled").WithRemedy("install one for CUDA 12 or newer")
+		return nil, gemm.Unavailablef("the driver has no cuTensorMapEncodeTiled").
+			WithRemedy("install one for CUDA 12 or newer")
 	}
 	var encode encoder
 	dl.Register(&encode, address)

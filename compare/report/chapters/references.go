@@ -13,8 +13,8 @@ var bibliography = []struct {
 		"Pearson, 2016."},
 	{"ref-cannon1969", "L. E. Cannon. *A cellular computer to implement the Kalman filter algorithm*. PhD thesis, " +
 		"Montana State University, 1969."},
-	{"ref-golub2013", "G. H. Golub and C. F. Van Loan. *Matrix Computations*. 4th edition, Johns Hopkins University Press, " +
-		"2013."},
+	{"ref-golub2013", "G. H. Golub and C. F. Van Loan. *Matrix Computations*. 4th edition, Johns Hopkins University " +
+		"Press, 2013."},
 	{"ref-goto2008", "K. Goto and R. A. van de Geijn. Anatomy of high-performance matrix multiplication. *ACM " +
 		"Transactions on Mathematical Software*, 34(3), article 12, 2008."},
 	{"ref-gustafson1988", "J. L. Gustafson. Reevaluating Amdahl's law. *Communications of the ACM*, 31(5):532–533, 1988."},

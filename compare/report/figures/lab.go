@@ -54,8 +54,8 @@ func (d drawn) occupiedDrawings(add adder) {
 	}
 }
 
-// tileCurves is the data rate over the columns of a tile over GF(2⁸): a colour for each depth, dashes for each number of
-// rows.
+// tileCurves is the data rate over the columns of a tile over GF(2⁸): a colour for each depth, dashes for each number
+// of rows.
 func (d drawn) tileCurves() (chart.Curve, bool) {
 	var c collection
 	depths, rows := map[int]int{}, map[int]int{}

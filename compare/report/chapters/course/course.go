@@ -3,6 +3,7 @@
 package course
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -38,9 +39,10 @@ func Sections(base *chapters.Builder) []document.Section {
 	return append([]document.Section{chapter}, sections...)
 }
 
-// table adds a table, the command that measures it again, and why some of its rows have no time.
+// table adds a table, the command that measures it again, and why some of its rows have no time. A table
+// without an ID has its section's.
 func (b builder) table(s *document.Section, v *analysis.View, t document.Table, rows []compare.Record) {
-	t.ID = "table-" + s.ID
+	t.ID = cmp.Or(t.ID, "table-"+s.ID)
 	t.Command = b.Rerun(v, rows)
 	s.Add(t)
 	if items := b.untimed(v, rows); len(items) > 0 {

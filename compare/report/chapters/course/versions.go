@@ -113,12 +113,7 @@ func (b builder) gpu(v *analysis.View) (document.Section, bool) {
 				document.Text(number.Significant(float64(rate))), percent(analysis.PercentOfPeak(v, r)),
 			}})
 		}
-		t.Command = b.Rerun(v, rows)
-		s.Add(t)
-		if items := b.untimed(v, rows); len(items) > 0 {
-			s.Text(b.Say("course.untimed"))
-			s.List(items)
-		}
+		b.table(&s, v, t, rows)
 	}
 	if len(s.Blocks) > 0 {
 		return s, true

@@ -51,8 +51,7 @@ func (b *builder) lab(v *analysis.View) (document.Section, bool) {
 func (b *builder) labFinding(v *analysis.View, f lab.Finding) document.Text {
 	all := lab.Compare(v, f.Slow, f.Fast)
 	cases := f.Judge(all)
-	sentence := b.Say("finding", text.Args{"Claim": b.Say("gpu-lab." + f.Key),
-		"Verdict": b.Say(sharing.VerdictKey(cases.Verdict()))})
+	sentence := sharing.Judgement(b.Builder, "gpu-lab."+f.Key, cases.Verdict())
 	if len(all) == 0 {
 		return sentence + b.Say("finding.command", text.Args{"Command": document.Literal(
 			b.Program + " cuda --type f64 --variants " + f.Slow + "," + f.Fast)})

@@ -214,7 +214,8 @@ func (b builder) otherType(a analysis.Answer) document.Text {
 		return ""
 	}
 	sentence := b.Say("answer.other", text.Args{
-		"Type": a.Type, "Variant": document.Literal(best.Variant), "Threads": b.Busy(best), "Size": a.Main, "Speed": b.speed(best),
+		"Type": a.Type, "Variant": document.Literal(best.Variant), "Threads": b.Busy(best), "Size": a.Main,
+		"Speed": b.speed(best),
 	})
 	return sentence + b.overNaive(a, best) + b.Say("stop")
 }

@@ -110,8 +110,7 @@ func (b *builder) overRanks(v *analysis.View, c rankClaim) []document.Text {
 		for _, f := range own {
 			cases.Add(c.claimed.Judge(f.Lo, f.Hi), claim.PlaceOf(f.First))
 		}
-		sentence := b.Say("finding", text.Args{"Claim": b.Say("finding." + c.key),
-			"Verdict": b.Say(verdictKeys[cases.Verdict()])})
+		sentence := Judgement(b.Builder, "finding."+c.key, cases.Verdict())
 		if kernel != "" {
 			sentence += b.Say("finding.local", text.Args{"Variant": document.Literal(kernel)})
 		}

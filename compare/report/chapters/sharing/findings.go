@@ -10,6 +10,7 @@ import (
 	"gemm/compare"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/analysis/claim"
+	"gemm/compare/report/chapters"
 	"gemm/compare/report/document"
 	"gemm/compare/report/number"
 	"gemm/compare/report/text"
@@ -19,7 +20,8 @@ import (
 func (b *builder) findings(v *analysis.View) (document.Section, bool) {
 	s := b.Of(v, "findings", "findings.title")
 	s.Text(b.Say("findings.intro", text.Args{
-		"Band": band, "Enough": claim.Enough, "Around": number.Significant(claim.Around), "Far": number.Significant(claim.Far),
+		"Band": band, "Enough": claim.Enough, "Around": number.Significant(claim.Around),
+		"Far": number.Significant(claim.Far),
 	}))
 	var items []document.Text
 	for _, find := range []func(*analysis.View) document.Text{
@@ -41,8 +43,10 @@ var verdictKeys = []string{
 	claim.Mixed: "finding.mixed", claim.Refuted: "finding.refuted", claim.Reversed: "finding.reversed",
 }
 
-// VerdictKey returns the message of a verdict.
-func VerdictKey(v claim.Verdict) string { return verdictKeys[v] }
+// Judgement is a claim, by the key of its message, and the verdict on it.
+func Judgement(b *chapters.Builder, key string, v claim.Verdict) document.Text {
+	return b.Say("finding", text.Args{"Claim": b.Say(key), "Verdict": b.Say(verdictKeys[v])})
+}
 
 // outcomeKeys are the messages that count the cases with an outcome.
 var outcomeKeys = []string{
@@ -55,7 +59,7 @@ var outcomeKeys = []string{
 func (b *builder) finding(key string, a analysis.Axis, c claim.Cases, command string,
 	evidence ...document.Text) document.Text {
 	verdict := c.Verdict()
-	sentence := b.Say("finding", text.Args{"Claim": b.Say("finding." + key), "Verdict": b.Say(verdictKeys[verdict])})
+	sentence := Judgement(b.Builder, "finding."+key, verdict)
 	if verdict == claim.Unmeasured {
 		return sentence + b.Say("finding.command", text.Args{"Command": document.Literal(b.Program + " " + command)})
 	}
@@ -89,7 +93,7 @@ func (b *builder) judged(sentence document.Text, a analysis.Axis, c claim.Cases,
 
 // beyond is the finding that a host with so few processors cannot have.
 func (b *builder) beyond(key string, processors int, command string) document.Text {
-	return b.Say("finding", text.Args{"Claim": b.Say("finding." + key), "Verdict": b.Say("finding.unmeasured")}) +
+	return Judgement(b.Builder, "finding."+key, claim.Unmeasured) +
 		b.Say("finding.larger", text.Args{
 			"Processors": processors, "Command": document.Literal(b.Program + " " + command),
 		})
