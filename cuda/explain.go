@@ -173,7 +173,7 @@ func warp(t Tile) (global, block float64)   { return perTile(t.BM, t.BN), perTil
 // lookUps is thread where rows of B are in registers, and three elements of A are 64 bytes of tables.
 func lookUps(t Tile) (global, block float64) { return perTile(t.BM, t.BN), 64.0 / 3 / float64(t.TN) }
 
-// group is what a warpgroup reads: 64 columns of its tile of B, and of A, for all of them, what one instruction takes.
+// group is where each warpgroup reads all of the slice of one operand, and its 64 rows or columns of the other.
 func group(t Tile) (global, block float64) { return perTile(t.BM, t.BN), perTile(64, t.BM) }
 
 // perTile is 1/rows + 1/cols.

@@ -4,6 +4,7 @@ package device
 
 import (
 	"errors"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -205,6 +206,52 @@ func TestShared(t *testing.T) {
 		}
 		if left := len(d.placed); left != 1-i {
 			t.Errorf("with %d runs closed the operands are on the device %d times", i+1, left)
+		}
+	}
+}
+
+// TestFallback checks that a product says what has computed it: not before it is done, and not of the last one.
+func TestFallback(t *testing.T) {
+	b := NewBackend()
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	_, err := b.Device(0)
+	gemmtest.Require(t, "cuda", err)
+	m, err := b.F32(cuda.F16x3, gemm.Params{"device": 0, "l2": "cold"})
+	if errors.Is(err, gemm.ErrUnavailable) {
+		t.Skip(err) // the GPU is of another compute capability
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, x, c := integers[float32](70, 40, 5), integers[float32](40, 50, 3), integers[float32](70, 50, 2)
+	said := func() any { return m.(gemm.Explainer).Resolved()["fallback"] }
+	for _, test := range []struct {
+		element float64
+		want    any
+	}{{math.Inf(1), cuda.Family + "/warptile"}, {1, nil}} {
+		a.Set(3, 4, float32(test.element))
+		run, err := m.(gemm.Stager[float32]).Stage(t.Context(), c, a, x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if before := said(); before != nil {
+			t.Errorf("before the product with %v: %v", test.element, before)
+		}
+		if _, err := run.Do(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := run.Collect(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := said(); got != test.want {
+			t.Errorf("with the element %v: %v, want %v", test.element, got, test.want)
+		}
+		if err := run.Close(); err != nil {
+			t.Fatal(err)
 		}
 	}
 }
