@@ -174,8 +174,8 @@ func TestTracesSurviveNumbersThatJSONHasNot(t *testing.T) {
 
 // TestMergeKeepsTopology merges a host with what an older file has of it, which has no topology.
 func TestMergeKeepsTopology(t *testing.T) {
-	host := Host{ID: "a", Topology: &topology.Topology{Processors: "0-3"}}
-	merged, err := Merge(Document{Schema: Schema, Hosts: []Host{host}}, Document{Schema: Schema, Hosts: []Host{{ID: "a"}}})
+	of := func(h Host) Document { return Document{Schema: Schema, Hosts: []Host{h}} }
+	merged, err := Merge(of(Host{ID: "a", Topology: &topology.Topology{Processors: "0-3"}}), of(Host{ID: "a"}))
 	if err != nil {
 		t.Fatal(err)
 	}
