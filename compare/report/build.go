@@ -147,7 +147,7 @@ func subtitle(b *chapters.Builder) string {
 	for _, v := range b.Views {
 		names = append(names, b.HostName(v))
 	}
-	hosts := strings.Join(slices.Compact(names), ", ")
+	hosts := strings.Join(slices.Compact(names), b.Plain("comma"))
 	var day string
 	for _, r := range b.Doc.Runs {
 		day = max(day, r.Time.UTC().Format("2006-01-02"))
@@ -155,5 +155,5 @@ func subtitle(b *chapters.Builder) string {
 	if day == "" {
 		return hosts
 	}
-	return hosts + ", " + day
+	return b.Plain("subtitle", text.Args{"Hosts": hosts, "Day": day})
 }

@@ -64,10 +64,11 @@ func (c comparison) places(sources map[string][]string) []place {
 	return out
 }
 
-// inAppendix and separator are of the labels of places, by language.
+// inAppendix and separator are of the labels of places, comma of lists, by language.
 var (
 	inAppendix = map[string]string{"en": ", appendix", "zh": "（附录）"}
 	separator  = map[string]string{"en": ", ", "zh": "，"}
+	comma      = map[string]string{"en": ", ", "zh": "、"}
 )
 
 // drawnFrom returns the records of docs/full that each figure, table and section of a host is drawn
@@ -133,7 +134,7 @@ func (c counterparts) from(ids ...string) string {
 			}
 		}
 	}
-	return strings.Join(links, ", ")
+	return strings.Join(links, "<br>")
 }
 
 // row is a row of the table: what the coursework has, and the places and records of its counterpart.

@@ -115,7 +115,7 @@ func (c comparison) introduction() string {
 		links = append(links, fmt.Sprintf("[%s](../../results/%s)", name, name))
 		in = append(in, "--in results/"+name)
 	}
-	return strings.TrimSpace(fmt.Sprintf(texts.full[c.lang], strings.Join(links, ", "), strings.Join(in, " ")))
+	return strings.TrimSpace(fmt.Sprintf(texts.full[c.lang], strings.Join(links, comma[c.lang]), strings.Join(in, " ")))
 }
 
 // The lines of a README that the first page is between.

@@ -70,7 +70,7 @@ func (b *Builder) machine(v *analysis.View) document.Table {
 		row("machine.quota", b.Say("machine.quota.none"))
 	}
 	for _, c := range v.Caches {
-		kind := b.Say("cache.kind", text.Args{"Level": c.Level, "Kind": c.Kind})
+		kind := b.Say("cache.kind", text.Args{"Level": c.Level, "Kind": b.Word("cache.", c.Kind)})
 		value := b.Say("cache.value", text.Args{"Size": number.ByteSize(float64(c.Bytes)), "Line": c.Line})
 		if c.Shared > 1 {
 			value += b.Say("cache.shared", text.Args{"Processors": c.Shared})

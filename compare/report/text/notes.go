@@ -28,6 +28,9 @@ func noteOf(key, english string) note {
 	return note{key, regexp.MustCompile("^" + form.String() + regexp.QuoteMeta(rest) + "$")}
 }
 
+// duration is a time as Go prints it, without the space before its unit.
+var duration = regexp.MustCompile(`^([0-9.]+)(ns|µs|ms|s)$`)
+
 // Note returns a note of a record, a warning or a reason, in the language of s. Records have notes
 // in English. A note without a message stays as it is.
 func (s *Speaker) Note(text string) document.Text {
@@ -38,7 +41,7 @@ func (s *Speaker) Note(text string) document.Text {
 		}
 		args := Args{}
 		for i, name := range n.form.SubexpNames()[1:] {
-			args[name] = found[i+1]
+			args[name] = duration.ReplaceAllString(found[i+1], "$1 $2")
 		}
 		return s.Say(n.key, args)
 	}
