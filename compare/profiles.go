@@ -84,7 +84,8 @@ func Profiles() []Profile {
 			Ranks:    []int{max(2, processors)},
 			studies: slices.Concat(studies(counts), rankStudies(counts, []int{512, 1024, 2048}, 512, 1024),
 				[]study{distributions(counts),
-					{experiment: StrongScaling, sizes: []int{1024}, sweep: map[string][]any{"ranks": counts}, typ: "f32"}},
+					{experiment: StrongScaling, sizes: []int{1024}, sweep: map[string][]any{"ranks": counts},
+						typ: "f32"}},
 				chainStudies, blockStudies, stageStudies, gpuChainStudies, tileStudies),
 		},
 		{
@@ -184,8 +185,10 @@ func CourseSizes() []int {
 var (
 	cudaSizes   = []int{256, 512, 1000, 1024, 2048, 2049, 3072, 4095, 4096, 6144, 8192}
 	sgemmShapes = []gemm.Shape{
-		{M: 2048, N: 2048, K: 512}, {M: 2048, N: 2048, K: 1024}, {M: 2048, N: 4096, K: 512}, {M: 2048, N: 4096, K: 1024},
-		{M: 4096, N: 2048, K: 512}, {M: 4096, N: 2048, K: 1024}, {M: 4096, N: 4096, K: 512}, {M: 4096, N: 4096, K: 1024},
+		{M: 2048, N: 2048, K: 512}, {M: 2048, N: 2048, K: 1024},
+		{M: 2048, N: 4096, K: 512}, {M: 2048, N: 4096, K: 1024},
+		{M: 4096, N: 2048, K: 512}, {M: 4096, N: 2048, K: 1024},
+		{M: 4096, N: 4096, K: 512}, {M: 4096, N: 4096, K: 1024},
 	}
 	slenderShapes = []gemm.Shape{{M: 8192, N: 64, K: 8192}, {M: 64, N: 1048576, K: 64}}
 )

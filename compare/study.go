@@ -98,7 +98,8 @@ func studies(threads []any) []study {
 			sweep: scheduled("default", "static", "dynamic")},
 		{experiment: StrongScaling, variants: []string{"parallel/collapse-reduce", "parallel/tiles"},
 			sizes: []int{256, 512, 1024}, sweep: scheduled(schedules...)},
-		{experiment: StrongScaling, variants: []string{"parallel/collapse-reduce", "parallel/tiles"}, sizes: []int{2048},
+		{experiment: StrongScaling, variants: []string{"parallel/collapse-reduce", "parallel/tiles"},
+			sizes: []int{2048},
 			sweep: scheduled("static", "dynamic")},
 		{experiment: StrongScaling, variants: []string{"parallel/collapse-inner-atomic"}, sizes: []int{256, 512},
 			sweep: scheduled(schedules...)},
@@ -196,7 +197,8 @@ func rankStudies(ranks []any, sizes []int, base, size int) []study {
 // distributions is the experiment of the 2024 report on ranks: rows by messages, rows by collective calls
 // and blocks, with its local kernel.
 func distributions(ranks []any) study {
-	return study{experiment: Distributions, variants: []string{"mpi/p2p-rows", "mpi/scatter-rows", "mpi/scatter-blocks"},
+	return study{experiment: Distributions, variants: []string{"mpi/p2p-rows", "mpi/scatter-rows",
+		"mpi/scatter-blocks"},
 		sizes: []int{128, 256, 512, 1024, 2048}, sweep: map[string][]any{"ranks": ranks, "local": {"serial/naive"}}}
 }
 

@@ -63,7 +63,8 @@ func TestGuestProgram(t *testing.T) {
 	if image, err := l.Compile(check); err != nil || image.Kernels["changed"].Registers == 0 || image.Warnings != "" {
 		t.Errorf("the kernel that looks for changes: %v, %+v, %q", err, image.Kernels, image.Warnings)
 	}
-	for typ, options := range map[string][]string{"f32": {"-DELEMENT=float"}, "gf256": {"-DELEMENT=unsigned char", "-DFIELD"}} {
+	for typ, options := range map[string][]string{"f32": {"-DELEMENT=float"},
+		"gf256": {"-DELEMENT=unsigned char", "-DFIELD"}} {
 		add := nvrtc.Program{Name: "add.cu", Source: kernels.Add, Arch: 80, Options: options}
 		if image, err := l.Compile(add); err != nil || image.Kernels["add"].Registers == 0 || image.Warnings != "" {
 			t.Errorf("the kernel that adds %s: %v, %+v, %q", typ, err, image.Kernels, image.Warnings)

@@ -155,7 +155,8 @@ func TestTensorMaps(t *testing.T) {
 		if !r.Mapped() {
 			continue
 		}
-		for _, s := range []gemm.Shape{{M: 1, N: 1, K: 1}, {M: 1, N: 3, K: 1}, {M: 257, N: 1, K: 7}, {M: 5, N: 4096, K: 0},
+		for _, s := range []gemm.Shape{{M: 1, N: 1, K: 1}, {M: 1, N: 3, K: 1}, {M: 257, N: 1, K: 7},
+			{M: 5, N: 4096, K: 0},
 			{M: 64, N: 65, K: 1 << 20}, {M: 1, N: 1 << 29, K: 1}} {
 			for _, address := range []uintptr{256, 260} {
 				for op, stored := range map[Operation][2]int{Plain: {s.K, s.N}, {Alpha: 0, Beta: 1}: {s.K, s.N + 1},

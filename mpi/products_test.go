@@ -1052,7 +1052,8 @@ func TestRanksTimeline(t *testing.T) {
 				}
 			}
 			if len(totals[r.Rank]) != len(r.Phases)+1 || !(totals[r.Rank][timeline.Waiting] > 0) {
-				t.Errorf("rank %d has the phases %v, want %v and the time that it waits", r.Rank, totals[r.Rank], r.Phases)
+				t.Errorf("rank %d has the phases %v, want %v and the time that it waits", r.Rank, totals[r.Rank],
+					r.Phases)
 			}
 			if bytes[r.Rank] != r.Sent+r.Recv {
 				t.Errorf("rank %d moved %d bytes in its timeline, %d together", r.Rank, bytes[r.Rank], r.Sent+r.Recv)

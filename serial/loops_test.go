@@ -79,7 +79,8 @@ func TestNest(t *testing.T) {
 				got := find(t, "serial/loops").Model(shape, p).Traffic(float64(cache), line)
 				want := simulated(order, shape, cache, line)
 				if !(math.Abs(got/want-1) <= 0.1) {
-					t.Errorf("%s %v, cache of %d: %v elements in the model, %v in the simulation", order, shape, cache, got, want)
+					t.Errorf("%s %v, cache of %d: %v elements in the model, %v in the simulation", order, shape,
+						cache, got, want)
 				}
 			}
 		}

@@ -371,7 +371,8 @@ func TestList(t *testing.T) {
 func TestInfo(t *testing.T) {
 	t.Parallel()
 	text := succeed(t, "", "info").stdout
-	for _, want := range []string{"processor", "sockets", "NUMA nodes", "processors", "topology", "quota", "instructions",
+	for _, want := range []string{"processor", "sockets", "NUMA nodes", "processors", "topology", "quota",
+		"instructions",
 		"packed f64", "packed f32", "memory", "build", "reference/openblas"} {
 		if !strings.Contains(text, "\n"+want+" ") && !strings.HasPrefix(text, want+" ") {
 			t.Errorf("info lacks %q:\n%s", want, text)

@@ -719,7 +719,8 @@ func TestTraceOfRanks(t *testing.T) {
 			at := laneOf(i, rank.Rank)
 			for name, want := range rank.Phases {
 				if sum := got[at][name]; !(math.Abs(sum-want) < 1e-6) {
-					t.Errorf("%s: rank %d takes %v s to %s in the trace, and reported %v s", trace.Variant, rank.Rank, sum,
+					t.Errorf("%s: rank %d takes %v s to %s in the trace, and reported %v s", trace.Variant,
+						rank.Rank, sum,
 						name, want)
 				}
 			}

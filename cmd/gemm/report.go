@@ -94,7 +94,8 @@ func runReport(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := checkTrace(c, append(c.StringSlice("in"), filepath.Join(c.String("out"), "results.json"))...); err != nil {
+	if err := checkTrace(c, append(c.StringSlice("in"),
+		filepath.Join(c.String("out"), "results.json"))...); err != nil {
 		return err
 	}
 	var docs []compare.Document

@@ -45,9 +45,11 @@ func totals(t *testing.T, data []byte) map[lane]map[string]float64 {
 func TestTraceOfWorkers(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	args := []string{"parallel", "--variants", "parallel/rows,parallel/tiles", "--threads", "2", "--schedule", "dynamic",
+	args := []string{"parallel", "--variants", "parallel/rows,parallel/tiles", "--threads", "2", "--schedule",
+		"dynamic",
 		"--sizes", "40", "--time", "1ms", "--trace", "t.json"}
-	if r := start(t, dir, nil, append(args, "--json", "r.json")...); r.status != 0 || !strings.Contains(r.stdout, "parallel/tiles") {
+	if r := start(t, dir, nil, append(args, "--json", "r.json")...); r.status != 0 ||
+		!strings.Contains(r.stdout, "parallel/tiles") {
 		t.Fatalf("status %d, %s%s", r.status, r.stdout, r.stderr)
 	}
 	doc, err := compare.Load(filepath.Join(dir, "r.json"))
@@ -66,14 +68,16 @@ func TestTraceOfWorkers(t *testing.T) {
 		}
 		for worker, busy := range want {
 			if sum := got[laneOf(i, worker)]["chunk"]; !(math.Abs(sum-busy) < 1e-9*float64(len(trace.Spans)+1)) {
-				t.Errorf("%s: worker %d is busy for %v s in the trace, %v s in the records", trace.Variant, worker, sum, busy)
+				t.Errorf("%s: worker %d is busy for %v s in the trace, %v s in the records", trace.Variant, worker,
+					sum, busy)
 			}
 		}
 	}
 	fail(t, dir, 1, "t.json exists already: replace it with --force, or name another", args...)
 	report := start(t, dir, nil, "report", "--in", "r.json", "--trace", "-")
 	if report.status != 0 || report.stdout != string(data) {
-		t.Errorf("status %d: the trace of the records differs from that of the run: %.200s%s", report.status, report.stdout,
+		t.Errorf("status %d: the trace of the records differs from that of the run: %.200s%s", report.status,
+			report.stdout,
 			report.stderr)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "report")); err == nil {

@@ -87,9 +87,10 @@ var courseAnswers = []sentence{
 	{"times by ranks", only(spread("mpi/scatter-rows", 128, 1, 1e-3, "ranks"),
 		spread("mpi/scatter-rows", 128, 4, 2e-3, "ranks"),
 		spread("mpi/p2p-rows", 128, 1, 3e-3, "ranks"), spread("mpi/p2p-rows", 256, 2, 1.5, "ranks"),
-		reporttest.Row("mpi/p2p-rows", 256, 1, reporttest.Came(compare.Timeout, "took longer"), func(r *compare.Record) {
-			r.Experiment, r.Params = compare.StrongScaling, gemm.Params{"ranks": 1}
-		})), []string{
+		reporttest.Row("mpi/p2p-rows", 256, 1, reporttest.Came(compare.Timeout, "took longer"),
+			func(r *compare.Record) {
+				r.Experiment, r.Params = compare.StrongScaling, gemm.Params{"ranks": 1}
+			})), []string{
 		"# Time by processes and size {#course-ranks}", "Each rank computes its part by `serial/packed`.",
 		"| Variant | Ranks | 128 | 256 \n| `mpi/p2p-rows` | 1 | 0.00300 | — \n| `mpi/p2p-rows` | 2 | — | 1.50 \n" +
 			"| `mpi/scatter-rows` | 1 | 0.00100 | — \n| `mpi/scatter-rows` | 4\\* | 0.00200 | — ",
@@ -112,7 +113,8 @@ var courseAnswers = []sentence{
 			"| `kji` | down a column | one element | down a column | 0.00800 | 0.500 | 0.524 | 1.31 ",
 		"- `serial/loops`, n = 128, 1 thread, order=jki: the result is wrong."}, []string{"NaN"}},
 	{"orders of the loops compared", only(ordered("ijk", 4e-3, moving(3, 1, 1)), ordered("ikj", 1e-3, moving(1, 1, 1)),
-		ordered("kij", 1e-3, moving(1, 1, 1)), ordered("jki", 8e-3, moving(4, 4, 4)), ordered("jik", 6e-3, moving(3, 2, 1)),
+		ordered("kij", 1e-3, moving(1, 1, 1)), ordered("jki", 8e-3, moving(4, 4, 4)),
+		ordered("jik", 6e-3, moving(3, 2, 1)),
 		ordered("kji", 9e-3)), []string{
 		"figure orders-f64: Speed of the six orders of the loops, f64, n = 128",
 		"lies above a band of 5 % around 1", "- `ikj` is 4.00", "times as fast as `ijk`. Each step of `ijk` adds to the same " +
@@ -122,10 +124,12 @@ var courseAnswers = []sentence{
 		"`jik` moves 2.00 times the data of `ijk` between L2 and what lies behind it.",
 		"- `ikj` and `kij` take the same time", "Their innermost loops are the same.",
 		"- The medians of `kji` and `jki` have the ratio 1.12; too few samples"}, []string{"NaN"}},
-	{"orders of the loops undecided", only(ordered("ikj", 1e-3, moving(1, 1, 1)), ordered("kij", 1.04e-3, moving(1, 1, 1),
-		func(r *compare.Record) { r.CI = &[2]float64{0.9e-3, 1.2e-3} })), []string{
+	{"orders of the loops undecided", only(ordered("ikj", 1e-3, moving(1, 1, 1)),
+		ordered("kij", 1.04e-3, moving(1, 1, 1),
+			func(r *compare.Record) { r.CI = &[2]float64{0.9e-3, 1.2e-3} })), []string{
 		"- The samples do not tell whether `ikj` is faster than `kij`: the ratio is 1.04"}, []string{"NaN"}},
-	{"orders of the loops unexplained", only(ordered("jki", 8e-3, moving(1, 1, 1)), ordered("ikj", 1e-3, moving(1, 1, 1))),
+	{"orders of the loops unexplained", only(ordered("jki", 8e-3, moving(1, 1, 1)),
+		ordered("ikj", 1e-3, moving(1, 1, 1))),
 		[]string{"times as fast as `jki`. The model of the traffic does not explain it"}, []string{"NaN"}},
 	{"one order", only(ordered("ijk", 4e-3)), nil, []string{"{#course-orders}"}},
 	{"many sizes", only(aroundMultiples()...), []string{

@@ -380,7 +380,8 @@ var rankSentences = []sentence{
 		reporttest.Raced("scatter-rows", map[int]float64{1: 4, 2: 2, 4: 1}, "local", "serial/naive"),
 		reporttest.Raced("scatter-blocks", map[int]float64{1: 4, 2: 1.9}, "local", "serial/naive"),
 		reporttest.Raced("scatter-rows", map[int]float64{2: 0.5, 8: 0.1}, "local", "serial/packed"))...),
-		[]string{"figure mpi-distribution-f64: ", "| 256 | 2 | 4.00 ms | 2.00 ms | 1.90 ms | 2.00 (2.00) | 1.05 (1.05) \n",
+		[]string{"figure mpi-distribution-f64: ",
+			"| 256 | 2 | 4.00 ms | 2.00 ms | 1.90 ms | 2.00 (2.00) | 1.05 (1.05) \n",
 			"| 256 | 4 | 1.40 ms | 1.00 ms | — | 1.40 (1.40) | — \n$ gemm mpi --variants"}, nil},
 	{"plain loops of a master that works", reporttest.Many(
 		reporttest.Raced("p2p-rows", map[int]float64{2: 4}, "local", "serial/naive", "master", "works")...),
@@ -399,11 +400,13 @@ var rankSentences = []sentence{
 		reporttest.Raced("scatter-rows", map[int]float64{2: 1, 4: 1, 8: 0.9, 16: 1.4, 32: 1.4})))...),
 		[]string{"far faster than by point-to-point messages.* — **Too few data.** Cases that are decided: 2 of 2. It holds in 2: n = 1024 (2, 4 ranks). ",
 			"hardly faster than by point-to-point messages.* — **Too few data.** Cases that are decided: 2 of 2. It holds in 1: n = 1024 (8 ranks). The opposite in 1: n = 1024 (16 ranks). `scatter-rows` is between 0.714 ("},
-		[]string{"far faster than by point-to-point messages.* — **Supported", "hardly faster than by point-to-point messages.* — **Supported"}},
+		[]string{"far faster than by point-to-point messages.* — **Supported",
+			"hardly faster than by point-to-point messages.* — **Supported"}},
 	{"collective rows that are slower on many ranks", reporttest.Many(thrice(large(slices.Concat(
 		reporttest.Raced("p2p-rows", map[int]float64{2: 2, 16: 1}),
 		reporttest.Raced("scatter-rows", map[int]float64{2: 1, 16: 1.4}))))...),
-		[]string{"far faster than by point-to-point messages.* — **Supported.** ", "hardly faster than by point-to-point messages.* — **Reversed.** Cases that are decided: 3 of 3. The opposite in 3: "}, nil},
+		[]string{"far faster than by point-to-point messages.* — **Supported.** ",
+			"hardly faster than by point-to-point messages.* — **Reversed.** Cases that are decided: 3 of 3. The opposite in 3: "}, nil},
 	{"a gap that narrows and stays wide", reporttest.Many(thrice(large(slices.Concat(
 		reporttest.Raced("p2p-rows", map[int]float64{2: 4, 8: 2}),
 		reporttest.Raced("scatter-rows", map[int]float64{2: 1, 8: 1}))))...),
@@ -415,7 +418,8 @@ var rankSentences = []sentence{
 	{"a gap on small matrices", reporttest.Many(thrice(slices.Concat(
 		reporttest.Raced("p2p-rows", map[int]float64{2: 2, 8: 1}),
 		reporttest.Raced("scatter-rows", map[int]float64{2: 1, 8: 1})))...),
-		[]string{"far faster than by point-to-point messages.* — **Not measured here.**", "hardly faster than by point-to-point messages.* — **Not measured here.**", " | 2 | 2.00 (2.00)"}, nil},
+		[]string{"far faster than by point-to-point messages.* — **Not measured here.**",
+			"hardly faster than by point-to-point messages.* — **Not measured here.**", " | 2 | 2.00 (2.00)"}, nil},
 	{"a master that works", reporttest.Many(thrice(large(slices.Concat(
 		reporttest.Raced("p2p-rows", map[int]float64{2: 2}, "master", "works"),
 		reporttest.Raced("scatter-rows", map[int]float64{2: 1}))))...),
@@ -584,7 +588,8 @@ func TestRanksAreDrawn(t *testing.T) {
 				t.Errorf("the first panel is %+v", p)
 			}
 		}
-		for _, r := range []string{allText(Build(doc, Options{Lang: lang})), allText(Appendix(doc, Options{Lang: lang}))} {
+		for _, r := range []string{allText(Build(doc, Options{Lang: lang})),
+			allText(Appendix(doc, Options{Lang: lang}))} {
 			if !strings.Contains(r, want) {
 				t.Errorf("%s: the report lacks %q", lang, want)
 			}

@@ -42,7 +42,8 @@ func swept(d *compare.Document) {
 	trace := compare.Trace{Key: one.Key, Run: one.Run, Seconds: 3e-3}
 	for i, name := range []string{"h2d", "kernels", "d2h"} {
 		trace.Lanes = append(trace.Lanes, name)
-		trace.Phases = append(trace.Phases, timeline.Phase{Lane: i, Name: name, Begin: float64(i) * 1e-3, End: float64(i+1) * 1e-3})
+		trace.Phases = append(trace.Phases, timeline.Phase{Lane: i, Name: name, Begin: float64(i) * 1e-3,
+			End: float64(i+1) * 1e-3})
 	}
 	d.Traces = append(d.Traces, trace)
 }
@@ -97,7 +98,7 @@ func TestLab(t *testing.T) {
 		}},
 		{changed(encoded(), tiled), map[string][]string{
 			"en": {"the tile 4×256×10 is the fastest, 2.00", "| 1×32×2 | 32 | ok | 2.00 ms |"},
-			"zh": {"分块 4×256×10 最快"},
+			"zh": {"最快的分块是 4×256×10"},
 		}},
 	} {
 		for lang, want := range c.want {

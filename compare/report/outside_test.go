@@ -387,7 +387,8 @@ func TestKernelIsDrawn(t *testing.T) {
 	}
 	// Rows of strong scaling go before the slower ones of the experiment openmp.
 	last := bars.Blocks[2].Groups[1].Columns
-	want := []chart.Column{{Value: 0.5, Mark: 0.25}, {Value: 4, Mark: 2}, {Value: 32, Mark: 16}, {Value: 256, Mark: 128},
+	want := []chart.Column{{Value: 0.5, Mark: 0.25}, {Value: 4, Mark: 2}, {Value: 32, Mark: 16},
+		{Value: 256, Mark: 128},
 		{Value: 2048}}
 	for i, c := range last {
 		if !(math.Abs(c.Value-want[i].Value) < 1e-9 && math.Abs(c.Mark-want[i].Mark) < 1e-9) {
@@ -409,7 +410,8 @@ func TestKernelIsDrawn(t *testing.T) {
 		t.Errorf("the pool and OpenMP are compared at %q, want the size with chunks", title)
 	}
 	one := kernel()
-	one.Records = slices.DeleteFunc(one.Records, func(r compare.Record) bool { return r.Params["schedule"] != "static" })
+	one.Records = slices.DeleteFunc(one.Records,
+		func(r compare.Record) bool { return r.Params["schedule"] != "static" })
 	if all := ids(figures.Drawings(one, "en")); slices.Contains(all, "times-f64") {
 		t.Errorf("schedules are compared where there is one: %v", all)
 	}

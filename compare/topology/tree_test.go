@@ -15,7 +15,8 @@ func size(n float64) string { return humanize.IBytes(uint64(n)) }
 
 func TestWrite(t *testing.T) {
 	server := reporttest.Machine(2, 2, 1, 4, 2)
-	server.GPUs = []topology.GPU{{Name: "H100", PCI: "0000:3b:00.0", Node: 1}, {Name: "A2", PCI: "0000:af:00.0", Node: -1}}
+	server.GPUs = []topology.GPU{{Name: "H100", PCI: "0000:3b:00.0", Node: 1},
+		{Name: "A2", PCI: "0000:af:00.0", Node: -1}}
 	server.Nodes = append(server.Nodes, topology.Node{ID: 4, Bytes: 8 << 30})
 	server.Nodes[0].Bytes -= 1 << 30 // which the firmware keeps
 	virtual := reporttest.Machine(2, 1, 1, 2, 1)
@@ -23,7 +24,8 @@ func TestWrite(t *testing.T) {
 	virtual.Caches[2].Sets = []string{"0-3"}
 	torn := reporttest.Machine(2, 1, 1, 2, 1)
 	torn.Caches[2].Sets = []string{"1-2"}
-	bare := &topology.Topology{Processors: "0-1", Packages: []topology.Package{{Processors: "0-1"}}, Cores: []string{"0", "1"}}
+	bare := &topology.Topology{Processors: "0-1", Packages: []topology.Package{{Processors: "0-1"}},
+		Cores: []string{"0", "1"}}
 	for name, c := range map[string]struct {
 		of   *topology.Topology
 		want string

@@ -14,16 +14,19 @@ import (
 // document returns a timeline of workers, one of ranks and one of a GPU.
 func document() compare.Document {
 	key := func(variant string) compare.Key {
-		return compare.Key{Host: "h", Variant: variant, Problem: compare.Problem{Type: "f64", Op: "nn", Shape: gemm.Cube(8)}}
+		return compare.Key{Host: "h", Variant: variant,
+			Problem: compare.Problem{Type: "f64", Op: "nn", Shape: gemm.Cube(8)}}
 	}
 	peer := 1
 	return compare.Document{
 		Hosts: []compare.Host{{ID: "h", CPU: "a processor"}},
 		Traces: []compare.Trace{
-			{Key: key("parallel/rows"), Params: gemm.Params{"threads": 2}, Workers: 2, Seconds: 4e-6, Spans: []timeline.Span{
-				{Worker: 0, From: 0, To: 4, Begin: 0, End: 1.2345e-6}, {Worker: 0, From: 6, To: 8, Begin: 1.2345e-6, End: 3e-6},
-				{Worker: 1, From: 4, To: 6, Begin: 1e-6, End: 4e-6},
-			}},
+			{Key: key("parallel/rows"), Params: gemm.Params{"threads": 2}, Workers: 2, Seconds: 4e-6,
+				Spans: []timeline.Span{
+					{Worker: 0, From: 0, To: 4, Begin: 0, End: 1.2345e-6}, {Worker: 0, From: 6, To: 8, Begin: 1.2345e-6,
+						End: 3e-6},
+					{Worker: 1, From: 4, To: 6, Begin: 1e-6, End: 4e-6},
+				}},
 			{Key: key("mpi/summa"), Workers: 2, Seconds: 5e-6,
 				Ranks: []account.Rank{{Rank: 0, Host: "a", CPUs: "0-1"}, {Rank: 1, Host: "b"}},
 				Activity: timeline.Activity{ClockError: 2e-6, Cut: 4e-6, Phases: []timeline.Phase{
@@ -31,8 +34,10 @@ func document() compare.Document {
 					{Lane: 0, Name: "communicate", Call: "send", Peer: &peer, Bytes: 64, Begin: 0.5e-6, End: 2e-6},
 					{Lane: 1, Name: "wait", Begin: 0, End: 6e-6},
 				}}},
-			{Key: key("cuda/dmma"), Workers: 1, Seconds: 3e-6, Activity: timeline.Activity{Lanes: []string{"copies", "kernels"},
-				Phases: []timeline.Phase{{Name: "h2d", Bytes: 1024, End: 1e-6}, {Lane: 1, Name: "kernels", Begin: 1e-6, End: 3e-6}}}},
+			{Key: key("cuda/dmma"), Workers: 1, Seconds: 3e-6,
+				Activity: timeline.Activity{Lanes: []string{"copies", "kernels"},
+					Phases: []timeline.Phase{{Name: "h2d", Bytes: 1024, End: 1e-6},
+						{Lane: 1, Name: "kernels", Begin: 1e-6, End: 3e-6}}}},
 		},
 	}
 }
@@ -58,7 +63,8 @@ func TestEncode(t *testing.T) {
 		case e.Kind == "X" && e.Args["size"] != "8":
 			t.Errorf("without the size: %+v", e)
 		case e.Category == "call":
-			if e.Name != "send" || e.Args["rank"] != 1.0 || e.Args["bytes"] != 64.0 || e.Args["phase"] != "communicate" {
+			if e.Name != "send" || e.Args["rank"] != 1.0 || e.Args["bytes"] != 64.0 ||
+				e.Args["phase"] != "communicate" {
 				t.Errorf("a call is %+v", e)
 			}
 		case e.Name == "chunk" && e.Args["from"] == 6.0:
@@ -75,7 +81,8 @@ func TestEncode(t *testing.T) {
 		t.Errorf("%d instants", instants)
 	}
 	for at, want := range map[[2]int]string{
-		{1, 0}: "product", {1, 1}: "worker 0", {1, 2}: "worker 1", {2, 1}: "rank 0, a, processors 0-1", {2, 2}: "rank 1, b",
+		{1, 0}: "product", {1, 1}: "worker 0", {1, 2}: "worker 1", {2, 1}: "rank 0, a, processors 0-1", {2,
+			2}: "rank 1, b",
 		{3, 1}: "copies", {3, 2}: "kernels",
 	} {
 		at[0] *= span

@@ -123,7 +123,8 @@ func clone[T gemm.Element](m gemm.Matrix[T]) gemm.Matrix[T] {
 // TestChainNumbers checks what DrawChain promises of its operands: all additions are exact, and the results stay close
 // to A however long the chain is.
 func TestChainNumbers(t *testing.T) {
-	for _, c := range []struct{ n, steps int }{{1, MostSteps}, {3, MostSteps}, {16, 1}, {16, MostSteps}, {40, 100}, {129, 8}} {
+	for _, c := range []struct{ n, steps int }{{1, MostSteps}, {3, MostSteps}, {16, 1}, {16, MostSteps}, {40, 100},
+		{129, 8}} {
 		of := DrawChain[float32](c.n, c.n, c.steps, 9)
 		sum := clone(of.S)
 		for i := 1; i <= c.steps; i++ {

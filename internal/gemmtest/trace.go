@@ -101,7 +101,8 @@ func nested(events []TraceEvent, named map[string]bool) error {
 	})
 	var open []TraceEvent // those that the next may lie in
 	for _, e := range events {
-		if !named[fmt.Sprint("process_name ", e.Process)] || !named[fmt.Sprint("thread_name ", e.Process, " ", e.Thread)] {
+		if !named[fmt.Sprint("process_name ", e.Process)] ||
+			!named[fmt.Sprint("thread_name ", e.Process, " ", e.Thread)] {
 			return fmt.Errorf("the process or the thread of %+v has no name", e)
 		}
 		for len(open) > 0 {

@@ -45,7 +45,8 @@ func ending(lang string) string {
 
 // comparisonIn builds docs/full in a language.
 func comparisonIn(doc compare.Document, lang string) comparison {
-	of := report.Options{Lang: lang, Suite: report.Suite{Algorithms: catalog.Algorithms(), Excerpts: catalog.Excerpts()}}
+	of := report.Options{Lang: lang, Suite: report.Suite{Algorithms: catalog.Algorithms(),
+		Excerpts: catalog.Excerpts()}}
 	return comparison{lang: lang, report: report.Build(doc, of), appendix: report.Appendix(doc, of)}
 }
 

@@ -118,7 +118,8 @@ func TestLimited(t *testing.T) {
 	}{12: {12, 0}, 11: {6, 0}, 6: {6, 0}, 4: {4, 4}, 1: {1, 1}, 0: {0, 0}} {
 		got := a.Limited(most)
 		if len(got.Phases) != want.phases || got.Cut != want.cut || len(a.Phases) != 12 {
-			t.Errorf("at most %d: %d phases, cut at %v; want %d, %v", most, len(got.Phases), got.Cut, want.phases, want.cut)
+			t.Errorf("at most %d: %d phases, cut at %v; want %d, %v", most, len(got.Phases), got.Cut, want.phases,
+				want.cut)
 		}
 	}
 }

@@ -57,7 +57,8 @@ var charts = map[string]Chart{
 		},
 	},
 	"phases": Lanes{
-		Title: "summa", XLabel: "time, ms", YLabel: "rank", Kinds: []string{"communicate", "compute"}, Colors: Palette, Room: 12,
+		Title: "summa", XLabel: "time, ms", YLabel: "rank",
+		Kinds: []string{"communicate", "compute"}, Colors: Palette, Room: 12,
 		Panels: []Panel{
 			{"summa: 3 ms", 3, [][]Busy{{{0, 1, 0}, {1, 3, 1}}, {{0, 0.5, 1}, {0.5, 2, 0}}, {}}},
 		},
@@ -69,7 +70,8 @@ var charts = map[string]Chart{
 				{{Lines: []string{"node 0"}, Inner: [][]Box{{
 					{Lines: []string{"0: w0"}, Frame: Coloured}, {Lines: []string{"1"}, Room: "1: w0", Frame: Muted},
 				}}}, {Lines: []string{"node 1", "2 MiB"}}},
-				{{Lines: []string{"a GPU with a name that takes more than half of the drawing"}}, {Lines: []string{"another"}}},
+				{{Lines: []string{"a GPU with a name that takes more than half of the drawing"}},
+					{Lines: []string{"another"}}},
 			}},
 			{Lines: []string{"none: the system chooses"}, Frame: Unframed},
 		},
@@ -83,9 +85,11 @@ var charts = map[string]Chart{
 		Groups: []Group{{"serial/naive", []Bar{{Point{Y: 1, Lo: 1, Hi: 1}, 0}, {Point{Y: 1.5, Lo: 1.4, Hi: 16}, 1}}}},
 	},
 	"columns": Columns{
-		Title: "collapse-atomic", XLabel: "threads", YLabel: "time, ms", Colors: Palette, Names: []string{"n = 128", "256"},
+		Title: "collapse-atomic", XLabel: "threads", YLabel: "time, ms", Colors: Palette,
+		Names: []string{"n = 128", "256"},
 		Mark: "OpenMP",
-		Blocks: []ColumnBlock{{"static", []ColumnGroup{{"1", []Column{{1, 0.5}, {8, 9}}}, {"2", []Column{{0.5, 0}, {4, 0}}}}},
+		Blocks: []ColumnBlock{{"static", []ColumnGroup{{"1", []Column{{1, 0.5}, {8, 9}}},
+			{"2", []Column{{0.5, 0}, {4, 0}}}}},
 			{"dynamic", []ColumnGroup{{"1", []Column{{1.1, 0}, {}}}}}},
 	},
 	"rates": Bars{
@@ -364,11 +368,14 @@ func TestBoxesFit(t *testing.T) {
 		b.lines(row, wide, func(line []Box, each, high vg.Length) {
 			seen += len(line)
 			tall += high + boxGap
-			if used := vg.Length(len(line))*(each+boxGap) - boxGap; !(used <= wide-2*boxPad+1e-9) || !(each >= leaf.least()) {
-				t.Errorf("%d boxes: a line is %v of %v wide, and a box %v of %v", n, used, wide-2*boxPad, each, leaf.least())
+			if used := vg.Length(len(line))*(each+boxGap) - boxGap; !(used <= wide-2*boxPad+1e-9) ||
+				!(each >= leaf.least()) {
+				t.Errorf("%d boxes: a line is %v of %v wide, and a box %v of %v", n, used, wide-2*boxPad, each,
+					leaf.least())
 			}
 		})
-		if want := tall + boxLine + 2*boxPad + boxGap + leaf.tall(wide); seen != n || math.Abs(float64(b.tall(wide)-want)) > 1e-9 {
+		if want := tall + boxLine + 2*boxPad + boxGap + leaf.tall(wide); seen != n ||
+			math.Abs(float64(b.tall(wide)-want)) > 1e-9 {
 			t.Errorf("%d boxes: %d are drawn, %v high, want %v", n, seen, b.tall(wide), want)
 		}
 	}

@@ -79,7 +79,8 @@ func (ch Lanes) draw(c draw.Canvas) {
 		top := at - panelHead
 		for i := range panel.Lanes {
 			if i%every == 0 {
-				numbers = append(numbers, plot.Tick{Value: top - ch.lane(panel)*(float64(i)+0.5), Label: strconv.Itoa(i)})
+				numbers = append(numbers, plot.Tick{Value: top - ch.lane(panel)*(float64(i)+0.5),
+					Label: strconv.Itoa(i)})
 			}
 		}
 		at -= ch.tall(panel)

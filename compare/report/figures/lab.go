@@ -22,7 +22,8 @@ func (d drawn) occupied(over, label string, unit, least float64, ticks ...float6
 		if to < least {
 			continue
 		}
-		line.Points = append(line.Points, chart.Point{X: from, Y: y, Lo: y, Hi: y}, chart.Point{X: to, Y: y, Lo: y, Hi: y})
+		line.Points = append(line.Points, chart.Point{X: from, Y: y, Lo: y, Hi: y},
+			chart.Point{X: to, Y: y, Lo: y, Hi: y})
 		from = to
 	}
 	curve.Series = append(curve.Series, line)
@@ -47,7 +48,8 @@ func (d drawn) occupiedDrawings(add adder) {
 	}{
 		{"threads", "threads", "threads of a block", 1, 16, []float64{32, 64, 128, 256, 512, 1024}},
 		{"registers", "registers", "registers of a thread", 1, 16, []float64{16, 32, 64, 128, 255}},
-		{"memory", "shared memory", "shared memory of a block, KiB", 1024, 1, []float64{1, 2, 4, 8, 16, 32, 64, 99, 227}},
+		{"memory", "shared memory", "shared memory of a block, KiB", 1024, 1,
+			[]float64{1, 2, 4, 8, 16, 32, 64, 99, 227}},
 	} {
 		ch, ok := d.occupied(f.over, f.label, f.unit, f.least, f.ticks...)
 		add("gpu-occupancy-"+f.id, "drawing.gpu-occupancy."+f.id, ch, ok)

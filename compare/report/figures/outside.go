@@ -45,7 +45,8 @@ var bySize = []struct {
 func (d drawn) loops(typ string) (chart.Curve, bool) {
 	rows := slices.Concat(d.of(compare.CompilerOptions, typ), d.of(compare.MainLadder, typ))
 	rows = slices.DeleteFunc(rows, func(r compare.Record) bool { return r.Build != "" })
-	programs := slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return !analysis.Program(r.Variant) })
+	programs := slices.DeleteFunc(slices.Clone(rows),
+		func(r compare.Record) bool { return !analysis.Program(r.Variant) })
 	sizes := analysis.Distinct(programs, func(r compare.Record) int { return r.N })
 	if len(sizes) < 2 {
 		return chart.Curve{}, false
@@ -135,7 +136,8 @@ func orders(v *analysis.View, typ string) (chart.Bars, bool) {
 	for _, o := range all {
 		if o.Speed() {
 			bars.Groups = append(bars.Groups, chart.Group{Label: o.Name,
-				Bars: []chart.Bar{{Point: measured(o.Record, 0, float64(o.Gflops)), Color: strings.IndexByte("kji", o.Name[2])}}})
+				Bars: []chart.Bar{{Point: measured(o.Record, 0, float64(o.Gflops)),
+					Color: strings.IndexByte("kji", o.Name[2])}}})
 		}
 	}
 	return bars, true

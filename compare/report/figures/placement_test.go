@@ -171,7 +171,8 @@ affinity none: the system chooses the processors
   *3: w3
 affinity none: the system chooses the processors
 `
-	crowded := []compare.Record{pinned("spread", 6, "0,1,2,3,0,1"), pinned("close", 6, "0,1,2,3,0,1"), pinned("none", 6, "")}
+	crowded := []compare.Record{pinned("spread", 6, "0,1,2,3,0,1"), pinned("close", 6, "0,1,2,3,0,1"),
+		pinned("none", 6, "")}
 	b, _ = drawingOf(host, "placement-workers", crowded...)
 	if got := text(b.Boxes...); got != want {
 		t.Errorf("the workers are drawn as\n%swant\n%s", got, want)
@@ -188,7 +189,8 @@ func TestWorkersOfManyProcessors(t *testing.T) {
 	host := reporttest.Machine(2, 1, 4, 16, 1)
 	b, _ := drawingOf(host, "placement-workers", pinned("close", 48, "0-47"))
 	got := text(b.Boxes...)
-	for _, want := range []string{"   *15: w15\n", "  L3 32 MiB: processors 16-31; w16-31\n", "  L3 32 MiB: processors 48-63\n",
+	for _, want := range []string{"   *15: w15\n", "  L3 32 MiB: processors 16-31; w16-31\n",
+		"  L3 32 MiB: processors 48-63\n",
 		" package 1: processors 64-127\n"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in\n%s", want, got)
@@ -198,7 +200,8 @@ func TestWorkersOfManyProcessors(t *testing.T) {
 
 // ranked returns a row of ranks on the given processors; those after a / are on another host.
 func ranked(affinity string, processors ...string) compare.Record {
-	r := reporttest.Row("mpi/summa", 64, 1e-3, reporttest.OnRanks(compare.Affinities, len(processors), "affinity", affinity))
+	r := reporttest.Row("mpi/summa", 64, 1e-3,
+		reporttest.OnRanks(compare.Affinities, len(processors), "affinity", affinity))
 	for i, list := range processors {
 		host := "node1"
 		if other, ok := strings.CutPrefix(list, "/"); ok {

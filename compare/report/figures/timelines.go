@@ -119,7 +119,8 @@ func ensembleChart(e analysis.Ensemble, family string) chart.Lanes {
 		for _, p := range t.Phases {
 			if kind, ok := kinds[p.Name]; ok && p.Call == "" && p.Lane >= 0 && p.Lane < e.Lanes {
 				panel.End = max(panel.End, scale*p.End)
-				panel.Lanes[p.Lane] = append(panel.Lanes[p.Lane], chart.Busy{From: scale * p.Begin, To: scale * p.End, Kind: kind})
+				panel.Lanes[p.Lane] = append(panel.Lanes[p.Lane],
+					chart.Busy{From: scale * p.Begin, To: scale * p.End, Kind: kind})
 			}
 		}
 		lanes.Panels = append(lanes.Panels, panel)

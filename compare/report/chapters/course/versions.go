@@ -96,7 +96,8 @@ func (b builder) gpu(v *analysis.View) (document.Section, bool) {
 		t := document.Table{
 			ID:      "table-course-gpu-" + typ + v.Suffix,
 			Caption: b.Say("course-gpu.caption", text.Args{"Type": typ, "Size": all[0].N}),
-			Columns: b.Columns("rung", "#blockthreads", "#slice", "access", "#elements", "#seconds", "#overfirst", "#gflops",
+			Columns: b.Columns("rung", "#blockthreads", "#slice", "access", "#elements", "#seconds", "#overfirst",
+				"#gflops",
 				"#peak"),
 		}
 		var rows []compare.Record

@@ -103,10 +103,11 @@ func (b builder) speeds(v *analysis.View) (document.Table, bool) {
 func (b builder) common(a analysis.Answer) []int {
 	all := a.AllSizes(analysis.Serial)
 	several := slices.DeleteFunc(slices.Clone(all), func(n int) bool {
-		return !slices.ContainsFunc([]string{analysis.Parallel, analysis.OnRanks, analysis.OnGPU}, func(fam string) bool {
-			_, ok := a.Best(fam, n)
-			return ok
-		})
+		return !slices.ContainsFunc([]string{analysis.Parallel, analysis.OnRanks, analysis.OnGPU},
+			func(fam string) bool {
+				_, ok := a.Best(fam, n)
+				return ok
+			})
 	})
 	if len(several) > 0 {
 		all = several
