@@ -87,7 +87,7 @@ var charts = map[string]Chart{
 	"columns": Columns{
 		Title: "collapse-atomic", XLabel: "threads", YLabel: "time, ms", Colors: Palette,
 		Names: []string{"n = 128", "256"},
-		Mark: "OpenMP",
+		Mark:  "OpenMP",
 		Blocks: []ColumnBlock{{"static", []ColumnGroup{{"1", []Column{{1, 0.5}, {8, 9}}},
 			{"2", []Column{{0.5, 0}, {4, 0}}}}},
 			{"dynamic", []ColumnGroup{{"1", []Column{{1.1, 0}, {}}}}}},
