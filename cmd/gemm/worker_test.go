@@ -331,6 +331,9 @@ func TestCUDAWithoutWorker(t *testing.T) {
 					"cuda/dmma", "cuda/torch-tf32"}, v.Name) {
 					want = "needs compute capability 8.0, has 7.5"
 				}
+				if v.Name == "cuda/f16x3" || strings.HasPrefix(v.Name, "cuda/tf32-wgmma") {
+					want = "needs compute capability 9.0, has 7.5"
+				}
 			}
 			if v.Available != (want == "") || kind == "panics" && v.Reason != want || !strings.HasPrefix(v.Reason, want) {
 				t.Errorf("%s: %s is available: %v, %q; want %q", kind, v.Name, v.Available, v.Reason, want)
