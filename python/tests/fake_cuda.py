@@ -35,9 +35,11 @@ class Function:
 
     def __init__(self, source: str, options: tuple[str, ...], name: str) -> None:
         self.name = name
-        if "-DSPLIT" not in options:
-            source = re.sub(r"#ifdef SPLIT\n.*?#endif", "", source, flags=re.S)
-        source = source.replace("#ifdef SPLIT\n", "").replace("#endif\n", "")
+        for macro in ("SPLIT", "GUARDED"):
+            if f"-D{macro}" not in options:
+                source = re.sub(rf"#ifdef {macro}\n.*?#endif", "", source, flags=re.S)
+            source = source.replace(f"#ifdef {macro}\n", "")
+        source = source.replace("#endif\n", "")
         found = re.search(r"__global__[^{]*?\b" + name + r"\(([^)]*)\)\s*\{", source)
         assert found, f"the source has no kernel {name}"
         self.parameters = []
