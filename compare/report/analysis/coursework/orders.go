@@ -47,7 +47,7 @@ func Contests(orders []Order) []Contest {
 			fastest[o.Name[2]] = o
 		}
 	}
-	all := append(rivals, alike...)
+	all := slices.Concat(rivals, alike)
 	var duels []analysis.Duel
 	for _, c := range all {
 		duels = append(duels, analysis.Duel{First: c.Slow.Record, Second: c.Quick.Record})
