@@ -193,9 +193,9 @@ func unmappable(m TensorMap, address uint64) string {
 	switch {
 	case address%16 != 0 || m.LD*size%16 != 0:
 		return "rows do not begin at multiples of 16 bytes"
-	case m.Rows < 1 || m.Cols < 1 || m.Rows > math.MaxUint32 || m.Cols > math.MaxUint32 || m.LD < m.Cols:
+	case m.Rows < 1 || m.Cols < 1 || max(int64(m.Rows), int64(m.Cols)) > math.MaxUint32 || m.LD < m.Cols:
 		return "the matrix is empty, too large, or wider than its rows"
-	case m.LD*size >= 1<<40:
+	case int64(m.LD)*int64(size) >= 1<<40:
 		return "rows are too far apart"
 	case m.BoxCols*size != 128 || m.BoxRows < 1 || m.BoxRows > 256:
 		return "the box is no 128 bytes wide, or too high"
