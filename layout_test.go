@@ -69,7 +69,8 @@ var importTable = map[string][]string{
 
 	"compare": {
 		"cuda/usage", "gf256", "internal/child", "internal/cpu", "internal/output", "internal/sample", "mpi/account",
-		"parallel/timeline", ".", "internal/peak", "compare/optional", "compare/topology", "compare/verify", "cuda/guest",
+		"parallel/timeline", ".", "internal/peak", "compare/optional", "compare/topology", "compare/verify",
+		"cuda/guest",
 		"compare/chain",
 	},
 	"cuda": {"cuda/occupancy", "cuda/usage", "gf256", "internal/output", "internal/trust",
@@ -142,8 +143,10 @@ var importTable = map[string][]string{
 	"cmd": {
 		"cuda/occupancy", "gf256", "internal/child", "internal/cpu", "internal/output", "internal/sample",
 		"internal/starter", "internal/tuned", ".", "internal/kernel", "internal/peak", "internal/settings",
-		"compare/report/text", "compare/verify", "cuda/guest", "cuda/wire", "compare/topology", "internal/block", "internal/matfile",
-		"internal/shard", "compare", "compare/trace", "cuda", "cuda/explain", "cuda/remote", "compare/probe", "mpi", "internal/catalog", "compare/report",
+		"compare/report/text", "compare/verify", "cuda/guest", "cuda/wire", "compare/topology", "internal/block",
+		"internal/matfile",
+		"internal/shard", "compare", "compare/trace", "cuda", "cuda/explain", "cuda/remote", "compare/probe",
+		"mpi", "internal/catalog", "compare/report",
 		"internal/tune", "user",
 	},
 	"internal/pages": {

@@ -67,7 +67,8 @@ func Profiles() []Profile {
 		{
 			Name: "full",
 			Shapes: []gemm.Shape{
-				gemm.Cube(64), gemm.Cube(128), gemm.Cube(256), gemm.Cube(512), gemm.Cube(1000), gemm.Cube(1024), gemm.Cube(2048),
+				gemm.Cube(64), gemm.Cube(128), gemm.Cube(256), gemm.Cube(512), gemm.Cube(1000), gemm.Cube(1024),
+				gemm.Cube(2048),
 				gemm.Cube(4096),
 				{M: 257, N: 129, K: 383}, {M: 2048, N: 300, K: 77}, {M: 1, N: 2048, K: 2048}, {M: 2048, N: 2048, K: 16},
 			},

@@ -109,7 +109,8 @@ func serve(ctx context.Context, b *device.Backend, in io.Reader, out io.Writer) 
 					}
 				}
 			},
-			Ceilings: func(ctx context.Context, gpu int, each time.Duration) ([]compare.Ceiling, []compare.Bandwidth, error) {
+			Ceilings: func(ctx context.Context, gpu int, each time.Duration) ([]compare.Ceiling,
+				[]compare.Bandwidth, error) {
 				return ceilings(ctx, b, gpu, each)
 			},
 		}})

@@ -570,12 +570,14 @@ func TestEveryPhraseIsSaid(t *testing.T) {
 		ids := map[string]bool{}
 		for _, id := range []string{"speedup-f64", "gflops-serial-f64", "rate-gf256", "strassen-crossover-f64", "cutoff-f64",
 			"compiler-f64", "roofline-f64", "chunk-static-f64", "timeline-1",
-			"mpi-ways-f64-1024", "mpi-distribution-f64", "mpi-phases-f64", "mpi-bytes-f64", "mpi-network", "mpi-panel-f64",
+			"mpi-ways-f64-1024", "mpi-distribution-f64", "mpi-phases-f64", "mpi-bytes-f64", "mpi-network",
+			"mpi-panel-f64",
 			"mpi-gap-f64",
 			"gpu-ladder-f32", "gpu-rates-f32", "gpu-rates-tf32", "gpu-sgemm", "gpu-host-f32", "codes-64-KiB", "codes-width",
 			"codes-rungs", "tiles-gf256", "gpu-occupancy-threads", "gpu-occupancy-registers", "gpu-occupancy-memory",
 			"square-f64-1", "occupancy-threads", "occupancy-registers", "occupancy-memory",
-			"waterfall-f64", "families-f64", "compiler-c-f64", "openmp-f64", "orders-f64", "times-f64", "loops-f64", "topology",
+			"waterfall-f64", "families-f64", "compiler-c-f64", "openmp-f64", "orders-f64", "times-f64",
+			"loops-f64", "topology",
 			"placement-workers", "placement-ranks", "mpi-timeline", "gpu-timeline"} {
 			ids[id] = true
 		}

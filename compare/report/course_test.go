@@ -117,8 +117,10 @@ var courseAnswers = []sentence{
 		ordered("jik", 6e-3, moving(3, 2, 1)),
 		ordered("kji", 9e-3)), []string{
 		"figure orders-f64: Speed of the six orders of the loops, f64, n = 128",
-		"lies above a band of 5 % around 1", "- `ikj` is 4.00", "times as fast as `ijk`. Each step of `ijk` adds to the same " +
-			"element of C, so that it waits for the addition of the step before. By the model of the traffic, `ijk` moves " +
+		"lies above a band of 5 % around 1", "- `ikj` is 4.00", "times as fast as `ijk`. Each step of `ijk` adds " +
+			"to the same " +
+			"element of C, so that it waits for the addition of the step before. By the model of the traffic, " +
+			"`ijk` moves " +
 			"3.00 times the data of `ikj` between L1 and what lies behind it.",
 		"`jki` moves 4.00 times the data of `ikj` between the last cache and memory.",
 		"`jik` moves 2.00 times the data of `ijk` between L2 and what lies behind it.",

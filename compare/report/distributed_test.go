@@ -267,7 +267,8 @@ func pinged(ranks int, latency, bandwidth float64, sizes ...int) func(*compare.D
 var noRank = []string{"{#distributed}", "{#mpi-findings}", "ranks:"}
 
 var rankSentences = []sentence{
-	{"timelines of ranks", traced(), []string{"Times of ranks on different hosts are known within 20.0 µs of each other."}, nil},
+	{"timelines of ranks", traced(), []string{"Times of ranks on different hosts are known within 20.0 µs of each " +
+		"other."}, nil},
 	{"an evening with ranks", launched(), []string{
 		"# Distributed memory {#distributed}",
 		"- **f64**, ranks: `mpi/summa`, n = 1024, 16 ranks, affinity=close threads=1 is 13.0 times as fast as on one rank: [Distributed memory](#mpi-strong).",
@@ -287,7 +288,8 @@ var rankSentences = []sentence{
 		"$ gemm mpi --variants mpi/bcast-rows --sizes 512 --type f64 --affinity close --local serial/packed --np 4 --panel 32,128,512 --threads 1 --json mpi-f64.json",
 		"The largest difference is at n = 512, 4 ranks: none takes 1.08 (1.0", "| none | 0 / 1 / 2 / 3 |",
 		"For f64 at n = 1024 on 16 ranks, 70.0 % of the communication is hidden (95 % interval ",
-		"*Sharing a product out in blocks is slightly faster than sharing it out by rows.* — **Mixed.** Each rank computes with `serial/packed`. Cases that are decided: ",
+		"*Sharing a product out in blocks is slightly faster than sharing it out by rows.* — **Mixed.** Each rank " +
+			"computes with `serial/packed`. Cases that are decided: ",
 		"The figures are in [Distributed memory](#distributed).",
 	}, []string{"Other measurements", "Residuals by threads", "By the scatter"}},
 	{"ranks that could not be launched",
@@ -297,7 +299,9 @@ var rankSentences = []sentence{
 	{"one row on ranks", reporttest.Many(reporttest.Row("mpi/summa", 256, 1e-3, reporttest.OnRanks("ladder", 2))),
 		[]string{"- **f64**: the fastest is `mpi/summa`, n = 256, 2 ranks, with 1.00 ms.",
 			"| `mpi/summa` | — | 256 | 2 | 1 | 2 | ok | 1.00 ms |", "| spread | 300 | 300 | yes | 200 | 1.50",
-			"*Sharing a product out in blocks is slightly faster than sharing it out by rows.* — **Not measured here.** To measure it: `gemm mpi --variants mpi/p2p-rows,mpi/scatter-rows,mpi/scatter-blocks --np 2,4 --local serial/naive --sizes 512,1024 --json ranks.json`",
+			"*Sharing a product out in blocks is slightly faster than sharing it out by rows.* — **Not measured " +
+				"here.** To measure it: `gemm mpi --variants mpi/p2p-rows,mpi/scatter-rows,mpi/scatter-blocks " +
+				"--np 2,4 --local serial/naive --sizes 512,1024 --json ranks.json`",
 			"far faster than by point-to-point messages.* — **Not measured here.**",
 			"hardly faster than by point-to-point messages.* — **Not measured here.**"},
 		[]string{"{#mpi-strong}", "{#mpi-overlap}", "{#mpi-shares}"}},
@@ -325,7 +329,8 @@ var rankSentences = []sentence{
 	{"too few processors for the gap",
 		reporttest.With(slices.Concat(reporttest.Raced("p2p-rows", map[int]float64{2: 2}),
 			reporttest.Raced("scatter-rows", map[int]float64{2: 1}))...),
-		[]string{"hardly faster than by point-to-point messages.* — **Not measured here.** It takes a host with at least 5 processors: `gemm mpi --variants mpi/p2p-rows,"}, nil},
+		[]string{"hardly faster than by point-to-point messages.* — **Not measured here.** It takes a host with " +
+			"at least 5 processors: `gemm mpi --variants mpi/p2p-rows,"}, nil},
 	{"more than the ranks", reporttest.Many(reporttest.Raced("summa", map[int]float64{1: 1, 2: 0.45, 4: 0.2})...),
 		[]string{"The fraction is not told from 0.", "| 2.22 |"}, []string{"2.22 ("}},
 	{"bytes that differ", reporttest.Many(append(reporttest.Raced("summa", map[int]float64{1: 1}),
@@ -343,30 +348,39 @@ var rankSentences = []sentence{
 	{"blocks ahead of rows in one case",
 		reporttest.Many(slices.Concat(reporttest.Raced("scatter-rows", map[int]float64{4: 1.1}),
 			reporttest.Raced("scatter-blocks", map[int]float64{4: 1}, "grid", "2x2"))...),
-		[]string{"*Sharing a product out in blocks is slightly faster than sharing it out by rows.* — **Too few data.** Cases that are decided: 1 of 1. It holds in 1: n = 256 (4 ranks). `scatter-blocks` is 1.10 (1.10) times as fast as `scatter-rows`: `mpi/scatter-rows`, n = 256, 4 ranks."}, nil},
+		[]string{"*Sharing a product out in blocks is slightly faster than sharing it out by rows.* — **Too few " +
+			"data.** Cases that are decided: 1 of 1. It holds in 1: n = 256 (4 ranks). `scatter-blocks` is 1.10 " +
+			"(1.10) times as fast as `scatter-rows`: `mpi/scatter-rows`, n = 256, 4 ranks."}, nil},
 	{"blocks ahead of rows", reporttest.Many(thrice(slices.Concat(
 		reporttest.Raced("scatter-rows", map[int]float64{4: 1.1}, "local", "serial/naive"),
 		reporttest.Raced("scatter-blocks", map[int]float64{4: 1}, "local", "serial/naive")))...),
-		[]string{"*Sharing a product out in blocks is slightly faster than sharing it out by rows.* — **Supported.** Each rank computes with `serial/naive`. Cases that are decided: 3 of 3. It holds in 3: "}, nil},
+		[]string{"*Sharing a product out in blocks is slightly faster than sharing it out by rows.* — " +
+			"**Supported.** Each rank computes with `serial/naive`. Cases that are decided: 3 of 3. It holds in " +
+			"3: "}, nil},
 	{"blocks level with rows", reporttest.Many(thrice(slices.Concat(
 		reporttest.Raced("scatter-rows", map[int]float64{4: 1.02}),
 		reporttest.Raced("scatter-blocks", map[int]float64{4: 1})))...),
-		[]string{"*Sharing a product out in blocks is slightly faster than sharing it out by rows.* — **Not supported.** Cases that are decided: 3 of 3. No difference in 3: "}, nil},
+		[]string{"*Sharing a product out in blocks is slightly faster than sharing it out by rows.* — **Not " +
+			"supported.** Cases that are decided: 3 of 3. No difference in 3: "}, nil},
 	{"blocks far ahead of rows", reporttest.Many(thrice(slices.Concat(
 		reporttest.Raced("scatter-rows", map[int]float64{4: 1.65}),
 		reporttest.Raced("scatter-blocks", map[int]float64{4: 1})))...),
-		[]string{"*Sharing a product out in blocks is slightly faster than sharing it out by rows.* — **Not supported.** Cases that are decided: 3 of 3. More than claimed in 3: "}, nil},
+		[]string{"*Sharing a product out in blocks is slightly faster than sharing it out by rows.* — **Not " +
+			"supported.** Cases that are decided: 3 of 3. More than claimed in 3: "}, nil},
 	{"blocks behind rows", reporttest.Many(slices.Concat(
 		reporttest.Raced("scatter-rows", map[int]float64{4: 1, 8: 1, 16: 1}),
 		reporttest.Raced("scatter-blocks", map[int]float64{4: 1.4, 8: 1.4, 16: 1.4}))...),
-		[]string{"*Sharing a product out in blocks is slightly faster than sharing it out by rows.* — **Reversed.** Cases that are decided: 3 of 3. The opposite in 3: n = 256 (4, 8, 16 ranks). "}, nil},
+		[]string{"*Sharing a product out in blocks is slightly faster than sharing it out by rows.* — " +
+			"**Reversed.** Cases that are decided: 3 of 3. The opposite in 3: n = 256 (4, 8, 16 ranks). "}, nil},
 	{"blocks ahead with one kernel and behind with another", reporttest.Many(slices.Concat(
 		reporttest.Raced("scatter-rows", map[int]float64{4: 1.1, 8: 1.1, 16: 1.1}, "local", "serial/naive"),
 		reporttest.Raced("scatter-blocks", map[int]float64{4: 1, 8: 1, 16: 1}, "local", "serial/naive"),
 		reporttest.Raced("scatter-rows", map[int]float64{4: 1, 8: 1, 16: 1}, "local", "serial/packed"),
 		reporttest.Raced("scatter-blocks", map[int]float64{4: 2, 8: 2, 16: 2}, "local", "serial/packed"))...),
-		[]string{"*Sharing a product out in blocks is slightly faster than sharing it out by rows.* — **Supported.** Each rank computes with `serial/naive`. ",
-			"*Sharing a product out in blocks is slightly faster than sharing it out by rows.* — **Reversed.** Each rank computes with `serial/packed`. "}, nil},
+		[]string{"*Sharing a product out in blocks is slightly faster than sharing it out by rows.* — " +
+			"**Supported.** Each rank computes with `serial/naive`. ",
+			"*Sharing a product out in blocks is slightly faster than sharing it out by rows.* — **Reversed.** " +
+				"Each rank computes with `serial/packed`. "}, nil},
 	{"blocks and rows of different launches",
 		reporttest.Many(apart(slices.Concat(reporttest.Raced("scatter-rows", map[int]float64{4: 1.1}),
 			reporttest.Raced("scatter-blocks", map[int]float64{4: 1})))...),
@@ -392,29 +406,37 @@ var rankSentences = []sentence{
 	{"a gap that closes", reporttest.Many(thrice(large(slices.Concat(
 		reporttest.Raced("p2p-rows", map[int]float64{2: 2, 8: 1}, "master", "idle"),
 		reporttest.Raced("scatter-rows", map[int]float64{2: 1, 8: 0.9}))))...),
-		[]string{"far faster than by point-to-point messages.* — **Supported.** Cases that are decided: 3 of 3. It holds in 3: ",
-			"hardly faster than by point-to-point messages.* — **Supported.** Cases that are decided: 3 of 3. It holds in 3: ",
+		[]string{"far faster than by point-to-point messages.* — **Supported.** Cases that are decided: 3 of 3. " +
+			"It holds in 3: ",
+			"hardly faster than by point-to-point messages.* — **Supported.** Cases that are decided: 3 of 3. It " +
+				"holds in 3: ",
 			"| 1024 | 8 | 1.11 (1.11) | <\u00a00.0001 | gain"}, nil},
 	{"a gap that turns into its opposite", reporttest.Many(large(slices.Concat(
 		reporttest.Raced("p2p-rows", map[int]float64{2: 2, 4: 1.3, 8: 1, 16: 1, 32: 1}),
 		reporttest.Raced("scatter-rows", map[int]float64{2: 1, 4: 1, 8: 0.9, 16: 1.4, 32: 1.4})))...),
-		[]string{"far faster than by point-to-point messages.* — **Too few data.** Cases that are decided: 2 of 2. It holds in 2: n = 1024 (2, 4 ranks). ",
-			"hardly faster than by point-to-point messages.* — **Too few data.** Cases that are decided: 2 of 2. It holds in 1: n = 1024 (8 ranks). The opposite in 1: n = 1024 (16 ranks). `scatter-rows` is between 0.714 ("},
+		[]string{"far faster than by point-to-point messages.* — **Too few data.** Cases that are decided: 2 of " +
+			"2. It holds in 2: n = 1024 (2, 4 ranks). ",
+			"hardly faster than by point-to-point messages.* — **Too few data.** Cases that are decided: 2 of 2. " +
+				"It holds in 1: n = 1024 (8 ranks). The opposite in 1: n = 1024 (16 ranks). `scatter-rows` is " +
+				"between 0.714 ("},
 		[]string{"far faster than by point-to-point messages.* — **Supported",
 			"hardly faster than by point-to-point messages.* — **Supported"}},
 	{"collective rows that are slower on many ranks", reporttest.Many(thrice(large(slices.Concat(
 		reporttest.Raced("p2p-rows", map[int]float64{2: 2, 16: 1}),
 		reporttest.Raced("scatter-rows", map[int]float64{2: 1, 16: 1.4}))))...),
 		[]string{"far faster than by point-to-point messages.* — **Supported.** ",
-			"hardly faster than by point-to-point messages.* — **Reversed.** Cases that are decided: 3 of 3. The opposite in 3: "}, nil},
+			"hardly faster than by point-to-point messages.* — **Reversed.** Cases that are decided: 3 of 3. The " +
+				"opposite in 3: "}, nil},
 	{"a gap that narrows and stays wide", reporttest.Many(thrice(large(slices.Concat(
 		reporttest.Raced("p2p-rows", map[int]float64{2: 4, 8: 2}),
 		reporttest.Raced("scatter-rows", map[int]float64{2: 1, 8: 1}))))...),
-		[]string{"hardly faster than by point-to-point messages.* — **Not supported.** Cases that are decided: 3 of 3. More than claimed in 3: "}, nil},
+		[]string{"hardly faster than by point-to-point messages.* — **Not supported.** Cases that are decided: 3 " +
+			"of 3. More than claimed in 3: "}, nil},
 	{"hardly a gap on few ranks", reporttest.Many(thrice(large(slices.Concat(
 		reporttest.Raced("p2p-rows", map[int]float64{2: 1.1, 8: 1}),
 		reporttest.Raced("scatter-rows", map[int]float64{2: 1, 8: 1}))))...),
-		[]string{"far faster than by point-to-point messages.* — **Not supported.** Cases that are decided: 3 of 3. Less than claimed in 3: "}, nil},
+		[]string{"far faster than by point-to-point messages.* — **Not supported.** Cases that are decided: 3 of " +
+			"3. Less than claimed in 3: "}, nil},
 	{"a gap on small matrices", reporttest.Many(thrice(slices.Concat(
 		reporttest.Raced("p2p-rows", map[int]float64{2: 2, 8: 1}),
 		reporttest.Raced("scatter-rows", map[int]float64{2: 1, 8: 1})))...),
@@ -432,7 +454,8 @@ var rankSentences = []sentence{
 					reporttest.Sampled(3, float64(r.Median))(r)
 				}
 			}
-		}), []string{"far faster than by point-to-point messages.* — **Too few data.** Cases that are decided: 0 of 3. Without an interval in 3: "}, nil},
+		}), []string{"far faster than by point-to-point messages.* — **Too few data.** Cases that are decided: 0 " +
+			"of 3. Without an interval in 3: "}, nil},
 
 	{"the library slower than two variants",
 		reporttest.Many(slices.Concat(reporttest.Raced("summa", map[int]float64{4: 1}),

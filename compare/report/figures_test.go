@@ -40,8 +40,10 @@ func TestDrawings(t *testing.T) {
 	if got := strings.Join(ids(figures.Drawings(realistic(), "en")), " "); got != want {
 		t.Errorf("drawings are %s, want %s", got, want)
 	}
-	want = "topology strong-speedup-f64 strong-serial-f64 strong-efficiency-f64 strong-ceiling-f64 strong-fraction-f64 " +
-		"strong-time-f64 weak-speedup-f64 weak-time-f64 chunk-static-f64 chunk-dynamic-f64 chunk-guided-f64 times-f64 " +
+	want = "topology strong-speedup-f64 strong-serial-f64 strong-efficiency-f64 strong-ceiling-f64 " +
+		"strong-fraction-f64 " +
+		"strong-time-f64 weak-speedup-f64 weak-time-f64 chunk-static-f64 chunk-dynamic-f64 chunk-guided-f64 " +
+		"times-f64 " +
 		"timeline-1 placement-workers"
 	if got := strings.Join(ids(figures.Drawings(threaded(), "en")), " "); got != want {
 		t.Errorf("drawings of threads are %s, want %s", got, want)

@@ -345,7 +345,8 @@ var gpuSentences = []sentence{
 			compare.Ceiling{Unit: "gpu", Pipe: "tf32", Gflops: 455000, Run: "r1"},
 			compare.Ceiling{Unit: "gpu", Pipe: "tf32", Gflops: 450000, Run: "r1"},
 			compare.Ceiling{Unit: "gpu", Pipe: "f16", Gflops: 910000, Run: "r1"})
-	}), []string{"| Peak, tensor cores in TF32 | 455 TFLOP/s", "| Peak, tensor cores in half precision | 910 TFLOP/s", "| gpu | tf32 | — | — | 455000 | — "},
+	}), []string{"| Peak, tensor cores in TF32 | 455 TFLOP/s", "| Peak, tensor cores in half precision | 910 " +
+		"TFLOP/s", "| gpu | tf32 | — | — | 455000 | — "},
 		[]string{"in TF32 was not measured"}},
 	{"one kernel", reporttest.Planted(reporttest.Kernel("naive", 64, 1e-3)),
 		[]string{"GPU: the fastest rung in its own arithmetic is `cuda/naive` with 5.24e-04 TFLOP/s at n = 64. See [The GPU](#gpu).", "| 64 | `naive` | 5.24e-04 |"},
@@ -353,7 +354,8 @@ var gpuSentences = []sentence{
 	{"a library alone", reporttest.Planted(reporttest.Kernel("cublas", 64, 1e-3)),
 		[]string{"| 64 | — | — | 5.24e-04 | — | — | — | — | — | — | —"}, []string{"GPU: the fastest"}},
 	{"nothing gains", reporttest.Planted(flat(64)...), []string{
-		"For f32 at n = 64, steps that gain: 0 of 14.", "It is meant to join the accesses of a warp to one transaction. ",
+		"For f32 at n = 64, steps that gain: 0 of 14.", "It is meant to join the accesses of a warp to one " +
+			"transaction. ",
 		"**`naive` → `packed-global`**, 1.00 (0.999–1.00) times as fast. It is meant to make reads of global memory contiguous",
 		"**`tf32-wmma`** is 1.00 (0.999–1.00) times as fast as `cublas-tf32`",
 		"times as fast as `cublas-tf32`, NVIDIA's library in the same arithmetic. The difference is within the noise.",

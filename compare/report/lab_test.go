@@ -77,7 +77,8 @@ var labSentences = []sentence{
 		"| `serial/packed` | f64 | 512 | 10 | ok | 102 ms | 10.2 ms | 10.0 ms | 2.00 % |"}, []string{"{#gpu-chain}"}},
 	{"one iterated product on a GPU, occupancies, and a timeline", changed(accelerated(true), swept), []string{
 		"A step takes 10.0 % longer",
-		"gemm cuda --variants cuda/dmma --sizes 2048 --type f64 --chain 10 --json"}, []string{"{#chain}", "| occupancy |"}},
+		"gemm cuda --variants cuda/dmma --sizes 2048 --type f64 --chain 10 --json"}, []string{"{#chain}", "| " +
+		"occupancy |"}},
 	{"tiles over GF(2⁸)", changed(encoded(), tiled), []string{"the tile 4×256×10 is the fastest"}, nil},
 	{"a lab with one version", reporttest.Planted(reporttest.Row("cuda/smem", 1024, 1, reporttest.Turn("cuda")),
 		reporttest.Row(analysis.CuBLAS, 1024, 0.5, reporttest.Turn("cuda"))), nil, nil},
@@ -91,7 +92,8 @@ func TestLab(t *testing.T) {
 	}{
 		{changed(accelerated(true), swept), map[string][]string{
 			"en": {"{#gpu-lab}", "{#gpu-chain}", "{#gpu-occupancy}", "A step takes 10.0 % longer",
-				"slower than packed blocks read from global memory.* — **Reversed.**", "| The lab | 1.18 | 1.50 | 0.987 | 2.37 ",
+				"slower than packed blocks read from global memory.* — **Reversed.**", "| The lab | 1.18 | 1.50 | " +
+					"0.987 | 2.37 ",
 				"| `cuda/dmma` | f64 | 2048 | 10 | ok | 11.0 ms | 1.10 ms | 1.00 ms | 10.0 % |",
 				"256 threads, 128 registers a thread and 16 KiB"},
 			"zh": {"{#gpu-lab}", "{#gpu-chain}", "{#gpu-occupancy}", "**结果相反**"},

@@ -125,8 +125,10 @@ var sharingSentences = []sentence{
 			"close takes 1.20 (1.20) times the time of spread.",
 			"gomaxprocs=1 takes 3.94 (3.93–3.95) times the time of default.",
 			"no difference in 5 of 6 comparisons; one of less than 5 % in 1 of 6. The largest difference is at n = 512, 8 threads, static: default takes 1.03 (1.03) times the time of chunk=64.",
-			"a private C for each thread, merged at the end, is two to three times as fast as an atomic addition of each term.* — **Not supported.** Cases that are decided: 32 of 32. More than claimed in 32: n = ",
-			"with a private C for each thread, is faster than sharing out the outer loop alone.* — **Too few data.** Cases that are decided: 0 of 32. Undecided in 32: ",
+			"a private C for each thread, merged at the end, is two to three times as fast as an atomic addition " +
+				"of each term.* — **Not supported.** Cases that are decided: 32 of 32. More than claimed in 32: n = ",
+			"with a private C for each thread, is faster than sharing out the outer loop alone.* — **Too few " +
+				"data.** Cases that are decided: 0 of 32. Undecided in 32: ",
 			"It chose, over 72 rows: guided 4 in 72.", "This host has one NUMA node",
 			"$ gemm parallel --variants parallel/rows --sizes 256 --type f64 --load 4 --schedule dynamic,guided,static --threads 4 --timeline --json parallel-f64.json",
 			"--sizes 256 --type f64 --threads 1,2,4,8,16 --weak --json",
@@ -197,7 +199,10 @@ var sharingSentences = []sentence{
 		[]string{"4 threads are 3.33 times as fast as one, an efficiency of 83.3 %",
 			"Its threads were not measured in turn: no law is fitted.", "| 0.500 | — | — |", "| 1.67 | 3.33 | 83.3 % |",
 			"| 0.0667 \n",
-			"*The time of a product falls as 1/threads: on p threads it takes 1/p of the time of one.* — **Too few data.** Cases that are decided: 0 of 1. Without an interval in 1: n = 256 (4 threads). Each series is judged on the most threads that have processors. Not measured in turn, and undecided for that: 1. The efficiency is 0.833 (`parallel/rows`"},
+			"*The time of a product falls as 1/threads: on p threads it takes 1/p of the time of one.* — **Too " +
+				"few data.** Cases that are decided: 0 of 1. Without an interval in 1: n = 256 (4 threads). Each " +
+				"series is judged on the most threads that have processors. Not measured in turn, and undecided " +
+				"for that: 1. The efficiency is 0.833 (`parallel/rows`"},
 		[]string{"Amdahl's law has", "times as fast as one (95", "table-strong-law"}},
 	{"too many threads, not in turn",
 		reporttest.Many(apart(reporttest.Scaled("strong", map[int]float64{1: 1, 2: 0.5, 32: 1}))...),
@@ -217,7 +222,9 @@ var sharingSentences = []sentence{
 	{"chunks that make no difference",
 		reporttest.Many(reporttest.Swept("chunk", "chunk", []any{0, 1, 16}, []float64{1, 1, 1}, "schedule", "static")...),
 		[]string{"`parallel/rows`: it makes no difference in any comparison.", "| no difference | in turn", "0 / 3",
-			"*The size of the chunks that a schedule deals out hardly changes the time.* — **Too few data.** Cases that are decided: 1 of 1. It holds in 1: n = 256 (4 threads)."}, []string{"The largest difference"}},
+			"*The size of the chunks that a schedule deals out hardly changes the time.* — **Too few data.** " +
+				"Cases that are decided: 1 of 1. It holds in 1: n = 256 (4 threads)."}, []string{"The largest " +
+			"difference"}},
 	{"chunks that were not measured in turn",
 		reporttest.Many(apart(reporttest.Swept("chunk", "chunk", []any{0, 1, 16}, []float64{1, 1, 2}, "schedule",
 			"static"))...),
@@ -226,7 +233,8 @@ var sharingSentences = []sentence{
 		[]string{"The largest difference"}},
 	{"static and dynamic that were not measured in turn",
 		reporttest.Many(apart(reporttest.Swept("strong", "schedule", []any{"static", "dynamic"}, []float64{1, 2}))...),
-		[]string{"since nothing is decided while the loop runs.* — **Too few data.** Cases that are decided: 0 of 1. Without an interval in 1: n = 256 (4 threads). `dynamic` is 0.500 times as fast as `static`"}, nil},
+		[]string{"since nothing is decided while the loop runs.* — **Too few data.** Cases that are decided: 0 of " +
+			"1. Without an interval in 1: n = 256 (4 threads). `dynamic` is 0.500 times as fast as `static`"}, nil},
 	{"an affinity that was not measured in turn",
 		reporttest.Many(apart(reporttest.Swept("affinity", "affinity", []any{"none", "close"}, []float64{2, 1}))...),
 		[]string{"| 2.00 \n"}, []string{"2.00 (2.00"}},
@@ -237,7 +245,9 @@ var sharingSentences = []sentence{
 	{"chunks that make much",
 		reporttest.Many(reporttest.Swept("chunk", "chunk", []any{0, 1, 16}, []float64{1, 1, 2}, "schedule", "static")...),
 		[]string{"it makes a difference in every comparison.", "| 2 / 3 | a difference |",
-			"*The size of the chunks that a schedule deals out hardly changes the time.* — **Too few data.** Cases that are decided: 1 of 1. More than claimed in 1: n = 256 (4 threads). The largest difference "}, nil},
+			"*The size of the chunks that a schedule deals out hardly changes the time.* — **Too few data.** " +
+				"Cases that are decided: 1 of 1. More than claimed in 1: n = 256 (4 threads). The largest " +
+				"difference "}, nil},
 	{"chunks with few samples", reporttest.Many(slices.Concat(
 		reporttest.Swept("chunk", "chunk", []any{0, 1}, []float64{1, 2}, "schedule", "static"))...), nil, nil},
 	{"chunks that samples cannot tell",
@@ -249,7 +259,8 @@ var sharingSentences = []sentence{
 					}
 				}
 			}), []string{"these samples cannot tell in any comparison.", "| cannot be told |",
-			"hardly changes the time.* — **Too few data.** Cases that are decided: 0 of 1. Without an interval in 1: "}, nil},
+			"hardly changes the time.* — **Too few data.** Cases that are decided: 0 of 1. Without an interval in " +
+				"1: "}, nil},
 	{"chunks that sometimes do", changed(reporttest.Many(slices.Concat(
 		reporttest.Swept("chunk", "chunk", []any{0, 1}, []float64{1, 2}, "schedule", "static"),
 		reporttest.Swept("chunk", "chunk", []any{0, 1}, []float64{1, 1}, "schedule", "dynamic"),
@@ -261,7 +272,10 @@ var sharingSentences = []sentence{
 				reporttest.Sampled(2, 1e-3)(&d.Records[i])
 			}
 		}
-	}), []string{"no difference in 1 of 4 comparisons; one of less than 5 % in 1 of 4; a difference in 1 of 4; these samples cannot tell in 1 of 4.", "hardly changes the time.* — **Mixed.** Cases that are decided: 3 of 4. It holds in 2: n = 256 (4 threads). More than claimed in 1: n = 256 (4 threads). Without an interval in 1: ",
+	}), []string{"no difference in 1 of 4 comparisons; one of less than 5 % in 1 of 4; a difference in 1 of 4; " +
+		"these samples cannot tell in 1 of 4.", "hardly changes the time.* — **Mixed.** Cases that are decided: 3 " +
+		"of 4. It holds in 2: n = 256 (4 threads). More than claimed in 1: n = 256 (4 threads). Without an " +
+		"interval in 1: ",
 		"| guided local=serial/packed |", "Common to those that have it: local=serial/packed."}, nil},
 	{"auto has no chunk of its own",
 		reporttest.Many(reporttest.Swept("chunk", "chunk", []any{0, 1}, []float64{1, 2}, "schedule", "auto")...), nil,
@@ -303,43 +317,62 @@ var sharingSentences = []sentence{
 
 	{"time that falls as 1/threads",
 		reporttest.Many(reporttest.Scaled("strong", map[int]float64{1: 1, 2: 0.52, 32: 3})...),
-		[]string{"*The time of a product falls as 1/threads: on p threads it takes 1/p of the time of one.* — **Too few data.** Cases that are decided: 1 of 1. It holds in 1: n = 256 (2 threads). Each series is judged on the most threads that have processors. The efficiency is 0.962 (0.961–0.962) (`parallel/rows`, n = 256, 2 threads)."}, nil},
+		[]string{"*The time of a product falls as 1/threads: on p threads it takes 1/p of the time of one.* — " +
+			"**Too few data.** Cases that are decided: 1 of 1. It holds in 1: n = 256 (2 threads). Each series is " +
+			"judged on the most threads that have processors. The efficiency is 0.962 (0.961–0.962) " +
+			"(`parallel/rows`, n = 256, 2 threads)."}, nil},
 	{"time that does not", reporttest.Many(reporttest.Scaled("strong", map[int]float64{1: 1, 2: 0.7})...),
-		[]string{"*The time of a product falls as 1/threads: on p threads it takes 1/p of the time of one.* — **Too few data.** Cases that are decided: 1 of 1. Less than claimed in 1: "}, nil},
+		[]string{"*The time of a product falls as 1/threads: on p threads it takes 1/p of the time of one.* — " +
+			"**Too few data.** Cases that are decided: 1 of 1. Less than claimed in 1: "}, nil},
 	{"static ahead of dynamic", reporttest.Many(thrice(
 		reporttest.Swept("strong", "schedule", []any{"static", "dynamic"}, []float64{1, 1.1}))...),
-		[]string{"since nothing is decided while the loop runs.* — **Supported.** Cases that are decided: 3 of 3. It holds in 3: ",
+		[]string{"since nothing is decided while the loop runs.* — **Supported.** Cases that are decided: 3 of 3. " +
+			"It holds in 3: ",
 			"`dynamic` is 0.909 times as fast as `static` in every pair.",
-			"*On many threads a static schedule is a little slower than a dynamic one.* — **Reversed.** Cases that are decided: 3 of 3. The opposite in 3: "}, nil},
+			"*On many threads a static schedule is a little slower than a dynamic one.* — **Reversed.** Cases " +
+				"that are decided: 3 of 3. The opposite in 3: "}, nil},
 	{"static behind dynamic", reporttest.Many(thrice(
 		reporttest.Swept("strong", "schedule", []any{"static", "dynamic"}, []float64{1.1, 1}))...),
 		[]string{"since nothing is decided while the loop runs.* — **Reversed.**",
 			"*On many threads a static schedule is a little slower than a dynamic one.* — **Supported.**"}, nil},
 	{"static and dynamic alike", reporttest.Many(thrice(
 		reporttest.Swept("strong", "schedule", []any{"static", "dynamic"}, []float64{1, 1.02}))...),
-		[]string{"since nothing is decided while the loop runs.* — **Not supported.** Cases that are decided: 3 of 3. No difference in 3: ",
+		[]string{"since nothing is decided while the loop runs.* — **Not supported.** Cases that are decided: 3 " +
+			"of 3. No difference in 3: ",
 			"*On many threads a static schedule is a little slower than a dynamic one.* — **Not supported.**"}, nil},
 	{"a load is no case of static against dynamic",
 		reporttest.Many(reporttest.Swept("load", "schedule", []any{"static", "dynamic"}, []float64{2, 1}, "load", 4)...),
 		[]string{"*On many threads a static schedule is a little slower than a dynamic one.* — **Not measured here.**"}, nil},
 	{"a private C", reporttest.Many(pair("collapse-inner-atomic", "collapse-atomic", 2.5e-3, 1e-3)...),
-		[]string{"a private C for each thread, merged at the end, is two to three times as fast as an atomic addition of each term.* — **Too few data.** Cases that are decided: 1 of 1. It holds in 1: n = 256 (4 threads). Ratios from 1.33 to 4.50 are counted as in or around the claimed range. Pairs that were not sampled in turn: 1. Their intervals are widened by a factor of 1.50 on either side, since machines that others use as well run at two thirds of their speed at times. `collapse-atomic` is 2.50 times as fast as `collapse-inner-atomic`"}, nil},
+		[]string{"a private C for each thread, merged at the end, is two to three times as fast as an atomic " +
+			"addition of each term.* — **Too few data.** Cases that are decided: 1 of 1. It holds in 1: n = 256 " +
+			"(4 threads). Ratios from 1.33 to 4.50 are counted as in or around the claimed range. Pairs that were " +
+			"not sampled in turn: 1. Their intervals are widened by a factor of 1.50 on either side, since " +
+			"machines that others use as well run at two thirds of their speed at times. `collapse-atomic` is " +
+			"2.50 times as fast as `collapse-inner-atomic`"}, nil},
 	{"a private C that a drift may have made",
 		reporttest.Many(pair("collapse-inner-atomic", "collapse-atomic", 1.4e-3, 1e-3)...),
-		[]string{"as an atomic addition of each term.* — **Too few data.** Cases that are decided: 0 of 1. Undecided in 1: ",
+		[]string{"as an atomic addition of each term.* — **Too few data.** Cases that are decided: 0 of 1. " +
+			"Undecided in 1: ",
 			"`collapse-atomic` is 1.40 times as fast as"}, nil},
 	{"a private C in turn", reporttest.Many(inOne(pair("collapse-inner-atomic", "collapse-atomic", 2.5e-3, 1e-3))...),
-		[]string{"as an atomic addition of each term.* — **Too few data.** Cases that are decided: 1 of 1. It holds in 1: n = 256 (4 threads). Ratios from 1.33 to 4.50 are counted as in or around the claimed range. `collapse-atomic` is 2.50 (2.50) times as fast as `collapse-inner-atomic`"}, []string{"not sampled in turn: "}},
+		[]string{"as an atomic addition of each term.* — **Too few data.** Cases that are decided: 1 of 1. It " +
+			"holds in 1: n = 256 (4 threads). Ratios from 1.33 to 4.50 are counted as in or around the claimed " +
+			"range. `collapse-atomic` is 2.50 (2.50) times as fast as `collapse-inner-atomic`"}, []string{"not " +
+			"sampled in turn: "}},
 	{"a private C that gains less", reporttest.Many(inOne(pair("collapse-inner-atomic", "collapse-atomic", 1.3e-3,
 		1e-3))...),
-		[]string{"as an atomic addition of each term.* — **Too few data.** Cases that are decided: 1 of 1. Less than claimed in 1: "}, nil},
+		[]string{"as an atomic addition of each term.* — **Too few data.** Cases that are decided: 1 of 1. Less " +
+			"than claimed in 1: "}, nil},
 	{"a private C that gains far more",
 		reporttest.Many(inOne(thrice(pair("collapse-inner-atomic", "collapse-atomic", 77e-3, 1e-3)))...),
-		[]string{"as an atomic addition of each term.* — **Not supported.** Cases that are decided: 3 of 3. More than claimed in 3: "},
+		[]string{"as an atomic addition of each term.* — **Not supported.** Cases that are decided: 3 of 3. More " +
+			"than claimed in 3: "},
 		[]string{"as an atomic addition of each term.* — **Supported"}},
 	{"a private C that loses", reporttest.Many(inOne(thrice(pair("collapse-inner-atomic", "collapse-atomic", 1e-3,
 		2e-3)))...),
-		[]string{"as an atomic addition of each term.* — **Reversed.** Cases that are decided: 3 of 3. The opposite in 3: "}, nil},
+		[]string{"as an atomic addition of each term.* — **Reversed.** Cases that are decided: 3 of 3. The " +
+			"opposite in 3: "}, nil},
 	{"a private C in three cases", reporttest.Many(inOne(thrice(pair("rows", "collapse-atomic", 2e-3, 1e-3)))...),
 		[]string{"outer loop alone.* — **Supported.** Cases that are decided: 3 of 3. It holds in 3: "}, nil},
 	{"one case of six decides", reporttest.Many(
@@ -348,19 +381,25 @@ var sharingSentences = []sentence{
 		[]string{"outer loop alone.* — **Supported"}},
 	{"cases that disagree", reporttest.Many(inOne(append(pair("rows", "collapse-atomic", 2e-3, 1e-3),
 		thrice(pair("rows", "collapse-atomic", 1e-3, 2e-3))[2:]...))...),
-		[]string{"outer loop alone.* — **Mixed.** Cases that are decided: 3 of 3. It holds in 1: n = 256 (4 threads). The opposite in 2: "}, nil},
+		[]string{"outer loop alone.* — **Mixed.** Cases that are decided: 3 of 3. It holds in 1: n = 256 (4 " +
+			"threads). The opposite in 2: "}, nil},
 	{"threads that lengthen the time", reporttest.Many(reporttest.Scaled("strong", map[int]float64{1: 1, 2: 1.5})...),
-		[]string{"*The time of a product falls as 1/threads: on p threads it takes 1/p of the time of one.* — **Too few data.** Cases that are decided: 1 of 1. The opposite in 1: "}, nil},
+		[]string{"*The time of a product falls as 1/threads: on p threads it takes 1/p of the time of one.* — " +
+			"**Too few data.** Cases that are decided: 1 of 1. The opposite in 1: "}, nil},
 	{"a private C against one loop", reporttest.Many(pair("rows", "collapse-atomic", 1.6e-3, 1e-3)...),
-		[]string{"with a private C for each thread, is faster than sharing out the outer loop alone.* — **Too few data.** Cases that are decided: 1 of 1. It holds in 1: "}, nil},
+		[]string{"with a private C for each thread, is faster than sharing out the outer loop alone.* — **Too few " +
+			"data.** Cases that are decided: 1 of 1. It holds in 1: "}, nil},
 	{"a reduction that is faster", reporttest.Many(pair("collapse-reduce", "collapse-atomic", 1e-3, 1.6e-3)...),
-		[]string{"faster than merging them by a reduction.* — **Too few data.** Cases that are decided: 1 of 1. The opposite in 1: "}, nil},
+		[]string{"faster than merging them by a reduction.* — **Too few data.** Cases that are decided: 1 of 1. " +
+			"The opposite in 1: "}, nil},
 	{"a reduction that a drift may have made faster",
 		reporttest.Many(pair("collapse-reduce", "collapse-atomic", 1e-3, 1.4e-3)...),
-		[]string{"faster than merging them by a reduction.* — **Too few data.** Cases that are decided: 0 of 1. Undecided in 1: "}, nil},
+		[]string{"faster than merging them by a reduction.* — **Too few data.** Cases that are decided: 0 of 1. " +
+			"Undecided in 1: "}, nil},
 	{"a reduction that is as fast in turn",
 		reporttest.Many(inOne(pair("collapse-reduce", "collapse-atomic", 1e-3, 1e-3))...),
-		[]string{"faster than merging them by a reduction.* — **Too few data.** Cases that are decided: 1 of 1. No difference in 1: "}, nil},
+		[]string{"faster than merging them by a reduction.* — **Too few data.** Cases that are decided: 1 of 1. " +
+			"No difference in 1: "}, nil},
 	{"what auto chose", reporttest.Many(
 		reporttest.Row("parallel/rows", 256, 1e-3, reporttest.ThreadsOf("strong", 4, "schedule", "auto"),
 			resolvedAs(gemm.Params{"schedule": "dynamic", "chunk": 16}), reporttest.Turn("t")),

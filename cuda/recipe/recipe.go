@@ -155,7 +155,8 @@ func (q Request) rung(arch int) (cuda.Rung, error) {
 		name := cuda.Family + "/" + r.Name
 		if r.Mapped() {
 			if name == q.Variant {
-				return r, gemm.Unavailablef("%s has no recipe: its launches need tensor maps, which the driver makes", name).
+				return r, gemm.Unavailablef("%s has no recipe: its launches need tensor maps, which the driver "+
+					"makes", name).
 					WithRemedy("leave the variant out, or use gemm cuda")
 			}
 			continue

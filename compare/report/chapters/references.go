@@ -9,7 +9,8 @@ var bibliography = []struct {
 }{
 	{"ref-amdahl1967", "G. M. Amdahl. Validity of the single processor approach to achieving large scale computing " +
 		"capabilities. *AFIPS Spring Joint Computer Conference*, 30:483–485, 1967."},
-	{"ref-bryant2016", "R. E. Bryant and D. R. O'Hallaron. *Computer Systems: A Programmer's Perspective*. 3rd edition, " +
+	{"ref-bryant2016", "R. E. Bryant and D. R. O'Hallaron. *Computer Systems: A Programmer's Perspective*. 3rd " +
+		"edition, " +
 		"Pearson, 2016."},
 	{"ref-cannon1969", "L. E. Cannon. *A cellular computer to implement the Kalman filter algorithm*. PhD thesis, " +
 		"Montana State University, 1969."},

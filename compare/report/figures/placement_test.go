@@ -25,7 +25,8 @@ func drawingOf(host *topology.Topology, id string, rows ...compare.Record) (b ch
 	return chart.Boxes{}, false
 }
 
-// text returns the letters of boxes, a line each, indented by how deep it is; coloured ones have a * and faint ones a -.
+// text returns the letters of boxes, a line each, indented by how deep it is. Coloured ones have a *, faint ones
+// a -.
 func text(boxes ...chart.Box) string {
 	var out strings.Builder
 	var write func(indent string, b chart.Box)
@@ -223,7 +224,8 @@ func TestRanksAreDrawn(t *testing.T) {
 			"affinity close\n" + machine + "  *0: r0\n  *1: r0\n  *2: r1\n  *3: r1\n" +
 				"affinity none: the system chooses the processors of ranks 0-1 among 0-3\n"},
 		"not bound": {[]compare.Record{ranked("none", "0-3", "0-3")},
-			"affinity none: the system chooses the processors of ranks 0-1 among 0-3\n" + machine + "  0\n  1\n  2\n  3\n"},
+			"affinity none: the system chooses the processors of ranks 0-1 among 0-3\n" + machine + "  0\n  1\n  " +
+				"2\n  3\n"},
 		"two on one processor": {[]compare.Record{ranked("close", "0", "0", "1")},
 			"affinity close\n" + machine + "  *0: r0-1\n  *1: r2\n  2\n  3\n"},
 		"on two hosts": {[]compare.Record{ranked("close", "0", "1", "/0", "/1")},

@@ -365,7 +365,8 @@ func (b builder) codes() []document.Section {
 		for _, fam := range families {
 			if best, ok := a.Best(fam, a.Main); ok {
 				s.Text(b.Say("paper.code", text.Args{
-					"Variant": document.Literal(best.Variant), "Threads": b.Busy(best), "Speed": b.speed(best), "Size": a.Main,
+					"Variant": document.Literal(best.Variant), "Threads": b.Busy(best), "Speed": b.speed(best),
+					"Size": a.Main,
 				}))
 			}
 		}
