@@ -176,7 +176,7 @@ func TestCutoffs(t *testing.T) {
 // onDevice returns variants of the family cuda with the parameters, f32 and f64.
 func onDevice(params ...string) []gemm.Variant {
 	var out []gemm.Variant
-	for _, name := range []string{"blocktile2d", "conflictfree", "warptile", "tf32-wmma", "packed-global",
+	for _, name := range []string{"blocktile2d", "conflictfree", "warptile", "tf32-mma", "packed-global",
 		"dmma", "cublas"} {
 		v := variant("cuda/"+name, nil)
 		v.F32 = func(gemm.Params) (gemm.Multiplier[float32], error) { return nil, gemm.ErrUnavailable }
@@ -185,7 +185,7 @@ func onDevice(params ...string) []gemm.Variant {
 				v.Params = append(v.Params, gemm.Param{Name: p, Default: 0})
 			}
 		}
-		if name == "tf32-wmma" {
+		if name == "tf32-mma" {
 			v.F64 = nil
 		}
 		out = append(out, v)

@@ -207,20 +207,20 @@ func distributions(ranks []any) study {
 var (
 	blockStudies = []study{
 		onGPU(BlockSizes, "f32", 2048, map[string][]any{"block": {8, 16}, "bk": {8, 16}},
-			"cuda/blocktile2d", "cuda/vectorized", "cuda/conflictfree", "cuda/doublebuffer", "cuda/async", "cuda/cublas"),
+			"cuda/blocktile2d", "cuda/vectorized", "cuda/conflictfree", "cuda/doublebuffer", "cuda/multistage", "cuda/cublas"),
 		onGPU(BlockSizes, "f64", 2048, map[string][]any{"block": {8, 16, 32}}, "cuda/packed-global", "cuda/cublas"),
 	}
 	stageStudies = []study{
-		onGPU(PipelineStages, "f32", 4096, map[string][]any{"stages": {2, 3}}, "cuda/tf32-wmma", "cuda/cublas-tf32"),
+		onGPU(PipelineStages, "f32", 4096, map[string][]any{"stages": {2, 3}}, "cuda/tf32-mma", "cuda/cublas-tf32"),
 		onGPU(PipelineStages, "f64", 4096, map[string][]any{"stages": {2, 3}}, "cuda/dmma", "cuda/cublas"),
 	}
 	registerStudies = []study{
 		onGPU(RegisterLimits, "f32", 4096, map[string][]any{"maxregs": {0, 64, 96, 128}},
-			"cuda/conflictfree", "cuda/doublebuffer", "cuda/async", "cuda/warptile", "cuda/cublas"),
+			"cuda/conflictfree", "cuda/doublebuffer", "cuda/multistage", "cuda/warptile", "cuda/cublas"),
 	}
 	cacheStudies = []study{
 		onGPU(CacheStates, "f32", 1024, map[string][]any{"l2": {"cold", "warm"}},
-			"cuda/doublebuffer", "cuda/async", "cuda/warptile", "cuda/tf32-wmma", "cuda/cublas", "cuda/cublas-tf32"),
+			"cuda/doublebuffer", "cuda/multistage", "cuda/warptile", "cuda/tf32-mma", "cuda/cublas", "cuda/cublas-tf32"),
 		onGPU(CacheStates, "f64", 1024, map[string][]any{"l2": {"cold", "warm"}}, "cuda/conflictfree", "cuda/dmma-wmma",
 			"cuda/dmma", "cuda/cublas"),
 	}

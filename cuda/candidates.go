@@ -92,7 +92,7 @@ var assertions = map[string]func(t Tile, w Widths) string{
 	},
 	"f32/conflictfree": func(t Tile, w Widths) string { return quads(t, w, 1) },
 	"f32/doublebuffer": func(t Tile, w Widths) string { return quads(t, w, 2) },
-	"f32/async": func(t Tile, w Widths) string {
+	"f32/multistage": func(t Tile, w Widths) string {
 		return first(threadsFill(t), multiples(4, t.TM, t.TN), eightAlongK(t, threadTiles(t)),
 			unitsOfB(t, w, threadTiles(t)), staged2(t))
 	},
@@ -105,7 +105,7 @@ var assertions = map[string]func(t Tile, w Widths) string{
 		}
 		return first(multiples(4, t.TM, t.TN), eightAlongK(t, warpTiles(t)), unitsOfB(t, w, warpTiles(t)), staged2(t))
 	},
-	"f32/tf32-wmma": func(t Tile, w Widths) string {
+	"f32/tf32-mma": func(t Tile, w Widths) string {
 		return first(warpsFill(t), multiples(16, t.WM, t.WN, t.BK), unitsOfA(t, w, warpTiles(t)),
 			unitsOfB(t, w, warpTiles(t)), staged2(t))
 	},
@@ -324,7 +324,7 @@ func (r Rung) registers(t Tile) int {
 		}
 	case "warptile": // two sets of fragments
 		return t.TM*t.TN + 2*(t.TM+t.TN)
-	case "tf32-wmma":
+	case "tf32-mma":
 		return t.WM*t.WN/32 + 2*(t.WM+t.WN)/16*4
 	case "dmma-wmma":
 		return words * (t.WM*t.WN/32 + (t.WM+t.WN)/8)

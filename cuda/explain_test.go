@@ -57,9 +57,9 @@ func TestReads(t *testing.T) {
 		{"f32", "vectorized", cube, tile2d},
 		{"f32", "conflictfree", cube, tile2d},
 		{"f32", "doublebuffer", cube, tile2d},
-		{"f32", "async", cube, tile2d},
+		{"f32", "multistage", cube, tile2d},
 		{"f32", "warptile", cube, Reads{Global: 12582912, Shared: 201326592, Slice: 98304}},
-		{"f32", "tf32-wmma", cube, Reads{Global: 12582912, Shared: 1 << 25, Slice: 32768}},
+		{"f32", "tf32-mma", cube, Reads{Global: 12582912, Shared: 1 << 25, Slice: 32768}},
 		{"f64", "packed-global", cube, Reads{Global: 1 << 31}},
 		{"f64", "smem", cube, Reads{Global: 1 << 25, Shared: 1 << 29, Slice: 16384}},
 		{"f64", "dmma", cube, Reads{Global: 1 << 24, Shared: 3 << 24, Slice: 12288}},
@@ -165,7 +165,7 @@ func TestExplainLimited(t *testing.T) {
 	for _, test := range []struct {
 		typ, name string
 		padded    bool
-	}{{"f32", "conflictfree", true}, {"f32", "doublebuffer", true}, {"f64", "conflictfree", true}, {"f32", "async", false},
+	}{{"f32", "conflictfree", true}, {"f32", "doublebuffer", true}, {"f64", "conflictfree", true}, {"f32", "multistage", false},
 		{"f32", "vectorized", false}} {
 		if rung(t, test.typ, test.name).Padded() != test.padded {
 			t.Errorf("%s/%s can be padded: %v", test.typ, test.name, !test.padded)
@@ -208,7 +208,7 @@ func TestChanges(t *testing.T) {
 		[]Change{{"sectors a k", 33, 5}}) {
 		t.Errorf("the changes are %+v", got)
 	}
-	for _, change := range Changes(explain("warptile", 127), explain("tf32-wmma", 255)) {
+	for _, change := range Changes(explain("warptile", 127), explain("tf32-mma", 255)) {
 		if change.Figure == "passes" {
 			t.Errorf("what wmma reads is not known, here it is %v", change.To)
 		}

@@ -152,7 +152,7 @@ func (r Rung) Size() int { return gemm.TypeNamed(r.Type).Size }
 // Pipe returns what computes: f32, f64, tf32, f16, f64-tensor or gf256.
 func (r Rung) Pipe() string {
 	switch r.Name {
-	case "tf32-wmma", "tf32-wgmma", "tf32-wgmma-ws", "tf32-wgmma-persistent":
+	case "tf32-mma", "tf32-wgmma", "tf32-wgmma-ws", "tf32-wgmma-persistent":
 		return "tf32"
 	case F16x3:
 		return "f16"

@@ -292,15 +292,14 @@ func (p Plan) Program(arch int) (nvrtc.Program, error) {
 // Reduction returns the kernel, compiled for arch, that adds the partial sums of a product with
 // split k, its number of blocks, and the threads of a block.
 func (p Plan) Reduction(c Operand, arch int) (program nvrtc.Program, blocks, threads int, err error) {
-	program = nvrtc.Program{Arch: arch}
+	program = nvrtc.Program{Arch: arch, Name: "reduce.cu"}
 	threads = 256
 	if p.Rung.Type == "f32" {
 		const rows, cols = 8, 128
 		width := min(p.Widths.C, powerOfTwo(int(c.Address)/4), powerOfTwo(c.LD))
-		program.Name, program.Options = "12_reduce.cu", []string{fmt.Sprintf("-DVC=%d", width)}
+		program.Options = []string{fmt.Sprintf("-DVC=%d", width)}
 		blocks = ceil(p.M, rows) * ceil(p.N, cols)
 	} else {
-		program.Name = "07_reduce.cu"
 		blocks = min(ceil(p.M*p.N, threads), 1<<16)
 	}
 	program.Source, err = kernels.Source(p.Rung.Type, program.Name)

@@ -33,8 +33,8 @@ var barriers = map[string]struct {
 }{
 	"f32/smem": {2, 0, false}, "f32/blocktile1d": {2, 0, false}, "f32/blocktile2d": {2, 0, false},
 	"f32/vectorized": {2, 0, false}, "f32/conflictfree": {2, 0, false},
-	"f32/doublebuffer": {1, 0, true}, "f32/async": {1, 0, true},
-	"f32/warptile": {1, 1, true}, "f32/tf32-wmma": {1, 1, true},
+	"f32/doublebuffer": {1, 0, true}, "f32/multistage": {1, 0, true},
+	"f32/warptile": {1, 1, true}, "f32/tf32-mma": {1, 1, true},
 	"f32/tf32-wgmma": {1, 1, true}, "f32/tf32-wgmma-ws": {0, 1, true}, "f32/tf32-wgmma-persistent": {0, 1, true},
 	"f32/" + F16x3: {0, 1, true},
 	"f64/smem":     {2, 0, false}, "f64/conflictfree": {1, 1, true},

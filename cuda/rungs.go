@@ -16,13 +16,13 @@ var rungs = []Rung{
 		threads: threadTiles, reads: thread},
 	{Name: "vectorized", Type: "f32", File: "06_vectorized.cu", Least: 70, Capped: true, Tiles: squares(), Copies: true,
 		threads: threadTiles, reads: thread},
-	{Name: "conflictfree", Type: "f32", File: "07_conflictfree.cu", Least: 70, Capped: true, Tiles: squares(),
+	{Name: "conflictfree", Type: "f32", File: "08_conflictfree.cu", Least: 70, Capped: true, Tiles: squares(),
 		Copies: true, threads: threadTiles, reads: thread},
-	{Name: "doublebuffer", Type: "f32", File: "08_doublebuffer.cu", Least: 70, Capped: true, Tiles: squares(),
+	{Name: "doublebuffer", Type: "f32", File: "09_doublebuffer.cu", Least: 70, Capped: true, Tiles: squares(),
 		Copies: true, threads: threadTiles, reads: thread},
-	{Name: "async", Type: "f32", File: "09_async.cu", Least: 80, Single: true, Capped: true, Tiles: staged(squares(), 3),
+	{Name: "multistage", Type: "f32", File: "11_multistage.cu", Least: 80, Single: true, Capped: true, Tiles: staged(squares(), 3),
 		Copies: true, threads: threadTiles, shared: transposedSlices, reads: thread},
-	{Name: "warptile", Type: "f32", File: "10_warptile.cu", Least: 80, narrow: 0.85, Single: true, Pads: true,
+	{Name: "warptile", Type: "f32", File: "17_warptile.cu", Least: 80, narrow: 0.85, Single: true, Pads: true,
 		Splits: true, Capped: true, Tiles: []Tile{
 			{BM: 128, BN: 256, BK: 16, WM: 64, WN: 64, TM: 8, TN: 16, Stages: 3},
 			{BM: 128, BN: 128, BK: 16, WM: 64, WN: 32, TM: 8, TN: 8, Stages: 3},
@@ -36,7 +36,7 @@ var rungs = []Rung{
 			"64x128x16/32x64/8x8":   {Share: 0.793, Blocks: 4, Alone: 0.66},
 			"64x64x16/32x32/4x8":    {Share: 0.66, Blocks: 5, Alone: 0.45},
 		}, Copies: true, threads: warpTiles, shared: transposedSlices, reads: thread},
-	{Name: "tf32-wmma", Type: "f32", File: "11_tf32-wmma.cu", Least: 80, narrow: 0.6, Pads: true, Splits: true,
+	{Name: "tf32-mma", Type: "f32", File: "19_tf32-mma.cu", Least: 80, narrow: 0.6, Pads: true, Splits: true,
 		Capped: true, Tiles: []Tile{
 			{BM: 256, BN: 128, BK: 32, WM: 64, WN: 64, Stages: 3}, {BM: 128, BN: 128, BK: 32, WM: 64, WN: 64, Stages: 3},
 			{BM: 128, BN: 128, BK: 32, WM: 64, WN: 64, Stages: 2}, {BM: 64, BN: 64, BK: 32, WM: 32, WN: 32, Stages: 3},
@@ -45,16 +45,16 @@ var rungs = []Rung{
 			"128x128x32/64x64": {Share: 0.405, Blocks: 2, Alone: 0.33},
 			"64x64x32/32x32":   {Share: 0.20, Blocks: 4, Alone: 0.12},
 		}, Copies: true, threads: warpTiles, shared: unevenSlices, reads: warp},
-	{Name: "tf32-wgmma", Type: "f32", File: "12_tf32-wgmma.cu", Least: 90, Exact: true,
+	{Name: "tf32-wgmma", Type: "f32", File: "20_tf32-wgmma.cu", Least: 90, Exact: true,
 		Tiles: []Tile{{BM: 128, BN: 128, BK: 32, Stages: 2}}, threads: warpgroups(columnsOf, 0),
 		shared: ringSlices(4), reads: group, prepare: roundsA},
-	{Name: "tf32-wgmma-ws", Type: "f32", File: "13_tf32-wgmma-ws.cu", Least: 90, Exact: true,
+	{Name: "tf32-wgmma-ws", Type: "f32", File: "21_tf32-wgmma-ws.cu", Least: 90, Exact: true,
 		Tiles: []Tile{{BM: 256, BN: 128, BK: 32, Stages: 4}}, threads: warpgroups(columnsOf, 1),
 		shared: ringSlices(4), reads: group, prepare: roundsA},
-	{Name: "tf32-wgmma-persistent", Type: "f32", File: "14_tf32-wgmma-persistent.cu", Least: 90, Exact: true,
+	{Name: "tf32-wgmma-persistent", Type: "f32", File: "22_tf32-wgmma-persistent.cu", Least: 90, Exact: true,
 		Tiles: []Tile{{BM: 256, BN: 128, BK: 32, Stages: 4}}, threads: warpgroups(columnsOf, 1),
 		shared: ringSlices(4), reads: group, prepare: roundsA, Persistent: true},
-	{Name: F16x3, Type: "f32", File: "15_f16x3.cu", Least: 90, Exact: true,
+	{Name: F16x3, Type: "f32", File: "23_f16x3.cu", Least: 90, Exact: true,
 		Tiles: []Tile{{BM: 128, BN: 128, BK: 64, Stages: 3}}, threads: warpgroups(rowsOf, 1),
 		shared: ringSlices(4), reads: group, prepare: splits, Persistent: true},
 
@@ -63,16 +63,16 @@ var rungs = []Rung{
 	{Name: "packed-global", Type: "f64", File: "02_packed-global.cu", Least: 70, Tiles: []Tile{
 		{BM: 8, BN: 8, BK: 8}, {BM: 16, BN: 16, BK: 16}, {BM: 32, BN: 32, BK: 32},
 	}, threads: elements, reads: unshared},
-	{Name: "smem", Type: "f64", File: "03_smem.cu", Least: 70, Tiles: []Tile{
+	{Name: "smem", Type: "f64", File: "05_smem.cu", Least: 70, Tiles: []Tile{
 		{BM: 64, BN: 64, BK: 8, TM: 4, TN: 4}, {BM: 64, BN: 64, BK: 16, TM: 4, TN: 4},
 	}, threads: threadTiles, reads: thread},
-	{Name: "conflictfree", Type: "f64", File: "04_conflictfree.cu", Least: 70, Tiles: []Tile{
+	{Name: "conflictfree", Type: "f64", File: "06_conflictfree.cu", Least: 70, Tiles: []Tile{
 		{BM: 64, BN: 64, BK: 8, TM: 4, TN: 4}, {BM: 64, BN: 64, BK: 16, TM: 4, TN: 4},
 	}, Copies: true, threads: threadTiles, reads: thread},
-	{Name: "dmma-wmma", Type: "f64", File: "05_dmma-wmma.cu", Least: 80, Tiles: []Tile{
+	{Name: "dmma-wmma", Type: "f64", File: "07_dmma-wmma.cu", Least: 80, Tiles: []Tile{
 		{BM: 64, BN: 64, BK: 16, WM: 32, WN: 32, Stages: 3},
 	}, Copies: true, threads: warpTiles, shared: paddedSlices, reads: warp},
-	{Name: "dmma", Type: "f64", File: "06_dmma.cu", Least: 80, narrow: 0.96, Splits: true, Tiles: []Tile{
+	{Name: "dmma", Type: "f64", File: "08_dmma.cu", Least: 80, narrow: 0.96, Splits: true, Tiles: []Tile{
 		{BM: 128, BN: 128, BK: 16, WM: 64, WN: 32, Stages: 3}, {BM: 128, BN: 128, BK: 16, WM: 64, WN: 32, Stages: 2},
 		{BM: 64, BN: 64, BK: 16, WM: 32, WN: 32, Stages: 3},
 	}, speeds: map[string]Speed{

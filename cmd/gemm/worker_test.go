@@ -327,7 +327,7 @@ func TestCUDAWithoutWorker(t *testing.T) {
 				want = map[string]string{
 					"cuda/cublas": "no cuBLAS among libcublas.so.13", "cuda/cublas-tf32": "no cuBLAS among libcublas.so.13",
 				}[v.Name]
-				if slices.Contains([]string{"cuda/async", "cuda/warptile", "cuda/tf32-wmma", "cuda/dmma-wmma",
+				if slices.Contains([]string{"cuda/multistage", "cuda/warptile", "cuda/tf32-mma", "cuda/dmma-wmma",
 					"cuda/dmma", "cuda/torch-tf32"}, v.Name) {
 					want = "needs compute capability 8.0, has 7.5"
 				}

@@ -106,10 +106,10 @@ func accelerated(processor bool) compare.Document {
 			{"vectorized", "f32", "128x128x8/8x8", 0.61, 126, 8192, 256, 1024, 0.25, []string{"registers"}, 1. / 64},
 			{"conflictfree", "f32", "128x128x8/8x8", 0.60, 128, 8448, 256, 1024, 0.25, []string{"registers"}, 1. / 64},
 			{"doublebuffer", "f32", "128x128x8/8x8", 0.72, 150, 16896, 256, 1024, 0.125, []string{"registers"}, 1. / 64},
-			{"async", "f32", "128x128x8/8x8", 0.715, 128, 25344, 256, 1024, 0.25,
+			{"multistage", "f32", "128x128x8/8x8", 0.715, 128, 25344, 256, 1024, 0.25,
 				[]string{"registers", "shared memory"}, 1. / 64},
 			{"warptile", "f32", "128x256x16/64x64/8x16", 1.015, 238, 75000, 256, 512, 0.125, []string{"registers"}, 3. / 256},
-			{"tf32-wmma", "tf32", "128x128x16/64x64", 2.75, 190, 60000, 128, 1024, 0.125, []string{"shared memory"}, 1. / 64},
+			{"tf32-mma", "tf32", "128x128x16/64x64", 2.75, 190, 60000, 128, 1024, 0.125, []string{"shared memory"}, 1. / 64},
 		},
 		"f64": {
 			{"naive", "f64", "8x32", 0.01, 40, 0, 256, 65536, 0.75, []string{"registers"}, 2},
@@ -157,7 +157,7 @@ func accelerated(processor bool) compare.Document {
 				r := add("ladder", "cuda/"+l.name, typ, p.m, p.n, p.k, l.of*p.fill*rate, g, gemm.Params{},
 					gemm.Params{"tile": l.tile, "device": 0, "l2": "cold"})
 				r.Predicted = &compare.Predicted{Flops: 2 * work, Accesses: work*l.reads + float64(p.m)*float64(p.n)}
-				if l.name == "async" && p.n == 8192 {
+				if l.name == "multistage" && p.n == 8192 {
 					g.Clock, g.Throttled = 1650, "power cap"
 					r.Warnings = []string{"the clock fell to 1650 MHz"}
 				}
@@ -197,7 +197,7 @@ func accelerated(processor bool) compare.Document {
 		r.Phases["pack"] = 0.12 * float64(r.Median)
 	}
 	for i, stages := range []int{2, 3} {
-		add("stages", "cuda/tf32-wmma", "f32", 4096, 4096, 4096, []float64{118, 141}[i], device(ladders["f32"][10]),
+		add("stages", "cuda/tf32-mma", "f32", 4096, 4096, 4096, []float64{118, 141}[i], device(ladders["f32"][10]),
 			gemm.Params{"stages": stages}, gemm.Params{"stages": stages})
 	}
 	add("stages", analysis.CuBLASTF32, "f32", 4096, 4096, 4096, 388, &usage.Device{Pipe: "tf32", Clock: 1900},
@@ -298,12 +298,12 @@ var gpuSentences = []sentence{
 		"| Copies within its memory | 4310 GB/s", "The peak of the tensor cores in TF32 was not measured",
 		"| Clock in the samples | 1650 to 1980 MHz",
 		"- **f32**, GPU: the fastest rung in its own arithmetic is `cuda/warptile` with 52.",
-		"With operands rounded to TF32, `cuda/tf32-wmma` reaches 14",
+		"With operands rounded to TF32, `cuda/tf32-mma` reaches 14",
 		"- **f32**: the fastest variant of the suite is `parallel/packed`",
 		"For f32 at n = 2048 the best settings are: `blocktile2d` 16×16, slices of 16 with 2",
 		"| `doublebuffer` | 16×16 | 16 | ok |", "| 108 % \n", "| `packed-global` | 16×16 | — | ok |",
 		"For f32 at n = 4096, steps that gain: 8 of 10. The largest gain is that of `coalesced`",
-		"No gain of that size from `conflictfree`, `async`: [Why a rung does not gain](#gpu-why).",
+		"No gain of that size from `conflictfree`, `multistage`: [Why a rung does not gain](#gpu-why).",
 		"| `warptile` | 128x256x16/64x64/8x16 | f32 | 256 | 512 | 238 | 0 B | 73.2 KiB | 12.5 % | registers | 0.0120 |",
 		"**`vectorized` → `conflictfree`**, 0.98",
 		"As many accesses to global memory are predicted. The profiler's counters were not recorded. Not explained by what was recorded.",
@@ -339,7 +339,7 @@ var gpuSentences = []sentence{
 	}), []string{"## No figures — Test CPU {#gpu-none-h1}", "{#gpu-ladder-h2}",
 		"[Why a rung does not gain](#gpu-why-h2)", "See [The GPU](#gpu)."}, []string{"{#gpu-machine-h1}", "{#gpu-design}"}},
 	{"no rows of a GPU", reporttest.With(), nil, noGPUChapter},
-	{"a peak in TF32", changed(reporttest.Planted(reporttest.Kernel("tf32-wmma", 64, 1e-3),
+	{"a peak in TF32", changed(reporttest.Planted(reporttest.Kernel("tf32-mma", 64, 1e-3),
 		reporttest.Kernel("naive", 64, 1e-3)), func(d *compare.Document) {
 		d.Hosts[0].Ceilings = append(d.Hosts[0].Ceilings,
 			compare.Ceiling{Unit: "gpu", Pipe: "tf32", Gflops: 455000, Run: "r1"},
@@ -357,7 +357,7 @@ var gpuSentences = []sentence{
 		"For f32 at n = 64, steps that gain: 0 of 14.", "It is meant to join the accesses of a warp to one " +
 			"transaction. ",
 		"**`naive` → `packed-global`**, 1.00 (0.999–1.00) times as fast. It is meant to make reads of global memory contiguous",
-		"**`tf32-wmma`** is 1.00 (0.999–1.00) times as fast as `cublas-tf32`",
+		"**`tf32-mma`** is 1.00 (0.999–1.00) times as fast as `cublas-tf32`",
 		"times as fast as `cublas-tf32`, NVIDIA's library in the same arithmetic. The difference is within the noise.",
 	}, nil},
 	{"everything gains", reporttest.Planted(reporttest.Kernel("naive", 64, 2e-3), reporttest.Kernel("smem", 64, 1e-3)),
@@ -370,7 +370,7 @@ var gpuSentences = []sentence{
 		reporttest.Planted(reporttest.Kernel("naive", 64, 2e-3, reporttest.Turn("")),
 			reporttest.Kernel("smem", 64, 1e-3, reporttest.Turn(""))),
 		[]string{"steps that gain: 1 of 1.", "| 2.00 | — | — \n"}, nil},
-	{"near the peak", reporttest.Planted(reporttest.Kernel("async", 64, 1e-3,
+	{"near the peak", reporttest.Planted(reporttest.Kernel("multistage", 64, 1e-3,
 		func(r *compare.Record) { r.PercentPeak = 93 }), reporttest.Kernel("warptile", 64, 1e-3)),
 		[]string{"The rung before is at 93.0 % of the peak, so that little is left to gain.\n"}, []string{"Not explained"}},
 	{"spills", reporttest.Planted(reporttest.Kernel("conflictfree", 64, 1e-3),
@@ -406,17 +406,17 @@ var gpuSentences = []sentence{
 		[]string{"within 5 % of each other. Not explained"}, nil},
 	{"counters of tensor cores",
 		reporttest.Planted(reporttest.Kernel("naive", 64, 1e-3),
-			reporttest.Kernel("tf32-wmma", 64, 1e-4, counters("pipe", 31.)), reporttest.Kernel("cublas-tf32", 64, 5e-5)),
-		[]string{"**`tf32-wmma`** is 0.500 (0.500) times as fast as `cublas-tf32`",
+			reporttest.Kernel("tf32-mma", 64, 1e-4, counters("pipe", 31.)), reporttest.Kernel("cublas-tf32", 64, 5e-5)),
+		[]string{"**`tf32-mma`** is 0.500 (0.500) times as fast as `cublas-tf32`",
 			"Of the profiler's counters these differ: `pipe` 31.0."}, nil},
 	{"counters of both on tensor cores",
 		reporttest.Planted(reporttest.Kernel("naive", 64, 1e-3),
-			reporttest.Kernel("tf32-wmma", 64, 1e-4, counters("pipe", 31.)),
+			reporttest.Kernel("tf32-mma", 64, 1e-4, counters("pipe", 31.)),
 			reporttest.Kernel("cublas-tf32", 64, 5e-5, counters("pipe", 62.))),
 		[]string{"`pipe` from 62.0 to 31.0"}, nil},
 	{"rows of which nothing is known but times",
 		reporttest.Planted(reporttest.Kernel("naive", 64, 2e-3, func(r *compare.Record) { r.GPU = nil }),
-			reporttest.Kernel("tf32-wmma", 64, 3e-3, func(r *compare.Record) { r.GPU = nil }),
+			reporttest.Kernel("tf32-mma", 64, 3e-3, func(r *compare.Record) { r.GPU = nil }),
 			reporttest.Kernel("cublas-tf32", 64, 1e-3, func(r *compare.Record) { r.GPU = nil })),
 		[]string{"Not explained by what was recorded."}, []string{"Clock in the samples"}},
 	{"a sweep of blocks elsewhere",
@@ -451,9 +451,9 @@ var gpuSentences = []sentence{
 				func(r *compare.Record) { r.Run = "before" })),
 		[]string{"is faster in 1 of 1", "| a | 3.50e-04 |"}, []string{"| b | 5.24e-04 |"}},
 	{"a setting that failed",
-		reporttest.Planted(reporttest.Kernel("tf32-wmma", 64, 2e-3, reporttest.Of("stages", "stages", 2),
+		reporttest.Planted(reporttest.Kernel("tf32-mma", 64, 2e-3, reporttest.Of("stages", "stages", 2),
 			reporttest.Came(compare.Failed, "too much shared memory")),
-			reporttest.Kernel("tf32-wmma", 64, 1e-3, reporttest.Of("stages", "stages", 3))),
+			reporttest.Kernel("tf32-mma", 64, 1e-3, reporttest.Of("stages", "stages", 3))),
 		[]string{"| 2 | failed (1) | — | — | — |", "| 3 | ok | 1.00 ms |", "the quickest is `stages=3` with 1.00 ms."}, nil},
 	{"a GPU that is never ahead", onBoth([3]float64{0.5, 0.6, 0.7}, [3]float64{0.2, 0.3, 0.4}),
 		[]string{"For f32: with operands on the GPU already, it is behind up to n = 256; once copies are counted, it is behind up to n = 256."}, nil},

@@ -72,7 +72,7 @@ func TestChosen(t *testing.T) {
 
 // TestSettings checks that parameters reach the compiler.
 func TestSettings(t *testing.T) {
-	q := request("cuda/tf32-wmma", "f32")
+	q := request("cuda/tf32-mma", "f32")
 	q.Params = gemm.Params{"stages": 2.0, "split": 4.0}
 	x, err := recipe.Of(q)
 	if err != nil || !slices.Contains(x.Programs[0].Options, "-DSTAGES=2") || len(x.Launches) != 2 || x.Work == 0 {
@@ -106,7 +106,7 @@ func TestBadRequests(t *testing.T) {
 		`"128x128"`:              {settings("tile", "128x128"), gemm.ErrParam},
 		"bytes of shared memory": {settings("stages", 64), gemm.ErrUnavailable},
 	} {
-		q := request("cuda/tf32-wmma", "f32")
+		q := request("cuda/tf32-mma", "f32")
 		test.change(&q)
 		_, err := recipe.Of(q)
 		if err == nil || !errors.Is(err, test.is) || !strings.Contains(err.Error(), want) {

@@ -125,7 +125,7 @@ type gpuSearch struct {
 }
 
 // userRungs are the rungs that users choose for their products; they are tuned first.
-var userRungs = []string{"warptile", "tf32-wmma", "dmma", "tuned"}
+var userRungs = []string{"warptile", "tf32-mma", "dmma", "tuned"}
 
 // The rounds of a search. A turn has the default and the given number of other settings. The first
 // round ends after the first share of the time, the second after the other.

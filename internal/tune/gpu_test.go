@@ -159,7 +159,7 @@ func TestSearchFindsTheFastest(t *testing.T) {
 		last := turn[len(turn)-1].Variant.Name
 		if library := strings.HasPrefix(last,
 			"cuda/cublas"); library != (turn[0].Experiment == compare.TunedKernels && turn[0].Type != "gf256") ||
-			strings.HasSuffix(last, "tf32") != (library && turn[0].Variant.Name == "cuda/tf32-wmma") {
+			strings.HasSuffix(last, "tf32") != (library && turn[0].Variant.Name == "cuda/tf32-mma") {
 			t.Errorf("a turn of %s ends with %s", turn[0], last)
 		}
 	}

@@ -86,7 +86,7 @@ func TestKernels(t *testing.T) {
 	}
 	for _, other := range [][4]string{
 		{"NVIDIA H100", "f32", "warptile", "large"}, {"NVIDIA H200", "f64", "warptile", "large"},
-		{"NVIDIA H200", "f32", "async", "large"}, {"NVIDIA H200", "f32", "warptile", "small"},
+		{"NVIDIA H200", "f32", "multistage", "large"}, {"NVIDIA H200", "f32", "warptile", "small"},
 	} {
 		if k, ok := ForKernel(other[0], other[1], other[2], other[3]); ok || k != (Kernel{}) {
 			t.Errorf("%v: %+v", other, k)

@@ -68,7 +68,7 @@ def main() -> None:
     for n in (64, 512, 1024, 4095, 4096):
         for dtype, variant in (
             (torch.float32, "cuda/warptile"),
-            (torch.float32, "cuda/tf32-wmma"),
+            (torch.float32, "cuda/tf32-mma"),
             (torch.float64, "cuda/dmma"),
         ):
             compare(n, dtype, variant)

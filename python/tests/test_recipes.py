@@ -85,7 +85,7 @@ class Recipes(unittest.TestCase):
     def test_aligned_anew(self) -> None:
         """A large product of operands that begin anywhere: they are laid out anew, with zeros around."""
         a, b, out = (np.empty((1535, 1535), np.float32) for _ in range(3))
-        product, launches = self.product(a, b, out, "cuda/tf32-wmma")
+        product, launches = self.product(a, b, out, "cuda/tf32-mma")
         copies = [s.places["T"] for s in launches if s.kernel == "align"]
         self.assertTrue(copies)
         self.assertEqual([(1 << 40) + begin for begin, _ in product.zeros], copies)
@@ -116,7 +116,7 @@ class Recipes(unittest.TestCase):
                     x, y, z = operand("a", a), operand("b", b), operand("out", c)
                     works.clear()
                     self.driver.launches.clear()
-                    _device.multiply(x, y, z, a, "cuda/tf32-wmma", None)
+                    _device.multiply(x, y, z, a, "cuda/tf32-mma", None)
                     if z.by_columns:
                         x, y, z = (_device._transposed(o) for o in (y, x, z))
                     first = works[0].data_ptr() if works else 0
@@ -136,7 +136,7 @@ class Recipes(unittest.TestCase):
 
     def test_settings(self) -> None:
         a, b, out = (np.ones((64, 64), np.float32) for _ in range(3))
-        product, launches = self.product(a, b, out, "cuda/tf32-wmma", {"stages": 2, "split": 2})
+        product, launches = self.product(a, b, out, "cuda/tf32-mma", {"stages": 2, "split": 2})
         self.assertIn("-DSTAGES=2", product.options)
         self.assertEqual([s.kernel for s in launches], ["gemm", "reduce"])
         self.assertEqual(launches[1].numbers["splits"], 2)

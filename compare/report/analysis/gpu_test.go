@@ -117,7 +117,7 @@ func TestCopies(t *testing.T) {
 // TestDigits checks the number of decimal digits. It is NaN if there is no error or it is unknown.
 func TestDigits(t *testing.T) {
 	a, b := reporttest.Kernel("naive", 64, 1, func(r *compare.Record) { r.Residual = 1e-7 }),
-		reporttest.Kernel("tf32-wmma", 64, 1)
+		reporttest.Kernel("tf32-mma", 64, 1)
 	if got := DigitsLost(a, b); !(math.Abs(got-4) <= 1e-9) {
 		t.Errorf("%g digits", got)
 	}

@@ -207,13 +207,13 @@ var (
 	// narrowed run are in another one.
 	GPUOrder = []string{
 		"naive", "packed-global", "coalesced", "smem", "blocktile1d", "blocktile2d", "vectorized", "conflictfree",
-		"doublebuffer", "async",
-		"warptile", "tf32-wmma", "tf32-wgmma", "tf32-wgmma-ws", "tf32-wgmma-persistent", "f16x3",
+		"doublebuffer", "multistage",
+		"warptile", "tf32-mma", "tf32-wgmma", "tf32-wgmma-ws", "tf32-wgmma-persistent", "f16x3",
 		"dmma-wmma", "dmma", "square-tiled", "tiled", "word", "tuned", "cublas", "cublas-tf32",
 		"torch", "torch-tf32",
 	}
 	// Copying are the rungs that copy several elements at once if they are aligned.
-	Copying = []string{"vectorized", "conflictfree", "doublebuffer", "async", "warptile", "tf32-wmma", "dmma-wmma", "dmma"}
+	Copying = []string{"vectorized", "conflictfree", "doublebuffer", "multistage", "warptile", "tf32-mma", "dmma-wmma", "dmma"}
 	// engined are the rungs whose slices the copy engine brings.
 	engined = []string{"tf32-wgmma", "tf32-wgmma-ws", "tf32-wgmma-persistent", "f16x3"}
 	// unshared are the rungs whose threads read all that they need from global memory themselves.

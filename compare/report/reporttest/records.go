@@ -149,7 +149,7 @@ func Kernel(name string, n int, seconds float64, change ...func(*compare.Record)
 		switch name {
 		case "f16x3":
 			r.Compute, r.GPU.Pipe, r.Residual, r.Bound = "f16x3", "f16", 1e-7, 1e-5
-		case "tf32-wmma", "tf32-wgmma", "tf32-wgmma-ws", "tf32-wgmma-persistent", "cublas-tf32", "torch-tf32":
+		case "tf32-mma", "tf32-wgmma", "tf32-wgmma-ws", "tf32-wgmma-persistent", "cublas-tf32", "torch-tf32":
 			r.Compute, r.GPU.Pipe, r.Residual, r.Bound = "tf32", "tf32", 1e-3, 1e-2
 		case "dmma", "dmma-wmma":
 			r.GPU.Pipe = "f64-tensor"

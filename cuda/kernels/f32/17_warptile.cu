@@ -1,29 +1,40 @@
-// tf32-wmma: warp tiles computed by tensor cores, in TF32.
+// warptile: warp tiles between the tile of a block and the tile of a thread.
 //
-// Against warptile: a warp multiplies fragments by instructions for matrices (compute
-// capability 8.0) instead of single elements. The operands are rounded to TF32 (8 bits of
-// exponent, 10 of mantissa) in registers; products are exact and sums are in single
-// precision, so the error is about 2^-11 an operand, some three decimal digits where f32 has
-// seven.
-// The instruction is mma of 16 x 8 x 8: wmma comes to twice as many of half the depth, and to
-// reads of single elements. The tensor cores get B's columns as their rows, and so compute C
-// transposed: then a lane reads its part of 16 x 8 elements of A by one ldmatrix, and two
-// neighbours of a row of B at once, each into the registers where mma wants them.
-// The tile of A lies as in global memory, so it is copied in units of VA elements along k.
-// Rows are lengthened by 4 elements in A and by 8 in B, which puts the words of a fragment in
-// different banks.
+// Against multistage, there are six changes:
+// 1. The threads of a warp compute a compact WM x WN tile. A warp reads WM + WN elements of shared
+//    memory for WM*WN products, and its threads share what they read. Lanes i and i^1 read the same
+//    quad of B, and lanes i and i^2 the same quad of A: shared memory then serves a 16-byte read of a
+//    whole warp in two passes in place of four.
+// 2. Fragments are held twice: those of k index p + 1 are read while the products of p are computed,
+//    also across slices. So the wait for the next slice, and the one barrier per slice, come before
+//    the last k index.
+// 3. The products of a k index go down one column of a thread tile and up the next. Each then has an
+//    operand in common with the one before, which is not read from a register again: the two banks of
+//    the register file deliver two operands at once, but not three. Odd k indices begin at the
+//    bottom, which only changes the compiler's schedule.
+// 4. The copies of a slice are spread over the first half of the steps of another slice, one after
+//    the other, from a moving pointer. Inside of A and B they have no condition and the loop no
+//    branch, so the compiler mixes copies, reads and products. The last slices, and all slices of a
+//    block at an edge, have a loop of their own, with all copies at the beginning. A warp without
+//    elements of C copies, but does not multiply.
+// 5. If C cannot be written in units of 4 elements, it goes through shared memory, so that a warp
+//    stores neighbouring elements.
+// 6. Neighbouring blocks compute SWIZZLE rows of tiles, column by column, so that their panels of
+//    A and B stay in the L2 cache.
 //
-// Tile: BM x BN a block, WM x WN a warp; a block has THREADS = 32*(BM/WM)*(BN/WN) threads.
+// Tile: BM x BN a block, WM x WN a warp, TM x TN a thread; a block has
+// THREADS = 32*(BM/WM)*(BN/WN) threads.
 // Launch: ceil(m/BM) * ceil(n/BN) blocks; dynamic shared memory of
-// 4*STAGES*(BM*(BK + 4) + BK*(BN + 8)) bytes.
+// 4*STAGES*BK*(BM + 4 + BN) bytes.
 // SPLIT: the blocks with blockIdx.z = z compute depth k indices, from z*depth on, and write raw sums
 // to partial, which holds a matrix of rows = m rows and n columns for each z; `reduce` adds them.
 // depth is a multiple of BK. VC then applies to partial: n is a multiple of it.
+// GUARDED: the kernel does nothing if *wanted is 0.
 // PADDED: zeros extend the rows of A to a multiple of BM, and the columns of B to a multiple of BN,
 // so no block is at an edge.
 // Global reads of A and B: m*n*k*(1/BM + 1/BN) elements.
-// Shared reads: BM*BN*BK*(1/WM + 1/WN) elements a block and slice,
-// m*n*k*(1/WM + 1/WN) in all.
+// Shared reads: BM*BN*BK*(1/TM + 1/TN) elements a block and slice,
+// m*n*k*(1/TM + 1/TN) in all; counted once a warp, m*n*k*(1/WM + 1/WN).
 
 #ifndef BM
 #define BM 128
@@ -32,25 +43,28 @@
 #define BN 128
 #endif
 #ifndef BK
-#define BK 16
+#define BK 8
 #endif
 #ifndef WM
-#define WM 64
+#define WM 32
 #endif
 #ifndef WN
 #define WN 64
 #endif
+#ifndef TM
+#define TM 8
+#endif
+#ifndef TN
+#define TN 8
+#endif
 #ifndef STAGES
-#define STAGES 3
+#define STAGES 4
 #endif
 #ifndef SWIZZLE
 #define SWIZZLE 8
 #endif
 #ifndef PADDED
 #define PADDED 0
-#endif
-#ifndef VA
-#define VA 4
 #endif
 #ifndef VB
 #define VB 4
@@ -59,29 +73,27 @@
 #define VC 4
 #endif
 
-// C is written in units of two elements at most.
-#define UNIT_C (VC > 2 ? 2 : VC)
-
 #define THREADS (32 * (BM / WM) * (BN / WN))
 
-// How many blocks a multiprocessor shall hold at once at least: the compiler keeps a thread
-// within 65536/(BLOCKS*THREADS) registers.
+// The least number of blocks that a multiprocessor shall hold at once: the compiler keeps a thread
+// within 65536/(BLOCKS*THREADS) registers, 128 for 64 sums per thread and 255 for more.
 #ifndef BLOCKS
-#define BLOCKS (THREADS > 256 ? 1 : 256 / THREADS)
+#define BLOCKS (THREADS > (TM * TN > 64 ? 256 : 512) ? 1 : (TM * TN > 64 ? 256 : 512) / THREADS)
 #endif
 
 static_assert(BM % WM == 0 && BN % WN == 0, "a tile of C is a whole number of warp tiles");
-static_assert(WM % 16 == 0 && WN % 16 == 0 && BK % 16 == 0,
-    "a warp tile is a whole number of fragments, a slice an even number");
+static_assert(WM / TM * (WN / TN) == 32 && WM % TM == 0 && WN % TN == 0 && WM / TM % 2 == 0,
+    "a warp tile is 32 thread tiles, in pairs of rows");
 static_assert(THREADS <= 1024, "a block has at most 1024 threads");
-static_assert(BM * BK % (THREADS * VA) == 0 && THREADS * VA % BK == 0,
-    "each thread copies the same number of units of A, from one column");
+static_assert(TM % 4 == 0 && TN % 4 == 0, "fragments are read in units of 4 elements");
+static_assert(BK % 8 == 0 && BM % (THREADS / 8) == 0,
+    "each thread copies the same number of elements of A, 8 threads along k");
 static_assert(BK * BN % (THREADS * VB) == 0 &&
     (BN % (THREADS * VB) == 0 || THREADS * VB % BN == 0),
     "each thread copies the same number of units of B, from one column or one row");
 static_assert(STAGES >= 2, "one slice is copied while another is multiplied");
 
-struct alignas(4 * UNIT_C) UnitC { float x[UNIT_C]; };
+struct alignas(4 * VC) UnitC { float x[VC]; };
 
 // shared_address is the address within shared memory that cp.async wants.
 static __device__ unsigned shared_address(const void *p)
@@ -123,47 +135,22 @@ static __device__ void wait()
     asm volatile("cp.async.wait_group %0;" :: "n"(STAGES - 2) : "memory");
 }
 
-// round_tf32 rounds the bits of a float to the nearest TF32 number, ties away from zero: half
-// a unit in its last place is added, and the tensor cores ignore what is behind that place.
-// Infinity and NaN stay as they are.
-static __device__ unsigned round_tf32(unsigned x)
-{
-    return fabsf(__uint_as_float(x)) < __int_as_float(0x7f800000) ? x + 0x1000 : x;
-}
-
-// load_fragments_a has the warp read 16 x 8 elements of A as two fragments: four matrices of
-// 8 x 4 elements, of which lane l gives the address of a row and gets element (l/4, l%4) of each.
-static __device__ void load_fragments_a(unsigned (&a)[4], unsigned from)
-{
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-        : "=r"(a[0]), "=r"(a[1]), "=r"(a[2]), "=r"(a[3]) : "r"(from) : "memory");
-}
-
-// multiply adds the product of fragments to 16 x 8 sums.
-static __device__ void multiply(float (&sum)[4], const unsigned (&b)[4], unsigned a0, unsigned a1)
-{
-    asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32\n"
-        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-        : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
-        : "r"(b[0]), "r"(b[1]), "r"(b[2]), "r"(b[3]), "r"(a0), "r"(a1));
-}
-
 // store_c updates the unit of C at c, of which `inside` elements (or more) lie inside.
 // beta == 0 must not read C: it may hold NaN.
 static __device__ void store_c(float *c, int inside, float alpha, const float *sum, float beta)
 {
-    if (inside >= UNIT_C) {
+    if (inside >= VC) {
         UnitC unit = {};
         if (beta != 0)
             unit = *(const UnitC *)c;
         #pragma unroll
-        for (int v = 0; v < UNIT_C; v++)
+        for (int v = 0; v < VC; v++)
             unit.x[v] = beta == 0 ? alpha * sum[v] : alpha * sum[v] + beta * unit.x[v];
         *(UnitC *)c = unit;
         return;
     }
     #pragma unroll
-    for (int v = 0; v < UNIT_C; v++)
+    for (int v = 0; v < VC; v++)
         if (v < inside)
             c[v] = beta == 0 ? alpha * sum[v] : alpha * sum[v] + beta * c[v];
 }
@@ -174,12 +161,19 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n,
 #ifdef SPLIT
     , int depth, float *partial, long long rows
 #endif
+#ifdef GUARDED
+    , const int *wanted
+#endif
     )
 {
-    // STAGES times a slice of A and one of B.
-    extern __shared__ __align__(128) float shared[];
-    constexpr int LD_A = BK + 4, SLICE_A = BM * LD_A;
-    constexpr int LD_B = BN + 8, SLICE = SLICE_A + BK * LD_B;
+#ifdef GUARDED
+    if (*wanted == 0)
+        return;
+#endif
+    // STAGES times a slice of A, transposed, and one of B. Rows of A are 4 elements longer
+    // than the tile: the 4 x 8 elements that a warp copies then go to 32 banks.
+    extern __shared__ __align__(16) float shared[];
+    constexpr int LD_A = BM + 4, SLICE_A = BK * LD_A, SLICE = SLICE_A + BK * BN;
 
 #ifdef SPLIT
     const long long begin = (long long)blockIdx.z * depth;
@@ -202,23 +196,30 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n,
     const int row0 = (group + in_group % height) * BM;
     const int col0 = in_group / height * BN;
 
-    // The warp tile.
+    // The first quad of this thread.
+    constexpr int LANES_M = WM / TM, LANES_N = WN / TN;
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    const int row = warp / (BN / WN) * WM;
-    const int col = (warp + warp / (BN / WN)) % (BN / WN) * WN;
+    const int warp_row = warp / (BN / WN) * WM;
+    const int warp_col = (warp + warp / (BN / WN)) % (BN / WN) * WN;
+    const int row = warp_row + (lane / (2 * LANES_N) * 2 + lane % 2) * 4;
+    const int col = warp_col + lane / 2 % LANES_N * 4;
+    // From one quad of a thread to the next.
+    constexpr int STEP_M = 4 * LANES_M;
+    constexpr int STEP_N = 4 * LANES_N;
 
-    // What this thread copies of A: units along a row, PASS_A rows in a pass.
-    constexpr int PASS_A = THREADS * VA / BK, COPIES_A = BM / PASS_A;
-    const int a_row = threadIdx.x * VA / BK, a_col = threadIdx.x * VA % BK;
+    // What this thread copies of A: 8 threads take 8 elements of a row, 32 bytes, at once,
+    // PASS_A rows in a pass.
+    constexpr int PASS_A = THREADS / 8, COPIES_A = BM / PASS_A * (BK / 8);
+    const int a_row = threadIdx.x / 8, a_col = threadIdx.x % 8;
     const int a_rows = m - row0 - a_row;
     const float *a_from = A + (row0 + a_row) * lda + a_col;
-    const unsigned a_to = shared_address(&shared[a_row * LD_A + a_col]);
+    const unsigned a_to = shared_address(&shared[a_col * LD_A + a_row]);
     // And of B: units along a row, PASS_B elements in a pass.
     constexpr int PASS_B = THREADS * VB, COPIES_B = BK * BN / PASS_B;
     const int b_row = threadIdx.x * VB / BN, b_col = threadIdx.x * VB % BN;
     const int b_cols = n - col0 - b_col;
     const float *b_from = B + b_row * ldb + col0 + b_col;
-    const unsigned b_to = shared_address(&shared[SLICE_A + b_row * LD_B + b_col]);
+    const unsigned b_to = shared_address(&shared[SLICE_A + b_row * BN + b_col]);
 
     // From one copy to the next, in bytes.
     const long long a_step = 4 * PASS_A * lda, a_back = 4 * (BK - (BM - PASS_A) * lda);
@@ -230,13 +231,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n,
     constexpr int COPIES = COPIES_A + COPIES_B;
     auto copy = [&](int c, int to, int rest, bool inside) {
         if (c < COPIES_A) {
-            const int i = c * PASS_A;
-            copy_async<VA>(a_to + 4 * (to + i * LD_A), a_from,
-                inside ? VA : i < a_rows ? rest - a_col : 0);
-            advance(a_from, c == COPIES_A - 1 ? a_back : a_step);
+            const int i = c / (BK / 8) * PASS_A, p = c % (BK / 8) * 8;
+            copy_async<1>(a_to + 4 * (to + p * LD_A + i), a_from + p,
+                inside || i < a_rows && p < rest - a_col);
+            if (p == BK - 8)
+                advance(a_from, c == COPIES_A - 1 ? a_back : a_step);
         } else {
             const int e = (c - COPIES_A) * PASS_B, p = e / BN, j = e % BN;
-            copy_async<VB>(b_to + 4 * (to + p * LD_B + j), b_from + j,
+            copy_async<VB>(b_to + 4 * (to + e), b_from + j,
                 inside ? VB : p < rest - b_row ? b_cols - j : 0);
             if (j + PASS_B >= BN)
                 advance(b_from, b_step);
@@ -252,39 +254,23 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n,
             copy(c, to, rest, false);
     };
 
-    // Fragments for two steps of 8 k indices: one is read while the other is multiplied. The
-    // tensor cores get B's columns as their rows: a lane holds columns 2*(lane/4) and the
-    // next of 16, at k indices lane%4 and lane%4 + 4.
-    unsigned a[2][WM / 16][4], b[2][WN / 16][4];
-    const unsigned a_lane = shared_address(
-        &shared[(row + lane / 16 * 8 + lane % 8) * LD_A + lane / 8 % 2 * 4]);
-    const float *b_lane = &shared[SLICE_A + lane % 4 * LD_B + col + lane / 4 * 2];
+    // Copies in each step of the first half of a slice.
+    constexpr int PER_STEP = (COPIES + BK / 2 - 1) / (BK / 2);
+
+    // Fragments for two k indices: one is read while the other is multiplied.
+    alignas(16) float a[2][TM], b[2][TN];
     auto read = [&](int half, int slice, int p) {
+        const float *as = &shared[slice + p * LD_A + row];
+        const float *bs = &shared[slice + SLICE_A + p * BN + col];
         #pragma unroll
-        for (int x = 0; x < WM / 16; x++)
-            load_fragments_a(a[half][x], a_lane + 4 * slice + 4 * (p + 16 * x * LD_A));
+        for (int x = 0; x < TM; x += 4)
+            *(float4 *)&a[half][x] = *(const float4 *)(as + x / 4 * STEP_M);
         #pragma unroll
-        for (int y = 0; y < WN / 16; y++)
-            #pragma unroll
-            for (int h = 0; h < 2; h++) {
-                const uint2 pair = *(const uint2 *)(b_lane + slice + (p + 4 * h) * LD_B + 16 * y);
-                b[half][y][2 * h] = pair.x;
-                b[half][y][2 * h + 1] = pair.y;
-            }
-    };
-    auto round = [&](int half) {
-        #pragma unroll
-        for (int v = 0; v < 4; v++) {
-            #pragma unroll
-            for (int x = 0; x < WM / 16; x++)
-                a[half][x][v] = round_tf32(a[half][x][v]);
-            #pragma unroll
-            for (int y = 0; y < WN / 16; y++)
-                b[half][y][v] = round_tf32(b[half][y][v]);
-        }
+        for (int y = 0; y < TN; y += 4)
+            *(float4 *)&b[half][y] = *(const float4 *)(bs + y / 4 * STEP_N);
     };
 
-    float sum[WM / 8][WN / 16][4] = {};
+    float sum[TM][TN] = {};
 
     // The first STAGES - 1 slices. A group without copies counts as one that has arrived.
     #pragma unroll 1
@@ -296,7 +282,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n,
     wait();
     __syncthreads();
     read(0, 0, 0);
-    round(0);
 
     // next goes on to the next slice when it has arrived: of this thread, and after the
     // barrier of all. And nobody will read the slice at hand any more: it is free.
@@ -311,62 +296,76 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n,
     };
 
     // slice multiplies the slice at hand and has another copied, which lies inside A and B or
-    // of which that is not known: then at once, else spread over the rows of fragments.
-    // A warp that is idle has nothing inside C: it copies, and comes to the same barrier as the
-    // others, as __syncthreads wants it.
-    constexpr int ROWS = WM / 16, PER_ROW = (COPIES - 1) / ((BK / 8 - 1) * ROWS) + 1;
+    // of which that is not known. A warp that is idle has nothing inside C: it copies, and comes
+    // to the same barrier as the others, as __syncthreads wants it.
     auto slice = [&](bool inside, bool idle) {
         if (!inside && rest > (STAGES - 1) * BK)
             fetch(free, rest - (STAGES - 1) * BK);
         #pragma unroll
-        for (int p = 0; p < BK; p += 8) {
-            const int half = p / 8 % 2;
-            if (p == BK - 8)
+        for (int p = 0; p < BK; p++) {
+            if (p == BK - 1)
                 next();
-            read(1 - half, now, (p + 8) % BK);
-            if (idle)
-                continue;
-            #pragma unroll
-            for (int x = 0; x < ROWS; x++) {
+            read((p + 1) % 2, now, (p + 1) % BK);
+            if (inside) {
                 #pragma unroll
-                for (int y = 0; y < WN / 16; y++)
-                    #pragma unroll
-                    for (int h = 0; h < 2; h++)
-                        multiply(sum[2 * x + h][y], b[half][y],
-                            a[half][x][2 * h], a[half][x][2 * h + 1]);
-                if (inside) {
-                    const int first = (p / 8 * ROWS + x) * PER_ROW;
-                    #pragma unroll
-                    for (int c = first; c < first + PER_ROW; c++)
-                        if (c < COPIES)
-                            copy(c, free, rest, true);
-                }
+                for (int c = p * PER_STEP; c < (p + 1) * PER_STEP; c++)
+                    if (c < COPIES)
+                        copy(c, free, rest, true);
             }
-            round(1 - half);
+            #pragma unroll
+            for (int y = 0; y < TN; y++)
+                #pragma unroll
+                for (int x = 0; x < TM; x++) {
+                    const int z = (y + p) % 2 ? TM - 1 - x : x;
+                    if (!idle)
+                        sum[z][y] += a[p % 2][z] * b[p % 2][y];
+                }
         }
     };
     if (PADDED || row0 + BM <= m && col0 + BN <= n)
         #pragma unroll 1
         while (rest >= STAGES * BK)
             slice(true, false);
-    const bool idle = row0 + row >= m || col0 + col >= n;
+    const bool idle = row0 + warp_row >= m || col0 + warp_col >= n;
     #pragma unroll 1
     while (rest > 0)
         slice(false, idle);
 
-    // C: a lane has two neighbouring elements of rows 2*(lane%4) and the next of each 8 x 16.
-    #pragma unroll
-    for (int x = 0; x < WM / 8; x++)
+    // C by way of shared memory: a warp writes rows of its tile to its own place in the memory of
+    // the slices, and reads them back along a row.
+    constexpr int LD_C = WN + 1;
+    if (VC < 4 && THREADS / 32 * LANES_M * LD_C <= STAGES * SLICE) {
+        __syncthreads();
+        float *rows_c = &shared[warp * LANES_M * LD_C];
+        float *mine = rows_c + (row - warp_row) / 4 * LD_C + col - warp_col;
         #pragma unroll
-        for (int h = 0; h < 2; h++) {
-            const int i = row0 + row + 8 * x + lane % 4 * 2 + h;
+        for (int x = 0; x < TM; x++) {
             #pragma unroll
-            for (int y = 0; y < WN / 16; y++) {
-                const float pair[2] = {sum[x][y][h], sum[x][y][2 + h]};
-                const int j = col0 + col + 16 * y + lane / 4 * 2;
-                #pragma unroll
-                for (int e = 0; e < 2; e += UNIT_C)
-                    store_c(&C[i * ldc + j + e], i < m ? n - j - e : 0, alpha, &pair[e], beta);
+            for (int y = 0; y < TN; y++)
+                mine[y / 4 * STEP_N + y % 4] = sum[x][y];
+            __syncwarp();
+            #pragma unroll
+            for (int e = lane * VC; e < LANES_M * WN; e += 32 * VC) {
+                const int i = row0 + warp_row + x / 4 * STEP_M + e / WN * 4 + x % 4;
+                const int j = col0 + warp_col + e % WN;
+                store_c(&C[i * ldc + j], i < m ? n - j : 0, alpha, &rows_c[e / WN * LD_C + e % WN],
+                    beta);
             }
+            __syncwarp();
         }
+        return;
+    }
+
+    // The elements from the first of this thread to the edges of C.
+    const int c_rows = m - row0 - row, c_cols = n - col0 - col;
+    float *c = C + (row0 + row) * ldc + col0 + col;
+    #pragma unroll
+    for (int x = 0; x < TM; x++) {
+        const int i = x / 4 * STEP_M + x % 4;
+        #pragma unroll
+        for (int y = 0; y < TN; y += VC) {
+            const int j = y / 4 * STEP_N + y % 4;
+            store_c(c + i * ldc + j, i < c_rows ? c_cols - j : 0, alpha, &sum[x][y], beta);
+        }
+    }
 }

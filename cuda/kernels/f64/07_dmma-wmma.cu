@@ -1,4 +1,4 @@
-// 05_dmma-wmma: tensor cores through the wmma instructions, slices copied asynchronously.
+// dmma-wmma: tensor cores through the wmma instructions, slices copied asynchronously.
 //
 // What changes against 04:
 //  - The multiply-adds go to the tensor cores. A warp, not a thread, owns a

@@ -1,4 +1,4 @@
-// async: slices are copied from global to shared memory without registers.
+// multistage: slices are copied from global to shared memory without registers.
 //
 // Against doublebuffer: cp.async (compute capability 8.0) copies in the background. So the slices
 // in flight need no registers, and there can be STAGES - 1 of them. The copies of a slice are a

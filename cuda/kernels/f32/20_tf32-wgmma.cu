@@ -1,6 +1,6 @@
 // tf32-wgmma: products of whole warpgroups (wgmma), whose slices the copy engine brings (TMA).
 //
-// Against tf32-wmma: four warps together multiply 64 x 8 by 8 x BM elements with one instruction
+// Against tf32-mma: four warps together multiply 64 x 8 by 8 x BM elements with one instruction
 // (compute capability 9.0), which reads one operand from shared memory itself. One thread starts the copy of
 // a whole slice; it ends at a barrier in shared memory. No warp computes addresses.
 // A was rounded to TF32 before, by `to_tf32`, and has its k in the order that the lanes want: of each 8,
