@@ -19,7 +19,8 @@ const (
 // Worst holds for every pair of operands. Random holds for operands whose rounding errors are
 // independent with mean zero, such as random matrices; the probability that a correct product
 // exceeds it is below 1e-9. It is smaller than Worst by a factor of about √k, and so finds faults
-// that a worst-case bound misses. u is the unit roundoff of the arithmetic.
+// that a worst-case bound misses. u is the unit roundoff of the arithmetic, SumRoundoff of the type; the
+// rounding of C to half precision is added by Type.Rounded.
 type Bound struct {
 	Kind   BoundKind
 	Worst  func(s Shape, p Params, u float64) float64
@@ -28,6 +29,15 @@ type Bound struct {
 	// the way, for max|A| = max|B| = 1. Integers up to q are multiplied without any
 	// rounding where q²·Largest is at most 1/u.
 	Largest func(s Shape, p Params) float64
+}
+
+// Rounded returns the bound on an element of type t of a product whose sums have the bound. For half precision there
+// is one more rounding, of the sum: u·|Ĉ| is at most u·(1 + bound)·|A||B|.
+func (t Type) Rounded(bound float64) float64 {
+	if !t.IsHalf() {
+		return bound
+	}
+	return t.UnitRoundoff + (1+t.UnitRoundoff)*bound
 }
 
 // Gamma returns γ_k = k·u/(1 − k·u), the bound on the relative error of k roundings (Higham,

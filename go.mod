@@ -17,6 +17,7 @@ require (
 	github.com/schollz/progressbar/v3 v3.19.0
 	github.com/urfave/cli/v2 v2.27.7
 	github.com/wyatt915/treeblood v0.1.16
+	github.com/x448/float16 v0.8.4
 	github.com/yuin/goldmark v1.7.13
 	go.yaml.in/yaml/v3 v3.0.5
 	golang.org/x/perf v0.0.0-20260908200009-22c9c6c9d4da

@@ -30,6 +30,7 @@ var importTable = map[string][]string{
 	"compare/report/chart": nil,
 	"cuda/occupancy":       nil,
 	"gf256":                nil,
+	"half":                 nil,
 	"cuda/usage":           nil,
 	"internal/child":       nil,
 	"internal/cpu":         nil,
@@ -40,7 +41,7 @@ var importTable = map[string][]string{
 	"internal/tuned":       nil,
 	"parallel/timeline":    nil,
 
-	".":                       {"gf256"},
+	".":                       {"gf256", "half"},
 	"mpi/account":             {"parallel/timeline"},
 	"compare/report/document": {"compare/report/chart"},
 	"compare/report/listing":  nil,
@@ -54,7 +55,7 @@ var importTable = map[string][]string{
 	"compare/verify":      {"gf256", "internal/cpu", "."},
 	"compare/chain":       {"gf256", ".", "compare/verify"},
 	"cuda/guest":          {"."},
-	"cuda/wire":           {"gf256", "internal/child", "."},
+	"cuda/wire":           {"gf256", "half", "internal/child", "."},
 	"internal/block":      {"gf256", "internal/cpu", "internal/tuned", "internal/kernel"},
 	"internal/busy":       {"."},
 	"internal/dl":         {"internal/child", "."},
@@ -68,14 +69,14 @@ var importTable = map[string][]string{
 	"internal/python": {".", "internal/peer"},
 
 	"compare": {
-		"cuda/usage", "gf256", "internal/child", "internal/cpu", "internal/output", "internal/sample", "mpi/account",
+		"cuda/usage", "gf256", "half", "internal/child", "internal/cpu", "internal/output", "internal/sample", "mpi/account",
 		"parallel/timeline", ".", "internal/peak", "compare/optional", "compare/topology", "compare/verify",
 		"cuda/guest",
 		"compare/chain",
 	},
-	"cuda": {"cuda/occupancy", "cuda/usage", "gf256", "internal/output", "internal/trust",
+	"cuda": {"cuda/occupancy", "cuda/usage", "gf256", "half", "internal/output", "internal/trust",
 		"internal/tuned", "parallel/timeline", ".", "cuda/guest", "internal/busy", "internal/dl", "internal/python"},
-	"internal/gemmtest": {"cuda/usage", "gf256", "internal/cpu", "mpi/account", ".", "compare/optional"},
+	"internal/gemmtest": {"cuda/usage", "gf256", "half", "internal/cpu", "mpi/account", ".", "compare/optional"},
 	"user":              {"internal/child", "internal/output", ".", "compare/optional", "internal/peer"},
 	"serial": {
 		"gf256", "internal/cpu", "internal/tuned", ".", "internal/kernel", "internal/block", "internal/pseudocode",
@@ -98,7 +99,7 @@ var importTable = map[string][]string{
 	"cuda/recipe":   {".", "cuda"},
 	"reference": {"gf256", "internal/child", "internal/cpu", "internal/trust", ".", "internal/busy", "internal/dl",
 		"internal/peer", "internal/pseudocode", "internal/python", "serial"},
-	"cuda/remote": {"gf256", "internal/child", ".", "cuda/wire", "internal/block", "compare", "cuda"},
+	"cuda/remote": {"gf256", "half", "internal/child", ".", "cuda/wire", "internal/block", "compare", "cuda"},
 	"parallel": {"gf256", "internal/cpu", ".", "internal/busy", "internal/pseudocode",
 		"parallel/pool", "serial"},
 
@@ -115,7 +116,7 @@ var importTable = map[string][]string{
 	},
 	"internal/goals": {"compare", "compare/report/analysis"},
 	"mpi": {
-		"gf256", "internal/child", "internal/cpu", "internal/output", "mpi/account", ".",
+		"gf256", "half", "internal/child", "internal/cpu", "internal/output", "mpi/account", ".",
 		"internal/kernel", "internal/peak", "internal/block", "internal/busy", "internal/dl", "internal/pseudocode",
 		"mpi/memory", "parallel/timeline", "reference", "serial", "parallel",
 	},
@@ -141,7 +142,7 @@ var importTable = map[string][]string{
 	},
 
 	"cmd": {
-		"cuda/occupancy", "gf256", "internal/child", "internal/cpu", "internal/output", "internal/sample",
+		"cuda/occupancy", "gf256", "half", "internal/child", "internal/cpu", "internal/output", "internal/sample",
 		"internal/starter", "internal/tuned", ".", "internal/kernel", "internal/peak", "internal/settings",
 		"compare/report/text", "compare/verify", "cuda/guest", "cuda/wire", "compare/topology", "internal/block",
 		"internal/matfile",

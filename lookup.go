@@ -35,15 +35,15 @@ func New[T Element](v Variant, p Params) (Multiplier[T], error) {
 		return nil, err
 	}
 	name := TypeOf[T]().Name
-	missing := ByType(name, v.F64 == nil, v.F32 == nil, v.GF256 == nil)
+	missing := ByType(name, v.F64 == nil, v.F32 == nil, v.F16 == nil, v.BF16 == nil, v.GF256 == nil)
 	if missing {
 		return nil, fmt.Errorf("%w: %s has no %s, only %s", ErrType, v.Name, name, strings.Join(v.Types(), ", "))
 	}
-	return ByType[any](name, v.F64, v.F32, v.GF256).(func(Params) (Multiplier[T], error))(p)
+	return ByType[any](name, v.F64, v.F32, v.F16, v.BF16, v.GF256).(func(Params) (Multiplier[T], error))(p)
 }
 
 // NewGemmer is New for the full BLAS operation. The error is an ErrVariant if v computes C = A·B only.
-func NewGemmer[T Float](v Variant, p Params) (Gemmer[T], error) {
+func NewGemmer[T Number](v Variant, p Params) (Gemmer[T], error) {
 	m, err := New[T](v, p)
 	if err != nil {
 		return nil, err

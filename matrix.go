@@ -10,13 +10,17 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"gemm/gf256"
+	"gemm/half"
 )
 
-// Float is the element types of floating-point matrices.
+// Float is the element types of floating-point matrices that Go computes with.
 type Float interface{ float32 | float64 }
 
+// Number is all element types of floating-point matrices, those of half precision included.
+type Number interface{ Float | half.F16 | half.BF16 }
+
 // Element is all element types: the floating-point ones and the field of bytes.
-type Element interface{ Float | gf256.Elem }
+type Element interface{ Number | gf256.Elem }
 
 // Matrix is a dense row-major matrix: element (i, j) is Data[i*Stride+j]. Its rows are Stride ≥ Cols
 // elements apart, so a block of a larger matrix is a Matrix too. The elements between the rows belong
@@ -117,7 +121,7 @@ func wellFormed(rows, cols, stride, elements int) bool {
 // The error is an ErrShape if a, b or c is malformed, or if op(A), op(B) and C do not conform. It
 // is an ErrParam if tA or tB is not blas.NoTrans, blas.Trans or blas.ConjTrans. A Gemmer calls
 // CheckGemm before it writes anything.
-func CheckGemm[T Float](tA, tB blas.Transpose, a, b, c Matrix[T]) (m, n, k int, err error) {
+func CheckGemm[T Number](tA, tB blas.Transpose, a, b, c Matrix[T]) (m, n, k int, err error) {
 	for _, x := range []Matrix[T]{a, b, c} {
 		if err := x.Check(); err != nil {
 			return 0, 0, 0, err

@@ -17,7 +17,10 @@ import (
 // normal number per term, and a sum that overflows stays infinite. If |α| > 2²⁴ or |α| < 2⁻²⁴, then
 // serial/packed, parallel/packed and the variants of mpi multiply one operand by a power of two of
 // α first. So underflow and overflow occur only if the result itself is out of range.
-type Gemmer[T Float] interface {
+//
+// In half precision α and β have the element type, and the arithmetic is that of f32, with its underflow and
+// overflow. At the end an element of C is rounded to the type, once.
+type Gemmer[T Number] interface {
 	Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b Matrix[T], beta T, c Matrix[T]) error
 }
 
@@ -33,7 +36,7 @@ type Stager[T Element] interface {
 
 // GemmStager is implemented by a Stager that stages the full BLAS operation too. Each Do of
 // the Run begins with the c that was staged.
-type GemmStager[T Float] interface {
+type GemmStager[T Number] interface {
 	StageGemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b Matrix[T], beta T, c Matrix[T]) (Run, error)
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"gemm/gf256"
+	"gemm/half"
 )
 
 // Variant names one implementation.
@@ -57,6 +58,8 @@ type Variant struct {
 	// that returns ErrUnavailable says why the variant cannot run here.
 	F32   func(Params) (Multiplier[float32], error)
 	F64   func(Params) (Multiplier[float64], error)
+	F16   func(Params) (Multiplier[half.F16], error)
+	BF16  func(Params) (Multiplier[half.BF16], error)
 	GF256 func(Params) (Multiplier[gf256.Elem], error)
 }
 
@@ -83,7 +86,7 @@ func (v Variant) Has(name string) bool {
 func (v Variant) Types() []string {
 	var types []string
 	for _, t := range Types() {
-		if ByType(t.Name, v.F64 != nil, v.F32 != nil, v.GF256 != nil) {
+		if ByType(t.Name, v.F64 != nil, v.F32 != nil, v.F16 != nil, v.BF16 != nil, v.GF256 != nil) {
 			types = append(types, t.Name)
 		}
 	}

@@ -63,6 +63,8 @@ func (d *Driver) prepare(ctx context.Context, c Case, busy int) *contender {
 	t.err = gemm.ByType(c.Type,
 		func() error { return prepare(ctx, t, &d.settings.f64) },
 		func() error { return prepare(ctx, t, &d.settings.f32) },
+		func() error { return prepare(ctx, t, &d.settings.f16) },
+		func() error { return prepare(ctx, t, &d.settings.bf16) },
 		func() error { return prepare(ctx, t, &d.settings.gf256) },
 	)()
 	return t

@@ -11,6 +11,7 @@ import (
 	"gemm/compare/optional"
 	"gemm/compare/verify"
 	"gemm/gf256"
+	"gemm/half"
 	"gemm/internal/sample"
 )
 
@@ -165,7 +166,7 @@ func (r *iteration[T]) check() (verdict verify.Verdict) {
 
 // errNoGemmer: the case asks for more than C = A·B of a variant that has no more.
 var errNoGemmer = errors.New("computes C = A·B only, without transposes, α and β: " +
-	"choose a production variant such as serial/packed, and f64 or f32")
+	"choose a production variant such as serial/packed, and another type than gf256")
 
 // stager returns how m stages the operation of the case; nil: it does not.
 func stager[T gemm.Element](m gemm.Multiplier[T], c Case) staging[T] {
@@ -183,6 +184,10 @@ func stager[T gemm.Element](m gemm.Multiplier[T], c Case) staging[T] {
 		stage = stagedGemm(m, c)
 	case gemm.GemmStager[float64]:
 		stage = stagedGemm(m, c)
+	case gemm.GemmStager[half.F16]:
+		stage = stagedGemm(m, c)
+	case gemm.GemmStager[half.BF16]:
+		stage = stagedGemm(m, c)
 	default:
 		return nil
 	}
@@ -190,11 +195,11 @@ func stager[T gemm.Element](m gemm.Multiplier[T], c Case) staging[T] {
 }
 
 // stagedGemm returns how m stages the operation of the case.
-func stagedGemm[T gemm.Float](m gemm.GemmStager[T], c Case) staging[T] {
+func stagedGemm[T gemm.Number](m gemm.GemmStager[T], c Case) staging[T] {
 	tA, tB := c.Transposes()
 	return func(ctx context.Context, o verify.Operands[T]) (gemm.Run, error) {
 		o.Restore()
-		return m.StageGemm(ctx, tA, tB, T(c.Alpha), o.A, o.B, T(c.Beta), o.C)
+		return m.StageGemm(ctx, tA, tB, gemm.FromFloat64[T](c.Alpha), o.A, o.B, gemm.FromFloat64[T](c.Beta), o.C)
 	}
 }
 
@@ -216,6 +221,10 @@ func caller[T gemm.Element](m gemm.Multiplier[T], c Case) (calling[T], error) {
 		call = gemms(m, c)
 	case gemm.Gemmer[float64]:
 		call = gemms(m, c)
+	case gemm.Gemmer[half.F16]:
+		call = gemms(m, c)
+	case gemm.Gemmer[half.BF16]:
+		call = gemms(m, c)
 	default:
 		return nil, gemm.Unavailablef("%s %w", c.Variant.Name, errNoGemmer)
 	}
@@ -223,11 +232,12 @@ func caller[T gemm.Element](m gemm.Multiplier[T], c Case) (calling[T], error) {
 }
 
 // gemms returns how m computes the operation of the case.
-func gemms[T gemm.Float](m gemm.Gemmer[T], c Case) calling[T] {
+func gemms[T gemm.Number](m gemm.Gemmer[T], c Case) calling[T] {
 	tA, tB := c.Transposes()
+	alpha, beta := gemm.FromFloat64[T](c.Alpha), gemm.FromFloat64[T](c.Beta)
 	return func(ctx context.Context, o verify.Operands[T], times int) error {
 		for range times {
-			if err := m.Gemm(ctx, tA, tB, T(c.Alpha), o.A, o.B, T(c.Beta), o.C); err != nil {
+			if err := m.Gemm(ctx, tA, tB, alpha, o.A, o.B, beta, o.C); err != nil {
 				return err
 			}
 		}
@@ -273,6 +283,8 @@ type setting[T gemm.Element] struct {
 type settings struct {
 	f64   setting[float64]
 	f32   setting[float32]
+	f16   setting[half.F16]
+	bf16  setting[half.BF16]
 	gf256 setting[gf256.Elem]
 }
 

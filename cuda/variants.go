@@ -6,12 +6,15 @@ import (
 
 	"gemm"
 	"gemm/gf256"
+	"gemm/half"
 )
 
 // Backend constructs the multipliers that run on a GPU.
 type Backend interface {
 	F32(name string, p gemm.Params) (gemm.Multiplier[float32], error)
 	F64(name string, p gemm.Params) (gemm.Multiplier[float64], error)
+	F16(name string, p gemm.Params) (gemm.Multiplier[half.F16], error)
+	BF16(name string, p gemm.Params) (gemm.Multiplier[half.BF16], error)
 	GF256(name string, p gemm.Params) (gemm.Multiplier[gf256.Elem], error)
 }
 
@@ -103,6 +106,12 @@ func Variants(b Backend) []gemm.Variant {
 		if a.types == "f32 f64" || has("f64") {
 			v.F64 = func(p gemm.Params) (gemm.Multiplier[float64], error) { return b.F64(a.name, p) }
 		}
+		if has("f16") {
+			v.F16 = func(p gemm.Params) (gemm.Multiplier[half.F16], error) { return b.F16(a.name, p) }
+		}
+		if has("bf16") {
+			v.BF16 = func(p gemm.Params) (gemm.Multiplier[half.BF16], error) { return b.BF16(a.name, p) }
+		}
 		if has("gf256") {
 			v.GF256 = func(p gemm.Params) (gemm.Multiplier[gf256.Elem], error) { return b.GF256(a.name, p) }
 		}
@@ -136,8 +145,10 @@ func IsTorch(name string) bool { return name == Torch || name == TorchTF32 }
 // absent is the backend of a program that has none.
 type absent struct{}
 
-func (absent) F32(string, gemm.Params) (gemm.Multiplier[float32], error) { return nil, errAbsent }
-func (absent) F64(string, gemm.Params) (gemm.Multiplier[float64], error) { return nil, errAbsent }
+func (absent) F32(string, gemm.Params) (gemm.Multiplier[float32], error)    { return nil, errAbsent }
+func (absent) F64(string, gemm.Params) (gemm.Multiplier[float64], error)    { return nil, errAbsent }
+func (absent) F16(string, gemm.Params) (gemm.Multiplier[half.F16], error)   { return nil, errAbsent }
+func (absent) BF16(string, gemm.Params) (gemm.Multiplier[half.BF16], error) { return nil, errAbsent }
 func (absent) GF256(string, gemm.Params) (gemm.Multiplier[gf256.Elem], error) {
 	return nil, errAbsent
 }

@@ -11,19 +11,14 @@ import (
 
 	"gemm"
 	"gemm/cuda/kernels"
+	"gemm/half"
 )
-
-// half rounds to the nearest number of f16, ties to even. Its largest is not checked.
-func half(x float64) float64 {
-	_, exponent := math.Frexp(x)
-	spacing := math.Ldexp(1, max(exponent-11, -24))
-	return math.RoundToEven(x/spacing) * spacing
-}
 
 // halvesOf splits an element that has been scaled, as the source of f16x3 does.
 func halvesOf(x float64) (h, l float64) {
-	h = half(x)
-	return h, half((x - h) * 0x1p11)
+	rounded := func(x float64) float64 { return float64(half.From64[half.F16](x).Float32()) }
+	h = rounded(x)
+	return h, rounded((x - h) * 0x1p11)
 }
 
 // sourceOf returns the source of a rung.

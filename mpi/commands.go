@@ -12,6 +12,7 @@ import (
 
 	"gemm"
 	"gemm/gf256"
+	"gemm/half"
 	"gemm/parallel/timeline"
 )
 
@@ -137,7 +138,8 @@ func limited(ctx context.Context, c command) (context.Context, context.CancelFun
 
 // stage stages a product on a rank that serves.
 func (j *Job) stage(c command) error {
-	made, err := gemm.ByType(c.Type, stageOn[float64], stageOn[float32], stageOn[gf256.Elem])(j, c)
+	made, err := gemm.ByType(c.Type, stageOn[float64], stageOn[float32], stageOn[half.F16], stageOn[half.BF16],
+		stageOn[gf256.Elem])(j, c)
 	if err == nil {
 		j.runs[c.Run] = made
 	}

@@ -100,7 +100,7 @@ func choose(linux, darwin []string) []string {
 
 // product returns the symbol of the product in the type.
 func (l *library) product(typ string) string {
-	return cmp.Or(gemm.ByType(typ, l.doubles, l.singles, ""), gemm.ByType(typ, "dgemm_", "sgemm_", ""))
+	return cmp.Or(gemm.ByType(typ, l.doubles, l.singles, "", "", ""), gemm.ByType(typ, "dgemm_", "sgemm_", "", "", ""))
 }
 
 // accepts returns an ErrUnavailable if l does not multiply matrices of the shape.

@@ -108,7 +108,7 @@ func newCompiled[T gemm.Float](name, options string, more ...string) (*textbook[
 	if err != nil {
 		return nil, gemm.Unavailablef("a program in C has no process of its own: %w", err)
 	}
-	element := gemm.ByType(gemm.TypeOf[T]().Name, "double", "float", "")
+	element := gemm.ByType(gemm.TypeOf[T]().Name, "double", "float", "", "", "")
 	file, err := c.build(name, element, append(strings.Fields(options), more...)...)
 	if errors.Is(err, trust.ErrUntrusted) {
 		return nil, gemm.Unavailablef("%w", err)

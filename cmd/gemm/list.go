@@ -13,6 +13,7 @@ import (
 	"gemm"
 	"gemm/compare"
 	"gemm/gf256"
+	"gemm/half"
 	"gemm/internal/catalog"
 	"gemm/mpi/launch"
 )
@@ -76,7 +77,8 @@ func available(ctx context.Context, v gemm.Variant) error {
 	if v.Location == gemm.OnGPU {
 		return onGPU(ctx, v)
 	}
-	err := gemm.ByType(v.Types()[0], made[float64], made[float32], made[gf256.Elem])(v)
+	err := gemm.ByType(v.Types()[0], made[float64], made[float32], made[half.F16], made[half.BF16],
+		made[gf256.Elem])(v)
 	if v.Location == gemm.OnRanks && err == nil {
 		_, err = launch.Find()
 	}

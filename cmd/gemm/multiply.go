@@ -19,6 +19,7 @@ import (
 	"gemm/cuda"
 	"gemm/cuda/remote"
 	"gemm/gf256"
+	"gemm/half"
 	"gemm/internal/catalog"
 	"gemm/internal/matfile"
 )
@@ -102,7 +103,8 @@ func runMultiply(c *cli.Context) error {
 	if err := matfile.Writable(p.out); err != nil {
 		return err
 	}
-	return gemm.ByType(typ, multiply[float64], multiply[float32], multiply[gf256.Elem])(c.Context, p)
+	return gemm.ByType(typ, multiply[float64], multiply[float32], multiply[half.F16], multiply[half.BF16],
+		multiply[gf256.Elem])(c.Context, p)
 }
 
 // checkMultiply returns an error unless the flags go together.
@@ -262,13 +264,20 @@ func apply[T gemm.Element](ctx context.Context, m gemm.Multiplier[T], op verify.
 	}
 	switch m := any(m).(type) {
 	case gemm.Gemmer[float32]:
-		op, c := any(op).(verify.Operation[float32]), any(c).(gemm.Matrix[float32])
-		return m.Gemm(ctx, op.TransA, op.TransB, float32(op.Alpha), op.A, op.B, float32(op.Beta), c)
+		return full(ctx, m, any(op).(verify.Operation[float32]), any(c).(gemm.Matrix[float32]))
 	case gemm.Gemmer[float64]:
-		op, c := any(op).(verify.Operation[float64]), any(c).(gemm.Matrix[float64])
-		return m.Gemm(ctx, op.TransA, op.TransB, op.Alpha, op.A, op.B, op.Beta, c)
+		return full(ctx, m, any(op).(verify.Operation[float64]), any(c).(gemm.Matrix[float64]))
+	case gemm.Gemmer[half.F16]:
+		return full(ctx, m, any(op).(verify.Operation[half.F16]), any(c).(gemm.Matrix[half.F16]))
+	case gemm.Gemmer[half.BF16]:
+		return full(ctx, m, any(op).(verify.Operation[half.BF16]), any(c).(gemm.Matrix[half.BF16]))
 	}
 	return errPlain
+}
+
+// full computes op with α and β rounded to the element type.
+func full[T gemm.Number](ctx context.Context, m gemm.Gemmer[T], op verify.Operation[T], c gemm.Matrix[T]) error {
+	return m.Gemm(ctx, op.TransA, op.TransB, gemm.FromFloat64[T](op.Alpha), op.A, op.B, gemm.FromFloat64[T](op.Beta), c)
 }
 
 // errPlain: a variant was asked for α or β that has none.

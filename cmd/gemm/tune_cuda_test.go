@@ -19,6 +19,7 @@ import (
 	"gemm/cuda/cudatest"
 	"gemm/cuda/occupancy"
 	"gemm/gf256"
+	"gemm/half"
 	"gemm/internal/settings"
 	"gemm/internal/tune"
 	"gemm/internal/tuned"
@@ -36,6 +37,14 @@ func (b tunedBackend) F32(name string, p gemm.Params) (gemm.Multiplier[float32],
 
 func (b tunedBackend) F64(name string, p gemm.Params) (gemm.Multiplier[float64], error) {
 	return newTuned[float64](b.fault, "f64", name, p)
+}
+
+func (b tunedBackend) F16(name string, p gemm.Params) (gemm.Multiplier[half.F16], error) {
+	return newTuned[half.F16](b.fault, "f16", name, p)
+}
+
+func (b tunedBackend) BF16(name string, p gemm.Params) (gemm.Multiplier[half.BF16], error) {
+	return newTuned[half.BF16](b.fault, "bf16", name, p)
 }
 
 func (b tunedBackend) GF256(name string, p gemm.Params) (gemm.Multiplier[gf256.Elem], error) {

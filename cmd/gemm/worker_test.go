@@ -24,6 +24,7 @@ import (
 	"gemm/cuda/guest"
 	"gemm/cuda/wire"
 	"gemm/gf256"
+	"gemm/half"
 	"gemm/internal/settings"
 	"gemm/internal/tuned"
 )
@@ -108,6 +109,14 @@ func (fakeBackend) F32(name string, _ gemm.Params) (gemm.Multiplier[float32], er
 		return fakeMultiplier[float32]{}, nil
 	}
 	return nil, gemm.Unavailablef("f32 is not faked")
+}
+
+func (fakeBackend) F16(string, gemm.Params) (gemm.Multiplier[half.F16], error) {
+	return nil, gemm.Unavailablef("f16 is not faked")
+}
+
+func (fakeBackend) BF16(string, gemm.Params) (gemm.Multiplier[half.BF16], error) {
+	return nil, gemm.Unavailablef("bf16 is not faked")
 }
 
 func (fakeBackend) GF256(string, gemm.Params) (gemm.Multiplier[gf256.Elem], error) {

@@ -12,6 +12,7 @@ import (
 	"gemm/cuda"
 	"gemm/cuda/nvrtc"
 	"gemm/gf256"
+	"gemm/half"
 )
 
 // Backend constructs the multipliers of cuda.Variants on the GPUs of this host.
@@ -63,6 +64,22 @@ func (b *Backend) F32(name string, p gemm.Params) (gemm.Multiplier[float32], err
 // F64 implements cuda.Backend.
 func (b *Backend) F64(name string, p gemm.Params) (gemm.Multiplier[float64], error) {
 	return ofFloats[float64](b, name, p)
+}
+
+// F16 implements cuda.Backend.
+func (b *Backend) F16(name string, p gemm.Params) (gemm.Multiplier[half.F16], error) {
+	return ofHalves[half.F16](b, name, p)
+}
+
+// BF16 implements cuda.Backend.
+func (b *Backend) BF16(name string, p gemm.Params) (gemm.Multiplier[half.BF16], error) {
+	return ofHalves[half.BF16](b, name, p)
+}
+
+// ofHalves returns the product in half precision with the name. It has no iterated products.
+func ofHalves[T half.F16 | half.BF16](b *Backend, name string, p gemm.Params) (gemm.Multiplier[T], error) {
+	out, err := construct[T](b, name, p)
+	return gemmer[T]{out}, err
 }
 
 // ofFloats returns the product of floating-point numbers with the name.

@@ -99,7 +99,7 @@ func (p *product[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error
 }
 
 // gemmer is a product in floating point, which has the full BLAS operation.
-type gemmer[T gemm.Float] struct{ *product[T] }
+type gemmer[T gemm.Number] struct{ *product[T] }
 
 // Gemm implements gemm.Gemmer. Operands that are stored transposed are laid out anew on the
 // device, but by cuBLAS.
@@ -108,7 +108,7 @@ func (p gemmer[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, 
 	if _, _, _, err := gemm.CheckGemm(tA, tB, a, b, c); err != nil {
 		return err
 	}
-	return p.whole(ctx, operation(tA, tB, float64(alpha), float64(beta)), a, b, c)
+	return p.whole(ctx, operation(tA, tB, gemm.ToFloat64(alpha), gemm.ToFloat64(beta)), a, b, c)
 }
 
 // operation returns the operation as package cuda has it.

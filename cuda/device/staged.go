@@ -75,7 +75,7 @@ func (p gemmer[T]) StageGemm(ctx context.Context, tA, tB blas.Transpose, alpha T
 	if _, _, _, err := gemm.CheckGemm(tA, tB, a, b, c); err != nil {
 		return nil, err
 	}
-	return p.stage(ctx, operation(tA, tB, float64(alpha), float64(beta)), c, a, b)
+	return p.stage(ctx, operation(tA, tB, gemm.ToFloat64(alpha), gemm.ToFloat64(beta)), c, a, b)
 }
 
 // stage brings the operands to the device, or finds them there.

@@ -21,6 +21,7 @@ import (
 	"gemm/cuda"
 	"gemm/cuda/wire"
 	"gemm/gf256"
+	"gemm/half"
 	"gemm/internal/block"
 	"gemm/internal/child"
 )
@@ -184,13 +185,23 @@ func (b Backend) F64(name string, p gemm.Params) (gemm.Multiplier[float64], erro
 	return ofFloats[float64](b.Worker, name, p), nil
 }
 
-// ofFloats returns a multiplier in floating point, which is a gemm.Gemmer but for PyTorch.
+// F16 implements cuda.Backend.
+func (b Backend) F16(name string, p gemm.Params) (gemm.Multiplier[half.F16], error) {
+	return gemmer[half.F16]{newMultiplier[half.F16](b.Worker, name, p), nil}, nil
+}
+
+// BF16 implements cuda.Backend.
+func (b Backend) BF16(name string, p gemm.Params) (gemm.Multiplier[half.BF16], error) {
+	return gemmer[half.BF16]{newMultiplier[half.BF16](b.Worker, name, p), nil}, nil
+}
+
+// ofFloats returns a multiplier in f32 or f64, which is a gemm.Gemmer but for PyTorch.
 func ofFloats[T gemm.Float](w *Worker, name string, p gemm.Params) gemm.Multiplier[T] {
 	m := newMultiplier[T](w, name, p)
 	if cuda.IsTorch(name) {
 		return m
 	}
-	return gemmer[T]{m}
+	return gemmer[T]{m, rescale[T]}
 }
 
 // GF256 implements cuda.Backend.
@@ -226,7 +237,11 @@ func (m multiplier[T]) product(ctx context.Context, alpha float64, a, b gemm.Mat
 }
 
 // gemmer is a multiplier in floating point.
-type gemmer[T gemm.Float] struct{ multiplier[T] }
+type gemmer[T gemm.Number] struct {
+	multiplier[T]
+	// rescale is Rescale of package block; nil: the type has no α that needs it.
+	rescale func(ctx context.Context, alpha T, a, b gemm.Matrix[T]) (T, gemm.Matrix[T], gemm.Matrix[T], error)
+}
 
 // Gemm implements gemm.Gemmer of operands that are not transposed.
 func (m gemmer[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T,
@@ -234,11 +249,20 @@ func (m gemmer[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, 
 	if tA != blas.NoTrans || tB != blas.NoTrans {
 		return gemm.Unavailablef("%s takes operands that are not transposed", m.variant)
 	}
+	if m.rescale != nil {
+		var err error
+		if alpha, a, b, err = m.rescale(ctx, alpha, a, b); err != nil {
+			return err
+		}
+	}
+	return m.product(ctx, gemm.ToFloat64(alpha), a, b, gemm.ToFloat64(beta), c)
+}
+
+// rescale returns operands of the same product with a moderate α.
+func rescale[T gemm.Float](ctx context.Context, alpha T, a, b gemm.Matrix[T]) (T, gemm.Matrix[T], gemm.Matrix[T],
+	error) {
 	left, right := block.View[T]{Data: a.Data, Row: a.Stride, Col: 1}, block.View[T]{Data: b.Data, Row: b.Stride, Col: 1}
 	alpha, left, right, err := block.Rescale(ctx, a.Rows, b.Cols, a.Cols, alpha, left, right)
-	if err != nil {
-		return err
-	}
 	a.Data, a.Stride, b.Data, b.Stride = left.Data, left.Row, right.Data, right.Row
-	return m.product(ctx, float64(alpha), a, b, float64(beta), c)
+	return alpha, a, b, err
 }

@@ -24,6 +24,7 @@ import (
 
 	"gemm"
 	"gemm/gf256"
+	"gemm/half"
 	"gemm/internal/child"
 )
 
@@ -169,11 +170,12 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, variants []gemm.Var
 	if gemm.TypeNamed(head.Type).Size == 0 {
 		return errors.Join(fmt.Errorf("there is no type %q", head.Type), w.Flush())
 	}
-	err = gemm.ByType(head.Type, serveFloat[float64], serveFloat[float32], serveField)(ctx, r, w, v, head)
+	err = gemm.ByType(head.Type, serveNumber[float64], serveNumber[float32], serveNumber[half.F16],
+		serveNumber[half.BF16], serveField)(ctx, r, w, v, head)
 	return errors.Join(err, w.Flush())
 }
 
-func serveFloat[T gemm.Float](ctx context.Context, r *bufio.Reader, w *bufio.Writer, v gemm.Variant,
+func serveNumber[T gemm.Number](ctx context.Context, r *bufio.Reader, w *bufio.Writer, v gemm.Variant,
 	head request) error {
 	return serve(ctx, r, w, v, head, full[T])
 }
@@ -227,18 +229,18 @@ func compute[T gemm.Element](ctx context.Context, v gemm.Variant, head request, 
 }
 
 // full is the operation in floating point.
-func full[T gemm.Float](ctx context.Context, v gemm.Variant, head request, c, a, b gemm.Matrix[T]) error {
+func full[T gemm.Number](ctx context.Context, v gemm.Variant, head request, c, a, b gemm.Matrix[T]) error {
 	g, err := gemm.NewGemmer[T](v, head.Params)
 	if err != nil {
 		return err
 	}
-	return g.Gemm(ctx, blas.NoTrans, blas.NoTrans, T(head.Alpha), a, b, T(head.Beta), c)
+	return g.Gemm(ctx, blas.NoTrans, blas.NoTrans, gemm.FromFloat64[T](head.Alpha), a, b, gemm.FromFloat64[T](head.Beta), c)
 }
 
 // plain is all there is of the operation in GF(2⁸).
 func plain(context.Context, gemm.Variant, request, gemm.Matrix[gf256.Elem], gemm.Matrix[gf256.Elem],
 	gemm.Matrix[gf256.Elem]) error {
-	return errors.New("alpha and beta are of f32 and f64: gf256 has C = A*B only")
+	return errors.New("gf256 has C = A*B only: there are no alpha and beta")
 }
 
 // mostHead is the length that the line of a request or a reply can have.
@@ -261,10 +263,16 @@ func line(r *bufio.Reader, v any) error {
 	}
 }
 
-// elements returns the row as package binary takes it: elements of GF(2⁸) are laid out as bytes.
+// elements returns the row as package binary takes it: elements of GF(2⁸) are laid out as bytes, and half precision as
+// words.
 func elements[T gemm.Element](row []T) any {
-	if e, ok := any(row).([]gf256.Elem); ok {
-		return gf256.Bytes(e)
+	switch row := any(row).(type) {
+	case []gf256.Elem:
+		return gf256.Bytes(row)
+	case []half.F16:
+		return half.Words(row)
+	case []half.BF16:
+		return half.Words(row)
 	}
 	return row
 }

@@ -204,7 +204,7 @@ func TestBrokenRequests(t *testing.T) {
 		"hello\n":            "invalid character",
 		`{"protocol":9}`:     "EOF",
 		"{\"protocol\":9}\n": "protocol 9, this program speaks 1",
-		"{\"protocol\":1,\"variant\":\"serial/naive\",\"type\":\"f16\"}\n":                                   `no type "f16"`,
+		"{\"protocol\":1,\"variant\":\"serial/naive\",\"type\":\"f8\"}\n":                                    `no type "f8"`,
 		"{\"protocol\":1,\"variant\":\"serial/naive\",\"type\":\"f64\",\"m\":-1}\n":                          "-1×0×0",
 		"{\"protocol\":1,\"variant\":\"serial/naive\",\"type\":\"f64\",\"m\":4294967296,\"k\":4294967296}\n": "4294967296×0×4294967296",
 		"{\"protocol\":1,\"variant\":\"serial/naive\",\"type\":\"f64\",\"m\":1,\"n\":1,\"k\":1}\nabc":        "the operands on standard input: unexpected EOF",

@@ -16,6 +16,7 @@ import (
 
 	"gemm"
 	"gemm/gf256"
+	"gemm/half"
 )
 
 // sizes are the values of each dimension; all combinations are tested.
@@ -85,6 +86,12 @@ func fieldKind() kind[gf256.Elem] {
 		small:    func(i int) gf256.Elem { return gf256.New(uint8(i)) },
 		add:      gf256.Add,
 		mul:      gf256.Mul,
+		dot: func(n int, a, b func(l int) gf256.Elem) (sum gf256.Elem) {
+			for l := range n {
+				sum = gf256.Add(sum, gf256.Mul(a(l), b(l)))
+			}
+			return sum
+		},
 	}
 }
 
@@ -109,11 +116,7 @@ func tabulated[T gemm.Element](rows, cols int, element func(i, j int) T) gemm.Ma
 // reference returns A·B by the definition.
 func reference[T gemm.Element](kind kind[T], a, b gemm.Matrix[T]) gemm.Matrix[T] {
 	return tabulated(a.Rows, b.Cols, func(i, j int) T {
-		var sum T
-		for l := range a.Cols {
-			sum = kind.add(sum, kind.mul(a.At(i, l), b.At(l, j)))
-		}
-		return sum
+		return kind.dot(a.Cols, func(l int) T { return a.At(i, l) }, func(l int) T { return b.At(l, j) })
 	})
 }
 
@@ -132,7 +135,7 @@ func equal[T gemm.Element](c, want gemm.Matrix[T]) error {
 	}
 	for i := range c.Rows {
 		for j := range c.Cols {
-			if got := c.At(i, j); !(got == want.At(i, j)) {
+			if got := c.At(i, j); !same(got, want.At(i, j)) {
 				return fmt.Errorf("C(%d, %d) is %v, want %v", i, j, got, want.At(i, j))
 			}
 		}
@@ -257,13 +260,21 @@ func emptyGemm[T gemm.Element](m gemm.Multiplier[T], t blas.Transpose, a, b, c g
 	}
 	switch g := any(m).(type) {
 	case gemm.Gemmer[float32]:
-		return g.Gemm(context.Background(), t, t, 2, any(a).(gemm.Matrix[float32]), any(b).(gemm.Matrix[float32]), 3,
-			any(c).(gemm.Matrix[float32]))
+		return twice(g, t, any(a), any(b), any(c))
 	case gemm.Gemmer[float64]:
-		return g.Gemm(context.Background(), t, t, 2, any(a).(gemm.Matrix[float64]), any(b).(gemm.Matrix[float64]), 3,
-			any(c).(gemm.Matrix[float64]))
+		return twice(g, t, any(a), any(b), any(c))
+	case gemm.Gemmer[half.F16]:
+		return twice(g, t, any(a), any(b), any(c))
+	case gemm.Gemmer[half.BF16]:
+		return twice(g, t, any(a), any(b), any(c))
 	}
 	return nil
+}
+
+// twice computes C ← 2·op(A)·op(B) + 3·C of matrices of T.
+func twice[T gemm.Number](g gemm.Gemmer[T], t blas.Transpose, a, b, c any) error {
+	return g.Gemm(context.Background(), t, t, gemm.FromFloat64[T](2), a.(gemm.Matrix[T]), b.(gemm.Matrix[T]),
+		gemm.FromFloat64[T](3), c.(gemm.Matrix[T]))
 }
 
 // endless is the time limit of a call that should take microseconds.
@@ -350,7 +361,7 @@ func checkModel[T gemm.Element](u under[T]) error {
 			}
 			before = traffic
 		}
-		if u.v.F64 == nil && u.v.F32 == nil {
+		if gemm.TypeOf[T]().IsField() {
 			continue // exact: there is no rounding to bound
 		}
 		roundoff := 0x1p-24

@@ -8,6 +8,7 @@ import (
 	"gemm"
 	"gemm/compare/optional"
 	"gemm/cuda/usage"
+	"gemm/half"
 	"gemm/mpi/account"
 )
 
@@ -15,8 +16,11 @@ import (
 // declares, and that the Run of a Stager belongs to the variant's location.
 func checkDeclared[T gemm.Element](u under[T]) error {
 	declared := u.v.Can &^ u.s.Lacks
-	if gemm.TypeOf[T]().Name == "gf256" {
+	switch typ := gemm.TypeOf[T](); {
+	case typ.IsField():
 		declared &^= gemm.Gemms | gemm.GemmStages
+	case typ.IsHalf():
+		declared &^= gemm.Chains
 	}
 	var errs []error
 	want := func(name string, has, want bool) {
@@ -25,10 +29,10 @@ func checkDeclared[T gemm.Element](u under[T]) error {
 		}
 	}
 	m := any(u.m)
-	want("Gemmer", implements[gemm.Gemmer[float32]](m) || implements[gemm.Gemmer[float64]](m), declared.Has(gemm.Gemms))
+	gemms, stages := isGemmer(m)
+	want("Gemmer", gemms, declared.Has(gemm.Gemms))
 	want("Stager", implements[gemm.Stager[T]](m), declared.Has(gemm.Stages))
-	want("GemmStager", implements[gemm.GemmStager[float32]](m) || implements[gemm.GemmStager[float64]](m),
-		declared.Has(gemm.GemmStages))
+	want("GemmStager", stages, declared.Has(gemm.GemmStages))
 	want("Toucher", implements[optional.Toucher[T]](m), declared.Has(gemm.Touches))
 	want("Explainer", implements[gemm.Explainer](m), declared.Has(gemm.Explains))
 	want("Loadable", implements[optional.Loadable[T]](m), declared.Has(gemm.Loads))
@@ -47,6 +51,14 @@ func checkDeclared[T gemm.Element](u under[T]) error {
 		want("Repeater", false, declared.Has(gemm.Repeats))
 	}
 	return errors.Join(errs...)
+}
+
+// isGemmer reports whether m computes the full BLAS operation, and whether it stages it.
+func isGemmer(m any) (gemms, stages bool) {
+	return implements[gemm.Gemmer[float32]](m) || implements[gemm.Gemmer[float64]](m) ||
+			implements[gemm.Gemmer[half.F16]](m) || implements[gemm.Gemmer[half.BF16]](m),
+		implements[gemm.GemmStager[float32]](m) || implements[gemm.GemmStager[float64]](m) ||
+			implements[gemm.GemmStager[half.F16]](m) || implements[gemm.GemmStager[half.BF16]](m)
 }
 
 // implements reports whether x has the interface I.

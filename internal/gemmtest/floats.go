@@ -10,22 +10,29 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
+	"gemm/half"
 )
 
-// floatKind returns the properties of a floating-point type.
-func floatKind[T gemm.Float]() kind[T] {
+// numberKind returns the properties of a floating-point type.
+func numberKind[T gemm.Number]() kind[T] {
 	var sentinel T
 	switch p := any(&sentinel).(type) {
 	case *float32:
 		*p = math.Float32frombits(0x7fc0dead)
 	case *float64:
 		*p = math.Float64frombits(0x7ff8_0000_dead_beef)
+	case *half.F16:
+		*p = half.FromBits[half.F16](0x7ead)
+	case *half.BF16:
+		*p = half.FromBits[half.BF16](0x7fed)
 	}
+	number := gemm.FromFloat64[T]
 	return kind[T]{
 		sentinel: sentinel,
-		small:    func(i int) T { return T(i%5 - 2) },
-		add:      func(a, b T) T { return a + b },
-		mul:      func(a, b T) T { return a * b },
+		small:    func(i int) T { return number(float64(i%5 - 2)) },
+		add:      func(a, b T) T { return number(gemm.ToFloat64(a) + gemm.ToFloat64(b)) },
+		mul:      func(a, b T) T { return number(gemm.ToFloat64(a) * gemm.ToFloat64(b)) },
+		dot:      func(n int, a, b func(l int) T) T { return number(dot(n, a, b)) },
 		own: []named[T]{
 			{"rounded", checkRounded[T]},
 			{"nonfinite", checkNonFinite[T]},
@@ -34,9 +41,17 @@ func floatKind[T gemm.Float]() kind[T] {
 	}
 }
 
+// dot returns the sum of n products in float64, in which it is exact for small integers.
+func dot[T gemm.Number](n int, a, b func(l int) T) (sum float64) {
+	for l := range n {
+		sum += gemm.ToFloat64(a(l)) * gemm.ToFloat64(b(l))
+	}
+	return sum
+}
+
 // real draws numbers in (−1, 1) with full significands.
-func real[T gemm.Float](rng *rand.Rand) func(i, j int) T {
-	return func(int, int) T { return T(2*rng.Float64() - 1) }
+func real[T gemm.Number](rng *rand.Rand) func(i, j int) T {
+	return func(int, int) T { return gemm.FromFloat64[T](2*rng.Float64() - 1) }
 }
 
 // precise is a product in higher precision, element (i, j) at i·cols+j.
@@ -50,7 +65,7 @@ type precise struct {
 // newPrecise computes A·B. Products of float32 are exact in float64, whose sums have twice the
 // precision. For float64 the sums are pairs of float64 with about twice the precision (Ogita, Rump
 // and Oishi, Accurate Sum and Dot Product, SIAM J. Sci. Comput. 26(6), 2005, algorithm 5.3).
-func newPrecise[T gemm.Float](a, b gemm.Matrix[T]) precise {
+func newPrecise[T gemm.Number](a, b gemm.Matrix[T]) precise {
 	size := a.Rows * b.Cols
 	p := precise{rows: a.Rows, cols: b.Cols, hi: make([]float64, size), lo: make([]float64, size),
 		abs: make([]float64, size)}
@@ -58,7 +73,7 @@ func newPrecise[T gemm.Float](a, b gemm.Matrix[T]) precise {
 		for j := range b.Cols {
 			at := i*p.cols + j
 			for l := range a.Cols {
-				x, y := float64(a.At(i, l)), float64(b.At(l, j))
+				x, y := gemm.ToFloat64(a.At(i, l)), gemm.ToFloat64(b.At(l, j))
 				product := x * y
 				rest := math.FMA(x, y, -product)
 				sum := p.hi[at] + product
@@ -74,21 +89,23 @@ func newPrecise[T gemm.Float](a, b gemm.Matrix[T]) precise {
 }
 
 // largest returns max|m|.
-func largest[T gemm.Float](m gemm.Matrix[T]) float64 {
+func largest[T gemm.Number](m gemm.Matrix[T]) float64 {
 	var most float64
 	for i := range m.Rows {
 		for _, x := range m.Row(i) {
-			most = max(most, math.Abs(float64(x)))
+			most = max(most, math.Abs(gemm.ToFloat64(x)))
 		}
 	}
 	return most
 }
 
-// within returns an error if an element of c differs from p by more than the bound of the kind.
-func within[T gemm.Float](c gemm.Matrix[T], p precise, kind gemm.BoundKind, bound float64) error {
+// within returns an error if an element of c differs from p by more than the bound of the kind, and by the rounding of
+// the element to half precision.
+func within[T gemm.Number](c gemm.Matrix[T], p precise, kind gemm.BoundKind, bound float64) error {
 	if err := conforms(c, gemm.Matrix[T]{Rows: p.rows, Cols: p.cols}); err != nil {
 		return err
 	}
+	of, least := gemm.TypeOf[T](), gemm.ToFloat64(leastOf[T]())
 	for i := range c.Rows {
 		for j := range c.Cols {
 			at := i*p.cols + j
@@ -96,19 +113,34 @@ func within[T gemm.Float](c gemm.Matrix[T], p precise, kind gemm.BoundKind, boun
 			if kind == gemm.Normwise {
 				scale = p.norms
 			}
-			got := float64(c.At(i, j))
-			if err := math.Abs((got - p.hi[at]) - p.lo[at]); !(err <= bound*scale) {
+			got := gemm.ToFloat64(c.At(i, j))
+			limit := bound * scale
+			if of.IsHalf() {
+				limit += max(of.UnitRoundoff*(math.Abs(p.hi[at])+limit), least/2)
+			}
+			if err := math.Abs((got - p.hi[at]) - p.lo[at]); !(err <= limit) {
 				return fmt.Errorf("C(%d, %d) is %v, want %v: off by %.3g, the %s bound is %.3g", i, j, got, p.hi[at], err,
-					kind, bound*scale)
+					kind, limit)
 			}
 		}
 	}
 	return nil
 }
 
+// leastOf returns the least number of half precision above 0; 0 for other types.
+func leastOf[T gemm.Number]() (x T) {
+	switch p := any(&x).(type) {
+	case *half.F16:
+		*p = half.FromBits[half.F16](1)
+	case *half.BF16:
+		*p = half.FromBits[half.BF16](1)
+	}
+	return x
+}
+
 // checkRounded compares products of random numbers with a product in higher precision; the limit is the bound for
 // random operands.
-func checkRounded[T gemm.Float](u under[T]) error {
+func checkRounded[T gemm.Number](u under[T]) error {
 	rng := rand.New(rand.NewPCG(7, 8))
 	for _, shape := range u.s.shapes() {
 		if err := rounded(u, rng, shape, [3]int{1, 2, 3}); err != nil {
@@ -119,18 +151,18 @@ func checkRounded[T gemm.Float](u under[T]) error {
 }
 
 // rounded multiplies random matrices of one shape.
-func rounded[T gemm.Float](u under[T], rng *rand.Rand, shape, gap [3]int) error {
+func rounded[T gemm.Number](u under[T], rng *rand.Rand, shape, gap [3]int) error {
 	m, n, k := shape[0], shape[1], shape[2]
 	a, b := tabulated(m, k, real[T](rng)), tabulated(k, n, real[T](rng))
 	bound := u.v.BoundWith(u.p)
-	limit := bound.Random(gemm.Shape{M: m, N: n, K: k}, u.p, gemm.TypeOf[T]().UnitRoundoff)
+	limit := bound.Random(gemm.Shape{M: m, N: n, K: k}, u.p, gemm.TypeOf[T]().SumRoundoff)
 	return product(u, m, n, k, gap, a.At, b.At, func(c gemm.Matrix[T]) error {
 		return within(c, newPrecise(a, b), bound.Kind, limit)
 	})
 }
 
 // checkNonFinite multiplies matrices of small integers that contain zeros, NaN and Inf.
-func checkNonFinite[T gemm.Float](u under[T]) error {
+func checkNonFinite[T gemm.Number](u under[T]) error {
 	if u.s.NonFinite == Undefined {
 		return nil
 	}
@@ -143,24 +175,24 @@ func checkNonFinite[T gemm.Float](u under[T]) error {
 			sprinkled := func(int, int) T {
 				switch x := rng.Float64(); {
 				case x < rare:
-					return T(math.NaN())
+					return gemm.FromFloat64[T](math.NaN())
 				case x < 2*rare:
-					return T(math.Inf(1))
+					return gemm.FromFloat64[T](math.Inf(1))
 				case x < 3*rare:
-					return T(math.Inf(-1))
+					return gemm.FromFloat64[T](math.Inf(-1))
 				default:
-					return T(rng.IntN(5) - 2)
+					return gemm.FromFloat64[T](float64(rng.IntN(5) - 2))
 				}
 			}
 			a, b := tabulated(m, k, sprinkled), tabulated(k, n, sprinkled)
 			want := tabulated(m, n, func(i, j int) T {
-				var sum T
+				var sum float64
 				for l := range k {
-					if u.s.NonFinite != SkipsZeros || a.At(i, l) != 0 {
-						sum += a.At(i, l) * b.At(l, j)
+					if x := gemm.ToFloat64(a.At(i, l)); u.s.NonFinite != SkipsZeros || x != 0 {
+						sum += x * gemm.ToFloat64(b.At(l, j))
 					}
 				}
-				return sum
+				return gemm.FromFloat64[T](sum)
 			})
 			err := product(u, m, n, k, gaps[draw%len(gaps)], a.At, b.At, func(c gemm.Matrix[T]) error {
 				return sameClass(c, want, u.s.NonFinite == Spreads)
@@ -175,13 +207,13 @@ func checkNonFinite[T gemm.Float](u under[T]) error {
 
 // sameClass returns an error unless c equals want, with NaN and Inf in the same places. If NaN and
 // Inf may spread, it is enough that the elements that are not finite in want are not finite in c.
-func sameClass[T gemm.Float](c, want gemm.Matrix[T], spreads bool) error {
+func sameClass[T gemm.Number](c, want gemm.Matrix[T], spreads bool) error {
 	if err := conforms(c, want); err != nil {
 		return err
 	}
 	for i := range c.Rows {
 		for j := range c.Cols {
-			got, wanted := float64(c.At(i, j)), float64(want.At(i, j))
+			got, wanted := gemm.ToFloat64(c.At(i, j)), gemm.ToFloat64(want.At(i, j))
 			ok := got == wanted || math.IsNaN(got) && math.IsNaN(wanted)
 			if spreads {
 				// x − x is 0 for finite x only.
@@ -198,7 +230,7 @@ func sameClass[T gemm.Float](c, want gemm.Matrix[T], spreads bool) error {
 // checkGemm checks the whole BLAS operation if u has it, on small integers and powers of two, for
 // which it is exact. The first shape has every combination of transposes and scalars; other shapes
 // have every seventh one, each with another start.
-func checkGemm[T gemm.Float](u under[T]) error {
+func checkGemm[T gemm.Number](u under[T]) error {
 	g, ok := u.m.(gemm.Gemmer[T])
 	if !ok {
 		return nil
@@ -210,7 +242,7 @@ func checkGemm[T gemm.Float](u under[T]) error {
 			all = append(all, shape)
 		}
 	}
-	ops := combinations[T]()
+	ops := combinations()
 	for i, shape := range all {
 		first, step := i%7, 7
 		if i == 0 {
@@ -226,17 +258,17 @@ func checkGemm[T gemm.Float](u under[T]) error {
 }
 
 // operation is C = alpha·op(A)·op(B) + beta·C.
-type operation[T gemm.Float] struct {
+type operation struct {
 	tA, tB      blas.Transpose
-	alpha, beta T
+	alpha, beta float64
 }
 
 // combinations returns all operations that checkGemm checks.
-func combinations[T gemm.Float]() (all []operation[T]) {
+func combinations() (all []operation) {
 	for _, tA := range []blas.Transpose{blas.NoTrans, blas.Trans, blas.ConjTrans} {
 		for _, tB := range []blas.Transpose{blas.NoTrans, blas.Trans, blas.ConjTrans} {
-			for _, scalars := range [][2]T{{1, 0}, {1, 1}, {-2, 0.5}, {0.5, -1}, {0, 2}, {0, 0}} {
-				all = append(all, operation[T]{tA, tB, scalars[0], scalars[1]})
+			for _, scalars := range [][2]float64{{1, 0}, {1, 1}, {-2, 0.5}, {0.5, -1}, {0, 2}, {0, 0}} {
+				all = append(all, operation{tA, tB, scalars[0], scalars[1]})
 			}
 		}
 	}
@@ -252,11 +284,11 @@ func stored[T gemm.Element](kind kind[T], t blas.Transpose, rows, cols, gap int,
 }
 
 // gemmOnce checks one operation. If the contract says that an operand is not read, it contains NaN.
-func gemmOnce[T gemm.Float](u under[T], g gemm.Gemmer[T], rng *rand.Rand, shape [3]int, op operation[T]) error {
+func gemmOnce[T gemm.Number](u under[T], g gemm.Gemmer[T], rng *rand.Rand, shape [3]int, op operation) error {
 	m, n, k := shape[0], shape[1], shape[2]
 	unread := func(int, int) T { return u.kind.sentinel }
 	a, b := tabulated(m, k, drawn(u.kind, rng)), tabulated(k, n, drawn(u.kind, rng))
-	want := reference(u.kind, a, b)
+	x, y := a, b
 	if op.alpha == 0 {
 		a, b = tabulated(m, k, unread), tabulated(k, n, unread)
 	}
@@ -266,17 +298,16 @@ func gemmOnce[T gemm.Float](u under[T], g gemm.Gemmer[T], rng *rand.Rand, shape 
 	}
 	ga, gb := stored(u.kind, op.tA, m, k, 2, a), stored(u.kind, op.tB, k, n, 1, b)
 	gc := newGuarded(u.kind, m, n, 3, old)
-	for i := range m {
-		for j := range n {
-			x := op.alpha * want.At(i, j)
-			if op.beta != 0 {
-				x += op.beta * gc.At(i, j)
-			}
-			want.Set(i, j, x)
+	want := tabulated(m, n, func(i, j int) T {
+		sum := op.alpha * dot(k, func(l int) T { return x.At(i, l) }, func(l int) T { return y.At(l, j) })
+		if op.beta != 0 {
+			sum += op.beta * gemm.ToFloat64(gc.At(i, j))
 		}
-	}
+		return gemm.FromFloat64[T](sum)
+	})
 	err := call(func() error {
-		return g.Gemm(context.Background(), op.tA, op.tB, op.alpha, ga.Matrix, gb.Matrix, op.beta, gc.Matrix)
+		return g.Gemm(context.Background(), op.tA, op.tB, gemm.FromFloat64[T](op.alpha), ga.Matrix, gb.Matrix,
+			gemm.FromFloat64[T](op.beta), gc.Matrix)
 	})
 	if err == nil {
 		err = errors.Join(ga.changed("A", false), gb.changed("B", false), gc.changed("C", true), equal(gc.Matrix, want))
@@ -288,11 +319,12 @@ func gemmOnce[T gemm.Float](u under[T], g gemm.Gemmer[T], rng *rand.Rand, shape 
 }
 
 // gemmSpreads checks that a NaN in C stays NaN if β is not 0.
-func gemmSpreads[T gemm.Float](u under[T], g gemm.Gemmer[T]) error {
-	for _, alpha := range []T{0, 1} {
+func gemmSpreads[T gemm.Number](u under[T], g gemm.Gemmer[T]) error {
+	for _, alpha := range []float64{0, 1} {
 		a, b, c := gemm.NewMatrix[T](3, 4), gemm.NewMatrix[T](4, 5), gemm.NewMatrix[T](3, 5)
 		c.Set(1, 2, u.kind.sentinel)
-		if err := g.Gemm(context.Background(), blas.NoTrans, blas.NoTrans, alpha, a, b, 2, c); err != nil {
+		if err := g.Gemm(context.Background(), blas.NoTrans, blas.NoTrans, gemm.FromFloat64[T](alpha), a, b,
+			gemm.FromFloat64[T](2), c); err != nil {
 			return err
 		}
 		want := gemm.NewMatrix[T](3, 5)
@@ -306,8 +338,9 @@ func gemmSpreads[T gemm.Float](u under[T], g gemm.Gemmer[T]) error {
 
 // gemmErrors checks that op(A), op(B) and C that do not conform give ErrShape, that nothing is written, and that a
 // cancelled context gives its error.
-func gemmErrors[T gemm.Float](u under[T], g gemm.Gemmer[T], rng *rand.Rand) error {
+func gemmErrors[T gemm.Number](u under[T], g gemm.Gemmer[T], rng *rand.Rand) error {
 	const m, n, k = 3, 4, 5
+	zero, one := gemm.FromFloat64[T](0), gemm.FromFloat64[T](1)
 	for _, tA := range []blas.Transpose{blas.NoTrans, blas.Trans} {
 		for _, tB := range []blas.Transpose{blas.NoTrans, blas.Trans} {
 			a := stored(u.kind, tA, m, k, 0, tabulated(m, k, drawn(u.kind, rng)))
@@ -323,13 +356,13 @@ func gemmErrors[T gemm.Float](u under[T], g gemm.Gemmer[T], rng *rand.Rand) erro
 			short.Data = short.Data[:len(short.Data)-1]
 			for name, f := range map[string]func() error{
 				"A transposed": func() error {
-					return g.Gemm(context.Background(), turned(tA), tB, 1, a.Matrix, b.Matrix, 1, c.Matrix)
+					return g.Gemm(context.Background(), turned(tA), tB, one, a.Matrix, b.Matrix, one, c.Matrix)
 				},
 				"B transposed": func() error {
-					return g.Gemm(context.Background(), tA, turned(tB), 1, a.Matrix, b.Matrix, 1, c.Matrix)
+					return g.Gemm(context.Background(), tA, turned(tB), one, a.Matrix, b.Matrix, one, c.Matrix)
 				},
 				"C's data short": func() error {
-					return g.Gemm(context.Background(), tA, tB, 1, a.Matrix, b.Matrix, 0, short)
+					return g.Gemm(context.Background(), tA, tB, one, a.Matrix, b.Matrix, zero, short)
 				},
 			} {
 				if err := call(f); !errors.Is(err, gemm.ErrShape) {
@@ -341,7 +374,7 @@ func gemmErrors[T gemm.Float](u under[T], g gemm.Gemmer[T], rng *rand.Rand) erro
 			}
 			ctx, cancel := context.WithCancel(context.Background())
 			cancel()
-			if err := g.Gemm(ctx, tA, tB, 1, a.Matrix, b.Matrix, 1, c.Matrix); !errors.Is(err, context.Canceled) {
+			if err := g.Gemm(ctx, tA, tB, one, a.Matrix, b.Matrix, one, c.Matrix); !errors.Is(err, context.Canceled) {
 				return fmt.Errorf("gemm with a cancelled context: got %v, want %v", err, context.Canceled)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"gemm"
+	"gemm/half"
 )
 
 // Fuzz draws a variant, an element type, shapes, strides, parameters and operands. params limits int parameters to values
@@ -23,8 +24,10 @@ func Fuzz(f *testing.F, variants []gemm.Variant) {
 		p := randomParams(v, rng)
 		types := v.Types()
 		gemm.ByType(types[int(typ)%len(types)],
-			func() { fuzzOnce(t, v, p, floatKind[float64](), rng, shape, gap, rounded[float64]) },
-			func() { fuzzOnce(t, v, p, floatKind[float32](), rng, shape, gap, rounded[float32]) },
+			func() { fuzzOnce(t, v, p, numberKind[float64](), rng, shape, gap, rounded[float64]) },
+			func() { fuzzOnce(t, v, p, numberKind[float32](), rng, shape, gap, rounded[float32]) },
+			func() { fuzzOnce(t, v, p, numberKind[half.F16](), rng, shape, gap, rounded[half.F16]) },
+			func() { fuzzOnce(t, v, p, numberKind[half.BF16](), rng, shape, gap, rounded[half.BF16]) },
 			func() { fuzzOnce(t, v, p, fieldKind(), rng, shape, gap, exact) })()
 	})
 }

@@ -19,6 +19,7 @@ import (
 	"testing"
 
 	"gemm"
+	"gemm/half"
 )
 
 // NonFinite is the behaviour of a variant with NaN and Inf.
@@ -66,8 +67,10 @@ func (s Suite) Run(t *testing.T, v gemm.Variant, params ...gemm.Params) {
 		t.Run(name, func(t *testing.T) {
 			for _, typ := range v.Types() {
 				t.Run(typ, gemm.ByType(typ,
-					func(t *testing.T) { run(t, s, v, p, floatKind[float64]()) },
-					func(t *testing.T) { run(t, s, v, p, floatKind[float32]()) },
+					func(t *testing.T) { run(t, s, v, p, numberKind[float64]()) },
+					func(t *testing.T) { run(t, s, v, p, numberKind[float32]()) },
+					func(t *testing.T) { run(t, s, v, p, numberKind[half.F16]()) },
+					func(t *testing.T) { run(t, s, v, p, numberKind[half.BF16]()) },
 					func(t *testing.T) { run(t, s, v, p, fieldKind()) }))
 			}
 		})
@@ -114,10 +117,11 @@ type named[T gemm.Element] struct {
 
 // kind has the properties of an element type that the suite needs.
 type kind[T gemm.Element] struct {
-	sentinel T              // fills guard zones, and C before a product
-	small    func(i int) T  // one of the elements for which products are exact
-	add, mul func(a, b T) T // exact for these elements
-	own      []named[T]     // checks for this type only
+	sentinel T                                 // fills guard zones, and C before a product
+	small    func(i int) T                     // one of the elements for which products are exact
+	add, mul func(a, b T) T                    // exact for these elements
+	dot      func(n int, a, b func(l int) T) T // exact for these elements, but for the rounding of C to half precision
+	own      []named[T]                        // checks for this type only
 }
 
 // checks returns the checks for u.

@@ -13,6 +13,7 @@ import (
 
 	"gemm"
 	"gemm/gf256"
+	"gemm/half"
 	"gemm/internal/busy"
 	"gemm/mpi/account"
 )
@@ -46,11 +47,8 @@ func (x textbook[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error
 			if err := ctx.Err(); err != nil && !x.deaf && !x.busy {
 				return err
 			}
-			var sum T
-			for l := range min(a.Cols, b.Rows) {
-				sum = x.kind.add(sum, x.kind.mul(a.At(i, l), b.At(l, j)))
-			}
-			c.Set(i, j, sum)
+			c.Set(i, j, x.kind.dot(min(a.Cols, b.Rows), func(l int) T { return a.At(i, l) },
+				func(l int) T { return b.At(l, j) }))
 		}
 	}
 	if x.fault != nil && c.Rows > 0 && c.Cols > 0 && a.Cols > 0 {
@@ -65,10 +63,16 @@ func variant() gemm.Variant {
 		Name:  "test/textbook",
 		Bound: gemm.Classical,
 		F64: func(gemm.Params) (gemm.Multiplier[float64], error) {
-			return textbook[float64]{kind: floatKind[float64]()}, nil
+			return textbook[float64]{kind: numberKind[float64]()}, nil
 		},
 		F32: func(gemm.Params) (gemm.Multiplier[float32], error) {
-			return textbook[float32]{kind: floatKind[float32]()}, nil
+			return textbook[float32]{kind: numberKind[float32]()}, nil
+		},
+		F16: func(gemm.Params) (gemm.Multiplier[half.F16], error) {
+			return textbook[half.F16]{kind: numberKind[half.F16]()}, nil
+		},
+		BF16: func(gemm.Params) (gemm.Multiplier[half.BF16], error) {
+			return textbook[half.BF16]{kind: numberKind[half.BF16]()}, nil
 		},
 		GF256: func(gemm.Params) (gemm.Multiplier[gf256.Elem], error) {
 			return textbook[gf256.Elem]{kind: fieldKind()}, nil
@@ -167,8 +171,10 @@ func faults[T gemm.Element](kind kind[T]) map[string]struct {
 }
 
 func TestFaults(t *testing.T) {
-	t.Run("f64", func(t *testing.T) { testFaults(t, floatKind[float64]()) })
-	t.Run("f32", func(t *testing.T) { testFaults(t, floatKind[float32]()) })
+	t.Run("f64", func(t *testing.T) { testFaults(t, numberKind[float64]()) })
+	t.Run("f32", func(t *testing.T) { testFaults(t, numberKind[float32]()) })
+	t.Run("f16", func(t *testing.T) { testFaults(t, numberKind[half.F16]()) })
+	t.Run("bf16", func(t *testing.T) { testFaults(t, numberKind[half.BF16]()) })
 	t.Run("gf256", func(t *testing.T) { testFaults(t, fieldKind()) })
 }
 
@@ -202,19 +208,26 @@ func TestFloatFaults(t *testing.T) {
 	if Raced {
 		t.Skip("TestConcurrentFaults has the goroutines")
 	}
-	kind := floatKind[float64]()
+	kind := numberKind[float64]()
 	after := func(f func(c, a, b gemm.Matrix[float64])) textbook[float64] {
 		return textbook[float64]{kind: kind, fault: f}
 	}
-	skipping := kind
-	skipping.mul = func(a, b float64) float64 {
-		if a == 0 {
-			return 0
+	skipping, single := kind, kind
+	skipping.dot = func(n int, a, b func(l int) float64) (sum float64) {
+		for l := range n {
+			if a(l) != 0 {
+				sum += a(l) * b(l)
+			}
 		}
-		return a * b
+		return sum
 	}
-	single := kind
-	single.add = func(a, b float64) float64 { return float64(float32(a) + float32(b)) }
+	single.dot = func(n int, a, b func(l int) float64) float64 {
+		var sum float32
+		for l := range n {
+			sum += float32(a(l) * b(l))
+		}
+		return float64(sum)
+	}
 	for name, test := range map[string]struct {
 		m    textbook[float64]
 		want string
@@ -308,7 +321,7 @@ func (x *sharing) Multiply(ctx context.Context, c, a, b gemm.Matrix[float64]) er
 func TestConcurrentFaults(t *testing.T) {
 	defer func(before time.Duration) { hung = before }(hung)
 	hung = time.Second
-	good := textbook[float64]{kind: floatKind[float64]()}
+	good := textbook[float64]{kind: numberKind[float64]()}
 	for name, test := range map[string]struct {
 		m    gemm.Multiplier[float64]
 		want string
@@ -379,7 +392,7 @@ func TestGemmFaults(t *testing.T) {
 	if Raced {
 		t.Skip("TestConcurrentFaults has the goroutines")
 	}
-	kind := floatKind[float64]()
+	kind := numberKind[float64]()
 	good := textbook[float64]{kind: kind}
 	for name, test := range map[string]struct {
 		m    whole
@@ -417,7 +430,7 @@ func (staging) Close() error                                            { return
 // TestDeclaredFaults checks that every optional interface that is declared but missing is named,
 // and every one that is there but not declared.
 func TestDeclaredFaults(t *testing.T) {
-	bare := textbook[float64]{kind: floatKind[float64]()}
+	bare := textbook[float64]{kind: numberKind[float64]()}
 	const all = gemm.Stages | gemm.Touches | gemm.Explains | gemm.Warns | gemm.Repeats
 	for name, test := range map[string]struct {
 		m     gemm.Multiplier[float64]
@@ -452,7 +465,7 @@ func TestDeclaredFaults(t *testing.T) {
 func TestComparators(t *testing.T) {
 	a := tabulated(3, 4, func(i, j int) float64 { return float64(i-j) / 3 })
 	b := tabulated(4, 3, func(i, j int) float64 { return float64(i+2*j) / 7 })
-	kind := floatKind[float64]()
+	kind := numberKind[float64]()
 	want, p := reference(kind, a, b), newPrecise(a, b)
 	spoilt := func(f func(c gemm.Matrix[float64])) gemm.Matrix[float64] {
 		c := tabulated(3, 3, want.At)

@@ -7,6 +7,7 @@ import (
 
 	"gemm"
 	"gemm/gf256"
+	"gemm/half"
 )
 
 // bits returns the bits of x, which differ for different NaNs.
@@ -16,9 +17,24 @@ func bits[T gemm.Element](x T) uint64 {
 		return uint64(math.Float32bits(x))
 	case float64:
 		return math.Float64bits(x)
+	case half.F16:
+		return uint64(x.Bits())
+	case half.BF16:
+		return uint64(x.Bits())
 	default:
 		return uint64(x.(gf256.Elem).Byte())
 	}
+}
+
+// same reports whether x and y are the same element; NaN is the same as nothing, and −0 as 0.
+func same[T gemm.Element](x, y T) bool {
+	switch x := any(x).(type) {
+	case half.F16:
+		return x.Float32() == any(y).(half.F16).Float32()
+	case half.BF16:
+		return x.Float32() == any(y).(half.BF16).Float32()
+	}
+	return x == y
 }
 
 // guarded is a matrix with guard zones around it and between its rows.

@@ -78,10 +78,11 @@ const (
 	float64s element = iota
 	float32s
 	bytes // of GF(2⁸): the sum is the exclusive or
+	none  // there is no message of the type: no variant has it
 )
 
 func elementOf[T gemm.Element]() element {
-	return gemm.ByType(gemm.TypeOf[T]().Name, float64s, float32s, bytes)
+	return gemm.ByType(gemm.TypeOf[T]().Name, float64s, float32s, none, none, bytes)
 }
 
 // bufferOf returns m as a message.
