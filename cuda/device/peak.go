@@ -16,36 +16,39 @@ import (
 
 // Peak is what a pipe of the GPU does at most.
 type Peak struct {
-	Pipe   string // f32, f64, f64-tensor, tf32, f16
+	Pipe   string // f32, f64, f64-tensor, tf32, f16, bf16, int8
 	Gflops float64
 }
 
-// pipes are the pipes that are measured, on GPUs from the compute capability least on, or on GPUs of that
-// one alone.
+// anyLater is a compute capability that no GPU reaches.
+const anyLater = 1 << 10
+
+// pipes are the pipes that are measured, each on GPUs of the compute capabilities least to most. From 9.0 on the
+// tensor cores do more by wgmma than by mma of fewer than 64 bits, and what they do best later is not measured.
 var pipes = []struct {
-	name        string
-	pipe, least int
-	exact       bool
-	// fragment is the multiply-adds of an instruction of a warp, or of a warpgroup of an exact pipe; nil: a thread has
+	name              string
+	pipe, least, most int
+	// fragment is the multiply-adds of an instruction of a warp, or of a warpgroup if groups is set; 0: a thread has
 	// its own.
-	fragment func(arch int) int
+	fragment int
+	groups   bool
 }{
-	{"f32", 32, 70, false, nil},
-	{"f64", 64, 70, false, nil},
-	{"f64-tensor", 65, 80, false, func(arch int) int {
-		if arch >= 90 {
-			return 16 * 8 * 16
-		}
-		return 8 * 8 * 4
-	}},
-	// From 9.0 on the tensor cores do more by wgmma than by mma.
-	{"tf32", 19, 80, false, func(int) int { return 16 * 8 * 8 }},
-	{"tf32", 19, 90, true, func(int) int { return 64 * 256 * 8 }},
-	{"f16", 16, 90, true, func(int) int { return 64 * 256 * 16 }},
+	{"f32", 32, 70, anyLater, 0, false},
+	{"f64", 64, 70, anyLater, 0, false},
+	{"f64-tensor", 65, 80, 89, 8 * 8 * 4, false},
+	{"f64-tensor", 65, 90, anyLater, 16 * 8 * 16, false},
+	{"tf32", 19, 80, 89, 16 * 8 * 8, false},
+	{"f16", 16, 80, 89, 16 * 8 * 16, false},
+	{"bf16", 17, 80, 89, 16 * 8 * 16, false},
+	{"int8", 8, 80, 89, 16 * 8 * 32, false},
+	{"tf32", 19, 90, 90, 64 * 256 * 8, true},
+	{"f16", 16, 90, 90, 64 * 256 * 16, true},
+	{"bf16", 17, 90, 90, 64 * 256 * 16, true},
+	{"int8", 8, 90, 90, 64 * 256 * 32, true},
 }
 
-// Peaks measures the pipes, for about the given time each. On a GPU newer than 9.0 it leaves TF32 out, since the
-// instructions that are measured do not reach the peak there.
+// Peaks measures the pipes, for about the given time each. On a GPU newer than 9.0 it leaves out the
+// tensor cores of fewer than 64 bits, since the instructions that are measured do not reach the peak there.
 func (d *Device) Peaks(ctx context.Context, each time.Duration) (out []Peak, err error) {
 	if err := d.usable(); err != nil {
 		return nil, err
@@ -60,18 +63,18 @@ func (d *Device) Peaks(ctx context.Context, each time.Duration) (out []Peak, err
 	defer func() { err = errors.Join(err, d.free(&room)) }()
 	arch := d.arch()
 	for _, p := range pipes {
-		if arch < p.least || p.exact && arch != p.least || p.name == "tf32" && !p.exact && arch >= 90 {
+		if arch < p.least || arch > p.most {
 			continue
 		}
 		program := nvrtc.Program{Name: "peak.cu", Source: kernels.Peak, Arch: arch,
 			Options: []string{fmt.Sprintf("-DPIPE=%d", p.pipe)}}
 		kernel, terms := "peak", threads*8*16.0 // multiply-adds of a round, or fragments of a thread
 		switch {
-		case p.exact:
+		case p.groups:
 			program.Name, program.Source, program.Exact = "peak_warpgroups.cu", kernels.PeakWarpgroups, true
-			kernel, terms = "peak_warpgroups", 2*4*float64(p.fragment(arch))
-		case p.fragment != nil:
-			terms = terms / 32 * float64(p.fragment(arch))
+			kernel, terms = "peak_warpgroups", 2*4*float64(p.fragment)
+		case p.fragment != 0:
+			terms = terms / 32 * float64(p.fragment)
 		}
 		k, err := d.load(program, kernel, 0)
 		if err != nil {

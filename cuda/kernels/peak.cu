@@ -1,20 +1,39 @@
 // peak: multiply-adds on registers only, the maximum rate of a pipe of the GPU. Not a rung.
 //
-// PIPE 32 and 64 are single and double precision, with 8 chains per thread. PIPE 65 and 19 are the
-// tensor cores in double precision and in TF32, with 8 accumulators per warp. The operands are not
-// constants, and the sums are stored, so the compiler removes nothing.
+// PIPE 32 and 64 are single and double precision, with 8 chains per thread. The others are the tensor
+// cores, with 8 accumulators per warp: 65 is double precision, 19 is TF32, 16 is f16 and 17 is bf16 with
+// sums in single precision, and 8 is bytes with sums of 32 bits. The operands are not constants, and the
+// sums are stored, so the compiler removes nothing.
 //
 // Launch: any number of blocks of 256 threads, each with 16*8*rounds multiply-adds on numbers
-// or, a warp, on fragments: 16x8x8 of PIPE 19, 16x8x16 of PIPE 65 from compute capability 9.0
-// on, 8x8x4 before.
+// or, a warp, on fragments: 16x8x8 of PIPE 19, 16x8x16 of 16 and 17, 16x8x32 of 8, 16x8x16 of 65 from
+// compute capability 9.0 on, 8x8x4 before.
 
 #define STEPS 16
 #define CHAINS 8
 
-#if PIPE == 32 || PIPE == 19
-typedef float Element;
-#else
+#if PIPE == 64 || PIPE == 65
 typedef double Element;
+#else
+typedef float Element;
+#endif
+
+// The products of tensor cores, and their sums.
+#if PIPE == 8
+typedef int Sum;
+#define OF "+r"
+#else
+typedef float Sum;
+#define OF "+f"
+#endif
+#if PIPE == 19
+#define PRODUCT "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"
+#elif PIPE == 16
+#define PRODUCT "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
+#elif PIPE == 17
+#define PRODUCT "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"
+#elif PIPE == 8
+#define PRODUCT "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32"
 #endif
 
 extern "C" __global__ void __launch_bounds__(256) peak(int rounds, Element x, Element *out)
@@ -33,8 +52,8 @@ extern "C" __global__ void __launch_bounds__(256) peak(int rounds, Element x, El
     Element total = 0;
     for (int i = 0; i < CHAINS; i++)
         total += sum[i];
-#elif PIPE == 19
-    float sum[CHAINS][4] = {};
+#elif defined PRODUCT
+    Sum sum[CHAINS][4] = {};
     unsigned a[4], b[2];
     for (int i = 0; i < 4; i++)
         a[i] = __float_as_uint(x * (threadIdx.x + i));
@@ -45,10 +64,10 @@ extern "C" __global__ void __launch_bounds__(256) peak(int rounds, Element x, El
         for (int s = 0; s < STEPS; s++)
             #pragma unroll
             for (int i = 0; i < CHAINS; i++)
-                asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
-                    : "+f"(sum[i][0]), "+f"(sum[i][1]), "+f"(sum[i][2]), "+f"(sum[i][3])
+                asm volatile(PRODUCT " {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+                    : OF(sum[i][0]), OF(sum[i][1]), OF(sum[i][2]), OF(sum[i][3])
                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-    float total = 0;
+    Sum total = 0;
     for (int i = 0; i < CHAINS; i++)
         total += sum[i][0] + sum[i][1] + sum[i][2] + sum[i][3];
 #else

@@ -1,26 +1,49 @@
 // peak_warpgroups: products of whole warpgroups on shared memory only, the maximum rate of the tensor cores
 // of compute capability 9.0. Not a rung.
 //
-// PIPE 19 is TF32 and 16 is f16, with sums in single precision. Two warpgroups have 64 x 256 sums each. The
-// operands are not constants: the rate would be higher, since the GPU would need less power.
+// PIPE 19 is TF32, 16 is f16 and 17 is bf16, with sums in single precision; 8 is bytes, with sums of 32 bits.
+// Two warpgroups have 64 x 256 sums each. The operands are not constants: the rate would be higher, since the
+// GPU would need less power.
 //
-// Launch: any number of blocks of 256 threads, each with 2*STEPS*rounds products of 64 x 256 by 8 (TF32) or
-// 16 (f16).
+// Launch: any number of blocks of 256 threads, each with 2*STEPS*rounds products of 64 x 256 by 32 bytes: 8
+// values of TF32, 16 of f16 or bf16, 32 of a byte.
 
 #define STEPS 4
 
+// KEEP and FILL make random bits an operand, of values between 0.5 and 1 of both signs, or of any bytes.
+#if PIPE == 8
+typedef int Sum;
+#define OF "+r"
+#else
+typedef float Sum;
+#define OF "+f"
+#endif
 #if PIPE == 19
 #define PRODUCT "wgmma.mma_async.sync.aligned.m64n256k8.f32.tf32.tf32"
 #define SIGNS "1, 1, 1"
-#else
+#define KEEP 0x807fffffu
+#define FILL 0x3f000000u
+#elif PIPE == 16
 #define PRODUCT "wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16"
 #define SIGNS "1, 1, 1, 0, 0"
+#define KEEP 0x83ff83ffu
+#define FILL 0x38003800u
+#elif PIPE == 17
+#define PRODUCT "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16"
+#define SIGNS "1, 1, 1, 0, 0"
+#define KEEP 0x807f807fu
+#define FILL 0x3f003f00u
+#else
+#define PRODUCT "wgmma.mma_async.sync.aligned.m64n256k32.s32.s8.s8"
+#define SIGNS "1"
+#define KEEP 0xffffffffu
+#define FILL 0
 #endif
 
 // 16 sums as operands of an instruction.
-#define SUMS(i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), \
-    "+f"(d[i + 5]), "+f"(d[i + 6]), "+f"(d[i + 7]), "+f"(d[i + 8]), "+f"(d[i + 9]), "+f"(d[i + 10]), \
-    "+f"(d[i + 11]), "+f"(d[i + 12]), "+f"(d[i + 13]), "+f"(d[i + 14]), "+f"(d[i + 15])
+#define SUMS(i) OF(d[i]), OF(d[i + 1]), OF(d[i + 2]), OF(d[i + 3]), OF(d[i + 4]), \
+    OF(d[i + 5]), OF(d[i + 6]), OF(d[i + 7]), OF(d[i + 8]), OF(d[i + 9]), OF(d[i + 10]), \
+    OF(d[i + 11]), OF(d[i + 12]), OF(d[i + 13]), OF(d[i + 14]), OF(d[i + 15])
 
 // descriptor says where an operand lies: rows of 128 bytes, swizzled, in groups of 8 that are 1024 bytes
 // apart.
@@ -29,7 +52,7 @@ static __device__ unsigned long long descriptor(unsigned address)
     return (unsigned long long)(address >> 4 & 0x3fff) | 1ull << 16 | (1024ull >> 4) << 32 | 1ull << 62;
 }
 
-static __device__ void multiply(float (&d)[128], unsigned long long a, unsigned long long b)
+static __device__ void multiply(Sum (&d)[128], unsigned long long a, unsigned long long b)
 {
     asm volatile(PRODUCT " {"
         "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
@@ -52,18 +75,15 @@ extern "C" __global__ void __launch_bounds__(256, 1) peak_warpgroups(int rounds,
     for (int i = threadIdx.x; i < (2 * 64 + 256) * 32; i += 256) {
         unsigned x = (i + seed) * 2654435761u;
         x = (x ^ x >> 15) * 2246822519u;
-#if PIPE == 19
-        operands[i] = (x & 0x807fffffu) | 0x3f000000u; // between 0.5 and 1, of both signs
-#else
-        operands[i] = (x & 0x83ff83ffu) | 0x38003800u; // two of them
-#endif
+        x ^= x >> 13;
+        operands[i] = (x & KEEP) | FILL;
     }
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
     __syncthreads();
     unsigned long long address;
     asm("cvta.to.shared.u64 %0, %1;" : "=l"(address) : "l"(operands));
     const unsigned a = (unsigned)address + threadIdx.x / 128 * (64 * 128), b = (unsigned)address + 128 * 128;
-    float sum[128] = {};
+    Sum sum[128] = {};
     for (int r = 0; r < rounds; r++) {
         asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
         #pragma unroll
@@ -73,7 +93,7 @@ extern "C" __global__ void __launch_bounds__(256, 1) peak_warpgroups(int rounds,
         asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
     }
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
-    float total = 0;
+    Sum total = 0;
     for (int i = 0; i < 128; i++)
         total += sum[i];
     out[blockIdx.x * 256 + threadIdx.x] = total;

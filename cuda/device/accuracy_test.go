@@ -1,0 +1,301 @@
+//go:build cuda
+
+package device_test
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"gemm"
+	"gemm/cuda"
+	"gemm/cuda/device"
+	"gemm/internal/gemmtest"
+	"gemm/parallel"
+)
+
+// onGPU returns the variants on a GPU, which the test needs.
+func onGPU(t *testing.T) []gemm.Variant {
+	b := device.NewBackend()
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	_, err := b.Device(0)
+	gemmtest.Require(t, "cuda", err)
+	return cuda.Variants(b)
+}
+
+// multiply computes the product by the variant and says what has computed it, if that is another one.
+func multiply[T gemm.Element](t *testing.T, all []gemm.Variant, name string, c, a, b gemm.Matrix[T]) (by any) {
+	t.Helper()
+	v, err := gemm.Lookup(all, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := gemm.New[T](v, nil)
+	if errors.Is(err, gemm.ErrUnavailable) {
+		t.Skip(err) // the GPU is of another compute capability
+	}
+	if err == nil {
+		err = m.Multiply(t.Context(), c, a, b)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m.(gemm.Explainer).Resolved()["fallback"]
+}
+
+// filled returns a matrix of numbers that draw draws.
+func filled(rows, cols int, seed uint64, draw func(r *rand.Rand) float64) gemm.Matrix[float32] {
+	r := rand.New(rand.NewPCG(seed, 0))
+	m := gemm.NewMatrix[float32](rows, cols)
+	for i := range m.Data {
+		m.Data[i] = float32(draw(r))
+	}
+	return m
+}
+
+// reference returns rows of C, computed in double precision on the host, and the sums of magnitudes |A||B|.
+func reference(t *testing.T, rows int, a, b gemm.Matrix[float32]) (c, sums gemm.Matrix[float64]) {
+	t.Helper()
+	v, err := gemm.Lookup(parallel.Variants(), "parallel/packed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := gemm.New[float64](v, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wide := func(x gemm.Matrix[float32], rows int, of func(float64) float64) gemm.Matrix[float64] {
+		out := gemm.NewMatrix[float64](rows, x.Cols)
+		for i := range rows {
+			for j, value := range x.Row(i) {
+				out.Row(i)[j] = of(float64(value))
+			}
+		}
+		return out
+	}
+	same := func(x float64) float64 { return x }
+	var out [2]gemm.Matrix[float64]
+	for i, of := range []func(float64) float64{same, math.Abs} {
+		out[i] = gemm.NewMatrix[float64](rows, b.Cols)
+		if err := m.Multiply(t.Context(), out[i], wide(a, rows, of), wide(b, b.Rows, of)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out[0], out[1]
+}
+
+// deviation is how the first rows of a product differ from the reference, relative to |A||B|.
+type deviation struct{ largest, rms, mean float64 }
+
+func deviationOf(c gemm.Matrix[float32], exact, sums gemm.Matrix[float64]) (d deviation) {
+	for i := range exact.Rows {
+		for j, x := range exact.Row(i) {
+			e := (float64(c.At(i, j)) - x) / sums.At(i, j)
+			if math.IsNaN(e) {
+				return deviation{e, e, e}
+			}
+			d.largest, d.rms, d.mean = max(d.largest, math.Abs(e)), d.rms+e*e, d.mean+e
+		}
+	}
+	n := float64(exact.Rows * exact.Cols)
+	return deviation{d.largest, math.Sqrt(d.rms / n), d.mean / n}
+}
+
+// Operands of different kinds. Magnitudes of the wide ones are in 24 binades.
+var draws = []struct {
+	name string
+	draw func(r *rand.Rand) float64
+}{
+	{"normal", (*rand.Rand).NormFloat64},
+	{"uniform", (*rand.Rand).Float64},
+	{"wide", func(r *rand.Rand) float64 { return math.Copysign(math.Exp2(24*r.Float64()-12), r.NormFloat64()) }},
+}
+
+// TestSinglePrecision checks that the error of f16x3 is not larger than the error of cuBLAS in single precision, at the
+// worst element and on average.
+func TestSinglePrecision(t *testing.T) {
+	all := onGPU(t)
+	const rows = 64
+	sizes := []int{1024, 2048, 4096, 8192}
+	if testing.Short() {
+		sizes = sizes[:2]
+	}
+	for _, d := range draws {
+		for _, n := range sizes {
+			a, b := filled(n, n, 1, d.draw), filled(n, n, 2, d.draw)
+			exact, sums := reference(t, rows, a, b)
+			c := gemm.NewMatrix[float32](n, n)
+			if by := multiply(t, all, "cuda/"+cuda.F16x3, c, a, b); by != nil {
+				t.Errorf("%s, n = %d: %v has computed the product", d.name, n, by)
+			}
+			got := deviationOf(c, exact, sums)
+			multiply(t, all, "cuda/"+cuda.CuBLAS, c, a, b)
+			want := deviationOf(c, exact, sums)
+			t.Logf("%s, n = %d: largest %.2e and %.2e, root mean square %.2e and %.2e, mean %+.1e and %+.1e", d.name, n,
+				got.largest, want.largest, got.rms, want.rms, got.mean, want.mean)
+			if !(got.largest <= want.largest) || !(got.rms <= want.rms) {
+				t.Errorf("%s, n = %d: f16x3 has the errors %+v, cuBLAS %+v", d.name, n, got, want)
+			}
+		}
+	}
+}
+
+// TestUnfit checks that warptile computes products whose operands f16x3 cannot split, and that no other product is
+// affected.
+func TestUnfit(t *testing.T) {
+	all := onGPU(t)
+	const m, n, k = 300, 200, 500
+	for _, test := range []struct {
+		name  string
+		spoil func(a, b gemm.Matrix[float32])
+		falls bool
+	}{
+		{"normal", func(a, b gemm.Matrix[float32]) {}, false},
+		{"zeros", func(a, b gemm.Matrix[float32]) { clear(a.Row(7)); clear(b.Row(9)) }, false},
+		{"28 binades of a row of A", func(a, _ gemm.Matrix[float32]) { a.Row(7)[3], a.Row(7)[4] = 1<<14, 0x1p-14 }, false},
+		{"40 binades of a row of A", func(a, _ gemm.Matrix[float32]) { a.Row(7)[3], a.Row(7)[4] = 1<<20, 0x1p-20 }, true},
+		{"40 binades of a column of B", func(_, b gemm.Matrix[float32]) { b.Row(3)[7], b.Row(4)[7] = 1<<20, 0x1p-20 }, true},
+		{"infinity in A", func(a, _ gemm.Matrix[float32]) { a.Row(m - 1)[k-1] = float32(math.Inf(-1)) }, true},
+		{"infinity in B", func(_, b gemm.Matrix[float32]) { b.Row(k - 1)[0] = float32(math.Inf(1)) }, true},
+		{"NaN in A", func(a, _ gemm.Matrix[float32]) { a.Row(0)[k-1] = float32(math.NaN()) }, true},
+		{"NaN in B", func(_, b gemm.Matrix[float32]) { b.Row(0)[n-1] = float32(math.NaN()) }, true},
+	} {
+		// No element is small by chance: magnitudes are between 1 and 2.
+		draw := func(r *rand.Rand) float64 { return math.Copysign(1+r.Float64(), r.NormFloat64()) }
+		a, b := filled(m, k, 1, draw), filled(k, n, 2, draw)
+		test.spoil(a, b)
+		got, want := gemm.NewMatrix[float32](m, n), gemm.NewMatrix[float32](m, n)
+		by := multiply(t, all, "cuda/"+cuda.F16x3, got, a, b)
+		if want := any("cuda/warptile"); test.falls && by != want || !test.falls && by != nil {
+			t.Errorf("%s: %v has computed the product", test.name, by)
+		}
+		multiply(t, all, "cuda/warptile", want, a, b)
+		most := 0.01
+		if test.falls {
+			most = 0 // the same bits
+		}
+		for i, x := range want.Data {
+			if y := got.Data[i]; !(x == y || x != x && y != y || math.Abs(float64(x-y)) <= most) {
+				t.Fatalf("%s: element %d is %v, and %v of warptile", test.name, i, y, x)
+			}
+		}
+	}
+}
+
+// TestUnbiased checks that the rungs on tensor cores round to TF32, and do not cut off: for positive numbers that makes
+// each operand too small by 2⁻¹¹·ln 2 on average.
+func TestUnbiased(t *testing.T) {
+	all := onGPU(t)
+	const m, n, k, limit = 256, 512, 2048, 0x1p-11 * math.Ln2 / 8
+	draw := func(r *rand.Rand) float64 { return math.Exp2(r.Float64()) } // mantissas as of products
+	a, b := filled(m, k, 1, draw), filled(k, n, 2, draw)
+	exact, sums := reference(t, m, a, b)
+	for _, v := range all {
+		if v.Compute != "tf32" || v.Role == gemm.Library {
+			continue
+		}
+		t.Run(v.Name, func(t *testing.T) {
+			c := gemm.NewMatrix[float32](m, n)
+			multiply(t, all, v.Name, c, a, b)
+			d := deviationOf(c, exact, sums)
+			t.Logf("mean %+.2e, root mean square %.2e", d.mean, d.rms)
+			if !(math.Abs(d.mean) <= limit) {
+				t.Errorf("the mean error is %+.2e, relative to the sums: at most %.1e if operands are rounded", d.mean, limit)
+			}
+		})
+	}
+}
+
+// TestRepeatable checks that every rung with every setting computes the same bits each time, with whatever operands
+// of the last product in its caches.
+func TestRepeatable(t *testing.T) {
+	for _, v := range onGPU(t) {
+		if v.Role == gemm.Library {
+			continue
+		}
+		if v.F32 != nil {
+			for _, p := range settings(v, "f32") {
+				t.Run("f32/"+v.Name+"/"+p.String(), func(t *testing.T) { repeated[float32](t, v, p) })
+			}
+		}
+		if v.F64 != nil {
+			for _, p := range settings(v, "f64") {
+				t.Run("f64/"+v.Name+"/"+p.String(), func(t *testing.T) { repeated[float64](t, v, p) })
+			}
+		}
+	}
+}
+
+func repeated[T gemm.Float](t *testing.T, v gemm.Variant, p gemm.Params) {
+	m, err := gemm.New[T](v, p)
+	if errors.Is(err, gemm.ErrUnavailable) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Few blocks with a long k, and more than a wave of small ones.
+	for _, s := range []gemm.Shape{{M: 129, N: 261, K: 4100}, {M: 2049, N: 1001, K: 515}} {
+		a, b, c := padded[T](s.M, s.K, 1), padded[T](s.K, s.N, 3), padded[T](s.M, s.N, 2)
+		r := rand.New(rand.NewPCG(3, 0))
+		for _, data := range [][]T{a.Data, b.Data} {
+			for i := range data {
+				data[i] = T(r.NormFloat64())
+			}
+		}
+		run, err := m.(gemm.Stager[T]).Stage(t.Context(), c, a, b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var first []T
+		for i := range 4 {
+			clear(c.Data)
+			if _, err := run.Do(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := run.Collect(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if i == 0 {
+				first = append(first, c.Data...)
+			}
+			for j, x := range first {
+				if got := c.Data[j]; !(got == x) {
+					t.Fatalf("%v: element %d of product %d is %v, and %v of the first", s, j, i+1, got, x)
+				}
+			}
+		}
+		if err := run.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestPeaks checks that each pipe of the GPU has one peak.
+func TestPeaks(t *testing.T) {
+	b := device.NewBackend()
+	t.Cleanup(func() { _ = b.Close() })
+	d, err := b.Device(0)
+	gemmtest.Require(t, "cuda", err)
+	peaks, err := d.Peaks(t.Context(), 100*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, p := range peaks {
+		t.Logf("%s: %.1f TFLOP/s", p.Pipe, p.Gflops/1e3)
+		if seen[p.Pipe] || !(p.Gflops > 0) {
+			t.Errorf("%+v, after %v", p, seen)
+		}
+		seen[p.Pipe] = true
+	}
+	if !seen["f32"] || !seen["f64"] {
+		t.Errorf("the pipes are %v", seen)
+	}
+}
