@@ -122,7 +122,7 @@ var importTable = map[string][]string{
 	},
 
 	"compare/report/chapters": {
-		"internal/sample", ".", "compare/report/document", "compare/report/text", "compare", "cuda",
+		"cuda/usage", "internal/sample", ".", "compare/report/document", "compare/report/text", "compare", "cuda",
 		"compare/report/analysis", "compare/report/analysis/claim", "compare/report/analysis/coursework",
 		"compare/report/analysis/lab",
 		"compare/report/number", "compare/report/figures", "compare/report/listing",

@@ -32,6 +32,7 @@ type contender struct {
 	warn      func() []string
 	staged    gemm.Run       // nil: not staged, or not yet
 	device    usage.OnDevice // the staged product of a GPU; otherwise nil
+	watts     float64        // of the GPU, see power
 
 	sampler sample.Sampler
 	timeout time.Duration // what is left of the time limit
@@ -358,6 +359,41 @@ func guard(f func() error) (err error) {
 		}
 	}()
 	return f()
+}
+
+// loadTime is how long products follow each other before the power is read: the driver of the GPU takes a mean of
+// some ten milliseconds every tenth of a second, in which samples of a turn would be mixed.
+const loadTime = 200 * time.Millisecond
+
+// power computes the product until the load has lasted, and reads the power. The row has been measured, so without
+// the power it is as good.
+func (t *contender) power(ctx context.Context, limit time.Duration) {
+	if !(t.device.Watts() > 0) {
+		return
+	}
+	if limit > 0 {
+		limited, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		ctx = limited
+	}
+	err := t.guard(limit, func() error {
+		times := 1
+		for left := loadTime; left > 0; {
+			took, err := t.time(ctx, times)
+			if err != nil {
+				return err
+			}
+			left -= max(took, time.Microsecond)
+			if took < loadTime/20 {
+				times *= 2
+			}
+		}
+		t.watts = t.device.Watts()
+		return nil
+	})
+	if err != nil {
+		t.warning("no power: " + err.Error())
+	}
 }
 
 // mostSpans is how many spans of a timeline are kept, and how many phases: more than a figure can show.

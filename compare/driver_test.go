@@ -826,6 +826,8 @@ func (s *lazy) Stage(_ context.Context, c, a, b gemm.Matrix[float64]) (gemm.Run,
 
 func (s *lazy) Device() usage.Device { return usage.Device{Pipe: "f64"} }
 
+func (s *lazy) Watts() float64 { return 0 }
+
 func (s *lazy) Collect(ctx context.Context) error {
 	if s.stages > 1 {
 		return nil

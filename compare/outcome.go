@@ -12,6 +12,7 @@ import (
 
 	"gemm"
 	"gemm/compare/optional"
+	"gemm/compare/verify"
 	"gemm/internal/sample"
 )
 
@@ -43,12 +44,14 @@ func (d *Driver) finish(t *contender) Record {
 			r.Resolved["ran"] = name
 		}
 	}
+	r.Operands = verify.Distribution(r.Type, t.c.chain())
 	r.summarize(t.sampler)
 	if t.warn != nil {
 		r.Warnings = append(r.Warnings, t.warn()...)
 	}
 	if t.device != nil {
 		g := t.device.Device()
+		g.Power = t.watts
 		r.GPU = &g
 		r.Warnings = append(r.Warnings, g.Warnings...)
 	}

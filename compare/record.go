@@ -96,7 +96,7 @@ type Cache struct {
 type Ceiling struct {
 	Unit    string `json:"unit"`             // cpu, gpu
 	Device  int    `json:"device,omitempty"` // number of the GPU
-	Pipe    string `json:"pipe"`             // f32, f64, tf32, f64-tensor, gf256
+	Pipe    string `json:"pipe"`             // f32, f64, gf256; of a GPU also tf32, f16, bf16, int8, f64-tensor
 	ISA     string `json:"isa,omitempty"`
 	Threads int    `json:"threads"`
 	Gflops  Number `json:"gflops"` // of all threads together
@@ -150,6 +150,9 @@ type Record struct {
 	Status   Status      `json:"status"`
 	Reason   string      `json:"reason,omitempty"`
 	Warnings []string    `json:"warnings,omitempty"`
+
+	// Operands is how the operands were drawn, of a row that was measured: a GPU takes less power for some.
+	Operands string `json:"operands,omitempty"`
 
 	Samples     []float64   `json:"samples_s"` // seconds a call, at most 1000
 	Inner       int         `json:"inner"`     // calls a sample

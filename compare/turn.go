@@ -45,6 +45,7 @@ func (d *Driver) measure(ctx context.Context, cases []Case) ([]Record, []Trace, 
 	defer t.close()
 	t.begin(ctx, cases)
 	t.sample(ctx)
+	t.weigh(ctx)
 	t.draw(ctx)
 	if ctx.Err() != nil {
 		return nil, nil, ctx.Err()
@@ -114,6 +115,15 @@ func (t *turn) burst(ctx context.Context, x *contender, burst, bursts int) {
 	if burst == bursts-1 || x.spent(t.budget) {
 		x.done = true
 		x.fetch(ctx)
+	}
+}
+
+// weigh reads the power that GPUs take while they compute the products.
+func (t *turn) weigh(ctx context.Context) {
+	for _, x := range t.contenders {
+		if x.device != nil && x.err == nil && x.record.Status == OK {
+			x.power(ctx, t.budget.Timeout)
+		}
 	}
 }
 

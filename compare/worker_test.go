@@ -52,6 +52,8 @@ func (m *device64) Device() usage.Device {
 		Warnings: []string{"the clock was held back"}}
 }
 
+func (m *device64) Watts() float64 { return 321 }
+
 // gpuVariants returns the variants a, b and c of the family cuda. b calls plant before it multiplies.
 // If plant is nil, none of them can be constructed.
 func gpuVariants(plant func(ctx context.Context) error) []gemm.Variant {
@@ -306,7 +308,7 @@ func TestWorkerMeasures(t *testing.T) {
 	}
 	for _, r := range doc.Records[1:] {
 		want := float64(r.Gflops) / 1e9 * 100
-		if r.Status != OK || r.Host != host.ID || r.Run != run.ID || r.GPU == nil || r.GPU.Registers != 32 ||
+		if r.Status != OK || r.Host != host.ID || r.Run != run.ID || r.GPU == nil || r.GPU.Registers != 32 || r.GPU.Power != 321 || r.Operands == "" ||
 			r.GPU.L2 != "cold" ||
 			r.Turn != fmt.Sprintf("cuda f64 %d nn", r.N) || r.Threads != 1 || r.Ceiling != 0 ||
 			!(math.Abs(float64(r.PercentPeak)-want) <= 1e-9*want) ||

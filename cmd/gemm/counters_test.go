@@ -98,6 +98,8 @@ func (p *countedProduct) Close() error                      { return nil }
 
 func (p *countedProduct) Device() usage.Device { return usage.Device{Pipe: "f64", Registers: 77} }
 
+func (p *countedProduct) Watts() float64 { return 0 }
+
 // fakeProfiler runs the program that the arguments end with, and writes a log as the
 // profiler does.
 func fakeProfiler(args []string) error {

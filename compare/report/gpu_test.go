@@ -38,6 +38,7 @@ func accelerated(processor bool) compare.Document {
 			Ceilings: []compare.Ceiling{
 				{Unit: "cpu", Pipe: "f64", ISA: "avx512", Threads: 16, Gflops: 1440, Run: run},
 				{Unit: "gpu", Pipe: "f32", Gflops: 60900, Run: run},
+				{Unit: "gpu", Pipe: "bf16", Gflops: 820000, Run: run}, {Unit: "gpu", Pipe: "int8", Gflops: 1611000, Run: run},
 				{Unit: "gpu", Pipe: "f64", Gflops: 33100, Run: run}, {Unit: "gpu", Pipe: "f64-tensor", Gflops: 65800, Run: run},
 			},
 			Bandwidths: []compare.Bandwidth{{Unit: "gpu", Name: "copy", GBps: 4310, Run: run}},
@@ -124,7 +125,7 @@ func accelerated(processor bool) compare.Document {
 	}
 	device := func(l rung) *usage.Device {
 		return &usage.Device{Pipe: l.pipe, Registers: l.regs, Shared: l.smem, Threads: l.threads, Blocks: l.blocks,
-			Occupancy: l.occupancy, Limit: l.limit, Clock: 1965 + 15*rng.IntN(2), L2: "cold"}
+			Occupancy: l.occupancy, Limit: l.limit, Clock: 1965 + 15*rng.IntN(2), Power: 412.4 + float64(l.regs), L2: "cold"}
 	}
 	type place struct {
 		m, n, k          int
@@ -296,7 +297,8 @@ var gpuSentences = []sentence{
 	{"a GPU and a processor", accelerated(true), []string{
 		"# The GPU {#gpu}", "| GPUs | Example GPU 140GB", "| Peak, single precision | 60.9 TFLOP/s",
 		"| Copies within its memory | 4310 GB/s", "The peak of the tensor cores in TF32 was not measured",
-		"| Clock in the samples | 1650 to 1980 MHz",
+		"| Clock in the samples | 1650 to 1980 MHz", "| Power while products follow each other | 4",
+		"| Peak, tensor cores in bfloat16 | 820 TFLOP/s", "| Peak, tensor cores on bytes | 1610 TOP/s",
 		"- **f32**, GPU: the fastest rung in its own arithmetic is `cuda/warptile` with 52.",
 		"With operands rounded to TF32, `cuda/tf32-mma` reaches 14",
 		"- **f32**: the fastest variant of the suite is `parallel/packed`",

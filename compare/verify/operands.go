@@ -48,6 +48,18 @@ func Draw[T gemm.Element](l Layout, seed uint64, touch func(c, a, b gemm.Matrix[
 	return o
 }
 
+// Distribution says in a few words how the elements of operands of the type are drawn: by DrawChain if a product has
+// steps, otherwise by Draw.
+func Distribution(typ string, steps int) string {
+	switch {
+	case typ == "gf256":
+		return "uniform"
+	case steps > 0:
+		return "magnitudes of S around 1/n, signs of rank one"
+	}
+	return "magnitudes uniform in [1/2, 1), signs of rank one"
+}
+
 // allocateAll returns operands of zeros that nothing has accessed.
 func allocateAll[T gemm.Element](l Layout) Operands[T] {
 	stored := func(trans blas.Transpose, rows, cols, ld int) gemm.Matrix[T] {

@@ -207,6 +207,9 @@ func (r *chain[T]) Device() usage.Device {
 	return out
 }
 
+// Watts implements usage.OnDevice.
+func (r *chain[T]) Watts() float64 { return r.p.d.monitor.watts() }
+
 // free gives the memory back.
 func (r *chain[T]) free() error { return errors.Join(r.p.engine.close(), r.p.d.free(&r.room)) }
 

@@ -20,6 +20,16 @@ type nvml struct {
 	memory  func(device uintptr, bytes *[3]uint64) int32 // in all, free, used
 	clock   func(device uintptr, kind int32, mhz *uint32) int32
 	reasons func(device uintptr, reasons *uint64) int32
+	fields  func(device uintptr, count int32, values *fieldValue) int32
+}
+
+// fieldValue is nvmlFieldValue_t.
+type fieldValue struct {
+	field, scope uint32
+	timestamp    int64
+	latency      int64
+	kind, status int32
+	value        uint64
 }
 
 // openNVML opens the library once in a process; nil if there is none.
@@ -33,6 +43,7 @@ var openNVML = sync.OnceValue(func() *nvml {
 		"nvmlInit_v2": &l.start, "nvmlSystemGetDriverVersion": &l.version, "nvmlDeviceGetHandleByPciBusId_v2": &l.find,
 		"nvmlDeviceGetMemoryInfo": &l.memory, "nvmlDeviceGetClockInfo": &l.clock,
 		"nvmlDeviceGetCurrentClocksThrottleReasons": &l.reasons,
+		"nvmlDeviceGetFieldValues":                  &l.fields,
 	})
 	if err != nil {
 		return nil
@@ -53,14 +64,14 @@ func driverVersion() string {
 	return name
 }
 
-// monitor reads the memory and the clocks of a GPU.
+// monitor reads the memory, the clocks and the power of a GPU.
 type monitor struct {
 	*nvml
 	device uintptr
 }
 
-// newMonitor finds the GPU by its position on the bus. If that is not possible, it returns nil, and memory and
-// clocks are unknown.
+// newMonitor finds the GPU by its position on the bus. If that is not possible, it returns nil, and none of
+// them is known.
 func newMonitor(at cu.Device) *monitor {
 	m := &monitor{nvml: openNVML()}
 	bus, err := busID(at)
@@ -93,6 +104,16 @@ var throttles = []struct {
 type clocks struct {
 	mhz  []int
 	held map[string]int // samples, by what held the clock back
+}
+
+// watts returns the power that the GPU takes now; 0 if it is not known.
+func (m *monitor) watts() float64 {
+	const now = 186 // NVML_FI_DEV_POWER_INSTANT in milliwatts, which older drivers do not have
+	v := fieldValue{field: now}
+	if m == nil || m.fields(m.device, 1, &v) != 0 || v.status != 0 {
+		return 0
+	}
+	return float64(uint32(v.value)) / 1e3
 }
 
 // sample reads the clock of the multiprocessors now.

@@ -368,6 +368,9 @@ func (r *staged[T]) Device() usage.Device {
 	return out
 }
 
+// Watts implements usage.OnDevice.
+func (r *staged[T]) Watts() float64 { return r.p.d.monitor.watts() }
+
 // free gives the operands back.
 func (r *staged[T]) free() error {
 	err := r.p.engine.close()

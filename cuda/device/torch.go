@@ -16,6 +16,7 @@ import (
 type torch[T gemm.Float] struct {
 	*python.Multiplier[T]
 	device usage.Device
+	watts  func() float64
 }
 
 // mostSets is how many copies of small operands PyTorch has: to make a tensor takes it microseconds.
@@ -24,7 +25,7 @@ const mostSets = 1000
 // newTorch returns the product of PyTorch with the name on the device.
 func newTorch[T gemm.Float](d *Device, name string, p gemm.Params) (gemm.Multiplier[T], error) {
 	double := gemm.TypeOf[T]().Name == "f64"
-	out := torch[T]{device: usage.Device{Pipe: d.libraryPipe(double, cuda.IsTF32(name)), L2: p.Text("l2")}}
+	out := torch[T]{watts: d.monitor.watts, device: usage.Device{Pipe: d.libraryPipe(double, cuda.IsTF32(name)), L2: p.Text("l2")}}
 	if cuda.IsTF32(name) {
 		if err := d.tooOld(cuda.LeastTF32); err != nil {
 			return nil, err
@@ -42,14 +43,18 @@ func (t torch[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm.Run, 
 	if err != nil {
 		return nil, err
 	}
-	return torchRun[T]{run.(*python.Run[T]), t.device}, nil
+	return torchRun[T]{run.(*python.Run[T]), t.device, t.watts}, nil
 }
 
 // torchRun is a product that is staged in the process of PyTorch.
 type torchRun[T gemm.Float] struct {
 	*python.Run[T]
 	device usage.Device
+	watts  func() float64
 }
+
+// Watts implements usage.OnDevice.
+func (r torchRun[T]) Watts() float64 { return r.watts() }
 
 // Device implements usage.OnDevice. What PyTorch's kernel takes is not known.
 func (r torchRun[T]) Device() usage.Device { return r.device }

@@ -6,11 +6,13 @@ package usage
 type OnDevice interface {
 	// Device returns what the kernel took of the GPU, and how that ran in the samples.
 	Device() Device
+	// Watts returns the power that the GPU takes now; 0 if it is not known.
+	Watts() float64
 }
 
 // Device is what a kernel takes of a GPU, and how that ran.
 type Device struct {
-	Pipe      string   `json:"pipe"`      // f32, f64, tf32 or f64-tensor: what computes
+	Pipe      string   `json:"pipe"`      // f32, f64, tf32, f16, f64-tensor or gf256: what computes
 	Registers int      `json:"regs"`      // of a thread
 	Spills    int      `json:"spills"`    // bytes stored and loaded for want of registers
 	Shared    int      `json:"smem"`      // bytes of a block
@@ -20,6 +22,8 @@ type Device struct {
 	Limit     []string `json:"limit"`     // what limits it: threads, registers, shared memory, blocks
 	// Clock is the median clock of the multiprocessors in the samples, in MHz; 0: not known.
 	Clock int `json:"clock_mhz"`
+	// Power is what the GPU took at the end of the products that followed the samples; 0: not known.
+	Power float64 `json:"power_w,omitempty"`
 	// Throttled says why the clock was held back; empty if it was not.
 	Throttled string `json:"throttled,omitempty"`
 	// L2 is cold if the operands change from call to call, so that none is in the cache from the

@@ -2,6 +2,7 @@
 package gpu
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"gemm/compare/report/document"
 	"gemm/compare/report/number"
 	"gemm/compare/report/text"
+	"gemm/cuda/usage"
 )
 
 // builder builds the sections of this package.
@@ -76,11 +78,13 @@ func (b *builder) gpuMachine(v *analysis.View) (document.Section, bool) {
 	row("machine.gpus", document.Escape(strings.Join(v.GPUs, ", ")))
 	row("machine.driver", document.Escape(v.Driver))
 	row("machine.cuda", document.Escape(v.CUDA))
-	for _, name := range []string{"f32", "tf32", "f16", "f64", "f64-tensor"} {
+	for _, name := range []string{"f32", "tf32", "f16", "bf16", "int8", "f64", "f64-tensor"} {
 		if peak, ok := v.Pipe(name); ok {
-			row("gpu-machine."+name, b.Say("gpu-machine.tflops", text.Args{
-				"Speed": number.Significant(float64(peak.Gflops) / 1e3),
-			}))
+			unit := "gpu-machine.tflops"
+			if name == "int8" {
+				unit = "gpu-machine.tops"
+			}
+			row("gpu-machine."+name, b.Say(unit, text.Args{"Speed": number.Significant(float64(peak.Gflops) / 1e3)}))
 		}
 	}
 	var fastest compare.Number
@@ -93,22 +97,19 @@ func (b *builder) gpuMachine(v *analysis.View) (document.Section, bool) {
 		row("gpu-machine.copy", b.Say("gpu-machine.gbps", text.Args{"Bandwidth": number.Significant(float64(fastest))}))
 	}
 	rows := analysis.Timed(v.Pick(analysis.ByGPU))
-	low, high, slowed, warned := 0, 0, 0, 0
+	slowed, warned := 0, 0
 	for _, r := range rows {
-		if r.GPU != nil && r.GPU.Clock > 0 {
-			high = max(high, r.GPU.Clock)
-			if low == 0 || r.GPU.Clock < low {
-				low = r.GPU.Clock
-			}
-		}
 		if r.GPU != nil && r.GPU.Throttled != "" {
 			slowed++
 		} else if len(r.Warnings) > 0 {
 			warned++
 		}
 	}
-	if high > 0 {
+	if low, high := extent(rows, func(g usage.Device) int { return g.Clock }); high > 0 {
 		row("gpu-machine.clock", b.Say("gpu-machine.mhz", text.Args{"Low": low, "High": high}))
+	}
+	if low, high := extent(rows, powerOf); high > 0 {
+		row("gpu-machine.power", b.Say("gpu-machine.watts", text.Args{"Low": low, "High": high}))
 	}
 	row("gpu-machine.held", b.Say("gpu-machine.of", text.Args{"Rows": slowed, "All": len(rows)}))
 	row("gpu-machine.warned", b.Say("gpu-machine.of", text.Args{"Rows": warned, "All": len(rows)}))
@@ -118,4 +119,22 @@ func (b *builder) gpuMachine(v *analysis.View) (document.Section, bool) {
 		s.Text(b.Say("gpu-machine.notf32"))
 	}
 	return s, true
+}
+
+// powerOf returns the power that the GPU took, in watts; 0: it is not known.
+func powerOf(g usage.Device) int { return int(math.Round(g.Power)) }
+
+// extent returns the smallest and the largest of what is known of the rows; 0 if nothing is.
+func extent(rows []compare.Record, of func(g usage.Device) int) (low, high int) {
+	for _, r := range rows {
+		if r.GPU == nil || of(*r.GPU) == 0 {
+			continue
+		}
+		x := of(*r.GPU)
+		high = max(high, x)
+		if low == 0 || x < low {
+			low = x
+		}
+	}
+	return low, high
 }

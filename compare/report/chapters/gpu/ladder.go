@@ -115,6 +115,10 @@ func (b *builder) needs(v *analysis.View, typ string, size analysis.Problem, row
 		Columns: b.Columns("rung", "tile", "computes", "#blockthreads", "#blocks", "#registers", "#spills", "#shared",
 			"#occupancy", "occlimit", "#reads", "#clock"),
 	}
+	_, powered := extent(rows, powerOf)
+	if powered > 0 {
+		t.Columns = append(t.Columns, b.Columns("#power")...)
+	}
 	for _, r := range rows {
 		if r.GPU == nil {
 			continue
@@ -124,12 +128,16 @@ func (b *builder) needs(v *analysis.View, typ string, size analysis.Problem, row
 		if x := analysis.ReadsOf(r); x > 0 {
 			reads = document.Text(number.Significant(x))
 		}
-		t.Rows = append(t.Rows, document.Row{Class: analysis.Held(r), Cells: []document.Text{
+		row := document.Row{Class: analysis.Held(r), Cells: []document.Text{
 			document.Literal(analysis.Short(r.Variant)), number.Settled(analysis.TileOf(r)), document.Escape(g.Pipe),
 			number.Numbered(g.Threads), number.Numbered(g.Blocks), number.Numbered(g.Registers),
 			document.Text(number.ByteSize(float64(g.Spills))), document.Text(number.ByteSize(float64(g.Shared))), occupancyOf(r),
 			b.limits(r), reads, number.Numbered(g.Clock),
-		}})
+		}}
+		if powered > 0 {
+			row.Cells = append(row.Cells, number.Numbered(powerOf(*g)))
+		}
+		t.Rows = append(t.Rows, row)
 	}
 	return t
 }
