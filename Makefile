@@ -42,7 +42,7 @@ CUDA_PACKAGES := ./cmd/gemm-cuda ./cuda/device
 with_cuda = @flags="$$(scripts/cuda.sh)" || exit 1; [ "$$flags" = no ] || { eval "export $$flags"; set -x; $(1); }
 
 .DEFAULT_GOAL := help
-.PHONY: help report test mpich hosts rename-test lib-test slow-tests oldest-nvrtc cuda-headers vet-systems gonum-tests build lib install uninstall install-test wheel python-test deps lint generate docs goals bench peers bench-peers bench-full fuzz check-report clean
+.PHONY: help report test sanitize mpich hosts rename-test lib-test slow-tests oldest-nvrtc cuda-headers vet-systems gonum-tests build lib install uninstall install-test wheel python-test deps lint generate docs goals bench peers bench-peers bench-full fuzz check-report clean
 
 help: ## list the targets and the variables
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -71,6 +71,9 @@ rename-test: ## rename a copy of the module, build it, and import it elsewhere
 
 lib-test: ## check libgemm with 64 threads at once and in forked processes, by detectors of data races
 	scripts/lib-test.sh
+
+sanitize: ## run every rung on the GPU under NVIDIA's checkers of addresses, races, barriers and uninitialised memory
+	@scripts/sanitize.sh
 
 oldest-nvrtc: ## compile the kernels by the oldest compiler there is
 	GEMM_NVRTC="$$(scripts/nvrtc.sh 11)" $(GO) test -count=1 ./cuda/...

@@ -1,0 +1,208 @@
+//go:build cuda
+
+package device_test
+
+import (
+	"errors"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/blas"
+
+	"gemm"
+	"gemm/cuda"
+	"gemm/gf256"
+)
+
+// eachRung runs a test for every rung of every type with every setting.
+func eachRung(t *testing.T, single func(*testing.T, gemm.Variant, gemm.Params),
+	double func(*testing.T, gemm.Variant, gemm.Params), field func(*testing.T, gemm.Variant, gemm.Params)) {
+	for _, v := range onGPU(t) {
+		if v.Role == gemm.Library {
+			continue
+		}
+		for _, of := range []struct {
+			typ  string
+			has  bool
+			test func(*testing.T, gemm.Variant, gemm.Params)
+		}{{"f32", v.F32 != nil, single}, {"f64", v.F64 != nil, double}, {"gf256", v.GF256 != nil, field}} {
+			if !of.has || of.test == nil {
+				continue
+			}
+			for _, p := range settings(v, of.typ) {
+				t.Run(of.typ+"/"+v.Name+"/"+p.String(), func(t *testing.T) { of.test(t, v, p) })
+			}
+		}
+	}
+}
+
+// stageable returns the multiplier of the variant, or skips the test if the GPU has not what it needs. All products
+// have the same copy of their operands.
+func stageable[T gemm.Element](t *testing.T, v gemm.Variant, p gemm.Params) gemm.Multiplier[T] {
+	t.Helper()
+	p = maps.Clone(p)
+	p["l2"] = "warm"
+	m, err := gemm.New[T](v, p)
+	if errors.Is(err, gemm.ErrUnavailable) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// once computes the staged product once and collects it.
+func once(t *testing.T, run gemm.Run) {
+	t.Helper()
+	if _, err := run.Do(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := run.Collect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRepeatable checks that every rung with every setting computes the same bits each time, of numbers whose sums are
+// rounded.
+func TestRepeatable(t *testing.T) { eachRung(t, repeated[float32], repeated[float64], nil) }
+
+func repeated[T gemm.Float](t *testing.T, v gemm.Variant, p gemm.Params) {
+	m := stageable[T](t, v, p)
+	// A few blocks with a long k, and more than a wave of small ones.
+	for _, s := range []gemm.Shape{{M: 129, N: 261, K: 2100}, {M: 1537, N: 1001, K: 131}} {
+		a, b, c := padded[T](s.M, s.K, 1), padded[T](s.K, s.N, 3), padded[T](s.M, s.N, 2)
+		r := rand.New(rand.NewPCG(3, 0))
+		for _, data := range [][]T{a.Data, b.Data} {
+			for i := range data {
+				data[i] = T(r.Float64() - 0.5)
+			}
+		}
+		run, err := m.(gemm.Stager[T]).Stage(t.Context(), c, a, b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		once(t, run)
+		first := slices.Clone(c.Data)
+		for range 4 {
+			clear(c.Data)
+			once(t, run)
+			for j, x := range first {
+				if got := c.Data[j]; !(got == x) {
+					t.Fatalf("%v: element %d is %v, and %v of the first product", s, j, got, x)
+				}
+			}
+		}
+		if err := run.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// ragged are shapes that leave a part of a tile free at each edge. In the last one a persistent block has several
+// tiles.
+var ragged = []gemm.Shape{{M: 133, N: 261, K: 67}, {M: 70, N: 90, K: 110}, {M: 300, N: 9000, K: 37}}
+
+// TestRagged compares one product of every rung with every setting at ragged shapes with the exact result, for
+// operands as they are stored or transposed, and for a C that is read. scripts/sanitize.sh runs it under
+// compute-sanitizer, so it is short.
+func TestRagged(t *testing.T) { eachRung(t, raggedFloats[float32], raggedFloats[float64], raggedBytes) }
+
+func raggedFloats[T gemm.Float](t *testing.T, v gemm.Variant, p gemm.Params) {
+	m := stageable[T](t, v, p).(gemm.GemmStager[T])
+	for i, s := range ragged {
+		op := [...]struct {
+			tA, tB      blas.Transpose
+			alpha, beta T
+		}{{blas.NoTrans, blas.NoTrans, 1, 0}, {blas.Trans, blas.Trans, 2, -1}, {blas.NoTrans, blas.NoTrans, -1, 2}}[i]
+		if !several(v, s) {
+			continue
+		}
+		a, b, c := integral[T](op.tA, s.M, s.K, 7), integral[T](op.tB, s.K, s.N, 5), integral[T](blas.NoTrans, s.M, s.N, 3)
+		want := gemm.NewMatrix[T](s.M, s.N)
+		for i := range s.M {
+			for l := range s.K {
+				x := op.alpha * element(op.tA, a, i, l)
+				for j := range s.N {
+					want.Row(i)[j] += x * element(op.tB, b, l, j)
+				}
+			}
+			for j := range s.N {
+				want.Row(i)[j] += op.beta * c.At(i, j)
+			}
+		}
+		run, err := m.StageGemm(t.Context(), op.tA, op.tB, op.alpha, a, b, op.beta, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		once(t, run)
+		for i := range s.M {
+			for j := range s.N {
+				if got := c.At(i, j); !(got == want.At(i, j)) {
+					t.Fatalf("%v, %+v: element (%d, %d) is %v, want %v", s, op, i, j, got, want.At(i, j))
+				}
+			}
+		}
+		if err := run.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// several reports whether the shape is for the variant: the last one is for persistent blocks.
+func several(v gemm.Variant, s gemm.Shape) bool {
+	return s != ragged[len(ragged)-1] ||
+		slices.ContainsFunc(cuda.Ladder("f32"), func(r cuda.Rung) bool { return r.Persistent && "cuda/"+r.Name == v.Name })
+}
+
+// integral returns op(X) of rows × cols as it is stored, of integers of a magnitude up to half of the period.
+func integral[T gemm.Float](op blas.Transpose, rows, cols, period int) gemm.Matrix[T] {
+	if op != blas.NoTrans {
+		rows, cols = cols, rows
+	}
+	m := padded[T](rows, cols, 3)
+	for i := range m.Data {
+		m.Data[i] = T(i%period - period/2)
+	}
+	return m
+}
+
+// element returns an element of op(X).
+func element[T gemm.Float](op blas.Transpose, x gemm.Matrix[T], i, j int) T {
+	if op != blas.NoTrans {
+		return x.At(j, i)
+	}
+	return x.At(i, j)
+}
+
+func raggedBytes(t *testing.T, v gemm.Variant, p gemm.Params) {
+	m := stageable[gf256.Elem](t, v, p).(gemm.Stager[gf256.Elem])
+	random := rand.New(rand.NewPCG(8, 0))
+	for _, s := range []gemm.Shape{{M: 5, N: 4095, K: 11}, {M: 70, N: 301, K: 65}} {
+		a, b, c := padded[gf256.Elem](s.M, s.K, 1), padded[gf256.Elem](s.K, s.N, 2), padded[gf256.Elem](s.M, s.N, 2)
+		for _, data := range [][]gf256.Elem{a.Data, b.Data} {
+			for i := range data {
+				data[i] = gf256.New(uint8(random.Uint32()))
+			}
+		}
+		run, err := m.Stage(t.Context(), c, a, b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		once(t, run)
+		for i := range s.M {
+			want := make([]gf256.Elem, s.N)
+			for l := range s.K {
+				gf256.AddScaled(want, a.At(i, l), b.Row(l))
+			}
+			if !slices.Equal(c.Row(i), want) {
+				t.Fatalf("%v: row %d differs", s, i)
+			}
+		}
+		if err := run.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
