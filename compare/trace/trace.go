@@ -1,8 +1,8 @@
 // Package trace writes the timelines of records in the Trace Event Format of Chrome, which Perfetto
 // (ui.perfetto.dev) and chrome://tracing open.
 //
-// A row is a process, and a worker, a rank or a stream of a GPU is a thread of it. Another thread has
-// the product as a whole. All rows begin at time 0: they were measured one after the other, and are
+// A row is a process, and a worker, a rank, a stream of a GPU or a group of warps inside of a kernel is a thread
+// of it. Another thread has the product as a whole. All rows begin at time 0: they were measured one after the other, and are
 // compared side by side.
 package trace
 
@@ -105,6 +105,11 @@ func (r *row) events() []event {
 			r.span(p.Call, "call", p.Lane, p.Begin, p.End, args)
 		}
 	}
+	for i, g := range r.Inside {
+		for _, p := range g.Phases {
+			r.span(p.Name, "inside", r.within(i), p.Begin, p.End, map[string]any{})
+		}
+	}
 	if r.Cut > 0 {
 		at := microsOf(r.Cut)
 		r.all = append(r.all, event{Name: "later phases are left out", Category: "limit", Kind: "i", Scope: "p",
@@ -134,7 +139,16 @@ func (r *row) names() {
 		r.meta("thread_name", thread, "name", name)
 		r.meta("thread_sort_index", thread, "sort_index", thread)
 	}
+	for i, g := range r.Inside {
+		thread := r.process + 1 + r.within(i)
+		r.meta("thread_name", thread, "name", fmt.Sprintf("multiprocessor %d, block %d, %s, warpgroup %d", g.Multiprocessor,
+			g.Block, g.Role, g.Warpgroup))
+		r.meta("thread_sort_index", thread, "sort_index", thread)
+	}
 }
+
+// within is the lane of the i-th group of warps inside of a kernel.
+func (r *row) within(i int) int { return len(r.lanes()) + i }
 
 // meta adds an event of metadata.
 func (r *row) meta(name string, thread int, key string, value any) {

@@ -37,7 +37,9 @@ func document() compare.Document {
 			{Key: key("cuda/dmma"), Workers: 1, Seconds: 3e-6,
 				Activity: timeline.Activity{Lanes: []string{"copies", "kernels"},
 					Phases: []timeline.Phase{{Name: "h2d", Bytes: 1024, End: 1e-6},
-						{Lane: 1, Name: "kernels", Begin: 1e-6, End: 3e-6}}}},
+						{Lane: 1, Name: "kernels", Begin: 1e-6, End: 3e-6}},
+					Inside: []timeline.Group{{Block: 5, Role: "producer", Phases: []timeline.Step{{Name: "wait",
+						Begin: 1.5e-6, End: 2e-6}}}}}},
 		},
 	}
 }
@@ -49,7 +51,7 @@ func TestEncode(t *testing.T) {
 	}
 	names := map[[2]int]string{}
 	processes := map[int]string{}
-	instants := 0
+	instants, inside := 0, 0
 	for _, e := range gemmtest.TraceEvents(t, data) {
 		switch {
 		case e.Name == "process_name":
@@ -71,19 +73,25 @@ func TestEncode(t *testing.T) {
 			if e.Begin != 1235 || e.End != 3000 || e.Args["to"] != 8.0 {
 				t.Errorf("the second chunk of the first worker is %+v", e)
 			}
+		case e.Category == "inside":
+			if e.Name != "wait" || e.Process != 3*span || e.Thread != 3*span+3 || e.Begin != 1500 || e.End != 2000 {
+				t.Errorf("a step inside of a kernel is %+v", e)
+			}
+			inside++
 		case e.Name == "product" && e.Process == 2*span:
 			if e.End != 6000 || e.Args["clock_error_us"] != 2.0 {
 				t.Errorf("the product on ranks is %+v", e)
 			}
 		}
 	}
-	if instants != 1 {
-		t.Errorf("%d instants", instants)
+	if instants != 1 || inside != 1 {
+		t.Errorf("%d instants, %d steps inside of a kernel", instants, inside)
 	}
 	for at, want := range map[[2]int]string{
 		{1, 0}: "product", {1, 1}: "worker 0", {1, 2}: "worker 1", {2, 1}: "rank 0, a, processors 0-1", {2,
 			2}: "rank 1, b",
 		{3, 1}: "copies", {3, 2}: "kernels",
+		{3, 3}: "multiprocessor 0, block 5, producer, warpgroup 0",
 	} {
 		at[0] *= span
 		at[1] += at[0]

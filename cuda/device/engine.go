@@ -151,8 +151,15 @@ func (e *rungEngine) start(o operands, m *marks) error {
 			arguments[j] = argument{bits: uint64(base[a.Buffer]) + a.Bits, box: a.Map}
 		}
 		grid, block := [3]int{l.Blocks, 1, l.Parts}, [3]int{l.Threads, 1, 1}
+		launched := e.kernels[i]
+		if m != nil && launched == e.main {
+			var err error
+			if launched, err = m.noting(e.d, l, launched); err != nil {
+				return err
+			}
+		}
 		m.begin(laneKernels, phaseKernels, l.Kernel, 0)
-		if err := e.d.launchMapped(e.kernels[i], grid, block, l.Shared, arguments); err != nil {
+		if err := e.d.launchMapped(launched, grid, block, l.Shared, arguments); err != nil {
 			return err
 		}
 		m.end()

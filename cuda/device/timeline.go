@@ -5,10 +5,14 @@ package device
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
+	"unsafe"
 
 	"gorgonia.org/cu"
 
+	"gemm/cuda"
+	"gemm/cuda/moments"
 	"gemm/parallel/timeline"
 )
 
@@ -36,6 +40,8 @@ type marks struct {
 	open    []int // parts that have begun and not ended
 	made    []cu.Event
 	err     error // the first
+
+	words, count cu.DevicePtr // what the kernel that multiplies notes; 0: it notes nothing
 }
 
 // marked is a part of a product.
@@ -123,6 +129,57 @@ func (m *marks) close() error {
 	return err
 }
 
+// noting returns the kernel as it notes its steps, with room that is clear; or the kernel itself, if it marks none.
+func (m *marks) noting(d *Device, l cuda.Launch, k *kernel) (*kernel, error) {
+	program, ok := moments.Program(l.Program)
+	if !ok {
+		return k, nil
+	}
+	k, err := d.load(program, l.Kernel, l.Shared)
+	if err != nil {
+		return nil, err
+	}
+	for _, variable := range []struct {
+		name  string
+		at    *cu.DevicePtr
+		bytes int64
+	}{{moments.Words, &m.words, moments.WordBytes}, {moments.Count, &m.count, moments.CountBytes}} {
+		var bytes int64
+		if *variable.at, bytes, err = k.module.Global(variable.name); err != nil {
+			return nil, failed("cuModuleGetGlobal "+variable.name, err)
+		}
+		if bytes != variable.bytes {
+			return nil, fmt.Errorf("cuda: %s of %s has %d bytes, want %d", variable.name, program.Name, bytes, variable.bytes)
+		}
+		if err := cu.MemsetD8Async(*variable.at, 0, bytes, d.stream); err != nil {
+			return nil, failed("cuMemsetD8Async", err)
+		}
+	}
+	return k, nil
+}
+
+// groups returns what the kernel that multiplies noted, from the beginning of its call among the phases on. The
+// product is over.
+func (m *marks) groups(phases []timeline.Phase) ([]timeline.Group, error) {
+	if m.words == 0 {
+		return nil, nil
+	}
+	words, count := make([]uint64, moments.WordBytes/8), uint32(0)
+	if err := cu.MemcpyDtoH(unsafe.Pointer(&words[0]), m.words, moments.WordBytes); err != nil {
+		return nil, failed("cuMemcpyDtoH", err)
+	}
+	if err := cu.MemcpyDtoH(unsafe.Pointer(&count), m.count, moments.CountBytes); err != nil {
+		return nil, failed("cuMemcpyDtoH", err)
+	}
+	groups, err := moments.Groups(words, count)
+	for _, p := range phases {
+		if p.Call == cuda.MainKernel {
+			return timeline.Shifted(groups, p.Begin), err
+		}
+	}
+	return groups, err
+}
+
 // trace computes the product once from the host's memory to the host's memory, one step after the
 // other, and returns what the streams did. It brings the operands to where their copies are already.
 func (r *staged[T]) trace(ctx context.Context) (did timeline.Activity, took time.Duration, err error) {
@@ -173,6 +230,9 @@ func (r *staged[T]) trace(ctx context.Context) (did timeline.Activity, took time
 	}
 	did.Lanes = laneNames
 	if did.Phases, err = m.phases(); err != nil {
+		return did, 0, err
+	}
+	if did.Inside, err = m.groups(did.Phases); err != nil {
 		return did, 0, err
 	}
 	took, err = between(m.zero, last)

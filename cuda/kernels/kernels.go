@@ -50,6 +50,11 @@ var Peak string
 //go:embed peak_warpgroups.cu
 var PeakWarpgroups string
 
+// Timeline is what stands before the source of a kernel that notes its steps.
+//
+//go:embed timeline.cu
+var Timeline string
+
 // Changed is the source of the kernel that finds what another one has written outside of C.
 //
 //go:embed changed.cu

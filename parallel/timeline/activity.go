@@ -29,13 +29,69 @@ type Activity struct {
 	// ClockError is the largest error of the times of one lane relative to those of another, in
 	// seconds. It is 0 if all lanes read the same clock.
 	ClockError float64 `json:"clock_error_s,omitempty"`
+	// Inside is what groups of warps did inside of the kernel that multiplies, on some multiprocessors of a GPU.
+	Inside []Group `json:"inside,omitempty"`
 	// Cut is the time after which phases are left out, because there are too many. 0: none are.
 	Cut float64 `json:"cut_s,omitempty"`
 }
 
+// Group is a group of warps of a block on a GPU, as it worked through its steps.
+type Group struct {
+	Multiprocessor int    `json:"multiprocessor"`
+	Block          int    `json:"block"`
+	Role           string `json:"role"`      // producer, consumer or worker, which is both
+	Warpgroup      int    `json:"warpgroup"` // of the block
+	Phases         []Step `json:"phases"`
+}
+
+// Step is what a group did for a time: wait, copy, multiply or store.
+type Step struct {
+	Name  string  `json:"phase"`
+	Begin float64 `json:"begin_s"` // seconds after the first lane of the product began
+	End   float64 `json:"end_s"`
+}
+
+// Shifted returns the groups with all times later by the given seconds.
+func Shifted(groups []Group, by float64) []Group {
+	var out []Group
+	for _, g := range groups {
+		g.Phases = slices.Clone(g.Phases)
+		for i := range g.Phases {
+			g.Phases[i].Begin += by
+			g.Phases[i].End += by
+		}
+		out = append(out, g)
+	}
+	return out
+}
+
+// limitedSteps returns the groups with at most the given number of steps: those that begin late are left out.
+func limitedSteps(groups []Group, most int) []Group {
+	var begins []float64
+	for _, g := range groups {
+		for _, p := range g.Phases {
+			begins = append(begins, p.Begin)
+		}
+	}
+	if len(begins) <= most {
+		return groups
+	}
+	slices.Sort(begins)
+	var out []Group
+	for _, g := range groups {
+		g.Phases = slices.DeleteFunc(slices.Clone(g.Phases), func(p Step) bool { return p.Begin >= begins[most] })
+		if len(g.Phases) > 0 {
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
 // Limited returns a with at most the given number of phases. The calls are left out first. If that is
-// not enough, phases that begin late are left out on all lanes, from one time on.
+// not enough, phases that begin late are left out on all lanes, from one time on. The same holds for the
+// steps of groups.
 func (a Activity) Limited(most int) Activity {
+	a.Inside = limitedSteps(a.Inside, most)
 	if len(a.Phases) > most {
 		a.Phases = slices.DeleteFunc(slices.Clone(a.Phases), func(p Phase) bool { return p.Call != "" })
 	}

@@ -124,6 +124,31 @@ func TestLimited(t *testing.T) {
 	}
 }
 
+// TestLimitedInside cuts the steps of groups of warps: those that begin late are left out of all groups.
+func TestLimitedInside(t *testing.T) {
+	steps := func(begins ...float64) (out []timeline.Step) {
+		for _, at := range begins {
+			out = append(out, timeline.Step{Name: "wait", Begin: at, End: at + 1})
+		}
+		return out
+	}
+	a := timeline.Activity{Inside: []timeline.Group{{Phases: steps(0, 2, 4)}, {Block: 1, Phases: steps(1, 3)},
+		{Block: 2, Phases: steps(5)}}}
+	for most, want := range map[int]string{6: "[3 2 1]", 4: "[2 2]", 1: "[1]", 0: "[]"} {
+		var got []int
+		for _, g := range a.Limited(most).Inside {
+			got = append(got, len(g.Phases))
+		}
+		if fmt.Sprint(got) != want {
+			t.Errorf("at most %d: %v steps of the groups, want %s", most, got, want)
+		}
+	}
+	shifted := timeline.Shifted(a.Inside, 10)
+	if p := shifted[1].Phases[1]; p.Begin != 13 || p.End != 14 || a.Inside[1].Phases[1].Begin != 3 {
+		t.Errorf("shifted by 10: %+v", p)
+	}
+}
+
 func TestWithout(t *testing.T) {
 	var line timeline.Recorder
 	if got := timeline.Of(timeline.Without(timeline.With(t.Context(), &line))); got != nil {

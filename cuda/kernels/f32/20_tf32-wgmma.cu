@@ -31,6 +31,12 @@
 #define SWIZZLE 8
 #endif
 
+// MARK notes that a role begins a step, in builds for timelines (timeline.cu).
+#ifndef MARK
+#define MARKS
+#define MARK(role, step)
+#endif
+
 #define THREADS (128 * BN / 64)
 
 static_assert(BM == 128, "wgmma has 128 columns here");
@@ -145,6 +151,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) gemm(int m, int n, int 
 {
     // STAGES times a slice of A and one of B, at a multiple of 1024 bytes, then the barriers.
     extern __shared__ unsigned char shared[];
+    MARKS;
     constexpr int SLICE_A = 4 * BM * BK, SLICE = SLICE_A + 4 * BK * BN;
     const unsigned slices = (shared_address(shared) + 1023) / 1024 * 1024;
     const unsigned full = slices + STAGES * SLICE;
@@ -189,7 +196,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) gemm(int m, int n, int 
     float sum[BM / 2];
     #pragma unroll 1
     for (int s = 0; s < count; s++) {
+        MARK(WORKER, WAIT);
         wait(full + 8 * (s % STAGES), s / STAGES % 2);
+        MARK(WORKER, MULTIPLY);
         const unsigned slice = slices + s % STAGES * SLICE;
         unsigned b[BK / 8][4];
         #pragma unroll
@@ -211,6 +220,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) gemm(int m, int n, int 
         if (threadIdx.x == 0 && s + STAGES < count)
             fetch(s + STAGES);
     }
+    MARK(WORKER, STORE);
     if (count == 0)
         #pragma unroll
         for (int i = 0; i < BM / 2; i++)
@@ -229,4 +239,5 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) gemm(int m, int n, int 
             if (i < m && j + 8 < n)
                 store_c(c + 8, alpha * sum[4 * x + 2 + e], beta);
         }
+    MARK(WORKER, DONE);
 }

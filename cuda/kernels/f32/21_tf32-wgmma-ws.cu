@@ -32,6 +32,12 @@
 #define SWIZZLE 8
 #endif
 
+// MARK notes that a role begins a step, in builds for timelines (timeline.cu).
+#ifndef MARK
+#define MARKS
+#define MARK(role, step)
+#endif
+
 #define THREADS (128 * (1 + BN / 64))
 
 static_assert(BM == 256, "wgmma has 256 columns");
@@ -156,6 +162,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) gemm(int m, int n, int 
 {
     // STAGES times a slice of A and one of B, at a multiple of 1024 bytes, then the barriers.
     extern __shared__ unsigned char shared[];
+    MARKS;
     constexpr int SLICE_A = 4 * BM * BK, SLICE = SLICE_A + 4 * BK * BN;
     const unsigned slices = (shared_address(shared) + 1023) / 1024 * 1024;
     const unsigned full = slices + STAGES * SLICE, empty = full + 8 * STAGES;
@@ -189,7 +196,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) gemm(int m, int n, int 
         if (threadIdx.x != 0)
             return;
         for (int s = 0; s < count; s++) {
+            MARK(PRODUCER, WAIT);
             wait(empty + 8 * stage, parity ^ 1);
+            MARK(PRODUCER, COPY);
             const unsigned slice = slices + stage * SLICE, barrier = full + 8 * stage;
             expect(barrier, SLICE);
             copy_box(slice, &A, barrier, s * BK, row0);
@@ -197,6 +206,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) gemm(int m, int n, int 
                 copy_box(slice + SLICE_A + j * (BK * 4), &B, barrier, col0 + j, s * BK);
             advance();
         }
+        MARK(PRODUCER, DONE);
         return;
     }
     asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
@@ -217,7 +227,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) gemm(int m, int n, int 
     unsigned last = empty; // the barrier of the slice before
     #pragma unroll 2
     for (int s = 0; s < count; s++) {
+        MARK(CONSUMER, WAIT);
         wait(full + 8 * stage, parity);
+        MARK(CONSUMER, MULTIPLY);
         const unsigned slice = slices + stage * SLICE;
         unsigned b[BK / 8][4];
         #pragma unroll
@@ -241,6 +253,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) gemm(int m, int n, int 
         advance();
     }
     finish<0>();
+    MARK(CONSUMER, STORE);
     if (count > 0 && threadIdx.x % 128 == 0)
         arrive(last);
     if (count == 0)
@@ -261,4 +274,5 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) gemm(int m, int n, int 
             if (i < m && j + 8 < n)
                 store_c(c + 8, alpha * sum[4 * x + 2 + e], beta);
         }
+    MARK(CONSUMER, DONE);
 }

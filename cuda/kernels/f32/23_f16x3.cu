@@ -37,6 +37,12 @@
 #define SWIZZLE 16
 #endif
 
+// MARK notes that a role begins a step, in builds for timelines (timeline.cu).
+#ifndef MARK
+#define MARKS
+#define MARK(role, step)
+#endif
+
 #define THREADS 384
 
 static_assert(BM == 128, "two warpgroups have 64 rows each");
@@ -262,6 +268,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) gemm(int m, int n, int 
 {
     // STAGES times a slice of each of the four, at a multiple of 1024 bytes, then the barriers.
     extern __shared__ unsigned char shared[];
+    MARKS;
     constexpr int SLICE_A = 2 * BM * BK, SLICE_B = 2 * BK * BN, SLICE = 2 * (SLICE_A + SLICE_B);
     constexpr int COLUMNS = 128 * BK; // bytes of 64 columns of a slice of B
     const unsigned slices = (shared_address(shared) + 1023) / 1024 * 1024;
@@ -299,7 +306,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) gemm(int m, int n, int 
             const int row0 = (group + t % (SWIZZLE * tiles_n) % height) * BM;
             const int col0 = t % (SWIZZLE * tiles_n) / height * BN;
             for (int s = 0; s < count; s++) {
+                MARK(PRODUCER, WAIT);
                 wait(empty + 8 * stage, parity ^ 1);
+                MARK(PRODUCER, COPY);
                 const unsigned slice = slices + stage * SLICE, barrier = full + 8 * stage;
                 expect(barrier, SLICE);
                 copy_box(slice, &Ah, barrier, s * BK, row0);
@@ -312,6 +321,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) gemm(int m, int n, int 
                 advance();
             }
         }
+        MARK(PRODUCER, DONE);
         return;
     }
     asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
@@ -324,7 +334,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) gemm(int m, int n, int 
         const int col0 = t % (SWIZZLE * tiles_n) / height * BN;
         float sum[BN / 2] = {}, high[BN / 2], low[BN / 2];
         for (int s = 0; s < count; s++) {
+            MARK(CONSUMER, WAIT);
             wait(full + 8 * stage, parity);
+            MARK(CONSUMER, MULTIPLY);
             const unsigned a = slices + stage * SLICE + warp / 4 * (64 * 128);
             const unsigned b = slices + stage * SLICE + 2 * SLICE_A;
             const bool fresh = s % (CHUNK / BK) == 0;
@@ -347,6 +359,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) gemm(int m, int n, int 
                 for (int i = 0; i < BN / 2; i++)
                     sum[i] += high[i];
         }
+        MARK(CONSUMER, STORE);
         if (count == 0)
             #pragma unroll
             for (int i = 0; i < BN / 2; i++)
@@ -369,4 +382,5 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) gemm(int m, int n, int 
                 }
         }
     }
+    MARK(CONSUMER, DONE);
 }
