@@ -16,6 +16,7 @@ type Explanation struct {
 	Tile    Tile
 	MaxRegs int // registers of a thread at most; 0: no limit
 	Kernel  nvrtc.Kernel
+	Code    []byte // a cubin
 	occupancy.Occupancy
 	// Global and Block are the elements of A and B that are read per multiply-add: from global
 	// memory (equations 11 and 12 of the 2024 report) and from shared memory (equations 14 and 15).
@@ -56,6 +57,7 @@ func Explain(c nvrtc.Compiler, r Rung, t Tile, maxRegs int, capability occupancy
 	if err != nil {
 		return e, err
 	}
+	e.Code = image.Code
 	var ok bool
 	if e.Kernel, ok = image.Kernels[entry]; !ok {
 		return e, fmt.Errorf("cuda: %s has no kernel %s", r.File, entry)
@@ -76,6 +78,25 @@ func Explain(c nvrtc.Compiler, r Rung, t Tile, maxRegs int, capability occupancy
 // 65536/(BLOCKS*threads), can be lower.
 func (r Rung) BlocksWithin(t Tile, maxRegs int) int {
 	return ceil(64<<10, maxRegs*r.Threads(t))
+}
+
+// MultiplyAdds returns how many multiply-adds each warp that multiplies has for a slice of k, or for one index if the
+// rung has no slices.
+func (r Rung) MultiplyAdds(t Tile) (float64, error) {
+	source, err := kernels.Source(r.Type, r.File)
+	if err != nil {
+		return 0, err
+	}
+	const warp, warpgroup = 32, 128
+	threads := r.Threads(t)
+	if strings.Contains(source, "MARK(PRODUCER") {
+		threads -= warpgroup
+	}
+	products := 1
+	if r.prepare == splits {
+		products = 3
+	}
+	return float64(products*t.BM*t.BN*max(1, t.BK)) / float64(threads) * warp, nil
 }
 
 // Padded reports whether the rung's rows of a slice can be lengthened: Tile.Pad.

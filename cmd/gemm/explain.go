@@ -13,6 +13,7 @@ import (
 	"gemm/cuda"
 	"gemm/cuda/explain"
 	"gemm/cuda/nvrtc"
+	"gemm/cuda/sass"
 )
 
 // explainFlags are the flags of gemm cuda that only --explain has.
@@ -56,6 +57,9 @@ func runExplain(c *cli.Context) error {
 	cache := &nvrtc.Cache{Compiler: library, Folder: folder}
 	fmt.Fprintf(c.App.ErrWriter, "gemm cuda: NVRTC %s (%s) compiles for %s\n", library.Version(), library.File,
 		task.Capability.Target())
+	if task.Disassembler, err = sass.Find(); err != nil {
+		fmt.Fprintf(c.App.ErrWriter, "gemm cuda: instructions are not counted: %s\n", gemm.Why(err))
+	}
 	doc, err := explain.Rungs(c.Context, cache, task)
 	if err != nil {
 		return err

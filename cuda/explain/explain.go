@@ -22,6 +22,7 @@ type Task struct {
 	Multiprocessors int                // 0: not known
 	Peaks           map[string]float64 // GFLOP/s by pipe; nil: not known
 	Bandwidth       float64            // GB/s; 0: not known
+	Disassembler    string             // path; empty: there is none
 }
 
 // Document is an explanation as JSON has it.
@@ -56,6 +57,7 @@ type Row struct {
 	Passes    float64   `json:"passes,omitempty"`  // of shared reads a multiply-add of a warp
 	Sectors   float64   `json:"sectors,omitempty"` // that a warp reads for a k index, without slices
 	Accesses  []Access  `json:"shared_accesses,omitempty"`
+	Loop      *Loop     `json:"loop,omitempty"` // of the machine code, that multiplies
 	Step      *Step     `json:"step,omitempty"` // of a rung's first row
 	Products  []Product `json:"products"`
 }
@@ -133,6 +135,9 @@ func explained(ctx context.Context, compiler nvrtc.Compiler, task Task) ([]Row, 
 				return nil, err
 			default:
 				row.fill(e, task)
+				if row.Loop, err = loop(ctx, task.Disassembler, e); err != nil {
+					return nil, err
+				}
 				if first {
 					if row.Step, err = step(before, e); err != nil {
 						return nil, err

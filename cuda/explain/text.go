@@ -18,6 +18,7 @@ func (d Document) Print(out io.Writer, task Task) {
 		printProducts(out, d.Rungs, i, task)
 	}
 	printBanks(out, d.Rungs)
+	printLoops(out, d.Rungs)
 }
 
 // name returns the row's setting as tables have it.

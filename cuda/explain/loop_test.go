@@ -1,0 +1,99 @@
+package explain
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"gemm/cuda"
+	"gemm/cuda/nvrtc"
+	"gemm/cuda/occupancy"
+	"gemm/cuda/sass"
+	"gemm/internal/gemmtest"
+)
+
+// documented are the rungs in the table of docs/cuda.md on the instructions of a slice.
+var documented = regexp.MustCompile(`(?m)^\| ([\w-]+) \| (\d+) \| (\d+) (FFMA|HGMMA) \| (\d+) \| ([\d.]+) \|$`)
+
+// TestLoops wants as many multiply-adds in the loop of the machine code as a slice has, for each rung in the table of
+// docs/cuda.md, and what the table says. Loops have copies, but for those of consumers.
+func TestLoops(t *testing.T) {
+	library, err := nvrtc.Find()
+	gemmtest.Require(t, "nvrtc", err)
+	disassembler, err := sass.Find()
+	gemmtest.Require(t, "nvdisasm", err)
+	compiler := &nvrtc.Cache{Compiler: library, Folder: t.TempDir()}
+	text, err := os.ReadFile("../../docs/cuda.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := documented.FindAllStringSubmatch(string(text), -1)
+	if len(rows) < 5 {
+		t.Fatalf("the table of docs/cuda.md has the rows %q", rows)
+	}
+	perWarp := map[string]float64{"FFMA": 32, "HGMMA": 64 * 256 * 8 / 4}
+	for _, row := range rows {
+		rungs := cuda.Ladder("f32")
+		at := slices.IndexFunc(rungs, func(r cuda.Rung) bool { return r.Name == row[1] })
+		if at < 0 {
+			t.Errorf("docs/cuda.md has a rung %s, which is not there", row[1])
+			continue
+		}
+		r := rungs[at]
+		e, err := cuda.Explain(compiler, r, r.Tiles[0], 0, occupancy.Capability{Major: 9})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := loop(t.Context(), disassembler, e)
+		if err != nil || found == nil {
+			t.Fatalf("%s: %v, %v", r.Name, found, err)
+		}
+		each, err := r.MultiplyAdds(r.Tiles[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		count, all := found.Instructions[row[4]], 0.0
+		for _, n := range found.Instructions {
+			all += n
+		}
+		if got := count * perWarp[row[4]]; !(got >= 0.99*each && got <= 1.01*each) {
+			t.Errorf("%s: %v multiply-adds of %s, want %v: %v", r.Name, got, row[4], each, found)
+		}
+		copies := found.Instructions["LDG"] + found.Instructions["LDGSTS"]
+		if consumers := row[4] == "HGMMA"; consumers != (copies == 0) {
+			t.Errorf("%s: %v copies: %v", r.Name, copies, found)
+		}
+		want := fmt.Sprintf("| %s | %d | %.4g %s | %.4g | %.4g |", r.Name, found.Slice, count, row[4],
+			found.Instructions["LDS"]+found.Instructions["LDSM"], all)
+		if library.Version() == "13.0" && want != row[0] {
+			t.Errorf("docs/cuda.md has\n%s\nwant\n%s", row[0], want)
+		}
+	}
+}
+
+// TestLoopFaults wants the table left out without a disassembler, and an error if it fails.
+func TestLoopFaults(t *testing.T) {
+	e := cuda.Explanation{Rung: cuda.Ladder("f32")[0]}
+	if found, err := loop(t.Context(), "", e); found != nil || err != nil {
+		t.Errorf("without a disassembler: %v, %v", found, err)
+	}
+	absent := filepath.Join(t.TempDir(), "absent")
+	if _, err := loop(t.Context(), absent, e); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("with a disassembler that is not there: %v", err)
+	}
+	var b strings.Builder
+	printLoops(&b, []Row{{Variant: "cuda/naive"}})
+	if b.Len() > 0 {
+		t.Errorf("without counts there is a table: %s", b.String())
+	}
+	printLoops(&b, []Row{{Variant: "cuda/x", Type: "f32", Tile: "1x1", Loop: &Loop{8, 1, map[string]float64{"FFMA": 64,
+		"LDS": 4, "LDSM": 2, "IMAD": 5}}}})
+	if want := "cuda/x f32 1x1 8 0 64 6 0 0 0 5 75"; !strings.Contains(squeeze(b.String()), want) {
+		t.Errorf("the table has no %q: %s", want, b.String())
+	}
+}

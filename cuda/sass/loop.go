@@ -1,0 +1,220 @@
+package sass
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/graph/flow"
+	"gonum.org/v1/gonum/graph/simple"
+)
+
+// ErrNoLoop says that no loop of the code multiplies.
+var ErrNoLoop = errors.New("cuda: no loop of the code multiplies")
+
+// successors returns the instructions that can follow the i-th.
+func (c Code) successors(i int) []int {
+	in := c.Instructions[i]
+	var out []int
+	if at, ok := c.labels[in.target]; ok && in.Base() == "BRA" && at < len(c.Instructions) {
+		out = append(out, at)
+	}
+	ends := slices.Contains([]string{"BRA", "EXIT", "RET"}, in.Base()) && !in.conditional
+	if !ends && i+1 < len(c.Instructions) {
+		out = append(out, i+1)
+	}
+	return out
+}
+
+// flowGraph is which instructions can follow which, and which come before others on every way.
+type flowGraph struct {
+	Code
+	edges *simple.DirectedGraph
+	tree  flow.DominatorTree
+}
+
+func (c Code) graph() flowGraph {
+	g := flowGraph{Code: c, edges: simple.NewDirectedGraph()}
+	for i := range c.Instructions {
+		g.edges.AddNode(simple.Node(i))
+	}
+	for i := range c.Instructions {
+		for _, next := range c.successors(i) {
+			if next != i {
+				g.edges.SetEdge(g.edges.NewEdge(simple.Node(i), simple.Node(next)))
+			}
+		}
+	}
+	g.tree = flow.Dominators(simple.Node(0), g.edges)
+	return g
+}
+
+// returns reports whether the way from an instruction to another goes back to the head of a loop. A branch backwards is
+// no sign of that: compilers move what is rarely executed behind the loop.
+func (g flowGraph) returns(from, to int) bool {
+	if to > from {
+		return false
+	}
+	for n := int64(from); n != int64(to); {
+		above := g.tree.DominatorOf(n)
+		if above == nil {
+			return false
+		}
+		n = above.ID()
+	}
+	return true
+}
+
+// loops returns which instructions are in each loop, by its head.
+func (g flowGraph) loops() map[int]map[int]bool {
+	bodies := map[int]map[int]bool{}
+	for i := range g.Instructions {
+		for _, head := range g.successors(i) {
+			if !g.returns(i, head) {
+				continue
+			}
+			body := bodies[head]
+			if body == nil {
+				body = map[int]bool{head: true}
+				bodies[head] = body
+			}
+			for todo := []int{i}; len(todo) > 0; {
+				n := todo[len(todo)-1]
+				todo = todo[:len(todo)-1]
+				if body[n] {
+					continue
+				}
+				body[n] = true
+				for before := g.edges.To(int64(n)); before.Next(); {
+					todo = append(todo, int(before.Node().ID()))
+				}
+			}
+		}
+	}
+	return bodies
+}
+
+// turn is a way through a loop, from an instruction to the end of the turn.
+type turn struct {
+	multiplyAdds, bytes float64 // bytes are those of copies to shared memory
+	instructions        int
+	next                int // -1: back to the head
+	closed              bool
+}
+
+// compare orders ways by what they do: first by products, then by copies, then by how few instructions that takes.
+func (x turn) compare(y turn) int {
+	return cmp.Or(cmp.Compare(x.multiplyAdds, y.multiplyAdds), cmp.Compare(x.bytes, y.bytes),
+		cmp.Compare(y.instructions, x.instructions))
+}
+
+// turns returns the best way through the loop from each of its instructions on. Loops inside are left at once.
+func (g flowGraph) turns(head int, body map[int]bool) map[int]turn {
+	found := map[int]turn{}
+	var from func(i int) turn
+	from = func(i int) turn {
+		if x, ok := found[i]; ok {
+			return x
+		}
+		var best turn
+		for _, next := range g.successors(i) {
+			x := turn{next: -1, closed: true}
+			if next != head {
+				if !body[next] || g.returns(i, next) {
+					continue
+				}
+				x = from(next)
+				x.next = next
+			}
+			if x.closed && (!best.closed || x.compare(best) > 0) {
+				best = x
+			}
+		}
+		best.multiplyAdds += MultiplyAdds(g.Instructions[i : i+1])
+		best.bytes += copied(g.Instructions[i])
+		best.instructions++
+		found[i] = best
+		return best
+	}
+	from(head)
+	return found
+}
+
+// copied returns the bytes that a lane copies from global to shared memory, or to registers and from there. A copy of the
+// copy engine counts as the widest.
+func copied(in Instruction) float64 {
+	widths := map[string]float64{"128": 16, "64": 8, "U16": 2, "U8": 1}
+	switch in.Base() {
+	case "UTMALDG":
+		return 16
+	case "LDG", "LDGSTS", "STS":
+		for _, suffix := range strings.Split(in.Name, ".") {
+			if n := widths[suffix]; n > 0 {
+				return n
+			}
+		}
+		return 4
+	}
+	return 0
+}
+
+// stores are the instructions that write to global memory.
+var stores = []string{"ST", "STG", "RED", "UTMASTG", "UTMAREDG"}
+
+// Loop is what a warp executes in a loop of a kernel.
+type Loop struct {
+	Steps        float64            // in a turn; less than 1 is 1 over the turns of a step
+	Instructions map[string]float64 // of a step, by their names without suffixes
+}
+
+// LoopOf returns the loop over k, for steps with the given multiply-adds of a warp. It is the loop with the most
+// multiply-adds in a turn, of those that write nothing to global memory, as the loop over tiles does. A turn makes all
+// of its copies, as wide as they can be. If a step has turns of a loop inside, they are counted. The error is an
+// ErrNoLoop if no loop multiplies.
+func (c Code) LoopOf(multiplyAdds float64) (Loop, error) {
+	g := c.graph()
+	var best turn
+	at := -1
+	loops := g.loops()
+	turns := map[int]map[int]turn{}
+	for _, head := range slices.Sorted(maps.Keys(loops)) {
+		turns[head] = g.turns(head, loops[head])
+		writes := func(i int) bool { return slices.Contains(stores, c.Instructions[i].Base()) }
+		x := turns[head][head]
+		if x.multiplyAdds > 0 && x.compare(best) > 0 && !slices.ContainsFunc(slices.Collect(maps.Keys(loops[head])), writes) {
+			best, at = x, head
+		}
+	}
+	if at < 0 {
+		return Loop{}, ErrNoLoop
+	}
+	out := Loop{max(1, math.Round(best.multiplyAdds/multiplyAdds)), map[string]float64{}}
+	count := func(head int, times float64) {
+		for i := head; i >= 0; i = turns[head][i].next {
+			out.Instructions[c.Instructions[i].Base()] += times
+		}
+	}
+	count(at, 1/out.Steps)
+	const most = 0.9 // some multiply-adds of a step may be before the loop
+	if best.multiplyAdds > most*multiplyAdds {
+		return out, nil
+	}
+	inner := -1
+	for i := range loops[at] {
+		if x := turns[i][i]; i != at && x.multiplyAdds > 0 && (inner < 0 || x.compare(turns[inner][inner]) > 0) {
+			inner = i
+		}
+	}
+	if inner < 0 { // a step is several turns
+		out.Steps = best.multiplyAdds / multiplyAdds
+		for name := range out.Instructions {
+			out.Instructions[name] /= out.Steps
+		}
+		return out, nil
+	}
+	count(inner, (multiplyAdds-best.multiplyAdds)/turns[inner][inner].multiplyAdds)
+	return out, nil
+}
