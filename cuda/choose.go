@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"cmp"
 	"slices"
 
 	"gemm"
@@ -45,24 +46,34 @@ func (r Rung) choose(g GPU, s gemm.Shape, wide bool, p gemm.Params) (Plan, error
 	if n, ok := p["split"].(int); ok {
 		parts = n
 	}
-	var best Plan
-	least := 0.0
+	var plans []Plan
 	for _, t := range tiles {
-		t = r.Fitted(t, s)
-		for _, n := range r.splits(t, g, s, parts) {
-			plan := Plan{Rung: r, Tile: t, Split: 1, Depth: s.K, Shape: s}
-			// Operands that are not wide are laid out anew, with zeros beyond their edges.
-			plan.edges = r.Pads && wide && (s.M%t.BM != 0 || s.N%t.BN != 0)
-			if n > 1 {
-				plan.split(n)
-			}
-			if took := plan.predict(g); best.Tile == (Tile{}) || took < least {
-				best, least = plan, took
-			}
-		}
+		// Operands that are not wide are laid out anew, with zeros beyond their edges.
+		whole := Plan{Rung: r, Tile: r.Fitted(t, s), Split: 1, Shape: s}
+		whole.edges = r.Pads && wide && (s.M%whole.Tile.BM != 0 || s.N%whole.Tile.BN != 0)
+		plans = append(plans, whole.cuts(g, parts)...)
 	}
+	best := fastest(plans, g)
 	best.Ignored = ignored
 	return best, nil
+}
+
+// fastest returns the plan with the least predicted time, the first of several.
+func fastest(plans []Plan, g GPU) Plan {
+	return slices.MinFunc(plans, func(p, q Plan) int { return cmp.Compare(p.predict(g), q.predict(g)) })
+}
+
+// cuts returns the plan of whole tiles with k cut in each way that is permitted: into the requested number of parts, or
+// in all ways if that is 0.
+func (p Plan) cuts(g GPU, asked int) []Plan {
+	var out []Plan
+	for _, n := range p.Rung.splits(p.Tile, g, p.Shape, asked) {
+		out = append(out, p.inParts(n))
+	}
+	if p.Rung.Splits && asked == 0 {
+		out = append(out, p.tails(g)...)
+	}
+	return out
 }
 
 // splits returns the candidate numbers of parts of k: the requested one; or those that fill the
@@ -76,9 +87,9 @@ func (r Rung) splits(t Tile, g GPU, s gemm.Shape, asked int) []int {
 		return []int{asked}
 	}
 	out := []int{1}
-	const most, slices = 16, 8 // slices of a part at least
-	for n := 2; n <= most && s.K >= n*slices*t.BK && ceil(s.M, t.BM)*ceil(s.N, t.BN) < 4*g.Multiprocessors; n++ {
-		if !g.holds((Plan{Rung: r, Shape: s, Split: n}).PartialBytes()) {
+	const most = 16
+	for n := 2; n <= most && s.K >= n*shortest*t.BK && ceil(s.M, t.BM)*ceil(s.N, t.BN) < 4*g.Multiprocessors; n++ {
+		if !g.holds((Plan{Rung: r, Tile: t, Shape: s}).inParts(n).PartialBytes()) {
 			break
 		}
 		out = append(out, n)
@@ -86,41 +97,66 @@ func (r Rung) splits(t Tile, g GPU, s gemm.Shape, asked int) []int {
 	return out
 }
 
-// split divides k into at most the given number of parts. Each part except the last is a whole
-// number of slices.
-func (p *Plan) split(parts int) {
-	p.Depth = max(1, ceil(ceil(p.K, p.Tile.BK), parts)) * p.Tile.BK
-	p.Split = max(1, ceil(p.K, p.Depth))
+// speed returns the measured speed of the setting, or a guess.
+func (r Rung) speed(t Tile) Speed {
+	if speed, ok := r.speeds[t.Name()]; ok {
+		return speed
+	}
+	return Speed{Share: 0.5, Blocks: 1, Alone: 0.5}
 }
 
 // predict returns a predicted time in seconds, to compare settings with: the time of the
 // multiprocessor with the most blocks.
 func (p Plan) predict(g GPU) float64 {
-	speed, ok := p.Rung.speeds[p.Tile.Name()]
-	if !ok {
-		speed = Speed{Share: 0.5, Blocks: 1, Alone: 0.5}
+	if t := p.Tail; t.Blocks > 0 {
+		return p.waves(g, t.Whole, t.Span) + p.waves(g, t.Blocks, t.Each) + p.edge(g, t.Each) + p.joins(g)
 	}
-	tiles, parts := p.Blocks()
-	each := ceil(tiles*parts, max(1, g.Multiprocessors)) // blocks of a multiprocessor
-	peak := p.Rung.peak(g) / float64(max(1, g.Multiprocessors))
-	flops := 2 * float64(p.Tile.BM) * float64(p.Tile.BN) * float64(p.Depth)
+	slices := ceil(p.K, max(1, p.Tile.BK))
+	return p.waves(g, ceil(p.M, p.Tile.BM)*ceil(p.N, p.Tile.BN), slices) + p.edge(g, slices)
+}
+
+// slice returns the time in seconds of a slice of a tile at the full peak of a multiprocessor.
+func (p Plan) slice(g GPU) float64 {
+	return 2 * float64(p.Tile.BM) * float64(p.Tile.BN) * float64(max(1, p.Tile.BK)) * float64(max(1, g.Multiprocessors)) /
+		p.Rung.peak(g)
+}
+
+// waves returns the time in seconds of blocks with the same number of slices.
+func (p Plan) waves(g GPU, blocks, slices int) float64 {
+	speed, work := p.Rung.speed(p.Tile), float64(slices)*p.slice(g)
+	each := ceil(blocks, max(1, g.Multiprocessors)) // blocks of a multiprocessor
 	full, rest := each/speed.Blocks, each%speed.Blocks
-	took := float64(full) * (float64(speed.Blocks)*flops/(speed.Share*peak) + blockTime)
+	took := float64(full) * (float64(speed.Blocks)*work/speed.Share + blockTime)
 	if rest > 0 {
 		// Between one block alone and a full multiprocessor, by straight line.
 		share := speed.Alone
 		if speed.Blocks > 1 {
 			share += (speed.Share - speed.Alone) * float64(rest-1) / float64(speed.Blocks-1)
 		}
-		took += float64(rest)*flops/(share*peak) + blockTime
+		took += float64(rest)*work/share + blockTime
 	}
-	if p.edges {
-		const longer = 0.6 // a block at an edge takes, whose copies are not spread over its products
-		took += longer * flops / (speed.Alone * peak)
+	return took
+}
+
+// edge returns by how many seconds a block at an edge takes longer, whose copies are not spread over its products.
+func (p Plan) edge(g GPU, slices int) float64 {
+	const longer = 0.6
+	if !p.edges {
+		return 0
 	}
-	if parts > 1 {
-		const bandwidth = 5e12 // bytes a second of the partial sums, which are in the cache in part
-		took += launchTime + float64(p.Rung.Size())*float64(p.M)*float64(p.N)*(2*float64(parts)+1)/bandwidth
+	return longer * float64(slices) * p.slice(g) / p.Rung.speed(p.Tile).Alone
+}
+
+// joins returns the time in seconds that adding the parts of the tail takes, and beginning further tiles.
+func (p Plan) joins(g GPU) float64 {
+	const (
+		bandwidth = 5e12 // bytes a second that all blocks write and read
+		alone     = 1e11 // and that the block reads which adds the parts of a tile
+	)
+	tile := float64(p.Rung.Size() * p.Tile.BM * p.Tile.BN)
+	took := 2*float64(p.PartialBytes())/bandwidth + float64(p.Tail.parts())*tile/alone
+	if p.Tail.Span%p.Tail.Each != 0 { // a block has parts of two tiles
+		took += blockTime / 2
 	}
 	return took
 }

@@ -15,7 +15,7 @@ import (
 
 func packed(ld int) Operand { return Operand{Address: 1 << 20, LD: ld} }
 
-// TestChoice compares the chosen tile with a table, for shapes that fill the multiprocessors in
+// TestChoice compares the chosen tile and tail with a table, for shapes that fill the multiprocessors in
 // different ways: whole waves of the largest tile, less than one wave, and a few rows more.
 func TestChoice(t *testing.T) {
 	for _, c := range []struct {
@@ -23,15 +23,19 @@ func TestChoice(t *testing.T) {
 		s         gemm.Shape
 		tile      string
 		split     int
+		cut       string
 	}{
-		{"f32", "warptile", gemm.Cube(4096), "128x256x16/64x64/8x16", 1},
-		{"f32", "warptile", gemm.Cube(2048), "128x256x16/64x64/8x16", 1},
-		{"f32", "warptile", gemm.Cube(3072), "64x128x16/32x64/8x8", 1},
-		{"f32", "warptile", gemm.Cube(1024), "64x128x16/32x64/8x8", 1},
-		{"f32", "warptile", gemm.Cube(1000), "64x128x16/32x64/8x8", 4},
-		{"f64", "dmma", gemm.Cube(4096), "128x128x16/64x32", 1},
-		{"f64", "dmma", gemm.Cube(2049), "64x64x16/32x32", 1},
-		{"f32", "doublebuffer", gemm.Cube(2049), "128x128x8/8x8", 1},
+		{"f32", "warptile", gemm.Cube(4096), "128x256x16/64x64/8x16", 1, "248 of 512 tiles over 132 blocks"},
+		{"f32", "warptile", gemm.Cube(2048), "128x256x16/64x64/8x16", 1, ""},
+		{"f32", "warptile", gemm.Cube(3072), "128x256x16/64x64/8x16", 1, "156 of 288 tiles over 132 blocks"},
+		{"f32", "warptile", gemm.Cube(2049), "64x128x16/32x64/8x8", 1, "33 of 561 tiles over 129 blocks"},
+		{"f32", "warptile", gemm.Cube(1024), "64x128x16/32x64/8x8", 1, ""},
+		{"f32", "warptile", gemm.Cube(1000), "64x128x16/32x64/8x8", 4, ""},
+		{"f64", "dmma", gemm.Cube(3072), "128x128x16/64x32", 1, "180 of 576 tiles over 132 blocks"},
+		{"f64", "dmma", gemm.Cube(4096), "128x128x16/64x32", 1, "232 of 1024 tiles over 132 blocks"},
+		{"f64", "dmma", gemm.Cube(8192), "128x128x16/64x32", 1, "136 of 4096 tiles over 132 blocks"},
+		{"f64", "dmma", gemm.Cube(2049), "128x64x16/64x32", 1, "297 of 561 tiles over 263 blocks"},
+		{"f32", "doublebuffer", gemm.Cube(2049), "128x128x8/8x8", 1, ""},
 	} {
 		r := rung(t, c.typ, c.name)
 		p, err := r.Plan(h200, c.s, packed(c.s.K), packed(c.s.N), packed(c.s.N),
@@ -39,8 +43,10 @@ func TestChoice(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p.Tile.Name() != c.tile || p.Split != c.split {
-			t.Errorf("%s %s %v: tile %s in %d parts, want %s in %d", c.typ, c.name, c.s, p.Tile.Name(), p.Split, c.tile, c.split)
+		cut, _ := p.Resolved(nil)["cut"].(string)
+		if p.Tile.Name() != c.tile || p.Split != c.split || cut != c.cut {
+			t.Errorf("%s %s %v: tile %s in %d parts, cut %q, want %s in %d, cut %q", c.typ, c.name, c.s, p.Tile.Name(), p.Split,
+				cut, c.tile, c.split, c.cut)
 		}
 	}
 }
@@ -113,15 +119,15 @@ func TestByteWidths(t *testing.T) {
 	}
 }
 
-// TestParts checks that the parts of k are whole slices that cover it.
+// TestParts checks that equal parts of k are whole slices that cover it, and that none is empty.
 func TestParts(t *testing.T) {
 	r := rung(t, "f32", "warptile")
 	for _, k := range []int{0, 1, 15, 16, 17, 1000, 4096} {
 		for n := 1; n <= 9; n++ {
-			p := Plan{Rung: r, Tile: r.Tiles[0], Shape: gemm.Shape{M: 64, N: 64, K: k}}
-			p.split(n)
-			if p.Depth%p.Tile.BK != 0 || p.Split > n || p.Split*p.Depth < k || p.Split > 1 && (p.Split-1)*p.Depth >= k {
-				t.Errorf("k = %d in %d: %d parts of %d", k, n, p.Split, p.Depth)
+			p := Plan{Rung: r, Tile: r.Tiles[0], Shape: gemm.Shape{M: 64, N: 64, K: k}}.inParts(n)
+			depth := p.Tail.Each * p.Tile.BK
+			if p.Split > n || p.Split > 1 && (p.Split*depth < k || (p.Split-1)*depth >= k || p.Tail.Span != p.Split*p.Tail.Each) {
+				t.Errorf("k = %d in %d: %d parts, %+v", k, n, p.Split, p.Tail)
 			}
 		}
 	}
@@ -194,10 +200,10 @@ func TestShortMemory(t *testing.T) {
 		}
 		return p
 	}
-	if p := plan(h200, 1000, 0); p.Split < 2 || p.PartialBytes() != int64(4*p.Split*1000*1000) {
-		t.Errorf("k is cut into %d, whose sums have %d bytes", p.Split, p.PartialBytes())
+	if p := plan(h200, 1000, 0); p.Tail.Blocks == 0 || p.PartialBytes() != int64(4*p.Tail.places()*p.Tile.BM*p.Tile.BN) {
+		t.Errorf("the tail is %+v, whose sums have %d bytes", p.Tail, p.PartialBytes())
 	}
-	if p := plan(short, 1000, 0); p.Split != 1 || p.PartialBytes() != 0 {
+	if p := plan(short, 1000, 0); p.Tail.Blocks != 0 || p.PartialBytes() != 0 {
 		t.Errorf("short of memory k is cut into %d, whose sums have %d bytes", p.Split, p.PartialBytes())
 	}
 	if p := plan(short, 1000, 4); p.Split != 4 {
@@ -216,7 +222,7 @@ func TestEmpty(t *testing.T) {
 			if err != nil {
 				t.Errorf("%s %s %v: %v", r.Type, r.Name, s, err)
 			}
-			if blocks, _ := p.Blocks(); (blocks == 0) != (s.M*s.N == 0) {
+			if blocks := p.Blocks(); (blocks == 0) != (s.M*s.N == 0) {
 				t.Errorf("%s %s %v has %d blocks", r.Type, r.Name, s, blocks)
 			}
 		}
@@ -271,9 +277,9 @@ func TestResolved(t *testing.T) {
 			gemm.Params{"tile": "128x128x8/8x8", "block": 16, "bk": 8}},
 		{"f32", "doublebuffer", 64, gemm.Params{"tile": Auto, "block": 8, "bk": 0, "maxregs": 0},
 			gemm.Params{"tile": "64x64x8/8x8", "block": 8, "bk": 8}},
-		{"f64", "dmma", 4095, gemm.Params{"tile": Auto, "stages": 0, "split": 0},
-			gemm.Params{"tile": "128x128x16/64x32", "stages": 3, "split": 1}},
-		{"f32", "warptile", 4095, gemm.Params{"tile": "128x128x16/64x32/8x8", "stages": 0, "split": 0},
+		{"f64", "dmma", 3072, gemm.Params{"tile": "128x128x16/64x32", "stages": 0, "split": 0},
+			gemm.Params{"tile": "128x128x16/64x32", "stages": 3, "split": 1, "cut": "180 of 576 tiles over 132 blocks"}},
+		{"f32", "warptile", 4095, gemm.Params{"tile": "128x128x16/64x32/8x8", "stages": 0, "split": 1},
 			gemm.Params{"tile": "128x128x16/64x32/8x8", "stages": 3, "split": 1, "anew": "A, B"}},
 	} {
 		p, err := rung(t, c.typ, c.name).Plan(h200, gemm.Cube(c.n), packed(c.n), packed(c.n), packed(c.n), c.p)

@@ -27,7 +27,7 @@ type Rung struct {
 	// Single reports whether it copies A element by element all the same: it lies transposed
 	// in shared memory.
 	Single bool
-	// Splits reports whether it can cut k into parts, whose sums another kernel adds up.
+	// Splits reports whether it can cut tiles along k (Tail).
 	Splits bool
 	// Pads reports whether it has no conditions at the edges of operands that go on with zeros.
 	Pads bool
@@ -165,15 +165,6 @@ func (r Rung) Pipe() string {
 // Packs reports whether A and B are laid out anew before the product, by the kernels pack_a
 // and pack_b.
 func (r Rung) Packs() bool { return r.Name == "packed-global" }
-
-// PartialRows returns how many of the last arguments the kernel does not have if k is split: the
-// kernels of f64 know the rows of the partial sums.
-func (r Rung) PartialRows() int {
-	if r.Type == "f64" {
-		return 1
-	}
-	return 0
-}
 
 // Threads returns the threads of a block.
 func (r Rung) Threads(t Tile) int { return r.threads(t) }

@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"gemm"
-	"gemm/cuda/kernels"
 	"gemm/cuda/nvrtc"
 	"gemm/internal/gemmtest"
 )
@@ -41,7 +40,7 @@ func TestLadder(t *testing.T) {
 				}
 			}
 		}
-		have := slices.DeleteFunc(sources(t, typ), func(name string) bool { return name == "reduce.cu" })
+		have := sources(t, typ)
 		if !slices.Equal(files, have) {
 			t.Errorf("%s: the rungs are %v, the files %v", typ, files, have)
 		}
@@ -85,6 +84,10 @@ func TestKernels(t *testing.T) {
 					if r.Copies && arch == 80 {
 						compile(t, l, r, tile, Widths{1, 1, 1}, arch, got)
 					}
+					if r.Splits && arch == 90 {
+						cut := Plan{Rung: r, Tile: tile, Widths: r.Widest(), Tail: Tail{Blocks: 1}}
+						compilePlan(t, l, cut, fmt.Sprintf("%s/%s %v cut sm_%d", r.Type, r.Name, tile, arch), arch, got)
+					}
 				}
 			}
 		}
@@ -92,13 +95,6 @@ func TestKernels(t *testing.T) {
 	for _, rows := range []int{1, 4} { // parities of codes
 		r := rung(t, "gf256", "tuned")
 		compile(t, l, r, r.Fitted(r.Tiles[0], gemm.Shape{M: rows, N: 1 << 24, K: 10}), r.Widest(), 90, got)
-	}
-	for _, typ := range []string{"f32", "f64", "gf256"} {
-		for _, name := range sources(t, typ) {
-			if name == "reduce.cu" {
-				reduces(t, l, typ, name)
-			}
-		}
 	}
 	file := filepath.Join("testdata", "registers-"+l.Version()+".txt")
 	if *update {
@@ -165,30 +161,21 @@ func TestAlike(t *testing.T) {
 	}
 }
 
-// reduces compiles the file that adds up the parts of a product that is split along k.
-func reduces(t *testing.T, l *nvrtc.Library, typ, name string) {
-	t.Helper()
-	source, err := kernels.Source(typ, name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, arch := range archs {
-		image, err := l.Compile(nvrtc.Program{Name: name, Source: source, Arch: arch})
-		if err != nil || image.Warnings != "" || image.Kernels["reduce"].Registers == 0 ||
-			image.Kernels["reduce"].Spills > 0 {
-			t.Errorf("%s/%s sm_%d: %v, %q, %+v", typ, name, arch, err, image.Warnings, image.Kernels)
-		}
-	}
-}
-
 // compile compiles one kernel and stores the resources that it needs.
 func compile(t *testing.T, l *nvrtc.Library, r Rung, tile Tile, w Widths, arch int, to map[string]string) {
 	t.Helper()
-	p, err := r.Program(tile, w, arch)
+	what := fmt.Sprintf("%s/%s %v by %d sm_%d", r.Type, r.Name, tile, w.A, arch)
+	compilePlan(t, l, Plan{Rung: r, Tile: tile, Widths: w}, what, arch, to)
+}
+
+// compilePlan compiles the kernel of a plan and stores what it needs under a name.
+func compilePlan(t *testing.T, l *nvrtc.Library, plan Plan, what string, arch int, to map[string]string) {
+	t.Helper()
+	r, tile := plan.Rung, plan.Tile
+	p, err := plan.Program(arch)
 	if err != nil {
 		t.Fatal(err)
 	}
-	what := fmt.Sprintf("%s/%s %v by %d sm_%d", r.Type, r.Name, tile, w.A, arch)
 	image, err := l.Compile(p)
 	if errors.Is(err, gemm.ErrUnavailable) {
 		t.Logf("%s: %v", what, err)

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"gemm"
-	"gemm/cuda/kernels"
 	"gemm/cuda/nvrtc"
 )
 
@@ -24,8 +23,8 @@ type Plan struct {
 	Rung   Rung
 	Tile   Tile
 	Widths Widths
-	Split  int  // parts that k is cut into; 1: it is not
-	Depth  int  // k indices of a part
+	Split  int  // parts that k is cut into in every tile; 1: it is not
+	Tail   Tail // tiles that are cut along k
 	MaxReg int  // registers of a thread at most; 0: no limit
 	edges  bool // there are blocks at an edge that are slower than others
 	// LayA and LayB say how an operand is copied to an aligned layout first. This is done if copies
@@ -66,10 +65,6 @@ func (r Rung) Plan(g GPU, s gemm.Shape, a, b, c Operand, p gemm.Params) (Plan, e
 	}
 	plan.lay(g, &a, &b)
 	plan.Widths = r.widths(a, b, c)
-	if plan.Split > 1 { // VC is then of the partial sums, whose rows are n long
-		size := r.Size()
-		plan.Widths.C = min(16/size, powerOfTwo(s.N))
-	}
 	if n, ok := p["maxregs"].(int); ok {
 		plan.MaxReg = n
 	}
@@ -139,18 +134,18 @@ func (p Plan) Resolved(asked gemm.Params) gemm.Params {
 	if p.LayB != (Layout{}) {
 		anew = append(anew, "B")
 	}
+	if p.Tail.Blocks > 0 && p.Split == 1 {
+		out["cut"] = p.Tail.String()
+	}
 	if len(anew) > 0 {
 		out["anew"] = strings.Join(anew, ", ")
 	}
 	return out
 }
 
-// PartialBytes returns the bytes of the partial sums of C; 0 if k is not divided.
+// PartialBytes returns the bytes of the partial sums of C; 0 if k is not cut.
 func (p Plan) PartialBytes() int64 {
-	if p.Split <= 1 {
-		return 0
-	}
-	return int64(p.Rung.Size()) * int64(p.Split) * int64(p.M) * int64(p.N)
+	return int64(p.Rung.Size()) * int64(p.Tail.places()) * int64(p.Tile.BM) * int64(p.Tile.BN)
 }
 
 // fits returns an ErrUnavailable if a block with the setting wants more than the GPU has
@@ -259,13 +254,16 @@ func powerOfTwo(n int) int {
 	return n & -n
 }
 
-// Blocks returns the blocks of a launch in x, the tiles of C, and in z, the parts of k.
-func (p Plan) Blocks() (x, z int) {
-	x = ceil(p.M, p.Tile.BM) * ceil(p.N, p.Tile.BN)
+// Blocks returns the blocks of a launch: those of whole tiles of C, and of its Tail.
+func (p Plan) Blocks() int {
+	x := ceil(p.M, p.Tile.BM) * ceil(p.N, p.Tile.BN)
+	if p.Tail.Blocks > 0 {
+		x = p.Tail.Whole + p.Tail.Blocks
+	}
 	if p.Resident > 0 {
 		x = min(x, p.Resident)
 	}
-	return x, p.Split
+	return x
 }
 
 // Packed returns the elements of A and of B as they are laid out anew.
@@ -289,28 +287,11 @@ func (p Plan) Program(arch int) (nvrtc.Program, error) {
 	return program, err
 }
 
-// Reduction returns the kernel, compiled for arch, that adds the partial sums of a product with
-// split k, its number of blocks, and the threads of a block.
-func (p Plan) Reduction(c Operand, arch int) (program nvrtc.Program, blocks, threads int, err error) {
-	program = nvrtc.Program{Arch: arch, Name: "reduce.cu"}
-	threads = 256
-	if p.Rung.Type == "f32" {
-		const rows, cols = 8, 128
-		width := min(p.Widths.C, powerOfTwo(int(c.Address)/4), powerOfTwo(c.LD))
-		program.Options = []string{fmt.Sprintf("-DVC=%d", width)}
-		blocks = ceil(p.M, rows) * ceil(p.N, cols)
-	} else {
-		blocks = min(ceil(p.M*p.N, threads), 1<<16)
-	}
-	program.Source, err = kernels.Source(p.Rung.Type, program.Name)
-	return program, blocks, threads, err
-}
-
 // options returns the macros of the plan, except those of its tile.
 func (p Plan) options() []string {
 	var out []string
-	if p.Split > 1 {
-		out = append(out, "-DSPLIT")
+	if p.Tail.Blocks > 0 {
+		out = append(out, "-DCUT")
 	}
 	if p.Rung.Pads && p.LayA != (Layout{}) && p.LayB != (Layout{}) {
 		out = append(out, "-DPADDED=1")

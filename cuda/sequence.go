@@ -45,10 +45,9 @@ const MainKernel = "gemm"
 type Launch struct {
 	Program   nvrtc.Program
 	Kernel    string // of the program
-	Blocks    int    // along x
-	Parts     int    // blocks along z
-	Threads   int    // of a block
-	Shared    int    // bytes of shared memory that the launch requests
+	Blocks    int
+	Threads   int // of a block
+	Shared    int // bytes of shared memory that the launch requests
 	Arguments []Argument
 }
 
@@ -111,6 +110,9 @@ func (r Rung) Sequence(g GPU, s gemm.Shape, op Operation, a, b, c Operand, p gem
 	if q.Plan, err = r.Plan(g, s, toA, toB, c, p); err != nil {
 		return q, err
 	}
+	if op.Alpha == 0 { // no slices are left
+		q.Tail, q.Split = Tail{}, 1
+	}
 	from := q.lay(op, arch, a, b)
 	program, err := q.Program(arch)
 	if err != nil {
@@ -121,7 +123,7 @@ func (r Rung) Sequence(g GPU, s gemm.Shape, op Operation, a, b, c Operand, p gem
 		depth = 0 // A and B are not read
 	}
 	kernel := Launch{Program: program, Kernel: MainKernel, Threads: r.Threads(q.Tile), Shared: r.Shared(q.Tile)}
-	kernel.Blocks, kernel.Parts = q.Blocks()
+	kernel.Blocks = q.Blocks()
 	switch {
 	case r.prepare == roundsA:
 		q.rounded(kernel, op, depth, from, c)
@@ -129,10 +131,8 @@ func (r Rung) Sequence(g GPU, s gemm.Shape, op Operation, a, b, c Operand, p gem
 		err = q.split(kernel, op, depth, from, c)
 	case r.Packs():
 		q.packed(kernel, op, depth, from, c)
-	case q.Split > 1:
-		err = q.inParts(kernel, op, depth, from, c, arch)
 	default:
-		kernel.Arguments = q.arguments(op, depth, from, c)
+		kernel.Arguments = join(q.arguments(op, depth, from, c), q.tailArguments())
 		q.Launches = append(q.Launches, kernel)
 	}
 	return q, err
@@ -209,7 +209,7 @@ func (q *Sequence) lay(op Operation, arch int, a, b Operand) (from [2]place) {
 		}
 		if blocks := ceil(rows, height) * ceil(cols, width); blocks > 0 && op.Alpha != 0 {
 			q.Launches = append(q.Launches, Launch{Program: program, Kernel: strings.TrimSuffix(program.Name, ".cu"),
-				Blocks: blocks, Parts: 1, Threads: 256,
+				Blocks: blocks, Threads: 256,
 				Arguments: join(numbers(rows, cols), x.stored.arguments(), from[i].arguments())})
 		}
 	}
@@ -230,19 +230,6 @@ func (q *Sequence) arguments(op Operation, depth int, from [2]place, c Operand) 
 		[]Argument{r.scalar(op.Beta)}, to)
 }
 
-// inParts adds the kernel with k divided, and the one that adds the partial sums.
-func (q *Sequence) inParts(kernel Launch, op Operation, depth int, from [2]place, c Operand, arch int) error {
-	r, partial := q.Rung, place{BufferWork, q.take(q.PartialBytes()), q.N}
-	sums := partial.arguments()[:1]
-	rows := numbers(q.M)[r.PartialRows():]
-	kernel.Arguments = join(q.arguments(op, depth, from, c), numbers(q.Depth), sums, rows)
-	reduce, blocks, threads, err := q.Reduction(c, arch)
-	q.Launches = append(q.Launches, kernel, Launch{Program: reduce, Kernel: "reduce", Blocks: blocks, Parts: 1,
-		Threads: threads, Arguments: join(numbers(q.M, q.N, kernel.Parts), []Argument{r.scalar(op.Alpha)}, sums,
-			[]Argument{r.scalar(op.Beta)}, place{BufferC, 0, c.LD}.arguments())})
-	return err
-}
-
 // packed adds the kernels that pack A and B, and the one that multiplies what they packed.
 func (q *Sequence) packed(kernel Launch, op Operation, depth int, from [2]place, c Operand) {
 	r, size := q.Rung, int64(q.Rung.Size())
@@ -256,7 +243,7 @@ func (q *Sequence) packed(kernel Launch, op Operation, depth int, from [2]place,
 			blocks     int
 		}{{"pack_a", q.M, depth, blocksA}, {"pack_b", depth, q.N, blocksB}} {
 			q.Launches = append(q.Launches, Launch{Program: kernel.Program, Kernel: pack.name,
-				Blocks: pack.blocks, Parts: 1, Threads: kernel.Threads,
+				Blocks: pack.blocks, Threads: kernel.Threads,
 				Arguments: join(numbers(pack.rows, pack.cols), from[i].arguments(), to[i].arguments()[:1])})
 		}
 	}

@@ -51,20 +51,20 @@ func sequences(t *testing.T, f func(name string, q Sequence, op Operation, a, b,
 
 // String returns the launch as messages have it.
 func (l Launch) String() string {
-	return fmt.Sprintf("%s of %s, %d×%d blocks of %d threads", l.Kernel, l.Program.Name, l.Blocks, l.Parts, l.Threads)
+	return fmt.Sprintf("%s of %s, %d blocks of %d threads", l.Kernel, l.Program.Name, l.Blocks, l.Threads)
 }
 
 // parameters returns the parameters of a kernel in its source, as the launch compiles it.
 func parameters(t *testing.T, l Launch) []string {
 	t.Helper()
 	source := l.Program.Source
-	if !slices.Contains(l.Program.Options, "-DSPLIT") {
-		source = regexp.MustCompile(`(?s)#ifdef SPLIT\n.*?#endif`).ReplaceAllString(source, "")
+	for _, macro := range []string{"CUT", "GUARDED"} {
+		if !slices.Contains(l.Program.Options, "-D"+macro) {
+			source = regexp.MustCompile(`(?s)#ifdef `+macro+`\n.*?#endif`).ReplaceAllString(source, "")
+		}
+		source = strings.ReplaceAll(source, "#ifdef "+macro+"\n", "")
 	}
-	if !slices.Contains(l.Program.Options, "-DGUARDED") {
-		source = regexp.MustCompile(`(?s)#ifdef GUARDED\n.*?#endif`).ReplaceAllString(source, "")
-	}
-	source = strings.NewReplacer("#ifdef SPLIT\n", "", "#ifdef GUARDED\n", "", "#endif\n", "").Replace(source)
+	source = strings.ReplaceAll(source, "#endif\n", "")
 	m := regexp.MustCompile(`__global__[^{]*?\b` + l.Kernel + `\(([^)]*)\)\s*\{`).FindStringSubmatch(source)
 	if m == nil {
 		t.Fatalf("%v: the source has no such kernel", l)
@@ -86,16 +86,14 @@ func TestSequenceArguments(t *testing.T) {
 			if len(parameters) != len(l.Arguments) {
 				t.Fatalf("%s: %v has %d arguments for the parameters %q", name, l, len(l.Arguments), parameters)
 			}
-			want := map[string]uint64{"m": uint64(q.M), "n": uint64(q.N), "k": uint64(q.K), "splits": uint64(q.Split),
-				"ldc": uint64(c.LD), "depth": uint64(q.Depth), "alpha": q.Rung.scalar(op.Alpha).Bits,
+			want := map[string]uint64{"m": uint64(q.M), "n": uint64(q.N), "k": uint64(q.K), "whole": uint64(q.Tail.Whole), "span": uint64(q.Tail.Span), "each": uint64(q.Tail.Each),
+				"ldc": uint64(c.LD), "alpha": q.Rung.scalar(op.Alpha).Bits,
 				"beta": q.Rung.scalar(op.Beta).Bits}
 			if op.Alpha == 0 {
 				want["k"] = 0
 			}
 			if q.Rung.AtLaunch {
 				want["rows"], want["cols"], want["depth"] = uint64(q.Tile.BM), uint64(q.Tile.BN), uint64(q.Tile.BK)
-			} else if l.Kernel == MainKernel {
-				want["rows"] = uint64(q.M)
 			}
 			for i, p := range parameters {
 				argument, short := l.Arguments[i], p[strings.LastIndexAny(p, " *")+1:]
@@ -109,7 +107,7 @@ func TestSequenceArguments(t *testing.T) {
 				if value, ok := want[short]; ok && argument.Bits != value {
 					t.Errorf("%s: %v: %s is %d, want %d", name, l, p, argument.Bits, value)
 				}
-				if l.Kernel == MainKernel || l.Kernel == "reduce" {
+				if l.Kernel == MainKernel {
 					read[short] = argument
 				}
 			}
@@ -151,7 +149,7 @@ func TestSequenceWork(t *testing.T) {
 					places = append(places, int64(a.Bits))
 				}
 			}
-			if l.Blocks < 1 || l.Parts < 1 || l.Threads < 1 || l.Shared > h100.BlockSharedOptIn {
+			if l.Blocks < 1 || l.Threads < 1 || l.Shared > h100.BlockSharedOptIn {
 				t.Errorf("%s: %v cannot be launched", name, l)
 			}
 		}
@@ -162,7 +160,14 @@ func TestSequenceWork(t *testing.T) {
 				t.Errorf("%s: places in the work memory are %d", name, places)
 			}
 		}
-		split = split || q.Split > 1 && places[len(places)-2]+q.PartialBytes() <= q.Work
+		if q.Tail.Blocks > 0 {
+			last := q.Launches[len(q.Launches)-1].Arguments
+			partial, arrived := last[len(last)-2], last[len(last)-1]
+			if int64(partial.Bits)+q.PartialBytes() > int64(arrived.Bits) {
+				t.Errorf("%s: sums of %d bytes at %d, counts at %d", name, q.PartialBytes(), partial.Bits, arrived.Bits)
+			}
+			split = true
+		}
 		laid = laid || q.LayA != Layout{}
 		for _, z := range q.Zeros {
 			zeros = zeros || z.Bytes > 0
@@ -210,8 +215,8 @@ func TestSequenceFree(t *testing.T) {
 		g.Free = test.free
 		wide := Operand{LD: s.N}
 		q, err := r.Sequence(g, s, Operation{TransA: true, Alpha: 1}, Operand{LD: s.M}, wide, wide, nil)
-		if err != nil || q.Split > 1 != test.parts {
-			t.Errorf("%d bytes free: %d parts, %v", test.free, q.Split, err)
+		if err != nil || q.Tail.Blocks > 0 != test.parts {
+			t.Errorf("%d bytes free: %+v, %v", test.free, q.Tail, err)
 		}
 	}
 }

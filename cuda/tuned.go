@@ -159,18 +159,20 @@ func (r Rung) tuned(g GPU, s gemm.Shape, wide bool, p gemm.Params) (plan Plan, i
 	if err != nil {
 		return Plan{}, fmt.Sprintf("the tuned setting of %s in %s for the class %s is ignored: %v; gemm tune --families cuda measures it anew", r.Name, r.Type, class, err)
 	}
-	plan = Plan{Rung: r, Tile: r.Fitted(t, s), Split: 1, Depth: s.K, Shape: s}
-	// No more parts than the shape has room for: shapes of a class differ.
+	plan = Plan{Rung: r, Tile: r.Fitted(t, s), Split: 1, Shape: s}
+	// No more parts than the shape has room for: shapes of a class differ. Where every tile is whole, the last may
+	// be cut.
 	parts := 1
 	for _, n := range r.Parts(t, g, s) {
 		if n <= k.Split {
 			parts = n
 		}
 	}
-	if parts > 1 {
-		plan.split(parts)
+	candidates := plan.cuts(g, parts)
+	if r.Splits && parts == 1 {
+		candidates = append(candidates, plan.tails(g)...)
 	}
-	return plan, ""
+	return fastest(candidates, g), ""
 }
 
 // setting returns the tile that k says, with its stages. The error says why the kernel

@@ -98,7 +98,7 @@ func (q *Sequence) rounded(kernel Launch, op Operation, depth int, from [2]place
 	if depth > 0 {
 		q.Launches = append(q.Launches, Launch{
 			Program: nvrtc.Program{Name: "tf32.cu", Source: kernels.TF32, Arch: kernel.Program.Arch},
-			Kernel:  "to_tf32", Blocks: ceil(q.M*(ld/8), 256), Parts: 1, Threads: 256,
+			Kernel:  "to_tf32", Blocks: ceil(q.M*(ld/8), 256), Threads: 256,
 			Arguments: join(numbers(q.M, depth), from[0].arguments(), a.arguments()),
 		})
 	}
@@ -124,7 +124,7 @@ func (q *Sequence) split(kernel Launch, op Operation, depth int, from [2]place, 
 	exponentsA, exponentsB, maxima, unfit := ints(q.M), ints(q.N), ints(parts*q.N), ints(1)
 	add := func(name string, blocks int, arguments ...[]Argument) {
 		if blocks > 0 {
-			q.Launches = append(q.Launches, Launch{Program: kernel.Program, Kernel: name, Blocks: blocks, Parts: 1,
+			q.Launches = append(q.Launches, Launch{Program: kernel.Program, Kernel: name, Blocks: blocks,
 				Threads: 256, Arguments: join(arguments...)})
 		}
 	}
@@ -168,8 +168,7 @@ func (q *Sequence) fallBack(op Operation, depth int, from [2]place, c Operand, u
 		return err
 	}
 	program.Options = append(program.Options, "-DGUARDED")
-	blocks, parts := other.Blocks()
-	q.Launches = append(q.Launches, Launch{Program: program, Kernel: MainKernel, Blocks: blocks, Parts: parts,
+	q.Launches = append(q.Launches, Launch{Program: program, Kernel: MainKernel, Blocks: other.Blocks(),
 		Threads: rung.Threads(other.Tile), Shared: rung.Shared(other.Tile),
 		Arguments: join(other.arguments(op, depth, from, c), []Argument{unfit})})
 	q.Fallback = &Fallback{At: int64(unfit.Bits), Variant: Family + "/" + name}

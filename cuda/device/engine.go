@@ -150,7 +150,7 @@ func (e *rungEngine) start(o operands, m *marks) error {
 		for j, a := range l.Arguments {
 			arguments[j] = argument{bits: uint64(base[a.Buffer]) + a.Bits, box: a.Map}
 		}
-		grid, block := [3]int{l.Blocks, 1, l.Parts}, [3]int{l.Threads, 1, 1}
+		grid, block := [3]int{l.Blocks, 1, 1}, [3]int{l.Threads, 1, 1}
 		launched := e.kernels[i]
 		if m != nil && launched == e.main {
 			var err error
@@ -176,10 +176,9 @@ func (e *rungEngine) close() error {
 }
 
 func (e *rungEngine) device() usage.Device {
-	x, z := e.sequence.Blocks()
 	out := usage.Device{
 		Pipe: e.rung.Pipe(), Registers: e.main.Registers, Spills: e.main.Spills, Shared: e.main.Shared,
-		Threads: e.rung.Threads(e.sequence.Tile), Blocks: x * z,
+		Threads: e.rung.Threads(e.sequence.Tile), Blocks: e.sequence.Blocks(),
 	}
 	e.d.occupy(&out)
 	if e.sequence.Ignored != "" {

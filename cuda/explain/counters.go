@@ -55,7 +55,7 @@ func pattern(v gemm.Variant) string {
 }
 
 // besideKernels are the kernels of this program that are no rung's main one.
-var besideKernels = []string{"align", "transpose", "pack_a", "pack_b", "reduce", "peak"}
+var besideKernels = []string{"align", "transpose", "pack_a", "pack_b", "peak"}
 
 // profileTimeout is the time limit of a row under the profiler, which runs each launch several times and
 // restores memory in between.

@@ -18,7 +18,7 @@ func TestParseCounters(t *testing.T) {
 		err  string
 	}{
 		{cudatest.ProfilerTable("byte", cudatest.Launch{"gemm", "1"}, cudatest.Launch{"gemm", "2,048"},
-			cudatest.Launch{"reduce", "3"}), cudatest.TableCounters(2048), ""},
+			cudatest.Launch{"align", "3"}), cudatest.TableCounters(2048), ""},
 		{cudatest.ProfilerTable("byte", cudatest.Launch{"gemm(int, int)", "5"}, cudatest.Launch{"align(int, int)", "6"},
 			cudatest.Launch{"transpose", "7"},
 			cudatest.Launch{"pack_a", "8"}, cudatest.Launch{"pack_b", "9"}, cudatest.Launch{"peak", "10"}),
@@ -33,7 +33,7 @@ func TestParseCounters(t *testing.T) {
 		{strings.ReplaceAll(cudatest.ProfilerTable("byte", cudatest.Launch{"gemm", ""}), "97.5", "-inf"), nil,
 			"none of the counters"},
 		{cudatest.ProfilerTable("byte", cudatest.Launch{"gemm", "many"}), nil, `"many" for dram__bytes_read.sum`},
-		{cudatest.ProfilerTable("byte", cudatest.Launch{"reduce", "1"}), nil, "no kernel that multiplies"},
+		{cudatest.ProfilerTable("byte", cudatest.Launch{"align", "1"}), nil, "no kernel that multiplies"},
 		{cudatest.ProfilerTable("byte"), nil, "no kernel that multiplies"},
 		{strings.Replace(cudatest.ProfilerTable("byte", cudatest.Launch{"gemm", "1"}), "Kernel Name", "Name", 1), nil,
 			"no column Kernel Name"},

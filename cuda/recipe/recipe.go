@@ -118,7 +118,7 @@ func (x *Recipe) add(launches []cuda.Launch) {
 			x.Programs = append(x.Programs, p)
 		}
 		x.Launches = append(x.Launches, Launch{
-			at, l.Kernel, [3]int{l.Blocks, 1, l.Parts}, [3]int{l.Threads, 1, 1}, l.Shared, l.Arguments,
+			at, l.Kernel, [3]int{l.Blocks, 1, 1}, [3]int{l.Threads, 1, 1}, l.Shared, l.Arguments,
 		})
 	}
 }

@@ -35,7 +35,7 @@ class Function:
 
     def __init__(self, source: str, options: tuple[str, ...], name: str) -> None:
         self.name = name
-        for macro in ("SPLIT", "GUARDED"):
+        for macro in ("CUT", "GUARDED"):
             if f"-D{macro}" not in options:
                 source = re.sub(rf"#ifdef {macro}\n.*?#endif", "", source, flags=re.S)
             source = source.replace(f"#ifdef {macro}\n", "")

@@ -16,9 +16,11 @@
 // Tile: BM x BN a block, WM x WN a warp; a block has THREADS = 32*(BM/WM)*(BN/WN) threads.
 // Launch: ceil(m/BM) * ceil(n/BN) blocks; dynamic shared memory of
 // 4*STAGES*(BM*(BK + 4) + BK*(BN + 8)) bytes.
-// SPLIT: the blocks with blockIdx.z = z compute depth k indices, from z*depth on, and write raw sums
-// to partial, which holds a matrix of rows = m rows and n columns for each z; `reduce` adds them.
-// depth is a multiple of BK. VC then applies to partial: n is a multiple of it.
+// CUT: a block each has only the first `whole` tiles. The slices of the tiles after them stand in a row,
+// `span` for each tile, and each block after the whole ones computes `each` of them. Slices beyond k are
+// empty. Sums over a part of a tile's slices go to partial, where tile t and block b have place t + b,
+// both counted after the whole ones. The block that comes to a tile last adds the parts in the order of
+// k, so the result is the same in every run. arrived has an int for each cut tile, 0 before and after.
 // PADDED: zeros extend the rows of A to a multiple of BM, and the columns of B to a multiple of BN,
 // so no block is at an edge.
 // Global reads of A and B: m*n*k*(1/BM + 1/BN) elements.
@@ -168,11 +170,46 @@ static __device__ void store_c(float *c, int inside, float alpha, const float *s
             c[v] = beta == 0 ? alpha * sum[v] : alpha * sum[v] + beta * c[v];
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n, int k,
+#ifdef CUT
+// add_parts writes a block's part of the sums of a cut tile t to their place. In the block that comes
+// last it returns true, with the sums of all parts.
+static __device__ __forceinline__ bool add_parts(float *sum, int t, int block, int span, int each,
+    float *partial, int *arrived)
+{
+    constexpr int SUMS = BM * BN / THREADS; // of a thread; those of neighbouring threads are neighbours
+    const int first = t * span / each, parts = ((t + 1) * span - 1) / each - first + 1;
+    float *place = partial + (long long)(t + first) * SUMS * THREADS + threadIdx.x;
+    #pragma unroll
+    for (int e = 0; e < SUMS; e++)
+        place[((block - first) * SUMS + e) * THREADS] = sum[e];
+    __threadfence();
+    __syncthreads();
+    int last = 0;
+    if (threadIdx.x == 0 && atomicAdd(&arrived[t], 1) == parts - 1) {
+        arrived[t] = 0;
+        last = 1;
+    }
+    if (!__syncthreads_or(last))
+        return false;
+    __threadfence();
+    #pragma unroll
+    for (int e = 0; e < SUMS; e++)
+        sum[e] = 0;
+    #pragma unroll 1
+    for (int p = 0; p < parts; p++, place += SUMS * THREADS)
+        #pragma unroll
+        for (int e = 0; e < SUMS; e++)
+            sum[e] += __ldcg(&place[e * THREADS]);
+    return true;
+}
+#endif
+
+// product computes a tile of C, or its sums over a part of k: over depth indices from `begin` on.
+static __device__ __forceinline__ void product(int tile, int begin, int depth, int m, int n, int k,
     float alpha, const float *A, long long lda, const float *B, long long ldb,
     float beta, float *C, long long ldc
-#ifdef SPLIT
-    , int depth, float *partial, long long rows
+#ifdef CUT
+    , int whole, int span, int each, float *partial, int *arrived
 #endif
     )
 {
@@ -181,24 +218,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n,
     constexpr int LD_A = BK + 4, SLICE_A = BM * LD_A;
     constexpr int LD_B = BN + 8, SLICE = SLICE_A + BK * LD_B;
 
-#ifdef SPLIT
-    const long long begin = (long long)blockIdx.z * depth;
-    A += begin;
-    B += begin * ldb;
-    k = begin >= k ? 0 : k - begin < depth ? (int)(k - begin) : depth;
-    C = partial + blockIdx.z * rows * n;
-    ldc = n;
-    alpha = 1;
-    beta = 0;
-#endif
-
-    // The tile of this block: groups of SWIZZLE rows of tiles, in a group column of tiles
+    // The place of the tile: groups of SWIZZLE rows of tiles, in a group column of tiles
     // after column of tiles.
     const int tiles_m = (m + BM - 1) / BM;
     const int tiles_n = (n + BN - 1) / BN;
-    const int group = (int)blockIdx.x / (SWIZZLE * tiles_n) * SWIZZLE;
+    const int group = tile / (SWIZZLE * tiles_n) * SWIZZLE;
     const int height = tiles_m - group < SWIZZLE ? tiles_m - group : SWIZZLE;
-    const int in_group = (int)blockIdx.x % (SWIZZLE * tiles_n);
+    const int in_group = tile % (SWIZZLE * tiles_n);
     const int row0 = (group + in_group % height) * BM;
     const int col0 = in_group / height * BN;
 
@@ -211,13 +237,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n,
     constexpr int PASS_A = THREADS * VA / BK, COPIES_A = BM / PASS_A;
     const int a_row = threadIdx.x * VA / BK, a_col = threadIdx.x * VA % BK;
     const int a_rows = m - row0 - a_row;
-    const float *a_from = A + (row0 + a_row) * lda + a_col;
+    const float *a_from = A + (row0 + a_row) * lda + begin + a_col;
     const unsigned a_to = shared_address(&shared[a_row * LD_A + a_col]);
     // And of B: units along a row, PASS_B elements in a pass.
     constexpr int PASS_B = THREADS * VB, COPIES_B = BK * BN / PASS_B;
     const int b_row = threadIdx.x * VB / BN, b_col = threadIdx.x * VB % BN;
     const int b_cols = n - col0 - b_col;
-    const float *b_from = B + b_row * ldb + col0 + b_col;
+    const float *b_from = B + (begin + b_row) * ldb + col0 + b_col;
     const unsigned b_to = shared_address(&shared[SLICE_A + b_row * LD_B + b_col]);
 
     // From one copy to the next, in bytes.
@@ -289,8 +315,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n,
     // The first STAGES - 1 slices. A group without copies counts as one that has arrived.
     #pragma unroll 1
     for (int s = 0; s < STAGES - 1; s++) {
-        if (s * BK < k)
-            fetch(s * SLICE, k - s * BK);
+        if (s * BK < depth)
+            fetch(s * SLICE, depth - s * BK);
         commit();
     }
     wait();
@@ -300,7 +326,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n,
 
     // next goes on to the next slice when it has arrived: of this thread, and after the
     // barrier of all. And nobody will read the slice at hand any more: it is free.
-    int now = 0, free = (STAGES - 1) * SLICE, rest = k;
+    int now = 0, free = (STAGES - 1) * SLICE, rest = depth;
     auto next = [&]() {
         commit();
         wait();
@@ -354,6 +380,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n,
     while (rest > 0)
         slice(false, idle);
 
+#ifdef CUT
+    const bool cut = begin > 0 || depth < k;
+    if (cut && !add_parts(&sum[0][0][0], tile - whole, (int)blockIdx.x - whole, span, each, partial, arrived))
+        return;
+#endif
+
     // C: a lane has two neighbouring elements of rows 2*(lane%4) and the next of each 8 x 16.
     #pragma unroll
     for (int x = 0; x < WM / 8; x++)
@@ -369,4 +401,35 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n,
                     store_c(&C[i * ldc + j + e], i < m ? n - j - e : 0, alpha, &pair[e], beta);
             }
         }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n, int k,
+    float alpha, const float *A, long long lda, const float *B, long long ldb,
+    float beta, float *C, long long ldc
+#ifdef CUT
+    , int whole, int span, int each, float *partial, int *arrived
+#endif
+    )
+{
+#ifdef CUT
+    int tile = blockIdx.x, first = 0, left = span; // slices of this block, from `first` of the tile on
+    if (tile >= whole) {
+        const int at = (tile - whole) * each;
+        const int all = (((m + BM - 1) / BM) * ((n + BN - 1) / BN) - whole) * span;
+        left = all - at < each ? all - at : each;
+        tile = whole + at / span;
+        first = at % span;
+    }
+    for (; left > 0; tile++, first = 0) {
+        const int slices = left < span - first ? left : span - first;
+        left -= slices;
+        const int depth = slices * BK < k - first * BK ? slices * BK : k - first * BK;
+        product(tile, first * BK, depth, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc,
+            whole, span, each, partial, arrived);
+        if (left > 0)
+            __syncthreads();
+    }
+#else
+    product(blockIdx.x, 0, k, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc);
+#endif
 }

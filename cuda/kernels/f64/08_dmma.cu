@@ -1,4 +1,4 @@
-// 06_dmma: tensor cores through mma.sync, fragments and their double buffers in our own hands.
+// dmma: tensor cores through mma.sync, fragments and their double buffers in our own hands.
 //
 // What changes against 05:
 //  - mma.sync instead of wmma: its larger shapes (16×8×4, 16×8×8, 16×8×16;
@@ -16,14 +16,18 @@
 //    behind an mma, so that their address arithmetic fills the time it takes.
 //  - SWIZZLE tile rows walk along the columns together: the blocks that run at
 //    one time cover a compact part of C and share panels of A and B in L2.
-//  - With SPLIT, blockIdx.z counts parts of depth elements of k, for products
-//    whose C has too few tiles to fill the chip: each block writes raw sums to
-//    partial[(z*m + i)*n + j], and 07_reduce adds them up. VA = 2 needs an
-//    even depth; VC then speaks of partial, and 2 needs an even n.
+//  - With CUT, only the first `whole` tiles have a block each: the others
+//    would not fill the chip. Their slices stand in a row, `span` for each
+//    tile (those beyond k are empty), and each further block computes `each`
+//    of them. Sums over a part of a tile's slices go to partial, where tile t
+//    and block b have place t + b, both counted after the whole ones. The
+//    block that comes to a tile last adds its parts in the order of k: the
+//    result does not depend on which block that is. arrived has an int for
+//    each cut tile, 0 before and after.
 //
 // Tile:    BM×BN elements of C a block, WM×WN a warp.
-// Launch:  ceil(m/BM)·ceil(n/BN) blocks of THREADS = 32·(BM/WM)·(BN/WN) threads,
-//          ceil(k/depth) times as many along z with SPLIT.
+// Launch:  ceil(m/BM)·ceil(n/BN) blocks of THREADS = 32·(BM/WM)·(BN/WN) threads;
+//          with CUT whole + ceil((tiles - whole)·span/each).
 // Shared:  STAGES·(BM·(BK + 4) + BK·(BN + 4)) doubles, dynamic: 112128 bytes
 //          by default (8.6 and 8.9 have 99 KiB: there 2 stages).
 // Needs:   compute capability 8.0 for MMA_K = 4, 9.0 for 8 and 16.
@@ -73,6 +77,12 @@
 #define SWIZZLE 8
 #endif
 #define THREADS (32 * (BM / WM) * (BN / WN))
+
+// The least number of blocks that a multiprocessor shall hold at once: the compiler
+// keeps a thread within 65536/(BLOCKS·THREADS) registers.
+#ifndef BLOCKS
+#define BLOCKS (THREADS > 128 ? 1 : (BM * BN / THREADS > 32 ? 256 : 384) / THREADS)
+#endif
 
 // One mma multiplies mma_m×MMA_K by MMA_K×8; each lane holds that part of them:
 #if __CUDA_ARCH__ >= 900
@@ -229,11 +239,47 @@ __device__ __forceinline__ void store(double *to, const double *sum, int width, 
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) gemm(int m, int n, int k,
+#ifdef CUT
+// add_parts writes a block's part of the sums of a cut tile t to their place. In the block that comes
+// last it returns true, with the sums of all parts.
+__device__ __forceinline__ bool add_parts(double *sum, int t, int block, int span, int each,
+    double *partial, int *arrived)
+{
+    constexpr int sums = BM * BN / THREADS; // of a thread; those of neighbouring threads are neighbours
+    const int first = t * span / each, parts = ((t + 1) * span - 1) / each - first + 1;
+    double *place = partial + (long long)(t + first) * sums * THREADS + threadIdx.x;
+    #pragma unroll
+    for (int e = 0; e < sums; e++)
+        place[((block - first) * sums + e) * THREADS] = sum[e];
+    __threadfence();
+    __syncthreads();
+    int last = 0;
+    if (threadIdx.x == 0 && atomicAdd(&arrived[t], 1) == parts - 1) {
+        arrived[t] = 0;
+        last = 1;
+    }
+    if (!__syncthreads_or(last))
+        return false;
+    __threadfence();
+    #pragma unroll
+    for (int e = 0; e < sums; e++)
+        sum[e] = 0;
+    #pragma unroll 1
+    for (int p = 0; p < parts; p++, place += sums * THREADS)
+        #pragma unroll
+        for (int e = 0; e < sums; e++)
+            sum[e] += __ldcg(&place[e * THREADS]);
+    return true;
+}
+#endif
+
+// product computes a tile of C, or its sums over a part of k: over depth indices
+// from begin on.
+__device__ __forceinline__ void product(int tile, int begin, int depth, int m, int n, int k,
     double alpha, const double *A, long long lda, const double *B, long long ldb,
     double beta, double *C, long long ldc
-#ifdef SPLIT
-    , int depth, double *partial
+#ifdef CUT
+    , int whole, int span, int each, double *partial, int *arrived
 #endif
 )
 {
@@ -241,23 +287,12 @@ extern "C" __global__ void __launch_bounds__(THREADS) gemm(int m, int n, int k,
     double *const a_slices = slices_memory; // STAGES slices of A, then as many of B
     double *const b_slices = slices_memory + STAGES * a_size;
 
-#ifdef SPLIT
-    const long long k_first = min((long long)k, (long long)blockIdx.z * depth);
-    A += k_first;
-    B += k_first * ldb;
-    k = min((long long)depth, k - k_first);
-    C = partial + (long long)blockIdx.z * m * n;
-    ldc = n;
-    alpha = 1;
-    beta = 0;
-#endif
-
     const int thread = threadIdx.x;
     const int tiles_m = (m - 1) / BM + 1;
     const int tiles_n = (n - 1) / BN + 1;
-    const int group = blockIdx.x / (SWIZZLE * tiles_n) * SWIZZLE; // its first tile row
+    const int group = tile / (SWIZZLE * tiles_n) * SWIZZLE; // its first tile row
     const int group_rows = min(SWIZZLE, tiles_m - group);
-    const int within = blockIdx.x % (SWIZZLE * tiles_n);
+    const int within = tile % (SWIZZLE * tiles_n);
     const int row0 = (group + within % group_rows) * BM; // first row and column of the tile
     const int col0 = within / group_rows * BN;
     const int rows = m - row0; // rows and columns of C from there on
@@ -277,11 +312,11 @@ extern "C" __global__ void __launch_bounds__(THREADS) gemm(int m, int n, int k,
     // stands between the instructions of the loop.
     const int a_i = thread / (BK / VA), a_kk = thread % (BK / VA) * VA;
     const int b_kk = thread / (BN / VB), b_j = thread % (BN / VB) * VB;
-    const double *a_from = A + (row0 + a_i) * lda + a_kk;
-    const double *b_from = B + b_kk * ldb + col0 + b_j;
+    const double *a_from = A + (row0 + a_i) * lda + begin + a_kk;
+    const double *b_from = B + (begin + b_kk) * ldb + col0 + b_j;
     double *const a_to = a_slices + a_i * a_stride + a_kk;
     double *const b_to = b_slices + b_kk * b_stride + b_j;
-    int a_ks = k - a_kk, b_ks = k - b_kk;
+    int a_ks = depth - a_kk, b_ks = depth - b_kk;
     #pragma unroll
     for (int stage = 0; stage < STAGES - 1; stage++) {
         #pragma unroll
@@ -310,7 +345,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) gemm(int m, int n, int k,
 
     int stage = 0; // of this slice, and of that which is copied meanwhile
     int stage_to = STAGES - 1;
-    const int slices = k / BK + (k % BK != 0);
+    const int slices = depth <= 0 ? 0 : (depth - 1) / BK + 1;
     for (int slice = 0; slice < slices; slice++) {
         #pragma unroll
         for (int step = 0; step < steps; step++) {
@@ -352,6 +387,12 @@ extern "C" __global__ void __launch_bounds__(THREADS) gemm(int m, int n, int k,
     }
     copy_drain(); // of the zeros beyond k
 
+#ifdef CUT
+    const bool cut = begin > 0 || depth < k;
+    if (cut && !add_parts(&sum[0][0][0], tile - whole, (int)blockIdx.x - whole, span, each, partial, arrived))
+        return;
+#endif
+
     #pragma unroll
     for (int i = 0; i < a_tiles; i++)
         #pragma unroll
@@ -368,4 +409,33 @@ extern "C" __global__ void __launch_bounds__(THREADS) gemm(int m, int n, int k,
                         alpha, beta);
                 }
         }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n, int k,
+    double alpha, const double *A, long long lda, const double *B, long long ldb,
+    double beta, double *C, long long ldc
+#ifdef CUT
+    , int whole, int span, int each, double *partial, int *arrived
+#endif
+)
+{
+#ifdef CUT
+    int tile = blockIdx.x, first = 0, left = span; // slices of this block, from `first` of the tile on
+    if (tile >= whole) {
+        const int at = (tile - whole) * each;
+        left = min(each, (((m - 1) / BM + 1) * ((n - 1) / BN + 1) - whole) * span - at);
+        tile = whole + at / span;
+        first = at % span;
+    }
+    for (; left > 0; tile++, first = 0) {
+        const int slices = min(left, span - first);
+        left -= slices;
+        product(tile, first * BK, min(slices * BK, k - first * BK), m, n, k, alpha, A, lda, B, ldb,
+            beta, C, ldc, whole, span, each, partial, arrived);
+        if (left > 0)
+            __syncthreads(); // all have read the last slices
+    }
+#else
+    product(blockIdx.x, 0, k, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc);
+#endif
 }

@@ -1,0 +1,92 @@
+package cuda
+
+import "fmt"
+
+// Tail is how the last tiles of C are cut along k (stream-K), if whole tiles would leave multiprocessors idle. The
+// slices of its tiles stand in a row, Span for each tile; those beyond k are empty. Each of its blocks computes Each of
+// them, and so has parts of one tile or of several. The block that comes to a tile last adds its parts, in the order of
+// k: results are the same in every run. The zero Tail cuts nothing.
+type Tail struct {
+	Whole      int // tiles before it, which a block each computes; blocks of the tail come after them
+	Tiles      int
+	Span, Each int // slices
+	Blocks     int
+}
+
+// places returns the places in the work memory for sums over parts: tile t and block b of the tail have place t + b.
+func (t Tail) places() int {
+	if t.Blocks == 0 {
+		return 0
+	}
+	return t.Tiles + t.Blocks
+}
+
+// parts returns the most parts that a tile has.
+func (t Tail) parts() int {
+	if t.Span%t.Each == 0 {
+		return t.Span / t.Each
+	}
+	return min(t.Blocks, ceil(t.Span-1, t.Each)+1)
+}
+
+// String says what is cut, such as 48 of 576 tiles over 132 blocks.
+func (t Tail) String() string {
+	return fmt.Sprintf("%d of %d tiles over %d blocks", t.Tiles, t.Whole+t.Tiles, t.Blocks)
+}
+
+// shortest is the least number of slices that a part of k has.
+const shortest = 8
+
+// mostSlices is how many slices of a tail a kernel counts.
+const mostSlices = 1 << 30
+
+// inParts returns the plan with every tile cut into at most the given number of parts, the same for each. A part is
+// a whole number of slices, and none is empty.
+func (p Plan) inParts(parts int) Plan {
+	tiles, slices := ceil(p.M, p.Tile.BM)*ceil(p.N, p.Tile.BN), ceil(p.K, max(1, p.Tile.BK))
+	each := max(1, ceil(slices, max(1, parts)))
+	p.Split = max(1, ceil(slices, each))
+	if p.Split > 1 && tiles > 0 {
+		p.Tail = Tail{Tiles: tiles, Span: p.Split * each, Each: each, Blocks: tiles * p.Split}
+	}
+	return p
+}
+
+// tails returns the plan with the tiles cut that do not fill the multiprocessors, and with those of one wave more. The
+// blocks of the tail fill the multiprocessors in part or wholly.
+func (p Plan) tails(g GPU) []Plan {
+	tiles, slices := ceil(p.M, p.Tile.BM)*ceil(p.N, p.Tile.BN), ceil(p.K, p.Tile.BK)
+	most := p.Rung.speed(p.Tile).Blocks
+	var out []Plan
+	for each := 1; each <= most; each++ {
+		blocks := each * max(1, g.Multiprocessors)
+		for _, wave := range []int{blocks, most * max(1, g.Multiprocessors)} {
+			for _, cut := range []int{tiles % wave, tiles%wave + wave} {
+				t := Tail{Whole: tiles - cut, Tiles: cut, Span: slices, Each: max(shortest, ceil(cut*slices, blocks))}
+				if cut%wave == 0 || cut > tiles || t.Each >= 2*slices || cut*slices > mostSlices {
+					continue
+				}
+				t.Blocks = ceil(cut*slices, t.Each)
+				q := p
+				if q.Tail = t; g.holds(q.PartialBytes()) {
+					out = append(out, q)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// tailArguments returns the arguments of a kernel about its tail, after all others: how many tiles are whole, slices
+// of a tile and of a block, memory for sums over parts, and for a count of arrivals at each tile, which is 0 before and
+// after. It returns none if there is no tail.
+func (q *Sequence) tailArguments() []Argument {
+	t := q.Tail
+	if t.Blocks == 0 {
+		return nil
+	}
+	partial := place{BufferWork, q.take(q.PartialBytes()), 0}
+	arrived := place{BufferWork, q.take(4 * int64(t.Tiles)), 0}
+	q.Zeros = append(q.Zeros, Span{arrived.at, 4 * int64(t.Tiles)})
+	return join(numbers(t.Whole, t.Span, t.Each), partial.arguments()[:1], arrived.arguments()[:1])
+}
