@@ -25,10 +25,11 @@ type Profile struct {
 	// Suits selects rows of the ladder further, by shape; nil: all. It is for Shapes, and not for
 	// shapes that the user has requested.
 	Suits    func(Case) bool
-	cutoffs  map[int][]int // cut-offs of the experiment cutoff, by size
-	compiler int           // size of the builds in the experiment compiler; 0: none
-	loops    []int         // sizes of the loops in C and in Go in that experiment
-	studies  []study       // experiments on threads, ranks and the GPU
+	Drawn    func(Case) bool // selects rows of the ladder with a timeline; nil: none
+	cutoffs  map[int][]int   // cut-offs of the experiment cutoff, by size
+	compiler int             // size of the builds in the experiment compiler; 0: none
+	loops    []int           // sizes of the loops in C and in Go in that experiment
+	studies  []study         // experiments on threads, ranks and the GPU
 }
 
 // Profiles returns the profiles:
@@ -72,6 +73,7 @@ func Profiles() []Profile {
 				gemm.Cube(4096),
 				{M: 257, N: 129, K: 383}, {M: 2048, N: 300, K: 77}, {M: 1, N: 2048, K: 2048}, {M: 2048, N: 2048, K: 16},
 			},
+			Drawn:    ofWarps,
 			Budget:   fullBudget,
 			Ceilings: 500 * time.Millisecond,
 			cutoffs: map[int][]int{
@@ -113,6 +115,7 @@ func Profiles() []Profile {
 			Budget:   cudaBudget,
 			Ceilings: 300 * time.Millisecond,
 			Types:    []string{"f32", "f64"},
+			Drawn:    ofWarps,
 			Keep:     inCUDAProfile,
 			studies:  slices.Concat(blockStudies, stageStudies, registerStudies, cacheStudies, gpuChainStudies),
 		},

@@ -167,6 +167,19 @@ func rankCounts(processors int, numbers ...int) []int {
 // call, broadcasts, shifts.
 var rankTimelines = []string{"mpi/p2p-rows", "mpi/scatter-rows", "mpi/summa", "mpi/cannon"}
 
+// warpTimelines are the variants whose timelines show what warps do inside of a kernel, and warpSize is where they are
+// drawn.
+var (
+	warpTimelines = []string{"cuda/tf32-wgmma", "cuda/tf32-wgmma-ws", "cuda/tf32-wgmma-persistent", "cuda/f16x3",
+		"cuda/wgmma", "cuda/wgmma-ws", "cuda/wgmma-persistent"}
+	warpSize = gemm.Cube(4096)
+)
+
+// ofWarps reports whether the case has a timeline for what warps do.
+func ofWarps(c Case) bool {
+	return slices.Contains(warpTimelines, c.Key.Variant) && c.Shape == warpSize && c.Experiment == MainLadder
+}
+
 // rankStudies are the experiments on ranks: strong scaling of all variants at the sizes; weak
 // scaling from base; and at one size, on the most ranks, timelines, and the effect of panel widths and of
 // placement.

@@ -266,6 +266,19 @@ func (p Plan) Blocks() int {
 	return x
 }
 
+// Waves returns how many tiles of C the busiest place computes one after the other, if each multiprocessor has the
+// given number of places for blocks, and the share of the places' time that tiles take. Both are 0 if the number of
+// multiprocessors or of places is not known. A tile whose k is cut into parts is as many parts of a tile.
+func (p Plan) Waves(multiprocessors, places int) (waves, fill float64) {
+	all := multiprocessors * places
+	if all < 1 || p.M < 1 || p.N < 1 {
+		return 0, 0
+	}
+	tiles := ceil(p.M, p.Tile.BM) * ceil(p.N, p.Tile.BN)
+	waves = float64(ceil(tiles*p.Split, all)) / float64(p.Split)
+	return waves, float64(tiles) / (waves * float64(all))
+}
+
 // Packed returns the elements of A and of B as they are laid out anew.
 func (p Plan) Packed() (a, b int) {
 	blocksA, blocksB := p.PackBlocks()

@@ -126,6 +126,9 @@ func comparison(c *cli.Context, brought ...gemm.Variant) ([]compare.Case, compar
 		l.Keep = func(k compare.Case) bool { return profile.Keep(k) && profile.Suits(k) }
 	}
 	cases := l.Cases()
+	for i, k := range cases {
+		cases[i].Timeline = profile.Drawn != nil && profile.Drawn(k)
+	}
 	for _, e := range profile.Experiments(l.Variants, l.Types) {
 		sized := !c.IsSet("sizes") || slices.Contains(l.Shapes, e.Base())
 		asked := func(flag, param string) bool {

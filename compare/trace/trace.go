@@ -2,8 +2,8 @@
 // (ui.perfetto.dev) and chrome://tracing open.
 //
 // A row is a process, and a worker, a rank, a stream of a GPU or a group of warps inside of a kernel is a thread
-// of it. Another thread has the product as a whole. All rows begin at time 0: they were measured one after the other, and are
-// compared side by side.
+// of it. Another thread has the product as a whole. All rows begin at time 0: they were measured one after the
+// other, and are compared side by side.
 package trace
 
 import (
@@ -141,8 +141,8 @@ func (r *row) names() {
 	}
 	for i, g := range r.Inside {
 		thread := r.process + 1 + r.within(i)
-		r.meta("thread_name", thread, "name", fmt.Sprintf("multiprocessor %d, block %d, %s, warpgroup %d", g.Multiprocessor,
-			g.Block, g.Role, g.Warpgroup))
+		name := fmt.Sprintf("multiprocessor %d, block %d, %s, warpgroup %d", g.Multiprocessor, g.Block, g.Role, g.Warpgroup)
+		r.meta("thread_name", thread, "name", name)
 		r.meta("thread_sort_index", thread, "sort_index", thread)
 	}
 }

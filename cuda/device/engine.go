@@ -180,7 +180,7 @@ func (e *rungEngine) device() usage.Device {
 		Pipe: e.rung.Pipe(), Registers: e.main.Registers, Spills: e.main.Spills, Shared: e.main.Shared,
 		Threads: e.rung.Threads(e.sequence.Tile), Blocks: e.sequence.Blocks(),
 	}
-	e.d.occupy(&out)
+	out.Waves, out.Fill = e.sequence.Waves(e.d.GPU.Multiprocessors, e.d.occupy(&out))
 	if e.sequence.Ignored != "" {
 		out.Warnings = append(out.Warnings, e.sequence.Ignored)
 	}
@@ -190,14 +190,15 @@ func (e *rungEngine) device() usage.Device {
 	return out
 }
 
-// occupy adds the occupancy of a kernel that takes what u says.
-func (d *Device) occupy(u *usage.Device) {
+// occupy adds the occupancy of a kernel that takes what u says, and returns how many of its blocks a multiprocessor
+// holds; 0: not known.
+func (d *Device) occupy(u *usage.Device) (blocks int) {
 	capability, err := occupancy.ParseCapability(d.GPU.Capability)
 	if err == nil {
 		var o occupancy.Occupancy
 		o, err = occupancy.Of(capability,
 			occupancy.Kernel{Threads: u.Threads, Registers: u.Registers, Shared: u.Shared})
-		u.Occupancy = o.Share
+		u.Occupancy, blocks = o.Share, o.Blocks
 		for _, r := range o.LimitedBy {
 			u.Limit = append(u.Limit, string(r))
 		}
@@ -205,6 +206,7 @@ func (d *Device) occupy(u *usage.Device) {
 	if err != nil {
 		u.Warnings = append(u.Warnings, "no occupancy: "+err.Error())
 	}
+	return blocks
 }
 
 // resolved returns the parameters as run, and what has computed the last product if the kernel could not. No product

@@ -149,7 +149,8 @@ func (m *marks) noting(d *Device, l cuda.Launch, k *kernel) (*kernel, error) {
 			return nil, failed("cuModuleGetGlobal "+variable.name, err)
 		}
 		if bytes != variable.bytes {
-			return nil, fmt.Errorf("cuda: %s of %s has %d bytes, want %d", variable.name, program.Name, bytes, variable.bytes)
+			return nil, fmt.Errorf("cuda: %s of %s has %d bytes, want %d", variable.name, program.Name, bytes,
+				variable.bytes)
 		}
 		if err := cu.MemsetD8Async(*variable.at, 0, bytes, d.stream); err != nil {
 			return nil, failed("cuMemsetD8Async", err)

@@ -20,6 +20,10 @@ type Device struct {
 	Blocks    int      `json:"blocks"`    // of a launch
 	Occupancy float64  `json:"occupancy"` // warps of a multiprocessor over those it can hold; 0: not known
 	Limit     []string `json:"limit"`     // what limits it: threads, registers, shared memory, blocks
+	// Waves is how many tiles of C the busiest place of a multiprocessor computes, one after the other. Fill is the
+	// share of the places' time that tiles take. 0: not known.
+	Waves float64 `json:"waves,omitempty"`
+	Fill  float64 `json:"fill,omitempty"`
 	// Clock is the median clock of the multiprocessors in the samples, in MHz; 0: not known.
 	Clock int `json:"clock_mhz"`
 	// Power is what the GPU took at the end of the products that followed the samples; 0: not known.
