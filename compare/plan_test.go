@@ -629,6 +629,33 @@ func TestCourseProfile(t *testing.T) {
 	}
 }
 
+// TestTimelinesOfWarps checks which rows of the ladder on a GPU have timelines: of kernels whose warps have roles, at
+// one size.
+func TestTimelinesOfWarps(t *testing.T) {
+	for _, p := range Profiles() {
+		if drawn := p.Name == "cuda" || p.Name == "full"; drawn != (p.Drawn != nil) {
+			t.Errorf("%s has timelines of the ladder: %v", p.Name, p.Drawn != nil)
+		} else if drawn && !slices.Contains(p.Shapes, warpSize) {
+			t.Errorf("%s has no %v", p.Name, warpSize)
+		}
+	}
+	for _, test := range []struct {
+		variant    string
+		n          int
+		experiment Experiment
+		want       bool
+	}{
+		{"cuda/tf32-wgmma-persistent", 4096, MainLadder, true}, {"cuda/f16x3", 4096, MainLadder, true},
+		{"cuda/f16x3", 2048, MainLadder, false}, {"cuda/f16x3", 4096, CacheStates, false},
+		{"cuda/warptile", 4096, MainLadder, false},
+	} {
+		c := Case{Key: Key{Variant: test.variant, Experiment: test.experiment, Problem: Problem{Shape: gemm.Cube(test.n)}}}
+		if got := ofWarps(c); got != test.want {
+			t.Errorf("%+v: %v", test, got)
+		}
+	}
+}
+
 // TestTimelinesOfRanks checks which rows of the experiments on ranks have timelines: of four variants, on
 // the most ranks, at one size.
 func TestTimelinesOfRanks(t *testing.T) {

@@ -256,6 +256,68 @@ func TestFallback(t *testing.T) {
 	}
 }
 
+// TestTimelineInside checks what warps note in a product: a producer and consumers, whose steps follow each other
+// within the call of the kernel, and a right result.
+func TestTimelineInside(t *testing.T) {
+	b := NewBackend()
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	_, err := b.Device(0)
+	gemmtest.Require(t, "cuda", err)
+	m, err := b.F32("tf32-wgmma-persistent", gemm.Params{"device": 0, "l2": "cold"})
+	if errors.Is(err, gemm.ErrUnavailable) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n, k = 2048, 300
+	a, x, c := integers[float32](n, k, 5), integers[float32](k, n, 3), integers[float32](n, n, 2)
+	run, err := m.(gemm.Stager[float32]).Stage(t.Context(), c, a, x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var line timeline.Recorder
+	if _, err := run.Do(timeline.With(t.Context(), &line)); err != nil {
+		t.Fatal(err)
+	}
+	if err := run.Collect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range [][2]int{{0, 0}, {n - 1, n - 1}, {77, 1029}} {
+		want := float32(0)
+		for l := range k {
+			want += a.At(at[0], l) * x.At(l, at[1])
+		}
+		if got := c.At(at[0], at[1]); got != want {
+			t.Errorf("element %v is %v, want %v", at, got, want)
+		}
+	}
+	did := line.Activity()
+	call := slices.IndexFunc(did.Phases, func(p timeline.Phase) bool { return p.Call == cuda.MainKernel })
+	steps := map[string]int{}
+	for _, g := range did.Inside {
+		end := did.Phases[call].Begin
+		for _, p := range g.Phases {
+			if steps[g.Role+" "+p.Name]++; !(p.Begin >= end) || !(p.End >= p.Begin) || !(p.End <= did.Phases[call].End+1e-6) {
+				t.Fatalf("%s: %+v after %v in %+v", g.Role, p, end, did.Phases[call])
+			}
+			end = p.End
+		}
+	}
+	for _, want := range []string{"producer wait", "producer copy", "consumer wait", "consumer multiply", "consumer store"} {
+		if steps[want] == 0 {
+			t.Errorf("the steps are %v, without %s", steps, want)
+		}
+	}
+	if err := run.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestTimeline checks that a product with a timeline is right, that its copies and kernels follow each
 // other, and that kernels lie in their phase.
 func TestTimeline(t *testing.T) {

@@ -8,8 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"gemm/cuda"
 	"gemm/cuda/kernels"
 	"gemm/cuda/nvrtc"
+	"gemm/internal/gemmtest"
 	"gemm/parallel/timeline"
 )
 
@@ -114,5 +116,37 @@ func TestGroupsFaults(t *testing.T) {
 	}
 	if _, err := Groups(nil, 0); err == nil {
 		t.Error("too few words are no error")
+	}
+}
+
+// TestCompiles compiles each kernel that marks its steps as timelines use it: no register is spilled for that.
+func TestCompiles(t *testing.T) {
+	library, err := nvrtc.Find()
+	gemmtest.Require(t, "nvrtc", err)
+	marked := 0
+	for _, typ := range []string{"f32", "f64"} {
+		for _, r := range cuda.Ladder(typ) {
+			plain, err := r.Program(r.Tiles[0], r.Widest(), r.Least)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, ok := Program(plain)
+			if !ok {
+				continue
+			}
+			marked++
+			image, err := library.Compile(p)
+			if r.Exact && library.Major < 12 {
+				continue // the compiler does not know the architecture
+			}
+			if err != nil {
+				t.Errorf("%s: %v", r.Name, err)
+			} else if k, ok := image.Kernels[cuda.MainKernel]; !ok || k.Spills > 0 {
+				t.Errorf("%s takes %+v", r.Name, k)
+			}
+		}
+	}
+	if marked < 4 {
+		t.Errorf("%d kernels mark their steps", marked)
 	}
 }
