@@ -56,7 +56,9 @@ type Program struct {
 }
 
 // Launch is a launch of a kernel. An argument is 8 bytes wide or stands at the beginning of 8. If it
-// has a buffer, the address of a, b, c or work is added to it.
+// has a buffer, the address of a, b, c or work is added to it. If it has a map, the argument is not the
+// address but the CUtensorMap of the matrix there: cuTensorMapEncodeTiled makes it, with rows of 128 bytes
+// swizzled, promotion to 256 bytes in L2, and zeros outside.
 type Launch struct {
 	Program   int             `json:"program"` // index
 	Kernel    string          `json:"kernel"`
@@ -153,15 +155,7 @@ func (q Request) rung(arch int) (cuda.Rung, error) {
 	var best cuda.Rung
 	for _, r := range cuda.Ladder(q.Type) {
 		name := cuda.Family + "/" + r.Name
-		if r.Mapped() {
-			if name == q.Variant {
-				return r, gemm.Unavailablef("%s has no recipe: its launches need tensor maps, which the driver "+
-					"makes", name).
-					WithRemedy("leave the variant out, or use gemm cuda")
-			}
-			continue
-		}
-		if r.Runs(arch) == nil && !cuda.IsTF32(r.Name) {
+		if r.Runs(arch) == nil && variantOf(r).Compute == "" {
 			best = r
 		}
 		if name != q.Variant {
@@ -227,7 +221,7 @@ func Variants() []Variant {
 	for _, v := range variants() {
 		x := Variant{Name: v.Name, Doc: v.Doc}
 		for _, typ := range []string{"f32", "f64"} {
-			same := func(r cuda.Rung) bool { return cuda.Family+"/"+r.Name == v.Name && !r.Mapped() }
+			same := func(r cuda.Rung) bool { return cuda.Family+"/"+r.Name == v.Name }
 			if slices.ContainsFunc(cuda.Ladder(typ), same) {
 				x.Types = append(x.Types, typ)
 			}

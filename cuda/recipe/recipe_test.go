@@ -47,7 +47,10 @@ func TestRecipes(t *testing.T) {
 			}
 			for _, l := range back.Launches {
 				p := back.Programs[l.Program]
-				if !slices.Contains(p.Options, "--gpu-architecture=sm_90") ||
+				arch := slices.IndexFunc(p.Options, func(o string) bool {
+					return o == "--gpu-architecture=sm_90" || o == "--gpu-architecture=sm_90a"
+				})
+				if arch < 0 ||
 					!strings.Contains(p.Source, l.Kernel+"(") {
 					t.Errorf("%s %s: %s by %s with %q", v.Name, typ, l.Kernel, p.Name, p.Options)
 				}
@@ -92,8 +95,9 @@ func TestBadRequests(t *testing.T) {
 	}{
 		`type is "f16"`:                   {func(q *recipe.Request) { q.Type = "f16" }, gemm.ErrType},
 		`variant is "cuda/fast", must be`: {func(q *recipe.Request) { q.Variant = "cuda/fast" }, gemm.ErrParam},
-		"cuda/f16x3 has no recipe":        {func(q *recipe.Request) { q.Variant = "cuda/f16x3" }, gemm.ErrUnavailable},
-		"needs compute capability 8.0":    {func(q *recipe.Request) { q.GPU = gpu("7.5") }, gemm.ErrUnavailable},
+		"needs compute capability 9.0 itself": {func(q *recipe.Request) { q.Variant, q.GPU = "cuda/f16x3", gpu("10.0") },
+			gemm.ErrUnavailable},
+		"needs compute capability 8.0": {func(q *recipe.Request) { q.GPU = gpu("7.5") }, gemm.ErrUnavailable},
 		"runs on compute capability 5.0": {func(q *recipe.Request) { q.Variant, q.GPU = "", gpu("5.0") },
 			gemm.ErrUnavailable},
 		"ld of a is 127":         {func(q *recipe.Request) { q.A.LD = 127 }, gemm.ErrParam},

@@ -9,6 +9,8 @@ import enum
 import re
 from typing import Any, NamedTuple
 
+from gemm_suite import _driver
+
 
 class Status(enum.IntEnum):
     """What calls return."""
@@ -52,14 +54,17 @@ class Function:
     def launch(self, kernel_parameters: int) -> "Launch":
         """A launch with the arguments that the driver would copy."""
         pointers = (ctypes.c_void_p * len(self.parameters)).from_address(kernel_parameters)
-        places, numbers = {}, {}
+        places, numbers, maps = {}, {}, {}
         for pointer, (typ, name) in zip(pointers, self.parameters, strict=True):
             assert pointer is not None
-            if "*" in typ:
+            if "TensorMap" in typ:
+                assert pointer % 64 == 0
+                maps[name] = Map(*(ctypes.c_uint64 * len(Map._fields)).from_address(pointer))
+            elif "*" in typ:
                 places[name] = ctypes.c_int64.from_address(pointer).value
             else:
                 numbers[name] = _TYPES[typ].from_address(pointer).value
-        return Launch(self.name, places, numbers)
+        return Launch(self.name, places, numbers, maps)
 
 
 _TYPES: dict[str, Any] = {
@@ -70,12 +75,39 @@ _TYPES: dict[str, Any] = {
 }
 
 
+class Map(NamedTuple):
+    """What a map was made of."""
+
+    address: int
+    type: int  # CU_TENSOR_MAP_DATA_TYPE_…
+    cols: int
+    rows: int
+    bytes: int  # from one row to the next
+    box_cols: int
+    box_rows: int
+
+
+def _encode(place: int, typ: int, rank: int, address: int, *rest: Any) -> int:
+    """Stands in for cuTensorMapEncodeTiled: the map is a Map. It refuses what the driver refuses."""
+    sizes, strides, box, steps, *how = rest
+    words = [list((ctypes.c_uint64 * 2).from_address(sizes)), list((ctypes.c_uint64 * 1).from_address(strides))]
+    words += [list((ctypes.c_uint32 * 2).from_address(x)) for x in (box, steps)]
+    wide = {6: 2, 7: 4}[typ] * words[2][0]  # bytes of a row of the box
+    aligned = place % 64 == 0 and address % 16 == 0 and words[1][0] % 16 == 0
+    if rank != 2 or not aligned or wide != 128 or max(words[2]) > 256 or words[3] != [1, 1] or how != [0, 3, 3, 0]:
+        return 1
+    entries = (address, typ, *words[0], *words[1], *words[2])
+    (ctypes.c_uint64 * len(entries)).from_address(place)[:] = entries
+    return 0
+
+
 class Launch(NamedTuple):
     """A launch: the kernel, and its arguments by the names of its parameters."""
 
     kernel: str
     places: dict[str, int]  # addresses
     numbers: dict[str, Any]
+    maps: dict[str, Map]
 
 
 class Driver:
@@ -99,6 +131,11 @@ class Driver:
         self.contexts: list[str] = []
         self.modules: list[Any] = []
         self.launches: list[Launch] = []
+        self.encode = _driver._ENCODE(_encode)
+
+    def cuGetProcAddress(self, name: bytes, version: int, _flags: int) -> Any:
+        assert name == b"cuTensorMapEncodeTiled" and version == 12000
+        return Status.CUDA_SUCCESS, ctypes.cast(self.encode, ctypes.c_void_p).value, 0
 
     def cuInit(self, _: int) -> Any:
         return (Status.CUDA_SUCCESS,)
@@ -149,5 +186,5 @@ class Driver:
 
 def compile_program(program: dict[str, Any]) -> Any:
     """Stands in for NVRTC: the machine code is the source and the options."""
-    assert "--gpu-architecture=sm_90" in program["options"]
+    assert {"--gpu-architecture=sm_90", "--gpu-architecture=sm_90a"} & set(program["options"])
     return program["source"], tuple(program["options"])

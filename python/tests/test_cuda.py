@@ -49,7 +49,7 @@ class CudaTensors(unittest.TestCase):
                 continue
             self.assertTrue(v.available, v.reason)
             for typ in v.types:
-                compute = "tf32" if "tf32" in v.name else typ
+                compute = next((c for c in ("tf32", "f16x3") if c in v.name), typ)
                 for m, n, k in ((1, 1, 1), (65, 63, 70), (128, 256, 64), (40, 24, 4000), (511, 513, 515)):
                     a, b, out = (on_gpu(stored(random, *s, typ)) for s in ((m, k), (k, n), (m, n)))
                     what = f"{v.name} {typ} {m}x{n}x{k}, strides {a.stride()} {b.stride()} {out.stride()}"

@@ -43,19 +43,24 @@ class Recipes(unittest.TestCase):
         return product, list(self.driver.launches)
 
     def check(self, x: Operand, y: Operand, z: Operand, work: range) -> None:
-        """Checks that the launches read x and y once, as they are stored, write z last, and use no memory but work
-        besides."""
+        """Checks that the launches read x and y, as they are stored, write z last, and use no memory but work
+        besides. f16x3 reads them for the exponents, for the parts and in its fallback; all others once."""
         launches = self.driver.launches
+        splits = any(s.kernel == "split_a" for s in launches)
         for o in (x, y):
             readers = [(s, p) for s in launches for p, at in s.places.items() if at == o.address]
-            self.assertEqual(len(readers), 1, f"{o}: {launches}")
-            launch, parameter = readers[0]
-            numbers = launch.numbers
-            self.assertEqual(numbers["ld" + parameter.lower()], o.ld, f"{o}: {launch}")
-            self.assertEqual(launch.kernel == "transpose", o.by_columns, f"{o}: {launch}")
-            if "rows" in numbers and launch.kernel in ("align", "transpose"):
-                stored = (o.cols, o.rows) if o.by_columns else (o.rows, o.cols)
-                self.assertEqual((numbers["rows"], numbers["cols"]), stored, f"{o}: {launch}")
+            mapped = [m for s in launches for m in s.maps.values() if m.address == o.address]
+            times = 3 if splits and not o.by_columns else 1
+            self.assertEqual(len(readers) + len(mapped), times, f"{o}: {launches}")
+            for m in mapped:
+                self.assertEqual((m.rows, m.cols, m.bytes), (o.rows, o.cols, 4 * o.ld), f"{o}: {m}")
+            for launch, parameter in readers:
+                numbers = launch.numbers
+                self.assertEqual(numbers["ld" + parameter.lower()], o.ld, f"{o}: {launch}")
+                self.assertEqual(launch.kernel == "transpose", o.by_columns, f"{o}: {launch}")
+                if "rows" in numbers and launch.kernel in ("align", "transpose"):
+                    stored = (o.cols, o.rows) if o.by_columns else (o.rows, o.cols)
+                    self.assertEqual((numbers["rows"], numbers["cols"]), stored, f"{o}: {launch}")
         copies = [at for s in launches for p, at in s.places.items() if p in ("T", "P")]
         self.assertEqual(len(copies), len(set(copies)), launches)
         last = launches[-1]
@@ -64,7 +69,7 @@ class Recipes(unittest.TestCase):
             sizes = {"m": z.rows, "n": z.cols, "k": x.cols, "alpha": 1, "beta": 0}
             for name in sizes.keys() & launch.numbers.keys():
                 self.assertEqual(launch.numbers[name], sizes[name], f"{name} of {launch}")
-            for place in launch.places.values():
+            for place in (*launch.places.values(), *(m.address for m in launch.maps.values())):
                 self.assertTrue(place in work or place in (x.address, y.address, z.address), launch)
 
     def test_every_variant(self) -> None:
@@ -80,7 +85,9 @@ class Recipes(unittest.TestCase):
                     with self.subTest(f"{v.name} {typ} {m}x{n}x{k}, strides {a.strides} {b.strides}"):
                         _, launches = self.product(a, b, out, v.name)
                         kernels.update(s.kernel for s in launches)
-        self.assertEqual(kernels, {"gemm", "transpose", "pack_a", "pack_b"} | (kernels & {"align"}))
+        always = {"gemm", "transpose", "pack_a", "pack_b", "to_tf32", "exponents_a", "maxima_b"}
+        always |= {"exponents_b", "split_a", "split_b"}
+        self.assertEqual(kernels, always | (kernels & {"align"}))
 
     def test_aligned_anew(self) -> None:
         """A large product of operands that begin anywhere: they are laid out anew, with zeros around."""

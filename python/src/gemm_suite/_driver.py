@@ -133,6 +133,58 @@ def compile_program(program: dict[str, Any]) -> bytes:
     return _compiled(program["name"], program["source"], tuple(program["options"]))
 
 
+# cuTensorMapEncodeTiled: the map, the type of the elements, the rank, the address, the sizes, the strides, the box, the
+# steps, interleaving, swizzle, promotion in L2, and what lies outside.
+_ENCODE = ctypes.CFUNCTYPE(
+    ctypes.c_int,
+    *(ctypes.c_void_p, ctypes.c_int, ctypes.c_uint32, ctypes.c_uint64, *(ctypes.c_void_p,) * 4, *(ctypes.c_int,) * 4),
+)
+
+
+def _encoder() -> Any:
+    """The driver's function that describes a matrix to the copy engine. That of cuda-bindings needs an object at a
+    multiple of 64 bytes, where it puts none."""
+    name = "cuTensorMapEncodeTiled"
+    try:
+        address = check("cuGetProcAddress", name.encode(), 12000, 0)
+    except RuntimeError:
+        address = None
+    if not address:
+        raise Unavailable(f"the driver has no {name}: install one for CUDA 12 or newer")
+    return _ENCODE(int(address))
+
+
+# CU_TENSOR_MAP_DATA_TYPE_… with the bytes of an element, …_SWIZZLE_128B and …_L2_PROMOTION_L2_256B.
+_MAP_TYPES = {"f16": (6, 2), "f32": (7, 4)}
+_SWIZZLE_128B, _PROMOTION_L2_256B = 3, 3
+
+
+class TensorMap:
+    """A matrix as the copy engine (TMA) is told of it: 128 bytes at a multiple of 64, which the driver writes."""
+
+    def __init__(self, matrix: dict[str, Any]) -> None:
+        self._encode = _encoder()
+        self._room = ctypes.create_string_buffer(128 + 64)
+        self.place = (ctypes.addressof(self._room) + 63) // 64 * 64
+        self._type, size = _MAP_TYPES[matrix["type"]]
+        self._sizes = (ctypes.c_uint64 * 2)(matrix["cols"], matrix["rows"])
+        self._strides = (ctypes.c_uint64 * 1)(matrix["ld"] * size)
+        self._box = (ctypes.c_uint32 * 2)(matrix["box_cols"], matrix["box_rows"])
+        self._steps = (ctypes.c_uint32 * 2)(1, 1)
+        self._address = 0
+
+    def move(self, address: int) -> None:
+        """Says where the matrix is now."""
+        if address == self._address:
+            return
+        shape = (self._sizes, self._strides, self._box, self._steps)
+        how = (0, _SWIZZLE_128B, _PROMOTION_L2_256B, 0)
+        status = self._encode(self.place, self._type, 2, address, *shape, *how)
+        if status != 0:
+            raise RuntimeError(f"cuTensorMapEncodeTiled: status {status} for a matrix at {address:#x}")
+        self._address = address
+
+
 class Launch:
     """A launch with room for its arguments. The addresses of buffers are filled in at each launch."""
 
@@ -141,9 +193,14 @@ class Launch:
         self._function = function
         self._grid_block = (*recipe["grid"], *recipe["block"], recipe["shared"])
         self._values = (ctypes.c_uint64 * len(arguments))(*(x["bits"] for x in arguments))
-        self._slots = [(i, x["buffer"], x["bits"]) for i, x in enumerate(arguments) if x.get("buffer")]
+        maps = {i: TensorMap(x["map"]) for i, x in enumerate(arguments) if x.get("map")}
+        self._maps = [(m, arguments[i]["buffer"], arguments[i]["bits"]) for i, m in maps.items()]
+        self._slots = [
+            (i, x["buffer"], x["bits"]) for i, x in enumerate(arguments) if x.get("buffer") and i not in maps
+        ]
         first = ctypes.addressof(self._values)
-        self._pointers = (ctypes.c_void_p * len(arguments))(*(first + 8 * i for i in range(len(arguments))))
+        places = [maps[i].place if i in maps else first + 8 * i for i in range(len(arguments))]
+        self._pointers = (ctypes.c_void_p * len(arguments))(*places)
         self._kernel_arguments = ctypes.addressof(self._pointers)
         self._call = _modules()[0].cuLaunchKernel
 
@@ -151,6 +208,8 @@ class Launch:
         """Starts the kernel. The driver copies the arguments before it returns."""
         for i, buffer, offset in self._slots:
             self._values[i] = buffers[buffer] + offset
+        for matrix, buffer, offset in self._maps:
+            matrix.move(buffers[buffer] + offset)
         (status,) = self._call(self._function, *self._grid_block, stream, self._kernel_arguments, 0)
         if status != 0:
             raise RuntimeError(f"cuLaunchKernel: {status.name}")

@@ -37,13 +37,22 @@ def bound(compute: str, shape: Shape) -> float:
 
     Sums in any order: Higham and Mary, A New Approach to Probabilistic Rounding Error Analysis, SIAM J. Sci. Comput.
     41(5), 2019, Theorem 3.1, for all elements at once with a probability of 1 - 1e-9. With TF32, both operands are
-    rounded to 11 bits first, and the tensor cores truncate sums in single precision, so errors do not cancel.
+    rounded to 11 bits first, and the tensor cores truncate sums in single precision, so errors do not cancel. f16x3
+    is bounded as by `halves` in cuda/variants.go.
     """
     m, n, k = shape
     u = 2.0**-53 if compute == "f64" else 2.0**-24
     if compute == "tf32":
         gamma = 2 * k * u / (1 - 2 * k * u)
         return float((1 + 2.0**-11) ** 2 * (1 + gamma) - 1)
+    if compute == "f16x3":
+
+        def gamma_of(terms: float, u: float) -> float:
+            return terms * u / (1 - terms * u)
+
+        parts, chunk = 3 * 2.0**-22, 128
+        sums = gamma_of(min(k, chunk), 2 * u) + gamma_of(math.ceil(k / chunk) + 2, u)
+        return float((1 + parts) * (1 + sums + 2.0**-9 * gamma_of(2 * k, 2 * u)) - 1)
     confidence = math.sqrt(2 * math.log(2e9 * m * n * k))
     return min(k * u / (1 - k * u), math.expm1(confidence * math.sqrt(k) * u + k * u * u / (1 - u)))
 
