@@ -38,7 +38,7 @@ const F16x3 = "f16x3"
 
 // What its source defines.
 const (
-	chunkOfK = 128 // CHUNK: values of k that the tensor cores add
+	chunkOfK = 64  // CHUNK: values of k that the tensor cores add
 	partOfB  = 128 // PART: rows of B for which maxima are found together
 )
 

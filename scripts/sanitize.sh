@@ -38,7 +38,10 @@ done
 [ $bad = 0 ] || { echo "sanitize: a rung is wrong without a checker already" >&2; exit 1; }
 
 for tool in $tools; do
-	("$checker" --tool "$tool" --error-exitcode 9 "$program" "${only[@]}" >"$out/$tool" 2>&1; echo $? >"$out/$tool.status") &
+	# Copies between host and GPU take what lies between the rows with them, which nothing has written.
+	more=()
+	[ "$tool" != initcheck ] || more=(--check-api-memory-access no)
+	("$checker" --tool "$tool" "${more[@]}" --error-exitcode 9 "$program" "${only[@]}" >"$out/$tool" 2>&1; echo $? >"$out/$tool.status") &
 done
 wait
 for tool in $tools; do

@@ -31,7 +31,7 @@
 #define STAGES 3
 #endif
 #ifndef CHUNK
-#define CHUNK 128
+#define CHUNK 64
 #endif
 #ifndef SWIZZLE
 #define SWIZZLE 16
