@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"gemm/compare"
+	"gemm/cuda"
 )
 
 // Exact reports whether a row computes in the arithmetic of its type.
@@ -23,6 +24,9 @@ func Simt(r compare.Record) bool {
 
 // InTF32 reports whether r is a rung that rounds its operands to TF32.
 func InTF32(r compare.Record) bool { return Ours(r) && r.Compute == "tf32" }
+
+// Emulates reports whether r has the accuracy of its type from several products of a narrower one.
+func Emulates(r compare.Record) bool { return r.Compute == cuda.F16x3 }
 
 // HasGPU reports whether a row of the family was timed.
 func (v *View) HasGPU() bool { return slices.ContainsFunc(Timed(v.Records), ByGPU) }

@@ -32,7 +32,7 @@ func drawnAt(rows []compare.Record, p analysis.Problem) bool {
 	})
 }
 
-// gpuRates is the speed over n on the GPU of the rows that compute in one arithmetic. For TF32 it
+// gpuRates is the speed over n on the GPU of the rows that compute in one arithmetic, or have its accuracy. For TF32 it
 // also shows the best rung in single precision.
 func (d drawn) gpuRates(typ, compute string) (chart.Curve, bool) {
 	var c collection
@@ -42,7 +42,7 @@ func (d drawn) gpuRates(typ, compute string) (chart.Curve, bool) {
 	}
 	found := false
 	for _, r := range rows {
-		if r.Compute == compute && drawnAt(rows, analysis.ProblemOf(r)) {
+		if (r.Compute == compute || compute == typ && analysis.Emulates(r)) && drawnAt(rows, analysis.ProblemOf(r)) {
 			point(analysis.Short(r.Variant), d.look(r.Variant), r)
 			found = true
 		}
@@ -131,6 +131,10 @@ func (d drawn) sgemmBars() (chart.Bars, bool) {
 		add(rounded, ok, 2)
 		library, ok := analysis.At(rows, analysis.CuBLASTF32, p)
 		add(library, ok, 3)
+		emulated, ok := analysis.Quickest(rows, p, analysis.Emulates)
+		if add(emulated, ok, 4); ok && len(bars.Names) == 4 {
+			bars.Names = append(bars.Names, analysis.Short(emulated.Variant))
+		}
 		if len(group.Bars) > 0 {
 			bars.Groups = append(bars.Groups, group)
 		}
