@@ -220,11 +220,13 @@ func distributions(ranks []any) study {
 var (
 	blockStudies = []study{
 		onGPU(BlockSizes, "f32", 2048, map[string][]any{"block": {8, 16}, "bk": {8, 16}},
-			"cuda/blocktile2d", "cuda/vectorized", "cuda/conflictfree", "cuda/doublebuffer", "cuda/multistage", "cuda/cublas"),
+			"cuda/blocktile2d", "cuda/vectorized", "cuda/conflictfree", "cuda/doublebuffer", "cuda/multistage",
+			"cuda/cublas"),
 		onGPU(BlockSizes, "f64", 2048, map[string][]any{"block": {8, 16, 32}}, "cuda/packed-global", "cuda/cublas"),
 	}
 	stageStudies = []study{
-		onGPU(PipelineStages, "f32", 4096, map[string][]any{"stages": {2, 3}}, "cuda/tf32-mma", "cuda/cublas-tf32"),
+		onGPU(PipelineStages, "f32", 4096, map[string][]any{"stages": {2, 3}}, "cuda/tf32-wmma", "cuda/tf32-mma",
+			"cuda/cublas-tf32"),
 		onGPU(PipelineStages, "f64", 4096, map[string][]any{"stages": {2, 3}}, "cuda/dmma", "cuda/cublas"),
 	}
 	registerStudies = []study{

@@ -146,11 +146,23 @@ var banks = map[string]func(t Tile, w Widths) []request{
 	"f32/blocktile1d":  func(t Tile, _ Widths) []request { return plainSlices(t, 4, t.TM, 1) },
 	"f32/blocktile2d":  func(t Tile, _ Widths) []request { return plainSlices(t, 4, t.TM, t.TN) },
 	"f32/vectorized":   vectorizedSlices,
+	"f32/transposed":   columnSlices,
 	"f32/conflictfree": func(t Tile, w Widths) []request { return quadSlices(t, w, padOf(t, 4)) },
 	"f32/doublebuffer": func(t Tile, w Widths) []request { return quadSlices(t, w, padOf(t, 4)) },
-	"f32/multistage":   func(t Tile, w Widths) []request { return append(quadReads(t, 4), copiedQuads(t, w)...) },
+	"f32/async":        asyncSlices,
+	"f32/multistage":   asyncSlices,
+	"f32/blockorder":   asyncSlices,
+	"f32/prefetch":     asyncSlices,
+	"f32/serpentine":   asyncSlices,
+	"f32/interleave":   asyncSlices,
+	"f32/rowstores":    asyncSlices,
 	"f32/warptile":     func(t Tile, w Widths) []request { return append(warpReads(t), copiedQuads(t, w)...) },
+	"f32/tf32-wmma":    func(t Tile, w Widths) []request { return rowSlices(t, w, 4, 4, 8) },
 	"f32/tf32-mma":     func(t Tile, w Widths) []request { return rowSlices(t, w, 4, 4, 8) },
+
+	"f64/packed-smem":         func(t Tile, _ Widths) []request { return packedSlices(t, t.BK, 1) },
+	"f64/packed-conflictfree": func(t Tile, _ Widths) []request { return packedSlices(t, 1, t.BM) },
+
 	"f64/smem":         func(t Tile, _ Widths) []request { return plainSlices(t, 8, t.TM, t.TN) },
 	"f64/conflictfree": func(t Tile, w Widths) []request { return halfSlices(t, w, padOf(t, 2)) },
 	"f64/dmma-wmma":    func(t Tile, w Widths) []request { return rowSlices(t, w, 8, 4, 4) },
@@ -245,6 +257,40 @@ func vectorizedSlices(t Tile, w Widths) []request {
 		inOrder("B", t.BK*t.BN, threads, 4, w.B),
 	}
 }
+
+// columnSlices reads quads of As[BK][BM] and Bs[BK][BN], neighbours in the tile of a thread, and writes units of A
+// down a column.
+func columnSlices(t Tile, w Widths) []request {
+	across := t.BN / t.TN
+	threads := threadTiles(t)
+	m, n := t.TM/4, t.TN/4
+	return []request{
+		{"A", false, 16, t.BK * m, func(thread, i int) int {
+			return 4 * (i/m*t.BM + thread/across*t.TM + i%m*4)
+		}},
+		{"B", false, 16, t.BK * n, func(thread, i int) int {
+			return 4 * (i/n*t.BN + thread%across*t.TN + i%n*4)
+		}},
+		scattered(t, threads, 4, w.A, 0),
+		inOrder("B", t.BK*t.BN, threads, 4, w.B),
+	}
+}
+
+// packedSlices reads a row of A's block and a column of B's, whose threads go down a column of C. Rows of A's block are
+// `row` doubles apart, and columns `col`; B's block lies by columns.
+func packedSlices(t Tile, row, col int) []request {
+	i := func(thread int) int { return thread % t.BM }
+	j := func(thread int) int { return thread / t.BM }
+	return []request{
+		{"A", false, 8, t.BK, func(thread, kk int) int { return 8 * (i(thread)*row + kk*col) }},
+		{"B", false, 8, t.BK, func(thread, kk int) int { return 8 * (j(thread)*t.BK + kk) }},
+		{"A", true, 8, 1, func(thread, _ int) int { return 8 * (i(thread)*row + j(thread)*col) }},
+		{"B", true, 8, 1, func(thread, _ int) int { return 8 * (j(thread)*t.BK + i(thread)) }},
+	}
+}
+
+// asyncSlices is quadReads with copies past the registers.
+func asyncSlices(t Tile, w Widths) []request { return append(quadReads(t, 4), copiedQuads(t, w)...) }
 
 // quadReads reads quads of As[BK][BM + pad] and Bs[BK][BN], BM/(TM/4) and BN/(TN/4) apart.
 func quadReads(t Tile, pad int) []request {

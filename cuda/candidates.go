@@ -90,11 +90,19 @@ var assertions = map[string]func(t Tile, w Widths) string{
 		return first(threadsFill(t), unitsOfA(t, w, threadTiles(t)), unitsOfB(t, w, threadTiles(t)),
 			multiples(4, t.BK, t.TN), fits(4*t.BK*(t.BM+t.BN)))
 	},
+	"f32/transposed": func(t Tile, w Widths) string {
+		return first(threadsFill(t), unitsOfA(t, w, threadTiles(t)), unitsOfB(t, w, threadTiles(t)),
+			multiples(4, t.TM, t.TN), fits(4*t.BK*(t.BM+t.BN)))
+	},
 	"f32/conflictfree": func(t Tile, w Widths) string { return quads(t, w, 1) },
 	"f32/doublebuffer": func(t Tile, w Widths) string { return quads(t, w, 2) },
-	"f32/multistage": func(t Tile, w Widths) string {
-		return first(threadsFill(t), multiples(4, t.TM, t.TN), eightAlongK(t, threadTiles(t)),
-			unitsOfB(t, w, threadTiles(t)), staged2(t))
+	"f32/async": func(t Tile, w Widths) string {
+		return first(copiedAlongK(t, w), fits(8*t.BK*(t.BM+4+t.BN)))
+	},
+	"f32/multistage": ringOfQuads, "f32/blockorder": ringOfQuads, "f32/prefetch": ringOfQuads,
+	"f32/serpentine": ringOfQuads, "f32/interleave": ringOfQuads,
+	"f32/rowstores": func(t Tile, w Widths) string {
+		return first(copiedAlongK(t, w), whole(warpLanes, t.BN/max(1, t.TN)), staged2(t))
 	},
 	"f32/warptile": func(t Tile, w Widths) string {
 		if reason := warpsFill(t); reason != "" {
@@ -104,6 +112,10 @@ var assertions = map[string]func(t Tile, w Widths) string{
 			return "a warp tile is 32 thread tiles, in pairs of rows"
 		}
 		return first(multiples(4, t.TM, t.TN), eightAlongK(t, warpTiles(t)), unitsOfB(t, w, warpTiles(t)), staged2(t))
+	},
+	"f32/tf32-wmma": func(t Tile, w Widths) string {
+		return first(warpsFill(t), multiples(16, t.WM, t.WN, t.BK), unitsOfA(t, w, warpTiles(t)),
+			unitsOfB(t, w, warpTiles(t)), staged2(t), results(warpTiles(t)/32*16*(t.WN+4), unevenSlices(t)/4))
 	},
 	"f32/tf32-mma": func(t Tile, w Widths) string {
 		return first(warpsFill(t), multiples(16, t.WM, t.WN, t.BK), unitsOfA(t, w, warpTiles(t)),
@@ -118,6 +130,7 @@ var assertions = map[string]func(t Tile, w Widths) string{
 	"f32/" + F16x3: func(t Tile, _ Widths) string {
 		return first(only("BM", t.BM, 128), only("BN", t.BN, 128), only("BK", t.BK, 64))
 	},
+	"f64/packed-smem": packedCube, "f64/packed-conflictfree": packedCube,
 	"f64/smem": func(t Tile, _ Widths) string {
 		return first(threadsFill(t), fits(8*t.BK*(t.BM+t.BN)))
 	},
@@ -174,6 +187,19 @@ var assertions = map[string]func(t Tile, w Widths) string{
 		}
 		return first(unitsEvenly(t, w, threads), staged2(t))
 	},
+}
+
+// copiedAlongK is the assertions of kernels that copy A by single elements, and fragments in quads.
+func copiedAlongK(t Tile, w Widths) string {
+	return first(threadsFill(t), multiples(4, t.TM, t.TN), eightAlongK(t, threadTiles(t)), unitsOfB(t, w, threadTiles(t)))
+}
+
+// ringOfQuads is copiedAlongK with a ring of slices.
+func ringOfQuads(t Tile, w Widths) string { return first(copiedAlongK(t, w), staged2(t)) }
+
+// packedCube is the assertions of kernels whose threads copy an element of each packed block.
+func packedCube(t Tile, _ Widths) string {
+	return first(only("BN", t.BN, t.BM), only("BK", t.BK, t.BN), launchable(t, elements), fits(8*t.BK*(t.BM+t.BN)))
 }
 
 // ringOfTF32 is the assertions of kernels with two warpgroups of 64 columns.
@@ -322,9 +348,9 @@ func (r Rung) registers(t Tile) int {
 		if r.Type == "f64" {
 			return words * (t.TM*t.TN + t.TM + t.TN + t.BK*(t.BM+t.BN)/r.Threads(t))
 		}
-	case "warptile": // two sets of fragments
+	case "prefetch", "serpentine", "interleave", "rowstores", "warptile": // two sets of fragments
 		return t.TM*t.TN + 2*(t.TM+t.TN)
-	case "tf32-mma":
+	case "tf32-wmma", "tf32-mma":
 		return t.WM*t.WN/32 + 2*(t.WM+t.WN)/16*4
 	case "dmma-wmma":
 		return words * (t.WM*t.WN/32 + (t.WM+t.WN)/8)
@@ -342,7 +368,8 @@ func (r Rung) registers(t Tile) int {
 // leastBlocks returns the default number of blocks of the setting that must fit on a multiprocessor. The registers
 // of a thread are limited so that they do.
 func (r Rung) leastBlocks(t Tile) int {
-	if r.Type == "f32" && (r.Name == "conflictfree" || r.Name == "doublebuffer") && r.Threads(t) == 256 {
+	twice := []string{"conflictfree", "doublebuffer", "prefetch", "serpentine", "interleave", "rowstores"}
+	if r.Type == "f32" && slices.Contains(twice, r.Name) && r.Threads(t) == 256 {
 		return 2
 	}
 	return 1
@@ -451,7 +478,7 @@ func (r Rung) everyWidth(t Tile) bool {
 // one at most twice the other, with at least 64 threads.
 func (r Rung) space() []Tile {
 	own := r.Tiles[0]
-	if own.BK == 0 || r.Name == "packed-global" {
+	if own.BK == 0 || r.Packs() {
 		return nil
 	}
 	if r.Type == "gf256" {

@@ -183,7 +183,7 @@ func TestCandidates(t *testing.T) {
 				if c == hopper && !slices.Equal(tiles[:len(r.Tiles)], r.Tiles) {
 					t.Errorf("%s/%s: its own settings are not the first: %v", typ, r.Name, tiles)
 				}
-				if r.Tiles[0].BK != 0 && r.Name != "packed-global" && r.Name != "square-tiled" && !r.Mapped() &&
+				if r.Tiles[0].BK != 0 && !r.Packs() && r.Name != "square-tiled" && !r.Mapped() &&
 					len(tiles) > 0 && len(tiles) < 5 {
 					t.Errorf("%v %s/%s has %d candidates", c, typ, r.Name, len(tiles))
 				}

@@ -6,6 +6,7 @@ package cuda
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"gemm"
 	"gemm/cuda/kernels"
@@ -152,7 +153,7 @@ func (r Rung) Size() int { return gemm.TypeNamed(r.Type).Size }
 // Pipe returns what computes: f32, f64, tf32, f16, f64-tensor or gf256.
 func (r Rung) Pipe() string {
 	switch r.Name {
-	case "tf32-mma", "tf32-wgmma", "tf32-wgmma-ws", "tf32-wgmma-persistent":
+	case "tf32-wmma", "tf32-mma", "tf32-wgmma", "tf32-wgmma-ws", "tf32-wgmma-persistent":
 		return "tf32"
 	case F16x3:
 		return "f16"
@@ -164,7 +165,7 @@ func (r Rung) Pipe() string {
 
 // Packs reports whether A and B are laid out anew before the product, by the kernels pack_a
 // and pack_b.
-func (r Rung) Packs() bool { return r.Name == "packed-global" }
+func (r Rung) Packs() bool { return strings.HasPrefix(r.Name, "packed-") }
 
 // Threads returns the threads of a block.
 func (r Rung) Threads(t Tile) int { return r.threads(t) }

@@ -32,12 +32,15 @@ var barriers = map[string]struct {
 	several        bool
 }{
 	"f32/smem": {2, 0, false}, "f32/blocktile1d": {2, 0, false}, "f32/blocktile2d": {2, 0, false},
-	"f32/vectorized": {2, 0, false}, "f32/conflictfree": {2, 0, false},
-	"f32/doublebuffer": {1, 0, true}, "f32/multistage": {1, 0, true},
-	"f32/warptile": {1, 1, true}, "f32/tf32-mma": {1, 1, true},
+	"f32/vectorized": {2, 0, false}, "f32/transposed": {2, 0, false}, "f32/conflictfree": {2, 0, false},
+	"f32/doublebuffer": {1, 0, true}, "f32/async": {1, 0, true}, "f32/multistage": {1, 0, true},
+	"f32/blockorder": {1, 0, true}, "f32/prefetch": {1, 1, true}, "f32/serpentine": {1, 1, true},
+	"f32/interleave": {1, 1, true}, "f32/rowstores": {1, 1, true}, "f32/warptile": {1, 1, true},
+	"f32/tf32-wmma": {1, 2, true}, "f32/tf32-mma": {1, 1, true},
 	"f32/tf32-wgmma": {1, 1, true}, "f32/tf32-wgmma-ws": {0, 1, true}, "f32/tf32-wgmma-persistent": {0, 1, true},
-	"f32/" + F16x3: {0, 1, true},
-	"f64/smem":     {2, 0, false}, "f64/conflictfree": {1, 1, true},
+	"f32/" + F16x3:    {0, 1, true},
+	"f64/packed-smem": {2, 0, false}, "f64/packed-conflictfree": {2, 0, false},
+	"f64/smem": {2, 0, false}, "f64/conflictfree": {1, 1, true},
 	"f64/dmma-wmma": {1, 1, true}, "f64/dmma": {1, 1, true},
 	"gf256/square-tiled": {2, 0, false}, "gf256/tiled": {2, 0, false}, "gf256/word": {2, 0, false},
 	"gf256/tuned": {2, 0, false},
@@ -52,15 +55,16 @@ func (r Rung) Product(t Tile, s gemm.Shape) Product {
 	mf, nf, kf := float64(s.M), float64(s.N), float64(s.K)
 	p.GlobalWrites, p.Flops = mf*nf, 2*mf*nf*kf
 	global, block := r.reads(t)
-	switch {
-	case block > 0: // each row of tiles reads B once, each column of tiles A
-		p.GlobalReads = mf*kf*float64(cols) + kf*nf*float64(rows)
-	case t.BK > 0: // what is laid out anew is read from its new place
-		padded := float64(ceil(s.K, t.BK) * t.BK)
-		p.GlobalReads = global*mf*nf*padded + mf*kf + kf*nf
-		p.GlobalWrites += padded * float64(rows*t.BM+cols*t.BN)
-	default:
-		p.GlobalReads = global * mf * nf * kf
+	depth := kf
+	if r.Packs() { // what is laid out anew is read from its new place
+		depth = float64(ceil(s.K, t.BK) * t.BK)
+		p.GlobalReads = mf*kf + kf*nf
+		p.GlobalWrites += depth * float64(rows*t.BM+cols*t.BN)
+	}
+	if block > 0 { // each row of tiles reads B once, each column of tiles A
+		p.GlobalReads += mf*depth*float64(cols) + depth*nf*float64(rows)
+	} else {
+		p.GlobalReads += global * mf * nf * depth
 	}
 	if block > 0 {
 		slices = ceil(s.K, t.BK)

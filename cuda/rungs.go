@@ -16,12 +16,26 @@ var rungs = []Rung{
 		threads: threadTiles, reads: thread},
 	{Name: "vectorized", Type: "f32", File: "06_vectorized.cu", Least: 70, Capped: true, Tiles: squares(), Copies: true,
 		threads: threadTiles, reads: thread},
+	{Name: "transposed", Type: "f32", File: "07_transposed.cu", Least: 70, Capped: true, Tiles: squares(), Copies: true,
+		threads: threadTiles, reads: thread},
 	{Name: "conflictfree", Type: "f32", File: "08_conflictfree.cu", Least: 70, Capped: true, Tiles: squares(),
 		Copies: true, threads: threadTiles, reads: thread},
 	{Name: "doublebuffer", Type: "f32", File: "09_doublebuffer.cu", Least: 70, Capped: true, Tiles: squares(),
 		Copies: true, threads: threadTiles, reads: thread},
-	{Name: "multistage", Type: "f32", File: "11_multistage.cu", Least: 80, Single: true, Capped: true, Tiles: staged(squares(), 3),
-		Copies: true, threads: threadTiles, shared: transposedSlices, reads: thread},
+	{Name: "async", Type: "f32", File: "10_async.cu", Least: 80, Single: true, Capped: true, Tiles: squares(),
+		Copies: true, threads: threadTiles, reads: thread},
+	{Name: "multistage", Type: "f32", File: "11_multistage.cu", Least: 80, Single: true, Capped: true,
+		Tiles: staged(squares(), 3), Copies: true, threads: threadTiles, shared: transposedSlices, reads: thread},
+	{Name: "blockorder", Type: "f32", File: "12_blockorder.cu", Least: 80, Single: true, Capped: true,
+		Tiles: staged(largeSquare(), 3), Copies: true, threads: threadTiles, shared: transposedSlices, reads: thread},
+	{Name: "prefetch", Type: "f32", File: "13_prefetch.cu", Least: 80, Single: true, Capped: true,
+		Tiles: staged(largeSquare(), 3), Copies: true, threads: threadTiles, shared: transposedSlices, reads: thread},
+	{Name: "serpentine", Type: "f32", File: "14_serpentine.cu", Least: 80, Single: true, Capped: true,
+		Tiles: staged(largeSquare(), 3), Copies: true, threads: threadTiles, shared: transposedSlices, reads: thread},
+	{Name: "interleave", Type: "f32", File: "15_interleave.cu", Least: 80, Single: true, Capped: true,
+		Tiles: staged(largeSquare(), 3), Copies: true, threads: threadTiles, shared: transposedSlices, reads: thread},
+	{Name: "rowstores", Type: "f32", File: "16_rowstores.cu", Least: 80, Single: true, Capped: true,
+		Tiles: staged(largeSquare(), 3), Copies: true, threads: threadTiles, shared: transposedSlices, reads: thread},
 	{Name: "warptile", Type: "f32", File: "17_warptile.cu", Least: 80, narrow: 0.85, Single: true, Pads: true,
 		Splits: true, Capped: true, Tiles: []Tile{
 			{BM: 128, BN: 256, BK: 16, WM: 64, WN: 64, TM: 8, TN: 16, Stages: 3},
@@ -36,6 +50,9 @@ var rungs = []Rung{
 			"64x128x16/32x64/8x8":   {Share: 0.793, Blocks: 4, Alone: 0.66},
 			"64x64x16/32x32/4x8":    {Share: 0.66, Blocks: 5, Alone: 0.45},
 		}, Copies: true, threads: warpTiles, shared: transposedSlices, reads: thread},
+	{Name: "tf32-wmma", Type: "f32", File: "18_tf32-wmma.cu", Least: 80, Capped: true, Tiles: []Tile{
+		{BM: 128, BN: 128, BK: 32, WM: 64, WN: 64, Stages: 3}, {BM: 128, BN: 128, BK: 32, WM: 64, WN: 64, Stages: 2},
+	}, Copies: true, threads: warpTiles, shared: unevenSlices, reads: warp},
 	{Name: "tf32-mma", Type: "f32", File: "19_tf32-mma.cu", Least: 80, narrow: 0.6, Pads: true, Splits: true,
 		Capped: true, Tiles: []Tile{
 			{BM: 256, BN: 128, BK: 32, WM: 64, WN: 64, Stages: 3}, {BM: 128, BN: 128, BK: 32, WM: 64, WN: 64, Stages: 3},
@@ -60,9 +77,12 @@ var rungs = []Rung{
 
 	{Name: "naive", Type: "f64", File: "01_naive.cu", Least: 70, Tiles: []Tile{{BM: 8, BN: 32}}, threads: elements,
 		reads: unshared},
-	{Name: "packed-global", Type: "f64", File: "02_packed-global.cu", Least: 70, Tiles: []Tile{
-		{BM: 8, BN: 8, BK: 8}, {BM: 16, BN: 16, BK: 16}, {BM: 32, BN: 32, BK: 32},
-	}, threads: elements, reads: unshared},
+	{Name: "packed-global", Type: "f64", File: "02_packed-global.cu", Least: 70, Tiles: packedCubes(), threads: elements,
+		reads: unshared},
+	{Name: "packed-smem", Type: "f64", File: "03_packed-smem.cu", Least: 70, Tiles: packedCubes(), threads: elements,
+		reads: sliced},
+	{Name: "packed-conflictfree", Type: "f64", File: "04_packed-conflictfree.cu", Least: 70, Tiles: packedCubes(),
+		threads: elements, reads: sliced},
 	{Name: "smem", Type: "f64", File: "05_smem.cu", Least: 70, Tiles: []Tile{
 		{BM: 64, BN: 64, BK: 8, TM: 4, TN: 4}, {BM: 64, BN: 64, BK: 16, TM: 4, TN: 4},
 	}, threads: threadTiles, reads: thread},
@@ -148,6 +168,14 @@ func squares() []Tile {
 		}
 	}
 	return out
+}
+
+// largeSquare is the first of them, of 16×16 threads.
+func largeSquare() []Tile { return squares()[:1] }
+
+// packedCubes are the blocks that operands are packed in.
+func packedCubes() []Tile {
+	return []Tile{{BM: 8, BN: 8, BK: 8}, {BM: 16, BN: 16, BK: 16}, {BM: 32, BN: 32, BK: 32}}
 }
 
 // The threads of a block: one for each element of its tile, one for each thread tile, or 32 for

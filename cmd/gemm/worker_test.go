@@ -214,7 +214,7 @@ func TestCUDAMeasures(t *testing.T) {
 		t.Fatalf("status %d, %s", r.status, r.stderr)
 	}
 	doc, err := compare.Load(filepath.Join(dir, "r.json"))
-	if err != nil || len(doc.Records) != 16 {
+	if err != nil || len(doc.Records) != 20 {
 		t.Fatalf("%d rows, %v", len(doc.Records), err)
 	}
 	for _, row := range doc.Records {
@@ -301,7 +301,7 @@ func TestCUDAWithoutWorker(t *testing.T) {
 		{withWorker(t, "none"), "there is no NVIDIA driver: install it"},
 	} {
 		r := start(t, "", test.variables, "cuda", "--sizes", "8", "--device", "7")
-		if r.status != 1 || !strings.HasPrefix(r.stdout, "cuda: 8 rows unavailable: "+test.reason) ||
+		if r.status != 1 || !strings.HasPrefix(r.stdout, "cuda: 10 rows unavailable: "+test.reason) ||
 			strings.Count(r.stdout, "\n") != 1 || !strings.Contains(r.stderr, test.reason) ||
 			strings.Count(r.stderr, "\n") != 1 {
 			t.Errorf("gemm cuda: status %d\n%s%s; want %q", r.status, r.stdout, r.stderr, test.reason)
@@ -336,12 +336,13 @@ func TestCUDAWithoutWorker(t *testing.T) {
 				want = map[string]string{
 					"cuda/cublas": "no cuBLAS among libcublas.so.13", "cuda/cublas-tf32": "no cuBLAS among libcublas.so.13",
 				}[v.Name]
-				if slices.Contains([]string{"cuda/multistage", "cuda/warptile", "cuda/tf32-mma", "cuda/dmma-wmma",
-					"cuda/dmma", "cuda/torch-tf32"}, v.Name) {
+				if v.Name == "cuda/torch-tf32" {
 					want = "needs compute capability 8.0, has 7.5"
 				}
-				if v.Name == "cuda/f16x3" || strings.HasPrefix(v.Name, "cuda/tf32-wgmma") {
-					want = "needs compute capability 9.0, has 7.5"
+				for _, r := range slices.Concat(cuda.Ladder("f32"), cuda.Ladder("f64")) {
+					if v.Name == "cuda/"+r.Name && r.Least > 75 {
+						want = fmt.Sprintf("needs compute capability %d.0, has 7.5", r.Least/10)
+					}
 				}
 			}
 			if v.Available != (want == "") || kind == "panics" && v.Reason != want || !strings.HasPrefix(v.Reason, want) {

@@ -356,7 +356,7 @@ var gpuSentences = []sentence{
 	{"a library alone", reporttest.Planted(reporttest.Kernel("cublas", 64, 1e-3)),
 		[]string{"| 64 | — | — | 5.24e-04 | — | — | — | — | — | — | —"}, []string{"GPU: the fastest"}},
 	{"nothing gains", reporttest.Planted(flat(64)...), []string{
-		"For f32 at n = 64, steps that gain: 0 of 14.", "It is meant to join the accesses of a warp to one " +
+		"For f32 at n = 64, steps that gain: 0 of 22.", "It is meant to join the accesses of a warp to one " +
 			"transaction. ",
 		"**`naive` → `packed-global`**, 1.00 (0.999–1.00) times as fast. It is meant to make reads of global memory contiguous",
 		"**`tf32-mma`** is 1.00 (0.999–1.00) times as fast as `cublas-tf32`",

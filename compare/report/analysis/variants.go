@@ -206,14 +206,15 @@ var (
 	// GPUOrder is the order of the ladders, libraries of others last: rows of a resumed or
 	// narrowed run are in another one.
 	GPUOrder = []string{
-		"naive", "packed-global", "coalesced", "smem", "blocktile1d", "blocktile2d", "vectorized", "conflictfree",
-		"doublebuffer", "multistage",
-		"warptile", "tf32-mma", "tf32-wgmma", "tf32-wgmma-ws", "tf32-wgmma-persistent", "f16x3",
-		"dmma-wmma", "dmma", "square-tiled", "tiled", "word", "tuned", "cublas", "cublas-tf32",
+		"naive", "packed-global", "packed-smem", "packed-conflictfree", "coalesced", "smem", "blocktile1d", "blocktile2d",
+		"vectorized", "transposed", "conflictfree", "doublebuffer", "async", "multistage", "blockorder", "prefetch",
+		"serpentine", "interleave", "rowstores", "warptile", "tf32-wmma", "tf32-mma", "tf32-wgmma", "tf32-wgmma-ws",
+		"tf32-wgmma-persistent", "f16x3", "dmma-wmma", "dmma", "square-tiled", "tiled", "word", "tuned", "cublas", "cublas-tf32",
 		"torch", "torch-tf32",
 	}
 	// Copying are the rungs that copy several elements at once if they are aligned.
-	Copying = []string{"vectorized", "conflictfree", "doublebuffer", "multistage", "warptile", "tf32-mma", "dmma-wmma", "dmma"}
+	Copying = []string{"vectorized", "transposed", "conflictfree", "doublebuffer", "async", "multistage", "blockorder",
+		"prefetch", "serpentine", "interleave", "rowstores", "warptile", "tf32-wmma", "tf32-mma", "dmma-wmma", "dmma"}
 	// engined are the rungs whose slices the copy engine brings.
 	engined = []string{"tf32-wgmma", "tf32-wgmma-ws", "tf32-wgmma-persistent", "f16x3"}
 	// unshared are the rungs whose threads read all that they need from global memory themselves.

@@ -1,13 +1,11 @@
 // conflictfree: shared memory is laid out and read without bank conflicts: no two threads of a warp
 // need different words of one bank.
 //
-// Against vectorized: the tile of A is transposed on its way through registers into shared memory.
-// So a fragment of A is a row, like a fragment of B, read 16 bytes at a time and held for one k
-// only. The tile of a thread is split into quads of 4 elements, BM/(TM/4) rows and BN/(TN/4)
-// columns apart (for TM = TN = 8: two halves per side). So neighbouring threads read neighbouring
-// 16 bytes. Before, they read 4*TN bytes apart, and two of each eight threads met in a bank. PAD =
-// 4 lengthens the rows of the transposed tile, which spreads the scattered writes over the banks;
-// with PAD = 0 they conflict.
+// Against transposed: the tile of a thread is split into quads of 4 elements, BM/(TM/4) rows and
+// BN/(TN/4) columns apart (for TM = TN = 8: two halves per side). So neighbouring threads read
+// neighbouring 16 bytes. Before, they read 4*TN bytes apart, and two of each eight threads met in a
+// bank. PAD = 4 lengthens the rows of the transposed tile, which spreads the scattered writes over
+// the banks; with PAD = 0 they conflict.
 //
 // Tile: a block of THREADS = (BM/TM)*(BN/TN) threads computes BM x BN elements of C;
 // BM = BN = 64 is a block of 8 x 8 threads, BM = BN = 128 one of 16 x 16.

@@ -1,13 +1,10 @@
-// multistage: slices are copied from global to shared memory without registers.
+// multistage: a ring of slices in shared memory, of which several are on their way at once.
 //
-// Against doublebuffer: cp.async (compute capability 8.0) copies in the background. So the slices
-// in flight need no registers, and there can be STAGES - 1 of them. The copies of a slice are a
-// group. A thread waits for its own groups, and the barrier waits for the groups of the others; so
-// one barrier per slice remains. The tile of A is still transposed: its elements are copied one by
-// one to their places, BM*BK/THREADS copies of 4 bytes per thread. The alternative is 16-byte
-// copies of A without a transpose, and fragments of 4 columns at once. It saves three of four of
-// these copies (1 % of the instructions at 128 x 128 x 8), but holds TM*4 registers of A in place
-// of TM, and works only if the rows of A are aligned. VA has no meaning here.
+// Against async: there are STAGES slices in place of two, and STAGES - 1 of them can be in flight: a
+// copy has the time of STAGES - 1 slices to arrive, not of one. The copies of a slice are a group. A
+// thread waits for its groups but the youngest, and the barrier waits for the groups of the others.
+// The same barrier says that nobody reads the slice before any more, so the next copy goes there: one
+// barrier per slice remains.
 //
 // Tile: a block of THREADS = (BM/TM)*(BN/TN) threads computes BM x BN elements of C;
 // BM = BN = 64 is a block of 8 x 8 threads, BM = BN = 128 one of 16 x 16.

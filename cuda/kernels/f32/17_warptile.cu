@@ -1,26 +1,12 @@
 // warptile: warp tiles between the tile of a block and the tile of a thread.
 //
-// Against multistage, there are six changes:
-// 1. The threads of a warp compute a compact WM x WN tile. A warp reads WM + WN elements of shared
-//    memory for WM*WN products, and its threads share what they read. Lanes i and i^1 read the same
-//    quad of B, and lanes i and i^2 the same quad of A: shared memory then serves a 16-byte read of a
-//    whole warp in two passes in place of four.
-// 2. Fragments are held twice: those of k index p + 1 are read while the products of p are computed,
-//    also across slices. So the wait for the next slice, and the one barrier per slice, come before
-//    the last k index.
-// 3. The products of a k index go down one column of a thread tile and up the next. Each then has an
-//    operand in common with the one before, which is not read from a register again: the two banks of
-//    the register file deliver two operands at once, but not three. Odd k indices begin at the
-//    bottom, which only changes the compiler's schedule.
-// 4. The copies of a slice are spread over the first half of the steps of another slice, one after
-//    the other, from a moving pointer. Inside of A and B they have no condition and the loop no
-//    branch, so the compiler mixes copies, reads and products. The last slices, and all slices of a
-//    block at an edge, have a loop of their own, with all copies at the beginning. A warp without
-//    elements of C copies, but does not multiply.
-// 5. If C cannot be written in units of 4 elements, it goes through shared memory, so that a warp
-//    stores neighbouring elements.
-// 6. Neighbouring blocks compute SWIZZLE rows of tiles, column by column, so that their panels of
-//    A and B stay in the L2 cache.
+// Against rowstores: the threads of a warp compute a compact WM x WN tile, not rows of the tile of
+// their block. A warp reads WM + WN elements of shared memory for WM*WN products, and its threads
+// share what they read. Lanes i and i^1 read the same quad of B, and lanes i and i^2 the same quad of
+// A: shared memory then serves a 16-byte read of a whole warp in two passes in place of four. A warp
+// without elements of C copies, but does not multiply.
+// This rung is the one for use, so it also has CUT, GUARDED and PADDED, which a product of whole
+// tiles with many blocks has no need of.
 //
 // Tile: BM x BN a block, WM x WN a warp, TM x TN a thread; a block has
 // THREADS = 32*(BM/WM)*(BN/WN) threads.

@@ -1,4 +1,4 @@
-// 01_naive: one thread computes one element of C, straight from global memory.
+// naive: one thread computes one element of C, straight from global memory.
 //
 // The first rung. The threads of a warp lie side by side in a row of C, so
 // that their loads of B and their stores of C are contiguous (they coalesce)

@@ -1,6 +1,6 @@
-// 02_packed-global: A and B are first re-laid in blocks in global memory.
+// packed-global: A and B are first re-laid in blocks in global memory.
 //
-// What changes against 01: a block of threads reads blocks of A and B that
+// What changes against naive: a block of threads reads blocks of A and B that
 // are contiguous (BM×BK and BK×BN elements, one after the other along k), not
 // rows that are lda and ldb apart. A is in blocks row after row, row-major
 // inside. B is in blocks column after column, column-major inside: all that a

@@ -1,6 +1,7 @@
-// 03_smem: slices of A and B in shared memory, a tile of C in the registers of each thread.
+// smem: slices of A and B in shared memory, a tile of C in the registers of each thread.
 //
-// What changes against 02: nothing is packed beforehand. The block walks
+// What changes against packed-conflictfree: nothing is packed beforehand, and
+// a thread has more than one element of C. The block walks
 // along k in slices of BK; its threads copy a BM×BK slice of A and a BK×BN
 // slice of B to shared memory together, once for all of them. Each thread
 // then computes TM×TN elements of C in registers: TM + TN shared reads feed

@@ -1,6 +1,6 @@
-// 04_conflictfree: shared memory read 16 bytes at a time without bank conflicts, two buffers.
+// conflictfree: shared memory read 16 bytes at a time without bank conflicts, two buffers.
 //
-// What changes against 03:
+// What changes against smem:
 //  - A's slice is stored transposed, so that a thread's TM elements of one kk
 //    are contiguous, as B's TN are: both are read 16 bytes (two doubles) at a
 //    time.

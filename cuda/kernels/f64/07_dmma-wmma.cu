@@ -1,6 +1,6 @@
 // dmma-wmma: tensor cores through the wmma instructions, slices copied asynchronously.
 //
-// What changes against 04:
+// What changes against conflictfree:
 //  - The multiply-adds go to the tensor cores. A warp, not a thread, owns a
 //    tile of C (WM×WN), made of 8×8 accumulators; one wmma instruction adds
 //    an 8×4 by 4×8 product. Which lane holds which element is the

@@ -1,6 +1,6 @@
 // dmma: tensor cores through mma.sync, fragments and their double buffers in our own hands.
 //
-// What changes against 05:
+// What changes against dmma-wmma:
 //  - mma.sync instead of wmma: its larger shapes (16×8×4, 16×8×8, 16×8×16;
 //    compute capability 9.0) keep the tensor cores of such a chip busy, which
 //    8×8×4, all that 8.x has, cannot. The instruction documents which lane

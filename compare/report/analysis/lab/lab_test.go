@@ -16,15 +16,29 @@ func viewOf(records ...compare.Record) *analysis.View {
 	return analysis.Views(reporttest.Planted(records...))[0]
 }
 
-// TestFindings judges the lab's findings from rows whose times are as the lab has them, and reversed.
+// TestFindings judges the lab's findings from rows whose times are as the lab has them, and reversed; of the lab's
+// rungs, and of those that stand in for them.
 func TestFindings(t *testing.T) {
+	for _, has := range []string{inShared, "cuda/smem"} {
+		testFindings(t, Steps(viewOf(reporttest.Row(has, 512, 1), reporttest.Row(transposed, 512, 1))))
+	}
+	apart := viewOf(reporttest.Row("cuda/smem", 1024, 1, reporttest.Turn("a")),
+		reporttest.Row(analysis.CuBLAS, 1024, 1, reporttest.Turn("b")))
+	if got := Compare(apart, "cuda/smem", analysis.CuBLAS); len(got) != 0 {
+		t.Errorf("rows of different turns are compared: %v", got)
+	}
+}
+
+// testFindings judges the findings from rows of the steps.
+func testFindings(t *testing.T, steps []Step) {
+	t.Helper()
 	for _, reversed := range []bool{false, true} {
 		var rows []compare.Record
 		for _, n := range []int{256, 512, 1024, 2048} {
 			seconds := math.Pow(float64(n)/1024, 3) / 100
 			turn := reporttest.Turn("cuda f64 " + gemm.Cube(n).String())
 			rows = append(rows, reporttest.Row(analysis.CuBLAS, n, seconds, turn))
-			for _, s := range Steps {
+			for _, s := range steps {
 				ratio := s.Ratio
 				if reversed {
 					ratio = 1 / ratio
@@ -36,7 +50,7 @@ func TestFindings(t *testing.T) {
 		if got := Sizes(v); len(got) != 3 || got[0].N != 512 {
 			t.Errorf("the sizes are %v, want those from 512", got)
 		}
-		for _, f := range Findings {
+		for _, f := range Findings(v) {
 			want := claim.Supported
 			if reversed && f.Key != "cublas" {
 				want = claim.Reversed
@@ -46,11 +60,6 @@ func TestFindings(t *testing.T) {
 				t.Errorf("%s, reversed %v: verdict %v, want %v, of %v", f.Key, reversed, got, want, all)
 			}
 		}
-	}
-	apart := viewOf(reporttest.Row("cuda/smem", 1024, 1, reporttest.Turn("a")),
-		reporttest.Row(analysis.CuBLAS, 1024, 1, reporttest.Turn("b")))
-	if got := Compare(apart, "cuda/smem", analysis.CuBLAS); len(got) != 0 {
-		t.Errorf("rows of different turns are compared: %v", got)
 	}
 }
 

@@ -1,0 +1,107 @@
+// packed-smem: blocks of A and B are read once a block of threads, into shared memory.
+//
+// What changes against packed-global: each thread copies one element of the
+// blocks of A and B at hand to shared memory, and reads the others there. The
+// blocks lie in shared memory as they are packed. Neighbouring threads go down
+// a column of C, as in the lab: they read a column of A's block, whose
+// elements are BK doubles apart, so that four of the eight that half a warp
+// wants at once are in one bank (BK = 8). So shared memory need not pay: the
+// lab was slower with it.
+//
+// Packed:  PA holds ceil(m/BM)·ceil(k/BK)·BM·BK doubles,
+//          PB holds ceil(k/BK)·ceil(n/BN)·BK·BN doubles.
+// Tile:    BM×BN elements of C a block, one a thread; BM = BN = BK.
+// Launch:  gemm:   ceil(m/BM)·ceil(n/BN) blocks,
+//          pack_a: ceil(m/BM)·ceil(k/BK) blocks,
+//          pack_b: ceil(k/BK)·ceil(n/BN) blocks (none where k = 0),
+//          all of THREADS = BM·BN threads. The packs come first.
+// Shared:  (BM + BN)·BK doubles.
+// Traffic: m·n·k·(1/BM + 1/BN) global reads (k rounded up to BK), and
+//          m·k + k·n reads and writes to pack; 2·BM·BN·BK shared reads a
+//          block and slice. Two barriers a slice.
+
+#ifndef BM
+#define BM 8
+#endif
+#ifndef BN
+#define BN 8
+#endif
+#ifndef BK
+#define BK 8
+#endif
+#define THREADS (BM * BN)
+
+static_assert(BM == BN && BN == BK, "a thread copies one element of a block of A and of B");
+static_assert(THREADS <= 1024, "a block has at most 1024 threads");
+static_assert((BM + BN) * BK * 8 <= 48 * 1024, "static shared memory ends at 48 KiB");
+
+// pack_a copies the BM×BK block of A that blockIdx.x counts, zeros beyond the edge.
+extern "C" __global__ void __launch_bounds__(THREADS) pack_a(int m, int k,
+    const double *A, long long lda, double *P)
+{
+    const int slices = (k - 1) / BK + 1;
+    const int row0 = blockIdx.x / slices * BM;
+    const int k0 = blockIdx.x % slices * BK;
+    P += (long long)blockIdx.x * (BM * BK);
+    for (int e = threadIdx.x; e < BM * BK; e += THREADS) {
+        const int i = e / BK, kk = e % BK;
+        P[e] = i < m - row0 && kk < k - k0 ? A[(row0 + i) * lda + k0 + kk] : 0;
+    }
+}
+
+// pack_b copies a BK×BN block of B; blockIdx.x counts down the columns of blocks.
+// It walks rows of B, so that the reads coalesce; the writes are BK apart.
+extern "C" __global__ void __launch_bounds__(THREADS) pack_b(int k, int n,
+    const double *B, long long ldb, double *P)
+{
+    const int slices = (k - 1) / BK + 1;
+    const int col0 = blockIdx.x / slices * BN;
+    const int k0 = blockIdx.x % slices * BK;
+    P += (long long)blockIdx.x * (BK * BN);
+    for (int e = threadIdx.x; e < BK * BN; e += THREADS) {
+        const int kk = e / BN, j = e % BN;
+        P[j * BK + kk] = kk < k - k0 && j < n - col0 ? B[(k0 + kk) * ldb + col0 + j] : 0;
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) gemm(int m, int n, int k,
+    double alpha, const double *PA, const double *PB,
+    double beta, double *C, long long ldc)
+{
+    __shared__ double a_slice[BM][BK];
+    __shared__ double b_slice[BN][BK];
+
+    const int thread = threadIdx.x;
+    const int tiles_n = (n - 1) / BN + 1;
+    const int row0 = blockIdx.x / tiles_n * BM; // first row and column of the tile
+    const int col0 = blockIdx.x % tiles_n * BN;
+    const int rows = m - row0; // rows and columns of C from there on
+    const int cols = n - col0;
+
+    const int i = thread % BM; // this thread's element of the tile, and of A's block; of B's,
+    const int j = thread / BM; // which is packed by columns, it copies element i of column j
+
+    const int slices = k / BK + (k % BK != 0);
+    PA += (long long)(row0 / BM) * slices * (BM * BK);
+    PB += (long long)(col0 / BN) * slices * (BK * BN);
+    C += row0 * ldc + col0;
+    double sum = 0;
+    for (int slice = 0; slice < slices; slice++) {
+        a_slice[i][j] = PA[i * BK + j];
+        b_slice[j][i] = PB[j * BK + i];
+        __syncthreads(); // the slices are complete
+
+        #pragma unroll
+        for (int kk = 0; kk < BK; kk++)
+            sum += a_slice[i][kk] * b_slice[j][kk];
+        __syncthreads(); // all have read them: the next may come
+
+        PA += BM * BK;
+        PB += BK * BN;
+    }
+
+    if (i < rows && j < cols) {
+        double *const c = &C[i * ldc + j];
+        *c = beta == 0 ? alpha * sum : alpha * sum + beta * *c;
+    }
+}
