@@ -7,21 +7,17 @@ import (
 	"gemm"
 )
 
-// Speed is the measured speed of a rung with a setting under ideal conditions. The choice between
-// settings uses it. The figures are from an H200; on another GPU, gemm tune measures which setting
-// is best.
+// Speed is the measured speed of a rung with a setting. The choice between settings uses it. The
+// figures are from an H200; on another GPU, gemm tune measures which setting is best.
 type Speed struct {
 	Share  float64 // of the pipe's peak that a multiprocessor full of blocks reaches
 	Blocks int     // on a multiprocessor
 	Alone  float64 // share of the peak that a block reaches that is alone on it
+	Ends   float64 // seconds of a wave until the first and after the last slice
 }
 
-// What a product takes besides its multiply-adds, in seconds: each block until its first and
-// after its last slice, and another kernel after the first.
-const (
-	blockTime  = 7e-6
-	launchTime = 2.5e-6
-)
+// launchTime is the seconds that another kernel before the first takes.
+const launchTime = 2.5e-6
 
 // choose returns the tile and the number of parts of k for a product of the shape. Requested
 // parameters come first, then tuned settings, then the setting with the least predicted time. wide
@@ -102,14 +98,18 @@ func (r Rung) speed(t Tile) Speed {
 	if speed, ok := r.speeds[t.Name()]; ok {
 		return speed
 	}
-	return Speed{Share: 0.5, Blocks: 1, Alone: 0.5}
+	return Speed{Share: 0.5, Blocks: 1, Alone: 0.5, Ends: 5e-6}
 }
 
 // predict returns a predicted time in seconds, to compare settings with: the time of the
 // multiprocessor with the most blocks.
 func (p Plan) predict(g GPU) float64 {
 	if t := p.Tail; t.Blocks > 0 {
-		return p.waves(g, t.Whole, t.Span) + p.waves(g, t.Blocks, t.Each) + p.edge(g, t.Each) + p.joins(g)
+		slowest := t.Each
+		if t.Whole > 0 {
+			slowest = t.Span
+		}
+		return p.waves(g, t.Whole, t.Span) + p.waves(g, t.Blocks, t.Each) + p.edge(g, slowest) + p.joins(g)
 	}
 	slices := ceil(p.K, max(1, p.Tile.BK))
 	return p.waves(g, ceil(p.M, p.Tile.BM)*ceil(p.N, p.Tile.BN), slices) + p.edge(g, slices)
@@ -117,8 +117,8 @@ func (p Plan) predict(g GPU) float64 {
 
 // slice returns the time in seconds of a slice of a tile at the full peak of a multiprocessor.
 func (p Plan) slice(g GPU) float64 {
-	return 2 * float64(p.Tile.BM) * float64(p.Tile.BN) * float64(max(1, p.Tile.BK)) * float64(max(1, g.Multiprocessors)) /
-		p.Rung.peak(g)
+	flops := 2 * float64(p.Tile.BM) * float64(p.Tile.BN) * float64(max(1, p.Tile.BK))
+	return flops * float64(max(1, g.Multiprocessors)) / p.Rung.peak(g)
 }
 
 // waves returns the time in seconds of blocks with the same number of slices.
@@ -126,14 +126,14 @@ func (p Plan) waves(g GPU, blocks, slices int) float64 {
 	speed, work := p.Rung.speed(p.Tile), float64(slices)*p.slice(g)
 	each := ceil(blocks, max(1, g.Multiprocessors)) // blocks of a multiprocessor
 	full, rest := each/speed.Blocks, each%speed.Blocks
-	took := float64(full) * (float64(speed.Blocks)*work/speed.Share + blockTime)
+	took := float64(full) * (float64(speed.Blocks)*work/speed.Share + speed.Ends)
 	if rest > 0 {
 		// Between one block alone and a full multiprocessor, by straight line.
 		share := speed.Alone
 		if speed.Blocks > 1 {
 			share += (speed.Share - speed.Alone) * float64(rest-1) / float64(speed.Blocks-1)
 		}
-		took += float64(rest)*work/share + blockTime
+		took += float64(rest)*work/share + speed.Ends
 	}
 	return took
 }
@@ -150,13 +150,15 @@ func (p Plan) edge(g GPU, slices int) float64 {
 // joins returns the time in seconds that adding the parts of the tail takes, and beginning further tiles.
 func (p Plan) joins(g GPU) float64 {
 	const (
-		bandwidth = 5e12 // bytes a second that all blocks write and read
-		alone     = 1e11 // and that the block reads which adds the parts of a tile
+		bandwidth = 10e12  // bytes a second that all blocks write and read, through the L2 cache
+		alone     = 70e9   // and that the block reads which adds the parts of a tile
+		meet      = 1.5e-6 // seconds until it knows that it is the last
+		another   = 8e-6   // seconds that a block takes to begin another tile
 	)
 	tile := float64(p.Rung.Size() * p.Tile.BM * p.Tile.BN)
-	took := 2*float64(p.PartialBytes())/bandwidth + float64(p.Tail.parts())*tile/alone
-	if p.Tail.Span%p.Tail.Each != 0 { // a block has parts of two tiles
-		took += blockTime / 2
+	took := 2*float64(p.PartialBytes())/bandwidth + float64(p.Tail.parts())*tile/alone + meet
+	if p.Tail.Span%p.Tail.Each != 0 {
+		took += another
 	}
 	return took
 }

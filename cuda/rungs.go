@@ -44,11 +44,11 @@ var rungs = []Rung{
 			{BM: 64, BN: 128, BK: 16, WM: 32, WN: 64, TM: 8, TN: 8, Stages: 3},
 			{BM: 64, BN: 64, BK: 16, WM: 32, WN: 32, TM: 4, TN: 8, Stages: 3},
 		}, speeds: map[string]Speed{
-			"128x256x16/64x64/8x16": {Share: 0.815, Blocks: 1, Alone: 0.815},
-			"128x128x16/64x32/8x8":  {Share: 0.80, Blocks: 2, Alone: 0.72},
-			"128x128x16/64x64/8x16": {Share: 0.795, Blocks: 2, Alone: 0.68},
-			"64x128x16/32x64/8x8":   {Share: 0.793, Blocks: 4, Alone: 0.66},
-			"64x64x16/32x32/4x8":    {Share: 0.66, Blocks: 5, Alone: 0.45},
+			"128x256x16/64x64/8x16": {Share: 0.815, Blocks: 1, Alone: 0.815, Ends: 9e-6},
+			"128x128x16/64x32/8x8":  {Share: 0.785, Blocks: 2, Alone: 0.75, Ends: 1e-6},
+			"128x128x16/64x64/8x16": {Share: 0.8, Blocks: 2, Alone: 0.72, Ends: 5e-6},
+			"64x128x16/32x64/8x8":   {Share: 0.79, Blocks: 4, Alone: 0.71, Ends: 4e-6},
+			"64x64x16/32x32/4x8":    {Share: 0.675, Blocks: 5, Alone: 0.635, Ends: 3e-6},
 		}, Copies: true, threads: warpTiles, shared: transposedSlices, reads: thread},
 	{Name: "tf32-wmma", Type: "f32", File: "18_tf32-wmma.cu", Least: 80, Capped: true, Tiles: []Tile{
 		{BM: 128, BN: 128, BK: 32, WM: 64, WN: 64, Stages: 3}, {BM: 128, BN: 128, BK: 32, WM: 64, WN: 64, Stages: 2},
@@ -58,9 +58,9 @@ var rungs = []Rung{
 			{BM: 256, BN: 128, BK: 32, WM: 64, WN: 64, Stages: 3}, {BM: 128, BN: 128, BK: 32, WM: 64, WN: 64, Stages: 3},
 			{BM: 128, BN: 128, BK: 32, WM: 64, WN: 64, Stages: 2}, {BM: 64, BN: 64, BK: 32, WM: 32, WN: 32, Stages: 3},
 		}, speeds: map[string]Speed{
-			"256x128x32/64x64": {Share: 0.40, Blocks: 1, Alone: 0.40},
-			"128x128x32/64x64": {Share: 0.405, Blocks: 2, Alone: 0.33},
-			"64x64x32/32x32":   {Share: 0.20, Blocks: 4, Alone: 0.12},
+			"256x128x32/64x64": {Share: 0.345, Blocks: 1, Alone: 0.345, Ends: 1e-6},
+			"128x128x32/64x64": {Share: 0.345, Blocks: 2, Alone: 0.32, Ends: 3e-6},
+			"64x64x32/32x32":   {Share: 0.25, Blocks: 4, Alone: 0.215, Ends: 5e-7},
 		}, Copies: true, threads: warpTiles, shared: unevenSlices, reads: warp},
 	{Name: "tf32-wgmma", Type: "f32", File: "20_tf32-wgmma.cu", Least: 90, Exact: true,
 		Tiles: []Tile{{BM: 128, BN: 128, BK: 32, Stages: 2}}, threads: warpgroups(columnsOf, 0),
@@ -96,9 +96,9 @@ var rungs = []Rung{
 		{BM: 128, BN: 128, BK: 16, WM: 64, WN: 32, Stages: 3}, {BM: 128, BN: 128, BK: 16, WM: 64, WN: 32, Stages: 2},
 		{BM: 128, BN: 64, BK: 16, WM: 64, WN: 32, Stages: 3}, {BM: 64, BN: 64, BK: 16, WM: 32, WN: 32, Stages: 3},
 	}, speeds: map[string]Speed{
-		"128x128x16/64x32": {Share: 0.963, Blocks: 1, Alone: 0.963},
-		"128x64x16/64x32":  {Share: 0.94, Blocks: 2, Alone: 0.80},
-		"64x64x16/32x32":   {Share: 0.90, Blocks: 3, Alone: 0.72},
+		"128x128x16/64x32": {Share: 0.86, Blocks: 1, Alone: 0.86, Ends: 2e-6},
+		"128x64x16/64x32":  {Share: 0.82, Blocks: 2, Alone: 0.7, Ends: 4e-6},
+		"64x64x16/32x32":   {Share: 0.78, Blocks: 3, Alone: 0.6, Ends: 3e-6},
 	}, Copies: true, threads: warpTiles, shared: paddedSlices, reads: warp},
 
 	{Name: "naive", Type: "gf256", File: "01_naive.cu", Least: 70, Tiles: []Tile{{BM: 4, BN: 64}}, threads: elements,

@@ -1,6 +1,11 @@
 package cuda
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+
+	"gemm"
+)
 
 // Tail is how the last tiles of C are cut along k (stream-K), if whole tiles would leave multiprocessors idle. The
 // slices of its tiles stand in a row, Span for each tile; those beyond k are empty. Each of its blocks computes Each of
@@ -89,4 +94,28 @@ func (q *Sequence) tailArguments() []Argument {
 	arrived := place{BufferWork, q.take(4 * int64(t.Tiles)), 0}
 	q.Zeros = append(q.Zeros, Span{arrived.at, 4 * int64(t.Tiles)})
 	return join(numbers(t.Whole, t.Span, t.Each), partial.arguments()[:1], arrived.arguments()[:1])
+}
+
+// Choice is what the cost model says of a product with one tile.
+type Choice struct {
+	Whole float64 // predicted seconds if no tile is cut
+	Cut   float64 // and if tiles are cut in the best way; 0: none is worth it, or permitted
+	How   string  // tiles are cut then
+	Taken bool    // the product is computed so if no parameter says otherwise
+}
+
+// Choice returns what the cost model says of a product with the tile on the GPU, for operands that permit the widest
+// copies.
+func (r Rung) Choice(t Tile, g GPU, s gemm.Shape) (Choice, error) {
+	whole := Plan{Rung: r, Tile: r.Fitted(t, s), Split: 1, Shape: s}
+	whole.edges = r.Pads && (s.M%t.BM != 0 || s.N%t.BN != 0)
+	c := Choice{Whole: whole.predict(g)}
+	cut := slices.DeleteFunc(whole.cuts(g, 0), func(p Plan) bool { return p.Tail.Blocks == 0 })
+	if len(cut) > 0 {
+		best := fastest(cut, g)
+		c.Cut, c.How = best.predict(g), best.Tail.String()
+	}
+	taken, err := r.choose(g, s, true, nil)
+	c.Taken = taken.Tile == whole.Tile
+	return c, err
 }

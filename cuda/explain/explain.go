@@ -102,6 +102,7 @@ type Product struct {
 	Intensity    float64 `json:"flops_per_byte"`            // of all global accesses
 	Roofline     float64 `json:"roofline_gflops,omitempty"` // at most
 	By           string  `json:"bound_by,omitempty"`        // memory or arithmetic
+	Wave         *Wave   `json:"last_wave,omitempty"`       // of a rung that can cut tiles along k
 }
 
 // Rungs compiles the rungs with all of their settings, limits of registers and padding.
@@ -205,6 +206,7 @@ func (row *Row) fill(e cuda.Explanation, task Task) {
 		if task.Multiprocessors > 0 && e.Blocks > 0 {
 			q.Waves, q.Fill = p.Waves(task.Multiprocessors, e.Blocks)
 		}
+		q.Wave = lastWave(e, task, s)
 		if peak, ok := task.Peaks[e.Rung.Pipe()]; ok {
 			var memory bool
 			q.Roofline, memory = p.Roofline(peak, task.Bandwidth)

@@ -59,11 +59,13 @@ func TestExplained(t *testing.T) {
 	}
 	var b strings.Builder
 	printProducts(&b, rows, 0, task)
+	printWaves(&b, rows, 0)
 	for _, want := range []string{
 		"C of 1000 by 1000, k = 1000:",
 		"cuda/naive f64 8x32 4000 2 G 1 M 0 0 0 0 0.12 10 92.6% 187 GFLOP/s memory\n",
 		"cuda/dmma f64 128x128x16 warp 64x32 stages 2 64 16 M 1 M 49.55 M 16.52 M 64 62 14.71 1 29.6% - -\n",
 		"times 1500 GB/s: ", "WAVES fill 108 multiprocessors",
+		"The last wave, by the cost model:", "cuda/dmma f64 128x128x16 warp 64x32 stages 3 ", " of 64 tiles over ",
 	} {
 		if !strings.Contains(squeeze(b.String()), want) {
 			t.Errorf("the table lacks %q:\n%s", want, b.String())

@@ -16,6 +16,7 @@ func (d Document) Print(out io.Writer, task Task) {
 	printSteps(out, d.Rungs)
 	for i := range task.Shapes {
 		printProducts(out, d.Rungs, i, task)
+		printWaves(out, d.Rungs, i)
 	}
 	printBanks(out, d.Rungs)
 	printLoops(out, d.Rungs)

@@ -240,17 +240,19 @@ __device__ __forceinline__ void store(double *to, const double *sum, int width, 
 }
 
 #ifdef CUT
-// add_parts writes a block's part of the sums of a cut tile t to their place. In the block that comes
-// last it returns true, with the sums of all parts.
-__device__ __forceinline__ bool add_parts(double *sum, int t, int block, int span, int each,
-    double *partial, int *arrived)
+// add_parts writes the block's part of the sums of cut tile t to their place. In the
+// block that comes last it returns true, with the sums of all parts.
+__device__ bool add_parts(double (&sum)[a_tiles][b_tiles][c_part], int t, int block,
+    int span, int each, double *partial, int *arrived)
 {
-    constexpr int sums = BM * BN / THREADS; // of a thread; those of neighbouring threads are neighbours
-    const int first = t * span / each, parts = ((t + 1) * span - 1) / each - first + 1;
-    double *place = partial + (long long)(t + first) * sums * THREADS + threadIdx.x;
+    constexpr int units = a_tiles * b_tiles * c_part / 2;
+    double *const mine = &sum[0][0][0];
+    const int begin = t * span / each, parts = ((t + 1) * span - 1) / each - begin + 1;
+    double2 *place = reinterpret_cast<double2 *>(partial)
+        + (long long)(t + begin) * units * THREADS + threadIdx.x;
     #pragma unroll
-    for (int e = 0; e < sums; e++)
-        place[((block - first) * sums + e) * THREADS] = sum[e];
+    for (int u = 0; u < units; u++)
+        place[((block - begin) * units + u) * THREADS] = make_double2(mine[2 * u], mine[2 * u + 1]);
     __threadfence();
     __syncthreads();
     int last = 0;
@@ -262,13 +264,16 @@ __device__ __forceinline__ bool add_parts(double *sum, int t, int block, int spa
         return false;
     __threadfence();
     #pragma unroll
-    for (int e = 0; e < sums; e++)
-        sum[e] = 0;
+    for (int e = 0; e < 2 * units; e++)
+        mine[e] = 0;
     #pragma unroll 1
-    for (int p = 0; p < parts; p++, place += sums * THREADS)
+    for (int p = 0; p < parts; p++, place += units * THREADS)
         #pragma unroll
-        for (int e = 0; e < sums; e++)
-            sum[e] += __ldcg(&place[e * THREADS]);
+        for (int u = 0; u < units; u++) {
+            const double2 pair = __ldcg(&place[u * THREADS]);
+            mine[2 * u] += pair.x;
+            mine[2 * u + 1] += pair.y;
+        }
     return true;
 }
 #endif
@@ -389,7 +394,7 @@ __device__ __forceinline__ void product(int tile, int begin, int depth, int m, i
 
 #ifdef CUT
     const bool cut = begin > 0 || depth < k;
-    if (cut && !add_parts(&sum[0][0][0], tile - whole, (int)blockIdx.x - whole, span, each, partial, arrived))
+    if (cut && !add_parts(sum, tile - whole, (int)blockIdx.x - whole, span, each, partial, arrived))
         return;
 #endif
 

@@ -1,0 +1,67 @@
+package explain
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"gemm"
+	"gemm/cuda"
+)
+
+// modelClock is the clock in MHz that predictions are for: an H200's at most.
+const modelClock = 1980
+
+// Wave is what the cost model says of the last wave of a product: whether its tiles are cut along k.
+type Wave struct {
+	Whole float64 `json:"whole_s"`         // predicted, with whole tiles
+	Cut   float64 `json:"cut_s,omitempty"` // and with tiles cut in the best way
+	How   string  `json:"cut,omitempty"`   // which tiles these are
+	Taken bool    `json:"chosen"`          // the tile is the one that the model chooses
+}
+
+// lastWave returns what the cost model says, or nil if the rung cannot cut tiles or the GPU's multiprocessors are not
+// known.
+func lastWave(e cuda.Explanation, task Task, s gemm.Shape) *Wave {
+	if !e.Rung.Splits || task.Multiprocessors == 0 || s.M == 0 || s.N == 0 {
+		return nil
+	}
+	g := cuda.GPU{Multiprocessors: task.Multiprocessors, Clock: modelClock}
+	c, err := e.Rung.Choice(e.Tile, g, s)
+	if err != nil {
+		return nil
+	}
+	return &Wave{c.Whole, c.Cut, c.How, c.Taken}
+}
+
+// printWaves writes what the cost model says of the product of the shape with that number.
+func printWaves(out io.Writer, rows []Row, shape int) {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	found := false
+	for i, r := range rows {
+		if r.Reason != "" || repeated(rows[:i], r) || r.Products[shape].Wave == nil {
+			continue
+		}
+		if !found {
+			fmt.Fprintln(out, "\nThe last wave, by the cost model:")
+			fmt.Fprintln(out)
+			fmt.Fprintln(w, "VARIANT\tTYPE\tTILE\tWHOLE\tCUT\tWHICH\tCHOSEN")
+			found = true
+		}
+		wave := r.Products[shape].Wave
+		cut, which, chosen := "-", "-", "no"
+		if wave.How != "" {
+			cut, which = fmt.Sprintf("%.4g µs", 1e6*wave.Cut), wave.How
+		}
+		if wave.Taken {
+			chosen = "yes"
+		}
+		fmt.Fprintf(w, "%s\t%.4g µs\t%s\t%s\t%s\n", r.name(), 1e6*wave.Whole, cut, which, chosen)
+	}
+	_ = w.Flush() // to a strings.Builder, which takes all
+	if found {
+		fmt.Fprintf(out, "\nWHOLE is the predicted time with whole tiles, CUT with the best way to cut tiles along k, at %d MHz. The product is computed\n",
+			modelClock)
+		fmt.Fprintln(out, "in the shorter of both times, with the chosen tile.")
+	}
+}
