@@ -45,8 +45,8 @@ func TestChoice(t *testing.T) {
 		}
 		cut, _ := p.Resolved(nil)["cut"].(string)
 		if p.Tile.Name() != c.tile || p.Split != c.split || cut != c.cut {
-			t.Errorf("%s %s %v: tile %s in %d parts, cut %q, want %s in %d, cut %q", c.typ, c.name, c.s, p.Tile.Name(), p.Split,
-				cut, c.tile, c.split, c.cut)
+			t.Errorf("%s %s %v: tile %s in %d parts, cut %q, want %s in %d, cut %q", c.typ, c.name, c.s,
+				p.Tile.Name(), p.Split, cut, c.tile, c.split, c.cut)
 		}
 	}
 }
@@ -126,7 +126,8 @@ func TestParts(t *testing.T) {
 		for n := 1; n <= 9; n++ {
 			p := Plan{Rung: r, Tile: r.Tiles[0], Shape: gemm.Shape{M: 64, N: 64, K: k}}.inParts(n)
 			depth := p.Tail.Each * p.Tile.BK
-			if p.Split > n || p.Split > 1 && (p.Split*depth < k || (p.Split-1)*depth >= k || p.Tail.Span != p.Split*p.Tail.Each) {
+			if p.Split > n || p.Split > 1 && (p.Split*depth < k || (p.Split-1)*depth >= k ||
+				p.Tail.Span != p.Split*p.Tail.Each) {
 				t.Errorf("k = %d in %d: %d parts, %+v", k, n, p.Split, p.Tail)
 			}
 		}
