@@ -52,7 +52,7 @@ var importTable = map[string][]string{
 	"compare/topology":    {"internal/cpu"},
 	"compare/optional":    {"."},
 	"compare/report/text": {"compare/report/document"},
-	"compare/verify":      {"gf256", "internal/cpu", "."},
+	"compare/verify":      {"gf256", "half", "internal/cpu", "."},
 	"compare/chain":       {"gf256", ".", "compare/verify"},
 	"cuda/guest":          {"."},
 	"cuda/sass":           {"internal/child", "internal/output", "."},

@@ -54,7 +54,7 @@ func (r Request) Case() Case {
 	if c.resolved, c.err = resolve(r.Variant, r.Params); c.err != nil {
 		c.resolved = nil
 	}
-	if c.chain() > 0 && (!c.Plain() || c.Shape != gemm.Cube(c.N)) {
+	if c.chain() > 0 && (!c.Plain() || c.Shape != gemm.Cube(c.N) || gemm.TypeNamed(c.Type).IsHalf()) {
 		c.resolved, c.err = nil, errChain
 	}
 	return c

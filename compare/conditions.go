@@ -89,8 +89,10 @@ func (c Case) chain() int {
 // products returns how many products the case times as one.
 func (c Case) products() float64 { return float64(max(1, c.chain())) }
 
-// errChain is the error of an iterated product of operands that are not square, or that are stored in another way.
-var errChain = fmt.Errorf("%w: an iterated product is of square matrices, without transposes, α and β", gemm.ErrParam)
+// errChain is the error of an iterated product of operands that are not square, or that are stored in another way, or
+// in half precision, in which the sums of its matrices have too few digits.
+var errChain = fmt.Errorf("%w: an iterated product is of square matrices of f64, f32 or gf256, without transposes, "+
+	"α and β", gemm.ErrParam)
 
 // newMultiplier returns the multiplier of the case under its artificial load.
 func newMultiplier[T gemm.Element](c Case) (gemm.Multiplier[T], error) {

@@ -14,21 +14,27 @@ import (
 // than sums of float64. There are no probes: of a large product, only some rows are compared.
 const farTerms = 1 << 26 // most terms of the compared rows of a large product; at least one row is compared
 
-// span returns the range of T as exponents of two: numbers are below 2^top, and numbers of at least
-// 2^bottom are not rounded to a multiple of the least number.
-func span[T gemm.Float]() (top, bottom int) {
-	if gemm.TypeOf[T]().Name == "f32" {
-		return 128, -126
-	}
-	return 1024, -1022
+// reach is the range of a type: the largest finite number, and the least above 0. As exponents of two, numbers are
+// below 2^top, and numbers of at least 2^bottom are not rounded to a multiple of the least number.
+type reach struct {
+	most, tiny  float64
+	top, bottom int
 }
 
-// largestOf returns the largest finite number of T, and the least above 0.
-func largestOf[T gemm.Float]() (most, tiny float64) {
-	if gemm.TypeOf[T]().Name == "f32" {
-		return math.MaxFloat32, math.SmallestNonzeroFloat32
+var single = reach{math.MaxFloat32, math.SmallestNonzeroFloat32, 128, -126}
+
+// reachOf returns the range of T.
+func reachOf[T gemm.Element]() reach {
+	return gemm.ByType(gemm.TypeOf[T]().Name, reach{math.MaxFloat64, math.SmallestNonzeroFloat64, 1024, -1022},
+		single, reach{65504, 0x1p-24, 16, -14}, reach{0x1.fep127, 0x1p-133, 128, -126}, reach{})
+}
+
+// sumsOf returns the range of the sums of products of T.
+func sumsOf[T gemm.Element]() reach {
+	if gemm.TypeOf[T]().IsHalf() {
+		return single
 	}
-	return math.MaxFloat64, math.SmallestNonzeroFloat64
+	return reachOf[T]()
 }
 
 // exponent returns the smallest e with |x| < 2^e. For 0 it is far below all others.
@@ -46,8 +52,13 @@ func (v *floatVerifier[T]) isFar(maxA, maxB, maxC float64) bool {
 	if maxA == 0 || maxB == 0 || v.alpha == 0 || v.a.Cols == 0 {
 		maxA, maxB = 0, 0
 	}
+	if gemm.TypeOf[T]().IsHalf() { // whose elements are numbers that float64 multiplies in its range
+		sum := maxA * maxB * float64(v.a.Cols)
+		return sum > single.most || math.Abs(v.alpha)*sum+math.Abs(v.beta)*maxC > reachOf[T]().most
+	}
 	const spare = 24 // sums of operands and of products in fast algorithms are larger
-	top, bottom := span[T]()
+	of := reachOf[T]()
+	top, bottom := of.top, of.bottom
 	if v.beta != 0 && maxC != 0 && exponent(v.beta)+exponent(maxC)+spare > top {
 		return true
 	}
@@ -88,7 +99,7 @@ func (v *floatVerifier[T]) farElement(i, j int) element {
 	}
 	var c0 float64
 	if v.beta != 0 {
-		c0 = float64(v.c0.At(i, j))
+		c0 = gemm.ToFloat64(v.c0.At(i, j))
 	}
 	// What the terms are a multiple of: of their largest.
 	unit := exponentOf(v.beta, c0)
@@ -159,7 +170,7 @@ func (v *floatVerifier[T]) judge(e *element, got float64, limit Limit) (residual
 	unit = max(unit, exponent(got))
 	down := e.exp - unit
 	err := math.Abs((math.Ldexp(got, -unit) - math.Ldexp(e.hi, down)) - math.Ldexp(e.lo, down))
-	scale := math.Ldexp(e.abs, down)
+	scale := math.Ldexp(v.scale(limit, e), down)
 	if limit.Kind == gemm.Normwise {
 		scale = math.Ldexp(v.norm.x, v.norm.exp-unit)
 		if math.IsInf(scale, 0) { // of so large numbers this one has no digit
@@ -174,8 +185,8 @@ func (v *floatVerifier[T]) judge(e *element, got float64, limit Limit) (residual
 // both overflow, NaN is possible. Terms count before the multiplication by α, as far as Gemmers
 // apply α to sums.
 func (v *floatVerifier[T]) mayOverflow(e *element, got float64, limit Limit) bool {
-	most, _ := largestOf[T]()
-	u := gemm.TypeOf[T]().UnitRoundoff
+	most := sumsOf[T]().most
+	u := gemm.TypeOf[T]().SumRoundoff
 	if limit.Kind == gemm.Normwise { // an algorithm whose sums are of other terms
 		weight := math.Min(math.Max(1, limit.Bound/u), 0x1p900)
 		return exponent(weight)+v.norm.exp+exponent(v.norm.x)+1 >= exponent(most)
@@ -186,6 +197,10 @@ func (v *floatVerifier[T]) mayOverflow(e *element, got float64, limit Limit) boo
 	}
 	value := e.hi + e.lo
 	positive, negative := (e.abs+value)/2 >= reached, (e.abs-value)/2 >= reached
+	if gemm.TypeOf[T]().IsHalf() && !math.IsNaN(got) { // the sum may be in range and its rounding not
+		last := math.Ldexp(reachOf[T]().most, -e.exp) - math.Min(limit.Bound, 1)*e.abs
+		positive, negative = positive || value >= last, negative || -value >= last
+	}
 	switch {
 	case math.IsNaN(got):
 		return positive && negative
@@ -202,7 +217,7 @@ func (v *floatVerifier[T]) checkFar(c gemm.Matrix[T], limit Limit) Verdict {
 	overflows := 0
 	for x := range v.elements {
 		e := &v.elements[x]
-		got := float64(c.At(e.i, e.j))
+		got := gemm.ToFloat64(c.At(e.i, e.j))
 		r, overflow := v.judge(e, got, limit)
 		if overflow {
 			overflows++

@@ -11,6 +11,7 @@ import (
 
 	"gemm"
 	"gemm/gf256"
+	"gemm/half"
 	"gemm/internal/cpu"
 )
 
@@ -94,6 +95,10 @@ func DrawIntegers[T gemm.Element](l Layout, seed uint64, q int) Operands[T] {
 					*p = float32(integer)
 				case *float64:
 					*p = float64(integer)
+				case *half.F16:
+					*p = half.From[half.F16](float32(integer))
+				case *half.BF16:
+					*p = half.From[half.BF16](float32(integer))
 				}
 			}
 		}
@@ -149,6 +154,14 @@ func draw[T gemm.Element](x gemm.Matrix[T], transposed bool, seed, rowSigns, col
 			for j := range row {
 				row[j] = r[i] * c[j] * (1 + float64(rng.Uint64()>>12)*0x1p-52) / 2
 			}
+		case []half.F16:
+			for j := range row {
+				row[j] = half.From64[half.F16](r[i] * c[j] * (1 + float64(rng.Uint32()>>22)*0x1p-10) / 2)
+			}
+		case []half.BF16:
+			for j := range row {
+				row[j] = half.From64[half.BF16](r[i] * c[j] * (1 + float64(rng.Uint32()>>25)*0x1p-7) / 2)
+			}
 		}
 	}
 }
@@ -201,6 +214,10 @@ func Poison[T gemm.Element](c gemm.Matrix[T]) {
 		*p = float32(math.NaN())
 	case *float64:
 		*p = math.NaN()
+	case *half.F16:
+		*p = half.From[half.F16](float32(math.NaN()))
+	case *half.BF16:
+		*p = half.From[half.BF16](float32(math.NaN()))
 	case *gf256.Elem:
 		*p = gf256.New(0xa5)
 	}

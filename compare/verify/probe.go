@@ -199,9 +199,21 @@ func (v *floatVerifier[T]) addScaled(hi, lo []float64, a float64, xHi, xLo []flo
 	}
 }
 
+// roundings returns the norm of what the rounding of integers to half precision may have changed. Integers up to 1/u
+// are not rounded.
+func (v *floatVerifier[T]) roundings(row []float64) float64 {
+	var sum float64
+	for _, x := range row {
+		if math.Abs(x) > 1/v.rounding {
+			sum += x * x
+		}
+	}
+	return v.rounding / (1 - v.rounding) * math.Sqrt(sum)
+}
+
 // probe returns the largest normalised difference between c and p, and its row.
-func (v *floatVerifier[T]) probe(c gemm.Matrix[T], p *projection, kind gemm.BoundKind) (float64, int) {
-	sums := probes * p.blocks
+func (v *floatVerifier[T]) probe(c gemm.Matrix[T], p *projection, limit Limit) (float64, int) {
+	sums, exact := probes*p.blocks, v.isExact(limit)
 	confidence := v.confidence(p.width)
 	errs := make([]float64, c.Rows*sums)
 	share(c.Rows, 2*probes*c.Cols, func(from, to int) {
@@ -211,11 +223,15 @@ func (v *floatVerifier[T]) probe(c gemm.Matrix[T], p *projection, kind gemm.Boun
 			v.signedSums(p, row, hi, lo)
 			for s := range sums {
 				err := math.Abs((hi[s] - p.hi[i*sums+s]) + (lo[s] - p.lo[i*sums+s]))
-				scale := v.normAB * math.Sqrt(float64(p.width))
-				if kind == gemm.Componentwise {
-					scale = p.abs[i*p.blocks+s%p.blocks]
+				scale, lost := v.normAB*math.Sqrt(float64(p.width)), float64(p.width)*v.underflow
+				block := s % p.blocks
+				if limit.Kind == gemm.Componentwise {
+					scale = p.abs[i*p.blocks+block]
 				}
-				errs[i*sums+s] = v.normalised(err, confidence*scale, float64(p.width)*v.underflow)
+				if exact {
+					lost = confidence * v.roundings(row[block*p.width:min((block+1)*p.width, len(row))])
+				}
+				errs[i*sums+s] = v.normalised(err, confidence*scale, lost)
 			}
 		}
 	})

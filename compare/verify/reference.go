@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
+	"gemm/half"
 )
 
 const (
@@ -23,14 +24,15 @@ const (
 )
 
 // floatVerifier is the Verifier of floating-point products. It holds the operands as float64. For
-// float32 this is exact, and float64 arithmetic has twice the precision. For float64, twice the
+// float32 and half precision this is exact, and float64 arithmetic has twice the precision. For float64, twice the
 // precision is a pair of float64, a high and a low part (Dekker 1971; Ogita, Rump and Oishi,
 // Accurate sum and dot product, 2005).
-type floatVerifier[T gemm.Float] struct {
+type floatVerifier[T gemm.Number] struct {
 	a, b        gemm.Matrix[float64] // op(A), op(B)
 	c0          gemm.Matrix[T]
 	alpha, beta float64
 	paired      bool    // arithmetic in pairs of float64
+	rounding    float64 // u of the rounding of sums to half precision; 0 of other types
 	normAB      float64 // |α|·max|A|·max|B| + |β|·max|C₀|
 	norm        scaled  // the same, where it is beyond the range
 	// What k products may lose by underflow before α multiplies them (Higham, equation 2.8). If |α|
@@ -53,16 +55,20 @@ type element struct {
 	exp    int     // all in units of 2^exp; 0 but of far operands
 }
 
-func newFloatVerifier[T gemm.Float](op Operation[T], seed uint64) *floatVerifier[T] {
+func newFloatVerifier[T gemm.Number](op Operation[T], seed uint64) *floatVerifier[T] {
 	v := &floatVerifier[T]{
 		a: widened(op.A, op.TransA), b: widened(op.B, op.TransB), c0: op.C0,
-		alpha: float64(T(op.Alpha)), beta: float64(T(op.Beta)), seed: seed,
+		alpha: rounded[T](op.Alpha), beta: rounded[T](op.Beta), seed: seed,
 		paired: gemm.TypeOf[T]().Name == "f64",
 		blocks: map[int]*projection{},
 	}
-	_, tiny := largestOf[T]()
-	enlarged := math.Min(math.Max(1, math.Abs(v.alpha)), 1/gemm.TypeOf[T]().UnitRoundoff)
-	v.underflow = tiny * (enlarged*float64(v.a.Cols) + 2)
+	of := gemm.TypeOf[T]()
+	enlarged := math.Min(math.Max(1, math.Abs(v.alpha)), 1/of.SumRoundoff)
+	v.underflow = sumsOf[T]().tiny * (enlarged*float64(v.a.Cols) + 2)
+	if of.IsHalf() {
+		v.rounding = of.UnitRoundoff
+		v.underflow += reachOf[T]().tiny / 2
+	}
 	maxA, maxB, maxC := maxAbs(v.a), maxAbs(v.b), 0.0
 	v.norm = magnitude(v.alpha, maxA, maxB)
 	if v.beta != 0 {
@@ -80,6 +86,9 @@ func newFloatVerifier[T gemm.Float](op Operation[T], seed uint64) *floatVerifier
 	}
 	return v
 }
+
+// rounded returns x as T has it.
+func rounded[T gemm.Number](x float64) float64 { return gemm.ToFloat64(gemm.FromFloat64[T](x)) }
 
 // Finite implements Verifier.
 func (v *floatVerifier[T]) Finite() bool { return v.finite }
@@ -206,7 +215,7 @@ func (v *floatVerifier[T]) finish(i, j int, hi, lo, abs float64) element {
 		e.hi, e.lo = p, t+v.alpha*lo
 	}
 	if v.beta != 0 {
-		c := float64(v.c0.At(i, j))
+		c := gemm.ToFloat64(v.c0.At(i, j))
 		p, t := twoProd(v.beta, c)
 		s, r := twoSum(e.hi, p)
 		e.hi, e.lo = s, e.lo+r+t
@@ -228,19 +237,23 @@ func (v *floatVerifier[T]) Check(c gemm.Matrix[T], limit Limit) Verdict {
 	}
 	out.Void = !v.Assures(limit)
 	at := ""
-	if r, x := v.compare(c, limit.Kind); !(r <= 0) {
-		e := v.elements[x]
+	if r, x := v.compare(c, limit); !(r <= 0) {
+		e := &v.elements[x]
 		out.Residual = r
-		at = fmt.Sprintf("element (%d, %d) is %g, want %g", e.i, e.j, float64(c.At(e.i, e.j)), e.hi+e.lo)
+		at = fmt.Sprintf("element (%d, %d) is %g, want %g", e.i, e.j, gemm.ToFloat64(c.At(e.i, e.j)), v.value(e, limit))
 	}
-	typical := v.typical(limit.Kind)
+	typical := v.typical(limit)
 	if v.whole {
 		out.Weak = !(limit.Bound < typical)
 	} else if !math.IsNaN(out.Residual) {
-		width := v.width(limit.Bound, typical)
-		out.Weak = !(v.confidence(width)*math.Sqrt(float64(width))*limit.Bound < typical)
+		bound := limit.Bound
+		if v.isExact(limit) { // elements are rounded, by a part of themselves
+			bound, typical = v.rounding, 1
+		}
+		width := v.width(bound, typical)
+		out.Weak = !(v.confidence(width)*math.Sqrt(float64(width))*bound < typical)
 		p := v.projection(width, limit.Kind == gemm.Componentwise)
-		r, row := v.probe(c, p, limit.Kind)
+		r, row := v.probe(c, p, limit)
 		if !(r <= out.Residual) {
 			out.Residual = r
 			at = fmt.Sprintf("row %d differs from A·B", row)
@@ -254,11 +267,27 @@ func (v *floatVerifier[T]) Check(c gemm.Matrix[T], limit Limit) Verdict {
 
 // compare returns the largest normalised error of the elements that are compared one by
 // one, and the place of the first that has it.
-func (v *floatVerifier[T]) compare(c gemm.Matrix[T], kind gemm.BoundKind) (float64, int) {
+func (v *floatVerifier[T]) compare(c gemm.Matrix[T], limit Limit) (float64, int) {
+	exact := v.isExact(limit)
 	return largest(len(v.elements), 1, func(x int) float64 {
 		e := &v.elements[x]
-		return v.normalised(math.Abs((float64(c.At(e.i, e.j))-e.hi)-e.lo), v.scale(kind, e.abs), v.underflow)
+		got := gemm.ToFloat64(c.At(e.i, e.j))
+		if exact {
+			return v.normalised(math.Abs(got-v.value(e, limit)), e.abs, 0)
+		}
+		return v.normalised(math.Abs((got-e.hi)-e.lo), v.scale(limit, e), v.underflow)
 	})
+}
+
+// isExact reports whether the limit is for sums that are exact but are rounded to half precision.
+func (v *floatVerifier[T]) isExact(limit Limit) bool { return v.rounding > 0 && limit.Bound == 0 }
+
+// value returns what the element should be.
+func (v *floatVerifier[T]) value(e *element, limit Limit) float64 {
+	if v.isExact(limit) {
+		return rounded[T](e.hi + e.lo)
+	}
+	return e.hi + e.lo
 }
 
 // Assures implements Verifier.
@@ -266,7 +295,7 @@ func (v *floatVerifier[T]) Assures(limit Limit) bool {
 	zeros := true // all elements, and nothing else passes
 	for x := range v.elements {
 		e := &v.elements[x]
-		scale := v.scale(limit.Kind, e.abs)
+		scale := v.scale(limit, e)
 		if v.far && limit.Kind == gemm.Normwise {
 			scale = math.Ldexp(v.norm.x, v.norm.exp-e.exp)
 		}
@@ -278,12 +307,17 @@ func (v *floatVerifier[T]) Assures(limit Limit) bool {
 	return v.finite && zeros
 }
 
-// scale is what an error is measured against.
-func (v *floatVerifier[T]) scale(kind gemm.BoundKind, abs float64) float64 {
-	if kind == gemm.Normwise {
+// scale is what the error of an element is measured against. In half precision, the part u of the bound is for the
+// rounding of the element, and is measured against that.
+func (v *floatVerifier[T]) scale(limit Limit, e *element) float64 {
+	if limit.Kind == gemm.Normwise {
 		return v.normAB
 	}
-	return abs
+	if v.rounding == 0 || limit.Bound == 0 {
+		return e.abs
+	}
+	part := math.Min(1, v.rounding/limit.Bound)
+	return part*math.Abs(e.hi+e.lo) + (1-part)*e.abs
 }
 
 // normalised returns the error divided by its scale. It is 0 if both are 0, and NaN if one of them
@@ -301,11 +335,11 @@ func (v *floatVerifier[T]) normalised(err, scale, underflow float64) float64 {
 
 // typical returns the median magnitude of the elements over their scale: the
 // residual of an element that is lost.
-func (v *floatVerifier[T]) typical(kind gemm.BoundKind) float64 {
+func (v *floatVerifier[T]) typical(limit Limit) float64 {
 	var sizes []float64
 	for step, i := max(1, len(v.elements)/sampled), 0; i < len(v.elements); i += step {
-		e := v.elements[i]
-		if s := v.scale(kind, e.abs); s > 0 {
+		e := &v.elements[i]
+		if s := v.scale(limit, e); s > 0 {
 			sizes = append(sizes, math.Abs(e.hi)/s)
 		}
 	}
@@ -333,7 +367,7 @@ func twoProd(a, b float64) (p, e float64) {
 func isEmpty[T gemm.Element](m gemm.Matrix[T]) bool { return m.Rows == 0 || m.Cols == 0 }
 
 // widened returns op(m) in float64, sharing m's data if that is possible.
-func widened[T gemm.Float](m gemm.Matrix[T], trans blas.Transpose) gemm.Matrix[float64] {
+func widened[T gemm.Number](m gemm.Matrix[T], trans blas.Transpose) gemm.Matrix[float64] {
 	if isEmpty(m) && trans == blas.NoTrans {
 		return gemm.NewMatrix[float64](m.Rows, m.Cols)
 	}
@@ -357,7 +391,7 @@ func widened[T gemm.Float](m gemm.Matrix[T], trans blas.Transpose) gemm.Matrix[f
 		for j := range m.Cols {
 			row := w.Row(j)
 			for i := from; i < to; i++ {
-				row[i] = float64(m.At(i, j))
+				row[i] = gemm.ToFloat64(m.At(i, j))
 			}
 		}
 	})
@@ -365,28 +399,55 @@ func widened[T gemm.Float](m gemm.Matrix[T], trans blas.Transpose) gemm.Matrix[f
 }
 
 // widen writes row to w.
-func widen[T gemm.Float](w []float64, row []T) {
+func widen[T gemm.Number](w []float64, row []T) {
+	switch row := any(row).(type) {
+	case []float64:
+		copy(w, row)
+	case []float32:
+		for j, x := range row {
+			w[j] = float64(x)
+		}
+	case []half.F16:
+		widenHalf(w, row)
+	case []half.BF16:
+		widenHalf(w, row)
+	}
+}
+
+func widenHalf[T half.Float](w []float64, row []T) {
 	for j, x := range row {
-		w[j] = float64(x)
+		w[j] = float64(x.Float32())
 	}
 }
 
 // maxAbs returns the largest magnitude in m, NaN if there is a NaN.
-func maxAbs[T gemm.Float](m gemm.Matrix[T]) float64 {
+func maxAbs[T gemm.Number](m gemm.Matrix[T]) float64 {
 	if isEmpty(m) {
 		return 0
 	}
 	all, _ := largest(m.Rows, m.Cols, func(i int) float64 {
-		var most float64
-		for _, x := range m.Row(i) {
-			if a := math.Abs(float64(x)); !(a <= most) {
-				if math.IsNaN(a) {
-					return a
-				}
-				most = a
-			}
+		switch row := any(m.Row(i)).(type) {
+		case []float64:
+			return most(row)
+		case []float32:
+			return most(row)
 		}
-		return most
+		row := make([]float64, m.Cols)
+		widen(row, m.Row(i))
+		return most(row)
 	})
 	return all
+}
+
+// most returns the largest magnitude of the row, NaN if there is a NaN.
+func most[T gemm.Float](row []T) (most float64) {
+	for _, x := range row {
+		if a := math.Abs(float64(x)); !(a <= most) {
+			if math.IsNaN(a) {
+				return a
+			}
+			most = a
+		}
+	}
+	return most
 }

@@ -10,6 +10,7 @@ import (
 
 	"gemm"
 	"gemm/gf256"
+	"gemm/half"
 )
 
 // Operation is the product that a result is checked against:
@@ -52,6 +53,9 @@ func (v Verdict) OK() bool { return v.Residual <= v.Bound }
 
 // Verifier checks results of one operation.
 //
+// In half precision a limit is u + (1+u)·γ, with γ for the sums in f32, and an error is compared with
+// u·|C| + (1+u)·γ·|A||B|. A limit of 0 is for integers whose sums are exact: C is then the sum, rounded once.
+//
 // A small product is compared element by element with a reference in twice the working precision. For a large product the
 // reference is computed for some rows, among them rows at the edges of tiles. In addition every element enters a
 // probe: C·x is compared with A·(B·x), both in twice the working precision, where x has random signs on a block of w
@@ -82,7 +86,7 @@ type Verifier[T gemm.Element] interface {
 func (l Limit) Unproven(typ string, k int) string {
 	text := fmt.Sprintf("not verified: the %s bound %.2g for k = %d in %s is larger than the result",
 		l.Kind, l.Bound, k, typ)
-	if typ == "f32" {
+	if typ == "f32" || gemm.TypeNamed(typ).IsHalf() {
 		return text + ": choose f64, or a variant with a smaller bound"
 	}
 	return text + ": where it does not cancel, choose a variant with a smaller bound"
@@ -96,6 +100,10 @@ func New[T gemm.Element](op Operation[T], seed uint64) Verifier[T] {
 		v = newFloatVerifier(op, seed)
 	case Operation[float64]:
 		v = newFloatVerifier(op, seed)
+	case Operation[half.F16]:
+		v = newFloatVerifier(op, seed)
+	case Operation[half.BF16]:
+		v = newFloatVerifier(op, seed)
 	case Operation[gf256.Elem]:
 		v = newFieldVerifier(op, seed)
 	}
@@ -105,10 +113,11 @@ func New[T gemm.Element](op Operation[T], seed uint64) Verifier[T] {
 // LimitOf returns the limit of v's results for the operation's shape: the random
 // bound for the operands that measuring draws, the worst-case one otherwise.
 func LimitOf[T gemm.Element](v gemm.Variant, s gemm.Shape, p gemm.Params, alpha, beta float64, random bool) Limit {
-	if gemm.TypeOf[T]().Name == "gf256" {
+	typ := gemm.TypeOf[T]()
+	if typ.IsField() {
 		return Limit{Kind: gemm.Exact}
 	}
-	bound, u := v.BoundWith(p), gemm.TypeOf[T]().UnitRoundoff
+	bound, u := v.BoundWith(p), typ.SumRoundoff
 	limit := bound.Worst
 	if random {
 		limit = bound.Random
@@ -122,23 +131,28 @@ func LimitOf[T gemm.Element](v gemm.Variant, s gemm.Shape, p gemm.Params, alpha,
 		}
 		x += gemm.Gamma(3, u) * (most + x)
 	}
-	return Limit{Kind: bound.Kind, Bound: x}
+	return Limit{Kind: bound.Kind, Bound: typ.Rounded(x)}
 }
 
 // maxInteger is the magnitude of the integers that are multiplied at most.
 const maxInteger = 64
 
-// ExactIntegers returns the largest magnitude, a power of two, of integers that v multiplies without rounding;
-// 0 if there is none.
+// ExactIntegers returns the largest magnitude, a power of two, of integers whose products v sums without rounding; 0 if
+// there is none. In half precision the sum is rounded once, to a finite number, and q is so small that most sums are
+// not changed: the signs are random, so a sum of k terms is about q²·√k.
 func ExactIntegers[T gemm.Element](v gemm.Variant, s gemm.Shape, p gemm.Params, alpha, beta float64) int {
-	u := gemm.TypeOf[T]().UnitRoundoff
+	typ := gemm.TypeOf[T]()
+	u := typ.SumRoundoff
 	if u == 0 || alpha != math.Trunc(alpha) || beta != math.Trunc(beta) {
 		return 0
 	}
-	largest := v.BoundWith(p).Largest(s, p)
+	largest, most := v.BoundWith(p).Largest(s, p), min(1/u, reachOf[T]().most)
 	for q := maxInteger; q > 0; q /= 2 {
 		f := float64(q)
-		if max(1, math.Abs(alpha))*f*f*largest+math.Abs(beta)*f <= 1/u {
+		if typ.IsHalf() && q > 1 && f*f*math.Sqrt(largest) > 1/typ.UnitRoundoff {
+			continue
+		}
+		if max(1, math.Abs(alpha))*f*f*largest+math.Abs(beta)*f <= most {
 			return q
 		}
 	}

@@ -255,13 +255,13 @@ func TestProbesAgreeWithElements(t *testing.T) {
 	for _, width := range []int{16, 64, n} {
 		for _, kind := range []gemm.BoundKind{gemm.Componentwise, gemm.Normwise} {
 			p := v.projection(width, kind == gemm.Componentwise)
-			if r, _ := v.probe(right, p, kind); !(r <= limit) {
+			if r, _ := v.probe(right, p, Limit{Kind: kind}); !(r <= limit) {
 				t.Errorf("width %d, %s: residual %g of a right result, limit %g", width, kind, r, limit)
 			}
 			wrong := gemm.NewMatrix[float64](n, n)
 			restore(wrong, right)
 			wrong.Set(70, 30, wrong.At(70, 30)*(1+1e-9))
-			if r, row := v.probe(wrong, p, kind); r <= limit || row != 70 {
+			if r, row := v.probe(wrong, p, Limit{Kind: kind}); r <= limit || row != 70 {
 				t.Errorf("width %d, %s: an error of 1e-9 in row 70 gives residual %g in row %d", width, kind, r, row)
 			}
 		}

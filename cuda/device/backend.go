@@ -77,7 +77,7 @@ func (b *Backend) BF16(name string, p gemm.Params) (gemm.Multiplier[half.BF16], 
 }
 
 // ofHalves returns the product in half precision with the name. It has no iterated products.
-func ofHalves[T half.F16 | half.BF16](b *Backend, name string, p gemm.Params) (gemm.Multiplier[T], error) {
+func ofHalves[T half.Float](b *Backend, name string, p gemm.Params) (gemm.Multiplier[T], error) {
 	out, err := construct[T](b, name, p)
 	return gemmer[T]{out}, err
 }
