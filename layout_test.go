@@ -57,7 +57,7 @@ var importTable = map[string][]string{
 	"cuda/guest":          {"."},
 	"cuda/sass":           {"internal/child", "internal/output", "."},
 	"cuda/wire":           {"gf256", "half", "internal/child", "."},
-	"internal/block":      {"gf256", "internal/cpu", "internal/tuned", "internal/kernel"},
+	"internal/block":      {"gf256", "half", "internal/cpu", "internal/tuned", "internal/kernel"},
 	"internal/busy":       {"."},
 	"internal/dl":         {"internal/child", "."},
 	"internal/peer":       {"internal/child", "internal/trust", "."},
@@ -80,7 +80,7 @@ var importTable = map[string][]string{
 	"internal/gemmtest": {"cuda/usage", "gf256", "half", "internal/cpu", "mpi/account", ".", "compare/optional"},
 	"user":              {"internal/child", "internal/output", ".", "compare/optional", "internal/peer"},
 	"serial": {
-		"gf256", "internal/cpu", "internal/tuned", ".", "internal/kernel", "internal/block", "internal/pseudocode",
+		"gf256", "half", "internal/cpu", "internal/tuned", ".", "internal/kernel", "internal/block", "internal/pseudocode",
 	},
 
 	"compare/report/analysis": {"cuda/occupancy", "internal/sample", ".", "compare", "cuda"},
@@ -101,7 +101,7 @@ var importTable = map[string][]string{
 	"reference": {"gf256", "internal/child", "internal/cpu", "internal/trust", ".", "internal/busy", "internal/dl",
 		"internal/peer", "internal/pseudocode", "internal/python", "serial"},
 	"cuda/remote": {"gf256", "half", "internal/child", ".", "cuda/wire", "internal/block", "compare", "cuda"},
-	"parallel": {"gf256", "internal/cpu", ".", "internal/busy", "internal/pseudocode",
+	"parallel": {"gf256", "half", "internal/cpu", ".", "internal/busy", "internal/pseudocode",
 		"parallel/pool", "serial"},
 
 	"blas": {".", "internal/block", "parallel/pool"},

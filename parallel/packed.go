@@ -5,6 +5,7 @@ import (
 
 	"gemm"
 	"gemm/gf256"
+	"gemm/half"
 	"gemm/parallel/pool"
 	"gemm/serial"
 )
@@ -32,6 +33,8 @@ func packedVariant() gemm.Variant {
 		Bound:     serial.PackedBound(func(p gemm.Params) serial.Loop { return pool.New(p.Int("threads")) }),
 		F32:       onTeam("parallel/packed", newPacked[float32]),
 		F64:       onTeam("parallel/packed", newPacked[float64]),
+		F16:       onTeam("parallel/packed", newPackedHalf[half.F16]),
+		BF16:      onTeam("parallel/packed", newPackedHalf[half.BF16]),
 		GF256:     onTeam("parallel/packed", newPackedField),
 	}
 }
@@ -51,6 +54,24 @@ func (x packed[T]) Resolved() gemm.Params {
 
 func newPacked[T gemm.Float](t toucher[T], _ gemm.Params) (gemm.Multiplier[T], error) {
 	return packed[T]{serial.NewPacked[T](t.pool), t}, nil
+}
+
+// packedHalf is serial/packed in half precision on a team. A task is a block of C: each worker packs the blocks of A and B
+// that it needs.
+type packedHalf[T half.Float] struct {
+	serial.PackedHalf[T]
+	toucher[T]
+}
+
+// Resolved implements gemm.Explainer.
+func (x packedHalf[T]) Resolved() gemm.Params {
+	out := x.PackedHalf.Resolved()
+	maps.Copy(out, x.toucher.Resolved())
+	return out
+}
+
+func newPackedHalf[T half.Float](t toucher[T], _ gemm.Params) (gemm.Multiplier[T], error) {
+	return packedHalf[T]{serial.NewPackedHalf[T](t.pool), t}, nil
 }
 
 // packedField is serial/packed in GF(2⁸) on a team. A task multiplies a block of columns of B by all of

@@ -5,6 +5,7 @@ import (
 
 	"gemm"
 	"gemm/gf256"
+	"gemm/half"
 )
 
 // naive is the definition. C starts as zero, and for every i, j and l
@@ -57,6 +58,28 @@ func (naiveField) accumulate(ctx context.Context, c, a, b gemm.Matrix[gf256.Elem
 	return nil
 }
 
+// naiveHalf is naive in half precision: a sum stays in single precision until its last term, and is rounded once.
+type naiveHalf[T half.Float] struct{}
+
+func (naiveHalf[T]) accumulate(ctx context.Context, c, a, b gemm.Matrix[T]) error {
+	width := unheard(a.Cols)
+	for i := range c.Rows {
+		for first := 0; first < c.Cols; first += width {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			for j := first; j < min(first+width, c.Cols); j++ {
+				sum := c.Data[i*c.Stride+j].Float32()
+				for l := range a.Cols {
+					sum += a.Data[i*a.Stride+l].Float32() * b.Data[l*b.Stride+j].Float32()
+				}
+				c.Data[i*c.Stride+j] = half.From[T](sum)
+			}
+		}
+	}
+	return nil
+}
+
 // columnWalk is the traffic of loops that walk down the columns of B.
 func (s size) columnWalk(cache, line float64) float64 {
 	// Elements of a line that are of other columns but of the same row.
@@ -81,6 +104,8 @@ func naiveVariant() gemm.Variant {
 		Bound:     gemm.Classical,
 		F32:       stateless(naive[float32]{}),
 		F64:       stateless(naive[float64]{}),
+		F16:       stateless(naiveHalf[half.F16]{}),
+		BF16:      stateless(naiveHalf[half.BF16]{}),
 		GF256:     stateless(naiveField{}),
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"gemm"
 	"gemm/gf256"
+	"gemm/half"
 	"gemm/internal/block"
 	"gemm/internal/tuned"
 )
@@ -71,9 +72,13 @@ func (p Packed[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, 
 // Resolved implements gemm.Explainer: the micro-kernel, the largest blocks, and
 // whether they are those that gemm tune found (1) or computed (0).
 func (p Packed[T]) Resolved() gemm.Params {
-	blocking, kernel := p.engine.Blocking(), p.engine.Kernel().Name
+	return resolvedBlocks(gemm.TypeOf[T]().Name, p.engine.Kernel().Name, p.engine.Blocking())
+}
+
+// resolvedBlocks returns the micro-kernel of the type and the blocks as parameters.
+func resolvedBlocks(typ, kernel string, blocking block.Blocking) gemm.Params {
 	measured := 0
-	if _, ok := tuned.For(gemm.TypeOf[T]().Name, kernel); ok {
+	if _, ok := tuned.For(typ, kernel); ok {
 		measured = 1
 	}
 	return gemm.Params{"kernel": kernel, "mc": blocking.MC, "kc": blocking.KC, "nc": blocking.NC, "tuned": measured}
@@ -90,6 +95,47 @@ func view[T gemm.Float](m gemm.Matrix[T], t blas.Transpose) block.View[T] {
 		return block.View[T]{Data: m.Data, Row: m.Stride, Col: 1}
 	}
 	return block.View[T]{Data: m.Data, Row: 1, Col: m.Stride}
+}
+
+// PackedHalf is Packed in half precision: blocks are converted to float32 while they are packed, and the micro-kernel is
+// that of float32 (see block.Half).
+type PackedHalf[T half.Float] struct{ engine *block.Half[T] }
+
+// NewPackedHalf returns serial/packed in half precision on the workers of a loop.
+func NewPackedHalf[T half.Float](loop Loop) PackedHalf[T] {
+	return PackedHalf[T]{block.HostHalf[T](loop)}
+}
+
+// Multiply implements gemm.Multiplier.
+func (p PackedHalf[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
+	if err := gemm.CheckShapes(c, a, b); err != nil {
+		return err
+	}
+	var zero T
+	return p.gemm(ctx, blas.NoTrans, blas.NoTrans, half.From[T](1), a, b, zero, c, a.Cols)
+}
+
+// Gemm implements gemm.Gemmer.
+func (p PackedHalf[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T,
+	c gemm.Matrix[T]) error {
+	_, _, k, err := gemm.CheckGemm(tA, tB, a, b, c)
+	if err != nil {
+		return err
+	}
+	return p.gemm(ctx, tA, tB, alpha, a, b, beta, c, k)
+}
+
+// gemm computes C ← α·op(A)·op(B) + β·C for operands that conform.
+func (p PackedHalf[T]) gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T,
+	c gemm.Matrix[T], k int) error {
+	return p.engine.Gemm(ctx, c.Rows, c.Cols, k, alpha, block.HalfView[T]{Data: a.Data, Stride: a.Stride,
+		Transposed: tA != blas.NoTrans}, block.HalfView[T]{Data: b.Data, Stride: b.Stride, Transposed: tB != blas.NoTrans},
+		beta, c.Data, c.Stride)
+}
+
+// Resolved implements gemm.Explainer: the micro-kernel and the largest blocks, as Packed's.
+func (p PackedHalf[T]) Resolved() gemm.Params {
+	return resolvedBlocks("f32", p.engine.Kernel().Name, p.engine.Blocking())
 }
 
 // PackedField is Packed in GF(2⁸). Here A is small but expensive: each of its elements is packed as
@@ -130,6 +176,12 @@ func packedVariant() gemm.Variant {
 		F64: func(gemm.Params) (gemm.Multiplier[float64], error) {
 			return NewPacked[float64](block.Serial), nil
 		},
+		F16: func(gemm.Params) (gemm.Multiplier[half.F16], error) {
+			return NewPackedHalf[half.F16](block.Serial), nil
+		},
+		BF16: func(gemm.Params) (gemm.Multiplier[half.BF16], error) {
+			return NewPackedHalf[half.BF16](block.Serial), nil
+		},
 		GF256: func(gemm.Params) (gemm.Multiplier[gf256.Elem], error) {
 			return NewPackedField(block.Serial), nil
 		},
@@ -157,7 +209,7 @@ func PackedBound(loop func(p gemm.Params) Loop) gemm.Bound {
 }
 
 // PackedModel predicts the cost of NewPacked's product in float64. For float32 blocks have more
-// elements, and the cost is not higher. NewPackedField streams B and C in the same way; its
+// elements, and the cost is not higher. Blocks of NewPackedHalf have float32 for elements of half the size. NewPackedField streams B and C in the same way; its
 // workspace is the panel of A, at most 1 MiB, and half of L2 for each worker.
 func PackedModel(shape gemm.Shape, loop Loop) gemm.Model {
 	m, n, k := shape.M, shape.N, shape.K
@@ -179,6 +231,7 @@ func PackedModel(shape gemm.Shape, loop Loop) gemm.Model {
 			pick(kc*nc+mr*kc <= cache, 0, down*s.b*mc/mr) + // which every sliver of A meets
 			2*s.c*pick(mc*s.n+held <= cache, 1, deep)
 	})
-	model.Workspace = max(float64(e.Workspace(m, n, k)), float64(block.Host[float32](loop).Workspace(m, n, k)))
+	model.Workspace = float64(max(e.Workspace(m, n, k), block.Host[float32](loop).Workspace(m, n, k),
+		2*block.HostHalf[half.F16](loop).Workspace(m, n, k)))
 	return model
 }
