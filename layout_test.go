@@ -45,7 +45,7 @@ var importTable = map[string][]string{
 	"mpi/account":             {"parallel/timeline"},
 	"compare/report/document": {"compare/report/chart"},
 	"compare/report/listing":  nil,
-	"internal/kernel":         {"gf256", "internal/cpu"},
+	"internal/kernel":         {"gf256", "half", "internal/cpu"},
 	"internal/peak":           {"gf256", "internal/cpu"},
 	"internal/settings":       {"internal/cpu", "internal/output", "internal/trust", "internal/tuned"},
 

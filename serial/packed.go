@@ -209,8 +209,9 @@ func PackedBound(loop func(p gemm.Params) Loop) gemm.Bound {
 }
 
 // PackedModel predicts the cost of NewPacked's product in float64. For float32 blocks have more
-// elements, and the cost is not higher. Blocks of NewPackedHalf have float32 for elements of half the size. NewPackedField streams B and C in the same way; its
-// workspace is the panel of A, at most 1 MiB, and half of L2 for each worker.
+// elements, and the cost is not higher. NewPackedHalf has blocks of C instead of a panel of A, which are not larger.
+// NewPackedField streams B and C in the same way; its workspace is the panel of A, at most 1 MiB, and half of L2 for
+// each worker.
 func PackedModel(shape gemm.Shape, loop Loop) gemm.Model {
 	m, n, k := shape.M, shape.N, shape.K
 	s, e := sizeOf(shape), block.Host[float64](loop)
@@ -231,7 +232,6 @@ func PackedModel(shape gemm.Shape, loop Loop) gemm.Model {
 			pick(kc*nc+mr*kc <= cache, 0, down*s.b*mc/mr) + // which every sliver of A meets
 			2*s.c*pick(mc*s.n+held <= cache, 1, deep)
 	})
-	model.Workspace = float64(max(e.Workspace(m, n, k), block.Host[float32](loop).Workspace(m, n, k),
-		2*block.HostHalf[half.F16](loop).Workspace(m, n, k)))
+	model.Workspace = max(float64(e.Workspace(m, n, k)), float64(block.Host[float32](loop).Workspace(m, n, k)))
 	return model
 }

@@ -116,17 +116,6 @@ func (e *Half[T]) divide(g *halfJob[T]) (workers int) {
 	return workers
 }
 
-// Workspace returns the size of the buffers of an m×n×k product, in elements of float32.
-func (e *Half[T]) Workspace(m, n, k int) int {
-	if m == 0 || n == 0 {
-		return 0
-	}
-	g := halfJob[T]{m: m, n: n, k: k}
-	workers := e.divide(&g)
-	cols := up(g.cols, e.engine.kernel.NR)
-	return workers * (g.rows*g.depth + g.depth*cols + g.rows*cols + max(cols, e.engine.kernel.NR*g.depth))
-}
-
 // block computes the block of C that begins at element (i, j).
 func (e *halfTask[T]) block(w *halfWorkspace, i, j int) {
 	g, t := &e.job, &w.tiles
@@ -165,13 +154,13 @@ func (e *halfTask[T]) widenA(w *halfWorkspace, i, l, rows int) {
 	if a.Transposed {
 		t.ARow, t.ACol, t.ANext = 1, rows, 0
 		for x := range t.K {
-			half.Widen(w.a[x*rows:], a.Data[(l+x)*a.Stride+i:][:rows])
+			kernel.Widen(w.a[x*rows:], a.Data[(l+x)*a.Stride+i:][:rows])
 		}
 		return
 	}
 	t.ARow, t.ACol, t.ANext = t.K, 1, 0
 	for x := range rows {
-		half.Widen(w.a[x*t.K:], a.Data[(i+x)*a.Stride+l:][:t.K])
+		kernel.Widen(w.a[x*t.K:], a.Data[(i+x)*a.Stride+l:][:t.K])
 	}
 }
 
@@ -183,7 +172,7 @@ func (e *halfTask[T]) widenB(w *halfWorkspace, l, j int) {
 		for x := range t.K {
 			row := b.Data[(l+x)*b.Stride+j:][:t.N]
 			for jr := 0; jr < t.N; jr += nr {
-				half.Widen(w.b[jr*t.K+x*nr:], row[jr:min(jr+nr, t.N)])
+				kernel.Widen(w.b[jr*t.K+x*nr:], row[jr:min(jr+nr, t.N)])
 			}
 		}
 		return
@@ -191,7 +180,7 @@ func (e *halfTask[T]) widenB(w *halfWorkspace, l, j int) {
 	for jr := 0; jr < t.N; jr += nr {
 		have := min(nr, t.N-jr)
 		for x := range have {
-			half.Widen(w.row[x*t.K:], b.Data[(j+jr+x)*b.Stride+l:][:t.K])
+			kernel.Widen(w.row[x*t.K:], b.Data[(j+jr+x)*b.Stride+l:][:t.K])
 		}
 		e.engine.kernel.Transpose(have, t.K, w.b[jr*t.K:], nr, w.row, t.K)
 	}
@@ -206,10 +195,10 @@ func (g *halfJob[T]) store(c []T, sum, old []float32) {
 	}
 	if g.beta != 0 {
 		old = old[:len(sum)]
-		half.Widen(old, c)
+		kernel.Widen(old, c)
 		for j, x := range old {
 			sum[j] += g.beta * x
 		}
 	}
-	half.Narrow(c, sum)
+	kernel.Narrow(c, sum)
 }

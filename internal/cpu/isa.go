@@ -19,8 +19,8 @@ type ISA string
 // does not include the Galois-field instructions: the first processors with AVX-512 did not have them.
 const (
 	AVX512     ISA = "avx512"      // AVX-512 F, BW, DQ and VL, and all of avx2-nogfni; 32 registers of 64 bytes
-	AVX2       ISA = "avx2"        // AVX2, FMA and GFNI; 16 registers of 32 bytes
-	AVX2NoGFNI ISA = "avx2-nogfni" // AVX2 and FMA
+	AVX2       ISA = "avx2"        // AVX2, FMA, F16C and GFNI; 16 registers of 32 bytes
+	AVX2NoGFNI ISA = "avx2-nogfni" // AVX2, FMA and F16C
 	SSSE3      ISA = "ssse3"       // SSE to SSSE3; 16 registers of 16 bytes, no fused multiply-add
 	Generic    ISA = "generic"     // portable Go
 )
@@ -31,9 +31,10 @@ var features = []struct {
 	isa  ISA
 	need []cpuid.FeatureID
 }{
-	{AVX512, []cpuid.FeatureID{cpuid.AVX512F, cpuid.AVX512BW, cpuid.AVX512DQ, cpuid.AVX512VL, cpuid.AVX2, cpuid.FMA3}},
-	{AVX2, []cpuid.FeatureID{cpuid.AVX2, cpuid.FMA3, cpuid.GFNI}},
-	{AVX2NoGFNI, []cpuid.FeatureID{cpuid.AVX2, cpuid.FMA3}},
+	{AVX512, []cpuid.FeatureID{cpuid.AVX512F, cpuid.AVX512BW, cpuid.AVX512DQ, cpuid.AVX512VL, cpuid.AVX2, cpuid.FMA3,
+		cpuid.F16C}},
+	{AVX2, []cpuid.FeatureID{cpuid.AVX2, cpuid.FMA3, cpuid.F16C, cpuid.GFNI}},
+	{AVX2NoGFNI, []cpuid.FeatureID{cpuid.AVX2, cpuid.FMA3, cpuid.F16C}},
 	{SSSE3, []cpuid.FeatureID{cpuid.SSSE3}},
 	{Generic, nil},
 }

@@ -12,7 +12,7 @@ import (
 )
 
 func TestSupported(t *testing.T) {
-	avx2 := []cpuid.FeatureID{cpuid.SSSE3, cpuid.AVX2, cpuid.FMA3}
+	avx2 := []cpuid.FeatureID{cpuid.SSSE3, cpuid.AVX2, cpuid.FMA3, cpuid.F16C}
 	wide := append([]cpuid.FeatureID{cpuid.AVX512F, cpuid.AVX512BW, cpuid.AVX512DQ, cpuid.AVX512VL}, avx2...)
 	tests := map[string]struct {
 		has  []cpuid.FeatureID
