@@ -31,6 +31,14 @@ func Types() []Type { return []Type{f64, f32, f16, bf16, field} }
 // IsHalf reports whether t is a type of half precision.
 func (t Type) IsHalf() bool { return t.SumRoundoff < t.UnitRoundoff }
 
+// Pipe returns the name of the type that processors multiply elements of t as: f32 for half precision.
+func (t Type) Pipe() string {
+	if t.IsHalf() {
+		return f32.Name
+	}
+	return t.Name
+}
+
 // IsField reports whether t is a field, whose products have no α and β.
 func (t Type) IsField() bool { return t.Size > 0 && t.UnitRoundoff == 0 }
 

@@ -226,7 +226,7 @@ func (c Case) given() float64 {
 	if c.Beta != 0 {
 		total += size * m * float64(c.LDC)
 	}
-	if c.Type == "f32" || c.Type == "f64" && c.Op != "nn" {
+	if typ := gemm.TypeNamed(c.Type); typ == gemm.TypeOf[float32]() || typ.IsHalf() || c.Type == "f64" && c.Op != "nn" {
 		total += 8 * (m*k + k*n) // the verifier's operands in float64
 	}
 	if c.chain() > 0 { // S, Sᵢ and Aᵢ
@@ -234,6 +234,9 @@ func (c Case) given() float64 {
 	}
 	return total
 }
+
+// pipe returns the pipe whose peak the product is compared with on a processor.
+func (c Case) pipe() string { return gemm.TypeNamed(c.Type).Pipe() }
 
 // workspace returns the bytes of workspace that the variant's model predicts.
 func (c Case) workspace() float64 {

@@ -104,7 +104,7 @@ func (b compilation) meet(d *Driver, f found) (string, error) {
 
 // complete implements process: the rows of all builds are compared with the ceiling of this process.
 func (compilation) complete(d *Driver, r *Record) {
-	if peak, ok := d.ceiling(r.Type, r.Threads); ok && r.Speed() {
+	if peak, ok := d.ceiling(gemm.TypeNamed(r.Type).Pipe(), r.Threads); ok && r.Speed() {
 		r.PercentPeak = Number(100 * float64(r.Gflops) / peak)
 	}
 }

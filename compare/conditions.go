@@ -144,7 +144,7 @@ const probeTime = time.Millisecond
 // The processors stay the same for the whole turn, even if some contenders use fewer of them:
 // threads that were crowded on one processor do not spread at once. The second hardware thread of a
 // core is chosen only after all cores have one, however fast it is while the first is idle.
-func pinFastest(ctx context.Context, typ string, n int) (release func()) {
+func pinFastest(ctx context.Context, pipe string, n int) (release func()) {
 	all := cpu.Places()
 	if n >= len(all) {
 		return func() {}
@@ -156,7 +156,7 @@ func pinFastest(ctx context.Context, typ string, n int) (release func()) {
 		if cpu.Pin([]int{i}) != nil {
 			return release
 		}
-		rates[i], _ = peak.FMA(ctx, typ, 1, probeTime)
+		rates[i], _ = peak.FMA(ctx, pipe, 1, probeTime)
 	}
 	_ = cpu.Pin(fastest(all, cpu.Topology(), rates)[:n])
 	return release

@@ -147,7 +147,7 @@ func (d *Driver) rate(r *Record, t *contender) {
 		r.Gflops = Number(2 * terms / median / 1e9)
 		r.Rate = r.Gflops
 	}
-	c, ok := d.ceiling(r.Type, t.busy)
+	c, ok := d.ceiling(t.c.pipe(), t.busy)
 	if r.GPU != nil {
 		c, ok = d.ceilingOf(func(c Ceiling) bool {
 			return c.Unit == "gpu" && c.Device == t.c.device() && c.Pipe == r.GPU.Pipe

@@ -126,11 +126,11 @@ func (d *Driver) peak(ctx context.Context, t *contender) (gflops float64, ok boo
 	case t.c.OnDevice():
 		return 0, false
 	case d.Lead == nil || t.c.Ranks() == 0:
-		gflops, _ = peak.FMA(ctx, t.c.Type, t.busy, ceilingTime)
+		gflops, _ = peak.FMA(ctx, t.c.pipe(), t.busy, ceilingTime)
 		return gflops, ctx.Err() == nil
 	}
 	err := t.guard(d.Budget.Timeout, func() (err error) {
-		gflops, err = d.Lead.Peak(t.c.Type, t.each(), ceilingTime)
+		gflops, err = d.Lead.Peak(t.c.pipe(), t.each(), ceilingTime)
 		return err
 	})
 	return gflops, err == nil

@@ -38,7 +38,7 @@ func (d *Driver) measure(ctx context.Context, cases []Case) ([]Record, []Trace, 
 			most = max(most, c.Threads(), processors(c, procs))
 		}
 		runtime.GOMAXPROCS(1)
-		defer pinFastest(ctx, cases[0].Type, most)()
+		defer pinFastest(ctx, cases[0].pipe(), most)()
 	}
 	t := turn{d: d, budget: d.Budget.of(cases[0].Experiment), procs: procs,
 		contenders: make([]*contender, len(cases)), peaks: map[int][]float64{}}

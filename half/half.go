@@ -5,6 +5,7 @@ package half
 import (
 	"math"
 	"strconv"
+	"sync"
 	"unsafe"
 )
 
@@ -154,6 +155,29 @@ func Narrow[T Float](dst []T, src []float32) {
 			dst[i] = BF16{bitsB16(x)}
 		}
 	}
+}
+
+var (
+	values16  = sync.OnceValue(table[F16])
+	valuesB16 = sync.OnceValue(table[BF16])
+)
+
+// Values returns the value of every number, by its bits. To look values up is the fastest way to convert single numbers
+// in code that is generic: there a call of Float32 is not inlined.
+func Values[T Float]() *[1 << 16]float32 {
+	var zero T
+	if _, ok := any(zero).(F16); ok {
+		return values16()
+	}
+	return valuesB16()
+}
+
+func table[T Float]() *[1 << 16]float32 {
+	var out [1 << 16]float32
+	for bits := range out {
+		out[bits] = FromBits[T](uint16(bits)).Float32()
+	}
+	return &out
 }
 
 // Words returns the numbers as they are stored. It shares their memory.

@@ -152,8 +152,9 @@ func ofSlices[T half.Float](t *testing.T) {
 	wide := make([]float32, len(all)+1)
 	half.Widen(wide, all)
 	for i, x := range all {
-		if math.Float32bits(wide[i]) != math.Float32bits(x.Float32()) {
-			t.Fatalf("%T %#04x is widened to %v", x, i, wide[i])
+		value := math.Float32bits(x.Float32())
+		if math.Float32bits(wide[i]) != value || math.Float32bits(half.Values[T]()[i]) != value {
+			t.Fatalf("%T %#04x is widened to %v, and looked up as %v", x, i, wide[i], half.Values[T]()[i])
 		}
 	}
 	back := make([]T, len(all)+1)

@@ -58,20 +58,22 @@ func (naiveField) accumulate(ctx context.Context, c, a, b gemm.Matrix[gf256.Elem
 	return nil
 }
 
-// naiveHalf is naive in half precision: a sum stays in single precision until its last term, and is rounded once.
+// naiveHalf is naive in half precision: a sum stays in single precision until its last term, and is rounded once. The
+// values of elements are looked up.
 type naiveHalf[T half.Float] struct{}
 
 func (naiveHalf[T]) accumulate(ctx context.Context, c, a, b gemm.Matrix[T]) error {
-	width := unheard(a.Cols)
+	width, value := unheard(a.Cols), half.Values[T]()
 	for i := range c.Rows {
+		row := half.Words(a.Row(i))
 		for first := 0; first < c.Cols; first += width {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
 			for j := first; j < min(first+width, c.Cols); j++ {
-				sum := c.Data[i*c.Stride+j].Float32()
-				for l := range a.Cols {
-					sum += a.Data[i*a.Stride+l].Float32() * b.Data[l*b.Stride+j].Float32()
+				sum, column := c.Data[i*c.Stride+j].Float32(), half.Words(b.Data[j:])
+				for l, x := range row {
+					sum += value[x] * value[column[l*b.Stride]]
 				}
 				c.Data[i*c.Stride+j] = half.From[T](sum)
 			}

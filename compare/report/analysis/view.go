@@ -159,6 +159,7 @@ func (v *View) Ladder(typ string) []compare.Record {
 // Ceiling returns the measured peak of a type at a number of busy threads: the highest of those that
 // runs measured before their rows, and between the samples of rows. A busy machine can only lower it.
 func (v *View) Ceiling(typ string, threads int) (compare.Ceiling, bool) {
+	typ = gemm.TypeNamed(typ).Pipe()
 	var highest compare.Ceiling
 	for _, c := range v.Ceilings {
 		if c.Unit == "cpu" && c.Pipe == typ && c.Threads == threads && c.Gflops.Known() && c.Gflops > highest.Gflops {
@@ -166,7 +167,7 @@ func (v *View) Ceiling(typ string, threads int) (compare.Ceiling, bool) {
 		}
 	}
 	for _, r := range v.Records {
-		if !ByGPU(r) && r.Type == typ && max(r.Threads, 1) == threads && r.Ceiling > float64(highest.Gflops) {
+		if !ByGPU(r) && gemm.TypeNamed(r.Type).Pipe() == typ && max(r.Threads, 1) == threads && r.Ceiling > float64(highest.Gflops) {
 			highest = compare.Ceiling{Unit: "cpu", Pipe: typ, ISA: highest.ISA, Threads: threads,
 				Gflops: compare.Number(r.Ceiling), Run: r.Run}
 		}
