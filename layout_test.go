@@ -61,7 +61,7 @@ var importTable = map[string][]string{
 	"internal/busy":       {"."},
 	"internal/dl":         {"internal/child", "."},
 	"internal/peer":       {"internal/child", "internal/trust", "."},
-	"internal/matfile":    {"gf256", "internal/output", "."},
+	"internal/matfile":    {"gf256", "half", "internal/output", "."},
 	"internal/pseudocode": {"."},
 	"internal/shard":      {"gf256", "internal/output", "."},
 	"mpi/memory":          {"internal/cpu", "."},

@@ -48,13 +48,28 @@ func (x F16) Float32() float32 {
 // Float32 implements Float.
 func (x BF16) Float32() float32 { return math.Float32frombits(uint32(x.bits) << 16) }
 
-// String returns the number as strconv writes it, with the fewest digits that tell it from other numbers of float32.
-func (x F16) String() string { return text(x.Float32()) }
+// String returns the number with the fewest digits that tell it from others of the format.
+func (x F16) String() string { return text(x) }
 
-// String returns the number as F16's String does.
-func (x BF16) String() string { return text(x.Float32()) }
+// String returns the number with the fewest digits that tell it from others of the format.
+func (x BF16) String() string { return text(x) }
 
-func text(x float32) string { return strconv.FormatFloat(float64(x), 'g', -1, 32) }
+func text[T Float](x T) string {
+	return strconv.FormatFloat(Shortest(x), 'g', -1, 64)
+}
+
+// Shortest returns the decimal number with the fewest digits that is rounded to x: 0.3333 for the F16 nearest to 1/3.
+func Shortest[T Float](x T) float64 {
+	const most = 5 // digits tell all numbers of both formats apart
+	value := float64(x.Float32())
+	for digits := range most {
+		short, err := strconv.ParseFloat(strconv.FormatFloat(value, 'e', digits, 64), 64)
+		if err == nil && From64[T](short) == x {
+			return short
+		}
+	}
+	return value // NaN
+}
 
 // FromBits returns the number that is stored so.
 func FromBits[T Float](bits uint16) (x T) {

@@ -74,6 +74,9 @@ func roundTrip[T half.Float](t *testing.T) {
 		if back := half.From[T](value); back != x {
 			t.Fatalf("%T %#04x becomes %#04x", x, bits, back.Bits())
 		}
+		if short := half.Shortest(x); half.From64[T](short) != x {
+			t.Fatalf("%T %#04x is written as %v", x, bits, short)
+		}
 		if back := half.From64[T](float64(value)); back != x {
 			t.Fatalf("%T %#04x becomes %#04x by float64", x, bits, back.Bits())
 		}
@@ -174,14 +177,14 @@ func ofSlices[T half.Float](t *testing.T) {
 
 func TestString(t *testing.T) {
 	for want, got := range map[string]half.F16{
-		"0.33325195": half.From[half.F16](1. / 3), "-2": half.From[half.F16](-2), "65504": half.From[half.F16](65504),
-		"+Inf": half.From[half.F16](65520), "5.9604645e-08": half.FromBits[half.F16](1),
+		"0.3333": half.From[half.F16](1. / 3), "-2": half.From[half.F16](-2), "65500": half.From[half.F16](65504),
+		"+Inf": half.From[half.F16](65520), "6e-08": half.FromBits[half.F16](1),
 	} {
 		if got.String() != want {
 			t.Errorf("got %v, want %s", got, want)
 		}
 	}
-	if got := half.From[half.BF16](1. / 3).String(); got != "0.33398438" {
+	if got := half.From[half.BF16](1. / 3).String(); got != "0.334" {
 		t.Errorf("got %s", got)
 	}
 }

@@ -124,7 +124,7 @@ func checkMultiply(c *cli.Context, beta float64) error {
 	case typ != "" && !slices.Contains(gemm.TypeNames(), typ):
 		return usagef("--type %q: must be one of %s", typ, strings.Join(gemm.TypeNames(), ", "))
 	case typ == "gf256" && (c.IsSet("alpha") || c.IsSet("beta") || c.IsSet("c")):
-		return usagef("--alpha, --beta and --c are for f32 and f64; gf256 has C = A*B only")
+		return usagef("--alpha, --beta and --c are for numbers; gf256 has C = A*B only")
 	case c.IsSet("beta") && beta != 0 && !c.IsSet("c"):
 		return usagef("--beta %v needs the C that it multiplies: add --c FILE", beta)
 	}
@@ -143,17 +143,31 @@ func (p product) checkShapes() error {
 	return nil
 }
 
-// elementType returns the type to compute in.
+// elementType returns the type to compute in: the narrowest that has all elements of the files.
 func (p product) elementType(asked string) string {
 	if asked != "" {
 		return asked
 	}
-	for _, f := range []*matfile.File{p.a, p.b, p.c} {
-		if f != nil && f.Type != "f32" {
+	typ := p.a.Type
+	for _, f := range []*matfile.File{p.b, p.c} {
+		switch {
+		case f == nil || f.Type == typ:
+		case narrow(f.Type) && narrow(typ): // two of f32, f16 and bf16
+			typ = "f32"
+		default:
 			return "f64"
 		}
 	}
-	return "f32"
+	if narrow(typ) {
+		return typ
+	}
+	return "f64"
+}
+
+// narrow reports whether f32 has all numbers of the type.
+func narrow(typ string) bool {
+	t := gemm.TypeNamed(typ)
+	return t == gemm.TypeOf[float32]() || t.IsHalf()
 }
 
 // multiply computes and verifies the product in T and writes it.

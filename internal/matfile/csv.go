@@ -80,7 +80,7 @@ func readCSV[T gemm.Element](f *File, _ csvBody, m gemm.Matrix[T]) error {
 			return csvError(err, len(row), f.Cols)
 		}
 		for j, text := range row {
-			v, err := element[T](strings.TrimSpace(text))
+			v, err := element[T](f, strings.TrimSpace(text))
 			if err != nil {
 				line, _ := r.FieldPos(j)
 				return fmt.Errorf("line %d, column %d: %w", line, j+1, err)

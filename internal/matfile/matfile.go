@@ -31,14 +31,16 @@ import (
 // File is a matrix in an open file. Its header has been read and agrees with the file's size.
 type File struct {
 	Rows, Cols int
-	// Type is the narrowest element type that holds the elements. For .npy it is f32 or f64 as stored, and
-	// gf256 for bytes; for text it is f64.
+	// Type is the narrowest element type that holds the elements. For .npy it is f64, f32, f16 or bf16 as stored,
+	// and gf256 for bytes; for text it is f64.
 	Type string
 
 	name string
 	data *io.SectionReader // the whole file
 	body any               // npyBody, mtxBody or csvBody
 	file io.Closer
+	// vanished is the error of the first element that has become 0 in half precision; nil: there is none.
+	vanished error
 }
 
 // Open opens the matrix file called name and reads its shape and type. A .csv file has no header, so Open
@@ -103,8 +105,9 @@ func parse(name string, data *io.SectionReader) (*File, error) {
 }
 
 // Read returns the matrix in f. Elements of another floating-point type are rounded to T. A finite
-// element that would become an infinity or a zero is an error. Elements of GF(2⁸) are read only from
-// bytes in .npy files and from integers below 256 in text.
+// element that would become an infinity or a zero is an error; in half precision, zeros are one if all
+// elements would become zero. Elements of GF(2⁸) are read only from bytes in .npy files and from
+// integers below 256 in text.
 func Read[T gemm.Element](f *File) (gemm.Matrix[T], error) {
 	m := gemm.NewMatrix[T](f.Rows, f.Cols)
 	var err error
@@ -116,10 +119,24 @@ func Read[T gemm.Element](f *File) (gemm.Matrix[T], error) {
 	case csvBody:
 		err = readCSV(f, body, m)
 	}
+	if err == nil && f.vanished != nil && isZero(m) {
+		err = f.vanished
+	}
 	if err != nil {
 		return gemm.Matrix[T]{}, fmt.Errorf("%s: %w", f.name, err)
 	}
 	return m, nil
+}
+
+// isZero reports whether all elements are 0 or −0.
+func isZero[T gemm.Element](m gemm.Matrix[T]) bool {
+	var zero T
+	for _, x := range m.Data {
+		if x != zero && negative(x) != zero {
+			return false
+		}
+	}
+	return true
 }
 
 // CheckName returns an error unless name has the extension of a known format.

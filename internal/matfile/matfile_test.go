@@ -18,6 +18,7 @@ import (
 
 	"gemm"
 	"gemm/gf256"
+	"gemm/half"
 )
 
 // read opens and reads a file.
@@ -41,15 +42,15 @@ func tabulate[T gemm.Element](rows, cols int, at func(i, j int) T) gemm.Matrix[T
 	return m
 }
 
-// same reports whether two matrices are equal, any NaN being equal to any other.
+// same reports whether two matrices are equal: their elements are written alike, as any NaN is, or are 0 and −0.
 func same[T gemm.Element](a, b gemm.Matrix[T]) bool {
 	if a.Rows != b.Rows || a.Cols != b.Cols {
 		return false
 	}
 	for i := range a.Rows {
 		for j := range a.Cols {
-			x, y := a.At(i, j), b.At(i, j)
-			if x != y && (x == x || y == y) {
+			x, y := string(appendElement(nil, a.At(i, j))), string(appendElement(nil, b.At(i, j)))
+			if x != y && (strings.Trim(x, "-") != "0" || strings.Trim(y, "-") != "0") {
 				return false
 			}
 		}
@@ -93,6 +94,16 @@ func TestReadsWhatOthersWrote(t *testing.T) {
 		checkFile(t, name, "f32", f32)
 		checkFile(t, name, "f32", widened)
 	}
+	f16 := tabulate(3, 4, func(i, j int) half.F16 { return half.From64[half.F16](f64.At(i, j)) })
+	bf16 := tabulate(3, 4, func(i, j int) half.BF16 { return half.From64[half.BF16](f64.At(i, j)) })
+	for _, name := range []string{"f16-c.npy", "f16-big-fortran.npy"} {
+		checkFile(t, name, "f16", f16)
+		checkFile(t, name, "f16", tabulate(3, 4, func(i, j int) float32 { return f16.At(i, j).Float32() }))
+	}
+	checkFile(t, "bf16-c.npy", "bf16", bf16)
+	checkFile(t, "bf16-c.npy", "bf16", tabulate(3, 4, func(i, j int) float64 { return gemm.ToFloat64(bf16.At(i, j)) }))
+	checkFile(t, "f64-c.npy", "f64", f16)
+	checkFile(t, "array.csv", "f64", bf16)
 	checkFile(t, "u1.npy", "gf256", field)
 	checkFile(t, "array-integer.mtx", "f64", field)
 	checkFile(t, "array-integer.mtx", "f64", tabulate(2, 3, func(i, j int) float64 { return float64(253*i + j) }))
@@ -117,7 +128,7 @@ func TestReadsWhatOthersWrote(t *testing.T) {
 
 func TestRefusesWhatIsNoRealMatrix(t *testing.T) {
 	for name, want := range map[string]string{
-		"int64.npy":   `elements are "<i8"; save them as float32 or float64`,
+		"int64.npy":   `elements are "<i8"; save them as float16, float32 or float64`,
 		"one.npy":     "1 dimensions, shape (5,); a matrix has 2: save it as a row with a.reshape(1, -1)",
 		"three.npy":   "3 dimensions, shape (2, 2, 2)",
 		"records.npy": "elements are records",
@@ -280,6 +291,8 @@ func TestWritesWhatItReads(t *testing.T) {
 	for _, extension := range []string{".npy", ".mtx", ".csv", ".NPY"} {
 		roundTrip(t, extension, func(i, j int) float64 { return special[(9*i+j)%len(special)] })
 		roundTrip(t, extension, func(i, j int) float32 { return float32(special[(9*i+j)%len(special)]) })
+		roundTrip(t, extension, func(i, j int) half.F16 { return half.From64[half.F16](special[(9*i+j)%len(special)]) })
+		roundTrip(t, extension, func(i, j int) half.BF16 { return half.From64[half.BF16](special[(9*i+j)%len(special)]) })
 		roundTrip(t, extension, func(i, j int) gf256.Elem { return gf256.New(uint8(97*i + j)) })
 	}
 	empty := filepath.Join(t.TempDir(), "empty")
@@ -297,7 +310,7 @@ func TestWritesWhatItReads(t *testing.T) {
 // What is written must be what NumPy would write, byte for byte, and what
 // another reader of the format reads.
 func TestWritesNumPysBytes(t *testing.T) {
-	for _, name := range []string{"f64-c.npy", "f32-c.npy", "u1.npy"} {
+	for _, name := range []string{"f64-c.npy", "f32-c.npy", "f16-c.npy", "bf16-c.npy", "u1.npy"} {
 		want, err := os.ReadFile(filepath.Join("testdata", name))
 		if err != nil {
 			t.Fatal(err)
@@ -309,6 +322,12 @@ func TestWritesNumPysBytes(t *testing.T) {
 			err = Write(t.Context(), copied, m)
 		case "f32-c.npy":
 			m, _ := read[float32](filepath.Join("testdata", name))
+			err = Write(t.Context(), copied, m)
+		case "f16-c.npy":
+			m, _ := read[half.F16](filepath.Join("testdata", name))
+			err = Write(t.Context(), copied, m)
+		case "bf16-c.npy":
+			m, _ := read[half.BF16](filepath.Join("testdata", name))
 			err = Write(t.Context(), copied, m)
 		default:
 			m, _ := read[gf256.Elem](filepath.Join("testdata", name))

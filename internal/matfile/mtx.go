@@ -12,6 +12,7 @@ import (
 
 	"gemm"
 	"gemm/gf256"
+	"gemm/half"
 )
 
 // The format is described in Boisvert, Pozo and Remington, The Matrix Market
@@ -176,7 +177,7 @@ func readMTX[T gemm.Element](f *File, body mtxBody, m gemm.Matrix[T]) error {
 		if !body.pattern {
 			text = fields[width-1]
 		}
-		v, err := element[T](text)
+		v, err := element[T](f, text)
 		if body.integer && err == nil && !isInteger(text) {
 			err = fmt.Errorf("%q is not an integer, as the field of the file is", text)
 		}
@@ -215,7 +216,7 @@ func put[T gemm.Element](m gemm.Matrix[T], i, j int, v T, symmetry string) error
 	switch {
 	case symmetry != "general" && i < j:
 		return fmt.Errorf("entry (%d, %d) is above the diagonal; a %s matrix lists what is below", i+1, j+1, symmetry)
-	case skew && i == j && v != zero:
+	case skew && i == j && v != zero && negative(v) != zero:
 		return fmt.Errorf("entry (%d, %d) is %v, but the diagonal of a skew-symmetric matrix is zero", i+1, j+1, v)
 	}
 	sum := plus(m.At(i, j), v)
@@ -247,6 +248,10 @@ func isInf[T gemm.Element](x T) bool {
 		return math.IsInf(float64(x), 0)
 	case float64:
 		return math.IsInf(x, 0)
+	case half.F16:
+		return math.IsInf(float64(x.Float32()), 0)
+	case half.BF16:
+		return math.IsInf(float64(x.Float32()), 0)
 	}
 	return false
 }
@@ -267,6 +272,10 @@ func plus[T gemm.Element](x, y T) T {
 		*p += any(y).(float32)
 	case *float64:
 		*p += any(y).(float64)
+	case *half.F16:
+		*p = half.From[half.F16](p.Float32() + any(y).(half.F16).Float32())
+	case *half.BF16:
+		*p = half.From[half.BF16](p.Float32() + any(y).(half.BF16).Float32())
 	case *gf256.Elem:
 		*p = gf256.Add(*p, any(y).(gf256.Elem))
 	}
@@ -280,6 +289,10 @@ func negative[T gemm.Element](x T) T {
 		*p = -*p
 	case *float64:
 		*p = -*p
+	case *half.F16:
+		*p = half.From[half.F16](-p.Float32())
+	case *half.BF16:
+		*p = half.From[half.BF16](-p.Float32())
 	}
 	return x
 }

@@ -13,6 +13,7 @@ import (
 
 	"gemm"
 	"gemm/gf256"
+	"gemm/half"
 )
 
 // The format is NumPy's NEP 1 (numpy.lib.format): a magic string, a version, the length of the header, the
@@ -25,14 +26,17 @@ const npyMagic = "\x93NUMPY"
 // of a plain matrix has fewer than 128.
 const npyHeaderLimit = 1 << 16
 
-// npyTypes are the names of the element types in NumPy.
-var npyTypes = map[string]string{"f32": "float32", "f64": "float64", "gf256": "uint8"}
+// npyTypes are the names of the element types in NumPy, and of ml_dtypes, whose arrays of bfloat16 are saved as V2: two bytes
+// without a type.
+var npyTypes = map[string]string{"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16",
+	"gf256": "uint8"}
 
 // npyBody describes where the elements of a .npy file are and how they are stored.
 type npyBody struct {
 	offset  int64
 	fortran bool // column by column
-	size    int  // bytes an element
+	typ     string
+	size    int // bytes an element
 	order   binary.ByteOrder
 }
 
@@ -59,14 +63,18 @@ func (f *File) parseNPY() error {
 	switch strings.TrimLeft(dtype, "<>=|") {
 	case "f4", "f", "float32":
 		f.Type = "f32"
+	case "f2", "e", "float16":
+		f.Type = "f16"
+	case "V2", "bfloat16":
+		f.Type = "bf16"
 	case "f8", "d", "float64":
 		f.Type = "f64"
 	case "u1", "B", "uint8":
 		f.Type = "gf256"
 	default:
-		return fmt.Errorf("elements are %q; save them as float32 or float64, such as with a.astype('f8')", dtype)
+		return fmt.Errorf("elements are %q; save them as float16, float32 or float64, such as with a.astype('f8')", dtype)
 	}
-	body.size = gemm.TypeNamed(f.Type).Size
+	body.typ, body.size = f.Type, gemm.TypeNamed(f.Type).Size
 	if err := checkShape(f.Rows, f.Cols); err != nil {
 		return err
 	}
@@ -189,9 +197,13 @@ func readNPY[T gemm.Element](f *File, body npyBody, m gemm.Matrix[T]) error {
 	var decode func([]byte) (T, error)
 	switch p := any(&decode).(type) {
 	case *func([]byte) (float32, error):
-		*p = npyFloat[float32](body)
+		*p = npyNumber[float32](f, body)
 	case *func([]byte) (float64, error):
-		*p = npyFloat[float64](body)
+		*p = npyNumber[float64](f, body)
+	case *func([]byte) (half.F16, error):
+		*p = npyNumber[half.F16](f, body)
+	case *func([]byte) (half.BF16, error):
+		*p = npyNumber[half.BF16](f, body)
 	case *func([]byte) (gf256.Elem, error):
 		if body.size == 1 {
 			*p = func(b []byte) (gf256.Elem, error) { return gf256.New(b[0]), nil }
@@ -229,28 +241,31 @@ func readNPY[T gemm.Element](f *File, body npyBody, m gemm.Matrix[T]) error {
 	return nil
 }
 
-// npyFloat returns the function that reads a stored float as a T. It returns nil if the elements are not
-// floats.
-func npyFloat[T gemm.Float](body npyBody) func([]byte) (T, error) {
-	switch body.size {
-	case 4:
-		return func(b []byte) (T, error) { return T(math.Float32frombits(body.order.Uint32(b))), nil }
-	case 8:
-		return func(b []byte) (T, error) {
-			x := math.Float64frombits(body.order.Uint64(b))
-			v := T(x)
-			if x != 0 && v == 0 || math.IsInf(float64(v), 0) && !math.IsInf(x, 0) {
-				return 0, outOfRange(fmt.Sprint(x), 32, float64(v))
-			}
-			return v, nil
-		}
+// npyNumber returns the function that reads a stored number as a T. It returns nil if the elements are not floating-point
+// numbers.
+func npyNumber[T gemm.Number](f *File, body npyBody) func([]byte) (T, error) {
+	stored := gemm.ByType(body.typ,
+		func(b []byte) float64 { return math.Float64frombits(body.order.Uint64(b)) },
+		func(b []byte) float64 { return float64(math.Float32frombits(body.order.Uint32(b))) },
+		func(b []byte) float64 { return gemm.ToFloat64(half.FromBits[half.F16](body.order.Uint16(b))) },
+		func(b []byte) float64 { return gemm.ToFloat64(half.FromBits[half.BF16](body.order.Uint16(b))) },
+		nil)
+	if stored == nil {
+		return nil
 	}
-	return nil
+	return func(b []byte) (T, error) {
+		x := stored(b)
+		v, other := narrowed[T](f, x)
+		if isLost(x, other) {
+			return v, outOfRange(fmt.Sprint(x), gemm.TypeOf[T]().Name, other)
+		}
+		return v, nil
+	}
 }
 
 // writeNPY writes m in version 1.0, row by row, little-endian.
 func writeNPY[T gemm.Element](w *bufio.Writer, m gemm.Matrix[T]) error {
-	descr := map[string]string{"f32": "<f4", "f64": "<f8", "gf256": "|u1"}[gemm.TypeOf[T]().Name]
+	descr := map[string]string{"f64": "<f8", "f32": "<f4", "f16": "<f2", "bf16": "<V2", "gf256": "|u1"}[gemm.TypeOf[T]().Name]
 	header := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%d, %d), }", descr, m.Rows, m.Cols)
 	// The elements start at a multiple of 64 bytes; the header ends in a line feed.
 	length := (10+len(header)+1+63)&^63 - 10
@@ -268,6 +283,10 @@ func writeNPY[T gemm.Element](w *bufio.Writer, m gemm.Matrix[T]) error {
 				buf = binary.LittleEndian.AppendUint32(buf[:0], math.Float32bits(v))
 			case float64:
 				buf = binary.LittleEndian.AppendUint64(buf[:0], math.Float64bits(v))
+			case half.F16:
+				buf = binary.LittleEndian.AppendUint16(buf[:0], v.Bits())
+			case half.BF16:
+				buf = binary.LittleEndian.AppendUint16(buf[:0], v.Bits())
 			case gf256.Elem:
 				buf = append(buf[:0], v.Byte())
 			}

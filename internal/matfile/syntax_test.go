@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"gemm"
+	"gemm/half"
 )
 
 // The expected results of other programs in this file come from SciPy 1.17.1 (scipy.io.mmread) and
@@ -246,7 +247,24 @@ func TestLostValues(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	_, err := contents[float64](t, "a.csv", "1e-400\n")
+	for text, want := range map[string]string{
+		"1,1e5\n": "line 1, column 2: 1e5 is out of the range of f16 and would become infinite; scale the matrix, or " +
+			"choose the type bf16 or f32",
+		"1,1e-9\n":     "", // a small element beside others
+		"0,1e-9\n":     "1e-09 is out of the range of f16 and would become 0; scale the matrix, or choose the type bf16 or f32",
+		"-0,0\n":       "",
+		"65519,-inf\n": "",
+	} {
+		if _, err := contents[half.F16](t, "a.csv", text); want != "" {
+			checkError(t, "a.csv", err, want)
+		} else if err != nil {
+			t.Error(err)
+		}
+	}
+	_, err := contents[half.BF16](t, "a.npy", array(1e39))
+	checkError(t, "a.npy", err,
+		"element [0, 1]: 1e+39 is out of the range of bf16 and would become infinite; choose the type f64")
+	_, err = contents[float64](t, "a.csv", "1e-400\n")
 	checkError(t, "a.csv", err, "line 1, column 1: 1e-400 is out of the range of f64 and would become 0; scale the matrix")
 	_, err = contents[float64](t, "a.mtx",
 		"%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n2 1 1e308\n2 1 1e308\n")

@@ -12,6 +12,7 @@ import (
 
 	"gemm"
 	"gemm/gf256"
+	"gemm/half"
 )
 
 // Common to .csv and .mtx are the encoding of the text and the syntax of numbers.
@@ -33,9 +34,10 @@ func textReader(data *io.SectionReader) (*bufio.Reader, error) {
 	return r, nil
 }
 
-// element returns the T that text denotes.
-func element[T gemm.Element](text string) (T, error) {
+// element returns the T that text in f denotes.
+func element[T gemm.Element](f *File, text string) (T, error) {
 	var v T
+	var err error
 	switch p := any(&v).(type) {
 	case *float32:
 		x, err := number(text, 32)
@@ -45,6 +47,10 @@ func element[T gemm.Element](text string) (T, error) {
 		x, err := number(text, 64)
 		*p = x
 		return v, err
+	case *half.F16:
+		*p, err = elementHalf[half.F16](f, text)
+	case *half.BF16:
+		*p, err = elementHalf[half.BF16](f, text)
 	case *gf256.Elem:
 		x, err := strconv.ParseUint(text, 10, 8)
 		if err != nil {
@@ -52,7 +58,36 @@ func element[T gemm.Element](text string) (T, error) {
 		}
 		*p = gf256.New(uint8(x))
 	}
-	return v, nil
+	return v, err
+}
+
+// elementHalf is element for half precision.
+func elementHalf[T half.Float](f *File, text string) (T, error) {
+	x, err := number(text, 64)
+	v, other := narrowed[T](f, x)
+	if err == nil && isLost(x, other) {
+		err = outOfRange(text, gemm.TypeOf[T]().Name, other)
+	}
+	return v, err
+}
+
+// narrowed returns x as a T, and the value of that. A small number becomes 0 in half precision, in which a matrix whose
+// other elements do not loses nothing by it. It is noted in f: Read returns an error if all elements have become 0.
+func narrowed[T gemm.Number](f *File, x float64) (v T, value float64) {
+	v = gemm.FromFloat64[T](x)
+	value = gemm.ToFloat64(v)
+	if x != 0 && value == 0 && gemm.TypeOf[T]().IsHalf() {
+		if f.vanished == nil {
+			f.vanished = outOfRange(fmt.Sprint(x), gemm.TypeOf[T]().Name, 0)
+		}
+		return v, x
+	}
+	return v, value
+}
+
+// isLost reports whether a number has become another kind of number, 0 or an infinity.
+func isLost(x, other float64) bool {
+	return x != 0 && other == 0 || math.IsInf(other, 0) && !math.IsInf(x, 0)
 }
 
 // number returns the float with the given bits that text denotes. text is a decimal number, whose exponent
@@ -71,11 +106,11 @@ func number(text string, bits int) (float64, error) {
 	}
 	switch {
 	case errors.Is(err, strconv.ErrRange):
-		return 0, outOfRange(text, bits, math.Inf(1))
+		return 0, outOfRange(text, fmt.Sprint("f", bits), math.Inf(1))
 	case err != nil:
 		return 0, fmt.Errorf("%q is not a number", text)
 	case x == 0 && !writesZero(text):
-		return 0, outOfRange(text, bits, 0)
+		return 0, outOfRange(text, fmt.Sprint("f", bits), 0)
 	}
 	return x, nil
 }
@@ -101,17 +136,14 @@ func writesZero(text string) bool {
 	return !strings.ContainsAny(text, "123456789")
 }
 
-// outOfRange returns the error of a value that would become other, an infinity or zero, as a float with the
-// given bits.
-func outOfRange(value string, bits int, other float64) error {
-	remedy := "scale the matrix"
-	if bits == 32 {
-		remedy = "choose the type f64"
-	}
+// outOfRange returns the error of a value that would become other, an infinity or zero, in the type.
+func outOfRange(value, typ string, other float64) error {
+	remedy := gemm.ByType(typ, "scale the matrix", "choose the type f64", "scale the matrix, or choose the type bf16 or f32",
+		"choose the type f64", "")
 	if other == 0 {
-		return fmt.Errorf("%s is out of the range of f%d and would become 0; %s", value, bits, remedy)
+		return fmt.Errorf("%s is out of the range of %s and would become 0; %s", value, typ, remedy)
 	}
-	return fmt.Errorf("%s is out of the range of f%d and would become infinite; %s", value, bits, remedy)
+	return fmt.Errorf("%s is out of the range of %s and would become infinite; %s", value, typ, remedy)
 }
 
 // appendElement appends the shortest text that reads back as v. Infinities and NaN are written as in C,
@@ -122,6 +154,10 @@ func appendElement[T gemm.Element](buf []byte, v T) []byte {
 		return appendFloat(buf, float64(v), 32)
 	case float64:
 		return appendFloat(buf, v, 64)
+	case half.F16:
+		return appendFloat(buf, half.Shortest(v), 64)
+	case half.BF16:
+		return appendFloat(buf, half.Shortest(v), 64)
 	case gf256.Elem:
 		return strconv.AppendUint(buf, uint64(v.Byte()), 10)
 	}

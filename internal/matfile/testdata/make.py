@@ -1,9 +1,10 @@
-"""Writes the files that the tests read: python3 make.py, with NumPy and SciPy.
+"""Writes the files that the tests read: python3 make.py, with NumPy, SciPy and ml_dtypes.
 
-Made with NumPy 2.4.6 and SciPy 1.17.1. Element (i, j) of the general matrices,
+Made with NumPy 2.4.6, SciPy 1.17.1 and ml_dtypes 0.6.0. Element (i, j) of the general matrices,
 counted from 0, is (i+1)/(j+3); the symmetric and skew-symmetric ones are below.
 """
 
+import ml_dtypes
 import numpy as np
 from numpy.lib import format as npy
 from scipy.io import mmwrite
@@ -26,6 +27,9 @@ save("f64-v2", a, (2, 0))
 save("f64-v3", a, (3, 0))
 save("f32-c", np.float32([[np.float32(i + 1) / np.float32(j + 3) for j in range(4)] for i in range(3)]))
 save("f32-big-fortran", np.asfortranarray(np.load("f32-c.npy").astype(">f4")))
+save("f16-c", a.astype(np.float16))
+save("f16-big-fortran", np.asfortranarray(a.astype(">f2")))
+save("bf16-c", a.astype(ml_dtypes.bfloat16))
 save("u1", np.array([[0, 1, 2], [253, 254, 255]], np.uint8))
 save("empty", np.zeros((0, 4)))
 save("int64", np.ones((2, 2), np.int64))
