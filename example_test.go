@@ -12,6 +12,7 @@ import (
 	"gemm"
 	"gemm/blas"
 	"gemm/gf256"
+	"gemm/half"
 	"gemm/parallel"
 	"gemm/serial"
 )
@@ -116,6 +117,30 @@ func ExampleNewGemmer() {
 	}
 	fmt.Println(c.Data)
 	// Output: [120 150]
+}
+
+// Elements of half precision are summed in float32.
+func ExampleNew_half() {
+	packed, err := gemm.Lookup(serial.Variants(), "serial/packed")
+	if err != nil {
+		log.Fatal(err)
+	}
+	a := gemm.NewMatrix[half.F16](1, 3)
+	b := gemm.NewMatrix[half.F16](3, 1)
+	for l := range 3 {
+		a.Set(0, l, half.From[half.F16](1./3))
+		b.Set(l, 0, half.From[half.F16](3))
+	}
+	c := gemm.NewMatrix[half.F16](1, 1)
+	m, err := gemm.New[half.F16](packed, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := m.Multiply(context.Background(), c, a, b); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(a.At(0, 0), c.At(0, 0))
+	// Output: 0.3333 3
 }
 
 // A block of a larger matrix is a Matrix; what lies round it is left alone.

@@ -17,7 +17,7 @@ type Request struct {
 	Experiment Experiment
 	Variant    gemm.Variant
 	Build      string // build of the experiment compiler, otherwise empty
-	Type       string // f32, f64, gf256
+	Type       string // f64, f32, f16, bf16, gf256
 	gemm.Shape
 	Op          string // nn, nt, tn, tt: how A and B are stored; empty: nn
 	Alpha, Beta float64

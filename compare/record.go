@@ -143,7 +143,7 @@ const (
 type Record struct {
 	Key
 	Run      string      `json:"run"`
-	Compute  string      `json:"compute"`  // arithmetic used: f32, tf32, f64, gf256
+	Compute  string      `json:"compute"`  // arithmetic used: f64, f32, tf32, f16x3, f16, bf16, gf256
 	Threads  int         `json:"threads"`  // busy threads; 1 for the serial family
 	Params   gemm.Params `json:"params"`   // as asked
 	Resolved gemm.Params `json:"resolved"` // as run
@@ -261,7 +261,7 @@ func (t Trace) identity() identity { return t.Key.with(t.Params) }
 
 // Problem is an operation on operands with a storage: what several variants compute.
 type Problem struct {
-	Type  string  `json:"type"` // f32, f64, gf256
+	Type  string  `json:"type"` // f64, f32, f16, bf16, gf256
 	Op    string  `json:"op"`   // nn, nt, tn, tt: how A and B are stored
 	Alpha float64 `json:"alpha"`
 	Beta  float64 `json:"beta"`

@@ -30,8 +30,9 @@ func multiplyCommand() *cli.Command {
 		Usage:     "multiply the matrices in two files",
 		UsageText: "--a FILE --b FILE --out FILE [options]",
 		Description: "Computes C = alpha*A*B + beta*C. The ending of a file's name says its format: .npy is\n" +
-			"NumPy's (float32 or float64, C or Fortran order), .mtx is Matrix Market's, .csv has\n" +
-			"numbers separated by commas. Files must be regular files, not pipes.\n\n" +
+			"NumPy's (float16, bfloat16 of ml_dtypes, float32 or float64, C or Fortran order), .mtx\n" +
+			"is Matrix Market's, .csv has numbers separated by commas. Files must be regular\n" +
+			"files, not pipes.\n\n" +
 			"The result is verified before it is written. A wrong result is not written, and the\n" +
 			"exit status is 1. If a result cannot be verified, it is written with a warning. This\n" +
 			"is so if an operand has NaN or Inf, or if the error bound exceeds the result.",
@@ -41,8 +42,8 @@ func multiplyCommand() *cli.Command {
 			&cli.StringFlag{Name: "c", Usage: "`FILE`: file of the C that beta multiplies"},
 			&cli.StringFlag{Name: "out", Usage: "`FILE`: file for the result; it may be one of the others"},
 			variantFlag(""),
-			choiceFlag("type", "", "f32 if all files are f32, otherwise f64",
-				"`TYPE`: element type of the computation: f32, f64 or gf256", gemm.TypeNames()),
+			choiceFlag("type", "", "that of the files; of f32, f16 and bf16 together, f32; otherwise f64",
+				"`TYPE`: element type of the computation: "+strings.Join(gemm.TypeNames(), ", "), gemm.TypeNames()),
 			factorFlag("alpha", 1, "", "A*B"), factorFlag("beta", 0, "1 with --c, 0 without", "C"),
 			noTunedFlag(),
 		},
