@@ -111,6 +111,25 @@ func halfOperation[T half.Float](t *testing.T) {
 	}
 }
 
+// TestRoundedIntegers has sums of 2049 in f16, which are rounded to 2048, in a product so large that it is probed.
+func TestRoundedIntegers(t *testing.T) {
+	const n = 3000
+	o := DrawIntegers[half.F16](layout(n, n, 2, "nn", 1, 0, 0), 7, 0)
+	for i := range n {
+		o.A.Set(i, 0, half.From[half.F16](683))
+	}
+	for j := range n {
+		o.B.Set(0, j, half.From[half.F16](3))
+	}
+	summed(o, 1)
+	if got := o.C.At(n-1, n-1).Float32(); got != 2048 {
+		t.Fatalf("the sum of 2049 is %v", got)
+	}
+	if got := New(o.Operation, 1).Check(o.C, Limit{Kind: gemm.Componentwise}); !got.OK() {
+		t.Errorf("%+v, want ok", got)
+	}
+}
+
 // TestSeveralRoundings rounds a sum after each term.
 func TestSeveralRoundings(t *testing.T) {
 	severalRoundings[half.F16](t)

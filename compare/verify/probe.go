@@ -199,12 +199,12 @@ func (v *floatVerifier[T]) addScaled(hi, lo []float64, a float64, xHi, xLo []flo
 	}
 }
 
-// roundings returns the norm of what the rounding of integers to half precision may have changed. Integers up to 1/u
-// are not rounded.
+// roundings returns the norm of what the rounding of integers to half precision may have changed. Integers below 1/u
+// are not rounded; 1/u may be the next one, rounded to even.
 func (v *floatVerifier[T]) roundings(row []float64) float64 {
 	var sum float64
 	for _, x := range row {
-		if math.Abs(x) > 1/v.rounding {
+		if math.Abs(x) >= 1/v.rounding {
 			sum += x * x
 		}
 	}
