@@ -530,7 +530,7 @@ var sentences = slices.Concat([]sentence{
 	{"markup in data is literal",
 		reporttest.With(reporttest.Row("serial/blocked", 64, 1, reporttest.Came(compare.Skipped, "a*b [c](d) `e`"))),
 		[]string{"a\\*b \\[c\\](d) \\`e\\`"}, nil},
-}, stepSentences, sharingSentences, rankSentences, gpuSentences, codesSentences, outsideSentences,
+}, stepSentences, sharingSentences, rankSentences, gpuSentences, insideSentences, codesSentences, outsideSentences,
 	labSentences)
 
 // oblong makes a row one of 3×5 elements with k = 7.
@@ -578,7 +578,8 @@ func TestEveryPhraseIsSaid(t *testing.T) {
 			"square-f64-1", "occupancy-threads", "occupancy-registers", "occupancy-memory",
 			"waterfall-f64", "families-f64", "compiler-c-f64", "openmp-f64", "orders-f64", "times-f64",
 			"loops-f64", "topology",
-			"placement-workers", "placement-ranks", "mpi-timeline", "gpu-timeline"} {
+			"placement-workers", "placement-ranks", "mpi-timeline", "gpu-timeline", "gpu-waves-f32", "gpu-inside-f32",
+			"gpu-errors"} {
 			ids[id] = true
 		}
 		for _, figures := range figures.Scaling {

@@ -3,6 +3,7 @@ package analysis
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -329,3 +330,79 @@ var SgemmShapes = func() []Problem {
 	}
 	return out
 }()
+
+// Waved returns the rungs of a type at cubes whose waves are known.
+func (v *View) Waved(typ string) []compare.Record {
+	return slices.DeleteFunc(v.Rungs(typ), func(r compare.Record) bool {
+		return !Ours(r) || r.GPU == nil || !(r.GPU.Waves > 0) || !ProblemOf(r).Cube()
+	})
+}
+
+// Precisions are the arithmetics of floating-point rows on a GPU, the most accurate first.
+var Precisions = []string{"f64", "f32", "f16x3", "tf32", "f16", "bf16"}
+
+// Accuracies returns the rows on the GPU at ladderSize, or else at the largest cube with as many precisions, with an
+// error that is known.
+func (v *View) Accuracies() []compare.Record {
+	of := map[int][]compare.Record{}
+	precisions := map[int]map[string]bool{}
+	for _, typ := range v.GPUTypes() {
+		for _, r := range v.Rungs(typ) {
+			if !ProblemOf(r).Cube() || !(r.Residual > 0) || !slices.Contains(Precisions, r.Compute) {
+				continue
+			}
+			if of[r.N] = append(of[r.N], r); precisions[r.N] == nil {
+				precisions[r.N] = map[string]bool{}
+			}
+			precisions[r.N][r.Compute] = true
+		}
+	}
+	best := 0
+	for _, n := range slices.Sorted(maps.Keys(of)) {
+		if more := len(precisions[n]) - len(precisions[best]); more > 0 || more == 0 && best != ladderSize {
+			best = n
+		}
+	}
+	return of[best]
+}
+
+// Slice is what a block executes for a slice of k, by the profiler's counters. What is not known is NaN.
+type Slice struct {
+	Instructions, Tensor, FMA, SharedReads float64            // of all warps
+	Stalls                                 map[string]float64 // cycles that a warp waits, by cause
+}
+
+// SliceOf returns the slice of a rung's row; false if its counters or its tile are not known.
+func SliceOf(r compare.Record) (Slice, bool) {
+	var rows, cols, depth int
+	if n, _ := fmt.Sscanf(TileOf(r), "%dx%dx%d", &rows, &cols, &depth); n < 3 || !Ours(r) || r.GPU == nil ||
+		rows < 1 || cols < 1 || depth < 1 || r.GPU.Threads < 1 {
+		return Slice{}, false
+	}
+	up := func(n, by int) float64 { return float64((n + by - 1) / by) }
+	slices := up(r.M, rows) * up(r.N, cols) * up(r.K, depth)
+	sum := func(names ...string) float64 {
+		total, known := 0.0, false
+		for _, name := range names {
+			n, ok := r.GPU.Counters["smsp__inst_executed"+name+".sum"]
+			total, known = total+n, known || ok
+		}
+		if !known {
+			return math.NaN()
+		}
+		return total / slices
+	}
+	s := Slice{
+		Instructions: sum(""), Tensor: sum("_pipe_tensor_op_gmma", "_pipe_tensor_op_hmma", "_pipe_tensor_op_dmma"),
+		FMA: sum("_pipe_fma", "_pipe_fp64"), SharedReads: sum("_op_shared_ld", "_op_ldsm"), Stalls: map[string]float64{},
+	}
+	const warp = 32
+	for name, ratio := range r.GPU.Counters {
+		cause, found := strings.CutPrefix(name, "smsp__average_warps_issue_stalled_")
+		cause, too := strings.CutSuffix(cause, "_per_issue_active.ratio")
+		if found && too && cause != "selected" && ratio > 0 {
+			s.Stalls[cause] = ratio * s.Instructions / up(r.GPU.Threads, warp)
+		}
+	}
+	return s, !math.IsNaN(s.Instructions) && slices > 0
+}

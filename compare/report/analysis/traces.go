@@ -9,6 +9,7 @@ import (
 
 	"gemm"
 	"gemm/compare"
+	"gemm/parallel/timeline"
 )
 
 // Concert is the traces of one variant on one case that differ in the schedule and its chunk. They
@@ -155,4 +156,119 @@ func ScheduleOf(t compare.Trace) string {
 	row.Params = gemm.Params{"schedule": cmp.Or(t.Params["schedule"], t.Resolved["schedule"], any("static")),
 		"chunk": ChunkOf(t.Params)}
 	return strings.ReplaceAll(SettingOf(row), "→", "=")
+}
+
+// Crew is what the groups of warps on one multiprocessor did inside of a kernel. Groups of a role that follow each other
+// there are one lane.
+type Crew struct {
+	compare.Trace
+	Lanes []CrewLane
+}
+
+// CrewLane is the steps of groups of one role, in the order of time.
+type CrewLane struct {
+	Name  string // such as consumer 2
+	Steps []timeline.Step
+}
+
+// Crews returns the traces of a type with steps inside of kernels, in the order of the ladder: of each variant the
+// largest product.
+func (v *View) Crews(typ string) []Crew {
+	var out []Crew
+	for _, variant := range v.gpuVariants() {
+		var largest compare.Trace
+		for _, t := range v.traces {
+			if t.Variant == variant && t.Type == typ && len(t.Inside) > 0 && t.Shape.Terms() > largest.Shape.Terms() {
+				largest = t
+			}
+		}
+		if len(largest.Inside) > 0 {
+			out = append(out, crewOf(largest))
+		}
+	}
+	return out
+}
+
+// crewOf returns the crew of the first multiprocessor of the trace.
+func crewOf(t compare.Trace) Crew {
+	c := Crew{Trace: t}
+	for _, g := range t.Inside {
+		if g.Multiprocessor != t.Inside[0].Multiprocessor || len(g.Phases) == 0 {
+			continue
+		}
+		name := g.Role
+		switch g.Role {
+		case "consumer": // the warpgroup before them is the producer
+			name = fmt.Sprint(name, " ", g.Warpgroup)
+		case "worker":
+			name = fmt.Sprint(name, " ", g.Warpgroup+1)
+		}
+		at := slices.IndexFunc(c.Lanes, func(l CrewLane) bool {
+			return l.Name == name && l.Steps[len(l.Steps)-1].End <= g.Phases[0].Begin
+		})
+		if at < 0 {
+			at = len(c.Lanes)
+			c.Lanes = append(c.Lanes, CrewLane{Name: name})
+		}
+		c.Lanes[at].Steps = append(c.Lanes[at].Steps, g.Phases...)
+	}
+	return c
+}
+
+// Step returns the median time of a slice of k, from one wait of a group to its next one; NaN if there are none.
+func (c Crew) Step() float64 {
+	var took []float64
+	for _, l := range c.Lanes {
+		if l.Name == "producer" {
+			continue
+		}
+		for i := 2; i < len(l.Steps); i++ {
+			if l.Steps[i].Name == timeline.Waiting && l.Steps[i-2].Name == timeline.Waiting {
+				took = append(took, l.Steps[i].Begin-l.Steps[i-2].Begin)
+			}
+		}
+	}
+	if len(took) == 0 {
+		return math.NaN()
+	}
+	slices.Sort(took)
+	return took[len(took)/2]
+}
+
+// Window returns the times around the end of the first tile: some slices before a group stores it, and after. Without a
+// tile that ends, it is the first slices.
+func (c Crew) Window() (from, to float64) {
+	const before, after = 5, 8 // slices
+	step := c.Step()
+	from, to = math.Inf(1), math.Inf(-1)
+	for _, l := range c.Lanes {
+		i := slices.IndexFunc(l.Steps, func(s timeline.Step) bool { return s.Name == "store" })
+		if i >= 0 {
+			from, to = min(from, l.Steps[i].Begin), max(to, l.Steps[i].End)
+		}
+	}
+	if to < from {
+		from = c.Lanes[0].Steps[0].Begin
+		return from, from + (before+after)*step
+	}
+	return from - before*step, to + after*step
+}
+
+// Shares returns the share of the time of all groups of a role that they spent with each step. Role is producer, or
+// the rest.
+func (c Crew) Shares(producer bool) map[string]float64 {
+	shares, total := map[string]float64{}, 0.0
+	for _, g := range c.Inside {
+		if producer != (g.Role == "producer") {
+			continue
+		}
+		for _, s := range g.Phases {
+			shares[s.Name] += s.End - s.Begin
+			total += s.End - s.Begin
+		}
+	}
+	for name := range shares {
+		shares[name] /= total
+	}
+	return shares
 }

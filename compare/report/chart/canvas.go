@@ -25,7 +25,8 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// Chart is the content of a figure: a Curve, Bars, Columns, Stacks, Lanes or Boxes.
+// Chart is the content of a figure: a Curve, Bars, Columns, Stacks, Lanes or Boxes, or a
+// Pair of them.
 type Chart interface {
 	height() vg.Length
 	draw(c draw.Canvas)

@@ -4,6 +4,7 @@ package chart
 
 import (
 	"cmp"
+	"fmt"
 	"image/color"
 	"math"
 	"slices"
@@ -499,6 +500,9 @@ func sizeTicks(sizes []float64, lo, hi float64) []plot.Tick {
 	return ticks
 }
 
+// leastWritten is the least power of ten that ticks write in full.
+const leastWritten = -4
+
 // logTicks returns the ticks of a logarithmic axis, at all digits of all decades. Powers of ten are
 // labelled. If fewer than three of them are in range, 2 and 5 times a power of ten are labelled too; if
 // that is still not enough, all digits are.
@@ -520,6 +524,9 @@ func logTicks(lo, hi float64) []plot.Tick {
 			t := plot.Tick{Value: float64(m.digit) * math.Pow10(m.exponent)}
 			if slices.Contains(digits, m.digit) {
 				t.Label = strconv.FormatFloat(t.Value, 'f', max(0, -m.exponent), 64)
+				if m.exponent < leastWritten {
+					t.Label = fmt.Sprintf("%de%d", m.digit, m.exponent)
+				}
 				labelled++
 			}
 			ticks = append(ticks, t)

@@ -52,16 +52,25 @@ var charts = map[string]Chart{
 	"lanes": Lanes{
 		Title: "rows", XLabel: "time, ms",
 		Panels: []Panel{
-			{"static: 3 ms", 3, [][]Busy{{{To: 1}}, {{To: 1.5}, {From: 1.5, To: 2.8}}}},
-			{"dynamic: 2 ms", 2, [][]Busy{{{To: 0.5}, {From: 0.5, To: 1}, {From: 1.2, To: 1.9}}, {}}},
+			{Label: "static: 3 ms", End: 3, Lanes: [][]Busy{{{To: 1}}, {{To: 1.5}, {From: 1.5, To: 2.8}}}},
+			{Label: "dynamic: 2 ms", End: 2, Lanes: [][]Busy{{{To: 0.5}, {From: 0.5, To: 1}, {From: 1.2, To: 1.9}}, {}}},
 		},
 	},
 	"phases": Lanes{
 		Title: "summa", XLabel: "time, ms", YLabel: "rank",
 		Kinds: []string{"communicate", "compute"}, Colors: Palette, Room: 12,
 		Panels: []Panel{
-			{"summa: 3 ms", 3, [][]Busy{{{0, 1, 0}, {1, 3, 1}}, {{0, 0.5, 1}, {0.5, 2, 0}}, {}}},
+			{Label: "summa: 3 ms", End: 3, Lanes: [][]Busy{{{0, 1, 0}, {1, 3, 1}}, {{0, 0.5, 1}, {0.5, 2, 0}}, {}}},
 		},
+	},
+	"crew": Pair{
+		Lanes{
+			XLabel: "time, µs", YLabel: "warps", Kinds: []string{"wait", "copy"}, Colors: Palette, Room: 30,
+			Panels: []Panel{{Label: "persistent", End: 3, Lanes: [][]Busy{{{0, 1, 0}, {1, 3, 1}}, {{0.5, 2, 0}}},
+				Names: []string{"producer", "consumer 1"}}},
+		},
+		Curve{Title: "filled", XLabel: "n", YLabel: "%", Sizes: []float64{1024, 2048}, Limit: Limit{Level: 100}, Top: true,
+			Series: []Series{{"naive", LookOf(0), []Point{{1024, 97, 97, 97}, {2048, 99, 99, 99}}}}},
 	},
 	"boxes": Boxes{
 		Title: "machine", Names: []string{"w0 is worker 0"},
@@ -316,6 +325,7 @@ func TestTicks(t *testing.T) {
 	}{
 		{"decades", labels(logTicks(0.3, 120)), "1 10 100"},
 		{"two decades", labels(logTicks(3, 120)), "5 10 20 50 100"},
+		{"tiny", labels(logTicks(0.9e-16, 0.2e-13)), "1e-16 1e-15 1e-14"},
 		{"small", labels(logTicks(0.22, 0.71)), "0.3 0.4 0.5 0.6 0.7"},
 		{"from zero", labels(linear(0, 1.5)), "0 0.5 1 1.5"},
 		{"near one", labels(linear(0.86, 1.03)), "0.85 0.9 0.95 1"},

@@ -28,6 +28,7 @@ type Panel struct {
 	Label string
 	End   float64  // of the run, which begins at 0
 	Lanes [][]Busy // by worker, each in the order of time
+	Names []string // of the lanes; nil: their numbers
 }
 
 // Busy is an interval of time in which a worker computes one chunk, or does something of a kind.
@@ -78,9 +79,12 @@ func (ch Lanes) draw(c draw.Canvas) {
 		}
 		top := at - panelHead
 		for i := range panel.Lanes {
+			name := strconv.Itoa(i)
+			if panel.Names != nil {
+				name = panel.Names[i]
+			}
 			if i%every == 0 {
-				numbers = append(numbers, plot.Tick{Value: top - ch.lane(panel)*(float64(i)+0.5),
-					Label: strconv.Itoa(i)})
+				numbers = append(numbers, plot.Tick{Value: top - ch.lane(panel)*(float64(i)+0.5), Label: name})
 			}
 		}
 		at -= ch.tall(panel)

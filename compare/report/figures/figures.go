@@ -57,6 +57,9 @@ import (
 //	mpi-gap-<type>              time of point-to-point over collective rows, over ranks
 //	gpu-ladder-<type>           speed of the rungs of the GPU's ladder at its largest cube
 //	gpu-timeline                when operands were copied and kernels ran
+//	gpu-waves-<type>            speed over n, and the share of the multiprocessors' time that tiles take
+//	gpu-inside-<type>           what the warps of kernels did on one multiprocessor around the end of a tile
+//	gpu-errors                  error over speed on the GPU, by precision
 //	gpu-rates-<arithmetic>      speed over n on the GPU, f32, tf32 and f64
 //	gpu-sgemm                   speed over the eight shapes of the SGEMM collection, f32 and TF32
 //	gpu-host-<type>             speed over n of the processor, and of the GPU with copies and without

@@ -193,5 +193,6 @@ func gpuDrawings(d drawn, add adder) {
 		ch, ok = d.hostCurve(typ)
 		add("gpu-host-"+typ, "drawing.gpu-host", ch, ok, text.Args{"Type": typ})
 	}
+	insideDrawings(d, add)
 	d.occupiedDrawings(add)
 }

@@ -33,7 +33,8 @@ func Sections(base *chapters.Builder, v *analysis.View) []document.Section {
 	}
 	var sections []document.Section
 	for _, part := range []func(*analysis.View) (document.Section, bool){
-		b.gpuMachine, b.gpuTable1, b.gpuLadder, b.gpuWhy, b.gpuShapes, b.gpuPrecision, b.gpuTypes, b.gpuRagged,
+		b.gpuMachine, b.gpuTable1, b.gpuLadder, b.gpuWhy, b.gpuShapes, b.gpuWaves, b.gpuInside, b.gpuSteps, b.gpuErrors,
+		b.gpuPrecision, b.gpuTypes, b.gpuRagged,
 		b.lab, b.gpuTuned, b.gpuSettings, b.occupancies, b.gpuChains, b.gpuHost,
 	} {
 		if s, ok := part(v); ok {
