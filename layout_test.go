@@ -83,7 +83,7 @@ var importTable = map[string][]string{
 		"gf256", "half", "internal/cpu", "internal/tuned", ".", "internal/kernel", "internal/block", "internal/pseudocode",
 	},
 
-	"compare/report/analysis": {"cuda/occupancy", "internal/sample", ".", "compare", "cuda"},
+	"compare/report/analysis": {"cuda/occupancy", "internal/sample", "parallel/timeline", ".", "compare", "cuda"},
 	"compare/report/number":   {"compare/report/document", "compare"},
 	"compare/trace":           {".", "compare"},
 	"compare/report/reporttest": {
@@ -152,7 +152,7 @@ var importTable = map[string][]string{
 		"internal/tune", "user",
 	},
 	"internal/pages": {
-		"internal/catalog", "compare/report/chart", ".", "compare/report/document", "compare/report/text", "compare",
+		"internal/catalog", "compare/report/chart", ".", "compare/report/document", "compare/report/text", "compare", "cuda",
 		"compare/report/figures", "compare/report",
 	},
 }

@@ -268,14 +268,17 @@ func (p Plan) Blocks() int {
 
 // Waves returns how many tiles of C the busiest place computes one after the other, if each multiprocessor has the
 // given number of places for blocks, and the share of the places' time that tiles take. Both are 0 if the number of
-// multiprocessors or of places is not known. A tile whose k is cut into parts is as many parts of a tile.
+// multiprocessors or of places is not known. A part of a tile that is cut along k counts by its slices.
 func (p Plan) Waves(multiprocessors, places int) (waves, fill float64) {
 	all := multiprocessors * places
 	if all < 1 || p.M < 1 || p.N < 1 {
 		return 0, 0
 	}
 	tiles := ceil(p.M, p.Tile.BM) * ceil(p.N, p.Tile.BN)
-	waves = float64(ceil(tiles*p.Split, all)) / float64(p.Split)
+	waves = float64(ceil(tiles, all))
+	if t := p.Tail; t.Blocks > 0 {
+		waves = float64(ceil(t.Whole, all)) + float64(ceil(t.Blocks, all)*t.Each)/float64(t.Span)
+	}
 	return waves, float64(tiles) / (waves * float64(all))
 }
 

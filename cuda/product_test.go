@@ -88,18 +88,22 @@ func TestWaves(t *testing.T) {
 	}
 }
 
-// TestPlanWaves counts tiles of the busiest place: also where they are in parts, or a persistent block has several.
+// TestPlanWaves counts tiles of the busiest place: also where the last ones are cut, or a persistent block has several.
 func TestPlanWaves(t *testing.T) {
 	tile := Tile{BM: 128, BN: 128, BK: 32}
 	for _, test := range []struct {
-		n, split, multiprocessors, places int
-		waves, fill                       float64
+		n                       int
+		tail                    Tail
+		multiprocessors, places int
+		waves, fill             float64
 	}{
-		{4096, 1, 132, 1, 8, 1024. / 1056}, {4096, 1, 132, 2, 4, 1024. / 1056}, {4097, 1, 132, 1, 9, 1089. / 1188},
-		{1024, 2, 132, 1, 0.5, 64. / 66}, {1024, 4, 132, 1, 0.5, 64. / 66}, {128, 1, 132, 1, 1, 1. / 132},
-		{4096, 1, 0, 1, 0, 0}, {4096, 1, 132, 0, 0, 0}, {0, 1, 132, 1, 0, 0},
+		{4096, Tail{}, 132, 1, 8, 1024. / 1056}, {4096, Tail{}, 132, 2, 4, 1024. / 1056},
+		{4097, Tail{}, 132, 1, 9, 1089. / 1188}, {128, Tail{}, 132, 1, 1, 1. / 132},
+		{4096, Tail{}, 0, 1, 0, 0}, {4096, Tail{}, 132, 0, 0, 0}, {0, Tail{}, 132, 1, 0, 0},
+		{4096, Tail{Whole: 924, Tiles: 100, Span: 128, Each: 97, Blocks: 132}, 132, 1, 7 + 97./128, 1024 / (132 * (7 + 97./128))},
+		{1024, Tail{Tiles: 64, Span: 32, Each: 16, Blocks: 128}, 132, 1, 0.5, 64. / 66},
 	} {
-		p := Plan{Tile: tile, Split: test.split, Shape: gemm.Cube(test.n), Resident: test.multiprocessors}
+		p := Plan{Tile: tile, Split: 1, Tail: test.tail, Shape: gemm.Cube(test.n), Resident: test.multiprocessors}
 		waves, fill := p.Waves(test.multiprocessors, test.places)
 		if waves != test.waves || !(math.Abs(fill-test.fill) <= 1e-12) {
 			t.Errorf("%+v: %v waves, filled to %v", test, waves, fill)

@@ -550,7 +550,8 @@ func TestGoals(t *testing.T) {
 
 // TestGPUFigures checks that the chapter's figures exist, with the peak at the top.
 func TestGPUFigures(t *testing.T) {
-	want := "families-f64 gpu-ladder-f32 gpu-rates-f32 gpu-rates-tf32 gpu-sgemm gpu-host-f32 gpu-ladder-f64 gpu-rates-f64 gpu-host-f64"
+	want := "families-f64 gpu-ladder-f32 gpu-rates-f32 gpu-rates-tf32 gpu-sgemm gpu-host-f32 gpu-ladder-f64 gpu-rates-f64 gpu-host-f64 " +
+		"gpu-errors"
 	if got := strings.Join(ids(figures.Drawings(accelerated(false), "en")), " "); got != want {
 		t.Errorf("drawings are %s, want %s", got, want)
 	}

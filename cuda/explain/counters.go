@@ -30,8 +30,7 @@ var counterNames = []string{
 	"sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active",
 	"sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active",
 	"sm__warps_active.avg.pct_of_peak_sustained_active",
-	"smsp__inst_executed.sum",
-	"smsp__inst_executed_pipe_tensor_op_gmma.sum",
+	executed,
 	"smsp__inst_executed_pipe_tensor_op_hmma.sum",
 	"smsp__inst_executed_pipe_tensor_op_dmma.sum",
 	"smsp__inst_executed_pipe_fma.sum",
@@ -141,7 +140,11 @@ func complaintOf(log string) string {
 	return ""
 }
 
-// parseCounters returns the counters of the last launch of a main kernel from the profiler's log.
+// executed is the counter that tells the kernel that multiplied from one that did nothing, such as a fallback.
+const executed = "smsp__inst_executed.sum"
+
+// parseCounters returns the counters of a launch of a main kernel from the profiler's log: of the last one of those with
+// the most instructions.
 // The log has lines of the profiler, and a table whose lines begin with a quote: names of columns,
 // units, and then a line per launch. Counters that the profiler does not have on this GPU are left
 // out.
@@ -164,12 +167,23 @@ func parseCounters(log string) (map[string]float64, error) {
 	if kernel < 0 {
 		return nil, fmt.Errorf("the table that %s wrote has no column Kernel Name", Profiler)
 	}
+	var counters map[string]float64
 	for _, launch := range slices.Backward(launches) {
-		if isMain(launch[kernel]) {
-			return counterValues(names, launch)
+		if !isMain(launch[kernel]) {
+			continue
+		}
+		values, err := counterValues(names, launch)
+		if err != nil {
+			return nil, err
+		}
+		if counters == nil || values[executed] > counters[executed] {
+			counters = values
 		}
 	}
-	return nil, fmt.Errorf("%s saw no kernel that multiplies", Profiler)
+	if counters == nil {
+		return nil, fmt.Errorf("%s saw no kernel that multiplies", Profiler)
+	}
+	return counters, nil
 }
 
 // isMain reports whether a kernel of that name, which is empty in the line of the units, is

@@ -103,12 +103,12 @@ var topics = []page{
 		records: []string{"cuda-h200.json", "cuda-h200-tuned.json"},
 		digest: digest{
 			sections: []string{
-				"summary", "machine", "runs", "gpu-machine", "gpu-ladder", "gpu-why",
-				"gpu-precision", "gpu-types", "gpu-tuned", "gpu-host",
+				"summary", "machine", "runs", "gpu-machine", "gpu-ladder", "gpu-why", "gpu-waves", "gpu-inside", "gpu-steps",
+				"gpu-accuracy", "gpu-precision", "gpu-types", "gpu-tuned", "gpu-host",
 			},
 			figures: []string{
 				"gpu-ladder-f32", "gpu-ladder-f64", "gpu-rates-f32", "gpu-rates-tf32", "gpu-rates-f64",
-				"gpu-host-f64",
+				"gpu-waves-f32", "gpu-inside-f32", "gpu-inside-f16", "gpu-errors", "gpu-host-f64",
 			},
 			tables: []string{"table-gpu-ladder-f32", "table-gpu-ladder-f64"},
 		},
@@ -141,6 +141,9 @@ func Render(root string) error {
 		if err := renderHeadlines(root, lang); err != nil {
 			return err
 		}
+	}
+	if err := renderDrawings(root); err != nil {
+		return fmt.Errorf("docs/drawings: %w", err)
 	}
 	return renderIndex(root)
 }

@@ -393,7 +393,7 @@ func SliceOf(r compare.Record) (Slice, bool) {
 		return total / slices
 	}
 	s := Slice{
-		Instructions: sum(""), Tensor: sum("_pipe_tensor_op_gmma", "_pipe_tensor_op_hmma", "_pipe_tensor_op_dmma"),
+		Instructions: sum(""), Tensor: sum("_pipe_tensor_op_hmma", "_pipe_tensor_op_dmma"),
 		FMA: sum("_pipe_fma", "_pipe_fp64"), SharedReads: sum("_op_shared_ld", "_op_ldsm"), Stalls: map[string]float64{},
 	}
 	const warp = 32

@@ -9,6 +9,7 @@ import (
 	"gemm"
 	"gemm/compare"
 	"gemm/compare/report/reporttest"
+	"gemm/parallel/timeline"
 )
 
 // TestReads checks which accesses are reported: those of the tile that ran; those of the model if
@@ -126,5 +127,95 @@ func TestDigits(t *testing.T) {
 		if got := Digits(a); !math.IsNaN(got) {
 			t.Errorf("residual %g: %g digits", float64(residual), got)
 		}
+	}
+}
+
+// noted returns a trace of what the groups noted.
+func noted(groups ...timeline.Group) compare.Trace {
+	t := compare.Trace{}
+	t.Inside = groups
+	return t
+}
+
+// stepsFrom returns steps of a second each, named by their first letters.
+func stepsFrom(begin float64, names string) (out []timeline.Step) {
+	for i, name := range names {
+		at := begin + float64(i)
+		out = append(out, timeline.Step{Name: map[rune]string{'w': "wait", 'c': "copy", 'm': "multiply", 's': "store"}[name],
+			Begin: at, End: at + 1})
+	}
+	return out
+}
+
+// TestCrews checks that groups of a role that follow each other are a lane, and groups at the same time are not; the
+// time of a slice; and the window around the end of the first tile.
+func TestCrews(t *testing.T) {
+	c := crewOf(noted(
+		timeline.Group{Role: "producer", Phases: stepsFrom(0, "wcwc")},
+		timeline.Group{Role: "consumer", Warpgroup: 1, Phases: stepsFrom(0, "wmwmwms")},
+		timeline.Group{Role: "consumer", Warpgroup: 1, Phases: stepsFrom(9, "wmwm"), Block: 5},
+		timeline.Group{Role: "consumer", Warpgroup: 1, Phases: stepsFrom(1, "wm"), Block: 6},
+		timeline.Group{Role: "worker", Phases: stepsFrom(0, "wm")},
+		timeline.Group{Role: "worker", Multiprocessor: 1, Phases: stepsFrom(0, "wm")},
+	))
+	var lanes []string
+	for _, l := range c.Lanes {
+		lanes = append(lanes, fmt.Sprint(l.Name, " ", len(l.Steps)))
+	}
+	if got := strings.Join(lanes, ", "); got != "producer 4, consumer 1 11, consumer 1 2, worker 1 2" {
+		t.Errorf("the lanes are %s", got)
+	}
+	if got := c.Step(); got != 2 {
+		t.Errorf("a slice takes %v", got)
+	}
+	if from, to := c.Window(); from != 6-5*2 || to != 7+8*2 {
+		t.Errorf("the window is from %v to %v", from, to)
+	}
+	if shares := c.Shares(true); shares["wait"] != 0.5 || shares["copy"] != 0.5 {
+		t.Errorf("the producer's shares are %v", shares)
+	}
+	if shares := c.Shares(false); !(math.Abs(shares["store"]-1./17) <= 1e-12) {
+		t.Errorf("the others' shares are %v", shares)
+	}
+	c = crewOf(noted(timeline.Group{Role: "consumer", Warpgroup: 1, Phases: stepsFrom(3, "wmwm")}))
+	if from, to := c.Window(); from != 3 || to != 3+13*2 {
+		t.Errorf("without a tile that ends, the window is from %v to %v", from, to)
+	}
+	if c := crewOf(noted(timeline.Group{Role: "consumer", Phases: stepsFrom(0, "w")})); !math.IsNaN(c.Step()) {
+		t.Errorf("a slice that has not ended takes %v", c.Step())
+	}
+}
+
+// TestSliceOf divides counters by slices, and wants none without them or without a tile.
+func TestSliceOf(t *testing.T) {
+	row := reporttest.Kernel("warptile", 256, 1, func(r *compare.Record) {
+		r.Resolved = gemm.Params{"tile": "128x128x16/64x32/8x8"}
+		r.GPU.Threads = 256
+		r.GPU.Counters = map[string]float64{"smsp__inst_executed.sum": 6400, "smsp__inst_executed_pipe_fma.sum": 3200,
+			"smsp__average_warps_issue_stalled_wait_per_issue_active.ratio": 2}
+	})
+	s, ok := SliceOf(row) // 2×2 tiles of 16 slices
+	if !ok || s.Instructions != 100 || s.FMA != 50 || !math.IsNaN(s.Tensor) || s.Stalls["wait"] != 25 || len(s.Stalls) != 1 {
+		t.Errorf("got %+v, %v", s, ok)
+	}
+	row.GPU.Counters = nil
+	if s, ok := SliceOf(row); ok {
+		t.Errorf("without counters: %+v", s)
+	}
+	row.Resolved = nil
+	if s, ok := SliceOf(row); ok {
+		t.Errorf("without a tile: %+v", s)
+	}
+}
+
+// TestAccuracies takes the size with the most precisions.
+func TestAccuracies(t *testing.T) {
+	known := func(r *compare.Record) { r.Residual = 1e-7 }
+	doc := reporttest.Planted(reporttest.Kernel("warptile", 512, 1, known), reporttest.Kernel("tf32-mma", 512, 1, known),
+		reporttest.Kernel("warptile", 1024, 1, known),
+		reporttest.Kernel("smem", 512, 1, func(r *compare.Record) { r.Residual = 0 }))
+	got := Views(doc)[0].Accuracies()
+	if len(got) != 2 || got[0].N != 512 || got[0].Compute == got[1].Compute {
+		t.Errorf("got %d rows: %v", len(got), got)
 	}
 }

@@ -25,7 +25,7 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// Chart is the content of a figure: a Curve, Bars, Columns, Stacks, Lanes or Boxes, or a
+// Chart is the content of a figure: a Curve, Bars, Columns, Stacks, Lanes, Boxes, a Grid, or a
 // Pair of them.
 type Chart interface {
 	height() vg.Length

@@ -72,6 +72,10 @@ var charts = map[string]Chart{
 		Curve{Title: "filled", XLabel: "n", YLabel: "%", Sizes: []float64{1024, 2048}, Limit: Limit{Level: 100}, Top: true,
 			Series: []Series{{"naive", LookOf(0), []Point{{1024, 97, 97, 97}, {2048, 99, 99, 99}}}}},
 	},
+	"grid": Grid{Title: "swizzle", Fields: []Field{
+		{Label: "memory", Rows: [][]Cell{{{"0", 0}, {"1", 1}}, {{"0", 0}, {"1", 1}}}},
+		{Label: "shared memory", Wide: 2, Rows: [][]Cell{{{"0", 0}, {"1", 1}}, {{"1", 1}, {"0", 8}}}},
+	}},
 	"boxes": Boxes{
 		Title: "machine", Names: []string{"w0 is worker 0"},
 		Boxes: []Box{

@@ -168,9 +168,9 @@ func stalls(cycles map[string]float64) document.Text {
 
 // gpuErrors is the section on what accuracy costs in speed.
 func (b *builder) gpuErrors(v *analysis.View) (document.Section, bool) {
-	s := b.Of(v, "gpu-errors", "gpu-errors.title")
+	s := b.Of(v, "gpu-accuracy", "gpu-accuracy.title")
 	rows := v.Accuracies()
-	s.Text(b.Say("gpu-errors.intro"))
+	s.Text(b.Say("gpu-accuracy.intro"))
 	b.Figure(&s, v, "gpu-errors", "fig.gpu-errors", b.Rerun(v, rows))
 	return s, len(s.Blocks) > 1
 }

@@ -184,6 +184,12 @@ func (b builder) measurements(s *document.Section, v *analysis.View, fam string)
 	case analysis.OnRanks, analysis.OnGPU:
 		sharing.Ensemble(b.Builder, s, v, fam, "")
 	}
+	if fam == analysis.OnGPU {
+		for _, typ := range v.GPUTypes() {
+			b.Figure(s, v, "gpu-inside-"+typ, "fig.gpu-inside", "", text.Args{"Type": typ})
+		}
+		b.Figure(s, v, "gpu-errors", "fig.gpu-errors", "")
+	}
 	for _, typ := range types {
 		if t, ok := b.table(v, fam, typ); ok {
 			s.Add(t)
