@@ -15,7 +15,7 @@ import (
 )
 
 // TestTails compares products whose last tiles are cut along k with the exact result, twice: the counts of arrivals
-// must be 0 again after a product. compute-sanitizer runs it too, for blocks with parts of several tiles.
+// must be 0 again after a product.
 func TestTails(t *testing.T) {
 	b := device.NewBackend()
 	t.Cleanup(func() { _ = b.Close() })
