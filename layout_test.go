@@ -80,7 +80,8 @@ var importTable = map[string][]string{
 	"internal/gemmtest": {"cuda/usage", "gf256", "half", "internal/cpu", "mpi/account", ".", "compare/optional"},
 	"user":              {"internal/child", "internal/output", ".", "compare/optional", "internal/peer"},
 	"serial": {
-		"gf256", "half", "internal/cpu", "internal/tuned", ".", "internal/kernel", "internal/block", "internal/pseudocode",
+		"gf256", "half", "internal/cpu", "internal/tuned", ".", "internal/kernel", "internal/block",
+		"internal/pseudocode",
 	},
 
 	"compare/report/analysis": {"cuda/occupancy", "internal/sample", "parallel/timeline", ".", "compare", "cuda"},

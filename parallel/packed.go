@@ -56,8 +56,8 @@ func newPacked[T gemm.Float](t toucher[T], _ gemm.Params) (gemm.Multiplier[T], e
 	return packed[T]{serial.NewPacked[T](t.pool), t}, nil
 }
 
-// packedHalf is serial/packed in half precision on a team. A task is a block of C: each worker packs the blocks of A and B
-// that it needs.
+// packedHalf is serial/packed in half precision on a team. A task is a block of C: each worker packs the blocks of A
+// and B that it needs.
 type packedHalf[T half.Float] struct {
 	serial.PackedHalf[T]
 	toucher[T]

@@ -97,8 +97,8 @@ func view[T gemm.Float](m gemm.Matrix[T], t blas.Transpose) block.View[T] {
 	return block.View[T]{Data: m.Data, Row: 1, Col: m.Stride}
 }
 
-// PackedHalf is Packed in half precision: blocks are converted to float32 while they are packed, and the micro-kernel is
-// that of float32 (see block.Half).
+// PackedHalf is Packed in half precision: blocks are converted to float32 while they are packed, and the micro-kernel
+// is that of float32 (see block.Half).
 type PackedHalf[T half.Float] struct{ engine *block.Half[T] }
 
 // NewPackedHalf returns serial/packed in half precision on the workers of a loop.
@@ -128,9 +128,10 @@ func (p PackedHalf[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T,
 // gemm computes C ← α·op(A)·op(B) + β·C for operands that conform.
 func (p PackedHalf[T]) gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T,
 	c gemm.Matrix[T], k int) error {
-	return p.engine.Gemm(ctx, c.Rows, c.Cols, k, alpha, block.HalfView[T]{Data: a.Data, Stride: a.Stride,
-		Transposed: tA != blas.NoTrans}, block.HalfView[T]{Data: b.Data, Stride: b.Stride, Transposed: tB != blas.NoTrans},
-		beta, c.Data, c.Stride)
+	view := func(m gemm.Matrix[T], t blas.Transpose) block.HalfView[T] {
+		return block.HalfView[T]{Data: m.Data, Stride: m.Stride, Transposed: t != blas.NoTrans}
+	}
+	return p.engine.Gemm(ctx, c.Rows, c.Cols, k, alpha, view(a, tA), view(b, tB), beta, c.Data, c.Stride)
 }
 
 // Resolved implements gemm.Explainer: the micro-kernel and the largest blocks, as Packed's.

@@ -14,7 +14,7 @@ func column[T gemm.Float](elements ...T) gemm.Matrix[T] {
 	return gemm.Matrix[T]{Rows: len(elements), Cols: 1, Stride: 1, Data: elements}
 }
 
-func row[T gemm.Float](elements ...T) gemm.Matrix[T] {
+func row[T gemm.Number](elements ...T) gemm.Matrix[T] {
 	return gemm.Matrix[T]{Rows: 1, Cols: len(elements), Stride: len(elements), Data: elements}
 }
 

@@ -88,7 +88,9 @@ func halfOperation[T half.Float](t *testing.T) {
 		for _, scalars := range [][2]float64{{1, 0}, {-0.75, 0}, {1, 1}, {2.5, -0.5}, {0, 3}} {
 			c := layout(m, n, k, op, scalars[0], scalars[1], 3)
 			at := fmt.Sprintf("%s %s α=%g β=%g", gemm.TypeOf[T]().Name, op, c.Alpha, c.Beta)
-			for name, o := range map[string]Operands[T]{"random": Draw[T](c, 5, nil), "integers": DrawIntegers[T](c, 5, 2)} {
+			for name, o := range map[string]Operands[T]{
+				"random": Draw[T](c, 5, nil), "integers": DrawIntegers[T](c, 5, 2),
+			} {
 				limit := classicalOf[T](c.Shape, c.Alpha, c.Beta)
 				if name == "integers" {
 					limit = Limit{Kind: gemm.Componentwise}
@@ -157,8 +159,8 @@ func severalRoundings[T half.Float](t *testing.T) {
 // TestHalfOverflow has elements just in and beyond the range of f16: infinity passes for the second alone.
 func TestHalfOverflow(t *testing.T) {
 	f := half.From[half.F16]
-	a := gemm.Matrix[half.F16]{Rows: 1, Cols: 2, Stride: 2, Data: []half.F16{f(256), f(1)}}
-	b := gemm.Matrix[half.F16]{Rows: 2, Cols: 3, Stride: 3, Data: []half.F16{f(255), f(257), f(-257), f(100), f(0), f(0)}}
+	a, b := row(f(256), f(1)), gemm.NewMatrix[half.F16](2, 3)
+	copy(b.Data, []half.F16{f(255), f(257), f(-257), f(100), f(0), f(0)})
 	v := New(product(a, b), 1)
 	limit := classicalOf[half.F16](gemm.Shape{M: 1, N: 3, K: 2}, 1, 0)
 	for _, test := range []struct {
@@ -171,7 +173,7 @@ func TestHalfOverflow(t *testing.T) {
 		{[3]float32{65792, 65792, -65792}, false},
 		{[3]float32{65380, float32(math.NaN()), -65792}, false},
 	} {
-		c := gemm.Matrix[half.F16]{Rows: 1, Cols: 3, Stride: 3, Data: []half.F16{f(test.c[0]), f(test.c[1]), f(test.c[2])}}
+		c := row(f(test.c[0]), f(test.c[1]), f(test.c[2]))
 		if got := v.Check(c, limit); got.OK() != test.ok {
 			t.Errorf("%v: %+v, want ok: %v", c.Data, got, test.ok)
 		}

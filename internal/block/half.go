@@ -7,11 +7,11 @@ import (
 	"gemm/internal/kernel"
 )
 
-// Half multiplies matrices in half precision with the micro-kernels and the sizes of blocks of float32. Blocks of A and B
-// are converted while they are packed. A task is a block of C, whose sums stay in float32, in a buffer of the worker,
-// until the last term; so an element is rounded once. Workers share only the operands.
+// Half multiplies matrices in half precision with the micro-kernels and the sizes of blocks of float32. Blocks of A
+// and B are converted while they are packed. A task is a block of C, whose sums stay in float32, in a buffer of the
+// worker, until the last term; so an element is rounded once. Workers share only the operands.
 //
-// A is packed n/NC times and B m/halfRows times, for 2mnk operations, and nothing of the size of an operand is allocated.
+// A is packed n/NC times and B m/halfRows times, for 2mnk operations. Nothing of the size of an operand is allocated.
 type Half[T half.Float] struct {
 	engine *Engine[float32]
 	idle   Idle[halfTask[T]]
@@ -70,8 +70,9 @@ func (e *Half[T]) Blocking() Blocking {
 	return b
 }
 
-// Gemm computes C ← α·A·B + β·C with A m×k, B k×n and C m×n, whose rows begin ldc elements apart. If β = 0, C is not
-// read. If α = 0 or k = 0, neither A nor B is read. If ctx is cancelled, Gemm returns its error, and C is undefined.
+// Gemm computes C ← α·A·B + β·C with A m×k, B k×n and C m×n, whose rows begin ldc elements apart. If β = 0, C is
+// not read. If α = 0 or k = 0, neither A nor B is read. If ctx is cancelled, Gemm returns its error, and C is
+// undefined.
 func (e *Half[T]) Gemm(ctx context.Context, m, n, k int, alpha T, a, b HalfView[T], beta T, c []T, ldc int) error {
 	if err := ctx.Err(); err != nil || m == 0 || n == 0 {
 		return err
@@ -85,7 +86,8 @@ func (e *Half[T]) Gemm(ctx context.Context, m, n, k int, alpha T, a, b HalfView[
 			}
 		}
 	}
-	t.job = halfJob[T]{ctx: ctx, m: m, n: n, k: k, alpha: alpha.Float32(), beta: beta.Float32(), a: a, b: b, c: c, ldc: ldc}
+	t.job = halfJob[T]{ctx: ctx, m: m, n: n, k: k, alpha: alpha.Float32(), beta: beta.Float32(), a: a, b: b, c: c,
+		ldc: ldc}
 	if k == 0 || t.job.alpha == 0 {
 		t.job.k, t.job.alpha = 0, 0
 	}

@@ -21,7 +21,8 @@ func testHalfBlocks[T half.Float](t *testing.T) {
 	k := kernel.Best[float32]()
 	e := &Half[T]{engine: New(k, Blocking{MC: 3 * k.MR, KC: 12, NC: 2 * k.NR, Parallel: 1}, goroutines)}
 	rng := rand.New(rand.NewPCG(1, 2))
-	for _, shape := range [][3]int{{halfRows + 9, 3*k.NR + 5, 41}, {7, 5*k.NR + 1, 100}, {3 * halfRows, 3, 30}, {5, 6, 0}} {
+	shapes := [][3]int{{halfRows + 9, 3*k.NR + 5, 41}, {7, 5*k.NR + 1, 100}, {3 * halfRows, 3, 30}, {5, 6, 0}}
+	for _, shape := range shapes {
 		for _, tA := range []blas.Transpose{blas.NoTrans, blas.Trans} {
 			for _, tB := range []blas.Transpose{blas.NoTrans, blas.Trans} {
 				halfProduct(t, e, rng, shape, tA != blas.NoTrans, tB != blas.NoTrans)
@@ -30,7 +31,7 @@ func testHalfBlocks[T half.Float](t *testing.T) {
 	}
 }
 
-// halfProduct computes C ← −2·op(A)·op(B) + 3·C of small integers twice, in place of numbers and of NaN (β = 0).
+// halfProduct computes C ← −2·op(A)·op(B) + β·C of small integers, in place of numbers and, for β = 0, of NaN.
 func halfProduct[T half.Float](t *testing.T, e *Half[T], rng *rand.Rand, shape [3]int, tA, tB bool) {
 	m, n, k := shape[0], shape[1], shape[2]
 	drawn := func(rows, cols int, transposed bool) HalfView[T] {
@@ -67,7 +68,8 @@ func halfProduct[T half.Float](t *testing.T, e *Half[T], rng *rand.Rand, shape [
 					sum += beta * was[i*c.Stride+j].Float32()
 				}
 				if got := at(c, i, j); got != half.From[T](sum).Float32() {
-					t.Fatalf("%v, transposed %v %v, β=%v: C(%d, %d) is %v, want %v", shape, tA, tB, beta, i, j, got, sum)
+					t.Fatalf("%v, transposed %v %v, β=%v: C(%d, %d) is %v, want %v", shape, tA, tB, beta, i, j, got,
+						sum)
 				}
 			}
 			for gap := range 3 {

@@ -291,8 +291,9 @@ func TestWritesWhatItReads(t *testing.T) {
 	for _, extension := range []string{".npy", ".mtx", ".csv", ".NPY"} {
 		roundTrip(t, extension, func(i, j int) float64 { return special[(9*i+j)%len(special)] })
 		roundTrip(t, extension, func(i, j int) float32 { return float32(special[(9*i+j)%len(special)]) })
-		roundTrip(t, extension, func(i, j int) half.F16 { return half.From64[half.F16](special[(9*i+j)%len(special)]) })
-		roundTrip(t, extension, func(i, j int) half.BF16 { return half.From64[half.BF16](special[(9*i+j)%len(special)]) })
+		f16, bf16 := half.From64[half.F16], half.From64[half.BF16]
+		roundTrip(t, extension, func(i, j int) half.F16 { return f16(special[(9*i+j)%len(special)]) })
+		roundTrip(t, extension, func(i, j int) half.BF16 { return bf16(special[(9*i+j)%len(special)]) })
 		roundTrip(t, extension, func(i, j int) gf256.Elem { return gf256.New(uint8(97*i + j)) })
 	}
 	empty := filepath.Join(t.TempDir(), "empty")

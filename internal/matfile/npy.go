@@ -26,8 +26,8 @@ const npyMagic = "\x93NUMPY"
 // of a plain matrix has fewer than 128.
 const npyHeaderLimit = 1 << 16
 
-// npyTypes are the names of the element types in NumPy, and of ml_dtypes, whose arrays of bfloat16 are saved as V2: two bytes
-// without a type.
+// npyTypes are the names of the element types in NumPy, and in ml_dtypes, whose arrays of bfloat16 are saved as V2: two
+// bytes without a type.
 var npyTypes = map[string]string{"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16",
 	"gf256": "uint8"}
 
@@ -72,7 +72,8 @@ func (f *File) parseNPY() error {
 	case "u1", "B", "uint8":
 		f.Type = "gf256"
 	default:
-		return fmt.Errorf("elements are %q; save them as float16, float32 or float64, such as with a.astype('f8')", dtype)
+		return fmt.Errorf("elements are %q; save them as float16, float32 or float64, such as with a.astype('f8')",
+			dtype)
 	}
 	body.typ, body.size = f.Type, gemm.TypeNamed(f.Type).Size
 	if err := checkShape(f.Rows, f.Cols); err != nil {
@@ -241,8 +242,8 @@ func readNPY[T gemm.Element](f *File, body npyBody, m gemm.Matrix[T]) error {
 	return nil
 }
 
-// npyNumber returns the function that reads a stored number as a T. It returns nil if the elements are not floating-point
-// numbers.
+// npyNumber returns the function that reads a stored number as a T. It returns nil if the elements are not numbers of
+// floating point.
 func npyNumber[T gemm.Number](f *File, body npyBody) func([]byte) (T, error) {
 	stored := gemm.ByType(body.typ,
 		func(b []byte) float64 { return math.Float64frombits(body.order.Uint64(b)) },
@@ -265,7 +266,7 @@ func npyNumber[T gemm.Number](f *File, body npyBody) func([]byte) (T, error) {
 
 // writeNPY writes m in version 1.0, row by row, little-endian.
 func writeNPY[T gemm.Element](w *bufio.Writer, m gemm.Matrix[T]) error {
-	descr := map[string]string{"f64": "<f8", "f32": "<f4", "f16": "<f2", "bf16": "<V2", "gf256": "|u1"}[gemm.TypeOf[T]().Name]
+	descr := gemm.ByType(gemm.TypeOf[T]().Name, "<f8", "<f4", "<f2", "<V2", "|u1")
 	header := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%d, %d), }", descr, m.Rows, m.Cols)
 	// The elements start at a multiple of 64 bytes; the header ends in a line feed.
 	length := (10+len(header)+1+63)&^63 - 10

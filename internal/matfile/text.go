@@ -138,8 +138,8 @@ func writesZero(text string) bool {
 
 // outOfRange returns the error of a value that would become other, an infinity or zero, in the type.
 func outOfRange(value, typ string, other float64) error {
-	remedy := gemm.ByType(typ, "scale the matrix", "choose the type f64", "scale the matrix, or choose the type bf16 or f32",
-		"choose the type f64", "")
+	remedy := gemm.ByType(typ, "scale the matrix", "choose the type f64",
+		"scale the matrix, or choose the type bf16 or f32", "choose the type f64", "")
 	if other == 0 {
 		return fmt.Errorf("%s is out of the range of %s and would become 0; %s", value, typ, remedy)
 	}

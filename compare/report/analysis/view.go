@@ -167,7 +167,8 @@ func (v *View) Ceiling(typ string, threads int) (compare.Ceiling, bool) {
 		}
 	}
 	for _, r := range v.Records {
-		if !ByGPU(r) && gemm.TypeNamed(r.Type).Pipe() == typ && max(r.Threads, 1) == threads && r.Ceiling > float64(highest.Gflops) {
+		if !ByGPU(r) && gemm.TypeNamed(r.Type).Pipe() == typ && max(r.Threads, 1) == threads &&
+			r.Ceiling > float64(highest.Gflops) {
 			highest = compare.Ceiling{Unit: "cpu", Pipe: typ, ISA: highest.ISA, Threads: threads,
 				Gflops: compare.Number(r.Ceiling), Run: r.Run}
 		}

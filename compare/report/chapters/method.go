@@ -9,6 +9,7 @@ import (
 
 	"github.com/aclements/go-moremath/stats"
 
+	"gemm"
 	"gemm/compare"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/document"
@@ -39,8 +40,12 @@ func (b *Builder) Measured() document.Section {
 		b.Say("measured.speed"), b.Say("measured.contrast"),
 	})
 	s.Text(b.Say("verified.intro"))
-	s.List([]document.Text{b.Say("verified.exact"), b.Say("verified.fresh"), b.Say("verified.float"),
-		b.Say("verified.bound"), b.Say("verified.field")})
+	checks := []document.Text{b.Say("verified.exact"), b.Say("verified.fresh"), b.Say("verified.float"),
+		b.Say("verified.bound")}
+	if slices.ContainsFunc(b.Doc.Records, func(r compare.Record) bool { return gemm.TypeNamed(r.Type).IsHalf() }) {
+		checks = append(checks, b.Say("verified.half"))
+	}
+	s.List(append(checks, b.Say("verified.field")))
 	return s
 }
 

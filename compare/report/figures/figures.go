@@ -102,7 +102,7 @@ func Titled(doc compare.Document, s *text.Speaker) []chart.Drawing {
 		ch, ok := machine(v)
 		add("topology", "drawing.topology", ch, ok)
 		answerDrawings(d, add)
-		floats := []string{"f64", "f32"}
+		floats := []string{"f64", "f32", "f16", "bf16"}
 		for _, fam := range analysis.Distinct(d.rows, analysis.Home) {
 			if fam == analysis.OnGPU {
 				continue // its figures are in the chapter on the GPU
