@@ -262,12 +262,24 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) gemm(int m, int n, int 
             sum[i] = 0;
 
     // C: a lane has rows 2*(lane%4) and the next of each 8, and columns lane/4 and 8 further on.
-    const int j = col0 + 16 * warp + lane / 4;
+    const int i0 = row0 + lane % 4 * 2, j = col0 + 16 * warp + lane / 4;
+    if (beta == 0 && row0 + BM <= m && col0 + BN <= n) { // without conditions, one store follows the other
+        float *c = C + i0 * ldc + j;
+        #pragma unroll
+        for (int x = 0; x < BM / 8; x++, c += 8 * ldc)
+            #pragma unroll
+            for (int e = 0; e < 2; e++) {
+                c[e * ldc] = alpha * sum[4 * x + e];
+                c[e * ldc + 8] = alpha * sum[4 * x + 2 + e];
+            }
+        MARK(CONSUMER, DONE);
+        return;
+    }
     #pragma unroll
     for (int x = 0; x < BM / 8; x++)
         #pragma unroll
         for (int e = 0; e < 2; e++) {
-            const int i = row0 + 8 * x + lane % 4 * 2 + e;
+            const int i = i0 + 8 * x + e;
             float *c = C + i * ldc + j;
             if (i < m && j < n)
                 store_c(c, alpha * sum[4 * x + e], beta);
