@@ -112,7 +112,7 @@ func (p Plan) predict(g GPU) float64 {
 		return p.waves(g, t.Whole, t.Span) + p.waves(g, t.Blocks, t.Each) + p.edge(g, slowest) + p.joins(g)
 	}
 	slices := ceil(p.K, max(1, p.Tile.BK))
-	return p.waves(g, ceil(p.M, p.Tile.BM)*ceil(p.N, p.Tile.BN), slices) + p.edge(g, slices)
+	return p.waves(g, p.tiles(), slices) + p.edge(g, slices)
 }
 
 // slice returns the time in seconds of a slice of a tile at the full peak of a multiprocessor.
@@ -156,7 +156,10 @@ func (p Plan) joins(g GPU) float64 {
 		another   = 8e-6   // seconds that a block takes to begin another tile
 	)
 	tile := float64(p.Rung.Size() * p.Tile.BM * p.Tile.BN)
-	took := 2*float64(p.PartialBytes())/bandwidth + float64(p.Tail.parts())*tile/alone + meet
+	took := 2*float64(p.PartialBytes())/bandwidth + meet
+	if !p.Rung.Persistent { // whose blocks add a share each
+		took += float64(p.Tail.parts()) * tile / alone
+	}
 	if p.Tail.Span%p.Tail.Each != 0 {
 		took += another
 	}
@@ -166,6 +169,6 @@ func (p Plan) joins(g GPU) float64 {
 // peak returns the peak of the rung's pipe in flop/s at the GPU's clock, from the figures per
 // multiprocessor and cycle of 9.0.
 func (r Rung) peak(g GPU) float64 {
-	each := map[string]float64{"f32": 256, "f64": 128, "f64-tensor": 256, "tf32": 2048}[r.Pipe()]
+	each := map[string]float64{"f32": 256, "f64": 128, "f64-tensor": 256, "tf32": 2048, "f16": 4096}[r.Pipe()]
 	return each * 1e6 * float64(max(1, g.Clock)) * float64(max(1, g.Multiprocessors))
 }

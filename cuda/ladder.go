@@ -41,6 +41,7 @@ type Rung struct {
 	// that a block can have. nil: the tile is used as it is.
 	// Persistent reports whether there are at most as many blocks as multiprocessors, which compute tile after tile.
 	Persistent bool
+	cluster    int         // blocks that have tiles next to each other in a row and share copies; 0 means 1
 	prepare    preparation // what comes before the kernel; 0: it reads A and B as they lie, or as they are packed
 	fit        func(t Tile, s gemm.Shape) Tile
 	speeds     map[string]Speed // by Tile.Name

@@ -61,7 +61,7 @@ func (r Rung) Plan(g GPU, s gemm.Shape, a, b, c Operand, p gemm.Params) (Plan, e
 		return plan, err
 	}
 	if r.Persistent {
-		plan.Resident = g.Multiprocessors
+		plan.Resident = g.Multiprocessors / max(1, r.cluster) * max(1, r.cluster)
 	}
 	plan.lay(g, &a, &b)
 	plan.Widths = r.widths(a, b, c)
@@ -256,7 +256,7 @@ func powerOfTwo(n int) int {
 
 // Blocks returns the blocks of a launch: those of whole tiles of C, and of its Tail.
 func (p Plan) Blocks() int {
-	x := ceil(p.M, p.Tile.BM) * ceil(p.N, p.Tile.BN)
+	x := p.tiles()
 	if p.Tail.Blocks > 0 {
 		x = p.Tail.Whole + p.Tail.Blocks
 	}
@@ -280,6 +280,12 @@ func (p Plan) Waves(multiprocessors, places int) (waves, fill float64) {
 		waves = float64(ceil(t.Whole, all)) + float64(ceil(t.Blocks, all)*t.Each)/float64(t.Span)
 	}
 	return waves, float64(tiles) / (waves * float64(all))
+}
+
+// tiles returns the tiles of C, with those beyond it that fill up clusters.
+func (p Plan) tiles() int {
+	cluster := max(1, p.Rung.cluster)
+	return ceil(p.M, p.Tile.BM) * ceil(p.N, p.Tile.BN*cluster) * cluster
 }
 
 // Packed returns the elements of A and of B as they are laid out anew.

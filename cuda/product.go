@@ -37,7 +37,7 @@ var barriers = map[string]struct {
 	"f32/blockorder": {1, 0, true}, "f32/prefetch": {1, 1, true}, "f32/serpentine": {1, 1, true},
 	"f32/interleave": {1, 1, true}, "f32/rowstores": {1, 1, true}, "f32/warptile": {1, 1, true},
 	"f32/tf32-wmma": {1, 2, true}, "f32/tf32-mma": {1, 1, true},
-	"f32/tf32-wgmma": {1, 1, true}, "f32/tf32-wgmma-ws": {0, 1, true}, "f32/tf32-wgmma-persistent": {0, 1, true},
+	"f32/tf32-wgmma": {1, 1, true}, "f32/tf32-wgmma-ws": {0, 1, true}, "f32/tf32-wgmma-persistent": {0, 2, true},
 	"f32/" + F16x3:    {0, 1, true},
 	"f64/packed-smem": {2, 0, false}, "f64/packed-conflictfree": {2, 0, false},
 	"f64/smem": {2, 0, false}, "f64/conflictfree": {1, 1, true},

@@ -70,10 +70,12 @@ var rungs = []Rung{
 		shared: ringSlices(4), reads: group, prepare: roundsA},
 	{Name: "tf32-wgmma-persistent", Type: "f32", File: "22_tf32-wgmma-persistent.cu", Least: 90, Exact: true,
 		Tiles: []Tile{{BM: 256, BN: 128, BK: 32, Stages: 4}}, threads: warpgroups(columnsOf, 1),
-		shared: ringSlices(4), reads: group, prepare: roundsA, Persistent: true},
+		shared: ringSlices(4), reads: group, prepare: roundsA, Persistent: true, cluster: 2, Splits: true,
+		speeds: map[string]Speed{"256x128x32": {Share: 0.75, Blocks: 1, Alone: 0.75}}},
 	{Name: F16x3, Type: "f32", File: "23_f16x3.cu", Least: 90, Exact: true,
 		Tiles: []Tile{{BM: 128, BN: 128, BK: 64, Stages: 3}}, threads: warpgroups(rowsOf, 1),
-		shared: ringSlices(4), reads: group, prepare: splits, Persistent: true},
+		shared: ringSlices(4), reads: group, prepare: splits, Persistent: true, Splits: true,
+		speeds: map[string]Speed{"128x128x64": {Share: 0.21, Blocks: 1, Alone: 0.21}}}, // of three products
 
 	{Name: "naive", Type: "f64", File: "01_naive.cu", Least: 70, Tiles: []Tile{{BM: 8, BN: 32}}, threads: elements,
 		reads: unshared},

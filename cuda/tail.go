@@ -48,7 +48,7 @@ const mostSlices = 1 << 30
 // inParts returns the plan with every tile cut into at most the given number of parts, the same for each. A part is
 // a whole number of slices, and none is empty.
 func (p Plan) inParts(parts int) Plan {
-	tiles, slices := ceil(p.M, p.Tile.BM)*ceil(p.N, p.Tile.BN), ceil(p.K, max(1, p.Tile.BK))
+	tiles, slices := p.tiles(), ceil(p.K, max(1, p.Tile.BK))
 	each := max(1, ceil(slices, max(1, parts)))
 	p.Split = max(1, ceil(slices, each))
 	if p.Split > 1 && tiles > 0 {
@@ -60,7 +60,10 @@ func (p Plan) inParts(parts int) Plan {
 // tails returns the plan with the tiles cut that do not fill the multiprocessors, and with those of one wave more. The
 // blocks of the tail fill the multiprocessors in part or wholly.
 func (p Plan) tails(g GPU) []Plan {
-	tiles, slices := ceil(p.M, p.Tile.BM)*ceil(p.N, p.Tile.BN), ceil(p.K, p.Tile.BK)
+	if p.Rung.Persistent {
+		return p.equalTails(g)
+	}
+	tiles, slices := p.tiles(), ceil(p.K, p.Tile.BK)
 	most := p.Rung.speed(p.Tile).Blocks
 	var out []Plan
 	for each := 1; each <= most; each++ {
@@ -82,8 +85,35 @@ func (p Plan) tails(g GPU) []Plan {
 	return out
 }
 
+// equalTails returns the plan with the tiles cut that do not fill the multiprocessors, all in the same way. So blocks
+// that run at the same time read the same k of A and B, which then come from L2 once for several.
+func (p Plan) equalTails(g GPU) []Plan {
+	const mostParts, leastSlices = 8, 2
+	wave := max(1, g.Multiprocessors/max(1, p.Rung.cluster)) * max(1, p.Rung.cluster)
+	tiles, slices := p.tiles(), ceil(p.K, p.Tile.BK)
+	var out []Plan
+	for n := 2; n <= mostParts && slices >= n*leastSlices && tiles%wave != 0; n++ {
+		q, cut := p, tiles%wave
+		each := ceil(slices, n)
+		parts := ceil(slices, each)
+		q.Tail = Tail{Whole: tiles - cut, Tiles: cut, Span: parts * each, Each: each, Blocks: cut * parts}
+		if g.holds(q.PartialBytes()) {
+			out = append(out, q)
+		}
+	}
+	return out
+}
+
+// arrivals returns how many counts the kernel keeps of what has come to the tiles of the tail.
+func (p Plan) arrivals() int {
+	if p.Rung.Persistent { // of blocks that run, of warps that are done, and of the warps at each tile
+		return 2 + 8*p.Tail.Tiles
+	}
+	return p.Tail.Tiles
+}
+
 // tailArguments returns the arguments of a kernel about its tail, after all others: how many tiles are whole, slices
-// of a tile and of a block, memory for sums over parts, and for a count of arrivals at each tile, which is 0 before and
+// of a tile and of a block, memory for sums over parts, and for counts of arrivals, which are 0 before and
 // after. It returns none if there is no tail.
 func (q *Sequence) tailArguments() []Argument {
 	t := q.Tail
@@ -91,8 +121,8 @@ func (q *Sequence) tailArguments() []Argument {
 		return nil
 	}
 	partial := place{BufferWork, q.take(q.PartialBytes()), 0}
-	arrived := place{BufferWork, q.take(4 * int64(t.Tiles)), 0}
-	q.Zeros = append(q.Zeros, Span{arrived.at, 4 * int64(t.Tiles)})
+	arrived := place{BufferWork, q.take(4 * int64(q.arrivals())), 0}
+	q.Zeros = append(q.Zeros, Span{arrived.at, 4 * int64(q.arrivals())})
 	return join(numbers(t.Whole, t.Span, t.Each), partial.arguments()[:1], arrived.arguments()[:1])
 }
 

@@ -246,7 +246,9 @@ func tf32Worst(s gemm.Shape, _ gemm.Params, u float64) float64 {
 // left out, and (1 + v)v²|a||b| for the rounding of either low part. They are less than 3·2⁻²² together.
 //
 // The tensor cores add chunks of k, each addition with an error of at most 2u of single precision, as above. The
-// additions of chunks and of the low sum, and the product with α, have an error of at most u each. The 2k terms with
+// additions of chunks, of the low sum and of the parts of a tile that is cut along k, and the product with α, have an
+// error of at most u each. If n chunks are in parts of s each, there are at most s + ⌈n/s⌉ ≤ n + 1 additions of chunks
+// and parts. The 2k terms with
 // a low part are at most 2⁻¹⁰(1 + v) of |a||b|. They are counted twice, which covers that |h| may be (1 + v)|x| in
 // the other sums.
 //
@@ -268,6 +270,6 @@ func halvesWorst(s gemm.Shape, _ gemm.Params, u float64) float64 {
 	)
 	u = math.Max(u, gemm.TypeOf[float32]().UnitRoundoff)
 	k := float64(s.K)
-	high := gemm.Gamma(math.Min(k, chunkOfK), 2*u) + gemm.Gamma(math.Ceil(k/chunkOfK)+2, u)
+	high := gemm.Gamma(math.Min(k, chunkOfK), 2*u) + gemm.Gamma(math.Ceil(k/chunkOfK)+3, u)
 	return (1+parts)*(1+high+low*gemm.Gamma(2*k, 2*u)) - 1
 }

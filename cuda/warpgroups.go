@@ -40,6 +40,7 @@ const F16x3 = "f16x3"
 const (
 	chunkOfK = 64  // CHUNK: values of k that the tensor cores add
 	partOfB  = 128 // PART: rows of B for which maxima are found together
+	rowsOfB  = 32  // ROWS: rows of B that a block splits
 )
 
 // Fallback is what computes a product whose operands turn out not to suit the kernel.
@@ -104,9 +105,9 @@ func (q *Sequence) rounded(kernel Launch, op Operation, depth int, from [2]place
 	}
 	t := q.Tile
 	kernel.Arguments = join(numbers(q.M, q.N, depth), []Argument{q.Rung.scalar(op.Alpha),
-		a.mapped(TensorMap{Type: "f32", Rows: q.M, Cols: ld, BoxRows: t.BM, BoxCols: t.BK}),
+		a.mapped(TensorMap{Type: "f32", Rows: q.M, Cols: ld, BoxRows: t.BM / max(1, q.Rung.cluster), BoxCols: t.BK}),
 		from[1].mapped(TensorMap{Type: "f32", Rows: depth, Cols: q.N, BoxRows: t.BK, BoxCols: boxOfB}),
-		q.Rung.scalar(op.Beta)}, place{BufferC, 0, c.LD}.arguments())
+		q.Rung.scalar(op.Beta)}, place{BufferC, 0, c.LD}.arguments(), q.tailArguments())
 	q.Launches = append(q.Launches, kernel)
 }
 
@@ -121,25 +122,25 @@ func (q *Sequence) split(kernel Launch, op Operation, depth int, from [2]place, 
 	ints := func(n int) []Argument { return place{BufferWork, q.take(4 * int64(n)), 0}.arguments()[:1] }
 	highA, lowA, highB, lowB := half(q.M, depth), half(q.M, depth), half(depth, q.N), half(depth, q.N)
 	parts := ceil(depth, partOfB)
-	exponentsA, exponentsB, maxima, unfit := ints(q.M), ints(q.N), ints(parts*q.N), ints(1)
+	exponentsA, exponentsB, maxima, unfitA, unfit := ints(q.M), ints(q.N), ints(parts*q.N), ints(1), ints(1)
+	q.Zeros = append(q.Zeros, Span{int64(unfitA[0].Bits), 4})
 	add := func(name string, blocks int, arguments ...[]Argument) {
 		if blocks > 0 {
 			q.Launches = append(q.Launches, Launch{Program: kernel.Program, Kernel: name, Blocks: blocks,
 				Threads: 256, Arguments: join(arguments...)})
 		}
 	}
-	ofA, ofB := join(numbers(q.M, depth), from[0].arguments()), join(numbers(depth, q.N), from[1].arguments())
-	add("exponents_a", q.M, ofA, exponentsA, unfit)
-	add("maxima_b", parts*ceil(q.N, 256), ofB, maxima)
-	add("exponents_b", ceil(q.N, 256), numbers(q.N, parts), maxima, exponentsB)
-	add("split_a", q.M*ceil(depth, 1024), ofA, exponentsA, highA.arguments()[:1], lowA.arguments(), unfit)
-	add("split_b", depth*ceil(q.N, 1024), ofB, exponentsB, highB.arguments()[:1], lowB.arguments(), unfit)
+	a, b := from[0].arguments(), from[1].arguments()
+	add("split_a", q.M+parts*ceil(q.N, 256), numbers(q.M, q.N, depth), a, b, exponentsA, highA.arguments()[:1],
+		lowA.arguments(), maxima, unfitA, unfit)
+	add("split_b", ceil(q.N, 1024)*max(1, ceil(depth, rowsOfB)), numbers(q.N, depth), b, maxima, exponentsB,
+		highB.arguments()[:1], lowB.arguments(), unfitA, unfit)
 	t := q.Tile
 	mapA := TensorMap{Type: "f16", Rows: q.M, Cols: depth, BoxRows: t.BM, BoxCols: t.BK}
 	mapB := TensorMap{Type: "f16", Rows: depth, Cols: q.N, BoxRows: t.BK, BoxCols: boxOfB}
 	kernel.Arguments = join(numbers(q.M, q.N, depth), []Argument{q.Rung.scalar(op.Alpha), highA.mapped(mapA),
-		lowA.mapped(mapA), highB.mapped(mapB), lowB.mapped(mapB)}, exponentsA, exponentsB, unfit,
-		[]Argument{q.Rung.scalar(op.Beta)}, place{BufferC, 0, c.LD}.arguments())
+		lowA.mapped(mapA), highB.mapped(mapB), lowB.mapped(mapB)}, exponentsA, exponentsB, unfitA, unfit,
+		[]Argument{q.Rung.scalar(op.Beta)}, place{BufferC, 0, c.LD}.arguments(), q.tailArguments())
 	q.Launches = append(q.Launches, kernel)
 	return q.fallBack(op, depth, from, c, unfit[0])
 }

@@ -39,7 +39,7 @@ func sourceOf(t *testing.T, name string) string {
 // ranges are no wider than said.
 func TestHalves(t *testing.T) {
 	source := sourceOf(t, F16x3)
-	limits := regexp.MustCompile(`fabsf\(x\) < (0x1p-?\d+)f`).FindAllStringSubmatch(source, -1)
+	limits := regexp.MustCompile(`fabsf\(y\) < (0x1p-?\d+)f`).FindAllStringSubmatch(source, -1)
 	if len(limits) != 2 || !strings.Contains(source, "ilogbf(max) - 14") {
 		t.Fatalf("the source does not say which elements fit: %q", limits)
 	}

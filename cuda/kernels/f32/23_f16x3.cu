@@ -8,13 +8,16 @@
 // f16 has few exponents. So each row of A and each column of B is divided by a power of two
 // before, so that its largest element lies between 2^14 and 2^15, and C is multiplied by it.
 // An element below 2^-14 then, 2^-28 of the largest at most, has an error of up to 2^-36, and not of 2^-22 |x|.
-// Elements 0 < |x| < 2^-21, infinities and NaN do not fit: `split` notes them in *unfit, and another kernel
-// computes the product (warptile).
+// Elements 0 < |x| < 2^-21, infinities and NaN do not fit: the kernels note them, and another kernel computes
+// the product (warptile). *unfit says so when the two kernels that split are done; *unfit_a is of A alone, and
+// 0 before and after.
 //
-// The kernels, in their order: exponents_a, maxima_b, exponents_b, split_a, split_b, gemm.
+// The kernels, in their order: split_a, which also finds the maxima of B; split_b; gemm.
 // Tile: BM x BN a block; THREADS = 384: the producer's warpgroup and two that have 64 rows each.
-// Launch of gemm: as many blocks as multiprocessors, or as tiles if these are fewer; dynamic shared memory of
-// 4*STAGES*BK*(BM + BN) + 1024 + 64 bytes.
+// Launch of gemm: as many blocks as multiprocessors, or as tiles and parts if these are fewer; dynamic shared
+// memory of 4*STAGES*BK*(BM + BN) + 1024 + 64 bytes.
+// CUT: only the first `whole` tiles are computed whole. Each of the others is cut into span/each parts of
+// `each` slices, as in tf32-wgmma-persistent.
 // Ah, Al: maps of m rows and k columns with boxes of BM x BK; Bh, Bl: of k x n with boxes of BK x 64.
 // Global reads: 2*m*n*k*(1/BM + 1/BN) elements of f16, and what splitting reads and writes.
 
@@ -158,61 +161,6 @@ static __device__ int exponent_of(float max)
     return max > 0 ? ilogbf(max) - 14 : 0;
 }
 
-// exponents_a: the exponents of the rows of A, a block for each row. It also clears *unfit.
-extern "C" __global__ void __launch_bounds__(256) exponents_a(int rows, int cols, const float *A, long long lda,
-    int *exponents, int *unfit)
-{
-    __shared__ float of_warp[8];
-    float max = 0;
-    for (int p = threadIdx.x; p < cols; p += 256)
-        max = fmaxf(max, fabsf(A[blockIdx.x * lda + p]));
-    for (int lanes = 16; lanes > 0; lanes /= 2)
-        max = fmaxf(max, __shfl_xor_sync(0xffffffff, max, lanes));
-    if (threadIdx.x % 32 == 0)
-        of_warp[threadIdx.x / 32] = max;
-    __syncthreads();
-    if (threadIdx.x != 0)
-        return;
-    for (int w = 1; w < 8; w++)
-        max = fmaxf(max, of_warp[w]);
-    exponents[blockIdx.x] = exponent_of(max);
-    if (blockIdx.x == 0)
-        *unfit = 0;
-}
-
-// maxima_b: the largest |element| of each column in PART rows of B, a row of maxima for each part.
-// Launch: ceil(cols/256) * ceil(rows/PART) blocks.
-#ifndef PART
-#define PART 128
-#endif
-extern "C" __global__ void __launch_bounds__(256) maxima_b(int rows, int cols, const float *B, long long ldb,
-    float *maxima)
-{
-    const int strips = (cols + 255) / 256;
-    const int j = (int)blockIdx.x % strips * 256 + threadIdx.x, part = (int)blockIdx.x / strips;
-    if (j >= cols)
-        return;
-    const int from = part * PART, to = rows - from < PART ? rows : from + PART;
-    float max = 0;
-    #pragma unroll 8
-    for (int p = from; p < to; p++)
-        max = fmaxf(max, fabsf(B[p * ldb + j]));
-    maxima[(long long)part * cols + j] = max;
-}
-
-// exponents_b: the exponents of the columns of B, from their maxima in each part. Launch: ceil(cols/256)
-// blocks.
-extern "C" __global__ void __launch_bounds__(256) exponents_b(int cols, int parts, const float *maxima, int *exponents)
-{
-    const int j = (int)blockIdx.x * 256 + threadIdx.x;
-    if (j >= cols)
-        return;
-    float max = 0;
-    for (int part = 0; part < parts; part++)
-        max = fmaxf(max, maxima[(long long)part * cols + j]);
-    exponents[j] = exponent_of(max);
-}
-
 // to_half and of_half convert between float and the bits of f16.
 static __device__ unsigned short to_half(float x)
 {
@@ -227,44 +175,163 @@ static __device__ float of_half(unsigned short h)
     return x;
 }
 
-// split: X = H + L/2^11, scaled by the exponents of its rows or of its columns. H and L have rows of ldh
-// elements, a multiple of 8. Launch: rows * ceil(cols/1024) blocks.
-template <bool ROWS> static __device__ void split(int cols, const float *X, long long ldx, const int *exponents,
-    unsigned short *H, unsigned short *L, long long ldh, int *unfit)
+// times_power returns x * 2^e.
+static __device__ float times_power(float x, int e)
 {
-    const int strips = (cols + 1023) / 1024;
-    const int i = (int)blockIdx.x / strips, col0 = (int)blockIdx.x % strips * 1024 + threadIdx.x;
+    return -126 <= e && e <= 127 ? x * __int_as_float((e + 127) << 23) : scalbnf(x, e);
+}
+
+// load4 reads 4 elements of a row, of which `left` are in the matrix; the others are 0. aligned: all rows begin at
+// multiples of 16 bytes.
+static __device__ void load4(float (&x)[4], const float *row, int left, bool aligned)
+{
+    if (aligned && left >= 4)
+        *(float4 *)x = *(const float4 *)row;
+    else
+        #pragma unroll
+        for (int e = 0; e < 4; e++)
+            x[e] = e < left ? row[e] : 0;
+}
+
+static __device__ bool aligned(const float *X, long long ldx)
+{
+    return ldx % 4 == 0 && (unsigned long long)X % 16 == 0;
+}
+
+// split4 writes 4 elements, divided by powers of two, in two parts: X = H + L/2^11. It returns whether one does
+// not fit.
+static __device__ bool split4(const float (&x)[4], const int (&exponents)[4], unsigned short *H, unsigned short *L)
+{
     bool bad = false;
+    alignas(8) unsigned short high[4], low[4];
     #pragma unroll
     for (int e = 0; e < 4; e++) {
-        const int j = col0 + 256 * e;
-        if (j >= cols)
-            continue;
-        const float x = scalbnf(X[i * ldx + j], -exponents[ROWS ? i : j]);
-        bad |= !(fabsf(x) < 0x1p15f) || x != 0 && fabsf(x) < 0x1p-21f;
-        const unsigned short h = to_half(x);
-        H[i * ldh + j] = h;
-        L[i * ldh + j] = to_half((x - of_half(h)) * 0x1p11f);
+        const float y = times_power(x[e], -exponents[e]);
+        bad |= !(fabsf(y) < 0x1p15f) || x[e] != 0 && fabsf(y) < 0x1p-21f;
+        high[e] = to_half(y);
+        low[e] = to_half((y - of_half(high[e])) * 0x1p11f);
+    }
+    *(uint2 *)H = *(const uint2 *)high;
+    *(uint2 *)L = *(const uint2 *)low;
+    return bad;
+}
+
+// PART rows of B have their maxima together, and ROWS are split by a block.
+#ifndef PART
+#define PART 128
+#endif
+constexpr int ROWS = 32;
+
+// split_a splits a row of A in each of its first m blocks. The others find the largest |element| of each column in
+// PART rows of B, a row of maxima for each part. H and L have rows of ldh elements, a multiple of 8.
+// Launch: m + ceil(n/256) * ceil(k/PART) blocks.
+extern "C" __global__ void __launch_bounds__(256) split_a(int m, int n, int k, const float *A, long long lda,
+    const float *B, long long ldb, int *exponents, unsigned short *H, unsigned short *L, long long ldh,
+    float *maxima, int *unfit_a, int *unfit)
+{
+    float max = 0;
+    if ((int)blockIdx.x >= m) {
+        const int strips = (n + 255) / 256, part = ((int)blockIdx.x - m) / strips;
+        const int j = ((int)blockIdx.x - m) % strips * 256 + threadIdx.x;
+        if (j >= n)
+            return;
+        const int to = k - part * PART < PART ? k : part * PART + PART;
+        #pragma unroll 8
+        for (int p = part * PART; p < to; p++)
+            max = fmaxf(max, fabsf(B[p * ldb + j]));
+        maxima[(long long)part * n + j] = max;
+        return;
+    }
+    __shared__ float of_warp[8];
+    const float *row = A + blockIdx.x * lda;
+    const bool wide = aligned(A, lda);
+    float x[4];
+    for (int p = threadIdx.x * 4; p < k; p += 1024) {
+        load4(x, row + p, k - p, wide);
+        max = fmaxf(fmaxf(fmaxf(max, fabsf(x[0])), fmaxf(fabsf(x[1]), fabsf(x[2]))), fabsf(x[3]));
+    }
+    for (int lanes = 16; lanes > 0; lanes /= 2)
+        max = fmaxf(max, __shfl_xor_sync(0xffffffff, max, lanes));
+    if (threadIdx.x % 32 == 0)
+        of_warp[threadIdx.x / 32] = max;
+    __syncthreads();
+    for (int w = 0; w < 8; w++)
+        max = fmaxf(max, of_warp[w]);
+    const int e = exponent_of(max), all[4] = {e, e, e, e};
+    bool bad = false;
+    for (int p = threadIdx.x * 4; p < k; p += 1024) { // the row is in a cache now
+        load4(x, row + p, k - p, wide);
+        bad |= split4(x, all, H + blockIdx.x * ldh + p, L + blockIdx.x * ldh + p);
+    }
+    if (bad)
+        *unfit_a = 1;
+    if (threadIdx.x == 0) {
+        exponents[blockIdx.x] = e;
+        if (blockIdx.x == 0)
+            *unfit = 0;
+    }
+}
+
+// split_b splits ROWS rows of 1024 columns of B in each block, and writes the exponents of the columns.
+// Launch: ceil(n/1024) * max(1, ceil(k/ROWS)) blocks.
+extern "C" __global__ void __launch_bounds__(256) split_b(int n, int k, const float *B, long long ldb,
+    const float *maxima, int *exponents, unsigned short *H, unsigned short *L, long long ldh,
+    const int *unfit_a, int *unfit)
+{
+    const int strips = (n + 1023) / 1024, first = (int)blockIdx.x / strips * ROWS;
+    const int j = (int)blockIdx.x % strips * 1024 + threadIdx.x * 4;
+    if (blockIdx.x == 0 && threadIdx.x == 0 && *unfit_a)
+        *unfit = 1;
+    if (j >= n)
+        return;
+    float x[4], max[4] = {};
+    for (int part = 0; part < (k + PART - 1) / PART; part++) {
+        load4(x, maxima + (long long)part * n + j, n - j, n % 4 == 0);
+        #pragma unroll
+        for (int e = 0; e < 4; e++)
+            max[e] = fmaxf(max[e], x[e]);
+    }
+    int of_column[4];
+    #pragma unroll
+    for (int e = 0; e < 4; e++) {
+        of_column[e] = exponent_of(max[e]);
+        if (first == 0 && j + e < n)
+            exponents[j + e] = of_column[e];
+    }
+    const int to = k - first < ROWS ? k : first + ROWS;
+    const bool wide = aligned(B, ldb);
+    bool bad = false;
+    #pragma unroll 4
+    for (int p = first; p < to; p++) {
+        load4(x, B + p * ldb + j, n - j, wide);
+        bad |= split4(x, of_column, H + p * ldh + j, L + p * ldh + j);
     }
     if (bad)
         *unfit = 1;
 }
 
-extern "C" __global__ void __launch_bounds__(256) split_a(int rows, int cols, const float *A, long long lda,
-    const int *exponents, unsigned short *H, unsigned short *L, long long ldh, int *unfit)
+#ifdef CUT
+// ALONE is what a part adds to the arrivals at its tile, besides 1, if its block cannot wait for others.
+constexpr int ALONE = 1 << 16;
+
+// look reads what other blocks change.
+static __device__ int look(const int *p)
 {
-    split<true>(cols, A, lda, exponents, H, L, ldh, unfit);
+    int x;
+    asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(x) : "l"(p) : "memory");
+    return x;
 }
-extern "C" __global__ void __launch_bounds__(256) split_b(int rows, int cols, const float *B, long long ldb,
-    const int *exponents, unsigned short *H, unsigned short *L, long long ldh, int *unfit)
-{
-    split<false>(cols, B, ldb, exponents, H, L, ldh, unfit);
-}
+#endif
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1) gemm(int m, int n, int k, float alpha,
     const __grid_constant__ TensorMap Ah, const __grid_constant__ TensorMap Al,
     const __grid_constant__ TensorMap Bh, const __grid_constant__ TensorMap Bl,
-    const int *exponents_of_a, const int *exponents_of_b, const int *unfit, float beta, float *C, long long ldc)
+    const int *exponents_of_a, const int *exponents_of_b, int *unfit_a, const int *unfit,
+    float beta, float *C, long long ldc
+#ifdef CUT
+    , int whole, int span, int each, float *partial, int *arrived
+#endif
+    )
 {
     // STAGES times a slice of each of the four, at a multiple of 1024 bytes, then the barriers.
     extern __shared__ unsigned char shared[];
@@ -273,6 +340,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) gemm(int m, int n, int 
     constexpr int COLUMNS = 128 * BK; // bytes of 64 columns of a slice of B
     const unsigned slices = (shared_address(shared) + 1023) / 1024 * 1024;
     const unsigned full = slices + STAGES * SLICE, empty = full + 8 * STAGES;
+    if (blockIdx.x == 0 && threadIdx.x == 0)
+        *unfit_a = 0;
     if (*unfit)
         return;
     if (threadIdx.x == 0)
@@ -283,9 +352,33 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) gemm(int m, int n, int 
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     __syncthreads();
 
-    // Tile t of C: groups of SWIZZLE rows of tiles, in a group column of tiles after column of tiles.
+    // Without k, there is one slice, of zeros from beyond the operands.
     const int tiles_m = (m + BM - 1) / BM, tiles_n = (n + BN - 1) / BN;
-    const int count = (k + BK - 1) / BK;
+    const int count = k > 0 ? (k + BK - 1) / BK : 1, beyond = k > 0 ? 0 : 1 << 30;
+#ifdef CUT
+    const int parts = span / each, items = whole + (tiles_m * tiles_n - whole) * parts;
+#else
+    const int items = tiles_m * tiles_n;
+#endif
+
+    // What a block does t-th: a tile, or a part of one. Tiles: groups of SWIZZLE rows of tiles, in a group
+    // column of tiles after column of tiles.
+    int row0, col0, first, last;
+    auto take = [&](int t) {
+        first = 0;
+        last = count;
+#ifdef CUT
+        if (t >= whole) {
+            first = (t - whole) % parts * each;
+            last = count - first < each ? count : first + each;
+            t = whole + (t - whole) / parts;
+        }
+#endif
+        const int group = t / (SWIZZLE * tiles_n) * SWIZZLE;
+        const int height = tiles_m - group < SWIZZLE ? tiles_m - group : SWIZZLE;
+        row0 = (group + t % (SWIZZLE * tiles_n) % height) * BM;
+        col0 = t % (SWIZZLE * tiles_n) / height * BN;
+    };
 
     // The place in the ring, and the parity of its phase.
     int stage = 0, parity = 0;
@@ -300,23 +393,20 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) gemm(int m, int n, int 
         asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
         if (threadIdx.x != 0)
             return;
-        for (int t = blockIdx.x; t < tiles_m * tiles_n; t += gridDim.x) {
-            const int group = t / (SWIZZLE * tiles_n) * SWIZZLE;
-            const int height = tiles_m - group < SWIZZLE ? tiles_m - group : SWIZZLE;
-            const int row0 = (group + t % (SWIZZLE * tiles_n) % height) * BM;
-            const int col0 = t % (SWIZZLE * tiles_n) / height * BN;
-            for (int s = 0; s < count; s++) {
+        for (int t = blockIdx.x; t < items; t += gridDim.x) {
+            take(t);
+            for (int s = first; s < last; s++) {
                 MARK(PRODUCER, WAIT);
                 wait(empty + 8 * stage, parity ^ 1);
                 MARK(PRODUCER, COPY);
                 const unsigned slice = slices + stage * SLICE, barrier = full + 8 * stage;
                 expect(barrier, SLICE);
-                copy_box(slice, &Ah, barrier, s * BK, row0);
-                copy_box(slice + SLICE_A, &Al, barrier, s * BK, row0);
+                copy_box(slice, &Ah, barrier, s * BK + beyond, row0);
+                copy_box(slice + SLICE_A, &Al, barrier, s * BK + beyond, row0);
                 for (int j = 0; j < BN / 64; j++) {
                     const unsigned to = slice + 2 * SLICE_A + j * COLUMNS;
-                    copy_box(to, &Bh, barrier, col0 + 64 * j, s * BK);
-                    copy_box(to + SLICE_B, &Bl, barrier, col0 + 64 * j, s * BK);
+                    copy_box(to, &Bh, barrier, col0 + 64 * j, s * BK + beyond);
+                    copy_box(to + SLICE_B, &Bl, barrier, col0 + 64 * j, s * BK + beyond);
                 }
                 advance();
             }
@@ -326,27 +416,69 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) gemm(int m, int n, int 
     }
     asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
 
+    // A lane has rows lane/4 and 8 further on in the 16 of its warp, and columns 2*(lane%4) and the next of
+    // each 8.
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 - 4;
-    for (int t = blockIdx.x; t < tiles_m * tiles_n; t += gridDim.x) {
-        const int group = t / (SWIZZLE * tiles_n) * SWIZZLE;
-        const int height = tiles_m - group < SWIZZLE ? tiles_m - group : SWIZZLE;
-        const int row0 = (group + t % (SWIZZLE * tiles_n) % height) * BM;
-        const int col0 = t % (SWIZZLE * tiles_n) / height * BN;
+    // store4 writes the sums x of both rows and both columns at j.
+    auto store4 = [&](const float (&x)[4], int i, int j) {
+        #pragma unroll
+        for (int h = 0; h < 2; h++)
+            #pragma unroll
+            for (int e = 0; e < 2; e++)
+                if (i + 8 * h < m && j + e < n)
+                    store_c(&C[(i + 8 * h) * ldc + j + e], alpha
+                        * times_power(x[2 * h + e], exponents_of_a[i + 8 * h] + exponents_of_b[j + e]), beta);
+    };
+#ifdef CUT
+    // As in tf32-wgmma-persistent. float4 number y of a thread is of columns 8*y and so on.
+    if (threadIdx.x == 128)
+        atomicAdd(&arrived[0], 1);
+    auto place_of = [&](int t) {
+        return (float4 *)partial + (long long)(t - whole) * (BM * BN / 4) + threadIdx.x - 128;
+    };
+    auto arrivals = [&](int t) { return &arrived[2 + (t - whole) / parts * 8 + warp]; };
+    auto add_parts = [&](int t, int from, int step) {
+        const float4 *place = place_of(whole + (t - whole) / parts * parts);
+        constexpr int GROUP = 8; // of which the reads are under way at the same time
+        for (int y0 = from; y0 < BN / 8; y0 += GROUP * step) {
+            float sum[GROUP][4] = {};
+            #pragma unroll 2
+            for (int p = 0; p < parts; p++)
+                #pragma unroll
+                for (int u = 0; u < GROUP; u++) {
+                    const int y = y0 + u * step < BN / 8 ? y0 + u * step : y0;
+                    const float4 part = __ldcg(&place[(long long)p * (BM * BN / 4) + 256 * y]);
+                    sum[u][0] += part.x;
+                    sum[u][1] += part.y;
+                    sum[u][2] += part.z;
+                    sum[u][3] += part.w;
+                }
+            #pragma unroll
+            for (int u = 0; u < GROUP; u++)
+                if (y0 + u * step < BN / 8)
+                    store4(sum[u], row0 + 16 * warp + lane / 4, col0 + 8 * (y0 + u * step) + lane % 4 * 2);
+        }
+    };
+    int waits = items; // the first part whose warp waits for others
+#endif
+    for (int t = blockIdx.x; t < items; t += gridDim.x) {
+        take(t);
         float sum[BN / 2] = {}, high[BN / 2], low[BN / 2];
-        for (int s = 0; s < count; s++) {
+        for (int s = first; s < last; s++) {
             MARK(CONSUMER, WAIT);
             wait(full + 8 * stage, parity);
             MARK(CONSUMER, MULTIPLY);
             const unsigned a = slices + stage * SLICE + warp / 4 * (64 * 128);
             const unsigned b = slices + stage * SLICE + 2 * SLICE_A;
-            const bool fresh = s % (CHUNK / BK) == 0;
+            const bool fresh = (s - first) % (CHUNK / BK) == 0;
             begin();
             #pragma unroll
             for (int p = 0; p < BK / 16; p++)
                 multiply(high, descriptor(a + 32 * p, 16), descriptor(b + 2048 * p, COLUMNS), !fresh || p > 0);
             #pragma unroll
             for (int p = 0; p < BK / 16; p++) {
-                multiply(low, descriptor(a + 32 * p, 16), descriptor(b + SLICE_B + 2048 * p, COLUMNS), s > 0 || p > 0);
+                multiply(low, descriptor(a + 32 * p, 16), descriptor(b + SLICE_B + 2048 * p, COLUMNS),
+                    s > first || p > 0);
                 multiply(low, descriptor(a + SLICE_A + 32 * p, 16), descriptor(b + 2048 * p, COLUMNS), true);
             }
             commit();
@@ -354,33 +486,78 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) gemm(int m, int n, int 
             if (threadIdx.x % 128 == 0)
                 arrive(empty + 8 * stage);
             advance();
-            if ((s + 1) % (CHUNK / BK) == 0 || s + 1 == count)
+            if ((s - first + 1) % (CHUNK / BK) == 0 || s + 1 == last)
                 #pragma unroll
                 for (int i = 0; i < BN / 2; i++)
                     sum[i] += high[i];
         }
         MARK(CONSUMER, STORE);
-        if (count == 0)
-            #pragma unroll
-            for (int i = 0; i < BN / 2; i++)
-                low[i] = 0;
-
-        // C: a lane has rows lane/4 and 8 further on in the 16 of its warp, and columns 2*(lane%4) and the
-        // next of each 8.
         #pragma unroll
-        for (int h = 0; h < 2; h++) {
-            const int i = row0 + 16 * warp + lane / 4 + 8 * h;
-            const int exponent = i < m ? exponents_of_a[i] : 0;
+        for (int i = 0; i < BN / 2; i++)
+            sum[i] += low[i] * 0x1p-11f;
+
+#ifdef CUT
+        if (t >= whole) {
+            float4 *place = place_of(t);
             #pragma unroll
             for (int y = 0; y < BN / 8; y++)
+                __stcg(&place[256 * y], make_float4(sum[4 * y], sum[4 * y + 1], sum[4 * y + 2], sum[4 * y + 3]));
+            __threadfence();
+            __syncwarp();
+            int now = 0, all_run = 0;
+            if (lane == 0) {
+                all_run = look(&arrived[0]) == gridDim.x;
+                const int more = all_run ? 1 : 1 + ALONE;
+                now = atomicAdd(arrivals(t), more) + more;
+                __threadfence();
+            }
+            now = __shfl_sync(0xffffffff, now, 0);
+            if (now > ALONE && now % ALONE == parts)
+                add_parts(t, 0, 1);
+            else if (__shfl_sync(0xffffffff, all_run, 0) && t < waits)
+                waits = t;
+            continue;
+        }
+#endif
+        const int i = row0 + 16 * warp + lane / 4, j = col0 + lane % 4 * 2;
+        if (beta == 0 && row0 + BM <= m && col0 + BN <= n && ldc % 2 == 0 && (unsigned long long)C % 8 == 0) {
+            #pragma unroll
+            for (int h = 0; h < 2; h++) { // without conditions, one store follows the other
+                const int of_row = exponents_of_a[i + 8 * h];
                 #pragma unroll
-                for (int e = 0; e < 2; e++) {
-                    const int j = col0 + 8 * y + lane % 4 * 2 + e, x = 4 * y + 2 * h + e;
-                    if (i < m && j < n)
-                        store_c(&C[i * ldc + j],
-                            alpha * scalbnf(sum[x] + low[x] * 0x1p-11f, exponent + exponents_of_b[j]), beta);
+                for (int y = 0; y < BN / 8; y++) {
+                    const int e = of_row + exponents_of_b[j + 8 * y], f = of_row + exponents_of_b[j + 8 * y + 1];
+                    *(float2 *)&C[(i + 8 * h) * ldc + j + 8 * y] = make_float2(
+                        alpha * times_power(sum[4 * y + 2 * h], e), alpha * times_power(sum[4 * y + 2 * h + 1], f));
                 }
+            }
+            continue;
+        }
+        #pragma unroll
+        for (int y = 0; y < BN / 8; y++) {
+            const float x[4] = {sum[4 * y], sum[4 * y + 1], sum[4 * y + 2], sum[4 * y + 3]};
+            store4(x, i, j + 8 * y);
         }
     }
+#ifdef CUT
+    for (int t = waits; t < items; t += gridDim.x) {
+        int now = 0;
+        if (lane == 0)
+            while ((now = look(arrivals(t))) % ALONE < parts)
+                ;
+        if (__shfl_sync(0xffffffff, now, 0) > ALONE) // the last to come adds all
+            continue;
+        take(t);
+        add_parts(t, (t - whole) % parts, parts);
+    }
+    int finished = 0;
+    if (lane == 0) {
+        __threadfence();
+        finished = atomicAdd(&arrived[1], 1) + 1;
+    }
+    if (__shfl_sync(0xffffffff, finished, 0) == 8 * gridDim.x) // nobody looks any more
+        for (int i = lane; i < 2 + 8 * (tiles_m * tiles_n - whole); i += 32)
+            arrived[i] = 0;
+#endif
     MARK(CONSUMER, DONE);
 }
