@@ -302,7 +302,8 @@ func TestTimelineInside(t *testing.T) {
 	for _, g := range did.Inside {
 		end := did.Phases[call].Begin
 		for _, p := range g.Phases {
-			if steps[g.Role+" "+p.Name]++; !(p.Begin >= end) || !(p.End >= p.Begin) || !(p.End <= did.Phases[call].End+1e-6) {
+			steps[g.Role+" "+p.Name]++
+			if !(p.Begin >= end) || !(p.End >= p.Begin) || !(p.End <= did.Phases[call].End+1e-6) {
 				t.Fatalf("%s: %+v after %v in %+v", g.Role, p, end, did.Phases[call])
 			}
 			end = p.End

@@ -143,8 +143,8 @@ func (g flowGraph) turns(head int, body map[int]bool) map[int]turn {
 	return found
 }
 
-// copied returns the bytes that a lane copies from global to shared memory, or to registers and from there. A copy of the
-// copy engine counts as the widest.
+// copied returns the bytes that a lane copies from global to shared memory, or to registers and from there. A copy of
+// the copy engine counts as the widest.
 func copied(in Instruction) float64 {
 	widths := map[string]float64{"128": 16, "64": 8, "U16": 2, "U8": 1}
 	switch in.Base() {

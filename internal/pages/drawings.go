@@ -8,8 +8,8 @@ import (
 	"gemm/cuda"
 )
 
-// renderDrawings writes the drawings of docs/cuda.md: where tiles and slices lie. They are made from no record, but from
-// the settings of rungs and the formulas of their kernels.
+// renderDrawings writes the drawings of docs/cuda.md: where tiles and slices lie. They are made from no record, but
+// from the settings of rungs and the formulas of their kernels.
 func renderDrawings(root string) error {
 	for _, make := range []func() (chart.Drawing, error){swizzle, laneTiles, warpgroupTiles} {
 		d, err := make()

@@ -141,8 +141,8 @@ func noted(groups ...timeline.Group) compare.Trace {
 func stepsFrom(begin float64, names string) (out []timeline.Step) {
 	for i, name := range names {
 		at := begin + float64(i)
-		out = append(out, timeline.Step{Name: map[rune]string{'w': "wait", 'c': "copy", 'm': "multiply", 's': "store"}[name],
-			Begin: at, End: at + 1})
+		full := map[rune]string{'w': "wait", 'c': "copy", 'm': "multiply", 's': "store"}[name]
+		out = append(out, timeline.Step{Name: full, Begin: at, End: at + 1})
 	}
 	return out
 }

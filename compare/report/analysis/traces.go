@@ -158,8 +158,8 @@ func ScheduleOf(t compare.Trace) string {
 	return strings.ReplaceAll(SettingOf(row), "→", "=")
 }
 
-// Crew is what the groups of warps on one multiprocessor did inside of a kernel. Groups of a role that follow each other
-// there are one lane.
+// Crew is what the groups of warps on one multiprocessor did inside of a kernel. Groups of a role that follow each
+// other there are one lane.
 type Crew struct {
 	compare.Trace
 	Lanes []CrewLane

@@ -1,5 +1,5 @@
-// Package chart draws the figures of a report (curves, bars, columns, stacks, lanes, boxes, grids) as SVG, PNG and PDF. It
-// does not know records. The same chart gives the same bytes.
+// Package chart draws the figures of a report (curves, bars, columns, stacks, lanes, boxes, grids) as SVG, PNG and
+// PDF. It does not know records. The same chart gives the same bytes.
 package chart
 
 import (

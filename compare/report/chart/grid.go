@@ -21,7 +21,8 @@ type Field struct {
 	Rows  [][]Cell
 }
 
-// Cell has a text and a colour: one of the palette or the one after it, Mid, paler than lines have them. Colours repeat.
+// Cell has a text and a colour: one of the palette or the one after it, Mid, paler than lines have them. Colours
+// repeat.
 type Cell struct {
 	Text  string
 	Color int
@@ -72,7 +73,8 @@ func (ch Grid) draw(c draw.Canvas) {
 				write(c, lettering(tickSize, draw.XCenter, draw.YCenter), middle, cell.Text)
 			}
 		}
-		x += vg.Points(max(f.wide()*float64(columns), float64(lettering(labelSize, draw.XLeft, draw.YTop).Width(f.Label))) + fieldGap)
+		label := lettering(labelSize, draw.XLeft, draw.YTop).Width(f.Label)
+		x += max(vg.Points(f.wide()*float64(columns)), label) + fieldGap
 	}
 }
 
