@@ -58,8 +58,8 @@ type Finding struct {
 	Lab        float64 // the ratio of the times that the lab gives; 0: it gives none in one run
 }
 
-// Findings returns the claims of the lab: shared memory alone slows the packed product down; with A transposed there, it
-// is faster than both; without tensor cores it is as fast as cuBLAS; with them it is not.
+// Findings returns the claims of the lab: shared memory alone slows the packed product down; with A transposed there,
+// it is faster than both; without tensor cores it is as fast as cuBLAS; with them it is not.
 func Findings(v *analysis.View) []Finding {
 	inShared, transposed := present(v, inShared), present(v, transposed)
 	return []Finding{
