@@ -38,6 +38,10 @@ func TestProduct(t *testing.T) {
 		// 9 indices of k are two blocks of 8: A becomes 16×16, B 16×8.
 		{"f64", "packed-global", Tile{BM: 8, BN: 8, BK: 8}, 10, 7, 9, Product{
 			Blocks: 2, GlobalReads: 2*10*7*16 + 10*9 + 9*7, GlobalWrites: 70 + 16*16 + 16*8}},
+		// The same blocks, each read once by a block of threads.
+		{"f64", "packed-smem", Tile{BM: 8, BN: 8, BK: 8}, 10, 7, 9, Product{
+			Blocks: 2, GlobalReads: 10*16 + 2*16*7 + 10*9 + 9*7, GlobalWrites: 70 + 16*16 + 16*8, SharedReads: 2 * 2 * 16 * 64,
+			SharedWrites: 2 * 16 * 16, Barriers: 4}},
 		// 4 rows of 10 indices and 3 tiles of columns: B is read once, A by each tile.
 		{"gf256", "tiled", Tile{BM: 16, BN: 64, BK: 32}, 4, 130, 10, Product{
 			Blocks: 3, GlobalReads: 3*4*10 + 10*130, GlobalWrites: 4 * 130, SharedReads: 3 * 10 * 2 * 4 * 64,

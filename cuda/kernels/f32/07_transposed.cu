@@ -3,7 +3,7 @@
 // Against vectorized: A is transposed on its way through registers into shared memory. A fragment of
 // A is then TM neighbouring elements, read 16 bytes at a time like one of B, and held for one k only:
 // TM registers in place of 4*TM. The writes pay for it: the elements of a unit go to VA rows, one by
-// one, and the lanes of a warp, which go along k, write BM elements apart, into one bank.
+// one, and lanes that go along k write multiples of BM elements apart, into one bank.
 //
 // Tile: a block of THREADS = (BM/TM)*(BN/TN) threads computes BM x BN elements of C;
 // BM = BN = 64 is a block of 8 x 8 threads, BM = BN = 128 one of 16 x 16.
