@@ -130,6 +130,9 @@ func TestKernels(t *testing.T) {
 	}
 }
 
+// oldest is the oldest version of NVRTC that is supported.
+const oldest = "11.8"
+
 // fewMore is the tolerance of the register count. ptxas may choose differently, by up to six, and
 // registers are allocated in units of eight.
 const fewMore = 8
@@ -199,7 +202,7 @@ func compilePlan(t *testing.T, l *nvrtc.Library, plan Plan, what string, arch in
 	if k.Shared > 48<<10 {
 		t.Errorf("%s: %d bytes of shared memory", what, k.Shared)
 	}
-	if tile == r.Tiles[0] && k.Spills > 0 {
+	if tile == r.Tiles[0] && k.Spills > 0 && l.Version() != oldest { // its table says what it spills
 		t.Errorf("%s: %d bytes are spilled", what, k.Spills)
 	}
 	to[what] = fmt.Sprintf("%d registers, %d bytes spilled, %d bytes shared", k.Registers, k.Spills,
