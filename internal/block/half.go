@@ -166,11 +166,19 @@ func (e *halfTask[T]) widenA(w *halfWorkspace, i, l, rows int) {
 	}
 }
 
-// widenB converts columns of B, from element (l, j) on and as many as the tiles have, into slivers.
+// widenB converts columns of B, from element (l, j) on and as many as the tiles have, into slivers, or by rows if few
+// rows of A use them.
 func (e *halfTask[T]) widenB(w *halfWorkspace, l, j int) {
 	b, t, nr := e.job.b, &w.tiles, e.engine.kernel.NR
 	t.B, t.BRow, t.BNext = w.b, nr, nr*t.K
-	if !b.Transposed {
+	switch {
+	case !b.Transposed && e.engine.kernel.Strided && e.job.m <= fewRows*e.engine.kernel.MR:
+		t.BRow, t.BNext = t.LDC, nr
+		for x := range t.K {
+			kernel.Widen(w.b[x*t.BRow:], b.Data[(l+x)*b.Stride+j:][:t.N])
+		}
+		return
+	case !b.Transposed:
 		for x := range t.K {
 			row := b.Data[(l+x)*b.Stride+j:][:t.N]
 			for jr := 0; jr < t.N; jr += nr {
