@@ -16,6 +16,7 @@ import (
 	"gemm"
 	"gemm/cmd/gemm/completion"
 	"gemm/compare"
+	"gemm/half"
 	"gemm/internal/catalog"
 	"gemm/internal/cpu"
 	"gemm/internal/settings"
@@ -456,15 +457,19 @@ func checkFactors(c *cli.Context, types ...string) error {
 		if math.IsNaN(x) || math.IsInf(x, 0) {
 			return usagef("--%s %v: must be a finite number", name, x)
 		}
-		if !slices.Contains(types, "f32") {
-			continue
-		}
-		switch {
-		case math.IsInf(float64(float32(x)), 0):
-			return usagef("--%s %v: is too large for f32, choose --type f64", name, x)
-		case x != 0 && float32(x) == 0:
-			return usagef("--%s %v: is too small for f32, which would have 0 in its place; choose --type f64", name, x)
+		for _, typ := range types {
+			rounded := gemm.ByType(typ, as[float64], as[float32], as[half.F16], as[half.BF16], as[float64])(x)
+			switch {
+			case math.IsInf(rounded, 0):
+				return usagef("--%s %v: is too large for %s, choose --type f64", name, x, typ)
+			case x != 0 && rounded == 0:
+				return usagef("--%s %v: is too small for %s, which would have 0 in its place; choose --type f64", name, x,
+					typ)
+			}
 		}
 	}
 	return nil
 }
+
+// as returns x as T has it.
+func as[T gemm.Number](x float64) float64 { return gemm.ToFloat64(gemm.FromFloat64[T](x)) }

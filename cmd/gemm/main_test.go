@@ -22,6 +22,7 @@ import (
 	"gemm"
 	"gemm/compare"
 	"gemm/compare/topology"
+	"gemm/half"
 	"gemm/internal/catalog"
 	"gemm/internal/gemmtest"
 	"gemm/internal/matfile"
@@ -201,7 +202,7 @@ func TestUsageErrors(t *testing.T) {
 		{`--families "seril"`, []string{"compare", "--families", "seril"}},
 		{`--profile "slow": must be one of quick, full`, []string{"compare", "--profile", "slow"}},
 		{`--lang "fr": must be en or zh`, []string{"compare", "--lang", "fr"}},
-		{`--type "f16": must be one or more of f64, f32, gf256`, []string{"serial", "--type", "f16"}},
+		{`--type "f8": must be one or more of f64, f32, f16, bf16, gf256`, []string{"serial", "--type", "f8"}},
 		{`none of the variants has the type gf256`, []string{"serial", "--type", "gf256", "--variants", "serial/strassen"}},
 		{`--trans "xx"`, []string{"serial", "--trans", "xx"}},
 		{`--alpha NaN: must be a finite number`, []string{"serial", "--alpha", "NaN"}},
@@ -211,6 +212,7 @@ func TestUsageErrors(t *testing.T) {
 			`--alpha 1e-50: is too small for f32, which would have 0 in its place; choose --type f64`,
 			[]string{"serial", "--alpha", "1e-50", "--type", "f64,f32"},
 		},
+		{`--alpha 1e+06: is too large for f16, choose --type f64`, []string{"serial", "--alpha", "1e6", "--type", "f16"}},
 		{`--beta -1e-46: is too small for f32`, []string{"parallel", "--beta", "-1e-46", "--type", "f32"}},
 		{`invalid value "-1e-400" for --alpha: is too small for f64`, []string{"serial", "--alpha=-1e-400"}},
 		{`invalid value "1e400" for --beta: is too large for f64`, []string{"serial", "--beta", "1e400"}},
@@ -969,6 +971,52 @@ func TestMultiplyInTheField(t *testing.T) {
 	succeed(t, dir, "multiply", "--a", "a.csv", "--b", "b.csv", "--out", "c.npy", "--type", "gf256")
 	fail(t, dir, 1, "compute in the field of bytes with --type gf256", "multiply", "--a", "c.npy", "--b", "b.csv",
 		"--out", "d.npy")
+}
+
+// TestMultiplyInHalfPrecision multiplies files of all floating-point types: the type of the result is that of the
+// files, and its elements are the sums rounded once.
+func TestMultiplyInHalfPrecision(t *testing.T) {
+	dir := t.TempDir()
+	writeAs[float64](t, filepath.Join(dir, "f64.npy"), 1.0/3, 3)
+	writeAs[float32](t, filepath.Join(dir, "f32.npy"), 1.0/3, 3)
+	writeAs[half.F16](t, filepath.Join(dir, "f16.npy"), 1.0/3, 3)
+	writeAs[half.BF16](t, filepath.Join(dir, "bf16.npy"), 1.0/3, 3)
+	for _, test := range []struct {
+		a, b, want string
+		options    []string
+	}{
+		{"f16", "f16", "f16", nil}, {"bf16", "bf16", "bf16", nil}, {"f16", "bf16", "f32", nil}, {"bf16", "f32", "f32", nil},
+		{"f64", "f16", "f64", nil}, {"f64", "f64", "f16", []string{"--type", "f16", "--alpha", "0.5"}},
+		{"f16", "f16", "bf16", []string{"--type", "bf16", "--variant", "serial/naive"}},
+	} {
+		args := append([]string{"multiply", "--a", test.a + ".npy", "--b", test.b + ".npy", "--out", "c.npy"}, test.options...)
+		r := succeed(t, dir, args...)
+		f, err := matfile.Open(t.Context(), filepath.Join(dir, "c.npy"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+		if f.Type != test.want || !strings.Contains(r.stderr, "; verified: residual") {
+			t.Errorf("%s·%s is %s, want %s: %s", test.a, test.b, f.Type, test.want, r.stderr)
+		}
+	}
+	writeAs[half.F16](t, filepath.Join(dir, "large.npy"), 300, 300)
+	if r := succeed(t, dir, "multiply", "--a", "large.npy", "--b", "large.npy", "--out", "c.npy"); !strings.Contains(r.stderr,
+		"4 of 4 elements overflow the range of f16") {
+		t.Error(r.stderr)
+	}
+}
+
+// writeAs writes the 2×2 matrix of x and y in each row.
+func writeAs[T gemm.Number](t *testing.T, name string, x, y float64) {
+	m := gemm.NewMatrix[T](2, 2)
+	for i := range 2 {
+		m.Set(i, 0, gemm.FromFloat64[T](x))
+		m.Set(i, 1, gemm.FromFloat64[T](y))
+	}
+	if err := matfile.Write(t.Context(), name, m); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // TestMultiplyAtTheEndsOfTheRange checks products at the ends of the element type's range. Overflow
