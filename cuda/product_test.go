@@ -73,7 +73,8 @@ func TestBarriers(t *testing.T) {
 				t.Fatal(err)
 			}
 			source = comment.ReplaceAllString(source, "")
-			n := strings.Count(source, "__syncthreads()") + strings.Count(source, " meet();") // of a block, or of a cluster
+			n := strings.Count(source, "__syncthreads()") // of a block
+			n += strings.Count(source, " meet();")        // of a cluster
 			if b, ok := barriers[typ+"/"+r.Name]; ok != (n > 0) || ok && b.several == (b.slice == 2) {
 				t.Errorf("%s/%s has %d barriers in its source, here %+v", typ, r.Name, n, b)
 			}
