@@ -154,12 +154,15 @@ func (p Plan) joins(g GPU) float64 {
 		alone     = 70e9   // and that the block reads which adds the parts of a tile
 		meet      = 1.5e-6 // seconds until it knows that it is the last
 		another   = 8e-6   // seconds that a block takes to begin another tile
+		// Of persistent blocks, all of which write and read at the same time.
+		together = 5e12
+		wait     = 4e-6
 	)
-	tile := float64(p.Rung.Size() * p.Tile.BM * p.Tile.BN)
-	took := 2*float64(p.PartialBytes())/bandwidth + meet
-	if !p.Rung.Persistent { // whose blocks add a share each
-		took += float64(p.Tail.parts()) * tile / alone
+	if p.Rung.Persistent {
+		return 2*float64(p.PartialBytes())/together + wait
 	}
+	tile := float64(p.Rung.Size() * p.Tile.BM * p.Tile.BN)
+	took := 2*float64(p.PartialBytes())/bandwidth + float64(p.Tail.parts())*tile/alone + meet
 	if p.Tail.Span%p.Tail.Each != 0 {
 		took += another
 	}

@@ -35,6 +35,14 @@ func TestChoice(t *testing.T) {
 		{"f64", "dmma", gemm.Cube(4096), "128x128x16/64x32", 1, "232 of 1024 tiles over 132 blocks"},
 		{"f64", "dmma", gemm.Cube(8192), "128x128x16/64x32", 1, "136 of 4096 tiles over 132 blocks"},
 		{"f64", "dmma", gemm.Cube(2049), "128x128x16/64x32", 1, "157 of 289 tiles over 132 blocks"},
+		{"f32", "tf32-wgmma-persistent", gemm.Cube(256), "256x128x32", 1, ""},
+		{"f32", "tf32-wgmma-persistent", gemm.Cube(1024), "256x128x32", 4, ""},
+		{"f32", "tf32-wgmma-persistent", gemm.Cube(2049), "256x128x32", 1, "30 of 162 tiles over 120 blocks"},
+		{"f32", "tf32-wgmma-persistent", gemm.Cube(3072), "256x128x32", 1, "24 of 288 tiles over 96 blocks"},
+		{"f32", "tf32-wgmma-persistent", gemm.Cube(4096), "256x128x32", 1, ""},
+		{"f32", "tf32-wgmma-persistent", gemm.Cube(8192), "256x128x32", 1, "68 of 2048 tiles over 204 blocks"},
+		{"f32", F16x3, gemm.Cube(1024), "128x128x64", 2, ""},
+		{"f32", F16x3, gemm.Cube(4096), "128x128x64", 1, ""},
 		{"f32", "doublebuffer", gemm.Cube(2049), "128x128x8/8x8", 1, ""},
 	} {
 		r := rung(t, c.typ, c.name)

@@ -86,9 +86,10 @@ func (p Plan) tails(g GPU) []Plan {
 }
 
 // equalTails returns the plan with the tiles cut that do not fill the multiprocessors, all in the same way. So blocks
-// that run at the same time read the same k of A and B, which then come from L2 once for several.
+// that run at the same time read the same k of A and B, which then come from L2 once for several. No block has more
+// than two parts: it writes the sums of each.
 func (p Plan) equalTails(g GPU) []Plan {
-	const mostParts, leastSlices = 8, 2
+	const mostParts, leastSlices, most = 8, 2, 2
 	wave := max(1, g.Multiprocessors/max(1, p.Rung.cluster)) * max(1, p.Rung.cluster)
 	tiles, slices := p.tiles(), ceil(p.K, p.Tile.BK)
 	var out []Plan
@@ -97,7 +98,7 @@ func (p Plan) equalTails(g GPU) []Plan {
 		each := ceil(slices, n)
 		parts := ceil(slices, each)
 		q.Tail = Tail{Whole: tiles - cut, Tiles: cut, Span: parts * each, Each: each, Blocks: cut * parts}
-		if g.holds(q.PartialBytes()) {
+		if ceil(q.Tail.Blocks, wave) <= most && g.holds(q.PartialBytes()) {
 			out = append(out, q)
 		}
 	}
