@@ -10,7 +10,7 @@ set -u
 program=${1:+$(realpath "$1")}
 cd "$(dirname "$0")/.." || exit 1
 tools="memcheck racecheck synccheck initcheck"
-only=(-test.run '^TestRagged$' -test.count 1)
+only=(-test.run '^TestRagged$' -test.count 1 -test.v)
 
 checker=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)
 [ -n "$checker" ] || { echo "sanitize: there is no compute-sanitizer: install the CUDA toolkit, or put it on PATH" >&2; exit 1; }
@@ -48,6 +48,11 @@ for tool in $tools; do
 	status=$(cat "$out/$tool.status")
 	summary=$(grep -E 'SUMMARY' "$out/$tool" | tail -1)
 	echo "$tool: ${summary#========= }"
-	[ "$status" = 0 ] || { grep -v '^=== RUN' "$out/$tool" | head -100 >&2; bad=1; }
+	[ "$status" = 0 ] || {
+		# What is found, under the name of its test.
+		awk '/^=== RUN/ { test = $0; next } /^=========|_test.go/ { if (test) print test; test = ""; print }' "$out/$tool" |
+			head -100 >&2
+		bad=1
+	}
 done
 exit $bad

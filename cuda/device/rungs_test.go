@@ -14,25 +14,25 @@ import (
 	"gemm"
 	"gemm/cuda"
 	"gemm/gf256"
+	"gemm/half"
 )
 
-// eachRung runs a test for every rung of every type with every setting.
-func eachRung(t *testing.T, single func(*testing.T, gemm.Variant, gemm.Params),
-	double func(*testing.T, gemm.Variant, gemm.Params), field func(*testing.T, gemm.Variant, gemm.Params)) {
+// test is a test of a variant with a setting.
+type test func(*testing.T, gemm.Variant, gemm.Params)
+
+// eachRung runs a test for every rung of every type with every setting. nil: not for this type.
+func eachRung(t *testing.T, ofF64, ofF32, ofF16, ofBF16, ofGF256 test) {
 	for _, v := range onGPU(t) {
 		if v.Role == gemm.Library {
 			continue
 		}
-		for _, of := range []struct {
-			typ  string
-			has  bool
-			test func(*testing.T, gemm.Variant, gemm.Params)
-		}{{"f32", v.F32 != nil, single}, {"f64", v.F64 != nil, double}, {"gf256", v.GF256 != nil, field}} {
-			if !of.has || of.test == nil {
+		for _, typ := range v.Types() {
+			of := gemm.ByType(typ, ofF64, ofF32, ofF16, ofBF16, ofGF256)
+			if of == nil {
 				continue
 			}
-			for _, p := range settings(v, of.typ) {
-				t.Run(of.typ+"/"+v.Name+"/"+p.String(), func(t *testing.T) { of.test(t, v, p) })
+			for _, p := range settings(v, typ) {
+				t.Run(typ+"/"+v.Name+"/"+p.String(), func(t *testing.T) { of(t, v, p) })
 			}
 		}
 	}
@@ -67,17 +67,19 @@ func once(t *testing.T, run gemm.Run) {
 
 // TestRepeatable checks that every rung with every setting computes the same bits each time, of numbers whose sums are
 // rounded.
-func TestRepeatable(t *testing.T) { eachRung(t, repeated[float32], repeated[float64], nil) }
+func TestRepeatable(t *testing.T) {
+	eachRung(t, repeated[float64], repeated[float32], repeated[half.F16], repeated[half.BF16], nil)
+}
 
-func repeated[T gemm.Float](t *testing.T, v gemm.Variant, p gemm.Params) {
+func repeated[T gemm.Number](t *testing.T, v gemm.Variant, p gemm.Params) {
 	m := stageable[T](t, v, p)
-	// A few blocks with a long k, and more than a wave of small ones.
-	for _, s := range []gemm.Shape{{M: 129, N: 261, K: 2100}, {M: 1537, N: 1001, K: 131}} {
+	// A few tiles with a long k, and waves of tiles, of which the last ones may be cut.
+	for _, s := range []gemm.Shape{{M: 129, N: 261, K: 2100}, {M: 2049, N: 2049, K: 515}} {
 		a, b, c := padded[T](s.M, s.K, 1), padded[T](s.K, s.N, 3), padded[T](s.M, s.N, 2)
 		r := rand.New(rand.NewPCG(3, 0))
 		for _, data := range [][]T{a.Data, b.Data} {
 			for i := range data {
-				data[i] = T(r.Float64() - 0.5)
+				data[i] = gemm.FromFloat64[T](r.Float64() - 0.5)
 			}
 		}
 		run, err := m.(gemm.Stager[T]).Stage(t.Context(), c, a, b)
@@ -90,7 +92,7 @@ func repeated[T gemm.Float](t *testing.T, v gemm.Variant, p gemm.Params) {
 			clear(c.Data)
 			once(t, run)
 			for j, x := range first {
-				if got := c.Data[j]; !(got == x) {
+				if got := c.Data[j]; !(gemm.ToFloat64(got) == gemm.ToFloat64(x)) {
 					t.Fatalf("%v: element %d is %v, and %v of the first product", s, j, got, x)
 				}
 			}
@@ -101,27 +103,30 @@ func repeated[T gemm.Float](t *testing.T, v gemm.Variant, p gemm.Params) {
 	}
 }
 
-// ragged are shapes that leave a part of a tile free at each edge. In the last one a persistent block has several
-// tiles.
-var ragged = []gemm.Shape{{M: 133, N: 261, K: 67}, {M: 70, N: 90, K: 110}, {M: 300, N: 9000, K: 37}}
+// ragged are shapes that leave a part of a tile free at each edge. In the second one tiles are cut along k. In the last
+// one a persistent block has several tiles.
+var ragged = []gemm.Shape{{M: 133, N: 261, K: 67}, {M: 70, N: 90, K: 710}, {M: 300, N: 9000, K: 37}}
 
 // TestRagged compares one product of every rung with every setting at ragged shapes with the exact result, for
 // operands as they are stored or transposed, and for a C that is read. scripts/sanitize.sh runs it under
 // compute-sanitizer, so it is short.
-func TestRagged(t *testing.T) { eachRung(t, raggedFloats[float32], raggedFloats[float64], raggedBytes) }
+func TestRagged(t *testing.T) {
+	eachRung(t, raggedNumbers[float64], raggedNumbers[float32], raggedNumbers[half.F16], raggedNumbers[half.BF16],
+		raggedBytes)
+}
 
-func raggedFloats[T gemm.Float](t *testing.T, v gemm.Variant, p gemm.Params) {
+func raggedNumbers[T gemm.Number](t *testing.T, v gemm.Variant, p gemm.Params) {
 	m := stageable[T](t, v, p).(gemm.GemmStager[T])
 	for i, s := range ragged {
 		op := [...]struct {
 			tA, tB      blas.Transpose
-			alpha, beta T
+			alpha, beta float64
 		}{{blas.NoTrans, blas.NoTrans, 1, 0}, {blas.Trans, blas.Trans, 2, -1}, {blas.NoTrans, blas.NoTrans, -1, 2}}[i]
 		if !several(v, s) {
 			continue
 		}
 		a, b, c := integral[T](op.tA, s.M, s.K, 7), integral[T](op.tB, s.K, s.N, 5), integral[T](blas.NoTrans, s.M, s.N, 3)
-		want := gemm.NewMatrix[T](s.M, s.N)
+		want := gemm.NewMatrix[float64](s.M, s.N)
 		for i := range s.M {
 			for l := range s.K {
 				x := op.alpha * element(op.tA, a, i, l)
@@ -129,18 +134,19 @@ func raggedFloats[T gemm.Float](t *testing.T, v gemm.Variant, p gemm.Params) {
 					want.Row(i)[j] += x * element(op.tB, b, l, j)
 				}
 			}
-			for j := range s.N {
-				want.Row(i)[j] += op.beta * c.At(i, j)
+			for j := range s.N { // an element is rounded once
+				want.Row(i)[j] = gemm.ToFloat64(gemm.FromFloat64[T](want.Row(i)[j] + op.beta*gemm.ToFloat64(c.At(i, j))))
 			}
 		}
-		run, err := m.StageGemm(t.Context(), op.tA, op.tB, op.alpha, a, b, op.beta, c)
+		run, err := m.StageGemm(t.Context(), op.tA, op.tB, gemm.FromFloat64[T](op.alpha), a, b,
+			gemm.FromFloat64[T](op.beta), c)
 		if err != nil {
 			t.Fatal(err)
 		}
 		once(t, run)
 		for i := range s.M {
 			for j := range s.N {
-				if got := c.At(i, j); !(got == want.At(i, j)) {
+				if got := gemm.ToFloat64(c.At(i, j)); !(got == want.At(i, j)) {
 					t.Fatalf("%v, %+v: element (%d, %d) is %v, want %v", s, op, i, j, got, want.At(i, j))
 				}
 			}
@@ -153,28 +159,29 @@ func raggedFloats[T gemm.Float](t *testing.T, v gemm.Variant, p gemm.Params) {
 
 // several reports whether the shape is for the variant: the last one is for persistent blocks.
 func several(v gemm.Variant, s gemm.Shape) bool {
-	return s != ragged[len(ragged)-1] ||
-		slices.ContainsFunc(cuda.Ladder("f32"), func(r cuda.Rung) bool { return r.Persistent && "cuda/"+r.Name == v.Name })
+	return s != ragged[len(ragged)-1] || slices.ContainsFunc(v.Types(), func(typ string) bool {
+		return slices.ContainsFunc(cuda.Ladder(typ), func(r cuda.Rung) bool { return r.Persistent && "cuda/"+r.Name == v.Name })
+	})
 }
 
 // integral returns op(X) of rows × cols as it is stored, of integers of a magnitude up to half of the period.
-func integral[T gemm.Float](op blas.Transpose, rows, cols, period int) gemm.Matrix[T] {
+func integral[T gemm.Number](op blas.Transpose, rows, cols, period int) gemm.Matrix[T] {
 	if op != blas.NoTrans {
 		rows, cols = cols, rows
 	}
 	m := padded[T](rows, cols, 3)
 	for i := range m.Data {
-		m.Data[i] = T(i%period - period/2)
+		m.Data[i] = gemm.FromFloat64[T](float64(i%period - period/2))
 	}
 	return m
 }
 
 // element returns an element of op(X).
-func element[T gemm.Float](op blas.Transpose, x gemm.Matrix[T], i, j int) T {
+func element[T gemm.Number](op blas.Transpose, x gemm.Matrix[T], i, j int) float64 {
 	if op != blas.NoTrans {
-		return x.At(j, i)
+		i, j = j, i
 	}
-	return x.At(i, j)
+	return gemm.ToFloat64(x.At(i, j))
 }
 
 func raggedBytes(t *testing.T, v gemm.Variant, p gemm.Params) {

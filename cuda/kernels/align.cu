@@ -1,6 +1,7 @@
 // align: copies a matrix to rows that begin at multiples of 16 bytes, for kernels with wide copies.
 // Not a rung.
 //
+// Behind the columns are zeros up to ldt, as far as its blocks go: kernels copy past the last column.
 // A block copies tiles of ROWS x 1024 elements. Each thread copies 4 elements of a row at a time,
 // 256 apart, so the accesses of a warp are as wide as possible for rows that begin anywhere.
 //
@@ -23,12 +24,11 @@ extern "C" __global__ void __launch_bounds__(256) align(int rows, int cols,
     for (int i = 0; i < ROWS; i++)
         #pragma unroll
         for (int j = 0; j < 4; j++)
-            if (row0 + i < rows && col0 + 256 * j < cols)
-                x[i][j] = A[(row0 + i) * lda + col0 + 256 * j];
+            x[i][j] = row0 + i < rows && col0 + 256 * j < cols ? A[(row0 + i) * lda + col0 + 256 * j] : (ELEMENT)0;
     #pragma unroll
     for (int i = 0; i < ROWS; i++)
         #pragma unroll
         for (int j = 0; j < 4; j++)
-            if (row0 + i < rows && col0 + 256 * j < cols)
+            if (row0 + i < rows && col0 + 256 * j < ldt)
                 T[(row0 + i) * ldt + col0 + 256 * j] = x[i][j];
 }

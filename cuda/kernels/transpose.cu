@@ -1,6 +1,7 @@
 // transpose: T = op(A), for products of operands that are stored transposed. Not a rung.
 //
-// A has rows x cols elements, T has cols x rows. A block copies a tile of 32 x 32 through shared
+// A has rows x cols elements, T has cols x rows, and zeros behind them up to ldt, as far as its blocks go: kernels copy
+// up to 16 bytes at once, past the last column. A block copies a tile of 32 x 32 through shared
 // memory, so reads and writes both go along rows. A row there is one element longer than the tile,
 // which puts the elements of a column into different banks.
 //
@@ -23,6 +24,6 @@ extern "C" __global__ void __launch_bounds__(256) transpose(int rows, int cols,
             tile[i][x] = A[(row0 + i) * lda + col0 + x];
     __syncthreads();
     for (int i = y; i < 32; i += 8)
-        if (col0 + i < cols && row0 + x < rows)
-            T[(col0 + i) * ldt + row0 + x] = tile[x][i];
+        if (col0 + i < cols && row0 + x < ldt)
+            T[(col0 + i) * ldt + row0 + x] = row0 + x < rows ? tile[x][i] : (ELEMENT)0;
 }
