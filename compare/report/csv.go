@@ -72,6 +72,8 @@ var csvColumns = []struct {
 	{"bytes_predicted", func(r compare.Record) string { return csvRanked(r, float64(r.BytesPredicted)) }},
 	{"bytes_bound", func(r compare.Record) string { return csvRanked(r, r.BytesBound) }},
 	{"model_s", func(r compare.Record) string { return csvRanked(r, r.ModelSeconds) }},
+	{"operands", func(r compare.Record) string { return r.Operands }},
+	{"power_w", func(r compare.Record) string { return csvPower(r) }},
 }
 
 // CSV writes a header and a row for each record of doc, RFC 4180 with lines that
@@ -95,6 +97,14 @@ func CSV(w io.Writer, doc compare.Document) error {
 	}
 	out.Flush()
 	return out.Error()
+}
+
+// csvPower returns the power that the GPU took; empty if it is not known.
+func csvPower(r compare.Record) string {
+	if r.GPU == nil || r.GPU.Power == 0 {
+		return ""
+	}
+	return csvNumber(r.GPU.Power)
 }
 
 // csvText returns the text of a cell. A spreadsheet evaluates a text that begins with =, +, -, @, a

@@ -35,7 +35,7 @@ func (b *Builder) Measured() document.Section {
 	s := b.Section("measured", 2)
 	s.Text(b.Say("measured.intro"))
 	s.List([]document.Text{
-		b.Say("measured.repeat"), b.Say("measured.batch"), b.Say("measured.quiet"),
+		b.Say("measured.repeat"), b.Say("measured.batch"), b.Say("measured.operands"), b.Say("measured.quiet"),
 		b.Say("measured.interval"), b.Say("measured.turns"),
 		b.Say("measured.speed"), b.Say("measured.contrast"),
 	})
