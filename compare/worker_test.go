@@ -308,7 +308,8 @@ func TestWorkerMeasures(t *testing.T) {
 	}
 	for _, r := range doc.Records[1:] {
 		want := float64(r.Gflops) / 1e9 * 100
-		if r.Status != OK || r.Host != host.ID || r.Run != run.ID || r.GPU == nil || r.GPU.Registers != 32 || r.GPU.Power != 321 || r.Operands == "" ||
+		if r.Status != OK || r.Host != host.ID || r.Run != run.ID || r.GPU == nil || r.GPU.Registers != 32 ||
+			r.GPU.Power != 321 || r.Operands == "" ||
 			r.GPU.L2 != "cold" ||
 			r.Turn != fmt.Sprintf("cuda f64 %d nn", r.N) || r.Threads != 1 || r.Ceiling != 0 ||
 			!(math.Abs(float64(r.PercentPeak)-want) <= 1e-9*want) ||

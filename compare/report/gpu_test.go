@@ -38,7 +38,8 @@ func accelerated(processor bool) compare.Document {
 			Ceilings: []compare.Ceiling{
 				{Unit: "cpu", Pipe: "f64", ISA: "avx512", Threads: 16, Gflops: 1440, Run: run},
 				{Unit: "gpu", Pipe: "f32", Gflops: 60900, Run: run},
-				{Unit: "gpu", Pipe: "bf16", Gflops: 820000, Run: run}, {Unit: "gpu", Pipe: "int8", Gflops: 1611000, Run: run},
+				{Unit: "gpu", Pipe: "bf16", Gflops: 820000, Run: run},
+				{Unit: "gpu", Pipe: "int8", Gflops: 1611000, Run: run},
 				{Unit: "gpu", Pipe: "f64", Gflops: 33100, Run: run}, {Unit: "gpu", Pipe: "f64-tensor", Gflops: 65800, Run: run},
 			},
 			Bandwidths: []compare.Bandwidth{{Unit: "gpu", Name: "copy", GBps: 4310, Run: run}},
@@ -125,7 +126,8 @@ func accelerated(processor bool) compare.Document {
 	}
 	device := func(l rung) *usage.Device {
 		return &usage.Device{Pipe: l.pipe, Registers: l.regs, Shared: l.smem, Threads: l.threads, Blocks: l.blocks,
-			Occupancy: l.occupancy, Limit: l.limit, Clock: 1965 + 15*rng.IntN(2), Power: 412.4 + float64(l.regs), L2: "cold"}
+			Occupancy: l.occupancy, Limit: l.limit, Clock: 1965 + 15*rng.IntN(2), L2: "cold",
+			Power: 412.4 + float64(l.regs)}
 	}
 	type place struct {
 		m, n, k          int

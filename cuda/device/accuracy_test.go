@@ -124,8 +124,8 @@ var draws = []struct {
 }
 
 // TestSinglePrecision checks that the errors of f16x3 are not larger than those of cuBLAS in single precision, the
-// largest one and the root mean square. Sums of positive numbers are a little too small, since tensor cores cut off when
-// they add within a chunk of k: by 4u on average at most, of any k.
+// largest one and the root mean square. Sums of positive numbers are a little too small, since tensor cores cut off
+// when they add within a chunk of k: by 4u on average at most, of any k.
 func TestSinglePrecision(t *testing.T) {
 	all := onGPU(t)
 	const rows = 64
@@ -161,7 +161,8 @@ func TestUnfit(t *testing.T) {
 	const m, n, k = 300, 200, 500
 	ladder := cuda.Ladder("f32")
 	warptile := slices.IndexFunc(ladder, func(r cuda.Rung) bool { return r.Name == "warptile" })
-	tile := gemm.Params{"tile": ladder[warptile].Tiles[0].Name(), "split": 1} // the fallback's is not chosen for the shape
+	// The tile of a fallback is not chosen for the shape.
+	tile := gemm.Params{"tile": ladder[warptile].Tiles[0].Name(), "split": 1}
 	for _, test := range []struct {
 		name  string
 		spoil func(a, b gemm.Matrix[float32])

@@ -83,7 +83,7 @@ func settings(v gemm.Variant, typ string) []gemm.Params {
 }
 
 // TestStaged compares staged products of integers with the exact result, for odd shapes and leading
-// dimensions and for every copy of the operands. compute-sanitizer runs it.
+// dimensions and for every copy of the operands.
 func TestStaged(t *testing.T) {
 	b := device.NewBackend()
 	t.Cleanup(func() { _ = b.Close() })

@@ -122,6 +122,9 @@ func (b *Builder) ceilings(s *document.Section, v *analysis.View) {
 			}})
 		}
 		s.Add(t)
+		if _, ok := v.Pipe("int8"); ok {
+			s.Text(b.Say("ceilings.int8"))
+		}
 	}
 	if len(v.Bandwidths) == 0 {
 		s.Text(b.Say("bandwidths.none"))
