@@ -122,7 +122,7 @@ func (q *Sequence) split(kernel Launch, op Operation, depth int, from [2]place, 
 	ints := func(n int) []Argument { return place{BufferWork, q.take(4 * int64(n)), 0}.arguments()[:1] }
 	highA, lowA, highB, lowB := half(q.M, depth), half(q.M, depth), half(depth, q.N), half(depth, q.N)
 	parts := ceil(depth, partOfB)
-	exponentsA, exponentsB, maxima, unfitA, unfit := ints(q.M), ints(q.N), ints(parts*q.N), ints(1), ints(1)
+	exponentsA, exponentsB, maxima, unfitA, unfit := ints(q.M), ints(q.N), ints(parts*ceil(q.N, 4)*4), ints(1), ints(1)
 	q.Zeros = append(q.Zeros, Span{int64(unfitA[0].Bits), 4})
 	add := func(name string, blocks int, arguments ...[]Argument) {
 		if blocks > 0 {
@@ -131,7 +131,7 @@ func (q *Sequence) split(kernel Launch, op Operation, depth int, from [2]place, 
 		}
 	}
 	a, b := from[0].arguments(), from[1].arguments()
-	add("split_a", q.M+parts*ceil(q.N, 256), numbers(q.M, q.N, depth), a, b, exponentsA, highA.arguments()[:1],
+	add("split_a", parts*ceil(q.N, 256)+q.M, numbers(q.M, q.N, depth), a, b, exponentsA, highA.arguments()[:1],
 		lowA.arguments(), maxima, unfitA, unfit)
 	add("split_b", ceil(q.N, 1024)*max(1, ceil(depth, rowsOfB)), numbers(q.N, depth), b, maxima, exponentsB,
 		highB.arguments()[:1], lowB.arguments(), unfitA, unfit)

@@ -222,28 +222,28 @@ static __device__ bool split4(const float (&x)[4], const int (&exponents)[4], un
 #endif
 constexpr int ROWS = 32;
 
-// split_a splits a row of A in each of its first m blocks. The others find the largest |element| of each column in
-// PART rows of B, a row of maxima for each part. H and L have rows of ldh elements, a multiple of 8.
-// Launch: m + ceil(n/256) * ceil(k/PART) blocks.
+// split_a finds the largest |element| of each column in PART rows of B in its first blocks: a row of maxima for each
+// part, with rows of 4*ceil(n/4). Each of the other m blocks splits a row of A. H and L have rows of ldh elements, a
+// multiple of 8.
+// Launch: ceil(n/256) * ceil(k/PART) + m blocks.
 extern "C" __global__ void __launch_bounds__(256) split_a(int m, int n, int k, const float *A, long long lda,
     const float *B, long long ldb, int *exponents, unsigned short *H, unsigned short *L, long long ldh,
     float *maxima, int *unfit_a, int *unfit)
 {
     float max = 0;
-    if ((int)blockIdx.x >= m) {
-        const int strips = (n + 255) / 256, part = ((int)blockIdx.x - m) / strips;
-        const int j = ((int)blockIdx.x - m) % strips * 256 + threadIdx.x;
-        if (j >= n)
-            return;
-        const int to = k - part * PART < PART ? k : part * PART + PART;
-        #pragma unroll 8
-        for (int p = part * PART; p < to; p++)
+    const int strips = (n + 255) / 256, i = (int)blockIdx.x - strips * ((k + PART - 1) / PART);
+    if (i < 0) {
+        const int part = (int)blockIdx.x / strips, j = (int)blockIdx.x % strips * 256 + threadIdx.x;
+        const int from = part * PART, to = j >= n ? from : k - from < PART ? k : from + PART;
+        #pragma unroll 16
+        for (int p = from; p < to; p++)
             max = fmaxf(max, fabsf(B[p * ldb + j]));
-        maxima[(long long)part * n + j] = max;
+        if (j < (n + 3) / 4 * 4)
+            maxima[part * ((n + 3) / 4 * 4ll) + j] = max;
         return;
     }
     __shared__ float of_warp[8];
-    const float *row = A + blockIdx.x * lda;
+    const float *row = A + i * lda;
     const bool wide = aligned(A, lda);
     float x[4];
     for (int p = threadIdx.x * 4; p < k; p += 1024) {
@@ -261,13 +261,13 @@ extern "C" __global__ void __launch_bounds__(256) split_a(int m, int n, int k, c
     bool bad = false;
     for (int p = threadIdx.x * 4; p < k; p += 1024) { // the row is in a cache now
         load4(x, row + p, k - p, wide);
-        bad |= split4(x, all, H + blockIdx.x * ldh + p, L + blockIdx.x * ldh + p);
+        bad |= split4(x, all, H + i * ldh + p, L + i * ldh + p);
     }
     if (bad)
         *unfit_a = 1;
     if (threadIdx.x == 0) {
-        exponents[blockIdx.x] = e;
-        if (blockIdx.x == 0)
+        exponents[i] = e;
+        if (i == 0)
             *unfit = 0;
     }
 }
@@ -284,17 +284,16 @@ extern "C" __global__ void __launch_bounds__(256) split_b(int n, int k, const fl
         *unfit = 1;
     if (j >= n)
         return;
-    float x[4], max[4] = {};
-    for (int part = 0; part < (k + PART - 1) / PART; part++) {
-        load4(x, maxima + (long long)part * n + j, n - j, n % 4 == 0);
-        #pragma unroll
-        for (int e = 0; e < 4; e++)
-            max[e] = fmaxf(max[e], x[e]);
-    }
+    float4 max = {};
+    const float4 *of_part = (const float4 *)(maxima + j);
+    #pragma unroll 8
+    for (int part = 0; part < (k + PART - 1) / PART; part++, of_part += (n + 3) / 4)
+        max = {fmaxf(max.x, of_part->x), fmaxf(max.y, of_part->y), fmaxf(max.z, of_part->z), fmaxf(max.w, of_part->w)};
+    const float all[4] = {max.x, max.y, max.z, max.w};
     int of_column[4];
     #pragma unroll
     for (int e = 0; e < 4; e++) {
-        of_column[e] = exponent_of(max[e]);
+        of_column[e] = exponent_of(all[e]);
         if (first == 0 && j + e < n)
             exponents[j + e] = of_column[e];
     }
@@ -303,6 +302,7 @@ extern "C" __global__ void __launch_bounds__(256) split_b(int n, int k, const fl
     bool bad = false;
     #pragma unroll 4
     for (int p = first; p < to; p++) {
+        float x[4];
         load4(x, B + p * ldb + j, n - j, wide);
         bad |= split4(x, of_column, H + p * ldh + j, L + p * ldh + j);
     }
