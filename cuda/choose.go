@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"gemm"
@@ -109,7 +110,8 @@ func (p Plan) predict(g GPU) float64 {
 		if t.Whole > 0 {
 			slowest = t.Span
 		}
-		return p.waves(g, t.Whole, t.Span) + p.waves(g, t.Blocks, t.Each) + p.edge(g, slowest) + p.joins(g)
+		cut := max(p.waves(g, t.Blocks, t.Each), p.streams(g))
+		return p.waves(g, t.Whole, t.Span) + cut + p.edge(g, slowest) + p.joins(g)
 	}
 	slices := ceil(p.K, max(1, p.Tile.BK))
 	return p.waves(g, p.tiles(), slices) + p.edge(g, slices)
@@ -136,6 +138,23 @@ func (p Plan) waves(g GPU, blocks, slices int) float64 {
 		took += float64(rest)*work/share + speed.Ends
 	}
 	return took
+}
+
+// streams returns the time in seconds in which the tail reads A and B from memory. Blocks of whole tiles are at about
+// the same k index at a time, so those in a row or a column read the same from the L2 cache. Blocks of a tail share
+// only if tiles have equal parts.
+func (p Plan) streams(g GPU) float64 {
+	const bandwidth = 3.2e12 // bytes a second
+	if p.Rung.Persistent {
+		return 0 // joins has it
+	}
+	t, shared := p.Tail, 1.0
+	if t.Span%t.Each == 0 {
+		places := p.Rung.speed(p.Tile).Blocks * max(1, g.Multiprocessors)
+		shared = max(1, math.Sqrt(float64(min(t.Blocks, places)/t.parts())))
+	}
+	read := float64(p.Rung.Size()) * float64(t.Blocks*t.Each) * float64(p.Tile.BK*(p.Tile.BM+p.Tile.BN))
+	return read / shared / bandwidth
 }
 
 // edge returns by how many seconds a block at an edge takes longer, whose copies are not spread over its products.

@@ -48,7 +48,7 @@ var rungs = []Rung{
 			"128x128x16/64x32/8x8":  {Share: 0.785, Blocks: 2, Alone: 0.75, Ends: 1e-6},
 			"128x128x16/64x64/8x16": {Share: 0.8, Blocks: 2, Alone: 0.72, Ends: 5e-6},
 			"64x128x16/32x64/8x8":   {Share: 0.79, Blocks: 4, Alone: 0.71, Ends: 4e-6},
-			"64x64x16/32x32/4x8":    {Share: 0.675, Blocks: 5, Alone: 0.635, Ends: 3e-6},
+			"64x64x16/32x32/4x8":    {Share: 0.65, Blocks: 4, Alone: 0.58, Ends: 3e-6},
 		}, Copies: true, threads: warpTiles, shared: transposedSlices, reads: thread},
 	{Name: "tf32-wmma", Type: "f32", File: "18_tf32-wmma.cu", Least: 80, Capped: true, Tiles: []Tile{
 		{BM: 128, BN: 128, BK: 32, WM: 64, WN: 64, Stages: 3}, {BM: 128, BN: 128, BK: 32, WM: 64, WN: 64, Stages: 2},
@@ -98,9 +98,9 @@ var rungs = []Rung{
 		{BM: 128, BN: 128, BK: 16, WM: 64, WN: 32, Stages: 3}, {BM: 128, BN: 128, BK: 16, WM: 64, WN: 32, Stages: 2},
 		{BM: 128, BN: 64, BK: 16, WM: 64, WN: 32, Stages: 3}, {BM: 64, BN: 64, BK: 16, WM: 32, WN: 32, Stages: 3},
 	}, speeds: map[string]Speed{
-		"128x128x16/64x32": {Share: 0.86, Blocks: 1, Alone: 0.86, Ends: 2e-6},
-		"128x64x16/64x32":  {Share: 0.82, Blocks: 2, Alone: 0.7, Ends: 4e-6},
-		"64x64x16/32x32":   {Share: 0.78, Blocks: 3, Alone: 0.6, Ends: 3e-6},
+		"128x128x16/64x32": {Share: 0.95, Blocks: 1, Alone: 0.95, Ends: 2e-6},
+		"128x64x16/64x32":  {Share: 0.905, Blocks: 2, Alone: 0.77, Ends: 4e-6},
+		"64x64x16/32x32":   {Share: 0.86, Blocks: 3, Alone: 0.66, Ends: 3e-6},
 	}, Copies: true, threads: warpTiles, shared: paddedSlices, reads: warp},
 
 	{Name: "naive", Type: "gf256", File: "01_naive.cu", Least: 70, Tiles: []Tile{{BM: 4, BN: 64}}, threads: elements,
