@@ -144,9 +144,8 @@ func complaintOf(log string) string {
 const executed = "smsp__inst_executed.sum"
 
 // parseCounters returns the counters of a launch of a main kernel from the profiler's log: of the last one of those
-// with the most instructions. The log has lines of the profiler, and a table whose lines begin with a quote: names of columns,
-// units, and then a line per launch. Counters that the profiler does not have on this GPU are left
-// out.
+// with the most instructions. The log has lines of the profiler, and a table whose lines begin with a quote: names of
+// columns, units, and then a line per launch. Counters that the profiler does not have on this GPU are left out.
 func parseCounters(log string) (map[string]float64, error) {
 	var table strings.Builder
 	for line := range strings.Lines(log) {
