@@ -99,15 +99,15 @@ func (g flowGraph) loops() map[int]map[int]bool {
 
 // turn is a way through a loop, from an instruction to the end of the turn.
 type turn struct {
-	multiplyAdds, bytes float64 // bytes are those of copies to shared memory
-	instructions        int
-	next                int // -1: back to the head
-	closed              bool
+	multiplyAdds, copies float64 // copies are bytes to shared memory, and 1 for each barrier
+	instructions         int
+	next                 int // -1: back to the head
+	closed               bool
 }
 
 // compare orders ways by what they do: first by products, then by copies, then by how few instructions that takes.
 func (x turn) compare(y turn) int {
-	return cmp.Or(cmp.Compare(x.multiplyAdds, y.multiplyAdds), cmp.Compare(x.bytes, y.bytes),
+	return cmp.Or(cmp.Compare(x.multiplyAdds, y.multiplyAdds), cmp.Compare(x.copies, y.copies),
 		cmp.Compare(y.instructions, x.instructions))
 }
 
@@ -134,7 +134,7 @@ func (g flowGraph) turns(head int, body map[int]bool) map[int]turn {
 			}
 		}
 		best.multiplyAdds += MultiplyAdds(g.Instructions[i : i+1])
-		best.bytes += copied(g.Instructions[i])
+		best.copies += copied(g.Instructions[i])
 		best.instructions++
 		found[i] = best
 		return best
@@ -143,13 +143,15 @@ func (g flowGraph) turns(head int, body map[int]bool) map[int]turn {
 	return found
 }
 
-// copied returns the bytes that a lane copies from global to shared memory, or to registers and from there. A copy of
-// the copy engine counts as the widest.
+// copied returns the bytes that a lane copies from global to shared memory, or to registers and from there, and 1 for a
+// barrier. A copy of the copy engine counts as the widest.
 func copied(in Instruction) float64 {
 	widths := map[string]float64{"128": 16, "64": 8, "U16": 2, "U8": 1}
 	switch in.Base() {
 	case "UTMALDG":
 		return 16
+	case "BAR": // only the last turn is without
+		return 1
 	case "LDG", "LDGSTS", "STS":
 		for _, suffix := range strings.Split(in.Name, ".") {
 			if n := widths[suffix]; n > 0 {

@@ -55,7 +55,8 @@ func Disassemble(ctx context.Context, disassembler string, cubin []byte) (string
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := child.Run(cmd, time.Second); err != nil {
 		first, _, _ := strings.Cut(strings.TrimSpace(stderr.String()), "\n")
-		return "", fmt.Errorf("%s: %w: %s", disassembler, err, cmp.Or(first, "it says nothing"))
+		return "", fmt.Errorf("%s: %w: %s; set %s to NVIDIA's nvdisasm of a newer toolkit", disassembler, err,
+			cmp.Or(first, "it says nothing"), Variable)
 	}
 	return stdout.String(), nil
 }
