@@ -114,7 +114,7 @@ func Profiles() []Profile {
 			Shapes:   slices.Concat(cubes(cudaSizes), sgemmShapes, slenderShapes),
 			Budget:   cudaBudget,
 			Ceilings: 300 * time.Millisecond,
-			Types:    []string{"f32", "f64"},
+			Types:    []string{"f32", "f64", "f16", "bf16"},
 			Drawn:    ofWarps,
 			Keep:     inCUDAProfile,
 			studies:  slices.Concat(blockStudies, stageStudies, registerStudies, cacheStudies, gpuChainStudies),
@@ -250,10 +250,13 @@ func encodes(c Case) bool {
 	return c.OnDevice() && c.Shape == rungsCode
 }
 
-// inCUDAProfile reports whether the profile cuda has the case: all that a GPU computes, and our
-// production variant on all processors for cubes up to 4096. Larger ones would take longer than all
+// inCUDAProfile reports whether the profile cuda has the case: all that a GPU computes, and, except in half
+// precision, our production variant on all processors for cubes up to 4096. Larger ones would take longer than all
 // the rest.
 func inCUDAProfile(c Case) bool {
+	if c.Type == "f16" || c.Type == "bf16" {
+		return c.OnDevice()
+	}
 	return c.OnDevice() || c.Variant.Role == gemm.Production && c.shared() && c.Shape == gemm.Cube(c.N) && c.N <= 4096
 }
 

@@ -168,6 +168,9 @@ var banks = map[string]func(t Tile, w Widths) []request{
 	"f64/dmma-wmma":    func(t Tile, w Widths) []request { return rowSlices(t, w, 8, 4, 4) },
 	"f64/dmma":         func(t Tile, w Widths) []request { return append(mmaReads(t), rowSlices(t, w, 8, 4, 4)...) },
 
+	"f16/mma":  swizzledBoxes,
+	"bf16/mma": swizzledBoxes,
+
 	"gf256/square-tiled": func(t Tile, _ Widths) []request { return plainSlices(t, 1, 1, 1) },
 	"gf256/tiled":        func(t Tile, _ Widths) []request { return byteAccesses(t, 1) },
 	"gf256/word":         func(t Tile, _ Widths) []request { return byteAccesses(t, t.TN) },

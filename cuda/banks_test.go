@@ -2,6 +2,8 @@ package cuda
 
 import (
 	"testing"
+
+	"gemm"
 )
 
 // TestServe has patterns whose passes NVIDIA's documents say.
@@ -111,7 +113,7 @@ func TestAccesses(t *testing.T) {
 // TestAccessesCover checks, for every setting, that the accesses reach each element of the tiles'
 // slices. Each is written once and read as often as equations 14 and 15 say.
 func TestAccessesCover(t *testing.T) {
-	for _, typ := range []string{"f32", "f64", "gf256"} {
+	for _, typ := range gemm.TypeNames() {
 		for _, r := range Ladder(typ) {
 			for _, tile := range r.Tiles {
 				_, block := r.reads(tile)

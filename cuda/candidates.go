@@ -34,6 +34,9 @@ const staticShared = 48 << 10
 // has room for it.
 func (r Rung) Check(t Tile, w Widths) error {
 	check, ok := assertions[r.Type+"/"+r.Name]
+	if r.AsStored {
+		check, ok = assertionsOfHalves[r.Name]
+	}
 	if !ok {
 		check = oneElement
 	}
@@ -211,6 +214,14 @@ func ringOfTF32(t Tile, _ Widths) string {
 func only(name string, n, want int) string {
 	if n != want {
 		return fmt.Sprintf("%s is %d, not %d", name, want, n)
+	}
+	return ""
+}
+
+// atMost wants a number of the tile to be no more than most.
+func atMost(name string, n, most int) string {
+	if n > most {
+		return fmt.Sprintf("%s is at most %d, not %d", name, most, n)
 	}
 	return ""
 }
@@ -486,6 +497,9 @@ func (r Rung) space() []Tile {
 	}
 	edges := []int{32, 64, 96, 128, 256}
 	depths, stages := []int{8, 16, 32}, []int{0}
+	if own.BK > 32 {
+		depths = []int{own.BK}
+	}
 	if own.Stages != 0 {
 		stages = []int{2, 3, 4}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"gemm"
 	"gemm/cuda/kernels"
 	"gemm/cuda/nvrtc"
 	"gemm/cuda/occupancy"
@@ -80,7 +81,7 @@ func TestCheck(t *testing.T) {
 	gemmtest.Require(t, "nvrtc", err)
 	random := rand.New(rand.NewPCG(6, 16))
 	const each = 4
-	for _, typ := range []string{"f32", "f64", "gf256"} {
+	for _, typ := range gemm.TypeNames() {
 		for _, r := range Ladder(typ) {
 			if r.AtLaunch { // what the compiler does not know it does not assert
 				continue
@@ -120,7 +121,7 @@ func TestCheck(t *testing.T) {
 // TestCheckEmpty checks that a setting without a number, or with a negative one, is refused.
 // Otherwise a kernel's own default would be used.
 func TestCheckEmpty(t *testing.T) {
-	for _, typ := range []string{"f32", "f64", "gf256"} {
+	for _, typ := range gemm.TypeNames() {
 		for _, r := range Ladder(typ) {
 			for _, m := range r.macros() {
 				if m.of(r.Tiles[0]) == 0 {
@@ -155,7 +156,7 @@ func TestCandidates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, typ := range []string{"f32", "f64", "gf256"} {
+		for _, typ := range gemm.TypeNames() {
 			for _, r := range Ladder(typ) {
 				tiles := r.Candidates(c)
 				if len(tiles) == 0 != (r.Runs(10*c.Major+c.Minor) != nil) || len(tiles) > mostCandidates {
@@ -203,7 +204,7 @@ func TestCandidatesCompile(t *testing.T) {
 	}
 	l, err := nvrtc.Find()
 	gemmtest.Require(t, "nvrtc", err)
-	for _, typ := range []string{"f32", "f64", "gf256"} {
+	for _, typ := range gemm.TypeNames() {
 		for _, r := range Ladder(typ) {
 			tiles := r.Candidates(hopper)
 			tile := tiles[len(tiles)/2]

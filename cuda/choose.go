@@ -191,6 +191,7 @@ func (p Plan) joins(g GPU) float64 {
 // peak returns the peak of the rung's pipe in flop/s at the GPU's clock, from the figures per
 // multiprocessor and cycle of 9.0.
 func (r Rung) peak(g GPU) float64 {
-	each := map[string]float64{"f32": 256, "f64": 128, "f64-tensor": 256, "tf32": 2048, "f16": 4096}[r.Pipe()]
+	each := map[string]float64{"f32": 256, "f64": 128, "f64-tensor": 256, "tf32": 2048, "f16": 4096,
+		"bf16": 4096}[r.Pipe()]
 	return each * 1e6 * float64(max(1, g.Clock)) * float64(max(1, g.Multiprocessors))
 }

@@ -180,7 +180,7 @@ func TestExplainLimited(t *testing.T) {
 
 // TestSteps checks that every rung has a sentence.
 func TestSteps(t *testing.T) {
-	for _, typ := range []string{"f32", "f64", "gf256"} {
+	for _, typ := range gemm.TypeNames() {
 		for _, r := range Ladder(typ) {
 			says, err := r.Step()
 			if err != nil || !strings.HasSuffix(says, ".") || len(says) > 160 || strings.Contains(says, "//") {

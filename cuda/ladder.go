@@ -16,7 +16,7 @@ import (
 // Rung is a step of the ladder: a kernel in one element type.
 type Rung struct {
 	Name  string // such as blocktile2d
-	Type  string // f32, f64, gf256
+	Type  string // f32, f64, f16, bf16, gf256
 	File  string // in package kernels
 	Least int    // compute capability that it needs: 80 is 8.0
 	Exact bool   // runs on GPUs of this capability alone
@@ -39,9 +39,14 @@ type Rung struct {
 	AtLaunch bool
 	// fit adapts the setting to the shape of a product, if the tile is the most rows and k indices
 	// that a block can have. nil: the tile is used as it is.
+	// AsStored reports whether the kernel reads operands that are stored transposed as they are. Their rows begin at
+	// multiples of 16 bytes, or it reads copies.
+	AsStored bool
+	boxes    bool // the copy engine brings boxes of A and B as they are stored
 	// Persistent reports whether there are at most as many blocks as multiprocessors, which compute tile after tile.
 	Persistent bool
 	cluster    int         // blocks that have tiles next to each other in a row and share copies; 0 means 1
+	stacked    bool        // the tiles of a cluster are one below the other
 	prepare    preparation // what comes before the kernel; 0: it reads A and B as they lie, or as they are packed
 	fit        func(t Tile, s gemm.Shape) Tile
 	speeds     map[string]Speed // by Tile.Name
@@ -151,7 +156,7 @@ func (r Rung) Widest() Widths {
 // Size returns the bytes of an element.
 func (r Rung) Size() int { return gemm.TypeNamed(r.Type).Size }
 
-// Pipe returns what computes: f32, f64, tf32, f16, f64-tensor or gf256.
+// Pipe returns what computes: f32, f64, tf32, f16, bf16, f64-tensor or gf256.
 func (r Rung) Pipe() string {
 	switch r.Name {
 	case "tf32-wmma", "tf32-mma", "tf32-wgmma", "tf32-wgmma-ws", "tf32-wgmma-persistent":
@@ -192,6 +197,9 @@ func (r Rung) Program(t Tile, w Widths, arch int) (nvrtc.Program, error) {
 	}
 	if r.Copies {
 		options = append(options, fmt.Sprintf("-DVA=%d", w.A), fmt.Sprintf("-DVB=%d", w.B), fmt.Sprintf("-DVC=%d", w.C))
+	}
+	if r.Type == "bf16" {
+		options = append(options, "-DBF16")
 	}
 	return nvrtc.Program{Name: r.File, Source: source, Arch: arch, Exact: r.Exact, Options: options}, nil
 }

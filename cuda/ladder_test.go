@@ -24,7 +24,7 @@ var archs = []int{75, 80, 86, 89, 90}
 // TestLadder checks that every file of the ladders is a rung, and that its settings fit in a block
 // and in the registers of any GPU.
 func TestLadder(t *testing.T) {
-	for _, typ := range []string{"f32", "f64", "gf256"} {
+	for _, typ := range gemm.TypeNames() {
 		var files []string
 		for _, r := range Ladder(typ) {
 			files = append(files, r.File)
@@ -50,6 +50,9 @@ func TestLadder(t *testing.T) {
 // sources returns the kernels' files of an element type in the order of the ladder.
 func sources(t *testing.T, typ string) []string {
 	t.Helper()
+	if gemm.TypeNamed(typ).IsHalf() { // both have the same
+		typ = "half"
+	}
 	entries, err := os.ReadDir(filepath.Join("kernels", typ))
 	if err != nil {
 		t.Fatal(err)
@@ -73,11 +76,11 @@ func TestKernels(t *testing.T) {
 	l, err := nvrtc.Find()
 	gemmtest.Require(t, "nvrtc", err)
 	got := map[string]string{}
-	for _, typ := range []string{"f32", "f64", "gf256"} {
+	for _, typ := range gemm.TypeNames() {
 		for _, r := range Ladder(typ) {
 			for i, tile := range r.Tiles {
 				for _, arch := range archs {
-					if arch < r.Least || i > 0 && arch != 80 && arch != 90 {
+					if arch < r.Least || i > 0 && arch != 80 && arch != 90 || typ == "bf16" && (arch != 90 || i > 0) {
 						continue
 					}
 					compile(t, l, r, tile, r.Widest(), arch, got)

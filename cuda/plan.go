@@ -23,10 +23,12 @@ type Plan struct {
 	Rung   Rung
 	Tile   Tile
 	Widths Widths
-	Split  int  // parts that k is cut into in every tile; 1: it is not
-	Tail   Tail // tiles that are cut along k
-	MaxReg int  // registers of a thread at most; 0: no limit
-	edges  bool // there are blocks at an edge that are slower than others
+	// TransA and TransB report whether the kernel reads an operand that is stored transposed.
+	TransA, TransB bool
+	Split          int  // parts that k is cut into in every tile; 1: it is not
+	Tail           Tail // tiles that are cut along k
+	MaxReg         int  // registers of a thread at most; 0: no limit
+	edges          bool // there are blocks at an edge that are slower than others
 	// LayA and LayB say how an operand is copied to an aligned layout first. This is done if copies
 	// of 16 bytes, without conditions, then save more time than the copy takes.
 	LayA, LayB Layout
@@ -49,6 +51,11 @@ var errShapeLimit = fmt.Errorf("cuda: the shape is beyond what kernels count: m,
 // gemm.ErrParam if the parameters do not fit the rung, and a gemm.ErrUnavailable if the GPU cannot fulfil
 // them.
 func (r Rung) Plan(g GPU, s gemm.Shape, a, b, c Operand, p gemm.Params) (Plan, error) {
+	return r.plan(g, s, Plain, a, b, c, p)
+}
+
+// plan is Plan for operands that are stored as the operation says, if the rung reads them so.
+func (r Rung) plan(g GPU, s gemm.Shape, op Operation, a, b, c Operand, p gemm.Params) (Plan, error) {
 	limit, columns := math.MaxInt32/2, math.MaxInt32/2
 	if r.Type == "gf256" { // its columns are counted in 64 bits
 		columns = math.MaxInt32
@@ -63,6 +70,7 @@ func (r Rung) Plan(g GPU, s gemm.Shape, a, b, c Operand, p gemm.Params) (Plan, e
 	if r.Persistent {
 		plan.Resident = g.Multiprocessors / max(1, r.cluster) * max(1, r.cluster)
 	}
+	plan.TransA, plan.TransB = r.AsStored && op.TransA, r.AsStored && op.TransB
 	plan.lay(g, &a, &b)
 	plan.Widths = r.widths(a, b, c)
 	if n, ok := p["maxregs"].(int); ok {
@@ -178,11 +186,11 @@ func (l Layout) bytes(size int) int64 { return int64(size) * int64(l.Rows) * int
 func (p *Plan) lay(g GPU, a, b *Operand) {
 	const bandwidth = 3e12 // bytes a second read and written
 	r := p.Rung
-	if r.boxesOfB() {
-		if most := 16 / r.Size(); powerOfTwo(int(b.Address)/r.Size()) < most || powerOfTwo(b.LD) < most {
-			p.LayB = Layout{p.K, AlignedLD(p.N, r.Size())}
-			*b = Operand{LD: p.LayB.LD}
-		}
+	if r.AsStored {
+		p.LayA = r.boxed(a, p.TransA, p.M, p.K)
+	}
+	if r.AsStored || r.boxesOfB() {
+		p.LayB = r.boxed(b, p.TransB, p.K, p.N)
 		return
 	}
 	if !r.Copies || r.narrow == 0 {
@@ -229,6 +237,20 @@ func (p *Plan) lay(g GPU, a, b *Operand) {
 	}
 }
 
+// boxed returns the layout to which an operand of the rows and columns is copied if its rows do not begin at multiples
+// of 16 bytes, and changes its description.
+func (r Rung) boxed(o *Operand, transposed bool, rows, cols int) (l Layout) {
+	if most := 16 / r.Size(); powerOfTwo(int(o.Address)/r.Size()) >= most && powerOfTwo(o.LD) >= most {
+		return l
+	}
+	if transposed {
+		rows, cols = cols, rows
+	}
+	l = Layout{rows, AlignedLD(cols, r.Size())}
+	*o = Operand{LD: l.LD}
+	return l
+}
+
 // widths returns how many elements of each operand are copied at once: the number that divides its
 // address and its leading dimension, up to 16 bytes.
 func (r Rung) widths(a, b, c Operand) Widths {
@@ -242,6 +264,9 @@ func (r Rung) widths(a, b, c Operand) Widths {
 	w := Widths{of(a), of(b), of(c)}
 	if r.Single {
 		w.A = 1
+	}
+	if r.AsStored && w.C < 16/size { // a warp stores pairs at most
+		w.C = min(2, w.C)
 	}
 	return w
 }
@@ -274,7 +299,7 @@ func (p Plan) Waves(multiprocessors, places int) (waves, fill float64) {
 	if all < 1 || p.M < 1 || p.N < 1 {
 		return 0, 0
 	}
-	tiles := ceil(p.M, p.Tile.BM) * ceil(p.N, p.Tile.BN)
+	tiles := p.tiles()
 	waves = float64(ceil(tiles, all))
 	if t := p.Tail; t.Blocks > 0 {
 		waves = float64(ceil(t.Whole, all)) + float64(ceil(t.Blocks, all)*t.Each)/float64(t.Span)
@@ -285,6 +310,9 @@ func (p Plan) Waves(multiprocessors, places int) (waves, fill float64) {
 // tiles returns the tiles of C, with those beyond it that fill up clusters.
 func (p Plan) tiles() int {
 	cluster := max(1, p.Rung.cluster)
+	if p.Rung.stacked {
+		return ceil(p.M, p.Tile.BM*cluster) * ceil(p.N, p.Tile.BN) * cluster
+	}
 	return ceil(p.M, p.Tile.BM) * ceil(p.N, p.Tile.BN*cluster) * cluster
 }
 
@@ -314,6 +342,12 @@ func (p Plan) options() []string {
 	var out []string
 	if p.Tail.Blocks > 0 {
 		out = append(out, "-DCUT")
+	}
+	if p.TransA {
+		out = append(out, "-DTRANS_A=1")
+	}
+	if p.TransB {
+		out = append(out, "-DTRANS_B=1")
 	}
 	if p.Rung.Pads && p.LayA != (Layout{}) && p.LayB != (Layout{}) {
 		out = append(out, "-DPADDED=1")

@@ -42,7 +42,11 @@ var barriers = map[string]struct {
 	"f64/packed-smem": {2, 0, false}, "f64/packed-conflictfree": {2, 0, false},
 	"f64/smem": {2, 0, false}, "f64/conflictfree": {1, 1, true},
 	"f64/dmma-wmma": {1, 1, true}, "f64/dmma": {1, 1, true},
-	"gf256/square-tiled": {2, 0, false}, "gf256/tiled": {2, 0, false}, "gf256/word": {2, 0, false},
+	"f16/mma": {1, 1, true}, "f16/wgmma": {1, 1, true}, "f16/wgmma-ws": {0, 1, true},
+	"f16/wgmma-persistent": {0, 1, true},
+	"bf16/mma":             {1, 1, true}, "bf16/wgmma": {1, 1, true}, "bf16/wgmma-ws": {0, 1, true},
+	"bf16/wgmma-persistent": {0, 1, true},
+	"gf256/square-tiled":    {2, 0, false}, "gf256/tiled": {2, 0, false}, "gf256/word": {2, 0, false},
 	"gf256/tuned": {2, 0, false},
 }
 

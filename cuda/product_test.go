@@ -66,7 +66,7 @@ func TestProduct(t *testing.T) {
 // TestBarriers checks that exactly the rungs whose kernels have a barrier are said to have one.
 func TestBarriers(t *testing.T) {
 	comment := regexp.MustCompile(`//.*`)
-	for _, typ := range []string{"f32", "f64", "gf256"} {
+	for _, typ := range gemm.TypeNames() {
 		for _, r := range Ladder(typ) {
 			source, err := kernels.Source(typ, r.File)
 			if err != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"gemm"
 	"gemm/cuda/kernels"
 )
 
@@ -50,7 +51,7 @@ func TestPseudocode(t *testing.T) {
 			}
 		}
 	}
-	for _, typ := range []string{"f32", "f64", "gf256"} {
+	for _, typ := range gemm.TypeNames() {
 		have, err := filepath.Glob(filepath.Join("kernels", typ, "*.txt"))
 		if err != nil {
 			t.Fatal(err)

@@ -1,9 +1,16 @@
 package cuda
 
-import "gemm"
+import (
+	"slices"
+
+	"gemm"
+)
 
 // rungs are the steps of the ladders. The rungs of one element type are in their order.
-var rungs = []Rung{
+var rungs = slices.Concat(ownSources, halfRungs("f16"), halfRungs("bf16"))
+
+// ownSources are the rungs of types that have sources of their own.
+var ownSources = []Rung{
 	{Name: "naive", Type: "f32", File: "01_naive.cu", Least: 70, Tiles: []Tile{{BM: 32, BN: 32}}, threads: elements,
 		reads: unshared},
 	{Name: "coalesced", Type: "f32", File: "02_coalesced.cu", Least: 70, Tiles: []Tile{{BM: 32, BN: 32}},

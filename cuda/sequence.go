@@ -96,18 +96,18 @@ func (r Rung) Sequence(g GPU, s gemm.Shape, op Operation, a, b, c Operand, p gem
 	}
 	q.stored = [2]Operand{a, b}
 	toA, toB, free := a, b, g.Free
-	if op.TransA { // it is transposed first
+	if op.TransA && !r.AsStored { // it is transposed first
 		toA = Operand{LD: AlignedLD(s.K, r.Size())}
 		free -= Layout{s.M, toA.LD}.bytes(r.Size())
 	}
-	if op.TransB {
+	if op.TransB && !r.AsStored {
 		toB = Operand{LD: AlignedLD(s.N, r.Size())}
 		free -= Layout{s.K, toB.LD}.bytes(r.Size())
 	}
 	if g.Free != 0 {
 		g.Free = max(1, free)
 	}
-	if q.Plan, err = r.Plan(g, s, toA, toB, c, p); err != nil {
+	if q.Plan, err = r.plan(g, s, op, toA, toB, c, p); err != nil {
 		return q, err
 	}
 	if op.Alpha == 0 { // no slices are left
@@ -125,6 +125,8 @@ func (r Rung) Sequence(g GPU, s gemm.Shape, op Operation, a, b, c Operand, p gem
 	kernel := Launch{Program: program, Kernel: MainKernel, Threads: r.Threads(q.Tile), Shared: r.Shared(q.Tile)}
 	kernel.Blocks = q.Blocks()
 	switch {
+	case r.boxes:
+		q.boxes(kernel, op, depth, from, c)
 	case r.prepare == roundsA:
 		q.rounded(kernel, op, depth, from, c)
 	case r.prepare == splits:
@@ -179,7 +181,8 @@ func join(groups ...[]Argument) []Argument {
 // lay adds the launches that lay out anew those of op(A) and op(B) that the kernel does not read as
 // they are stored, and returns where it reads them.
 func (q *Sequence) lay(op Operation, arch int, a, b Operand) (from [2]place) {
-	size, element := q.Rung.Size(), map[string]string{"f32": "float", "f64": "double"}[q.Rung.Type]
+	element := map[string]string{"f32": "float", "f64": "double", "f16": "short", "bf16": "short"}[q.Rung.Type]
+	size := q.Rung.Size()
 	for i, x := range []struct {
 		stored     place
 		transposed bool
@@ -190,12 +193,15 @@ func (q *Sequence) lay(op Operation, arch int, a, b Operand) (from [2]place) {
 		program := nvrtc.Program{Arch: arch, Options: []string{"-DELEMENT=" + element}}
 		var rows, cols, height, width int // of the operand as it is stored, and of what a block copies
 		switch {
-		case x.transposed:
+		case x.transposed && !q.Rung.AsStored:
 			program.Name, program.Source = "transpose.cu", kernels.Transpose
 			rows, cols, height, width = x.cols, x.rows, 32, 32
 		case x.layout != Layout{}:
 			program.Name, program.Source = "align.cu", kernels.Align
 			rows, cols, height, width = x.rows, x.cols, 4, 1024
+			if x.transposed {
+				rows, cols = cols, rows
+			}
 		default:
 			continue
 		}

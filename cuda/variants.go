@@ -3,6 +3,7 @@ package cuda
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"gemm"
 	"gemm/gf256"
@@ -54,6 +55,11 @@ var algorithms = []struct {
 	{name: "tf32-wgmma-persistent", doc: "a block on each multiprocessor computes tile after tile, TF32",
 		role: gemm.Production},
 	{name: F16x3, doc: "the accuracy of single precision from three products of half precision", role: gemm.Production},
+	{name: "mma", doc: "warp tiles by tensor cores in half precision, by mma"},
+	{name: "wgmma", doc: "warpgroups multiply slices that the copy engine brings, in half precision"},
+	{name: "wgmma-ws", doc: "one warp copies ahead through a ring of slices, two warpgroups multiply, half precision"},
+	{name: "wgmma-persistent", doc: "a block on each multiprocessor computes tile after tile, half precision",
+		role: gemm.Production},
 	{name: "dmma-wmma", doc: "warp tiles by tensor cores, 8x8x4 by wmma"},
 	{name: "dmma", doc: "warp tiles by tensor cores, by mma", role: gemm.Production},
 	{name: "square-tiled", doc: "a block reads square tiles of A and B once, into shared memory"},
@@ -61,9 +67,9 @@ var algorithms = []struct {
 	{name: "word", doc: "4, 8 or 16 bytes are copied at once, and multiplied as words"},
 	{name: "tuned", doc: "products by look-ups in registers, every byte of B read once for 16 rows of C",
 		role: gemm.Production},
-	{name: CuBLAS, doc: "NVIDIA's library in the arithmetic of the type", types: "f32 f64", role: gemm.Library},
+	{name: CuBLAS, doc: "NVIDIA's library in the arithmetic of the type", types: "f32 f64 f16 bf16", role: gemm.Library},
 	{name: CuBLASTF32, doc: "NVIDIA's library with operands rounded to TF32", types: "f32", role: gemm.Library},
-	{name: Torch, doc: "PyTorch, called from Python, in the arithmetic of the type", types: "f32 f64",
+	{name: Torch, doc: "PyTorch, called from Python, in the arithmetic of the type", types: "f32 f64 f16 bf16",
 		role: gemm.Library},
 	{name: TorchTF32, doc: "PyTorch, called from Python, with operands rounded to TF32", types: "f32",
 		role: gemm.Library},
@@ -109,11 +115,17 @@ func Variants(b Backend) []gemm.Variant {
 		if a.name == F16x3 {
 			v.Bound, v.Compute = halves, F16x3
 		}
-		has := func(typ string) bool { return slices.ContainsFunc(of, func(r Rung) bool { return r.Type == typ }) }
-		if a.types == "f32" || a.types == "f32 f64" || has("f32") {
+		has := func(typ string) bool {
+			return slices.Contains(strings.Fields(a.types), typ) ||
+				slices.ContainsFunc(of, func(r Rung) bool { return r.Type == typ })
+		}
+		if has("f16") && len(of) > 0 {
+			v.Bound = truncated
+		}
+		if has("f32") {
 			v.F32 = func(p gemm.Params) (gemm.Multiplier[float32], error) { return b.F32(a.name, p) }
 		}
-		if a.types == "f32 f64" || has("f64") {
+		if has("f64") {
 			v.F64 = func(p gemm.Params) (gemm.Multiplier[float64], error) { return b.F64(a.name, p) }
 		}
 		if has("f16") {
@@ -222,6 +234,19 @@ func model(of []Rung, m, n, k int) gemm.Model {
 		accesses = max(accesses, reads.Global+mf*nf)
 	}
 	return gemm.Model{Flops: 2 * mf * nf * kf, Accesses: accesses, Traffic: func(_, _ float64) float64 { return accesses }}
+}
+
+// truncated is the bound of sums by tensor cores, whose additions in single precision have an error of at most 2u, as
+// in tf32.
+var truncated = gemm.Bound{
+	Kind:    gemm.Componentwise,
+	Worst:   truncatedWorst,
+	Random:  truncatedWorst, // what is cut off has one sign, and does not cancel
+	Largest: gemm.Classical.Largest,
+}
+
+func truncatedWorst(s gemm.Shape, _ gemm.Params, u float64) float64 {
+	return gemm.Gamma(float64(s.K), 2*u)
 }
 
 // tf32 is the bound of products whose operands are rounded to TF32: 11 significant bits, to

@@ -10,7 +10,7 @@ import (
 // copy brings into shared memory. A row of the box has 128 bytes and arrives swizzled; what lies outside
 // of the matrix arrives as 0.
 type TensorMap struct {
-	Type    string `json:"type"` // of the elements: f32 or f16
+	Type    string `json:"type"` // of the elements: f32, f16 or bf16
 	Rows    int    `json:"rows"`
 	Cols    int    `json:"cols"`
 	LD      int    `json:"ld"` // elements; rows begin at multiples of 16 bytes
@@ -20,7 +20,7 @@ type TensorMap struct {
 
 // ElementSize returns the bytes of an element.
 func (m TensorMap) ElementSize() int {
-	if m.Type == "f16" {
+	if m.Type == "f16" || m.Type == "bf16" {
 		return 2
 	}
 	return 4
@@ -62,7 +62,7 @@ func (r Rung) Runs(arch int) error {
 }
 
 // Mapped reports whether the copy engine brings the slices of the operands.
-func (r Rung) Mapped() bool { return r.prepare != 0 }
+func (r Rung) Mapped() bool { return r.prepare != 0 || r.boxes }
 
 // boxesOfB reports whether the copy engine reads B as it is stored, so that its rows must begin at
 // multiples of 16 bytes.

@@ -133,7 +133,7 @@ func parseExplain(c *cli.Context) (t explain.Task, err error) {
 }
 
 // pipes are what computes, as records have them.
-var pipes = []string{"f32", "f64", "tf32", "f16", "f64-tensor"}
+var pipes = []string{"f32", "f64", "tf32", "f16", "bf16", "f64-tensor"}
 
 // roofline takes the peaks and the bandwidth.
 func roofline(c *cli.Context, t *explain.Task) error {

@@ -339,7 +339,7 @@ func TestCUDAWithoutWorker(t *testing.T) {
 				if v.Name == "cuda/torch-tf32" {
 					want = "needs compute capability 8.0, has 7.5"
 				}
-				for _, r := range slices.Concat(cuda.Ladder("f32"), cuda.Ladder("f64")) {
+				for _, r := range slices.Concat(cuda.Ladder("f32"), cuda.Ladder("f64"), cuda.Ladder("f16")) {
 					if v.Name == "cuda/"+r.Name && r.Least > 75 {
 						want = fmt.Sprintf("needs compute capability %d.0, has 7.5", r.Least/10)
 					}

@@ -78,6 +78,9 @@ func (b *Backend) BF16(name string, p gemm.Params) (gemm.Multiplier[half.BF16], 
 
 // ofHalves returns the product in half precision with the name. It has no iterated products.
 func ofHalves[T half.Float](b *Backend, name string, p gemm.Params) (gemm.Multiplier[T], error) {
+	if cuda.IsTorch(name) {
+		return ofTorch[T](b, name, p)
+	}
 	out, err := construct[T](b, name, p)
 	return gemmer[T]{out}, err
 }
@@ -85,14 +88,19 @@ func ofHalves[T half.Float](b *Backend, name string, p gemm.Params) (gemm.Multip
 // ofFloats returns the product of floating-point numbers with the name.
 func ofFloats[T gemm.Float](b *Backend, name string, p gemm.Params) (gemm.Multiplier[T], error) {
 	if cuda.IsTorch(name) {
-		d, err := b.Device(p.Int("device"))
-		if err != nil {
-			return nil, err
-		}
-		return newTorch[T](d, name, p)
+		return ofTorch[T](b, name, p)
 	}
 	out, err := construct[T](b, name, p)
 	return chainer[T]{gemmer[T]{out}}, err
+}
+
+// ofTorch returns the product of PyTorch with the name.
+func ofTorch[T gemm.Number](b *Backend, name string, p gemm.Params) (gemm.Multiplier[T], error) {
+	d, err := b.Device(p.Int("device"))
+	if err != nil {
+		return nil, err
+	}
+	return newTorch[T](d, name, p)
 }
 
 // GF256 implements cuda.Backend.
@@ -110,7 +118,7 @@ func construct[T gemm.Element](b *Backend, name string, p gemm.Params) (*product
 	out := &product[T]{d: d, name: cuda.Family + "/" + name, warm: p.Text("l2") == "warm",
 		top: cuda.RoleOf(name) != gemm.Rung}
 	if name == cuda.CuBLAS || name == cuda.CuBLASTF32 {
-		out.engine = &libraryEngine{d: d, double: typ == "f64", tf32: name == cuda.CuBLASTF32}
+		out.engine = &libraryEngine{d: d, typ: typ, tf32: name == cuda.CuBLASTF32}
 		if name == cuda.CuBLASTF32 {
 			return out, d.tooOld(cuda.LeastTF32)
 		}

@@ -2,6 +2,19 @@
 
 package device
 
+// #include <stdint.h>
+//
+// // call_gemm_ex calls cublasGemmEx, which has more arguments than package dl passes.
+// static int call_gemm_ex(uintptr_t f, uintptr_t handle, int ta, int tb, int m, int n, int k, float alpha,
+//     uintptr_t a, int lda, uintptr_t b, int ldb, float beta, uintptr_t c, int ldc, int type, int compute)
+// {
+//     const int any_algorithm = -1;
+//     return ((int (*)(uintptr_t, int, int, int, int, int, const float *, uintptr_t, int, int, uintptr_t, int, int,
+//         const float *, uintptr_t, int, int, int, int))f)(handle, ta, tb, m, n, k, &alpha, a, type, lda, b, type, ldb,
+//         &beta, c, type, ldc, compute, any_algorithm);
+// }
+import "C"
+
 import (
 	"errors"
 	"fmt"
@@ -45,12 +58,20 @@ type library struct {
 		beta unsafe.Pointer, c uintptr, ldc int32) int32
 	dgemm func(handle uintptr, tA, tB, m, n, k int32, alpha unsafe.Pointer, a uintptr, lda int32, b uintptr, ldb int32,
 		beta unsafe.Pointer, c uintptr, ldc int32) int32
+	gemmEx uintptr // its address
 }
 
 // Modes of computing (cublasMath_t).
 const (
 	defaultMath = 0
 	tf32Math    = 3
+)
+
+// Types of elements (cudaDataType_t), and of sums (cublasComputeType_t).
+const (
+	elementsF16  = 2
+	elementsBF16 = 14
+	sumsF32      = 68
 )
 
 // openCuBLAS opens the library that GEMM_CUBLAS names, or the first one that exists. The error is an
@@ -67,6 +88,9 @@ func openLibrary(name string) (l library, err error) {
 		"cublasSetStream_v2": &l.setStream,
 		"cublasSetMathMode":  &l.setMode, "cublasSgemm_v2": &l.sgemm, "cublasDgemm_v2": &l.dgemm,
 	})
+	if err == nil {
+		l.gemmEx, err = at.Symbol("cublasGemmEx")
+	}
 	if err != nil {
 		return l, fmt.Errorf("%w: it is no cuBLAS from version 11 on", err)
 	}
@@ -115,8 +139,8 @@ func newCuBLAS(stream cu.Stream) (*cublas, error) {
 	return b, nil
 }
 
-// gemm starts the operation on matrices by rows.
-func (b *cublas) gemm(double, tf32 bool, s gemm.Shape, op cuda.Operation, o operands) error {
+// gemm starts the operation on matrices by rows, of elements of the type.
+func (b *cublas) gemm(typ string, tf32 bool, s gemm.Shape, op cuda.Operation, o operands) error {
 	if tf32 != b.tf32 {
 		mode := int32(defaultMath)
 		if tf32 {
@@ -133,15 +157,29 @@ func (b *cublas) gemm(double, tf32 bool, s gemm.Shape, op cuda.Operation, o oper
 		}
 		return 0
 	}
+	if typ == "f16" || typ == "bf16" {
+		return b.half(typ, code(op.TransB), code(op.TransA), s, op, o)
+	}
 	m, n, k := int32(s.M), int32(s.N), int32(s.K)
 	lda, ldb, ldc := int32(o.lda), int32(o.ldb), int32(o.ldc)
-	if double {
+	if typ == "f64" {
 		return status(b.dgemm(b.handle, code(op.TransB), code(op.TransA), n, m, k, unsafe.Pointer(&op.Alpha),
 			uintptr(o.b), ldb, uintptr(o.a), lda, unsafe.Pointer(&op.Beta), uintptr(o.c), ldc), "cublasDgemm")
 	}
 	alpha, beta := float32(op.Alpha), float32(op.Beta)
 	return status(b.sgemm(b.handle, code(op.TransB), code(op.TransA), n, m, k, unsafe.Pointer(&alpha),
 		uintptr(o.b), ldb, uintptr(o.a), lda, unsafe.Pointer(&beta), uintptr(o.c), ldc), "cublasSgemm")
+}
+
+// half starts the operation on elements of half precision, with sums in f32.
+func (b *cublas) half(typ string, transB, transA int32, s gemm.Shape, op cuda.Operation, o operands) error {
+	elements := elementsF16
+	if typ == "bf16" {
+		elements = elementsBF16
+	}
+	return status(int32(C.call_gemm_ex(C.uintptr_t(b.gemmEx), C.uintptr_t(b.handle), C.int(transB), C.int(transA),
+		C.int(s.N), C.int(s.M), C.int(s.K), C.float(op.Alpha), C.uintptr_t(o.b), C.int(o.ldb), C.uintptr_t(o.a),
+		C.int(o.lda), C.float(op.Beta), C.uintptr_t(o.c), C.int(o.ldc), C.int(elements), sumsF32)), "cublasGemmEx")
 }
 
 func (b *cublas) close() error { return status(b.destroy(b.handle), "cublasDestroy") }

@@ -17,6 +17,7 @@ import (
 	"gemm/cuda/device"
 	"gemm/cuda/usage"
 	"gemm/gf256"
+	"gemm/half"
 	"gemm/internal/gemmtest"
 )
 
@@ -40,14 +41,18 @@ func TestVariants(t *testing.T) {
 			}
 			for _, typ := range v.Types() {
 				only := v
-				if typ != "f32" {
-					only.F32 = nil
-				}
-				if typ != "f64" {
-					only.F64 = nil
-				}
-				if typ != "gf256" {
-					only.GF256 = nil
+				only.F64, only.F32, only.F16, only.BF16, only.GF256 = nil, nil, nil, nil, nil
+				switch typ {
+				case "f64":
+					only.F64 = v.F64
+				case "f32":
+					only.F32 = v.F32
+				case "f16":
+					only.F16 = v.F16
+				case "bf16":
+					only.BF16 = v.BF16
+				default:
+					only.GF256 = v.GF256
 				}
 				if s := settings(v, typ); len(s) > 0 {
 					suite.Run(t, only, s...)
@@ -90,19 +95,10 @@ func TestStaged(t *testing.T) {
 	_, err := b.Device(0)
 	gemmtest.Require(t, "cuda", err)
 	for _, v := range cuda.Variants(b) {
-		if v.F32 != nil {
-			for _, p := range settings(v, "f32") {
-				t.Run("f32/"+v.Name+"/"+p.String(), func(t *testing.T) { staged[float32](t, v, p) })
-			}
-		}
-		if v.F64 != nil {
-			for _, p := range settings(v, "f64") {
-				t.Run("f64/"+v.Name+"/"+p.String(), func(t *testing.T) { staged[float64](t, v, p) })
-			}
-		}
-		if v.GF256 != nil {
-			for _, p := range settings(v, "gf256") {
-				t.Run("gf256/"+v.Name+"/"+p.String(), func(t *testing.T) { stagedBytes(t, v, p) })
+		for _, typ := range v.Types() {
+			test := gemm.ByType(typ, staged[float64], staged[float32], staged[half.F16], staged[half.BF16], stagedBytes)
+			for _, p := range settings(v, typ) {
+				t.Run(typ+"/"+v.Name+"/"+p.String(), func(t *testing.T) { test(t, v, p) })
 			}
 		}
 	}
@@ -121,7 +117,7 @@ func needTorch(t *testing.T, v gemm.Variant) {
 	}
 }
 
-func staged[T gemm.Float](t *testing.T, v gemm.Variant, p gemm.Params) {
+func staged[T gemm.Number](t *testing.T, v gemm.Variant, p gemm.Params) {
 	needTorch(t, v)
 	m, err := gemm.New[T](v, p)
 	if err != nil {
@@ -131,10 +127,10 @@ func staged[T gemm.Float](t *testing.T, v gemm.Variant, p gemm.Params) {
 		{5, 300, 0, 0}, {0, 5, 7, 0}, {5, 0, 7, 0}, {0, 0, 0, 0}} {
 		a, x, c := padded[T](s.m, s.k, s.pad), padded[T](s.k, s.n, s.pad), padded[T](s.m, s.n, s.pad)
 		for i := range a.Data {
-			a.Data[i] = T(i%7 - 3)
+			a.Data[i] = gemm.FromFloat64[T](float64(i%7 - 3))
 		}
 		for i := range x.Data {
-			x.Data[i] = T(i%5 - 2)
+			x.Data[i] = gemm.FromFloat64[T](float64(i%5 - 2))
 		}
 		run, err := m.(gemm.Stager[T]).Stage(t.Context(), c, a, x)
 		if err != nil {
@@ -150,11 +146,11 @@ func staged[T gemm.Float](t *testing.T, v gemm.Variant, p gemm.Params) {
 			}
 			for i := range s.m {
 				for j := range s.n {
-					var want T
+					want := 0.0
 					for l := range s.k {
-						want += a.At(i, l) * x.At(l, j)
+						want += gemm.ToFloat64(a.At(i, l)) * gemm.ToFloat64(x.At(l, j))
 					}
-					if got := c.At(i, j); !(got == want) {
+					if got := gemm.ToFloat64(c.At(i, j)); !(got == rounded[T](want)) {
 						t.Fatalf("%d×%d×%d: element (%d, %d) is %v, want %v", s.m, s.n, s.k, i, j, got, want)
 					}
 				}
@@ -168,6 +164,9 @@ func staged[T gemm.Float](t *testing.T, v gemm.Variant, p gemm.Params) {
 		}
 	}
 }
+
+// rounded returns x as the type has it.
+func rounded[T gemm.Number](x float64) float64 { return gemm.ToFloat64(gemm.FromFloat64[T](x)) }
 
 // stagedBytes is staged in GF(2⁸). Widths are close to those of words and tiles; there are more rows
 // and k indices than a tile has; leading dimensions allow copies of 16, 8, 4, 2 and 1 bytes.

@@ -38,10 +38,11 @@ type engine interface {
 
 // libraryEngine is cuBLAS.
 type libraryEngine struct {
-	d            *Device
-	double, tf32 bool
-	shape        gemm.Shape
-	op           cuda.Operation
+	d     *Device
+	typ   string // of the elements
+	tf32  bool
+	shape gemm.Shape
+	op    cuda.Operation
 }
 
 func (e *libraryEngine) prepare(s gemm.Shape, o operands, op cuda.Operation) error {
@@ -53,27 +54,25 @@ func (e *libraryEngine) prepare(s gemm.Shape, o operands, op cuda.Operation) err
 }
 
 func (e *libraryEngine) start(o operands, _ *marks) error {
-	return e.d.blas.gemm(e.double, e.tf32, e.shape, e.op, o)
+	return e.d.blas.gemm(e.typ, e.tf32, e.shape, e.op, o)
 }
 
 func (e *libraryEngine) packs() bool  { return false }
 func (e *libraryEngine) close() error { return nil }
 
 func (e *libraryEngine) device() usage.Device {
-	return usage.Device{Pipe: e.d.libraryPipe(e.double, e.tf32)}
+	return usage.Device{Pipe: e.d.libraryPipe(e.typ, e.tf32)}
 }
 
 // libraryPipe returns what computes in cuBLAS on the device.
-func (d *Device) libraryPipe(double, tf32 bool) string {
+func (d *Device) libraryPipe(typ string, tf32 bool) string {
 	switch {
-	case double && d.arch() < 80:
-		return "f64"
-	case double:
+	case typ == "f64" && d.arch() >= 80:
 		return "f64-tensor"
 	case tf32:
 		return "tf32"
 	}
-	return "f32"
+	return typ
 }
 
 func (e *libraryEngine) resolved() gemm.Params {

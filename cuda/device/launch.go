@@ -59,6 +59,7 @@ func (d *Device) launchMapped(k *kernel, grid, block [3]int, shared int, argumen
 const (
 	mapFloat16  = 6 // CU_TENSOR_MAP_DATA_TYPE_FLOAT16
 	mapFloat32  = 7 // CU_TENSOR_MAP_DATA_TYPE_FLOAT32
+	mapBFloat16 = 9 // CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
 	swizzle128  = 3 // CU_TENSOR_MAP_SWIZZLE_128B
 	promote256  = 3 // CU_TENSOR_MAP_L2_PROMOTION_L2_256B
 	mapRank     = 2
@@ -92,10 +93,7 @@ func encode(to unsafe.Pointer, address uint64, m cuda.TensorMap) error {
 	if err != nil {
 		return err
 	}
-	typ := uint32(mapFloat32)
-	if m.Type == "f16" {
-		typ = mapFloat16
-	}
+	typ := map[string]uint32{"f32": mapFloat32, "f16": mapFloat16, "bf16": mapBFloat16}[m.Type]
 	dims := [mapRank]uint64{uint64(m.Cols), uint64(m.Rows)}
 	strides := [mapRank - 1]uint64{uint64(m.LD) * uint64(m.ElementSize())}
 	box, steps := [mapRank]uint32{uint32(m.BoxCols), uint32(m.BoxRows)}, [mapRank]uint32{1, 1}

@@ -13,7 +13,7 @@ import (
 
 // torch is a product by PyTorch on a device. It runs in a process of Python, which is stopped while the
 // kernels of this process are measured. The time is by events of that process.
-type torch[T gemm.Float] struct {
+type torch[T gemm.Number] struct {
 	*python.Multiplier[T]
 	device usage.Device
 	watts  func() float64
@@ -23,9 +23,9 @@ type torch[T gemm.Float] struct {
 const mostSets = 1000
 
 // newTorch returns the product of PyTorch with the name on the device.
-func newTorch[T gemm.Float](d *Device, name string, p gemm.Params) (gemm.Multiplier[T], error) {
-	double := gemm.TypeOf[T]().Name == "f64"
-	out := torch[T]{watts: d.monitor.watts, device: usage.Device{Pipe: d.libraryPipe(double, cuda.IsTF32(name)), L2: p.Text("l2")}}
+func newTorch[T gemm.Number](d *Device, name string, p gemm.Params) (gemm.Multiplier[T], error) {
+	pipe := d.libraryPipe(gemm.TypeOf[T]().Name, cuda.IsTF32(name))
+	out := torch[T]{watts: d.monitor.watts, device: usage.Device{Pipe: pipe, L2: p.Text("l2")}}
 	if cuda.IsTF32(name) {
 		if err := d.tooOld(cuda.LeastTF32); err != nil {
 			return nil, err
@@ -47,7 +47,7 @@ func (t torch[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm.Run, 
 }
 
 // torchRun is a product that is staged in the process of PyTorch.
-type torchRun[T gemm.Float] struct {
+type torchRun[T gemm.Number] struct {
 	*python.Run[T]
 	device usage.Device
 	watts  func() float64

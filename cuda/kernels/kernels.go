@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-//go:embed f32/*.cu f64/*.cu gf256/*.cu
+//go:embed f32/*.cu f64/*.cu half/*.cu gf256/*.cu
 var files embed.FS
 
 // The pseudo-code of an algorithm is next to its source, under the same name; a library's has no number.
 //
-//go:embed f32/*.txt f64/*.txt gf256/*.txt
+//go:embed f32/*.txt f64/*.txt half/*.txt gf256/*.txt
 var texts embed.FS
 
 // Transpose is the source of the kernel that copies a transposed operand to a new layout.
@@ -62,11 +62,19 @@ var Changed string
 
 // Source returns the source of a file, such as 01_naive.cu of the element type f32.
 func Source(typ, file string) (string, error) {
-	data, err := files.ReadFile(typ + "/" + file)
+	data, err := files.ReadFile(folder(typ) + "/" + file)
 	if err != nil {
 		return "", fmt.Errorf("kernels: %w", err)
 	}
 	return string(data), nil
+}
+
+// folder returns where the sources of an element type are: f16 and bf16 have the same.
+func folder(typ string) string {
+	if typ == "f16" || typ == "bf16" {
+		return "half"
+	}
+	return typ
 }
 
 // Pseudocode returns the pseudo-code of an algorithm, such as naive of the element type f32, and
@@ -75,13 +83,13 @@ func Source(typ, file string) (string, error) {
 // with a prime is a second buffer. load4 and load2 read 16 bytes by one instruction, async is
 // cp.async, mma and wmma are instructions of the tensor cores.
 func Pseudocode(typ, algorithm string) (string, bool) {
-	entries, err := texts.ReadDir(typ)
+	entries, err := texts.ReadDir(folder(typ))
 	if err != nil {
 		return "", false
 	}
 	for _, e := range entries {
 		if algorithmOf(e.Name()) == algorithm {
-			data, err := texts.ReadFile(typ + "/" + e.Name())
+			data, err := texts.ReadFile(folder(typ) + "/" + e.Name())
 			return string(data), err == nil
 		}
 	}

@@ -177,31 +177,31 @@ type Backend struct{ Worker *Worker }
 
 // F32 implements cuda.Backend.
 func (b Backend) F32(name string, p gemm.Params) (gemm.Multiplier[float32], error) {
-	return ofFloats[float32](b.Worker, name, p), nil
+	return ofNumbers(b.Worker, name, p, rescale[float32]), nil
 }
 
 // F64 implements cuda.Backend.
 func (b Backend) F64(name string, p gemm.Params) (gemm.Multiplier[float64], error) {
-	return ofFloats[float64](b.Worker, name, p), nil
+	return ofNumbers(b.Worker, name, p, rescale[float64]), nil
 }
 
 // F16 implements cuda.Backend.
 func (b Backend) F16(name string, p gemm.Params) (gemm.Multiplier[half.F16], error) {
-	return gemmer[half.F16]{newMultiplier[half.F16](b.Worker, name, p), nil}, nil
+	return ofNumbers[half.F16](b.Worker, name, p, nil), nil
 }
 
 // BF16 implements cuda.Backend.
 func (b Backend) BF16(name string, p gemm.Params) (gemm.Multiplier[half.BF16], error) {
-	return gemmer[half.BF16]{newMultiplier[half.BF16](b.Worker, name, p), nil}, nil
+	return ofNumbers[half.BF16](b.Worker, name, p, nil), nil
 }
 
-// ofFloats returns a multiplier in f32 or f64, which is a gemm.Gemmer but for PyTorch.
-func ofFloats[T gemm.Float](w *Worker, name string, p gemm.Params) gemm.Multiplier[T] {
+// ofNumbers returns a multiplier in floating point, which is a gemm.Gemmer but for PyTorch.
+func ofNumbers[T gemm.Number](w *Worker, name string, p gemm.Params, rescale rescaling[T]) gemm.Multiplier[T] {
 	m := newMultiplier[T](w, name, p)
 	if cuda.IsTorch(name) {
 		return m
 	}
-	return gemmer[T]{m, rescale[T]}
+	return gemmer[T]{m, rescale}
 }
 
 // GF256 implements cuda.Backend.
@@ -240,8 +240,12 @@ func (m multiplier[T]) product(ctx context.Context, alpha float64, a, b gemm.Mat
 type gemmer[T gemm.Number] struct {
 	multiplier[T]
 	// rescale is Rescale of package block; nil: the type has no α that needs it.
-	rescale func(ctx context.Context, alpha T, a, b gemm.Matrix[T]) (T, gemm.Matrix[T], gemm.Matrix[T], error)
+	rescale rescaling[T]
 }
+
+// rescaling returns operands of the same product with a moderate α.
+type rescaling[T gemm.Number] func(ctx context.Context, alpha T, a, b gemm.Matrix[T]) (T, gemm.Matrix[T],
+	gemm.Matrix[T], error)
 
 // Gemm implements gemm.Gemmer of operands that are not transposed.
 func (m gemmer[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T,
@@ -258,7 +262,7 @@ func (m gemmer[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, 
 	return m.product(ctx, gemm.ToFloat64(alpha), a, b, gemm.ToFloat64(beta), c)
 }
 
-// rescale returns operands of the same product with a moderate α.
+// rescale is a rescaling of f32 and f64.
 func rescale[T gemm.Float](ctx context.Context, alpha T, a, b gemm.Matrix[T]) (T, gemm.Matrix[T], gemm.Matrix[T],
 	error) {
 	left, right := block.View[T]{Data: a.Data, Row: a.Stride, Col: 1}, block.View[T]{Data: b.Data, Row: b.Stride, Col: 1}

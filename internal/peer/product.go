@@ -54,7 +54,7 @@ var Multiplication = Operation{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha
 
 // Product is a product that is staged in a process. It implements gemm.Run and
 // gemm.Repeater, except that Close leaves the process to its owner.
-type Product[T gemm.Float] struct {
+type Product[T gemm.Number] struct {
 	process *Process // nil: there is nothing to multiply
 	c       gemm.Matrix[T]
 	beta    T
@@ -92,7 +92,7 @@ func Stage[T gemm.Float](ctx context.Context, l *Library, call Call, op Operatio
 
 // StageBy stages a product by a request of the process, which the rows of the sent matrices follow. If
 // one of them is empty, there is nothing to multiply, and C is zero.
-func StageBy[T gemm.Float](ctx context.Context, p *Process, request string, c gemm.Matrix[T],
+func StageBy[T gemm.Number](ctx context.Context, p *Process, request string, c gemm.Matrix[T],
 	sent ...gemm.Matrix[T]) (*Product[T], error) {
 	for _, x := range append(sent, c) {
 		if x.Rows == 0 || x.Cols == 0 {
@@ -171,18 +171,18 @@ func Once(ctx context.Context, r gemm.Run) error {
 }
 
 // Scale multiplies c by beta, without reading it where beta is 0.
-func Scale[T gemm.Float](c gemm.Matrix[T], beta T) {
+func Scale[T gemm.Number](c gemm.Matrix[T], beta T) {
 	if c.Cols == 0 {
 		return // however many rows there are
 	}
 	for i := range c.Rows {
 		row := c.Row(i)
-		if beta == 0 {
+		if gemm.ToFloat64(beta) == 0 {
 			clear(row)
 			continue
 		}
-		for j := range row {
-			row[j] *= beta
+		for j, x := range row {
+			row[j] = gemm.FromFloat64[T](gemm.ToFloat64(beta) * gemm.ToFloat64(x))
 		}
 	}
 }
@@ -210,7 +210,7 @@ func letter(t blas.Transpose) rune {
 }
 
 // raw returns the bytes of a row.
-func raw[T gemm.Float](row []T) []byte {
+func raw[T gemm.Number](row []T) []byte {
 	var zero T
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(row))), len(row)*int(unsafe.Sizeof(zero)))
 }

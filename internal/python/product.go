@@ -10,9 +10,9 @@ import (
 )
 
 // Multiplier computes C = A·B. Any number of goroutines may call it: each product has a process.
-type Multiplier[T gemm.Float] struct {
+type Multiplier[T gemm.Number] struct {
 	library Library
-	compute string // f32, f64 or tf32
+	compute string // the type, or tf32
 	// sets returns the number of copies of operands that have so many bytes together. Each product uses
 	// the next copy. nil: there is one.
 	sets  func(bytes int64) int
@@ -38,7 +38,7 @@ func New[T gemm.Float](l Library) (*Multiplier[T], error) {
 // NewOnGPU returns the product of PyTorch on the GPU with the number. PyTorch is loaded by the first
 // product, whose context may end; its error is an ErrUnavailable if there is none. sets returns the number
 // of copies of operands that have so many bytes together.
-func NewOnGPU[T gemm.Float](number int, tf32 bool, sets func(bytes int64) int) *Multiplier[T] {
+func NewOnGPU[T gemm.Number](number int, tf32 bool, sets func(bytes int64) int) *Multiplier[T] {
 	x := &Multiplier[T]{library: TorchOnGPU(number), compute: gemm.TypeOf[T]().Name, sets: sets}
 	if tf32 {
 		x.compute = "tf32"
@@ -132,7 +132,7 @@ func (x *Multiplier[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm
 }
 
 // Run is a product that is staged in a process. It implements gemm.Run and optional.Repeater.
-type Run[T gemm.Float] struct {
+type Run[T gemm.Number] struct {
 	*peer.Product[T]
 	process *process // nil: the Run is closed
 }

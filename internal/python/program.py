@@ -6,7 +6,7 @@ a line on standard output, "ok" with what was asked for or "error" with the reas
 line as rows without what lies between them, in the bytes of this machine.
 
     describe                    -> JSON: version, kernel, python, threads, and the seconds of a call
-    stage f32|f64|tf32 SETS M N K PADA PADB PADC, then A and B
+    stage f32|f64|tf32|f16|bf16 SETS M N K PADA PADB PADC, then A and B
     run N                       -> the seconds that N products took
     collect                     -> a line, then C
     drop                        lets go of A, B and C
@@ -169,7 +169,8 @@ class Torch:
         return {"version": self.torch.__version__, "kernel": " ".join(kernel + [capability[1]] if capability else kernel)}
 
     def matrices(self, kind, count, rows, columns, pad):
-        dtype = self.torch.float64 if kind == "f64" else self.torch.float32
+        dtypes = {"f64": "float64", "f16": "float16", "bf16": "bfloat16"}
+        dtype = getattr(self.torch, dtypes.get(kind, "float32"))
         return self.torch.zeros((count, rows, columns + pad), dtype=dtype, device=self.device)[:, :, :columns]
 
     def put(self, matrices, data):
@@ -208,6 +209,8 @@ class CUDA(Torch):
 
     def prefer(self, kind):
         matmul = self.torch.backends.cuda.matmul
+        matmul.allow_fp16_reduced_precision_reduction = False  # sums stay in f32
+        matmul.allow_bf16_reduced_precision_reduction = False
         if hasattr(matmul, "fp32_precision"):
             matmul.fp32_precision = "tf32" if kind == "tf32" else "ieee"
         else:
@@ -230,7 +233,7 @@ class Product:
     """A product that is staged: copies of its operands, of which each is used in its turn."""
 
     def __init__(self, library, requests, kind, sets, m, n, k, *pads):
-        size = 8 if kind == "f64" else 4
+        size = {"f64": 8, "f16": 2, "bf16": 2}.get(kind, 4)
         try:
             data = [bytearray(requests.read(size * rows * columns)) for rows, columns in ((m, k), (k, n))]
         except MemoryError:  # what follows the line cannot be skipped

@@ -156,7 +156,7 @@ func (s *gpuSearch) tasks() (tasks []GPUTask, users int) {
 		return nil, 0
 	}
 	var of []GPUTask
-	for _, typ := range []string{"f32", "f64", "gf256"} {
+	for _, typ := range []string{"f32", "f64", "f16", "bf16", "gf256"} {
 		for _, r := range cuda.Ladder(typ) {
 			if len(r.Candidates(capability)) < 2 {
 				continue
