@@ -30,6 +30,9 @@ func (b *Builder) Host(v *analysis.View) []document.Section {
 	return []document.Section{machine, runs}
 }
 
+// isHalf reports whether a row is of half precision.
+func isHalf(r compare.Record) bool { return gemm.TypeNamed(r.Type).IsHalf() }
+
 // Measured is the method: how rows are timed and how they are verified.
 func (b *Builder) Measured() document.Section {
 	s := b.Section("measured", 2)
@@ -42,7 +45,7 @@ func (b *Builder) Measured() document.Section {
 	s.Text(b.Say("verified.intro"))
 	checks := []document.Text{b.Say("verified.exact"), b.Say("verified.fresh"), b.Say("verified.float"),
 		b.Say("verified.bound")}
-	if slices.ContainsFunc(b.Doc.Records, func(r compare.Record) bool { return gemm.TypeNamed(r.Type).IsHalf() }) {
+	if slices.ContainsFunc(b.Doc.Records, isHalf) {
 		checks = append(checks, b.Say("verified.half"))
 	}
 	s.List(append(checks, b.Say("verified.field")))
@@ -103,6 +106,9 @@ func (b *Builder) ceilings(s *document.Section, v *analysis.View) {
 		s.Text(b.Say("ceilings.none", text.Args{"Command": document.Literal(info)}))
 	} else {
 		s.Text(b.Say("ceilings.intro"))
+		if slices.ContainsFunc(v.Records, func(r compare.Record) bool { return isHalf(r) && !analysis.ByGPU(r) }) {
+			s.Text(b.Say("ceilings.half"))
+		}
 		t := document.Table{
 			ID: "table-ceilings" + v.Suffix, Caption: b.Say("ceilings.caption"), Command: info,
 			Columns: b.Columns("device", "pipe", "isa", "#threads", "#gflops", "#perthread"),
