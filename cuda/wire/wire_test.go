@@ -16,6 +16,7 @@ import (
 
 	"gemm"
 	"gemm/gf256"
+	"gemm/half"
 	"gemm/serial"
 )
 
@@ -71,17 +72,17 @@ func program(ctx context.Context, fault string) *exec.Cmd {
 }
 
 // matrix returns a matrix with gaps between its rows, of numbers that are told apart.
-func matrix[T gemm.Float](rows, cols int, first T) gemm.Matrix[T] {
+func matrix[T gemm.Number](rows, cols int, first float64) gemm.Matrix[T] {
 	x := gemm.Matrix[T]{Rows: rows, Cols: cols, Stride: cols + 3, Data: make([]T, rows*(cols+3))}
 	for i := range x.Data {
-		x.Data[i] = first + T(i)/4
+		x.Data[i] = gemm.FromFloat64[T](first + float64(i)/4)
 	}
 	return x
 }
 
 // carries sends a product α·A·B + β·C to a program, and compares the bits with the same variant in this
 // process.
-func carries[T gemm.Float](t *testing.T, m, n, k int, alpha, beta float64) {
+func carries[T gemm.Number](t *testing.T, m, n, k int, alpha, beta float64) {
 	t.Helper()
 	a, b := matrix[T](m, k, 1), matrix[T](k, n, -2)
 	c, want := matrix[T](m, n, 3), matrix[T](m, n, 3)
@@ -108,6 +109,8 @@ func TestProductsAreCarried(t *testing.T) {
 		carries[float64](t, s[0], s[1], s[2], 1, 0)
 		carries[float32](t, s[0], s[1], s[2], 1, 0)
 		carries[float32](t, s[0], s[1], s[2], -2, 0.5)
+		carries[half.F16](t, s[0], s[1], s[2], 1, 0)
+		carries[half.BF16](t, s[0], s[1], s[2], -2, 0.5)
 	}
 }
 
