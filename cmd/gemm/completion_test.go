@@ -54,7 +54,7 @@ func TestCompletion(t *testing.T) {
 		"gemm serial -variants serial/pa":       "serial/packed :more",
 		"gemm serial --variants serial/ikj,":    "",
 		"gemm serial --variants mpi/":           ":more",
-		"gemm serial --type f64,f":              "f64,f32 :more",
+		"gemm serial --type f64,f":              "f64,f32 f64,f16 :more",
 		"gemm parallel --schedule dyn":          "dynamic :more",
 		"gemm compare --profile q":              "quick",
 		"gemm compare --families=serial,par":    "--families=serial,parallel :more",
