@@ -37,17 +37,20 @@ for setting in $(seq 0 11); do
 done
 [ $bad = 0 ] || { echo "sanitize: a rung is wrong without a checker already" >&2; exit 1; }
 
+begin=$SECONDS
+echo "compiled and right without a checker, $begin s"
 for tool in $tools; do
 	# Copies between host and GPU take what lies between the rows with them, which nothing has written.
 	more=()
 	[ "$tool" != initcheck ] || more=(--check-api-memory-access no)
-	("$checker" --tool "$tool" "${more[@]}" --error-exitcode 9 "$program" "${only[@]}" >"$out/$tool" 2>&1; echo $? >"$out/$tool.status") &
+	("$checker" --tool "$tool" "${more[@]}" --error-exitcode 9 "$program" "${only[@]}" >"$out/$tool" 2>&1
+		echo $? $SECONDS >"$out/$tool.status") &
 done
 wait
 for tool in $tools; do
-	status=$(cat "$out/$tool.status")
+	read -r status ended <"$out/$tool.status"
 	summary=$(grep -E 'SUMMARY' "$out/$tool" | tail -1)
-	echo "$tool: ${summary#========= }"
+	echo "$tool, $((ended - begin)) s: ${summary#========= }"
 	[ "$status" = 0 ] || {
 		# What is found, under the name of its test.
 		awk '/^=== RUN/ { test = $0; next } /^=========|_test.go/ { if (test) print test; test = ""; print }' "$out/$tool" |

@@ -160,8 +160,8 @@ func raggedNumbers[T gemm.Number](t *testing.T, v gemm.Variant, p gemm.Params) {
 // several reports whether the shape is for the variant: the last one is for persistent blocks.
 func several(v gemm.Variant, s gemm.Shape) bool {
 	persistent := func(r cuda.Rung) bool { return r.Persistent && "cuda/"+r.Name == v.Name }
-	return s != ragged[len(ragged)-1] ||
-		slices.ContainsFunc(v.Types(), func(typ string) bool { return slices.ContainsFunc(cuda.Ladder(typ), persistent) })
+	ofType := func(typ string) bool { return slices.ContainsFunc(cuda.Ladder(typ), persistent) }
+	return s != ragged[len(ragged)-1] || slices.ContainsFunc(v.Types(), ofType)
 }
 
 // integral returns op(X) of rows × cols as it is stored, of integers of a magnitude up to half of the period.
