@@ -49,7 +49,7 @@ func tails[T gemm.Float](t *testing.T, v gemm.Variant) (cut bool) {
 	}
 	const alpha, beta = 2, 3
 	for _, s := range []gemm.Shape{{M: 130, N: 200, K: 3000}, {M: 65, N: 129, K: 20000}, {M: 700, N: 900, K: 1100},
-		{M: 1500, N: 1501, K: 700}} {
+		{M: 1500, N: 1501, K: 1500}} {
 		for _, tA := range []blas.Transpose{blas.NoTrans, blas.Trans} {
 			a, x := padded[T](s.M, s.K, 0), padded[T](s.K, s.N, 4)
 			if tA == blas.Trans {
