@@ -27,7 +27,8 @@ func halfRungs(typ string) []Rung {
 				"128x192x64": {Share: 0.69, Blocks: 1, Alone: 0.69},
 				"128x128x64": {Share: 0.67, Blocks: 1, Alone: 0.67},
 				"128x64x64":  {Share: 0.44, Blocks: 1, Alone: 0.44},
-			}, threads: warpgroups(rowsOf, 1), shared: ringAndChunks, reads: groupOfRows, boxes: true, cluster: 2, stacked: true},
+			}, threads: warpgroups(rowsOf, 1), shared: ringAndChunks, reads: groupOfRows, boxes: true, cluster: 2,
+			stacked: true},
 	}
 	for i := range out {
 		out[i].Type, out[i].AsStored, out[i].Copies = typ, true, true
