@@ -45,6 +45,12 @@
 #define TYPE "f16"
 #endif
 
+// MARK notes that a role begins a step, in builds for timelines (timeline.cu).
+#ifndef MARK
+#define MARKS
+#define MARK(role, step)
+#endif
+
 #define THREADS (128 * BM / 64)
 #define BOX (64 * 128) // bytes of a box: 64 rows of 64 elements
 
@@ -200,6 +206,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) gemm(int m, int n, int 
     // STAGES times a slice of A and one of B, at a multiple of 1024 bytes, then the barriers. A slice is boxes
     // of 64 x 64 elements.
     extern __shared__ unsigned char shared[];
+    MARKS;
     constexpr int SLICE_A = BM / 64 * BOX, SLICE = SLICE_A + BN / 64 * BOX;
     const unsigned slices = (shared_address(shared) + 1023) / 1024 * 1024;
     const unsigned full = slices + STAGES * SLICE;
@@ -238,7 +245,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) gemm(int m, int n, int 
     float sum[BN / 2];
     #pragma unroll 1
     for (int s = 0; s < count; s++) {
+        MARK(WORKER, WAIT);
         wait(full + 8 * (s % STAGES), s / STAGES % 2);
+        MARK(WORKER, MULTIPLY);
         const unsigned slice = slices + s % STAGES * SLICE;
         begin();
         #pragma unroll
@@ -251,6 +260,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) gemm(int m, int n, int 
         if (threadIdx.x == 0 && s + STAGES < count)
             fetch(s + STAGES);
     }
+    MARK(WORKER, STORE);
     if (count == 0)
         #pragma unroll
         for (int i = 0; i < BN / 2; i++)
@@ -268,4 +278,5 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) gemm(int m, int n, int 
             store_c(c, left, update(c, left, alpha * sum[4 * y + 2 * h], alpha * sum[4 * y + 2 * h + 1], beta));
         }
     }
+    MARK(WORKER, DONE);
 }

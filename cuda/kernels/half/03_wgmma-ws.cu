@@ -45,6 +45,12 @@
 #define TYPE "f16"
 #endif
 
+// MARK notes that a role begins a step, in builds for timelines (timeline.cu).
+#ifndef MARK
+#define MARKS
+#define MARK(role, step)
+#endif
+
 #define THREADS (128 * (1 + BM / 64))
 #define BOX (64 * 128) // bytes of a box: 64 rows of 64 elements
 
@@ -207,6 +213,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) gemm(int m, int n, int 
     // STAGES times a slice of A and one of B, at a multiple of 1024 bytes, then the barriers. A slice is boxes
     // of 64 x 64 elements.
     extern __shared__ unsigned char shared[];
+    MARKS;
     constexpr int SLICE_A = BM / 64 * BOX, SLICE = SLICE_A + BN / 64 * BOX;
     const unsigned slices = (shared_address(shared) + 1023) / 1024 * 1024;
     const unsigned full = slices + STAGES * SLICE, empty = full + 8 * STAGES;
@@ -240,7 +247,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) gemm(int m, int n, int 
         if (threadIdx.x != 0)
             return;
         for (int s = 0; s < count; s++) {
+            MARK(PRODUCER, WAIT);
             wait(empty + 8 * stage, parity ^ 1);
+            MARK(PRODUCER, COPY);
             const unsigned slice = slices + stage * SLICE, barrier = full + 8 * stage;
             expect(barrier, SLICE);
             for (int b = 0; b < BM; b += 64)
@@ -251,6 +260,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) gemm(int m, int n, int 
                     TRANS_B ? col0 + b : s * BK);
             advance();
         }
+        MARK(PRODUCER, DONE);
         return;
     }
     asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
@@ -261,7 +271,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) gemm(int m, int n, int 
     float sum[BN / 2];
     unsigned last = empty; // the barrier of the slice before
     for (int s = 0; s < count; s++) {
+        MARK(CONSUMER, WAIT);
         wait(full + 8 * stage, parity);
+        MARK(CONSUMER, MULTIPLY);
         const unsigned slice = slices + stage * SLICE;
         begin();
         #pragma unroll
@@ -276,6 +288,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) gemm(int m, int n, int 
         advance();
     }
     finish<0>();
+    MARK(CONSUMER, STORE);
     if (count == 0)
         #pragma unroll
         for (int i = 0; i < BN / 2; i++)
@@ -293,4 +306,5 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) gemm(int m, int n, int 
             store_c(c, left, update(c, left, alpha * sum[4 * y + 2 * h], alpha * sum[4 * y + 2 * h + 1], beta));
         }
     }
+    MARK(CONSUMER, DONE);
 }

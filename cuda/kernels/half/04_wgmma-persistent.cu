@@ -50,6 +50,12 @@
 #define TYPE "f16"
 #endif
 
+// MARK notes that a role begins a step, in builds for timelines (timeline.cu).
+#ifndef MARK
+#define MARKS
+#define MARK(role, step)
+#endif
+
 #define THREADS (128 * (1 + BM / 64))
 #define BOX (64 * 128) // bytes of a box: 64 rows of 64 elements
 #define CHUNK (16 * 128) // bytes of a chunk of C: 16 rows of 64 elements
@@ -259,6 +265,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER) __launch_bounds__(THREADS, 
     // STAGES times a slice of A and one of B, at a multiple of 1024 bytes, two chunks of C for each warp, then the
     // barriers. A slice is boxes of 64 x 64 elements.
     extern __shared__ unsigned char shared[];
+    MARKS;
     constexpr int SLICE_A = BM / 64 * BOX, SLICE = SLICE_A + BN / 64 * BOX;
     const unsigned slices = (shared_address(shared) + 1023) / 1024 * 1024;
     const unsigned chunks = slices + STAGES * SLICE;
@@ -296,7 +303,9 @@ extern "C" __global__ void __cluster_dims__(CLUSTER) __launch_bounds__(THREADS, 
             const int row0 = (group + t % (SWIZZLE * tiles_n) % height) * BM;
             const int col0 = t % (SWIZZLE * tiles_n) / height * BN;
             for (int s = 0; s < count; s++) {
+                MARK(PRODUCER, WAIT);
                 wait(empty + 8 * stage, parity ^ 1);
+                MARK(PRODUCER, COPY);
                 const unsigned slice = slices + stage * SLICE, barrier = full + 8 * stage;
                 expect(barrier, SLICE);
                 for (int b = 0; b < BM; b += 64)
@@ -308,6 +317,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER) __launch_bounds__(THREADS, 
                 advance();
             }
         }
+        MARK(PRODUCER, DONE);
         // No block ends before the others have read what it has sent: they arrive at its barriers.
         for (int s = 0; s < STAGES; s++) {
             wait(empty + 8 * stage, parity ^ 1);
@@ -330,7 +340,9 @@ extern "C" __global__ void __cluster_dims__(CLUSTER) __launch_bounds__(THREADS, 
         float sum[BN / 2];
         unsigned last = empty; // the barrier of the slice before
         for (int s = 0; s < count; s++) {
+            MARK(CONSUMER, WAIT);
             wait(full + 8 * stage, parity);
+            MARK(CONSUMER, MULTIPLY);
             const unsigned slice = slices + stage * SLICE;
             begin();
             #pragma unroll
@@ -345,6 +357,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER) __launch_bounds__(THREADS, 
             advance();
         }
         finish<0>();
+        MARK(CONSUMER, STORE);
         if (count > 0 && threadIdx.x % 128 < CLUSTER)
             arrive(last, threadIdx.x % 128);
         if (count == 0)
@@ -391,5 +404,6 @@ extern "C" __global__ void __cluster_dims__(CLUSTER) __launch_bounds__(THREADS, 
             place ^= 1;
         }
     }
+    MARK(CONSUMER, DONE);
     asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
 }
