@@ -125,12 +125,9 @@ func ExampleNew_half() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	a := gemm.NewMatrix[half.F16](1, 3)
-	b := gemm.NewMatrix[half.F16](3, 1)
-	for l := range 3 {
-		a.Set(0, l, half.From[half.F16](1./3))
-		b.Set(l, 0, half.From[half.F16](3))
-	}
+	f16 := half.From[half.F16]
+	a := gemm.Matrix[half.F16]{Rows: 1, Cols: 2, Stride: 2, Data: []half.F16{f16(1. / 3), f16(2)}}
+	b := gemm.Matrix[half.F16]{Rows: 2, Cols: 1, Stride: 1, Data: []half.F16{f16(3), f16(1)}}
 	c := gemm.NewMatrix[half.F16](1, 1)
 	m, err := gemm.New[half.F16](packed, nil)
 	if err != nil {
