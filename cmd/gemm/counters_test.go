@@ -162,7 +162,7 @@ func fakeProfiler(args []string) error {
 		value, unit = "12,345,678", "byte"
 	}
 	table := cudatest.ProfilerTable(unit, cudatest.Launch{"gemm", "1"}, cudatest.Launch{"gemm", value},
-		cudatest.Launch{"reduce", "3"})
+		cudatest.Launch{"align", "3"})
 	switch how {
 	case "broken":
 		table = table[:len(table)-30]
