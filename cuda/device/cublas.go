@@ -61,10 +61,12 @@ type library struct {
 	gemmEx uintptr // its address
 }
 
-// Modes of computing (cublasMath_t).
+// Modes of computing (cublasMath_t). Without sumsWhole, cuBLAS may divide k and round the sums of its parts to half
+// precision.
 const (
-	defaultMath = 0
-	tf32Math    = 3
+	sumsWhole   = 16 // CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION
+	defaultMath = 0 | sumsWhole
+	tf32Math    = 3 | sumsWhole
 )
 
 // Types of elements (cudaDataType_t), and of sums (cublasComputeType_t).
