@@ -7,11 +7,11 @@
 # The steps share one record, OUT/full/results.json, which is complete after each row, and is
 # compressed after each step. FROM is a record to continue from; so is the one in OUT. Each step ends
 # after LIMIT seconds (530), with the rows that it has: run it again for the rest. The estimates are
-# for 16 cores and an H100 or H200: 22 minutes without the last step.
+# for 16 cores and an H100 or H200: 32 minutes without the last step.
 #
 #   ladder    3 min   every variant in f64, up to 2048; the plain loops at 1024
 #   ranks     5 min   all variants on 4 and 16 ranks, with timelines; the 2024 report's figure of ranks
-#   gpu       4 min   every rung and cuBLAS, up to 8192
+#   gpu      14 min   every rung and cuBLAS, up to 8192: run it twice
 #   threads   6 min   schedules, chunks and scaling at 512; the 2024 report's figures of threads
 #   course    4 min   the tables that courses ask for
 #   codes     1 min   Reed–Solomon codes
