@@ -32,7 +32,7 @@ func TestFunctions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v.Name, v.Can, v.GF256 = "blas/functions", gemm.Gemms, nil
+	v.Name, v.Can, v.F16, v.BF16, v.GF256 = "blas/functions", gemm.Gemms, nil, nil, nil
 	v.F32 = func(gemm.Params) (gemm.Multiplier[float32], error) { return functions[float32]{}, nil }
 	v.F64 = func(gemm.Params) (gemm.Multiplier[float64], error) { return functions[float64]{}, nil }
 	gemmtest.Run(t, v)
