@@ -3,7 +3,7 @@
 // Against multistage: blocks are numbered in groups of SWIZZLE rows of tiles, and within a group
 // column by column. Before, the blocks on the multiprocessors at one time made up a few long rows of
 // tiles, and needed all of B; now they make up a rectangle, whose rows of A and columns of B stay in
-// the L2 cache. It is a gain where the matrices do not fit into L2.
+// the L2 cache. It can gain only where the matrices do not fit into L2 and memory is waited for.
 //
 // Tile: a block of THREADS = (BM/TM)*(BN/TN) threads computes BM x BN elements of C;
 // BM = BN = 64 is a block of 8 x 8 threads, BM = BN = 128 one of 16 x 16.

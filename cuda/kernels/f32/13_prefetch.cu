@@ -3,7 +3,8 @@
 // Against blockorder: fragments are held twice. Those of k index p + 1 are read while the products of
 // p are computed, also across slices: so the wait for the next slice, and the one barrier per slice,
 // come before the last k index, and the products of that index are left to compute meanwhile. It takes
-// TM + TN more registers, and the loop is unrolled by two, since registers have no index.
+// TM + TN more registers, so BLOCKS limits a thread to 128: two blocks still run at once. The loop is
+// unrolled by two, since registers have no index.
 //
 // Tile: a block of THREADS = (BM/TM)*(BN/TN) threads computes BM x BN elements of C;
 // BM = BN = 64 is a block of 8 x 8 threads, BM = BN = 128 one of 16 x 16.

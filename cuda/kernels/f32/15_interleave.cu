@@ -3,8 +3,8 @@
 // Against serpentine: the copies come one after the other, from a moving pointer, over the first half
 // of the steps of a slice, so that they do not keep the units for memory busy all at once while the
 // multipliers wait. Inside of A and B they have no condition and the loop, now unrolled, no branch, so
-// the compiler mixes copies, reads and products. The last slices, and all slices of a block at an edge, have a
-// loop of their own, with all copies at the beginning.
+// the compiler mixes copies, reads and products. The last slices, and all slices of a block at an edge,
+// have a loop of their own, with all copies at the beginning.
 //
 // Tile: a block of THREADS = (BM/TM)*(BN/TN) threads computes BM x BN elements of C;
 // BM = BN = 64 is a block of 8 x 8 threads, BM = BN = 128 one of 16 x 16.

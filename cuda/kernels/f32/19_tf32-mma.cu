@@ -1,17 +1,16 @@
 // tf32-mma: warp tiles computed by tensor cores, in TF32.
 //
-// Against warptile: a warp multiplies fragments by instructions for matrices (compute
-// capability 8.0) instead of single elements. The operands are rounded to TF32 (8 bits of
-// exponent, 10 of mantissa) in registers; products are exact and sums are in single
-// precision, so the error is about 2^-11 an operand, some three decimal digits where f32 has
-// seven.
-// The instruction is mma of 16 x 8 x 8: wmma comes to twice as many of half the depth, and to
-// reads of single elements. The tensor cores get B's columns as their rows, and so compute C
-// transposed: then a lane reads its part of 16 x 8 elements of A by one ldmatrix, and two
-// neighbours of a row of B at once, each into the registers where mma wants them.
+// Against tf32-wmma: the instruction is mma of 16 x 8 x 8. wmma comes to twice as many of half
+// the depth, and to reads of single elements. It is known which lane has which element, so the
+// kernel reads fragments itself, and stores C from registers. The tensor cores get B's columns
+// as their rows, and so compute C transposed: then a lane reads its part of 16 x 8 elements of
+// A by one ldmatrix, and two neighbours of a row of B at once, each into the registers where
+// mma wants them.
+// The operands are rounded to TF32 in registers, and sums are in single precision, as before.
 // The tile of A lies as in global memory, so it is copied in units of VA elements along k.
 // Rows are lengthened by 4 elements in A and by 8 in B, which puts the words of a fragment in
 // different banks.
+// This rung is the one for use, so it also has CUT and PADDED, as warptile has.
 //
 // Tile: BM x BN a block, WM x WN a warp; a block has THREADS = 32*(BM/WM)*(BN/WN) threads.
 // Launch: ceil(m/BM) * ceil(n/BN) blocks; dynamic shared memory of

@@ -4,7 +4,7 @@
 // 1. The producer goes on to the slices of the next tile while the others still store the last one. So the
 //    ring is full when they begin, and no block waits for its first slice.
 // 2. Two neighbouring blocks are a cluster, and have neighbouring tiles in a row of tiles. Each copies half
-//    of a slice of A, to both (multicast): of each slice, a block reads 24 instead of 32 + 16 KiB from L2. A
+//    of a slice of A, to both (multicast): of each slice, a block reads 16 + 16 KiB from L2, not 32 + 16. A
 //    place in the ring is empty when the consumers of both blocks have read it.
 // 3. The last tiles are cut along k if they would leave multiprocessors idle (CUT).
 // A was rounded to TF32 before, by `to_tf32`, and has its k in the order that the lanes want: of each 8,
@@ -13,16 +13,16 @@
 // 64 rows of a product, and come from registers, where they are rounded; A's rows are its columns.
 //
 // Tile: BM x BN a block; THREADS = 384: the producer's warpgroup and two that have 64 columns each.
-// Launch: as many blocks as multiprocessors, or as tiles and parts if these are fewer, CLUSTER times a whole
-// number; tiles beyond C count, too, if a row has no multiple of CLUSTER. Dynamic shared memory of
+// Launch: as many blocks as multiprocessors, or as tiles and parts if these are fewer, a multiple of CLUSTER.
+// A row of tiles counts as a multiple of CLUSTER, too: the last tile may lie beyond C. Dynamic shared memory of
 // 4*STAGES*BK*(BM + BN) + 1024 + 64 bytes.
 // CUT: only the first `whole` tiles are computed whole. Each of the others is cut into span/each parts of
-// `each` slices, of which the last has fewer. Sums over parts go to partial. The block of the last part that
+// `each` slices, of which the last may have fewer. Sums over parts go to partial. The block of the last part that
 // comes adds them, in the order of k, so the result is the same in every run; if all blocks of the launch run,
 // they wait for each other instead, and each adds a share of the tile. arrived has 2 ints, and 8 for each cut tile,
 // which are 0 before and after.
 // A: a map of m rows and 8*ceil(k/8) columns with boxes of BM/CLUSTER x BK; B: of k x n with boxes of BK x 32.
-// Global reads of A and B: m*n*k*(1/BM + 1/BN) elements.
+// Global reads of A and B: m*n*k*(1/BM + 1/(BN*CLUSTER)) elements.
 // Shared reads: BM*BN*BK*(1/64 + 1/BM) elements a block and slice.
 
 #ifndef BM

@@ -193,6 +193,7 @@ static __device__ void load4(float (&x)[4], const float *row, int left, bool ali
             x[e] = e < left ? row[e] : 0;
 }
 
+// aligned says whether all rows of X begin at multiples of 16 bytes.
 static __device__ bool aligned(const float *X, long long ldx)
 {
     return ldx % 4 == 0 && (unsigned long long)X % 16 == 0;

@@ -57,7 +57,7 @@ static_assert(BM % 64 == 0 && BN % 64 == 0, "a slice is boxes of 64 x 64 element
 static_assert(BK == 64, "a row of a box is 128 bytes");
 static_assert(64 % WM == 0 && WM % 16 == 0, "fragments are 16 x 16, and rows of a warp lie in one box");
 static_assert(64 % WN == 0 && WN % 16 == 0, "so do columns");
-static_assert(THREADS % 64 == 0 && THREADS <= 512, "a pass of copies is a multiple of 8 rows, and of a box");
+static_assert(THREADS % 64 == 0 && THREADS <= 512, "a pass copies a multiple of 8 rows, of one box");
 static_assert(STAGES >= 2, "one slice is copied while another is multiplied");
 
 // shared_address is the address within shared memory that asynchronous copies want.
@@ -116,7 +116,7 @@ static __device__ float widen(unsigned x)
 #endif
 }
 
-// update returns beta*C and two neighbouring elements, rounded once. `left` elements of C exist from c on.
+// update returns two neighbouring elements of beta*C + (x, y), rounded once. `left` elements of C exist from c on.
 // beta == 0 must not read C: it may hold NaN.
 static __device__ unsigned update(const unsigned short *c, int left, float x, float y, float beta)
 {
@@ -155,7 +155,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) gemm(int m, int n, int k, 
     constexpr int SLICE_A = BM / 64 * BOX, SLICE = SLICE_A + BN / 64 * BOX;
     const unsigned slices = shared_address(shared);
 
-    // Tile t of C: groups of SWIZZLE rows of tiles, in a group column of tiles after column of tiles.
+    // The tile of C: groups of SWIZZLE rows of tiles, in a group column of tiles after column of tiles.
     const int tiles_m = (m + BM - 1) / BM, tiles_n = (n + BN - 1) / BN;
     const int group = (int)blockIdx.x / (SWIZZLE * tiles_n) * SWIZZLE;
     const int height = tiles_m - group < SWIZZLE ? tiles_m - group : SWIZZLE;

@@ -176,7 +176,7 @@ static __device__ float widen(unsigned x)
 #endif
 }
 
-// update returns beta*C and two neighbouring elements, rounded once. `left` elements of C exist from c on.
+// update returns two neighbouring elements of beta*C + (x, y), rounded once. `left` elements of C exist from c on.
 // beta == 0 must not read C: it may hold NaN.
 static __device__ unsigned update(const unsigned short *c, int left, float x, float y, float beta)
 {
@@ -225,7 +225,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) gemm(int m, int n, int 
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     __syncthreads();
 
-    // Tile t of C: groups of SWIZZLE rows of tiles, in a group column of tiles after column of tiles.
+    // The tile of C: groups of SWIZZLE rows of tiles, in a group column of tiles after column of tiles.
     const int tiles_m = (m + BM - 1) / BM, tiles_n = (n + BN - 1) / BN;
     const int group = (int)blockIdx.x / (SWIZZLE * tiles_n) * SWIZZLE;
     const int height = tiles_m - group < SWIZZLE ? tiles_m - group : SWIZZLE;

@@ -220,7 +220,7 @@ static __device__ float widen(unsigned x)
 #endif
 }
 
-// update returns beta*C and two neighbouring elements, rounded once. `left` elements of C exist from c on.
+// update returns two neighbouring elements of beta*C + (x, y), rounded once. `left` elements of C exist from c on.
 // beta == 0 must not read C: it may hold NaN.
 static __device__ unsigned update(const unsigned short *c, int left, float x, float y, float beta)
 {
