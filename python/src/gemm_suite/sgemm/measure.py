@@ -51,7 +51,7 @@ def bound(compute: str, shape: Shape) -> float:
             return terms * u / (1 - terms * u)
 
         parts, chunk = 3 * 2.0**-22, 64
-        sums = gamma_of(min(k, chunk), 2 * u) + gamma_of(math.ceil(k / chunk) + 2, u)
+        sums = gamma_of(min(k, chunk), 2 * u) + gamma_of(math.ceil(k / chunk) + 3, u)
         return float((1 + parts) * (1 + sums + 2.0**-9 * gamma_of(2 * k, 2 * u)) - 1)
     confidence = math.sqrt(2 * math.log(2e9 * m * n * k))
     return min(k * u / (1 - k * u), math.expm1(confidence * math.sqrt(k) * u + k * u * u / (1 - u)))
