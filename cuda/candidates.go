@@ -363,6 +363,8 @@ func (r Rung) registers(t Tile) int {
 		return t.TM*t.TN + 2*(t.TM+t.TN)
 	case "tf32-wmma", "tf32-mma":
 		return t.WM*t.WN/32 + 2*(t.WM+t.WN)/16*4
+	case "mma": // and two sets of fragments, with two elements in a register
+		return t.WM*t.WN/32 + (t.WM+t.WN)/2
 	case "dmma-wmma":
 		return words * (t.WM*t.WN/32 + (t.WM+t.WN)/8)
 	case "word": // a word, its product and its sum

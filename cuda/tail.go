@@ -70,8 +70,11 @@ func (p Plan) tails(g GPU) []Plan {
 		blocks := each * max(1, g.Multiprocessors)
 		for _, wave := range []int{blocks, most * max(1, g.Multiprocessors)} {
 			for _, cut := range []int{tiles % wave, tiles%wave + wave} {
+				if cut%wave == 0 || cut > tiles || slices > mostSlices/cut {
+					continue
+				}
 				t := Tail{Whole: tiles - cut, Tiles: cut, Span: slices, Each: max(shortest, ceil(cut*slices, blocks))}
-				if cut%wave == 0 || cut > tiles || t.Each >= 2*slices || cut*slices > mostSlices {
+				if t.Each >= 2*slices {
 					continue
 				}
 				t.Blocks = ceil(cut*slices, t.Each)
