@@ -43,10 +43,7 @@ func splitter(variant string) func(cuda.Rung) bool {
 // tails multiplies matrices of small integers whose product is known: A is a column times a row, and so is B. It
 // reports whether the tiles at the end of one product were cut in uneven parts.
 func tails[T gemm.Float](t *testing.T, v gemm.Variant) (cut bool) {
-	m, err := gemm.New[T](v, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := stageable[T](t, v, gemm.Params{})
 	const alpha, beta = 2, 3
 	for _, s := range []gemm.Shape{{M: 130, N: 200, K: 3000}, {M: 65, N: 129, K: 20000}, {M: 700, N: 900, K: 1100},
 		{M: 1500, N: 1501, K: 1500}} {
