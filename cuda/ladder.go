@@ -37,8 +37,6 @@ type Rung struct {
 	// AtLaunch reports whether the tile of a block is given when the kernel is launched, by
 	// TileArguments, not when it is compiled.
 	AtLaunch bool
-	// fit adapts the setting to the shape of a product, if the tile is the most rows and k indices
-	// that a block can have. nil: the tile is used as it is.
 	// AsStored reports whether the kernel reads operands that are stored transposed as they are. Their rows begin at
 	// multiples of 16 bytes, or it reads copies.
 	AsStored bool
@@ -48,8 +46,10 @@ type Rung struct {
 	cluster    int         // blocks that have tiles next to each other in a row and share copies; 0 means 1
 	stacked    bool        // the tiles of a cluster are one below the other
 	prepare    preparation // what comes before the kernel; 0: it reads A and B as they lie, or as they are packed
-	fit        func(t Tile, s gemm.Shape) Tile
-	speeds     map[string]Speed // by Tile.Name
+	// fit adapts the setting to the shape of a product, if the tile is the most rows and k indices
+	// that a block can have. nil: the tile is used as it is.
+	fit    func(t Tile, s gemm.Shape) Tile
+	speeds map[string]Speed // by Tile.Name
 	// narrow is the share of the kernel's rate that is left if it copies single elements; 0 if unknown.
 	narrow  float64
 	threads func(t Tile) int

@@ -12,7 +12,7 @@ type OnDevice interface {
 
 // Device is what a kernel takes of a GPU, and how that ran.
 type Device struct {
-	Pipe      string   `json:"pipe"`      // f32, f64, tf32, f16, f64-tensor or gf256: what computes
+	Pipe      string   `json:"pipe"`      // f32, f64, tf32, f16, bf16, f64-tensor or gf256: what computes
 	Registers int      `json:"regs"`      // of a thread
 	Spills    int      `json:"spills"`    // bytes stored and loaded for want of registers
 	Shared    int      `json:"smem"`      // bytes of a block
