@@ -56,7 +56,8 @@ func importsOf(t *testing.T, dir string) map[string]string {
 // and of others, every package is listed; of the standard library, what is unwanted.
 func TestImportsOfBlas(t *testing.T) {
 	own := []string{"", "/gf256", "/half", "/internal/block", "/internal/cpu", "/internal/kernel",
-		"/internal/kernel/f16", "/internal/kernel/f32", "/internal/kernel/f64", "/internal/kernel/gf", "/internal/tuned",
+		"/internal/kernel/f16", "/internal/kernel/f32", "/internal/kernel/f64", "/internal/kernel/gf",
+		"/internal/tuned",
 		"/parallel/pool", "/parallel/timeline"}
 	others := []string{"github.com/klauspost/cpuid/v2", "golang.org/x/sys/unix", "gonum.org/v1/gonum/blas",
 		"gonum.org/v1/gonum/blas/blas32", "gonum.org/v1/gonum/blas/blas64", "gonum.org/v1/gonum/blas/gonum",

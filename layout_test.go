@@ -70,7 +70,8 @@ var importTable = map[string][]string{
 	"internal/python": {".", "internal/peer"},
 
 	"compare": {
-		"cuda/usage", "gf256", "half", "internal/child", "internal/cpu", "internal/output", "internal/sample", "mpi/account",
+		"cuda/usage", "gf256", "half", "internal/child", "internal/cpu", "internal/output", "internal/sample",
+		"mpi/account",
 		"parallel/timeline", ".", "internal/peak", "compare/optional", "compare/topology", "compare/verify",
 		"cuda/guest",
 		"compare/chain",
@@ -148,7 +149,8 @@ var importTable = map[string][]string{
 		"internal/starter", "internal/tuned", ".", "internal/kernel", "internal/peak", "internal/settings",
 		"compare/report/text", "compare/verify", "cuda/guest", "cuda/wire", "compare/topology", "internal/block",
 		"internal/matfile",
-		"internal/shard", "compare", "compare/trace", "cuda", "cuda/explain", "cuda/sass", "cuda/remote", "compare/probe",
+		"internal/shard", "compare", "compare/trace", "cuda", "cuda/explain", "cuda/sass", "cuda/remote",
+		"compare/probe",
 		"mpi", "internal/catalog", "compare/report",
 		"internal/tune", "user",
 	},

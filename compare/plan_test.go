@@ -649,7 +649,8 @@ func TestTimelinesOfWarps(t *testing.T) {
 		{"cuda/f16x3", 2048, MainLadder, false}, {"cuda/f16x3", 4096, CacheStates, false},
 		{"cuda/warptile", 4096, MainLadder, false},
 	} {
-		c := Case{Key: Key{Variant: test.variant, Experiment: test.experiment, Problem: Problem{Shape: gemm.Cube(test.n)}}}
+		c := Case{Key: Key{Variant: test.variant, Experiment: test.experiment,
+			Problem: Problem{Shape: gemm.Cube(test.n)}}}
 		if got := ofWarps(c); got != test.want {
 			t.Errorf("%+v: %v", test, got)
 		}

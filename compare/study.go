@@ -235,7 +235,8 @@ var (
 	}
 	cacheStudies = []study{
 		onGPU(CacheStates, "f32", 1024, map[string][]any{"l2": {"cold", "warm"}},
-			"cuda/doublebuffer", "cuda/multistage", "cuda/warptile", "cuda/tf32-mma", "cuda/cublas", "cuda/cublas-tf32"),
+			"cuda/doublebuffer", "cuda/multistage", "cuda/warptile", "cuda/tf32-mma", "cuda/cublas",
+			"cuda/cublas-tf32"),
 		onGPU(CacheStates, "f64", 1024, map[string][]any{"l2": {"cold", "warm"}}, "cuda/conflictfree", "cuda/dmma-wmma",
 			"cuda/dmma", "cuda/cublas"),
 	}

@@ -72,7 +72,8 @@ func TestAccesses(t *testing.T) {
 			[]access{{"A", false, 16, 2, 2, 16}, {"B", false, 16, 8, 4, 2}}},
 		// The two units of a row of A go to columns that are 512 words apart.
 		{"f32", "transposed", Tile{BM: 128, BN: 128, BK: 8, TM: 8, TN: 8},
-			[]access{{"A", false, 16, 2, 2, 16}, {"B", false, 16, 8, 4, 2}, {"A", true, 4, 2, 1, 1}, {"B", true, 16, 4, 4, 1}}},
+			[]access{{"A", false, 16, 2, 2, 16}, {"B", false, 16, 8, 4, 2}, {"A", true, 4, 2, 1, 1},
+				{"B", true, 16, 4, 4, 1}}},
 		{"f32", "conflictfree", Tile{BM: 128, BN: 128, BK: 8, TM: 8, TN: 8},
 			[]access{{"A", false, 16, 2, 2, 16}, {"B", false, 16, 4, 4, 2}, {"A", true, 4, 1, 1, 1}, {"B", true, 16, 4, 4, 1}}},
 		// Without padding the two columns of a row, and the rows of pairs of lanes, meet.
@@ -83,9 +84,11 @@ func TestAccesses(t *testing.T) {
 			[]access{{"A", false, 16, 2, 2, 8}, {"B", false, 16, 2, 2, 4}, {"A", true, 4, 1, 1, 1}}},
 		// "Four of the eight that half a warp wants at once are in one bank."
 		{"f64", "packed-smem", Tile{BM: 8, BN: 8, BK: 8},
-			[]access{{"A", false, 8, 8, 2, 4}, {"B", false, 8, 2, 1, 8}, {"A", true, 8, 8, 2, 1}, {"B", true, 8, 2, 2, 1}}},
+			[]access{{"A", false, 8, 8, 2, 4}, {"B", false, 8, 2, 1, 8}, {"A", true, 8, 8, 2, 1},
+				{"B", true, 8, 2, 2, 1}}},
 		{"f64", "packed-conflictfree", Tile{BM: 8, BN: 8, BK: 8},
-			[]access{{"A", false, 8, 2, 2, 4}, {"B", false, 8, 2, 1, 8}, {"A", true, 8, 2, 2, 1}, {"B", true, 8, 2, 2, 1}}},
+			[]access{{"A", false, 8, 2, 2, 4}, {"B", false, 8, 2, 1, 8}, {"A", true, 8, 2, 2, 1},
+				{"B", true, 8, 2, 2, 1}}},
 		{"f64", "conflictfree", Tile{BM: 64, BN: 64, BK: 8, TM: 4, TN: 4},
 			[]access{{"A", false, 16, 2, 2, 16}, {"B", false, 16, 4, 4, 2}}},
 		// "The 16 lanes cover all banks."

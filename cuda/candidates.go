@@ -194,7 +194,8 @@ var assertions = map[string]func(t Tile, w Widths) string{
 
 // copiedAlongK is the assertions of kernels that copy A by single elements, and fragments in quads.
 func copiedAlongK(t Tile, w Widths) string {
-	return first(threadsFill(t), multiples(4, t.TM, t.TN), eightAlongK(t, threadTiles(t)), unitsOfB(t, w, threadTiles(t)))
+	threads := threadTiles(t)
+	return first(threadsFill(t), multiples(4, t.TM, t.TN), eightAlongK(t, threads), unitsOfB(t, w, threads))
 }
 
 // ringOfQuads is copiedAlongK with a ring of slices.

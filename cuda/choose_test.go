@@ -209,7 +209,8 @@ func TestShortMemory(t *testing.T) {
 		}
 		return p
 	}
-	if p := plan(h200, 1000, 0); p.Tail.Blocks == 0 || p.PartialBytes() != int64(4*p.Tail.places()*p.Tile.BM*p.Tile.BN) {
+	if p := plan(h200, 1000, 0); p.Tail.Blocks == 0 ||
+		p.PartialBytes() != int64(4*p.Tail.places()*p.Tile.BM*p.Tile.BN) {
 		t.Errorf("the tail is %+v, whose sums have %d bytes", p.Tail, p.PartialBytes())
 	}
 	if p := plan(short, 1000, 0); p.Tail.Blocks != 0 || p.PartialBytes() != 0 {

@@ -40,7 +40,8 @@ func TestProduct(t *testing.T) {
 			Blocks: 2, GlobalReads: 2*10*7*16 + 10*9 + 9*7, GlobalWrites: 70 + 16*16 + 16*8}},
 		// The same blocks, each read once by a block of threads.
 		{"f64", "packed-smem", Tile{BM: 8, BN: 8, BK: 8}, 10, 7, 9, Product{
-			Blocks: 2, GlobalReads: 10*16 + 2*16*7 + 10*9 + 9*7, GlobalWrites: 70 + 16*16 + 16*8, SharedReads: 2 * 2 * 16 * 64,
+			Blocks: 2, GlobalReads: 10*16 + 2*16*7 + 10*9 + 9*7, GlobalWrites: 70 + 16*16 + 16*8,
+			SharedReads:  2 * 2 * 16 * 64,
 			SharedWrites: 2 * 16 * 16, Barriers: 4}},
 		// 4 rows of 10 indices and 3 tiles of columns: B is read once, A by each tile.
 		{"gf256", "tiled", Tile{BM: 16, BN: 64, BK: 32}, 4, 130, 10, Product{
@@ -106,7 +107,8 @@ func TestPlanWaves(t *testing.T) {
 		{4096, Tail{}, 132, 1, 8, 1024. / 1056}, {4096, Tail{}, 132, 2, 4, 1024. / 1056},
 		{4097, Tail{}, 132, 1, 9, 1089. / 1188}, {128, Tail{}, 132, 1, 1, 1. / 132},
 		{4096, Tail{}, 0, 1, 0, 0}, {4096, Tail{}, 132, 0, 0, 0}, {0, Tail{}, 132, 1, 0, 0},
-		{4096, Tail{Whole: 924, Tiles: 100, Span: 128, Each: 97, Blocks: 132}, 132, 1, 7 + 97./128, 1024 / (132 * (7 + 97./128))},
+		{4096, Tail{Whole: 924, Tiles: 100, Span: 128, Each: 97, Blocks: 132}, 132, 1, 7 + 97./128,
+			1024 / (132 * (7 + 97./128))},
 		{1024, Tail{Tiles: 64, Span: 32, Each: 16, Blocks: 128}, 132, 1, 0.5, 64. / 66},
 	} {
 		p := Plan{Tile: tile, Split: 1, Tail: test.tail, Shape: gemm.Cube(test.n), Resident: test.multiprocessors}

@@ -86,7 +86,8 @@ func TestSequenceArguments(t *testing.T) {
 			if len(parameters) != len(l.Arguments) {
 				t.Fatalf("%s: %v has %d arguments for the parameters %q", name, l, len(l.Arguments), parameters)
 			}
-			want := map[string]uint64{"m": uint64(q.M), "n": uint64(q.N), "k": uint64(q.K), "whole": uint64(q.Tail.Whole), "span": uint64(q.Tail.Span), "each": uint64(q.Tail.Each),
+			want := map[string]uint64{"m": uint64(q.M), "n": uint64(q.N), "k": uint64(q.K),
+				"whole": uint64(q.Tail.Whole), "span": uint64(q.Tail.Span), "each": uint64(q.Tail.Each),
 				"ldc": uint64(c.LD), "alpha": q.Rung.scalar(op.Alpha).Bits,
 				"beta": q.Rung.scalar(op.Beta).Bits}
 			if op.Alpha == 0 {

@@ -15,8 +15,8 @@ func TestTails(t *testing.T) {
 		{"f32", "warptile"}, {"f64", "dmma"}, {"f32", "tf32-wgmma-persistent"}, {"f32", F16x3},
 	} {
 		r := rung(t, name[0], name[1])
-		for _, s := range []gemm.Shape{gemm.Cube(3072), gemm.Cube(2049), {M: 64, N: 64, K: 1 << 16}, {M: 8192, N: 64, K: 8192},
-			{M: 300, N: 500, K: 3000}, gemm.Cube(512), gemm.Cube(64), gemm.Cube(0)} {
+		for _, s := range []gemm.Shape{gemm.Cube(3072), gemm.Cube(2049), {M: 64, N: 64, K: 1 << 16},
+			{M: 8192, N: 64, K: 8192}, {M: 300, N: 500, K: 3000}, gemm.Cube(512), gemm.Cube(64), gemm.Cube(0)} {
 			for _, tile := range r.Tiles {
 				p := Plan{Rung: r, Tile: tile, Split: 1, Shape: s}
 				for _, q := range append(p.cuts(h200, 0), p.inParts(3), p.inParts(64)) {

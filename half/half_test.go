@@ -112,7 +112,8 @@ func rounding[T half.Float](t *testing.T, f format, top int) {
 			middle = float64(low) + (math.Ldexp(1, top)-float64(low))/2
 		}
 		for _, x := range []float64{middle, math.Nextafter(middle, 0), math.Nextafter(middle, math.Inf(1)),
-			float64(math.Nextafter32(float32(middle), 0)), float64(math.Nextafter32(float32(middle), math.MaxFloat32))} {
+			float64(math.Nextafter32(float32(middle), 0)),
+			float64(math.Nextafter32(float32(middle), math.MaxFloat32))} {
 			check(x)
 			check(-x)
 		}

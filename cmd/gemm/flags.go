@@ -463,8 +463,8 @@ func checkFactors(c *cli.Context, types ...string) error {
 			case math.IsInf(rounded, 0):
 				return usagef("--%s %v: is too large for %s, choose --type f64", name, x, typ)
 			case x != 0 && rounded == 0:
-				return usagef("--%s %v: is too small for %s, which would have 0 in its place; choose --type f64", name, x,
-					typ)
+				return usagef("--%s %v: is too small for %s, which would have 0 in its place; choose --type f64", name,
+					x, typ)
 			}
 		}
 	}

@@ -234,7 +234,8 @@ func (f ladder) command() *cli.Command {
 	}
 	if f.family == cuda.Family {
 		flags = append(flags,
-			timelineFlag("record when operands are copied, kernels run and warps wait, in one additional product of every row"))
+			timelineFlag("record when operands are copied, kernels run and warps wait, in one additional product "+
+				"of every row"))
 	}
 	if f.timed() {
 		flags = append(flags, traceFlag("record timelines, as --timeline does, and write them"))

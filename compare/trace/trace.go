@@ -141,7 +141,8 @@ func (r *row) names() {
 	}
 	for i, g := range r.Inside {
 		thread := r.process + 1 + r.within(i)
-		name := fmt.Sprintf("multiprocessor %d, block %d, %s, warpgroup %d", g.Multiprocessor, g.Block, g.Role, g.Warpgroup)
+		name := fmt.Sprintf("multiprocessor %d, block %d, %s, warpgroup %d", g.Multiprocessor, g.Block, g.Role,
+			g.Warpgroup)
 		r.meta("thread_name", thread, "name", name)
 		r.meta("thread_sort_index", thread, "sort_index", thread)
 	}

@@ -170,9 +170,15 @@ func TestUnfit(t *testing.T) {
 	}{
 		{"normal", func(a, b gemm.Matrix[float32]) {}, false},
 		{"zeros", func(a, b gemm.Matrix[float32]) { clear(a.Row(7)); clear(b.Row(9)) }, false},
-		{"28 binades of a row of A", func(a, _ gemm.Matrix[float32]) { a.Row(7)[3], a.Row(7)[4] = 1<<14, 0x1p-14 }, false},
-		{"40 binades of a row of A", func(a, _ gemm.Matrix[float32]) { a.Row(7)[3], a.Row(7)[4] = 1<<20, 0x1p-20 }, true},
-		{"40 binades of a column of B", func(_, b gemm.Matrix[float32]) { b.Row(3)[7], b.Row(4)[7] = 1<<20, 0x1p-20 }, true},
+		{"28 binades of a row of A", func(a, _ gemm.Matrix[float32]) {
+			a.Row(7)[3], a.Row(7)[4] = 1<<14, 0x1p-14
+		}, false},
+		{"40 binades of a row of A", func(a, _ gemm.Matrix[float32]) {
+			a.Row(7)[3], a.Row(7)[4] = 1<<20, 0x1p-20
+		}, true},
+		{"40 binades of a column of B", func(_, b gemm.Matrix[float32]) {
+			b.Row(3)[7], b.Row(4)[7] = 1<<20, 0x1p-20
+		}, true},
 		{"infinity in A", func(a, _ gemm.Matrix[float32]) { a.Row(m - 1)[k-1] = float32(math.Inf(-1)) }, true},
 		{"infinity in B", func(_, b gemm.Matrix[float32]) { b.Row(k - 1)[0] = float32(math.Inf(1)) }, true},
 		{"NaN in A", func(a, _ gemm.Matrix[float32]) { a.Row(0)[k-1] = float32(math.NaN()) }, true},
@@ -221,7 +227,8 @@ func TestUnbiased(t *testing.T) {
 			d := deviationOf(c, exact, sums)
 			t.Logf("mean %+.2e, root mean square %.2e", d.mean, d.rms)
 			if !(math.Abs(d.mean) <= limit) && v.Role != gemm.Library {
-				t.Errorf("the mean error is %+.2e, relative to the sums: at most %.1e if operands are rounded", d.mean, limit)
+				t.Errorf("the mean error is %+.2e, relative to the sums: at most %.1e if operands are rounded", d.mean,
+					limit)
 			}
 		})
 	}

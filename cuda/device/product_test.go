@@ -309,7 +309,8 @@ func TestTimelineInside(t *testing.T) {
 			end = p.End
 		}
 	}
-	for _, want := range []string{"producer wait", "producer copy", "consumer wait", "consumer multiply", "consumer store"} {
+	for _, want := range []string{"producer wait", "producer copy", "consumer wait", "consumer multiply",
+		"consumer store"} {
 		if steps[want] == 0 {
 			t.Errorf("the steps are %v, without %s", steps, want)
 		}

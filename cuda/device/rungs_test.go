@@ -125,7 +125,8 @@ func raggedNumbers[T gemm.Number](t *testing.T, v gemm.Variant, p gemm.Params) {
 		if !several(v, s) {
 			continue
 		}
-		a, b, c := integral[T](op.tA, s.M, s.K, 7), integral[T](op.tB, s.K, s.N, 5), integral[T](blas.NoTrans, s.M, s.N, 3)
+		a, b := integral[T](op.tA, s.M, s.K, 7), integral[T](op.tB, s.K, s.N, 5)
+		c := integral[T](blas.NoTrans, s.M, s.N, 3)
 		want := gemm.NewMatrix[float64](s.M, s.N)
 		for i := range s.M {
 			for l := range s.K {
@@ -135,7 +136,7 @@ func raggedNumbers[T gemm.Number](t *testing.T, v gemm.Variant, p gemm.Params) {
 				}
 			}
 			for j := range s.N { // an element is rounded once
-				want.Row(i)[j] = gemm.ToFloat64(gemm.FromFloat64[T](want.Row(i)[j] + op.beta*gemm.ToFloat64(c.At(i, j))))
+				want.Row(i)[j] = rounded[T](want.Row(i)[j] + op.beta*gemm.ToFloat64(c.At(i, j)))
 			}
 		}
 		run, err := m.StageGemm(t.Context(), op.tA, op.tB, gemm.FromFloat64[T](op.alpha), a, b,

@@ -40,7 +40,7 @@ func TestParseCounters(t *testing.T) {
 		{strings.TrimSuffix(cudatest.ProfilerTable("byte", cudatest.Launch{"gemm", "1"}), `,"97.5"`+"\n"), nil, "is broken"},
 		{strings.TrimSuffix(cudatest.ProfilerTable("byte", cudatest.Launch{"gemm", "1"}), `5"`+"\n"), nil, "is broken"},
 		{strings.Replace(strings.Replace(cudatest.ProfilerTable("byte", cudatest.Launch{"gemm", "7"},
-			cudatest.Launch{"gemm", "2"}), "n/a", "1,500", 1), "n/a", "40", 1), // a kernel and its fallback, which did nothing
+			cudatest.Launch{"gemm", "2"}), "n/a", "1,500", 1), "n/a", "40", 1), // and a fallback, which did nothing
 			map[string]float64{"dram__bytes_read.sum": 7, executed: 1500,
 				"sm__throughput.avg.pct_of_peak_sustained_elapsed": 97.5}, ""},
 		{"==PROF== Connected\n==WARNING== No kernels were profiled.\n", nil, "wrote no table"},

@@ -89,7 +89,9 @@ func printLoops(out io.Writer, rows []Row) {
 	}
 	fmt.Fprint(out, "\nInstructions of a warp for a slice of k, in the loop of the machine code that multiplies:\n\n")
 	_ = w.Flush() // to a strings.Builder, which takes all
-	fmt.Fprintln(out, "\nK is the indices of a slice. TENSOR are products of tensor cores, FMA other multiply-adds, LDS and STS reads")
-	fmt.Fprintln(out, "and writes of shared memory, GLOBAL accesses to global memory and copies from it, REST mostly addresses and")
+	fmt.Fprintln(out, "\nK is the indices of a slice. TENSOR are products of tensor cores, FMA other multiply-adds, "+
+		"LDS and STS reads")
+	fmt.Fprintln(out, "and writes of shared memory, GLOBAL accesses to global memory and copies from it, "+
+		"REST mostly addresses and")
 	fmt.Fprintln(out, "the loop itself. If warps have roles, they are those of a consumer.")
 }

@@ -85,7 +85,8 @@ func TestGroups(t *testing.T) {
 	}
 	got, err := Groups(words, 3)
 	want := []timeline.Group{
-		{Multiprocessor: 1, Block: 7, Role: "producer", Phases: []timeline.Step{step("wait", 0, 50), step("copy", 50, 250)}},
+		{Multiprocessor: 1, Block: 7, Role: "producer", Phases: []timeline.Step{step("wait", 0, 50),
+			step("copy", 50, 250)}},
 		{Multiprocessor: 1, Block: 7, Role: "consumer", Warpgroup: 1, Phases: []timeline.Step{step("wait", 400, 800),
 			step("multiply", 800, 900), step("store", 900, 1100)}},
 	}

@@ -78,7 +78,8 @@ func TestSettings(t *testing.T) {
 	q := request("cuda/tf32-mma", "f32")
 	q.Params = gemm.Params{"stages": 2.0, "split": 4.0}
 	x, err := recipe.Of(q)
-	if err != nil || !slices.Contains(x.Programs[0].Options, "-DSTAGES=2") || !slices.Contains(x.Programs[0].Options, "-DCUT") || x.Work == 0 {
+	if err != nil || !slices.Contains(x.Programs[0].Options, "-DSTAGES=2") ||
+		!slices.Contains(x.Programs[0].Options, "-DCUT") || x.Work == 0 {
 		t.Errorf("%+v, %v", x, err)
 	}
 }

@@ -186,7 +186,8 @@ func (c Code) LoopOf(multiplyAdds float64) (Loop, error) {
 		turns[head] = g.turns(head, loops[head])
 		writes := func(i int) bool { return slices.Contains(stores, c.Instructions[i].Base()) }
 		x := turns[head][head]
-		if x.multiplyAdds > 0 && x.compare(best) > 0 && !slices.ContainsFunc(slices.Collect(maps.Keys(loops[head])), writes) {
+		body := slices.Collect(maps.Keys(loops[head]))
+		if x.multiplyAdds > 0 && x.compare(best) > 0 && !slices.ContainsFunc(body, writes) {
 			best, at = x, head
 		}
 	}

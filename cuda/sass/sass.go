@@ -83,7 +83,8 @@ type Code struct {
 var (
 	section     = regexp.MustCompile(`^\s*\.section\s+\.text\.([^\s,]+)`)
 	labelled    = regexp.MustCompile(`^(\.L_x_\d+):`)
-	instruction = regexp.MustCompile("^\\s+/\\*[0-9a-f]+\\*/\\s+(@!?\\w+\\s+)?([A-Z][\\w.]*)[^`]*(?:`\\((\\.L_x_\\d+)\\))?")
+	instruction = regexp.MustCompile(`^\s+/\*[0-9a-f]+\*/\s+(@!?\w+\s+)?([A-Z][\w.]*)[^\x60]*` +
+		`(?:\x60\((\.L_x_\d+)\))?`) // \x60 is a backquote
 )
 
 // Parse returns the code of the kernel in what the disassembler printed.

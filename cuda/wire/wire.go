@@ -234,7 +234,8 @@ func full[T gemm.Number](ctx context.Context, v gemm.Variant, head request, c, a
 	if err != nil {
 		return err
 	}
-	return g.Gemm(ctx, blas.NoTrans, blas.NoTrans, gemm.FromFloat64[T](head.Alpha), a, b, gemm.FromFloat64[T](head.Beta), c)
+	alpha, beta := gemm.FromFloat64[T](head.Alpha), gemm.FromFloat64[T](head.Beta)
+	return g.Gemm(ctx, blas.NoTrans, blas.NoTrans, alpha, a, b, beta, c)
 }
 
 // plain is all there is of the operation in GF(2⁸).

@@ -72,8 +72,8 @@ func laneTiles() (chart.Drawing, error) {
 		owners[[2]int{lane/(2*lanesN)*2 + lane%2, lane / 2 % lanesN}] = lane
 	}
 	return chart.Drawing{ID: "warptile", Title: "Tiles of block, warp and thread", Chart: chart.Grid{
-		Title: fmt.Sprintf("warptile: %d×%d of a block, %d×%d of a warp, %d×%d of a thread", t.BM, t.BN, t.WM, t.WN, t.TM,
-			t.TN),
+		Title: fmt.Sprintf("warptile: %d×%d of a block, %d×%d of a warp, %d×%d of a thread", t.BM, t.BN, t.WM, t.WN,
+			t.TM, t.TN),
 		Fields: []chart.Field{
 			{Label: "warps of the block", Wide: 1.6, Rows: gridOf(down, across, func(i, j int) chart.Cell {
 				return chart.Cell{Text: fmt.Sprint(i*across + j), Color: i*across + j}

@@ -103,7 +103,8 @@ var topics = []page{
 		records: []string{"cuda-h200.json", "cuda-h200-tuned.json"},
 		digest: digest{
 			sections: []string{
-				"summary", "machine", "runs", "gpu-machine", "gpu-ladder", "gpu-why", "gpu-waves", "gpu-inside", "gpu-steps",
+				"summary", "machine", "runs", "gpu-machine", "gpu-ladder", "gpu-why", "gpu-waves", "gpu-inside",
+				"gpu-steps",
 				"gpu-accuracy", "gpu-precision", "gpu-types", "gpu-tuned", "gpu-host",
 			},
 			figures: []string{
