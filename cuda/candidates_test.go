@@ -48,8 +48,8 @@ func draw(r Rung, random *rand.Rand) Tile {
 	case r.Name == "tuned":
 		t.TM = t.BM >> random.IntN(2)
 		t.BK, t.TN, t.BN = t.BK+t.BK/2*random.IntN(2), 8<<random.IntN(2), 512<<random.IntN(5)
-	case r.Name == F16x3:
-		t.BM, t.BN, t.BK = 64<<random.IntN(2), 64<<random.IntN(2), 32<<random.IntN(2)
+	case r.Name == F16x3 || r.Size() == 2: // slices of halves are 64 deep
+		t.BM, t.BN, t.BK = 64<<random.IntN(3), 64<<random.IntN(3), 32<<random.IntN(2)
 	case r.Name == "dmma":
 		t.MMAK = []int{0, 4, 8, 16}[random.IntN(4)]
 	case (r.Name == "conflictfree" || r.Name == "doublebuffer") && random.IntN(3) == 0:

@@ -22,10 +22,10 @@ func TestExplain(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", cache)
 	r := succeed(t, "", "cuda", "--explain", "--cc", "8.6", "--type", "f64")
 	for _, want := range []string{
-		"cuda/packed-global  f64   16x16x16 ", "100.0%     threads, registers",
-		"cuda/dmma           f64   128x128x16 warp 64x32 stages 3  -  ",
+		"cuda/packed-global        f64   16x16x16 ", "100.0%     threads, registers",
+		"cuda/dmma                 f64   128x128x16 warp 64x32 stages 3  -  ",
 		"cannot be launched: 112128 bytes of shared memory a block, there can be 0 to 101376 (99 KiB) on 8.6: choose smaller tiles or fewer stages",
-		"cuda/dmma           f64   128x128x16 warp 64x32 stages 2  256 ",
+		"cuda/dmma                 f64   128x128x16 warp 64x32 stages 2  256 ",
 	} {
 		if !strings.Contains(r.stdout, want) {
 			t.Errorf("the table lacks %q:\n%s", want, r.stdout)
