@@ -473,6 +473,23 @@ var gpuSentences = []sentence{
 		reporttest.Planted(reporttest.Row("serial/packed", 64, 1e-3, reporttest.Single),
 			reporttest.Kernel("warptile", 64, 1e-4, reporttest.Copied(1e-4, 2e-4, 0))),
 		[]string{"| `warptile` | 100 µs | 10.0 | 100 µs | 200 µs | 400 µs | — | 2.50"}, nil},
+	{"half precision", reporttest.Planted(reporttest.Row("serial/packed", 64, 1e-2, half),
+		reporttest.Kernel("naive", 64, 1.01e-3, half), reporttest.Kernel("mma", 64, 1.01e-3, half),
+		reporttest.Kernel("wgmma", 64, 1.01e-3, half), reporttest.Kernel("wgmma-ws", 64, 1.01e-3, half),
+		reporttest.Kernel("wgmma-persistent", 64, 1e-3, half), reporttest.Kernel("cublas", 64, 2e-3, half)),
+		[]string{"| 64 | `wgmma-persistent` | 5.24e-04 | 50.0 | 2.62e-04 | 2.00 (2.00) | suite ahead",
+			"**`mma` → `wgmma`**"},
+		[]string{"Best rung without tensor cores"}},
+	{"several products for one", reporttest.Planted(reporttest.Kernel("warptile", 64, 1e-3),
+		reporttest.Kernel("f16x3", 64, 1e-3)), []string{"| 3 × 50.0 |", "three products in half precision"}, nil},
+}
+
+// half makes a row one of f16. On a GPU it is computed by the pipe of f16.
+func half(r *compare.Record) {
+	r.Type, r.Compute = "f16", "f16"
+	if r.GPU != nil {
+		r.GPU.Pipe = "f16"
+	}
 }
 
 // TestGPUOrder checks that the report knows every variant of the ladder, and that its list of rungs
@@ -494,9 +511,10 @@ func TestGPUOrder(t *testing.T) {
 		t.Errorf("the family is %v, the report has %v", names, order)
 	}
 	wide := map[string]bool{}
-	for _, typ := range []string{"f32", "f64"} {
+	for _, typ := range []string{"f32", "f64", "f16", "bf16"} {
 		for _, r := range cuda.Ladder(typ) {
-			if r.Copies {
+			variant := analysis.OnGPU + "/" + r.Name
+			if r.Copies && !analysis.Engined(compare.Record{Key: compare.Key{Variant: variant}}) {
 				wide[r.Name] = true
 			}
 		}

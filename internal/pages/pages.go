@@ -104,14 +104,16 @@ var topics = []page{
 		digest: digest{
 			sections: []string{
 				"summary", "machine", "runs", "gpu-machine", "gpu-ladder", "gpu-why", "gpu-waves", "gpu-inside",
-				"gpu-steps",
-				"gpu-accuracy", "gpu-precision", "gpu-types", "gpu-tuned", "gpu-host",
+				"gpu-steps", "gpu-accuracy", "gpu-precision", "gpu-types", "gpu-tuned", "gpu-host",
 			},
 			figures: []string{
-				"gpu-ladder-f32", "gpu-ladder-f64", "gpu-rates-f32", "gpu-rates-tf32", "gpu-rates-f64",
-				"gpu-waves-f32", "gpu-inside-f32", "gpu-inside-f16", "gpu-errors", "gpu-host-f64",
+				"gpu-ladder-f32", "gpu-ladder-f64", "gpu-ladder-f16", "gpu-ladder-bf16", "gpu-rates-f32",
+				"gpu-rates-tf32", "gpu-rates-f64", "gpu-rates-f16", "gpu-rates-bf16", "gpu-waves-f32",
+				"gpu-waves-f16", "gpu-inside-f32", "gpu-inside-f16", "gpu-errors", "gpu-host-f64",
 			},
-			tables: []string{"table-gpu-ladder-f32", "table-gpu-ladder-f64"},
+			tables: []string{
+				"table-gpu-ladder-f32", "table-gpu-ladder-f64", "table-gpu-shapes-f16", "table-gpu-shapes-bf16",
+			},
 		},
 	},
 	{

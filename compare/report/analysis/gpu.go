@@ -20,14 +20,25 @@ const OccupancySweep = "occupancy"
 
 // Simt reports whether a row is of a rung that computes without tensor cores.
 func Simt(r compare.Record) bool {
-	return Ours(r) && Exact(r) && r.GPU != nil && r.GPU.Pipe == r.Type
+	return Ours(r) && Exact(r) && r.GPU != nil && r.GPU.Pipe == r.Type && !Half(r.Type)
 }
+
+// Half reports whether a type is one of half precision. GPUs multiply these on tensor cores only.
+func Half(typ string) bool { return typ == "f16" || typ == "bf16" }
 
 // InTF32 reports whether r is a rung that rounds its operands to TF32.
 func InTF32(r compare.Record) bool { return Ours(r) && r.Compute == "tf32" }
 
 // Emulates reports whether r has the accuracy of its type from several products of a narrower one.
 func Emulates(r compare.Record) bool { return r.Compute == cuda.F16x3 }
+
+// Products is how many products in the arithmetic of its pipe a row takes for one.
+func Products(r compare.Record) int {
+	if Emulates(r) {
+		return 3
+	}
+	return 1
+}
 
 // HasGPU reports whether a row of the family was timed.
 func (v *View) HasGPU() bool { return slices.ContainsFunc(Timed(v.Records), ByGPU) }
@@ -72,10 +83,12 @@ func (v *View) gpuVariants() []string {
 }
 
 // GPUTypes returns the floating-point types of the rows of the family, f32 first: its
-// ladder is the longer one. Products over GF(2⁸) have a chapter of their own.
+// ladder is the longest one. Products over GF(2⁸) have a chapter of their own.
 func (v *View) GPUTypes() []string {
 	out := Types(v.Pick(func(r compare.Record) bool { return ByGPU(r) && r.Type != "gf256" }))
-	slices.SortFunc(out, strings.Compare)
+	if i := slices.Index(out, "f32"); i > 0 {
+		out = slices.Insert(slices.Delete(out, i, i+1), 0, "f32")
+	}
 	return out
 }
 

@@ -56,14 +56,15 @@ type Ensemble struct {
 const mostTogether = 4
 
 // Ensemble returns the traces of a family of a host that most of its variants have in common: those with
-// the most lanes, and of these the largest product. Among the settings of a variant it has the first.
+// the most lanes, and of these the largest product. Among the settings of a variant it has the first. Kernels that
+// note their steps are compiled within the product that is traced, so that their traces are left out.
 func (v *View) Ensemble(family string) (e Ensemble, ok bool) {
 	for _, t := range v.traces {
 		lanes := len(t.Ranks)
 		if family == OnGPU {
 			lanes = len(t.Lanes)
 		}
-		if Family(t.Variant) != family || lanes == 0 || len(t.Phases) == 0 || !(t.Seconds > 0) {
+		if Family(t.Variant) != family || lanes == 0 || len(t.Phases) == 0 || !(t.Seconds > 0) || len(t.Inside) > 0 {
 			continue
 		}
 		p := plainOf(t.Type, t.Shape, t.Workers)

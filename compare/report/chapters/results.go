@@ -175,7 +175,7 @@ func (b *Builder) rows(v *analysis.View, rows []compare.Record) (document.Table,
 		if field {
 			row.Cells = append(row.Cells, document.Text(number.Significant(analysis.Known(r, r.DataGBps))))
 		}
-		row.Cells = append(row.Cells, document.Text(number.Significant(analysis.PercentOfPeak(v, r))))
+		row.Cells = append(row.Cells, PeakCell(r, analysis.PercentOfPeak(v, r)))
 		if gpu {
 			row.Cells = append(row.Cells, PhaseOf(r, "h2d"), PhaseOf(r, "d2h"), PhaseOf(r, "host"))
 		} else {

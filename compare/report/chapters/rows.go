@@ -40,6 +40,16 @@ func Tflops(r compare.Record) document.Text {
 	return document.Text(number.Significant(analysis.Known(r, r.Gflops) / 1e3))
 }
 
+// PeakCell returns a row's percent of the peak as a cell. A row that takes several products for one has their number
+// before the percent of each.
+func PeakCell(r compare.Record, percent float64) document.Text {
+	cell := document.Text(number.Significant(percent))
+	if n := analysis.Products(r); n > 1 && cell != number.Absent {
+		cell = document.Text(fmt.Sprintf("%d × %s", n, cell))
+	}
+	return cell
+}
+
 // over returns as a cell how many times as fast as the first row the second is.
 func OverCell(a, r compare.Record, ok bool) document.Text {
 	if !ok || !a.Speed() || !r.Speed() {

@@ -103,9 +103,6 @@ func (b *Builder) leaders(s *document.Section, v *analysis.View) {
 	if len(rows) == 0 && !v.HasGPU() {
 		return
 	}
-	if v.Suffix != "" {
-		s.Text(b.Say("summary.host", text.Args{"Host": b.HostName(v)}))
-	}
 	var items []document.Text
 	for _, typ := range analysis.Types(rows) {
 		ladder := slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return r.Type != typ })
@@ -144,6 +141,9 @@ func (b *Builder) leaders(s *document.Section, v *analysis.View) {
 		if item := b.gpuBest(v, typ); item != "" {
 			items = append(items, item)
 		}
+	}
+	if v.Suffix != "" && len(rows)+len(items) > 0 {
+		s.Text(b.Say("summary.host", text.Args{"Host": b.HostName(v)}))
 	}
 	s.List(items)
 	if len(rows) == 0 {
@@ -199,8 +199,7 @@ func (b *Builder) sharesBest(v *analysis.View, a analysis.Axis, typ string) docu
 	})
 }
 
-// gpuBest says which rung is the fastest on the GPU, in the arithmetic of the type and in
-// another.
+// gpuBest says which rung is the fastest on the GPU, in the arithmetic of the type and in TF32.
 func (b *Builder) gpuBest(v *analysis.View, typ string) document.Text {
 	rows := v.Rungs(typ)
 	fastest := func(keep func(compare.Record) bool) (best compare.Record, ok bool) {
@@ -223,7 +222,7 @@ func (b *Builder) gpuBest(v *analysis.View, typ string) document.Text {
 		sentence += b.Say("summary.gpuratio", text.Args{"Ratio": OverCell(library, best, true)})
 	}
 	sentence += b.Say("stop")
-	if r, ok := fastest(func(r compare.Record) bool { return !analysis.Exact(r) }); ok {
+	if r, ok := fastest(analysis.InTF32); ok {
 		sentence += b.Say("summary.gputf32", text.Args{
 			"Rung": document.Literal(r.Variant), "Speed": Tflops(r), "Size": b.Sizes([]analysis.Problem{analysis.ProblemOf(r)}),
 		})

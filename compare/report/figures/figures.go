@@ -60,7 +60,7 @@ import (
 //	gpu-waves-<type>            speed over n, and the share of the multiprocessors' time that tiles take
 //	gpu-inside-<type>           what the warps of kernels did on one multiprocessor around the end of a tile
 //	gpu-errors                  error over speed on the GPU, by precision
-//	gpu-rates-<arithmetic>      speed over n on the GPU, f32, tf32 and f64
+//	gpu-rates-<arithmetic>      speed over n on the GPU, f32, tf32, f64, f16 and bf16
 //	gpu-sgemm                   speed over the eight shapes of the SGEMM collection, f32 and TF32
 //	gpu-host-<type>             speed over n of the processor, and of the GPU with copies and without
 //	gpu-occupancy-<resource>    occupancy over threads, registers and memory of a kernel, and the rungs as they ran

@@ -2,6 +2,7 @@ package figures
 
 import (
 	"fmt"
+	"image/color"
 	"slices"
 	"strings"
 
@@ -82,30 +83,45 @@ func (d drawn) gpuRates(typ, compute string) (chart.Curve, bool) {
 // gpuBars is the speed of the rungs of the ladder, of NVIDIA's library and of kernels of the user.
 func (d drawn) gpuBars(typ string) (chart.Bars, bool) {
 	rows := d.LadderRows(typ)
-	bars := chart.Bars{XLabel: "TFLOP/s", Rates: true, Colors: chart.Palette}
+	bars := chart.Bars{XLabel: "TFLOP/s", Rates: true}
 	if len(rows) == 0 {
 		return bars, false
 	}
 	bars.Title = fmt.Sprintf("GPU, %s, n = %d", typ, rows[0].N)
 	for _, r := range rows {
-		color := 0
+		kind := 0
 		switch {
 		case analysis.Brought(r.Variant):
-			color = 3
+			kind = 3
 		case !analysis.Ours(r):
-			color = 1
-		case r.GPU != nil && r.GPU.Pipe != typ:
-			color = 2
+			kind = 1
+		case r.GPU != nil && (r.GPU.Pipe != typ || analysis.Half(typ)):
+			kind = 2
 		}
 		bars.Groups = append(bars.Groups,
 			chart.Group{Label: analysis.Short(r.Variant),
-				Bars: []chart.Bar{{Point: measured(r, 0, float64(r.Gflops)/1e3), Color: color}}})
+				Bars: []chart.Bar{{Point: measured(r, 0, float64(r.Gflops)/1e3), Color: kind}}})
 	}
-	bars.Names = []string{"rung", "library", "rung on tensor cores"}
-	if slices.ContainsFunc(rows, func(r compare.Record) bool { return analysis.Brought(r.Variant) }) {
-		bars.Names = append(bars.Names, "your kernel")
-	}
+	bars.Names, bars.Colors = named(bars.Groups, []string{"rung", "library", "rung on tensor cores", "your kernel"})
 	return bars, len(analysis.Climbs(rows)) > 0
+}
+
+// named returns the names of the colours that bars have, and these colours. It renumbers those of the bars.
+func named(groups []chart.Group, names []string) (used []string, colors []color.RGBA) {
+	for i, name := range names {
+		found := false
+		for _, g := range groups {
+			for j := range g.Bars {
+				if b := &g.Bars[j]; b.Color == i {
+					b.Color, found = len(used), true
+				}
+			}
+		}
+		if found {
+			used, colors = append(used, name), append(colors, chart.Palette[i])
+		}
+	}
+	return used, colors
 }
 
 // sgemmBars is the speed at the eight shapes of the SGEMM collection.
@@ -177,9 +193,6 @@ func gpuDrawings(d drawn, add adder) {
 	}
 	ensembleDrawings(d, analysis.OnGPU, add)
 	for _, typ := range d.GPUTypes() {
-		if !slices.Contains([]string{"f32", "f64"}, typ) {
-			continue
-		}
 		bars, ok := d.gpuBars(typ)
 		add("gpu-ladder-"+typ, "drawing.gpu-ladder", bars, ok, text.Args{"Type": typ})
 		ch, ok := d.gpuRates(typ, typ)

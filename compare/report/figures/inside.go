@@ -60,8 +60,31 @@ func (d drawn) wavesChart(typ string) (chart.Pair, bool) {
 	return chart.Pair{
 		Upper: chart.Curve{Title: "GPU, " + typ, XLabel: "", YLabel: "TFLOP/s", Sizes: sizes, LogY: true, Series: speeds},
 		Lower: chart.Curve{Title: "share of the multiprocessors' time that tiles take", XLabel: "n (matrices are n×n)",
-			YLabel: "%", Sizes: sizes, Series: fills, Limit: chart.Limit{Level: 100}, Top: true},
+			YLabel: "%", Sizes: sizes, Series: alike(fills), Limit: chart.Limit{Level: 100}, Top: true},
 	}, len(sizes) >= 2
+}
+
+// alike returns curves with one for all that have the same points, the last of them: its label says how many more it
+// stands for.
+func alike(all collection) []chart.Series {
+	var out []chart.Series
+	for i, s := range all {
+		same := func(other chart.Series) bool { return slices.Equal(other.Points, s.Points) }
+		if slices.ContainsFunc(all[i+1:], same) {
+			continue
+		}
+		more := 0
+		for _, other := range all[:i] {
+			if same(other) {
+				more++
+			}
+		}
+		if more > 0 {
+			s.Label += fmt.Sprintf(" + %d", more)
+		}
+		out = append(out, s)
+	}
+	return out
 }
 
 // errorChart is the error of each row at one size over its speed, by the precision of its arithmetic.

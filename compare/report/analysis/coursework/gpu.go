@@ -2,6 +2,7 @@ package coursework
 
 import (
 	"fmt"
+	"slices"
 
 	"gemm/compare"
 	"gemm/compare/report/analysis"
@@ -38,7 +39,8 @@ func Elements(r compare.Record) int {
 		return 0
 	}
 	threads := r.GPU.Threads
-	if analysis.Engined(r) && analysis.Algorithm(r.Variant) != "tf32-wgmma" && threads > producers {
+	together := []string{"tf32-wgmma", "wgmma"} // all of whose threads compute
+	if analysis.Engined(r) && !slices.Contains(together, analysis.Algorithm(r.Variant)) && threads > producers {
 		threads -= producers
 	}
 	return bm * bn / threads

@@ -75,6 +75,9 @@ func (b *builder) climbed(v *analysis.View, typ string, size analysis.Problem, r
 		Columns: b.Columns("rung", "state", "#median", "#interval", "#tflops", "#ofcublas", "#peak", "#overbefore",
 			"#p", "verdict"),
 	}
+	if slices.ContainsFunc(rows, analysis.Emulates) {
+		t.Caption += b.Say("paper.threeproducts")
+	}
 	var notes []document.Text
 	library, found := analysis.At(rows, analysis.CuBLAS, size)
 	for _, r := range rows {
@@ -87,7 +90,7 @@ func (b *builder) climbed(v *analysis.View, typ string, size analysis.Problem, r
 		gain, p, verdict := b.stepTo(r, steps)
 		t.Rows = append(t.Rows, document.Row{Class: analysis.Held(r), Cells: []document.Text{
 			document.Literal(analysis.Short(r.Variant)), state, document.Text(b.Median(r)), document.Text(b.Ci(r)),
-			chapters.Tflops(r), of, document.Text(number.Significant(analysis.Known(r, r.PercentPeak))), gain, p, verdict,
+			chapters.Tflops(r), of, chapters.PeakCell(r, analysis.PercentOfPeak(v, r)), gain, p, verdict,
 		}})
 	}
 	return t, notes

@@ -36,6 +36,9 @@ func (b *builder) gpuShapes(v *analysis.View) (document.Section, bool) {
 				only(func(r compare.Record) bool { return slices.Contains(analysis.SgemmShapes, analysis.ProblemOf(r)) }))
 		}
 		t := b.shapesTable(v, typ, rows)
+		if analysis.Half(typ) {
+			t = b.halfTable(v, typ, rows)
+		}
 		t.Command = command
 		s.Add(t)
 	}
@@ -96,6 +99,31 @@ func (b *builder) shapesTable(v *analysis.View, typ string, rows []compare.Recor
 			}
 		}
 		t.Rows = append(t.Rows, document.Row{Cells: cells, Class: class})
+	}
+	return t
+}
+
+// halfTable holds the best rung in half precision against NVIDIA's library at each shape.
+func (b *builder) halfTable(v *analysis.View, typ string, rows []compare.Record) document.Table {
+	t := document.Table{ID: "table-gpu-shapes-" + analysis.Anchor(typ) + v.Suffix,
+		Caption: b.Say("gpu-shapes.caption", text.Args{"Type": typ}),
+		Columns: b.Columns("size", "bestrung", "#simttflops", "#peak", "#cublastflops", "#simtover", "verdict")}
+	for _, p := range analysis.CubesFirst(rows) {
+		best, ok := analysis.Quickest(rows, p, analysis.Ours)
+		library, too := analysis.At(rows, analysis.CuBLAS, p)
+		if !ok {
+			continue
+		}
+		speed, class := document.Text(number.Absent), analysis.Held(best)
+		if too {
+			speed = chapters.Tflops(library)
+			class = max(class, analysis.Held(library))
+		}
+		t.Rows = append(t.Rows, document.Row{Class: class, Cells: []document.Text{
+			document.Escape(p.Label()), document.Literal(analysis.Algorithm(best.Variant)), chapters.Tflops(best),
+			chapters.PeakCell(best, analysis.PercentOfPeak(v, best)), speed, chapters.OverCell(library, best, too),
+			b.against(library, best, too),
+		}})
 	}
 	return t
 }

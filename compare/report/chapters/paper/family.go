@@ -142,7 +142,7 @@ var shown = map[string][]drawn{
 		{"times-", "fig.times", ofType},
 	},
 	analysis.OnGPU: {
-		{"gpu-rates-", "fig.gpu-rates", ofType}, {"gpu-host-", "fig.gpu-host", ofType},
+		{"gpu-rates-", "fig.gpu-rates", ofType},
 	},
 }
 
@@ -168,11 +168,14 @@ func (b builder) measurements(s *document.Section, v *analysis.View, fam string)
 	started := len(s.Blocks)
 	types := []string{v.MainType()}
 	if fam == analysis.OnGPU {
-		types = []string{"f32", "f64"}
+		types = v.GPUTypes()
 	}
 	for _, typ := range types {
 		for _, d := range shown[fam] {
 			b.Figure(s, v, d.id+typ, d.key, "", d.args(v, typ))
+		}
+		if fam == analysis.OnGPU && typ == "f32" {
+			b.Figure(s, v, "gpu-rates-tf32", "fig.gpu-rates-tf32", "")
 		}
 	}
 	if fam == analysis.Parallel || fam == analysis.OnRanks {
@@ -185,7 +188,10 @@ func (b builder) measurements(s *document.Section, v *analysis.View, fam string)
 		sharing.Ensemble(b.Builder, s, v, fam, "")
 	}
 	if fam == analysis.OnGPU {
-		for _, typ := range v.GPUTypes() {
+		for _, typ := range types {
+			b.Figure(s, v, "gpu-host-"+typ, "fig.gpu-host", "", ofType(v, typ))
+		}
+		for _, typ := range types {
 			b.Figure(s, v, "gpu-inside-"+typ, "fig.gpu-inside", "", text.Args{"Type": typ})
 		}
 		b.Figure(s, v, "gpu-errors", "fig.gpu-errors", "")
@@ -228,10 +234,7 @@ func (b builder) table(v *analysis.View, fam, typ string) (document.Table, bool)
 	if gpu {
 		first = analysis.OnGPU + "/naive"
 		t.Columns = b.Columns("variant", "on", "computes", "#gflops", "#peak", "#naive", "#median")
-		t.Caption = b.Say("paper.kernels", text.Args{"Size": n, "Type": typ})
-		if slices.ContainsFunc(rows, func(r compare.Record) bool { return analysis.Algorithm(r.Variant) == "f16x3" }) {
-			t.Caption += b.Say("paper.threeproducts")
-		}
+		t.Caption = b.captionOf(rows, typ, n)
 		for i := range rows { // kernels alone
 			rows[i].Phases = nil
 		}
@@ -251,7 +254,7 @@ func (b builder) table(v *analysis.View, fam, typ string) (document.Table, bool)
 		}
 		row := document.Row{Cells: []document.Text{
 			document.Literal(r.Variant), b.place(r), b.rate(r),
-			document.Text(number.Significant(analysis.WholeShare(v, r))), document.Text(number.Significant(ratio)),
+			chapters.PeakCell(r, analysis.WholeShare(v, r)), document.Text(number.Significant(ratio)),
 			document.Text(number.Seconds(analysis.Whole(r))),
 		}}
 		if gpu {
@@ -261,6 +264,11 @@ func (b builder) table(v *analysis.View, fam, typ string) (document.Table, bool)
 			row.Class = "best"
 		}
 		t.Rows = append(t.Rows, row)
+	}
+	if gpu && timed {
+		t.Caption += b.Say("paper.overnaive")
+	} else if gpu {
+		t = without(t, slices.IndexFunc(t.Columns, func(c document.Column) bool { return c.Title == b.Plain("col.naive") }))
 	}
 	for _, r := range a.Borrowed(v, fam, n) {
 		row := document.Row{Class: "muted", Cells: []document.Text{
@@ -278,6 +286,24 @@ func (b builder) table(v *analysis.View, fam, typ string) (document.Table, bool)
 		t.Caption += b.Say("paper.missing", text.Args{"Variants": b.Names(missing)})
 	}
 	return t, true
+}
+
+// captionOf is the caption of a table of kernels alone.
+func (b builder) captionOf(rows []compare.Record, typ string, n int) document.Text {
+	caption := b.Say("paper.kernels", text.Args{"Size": n, "Type": typ})
+	if slices.ContainsFunc(rows, analysis.Emulates) {
+		caption += b.Say("paper.threeproducts")
+	}
+	return caption
+}
+
+// without returns a table without one of its columns.
+func without(t document.Table, column int) document.Table {
+	t.Columns = slices.Delete(slices.Clone(t.Columns), column, column+1)
+	for i, row := range t.Rows {
+		t.Rows[i].Cells = slices.Delete(row.Cells, column, column+1)
+	}
+	return t
 }
 
 // pipeOf names the units of a GPU that computed a row.
