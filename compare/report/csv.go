@@ -73,7 +73,7 @@ var csvColumns = []struct {
 	{"bytes_bound", func(r compare.Record) string { return csvRanked(r, r.BytesBound) }},
 	{"model_s", func(r compare.Record) string { return csvRanked(r, r.ModelSeconds) }},
 	{"operands", func(r compare.Record) string { return r.Operands }},
-	{"power_w", func(r compare.Record) string { return csvPower(r) }},
+	{"power_w", csvPower},
 }
 
 // CSV writes a header and a row for each record of doc, RFC 4180 with lines that
