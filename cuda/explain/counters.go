@@ -67,8 +67,9 @@ func pattern(v gemm.Variant) string {
 	return kernelPattern
 }
 
-// besideKernels are the kernels of this program that are no rung's main one.
-var besideKernels = []string{"align", "transpose", "pack_a", "pack_b", "peak"}
+// besideKernels are the kernels of this program that run before a rung's main one, or without it.
+var besideKernels = []string{"align", "transpose", "pack_a", "pack_b", "to_tf32", "split_a", "split_b", "peak",
+	"peak_warpgroups"}
 
 // profileTimeout is the time limit of a row under the profiler, which runs each launch several times and
 // restores memory in between.
