@@ -150,13 +150,12 @@ var importTable = map[string][]string{
 		"compare/report/text", "compare/verify", "cuda/guest", "cuda/wire", "compare/topology", "internal/block",
 		"internal/matfile",
 		"internal/shard", "compare", "compare/trace", "cuda", "cuda/explain", "cuda/sass", "cuda/remote",
-		"compare/probe",
-		"mpi", "internal/catalog", "compare/report",
+		"compare/probe", "mpi", "internal/catalog", "compare/report",
 		"internal/tune", "user",
 	},
 	"internal/pages": {
-		"internal/catalog", "compare/report/chart", ".", "compare/report/document", "compare/report/text", "compare", "cuda",
-		"compare/report/figures", "compare/report",
+		"internal/catalog", "compare/report/chart", ".", "compare/report/document", "compare/report/text", "compare",
+		"cuda", "compare/report/figures", "compare/report",
 	},
 }
 

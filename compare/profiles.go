@@ -254,7 +254,7 @@ func encodes(c Case) bool {
 // precision, our production variant on all processors for cubes up to 4096. Larger ones would take longer than all
 // the rest.
 func inCUDAProfile(c Case) bool {
-	if c.Type == "f16" || c.Type == "bf16" {
+	if gemm.TypeNamed(c.Type).IsHalf() {
 		return c.OnDevice()
 	}
 	return c.OnDevice() || c.Variant.Role == gemm.Production && c.shared() && c.Shape == gemm.Cube(c.N) && c.N <= 4096

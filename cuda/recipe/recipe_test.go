@@ -50,8 +50,7 @@ func TestRecipes(t *testing.T) {
 				arch := slices.IndexFunc(p.Options, func(o string) bool {
 					return o == "--gpu-architecture=sm_90" || o == "--gpu-architecture=sm_90a"
 				})
-				if arch < 0 ||
-					!strings.Contains(p.Source, l.Kernel+"(") {
+				if arch < 0 || !strings.Contains(p.Source, l.Kernel+"(") {
 					t.Errorf("%s %s: %s by %s with %q", v.Name, typ, l.Kernel, p.Name, p.Options)
 				}
 			}
