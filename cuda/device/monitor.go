@@ -25,11 +25,12 @@ type nvml struct {
 
 // fieldValue is nvmlFieldValue_t.
 type fieldValue struct {
-	field, scope uint32
-	timestamp    int64
-	latency      int64
-	kind, status int32
-	value        uint64
+	field  uint32
+	_      uint32 // scope
+	_, _   int64  // when it was read, and how long that took
+	_      int32  // the type of the value
+	status int32
+	value  uint64
 }
 
 // openNVML opens the library once in a process; nil if there is none.
