@@ -71,6 +71,8 @@ var headlines = map[string]headline{
 	"gpu-f32":    onGPU("f32", "cuda/warptile", "cuBLAS", "cuda/cublas"),
 	"gpu-f16x3":  onGPU("f32", "cuda/f16x3", "cuBLAS", "cuda/cublas"),
 	"gpu-tf32":   onGPU("f32", "cuda/tf32-wgmma-persistent", "cuBLAS, TF32", "cuda/cublas-tf32"),
+	"gpu-f16":    onGPU("f16", "cuda/wgmma-persistent", "cuBLAS", "cuda/cublas"),
+	"gpu-bf16":   onGPU("bf16", "cuda/wgmma-persistent", "cuBLAS", "cuda/cublas"),
 	"gpu-f64":    onGPU("f64", "cuda/dmma", "cuBLAS", "cuda/cublas"),
 	"codes":      ofCodes("gf256-zen4.json", ""),
 	"codes-avx2": ofCodes("gf256-xeon.json", "avx2-nogfni"),
@@ -105,9 +107,9 @@ func onSmall(record, typ string, peers ...string) headline {
 // onGPU is a rung compared with cuBLAS.
 func onGPU(typ, variant, name, library string) headline {
 	return headline{
-		record: "full.json",
+		record: "cuda-h200.json",
 		own:    contender{variant: variant, typ: typ},
-		shape:  gemm.Cube(8192), over: cubes(1024),
+		shape:  gemm.Cube(4096), over: cubes(1024),
 		others: []contender{{name: name, variant: library, typ: typ}},
 	}
 }
