@@ -209,12 +209,13 @@ var (
 		"naive", "packed-global", "packed-smem", "packed-conflictfree", "coalesced", "smem", "blocktile1d", "blocktile2d",
 		"vectorized", "transposed", "conflictfree", "doublebuffer", "async", "multistage", "blockorder", "prefetch",
 		"serpentine", "interleave", "rowstores", "warptile", "tf32-wmma", "tf32-mma", "tf32-wgmma", "tf32-wgmma-ws",
-		"tf32-wgmma-persistent", "f16x3", "mma", "wgmma", "wgmma-ws", "wgmma-persistent", "dmma-wmma", "dmma", "square-tiled",
-		"tiled", "word", "tuned", "cublas", "cublas-tf32", "torch", "torch-tf32",
+		"tf32-wgmma-persistent", "f16x3", "mma", "wgmma", "wgmma-ws", "wgmma-persistent", "dmma-wmma", "dmma",
+		"square-tiled", "tiled", "word", "tuned", "cublas", "cublas-tf32", "torch", "torch-tf32",
 	}
 	// Copying are the rungs that copy several elements at once if they are aligned.
 	Copying = []string{"vectorized", "transposed", "conflictfree", "doublebuffer", "async", "multistage", "blockorder",
-		"prefetch", "serpentine", "interleave", "rowstores", "warptile", "tf32-wmma", "tf32-mma", "mma", "dmma-wmma", "dmma"}
+		"prefetch", "serpentine", "interleave", "rowstores", "warptile", "tf32-wmma", "tf32-mma", "mma", "dmma-wmma",
+		"dmma"}
 	// engined are the rungs whose slices the copy engine brings.
 	engined = []string{"tf32-wgmma", "tf32-wgmma-ws", "tf32-wgmma-persistent", "f16x3", "wgmma", "wgmma-ws",
 		"wgmma-persistent"}

@@ -268,7 +268,8 @@ func (b builder) table(v *analysis.View, fam, typ string) (document.Table, bool)
 	if gpu && timed {
 		t.Caption += b.Say("paper.overnaive")
 	} else if gpu {
-		t = without(t, slices.IndexFunc(t.Columns, func(c document.Column) bool { return c.Title == b.Plain("col.naive") }))
+		speedups := func(c document.Column) bool { return c.Title == b.Plain("col.naive") }
+		t = without(t, slices.IndexFunc(t.Columns, speedups))
 	}
 	for _, r := range a.Borrowed(v, fam, n) {
 		row := document.Row{Class: "muted", Cells: []document.Text{
