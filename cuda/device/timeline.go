@@ -181,12 +181,29 @@ func (m *marks) groups(phases []timeline.Phase) ([]timeline.Group, error) {
 	return groups, err
 }
 
+// rehearse starts the kernels once as trace does, so that those that note their steps are compiled.
+func (r *staged[T]) rehearse(ctx context.Context, o operands) (err error) {
+	d := r.p.d
+	m, err := d.newMarks()
+	defer func() { err = errors.Join(err, m.close()) }()
+	if err != nil {
+		return err
+	}
+	if err := r.p.engine.start(o, m); err != nil {
+		return err
+	}
+	return d.wait(ctx, m.now(laneKernels))
+}
+
 // trace computes the product once from the host's memory to the host's memory, one step after the
 // other, and returns what the streams did. It brings the operands to where their copies are already.
 func (r *staged[T]) trace(ctx context.Context) (did timeline.Activity, took time.Duration, err error) {
 	d := r.p.d
 	o := r.set(r.next)
 	r.last, r.next = r.next, (r.next+1)%r.sets
+	if err := r.rehearse(ctx, o); err != nil {
+		return did, 0, err
+	}
 	if r.op.Beta != 0 {
 		if err := cu.MemcpyDtoDAsync(o.c, r.begin.at, r.layout.end-r.layout.c, d.stream); err != nil {
 			return did, 0, failed("cuMemcpyDtoDAsync", err)
