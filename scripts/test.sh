@@ -18,7 +18,7 @@ named="./internal/cpu ./internal/kernel/..." # what differs where the kernels do
 module="$("$go" list -m)"
 ranks="^$module/mpi(/comm)?\$"
 raced="^$module/(compare|reference)\$" # the plain run would take as long and find nothing else
-single='/(gf256|serial|compare/report(/.*)?|compare/verify|internal/matfile|mpi/plan)$' # packages of one goroutine
+single='/(gf256|serial|compare/report(/.*)?|compare/verify|internal/matfile|mpi/plan|cuda/(explain|moments|occupancy|sass))$' # packages of one goroutine
 
 title() { printf '\n== %s\n' "$*"; }
 
