@@ -170,7 +170,8 @@ func TestExplainLimited(t *testing.T) {
 	for _, test := range []struct {
 		typ, name string
 		padded    bool
-	}{{"f32", "conflictfree", true}, {"f32", "doublebuffer", true}, {"f64", "conflictfree", true}, {"f32", "multistage", false},
+	}{{"f32", "conflictfree", true}, {"f32", "doublebuffer", true}, {"f64", "conflictfree", true},
+		{"f32", "multistage", false},
 		{"f32", "vectorized", false}} {
 		if rung(t, test.typ, test.name).Padded() != test.padded {
 			t.Errorf("%s/%s can be padded: %v", test.typ, test.name, !test.padded)

@@ -58,7 +58,8 @@ func groupOfRows(t Tile) (global, block float64) { return perTile(t.BM, t.BN), p
 var assertionsOfHalves = map[string]func(t Tile, w Widths) string{
 	"mma": func(t Tile, _ Widths) string {
 		return first(multiples(64, t.BM, t.BN), only("BK", t.BK, 64), multiples(16, t.WM, t.WN), whole(64, t.WM),
-			whole(64, t.WN), warpsFill(t), multiples(64, warpTiles(t)), atMost("threads", warpTiles(t), 512), staged2(t))
+			whole(64, t.WN), warpsFill(t), multiples(64, warpTiles(t)), atMost("threads", warpTiles(t), 512),
+			staged2(t))
 	},
 	"wgmma": func(t Tile, _ Widths) string {
 		return first(only("BN", t.BN, 128), multiples(64, t.BM), launchable(t, warpgroups(rowsOf, 0)),

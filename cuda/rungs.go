@@ -86,8 +86,8 @@ var ownSources = []Rung{
 
 	{Name: "naive", Type: "f64", File: "01_naive.cu", Least: 70, Tiles: []Tile{{BM: 8, BN: 32}}, threads: elements,
 		reads: unshared},
-	{Name: "packed-global", Type: "f64", File: "02_packed-global.cu", Least: 70, Tiles: packedCubes(), threads: elements,
-		reads: unshared},
+	{Name: "packed-global", Type: "f64", File: "02_packed-global.cu", Least: 70, Tiles: packedCubes(),
+		threads: elements, reads: unshared},
 	{Name: "packed-smem", Type: "f64", File: "03_packed-smem.cu", Least: 70, Tiles: packedCubes(), threads: elements,
 		reads: sliced},
 	{Name: "packed-conflictfree", Type: "f64", File: "04_packed-conflictfree.cu", Least: 70, Tiles: packedCubes(),

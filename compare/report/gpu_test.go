@@ -111,7 +111,8 @@ func accelerated(processor bool) compare.Document {
 			{"multistage", "f32", "128x128x8/8x8", 0.715, 128, 25344, 256, 1024, 0.25,
 				[]string{"registers", "shared memory"}, 1. / 64},
 			{"warptile", "f32", "128x256x16/64x64/8x16", 1.015, 238, 75000, 256, 512, 0.125, []string{"registers"}, 3. / 256},
-			{"tf32-mma", "tf32", "128x128x16/64x64", 2.75, 190, 60000, 128, 1024, 0.125, []string{"shared memory"}, 1. / 64},
+			{"tf32-mma", "tf32", "128x128x16/64x64", 2.75, 190, 60000, 128, 1024, 0.125,
+				[]string{"shared memory"}, 1. / 64},
 		},
 		"f64": {
 			{"naive", "f64", "8x32", 0.01, 40, 0, 256, 65536, 0.75, []string{"registers"}, 2},
@@ -570,7 +571,8 @@ func TestGoals(t *testing.T) {
 
 // TestGPUFigures checks that the chapter's figures exist, with the peak at the top.
 func TestGPUFigures(t *testing.T) {
-	want := "families-f64 gpu-ladder-f32 gpu-rates-f32 gpu-rates-tf32 gpu-sgemm gpu-host-f32 gpu-ladder-f64 gpu-rates-f64 gpu-host-f64 " +
+	want := "families-f64 gpu-ladder-f32 gpu-rates-f32 gpu-rates-tf32 gpu-sgemm gpu-host-f32 gpu-ladder-f64 " +
+		"gpu-rates-f64 gpu-host-f64 " +
 		"gpu-errors"
 	if got := strings.Join(ids(figures.Drawings(accelerated(false), "en")), " "); got != want {
 		t.Errorf("drawings are %s, want %s", got, want)

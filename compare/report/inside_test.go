@@ -22,7 +22,8 @@ func explained() compare.Document {
 		}
 		if analysis.Algorithm(r.Variant) == "tf32-mma" && r.N == 4096 {
 			const slices = 32 * 32 * 256 // of tiles of 128×128×16
-			counters("smsp__inst_executed.sum", 1000.0*slices, "smsp__inst_executed_pipe_tensor_op_hmma.sum", 512.0*slices,
+			counters("smsp__inst_executed.sum", 1000.0*slices,
+				"smsp__inst_executed_pipe_tensor_op_hmma.sum", 512.0*slices,
 				"smsp__average_warps_issue_stalled_mio_throttle_per_issue_active.ratio", 0.5,
 				"smsp__average_warps_issue_stalled_selected_per_issue_active.ratio", 1.0)(r)
 		}

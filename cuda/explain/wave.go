@@ -60,8 +60,8 @@ func printWaves(out io.Writer, rows []Row, shape int) {
 	}
 	_ = w.Flush() // to a strings.Builder, which takes all
 	if found {
-		fmt.Fprintf(out, "\nWHOLE is the predicted time at %d MHz with whole tiles, CUT with the best way to cut tiles "+
-			"along k.\n", modelClock)
+		fmt.Fprintf(out, "\nWHOLE is the predicted time at %d MHz with whole tiles, CUT with the best way to cut "+
+			"tiles along k.\n", modelClock)
 		fmt.Fprintln(out, "The chosen tile is computed in the way that takes less time.")
 	}
 }

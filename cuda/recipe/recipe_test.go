@@ -95,7 +95,8 @@ func TestBadRequests(t *testing.T) {
 	}{
 		`type is "f16"`:                   {func(q *recipe.Request) { q.Type = "f16" }, gemm.ErrType},
 		`variant is "cuda/fast", must be`: {func(q *recipe.Request) { q.Variant = "cuda/fast" }, gemm.ErrParam},
-		"needs compute capability 9.0 itself": {func(q *recipe.Request) { q.Variant, q.GPU = "cuda/f16x3", gpu("10.0") },
+		"needs compute capability 9.0 itself": {
+			func(q *recipe.Request) { q.Variant, q.GPU = "cuda/f16x3", gpu("10.0") },
 			gemm.ErrUnavailable},
 		"needs compute capability 8.0": {func(q *recipe.Request) { q.GPU = gpu("7.5") }, gemm.ErrUnavailable},
 		"runs on compute capability 5.0": {func(q *recipe.Request) { q.Variant, q.GPU = "", gpu("5.0") },

@@ -407,7 +407,8 @@ func SliceOf(r compare.Record) (Slice, bool) {
 	}
 	s := Slice{
 		Instructions: sum(""), Tensor: sum("_pipe_tensor_op_hmma", "_pipe_tensor_op_dmma"),
-		FMA: sum("_pipe_fma", "_pipe_fp64"), SharedReads: sum("_op_shared_ld", "_op_ldsm"), Stalls: map[string]float64{},
+		FMA: sum("_pipe_fma", "_pipe_fp64"), SharedReads: sum("_op_shared_ld", "_op_ldsm"),
+		Stalls: map[string]float64{},
 	}
 	const warp = 32
 	for name, ratio := range r.GPU.Counters {

@@ -195,7 +195,8 @@ func TestSliceOf(t *testing.T) {
 			"smsp__average_warps_issue_stalled_wait_per_issue_active.ratio": 2}
 	})
 	s, ok := SliceOf(row) // 2×2 tiles of 16 slices
-	if !ok || s.Instructions != 100 || s.FMA != 50 || !math.IsNaN(s.Tensor) || s.Stalls["wait"] != 25 || len(s.Stalls) != 1 {
+	if !ok || s.Instructions != 100 || s.FMA != 50 || !math.IsNaN(s.Tensor) || s.Stalls["wait"] != 25 ||
+		len(s.Stalls) != 1 {
 		t.Errorf("got %+v, %v", s, ok)
 	}
 	row.GPU.Counters = nil
@@ -211,7 +212,8 @@ func TestSliceOf(t *testing.T) {
 // TestAccuracies takes the size with the most precisions.
 func TestAccuracies(t *testing.T) {
 	known := func(r *compare.Record) { r.Residual = 1e-7 }
-	doc := reporttest.Planted(reporttest.Kernel("warptile", 512, 1, known), reporttest.Kernel("tf32-mma", 512, 1, known),
+	doc := reporttest.Planted(reporttest.Kernel("warptile", 512, 1, known),
+		reporttest.Kernel("tf32-mma", 512, 1, known),
 		reporttest.Kernel("warptile", 1024, 1, known),
 		reporttest.Kernel("smem", 512, 1, func(r *compare.Record) { r.Residual = 0 }))
 	got := Views(doc)[0].Accuracies()

@@ -206,7 +206,8 @@ var (
 	// GPUOrder is the order of the ladders, libraries of others last: rows of a resumed or
 	// narrowed run are in another one.
 	GPUOrder = []string{
-		"naive", "packed-global", "packed-smem", "packed-conflictfree", "coalesced", "smem", "blocktile1d", "blocktile2d",
+		"naive", "packed-global", "packed-smem", "packed-conflictfree", "coalesced", "smem", "blocktile1d",
+		"blocktile2d",
 		"vectorized", "transposed", "conflictfree", "doublebuffer", "async", "multistage", "blockorder", "prefetch",
 		"serpentine", "interleave", "rowstores", "warptile", "tf32-wmma", "tf32-mma", "tf32-wgmma", "tf32-wgmma-ws",
 		"tf32-wgmma-persistent", "f16x3", "mma", "wgmma", "wgmma-ws", "wgmma-persistent", "dmma-wmma", "dmma",

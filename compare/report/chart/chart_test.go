@@ -69,7 +69,8 @@ var charts = map[string]Chart{
 			Panels: []Panel{{Label: "persistent", End: 3, Lanes: [][]Busy{{{0, 1, 0}, {1, 3, 1}}, {{0.5, 2, 0}}},
 				Names: []string{"producer", "consumer 1"}}},
 		},
-		Curve{Title: "filled", XLabel: "n", YLabel: "%", Sizes: []float64{1024, 2048}, Limit: Limit{Level: 100}, Top: true,
+		Curve{Title: "filled", XLabel: "n", YLabel: "%", Sizes: []float64{1024, 2048},
+			Limit: Limit{Level: 100}, Top: true,
 			Series: []Series{{"naive", LookOf(0), []Point{{1024, 97, 97, 97}, {2048, 99, 99, 99}}}}},
 	},
 	"grid": Grid{Title: "swizzle", Fields: []Field{

@@ -61,7 +61,8 @@ func (ch Grid) draw(c draw.Canvas) {
 			columns = max(columns, len(row))
 			for j, cell := range row {
 				box := vg.Rectangle{
-					Min: vg.Point{X: x + vg.Points(f.wide()*float64(j)), Y: top - vg.Points(fieldHead+cellHeight*float64(i+1))},
+					Min: vg.Point{X: x + vg.Points(f.wide()*float64(j)),
+						Y: top - vg.Points(fieldHead+cellHeight*float64(i+1))},
 				}
 				box.Max = box.Min.Add(vg.Point{X: vg.Points(f.wide()), Y: vg.Points(cellHeight)})
 				c.SetColor(pale(colors[cell.Color%len(colors)]))

@@ -40,7 +40,8 @@ func insideChart(crews []analysis.Crew) (chart.Lanes, bool) {
 		lanes.Panels = append(lanes.Panels, panel)
 	}
 	if len(lanes.Panels) > 0 {
-		lanes.Title = fmt.Sprintf("one multiprocessor at the end of a tile, %s, %s", crews[0].Type, crews[0].Shape.Label())
+		lanes.Title = fmt.Sprintf("one multiprocessor at the end of a tile, %s, %s", crews[0].Type,
+			crews[0].Shape.Label())
 	}
 	return lanes, len(lanes.Panels) > 0
 }
@@ -58,7 +59,8 @@ func (d drawn) wavesChart(typ string) (chart.Pair, bool) {
 	}
 	sizes := speeds.places()
 	return chart.Pair{
-		Upper: chart.Curve{Title: "GPU, " + typ, XLabel: "", YLabel: "TFLOP/s", Sizes: sizes, LogY: true, Series: speeds},
+		Upper: chart.Curve{Title: "GPU, " + typ, XLabel: "", YLabel: "TFLOP/s", Sizes: sizes, LogY: true,
+			Series: speeds},
 		Lower: chart.Curve{Title: "share of the multiprocessors' time that tiles take", XLabel: "n (matrices are n×n)",
 			YLabel: "%", Sizes: sizes, Series: alike(fills), Limit: chart.Limit{Level: 100}, Top: true},
 	}, len(sizes) >= 2

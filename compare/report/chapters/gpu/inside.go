@@ -46,7 +46,8 @@ const (
 // wavesTable is the rows whose last wave leaves multiprocessors idle, each with the speed over the best of its rung.
 func (b *builder) wavesTable(v *analysis.View, typ string, rows []compare.Record) document.Table {
 	t := document.Table{ID: "table-gpu-waves-" + analysis.Anchor(typ) + v.Suffix,
-		Caption: b.Say("gpu-waves.caption", text.Args{"Type": typ, "Share": number.Percent(wellFilled), "Least": leastWaved}),
+		Caption: b.Say("gpu-waves.caption", text.Args{"Type": typ, "Share": number.Percent(wellFilled),
+			"Least": leastWaved}),
 		Columns: b.Columns("rung", "size", "tile", "#waves", "#fill", "#tflops", "#ofbest")}
 	best := map[string]float64{}
 	for _, r := range rows {
@@ -82,7 +83,8 @@ func (b *builder) gpuInside(v *analysis.View) (document.Section, bool) {
 		var rows []compare.Record
 		t := document.Table{ID: "table-gpu-inside-" + analysis.Anchor(typ) + v.Suffix,
 			Caption: b.Say("gpu-inside.caption", text.Args{"Type": typ}),
-			Columns: b.Columns("rung", "size", "#sliceofk", "#producerwait", "#producercopy", "#wait", "#multiply", "#store")}
+			Columns: b.Columns("rung", "size", "#sliceofk", "#producerwait", "#producercopy", "#wait",
+				"#multiply", "#store")}
 		for _, c := range crews {
 			rows = append(rows, analysis.Traced(c.Trace))
 			producer, others := c.Shares(true), c.Shares(false)
