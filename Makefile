@@ -64,7 +64,7 @@ mpich: ## build with MPICH, if it is installed, and check products that use its 
 
 hosts: ## run ranks on two network namespaces as two hosts (needs root), and cut one off
 	@scripts/deps.sh run hosts
-	scripts/hosts.sh
+	scripts/hosts-test.sh
 
 rename-test: ## rename a copy of the module, build it, and import it elsewhere
 	scripts/rename-test.sh

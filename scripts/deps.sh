@@ -62,7 +62,8 @@ install|pkg-config|program pkg-config|make install-test, a program with the inst
 install|bash-completion|[ -e /usr/share/bash-completion/bash_completion ]|make install-test, completion in bash
 mpich|mpich|program mpirun.mpich|scripts/mpich.sh, gemm on the ranks of another MPI
 mpich|libmpich-dev|module mpich|scripts/mpich.sh, to build with
-hosts|iproute2|program ip|scripts/hosts.sh, network namespaces
+hosts|iproute2|program tc|scripts/hosts.sh, network namespaces and limits of links
+hosts|util-linux|program nsenter|scripts/hosts.sh, to run in namespaces
 lint|shellcheck|program shellcheck|the scripts
 report|chromium|program chromium|the look at report.html
 report|texlive-xetex|program xelatex|the compilation of report.tex

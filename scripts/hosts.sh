@@ -1,172 +1,257 @@
 #!/usr/bin/env bash
-# Runs gemm mpi on two hosts, which are network namespaces of this one, connected by a pair of
-# virtual interfaces. It tests products of mpi/srumma over TCP, with and without windows. It also
-# tests that all processes end when one host is cut off in the middle of a product.
+# Makes several hosts of this one, to run ranks as on a cluster.
 #
-# It needs root, ip, nsenter, unshare and Open MPI (Debian: iproute2, util-linux, openmpi-bin,
-# libopenmpi-dev). Without them it prints a message and does nothing, or fails if
-# GEMM_TEST_REQUIRE has hosts.
+#   scripts/hosts.sh up N [RATE]        N hosts on one switch; RATE limits each link, in both
+#                                       directions, as tc has it: 1gbit
+#   scripts/hosts.sh run COMMAND…       runs a command on the first host, ready for mpirun, for
+#                                       mpiexec.hydra, and for Open MPI 5
+#   scripts/hosts.sh on HOST COMMAND…   the same on another host: 1, 2, …
+#   scripts/hosts.sh env                prints the environment of run as lines for a shell
+#   scripts/hosts.sh status             prints the hosts, their processes, and the files for MPI
+#   scripts/hosts.sh cut HOST           pulls the plug of a host; mend HOST puts it back
+#   scripts/hosts.sh down               ends the hosts with all that runs there
+#
+# An example, with the same binary on all hosts:
+#
+#   make build && sudo scripts/hosts.sh up 2 1gbit
+#   sudo scripts/hosts.sh run mpirun -n 4 bin/gemm mpi --sizes 1024
+#   sudo scripts/hosts.sh down
+#
+# A host has a network, a name, /etc/hosts and /dev/shm of its own: namespaces of the kernel. It
+# shares processors, processes, other files and users with this one, and reaches the other hosts,
+# not the internet. The script needs root, ip, tc, nsenter and unshare (Debian: iproute2,
+# util-linux). Without them up ends with status 3 and the reason.
+#
+# GEMM_HOSTS=FOLDER   where the files are; the default is /run/gemm-hosts. Another folder has other hosts,
+#                     which do not meet these: the network is private, 10.213.77.0/24 in each.
+#
+# Files in the folder:
+#   agent       in place of ssh, as mpirun and mpiexec.hydra call it
+#   hostfile    hosts for mpirun --hostfile, with 2 slots each
+#   machines    hosts for mpiexec.hydra -f, with 2 ranks each
+#   env         what scripts/hosts.sh env prints
 set -euo pipefail
-cd "$(dirname "$0")/.."
-go="${GO:-go}"
 
-without() {
-	echo "hosts.sh: $1" >&2
-	case ",${GEMM_TEST_REQUIRE:-}," in *,hosts,*) exit 1 ;; esac
-	exit 0
-}
-[ "$(id -u)" = 0 ] || without "it needs root, to make network namespaces"
-for program in ip nsenter unshare; do
-	command -v "$program" >/dev/null || without "there is no $program: install iproute2 and util-linux"
-done
-[ "$(scripts/mpi.sh)" = yes ] || without "there is no Open MPI to build with"
+folder="${GEMM_HOSTS:-/run/gemm-hosts}"
+[[ "$folder" == /* ]] || folder="$PWD/$folder"
+network=10.213.77
 
-name="gemm$$"
-one="$name-1" two="$name-2" # the hosts
-address1=10.213.77.1 address2=10.213.77.2
-scratch="$(mktemp -d)"
-mkdir "$scratch/tmp"
-ends() {
-	for host in "$one" "$two"; do
-		# Only what runs in the namespaces of this script.
-		ip netns pids "$host" 2>/dev/null | xargs -r kill -KILL || true
-		ip netns delete "$host" 2>/dev/null || true
+fail() { echo "hosts.sh: $1" >&2; exit 1; }
+usage() { sed -n '4,13s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+without() { echo "hosts.sh: $1" >&2; exit 3; }
+
+# possible ends the script unless this host lets it make namespaces.
+possible() {
+	local program
+	[ "$(id -u)" = 0 ] || without "it needs root, to make hosts of namespaces"
+	for program in ip tc nsenter unshare; do
+		command -v "$program" >/dev/null || without "there is no $program: install iproute2 and util-linux"
 	done
-	# The ranks of the host that was cut off leave segments, whose names have the host's.
-	rm -rf "$scratch" /dev/shm/vader_segment."$one".* /dev/shm/vader_segment."$two".*
+	unshare --net --uts --mount mount -t tmpfs tmpfs /dev/shm 2>/dev/null || without "namespaces are not permitted here"
+	unshare --net sh -c 'ip link add switch type bridge && ip link add port1 type veth peer name port2' 2>/dev/null ||
+		without "a bridge and virtual interfaces cannot be made here"
 }
-trap ends EXIT
-ip netns add "$one" 2>/dev/null || without "network namespaces are not permitted here"
-ip netns add "$two"
-ip link add "${name}a" netns "$one" type veth peer name "${name}b" netns "$two"
-up() { # HOST INTERFACE ADDRESS
-	ip -n "$1" link set lo up
-	ip -n "$1" address add "$3/24" dev "$2"
-	ip -n "$1" link set "$2" up
-}
-up "$one" "${name}a" "$address1"
-up "$two" "${name}b" "$address2"
 
-# on HOST COMMAND… runs a command there, where the host has a name of its own.
-cat >"$scratch/on" <<-'END'
-	#!/bin/sh
-	host="$1"
-	shift
-	exec nsenter --net=/var/run/netns/"$host" unshare -u sh -c 'hostname "$0" && exec "$@"' "$host" "$@"
-END
-# The agent stands in for ssh: mpirun gives it an address and a line for a shell.
-cat >"$scratch/agent" <<-END
-	#!/bin/sh
-	shift
-	exec "$scratch/on" "$two" sh -c "\$*"
-END
-chmod +x "$scratch/on" "$scratch/agent"
-cat >"$scratch/hosts" <<-END
-	$address1 slots=2
-	$address2 slots=2
-END
-CGO_ENABLED=1 "$go" build -buildvcs=false -tags mpi -o "$scratch/gemm" ./cmd/gemm
-
-export TMPDIR="$scratch/tmp" # of mpirun on both hosts, and of gemm
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export OMPI_MCA_plm_rsh_agent="$scratch/agent" OMPI_MCA_orte_default_hostfile="$scratch/hosts"
-export OMPI_MCA_btl_tcp_if_include="$address1/24" OMPI_MCA_oob_tcp_if_include="$address1/24"
-export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_rmaps_base_oversubscribe=1
-
-# right FILE fails unless all rows are ok and were measured on both hosts.
-right() {
-	local rows
-	rows="$(grep -c '"status":' "$1")"
-	test "$(grep -c '"status":"ok"' "$1")" = "$rows"
-	grep -q "\"host\":\"$two\"" "$1"
-	echo "$rows rows are ok"
-}
-sizes=(--sizes "33,100x7x61,300" --type "f64,f32,gf256" --time 20ms --reps 3 --no-tuned)
-
-echo "== mpi/srumma over TCP, by messages of the owners of panels"
-OMPI_MCA_osc=^ucx,rdma,pt2pt,sm "$scratch/on" "$one" mpirun -n 4 "$scratch/gemm" mpi --variants mpi/srumma "${sizes[@]}" --json "$scratch/sent.json" >"$scratch/said" 2>&1 || { cat "$scratch/said" >&2; exit 1; }
-right "$scratch/sent.json"
-grep -q '"owners send their panels' "$scratch/sent.json"
-
-for osc in default '^ucx'; do
-	echo "== mpi/srumma over TCP, components for windows: $osc"
-	set --
-	[ "$osc" = default ] || set -- --mca osc "$osc"
-	"$scratch/on" "$one" mpirun "$@" -n 4 "$scratch/gemm" mpi --variants mpi/srumma "${sizes[@]}" --json "$scratch/$osc.json" >"$scratch/said" 2>&1 || { cat "$scratch/said" >&2; exit 1; }
-	right "$scratch/$osc.json"
-	if grep -q '"owners send their panels' "$scratch/$osc.json"; then echo "owners send"; else echo "windows"; fi
-done
-
-# How long after its limit the last process may end: the grace of a rank, and what a busy host
-# takes to notice.
-limit=10 grace=15 slack=20
-
-# ranks HOST prints the ranks there.
-ranks() {
+# holder HOST prints the process that holds the namespaces of a host; the switch is host 0. After a
+# crash of this system, its number may be another's: its words say that it is ours.
+holder() {
 	local pid
-	for pid in $(ip netns pids "$1"); do
-		[ "$(cat "/proc/$pid/comm" 2>/dev/null)" != gemm ] || echo "$pid"
+	pid="$(cat "$folder/$1.pid" 2>/dev/null)" || return 1
+	[[ "$(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null)" == "gemm-host $folder/$1 "* ]] && echo "$pid"
+}
+
+# processes HOST prints the numbers of the other processes there.
+processes() {
+	local pid network
+	pid="$(holder "$1")" || return 0
+	network="$(readlink "/proc/$pid/ns/net")"
+	network="${network//[^0-9]/}"
+	{ find /proc -maxdepth 3 -path '/proc/[0-9]*/ns/net' -lname "*\[$network\]" 2>/dev/null || true; } |
+		cut -d/ -f3 | grep -vx "$pid" || true
+}
+
+# hosts prints the numbers of the hosts that are there.
+hosts() {
+	local file host
+	for file in "$folder"/*.pid; do
+		host="$(basename "$file" .pid)"
+		if [ "$host" != 0 ] && holder "$host" >/dev/null; then echo "$host"; fi
+	done | sort -n
+}
+
+# inside HOST COMMAND… runs a command in the network of a host or of the switch.
+inside() {
+	local pid
+	pid="$(holder "$1")" || fail "there is no host $1; scripts/hosts.sh up starts hosts"
+	shift
+	nsenter --target "$pid" --net "$@"
+}
+
+# begin HOST starts the process that holds the namespaces of a host, and waits for it.
+begin() {
+	# shellcheck disable=SC2016 # the shell in the namespaces evaluates it
+	setsid unshare --net --uts --mount bash -c '
+		set -e
+		[ "$2" = 0 ] || hostname "host$2"
+		mount -t tmpfs -o mode=1777 tmpfs /dev/shm
+		mount --bind "$1/hosts" /etc/hosts
+		ip link set lo up
+		echo "$$" >"$1/$2.part"
+		mv "$1/$2.part" "$1/$2.pid"
+		exec -a "gemm-host $1/$2" sleep infinity' begin "$folder" "$1" </dev/null >>"$folder/log" 2>&1 &
+	local starter=$!
+	disown
+	until holder "$1" >/dev/null; do
+		kill -0 "$starter" 2>/dev/null || fail "host $1 does not start: $(tail -n 1 "$folder/log")"
+		sleep 0.02
 	done
 }
 
-# until_true SECONDS WHAT COMMAND… waits until the command succeeds.
-until_true() {
-	local end=$((SECONDS + $1)) what="$2"
-	shift 2
-	until "$@"; do
-		[ "$SECONDS" -lt "$end" ] || { echo "not in time: $what" >&2; cat "$scratch/said" >&2; exit 1; }
-		sleep 0.2
+# connect HOST RATE plugs a host into the switch.
+connect() {
+	local ends end
+	ip link add eth0 netns "$(holder "$1")" type veth peer name "port$1" netns "$(holder 0)"
+	inside "$1" ip address add "$network.$1/24" dev eth0
+	inside "$1" ip link set eth0 up
+	inside 0 ip link set "port$1" master switch up
+	[ -n "$2" ] || return 0
+	# What may pass at once is one segment as TCP hands it to an interface, or the kernel would cut it.
+	ends=("$1 eth0" "0 port$1")
+	for end in "${ends[@]}"; do
+		inside "${end% *}" tc qdisc add dev "${end#* }" root tbf rate "$2" burst 64kb limit 1mb ||
+			fail "the rate $2 is not one of tc's, as 1gbit or 100mbit, or this kernel has no tbf"
 	done
 }
 
-# measuring: rank 0 of the ranks that gemm started has begun with the first case.
-measuring() { cat "$scratch"/tmp/gemm-ranks-*/messages 2>/dev/null | grep -q '"now":0'; }
-# announced: the ranks that mpirun started have said where they run, and begin to measure.
-announced() { grep -q 'gemm mpi: rank 3: ' "$scratch/said"; }
-idle() { [ -z "$(ranks "$1")" ]; }
-ended() { ! kill -0 "$job" 2>/dev/null; }
+# write_files N writes what MPI needs to start ranks on N hosts.
+write_files() {
+	local host
+	for ((host = 1; host <= $1; host++)); do
+		echo "$network.$host slots=2" >>"$folder/hostfile"
+		echo "$network.$host:2" >>"$folder/machines"
+		echo "$network.$host host$host" >>"$folder/hosts"
+	done
+	echo "127.0.0.1 localhost" >>"$folder/hosts"
 
-# The local variant is slow: the product takes longer than its limit.
-slow=(mpi --variants mpi/summa --local serial/naive --sizes 5000 --timeout "${limit}s" --no-tuned)
-cut() { ip -n "$one" link set "${name}a" down; cut=$SECONDS; }
-# reaches FROM ADDRESS: a host answers from there, if only that nobody listens.
-reaches() { [[ "$("$scratch/on" "$1" timeout 1 bash -c "exec 3<>/dev/tcp/$2/9" 2>&1)" == *refused* ]]; }
-mend() {
-	ip -n "$one" link set "${name}a" up
-	ip -n "$one" neighbour flush all
-	ip -n "$two" neighbour flush all
-	until_true 10 "the first host, from the second" reaches "$two" "$address1"
-	until_true 10 "the second host, from the first" reaches "$one" "$address2"
+	# As sshd does, enter starts with an empty environment: what a rank needs there, MPI has to pass on.
+	cat >"$folder/agent" <<-END
+		#!/bin/bash
+		# Stands in for ssh: [OPTION…] HOST COMMAND…
+		while [[ "\$1" == -* ]]; do
+			case "\$1" in -[bcDEeFIiJLlmOopQRSWw]) shift ;; esac
+			shift
+		done
+		host="\${1#*@}" host="\${host#host}" host="\${host##*.}"
+		shift
+		# In a session of its own, the command does not end with this process, as with ssh.
+		exec setsid --wait nsenter --target "\$(cat "$folder/\$host.pid")" --net --uts --mount \\
+			env -i HOME="\$HOME" USER=root LOGNAME=root SHELL=/bin/bash LANG=C.UTF-8 \\
+			PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin bash -c "cd; \$*"
+	END
+	chmod +x "$folder/agent"
+
+	# mpi_yield_when_idle: with more ranks than processors a rank that waits would keep the
+	# processor from the one that it waits for.
+	cat >"$folder/env" <<-END
+		export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+		export OMPI_MCA_plm_rsh_agent=$folder/agent OMPI_MCA_orte_default_hostfile=$folder/hostfile
+		export OMPI_MCA_btl_tcp_if_include=$network.0/24 OMPI_MCA_oob_tcp_if_include=$network.0/24
+		export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_rmaps_base_oversubscribe=1
+		export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
+		export PRTE_MCA_plm_ssh_agent=$folder/agent PRTE_MCA_prte_default_hostfile=$folder/hostfile
+		export PRTE_MCA_prte_if_include=$network.0/24 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+		export HYDRA_LAUNCHER=ssh HYDRA_LAUNCHER_EXEC=$folder/agent HYDRA_HOST_FILE=$folder/machines HYDRA_IFACE=eth0
+	END
 }
 
-echo "== one host is cut off from ranks that gemm started"
-"$scratch/on" "$one" "$scratch/gemm" "${slow[@]}" --np 4 --json "$scratch/cut.json" >"$scratch/said" 2>&1 &
-job=$!
-until_true 60 "the first case" measuring
-sleep 2 # into its product
-cut
-until_true $((limit + grace + slack)) "the end of gemm" ended
-echo "gemm ended $((SECONDS - cut)) s after the cut"
-until_true $((cut + limit + grace + slack - SECONDS)) "the end of the ranks on the host that was cut off" idle "$two"
-echo "the last rank ended $((SECONDS - cut)) s after the cut"
-if wait "$job"; then
-	echo "a row without its ranks is said to be right" >&2
-	exit 1
-fi
-grep -qE '"status":"(timeout|failed)"' "$scratch/cut.json"
-if ip netns pids "$one" | grep .; then
-	echo "these processes are left on the first host" >&2
-	exit 1
-fi
-mend
+up() {
+	local n="${1:-}" rate="${2:-}" host
+	[[ "$n" =~ ^[1-9][0-9]?$ ]] || usage
+	possible
+	if [ -n "$(hosts)" ]; then
+		status >&2
+		[ "$(cat "$folder/made" 2>/dev/null)" = "$n hosts${rate:+, $rate}" ] || fail "these hosts are there: scripts/hosts.sh down first"
+		return
+	fi
+	down
+	mkdir -p "$folder"
+	trap down EXIT
+	write_files "$n"
+	begin 0
+	inside 0 ip link add switch type bridge
+	inside 0 ip link set switch up
+	for ((host = 1; host <= n; host++)); do
+		begin "$host"
+		connect "$host" "$rate"
+	done
+	for ((host = 2; host <= n; host++)); do reach "$host"; done
+	trap - EXIT
+	echo "$n hosts${rate:+, $rate}" >"$folder/made"
+	status >&2
+	echo "Run ranks there by: scripts/hosts.sh run mpirun -n $((2 * n)) bin/gemm mpi" >&2
+}
 
-echo "== one host is cut off from ranks that mpirun started"
-"$scratch/on" "$one" mpirun -n 4 "$scratch/gemm" "${slow[@]}" >"$scratch/said" 2>&1 &
-disown # it waits without end for the host that is cut off, and is killed at the end
-until_true 60 "the ranks" announced
-sleep 2 # into the product
-cut
-for host in "$one" "$two"; do
-	until_true $((cut + limit + grace + slack - SECONDS)) "the end of the ranks on $host" idle "$host"
-done
-echo "the last rank ended $((SECONDS - cut)) s after the cut"
+# reach HOST waits until a host is reached from the first one: it answers, if only that nobody
+# listens.
+reach() {
+	local try
+	for ((try = 0; try < 100; try++)); do
+		if [[ "$(inside 1 timeout 1 bash -c "exec 3<>/dev/tcp/$network.$1/9" 2>&1)" == *refused* ]]; then return; fi
+		sleep 0.1
+	done
+	fail "the first host does not reach host $1"
+}
+
+# down also ends what another call has begun.
+down() {
+	local file host pid
+	for file in "$folder"/*.pid; do
+		host="$(basename "$file" .pid)"
+		pid="$(holder "$host")" || continue
+		while processes "$host" | xargs -r kill -KILL 2>/dev/null; [ -n "$(processes "$host")" ]; do sleep 0.05; done
+		kill -KILL "$pid"
+		while [ -e "/proc/$pid/ns/net" ]; do sleep 0.02; done
+	done
+	rm -rf "$folder"
+}
+
+# on HOST COMMAND… runs a command on a host, in this folder and with this environment and the
+# one for MPI.
+on() {
+	local pid
+	[ $# -ge 2 ] || usage
+	pid="$(holder "$1")" || fail "there is no host $1; scripts/hosts.sh up starts hosts"
+	shift
+	# shellcheck disable=SC1091
+	. "$folder/env"
+	# shellcheck disable=SC2016 # the shell on the host evaluates it
+	exec nsenter --target "$pid" --net --uts --mount sh -c 'cd "$0" && exec "$@"' "$PWD" "$@"
+}
+
+status() {
+	local host all state
+	[ -n "$(hosts)" ] || fail "there are no hosts in $folder; scripts/hosts.sh up starts them"
+	echo "$(cat "$folder/made" 2>/dev/null || echo "some hosts") in $folder"
+	for host in $(hosts); do
+		all="$(processes "$host" | paste -sd,)"
+		state="connected"
+		inside 0 ip -o link show "port$host" | grep -q ',UP' || state="cut off"
+		echo "host$host, $network.$host: $state, $([ -n "$all" ] || echo "no ")processes${all:+:}"
+		[ -z "$all" ] || ps -o '    %p %U %a' --no-headers -p "$all" || true
+	done
+}
+
+command="${1:-}"
+[ $# -eq 0 ] || shift
+case "$command" in
+up) up "$@" ;;
+run) on 1 "$@" ;;
+on) on "$@" ;;
+env) cat "$folder/env" 2>/dev/null || fail "there are no hosts; scripts/hosts.sh up starts them" ;;
+status) status ;;
+cut) inside 0 ip link set "port${1:?}" down ;;
+mend) inside 0 ip link set "port${1:?}" up ;;
+possible) possible ;;
+down) down ;;
+*) usage ;;
+esac
