@@ -8,10 +8,10 @@ import (
 	"gemm/mpi/plan"
 )
 
-// cannon multiplies operands that are distributed over a square grid, by shifting blocks. The skew
-// comes first: it shifts row i of A's blocks i places to the left, and column j of B's blocks j
-// places up. Then every rank holds two blocks that belong together. It multiplies them, passes A's
-// block to its left neighbour and B's block to the one above, and repeats that Q times (Cannon, A
+// cannon multiplies operands that are distributed over a grid, by shifting blocks. The skew comes first: row i
+// of the grid gets A's blocks from i places farther right, and column j B's blocks from j places farther
+// down. Then every rank holds two blocks that belong together. It multiplies them, passes A's block to
+// its left neighbour and B's block to the one above, and repeats that for all blocks of k (Cannon, A
 // cellular computer to implement the Kalman filter algorithm, 1969). Only neighbours exchange
 // messages, and the messages of a step are in flight while it is computed. The skew is a phase of
 // its own, since operands could be kept skewed.
@@ -21,49 +21,60 @@ import (
 //	skewed             A₀₀ B₀₀    A₀₁ B₁₁    A₁₁ B₁₀    A₁₀ B₀₁
 //	after step 1       A₀₁ B₁₀    A₀₀ B₀₁    A₁₀ B₀₀    A₁₁ B₁₁
 //
-// Ranks beyond the largest square have no blocks. Under the schedule dynamic they help the others of
-// their host: see crew. So 2 ranks are a grid of 1×1: rank 0 sends nothing, and rank 1 takes chunks
-// of its product.
+// On a grid of P×Q that is not square, k has lcm(P, Q) blocks, and the last column and row get theirs from
+// the owners; see plan.Shifts, which says who has which block when, and its source. A rank does not
+// receive a block that it owns. Ranks beyond the grid have no blocks. Under the schedule dynamic they
+// help the others of their host: see crew.
 type cannon[T gemm.Element] struct {
 	*task[T]
-	grid plan.Grid
+	grid   plan.Layout
+	shifts plan.Shifts
 	*comm.Seat
 	i, j   int
-	a, b   gemm.Matrix[T]    // this rank's own
+	a, b   []gemm.Matrix[T]  // this rank's own blocks, by number; empty if another owns it
 	as, bs [2]gemm.Matrix[T] // room for the blocks of a step and of the next
 	c      gemm.Matrix[T]
 }
 
 func newCannon[T gemm.Element](t *task[T]) (product[T], error) {
-	x := &cannon[T]{task: t, grid: plan.Square(t.world.Size())}
-	rank := t.world.Rank()
-	if rank >= x.grid.Ranks() {
-		return x, nil
+	g, err := gridOf(t.params, t.world.Size(), t.shape)
+	if err != nil {
+		return nil, err
 	}
-	x.i, x.j, _ = x.grid.At(rank)
+	x := &cannon[T]{task: t, grid: t.lay(g, plan.CannonFlow), shifts: plan.Shifts{Grid: g, K: t.shape.K}}
+	if rank := t.world.Rank(); rank < g.Ranks() {
+		x.i, x.j, _ = x.grid.At(rank)
+	}
 	return x, nil
 }
 
 // allocate takes the rank's matrices from take.
 func (x *cannon[T]) allocate(take memory.Taker[T]) {
-	q := x.grid.Q
 	if x.Ranks == nil {
 		return
 	}
-	m, n, k := plan.Split(x.shape.M, q, x.i).Len(), plan.Split(x.shape.N, q, x.j).Len(), ceil(x.shape.K, q)
-	take(&x.a, m, x.depth(x.j))
-	take(&x.b, x.depth(x.i), n)
+	steps, deepest := x.shifts.Steps(), x.shifts.Depth(0).Len()
+	m, n := plan.Split(x.shape.M, x.grid.P, x.i).Len(), plan.Split(x.shape.N, x.grid.Q, x.j).Len()
 	take(&x.c, m, n)
+	x.a, x.b = make([]gemm.Matrix[T], steps), make([]gemm.Matrix[T], steps)
+	for block := range steps {
+		depth := x.shifts.Depth(block).Len()
+		if block%x.grid.Q == x.j {
+			take(&x.a[block], m, depth)
+		}
+		if block%x.grid.P == x.i {
+			take(&x.b[block], depth, n)
+		}
+	}
 	for s := range x.as {
-		if q > 1 {
-			take(&x.as[s], m, k)
-			take(&x.bs[s], k, n)
+		if x.grid.Q > 1 {
+			take(&x.as[s], m, deepest)
+		}
+		if x.grid.P > 1 {
+			take(&x.bs[s], deepest, n)
 		}
 	}
 }
-
-// depth returns the length of a block of k.
-func (x *cannon[T]) depth(block int) int { return plan.Split(x.shape.K, x.grid.Q, block).Len() }
 
 func (x *cannon[T]) place() (err error) {
 	if x.Seat, err = x.job.seats.In(x.grid); err != nil {
@@ -72,112 +83,115 @@ func (x *cannon[T]) place() (err error) {
 	if err = x.allocateShared(x.allocate); err != nil || x.Ranks == nil {
 		return err
 	}
-	q := x.grid.Q
-	err = comm.Spread(x.Ranks, x.task.a, func(rank int) []comm.Block {
-		i, j, _ := x.grid.At(rank)
-		return []comm.Block{{Rows: plan.Split(x.shape.M, q, i), Cols: plan.Split(x.shape.K, q, j)}}
-	}, []gemm.Matrix[T]{x.a})
+	owned := func(of func(block, i, j int) comm.Block) func(rank int) []comm.Block {
+		return func(rank int) (out []comm.Block) {
+			i, j, _ := x.grid.At(rank)
+			for block := range x.shifts.Steps() {
+				out = append(out, of(block, i, j))
+			}
+			return out
+		}
+	}
+	err = comm.Spread(x.Ranks, x.task.a, owned(func(block, i, j int) comm.Block {
+		if block%x.grid.Q != j {
+			return comm.Block{}
+		}
+		return comm.Block{Rows: plan.Split(x.shape.M, x.grid.P, i), Cols: x.shifts.Depth(block)}
+	}), x.a)
 	if err != nil {
 		return err
 	}
-	return comm.Spread(x.Ranks, x.task.b, func(rank int) []comm.Block {
-		i, j, _ := x.grid.At(rank)
-		return []comm.Block{{Rows: plan.Split(x.shape.K, q, i), Cols: plan.Split(x.shape.N, q, j)}}
-	}, []gemm.Matrix[T]{x.b})
+	return comm.Spread(x.Ranks, x.task.b, owned(func(block, i, j int) comm.Block {
+		if block%x.grid.P != i {
+			return comm.Block{}
+		}
+		return comm.Block{Rows: x.shifts.Depth(block), Cols: plan.Split(x.shape.N, x.grid.Q, j)}
+	}), x.b)
 }
 
-// room returns the places for the blocks of the step's k.
-func (x *cannon[T]) room(step int) (a, b gemm.Matrix[T]) {
-	k := x.depth((x.i + x.j + step) % x.grid.Q)
-	return of(x.as[step%2].Data, x.c.Rows, k, k), of(x.bs[step%2].Data, k, x.c.Cols, x.c.Cols)
-}
+// pair is the two blocks of a step.
+type pair[T gemm.Element] struct{ a, b gemm.Matrix[T] }
 
-// skew returns the blocks that this rank multiplies first.
-func (x *cannon[T]) skew() (a, b gemm.Matrix[T], err error) {
-	a, b = x.a, x.b
-	first, second := x.room(0)
-	if x.i > 0 {
-		from, to, err := x.Layer.Shift(x.i, 0)
-		if err == nil {
-			err = comm.Sendrecv(x.Layer.All, x.a, to, first, from, tagA)
+// pass starts the messages before a step: it receives the blocks that this rank does not own, and sends
+// those that others get from this rank. had are the blocks of the step before; before the first
+// step there are none.
+func (x *cannon[T]) pass(step int, had pair[T]) (next pair[T], under []*comm.Request, err error) {
+	add := func(r *comm.Request, failed error) {
+		if err = failed; err == nil {
+			under = append(under, r)
 		}
-		if err != nil {
-			return a, b, err
+	}
+	block := x.shifts.Block(x.i, x.j, step)
+	depth := x.shifts.Depth(block).Len()
+	next = pair[T]{x.a[block], x.b[block]}
+	if from := x.shifts.FromA(x.i, x.j, step); from != x.j {
+		next.a = of(x.as[step%2].Data, x.c.Rows, depth, depth)
+		if depth > 0 && x.c.Rows > 0 {
+			add(comm.Irecv(x.Layer.Row, next.a, from, tagA))
 		}
-		a = first
 	}
-	if x.j > 0 {
-		from, to, err := x.Layer.Shift(0, x.j)
-		if err == nil {
-			err = comm.Sendrecv(x.Layer.All, x.b, to, second, from, tagB)
+	if from := x.shifts.FromB(x.i, x.j, step); from != x.i && err == nil {
+		next.b = of(x.bs[step%2].Data, depth, x.c.Cols, x.c.Cols)
+		if depth > 0 && x.c.Cols > 0 {
+			add(comm.Irecv(x.Layer.Col, next.b, from, tagB))
 		}
-		if err != nil {
-			return a, b, err
+	}
+	send := func(c *comm.Comm, own []gemm.Matrix[T], had gemm.Matrix[T], block, owner, to, tag int) {
+		m := had
+		if owner == c.Rank() {
+			m = own[block]
 		}
-		b = second
-	}
-	return a, b, nil
-}
-
-// pass starts to send the blocks of this step, and to receive those of the next.
-func (x *cannon[T]) pass(a, b, nextA, nextB gemm.Matrix[T]) ([]*comm.Request, error) {
-	fromRight, toLeft, err := x.Layer.Shift(1, 0)
-	if err != nil {
-		return nil, err
-	}
-	fromBelow, toAbove, err := x.Layer.Shift(0, 1)
-	if err != nil {
-		return nil, err
-	}
-	var under []*comm.Request
-	for _, begin := range []func() (*comm.Request, error){
-		func() (*comm.Request, error) { return comm.Irecv(x.Layer.All, nextA, fromRight, tagA) },
-		func() (*comm.Request, error) { return comm.Irecv(x.Layer.All, nextB, fromBelow, tagB) },
-		func() (*comm.Request, error) { return comm.Isend(x.Layer.All, a, toLeft, tagA) },
-		func() (*comm.Request, error) { return comm.Isend(x.Layer.All, b, toAbove, tagB) },
-	} {
-		r, err := begin()
-		if err != nil {
-			return under, err
+		if err == nil && m.Rows > 0 && m.Cols > 0 {
+			add(comm.Isend(c, m, to, tag))
 		}
-		under = append(under, r)
 	}
-	return under, nil
+	for j := range x.grid.Q {
+		if block := x.shifts.Block(x.i, j, step); j != x.j && x.shifts.FromA(x.i, j, step) == x.j {
+			send(x.Layer.Row, x.a, had.a, block, block%x.grid.Q, j, tagA)
+		}
+	}
+	for i := range x.grid.P {
+		if block := x.shifts.Block(i, x.j, step); i != x.i && x.shifts.FromB(i, x.j, step) == x.i {
+			send(x.Layer.Col, x.b, had.b, block, block%x.grid.P, i, tagB)
+		}
+	}
+	return next, under, err
 }
 
 func (x *cannon[T]) multiply(k *clock) error {
 	if x.Ranks == nil {
 		return x.finish(k)
 	}
-	var a, b gemm.Matrix[T]
+	var here, next pair[T]
 	err := k.during(skewing, func() (err error) {
-		a, b, err = x.skew()
-		return err
+		var under []*comm.Request
+		if here, under, err = x.pass(0, here); err != nil {
+			return err
+		}
+		return waitAll(under)
 	})
 	if err != nil {
 		return err
 	}
 	k.skewed = *x.world.Traffic()
-	for step := range x.grid.Q {
-		var nextA, nextB gemm.Matrix[T]
+	for step := range x.shifts.Steps() {
 		var under []*comm.Request
-		if step+1 < x.grid.Q {
-			nextA, nextB = x.room(step + 1)
+		if step+1 < x.shifts.Steps() {
 			err := k.during(communicating, func() (err error) {
-				under, err = x.pass(a, b, nextA, nextB)
+				next, under, err = x.pass(step+1, here)
 				return err
 			})
 			if err != nil {
 				return err
 			}
 		}
-		if err := x.compute(k, x.c, a, b, step > 0, under...); err != nil {
+		if err := x.compute(k, x.c, here.a, here.b, step > 0, under...); err != nil {
 			return err
 		}
 		if err := x.wait(k, communicating, under...); err != nil {
 			return err
 		}
-		a, b = nextA, nextB
+		here = next
 	}
 	return x.finish(k)
 }
@@ -190,11 +204,10 @@ func (x *cannon[T]) collect() error {
 }
 
 func (x *cannon[T]) plan() prediction {
-	ranks := x.world.Size()
-	steps, skew := plan.Cannon(x.shape, ranks, x.grid)
+	steps, skew := plan.Cannon(x.shape, x.world.Size(), x.grid.Grid)
 	return prediction{
-		traffic: steps, skew: skew, bound: plan.BoundSpread(x.shape, x.grid.Ranks()),
-		grid: x.grid, busy: plan.Busy(x.grid, x.shape), steps: x.grid.Q, overlapped: true,
+		traffic: x.grid.ByRank(steps), skew: x.grid.ByRank(skew), bound: plan.BoundSpread(x.shape, x.grid.Ranks()),
+		grid: x.grid.Grid, busy: plan.Busy(x.grid.Grid, x.shape), steps: x.shifts.Steps(), overlapped: true,
 		largest: gemm.Shape{M: ceil(x.shape.M, x.grid.P), N: ceil(x.shape.N, x.grid.Q), K: x.shape.K},
 	}
 }
@@ -202,11 +215,18 @@ func (x *cannon[T]) plan() prediction {
 func cannonVariant() gemm.Variant {
 	v := gemm.Variant{
 		Name:   "mpi/cannon",
-		Doc:    "distributed operands on a square grid: blocks are shifted to neighbours, overlapped with the products",
-		Params: commonParams(scheduleParam()),
+		Doc:    "distributed operands on a grid: blocks are shifted to neighbours, overlapped with the products",
+		Params: commonParams(scheduleParam(), gridParam()),
 	}
 	v = types{newCannon[float32], newCannon[float64], newCannon[gf256.Elem]}.of(v)
-	return variant(v, func(s gemm.Shape, ranks int, _ gemm.Params) float64 {
-		return 3*float64(s.K)*float64(s.M+s.N) + float64(s.M)*float64(s.N)
+	return variant(v, func(s gemm.Shape, ranks int, p gemm.Params) float64 {
+		g, err := gridOf(p, ranks, s)
+		if err != nil {
+			return 0 // the constructor says so
+		}
+		m, n, k := float64(s.M), float64(s.N), float64(s.K)
+		// The operands, and on each rank two blocks of each at a time.
+		deepest := 2 * float64((plan.Shifts{Grid: g, K: s.K}).Depth(0).Len())
+		return m*k + k*n + m*n + deepest*(float64(g.Q)*m+float64(g.P)*n)
 	})
 }

@@ -120,16 +120,13 @@ func (j *Job) slots() (*slots, error) {
 	if j.slotsOfHost != nil || j.noSlots {
 		return j.slotsOfHost, nil
 	}
-	host, err := j.quiet.Host()
-	if err != nil {
-		return nil, err
-	}
-	lacking := 0.0
+	host, lacking := j.host, 0.0
 	if host.Size() == 1 || j.crowded() {
 		lacking = 1
 	}
 	// If one host cannot steal, none does: ranks are to be timed under the same conditions.
-	if lacking, err = j.quiet.Max(lacking); err != nil {
+	lacking, err := j.quiet.Max(lacking)
+	if err != nil {
 		return nil, err
 	}
 	cramped, err := j.cramped(slotBytes)

@@ -21,7 +21,7 @@ import (
 //	in column 0        C
 type gridBlocks[T gemm.Element] struct {
 	*task[T]
-	grid       plan.Grid
+	grid       plan.Layout
 	at         *comm.Grid // nil outside
 	rows, cols []plan.Span
 	a, b, c    gemm.Matrix[T]
@@ -33,9 +33,9 @@ func newGridBlocks[T gemm.Element](t *task[T]) (product[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &gridBlocks[T]{task: t, grid: g, rows: plan.Spans(t.shape.M, g.P), cols: plan.Spans(t.shape.N, g.Q)}
+	x := &gridBlocks[T]{task: t, grid: t.lay(g, plan.GridBlocksFlow), rows: plan.Spans(t.shape.M, g.P), cols: plan.Spans(t.shape.N, g.Q)}
 	if rank := t.world.Rank(); rank < g.Ranks() {
-		i, j, _ := g.At(rank)
+		i, j, _ := x.grid.At(rank)
 		m, n := x.rows[i].Len(), x.cols[j].Len()
 		x.a, x.b, x.c = memory.Matrix[T](m, t.shape.K), memory.Matrix[T](t.shape.K, n), memory.Matrix[T](m, n)
 		if j == 0 {
@@ -91,9 +91,9 @@ func (x *gridBlocks[T]) collect() error { return nil }
 
 func (x *gridBlocks[T]) plan() prediction {
 	return prediction{
-		traffic: plan.GridBlocks(x.shape, x.world.Size(), x.grid),
+		traffic: x.grid.ByRank(plan.GridBlocks(x.shape, x.world.Size(), x.grid.Grid)),
 		bound:   plan.BoundRooted(x.shape, x.grid.Ranks(), true), rooted: true,
-		grid: x.grid, busy: plan.Busy(x.grid, x.shape), steps: 1,
+		grid: x.grid.Grid, busy: plan.Busy(x.grid.Grid, x.shape), steps: 1,
 		largest: gemm.Shape{M: x.rows[0].Len(), N: x.cols[0].Len(), K: x.shape.K},
 	}
 }

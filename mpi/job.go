@@ -20,6 +20,7 @@ import (
 	"gemm/internal/cpu"
 	"gemm/mpi/clocks"
 	"gemm/mpi/comm"
+	"gemm/mpi/plan"
 )
 
 // Job is this process as one rank of an MPI job. Rank 0 leads: its methods tell the other ranks
@@ -47,6 +48,8 @@ type Job struct {
 	leading busy.Flag // held while rank 0 leads an operation of several commands
 
 	seats       *comm.Seats
+	host        *comm.Comm         // the ranks that share memory with this one; its messages are not counted
+	hosts       []int              // by rank, as plan.Hosts numbers them
 	slotsOfHost *slots             // of the ranks of this host
 	noSlots     bool               // there can be none
 	denied      string             // why MPI denied the window for one-sided reads; empty: it did not
@@ -75,7 +78,8 @@ type greeting struct {
 	Mask      string   `json:"mask"` // GEMM_CPU, the mask of instruction sets
 	Host      string   `json:"host"`
 	CPUs      []int    `json:"cpus"`
-	Clock     string   `json:"clock"` // ranks with the same name read the same clock
+	Leader    int      `json:"leader"` // the first rank that shares memory with this one
+	Clock     string   `json:"clock"`  // ranks with the same name read the same clock
 }
 
 // Launched returns the number of ranks of the job that started this process, according to the
@@ -120,9 +124,17 @@ func Start(arguments []string) (*Job, error) {
 		rates: map[string]float64{},
 		seats: comm.NewSeats(world), shm: func() int64 { return cpu.Free("/dev/shm") }, watch: watch{grace: exitGrace},
 		now: clocks.Now}
+	if j.host, err = quiet.Host(); err != nil {
+		return nil, err
+	}
 	if err := j.greet(arguments); err != nil {
 		return nil, err
 	}
+	var leaders []int
+	for _, g := range j.peers {
+		leaders = append(leaders, g.Leader)
+	}
+	j.hosts = plan.Hosts(leaders)
 	j.share = share(j.peers, j.Rank(), j.mask)
 	theJob = j
 	return j, nil
@@ -140,7 +152,8 @@ func (j *Job) Size() int { return j.world.Size() }
 // greet exchanges greetings between all ranks, and checks that they agree.
 func (j *Job) greet(arguments []string) error {
 	host, _ := os.Hostname()
-	own, err := json.Marshal(greeting{arguments, revision(), os.Getenv("GEMM_CPU"), host, j.mask, clocks.Name()})
+	own, err := json.Marshal(greeting{arguments, revision(), os.Getenv("GEMM_CPU"), host, j.mask, j.host.World(0),
+		clocks.Name()})
 	if err != nil {
 		return err
 	}

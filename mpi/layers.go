@@ -29,7 +29,7 @@ type layers[T gemm.Element] struct {
 }
 
 func newLayers[T gemm.Element](t *task[T]) (product[T], error) {
-	g := layersOf(t.params, t.world.Size(), t.shape, int64(gemm.TypeOf[T]().Size))
+	g := t.lay(layersOf(t.params, t.world.Size(), t.shape, int64(gemm.TypeOf[T]().Size)), plan.LayersFlow)
 	x := &layers[T]{}
 	if g.C > 1 {
 		if err := comm.Countable(ceil(t.shape.M, g.P)*ceil(t.shape.N, g.Q), "to add",
@@ -90,7 +90,7 @@ func (x *layers[T]) collect() error {
 }
 
 func (x *layers[T]) plan() prediction {
-	out := x.predict(plan.Layers(x.shape, x.world.Size(), x.grid, x.params.Int("panel")))
+	out := x.predict(plan.Layers(x.shape, x.world.Size(), x.grid.Grid, x.params.Int("panel")))
 	out.largest.K = ceil(x.shape.K, x.grid.C)
 	return out
 }

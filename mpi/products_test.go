@@ -37,10 +37,13 @@ func TestProducts(t *testing.T) {
 		run   string
 	}{
 		{1, "Refusal|Room|Deadline|Bounds"},
-		{2, "Helpers|Done|Threads|Local|Halve|Panels|Cancelled|Deadline|Refusal|InTurn|Gemm|FarAlpha|Bytes|Bounds"},
-		{3, "Bounds|Bytes|Deadline"},
-		{4, "Grid|Replication|Used|Refusal|InTurn|Bounds|Bytes"},
-		{6, "Strided|Panels"},
+		{2, "Blocks|Helpers|Done|Threads|Local|Halve|Panels|Cancelled|Deadline|Refusal|InTurn|Gemm|FarAlpha|Bytes|Bounds"},
+		{3, "Blocks|Bounds|Bytes|Deadline"},
+		{4, "Blocks|Grid|Replication|Used|Refusal|InTurn|Bounds|Bytes"},
+		{5, "Blocks"},
+		{6, "Strided|Panels|Blocks"},
+		{7, "Blocks"},
+		{8, "Blocks"},
 	} {
 		t.Run(fmt.Sprint(x.ranks), func(t *testing.T) { underMPI(t, x.ranks, "^TestRanks("+x.run+")$") })
 	}
@@ -347,7 +350,64 @@ func TestRanksUsed(t *testing.T) {
 	}
 }
 
-// TestRanksHelpers has cannon on 2 ranks, of which the second has no block. It computes chunks of the
+// TestSeveralHosts has products of ranks that are spread over hosts, whose grids are laid on these.
+func TestSeveralHosts(t *testing.T) {
+	for _, x := range []struct{ ranks, hosts string }{{"4", "2"}, {"6", "3"}, {"7", "3"}} {
+		ranks, _ := strconv.Atoi(x.ranks)
+		underMPI(t, ranks, "^TestRanks(Blocks|Bytes|Spread)$", "-x", several+"="+x.hosts)
+	}
+}
+
+// TestRanksSpread checks that the rows of a grid are on one host, though the ranks there are not next to
+// each other, if A is larger than B.
+func TestRanksSpread(t *testing.T) {
+	forRank0(t)
+	if theJob.Size() != 4 {
+		return
+	}
+	for _, name := range []string{"mpi/summa", "mpi/cannon", "mpi/25d", "mpi/grid-blocks"} {
+		v := named(t, name)
+		r := staging(t, v, understood(v, gemm.Params{"replication": 1}), newOperands[float64](60, 30, 30, 0)).(*lead[float64])
+		var got plan.Layout
+		switch x := r.product.(type) {
+		case *summa[float64]:
+			got = x.grid
+		case *cannon[float64]:
+			got = x.grid
+		case *layers[float64]:
+			got = x.grid
+		case *gridBlocks[float64]:
+			got = x.grid
+		}
+		if hosts := got.Hosts(theJob.hosts); hosts[0] != hosts[1] || hosts[2] != hosts[3] {
+			t.Errorf("%s: the places of the grid %v are on the hosts %v", name, got.Grid, hosts)
+		}
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestRanksBlocks has cannon on grids of any sides, with shapes that are ragged, and with fewer indices of
+// k than there are blocks.
+func TestRanksBlocks(t *testing.T) {
+	forRank0(t)
+	v, ranks := named(t, "mpi/cannon"), theJob.Size()
+	for p := 1; p <= ranks; p++ {
+		if ranks%p != 0 {
+			continue
+		}
+		grid := fmt.Sprintf("%dx%d", p, ranks/p)
+		for _, s := range [][3]int{{33, 31, 37}, {3, 50, 3}, {50, 2, 1}, {64, 64, 64}} {
+			r := gemm.Params{"grid": grid, "schedule": static}
+			d, _ := multiplied(t, v, r, newOperands[float64](s[0], s[1], s[2], 1))
+			wantUsed(t, d, min(s[0], p)*min(s[1], ranks/p))
+			multiplied(t, v, gemm.Params{"grid": grid}, newOperands[float32](s[0], s[1], s[2], 0))
+		}
+	}
+}
+
+// TestRanksHelpers has cannon on a grid of one of 2 ranks, so that the second has no block. It computes chunks of the
 // first one's product under the schedule dynamic, and nothing under the schedule static.
 func TestRanksHelpers(t *testing.T) {
 	forRank0(t)
@@ -355,7 +415,7 @@ func TestRanksHelpers(t *testing.T) {
 		if schedule == dynamic && theJob.crowded() {
 			helpers = nil
 		}
-		r := staging(t, named(t, "mpi/cannon"), gemm.Params{"schedule": schedule},
+		r := staging(t, named(t, "mpi/cannon"), gemm.Params{"schedule": schedule, "grid": "1x1"},
 			newOperands[float64](600, 600, 600, 0)).(*lead[float64])
 		if _, err := r.Do(context.Background()); err != nil {
 			t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -30,6 +31,9 @@ const cramped = "GEMM_TEST_CRAMPED"
 // apart has all ranks but the first two read clocks of their own, which are far ahead.
 const apart = "GEMM_TEST_APART"
 
+// several has the ranks of this host be on that number of hosts, one rank after the other.
+const several = "GEMM_TEST_HOSTS"
+
 // graceful has ranks that wait for too long end soon.
 const graceful = "GEMM_TEST_GRACE"
 
@@ -47,6 +51,12 @@ func TestMain(m *testing.M) {
 	}
 	if err == nil && os.Getenv(graceful) != "" {
 		j.watch.grace = 50 * time.Millisecond
+	}
+	if n, _ := strconv.Atoi(os.Getenv(several)); err == nil && n > 0 {
+		for r := range j.hosts {
+			j.hosts[r] = r % n
+		}
+		j.host, err = j.quiet.Split(j.hosts[j.Rank()], j.Rank())
 	}
 	if err == nil && os.Getenv(cramped) != "" {
 		j.shm = func() int64 { return 1 << 20 }

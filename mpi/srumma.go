@@ -43,7 +43,7 @@ func newSrumma[T gemm.Element](t *task[T]) (product[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &srumma[T]{stationary: newStationary(t, g, plan.Span{Hi: t.shape.K})}
+	x := &srumma[T]{stationary: newStationary(t, t.lay(g, plan.SrummaFlow), plan.Span{Hi: t.shape.K})}
 	x.bring = x.fetch
 	if x.m >= 0 {
 		x.first = x.start(x.i, x.j)
@@ -279,7 +279,7 @@ func (x *srumma[T]) plan() prediction {
 		traffic = plan.SrummaSent
 		warning = "owners send their panels, since other ranks cannot read them: " + x.denied
 	}
-	out := x.predict(traffic(x.shape, x.world.Size(), x.grid, x.params.Int("panel")))
+	out := x.predict(traffic(x.shape, x.world.Size(), x.grid.Grid, x.params.Int("panel")))
 	out.warning = warning
 	return out
 }

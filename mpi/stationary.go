@@ -16,7 +16,7 @@ import (
 // time: with a longer k it adds to C less often.
 type stationary[T gemm.Element] struct {
 	*task[T]
-	grid plan.Grid
+	grid plan.Layout
 	*comm.Seat
 	i, j     int
 	m, n     int              // rows and columns of this rank's block of C; m < 0 outside of the grid
@@ -33,7 +33,7 @@ type stationary[T gemm.Element] struct {
 
 // newStationary returns this rank's part of a product over the range k, which is spread over
 // the rank's layer of the grid.
-func newStationary[T gemm.Element](t *task[T], g plan.Grid, k plan.Span) *stationary[T] {
+func newStationary[T gemm.Element](t *task[T], g plan.Layout, k plan.Span) *stationary[T] {
 	x := &stationary[T]{task: t, grid: g, panels: plan.Panels(k, g.P, g.Q, t.params.Int("panel")), together: 1}
 	if t.local.two != nil {
 		x.together = 2
@@ -220,11 +220,11 @@ func (x *stationary[T]) collect() error {
 	return x.uniteBlocks(x.Ranks, x.grid, x.c)
 }
 
-// predict returns what the ranks are predicted to do, with that traffic.
+// predict returns what the ranks are predicted to do, with that traffic of the places of the grid.
 func (x *stationary[T]) predict(traffic []plan.Traffic) prediction {
 	return prediction{
-		traffic: traffic, bound: plan.BoundSpread(x.shape, x.grid.Ranks()),
-		grid: x.grid, busy: plan.Busy(x.grid, x.shape), steps: len(x.steps), overlapped: true,
+		traffic: x.grid.ByRank(traffic), bound: plan.BoundSpread(x.shape, x.grid.Ranks()),
+		grid: x.grid.Grid, busy: plan.Busy(x.grid.Grid, x.shape), steps: len(x.steps), overlapped: true,
 		largest: gemm.Shape{M: ceil(x.shape.M, x.grid.P), N: ceil(x.shape.N, x.grid.Q), K: x.shape.K},
 	}
 }
@@ -244,9 +244,14 @@ func spreadWorkspace(s gemm.Shape, g plan.Grid, p gemm.Params) float64 {
 }
 
 // uniteBlocks brings the blocks of C, which the ranks of c own over a grid, to rank 0.
-func (t *task[T]) uniteBlocks(c *comm.Comm, g plan.Grid, mine gemm.Matrix[T]) error {
+func (t *task[T]) uniteBlocks(c *comm.Comm, g plan.Layout, mine gemm.Matrix[T]) error {
 	return comm.Unite(c, t.c, func(rank int) []comm.Block {
 		i, j, _ := g.At(rank)
 		return []comm.Block{{Rows: plan.Split(t.shape.M, g.P, i), Cols: plan.Split(t.shape.N, g.Q, j)}}
 	}, []gemm.Matrix[T]{mine})
+}
+
+// lay lays a grid of this product on the hosts; flow predicts what hosts exchange.
+func (t *task[T]) lay(g plan.Grid, flow func(gemm.Shape, plan.Grid, []int) []plan.Flow) plan.Layout {
+	return plan.Place(g, t.job.hosts, func(hosts []int) []plan.Flow { return flow(t.shape, g, hosts) })
 }

@@ -29,12 +29,12 @@ func newSumma[T gemm.Element](t *task[T]) (product[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	return newBroadcasts(t, g, plan.Span{Hi: t.shape.K}), nil
+	return newBroadcasts(t, t.lay(g, plan.SummaFlow), plan.Span{Hi: t.shape.K}), nil
 }
 
 // newBroadcasts returns this rank's part of a product over the range k, which is spread over
 // the rank's layer of the grid.
-func newBroadcasts[T gemm.Element](t *task[T], g plan.Grid, k plan.Span) *summa[T] {
+func newBroadcasts[T gemm.Element](t *task[T], g plan.Layout, k plan.Span) *summa[T] {
 	x := &summa[T]{newStationary(t, g, k)}
 	x.bring = x.broadcast
 	return x
@@ -56,7 +56,7 @@ func (x *summa[T]) broadcast(s int, u *coming[T], i int) error {
 }
 
 func (x *summa[T]) plan() prediction {
-	return x.predict(plan.Summa(x.shape, x.world.Size(), x.grid, x.params.Int("panel")))
+	return x.predict(plan.Summa(x.shape, x.world.Size(), x.grid.Grid, x.params.Int("panel")))
 }
 
 func summaVariant() gemm.Variant {

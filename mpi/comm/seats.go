@@ -1,25 +1,29 @@
 package comm
 
-import "gemm/mpi/plan"
+import (
+	"fmt"
+
+	"gemm/mpi/plan"
+)
 
 // Seats makes the communicators that algorithms on grids need, each once: MPI has few, and they
 // live as long as the job. All ranks make the same calls in the same order.
 type Seats struct {
 	world  *Comm
 	firsts map[int]*Comm // by the number of ranks; nil on the other ranks
-	grids  map[plan.Grid]*Seat
+	grids  map[string]*Seat
 }
 
 // Seat is the position of this rank in a grid of one or more layers. All fields are nil on ranks outside of it.
 type Seat struct {
-	Ranks   *Comm // all ranks of the grid
+	Ranks   *Comm // all ranks of the grid, in the order of their numbers
 	Layer   *Grid // the layer of this rank
 	Through *Comm // the ranks at the same row and column of every layer; nil if there is one
 }
 
 // NewSeats returns the seats of the ranks of world.
 func NewSeats(world *Comm) *Seats {
-	return &Seats{world: world, firsts: map[int]*Comm{world.Size(): world}, grids: map[plan.Grid]*Seat{}}
+	return &Seats{world: world, firsts: map[int]*Comm{world.Size(): world}, grids: map[string]*Seat{}}
 }
 
 // First returns the communicator of the first n ranks, and nil on the others.
@@ -39,8 +43,9 @@ func (s *Seats) First(n int) (*Comm, error) {
 }
 
 // In returns the seat of this rank in a grid of the first ranks.
-func (s *Seats) In(g plan.Grid) (*Seat, error) {
-	if seat, ok := s.grids[g]; ok {
+func (s *Seats) In(g plan.Layout) (*Seat, error) {
+	key := fmt.Sprint(g.Grid, g.Order)
+	if seat, ok := s.grids[key]; ok {
 		return seat, nil
 	}
 	seat := &Seat{}
@@ -52,10 +57,12 @@ func (s *Seats) In(g plan.Grid) (*Seat, error) {
 		rank := s.world.Rank()
 		row, col, l := g.At(rank)
 		layer := seat.Ranks
-		if g.C > 1 {
-			if layer, err = seat.Ranks.Split(l, rank); err != nil {
+		if g.C > 1 || !g.Ordered() {
+			if layer, err = seat.Ranks.Split(l, g.Place(rank)); err != nil {
 				return nil, err
 			}
+		}
+		if g.C > 1 {
 			if seat.Through, err = seat.Ranks.Split(row*g.Q+col, l); err != nil {
 				return nil, err
 			}
@@ -64,6 +71,6 @@ func (s *Seats) In(g plan.Grid) (*Seat, error) {
 			return nil, err
 		}
 	}
-	s.grids[g] = seat
+	s.grids[key] = seat
 	return seat, nil
 }

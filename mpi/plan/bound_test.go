@@ -89,8 +89,6 @@ func TestBoundSpread(t *testing.T) {
 			}
 			for _, g := range grids(ranks, 1) {
 				check("summa "+g.String(), plan.Summa(s, ranks, g, 100))
-			}
-			if g := plan.Square(ranks); g.Ranks() == ranks {
 				steps, _ := plan.Cannon(s, ranks, g)
 				check("cannon "+g.String(), steps)
 			}
@@ -102,7 +100,7 @@ func TestBoundSpread(t *testing.T) {
 func TestCloseToBound(t *testing.T) {
 	for _, ranks := range []int{4, 8, 9, 16} {
 		s := even(ranks)[0]
-		steps, _ := plan.Cannon(s, ranks, plan.Square(ranks))
+		steps, _ := plan.Cannon(s, ranks, plan.Near(ranks, s))
 		for name, all := range map[string][]plan.Traffic{
 			"summa": plan.Summa(s, ranks, plan.Near(ranks, s), 100), "cannon": steps,
 			"25d": plan.Layers(s, ranks, plan.Layered(ranks, s, 0, 0), 100),

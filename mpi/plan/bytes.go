@@ -260,41 +260,66 @@ func calls(s gemm.Shape, g Grid, width int, at func(row, col int) bool) int64 {
 	return panels
 }
 
-// Cannon predicts cannon on a q×q grid, for operands that are distributed over it already. Before
-// each of the q steps, except the first, A moves one column to the left and B one row up. The skew is
-// counted separately: it moves row i of A by i columns, and column j of B by j rows.
+// Cannon predicts cannon, for operands that are distributed over the grid already. K is cut into
+// lcm(P, Q) blocks, and there are as many steps; see Shifts. Before each step, except the first, A moves
+// one column to the left and B one row up. The blocks of the first step are counted separately as the
+// skew: row i of the grid needs A's blocks from i columns farther, and column j needs B's from j rows
+// farther.
 //
 //	2×2           rank     0              1              2              3
 //	spread                 A₀₀ B₀₀        A₀₁ B₀₁        A₁₀ B₁₀        A₁₁ B₁₁
 //	skewed                 A₀₀ B₀₀        A₀₁ B₁₁        A₁₁ B₁₀        A₁₀ B₀₁
 //	step 1                 A₀₁ B₁₀        A₀₀ B₀₁        A₁₀ B₀₀        A₁₁ B₁₁
 //
-// Rank (i, j) has block i+j of k at first, and the next one at every step, modulo q.
+// A rank does not receive a block that it owns, such as rank 2 its A₁₀ before step 1.
 func Cannon(s gemm.Shape, ranks int, g Grid) (steps, skew []Traffic) {
 	steps, skew = make([]Traffic, ranks), make([]Traffic, ranks)
 	if empty(s) {
 		return steps, skew
 	}
-	q := g.Q
+	blocks := lcm(g.P, g.Q)
 	for r := range g.Ranks() {
 		i, j, _ := g.At(r)
-		first, last := (i+j)%q, (i+j+q-1)%q
-		for _, side := range []int64{part(s.M, q, i), part(s.N, q, j)} {
-			// A rank does not receive the first of the q blocks, and does not send the last.
-			if side > 0 {
-				steps[r].add(side*(int64(s.K)-part(s.K, q, last)), side*(int64(s.K)-part(s.K, q, first)),
-					2*int64(min(q, s.K))-sign(part(s.K, q, last))-sign(part(s.K, q, first)))
-			}
-		}
-		gets := part(s.K, q, first)
-		if i > 0 {
-			skew[r].swap(part(s.M, q, i)*part(s.K, q, j), part(s.M, q, i)*gets)
-		}
-		if j > 0 {
-			skew[r].swap(part(s.K, q, i)*part(s.N, q, j), gets*part(s.N, q, j))
-		}
+		ring(&steps[r], &skew[r], part(s.M, g.P, i), s.K, blocks, i, j, g.Q)
+		ring(&steps[r], &skew[r], part(s.N, g.Q, j), s.K, blocks, j, i, g.P)
 	}
 	return steps, skew
+}
+
+// ring adds the messages of a rank in one direction of the grid. The rank is at a place of size places,
+// and multiplies block shift + at first. There are side elements for each index of k.
+func ring(steps, skew *Traffic, side int64, k, blocks, shift, at, size int) {
+	if size == 1 || side == 0 {
+		return
+	}
+	turn := func(block, at int) int { return (block + 2*blocks - shift - at) % blocks } // its step
+	last, left := size-1, (at+size-1)%size
+	for block := range blocks {
+		elements, owner, step := side*part(k, blocks, block), block%size, turn(block, at)
+		if elements == 0 {
+			continue
+		}
+		switch {
+		case owner == at:
+		case step == 0:
+			skew.add(0, elements, 1)
+		default:
+			steps.add(0, elements, 1)
+		}
+		// The left neighbour multiplies the block one step later. There is none if this step is the last.
+		if left != owner && step < blocks-1 && (at > 0 || blocks == size) {
+			steps.add(elements, 0, 1)
+		}
+		if owner != at {
+			continue
+		}
+		if first := turn(block, 0); first < size && first != at {
+			skew.add(elements, 0, 1)
+		}
+		if blocks > size && at != last && turn(block, last) > 0 {
+			steps.add(elements, 0, 1)
+		}
+	}
 }
 
 // Layers predicts 25d: summa in each layer, on its part of K; then a ReduceScatter of C over the
@@ -351,9 +376,6 @@ func (t *Traffic) exchange(side int64, k, ranks, rank int, calls int64) {
 		t.add(side*own, side*(int64(k)-own), calls*levels(ranks))
 	}
 }
-
-// swap adds a message sent and a message received.
-func (t *Traffic) swap(out, in int64) { t.add(out, in, sign(out)+sign(in)) }
 
 // empty reports whether a product has no terms.
 func empty(s gemm.Shape) bool { return s.M == 0 || s.N == 0 || s.K == 0 }

@@ -271,46 +271,39 @@ func runSrummaSent(s gemm.Shape, ranks int, g plan.Grid, width int) cluster {
 	return c
 }
 
-// runCannon moves blocks, which know where they are from, and checks that they meet.
+// runCannon follows the blocks: a rank holds those that it owns and those that it multiplies in a step.
+// Each message must come from a rank that holds the block. In the end, all terms were computed once.
 func runCannon(t *testing.T, s gemm.Shape, ranks int, g plan.Grid) (steps, skew cluster) {
 	t.Helper()
 	steps, skew = make(cluster, ranks), make(cluster, ranks)
-	q := g.P
-	type block struct{ i, j int }
-	a, b := map[int]block{}, map[int]block{}
-	for r := range g.Ranks() {
-		i, j, _ := g.At(r)
-		a[r], b[r] = block{i, j}, block{i, j}
-	}
-	sizeA := func(x block) int { return plan.Split(s.M, q, x.i).Len() * plan.Split(s.K, q, x.j).Len() }
-	sizeB := func(x block) int { return plan.Split(s.K, q, x.i).Len() * plan.Split(s.N, q, x.j).Len() }
-	move := func(c cluster, held map[int]block, size func(block) int, to func(i, j int) int) map[int]block {
-		moved := map[int]block{}
-		for r, x := range held {
-			i, j, _ := g.At(r)
-			moved[to(i, j)] = x
-			c.send(r, to(i, j), size(x))
-		}
-		return moved
-	}
-	a = move(skew, a, sizeA, func(i, j int) int { return g.Rank(i, (j-i+q)%q, 0) })
-	b = move(skew, b, sizeB, func(i, j int) int { return g.Rank((i-j+q)%q, j, 0) })
-	met := map[[3]int]int{}
-	for step := range q {
-		if step > 0 {
-			a = move(steps, a, sizeA, func(i, j int) int { return g.Rank(i, (j-1+q)%q, 0) })
-			b = move(steps, b, sizeB, func(i, j int) int { return g.Rank((i-1+q)%q, j, 0) })
-		}
+	shifts := plan.Shifts{Grid: g, K: s.K}
+	met := map[[3]int]bool{}
+	for step := range shifts.Steps() {
 		for r := range g.Ranks() {
 			i, j, _ := g.At(r)
-			if x := (block{i, (i + j + step) % q}); a[r] != x || b[r] != (block{x.j, j}) {
-				t.Fatalf("%v, step %d: rank %d has A%v and B%v, want k-block %d", g, step, r, a[r], b[r], x.j)
+			block, count := shifts.Block(i, j, step), steps
+			if step == 0 {
+				count = skew
 			}
-			met[[3]int{i, j, a[r].j}]++
+			col, row := shifts.FromA(i, j, step), shifts.FromB(i, j, step)
+			held := func(i, j, owner, at int) bool {
+				return owner == at || step > 0 && shifts.Block(i, j, step-1) == block
+			}
+			if !held(i, col, block%g.Q, col) || !held(row, j, block%g.P, row) {
+				t.Fatalf("%v, step %d: rank %d wants block %d from column %d and row %d, which lack it", g, step, r, block,
+					col, row)
+			}
+			if g.P == g.Q && step > 0 && (col != j && col != (j+1)%g.Q || row != i && row != (i+1)%g.P) {
+				t.Fatalf("%v, step %d: rank %d gets block %d from column %d and row %d, no neighbours", g, step, r, block, col, row)
+			}
+			depth := shifts.Depth(block).Len()
+			count.send(g.Rank(i, col, 0), r, plan.Split(s.M, g.P, i).Len()*depth)
+			count.send(g.Rank(row, j, 0), r, plan.Split(s.N, g.Q, j).Len()*depth)
+			met[[3]int{i, j, block}] = true
 		}
 	}
-	if len(met) != q*q*q {
-		t.Fatalf("%v: %d products of blocks, want %d", g, len(met), q*q*q)
+	if len(met) != g.Ranks()*shifts.Steps() {
+		t.Fatalf("%v: %d products of blocks, want %d", g, len(met), g.Ranks()*shifts.Steps())
 	}
 	return steps, skew
 }
@@ -352,11 +345,12 @@ func TestTraffic(t *testing.T) {
 					same(t, "25d "+g.String(), plan.Layers(s, ranks+2, g, 7), runLayers(s, ranks+2, g, 7))
 				}
 			}
-			g := plan.Square(ranks)
-			steps, skew := plan.Cannon(s, ranks, g)
-			wantSteps, wantSkew := runCannon(t, s, ranks, g)
-			same(t, "cannon "+g.String(), steps, wantSteps)
-			same(t, "cannon's skew "+g.String(), skew, wantSkew)
+			for _, g := range grids(ranks, 1) {
+				steps, skew := plan.Cannon(s, ranks+2, g)
+				wantSteps, wantSkew := runCannon(t, s, ranks+2, g)
+				same(t, "cannon "+g.String(), steps, wantSteps)
+				same(t, "cannon's skew "+g.String(), skew, wantSkew)
+			}
 		}
 	}
 }
@@ -425,8 +419,9 @@ func TestTrafficByHand(t *testing.T) {
 		// Columns of A 2, 1, 1; rows of B 2, 2: three panels. Rank 0 has 3 rows and 1 column of C.
 		{"summa 2x3", plan.Summa(s, 6, plan.Grid{P: 2, Q: 3, C: 1}, 9)[:3],
 			[]plan.Traffic{{6 + 2, 6 + 2, 9}, {3 + 2, 9 + 2, 9}, {3 + 2, 9 + 2, 9}}},
-		// One step moves all blocks.
-		{"cannon", steps, []plan.Traffic{{10, 10, 4}, {8, 8, 4}, {8, 8, 4}, {6, 6, 4}}},
+		// Rank 0 gets A₀₁ 6 and B₁₀ 4. Ranks 1 and 2 own one block of step 1 and get A₀₀ 6 and B₀₀ 4;
+		// rank 3 owns both.
+		{"cannon", steps, []plan.Traffic{{10, 10, 4}, {6, 6, 2}, {4, 4, 2}, {}}},
 		// Row 1 of A, 2×2 blocks, and column 1 of B, 2×1 blocks, change places.
 		{"cannon's skew", skew, []plan.Traffic{{}, {2, 2, 2}, {4, 4, 2}, {6, 6, 4}}},
 		// Each layer computes all of C, of 5 rows of 3: it keeps 3 and 2.
@@ -443,7 +438,7 @@ func TestTrafficByHand(t *testing.T) {
 // every returns the predictions for ranks and shapes.
 func every(s gemm.Shape, ranks int) map[string][]plan.Traffic {
 	near := plan.Near(ranks, s)
-	steps, skew := plan.Cannon(s, ranks, plan.Square(ranks))
+	steps, skew := plan.Cannon(s, ranks, near)
 	return map[string][]plan.Traffic{
 		"p2p-rows": plan.P2PRows(s, ranks, false), "p2p-rows, master works": plan.P2PRows(s, ranks, true),
 		"p2p-rows-overlap": plan.P2PRowsOverlap(s, ranks, true, 5), "scatter-rows": plan.ScatterRows(s, ranks),

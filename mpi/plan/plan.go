@@ -84,12 +84,6 @@ func Near(ranks int, s gemm.Shape) Grid {
 	return Grid{p, ranks / p, 1}
 }
 
-// Square returns the largest square grid of at most the given number of ranks.
-func Square(ranks int) Grid {
-	q := int(math.Sqrt(float64(ranks)))
-	return Grid{q, q, 1}
-}
-
 // ParseGrid reads "PxQ". The error is a gemm.ErrParam.
 func ParseGrid(text string) (Grid, error) {
 	left, right, _ := strings.Cut(text, "x")

@@ -100,9 +100,6 @@ func TestNear(t *testing.T) {
 		if h := plan.Near(ranks, tall); h.P != g.Q || h.Q != g.P {
 			t.Fatalf("Near(%d, tall) = %v, Near(wide) = %v", ranks, h, g)
 		}
-		if q := plan.Square(ranks); q.P != q.Q || q.C != 1 || q.Ranks() > ranks || (q.P+1)*(q.P+1) <= ranks {
-			t.Fatalf("Square(%d) = %v", ranks, q)
-		}
 	}
 }
 

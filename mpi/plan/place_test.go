@@ -1,0 +1,178 @@
+package plan_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"gemm"
+	"gemm/mpi/plan"
+)
+
+// flowOf are the functions that predict what hosts exchange.
+var flowOf = map[string]func(s gemm.Shape, g plan.Grid, hosts []int) []plan.Flow{
+	"summa": plan.SummaFlow, "25d": plan.LayersFlow, "cannon": plan.CannonFlow, "blocks": plan.BlocksFlow,
+	"srumma": plan.SrummaFlow, "grid-blocks": plan.GridBlocksFlow,
+}
+
+// costs returns the elements of the busiest direction of a host, and of all hosts.
+func costs(flows []plan.Flow) (busiest, all int64) {
+	for _, f := range flows {
+		busiest = max(busiest, f.Sent, f.Recv)
+		all += f.Sent
+	}
+	return busiest, all
+}
+
+func TestHosts(t *testing.T) {
+	if got := plan.Hosts([]string{"a", "b", "a", "c", "b"}); !slices.Equal(got, []int{0, 1, 0, 2, 1}) || plan.Count(got) != 3 {
+		t.Errorf("hosts %v, %d of them", got, plan.Count(got))
+	}
+}
+
+// TestPlaceByHand has two hosts of two ranks, next to each other and spread.
+func TestPlaceByHand(t *testing.T) {
+	s, g := gemm.Shape{M: 40, N: 60, K: 80}, plan.Grid{P: 2, Q: 2, C: 1}
+	for _, hosts := range [][]int{{0, 0, 1, 1}, {0, 1, 0, 1}, {0, 1, 1, 0}} {
+		got := plan.Place(g, hosts, func(at []int) []plan.Flow { return plan.SummaFlow(s, g, at) })
+		// Each host needs the half of A or of B that the other has: of A, with fewer elements.
+		busiest, all := costs(plan.SummaFlow(s, g, got.Hosts(hosts)))
+		if at := got.Hosts(hosts); !slices.Equal(at, []int{0, 1, 0, 1}) || busiest != 40*80/2 || all != 40*80 {
+			t.Errorf("hosts %v: ranks %v are on %v, the busiest moves %d, all %d", hosts, got.Order, at, busiest, all)
+		}
+	}
+	deep := plan.Grid{P: 1, Q: 2, C: 2}
+	// The layers are hosts where C is small, and the parts of C are where it is large.
+	for k, want := range map[int][]int{1000: {0, 0, 1, 1}, 4: {0, 1, 0, 1}} {
+		s := gemm.Shape{M: 40, N: 40, K: k}
+		got := plan.Place(deep, []int{0, 0, 1, 1}, func(at []int) []plan.Flow { return plan.LayersFlow(s, deep, at) })
+		if at := got.Hosts([]int{0, 0, 1, 1}); !slices.Equal(at, want) {
+			t.Errorf("k = %d: the places are on %v, want %v", k, at, want)
+		}
+	}
+}
+
+// TestPlaceIsBest compares with all placements of up to 8 ranks on two or three hosts.
+func TestPlaceIsBest(t *testing.T) {
+	s := gemm.Shape{M: 96, N: 120, K: 72}
+	for _, hosts := range [][]int{
+		{0, 0, 1, 1}, {0, 1, 0, 1}, {0, 1, 2}, {0, 0, 1, 1, 2, 2}, {0, 1, 2, 0, 1, 2}, {0, 0, 0, 1, 1, 2}, {0, 1, 1, 1, 1, 1},
+		{0, 0, 0, 0, 1, 1, 1, 1}, {0, 1, 0, 1, 0, 1, 0, 1}, {0, 0, 0, 0, 0, 1, 1, 2},
+	} {
+		for layers := 1; layers <= len(hosts); layers++ {
+			for _, g := range grids(len(hosts), layers) {
+				for name, flow := range flowOf {
+					if layers > 1 && name != "25d" {
+						continue
+					}
+					got := plan.Place(g, hosts, func(at []int) []plan.Flow { return flow(s, g, at) })
+					wantLayout(t, got)
+					busiest, all := costs(flow(s, g, got.Hosts(hosts)))
+					leastBusy, least := busiest, all
+					arrange(hosts, func(at []int) {
+						b, a := costs(flow(s, g, at))
+						if b < leastBusy || b == leastBusy && a < least {
+							leastBusy, least = b, a
+						}
+					})
+					// Swaps of two ranks of cannon can end before the best placement, with more in all.
+					if name == "cannon" && busiest == leastBusy && 5*all <= 6*least {
+						continue
+					}
+					if busiest != leastBusy || all != least {
+						t.Errorf("%s %v on %v: %d in the busiest direction, %d in all, best are %d and %d", name, g, hosts,
+							busiest, all, leastBusy, least)
+					}
+				}
+			}
+		}
+	}
+}
+
+// wantLayout checks that every rank has one place, rank 0 the first, and that coordinates are found both ways.
+func wantLayout(t *testing.T, l plan.Layout) {
+	t.Helper()
+	if sorted := slices.Sorted(slices.Values(l.Order)); !slices.Equal(sorted, upTo(l.Ranks())) || l.Order[0] != 0 {
+		t.Fatalf("%v: ranks %v", l.Grid, l.Order)
+	}
+	traffic := make([]plan.Traffic, l.Ranks()+1)
+	for place := range traffic {
+		traffic[place].Sent = int64(place)
+	}
+	byRank := l.ByRank(traffic)
+	for place, r := range l.Order {
+		i, j, layer := l.At(r)
+		if l.Rank(i, j, layer) != r || l.Place(r) != place || l.Grid.Rank(i, j, layer) != place {
+			t.Fatalf("%v with the ranks %v: rank %d is at (%d, %d, %d)", l.Grid, l.Order, r, i, j, layer)
+		}
+		if byRank[r].Sent != int64(place) || byRank[l.Ranks()].Sent != int64(l.Ranks()) {
+			t.Fatalf("%v with the ranks %v: traffic %v", l.Grid, l.Order, byRank)
+		}
+	}
+}
+
+// arrange calls f for all orders of the hosts that begin with the first.
+func arrange(hosts []int, f func([]int)) {
+	left := make([]int, plan.Count(hosts))
+	for _, h := range hosts[1:] {
+		left[h]++
+	}
+	at := []int{hosts[0]}
+	var next func()
+	next = func() {
+		if len(at) == len(hosts) {
+			f(at)
+			return
+		}
+		for h := range left {
+			if left[h] > 0 {
+				left[h]--
+				at = append(at, h)
+				next()
+				at = at[:len(at)-1]
+				left[h]++
+			}
+		}
+	}
+	next()
+}
+
+// TestFlow: hosts send what others receive, and with a rank a host the elements of the ranks.
+func TestFlow(t *testing.T) {
+	for _, s := range shapes {
+		for ranks := 1; ranks <= 12; ranks++ {
+			for _, g := range grids(ranks, 1) {
+				for name, flow := range flowOf {
+					var sent, recv int64
+					for _, f := range flow(s, g, upTo(ranks)) {
+						sent, recv = sent+f.Sent, recv+f.Recv
+					}
+					if sent != recv {
+						t.Errorf("%s %v of %v: hosts send %d and receive %d", name, g, s, sent, recv)
+					}
+					for _, f := range flow(s, g, make([]int, ranks)) {
+						if f != (plan.Flow{}) {
+							t.Errorf("%s %v of %v on one host: %v", name, g, s, f)
+						}
+					}
+				}
+				steps, skew := plan.Cannon(s, ranks, g)
+				var want []string
+				for r := range ranks {
+					want = append(want, fmt.Sprint(plan.Flow{Sent: steps[r].Sent + skew[r].Sent, Recv: steps[r].Recv + skew[r].Recv}))
+				}
+				for r, f := range plan.CannonFlow(s, g, upTo(ranks)) {
+					if fmt.Sprint(f) != want[r] {
+						t.Errorf("cannon %v of %v: host %d has %v, its rank %s", g, s, r, f, want[r])
+					}
+				}
+			}
+			layered := plan.Layered(ranks, s, 0, 0)
+			for r, x := range plan.Layers(s, ranks, layered, 5) {
+				if f := plan.LayersFlow(s, layered, upTo(ranks))[r]; f.Recv != x.Recv {
+					t.Errorf("25d %v of %v: host %d receives %d, its rank %d", layered, s, r, f.Recv, x.Recv)
+				}
+			}
+		}
+	}
+}
