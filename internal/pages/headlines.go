@@ -107,7 +107,7 @@ func onSmall(record, typ string, peers ...string) headline {
 // onGPU is a rung compared with cuBLAS.
 func onGPU(typ, variant, name, library string) headline {
 	return headline{
-		record: "cuda-h200.json",
+		record: "cuda-h100.json",
 		own:    contender{variant: variant, typ: typ},
 		shape:  gemm.Cube(4096), over: cubes(1024),
 		others: []contender{{name: name, variant: library, typ: typ}},

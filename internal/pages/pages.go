@@ -99,12 +99,12 @@ var topics = []page{
 	},
 	{
 		topic:   "cuda-results",
-		title:   "An NVIDIA H200: compared with cuBLAS",
-		records: []string{"cuda-h200.json", "cuda-h200-tuned.json"},
+		title:   "An NVIDIA H100: compared with cuBLAS",
+		records: []string{"cuda-h100.json"},
 		digest: digest{
 			sections: []string{
 				"summary", "machine", "runs", "gpu-machine", "gpu-ladder", "gpu-why", "gpu-waves", "gpu-inside",
-				"gpu-steps", "gpu-accuracy", "gpu-precision", "gpu-types", "gpu-tuned", "gpu-host",
+				"gpu-steps", "gpu-accuracy", "gpu-precision", "gpu-types", "gpu-host",
 			},
 			figures: []string{
 				"gpu-ladder-f32", "gpu-ladder-f64", "gpu-ladder-f16", "gpu-ladder-bf16", "gpu-rates-f32",
@@ -114,6 +114,20 @@ var topics = []page{
 			tables: []string{
 				"table-gpu-ladder-f32", "table-gpu-ladder-f64", "table-gpu-shapes-f16", "table-gpu-shapes-bf16",
 			},
+		},
+	},
+	{
+		topic:   "cuda-h200",
+		title:   "An NVIDIA H200: compared with cuBLAS, and tuned",
+		records: []string{"cuda-h200.json", "cuda-h200-tuned.json"},
+		digest: digest{
+			sections: []string{
+				"summary", "machine", "runs", "gpu-machine", "gpu-ladder", "gpu-waves", "gpu-accuracy", "gpu-tuned",
+			},
+			figures: []string{
+				"gpu-ladder-f32", "gpu-ladder-f64", "gpu-ladder-f16", "gpu-ladder-bf16", "gpu-errors",
+			},
+			tables: []string{"table-gpu-ladder-f32", "table-gpu-ladder-f64"},
 		},
 	},
 	{
