@@ -4,9 +4,9 @@
 ## LANG_REPORT=en   report: language of the report, en or zh
 ## OUT=report       report, bench-peers, bench-full, check-report: the folder
 ## RESUME=          report, bench-peers: any value continues the records in OUT; empty replaces them
-## MPI=auto         build, report, bench-peers, bench-full, test, lint: yes with MPI, no without, auto if it is installed
-## CUDA=auto        build, report, bench-peers, bench-full, lint: yes with bin/gemm-cuda, no without, auto if there is a CUDA toolkit or a driver
-## DEPS=yes         report, peers, bench-peers, bench-full, test, mpich, hosts, lint, deps, install-test, check-report: no installs nothing
+## MPI=auto         build, report, bench-peers, bench-full, test, lint, vet: yes with MPI, no without, auto if it is installed
+## CUDA=auto        build, report, bench-peers, bench-full, lint, vet: yes with bin/gemm-cuda, no without, auto if there is a CUDA toolkit or a driver
+## DEPS=yes         report, peers, bench-peers, bench-full, test, mpich, hosts, lint, vet, deps, install-test, check-report: no installs nothing
 ## FUZZTIME=30s     fuzz: how long each target runs
 ## PREFIX=/usr/local  install, uninstall: where gemm is used
 ## DESTDIR=         install, uninstall: put in front of PREFIX where files are written, to make packages
@@ -30,6 +30,9 @@ SCRIPTS := .ci/run $(wildcard scripts/*.sh examples/*/*.sh examples/*/*.sbatch)
 # The first installation takes one to three minutes.
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
+# The packages with files for the tag mpi; go vet and golangci-lint read these once more.
+MPI_PACKAGES = $(shell grep -rlE --include='*.go' '^//go:build .*\bmpi\b' cmd compare internal mpi | xargs -n 1 dirname | sort -u | sed 's|^|./|')
+
 # The revision is added for the records, unless git is missing or does not trust the owner of the
 # folder; go build would fail then.
 VCS := -buildvcs=$(shell git rev-parse HEAD >/dev/null 2>&1 && echo true || echo false)
@@ -42,7 +45,7 @@ CUDA_PACKAGES := ./cmd/gemm-cuda ./cuda/device
 with_cuda = @flags="$$(scripts/cuda.sh)" || exit 1; [ "$$flags" = no ] || { eval "export $$flags"; set -x; $(1); }
 
 .DEFAULT_GOAL := help
-.PHONY: help report test sanitize mpich hosts rename-test lib-test slow-tests oldest-nvrtc cuda-headers vet-systems gonum-tests build lib install uninstall install-test wheel python-test deps lint generate docs goals bench peers bench-peers bench-full fuzz check-report clean
+.PHONY: help report test sanitize mpich hosts rename-test lib-test slow-tests kernels oldest-nvrtc cuda-headers width-test cgocheck vet-systems gonum-tests build lib install uninstall install-test wheel python-test deps lint vet generate docs goals bench peers bench-peers bench-full fuzz check-report clean
 
 help: ## list the targets and the variables
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -75,8 +78,11 @@ lib-test: ## check libgemm with 64 threads at once and in forked processes, by d
 sanitize: ## run every rung on the GPU under NVIDIA's checkers of addresses, races, barriers and uninitialised memory
 	@scripts/sanitize.sh
 
+kernels: ## compile all settings of all kernels, and compare their registers with the table
+	GEMM_TEST_KERNELS=all GEMM_NVRTC="$$(scripts/nvrtc.sh)" $(GO) test -count=1 -run 'TestKernels|TestCandidatesCompile' ./cuda
+
 oldest-nvrtc: ## compile the kernels by the oldest compiler there is
-	GEMM_NVRTC="$$(scripts/nvrtc.sh 11)" $(GO) test -count=1 ./cuda/...
+	GEMM_TEST_KERNELS=all GEMM_NVRTC="$$(scripts/nvrtc.sh 11)" $(GO) test -count=1 ./cuda/...
 
 cuda-headers: ## build gemm-cuda with every version of CUDA's headers
 	@for version in 11 12 13; do \
@@ -85,12 +91,20 @@ cuda-headers: ## build gemm-cuda with every version of CUDA's headers
 		objdump -p bin/cuda-headers | grep 'NEEDED *libcuda.so.1' || exit 1; \
 	done; rm -f bin/cuda-headers
 
+width-test: ## run the tests of arithmetic, plans and the pool where int has 32 bits
+	@[ "$$(uname -m)" = x86_64 ] || { echo "width-test: it needs x86-64, and this is $$(uname -m)" >&2; exit 1; }
+	GEMM_TEST_REQUIRE= GOARCH=386 CGO_ENABLED=0 $(GO) test -short . ./gf256 ./blas ./internal/block ./internal/kernel ./internal/tuned ./cuda ./mpi/plan
+	GOARCH=386 CGO_ENABLED=0 $(GO) test -short -run 'TestUnaligned|TestFor$$|TestChunks' ./parallel ./parallel/pool
+
+cgocheck: ## run the tests on ranks with all checks of pointers that are passed to C
+	CGO_ENABLED=1 GOEXPERIMENT=cgocheck2 $(GO) test -tags mpi ./mpi ./mpi/comm
+
 vet-systems: ## run go vet for every system that gemm is built on
 	@for target in linux/386 linux/arm64 darwin/arm64 windows/amd64; do \
 		(set -x; GOOS=$${target%/*} GOARCH=$${target#*/} CGO_ENABLED=0 $(GO) vet ./...) || exit 1; \
 	done
 
-slow-tests: gonum-tests oldest-nvrtc cuda-headers vet-systems mpich hosts lib-test rename-test build lib install-test fuzz ## run the checks that .ci/run leaves out
+slow-tests: lint width-test cgocheck gonum-tests kernels oldest-nvrtc cuda-headers vet-systems mpich hosts lib-test rename-test build lib install-test fuzz ## run the checks that .ci/run leaves out
 
 gonum-tests: ## run gonum's own tests of its matrices and of its LAPACK on our BLAS
 	scripts/gonum-tests.sh
@@ -126,14 +140,18 @@ python-test: wheel ## check the Python package: its format and types, and its te
 deps: ## name the system packages that are missing, and install them as root or by password-less sudo (DEPS=no: skip)
 	@scripts/deps.sh run
 
-lint: ## check format, vet and golangci-lint, also with MPI and with CUDA if they are installed, and the scripts
+lint: vet ## check as make vet does, and by golangci-lint, also with MPI and with CUDA if they are installed
+	CGO_ENABLED=0 GOBIN="$$PWD/bin/lint" $(GO) install $(GOLANGCI)
+	bin/lint/golangci-lint run ./...
+	@if [ "$$(scripts/mpi.sh)" = yes ]; then set -x; bin/lint/golangci-lint run --build-tags mpi $(MPI_PACKAGES); fi
+	$(call with_cuda,bin/lint/golangci-lint run --build-tags cuda $(CUDA_PACKAGES))
+
+vet: ## check format and go vet, also with MPI and with CUDA if they are installed, and the scripts
 	@scripts/deps.sh lint
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "gofmt -w is due for: $$unformatted" >&2; exit 1; }
-	CGO_ENABLED=0 GOBIN="$$PWD/bin/lint" $(GO) install $(GOLANGCI)
 	$(GO) vet ./...
-	bin/lint/golangci-lint run ./...
-	@if [ "$$(scripts/mpi.sh)" = yes ]; then set -x; $(GO) vet -tags mpi ./... && bin/lint/golangci-lint run --build-tags mpi ./...; fi
-	$(call with_cuda,$(GO) vet -tags cuda $(CUDA_PACKAGES) && bin/lint/golangci-lint run --build-tags cuda $(CUDA_PACKAGES))
+	@if [ "$$(scripts/mpi.sh)" = yes ]; then set -x; $(GO) vet -tags mpi $(MPI_PACKAGES); fi
+	$(call with_cuda,$(GO) vet -tags cuda $(CUDA_PACKAGES))
 	@for script in $(SCRIPTS); do bash -n $$script || exit 1; done
 	@if command -v shellcheck >/dev/null; then set -x; shellcheck $(SCRIPTS); else echo "lint: shellcheck is not installed; the scripts are not checked" >&2; fi
 

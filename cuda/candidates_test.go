@@ -199,8 +199,8 @@ func TestCandidates(t *testing.T) {
 // TestCandidatesCompile compiles a candidate of every rung. The estimate of registers, which leaves
 // addresses out, must not be far above what the compiler takes.
 func TestCandidatesCompile(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes long, and nothing here runs at the same time")
+	if !everything {
+		t.Skip("takes long: make kernels runs it")
 	}
 	l, err := nvrtc.Find()
 	gemmtest.Require(t, "nvrtc", err)

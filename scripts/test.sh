@@ -2,13 +2,15 @@
 # Runs every test of the module once, in the form that finds most faults. Packages whose code
 # depends on GEMM_CPU run once more for each instruction set of this processor.
 #
-#   ranks   mpi and mpi/comm, if MPI is there: with Go's checks of pointers passed to cgo
+#   ranks   mpi and mpi/comm, if MPI is there: after the others, because ranks need the processors
 #   raced   packages with goroutines whose tests all run under the race detector: with it, in a
 #           build without MPI
-#   plain   the others; those with goroutines, such as cmd/gemm, run also under the race
+#   plain   the others; those that start goroutines, such as cmd/gemm, run also under the race
 #           detector, with -short
 #
-# MPI=no leaves MPI out. Without a C compiler there is no race detector, and all run plain.
+# MPI=no leaves MPI out. Without a C compiler there is no race detector, and all run plain. make lint
+# runs go vet on all packages, so go test does not. make cgocheck has the slow checks of the pointers
+# that ranks pass to C.
 set -euo pipefail
 
 go="${GO:-go}"
@@ -19,9 +21,19 @@ fields="$named ./internal/block ./serial" # what differs where the kernels of th
 module="$("$go" list -m)"
 ranks="^$module/mpi(/comm)?\$"
 raced="^$module/(compare|reference)\$" # the plain run would take as long and find nothing else
-single='/(gf256|serial|compare/report(/.*)?|compare/verify|internal/matfile|mpi/plan|cuda/(explain|moments|occupancy|sass))$' # packages of one goroutine
+starts='(^|[^[:alnum:]_."])go (func\(|[[:alnum:]_.]+\()|\.Go\(|\.Parallel\(\)' # what starts a goroutine
+apart="^$module/(serial|compare/report)\$" # whose tests run in parallel and share nothing
 
 title() { printf '\n== %s\n' "$*"; }
+
+# goroutines prints the packages that start goroutines, in their code or in their tests.
+goroutines() {
+	local package folder
+	"$go" list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{.Dir}}{{end}}' ./... |
+		while read -r package folder; do
+			if grep -qE "$starts" "$folder"/*.go; then echo "$package"; fi
+		done | grep -vE "$apart"
+}
 
 race=no
 if command -v "$("$go" env CC)" >/dev/null; then race=yes; fi
@@ -31,27 +43,28 @@ if [ "$(scripts/mpi.sh)" = yes ]; then
 	plain="$(grep -vE "$ranks" <<<"$plain")"
 	title "go test -tags mpi, of $(wc -l <<<"$plain") packages"
 	# shellcheck disable=SC2086 # a list of packages
-	CGO_ENABLED=1 "$go" test -tags mpi $plain
-	title "GOEXPERIMENT=cgocheck2 go test -tags mpi ./mpi ./mpi/comm"
-	CGO_ENABLED=1 GOEXPERIMENT=cgocheck2 "$go" test -tags mpi ./mpi ./mpi/comm
+	CGO_ENABLED=1 "$go" test -vet=off -tags mpi $plain
+	title "go test -tags mpi ./mpi ./mpi/comm"
+	CGO_ENABLED=1 "$go" test -vet=off -tags mpi ./mpi ./mpi/comm
 else
 	title "go test, of $(wc -l <<<"$plain") packages"
 	# shellcheck disable=SC2086 # a list of packages
-	"$go" test $plain
+	"$go" test -vet=off $plain
 fi
 
 # What -short leaves out is the same under the race detector and for each choice of kernels.
 if [ "$race" = yes ]; then
-	mapfile -t concurrent < <("$go" list ./... | grep -vE "$single")
+	mapfile -t concurrent < <(goroutines)
+	[ "${#concurrent[@]}" -gt 9 ] || { echo "test.sh: only ${concurrent[*]} start goroutines?" >&2; exit 1; }
 	title "go test -race -short, of ${#concurrent[@]} packages"
-	CGO_ENABLED=1 "$go" test -race -short "${concurrent[@]}"
+	CGO_ENABLED=1 "$go" test -vet=off -race -short "${concurrent[@]}"
 else
 	title "go test -race: left out, it needs a C compiler; install gcc and libc6-dev"
 fi
 
 scratch="$(mktemp -d)"
 trap 'rm -rf "$scratch"' EXIT
-CGO_ENABLED=0 "$go" build -buildvcs=false -o "$scratch/gemm" ./cmd/gemm
+CGO_ENABLED=0 "$go" build -buildvcs=false -o "$scratch/gemm" ./cmd/gemm # as on a host without a C compiler
 # kernels prints the micro-kernels of packed products, in an environment of its arguments.
 kernels() { env "$@" "$scratch/gemm" info --json - | grep -o '"kernel": "[^"]*"' | paste -sd' '; }
 
@@ -71,7 +84,7 @@ for set in $sets; do
 	title "GEMM_CPU=$set go test -short -count=1 $packages"
 	# The cache of results may not see a variable that is read before the tests begin.
 	# shellcheck disable=SC2086 # a list of patterns
-	GEMM_CPU="$set" "$go" test -short -count=1 $packages
+	GEMM_CPU="$set" "$go" test -vet=off -short -count=1 $packages
 	# Of reference, the codes alone have kernels that GEMM_CPU chooses.
-	if [ "$packages" != "$named" ]; then GEMM_CPU="$set" "$go" test -count=1 -run '^TestReedSolomon' ./reference; fi
+	if [ "$packages" != "$named" ]; then GEMM_CPU="$set" "$go" test -vet=off -count=1 -run '^TestReedSolomon' ./reference; fi
 done
