@@ -22,6 +22,7 @@ type Request struct {
 	Op          string // nn, nt, tn, tt: how A and B are stored; empty: nn
 	Alpha, Beta float64
 	LD          int         // added to the least leading dimension of each operand
+	Hosts       int         // of the job, if its ranks are on several; otherwise 0
 	Params      gemm.Params // parameters of the variant and conditions
 	Turn        string      // cases with the same turn are measured interleaved (A B A B); empty: alone
 	Timeline    bool        // one additional product is computed after the samples, for a Trace
@@ -45,7 +46,7 @@ func (r Request) Case() Case {
 	r.Op = cmp.Or(r.Op, "nn")
 	c := Case{
 		Key: Key{
-			Experiment: r.Experiment, Variant: r.Variant.Name, Build: r.Build,
+			Experiment: r.Experiment, Variant: r.Variant.Name, Build: r.Build, Hosts: r.Hosts,
 			Problem: Problem{Type: r.Type, Op: r.Op, Alpha: r.Alpha, Beta: r.Beta, Shape: r.Shape},
 		},
 		Variant: r.Variant, LD: r.LD, Params: r.Params, Turn: r.Turn, Timeline: r.Timeline,

@@ -33,6 +33,7 @@ func TestIdentity(t *testing.T) {
 		"experiment": func(r *Request) { r.Experiment = MainLadder },
 		"variant":    func(r *Request) { r.Variant.Name = "test/y" },
 		"build":      func(r *Request) { r.Build = "v1" },
+		"hosts":      func(r *Request) { r.Hosts = 2 },
 		"type":       func(r *Request) { r.Type = "f32" },
 		"shape":      func(r *Request) { r.K = 5 },
 		"op":         func(r *Request) { r.Op = "nn" },

@@ -20,6 +20,7 @@ type Ladder struct {
 	Ops         []string // nn, nt, tn, tt
 	Alpha, Beta float64
 	LD          int              // added to the least leading dimension of each operand
+	Hosts       int              // of the job that measures, if its ranks are on several; otherwise 0
 	Sweep       map[string][]any // values by parameter; variants without the parameter ignore it
 	// Libraries has the swept values of libraries of others in this process; nil: Sweep.
 	Libraries map[string][]any
@@ -47,7 +48,7 @@ func (l Ladder) Cases() []Case {
 				row := func(v gemm.Variant, p gemm.Params) Request {
 					return Request{
 						Experiment: l.experimentOf(v), Variant: v, Type: typ, Shape: shape,
-						Op: op, Alpha: l.Alpha, Beta: l.Beta, LD: l.LD, Params: p,
+						Op: op, Alpha: l.Alpha, Beta: l.Beta, LD: l.LD, Hosts: l.Hosts, Params: p,
 					}
 				}
 				for _, v := range having(typ, l.Variants) {
@@ -148,6 +149,9 @@ func together(cases []Case) []Case {
 func (c Case) turn() string {
 	if ranks := c.Ranks(); ranks > 0 {
 		name := fmt.Sprintf("mpi %s %s %s, %d ranks", c.Type, c.Shape, c.Op, ranks)
+		if c.Hosts > 0 {
+			name += fmt.Sprintf(" on %d hosts", c.Hosts)
+		}
 		if c.Experiment == Distributions { // a product takes much longer than those of the other experiments
 			name = string(c.Experiment) + " " + name
 		}

@@ -282,6 +282,7 @@ type Key struct {
 	Experiment Experiment `json:"experiment"`
 	Variant    string     `json:"variant"`
 	Build      string     `json:"build,omitempty"` // of the experiment compiler: v1, v3, v1 -B, v3 -B
+	Hosts      int        `json:"hosts,omitempty"` // of the ranks, if the job was on several; otherwise 0
 	Problem
 }
 

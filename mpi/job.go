@@ -362,6 +362,18 @@ func Version() string { return comm.Version() }
 // Built reports whether this build has MPI.
 const Built = comm.Built
 
+// Hosts returns the number of hosts of the ranks if there are several, otherwise 0.
+func (j *Job) Hosts() int {
+	names := map[string]bool{}
+	for _, g := range j.peers {
+		names[g.Host] = true
+	}
+	if len(names) < 2 {
+		return 0
+	}
+	return len(names)
+}
+
 // Placement returns a line for each rank, with its host and processors.
 func (j *Job) Placement() []string {
 	var out []string

@@ -143,6 +143,9 @@ func onRanks(ctx context.Context, oversubscribe bool, l *compare.Ladder) error {
 		}
 	}
 	job := jobOf(ctx)
+	if job != nil {
+		l.Hosts = job.Hosts()
+	}
 	switch {
 	case job != nil && l.Sweep["ranks"] == nil:
 		l.Sweep["ranks"] = []any{job.Size()}
