@@ -252,6 +252,16 @@ func growing(ms map[int]float64) []compare.Record {
 	return rows
 }
 
+// peaked adds peaks of the given numbers of threads.
+func peaked(doc compare.Document, threads ...int) compare.Document {
+	doc.Hosts[0].Ceilings = nil
+	for _, n := range threads {
+		doc.Hosts[0].Ceilings = append(doc.Hosts[0].Ceilings,
+			compare.Ceiling{Unit: "cpu", Pipe: "f64", ISA: "avx2", Threads: n, Gflops: compare.Number(40 * n), Run: "r1"})
+	}
+	return doc
+}
+
 // pinged adds messages whose time is latency plus bytes divided by bandwidth.
 func pinged(ranks int, latency, bandwidth float64, sizes ...int) func(*compare.Document) {
 	return func(d *compare.Document) {
@@ -322,6 +332,41 @@ var rankSentences = []sentence{
 		growing(map[int]float64{1: 1, 2: 1.25}))...),
 		[]string{"By Amdahl's law that is a serial fraction of 0.500, from one point.",
 			"By Gustafson's law that is a serial fraction of 0.400, from one point."}, nil},
+	{"ranks on one, two and three hosts", reporttest.Many(slices.Concat(
+		reporttest.Raced("summa", map[int]float64{16: 9}),
+		reporttest.OnHosts(2, reporttest.Raced("summa", map[int]float64{16: 10, 32: 6})...),
+		reporttest.OnHosts(2, reporttest.Raced("bcast-rows", map[int]float64{2: 10})...),
+		reporttest.OnHosts(4, reporttest.Raced("bcast-rows", map[int]float64{4: 20})...),
+		growing(map[int]float64{16: 1}), reporttest.OnHosts(2, growing(map[int]float64{32: 1.25})...),
+	)...),
+		[]string{
+			"- **f64**: the fastest is `mpi/summa`, n = 256, 32 ranks, 2 hosts, with 6.00 ms.",
+			"| `mpi/summa` | — | 256 | 16 | 2 | 1 | 16 | ok | 10.0 ms |",
+			"`mpi/summa` (ranks/host=16): 2 hosts are 1.50 times as fast as one, an efficiency of 75.0 %. " +
+				"They are 0.533 times as fast as the best serial variant, `serial/packed`. By Amdahl's law that is " +
+				"a serial fraction of 0.333, from one point.",
+			"`mpi/summa` (ranks/host=16): 2 hosts do 1.60 times the work of one in the same time, an efficiency of 80.0 %. " +
+				"By Gustafson's law that is a serial fraction of 0.400, from one point.",
+			"`mpi/bcast-rows` (ranks/host=1): 20.0 ms on 4 hosts. One host was not timed, so that there is no speed-up.",
+			"| `mpi/summa` | ranks/host=16 | 256 | 2 | 6.00 ms |",
+			"for n in 2 4 16 32; do mpirun --hostfile hosts -n $n --bind-to none gemm mpi --variants mpi/summa,mpi/bcast-rows",
+			"--json mpi-f64.json --resume; done && gemm report",
+		}, []string{"take turns on a processor", "muted"}},
+	{"a rank on each of up to four hosts", peaked(reporttest.Many(slices.Concat(
+		reporttest.Raced("summa", map[int]float64{1: 8}),
+		reporttest.OnHosts(2, reporttest.Raced("summa", map[int]float64{2: 5})...),
+		reporttest.OnHosts(4, reporttest.Raced("summa", map[int]float64{4: 3.5})...),
+		reporttest.Raced("bcast-rows", map[int]float64{1: 8}),
+		reporttest.OnHosts(2, reporttest.Raced("bcast-rows", map[int]float64{2: 9})...),
+		growing(map[int]float64{1: 1}), reporttest.OnHosts(2, growing(map[int]float64{2: 1.25})...),
+		reporttest.OnHosts(4, growing(map[int]float64{4: 1.5})...),
+	)...), 1, 2, 4),
+		[]string{
+			"`mpi/summa` (ranks/host=1): 4 hosts are 2.29 times as fast as one, an efficiency of 57.1 %, ",
+			"Amdahl's law has a serial fraction of 0.250 and residuals of at most 0", "The hosts cost more than they bring",
+			"`mpi/summa` (ranks/host=1): 4 hosts do 2.67 times the work of one in the same time",
+			"mpirun --hostfile hosts -n $n --bind-to none --map-by ppr:1:node gemm mpi",
+		}, []string{"One host was not timed"}},
 	{"ranks of which one alone computes",
 		reporttest.Many(reporttest.Row("mpi/cannon", 256, 1e-3, reporttest.OnRanks("strong", 2),
 			func(r *compare.Record) { r.BytesCounted, r.BytesPredicted, r.RanksUsed = 0, 0, 1 })),

@@ -39,7 +39,7 @@ func (v *View) Answer(typ string) Answer {
 	a := Answer{Type: typ, view: v}
 	for _, r := range Timed(v.Ladder(typ)) {
 		p := ProblemOf(r)
-		if p.Cube() && p.plain() && RanItself(r) && r.Median > 0 && !v.IsCrowded(r.Threads) {
+		if p.Cube() && p.plain() && RanItself(r) && r.Median > 0 && !v.Crowds(r) {
 			a.rows = append(a.rows, r)
 		}
 	}

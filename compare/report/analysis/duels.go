@@ -39,7 +39,7 @@ func (v *View) Duels(keep func(compare.Record) bool, change func(compare.Record)
 	threads func([]int) int) []Duel {
 	rows := v.Pick(func(r compare.Record) bool {
 		return Family(r.Variant) == Parallel && r.Experiment != compare.OpenMPLoops && r.Speed() && r.Median > 0 &&
-			r.Threads > 1 && !v.IsCrowded(r.Threads)
+			r.Threads > 1 && !v.Crowds(r)
 	})
 	key := func(r compare.Record, as string) string {
 		p := ProblemOf(r)

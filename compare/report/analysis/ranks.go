@@ -25,7 +25,7 @@ func (v *View) OfRanks() []compare.Record {
 	seen := map[string]bool{}
 	for _, experiment := range OverRanks.fixed() {
 		for _, r := range all {
-			if key := fmt.Sprint(r.Variant, ProblemOf(r), r.Params); r.Experiment == experiment && !seen[key] {
+			if key := fmt.Sprint(r.Variant, ProblemOf(r), r.Params, Hosts(r)); r.Experiment == experiment && !seen[key] {
 				seen[key] = true
 				out = append(out, r)
 			}
@@ -38,7 +38,8 @@ func (v *View) OfRanks() []compare.Record {
 	slices.SortStableFunc(out, func(x, y compare.Record) int {
 		return cmp.Or(
 			cmp.Compare(slices.Index(variants, x.Variant), slices.Index(variants, y.Variant)),
-			Alone(x).Compare(Alone(y)), cmp.Compare(OverRanks.Count(x), OverRanks.Count(y)), cmp.Compare(x.Threads, y.Threads))
+			Alone(x).Compare(Alone(y)), cmp.Compare(OverRanks.Count(x), OverRanks.Count(y)),
+			cmp.Compare(Hosts(x), Hosts(y)), cmp.Compare(x.Threads, y.Threads))
 	})
 	return out
 }
@@ -47,6 +48,40 @@ func (v *View) OfRanks() []compare.Record {
 func (v *View) OfRanksIn(typ string) []compare.Record {
 	return slices.DeleteFunc(v.OfRanks(),
 		func(r compare.Record) bool { return r.Type != typ || !r.Speed() || !(r.Median > 0) })
+}
+
+// RanksOfHosts returns how many ranks each host of a row has, in the order of their first ranks. It is nil
+// if the row has no ranks.
+func RanksOfHosts(r compare.Record) []int {
+	var out []int
+	at := map[string]int{}
+	for _, rank := range r.Ranks {
+		i, ok := at[rank.Host]
+		if !ok {
+			i = len(out)
+			at[rank.Host] = i
+			out = append(out, 0)
+		}
+		out[i]++
+	}
+	return out
+}
+
+// Hosts returns the number of hosts that the ranks of a row are on. 0: the row does not say.
+func Hosts(r compare.Record) int { return max(len(RanksOfHosts(r)), r.Hosts) }
+
+// RanksOfHost returns how many ranks each host of a row has. 0: there are none, or the hosts differ.
+func RanksOfHost(r compare.Record) int {
+	hosts := RanksOfHosts(r)
+	if len(hosts) == 0 || slices.Min(hosts) != slices.Max(hosts) {
+		return 0
+	}
+	return hosts[0]
+}
+
+// SpansHosts reports whether there is a timed row whose ranks are on several hosts.
+func (v *View) SpansHosts() bool {
+	return slices.ContainsFunc(v.OfRanks(), func(r compare.Record) bool { return r.Speed() && Hosts(r) > 1 })
 }
 
 // Alone returns the problem of a row without its threads.
@@ -58,7 +93,7 @@ func Alone(r compare.Record) Problem {
 
 // Muted is the class of a row whose ranks take turns on processors.
 func (v *View) Muted(r compare.Record) string {
-	if v.IsCrowded(r.Threads) || !r.Speed() {
+	if v.Crowds(r) || !r.Speed() {
 		return "muted"
 	}
 	return ""
@@ -147,7 +182,7 @@ func (v *View) Phased(typ string) []compare.Record {
 // fastest row.
 func (v *View) Foremost(rows []compare.Record) []compare.Record {
 	if tame := slices.DeleteFunc(slices.Clone(rows),
-		func(r compare.Record) bool { return v.IsCrowded(r.Threads) }); len(tame) > 0 {
+		func(r compare.Record) bool { return v.Crowds(r) }); len(tame) > 0 {
 		rows = tame
 	}
 	type place struct {
@@ -364,7 +399,7 @@ func Local(r compare.Record) string {
 
 // Roomy keeps the duels that have a processor for every thread.
 func (v *View) Roomy(all []Duel) []Duel {
-	return slices.DeleteFunc(all, func(d Duel) bool { return v.IsCrowded(d.First.Threads) })
+	return slices.DeleteFunc(all, func(d Duel) bool { return v.Crowds(d.First) })
 }
 
 // gap compares point-to-point rows with the rows of a collective variant, at one size, by ranks.

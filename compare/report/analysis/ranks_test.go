@@ -160,6 +160,48 @@ func TestPhaseSpread(t *testing.T) {
 	}
 }
 
+// TestHosts plants ranks on several hosts: what shares processors is on one host, and a host with another
+// number of ranks is on no axis.
+func TestHosts(t *testing.T) {
+	rows := slices.Concat(
+		reporttest.Raced("summa", map[int]float64{16: 9}),
+		reporttest.OnHosts(2, reporttest.Raced("summa", map[int]float64{16: 10, 32: 6})...),
+		reporttest.OnHosts(3, reporttest.Raced("summa", map[int]float64{8: 7})...),
+		reporttest.Raced("summa", map[int]float64{32: 12}))
+	v := Views(reporttest.Many(rows...))[0]
+	v.Ceilings = append(v.Ceilings, compare.Ceiling{Unit: "cpu", Pipe: "f64", Threads: 32, Gflops: 1280},
+		compare.Ceiling{Unit: "cpu", Pipe: "f64", Threads: 16, Gflops: 640})
+	for i, want := range []struct {
+		of      []int
+		axis    int
+		crowded bool
+	}{{[]int{16}, 1, false}, {[]int{8, 8}, 2, false}, {[]int{16, 16}, 2, false}, {[]int{3, 3, 2}, 0, false},
+		{[]int{32}, 1, true}} {
+		r := rows[i]
+		if got := RanksOfHosts(r); !slices.Equal(got, want.of) || OverHosts.Count(r) != want.axis ||
+			v.Crowds(r) != want.crowded {
+			t.Errorf("row %d has %v ranks, is at %d, crowded %v; want %v", i, got, OverHosts.Count(r), v.Crowds(r), want)
+		}
+	}
+	if got, want := PercentOfPeak(v, rows[2]), 100*float64(rows[2].Gflops)/1280; !(math.Abs(got/want-1) <= 1e-12) {
+		t.Errorf("on two hosts the row has %g %% of the peak, want %g", got, want)
+	}
+	all := v.StrongSeries(OverHosts, "f64")
+	if len(all) != 1 || len(all[0].Rows) != 2 || all[0].Set != "ranks/host=16" {
+		t.Fatalf("the series are %+v", all)
+	}
+	if c, ok := all[0].Speedup(all[0].Most()); !ok || !(math.Abs(c.Ratio-1.5) <= 1e-12) {
+		t.Errorf("two hosts are %v times as fast, %v", c.Ratio, ok)
+	}
+	for _, s := range v.StrongSeries(OverRanks, "f64") {
+		for _, r := range s.Rows {
+			if OverRanks.Count(r) == 16 && Hosts(r) != 1 {
+				t.Errorf("16 ranks on %d hosts stand for those on one", Hosts(r))
+			}
+		}
+	}
+}
+
 // TestTrait checks that only the names of parameters that distinguish rows are returned.
 func TestTrait(t *testing.T) {
 	rows := slices.Concat(reporttest.Raced("summa", map[int]float64{2: 1, 4: 1}, "local", "serial/packed", "panel", 64),

@@ -36,15 +36,16 @@ type Axis struct {
 	One    string // one of them, in letters of figures
 }
 
-// The axes: the threads of the family parallel, and the ranks of the family mpi.
+// The axes: the threads of the family parallel, and the ranks and the hosts of the family mpi.
 var (
 	OverThreads = Axis{"threads", Parallel, "", "thread"}
 	OverRanks   = Axis{"ranks", OnRanks, "mpi-", "rank"}
+	OverHosts   = Axis{"hosts", OnRanks, "mpi-hosts-", "host"}
 )
 
 // fixed names the experiments that have a problem of a fixed size, the best first.
 func (a Axis) fixed() []compare.Experiment {
-	if a == OverRanks {
+	if a.Family == OnRanks {
 		return []compare.Experiment{compare.StrongScaling, compare.MainLadder}
 	}
 	return []compare.Experiment{compare.StrongScaling, compare.ChunkSizes, compare.Affinities, compare.ProcessorLimits}
@@ -58,11 +59,14 @@ func AxisOf(variant string) Axis {
 	return OverThreads
 }
 
-// Count returns where a row is on the axis: its threads, or its ranks whatever threads
-// each of them has. 0: the row does not say.
+// Count returns where a row is on the axis: its threads, its ranks whatever threads each of them has,
+// or its hosts. 0: the row does not say, or its hosts have different numbers of ranks.
 func (a Axis) Count(r compare.Record) int {
-	if a == OverThreads {
+	switch a {
+	case OverThreads:
 		return r.Threads
+	case OverHosts:
+		return len(RanksOfHosts(r)) * min(1, RanksOfHost(r))
 	}
 	if ranks, ok := r.Params[a.Param].(int); ok {
 		return ranks
@@ -78,11 +82,12 @@ func (v *View) Shared(typ string, experiments ...compare.Experiment) []compare.R
 	return v.Along(OverThreads, typ, experiments...)
 }
 
-// Along returns the timed rows of an axis in the given experiments.
+// Along returns the timed rows of an axis in the given experiments. Over hosts, it leaves out rows whose
+// ranks take turns on processors.
 func (v *View) Along(a Axis, typ string, experiments ...compare.Experiment) []compare.Record {
 	return v.Pick(func(r compare.Record) bool {
 		return r.Type == typ && Family(r.Variant) == a.Family && a.Count(r) > 0 && r.Speed() && r.Median > 0 &&
-			slices.Contains(experiments, r.Experiment)
+			slices.Contains(experiments, r.Experiment) && (a != OverHosts || !v.Crowds(r))
 	})
 }
 
@@ -111,6 +116,10 @@ type Series struct {
 func (v *View) seriesOf(a Axis, rows []compare.Record, grows bool) []Series {
 	var out []Series
 	at := map[string]int{}
+	if a == OverRanks { // of as many ranks, those on the fewest hosts stand
+		rows = slices.Clone(rows)
+		slices.SortStableFunc(rows, func(x, y compare.Record) int { return Hosts(x) - Hosts(y) })
+	}
 	for _, r := range rows {
 		p := ProblemOf(r)
 		if grows {
@@ -120,13 +129,18 @@ func (v *View) seriesOf(a Axis, rows []compare.Record, grows bool) []Series {
 			p = p.OfOne(a.Count(r))
 		}
 		p.Threads = 1
-		rest := Omit(r.Params, a.Param)
+		rest, set := Omit(r.Params, a.Param), v.Trait(r.Variant, r.Params)
+		if a == OverHosts {
+			rest = Omit(r.Params, OverRanks.Param)
+			rest["ranks/host"] = RanksOfHost(r)
+			set = strings.TrimSpace(fmt.Sprintf("%s ranks/host=%d", set, RanksOfHost(r)))
+		}
 		key := fmt.Sprint(r.Experiment, r.Variant, p, rest)
 		i, ok := at[key]
 		if !ok {
 			i = len(out)
 			at[key] = i
-			out = append(out, Series{Problem: p, Axis: a, Variant: r.Variant, Rest: rest, Set: v.Trait(r.Variant, rest),
+			out = append(out, Series{Problem: p, Axis: a, Variant: r.Variant, Rest: rest, Set: set,
 				experiment: r.Experiment, Grows: grows})
 		}
 		if !slices.ContainsFunc(out[i].Rows, func(o compare.Record) bool { return a.Count(o) == a.Count(r) }) {
@@ -164,7 +178,7 @@ func (s Series) Most() compare.Record { return s.Rows[len(s.Rows)-1] }
 // threads if all exceed them.
 func (s Series) Full(v *View) compare.Record {
 	for _, r := range slices.Backward(s.Rows) {
-		if !v.IsCrowded(r.Threads) {
+		if !v.Crowds(r) {
 			return r
 		}
 	}
@@ -204,7 +218,7 @@ func (s Series) Fit(v *View) (law, bool) {
 	var values []float64
 	for _, r := range s.Rows {
 		c, ok := s.Speedup(r)
-		if !ok || v.IsCrowded(r.Threads) {
+		if !ok || v.Crowds(r) {
 			continue
 		}
 		threads = append(threads, s.Count(r))
@@ -223,7 +237,7 @@ func (s Series) Fit(v *View) (law, bool) {
 	default:
 		l = amdahl(threads, values)
 	}
-	if s.Axis == OverRanks {
+	if s.Axis != OverThreads {
 		l.Lo, l.Hi = math.NaN(), math.NaN()
 	}
 	return l, true

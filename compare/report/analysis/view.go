@@ -54,6 +54,16 @@ func (v *View) Granted() float64 {
 // false if the number of processors is not known.
 func (v *View) IsCrowded(threads int) bool { return v.Cores > 0 && v.Crowded(threads) != "" }
 
+// Crowds reports whether the threads of a row cannot run at the same time. Of ranks on several hosts, it
+// looks at the host with the most. The others are taken to have as many processors as the first.
+func (v *View) Crowds(r compare.Record) bool {
+	threads := r.Threads
+	if hosts := RanksOfHosts(r); len(hosts) > 1 {
+		threads = threads / len(r.Ranks) * slices.Max(hosts)
+	}
+	return v.IsCrowded(threads)
+}
+
 // Trait describes, like Setting, the parameters that tell rows of a variant apart. For the family
 // mpi, whose rows have many parameters, these are the ones that are not the same in all rows.
 func (v *View) Trait(variant string, p gemm.Params) string {
@@ -200,7 +210,7 @@ func (v *View) Peaks() []compare.Ceiling {
 }
 
 // PercentOfPeak returns the speed of a row in percent of the host's measured peak of its type on as many
-// threads as the row has; NaN if one of the two is not known. The divisor is the same for all rows
+// threads as the row has, on all of its hosts; NaN if one of the two is not known. The divisor is the same for all rows
 // of a type and number of threads, not the ceiling of a row's own turn. Rows of a GPU have the ceiling of the pipe that they ran on.
 func PercentOfPeak(v *View, r compare.Record) float64 {
 	if ByGPU(r) {
@@ -208,7 +218,7 @@ func PercentOfPeak(v *View, r compare.Record) float64 {
 	}
 	threads := max(r.Threads, 1)
 	if v.Cores > 0 {
-		threads = min(threads, v.Cores) // more do not compute more
+		threads = min(threads, v.Cores*max(1, len(RanksOfHosts(r)))) // more do not compute more
 	}
 	peak, ok := v.Ceiling(r.Type, threads)
 	if !ok {

@@ -145,13 +145,40 @@ func (b *Builder) RerunShared(v *analysis.View, rows []compare.Record, flags ...
 		slices.SortFunc(shapes, analysis.Problem.Compare)
 	}
 	typ := strings.Join(analysis.Types(own), ",")
-	args := []string{b.Program, a.Family, "--variants", strings.Join(analysis.Distinct(own, analysis.VariantOf), ","),
-		"--sizes", sizesOf(shapes), "--type", typ}
+	before, after, own := overHosts(own)
+	args := append(before, b.Program, a.Family, "--variants", strings.Join(analysis.Distinct(own, analysis.VariantOf), ","),
+		"--sizes", sizesOf(shapes), "--type", typ)
 	args = append(args, b.parameters(own)...)
 	args = append(args, flags...)
 	args = append(args, v.Asked(rows, "reps", "time", "timeout", "seed")...)
 	name := a.Family + "-" + typ + ".json"
-	return strings.Join(append(args, "--json", name, "&&", b.Program, "report", "--in", name, "--out", "again"), " ")
+	args = append(append(args, "--json", name), after...)
+	return strings.Join(append(args, "&&", b.Program, "report", "--in", name, "--out", "again"), " ")
+}
+
+// overHosts returns what starts the ranks of rows on the hosts of a file, if rows are on several, and what
+// ends the command: a launch for each number of ranks, and as many ranks on each host if all rows agree. The
+// rows that it returns do not request ranks.
+func overHosts(rows []compare.Record) (before, after []string, rest []compare.Record) {
+	if !slices.ContainsFunc(rows, func(r compare.Record) bool { return analysis.Hosts(r) > 1 }) {
+		return nil, nil, rows
+	}
+	counts, each := analysis.Distinct(rows, analysis.OverRanks.Count), analysis.Distinct(rows, analysis.RanksOfHost)
+	slices.Sort(counts)
+	before = []string{"for", "n", "in"}
+	for _, n := range counts {
+		before = append(before, strconv.Itoa(n))
+	}
+	before[len(before)-1] += ";"
+	before = append(before, "do", "mpirun", "--hostfile", "hosts", "-n", "$n", "--bind-to", "none")
+	if len(each) == 1 && each[0] > 0 {
+		before = append(before, "--map-by", fmt.Sprintf("ppr:%d:node", each[0]))
+	}
+	rest = slices.Clone(rows)
+	for i, r := range rest {
+		rest[i].Params = analysis.Omit(r.Params, analysis.OverRanks.Param)
+	}
+	return before, []string{"--resume;", "done"}, rest
 }
 
 // sizesOf returns shapes as the flag takes them.

@@ -14,6 +14,9 @@ import (
 func (b *Builder) Where(v *analysis.View, r compare.Record) document.Text {
 	a := analysis.AxisOf(r.Variant)
 	parts := []document.Text{b.Sizes([]analysis.Problem{analysis.ProblemOf(r)}), b.Count(a.Param, a.Count(r))}
+	if hosts := analysis.Hosts(r); hosts > 1 {
+		parts = append(parts, b.Count("hosts", hosts))
+	}
 	if set := v.Trait(r.Variant, r.Params); set != "" {
 		parts = append(parts, document.Escape(set))
 	}

@@ -52,7 +52,9 @@ import (
 //	mpi-timeline                what each rank did when
 //	mpi-bytes-<type>            bytes counted over the lower bound, over ranks
 //	mpi-network                 time of messages over their bytes
-//	mpi-strong-…-<type>         as strong-… over ranks: speedup, efficiency, ceiling; and mpi-weak-…
+//	mpi-strong-…-<type>         as strong-… over ranks: speedup, efficiency, ceiling, model (predicted over measured
+//	                            time); and mpi-weak-…
+//	mpi-hosts-strong-…-<type>   the same over hosts with as many ranks each; and mpi-hosts-weak-…
 //	mpi-panel-<type>            speed over the width of panels
 //	mpi-gap-<type>              time of point-to-point over collective rows, over ranks
 //	gpu-ladder-<type>           speed of the rungs of the GPU's ladder at its largest cube

@@ -240,6 +240,8 @@ func distributedDrawings(d drawn, add adder) {
 		add("mpi-bytes-"+typ, "drawing.mpi-bytes", ch, ok, text.Args{"Type": typ})
 		d.scalingDrawings(analysis.OverRanks, "strong", typ, all, add)
 		d.scalingDrawings(analysis.OverRanks, "weak", typ, d.WeakSeries(analysis.OverRanks, typ), add)
+		d.scalingDrawings(analysis.OverHosts, "strong", typ, d.StrongSeries(analysis.OverHosts, typ), add)
+		d.scalingDrawings(analysis.OverHosts, "weak", typ, d.WeakSeries(analysis.OverHosts, typ), add)
 		ch, ok = d.panelCurve(typ)
 		add("mpi-panel-"+typ, "drawing.mpi-panel", ch, ok, text.Args{"Type": typ})
 		ch, ok = d.gapCurve(typ)

@@ -18,8 +18,11 @@ var Scaling = map[string][]string{
 	"strong": {"strong-speedup", "strong-serial", "strong-efficiency", "strong-ceiling", "strong-fraction",
 		"strong-time"},
 	"weak":       {"weak-speedup", "weak-time"},
-	"mpi-strong": {"mpi-strong-speedup", "mpi-strong-efficiency", "mpi-strong-ceiling"},
+	"mpi-strong": {"mpi-strong-speedup", "mpi-strong-efficiency", "mpi-strong-ceiling", "mpi-strong-model"},
 	"mpi-weak":   {"mpi-weak-speedup", "mpi-weak-time"},
+	"mpi-hosts-strong": {"mpi-hosts-strong-speedup", "mpi-hosts-strong-efficiency", "mpi-hosts-strong-ceiling",
+		"mpi-hosts-strong-model"},
+	"mpi-hosts-weak": {"mpi-hosts-weak-speedup", "mpi-hosts-weak-time"},
 }
 
 // scalingCurve is one figure of series along an axis, {one} in its letters.
@@ -89,6 +92,12 @@ var scalingCurves = []scalingCurve{
 		limit: chart.Limit{Level: 100, Label: "measured peak"},
 		point: func(v *analysis.View, s analysis.Series, r compare.Record) (chart.Point, bool) {
 			share := analysis.PercentOfPeak(v, r)
+			return measured(r, float64(s.Count(r)), share), share > 0
+		}},
+	{id: "strong-model", title: "predicted over measured time", yLabel: "predicted time / measured time", log: true,
+		limit: chart.Limit{Level: 1, Label: "as predicted"},
+		point: func(_ *analysis.View, s analysis.Series, r compare.Record) (chart.Point, bool) {
+			share := 1 / analysis.OverModel(r)
 			return measured(r, float64(s.Count(r)), share), share > 0
 		}},
 	{id: "strong-fraction", title: "serial fraction by Karp and Flatt", yLabel: "serial fraction (Karp, Flatt)",

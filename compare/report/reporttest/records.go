@@ -126,6 +126,19 @@ func OnRanks(experiment compare.Experiment, ranks int, params ...any) func(*comp
 	}
 }
 
+// OnHosts puts the ranks of a row on that many hosts, neighbours together.
+func OnHosts(hosts int, rows ...compare.Record) []compare.Record {
+	for i, r := range rows {
+		for j := range r.Ranks {
+			r.Ranks[j].Host = fmt.Sprint("node", 1+j*hosts/len(r.Ranks))
+		}
+		if hosts > 1 {
+			rows[i].Hosts = hosts
+		}
+	}
+	return rows
+}
+
 // Raced returns rows of a variant at n = 256 that take the given milliseconds by ranks.
 func Raced(variant string, ms map[int]float64, params ...any) []compare.Record {
 	var rows []compare.Record

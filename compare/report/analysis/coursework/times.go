@@ -75,7 +75,7 @@ func timesOf(v *analysis.View, a analysis.Axis, rows []compare.Record) (Times, b
 			continue
 		}
 		l := Line{Variant: r.Variant, Set: v.Trait(r.Variant, analysis.Omit(r.Params, a.Param)), Count: a.Count(r),
-			Crowded: v.IsCrowded(r.Threads)}
+			Crowded: v.Crowds(r)}
 		i := slices.IndexFunc(t.Lines, func(o Line) bool {
 			return o.Variant == l.Variant && o.Set == l.Set && o.Count == l.Count
 		})

@@ -140,7 +140,7 @@ func (t *Versions) addPrograms(own []compare.Record) {
 func (t *Versions) addFastest(v *analysis.View, at []compare.Record, keep func(compare.Record) bool) {
 	var best compare.Record
 	for _, r := range analysis.Timed(at) {
-		if keep(r) && !v.IsCrowded(r.Threads) && (best.Variant == "" || analysis.Whole(r) < analysis.Whole(best)) {
+		if keep(r) && !v.Crowds(r) && (best.Variant == "" || analysis.Whole(r) < analysis.Whole(best)) {
 			best = r
 		}
 	}

@@ -34,11 +34,11 @@ func (b *builder) bytes(v *analysis.View) (document.Section, bool) {
 		}
 		found = true
 		command := b.Rerun(v, rows)
+		heads, cells := place(v)
 		t := document.Table{
 			ID:      "table-mpi-bytes-" + analysis.Anchor(typ) + v.Suffix,
 			Caption: b.Say("mpi-bytes.caption", text.Args{"Type": typ}), Command: command,
-			Columns: b.Columns("variant", "setting", "size", "#ranks", "operands", "#counted", "#planned", "agree", "#least",
-				"#overleast"),
+			Columns: b.Columns(append(heads, "operands", "#counted", "#planned", "agree", "#least", "#overleast")...),
 		}
 		wrong := 0
 		for _, r := range rows {
@@ -47,7 +47,7 @@ func (b *builder) bytes(v *analysis.View) (document.Section, bool) {
 				verdict, class = "no", "wrong"
 				wrong++
 			}
-			t.Rows = append(t.Rows, document.Row{Class: class, Cells: append(place(v, r), b.held(r.Variant),
+			t.Rows = append(t.Rows, document.Row{Class: class, Cells: append(cells(r), b.held(r.Variant),
 				document.Text(strconv.FormatInt(r.BytesCounted, 10)), document.Text(strconv.FormatInt(r.BytesPredicted, 10)),
 				b.Say(verdict),
 				document.Text(strconv.FormatFloat(math.Ceil(r.BytesBound), 'f', 0, 64)),
@@ -142,7 +142,7 @@ func (b *builder) modelled(v *analysis.View) (document.Section, bool) {
 			continue
 		}
 		found = true
-		tame := slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return v.IsCrowded(r.Threads) })
+		tame := slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return v.Crowds(r) })
 		if least, most, ok := analysis.Ends(tame, analysis.OverModel); ok {
 			lo, hi, same := number.Between(least.Ratio, most.Ratio, number.Significant)
 			if same {
@@ -154,13 +154,14 @@ func (b *builder) modelled(v *analysis.View) (document.Section, bool) {
 				}))
 			}
 		}
+		heads, cells := place(v)
 		t := document.Table{
 			ID:      "table-mpi-model-" + analysis.Anchor(typ) + v.Suffix,
 			Caption: b.Say("mpi-model.caption", text.Args{"Type": typ}), Command: b.Rerun(v, rows),
-			Columns: b.Columns("variant", "setting", "size", "#ranks", "#modelled", "#median", "#interval", "#overmodel"),
+			Columns: b.Columns(append(heads, "#modelled", "#median", "#interval", "#overmodel")...),
 		}
 		for _, r := range rows {
-			t.Rows = append(t.Rows, document.Row{Class: v.Muted(r), Cells: append(place(v, r),
+			t.Rows = append(t.Rows, document.Row{Class: v.Muted(r), Cells: append(cells(r),
 				document.Text(number.Seconds(r.ModelSeconds)), document.Text(b.Median(r)), document.Text(b.Ci(r)),
 				document.Text(number.Significant(analysis.OverModel(r))))})
 		}

@@ -165,7 +165,7 @@ func (b *builder) inverse(v *analysis.View) document.Text {
 	for _, s := range quickest {
 		for _, r := range slices.Backward(s.Rows) {
 			c, ok := s.Speedup(r)
-			if !ok || v.IsCrowded(r.Threads) {
+			if !ok || v.Crowds(r) {
 				continue
 			}
 			p := float64(r.Threads)

@@ -20,17 +20,18 @@ func (b *builder) besideLibrary(v *analysis.View) (document.Section, bool) {
 			continue
 		}
 		found = true
+		heads, cells := place(v)
 		t := document.Table{
 			ID:      "table-mpi-library-" + analysis.Anchor(typ) + v.Suffix,
 			Caption: b.Say("mpi-library.caption", text.Args{"Type": typ}),
-			Columns: b.Columns("variant", "setting", "size", "#ranks", "#peerratio", "#p", "verdict"),
+			Columns: b.Columns(append(heads, "#peerratio", "#p", "verdict")...),
 		}
 		var used []compare.Record
 		for _, f := range all {
 			used = append(used, f.First, f.Second)
 			t.Rows = append(t.Rows, document.Row{
 				Class: v.Muted(f.Second),
-				Cells: append(place(v, f.Second), number.Times(f.Ratio, f.Lo, f.Hi), document.Text(number.Probability(f.P)),
+				Cells: append(cells(f.Second), number.Times(f.Ratio, f.Lo, f.Hi), document.Text(number.Probability(f.P)),
 					b.Verdict(f.Outcome)),
 			})
 		}

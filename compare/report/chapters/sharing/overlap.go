@@ -32,7 +32,7 @@ func (b *builder) overlap(v *analysis.View) (document.Section, bool) {
 		var largest *analysis.Hiding
 		for i, h := range all {
 			used = append(used, h.First, h.Second)
-			if !v.IsCrowded(h.First.Threads) && !math.IsNaN(h.Share) {
+			if !v.Crowds(h.First) && !math.IsNaN(h.Share) {
 				largest = &all[i]
 			}
 			t.Rows = append(t.Rows, document.Row{Class: v.Muted(h.First), Cells: []document.Text{

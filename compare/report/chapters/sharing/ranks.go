@@ -24,7 +24,8 @@ func Ranks(base *chapters.Builder, v *analysis.View) []document.Section {
 	var sections []document.Section
 	for _, part := range []func(*analysis.View) (document.Section, bool){
 		b.ranked, b.distributions, b.besideLibrary, b.phases, b.bytes, b.shares, b.modelled,
-		b.strong(analysis.OverRanks), b.weak(analysis.OverRanks), b.placing(analysis.OverRanks, compare.PanelWidths),
+		b.strong(analysis.OverRanks), b.weak(analysis.OverRanks),
+		b.strong(analysis.OverHosts), b.weak(analysis.OverHosts), b.placing(analysis.OverRanks, compare.PanelWidths),
 		b.placing(analysis.OverRanks, compare.RankSchedules), b.placing(analysis.OverRanks, compare.Affinities),
 		b.overlap, b.rankFindings,
 	} {
@@ -35,11 +36,23 @@ func Ranks(base *chapters.Builder, v *analysis.View) []document.Section {
 	return sections
 }
 
-// place returns the cells that identify a row of the family mpi: variant, setting, size and ranks.
-func place(v *analysis.View, r compare.Record) []document.Text {
-	return []document.Text{
-		document.Literal(r.Variant), number.Settled(v.Trait(r.Variant, r.Params)),
-		document.Escape(analysis.ProblemOf(r).Label()), document.Text(fmt.Sprint(analysis.OverRanks.Count(r))),
+// place returns the cells that identify a row of the family mpi, and their heads: variant, setting, size,
+// ranks, and hosts if some row of v has several.
+func place(v *analysis.View) (heads []string, cells func(compare.Record) []document.Text) {
+	heads = []string{"variant", "setting", "size", "#ranks"}
+	several := v.SpansHosts()
+	if several {
+		heads = append(heads, "#hosts")
+	}
+	return heads, func(r compare.Record) []document.Text {
+		out := []document.Text{
+			document.Literal(r.Variant), number.Settled(v.Trait(r.Variant, r.Params)),
+			document.Escape(analysis.ProblemOf(r).Label()), document.Text(fmt.Sprint(analysis.OverRanks.Count(r))),
+		}
+		if several {
+			out = append(out, document.Text(fmt.Sprint(max(1, analysis.Hosts(r)))))
+		}
+		return out
 	}
 }
 
@@ -51,7 +64,7 @@ func (b *builder) ranked(v *analysis.View) (document.Section, bool) {
 	if common := analysis.Setting(analysis.Constants(analysis.Settled(rows))); common != "" {
 		s.Text(b.Say("mpi-variants.common", text.Args{"Parameters": common}))
 	}
-	if slices.ContainsFunc(rows, func(r compare.Record) bool { return v.IsCrowded(r.Threads) }) {
+	if slices.ContainsFunc(rows, func(r compare.Record) bool { return v.Crowds(r) }) {
 		s.Text(b.Say("mpi-variants.crowded", text.Args{"Processors": fmt.Sprintf("%.4g", v.Granted())}))
 	}
 	for _, typ := range analysis.Types(rows) {
@@ -63,7 +76,7 @@ func (b *builder) ranked(v *analysis.View) (document.Section, bool) {
 		for _, p := range sizes {
 			best := compare.Record{Median: compare.None()}
 			for _, r := range v.OfRanksIn(typ) {
-				if analysis.Alone(r) == p && !v.IsCrowded(r.Threads) && !(r.Median >= best.Median) {
+				if analysis.Alone(r) == p && !v.Crowds(r) && !(r.Median >= best.Median) {
 					best = r
 				}
 			}
@@ -77,11 +90,12 @@ func (b *builder) ranked(v *analysis.View) (document.Section, bool) {
 		for _, p := range sizes {
 			b.Figure(&s, v, figures.WaysID(typ, p), "fig.mpi-ways", command, text.Args{"Type": typ, "Size": p.Label()})
 		}
+		heads, cells := place(v)
 		t := document.Table{
 			ID:      "table-mpi-variants-" + analysis.Anchor(typ) + v.Suffix,
 			Caption: b.Say("mpi-variants.caption", text.Args{"Type": typ}), Command: command,
-			Columns: b.Columns("variant", "setting", "size", "#ranks", "#rankthreads", "#used", "state", "#median", "#interval",
-				"#overonerank", "#ofceiling"),
+			Columns: b.Columns(append(heads, "#rankthreads", "#used", "state", "#median", "#interval", "#overonerank",
+				"#ofceiling")...),
 		}
 		for _, r := range own {
 			used := document.Text(number.Absent)
@@ -93,7 +107,7 @@ func (b *builder) ranked(v *analysis.View) (document.Section, bool) {
 				c := analysis.Versus(one, r)
 				over = number.Times(c.Ratio, c.Lo, c.Hi)
 			}
-			t.Rows = append(t.Rows, document.Row{Class: v.Muted(r), Cells: append(place(v, r),
+			t.Rows = append(t.Rows, document.Row{Class: v.Muted(r), Cells: append(cells(r),
 				document.Text(fmt.Sprint(r.Threads/analysis.OverRanks.Count(r))), used, b.Status(r.Status),
 				document.Text(b.Median(r)), document.Text(b.Ci(r)), over,
 				document.Text(number.Percent(analysis.PercentOfPeak(v, r)/100)))})
@@ -179,7 +193,8 @@ func (b *builder) phases(v *analysis.View) (document.Section, bool) {
 			}))
 		}
 		b.Figure(&s, v, "mpi-phases-"+typ, "fig.mpi-phases", command, text.Args{"Type": typ})
-		heads := []string{"variant", "setting", "size", "#ranks", "#median"}
+		heads, cells := place(v)
+		heads = append(heads, "#median")
 		var present []string
 		for _, phase := range analysis.PhaseNames {
 			if slices.ContainsFunc(rows, func(r compare.Record) bool { _, _, ok := analysis.PhaseSpread(r, phase); return ok }) {
@@ -193,7 +208,7 @@ func (b *builder) phases(v *analysis.View) (document.Section, bool) {
 			Command: command, Columns: b.Columns(heads...),
 		}
 		for _, r := range rows {
-			cells := append(place(v, r), document.Text(b.Median(r)))
+			line := append(cells(r), document.Text(b.Median(r)))
 			for _, phase := range present {
 				cell := document.Text(number.Absent)
 				if most, least, ok := analysis.PhaseSpread(r, phase); ok {
@@ -202,9 +217,9 @@ func (b *builder) phases(v *analysis.View) (document.Section, bool) {
 						cell += document.Text(" (" + number.Seconds(least) + ")")
 					}
 				}
-				cells = append(cells, cell)
+				line = append(line, cell)
 			}
-			t.Rows = append(t.Rows, document.Row{Cells: cells, Class: v.Muted(r)})
+			t.Rows = append(t.Rows, document.Row{Cells: line, Class: v.Muted(r)})
 		}
 		s.Add(t)
 	}

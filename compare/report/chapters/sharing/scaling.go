@@ -101,7 +101,7 @@ func (b *builder) scales(v *analysis.View, kind string, one analysis.Series) doc
 		sentence += b.Say("scales.slower", text.Args{"Workers": b.Say("all." + one.Axis.Param)})
 	case len(l.Residual) < 2:
 		sentence += b.Say(kind+".point", text.Args{"Fraction": number.Significant(l.Serial)})
-	case one.Axis == analysis.OverRanks:
+	case one.Axis != analysis.OverThreads:
 		sentence += b.Say(kind+".law",
 			text.Args{"Fraction": number.Significant(l.Serial), "Residual": number.Percent(l.Largest)})
 	default:
@@ -120,7 +120,7 @@ func (b *builder) scales(v *analysis.View, kind string, one analysis.Series) doc
 	if fitted && l.Serial <= 1 && l.Largest > 0.1 {
 		sentence += b.Say("scales.unfit")
 	}
-	if most := one.Most(); v.IsCrowded(most.Threads) {
+	if most := one.Most(); v.Crowds(most) {
 		sentence += b.Say("scales.crowded", text.Args{
 			"Workers": b.Count(one.Axis.Param, one.Count(most)), "Processors": fmt.Sprintf("%.4g", v.Granted()),
 			"Ratio": number.Significant(float64(most.Median / last.Median)),
@@ -141,6 +141,9 @@ func (b *builder) scalingTable(v *analysis.View, a analysis.Axis, sort, typ stri
 		"#overone" + a.One, "#efficiency"}
 	if sort == "strong" {
 		heads = append(heads, "#ofceiling", "#fractionkf")
+		if a != analysis.OverThreads {
+			heads = append(heads, "#ofmodel")
+		}
 	}
 	t := document.Table{
 		ID: "table-" + kind + "-" + analysis.Anchor(typ) + v.Suffix, Caption: b.Say(kind+".caption", text.Args{"Type": typ}),
@@ -167,6 +170,9 @@ func (b *builder) scalingTable(v *analysis.View, a analysis.Axis, sort, typ stri
 					fraction = number.Times(analysis.KarpFlatt(c.Ratio, p), analysis.KarpFlatt(c.Hi, p), analysis.KarpFlatt(c.Lo, p))
 				}
 				cells = append(cells, document.Text(number.Percent(analysis.PercentOfPeak(v, r)/100)), fraction)
+				if a != analysis.OverThreads {
+					cells = append(cells, document.Text(number.Percent(1/analysis.OverModel(r))))
+				}
 			}
 			t.Rows = append(t.Rows, document.Row{Cells: cells})
 		}
