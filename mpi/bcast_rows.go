@@ -9,93 +9,153 @@ import (
 )
 
 // bcastRows is scatter-rows with a Bcast of B, which is the same for all ranks. In a Bcast, ranks
-// that have a panel pass it on. So rank 0 does not send B P times, and does not copy it first. A
-// panel is some rows of B; each is multiplied while the next one is in flight. The rows of A and C
-// travel by Scatterv and Gatherv, without padding.
+// that have a panel pass it on. So rank 0 does not send B P times. A panel is some columns of B, which
+// rank 0 packs; each is multiplied while the next one is in flight. The rows of A travel by Scatterv,
+// without padding. The columns of C that a panel gives return at once, against the stream of B: a link
+// carries both directions at the same time.
 //
 //	rank                 0          1          2
 //	Scatterv             A₀         A₁         A₂
 //	Bcast of panel 0     B⁰         B⁰         B⁰
-//	computes             A₀⁰·B⁰     A₁⁰·B⁰     A₂⁰·B⁰     while panel 1 is under way
-//	…
-//	Gatherv              C₀ C₁ C₂
+//	computes             C₀⁰        C₁⁰        C₂⁰        while panel 1 is under way
+//	receives             C₁⁰ C₂⁰                          while C¹ is computed
+//
+// Over several hosts, the ranks of a host share one copy of B: see copies.
 type bcastRows[T gemm.Element] struct {
 	*task[T]
-	spans   []plan.Span // of rows of A and C, by rank
-	panels  []plan.Span // of k
-	a, b, c gemm.Matrix[T]
+	spans  []plan.Span      // of rows of A and C, by rank
+	panels []plan.Span      // of columns of B and C
+	a      gemm.Matrix[T]   // this rank's rows
+	c      []gemm.Matrix[T] // this rank's rows, by panel
+	b      *copies[T]
 }
 
 func newBcastRows[T gemm.Element](t *task[T]) (product[T], error) {
 	x := &bcastRows[T]{task: t, spans: plan.Spans(t.shape.M, t.world.Size()),
-		panels: plan.Chunks(t.shape.K, t.params.Int("panel"))}
+		panels: plan.Chunks(t.shape.N, t.params.Int("panel"))}
 	rank := t.world.Rank()
-	x.a, x.c = memory.Matrix[T](x.spans[rank].Len(), t.shape.K), memory.Matrix[T](x.spans[rank].Len(), t.shape.N)
-	x.b = t.b
-	if rank != 0 {
-		x.b = memory.Matrix[T](t.shape.K, t.shape.N)
+	x.a = memory.Matrix[T](x.spans[rank].Len(), t.shape.K)
+	for _, s := range x.panels {
+		if rank == 0 {
+			x.c = append(x.c, colsOf(rowsOf(t.c, x.spans[0]), s))
+		} else {
+			x.c = append(x.c, memory.Matrix[T](x.spans[rank].Len(), s.Len()))
+		}
 	}
 	return x, nil
 }
 
-func (x *bcastRows[T]) place() error { return nil }
+func (x *bcastRows[T]) place() (err error) {
+	x.b, err = newCopies[T](x.job, x.shape.K, x.panels)
+	return err
+}
+
+// begin begins to bring panel i of B; none behind the last.
+func (x *bcastRows[T]) begin(k *clock, i int) (r *comm.Request, err error) {
+	if i == len(x.panels) {
+		return nil, nil
+	}
+	err = k.during(distributing, func() error {
+		var b gemm.Matrix[T]
+		if x.world.Rank() == 0 {
+			b = colsOf(x.task.b, x.panels[i])
+		}
+		r, err = x.b.begin(i, b)
+		return err
+	})
+	return r, err
+}
+
+// expect begins to receive C of all other ranks, on rank 0.
+func (x *bcastRows[T]) expect() (under []*comm.Request, err error) {
+	if x.world.Rank() > 0 {
+		return nil, nil
+	}
+	for _, s := range x.panels {
+		for rank := 1; rank < x.world.Size(); rank++ {
+			c := colsOf(rowsOf(x.task.c, x.spans[rank]), s)
+			if c.Rows == 0 {
+				continue
+			}
+			r, err := comm.Irecv(x.world, c, rank, tagC)
+			if err != nil {
+				return under, err
+			}
+			under = append(under, r)
+		}
+	}
+	return under, nil
+}
 
 func (x *bcastRows[T]) multiply(k *clock) error {
-	err := k.during(distributing, func() error {
+	var back []*comm.Request // of C
+	err := k.during(distributing, func() (err error) {
+		if back, err = x.expect(); err != nil {
+			return err
+		}
 		return comm.ScatterRows(x.world, 0, x.task.a, x.spans, x.a)
 	})
 	if err != nil {
 		return err
 	}
-	begin := func(i int) (r *comm.Request, err error) {
-		if i == len(x.panels) {
-			return nil, nil
-		}
-		err = k.during(distributing, func() error {
-			r, err = comm.Ibcast(x.world, rowsOf(x.b, x.panels[i]), 0)
-			return err
-		})
-		return r, err
-	}
-	here, err := begin(0)
+	here, err := x.begin(k, 0)
 	if err != nil {
 		return err
 	}
-	for i, s := range x.panels {
-		next, err := begin(i + 1)
+	for i := range x.panels {
+		next, err := x.begin(k, i+1)
 		if err != nil {
 			return err
 		}
 		if err := k.during(distributing, here.Wait); err != nil {
 			return err
 		}
-		if err := x.compute(k, x.c, colsOf(x.a, s), rowsOf(x.b, s), i > 0, next); err != nil {
+		if err := x.compute(k, x.c[i], x.a, x.b.b[i], false, append([]*comm.Request{next}, back...)...); err != nil {
 			return err
+		}
+		if x.world.Rank() > 0 && x.a.Rows > 0 {
+			err := k.during(collecting, func() error {
+				r, err := comm.Isend(x.world, x.c[i], 0, tagC)
+				back = append(back, r)
+				return err
+			})
+			if err != nil {
+				return err
+			}
 		}
 		here = next
 	}
 	return k.during(collecting, func() error {
-		return comm.GatherRows(x.world, 0, x.c, x.task.c, x.spans)
+		if err := x.b.end(); err != nil {
+			return err
+		}
+		return waitAll(back)
 	})
 }
 
 func (x *bcastRows[T]) collect() error { return nil }
 
+func (x *bcastRows[T]) close() error { return x.b.close() }
+
 func (x *bcastRows[T]) plan() prediction {
-	ranks := x.world.Size()
+	hosts := plan.InOrder(plan.Grid{P: x.world.Size(), Q: 1, C: 1}).Order
+	if x.b != nil {
+		hosts = x.b.hosts
+	}
 	return prediction{
-		traffic: plan.BcastRows(x.shape, ranks, x.params.Int("panel")),
-		bound:   plan.BoundRooted(x.shape, ranks, true), rooted: true,
-		busy: min(ranks, x.shape.M), steps: len(x.panels), overlapped: true,
+		traffic: plan.BcastRows(x.shape, hosts, x.params.Int("panel")),
+		bound:   plan.BoundShared(x.shape, hosts), rooted: true,
+		busy: min(len(hosts), x.shape.M), steps: len(x.panels), overlapped: true,
 		largest: gemm.Shape{M: x.spans[0].Len(), N: x.shape.N, K: x.shape.K},
 	}
 }
 
 func bcastRowsVariant() gemm.Variant {
 	v := gemm.Variant{
-		Name:   "mpi/bcast-rows",
-		Doc:    "rows of A by Scatterv; B by Bcast, in panels that overlap with the products; rows of C by Gatherv",
-		Params: commonParams(panelParam(512, "rows of B that are broadcast at once")),
+		Name: "mpi/bcast-rows",
+		Doc: "rows of A by Scatterv; B by Bcast, in panels that overlap with the products, one copy a host; " +
+			"C returns panel by panel",
+		Params: commonParams(panelParam(256, "columns of B that are broadcast at once")),
 	}
 	v = types{newBcastRows[float32], newBcastRows[float64], newBcastRows[gf256.Elem]}.of(v)
 	return variant(v, func(s gemm.Shape, ranks int, _ gemm.Params) float64 { return rowWorkspace(s, ranks) })

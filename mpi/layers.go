@@ -41,7 +41,7 @@ func newLayers[T gemm.Element](t *task[T]) (product[T], error) {
 	if rank < g.Ranks() {
 		_, _, x.l = g.At(rank)
 	}
-	x.summa = newBroadcasts(t, g, plan.Split(t.shape.K, g.C, x.l))
+	x.summa = newBroadcasts(t, g, t.panelsOf(g.Grid, plan.Split(t.shape.K, g.C, x.l)))
 	return x, nil
 }
 
@@ -63,7 +63,7 @@ func (x *layers[T]) place() (err error) {
 		x.sum = memory.Matrix[T](plan.Split(x.m, x.grid.C, x.l).Len(), x.n)
 	}
 	return x.fill(func(l int) []plan.Panel {
-		return plan.Panels(plan.Split(x.shape.K, x.grid.C, l), x.grid.P, x.grid.Q, x.params.Int("panel"))
+		return x.panelsOf(x.grid.Grid, plan.Split(x.shape.K, x.grid.C, l))
 	})
 }
 
@@ -90,7 +90,7 @@ func (x *layers[T]) collect() error {
 }
 
 func (x *layers[T]) plan() prediction {
-	out := x.predict(plan.Layers(x.shape, x.world.Size(), x.grid.Grid, x.params.Int("panel")))
+	out := x.predict(plan.Layers(x.shape, x.world.Size(), x.grid.Grid, x.panel()))
 	out.largest.K = ceil(x.shape.K, x.grid.C)
 	return out
 }
@@ -99,7 +99,7 @@ func layersVariant() gemm.Variant {
 	v := gemm.Variant{
 		Name:   "mpi/25d",
 		Doc:    "summa on layers of ranks that divide k; the copies of C are added: more memory, less communication",
-		Params: commonParams(scheduleParam(), replicationParam(), panelParam(512, panelDoc)),
+		Params: commonParams(scheduleParam(), replicationParam(), broadParam()),
 	}
 	v = types{newLayers[float32], newLayers[float64], newLayers[gf256.Elem]}.of(v)
 	return variant(v, func(s gemm.Shape, ranks int, p gemm.Params) float64 {

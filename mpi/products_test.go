@@ -352,10 +352,27 @@ func TestRanksUsed(t *testing.T) {
 
 // TestSeveralHosts has products of ranks that are spread over hosts, whose grids are laid on these.
 func TestSeveralHosts(t *testing.T) {
-	for _, x := range []struct{ ranks, hosts string }{{"4", "2"}, {"6", "3"}, {"7", "3"}} {
-		ranks, _ := strconv.Atoi(x.ranks)
-		underMPI(t, ranks, "^TestRanks(Blocks|Bytes|Spread)$", "-x", several+"="+x.hosts)
+	for _, x := range []struct {
+		ranks      int
+		hosts, run string
+	}{{4, "2", "Blocks|Bytes|Spread|Bounds|Strided|Panels"}, {7, "3", "Blocks|Bytes"}} {
+		underMPI(t, x.ranks, "^TestRanks("+x.run+")$", "-x", several+"="+x.hosts)
 	}
+	// Hosts that lack the memory for a copy of B that their ranks share.
+	underMPI(t, 4, "^TestRanks(Bytes|Tight)$", "-x", several+"=2", "-x", cramped+"=yes")
+}
+
+// TestRanksTight has a B that fills more than the memory to share: each rank gets its own copy.
+func TestRanksTight(t *testing.T) {
+	forRank0(t)
+	r := staging(t, named(t, "mpi/bcast-rows"), nil, newOperands[float64](20, 400, 500, 0)).(*lead[float64])
+	if got := r.product.(*bcastRows[float64]).b; got.window != nil || len(got.hosts) != plan.Count(got.hosts) {
+		t.Errorf("the copies are shared on the hosts %v", got.hosts)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	multiplied(t, named(t, "mpi/bcast-rows"), nil, newOperands[float64](20, 400, 500, 0))
 }
 
 // TestRanksSpread checks that the rows of a grid are on one host, though the ranks there are not next to

@@ -43,7 +43,8 @@ func newSrumma[T gemm.Element](t *task[T]) (product[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &srumma[T]{stationary: newStationary(t, t.lay(g, plan.SrummaFlow), plan.Span{Hi: t.shape.K})}
+	x := &srumma[T]{stationary: newStationary(t, t.lay(g, plan.SrummaFlow),
+		plan.Panels(plan.Span{Hi: t.shape.K}, g.P, g.Q, t.params.Int("panel")))}
 	x.bring = x.fetch
 	if x.m >= 0 {
 		x.first = x.start(x.i, x.j)

@@ -31,10 +31,10 @@ type stationary[T gemm.Element] struct {
 	bring func(s int, u *coming[T], i int) error
 }
 
-// newStationary returns this rank's part of a product over the range k, which is spread over
-// the rank's layer of the grid.
-func newStationary[T gemm.Element](t *task[T], g plan.Layout, k plan.Span) *stationary[T] {
-	x := &stationary[T]{task: t, grid: g, panels: plan.Panels(k, g.P, g.Q, t.params.Int("panel")), together: 1}
+// newStationary returns this rank's part of a product of panels, which are spread over the rank's layer of
+// the grid.
+func newStationary[T gemm.Element](t *task[T], g plan.Layout, panels []plan.Panel) *stationary[T] {
+	x := &stationary[T]{task: t, grid: g, panels: panels, together: 1}
 	if t.local.two != nil {
 		x.together = 2
 	}
@@ -229,14 +229,11 @@ func (x *stationary[T]) predict(traffic []plan.Traffic) prediction {
 	}
 }
 
-// panelDoc is of the variants with panels of k.
-const panelDoc = "columns of A and rows of B that are broadcast at once"
-
 // spreadWorkspace returns the number of elements of distributed operands, with the panels that a
 // rank holds of others: two, or four for a local variant that takes two at a time.
 func spreadWorkspace(s gemm.Shape, g plan.Grid, p gemm.Params) float64 {
 	m, n, k := float64(s.M), float64(s.N), float64(s.K)
-	wide := 2 * float64(min(p.Int("panel"), s.K)*g.C)
+	wide := 2 * float64(min(panelWidth(p, 1), s.K)*g.C)
 	if localVariant(p.Text("local")).Bound.Kind != gemm.Componentwise {
 		wide *= 2
 	}

@@ -21,6 +21,9 @@ import (
 //	panel 1, A from column 1, B from row 1
 //	                   A₀₁ B₁₀    A₀₁ B₁₁    A₁₁ B₁₀    A₁₁ B₁₁
 //
+// Panels of different owners alternate: two are in flight, and between hosts they use different links, or one
+// in both directions.
+//
 // A rank receives (1−1/Q)·mk/P and (1−1/P)·kn/Q elements.
 type summa[T gemm.Element] struct{ *stationary[T] }
 
@@ -29,13 +32,24 @@ func newSumma[T gemm.Element](t *task[T]) (product[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	return newBroadcasts(t, t.lay(g, plan.SummaFlow), plan.Span{Hi: t.shape.K}), nil
+	return newBroadcasts(t, t.lay(g, plan.SummaFlow), t.panelsOf(g, plan.Span{Hi: t.shape.K})), nil
 }
 
-// newBroadcasts returns this rank's part of a product over the range k, which is spread over
-// the rank's layer of the grid.
-func newBroadcasts[T gemm.Element](t *task[T], g plan.Layout, k plan.Span) *summa[T] {
-	x := &summa[T]{newStationary(t, g, k)}
+// panelsOf returns the panels of the range k in the order in which they are broadcast over a grid.
+func (t *task[T]) panelsOf(g plan.Grid, k plan.Span) []plan.Panel {
+	return plan.InTurns(plan.Panels(k, g.P, g.Q, t.panel()))
+}
+
+// panel returns the width of panels.
+func (t *task[T]) panel() int { return panelWidth(t.params, plan.Count(t.job.hosts)) }
+
+// Resolved implements gemm.Explainer.
+func (x *summa[T]) Resolved() gemm.Params { return gemm.Params{"panel": x.panel()} }
+
+// newBroadcasts returns this rank's part of a product of panels, which are spread over the rank's layer of
+// the grid.
+func newBroadcasts[T gemm.Element](t *task[T], g plan.Layout, panels []plan.Panel) *summa[T] {
+	x := &summa[T]{newStationary(t, g, panels)}
 	x.bring = x.broadcast
 	return x
 }
@@ -56,7 +70,7 @@ func (x *summa[T]) broadcast(s int, u *coming[T], i int) error {
 }
 
 func (x *summa[T]) plan() prediction {
-	return x.predict(plan.Summa(x.shape, x.world.Size(), x.grid.Grid, x.params.Int("panel")))
+	return x.predict(plan.Summa(x.shape, x.world.Size(), x.grid.Grid, x.panel()))
 }
 
 func summaVariant() gemm.Variant {
@@ -65,7 +79,7 @@ func summaVariant() gemm.Variant {
 		Doc:    "distributed operands: panels of A are broadcast along grid rows, panels of B down grid columns, overlapped with the products",
 		Role:   gemm.Production,
 		Can:    gemm.Gemms,
-		Params: commonParams(scheduleParam(), gridParam(), panelParam(512, panelDoc)),
+		Params: commonParams(scheduleParam(), gridParam(), broadParam()),
 	}
 	v = types{newSumma[float32], newSumma[float64], newSumma[gf256.Elem]}.of(v)
 	v.F32, v.F64 = leadingGemm(v.Name, newSumma[float32]), leadingGemm(v.Name, newSumma[float64])

@@ -77,6 +77,25 @@ func panelParam(standard int, what string) gemm.Param {
 	return gemm.Param{Name: "panel", Default: standard, Min: 1, Doc: what}
 }
 
+// broadParam is the panel parameter of variants that broadcast panels of k.
+func broadParam() gemm.Param {
+	return gemm.Param{Name: "panel", Default: 0, Min: 0,
+		Doc: "columns of A and rows of B that are broadcast at once; 0: 512, or 128 if the ranks are on several hosts"}
+}
+
+// panelWidth returns the width of panels that resolved parameters ask for, if broadParam is theirs.
+func panelWidth(p gemm.Params, hosts int) int {
+	switch width := p.Int("panel"); {
+	case width > 0:
+		return width
+	case hosts > 1:
+		// Panels of several owners have to be in flight for all links to be busy.
+		return 128
+	default:
+		return 512
+	}
+}
+
 func gridParam() gemm.Param {
 	return gemm.Param{Name: "grid", Default: auto,
 		Doc: "PxQ ranks that divide the rows and columns of C; auto: all ranks, the squarest grid"}

@@ -123,6 +123,21 @@ type Request struct {
 	pin  runtime.Pinner
 	log  *account.Log
 	done bool
+	then func() error // nil: nothing follows
+}
+
+// Then makes Wait or Test call f when the message has arrived, and returns the request.
+func (r *Request) Then(f func() error) *Request {
+	r.then = f
+	return r
+}
+
+// followed calls what follows the message.
+func (r *Request) followed() error {
+	if r.then == nil {
+		return nil
+	}
+	return r.then()
 }
 
 // request starts a message of c with the buffer.
@@ -155,9 +170,15 @@ func (r *Request) Wait() error {
 	if r == nil || r.done {
 		return nil
 	}
-	defer r.end()
-	defer r.log.Call("wait", -1)(0)
-	return r.wait()
+	err := func() error {
+		defer r.end()
+		defer r.log.Call("wait", -1)(0)
+		return r.wait()
+	}()
+	if err == nil {
+		err = r.followed()
+	}
+	return err
 }
 
 // Test reports whether the message has arrived. It also lets MPI make progress on all messages in flight.
@@ -168,6 +189,9 @@ func (r *Request) Test() (bool, error) {
 	done, err := r.test()
 	if done || err != nil {
 		r.end()
+	}
+	if done && err == nil {
+		err = r.followed()
 	}
 	return done, err
 }

@@ -2,6 +2,7 @@ package comm
 
 import (
 	"fmt"
+	"slices"
 
 	"gemm/mpi/plan"
 )
@@ -12,6 +13,7 @@ type Seats struct {
 	world  *Comm
 	firsts map[int]*Comm // by the number of ranks; nil on the other ranks
 	grids  map[string]*Seat
+	heads  map[string]*Comm // by the hosts of the ranks
 }
 
 // Seat is the position of this rank in a grid of one or more layers. All fields are nil on ranks outside of it.
@@ -23,7 +25,8 @@ type Seat struct {
 
 // NewSeats returns the seats of the ranks of world.
 func NewSeats(world *Comm) *Seats {
-	return &Seats{world: world, firsts: map[int]*Comm{world.Size(): world}, grids: map[string]*Seat{}}
+	return &Seats{world: world, firsts: map[int]*Comm{world.Size(): world}, grids: map[string]*Seat{},
+		heads: map[string]*Comm{}}
 }
 
 // First returns the communicator of the first n ranks, and nil on the others.
@@ -38,6 +41,24 @@ func (s *Seats) First(n int) (*Comm, error) {
 	c, err := s.world.Split(colour, s.world.Rank())
 	if err == nil {
 		s.firsts[n] = c
+	}
+	return c, err
+}
+
+// Heads returns the communicator of the first rank of each host, and nil on the others. hosts are the hosts of
+// all ranks.
+func (s *Seats) Heads(hosts []int) (*Comm, error) {
+	key := fmt.Sprint(hosts)
+	if c, ok := s.heads[key]; ok {
+		return c, nil
+	}
+	rank, colour := s.world.Rank(), -1
+	if slices.Index(hosts, hosts[rank]) == rank {
+		colour = 0
+	}
+	c, err := s.world.Split(colour, rank)
+	if err == nil {
+		s.heads[key] = c
 	}
 	return c, err
 }

@@ -56,6 +56,10 @@ const page = 4096
 // reads bytes other than those that the owner writes if a size is not a multiple of 16.
 func pages(bytes int) int { return max(1, (bytes+page-1)/page) * page }
 
+// Sync makes what this rank wrote visible to others, and what others wrote to this rank: the writer calls
+// it before the message that says so, and the reader after it.
+func (w *Window) Sync() error { return w.sync() }
+
 // Ready returns when every rank has called it. What they wrote to their parts before is then visible to all.
 func (w *Window) Ready() error {
 	if err := w.sync(); err != nil {

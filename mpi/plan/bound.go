@@ -72,6 +72,19 @@ func BoundRooted(s gemm.Shape, ranks int, works bool) float64 {
 	}
 }
 
+// BoundShared returns BoundRooted for ranks that read in place what rank 0 has, if they are on its host:
+// what rank 0 sends and receives for the terms of the ranks on other hosts. hosts are the hosts of the
+// ranks; all ranks compute.
+func BoundShared(s gemm.Shape, hosts []int) float64 {
+	away := 0
+	for _, h := range hosts {
+		if h != hosts[0] {
+			away++
+		}
+	}
+	return Touched(s, float64(away)/float64(len(hosts)))
+}
+
 // elements returns the number of elements of A, B and C together.
 func elements(s gemm.Shape) float64 {
 	m, n, k := float64(s.M), float64(s.N), float64(s.K)

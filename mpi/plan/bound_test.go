@@ -130,7 +130,7 @@ func TestBoundRooted(t *testing.T) {
 		for _, s := range even(ranks) {
 			check("p2p-rows, master works", s, ranks, plan.P2PRows(s, ranks, true), true)
 			check("scatter-rows", s, ranks, plan.ScatterRows(s, ranks), true)
-			check("bcast-rows", s, ranks, plan.BcastRows(s, ranks, 100), true)
+			check("bcast-rows", s, ranks, plan.BcastRows(s, upTo(ranks), 100), true)
 			for _, g := range grids(ranks, 1) {
 				check("scatter-blocks", s, ranks, plan.ScatterBlocks(s, ranks, g), true)
 				check("grid-blocks", s, ranks, plan.GridBlocks(s, ranks, g), true)
@@ -140,6 +140,19 @@ func TestBoundRooted(t *testing.T) {
 	for _, s := range shapes {
 		for ranks := 1; ranks <= 64; ranks++ {
 			check("p2p-rows", s, ranks, plan.P2PRows(s, ranks, false), false)
+		}
+	}
+	// Ranks that share B: one host moves nothing between hosts, and ranks on hosts of their own as much as before.
+	for _, s := range even(6) {
+		for _, hosts := range [][]int{{0, 0, 1, 1, 2, 2}, spread(6, 2), make([]int, 6), upTo(6)} {
+			x := plan.BcastRows(s, hosts, 100)[0]
+			if bound := plan.BoundShared(s, hosts); !(bound <= float64(x.Sent+x.Recv)*(1+1e-9)) {
+				t.Errorf("bcast-rows of %v on the hosts %v: rank 0 moves %+v, the bound is %v", s, hosts, x, bound)
+			}
+		}
+		if one, all := plan.BoundShared(s, make([]int, 6)), plan.BoundShared(s, upTo(6)); one != 0 ||
+			!near(all, plan.BoundRooted(s, 6, true)) {
+			t.Errorf("%v: the bounds are %v on one host, %v on six", s, one, all)
 		}
 	}
 	s := gemm.Shape{M: 1600, N: 100, K: 10}
@@ -159,7 +172,7 @@ func TestBoundRooted(t *testing.T) {
 		t.Errorf("BoundRooted of no terms = %v", got)
 	}
 	// bcast-rows attains it on two ranks where B is the smallest operand.
-	if x := plan.BcastRows(s, 2, 10)[0]; !near(float64(x.Sent+x.Recv), plan.BoundRooted(s, 2, true)) {
+	if x := plan.BcastRows(s, upTo(2), 10)[0]; !near(float64(x.Sent+x.Recv), plan.BoundRooted(s, 2, true)) {
 		t.Errorf("bcast-rows moves %+v, and attains %v", x, plan.BoundRooted(s, 2, true))
 	}
 }

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"math/bits"
+	"slices"
 
 	"gemm"
 )
@@ -152,28 +153,34 @@ func GridBlocks(s gemm.Shape, ranks int, g Grid) []Traffic {
 }
 
 // BcastRows predicts bcast-rows. Rows of A are scattered, B is broadcast in panels of at most width
-// rows, and rows of C are gathered.
+// columns, and the columns of C that a panel gives return from each rank in a message. hosts are the
+// hosts that share a copy of B, by rank: their first ranks get it, the others nothing. If every rank
+// has its own copy, each is a host of its own.
 //
-//	K = 3, width 2, 3 ranks     rank      0         1         2
-//	ScatterRows                           A → A₀    A₁        A₂
-//	Bcast                                 B[0:2] →  B[0:2]    B[0:2]
-//	Bcast                                 B[2:3] →  B[2:3]    B[2:3]
-//	GatherRows                            C ←       C₁        C₂
-func BcastRows(s gemm.Shape, ranks, width int) []Traffic {
+//	N = 3, width 2, hosts 0 0 1     rank      0         1         2
+//	ScatterRows                               A → A₀    A₁        A₂
+//	Bcast                                     B⁰ →      ·         B⁰
+//	messages                                  C ←       C₁⁰       C₂⁰
+//	Bcast, messages                           B¹ → C ←  C₁¹       B¹ C₂¹
+func BcastRows(s gemm.Shape, hosts []int, width int) []Traffic {
+	ranks := len(hosts)
 	out := make([]Traffic, ranks)
 	if empty(s) {
 		return out
 	}
+	panels, heads := pieces(s.N, width), Count(hosts)
 	for r := range out {
 		t := &out[r]
 		rows := part(s.M, ranks, r)
 		if r == 0 {
 			rest := int64(s.M) - rows
-			t.add(rest*int64(s.K), rest*int64(s.N), 2*levels(ranks))
+			t.add(rest*int64(s.K), rest*int64(s.N), levels(ranks)+panels*int64(min(ranks, s.M)-1))
 		} else {
-			t.add(rows*int64(s.N), rows*int64(s.K), 2*levels(ranks))
+			t.add(rows*int64(s.N), rows*int64(s.K), levels(ranks)+panels*sign(rows))
 		}
-		t.bcast(area(s.K, s.N), pieces(s.K, width), ranks, r == 0)
+		if slices.Index(hosts, hosts[r]) == r {
+			t.bcast(area(s.K, s.N), panels, heads, r == 0)
+		}
 	}
 	return out
 }

@@ -119,6 +119,15 @@ func kinds(lengths []int) int {
 	return len(seen)
 }
 
+// spread returns the hosts of ranks that take turns.
+func spread(ranks, hosts int) []int {
+	out := make([]int, ranks)
+	for r := range out {
+		out[r] = r % hosts
+	}
+	return out
+}
+
 func upTo(n int) []int {
 	out := make([]int, n)
 	for i := range out {
@@ -204,13 +213,24 @@ func runGridBlocks(s gemm.Shape, ranks int, g plan.Grid) cluster {
 	return c
 }
 
-func runBcastRows(s gemm.Shape, ranks, width int) cluster {
-	c := make(cluster, ranks)
-	c.scatter(upTo(ranks), 0, lengths(s.M, ranks, s.K), 1)
-	for _, panel := range plan.Chunks(s.K, width) {
-		c.bcast(upTo(ranks), 0, panel.Len()*s.N)
+func runBcastRows(s gemm.Shape, hosts []int, width int) cluster {
+	c, ranks := make(cluster, len(hosts)), len(hosts)
+	if s.M*s.N*s.K == 0 {
+		return c
 	}
-	c.gather(upTo(ranks), 0, lengths(s.M, ranks, s.N), 1)
+	c.scatter(upTo(ranks), 0, lengths(s.M, ranks, s.K), 1)
+	var heads []int
+	for r, h := range hosts {
+		if !slices.Contains(hosts[:r], h) {
+			heads = append(heads, r)
+		}
+	}
+	for _, panel := range plan.Chunks(s.N, width) {
+		c.bcast(heads, 0, s.K*panel.Len())
+		for r := 1; r < ranks; r++ {
+			c.send(r, 0, plan.Split(s.M, ranks, r).Len()*panel.Len())
+		}
+	}
 	return c
 }
 
@@ -329,7 +349,9 @@ func TestTraffic(t *testing.T) {
 			}
 			same(t, "scatter-rows", plan.ScatterRows(s, ranks), runScatter(s, ranks, plan.Grid{P: ranks, Q: 1, C: 1}))
 			for _, width := range []int{1, 7, 1000} {
-				same(t, "bcast-rows", plan.BcastRows(s, ranks, width), runBcastRows(s, ranks, width))
+				for _, hosts := range [][]int{upTo(ranks), make([]int, ranks), spread(ranks, 3)} {
+					same(t, "bcast-rows", plan.BcastRows(s, hosts, width), runBcastRows(s, hosts, width))
+				}
 			}
 			for _, g := range grids(ranks, 1) {
 				same(t, "scatter-blocks "+g.String(), plan.ScatterBlocks(s, ranks+2, g), runScatter(s, ranks+2, g))
@@ -410,8 +432,11 @@ func TestTrafficByHand(t *testing.T) {
 		// C₁ 6. Rank 1 gets B₁ 4 and A₀ 12, sends B₁ 4 and C₀₁ 3. Rank 2 gets A₁ 8, B₀ 8, C₁₁ 2,
 		// sends A₁ 8 and C₁ 6. Rank 3 gets A₁ 8 and B₁ 4, sends C₁₁ 2. Columns take two calls.
 		{"grid-blocks", plan.GridBlocks(s, 4, square), []plan.Traffic{{32, 9, 8}, {7, 16, 6}, {14, 18, 6}, {2, 12, 4}}},
-		// Rows 2, 2, 1: rank 0 sends 8 + 4 and B 12, gets 6 + 3. Two panels of B.
-		{"bcast-rows", plan.BcastRows(s, 3, 2), []plan.Traffic{{24, 9, 8}, {6, 20, 8}, {3, 16, 8}}},
+		// Rows 2, 2, 1: rank 0 sends 8 + 4 and B 12, gets 6 + 3. Two panels of B: each takes two rounds, and
+		// returns a message from each rank.
+		{"bcast-rows", plan.BcastRows(s, upTo(3), 2), []plan.Traffic{{24, 9, 10}, {6, 20, 8}, {3, 16, 8}}},
+		// Ranks 0 and 1 share a copy: rank 2 alone gets B, in one round a panel.
+		{"bcast-rows, two hosts", plan.BcastRows(s, []int{0, 0, 1}, 2), []plan.Traffic{{24, 9, 8}, {6, 8, 4}, {3, 16, 6}}},
 		// The halves of k have length 2. Rank 0 receives 3×2 elements of A and 2×2 of B, and sends as
 		// many: one panel of each half.
 		{"summa", plan.Summa(s, 4, square, 2), []plan.Traffic{{10, 10, 4}, {8, 8, 4}, {8, 8, 4}, {6, 6, 4}}},
@@ -443,7 +468,7 @@ func every(s gemm.Shape, ranks int) map[string][]plan.Traffic {
 		"p2p-rows": plan.P2PRows(s, ranks, false), "p2p-rows, master works": plan.P2PRows(s, ranks, true),
 		"p2p-rows-overlap": plan.P2PRowsOverlap(s, ranks, true, 5), "scatter-rows": plan.ScatterRows(s, ranks),
 		"scatter-blocks": plan.ScatterBlocks(s, ranks, near), "grid-blocks": plan.GridBlocks(s, ranks, near),
-		"bcast-rows": plan.BcastRows(s, ranks, 5), "summa": plan.Summa(s, ranks, near, 5),
+		"bcast-rows": plan.BcastRows(s, upTo(ranks), 5), "summa": plan.Summa(s, ranks, near, 5),
 		"srumma":       plan.Srumma(s, ranks, near, 5),
 		"srumma, sent": plan.SrummaSent(s, ranks, near, 5), "cannon": steps, "cannon's skew": skew,
 		"25d": plan.Layers(s, ranks, plan.Layered(ranks, s, 0, 0), 5),

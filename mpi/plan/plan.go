@@ -167,6 +167,33 @@ func Panels(k Span, p, q, width int) []Panel {
 	return out
 }
 
+// InTurns returns the panels in another order, in which the pairs of owners alternate. The next panel is
+// in flight while one is multiplied, and then they come from different ranks: if these are on
+// different hosts, over different links, or over one in both directions.
+//
+//	owners (0,0) (0,0) (0,0) | (1,1) (1,1)     panels 0 3 1 4 2
+func InTurns(panels []Panel) []Panel {
+	type owners struct{ col, row int }
+	var order []owners
+	of := map[owners][]Panel{}
+	for _, p := range panels {
+		o := owners{p.Col, p.Row}
+		if of[o] == nil {
+			order = append(order, o)
+		}
+		of[o] = append(of[o], p)
+	}
+	out := make([]Panel, 0, len(panels))
+	for turn := 0; len(out) < len(panels); turn++ {
+		for _, o := range order {
+			if turn < len(of[o]) {
+				out = append(out, of[o][turn])
+			}
+		}
+	}
+	return out
+}
+
 // Steps combines panels that follow each other and have equal widths, two at a time or one.
 //
 //	Steps([0,4) [4,5) [5,7) [7,9), 2): [0,1) [1,2) [2,4), the last of the columns [5,9)

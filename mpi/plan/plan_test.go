@@ -219,6 +219,37 @@ func TestPanels(t *testing.T) {
 	}
 }
 
+// TestInTurns checks that all panels are there once, those of an owner in their order, and that owners alternate
+// until all but one have none left.
+func TestInTurns(t *testing.T) {
+	for _, g := range []plan.Grid{{P: 1, Q: 1, C: 1}, {P: 2, Q: 2, C: 1}, {P: 2, Q: 3, C: 1}, {P: 4, Q: 2, C: 1}} {
+		for _, k := range []int{0, 1, 5, 64, 77} {
+			panels := plan.Panels(plan.Span{Hi: k}, g.P, g.Q, 4)
+			got := plan.InTurns(panels)
+			last, left := map[[2]int]int{}, map[[2]int]int{}
+			for _, p := range panels {
+				left[[2]int{p.Col, p.Row}]++
+			}
+			for i, p := range got {
+				o := [2]int{p.Col, p.Row}
+				if !slices.Contains(panels, p) || last[o] > p.K.Lo {
+					t.Fatalf("%v, k = %d: %v of %v", g, k, got, panels)
+				}
+				last[o] = p.K.Hi
+				if i > 0 && got[i-1].Col == p.Col && got[i-1].Row == p.Row && len(left) > 1 {
+					t.Fatalf("%v, k = %d: two panels of one owner follow each other in %v", g, k, got)
+				}
+				if left[o]--; left[o] == 0 {
+					delete(left, o)
+				}
+			}
+			if len(got) != len(panels) {
+				t.Fatalf("%v, k = %d: %d of %d panels", g, k, len(got), len(panels))
+			}
+		}
+	}
+}
+
 func TestSteps(t *testing.T) {
 	for width := 1; width < 12; width++ {
 		for q := 1; q <= 7; q++ {
@@ -313,7 +344,7 @@ func TestHugeWidth(t *testing.T) {
 			s, g := gemm.Shape{M: 5, N: 7, K: n}, plan.Grid{P: 2, Q: 3, C: 1}
 			for name, f := range map[string]func(width int) []plan.Traffic{
 				"P2PRowsOverlap": func(width int) []plan.Traffic { return plan.P2PRowsOverlap(s, 6, true, width) },
-				"BcastRows":      func(width int) []plan.Traffic { return plan.BcastRows(s, 6, width) },
+				"BcastRows":      func(width int) []plan.Traffic { return plan.BcastRows(s, upTo(6), width) },
 				"Summa":          func(width int) []plan.Traffic { return plan.Summa(s, 6, g, width) },
 				"Srumma":         func(width int) []plan.Traffic { return plan.Srumma(s, 6, g, width) },
 			} {
