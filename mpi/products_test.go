@@ -365,6 +365,7 @@ func TestSeveralHosts(t *testing.T) {
 // TestRanksTight has a B that fills more than the memory to share: each rank gets its own copy.
 func TestRanksTight(t *testing.T) {
 	forRank0(t)
+	multiplied(t, named(t, "mpi/scatter-blocks"), nil, newOperands[float64](20, 400, 500, 0))
 	r := staging(t, named(t, "mpi/bcast-rows"), nil, newOperands[float64](20, 400, 500, 0)).(*lead[float64])
 	if got := r.product.(*bcastRows[float64]).b; got.window != nil || len(got.hosts) != plan.Count(got.hosts) {
 		t.Errorf("the copies are shared on the hosts %v", got.hosts)

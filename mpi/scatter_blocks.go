@@ -3,6 +3,7 @@ package mpi
 import (
 	"gemm"
 	"gemm/gf256"
+	"gemm/mpi/plan"
 )
 
 // newScatterBlocks is scatter-rows with blocks of C in place of rows. The ranks are a grid of P×Q.
@@ -13,12 +14,17 @@ import (
 //	rank                 0      1      2      3      (a grid of 2×2)
 //	after Scatter      A₀ B₀  A₀ B₁  A₁ B₀  A₁ B₁
 //	computes            C₀₀    C₀₁    C₁₀    C₁₁
+//
+// Over several hosts, the ranks of a host share their blocks: rank 0 sends the first of them each block of A
+// and B that the host needs, once. The grid is laid on the hosts so that these are few.
+//
+//	2×2, hosts 0 0 1 1   A₀ B₀ B₁  A₁ B₀ B₁     to rank 0 and to rank 2
 func newScatterBlocks[T gemm.Element](t *task[T]) (product[T], error) {
 	g, err := gridOf(t.params, t.world.Size(), t.shape)
 	if err != nil {
 		return nil, err
 	}
-	j, err := newJoined(t, g)
+	j, err := newJoined(t, t.lay(g, plan.BlocksFlow), true)
 	return &j, err
 }
 

@@ -132,7 +132,7 @@ func TestBoundRooted(t *testing.T) {
 			check("scatter-rows", s, ranks, plan.ScatterRows(s, ranks), true)
 			check("bcast-rows", s, ranks, plan.BcastRows(s, upTo(ranks), 100), true)
 			for _, g := range grids(ranks, 1) {
-				check("scatter-blocks", s, ranks, plan.ScatterBlocks(s, ranks, g), true)
+				check("scatter-blocks", s, ranks, plan.ScatterBlocks(s, plan.InOrder(g), upTo(ranks)), true)
 				check("grid-blocks", s, ranks, plan.GridBlocks(s, ranks, g), true)
 			}
 		}

@@ -75,32 +75,42 @@ func p2pRows(s gemm.Shape, ranks int, works bool, panels int64, width int) []Tra
 //	Gather           before     C₀                    C₁
 //	                 after      C₀ C₁ (4 rows)        ·
 func ScatterRows(s gemm.Shape, ranks int) []Traffic {
-	return scatter(s, ranks, Grid{ranks, 1, 1})
+	own := InOrder(Grid{ranks, 1, 1})
+	return ScatterBlocks(s, own, own.Order)
 }
 
 // ScatterBlocks predicts scatter-blocks. One Scatter sends ⌈M/p⌉ rows of A and ⌈N/q⌉ columns of B,
-// padded, to rank (i, j). One Gather returns its block of C.
+// padded, to rank (i, j). One Gather returns its block of C. hosts are the hosts that share a copy, by rank of
+// the layout: one Scatter sends the first rank of each host the blocks that its ranks need, each once, and
+// padded to the same number on all hosts. If every rank has its own copy, each is a host of its own.
 //
 //	2×2              rank       0                           1         2         3
 //	Scatter          before     A₀ B₀ A₀ B₁ A₁ B₀ A₁ B₁     ·         ·         ·
 //	                 after      A₀, B₀                      A₀, B₁    A₁, B₀    A₁, B₁
 //	Gather           before     C₀₀                         C₀₁       C₁₀       C₁₁
 //	                 after      C₀₀ C₀₁ C₁₀ C₁₁             ·         ·         ·
-func ScatterBlocks(s gemm.Shape, ranks int, g Grid) []Traffic {
-	return scatter(s, ranks, g)
-}
-
-func scatter(s gemm.Shape, ranks int, g Grid) []Traffic {
+func ScatterBlocks(s gemm.Shape, l Layout, hosts []int) []Traffic {
+	ranks := l.Ranks()
 	out := make([]Traffic, ranks)
 	if empty(s) {
 		return out
 	}
-	rows, cols := pieces(s.M, g.P), pieces(s.N, g.Q)
-	there, back := (rows+cols)*int64(s.K), rows*cols
-	others := int64(g.Ranks() - 1)
-	out[0].add(others*there, others*back, 2*levels(g.Ranks()))
-	for r := 1; r < g.Ranks(); r++ {
-		out[r].add(back, there, 2*levels(g.Ranks()))
+	rows, cols, most := pieces(s.M, l.P), pieces(s.N, l.Q), [2]int64{}
+	at, down := l.Needed(hosts)
+	for h := range at {
+		most[0], most[1] = max(most[0], int64(len(at[h]))), max(most[1], int64(len(down[h])))
+	}
+	there, back := (rows*most[0]+cols*most[1])*int64(s.K), rows*cols
+	for r := range out {
+		t := &out[r]
+		switch {
+		case r == 0:
+			t.add(int64(Count(hosts)-1)*there, int64(ranks-1)*back, levels(Count(hosts))+levels(ranks))
+		case slices.Index(hosts, hosts[r]) == r:
+			t.add(back, there, levels(Count(hosts))+levels(ranks))
+		default:
+			t.add(back, 0, levels(ranks))
+		}
 	}
 	return out
 }

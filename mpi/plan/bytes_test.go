@@ -183,14 +183,28 @@ func runP2P(s gemm.Shape, ranks int, works bool, panels []plan.Span, width int) 
 	return c
 }
 
-func runScatter(s gemm.Shape, ranks int, g plan.Grid) cluster {
-	c := make(cluster, ranks)
-	there, back := make([]int, g.Ranks()), make([]int, g.Ranks())
-	for r := range there {
-		rows, cols := (s.M+g.P-1)/g.P, (s.N+g.Q-1)/g.Q
-		there[r], back[r] = rows*s.K+s.K*cols, rows*cols
+func runScatter(s gemm.Shape, g plan.Grid, hosts []int) cluster {
+	c := make(cluster, g.Ranks())
+	rows, cols := (s.M+g.P-1)/g.P, (s.N+g.Q-1)/g.Q
+	atOf, downOf := map[int]map[int]bool{}, map[int]map[int]bool{}
+	var heads []int
+	at, down := 0, 0 // blocks of rows and of columns that the host with most needs
+	for r, h := range hosts {
+		i, j, _ := g.At(r)
+		if atOf[h] == nil {
+			heads, atOf[h], downOf[h] = append(heads, r), map[int]bool{}, map[int]bool{}
+		}
+		atOf[h][i], downOf[h][j] = true, true
+		at, down = max(at, len(atOf[h])), max(down, len(downOf[h]))
 	}
-	c.scatter(upTo(g.Ranks()), 0, there, 1)
+	there, back := make([]int, len(heads)), make([]int, g.Ranks())
+	for n := range there {
+		there[n] = at*rows*s.K + down*s.K*cols
+	}
+	for r := range back {
+		back[r] = rows * cols
+	}
+	c.scatter(heads, 0, there, 1)
 	c.gather(upTo(g.Ranks()), 0, back, 1)
 	return c
 }
@@ -347,14 +361,16 @@ func TestTraffic(t *testing.T) {
 						runP2P(s, ranks, works, plan.Growing(s.K, width), width))
 				}
 			}
-			same(t, "scatter-rows", plan.ScatterRows(s, ranks), runScatter(s, ranks, plan.Grid{P: ranks, Q: 1, C: 1}))
+			same(t, "scatter-rows", plan.ScatterRows(s, ranks), runScatter(s, plan.Grid{P: ranks, Q: 1, C: 1}, upTo(ranks)))
 			for _, width := range []int{1, 7, 1000} {
 				for _, hosts := range [][]int{upTo(ranks), make([]int, ranks), spread(ranks, 3)} {
 					same(t, "bcast-rows", plan.BcastRows(s, hosts, width), runBcastRows(s, hosts, width))
 				}
 			}
 			for _, g := range grids(ranks, 1) {
-				same(t, "scatter-blocks "+g.String(), plan.ScatterBlocks(s, ranks+2, g), runScatter(s, ranks+2, g))
+				for _, hosts := range [][]int{upTo(ranks), make([]int, ranks), spread(ranks, 3)} {
+					same(t, "scatter-blocks "+g.String(), plan.ScatterBlocks(s, plan.InOrder(g), hosts), runScatter(s, g, hosts))
+				}
 				same(t, "grid-blocks "+g.String(), plan.GridBlocks(s, ranks+2, g), runGridBlocks(s, ranks+2, g))
 				for _, width := range []int{1, 7, 1000} {
 					same(t, "summa "+g.String(), plan.Summa(s, ranks+2, g, width), runLayers(s, ranks+2, g, width))
@@ -426,8 +442,11 @@ func TestTrafficByHand(t *testing.T) {
 		// 2 padded rows a rank: 8 + 12 there, 6 back.
 		{"scatter-rows", plan.ScatterRows(s, 3), []plan.Traffic{{40, 12, 4}, {6, 20, 4}, {6, 20, 4}}},
 		// 3 padded rows and 2 padded columns: 12 + 8 there, 6 back.
-		{"scatter-blocks", plan.ScatterBlocks(s, 5, square),
-			[]plan.Traffic{{60, 18, 4}, {6, 20, 4}, {6, 20, 4}, {6, 20, 4}, {}}},
+		{"scatter-blocks", plan.ScatterBlocks(s, plan.InOrder(square), upTo(4)),
+			[]plan.Traffic{{60, 18, 4}, {6, 20, 4}, {6, 20, 4}, {6, 20, 4}}},
+		// The rows of the grid are hosts: rank 2 gets A₁ 12, B₀ 8 and B₁ 8.
+		{"scatter-blocks, two hosts", plan.ScatterBlocks(s, plan.InOrder(square), []int{0, 0, 1, 1}),
+			[]plan.Traffic{{28, 18, 3}, {6, 0, 2}, {6, 28, 3}, {6, 0, 2}}},
 		// Rows 3 + 2, columns 2 + 1. Rank 0 sends A₁ 8, B₁ 4, A₀ 12, B₀ 8, and gets C₀₁ 3 and
 		// C₁ 6. Rank 1 gets B₁ 4 and A₀ 12, sends B₁ 4 and C₀₁ 3. Rank 2 gets A₁ 8, B₀ 8, C₁₁ 2,
 		// sends A₁ 8 and C₁ 6. Rank 3 gets A₁ 8 and B₁ 4, sends C₁₁ 2. Columns take two calls.
@@ -467,7 +486,7 @@ func every(s gemm.Shape, ranks int) map[string][]plan.Traffic {
 	return map[string][]plan.Traffic{
 		"p2p-rows": plan.P2PRows(s, ranks, false), "p2p-rows, master works": plan.P2PRows(s, ranks, true),
 		"p2p-rows-overlap": plan.P2PRowsOverlap(s, ranks, true, 5), "scatter-rows": plan.ScatterRows(s, ranks),
-		"scatter-blocks": plan.ScatterBlocks(s, ranks, near), "grid-blocks": plan.GridBlocks(s, ranks, near),
+		"scatter-blocks": plan.ScatterBlocks(s, plan.InOrder(near), upTo(ranks)), "grid-blocks": plan.GridBlocks(s, ranks, near),
 		"bcast-rows": plan.BcastRows(s, upTo(ranks), 5), "summa": plan.Summa(s, ranks, near, 5),
 		"srumma":       plan.Srumma(s, ranks, near, 5),
 		"srumma, sent": plan.SrummaSent(s, ranks, near, 5), "cannon": steps, "cannon's skew": skew,

@@ -308,6 +308,22 @@ func GridBlocksFlow(s gemm.Shape, g Grid, hosts []int) []Flow {
 	return f
 }
 
+// Needed returns, for each host, the rows and the columns of the grid in which it has ranks, in ascending
+// order. hosts are the hosts of the ranks.
+func (l Layout) Needed(hosts []int) (rows, cols [][]int) {
+	rows, cols = make([][]int, Count(hosts)), make([][]int, Count(hosts))
+	for r, h := range hosts {
+		i, j, _ := l.At(r)
+		rows[h], cols[h] = append(rows[h], i), append(cols[h], j)
+	}
+	for h := range rows {
+		slices.Sort(rows[h])
+		slices.Sort(cols[h])
+		rows[h], cols[h] = slices.Compact(rows[h]), slices.Compact(cols[h])
+	}
+	return rows, cols
+}
+
 // BlocksFlow predicts what hosts exchange if rank 0, at place 0, sends each other host the rows of A and
 // the columns of B of its blocks once, and receives its blocks of C.
 func BlocksFlow(s gemm.Shape, g Grid, hosts []int) []Flow {
