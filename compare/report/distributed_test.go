@@ -257,7 +257,8 @@ func peaked(doc compare.Document, threads ...int) compare.Document {
 	doc.Hosts[0].Ceilings = nil
 	for _, n := range threads {
 		doc.Hosts[0].Ceilings = append(doc.Hosts[0].Ceilings,
-			compare.Ceiling{Unit: "cpu", Pipe: "f64", ISA: "avx2", Threads: n, Gflops: compare.Number(40 * n), Run: "r1"})
+			compare.Ceiling{Unit: "cpu", Pipe: "f64", ISA: "avx2", Threads: n, Gflops: compare.Number(40 * n),
+				Run: "r1"})
 	}
 	return doc
 }
@@ -345,11 +346,13 @@ var rankSentences = []sentence{
 			"`mpi/summa` (ranks/host=16): 2 hosts are 1.50 times as fast as one, an efficiency of 75.0 %. " +
 				"They are 0.533 times as fast as the best serial variant, `serial/packed`. By Amdahl's law that is " +
 				"a serial fraction of 0.333, from one point.",
-			"`mpi/summa` (ranks/host=16): 2 hosts do 1.60 times the work of one in the same time, an efficiency of 80.0 %. " +
-				"By Gustafson's law that is a serial fraction of 0.400, from one point.",
-			"`mpi/bcast-rows` (ranks/host=1): 20.0 ms on 4 hosts. One host was not timed, so that there is no speed-up.",
+			"`mpi/summa` (ranks/host=16): 2 hosts do 1.60 times the work of one in the same time, " +
+				"an efficiency of 80.0 %. By Gustafson's law that is a serial fraction of 0.400, from one point.",
+			"`mpi/bcast-rows` (ranks/host=1): 20.0 ms on 4 hosts. One host was not timed, so that there is no " +
+				"speed-up.",
 			"| `mpi/summa` | ranks/host=16 | 256 | 2 | 6.00 ms |",
-			"for n in 2 4 16 32; do mpirun --hostfile hosts -n $n --bind-to none gemm mpi --variants mpi/summa,mpi/bcast-rows",
+			"for n in 2 4 16 32; do mpirun --hostfile hosts -n $n --bind-to none gemm mpi --variants " +
+				"mpi/summa,mpi/bcast-rows",
 			"--json mpi-f64.json --resume; done && gemm report",
 		}, []string{"take turns on a processor", "muted"}},
 	{"a rank on each of up to four hosts", peaked(reporttest.Many(slices.Concat(
@@ -363,7 +366,8 @@ var rankSentences = []sentence{
 	)...), 1, 2, 4),
 		[]string{
 			"`mpi/summa` (ranks/host=1): 4 hosts are 2.29 times as fast as one, an efficiency of 57.1 %, ",
-			"Amdahl's law has a serial fraction of 0.250 and residuals of at most 0", "The hosts cost more than they bring",
+			"Amdahl's law has a serial fraction of 0.250 and residuals of at most 0",
+			"The hosts cost more than they bring",
 			"`mpi/summa` (ranks/host=1): 4 hosts do 2.67 times the work of one in the same time",
 			"mpirun --hostfile hosts -n $n --bind-to none --map-by ppr:1:node gemm mpi",
 		}, []string{"One host was not timed"}},

@@ -25,7 +25,8 @@ func (v *View) OfRanks() []compare.Record {
 	seen := map[string]bool{}
 	for _, experiment := range OverRanks.fixed() {
 		for _, r := range all {
-			if key := fmt.Sprint(r.Variant, ProblemOf(r), r.Params, Hosts(r)); r.Experiment == experiment && !seen[key] {
+			key := fmt.Sprint(r.Variant, ProblemOf(r), r.Params, Hosts(r))
+			if r.Experiment == experiment && !seen[key] {
 				seen[key] = true
 				out = append(out, r)
 			}

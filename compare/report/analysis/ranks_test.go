@@ -180,7 +180,8 @@ func TestHosts(t *testing.T) {
 		r := rows[i]
 		if got := RanksOfHosts(r); !slices.Equal(got, want.of) || OverHosts.Count(r) != want.axis ||
 			v.Crowds(r) != want.crowded {
-			t.Errorf("row %d has %v ranks, is at %d, crowded %v; want %v", i, got, OverHosts.Count(r), v.Crowds(r), want)
+			t.Errorf("row %d has %v ranks, is at %d, crowded %v; want %v", i, got, OverHosts.Count(r), v.Crowds(r),
+				want)
 		}
 	}
 	if got, want := PercentOfPeak(v, rows[2]), 100*float64(rows[2].Gflops)/1280; !(math.Abs(got/want-1) <= 1e-12) {

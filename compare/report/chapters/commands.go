@@ -146,8 +146,8 @@ func (b *Builder) RerunShared(v *analysis.View, rows []compare.Record, flags ...
 	}
 	typ := strings.Join(analysis.Types(own), ",")
 	before, after, own := overHosts(own)
-	args := append(before, b.Program, a.Family, "--variants", strings.Join(analysis.Distinct(own, analysis.VariantOf), ","),
-		"--sizes", sizesOf(shapes), "--type", typ)
+	args := append(before, b.Program, a.Family, "--variants",
+		strings.Join(analysis.Distinct(own, analysis.VariantOf), ","), "--sizes", sizesOf(shapes), "--type", typ)
 	args = append(args, b.parameters(own)...)
 	args = append(args, flags...)
 	args = append(args, v.Asked(rows, "reps", "time", "timeout", "seed")...)

@@ -31,8 +31,8 @@ func (b *builder) besideLibrary(v *analysis.View) (document.Section, bool) {
 			used = append(used, f.First, f.Second)
 			t.Rows = append(t.Rows, document.Row{
 				Class: v.Muted(f.Second),
-				Cells: append(cells(f.Second), number.Times(f.Ratio, f.Lo, f.Hi), document.Text(number.Probability(f.P)),
-					b.Verdict(f.Outcome)),
+				Cells: append(cells(f.Second), number.Times(f.Ratio, f.Lo, f.Hi),
+					document.Text(number.Probability(f.P)), b.Verdict(f.Outcome)),
 			})
 		}
 		t.Command = b.Rerun(v, used)
