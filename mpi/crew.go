@@ -110,6 +110,7 @@ func chunked(m, n, k, size int) (width, chunks int) {
 // slots are the slots of the ranks of this host.
 type slots struct {
 	host     *comm.Comm
+	window   *comm.Shared
 	all      []*slot
 	products uint64 // products that this rank has finished, in all crews
 }
@@ -141,7 +142,7 @@ func (j *Job) slots() (*slots, error) {
 		j.noSlots = err == nil
 		return nil, err
 	}
-	j.slotsOfHost = &slots{host: host}
+	j.slotsOfHost = &slots{host: host, window: shared}
 	for r := range host.Size() {
 		j.slotsOfHost.all = append(j.slotsOfHost.all, (*slot)(shared.At(r)))
 	}

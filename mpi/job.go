@@ -1,7 +1,6 @@
 package mpi
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,7 +8,6 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -20,6 +18,7 @@ import (
 	"gemm/internal/cpu"
 	"gemm/mpi/clocks"
 	"gemm/mpi/comm"
+	"gemm/mpi/launch"
 	"gemm/mpi/plan"
 )
 
@@ -82,19 +81,10 @@ type greeting struct {
 	Clock     string   `json:"clock"`  // ranks with the same name read the same clock
 }
 
-// Launched returns the number of ranks of the job that started this process, according to the
-// environment. ok is false if the process was not started as a rank.
-func Launched() (ranks int, ok bool) {
-	for _, name := range []string{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"} {
-		if size, err := strconv.Atoi(os.Getenv(name)); err == nil {
-			return size, true
-		}
-	}
-	if _, there := os.LookupEnv("PMIX_RANK"); there {
-		size, err := strconv.Atoi(os.Getenv("SLURM_NTASKS"))
-		return cmp.Or(size, 1), err == nil
-	}
-	return 1, false
+// launched returns the number of ranks that were started with this process, according to the environment.
+func launched() int {
+	origin, _ := launch.Started(os.LookupEnv)
+	return max(1, origin.Ranks)
 }
 
 var (
@@ -104,7 +94,8 @@ var (
 
 // Start initializes MPI, once per process, and returns when all ranks have done so. The error is
 // gemm.ErrUnavailable in a build without MPI. On every rank it is an error if a rank has other
-// arguments or is another program; the error names that rank. After Start, one thread at a time may
+// arguments or is another program; the error names that rank. It is a launch.Alone if the library of this
+// program does not understand what has started the ranks. After Start, one thread at a time may
 // call MPI.
 func Start(arguments []string) (*Job, error) {
 	started.Lock()
@@ -115,6 +106,11 @@ func Start(arguments []string) (*Job, error) {
 	world, err := comm.Start()
 	if err != nil {
 		return nil, err
+	}
+	if origin, ok := launch.Started(os.LookupEnv); ok {
+		if err := origin.Check(world.Size(), comm.Version()); err != nil {
+			return nil, err
+		}
 	}
 	quiet, err := world.Quiet()
 	if err != nil {
@@ -148,6 +144,17 @@ func (j *Job) Rank() int { return j.world.Rank() }
 
 // Size returns the number of ranks.
 func (j *Job) Size() int { return j.world.Size() }
+
+// Local returns the number of ranks on the host of this one.
+func (j *Job) Local() int {
+	n := 0
+	for _, g := range j.peers {
+		if g.Host == j.peers[j.Rank()].Host {
+			n++
+		}
+	}
+	return n
+}
 
 // greet exchanges greetings between all ranks, and checks that they agree.
 func (j *Job) greet(arguments []string) error {
@@ -398,12 +405,7 @@ func (j *Job) cramped(bytes int) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	local := 0
-	for _, g := range j.peers {
-		if g.Host == j.peers[j.Rank()].Host {
-			local++
-		}
-	}
+	local := j.Local()
 	lacking := 0.0
 	if room := j.shm(); room > 0 && (need+sharing)*float64(local) > float64(room) {
 		lacking = 1

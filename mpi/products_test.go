@@ -356,10 +356,10 @@ func TestSeveralHosts(t *testing.T) {
 		ranks      int
 		hosts, run string
 	}{{4, "2", "Blocks|Bytes|Spread|Bounds|Strided|Panels"}, {7, "3", "Blocks|Bytes"}} {
-		underMPI(t, x.ranks, "^TestRanks("+x.run+")$", "-x", several+"="+x.hosts)
+		underMPI(t, x.ranks, "^TestRanks("+x.run+")$", several+"="+x.hosts)
 	}
 	// Hosts that lack the memory for a copy of B that their ranks share.
-	underMPI(t, 4, "^TestRanks(Bytes|Tight)$", "-x", several+"=2", "-x", cramped+"=yes")
+	underMPI(t, 4, "^TestRanks(Bytes|Tight)$", several+"=2", cramped+"=yes")
 }
 
 // TestRanksTight has a B that fills more than the memory to share: each rank gets its own copy.
@@ -476,7 +476,7 @@ func TestRanksPanels(t *testing.T) {
 
 // TestSpareProcessors has products of ranks that have one for their messages.
 func TestSpareProcessors(t *testing.T) {
-	underMPI(t, 3, "^TestRanks(Spare|Panels|Cancelled|Bytes)$", "-x", roomy+"=yes")
+	underMPI(t, 3, "^TestRanks(Spare|Panels|Cancelled|Bytes)$", roomy+"=yes")
 }
 
 // TestRanksSpare checks that the ranks compute while messages are under way: everything that they
@@ -498,7 +498,7 @@ func TestRanksSpare(t *testing.T) {
 
 // TestLittleShared has products of ranks that can hardly share memory.
 func TestLittleShared(t *testing.T) {
-	underMPI(t, 2, "^TestRanks(Little|Strided)$", "-x", cramped+"=yes")
+	underMPI(t, 2, "^TestRanks(Little|Strided)$", cramped+"=yes")
 }
 
 // TestRanksLittle checks that each rank computes its own part, and that rows of srumma say that
@@ -527,10 +527,11 @@ func wantSent(t *testing.T, d account.Distribution, why string) {
 // TestWindowless has products of ranks whose MPI has no component for windows: none at all,
 // or none that shares memory.
 func TestWindowless(t *testing.T) {
+	forOpenMPI(t)
 	for ranks := 2; ranks <= 6; ranks++ {
-		underMPI(t, ranks, "^TestRanksWindowless$", "--mca", "osc", "^ucx,rdma,pt2pt,sm")
+		underMPI(t, ranks, "^TestRanksWindowless$", "OMPI_MCA_osc=^ucx,rdma,pt2pt,sm")
 	}
-	underMPI(t, 2, "^TestRanksUnshared$", "--mca", "osc", "^sm", "-x", roomy+"=yes")
+	underMPI(t, 2, "^TestRanksUnshared$", "OMPI_MCA_osc=^sm", roomy+"=yes")
 }
 
 // TestRanksWindowless checks that products are right without windows, and that rows say how they
@@ -868,6 +869,7 @@ const (
 // TestMonitoring compares what was counted with what Open MPI's monitoring saw in messages
 // between ranks. Two runs differ by some products and the commands for them.
 func TestMonitoring(t *testing.T) {
+	forOpenMPI(t)
 	const few, many = 1, 4
 	dir := t.TempDir()
 	t.Setenv(monitored, filepath.Join(dir, "ranks"))
@@ -875,8 +877,8 @@ func TestMonitoring(t *testing.T) {
 	for _, n := range []int{few, many} {
 		t.Setenv(repeated, fmt.Sprint(n))
 		prefix := filepath.Join(dir, fmt.Sprint(n))
-		out := underMPI(t, 3, "^TestRanksMonitored$", "--mca", "pml_monitoring_enable", "2",
-			"--mca", "pml_monitoring_enable_output", "3", "--mca", "pml_monitoring_filename", prefix)
+		out := underMPI(t, 3, "^TestRanksMonitored$", "OMPI_MCA_pml_monitoring_enable=2",
+			"OMPI_MCA_pml_monitoring_enable_output=3", "OMPI_MCA_pml_monitoring_filename="+prefix)
 		seen[n] = monitoring(t, prefix, out)
 	}
 	data, err := os.ReadFile(filepath.Join(dir, "ranks"))
@@ -1073,7 +1075,7 @@ func TestWorkers(t *testing.T) {
 // TestTimelines has products with timelines, on ranks that read one clock and on ranks that do not.
 func TestTimelines(t *testing.T) {
 	underMPI(t, 2, "^TestRanks(Timeline|Steals)$")
-	underMPI(t, 4, "^TestRanks(Timeline|Clocks)$", "-x", apart+"=yes")
+	underMPI(t, 4, "^TestRanks(Timeline|Clocks)$", apart+"=yes")
 }
 
 // recorded returns what the ranks did in a product with a timeline.

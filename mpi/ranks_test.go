@@ -17,6 +17,7 @@ import (
 	"gemm/internal/child"
 	"gemm/internal/gemmtest"
 	"gemm/mpi/clocks"
+	"gemm/mpi/launch"
 )
 
 // asRank says that the test binary was started by mpirun, from one of its own tests.
@@ -96,10 +97,21 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// underMPI runs tests of this binary on that many ranks, and returns their output.
-func underMPI(t *testing.T, ranks int, run string, options ...string) string {
+// ofRanks is how ranks are started.
+var ofRanks = gemmtest.Job{AsRank: asRank, Library: Version()}
+
+// underMPI runs tests of this binary on that many ranks with the variables, and returns their output.
+func underMPI(t *testing.T, ranks int, run string, variables ...string) string {
 	t.Helper()
-	return gemmtest.Mpirun(t, asRank, ranks, run, options...)
+	return gemmtest.Mpirun(t, ofRanks, ranks, run, variables...)
+}
+
+// forOpenMPI skips a test that sets parameters of Open MPI if this is another one.
+func forOpenMPI(t *testing.T) {
+	t.Helper()
+	if launch.Of(Version()).Family != launch.OpenMPI {
+		t.Skip("for Open MPI")
+	}
 }
 
 // TestConformance runs the conformance suite on 1 to 9 ranks. With -short it runs on two ranks only.
@@ -183,7 +195,7 @@ func TestLimit(t *testing.T) {
 		"Absent": "rank 1 ends itself: multiply takes longer than the limit of 20ms and 50ms of grace",
 	} {
 		t.Run(run, func(t *testing.T) {
-			out, err := gemmtest.MpirunStatus(t, asRank, 2, "^TestRanks"+run+"$", "-x", graceful+"=yes")
+			out, err := gemmtest.MpirunStatus(t, ofRanks, 2, "^TestRanks"+run+"$", graceful+"=yes")
 			if err == nil || !strings.Contains(out, want) {
 				t.Errorf("the ranks end with %v, want one that says %q:\n%s", err, want, out)
 			}

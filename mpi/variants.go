@@ -48,7 +48,7 @@ const (
 
 // commonParams returns the parameters of every variant, and more.
 func commonParams(more ...gemm.Param) []gemm.Param {
-	ranks, _ := Launched()
+	ranks := launched()
 	return append([]gemm.Param{
 		{Name: "ranks", Default: ranks, Min: 1, Doc: "processes that mpirun starts"},
 		{Name: "threads", Default: 1, Min: 0, Doc: "threads per rank; 0: its share of the processors of the host"},
@@ -130,7 +130,7 @@ func available(p gemm.Params) error {
 		_, err := comm.Start()
 		return err
 	}
-	if here, _ := Launched(); p.Int("ranks") != here {
+	if here := launched(); p.Int("ranks") != here {
 		return gemm.Unavailablef("%d ranks are asked for, this process is one of %d", p.Int("ranks"), here).
 			WithRemedy("mpirun -n %d gemm mpi, or gemm mpi --np %d", p.Int("ranks"), p.Int("ranks"))
 	}

@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
 # Names the system packages that are missing, and installs them if permitted.
 #
-#   scripts/deps.sh [run|test|install|lib|python|peers|mpich|hosts|lint|report]...
+#   scripts/deps.sh [run|test|install|lib|python|peers|hosts|lint|report]...
 #
 # run     the libraries of the family reference; Open MPI and a C compiler, to build and
 #         run gemm on several ranks
 # test    needed by make test in addition: a C compiler for the race detector, pip for the
-#         compiler of CUDA kernels, and NumPy to compare libgemm with
+#         compiler of CUDA kernels, NumPy to compare libgemm with, and MPICH, which is not the
+#         default where Open MPI is
 # lib     needed by examples/lib/run.sh in addition: Octave and a Fortran compiler
 # python  needed by make wheel and make python-test: pip, a C compiler and Python's module venv
 # peers   needed by make peers in addition: pip, a C compiler and libxsmm
 # install needed by make install-test in addition: man, pkg-config and bash-completion
-# mpich   needed by make mpich: another MPI, which does not become the default
 # hosts   needed by make hosts in addition
 # lint    needed by make lint in addition: shellcheck
 # report  needed by make check-report: a browser and TeX
@@ -47,6 +47,8 @@ run|libc6-dev|headers|libraries in processes of their own, go test -race, the fa
 run|python3-pip|toolkit|the family cuda, to fetch the headers that a CUDA toolkit has
 test|python3-pip|pipped|scripts/nvrtc.sh and scripts/cuda.sh, the compiler and the disassembler of CUDA kernels and the headers of gemm-cuda
 test|python3-numpy|numpy|the tests of libgemm with NumPy
+test|mpich|program mpiexec.hydra|the tests of the family mpi on the ranks of MPICH
+test|libmpich-dev|module mpich|the tests of the family mpi with MPICH, to build them
 python|gcc|program gcc|make wheel, for the library in the Python package
 python|libc6-dev|headers|make wheel, for the library in the Python package
 python|python3-pip|pipped|make wheel
@@ -60,8 +62,6 @@ install|man-db|program man|make install-test, the manual page
 install|groff-base|program groff|the tests of the manual page
 install|pkg-config|program pkg-config|make install-test, a program with the installed libgemm
 install|bash-completion|[ -e /usr/share/bash-completion/bash_completion ]|make install-test, completion in bash
-mpich|mpich|program mpirun.mpich|scripts/mpich.sh, gemm on the ranks of another MPI
-mpich|libmpich-dev|module mpich|scripts/mpich.sh, to build with
 hosts|iproute2|program tc|scripts/hosts.sh, network namespaces and limits of links
 hosts|util-linux|program nsenter|scripts/hosts.sh, to run in namespaces
 lint|shellcheck|program shellcheck|the scripts

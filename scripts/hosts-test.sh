@@ -19,7 +19,7 @@ without() {
 for program in ip nsenter unshare; do
 	command -v "$program" >/dev/null || without "there is no $program: install iproute2 and util-linux"
 done
-[ "$(scripts/mpi.sh)" = yes ] || without "there is no Open MPI to build with"
+[ "$(scripts/mpi.sh)" = openmpi ] || without "there is no Open MPI to build with"
 
 name="gemm$$"
 one="$name-1" two="$name-2" # the hosts

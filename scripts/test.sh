@@ -3,12 +3,13 @@
 # depends on GEMM_CPU run once more for each instruction set of this processor.
 #
 #   ranks   mpi and mpi/comm, if MPI is there: after the others, because ranks need the processors
+#   mpich   if MPICH is there as well: what differs with it, every variant and how ranks start and end
 #   raced   packages with goroutines whose tests all run under the race detector: with it, in a
 #           build without MPI
 #   plain   the others; those that start goroutines, such as cmd/gemm, run also under the race
 #           detector, with -short
 #
-# MPI=no leaves MPI out. Without a C compiler there is no race detector, and all run plain. make lint
+# MPI=no leaves MPI out. GEMM_TEST_REQUIRE=mpich wants MPICH. Without a C compiler there is no race detector, and all run plain. make lint
 # runs go vet on all packages, so go test does not. make cgocheck has the slow checks of the pointers
 # that ranks pass to C.
 set -euo pipefail
@@ -26,6 +27,22 @@ apart="^$module/(serial|compare/report)\$" # whose tests run in parallel and sha
 
 title() { printf '\n== %s\n' "$*"; }
 
+# with_mpich tests with MPICH what differs there.
+with_mpich() {
+	if ! pkg-config --exists mpich 2>/dev/null || ! command -v mpiexec.hydra >/dev/null; then
+		title "MPI=mpich: left out, there is no MPICH; install mpich and libmpich-dev"
+		case ",${GEMM_TEST_REQUIRE:-}," in *,mpich,*) exit 1 ;; esac
+		return
+	fi
+	title "MPI=mpich go test -short -tags mpi ./mpi/comm ./mpi ./cmd/gemm"
+	(
+		eval "export $(MPI=mpich scripts/mpi.sh env)"
+		"$go" test -vet=off -short -tags mpi ./mpi/comm
+		"$go" test -vet=off -short -tags mpi -run '^TestConformance$' ./mpi
+		"$go" test -vet=off -tags mpi -run '^Test(WrongLauncher|KilledRank|ListAndInfoOfRanks|RanksWithErrors)$' ./cmd/gemm
+	)
+}
+
 # goroutines prints the packages that start goroutines, in their code or in their tests.
 goroutines() {
 	local package folder
@@ -39,13 +56,16 @@ race=no
 if command -v "$("$go" env CC)" >/dev/null; then race=yes; fi
 plain="$("$go" list ./...)"
 if [ "$race" = yes ]; then plain="$(grep -vE "$raced" <<<"$plain")"; fi
-if [ "$(scripts/mpi.sh)" = yes ]; then
+mpi="$(scripts/mpi.sh)"
+if [ "$mpi" != no ]; then
+	eval "export $(scripts/mpi.sh env)"
 	plain="$(grep -vE "$ranks" <<<"$plain")"
 	title "go test -tags mpi, of $(wc -l <<<"$plain") packages"
 	# shellcheck disable=SC2086 # a list of packages
 	CGO_ENABLED=1 "$go" test -vet=off -tags mpi $plain
 	title "go test -tags mpi ./mpi ./mpi/comm"
 	CGO_ENABLED=1 "$go" test -vet=off -tags mpi ./mpi ./mpi/comm
+	[ "$mpi" = mpich ] || with_mpich
 else
 	title "go test, of $(wc -l <<<"$plain") packages"
 	# shellcheck disable=SC2086 # a list of packages

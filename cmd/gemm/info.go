@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -51,7 +52,9 @@ type information struct {
 	Free   int64     `json:"memory_available"` // bytes; 0: not known
 	ISAs   []cpu.ISA `json:"isas"`             // what GEMM_CPU can be, widest first
 	Build  build     `json:"build"`
-	Mpirun string    `json:"mpirun,omitempty"` // its version; empty: there is none
+	Mpirun string    `json:"mpirun,omitempty"` // what starts ranks, with its version; empty: there is none
+	// launcher is the same with the program's name, or the reason why there is none.
+	launcher string
 	// CUDA is what gemm-cuda finds, NoCUDA why it finds nothing.
 	CUDA     *cuda.System `json:"cuda,omitempty"`
 	NoCUDA   string       `json:"cuda_reason,omitempty"`
@@ -110,10 +113,10 @@ func runInfo(c *cli.Context) error {
 		Kernels: []engine{describeEngine[float64](), describeEngine[float32]()}, Field: field{kernel.BestField().Name},
 		Backends: backends(),
 	}
-	if program, err := launch.Find(); err == nil {
-		if info.Mpirun, err = launch.Version(c.Context, program); err != nil {
-			info.Mpirun = err.Error()
-		}
+	if l, err := launch.Find(c.Context, mpi.Version()); err == nil {
+		info.Mpirun, info.launcher = l.Name, fmt.Sprintf("%s: %s", filepath.Base(l.Path), l.Name)
+	} else {
+		info.launcher = reason(err)
 	}
 	s, err := system(c.Context)
 	switch {
@@ -268,7 +271,7 @@ func printInfo(c *cli.Context, info information) error {
 			row(backend.Name, "unavailable: %s", backend.Reason)
 		}
 	}
-	row("mpi", "%s; mpirun: %s", cmp.Or(h.MPI, "not in this build"), cmp.Or(info.Mpirun, "not on PATH"))
+	row("mpi", "%s; %s", cmp.Or(h.MPI, "not in this build"), info.launcher)
 	if s := info.CUDA; s != nil {
 		row("cuda", "driver %s for CUDA %s; NVRTC %s, cuBLAS %s", known(s.Driver), known(s.CUDA),
 			cmp.Or(s.NVRTC, "not found"), cmp.Or(s.CuBLAS, "not found"))

@@ -24,6 +24,7 @@ import (
 	"gemm/internal/catalog"
 	"gemm/internal/sample"
 	"gemm/mpi"
+	"gemm/mpi/launch"
 )
 
 // ladder describes a command that measures the variants of one family.
@@ -674,8 +675,8 @@ func measure(c *cli.Context, d compare.Driver, cases []compare.Case, file string
 // commandLine returns the command with the arguments as one would type it.
 func commandLine(args []string) string {
 	words := []string{"gemm"}
-	if ranks, ok := mpi.Launched(); ok {
-		words = []string{"mpirun", "-n", strconv.Itoa(ranks), "gemm"}
+	if origin, ok := launch.Started(os.LookupEnv); ok {
+		words = []string{origin.Program, "-n", strconv.Itoa(max(1, origin.Ranks)), "gemm"}
 	}
 	for _, word := range args {
 		if strings.ContainsAny(word, " \t\n\"'\\$*?;&|<>()`") || word == "" {

@@ -15,6 +15,7 @@ import (
 	"gemm/gf256"
 	"gemm/half"
 	"gemm/internal/catalog"
+	"gemm/mpi"
 	"gemm/mpi/launch"
 )
 
@@ -80,7 +81,7 @@ func available(ctx context.Context, v gemm.Variant) error {
 	err := gemm.ByType(v.Types()[0], made[float64], made[float32], made[half.F16], made[half.BF16],
 		made[gf256.Elem])(v)
 	if v.Location == gemm.OnRanks && err == nil {
-		_, err = launch.Find()
+		_, err = launch.Find(ctx, mpi.Version())
 	}
 	return err
 }

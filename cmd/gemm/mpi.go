@@ -8,7 +8,6 @@ import (
 	"os"
 	"runtime"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -30,7 +29,7 @@ const mpiFamily = "mpi"
 // asRank reports whether this process is a rank: the build has MPI, the process was started with
 // others, and the command is for ranks.
 func asRank(args []string) bool {
-	_, launched := mpi.Launched()
+	_, launched := launch.Started(os.LookupEnv)
 	return mpi.Built && launched && len(args) > 1 && args[1] == mpiFamily
 }
 
@@ -41,18 +40,14 @@ func checkRanks(lookup func(string) (string, bool), built bool) error {
 	if built {
 		remedy = "only gemm mpi runs on ranks: start the others without mpirun"
 	}
-	known := false
-	for _, name := range []string{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"} {
-		text, ok := lookup(name)
-		known = known || ok
-		if size, err := strconv.Atoi(text); err == nil && size > 1 {
-			return fmt.Errorf("started as one of %d ranks (%s), but %s", size, name, remedy)
-		}
+	switch o, ok := launch.Started(lookup); {
+	case !ok || o.Tasks() || o.Ranks == 1:
+		return nil
+	case o.Ranks == 0:
+		return fmt.Errorf("started as rank %d (%s), but %s", o.Rank, o.Variable, remedy)
+	default:
+		return fmt.Errorf("started as one of %d ranks (%s), but %s", o.Ranks, o.Variable, remedy)
 	}
-	if rank, ok := lookup("PMIX_RANK"); ok && !known {
-		return fmt.Errorf("started as rank %s (PMIX_RANK), but %s", rank, remedy)
-	}
-	return nil
 }
 
 // beginning is the time limit for all ranks to begin. farewell is how long a rank waits before it
@@ -77,6 +72,10 @@ func runRank(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	})
 	job, err := mpi.Start(args[1:])
 	begun.Stop()
+	if alone := (launch.Alone{}); errors.As(err, &alone) && alone.Rank > 0 {
+		time.Sleep(10 * farewell) // the first rank says it, and what started the ranks ends this one
+		os.Exit(statusFailed)
+	}
 	if err != nil {
 		time.Sleep(farewell)
 		return fmt.Errorf("gemm mpi: %w", err)
@@ -209,7 +208,7 @@ func launcher(c *cli.Context) compare.Launch {
 			_, err := mpi.Start(nil)
 			return err
 		}
-		mpirun, err := launch.Find()
+		mpirun, err := launch.Find(ctx, mpi.Version())
 		if err != nil {
 			return err
 		}
@@ -221,14 +220,14 @@ func launcher(c *cli.Context) compare.Launch {
 		if c.Bool("no-tuned") {
 			command = append(command, "--no-tuned")
 		}
-		arguments, warnings := launch.Here().Arguments(ranks, command...)
+		arguments, warnings := mpirun.Arguments(launch.Here(), ranks, command...)
 		for _, w := range warnings {
 			if !said[w] {
 				fmt.Fprintf(c.App.ErrWriter, "gemm %s: %s\n", c.Command.Name, w)
 			}
 			said[w] = true
 		}
-		return launch.Run(ctx, mpirun, arguments...)
+		return mpirun.Run(ctx, arguments...)
 	}
 }
 
@@ -285,9 +284,8 @@ func announceRanks(c *cli.Context, cases []compare.Case) {
 	for _, line := range job.Placement() {
 		fmt.Fprintf(c.App.ErrWriter, "gemm mpi: %s\n", line)
 	}
-	local, err := strconv.Atoi(os.Getenv("OMPI_COMM_WORLD_LOCAL_SIZE"))
-	processors := len(cpu.Topology())
-	if err != nil || processors == 0 {
+	local, processors := job.Local(), len(cpu.Topology())
+	if processors == 0 {
 		return // the rows say so
 	}
 	threads := 0

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -83,14 +82,14 @@ type session struct {
 	t       *testing.T
 	dir     string // where it runs, and where its temporary files are
 	program string
-	mpirun  []string
+	mpirun  []string // and its options
 	mark    string
 	began   time.Time
 }
 
 func newSession(t *testing.T) *session {
 	t.Helper()
-	mpirun, err := launch.Find()
+	mpirun, err := launch.Find(t.Context(), mpi.Version())
 	gemmtest.Require(t, "mpi", err)
 	program, err := faulty()
 	if err != nil {
@@ -98,10 +97,9 @@ func newSession(t *testing.T) *session {
 	}
 	dir := t.TempDir()
 	// Not to be taken for what the machine can: tests share it.
-	s := &session{t: t, dir: dir, program: program, mpirun: []string{mpirun, "--oversubscribe"},
-		mark: "GEMM_TEST_RANKS=" + dir}
-	if os.Geteuid() == 0 {
-		s.mpirun = append(s.mpirun, "--allow-run-as-root")
+	s := &session{t: t, dir: dir, program: program, mpirun: []string{mpirun.Path}, mark: "GEMM_TEST_RANKS=" + dir}
+	if mpirun.Family == launch.OpenMPI {
+		s.mpirun = append(s.mpirun, "--oversubscribe", "--allow-run-as-root")
 	}
 	t.Cleanup(func() {
 		for _, p := range s.processes() {
@@ -133,8 +131,10 @@ func (s *session) processes() []process {
 		}
 		p := process{pid, -1, strings.ReplaceAll(string(args), "\x00", " ")}
 		for _, variable := range strings.Split(string(environment), "\x00") {
-			if value, ok := strings.CutPrefix(variable, "OMPI_COMM_WORLD_RANK="); ok {
-				p.rank, _ = strconv.Atoi(value)
+			for _, name := range []string{"OMPI_COMM_WORLD_RANK=", "PMI_RANK="} {
+				if value, ok := strings.CutPrefix(variable, name); ok {
+					p.rank, _ = strconv.Atoi(value)
+				}
 			}
 		}
 		found = append(found, p)
@@ -282,6 +282,14 @@ func (s *session) ends(cmd *exec.Cmd, faultAt time.Time) {
 var endless = []string{"--variants", "mpi/summa", "--sizes", "500,2500", "--reps", "200", "--time", "1ms",
 	"--json", "r.json"}
 
+// launcherName returns the name of what starts ranks of this build.
+func launcherName() string {
+	if launch.Of(mpi.Version()).Family == launch.MPICH {
+		return "mpiexec.hydra"
+	}
+	return "mpirun"
+}
+
 // TestRanks measures on ranks that a user starts and on ranks that gemm does.
 func TestRanks(t *testing.T) {
 	s := newSession(t)
@@ -299,7 +307,7 @@ func TestRanks(t *testing.T) {
 			t.Errorf("standard error does not have %q once: %s", want, r.stderr)
 		}
 	}
-	if command := doc.Runs[0].Command; !strings.HasPrefix(command, "mpirun -n 3 gemm mpi --sizes") ||
+	if command := doc.Runs[0].Command; !strings.HasPrefix(command, launcherName()+" -n 3 gemm mpi --sizes") ||
 		doc.Hosts[0].MPI == "" {
 		t.Errorf("the command is %q, MPI is %q", command, doc.Hosts[0].MPI)
 	}
@@ -440,9 +448,29 @@ func TestRanksWithErrors(t *testing.T) {
 	}
 	missing := s.run([]string{"PATH=" + t.TempDir()}, s.program, "mpi", "--np", "2", "--sizes", "8")
 	if missing.status != 1 || !strings.Contains(missing.stdout, "unavailable") ||
-		!strings.Contains(missing.stderr, "install openmpi-bin") {
+		!strings.Contains(missing.stderr, "there is no "+launcherName()+" on PATH: install ") {
 		t.Errorf("without mpirun: status %d, %s%s", missing.status, missing.stdout, missing.stderr)
 	}
+}
+
+// TestWrongLauncher starts ranks by what belongs to another MPI: they do not see each other, and one of them says
+// so.
+func TestWrongLauncher(t *testing.T) {
+	s := newSession(t)
+	other, feature := "MPICH", "mpich"
+	if launch.Of(mpi.Version()).Family == launch.MPICH {
+		other, feature = "Open MPI", "mpi"
+	}
+	wrong, err := launch.Find(t.Context(), other)
+	gemmtest.Require(t, feature, err)
+	args, _ := wrong.Arguments(launch.Place{Root: os.Geteuid() == 0}, 2, s.program, "mpi", "--sizes", "8")
+	r := s.run(nil, append([]string{wrong.Path}, args...)...)
+	want := fmt.Sprintf("has started 2 ranks (%s), but this program is built with %s, which sees 1: start it by %s",
+		map[string]string{"MPICH": "PMI_SIZE", "Open MPI": "OMPI_COMM_WORLD_SIZE"}[other], mpi.Version(), launcherName())
+	if r.status != 1 || strings.Count(r.stderr, want) != 1 || r.stdout != "" {
+		t.Errorf("status %d; it said %s%s, want %q once", r.status, r.stdout, r.stderr, want)
+	}
+	s.gone()
 }
 
 // TestFaultsUnderMpirun ends ranks that a user has started.
@@ -542,7 +570,7 @@ func TestHungRanks(t *testing.T) {
 
 // TestKilledRank kills a rank that gemm has started.
 func TestKilledRank(t *testing.T) {
-	faultOfStarted(t, 1, syscall.SIGKILL, 30*time.Second, compare.Failed, "rank 1 was killed by signal 9")
+	faultOfStarted(t, 1, syscall.SIGKILL, 30*time.Second, compare.Failed, " was killed by signal 9")
 }
 
 // faultOfStarted sends a signal to a rank in the second of four cases. The row of this case must
@@ -669,15 +697,13 @@ func TestKilledDriver(t *testing.T) {
 // TestListAndInfoOfRanks checks that list and info show what is available.
 func TestListAndInfoOfRanks(t *testing.T) {
 	s := newSession(t)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	version, err := launch.Version(ctx, s.mpirun[0])
+	l, err := launch.Find(t.Context(), mpi.Version())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := s.run(nil, s.program, "info"); r.status != 0 || !strings.Contains(r.stdout, version) ||
-		!strings.Contains(r.stdout, mpi.Version()) {
-		t.Errorf("info lacks %q or %q: %s", version, mpi.Version(), r.stdout)
+	want := fmt.Sprintf("%s; %s: %s", mpi.Version(), filepath.Base(l.Path), l.Name)
+	if r := s.run(nil, s.program, "info"); r.status != 0 || !strings.Contains(r.stdout, want) {
+		t.Errorf("info lacks %q: %s", want, r.stdout)
 	}
 	available := func(variables ...string) (yes int) {
 		var doc listing

@@ -196,6 +196,7 @@ import "C"
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unsafe"
@@ -228,7 +229,13 @@ func failed(code C.int, call string) error {
 	var text [C.MPI_MAX_ERROR_STRING]C.char
 	var n C.int
 	C.MPI_Error_string(code, &text[0], &n)
-	return fmt.Errorf("comm: %s: %s", call, C.GoStringN(&text[0], n))
+	// MPICH has a line for each function that the call has called, the deepest last.
+	lines := strings.Split(strings.TrimSpace(C.GoStringN(&text[0], n)), "\n")
+	lines[0] = strings.TrimSuffix(lines[0], ", error stack:")
+	if last := lines[len(lines)-1]; len(lines) > 1 {
+		lines[0] += ": " + last
+	}
+	return fmt.Errorf("comm: %s: %s", call, lines[0])
 }
 
 // Start begins MPI and returns the communicator of all ranks.
@@ -253,10 +260,22 @@ func Start() (*Comm, error) {
 	return c, nil
 }
 
-// Finalize ends MPI.
+// communicators are those that were made from the one of all ranks, in the order in which they were made.
+var communicators []C.MPI_Comm
+
+// Finalize frees the communicators and types of this process, and ends MPI. All ranks call it, with no message in
+// flight and no window left.
 func (c *Comm) Finalize() error {
+	var errs []error
+	for _, made := range slices.Backward(communicators) {
+		errs = append(errs, failed(C.MPI_Comm_free(&made), "MPI_Comm_free"))
+	}
+	for _, t := range types {
+		errs = append(errs, failed(C.MPI_Type_free(&t), "MPI_Type_free"))
+	}
+	communicators, types = nil, nil
 	mpi.Finalize()
-	return nil
+	return errors.Join(errs...)
 }
 
 // Version returns the name and version of the library.
@@ -266,12 +285,12 @@ func Version() string {
 	if C.MPI_Get_library_version(&text[0], &n) != C.MPI_SUCCESS {
 		return ""
 	}
-	name, _, _ := strings.Cut(C.GoStringN(&text[0], n), ",")
-	return name
+	return named(C.GoStringN(&text[0], n))
 }
 
 // derived returns the Comm of a communicator that was made from c.
 func (c *Comm) derived(made C.MPI_Comm, traffic *Traffic, log *account.Log) (*Comm, error) {
+	communicators = append(communicators, made)
 	var rank, size C.int
 	if err := errors.Join(
 		failed(C.MPI_Comm_set_errhandler(made, C.MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler"),

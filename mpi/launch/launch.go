@@ -1,5 +1,5 @@
-// Package launch starts ranks of a program by mpirun, and says in one line what ended
-// them. It needs no MPI of its own.
+// Package launch starts ranks of a program by mpirun or mpiexec.hydra, whichever belongs to the
+// program's MPI, and says in one line what ended them. It needs no MPI of its own.
 package launch
 
 import (
@@ -9,40 +9,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
-	"gemm"
 	"gemm/internal/child"
 	"gemm/internal/cpu"
 	"gemm/internal/output"
 )
 
-// Find returns the mpirun on PATH. The error wraps gemm.ErrUnavailable.
-func Find() (string, error) {
-	path, err := exec.LookPath("mpirun")
-	if err != nil {
-		return "", gemm.Unavailablef("there is no mpirun on PATH").
-			WithRemedy("install openmpi-bin, and libopenmpi-dev to build with")
-	}
-	return path, nil
-}
-
-// Version returns the name and version of mpirun, as it says them.
-func Version(ctx context.Context, mpirun string) (string, error) {
-	cmd := exec.CommandContext(ctx, mpirun, "--version")
-	var said strings.Builder
-	cmd.Stdout = &said
-	if err := child.Run(cmd, termTime); err != nil {
-		return "", fmt.Errorf("%s --version: %w", mpirun, err)
-	}
-	first, _, _ := strings.Cut(said.String(), "\n")
-	return strings.TrimPrefix(strings.TrimSpace(first), "mpirun "), nil
-}
-
-// Place is what the arguments of mpirun depend on.
+// Place is what the arguments of a launcher depend on.
 type Place struct {
 	Cores, Processors int // that this process may use; a core has one processor or more
 	Root              bool
@@ -69,28 +45,6 @@ func Here() Place {
 	return p
 }
 
-// Arguments returns the arguments with which mpirun starts the given number of ranks of the
-// command, and a line for each argument that this host requires. Ranks are not bound: they choose
-// their processors themselves.
-func (p Place) Arguments(ranks int, command ...string) (arguments, warnings []string) {
-	arguments = []string{"-n", strconv.Itoa(ranks), "--bind-to", "none"}
-	with := func(flag, why string) {
-		arguments = append(arguments, flag)
-		warnings = append(warnings, fmt.Sprintf("mpirun is given %s: %s", flag, why))
-	}
-	switch {
-	case ranks > p.Processors:
-		with("--oversubscribe", fmt.Sprintf("%d ranks share %d processors, so times depend on the scheduler",
-			ranks, p.Processors))
-	case ranks > p.Cores:
-		with("--use-hwthread-cpus", fmt.Sprintf("%d ranks on %d cores share them by hardware threads", ranks, p.Cores))
-	}
-	if p.Root {
-		with("--allow-run-as-root", "it is started by root")
-	}
-	return append(arguments, command...), warnings
-}
-
 // segments are the settings of Open MPI for the folders of memory that ranks share.
 var segments = []string{"OMPI_MCA_btl_vader_backing_directory", "OMPI_MCA_btl_sm_backing_directory",
 	"OMPI_MCA_osc_sm_backing_directory", "OMPI_MCA_osc_rdma_backing_directory"}
@@ -100,8 +54,12 @@ const sharedFolder = "/dev/shm"
 
 // scratch makes folders of this job's own for the files of mpirun and the memory that ranks
 // share, so that what a job leaves that was killed is known by where it is. It returns the
-// environment of mpirun. Settings that are there stay as they are.
-func scratch() (environment []string, remove func(), err error) {
+// environment of l. Settings that are there stay as they are. MPICH has no such files, and would give
+// the names of the folders to hosts that do not have them.
+func (l Launcher) scratch() (environment []string, remove func(), err error) {
+	if l.Family == MPICH {
+		return os.Environ(), func() {}, nil
+	}
 	session, err := output.NewScratch("ranks")
 	if err != nil {
 		return nil, nil, err
@@ -138,28 +96,36 @@ const (
 	drainTime = 2 * time.Second
 )
 
-// Run runs mpirun with the arguments until it ends. The error is one line that says what
-// happened to the ranks. Where the context ends, mpirun is told to end them, and is killed
-// if it does not; then the error is the context's. Neither mpirun nor a rank that called
-// child.Follow outlives this process. What ranks write to standard output is lost. The files
+// jobVariable has a value of its own in the processes of each job.
+const jobVariable = "GEMM_JOB"
+
+// Run runs l with the arguments until it ends. The error is one line that says what happened to the
+// ranks. Where the context ends, l is told to end them, and is killed if it does not; then the
+// error is the context's. When Run returns, no process of the job is left on this host. Neither l nor a rank
+// that called child.Follow outlives this process. What ranks write to standard output is lost. The files
 // and the shared memory that they leave are removed.
-func Run(ctx context.Context, mpirun string, arguments ...string) error {
+func (l Launcher) Run(ctx context.Context, arguments ...string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	environment, remove, err := scratch()
+	environment, remove, err := l.scratch()
 	if err != nil {
 		return err
 	}
 	defer remove()
-	var said words
-	cmd := exec.Command(mpirun, arguments...)
-	cmd.Env = environment
+	mark := fmt.Sprintf("%s=%d-%d", jobVariable, os.Getpid(), time.Now().UnixNano())
+	said := words{launcher: filepath.Base(l.Path)}
+	cmd := exec.Command(l.Path, arguments...)
+	cmd.Env = append(environment, mark)
 	cmd.Stderr, cmd.WaitDelay = &said, drainTime
+	if l.Family == MPICH {
+		cmd.Stdout = &said // where mpiexec.hydra says what ended a rank
+	}
 	ended, err := child.Start(cmd, syscall.SIGTERM)
 	if err != nil {
-		return fmt.Errorf("%s cannot be started: %w", mpirun, err)
+		return fmt.Errorf("%s cannot be started: %w", l.Path, err)
 	}
+	defer sweep(mark)
 	select {
 	case err = <-ended:
 	case <-ctx.Done():

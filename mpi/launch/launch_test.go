@@ -16,30 +16,40 @@ import (
 	"testing"
 	"time"
 
-	"gemm"
 	"gemm/internal/child"
 )
 
 func TestArguments(t *testing.T) {
+	mpirun, newer := Launcher{"/x/mpirun", Of("Open MPI 4.1.4")}, Launcher{"mpirun", Of("Open MPI 5.0.6")}
+	hydra := Launcher{"/x/mpiexec.hydra", Of("MPICH 4.0.2")}
 	for _, test := range []struct {
+		launcher Launcher
 		place    Place
 		ranks    int
 		want     string
 		warnings []string
 	}{
-		{Place{Cores: 4, Processors: 8}, 4, "-n 4 --bind-to none gemm mpi", nil},
-		{Place{Cores: 4, Processors: 8}, 5, "-n 5 --bind-to none --use-hwthread-cpus gemm mpi",
+		{mpirun, Place{Cores: 4, Processors: 8}, 4, "-n 4 --bind-to none gemm mpi", nil},
+		{mpirun, Place{Cores: 4, Processors: 8}, 5, "-n 5 --bind-to none --use-hwthread-cpus gemm mpi",
 			[]string{"5 ranks on 4 cores"}},
-		{Place{Cores: 4, Processors: 8}, 9, "-n 9 --bind-to none --oversubscribe gemm mpi",
+		{mpirun, Place{Cores: 4, Processors: 8}, 9, "-n 9 --bind-to none --oversubscribe gemm mpi",
 			[]string{"9 ranks share 8 processors"}},
-		{Place{Cores: 2, Processors: 2, Root: true}, 2, "-n 2 --bind-to none --allow-run-as-root gemm mpi",
+		{mpirun, Place{Cores: 2, Processors: 2, Root: true}, 2, "-n 2 --bind-to none --allow-run-as-root gemm mpi",
 			[]string{"started by root"}},
-		{Place{Cores: 2, Processors: 2, Root: true}, 3, "-n 3 --bind-to none --oversubscribe --allow-run-as-root gemm mpi",
-			[]string{"--oversubscribe: ", "--allow-run-as-root: "}},
+		{mpirun, Place{Cores: 2, Processors: 2, Root: true}, 3, "-n 3 --bind-to none --oversubscribe --allow-run-as-root gemm mpi",
+			[]string{"mpirun is given --oversubscribe: ", "--allow-run-as-root: "}},
+		{newer, Place{Cores: 4, Processors: 8, Root: true}, 9,
+			"-n 9 --bind-to none --map-by :OVERSUBSCRIBE --allow-run-as-root gemm mpi",
+			[]string{"mpirun is given --map-by :OVERSUBSCRIBE: 9 ranks share", "--allow-run-as-root: "}},
+		{newer, Place{Cores: 4, Processors: 8}, 5, "-n 5 --bind-to none --map-by :HWTCPUS gemm mpi",
+			[]string{"5 ranks on 4 cores"}},
+		{hydra, Place{Cores: 4, Processors: 8, Root: true}, 8, "-n 8 -bind-to none gemm mpi", nil},
+		{hydra, Place{Cores: 4, Processors: 8, Root: true}, 9, "-n 9 -bind-to none gemm mpi",
+			[]string{"9 ranks share 8 processors"}},
 	} {
-		got, warnings := test.place.Arguments(test.ranks, "gemm", "mpi")
+		got, warnings := test.launcher.Arguments(test.place, test.ranks, "gemm", "mpi")
 		if strings.Join(got, " ") != test.want || len(warnings) != len(test.warnings) {
-			t.Errorf("%+v, %d ranks: %q, warnings %q; want %q", test.place, test.ranks, got, warnings, test.want)
+			t.Errorf("%s, %+v, %d ranks: %q, warnings %q; want %q", test.launcher.Name, test.place, test.ranks, got, warnings, test.want)
 			continue
 		}
 		for i, want := range test.warnings {
@@ -60,17 +70,7 @@ func TestHere(t *testing.T) {
 	}
 }
 
-func TestMissingMpirunIsUnavailable(t *testing.T) {
-	t.Setenv("PATH", t.TempDir())
-	if _, err := Find(); !errors.Is(err, gemm.ErrUnavailable) || !strings.Contains(err.Error(), "openmpi-bin") {
-		t.Errorf("Find = %v, want what to install", err)
-	}
-	if _, err := Version(t.Context(), "mpirun"); err == nil {
-		t.Error("a missing mpirun has a version")
-	}
-}
-
-// The words of mpirun, as Open MPI 4.1 and 5.0 have them.
+// The words of mpirun, as Open MPI 4.1 and 5.0 have them, and of mpiexec.hydra of MPICH 4.0.
 const (
 	killed = `--------------------------------------------------------------------------
 Primary job  terminated normally, but 1 process returned
@@ -99,7 +99,19 @@ thus causing the job to be terminated. The first process to do so was:
 There are not enough slots available in the system to satisfy the 40
 slots that were requested by the application:
 `
-	absent = `--------------------------------------------------------------------------
+	killedHydra = `===================================================================================
+=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES
+=   PID 28249 RUNNING AT vm
+=   EXIT CODE: 9
+=   CLEANING UP REMAINING PROCESSES
+=   YOU CAN IGNORE THE BELOW CLEANUP MESSAGES
+===================================================================================
+YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Killed (signal 9)
+This typically refers to a problem with your application.
+Please see the FAQ page for debugging suggestions
+`
+	absentHydra = "[proxy:0:0@vm] HYDU_create_process (utils/launch/launch.c:73): execvp error on file /nonexist (No such file or directory)\n"
+	absent      = `--------------------------------------------------------------------------
 mpirun was unable to launch the specified application as it could not access
 or execute an executable:
 
@@ -120,11 +132,15 @@ func TestReason(t *testing.T) {
 			"rank 2 exited with status 7: fatal error: runtime: out of memory"},
 		{noSlots, "mpirun has too few slots for 40 ranks: ask for fewer, or start mpirun --oversubscribe -n 40 gemm mpi yourself"},
 		{absent, "mpirun ended with exit status 1: mpirun was unable to launch the specified application as it could not access or execute an executable: Executable: /nonexist Node: vm"},
+		{killedHydra, "a rank, process 28249 on vm, was killed by signal 9 (Killed)"},
+		{"gemm mpi: rank 1: panicked: planted\n",
+			"a rank ended mpirun with exit status 1: gemm mpi: rank 1: panicked: planted"},
+		{absentHydra, "mpirun ended with exit status 1: " + strings.TrimSpace(absentHydra)},
 		{"", "mpirun ended with exit status 1: it said nothing"},
 		{"no end of line", "mpirun ended with exit status 1: no end of line"},
 	} {
 		for _, piece := range []int{1, 7, 1 << 20} {
-			var o words
+			o := words{launcher: "mpirun"}
 			for chunk := range slices.Chunk([]byte(test.said), piece) {
 				if n, err := o.Write(chunk); n != len(chunk) || err != nil {
 					t.Fatal(n, err)
@@ -166,23 +182,22 @@ func script(t *testing.T, text string) string {
 	return name
 }
 
+// at returns the launcher with the path.
+func at(path string) Launcher { return Launcher{Path: path} }
+
 func TestRun(t *testing.T) {
-	if err := Run(t.Context(), script(t, "exit 0")); err != nil {
+	if err := at(script(t, "exit 0")).Run(t.Context()); err != nil {
 		t.Error(err)
 	}
-	err := Run(t.Context(), script(t, `cat >&2 <<'END'
+	err := at(script(t, `cat >&2 <<'END'
 `+killed+`END
-exit 137`))
+exit 137`)).Run(t.Context())
 	if err == nil || err.Error() != "rank 3 was killed by signal 9 (Killed)" {
 		t.Errorf("Run = %v", err)
 	}
-	if err := Run(t.Context(), filepath.Join(t.TempDir(), "absent")); err == nil ||
+	if err := at(filepath.Join(t.TempDir(), "absent")).Run(t.Context()); err == nil ||
 		!strings.Contains(err.Error(), "cannot be started") {
 		t.Errorf("Run of nothing = %v", err)
-	}
-	version, err := Version(t.Context(), script(t, "echo 'mpirun (Open MPI) 4.1.4'\necho more"))
-	if err != nil || version != "(Open MPI) 4.1.4" {
-		t.Errorf("the version is %q, %v", version, err)
 	}
 }
 
@@ -230,7 +245,7 @@ func TestCancelled(t *testing.T) {
 				cancel()
 			}()
 			begin := time.Now()
-			if err := Run(ctx, mpirun, file); !errors.Is(err, context.Canceled) {
+			if err := at(mpirun).Run(ctx, file); !errors.Is(err, context.Canceled) {
 				t.Errorf("Run = %v", err)
 			}
 			if took := time.Since(begin); took > test.most {
@@ -261,7 +276,7 @@ trap '' TERM
 while :; do sleep 0.1; done`)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- Run(ctx, mpirun, notes) }()
+	go func() { ended <- at(mpirun).Run(ctx, notes) }()
 	for _, err := os.Stat(filepath.Join(notes, "segment")); err != nil; _, err = os.Stat(filepath.Join(notes, "segment")) {
 		time.Sleep(10 * time.Millisecond)
 	}
@@ -302,7 +317,7 @@ func TestFurnish(t *testing.T) {
 // TestKilledWithItsStarter kills a process that runs an mpirun with a rank that follows.
 func TestKilledWithItsStarter(t *testing.T) {
 	if mpirun := os.Getenv("GEMM_TEST_MPIRUN"); mpirun != "" {
-		_ = Run(t.Context(), mpirun, os.Args[0], os.Getenv("GEMM_TEST_FOLDER"))
+		_ = at(mpirun).Run(t.Context(), os.Args[0], os.Getenv("GEMM_TEST_FOLDER"))
 		return
 	}
 	if folder := os.Getenv("GEMM_TEST_RANK"); folder != "" {

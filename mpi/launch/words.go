@@ -9,9 +9,11 @@ import (
 	"sync"
 )
 
-// words keeps the last lines of what mpirun and the ranks write to standard error, and
-// the first in which a rank says why it ends.
+// words keeps the last lines of what a launcher and the ranks write, and the first in which a rank
+// says why it ends.
 type words struct {
+	launcher string // the name of the program
+
 	mu    sync.Mutex
 	line  []byte // not ended yet
 	tail  []string
@@ -63,7 +65,13 @@ var (
 	slots    = regexp.MustCompile(`not enough slots available in the system to satisfy the (\d+)`)
 )
 
-// reason returns in one line why the ranks ended. state is the state of mpirun.
+// What mpiexec.hydra says: the process and not the rank; of what exits with a status, nothing.
+var (
+	badEnd    = regexp.MustCompile(`PID (\d+) RUNNING AT (\S+)`)
+	endString = regexp.MustCompile(`EXIT STRING: (.*) \(signal (\d+)\)`)
+)
+
+// reason returns in one line why the ranks ended. state is the state of the launcher.
 func (o *words) reason(state string) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -83,7 +91,14 @@ func (o *words) reason(state string) string {
 	if rank != nil && code != nil {
 		return fmt.Sprintf("rank %s exited with status %s%s", rank[1], code[1], o.why())
 	}
-	return fmt.Sprintf("mpirun ended with %s: %s", state, o.last())
+	if process, end := badEnd.FindStringSubmatch(all), endString.FindStringSubmatch(all); process != nil && end != nil {
+		return fmt.Sprintf("a rank, process %s on %s, was killed by signal %s (%s)%s", process[1], process[2], end[2], end[1],
+			o.why())
+	}
+	if why := o.why(); why != "" {
+		return fmt.Sprintf("a rank ended %s with %s%s", o.launcher, state, why)
+	}
+	return fmt.Sprintf("%s ended with %s: %s", o.launcher, state, o.last())
 }
 
 // why returns what a rank said of its end, after a colon; empty if none did.
