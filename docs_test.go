@@ -274,7 +274,7 @@ func TestGoInDocuments(t *testing.T) {
 // nvrtc if NVRTC was fetched, and those that need libgemm and its examples' programs if they are there.
 // The tests of the Python package run the blocks in Python, and the command that needs it.
 var needs = []string{
-	"gpu", "cluster", "nvrtc", "xelatex", "gcc", "libgemm",
+	"gpu", "cluster", "mpich", "nvrtc", "xelatex", "gcc", "libgemm",
 	"gfortran", "octave-cli", "Rscript", "numpy", // to run with libgemm
 	"python",
 	"installed", // writes outside of the clone, or uses what is there
