@@ -86,6 +86,10 @@ func (s *Store) open(mode Mode) error {
 // a document of a newer schema is refused.
 func Load(path string) (Document, error) {
 	info, err := os.Stat(path) // before it is opened: to open a pipe blocks until somebody writes to it
+	if errors.Is(err, fs.ErrNotExist) {
+		return Document{}, fmt.Errorf("%s: %w; gemm compare writes records, and so does --json of other commands",
+			path, fs.ErrNotExist)
+	}
 	if err != nil {
 		return Document{}, err
 	}

@@ -3,9 +3,11 @@ package compare
 import (
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"gemm"
@@ -181,5 +183,13 @@ func TestMergeKeepsTopology(t *testing.T) {
 	}
 	if got := merged.Hosts[0].Topology; got == nil || got.Processors != "0-3" {
 		t.Errorf("topology is %v, want that of the first file", got)
+	}
+}
+
+func TestAbsent(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "absent.json")
+	_, err := Load(path)
+	if !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(err.Error(), path+": ") || !strings.Contains(err.Error(), "gemm compare") {
+		t.Errorf("%v; want the name of the file, that it is absent, and what writes one", err)
 	}
 }
