@@ -108,7 +108,7 @@ func TestC(t *testing.T) {
 		args []string
 		says string // what it prints must begin with
 	}{
-		"random":  {[]string{"random", "1", "200"}, ""},
+		"random":  {[]string{"random", "1", "60"}, ""},
 		"threads": {[]string{"threads", "64", "5"}, ""},
 		"fork":    {[]string{"fork", "2", "30"}, forked},
 		"exit":    {[]string{"exit"}, ""},

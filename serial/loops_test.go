@@ -21,6 +21,9 @@ func orders(t *testing.T) []string {
 
 // TestLoops runs the suite with every order.
 func TestLoops(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long, and has no kernels")
+	}
 	for _, order := range orders(t) {
 		t.Run(order, func(t *testing.T) {
 			t.Parallel()

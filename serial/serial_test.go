@@ -63,6 +63,9 @@ func TestEdges(t *testing.T) {
 				return // its leaves are called as strassen's are
 			}
 			for _, leaf := range leaves() {
+				if testing.Short() && leaf.Name != "serial/packed" {
+					continue // what has no kernels is the same for all instruction sets
+				}
 				s := gemmtest.Suite{NonFinite: nonFinite[name]}
 				if leaf.Name == "serial/gonum" {
 					// What is a zero of A depends on the sums that the leaf is given.
@@ -388,6 +391,9 @@ func TestTraffic(t *testing.T) {
 // TestBoundsChecks has the compiler report the bounds checks that it keeps. There must be
 // none in the innermost loops that add rows.
 func TestBoundsChecks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles the package once more")
+	}
 	command, err := exec.LookPath("go")
 	if err != nil {
 		t.Skip("there is no go command")
