@@ -95,8 +95,8 @@ width-test: ## run the tests of arithmetic, plans and the pool where int has 32 
 	GEMM_TEST_REQUIRE= GOARCH=386 CGO_ENABLED=0 $(GO) test -short . ./gf256 ./blas ./internal/block ./internal/kernel ./internal/tuned ./cuda ./mpi/plan
 	GOARCH=386 CGO_ENABLED=0 $(GO) test -short -run 'TestUnaligned|TestFor$$|TestChunks' ./parallel ./parallel/pool
 
-cgocheck: ## run the tests on ranks with all checks of pointers that are passed to C
-	CGO_ENABLED=1 GOEXPERIMENT=cgocheck2 $(GO) test -tags mpi ./mpi ./mpi/comm
+cgocheck: ## run the tests on ranks with all checks of pointers that are passed to C, and on 7 and 8 ranks
+	GEMM_TEST_CONFORMANCE=all CGO_ENABLED=1 GOEXPERIMENT=cgocheck2 $(GO) test -tags mpi ./mpi ./mpi/comm
 
 vet-systems: ## run go vet for every system that gemm is built on
 	@for target in linux/386 linux/arm64 darwin/arm64 windows/amd64; do \

@@ -114,10 +114,12 @@ func forOpenMPI(t *testing.T) {
 	}
 }
 
-// TestConformance runs the conformance suite on 1 to 9 ranks. With -short it runs on two ranks only.
+// TestConformance runs the conformance suite on 1 to 6 and on 9 ranks; make cgocheck, with
+// GEMM_TEST_CONFORMANCE=all, runs it on 7 and 8 too. With -short it runs on two ranks only.
 func TestConformance(t *testing.T) {
+	all := os.Getenv("GEMM_TEST_CONFORMANCE") == "all"
 	for ranks := 1; ranks <= 9; ranks++ {
-		if testing.Short() && ranks != 2 {
+		if testing.Short() && ranks != 2 || !all && (ranks == 7 || ranks == 8) {
 			continue
 		}
 		t.Run(fmt.Sprint(ranks), func(t *testing.T) { underMPI(t, ranks, "^TestRanksConform$") })
