@@ -189,7 +189,8 @@ func TestMergeKeepsTopology(t *testing.T) {
 func TestAbsent(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "absent.json")
 	_, err := Load(path)
-	if !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(err.Error(), path+": ") || !strings.Contains(err.Error(), "gemm compare") {
+	if !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(err.Error(), path+": ") ||
+		!strings.Contains(err.Error(), "gemm compare") {
 		t.Errorf("%v; want the name of the file, that it is absent, and what writes one", err)
 	}
 }
