@@ -84,6 +84,7 @@ type Driver struct {
 	left     float64            // bytes of workspaces that the last cases have freed
 	device   *Device            // set in a process that serves a device
 	tell     func(found)        // receives what was found before the first case; nil in the driver of the user
+	gone     func(error)        // is told which hosts are lost; nil in the driver of the user
 	traced   func(Trace)        // receives the timelines of rows before these; nil in the driver of the user
 	other    string             // warning for all rows if the worker is of another revision; otherwise empty
 

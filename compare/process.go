@@ -70,6 +70,9 @@ func (d *Driver) launch(ctx context.Context, cases []Case, p process) error {
 		if a.lost == nil {
 			return d.fail(left, Failed, fmt.Errorf("%s ended and left no row", p.names().name))
 		}
+		if a.gone != nil {
+			return d.fail(left, Failed, a.gone)
+		}
 		if a.now < 0 {
 			most, status := 1, Failed
 			if errors.Is(a.lost, gemm.ErrUnavailable) {
@@ -166,6 +169,7 @@ type attempt struct {
 	silent   bool  // there was none for too long
 	over     bool  // the last message has come
 	broken   error // a message that is wrong; later ones are ignored
+	gone     error // which hosts are lost; nil: none
 	lost     error // why the process ended early; nil: it was done
 }
 
@@ -278,6 +282,8 @@ func (a *attempt) take(line []byte) error {
 		}
 		a.done[key] = true
 		return a.keep(c, m.Row)
+	case m.Gone != "":
+		a.gone = errors.New(m.Gone)
 	case m.Done:
 		a.over = true
 	default:

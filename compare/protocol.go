@@ -113,6 +113,8 @@ type message struct {
 	Trace *Trace `json:"trace,omitempty"`
 	// Row is the row of a case.
 	Row *Record `json:"row,omitempty"`
+	// Gone says which hosts are lost: no process that is started again can measure the other rows.
+	Gone string `json:"gone,omitempty"`
 	// Done is the last message: there are no more rows.
 	Done bool `json:"done,omitempty"`
 }

@@ -29,6 +29,8 @@ type Lead struct {
 	// step, or the device is lost. The row in progress is in the store then. GiveUp is called on
 	// any goroutine, and does not return.
 	GiveUp func(reason string)
+	// Silent returns the hosts of ranks that do not answer any more. It is nil if nobody asks them.
+	Silent func() []string
 	// Now is called with the case in progress. It may be nil.
 	Now func(c Case)
 }
@@ -109,6 +111,10 @@ func (d *Driver) giveUp(t *contender, err error) {
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = errTimeout
 	}
+	gone := d.Lead.silent()
+	if gone != nil {
+		err = fmt.Errorf("%w: %w", gone, err)
+	}
 	lost := *t
 	lost.err = err
 	r := d.finish(&lost)
@@ -116,7 +122,26 @@ func (d *Driver) giveUp(t *contender, err error) {
 	if err := d.put([]Record{r}); err != nil {
 		reason += ": " + err.Error()
 	}
+	if gone != nil && d.gone != nil {
+		d.gone(gone)
+	}
 	d.Lead.GiveUp(reason)
+}
+
+// silent returns an error that names the hosts that do not answer any more; nil: all do, or
+// nobody asks them.
+func (l *Lead) silent() error {
+	if l.Silent == nil {
+		return nil
+	}
+	switch hosts := l.Silent(); len(hosts) {
+	case 0:
+		return nil
+	case 1:
+		return fmt.Errorf("host %s does not answer any more", hosts[0])
+	default:
+		return fmt.Errorf("hosts %s do not answer any more", strings.Join(hosts, ", "))
+	}
 }
 
 // peak measures the ceiling of t, between bursts. ok is false on a device, which has no ceiling of

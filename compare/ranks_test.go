@@ -233,6 +233,8 @@ type ranked struct {
 	plant func(start int, c Case) error
 	// early is what ends the ranks of a start before the first case; nil: nothing.
 	early func(start int) error
+	// silent are hosts that do not answer any more.
+	silent []string
 }
 
 func (r *ranked) launch(ctx context.Context, ranks int, folder string) error {
@@ -269,6 +271,7 @@ func (r *ranked) launch(ctx context.Context, ranks int, folder string) error {
 				return 1000 * float64(threads*ranks), nil
 			},
 			GiveUp: func(reason string) { end(errors.New(reason)) },
+			Silent: func() []string { return r.silent },
 			Now: func(c Case) {
 				if ended.Load() || r.plant == nil {
 					return
@@ -405,6 +408,41 @@ func TestCulpritAloneIsLost(t *testing.T) {
 	}
 	if len(r.starts) != 2 || len(r.starts[1]) != 5 {
 		t.Errorf("ranks were started for %q", r.starts)
+	}
+}
+
+// TestLostHost loses a host in the second turn: no ranks are started for the rows that are left, which
+// name it.
+func TestLostHost(t *testing.T) {
+	r := ranked{silent: []string{"node7"}}
+	for _, name := range []string{"mpi/a", "mpi/b", "mpi/c"} {
+		r.variants = append(r.variants, onRanks(name, func(ctx context.Context, c, a, b gemm.Matrix[float64]) error {
+			if name == "mpi/b" && c.Rows == 12 {
+				panic("boom")
+			}
+			return product(ctx, c, a, b)
+		}))
+	}
+	store := &Store{}
+	r.measured(t, store, 2)
+	if len(r.starts) != 1 {
+		t.Errorf("ranks were started %d times", len(r.starts))
+	}
+	rows := store.Document().Records
+	if len(rows) != 6 {
+		t.Fatalf("%d rows", len(rows))
+	}
+	for _, x := range rows {
+		status, reason := OK, ""
+		switch {
+		case x.M == 12 && x.Variant == "mpi/b":
+			status, reason = Failed, "host node7 does not answer any more: panicked: boom"
+		case x.M == 12:
+			status, reason = Failed, "host node7 does not answer any more"
+		}
+		if x.Status != status || x.Reason != reason {
+			t.Errorf("%s %d: %s, %q, want %s, %q", x.Variant, x.M, x.Status, x.Reason, status, reason)
+		}
 	}
 }
 

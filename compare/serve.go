@@ -79,6 +79,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, s Served) error {
 		Store: &Store{}, Budget: task.Budget, Seed: task.Seed, Ceilings: task.Ceilings, Progress: l,
 		Lead: &Lead{}, tell: func(f found) { l.send(message{Found: &f}) },
 		traced: func(t Trace) { l.send(message{Trace: &t}) },
+		gone:   func(err error) { l.send(message{Gone: err.Error()}) },
 	}
 	if s.Probes != nil {
 		d.Probes = s.Probes(cases)

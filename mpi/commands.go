@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 
 	"gemm"
@@ -184,7 +185,7 @@ func (j *Job) finalize() error {
 // exitGrace is the time after the limit before a rank ends itself. Rank 0 gives the row up earlier,
 // so this is for ranks that hear nothing any more, for instance because the host of mpirun is cut
 // off.
-const exitGrace = 15 * time.Second
+const exitGrace = 10 * time.Second
 
 // watch ends this process if it waits too long for other ranks.
 type watch struct {
@@ -194,7 +195,7 @@ type watch struct {
 }
 
 // Limit makes every rank end itself if it waits for others for longer than limit, the time limit of
-// a row, and 15 s of grace. 0 means no limit. Rank 0 calls it before any other command. lost is
+// a row, and 10 s of grace. 0 means no limit. Rank 0 calls it before any other command. lost is
 // called on any goroutine of rank 0, and must end the process.
 func (j *Job) Limit(limit time.Duration, lost func(reason string)) error {
 	j.watch.limit, j.watch.lost = limit, lost
@@ -209,8 +210,12 @@ func (j *Job) within(what string) (stop func()) {
 		return func() {}
 	}
 	timer := time.AfterFunc(w.limit+w.grace, func() {
-		w.lost(fmt.Sprintf("rank %d ends itself: %s takes longer than the limit of %v and %v of grace", j.Rank(), what,
-			w.limit, w.grace))
+		reason := fmt.Sprintf("rank %d ends itself: %s takes longer than the limit of %v and %v of grace", j.Rank(), what,
+			w.limit, w.grace)
+		if silent := j.Silent(); len(silent) > 0 {
+			reason += ", and no answer comes from " + strings.Join(silent, ", ")
+		}
+		w.lost(reason)
 	})
 	return func() { timer.Stop() }
 }

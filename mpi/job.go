@@ -20,6 +20,7 @@ import (
 	"gemm/mpi/comm"
 	"gemm/mpi/launch"
 	"gemm/mpi/plan"
+	"gemm/mpi/reach"
 )
 
 // Job is this process as one rank of an MPI job. Rank 0 leads: its methods tell the other ranks
@@ -42,7 +43,8 @@ type Job struct {
 	runs   map[int]run // staged products, by number
 	last   int         // the last number that rank 0 gave a run
 	watch  watch
-	broken error // why the ranks are out of step; nil: they are in step
+	others *reach.Hosts // those of the other hosts that this rank watches; nil: none
+	broken error        // why the ranks are out of step; nil: they are in step
 
 	leading busy.Flag // held while rank 0 leads an operation of several commands
 
@@ -77,8 +79,9 @@ type greeting struct {
 	Mask      string   `json:"mask"` // GEMM_CPU, the mask of instruction sets
 	Host      string   `json:"host"`
 	CPUs      []int    `json:"cpus"`
-	Leader    int      `json:"leader"` // the first rank that shares memory with this one
-	Clock     string   `json:"clock"`  // ranks with the same name read the same clock
+	Leader    int      `json:"leader"`    // the first rank that shares memory with this one
+	Clock     string   `json:"clock"`     // ranks with the same name read the same clock
+	Addresses []string `json:"addresses"` // of the host
 }
 
 // launched returns the number of ranks that were started with this process, according to the environment.
@@ -132,6 +135,7 @@ func Start(arguments []string) (*Job, error) {
 	}
 	j.hosts = plan.Hosts(leaders)
 	j.share = share(j.peers, j.Rank(), j.mask)
+	j.others = reach.Watch(watched(j.peers, j.Rank()))
 	theJob = j
 	return j, nil
 }
@@ -160,7 +164,7 @@ func (j *Job) Local() int {
 func (j *Job) greet(arguments []string) error {
 	host, _ := os.Hostname()
 	own, err := json.Marshal(greeting{arguments, revision(), os.Getenv("GEMM_CPU"), host, j.mask, j.host.World(0),
-		clocks.Name()})
+		clocks.Name(), reach.Addresses()})
 	if err != nil {
 		return err
 	}
@@ -193,6 +197,26 @@ func (j *Job) greet(arguments []string) error {
 	}
 	return alike(j.peers)
 }
+
+// watched returns the addresses of the hosts that the rank watches, by name. Rank 0 watches all others; the
+// first rank of another host watches the host of rank 0.
+func watched(peers []greeting, rank int) map[string][]string {
+	out := map[string][]string{}
+	own := peers[rank].Host
+	for r, g := range peers {
+		switch {
+		case r < rank && g.Host == own:
+			return nil
+		case g.Host != own && (rank == 0 || g.Host == peers[0].Host):
+			out[g.Host] = g.Addresses
+		}
+	}
+	return out
+}
+
+// Silent returns the names of the hosts that this rank watches and that do not answer any more. It
+// takes some seconds if there are any, and may be called on any goroutine.
+func (j *Job) Silent() []string { return j.others.Silent() }
 
 // ahead returns, on rank 0, how far the clock of each rank is ahead of its own, in seconds, and the limit
 // of the error of one rank's times relative to another's. Each other clock is compared once, by messages

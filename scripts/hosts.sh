@@ -17,8 +17,8 @@
 #   sudo scripts/hosts.sh run mpirun -n 4 bin/gemm mpi --sizes 1024
 #   sudo scripts/hosts.sh down
 #
-# A host has a network, a name, /etc/hosts and /dev/shm of its own: namespaces of the kernel. It
-# shares processors, processes, other files and users with this one, and reaches the other hosts,
+# A host has a network, a name, processes, /etc/hosts and /dev/shm of its own: namespaces of the
+# kernel. It shares processors, other files and users with this one, and reaches the other hosts,
 # not the internet. The script needs root, ip, tc, nsenter and unshare (Debian: iproute2,
 # util-linux). Without them up ends with status 3 and the reason.
 #
@@ -47,27 +47,28 @@ possible() {
 	for program in ip tc nsenter unshare; do
 		command -v "$program" >/dev/null || without "there is no $program: install iproute2 and util-linux"
 	done
-	unshare --net --uts --mount mount -t tmpfs tmpfs /dev/shm 2>/dev/null || without "namespaces are not permitted here"
+	unshare --net --uts --ipc --mount --pid --fork mount -t proc proc /proc 2>/dev/null || without "namespaces are not permitted here"
 	unshare --net sh -c 'ip link add switch type bridge && ip link add port1 type veth peer name port2' 2>/dev/null ||
 		without "a bridge and virtual interfaces cannot be made here"
 }
 
-# holder HOST prints the process that holds the namespaces of a host; the switch is host 0. After a
-# crash of this system, its number may be another's: its words say that it is ours.
+# holder HOST prints the first process of a host, which holds its namespaces; the switch is host 0. After
+# a crash of this system, its number may be another's: its words say that it is ours.
 holder() {
 	local pid
 	pid="$(cat "$folder/$1.pid" 2>/dev/null)" || return 1
-	[[ "$(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null)" == "gemm-host $folder/$1 "* ]] && echo "$pid"
+	[[ "$({ tr '\0' ' ' <"/proc/$pid/cmdline"; } 2>/dev/null)" == "gemm-host $folder/$1 "* ]] && echo "$pid"
 }
 
 # processes HOST prints the numbers of the other processes there.
 processes() {
-	local pid network
+	local pid starter network
 	pid="$(holder "$1")" || return 0
+	read -r _ _ _ starter _ <"/proc/$pid/stat"
 	network="$(readlink "/proc/$pid/ns/net")"
 	network="${network//[^0-9]/}"
 	{ find /proc -maxdepth 3 -path '/proc/[0-9]*/ns/net' -lname "*\[$network\]" 2>/dev/null || true; } |
-		cut -d/ -f3 | grep -vx "$pid" || true
+		cut -d/ -f3 | grep -vx -e "$pid" -e "$starter" || true
 }
 
 # hosts prints the numbers of the hosts that are there.
@@ -87,23 +88,35 @@ inside() {
 	nsenter --target "$pid" --net "$@"
 }
 
-# begin HOST starts the process that holds the namespaces of a host, and waits for it.
+# all are the namespaces of a host. Open MPI's UCX and MPICH's take ranks for those of one host, and
+# share memory with them, where they share processes or memory of System V.
+all=(--net --uts --ipc --mount --pid)
+
+# begin HOST starts the first process of a host, which reaps orphans, and waits for it. The
+# processes of the others are below those of the first, for the agent runs there.
 begin() {
+	local inside=()
+	[ "$1" -lt 2 ] || inside=(nsenter --target "$(holder 1)" --mount --pid)
 	# shellcheck disable=SC2016 # the shell in the namespaces evaluates it
-	setsid unshare --net --uts --mount bash -c '
+	"${inside[@]}" setsid unshare "${all[@]}" --fork bash -c '
 		set -e
+		read -r pid _ </proc/self/stat # as the first host sees it
 		[ "$2" = 0 ] || hostname "host$2"
+		mount -t proc proc /proc
 		mount -t tmpfs -o mode=1777 tmpfs /dev/shm
 		mount --bind "$1/hosts" /etc/hosts
 		ip link set lo up
-		echo "$$" >"$1/$2.part"
-		mv "$1/$2.part" "$1/$2.pid"
-		exec -a "gemm-host $1/$2" sleep infinity' begin "$folder" "$1" </dev/null >>"$folder/log" 2>&1 &
-	local starter=$!
+		echo "$pid" >"$1/$2.seen"
+		exec 3<>"$1/never"
+		exec -a "gemm-host $1/$2" bash -c "while :; do read -r _ <&3; done"' begin "$folder" "$1" </dev/null >>"$folder/log" 2>&1 &
+	local starter=$! words="gemm-host $folder/$1" file
 	disown
-	until holder "$1" >/dev/null; do
+	until [ -n "$(holder "$1")" ]; do
 		kill -0 "$starter" 2>/dev/null || fail "host $1 does not start: $(tail -n 1 "$folder/log")"
 		sleep 0.02
+		for file in $({ grep -alsz "^$words$" /proc/[0-9]*/cmdline || true; } | cut -d/ -f3); do
+			echo "$file" >"$folder/$1.pid"
+		done
 	done
 }
 
@@ -143,8 +156,7 @@ write_files() {
 		done
 		host="\${1#*@}" host="\${host#host}" host="\${host##*.}"
 		shift
-		# In a session of its own, the command does not end with this process, as with ssh.
-		exec setsid --wait nsenter --target "\$(cat "$folder/\$host.pid")" --net --uts --mount \\
+		exec nsenter --target "\$(cat "$folder/\$host.seen")" ${all[*]} setsid \\
 			env -i HOME="\$HOME" USER=root LOGNAME=root SHELL=/bin/bash LANG=C.UTF-8 \\
 			PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin bash -c "cd; \$*"
 	END
@@ -175,6 +187,7 @@ up() {
 	fi
 	down
 	mkdir -p "$folder"
+	mkfifo "$folder/never"
 	trap down EXIT
 	write_files "$n"
 	begin 0
@@ -204,11 +217,10 @@ reach() {
 
 # down also ends what another call has begun.
 down() {
-	local file host pid
+	local file pid
 	for file in "$folder"/*.pid; do
-		host="$(basename "$file" .pid)"
-		pid="$(holder "$host")" || continue
-		while processes "$host" | xargs -r kill -KILL 2>/dev/null; [ -n "$(processes "$host")" ]; do sleep 0.05; done
+		# The other processes of a host are killed with its first one.
+		pid="$(holder "$(basename "$file" .pid)")" || continue
 		kill -KILL "$pid"
 		while [ -e "/proc/$pid/ns/net" ]; do sleep 0.02; done
 	done
@@ -225,7 +237,8 @@ on() {
 	# shellcheck disable=SC1091
 	. "$folder/env"
 	# shellcheck disable=SC2016 # the shell on the host evaluates it
-	exec nsenter --target "$pid" --net --uts --mount sh -c 'cd "$0" && exec "$@"' "$PWD" "$@"
+	# If nsenter is ended, which is the parent of the command, it would not end with it.
+	exec nsenter --target "$pid" "${all[@]}" setpriv --pdeathsig TERM sh -c 'cd "$0" && exec "$@"' "$PWD" "$@"
 }
 
 status() {

@@ -92,7 +92,7 @@ func runRank(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		return err // mpirun is ending the ranks, or will when this one has ended
 	}
 	defer time.AfterFunc(goodbye, func() {
-		abandon(stderr, fmt.Sprintf("the other ranks do not end within %v", goodbye))
+		forsake(stderr, job, fmt.Sprintf("the other ranks do not end within %v", goodbye))
 	}).Stop()
 	if closed := job.Close(); closed != nil {
 		err = errors.Join(err, fmt.Errorf("gemm mpi: %w", closed))
@@ -108,7 +108,7 @@ func serve(ctx context.Context, job *mpi.Job, stderr io.Writer) (err error) {
 			err = fmt.Errorf("gemm mpi: rank %d: panicked: %v", job.Rank(), p)
 		}
 	}()
-	if err := job.Serve(ctx, func(reason string) { abandon(stderr, reason) }); err != nil {
+	if err := job.Serve(ctx, func(reason string) { forsake(stderr, job, reason) }); err != nil {
 		return fmt.Errorf("gemm mpi: %w", err)
 	}
 	return nil
@@ -117,6 +117,17 @@ func serve(ctx context.Context, job *mpi.Job, stderr io.Writer) (err error) {
 // abandon ends this process, and with it all ranks.
 func abandon(stderr io.Writer, reason string) {
 	fmt.Fprintln(stderr, "gemm mpi: "+reason)
+	os.Exit(statusFailed)
+}
+
+// forsake is abandon for a rank that waits in vain. If a host is lost, the programs that started this
+// rank would wait for it too.
+func forsake(stderr io.Writer, job *mpi.Job, reason string) {
+	lost := len(job.Silent()) > 0
+	fmt.Fprintln(stderr, "gemm mpi: "+reason)
+	if lost {
+		launch.EndStarters()
+	}
 	os.Exit(statusFailed)
 }
 
@@ -194,9 +205,9 @@ func lead(c *cli.Context, limit time.Duration, show func() error) (*compare.Lead
 		if err := show(); err != nil {
 			reason += "; " + oneLine(err)
 		}
-		abandon(c.App.ErrWriter, reason)
+		forsake(c.App.ErrWriter, job, reason)
 	}
-	return &compare.Lead{Peak: job.Peak, GiveUp: giveUp}, job.Limit(limit, giveUp)
+	return &compare.Lead{Peak: job.Peak, GiveUp: giveUp, Silent: job.Silent}, job.Limit(limit, giveUp)
 }
 
 // launcher returns how the driver of a process that is no rank starts ranks. What mpirun is

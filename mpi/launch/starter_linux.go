@@ -1,0 +1,57 @@
+package launch
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// starters are programs that start ranks on behalf of a job, and wait without end for those on hosts
+// that are cut off. The daemons of Slurm and others serve more than one job, and are not among them.
+var starters = []string{"mpirun", "orterun", "orted", "prterun", "prted", "mpirun.openmpi", "mpirun.mpich", "mpiexec",
+	"mpiexec.openmpi", "mpiexec.mpich", "mpiexec.hydra", "hydra_pmi_proxy"}
+
+// between is the time between two signals: Open MPI wants the second within 5 s.
+const between = 200 * time.Millisecond
+
+// EndStarters ends the programs that started this rank on this host, by two interrupts, as a user does
+// who presses Ctrl-C twice: at the first, mpirun asks other hosts to end, and waits. This process
+// may be ended too, at once or a second later.
+func EndStarters() {
+	var found []int
+	for pid := os.Getppid(); pid > 1; {
+		name, parent := parentage(pid)
+		if !slices.Contains(starters, name) {
+			break
+		}
+		found = append(found, pid)
+		pid = parent
+	}
+	for _, pid := range slices.Backward(found) { // mpiexec before its proxy
+		for range 2 {
+			_ = syscall.Kill(pid, syscall.SIGINT)
+			time.Sleep(between)
+		}
+	}
+}
+
+// parentage returns the name of a process and its parent; no name if it has ended.
+func parentage(pid int) (name string, parent int) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return "", 0
+	}
+	// The name, in parentheses, may have any characters.
+	begin, end := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
+	if begin < 0 || end < begin {
+		return "", 0
+	}
+	if fields := bytes.Fields(stat[end+1:]); len(fields) > 1 {
+		parent, _ = strconv.Atoi(string(fields[1]))
+	}
+	return string(stat[begin+1 : end]), parent
+}
