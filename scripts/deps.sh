@@ -64,6 +64,8 @@ install|pkg-config|program pkg-config|make install-test, a program with the inst
 install|bash-completion|[ -e /usr/share/bash-completion/bash_completion ]|make install-test, completion in bash
 hosts|iproute2|program tc|scripts/hosts.sh, network namespaces and limits of links
 hosts|util-linux|program nsenter|scripts/hosts.sh, to run in namespaces
+hosts|slurm-wlm|program sbatch|scripts/slurm.sh, to submit the scripts of examples/mpi
+hosts|munge|program munged|scripts/slurm.sh, by which its daemons trust each other
 lint|shellcheck|program shellcheck|the scripts
 report|chromium|program chromium|the look at report.html
 report|texlive-xetex|program xelatex|the compilation of report.tex

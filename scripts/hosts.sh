@@ -8,6 +8,8 @@
 #   scripts/hosts.sh on HOST COMMAND…   the same on another host: 1, 2, …
 #   scripts/hosts.sh env                prints the environment of run as lines for a shell
 #   scripts/hosts.sh status             prints the hosts, their processes, and the files for MPI
+#   scripts/hosts.sh idle [HOST]        succeeds if nothing runs there
+#   scripts/hosts.sh possible           succeeds if hosts can be made here
 #   scripts/hosts.sh cut HOST           pulls the plug of a host; mend HOST puts it back
 #   scripts/hosts.sh down               ends the hosts with all that runs there
 #
@@ -37,7 +39,7 @@ folder="${GEMM_HOSTS:-/run/gemm-hosts}"
 network=10.213.77
 
 fail() { echo "hosts.sh: $1" >&2; exit 1; }
-usage() { sed -n '4,13s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+usage() { sed -n '4,15s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 without() { echo "hosts.sh: $1" >&2; exit 3; }
 
 # possible ends the script unless this host lets it make namespaces.
@@ -264,6 +266,7 @@ env) cat "$folder/env" 2>/dev/null || fail "there are no hosts; scripts/hosts.sh
 status) status ;;
 cut) inside 0 ip link set "port${1:?}" down ;;
 mend) inside 0 ip link set "port${1:?}" up ;;
+idle) [ -z "$(for host in ${1:-$(hosts)}; do processes "$host"; done)" ] ;;
 possible) possible ;;
 down) down ;;
 *) usage ;;
