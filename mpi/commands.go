@@ -210,8 +210,8 @@ func (j *Job) within(what string) (stop func()) {
 		return func() {}
 	}
 	timer := time.AfterFunc(w.limit+w.grace, func() {
-		reason := fmt.Sprintf("rank %d ends itself: %s takes longer than the limit of %v and %v of grace", j.Rank(), what,
-			w.limit, w.grace)
+		reason := fmt.Sprintf("rank %d ends itself: %s takes longer than the limit of %v and %v of grace", j.Rank(),
+			what, w.limit, w.grace)
 		if silent := j.Silent(); len(silent) > 0 {
 			reason += ", and no answer comes from " + strings.Join(silent, ", ")
 		}

@@ -241,7 +241,8 @@ func TestRanksLimited(t *testing.T) {
 
 // TestWatched: rank 0 watches the other hosts, and the first rank of each of them the host of rank 0.
 func TestWatched(t *testing.T) {
-	peers := []greeting{{Host: "a", Addresses: []string{"1"}}, {Host: "b", Addresses: []string{"2"}}, {Host: "a", Addresses: []string{"1"}},
+	peers := []greeting{{Host: "a", Addresses: []string{"1"}}, {Host: "b", Addresses: []string{"2"}},
+		{Host: "a", Addresses: []string{"1"}},
 		{Host: "b", Addresses: []string{"2"}}, {Host: "c", Addresses: []string{"3"}}}
 	for rank, want := range []string{"map[b:[2] c:[3]]", "map[a:[1]]", "map[]", "map[]", "map[a:[1]]"} {
 		if got := fmt.Sprint(watched(peers, rank)); got != want {
