@@ -33,7 +33,10 @@ func newGridBlocks[T gemm.Element](t *task[T]) (product[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &gridBlocks[T]{task: t, grid: t.lay(g, plan.GridBlocksFlow), rows: plan.Spans(t.shape.M, g.P), cols: plan.Spans(t.shape.N, g.Q)}
+	x := &gridBlocks[T]{
+		task: t, grid: t.lay(g, plan.GridBlocksFlow),
+		rows: plan.Spans(t.shape.M, g.P), cols: plan.Spans(t.shape.N, g.Q),
+	}
 	if rank := t.world.Rank(); rank < g.Ranks() {
 		i, j, _ := x.grid.At(rank)
 		m, n := x.rows[i].Len(), x.cols[j].Len()

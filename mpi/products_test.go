@@ -385,7 +385,8 @@ func TestRanksSpread(t *testing.T) {
 	}
 	for _, name := range []string{"mpi/summa", "mpi/cannon", "mpi/25d", "mpi/grid-blocks"} {
 		v := named(t, name)
-		r := staging(t, v, understood(v, gemm.Params{"replication": 1}), newOperands[float64](60, 30, 30, 0)).(*lead[float64])
+		params := understood(v, gemm.Params{"replication": 1})
+		r := staging(t, v, params, newOperands[float64](60, 30, 30, 0)).(*lead[float64])
 		var got plan.Layout
 		switch x := r.product.(type) {
 		case *summa[float64]:

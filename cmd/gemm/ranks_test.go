@@ -466,7 +466,8 @@ func TestWrongLauncher(t *testing.T) {
 	args, _ := wrong.Arguments(launch.Place{Root: os.Geteuid() == 0}, 2, s.program, "mpi", "--sizes", "8")
 	r := s.run(nil, append([]string{wrong.Path}, args...)...)
 	want := fmt.Sprintf("has started 2 ranks (%s), but this program is built with %s, which sees 1: start it by %s",
-		map[string]string{"MPICH": "PMI_SIZE", "Open MPI": "OMPI_COMM_WORLD_SIZE"}[other], mpi.Version(), launcherName())
+		map[string]string{"MPICH": "PMI_SIZE", "Open MPI": "OMPI_COMM_WORLD_SIZE"}[other],
+		mpi.Version(), launcherName())
 	if r.status != 1 || strings.Count(r.stderr, want) != 1 || r.stdout != "" {
 		t.Errorf("status %d; it said %s%s, want %q once", r.status, r.stdout, r.stderr, want)
 	}

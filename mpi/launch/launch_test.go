@@ -36,7 +36,8 @@ func TestArguments(t *testing.T) {
 			[]string{"9 ranks share 8 processors"}},
 		{mpirun, Place{Cores: 2, Processors: 2, Root: true}, 2, "-n 2 --bind-to none --allow-run-as-root gemm mpi",
 			[]string{"started by root"}},
-		{mpirun, Place{Cores: 2, Processors: 2, Root: true}, 3, "-n 3 --bind-to none --oversubscribe --allow-run-as-root gemm mpi",
+		{mpirun, Place{Cores: 2, Processors: 2, Root: true}, 3,
+			"-n 3 --bind-to none --oversubscribe --allow-run-as-root gemm mpi",
 			[]string{"mpirun is given --oversubscribe: ", "--allow-run-as-root: "}},
 		{newer, Place{Cores: 4, Processors: 8, Root: true}, 9,
 			"-n 9 --bind-to none --map-by :OVERSUBSCRIBE --allow-run-as-root gemm mpi",
@@ -49,7 +50,8 @@ func TestArguments(t *testing.T) {
 	} {
 		got, warnings := test.launcher.Arguments(test.place, test.ranks, "gemm", "mpi")
 		if strings.Join(got, " ") != test.want || len(warnings) != len(test.warnings) {
-			t.Errorf("%s, %+v, %d ranks: %q, warnings %q; want %q", test.launcher.Name, test.place, test.ranks, got, warnings, test.want)
+			t.Errorf("%s, %+v, %d ranks: %q, warnings %q; want %q", test.launcher.Name, test.place, test.ranks, got,
+				warnings, test.want)
 			continue
 		}
 		for i, want := range test.warnings {
@@ -110,8 +112,9 @@ YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Killed (signal 9)
 This typically refers to a problem with your application.
 Please see the FAQ page for debugging suggestions
 `
-	absentHydra = "[proxy:0:0@vm] HYDU_create_process (utils/launch/launch.c:73): execvp error on file /nonexist (No such file or directory)\n"
-	absent      = `--------------------------------------------------------------------------
+	absentHydra = "[proxy:0:0@vm] HYDU_create_process (utils/launch/launch.c:73): " +
+		"execvp error on file /nonexist (No such file or directory)\n"
+	absent = `--------------------------------------------------------------------------
 mpirun was unable to launch the specified application as it could not access
 or execute an executable:
 

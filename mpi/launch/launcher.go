@@ -61,7 +61,8 @@ func Find(ctx context.Context, library string) (Launcher, error) {
 	}
 	lacking := fmt.Sprintf("there is no %s on PATH", launchers[of.Family][0])
 	if len(others) > 0 {
-		lacking = fmt.Sprintf("there is no %s of %s on PATH: %s", launchers[of.Family][0], library, strings.Join(others, ", "))
+		lacking = fmt.Sprintf("there is no %s of %s on PATH: %s", launchers[of.Family][0], library,
+			strings.Join(others, ", "))
 	}
 	return Launcher{}, gemm.Unavailablef("%s", lacking).WithRemedy("%s", remedies[of.Family])
 }

@@ -58,7 +58,8 @@ func TestFind(t *testing.T) {
 		{map[string]string{"mpiexec.hydra": intel}, "Intel(R) MPI Library 2021.10", "mpiexec.hydra",
 			"Intel(R) MPI Library 2021.11", ""},
 		{only, "MPICH 4.0.2", "", "",
-			"there is no mpiexec.hydra of MPICH 4.0.2 on PATH: mpiexec.hydra is of Open MPI 4.1.4, mpirun.mpich is of Open MPI 4.1.4, mpirun is of Open MPI 4.1.4, mpiexec is of something else: install mpich"},
+			"there is no mpiexec.hydra of MPICH 4.0.2 on PATH: mpiexec.hydra is of Open MPI 4.1.4, " +
+				"mpirun.mpich is of Open MPI 4.1.4, mpirun is of Open MPI 4.1.4, mpiexec is of something else: install mpich"},
 		{nil, "Open MPI v4.1.4", "", "", "there is no mpirun on PATH: install openmpi-bin"},
 		{nil, "MPICH 4.0.2", "", "", "there is no mpiexec.hydra on PATH: install mpich"},
 		{nil, "", "", "", "there is no mpirun on PATH: install openmpi-bin"},
@@ -66,7 +67,8 @@ func TestFind(t *testing.T) {
 		t.Run(test.library, func(t *testing.T) {
 			programs(t, test.programs)
 			l, err := Find(t.Context(), test.library)
-			if filepath.Base(l.Path) != test.path && l.Path != test.path || l.Name != test.name || (err == nil) != (test.lacks == "") {
+			if filepath.Base(l.Path) != test.path && l.Path != test.path || l.Name != test.name ||
+				(err == nil) != (test.lacks == "") {
 				t.Errorf("found %+v, %v; want %s of %s", l, err, test.path, test.name)
 			}
 			if err != nil && (!errors.Is(err, gemm.ErrUnavailable) || !strings.Contains(gemm.Why(err), test.lacks)) {
@@ -104,19 +106,24 @@ func TestAlone(t *testing.T) {
 		want        string
 	}{
 		{"OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=1 PMIX_RANK=1", mpich, 1,
-			"mpirun of Open MPI has started 2 ranks (OMPI_COMM_WORLD_SIZE), but this program is built with MPICH 4.0.2, which sees 1: start it by mpiexec.hydra, or build with make build MPI=openmpi"},
+			"mpirun of Open MPI has started 2 ranks (OMPI_COMM_WORLD_SIZE), but this program is built with MPICH 4.0.2, which sees 1: " +
+				"start it by mpiexec.hydra, or build with make build MPI=openmpi"},
 		{"PMI_SIZE=3 PMI_RANK=2 HYDI_CONTROL_FD=7", openMPI, 2,
-			"mpiexec.hydra has started 3 ranks (PMI_SIZE), but this program is built with Open MPI v4.1.4, which sees 1: start it by mpirun of Open MPI, or build with make build MPI=mpich"},
+			"mpiexec.hydra has started 3 ranks (PMI_SIZE), but this program is built with Open MPI v4.1.4, which sees 1: " +
+				"start it by mpirun of Open MPI, or build with make build MPI=mpich"},
 		{"PMI_SIZE=3 PMI_RANK=0 HYDI_CONTROL_FD=7 SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=2", openMPI, 0,
 			"mpiexec.hydra has started 3 ranks"},
 		{"OMPI_COMM_WORLD_SIZE=2", "Open MPI v5.0.1", 0, "start it by the mpirun of Open MPI that belongs to this library"},
 		{"PMI_SIZE=2 PMI_RANK=1 SLURM_PROCID=1 SLURM_STEP_NUM_TASKS=2", openMPI, 1,
-			"srun --mpi=pmi2 has started 2 ranks (PMI_SIZE), but this program is built with Open MPI v4.1.4, which sees 1: start it by srun --mpi=pmix or mpirun of Open MPI"},
+			"srun --mpi=pmi2 has started 2 ranks (PMI_SIZE), but this program is built with Open MPI v4.1.4, which sees 1: " +
+				"start it by srun --mpi=pmix or mpirun of Open MPI"},
 		{"PMI_SIZE=2 SLURM_PROCID=0", mpich, 0, "which sees 1: start it by mpiexec.hydra"},
 		{"PMIX_RANK=1 SLURM_PROCID=1 SLURM_STEP_NUM_TASKS=2 SLURM_NTASKS=4", mpich, 1,
-			"srun --mpi=pmix has started 2 ranks (PMIX_RANK), but this program is built with MPICH 4.0.2, which sees 1: start it by srun --mpi=pmi2 or mpiexec.hydra"},
+			"srun --mpi=pmix has started 2 ranks (PMIX_RANK), but this program is built with MPICH 4.0.2, which sees 1: " +
+				"start it by srun --mpi=pmi2 or mpiexec.hydra"},
 		{"SLURM_PROCID=1 SLURM_STEP_NUM_TASKS=2", openMPI, 1,
-			"srun without --mpi has started 2 ranks (SLURM_STEP_NUM_TASKS), but this program is built with Open MPI v4.1.4, which sees 1: start it by srun --mpi=pmix or mpirun of Open MPI"},
+			"srun without --mpi has started 2 ranks (SLURM_STEP_NUM_TASKS), but this program is built with Open MPI v4.1.4, which sees 1: " +
+				"start it by srun --mpi=pmix or mpirun of Open MPI"},
 		{"OMPI_COMM_WORLD_SIZE=1 SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=2", openMPI, 0, ""},
 		{"PMIX_RANK=0", openMPI, 0, ""},
 		{"SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=1", openMPI, 0, ""},
@@ -130,7 +137,8 @@ func TestAlone(t *testing.T) {
 		}
 		origin, _ := Started(func(name string) (string, bool) { value, ok := set[name]; return value, ok })
 		err := origin.Check(1, test.library)
-		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) || origin.Rank != test.rank {
+		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) ||
+			origin.Rank != test.rank {
 			t.Errorf("%q: rank %d, %v, want rank %d, %q", test.environment, origin.Rank, err, test.rank, test.want)
 		}
 		if err := origin.Check(max(1, origin.Ranks), test.library); err != nil {

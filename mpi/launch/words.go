@@ -92,7 +92,8 @@ func (o *words) reason(state string) string {
 		return fmt.Sprintf("rank %s exited with status %s%s", rank[1], code[1], o.why())
 	}
 	if process, end := badEnd.FindStringSubmatch(all), endString.FindStringSubmatch(all); process != nil && end != nil {
-		return fmt.Sprintf("a rank, process %s on %s, was killed by signal %s (%s)%s", process[1], process[2], end[2], end[1],
+		return fmt.Sprintf("a rank, process %s on %s, was killed by signal %s (%s)%s",
+			process[1], process[2], end[2], end[1],
 			o.why())
 	}
 	if why := o.why(); why != "" {
