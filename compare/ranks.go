@@ -206,7 +206,9 @@ func (d *Driver) ceilingsOfRanks(ctx context.Context, cases []Case) error {
 func (r *Record) distribute(x account.Distribution) {
 	r.Ranks, r.RanksUsed = x.Ranks, x.Used
 	r.BytesCounted, r.BytesPredicted, r.BytesBound = x.Counted, x.Predicted, x.Bound
-	r.ModelSeconds = x.Model.Seconds()
+	r.BytesBetween, r.BytesBetweenPredicted = x.CountedBetween, x.PredictedBetween
+	r.ModelSeconds, r.ModelLatency = x.Model.Seconds, x.Model.Latency
+	r.ModelTransfer, r.ModelCompute = x.Model.Transfer, x.Model.Compute
 	r.Warnings = append(r.Warnings, x.Warnings...)
 	if each, ok := r.Resolved["threads"].(int); ok {
 		r.Threads = each * len(x.Ranks)

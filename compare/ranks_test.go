@@ -123,7 +123,8 @@ func (s *scattered) Resolved() gemm.Params { return gemm.Params{"threads": 3, "r
 func (s *scattered) Distribution() account.Distribution {
 	return account.Distribution{
 		Ranks: []account.Rank{{Rank: 0, Host: "a", CPUs: "0-1", Sent: 7}, {Rank: 1, Host: "a", CPUs: "0-1", Recv: 7}},
-		Used:  1, Counted: 7, Predicted: 8, Bound: 6.5, Model: time.Second, Warnings: []string{"1 of 2 ranks is idle"},
+		Used:  1, Counted: 7, Predicted: 8, Bound: 6.5, Warnings: []string{"1 of 2 ranks is idle"},
+		Model: account.Model{Seconds: 1, Latency: 0.25, Transfer: 0.5, Compute: 0.75},
 	}
 }
 
@@ -132,7 +133,8 @@ func TestDistributionIsInTheRow(t *testing.T) {
 	v.F64 = func(gemm.Params) (gemm.Multiplier[float64], error) { return &scattered{}, nil }
 	r := ladder(t, 8, v)["mpi/scattered"]
 	if r.Status != OK || len(r.Ranks) != 2 || r.Ranks[1].Recv != 7 || r.RanksUsed != 1 || r.Threads != 6 ||
-		r.BytesCounted != 7 || r.BytesPredicted != 8 || r.BytesBound != 6.5 || r.ModelSeconds != 1 {
+		r.BytesCounted != 7 || r.BytesPredicted != 8 || r.BytesBound != 6.5 || r.ModelSeconds != 1 ||
+		r.ModelLatency != 0.25 || r.ModelTransfer != 0.5 || r.ModelCompute != 0.75 {
 		t.Errorf("the row is %+v", r)
 	}
 	for _, want := range []string{"1 of 2 ranks is idle", "oversubscribed: 2 ranks with 6 threads share 2 processors"} {

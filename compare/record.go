@@ -181,7 +181,15 @@ type Record struct {
 	BytesCounted   int64          `json:"bytes_counted,omitempty"`
 	BytesPredicted int64          `json:"bytes_predicted,omitempty"`
 	BytesBound     float64        `json:"bytes_bound,omitempty"`
-	ModelSeconds   float64        `json:"model_s,omitempty"`
+	// All bytes that ranks received from other hosts.
+	BytesBetween          int64 `json:"bytes_between,omitempty"`
+	BytesBetweenPredicted int64 `json:"bytes_between_predicted,omitempty"`
+	// ModelSeconds is the predicted time. The others are the times of its parts: of latencies, of bytes
+	// and of computation.
+	ModelSeconds  float64 `json:"model_s,omitempty"`
+	ModelLatency  float64 `json:"model_latency_s,omitempty"`
+	ModelTransfer float64 `json:"model_transfer_s,omitempty"`
+	ModelCompute  float64 `json:"model_compute_s,omitempty"`
 
 	// Of the family cuda.
 	GPU *usage.Device `json:"gpu,omitempty"`

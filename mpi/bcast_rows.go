@@ -138,14 +138,14 @@ func (x *bcastRows[T]) collect() error { return nil }
 func (x *bcastRows[T]) close() error { return x.b.close() }
 
 func (x *bcastRows[T]) plan() prediction {
-	hosts := plan.InOrder(plan.Grid{P: x.world.Size(), Q: 1, C: 1}).Order
+	copies := plan.InOrder(plan.Grid{P: x.world.Size(), Q: 1, C: 1}).Order
 	if x.b != nil {
-		hosts = x.b.hosts
+		copies = x.b.hosts
 	}
 	return prediction{
-		traffic: plan.BcastRows(x.shape, hosts, x.params.Int("panel")),
-		bound:   plan.BoundShared(x.shape, hosts), rooted: true,
-		busy: min(len(hosts), x.shape.M), steps: len(x.panels), overlapped: true,
+		schedule: plan.BcastRows(x.shape, x.job.hosts, copies, x.params.Int("panel")),
+		bound:    plan.BoundShared(x.shape, copies), rooted: true,
+		busy:    min(len(copies), x.shape.M),
 		largest: gemm.Shape{M: x.spans[0].Len(), N: x.shape.N, K: x.shape.K},
 	}
 }

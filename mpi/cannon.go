@@ -204,10 +204,10 @@ func (x *cannon[T]) collect() error {
 }
 
 func (x *cannon[T]) plan() prediction {
-	steps, skew := plan.Cannon(x.shape, x.world.Size(), x.grid.Grid)
+	steps, skew := plan.Cannon(x.shape, x.grid.Hosts(x.job.hosts), x.grid.Grid)
 	return prediction{
-		traffic: x.grid.ByRank(steps), skew: x.grid.ByRank(skew), bound: plan.BoundSpread(x.shape, x.grid.Ranks()),
-		grid: x.grid.Grid, busy: plan.Busy(x.grid.Grid, x.shape), steps: x.shifts.Steps(), overlapped: true,
+		schedule: x.grid.ByRank(steps), skew: x.grid.ByRank(skew), bound: plan.BoundSpread(x.shape, x.grid.Ranks()),
+		grid: x.grid.Grid, busy: plan.Busy(x.grid.Grid, x.shape),
 		largest: gemm.Shape{M: ceil(x.shape.M, x.grid.P), N: ceil(x.shape.N, x.grid.Q), K: x.shape.K},
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"gemm"
 	"gemm/gf256"
 	"gemm/half"
+	"gemm/mpi/plan"
 	"gemm/parallel/timeline"
 )
 
@@ -32,6 +33,7 @@ type command struct {
 	Pipe     string        `json:"pipe,omitempty"`
 	Bytes    int           `json:"bytes,omitempty"`
 	Times    int           `json:"times,omitempty"`
+	Pattern  plan.Pattern  `json:"pattern"`
 }
 
 // The commands.
@@ -120,7 +122,7 @@ func (j *Job) obey(ctx context.Context, c command) error {
 		j.watch.limit = c.Left
 		return nil
 	case doPingPong:
-		_, err := j.world.PingPong(c.Bytes, c.Times)
+		_, err := j.quiet.Exchange(c.Pattern, c.Bytes, c.Times)
 		return err
 	}
 	return fmt.Errorf("mpi: unknown command %q", c.Do)

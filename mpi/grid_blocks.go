@@ -94,9 +94,9 @@ func (x *gridBlocks[T]) collect() error { return nil }
 
 func (x *gridBlocks[T]) plan() prediction {
 	return prediction{
-		traffic: x.grid.ByRank(plan.GridBlocks(x.shape, x.world.Size(), x.grid.Grid)),
-		bound:   plan.BoundRooted(x.shape, x.grid.Ranks(), true), rooted: true,
-		grid: x.grid.Grid, busy: plan.Busy(x.grid.Grid, x.shape), steps: 1,
+		schedule: x.grid.ByRank(plan.GridBlocks(x.shape, x.grid.Hosts(x.job.hosts), x.grid.Grid)),
+		bound:    plan.BoundRooted(x.shape, x.grid.Ranks(), true), rooted: true,
+		grid: x.grid.Grid, busy: plan.Busy(x.grid.Grid, x.shape),
 		largest: gemm.Shape{M: x.rows[0].Len(), N: x.cols[0].Len(), K: x.shape.K},
 	}
 }

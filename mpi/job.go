@@ -19,7 +19,6 @@ import (
 	"gemm/mpi/clocks"
 	"gemm/mpi/comm"
 	"gemm/mpi/launch"
-	"gemm/mpi/plan"
 	"gemm/mpi/reach"
 )
 
@@ -50,12 +49,12 @@ type Job struct {
 
 	seats       *comm.Seats
 	host        *comm.Comm         // the ranks that share memory with this one; its messages are not counted
-	hosts       []int              // by rank, as plan.Hosts numbers them
+	hosts       []int              // by rank, as plan.Hosts numbers them; package comm counts by them too
 	slotsOfHost *slots             // of the ranks of this host
 	noSlots     bool               // there can be none
 	denied      string             // why MPI denied the window for one-sided reads; empty: it did not
 	left        int                // bytes of runs closed since the last garbage collection
-	pings       map[int][]float64  // samples of PingPong, by message size in bytes
+	pings       map[ping][]float64 // samples of PingPong
 	rates       map[string]float64 // rates of local variants, see rate
 
 	// shm returns the free bytes of /dev/shm, or 0 if they are not known. Open MPI has the memory
@@ -79,7 +78,6 @@ type greeting struct {
 	Mask      string   `json:"mask"` // GEMM_CPU, the mask of instruction sets
 	Host      string   `json:"host"`
 	CPUs      []int    `json:"cpus"`
-	Leader    int      `json:"leader"`    // the first rank that shares memory with this one
 	Clock     string   `json:"clock"`     // ranks with the same name read the same clock
 	Addresses []string `json:"addresses"` // of the host
 }
@@ -119,21 +117,16 @@ func Start(arguments []string) (*Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &Job{world: world, quiet: quiet, mask: cpu.Places(), runs: map[int]run{}, pings: map[int][]float64{},
+	j := &Job{world: world, quiet: quiet, mask: cpu.Places(), runs: map[int]run{}, pings: map[ping][]float64{},
 		rates: map[string]float64{},
 		seats: comm.NewSeats(world), shm: func() int64 { return cpu.Free("/dev/shm") }, watch: watch{grace: exitGrace},
-		now: clocks.Now}
+		now: clocks.Now, hosts: world.Hosts()}
 	if j.host, err = quiet.Host(); err != nil {
 		return nil, err
 	}
 	if err := j.greet(arguments); err != nil {
 		return nil, err
 	}
-	var leaders []int
-	for _, g := range j.peers {
-		leaders = append(leaders, g.Leader)
-	}
-	j.hosts = plan.Hosts(leaders)
 	j.share = share(j.peers, j.Rank(), j.mask)
 	j.others = reach.Watch(watched(j.peers, j.Rank()))
 	theJob = j
@@ -163,8 +156,8 @@ func (j *Job) Local() int {
 // greet exchanges greetings between all ranks, and checks that they agree.
 func (j *Job) greet(arguments []string) error {
 	host, _ := os.Hostname()
-	own, err := json.Marshal(greeting{arguments, revision(), os.Getenv("GEMM_CPU"), host, j.mask, j.host.World(0),
-		clocks.Name(), reach.Addresses()})
+	own, err := json.Marshal(greeting{arguments, revision(), os.Getenv("GEMM_CPU"), host, j.mask, clocks.Name(),
+		reach.Addresses()})
 	if err != nil {
 		return err
 	}

@@ -90,7 +90,7 @@ func (x *layers[T]) collect() error {
 }
 
 func (x *layers[T]) plan() prediction {
-	out := x.predict(plan.Layers(x.shape, x.world.Size(), x.grid.Grid, x.panel()))
+	out := x.predict(plan.Layers(x.shape, x.grid.Hosts(x.job.hosts), x.grid.Grid, x.panel()))
 	out.largest.K = ceil(x.shape.K, x.grid.C)
 	return out
 }

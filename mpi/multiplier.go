@@ -53,16 +53,14 @@ type product[T gemm.Element] interface {
 
 // prediction is what the plan of an algorithm says.
 type prediction struct {
-	traffic    []plan.Traffic // by rank, in elements, without the skew
-	skew       []plan.Traffic // of Cannon; nil of others
-	bound      float64        // elements
-	rooted     bool           // operands begin and end on rank 0
-	grid       plan.Grid      // of the ranks that compute; 0×0 if rows alone are shared out
-	busy       int            // ranks with terms of their own to compute
-	steps      int            // of which each but the first may be sent while another is computed
-	overlapped bool
-	warning    string     // of its rows; may be empty
-	largest    gemm.Shape // what the rank with most has to compute, in one step or several
+	schedule plan.Schedule // in elements, without the skew
+	skew     plan.Schedule // of Cannon; without steps of others
+	bound    float64       // elements
+	rooted   bool          // operands begin and end on rank 0
+	grid     plan.Grid     // of the ranks that compute; 0×0 if rows alone are shared out
+	busy     int           // ranks with terms of their own to compute
+	warning  string        // of its rows; may be empty
+	largest  gemm.Shape    // what the rank with most has to compute, in one step or several
 }
 
 // maker is an algorithm: it returns the product of a task. What can fail on one rank
@@ -111,9 +109,8 @@ func (k *clock) called(name string, rank int, f func() error) error {
 type report struct {
 	Seconds float64            `json:"seconds"`
 	Stopped bool               `json:"stopped,omitempty"`
-	Sent    int64              `json:"sent"`
-	Recv    int64              `json:"recv"`
-	Skew    int64              `json:"skew,omitempty"` // received
+	Moved   comm.Traffic       `json:"moved"`
+	Skew    comm.Traffic       `json:"skew"`
 	Phases  map[string]float64 `json:"phases"`
 	CPUs    string             `json:"cpus"`
 
@@ -320,8 +317,8 @@ func (s *staged[T]) multiply(ctx context.Context) (own report, all []report, err
 		// the other, where they take turns on a processor, and each would count only its own turn.
 		err = k.during(timeline.Waiting, func() error { return k.called("barrier", -1, s.job.quiet.Barrier) })
 	}
-	own = report{Seconds: time.Since(start).Seconds(), Stopped: k.stopped, Sent: moved.Sent, Recv: moved.Recv,
-		Skew: k.skewed.Recv, Phases: map[string]float64{}, Timeline: k.log.Stop(), Begun: begun, Within: within}
+	own = report{Seconds: time.Since(start).Seconds(), Stopped: k.stopped, Moved: *moved,
+		Skew: k.skewed, Phases: map[string]float64{}, Timeline: k.log.Stop(), Begun: begun, Within: within}
 	if err != nil {
 		return own, nil, err
 	}
@@ -411,7 +408,7 @@ func (l *lead[T]) do(ctx context.Context) (gemm.Cost, error) {
 	if err != nil {
 		return gemm.Cost{}, l.job.blame("a product", err)
 	}
-	cost := gemm.Cost{Phases: map[string]time.Duration{}, Sent: own.Sent, Recv: own.Recv}
+	cost := gemm.Cost{Phases: map[string]time.Duration{}, Sent: own.Moved.Total().Sent, Recv: own.Moved.Total().Recv}
 	stopped := false
 	for _, r := range all {
 		stopped = stopped || r.Stopped
@@ -451,23 +448,29 @@ func (l *lead[T]) describe(all []report) error {
 			}
 		}
 	}
+	planned, skew := p.schedule.Traffic(), p.skew.Traffic()
 	for r, did := range all {
-		t := p.traffic[r]
-		if p.skew != nil {
-			t.Sent, t.Recv = t.Sent+p.skew[r].Sent, t.Recv+p.skew[r].Recv
+		want := planned[r]
+		if len(p.skew.Steps) > 0 {
+			want.Add(skew[r])
 		}
-		if did.Sent != t.Sent*size || did.Recv != t.Recv*size {
-			return fmt.Errorf("rank %d sent %d and received %d bytes, its plan has %d and %d", r, did.Sent, did.Recv,
-				t.Sent*size, t.Recv*size)
+		if want = want.Times(size); did.Moved != want {
+			return fmt.Errorf("rank %d moved %+v bytes, its plan has %+v", r, did.Moved, want)
 		}
+		sum := did.Moved.Total()
 		d.Ranks = append(d.Ranks, account.Rank{
-			Rank: r, Host: l.job.peers[r].Host, CPUs: did.CPUs, Phases: did.Phases, Sent: did.Sent, Recv: did.Recv,
+			Rank: r, Host: l.job.peers[r].Host, CPUs: did.CPUs, Phases: did.Phases, Sent: sum.Sent, Recv: sum.Recv,
+			SentBetween: did.Moved.Between.Sent, RecvBetween: did.Moved.Between.Recv,
 		})
+		d.CountedBetween += did.Moved.Between.Recv
+		d.PredictedBetween += want.Between.Recv
+		predicted := planned[r].Times(size).Total()
 		switch {
 		case p.rooted && r == 0:
-			d.Counted, d.Predicted = did.Sent+did.Recv, (p.traffic[r].Sent+p.traffic[r].Recv)*size
+			d.Counted, d.Predicted = sum.Sent+sum.Recv, predicted.Sent+predicted.Recv
 		case !p.rooted:
-			d.Counted, d.Predicted = max(d.Counted, did.Recv-did.Skew), max(d.Predicted, p.traffic[r].Recv*size)
+			d.Counted = max(d.Counted, sum.Recv-did.Skew.Total().Recv)
+			d.Predicted = max(d.Predicted, predicted.Recv)
 		}
 	}
 	if idle := len(all) - d.Used; idle > 0 {
@@ -476,19 +479,12 @@ func (l *lead[T]) describe(all []report) error {
 	if p.warning != "" {
 		d.Warnings = append(d.Warnings, p.warning)
 	}
-	network, err := l.job.network()
+	cluster, err := l.job.cluster()
 	if err != nil {
 		return err
 	}
 	if l.rate > 0 {
-		compute := p.largest.Terms() / l.rate
-		busiest := p.traffic[0]
-		for _, t := range p.traffic[1:] {
-			if !p.rooted && t.Sent+t.Recv > busiest.Sent+busiest.Recv {
-				busiest = t
-			}
-		}
-		d.Model = seconds(plan.Time(busiest, int(size), network, compute, p.steps, p.overlapped))
+		d.Model = account.Model(plan.Time(p.skew.Then(p.schedule), int(size), cluster, p.largest.Terms()/l.rate))
 	}
 	l.last = d
 	return nil
@@ -549,7 +545,7 @@ func (x nothing[T]) multiply(*clock) error {
 func (nothing[T]) collect() error { return nil }
 
 func (x nothing[T]) plan() prediction {
-	return prediction{traffic: make([]plan.Traffic, x.world.Size()), rooted: true}
+	return prediction{schedule: plan.Schedule{Hosts: x.job.hosts}, rooted: true}
 }
 
 // zero writes zeros to all of c.

@@ -136,9 +136,9 @@ func (p *p2pRows[T]) collect() error { return nil }
 func (p *p2pRows[T]) plan() prediction {
 	all := p.first == 0
 	return prediction{
-		traffic: plan.P2PRows(p.shape, p.world.Size(), all),
-		bound:   plan.BoundRooted(p.shape, p.world.Size(), all), rooted: true,
-		busy: p.busy(p.shape.M), steps: 1,
+		schedule: plan.P2PRows(p.shape, p.job.hosts, all),
+		bound:    plan.BoundRooted(p.shape, p.world.Size(), all), rooted: true,
+		busy:    p.busy(p.shape.M),
 		largest: gemm.Shape{M: plan.Split(p.shape.M, p.n, 0).Len(), N: p.shape.N, K: p.shape.K},
 	}
 }

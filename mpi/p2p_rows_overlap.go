@@ -187,8 +187,7 @@ func (p *p2pRowsOverlap[T]) work(k *clock) error {
 
 func (p *p2pRowsOverlap[T]) plan() prediction {
 	out := p.p2pRows.plan()
-	out.traffic = plan.P2PRowsOverlap(p.shape, p.world.Size(), p.first == 0, p.params.Int("panel"))
-	out.steps, out.overlapped = len(p.panels), true
+	out.schedule = plan.P2PRowsOverlap(p.shape, p.job.hosts, p.first == 0, p.params.Int("panel"))
 	return out
 }
 

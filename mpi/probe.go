@@ -63,53 +63,62 @@ const pingPongs = 9
 // pingPongTime is how long the messages of a sample take together, about.
 const pingPongTime = 2 * time.Millisecond
 
-// PingPong returns samples of the time, in seconds, of a message of the given size from rank 0 to
-// rank 1. They are measured once per job. There are none in a job of one rank.
-func (j *Job) PingPong(bytes int) ([]float64, error) {
-	if j.Size() < 2 || j.pings[bytes] != nil {
-		return j.pings[bytes], nil
+// Patterns returns the patterns of messages that PingPong measures in this job.
+func (j *Job) Patterns() []plan.Pattern { return plan.Patterns(j.hosts) }
+
+// ping identifies a measurement of messages.
+type ping struct {
+	plan.Pattern
+	bytes int
+}
+
+// PingPong returns samples of the time, in seconds, of a message of the given size between the ranks of
+// a pattern. They are measured once per job.
+func (j *Job) PingPong(pattern plan.Pattern, bytes int) ([]float64, error) {
+	key := ping{pattern, bytes}
+	if j.pings[key] != nil {
+		return j.pings[key], nil
 	}
-	send := func(times int) (time.Duration, error) {
+	send := func(times int) (float64, error) {
 		defer j.within(doPingPong)()
-		if err := j.tell(command{Do: doPingPong, Bytes: bytes, Times: times}); err != nil {
+		if err := j.tell(command{Do: doPingPong, Pattern: pattern, Bytes: bytes, Times: times}); err != nil {
 			return 0, err
 		}
-		return j.world.PingPong(bytes, times)
+		return j.quiet.Exchange(pattern, bytes, times)
 	}
 	once, err := send(2)
 	if err != nil {
 		return nil, err
 	}
 	// On a crowded host a message waits for time slices, and there are fewer of them.
-	times := max(1, min(200, int(pingPongTime/max(once, 1))))
+	times := max(1, min(200, int(pingPongTime.Seconds()/max(once, 1e-9))))
 	var out []float64
 	for range pingPongs {
 		took, err := send(times)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, took.Seconds())
+		out = append(out, took)
 	}
-	j.pings[bytes] = out
+	j.pings[key] = out
 	return out, nil
 }
 
-// network returns what messages between ranks 0 and 1 take; none if there is one rank.
-func (j *Job) network() (plan.Network, error) {
-	var found []plan.PingPong
-	for _, bytes := range PingPongSizes {
-		samples, err := j.PingPong(bytes)
-		if err != nil {
-			return plan.Network{}, err
-		}
-		for _, s := range samples {
-			found = append(found, plan.PingPong{Bytes: bytes, Seconds: s})
+// cluster returns what messages between the ranks of this job cost.
+func (j *Job) cluster() (plan.Cluster, error) {
+	found := map[plan.Pattern][]plan.PingPong{}
+	for _, p := range j.Patterns() {
+		for _, bytes := range PingPongSizes {
+			samples, err := j.PingPong(p, bytes)
+			if err != nil {
+				return plan.Cluster{}, err
+			}
+			for _, s := range samples {
+				found[p] = append(found[p], plan.PingPong{Bytes: bytes, Seconds: s})
+			}
 		}
 	}
-	if len(found) == 0 {
-		return plan.Network{Bandwidth: math.Inf(1)}, nil
-	}
-	return plan.Fit(found), nil
+	return plan.Measured(j.hosts, found), nil
 }
 
 // sampleTerms is the size, in multiply-adds, of the product that measures the rate of a local

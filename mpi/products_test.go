@@ -617,7 +617,8 @@ func TestRanksBytes(t *testing.T) {
 		}
 		for rank := range all {
 			for _, fault := range []func(*report){
-				func(r *report) { r.Sent++ }, func(r *report) { r.Recv-- },
+				func(r *report) { r.Moved.Inside.Sent++ }, func(r *report) { r.Moved.Between.Recv-- },
+				func(r *report) { r.Moved.Inside.Messages++ },
 			} {
 				wrong := slices.Clone(all)
 				fault(&wrong[rank])
@@ -940,8 +941,10 @@ func TestRanksMonitored(t *testing.T) {
 		t.Skip("for TestMonitoring")
 	}
 	// What the network takes is known: how many messages tell differs from run to run.
-	for _, size := range PingPongSizes {
-		theJob.pings[size] = []float64{1e-6 + float64(size)/1e10}
+	for _, p := range theJob.Patterns() {
+		for _, size := range PingPongSizes {
+			theJob.pings[ping{p, size}] = []float64{1e-6 + float64(size)/1e10}
+		}
 	}
 	r := staging(t, named(t, "mpi/p2p-rows"), nil, newOperands[float64](37, 41, 43, 2))
 	for range n {

@@ -138,7 +138,7 @@ func (x *scalapack[T]) plan() prediction {
 			busy++
 		}
 	}
-	return prediction{traffic: make([]plan.Traffic, x.world.Size()), grid: x.grid, busy: busy}
+	return prediction{schedule: plan.Schedule{Hosts: x.job.hosts}, grid: x.grid, busy: busy}
 }
 
 // Resolved implements gemm.Explainer.

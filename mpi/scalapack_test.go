@@ -92,7 +92,7 @@ func TestRanksScaLAPACKRow(t *testing.T) {
 		t.Errorf("the cost is %+v, want the phase %s alone and no bytes", cost, computing)
 	}
 	d := run.(account.Distributed).Distribution()
-	if d.Counted != 0 || d.Predicted != 0 || d.Bound != 0 || d.Model != 0 {
+	if d.Counted != 0 || d.Predicted != 0 || d.Bound != 0 || d.Model != (account.Model{}) {
 		t.Errorf("the distribution has numbers that nobody counted or planned: %+v", d)
 	}
 	g := plan.Near(theJob.Size(), gemm.Shape{})

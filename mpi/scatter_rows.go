@@ -30,7 +30,7 @@ func newScatterRows[T gemm.Element](t *task[T]) (product[T], error) {
 func (x *scatterRows[T]) plan() prediction {
 	out := x.joined.plan()
 	out.grid = plan.Grid{}
-	out.traffic = plan.ScatterRows(x.shape, x.world.Size())
+	out.schedule = plan.ScatterRows(x.shape, x.job.hosts)
 	return out
 }
 
@@ -263,8 +263,8 @@ func (x *joined[T]) plan() prediction {
 		}
 	}
 	return prediction{
-		traffic: append(plan.ScatterBlocks(x.shape, x.grid, x.hosts), make([]plan.Traffic, x.world.Size()-x.grid.Ranks())...),
-		bound:   plan.BoundShared(x.shape, x.hosts), rooted: true,
-		grid: x.grid.Grid, busy: busy, steps: 1, largest: gemm.Shape{M: x.m, N: x.n, K: x.shape.K},
+		schedule: plan.ScatterBlocks(x.shape, x.grid, x.job.hosts, x.hosts),
+		bound:    plan.BoundShared(x.shape, x.hosts), rooted: true,
+		grid: x.grid.Grid, busy: busy, largest: gemm.Shape{M: x.m, N: x.n, K: x.shape.K},
 	}
 }

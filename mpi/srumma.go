@@ -47,15 +47,10 @@ func newSrumma[T gemm.Element](t *task[T]) (product[T], error) {
 		plan.Panels(plan.Span{Hi: t.shape.K}, g.P, g.Q, t.params.Int("panel")))}
 	x.bring = x.fetch
 	if x.m >= 0 {
-		x.first = x.start(x.i, x.j)
+		x.first = plan.First(x.grid.Grid, x.i, x.j, len(x.steps))
 		x.find()
 	}
 	return x, nil
-}
-
-// start returns the step with which the rank at a place of the grid begins.
-func (x *srumma[T]) start(i, j int) int {
-	return (i*x.grid.Q + j*x.grid.P) % x.grid.Ranks() * len(x.steps) / x.grid.Ranks()
 }
 
 // find finds the panels of this rank's row and column.
@@ -242,7 +237,7 @@ func (x *srumma[T]) offer() (sent []*comm.Request, err error) {
 
 // turn returns the panels of a step of the rank at a place of the grid.
 func (x *srumma[T]) turn(i, j, turn int) iter.Seq[int] {
-	step := x.steps[(x.start(i, j)+turn)%len(x.steps)]
+	step := x.steps[(plan.First(x.grid.Grid, i, j, len(x.steps))+turn)%len(x.steps)]
 	return func(yield func(int) bool) {
 		for s := step.Lo; s < step.Hi && yield(s); s++ {
 		}
@@ -275,12 +270,12 @@ func (x *srumma[T]) close() error {
 }
 
 func (x *srumma[T]) plan() prediction {
-	traffic, warning := plan.Srumma, ""
+	schedule, warning := plan.Srumma, ""
 	if x.denied != "" {
-		traffic = plan.SrummaSent
+		schedule = plan.SrummaSent
 		warning = "owners send their panels, since other ranks cannot read them: " + x.denied
 	}
-	out := x.predict(traffic(x.shape, x.world.Size(), x.grid.Grid, x.params.Int("panel")))
+	out := x.predict(schedule(x.shape, x.grid.Hosts(x.job.hosts), x.grid.Grid, x.params.Int("panel")))
 	out.warning = warning
 	return out
 }

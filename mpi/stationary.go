@@ -220,11 +220,11 @@ func (x *stationary[T]) collect() error {
 	return x.uniteBlocks(x.Ranks, x.grid, x.c)
 }
 
-// predict returns what the ranks are predicted to do, with that traffic of the places of the grid.
-func (x *stationary[T]) predict(traffic []plan.Traffic) prediction {
+// predict returns what the ranks are predicted to do, with that schedule of the places of the grid.
+func (x *stationary[T]) predict(schedule plan.Schedule) prediction {
 	return prediction{
-		traffic: x.grid.ByRank(traffic), bound: plan.BoundSpread(x.shape, x.grid.Ranks()),
-		grid: x.grid.Grid, busy: plan.Busy(x.grid.Grid, x.shape), steps: len(x.steps), overlapped: true,
+		schedule: x.grid.ByRank(schedule), bound: plan.BoundSpread(x.shape, x.grid.Ranks()),
+		grid: x.grid.Grid, busy: plan.Busy(x.grid.Grid, x.shape),
 		largest: gemm.Shape{M: ceil(x.shape.M, x.grid.P), N: ceil(x.shape.N, x.grid.Q), K: x.shape.K},
 	}
 }

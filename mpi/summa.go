@@ -70,7 +70,7 @@ func (x *summa[T]) broadcast(s int, u *coming[T], i int) error {
 }
 
 func (x *summa[T]) plan() prediction {
-	return x.predict(plan.Summa(x.shape, x.world.Size(), x.grid.Grid, x.panel()))
+	return x.predict(plan.Summa(x.shape, x.grid.Hosts(x.job.hosts), x.grid.Grid, x.panel()))
 }
 
 func summaVariant() gemm.Variant {

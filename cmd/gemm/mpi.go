@@ -276,11 +276,15 @@ func pingPongs(ctx context.Context) []compare.Probe {
 		return nil
 	}
 	var out []compare.Probe
-	for _, bytes := range mpi.PingPongSizes {
-		out = append(out, compare.Probe{
-			Name: "ping-pong", Params: gemm.Params{"bytes": bytes, "ranks": job.Size()}, Unit: "s",
-			Samples: func(context.Context) ([]float64, error) { return job.PingPong(bytes) },
-		})
+	for _, p := range job.Patterns() {
+		for _, bytes := range mpi.PingPongSizes {
+			out = append(out, compare.Probe{
+				Name: "ping-pong", Params: gemm.Params{"bytes": bytes, "ranks": job.Size(), "path": p.Path(),
+					"pairs": p.Way()},
+				Unit:    "s",
+				Samples: func(context.Context) ([]float64, error) { return job.PingPong(p, bytes) },
+			})
+		}
 	}
 	return out
 }

@@ -71,6 +71,10 @@ var csvColumns = []struct {
 	{"bytes_counted", func(r compare.Record) string { return csvRanked(r, float64(r.BytesCounted)) }},
 	{"bytes_predicted", func(r compare.Record) string { return csvRanked(r, float64(r.BytesPredicted)) }},
 	{"bytes_bound", func(r compare.Record) string { return csvRanked(r, r.BytesBound) }},
+	{"bytes_between", func(r compare.Record) string { return csvRanked(r, float64(r.BytesBetween)) }},
+	{"bytes_between_predicted", func(r compare.Record) string {
+		return csvRanked(r, float64(r.BytesBetweenPredicted))
+	}},
 	{"model_s", func(r compare.Record) string { return csvRanked(r, r.ModelSeconds) }},
 	{"operands", func(r compare.Record) string { return r.Operands }},
 	{"power_w", csvPower},

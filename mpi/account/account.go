@@ -2,8 +2,6 @@
 // have it.
 package account
 
-import "time"
-
 // Distributed is implemented by a gemm.Run whose product several processes compute.
 type Distributed interface {
 	// Distribution returns what they did in the last product.
@@ -20,9 +18,15 @@ type Distribution struct {
 	// the bytes received by the rank that receives most, without Cannon's skew.
 	Counted, Predicted int64
 	Bound              float64
-	Model              time.Duration // predicted time of the product
-	Warnings           []string
+	// CountedBetween and PredictedBetween are all bytes that ranks received from other hosts.
+	CountedBetween, PredictedBetween int64
+	Model                            Model
+	Warnings                         []string
 }
+
+// Model is the predicted time of a product, in seconds, and the times of its parts: of latencies, of
+// bytes and of computation.
+type Model struct{ Seconds, Latency, Transfer, Compute float64 }
 
 // Rank is one process of a product.
 type Rank struct {
@@ -30,6 +34,9 @@ type Rank struct {
 	Host   string             `json:"host"`
 	CPUs   string             `json:"cpus"` // processors that it may run on, such as 0-3
 	Phases map[string]float64 `json:"phases_s"`
-	Sent   int64              `json:"bytes_sent"`
-	Recv   int64              `json:"bytes_recv"`
+	// On both paths, and between hosts. plan.Traffic says what is counted.
+	Sent        int64 `json:"bytes_sent"`
+	Recv        int64 `json:"bytes_recv"`
+	SentBetween int64 `json:"bytes_sent_between,omitempty"`
+	RecvBetween int64 `json:"bytes_recv_between,omitempty"`
 }

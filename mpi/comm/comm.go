@@ -16,17 +16,14 @@ type Comm struct {
 	handle
 	rank, size int
 	numbers    []int // of the ranks, among all ranks
+	hosts      []int // of all ranks of the job
 	traffic    *Traffic
 	log        *account.Log
 }
 
-// Traffic is the number of bytes in the arguments of calls, in this process. Data that a rank keeps
-// for itself is not counted. A message counts at the sender and at the receiver. Rget and Here
-// count at the caller. Bcast counts its buffer once at the root, for any number of receivers, and
-// once at each receiver. Scatter and Gather count the parts of others at the root, and at each
-// other rank its own part. ReduceScatter counts what any algorithm has to move: all parts but its
-// own as sent, and its own part once for each other rank as received.
-type Traffic struct{ Sent, Recv int64 }
+// Traffic is the number of bytes in the arguments of calls, and the number of messages, in this process, by the
+// rules of plan.Traffic.
+type Traffic = plan.Traffic
 
 // Rank returns the rank of this process in c.
 func (c *Comm) Rank() int { return c.rank }
@@ -39,6 +36,18 @@ func (c *Comm) Traffic() *Traffic { return c.traffic }
 
 // World returns the number of a rank of c among all ranks.
 func (c *Comm) World(rank int) int { return c.numbers[rank] }
+
+// HostOf returns the number of the host of a rank of c. Hosts are numbered in the order of their first ranks. The ranks
+// of a host share memory. A rank that c does not have, about which MPI will complain, is on host −1.
+func (c *Comm) HostOf(rank int) int {
+	if rank < 0 || rank >= c.size {
+		return -1
+	}
+	return c.hosts[c.numbers[rank]]
+}
+
+// Hosts returns the numbers of the hosts of all ranks of the job, which c and all others count by.
+func (c *Comm) Hosts() []int { return c.hosts }
 
 // Log returns the log of the calls of c and of all communicators made from it, except by Quiet.
 func (c *Comm) Log() *account.Log { return c.log }
@@ -53,7 +62,10 @@ func (c *Comm) noted(call string, rank int) (end func()) {
 		rank = c.numbers[rank]
 	}
 	before, ended := *c.traffic, c.log.Call(call, rank)
-	return func() { ended(c.traffic.Sent - before.Sent + c.traffic.Recv - before.Recv) }
+	return func() {
+		after, before := c.traffic.Total(), before.Total()
+		ended(after.Sent - before.Sent + after.Recv - before.Recv)
+	}
 }
 
 // Grid is the position of this process in a periodic grid of ranks, with the communicators of its row, of its
@@ -102,7 +114,7 @@ func Send[T gemm.Element](c *Comm, m gemm.Matrix[T], to, tag int) error {
 	if err != nil {
 		return err
 	}
-	c.traffic.Sent += bytesOf(m)
+	c.countSent(bytesOf(m), to)
 	return c.send(b, to, tag)
 }
 
@@ -113,7 +125,7 @@ func Recv[T gemm.Element](c *Comm, m gemm.Matrix[T], from, tag int) error {
 	if err != nil {
 		return err
 	}
-	c.traffic.Recv += bytesOf(m)
+	c.countReceived(bytesOf(m), from)
 	return c.recv(b, from, tag)
 }
 
@@ -203,7 +215,7 @@ func Isend[T gemm.Element](c *Comm, m gemm.Matrix[T], to, tag int) (*Request, er
 	if err != nil {
 		return nil, err
 	}
-	c.traffic.Sent += bytesOf(m)
+	c.countSent(bytesOf(m), to)
 	return request(c, b, func(r *Request) error { return c.isend(b, to, tag, r) })
 }
 
@@ -214,7 +226,7 @@ func Irecv[T gemm.Element](c *Comm, m gemm.Matrix[T], from, tag int) (*Request, 
 	if err != nil {
 		return nil, err
 	}
-	c.traffic.Recv += bytesOf(m)
+	c.countReceived(bytesOf(m), from)
 	return request(c, b, func(r *Request) error { return c.irecv(b, from, tag, r) })
 }
 
@@ -229,24 +241,9 @@ func Sendrecv[T gemm.Element](c *Comm, out gemm.Matrix[T], to int, in gemm.Matri
 	if err != nil {
 		return err
 	}
-	if to != c.rank {
-		c.traffic.Sent += bytesOf(out)
-	}
-	if from != c.rank {
-		c.traffic.Recv += bytesOf(in)
-	}
+	c.countSent(bytesOf(out), to)
+	c.countReceived(bytesOf(in), from)
 	return c.sendrecv(o, to, i, from, tag)
-}
-
-// countBcast counts a broadcast of m.
-func countBcast[T gemm.Element](c *Comm, m gemm.Matrix[T], root int) {
-	switch {
-	case c.size == 1:
-	case c.rank == root:
-		c.traffic.Sent += bytesOf(m)
-	default:
-		c.traffic.Recv += bytesOf(m)
-	}
 }
 
 // Bcast sends the root's m to all.
@@ -260,7 +257,7 @@ func Bcast[T gemm.Element](c *Comm, m gemm.Matrix[T], root int) error {
 	if err != nil {
 		return err
 	}
-	countBcast(c, m, root)
+	c.countBcast(bytesOf(m), root)
 	return c.bcast(b, root)
 }
 
@@ -271,7 +268,7 @@ func Ibcast[T gemm.Element](c *Comm, m gemm.Matrix[T], root int) (*Request, erro
 	if err != nil {
 		return nil, err
 	}
-	countBcast(c, m, root)
+	c.countBcast(bytesOf(m), root)
 	return request(c, b, func(r *Request) error { return c.ibcast(b, root, r) })
 }
 
@@ -282,7 +279,7 @@ func Ibcast[T gemm.Element](c *Comm, m gemm.Matrix[T], root int) (*Request, erro
 //	                          after    rows 0, 1  row 2    –
 func ScatterRows[T gemm.Element](c *Comm, root int, all gemm.Matrix[T], spans []plan.Span, mine gemm.Matrix[T]) error {
 	defer c.noted("scatter", -1)()
-	b, err := countParts(c, root, spans, int64(mine.Cols)*int64(gemm.TypeOf[T]().Size), all, mine)
+	b, err := countParts(c, root, spans, int64(mine.Cols)*int64(gemm.TypeOf[T]().Size), 1, all, mine)
 	if err != nil {
 		return err
 	}
@@ -296,7 +293,7 @@ func ScatterRows[T gemm.Element](c *Comm, root int, all gemm.Matrix[T], spans []
 // GatherRows is the inverse of ScatterRows.
 func GatherRows[T gemm.Element](c *Comm, root int, mine, all gemm.Matrix[T], spans []plan.Span) error {
 	defer c.noted("gather", -1)()
-	b, err := countGathered(c, root, spans, int64(mine.Cols)*int64(gemm.TypeOf[T]().Size), all, mine)
+	b, err := countGathered(c, root, spans, int64(mine.Cols)*int64(gemm.TypeOf[T]().Size), 1, all, mine)
 	if err != nil {
 		return err
 	}
@@ -315,7 +312,8 @@ func GatherRows[T gemm.Element](c *Comm, root int, mine, all gemm.Matrix[T], spa
 //	                          second call: column 4 → rank 2
 func ScatterCols[T gemm.Element](c *Comm, root int, all gemm.Matrix[T], spans []plan.Span, mine gemm.Matrix[T]) error {
 	defer c.noted("scatter", -1)()
-	b, err := countParts(c, root, spans, int64(mine.Rows)*int64(gemm.TypeOf[T]().Size), all, mine)
+	b, err := countParts(c, root, spans, int64(mine.Rows)*int64(gemm.TypeOf[T]().Size),
+		int64(len(widthsOf(spans))), all, mine)
 	if err != nil {
 		return err
 	}
@@ -334,7 +332,8 @@ func ScatterCols[T gemm.Element](c *Comm, root int, all gemm.Matrix[T], spans []
 // GatherCols is the inverse of ScatterCols.
 func GatherCols[T gemm.Element](c *Comm, root int, mine, all gemm.Matrix[T], spans []plan.Span) error {
 	defer c.noted("gather", -1)()
-	b, err := countGathered(c, root, spans, int64(mine.Rows)*int64(gemm.TypeOf[T]().Size), all, mine)
+	b, err := countGathered(c, root, spans, int64(mine.Rows)*int64(gemm.TypeOf[T]().Size),
+		int64(len(widthsOf(spans))), all, mine)
 	if err != nil {
 		return err
 	}
@@ -358,13 +357,7 @@ func wholeOf[T gemm.Element](m gemm.Matrix[T], l layout) buffer {
 
 // byWidth calls f for each different width of the spans, except 0. counts is 1 for the ranks with this width.
 func byWidth(spans []plan.Span, f func(width int, counts, from []int) error) error {
-	var widths []int
-	for _, s := range spans {
-		if s.Len() > 0 && !slices.Contains(widths, s.Len()) {
-			widths = append(widths, s.Len())
-		}
-	}
-	for _, width := range widths {
+	for _, width := range widthsOf(spans) {
 		counts, from := make([]int, len(spans)), make([]int, len(spans))
 		for r, s := range spans {
 			if s.Len() == width {
@@ -378,43 +371,36 @@ func byWidth(spans []plan.Span, f func(width int, counts, from []int) error) err
 	return nil
 }
 
-// countParts counts the parts that the root sends, each bytes per index of the spans, and returns
-// the buffer of the part that is received.
-func countParts[T gemm.Element](c *Comm, root int, spans []plan.Span, each int64,
-	all, mine gemm.Matrix[T]) (buffer, error) {
-	b, err := checkParts(c, spans, all, mine)
-	if err != nil {
-		return b, err
-	}
-	if c.rank != root {
-		c.traffic.Recv += bytesOf(mine)
-		return b, nil
-	}
-	for r, s := range spans {
-		if r != root {
-			c.traffic.Sent += int64(s.Len()) * each
+// widthsOf returns the different widths of the spans, except 0.
+func widthsOf(spans []plan.Span) []int {
+	var widths []int
+	for _, s := range spans {
+		if s.Len() > 0 && !slices.Contains(widths, s.Len()) {
+			widths = append(widths, s.Len())
 		}
 	}
-	return b, nil
+	return widths
+}
+
+// countParts counts the parts that the root sends, each bytes per index of the spans, in one call for each of
+// some sizes of parts. It returns the buffer of the part that is received.
+func countParts[T gemm.Element](c *Comm, root int, spans []plan.Span, each, calls int64,
+	all, mine gemm.Matrix[T]) (buffer, error) {
+	b, err := checkParts(c, spans, all, mine)
+	if err == nil {
+		c.countParts(root, func(r int) int64 { return int64(spans[r].Len()) * each }, calls, sending)
+	}
+	return b, err
 }
 
 // countGathered is countParts in the opposite direction.
-func countGathered[T gemm.Element](c *Comm, root int, spans []plan.Span, each int64,
+func countGathered[T gemm.Element](c *Comm, root int, spans []plan.Span, each, calls int64,
 	all, mine gemm.Matrix[T]) (buffer, error) {
 	b, err := checkParts(c, spans, all, mine)
-	if err != nil {
-		return b, err
+	if err == nil {
+		c.countParts(root, func(r int) int64 { return int64(spans[r].Len()) * each }, calls, receiving)
 	}
-	if c.rank != root {
-		c.traffic.Sent += bytesOf(mine)
-		return b, nil
-	}
-	for r, s := range spans {
-		if r != root {
-			c.traffic.Recv += int64(s.Len()) * each
-		}
-	}
-	return b, nil
+	return b, err
 }
 
 func checkParts[T gemm.Element](c *Comm, spans []plan.Span, all, mine gemm.Matrix[T]) (buffer, error) {
@@ -448,11 +434,7 @@ func ScatterJoined[T gemm.Element](c *Comm, root int, all, first, second []T) er
 		return err
 	}
 	part := (int64(len(first)) + int64(len(second))) * int64(gemm.TypeOf[T]().Size)
-	if c.rank == root {
-		c.traffic.Sent += part * int64(c.size-1)
-	} else {
-		c.traffic.Recv += part
-	}
+	c.countParts(root, func(int) int64 { return part }, 1, sending)
 	if part == 0 {
 		return nil
 	}
@@ -467,11 +449,7 @@ func Gather[T gemm.Element](c *Comm, root int, mine, all []T) error {
 		return err
 	}
 	part := int64(len(mine)) * int64(gemm.TypeOf[T]().Size)
-	if c.rank == root {
-		c.traffic.Recv += part * int64(c.size-1)
-	} else {
-		c.traffic.Sent += part
-	}
+	c.countParts(root, func(int) int64 { return part }, 1, receiving)
 	if part == 0 {
 		return nil
 	}
@@ -493,11 +471,8 @@ func ReduceScatter[T gemm.Element](c *Comm, all gemm.Matrix[T], spans []plan.Spa
 	counts := make([]int, len(spans))
 	for r, s := range spans {
 		counts[r] = s.Len() * all.Cols
-		if r != c.rank {
-			c.traffic.Sent += int64(counts[r]) * int64(gemm.TypeOf[T]().Size)
-		}
 	}
-	c.traffic.Recv += int64(c.size-1) * bytesOf(mine)
+	c.countReduceScatter(func(r int) int64 { return int64(counts[r]) * int64(gemm.TypeOf[T]().Size) })
 	if all.Stride != all.Cols && all.Rows > 1 || mine.Stride != mine.Cols && mine.Rows > 1 {
 		panic("comm: ReduceScatter wants rows side by side")
 	}

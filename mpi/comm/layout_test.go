@@ -61,7 +61,7 @@ func TestLayoutTooLarge(t *testing.T) {
 		}
 	}
 	long := make([]float32, 11)
-	c := &Comm{size: 1, traffic: &Traffic{}}
+	c := &Comm{size: 1, numbers: []int{0}, hosts: []int{0}, traffic: &Traffic{}}
 	for name, err := range map[string]error{
 		"Send":             Send(c, gemm.Matrix[float32]{Rows: 1, Cols: 11, Stride: 11, Data: long}, 0, 1),
 		"ScatterJoined":    ScatterJoined(c, 0, nil, long, long[:2]),
@@ -69,7 +69,8 @@ func TestLayoutTooLarge(t *testing.T) {
 		"Gather":           Gather(c, 0, long, nil),
 		"one part of a sum": ReduceScatter(c, gemm.Matrix[float32]{Rows: 2, Cols: 6, Stride: 6, Data: make([]float32, 12)},
 			[]plan.Span{{Lo: 0, Hi: 2}}, gemm.Matrix[float32]{}),
-		"all parts of a sum": ReduceScatter(&Comm{size: 2, traffic: &Traffic{}},
+		"all parts of a sum": ReduceScatter(&Comm{size: 2, numbers: []int{0, 1}, hosts: []int{0, 0},
+			traffic: &Traffic{}},
 			gemm.Matrix[float32]{Rows: 2, Cols: 6, Stride: 6, Data: make([]float32, 12)},
 			[]plan.Span{{Lo: 0, Hi: 1}, {Lo: 1, Hi: 2}}, gemm.Matrix[float32]{}),
 		"the root's rows": ScatterRows(c, 0, gemm.Matrix[float32]{Rows: 1, Cols: 2, Stride: 11, Data: long},

@@ -18,7 +18,7 @@ func TestWithoutMPI(t *testing.T) {
 	if !errors.Is(err, gemm.ErrUnavailable) || !strings.Contains(err.Error(), "-tags mpi") {
 		t.Errorf("Start: %v, want ErrUnavailable with the remedy", err)
 	}
-	c := &Comm{size: 1, traffic: &Traffic{}}
+	c := &Comm{size: 1, numbers: []int{0}, hosts: []int{0}, traffic: &Traffic{}}
 	if err := Bcast(c, gemm.NewMatrix[float64](2, 2), 0); !errors.Is(err, gemm.ErrUnavailable) {
 		t.Errorf("Bcast: %v", err)
 	}

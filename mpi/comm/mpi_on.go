@@ -97,6 +97,18 @@ static int numbers(MPI_Comm c, int size, int *out) {
 	return e;
 }
 
+// leads returns the number of the first rank of each rank's host.
+static int leads(MPI_Comm c, int *out) {
+	MPI_Comm here;
+	int lead, e;
+	if ((e = MPI_Comm_rank(c, &lead)) != MPI_SUCCESS) return e;
+	if ((e = MPI_Comm_split_type(c, MPI_COMM_TYPE_SHARED, lead, MPI_INFO_NULL, &here)) != MPI_SUCCESS) return e;
+	if ((e = MPI_Bcast(&lead, 1, MPI_INT, 0, here)) == MPI_SUCCESS)
+		e = MPI_Allgather(&lead, 1, MPI_INT, out, 1, MPI_INT, c);
+	MPI_Comm_free(&here);
+	return e;
+}
+
 // hear waits for a message from rank 0 and returns its length. It polls without a pause for attention seconds,
 // then with pauses that double up to longest. It sleeps here and not in Go: Go's scheduler takes
 // milliseconds to wake a locked thread on a crowded host.
@@ -173,22 +185,28 @@ static int max_double(double x, double *out, MPI_Comm c) {
 	return MPI_Allreduce(&x, out, 1, MPI_DOUBLE, MPI_MAX, c);
 }
 
-// ping_pong sends n bytes from rank 0 to rank 1 and back, repeats that, and returns the seconds of one
-// direction.
-static double ping_pong(char *data, int n, int times, MPI_Comm c) {
-	int rank;
-	MPI_Comm_rank(c, &rank);
+// ping_pong sends n bytes to a peer and back, repeats that, and returns the seconds of one direction.
+static double ping_pong(char *data, int n, int times, int peer, int first, MPI_Comm c) {
 	double start = MPI_Wtime();
 	for (int i = 0; i < times; i++) {
-		if (rank == 0) {
-			MPI_Send(data, n, MPI_BYTE, 1, 0, c);
-			MPI_Recv(data, n, MPI_BYTE, 1, 0, c, MPI_STATUS_IGNORE);
-		} else if (rank == 1) {
-			MPI_Recv(data, n, MPI_BYTE, 0, 0, c, MPI_STATUS_IGNORE);
-			MPI_Send(data, n, MPI_BYTE, 0, 0, c);
-		}
+		if (first) MPI_Send(data, n, MPI_BYTE, peer, 0, c);
+		MPI_Recv(data, n, MPI_BYTE, peer, 0, c, MPI_STATUS_IGNORE);
+		if (!first) MPI_Send(data, n, MPI_BYTE, peer, 0, c);
 	}
 	return (MPI_Wtime() - start) / times / 2;
+}
+
+// stream sends n bytes to a peer, or receives them, or both, and repeats that. The last message is answered by an
+// empty one. It returns the seconds of a message.
+static double stream(char *out, char *in, int n, int times, int peer, int sends, int receives, MPI_Comm c) {
+	double start = MPI_Wtime();
+	for (int i = 0; i < times; i++) {
+		if (sends && receives) MPI_Sendrecv(out, n, MPI_BYTE, peer, 0, in, n, MPI_BYTE, peer, 0, c, MPI_STATUS_IGNORE);
+		else if (sends) MPI_Send(out, n, MPI_BYTE, peer, 0, c);
+		else MPI_Recv(in, n, MPI_BYTE, peer, 0, c, MPI_STATUS_IGNORE);
+	}
+	MPI_Sendrecv(out, 0, MPI_BYTE, peer, 1, in, 0, MPI_BYTE, peer, 1, c, MPI_STATUS_IGNORE);
+	return (MPI_Wtime() - start) / times;
 }
 */
 import "C"
@@ -204,6 +222,7 @@ import (
 	"github.com/emer/empi/mpi"
 
 	"gemm/mpi/account"
+	"gemm/mpi/plan"
 )
 
 // Built reports whether this build has MPI.
@@ -254,6 +273,11 @@ func Start() (*Comm, error) {
 	}
 	c := &Comm{handle: handle{C.world(), world}, rank: world.Rank(), size: world.Size(), traffic: &Traffic{},
 		log: &account.Log{}}
+	leads := make([]C.int, c.size)
+	if err := failed(C.leads(c.comm, &leads[0]), "MPI_Comm_split_type"); err != nil {
+		return nil, err
+	}
+	c.hosts = plan.Hosts(leads)
 	for r := range c.size {
 		c.numbers = append(c.numbers, r)
 	}
@@ -298,7 +322,7 @@ func (c *Comm) derived(made C.MPI_Comm, traffic *Traffic, log *account.Log) (*Co
 		failed(C.MPI_Comm_size(made, &size), "MPI_Comm_size")); err != nil {
 		return nil, err
 	}
-	d := &Comm{handle: handle{comm: made}, rank: int(rank), size: int(size), traffic: traffic, log: log}
+	d := &Comm{handle: handle{comm: made}, rank: int(rank), size: int(size), hosts: c.hosts, traffic: traffic, log: log}
 	numbers := make([]C.int, d.size)
 	err := failed(C.numbers(made, size, &numbers[0]), "MPI_Group_translate_ranks")
 	for _, r := range numbers {
@@ -706,12 +730,29 @@ func (c *Comm) Hear() ([]byte, error) {
 	return data[:n], err
 }
 
-// PingPong returns, on rank 0, the time of a message of n bytes from rank 0 to rank 1: half of a round trip.
-func (c *Comm) PingPong(n, times int) (time.Duration, error) {
-	data := make([]byte, n+1)
+// Exchange has this rank exchange messages of n bytes with its peer of the pattern, if it has one, while the other
+// pairs do so too. It returns the time of a message on the slowest rank, in seconds. All ranks call it.
+func (c *Comm) Exchange(p plan.Pattern, n, times int) (float64, error) {
+	peer, first := p.Peer(c.Hosts(), c.rank)
+	out, in := make([]byte, n+1), make([]byte, n+1)
 	if err := c.Barrier(); err != nil {
 		return 0, err
 	}
-	seconds := C.ping_pong((*C.char)(unsafe.Pointer(&data[0])), C.int(n), C.int(times), c.comm)
-	return time.Duration(float64(seconds) * float64(time.Second)), nil
+	took := C.double(0)
+	a, b := (*C.char)(unsafe.Pointer(&out[0])), (*C.char)(unsafe.Pointer(&in[0]))
+	flag := func(x bool) C.int {
+		if x {
+			return 1
+		}
+		return 0
+	}
+	switch {
+	case peer < 0:
+	case !p.All:
+		took = C.ping_pong(a, C.int(n), C.int(times), C.int(peer), flag(first), c.comm)
+	default:
+		took = C.stream(a, b, C.int(n), C.int(times), C.int(peer), flag(first || p.Both), flag(!first || p.Both),
+			c.comm)
+	}
+	return c.Max(float64(took))
 }

@@ -171,8 +171,10 @@ func moved(c *Comm, sent, recv int64, f func() error) error {
 	if err := f(); err != nil {
 		return err
 	}
-	if got := (Traffic{c.Traffic().Sent - before.Sent, c.Traffic().Recv - before.Recv}); got != (Traffic{sent, recv}) {
-		return fmt.Errorf("sent and received %+v bytes, want %d and %d", got, sent, recv)
+	after, first := c.Traffic().Total(), before.Total()
+	if after.Sent-first.Sent != sent || after.Recv-first.Recv != recv {
+		return fmt.Errorf("sent %d and received %d bytes, want %d and %d", after.Sent-first.Sent, after.Recv-first.Recv,
+			sent, recv)
 	}
 	return nil
 }
@@ -718,14 +720,25 @@ func TestRanksMax(t *testing.T) {
 	})
 }
 
-func TestRanksPingPong(t *testing.T) {
+func TestRanksExchange(t *testing.T) {
 	ranks(t)
 	before := *all.Traffic()
-	for _, n := range []int{0, 1, 100_000} {
-		took, err := all.PingPong(n, 3)
-		must("PingPong", err)
-		if all.Rank() < 2 && took <= 0 {
-			t.Errorf("%d bytes take %v", n, took)
+	hosts := all.hosts
+	defer func() { all.hosts = hosts }()
+	spread := make([]int, all.Size()) // as if the ranks were on two hosts
+	for r := range spread {
+		spread[r] = 2 * r / len(spread)
+	}
+	for _, supposed := range [][]int{hosts, spread} {
+		all.hosts = supposed
+		for _, p := range plan.Patterns(all.Hosts()) {
+			for _, n := range []int{0, 1, 100_000} {
+				took, err := all.Exchange(p, n, 3)
+				must("Exchange", err)
+				if !(took > 0) {
+					t.Errorf("%+v on %v: %d bytes take %v", p, all.Hosts(), n, took)
+				}
+			}
 		}
 	}
 	if *all.Traffic() != before {
@@ -764,7 +777,9 @@ func TestRanksWindow(t *testing.T) {
 					t.Errorf("%s: element %d of rank %d is %v, want %v", name, i, from, x, want)
 				}
 			}
-			before.Recv += rows * cols * 8
+			if from != all.Rank() {
+				before.Inside.Recv, before.Inside.Messages = before.Inside.Recv+rows*cols*8, before.Inside.Messages+1
+			}
 			if after := *all.Traffic(); after != before {
 				t.Errorf("%s: %+v bytes are counted, want %+v", name, after, before)
 			}

@@ -79,7 +79,7 @@ func Rget[T gemm.Element](c *Comm, w *Window, m gemm.Matrix[T], rank int, at int
 	if err != nil {
 		return nil, err
 	}
-	c.traffic.Recv += bytesOf(m)
+	c.countReceived(bytesOf(m), rank)
 	return request(c, b, func(r *Request) error { return w.rget(b, rank, at, r) })
 }
 
@@ -92,7 +92,7 @@ func Here[T gemm.Element](c *Comm, s *Shared, rows, cols, rank int, at int64) ge
 	if rows > 0 && cols > 0 {
 		m.Data = unsafe.Slice((*T)(unsafe.Add(s.parts[rank], at)), rows*cols)
 	}
-	c.traffic.Recv += bytesOf(m)
+	c.countReceived(bytesOf(m), rank)
 	return m
 }
 

@@ -77,20 +77,20 @@ func TestBoundSpread(t *testing.T) {
 			if !(bound >= 0) || ranks == 1 && bound != 0 || ranks > 1 && bound == 0 {
 				t.Errorf("%v on %d: bound %v", s, ranks, bound)
 			}
-			check := func(name string, all []plan.Traffic) {
+			check := func(name string, all []count) {
 				if got := float64(worst(all)); !(bound <= got*(1+1e-9)) {
 					t.Errorf("%s of %v on %d receives %v, the bound is %v", name, s, ranks, got, bound)
 				}
 			}
 			for layers := 1; layers <= ranks; layers++ {
 				for _, g := range grids(ranks, layers) {
-					check("25d "+g.String(), plan.Layers(s, ranks, g, 100))
+					check("25d "+g.String(), flows(plan.Layers(s, plan.OneHost(ranks), g, 100)))
 				}
 			}
 			for _, g := range grids(ranks, 1) {
-				check("summa "+g.String(), plan.Summa(s, ranks, g, 100))
-				steps, _ := plan.Cannon(s, ranks, g)
-				check("cannon "+g.String(), steps)
+				check("summa "+g.String(), flows(plan.Summa(s, plan.OneHost(ranks), g, 100)))
+				steps, _ := plan.Cannon(s, plan.OneHost(ranks), g)
+				check("cannon "+g.String(), flows(steps))
 			}
 		}
 	}
@@ -100,10 +100,10 @@ func TestBoundSpread(t *testing.T) {
 func TestCloseToBound(t *testing.T) {
 	for _, ranks := range []int{4, 8, 9, 16} {
 		s := even(ranks)[0]
-		steps, _ := plan.Cannon(s, ranks, plan.Near(ranks, s))
-		for name, all := range map[string][]plan.Traffic{
-			"summa": plan.Summa(s, ranks, plan.Near(ranks, s), 100), "cannon": steps,
-			"25d": plan.Layers(s, ranks, plan.Layered(ranks, s, 0, 0), 100),
+		steps, _ := plan.Cannon(s, plan.OneHost(ranks), plan.Near(ranks, s))
+		for name, all := range map[string][]count{
+			"summa": flows(plan.Summa(s, plan.OneHost(ranks), plan.Near(ranks, s), 100)), "cannon": flows(steps),
+			"25d": flows(plan.Layers(s, plan.OneHost(ranks), plan.Layered(ranks, s, 0, 0), 100)),
 		} {
 			if ratio := float64(worst(all)) / plan.BoundSpread(s, ranks); !(ratio <= 1.35) {
 				t.Errorf("%s on %d receives %.3f times the bound", name, ranks, ratio)
@@ -111,7 +111,7 @@ func TestCloseToBound(t *testing.T) {
 		}
 	}
 	s := even(8)[0]
-	all := plan.Layers(s, 8, plan.Layered(8, s, 0, 0), 100)
+	all := flows(plan.Layers(s, plan.OneHost(8), plan.Layered(8, s, 0, 0), 100))
 	if got := float64(worst(all)); !near(got, plan.BoundSpread(s, 8)) {
 		t.Errorf("25d on 2x2x2 receives %v, and attains the bound %v", got, plan.BoundSpread(s, 8))
 	}
@@ -119,7 +119,7 @@ func TestCloseToBound(t *testing.T) {
 
 // TestBoundRooted: no variant with operands on rank 0 sends and receives less there.
 func TestBoundRooted(t *testing.T) {
-	check := func(name string, s gemm.Shape, ranks int, all []plan.Traffic, works bool) {
+	check := func(name string, s gemm.Shape, ranks int, all []count, works bool) {
 		t.Helper()
 		bound := plan.BoundRooted(s, ranks, works)
 		if got := float64(all[0].Sent + all[0].Recv); !(bound <= got*(1+1e-9)) {
@@ -128,24 +128,25 @@ func TestBoundRooted(t *testing.T) {
 	}
 	for ranks := 1; ranks <= 64; ranks++ {
 		for _, s := range even(ranks) {
-			check("p2p-rows, master works", s, ranks, plan.P2PRows(s, ranks, true), true)
-			check("scatter-rows", s, ranks, plan.ScatterRows(s, ranks), true)
-			check("bcast-rows", s, ranks, plan.BcastRows(s, upTo(ranks), 100), true)
+			check("p2p-rows, master works", s, ranks, flows(plan.P2PRows(s, plan.OneHost(ranks), true)), true)
+			check("scatter-rows", s, ranks, flows(plan.ScatterRows(s, plan.OneHost(ranks))), true)
+			check("bcast-rows", s, ranks, flows(plan.BcastRows(s, plan.OneHost(ranks), upTo(ranks), 100)), true)
 			for _, g := range grids(ranks, 1) {
-				check("scatter-blocks", s, ranks, plan.ScatterBlocks(s, plan.InOrder(g), upTo(ranks)), true)
-				check("grid-blocks", s, ranks, plan.GridBlocks(s, ranks, g), true)
+				check("scatter-blocks", s, ranks,
+					flows(plan.ScatterBlocks(s, plan.InOrder(g), plan.OneHost(ranks), upTo(ranks))), true)
+				check("grid-blocks", s, ranks, flows(plan.GridBlocks(s, plan.OneHost(ranks), g)), true)
 			}
 		}
 	}
 	for _, s := range shapes {
 		for ranks := 1; ranks <= 64; ranks++ {
-			check("p2p-rows", s, ranks, plan.P2PRows(s, ranks, false), false)
+			check("p2p-rows", s, ranks, flows(plan.P2PRows(s, plan.OneHost(ranks), false)), false)
 		}
 	}
 	// Ranks that share B: one host moves nothing between hosts, and ranks on hosts of their own as much as before.
 	for _, s := range even(6) {
-		for _, hosts := range [][]int{{0, 0, 1, 1, 2, 2}, spread(6, 2), make([]int, 6), upTo(6)} {
-			x := plan.BcastRows(s, hosts, 100)[0]
+		for _, hosts := range [][]int{{0, 0, 1, 1, 2, 2}, spread(6, 2), plan.OneHost(6), upTo(6)} {
+			x := flows(plan.BcastRows(s, plan.OneHost(6), hosts, 100))[0]
 			if bound := plan.BoundShared(s, hosts); !(bound <= float64(x.Sent+x.Recv)*(1+1e-9)) {
 				t.Errorf("bcast-rows of %v on the hosts %v: rank 0 moves %+v, the bound is %v", s, hosts, x, bound)
 			}
@@ -172,7 +173,8 @@ func TestBoundRooted(t *testing.T) {
 		t.Errorf("BoundRooted of no terms = %v", got)
 	}
 	// bcast-rows attains it on two ranks where B is the smallest operand.
-	if x := plan.BcastRows(s, upTo(2), 10)[0]; !near(float64(x.Sent+x.Recv), plan.BoundRooted(s, 2, true)) {
+	x := flows(plan.BcastRows(s, plan.OneHost(2), upTo(2), 10))[0]
+	if !near(float64(x.Sent+x.Recv), plan.BoundRooted(s, 2, true)) {
 		t.Errorf("bcast-rows moves %+v, and attains %v", x, plan.BoundRooted(s, 2, true))
 	}
 }

@@ -1,23 +1,16 @@
 package plan
 
 import (
-	"math/bits"
 	"slices"
 
 	"gemm"
 )
 
-// Traffic is the number of elements that one rank sends and receives in a product. Multiply by
-// their size for bytes. It is predicted from shapes and grids alone, by the rules of package comm.
-// It shares no code with the algorithms except Split.
+// The functions in this file predict what ranks send in a product, from shapes, grids and the hosts of
+// the ranks alone, by the rules of Traffic. hosts has the number of each rank's host.
 //
-// Messages counts the latencies of a rank: 1 for a message at each of its ends, ⌈log₂ ranks⌉ for a
-// collective on each of its ranks. A message without elements counts 0, and so does a collective of
-// one rank.
-//
-// The functions return the Traffic of all ranks in their order. Ranks outside the grid have none.
-// If M, N or K is 0, no rank has any. Rank 0 is the root.
-type Traffic struct{ Sent, Recv, Messages int64 }
+// The schedules have the Traffic of all ranks in their order. Ranks outside the grid have none. If M,
+// N or K is 0, there are no steps. Rank 0 is the root.
 
 // P2PRows predicts p2p-rows: rank 0 sends B and some rows of A to each other worker, and receives
 // rows of C. The workers are all ranks, or all except rank 0 if the master is idle.
@@ -26,8 +19,18 @@ type Traffic struct{ Sent, Recv, Messages int64 }
 //	idle master      sends    A₁ B, A₂ B     C₁ (2 rows)      C₂ (1 row)
 //	                 gets     C₁, C₂         A₁, B            A₂, B
 //	working master   sends    A₁ B, A₂ B     C₁ (1 row)       C₂ (1 row)
-func P2PRows(s gemm.Shape, ranks int, works bool) []Traffic {
-	return p2pRows(s, ranks, works, 1, s.M)
+func P2PRows(s gemm.Shape, hosts []int, works bool) Schedule {
+	out := Schedule{Hosts: hosts}
+	if empty(s) {
+		return out
+	}
+	there, back := out.step(1, false), out.step(0, false)
+	others(s.M, len(hosts), works, func(r int, rows int64) {
+		there.send(0, r, rows*int64(s.K))
+		there.send(0, r, area(s.K, s.N))
+		back.send(r, 0, rows*int64(s.N))
+	})
+	return out
 }
 
 // P2PRowsOverlap predicts p2p-rows-overlap, which sends the same bytes in more messages. K is cut
@@ -36,34 +39,36 @@ func P2PRows(s gemm.Shape, ranks int, works bool) []Traffic {
 //
 //	M = 3, K = 5, width 2   rank 0 → 1: A₁[:,0:1], B[0:1,:], A₁[:,1:3], B[1:3,:], A₁[:,3:5], B[3:5,:]
 //	2 ranks                 rank 1 → 0: C₁[0:2,:], C₁[2:3,:]
-func P2PRowsOverlap(s gemm.Shape, ranks int, works bool, width int) []Traffic {
-	panels, left := int64(0), s.K
-	for w := ceil(width, 4); w < width && w < left; w *= 2 {
-		panels, left = panels+1, left-w
-	}
-	return p2pRows(s, ranks, works, panels+pieces(left, width), width)
-}
-
-func p2pRows(s gemm.Shape, ranks int, works bool, panels int64, width int) []Traffic {
-	out := make([]Traffic, ranks)
+func P2PRowsOverlap(s gemm.Shape, hosts []int, works bool, width int) Schedule {
+	out := Schedule{Hosts: hosts}
 	if empty(s) {
 		return out
 	}
+	for i, panel := range Growing(s.K, width) {
+		there := out.step(share(panel, s.K), i > 0)
+		others(s.M, len(hosts), works, func(r int, rows int64) {
+			there.send(0, r, rows*int64(panel.Len()))
+			there.send(0, r, area(panel.Len(), s.N))
+		})
+	}
+	back := out.step(0, true)
+	others(s.M, len(hosts), works, func(r int, rows int64) {
+		back.sends(r, 0, rows*int64(s.N), pieces(int(rows), width))
+	})
+	return out
+}
+
+// others calls f for the workers besides rank 0 that have rows of C.
+func others(m, ranks int, works bool, f func(rank int, rows int64)) {
 	workers := ranks
 	if !works && ranks > 1 {
 		workers--
 	}
 	for r := 1; r < ranks; r++ {
-		rows := part(s.M, workers, r-(ranks-workers))
-		if rows == 0 {
-			continue
+		if rows := part(m, workers, r-(ranks-workers)); rows > 0 {
+			f(r, rows)
 		}
-		there, back := rows*int64(s.K)+area(s.K, s.N), rows*int64(s.N)
-		messages := 2*panels + pieces(int(rows), width)
-		out[0].add(there, back, messages)
-		out[r].add(back, there, messages)
 	}
-	return out
 }
 
 // ScatterRows predicts scatter-rows. One Scatter sends B and ⌈M/P⌉ rows of A, padded, to each rank.
@@ -74,42 +79,50 @@ func p2pRows(s gemm.Shape, ranks int, works bool, panels int64, width int) []Tra
 //	                 after      A₀ (2 rows), B        A₁ (1 row, 1 of padding), B
 //	Gather           before     C₀                    C₁
 //	                 after      C₀ C₁ (4 rows)        ·
-func ScatterRows(s gemm.Shape, ranks int) []Traffic {
-	own := InOrder(Grid{ranks, 1, 1})
-	return ScatterBlocks(s, own, own.Order)
+func ScatterRows(s gemm.Shape, hosts []int) Schedule {
+	own := InOrder(Grid{len(hosts), 1, 1})
+	return ScatterBlocks(s, own, hosts, own.Order)
 }
 
 // ScatterBlocks predicts scatter-blocks. One Scatter sends ⌈M/p⌉ rows of A and ⌈N/q⌉ columns of B,
-// padded, to rank (i, j). One Gather returns its block of C. hosts are the hosts that share a copy, by rank of
-// the layout: one Scatter sends the first rank of each host the blocks that its ranks need, each once, and
-// padded to the same number on all hosts. If every rank has its own copy, each is a host of its own.
+// padded, to rank (i, j). One Gather returns its block of C. copies are the hosts that share a copy, by rank of
+// the layout: one Scatter sends the first rank of each the blocks that its ranks need, each once, and
+// padded to the same number on all. If every rank has its own copy, each is a host of its own there, whichever
+// host it is on.
 //
 //	2×2              rank       0                           1         2         3
 //	Scatter          before     A₀ B₀ A₀ B₁ A₁ B₀ A₁ B₁     ·         ·         ·
 //	                 after      A₀, B₀                      A₀, B₁    A₁, B₀    A₁, B₁
 //	Gather           before     C₀₀                         C₀₁       C₁₀       C₁₁
 //	                 after      C₀₀ C₀₁ C₁₀ C₁₁             ·         ·         ·
-func ScatterBlocks(s gemm.Shape, l Layout, hosts []int) []Traffic {
-	ranks := l.Ranks()
-	out := make([]Traffic, ranks)
+func ScatterBlocks(s gemm.Shape, l Layout, hosts, copies []int) Schedule {
+	out := Schedule{Hosts: hosts}
 	if empty(s) {
 		return out
 	}
-	rows, cols, most := pieces(s.M, l.P), pieces(s.N, l.Q), [2]int64{}
-	at, down := l.Needed(hosts)
-	for h := range at {
-		most[0], most[1] = max(most[0], int64(len(at[h]))), max(most[1], int64(len(down[h])))
+	rows, cols := pieces(s.M, l.P), pieces(s.N, l.Q)
+	at, down := l.Needed(copies)
+	there := (rows*most(at) + cols*most(down)) * int64(s.K)
+	out.step(1, false).scatter(heads(copies), 0, func(int) int64 { return there }, 1)
+	out.step(0, false).gather(upTo(l.Ranks()), 0, func(int) int64 { return rows * cols }, 1)
+	return out
+}
+
+// most returns the length of the longest list.
+func most(lists [][]int) int64 {
+	n := 0
+	for _, list := range lists {
+		n = max(n, len(list))
 	}
-	there, back := (rows*most[0]+cols*most[1])*int64(s.K), rows*cols
-	for r := range out {
-		t := &out[r]
-		switch {
-		case r == 0:
-			t.add(int64(Count(hosts)-1)*there, int64(ranks-1)*back, levels(Count(hosts))+levels(ranks))
-		case slices.Index(hosts, hosts[r]) == r:
-			t.add(back, there, levels(Count(hosts))+levels(ranks))
-		default:
-			t.add(back, 0, levels(ranks))
+	return int64(n)
+}
+
+// heads returns the first rank of each host.
+func heads(hosts []int) []int {
+	var out []int
+	for r, h := range hosts {
+		if slices.Index(hosts, h) == r {
+			out = append(out, r)
 		}
 	}
 	return out
@@ -126,156 +139,119 @@ func ScatterBlocks(s gemm.Shape, l Layout, hosts []int) []Traffic {
 //	Bcast of B        columns   B₀ ↓      B₁ ↓      B₀        B₁
 //	GatherCols        rows      C₀ ←      C₀₁       C₁ ←      C₁₁
 //	GatherRows        column 0  C ←                 C₁
-func GridBlocks(s gemm.Shape, ranks int, g Grid) []Traffic {
-	out := make([]Traffic, ranks)
+func GridBlocks(s gemm.Shape, hosts []int, g Grid) Schedule {
+	out := Schedule{Hosts: hosts}
 	if empty(s) {
 		return out
 	}
-	m, n, k := int64(s.M), int64(s.N), int64(s.K)
-	calls := widths(s.N, g.Q) * levels(g.Q)
-	for r := range g.Ranks() {
-		i, j, _ := g.At(r)
-		rows, cols := part(s.M, g.P, i), part(s.N, g.Q, j)
-		t := &out[r]
-		switch { // ScatterRows and GatherRows
-		case r == 0:
-			t.add((m-rows)*k, (m-rows)*n, 2*levels(g.P))
-		case j == 0:
-			t.add(rows*n, rows*k, 2*levels(g.P))
-		}
-		switch { // ScatterCols
-		case r == 0:
-			t.add(k*(n-cols), 0, calls)
-		case i == 0:
-			t.add(0, k*cols, calls)
-		}
-		t.bcast(rows*k, 1, g.Q, j == 0)
-		t.bcast(k*cols, 1, g.P, i == 0)
-		switch { // GatherCols
-		case rows == 0:
-		case j == 0:
-			t.add(0, rows*(n-cols), calls)
-		default:
-			t.add(rows*cols, 0, calls)
-		}
+	rows := func(i int) int64 { return part(s.M, g.P, i) }
+	cols := func(j int) int64 { return part(s.N, g.Q, j) }
+	k, calls := int64(s.K), widths(s.N, g.Q)
+	there := out.step(0, false)
+	there.scatter(g.Column(0, 0), 0, func(i int) int64 { return rows(i) * k }, 1)
+	there.scatter(g.Row(0, 0), 0, func(j int) int64 { return k * cols(j) }, calls)
+	along := out.step(1, false)
+	for i := range g.P {
+		along.bcast(g.Row(i, 0), g.Rank(i, 0, 0), rows(i)*k)
 	}
+	for j := range g.Q {
+		along.bcast(g.Column(j, 0), g.Rank(0, j, 0), k*cols(j))
+	}
+	back := out.step(0, false)
+	for i := range g.P {
+		back.gather(g.Row(i, 0), g.Rank(i, 0, 0), func(j int) int64 { return rows(i) * cols(j) }, calls)
+	}
+	out.step(0, false).gather(g.Column(0, 0), 0, func(i int) int64 { return rows(i) * int64(s.N) }, 1)
 	return out
 }
 
 // BcastRows predicts bcast-rows. Rows of A are scattered, B is broadcast in panels of at most width
-// columns, and the columns of C that a panel gives return from each rank in a message. hosts are the
+// columns, and the columns of C that a panel gives return from each rank in a message. copies are the
 // hosts that share a copy of B, by rank: their first ranks get it, the others nothing. If every rank
-// has its own copy, each is a host of its own.
+// has its own copy, each is a host of its own there, whichever host it is on.
 //
-//	N = 3, width 2, hosts 0 0 1     rank      0         1         2
+//	N = 3, width 2, copies 0 0 1    rank      0         1         2
 //	ScatterRows                               A → A₀    A₁        A₂
 //	Bcast                                     B⁰ →      ·         B⁰
 //	messages                                  C ←       C₁⁰       C₂⁰
 //	Bcast, messages                           B¹ → C ←  C₁¹       B¹ C₂¹
-func BcastRows(s gemm.Shape, hosts []int, width int) []Traffic {
-	ranks := len(hosts)
-	out := make([]Traffic, ranks)
+//
+// The columns of a panel return while the next one is multiplied and the one after it is broadcast.
+func BcastRows(s gemm.Shape, hosts, copies []int, width int) Schedule {
+	out := Schedule{Hosts: hosts}
 	if empty(s) {
 		return out
 	}
-	panels, heads := pieces(s.N, width), Count(hosts)
-	for r := range out {
-		t := &out[r]
-		rows := part(s.M, ranks, r)
-		if r == 0 {
-			rest := int64(s.M) - rows
-			t.add(rest*int64(s.K), rest*int64(s.N), levels(ranks)+panels*int64(min(ranks, s.M)-1))
-		} else {
-			t.add(rows*int64(s.N), rows*int64(s.K), levels(ranks)+panels*sign(rows))
-		}
-		if slices.Index(hosts, hosts[r]) == r {
-			t.bcast(area(s.K, s.N), panels, heads, r == 0)
+	rows := func(r int) int64 { return part(s.M, len(hosts), r) }
+	out.step(0, false).scatter(upTo(len(hosts)), 0, func(r int) int64 { return rows(r) * int64(s.K) }, 1)
+	back := func(c calls, panel Span) {
+		for r := range hosts {
+			c.send(r, 0, rows(r)*int64(panel.Len()))
 		}
 	}
+	panels, to := Chunks(s.N, width), heads(copies)
+	for i, panel := range panels {
+		c := out.step(share(panel, s.N), i > 0)
+		c.bcast(to, 0, area(s.K, panel.Len()))
+		if i > 1 {
+			back(c, panels[i-2])
+		}
+	}
+	last := len(panels) - 1
+	if last > 0 {
+		back(out.step(0, true), panels[last-1])
+	}
+	back(out.step(0, false), panels[last])
 	return out
 }
 
 // Summa predicts summa, for operands that are distributed over the grid already. A panel at a time,
 // each rank sends its columns of A along its row of the grid and its rows of B down its column, and
-// receives the panels of the others. C stays where it is computed.
+// receives the panels of the others. C stays where it is computed. Panels follow each other as in InTurns.
 //
 //	2×2, K = 4, width 2     rank      0         1         2         3
 //	panel [0,2)             rows      A₀₀ →     A₀₀       A₁₀ →     A₁₀
 //	                        columns   B₀₀ ↓     B₀₁ ↓     B₀₀       B₀₁
 //	panel [2,4)             rows      A₀₁       A₀₁ ←     A₁₁       A₁₁ ←
 //	                        columns   B₁₀       B₁₁       B₁₀ ↑     B₁₁ ↑
-func Summa(s gemm.Shape, ranks int, g Grid, width int) []Traffic {
-	out := make([]Traffic, ranks)
-	summa(out, s, g, width)
-	return out
-}
-
-// summa adds the traffic of one layer to the traffic of its ranks.
-func summa(out []Traffic, s gemm.Shape, g Grid, width int) {
-	if empty(s) {
-		return
-	}
-	panels := calls(s, g, width, func(int, int) bool { return true })
-	for r := range g.P * g.Q {
-		i, j, _ := g.At(r)
-		out[r].exchange(part(s.M, g.P, i), s.K, g.Q, j, panels)
-		out[r].exchange(part(s.N, g.Q, j), s.K, g.P, i, panels)
-	}
+func Summa(s gemm.Shape, hosts []int, g Grid, width int) Schedule {
+	return Layers(s, hosts, Grid{g.P, g.Q, 1}, width)
 }
 
 // Srumma predicts srumma, for operands that are distributed as for summa. Each rank fetches what
 // the broadcasts of summa would bring, and no rank sends.
-func Srumma(s gemm.Shape, ranks int, g Grid, width int) []Traffic {
-	out := make([]Traffic, ranks)
-	if empty(s) {
-		return out
-	}
-	for r := range g.Ranks() {
-		i, j, _ := g.At(r)
-		m, n, k := part(s.M, g.P, i), part(s.N, g.Q, j), int64(s.K)
-		if m > 0 {
-			out[r].add(0, m*(k-part(s.K, g.Q, j)), calls(s, g, width, func(_, col int) bool { return col != j }))
-		}
-		if n > 0 {
-			out[r].add(0, n*(k-part(s.K, g.P, i)), calls(s, g, width, func(row, _ int) bool { return row != i }))
-		}
-	}
-	return out
+// In a step, every rank has the panel that is as many places behind the one that it begins with.
+func Srumma(s gemm.Shape, hosts []int, g Grid, width int) Schedule {
+	return fetched(s, hosts, g, width, calls.fetch)
 }
 
 // SrummaSent predicts srumma if the owners send their panels. Every panel that a rank needs is then a
 // message from its owner.
-func SrummaSent(s gemm.Shape, ranks int, g Grid, width int) []Traffic {
-	out := Srumma(s, ranks, g, width)
+func SrummaSent(s gemm.Shape, hosts []int, g Grid, width int) Schedule {
+	return fetched(s, hosts, g, width, func(c calls, rank, from int, elements int64) { c.send(from, rank, elements) })
+}
+
+func fetched(s gemm.Shape, hosts []int, g Grid, width int,
+	fetch func(c calls, rank, from int, elements int64)) Schedule {
+	out := Schedule{Hosts: hosts}
 	if empty(s) {
 		return out
 	}
-	for r := range g.Ranks() {
-		i, j, _ := g.At(r)
-		others, below := int64(g.Q-1), int64(g.P-1)
-		if m := part(s.M, g.P, i); m > 0 {
-			out[r].add(others*m*part(s.K, g.Q, j), 0, others*calls(s, g, width, func(_, col int) bool { return col == j }))
-		}
-		if n := part(s.N, g.Q, j); n > 0 {
-			out[r].add(below*n*part(s.K, g.P, i), 0, below*calls(s, g, width, func(row, _ int) bool { return row == i }))
+	panels := Panels(Span{Hi: s.K}, g.P, g.Q, width)
+	for turn := range panels {
+		c := out.step(1/float64(len(panels)), turn > 0)
+		for r := range g.Ranks() {
+			i, j, _ := g.At(r)
+			p := panels[(First(g, i, j, len(panels))+turn)%len(panels)]
+			fetch(c, r, g.Rank(i, p.Col, 0), part(s.M, g.P, i)*int64(p.K.Len()))
+			fetch(c, r, g.Rank(p.Row, j, 0), int64(p.K.Len())*part(s.N, g.Q, j))
 		}
 	}
 	return out
 }
 
-// calls returns the number of panels of k for whose owners at returns true. row is the row of the
-// grid that holds the panel's rows of B, col the column that holds its columns of A.
-func calls(s gemm.Shape, g Grid, width int, at func(row, col int) bool) int64 {
-	panels := int64(0)
-	for i := range g.P {
-		for j := range g.Q {
-			if a, b := Split(s.K, g.Q, j), Split(s.K, g.P, i); at(i, j) {
-				panels += pieces(max(0, min(a.Hi, b.Hi)-max(a.Lo, b.Lo)), width)
-			}
-		}
-	}
-	return panels
-}
+// First returns the step with which the rank at a place of the grid begins in srumma.
+func First(g Grid, i, j, steps int) int { return (i*g.Q + j*g.P) % g.Ranks() * steps / g.Ranks() }
 
 // Cannon predicts cannon, for operands that are distributed over the grid already. K is cut into
 // lcm(P, Q) blocks, and there are as many steps; see Shifts. Before each step, except the first, A moves
@@ -289,54 +265,26 @@ func calls(s gemm.Shape, g Grid, width int, at func(row, col int) bool) int64 {
 //	step 1                 A₀₁ B₁₀        A₀₀ B₀₁        A₁₀ B₀₀        A₁₁ B₁₁
 //
 // A rank does not receive a block that it owns, such as rank 2 its A₁₀ before step 1.
-func Cannon(s gemm.Shape, ranks int, g Grid) (steps, skew []Traffic) {
-	steps, skew = make([]Traffic, ranks), make([]Traffic, ranks)
+func Cannon(s gemm.Shape, hosts []int, g Grid) (steps, skew Schedule) {
+	steps, skew = Schedule{Hosts: hosts}, Schedule{Hosts: hosts}
 	if empty(s) {
 		return steps, skew
 	}
-	blocks := lcm(g.P, g.Q)
-	for r := range g.Ranks() {
-		i, j, _ := g.At(r)
-		ring(&steps[r], &skew[r], part(s.M, g.P, i), s.K, blocks, i, j, g.Q)
-		ring(&steps[r], &skew[r], part(s.N, g.Q, j), s.K, blocks, j, i, g.P)
+	shifts := Shifts{g, s.K}
+	c := skew.step(0, false)
+	for step := range shifts.Steps() {
+		now := steps.step(share(shifts.Depth(step), s.K), step > 0)
+		if step > 0 {
+			c = now
+		}
+		for r := range g.Ranks() {
+			i, j, _ := g.At(r)
+			depth := int64(shifts.Depth(shifts.Block(i, j, step)).Len())
+			c.send(g.Rank(i, shifts.FromA(i, j, step), 0), r, part(s.M, g.P, i)*depth)
+			c.send(g.Rank(shifts.FromB(i, j, step), j, 0), r, depth*part(s.N, g.Q, j))
+		}
 	}
 	return steps, skew
-}
-
-// ring adds the messages of a rank in one direction of the grid. The rank is at a place of size places,
-// and multiplies block shift + at first. There are side elements for each index of k.
-func ring(steps, skew *Traffic, side int64, k, blocks, shift, at, size int) {
-	if size == 1 || side == 0 {
-		return
-	}
-	turn := func(block, at int) int { return (block + 2*blocks - shift - at) % blocks } // its step
-	last, left := size-1, (at+size-1)%size
-	for block := range blocks {
-		elements, owner, step := side*part(k, blocks, block), block%size, turn(block, at)
-		if elements == 0 {
-			continue
-		}
-		switch {
-		case owner == at:
-		case step == 0:
-			skew.add(0, elements, 1)
-		default:
-			steps.add(0, elements, 1)
-		}
-		// The left neighbour multiplies the block one step later. There is none if this step is the last.
-		if left != owner && step < blocks-1 && (at > 0 || blocks == size) {
-			steps.add(elements, 0, 1)
-		}
-		if owner != at {
-			continue
-		}
-		if first := turn(block, 0); first < size && first != at {
-			skew.add(elements, 0, 1)
-		}
-		if blocks > size && at != last && turn(block, last) > 0 {
-			steps.add(elements, 0, 1)
-		}
-	}
 }
 
 // Layers predicts 25d: summa in each layer, on its part of K; then a ReduceScatter of C over the
@@ -346,53 +294,52 @@ func ring(steps, skew *Traffic, side int64, k, blocks, shift, at, size int) {
 //	summa                       C⁰ = A[:,0:k/2]·B[0:k/2]    C¹ = A[:,k/2:k]·B[k/2:k]
 //	ReduceScatter     before    C⁰ (3 rows)                 C¹ (3 rows)
 //	                  after     rows 0, 1 of C⁰+C¹          row 2 of C⁰+C¹
-func Layers(s gemm.Shape, ranks int, g Grid, width int) []Traffic {
-	out := make([]Traffic, ranks)
+func Layers(s gemm.Shape, hosts []int, g Grid, width int) Schedule {
+	out := Schedule{Hosts: hosts}
 	if empty(s) {
 		return out
 	}
-	flat := Grid{g.P, g.Q, 1}
+	var panels [][]Panel // by layer
+	steps := 0
 	for l := range g.C {
-		within := gemm.Shape{M: s.M, N: s.N, K: Split(s.K, g.C, l).Len()}
-		summa(out[l*flat.Ranks():], within, flat, width)
+		panels = append(panels, InTurns(Panels(Split(s.K, g.C, l), g.P, g.Q, width)))
+		steps = max(steps, len(panels[l]))
 	}
-	for r := range g.Ranks() {
-		i, j, l := g.At(r)
-		rows, cols := part(s.M, g.P, i), part(s.N, g.Q, j)
-		if rows*cols == 0 {
-			continue
+	for t := range steps {
+		c, widest := out.step(0, t > 0), 0
+		for l := range g.C {
+			if t < len(panels[l]) {
+				c.panel(s, g, l, panels[l][t])
+				widest = max(widest, panels[l][t].K.Len())
+			}
 		}
-		own := part(int(rows), g.C, l)
-		out[r].add((rows-own)*cols, int64(g.C-1)*own*cols, levels(g.C))
+		out.Steps[t].Share = float64(widest*g.C) / float64(s.K)
+	}
+	if g.C == 1 {
+		return out
+	}
+	sum := out.step(0, false)
+	for i := range g.P {
+		for j := range g.Q {
+			rows, cols := part(s.M, g.P, i), part(s.N, g.Q, j)
+			sum.reduceScatter(g.Through(i, j), func(l int) int64 { return part(int(rows), g.C, l) * cols })
+		}
 	}
 	return out
 }
 
-func (t *Traffic) add(sent, recv, messages int64) {
-	t.Sent += sent
-	t.Recv += recv
-	t.Messages += messages
-}
-
-// bcast adds a Bcast of the given elements in the given number of calls.
-func (t *Traffic) bcast(elements, calls int64, ranks int, root bool) {
-	switch {
-	case ranks == 1 || elements == 0:
-	case root:
-		t.add(elements, 0, calls*levels(ranks))
-	default:
-		t.add(0, elements, calls*levels(ranks))
+// panel counts the broadcasts of a panel in a layer.
+func (c calls) panel(s gemm.Shape, g Grid, layer int, p Panel) {
+	for i := range g.P {
+		c.bcast(g.Row(i, layer), g.Rank(i, p.Col, layer), part(s.M, g.P, i)*int64(p.K.Len()))
+	}
+	for j := range g.Q {
+		c.bcast(g.Column(j, layer), g.Rank(p.Row, j, layer), int64(p.K.Len())*part(s.N, g.Q, j))
 	}
 }
 
-// exchange adds the Bcasts for all of k, which the ranks hold in even parts. There are side elements
-// for each index of k.
-func (t *Traffic) exchange(side int64, k, ranks, rank int, calls int64) {
-	if ranks > 1 && side > 0 {
-		own := part(k, ranks, rank)
-		t.add(side*own, side*(int64(k)-own), calls*levels(ranks))
-	}
-}
+// share returns the part of k that is in a span.
+func share(s Span, k int) float64 { return float64(s.Len()) / float64(k) }
 
 // empty reports whether a product has no terms.
 func empty(s gemm.Shape) bool { return s.M == 0 || s.N == 0 || s.K == 0 }
@@ -405,16 +352,10 @@ func area(a, b int) int64 { return int64(a) * int64(b) }
 // pieces returns ⌈n/width⌉.
 func pieces(n, width int) int64 { return int64(ceil(n, width)) }
 
-// levels returns ⌈log₂ ranks⌉.
-func levels(ranks int) int64 { return int64(bits.Len(uint(ranks - 1))) }
-
 // widths returns how many different lengths, except 0, the parts of Split have.
 func widths(n, parts int) int64 {
 	if n > parts && n%parts != 0 {
 		return 2
 	}
-	return sign(int64(n))
+	return min(int64(n), 1)
 }
-
-// sign returns 1 if n is positive, and 0 if it is 0.
-func sign(n int64) int64 { return min(n, 1) }

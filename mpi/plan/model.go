@@ -1,30 +1,230 @@
 package plan
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Network is the cost of a message: the latency in seconds, and the bandwidth in bytes per second.
 // With the zero Network, no message can be sent.
 type Network struct{ Latency, Bandwidth float64 }
 
-// Time returns the predicted seconds of a rank, for its traffic in elements of size bytes and the
-// given seconds of computation. Communication takes
+// Path is what messages cost inside a host, or between hosts. The ranks of a host share the memory,
+// and one link to the other hosts.
+type Path struct {
+	Network          // of one pair of ranks, while no other sends
+	Together float64 // bytes per second into a host, or into all ranks inside it, while all send at the same time
+	Both     float64 // bytes per second into a host and out of it, added, while all send in both directions
+}
+
+// Cluster is what messages cost.
+type Cluster struct{ Inside, Between Path }
+
+// Estimate is a predicted time, in seconds, and the times of its parts without the others: of the
+// latencies, of the bytes and of the computation.
+type Estimate struct{ Seconds, Latency, Transfer, Compute float64 }
+
+// Time predicts the time of a schedule whose elements have size bytes. compute is how long the rank
+// with most terms computes.
 //
-//	latency · messages + bytes sent and received / bandwidth
+// The messages of a step take the largest of these times:
 //
-// and is added to the computation. With overlap in the given number of steps, both run at the same
-// time, except in the first step:
+//	a rank    latencies · messages + bytes inside / pair + max(sent, received between hosts) / pair
+//	a host    bytes received inside / together
+//	          max(in, out) / together
+//	          (in + out) / both
 //
-//	max(communication, computing) + min(communication, computing)/steps
-func Time(t Traffic, elementBytes int, n Network, compute float64, steps int, overlapped bool) float64 {
-	bytes := float64(t.Sent+t.Recv) * float64(elementBytes)
-	comm := n.Latency * float64(t.Messages)
-	if bytes > 0 {
-		comm += bytes / n.Bandwidth
+// Those of one rank, one memory and each direction of one link follow each other. The messages of a
+// step that is sent ahead begin when the terms of the step before the last have been computed, other
+// messages when all terms so far have. Terms are computed when the messages of their step have come:
+//
+//	computed(i) = max(come(i), computed(i−1)) + share(i)·compute
+func Time(s Schedule, size int, c Cluster, compute float64) Estimate {
+	swift := Cluster{c.Inside.swift(), c.Between.swift()}
+	wide := Cluster{c.Inside.wide(), c.Between.wide()}
+	return Estimate{s.time(size, c, compute), s.time(size, wide, 0), s.time(size, swift, 0), compute}
+}
+
+// swift returns the path without latency.
+func (p Path) swift() Path {
+	p.Latency = 0
+	return p
+}
+
+// wide returns the path with unlimited bandwidths.
+func (p Path) wide() Path {
+	inf := math.Inf(1)
+	return Path{Network{p.Latency, inf}, inf, inf}
+}
+
+func (s Schedule) time(size int, c Cluster, compute float64) float64 {
+	var free []float64          // when the resources of loads are free again
+	begun, computed := 0.0, 0.0 // when the last step began, and when its terms were computed
+	for _, step := range s.Steps {
+		posted := computed
+		if step.Ahead {
+			posted = begun
+		}
+		come := posted
+		for i, took := range step.loads(s.Hosts, float64(size), c) {
+			if i == len(free) {
+				free = append(free, 0)
+			}
+			if took > 0 {
+				free[i] = max(free[i], posted) + took
+				come = max(come, free[i])
+			}
+		}
+		begun = computed
+		computed = max(come, computed) + step.Share*compute
 	}
-	if !overlapped {
-		return comm + compute
+	return computed
+}
+
+// loads returns the seconds for which the messages of a step use each rank, and the memory, the two
+// directions and the sum of both directions of each host's link.
+func (s Step) loads(hosts []int, size float64, c Cluster) []float64 {
+	type link struct{ inside, in, out float64 } // bytes
+	var out []float64
+	links := make([]link, slices.Max(hosts)+1)
+	for r, t := range s.Traffic {
+		inside, between := t.Inside, t.Between
+		out = append(out, c.Inside.Latency*float64(inside.Messages)+c.Between.Latency*float64(between.Messages)+
+			over(size*float64(inside.Sent+inside.Recv), c.Inside.Bandwidth)+
+			over(size*float64(max(between.Sent, between.Recv)), c.Between.Bandwidth))
+		l := &links[hosts[r]]
+		l.inside += size * float64(inside.Recv)
+		l.in += size * float64(between.Recv)
+		l.out += size * float64(between.Sent)
 	}
-	return max(comm, compute) + min(comm, compute)/float64(max(steps, 1))
+	for _, l := range links {
+		out = append(out, over(l.inside, c.Inside.Together), over(l.in, c.Between.Together),
+			over(l.out, c.Between.Together), over(l.in+l.out, c.Between.Both))
+	}
+	return out
+}
+
+// over returns the time of bytes at a bandwidth; no bytes take none.
+func over(bytes, bandwidth float64) float64 {
+	if bytes == 0 {
+		return 0
+	}
+	return bytes / bandwidth
+}
+
+// Pattern is which ranks exchange messages to measure what these cost: one pair of ranks or all, inside
+// hosts or between them. One pair sends a message back and forth. All pairs send in one direction, or in
+// both, at the same time.
+type Pattern struct{ Between, All, Both bool }
+
+// Path returns "inside" or "between".
+func (p Pattern) Path() string {
+	if p.Between {
+		return "between"
+	}
+	return "inside"
+}
+
+// Way returns "one", "all" or "all both ways".
+func (p Pattern) Way() string {
+	switch {
+	case p.Both:
+		return "all both ways"
+	case p.All:
+		return "all"
+	}
+	return "one"
+}
+
+// Patterns returns the patterns for ranks on the given hosts.
+func Patterns(hosts []int) []Pattern {
+	var out []Pattern
+	for _, p := range []Pattern{{}, {All: true}, {Between: true}, {Between: true, All: true},
+		{Between: true, All: true, Both: true}} {
+		if p.Pairs(hosts) > 0 {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// Peer returns the peer of a rank, -1 if it has none, and whether the rank is the first of the pair, which
+// sends first.
+//
+//	hosts 0 0 0 1 1 1     inside     0→1      2 has none     3→4      5 has none
+//	                      between    0→3      1→4      2→5
+//
+// If the hosts are more than two, the first is paired with the second, the third with the fourth, and so on.
+func (p Pattern) Peer(hosts []int, rank int) (peer int, first bool) {
+	if !p.All {
+		a, b := p.pair(hosts)
+		switch rank {
+		case a:
+			return b, true
+		case b:
+			return a, false
+		}
+		return -1, false
+	}
+	own, other := on(hosts, hosts[rank]), on(hosts, hosts[rank]^1)
+	at := slices.Index(own, rank)
+	if p.Between {
+		if at < len(other) {
+			return other[at], hosts[rank]%2 == 0
+		}
+		return -1, false
+	}
+	if at^1 < len(own) {
+		return own[at^1], at%2 == 0
+	}
+	return -1, false
+}
+
+// pair returns the pair of a pattern with one; −1 and −1 if there is none.
+func (p Pattern) pair(hosts []int) (a, b int) {
+	for r := range hosts {
+		if peer, first := (Pattern{p.Between, true, false}).Peer(hosts, r); peer >= 0 && first {
+			return r, peer
+		}
+	}
+	return -1, -1
+}
+
+// Pairs returns the number of pairs of the host that has most.
+func (p Pattern) Pairs(hosts []int) int {
+	of := map[int]int{}
+	most := 0
+	for r, host := range hosts {
+		if peer, first := p.Peer(hosts, r); peer >= 0 && first {
+			of[host]++
+			most = max(most, of[host])
+		}
+	}
+	return most
+}
+
+// on returns the ranks of a host.
+func on(hosts []int, host int) []int {
+	var out []int
+	for r, h := range hosts {
+		if h == host {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// Measured returns what messages cost, from the times of messages in the patterns. Where there is no
+// pattern, nothing is sent.
+func Measured(hosts []int, times map[Pattern][]PingPong) Cluster {
+	path := func(between bool) Path {
+		one := Fit(times[Pattern{Between: between}])
+		all := Pattern{Between: between, All: true}
+		together := float64(all.Pairs(hosts)) * Fit(times[all]).Bandwidth
+		all.Both = true
+		return Path{one, together, 2 * float64(all.Pairs(hosts)) * Fit(times[all]).Bandwidth}
+	}
+	return Cluster{path(false), path(true)}
 }
 
 // PingPong is the time of a message in one direction: half of a round trip.

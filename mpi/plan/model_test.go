@@ -7,30 +7,6 @@ import (
 	"gemm/mpi/plan"
 )
 
-func TestTime(t *testing.T) {
-	n := plan.Network{Latency: 1, Bandwidth: 16}
-	x := plan.Traffic{Sent: 6, Recv: 4, Messages: 3} // 3 + 80/16 = 8 seconds
-	for _, c := range []struct {
-		compute    float64
-		steps      int
-		overlapped bool
-		want       float64
-	}{
-		{2, 1, false, 10}, {2, 4, false, 10}, {2, 1, true, 10}, {2, 4, true, 8.5}, {12, 4, true, 14}, {0, 4, true, 8},
-		{2, 0, true, 10},
-	} {
-		if got := plan.Time(x, 8, n, c.compute, c.steps, c.overlapped); !near(got, c.want) {
-			t.Errorf("Time(compute %v, %d steps, overlapped %v) = %v, want %v", c.compute, c.steps, c.overlapped, got, c.want)
-		}
-	}
-	if got := plan.Time(plan.Traffic{}, 8, plan.Network{}, 2, 1, false); got != 2 {
-		t.Errorf("no traffic on no network takes %v, want 2", got)
-	}
-	if got := plan.Time(x, 8, plan.Network{}, 2, 1, false); !math.IsInf(got, 1) {
-		t.Errorf("traffic on no network takes %v, want +Inf", got)
-	}
-}
-
 func TestFit(t *testing.T) {
 	sizes := []int{1, 64, 1 << 10, 64 << 10, 4 << 20}
 	samples := func(latency, bandwidth float64, noise ...float64) (out []plan.PingPong) {

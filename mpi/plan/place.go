@@ -56,20 +56,26 @@ func (l Layout) Place(rank int) int { return l.places[rank] }
 // Ordered reports whether every rank is at the place with its number.
 func (l Layout) Ordered() bool { return slices.IsSorted(l.Order) }
 
-// Hosts returns the hosts of the places, from those of the ranks.
+// Hosts returns the hosts of the places, from those of the ranks. Ranks outside of the grid follow.
 func (l Layout) Hosts(hosts []int) []int {
-	out := make([]int, len(l.Order))
+	out := slices.Clone(hosts)
 	for place, r := range l.Order {
 		out[place] = hosts[r]
 	}
 	return out
 }
 
-// ByRank returns the traffic of the ranks from the traffic of the places. Ranks outside of the grid follow.
-func (l Layout) ByRank(places []Traffic) []Traffic {
-	out := slices.Clone(places)
+// ByRank returns the schedule of the ranks from the schedule of the places. Ranks outside of the grid follow.
+func (l Layout) ByRank(places Schedule) Schedule {
+	out := Schedule{Hosts: slices.Clone(places.Hosts), Steps: slices.Clone(places.Steps)}
 	for place, r := range l.Order {
-		out[r] = places[place]
+		out.Hosts[r] = places.Hosts[place]
+	}
+	for n, step := range places.Steps {
+		out.Steps[n].Traffic = slices.Clone(step.Traffic)
+		for place, r := range l.Order {
+			out.Steps[n].Traffic[r] = step.Traffic[place]
+		}
 	}
 	return out
 }

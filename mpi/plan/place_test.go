@@ -97,9 +97,9 @@ func wantLayout(t *testing.T, l plan.Layout) {
 	}
 	traffic := make([]plan.Traffic, l.Ranks()+1)
 	for place := range traffic {
-		traffic[place].Sent = int64(place)
+		traffic[place].Inside.Sent = int64(place)
 	}
-	byRank := l.ByRank(traffic)
+	byRank := flows(l.ByRank(plan.Schedule{Hosts: plan.OneHost(len(traffic)), Steps: []plan.Step{{Traffic: traffic}}}))
 	for place, r := range l.Order {
 		i, j, layer := l.At(r)
 		if l.Rank(i, j, layer) != r || l.Place(r) != place || l.Grid.Rank(i, j, layer) != place {
@@ -156,7 +156,7 @@ func TestFlow(t *testing.T) {
 						}
 					}
 				}
-				steps, skew := plan.Cannon(s, ranks, g)
+				steps, skew := cannon(s, ranks, g)
 				var want []string
 				for r := range ranks {
 					want = append(want, fmt.Sprint(plan.Flow{Sent: steps[r].Sent + skew[r].Sent, Recv: steps[r].Recv + skew[r].Recv}))
@@ -168,11 +168,17 @@ func TestFlow(t *testing.T) {
 				}
 			}
 			layered := plan.Layered(ranks, s, 0, 0)
-			for r, x := range plan.Layers(s, ranks, layered, 5) {
+			for r, x := range flows(plan.Layers(s, plan.OneHost(ranks), layered, 5)) {
 				if f := plan.LayersFlow(s, layered, upTo(ranks))[r]; f.Recv != x.Recv {
 					t.Errorf("25d %v of %v: host %d receives %d, its rank %d", layered, s, r, f.Recv, x.Recv)
 				}
 			}
 		}
 	}
+}
+
+// cannon returns what the ranks of cannon move.
+func cannon(s gemm.Shape, ranks int, g plan.Grid) (steps, skew []count) {
+	a, b := plan.Cannon(s, plan.OneHost(ranks), g)
+	return flows(a), flows(b)
 }

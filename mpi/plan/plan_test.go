@@ -127,7 +127,7 @@ func TestLayered(t *testing.T) {
 	if g.C != 2 || g.Ranks() != 16 {
 		t.Errorf("Layered(16, cube) = %v, want 2 layers, the fewest that receive least", g)
 	}
-	for _, x := range plan.Layers(cube, 16, g, 32) {
+	for _, x := range flows(plan.Layers(cube, plan.OneHost(16), g, 32)) {
 		if x.Recv != 5*960*960/16 {
 			t.Errorf("on %v a rank receives %d, want 5/16 of n²", g, x.Recv)
 		}
@@ -172,10 +172,10 @@ func TestLayeredIsBest(t *testing.T) {
 	for _, ranks := range []int{1, 2, 3, 4, 6, 8, 9, 12, 16, 18, 24, 27, 32, 36, 48, 64} {
 		n := 64 * 27
 		for _, s := range []gemm.Shape{{M: n, N: n, K: n}, {M: 4 * n, N: n, K: n}, {M: n, N: n, K: 9 * n}} {
-			chosen := worst(plan.Layers(s, ranks, plan.Layered(ranks, s, 0, 0), n))
+			chosen := worst(flows(plan.Layers(s, plan.OneHost(ranks), plan.Layered(ranks, s, 0, 0), n)))
 			for layers := 1; layers <= ranks; layers++ {
 				for _, g := range grids(ranks, layers) {
-					if got := worst(plan.Layers(s, ranks, g, n)); got < chosen {
+					if got := worst(flows(plan.Layers(s, plan.OneHost(ranks), g, n))); got < chosen {
 						t.Errorf("%v on %d ranks: %v receives %d, the choice %d", s, ranks, g, got, chosen)
 					}
 				}
@@ -185,8 +185,8 @@ func TestLayeredIsBest(t *testing.T) {
 }
 
 // worst returns the most elements that a rank receives.
-func worst(all []plan.Traffic) int64 {
-	return slices.MaxFunc(all, func(a, b plan.Traffic) int { return int(a.Recv - b.Recv) }).Recv
+func worst(all []count) int64 {
+	return slices.MaxFunc(all, func(a, b count) int { return int(a.Recv - b.Recv) }).Recv
 }
 
 func TestPanels(t *testing.T) {
@@ -342,11 +342,15 @@ func TestHugeWidth(t *testing.T) {
 				t.Fatalf("Panels(%v, 2, 3, %d) = %v, want %v", k, width, got, want)
 			}
 			s, g := gemm.Shape{M: 5, N: 7, K: n}, plan.Grid{P: 2, Q: 3, C: 1}
-			for name, f := range map[string]func(width int) []plan.Traffic{
-				"P2PRowsOverlap": func(width int) []plan.Traffic { return plan.P2PRowsOverlap(s, 6, true, width) },
-				"BcastRows":      func(width int) []plan.Traffic { return plan.BcastRows(s, upTo(6), width) },
-				"Summa":          func(width int) []plan.Traffic { return plan.Summa(s, 6, g, width) },
-				"Srumma":         func(width int) []plan.Traffic { return plan.Srumma(s, 6, g, width) },
+			for name, f := range map[string]func(width int) []count{
+				"P2PRowsOverlap": func(width int) []count {
+					return flows(plan.P2PRowsOverlap(s, plan.OneHost(6), true, width))
+				},
+				"BcastRows": func(width int) []count {
+					return flows(plan.BcastRows(s, plan.OneHost(6), upTo(6), width))
+				},
+				"Summa":  func(width int) []count { return flows(plan.Summa(s, plan.OneHost(6), g, width)) },
+				"Srumma": func(width int) []count { return flows(plan.Srumma(s, plan.OneHost(6), g, width)) },
 			} {
 				if got, want := f(width), f(100); !slices.Equal(got, want) {
 					t.Fatalf("%s of %v with width %d: %v, want %v", name, s, width, got, want)

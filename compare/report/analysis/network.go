@@ -62,9 +62,11 @@ func OverModel(r compare.Record) float64 {
 // PingPong is the measurement of messages between two ranks.
 const PingPong = "ping-pong"
 
-// Network is what messages between two ranks of one launch take.
+// Network is what messages between the ranks of one launch take.
 type Network struct {
 	Ranks   int
+	Path    string           // inside a host or between hosts; empty in old records
+	Pairs   string           // which pairs of ranks send at the same time: one, all, all both ways
 	Sizes   []int            // bytes, ascending
 	Rows    []compare.Record // samples and their median, by size
 	Latency float64          // seconds, of the fit
@@ -81,10 +83,14 @@ func (v *View) Networks() []Network {
 		if m.Name != PingPong || !ok || len(m.Samples) == 0 {
 			continue
 		}
-		i := slices.IndexFunc(out, func(w Network) bool { return w.Ranks == ranks })
+		path, _ := m.Params["path"].(string)
+		pairs, _ := m.Params["pairs"].(string)
+		i := slices.IndexFunc(out, func(w Network) bool {
+			return w.Ranks == ranks && w.Path == path && w.Pairs == pairs
+		})
 		if i < 0 {
 			i = len(out)
-			out = append(out, Network{Ranks: ranks})
+			out = append(out, Network{Ranks: ranks, Path: path, Pairs: pairs})
 		}
 		r := sampledRow(m.Samples)
 		if !(r.Median > 0) {
@@ -98,7 +104,7 @@ func (v *View) Networks() []Network {
 		out[i].Sizes, out[i].Rows = slices.Insert(out[i].Sizes, j, bytes), slices.Insert(out[i].Rows, j, r)
 	}
 	out = slices.DeleteFunc(out, func(w Network) bool { return len(w.Sizes) < 2 })
-	slices.SortFunc(out, func(x, y Network) int { return x.Ranks - y.Ranks })
+	slices.SortStableFunc(out, func(x, y Network) int { return x.Ranks - y.Ranks })
 	for i := range out {
 		out[i].Fit()
 	}

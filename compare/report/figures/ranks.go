@@ -120,23 +120,26 @@ func (d drawn) networkCurve() (chart.Curve, bool) {
 	var c collection
 	all := d.Networks()
 	for i, w := range all {
-		look := chart.LookOf(i)
+		look, legend := chart.LookOf(i), fmt.Sprintf("%d ranks", w.Ranks)
+		if w.Path != "" {
+			legend += fmt.Sprintf(", %s, %s", w.Path, w.Pairs)
+		}
 		for j, r := range w.Rows {
 			pt := chart.Point{X: float64(w.Sizes[j]), Y: 1e6 * float64(r.Median)}
 			pt.Lo, pt.Hi = pt.Y, pt.Y
 			if r.CI != nil && r.CI[0] > 0 {
 				pt.Lo, pt.Hi = 1e6*r.CI[0], 1e6*r.CI[1]
 			}
-			c.add(fmt.Sprintf("%d ranks", w.Ranks), look, pt)
+			c.add(legend, look, pt)
 		}
 		look.Color, look.Dashes, look.Marker = chart.Mid, []vg.Length{2, 2}, chart.Bare
 		for _, bytes := range w.Sizes {
 			y := 1e6 * w.Time(float64(bytes))
-			c.add(fmt.Sprintf("%d ranks, fit", w.Ranks), look, chart.Point{X: float64(bytes), Y: y, Lo: y, Hi: y})
+			c.add(legend+", fit", look, chart.Point{X: float64(bytes), Y: y, Lo: y, Hi: y})
 		}
 	}
 	return chart.Curve{
-		Title: "messages from rank 0 to rank 1", XLabel: "bytes", YLabel: "time one way, µs", LogY: true, Series: c,
+		Title: "messages between ranks", XLabel: "bytes", YLabel: "time one way, µs", LogY: true, Series: c,
 	}, len(c) > 0
 }
 

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"gemm"
 	"gemm/compare"
@@ -38,18 +39,19 @@ func (b *builder) bytes(v *analysis.View) (document.Section, bool) {
 		t := document.Table{
 			ID:      "table-mpi-bytes-" + analysis.Anchor(typ) + v.Suffix,
 			Caption: b.Say("mpi-bytes.caption", text.Args{"Type": typ}), Command: command,
-			Columns: b.Columns(append(heads, "operands", "#counted", "#planned", "agree", "#least", "#overleast")...),
+			Columns: b.Columns(append(heads, "operands", "#counted", "#planned", "#between", "agree", "#least",
+				"#overleast")...),
 		}
 		wrong := 0
 		for _, r := range rows {
 			verdict, class := "yes", ""
-			if r.BytesCounted != r.BytesPredicted {
+			if r.BytesCounted != r.BytesPredicted || r.BytesBetween != r.BytesBetweenPredicted {
 				verdict, class = "no", "wrong"
 				wrong++
 			}
 			t.Rows = append(t.Rows, document.Row{Class: class, Cells: append(cells(r), b.held(r.Variant),
 				document.Text(strconv.FormatInt(r.BytesCounted, 10)), document.Text(strconv.FormatInt(r.BytesPredicted, 10)),
-				b.Say(verdict),
+				between(r), b.Say(verdict),
 				document.Text(strconv.FormatFloat(math.Ceil(r.BytesBound), 'f', 0, 64)),
 				document.Text(number.Significant(analysis.OverLeast(r))))})
 		}
@@ -81,6 +83,14 @@ func (b *builder) bytes(v *analysis.View) (document.Section, bool) {
 		s.Add(t)
 	}
 	return s, found
+}
+
+// between returns the bytes that crossed between hosts; nothing if there is one host.
+func between(r compare.Record) document.Text {
+	if analysis.Hosts(r) < 2 {
+		return "–"
+	}
+	return document.Text(strconv.FormatInt(r.BytesBetween, 10))
 }
 
 // shares is the section on the data and work of one process, for the grids that were run.
@@ -158,16 +168,34 @@ func (b *builder) modelled(v *analysis.View) (document.Section, bool) {
 		t := document.Table{
 			ID:      "table-mpi-model-" + analysis.Anchor(typ) + v.Suffix,
 			Caption: b.Say("mpi-model.caption", text.Args{"Type": typ}), Command: b.Rerun(v, rows),
-			Columns: b.Columns(append(heads, "#modelled", "#median", "#interval", "#overmodel")...),
+			Columns: b.Columns(append(heads, "#latencies", "#transfer", "#computation", "#modelled", "#median",
+				"#interval", "#overmodel")...),
 		}
 		for _, r := range rows {
 			t.Rows = append(t.Rows, document.Row{Class: v.Muted(r), Cells: append(cells(r),
+				known(r.ModelLatency, r), known(r.ModelTransfer, r), known(r.ModelCompute, r),
 				document.Text(number.Seconds(r.ModelSeconds)), document.Text(b.Median(r)), document.Text(b.Ci(r)),
 				document.Text(number.Significant(analysis.OverModel(r))))})
 		}
 		s.Add(t)
 	}
 	return s, found
+}
+
+// known returns a part of a predicted time; old records have none.
+func known(seconds float64, r compare.Record) document.Text {
+	if r.ModelCompute == 0 {
+		return "–"
+	}
+	return document.Text(number.Seconds(seconds))
+}
+
+// way says which ranks send the messages of a measurement.
+func (b *builder) way(w analysis.Network) document.Text {
+	if w.Path == "" {
+		return b.Say("mpi-way.first")
+	}
+	return b.Say("mpi-way." + w.Path + "." + strings.ReplaceAll(w.Pairs, " ", "-"))
 }
 
 // networks says what messages take, and adds their figure and table.
@@ -179,21 +207,24 @@ func (b *builder) networks(s *document.Section, v *analysis.View) bool {
 	command := b.Rerun(v, v.OfRanks())
 	t := document.Table{
 		ID: "table-mpi-network" + v.Suffix, Caption: b.Say("mpi-network.caption"), Command: command,
-		Columns: b.Columns("#ranks", "#bytes", "#oneway", "#interval", "#rate", "#fitted"),
+		Columns: b.Columns("#ranks", "way", "#bytes", "#oneway", "#interval", "#rate", "#fitted"),
 	}
 	var items []document.Text
 	for _, w := range all {
+		way := b.way(w)
 		least, most := 0, len(w.Sizes)-1
 		rate := func(i int) string { return number.ByteSize(float64(w.Sizes[i]) / float64(w.Rows[i].Median)) }
 		items = append(items, b.Say("mpi-network.fit", text.Args{
-			"Ranks": b.Count("ranks", w.Ranks), "Latency": number.Seconds(w.Latency), "Bandwidth": number.ByteSize(1 / w.Each),
-			"Error": number.Percent(w.Largest), "Small": number.ByteSize(float64(w.Sizes[least])),
+			"Ranks": b.Count("ranks", w.Ranks), "Way": way, "Latency": number.Seconds(w.Latency),
+			"Bandwidth": number.ByteSize(1 / w.Each),
+			"Error":     number.Percent(w.Largest), "Small": number.ByteSize(float64(w.Sizes[least])),
 			"SmallTime": number.Seconds(float64(w.Rows[least].Median)), "Large": number.ByteSize(float64(w.Sizes[most])),
 			"LargeRate": rate(most),
 		}))
 		for i, r := range w.Rows {
 			t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
-				document.Text(fmt.Sprint(w.Ranks)), document.Text(fmt.Sprint(w.Sizes[i])), document.Text(b.Median(r)),
+				document.Text(fmt.Sprint(w.Ranks)), way, document.Text(fmt.Sprint(w.Sizes[i])),
+				document.Text(b.Median(r)),
 				document.Text(b.Ci(r)), document.Text(rate(i)), document.Text(number.Seconds(w.Time(float64(w.Sizes[i])))),
 			}})
 		}

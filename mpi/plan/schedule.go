@@ -1,0 +1,258 @@
+package plan
+
+import (
+	"math/bits"
+	"slices"
+)
+
+// Counts is what one rank sends and receives on one path.
+type Counts struct{ Sent, Recv, Messages int64 }
+
+// Traffic is what one rank sends and receives: to and from ranks of its own host, and of others. The
+// predictions count elements; multiply by their size for bytes. Package comm counts bytes, by the
+// same rules:
+//
+//   - A message counts at the sender and at the receiver, on the path between the two. What a rank
+//     reads from another one's memory counts at the reader only. Data that a rank keeps is not counted.
+//   - Scatter and Gather are counted as messages between the root and each other rank, and
+//     ReduceScatter as messages between all pairs of ranks.
+//   - Bcast has to bring its buffer to every host once, and to every rank once. It is counted as if
+//     the root sent it to the first rank of each other host, and each of these, like the root, once to
+//     the other ranks of its host together.
+//
+// The library chooses how a collective call is carried out. It may send more between hosts: a Bcast that
+// knows nothing of hosts, for example, brings the buffer to a host once for each rank.
+//
+// Messages counts latencies: 1 for a message at each of its ends. A collective counts on each of its
+// ranks: ⌈log₂ h⌉ between its h hosts, and ⌈log₂ r⌉ inside a host with r of its ranks. A message
+// without elements counts 0, and so does a collective of one rank.
+type Traffic struct{ Inside, Between Counts }
+
+// Total returns the sum over both paths.
+func (t Traffic) Total() Counts {
+	return Counts{t.Inside.Sent + t.Between.Sent, t.Inside.Recv + t.Between.Recv,
+		t.Inside.Messages + t.Between.Messages}
+}
+
+// Add adds the traffic of o.
+func (t *Traffic) Add(o Traffic) {
+	t.Inside.add(o.Inside)
+	t.Between.add(o.Between)
+}
+
+func (f *Counts) add(o Counts) {
+	f.Sent += o.Sent
+	f.Recv += o.Recv
+	f.Messages += o.Messages
+}
+
+// Times returns t with size times the elements: their bytes.
+func (t Traffic) Times(size int64) Traffic {
+	for _, f := range []*Counts{&t.Inside, &t.Between} {
+		f.Sent, f.Recv = f.Sent*size, f.Recv*size
+	}
+	return t
+}
+
+// Step is what ranks send before they compute a part of their terms.
+type Step struct {
+	Traffic []Traffic // by rank
+	Share   float64   // of the terms of a rank, which are computed when all of it has arrived
+	Ahead   bool      // it is sent while the terms of the step before are computed
+}
+
+// Schedule is what ranks send in a product, step by step. Hosts has the number of each rank's host.
+type Schedule struct {
+	Hosts []int
+	Steps []Step
+}
+
+// OneHost returns the hosts of ranks that are all on one.
+func OneHost(ranks int) []int { return make([]int, ranks) }
+
+// Traffic returns what each rank sends and receives in all steps together.
+func (s Schedule) Traffic() []Traffic {
+	out := make([]Traffic, len(s.Hosts))
+	for _, step := range s.Steps {
+		for r, t := range step.Traffic {
+			out[r].Add(t)
+		}
+	}
+	return out
+}
+
+// Then returns the schedule with the steps of another behind its own.
+func (s Schedule) Then(o Schedule) Schedule {
+	return Schedule{o.Hosts, slices.Concat(s.Steps, o.Steps)}
+}
+
+// step adds a step, whose calls the result counts.
+func (s *Schedule) step(share float64, ahead bool) calls {
+	c := calls{s.Hosts, make([]Traffic, len(s.Hosts))}
+	s.Steps = append(s.Steps, Step{c.traffic, share, ahead})
+	return c
+}
+
+// calls counts the calls of a step.
+type calls struct {
+	hosts   []int
+	traffic []Traffic
+}
+
+// counts returns the counts of a rank on its path to a peer.
+func (c calls) counts(rank, peer int) *Counts {
+	if c.hosts[rank] == c.hosts[peer] {
+		return &c.traffic[rank].Inside
+	}
+	return &c.traffic[rank].Between
+}
+
+// send counts a message.
+func (c calls) send(from, to int, elements int64) { c.sends(from, to, elements, 1) }
+
+// sends counts some messages with the given number of elements together.
+func (c calls) sends(from, to int, elements, messages int64) {
+	if from != to && elements > 0 {
+		c.counts(from, to).add(Counts{Sent: elements, Messages: messages})
+		c.counts(to, from).add(Counts{Recv: elements, Messages: messages})
+	}
+}
+
+// fetch counts what a rank reads from another.
+func (c calls) fetch(rank, from int, elements int64) {
+	if rank != from && elements > 0 {
+		c.counts(rank, from).add(Counts{Recv: elements, Messages: 1})
+	}
+}
+
+// rounds counts the latencies of some collective calls of the ranks.
+func (c calls) rounds(ranks []int, calls int64) {
+	var hosts []int
+	for _, r := range ranks {
+		if !slices.Contains(hosts, c.hosts[r]) {
+			hosts = append(hosts, c.hosts[r])
+		}
+	}
+	of := make([]int, len(hosts))
+	for _, r := range ranks {
+		of[slices.Index(hosts, c.hosts[r])]++
+	}
+	for _, r := range ranks {
+		c.traffic[r].Inside.Messages += calls * levels(of[slices.Index(hosts, c.hosts[r])])
+		c.traffic[r].Between.Messages += calls * levels(len(hosts))
+	}
+}
+
+// bcast counts a Bcast.
+func (c calls) bcast(ranks []int, root int, elements int64) {
+	if elements == 0 || len(ranks) == 1 {
+		return
+	}
+	c.rounds(ranks, 1)
+	heads := map[int]int{c.hosts[root]: root} // the rank of each host that gets the buffer first
+	alone := map[int]bool{c.hosts[root]: true}
+	for _, r := range ranks {
+		h := c.hosts[r]
+		head, ok := heads[h]
+		switch {
+		case r == root:
+		case !ok:
+			heads[h], alone[h] = r, true
+			c.traffic[root].Between.Sent += elements
+			c.traffic[r].Between.Recv += elements
+		default:
+			if alone[h] {
+				c.traffic[head].Inside.Sent += elements
+				alone[h] = false
+			}
+			c.traffic[r].Inside.Recv += elements
+		}
+	}
+}
+
+// scatter counts some calls of Scatter, with parts by the index of the rank.
+func (c calls) scatter(ranks []int, root int, part func(i int) int64, calls int64) {
+	c.parts(ranks, root, part, calls, func(r int, n int64) {
+		c.counts(root, r).Sent += n
+		c.counts(r, root).Recv += n
+	})
+}
+
+// gather is scatter in the opposite direction.
+func (c calls) gather(ranks []int, root int, part func(i int) int64, calls int64) {
+	c.parts(ranks, root, part, calls, func(r int, n int64) {
+		c.counts(r, root).Sent += n
+		c.counts(root, r).Recv += n
+	})
+}
+
+func (c calls) parts(ranks []int, root int, part func(i int) int64, calls int64, count func(r int, n int64)) {
+	all := int64(0)
+	for i, r := range ranks {
+		n := part(i)
+		if all += n; r != root {
+			count(r, n)
+		}
+	}
+	if all > 0 {
+		c.rounds(ranks, calls)
+	}
+}
+
+// reduceScatter counts a ReduceScatter: every rank sends every other its part.
+func (c calls) reduceScatter(ranks []int, part func(i int) int64) {
+	all := int64(0)
+	for i, to := range ranks {
+		n := part(i)
+		all += n
+		for _, from := range ranks {
+			if from != to {
+				c.counts(from, to).Sent += n
+				c.counts(to, from).Recv += n
+			}
+		}
+	}
+	if all > 0 {
+		c.rounds(ranks, 1)
+	}
+}
+
+// levels returns ⌈log₂ ranks⌉.
+func levels(ranks int) int64 { return int64(bits.Len(uint(ranks - 1))) }
+
+// upTo returns the numbers below n.
+func upTo(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// Row returns the ranks of a row of a layer, Column those of a column, and Through the ranks at one
+// place of all layers.
+func (g Grid) Row(i, layer int) []int {
+	out := make([]int, g.Q)
+	for j := range out {
+		out[j] = g.Rank(i, j, layer)
+	}
+	return out
+}
+
+// Column is described with Row.
+func (g Grid) Column(j, layer int) []int {
+	out := make([]int, g.P)
+	for i := range out {
+		out[i] = g.Rank(i, j, layer)
+	}
+	return out
+}
+
+// Through is described with Row.
+func (g Grid) Through(i, j int) []int {
+	out := make([]int, g.C)
+	for l := range out {
+		out[l] = g.Rank(i, j, l)
+	}
+	return out
+}
