@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"gemm"
@@ -125,6 +126,9 @@ func (j *Job) cluster() (plan.Cluster, error) {
 // variant: a small fraction of a product that takes long.
 const sampleTerms = 1 << 26
 
+// rateSamples is how often that product is timed: the median counts.
+const rateSamples = 7
+
 // leastTerms is the size below which the messages are what takes time.
 const leastTerms = 1 << 18
 
@@ -150,8 +154,8 @@ func rate[T gemm.Element](j *Job, l *local[T], asked gemm.Params, s gemm.Shape) 
 		return r, nil
 	}
 	a, b, c := gemm.NewMatrix[T](s.M, s.K), gemm.NewMatrix[T](s.K, s.N), gemm.NewMatrix[T](s.M, s.N)
-	var took float64
-	for range 2 { // the first one warms up
+	var took []float64          // by the slowest rank
+	for range 1 + rateSamples { // the first one warms up
 		if err := j.quiet.Barrier(); err != nil {
 			return 0, err
 		}
@@ -159,12 +163,15 @@ func rate[T gemm.Element](j *Job, l *local[T], asked gemm.Params, s gemm.Shape) 
 		if err := l.Multiply(context.Background(), c, a, b); err != nil {
 			return 0, err
 		}
-		took = time.Since(start).Seconds()
+		slowest, err := j.quiet.Max(time.Since(start).Seconds())
+		if err != nil {
+			return 0, err
+		}
+		took = append(took, slowest)
 	}
-	slowest, err := j.quiet.Max(took)
-	if err != nil {
-		return 0, err
-	}
-	j.rates[key] = s.Terms() / slowest
+	j.rates[key] = s.Terms() / median(took[1:])
 	return j.rates[key], nil
 }
+
+// median returns the median of an odd number of values.
+func median(x []float64) float64 { return slices.Sorted(slices.Values(x))[len(x)/2] }
