@@ -1170,8 +1170,8 @@ func TestMultiplyRefuses(t *testing.T) {
 }
 
 // startUp is the limit on the processor time that gemm --help takes: of the time that passes,
-// others on the machine have a part.
-const startUp = 50 * time.Millisecond
+// others on the machine have a part. It takes 50 to 80 ms; work that does not belong there takes far more.
+const startUp = 250 * time.Millisecond
 
 func TestStartUp(t *testing.T) {
 	best := time.Hour
