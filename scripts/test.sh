@@ -3,13 +3,15 @@
 # depends on GEMM_CPU run once more for each instruction set of this processor.
 #
 #   ranks   mpi and mpi/comm, if MPI is there: after the others, because ranks need the processors
-#   mpich   if MPICH is there as well: what differs with it, every variant and how ranks start and end
 #   raced   packages with goroutines whose tests all run under the race detector: with it, in a
 #           build without MPI
 #   plain   the others; those that start goroutines, such as cmd/gemm, run also under the race
 #           detector, with -short
 #
-# MPI=no leaves MPI out. GEMM_TEST_REQUIRE=mpich wants MPICH. Without a C compiler there is no race detector, and all run plain. make lint
+# scripts/test.sh mpich (make mpich) runs instead, with MPICH, what differs with it: every variant, and how
+# ranks start and end. GEMM_TEST_REQUIRE=mpich wants MPICH.
+#
+# MPI=no leaves MPI out. Without a C compiler there is no race detector, and all run plain. make lint
 # runs go vet on all packages, so go test does not. make cgocheck has the slow checks of the pointers
 # that ranks pass to C.
 set -euo pipefail
@@ -52,6 +54,8 @@ goroutines() {
 		done | grep -vE "$apart"
 }
 
+if [ "${1:-}" = mpich ]; then with_mpich; exit; fi
+
 race=no
 if command -v "$("$go" env CC)" >/dev/null; then race=yes; fi
 plain="$("$go" list ./...)"
@@ -65,7 +69,6 @@ if [ "$mpi" != no ]; then
 	CGO_ENABLED=1 "$go" test -vet=off -tags mpi $plain
 	title "go test -tags mpi ./mpi ./mpi/comm"
 	CGO_ENABLED=1 "$go" test -vet=off -tags mpi ./mpi ./mpi/comm
-	[ "$mpi" = mpich ] || with_mpich
 else
 	title "go test, of $(wc -l <<<"$plain") packages"
 	# shellcheck disable=SC2086 # a list of packages

@@ -274,6 +274,19 @@ func pinged(ranks int, latency, bandwidth float64, sizes ...int) func(*compare.D
 	}
 }
 
+// pingedByWays adds messages of 4 ranks by all ways.
+func pingedByWays(d *compare.Document) {
+	for _, way := range [][2]string{{"inside", "one"}, {"inside", "all"}, {"between", "one"}, {"between", "all"},
+		{"between", "all both ways"}} {
+		first := len(d.Measurements)
+		pinged(4, 2e-6, 1<<30, 1, 1<<20)(d)
+		for i := range d.Measurements[first:] {
+			p := d.Measurements[first+i].Params
+			p["path"], p["pairs"] = way[0], way[1]
+		}
+	}
+}
+
 // noRank is what the report of a document without timed rows of the family does not say.
 var noRank = []string{"{#distributed}", "{#mpi-findings}", "ranks:"}
 
@@ -565,6 +578,11 @@ var rankSentences = []sentence{
 	{"messages", changed(reporttest.Many(reporttest.Row("mpi/summa", 256, 1e-3, reporttest.OnRanks("ladder", 2))),
 		pinged(2, 2e-6, 1<<30, 1, 1<<10, 1<<20)),
 		[]string{"- 2 ranks, ranks 0 and 1: a message takes 2.00 µs and another second for every 1 GiB, by least squares of relative errors over the sizes; the largest relative error of the fit is", "A message of 1 B takes 2.00 µs, one of 1 MiB goes at"}, []string{"Other measurements"}},
+	{"messages by their way", changed(reporttest.Many(reporttest.Row("mpi/summa", 256, 1e-3,
+		reporttest.OnRanks("ladder", 4))), pingedByWays),
+		[]string{"- 4 ranks, inside a host, one pair: a message takes 2.00 µs", "- 4 ranks, inside hosts, all pairs: ",
+			"- 4 ranks, between hosts, one pair: ", "- 4 ranks, between hosts, all pairs in one direction: ",
+			"- 4 ranks, between hosts, all pairs in both directions: "}, nil},
 	{"messages of one size", changed(reporttest.Many(reporttest.Row("mpi/summa", 256, 1e-3,
 		reporttest.OnRanks("ladder", 2))), pinged(2, 2e-6, 1<<30, 64)), nil,
 		[]string{"a message takes", "Other measurements"}},
