@@ -37,7 +37,8 @@ func TestProducts(t *testing.T) {
 		run   string
 	}{
 		{1, "Refusal|Room|Deadline|Bounds"},
-		{2, "Blocks|Helpers|Done|Threads|Local|Halve|Panels|Cancelled|Deadline|Refusal|InTurn|Gemm|FarAlpha|Bytes|Bounds"},
+		{2, "Blocks|Helpers|Done|Threads|Local|Halve|Panels|Cancelled|Deadline|Refusal|InTurn|Gemm|FarAlpha|" +
+			"Bytes|Bounds"},
 		{3, "Blocks|Bounds|Bytes|Deadline"},
 		{4, "Blocks|Grid|Replication|Used|Refusal|InTurn|Bounds|Bytes"},
 		{5, "Blocks"},

@@ -78,7 +78,8 @@ func newJoined[T gemm.Element](t *task[T], g plan.Layout, share bool) (joined[T]
 	}
 	rank := t.world.Rank()
 	if rank == 0 {
-		if err := memory.Room[T](packedElements(t.shape, g.Grid), "the joined blocks of all ranks on rank 0"); err != nil {
+		err := memory.Room[T](packedElements(t.shape, g.Grid), "the joined blocks of all ranks on rank 0")
+		if err != nil {
 			return j, err
 		}
 	}

@@ -59,7 +59,8 @@ func TestFind(t *testing.T) {
 			"Intel(R) MPI Library 2021.11", ""},
 		{only, "MPICH 4.0.2", "", "",
 			"there is no mpiexec.hydra of MPICH 4.0.2 on PATH: mpiexec.hydra is of Open MPI 4.1.4, " +
-				"mpirun.mpich is of Open MPI 4.1.4, mpirun is of Open MPI 4.1.4, mpiexec is of something else: install mpich"},
+				"mpirun.mpich is of Open MPI 4.1.4, mpirun is of Open MPI 4.1.4, " +
+				"mpiexec is of something else: install mpich"},
 		{nil, "Open MPI v4.1.4", "", "", "there is no mpirun on PATH: install openmpi-bin"},
 		{nil, "MPICH 4.0.2", "", "", "there is no mpiexec.hydra on PATH: install mpich"},
 		{nil, "", "", "", "there is no mpirun on PATH: install openmpi-bin"},
@@ -106,23 +107,29 @@ func TestAlone(t *testing.T) {
 		want        string
 	}{
 		{"OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=1 PMIX_RANK=1", mpich, 1,
-			"mpirun of Open MPI has started 2 ranks (OMPI_COMM_WORLD_SIZE), but this program is built with MPICH 4.0.2, which sees 1: " +
+			"mpirun of Open MPI has started 2 ranks (OMPI_COMM_WORLD_SIZE), " +
+				"but this program is built with MPICH 4.0.2, which sees 1: " +
 				"start it by mpiexec.hydra, or build with make build MPI=openmpi"},
 		{"PMI_SIZE=3 PMI_RANK=2 HYDI_CONTROL_FD=7", openMPI, 2,
-			"mpiexec.hydra has started 3 ranks (PMI_SIZE), but this program is built with Open MPI v4.1.4, which sees 1: " +
+			"mpiexec.hydra has started 3 ranks (PMI_SIZE), " +
+				"but this program is built with Open MPI v4.1.4, which sees 1: " +
 				"start it by mpirun of Open MPI, or build with make build MPI=mpich"},
 		{"PMI_SIZE=3 PMI_RANK=0 HYDI_CONTROL_FD=7 SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=2", openMPI, 0,
 			"mpiexec.hydra has started 3 ranks"},
-		{"OMPI_COMM_WORLD_SIZE=2", "Open MPI v5.0.1", 0, "start it by the mpirun of Open MPI that belongs to this library"},
+		{"OMPI_COMM_WORLD_SIZE=2", "Open MPI v5.0.1", 0,
+			"start it by the mpirun of Open MPI that belongs to this library"},
 		{"PMI_SIZE=2 PMI_RANK=1 SLURM_PROCID=1 SLURM_STEP_NUM_TASKS=2", openMPI, 1,
-			"srun --mpi=pmi2 has started 2 ranks (PMI_SIZE), but this program is built with Open MPI v4.1.4, which sees 1: " +
+			"srun --mpi=pmi2 has started 2 ranks (PMI_SIZE), " +
+				"but this program is built with Open MPI v4.1.4, which sees 1: " +
 				"start it by srun --mpi=pmix or mpirun of Open MPI"},
 		{"PMI_SIZE=2 SLURM_PROCID=0", mpich, 0, "which sees 1: start it by mpiexec.hydra"},
 		{"PMIX_RANK=1 SLURM_PROCID=1 SLURM_STEP_NUM_TASKS=2 SLURM_NTASKS=4", mpich, 1,
-			"srun --mpi=pmix has started 2 ranks (PMIX_RANK), but this program is built with MPICH 4.0.2, which sees 1: " +
+			"srun --mpi=pmix has started 2 ranks (PMIX_RANK), " +
+				"but this program is built with MPICH 4.0.2, which sees 1: " +
 				"start it by srun --mpi=pmi2 or mpiexec.hydra"},
 		{"SLURM_PROCID=1 SLURM_STEP_NUM_TASKS=2", openMPI, 1,
-			"srun without --mpi has started 2 ranks (SLURM_STEP_NUM_TASKS), but this program is built with Open MPI v4.1.4, which sees 1: " +
+			"srun without --mpi has started 2 ranks (SLURM_STEP_NUM_TASKS), " +
+				"but this program is built with Open MPI v4.1.4, which sees 1: " +
 				"start it by srun --mpi=pmix or mpirun of Open MPI"},
 		{"OMPI_COMM_WORLD_SIZE=1 SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=2", openMPI, 0, ""},
 		{"PMIX_RANK=0", openMPI, 0, ""},

@@ -49,11 +49,12 @@ func runCannon(t *testing.T, s gemm.Shape, ranks int, g plan.Grid) (steps, skew 
 				return owner == at || step > 0 && shifts.Block(i, j, step-1) == block
 			}
 			if !held(i, col, block%g.Q, col) || !held(row, j, block%g.P, row) {
-				t.Fatalf("%v, step %d: rank %d wants block %d from column %d and row %d, which lack it", g, step, r, block,
-					col, row)
+				t.Fatalf("%v, step %d: rank %d wants block %d from column %d and row %d, which lack it",
+					g, step, r, block, col, row)
 			}
 			if g.P == g.Q && step > 0 && (col != j && col != (j+1)%g.Q || row != i && row != (i+1)%g.P) {
-				t.Fatalf("%v, step %d: rank %d gets block %d from column %d and row %d, no neighbours", g, step, r, block, col, row)
+				t.Fatalf("%v, step %d: rank %d gets block %d from column %d and row %d, no neighbours",
+					g, step, r, block, col, row)
 			}
 			depth := shifts.Depth(block).Len()
 			count.send(g.Rank(i, col, 0), r, plan.Split(s.M, g.P, i).Len()*depth)

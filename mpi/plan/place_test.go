@@ -25,7 +25,8 @@ func costs(flows []plan.Flow) (busiest, all int64) {
 }
 
 func TestHosts(t *testing.T) {
-	if got := plan.Hosts([]string{"a", "b", "a", "c", "b"}); !slices.Equal(got, []int{0, 1, 0, 2, 1}) || plan.Count(got) != 3 {
+	got := plan.Hosts([]string{"a", "b", "a", "c", "b"})
+	if !slices.Equal(got, []int{0, 1, 0, 2, 1}) || plan.Count(got) != 3 {
 		t.Errorf("hosts %v, %d of them", got, plan.Count(got))
 	}
 }
@@ -56,7 +57,8 @@ func TestPlaceByHand(t *testing.T) {
 func TestPlaceIsBest(t *testing.T) {
 	s := gemm.Shape{M: 96, N: 120, K: 72}
 	for _, hosts := range [][]int{
-		{0, 0, 1, 1}, {0, 1, 0, 1}, {0, 1, 2}, {0, 0, 1, 1, 2, 2}, {0, 1, 2, 0, 1, 2}, {0, 0, 0, 1, 1, 2}, {0, 1, 1, 1, 1, 1},
+		{0, 0, 1, 1}, {0, 1, 0, 1}, {0, 1, 2}, {0, 0, 1, 1, 2, 2}, {0, 1, 2, 0, 1, 2}, {0, 0, 0, 1, 1, 2},
+		{0, 1, 1, 1, 1, 1},
 		{0, 0, 0, 0, 1, 1, 1, 1}, {0, 1, 0, 1, 0, 1, 0, 1}, {0, 0, 0, 0, 0, 1, 1, 2},
 	} {
 		for layers := 1; layers <= len(hosts); layers++ {
@@ -80,8 +82,8 @@ func TestPlaceIsBest(t *testing.T) {
 						continue
 					}
 					if busiest != leastBusy || all != least {
-						t.Errorf("%s %v on %v: %d in the busiest direction, %d in all, best are %d and %d", name, g, hosts,
-							busiest, all, leastBusy, least)
+						t.Errorf("%s %v on %v: %d in the busiest direction, %d in all, best are %d and %d",
+							name, g, hosts, busiest, all, leastBusy, least)
 					}
 				}
 			}
@@ -159,7 +161,8 @@ func TestFlow(t *testing.T) {
 				steps, skew := cannon(s, ranks, g)
 				var want []string
 				for r := range ranks {
-					want = append(want, fmt.Sprint(plan.Flow{Sent: steps[r].Sent + skew[r].Sent, Recv: steps[r].Recv + skew[r].Recv}))
+					both := plan.Flow{Sent: steps[r].Sent + skew[r].Sent, Recv: steps[r].Recv + skew[r].Recv}
+					want = append(want, fmt.Sprint(both))
 				}
 				for r, f := range plan.CannonFlow(s, g, upTo(ranks)) {
 					if fmt.Sprint(f) != want[r] {
