@@ -48,7 +48,7 @@ with_cuda = @flags="$$(scripts/cuda.sh)" || exit 1; [ "$$flags" = no ] || { eval
 .PHONY: help report test sanitize mpich open-mpi-5 hosts rename-test lib-test slow-tests kernels oldest-nvrtc cuda-headers width-test cgocheck vet-systems gonum-tests build lib install uninstall install-test wheel python-test deps lint vet generate docs goals bench peers bench-peers bench-full fuzz check-report clean
 
 help: ## list the targets and the variables
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
 	@sed -n 's/^## /  /p' $(MAKEFILE_LIST)
 

@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"gemm"
 	"gemm/internal/peak"
+	"gemm/internal/sample"
 	"gemm/mpi/plan"
 )
 
@@ -169,9 +169,6 @@ func rate[T gemm.Element](j *Job, l *local[T], asked gemm.Params, s gemm.Shape) 
 		}
 		took = append(took, slowest)
 	}
-	j.rates[key] = s.Terms() / median(took[1:])
+	j.rates[key] = s.Terms() / sample.Summarize(took[1:]).Median
 	return j.rates[key], nil
 }
-
-// median returns the median of an odd number of values.
-func median(x []float64) float64 { return slices.Sorted(slices.Values(x))[len(x)/2] }

@@ -28,21 +28,14 @@ step() { begun=$SECONDS; printf '== %s\n' "$*"; }
 
 # build MPI builds gemm in a folder of that name, and begins with what starts its ranks.
 declare -A starter=([openmpi]=mpirun [mpich]=mpiexec.hydra [openmpi5]="$(echo "$PWD"/.openmpi/*/bin/mpirun)")
-build() {
-	local path="" flags=()
-	mkdir -p "$scratch/$1"
-	case "$1" in
-	mpich) # empi asks pkg-config for ompi
-		path="$scratch/$1"
-		printf 'Name: ompi\nDescription: MPICH\nVersion: %s\nRequires: mpich\n' "$(pkg-config --modversion mpich)" >"$path/ompi.pc"
-		;;
-	openmpi5) path="$(echo "$PWD"/.openmpi/*/lib/pkgconfig)" ;;
-	esac
-	# Go's build cache does not look at what pkg-config says: without the definition it would link what
-	# was compiled for another MPI.
-	[ "$1" = openmpi ] || flags=(PKG_CONFIG_PATH="$path" CGO_CFLAGS="-g -O2 -DGEMM_FOR_$1")
-	env "${flags[@]}" CGO_ENABLED=1 "${GO:-go}" build -buildvcs=false -tags mpi -o "$scratch/$1/gemm" ./cmd/gemm
-}
+build() (
+	local path="${PKG_CONFIG_PATH:-}"
+	[ "$1" != openmpi5 ] || path="$(echo "$PWD"/.openmpi/*/lib/pkgconfig)"
+	export PKG_CONFIG_PATH="$path"
+	eval "export $(MPI="${1%5}" scripts/mpi.sh env)"
+	"${GO:-go}" build -buildvcs=false -tags mpi -o "$scratch/$1/gemm" ./cmd/gemm
+)
+
 # rows MPI HOSTS RANKS ARGUMENT… places ranks on each host in turn, and fails unless all variants are right
 # and all hosts computed.
 rows() {

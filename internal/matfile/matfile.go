@@ -52,7 +52,7 @@ func Open(ctx context.Context, name string) (*File, error) {
 	}
 	info, err := os.Stat(name) // before it is opened: opening a pipe blocks until another process writes to it
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", name, errors.Unwrap(err)) // without the name of the call
 	}
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s: is not a regular file; save the matrix in one first", name)

@@ -65,8 +65,7 @@ type Alone struct {
 // Error implements error.
 func (a Alone) Error() string {
 	return fmt.Sprintf("%s has started %d ranks (%s), but this program is built with %s, which sees %d: %s",
-		a.By, a.Ranks,
-		a.Variable, a.Library.Name, a.World, a.remedy())
+		a.By, a.Ranks, a.Variable, a.Library.Name, a.World, a.remedy())
 }
 
 // remedy returns what to do.
