@@ -122,8 +122,8 @@ var importTable = map[string][]string{
 	"internal/goals": {"compare", "compare/report/analysis"},
 	"mpi": {
 		"gf256", "half", "internal/cpu", "mpi/account", ".",
-		"internal/kernel", "internal/peak", "internal/block", "internal/busy", "internal/dl", "internal/pseudocode", "internal/sample",
-		"mpi/memory", "mpi/launch", "parallel/timeline", "reference", "serial", "parallel",
+		"internal/kernel", "internal/peak", "internal/block", "internal/busy", "internal/dl", "internal/pseudocode",
+		"internal/sample", "mpi/memory", "mpi/launch", "parallel/timeline", "reference", "serial", "parallel",
 	},
 
 	"compare/report/chapters": {
