@@ -79,14 +79,14 @@ type Driver struct {
 	host     Host
 	run      RunInfo
 	settings settings
-	rates    map[string]float64 // flop/s by rateKey, from the last row of each
-	alone    []measured         // cases of this run that were not in a turn
-	left     float64            // bytes of workspaces that the last cases have freed
-	device   *Device            // set in a process that serves a device
-	tell     func(found)        // receives what was found before the first case; nil in the driver of the user
-	gone     func(error)        // is told which hosts are lost; nil in the driver of the user
-	traced   func(Trace)        // receives the timelines of rows before these; nil in the driver of the user
-	other    string             // warning for all rows if the worker is of another revision; otherwise empty
+	lessons  map[string]lesson // by lessonKey, from the last row of each
+	alone    []measured        // cases of this run that were not in a turn
+	left     float64           // bytes of workspaces that the last cases have freed
+	device   *Device           // set in a process that serves a device
+	tell     func(found)       // receives what was found before the first case; nil in the driver of the user
+	gone     func(error)       // is told which hosts are lost; nil in the driver of the user
+	traced   func(Trace)       // receives the timelines of rows before these; nil in the driver of the user
+	other    string            // warning for all rows if the worker is of another revision; otherwise empty
 
 	// replace the constants grace, deadTime, stopTime and restartPause unless 0
 	grace, dead, stop, pause time.Duration
@@ -113,7 +113,7 @@ type Probe struct {
 // row fails, its record has the reason, and Run goes on.
 func (d *Driver) Run(ctx context.Context, cases []Case) error {
 	start := time.Now()
-	d.rates, d.alone = map[string]float64{}, nil
+	d.lessons, d.alone = map[string]lesson{}, nil
 	if err := d.begin(ctx, cases); err != nil {
 		return err
 	}
@@ -218,11 +218,11 @@ func (d *Driver) refuse(c Case) string {
 		return fmt.Sprintf("needs %s of memory, %s are available: %s",
 			humanize.IBytes(uint64(need)), humanize.IBytes(uint64(have)), c.Smaller())
 	}
-	rate, ok := d.rates[rateKey(c)]
+	last, ok := d.lessons[lessonKey(c)]
 	if !ok {
 		return ""
 	}
-	took := time.Duration(c.flops() / rate * float64(time.Second))
+	took := last.predict(c)
 	switch most := d.Budget.of(c.Experiment); {
 	case most.Timeout > 0 && took > most.Timeout:
 		return fmt.Sprintf("predicted to take %v a call at the rate of the size before, the row may take %v: raise it with --timeout",
@@ -234,17 +234,49 @@ func (d *Driver) refuse(c Case) string {
 	return ""
 }
 
-// learn notes the rate of a row, to predict the time of larger cases.
+// learn notes what a row took, to predict the time of larger cases.
 func (d *Driver) learn(c Case, r Record) {
 	switch {
+	case c.Terms() == 0:
 	case r.Speed():
-		d.rates[rateKey(c)] = c.flops() / float64(r.Median)
+		d.lessons[lessonKey(c)] = lesson{c, float64(r.Median), r.ModelSeconds, r.ModelLatency, r.ModelTransfer}
 	case r.Status == Timeout:
-		d.rates[rateKey(c)] = c.flops() / d.Budget.Timeout.Seconds()
+		d.lessons[lessonKey(c)] = lesson{c: c, took: d.Budget.Timeout.Seconds()}
 	}
 }
 
-func rateKey(c Case) string { return fmt.Sprint(c.Variant.Name, c.Type, c.Op, c.Params, c.Build) }
+// lesson is what a case took, in seconds. If the case has a model of its messages, it is what the model
+// predicted too, with its parts for latencies and for bytes; otherwise these are 0.
+type lesson struct {
+	c                                 Case
+	took, modelled, latency, transfer float64
+}
+
+// fixedCost is the time of a call, in seconds, that may have nothing to do with the size of the product:
+// threads are woken, and a kernel is started.
+const fixedCost = 100e-6
+
+// predict returns about how long a call of a larger case takes. Latencies remain, bytes grow with the
+// operands, and all but a fixed cost of the rest with the operations. A large part of the time of
+// a small product is such a cost: without this, 1×1×1 over a network would predict hours for n = 1000.
+func (l lesson) predict(c Case) time.Duration {
+	fixed, bytes := min(l.took, fixedCost), 0.0
+	if l.modelled > 0 {
+		slower := l.took / l.modelled
+		fixed, bytes = max(fixed, slower*l.latency), slower*l.transfer
+	}
+	rest := max(0, l.took-fixed-bytes)
+	seconds := fixed + bytes*elements(c.Shape)/elements(l.c.Shape) + rest*c.flops()/l.c.flops()
+	return time.Duration(min(seconds*float64(time.Second), 1<<62))
+}
+
+// elements returns the number of elements of A, B and C.
+func elements(s gemm.Shape) float64 {
+	m, n, k := float64(s.M), float64(s.N), float64(s.K)
+	return m*k + k*n + m*n
+}
+
+func lessonKey(c Case) string { return fmt.Sprint(c.Variant.Name, c.Type, c.Op, c.Params, c.Build) }
 
 // begin describes the host and the run, measures the ceilings at the numbers of threads of the cases,
 // and stores all of it.

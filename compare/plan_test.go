@@ -341,12 +341,12 @@ func TestQuickProfile(t *testing.T) {
 // TestSlowCallsAreSkipped has a budget with a limit of a call: it is for large products only, and
 // predicts by the rate of the size before.
 func TestSlowCallsAreSkipped(t *testing.T) {
-	d := Driver{Budget: Budget{Timeout: time.Minute, Call: time.Second}, rates: map[string]float64{}}
+	d := Driver{Budget: Budget{Timeout: time.Minute, Call: time.Second}, lessons: map[string]lesson{}}
 	of := func(n int) Case {
 		return Request{Variant: variant("serial/a", nil), Type: "f64", Shape: gemm.Cube(n), Op: "nn"}.Case()
 	}
 	slow := of(1)
-	d.rates[rateKey(slow)] = of(512).flops() / 2 // per second
+	d.lessons[lessonKey(slow)] = lesson{c: of(512), took: 2}
 	if reason := d.refuse(of(512)); reason != "" {
 		t.Errorf("512 is skipped: %s", reason)
 	}
@@ -362,6 +362,29 @@ func TestSlowCallsAreSkipped(t *testing.T) {
 	}
 	if b := d.Budget.of(loop.Experiment); b.Patience != time.Hour || b.Timeout != time.Minute {
 		t.Errorf("the budget of the experiment distribution is %+v", b)
+	}
+}
+
+// TestPredictedTimes predicts from a product of one element, which is all fixed cost, and from larger ones.
+func TestPredictedTimes(t *testing.T) {
+	of := func(n int) Case {
+		return Request{Variant: variant("mpi/a", nil), Type: "f64", Shape: gemm.Cube(n), Op: "nn"}.Case()
+	}
+	for _, test := range []struct {
+		name string
+		last lesson
+		n    int
+		want float64 // seconds
+	}{
+		{"a call that is all fixed cost", lesson{c: of(1), took: 80e-6}, 4096, 80e-6},
+		{"operations", lesson{c: of(64), took: 100e-6 + 1}, 128, 100e-6 + 8},
+		{"messages of one element", lesson{of(1), 1e-3, 1e-3, 1e-3, 0}, 1024, 1e-3},
+		{"twice the modelled time", lesson{of(100), 2, 1, 0.25, 0.5}, 200, 0.5 + 1*4 + 0.5*8},
+		{"more than a Duration holds", lesson{c: of(1), took: 1e6}, 1 << 20, (1 << 62) / 1e9},
+	} {
+		if got := test.last.predict(of(test.n)).Seconds(); !(math.Abs(got/test.want-1) < 1e-6) {
+			t.Errorf("%s: %g s, want %g", test.name, got, test.want)
+		}
 	}
 }
 

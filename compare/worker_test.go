@@ -497,7 +497,7 @@ func TestWorkerOfAnotherRevision(t *testing.T) {
 	}{{"a", "a", nil}, {"a", "b", []string{want}}, {"a", unknownGit, nil}, {unknownGit, "b", nil}} {
 		var told []string
 		cases := gpuCases()
-		d := Driver{Store: &Store{}, Progress: &silent{}, rates: map[string]float64{}, run: RunInfo{Git: test.mine},
+		d := Driver{Store: &Store{}, Progress: &silent{}, lessons: map[string]lesson{}, run: RunInfo{Git: test.mine},
 			Warn: func(text string) { told = append(told, text) }}
 		a := d.follow(cases, worker{}, nil)
 		row := cases[0].record()
