@@ -55,14 +55,12 @@ func (j *Job) peakAll(c command) (float64, error) {
 	return sum, nil
 }
 
-// PingPongSizes are the bytes of the messages that the network is measured with.
-var PingPongSizes = []int{1, 64, 1 << 10, 8 << 10, 64 << 10, 512 << 10, 4 << 20}
-
 // pingPongs is how often each size is sampled.
 const pingPongs = 9
 
-// pingPongTime is how long the messages of a sample take together, about.
-const pingPongTime = 2 * time.Millisecond
+// pingPongTime is how long the messages of a sample take together, about. Between hosts they take longer than what
+// a switch stores: it would let a short burst pass at a higher rate than the link has.
+var pingPongTime = map[bool]time.Duration{false: 2 * time.Millisecond, true: 20 * time.Millisecond}
 
 // Patterns returns the patterns of messages that PingPong measures in this job.
 func (j *Job) Patterns() []plan.Pattern { return plan.Patterns(j.hosts) }
@@ -92,7 +90,7 @@ func (j *Job) PingPong(pattern plan.Pattern, bytes int) ([]float64, error) {
 		return nil, err
 	}
 	// On a crowded host a message waits for time slices, and there are fewer of them.
-	times := max(1, min(200, int(pingPongTime.Seconds()/max(once, 1e-9))))
+	times := max(1, min(200, int(pingPongTime[pattern.Between].Seconds()/max(once, 1e-9))))
 	var out []float64
 	for range pingPongs {
 		took, err := send(times)
@@ -109,7 +107,7 @@ func (j *Job) PingPong(pattern plan.Pattern, bytes int) ([]float64, error) {
 func (j *Job) cluster() (plan.Cluster, error) {
 	found := map[plan.Pattern][]plan.PingPong{}
 	for _, p := range j.Patterns() {
-		for _, bytes := range PingPongSizes {
+		for _, bytes := range p.Sizes() {
 			samples, err := j.PingPong(p, bytes)
 			if err != nil {
 				return plan.Cluster{}, err

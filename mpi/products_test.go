@@ -943,7 +943,7 @@ func TestRanksMonitored(t *testing.T) {
 	}
 	// What the network takes is known: how many messages tell differs from run to run.
 	for _, p := range theJob.Patterns() {
-		for _, size := range PingPongSizes {
+		for _, size := range p.Sizes() {
 			theJob.pings[ping{p, size}] = []float64{1e-6 + float64(size)/1e10}
 		}
 	}

@@ -277,7 +277,7 @@ func pingPongs(ctx context.Context) []compare.Probe {
 	}
 	var out []compare.Probe
 	for _, p := range job.Patterns() {
-		for _, bytes := range mpi.PingPongSizes {
+		for _, bytes := range p.Sizes() {
 			out = append(out, compare.Probe{
 				Name: "ping-pong", Params: gemm.Params{"bytes": bytes, "ranks": job.Size(), "path": p.Path(),
 					"pairs": p.Way()},

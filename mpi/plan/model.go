@@ -136,6 +136,16 @@ func (p Pattern) Way() string {
 	return "one"
 }
 
+// Sizes returns the bytes of the messages of the pattern. If all pairs send at the same time, long messages alone
+// are measured: they show the bandwidth, and the latency is that of one pair.
+func (p Pattern) Sizes() []int {
+	sizes := []int{1, 64, 1 << 10, 8 << 10, 64 << 10, 512 << 10, 4 << 20}
+	if p.All {
+		return sizes[len(sizes)-2:]
+	}
+	return sizes
+}
+
 // Patterns returns the patterns for ranks on the given hosts.
 func Patterns(hosts []int) []Pattern {
 	var out []Pattern

@@ -214,7 +214,11 @@ func (b *builder) networks(s *document.Section, v *analysis.View) bool {
 		way := b.way(w)
 		least, most := 0, len(w.Sizes)-1
 		rate := func(i int) string { return number.ByteSize(float64(w.Sizes[i]) / float64(w.Rows[i].Median)) }
-		items = append(items, b.Say("mpi-network.fit", text.Args{
+		phrase := "mpi-network.fit"
+		if w.Pairs != "" && w.Pairs != "one" {
+			phrase = "mpi-network.stream"
+		}
+		items = append(items, b.Say(phrase, text.Args{
 			"Ranks": b.Count("ranks", w.Ranks), "Way": way, "Latency": number.Seconds(w.Latency),
 			"Bandwidth": number.ByteSize(1 / w.Each),
 			"Error":     number.Percent(w.Largest), "Small": number.ByteSize(float64(w.Sizes[least])),
