@@ -171,18 +171,17 @@ func bcastRowsVariant() gemm.Variant {
 //	panel 0      copies     is told        receives      is told
 //	             B⁰ ──────────────────────→ B⁰
 type copies[T gemm.Element] struct {
-	job    *Job
-	hosts  []int        // of the ranks whose copies are shared; each rank has its own if there is one a rank
-	window *comm.Shared // nil: each rank has its own copy
-	heads  *comm.Comm   // the ranks that receive panels; nil elsewhere
-	b      []gemm.Matrix[T]
-	told   []*comm.Request // messages to the other ranks of this host
+	job   *Job
+	hosts []int      // of the ranks whose copies are shared; each rank has its own if there is one a rank
+	heads *comm.Comm // the ranks that receive panels; nil elsewhere
+	b     []gemm.Matrix[T]
+	notices[T]
 }
 
 // newCopies allocates copies of panels with the given numbers of columns, of rows rows each. All ranks call it.
 func newCopies[T gemm.Element](j *Job, rows int, panels []plan.Span) (*copies[T], error) {
 	x := &copies[T]{job: j, hosts: plan.InOrder(plan.Grid{P: j.Size(), Q: 1, C: 1}).Order,
-		b: make([]gemm.Matrix[T], len(panels))}
+		b: make([]gemm.Matrix[T], len(panels)), notices: notices[T]{host: j.host}}
 	if err := x.share(rows, panels); err != nil {
 		return nil, err
 	}
@@ -227,12 +226,7 @@ func (x *copies[T]) share(rows int, panels []plan.Span) error {
 // begin begins to bring panel i of B, of rank 0, to all copies. The request is nil if there is nothing to wait for.
 func (x *copies[T]) begin(i int, b gemm.Matrix[T]) (*comm.Request, error) {
 	if x.heads == nil {
-		word := gemm.NewMatrix[T](1, 1)
-		r, err := comm.Irecv(x.job.host, word, 0, tagB)
-		if err != nil {
-			return nil, err
-		}
-		return r.Then(x.window.Sync), nil
+		return x.hear()
 	}
 	if x.job.Rank() == 0 {
 		memory.Copy(x.b[i], b)
@@ -250,35 +244,10 @@ func (x *copies[T]) begin(i int, b gemm.Matrix[T]) (*comm.Request, error) {
 	return r.Then(x.tell), nil
 }
 
-// tell tells the other ranks of this host that a panel is there.
-func (x *copies[T]) tell() error {
-	if x.window == nil {
-		return nil
-	}
-	if err := x.window.Sync(); err != nil {
-		return err
-	}
-	for r := 1; r < x.job.host.Size(); r++ {
-		q, err := comm.Isend(x.job.host, gemm.NewMatrix[T](1, 1), r, tagB)
-		if err != nil {
-			return err
-		}
-		x.told = append(x.told, q)
-	}
-	return nil
-}
-
-// end waits until all have been told.
-func (x *copies[T]) end() error {
-	told := x.told
-	x.told = nil
-	return waitAll(told)
-}
-
 // close frees the memory. All ranks call it.
 func (x *copies[T]) close() error {
-	if x == nil || x.window == nil {
+	if x == nil {
 		return nil
 	}
-	return x.window.Free()
+	return x.free()
 }

@@ -1,9 +1,6 @@
 package mpi
 
 import (
-	"slices"
-	"unsafe"
-
 	"gemm"
 	"gemm/gf256"
 	"gemm/mpi/comm"
@@ -23,7 +20,7 @@ import (
 type scatterRows[T gemm.Element] struct{ joined[T] }
 
 func newScatterRows[T gemm.Element](t *task[T]) (product[T], error) {
-	j, err := newJoined(t, plan.InOrder(plan.Grid{P: t.world.Size(), Q: 1, C: 1}), false)
+	j, err := newJoined(t, plan.InOrder(plan.Grid{P: t.world.Size(), Q: 1, C: 1}))
 	return &scatterRows[T]{j}, err
 }
 
@@ -47,19 +44,14 @@ func scatterRowsVariant() gemm.Variant {
 }
 
 // joined is a product whose operands are scattered in one call. The blocks of A and of B that a
-// rank needs, padded to the same size on all ranks, are adjacent in the buffer. If the ranks of a
-// host share their blocks, the first of them receives the blocks of all, each once.
+// rank needs, padded to the same size on all ranks, are adjacent in the buffer.
 type joined[T gemm.Element] struct {
 	*task[T]
 	grid        plan.Layout
-	ranks       *comm.Comm   // of the grid; nil outside
-	heads       *comm.Comm   // the ranks that receive blocks; nil elsewhere
-	hosts       []int        // of the ranks of the grid: which share blocks; one a rank if none does
-	window      *comm.Shared // with the blocks of A and B of a host; nil: none are shared
-	m, n        int          // rows and columns of a padded block of C
-	rows, cols  [][]int      // by host, the rows and columns of the grid whose blocks it needs
-	a, b, c     []T          // the blocks of A and B of this host, and this rank's block of C
-	sent, found []T          // on rank 0: all hosts' blocks of A and B, and all ranks' blocks of C
+	ranks       *comm.Comm // of the grid; nil outside
+	m, n        int        // rows and columns of a padded block of C
+	a, b, c     []T        // this rank's blocks
+	sent, found []T        // on rank 0: all ranks' blocks of A and B, and of C
 }
 
 // packedElements returns the elements of the buffers of rank 0 in a joined product.
@@ -70,114 +62,41 @@ func packedElements(s gemm.Shape, g plan.Grid) float64 {
 
 func ceil(n, parts int) int { return (n + parts - 1) / parts }
 
-func newJoined[T gemm.Element](t *task[T], g plan.Layout, share bool) (joined[T], error) {
+func newJoined[T gemm.Element](t *task[T], g plan.Layout) (joined[T], error) {
 	j := joined[T]{task: t, grid: g, m: ceil(t.shape.M, g.P), n: ceil(t.shape.N, g.Q)}
-	j.hosts = plan.InOrder(g.Grid).Order
-	if n := plan.Count(t.job.hosts); share && 1 < n && n < g.Ranks() && g.Ranks() == t.world.Size() {
-		j.hosts = t.job.hosts
-	}
 	rank := t.world.Rank()
 	if rank == 0 {
-		err := memory.Room[T](packedElements(t.shape, g.Grid), "the joined blocks of all ranks on rank 0")
-		if err != nil {
+		if err := memory.Room[T](packedElements(t.shape, g.Grid), "the joined blocks of all ranks on rank 0"); err != nil {
 			return j, err
 		}
 	}
 	// What a call in the product would find, too late for the ranks to stay in step.
-	j.rows, j.cols = g.Needed(j.hosts)
-	if err := comm.Countable(max(j.blocks(j.rows)*j.m*t.shape.K, j.blocks(j.cols)*t.shape.K*j.n, j.m*j.n),
-		"in the blocks for a rank", "use more ranks"); err != nil {
+	if err := comm.Countable(max(j.m*t.shape.K, t.shape.K*j.n, j.m*j.n), "in a block for a rank",
+		"use more ranks"); err != nil {
 		return j, err
 	}
+	if rank == 0 {
+		j.sent = memory.Matrix[T](g.Ranks(), (j.m+j.n)*t.shape.K).Data
+		j.found = memory.Matrix[T](g.Ranks(), j.m*j.n).Data
+	}
 	if rank < g.Ranks() {
-		j.c = memory.Matrix[T](j.m, j.n).Data
+		j.a, j.b, j.c = memory.Matrix[T](j.m, t.shape.K).Data, memory.Matrix[T](t.shape.K, j.n).Data,
+			memory.Matrix[T](j.m, j.n).Data
 	}
 	return j, nil
 }
 
-// blocks returns how many blocks a host needs at most.
-func (x *joined[T]) blocks(of [][]int) int {
-	most := 0
-	for _, blocks := range of {
-		most = max(most, len(blocks))
-	}
-	return most
-}
-
 func (x *joined[T]) place() (err error) {
-	if x.ranks, err = x.job.seats.First(x.grid.Ranks()); err != nil {
-		return err
-	}
-	x.heads = x.ranks
-	if plan.Count(x.hosts) < len(x.hosts) {
-		if err = x.share(); err != nil {
-			return err
-		}
-	}
-	if x.heads == nil {
-		return nil
-	}
-	// Of a host with fewer blocks than another, the last ones are padding.
-	a, b := x.blocks(x.rows)*x.m, x.blocks(x.cols)*x.n
-	if x.world.Rank() == 0 {
-		x.sent = memory.Matrix[T](plan.Count(x.hosts), (a+b)*x.shape.K).Data
-		x.found = memory.Matrix[T](x.grid.Ranks(), x.m*x.n).Data
-	}
-	if x.window == nil {
-		x.a, x.b = memory.Matrix[T](a, x.shape.K).Data, memory.Matrix[T](x.shape.K, b).Data
-	}
-	return nil
-}
-
-// share takes the memory for the blocks that the ranks of a host share. Without that memory each rank has
-// its own.
-func (x *joined[T]) share() error {
-	a, b := x.blocks(x.rows)*x.m, x.blocks(x.cols)*x.n
-	bytes, local := memory.Bytes[T](2, (a+b)*x.shape.K), x.job.host.Size()
-	cramped, err := x.job.cramped((bytes + local - 1) / local)
-	if err != nil {
-		return err
-	}
-	if !cramped {
-		if x.job.host.Rank() > 0 {
-			bytes = 0
-		}
-		if x.window, err = x.job.shared(x.job.host, bytes); err != nil {
-			return err
-		}
-	}
-	if x.window == nil {
-		x.hosts = plan.InOrder(x.grid.Grid).Order
-		x.rows, x.cols = x.grid.Needed(x.hosts)
-		return nil
-	}
-	arena := memory.Arena[T]{Base: x.window.At(0)}
-	if x.job.host.Rank() == 0 {
-		x.a, x.b = arena.Matrix(a, x.shape.K).Data, arena.Matrix(x.shape.K, b).Data
-	} else {
-		at := []uintptr{arena.Reserve(a, x.shape.K), arena.Reserve(x.shape.K, b)}
-		x.a = unsafe.Slice((*T)(unsafe.Add(arena.Base, at[0])), a*x.shape.K)
-		x.b = unsafe.Slice((*T)(unsafe.Add(arena.Base, at[1])), b*x.shape.K)
-	}
-	x.heads, err = x.job.seats.Heads(x.hosts)
+	x.ranks, err = x.job.seats.First(x.grid.Ranks())
 	return err
-}
-
-func (x *joined[T]) close() error {
-	if x.window == nil {
-		return nil
-	}
-	return x.window.Free()
 }
 
 // block returns the rows and columns of C of the rank at (i, j), without padding.
 func (x *joined[T]) block(rank int) (rows, cols plan.Span) {
 	i, j, _ := x.grid.At(rank)
+	cut := func(n, size, i int) plan.Span { return plan.Span{Lo: min(n, i*size), Hi: min(n, (i+1)*size)} }
 	return cut(x.shape.M, x.m, i), cut(x.shape.N, x.n, j)
 }
-
-// cut returns part i of n indices in parts of the given size; the last ones have fewer, or none.
-func cut(n, size, i int) plan.Span { return plan.Span{Lo: min(n, i*size), Hi: min(n, (i+1)*size)} }
 
 func (x *joined[T]) multiply(k *clock) error {
 	if x.ranks == nil {
@@ -185,26 +104,15 @@ func (x *joined[T]) multiply(k *clock) error {
 	}
 	err := k.during(distributing, func() error {
 		x.pack()
-		if x.heads != nil {
-			if err := comm.ScatterJoined(x.heads, 0, x.sent, x.a, x.b); err != nil {
-				return err
-			}
-		}
-		if x.window != nil {
-			return x.window.Ready()
-		}
-		return nil
+		return comm.ScatterJoined(x.ranks, 0, x.sent, x.a, x.b)
 	})
 	if err != nil {
 		return err
 	}
-	rank := x.ranks.Rank()
-	rows, cols := x.block(rank)
+	rows, cols := x.block(x.ranks.Rank())
 	if rows.Len() > 0 && cols.Len() > 0 {
-		i, j, _ := x.grid.At(rank)
-		row, col := slices.Index(x.rows[x.hosts[rank]], i), slices.Index(x.cols[x.hosts[rank]], j)
-		a := of(x.a[row*x.m*x.shape.K:], rows.Len(), x.shape.K, x.shape.K)
-		b := of(x.b[col*x.shape.K*x.n:], x.shape.K, cols.Len(), x.n)
+		a := of(x.a, rows.Len(), x.shape.K, x.shape.K)
+		b := of(x.b, x.shape.K, cols.Len(), x.n)
 		if err := x.compute(k, of(x.c, rows.Len(), cols.Len(), x.n), a, b, false); err != nil {
 			return err
 		}
@@ -223,22 +131,17 @@ func of[T gemm.Element](data []T, rows, cols, stride int) gemm.Matrix[T] {
 	return gemm.Matrix[T]{Rows: rows, Cols: cols, Stride: stride, Data: data}
 }
 
-// pack copies the blocks of A and B of every host into rank 0's buffer.
+// pack copies the blocks of A and B of every rank into rank 0's buffer.
 func (x *joined[T]) pack() {
 	if x.world.Rank() != 0 {
 		return
 	}
-	a, b := x.blocks(x.rows)*x.m*x.shape.K, x.blocks(x.cols)*x.shape.K*x.n
-	for h := range x.rows {
-		part := x.sent[h*(a+b) : (h+1)*(a+b)]
-		for n, i := range x.rows[h] {
-			rows := cut(x.shape.M, x.m, i)
-			memory.Copy(of(part[n*x.m*x.shape.K:], rows.Len(), x.shape.K, x.shape.K), rowsOf(x.task.a, rows))
-		}
-		for n, j := range x.cols[h] {
-			cols := cut(x.shape.N, x.n, j)
-			memory.Copy(of(part[a+n*x.shape.K*x.n:], x.shape.K, cols.Len(), x.n), colsOf(x.task.b, cols))
-		}
+	size := (x.m + x.n) * x.shape.K
+	for rank := range x.grid.Ranks() {
+		rows, cols := x.block(rank)
+		part := x.sent[rank*size : (rank+1)*size]
+		memory.Copy(of(part, rows.Len(), x.shape.K, x.shape.K), rowsOf(x.task.a, rows))
+		memory.Copy(of(part[x.m*x.shape.K:], x.shape.K, cols.Len(), x.n), colsOf(x.task.b, cols))
 	}
 }
 
@@ -264,8 +167,8 @@ func (x *joined[T]) plan() prediction {
 		}
 	}
 	return prediction{
-		schedule: plan.ScatterBlocks(x.shape, x.grid, x.job.hosts, x.hosts),
-		bound:    plan.BoundShared(x.shape, x.hosts), rooted: true,
+		schedule: plan.ScatterBlocks(x.shape, x.grid, x.job.hosts),
+		bound:    plan.BoundRooted(x.shape, x.grid.Ranks(), true), rooted: true,
 		grid: x.grid.Grid, busy: busy, largest: gemm.Shape{M: x.m, N: x.n, K: x.shape.K},
 	}
 }

@@ -133,7 +133,7 @@ func TestBoundRooted(t *testing.T) {
 			check("bcast-rows", s, ranks, flows(plan.BcastRows(s, plan.OneHost(ranks), upTo(ranks), 100)), true)
 			for _, g := range grids(ranks, 1) {
 				check("scatter-blocks", s, ranks,
-					flows(plan.ScatterBlocks(s, plan.InOrder(g), plan.OneHost(ranks), upTo(ranks))), true)
+					flows(plan.ScatterBlocks(s, plan.InOrder(g), plan.OneHost(ranks))), true)
 				check("grid-blocks", s, ranks, flows(plan.GridBlocks(s, plan.OneHost(ranks), g)), true)
 			}
 		}

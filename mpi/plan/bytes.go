@@ -80,41 +80,81 @@ func others(m, ranks int, works bool, f func(rank int, rows int64)) {
 //	Gather           before     C₀                    C₁
 //	                 after      C₀ C₁ (4 rows)        ·
 func ScatterRows(s gemm.Shape, hosts []int) Schedule {
-	own := InOrder(Grid{len(hosts), 1, 1})
-	return ScatterBlocks(s, own, hosts, own.Order)
+	return ScatterBlocks(s, InOrder(Grid{len(hosts), 1, 1}), hosts)
 }
 
 // ScatterBlocks predicts scatter-blocks. One Scatter sends ⌈M/p⌉ rows of A and ⌈N/q⌉ columns of B,
-// padded, to rank (i, j). One Gather returns its block of C. copies are the hosts that share a copy, by rank of
-// the layout: one Scatter sends the first rank of each the blocks that its ranks need, each once, and
-// padded to the same number on all. If every rank has its own copy, each is a host of its own there, whichever
-// host it is on.
+// padded, to rank (i, j). One Gather returns its block of C.
 //
 //	2×2              rank       0                           1         2         3
 //	Scatter          before     A₀ B₀ A₀ B₁ A₁ B₀ A₁ B₁     ·         ·         ·
 //	                 after      A₀, B₀                      A₀, B₁    A₁, B₀    A₁, B₁
 //	Gather           before     C₀₀                         C₀₁       C₁₀       C₁₁
 //	                 after      C₀₀ C₀₁ C₁₀ C₁₁             ·         ·         ·
-func ScatterBlocks(s gemm.Shape, l Layout, hosts, copies []int) Schedule {
+func ScatterBlocks(s gemm.Shape, l Layout, hosts []int) Schedule {
 	out := Schedule{Hosts: hosts}
 	if empty(s) {
 		return out
 	}
-	rows, cols := pieces(s.M, l.P), pieces(s.N, l.Q)
-	at, down := l.Needed(copies)
-	there := (rows*most(at) + cols*most(down)) * int64(s.K)
-	out.step(1, false).scatter(heads(copies), 0, func(int) int64 { return there }, 1)
-	out.step(0, false).gather(upTo(l.Ranks()), 0, func(int) int64 { return rows * cols }, 1)
+	rows, cols, ranks := pieces(s.M, l.P), pieces(s.N, l.Q), upTo(l.Ranks())
+	out.step(1, false).scatter(ranks, 0, func(int) int64 { return (rows + cols) * int64(s.K) }, 1)
+	out.step(0, false).gather(ranks, 0, func(int) int64 { return rows * cols }, 1)
 	return out
 }
 
-// most returns the length of the longest list.
-func most(lists [][]int) int64 {
-	n := 0
-	for _, list := range lists {
-		n = max(n, len(list))
+// Bands returns in how many bands HostBlocks sends the columns of a block: in 8, unless they are narrow.
+func Bands(s gemm.Shape, g Grid) int { return max(1, min(8, ceil(s.N, g.Q)/64)) }
+
+// Band returns the columns of a band of the blocks in column j of the grid.
+func (g Grid) Band(s gemm.Shape, bands, j, band int) Span {
+	cols := Split(s.N, g.Q, j)
+	part := Split(cols.Len(), bands, band)
+	return Span{cols.Lo + part.Lo, cols.Lo + part.Hi}
+}
+
+// HostBlocks predicts scatter-blocks over several hosts. copies are the hosts of the ranks, whose ranks share
+// blocks. Rank 0 sends the first rank of each other the rows of A that its ranks need, and then the columns of B,
+// a band of each block at a time. C returns in bands, too.
+//
+//	2×2, two hosts   rank       0 → 2                       1 → 0     2 → 0     3 → 0
+//	step 0                      A₁
+//	a step of a band            its part of B₀, B₁          of C₀₁    of C₁₀    of C₁₁
+func HostBlocks(s gemm.Shape, l Layout, hosts, copies []int, bands int) Schedule {
+	out := Schedule{Hosts: hosts}
+	if empty(s) {
+		return out
 	}
-	return int64(n)
+	heads := heads(copies)
+	rows, cols := l.Needed(copies)
+	first := out.step(0, false)
+	for h, head := range heads {
+		for _, i := range rows[h] {
+			first.send(0, head, part(s.M, l.P, i)*int64(s.K))
+		}
+	}
+	back := func(c calls, band int) {
+		for r := range hosts {
+			i, j, _ := l.At(r)
+			c.send(r, 0, part(s.M, l.P, i)*int64(l.Band(s, bands, j, band).Len()))
+		}
+	}
+	for band := range bands {
+		// The terms of the rank with most are in column 0 of the grid.
+		c := out.step(share(l.Band(s, bands, 0, band), Split(s.N, l.Q, 0).Len()), true)
+		for h, head := range heads {
+			for _, j := range cols[h] {
+				c.send(0, head, area(s.K, l.Band(s, bands, j, band).Len()))
+			}
+		}
+		if band > 1 {
+			back(c, band-2)
+		}
+	}
+	if bands > 1 {
+		back(out.step(0, true), bands-2)
+	}
+	back(out.step(0, false), bands-1)
+	return out
 }
 
 // heads returns the first rank of each host.

@@ -103,12 +103,19 @@ func TestTraffic(t *testing.T) {
 						wantBcastRows(s, copies, width))
 				}
 				for _, g := range grids(ranks, 1) {
-					same(t, "scatter-blocks "+g.String(),
-						flows(plan.ScatterBlocks(s, plan.InOrder(g), plan.OneHost(ranks+2), copies)),
-						wantScatterBlocks(s, ranks+2, g, copies))
+					if g.Ranks() < ranks {
+						continue
+					}
+					for _, bands := range []int{1, 2, 5} {
+						same(t, "scatter-blocks by hosts "+g.String(),
+							flows(plan.HostBlocks(s, plan.InOrder(g), plan.OneHost(ranks), copies, bands)),
+							wantHostBlocks(s, g, copies, bands))
+					}
 				}
 			}
 			for _, g := range grids(ranks, 1) {
+				same(t, "scatter-blocks "+g.String(), flows(plan.ScatterBlocks(s, plan.InOrder(g), plan.OneHost(ranks+2))),
+					wantScatterBlocks(s, ranks+2, g))
 				same(t, "grid-blocks "+g.String(), flows(plan.GridBlocks(s, plan.OneHost(ranks+2), g)),
 					wantGridBlocks(s, ranks+2, g))
 				for _, width := range []int{1, 7, 1000} {
@@ -190,12 +197,13 @@ func TestTrafficByHand(t *testing.T) {
 		// 2 padded rows a rank: 8 + 12 there, 6 back.
 		{"scatter-rows", flows(plan.ScatterRows(s, plan.OneHost(3))), []count{{40, 12, 4}, {6, 20, 4}, {6, 20, 4}}},
 		// 3 padded rows and 2 padded columns: 12 + 8 there, 6 back.
-		{"scatter-blocks", flows(plan.ScatterBlocks(s, plan.InOrder(square), plan.OneHost(5), upTo(4))),
+		{"scatter-blocks", flows(plan.ScatterBlocks(s, plan.InOrder(square), plan.OneHost(5))),
 			[]count{{60, 18, 4}, {6, 20, 4}, {6, 20, 4}, {6, 20, 4}, {}}},
-		// The rows of the grid share copies: rank 2 gets A₁ 12, B₀ 8 and B₁ 8.
-		{"scatter-blocks, two copies", flows(plan.ScatterBlocks(s, plan.InOrder(square), plan.OneHost(4),
-			[]int{0, 0, 1, 1})),
-			[]count{{28, 18, 3}, {6, 0, 2}, {6, 28, 3}, {6, 0, 2}}},
+		// The rows of the grid share blocks: rank 2 gets A₁ 8, B₀ 8 and B₁ 4. In two bands, B₀ and C₀ are cut in
+		// halves, and B₁ and C₁, of one column, are not.
+		{"scatter-blocks by hosts", flows(plan.HostBlocks(s, plan.InOrder(square), plan.OneHost(4),
+			[]int{0, 0, 1, 1}, 2)),
+			[]count{{20, 3 + 4 + 2, 1 + 3 + 1 + 2 + 1}, {3, 0, 1}, {4, 20, 4 + 2}, {2, 0, 1}}},
 		// Rows 3 + 2, columns 2 + 1. Rank 0 sends A₁ 8, B₁ 4, A₀ 12, B₀ 8, and gets C₀₁ 3 and
 		// C₁ 6. Rank 1 gets B₁ 4 and A₀ 12, sends B₁ 4 and C₀₁ 3. Rank 2 gets A₁ 8, B₀ 8, C₁₁ 2,
 		// sends A₁ 8 and C₁ 6. Rank 3 gets A₁ 8 and B₁ 4, sends C₁₁ 2. Columns take two calls.

@@ -49,35 +49,48 @@ func p2pRows(s gemm.Shape, ranks int, works bool, panels int64, width int) []cou
 }
 
 func wantScatterRows(s gemm.Shape, ranks int) []count {
-	return wantScatterBlocks(s, ranks, plan.Grid{P: ranks, Q: 1, C: 1}, upTo(ranks))
+	return wantScatterBlocks(s, ranks, plan.Grid{P: ranks, Q: 1, C: 1})
 }
 
-// wantScatterBlocks counts the blocks that each of copies needs, with a rank of the grid at its place.
-func wantScatterBlocks(s gemm.Shape, ranks int, g plan.Grid, copies []int) []count {
+func wantScatterBlocks(s gemm.Shape, ranks int, g plan.Grid) []count {
 	out := make([]count, ranks)
 	if empty(s) {
 		return out
 	}
-	at, down := map[int]map[int]bool{}, map[int]map[int]bool{}
-	rows, cols, most := pieces(s.M, g.P), pieces(s.N, g.Q), [2]int{}
+	rows, cols := pieces(s.M, g.P), pieces(s.N, g.Q)
+	there, back, others := (rows+cols)*int64(s.K), rows*cols, int64(g.Ranks()-1)
+	out[0].add(others*there, others*back, 2*levels(g.Ranks()))
+	for r := 1; r < g.Ranks(); r++ {
+		out[r].add(back, there, 2*levels(g.Ranks()))
+	}
+	return out
+}
+
+// wantHostBlocks counts the blocks that each of copies needs, with a rank of the grid at its place. A block of
+// c columns is cut into min(c, bands) messages.
+func wantHostBlocks(s gemm.Shape, g plan.Grid, copies []int, bands int) []count {
+	out := make([]count, g.Ranks())
+	if empty(s) {
+		return out
+	}
+	at, down := map[[2]int]bool{}, map[[2]int]bool{}
 	for r, h := range copies {
 		i, j, _ := g.At(r)
-		if at[h] == nil {
-			at[h], down[h] = map[int]bool{}, map[int]bool{}
+		rows, cols := part(s.M, g.P, i), part(s.N, g.Q, j)
+		messages := min(cols, int64(bands))
+		head := slices.Index(copies, h)
+		if !at[[2]int{h, i}] && head > 0 && rows > 0 {
+			out[0].add(rows*int64(s.K), 0, 1)
+			out[head].add(0, rows*int64(s.K), 1)
 		}
-		at[h][i], down[h][j] = true, true
-		most[0], most[1] = max(most[0], len(at[h])), max(most[1], len(down[h]))
-	}
-	there, back := (rows*int64(most[0])+cols*int64(most[1]))*int64(s.K), rows*cols
-	for r := range g.Ranks() {
-		t := &out[r]
-		switch {
-		case r == 0:
-			t.add(int64(len(at)-1)*there, int64(g.Ranks()-1)*back, levels(len(at))+levels(g.Ranks()))
-		case slices.Index(copies, copies[r]) == r:
-			t.add(back, there, levels(len(at))+levels(g.Ranks()))
-		default:
-			t.add(back, 0, levels(g.Ranks()))
+		if !down[[2]int{h, j}] && head > 0 {
+			out[0].add(cols*int64(s.K), 0, messages)
+			out[head].add(0, cols*int64(s.K), messages)
+		}
+		at[[2]int{h, i}], down[[2]int{h, j}] = true, true
+		if r > 0 && rows > 0 {
+			out[0].add(0, rows*cols, messages)
+			out[r].add(rows*cols, 0, messages)
 		}
 	}
 	return out

@@ -30,13 +30,13 @@ func TestPaths(t *testing.T) {
 			{counts(4, 3, 1+2), counts(4+4+12, 3+3, 1+2+4)}, {counts(3, 4, 1+2), counts(0, 0, 1)},
 			{counts(0, 0, 1), counts(3, 4+12, 1+2+2)}, {counts(0, 0, 1), counts(3, 4, 1+2)}}},
 		// 3 padded rows and 2 padded columns: 12 + 8 there, 6 back.
-		{"scatter-blocks", plan.ScatterBlocks(s, plan.InOrder(square), hosts, upTo(4)), []plan.Traffic{
+		{"scatter-blocks", plan.ScatterBlocks(s, plan.InOrder(square), hosts), []plan.Traffic{
 			{counts(20, 6, 2), counts(40, 12, 2)}, {counts(6, 20, 2), counts(0, 0, 2)},
 			{counts(0, 0, 2), counts(6, 20, 2)}, {counts(0, 0, 2), counts(6, 20, 2)}}},
-		// One copy on each host: rank 2 gets A₁ 12, B₀ 8 and B₁ 8, for rank 3 as well.
-		{"scatter-blocks, two copies", plan.ScatterBlocks(s, plan.InOrder(square), hosts, hosts), []plan.Traffic{
-			{counts(0, 6, 1), counts(28, 12, 2)}, {counts(6, 0, 1), counts(0, 0, 1)},
-			{counts(0, 0, 1), counts(6, 28, 2)}, {counts(0, 0, 1), counts(6, 0, 1)}}},
+		// The ranks of a host share: rank 2 gets A₁ 8, B₀ 8 and B₁ 4, for rank 3 as well.
+		{"scatter-blocks by hosts", plan.HostBlocks(s, plan.InOrder(square), hosts, hosts, 1), []plan.Traffic{
+			{counts(0, 3, 1), counts(20, 6, 5)}, {counts(3, 0, 1), counts(0, 0, 0)},
+			{counts(0, 0, 0), counts(4, 20, 4)}, {counts(0, 0, 0), counts(2, 0, 1)}}},
 		// A moves along rows, inside hosts; B down columns, between them.
 		{"summa", plan.Summa(s, hosts, square, 2), []plan.Traffic{
 			{counts(6, 6, 2), counts(4, 4, 2)}, {counts(6, 6, 2), counts(2, 2, 2)},
@@ -70,9 +70,10 @@ func schedules(s gemm.Shape, hosts []int) map[string]plan.Schedule {
 	return map[string]plan.Schedule{
 		"p2p-rows": plan.P2PRows(s, hosts, false), "p2p-rows, master works": plan.P2PRows(s, hosts, true),
 		"p2p-rows-overlap": plan.P2PRowsOverlap(s, hosts, true, 5), "scatter-rows": plan.ScatterRows(s, hosts),
-		"scatter-blocks": plan.ScatterBlocks(s, plan.InOrder(near), hosts, upTo(ranks)),
-		"grid-blocks":    plan.GridBlocks(s, hosts, near),
-		"bcast-rows":     plan.BcastRows(s, hosts, upTo(ranks), 5), "summa": plan.Summa(s, hosts, near, 5),
+		"scatter-blocks":          plan.ScatterBlocks(s, plan.InOrder(near), hosts),
+		"scatter-blocks by hosts": plan.HostBlocks(s, plan.InOrder(near), hosts, upTo(ranks), 3),
+		"grid-blocks":             plan.GridBlocks(s, hosts, near),
+		"bcast-rows":              plan.BcastRows(s, hosts, upTo(ranks), 5), "summa": plan.Summa(s, hosts, near, 5),
 		"srumma, sent": plan.SrummaSent(s, hosts, near, 5), "cannon": steps, "cannon's skew": skew,
 		"25d": plan.Layers(s, hosts, plan.Layered(ranks, s, 0, 0), 5),
 	}
