@@ -66,7 +66,8 @@ func newJoined[T gemm.Element](t *task[T], g plan.Layout) (joined[T], error) {
 	j := joined[T]{task: t, grid: g, m: ceil(t.shape.M, g.P), n: ceil(t.shape.N, g.Q)}
 	rank := t.world.Rank()
 	if rank == 0 {
-		if err := memory.Room[T](packedElements(t.shape, g.Grid), "the joined blocks of all ranks on rank 0"); err != nil {
+		err := memory.Room[T](packedElements(t.shape, g.Grid), "the joined blocks of all ranks on rank 0")
+		if err != nil {
 			return j, err
 		}
 	}
