@@ -17,7 +17,9 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"gemm"
 	"gemm/gf256"
@@ -126,6 +128,28 @@ func probe(matrix gf256.Matrix, rows gemm.Matrix[gf256.Elem]) error {
 	return nil
 }
 
+// each calls f with the numbers below n, on at most as many goroutines as there are processors: to copy bytes from
+// and to files takes one processor longer than to multiply them takes several. After an error there are no more
+// calls; each returns the first.
+func each(n int, f func(i int) error) error {
+	var next atomic.Int64
+	var once sync.Once
+	var first error
+	var runners sync.WaitGroup
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		runners.Go(func() {
+			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+				if err := f(int(i)); err != nil {
+					once.Do(func() { first = err })
+					next.Store(int64(n))
+				}
+			}
+		})
+	}
+	runners.Wait()
+	return first
+}
+
 // transfer runs t. While one slice is written, the next is multiplied and the one after it is read. The first error ends
 // it.
 func (c *Coder) transfer(ctx context.Context, t transfer, done *meter) error {
@@ -167,24 +191,23 @@ func (c *Coder) transfer(ctx context.Context, t transfer, done *meter) error {
 		return probe(t.matrix, s.rows)
 	})
 	stage(multiplied, free, func(s *slice) error {
-		for i, sinks := range t.out {
-			for _, to := range sinks {
+		err := each(len(t.out), func(i int) error {
+			for _, to := range t.out[i] {
 				if err := to.write(gf256.Bytes(s.rows.Row(i)), s.off); err != nil {
 					return err
 				}
 			}
-		}
+			return nil
+		})
 		done.add(int64(a.Cols) * int64(s.rows.Cols))
-		return nil
+		return err
 	})
 	for off := int64(0); off < t.length && ctx.Err() == nil; off += int64(width) {
 		s := <-free
 		s.off, s.rows.Cols = off, int(min(int64(width), t.length-off))
-		for i, from := range t.in {
-			if err := from.read(gf256.Bytes(s.rows.Row(i)), off); err != nil {
-				cancel(err)
-				break
-			}
+		err := each(len(t.in), func(i int) error { return t.in[i].read(gf256.Bytes(s.rows.Row(i)), off) })
+		if err != nil {
+			cancel(err)
 		}
 		filled <- s
 	}
