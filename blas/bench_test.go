@@ -134,3 +134,48 @@ func comparedWithGonum(b *testing.B, name string, routine func(by blas.Float64))
 		})
 	}
 }
+
+// BenchmarkBatch multiplies many small matrices: by a call each, by a plan, and by a batch on one worker.
+func BenchmarkBatch(b *testing.B) {
+	const count = 1000
+	for _, n := range []int{2, 4, 8, 16, 32} {
+		x, c := make([]float64, count*n*n), make([]float64, count*n*n)
+		for i := range x {
+			x[i] = float64(i%7) - 3
+		}
+		p, err := NewPlan(Problem[float64]{M: n, N: n, K: n, Alpha: 1, Workers: 1})
+		if err != nil {
+			b.Fatal(err)
+		}
+		impl := Implementation{Workers: 1}
+		for _, by := range []struct {
+			name string
+			run  func() error
+		}{
+			{"call", func() error {
+				for i := 0; i < len(x); i += n * n {
+					impl.Dgemm(NoTrans, NoTrans, n, n, n, 1, x[i:], n, x[i:], n, 0, c[i:], n)
+				}
+				return nil
+			}},
+			{"plan", func() error {
+				for i := 0; i < len(x); i += n * n {
+					if err := p.Multiply(x[i:], x[i:], c[i:]); err != nil {
+						return err
+					}
+				}
+				return nil
+			}},
+			{"batch", func() error { return p.BatchStrided(count, x, n*n, x, n*n, c, n*n) }},
+		} {
+			b.Run(fmt.Sprintf("n=%d/by=%s", n, by.name), func(b *testing.B) {
+				for b.Loop() {
+					if err := by.run(); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/count, "ns/product")
+			})
+		}
+	}
+}

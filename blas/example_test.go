@@ -44,6 +44,38 @@ func ExampleMultiply_shapes() {
 	// Output: gemm: shapes do not conform: C 3×2, A 3×4, B 5×2
 }
 
+// Many small products of one shape are one call, which divides them among the processors.
+func ExampleGemmBatchStrided() {
+	const count = 3
+	a := []float64{1, 0, 0, 1, 0, 1, 1, 0, 2, 0, 0, 2} // three matrices of 2×2, one behind the other
+	b := []float64{1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4}
+	c := make([]float64, count*4)
+	p := blas.Problem[float64]{M: 2, N: 2, K: 2, Alpha: 1}
+	if err := blas.GemmBatchStrided(p, count, a, 4, b, 4, c, 4); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(c)
+	// Output: [1 2 3 4 3 4 1 2 2 4 6 8]
+}
+
+// A plan is checked once, and multiplies any operands of its shape.
+func ExamplePlan() {
+	plan, err := blas.NewPlan(blas.Problem[float64]{TransA: blas.Trans, M: 2, N: 1, K: 2, Alpha: 1})
+	if err != nil {
+		log.Fatal(err)
+	}
+	c := make([]float64, 2)
+	for _, b := range [][]float64{{1, 0}, {0, 1}} {
+		if err := plan.Multiply([]float64{1, 2, 3, 4}, b, c); err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(c)
+	}
+	// Output:
+	// [1 2]
+	// [3 4]
+}
+
 // A program with a product for every goroutine leaves each to one of them.
 func ExampleImplementation() {
 	defer blas64.Use(gonum.Implementation{}) // what gonum uses by itself

@@ -4,6 +4,8 @@
 //
 //	err := blas.Multiply(c, a, b) // C = A·B
 //
+// GemmBatch and GemmBatchStrided multiply many matrices of one shape in one call. A Plan is such a shape, checked once.
+//
 // Implementation is gonum's own BLAS, but its level-3 routines, which multiply and solve with matrices on
 // both sides, use the same kernels. One line in a program,
 //
@@ -47,6 +49,8 @@
 package blas
 
 import (
+	"fmt"
+	"math"
 	"math/bits"
 
 	"gonum.org/v1/gonum/blas"
@@ -87,6 +91,19 @@ func mustHold[T any](data []T, rows, cols, ld int, short string) {
 	if hi, lo := bits.Mul(uint(rows-1), uint(ld)); hi != 0 || len(data) < cols || lo > uint(len(data)-cols) {
 		panic(short)
 	}
+}
+
+// extent returns the elements of a rows×cols matrix with leading dimension ld ≥ cols, from the first to the last. The
+// error says that no slice has so many.
+func extent(rows, cols, ld int) (int, error) {
+	if rows == 0 || cols == 0 {
+		return 0, nil
+	}
+	hi, lo := bits.Mul(uint(rows-1), uint(ld))
+	if hi != 0 || lo > uint(math.MaxInt-cols) {
+		return 0, fmt.Errorf("%d rows with a leading dimension of %d are more than memory", rows, ld)
+	}
+	return int(lo) + cols, nil
 }
 
 // isTranspose, isTriangle, isSide and isDiag report whether the value of a flag is valid.

@@ -54,9 +54,5 @@ func compute[T gemm.Float](ctx context.Context, m, n, k int, alpha T, a, b view[
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	p, ok := any(&double).(*precision[T])
-	if !ok {
-		p = any(&single).(*precision[T])
-	}
-	return p.product(ctx, 0, m, n, k, alpha, a, b, beta, stored(NoTrans, c.Data, c.Stride))
+	return precisionOf[T]().product(ctx, 0, m, n, k, alpha, a, b, beta, stored(NoTrans, c.Data, c.Stride))
 }

@@ -20,6 +20,14 @@ var (
 	single precision[float32]
 )
 
+// precisionOf returns the precision of an element type.
+func precisionOf[T gemm.Float]() *precision[T] {
+	if p, ok := any(&double).(*precision[T]); ok {
+		return p
+	}
+	return any(&single).(*precision[T])
+}
+
 const (
 	// corner is the largest order of a block on the diagonal. The recursion ends there.
 	corner = 32

@@ -1,0 +1,247 @@
+package blas
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+
+	"gonum.org/v1/gonum/blas"
+
+	"gemm"
+	"gemm/parallel/pool"
+)
+
+// Problem is the operation C ← α·op(A)·op(B) + β·C with op(A) M×K, op(B) K×N and C M×N, without its operands.
+// They are stored by rows.
+type Problem[T gemm.Float] struct {
+	TransA, TransB blas.Transpose // 0 is NoTrans
+	M, N, K        int
+	Alpha, Beta    T
+	LDA, LDB, LDC  int // elements from the beginning of one row to the next; 0: rows follow each other
+	Workers        int // as in Implementation
+}
+
+// Plan is a Problem whose arguments are checked and whose way is chosen. It multiplies any number of operands. Any
+// number of goroutines may use a plan at the same time.
+type Plan[T gemm.Float] struct {
+	problem             Problem[T]
+	needA, needB, needC int // elements of an operand, from the first to the last
+	tiny                bool
+	precision           *precision[T]
+	crews               sync.Pool // of *crew[T]
+}
+
+// NewPlan returns the plan of a problem. The error is a gemm.ErrShape if a dimension is negative, or if a leading
+// dimension is shorter than a row; it is a gemm.ErrParam if a transpose is none of the constants.
+func NewPlan[T gemm.Float](p Problem[T]) (*Plan[T], error) {
+	for _, t := range []*blas.Transpose{&p.TransA, &p.TransB} {
+		if *t == 0 {
+			*t = NoTrans
+		}
+		if !isTranspose(*t) {
+			return nil, fmt.Errorf("%w: the transpose %q is none of NoTrans, Trans and ConjTrans", gemm.ErrParam, rune(*t))
+		}
+	}
+	if p.M < 0 || p.N < 0 || p.K < 0 {
+		return nil, fmt.Errorf("%w: %d×%d times %d×%d: a dimension is negative", gemm.ErrShape, p.M, p.K, p.K, p.N)
+	}
+	plan := &Plan[T]{precision: precisionOf[T](), tiny: isTiny(p.M, p.N, p.K, p.Alpha)}
+	rowsA, colsA := ordered(p.TransA, p.M, p.K)
+	rowsB, colsB := ordered(p.TransB, p.K, p.N)
+	for _, x := range []struct {
+		name       string
+		rows, cols int
+		ld, need   *int
+	}{{"A", rowsA, colsA, &p.LDA, &plan.needA}, {"B", rowsB, colsB, &p.LDB, &plan.needB},
+		{"C", p.M, p.N, &p.LDC, &plan.needC}} {
+		if *x.ld == 0 {
+			*x.ld = max(1, x.cols)
+		}
+		if *x.ld < x.cols {
+			return nil, fmt.Errorf("%w: rows of %s have %d elements, its leading dimension is %d", gemm.ErrShape,
+				x.name, x.cols, *x.ld)
+		}
+		var err error
+		if *x.need, err = extent(x.rows, x.cols, *x.ld); err != nil {
+			return nil, fmt.Errorf("%w: %s: %v", gemm.ErrShape, x.name, err)
+		}
+	}
+	plan.problem = p
+	return plan, nil
+}
+
+// Multiply computes the operation. The operands begin with the first elements of the slices. C must not overlap A or
+// B. The error is a gemm.ErrShape if a slice is too short; then nothing is written.
+func (p *Plan[T]) Multiply(a, b, c []T) error {
+	if err := p.hold(a, b, c); err != nil {
+		return err
+	}
+	if p.tiny {
+		q := &p.problem
+		multiplyTiny(q.M, q.N, q.K, q.Alpha, stored(q.TransA, a, q.LDA), stored(q.TransB, b, q.LDB), q.Beta,
+			stored(NoTrans, c, q.LDC))
+		return nil
+	}
+	w := p.precision.borrow(p.problem.Workers)
+	p.compute(w, a, b, c)
+	w.giveBack()
+	return nil
+}
+
+// Batch computes the operation for each i with a[i], b[i] and c[i]. The products are divided among the workers,
+// unless there are few and each is large: then the workers share each product. A matrix may be an operand of several
+// products. No c[i] may overlap another matrix. The error is a gemm.ErrShape if the numbers of matrices differ, or if
+// a slice is too short; then nothing is written.
+func (p *Plan[T]) Batch(a, b, c [][]T) error {
+	if len(a) != len(c) || len(b) != len(c) {
+		return fmt.Errorf("%w: a batch of %d matrices A, %d B and %d C", gemm.ErrShape, len(a), len(b), len(c))
+	}
+	for i := range c {
+		if err := p.hold(a[i], b[i], c[i]); err != nil {
+			return fmt.Errorf("product %d: %w", i, err)
+		}
+	}
+	p.all(operands[T]{many: [3][][]T{a, b, c}}, len(c))
+	return nil
+}
+
+// BatchStrided is Batch for matrices that lie in one slice of A, one of B and one of C. Each begins a stride, in
+// elements, behind the one before. A stride is at least as long as a matrix, so those of C do not overlap. To
+// multiply by one A or B several times, Batch takes it several times. The error is a gemm.ErrShape if the count is
+// negative, or if a stride or a slice is too short; then nothing is written.
+func (p *Plan[T]) BatchStrided(count int, a []T, strideA int, b []T, strideB int, c []T, strideC int) error {
+	if count < 0 {
+		return fmt.Errorf("%w: a batch of %d products", gemm.ErrShape, count)
+	}
+	for _, x := range []struct {
+		name               string
+		have, stride, need int
+	}{{"A", len(a), strideA, p.needA}, {"B", len(b), strideB, p.needB}, {"C", len(c), strideC, p.needC}} {
+		if x.stride < max(1, x.need) {
+			return fmt.Errorf("%w: the stride of %s is %d, a matrix has %d elements", gemm.ErrShape, x.name, x.stride,
+				x.need)
+		}
+		if count > 0 && x.need > 0 && (x.have < x.need || (x.have-x.need)/x.stride < count-1) {
+			return fmt.Errorf("%w: %s has %d elements, %d matrices with a stride of %d need more", gemm.ErrShape, x.name,
+				x.have, count, x.stride)
+		}
+	}
+	p.all(operands[T]{one: [3][]T{a, b, c}, stride: [3]int{strideA, strideB, strideC}}, count)
+	return nil
+}
+
+// GemmBatch computes C[i] ← α·op(A[i])·op(B[i]) + β·C[i] for matrices of one shape, as Plan.Batch does.
+func GemmBatch[T gemm.Float](p Problem[T], a, b, c [][]T) error {
+	plan, err := NewPlan(p)
+	if err != nil {
+		return err
+	}
+	return plan.Batch(a, b, c)
+}
+
+// GemmBatchStrided computes C[i] ← α·op(A[i])·op(B[i]) + β·C[i] for matrices of one shape, as Plan.BatchStrided
+// does.
+func GemmBatchStrided[T gemm.Float](p Problem[T], count int, a []T, strideA int, b []T, strideB int, c []T,
+	strideC int) error {
+	plan, err := NewPlan(p)
+	if err != nil {
+		return err
+	}
+	return plan.BatchStrided(count, a, strideA, b, strideB, c, strideC)
+}
+
+// hold returns an error if a slice is too short.
+func (p *Plan[T]) hold(a, b, c []T) error {
+	if len(a) >= p.needA && len(b) >= p.needB && len(c) >= p.needC {
+		return nil
+	}
+	return fmt.Errorf("%w: A, B and C have %d, %d and %d elements, they need %d, %d and %d", gemm.ErrShape, len(a),
+		len(b), len(c), p.needA, p.needB, p.needC)
+}
+
+// compute computes one product, whose operands are long enough.
+func (p *Plan[T]) compute(w *workspace[T], a, b, c []T) {
+	q := &p.problem
+	w.multiply(q.M, q.N, q.K, q.Alpha, stored(q.TransA, a, q.LDA), stored(q.TransB, b, q.LDB), q.Beta,
+		stored(NoTrans, c, q.LDC))
+}
+
+const (
+	// alone is the most multiplications of a batch that one worker computes: less time than it takes to wake another.
+	alone = 1 << 16
+	// shared is the least multiplications of a product that several workers share, if there are fewer products than
+	// workers.
+	shared = 1 << 20
+)
+
+// all computes a batch of products.
+func (p *Plan[T]) all(o operands[T], count int) {
+	q := &p.problem
+	if q.M == 0 || q.N == 0 {
+		return
+	}
+	workers := q.Workers
+	if workers < 1 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	each := terms(q.M, q.N, q.K)
+	switch {
+	case workers == 1 || count == 1 || count < workers && each >= shared || each*int64(count) <= alone:
+		if each*int64(count) <= alone {
+			workers = 1
+		}
+		w := p.precision.borrow(workers)
+		for i := range count {
+			a, b, c := o.at(i)
+			p.compute(w, a, b, c)
+		}
+		w.giveBack()
+	default:
+		g, ok := p.crews.Get().(*crew[T])
+		if !ok || g.pool.Workers() != workers {
+			g = newCrew(p, workers)
+		}
+		g.operands = o
+		g.pool.Run(workers, count, g.body)
+		g.operands = operands[T]{} // leaves them to the garbage collector
+		p.crews.Put(g)
+	}
+}
+
+// operands are the matrices of a batch.
+type operands[T gemm.Float] struct {
+	many   [3][][]T // A, B and C; nil: they are in one slice each
+	one    [3][]T
+	stride [3]int
+}
+
+// at returns the matrices of product i.
+func (o *operands[T]) at(i int) (a, b, c []T) {
+	if o.many[2] != nil {
+		return o.many[0][i], o.many[1][i], o.many[2][i]
+	}
+	return o.part(0, i), o.part(1, i), o.part(2, i)
+}
+
+// part returns operand x of product i. If it has no elements, it may be behind the end of the slice.
+func (o *operands[T]) part(x, i int) []T { return o.one[x][min(i*o.stride[x], len(o.one[x])):] }
+
+// crew is a pool of workers with a workspace each, which share the products of a batch.
+type crew[T gemm.Float] struct {
+	operands operands[T]
+	pool     *pool.Pool
+	body     func(worker, lo, hi int)
+}
+
+func newCrew[T gemm.Float](p *Plan[T], workers int) *crew[T] {
+	g := &crew[T]{pool: pool.New(workers)}
+	g.body = func(_, lo, hi int) {
+		w := p.precision.borrow(1)
+		for i := lo; i < hi; i++ {
+			a, b, c := g.operands.at(i)
+			p.compute(w, a, b, c)
+		}
+		w.giveBack()
+	}
+	return g
+}

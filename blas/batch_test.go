@@ -1,0 +1,207 @@
+package blas
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/gonum"
+
+	"gemm"
+	"gemm/internal/gemmtest"
+)
+
+// problems are of all transposes and of shapes on every way: empty, tiny, small, blocked, narrow, and shared by workers.
+func problems() (out []Problem[float64]) {
+	for _, s := range []gemm.Shape{{M: 0, N: 3, K: 2}, {M: 3, N: 4, K: 0}, {M: 1, N: 1, K: 1}, {M: 3, N: 4, K: 5},
+		{M: 17, N: 13, K: 9}, {M: 1, N: 40, K: 33}, {M: 130, N: 150, K: 170}} {
+		for i := range 4 {
+			p := Problem[float64]{
+				TransA: [2]blas.Transpose{0, Trans}[i%2], TransB: [2]blas.Transpose{NoTrans, ConjTrans}[i/2],
+				M: s.M, N: s.N, K: s.K, Alpha: -0.5, Beta: []float64{0, 1, 2, 0}[i], Workers: i,
+			}
+			if i == 1 { // rows with gaps
+				p.LDA, p.LDB, p.LDC = max(s.M, s.K)+3, max(s.K, s.N)+1, s.N+2
+			}
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// wantProduct is what gonum computes; a, b and c hold whole matrices.
+func wantProduct(p *Plan[float64], a, b, c []float64) {
+	q := p.problem
+	if q.K == 0 { // gonum wants elements of A and B nevertheless
+		a, b = make([]float64, q.M*q.LDA+q.M), make([]float64, q.N*q.LDB+q.N)
+	}
+	gonum.Implementation{}.Dgemm(q.TransA, q.TransB, q.M, q.N, q.K, q.Alpha, a, q.LDA, b, q.LDB, q.Beta, c, q.LDC)
+}
+
+func near(got, want []float64) bool {
+	return slices.EqualFunc(got, want, func(x, y float64) bool { return math.Abs(x-y) <= 1e-12*max(1, math.Abs(y)) })
+}
+
+func filled(rng *rand.Rand, n int) []float64 {
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = rng.Float64() - 0.5
+	}
+	return out
+}
+
+// TestPlan compares plans and batches with gonum. What lies between the rows and behind the matrices must stay.
+func TestPlan(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 1))
+	for _, q := range problems() {
+		p, err := NewPlan(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, count := range []int{0, 1, 2, 7} {
+			sa, sb, sc := max(1, p.needA)+2, max(1, p.needB), max(1, p.needC)+5
+			a, b, c := filled(rng, count*sa), filled(rng, count*sb), filled(rng, count*sc)
+			want, many, single := slices.Clone(c), slices.Clone(c), slices.Clone(c)
+			var as, bs, cs [][]float64
+			for i := range count {
+				wantProduct(p, a[i*sa:], b[i*sb:], want[i*sc:])
+				as, bs, cs = append(as, a[i*sa:]), append(bs, b[i*sb:]), append(cs, many[i*sc:])
+				if err := p.Multiply(a[i*sa:], b[i*sb:], single[i*sc:]); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := errors.Join(p.BatchStrided(count, a, sa, b, sb, c, sc), p.Batch(as, bs, cs)); err != nil {
+				t.Fatal(err)
+			}
+			for name, got := range map[string][]float64{"Multiply": single, "Batch": many, "BatchStrided": c} {
+				if !near(got, want) {
+					t.Errorf("%+v, %d products: %s is wrong", q, count, name)
+				}
+			}
+		}
+	}
+}
+
+// TestBatchOfOneMatrix multiplies several B by one A, by the functions that make a plan themselves.
+func TestBatchOfOneMatrix(t *testing.T) {
+	q := Problem[float32]{M: 2, N: 1, K: 2, Alpha: 1}
+	a, b, c := []float32{1, 2, 3, 4}, [][]float32{{1, 0}, {0, 1}}, [][]float32{make([]float32, 2), make([]float32, 2)}
+	if err := GemmBatch(q, [][]float32{a, a}, b, c); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(c); got != "[[1 3] [2 4]]" {
+		t.Errorf("the columns of A are %s", got)
+	}
+	d := make([]float32, 4)
+	if err := GemmBatchStrided(q, 2, slices.Concat(a, a), 4, []float32{1, 0, 0, 1}, 2, d, 2); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(d); got != "[1 3 2 4]" {
+		t.Errorf("the columns of A are %s", got)
+	}
+}
+
+// TestPlanRefuses has arguments that name what is wrong; nothing is written.
+func TestPlanRefuses(t *testing.T) {
+	good := Problem[float64]{M: 2, N: 3, K: 4, Alpha: 1}
+	with := func(change func(p *Problem[float64])) Problem[float64] {
+		p := good
+		change(&p)
+		return p
+	}
+	for _, x := range []struct {
+		p    Problem[float64]
+		is   error
+		says string
+	}{
+		{with(func(p *Problem[float64]) { p.K = -1 }), gemm.ErrShape, "negative"},
+		{with(func(p *Problem[float64]) { p.TransB = 'x' }), gemm.ErrParam, "'x'"},
+		{with(func(p *Problem[float64]) { p.LDB = 2 }), gemm.ErrShape, "rows of B have 3 elements, its leading dimension is 2"},
+		{with(func(p *Problem[float64]) { p.LDC = -5 }), gemm.ErrShape, "rows of C have 3"},
+		{with(func(p *Problem[float64]) { p.LDA = math.MaxInt }), gemm.ErrShape, "more than memory"},
+	} {
+		if _, err := NewPlan(x.p); !errors.Is(err, x.is) || !strings.Contains(err.Error(), x.says) {
+			t.Errorf("%+v: %v, want %q", x.p, err, x.says)
+		}
+	}
+	p, err := NewPlan(good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b, c := make([]float64, 16), make([]float64, 24), []float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
+	for says, err := range map[string]error{
+		"A, B and C have 7, 24 and 12": p.Multiply(a[:7], b, c),
+		"2 matrices A, 1 B and 2 C":    p.Batch([][]float64{a, a}, [][]float64{b}, [][]float64{c, c}),
+		"product 1: ":                  p.Batch([][]float64{a, a}, [][]float64{b, b}, [][]float64{c, c[:5]}),
+		"a batch of -1":                p.BatchStrided(-1, a, 8, b, 12, c, 6),
+		"the stride of C is 5":         p.BatchStrided(2, a, 8, b, 12, c, 5),
+		"the stride of A is 0":         p.BatchStrided(2, a, 0, b, 12, c, 6),
+		"the stride of B is -12":       p.BatchStrided(2, a, 8, b, -12, c, 6),
+		"A has 16 elements, 3":         p.BatchStrided(3, a, 8, b, 12, c, 6),
+	} {
+		if !errors.Is(err, gemm.ErrShape) || !strings.Contains(err.Error(), says) {
+			t.Errorf("%v, want %q", err, says)
+		}
+	}
+	if slices.ContainsFunc(c, func(x float64) bool { return x != 1 }) {
+		t.Errorf("C was written: %v", c)
+	}
+}
+
+// TestPlanAllocates checks that the second product and the second batch allocate nothing.
+func TestPlanAllocates(t *testing.T) {
+	if gemmtest.Raced {
+		t.Skip("the race detector makes sync.Pool forget")
+	}
+	for _, n := range []int{2, 8, 64} {
+		for _, workers := range []int{1, 2} {
+			p, err := NewPlan(Problem[float32]{M: n, N: n, K: n, Alpha: 1, Workers: workers})
+			if err != nil {
+				t.Fatal(err)
+			}
+			const count = 50
+			x, c := make([]float32, count*n*n), make([]float32, count*n*n)
+			var as, cs [][]float32
+			for i := range count {
+				as, cs = append(as, x[i*n*n:]), append(cs, c[i*n*n:])
+			}
+			if got := testing.AllocsPerRun(20, func() {
+				if errors.Join(p.Multiply(x, x, c), p.Batch(as, as, cs), p.BatchStrided(count, x, n*n, x, n*n, c, n*n)) != nil {
+					t.Fatal("it failed")
+				}
+			}); got != 0 {
+				t.Errorf("n=%d, %d workers: %v allocations", n, workers, got)
+			}
+		}
+	}
+}
+
+// TestPlanFromManyGoroutines has 64 goroutines use one plan.
+func TestPlanFromManyGoroutines(t *testing.T) {
+	const n, count = 20, 30
+	rng := rand.New(rand.NewPCG(2, 9))
+	p, err := NewPlan(Problem[float64]{M: n, N: n, K: n, Alpha: 1, Workers: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b, want := filled(rng, count*n*n), filled(rng, count*n*n), make([]float64, count*n*n)
+	for i := range count {
+		wantProduct(p, a[i*n*n:], b[i*n*n:], want[i*n*n:])
+	}
+	var all sync.WaitGroup
+	for range 64 {
+		all.Go(func() {
+			c := make([]float64, count*n*n)
+			if err := p.BatchStrided(count, a, n*n, b, n*n, c, n*n); err != nil || !near(c, want) {
+				t.Errorf("a batch is wrong: %v", err)
+			}
+		})
+	}
+	all.Wait()
+}
