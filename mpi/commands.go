@@ -181,7 +181,9 @@ func (j *Job) finalize() error {
 			return err
 		}
 	}
-	return j.world.Finalize()
+	err := j.world.Free()
+	j.meeting.End()
+	return errors.Join(err, j.world.Finalize())
 }
 
 // exitGrace is the time after the limit before a rank ends itself. Rank 0 gives the row up earlier,

@@ -19,6 +19,8 @@ import (
 	"gemm/mpi/clocks"
 	"gemm/mpi/comm"
 	"gemm/mpi/launch"
+	"gemm/mpi/meeting"
+	"gemm/mpi/plan"
 	"gemm/mpi/reach"
 )
 
@@ -44,6 +46,8 @@ type Job struct {
 	watch  watch
 	others *reach.Hosts // those of the other hosts that this rank watches; nil: none
 	broken error        // why the ranks are out of step; nil: they are in step
+
+	meeting *meeting.Meeting // before the end of MPI; nil: there is none
 
 	leading busy.Flag // held while rank 0 leads an operation of several commands
 
@@ -80,6 +84,8 @@ type greeting struct {
 	CPUs      []int    `json:"cpus"`
 	Clock     string   `json:"clock"`     // ranks with the same name read the same clock
 	Addresses []string `json:"addresses"` // of the host
+
+	Meeting *meeting.Place `json:"meeting,omitempty"` // of rank 0, if the ranks meet at the end
 }
 
 // launched returns the number of ranks that were started with this process, according to the environment.
@@ -129,6 +135,9 @@ func Start(arguments []string) (*Job, error) {
 	}
 	j.share = share(j.peers, j.Rank(), j.mask)
 	j.others = reach.Watch(watched(j.peers, j.Rank()))
+	if err := j.meet(); err != nil {
+		return nil, err
+	}
 	theJob = j
 	return j, nil
 }
@@ -157,7 +166,7 @@ func (j *Job) Local() int {
 func (j *Job) greet(arguments []string) error {
 	host, _ := os.Hostname()
 	own, err := json.Marshal(greeting{arguments, revision(), os.Getenv("GEMM_CPU"), host, j.mask, clocks.Name(),
-		reach.Addresses()})
+		reach.Addresses(), j.invitation()})
 	if err != nil {
 		return err
 	}
@@ -189,6 +198,42 @@ func (j *Job) greet(arguments []string) error {
 		}
 	}
 	return alike(j.peers)
+}
+
+// invitation returns where the ranks meet, on rank 0, which calls the meeting; nil if they need none.
+func (j *Job) invitation() *meeting.Place {
+	if j.Rank() != 0 || launch.Of(comm.Version()).Family != launch.MPICH || plan.Count(j.hosts) < 2 {
+		return nil
+	}
+	called, place, err := meeting.Call(reach.Addresses())
+	if err != nil {
+		return nil
+	}
+	j.meeting = called
+	return &place
+}
+
+// meet has all ranks come to the meeting to which rank 0 has invited them. If one cannot, there is none.
+func (j *Job) meet() (err error) {
+	place := j.peers[0].Meeting
+	switch {
+	case place == nil:
+		return nil
+	case j.Rank() == 0:
+		err = j.meeting.Await(j.Size() - 1)
+	default:
+		j.meeting, err = meeting.Join(*place)
+	}
+	absent := 0.0
+	if err != nil {
+		absent = 1
+	}
+	absent, err = j.quiet.Max(absent)
+	if err != nil || absent > 0 {
+		j.meeting.Close()
+		j.meeting = nil
+	}
+	return err
 }
 
 // watched returns the addresses of the hosts that the rank watches, by name. Rank 0 watches all others; the

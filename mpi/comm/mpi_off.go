@@ -25,6 +25,9 @@ type (
 // Start begins MPI and returns the communicator of all ranks.
 func Start() (*Comm, error) { return nil, errNone }
 
+// Free frees the communicators and types of this process.
+func (c *Comm) Free() error { return errNone }
+
 // Finalize ends MPI.
 func (c *Comm) Finalize() error { return errNone }
 

@@ -287,9 +287,9 @@ func Start() (*Comm, error) {
 // communicators are those that were made from the one of all ranks, in the order in which they were made.
 var communicators []C.MPI_Comm
 
-// Finalize frees the communicators and types of this process, and ends MPI. All ranks call it, with no message in
-// flight and no window left.
-func (c *Comm) Finalize() error {
+// Free frees the communicators and types of this process. All ranks call it, with no message in flight and no window
+// left.
+func (c *Comm) Free() error {
 	var errs []error
 	for _, made := range slices.Backward(communicators) {
 		errs = append(errs, failed(C.MPI_Comm_free(&made), "MPI_Comm_free"))
@@ -298,9 +298,11 @@ func (c *Comm) Finalize() error {
 		errs = append(errs, failed(C.MPI_Type_free(&t), "MPI_Type_free"))
 	}
 	communicators, types = nil, nil
-	mpi.Finalize()
 	return errors.Join(errs...)
 }
+
+// Finalize ends MPI, after Free. All ranks call it.
+func (c *Comm) Finalize() error { return failed(C.MPI_Finalize(), "MPI_Finalize") }
 
 // Version returns the name and version of the library.
 func Version() string {

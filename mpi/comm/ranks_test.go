@@ -3,6 +3,7 @@
 package comm
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -43,7 +44,7 @@ func TestMain(m *testing.M) {
 	if m.Run() != 0 {
 		os.Exit(1)
 	}
-	if err := all.Finalize(); err != nil {
+	if err := errors.Join(all.Free(), all.Finalize()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
