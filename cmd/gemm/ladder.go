@@ -122,7 +122,8 @@ var ladders = []ladder{
 		usage:  "measure and verify the variants on MPI ranks",
 		description: "There are two ways to start it. Under mpirun -n COUNT gemm mpi, the ranks are those of\n" +
 			"mpirun, and rank 0 prints one table. Otherwise gemm starts mpirun itself, with --np\n" +
-			"ranks; the default is one rank per processor.\n\n" +
+			"ranks; the default is one rank per processor. If gemm is built with MPICH, mpiexec.hydra\n" +
+			"takes the place of mpirun: mpiexec.hydra -n COUNT gemm mpi.\n\n" +
 			several + "Several values are an experiment, which the report shows:\n\n" +
 			"   --np                strong scaling\n" +
 			"   --np with --weak    weak scaling\n" +
