@@ -32,7 +32,7 @@ func numberKind[T gemm.Number]() kind[T] {
 		small:    func(i int) T { return number(float64(i%5 - 2)) },
 		add:      func(a, b T) T { return number(gemm.ToFloat64(a) + gemm.ToFloat64(b)) },
 		mul:      func(a, b T) T { return number(gemm.ToFloat64(a) * gemm.ToFloat64(b)) },
-		dot:      func(n int, a, b func(l int) T) T { return number(dot(n, a, b)) },
+		product:  floatProduct[T],
 		own: []named[T]{
 			{"rounded", checkRounded[T]},
 			{"nonfinite", checkNonFinite[T]},
@@ -47,6 +47,36 @@ func dot[T gemm.Number](n int, a, b func(l int) T) (sum float64) {
 		sum += gemm.ToFloat64(a(l)) * gemm.ToFloat64(b(l))
 	}
 	return sum
+}
+
+// widened returns the elements of m, row by row.
+func widened[T gemm.Number](m gemm.Matrix[T]) []float64 {
+	out := make([]float64, 0, m.Rows*m.Cols)
+	for i := range m.Rows {
+		for _, x := range m.Row(i) {
+			out = append(out, gemm.ToFloat64(x))
+		}
+	}
+	return out
+}
+
+// floatProduct returns A·B by the definition, with sums in float64, in which it is exact for small integers.
+func floatProduct[T gemm.Number](a, b gemm.Matrix[T]) gemm.Matrix[T] {
+	c, right, n := gemm.NewMatrix[T](a.Rows, b.Cols), widened(b), b.Cols
+	sums := make([]float64, n)
+	for i := range a.Rows {
+		clear(sums)
+		for l, x := range a.Row(i) {
+			x := gemm.ToFloat64(x)
+			for j, y := range right[l*n:][:n] {
+				sums[j] += x * y
+			}
+		}
+		for j, sum := range sums {
+			c.Set(i, j, gemm.FromFloat64[T](sum))
+		}
+	}
+	return c
 }
 
 // real draws numbers in (−1, 1) with full significands.
@@ -69,18 +99,18 @@ func newPrecise[T gemm.Number](a, b gemm.Matrix[T]) precise {
 	size := a.Rows * b.Cols
 	p := precise{rows: a.Rows, cols: b.Cols, hi: make([]float64, size), lo: make([]float64, size),
 		abs: make([]float64, size)}
+	left, right, k, n := widened(a), widened(b), a.Cols, b.Cols
 	for i := range a.Rows {
-		for j := range b.Cols {
-			at := i*p.cols + j
-			for l := range a.Cols {
-				x, y := gemm.ToFloat64(a.At(i, l)), gemm.ToFloat64(b.At(l, j))
+		hi, lo, abs := p.hi[i*n:][:n], p.lo[i*n:][:n], p.abs[i*n:][:n]
+		for l, x := range left[i*k:][:k] {
+			for j, y := range right[l*n:][:n] {
 				product := x * y
 				rest := math.FMA(x, y, -product)
-				sum := p.hi[at] + product
-				z := sum - p.hi[at]
-				rest += (p.hi[at] - (sum - z)) + (product - z)
-				p.hi[at], p.lo[at] = sum, p.lo[at]+rest
-				p.abs[at] += math.Abs(product)
+				sum := hi[j] + product
+				z := sum - hi[j]
+				rest += (hi[j] - (sum - z)) + (product - z)
+				hi[j], lo[j] = sum, lo[j]+rest
+				abs[j] += math.Abs(product)
 			}
 		}
 	}

@@ -117,11 +117,11 @@ type named[T gemm.Element] struct {
 
 // kind has the properties of an element type that the suite needs.
 type kind[T gemm.Element] struct {
-	sentinel T                                 // fills guard zones, and C before a product
-	small    func(i int) T                     // one of the elements for which products are exact
-	add, mul func(a, b T) T                    // exact for these elements
-	dot      func(n int, a, b func(l int) T) T // exact for these elements, but for the rounding of C to half precision
-	own      []named[T]                        // checks for this type only
+	sentinel T                                        // fills guard zones, and C before a product
+	small    func(i int) T                            // one of the elements for which products are exact
+	add, mul func(a, b T) T                           // exact for these elements
+	product  func(a, b gemm.Matrix[T]) gemm.Matrix[T] // exact for these elements; C of half precision is rounded
+	own      []named[T]                               // checks for this type only
 }
 
 // checks returns the checks for u.
