@@ -5,6 +5,7 @@ package catalog
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/agnivade/levenshtein"
 
@@ -16,11 +17,15 @@ import (
 	"gemm/serial"
 )
 
-// Variants returns every variant, family by family in the order of the report.
-func Variants() []gemm.Variant {
+// all is made once: a command reads it dozens of times before it begins.
+var all = sync.OnceValue(func() []gemm.Variant {
 	return slices.Concat(serial.Variants(), parallel.Variants(), reference.Variants(), mpi.Peers(), mpi.Variants(),
 		cuda.Variants(nil))
-}
+})
+
+// Variants returns every variant, family by family in the order of the report. The slice is the caller's,
+// but not what its variants refer to.
+func Variants() []gemm.Variant { return slices.Clone(all()) }
 
 // Families returns the names of the families in the order of the report.
 func Families() []string {
