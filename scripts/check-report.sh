@@ -97,8 +97,9 @@ look() {
 compile() {
 	local name="$1"
 	cp -R "$dir/$name.tex" "$dir/figures" "$scratch"
-	for _ in 1 2; do
-		if ! (cd "$scratch" && timeout 180 xelatex -interaction=nonstopmode -halt-on-error "$name.tex" >xelatex.out </dev/null); then
+	for pass in -no-pdf ""; do # the first is for the references
+		# shellcheck disable=SC2086 # no argument if it is empty
+		if ! (cd "$scratch" && timeout 180 xelatex $pass -interaction=nonstopmode -halt-on-error "$name.tex" >xelatex.out </dev/null); then
 			fault "$name.tex does not compile: $(grep -m 1 -A 2 '^!' "$scratch/xelatex.out" | tr '\n' ' ')"
 			break
 		fi

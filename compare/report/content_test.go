@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -538,21 +539,70 @@ func oblong(r *compare.Record) {
 	r.M, r.N, r.K, r.LDA, r.LDB, r.LDC = 3, 5, 7, 7, 5, 5
 }
 
-func TestSentencesFollowTheRecords(t *testing.T) {
-	for _, test := range sentences {
+// TestMain has garbage collected less often: to render hundreds of reports makes much of it.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
+	os.Exit(m.Run())
+}
+
+// TestPlantedRecords renders the report and the appendix of every document in both languages, and checks what
+// must be true of all, and what they say.
+func TestPlantedRecords(t *testing.T) {
+	for at, test := range slices.Concat(sentences, answers) {
 		t.Run(test.name, func(t *testing.T) {
-			got := allText(Appendix(test.doc, Options{}))
-			for _, want := range test.want {
-				if !strings.Contains(got, want) {
-					t.Errorf("does not say %q:\n%s", want, excerpt(got))
+			for l, lang := range text.Languages {
+				reports := documents(test.doc, lang)
+				checkContent(t, test, lang, reports)
+				if at%len(text.Languages) == l { // in one of the languages
+					for i, again := range documents(test.doc, lang) {
+						if allText(again) != allText(reports[i]) {
+							t.Errorf("%s: document %d: the same records gave another report", lang, i)
+						}
+					}
 				}
-			}
-			for _, not := range test.not {
-				if strings.Contains(excerpt(got), not) {
-					t.Errorf("says %q:\n%s", not, excerpt(got))
+				switch {
+				case lang == "zh":
+					checkChinese(t, test.doc, reports)
+				case at < len(sentences):
+					checkSentence(t, test, reports[0])
+					checkRows(t, test, reports[0])
+				default:
+					checkAnswer(t, test, reports[1])
 				}
 			}
 		})
+	}
+}
+
+// checkSentence checks what the appendix says.
+func checkSentence(t *testing.T, test sentence, appendix document.Report) {
+	t.Helper()
+	got := allText(appendix)
+	for _, want := range test.want {
+		if !strings.Contains(got, want) {
+			t.Errorf("does not say %q:\n%s", want, excerpt(got))
+		}
+	}
+	for _, not := range test.not {
+		if strings.Contains(excerpt(got), not) {
+			t.Errorf("says %q:\n%s", not, excerpt(got))
+		}
+	}
+}
+
+// checkAnswer checks what the report says.
+func checkAnswer(t *testing.T, test sentence, report document.Report) {
+	t.Helper()
+	got := allText(report, "references")
+	for _, want := range test.want {
+		if !strings.Contains(got, want) {
+			t.Errorf("does not say %q:\n%s", want, got[:min(len(got), 3000)])
+		}
+	}
+	for _, not := range test.not {
+		if strings.Contains(got, not) {
+			t.Errorf("says %q", not)
+		}
 	}
 }
 
@@ -604,23 +654,30 @@ func TestEveryPhraseIsSaid(t *testing.T) {
 	}
 }
 
-func TestNoEnglishSentenceInChinese(t *testing.T) {
-	literal := regexp.MustCompile("(?s)`[^`]*`|\\]\\([^)]*\\)")
-	words := regexp.MustCompile(`[A-Za-z]{2,}(?: [a-z]{2,}){2,}`)
-	for _, test := range slices.Concat(sentences, answers) {
-		for _, r := range documents(test.doc, "zh") {
-			for line := range strings.Lines(allText(r, "references")) { // whose titles stay in their language
-				if strings.HasPrefix(line, "$ ") || strings.HasPrefix(line, "gemm ") {
-					continue // commands
-				}
-				if found := words.FindString(literal.ReplaceAllString(line, "")); found != "" && !inRecords(test.doc, found) {
-					t.Errorf("%s: %q is English: %s", test.name, found, line)
-				}
+var (
+	literal = regexp.MustCompile("(?s)`[^`]*`|\\]\\([^)]*\\)")
+	english = regexp.MustCompile(`[A-Za-z]{2,}(?: [a-z]{2,}){2,}`)
+)
+
+// checkChinese checks that reports in Chinese have no English sentence.
+func checkChinese(t *testing.T, doc compare.Document, reports []document.Report) {
+	t.Helper()
+	for _, r := range reports {
+		for line := range strings.Lines(allText(r, "references")) { // whose titles stay in their language
+			if strings.HasPrefix(line, "$ ") || strings.HasPrefix(line, "gemm ") {
+				continue // commands
+			}
+			if found := english.FindString(literal.ReplaceAllString(line, "")); found != "" && !inRecords(doc, found) {
+				t.Errorf("%q is English: %s", found, line)
 			}
 		}
 	}
+}
+
+func TestNoEnglishAdviceInChinese(t *testing.T) {
 	for _, a := range chapters.Items {
-		if found := words.FindString(literal.ReplaceAllString(text.In("zh").Plain("advice."+a.ID), "")); found != "" {
+		said := text.In("zh").Plain("advice." + a.ID)
+		if found := english.FindString(literal.ReplaceAllString(said, "")); found != "" {
 			t.Errorf("%s: %q is English", a.ID, found)
 		}
 	}
@@ -636,32 +693,25 @@ func inRecords(doc compare.Document, words string) bool {
 	return false
 }
 
-// TestContentHolds checks what must be true of every report and appendix.
-func TestContentHolds(t *testing.T) {
-	for _, lang := range text.Languages {
-		for _, test := range slices.Concat(sentences, answers) {
-			drawn := map[string]bool{}
-			for _, d := range figures.Drawings(test.doc, lang) {
-				drawn[d.ID] = true
-			}
-			placed, appendix := map[string]bool{}, map[string]bool{}
-			for i, r := range documents(test.doc, lang) {
-				c := &content{name: fmt.Sprintf("%s: %s: document %d", lang, test.name, i), drawn: drawn, placed: placed,
-					ids: map[string]bool{}}
-				c.check(t, r)
-				if i == 0 {
-					appendix = c.ids
-				}
-				c.links(t, r, appendix)
-				if again := allText(documents(test.doc, lang)[i]); again != allText(r) {
-					t.Errorf("%s: the same records gave another report", c.name)
-				}
-			}
-			for id := range drawn {
-				if !placed[id] {
-					t.Errorf("%s: %s: drawing %s is not placed", lang, test.name, id)
-				}
-			}
+// checkContent checks what must be true of every report and appendix.
+func checkContent(t *testing.T, test sentence, lang string, reports []document.Report) {
+	t.Helper()
+	drawn := map[string]bool{}
+	for _, d := range figures.Drawings(test.doc, lang) {
+		drawn[d.ID] = true
+	}
+	placed, appendix := map[string]bool{}, map[string]bool{}
+	for i, r := range reports {
+		c := &content{name: fmt.Sprintf("%s: document %d", lang, i), drawn: drawn, placed: placed, ids: map[string]bool{}}
+		c.check(t, r)
+		if i == 0 {
+			appendix = c.ids
+		}
+		c.links(t, r, appendix)
+	}
+	for id := range drawn {
+		if !placed[id] {
+			t.Errorf("%s: drawing %s is not placed", lang, id)
 		}
 	}
 }
@@ -747,32 +797,32 @@ func (c *content) links(t *testing.T, r document.Report, appendix map[string]boo
 	}
 }
 
-// TestEveryRowIsShown counts the rows in the tables that hold records, and those that a sentence
-// names instead.
-func TestEveryRowIsShown(t *testing.T) {
-	for _, test := range sentences {
-		shown := 0
-		for _, s := range Appendix(test.doc, Options{}).Sections {
-			for _, block := range s.Blocks {
-				named := strings.HasPrefix(s.ID, "results-") || s.ID == "compiler"
-				if said, ok := block.(document.Paragraph); ok && named &&
-					strings.Contains(string(said.Text), "were unavailable and are in no table") {
-					count, _, _ := strings.Cut(string(said.Text), " ")
-					n, err := strconv.Atoi(count)
-					if err != nil {
-						t.Fatal(err)
-					}
-					shown += n
+// shownRows are the tables that hold records.
+var shownRows = regexp.MustCompile("^table-(results|cutoff|builds|compiler-c)-")
+
+// checkRows counts the rows in the tables that hold records, and those that a sentence names instead.
+func checkRows(t *testing.T, test sentence, appendix document.Report) {
+	t.Helper()
+	shown := 0
+	for _, s := range appendix.Sections {
+		for _, block := range s.Blocks {
+			named := strings.HasPrefix(s.ID, "results-") || s.ID == "compiler"
+			if said, ok := block.(document.Paragraph); ok && named &&
+				strings.Contains(string(said.Text), "were unavailable and are in no table") {
+				count, _, _ := strings.Cut(string(said.Text), " ")
+				n, err := strconv.Atoi(count)
+				if err != nil {
+					t.Fatal(err)
 				}
-				if table, ok := block.(document.Table); ok &&
-					regexp.MustCompile("^table-(results|cutoff|builds|compiler-c)-").MatchString(table.ID) {
-					shown += len(table.Rows)
-				}
+				shown += n
+			}
+			if table, ok := block.(document.Table); ok && shownRows.MatchString(table.ID) {
+				shown += len(table.Rows)
 			}
 		}
-		if shown != len(test.doc.Records) {
-			t.Errorf("%s: the tables show %d rows of %d", test.name, shown, len(test.doc.Records))
-		}
+	}
+	if shown != len(test.doc.Records) {
+		t.Errorf("the tables show %d rows of %d", shown, len(test.doc.Records))
 	}
 }
 

@@ -170,9 +170,12 @@ func TestStepsOfAllVariants(t *testing.T) {
 				}
 			}
 		}
-		for _, lang := range text.Languages {
+		for l, lang := range text.Languages {
 			for i := 0; i < len(rows); i += 2 {
-				for _, typ := range []func(*compare.Record){func(*compare.Record) {}, field, reporttest.Single} {
+				for at, typ := range []func(*compare.Record){func(*compare.Record) {}, field, reporttest.Single} {
+					if (i/2+at)%len(text.Languages) != l {
+						continue // it is said in the other language
+					}
 					before, after := rows[i], rows[i+1]
 					typ(&before)
 					typ(&after)

@@ -165,11 +165,11 @@ func typeset(w io.Writer, r document.Report, drawings []chart.Drawing, date time
 	if in.err != nil {
 		return in.err
 	}
-	for range 2 {
+	common := []string{"-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape"}
+	for _, pass := range [][]string{{"-no-pdf", "report.tex"}, {"report.tex"}} { // the first is for the references
 		ctx, cancel := context.WithTimeout(context.Background(), typesetLimit)
 		defer cancel()
-		cmd := exec.CommandContext(ctx, "xelatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape",
-			"report.tex")
+		cmd := exec.CommandContext(ctx, "xelatex", slices.Concat(common, pass)...)
 		cmd.Dir = scratch.Path
 		cmd.Env = append(os.Environ(), fmt.Sprintf("SOURCE_DATE_EPOCH=%d", date.Unix()), "FORCE_SOURCE_DATE=1")
 		var output bytes.Buffer

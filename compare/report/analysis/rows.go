@@ -11,16 +11,26 @@ import (
 	"gemm/compare"
 )
 
-// Timed returns the rows that have a speed.
-func Timed(rows []compare.Record) []compare.Record {
-	var out []compare.Record
-	for _, r := range rows {
-		if r.Speed() {
-			out = append(out, r)
+// picked returns the rows that keep says to keep. A row is large: each is copied once.
+func picked(rows []compare.Record, keep func(compare.Record) bool) []compare.Record {
+	var kept []int
+	for i := range rows {
+		if keep(rows[i]) {
+			kept = append(kept, i)
 		}
+	}
+	if kept == nil {
+		return nil
+	}
+	out := make([]compare.Record, len(kept))
+	for to, from := range kept {
+		out[to] = rows[from]
 	}
 	return out
 }
+
+// Timed returns the rows that have a speed.
+func Timed(rows []compare.Record) []compare.Record { return picked(rows, compare.Record.Speed) }
 
 // Listed reports whether the parameters of rows have columns of their own.
 func Listed(rows []compare.Record) bool {
@@ -152,9 +162,10 @@ func VariantOf(r compare.Record) string { return r.Variant }
 // was measured with several.
 func At(rows []compare.Record, variant string, p Problem) (compare.Record, bool) {
 	var found *compare.Record
-	for i, r := range rows {
-		if r.Variant == variant && ProblemOf(r) == p && (found == nil || len(r.Params) < len(found.Params)) {
-			found = &rows[i]
+	for i := range rows {
+		r := &rows[i]
+		if r.Variant == variant && ProblemOf(*r) == p && (found == nil || len(r.Params) < len(found.Params)) {
+			found = r
 		}
 	}
 	if found == nil {

@@ -151,15 +151,7 @@ func Views(doc compare.Document) []*View {
 }
 
 // Pick returns the rows of the view that keep says to keep.
-func (v *View) Pick(keep func(compare.Record) bool) []compare.Record {
-	var out []compare.Record
-	for _, r := range v.Records {
-		if keep(r) {
-			out = append(out, r)
-		}
-	}
-	return out
-}
+func (v *View) Pick(keep func(compare.Record) bool) []compare.Record { return picked(v.Records, keep) }
 
 // Ladder returns the rows of the experiment ladder of one type.
 func (v *View) Ladder(typ string) []compare.Record {

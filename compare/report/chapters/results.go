@@ -21,10 +21,14 @@ func (b *Builder) Results(v *analysis.View) []document.Section {
 		experiment  compare.Experiment
 		family, typ string
 	}
+	guests := map[compare.Experiment]string{}
+	for _, experiment := range analysis.Experiments {
+		guests[experiment] = v.Guest(experiment)
+	}
 	home := func(r compare.Record) string {
 		fam := analysis.Home(r)
-		if fam != analysis.OverRanks.Family && slices.Contains(analysis.Experiments, r.Experiment) {
-			return v.Guest(r.Experiment)
+		if guest, ok := guests[r.Experiment]; ok && fam != analysis.OverRanks.Family {
+			return guest
 		}
 		return fam
 	}
