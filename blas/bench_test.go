@@ -138,7 +138,7 @@ func comparedWithGonum(b *testing.B, name string, routine func(by blas.Float64))
 // BenchmarkBatch multiplies many small matrices: by a call each, by a plan, and by a batch on one worker.
 func BenchmarkBatch(b *testing.B) {
 	const count = 1000
-	for _, n := range []int{2, 4, 8, 16, 32} {
+	for _, n := range []int{2, 3, 4, 8, 16} {
 		x, c := make([]float64, count*n*n), make([]float64, count*n*n)
 		for i := range x {
 			x[i] = float64(i%7) - 3

@@ -35,7 +35,12 @@
 //	trmm     B ← α·op(A)·B or α·B·op(A), A triangular
 //	trsm     B ← α·op(A)⁻¹·B or α·B·op(A)⁻¹, A triangular
 //
-// All of them are products. The last five divide the special matrix recursively into halves until
+// Of level 2, gemv and ger are divided among the workers if the matrix is large:
+//
+//	gemv     y ← α·op(A)·x + β·y
+//	ger      A ← α·x·yᵀ + A
+//
+// All of level 3 are products. The last five divide the special matrix recursively into halves until
 // small blocks on the diagonal are left. So all but O(n²) of the work is done by gemm on full
 // matrices (Kågström, Ling and Van Loan, GEMM-Based Level 3 BLAS, ACM TOMS 24(3), 1998; Elmroth,
 // Gustavson, Jonsson and Kågström, Recursive Blocked Algorithms and Hybrid Data Structures for

@@ -1,0 +1,203 @@
+package blas
+
+import (
+	"math/bits"
+	"runtime"
+	"sync"
+
+	"gonum.org/v1/gonum/blas"
+
+	"gemm"
+	"gemm/parallel/pool"
+)
+
+// Dgemv computes y ← α·op(A)·x + β·y with A m×n. gonum's kernel reads A at the speed of memory on one processor; a
+// large A is divided among several.
+func (i Implementation) Dgemv(tA blas.Transpose, m, n int, alpha float64, a []float64, lda int, x []float64, incX int,
+	beta float64, y []float64, incY int) {
+	v := matrixVector[float64]{tA: tA, m: m, n: n, alpha: alpha, beta: beta, a: a, lda: lda, x: x, incX: incX, y: y,
+		incY: incY}
+	if w := i.share(m, n, 8); w > 1 && v.fits() {
+		doubleVectors.run(w, v)
+		return
+	}
+	i.Implementation.Dgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
+}
+
+// Sgemv is Dgemv for float32.
+func (i Implementation) Sgemv(tA blas.Transpose, m, n int, alpha float32, a []float32, lda int, x []float32, incX int,
+	beta float32, y []float32, incY int) {
+	v := matrixVector[float32]{tA: tA, m: m, n: n, alpha: alpha, beta: beta, a: a, lda: lda, x: x, incX: incX, y: y,
+		incY: incY}
+	if w := i.share(m, n, 4); w > 1 && v.fits() {
+		singleVectors.run(w, v)
+		return
+	}
+	i.Implementation.Sgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
+}
+
+// Dger computes A ← α·x·yᵀ + A with A m×n. As in Dgemv, a large A is divided. Vectors in descending order are right
+// here, unlike in gonum v0.17 on amd64.
+func (i Implementation) Dger(m, n int, alpha float64, x []float64, incX int, y []float64, incY int, a []float64,
+	lda int) {
+	v := matrixVector[float64]{ger: true, tA: NoTrans, m: m, n: n, alpha: alpha, a: a, lda: lda, x: y, incX: incY,
+		y: x, incY: incX}
+	if w := i.share(m, n, 8); (w > 1 || v.descends()) && v.fits() {
+		doubleVectors.run(w, v)
+		return
+	}
+	i.Implementation.Dger(m, n, alpha, x, incX, y, incY, a, lda)
+}
+
+// Sger is Dger for float32.
+func (i Implementation) Sger(m, n int, alpha float32, x []float32, incX int, y []float32, incY int, a []float32,
+	lda int) {
+	v := matrixVector[float32]{ger: true, tA: NoTrans, m: m, n: n, alpha: alpha, a: a, lda: lda, x: y, incX: incY,
+		y: x, incY: incX}
+	if w := i.share(m, n, 4); (w > 1 || v.descends()) && v.fits() {
+		singleVectors.run(w, v)
+		return
+	}
+	i.Implementation.Sger(m, n, alpha, x, incX, y, incY, a, lda)
+}
+
+const (
+	// large is the least size of a matrix, in bytes, that is divided among workers. A smaller one is in a processor's
+	// own cache, or takes less time than the workers to begin.
+	large = 4 << 20
+	// leastPart is the least size of the part of a worker, in bytes.
+	leastPart = 1 << 20
+	// rowsTogether are the rows that gonum's kernels read at the same time, and columnsTogether the columns of Aᵀ that a
+	// worker reads: of narrower parts of rows, the processor would not read the next ahead.
+	rowsTogether, columnsTogether = 4, 64
+)
+
+// share returns how many workers share a matrix with elements of size bytes.
+func (i Implementation) share(m, n, size int) int {
+	hi, lo := bits.Mul64(uint64(max(0, m)), uint64(max(0, n)))
+	if hi != 0 || lo > 1<<50 || int64(lo)*int64(size) < large || i.Workers == 1 {
+		return 1
+	}
+	workers := i.Workers
+	if workers < 1 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	return int(min(int64(workers), int64(lo)*int64(size)/leastPart))
+}
+
+// matrixVector is y ← α·op(A)·x + β·y, or A ← α·y·xᵀ + A.
+type matrixVector[T gemm.Float] struct {
+	ger         bool
+	tA          blas.Transpose
+	m, n, lda   int
+	alpha, beta T
+	a, x, y     []T
+	incX, incY  int
+}
+
+// descends reports whether a vector is stored in descending order. gonum v0.17 computes a wrong Dger then, on amd64.
+func (v *matrixVector[T]) descends() bool { return v.incX < 0 || v.incY < 0 }
+
+// byRows computes A ← α·y·xᵀ + A by an axpy for each row.
+func (v *matrixVector[T]) byRows(axpy func(n int, alpha T, x []T, incX int, y []T, incY int)) {
+	for i := range v.m {
+		axpy(v.n, v.alpha*elements(v.y, v.m, v.incY, i, i+1)[0], v.x, v.incX, v.a[i*v.lda:], 1)
+	}
+}
+
+// fits reports whether the arguments are valid. If it returns false, gonum panics.
+func (v *matrixVector[T]) fits() bool {
+	if !isTranspose(v.tA) || v.m <= 0 || v.n <= 0 || v.lda < v.n || v.incX == 0 || v.incY == 0 {
+		return false
+	}
+	rows, cols := ordered(v.tA, v.m, v.n)
+	hi, lo := bits.Mul(uint(v.m-1), uint(v.lda))
+	return hi == 0 && len(v.a) >= v.n && lo <= uint(len(v.a)-v.n) && holds(v.x, cols, v.incX) && holds(v.y, rows, v.incY)
+}
+
+// holds reports whether data holds n ≥ 1 elements at distance inc, which is negative if they are in descending order.
+func holds[T any](data []T, n, inc int) bool {
+	hi, lo := bits.Mul(uint(n-1), uint(max(inc, -inc)))
+	return hi == 0 && lo < uint(len(data))
+}
+
+// elements returns the vector of the elements lo to hi−1 of n.
+func elements[T any](data []T, n, inc, lo, hi int) []T {
+	if inc < 0 { // element i is at (n−1−i)·|inc|
+		return data[(n-hi)*-inc : (n-1-lo)*-inc+1]
+	}
+	return data[lo*inc : (hi-1)*inc+1]
+}
+
+// part returns the work on the elements lo to hi−1 of y: rows of op(A).
+func (v *matrixVector[T]) part(lo, hi int) matrixVector[T] {
+	out := *v
+	rows, _ := ordered(v.tA, v.m, v.n)
+	out.y = elements(v.y, rows, v.incY, lo, hi)
+	if v.tA == NoTrans {
+		out.m, out.a = hi-lo, v.a[lo*v.lda:]
+	} else {
+		out.n, out.a = hi-lo, v.a[lo:]
+	}
+	return out
+}
+
+// byVectors computes parts of one type by gonum's kernels.
+type byVectors[T gemm.Float] struct {
+	compute func(v matrixVector[T])
+	idle    sync.Pool // of *sharing[T]
+}
+
+var (
+	doubleVectors = byVectors[float64]{compute: func(v matrixVector[float64]) {
+		switch {
+		case v.ger && v.descends():
+			v.byRows(gonums.Daxpy)
+			return
+		case v.ger:
+			gonums.Dger(v.m, v.n, v.alpha, v.y, v.incY, v.x, v.incX, v.a, v.lda)
+			return
+		}
+		gonums.Dgemv(v.tA, v.m, v.n, v.alpha, v.a, v.lda, v.x, v.incX, v.beta, v.y, v.incY)
+	}}
+	singleVectors = byVectors[float32]{compute: func(v matrixVector[float32]) {
+		switch {
+		case v.ger && v.descends():
+			v.byRows(gonums.Saxpy)
+			return
+		case v.ger:
+			gonums.Sger(v.m, v.n, v.alpha, v.y, v.incY, v.x, v.incX, v.a, v.lda)
+			return
+		}
+		gonums.Sgemv(v.tA, v.m, v.n, v.alpha, v.a, v.lda, v.x, v.incX, v.beta, v.y, v.incY)
+	}}
+	gonums = Implementation{}.Implementation
+)
+
+// sharing is one operation that workers share.
+type sharing[T gemm.Float] struct {
+	v    matrixVector[T]
+	unit int // elements of y that are not divided
+	pool *pool.Pool
+	body func(worker, lo, hi int)
+}
+
+// run computes v on several workers. Each element of y, or row of A, is computed by one, as gonum does.
+func (b *byVectors[T]) run(workers int, v matrixVector[T]) {
+	s, ok := b.idle.Get().(*sharing[T])
+	if !ok || s.pool.Workers() != workers {
+		s = &sharing[T]{pool: pool.New(workers)}
+		s.body = func(_, lo, hi int) {
+			rows, _ := ordered(s.v.tA, s.v.m, s.v.n)
+			b.compute(s.v.part(lo*s.unit, min(hi*s.unit, rows)))
+		}
+	}
+	s.v, s.unit = v, rowsTogether
+	rows, _ := ordered(v.tA, v.m, v.n)
+	if v.tA != NoTrans {
+		s.unit = columnsTogether
+	}
+	s.pool.Run(workers, (rows+s.unit-1)/s.unit, s.body)
+	s.v = matrixVector[T]{} // leaves the operands to the garbage collector
+	b.idle.Put(s)
+}
