@@ -121,6 +121,26 @@ func BenchmarkSmall(b *testing.B) {
 	})
 }
 
+// BenchmarkComplex multiplies complex matrices.
+func BenchmarkComplex(b *testing.B) {
+	for _, n := range []int{4, 8, 12, 16, 64, 512} {
+		x, y := make([]complex128, n*n), make([]complex128, n*n)
+		for i := range x {
+			x[i] = complex(float64(i%5), float64(i%3))
+		}
+		for _, by := range []struct {
+			name string
+			blas blas.Complex128
+		}{{"gonum", gonum.Implementation{}}, {"gemm", Implementation{}}} {
+			b.Run(fmt.Sprintf("n=%d/by=%s", n, by.name), func(b *testing.B) {
+				for b.Loop() {
+					by.blas.Zgemm(NoTrans, NoTrans, n, n, n, 1, x, n, x, n, 0, y, n)
+				}
+			})
+		}
+	}
+}
+
 // comparedWithGonum runs a benchmark of a routine of gonum's own BLAS, and of this one.
 func comparedWithGonum(b *testing.B, name string, routine func(by blas.Float64)) {
 	for _, by := range []struct {

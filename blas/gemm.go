@@ -32,7 +32,7 @@ func (i Implementation) Sgemm(tA, tB blas.Transpose, m, n, k int, alpha float32,
 
 // gemmFits reports whether the arguments are valid and C has elements. It panics if a slice is too short.
 // If it returns false, gonum does the rest: it panics, or has nothing to do.
-func gemmFits[T gemm.Float](tA, tB blas.Transpose, m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int) bool {
+func gemmFits[T gemm.Float | complex64 | complex128](tA, tB blas.Transpose, m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int) bool {
 	if !isTranspose(tA) || !isTranspose(tB) || m <= 0 || n <= 0 || k < 0 {
 		return false
 	}

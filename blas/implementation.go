@@ -40,6 +40,8 @@
 //	gemv     y ← α·op(A)·x + β·y
 //	ger      A ← α·x·yᵀ + A
 //
+// For complex numbers gemm is overridden, by four real products.
+//
 // All of level 3 are products. The last five divide the special matrix recursively into halves until
 // small blocks on the diagonal are left. So all but O(n²) of the work is done by gemm on full
 // matrices (Kågström, Ling and Van Loan, GEMM-Based Level 3 BLAS, ACM TOMS 24(3), 1998; Elmroth,

@@ -51,6 +51,7 @@ type workspace[T gemm.Float] struct {
 	engine    *block.Engine[T]
 	square    [corner * corner]T // a block on the diagonal
 	across    []T                // buffer of multiplyNarrow, allocated when it is first called
+	complexes *complexes[T]      // of complex products, allocated when there is one
 }
 
 // borrow returns a workspace for a number of workers; below 1 it is GOMAXPROCS. The caller returns it by
