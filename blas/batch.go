@@ -39,7 +39,8 @@ func NewPlan[T gemm.Float](p Problem[T]) (*Plan[T], error) {
 			*t = NoTrans
 		}
 		if !isTranspose(*t) {
-			return nil, fmt.Errorf("%w: the transpose %q is none of NoTrans, Trans and ConjTrans", gemm.ErrParam, rune(*t))
+			return nil, fmt.Errorf("%w: the transpose %q is none of NoTrans, Trans and ConjTrans", gemm.ErrParam,
+				rune(*t))
 		}
 	}
 	if p.M < 0 || p.N < 0 || p.K < 0 {
@@ -122,8 +123,8 @@ func (p *Plan[T]) BatchStrided(count int, a []T, strideA int, b []T, strideB int
 				x.need)
 		}
 		if count > 0 && x.need > 0 && (x.have < x.need || (x.have-x.need)/x.stride < count-1) {
-			return fmt.Errorf("%w: %s has %d elements, %d matrices with a stride of %d need more", gemm.ErrShape, x.name,
-				x.have, count, x.stride)
+			return fmt.Errorf("%w: %s has %d elements, %d matrices with a stride of %d need more", gemm.ErrShape,
+				x.name, x.have, count, x.stride)
 		}
 	}
 	p.all(operands[T]{one: [3][]T{a, b, c}, stride: [3]int{strideA, strideB, strideC}}, count)

@@ -17,7 +17,8 @@ import (
 	"gemm/internal/gemmtest"
 )
 
-// problems are of all transposes and of shapes on every way: empty, tiny, small, blocked, narrow, and shared by workers.
+// problems are of all transposes and of shapes on every way: empty, tiny, small, blocked, narrow, and shared by
+// workers.
 func problems() (out []Problem[float64]) {
 	for _, s := range []gemm.Shape{{M: 0, N: 3, K: 2}, {M: 3, N: 4, K: 0}, {M: 1, N: 1, K: 1}, {M: 3, N: 4, K: 5},
 		{M: 17, N: 13, K: 9}, {M: 1, N: 40, K: 33}, {M: 130, N: 150, K: 170}} {
@@ -122,7 +123,8 @@ func TestPlanRefuses(t *testing.T) {
 	}{
 		{with(func(p *Problem[float64]) { p.K = -1 }), gemm.ErrShape, "negative"},
 		{with(func(p *Problem[float64]) { p.TransB = 'x' }), gemm.ErrParam, "'x'"},
-		{with(func(p *Problem[float64]) { p.LDB = 2 }), gemm.ErrShape, "rows of B have 3 elements, its leading dimension is 2"},
+		{with(func(p *Problem[float64]) { p.LDB = 2 }), gemm.ErrShape,
+			"rows of B have 3 elements, its leading dimension is 2"},
 		{with(func(p *Problem[float64]) { p.LDC = -5 }), gemm.ErrShape, "rows of C have 3"},
 		{with(func(p *Problem[float64]) { p.LDA = math.MaxInt }), gemm.ErrShape, "more than memory"},
 	} {
@@ -172,7 +174,8 @@ func TestPlanAllocates(t *testing.T) {
 				as, cs = append(as, x[i*n*n:]), append(cs, c[i*n*n:])
 			}
 			if got := testing.AllocsPerRun(20, func() {
-				if errors.Join(p.Multiply(x, x, c), p.Batch(as, as, cs), p.BatchStrided(count, x, n*n, x, n*n, c, n*n)) != nil {
+				if errors.Join(p.Multiply(x, x, c), p.Batch(as, as, cs),
+					p.BatchStrided(count, x, n*n, x, n*n, c, n*n)) != nil {
 					t.Fatal("it failed")
 				}
 			}); got != 0 {

@@ -132,7 +132,8 @@ func (w *workspace[T]) complexProduct(j complexJob[T], m, n, k int) {
 
 // fourProducts computes the real and the imaginary part of the product of a block.
 func (w *workspace[T]) fourProducts(m, n, k int, a, b [2]view[T]) {
-	real, imag := view[T]{Data: w.complexes.product[0], Row: n, Col: 1}, view[T]{Data: w.complexes.product[1], Row: n, Col: 1}
+	parts := w.complexes.product
+	real, imag := view[T]{Data: parts[0], Row: n, Col: 1}, view[T]{Data: parts[1], Row: n, Col: 1}
 	for _, p := range []struct {
 		alpha T
 		a, b  view[T]

@@ -33,14 +33,16 @@ func narrowed(x []complex128) []complex64 {
 	return out
 }
 
-// TestComplexProducts compares products of several blocks with gonum, for both types, with NaN where β = 0 must not read
-// C, and with gaps between the rows.
+// TestComplexProducts compares products of several blocks with gonum, for both types, with NaN where β = 0 must not
+// read C, and with gaps between the rows.
 func TestComplexProducts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
-	for index, s := range [][3]int{{9, 9, 9}, {1, 1030, 20}, {1030, 3, 7}, {40, 50, 600}, {70, 30, 257}, {600, 40, 30}} {
+	for index, s := range [][3]int{{9, 9, 9}, {1, 1030, 20}, {1030, 3, 7}, {40, 50, 600}, {70, 30, 257},
+		{600, 40, 30}} {
 		m, n, k, gap := s[0], s[1], s[2], index%3
 		for i := range 9 {
-			tA, tB := [3]blas.Transpose{NoTrans, Trans, ConjTrans}[i%3], [3]blas.Transpose{NoTrans, Trans, ConjTrans}[i/3]
+			all := [3]blas.Transpose{NoTrans, Trans, ConjTrans}
+			tA, tB := all[i%3], all[i/3]
 			rowsA, colsA := ordered(tA, m, k)
 			rowsB, colsB := ordered(tB, k, n)
 			lda, ldb, ldc := colsA+gap, colsB+gap, n+gap
@@ -56,11 +58,13 @@ func TestComplexProducts(t *testing.T) {
 			c32 := narrowed(c)
 			workers := Implementation{Workers: 1 + i%3}
 			workers.Zgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
-			workers.Cgemm(tA, tB, m, n, k, complex64(alpha), narrowed(a), lda, narrowed(b), ldb, complex64(beta), c32, ldc)
+			workers.Cgemm(tA, tB, m, n, k, complex64(alpha), narrowed(a), lda, narrowed(b), ldb, complex64(beta), c32,
+				ldc)
 			for i := range want {
 				bound := 1e-13 * float64(k) * (1 + cmplx.Abs(want[i]))
 				if !(cmplx.Abs(c[i]-want[i]) <= bound) || !(cmplx.Abs(complex128(c32[i])-want[i]) <= bound*1e9) {
-					t.Fatalf("%d×%d×%d %c %c β=%v: element %d is %v and %v, want %v", m, n, k, tA, tB, beta, i, c[i], c32[i], want[i])
+					t.Fatalf("%d×%d×%d %c %c β=%v: element %d is %v and %v, want %v", m, n, k, tA, tB, beta, i, c[i],
+						c32[i], want[i])
 				}
 			}
 		}
@@ -100,7 +104,8 @@ func TestComplexAllocates(t *testing.T) {
 	if gemmtest.Raced {
 		return // the race detector makes sync.Pool forget
 	}
-	if got := testing.AllocsPerRun(20, func() { impl.Zgemm(NoTrans, NoTrans, n, n, n, 1, a, n, b, n, 0, want, n) }); got != 0 {
+	again := func() { impl.Zgemm(NoTrans, NoTrans, n, n, n, 1, a, n, b, n, 0, want, n) }
+	if got := testing.AllocsPerRun(20, again); got != 0 {
 		t.Errorf("%v allocations", got)
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 
 	"gonum.org/v1/gonum/blas"
-
-	"gemm"
 )
 
 // Dgemm computes C ← α·op(A)·op(B) + β·C with op(A) m×k, op(B) k×n and C m×n.
@@ -32,7 +30,7 @@ func (i Implementation) Sgemm(tA, tB blas.Transpose, m, n, k int, alpha float32,
 
 // gemmFits reports whether the arguments are valid and C has elements. It panics if a slice is too short.
 // If it returns false, gonum does the rest: it panics, or has nothing to do.
-func gemmFits[T gemm.Float | complex64 | complex128](tA, tB blas.Transpose, m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int) bool {
+func gemmFits[T element](tA, tB blas.Transpose, m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int) bool {
 	if !isTranspose(tA) || !isTranspose(tB) || m <= 0 || n <= 0 || k < 0 {
 		return false
 	}

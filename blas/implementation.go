@@ -40,7 +40,8 @@
 //	gemv     y ← α·op(A)·x + β·y
 //	ger      A ← α·x·yᵀ + A
 //
-// For complex numbers gemm is overridden, by four real products.
+// For complex numbers (Z and C) all of level 3 is overridden, with hemm, herk and her2k. A complex product is four real
+// products.
 //
 // All of level 3 are products. The last five divide the special matrix recursively into halves until
 // small blocks on the diagonal are left. So all but O(n²) of the work is done by gemm on full

@@ -67,8 +67,8 @@ const (
 	large = 4 << 20
 	// leastPart is the least size of the part of a worker, in bytes.
 	leastPart = 1 << 20
-	// rowsTogether are the rows that gonum's kernels read at the same time, and columnsTogether the columns of Aᵀ that a
-	// worker reads: of narrower parts of rows, the processor would not read the next ahead.
+	// rowsTogether are the rows that gonum's kernels read at the same time. columnsTogether are the columns of Aᵀ
+	// that a worker reads: of narrower parts of rows, the processor would not read the next ahead.
 	rowsTogether, columnsTogether = 4, 64
 )
 
@@ -112,7 +112,8 @@ func (v *matrixVector[T]) fits() bool {
 	}
 	rows, cols := ordered(v.tA, v.m, v.n)
 	hi, lo := bits.Mul(uint(v.m-1), uint(v.lda))
-	return hi == 0 && len(v.a) >= v.n && lo <= uint(len(v.a)-v.n) && holds(v.x, cols, v.incX) && holds(v.y, rows, v.incY)
+	return hi == 0 && len(v.a) >= v.n && lo <= uint(len(v.a)-v.n) && holds(v.x, cols, v.incX) &&
+		holds(v.y, rows, v.incY)
 }
 
 // holds reports whether data holds n ≥ 1 elements at distance inc, which is negative if they are in descending order.

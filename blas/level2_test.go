@@ -60,15 +60,17 @@ func TestSharedVectors(t *testing.T) {
 				continue
 			}
 			rows, cols := ordered(tA, m, n)
-			v := matrixVector[float64]{ger: ger, tA: tA, m: m, n: n, lda: lda, alpha: 0.75, beta: -2, incX: incX, incY: incY,
-				a: filled(rng, (m-1)*lda+n), x: filled(rng, (cols-1)*magnitude(incX)+1), y: filled(rng, (rows-1)*magnitude(incY)+1)}
+			v := matrixVector[float64]{ger: ger, tA: tA, m: m, n: n, lda: lda, alpha: 0.75, beta: -2, incX: incX,
+				incY: incY, a: filled(rng, (m-1)*lda+n), x: filled(rng, (cols-1)*magnitude(incX)+1),
+				y: filled(rng, (rows-1)*magnitude(incY)+1)}
 			a, y := wantVectors(v)
 			if !v.fits() {
 				t.Fatalf("%+v does not fit", v)
 			}
 			doubleVectors.run(3, v)
 			if !near(v.a, a) || !near(v.y, y) {
-				t.Errorf("ger %v, %c, %d×%d, lda %d, strides %d, %d: the result is wrong", ger, tA, m, n, lda, incX, incY)
+				t.Errorf("ger %v, %c, %d×%d, lda %d, strides %d, %d: the result is wrong", ger, tA, m, n, lda, incX,
+					incY)
 			}
 		}
 	})

@@ -2,8 +2,6 @@ package blas
 
 import (
 	"gonum.org/v1/gonum/blas"
-
-	"gemm"
 )
 
 // Dsymm computes C ← α·A·B + β·C if s is Left, and C ← α·B·A + β·C if s is Right. B and C are m×n.
@@ -29,7 +27,7 @@ func (i Implementation) Ssymm(s blas.Side, ul blas.Uplo, m, n int, alpha float32
 
 // symmFits reports whether the arguments are valid and C has elements. It panics if a slice is too short.
 // If it returns false, gonum does the rest: it panics, or has nothing to do.
-func symmFits[T gemm.Float](s blas.Side, ul blas.Uplo, m, n int, a []T, lda int, b []T, ldb int, c []T, ldc int) bool {
+func symmFits[T element](s blas.Side, ul blas.Uplo, m, n int, a []T, lda int, b []T, ldb int, c []T, ldc int) bool {
 	if !isSide(s) || !isTriangle(ul) || m <= 0 || n <= 0 {
 		return false
 	}

@@ -2,8 +2,6 @@ package blas
 
 import (
 	"gonum.org/v1/gonum/blas"
-
-	"gemm"
 )
 
 // Dsyrk computes the triangle ul of the symmetric n×n matrix C ← α·op(A)·op(A)ᵀ + β·C, where op(A)
@@ -50,7 +48,7 @@ func (i Implementation) Ssyr2k(ul blas.Uplo, tA blas.Transpose, n, k int, alpha 
 
 // syrkFits reports whether the arguments are valid and C has elements. It panics if a slice is too short.
 // If it returns false, gonum does the rest: it panics, or has nothing to do.
-func syrkFits[T gemm.Float](ul blas.Uplo, tA blas.Transpose, n, k int, a []T, lda int, c []T, ldc int) bool {
+func syrkFits[T element](ul blas.Uplo, tA blas.Transpose, n, k int, a []T, lda int, c []T, ldc int) bool {
 	rows, cols := ordered(tA, n, k)
 	if !isTriangle(ul) || !isTranspose(tA) || n <= 0 || k < 0 || lda < max(1, cols) || ldc < n {
 		return false
@@ -61,7 +59,7 @@ func syrkFits[T gemm.Float](ul blas.Uplo, tA blas.Transpose, n, k int, a []T, ld
 }
 
 // syr2kFits is syrkFits with a second operand, of the shape of the first.
-func syr2kFits[T gemm.Float](ul blas.Uplo, tA blas.Transpose, n, k int, a []T, lda int, b []T, ldb int, c []T,
+func syr2kFits[T element](ul blas.Uplo, tA blas.Transpose, n, k int, a []T, lda int, b []T, ldb int, c []T,
 	ldc int) bool {
 	rows, cols := ordered(tA, n, k)
 	if !isTriangle(ul) || !isTranspose(tA) || n <= 0 || k < 0 || lda < max(1, cols) || ldb < max(1, cols) || ldc < n {

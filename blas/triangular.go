@@ -55,7 +55,7 @@ func (i Implementation) Strsm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d bl
 
 // triangularFits reports whether the arguments are valid and B has elements. It panics if a slice is too
 // short. If it returns false, gonum does the rest: it panics, or has nothing to do.
-func triangularFits[T gemm.Float](s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, a []T, lda int,
+func triangularFits[T element](s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, a []T, lda int,
 	b []T, ldb int) bool {
 	if !isSide(s) || !isTriangle(ul) || !isTranspose(tA) || !isDiag(d) || m <= 0 || n <= 0 {
 		return false

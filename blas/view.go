@@ -7,6 +7,9 @@ import (
 	"gemm/internal/block"
 )
 
+// element is the type of the elements of a routine's operands.
+type element interface{ gemm.Float | anyComplex }
+
 // view is a matrix in memory, by rows or by columns: element (i, j) is Data[i*Row+j*Col]. A transpose is
 // another view of the same data. So the routines need one case for all transposes, sides and triangles.
 type view[T gemm.Float] = block.View[T]

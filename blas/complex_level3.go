@@ -1,0 +1,467 @@
+package blas
+
+import (
+	"sync"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/gonum"
+)
+
+// The other routines of level 3 for complex numbers. As for real ones, the special matrix is divided recursively into
+// halves, and all but the blocks on the diagonal are products of full matrices.
+
+// anyComplex is the element type of a complex matrix.
+type anyComplex interface{ complex64 | complex128 }
+
+// onDiagonal is the largest order of a block on the diagonal that is filled up to a full matrix, and onCorner the
+// largest one that gonum multiplies or solves with.
+const onDiagonal, onCorner = 64, 16
+
+// complexRoutines are what the recursion ends with, and its buffer.
+type complexRoutines[C anyComplex] struct {
+	by   Implementation
+	gemm func(i Implementation, tA, tB blas.Transpose, m, n, k int, alpha C, a []C, lda int, b []C, ldb int, beta C,
+		c []C, ldc int)
+	trmm, trsm triangleRoutine[C] // by gonum
+	conj, real func(C) C
+	block      [onDiagonal * onDiagonal]C // a block on the diagonal
+}
+
+// triangleRoutine is trmm or trsm.
+type triangleRoutine[C anyComplex] func(i gonum.Implementation, s blas.Side, ul blas.Uplo, t blas.Transpose,
+	d blas.Diag, m, n int, alpha C, a []C, lda int, b []C, ldb int)
+
+var (
+	zRoutines = sync.Pool{New: func() any {
+		return &complexRoutines[complex128]{gemm: Implementation.Zgemm, trmm: gonum.Implementation.Ztrmm,
+			trsm: gonum.Implementation.Ztrsm, conj: func(x complex128) complex128 { return complex(real(x), -imag(x)) },
+			real: func(x complex128) complex128 { return complex(real(x), 0) }}
+	}}
+	cRoutines = sync.Pool{New: func() any {
+		return &complexRoutines[complex64]{gemm: Implementation.Cgemm, trmm: gonum.Implementation.Ctrmm,
+			trsm: gonum.Implementation.Ctrsm, conj: func(x complex64) complex64 { return complex(real(x), -imag(x)) },
+			real: func(x complex64) complex64 { return complex(real(x), 0) }}
+	}}
+)
+
+// z and c return routines that multiply by i. The caller puts them back.
+func (i Implementation) z() *complexRoutines[complex128] {
+	r := zRoutines.Get().(*complexRoutines[complex128])
+	r.by = i
+	return r
+}
+
+func (i Implementation) c() *complexRoutines[complex64] {
+	r := cRoutines.Get().(*complexRoutines[complex64])
+	r.by = i
+	return r
+}
+
+// Zhemm computes C ← α·A·B + β·C, or α·B·A + β·C if s is Right, with A Hermitian.
+func (i Implementation) Zhemm(s blas.Side, ul blas.Uplo, m, n int, alpha complex128, a []complex128, lda int,
+	b []complex128, ldb int, beta complex128, c []complex128, ldc int) {
+	if !symmFits(s, ul, m, n, a, lda, b, ldb, c, ldc) || alpha == 0 {
+		i.Implementation.Zhemm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
+		return
+	}
+	r := i.z()
+	r.symmetric(true, s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
+	zRoutines.Put(r)
+}
+
+// Chemm is Zhemm for complex64.
+func (i Implementation) Chemm(s blas.Side, ul blas.Uplo, m, n int, alpha complex64, a []complex64, lda int,
+	b []complex64, ldb int, beta complex64, c []complex64, ldc int) {
+	if !symmFits(s, ul, m, n, a, lda, b, ldb, c, ldc) || alpha == 0 {
+		i.Implementation.Chemm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
+		return
+	}
+	r := i.c()
+	r.symmetric(true, s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
+	cRoutines.Put(r)
+}
+
+// Zsymm is Zhemm with A symmetric.
+func (i Implementation) Zsymm(s blas.Side, ul blas.Uplo, m, n int, alpha complex128, a []complex128, lda int,
+	b []complex128, ldb int, beta complex128, c []complex128, ldc int) {
+	if !symmFits(s, ul, m, n, a, lda, b, ldb, c, ldc) || alpha == 0 {
+		i.Implementation.Zsymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
+		return
+	}
+	r := i.z()
+	r.symmetric(false, s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
+	zRoutines.Put(r)
+}
+
+// Csymm is Zsymm for complex64.
+func (i Implementation) Csymm(s blas.Side, ul blas.Uplo, m, n int, alpha complex64, a []complex64, lda int,
+	b []complex64, ldb int, beta complex64, c []complex64, ldc int) {
+	if !symmFits(s, ul, m, n, a, lda, b, ldb, c, ldc) || alpha == 0 {
+		i.Implementation.Csymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
+		return
+	}
+	r := i.c()
+	r.symmetric(false, s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
+	cRoutines.Put(r)
+}
+
+// Zherk computes C ← α·A·Aᴴ + β·C, or α·Aᴴ·A + β·C if t is ConjTrans, in one triangle of C.
+func (i Implementation) Zherk(ul blas.Uplo, t blas.Transpose, n, k int, alpha float64, a []complex128, lda int,
+	beta float64, c []complex128, ldc int) {
+	if t != NoTrans && t != ConjTrans || !syrkFits(ul, t, n, k, a, lda, c, ldc) || k == 0 || alpha == 0 {
+		i.Implementation.Zherk(ul, t, n, k, alpha, a, lda, beta, c, ldc)
+		return
+	}
+	r := i.z()
+	r.rank(true, ul, t, n, k, complex(alpha, 0), a, lda, nil, 0, complex(beta, 0), c, ldc)
+	zRoutines.Put(r)
+}
+
+// Cherk is Zherk for complex64.
+func (i Implementation) Cherk(ul blas.Uplo, t blas.Transpose, n, k int, alpha float32, a []complex64, lda int,
+	beta float32, c []complex64, ldc int) {
+	if t != NoTrans && t != ConjTrans || !syrkFits(ul, t, n, k, a, lda, c, ldc) || k == 0 || alpha == 0 {
+		i.Implementation.Cherk(ul, t, n, k, alpha, a, lda, beta, c, ldc)
+		return
+	}
+	r := i.c()
+	r.rank(true, ul, t, n, k, complex(alpha, 0), a, lda, nil, 0, complex(beta, 0), c, ldc)
+	cRoutines.Put(r)
+}
+
+// Zsyrk is Zherk without conjugates: A·Aᵀ, or Aᵀ·A if t is Trans.
+func (i Implementation) Zsyrk(ul blas.Uplo, t blas.Transpose, n, k int, alpha complex128, a []complex128, lda int,
+	beta complex128, c []complex128, ldc int) {
+	if t != NoTrans && t != Trans || !syrkFits(ul, t, n, k, a, lda, c, ldc) || k == 0 || alpha == 0 {
+		i.Implementation.Zsyrk(ul, t, n, k, alpha, a, lda, beta, c, ldc)
+		return
+	}
+	r := i.z()
+	r.rank(false, ul, t, n, k, alpha, a, lda, nil, 0, beta, c, ldc)
+	zRoutines.Put(r)
+}
+
+// Csyrk is Zsyrk for complex64.
+func (i Implementation) Csyrk(ul blas.Uplo, t blas.Transpose, n, k int, alpha complex64, a []complex64, lda int,
+	beta complex64, c []complex64, ldc int) {
+	if t != NoTrans && t != Trans || !syrkFits(ul, t, n, k, a, lda, c, ldc) || k == 0 || alpha == 0 {
+		i.Implementation.Csyrk(ul, t, n, k, alpha, a, lda, beta, c, ldc)
+		return
+	}
+	r := i.c()
+	r.rank(false, ul, t, n, k, alpha, a, lda, nil, 0, beta, c, ldc)
+	cRoutines.Put(r)
+}
+
+// Zher2k computes C ← α·A·Bᴴ + ᾱ·B·Aᴴ + β·C, or α·Aᴴ·B + ᾱ·Bᴴ·A + β·C if t is ConjTrans, in one triangle of C.
+func (i Implementation) Zher2k(ul blas.Uplo, t blas.Transpose, n, k int, alpha complex128, a []complex128, lda int,
+	b []complex128, ldb int, beta float64, c []complex128, ldc int) {
+	if t != NoTrans && t != ConjTrans || !syr2kFits(ul, t, n, k, a, lda, b, ldb, c, ldc) || k == 0 || alpha == 0 {
+		i.Implementation.Zher2k(ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		return
+	}
+	r := i.z()
+	r.rank(true, ul, t, n, k, alpha, a, lda, b, ldb, complex(beta, 0), c, ldc)
+	zRoutines.Put(r)
+}
+
+// Cher2k is Zher2k for complex64.
+func (i Implementation) Cher2k(ul blas.Uplo, t blas.Transpose, n, k int, alpha complex64, a []complex64, lda int,
+	b []complex64, ldb int, beta float32, c []complex64, ldc int) {
+	if t != NoTrans && t != ConjTrans || !syr2kFits(ul, t, n, k, a, lda, b, ldb, c, ldc) || k == 0 || alpha == 0 {
+		i.Implementation.Cher2k(ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		return
+	}
+	r := i.c()
+	r.rank(true, ul, t, n, k, alpha, a, lda, b, ldb, complex(beta, 0), c, ldc)
+	cRoutines.Put(r)
+}
+
+// Zsyr2k is Zher2k without conjugates: α·A·Bᵀ + α·B·Aᵀ, or α·Aᵀ·B + α·Bᵀ·A if t is Trans.
+func (i Implementation) Zsyr2k(ul blas.Uplo, t blas.Transpose, n, k int, alpha complex128, a []complex128, lda int,
+	b []complex128, ldb int, beta complex128, c []complex128, ldc int) {
+	if t != NoTrans && t != Trans || !syr2kFits(ul, t, n, k, a, lda, b, ldb, c, ldc) || k == 0 || alpha == 0 {
+		i.Implementation.Zsyr2k(ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		return
+	}
+	r := i.z()
+	r.rank(false, ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	zRoutines.Put(r)
+}
+
+// Csyr2k is Zsyr2k for complex64.
+func (i Implementation) Csyr2k(ul blas.Uplo, t blas.Transpose, n, k int, alpha complex64, a []complex64, lda int,
+	b []complex64, ldb int, beta complex64, c []complex64, ldc int) {
+	if t != NoTrans && t != Trans || !syr2kFits(ul, t, n, k, a, lda, b, ldb, c, ldc) || k == 0 || alpha == 0 {
+		i.Implementation.Csyr2k(ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		return
+	}
+	r := i.c()
+	r.rank(false, ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	cRoutines.Put(r)
+}
+
+// Ztrmm is Dtrmm for complex numbers.
+func (i Implementation) Ztrmm(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha complex128,
+	a []complex128, lda int, b []complex128, ldb int) {
+	if !triangularFits(s, ul, t, d, m, n, a, lda, b, ldb) || alpha == 0 {
+		i.Implementation.Ztrmm(s, ul, t, d, m, n, alpha, a, lda, b, ldb)
+		return
+	}
+	r := i.z()
+	r.multiply(s, ul, t, d, m, n, alpha, a, lda, b, ldb)
+	zRoutines.Put(r)
+}
+
+// Ctrmm is Ztrmm for complex64.
+func (i Implementation) Ctrmm(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha complex64,
+	a []complex64, lda int, b []complex64, ldb int) {
+	if !triangularFits(s, ul, t, d, m, n, a, lda, b, ldb) || alpha == 0 {
+		i.Implementation.Ctrmm(s, ul, t, d, m, n, alpha, a, lda, b, ldb)
+		return
+	}
+	r := i.c()
+	r.multiply(s, ul, t, d, m, n, alpha, a, lda, b, ldb)
+	cRoutines.Put(r)
+}
+
+// Ztrsm is Dtrsm for complex numbers.
+func (i Implementation) Ztrsm(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha complex128,
+	a []complex128, lda int, b []complex128, ldb int) {
+	if !triangularFits(s, ul, t, d, m, n, a, lda, b, ldb) || alpha == 0 {
+		i.Implementation.Ztrsm(s, ul, t, d, m, n, alpha, a, lda, b, ldb)
+		return
+	}
+	r := i.z()
+	r.solve(s, ul, t, d, m, n, alpha, a, lda, b, ldb)
+	zRoutines.Put(r)
+}
+
+// Ctrsm is Ztrsm for complex64.
+func (i Implementation) Ctrsm(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha complex64,
+	a []complex64, lda int, b []complex64, ldb int) {
+	if !triangularFits(s, ul, t, d, m, n, a, lda, b, ldb) || alpha == 0 {
+		i.Implementation.Ctrsm(s, ul, t, d, m, n, alpha, a, lda, b, ldb)
+		return
+	}
+	r := i.c()
+	r.solve(s, ul, t, d, m, n, alpha, a, lda, b, ldb)
+	cRoutines.Put(r)
+}
+
+// multiplied computes C ← α·op(A)·op(B) + β·C.
+func (r *complexRoutines[C]) multiplied(tA, tB blas.Transpose, m, n, k int, alpha C, a []C, lda int, b []C, ldb int,
+	beta C, c []C, ldc int) {
+	r.gemm(r.by, tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+}
+
+// other returns the transpose that makes the upper triangle of a Hermitian or a symmetric matrix from the lower.
+func other(hermitian bool) blas.Transpose {
+	if hermitian {
+		return ConjTrans
+	}
+	return Trans
+}
+
+// symmetric computes C ← α·A·B + β·C, or α·B·A + β·C, with A Hermitian or symmetric:
+//
+//	C₁ ← α·A₁₁·B₁ + α·A₁₂·B₂ + β·C₁
+//	C₂ ← α·A₂₂·B₂ + α·A₂₁·B₁ + β·C₂
+//
+// One of A₁₂ and A₂₁ is stored; it is the other one's transpose. On the right, B₁ and B₂ are columns.
+func (r *complexRoutines[C]) symmetric(hermitian bool, s blas.Side, ul blas.Uplo, m, n int, alpha C, a []C, lda int,
+	b []C, ldb int, beta C, c []C, ldc int) {
+	k := order(s, m, n)
+	if k <= onDiagonal {
+		r.fill(hermitian, ul, k, a, lda)
+		if s == blas.Left {
+			r.multiplied(NoTrans, NoTrans, m, n, k, alpha, r.block[:], k, b, ldb, beta, c, ldc)
+		} else {
+			r.multiplied(NoTrans, NoTrans, m, n, k, alpha, b, ldb, r.block[:], k, beta, c, ldc)
+		}
+		return
+	}
+	top := half(k, onCorner)
+	stored, t21, t12 := a[top*lda:], NoTrans, other(hermitian)
+	if ul == blas.Upper {
+		stored, t21, t12 = a[top:], t12, t21
+	}
+	a22 := a[top*lda+top:]
+	if s == blas.Left {
+		b2, c2 := b[top*ldb:], c[top*ldc:]
+		r.symmetric(hermitian, s, ul, top, n, alpha, a, lda, b, ldb, beta, c, ldc)
+		r.multiplied(t12, NoTrans, top, n, m-top, alpha, stored, lda, b2, ldb, 1, c, ldc)
+		r.symmetric(hermitian, s, ul, m-top, n, alpha, a22, lda, b2, ldb, beta, c2, ldc)
+		r.multiplied(t21, NoTrans, m-top, n, top, alpha, stored, lda, b, ldb, 1, c2, ldc)
+		return
+	}
+	b2, c2 := b[top:], c[top:]
+	r.symmetric(hermitian, s, ul, m, top, alpha, a, lda, b, ldb, beta, c, ldc)
+	r.multiplied(NoTrans, t21, m, top, n-top, alpha, b2, ldb, stored, lda, 1, c, ldc)
+	r.symmetric(hermitian, s, ul, m, n-top, alpha, a22, lda, b2, ldb, beta, c2, ldc)
+	r.multiplied(NoTrans, t12, m, n-top, top, alpha, b, ldb, stored, lda, 1, c2, ldc)
+}
+
+// fill writes the whole of a matrix of order n, of which one triangle is stored, to the block. The imaginary parts on
+// the diagonal of a Hermitian matrix are not read.
+func (r *complexRoutines[C]) fill(hermitian bool, ul blas.Uplo, n int, a []C, lda int) {
+	for i := range n {
+		for j := range i + 1 {
+			x := a[i*lda+j]
+			if ul == blas.Upper {
+				x = a[j*lda+i]
+			}
+			y := x // at the place that is not stored
+			if hermitian {
+				y = r.conj(x)
+			}
+			if hermitian && i == j {
+				x = r.real(x)
+				y = x
+			}
+			if ul == blas.Upper {
+				x, y = y, x
+			}
+			r.block[i*n+j], r.block[j*n+i] = x, y
+		}
+	}
+}
+
+// rank computes one triangle of C ← α·op(A)·op(A)′ + β·C, where the mark is the conjugate transpose or the transpose,
+// or with B of C ← α·op(A)·op(B)′ + α′·op(B)·op(A)′ + β·C. A block on the diagonal is computed whole.
+func (r *complexRoutines[C]) rank(hermitian bool, ul blas.Uplo, t blas.Transpose, n, k int, alpha C, a []C, lda int,
+	b []C, ldb int, beta C, c []C, ldc int) {
+	if n <= onDiagonal {
+		r.product(hermitian, t, n, n, k, alpha, a, a, lda, b, b, ldb, 0, r.block[:], n)
+		r.addTriangle(hermitian, ul, n, beta, c, ldc)
+		return
+	}
+	top := half(n, onCorner)
+	second := func(x []C, ld int) []C {
+		switch {
+		case x == nil:
+			return nil
+		case t == NoTrans:
+			return x[top*ld:]
+		}
+		return x[top:]
+	}
+	a2, b2 := second(a, lda), second(b, ldb)
+	r.rank(hermitian, ul, t, top, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	r.rank(hermitian, ul, t, n-top, k, alpha, a2, lda, b2, ldb, beta, c[top*ldc+top:], ldc)
+	if ul == blas.Lower {
+		r.product(hermitian, t, n-top, top, k, alpha, a2, a, lda, b2, b, ldb, beta, c[top*ldc:], ldc)
+	} else {
+		r.product(hermitian, t, top, n-top, k, alpha, a, a2, lda, b, b2, ldb, beta, c[top:], ldc)
+	}
+}
+
+// product computes the m×n block C ← α·op(A)·op(A₂)′ + β·C of rank, or C ← α·op(A)·op(B₂)′ + α′·op(B)·op(A₂)′ + β·C.
+func (r *complexRoutines[C]) product(hermitian bool, t blas.Transpose, m, n, k int, alpha C, a, a2 []C, lda int,
+	b, b2 []C, ldb int, beta C, c []C, ldc int) {
+	left, right := NoTrans, other(hermitian)
+	if t != NoTrans {
+		left, right = right, left
+	}
+	if b == nil {
+		r.multiplied(left, right, m, n, k, alpha, a, lda, a2, lda, beta, c, ldc)
+		return
+	}
+	r.multiplied(left, right, m, n, k, alpha, a, lda, b2, ldb, beta, c, ldc)
+	if hermitian {
+		alpha = r.conj(alpha)
+	}
+	r.multiplied(left, right, m, n, k, alpha, b, ldb, a2, lda, 1, c, ldc)
+}
+
+// addTriangle computes one triangle of C ← the block + β·C.
+func (r *complexRoutines[C]) addTriangle(hermitian bool, ul blas.Uplo, n int, beta C, c []C, ldc int) {
+	for i := range n {
+		lo, hi := 0, i+1
+		if ul == blas.Upper {
+			lo, hi = i, n
+		}
+		for j := lo; j < hi; j++ {
+			x := r.block[i*n+j]
+			if beta != 0 {
+				x += beta * c[i*ldc+j]
+			}
+			if hermitian && i == j {
+				x = r.real(x)
+			}
+			c[i*ldc+j] = x
+		}
+	}
+}
+
+// offDiagonal returns the block of op(A) beside its diagonal blocks, of which the first has order top: it is below the
+// diagonal if op(A) is a lower triangle.
+func offDiagonal[C anyComplex](ul blas.Uplo, t blas.Transpose, top int, a []C, lda int) (block []C, lower bool) {
+	if ul == blas.Lower {
+		return a[top*lda:], t == NoTrans
+	}
+	return a[top:], t != NoTrans
+}
+
+// multiply computes B ← α·op(A)·B or α·B·op(A) with A triangular. The part of B that the other part still needs is
+// computed last.
+func (r *complexRoutines[C]) multiply(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha C,
+	a []C, lda int, b []C, ldb int) {
+	k := order(s, m, n)
+	if k <= onCorner {
+		r.trmm(r.by.Implementation, s, ul, t, d, m, n, alpha, a, lda, b, ldb)
+		return
+	}
+	top := half(k, onCorner)
+	across, isLower := offDiagonal(ul, t, top, a, lda)
+	if s == blas.Left {
+		first, second := r.parts(top, m-top, a, lda, b, b[top*ldb:], isLower)
+		r.multiply(s, ul, t, d, first.order, n, alpha, first.a, lda, first.b, ldb)
+		r.multiplied(t, NoTrans, first.order, n, second.order, alpha, across, lda, second.b, ldb, 1, first.b, ldb)
+		r.multiply(s, ul, t, d, second.order, n, alpha, second.a, lda, second.b, ldb)
+		return
+	}
+	first, second := r.parts(top, n-top, a, lda, b, b[top:], !isLower)
+	r.multiply(s, ul, t, d, m, first.order, alpha, first.a, lda, first.b, ldb)
+	r.multiplied(NoTrans, t, m, first.order, second.order, alpha, second.b, ldb, across, lda, 1, first.b, ldb)
+	r.multiply(s, ul, t, d, m, second.order, alpha, second.a, lda, second.b, ldb)
+}
+
+// solve computes op(A)⁻¹·α·B or α·B·op(A)⁻¹ with A triangular. The part of B that needs nothing of the other is
+// computed first.
+func (r *complexRoutines[C]) solve(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha C,
+	a []C, lda int, b []C, ldb int) {
+	k := order(s, m, n)
+	if k <= onCorner {
+		r.trsm(r.by.Implementation, s, ul, t, d, m, n, alpha, a, lda, b, ldb)
+		return
+	}
+	top := half(k, onCorner)
+	across, isLower := offDiagonal(ul, t, top, a, lda)
+	if s == blas.Left {
+		second, first := r.parts(top, m-top, a, lda, b, b[top*ldb:], isLower)
+		r.solve(s, ul, t, d, first.order, n, alpha, first.a, lda, first.b, ldb)
+		r.multiplied(t, NoTrans, second.order, n, first.order, -1, across, lda, first.b, ldb, alpha, second.b, ldb)
+		r.solve(s, ul, t, d, second.order, n, 1, second.a, lda, second.b, ldb)
+		return
+	}
+	second, first := r.parts(top, n-top, a, lda, b, b[top:], !isLower)
+	r.solve(s, ul, t, d, m, first.order, alpha, first.a, lda, first.b, ldb)
+	r.multiplied(NoTrans, t, m, second.order, first.order, -1, first.b, ldb, across, lda, alpha, second.b, ldb)
+	r.solve(s, ul, t, d, m, second.order, 1, second.a, lda, second.b, ldb)
+}
+
+// halfOf is one half of a triangular matrix and of B.
+type halfOf[C anyComplex] struct {
+	order int
+	a, b  []C
+}
+
+// parts returns the halves: the second one first if secondFirst.
+func (r *complexRoutines[C]) parts(top, rest int, a []C, lda int, b1, b2 []C, secondFirst bool) (x, y halfOf[C]) {
+	x, y = halfOf[C]{top, a, b1}, halfOf[C]{rest, a[top*lda+top:], b2}
+	if secondFirst {
+		return y, x
+	}
+	return x, y
+}
