@@ -28,8 +28,8 @@ func rsCommand() *cli.Command {
 		Usage:     "store a file as Reed–Solomon shards, so that some may be lost",
 		UsageText: "encode --data K --parity M --in FILE --out DIR [options]\n   gemm rs verify --in DIR\n   gemm rs reconstruct --in DIR --out FILE [options]",
 		Description: "A file is stored as K data shards and M parity shards. Any K of these K+M shards are\n" +
-			"enough to reconstruct it. Every shard has checksums and says which shard it is;\n" +
-			"docs/rs.md describes the format.",
+			"enough to reconstruct it, and so are any K good blocks of each stripe. Every shard has\n" +
+			"checksums and says which shard it is; docs/rs.md describes the format.",
 		Subcommands: []*cli.Command{
 			{
 				Name:      "encode",
@@ -53,7 +53,7 @@ func rsCommand() *cli.Command {
 				Name:        "verify",
 				Usage:       "check the shards of a file",
 				UsageText:   "--in DIR [options]",
-				Description: "Prints the state of every shard. The exit status is 1 if a shard is lost or damaged.",
+				Description: "Prints the state and the bad blocks of every shard. The exit status is 1 unless all are\ngood.",
 				Flags:       []cli.Flag{in(), jsonFlag("the list of shards"), forceFlag("replace the existing file")},
 				Action:      runVerify,
 			},
@@ -150,9 +150,9 @@ func runVerify(c *cli.Context) error {
 	if err := r.Enough(); err != nil {
 		return err
 	}
-	if lost := r.Lost(); len(lost) > 0 {
-		return fmt.Errorf("%s: lost are %s: %s writes them again",
-			r.Dir, shard.Ranges(lost), commandLine([]string{"rs", "reconstruct", "--in", r.Dir, "--repair"}))
+	if faulty := r.Faulty(); len(faulty) > 0 {
+		return fmt.Errorf("%s: shards %s are not good: %s writes them again",
+			r.Dir, shard.Ranges(faulty), commandLine([]string{"rs", "reconstruct", "--in", r.Dir, "--repair"}))
 	}
 	return nil
 }
@@ -177,7 +177,7 @@ func runReconstruct(c *cli.Context) error {
 		for _, warning := range r.Warnings {
 			say(c, "%s", warning)
 		}
-		for _, i := range r.Lost() {
+		for _, i := range r.Faulty() {
 			s := r.Shards[i]
 			say(c, "shard %d (%s) is %s: %s", i, s.File, s.State, s.Reason)
 		}
@@ -189,11 +189,11 @@ func runReconstruct(c *cli.Context) error {
 	if c.String("out") != "" {
 		made = append(made, c.String("out"))
 	}
-	if lost := r.Lost(); c.Bool("repair") && len(lost) > 0 {
-		made = append(made, "shards "+shard.Ranges(lost))
+	if faulty := r.Faulty(); c.Bool("repair") && len(faulty) > 0 {
+		made = append(made, "shards "+shard.Ranges(faulty))
 	}
 	if made == nil {
-		say(c, "%s: no shard is lost", r.Dir)
+		say(c, "%s: all shards are good", r.Dir)
 		return nil
 	}
 	say(c, "%s of %v; %s", strings.Join(made, " and "), r.Set, throughput(r.Set, start, variant))
@@ -282,5 +282,11 @@ func printShards(out io.Writer, r *shard.Report) error {
 		fmt.Fprintf(w, "%d\t%s\t%s\t%d\t%s\t%s\n", s.Index, s.Kind, s.State, s.Bytes, s.File, s.Reason)
 	}
 	fmt.Fprintf(w, "\n%v: %d are good, %d are needed\n", r.Set, len(r.Good()), r.Set.Data)
+	switch {
+	case r.Lost.Stripes > 0:
+		fmt.Fprintf(w, "%d of %d stripes cannot be restored\n", r.Lost.Stripes, r.Stripes)
+	case len(r.Good()) < r.Set.Data:
+		fmt.Fprintf(w, "every stripe has %d good blocks: all can be restored\n", r.Set.Data)
+	}
 	return w.Flush()
 }

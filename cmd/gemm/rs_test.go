@@ -58,7 +58,7 @@ func TestShards(t *testing.T) {
 		}
 		r := start(t, dir, nil, rs("verify", "--in", "shards")...)
 		if r.status != 1 || strings.Count(r.stdout, " missing ") != 2 ||
-			!strings.Contains(r.stderr, "lost are 1,4: gemm rs reconstruct --in shards --repair") {
+			!strings.Contains(r.stderr, "shards 1,4 are not good: gemm rs reconstruct --in shards --repair") {
 			t.Errorf("verify: status %d, %q, %q", r.status, r.stdout, r.stderr)
 		}
 		r = succeed(t, dir, rs("reconstruct", "--in", "shards", "--out", "restored")...)
@@ -68,12 +68,56 @@ func TestShards(t *testing.T) {
 		if restored, err := os.ReadFile(filepath.Join(dir, "restored")); err != nil || !slices.Equal(restored, data) {
 			t.Errorf("%s: the file does not come back: %v", matrix, err)
 		}
-		for _, want := range []string{"reconstruct: shards 1,4 of 4+2 " + matrix + " shards", "reconstruct: shards: no shard is lost\n"} {
+		for _, want := range []string{"reconstruct: shards 1,4 of 4+2 " + matrix + " shards",
+			"reconstruct: shards: all shards are good\n"} {
 			if r := succeed(t, dir, rs("reconstruct", "--in", "shards", "--repair")...); !strings.Contains(r.stderr, want) {
 				t.Errorf("reconstruct --repair: %q, want %q", r.stderr, want)
 			}
 		}
 		succeed(t, dir, rs("verify", "--in", "shards")...)
+	}
+}
+
+// TestShardsByBlock damages a block of each shard, in a stripe of its own: the file comes back. If too many
+// blocks of one stripe are bad, the stripe is named, and nothing is written.
+func TestShardsByBlock(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	data := archive(t, dir, 4*6*65536)
+	succeed(t, dir, encoding()...)
+	spoil := func(shard, block int) {
+		t.Helper()
+		f, err := os.OpenFile(filepath.Join(dir, "shards", fmt.Sprintf("%03d.shard", shard)), os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if _, err := f.WriteAt([]byte("damage"), int64(64+4*6+65536*block+1000)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 6 {
+		spoil(i, i)
+	}
+	r := start(t, dir, nil, rs("verify", "--in", "shards")...)
+	if r.status != 1 || !strings.Contains(r.stdout, "1 of 6 blocks is bad: 3\n") ||
+		!strings.Contains(r.stdout, "every stripe has 4 good blocks: all can be restored\n") {
+		t.Errorf("verify: status %d, %q, %q", r.status, r.stdout, r.stderr)
+	}
+	succeed(t, dir, rs("reconstruct", "--in", "shards", "--out", "restored")...)
+	if restored, err := os.ReadFile(filepath.Join(dir, "restored")); err != nil || !slices.Equal(restored, data) {
+		t.Errorf("the file does not come back: %v", err)
+	}
+	spoil(0, 2)
+	spoil(5, 2)
+	if r := start(t, dir, nil, rs("verify", "--in", "shards")...); r.status != 1 ||
+		!strings.Contains(r.stdout, "1 of 6 stripes cannot be restored\n") {
+		t.Errorf("verify: status %d, %q, %q", r.status, r.stdout, r.stderr)
+	}
+	fail(t, dir, 1, "1 of 6 stripes have fewer than 4 good blocks: 2 (bad in shards 0,2,5)",
+		rs("reconstruct", "--in", "shards", "--out", "again", "--repair")...)
+	if left := entries(t, dir); !slices.Equal(left, []string{"file", "restored", "shards"}) {
+		t.Errorf("left are %v", left)
 	}
 }
 
@@ -95,7 +139,7 @@ func TestShardsByVariant(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got = got[64:] // the id is another each time
+		got = got[64 : len(got)-64] // the id is another each time
 		if want == nil {
 			want = got
 		}
@@ -129,7 +173,11 @@ func TestShardsJSON(t *testing.T) {
 		Shards []struct {
 			Index, Bytes              int
 			Kind, State, File, Reason string
+			BadBlocks                 int `json:"bad_blocks"`
+			Bad                       [][2]int
 		}
+		Stripes  int
+		Lost     struct{ Stripes int }
 		Warnings []string
 	}
 	if err := json.Unmarshal([]byte(r.stdout), &doc); err != nil || r.status != 1 {
@@ -139,14 +187,15 @@ func TestShardsJSON(t *testing.T) {
 		doc.Set.Parity != 2 || doc.Set.Length != 1000 || doc.Set.Block != 65536 {
 		t.Errorf("the set is %+v", doc.Set)
 	}
-	if len(doc.Shards) != 6 || len(doc.Warnings) != 1 {
+	if len(doc.Shards) != 6 || len(doc.Warnings) != 1 || doc.Stripes != 1 || doc.Lost.Stripes != 0 {
 		t.Fatalf("%+v", doc)
 	}
-	if s := doc.Shards[2]; s.State != "good" || s.File != "other" || s.Kind != "data" || s.Bytes != 64+250+4 {
+	if s := doc.Shards[2]; s.State != "good" || s.File != "other" || s.Kind != "data" || s.Bytes != 2*(64+4)+250 {
 		t.Errorf("a renamed shard is %+v", s)
 	}
 	if s := doc.Shards[3]; s.State != "truncated" || s.Index != 3 || s.Bytes != 100 ||
-		s.Reason != "218 bytes are missing at its end" {
+		s.Reason != "286 bytes are missing at its end; no block is good" ||
+		s.BadBlocks != 1 || !slices.Equal(s.Bad, [][2]int{{0, 0}}) {
 		t.Errorf("a truncated shard is %+v", s)
 	}
 	fail(t, dir, 1, "file exists already", rs("verify", "--in", "shards", "--json", "file")...)

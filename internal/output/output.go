@@ -79,6 +79,9 @@ func (p *Pending) WriteAt(b []byte, off int64) (int, error) {
 	return n, Unwritable(p.name, err)
 }
 
+// Name returns the name of the final file, as the caller of Create gave it.
+func (p *Pending) Name() string { return p.name }
+
 // ReadAt implements io.ReaderAt.
 func (p *Pending) ReadAt(b []byte, off int64) (int, error) { return p.file.ReadAt(b, off) }
 

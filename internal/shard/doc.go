@@ -16,6 +16,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"iter"
 	"math/rand/v2"
 	"runtime"
 	"sync"
@@ -70,14 +71,21 @@ func (m *meter) add(n int64) {
 	m.progress(m.what, m.done, m.total)
 }
 
-// transfer is a product of matrices of bytes, C = matrix·B, with rows of any length that
+// transfer is one or more products of matrices of bytes, C = matrix·B, with rows of any length that
 // are read and written in slices of columns.
 type transfer struct {
-	length int64        // bytes of a row
-	block  int          // bytes: rows are cut at multiples of it
-	in     []source     // rows of B
-	matrix gf256.Matrix // len(in) columns
-	out    [][]sink     // the sinks of each row of B, then of C
+	length int64 // bytes of a row
+	block  int   // bytes: rows are cut at multiples of it
+	data   int   // rows that count as progress
+	runs   iter.Seq2[run, error]
+}
+
+// run is a product of a range of columns, and ends where the next begins.
+type run struct {
+	from, to int64        // columns
+	in       []source     // rows of B
+	matrix   gf256.Matrix // len(in) columns
+	out      [][]sink     // the sinks of each row of B, then of C
 }
 
 // source reads the bytes of a row from off on. Calls are in the order of off, without gaps; each except the last is for
@@ -93,8 +101,18 @@ type sink interface {
 
 // slice is some columns of B, and of C below them.
 type slice struct {
+	run
 	off  int64
 	rows gemm.Matrix[gf256.Elem]
+	data []gf256.Elem // for any rows
+}
+
+// begin makes s the columns of a run from off on, as many as there is room for.
+func (s *slice) begin(r run, off int64, block int) {
+	height := len(r.in) + r.matrix.Rows
+	width := int(min(int64(max(len(s.data)/(height*block), 1)*block), r.to-off))
+	s.run, s.off = r, off
+	s.rows = gemm.Matrix[gf256.Elem]{Rows: height, Cols: width, Stride: width, Data: s.data[:height*width]}
 }
 
 // probes is the number of columns of a slice that are computed twice.
@@ -155,14 +173,13 @@ func each(n int, f func(i int) error) error {
 func (c *Coder) transfer(ctx context.Context, t transfer, done *meter) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	height := len(t.in) + t.matrix.Rows
-	width := max(c.bufferBytes()/(height*t.block), 1) * t.block
-	width = int(min(int64(width), t.length))
+	room := max(c.bufferBytes(), gf256.MaxShards*t.block) // of a block of each shard at least
+	room = int(min(int64(room), gf256.MaxShards*t.length))
 
 	const slices = 3 // channels have room for all, so no stage waits to send
 	free, filled, multiplied := make(chan *slice, slices), make(chan *slice, slices), make(chan *slice, slices)
 	for range slices {
-		free <- &slice{rows: gemm.NewMatrix[gf256.Elem](height, width)}
+		free <- &slice{data: make([]gf256.Elem, room)}
 	}
 	var stages sync.WaitGroup
 	// After an error the slices still circulate, so the other stages do not wait for ever.
@@ -179,37 +196,48 @@ func (c *Coder) transfer(ctx context.Context, t transfer, done *meter) error {
 			}
 		})
 	}
-	a := gemm.Matrix[gf256.Elem]{Rows: t.matrix.Rows, Cols: t.matrix.Cols, Stride: t.matrix.Cols, Data: t.matrix.Data}
 	stage(filled, multiplied, func(s *slice) error {
-		if a.Rows == 0 {
+		if s.matrix.Rows == 0 {
 			return nil
 		}
+		m := s.matrix
+		a := gemm.Matrix[gf256.Elem]{Rows: m.Rows, Cols: m.Cols, Stride: m.Cols, Data: m.Data}
 		below := s.rows.Slice(a.Cols, 0, a.Rows, s.rows.Cols)
 		if err := c.Multiplier.Multiply(ctx, below, a, s.rows.Slice(0, 0, a.Cols, s.rows.Cols)); err != nil {
 			return err
 		}
-		return probe(t.matrix, s.rows)
+		return probe(s.matrix, s.rows)
 	})
 	stage(multiplied, free, func(s *slice) error {
-		err := each(len(t.out), func(i int) error {
-			for _, to := range t.out[i] {
+		err := each(len(s.out), func(i int) error {
+			for _, to := range s.out[i] {
 				if err := to.write(gf256.Bytes(s.rows.Row(i)), s.off); err != nil {
 					return err
 				}
 			}
 			return nil
 		})
-		done.add(int64(a.Cols) * int64(s.rows.Cols))
+		done.add(int64(t.data) * int64(s.rows.Cols))
 		return err
 	})
-	for off := int64(0); off < t.length && ctx.Err() == nil; off += int64(width) {
-		s := <-free
-		s.off, s.rows.Cols = off, int(min(int64(width), t.length-off))
-		err := each(len(t.in), func(i int) error { return t.in[i].read(gf256.Bytes(s.rows.Row(i)), off) })
+	for r, err := range t.runs {
 		if err != nil {
 			cancel(err)
+			break
 		}
-		filled <- s
+		for off := r.from; off < r.to && ctx.Err() == nil; {
+			s := <-free
+			s.begin(r, off, t.block)
+			off += int64(s.rows.Cols)
+			err := each(len(s.in), func(i int) error { return s.in[i].read(gf256.Bytes(s.rows.Row(i)), s.off) })
+			if err != nil {
+				cancel(err)
+			}
+			filled <- s
+		}
+		if ctx.Err() != nil {
+			break
+		}
 	}
 	close(filled)
 	stages.Wait()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 
@@ -31,7 +32,8 @@ func (c *Coder) Encode(ctx context.Context, e Encoding) (Set, error) {
 		return Set{}, err
 	}
 	defer file.Close()
-	set := Set{Data: e.Data, Parity: e.Parity, Matrix: e.Matrix, Length: info.Size(), Block: c.blockBytes()}
+	set := Set{Data: e.Data, Parity: e.Parity, Matrix: e.Matrix, Length: info.Size(), Block: c.blockBytes(),
+		Version: version}
 	_, _ = rand.Read(set.ID[:]) // this never fails
 	generator, err := set.generator()
 	if err != nil {
@@ -59,22 +61,23 @@ func (c *Coder) Encode(ctx context.Context, e Encoding) (Set, error) {
 
 	var files output.Group
 	defer files.Discard()
-	t := transfer{
-		length: set.Payload(), block: set.Block,
+	all := run{
+		to:     set.Payload(),
 		matrix: gf256.Matrix{Rows: set.Parity, Cols: set.Data, Data: generator.Data[set.Data*set.Data:]},
 	}
 	var writers []*writer
 	for i := range set.Shards() {
 		if i < set.Data {
-			t.in = append(t.in, part{file, int64(i) * set.Payload(), set.Length})
+			all.in = append(all.in, part{file, int64(i) * set.Payload(), set.Length})
 		}
 		w, err := newWriter(&files, e.Dir, header{Set: set, index: i}, info.Mode())
 		if err != nil {
 			return Set{}, err
 		}
 		writers = append(writers, w)
-		t.out = append(t.out, []sink{w})
+		all.out = append(all.out, []sink{w})
 	}
+	t := transfer{length: set.Payload(), block: set.Block, data: set.Data, runs: only(all)}
 	err = c.transfer(ctx, t, c.meter("encoding", set.Payload()*int64(set.Data)))
 	if err == nil && changed(file, info) || errors.Is(err, io.EOF) {
 		return Set{}, fmt.Errorf("%s: was changed while it was read: encode it again", e.File)
@@ -91,6 +94,11 @@ func (c *Coder) Encode(ctx context.Context, e Encoding) (Set, error) {
 		return Set{}, err
 	}
 	return set, e.remove(old, set.Shards())
+}
+
+// only returns a single run.
+func only(r run) iter.Seq2[run, error] {
+	return func(yield func(run, error) bool) { yield(r, nil) }
 }
 
 // remove removes old shards with numbers beyond the n new ones.

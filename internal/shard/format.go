@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 
@@ -20,24 +19,31 @@ import (
 //
 //	offset  bytes
 //	     0      8  magic
-//	     8      2  version, 1
+//	     8      2  version, 2
 //	    10      1  matrix: 1 vandermonde, 2 cauchy
 //	    11      1  kind of the checksums: 1 CRC-32C
 //	    12      2  data shards, k
 //	    14      2  parity shards, m
 //	    16      2  index of this shard; those below k are data
-//	    18      2  0
+//	    18      2  bytes of the description, D: 0, or more if the data shards are a file that stays as it is
 //	    20      4  bytes of a block
 //	    24      8  bytes of the file
 //	    32     16  id, the same in all shards of one encoding and in no other
 //	    48      4  CRC-32C of the table
-//	    52      8  0
+//	    52      4  CRC-32C of the description, 0 without one
+//	    56      4  0
 //	    60      4  CRC-32C of the 60 bytes before it, here in every version
-//	    64      S  payload, S = ⌈bytes of the file / k⌉
-//	  64+S         table: 4 bytes a block, the CRC-32C of each block of the payload
+//	    64      D  description: see description
+//	  64+D      T  table: 4 bytes a block, the CRC-32C of each block of the payload; if there is a description,
+//	               also of each block of the k data shards, first the k blocks of stripe 0, then of stripe 1
+//	64+D+T      S  payload, S = ⌈bytes of the file / k⌉
+//
+// and then the table, the description and the header again, so that neither a lost beginning nor a lost end takes
+// them. Version 1 has no description and no copies, and its table follows the payload.
 const (
 	magic       = "gemm-rs\n"
-	version     = 1
+	version     = 2
+	oldVersion  = 1
 	checksums   = 1 // CRC-32C
 	headerBytes = 64
 	entryBytes  = 4 // of the table
@@ -102,6 +108,9 @@ type Set struct {
 	Matrix Matrix `json:"matrix"`
 	Length int64  `json:"length"` // bytes of the file
 	Block  int    `json:"block"`  // bytes under one checksum
+
+	Version     int    `json:"version"` // of the format
+	description string // of a file that stays as it is; empty: the data shards are files
 }
 
 // Shards returns the number of shards.
@@ -111,11 +120,45 @@ func (s Set) Shards() int { return s.Data + s.Parity }
 // zeros.
 func (s Set) Payload() int64 { return (s.Length-1)/int64(s.Data) + 1 }
 
-// Size returns the bytes of a shard.
-func (s Set) Size() int64 { return s.table() + entryBytes*((s.Payload()-1)/int64(s.Block)+1) }
+// Stripes returns the number of stripes: stripe i consists of block i of each shard.
+func (s Set) Stripes() int64 { return (s.Payload()-1)/int64(s.Block) + 1 }
 
-// table returns the offset of the table.
-func (s Set) table() int64 { return headerBytes + s.Payload() }
+// headBytes returns the bytes of a header with its description.
+func (s Set) headBytes() int64 { return headerBytes + int64(len(s.description)) }
+
+// tableBytes returns the bytes of a table.
+func (s Set) tableBytes() int64 {
+	if s.description != "" {
+		return entryBytes * s.Stripes() * int64(1+s.Data)
+	}
+	return entryBytes * s.Stripes()
+}
+
+// payloadAt returns the offset of the payload.
+func (s Set) payloadAt() int64 {
+	if s.Version == oldVersion {
+		return headerBytes
+	}
+	return s.headBytes() + s.tableBytes()
+}
+
+// tablesAt returns the offsets of the tables, which are equal.
+func (s Set) tablesAt() []int64 {
+	end := s.payloadAt() + s.Payload()
+	if s.Version == oldVersion {
+		return []int64{end}
+	}
+	return []int64{s.headBytes(), end}
+}
+
+// Size returns the bytes of a shard.
+func (s Set) Size() int64 {
+	end := s.payloadAt() + s.Payload() + s.tableBytes()
+	if s.Version == oldVersion {
+		return end
+	}
+	return end + s.headBytes()
+}
 
 // String describes the shards.
 func (s Set) String() string {
@@ -137,20 +180,22 @@ type header struct {
 	table uint32 // checksum of the table
 }
 
-// encode returns the bytes of h.
+// encode returns the bytes of h, without the description.
 func (h header) encode() []byte {
 	b := make([]byte, headerBytes)
 	le := binary.LittleEndian
 	copy(b, magic)
-	le.PutUint16(b[8:], version)
+	le.PutUint16(b[8:], uint16(h.Version))
 	b[10], b[11] = uint8(h.Matrix), checksums
 	le.PutUint16(b[12:], uint16(h.Data))
 	le.PutUint16(b[14:], uint16(h.Parity))
 	le.PutUint16(b[16:], uint16(h.index))
+	le.PutUint16(b[18:], uint16(len(h.description)))
 	le.PutUint32(b[20:], uint32(h.Block))
 	le.PutUint64(b[24:], uint64(h.Length))
 	copy(b[32:48], h.ID[:])
 	le.PutUint32(b[48:], h.table)
+	le.PutUint32(b[52:], crc32.Checksum([]byte(h.description), castagnoli))
 	le.PutUint32(b[60:], crc32.Checksum(b[:60], castagnoli))
 	return b
 }
@@ -163,13 +208,16 @@ type damage struct{ what string }
 
 func (d damage) Error() string { return "damaged: " + d.what }
 
-// parseHeader reads a header of headerBytes bytes.
-func parseHeader(b []byte) (header, error) {
+// mostBytes are the bytes of a file at most, so that sizes fit in 64 bits.
+const mostBytes = 1 << 52
+
+// parseHeader reads a header of headerBytes bytes. describe returns the n bytes of the description.
+func parseHeader(b []byte, describe func(n int) ([]byte, error)) (header, error) {
 	le := binary.LittleEndian
 	h := header{
 		Set: Set{
 			Data: int(le.Uint16(b[12:])), Parity: int(le.Uint16(b[14:])), Matrix: Matrix(b[10]),
-			Length: int64(le.Uint64(b[24:])), Block: int(le.Uint32(b[20:])),
+			Length: int64(le.Uint64(b[24:])), Block: int(le.Uint32(b[20:])), Version: int(le.Uint16(b[8:])),
 		},
 		index: int(le.Uint16(b[16:])),
 		table: le.Uint32(b[48:]),
@@ -180,80 +228,69 @@ func parseHeader(b []byte) (header, error) {
 		return h, damage{"it does not begin as a shard does"}
 	case le.Uint32(b[60:]) != crc32.Checksum(b[:60], castagnoli):
 		return h, damage{"the header does not have its checksum"}
-	case le.Uint16(b[8:]) != version || b[11] != checksums:
+	case h.Version != version && h.Version != oldVersion || b[11] != checksums:
 		return h, fmt.Errorf("its version is %d with checksums of kind %d, this program reads %d and %d: use a newer gemm",
-			le.Uint16(b[8:]), b[11], version, checksums)
+			h.Version, b[11], version, checksums)
 	case h.Data < 1 || h.Parity < 1 || h.Shards() > gf256.MaxShards || h.index >= h.Shards() ||
-		h.Matrix != Vandermonde && h.Matrix != Cauchy || h.Length < 1 || h.Length > 1<<60 || h.Block < 1 ||
+		h.Matrix != Vandermonde && h.Matrix != Cauchy || h.Length < 1 || h.Length > mostBytes || h.Block < 1 ||
 		h.Block > defaultBlock:
 		return h, damage{fmt.Sprintf("the header says what cannot be: shard %d of %v in blocks of %d", h.index,
 			h.Set, h.Block)}
 	}
+	if n := int(le.Uint16(b[18:])); n > 0 && h.Version != oldVersion {
+		text, err := describe(n)
+		if err != nil {
+			return h, err
+		}
+		h.description = string(text)
+		if _, err := parseDescription(h.description); err != nil {
+			return h, err
+		}
+	}
+	if !bytes.Equal(b, h.encode()) {
+		return h, damage{"the description does not have its checksum"}
+	}
 	return h, nil
 }
 
-// reader is the payload of a shard as a source.
-type reader struct {
-	header
-	file  *os.File
-	sum   uint32 // of the table so far
-	entry []byte
+// readHead reads the header of a shard of size bytes at its beginning, or else its copy at the end. With an error it
+// returns also the bytes at the beginning. whole is false if one of the two is not intact.
+func readHead(file io.ReaderAt, size int64) (h header, front []byte, whole bool, err error) {
+	front = make([]byte, headerBytes)
+	if err = readFull(file, front, 0); err != nil {
+		return h, front, false, err
+	}
+	if h, err = parseHeader(front, describer(file, func(int) int64 { return headerBytes })); err == nil &&
+		h.Version == oldVersion {
+		return h, front, true, nil
+	}
+	back := make([]byte, headerBytes)
+	if readFull(file, back, max(size-headerBytes, 0)) != nil {
+		return h, front, false, err
+	}
+	last, lastErr := parseHeader(back, describer(file, func(n int) int64 { return size - headerBytes - int64(n) }))
+	switch {
+	case lastErr != nil || last.Version == oldVersion || last.Size() != size:
+		return h, front, false, err
+	case err != nil:
+		return last, front, false, nil
+	}
+	return h, front, h == last, nil
 }
 
-// openShard opens a shard that has the header.
-func openShard(name string, h header) (*reader, error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	b := make([]byte, headerBytes)
-	err = readFull(file, b, 0)
-	if err == nil && !bytes.Equal(b, h.encode()) {
-		err = damage{"the header has changed"}
-	}
-	if err != nil {
-		_ = file.Close()
-		return nil, err
-	}
-	return &reader{header: h, file: file}, nil
-}
-
-// read implements source, for a shard that was verified before.
-func (r *reader) read(p []byte, off int64) error {
-	if err := r.readChecked(p, off); err != nil {
-		return fmt.Errorf("%s: has changed since it was verified, try again: %w", r.file.Name(), cause(err))
-	}
-	return nil
-}
-
-// readChecked reads the payload; off must ascend. The error is a damage if a checksum is wrong, or an error of the
-// system.
-func (r *reader) readChecked(p []byte, off int64) error {
-	if err := readFull(r.file, p, headerBytes+off); err != nil {
-		return err
-	}
-	first := off / int64(r.Block)
-	r.entry = append(r.entry[:0], make([]byte, entryBytes*((len(p)-1)/r.Block+1))...)
-	if err := readFull(r.file, r.entry, r.Set.table()+entryBytes*first); err != nil {
-		return err
-	}
-	r.sum = crc32.Update(r.sum, castagnoli, r.entry)
-	for i := 0; len(p) > 0; i++ {
-		n := min(r.Block, len(p))
-		if crc32.Checksum(p[:n], castagnoli) != binary.LittleEndian.Uint32(r.entry[entryBytes*i:]) {
-			return damage{fmt.Sprintf("block %d, bytes %d to %d of the payload, does not have its checksum", first+int64(i), off,
-				off+int64(n)-1)}
+// describer returns a function that reads the n bytes of a description at the offset that at returns.
+func describer(file io.ReaderAt, at func(n int) int64) func(n int) ([]byte, error) {
+	return func(n int) ([]byte, error) {
+		if n > mostDescription || at(n) < 0 {
+			return nil, damage{fmt.Sprintf("a description of %d bytes cannot be", n)}
 		}
-		p, off = p[n:], off+int64(n)
+		b := make([]byte, n)
+		return b, readFull(file, b, at(n))
 	}
-	if off == r.Payload() && r.sum != r.header.table {
-		return damage{"the table of checksums does not have its own"}
-	}
-	return nil
 }
 
 // readFull reads len(p) bytes from off on.
-func readFull(f *os.File, p []byte, off int64) error {
+func readFull(f io.ReaderAt, p []byte, off int64) error {
 	n, err := f.ReadAt(p, off)
 	switch {
 	case n == len(p):
@@ -264,31 +301,55 @@ func readFull(f *os.File, p []byte, off int64) error {
 	return err
 }
 
-// writer writes a shard, as a sink of its payload. Until finish, the header is zeros.
+// writer writes a shard, as a sink of its payload. Until finish, both headers are zeros or not there.
 type writer struct {
 	header
+	known bool // header.table is what the table must have
 	file  *output.Pending
 	entry []byte
 }
 
 // write implements sink.
 func (w *writer) write(p []byte, off int64) error {
-	if _, err := w.file.WriteAt(p, headerBytes+off); err != nil {
+	if _, err := w.file.WriteAt(p, w.payloadAt()+off); err != nil {
 		return err
 	}
 	w.entry = w.entry[:0]
-	for rest := p; len(rest) > 0; {
-		n := min(w.Block, len(rest))
-		w.entry = binary.LittleEndian.AppendUint32(w.entry, crc32.Checksum(rest[:n], castagnoli))
-		rest = rest[n:]
+	for len(p) > 0 {
+		n := min(w.Block, len(p))
+		w.entry = binary.LittleEndian.AppendUint32(w.entry, crc32.Checksum(p[:n], castagnoli))
+		p = p[n:]
 	}
-	w.header.table = crc32.Update(w.header.table, castagnoli, w.entry)
-	_, err := w.file.WriteAt(w.entry, w.Set.table()+entryBytes*(off/int64(w.Block)))
+	_, err := w.file.WriteAt(w.entry, w.tablesAt()[0]+entryBytes*(off/int64(w.Block)))
 	return err
 }
 
-// finish writes the header.
+// finish writes the copy of the table, and the headers.
 func (w *writer) finish() error {
-	_, err := w.file.WriteAt(w.encode(), 0)
+	tables := w.tablesAt()
+	p := make([]byte, min(checkBytes, w.tableBytes()))
+	sum := uint32(0)
+	for off := int64(0); off < w.tableBytes(); off += int64(len(p)) {
+		p = p[:min(int64(len(p)), w.tableBytes()-off)]
+		if err := readFull(w.file, p, tables[0]+off); err != nil {
+			return unreadable(w.file.Name(), err)
+		}
+		sum = crc32.Update(sum, castagnoli, p)
+		for _, at := range tables[1:] {
+			if _, err := w.file.WriteAt(p, at+off); err != nil {
+				return err
+			}
+		}
+	}
+	if w.known && w.table != sum {
+		return fmt.Errorf("%s: would not be what it was, so nothing was written: a block has changed with its "+
+			"checksum; restore the file, look whether it is right, and encode it again", w.file.Name())
+	}
+	w.table = sum
+	head := append(w.encode(), w.description...)
+	if _, err := w.file.WriteAt(head, 0); err != nil || w.Version == oldVersion {
+		return err
+	}
+	_, err := w.file.WriteAt(append([]byte(w.description), head[:headerBytes]...), w.Size()-w.headBytes())
 	return err
 }

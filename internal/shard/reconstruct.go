@@ -1,25 +1,35 @@
 package shard
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"sync"
 
 	"gemm/internal/output"
 )
 
-// Verify reads all shards in a folder and reports which are good. Bad shards are not an error. A folder without shards
+// Verify reads all shards in a folder and reports which are good, and the bad blocks of the others. Bad shards are not
+// an error. A folder without shards
 // is an error, and so is one where it is not clear which file is meant.
 func (c *Coder) Verify(ctx context.Context, dir string) (*Report, error) {
 	r, err := scan(dir)
 	if err != nil {
 		return nil, err
 	}
+	if d := r.Set.description; d != "" {
+		return nil, fmt.Errorf("%s: has the parity of a file that stays as it is: check it with gemm rs check %s",
+			dir, dir)
+	}
+	return r, c.verify(ctx, r)
+}
+
+// verify reads all shards of a report, and completes it.
+func (c *Coder) verify(ctx context.Context, r *Report) error {
 	var total int64
 	for _, copies := range r.copies {
 		if len(copies) > 0 {
@@ -35,10 +45,10 @@ func (c *Coder) Verify(ctx context.Context, dir string) (*Report, error) {
 			defer func() { <-turns }()
 			for n := range r.copies[i] { // the other copies only if the first is bad
 				f := &r.copies[i][n]
-				if f.state == Good {
-					f.state, f.reason = r.check(ctx, *f, done)
+				r.check(ctx, f, done)
+				if s := r.Shards[i].is(*f, r.Set); n == 0 || s.State == Good || s.BadBlocks < r.Shards[i].BadBlocks {
+					r.Shards[i] = s
 				}
-				r.Shards[i] = r.Shards[i].is(*f)
 				if f.state == Good {
 					break
 				}
@@ -47,53 +57,21 @@ func (c *Coder) Verify(ctx context.Context, dir string) (*Report, error) {
 	}
 	work.Wait()
 	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
+	r.findLost()
 	for i, copies := range r.copies {
 		if len(copies) == 0 {
 			continue
 		}
-		if s := r.Shards[i]; s.State == Good && s.File != Name(i) {
+		if s := r.Shards[i]; s.BadBlocks < r.Stripes && s.File != Name(i) {
 			r.warn("%s is shard %d by its header, whatever it is called: it is used as that", s.File, i)
 		}
 		if len(copies) > 1 {
 			r.warn("shard %d is there %d times: %s is used", i, len(copies), r.Shards[i].File)
 		}
 	}
-	return r, nil
-}
-
-// check reads the payload of a shard whose header is intact.
-func (r *Report) check(ctx context.Context, f found, done *meter) (State, string) {
-	in, err := openShard(filepath.Join(r.Dir, f.name), f.header)
-	if err != nil {
-		return failure(err)
-	}
-	defer in.file.Close()
-	width := max(checkBytes/f.header.Block, 1) * f.header.Block
-	p := make([]byte, min(int64(width), f.header.Payload()))
-	for off := int64(0); off < f.header.Payload() && ctx.Err() == nil; off += int64(len(p)) {
-		p = p[:min(int64(len(p)), f.header.Payload()-off)]
-		if err := in.readChecked(p, off); err != nil {
-			return failure(err)
-		}
-		done.add(int64(len(p)))
-	}
-	return Good, ""
-}
-
-// checkBytes is the approximate number of bytes that are checked at once, readers the largest number of shards.
-const (
-	checkBytes = 1 << 20
-	readers    = 8
-)
-
-// failure returns the state of a shard that could not be read because of err, and the reason.
-func failure(err error) (State, string) {
-	if errors.As(err, &damage{}) {
-		return Damaged, detail(err)
-	}
-	return Unreadable, cause(err).Error()
+	return nil
 }
 
 // Reconstruction describes a call of Reconstruct.
@@ -104,11 +82,22 @@ type Reconstruction struct {
 	Force  bool   // replace the file that is there, and shards of other files
 }
 
-// Reconstruct verifies the shards in a folder and writes the file and the lost shards. They get their names when all are
-// complete and on disk. The report describes the shards before that; it is nil if there is none.
+// Reconstruct verifies the shards in a folder and writes the file and the shards that are not good. They get their
+// names when all are complete and on disk. The report describes the shards before that; it is nil if there is none.
 func (c *Coder) Reconstruct(ctx context.Context, rec Reconstruction) (*Report, error) {
 	if err := rec.checkFile(); err != nil {
 		return nil, err
+	}
+	if rec.Repair {
+		if _, err := scan(rec.Dir); err != nil { // before anything is written in the folder
+			return nil, err
+		}
+		lock, err := lockFolder(rec.Dir)
+		if err != nil {
+			return nil, err
+		}
+		defer lock.Release()
+		output.SweepFolder(rec.Dir, isName)
 	}
 	r, err := c.Verify(ctx, rec.Dir)
 	if err != nil {
@@ -121,12 +110,6 @@ func (c *Coder) Reconstruct(ctx context.Context, rec Reconstruction) (*Report, e
 		if err := rec.checkRepair(r); err != nil {
 			return r, err
 		}
-		lock, err := lockFolder(rec.Dir)
-		if err != nil {
-			return r, err
-		}
-		defer lock.Release()
-		output.SweepFolder(rec.Dir, isName)
 	}
 	return r, c.reconstruct(ctx, rec, r)
 }
@@ -158,13 +141,13 @@ func (rec Reconstruction) checkFile() error {
 	return nil
 }
 
-// checkRepair returns an error if another file has the name of a lost shard.
+// checkRepair returns an error if another file has the name of a shard that is to be repaired.
 func (rec Reconstruction) checkRepair(r *Report) error {
-	for _, i := range r.Lost() {
+	for _, i := range r.Faulty() {
 		info, err := os.Stat(filepath.Join(rec.Dir, Name(i)))
 		for _, s := range r.Shards {
-			if s.State == Good && s.File == Name(i) {
-				return fmt.Errorf("%s: is shard %d, but the place of shard %d, which is lost: rename it to %s",
+			if s.Index != i && s.BadBlocks < r.Stripes && s.File == Name(i) {
+				return fmt.Errorf("%s: is shard %d, but the place of shard %d, which is not good: rename it to %s",
 					filepath.Join(rec.Dir, s.File), s.Index, i, Name(s.Index))
 			}
 		}
@@ -179,47 +162,47 @@ func (rec Reconstruction) checkRepair(r *Report) error {
 	return nil
 }
 
-// reconstruct writes the file and the lost shards from the first good shards, data shards if possible.
+// reconstruct writes the file and the faulty shards.
 func (c *Coder) reconstruct(ctx context.Context, rec Reconstruction, r *Report) error {
 	set := r.Set
-	generator, err := set.generator()
-	if err != nil {
-		return err
+	var faulty []int
+	if rec.Repair {
+		faulty = r.Faulty()
 	}
-	have, want := r.Good()[:set.Data], r.Lost()
-	if !rec.Repair { // parities are not written
-		want = slices.DeleteFunc(want, func(i int) bool { return i >= set.Data })
-	}
-	if rec.File == "" && len(want) == 0 {
+	if rec.File == "" && len(faulty) == 0 {
 		return nil
 	}
-	t := transfer{length: set.Payload(), block: set.Block}
-	if t.matrix, err = generator.Decoder(have, want); err != nil {
-		return err
-	}
-	mode := r.Shards[have[0]].mode
-	var files output.Group
-	defer files.Discard()
-	for _, i := range have {
-		name := filepath.Join(r.Dir, r.Shards[i].File)
-		in, err := openShard(name, r.Shards[i].header)
+	p := plan{set: set, bad: r.bad(), sources: make([]source, set.Shards()), sinks: make([][]sink, set.Shards())}
+	var mode fs.FileMode // of the first shard that is used
+	for i, s := range r.Shards {
+		if s.BadBlocks == r.Stripes {
+			continue
+		}
+		name := filepath.Join(r.Dir, s.File)
+		in, _, err := openShard(name, s.header)
 		if err != nil {
 			return unreadable(name, err)
 		}
-		defer in.file.Close()
-		t.in = append(t.in, in)
+		defer in.close()
+		p.sources[i] = in
+		mode = cmp.Or(mode, s.mode)
 	}
-	t.out = make([][]sink, len(have)+len(want))
+	var files output.Group
+	defer files.Discard()
 	var writers []*writer
-	if rec.Repair {
-		for n, i := range want {
-			w, err := newWriter(&files, r.Dir, header{Set: set, index: i}, mode)
-			if err != nil {
-				return err
-			}
-			writers = append(writers, w)
-			t.out[len(have)+n] = append(t.out[len(have)+n], w)
+	for _, i := range faulty {
+		h := header{Set: set, index: i}
+		known := r.Shards[i].header.Set == set && r.Shards[i].header.index == i
+		if known {
+			h.table = r.Shards[i].header.table
 		}
+		w, err := newWriter(&files, r.Dir, h, mode)
+		if err != nil {
+			return err
+		}
+		w.known = known
+		writers = append(writers, w)
+		p.sinks[i] = append(p.sinks[i], w)
 	}
 	if rec.File != "" {
 		output.Sweep(rec.File)
@@ -227,11 +210,13 @@ func (c *Coder) reconstruct(ctx context.Context, rec Reconstruction, r *Report) 
 		if err != nil {
 			return err
 		}
-		for n, i := range slices.Concat(have, want) {
-			if i < set.Data {
-				t.out[n] = append(t.out[n], part{file, int64(i) * set.Payload(), set.Length})
-			}
+		for i := range set.Data {
+			p.sinks[i] = append(p.sinks[i], part{file, int64(i) * set.Payload(), set.Length})
 		}
+	}
+	t, err := p.transfer()
+	if err != nil {
+		return err
 	}
 	if err := c.transfer(ctx, t, c.meter("reconstructing", set.Payload()*int64(set.Data))); err != nil {
 		return err

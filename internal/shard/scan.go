@@ -1,9 +1,9 @@
 package shard
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -18,7 +18,7 @@ import (
 // State is the state of a shard.
 type State string
 
-// The states. Every shard that is not Good is lost.
+// The states. Every shard that is not Good is to be repaired; its good blocks are used.
 const (
 	Good       State = "good"       // all bytes are intact
 	Missing    State = "missing"    // there is no file for it
@@ -35,17 +35,23 @@ type Shard struct {
 	State  State  `json:"state"`
 	Bytes  int64  `json:"bytes"`            // of the file
 	File   string `json:"file"`             // name in the folder, also of one that is missing
-	Reason string `json:"reason,omitempty"` // why it is lost
+	Reason string `json:"reason,omitempty"` // why it is not good
+
+	BadBlocks int64  `json:"bad_blocks"`    // number of bad blocks
+	Bad       []Span `json:"bad,omitempty"` // their ranges, not more than the first 1000
 
 	header header
 	mode   fs.FileMode
+	bad    *blocks
 }
 
 // Report describes the shards in a folder.
 type Report struct {
 	Dir      string   `json:"-"`
 	Set      Set      `json:"set"`
-	Shards   []Shard  `json:"shards"` // all shards of the set, by index
+	Stripes  int64    `json:"stripes"` // number of stripes
+	Shards   []Shard  `json:"shards"`  // all shards of the set, by index
+	Lost     Loss     `json:"lost"`    // the stripes that cannot be restored
 	Warnings []string `json:"warnings,omitempty"`
 
 	copies [][]found // by shard: the files whose headers belong to it
@@ -56,10 +62,12 @@ type found struct {
 	name   string // in the folder
 	size   int64
 	mode   fs.FileMode
-	intact bool // the header is intact
+	intact bool // the header is known
 	header header
-	state  State // Good if the size is right, too
+	front  []byte // where the header should be
+	state  State  // Good if the header and the size are what they should be
 	reason string
+	bad    *blocks // nil: not known yet
 }
 
 // Name returns the file name of the shard with the index.
@@ -139,30 +147,59 @@ func look(dir, name string) (f found, ok bool) {
 		return f, named
 	}
 	defer file.Close()
-	b := make([]byte, headerBytes)
-	n, err := file.ReadAt(b, 0)
+	var whole bool
+	var system *fs.PathError
+	f.header, f.front, whole, err = readHead(file, f.size)
 	switch {
-	case err != nil && !errors.Is(err, io.EOF):
+	case errors.As(err, &system):
 		f.reason = cause(err).Error()
 		return f, named
-	case !named && !isShard(b):
+	case err != nil && !named && !isShard(f.front):
 		return f, false
-	case n < headerBytes:
-		f.state, f.reason = Truncated, fmt.Sprintf("%d bytes are less than a header", n)
+	case f.size < headerBytes:
+		f.state, f.reason = Truncated, fmt.Sprintf("%d bytes are less than a header", f.size)
 		return f, true
-	}
-	if f.header, err = parseHeader(b); err != nil {
+	case err != nil:
 		f.state, f.reason = Damaged, detail(err)
 		return f, true
 	}
-	f.intact, f.state = true, Good
+	f.known(whole)
+	return f, true
+}
+
+// known completes f, whose header is known; whole is false if it was damaged at one of its places.
+func (f *found) known(whole bool) {
+	f.intact, f.state, f.reason = true, Good, ""
 	switch size := f.header.Size(); {
 	case f.size < size:
-		f.state, f.reason = Truncated, fmt.Sprintf("%d bytes are missing at its end", size-f.size)
+		f.is(Truncated, fmt.Sprintf("%d bytes are missing at its end", size-f.size))
 	case f.size > size:
-		f.state, f.reason = Damaged, fmt.Sprintf("%d bytes are too many", f.size-size)
+		f.is(Damaged, fmt.Sprintf("%d bytes are too many", f.size-size))
+	case !whole:
+		f.is(Damaged, "a header is damaged")
 	}
-	return f, true
+}
+
+// recover completes f, whose headers are damaged, if they were those of shard i of the set. That is sure if all but the
+// checksum is still there, or the checksum is: it covers the id, and the checksum of the table.
+func (f *found) recover(dir string, s Set, i int) {
+	file, err := os.Open(filepath.Join(dir, f.name))
+	if err != nil || len(f.front) < headerBytes {
+		return
+	}
+	defer file.Close()
+	for _, at := range s.tablesAt() {
+		h := header{Set: s, index: i}
+		if h.table, err = tableSum(file, s, at); err != nil {
+			continue
+		}
+		const sum = headerBytes - 4
+		if b := h.encode(); bytes.Equal(b[:sum], f.front[:sum]) || bytes.Equal(b[sum:], f.front[sum:]) {
+			f.header = h
+			f.known(false)
+			return
+		}
+	}
 }
 
 // detail returns the text of err, without the word for damage, which is in the state.
@@ -186,17 +223,20 @@ func scan(dir string) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Report{Dir: dir, Set: set, copies: make([][]found, set.Shards())}
+	r := &Report{Dir: dir, Set: set, Stripes: set.Stripes(), copies: make([][]found, set.Shards())}
 	for i := range set.Shards() {
 		kind := "data"
 		if i >= set.Data {
 			kind = "parity"
 		}
-		r.Shards = append(r.Shards,
-			Shard{Index: i, Kind: kind, State: Missing, File: Name(i), Reason: "there is no such file"})
+		none := found{name: Name(i), state: Missing, reason: "there is no such file"}
+		r.Shards = append(r.Shards, Shard{Index: i, Kind: kind}.is(none, set))
 	}
 	for _, f := range all {
 		named, isNamed := index(f.name)
+		if !f.intact && isNamed && named < set.Shards() {
+			f.recover(dir, set, named)
+		}
 		switch {
 		case f.intact && f.header.Set == set:
 			i := f.header.index
@@ -214,20 +254,29 @@ func scan(dir string) (*Report, error) {
 			continue
 		}
 		if isNamed && named < set.Shards() {
-			r.Shards[named] = r.Shards[named].is(f)
+			r.Shards[named] = r.Shards[named].is(f, set)
 		}
 	}
 	for i, copies := range r.copies {
 		if len(copies) > 0 {
-			r.Shards[i] = r.Shards[i].is(copies[0])
+			r.Shards[i] = r.Shards[i].is(copies[0], set)
 		}
 	}
 	return r, nil
 }
 
-// is returns s with the state of the file f.
-func (s Shard) is(f found) Shard {
-	s.State, s.Bytes, s.File, s.Reason, s.header, s.mode = f.state, f.size, f.name, f.reason, f.header, f.mode
+// is returns s, of the set, with the state of the file f. Its blocks are bad unless they were checked.
+func (s Shard) is(f found, set Set) Shard {
+	s.State, s.Bytes, s.File, s.Reason, s.mode, s.bad = f.state, f.size, f.name, f.reason, f.mode, f.bad
+	s.header = header{}
+	if f.intact {
+		s.header = f.header
+	}
+	if s.bad == nil {
+		s.bad = allBlocks(set.Stripes())
+	}
+	s.BadBlocks = s.bad.count()
+	s.Bad, _ = first(mostInJSON, s.bad.spans)
 	return s
 }
 
@@ -252,7 +301,7 @@ func choose(dir string, all []found) (Set, error) {
 		}
 		indices[s][f.header.index] = true
 	}
-	enough := slices.DeleteFunc(slices.Clone(sets), func(s Set) bool { return len(indices[s]) < s.Data })
+	enough := slices.DeleteFunc(slices.Clone(sets), func(s Set) bool { return len(indices[s]) < s.needed() })
 	switch {
 	case len(enough) == 1:
 		return enough[0], nil
@@ -265,17 +314,25 @@ func choose(dir string, all []found) (Set, error) {
 	}
 	var texts []string
 	for _, s := range sets {
-		texts = append(texts, fmt.Sprintf("id %v has %d shards and needs %d", s.ID, len(indices[s]), s.Data))
+		texts = append(texts, fmt.Sprintf("id %v has %d shards and needs %d", s.ID, len(indices[s]), s.needed()))
 	}
 	return Set{}, fmt.Errorf("%s: shards of %d files are mixed and it is not clear which is meant (%s): put those of each into a folder of its own",
 		dir, len(sets), strings.Join(texts, ", "))
 }
 
+// needed returns the number of shards without which a set is nothing.
+func (s Set) needed() int {
+	if s.description != "" {
+		return 1
+	}
+	return s.Data
+}
+
 // Good returns the indices of the good shards.
 func (r *Report) Good() []int { return r.indices(func(s Shard) bool { return s.State == Good }) }
 
-// Lost returns the indices of the other shards.
-func (r *Report) Lost() []int { return r.indices(func(s Shard) bool { return s.State != Good }) }
+// Faulty returns the indices of the other shards.
+func (r *Report) Faulty() []int { return r.indices(func(s Shard) bool { return s.State != Good }) }
 
 func (r *Report) indices(accepts func(Shard) bool) []int {
 	var list []int
@@ -287,14 +344,67 @@ func (r *Report) indices(accepts func(Shard) bool) []int {
 	return list
 }
 
-// Enough returns an error if there are fewer good shards than the file needs.
-func (r *Report) Enough() error {
-	good := r.Good()
-	if missing := r.Set.Data - len(good); missing > 0 {
-		return fmt.Errorf("%s: %d shards are needed and %d are good (%s): bring back %d more of %s",
-			r.Dir, r.Set.Data, len(good), Ranges(good), missing, Ranges(r.Lost()))
+// Loss describes stripes that have too many bad blocks.
+type Loss struct {
+	Stripes int64         `json:"stripes"`        // number of them
+	Where   []LostStripes `json:"runs,omitempty"` // not more than the first 1000 ranges
+}
+
+// LostStripes is a range of stripes with bad blocks in the same shards.
+type LostStripes struct {
+	Stripes Span  `json:"stripes"`
+	Bad     []int `json:"bad"`
+}
+
+// bad returns the bad blocks of each shard.
+func (r *Report) bad() []*blocks {
+	bad := make([]*blocks, len(r.Shards))
+	for i, s := range r.Shards {
+		bad[i] = s.bad
 	}
-	return nil
+	return bad
+}
+
+// findLost sets r.Lost.
+func (r *Report) findLost() {
+	r.Lost = Loss{}
+	for at := range stretches(r.Stripes, r.bad()) {
+		if len(at.bad) <= r.Set.Parity {
+			continue
+		}
+		r.Lost.Stripes += at.to - at.from
+		if len(r.Lost.Where) < mostInJSON {
+			r.Lost.Where = append(r.Lost.Where, LostStripes{Span{at.from, at.to - 1}, at.bad})
+		}
+	}
+}
+
+// Enough returns an error if the file cannot be restored.
+func (r *Report) Enough() error {
+	if r.Lost.Stripes == 0 {
+		return nil
+	}
+	usable := r.indices(func(s Shard) bool { return s.BadBlocks < r.Stripes })
+	if missing := r.Set.Data - len(usable); missing > 0 {
+		return fmt.Errorf("%s: %d shards are needed and %d are good (%s): bring back %d more of %s",
+			r.Dir, r.Set.Data, len(usable), Ranges(usable), missing,
+			Ranges(r.indices(func(s Shard) bool { return s.BadBlocks == r.Stripes })))
+	}
+	return fmt.Errorf("%s: %v: bring back one of the shards that are bad there", r.Dir, r.lostText())
+}
+
+// lostText says which stripes cannot be restored.
+func (r *Report) lostText() string {
+	var parts []string
+	for i, at := range r.Lost.Where {
+		if i == mostInTexts {
+			parts = append(parts, "…")
+			break
+		}
+		parts = append(parts, fmt.Sprintf("%v (bad in shards %s)", at.Stripes, Ranges(at.Bad)))
+	}
+	return fmt.Sprintf("%d of %d stripes have fewer than %d good blocks: %s", r.Lost.Stripes, r.Stripes, r.Set.Data,
+		strings.Join(parts, ", "))
 }
 
 // Ranges formats ascending integers, such as 0-3,7; "none" if there are none.

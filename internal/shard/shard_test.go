@@ -79,10 +79,11 @@ func encode(t testing.TB, c *Coder, data []byte, k, m int, matrix Matrix) (dir s
 	return dir, set
 }
 
-// payload returns what `tail -c +65 | head -c S` does.
+// payload returns what `tail -c +$((65 + T)) | head -c S` does.
 func payload(t testing.TB, dir string, i int, set Set) []byte {
 	t.Helper()
-	return read(t, dir, Name(i))[64 : 64+set.Payload()]
+	at := 64 + 4*((set.Payload()-1)/int64(set.Block)+1)
+	return read(t, dir, Name(i))[at : at+set.Payload()]
 }
 
 // names returns the names in a folder.
@@ -189,34 +190,36 @@ func TestInterchange(t *testing.T) {
 func TestFormat(t *testing.T) {
 	data := random(1000, 1)
 	dir, set := encode(t, newCoder(t), data, 3, 2, Cauchy)
-	const size = 334 // ⌈1000/3⌉
+	const size, at = 334, 64 + 4*6 // ⌈1000/3⌉
 	for i := range 5 {
 		b := read(t, dir, fmt.Sprintf("%03d.shard", i))
-		if len(b) != 64+size+4*6 || set.Size() != int64(len(b)) {
+		if len(b) != at+size+4*6+64 || set.Size() != int64(len(b)) {
 			t.Fatalf("shard %d has %d bytes", i, len(b))
 		}
 		sum := func(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
 		le := binary.LittleEndian
-		table := b[64+size:]
+		table := b[64:at]
 		for name, ok := range map[string]bool{
-			"magic": string(b[:8]) == "gemm-rs\n", "version": le.Uint16(b[8:]) == 1, "matrix": b[10] == 2,
+			"magic": string(b[:8]) == "gemm-rs\n", "version": le.Uint16(b[8:]) == 2, "matrix": b[10] == 2,
 			"checksum": b[11] == 1,
 			"data":     le.Uint16(b[12:]) == 3, "parity": le.Uint16(b[14:]) == 2, "index": le.Uint16(b[16:]) == uint16(i),
 			"block": le.Uint32(b[20:]) == 64, "length": le.Uint64(b[24:]) == 1000, "id": bytes.Equal(b[32:48], set.ID[:]),
 			"table": le.Uint32(b[48:]) == sum(table), "header": le.Uint32(b[60:]) == sum(b[:60]),
-			"zeros": le.Uint16(b[18:]) == 0 && le.Uint64(b[52:]) == 0,
+			"zeros":         le.Uint16(b[18:]) == 0 && le.Uint64(b[52:]) == 0,
+			"second table":  bytes.Equal(b[at+size:at+size+4*6], table),
+			"second header": bytes.Equal(b[at+size+4*6:], b[:64]),
 		} {
 			if !ok {
 				t.Errorf("shard %d: %s is not where it should be", i, name)
 			}
 		}
 		for j := range 6 {
-			block := b[64+64*j : min(64+64*(j+1), 64+size)]
+			block := b[at+64*j : min(at+64*(j+1), at+size)]
 			if le.Uint32(table[4*j:]) != sum(block) {
 				t.Errorf("shard %d: entry %d is not the checksum of its block", i, j)
 			}
 		}
-		if i < 3 && !bytes.HasPrefix(append(data[size*i:], 0, 0), b[64:64+size]) {
+		if i < 3 && !bytes.HasPrefix(append(data[size*i:], 0, 0), b[at:at+size]) {
 			t.Errorf("the payload of shard %d is not bytes %d to %d of the file", i, size*i, size*(i+1)-1)
 		}
 	}
@@ -361,6 +364,7 @@ func TestFaults(t *testing.T) {
 		"damaged, no name": {harm: func(t *testing.T, dir string) {
 			b := read(t, dir, Name(3))
 			b[20]++
+			b[len(b)-64+20]++
 			write(t, dir, "x", b)
 			remove(t, dir, 3)
 		}, lost: []int{3}, state: Missing, warning: "x is damaged and of no use"},
@@ -392,7 +396,7 @@ func TestFaults(t *testing.T) {
 		}, lost: []int{1, 3}, state: Damaged},
 		"newer": {harm: func(t *testing.T, dir string) {
 			b := read(t, dir, Name(3))
-			b[8] = 2
+			b[8] = 3
 			binary.LittleEndian.PutUint32(b[60:], crc32.Checksum(b[:60], castagnoli))
 			write(t, dir, Name(3), b)
 		}, lost: []int{3}, state: Damaged},
@@ -410,7 +414,7 @@ func TestFaults(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if lost := r.Lost(); !slices.Equal(lost, test.lost) {
+			if lost := r.Faulty(); !slices.Equal(lost, test.lost) {
 				t.Errorf("lost are %v, want %v: %+v", lost, test.lost, r.Shards)
 			} else if len(lost) > 0 && (r.Shards[lost[0]].State != test.state || r.Shards[lost[0]].Reason == "") {
 				t.Errorf("shard %d is %+v, want it %s, with a reason", lost[0], r.Shards[lost[0]], test.state)
@@ -437,7 +441,7 @@ func TestFaults(t *testing.T) {
 			if err != nil || !bytes.Equal(read(t, out), data) {
 				t.Errorf("the file does not come back: %v", err)
 			}
-			if r, err := c.Verify(t.Context(), dir); err != nil || len(r.Lost()) > 0 {
+			if r, err := c.Verify(t.Context(), dir); err != nil || len(r.Faulty()) > 0 {
 				t.Errorf("after the repair: %+v, %v", r, err)
 			}
 		})
@@ -546,7 +550,7 @@ func TestFolderInUse(t *testing.T) {
 	if _, err := c.Reconstruct(t.Context(), rec); !errors.Is(err, output.ErrInUse) {
 		t.Errorf("repaired in a folder in use: %v", err)
 	}
-	if r, err := c.Verify(t.Context(), dir); err != nil || len(r.Lost()) != 1 {
+	if r, err := c.Verify(t.Context(), dir); err != nil || len(r.Faulty()) != 1 {
 		t.Errorf("verified: %v, want shard 1 lost", err)
 	}
 	lock.Release()
@@ -669,7 +673,7 @@ func TestMidway(t *testing.T) {
 	}
 	before := names(t, dir)
 	last := read(t, dir, Name(4))
-	last[len(last)/2]++
+	last[len(last)-1000]++ // of a block that is not read yet
 	c.Multiplier = changing{plain, func() { write(t, dir, Name(4), last) }}
 	if _, err := c.Reconstruct(t.Context(),
 		Reconstruction{Dir: dir, File: filepath.Join(top, "out"), Repair: true}); err == nil ||
@@ -751,6 +755,7 @@ func FuzzErasures(f *testing.F) {
 	f.Add(uint8(4), uint8(2), uint16(1000), uint16(64), []byte{0, 5}, false)
 	f.Add(uint8(200), uint8(56), uint16(9999), uint16(7), []byte{1, 2, 3, 250}, true)
 	f.Add(uint8(2), uint8(1), uint16(1), uint16(1), []byte{0, 1, 2}, true)
+	f.Add(uint8(4), uint8(2), uint16(5000), uint16(64), []byte{9, 0, 1, 9, 2, 3, 9, 4, 5}, false)
 	f.Fuzz(func(t *testing.T, k, m uint8, size, block uint16, spoilt []byte, cauchy bool) {
 		if k == 0 || m == 0 || int(k)+int(m) > 256 || size == 0 || block == 0 {
 			t.Skip()
@@ -763,36 +768,54 @@ func FuzzErasures(f *testing.F) {
 		}
 		data := random(int(size), uint64(size))
 		dir, set := encode(t, c, data, int(k), int(m), matrix)
-		lost := map[int]bool{}
+		bad, spoiled := make([]int, set.Stripes()), map[int]bool{} // bad blocks of each stripe
+		start := set.payloadAt()
 		for n, b := range spoilt {
 			i := int(b) % set.Shards()
-			if lost[i] {
+			if spoiled[i] {
 				continue
 			}
-			lost[i] = true
+			spoiled[i] = true
 			whole := read(t, dir, Name(i))
+			from, to := int64(0), set.Stripes() // the bad blocks
+			at := int64(n * 31 % len(whole))
 			switch n % 3 {
 			case 0:
 				if err := os.Remove(filepath.Join(dir, Name(i))); err != nil {
 					t.Fatal(err)
 				}
 			case 1:
-				whole[n*31%len(whole)] ^= 1 << (b % 8)
+				whole[at] ^= 1 << (b % 8)
 				write(t, dir, Name(i), whole)
+				if at -= start; at < 0 || at >= set.Payload() {
+					to = 0 // there are copies of what is not payload
+				} else {
+					from, to = at/int64(block), at/int64(block)+1
+				}
 			case 2:
-				write(t, dir, Name(i), whole[:n*31%len(whole)])
+				write(t, dir, Name(i), whole[:at])
+				switch at -= start; {
+				case at >= set.Payload():
+					to = 0
+				case at >= 0:
+					from = at / int64(block)
+				}
+			}
+			for s := from; s < to; s++ {
+				bad[s]++
 			}
 		}
 		out := filepath.Join(t.TempDir(), "out")
 		_, err := c.Reconstruct(t.Context(), Reconstruction{Dir: dir, File: out, Repair: true})
-		if len(lost) > int(m) {
-			if _, missing := os.Stat(out); err == nil || !errors.Is(missing, fs.ErrNotExist) {
-				t.Fatalf("%d of %d+%d shards are lost, and the file comes back: %v", len(lost), k, m, err)
+		if slices.Max(bad) > int(m) || len(spoiled) == set.Shards() {
+			_, missing := os.Stat(out)
+			if err == nil && len(spoiled) < set.Shards() || err != nil && !errors.Is(missing, fs.ErrNotExist) {
+				t.Fatalf("%d+%d: %v blocks of the stripes are bad, and the file comes back: %v", k, m, bad, err)
 			}
 			return
 		}
 		if err != nil || !bytes.Equal(read(t, out), data) {
-			t.Fatalf("%d of %d+%d shards are lost, and the file does not come back: %v", len(lost), k, m, err)
+			t.Fatalf("%d+%d: %v blocks of the stripes are bad, and the file does not come back: %v", k, m, bad, err)
 		}
 		encoder := theirs(t, int(k), int(m), matrix)
 		shards := make([][]byte, set.Shards())

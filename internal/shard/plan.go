@@ -1,0 +1,105 @@
+package shard
+
+import (
+	"slices"
+
+	"gemm/gf256"
+)
+
+// plan says what is to be made of the blocks of a set.
+type plan struct {
+	set     Set
+	bad     []*blocks // of each shard
+	sources []source  // of each shard with good blocks
+	sinks   [][]sink  // of each shard
+}
+
+// transfer returns the transfer that carries out the plan. In each stripe it reads any good blocks, as many as there
+// are data shards, and computes the others that have a sink. Without a bad one among these nothing is computed, and
+// only the blocks that have a sink are read.
+func (p plan) transfer() (transfer, error) {
+	generator, err := p.set.generator()
+	if err != nil {
+		return transfer{}, err
+	}
+	known := decoders{generator: generator}
+	payload, block := p.set.Payload(), int64(p.set.Block)
+	return transfer{length: payload, block: p.set.Block, data: p.set.Data, runs: func(yield func(run, error) bool) {
+		for at := range stretches(p.set.Stripes(), p.bad) {
+			have, want := p.choose(at.bad)
+			r := run{from: at.from * block, to: min(at.to*block, payload)}
+			var err error
+			if r.matrix, err = known.decoder(have, want); err != nil {
+				yield(r, err)
+				return
+			}
+			for _, i := range have {
+				r.in = append(r.in, p.sources[i])
+			}
+			for _, i := range slices.Concat(have, want) {
+				r.out = append(r.out, p.sinks[i])
+			}
+			if len(have) > 0 && !yield(r, nil) {
+				return
+			}
+		}
+	}}, nil
+}
+
+// choose returns the shards to read and those to compute in stripes where the bad ones are known.
+func (p plan) choose(bad []int) (have, want []int) {
+	var others []int
+	for i, sinks := range p.sinks {
+		switch isBad := slices.Contains(bad, i); {
+		case isBad && len(sinks) > 0:
+			want = append(want, i)
+		case isBad:
+		case len(sinks) > 0:
+			have = append(have, i)
+		default:
+			others = append(others, i)
+		}
+	}
+	if len(want) == 0 {
+		return have, nil
+	}
+	have = append(have, others...)
+	for _, i := range have[p.set.Data:] { // their blocks can as well be computed
+		if len(p.sinks[i]) > 0 {
+			want = append(want, i)
+		}
+	}
+	return have[:p.set.Data], want
+}
+
+// decoders keeps the matrices that decode. Damage in few shards needs few of them.
+type decoders struct {
+	generator gf256.Matrix
+	known     map[string]gf256.Matrix
+}
+
+// mostDecoders bounds the memory of decoders, to 4 MiB.
+const mostDecoders = 64
+
+// decoder returns the matrix that computes the shards want from the shards have.
+func (d *decoders) decoder(have, want []int) (gf256.Matrix, error) {
+	if len(want) == 0 {
+		return gf256.NewMatrix(0, len(have)), nil
+	}
+	var key []byte
+	for _, i := range slices.Concat(have, want) { // have is always of the same length
+		key = append(key, byte(i))
+	}
+	if m, ok := d.known[string(key)]; ok {
+		return m, nil
+	}
+	m, err := d.generator.Decoder(have, want)
+	if err != nil {
+		return m, err
+	}
+	if d.known == nil || len(d.known) == mostDecoders {
+		d.known = map[string]gf256.Matrix{}
+	}
+	d.known[string(key)] = m
+	return m, nil
+}

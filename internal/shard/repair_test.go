@@ -1,0 +1,270 @@
+package shard
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"gemm/internal/output"
+)
+
+// spoil changes a byte of a block of a shard.
+func spoil(t testing.TB, dir string, set Set, shard int, block int64) {
+	t.Helper()
+	b := read(t, dir, Name(shard))
+	b[set.payloadAt()+block*int64(set.Block)]++
+	write(t, dir, Name(shard), b)
+}
+
+// old rewrites shards in version 1 of the format.
+func old(t testing.TB, dir string, set Set) Set {
+	t.Helper()
+	older := set
+	older.Version = oldVersion
+	var files output.Group
+	for i := range set.Shards() {
+		w, err := newWriter(&files, dir, header{Set: older, index: i}, 0o644)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.write(payload(t, dir, i, set), 0); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.finish(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := files.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return older
+}
+
+// all returns the bytes of all shards.
+func all(t testing.TB, dir string, set Set) (shards [][]byte) {
+	t.Helper()
+	for i := range set.Shards() {
+		shards = append(shards, read(t, dir, Name(i)))
+	}
+	return shards
+}
+
+// TestRepairByBlock damages more shards than there are parities, each in other stripes. Both versions of the format
+// restore the file, and the shards byte for byte.
+func TestRepairByBlock(t *testing.T) {
+	c := newCoder(t)
+	data := random(4*64*20-5, 1)
+	for _, version := range []int{oldVersion, version} {
+		dir, set := encode(t, c, data, 4, 2, Vandermonde)
+		if version == oldVersion {
+			set = old(t, dir, set)
+		}
+		whole := all(t, dir, set)
+		for i := range 6 { // two in each stripe, and some stripes of none
+			for _, block := range []int64{int64(3 * i), int64(3*i+3) % 18, 19} {
+				if block < 19 || i < 2 {
+					spoil(t, dir, set, i, block)
+				}
+			}
+		}
+		r, err := c.Verify(t.Context(), dir)
+		if err != nil || len(r.Good()) > 0 || r.Lost.Stripes > 0 || r.Enough() != nil {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		if s := r.Shards[1]; s.State != Damaged || s.BadBlocks != 3 || s.Reason != "3 of 20 blocks are bad: 3,6,19" ||
+			!slices.Equal(s.Bad, []Span{{3, 3}, {6, 6}, {19, 19}}) {
+			t.Errorf("version %d: shard 1 is %+v", version, s)
+		}
+		out := filepath.Join(t.TempDir(), "out")
+		if _, err := c.Reconstruct(t.Context(), Reconstruction{Dir: dir, File: out}); err != nil ||
+			!bytes.Equal(read(t, out), data) {
+			t.Errorf("version %d: the file does not come back: %v", version, err)
+		}
+		if _, err := c.Reconstruct(t.Context(), Reconstruction{Dir: dir, Repair: true}); err != nil {
+			t.Fatal(err)
+		}
+		for i, b := range all(t, dir, set) {
+			if !bytes.Equal(b, whole[i]) {
+				t.Errorf("version %d: shard %d is not what it was", version, i)
+			}
+		}
+	}
+}
+
+// TestTooManyBadBlocks: one stripe with too many bad blocks is named, and nothing is written.
+func TestTooManyBadBlocks(t *testing.T) {
+	c := newCoder(t)
+	dir, set := encode(t, c, random(4*64*20, 1), 4, 2, Vandermonde)
+	for _, at := range [][2]int{{0, 7}, {3, 7}, {5, 7}, {1, 12}, {2, 12}, {3, 12}, {1, 13}, {2, 13}, {3, 13},
+		{1, 2}, {2, 2}} {
+		spoil(t, dir, set, at[0], int64(at[1]))
+	}
+	before, damaged, top := names(t, dir), all(t, dir, set), t.TempDir()
+	r, err := c.Reconstruct(t.Context(), Reconstruction{Dir: dir, File: filepath.Join(top, "out"), Repair: true})
+	const want = "3 of 20 stripes have fewer than 4 good blocks: 7 (bad in shards 0,3,5), " +
+		"12-13 (bad in shards 1-3): bring back"
+	if err == nil || !strings.Contains(err.Error(), want) || r == nil || r.Lost.Stripes != 3 || len(r.Lost.Where) != 2 {
+		t.Errorf("got %v, want an error with %q", err, want)
+	}
+	if after := names(t, dir); !slices.Equal(after, before) || len(names(t, top)) > 0 {
+		t.Errorf("left are %v and %v", after, names(t, top))
+	}
+	for i, b := range all(t, dir, set) {
+		if !bytes.Equal(b, damaged[i]) {
+			t.Errorf("shard %d was changed", i)
+		}
+	}
+}
+
+// TestPartsOfShards: what is left of shards is used. In each case all six shards of a 4+2 code are damaged, the others
+// in single blocks.
+func TestPartsOfShards(t *testing.T) {
+	c := newCoder(t)
+	data := random(4*64*20, 1)
+	const head, table, payload = 64, 4 * 20, 64 * 20
+	for name, test := range map[string]struct {
+		harm   func(b []byte) []byte
+		old    bool
+		bad    int64 // blocks of shard 0
+		reason string
+	}{
+		"no end": {harm: func(b []byte) []byte { return b[:head+table+64*12+7] },
+			bad: 8, reason: "8 of 20 blocks are bad: 12-19"},
+		"no copies": {harm: func(b []byte) []byte { return b[:head+table+payload] },
+			reason: "144 bytes are missing at its end"},
+		"no header": {harm: func(b []byte) []byte { clear(b[:head]); return b },
+			reason: "a header is damaged"},
+		"no 2 tables": {harm: func(b []byte) []byte { b[head]++; b[len(b)-head-table]++; return b },
+			bad: 1, reason: "the table of checksums is damaged"},
+		"no start": {harm: func(b []byte) []byte { clear(b[:head+table+100]); return b },
+			bad: 2, reason: "a copy of the table"},
+		"too long": {harm: func(b []byte) []byte { return append(b, 1, 2) },
+			reason: "2 bytes are too many"},
+		"no headers": {harm: func(b []byte) []byte { clear(b[:head]); clear(b[len(b)-head:]); return b }, bad: 20,
+			reason: "it does not begin as a shard does"},
+		"forged": {harm: func(b []byte) []byte { // as a program would that knows the format
+			copy(b[head+table:], b[head+table+64:head+table+128])
+			copy(b[head:head+4], b[head+4:])
+			copy(b[head+table+payload:], b[head:head+4])
+			return b
+		}, bad: 20, reason: "the table of checksums does not have its own"},
+		"old, no end": {old: true, harm: func(b []byte) []byte { return b[:head+payload+4*5] },
+			bad: 15, reason: "60 bytes are missing"},
+		"old, no table": {old: true, harm: func(b []byte) []byte { return b[:head+payload] },
+			bad: 20, reason: "no block is good"},
+		"old, header changed": {old: true, harm: func(b []byte) []byte { b[12] ^= 255; b[40]++; return b },
+			reason: "a header is damaged"},
+		"old, header's sum": {old: true, harm: func(b []byte) []byte { b[62]++; return b },
+			reason: "a header is damaged"},
+		"old, header is gone": {old: true, harm: func(b []byte) []byte { clear(b[:head]); return b },
+			bad: 20, reason: "it does not begin"},
+		"old, table is forged": {old: true, harm: func(b []byte) []byte { clear(b[8:16]); b[62]++; return b },
+			bad: 20, reason: "checksum"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, set := encode(t, c, data, 4, 2, Cauchy)
+			if test.old {
+				set = old(t, dir, set)
+			}
+			whole := all(t, dir, set)
+			write(t, dir, Name(0), test.harm(read(t, dir, Name(0))))
+			for i := 1; i < 6; i++ {
+				spoil(t, dir, set, i, int64(i))
+			}
+			r, err := c.Verify(t.Context(), dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := r.Shards[0]
+			if s.State == Good || s.BadBlocks != test.bad || !strings.Contains(s.Reason, test.reason) {
+				t.Errorf("shard 0 is %+v, want %d bad blocks and %q", s, test.bad, test.reason)
+			}
+			if _, err := c.Reconstruct(t.Context(), Reconstruction{Dir: dir, Repair: true}); err != nil {
+				t.Fatal(err)
+			}
+			for i, b := range all(t, dir, set) {
+				if !bytes.Equal(b, whole[i]) {
+					t.Errorf("shard %d is not what it was", i)
+				}
+			}
+		})
+	}
+}
+
+// TestCopiesWithBadBlocks: of several copies of a shard, the one with the fewest bad blocks is used.
+func TestCopiesWithBadBlocks(t *testing.T) {
+	c := newCoder(t)
+	dir, set := encode(t, c, random(4*64*20, 1), 4, 2, Vandermonde)
+	spoil(t, dir, set, 1, 5)
+	write(t, dir, "copy", read(t, dir, Name(1)))
+	spoil(t, dir, set, 1, 6)
+	r, err := c.Verify(t.Context(), dir)
+	if err != nil || r.Shards[1].File != "copy" || r.Shards[1].BadBlocks != 1 {
+		t.Fatalf("%+v, %v", r.Shards[1], err)
+	}
+	if _, err := c.Reconstruct(t.Context(), Reconstruction{Dir: dir, Repair: true}); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := c.Verify(t.Context(), dir); err != nil || len(r.Good()) != 6 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// TestRepairProves: if a block has a checksum that is not its own, a repair of that shard is refused, since the
+// table of its checksums is not the one that its header has.
+func TestRepairProves(t *testing.T) {
+	c := newCoder(t)
+	dir, set := encode(t, c, random(4*64*20, 1), 4, 2, Vandermonde)
+	b := read(t, dir, Name(0))
+	at := set.payloadAt()
+	copy(b[at:], b[at+64:at+128]) // block 0 is block 1, with its checksum
+	for _, table := range set.tablesAt() {
+		copy(b[table:table+4], b[table+4:])
+		b[table+40]++ // so that a block is bad
+	}
+	write(t, dir, Name(0), b)
+	before := read(t, dir, Name(0))
+	_, err := c.Reconstruct(t.Context(), Reconstruction{Dir: dir, Repair: true})
+	if err == nil || !strings.Contains(err.Error(), "000.shard: would not be what it was") ||
+		!bytes.Equal(read(t, dir, Name(0)), before) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// FuzzHeader reads any bytes as a shard.
+func FuzzHeader(f *testing.F) {
+	s := Set{Data: 2, Parity: 1, Matrix: Cauchy, Length: 5, Block: 2, Version: version}
+	f.Add(header{Set: s, index: 1}.encode())
+	s.Version = oldVersion
+	f.Add(header{Set: s, index: 2}.encode())
+	f.Fuzz(func(t *testing.T, b []byte) {
+		h, front, whole, err := readHead(bytes.NewReader(b), int64(len(b)))
+		if len(front) != headerBytes {
+			t.Fatalf("%d bytes of a header", len(front))
+		}
+		if err != nil {
+			return
+		}
+		if h.Size() <= 0 || h.payloadAt() < headerBytes || h.Stripes() < 1 || h.index >= h.Shards() {
+			t.Fatalf("%+v is taken for a header", h)
+		}
+		if !whole || !bytes.Equal(b[:headerBytes], h.encode()) {
+			back := b[len(b)-headerBytes:]
+			if h.Version != oldVersion && !bytes.Equal(back, h.encode()) && !bytes.Equal(b[:headerBytes], h.encode()) {
+				t.Fatalf("%+v is not in % x", h, b)
+			}
+		}
+		dir := t.TempDir()
+		write(t, dir, Name(h.index), b)
+		r, err := newCoder(t).Verify(t.Context(), dir)
+		if err != nil {
+			return
+		}
+		if _, err := os.Stat(filepath.Join(dir, r.Shards[h.index].File)); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
