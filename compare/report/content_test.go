@@ -702,7 +702,8 @@ func checkContent(t *testing.T, test sentence, lang string, reports []document.R
 	}
 	placed, appendix := map[string]bool{}, map[string]bool{}
 	for i, r := range reports {
-		c := &content{name: fmt.Sprintf("%s: document %d", lang, i), drawn: drawn, placed: placed, ids: map[string]bool{}}
+		c := &content{name: fmt.Sprintf("%s: document %d", lang, i), drawn: drawn, placed: placed,
+			ids: map[string]bool{}}
 		c.check(t, r)
 		if i == 0 {
 			appendix = c.ids

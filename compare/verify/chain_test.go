@@ -11,7 +11,7 @@ import (
 
 // chainOf computes the chain as its definition says, with sums in the type of the elements.
 func chainOf[T gemm.Element](c Chain[T]) gemm.Matrix[T] {
-	n := c.A.Rows
+	n, plus := c.A.Rows, plusProduct[T]()
 	a, sum := gemm.NewMatrix[T](n, n), gemm.NewMatrix[T](n, n)
 	for i := range n {
 		copy(a.Row(i), c.A.Row(i))
@@ -21,16 +21,15 @@ func chainOf[T gemm.Element](c Chain[T]) gemm.Matrix[T] {
 		next := gemm.NewMatrix[T](n, n)
 		for i := range n {
 			for j := range n {
-				sum.Set(i, j, plus(sum.At(i, j), c.B.At(i, j)))
+				sum.Set(i, j, plus(sum.At(i, j), one[T](), c.B.At(i, j)))
 			}
 		}
 		for i := range n {
-			for j := range n {
-				var x T
-				for l := range n {
-					x = plus(x, times(a.At(i, l), sum.At(l, j)))
+			row := next.Row(i)
+			for l, x := range a.Row(i) {
+				for j, y := range sum.Row(l) {
+					row[j] = plus(row[j], x, y)
 				}
-				next.Set(i, j, x)
 			}
 		}
 		a = next
@@ -38,29 +37,32 @@ func chainOf[T gemm.Element](c Chain[T]) gemm.Matrix[T] {
 	return a
 }
 
-// plus and times return the sum and the product of two elements.
-func plus[T gemm.Element](x, y T) T {
-	switch x := any(x).(type) {
-	case float32:
-		return any(x + any(y).(float32)).(T)
-	case float64:
-		return any(x + any(y).(float64)).(T)
-	case gf256.Elem:
-		return any(gf256.Add(x, any(y).(gf256.Elem))).(T)
+// one returns the one of a type.
+func one[T gemm.Element]() (x T) {
+	switch p := any(&x).(type) {
+	case *float32:
+		*p = 1
+	case *float64:
+		*p = 1
+	case *gf256.Elem:
+		*p = gf256.New(1)
 	}
-	panic("no such type")
+	return x
 }
 
-func times[T gemm.Element](x, y T) T {
-	switch x := any(x).(type) {
+// plusProduct returns the function z + x·y of a type.
+func plusProduct[T gemm.Element]() func(z, x, y T) T {
+	var zero T
+	var f any
+	switch any(zero).(type) {
 	case float32:
-		return any(x * any(y).(float32)).(T)
+		f = func(z, x, y float32) float32 { return z + x*y }
 	case float64:
-		return any(x * any(y).(float64)).(T)
+		f = func(z, x, y float64) float64 { return z + x*y }
 	case gf256.Elem:
-		return any(gf256.Mul(x, any(y).(gf256.Elem))).(T)
+		f = func(z, x, y gf256.Elem) gf256.Elem { return gf256.Add(z, gf256.Mul(x, y)) }
 	}
-	panic("no such type")
+	return f.(func(z, x, y T) T)
 }
 
 // TestChain checks right and wrong results of small chains and of some that are compared by probes.

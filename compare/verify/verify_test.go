@@ -94,16 +94,19 @@ func testFaults[T gemm.Element](t *testing.T, v Verifier[T], right gemm.Matrix[T
 	}
 }
 
-func verifySizes(t *testing.T) []int {
+// verifySizes are the sizes of products with planted faults, with one that is large.
+func verifySizes(large int) []int {
 	if testing.Short() || gemmtest.Raced {
 		return []int{33, 600}
 	}
-	return []int{33, 600, 4096}
+	return []int{33, 600, large}
 }
 
 func TestPlantedFaultsFloat(t *testing.T) {
-	for _, n := range verifySizes(t) {
+	for _, n := range verifySizes(4096) { // for f32, in which a lost element of a large product is lost in rounding first
 		t.Run(fmt.Sprint("f32/", n), func(t *testing.T) { plantFloat[float32](t, n) })
+	}
+	for _, n := range verifySizes(2048) {
 		t.Run(fmt.Sprint("f64/", n), func(t *testing.T) { plantFloat[float64](t, n) })
 	}
 }
@@ -130,7 +133,7 @@ func plantFloat[T gemm.Float](t *testing.T, n int) {
 }
 
 func TestPlantedFaultsField(t *testing.T) {
-	for _, n := range verifySizes(t) {
+	for _, n := range verifySizes(2048) {
 		t.Run(fmt.Sprint("gf256/", n), func(t *testing.T) {
 			o, right := rightField(n)
 			v := New(product(o.A, o.B), 1)
