@@ -23,8 +23,6 @@ import (
 	"gemm"
 	"gemm/internal/cpu"
 	"gemm/internal/gemmtest"
-	"gemm/internal/kernel"
-	"gemm/internal/tuned"
 	"gemm/mpi/account"
 	"gemm/mpi/plan"
 	"gemm/parallel/timeline"
@@ -78,9 +76,9 @@ func (o operands[T]) spoil(x T) {
 func check[T gemm.Float](o operands[T]) error {
 	for i := range o.c.Rows {
 		want := make([]T, o.c.Cols)
-		for l := range o.a.Cols {
-			for j, x := range o.b.Row(l) {
-				want[j] += o.a.At(i, l) * x
+		for l, x := range o.a.Row(i) {
+			for j, y := range o.b.Row(l) {
+				want[j] += x * y
 			}
 		}
 		for j, got := range o.c.Row(i) {
@@ -227,10 +225,7 @@ func TestRanksLocal(t *testing.T) {
 // pieces, it is not halved, and has the bits of packed.
 func TestRanksHalve(t *testing.T) {
 	forRank0(t)
-	tuned.Use(tuned.Settings{}.With(tuned.Tune{Type: "f64", Kernel: kernel.Best[float64]().Name,
-		Values: tuned.Values{Cutoff: 300}}))
-	defer tuned.Use(tuned.Settings{})
-	const n = 800
+	const n = 800 // 400 columns a rank, which is more than are computed between two looks at messages
 	a, b := gemm.NewMatrix[float64](n, n), gemm.NewMatrix[float64](n, n)
 	for i := range a.Data {
 		a.Data[i], b.Data[i] = 1/float64(i%97+2), 1/float64(i%89+3)
@@ -469,8 +464,8 @@ func TestRanksPanels(t *testing.T) {
 			// Two panels a step, and a rank's part of the last one a product that is halved.
 			halving := gemm.Params{"panel": panel, "local": "serial/winograd"}
 			multiplied(t, v, halving, newOperands[float64](31, 33, 35, 2))
-			if panel > 35 {
-				multiplied(t, v, halving, newOperands[float64](1000, 1001, 1002, 0))
+			if panel > 35 { // two ranks have halves of the columns
+				multiplied(t, v, halving, newOperands[float64](halves+70, 2*halves+71, halves+72, 0))
 			}
 		})
 	}
@@ -530,7 +525,7 @@ func wantSent(t *testing.T, d account.Distribution, why string) {
 // or none that shares memory.
 func TestWindowless(t *testing.T) {
 	forOpenMPI(t)
-	for ranks := 2; ranks <= 6; ranks++ {
+	for _, ranks := range []int{2, 3, 4, 6} { // in grids of 1×2, 1×3, 2×2 and 2×3
 		underMPI(t, ranks, "^TestRanksWindowless$", "OMPI_MCA_osc=^ucx,rdma,pt2pt,sm")
 	}
 	underMPI(t, 2, "^TestRanksUnshared$", "OMPI_MCA_osc=^sm", roomy+"=yes")

@@ -16,6 +16,8 @@ import (
 	"gemm"
 	"gemm/internal/child"
 	"gemm/internal/gemmtest"
+	"gemm/internal/kernel"
+	"gemm/internal/tuned"
 	"gemm/mpi/clocks"
 	"gemm/mpi/launch"
 )
@@ -38,6 +40,9 @@ const several = "GEMM_TEST_HOSTS"
 // graceful has ranks that wait for too long end soon.
 const graceful = "GEMM_TEST_GRACE"
 
+// halves is the size from which ranks halve products by Strassen's algorithm.
+const halves = pieceCols + 10
+
 // TestMain runs the tests; a process that mpirun started serves rank 0, which runs those
 // that begin with TestRanks.
 func TestMain(m *testing.M) {
@@ -50,6 +55,9 @@ func TestMain(m *testing.M) {
 	if err == nil {
 		j, err = Start(nil)
 	}
+	// All ranks halve products that are large enough for the test of it, and larger than pieceCols.
+	tuned.Use(tuned.Settings{}.With(tuned.Tune{Type: "f64", Kernel: kernel.Best[float64]().Name,
+		Values: tuned.Values{Cutoff: halves}}))
 	if err == nil && os.Getenv(graceful) != "" {
 		j.watch.grace = 50 * time.Millisecond
 	}
@@ -129,7 +137,7 @@ func TestConformance(t *testing.T) {
 // TestRanksConform is the part that rank 0 runs. The work depends on the number of ranks:
 //
 //	ranks   variants   settings   element types
-//	1       all        all        all
+//	1       all        all        all with the defaults, one with other settings
 //	2       all        all        one a setting
 //	3–9     a third    one        one
 //	-short  all        one        one
@@ -141,7 +149,8 @@ func TestRanksConform(t *testing.T) {
 		t.Run(v.Name, func(t *testing.T) {
 			switch all, turn := settings(v), (i+ranks)/3; {
 			case ranks == 1 && !testing.Short():
-				s.Run(t, v, all...)
+				s.Run(t, v, all[0])
+				s.Run(t, ofType(v, i), all[1:]...)
 			case ranks == 2 && !testing.Short():
 				for j, p := range all {
 					s.Run(t, ofType(v, i+j), p)
