@@ -546,7 +546,7 @@ func (f ladder) run(c *cli.Context) error {
 		return err
 	}
 	p, err := measure(c, compare.Driver{
-		Store: store, Seed: c.Uint64("seed"), Ceilings: 50 * time.Millisecond, // enough for a column of the table
+		Store: store, Seed: c.Uint64("seed"), Ceilings: min(ceiling, 5*b.Time),
 		Bandwidth: file != "", // no column of the table is divided by it, only a report of the records
 		Budget:    b, Lead: leading,
 	}, cases, file)
@@ -592,6 +592,7 @@ const (
 	shortest = 100 * time.Millisecond
 	patience = 4 * time.Second
 	manyRows = 200
+	ceiling  = 50 * time.Millisecond // for each peak, which is enough for a column of the table
 )
 
 // budget returns the budget of one of the given number of rows.

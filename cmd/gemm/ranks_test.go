@@ -279,7 +279,7 @@ func (s *session) ends(cmd *exec.Cmd, faultAt time.Time) {
 
 // endless are the arguments of two rows of which the second takes a minute. The first is
 // large enough to predict it.
-var endless = []string{"--variants", "mpi/summa", "--sizes", "500,2500", "--reps", "200", "--time", "1ms",
+var endless = []string{"--variants", "mpi/summa", "--sizes", "500,2500", "--reps", "60", "--time", "1ms",
 	"--json", "r.json"}
 
 // launcherName returns the name of what starts ranks of this build.
@@ -518,7 +518,7 @@ func TestFaultsUnderMpirun(t *testing.T) {
 func TestMemoryOfARank(t *testing.T) {
 	s := newSession(t)
 	cmd, _, stderr := s.start(nil,
-		s.ranks(2, "--variants", "mpi/scatter-rows", "--sizes", "300,301,302,3500", "--time", "1s", "--timeout", "1h",
+		s.ranks(2, "--variants", "mpi/scatter-rows", "--sizes", "300,301,302,3500", "--time", "300ms", "--timeout", "1h",
 			"--json", "r.json")...)
 	s.rowsIn("r.json", 1)
 	s.limit(1, 64<<20)
@@ -581,7 +581,7 @@ func faultOfStarted(t *testing.T, rank int, signal syscall.Signal, limit time.Du
 	want string) {
 	t.Helper()
 	s := newSession(t)
-	cmd, _, stderr := s.start(nil, s.program, "mpi", "--np", "2", "--variants", "mpi/summa", "--sizes", "1200,1201",
+	cmd, _, stderr := s.start(nil, s.program, "mpi", "--np", "2", "--variants", "mpi/summa", "--sizes", "800,801",
 		"--type", "f32,f64", "--reps", "20", "--time", "1ms",
 		"--timeout", limit.String(), "--json", "r.json")
 	s.measuring(1)
