@@ -5,7 +5,7 @@
 #   ranks   mpi and mpi/comm, if MPI is there: after the others, because ranks need the processors
 #   raced   packages with goroutines whose tests all run under the race detector: with it, in a
 #           build without MPI
-#   plain   the others; those that start goroutines, such as cmd/gemm, run also under the race
+#   plain   the others; those that start goroutines, such as parallel, run also under the race
 #           detector, with -short
 #
 # scripts/test.sh mpich (make mpich) runs instead, with MPICH, what differs with it: every variant, and how
@@ -25,7 +25,8 @@ module="$("$go" list -m)"
 ranks="^$module/mpi(/comm)?\$"
 raced="^$module/(compare|reference)\$" # the plain run would take as long and find nothing else
 starts='(^|[^[:alnum:]_."])go (func\(|[[:alnum:]_.]+\()|\.Go\(|\.Parallel\(\)' # what starts a goroutine
-apart="^$module/(serial|compare/report)\$" # whose tests run in parallel and share nothing
+# Those whose tests run in parallel and share nothing, or start the program, which has no race detector.
+apart="^$module/(cmd/gemm|serial|compare/report)\$"
 
 title() { printf '\n== %s\n' "$*"; }
 
@@ -91,6 +92,30 @@ CGO_ENABLED=0 "$go" build -buildvcs=false -o "$scratch/gemm" ./cmd/gemm # as on 
 # kernels prints the micro-kernels of packed products, in an environment of its arguments.
 kernels() { env "$@" "$scratch/gemm" info --json - | grep -o '"kernel": "[^"]*"' | paste -sd' '; }
 
+# The tests are linked once for all sets, into files with the last part of the package's name.
+mkdir "$scratch/tests"
+# shellcheck disable=SC2086 # a list of patterns
+"$go" test -c -vet=off -o "$scratch/tests/" $chosen ./reference
+
+# run_linked SET PATTERNS ARGUMENT... runs the linked tests of the packages for a set of instructions, as many
+# packages at a time as there are processors. It prints what fails, and the time of what does not.
+run_linked() {
+	local set="$1" patterns="$2"
+	shift 2
+	# shellcheck disable=SC2016,SC2086 # the inner shell expands; a list of patterns
+	"$go" list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' $patterns | sed '/^$/d' |
+		GEMM_CPU="$set" xargs -P "$(getconf _NPROCESSORS_ONLN)" -I{} bash -c '
+			tests="$1" folder="$2"
+			shift 2
+			cd "$folder"
+			if said="$("$tests/$(basename "$folder").test" -test.timeout=10m "$@" 2>&1)"; then
+				echo "ok  $(basename "$folder")  $SECONDS s"
+			else
+				printf "%s\nFAIL  %s\n" "$said" "$folder"
+				exit 1
+			fi' linked "$scratch/tests" {} "$@"
+}
+
 tested=("$(kernels)")
 for set in $sets; do
 	if ! answer="$(GEMM_CPU="$set" "$scratch/gemm" info 2>&1)" && [[ "$answer" == *"this processor lacks it"* ]]; then
@@ -104,10 +129,8 @@ for set in $sets; do
 		if [ "$choice" = "$other" ]; then packages="$named"; fi
 	done
 	tested+=("$choice")
-	title "GEMM_CPU=$set go test -short -count=1 $packages"
-	# The cache of results may not see a variable that is read before the tests begin.
-	# shellcheck disable=SC2086 # a list of patterns
-	GEMM_CPU="$set" "$go" test -vet=off -short -count=1 $packages
+	title "GEMM_CPU=$set, the short tests of $packages"
+	run_linked "$set" "$packages" -test.short
 	# Of reference, the codes alone have kernels that GEMM_CPU chooses.
-	if [ "$packages" != "$named" ]; then GEMM_CPU="$set" "$go" test -vet=off -count=1 -run '^TestReedSolomon' ./reference; fi
+	if [ "$packages" != "$named" ]; then run_linked "$set" ./reference -test.run '^TestReedSolomon'; fi
 done
