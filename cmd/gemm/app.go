@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -38,11 +39,47 @@ func runApp(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 	out := &checkedWriter{w: stdout}
 	app := newApp(out, stderr)
 	completion.Install(app, args, describe)
-	err := app.RunContext(ctx, args)
+	err := app.RunContext(ctx, flagsFirst(app.Commands, args))
 	if err == nil && out.err != nil {
 		return fmt.Errorf("gemm: standard output: %w", out.err)
 	}
 	return err
+}
+
+// flagsFirst returns args with the flags before the arguments, for a command that takes any: the library takes all
+// words after the first argument for arguments.
+func flagsFirst(commands []*cli.Command, args []string) []string {
+	var c *cli.Command
+	at := 1
+	for ; at < len(args); at++ {
+		i := slices.IndexFunc(commands, func(c *cli.Command) bool { return c.Name == args[at] })
+		if i < 0 {
+			break
+		}
+		c, commands = commands[i], commands[i].Subcommands
+	}
+	if c == nil || c.ArgsUsage == "" || completion.IsRequest(args) {
+		return args
+	}
+	first, rest := slices.Clone(args[:at]), []string{"--"}
+	for at < len(args) {
+		word := args[at]
+		at++
+		switch {
+		case word == "--":
+			rest = append(rest, args[at:]...)
+			at = len(args)
+		case !strings.HasPrefix(word, "-") || word == stdoutName:
+			rest = append(rest, word)
+		default:
+			first = append(first, word)
+			if completion.TakesValue(c, word) && at < len(args) {
+				first = append(first, args[at])
+				at++
+			}
+		}
+	}
+	return append(first, rest...)
 }
 
 // checkedWriter keeps the first error of a writer.
@@ -135,7 +172,7 @@ func equip(c *cli.Command, name string) {
 	action := c.Action
 	c.Action = func(ctx *cli.Context) error {
 		_, err := cpu.Detect() // an error in GEMM_CPU
-		if ctx.Args().Present() {
+		if ctx.Args().Present() && c.ArgsUsage == "" {
 			err = stray(ctx.Args().First(), below, c.Flags, name)
 		}
 		if err == nil {

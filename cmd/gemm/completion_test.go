@@ -38,7 +38,10 @@ func TestCompletion(t *testing.T) {
 	for line, want := range map[string]string{
 		"gemm comp":                             "compare completion",
 		"gemm serial":                           "serial",
-		"gemm rs ":                              "encode verify reconstruct",
+		"gemm rs ":                              "encode verify reconstruct protect check repair",
+		"gemm rs check ":                        ":files",
+		"gemm rs protect file --da":             "--data",
+		"gemm rs protect file --matrix c":       "cauchy",
 		"gemm rs en":                            "encode",
 		"gemm completion ":                      "bash zsh fish",
 		"gemm --ve":                             "--version",

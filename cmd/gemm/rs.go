@@ -24,12 +24,15 @@ func rsCommand() *cli.Command {
 	in := func() cli.Flag { return &cli.StringFlag{Name: "in", Usage: "`DIR`: folder of the shards"} }
 	variant := func() cli.Flag { return variantFlag("gf256") }
 	return &cli.Command{
-		Name:      "rs",
-		Usage:     "store a file as Reed–Solomon shards, so that some may be lost",
-		UsageText: "encode --data K --parity M --in FILE --out DIR [options]\n   gemm rs verify --in DIR\n   gemm rs reconstruct --in DIR --out FILE [options]",
+		Name:  "rs",
+		Usage: "store a file as Reed–Solomon shards, so that some may be lost",
+		UsageText: "encode --data K --parity M --in FILE --out DIR [options]\n   gemm rs verify --in DIR\n" +
+			"   gemm rs reconstruct --in DIR --out FILE [options]\n   gemm rs protect FILE... --parity M [options]\n" +
+			"   gemm rs check FILE... [options]\n   gemm rs repair FILE... [options]",
 		Description: "A file is stored as K data shards and M parity shards. Any K of these K+M shards are\n" +
 			"enough to reconstruct it, and so are any K good blocks of each stripe. Every shard has\n" +
-			"checksums and says which shard it is; docs/rs.md describes the format.",
+			"checksums and says which shard it is; docs/rs.md describes the format.\n\n" +
+			"protect leaves a file as it is, and writes only parity shards next to it.",
 		Subcommands: []*cli.Command{
 			{
 				Name:      "encode",
@@ -40,9 +43,7 @@ func rsCommand() *cli.Command {
 					&cli.IntFlag{Name: "parity", DefaultText: "none", Usage: "`M`: parity shards: any M of all shards may be lost"},
 					&cli.StringFlag{Name: "in", Usage: "`FILE`: file to encode"},
 					&cli.StringFlag{Name: "out", Usage: "`DIR`: folder for the shards; it is created if it does not exist"},
-					choiceFlag("matrix", shard.Matrices()[0], "",
-						"`NAME`: generator matrix: "+strings.Join(shard.Matrices(), ", "),
-						shard.Matrices()),
+					matrixFlag(),
 					variant(),
 					forceFlag("replace the existing shards"),
 					noTunedFlag(),
@@ -71,10 +72,78 @@ func rsCommand() *cli.Command {
 				},
 				Action: runReconstruct,
 			},
+			protectCommand(variant()), checkCommand(), repairCommand(variant()),
 		},
 		Action: func(*cli.Context) error {
-			return usagef("what to do is missing: encode, verify or reconstruct; see gemm rs --help")
+			return usagef("what to do is missing: encode, verify, reconstruct, protect, check or repair; " +
+				"see gemm rs --help")
 		},
+	}
+}
+
+// matrixFlag is the flag of the generator matrix.
+func matrixFlag() cli.Flag {
+	return choiceFlag("matrix", shard.Matrices()[0], "",
+		"`NAME`: generator matrix: "+strings.Join(shard.Matrices(), ", "), shard.Matrices())
+}
+
+// protectedFiles is the usage of the arguments of commands for files with parity.
+const protectedFiles = "FILE..."
+
+// defaultData is the number of data shards of gemm rs protect: with one parity shard, parity is 5 % of the file.
+const defaultData = 20
+
+func protectCommand(variant cli.Flag) *cli.Command {
+	return &cli.Command{
+		Name: "protect", Usage: "write parity for files that stay as they are", ArgsUsage: protectedFiles,
+		UsageText: protectedFiles + " --parity M [options]",
+		Description: "Reads each FILE and writes M parity shards into FILE" + shard.ParityExtension + ". A folder\n" +
+			"stands for all files in it. A file that has such parity already is left out.",
+		Flags: []cli.Flag{
+			&cli.IntFlag{Name: "parity", DefaultText: "none",
+				Usage: "`M`: parity shards: any M parts of the file may be lost, of the K that --data says"},
+			&cli.IntFlag{Name: "data", Value: defaultData,
+				Usage: "`K`: parts of the file; a parity shard is as long as a part"},
+			&cli.StringFlag{Name: "out", DefaultText: "next to each file",
+				Usage: "`DIR`: folder for the parity folders"},
+			matrixFlag(),
+			variant,
+			forceFlag("replace parity of another time or size of the file, or with other numbers of shards"),
+			noTunedFlag(),
+		},
+		Action: runProtect,
+	}
+}
+
+// parityFlags are the flags of commands that take files with parity.
+func parityFlags(more ...cli.Flag) []cli.Flag {
+	return append([]cli.Flag{
+		&cli.StringFlag{Name: "in", DefaultText: "next to each file",
+			Usage: "`DIR`: folder of the parity folders, as --out named it"},
+		&cli.BoolFlag{Name: "content", DisableDefaultText: true,
+			Usage: "compare the bytes also if a file has another size or time than the protected one"},
+	}, more...)
+}
+
+func checkCommand() *cli.Command {
+	return &cli.Command{
+		Name: "check", Usage: "compare files with their parity", ArgsUsage: protectedFiles,
+		UsageText: protectedFiles + " [options]",
+		Description: "FILE is a file that gemm rs protect read, its parity folder, or a folder. Prints the files\n" +
+			"that are not good. The exit status is 1 unless all are.",
+		Flags:  parityFlags(jsonFlag("the list of files"), forceFlag("replace the existing file")),
+		Action: runCheck,
+	}
+}
+
+func repairCommand(variant cli.Flag) *cli.Command {
+	return &cli.Command{
+		Name: "repair", Usage: "restore files by their parity", ArgsUsage: protectedFiles,
+		UsageText: protectedFiles + " [options]",
+		Description: "Damaged files are replaced by repaired ones, with the same time and permissions, and so are\n" +
+			"damaged parity shards. Files that changed since are left alone.",
+		Flags:  parityFlags(variant, noTunedFlag()),
+		Action: runRepair,
 	}
 }
 
@@ -88,17 +157,25 @@ func wanted(c *cli.Context, names ...string) error {
 	return nil
 }
 
-func runEncode(c *cli.Context) error {
-	if err := wanted(c, "data", "parity", "in", "out"); err != nil {
-		return err
-	}
+// checkCode returns an error unless there is a code with the numbers of shards of the flags.
+func checkCode(c *cli.Context) error {
 	if err := positive(c, "data", "parity"); err != nil {
 		return err
 	}
 	data, parity := c.Int("data"), c.Int("parity")
 	if data > gf256.MaxShards-parity {
-		return usagef("--data %d and --parity %d: at most %d shards in all are possible, one for each element of the field", data,
-			parity, gf256.MaxShards)
+		return usagef("--data %d and --parity %d: at most %d shards in all are possible, one for each element of "+
+			"the field", data, parity, gf256.MaxShards)
+	}
+	return nil
+}
+
+func runEncode(c *cli.Context) error {
+	if err := wanted(c, "data", "parity", "in", "out"); err != nil {
+		return err
+	}
+	if err := checkCode(c); err != nil {
+		return err
 	}
 	matrix, err := shard.ParseMatrix(c.String("matrix"))
 	if err != nil {
@@ -110,13 +187,14 @@ func runEncode(c *cli.Context) error {
 	}
 	start := time.Now()
 	set, err := coder.Encode(c.Context, shard.Encoding{
-		File: c.String("in"), Dir: c.String("out"), Data: data, Parity: parity, Matrix: matrix, Force: c.Bool("force"),
+		File: c.String("in"), Dir: c.String("out"), Data: c.Int("data"), Parity: c.Int("parity"), Matrix: matrix,
+		Force: c.Bool("force"),
 	})
 	coder.clear()
 	if err != nil {
 		return interruptedCoding(c, err)
 	}
-	say(c, "%s: %v; %s", c.String("out"), set, throughput(set, start, variant))
+	say(c, "%s: %v; %s", c.String("out"), set, throughput(set.Length, start, variant))
 	return nil
 }
 
@@ -196,8 +274,255 @@ func runReconstruct(c *cli.Context) error {
 		say(c, "%s: all shards are good", r.Dir)
 		return nil
 	}
-	say(c, "%s of %v; %s", strings.Join(made, " and "), r.Set, throughput(r.Set, start, variant))
+	say(c, "%s of %v; %s", strings.Join(made, " and "), r.Set, throughput(r.Set.Length, start, variant))
 	return nil
+}
+
+// targets returns the files that the arguments name.
+func targets(c *cli.Context) ([]string, error) {
+	if !c.Args().Present() {
+		return nil, usagef("%s is missing; see %s --help", protectedFiles, c.Command.HelpName)
+	}
+	return c.Args().Slice(), nil
+}
+
+func runProtect(c *cli.Context) error {
+	names, err := targets(c)
+	if err == nil {
+		err = wanted(c, "parity")
+	}
+	if err == nil {
+		err = checkCode(c)
+	}
+	if err != nil {
+		return err
+	}
+	matrix, err := shard.ParseMatrix(c.String("matrix"))
+	if err != nil {
+		return usagef("--%v", err)
+	}
+	coder, variant, err := newCoder(c)
+	if err != nil {
+		return err
+	}
+	start, total := time.Now(), int64(0)
+	made, before, failed := 0, 0, 0
+	for _, name := range names {
+		t := shard.Target{Name: name, Dir: shard.ParityFolder(name, c.String("out"))}
+		p := shard.Protection{Data: c.Int("data"), Parity: c.Int("parity"), Matrix: matrix, Force: c.Bool("force")}
+		err := coder.ProtectAll(c.Context, t, p, func(_ string, s shard.Set, err error) {
+			switch {
+			case err == nil:
+				made++
+				total += s.Length
+			case errors.Is(err, shard.ErrProtected):
+				before++
+			case c.Context.Err() == nil:
+				failed++
+				coder.clear()
+				say(c, "%v", err)
+			}
+		})
+		if c.Context.Err() != nil {
+			coder.clear()
+			return fmt.Errorf("%w after %s", errInterrupted, counted(made))
+		}
+		if err != nil {
+			failed++
+			say(c, "%v", err)
+		}
+	}
+	coder.clear()
+	if made > 0 {
+		say(c, "%s with %d+%d parity; %s", counted(made), c.Int("data"), c.Int("parity"),
+			throughput(total, start, variant))
+	}
+	if before > 0 {
+		say(c, "%s already with parity", counted(before))
+	}
+	if failed > 0 {
+		return fmt.Errorf("not protected: %d of %s", failed, counted(made+before+failed))
+	}
+	return nil
+}
+
+// checked is what gemm rs check and repair found.
+type checked struct {
+	Schema   int                 `json:"schema"`
+	Files    []*shard.FileReport `json:"files"`
+	Warnings []string            `json:"warnings,omitempty"`
+}
+
+// add adds a report, or an error.
+func (k *checked) add(r *shard.FileReport, err error) {
+	if err != nil {
+		k.Warnings = append(k.Warnings, oneLine(err))
+	}
+	if r != nil {
+		k.Files = append(k.Files, r)
+		for _, w := range r.Others {
+			k.Warnings = append(k.Warnings, r.Dir+": "+w)
+		}
+	}
+}
+
+// bad returns the number of files that are not good, and of those that a repair can restore.
+func (k *checked) bad() (bad, repairable int) {
+	for _, r := range k.Files {
+		if !r.IsGood() {
+			bad++
+			if r.Repairable() {
+				repairable++
+			}
+		}
+	}
+	return bad, repairable
+}
+
+func runCheck(c *cli.Context) error {
+	names, err := targets(c)
+	if err == nil {
+		err = checkFile(c)
+	}
+	if err != nil {
+		return err
+	}
+	coder := withBar(c, shard.Coder{})
+	found := checked{Schema: compare.Schema, Files: []*shard.FileReport{}}
+	for _, name := range names {
+		t := shard.Locate(name, c.String("in"))
+		if err := coder.CheckAll(c.Context, t, c.Bool("content"), found.add); err != nil {
+			coder.clear()
+			return interruptedCoding(c, err)
+		}
+	}
+	coder.clear()
+	for _, w := range found.Warnings {
+		say(c, "%s", w)
+	}
+	if name := c.String("json"); name != "" {
+		err = writeJSON(c, name, found)
+	} else {
+		err = printFiles(c.App.Writer, found)
+	}
+	if err != nil {
+		return err
+	}
+	bad, repairable := found.bad()
+	switch {
+	case repairable > 0:
+		return fmt.Errorf("not good: %d of %s: %s restores %d", bad, counted(len(found.Files)),
+			commandLine(repairing(c, names)), repairable)
+	case bad > 0:
+		return fmt.Errorf("not good: %d of %s", bad, counted(len(found.Files)))
+	case len(found.Warnings) > 0 && len(found.Files) == 0:
+		return errors.New("nothing could be checked")
+	}
+	return nil
+}
+
+// repairing returns the command that repairs what gemm rs check checked.
+func repairing(c *cli.Context, names []string) []string {
+	words := append([]string{"rs", "repair"}, names...)
+	if in := c.String("in"); in != "" {
+		words = append(words, "--in", in)
+	}
+	if c.Bool("content") {
+		words = append(words, "--content")
+	}
+	return words
+}
+
+// printFiles writes the files that are not good as a table.
+func printFiles(out io.Writer, found checked) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	bad, _ := found.bad()
+	if bad > 0 {
+		fmt.Fprintln(w, "STATE\tBYTES\tFILE\tNOTE")
+	}
+	for _, r := range found.Files {
+		var notes []string
+		if r.Reason != "" {
+			notes = append(notes, r.Reason)
+		}
+		if len(r.Faulty) > 0 {
+			notes = append(notes, "parity shards "+shard.Ranges(r.Faulty)+" are not good")
+		}
+		if r.Note != "" {
+			notes = append(notes, r.Note)
+		}
+		if !r.IsGood() || r.Note != "" {
+			fmt.Fprintf(w, "%s\t%d\t%s\t%s\n", r.State, r.Bytes, r.File, strings.Join(notes, "; "))
+		}
+	}
+	fmt.Fprintf(w, "good: %d of %s\n", len(found.Files)-bad, counted(len(found.Files)))
+	return w.Flush()
+}
+
+func runRepair(c *cli.Context) error {
+	names, err := targets(c)
+	if err != nil {
+		return err
+	}
+	coder, variant, err := newCoder(c)
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	files, failed, total := 0, 0, int64(0)
+	for _, name := range names {
+		err := coder.RepairAll(c.Context, shard.Locate(name, c.String("in")), c.Bool("content"),
+			func(r *shard.FileReport, err error) {
+				coder.clear()
+				files++
+				if r != nil {
+					total += r.Bytes
+				}
+				switch {
+				case err != nil:
+					failed++
+					say(c, "%v", err)
+				case r.Repairable():
+					say(c, "%s is repaired: %s", r.File, repairedText(r))
+				case !r.IsGood(): // it has no parity
+					failed++
+					say(c, "%s: is %s: %s", r.File, r.State, r.Reason)
+				}
+			})
+		if c.Context.Err() != nil {
+			coder.clear()
+			return fmt.Errorf("%w after %s", errInterrupted, counted(files))
+		}
+		if err != nil {
+			coder.clear()
+			return err
+		}
+	}
+	if failed > 0 {
+		return fmt.Errorf("not repaired: %d of %s", failed, counted(files))
+	}
+	say(c, "all good: %s; %s", counted(files), throughput(total, start, variant))
+	return nil
+}
+
+// counted returns a number of files.
+func counted(n int) string {
+	if n == 1 {
+		return "1 file"
+	}
+	return fmt.Sprintf("%d files", n)
+}
+
+// repairedText says what was repaired.
+func repairedText(r *shard.FileReport) string {
+	var parts []string
+	if r.State != shard.Good {
+		parts = append(parts, r.Reason)
+	}
+	if len(r.Faulty) > 0 {
+		parts = append(parts, "parity shards "+shard.Ranges(r.Faulty))
+	}
+	return strings.Join(parts, "; ")
 }
 
 // barredCoder is a coder whose progress a bar shows.
@@ -268,10 +593,10 @@ func interruptedCoding(c *cli.Context, err error) error {
 }
 
 // throughput says how fast a file was read or written, synchronising it included.
-func throughput(s shard.Set, start time.Time, variant string) string {
+func throughput(length int64, start time.Time, variant string) string {
 	took := time.Since(start)
-	return fmt.Sprintf("%s in %s, %s/s, by %s", bytes(float64(s.Length)), seconds(took.Seconds()),
-		bytes(float64(s.Length)/took.Seconds()), variant)
+	return fmt.Sprintf("%s in %s, %s/s, by %s", bytes(float64(length)), seconds(took.Seconds()),
+		bytes(float64(length)/took.Seconds()), variant)
 }
 
 // printShards writes the shards as a table.

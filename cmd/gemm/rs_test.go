@@ -4,6 +4,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -114,8 +115,11 @@ func TestShardsByBlock(t *testing.T) {
 		!strings.Contains(r.stdout, "1 of 6 stripes cannot be restored\n") {
 		t.Errorf("verify: status %d, %q, %q", r.status, r.stdout, r.stderr)
 	}
-	fail(t, dir, 1, "1 of 6 stripes have fewer than 4 good blocks: 2 (bad in shards 0,2,5)",
-		rs("reconstruct", "--in", "shards", "--out", "again", "--repair")...)
+	const want = "1 of 6 stripes has fewer than 4 good blocks: 2 (bad in shards 0,2,5)"
+	r = start(t, dir, nil, rs("reconstruct", "--in", "shards", "--out", "again", "--repair")...)
+	if r.status != 1 || !strings.Contains(r.stderr, want) {
+		t.Errorf("reconstruct: status %d, %q", r.status, r.stderr)
+	}
 	if left := entries(t, dir); !slices.Equal(left, []string{"file", "restored", "shards"}) {
 		t.Errorf("left are %v", left)
 	}
@@ -213,8 +217,8 @@ func TestShardsRefuse(t *testing.T) {
 		want   string
 		args   []string
 	}{
-		{2, "what to do is missing: encode, verify or reconstruct", []string{"rs"}},
-		{2, `argument "encod": there are only flags and the command encode or verify or reconstruct`,
+		{2, "what to do is missing: encode, verify, reconstruct, protect, check or repair", []string{"rs"}},
+		{2, `argument "encod": there are only flags and the command encode or verify or reconstruct or`,
 			[]string{"rs", "encod"}},
 		{2, "--data is missing; see gemm rs encode --help", rs("encode", "--parity", "2", "--in", "file", "--out", "shards")},
 		{2, "--out is missing", rs("encode", "--data", "4", "--parity", "2", "--in", "file")},
@@ -334,6 +338,31 @@ func TestShardsOnAFullDisk(t *testing.T) {
 	full(limited(encoding("--out", "more")...), ".shard: cannot be written: file too large")
 	full(limited(rs("reconstruct", "--in", "shards", "--out", "restored")...),
 		"restored: cannot be written: file too large")
+	succeed(t, dir, rs("protect", "file", "--parity", "1")...)
+	info, err := os.Stat(filepath.Join(dir, "file"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := make([]byte, 1<<20) // its first block is bad, and the others have other bytes only there
+	if data, err := os.ReadFile(filepath.Join(dir, "file")); err != nil || copy(broken[9:], data[9:]) == 0 {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "file"), broken, 0o644),
+		os.Chtimes(filepath.Join(dir, "file"), info.ModTime(), info.ModTime())); err != nil {
+		t.Fatal(err)
+	}
+	r := limited(rs("repair", "file")...)
+	r.Dir = dir
+	out, err := r.CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "file: cannot be written: file too large") {
+		t.Errorf("repair: %v, %s", err, out)
+	}
+	if after, err := os.ReadFile(filepath.Join(dir, "file")); err != nil || !slices.Equal(after, broken) {
+		t.Errorf("a repair that failed has changed the file: %v", err)
+	}
+	if left := entries(t, dir); !slices.Equal(left, []string{"file", "file.gemm-parity", "shards"}) {
+		t.Errorf("left are %v", left)
+	}
 
 	small := filepath.Join(dir, "small")
 	if err := os.Mkdir(small, 0o777); err != nil {
@@ -358,6 +387,102 @@ func TestShardsOnAFullDisk(t *testing.T) {
 		"small/restored: cannot be written: no space left on device")
 	if left := entries(t, small); len(left) > 0 {
 		t.Errorf("a full disk is left with %v", left)
+	}
+}
+
+// TestProtectedFiles protects, damages, checks and repairs a file and a folder by command lines as people write them.
+func TestProtectedFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	data := archive(t, dir, 500000)
+	if err := errors.Join(os.MkdirAll(filepath.Join(dir, "tree", "deep"), 0o777),
+		os.WriteFile(filepath.Join(dir, "tree", "deep", "text"), []byte("text\n"), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	if r := succeed(t, dir, rs("protect", "file", "--parity", "2", "tree")...); !strings.Contains(r.stderr,
+		"protect: 2 files with 20+2 parity; ") {
+		t.Errorf("protect: %q", r.stderr)
+	}
+	if r := succeed(t, dir, rs("protect", "tree", "--parity", "2")...); !strings.Contains(r.stderr,
+		"1 file already with parity") {
+		t.Errorf("protect: %q", r.stderr)
+	}
+	if r := succeed(t, dir, rs("check", "file", "tree.gemm-parity", "tree/deep/text")...); r.stdout !=
+		"good: 3 of 3 files\n" {
+		t.Errorf("check: %q", r.stdout)
+	}
+	info, err := os.Stat(filepath.Join(dir, "file"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := slices.Clone(data)
+	broken[30000]++
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "file"), broken, 0o644),
+		os.Chtimes(filepath.Join(dir, "file"), info.ModTime(), info.ModTime())); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "tree", "deep", "text"), []byte("texts\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r := start(t, dir, nil, rs("check", "tree", "file", "--json", "-")...)
+	var doc struct {
+		Schema int
+		Files  []struct {
+			File, State, Reason string
+			Bad                 [][2]int
+		}
+	}
+	if err := json.Unmarshal([]byte(r.stdout), &doc); err != nil || r.status != 1 || len(doc.Files) != 2 {
+		t.Fatalf("status %d, %v: %s", r.status, err, r.stdout)
+	}
+	if f := doc.Files[1]; f.File != "file" || f.State != "damaged" || !slices.Equal(f.Bad, [][2]int{{25000, 49999}}) ||
+		f.Reason != "1 of 20 blocks is bad, in bytes 25000-49999" {
+		t.Errorf("a damaged file is %+v", f)
+	}
+	if f := doc.Files[0]; f.State != "changed" || f.Reason != "it has 6 bytes, 5 were protected" {
+		t.Errorf("a changed file is %+v", f)
+	}
+	r = start(t, dir, nil, rs("check", "file", "tree")...)
+	if r.status != 1 ||
+		!strings.Contains(r.stderr, "not good: 2 of 2 files: gemm rs repair file tree restores 1\n") ||
+		!strings.HasSuffix(r.stdout, "\ngood: 0 of 2 files\n") {
+		t.Errorf("check: status %d, %q, %q", r.status, r.stdout, r.stderr)
+	}
+	r = start(t, dir, nil, rs("repair", "file", "tree")...)
+	if r.status != 1 ||
+		!strings.Contains(r.stderr, "file is repaired: 1 of 20 blocks is bad, in bytes 25000-49999\n") ||
+		!strings.Contains(r.stderr, "text: is changed and was left alone: it has 6 bytes, 5 were protected; protect") {
+		t.Errorf("repair: status %d, %q", r.status, r.stderr)
+	}
+	now, err := os.Stat(filepath.Join(dir, "file"))
+	got, err2 := os.ReadFile(filepath.Join(dir, "file"))
+	if errors.Join(err, err2) != nil || !slices.Equal(got, data) ||
+		!now.ModTime().Equal(info.ModTime()) || now.Mode() != info.Mode() {
+		t.Errorf("the file does not come back: %v, %v", err, err2)
+	}
+	succeed(t, dir, rs("repair", "--content", "--", "tree")...)
+	if r := succeed(t, dir, rs("protect", "--parity=1", "file", "--out", "store", "--data", "7")...); r.status != 0 {
+		t.Errorf("protect: %q", r.stderr)
+	}
+	succeed(t, dir, rs("check", "file", "--in", "store")...)
+	for _, c := range []struct {
+		status int
+		want   string
+		args   []string
+	}{
+		{2, "FILE... is missing; see gemm rs protect --help", rs("protect", "--parity", "2")},
+		{2, "--parity is missing", rs("protect", "file")},
+		{2, "--data 255 and --parity 2", rs("protect", "file", "--data", "255", "--parity", "2")},
+		{2, "FILE... is missing", rs("check")},
+		{2, "FILE... is missing", rs("repair")},
+		{2, `flag "--contents" is unknown`, rs("check", "file", "--contents")},
+		{1, "nothing could be checked", rs("check", "absent")},
+		{1, "not repaired: 1 of 1 file", rs("repair", "absent")},
+		{1, "not protected: 1 of 1 file", rs("protect", "absent", "--parity", "1")},
+	} {
+		if r := start(t, dir, nil, c.args...); r.status != c.status || !strings.Contains(r.stderr, c.want) {
+			t.Errorf("%q: status %d, %q; want %d, %q", c.args, r.status, r.stderr, c.status, c.want)
+		}
 	}
 }
 

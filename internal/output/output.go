@@ -20,6 +20,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"time"
 
 	"github.com/gofrs/flock"
 )
@@ -84,6 +85,15 @@ func (p *Pending) Name() string { return p.name }
 
 // ReadAt implements io.ReaderAt.
 func (p *Pending) ReadAt(b []byte, off int64) (int, error) { return p.file.ReadAt(b, off) }
+
+// Resemble gives the file permissions and a time of its last change. It must not be written after that.
+func (p *Pending) Resemble(mode fs.FileMode, changed time.Time) error {
+	mode &= fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
+	if err := os.Chmod(p.file.Name(), mode); err != nil {
+		return Unwritable(p.name, err)
+	}
+	return Unwritable(p.name, os.Chtimes(p.file.Name(), changed, changed))
+}
 
 // sync writes the file to disk. The error names the final file.
 func (p *Pending) sync() error { return Unwritable(p.name, p.file.Sync()) }

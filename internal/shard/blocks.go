@@ -5,7 +5,6 @@ import (
 	"iter"
 	"math/bits"
 	"strconv"
-	"strings"
 )
 
 // blocks is a set of numbers of blocks, from 0 to n−1. It has one bit for each block up to the last that is in it,
@@ -99,15 +98,15 @@ func (b *blocks) spans(yield func(Span) bool) {
 	}
 }
 
-// first returns the first most elements of a sequence, and whether there are more.
-func first[T any](most int, seq iter.Seq[T]) (list []T, more bool) {
+// first returns the first most elements of a sequence.
+func first[T any](most int, seq iter.Seq[T]) (list []T) {
 	for s := range seq {
 		if len(list) == most {
-			return list, true
+			break
 		}
 		list = append(list, s)
 	}
-	return list, false
+	return list
 }
 
 // The most ranges that texts and JSON have of one shard or file.
@@ -118,15 +117,8 @@ const (
 
 // String formats the set, such as 7,12-13. After some ranges it says that there are more.
 func (b *blocks) String() string {
-	list, more := first(mostInTexts, b.spans)
-	var parts []string
-	for _, s := range list {
-		parts = append(parts, s.String())
-	}
-	if more {
-		parts = append(parts, "…")
-	}
-	return strings.Join(parts, ",")
+	list := first(mostInTexts+1, b.spans)
+	return spansText(list)
 }
 
 // stretch is a range of stripes, from one to before another, in which the same shards have bad blocks.

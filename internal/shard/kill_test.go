@@ -2,6 +2,7 @@ package shard
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -9,10 +10,13 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"gemm/internal/output"
 )
 
-// TestKill9 repeatedly kills a process that encodes and repairs. Every file with the name of a shard
-// must then be complete, and the next encoding must remove all other files of the process.
+// TestKill9 repeatedly kills a process that encodes, protects and repairs. Every file with the name of a shard
+// must then be complete, a protected file must be as it was or as it was damaged, and the next call must
+// remove all other files of the process.
 func TestKill9(t *testing.T) {
 	const variable = "GEMM_TEST_SHARDS"
 	if top := os.Getenv(variable); top != "" {
@@ -26,6 +30,7 @@ func TestKill9(t *testing.T) {
 	top := t.TempDir()
 	dir := filepath.Join(top, "shards")
 	file := write(t, top, "file", random(3<<20, 1))
+	kept := write(t, top, "kept", read(t, file))
 	c := newCoder(t)
 	c.buffer = 1 << 20
 	start := time.Now()
@@ -72,6 +77,12 @@ func TestKill9(t *testing.T) {
 		if !bytes.Equal(read(t, restored), read(t, file)) {
 			t.Error("a file that was not restored to its end has its name")
 		}
+		if differences(read(t, kept), read(t, file)) > 1 {
+			t.Error("a protected file is neither what it was nor what it was before its repair")
+		}
+		n, others := wholeParity(t, c, ParityFolder(kept, ""))
+		whole += n
+		unfinished += others
 	}
 	if whole == 0 || unfinished == 0 {
 		t.Fatalf("%d whole shards and %d temporary files: killed too early or too late", whole, unfinished)
@@ -85,8 +96,12 @@ func TestKill9(t *testing.T) {
 	if _, err := c.Reconstruct(t.Context(), Reconstruction{Dir: dir, File: restored, Force: true}); err != nil {
 		t.Fatal(err)
 	}
-	if left := names(t, top); len(left) != 3 {
-		t.Errorf("the next reconstruction leaves %v", left)
+	protectForKill(t, c, top, 1)
+	if left := names(t, ParityFolder(kept, "")); len(left) != 2 {
+		t.Errorf("the next protection and repair leave %v", left)
+	}
+	if left := names(t, top); len(left) != 5 {
+		t.Errorf("the next calls leave %v", left)
 	}
 }
 
@@ -108,4 +123,100 @@ func codeForKill(t *testing.T, c *Coder, top string, turn int) {
 	if _, err := c.Reconstruct(t.Context(), rec); err != nil {
 		t.Fatal(err)
 	}
+	protectForKill(t, c, top, turn)
+}
+
+// protectForKill protects a file, damages a byte of it and of a parity shard, and repairs both. Every other time the
+// parity is new, and the others it may be that of a process that was killed.
+func protectForKill(t *testing.T, c *Coder, top string, turn int) {
+	t.Helper()
+	data := read(t, top, "file")
+	name := filepath.Join(top, "kept")
+	p := Protected{File: name, Dir: ParityFolder(name, "")}
+	if turn%2 == 0 {
+		_ = os.RemoveAll(p.Dir)
+	}
+	at, when := int64(turn*977%len(data)), time.Unix(1e9+int64(turn/4), 0)
+	if err := output.Write(name, data, output.Permissions); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(name, when, when); err != nil {
+		t.Fatal(err)
+	}
+	_, err := c.Protect(t.Context(),
+		Protection{File: name, Dir: p.Dir, Data: 4, Parity: 2, Matrix: Cauchy, Force: true})
+	if err != nil && !errors.Is(err, ErrProtected) {
+		t.Fatal(err)
+	}
+	r, err := c.Check(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shard := filepath.Join(p.Dir, Name(4+turn%2))
+	flip(t, shard, r.report.Set.payloadAt()+at/4)
+	flip(t, name, at)
+	if err := os.Chtimes(name, when, when); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Repair(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := c.Check(t.Context(), p); err != nil || !r.IsGood() || !bytes.Equal(read(t, name), data) {
+		t.Fatalf("after the repair: %+v, %v", r, err)
+	}
+}
+
+// flip changes a byte of a file in its place.
+func flip(t *testing.T, name string, at int64) {
+	t.Helper()
+	f, err := os.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	b := make([]byte, 1)
+	if _, err := f.ReadAt(b, at); err != nil {
+		t.Fatal(err)
+	}
+	b[0] ^= 1
+	if _, err := f.WriteAt(b, at); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// differences returns the number of bytes in which a and b differ.
+func differences(a, b []byte) (n int) {
+	if len(a) != len(b) {
+		return max(len(a), len(b))
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			n++
+		}
+	}
+	return n
+}
+
+// wholeParity checks that all parity shards in a folder are complete, up to the byte that the test damages. It returns
+// their number, and that of other files.
+func wholeParity(t *testing.T, c *Coder, dir string) (whole, others int) {
+	t.Helper()
+	if _, err := os.Stat(dir); err != nil {
+		return 0, 0
+	}
+	all, err := find(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range all {
+		if f.state != Good {
+			t.Errorf("%s is %s: %s", f.name, f.state, f.reason)
+			continue
+		}
+		(&Report{Dir: dir}).check(t.Context(), &f, c.meter("", 0))
+		if f.bad.count() > 1 {
+			t.Errorf("%s is %s: %s", f.name, f.state, f.reason)
+		}
+	}
+	return len(all), len(names(t, dir)) - len(all)
 }

@@ -12,6 +12,7 @@ type plan struct {
 	bad     []*blocks // of each shard
 	sources []source  // of each shard with good blocks
 	sinks   [][]sink  // of each shard
+	closers []func()
 }
 
 // transfer returns the transfer that carries out the plan. In each stripe it reads any good blocks, as many as there

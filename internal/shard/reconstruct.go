@@ -17,7 +17,7 @@ import (
 // an error. A folder without shards
 // is an error, and so is one where it is not clear which file is meant.
 func (c *Coder) Verify(ctx context.Context, dir string) (*Report, error) {
-	r, err := scan(dir)
+	r, err := scan(dir, noSet)
 	if err != nil {
 		return nil, err
 	}
@@ -27,6 +27,9 @@ func (c *Coder) Verify(ctx context.Context, dir string) (*Report, error) {
 	}
 	return r, c.verify(ctx, r)
 }
+
+// noSet prefers none.
+func noSet(Set) bool { return false }
 
 // verify reads all shards of a report, and completes it.
 func (c *Coder) verify(ctx context.Context, r *Report) error {
@@ -89,7 +92,7 @@ func (c *Coder) Reconstruct(ctx context.Context, rec Reconstruction) (*Report, e
 		return nil, err
 	}
 	if rec.Repair {
-		if _, err := scan(rec.Dir); err != nil { // before anything is written in the folder
+		if _, err := scan(rec.Dir, noSet); err != nil { // before anything is written in the folder
 			return nil, err
 		}
 		lock, err := lockFolder(rec.Dir)
@@ -107,7 +110,7 @@ func (c *Coder) Reconstruct(ctx context.Context, rec Reconstruction) (*Report, e
 		return r, err
 	}
 	if rec.Repair {
-		if err := rec.checkRepair(r); err != nil {
+		if err := rec.checkRepair(r, r.Faulty()); err != nil {
 			return r, err
 		}
 	}
@@ -142,8 +145,8 @@ func (rec Reconstruction) checkFile() error {
 }
 
 // checkRepair returns an error if another file has the name of a shard that is to be repaired.
-func (rec Reconstruction) checkRepair(r *Report) error {
-	for _, i := range r.Faulty() {
+func (rec Reconstruction) checkRepair(r *Report, faulty []int) error {
+	for _, i := range faulty {
 		info, err := os.Stat(filepath.Join(rec.Dir, Name(i)))
 		for _, s := range r.Shards {
 			if s.Index != i && s.BadBlocks < r.Stripes && s.File == Name(i) {
@@ -174,33 +177,23 @@ func (c *Coder) reconstruct(ctx context.Context, rec Reconstruction, r *Report) 
 	}
 	p := plan{set: set, bad: r.bad(), sources: make([]source, set.Shards()), sinks: make([][]sink, set.Shards())}
 	var mode fs.FileMode // of the first shard that is used
-	for i, s := range r.Shards {
-		if s.BadBlocks == r.Stripes {
-			continue
+	for _, s := range r.Shards {
+		if s.BadBlocks < r.Stripes {
+			mode = cmp.Or(mode, s.mode)
 		}
-		name := filepath.Join(r.Dir, s.File)
-		in, _, err := openShard(name, s.header)
-		if err != nil {
-			return unreadable(name, err)
-		}
-		defer in.close()
-		p.sources[i] = in
-		mode = cmp.Or(mode, s.mode)
 	}
+	if err := p.open(r, 0); err != nil {
+		return err
+	}
+	defer p.close()
 	var files output.Group
 	defer files.Discard()
 	var writers []*writer
 	for _, i := range faulty {
-		h := header{Set: set, index: i}
-		known := r.Shards[i].header.Set == set && r.Shards[i].header.index == i
-		if known {
-			h.table = r.Shards[i].header.table
-		}
-		w, err := newWriter(&files, r.Dir, h, mode)
+		w, err := newRepaired(&files, r, i, mode)
 		if err != nil {
 			return err
 		}
-		w.known = known
 		writers = append(writers, w)
 		p.sinks[i] = append(p.sinks[i], w)
 	}
@@ -227,4 +220,45 @@ func (c *Coder) reconstruct(ctx context.Context, rec Reconstruction, r *Report) 
 		}
 	}
 	return files.Commit(ctx)
+}
+
+// open opens the shards from index from on, for their good blocks.
+func (p *plan) open(r *Report, from int) error {
+	for i, s := range r.Shards[from:] {
+		if s.BadBlocks == r.Stripes {
+			continue
+		}
+		name := filepath.Join(r.Dir, s.File)
+		in, _, err := openShard(name, s.header)
+		if err != nil {
+			p.close()
+			return unreadable(name, err)
+		}
+		p.sources[from+i] = in
+		p.closers = append(p.closers, in.close)
+	}
+	return nil
+}
+
+// close closes the shards.
+func (p *plan) close() {
+	for _, c := range p.closers {
+		c()
+	}
+}
+
+// newRepaired adds shard i, written again, to the group of files. If its header is known, its table must be what it
+// was.
+func newRepaired(files *output.Group, r *Report, i int, mode fs.FileMode) (*writer, error) {
+	h := header{Set: r.Set, index: i}
+	old := r.Shards[i].header
+	known := old.Set == r.Set && old.index == i
+	if known {
+		h.table = old.table
+	}
+	w, err := newWriter(files, r.Dir, h, mode)
+	if err == nil {
+		w.known = known
+	}
+	return w, err
 }

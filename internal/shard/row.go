@@ -90,6 +90,11 @@ func (r *row) readChecked(p []byte, off int64, bad func(block int64)) error {
 	case err != nil:
 		return err
 	}
+	return r.compare(p, off, bad)
+}
+
+// compare compares blocks of the payload with their checksums, as readChecked says.
+func (r *row) compare(p []byte, off int64, bad func(block int64)) error {
 	first, n := off/int64(r.set.Block), int64((len(p)-1)/r.set.Block+1)
 	size := (n-1)*r.stride + entryBytes
 	if int64(cap(r.entry)) < size {
@@ -109,6 +114,17 @@ func (r *row) readChecked(p []byte, off int64, bad func(block int64)) error {
 		default:
 			bad(first + i)
 		}
+	}
+	return nil
+}
+
+// proof is a sink that compares what is restored with its checksums.
+type proof struct{ *row }
+
+// write implements sink.
+func (r proof) write(p []byte, off int64) error {
+	if err := r.compare(p, off, nil); err != nil {
+		return fmt.Errorf("%s: would not be what it was, so nothing was written: %w", r.name, err)
 	}
 	return nil
 }

@@ -213,13 +213,13 @@ func detail(err error) string {
 
 // scan reads the headers of the shards in a folder, not their payloads, and says which shards are
 // there. If there are shards of several files, it chooses the only file with enough of them. It is
-// an error if there is no such file or more than one, or if there are no shards.
-func scan(dir string) (*Report, error) {
+// an error if there is no such file or more than one, unless one is preferred, or if there are no shards.
+func scan(dir string, prefer func(Set) bool) (*Report, error) {
 	all, err := find(dir)
 	if err != nil {
 		return nil, err
 	}
-	set, err := choose(dir, all)
+	set, err := choose(dir, all, prefer)
 	if err != nil {
 		return nil, err
 	}
@@ -276,7 +276,7 @@ func (s Shard) is(f found, set Set) Shard {
 		s.bad = allBlocks(set.Stripes())
 	}
 	s.BadBlocks = s.bad.count()
-	s.Bad, _ = first(mostInJSON, s.bad.spans)
+	s.Bad = first(mostInJSON, s.bad.spans)
 	return s
 }
 
@@ -285,7 +285,7 @@ func (r *Report) warn(format string, args ...any) {
 }
 
 // choose returns the set of the shards that the report describes.
-func choose(dir string, all []found) (Set, error) {
+func choose(dir string, all []found, prefer func(Set) bool) (Set, error) {
 	indices := map[Set]map[int]bool{}
 	var sets []Set // in the order of names: always the same message
 	damaged := 0
@@ -302,6 +302,9 @@ func choose(dir string, all []found) (Set, error) {
 		indices[s][f.header.index] = true
 	}
 	enough := slices.DeleteFunc(slices.Clone(sets), func(s Set) bool { return len(indices[s]) < s.needed() })
+	if i := slices.IndexFunc(enough, prefer); i >= 0 {
+		return enough[i], nil
+	}
 	switch {
 	case len(enough) == 1:
 		return enough[0], nil
@@ -403,8 +406,25 @@ func (r *Report) lostText() string {
 		}
 		parts = append(parts, fmt.Sprintf("%v (bad in shards %s)", at.Stripes, Ranges(at.Bad)))
 	}
-	return fmt.Sprintf("%d of %d stripes have fewer than %d good blocks: %s", r.Lost.Stripes, r.Stripes, r.Set.Data,
+	have := "have"
+	if r.Lost.Stripes == 1 {
+		have = "has"
+	}
+	return fmt.Sprintf("%d of %d stripes %s fewer than %d good blocks: %s", r.Lost.Stripes, r.Stripes, have, r.Set.Data,
 		strings.Join(parts, ", "))
+}
+
+// spansText formats the first ranges.
+func spansText(list []Span) string {
+	var parts []string
+	for i, s := range list {
+		if i == mostInTexts {
+			parts = append(parts, "…")
+			break
+		}
+		parts = append(parts, s.String())
+	}
+	return strings.Join(parts, ",")
 }
 
 // Ranges formats ascending integers, such as 0-3,7; "none" if there are none.

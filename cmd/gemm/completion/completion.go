@@ -55,10 +55,10 @@ const (
 // Install makes app answer the scripts, given its arguments. describe returns what is said of a
 // word that a flag takes, empty for nothing.
 func Install(app *cli.App, args []string, describe func(word string) string) {
-	last := len(args) - 1
-	if last < 2 || args[last] != request || !strings.HasPrefix(args[last-1], mark) {
+	if !IsRequest(args) {
 		return
 	}
+	last := len(args) - 1
 	app.EnableBashCompletion = true
 	answer := func(c *cli.Context) {
 		suggest(app.Writer, c.Command, args[:last], describe)
@@ -73,6 +73,15 @@ func Install(app *cli.App, args []string, describe func(word string) string) {
 	}
 	install(app.Commands)
 }
+
+// IsRequest reports whether a script of a shell has written the arguments.
+func IsRequest(args []string) bool {
+	last := len(args) - 1
+	return last >= 2 && args[last] == request && strings.HasPrefix(args[last-1], mark)
+}
+
+// TakesValue reports whether word is a flag of command whose value is the next word.
+func TakesValue(command *cli.Command, word string) bool { return valued(command, word) != nil }
 
 // suggest writes what the last of the words can become, one a line, with a tab and a description.
 // The word before it belongs to command.
@@ -91,6 +100,10 @@ func suggest(out io.Writer, command *cli.Command, words []string, describe func(
 	if !strings.HasPrefix(current, "-") {
 		for _, c := range command.VisibleCommands() {
 			line(out, current, c.Name, c.Usage)
+		}
+		if command.ArgsUsage != "" {
+			fmt.Fprintln(out, files)
+			return
 		}
 		if current != "" || len(command.VisibleCommands()) > 0 {
 			return

@@ -1,0 +1,8 @@
+//go:build !unix
+
+package output
+
+import "io/fs"
+
+// Own does nothing: there are no owners as on Unix.
+func (p *Pending) Own(fs.FileInfo) {}

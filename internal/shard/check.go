@@ -1,0 +1,421 @@
+package shard
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+
+	"gemm/internal/output"
+)
+
+// The states of a file with parity, besides Good, Damaged, Missing, Foreign and Unreadable.
+const (
+	Changed     State = "changed"     // its size or time is not that of the protected file; its bytes were not compared
+	Unprotected State = "unprotected" // there is no parity
+)
+
+// FileReport describes a file and its parity.
+type FileReport struct {
+	File   string   `json:"file"`
+	State  State    `json:"state"`
+	Reason string   `json:"reason,omitempty"` // why it is not good
+	Note   string   `json:"note,omitempty"`   // about a good one
+	Dir    string   `json:"parity"`           // folder
+	Bytes  int64    `json:"bytes"`
+	Bad    []Span   `json:"bad,omitempty"` // the damaged ranges of bytes, of whole blocks; not more than the first 1000
+	Faulty []int    `json:"faulty_shards,omitempty"`
+	Lost   int64    `json:"lost_stripes,omitempty"` // these cannot be restored
+	Others []string `json:"warnings,omitempty"`     // about other files in the folder of the parity
+
+	report *Report
+	table  *os.File
+	at     int64       // of the table
+	info   fs.FileInfo // nil: there is no file
+
+	renamed bool // a file that is missing seems to have another name
+}
+
+// IsGood reports whether the file and its parity are as they were.
+func (r *FileReport) IsGood() bool { return r.State == Good && len(r.Faulty) == 0 }
+
+// Repairable reports whether a repair would change something, and can.
+func (r *FileReport) Repairable() bool {
+	return (r.State == Good && len(r.Faulty) > 0 || r.State == Damaged ||
+		r.State == Missing && !r.renamed) && r.Lost == 0
+}
+
+// Protected is a file and the folder of its parity.
+type Protected struct {
+	File, Dir string
+	Content   bool // compare the bytes even if the size or the time is another
+
+	without []candidate // files that could be this one under a new name; nil: those in its folder
+}
+
+// Check compares a file with its parity. Damage is not an error.
+func (c *Coder) Check(ctx context.Context, p Protected) (*FileReport, error) {
+	r, err := c.checkFile(ctx, p)
+	if r != nil {
+		r.close()
+	}
+	return r, err
+}
+
+// close closes the table of checksums.
+func (r *FileReport) close() {
+	if r.table != nil {
+		_ = r.table.Close()
+	}
+}
+
+// is sets the state and the reason.
+func (r *FileReport) is(state State, format string, args ...any) (*FileReport, error) {
+	r.State, r.Reason = state, fmt.Sprintf(format, args...)
+	return r, nil
+}
+
+// checkFile is Check; the table stays open.
+func (c *Coder) checkFile(ctx context.Context, p Protected) (*FileReport, error) {
+	r := &FileReport{File: p.File, Dir: p.Dir}
+	info, err := os.Stat(p.File)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return r.is(Unreadable, "%v", cause(err))
+	case !info.Mode().IsRegular():
+		return r.is(Unreadable, "it is not a regular file")
+	default:
+		r.info, r.Bytes = info, info.Size()
+	}
+	if _, err := os.Stat(p.Dir); errors.Is(err, fs.ErrNotExist) && r.info != nil {
+		return r.is(Unprotected, "there is no parity in %s", p.Dir)
+	}
+	if r.report, err = scan(p.Dir, func(s Set) bool { return s.isOf(r.info) }); err != nil {
+		return nil, err
+	}
+	set := r.report.Set
+	if set.description == "" {
+		return nil, fmt.Errorf("%s: has shards and no parity of a file that stays as it is: gemm rs verify --in %s "+
+			"checks them", p.Dir, p.Dir)
+	}
+	if err := c.verify(ctx, r.report); err != nil {
+		return nil, err
+	}
+	r.Others = r.report.Warnings
+	for _, i := range r.report.Faulty() {
+		if i >= set.Data {
+			r.Faulty = append(r.Faulty, i)
+		}
+	}
+	was := set.original()
+	switch same := set.isOf(r.info); {
+	case r.info == nil:
+		return r.missing(p)
+	case !same && was.name != filepath.Base(p.File):
+		return r.is(Foreign, "the parity is of %s, %d bytes, and its size or time is another", was.name, set.Length)
+	case !same && !p.Content:
+		return r.is(Changed, "%s", difference(r.info, set))
+	}
+	if err := c.checkContent(ctx, r); err != nil {
+		return r, err
+	}
+	if was.name != filepath.Base(p.File) {
+		r.Note = "it was protected as " + was.name
+	}
+	return r, nil
+}
+
+// difference says what differs between a file and what was protected.
+func difference(info fs.FileInfo, s Set) string {
+	const layout = "2006-01-02 15:04:05"
+	if info.Size() != s.Length {
+		return fmt.Sprintf("it has %d bytes, %d were protected", info.Size(), s.Length)
+	}
+	return fmt.Sprintf("its time is %s, %s was protected", info.ModTime().UTC().Format(layout),
+		s.original().time.UTC().Format(layout))
+}
+
+// openTable opens an intact table of checksums.
+func (r *FileReport) openTable() error {
+	for _, s := range r.report.Shards[r.report.Set.Data:] {
+		if s.header.Set != r.report.Set {
+			continue
+		}
+		file, err := os.Open(filepath.Join(r.Dir, s.File))
+		if err != nil {
+			continue
+		}
+		at, intact := findTable(file, s.header)
+		if intact > 0 {
+			r.table, r.at = file, at
+			return nil
+		}
+		_ = file.Close()
+	}
+	return fmt.Errorf("%s: no parity shard has an intact table of checksums: the file cannot be checked, protect it "+
+		"again with --force if it is as it should be", r.Dir)
+}
+
+// row returns data shard i, a part of the file.
+func (r *FileReport) row(file *os.File, i int) *row {
+	set := r.report.Set
+	return &row{
+		set: set, name: r.File, part: part{file, int64(i) * set.Payload(), set.Length}, size: r.Bytes, sums: r.table,
+		at: r.at + set.dataTable() + int64(entryBytes*i), stride: int64(entryBytes * set.Data),
+	}
+}
+
+// checkContent compares the bytes of the file with the checksums.
+func (c *Coder) checkContent(ctx context.Context, r *FileReport) error {
+	if err := r.openTable(); err != nil {
+		return err
+	}
+	file, err := os.Open(r.File)
+	if err != nil {
+		_, _ = r.is(Unreadable, "%v", cause(err))
+		return nil
+	}
+	defer file.Close()
+	set := r.report.Set
+	done := c.meter("checking", set.Payload()*int64(set.Data))
+	failures := make([]error, set.Data)
+	var work sync.WaitGroup
+	turns := make(chan struct{}, min(runtime.GOMAXPROCS(0), readers))
+	for i := range set.Data {
+		work.Go(func() {
+			turns <- struct{}{}
+			defer func() { <-turns }()
+			s := &r.report.Shards[i]
+			s.bad, failures[i] = r.row(file, i).check(ctx, done)
+			s.BadBlocks = s.bad.count()
+		})
+	}
+	work.Wait()
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case changed(file, r.info):
+		return fmt.Errorf("%s: was changed while it was read: check it again", r.File)
+	}
+	r.report.findLost()
+	r.Lost = r.report.Lost.Stripes
+	r.judge(errors.Join(failures...))
+	return nil
+}
+
+// judge sets the state of a file whose bytes were compared.
+func (r *FileReport) judge(failure error) {
+	set, bad := r.report.Set, int64(0)
+	for i, s := range r.report.Shards[:set.Data] {
+		bad += s.BadBlocks
+		for b := range s.bad.spans {
+			from := int64(i)*set.Payload() + b[0]*int64(set.Block)
+			to := min(int64(i)*set.Payload()+min((b[1]+1)*int64(set.Block), set.Payload()), set.Length)
+			switch last := len(r.Bad) - 1; {
+			case last >= 0 && r.Bad[last][1] == from-1:
+				r.Bad[last][1] = to - 1
+			case last < mostInJSON-1:
+				r.Bad = append(r.Bad, Span{from, to - 1})
+			}
+		}
+	}
+	r.State = Good
+	are := "are"
+	if bad == 1 {
+		are = "is"
+	}
+	switch {
+	case bad > 0:
+		r.State = Damaged
+		r.Reason = fmt.Sprintf("%d of %d blocks %s bad, in bytes %s", bad, set.Stripes()*int64(set.Data), are,
+			spansText(r.Bad))
+		if failure != nil {
+			r.Reason += fmt.Sprintf(" (%v)", cause(failure))
+		}
+	case r.Bytes > set.Length:
+		r.State, r.Reason = Damaged, fmt.Sprintf("%d bytes are too many", r.Bytes-set.Length)
+	case !set.isOf(r.info):
+		r.Note = "its content is what was protected, its time is another"
+	}
+	if r.Lost > 0 {
+		r.Reason += "; " + r.report.lostText()
+	}
+}
+
+// missing completes the report of a file that is not there.
+func (r *FileReport) missing(p Protected) (*FileReport, error) {
+	r.report.findLost()
+	r.Lost = r.report.Lost.Stripes
+	was := r.report.Set.original()
+	if _, err := r.is(Missing, "there is no such file"); err != nil || r.openTable() != nil {
+		return r, err
+	}
+	if p.without == nil {
+		p.without = beside(p.File)
+	}
+	for _, c := range p.without {
+		if r.report.Set.isOf(c.info) && r.begins(c.name) {
+			r.renamed = true
+			return r.is(Missing, "%s has its size, time and beginning: if it was renamed, rename it back to %s", c.name,
+				was.name)
+		}
+	}
+	return r, nil
+}
+
+// begins reports whether the first block of a file has the checksum of the protected file's.
+func (r *FileReport) begins(name string) bool {
+	set := r.report.Set
+	file, err := os.Open(name)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	first, sum := make([]byte, min(int64(set.Block), set.Payload())), make([]byte, entryBytes)
+	return part{file, 0, set.Length}.read(first, 0) == nil && readFull(r.table, sum, r.at+set.dataTable()) == nil &&
+		crc32.Checksum(first, castagnoli) == binary.LittleEndian.Uint32(sum)
+}
+
+// Repair restores a file and its parity from each other. The report describes them before that, and is nil if there is
+// none. A file that changed, or that the parity is not of, is left alone, and so is one that cannot be restored; the
+// error then says why.
+func (c *Coder) Repair(ctx context.Context, p Protected) (r *FileReport, err error) {
+	defer func() {
+		if errors.Is(err, fs.ErrPermission) {
+			err = fmt.Errorf("%w: repair it as a user who may write in %s and %s", err, filepath.Dir(p.File), p.Dir)
+		}
+	}()
+	if _, err := os.Stat(p.Dir); err != nil {
+		return nil, fmt.Errorf("%s: there is no parity of %s: gemm rs protect makes it", p.Dir, p.File)
+	}
+	if folder := filepath.Dir(p.File); !isFolder(folder) {
+		return nil, fmt.Errorf("%s: is missing, and so is its folder: bring it back from a copy, or make the folder", p.File)
+	}
+	for _, name := range []string{p.File, filepath.Join(p.Dir, "shards")} {
+		lock, err := output.NewLock(name)
+		if err != nil {
+			return nil, err
+		}
+		defer lock.Release()
+	}
+	output.SweepFolder(p.Dir, isName)
+	output.Sweep(p.File)
+	if r, err = c.checkFile(ctx, p); r != nil {
+		defer r.close()
+	}
+	switch {
+	case err != nil || r.IsGood():
+		return r, err
+	case !r.Repairable():
+		return r, fmt.Errorf("%s: is %s and was left alone: %s%s", r.File, r.State, r.Reason, r.remedy())
+	}
+	if err := (Reconstruction{Dir: p.Dir}).checkRepair(r.report, r.Faulty); err != nil {
+		return r, err
+	}
+	return r, c.repair(ctx, r)
+}
+
+// isFolder reports whether there is a folder called name.
+func isFolder(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir()
+}
+
+// remedy says what to do with a file that is left alone.
+func (r *FileReport) remedy() string {
+	switch {
+	case r.State == Changed:
+		return "; protect it again with --force, or restore what was protected with --content"
+	case r.Lost > 0 && !r.renamed:
+		return "; bring it back from a copy"
+	}
+	return ""
+}
+
+// repair writes the file, if it is not good, and the faulty parity shards.
+func (c *Coder) repair(ctx context.Context, r *FileReport) error {
+	set, was := r.report.Set, r.report.Set.original()
+	p := plan{set: set, bad: r.report.bad(), sources: make([]source, set.Shards()), sinks: make([][]sink, set.Shards())}
+	if r.info != nil {
+		file, err := os.Open(r.File)
+		if err != nil {
+			return unreadable(r.File, err)
+		}
+		defer file.Close()
+		for i := range set.Data {
+			p.sources[i] = r.row(file, i)
+		}
+	}
+	if err := p.open(r.report, set.Data); err != nil {
+		return err
+	}
+	defer p.close()
+	var files output.Group
+	defer files.Discard()
+	sums := &tableWriter{set: set}
+	for _, i := range r.Faulty {
+		w, err := newRepaired(&files, r.report, i, was.mode)
+		if err != nil {
+			return err
+		}
+		sums.to = append(sums.to, w)
+		p.sinks[i] = append(p.sinks[i], w)
+	}
+	var file *output.Pending
+	if r.State != Good {
+		var err error
+		if file, err = files.Create(r.File, permissions(was.mode)); err != nil {
+			return err
+		}
+	}
+	for i := range set.Data {
+		p.sinks[i] = append(p.sinks[i], proof{r.row(nil, i)})
+		if file != nil {
+			p.sinks[i] = append(p.sinks[i], part{file, int64(i) * set.Payload(), set.Length})
+		}
+		if len(r.Faulty) > 0 {
+			p.sinks[i] = append(p.sinks[i], sums.row(i))
+		}
+	}
+	t, err := p.transfer()
+	if err != nil {
+		return err
+	}
+	if err := c.transfer(ctx, t, c.meter("repairing", set.Payload()*int64(set.Data))); err != nil {
+		return err
+	}
+	if err := sums.finish(); err != nil {
+		return err
+	}
+	if file != nil {
+		if err := r.finish(file); err != nil {
+			return err
+		}
+	}
+	return files.Commit(ctx)
+}
+
+// finish gives the new file the time of the protected file, and the permissions and the owner of the file that it
+// replaces.
+func (r *FileReport) finish(file *output.Pending) error {
+	was := r.report.Set.original()
+	mode := was.mode
+	now, err := os.Stat(r.File)
+	switch {
+	case (err == nil) != (r.info != nil),
+		r.info != nil && (!os.SameFile(now, r.info) || now.Size() != r.info.Size() ||
+			!now.ModTime().Equal(r.info.ModTime())):
+		return fmt.Errorf("%s: was changed while it was repaired, so nothing was written: check it again", r.File)
+	case r.info != nil:
+		mode = r.info.Mode()
+		file.Own(r.info)
+	}
+	return file.Resemble(mode, was.time)
+}

@@ -1,0 +1,216 @@
+package shard
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"gemm/gf256"
+	"gemm/internal/output"
+)
+
+// ParityExtension is the extension of folders with the parity of a file or of the files in a folder.
+const ParityExtension = ".gemm-parity"
+
+// ParityFolder returns the folder for the parity of the file or folder called name: next to it, or in the folder out.
+func ParityFolder(name, out string) string {
+	name = filepath.Clean(name)
+	if out != "" {
+		return filepath.Join(out, filepath.Base(name)) + ParityExtension
+	}
+	return name + ParityExtension
+}
+
+// Protection describes a call of Protect.
+type Protection struct {
+	File         string // is only read
+	Dir          string // for the parity; made if it is not there
+	Data, Parity int    // shards
+	Matrix       Matrix
+	Force        bool // replace parity of another state of the file, or of another code
+}
+
+// ErrProtected says that a file has the parity already that it would get.
+var ErrProtected = errors.New("is protected already")
+
+// Protect makes the parity shards of a file, which stays as it is. Its parts are the data shards. The parity shards get
+// their names when all are complete and on disk; after an error none is left.
+func (c *Coder) Protect(ctx context.Context, p Protection) (Set, error) {
+	file, info, err := openFile(p.File)
+	if err != nil {
+		return Set{}, err
+	}
+	defer file.Close()
+	set := Set{Data: p.Data, Parity: p.Parity, Matrix: p.Matrix, Length: info.Size(), Block: c.blockBytes(),
+		Version: version, description: originalOf(info).encode()}
+	_, _ = rand.Read(set.ID[:]) // this never fails
+	generator, err := set.generator()
+	if err != nil {
+		return Set{}, err
+	}
+	if _, err := p.replaced(set); err != nil {
+		return Set{}, err
+	}
+	if err := os.MkdirAll(p.Dir, 0o777); err != nil {
+		return Set{}, fmt.Errorf("%s: cannot be made: %w", p.Dir, cause(err))
+	}
+	defer os.Remove(p.Dir) // has no effect once there is a shard
+	lock, err := lockFolder(p.Dir)
+	if err != nil {
+		return Set{}, err
+	}
+	defer lock.Release()
+	old, err := p.replaced(set) // again: from now on no other process writes them
+	if err != nil {
+		return Set{}, err
+	}
+	output.SweepFolder(p.Dir, isName)
+
+	var files output.Group
+	defer files.Discard()
+	sums := &tableWriter{set: set}
+	all := run{
+		to:     set.Payload(),
+		matrix: gf256.Matrix{Rows: set.Parity, Cols: set.Data, Data: generator.Data[set.Data*set.Data:]},
+	}
+	for i := range set.Shards() {
+		if i < set.Data {
+			all.in = append(all.in, part{file, int64(i) * set.Payload(), set.Length})
+			all.out = append(all.out, []sink{sums.row(i)})
+			continue
+		}
+		w, err := newWriter(&files, p.Dir, header{Set: set, index: i}, info.Mode())
+		if err != nil {
+			return Set{}, err
+		}
+		sums.to = append(sums.to, w)
+		all.out = append(all.out, []sink{w})
+	}
+	t := transfer{length: set.Payload(), block: set.Block, data: set.Data, runs: only(all)}
+	err = c.transfer(ctx, t, c.meter("protecting", set.Payload()*int64(set.Data)))
+	if err == nil && changed(file, info) || errors.Is(err, io.EOF) {
+		return Set{}, fmt.Errorf("%s: was changed while it was read: protect it again", p.File)
+	}
+	if err != nil {
+		return Set{}, err
+	}
+	if err := sums.finish(); err != nil {
+		return Set{}, err
+	}
+	if err := files.Commit(ctx); err != nil {
+		return Set{}, err
+	}
+	return set, p.remove(old, set)
+}
+
+// replaced returns the shards that exist in the folder and would be replaced by those of the set. It is an ErrProtected
+// if they are of the same file and code, and an error if there are others, without Force.
+func (p Protection) replaced(set Set) ([]found, error) {
+	if _, err := os.Stat(p.Dir); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	old, err := find(p.Dir)
+	if err != nil || len(old) == 0 {
+		return nil, err
+	}
+	same := set
+	for _, f := range old {
+		if same.ID = f.header.ID; f.intact && f.header.Set == same {
+			return nil, fmt.Errorf("%s: %w, in %s", p.File, ErrProtected, p.Dir)
+		}
+	}
+	if !p.Force {
+		return nil, fmt.Errorf("%s: has the parity of another file, time or code: name another folder, or replace it "+
+			"with --force once the file is as it should be", p.Dir)
+	}
+	return old, nil
+}
+
+// remove removes the old shards that were not replaced by those of the set.
+func (p Protection) remove(old []found, set Set) error {
+	for _, f := range old {
+		if i, named := index(f.name); !named || !f.intact || i >= set.Data && i < set.Shards() {
+			continue // one of the new shards, or not ours by both name and header
+		}
+		if err := os.Remove(filepath.Join(p.Dir, f.name)); err != nil {
+			return fmt.Errorf("%s: cannot be removed: %w", filepath.Join(p.Dir, f.name), cause(err))
+		}
+	}
+	return nil
+}
+
+// tableWriter writes the checksums of the data shards into the tables of parity shards.
+type tableWriter struct {
+	set   Set
+	to    []*writer
+	mu    sync.Mutex
+	sums  []byte // of some stripes, each with one entry for each data shard
+	given int    // rows
+}
+
+// tableRow is a sink of one data shard. Each data shard has one, and all get the same columns before any gets others.
+type tableRow struct {
+	*tableWriter
+	row int
+}
+
+// row returns the sink of data shard i.
+func (t *tableWriter) row(i int) sink { return tableRow{t, i} }
+
+// write implements sink.
+func (t tableRow) write(p []byte, off int64) error {
+	set := t.set
+	var sums []byte
+	for len(p) > 0 {
+		n := min(set.Block, len(p))
+		sums = binary.LittleEndian.AppendUint32(sums, crc32.Checksum(p[:n], castagnoli))
+		p = p[n:]
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.given == 0 {
+		t.sums = append(t.sums[:0], make([]byte, set.Data*len(sums))...)
+	}
+	for at := entryBytes * t.row; len(sums) > 0; at += entryBytes * set.Data {
+		copy(t.sums[at:], sums[:entryBytes])
+		sums = sums[entryBytes:]
+	}
+	if t.given++; t.given < set.Data {
+		return nil
+	}
+	t.given = 0
+	first := off / int64(set.Block) * int64(entryBytes*set.Data)
+	for _, w := range t.to {
+		if _, err := w.file.WriteAt(t.sums, w.tablesAt()[0]+set.dataTable()+first); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finish completes the parity shards.
+func (t *tableWriter) finish() error {
+	for _, w := range t.to {
+		if err := w.finish(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dataTable returns the offset, in a table, of the checksums of the data shards.
+func (s Set) dataTable() int64 { return entryBytes * s.Stripes() }
+
+// isParity reports whether a folder has the name of one for parity.
+func isParity(name string) bool {
+	return strings.HasSuffix(name, ParityExtension) && name != ParityExtension
+}
