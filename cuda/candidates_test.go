@@ -2,7 +2,10 @@ package cuda
 
 import (
 	"errors"
+	"fmt"
+	"maps"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -58,8 +61,10 @@ func draw(r Rung, random *rand.Rand) Tile {
 	return t
 }
 
-// assertionsOf returns the source of the rung up to its last static_assert, with nothing to
-// multiply: it compiles where the assertions hold.
+// assertion is a static_assert of a kernel's source, with its condition.
+var assertion = regexp.MustCompile(`(?s)\nstatic_assert\((.*?),\s*"[^"]*"\);\n`)
+
+// assertionsOf returns the source of the rung up to its last static_assert.
 func assertionsOf(t *testing.T, r Rung) string {
 	t.Helper()
 	source, err := kernels.Source(r.Type, r.File)
@@ -71,7 +76,70 @@ func assertionsOf(t *testing.T, r Rung) string {
 	if last < 0 || end < 0 {
 		t.Fatalf("%s has no assertions", r.File)
 	}
-	return source[:last+end+3] + "extern \"C\" __global__ void gemm() {}\n"
+	return source[:last+end+3]
+}
+
+// holding returns, for each of up to eight programs, whether the assertions in the source hold with its options. All are
+// compiled at once: each in a namespace, with conditions in place of assertions. The shared memory of the kernel says
+// which hold. Where a condition has no value, such as a division by zero, they are compiled one by one.
+func holding(t *testing.T, l *nvrtc.Library, source string, programs []nvrtc.Program) []bool {
+	t.Helper()
+	var all, sum strings.Builder
+	macro := regexp.MustCompile(`(?m)^\s*#\s*define (\w+)`)
+	for at, p := range programs {
+		names := map[string]bool{}
+		for _, option := range p.Options {
+			if text, ok := strings.CutPrefix(option, "-D"); ok {
+				name, value, valued := strings.Cut(text, "=")
+				if !valued {
+					value = "1"
+				}
+				names[name] = true
+				fmt.Fprintf(&all, "#define %s %s\n", name, value)
+			}
+		}
+		for _, found := range macro.FindAllStringSubmatch(source, -1) {
+			names[found[1]] = true
+		}
+		conditions := 0
+		body := "\n" + strings.ReplaceAll(source, "\nstatic_assert", "\n\nstatic_assert")
+		body = assertion.ReplaceAllStringFunc(body, func(text string) string {
+			conditions++
+			return fmt.Sprintf("\nconstexpr bool holds%d = (%s);\n", conditions, assertion.FindStringSubmatch(text)[1])
+		})
+		if conditions == 0 || strings.Contains(body, "static_assert(") {
+			t.Fatalf("%s has assertions that are read otherwise", p.Name)
+		}
+		fmt.Fprintf(&all, "namespace setting%d {%s\nconstexpr int mask = ", at, body)
+		for i := range conditions {
+			fmt.Fprintf(&all, "holds%d && ", i+1)
+		}
+		fmt.Fprintf(&all, "true ? %d : 0;\n}\n", 1<<at)
+		for _, name := range slices.Sorted(maps.Keys(names)) {
+			fmt.Fprintf(&all, "#undef %s\n", name)
+		}
+		fmt.Fprintf(&sum, " + setting%d::mask", at)
+	}
+	together := programs[0]
+	together.Options = nil
+	together.Source = all.String() + fmt.Sprintf(`extern "C" __global__ void gemm(volatile char *x) {
+	__shared__ volatile char said[1%s];
+	said[threadIdx.x] = x[0];
+	x[1] = said[0];
+}
+`, sum.String())
+	out := make([]bool, len(programs))
+	image, err := l.Compile(together)
+	for at, p := range programs {
+		if err == nil {
+			out[at] = (image.Kernels["gemm"].Shared-1)>>at&1 == 1
+			continue
+		}
+		p.Source = source + "extern \"C\" __global__ void gemm() {}\n"
+		_, err := l.Compile(p)
+		out[at] = err == nil
+	}
+	return out
 }
 
 // TestCheck compares Check with the assertions in the source, for many settings; some hold and some
@@ -88,6 +156,8 @@ func TestCheck(t *testing.T) {
 			}
 			source := assertionsOf(t, r)
 			want := map[bool]int{true: each, false: each}
+			var programs []nvrtc.Program
+			var checked []error
 			for tries := 0; (want[true] > 0 || want[false] > 0) && tries < 100000; tries++ {
 				tile, widths := draw(r, random), r.Widest()
 				if r.Copies {
@@ -106,9 +176,12 @@ func TestCheck(t *testing.T) {
 				if problem != nil {
 					t.Fatal(problem)
 				}
-				p.Source = source
-				if _, compiled := l.Compile(p); (compiled == nil) != (err == nil) {
-					t.Errorf("%s/%s %v by %v: Check says %v, the compiler %v", typ, r.Name, tile, widths, err, compiled)
+				programs, checked = append(programs, p), append(checked, err)
+			}
+			for at, holds := range holding(t, l, source, programs) {
+				if holds != (checked[at] == nil) {
+					t.Errorf("%s/%s %q: Check says %v, of the assertions it is %t that they hold", typ, r.Name,
+						programs[at].Options, checked[at], holds)
 				}
 			}
 			if want[true] > 0 || want[false] > each-2 {
