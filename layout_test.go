@@ -132,8 +132,10 @@ var importTable = map[string][]string{
 		"compare/report/analysis/lab",
 		"compare/report/number", "compare/report/figures", "compare/report/listing",
 	},
-	"internal/catalog": {"compare/report/listing", ".", "cuda", "reference", "serial", "parallel", "mpi"},
-	"lib":              {".", "internal/block", "serial", "parallel", "blas", "cuda/recipe"},
+	"internal/catalog": {
+		"compare/report/listing", ".", "cuda", "internal/tuned", "reference", "serial", "parallel", "mpi",
+	},
+	"lib": {".", "internal/block", "serial", "parallel", "blas", "cuda/recipe"},
 
 	"compare/report": {
 		"compare/report/chart", "internal/child", "internal/output", "compare/report/document", "compare",

@@ -11,21 +11,33 @@ import (
 
 	"gemm"
 	"gemm/cuda"
+	"gemm/internal/tuned"
 	"gemm/mpi"
 	"gemm/parallel"
 	"gemm/reference"
 	"gemm/serial"
 )
 
-// all is made once: a command reads it dozens of times before it begins.
-var all = sync.OnceValue(func() []gemm.Variant {
-	return slices.Concat(serial.Variants(), parallel.Variants(), reference.Variants(), mpi.Peers(), mpi.Variants(),
-		cuda.Variants(nil))
-})
+// all has every variant, made once for the settings in use, which choose defaults: a command reads it dozens of times
+// before it begins.
+var all struct {
+	sync.Mutex
+	uses     int64
+	variants []gemm.Variant
+}
 
 // Variants returns every variant, family by family in the order of the report. The slice is the caller's,
 // but not what its variants refer to.
-func Variants() []gemm.Variant { return slices.Clone(all()) }
+func Variants() []gemm.Variant {
+	all.Lock()
+	defer all.Unlock()
+	if uses := tuned.Uses(); all.variants == nil || all.uses != uses {
+		all.uses = uses
+		all.variants = slices.Concat(serial.Variants(), parallel.Variants(), reference.Variants(), mpi.Peers(),
+			mpi.Variants(), cuda.Variants(nil))
+	}
+	return slices.Clone(all.variants)
+}
 
 // Families returns the names of the families in the order of the report.
 func Families() []string {

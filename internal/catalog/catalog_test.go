@@ -15,9 +15,37 @@ import (
 
 	"gemm"
 	"gemm/compare/report/analysis"
+	kernels "gemm/internal/kernel"
+	"gemm/internal/tuned"
 )
 
 var update = flag.Bool("update", false, "write what reports know of the variants")
+
+// TestVariantsFollowTheSettings checks that defaults are those of the settings in use.
+func TestVariantsFollowTheSettings(t *testing.T) {
+	defer tuned.Disable()
+	cutoff := func() any {
+		v, err := gemm.Lookup(Variants(), "serial/strassen")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := v.Resolve(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p["cutoff"]
+	}
+	untuned := cutoff()
+	tuned.Use(tuned.Settings{}.With(tuned.Tune{Type: "f64", Kernel: kernels.Best[float64]().Name,
+		Values: tuned.Values{Cutoff: 33}}))
+	if got := cutoff(); got != 33 {
+		t.Errorf("with a tuned cutoff of 33 it is %v", got)
+	}
+	tuned.Disable()
+	if got := cutoff(); got != untuned {
+		t.Errorf("without settings the cutoff is %v, was %v", got, untuned)
+	}
+}
 
 func TestEveryVariantIsDescribed(t *testing.T) {
 	name := regexp.MustCompile(`^[a-z]+/[a-z0-9-]+$`)

@@ -96,11 +96,20 @@ func (s Settings) With(t Tune) Settings {
 }
 
 // inUse is the last argument of Use, nil before the first call.
-var inUse atomic.Pointer[Settings]
+var (
+	inUse atomic.Pointer[Settings]
+	uses  atomic.Int64
+)
 
 // Use sets the settings that For and ForKernel return. Programs call it before their first product: existing engines
 // do not change.
-func Use(s Settings) { inUse.Store(&s) }
+func Use(s Settings) {
+	inUse.Store(&s)
+	uses.Add(1)
+}
+
+// Uses returns how often Use was called, so that what was made with other settings is recognised.
+func Uses() int64 { return uses.Load() }
 
 // Disable removes all settings; see Use.
 func Disable() { Use(Settings{}) }
