@@ -2,6 +2,7 @@ package sharing
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -214,17 +215,19 @@ func (b *builder) networks(s *document.Section, v *analysis.View) bool {
 		way := b.way(w)
 		least, most := 0, len(w.Sizes)-1
 		rate := func(i int) string { return number.ByteSize(float64(w.Sizes[i]) / float64(w.Rows[i].Median)) }
-		phrase := "mpi-network.fit"
-		if w.Pairs != "" && w.Pairs != "one" {
-			phrase = "mpi-network.stream"
-		}
-		items = append(items, b.Say(phrase, text.Args{
-			"Ranks": b.Count("ranks", w.Ranks), "Way": way, "Latency": number.Seconds(w.Latency),
-			"Bandwidth": number.ByteSize(1 / w.Each),
-			"Error":     number.Percent(w.Largest), "Small": number.ByteSize(float64(w.Sizes[least])),
-			"SmallTime": number.Seconds(float64(w.Rows[least].Median)), "Large": number.ByteSize(float64(w.Sizes[most])),
+		phrase, args := "mpi-network.stream", text.Args{
+			"Ranks": b.Count("ranks", w.Ranks), "Way": way, "Large": number.ByteSize(float64(w.Sizes[most])),
 			"LargeRate": rate(most),
-		}))
+		}
+		if w.Pairs == "" || w.Pairs == "one" {
+			phrase = "mpi-network.fit"
+			maps.Copy(args, text.Args{
+				"Latency": number.Seconds(w.Latency), "Bandwidth": number.ByteSize(1 / w.Each),
+				"Error": number.Percent(w.Largest), "Small": number.ByteSize(float64(w.Sizes[least])),
+				"SmallTime": number.Seconds(float64(w.Rows[least].Median)),
+			})
+		}
+		items = append(items, b.Say(phrase, args))
 		for i, r := range w.Rows {
 			t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
 				document.Text(fmt.Sprint(w.Ranks)), way, document.Text(fmt.Sprint(w.Sizes[i])),
