@@ -79,9 +79,9 @@ func assertionsOf(t *testing.T, r Rung) string {
 	return source[:last+end+3]
 }
 
-// holding returns, for each of up to eight programs, whether the assertions in the source hold with its options. All are
-// compiled at once: each in a namespace, with conditions in place of assertions. The shared memory of the kernel says
-// which hold. Where a condition has no value, such as a division by zero, they are compiled one by one.
+// holding returns, for each of up to eight programs, whether the assertions in the source hold with its options. All
+// are compiled at once: each in a namespace, with conditions in place of assertions. The shared memory of the kernel
+// says which hold. Where a condition has no value, such as a division by zero, they are compiled one by one.
 func holding(t *testing.T, l *nvrtc.Library, source string, programs []nvrtc.Program) []bool {
 	t.Helper()
 	var all, sum strings.Builder
