@@ -351,11 +351,14 @@ type checked struct {
 	Schema   int                 `json:"schema"`
 	Files    []*shard.FileReport `json:"files"`
 	Warnings []string            `json:"warnings,omitempty"`
+
+	failed int // files or folders that could not be checked
 }
 
 // add adds a report, or an error.
 func (k *checked) add(r *shard.FileReport, err error) {
 	if err != nil {
+		k.failed++
 		k.Warnings = append(k.Warnings, oneLine(err))
 	}
 	if r != nil {
@@ -415,8 +418,8 @@ func runCheck(c *cli.Context) error {
 			commandLine(repairing(c, names)), repairable)
 	case bad > 0:
 		return fmt.Errorf("not good: %d of %s", bad, counted(len(found.Files)))
-	case len(found.Warnings) > 0 && len(found.Files) == 0:
-		return errors.New("nothing could be checked")
+	case found.failed > 0:
+		return fmt.Errorf("not checked: %d of %s", found.failed, counted(len(found.Files)+found.failed))
 	}
 	return nil
 }

@@ -476,7 +476,7 @@ func TestProtectedFiles(t *testing.T) {
 		{2, "FILE... is missing", rs("check")},
 		{2, "FILE... is missing", rs("repair")},
 		{2, `flag "--contents" is unknown`, rs("check", "file", "--contents")},
-		{1, "nothing could be checked", rs("check", "absent")},
+		{1, "not checked: 1 of 1 file", rs("check", "absent")},
 		{1, "not repaired: 1 of 1 file", rs("repair", "absent")},
 		{1, "not protected: 1 of 1 file", rs("protect", "absent", "--parity", "1")},
 	} {
@@ -547,4 +547,14 @@ func TestShardsInLittleMemory(t *testing.T) {
 		peak(rs("reconstruct", "--in", "shards", "--out", "restored", "--repair", "--force")...)
 		peak(rs("verify", "--in", "shards")...)
 	}
+	peak(rs("protect", "file", "--parity", "4")...)
+	f, err := os.OpenFile(filepath.Join(dir, "file"), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt([]byte("damage"), 1000000); errors.Join(err, f.Close()) != nil {
+		t.Fatal(err)
+	}
+	peak(rs("repair", "file", "--content")...)
+	peak(rs("check", "file")...)
 }

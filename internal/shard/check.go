@@ -34,7 +34,8 @@ type FileReport struct {
 	Lost   int64    `json:"lost_stripes,omitempty"` // these cannot be restored
 	Others []string `json:"warnings,omitempty"`     // about other files in the folder of the parity
 
-	report *Report
+	set    Set
+	report *Report // nil after Check
 	table  *os.File
 	at     int64       // of the table
 	info   fs.FileInfo // nil: there is no file
@@ -64,6 +65,7 @@ func (c *Coder) Check(ctx context.Context, p Protected) (*FileReport, error) {
 	r, err := c.checkFile(ctx, p)
 	if r != nil {
 		r.close()
+		r.report = nil // there may be many files
 	}
 	return r, err
 }
@@ -97,10 +99,15 @@ func (c *Coder) checkFile(ctx context.Context, p Protected) (*FileReport, error)
 	if _, err := os.Stat(p.Dir); errors.Is(err, fs.ErrNotExist) && r.info != nil {
 		return r.is(Unprotected, "there is no parity in %s", p.Dir)
 	}
-	if r.report, err = scan(p.Dir, func(s Set) bool { return s.isOf(r.info) }); err != nil {
+	r.report, err = scan(p.Dir, func(s Set) bool { return s.isOf(r.info) })
+	switch {
+	case errors.Is(err, errNoShards):
+		return r.is(Unprotected, "there is no parity in %s", p.Dir)
+	case err != nil:
 		return nil, err
 	}
 	set := r.report.Set
+	r.set = set
 	if set.description == "" {
 		return nil, fmt.Errorf("%s: has shards and no parity of a file that stays as it is: gemm rs verify --in %s "+
 			"checks them", p.Dir, p.Dir)
@@ -124,7 +131,8 @@ func (c *Coder) checkFile(ctx context.Context, p Protected) (*FileReport, error)
 		return r.is(Changed, "%s", difference(r.info, set))
 	}
 	if err := c.checkContent(ctx, r); err != nil {
-		return r, err
+		r.close()
+		return nil, err
 	}
 	if was.name != filepath.Base(p.File) {
 		r.Note = "it was protected as " + was.name
@@ -159,8 +167,8 @@ func (r *FileReport) openTable() error {
 		}
 		_ = file.Close()
 	}
-	return fmt.Errorf("%s: no parity shard has an intact table of checksums: the file cannot be checked, protect it "+
-		"again with --force if it is as it should be", r.Dir)
+	return errors.New("no parity shard has an intact table of checksums: protect it again with --force if it is as it " +
+		"should be")
 }
 
 // row returns data shard i, a part of the file.
@@ -175,7 +183,8 @@ func (r *FileReport) row(file *os.File, i int) *row {
 // checkContent compares the bytes of the file with the checksums.
 func (c *Coder) checkContent(ctx context.Context, r *FileReport) error {
 	if err := r.openTable(); err != nil {
-		return err
+		_, _ = r.is(Unreadable, "%v", err)
+		return nil
 	}
 	file, err := os.Open(r.File)
 	if err != nil {
@@ -296,7 +305,8 @@ func (c *Coder) Repair(ctx context.Context, p Protected) (r *FileReport, err err
 		return nil, fmt.Errorf("%s: there is no parity of %s: gemm rs protect makes it", p.Dir, p.File)
 	}
 	if folder := filepath.Dir(p.File); !isFolder(folder) {
-		return nil, fmt.Errorf("%s: is missing, and so is its folder: bring it back from a copy, or make the folder", p.File)
+		return nil, fmt.Errorf("%s: is missing, and so is its folder: bring it back from a copy, or make the folder",
+			p.File)
 	}
 	for _, name := range []string{p.File, filepath.Join(p.Dir, "shards")} {
 		lock, err := output.NewLock(name)

@@ -153,7 +153,7 @@ func protectForKill(t *testing.T, c *Coder, top string, turn int) {
 		t.Fatal(err)
 	}
 	shard := filepath.Join(p.Dir, Name(4+turn%2))
-	flip(t, shard, r.report.Set.payloadAt()+at/4)
+	flip(t, shard, r.set.payloadAt()+at/4)
 	flip(t, name, at)
 	if err := os.Chtimes(name, when, when); err != nil {
 		t.Fatal(err)

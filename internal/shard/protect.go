@@ -24,6 +24,11 @@ const ParityExtension = ".gemm-parity"
 // ParityFolder returns the folder for the parity of the file or folder called name: next to it, or in the folder out.
 func ParityFolder(name, out string) string {
 	name = filepath.Clean(name)
+	if base := filepath.Base(name); base == "." || base == ".." { // next to the folder, not in it
+		if full, err := filepath.Abs(name); err == nil {
+			name = full
+		}
+	}
 	if out != "" {
 		return filepath.Join(out, filepath.Base(name)) + ParityExtension
 	}

@@ -69,7 +69,7 @@ func TestProtect(t *testing.T) {
 		if err != nil || !r.IsGood() || r.Note != "" {
 			t.Fatalf("%d bytes: %+v, %v", size, r, err)
 		}
-		set, broken := r.report.Set, slices.Clone(data)
+		set, broken := r.set, slices.Clone(data)
 		whole := map[string][]byte{}
 		for _, name := range names(t, p.Dir) {
 			whole[name] = read(t, p.Dir, name)
@@ -118,10 +118,10 @@ func TestProtectLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, off := range stripe(3, 2, r.report.Set) {
+	for _, off := range stripe(3, 2, r.set) {
 		data[off]++
 	}
-	spoil(t, p.Dir, r.report.Set, 6, 3)
+	spoil(t, p.Dir, r.set, 6, 3)
 	rewrite(t, p, data)
 	before := append(names(t, filepath.Dir(p.File)), names(t, p.Dir)...)
 	r, err = c.Repair(t.Context(), p)
@@ -147,7 +147,7 @@ func TestProtectInterchange(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := 4; i < 6; i++ {
-		at := r.report.Set.payloadAt()
+		at := r.set.payloadAt()
 		if got := read(t, p.Dir, Name(i))[at : at+set.Payload()]; !bytes.Equal(got, payload(t, dir, i, set)) {
 			t.Errorf("shard %d is another", i)
 		}
@@ -192,6 +192,17 @@ func TestProtectedStates(t *testing.T) {
 			repair: "is foreign and was left alone"},
 		"no parity": {harm: func(t *testing.T, p *Protected) { p.Dir += "2" }, state: Unprotected, content: Unprotected,
 			reason: "there is no parity", repair: "gemm rs protect makes it"},
+		"empty parity": {harm: func(t *testing.T, p *Protected) { p.Dir = t.TempDir() }, state: Unprotected,
+			content: Unprotected, reason: "there is no parity", repair: "is unprotected and was left alone"},
+		"no tables": {harm: func(t *testing.T, p *Protected) {
+			for i := 4; i < 6; i++ {
+				b := read(t, p.Dir, Name(i))
+				b[64+20+100]++
+				b[len(b)-64-20-100]++
+				write(t, p.Dir, Name(i), b)
+			}
+		}, state: Unreadable, content: Unreadable, reason: "no parity shard has an intact table",
+			repair: "is unreadable and was left alone: no parity shard"},
 		"a folder": {harm: func(t *testing.T, p *Protected) { _ = os.Remove(p.File); _ = os.Mkdir(p.File, 0o777) },
 			state: Unreadable, content: Unreadable, reason: "it is not a regular file", repair: "not a regular file"},
 	} {
@@ -308,6 +319,29 @@ func TestProtectMidway(t *testing.T) {
 	}
 	if !bytes.Equal(read(t, p.File), broken) || len(names(t, filepath.Dir(p.File))) != 2 || len(names(t, p.Dir)) != 2 {
 		t.Errorf("left are %v, %v", names(t, filepath.Dir(p.File)), names(t, p.Dir))
+	}
+}
+
+// TestProtectWithoutPermission: a file that must not be replaced is left as it is, and the error says what to do.
+func TestProtectWithoutPermission(t *testing.T) {
+	if os.Getuid() == 0 || runtime.GOOS == "windows" {
+		t.Skip("this user may write everywhere")
+	}
+	c := newCoder(t)
+	data := random(2000, 1)
+	p := protected(t, c, data, 4, 2)
+	data[7]++
+	rewrite(t, p, data)
+	dir := filepath.Dir(p.File)
+	if err := os.Chmod(dir, 0o500); err != nil {
+		t.Fatal(err)
+	}
+	_, err := c.Repair(t.Context(), p)
+	if err == nil || !strings.Contains(err.Error(), "permission denied: repair it as a user who may write in "+dir) {
+		t.Errorf("got %v", err)
+	}
+	if err := os.Chmod(dir, 0o700); err != nil || !bytes.Equal(read(t, p.File), data) {
+		t.Errorf("the file was changed: %v", err)
 	}
 }
 
@@ -440,6 +474,7 @@ func TestLocate(t *testing.T) {
 		{"tree/deep/c", "", Target{"tree/deep/c", "tree.gemm-parity/deep/c.gemm-parity", false}},
 		{"gone", "", Target{"gone", "gone.gemm-parity", true}},
 		{"none", "", Target{"none", "none.gemm-parity", false}},
+		{"tree/deep/..", "", Target{"tree", "tree.gemm-parity", true}},
 	} {
 		in := test.in
 		if in != "" {
@@ -449,6 +484,18 @@ func TestLocate(t *testing.T) {
 		if got := Locate(at(test.name), in); got != test.want {
 			t.Errorf("%s: %+v, want %+v", test.name, got, test.want)
 		}
+	}
+}
+
+// TestParityOfHere: the parity of the folder that a process is in is next to that folder.
+func TestParityOfHere(t *testing.T) {
+	t.Chdir(t.TempDir())
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := ParityFolder(".", ""); got != here+ParityExtension {
+		t.Errorf("%s, want it next to %s", got, here)
 	}
 }
 

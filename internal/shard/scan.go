@@ -284,6 +284,9 @@ func (r *Report) warn(format string, args ...any) {
 	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
 }
 
+// errNoShards: a folder has no shards.
+var errNoShards = errors.New("there are no shards; gemm rs encode --out makes them")
+
 // choose returns the set of the shards that the report describes.
 func choose(dir string, all []found, prefer func(Set) bool) (Set, error) {
 	indices := map[Set]map[int]bool{}
@@ -313,7 +316,7 @@ func choose(dir string, all []found, prefer func(Set) bool) (Set, error) {
 	case len(sets) == 0 && damaged > 0:
 		return Set{}, fmt.Errorf("%s: none of the %d shards has an intact header: nothing can be made of them", dir, damaged)
 	case len(sets) == 0:
-		return Set{}, fmt.Errorf("%s: there are no shards; gemm rs encode --out makes them", dir)
+		return Set{}, fmt.Errorf("%s: %w", dir, errNoShards)
 	}
 	var texts []string
 	for _, s := range sets {

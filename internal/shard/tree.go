@@ -209,34 +209,41 @@ func (c *Coder) ProtectAll(ctx context.Context, t Target, p Protection, done fun
 
 // CheckAll checks a file, or all files in a folder, and calls done after each.
 func (c *Coder) CheckAll(ctx context.Context, t Target, content bool, done func(*FileReport, error)) error {
-	return c.visit(ctx, t, content, c.Check, done)
+	var table []listed
+	if t.IsFolder {
+		var err error
+		if table, err = readTable(t.Dir); err != nil {
+			done(nil, err)
+		}
+	}
+	return c.visit(ctx, t, content, table, c.Check, done)
 }
 
 // RepairAll repairs a file, or all files in a folder, and calls done after each. It also writes the table of files
 // again, if that is damaged.
 func (c *Coder) RepairAll(ctx context.Context, t Target, content bool, done func(*FileReport, error)) error {
-	var files []listed
-	err := c.visit(ctx, t, content, func(ctx context.Context, p Protected) (*FileReport, error) {
+	var files, table []listed
+	var damaged error
+	if t.IsFolder {
+		table, damaged = readTable(t.Dir)
+	}
+	err := c.visit(ctx, t, content, table, func(ctx context.Context, p Protected) (*FileReport, error) {
 		r, err := c.Repair(ctx, p)
-		if r != nil && r.report != nil && t.IsFolder {
+		if r != nil && r.report != nil && damaged != nil {
 			path, _ := filepath.Rel(t.Name, p.File)
-			s := r.report.Set
-			files = append(files, listed{filepath.ToSlash(path), s.Length, s.original().time.UnixNano()})
+			files = append(files, listed{filepath.ToSlash(path), r.set.Length, r.set.original().time.UnixNano()})
 		}
 		return r, err
 	}, done)
-	if err != nil || !t.IsFolder {
+	if err != nil || damaged == nil {
 		return err
 	}
-	if _, damaged := readTable(t.Dir); damaged != nil {
-		return writeTable(t.Dir, files)
-	}
-	return nil
+	return writeTable(t.Dir, files)
 }
 
 // visit calls one for each file with parity, and done with what it returns. Files without parity are reported too.
-func (c *Coder) visit(ctx context.Context, t Target, content bool, one func(context.Context, Protected) (*FileReport,
-	error), done func(*FileReport, error)) error {
+func (c *Coder) visit(ctx context.Context, t Target, content bool, table []listed,
+	one func(context.Context, Protected) (*FileReport, error), done func(*FileReport, error)) error {
 	if !t.IsFolder {
 		r, err := one(ctx, Protected{File: t.Name, Dir: t.Dir, Content: content})
 		if ctx.Err() != nil {
@@ -248,10 +255,6 @@ func (c *Coder) visit(ctx context.Context, t Target, content bool, one func(cont
 	paths, err := withParity(t.Dir)
 	if err != nil {
 		return err
-	}
-	table, err := readTable(t.Dir)
-	if err != nil {
-		done(nil, err)
 	}
 	here, _, err := filesIn(t.Name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
