@@ -167,8 +167,8 @@ func (r *FileReport) openTable() error {
 		}
 		_ = file.Close()
 	}
-	return errors.New("no parity shard has an intact table of checksums: protect it again with --force if it is as it " +
-		"should be")
+	return errors.New("no parity shard has an intact table of checksums: protect it again with --force if it is as " +
+		"it should be")
 }
 
 // row returns data shard i, a part of the file.

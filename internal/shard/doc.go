@@ -8,8 +8,12 @@
 // package gf256. Lost shards are another such product. Both are streamed in slices of columns by
 // any Multiplier, so the memory does not depend on the size of the file.
 //
-// A shard is a header of 64 bytes, the payload and a table of checksums; docs/rs.md has the
-// offsets. The payload is what klauspost/reedsolomon's Split and Encode make of the file.
+// A shard is a header of 64 bytes, a table of checksums, the payload, and the first two again;
+// docs/rs.md has the offsets. The payload is what klauspost/reedsolomon's Split and Encode make of the
+// file. Any good blocks of a stripe, as many as there are data shards, restore the others.
+//
+// Parity of a file that stays as it is consists of parity shards alone. The parts of the file are the
+// data shards, and the parity shards have their checksums too.
 package shard
 
 import (
