@@ -173,7 +173,8 @@ write_files() {
 		export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_rmaps_base_oversubscribe=1
 		export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
 		export PRTE_MCA_plm_ssh_agent=$folder/agent PRTE_MCA_prte_default_hostfile=$folder/hostfile
-		export PRTE_MCA_prte_if_include=$network.0/24 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+		export PRTE_MCA_prte_tmpdir_base=$folder
+		export PRTE_MCA_prte_if_include=$network.0/24 PRTE_MCA_rmaps_default_mapping_policy=node:oversubscribe
 		export HYDRA_LAUNCHER=ssh HYDRA_LAUNCHER_EXEC=$folder/agent HYDRA_HOST_FILE=$folder/machines HYDRA_IFACE=eth0
 	END
 }

@@ -101,8 +101,9 @@ func (l Launcher) Arguments(p Place, ranks int, command ...string) (arguments, w
 		return append(arguments, command...), warnings
 	}
 	share, thread := []string{"--oversubscribe"}, []string{"--use-hwthread-cpus"}
-	if l.Major >= 5 { // which warns of those two
-		share, thread = []string{"--map-by", ":OVERSUBSCRIBE"}, []string{"--map-by", ":HWTCPUS"}
+	// Version 5 warns of those two, and leaves all ranks on the first host if only OVERSUBSCRIBE is given.
+	if l.Major >= 5 {
+		share, thread = []string{"--map-by", "node:OVERSUBSCRIBE"}, []string{"--map-by", ":HWTCPUS"}
 	}
 	arguments = append(arguments, "--bind-to", "none")
 	switch {

@@ -15,12 +15,16 @@ import (
 var starters = []string{"mpirun", "orterun", "orted", "prterun", "prted", "mpirun.openmpi", "mpirun.mpich", "mpiexec",
 	"mpiexec.openmpi", "mpiexec.mpich", "mpiexec.hydra", "hydra_pmi_proxy"}
 
-// between is the time between two signals: Open MPI wants the second within 5 s.
-const between = 200 * time.Millisecond
+// interrupts is how many signals mpirun needs to end: version 4 two, within 5 s, and version 5 three. between is the
+// time between two of them: version 5 kills this process less than 0.4 s after the first.
+const (
+	interrupts = 3
+	between    = 50 * time.Millisecond
+)
 
-// EndStarters ends the programs that started this rank on this host, by two interrupts, as a user does
-// who presses Ctrl-C twice: at the first, mpirun asks other hosts to end, and waits. This process
-// may be ended too, at once or a second later.
+// EndStarters ends the programs that started this rank on this host, by interrupts, as a user does who presses
+// Ctrl-C until it helps: at the first, mpirun asks other hosts to end, and waits. This process may be
+// ended too, at once or a second later.
 func EndStarters() {
 	var found []int
 	for pid := os.Getppid(); pid > 1; {
@@ -32,7 +36,7 @@ func EndStarters() {
 		pid = parent
 	}
 	for _, pid := range slices.Backward(found) { // mpiexec before its proxy
-		for range 2 {
+		for range interrupts {
 			_ = syscall.Kill(pid, syscall.SIGINT)
 			time.Sleep(between)
 		}

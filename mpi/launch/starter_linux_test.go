@@ -3,6 +3,7 @@ package launch
 import (
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -14,18 +15,14 @@ func TestEndStarters(t *testing.T) {
 		EndStarters()
 		return
 	}
-	mpirun := script(t, `n=0
-trap 'n=$((n+1)); echo interrupted' INT
+	mpirun := script(t, `trap 'echo interrupted' INT
 GEMM_TEST_RANK=ends $1 -test.run='^TestEndStarters$' >/dev/null &
-for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-	[ $n -lt 2 ] || break
-	sleep 0.2
-done
-wait
+while kill -0 $! 2>/dev/null; do wait $!; done
 echo ended`)
 	out, err := exec.Command("sh", "-c", mpirun+" "+os.Args[0]+"; echo alive").CombinedOutput()
-	if want := "interrupted\ninterrupted\nended\nalive\n"; err != nil || string(out) != want {
-		t.Errorf("it said %q, %v, want %q", out, err, want)
+	// A busy system may make one of two.
+	if says := regexp.MustCompile(`^(interrupted\n){2,3}ended\nalive\n$`); err != nil || !says.Match(out) {
+		t.Errorf("it said %q, %v, want %s", out, err, says)
 	}
 	if name, parent := parentage(os.Getpid()); !strings.HasPrefix(name, "launch.test") || parent != os.Getppid() {
 		t.Errorf("this process is %q, a child of %d", name, parent)

@@ -1,8 +1,8 @@
 // Package meeting lets the ranks of a job wait for each other without MPI, before they end it.
 //
 // MPICH older than 4.2 needs that between hosts, if UCX sends by TCP. In MPI_Finalize each rank has the others confirm
-// what it has sent, and then waits for the process manager, without a look at messages. A rank that is in another call of
-// MPI meanwhile confirms at once, enters MPI_Finalize later, and gets no confirmation itself:
+// what it has sent, and then waits for the process manager, without a look at messages. A rank that is in
+// another call of MPI meanwhile confirms at once, enters MPI_Finalize later, and gets no confirmation itself:
 //
 //	rank 0                       rank 1
 //	MPI_Send "quit"
