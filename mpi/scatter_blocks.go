@@ -286,7 +286,8 @@ func (x *hostBlocks[T]) multiply(k *clock) error {
 		if c.Rows == 0 || c.Cols == 0 {
 			continue
 		}
-		if err := x.compute(k, c, x.blocks[0][row], x.blocks[p+1][col], false, slices.Concat(next, back)...); err != nil {
+		err = x.compute(k, c, x.blocks[0][row], x.blocks[p+1][col], false, slices.Concat(next, back)...)
+		if err != nil {
 			return err
 		}
 		if rank == 0 {

@@ -518,8 +518,8 @@ func TestFaultsUnderMpirun(t *testing.T) {
 func TestMemoryOfARank(t *testing.T) {
 	s := newSession(t)
 	cmd, _, stderr := s.start(nil,
-		s.ranks(2, "--variants", "mpi/scatter-rows", "--sizes", "300,301,302,3500", "--time", "300ms", "--timeout", "1h",
-			"--json", "r.json")...)
+		s.ranks(2, "--variants", "mpi/scatter-rows", "--sizes", "300,301,302,3500", "--time", "300ms",
+			"--timeout", "1h", "--json", "r.json")...)
 	s.rowsIn("r.json", 1)
 	s.limit(1, 64<<20)
 	s.until("a rank has ended", func() bool { return s.live() < 2 })

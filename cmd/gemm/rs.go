@@ -51,12 +51,13 @@ func rsCommand() *cli.Command {
 				Action: runEncode,
 			},
 			{
-				Name:        "verify",
-				Usage:       "check the shards of a file",
-				UsageText:   "--in DIR [options]",
-				Description: "Prints the state and the bad blocks of every shard. The exit status is 1 unless all are\ngood.",
-				Flags:       []cli.Flag{in(), jsonFlag("the list of shards"), forceFlag("replace the existing file")},
-				Action:      runVerify,
+				Name:      "verify",
+				Usage:     "check the shards of a file",
+				UsageText: "--in DIR [options]",
+				Description: "Prints the state and the bad blocks of every shard. The exit status is 1 unless all are\n" +
+					"good.",
+				Flags:  []cli.Flag{in(), jsonFlag("the list of shards"), forceFlag("replace the existing file")},
+				Action: runVerify,
 			},
 			{
 				Name:      "reconstruct",

@@ -103,7 +103,8 @@ func verifySizes(large int) []int {
 }
 
 func TestPlantedFaultsFloat(t *testing.T) {
-	for _, n := range verifySizes(4096) { // for f32, in which a lost element of a large product is lost in rounding first
+	// For f32, in which a lost element of a large product is lost in rounding first.
+	for _, n := range verifySizes(4096) {
 		t.Run(fmt.Sprint("f32/", n), func(t *testing.T) { plantFloat[float32](t, n) })
 	}
 	for _, n := range verifySizes(2048) {
