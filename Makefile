@@ -7,6 +7,7 @@
 ## MPI=auto         build, report, bench-peers, bench-full, test, lint, vet: openmpi or mpich, no without, yes with one of them, auto if one is installed
 ## CUDA=auto        build, report, bench-peers, bench-full, lint, vet: yes with bin/gemm-cuda, no without, auto if there is a CUDA toolkit or a driver
 ## DEPS=yes         report, peers, bench-peers, bench-full, test, hosts, lint, vet, deps, install-test, check-report: no installs nothing
+## SHORT=           test: any value leaves out tests that take long, which slow-tests runs
 ## FUZZTIME=30s     fuzz: how long each target runs
 ## PREFIX=/usr/local  install, uninstall: where gemm is used
 ## DESTDIR=         install, uninstall: put in front of PREFIX where files are written, to make packages
@@ -15,6 +16,7 @@ PROFILE  ?= quick
 OUT      ?= report
 LANG_REPORT ?= en
 RESUME   ?=
+SHORT    ?=
 MPI      ?= auto
 CUDA     ?= auto
 DEPS     ?= yes
@@ -45,7 +47,7 @@ CUDA_PACKAGES := ./cmd/gemm-cuda ./cuda/device
 with_cuda = @flags="$$(scripts/cuda.sh)" || exit 1; [ "$$flags" = no ] || { eval "export $$flags"; set -x; $(1); }
 
 .DEFAULT_GOAL := help
-.PHONY: help report test sanitize mpich open-mpi-5 hosts rename-test lib-test slow-tests kernels oldest-nvrtc cuda-headers width-test cgocheck vet-systems gonum-tests build lib install uninstall install-test wheel python-test deps lint vet generate docs goals bench peers bench-peers bench-full fuzz check-report clean
+.PHONY: help report test sanitize mpich open-mpi-5 hosts rename-test lib-test slow-tests kernels oldest-nvrtc cuda-headers width-test cgocheck vet-systems gonum-tests build lib install uninstall install-test wheel python-test deps lint vet generate docs goals bench peers bench-peers bench-full bench-hosts fuzz check-report clean
 
 help: ## list the targets and the variables
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -59,7 +61,7 @@ report: deps build ## measure every way to multiply that this host can run, and 
 # scripts/test.sh describes which packages run under the race detector and the checks of cgo.
 test: ## run every test: plain, under the race detector, and with every instruction set of this host
 	@scripts/deps.sh run test
-	scripts/test.sh
+	scripts/test.sh $(if $(SHORT),short)
 
 mpich: ## run every test on ranks with MPICH
 	@scripts/deps.sh run test
@@ -108,7 +110,7 @@ vet-systems: ## run go vet for every system that gemm is built on
 		(set -x; GOOS=$${target%/*} GOARCH=$${target#*/} CGO_ENABLED=0 $(GO) vet ./...) || exit 1; \
 	done
 
-slow-tests: lint width-test cgocheck gonum-tests kernels oldest-nvrtc cuda-headers vet-systems mpich open-mpi-5 hosts lib-test rename-test build lib install-test fuzz ## run the checks that .ci/run leaves out
+slow-tests: test lint width-test cgocheck gonum-tests kernels oldest-nvrtc cuda-headers vet-systems mpich open-mpi-5 hosts lib-test rename-test build lib install-test fuzz ## run the checks that .ci/run leaves out
 
 gonum-tests: ## run gonum's own tests of its matrices and of its LAPACK on our BLAS
 	scripts/gonum-tests.sh
@@ -185,6 +187,11 @@ bench-peers: deps build peers ## measure us and other libraries interleaved, and
 	bin/gemm compare --profile peers --out $(OUT) $(if $(RESUME),--resume,--force)
 	cp $(OUT)/results.json results/peers.json
 	$(GO) run ./internal/pages/render -thin 250 results/peers.json
+	$(MAKE) docs
+
+bench-hosts: deps build ## measure 2 hosts made of this one (needs root), and render docs/hosts and docs/hosts-1gbit
+	scripts/hosts-bench.sh results
+	$(GO) run ./internal/pages/render -thin 50 results/hosts.json results/hosts-1gbit.json
 	$(MAKE) docs
 
 fuzz: ## run every fuzz target for FUZZTIME

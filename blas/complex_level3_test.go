@@ -85,7 +85,7 @@ func (x complexCall) runSingle(by blas.Complex64, name string) (b, c []complex64
 	return b, c
 }
 
-// complexCalls calls f with all flags of a routine, for matrices that are divided twice.
+// complexCalls calls f with all flags of a routine, for matrices that are divided.
 func complexCalls(rng *rand.Rand, name string, f func(x complexCall)) {
 	trans := map[string][]blas.Transpose{"herk": {NoTrans, ConjTrans}, "her2k": {NoTrans, ConjTrans},
 		"syrk": {NoTrans, Trans}, "syr2k": {NoTrans, Trans}, "trmm": {NoTrans, Trans, ConjTrans}}
@@ -93,14 +93,14 @@ func complexCalls(rng *rand.Rand, name string, f func(x complexCall)) {
 	for _, s := range []blas.Side{blas.Left, blas.Right} {
 		for _, ul := range []blas.Uplo{blas.Upper, blas.Lower} {
 			for i, t := range append(trans[name], 0)[:max(1, len(trans[name]))] {
-				x := complexCall{s: s, ul: ul, t: t, d: [2]blas.Diag{blas.Unit, blas.NonUnit}[i%2], m: 150, n: 137,
+				x := complexCall{s: s, ul: ul, t: t, d: [2]blas.Diag{blas.Unit, blas.NonUnit}[i%2], m: 90, n: 84,
 					alpha: complex(0.5, -0.25), beta: [2]complex128{0, complex(-0.5, 1)}[i%2],
-					lda: 153, ldb: 152, ldc: 139}
-				x.a, x.b = filledComplex(rng, 152*x.lda), filledComplex(rng, 152*x.ldb)
-				x.c = filledComplex(rng, 152*x.ldc)
-				for i := range 150 { // the triangle has an inverse that is not large
-					for j := range 150 {
-						x.a[i*x.lda+j] /= 150
+					lda: 93, ldb: 92, ldc: 86}
+				x.a, x.b = filledComplex(rng, 92*x.lda), filledComplex(rng, 92*x.ldb)
+				x.c = filledComplex(rng, 92*x.ldc)
+				for i := range 90 { // the triangle has an inverse that is not large
+					for j := range 90 {
+						x.a[i*x.lda+j] /= 90
 					}
 					x.a[i*x.lda+i] += 2
 				}

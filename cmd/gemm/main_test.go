@@ -42,6 +42,14 @@ func program(t testing.TB) string {
 	return binary
 }
 
+// long skips a test that takes long where make test SHORT=yes asks for it.
+func long(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("takes long: make test runs it, without SHORT")
+	}
+}
+
 func TestMain(m *testing.M) {
 	if asWorker != nil {
 		asWorker()

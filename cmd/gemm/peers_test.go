@@ -14,6 +14,7 @@ import (
 
 // TestPeers measures a little of the profile peers and renders it again.
 func TestPeers(t *testing.T) {
+	long(t)
 	dir := t.TempDir()
 	r := succeed(t, dir, "compare", "--profile", "peers", "--sizes", "7,64", "--type", "f64",
 		"--variants", "serial/packed,serial/gonum,reference/openblas", "--threads", "1", "--out", "peers")

@@ -516,6 +516,7 @@ func TestFaultsUnderMpirun(t *testing.T) {
 // TestMemoryOfARank limits the memory of one rank after the first row. Two small rows still fit; the
 // one after them does not.
 func TestMemoryOfARank(t *testing.T) {
+	long(t)
 	s := newSession(t)
 	cmd, _, stderr := s.start(nil,
 		s.ranks(2, "--variants", "mpi/scatter-rows", "--sizes", "300,301,302,3500", "--time", "300ms",

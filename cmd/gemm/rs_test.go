@@ -522,6 +522,7 @@ func peakMemory(t *testing.T, dir string, args ...string) (peak int) {
 // TestShardsInLittleMemory encodes and restores a file that is larger than the memory that
 // is used at most.
 func TestShardsInLittleMemory(t *testing.T) {
+	long(t)
 	if runtime.GOOS != "linux" {
 		t.Skip("there is no /proc")
 	}
