@@ -498,6 +498,7 @@ func serialRecords(t *testing.T, args ...string) []compare.Record {
 
 // Every option of gemm serial changes what is measured.
 func TestSerialOptions(t *testing.T) {
+	long(t)
 	t.Parallel()
 	quick := func(args ...string) []compare.Record {
 		return serialRecords(t, append([]string{"--sizes", "40", "--time", "1ms"}, args...)...)

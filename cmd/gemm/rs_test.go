@@ -206,6 +206,7 @@ func TestShardsJSON(t *testing.T) {
 }
 
 func TestShardsRefuse(t *testing.T) {
+	long(t)
 	t.Parallel()
 	dir := t.TempDir()
 	archive(t, dir, 1000)
