@@ -47,7 +47,7 @@ CUDA_PACKAGES := ./cmd/gemm-cuda ./cuda/device
 with_cuda = @flags="$$(scripts/cuda.sh)" || exit 1; [ "$$flags" = no ] || { eval "export $$flags"; set -x; $(1); }
 
 .DEFAULT_GOAL := help
-.PHONY: help report test sanitize mpich open-mpi-5 hosts rename-test lib-test slow-tests kernels oldest-nvrtc cuda-headers width-test cgocheck vet-systems gonum-tests build lib install uninstall install-test wheel python-test deps lint vet generate docs goals bench peers bench-peers bench-full fuzz check-report clean
+.PHONY: help report test sanitize mpich open-mpi-5 hosts rename-test lib-test slow-tests kernels oldest-nvrtc cuda-headers width-test cgocheck vet-systems gonum-tests build lib install uninstall install-test wheel python-test deps lint vet generate generate-test docs goals bench peers bench-peers bench-full fuzz check-report clean
 
 help: ## list the targets and the variables
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -110,7 +110,7 @@ vet-systems: ## run go vet for every system that gemm is built on
 		(set -x; GOOS=$${target%/*} GOARCH=$${target#*/} CGO_ENABLED=0 $(GO) vet ./...) || exit 1; \
 	done
 
-slow-tests: test lint width-test cgocheck gonum-tests kernels oldest-nvrtc cuda-headers vet-systems mpich open-mpi-5 hosts lib-test rename-test build lib install-test fuzz ## run the checks that .ci/run leaves out
+slow-tests: test lint generate-test width-test cgocheck gonum-tests kernels oldest-nvrtc cuda-headers vet-systems mpich open-mpi-5 hosts lib-test rename-test build lib install-test fuzz ## run the checks that .ci/run leaves out
 
 gonum-tests: ## run gonum's own tests of its matrices and of its LAPACK on our BLAS
 	scripts/gonum-tests.sh
@@ -163,6 +163,11 @@ vet: ## check format and go vet, also with MPI and with CUDA if they are install
 
 generate: ## generate the generated code again
 	$(GO) generate ./...
+
+generate-test: ## check that the generated code is what make generate writes; commit first
+	git diff --exit-code --stat
+	$(MAKE) generate
+	git diff --exit-code --stat
 
 docs: ## render the pages of docs/, the tables of the READMEs and results/README.md from the records in results/
 	$(GO) run ./internal/pages/render
