@@ -61,7 +61,7 @@ report: deps build ## measure every way to multiply that this host can run, and 
 # scripts/test.sh describes which packages run under the race detector and the checks of cgo.
 test: ## run every test: plain, under the race detector, and with every instruction set of this host
 	@scripts/deps.sh run test
-	scripts/test.sh $(if $(SHORT),short)
+	GEMM_TEST_SHORT=$(SHORT) scripts/test.sh
 
 mpich: ## run every test on ranks with MPICH
 	@scripts/deps.sh run test

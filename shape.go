@@ -43,6 +43,12 @@ func (s Shape) IsCube() bool { return s.M == s.N && s.N == s.K }
 // Terms returns m·n·k, the multiplications of a classical product.
 func (s Shape) Terms() float64 { return float64(s.M) * float64(s.N) * float64(s.K) }
 
+// Elements returns m·k + k·n + m·n, the elements of A, B and C.
+func (s Shape) Elements() float64 {
+	m, n, k := float64(s.M), float64(s.N), float64(s.K)
+	return m*k + k*n + m*n
+}
+
 // String returns "n" for a cube and "MxNxK" otherwise, as flags have it.
 func (s Shape) String() string { return s.join("x") }
 

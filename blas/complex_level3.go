@@ -31,222 +31,203 @@ type complexRoutines[C anyComplex] struct {
 type triangleRoutine[C anyComplex] func(i gonum.Implementation, s blas.Side, ul blas.Uplo, t blas.Transpose,
 	d blas.Diag, m, n int, alpha C, a []C, lda int, b []C, ldb int)
 
+// complexPool has the idle routines of an element type.
+type complexPool[C anyComplex] struct{ sync.Pool }
+
 var (
-	zRoutines = sync.Pool{New: func() any {
+	zRoutines = complexPool[complex128]{sync.Pool{New: func() any {
 		return &complexRoutines[complex128]{gemm: Implementation.Zgemm, trmm: gonum.Implementation.Ztrmm,
 			trsm: gonum.Implementation.Ztrsm, conj: func(x complex128) complex128 { return complex(real(x), -imag(x)) },
 			real: func(x complex128) complex128 { return complex(real(x), 0) }}
-	}}
-	cRoutines = sync.Pool{New: func() any {
+	}}}
+	cRoutines = complexPool[complex64]{sync.Pool{New: func() any {
 		return &complexRoutines[complex64]{gemm: Implementation.Cgemm, trmm: gonum.Implementation.Ctrmm,
 			trsm: gonum.Implementation.Ctrsm, conj: func(x complex64) complex64 { return complex(real(x), -imag(x)) },
 			real: func(x complex64) complex64 { return complex(real(x), 0) }}
-	}}
+	}}}
 )
 
-// z and c return routines that multiply by i. The caller puts them back.
-func (i Implementation) z() *complexRoutines[complex128] {
-	r := zRoutines.Get().(*complexRoutines[complex128])
+// borrow returns routines that multiply by i. The caller puts them back.
+func (p *complexPool[C]) borrow(i Implementation) *complexRoutines[C] {
+	r := p.Get().(*complexRoutines[C])
 	r.by = i
 	return r
 }
 
-func (i Implementation) c() *complexRoutines[complex64] {
-	r := cRoutines.Get().(*complexRoutines[complex64])
-	r.by = i
-	return r
+// symm is hemm or symm. It returns false if there is nothing to multiply or an argument is wrong: gonum does the rest.
+func (p *complexPool[C]) symm(i Implementation, hermitian bool, s blas.Side, ul blas.Uplo, m, n int, alpha C, a []C,
+	lda int, b []C, ldb int, beta C, c []C, ldc int) bool {
+	if !symmFits(s, ul, m, n, a, lda, b, ldb, c, ldc) || alpha == 0 {
+		return false
+	}
+	r := p.borrow(i)
+	r.symmetric(hermitian, s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
+	p.Put(r)
+	return true
+}
+
+// rank is her2k or syr2k if two, otherwise herk or syrk, which have no B. It returns false as symm does.
+func (p *complexPool[C]) rank(i Implementation, hermitian, two bool, ul blas.Uplo, t blas.Transpose, n, k int, alpha C,
+	a []C, lda int, b []C, ldb int, beta C, c []C, ldc int) bool {
+	fits := false
+	switch {
+	case t != NoTrans && t != other(hermitian):
+	case two:
+		fits = syr2kFits(ul, t, n, k, a, lda, b, ldb, c, ldc)
+	default:
+		fits = syrkFits(ul, t, n, k, a, lda, c, ldc)
+	}
+	if !fits || k == 0 || alpha == 0 {
+		return false
+	}
+	r := p.borrow(i)
+	r.rank(hermitian, ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	p.Put(r)
+	return true
+}
+
+// triangular is trmm, or trsm if solve. It returns false as symm does.
+func (p *complexPool[C]) triangular(i Implementation, solve bool, s blas.Side, ul blas.Uplo, t blas.Transpose,
+	d blas.Diag, m, n int, alpha C, a []C, lda int, b []C, ldb int) bool {
+	if !triangularFits(s, ul, t, d, m, n, a, lda, b, ldb) || alpha == 0 {
+		return false
+	}
+	r := p.borrow(i)
+	if solve {
+		r.solve(s, ul, t, d, m, n, alpha, a, lda, b, ldb)
+	} else {
+		r.multiply(s, ul, t, d, m, n, alpha, a, lda, b, ldb)
+	}
+	p.Put(r)
+	return true
 }
 
 // Zhemm computes C ← α·A·B + β·C, or α·B·A + β·C if s is Right, with A Hermitian.
 func (i Implementation) Zhemm(s blas.Side, ul blas.Uplo, m, n int, alpha complex128, a []complex128, lda int,
 	b []complex128, ldb int, beta complex128, c []complex128, ldc int) {
-	if !symmFits(s, ul, m, n, a, lda, b, ldb, c, ldc) || alpha == 0 {
+	if !zRoutines.symm(i, true, s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc) {
 		i.Implementation.Zhemm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
-		return
 	}
-	r := i.z()
-	r.symmetric(true, s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
-	zRoutines.Put(r)
 }
 
 // Chemm is Zhemm for complex64.
 func (i Implementation) Chemm(s blas.Side, ul blas.Uplo, m, n int, alpha complex64, a []complex64, lda int,
 	b []complex64, ldb int, beta complex64, c []complex64, ldc int) {
-	if !symmFits(s, ul, m, n, a, lda, b, ldb, c, ldc) || alpha == 0 {
+	if !cRoutines.symm(i, true, s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc) {
 		i.Implementation.Chemm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
-		return
 	}
-	r := i.c()
-	r.symmetric(true, s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
-	cRoutines.Put(r)
 }
 
 // Zsymm is Zhemm with A symmetric.
 func (i Implementation) Zsymm(s blas.Side, ul blas.Uplo, m, n int, alpha complex128, a []complex128, lda int,
 	b []complex128, ldb int, beta complex128, c []complex128, ldc int) {
-	if !symmFits(s, ul, m, n, a, lda, b, ldb, c, ldc) || alpha == 0 {
+	if !zRoutines.symm(i, false, s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc) {
 		i.Implementation.Zsymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
-		return
 	}
-	r := i.z()
-	r.symmetric(false, s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
-	zRoutines.Put(r)
 }
 
 // Csymm is Zsymm for complex64.
 func (i Implementation) Csymm(s blas.Side, ul blas.Uplo, m, n int, alpha complex64, a []complex64, lda int,
 	b []complex64, ldb int, beta complex64, c []complex64, ldc int) {
-	if !symmFits(s, ul, m, n, a, lda, b, ldb, c, ldc) || alpha == 0 {
+	if !cRoutines.symm(i, false, s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc) {
 		i.Implementation.Csymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
-		return
 	}
-	r := i.c()
-	r.symmetric(false, s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
-	cRoutines.Put(r)
 }
 
 // Zherk computes C ← α·A·Aᴴ + β·C, or α·Aᴴ·A + β·C if t is ConjTrans, in one triangle of C.
 func (i Implementation) Zherk(ul blas.Uplo, t blas.Transpose, n, k int, alpha float64, a []complex128, lda int,
 	beta float64, c []complex128, ldc int) {
-	if t != NoTrans && t != ConjTrans || !syrkFits(ul, t, n, k, a, lda, c, ldc) || k == 0 || alpha == 0 {
+	if !zRoutines.rank(i, true, false, ul, t, n, k, complex(alpha, 0), a, lda, nil, 0, complex(beta, 0), c, ldc) {
 		i.Implementation.Zherk(ul, t, n, k, alpha, a, lda, beta, c, ldc)
-		return
 	}
-	r := i.z()
-	r.rank(true, ul, t, n, k, complex(alpha, 0), a, lda, nil, 0, complex(beta, 0), c, ldc)
-	zRoutines.Put(r)
 }
 
 // Cherk is Zherk for complex64.
 func (i Implementation) Cherk(ul blas.Uplo, t blas.Transpose, n, k int, alpha float32, a []complex64, lda int,
 	beta float32, c []complex64, ldc int) {
-	if t != NoTrans && t != ConjTrans || !syrkFits(ul, t, n, k, a, lda, c, ldc) || k == 0 || alpha == 0 {
+	if !cRoutines.rank(i, true, false, ul, t, n, k, complex(alpha, 0), a, lda, nil, 0, complex(beta, 0), c, ldc) {
 		i.Implementation.Cherk(ul, t, n, k, alpha, a, lda, beta, c, ldc)
-		return
 	}
-	r := i.c()
-	r.rank(true, ul, t, n, k, complex(alpha, 0), a, lda, nil, 0, complex(beta, 0), c, ldc)
-	cRoutines.Put(r)
 }
 
 // Zsyrk is Zherk without conjugates: A·Aᵀ, or Aᵀ·A if t is Trans.
 func (i Implementation) Zsyrk(ul blas.Uplo, t blas.Transpose, n, k int, alpha complex128, a []complex128, lda int,
 	beta complex128, c []complex128, ldc int) {
-	if t != NoTrans && t != Trans || !syrkFits(ul, t, n, k, a, lda, c, ldc) || k == 0 || alpha == 0 {
+	if !zRoutines.rank(i, false, false, ul, t, n, k, alpha, a, lda, nil, 0, beta, c, ldc) {
 		i.Implementation.Zsyrk(ul, t, n, k, alpha, a, lda, beta, c, ldc)
-		return
 	}
-	r := i.z()
-	r.rank(false, ul, t, n, k, alpha, a, lda, nil, 0, beta, c, ldc)
-	zRoutines.Put(r)
 }
 
 // Csyrk is Zsyrk for complex64.
 func (i Implementation) Csyrk(ul blas.Uplo, t blas.Transpose, n, k int, alpha complex64, a []complex64, lda int,
 	beta complex64, c []complex64, ldc int) {
-	if t != NoTrans && t != Trans || !syrkFits(ul, t, n, k, a, lda, c, ldc) || k == 0 || alpha == 0 {
+	if !cRoutines.rank(i, false, false, ul, t, n, k, alpha, a, lda, nil, 0, beta, c, ldc) {
 		i.Implementation.Csyrk(ul, t, n, k, alpha, a, lda, beta, c, ldc)
-		return
 	}
-	r := i.c()
-	r.rank(false, ul, t, n, k, alpha, a, lda, nil, 0, beta, c, ldc)
-	cRoutines.Put(r)
 }
 
 // Zher2k computes C ← α·A·Bᴴ + ᾱ·B·Aᴴ + β·C, or α·Aᴴ·B + ᾱ·Bᴴ·A + β·C if t is ConjTrans, in one triangle of C.
 func (i Implementation) Zher2k(ul blas.Uplo, t blas.Transpose, n, k int, alpha complex128, a []complex128, lda int,
 	b []complex128, ldb int, beta float64, c []complex128, ldc int) {
-	if t != NoTrans && t != ConjTrans || !syr2kFits(ul, t, n, k, a, lda, b, ldb, c, ldc) || k == 0 || alpha == 0 {
+	if !zRoutines.rank(i, true, true, ul, t, n, k, alpha, a, lda, b, ldb, complex(beta, 0), c, ldc) {
 		i.Implementation.Zher2k(ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
-		return
 	}
-	r := i.z()
-	r.rank(true, ul, t, n, k, alpha, a, lda, b, ldb, complex(beta, 0), c, ldc)
-	zRoutines.Put(r)
 }
 
 // Cher2k is Zher2k for complex64.
 func (i Implementation) Cher2k(ul blas.Uplo, t blas.Transpose, n, k int, alpha complex64, a []complex64, lda int,
 	b []complex64, ldb int, beta float32, c []complex64, ldc int) {
-	if t != NoTrans && t != ConjTrans || !syr2kFits(ul, t, n, k, a, lda, b, ldb, c, ldc) || k == 0 || alpha == 0 {
+	if !cRoutines.rank(i, true, true, ul, t, n, k, alpha, a, lda, b, ldb, complex(beta, 0), c, ldc) {
 		i.Implementation.Cher2k(ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
-		return
 	}
-	r := i.c()
-	r.rank(true, ul, t, n, k, alpha, a, lda, b, ldb, complex(beta, 0), c, ldc)
-	cRoutines.Put(r)
 }
 
 // Zsyr2k is Zher2k without conjugates: α·A·Bᵀ + α·B·Aᵀ, or α·Aᵀ·B + α·Bᵀ·A if t is Trans.
 func (i Implementation) Zsyr2k(ul blas.Uplo, t blas.Transpose, n, k int, alpha complex128, a []complex128, lda int,
 	b []complex128, ldb int, beta complex128, c []complex128, ldc int) {
-	if t != NoTrans && t != Trans || !syr2kFits(ul, t, n, k, a, lda, b, ldb, c, ldc) || k == 0 || alpha == 0 {
+	if !zRoutines.rank(i, false, true, ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
 		i.Implementation.Zsyr2k(ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
-		return
 	}
-	r := i.z()
-	r.rank(false, ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
-	zRoutines.Put(r)
 }
 
 // Csyr2k is Zsyr2k for complex64.
 func (i Implementation) Csyr2k(ul blas.Uplo, t blas.Transpose, n, k int, alpha complex64, a []complex64, lda int,
 	b []complex64, ldb int, beta complex64, c []complex64, ldc int) {
-	if t != NoTrans && t != Trans || !syr2kFits(ul, t, n, k, a, lda, b, ldb, c, ldc) || k == 0 || alpha == 0 {
+	if !cRoutines.rank(i, false, true, ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
 		i.Implementation.Csyr2k(ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
-		return
 	}
-	r := i.c()
-	r.rank(false, ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
-	cRoutines.Put(r)
 }
 
 // Ztrmm is Dtrmm for complex numbers.
 func (i Implementation) Ztrmm(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha complex128,
 	a []complex128, lda int, b []complex128, ldb int) {
-	if !triangularFits(s, ul, t, d, m, n, a, lda, b, ldb) || alpha == 0 {
+	if !zRoutines.triangular(i, false, s, ul, t, d, m, n, alpha, a, lda, b, ldb) {
 		i.Implementation.Ztrmm(s, ul, t, d, m, n, alpha, a, lda, b, ldb)
-		return
 	}
-	r := i.z()
-	r.multiply(s, ul, t, d, m, n, alpha, a, lda, b, ldb)
-	zRoutines.Put(r)
 }
 
 // Ctrmm is Ztrmm for complex64.
 func (i Implementation) Ctrmm(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha complex64,
 	a []complex64, lda int, b []complex64, ldb int) {
-	if !triangularFits(s, ul, t, d, m, n, a, lda, b, ldb) || alpha == 0 {
+	if !cRoutines.triangular(i, false, s, ul, t, d, m, n, alpha, a, lda, b, ldb) {
 		i.Implementation.Ctrmm(s, ul, t, d, m, n, alpha, a, lda, b, ldb)
-		return
 	}
-	r := i.c()
-	r.multiply(s, ul, t, d, m, n, alpha, a, lda, b, ldb)
-	cRoutines.Put(r)
 }
 
 // Ztrsm is Dtrsm for complex numbers.
 func (i Implementation) Ztrsm(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha complex128,
 	a []complex128, lda int, b []complex128, ldb int) {
-	if !triangularFits(s, ul, t, d, m, n, a, lda, b, ldb) || alpha == 0 {
+	if !zRoutines.triangular(i, true, s, ul, t, d, m, n, alpha, a, lda, b, ldb) {
 		i.Implementation.Ztrsm(s, ul, t, d, m, n, alpha, a, lda, b, ldb)
-		return
 	}
-	r := i.z()
-	r.solve(s, ul, t, d, m, n, alpha, a, lda, b, ldb)
-	zRoutines.Put(r)
 }
 
 // Ctrsm is Ztrsm for complex64.
 func (i Implementation) Ctrsm(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha complex64,
 	a []complex64, lda int, b []complex64, ldb int) {
-	if !triangularFits(s, ul, t, d, m, n, a, lda, b, ldb) || alpha == 0 {
+	if !cRoutines.triangular(i, true, s, ul, t, d, m, n, alpha, a, lda, b, ldb) {
 		i.Implementation.Ctrsm(s, ul, t, d, m, n, alpha, a, lda, b, ldb)
-		return
 	}
-	r := i.c()
-	r.solve(s, ul, t, d, m, n, alpha, a, lda, b, ldb)
-	cRoutines.Put(r)
 }
 
 // multiplied computes C ← α·op(A)·op(B) + β·C.

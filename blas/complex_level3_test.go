@@ -150,6 +150,8 @@ func TestComplexLevel3Refuses(t *testing.T) {
 				func(x *complexCall) { x.ldb, x.ldc = 1, 1 },
 				func(x *complexCall) { x.a = x.a[:20] },
 				func(x *complexCall) { x.b, x.c = x.b[:20], x.c[:20] },
+				func(x *complexCall) { x.b = nil },
+				func(x *complexCall) { x.b, x.ldb = nil, 0 },
 			} {
 				bad := x
 				change(&bad)

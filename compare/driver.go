@@ -266,14 +266,8 @@ func (l lesson) predict(c Case) time.Duration {
 		fixed, bytes = max(fixed, slower*l.latency), slower*l.transfer
 	}
 	rest := max(0, l.took-fixed-bytes)
-	seconds := fixed + bytes*elements(c.Shape)/elements(l.c.Shape) + rest*c.flops()/l.c.flops()
+	seconds := fixed + bytes*c.Shape.Elements()/l.c.Shape.Elements() + rest*c.flops()/l.c.flops()
 	return time.Duration(min(seconds*float64(time.Second), 1<<62))
-}
-
-// elements returns the number of elements of A, B and C.
-func elements(s gemm.Shape) float64 {
-	m, n, k := float64(s.M), float64(s.N), float64(s.K)
-	return m*k + k*n + m*n
 }
 
 func lessonKey(c Case) string { return fmt.Sprint(c.Variant.Name, c.Type, c.Op, c.Params, c.Build) }

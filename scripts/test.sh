@@ -8,8 +8,8 @@
 #   plain   the others; those that start goroutines, such as parallel, run also under the race
 #           detector, with -short
 #
-# scripts/test.sh short (make test SHORT=yes) leaves out what takes long and rarely finds what the rest does not: all
-# but ./mpi run with -short, and fewer packages under the race detector.
+# GEMM_TEST_SHORT=yes (make test SHORT=yes) leaves out some tests of cmd/gemm that take long, and the race detector for
+# two packages whose goroutines share nothing but results.
 #
 # scripts/test.sh mpich runs instead, with MPICH, what differs with it: every message, every variant, and how
 # ranks start and end; scripts/test.sh mpich all (make mpich) runs every test on ranks. GEMM_TEST_REQUIRE=mpich
@@ -65,17 +65,8 @@ goroutines() {
 		done | grep -vE "$apart"
 }
 
-short=()
-case "${1:-}" in
-mpich)
-	with_mpich "${2:-}"
-	exit
-	;;
-short)
-	short=(-short)
-	apart="$apart|^$module/(compare/verify|internal/gemmtest)\$"
-	;;
-esac
+if [ "${1:-}" = mpich ]; then with_mpich "${2:-}"; exit; fi
+if [ -n "${GEMM_TEST_SHORT:-}" ]; then apart="$apart|^$module/(compare/verify|internal/gemmtest)\$"; fi
 
 race=no
 if command -v "$("$go" env CC)" >/dev/null; then race=yes; fi
@@ -87,13 +78,13 @@ if [ "$mpi" != no ]; then
 	plain="$(grep -vE "$ranks" <<<"$plain")"
 	title "go test -tags mpi, of $(wc -l <<<"$plain") packages"
 	# shellcheck disable=SC2086 # a list of packages
-	CGO_ENABLED=1 "$go" test -vet=off "${short[@]}" -tags mpi $plain
+	CGO_ENABLED=1 "$go" test -vet=off -tags mpi $plain
 	title "go test -tags mpi ./mpi ./mpi/comm"
 	CGO_ENABLED=1 "$go" test -vet=off -tags mpi ./mpi ./mpi/comm
 else
 	title "go test, of $(wc -l <<<"$plain") packages"
 	# shellcheck disable=SC2086 # a list of packages
-	"$go" test -vet=off "${short[@]}" $plain
+	"$go" test -vet=off $plain
 fi
 
 # What -short leaves out is the same under the race detector and for each choice of kernels.

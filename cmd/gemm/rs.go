@@ -54,8 +54,8 @@ func rsCommand() *cli.Command {
 				Name:      "verify",
 				Usage:     "check the shards of a file",
 				UsageText: "--in DIR [options]",
-				Description: "Prints the state and the bad blocks of every shard. The exit status is 1 unless all are\n" +
-					"good.",
+				Description: "Prints the state and the bad blocks of every shard. The exit status is 1 unless all\n" +
+					"are good.",
 				Flags:  []cli.Flag{in(), jsonFlag("the list of shards"), forceFlag("replace the existing file")},
 				Action: runVerify,
 			},
@@ -175,14 +175,7 @@ func runEncode(c *cli.Context) error {
 	if err := wanted(c, "data", "parity", "in", "out"); err != nil {
 		return err
 	}
-	if err := checkCode(c); err != nil {
-		return err
-	}
-	matrix, err := shard.ParseMatrix(c.String("matrix"))
-	if err != nil {
-		return usagef("--%v", err)
-	}
-	coder, variant, err := newCoder(c)
+	coder, variant, matrix, err := newEncoder(c)
 	if err != nil {
 		return err
 	}
@@ -292,17 +285,10 @@ func runProtect(c *cli.Context) error {
 	if err == nil {
 		err = wanted(c, "parity")
 	}
-	if err == nil {
-		err = checkCode(c)
-	}
 	if err != nil {
 		return err
 	}
-	matrix, err := shard.ParseMatrix(c.String("matrix"))
-	if err != nil {
-		return usagef("--%v", err)
-	}
-	coder, variant, err := newCoder(c)
+	coder, variant, matrix, err := newEncoder(c)
 	if err != nil {
 		return err
 	}
@@ -534,6 +520,19 @@ type barredCoder struct {
 	shard.Coder
 	what string                   // of the bar
 	bar  *progressbar.ProgressBar // nil: none
+}
+
+// newEncoder returns newCoder, and the matrix that --matrix names, if K and M are valid.
+func newEncoder(c *cli.Context) (*barredCoder, string, shard.Matrix, error) {
+	if err := checkCode(c); err != nil {
+		return nil, "", 0, err
+	}
+	matrix, err := shard.ParseMatrix(c.String("matrix"))
+	if err != nil {
+		return nil, "", 0, usagef("--%v", err)
+	}
+	coder, variant, err := newCoder(c)
+	return coder, variant, matrix, err
 }
 
 // newCoder returns a coder with the multiplier that --variant names, and the name.

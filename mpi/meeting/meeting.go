@@ -22,53 +22,54 @@ import (
 	"time"
 )
 
-// Place is where a rank calls the others to.
+// Place is where the root of a meeting listens.
 type Place struct {
 	Addresses []string `json:"addresses"`
 	Port      int      `json:"port"`
-	Word      string   `json:"word"` // that guests say
+	Token     string   `json:"token"` // which the other ranks send
 }
 
-// Meeting is a meeting of all ranks. The rank that calls it is the host, the others are guests.
+// Meeting is a barrier of all ranks that has TCP connections of its own. One rank is the root, to which the others
+// connect.
 type Meeting struct {
-	door   *net.TCPListener // of the host until all guests have come
-	word   string
-	others []net.Conn // of the host: the guests; of a guest: the host
+	listener *net.TCPListener // of the root; otherwise nil
+	token    string
+	others   []net.Conn // of the root: to the other ranks; of another rank: to the root
 }
 
 // patience is how long a rank waits for others that should be there.
 const patience = 5 * time.Second
 
-// Call begins a meeting as its host, which has the addresses.
+// Call begins a meeting as its root, which has the addresses.
 func Call(addresses []string) (*Meeting, Place, error) {
-	door, err := net.ListenTCP("tcp", nil)
+	listener, err := net.ListenTCP("tcp", nil)
 	if err != nil {
 		return nil, Place{}, fmt.Errorf("meeting: %w", err)
 	}
-	m := &Meeting{door: door, word: rand.Text()}
-	return m, Place{addresses, door.Addr().(*net.TCPAddr).Port, m.word}, nil
+	m := &Meeting{listener: listener, token: rand.Text()}
+	return m, Place{addresses, listener.Addr().(*net.TCPAddr).Port, m.token}, nil
 }
 
-// Await returns when that many guests have come.
-func (m *Meeting) Await(guests int) error {
+// Await returns when that many ranks have connected.
+func (m *Meeting) Await(ranks int) error {
 	until := time.Now().Add(patience)
-	_ = m.door.SetDeadline(until)
-	for len(m.others) < guests {
-		c, err := m.door.AcceptTCP()
+	_ = m.listener.SetDeadline(until)
+	for len(m.others) < ranks {
+		c, err := m.listener.AcceptTCP()
 		if err != nil {
-			return fmt.Errorf("meeting: %d of %d ranks have come: %w", len(m.others), guests, err)
+			return fmt.Errorf("meeting: %d of %d ranks have connected: %w", len(m.others), ranks, err)
 		}
 		_ = c.SetDeadline(until)
-		if heard(c, m.word) && say(c, m.word) {
+		if received(c, m.token) && send(c, m.token) {
 			m.others = append(m.others, c)
 		} else {
 			_ = c.Close() // it is none of the ranks
 		}
 	}
-	return m.door.Close()
+	return m.listener.Close()
 }
 
-// Join comes to a meeting.
+// Join connects to the root of a meeting.
 func Join(p Place) (*Meeting, error) {
 	var errs []error
 	each := patience / time.Duration(max(1, len(p.Addresses)))
@@ -80,8 +81,8 @@ func Join(p Place) (*Meeting, error) {
 			continue
 		}
 		_ = c.SetDeadline(until)
-		if say(c, p.Word) && heard(c, p.Word) {
-			return &Meeting{word: p.Word, others: []net.Conn{c}}, nil
+		if send(c, p.Token) && received(c, p.Token) {
+			return &Meeting{token: p.Token, others: []net.Conn{c}}, nil
 		}
 		_ = c.Close()
 		errs = append(errs, fmt.Errorf("%s is an address of another host too", address))
@@ -98,36 +99,36 @@ func (m *Meeting) End() {
 	until := time.Now().Add(patience)
 	for _, c := range m.others {
 		_ = c.SetDeadline(until)
-		if m.door == nil {
-			say(c, m.word)
+		if m.listener == nil {
+			send(c, m.token)
 		}
-		heard(c, m.word) // of a guest it says that all have come, or is the end of the connection
+		received(c, m.token) // from the root: all are here; or the connection has ended
 	}
 	m.Close()
 }
 
-// Close leaves the meeting. If the host leaves it, no guest waits for its end. A nil Meeting has none to leave.
+// Close leaves the meeting. If the root leaves it, no rank waits for its end. A nil Meeting has none to leave.
 func (m *Meeting) Close() {
 	if m == nil {
 		return
 	}
-	if m.door != nil {
-		_ = m.door.Close()
+	if m.listener != nil {
+		_ = m.listener.Close()
 	}
 	for _, c := range m.others {
 		_ = c.Close()
 	}
 }
 
-// say sends the word, and reports whether it could.
-func say(c net.Conn, word string) bool {
-	_, err := io.WriteString(c, word)
+// send sends the token, and reports whether it could.
+func send(c net.Conn, token string) bool {
+	_, err := io.WriteString(c, token)
 	return err == nil
 }
 
-// heard waits for the word, and reports whether it came.
-func heard(c net.Conn, word string) bool {
-	said := make([]byte, len(word))
-	_, err := io.ReadFull(c, said)
-	return err == nil && string(said) == word
+// received waits for the token, and reports whether it came.
+func received(c net.Conn, token string) bool {
+	got := make([]byte, len(token))
+	_, err := io.ReadFull(c, got)
+	return err == nil && string(got) == token
 }

@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// TestMeeting has a host and three guests. A stranger comes first, and is none of them.
+// TestMeeting has a root and three other ranks. A stranger connects first, and is none of them.
 func TestMeeting(t *testing.T) {
-	const guests = 3
-	host, place, err := Call([]string{"127.0.0.1"})
+	const others = 3
+	root, place, err := Call([]string{"127.0.0.1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -19,53 +19,53 @@ func TestMeeting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !say(stranger, "I am one who does not know the word") || stranger.Close() != nil {
-		t.Fatal("the stranger says nothing")
+	if !send(stranger, "this is not the token of the meeting") || stranger.Close() != nil {
+		t.Fatal("the stranger sends nothing")
 	}
 	var all sync.WaitGroup
 	var ending atomic.Int32
 	last := make(chan struct{})
 	end := func(m *Meeting) {
-		if ending.Add(1) == guests {
+		if ending.Add(1) == others {
 			close(last) // all but one are in End, or will be at once
 		}
 		m.End()
-		if n := ending.Load(); n != guests+1 {
-			t.Errorf("the meeting ends when %d of %d want it to", n, guests+1)
+		if n := ending.Load(); n != others+1 {
+			t.Errorf("the meeting ends when %d of %d want it to", n, others+1)
 		}
 	}
-	for guest := range guests {
+	for rank := range others {
 		all.Go(func() {
 			m, err := Join(place)
 			if err != nil {
 				t.Error(err)
 				return
 			}
-			if guest == 0 {
+			if rank == 0 {
 				<-last
 			}
 			end(m)
 		})
 	}
-	if err := host.Await(guests); err != nil {
+	if err := root.Await(others); err != nil {
 		t.Fatal(err)
 	}
-	end(host)
+	end(root)
 	all.Wait()
 }
 
 // TestNoMeeting joins where nobody waits.
 func TestNoMeeting(t *testing.T) {
-	host, place, err := Call([]string{"127.0.0.1"})
+	root, place, err := Call([]string{"127.0.0.1"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	host.Close()
+	root.Close()
 	if m, err := Join(place); err == nil {
 		t.Errorf("%v is joined after its end", m)
 	}
-	if err := host.Await(1); err == nil {
-		t.Error("a rank came to a closed door")
+	if err := root.Await(1); err == nil {
+		t.Error("a rank connected to a meeting that is over")
 	}
 	if m, err := Join(Place{}); err == nil {
 		t.Errorf("%v is joined nowhere", m)
@@ -73,9 +73,9 @@ func TestNoMeeting(t *testing.T) {
 	(*Meeting)(nil).End()
 }
 
-// TestLeft has the host leave: a guest does not wait for it.
+// TestLeft has the root leave: another rank does not wait for it.
 func TestLeft(t *testing.T) {
-	host, place, err := Call([]string{"127.0.0.1"})
+	root, place, err := Call([]string{"127.0.0.1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,10 +87,10 @@ func TestLeft(t *testing.T) {
 		}
 		joined <- m
 	}()
-	if err := host.Await(1); err != nil {
+	if err := root.Await(1); err != nil {
 		t.Fatal(err)
 	}
-	guest := <-joined
-	host.Close()
-	guest.End()
+	rank := <-joined
+	root.Close()
+	rank.End()
 }

@@ -48,7 +48,7 @@ func Touched(s gemm.Shape, fraction float64) float64 {
 // operands divide evenly, a product can stay below the bound.
 func BoundSpread(s gemm.Shape, ranks int) float64 {
 	share := 1 / float64(ranks)
-	return max(0, Touched(s, share)-share*elements(s))
+	return max(0, Touched(s, share)-share*s.Elements())
 }
 
 // BoundRooted returns a lower bound on the elements that rank 0 sends and receives, if it has both
@@ -68,7 +68,7 @@ func BoundRooted(s gemm.Shape, ranks int, works bool) float64 {
 	case works:
 		return Touched(s, 1-1/float64(ranks))
 	default:
-		return elements(s)
+		return s.Elements()
 	}
 }
 
@@ -83,10 +83,4 @@ func BoundShared(s gemm.Shape, hosts []int) float64 {
 		}
 	}
 	return Touched(s, float64(away)/float64(len(hosts)))
-}
-
-// elements returns the number of elements of A, B and C together.
-func elements(s gemm.Shape) float64 {
-	m, n, k := float64(s.M), float64(s.N), float64(s.K)
-	return m*n + m*k + n*k
 }

@@ -115,7 +115,8 @@ func TestTraffic(t *testing.T) {
 			}
 			for _, g := range grids(ranks, 1) {
 				same(t, "scatter-blocks "+g.String(),
-					flows(plan.ScatterBlocks(s, plan.InOrder(g), plan.OneHost(ranks+2))), wantScatterBlocks(s, ranks+2, g))
+					flows(plan.ScatterBlocks(s, plan.InOrder(g), plan.OneHost(ranks+2))),
+					wantScatterBlocks(s, ranks+2, g))
 				same(t, "grid-blocks "+g.String(), flows(plan.GridBlocks(s, plan.OneHost(ranks+2), g)),
 					wantGridBlocks(s, ranks+2, g))
 				for _, width := range []int{1, 7, 1000} {
