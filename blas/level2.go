@@ -36,7 +36,7 @@ func (i Implementation) Sgemv(tA blas.Transpose, m, n int, alpha float32, a []fl
 	i.Implementation.Sgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 }
 
-// Dger computes A ← α·x·yᵀ + A with A m×n. As in Dgemv, a large A is divided. Vectors in descending order are right
+// Dger computes A ← α·x·yᵀ + A with A m×n. As in Dgemv, a large A is divided. Negative increments are right
 // here, unlike in gonum v0.17 on amd64.
 func (i Implementation) Dger(m, n int, alpha float64, x []float64, incX int, y []float64, incY int, a []float64,
 	lda int) {
@@ -95,7 +95,8 @@ type matrixVector[T gemm.Float] struct {
 	incX, incY  int
 }
 
-// descends reports whether a vector is stored in descending order. gonum v0.17 computes a wrong Dger then, on amd64.
+// descends reports whether an increment is negative: the vector is stored in descending order. gonum v0.17 computes a
+// wrong Dger then, on amd64.
 func (v *matrixVector[T]) descends() bool { return v.incX < 0 || v.incY < 0 }
 
 // byRows computes A ← α·y·xᵀ + A by an axpy for each row.

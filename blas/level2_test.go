@@ -99,11 +99,11 @@ func TestLargeVectors(t *testing.T) {
 	if !near(got, want) {
 		t.Error("the rank-one update is wrong")
 	}
-	// Descending vectors of a matrix that is not divided.
+	// Negative increments, and a matrix that is not divided.
 	small := make([]float64, 4)
 	by.Dger(2, 2, 1, []float64{1, 2}, -1, []float64{10, 20}, -1, small, 2)
 	if want := []float64{40, 20, 20, 10}; !near(small, want) {
-		t.Errorf("the update by descending vectors is %v, want %v", small, want)
+		t.Errorf("the update with negative increments is %v, want %v", small, want)
 	}
 	const rows = 2 * m // of elements half as long
 	a32, x32, y32 := make([]float32, rows*n), make([]float32, rows), make([]float32, rows)

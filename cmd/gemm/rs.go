@@ -25,7 +25,7 @@ func rsCommand() *cli.Command {
 	variant := func() cli.Flag { return variantFlag("gf256") }
 	return &cli.Command{
 		Name:  "rs",
-		Usage: "store a file as Reed–Solomon shards, so that some may be lost",
+		Usage: "keep files as Reed–Solomon shards, or with parity next to them",
 		UsageText: "encode --data K --parity M --in FILE --out DIR [options]\n   gemm rs verify --in DIR\n" +
 			"   gemm rs reconstruct --in DIR --out FILE [options]\n   gemm rs protect FILE... --parity M [options]\n" +
 			"   gemm rs check FILE... [options]\n   gemm rs repair FILE... [options]",
