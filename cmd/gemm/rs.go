@@ -199,7 +199,7 @@ func runVerify(c *cli.Context) error {
 	if err := checkFile(c); err != nil {
 		return err
 	}
-	coder := withBar(c, shard.Coder{})
+	coder := withBar(c)
 	r, err := coder.Verify(c.Context, c.String("in"))
 	coder.clear()
 	if err != nil {
@@ -377,7 +377,7 @@ func runCheck(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	coder := withBar(c, shard.Coder{})
+	coder := withBar(c)
 	found := checked{Schema: compare.Schema, Files: []*shard.FileReport{}}
 	for _, name := range names {
 		t := shard.Locate(name, c.String("in"))
@@ -546,12 +546,17 @@ func newCoder(c *cli.Context) (*barredCoder, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	return withBar(c, shard.Coder{Multiplier: m}), v.Name, nil
+	coder := withBar(c)
+	coder.Multiplier = m
+	if v.Has("threads") || v.Location != gemm.InProcess {
+		coder.Products = 1
+	}
+	return coder, v.Name, nil
 }
 
-// withBar returns the coder with a bar where standard error is a terminal.
-func withBar(c *cli.Context, coder shard.Coder) *barredCoder {
-	b := &barredCoder{Coder: coder}
+// withBar returns a coder with a bar where standard error is a terminal.
+func withBar(c *cli.Context) *barredCoder {
+	b := &barredCoder{}
 	f, ok := c.App.ErrWriter.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return b

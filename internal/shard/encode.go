@@ -77,7 +77,7 @@ func (c *Coder) Encode(ctx context.Context, e Encoding) (Set, error) {
 		writers = append(writers, w)
 		all.out = append(all.out, []sink{w})
 	}
-	t := transfer{length: set.Payload(), block: set.Block, data: set.Data, runs: only(all)}
+	t := transfer{length: set.Payload(), shards: set.Shards(), block: set.Block, data: set.Data, runs: only(all)}
 	err = c.transfer(ctx, t, c.meter("encoding", set.Payload()*int64(set.Data)))
 	if err == nil && changed(file, info) || errors.Is(err, io.EOF) {
 		return Set{}, fmt.Errorf("%s: was changed while it was read: encode it again", e.File)

@@ -306,7 +306,6 @@ type writer struct {
 	header
 	known bool // header.table is what the table must have
 	file  *output.Pending
-	entry []byte
 }
 
 // write implements sink.
@@ -314,14 +313,19 @@ func (w *writer) write(p []byte, off int64) error {
 	if _, err := w.file.WriteAt(p, w.payloadAt()+off); err != nil {
 		return err
 	}
-	w.entry = w.entry[:0]
+	_, err := w.file.WriteAt(w.entries(p), w.tablesAt()[0]+entryBytes*(off/int64(w.Block)))
+	return err
+}
+
+// entries returns the entries of a table for some blocks.
+func (s Set) entries(p []byte) []byte {
+	list := make([]byte, 0, entryBytes*((len(p)-1)/s.Block+1))
 	for len(p) > 0 {
-		n := min(w.Block, len(p))
-		w.entry = binary.LittleEndian.AppendUint32(w.entry, crc32.Checksum(p[:n], castagnoli))
+		n := min(s.Block, len(p))
+		list = binary.LittleEndian.AppendUint32(list, crc32.Checksum(p[:n], castagnoli))
 		p = p[n:]
 	}
-	_, err := w.file.WriteAt(w.entry, w.tablesAt()[0]+entryBytes*(off/int64(w.Block)))
-	return err
+	return list
 }
 
 // finish writes the copy of the table, and the headers.

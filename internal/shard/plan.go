@@ -25,7 +25,8 @@ func (p plan) transfer() (transfer, error) {
 	}
 	known := decoders{generator: generator}
 	payload, block := p.set.Payload(), int64(p.set.Block)
-	return transfer{length: payload, block: p.set.Block, data: p.set.Data, runs: func(yield func(run, error) bool) {
+	t := transfer{length: payload, shards: p.set.Shards(), block: p.set.Block, data: p.set.Data}
+	t.runs = func(yield func(run, error) bool) {
 		for at := range stretches(p.set.Stripes(), p.bad) {
 			have, want := p.choose(at.bad)
 			r := run{from: at.from * block, to: min(at.to*block, payload)}
@@ -44,7 +45,8 @@ func (p plan) transfer() (transfer, error) {
 				return
 			}
 		}
-	}}, nil
+	}
+	return t, nil
 }
 
 // choose returns the shards to read and those to compute in stripes where the bad ones are known.

@@ -3,10 +3,8 @@ package shard
 import (
 	"context"
 	"crypto/rand"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
@@ -100,7 +98,7 @@ func (c *Coder) Protect(ctx context.Context, p Protection) (Set, error) {
 		sums.to = append(sums.to, w)
 		all.out = append(all.out, []sink{w})
 	}
-	t := transfer{length: set.Payload(), block: set.Block, data: set.Data, runs: only(all)}
+	t := transfer{length: set.Payload(), shards: set.Shards(), block: set.Block, data: set.Data, runs: only(all)}
 	err = c.transfer(ctx, t, c.meter("protecting", set.Payload()*int64(set.Data)))
 	if err == nil && changed(file, info) || errors.Is(err, io.EOF) {
 		return Set{}, fmt.Errorf("%s: was changed while it was read: protect it again", p.File)
@@ -155,14 +153,19 @@ func (p Protection) remove(old []found, set Set) error {
 
 // tableWriter writes the checksums of the data shards into the tables of parity shards.
 type tableWriter struct {
-	set   Set
-	to    []*writer
-	mu    sync.Mutex
-	sums  []byte // of some stripes, each with one entry for each data shard
-	given int    // rows
+	set  Set
+	to   []*writer
+	mu   sync.Mutex
+	some map[int64]*stripes // by the offset of the first
 }
 
-// tableRow is a sink of one data shard. Each data shard has one, and all get the same columns before any gets others.
+// stripes are the checksums of some stripes: for each, one entry for each data shard.
+type stripes struct {
+	sums  []byte
+	given int // rows
+}
+
+// tableRow is a sink of one data shard. Each data shard has one, and all get the same columns.
 type tableRow struct {
 	*tableWriter
 	row int
@@ -173,33 +176,40 @@ func (t *tableWriter) row(i int) sink { return tableRow{t, i} }
 
 // write implements sink.
 func (t tableRow) write(p []byte, off int64) error {
-	set := t.set
-	var sums []byte
-	for len(p) > 0 {
-		n := min(set.Block, len(p))
-		sums = binary.LittleEndian.AppendUint32(sums, crc32.Checksum(p[:n], castagnoli))
-		p = p[n:]
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.given == 0 {
-		t.sums = append(t.sums[:0], make([]byte, set.Data*len(sums))...)
-	}
-	for at := entryBytes * t.row; len(sums) > 0; at += entryBytes * set.Data {
-		copy(t.sums[at:], sums[:entryBytes])
-		sums = sums[entryBytes:]
-	}
-	if t.given++; t.given < set.Data {
+	all := t.add(t.row, t.set.entries(p), off)
+	if all == nil {
 		return nil
 	}
-	t.given = 0
-	first := off / int64(set.Block) * int64(entryBytes*set.Data)
+	first := off / int64(t.set.Block) * int64(entryBytes*t.set.Data)
 	for _, w := range t.to {
-		if _, err := w.file.WriteAt(t.sums, w.tablesAt()[0]+set.dataTable()+first); err != nil {
+		if _, err := w.file.WriteAt(all, w.tablesAt()[0]+t.set.dataTable()+first); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// add adds the entries of a row. It returns those of all rows once they are there.
+func (t *tableWriter) add(row int, entries []byte, off int64) []byte {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := t.some[off]
+	if s == nil {
+		if t.some == nil {
+			t.some = map[int64]*stripes{}
+		}
+		s = &stripes{sums: make([]byte, t.set.Data*len(entries))}
+		t.some[off] = s
+	}
+	for at := entryBytes * row; len(entries) > 0; at += entryBytes * t.set.Data {
+		copy(s.sums[at:], entries[:entryBytes])
+		entries = entries[entryBytes:]
+	}
+	if s.given++; s.given < t.set.Data {
+		return nil
+	}
+	delete(t.some, off)
+	return s.sums
 }
 
 // finish completes the parity shards.

@@ -21,7 +21,6 @@ type row struct {
 	sums       io.ReaderAt
 	at, stride int64 // the checksum of block i has the offset at + i·stride
 
-	entry []byte
 	close func()
 }
 
@@ -96,19 +95,15 @@ func (r *row) readChecked(p []byte, off int64, bad func(block int64)) error {
 // compare compares blocks of the payload with their checksums, as readChecked says.
 func (r *row) compare(p []byte, off int64, bad func(block int64)) error {
 	first, n := off/int64(r.set.Block), int64((len(p)-1)/r.set.Block+1)
-	size := (n-1)*r.stride + entryBytes
-	if int64(cap(r.entry)) < size {
-		r.entry = make([]byte, size)
-	}
-	r.entry = r.entry[:size]
-	if err := readFull(r.sums, r.entry, r.at+first*r.stride); err != nil {
+	entries := make([]byte, (n-1)*r.stride+entryBytes)
+	if err := readFull(r.sums, entries, r.at+first*r.stride); err != nil {
 		return err
 	}
 	for i := range n {
 		block := p[:min(r.set.Block, len(p))]
 		p = p[len(block):]
 		switch {
-		case crc32.Checksum(block, castagnoli) == binary.LittleEndian.Uint32(r.entry[i*r.stride:]):
+		case crc32.Checksum(block, castagnoli) == binary.LittleEndian.Uint32(entries[i*r.stride:]):
 		case bad == nil:
 			return damage{fmt.Sprintf("block %d does not have its checksum", first+i)}
 		default:

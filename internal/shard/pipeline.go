@@ -1,0 +1,293 @@
+package shard
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"iter"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"gemm"
+	"gemm/gf256"
+)
+
+// transfer is one or more products of matrices of bytes, C = matrix·B, with rows of any length that
+// are read and written in slices of columns.
+type transfer struct {
+	length int64 // bytes of a row
+	shards int   // rows of B and C at most
+	block  int   // bytes: rows are cut at multiples of it
+	data   int   // rows that count as progress
+	runs   iter.Seq2[run, error]
+}
+
+// run is a product of a range of columns, and ends where the next begins.
+type run struct {
+	from, to int64        // columns
+	in       []source     // rows of B
+	matrix   gf256.Matrix // len(in) columns
+	out      [][]sink     // the sinks of each row of B, then of C
+}
+
+// source reads the bytes of a row from off on. It is called for different columns at the same time, in any order. Each
+// call except that for the end of a row is for whole blocks.
+type source interface {
+	read(p []byte, off int64) error
+}
+
+// sink writes the bytes of a row from off on. Calls are as those of a source.
+type sink interface {
+	write(p []byte, off int64) error
+}
+
+// slice is some columns of B, and of C below them.
+type slice struct {
+	run
+	off  int64
+	rows gemm.Matrix[gf256.Elem]
+	data []gf256.Elem // for any rows
+}
+
+// line is the bytes of a cache line: rows of a slice begin on one.
+const line = 64
+
+// begin makes s the columns of a run from off on, as many as there is room for.
+func (s *slice) begin(r run, off int64, block int) {
+	height := len(r.in) + r.matrix.Rows
+	width := int(min(int64(max(len(s.data)/(height*block), 1)*block), r.to-off))
+	stride := width
+	if up := (width + line - 1) / line * line; up*height <= len(s.data) {
+		stride = up
+	}
+	s.run, s.off = r, off
+	s.rows = gemm.Matrix[gf256.Elem]{Rows: height, Cols: width, Stride: stride, Data: s.data[:height*stride]}
+}
+
+// probes is the number of columns of a slice that are computed twice.
+const probes = 16
+
+// errProduct says that the result of the multiplier is wrong.
+var errProduct = errors.New("the product is wrong and was not kept: multiply by another variant")
+
+// probe returns an errProduct unless rows, the rows of B followed by those of C, are a product with
+// the matrix in the first, the last and some random columns. Otherwise a kernel that is wrong on
+// this processor would show only when shards are lost.
+func probe(matrix gf256.Matrix, rows gemm.Matrix[gf256.Elem]) error {
+	columns := [probes]int{0, rows.Cols - 1}
+	for p := range columns[2:] {
+		columns[2+p] = rand.IntN(rows.Cols)
+	}
+	b := gf256.NewMatrix(matrix.Cols, probes)
+	for i := range b.Rows {
+		for p, j := range columns {
+			b.Row(i)[p] = rows.At(i, j)
+		}
+	}
+	c := matrix.Mul(b)
+	for i := range c.Rows {
+		for p, j := range columns {
+			if c.Row(i)[p] != rows.At(b.Rows+i, j) {
+				return errProduct
+			}
+		}
+	}
+	return nil
+}
+
+// each calls f with the numbers below n, on the given number of goroutines. After an error there are no more calls; each
+// returns the first.
+func each(n, goroutines int, f func(i int) error) error {
+	if goroutines = min(n, goroutines); goroutines == 1 {
+		for i := range n {
+			if err := f(i); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	var next atomic.Int64
+	var once sync.Once
+	var first error
+	var runners sync.WaitGroup
+	for range goroutines {
+		runners.Go(func() {
+			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+				if err := f(int(i)); err != nil {
+					once.Do(func() { first = err })
+					next.Store(int64(n))
+				}
+			}
+		})
+	}
+	runners.Wait()
+	return first
+}
+
+// Slicer is a Multiplier that computes several products at the same time, from memory of its own. It is a pointer.
+type Slicer interface {
+	gemm.Multiplier[gf256.Elem]
+	// Allocate returns n bytes that the multiplier reaches without a copy. Its Close frees them.
+	Allocate(n int) ([]gf256.Elem, error)
+	// InFlight is the number of products that it computes at the same time.
+	InFlight() int
+	// Buffer is the bytes of all rows of one slice that it is fastest with.
+	Buffer() int
+}
+
+// memory has the slices that no transfer uses, for the next file.
+type memory struct {
+	of   Slicer // nil: memory of Go
+	idle [][]gf256.Elem
+}
+
+// take returns n bytes.
+func (m *memory) take(n int) ([]gf256.Elem, error) {
+	for len(m.idle) > 0 {
+		last := m.idle[len(m.idle)-1]
+		m.idle = m.idle[:len(m.idle)-1]
+		if len(last) >= n {
+			return last, nil
+		}
+	}
+	if m.of != nil {
+		return m.of.Allocate(n)
+	}
+	return make([]gf256.Elem, n), nil
+}
+
+// give makes a slice idle.
+func (m *memory) give(data []gf256.Elem) { m.idle = append(m.idle, data) }
+
+// The slices of columns. A goroutine reads, multiplies and writes one. If there are more slices than processors, each
+// does so by itself, and its rows stay in a cache from the one to the other. Otherwise several goroutines read the
+// rows of a slice, and write them.
+const (
+	mostMemory   = 128 << 20 // bytes of all slices, unless a Slicer has them
+	smallSlice   = 4 << 20   // bytes of all rows of one, if each has its goroutine
+	largeSlice   = 16 << 20  // otherwise
+	moreSlices   = 2         // than products: they are read or written meanwhile
+	fewestSlices = 3
+)
+
+// pipeline is how a transfer is computed.
+type pipeline struct {
+	slices   int // in flight
+	room     int // bytes of one
+	products int // at the same time
+	helpers  int // goroutines that read, or write, the rows of a slice
+}
+
+// pipeline plans a transfer. A slice has at least one block of each shard.
+func (c *Coder) pipeline(t transfer) pipeline {
+	processors := runtime.GOMAXPROCS(0)
+	p := pipeline{products: cmp.Or(c.Products, processors), helpers: 1, room: smallSlice}
+	slicer, owns := c.Multiplier.(Slicer)
+	if owns {
+		p.products, p.room = slicer.InFlight(), max(slicer.Buffer(), gf256.MaxShards*t.block)
+	}
+	if p.slices = max(p.products+moreSlices, fewestSlices); p.slices <= processors {
+		p.helpers = processors
+		p.room = max(p.room, largeSlice)
+	}
+	if c.memory.of != slicer {
+		c.memory = memory{of: slicer}
+	}
+	if owns {
+		return p
+	}
+	p.room = max(cmp.Or(c.buffer, p.room), t.shards*t.block)
+	p.room = int(min(int64(p.room), int64(t.shards)*((t.length-1)/line+1)*line))
+	p.slices = min(p.slices, max(mostMemory/p.room, fewestSlices))
+	return p
+}
+
+// transfer runs t: several slices at the same time, which are read, multiplied and written independently of each other.
+// The first error ends it.
+func (c *Coder) transfer(ctx context.Context, t transfer, done *meter) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	p := c.pipeline(t)
+	free, begun := make(chan *slice, p.slices), make(chan *slice)
+	for range p.slices {
+		data, err := c.memory.take(p.room)
+		if err != nil {
+			return err
+		}
+		defer c.memory.give(data)
+		free <- &slice{data: data}
+	}
+	turns := make(chan struct{}, p.products)
+	var runners sync.WaitGroup
+	for range p.slices {
+		runners.Go(func() {
+			for s := range begun {
+				if err := c.work(ctx, s, p, turns); err != nil {
+					cancel(err)
+				} else {
+					done.add(int64(t.data) * int64(s.rows.Cols))
+				}
+				free <- s
+			}
+		})
+	}
+	for r, err := range t.runs {
+		if err != nil {
+			cancel(err)
+		}
+		for off := r.from; off < r.to && ctx.Err() == nil; {
+			s := <-free
+			s.begin(r, off, t.block)
+			off += int64(s.rows.Cols)
+			begun <- s
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	close(begun)
+	runners.Wait()
+	return context.Cause(ctx)
+}
+
+// work reads, multiplies and writes a slice. Each product takes a turn.
+func (c *Coder) work(ctx context.Context, s *slice, p pipeline, turns chan struct{}) error {
+	if err := each(len(s.in), p.helpers, func(i int) error {
+		return s.in[i].read(gf256.Bytes(s.rows.Row(i)), s.off)
+	}); err != nil {
+		return err
+	}
+	if s.matrix.Rows > 0 {
+		select {
+		case turns <- struct{}{}:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		err := s.multiply(ctx, c.Multiplier)
+		<-turns
+		if err != nil {
+			return err
+		}
+	}
+	return each(len(s.out), p.helpers, func(i int) error {
+		for _, to := range s.out[i] {
+			if err := to.write(gf256.Bytes(s.rows.Row(i)), s.off); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// multiply computes the rows of C.
+func (s *slice) multiply(ctx context.Context, by gemm.Multiplier[gf256.Elem]) error {
+	m, rows := s.matrix, s.rows
+	a := gemm.Matrix[gf256.Elem]{Rows: m.Rows, Cols: m.Cols, Stride: m.Cols, Data: m.Data}
+	if err := by.Multiply(ctx, rows.Slice(a.Cols, 0, a.Rows, rows.Cols), a,
+		rows.Slice(0, 0, a.Cols, rows.Cols)); err != nil {
+		return err
+	}
+	return probe(m, rows)
+}

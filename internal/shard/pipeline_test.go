@@ -1,0 +1,79 @@
+package shard
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"unsafe"
+
+	"gemm"
+	"gemm/gf256"
+)
+
+// slicing is a Slicer that checks how it is called.
+type slicing struct {
+	gemm.Multiplier[gf256.Elem]
+	t         *testing.T
+	buffers   [][]gf256.Elem
+	fails     error
+	now, most atomic.Int64 // products
+}
+
+func (m *slicing) Allocate(n int) ([]gf256.Elem, error) {
+	if n < m.Buffer() {
+		m.t.Errorf("%d bytes are allocated, of %d", n, m.Buffer())
+	}
+	m.buffers = append(m.buffers, make([]gf256.Elem, n))
+	return m.buffers[len(m.buffers)-1], m.fails
+}
+
+func (m *slicing) InFlight() int { return 2 }
+func (m *slicing) Buffer() int   { return 20000 }
+
+func (m *slicing) Multiply(ctx context.Context, c, a, b gemm.Matrix[gf256.Elem]) error {
+	if now := m.now.Add(1); now > m.most.Load() {
+		m.most.Store(now)
+	}
+	defer m.now.Add(-1)
+	inside := func(rows gemm.Matrix[gf256.Elem]) bool {
+		for _, all := range m.buffers {
+			from, p := unsafe.Pointer(unsafe.SliceData(all)), unsafe.Pointer(unsafe.SliceData(rows.Data))
+			if uintptr(p) >= uintptr(from) && uintptr(p) < uintptr(from)+uintptr(len(all)) {
+				return true
+			}
+		}
+		return false
+	}
+	if !inside(b) || !inside(c) {
+		m.t.Error("operands are not in the memory of the multiplier")
+	}
+	if b.Stride != c.Stride || unsafe.Pointer(&b.Data[:b.Rows*b.Stride+1][b.Rows*b.Stride]) != unsafe.Pointer(&c.Data[0]) {
+		m.t.Error("C does not follow B")
+	}
+	return m.Multiplier.Multiply(ctx, c, a, b)
+}
+
+// TestSlicer: slices are in the memory of a Slicer, which is kept from file to file, and it has no more products at the
+// same time than it says.
+func TestSlicer(t *testing.T) {
+	c := newCoder(t)
+	m := &slicing{Multiplier: c.Multiplier, t: t}
+	c.Multiplier = m
+	for range 2 {
+		encode(t, c, random(200000, 1), 4, 2, Vandermonde)
+	}
+	if most := m.most.Load(); most < 1 || most > 2 {
+		t.Errorf("%d products at the same time, of 2", most)
+	}
+	if n := len(m.buffers); n < 3 || n > m.InFlight()+moreSlices {
+		t.Errorf("%d slices were allocated", n)
+	}
+	m = &slicing{Multiplier: c.Multiplier, t: t, fails: errors.New("too small")}
+	c.Multiplier = m
+	e := Encoding{File: write(t, t.TempDir(), "file", random(100, 1)), Dir: t.TempDir(), Data: 4, Parity: 2,
+		Matrix: Vandermonde}
+	if _, err := c.Encode(t.Context(), e); !errors.Is(err, m.fails) {
+		t.Errorf("without memory: %v", err)
+	}
+}
