@@ -63,7 +63,7 @@ var importTable = map[string][]string{
 	"internal/peer":       {"internal/child", "internal/trust", "."},
 	"internal/matfile":    {"gf256", "half", "internal/output", "."},
 	"internal/pseudocode": {"."},
-	"internal/shard":      {"gf256", "internal/output", "."},
+	"internal/shard":      {"gf256", "internal/output", "parallel/timeline", "."},
 	"mpi/launch":          {"internal/child", "internal/cpu", "internal/output", "."},
 	"mpi/memory":          {"internal/cpu", "."},
 	"parallel/pool":       {"internal/cpu", "parallel/timeline", "."},

@@ -45,7 +45,8 @@ func rsCommand() *cli.Command {
 					&cli.StringFlag{Name: "out", Usage: "`DIR`: folder for the shards; it is created if it does not exist"},
 					matrixFlag(),
 					variant(),
-					forceFlag("replace the existing shards"),
+					traceFlag("record when slices are read, multiplied and written, and write the timeline"),
+					forceFlag("replace the existing shards, and the file of --trace"),
 					noTunedFlag(),
 				},
 				Action: runEncode,
@@ -68,7 +69,8 @@ func rsCommand() *cli.Command {
 					&cli.StringFlag{Name: "out", Usage: "`FILE`: file to write"},
 					&cli.BoolFlag{Name: "repair", DisableDefaultText: true, Usage: "write the lost and damaged shards again"},
 					variant(),
-					forceFlag("replace the existing file; with --repair, also shards of other files"),
+					traceFlag("record when slices are read, multiplied and written, and write the timeline"),
+					forceFlag("replace existing files; with --repair, also shards of other files"),
 					noTunedFlag(),
 				},
 				Action: runReconstruct,
@@ -179,6 +181,9 @@ func runEncode(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := coder.record(c); err != nil {
+		return err
+	}
 	start := time.Now()
 	set, err := coder.Encode(c.Context, shard.Encoding{
 		File: c.String("in"), Dir: c.String("out"), Data: c.Int("data"), Parity: c.Int("parity"), Matrix: matrix,
@@ -189,7 +194,7 @@ func runEncode(c *cli.Context) error {
 		return interruptedCoding(c, err)
 	}
 	say(c, "%s: %v; %s", c.String("out"), set, throughput(set.Length, start, variant))
-	return nil
+	return coder.writeTimeline(c, variant, set)
 }
 
 func runVerify(c *cli.Context) error {
@@ -240,6 +245,9 @@ func runReconstruct(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := coder.record(c); err != nil {
+		return err
+	}
 	start := time.Now()
 	r, err := coder.Reconstruct(c.Context, shard.Reconstruction{
 		Dir: c.String("in"), File: c.String("out"), Repair: c.Bool("repair"), Force: c.Bool("force"),
@@ -269,7 +277,7 @@ func runReconstruct(c *cli.Context) error {
 		return nil
 	}
 	say(c, "%s of %v; %s", strings.Join(made, " and "), r.Set, throughput(r.Set.Length, start, variant))
-	return nil
+	return coder.writeTimeline(c, variant, r.Set)
 }
 
 // targets returns the files that the arguments name.
@@ -578,6 +586,29 @@ func withBar(c *cli.Context) *barredCoder {
 		_ = b.bar.Set64(done) // an error of the terminal is no reason to stop
 	}
 	return b
+}
+
+// record records a timeline, if --trace requests one.
+func (b *barredCoder) record(c *cli.Context) error {
+	if c.IsSet("trace") {
+		b.Timeline = shard.NewTimeline()
+	}
+	return checkTrace(c)
+}
+
+// writeTimeline writes the timeline of a set to the file of --trace.
+func (b *barredCoder) writeTimeline(c *cli.Context, variant string, set shard.Set) error {
+	if b.Timeline == nil {
+		return nil
+	}
+	host, err := compare.DescribeHost()
+	if err != nil {
+		return err
+	}
+	row := compare.Trace{Activity: b.Timeline.Activity()}
+	row.Host, row.Variant, row.Type, row.Op = host.ID, variant, gemm.TypeOf[gf256.Elem]().Name, "nn"
+	row.Shape = gemm.Shape{M: set.Parity, N: int(set.Payload()), K: set.Data}
+	return writeTrace(c, compare.Document{Hosts: []compare.Host{host}, Traces: []compare.Trace{row}})
 }
 
 // clear removes the bar.

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 )
 
 // Group is a set of files that get their names together. The zero value is empty.
@@ -22,17 +23,12 @@ func (g *Group) Create(name string, perm fs.FileMode) (*Pending, error) {
 // Commit writes all files to disk, and then renames them to their names, replacing existing files. After an
 // error, or if ctx ends before the first has its name, Discard removes all of them.
 func (g *Group) Commit(ctx context.Context) error {
-	for _, p := range g.pending {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		if err := p.sync(); err != nil {
-			return err
-		}
+	if err := g.sync(ctx); err != nil {
+		return err
 	}
 	for len(g.pending) > 0 {
 		p := g.pending[0]
-		if err := p.Commit(); err != nil {
+		if err := p.rename(); err != nil {
 			return err
 		}
 		g.pending = g.pending[1:]
@@ -42,6 +38,35 @@ func (g *Group) Commit(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// syncs is how many files are written to disk at the same time.
+const syncs = 16
+
+// sync writes all files to disk. It returns the first error.
+func (g *Group) sync(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	next := make(chan *Pending)
+	var work sync.WaitGroup
+	for range min(syncs, len(g.pending)) {
+		work.Go(func() {
+			for p := range next {
+				if err := p.sync(); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+	for _, p := range g.pending {
+		if ctx.Err() != nil {
+			break
+		}
+		next <- p
+	}
+	close(next)
+	work.Wait()
+	return context.Cause(ctx)
 }
 
 // Discard removes the files that do not have their names yet.

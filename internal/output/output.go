@@ -104,6 +104,11 @@ func (p *Pending) Commit() error {
 	if err := p.sync(); err != nil {
 		return err
 	}
+	return p.rename()
+}
+
+// rename is Commit for a file that is on the disk.
+func (p *Pending) rename() error {
 	if runtime.GOOS == "windows" { // cannot rename an open file
 		_ = p.file.Close()
 	}

@@ -409,7 +409,7 @@ func (c *Coder) repair(ctx context.Context, r *FileReport) error {
 			return err
 		}
 	}
-	return files.Commit(ctx)
+	return c.commit(ctx, &files)
 }
 
 // finish gives the new file the time of the protected file, and the permissions and the owner of the file that it

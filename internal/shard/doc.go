@@ -32,6 +32,8 @@ type Coder struct {
 	Products int
 	// Progress is called with the current activity, and the done and total bytes of payload. It may be nil.
 	Progress func(what string, done, total int64)
+	// Timeline records what is done with slices. It may be nil.
+	Timeline *Timeline
 
 	block, buffer int // bytes, 0 for the defaults: tests take small ones
 

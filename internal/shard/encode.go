@@ -90,10 +90,16 @@ func (c *Coder) Encode(ctx context.Context, e Encoding) (Set, error) {
 			return Set{}, err
 		}
 	}
-	if err := files.Commit(ctx); err != nil {
+	if err := c.commit(ctx, &files); err != nil {
 		return Set{}, err
 	}
 	return set, e.remove(old, set.Shards())
+}
+
+// commit gives files their names, once all are on the disk.
+func (c *Coder) commit(ctx context.Context, files *output.Group) error {
+	defer c.Timeline.begin(fileLane, syncing)(0)
+	return files.Commit(ctx)
 }
 
 // only returns a single run.

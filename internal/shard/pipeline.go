@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"sync"
@@ -12,6 +13,7 @@ import (
 
 	"gemm"
 	"gemm/gf256"
+	"gemm/parallel/timeline"
 )
 
 // transfer is one or more products of matrices of bytes, C = matrix·B, with rows of any length that
@@ -49,6 +51,7 @@ type slice struct {
 	off  int64
 	rows gemm.Matrix[gf256.Elem]
 	data []gf256.Elem // for any rows
+	lane int          // of the timeline
 }
 
 // line is the bytes of a cache line: rows of a slice begin on one.
@@ -97,8 +100,8 @@ func probe(matrix gf256.Matrix, rows gemm.Matrix[gf256.Elem]) error {
 	return nil
 }
 
-// each calls f with the numbers below n, on the given number of goroutines. After an error there are no more calls; each
-// returns the first.
+// each calls f with the numbers below n, on the given number of goroutines. After an error there are no more calls;
+// each returns the first.
 func each(n, goroutines int, f func(i int) error) error {
 	if goroutines = min(n, goroutines); goroutines == 1 {
 		for i := range n {
@@ -137,29 +140,36 @@ type Slicer interface {
 	Buffer() int
 }
 
-// memory has the slices that no transfer uses, for the next file.
+// memory has the slices, for one file after the other.
 type memory struct {
-	of   Slicer // nil: memory of Go
-	idle [][]gf256.Elem
+	all  []gf256.Elem   // of Go
+	of   Slicer         // or of a multiplier
+	owns [][]gf256.Elem // its slices
 }
 
-// take returns n bytes.
-func (m *memory) take(n int) ([]gf256.Elem, error) {
-	for len(m.idle) > 0 {
-		last := m.idle[len(m.idle)-1]
-		m.idle = m.idle[:len(m.idle)-1]
-		if len(last) >= n {
-			return last, nil
+// slices returns n slices of some bytes.
+func (m *memory) slices(n, bytes int, of Slicer) (list [][]gf256.Elem, err error) {
+	if of == nil {
+		if len(m.all) < n*bytes {
+			m.all = make([]gf256.Elem, n*bytes)
 		}
+		for i := range n {
+			list = append(list, m.all[i*bytes:][:bytes])
+		}
+		return list, nil
 	}
-	if m.of != nil {
-		return m.of.Allocate(n)
+	if m.of != of || len(m.owns) > 0 && len(m.owns[0]) < bytes {
+		m.of, m.owns = of, nil
 	}
-	return make([]gf256.Elem, n), nil
+	for len(m.owns) < n {
+		data, err := of.Allocate(bytes)
+		if err != nil {
+			return nil, err
+		}
+		m.owns = append(m.owns, data)
+	}
+	return m.owns, nil
 }
-
-// give makes a slice idle.
-func (m *memory) give(data []gf256.Elem) { m.idle = append(m.idle, data) }
 
 // The slices of columns. A goroutine reads, multiplies and writes one. If there are more slices than processors, each
 // does so by itself, and its rows stay in a cache from the one to the other. Otherwise several goroutines read the
@@ -178,22 +188,20 @@ type pipeline struct {
 	room     int // bytes of one
 	products int // at the same time
 	helpers  int // goroutines that read, or write, the rows of a slice
+	slicer   Slicer
 }
 
 // pipeline plans a transfer. A slice has at least one block of each shard.
 func (c *Coder) pipeline(t transfer) pipeline {
 	processors := runtime.GOMAXPROCS(0)
 	p := pipeline{products: cmp.Or(c.Products, processors), helpers: 1, room: smallSlice}
-	slicer, owns := c.Multiplier.(Slicer)
-	if owns {
-		p.products, p.room = slicer.InFlight(), max(slicer.Buffer(), gf256.MaxShards*t.block)
+	var owns bool
+	if p.slicer, owns = c.Multiplier.(Slicer); owns {
+		p.products, p.room = p.slicer.InFlight(), max(p.slicer.Buffer(), gf256.MaxShards*t.block)
 	}
 	if p.slices = max(p.products+moreSlices, fewestSlices); p.slices <= processors {
 		p.helpers = processors
 		p.room = max(p.room, largeSlice)
-	}
-	if c.memory.of != slicer {
-		c.memory = memory{of: slicer}
 	}
 	if owns {
 		return p
@@ -204,81 +212,123 @@ func (c *Coder) pipeline(t transfer) pipeline {
 	return p
 }
 
-// transfer runs t: several slices at the same time, which are read, multiplied and written independently of each other.
-// The first error ends it.
+// feed gives out the columns of a transfer.
+type feed struct {
+	transfer
+	next func() (run, error, bool)
+	stop func()
+	run
+	off int64 // of the next columns of the run
+}
+
+func newFeed(t transfer) *feed {
+	f := &feed{transfer: t}
+	f.next, f.stop = iter.Pull2(t.runs)
+	return f
+}
+
+// fill makes s the next columns. It returns false after the last ones.
+func (f *feed) fill(s *slice) (bool, error) {
+	for f.off >= f.to {
+		r, err, ok := f.next()
+		if !ok || err != nil {
+			return false, err
+		}
+		f.run, f.off = r, r.from
+	}
+	s.begin(f.run, f.off, f.block)
+	f.off += int64(s.rows.Cols)
+	return true, nil
+}
+
+// transfer runs t.
 func (c *Coder) transfer(ctx context.Context, t transfer, done *meter) error {
+	defer c.Timeline.begin(fileLane, coding)(t.length * int64(t.data))
+	f := newFeed(t)
+	defer f.stop()
+	_, err := c.pass(ctx, f, done, math.MaxInt64)
+	return err
+}
+
+// pass computes at least the given number of columns, or the rest: several slices at the same time, which are read,
+// multiplied and written independently of each other. It returns the number of columns. The first error ends it.
+func (c *Coder) pass(ctx context.Context, f *feed, done *meter, columns int64) (count int64, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	p := c.pipeline(t)
-	free, begun := make(chan *slice, p.slices), make(chan *slice)
-	for range p.slices {
-		data, err := c.memory.take(p.room)
-		if err != nil {
-			return err
-		}
-		defer c.memory.give(data)
-		free <- &slice{data: data}
+	p := c.pipeline(f.transfer)
+	slices, err := c.memory.slices(p.slices, p.room, p.slicer)
+	if err != nil {
+		return 0, err
 	}
+	free, begun := make(chan *slice, len(slices)), make(chan *slice)
 	turns := make(chan struct{}, p.products)
 	var runners sync.WaitGroup
-	for range p.slices {
+	for i, data := range slices {
+		free <- &slice{data: data, lane: fileLane + 1 + i}
 		runners.Go(func() {
 			for s := range begun {
 				if err := c.work(ctx, s, p, turns); err != nil {
 					cancel(err)
 				} else {
-					done.add(int64(t.data) * int64(s.rows.Cols))
+					done.add(int64(f.data) * int64(s.rows.Cols))
 				}
 				free <- s
 			}
 		})
 	}
-	for r, err := range t.runs {
+	for count < columns && ctx.Err() == nil {
+		s := <-free
+		more, err := f.fill(s)
 		if err != nil {
 			cancel(err)
 		}
-		for off := r.from; off < r.to && ctx.Err() == nil; {
-			s := <-free
-			s.begin(r, off, t.block)
-			off += int64(s.rows.Cols)
-			begun <- s
-		}
-		if ctx.Err() != nil {
+		if !more {
 			break
 		}
+		count += int64(s.rows.Cols)
+		begun <- s
 	}
 	close(begun)
 	runners.Wait()
-	return context.Cause(ctx)
+	return count, context.Cause(ctx)
 }
 
 // work reads, multiplies and writes a slice. Each product takes a turn.
 func (c *Coder) work(ctx context.Context, s *slice, p pipeline, turns chan struct{}) error {
-	if err := each(len(s.in), p.helpers, func(i int) error {
-		return s.in[i].read(gf256.Bytes(s.rows.Row(i)), s.off)
-	}); err != nil {
+	end := c.Timeline.begin(s.lane, reading)
+	err := each(len(s.in), p.helpers, func(i int) error { return s.in[i].read(gf256.Bytes(s.rows.Row(i)), s.off) })
+	end(int64(len(s.in)) * int64(s.rows.Cols))
+	if err != nil {
 		return err
 	}
 	if s.matrix.Rows > 0 {
+		end := c.Timeline.begin(s.lane, timeline.Waiting)
 		select {
 		case turns <- struct{}{}:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		err := s.multiply(ctx, c.Multiplier)
+		end(0)
+		err := c.Timeline.product(ctx, s.lane, int64(s.rows.Rows)*int64(s.rows.Cols),
+			func(ctx context.Context) error { return s.multiply(ctx, c.Multiplier) })
 		<-turns
 		if err != nil {
 			return err
 		}
 	}
-	return each(len(s.out), p.helpers, func(i int) error {
+	end = c.Timeline.begin(s.lane, writing)
+	var bytes atomic.Int64
+	err = each(len(s.out), p.helpers, func(i int) error {
 		for _, to := range s.out[i] {
 			if err := to.write(gf256.Bytes(s.rows.Row(i)), s.off); err != nil {
 				return err
 			}
+			bytes.Add(int64(s.rows.Cols))
 		}
 		return nil
 	})
+	end(bytes.Load())
+	return err
 }
 
 // multiply computes the rows of C.

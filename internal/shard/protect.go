@@ -109,7 +109,7 @@ func (c *Coder) Protect(ctx context.Context, p Protection) (Set, error) {
 	if err := sums.finish(); err != nil {
 		return Set{}, err
 	}
-	if err := files.Commit(ctx); err != nil {
+	if err := c.commit(ctx, &files); err != nil {
 		return Set{}, err
 	}
 	return set, p.remove(old, set)

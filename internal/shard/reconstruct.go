@@ -40,6 +40,7 @@ func (c *Coder) verify(ctx context.Context, r *Report) error {
 		}
 	}
 	done := c.meter("verifying", total)
+	defer c.Timeline.begin(fileLane, verifying)(total)
 	var work sync.WaitGroup
 	turns := make(chan struct{}, min(runtime.GOMAXPROCS(0), readers))
 	for i := range r.copies {
@@ -219,7 +220,7 @@ func (c *Coder) reconstruct(ctx context.Context, rec Reconstruction, r *Report) 
 			return err
 		}
 	}
-	return files.Commit(ctx)
+	return c.commit(ctx, &files)
 }
 
 // open opens the shards from index from on, for their good blocks.
