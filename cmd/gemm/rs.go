@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"gemm"
 	"gemm/compare"
 	"gemm/gf256"
+	"gemm/internal/catalog"
 	"gemm/internal/shard"
 )
 
@@ -177,10 +179,11 @@ func runEncode(c *cli.Context) error {
 	if err := wanted(c, "data", "parity", "in", "out"); err != nil {
 		return err
 	}
-	coder, variant, matrix, err := newEncoder(c)
+	coder, matrix, err := newEncoder(c)
 	if err != nil {
 		return err
 	}
+	defer coder.end()
 	if err := coder.record(c); err != nil {
 		return err
 	}
@@ -193,8 +196,8 @@ func runEncode(c *cli.Context) error {
 	if err != nil {
 		return interruptedCoding(c, err)
 	}
-	say(c, "%s: %v; %s", c.String("out"), set, throughput(set.Length, start, variant))
-	return coder.writeTimeline(c, variant, set)
+	say(c, "%s: %v; %s", c.String("out"), set, throughput(set.Length, start, coder.used()))
+	return coder.writeTimeline(c, set)
 }
 
 func runVerify(c *cli.Context) error {
@@ -241,10 +244,11 @@ func runReconstruct(c *cli.Context) error {
 	if c.String("out") == "" && !c.Bool("repair") {
 		return usagef("--out is missing, or --repair; see %s --help", c.Command.HelpName)
 	}
-	coder, variant, err := newCoder(c)
+	coder, err := newCoder(c)
 	if err != nil {
 		return err
 	}
+	defer coder.end()
 	if err := coder.record(c); err != nil {
 		return err
 	}
@@ -276,8 +280,8 @@ func runReconstruct(c *cli.Context) error {
 		say(c, "%s: all shards are good", r.Dir)
 		return nil
 	}
-	say(c, "%s of %v; %s", strings.Join(made, " and "), r.Set, throughput(r.Set.Length, start, variant))
-	return coder.writeTimeline(c, variant, r.Set)
+	say(c, "%s of %v; %s", strings.Join(made, " and "), r.Set, throughput(r.Set.Length, start, coder.used()))
+	return coder.writeTimeline(c, r.Set)
 }
 
 // targets returns the files that the arguments name.
@@ -296,10 +300,11 @@ func runProtect(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	coder, variant, matrix, err := newEncoder(c)
+	coder, matrix, err := newEncoder(c)
 	if err != nil {
 		return err
 	}
+	defer coder.end()
 	start, total := time.Now(), int64(0)
 	made, before, failed := 0, 0, 0
 	for _, name := range names {
@@ -330,7 +335,7 @@ func runProtect(c *cli.Context) error {
 	coder.clear()
 	if made > 0 {
 		say(c, "%s with %d+%d parity; %s", counted(made), c.Int("data"), c.Int("parity"),
-			throughput(total, start, variant))
+			throughput(total, start, coder.used()))
 	}
 	if before > 0 {
 		say(c, "%s already with parity", counted(before))
@@ -462,10 +467,11 @@ func runRepair(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	coder, variant, err := newCoder(c)
+	coder, err := newCoder(c)
 	if err != nil {
 		return err
 	}
+	defer coder.end()
 	start := time.Now()
 	files, failed, total := 0, 0, int64(0)
 	for _, name := range names {
@@ -499,7 +505,7 @@ func runRepair(c *cli.Context) error {
 	if failed > 0 {
 		return fmt.Errorf("not repaired: %d of %s", failed, counted(files))
 	}
-	say(c, "all good: %s; %s", counted(files), throughput(total, start, variant))
+	say(c, "all good: %s; %s", counted(files), throughput(total, start, coder.used()))
 	return nil
 }
 
@@ -526,40 +532,106 @@ func repairedText(r *shard.FileReport) string {
 // barredCoder is a coder whose progress a bar shows.
 type barredCoder struct {
 	shard.Coder
+	variant string // of --variant
+
 	what string                   // of the bar
 	bar  *progressbar.ProgressBar // nil: none
 }
 
 // newEncoder returns newCoder, and the matrix that --matrix names, if K and M are valid.
-func newEncoder(c *cli.Context) (*barredCoder, string, shard.Matrix, error) {
+func newEncoder(c *cli.Context) (*barredCoder, shard.Matrix, error) {
 	if err := checkCode(c); err != nil {
-		return nil, "", 0, err
+		return nil, 0, err
 	}
 	matrix, err := shard.ParseMatrix(c.String("matrix"))
 	if err != nil {
-		return nil, "", 0, usagef("--%v", err)
+		return nil, 0, usagef("--%v", err)
 	}
-	coder, variant, err := newCoder(c)
-	return coder, variant, matrix, err
+	coder, err := newCoder(c)
+	return coder, matrix, err
 }
 
-// newCoder returns a coder with the multiplier that --variant names, and the name.
-func newCoder(c *cli.Context) (*barredCoder, string, error) {
+// newCoder returns a coder with the multiplier that --variant names, or else with those that may be the fastest. The
+// caller calls end.
+func newCoder(c *cli.Context) (*barredCoder, error) {
 	useTuned(c)
-	v, params, err := choose[gf256.Elem](c.Context, product{variant: c.String("variant"), alpha: 1})
-	if err != nil {
-		return nil, "", err
-	}
-	m, err := gemm.New[gf256.Elem](v, params)
-	if err != nil {
-		return nil, "", err
-	}
 	coder := withBar(c)
-	coder.Multiplier = m
-	if v.Has("threads") || v.Location != gemm.InProcess {
-		coder.Products = 1
+	if name := c.String("variant"); name != "" {
+		x := contender(name)
+		var err error
+		coder.variant = x.Name
+		coder.Multiplier, err = x.Start(c.Context)
+		coder.Products = x.Products
+		return coder, err
 	}
-	return coder, v.Name, nil
+	coder.Choice = &shard.Choice{Contenders: []*shard.Contender{contender("serial/packed")}}
+	if runtime.GOMAXPROCS(0) > 1 {
+		coder.Choice.Contenders = append(coder.Choice.Contenders, contender("parallel/packed"))
+	}
+	coder.Choice.Contenders = append(coder.Choice.Contenders, contender("cuda/tuned"))
+	coder.Choice.Chosen = func(rates []shard.Rate) {
+		coder.clear()
+		say(c, "%s", chosenText(rates))
+	}
+	return coder, nil
+}
+
+// contender returns the variant with the name as a multiplier of slices. If it has threads or another processor for one
+// product, slices are multiplied one after the other.
+func contender(name string) *shard.Contender {
+	x := &shard.Contender{Name: name}
+	v, err := named(name, catalog.Variants())
+	if err == nil && (v.Has("threads") || v.Location != gemm.InProcess) {
+		x.Products = 1
+	}
+	x.Slow = err == nil && v.Location == gemm.OnGPU
+	x.Start = func(ctx context.Context) (gemm.Multiplier[gf256.Elem], error) {
+		v, params, err := choose[gf256.Elem](ctx, product{variant: name, alpha: 1})
+		if err != nil {
+			return nil, err
+		}
+		m, err := gemm.New[gf256.Elem](v, params)
+		if err == nil && x.Slow { // its worker begins with the first product
+			err = m.Multiply(ctx, gemm.NewMatrix[gf256.Elem](1, 1), gemm.NewMatrix[gf256.Elem](1, 1),
+				gemm.NewMatrix[gf256.Elem](1, 1))
+		}
+		return m, err
+	}
+	return x
+}
+
+// chosenText says which variant was chosen, and why.
+func chosenText(rates []shard.Rate) string {
+	var others []string
+	for _, r := range rates[1:] {
+		if r.Speed > 0 {
+			others = append(others, fmt.Sprintf("%s %s/s", r.Name, bytes(r.Speed)))
+		} else {
+			others = append(others, r.Name+" not yet ready")
+		}
+	}
+	text := fmt.Sprintf("%s multiplies: %s/s on the first slices", rates[0].Name, bytes(rates[0].Speed))
+	if len(others) > 0 {
+		text += ", " + strings.Join(others, ", ")
+	}
+	return text + "; --variant names another"
+}
+
+// used returns the name of the variant that multiplies.
+func (b *barredCoder) used() string {
+	if b.Choice != nil {
+		return b.Choice.Used()
+	}
+	return b.variant
+}
+
+// end ends what multiplies.
+func (b *barredCoder) end() {
+	if b.Choice != nil {
+		_ = b.Choice.Close()
+	} else if m, ok := b.Multiplier.(io.Closer); ok {
+		_ = m.Close()
+	}
 }
 
 // withBar returns a coder with a bar where standard error is a terminal.
@@ -597,7 +669,7 @@ func (b *barredCoder) record(c *cli.Context) error {
 }
 
 // writeTimeline writes the timeline of a set to the file of --trace.
-func (b *barredCoder) writeTimeline(c *cli.Context, variant string, set shard.Set) error {
+func (b *barredCoder) writeTimeline(c *cli.Context, set shard.Set) error {
 	if b.Timeline == nil {
 		return nil
 	}
@@ -606,7 +678,7 @@ func (b *barredCoder) writeTimeline(c *cli.Context, variant string, set shard.Se
 		return err
 	}
 	row := compare.Trace{Activity: b.Timeline.Activity()}
-	row.Host, row.Variant, row.Type, row.Op = host.ID, variant, gemm.TypeOf[gf256.Elem]().Name, "nn"
+	row.Host, row.Variant, row.Type, row.Op = host.ID, b.used(), gemm.TypeOf[gf256.Elem]().Name, "nn"
 	row.Shape = gemm.Shape{M: set.Parity, N: int(set.Payload()), K: set.Data}
 	return writeTrace(c, compare.Document{Hosts: []compare.Host{host}, Traces: []compare.Trace{row}})
 }

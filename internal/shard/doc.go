@@ -30,12 +30,15 @@ type Coder struct {
 	Multiplier gemm.Multiplier[gf256.Elem]
 	// Products is the number of products that the Multiplier computes at the same time. 0: one for each processor.
 	Products int
+	// Choice sets both. It may be nil.
+	Choice *Choice
 	// Progress is called with the current activity, and the done and total bytes of payload. It may be nil.
 	Progress func(what string, done, total int64)
 	// Timeline records what is done with slices. It may be nil.
 	Timeline *Timeline
 
-	block, buffer int // bytes, 0 for the defaults: tests take small ones
+	block, buffer int   // bytes, 0 for the defaults: tests take small ones
+	leastChoice   int64 // bytes
 
 	memory memory
 }

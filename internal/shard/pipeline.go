@@ -218,7 +218,8 @@ type feed struct {
 	next func() (run, error, bool)
 	stop func()
 	run
-	off int64 // of the next columns of the run
+	off   int64 // of the next columns of the run
+	given int64 // columns
 }
 
 func newFeed(t transfer) *feed {
@@ -227,8 +228,8 @@ func newFeed(t transfer) *feed {
 	return f
 }
 
-// fill makes s the next columns. It returns false after the last ones.
-func (f *feed) fill(s *slice) (bool, error) {
+// more goes on to the run of the next columns. It returns false if there is none.
+func (f *feed) more() (bool, error) {
 	for f.off >= f.to {
 		r, err, ok := f.next()
 		if !ok || err != nil {
@@ -236,16 +237,33 @@ func (f *feed) fill(s *slice) (bool, error) {
 		}
 		f.run, f.off = r, r.from
 	}
-	s.begin(f.run, f.off, f.block)
-	f.off += int64(s.rows.Cols)
 	return true, nil
 }
+
+// fill makes s the next columns. It returns false after the last ones.
+func (f *feed) fill(s *slice) (bool, error) {
+	if more, err := f.more(); !more || err != nil {
+		return false, err
+	}
+	s.begin(f.run, f.off, f.block)
+	f.off += int64(s.rows.Cols)
+	f.given += int64(s.rows.Cols)
+	return true, nil
+}
+
+// left returns the most columns that there can still be.
+func (f *feed) left() int64 { return f.length - f.given }
 
 // transfer runs t.
 func (c *Coder) transfer(ctx context.Context, t transfer, done *meter) error {
 	defer c.Timeline.begin(fileLane, coding)(t.length * int64(t.data))
 	f := newFeed(t)
 	defer f.stop()
+	if c.Choice != nil {
+		if err := c.choose(ctx, f, done); err != nil {
+			return err
+		}
+	}
 	_, err := c.pass(ctx, f, done, math.MaxInt64)
 	return err
 }

@@ -1,0 +1,233 @@
+package shard
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"time"
+
+	"gemm"
+	"gemm/gf256"
+)
+
+// Contender is a multiplier that may be the fastest.
+type Contender struct {
+	Name     string
+	Products int // as in a Coder
+	// Start returns the multiplier, which Choice.Close closes, if it is an io.Closer. Its context ends only if that is
+	// called before Start returns.
+	Start func(context.Context) (gemm.Multiplier[gf256.Elem], error)
+	Slow  bool // Start takes long: it is called for large files only, which are computed meanwhile
+
+	multiplier gemm.Multiplier[gf256.Elem] // nil before Start
+}
+
+// Rate is how fast a contender was.
+type Rate struct {
+	Name  string
+	Speed float64 // bytes of the file in a second: reading, multiplying and writing
+}
+
+// Choice finds the fastest of several multipliers, on the first slices of the first large file. Before that, the first
+// contender multiplies.
+type Choice struct {
+	Contenders []*Contender
+	// Chosen is called with the speeds, the best first. A contender that has not started yet has none. It may be nil.
+	Chosen func([]Rate)
+
+	used  *Contender
+	rates []Rate // the best first
+	slow  *starter
+}
+
+// leastChoice is the bytes of a file that pay for the measurement, and for starting a slow contender.
+const leastChoice = 1 << 30
+
+// A contender first computes all slices in flight once, and then a few times, which are timed. The contenders have several
+// turns, of which the fastest counts.
+const (
+	trials = 2
+	turns  = 2
+)
+
+// Used returns the name of the multiplier.
+func (c *Choice) Used() string {
+	if c.used == nil {
+		return c.Contenders[0].Name
+	}
+	return c.used.Name
+}
+
+// Close ends the multipliers.
+func (c *Choice) Close() error {
+	if c.slow != nil {
+		c.slow.end()
+	}
+	var all []error
+	for _, x := range c.Contenders {
+		if m, ok := x.multiplier.(io.Closer); ok {
+			all = append(all, m.Close())
+		}
+		x.multiplier = nil
+	}
+	return errors.Join(all...)
+}
+
+// starter starts slow contenders while others multiply.
+type starter struct {
+	waiting []*Contender       // those that were not tried yet
+	results chan started       // of each
+	stop    context.CancelFunc // ends Start
+}
+
+type started struct {
+	*Contender
+	multiplier gemm.Multiplier[gf256.Elem]
+	err        error
+}
+
+// newStarter starts the slow ones of the contenders.
+func newStarter(ctx context.Context, contenders []*Contender) *starter {
+	ctx, stop := context.WithCancel(ctx)
+	s := &starter{stop: stop, results: make(chan started, len(contenders))}
+	for _, x := range contenders {
+		if x.Slow && x.multiplier == nil {
+			s.waiting = append(s.waiting, x)
+			go func() {
+				m, err := x.Start(ctx)
+				s.results <- started{x, m, err}
+			}()
+		}
+	}
+	return s
+}
+
+// take takes a result.
+func (s *starter) take(r started) {
+	s.waiting = slices.DeleteFunc(s.waiting, func(x *Contender) bool { return x == r.Contender })
+	if r.err == nil {
+		r.Contender.multiplier = r.multiplier
+	}
+}
+
+// end ends those that have not started.
+func (s *starter) end() {
+	if len(s.waiting) > 0 {
+		s.stop()
+	}
+	for len(s.waiting) > 0 {
+		s.take(<-s.results)
+	}
+}
+
+// use makes x, which was started, the multiplier.
+func (c *Coder) use(x *Contender) {
+	c.Multiplier, c.Products, c.Choice.used = x.multiplier, x.Products, x
+}
+
+// choose sets the multiplier. If the file is large, it computes the first columns of f to find out which is the
+// fastest, and says which if it tried one.
+func (c *Coder) choose(ctx context.Context, f *feed, done *meter) error {
+	all := c.Choice
+	if first := all.Contenders[0]; all.used == nil {
+		if err := first.start(ctx); err != nil {
+			return err
+		}
+		c.use(first)
+	}
+	if f.length*int64(f.data) < cmp.Or(c.leastChoice, leastChoice) || all.slow != nil && len(all.slow.waiting) == 0 {
+		return nil
+	}
+	if more, err := f.more(); !more || err != nil || f.matrix.Rows == 0 {
+		return err // there is nothing to multiply
+	}
+	before := len(all.rates)
+	if all.slow == nil {
+		all.slow = newStarter(ctx, all.Contenders)
+		here := slices.DeleteFunc(slices.Clone(all.Contenders), func(x *Contender) bool {
+			return x.Slow || x.start(ctx) != nil
+		})
+		for range turns {
+			for _, x := range here {
+				if err := c.try(ctx, x, f, done); err != nil {
+					return err
+				}
+			}
+		}
+		c.useFastest()
+	}
+	for len(all.slow.waiting) > 0 && f.left() > f.length/2 {
+		select {
+		case r := <-all.slow.results:
+			if all.slow.take(r); r.err != nil {
+				continue // it is not here
+			}
+			for range turns {
+				if err := c.try(ctx, r.Contender, f, done); err != nil {
+					return err
+				}
+			}
+			c.useFastest()
+		default: // go on meanwhile
+			if _, err := c.pass(ctx, f, done, c.round(f)); err != nil {
+				return err
+			}
+		}
+	}
+	if all.Chosen != nil && len(all.rates) > before {
+		rates := slices.Clone(all.rates)
+		for _, x := range all.slow.waiting {
+			rates = append(rates, Rate{Name: x.Name})
+		}
+		all.Chosen(rates)
+	}
+	return nil
+}
+
+// start calls Start.
+func (x *Contender) start(ctx context.Context) (err error) {
+	if x.multiplier == nil {
+		x.multiplier, err = x.Start(ctx)
+	}
+	return err
+}
+
+// round returns the number of columns of the slices in flight.
+func (c *Coder) round(f *feed) int64 {
+	p := c.pipeline(f.transfer)
+	return int64(p.slices) * int64(max(p.room/f.shards/f.block, 1)*f.block)
+}
+
+// try measures the speed of x.
+func (c *Coder) try(ctx context.Context, x *Contender, f *feed, done *meter) error {
+	c.use(x)
+	if _, err := c.pass(ctx, f, done, c.round(f)); err != nil {
+		return err
+	}
+	start, want := time.Now(), trials*c.round(f)
+	columns, err := c.pass(ctx, f, done, want)
+	if err != nil || columns < want { // the end was too near
+		return err
+	}
+	r := Rate{x.Name, float64(columns*int64(f.data)) / time.Since(start).Seconds()}
+	all := c.Choice
+	if i := slices.IndexFunc(all.rates, func(old Rate) bool { return old.Name == r.Name }); i < 0 {
+		all.rates = append(all.rates, r)
+	} else {
+		all.rates[i].Speed = max(all.rates[i].Speed, r.Speed)
+	}
+	return nil
+}
+
+// useFastest uses the fastest of those that were tried.
+func (c *Coder) useFastest() {
+	all := c.Choice
+	slices.SortStableFunc(all.rates, func(a, b Rate) int { return cmp.Compare(b.Speed, a.Speed) })
+	for _, x := range all.Contenders {
+		if len(all.rates) > 0 && x.Name == all.rates[0].Name {
+			c.use(x)
+		}
+	}
+}
