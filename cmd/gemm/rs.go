@@ -340,6 +340,9 @@ func runProtect(c *cli.Context) error {
 	if before > 0 {
 		say(c, "%s already with parity", counted(before))
 	}
+	if made+before+failed == 0 {
+		say(c, "there is nothing to protect in %s", strings.Join(names, ", "))
+	}
 	if failed > 0 {
 		return fmt.Errorf("not protected: %d of %s", failed, counted(made+before+failed))
 	}
@@ -393,7 +396,11 @@ func runCheck(c *cli.Context) error {
 	coder := withBar(c)
 	found := checked{Schema: compare.Schema, Files: []*shard.FileReport{}}
 	for _, name := range names {
-		t := shard.Locate(name, c.String("in"))
+		t, err := shard.Locate(name, c.String("in"))
+		if err != nil {
+			found.add(nil, err)
+			continue
+		}
 		if err := coder.CheckAll(c.Context, t, c.Bool("content"), found.add); err != nil {
 			coder.clear()
 			return interruptedCoding(c, err)
@@ -403,9 +410,10 @@ func runCheck(c *cli.Context) error {
 	for _, w := range found.Warnings {
 		say(c, "%s", w)
 	}
-	if name := c.String("json"); name != "" {
+	switch name := c.String("json"); {
+	case name != "":
 		err = writeJSON(c, name, found)
-	} else {
+	case found.failed == 0 || len(found.Files) > 0:
 		err = printFiles(c.App.Writer, found)
 	}
 	if err != nil {
@@ -475,7 +483,13 @@ func runRepair(c *cli.Context) error {
 	start := time.Now()
 	files, failed, total := 0, 0, int64(0)
 	for _, name := range names {
-		err := coder.RepairAll(c.Context, shard.Locate(name, c.String("in")), c.Bool("content"),
+		target, err := shard.Locate(name, c.String("in"))
+		if err != nil {
+			files, failed = files+1, failed+1
+			say(c, "%v", err)
+			continue
+		}
+		err = coder.RepairAll(c.Context, target, c.Bool("content"),
 			func(r *shard.FileReport, err error) {
 				coder.clear()
 				files++

@@ -389,6 +389,32 @@ func TestShardsOnAFullDisk(t *testing.T) {
 	if left := entries(t, small); len(left) > 0 {
 		t.Errorf("a full disk is left with %v", left)
 	}
+	file := filepath.Join(small, "file") // fits once, not twice
+	if err := os.WriteFile(file, broken[:300000], 0o644); err != nil {
+		t.Fatal(err)
+	}
+	succeed(t, dir, rs("protect", "small/file", "--parity", "1")...)
+	if info, err = os.Stat(file); err != nil {
+		t.Fatal(err)
+	}
+	broken = broken[:300000]
+	broken[0]++
+	if err := errors.Join(os.WriteFile(file, broken, 0o644),
+		os.Chtimes(file, info.ModTime(), info.ModTime())); err != nil {
+		t.Fatal(err)
+	}
+	r = exec.CommandContext(t.Context(), program(t), rs("repair", "small/file")...)
+	r.Dir = dir
+	if out, err := r.CombinedOutput(); err == nil ||
+		!strings.Contains(string(out), "file: cannot be written: no space left on device") {
+		t.Errorf("repair: %v, %s", err, out)
+	}
+	if after, err := os.ReadFile(file); err != nil || !slices.Equal(after, broken) {
+		t.Errorf("a repair that failed has changed the file: %v", err)
+	}
+	if left := entries(t, small); !slices.Equal(left, []string{"file", "file.gemm-parity"}) {
+		t.Errorf("left are %v", left)
+	}
 }
 
 // TestProtectedFiles protects, damages, checks and repairs a file and a folder by command lines as people write them.
@@ -477,12 +503,13 @@ func TestProtectedFiles(t *testing.T) {
 		{2, "FILE... is missing", rs("check")},
 		{2, "FILE... is missing", rs("repair")},
 		{2, `flag "--contents" is unknown`, rs("check", "file", "--contents")},
-		{1, "not checked: 1 of 1 file", rs("check", "absent")},
+		{1, "absent: there is no such file, and no parity of it in absent.gemm-parity", rs("check", "absent")},
 		{1, "not repaired: 1 of 1 file", rs("repair", "absent")},
 		{1, "not protected: 1 of 1 file", rs("protect", "absent", "--parity", "1")},
 	} {
-		if r := start(t, dir, nil, c.args...); r.status != c.status || !strings.Contains(r.stderr, c.want) {
-			t.Errorf("%q: status %d, %q; want %d, %q", c.args, r.status, r.stderr, c.status, c.want)
+		if r := start(t, dir, nil, c.args...); r.status != c.status || !strings.Contains(r.stderr, c.want) ||
+			r.stdout != "" {
+			t.Errorf("%q: status %d, %q, %q; want %d, %q", c.args, r.status, r.stdout, r.stderr, c.status, c.want)
 		}
 	}
 }

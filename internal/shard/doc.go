@@ -28,7 +28,7 @@ import (
 type Coder struct {
 	// Multiplier computes parities and lost shards; Verify does without. If it is a Slicer, slices are in its memory.
 	Multiplier gemm.Multiplier[gf256.Elem]
-	// Products is the number of products that the Multiplier computes at the same time. 0: one for each processor.
+	// Products is the number of products that the Multiplier computes at the same time. 0: any.
 	Products int
 	// Choice sets both. It may be nil.
 	Choice *Choice

@@ -171,15 +171,13 @@ func (m *memory) slices(n, bytes int, of Slicer) (list [][]gf256.Elem, err error
 	return m.owns, nil
 }
 
-// The slices of columns. A goroutine reads, multiplies and writes one. If there are more slices than processors, each
-// does so by itself, and its rows stay in a cache from the one to the other. Otherwise several goroutines read the
-// rows of a slice, and write them.
+// The slices of columns. Several goroutines read the rows of a slice, and write them: each row is of another file, or of
+// another place, and the system lets only one write to a file at a time. So more slices in flight would wait for each
+// other: on 16 processors 18 slices, each with one goroutine, were half as fast as 4.
 const (
-	mostMemory   = 128 << 20 // bytes of all slices, unless a Slicer has them
-	smallSlice   = 4 << 20   // bytes of all rows of one, if each has its goroutine
-	largeSlice   = 16 << 20  // otherwise
-	moreSlices   = 2         // than products: they are read or written meanwhile
-	fewestSlices = 3
+	sliceBytes   = 16 << 20 // of all rows of one
+	fewestSlices = 3        // one is read, one multiplied and one written
+	mostSlices   = 6
 )
 
 // pipeline is how a transfer is computed.
@@ -193,22 +191,18 @@ type pipeline struct {
 
 // pipeline plans a transfer. A slice has at least one block of each shard.
 func (c *Coder) pipeline(t transfer) pipeline {
-	processors := runtime.GOMAXPROCS(0)
-	p := pipeline{products: cmp.Or(c.Products, processors), helpers: 1, room: smallSlice}
+	p := pipeline{helpers: runtime.GOMAXPROCS(0)}
 	var owns bool
 	if p.slicer, owns = c.Multiplier.(Slicer); owns {
-		p.products, p.room = p.slicer.InFlight(), max(p.slicer.Buffer(), gf256.MaxShards*t.block)
-	}
-	if p.slices = max(p.products+moreSlices, fewestSlices); p.slices <= processors {
-		p.helpers = processors
-		p.room = max(p.room, largeSlice)
-	}
-	if owns {
+		p.products = p.slicer.InFlight()
+		p.slices = p.products + fewestSlices - 1
+		p.room = max(p.slicer.Buffer(), gf256.MaxShards*t.block)
 		return p
 	}
-	p.room = max(cmp.Or(c.buffer, p.room), t.shards*t.block)
+	p.slices = min(max(p.helpers, fewestSlices), mostSlices)
+	p.products = cmp.Or(c.Products, p.slices)
+	p.room = max(cmp.Or(c.buffer, sliceBytes), t.shards*t.block)
 	p.room = int(min(int64(p.room), int64(t.shards)*((t.length-1)/line+1)*line))
-	p.slices = min(p.slices, max(mostMemory/p.room, fewestSlices))
 	return p
 }
 

@@ -66,7 +66,7 @@ func TestSlicer(t *testing.T) {
 	if most := m.most.Load(); most < 1 || most > 2 {
 		t.Errorf("%d products at the same time, of 2", most)
 	}
-	if n := len(m.buffers); n < 3 || n > m.InFlight()+moreSlices {
+	if n := len(m.buffers); n < 3 || n > m.InFlight()+fewestSlices-1 {
 		t.Errorf("%d slices were allocated", n)
 	}
 	m = &slicing{Multiplier: c.Multiplier, t: t, fails: errors.New("too small")}

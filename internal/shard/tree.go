@@ -26,9 +26,22 @@ type Target struct {
 
 // Locate returns the target that a user names: a file, a folder or a parity folder. in is the folder that --out named
 // when the parity was made; empty: the parity is next to the file or folder, or in the parity folder of a folder
-// above.
-func Locate(name, in string) Target {
-	name = filepath.Clean(name)
+// above. It is an error if there is neither the file nor its parity, or if a folder has none.
+func Locate(name, in string) (Target, error) {
+	t := locate(filepath.Clean(name), in)
+	_, err := os.Stat(t.Name)
+	_, parity := os.Stat(t.Dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && errors.Is(parity, fs.ErrNotExist):
+		return t, fmt.Errorf("%s: there is no such file, and no parity of it in %s", t.Name, t.Dir)
+	case t.IsFolder && errors.Is(parity, fs.ErrNotExist):
+		return t, fmt.Errorf("%s: there is no parity in %s: gemm rs protect makes it", t.Name, t.Dir)
+	}
+	return t, nil
+}
+
+// locate is Locate for any name.
+func locate(name, in string) Target {
 	if isParity(filepath.Base(name)) && in == "" {
 		if isFolder(name) {
 			return Target{strings.TrimSuffix(name, ParityExtension), name, hasTable(name)}
