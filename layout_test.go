@@ -56,7 +56,7 @@ var importTable = map[string][]string{
 	"compare/chain":       {"gf256", ".", "compare/verify"},
 	"cuda/guest":          {"."},
 	"cuda/sass":           {"internal/child", "internal/output", "."},
-	"cuda/wire":           {"gf256", "half", "internal/child", "."},
+	"cuda/wire":           {"cuda/usage", "gf256", "half", "internal/child", "."},
 	"internal/block":      {"gf256", "half", "internal/cpu", "internal/tuned", "internal/kernel"},
 	"internal/busy":       {"."},
 	"internal/dl":         {"internal/child", "."},

@@ -66,7 +66,7 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 			return err // without freeing anything: the device may be lost
 		}
 	case "multiply":
-		if err := wire.Serve(ctx, in, out, cuda.Variants(b)); err != nil {
+		if err := wire.Serve(ctx, in, out, wire.Shared(), cuda.Variants(b)); err != nil {
 			return err
 		}
 	case "describe":

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"runtime"
 	"slices"
@@ -187,6 +188,9 @@ func multiply[T gemm.Element](ctx context.Context, p product) error {
 	m, err := gemm.New[T](v, params)
 	if err != nil {
 		return err
+	}
+	if process, ok := m.(io.Closer); ok {
+		defer process.Close() // its product is there, or why not
 	}
 	op := verify.Operation[T]{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: p.alpha, Beta: p.beta}
 	if op.A, err = matfile.Read[T](p.a); err != nil {

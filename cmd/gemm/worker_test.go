@@ -57,7 +57,7 @@ func fakeWorker() {
 	case "serve":
 		err = serveFake(kind)
 	case "multiply":
-		err = wire.Serve(context.Background(), os.Stdin, os.Stdout, cuda.Variants(fakeBackend{}))
+		err = wire.Serve(context.Background(), os.Stdin, os.Stdout, wire.Shared(), cuda.Variants(fakeBackend{}))
 	default:
 		err = fmt.Errorf("argument %q", os.Args[1])
 	}

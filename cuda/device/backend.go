@@ -118,7 +118,8 @@ func construct[T gemm.Element](b *Backend, name string, p gemm.Params) (*product
 	out := &product[T]{d: d, name: cuda.Family + "/" + name, warm: p.Text("l2") == "warm",
 		top: cuda.RoleOf(name) != gemm.Rung}
 	if name == cuda.CuBLAS || name == cuda.CuBLASTF32 {
-		out.engine = &libraryEngine{d: d, typ: typ, tf32: name == cuda.CuBLASTF32}
+		out.another = func() engine { return &libraryEngine{d: d, typ: typ, tf32: name == cuda.CuBLASTF32} }
+		out.engine = out.another()
 		if name == cuda.CuBLASTF32 {
 			return out, d.tooOld(cuda.LeastTF32)
 		}
@@ -126,7 +127,8 @@ func construct[T gemm.Element](b *Backend, name string, p gemm.Params) (*product
 	}
 	for _, r := range cuda.Ladder(typ) {
 		if r.Name == name {
-			out.engine = &rungEngine{d: d, rung: r, params: p}
+			out.another = func() engine { return &rungEngine{d: d, rung: r, params: p} }
+			out.engine = out.another()
 			return out, d.runs(r)
 		}
 	}

@@ -40,9 +40,11 @@ type Device struct {
 	monitor  *monitor // of clocks; nil: there is none
 	up, down *ring    // to and from the device; nil: not taken yet
 	placed   map[placement]*placed
+	closers  []func() error // of what products keep on it
 
-	mu   sync.Mutex
-	lost error // guarded by mu; see Lost
+	mu     sync.Mutex
+	lost   error    // guarded by mu; see Lost
+	pinned [][]byte // guarded by mu: memory of the host
 }
 
 // errDevice wraps errors of a GPU that is not there.
@@ -382,6 +384,9 @@ func (d *Device) Close() (err error) {
 	}
 	defer func() { err = errors.Join(err, failed("cuDevicePrimaryCtxRelease", d.at.ReleasePrimaryCtx())) }()
 	defer d.bind(&err)()
+	for _, closer := range d.closers {
+		err = errors.Join(err, closer())
+	}
 	if d.blas != nil {
 		err = errors.Join(err, d.blas.close())
 	}

@@ -22,6 +22,9 @@ type product[T gemm.Element] struct {
 	guest  bool                        // a kernel of the user's: its operands are its own, and are checked
 	top    bool                        // one that users choose: its product from and to the host's memory is timed too
 	chosen atomic.Pointer[gemm.Params] // of the last product
+
+	another  func() engine // a new one; nil: products are not streamed
+	assembly *assembly[T]  // nil: none has been streamed yet
 }
 
 // Resolved implements gemm.Explainer.

@@ -14,15 +14,9 @@ import (
 	"sync"
 	"time"
 
-	"gonum.org/v1/gonum/blas"
-
 	"gemm"
 	"gemm/compare"
 	"gemm/cuda"
-	"gemm/cuda/wire"
-	"gemm/gf256"
-	"gemm/half"
-	"gemm/internal/block"
 	"gemm/internal/child"
 )
 
@@ -169,104 +163,4 @@ func Check(s cuda.System, v gemm.Variant) error {
 		return gemm.Unavailablef("needs compute capability %d.%d, has %s", least/10, least%10, s.GPUs[0].Capability)
 	}
 	return nil
-}
-
-// Backend is the backend of variants of the family cuda whose products the worker computes, one
-// a process.
-type Backend struct{ Worker *Worker }
-
-// F32 implements cuda.Backend.
-func (b Backend) F32(name string, p gemm.Params) (gemm.Multiplier[float32], error) {
-	return ofNumbers(b.Worker, name, p, rescale[float32]), nil
-}
-
-// F64 implements cuda.Backend.
-func (b Backend) F64(name string, p gemm.Params) (gemm.Multiplier[float64], error) {
-	return ofNumbers(b.Worker, name, p, rescale[float64]), nil
-}
-
-// F16 implements cuda.Backend.
-func (b Backend) F16(name string, p gemm.Params) (gemm.Multiplier[half.F16], error) {
-	return ofNumbers[half.F16](b.Worker, name, p, nil), nil
-}
-
-// BF16 implements cuda.Backend.
-func (b Backend) BF16(name string, p gemm.Params) (gemm.Multiplier[half.BF16], error) {
-	return ofNumbers[half.BF16](b.Worker, name, p, nil), nil
-}
-
-// ofNumbers returns a multiplier in floating point, which is a gemm.Gemmer but for PyTorch.
-func ofNumbers[T gemm.Number](w *Worker, name string, p gemm.Params, rescale rescaling[T]) gemm.Multiplier[T] {
-	m := newMultiplier[T](w, name, p)
-	if cuda.IsTorch(name) {
-		return m
-	}
-	return gemmer[T]{m, rescale}
-}
-
-// GF256 implements cuda.Backend.
-func (b Backend) GF256(name string, p gemm.Params) (gemm.Multiplier[gf256.Elem], error) {
-	return newMultiplier[gf256.Elem](b.Worker, name, p), nil
-}
-
-// multiplier computes the products of a variant in the worker.
-type multiplier[T gemm.Element] struct {
-	worker  *Worker
-	variant string
-	params  gemm.Params
-}
-
-func newMultiplier[T gemm.Element](w *Worker, name string, p gemm.Params) multiplier[T] {
-	return multiplier[T]{w, cuda.Family + "/" + name, p}
-}
-
-// Multiply implements gemm.Multiplier.
-func (m multiplier[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
-	return m.product(ctx, 1, a, b, 0, c)
-}
-
-// product computes C ← α·A·B + β·C.
-func (m multiplier[T]) product(ctx context.Context, alpha float64, a, b gemm.Matrix[T], beta float64,
-	c gemm.Matrix[T]) error {
-	cmd, err := m.worker.command(ctx, "multiply")
-	if err != nil {
-		return err
-	}
-	return wire.Multiply(ctx, cmd,
-		wire.Product[T]{Variant: m.variant, Params: m.params, Alpha: alpha, Beta: beta, A: a, B: b, C: c})
-}
-
-// gemmer is a multiplier in floating point.
-type gemmer[T gemm.Number] struct {
-	multiplier[T]
-	// rescale is Rescale of package block; nil: the type has no α that needs it.
-	rescale rescaling[T]
-}
-
-// rescaling returns operands of the same product with a moderate α.
-type rescaling[T gemm.Number] func(ctx context.Context, alpha T, a, b gemm.Matrix[T]) (T, gemm.Matrix[T],
-	gemm.Matrix[T], error)
-
-// Gemm implements gemm.Gemmer of operands that are not transposed.
-func (m gemmer[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T,
-	c gemm.Matrix[T]) error {
-	if tA != blas.NoTrans || tB != blas.NoTrans {
-		return gemm.Unavailablef("%s takes operands that are not transposed", m.variant)
-	}
-	if m.rescale != nil {
-		var err error
-		if alpha, a, b, err = m.rescale(ctx, alpha, a, b); err != nil {
-			return err
-		}
-	}
-	return m.product(ctx, gemm.ToFloat64(alpha), a, b, gemm.ToFloat64(beta), c)
-}
-
-// rescale is a rescaling of f32 and f64.
-func rescale[T gemm.Float](ctx context.Context, alpha T, a, b gemm.Matrix[T]) (T, gemm.Matrix[T], gemm.Matrix[T],
-	error) {
-	left, right := block.View[T]{Data: a.Data, Row: a.Stride, Col: 1}, block.View[T]{Data: b.Data, Row: b.Stride, Col: 1}
-	alpha, left, right, err := block.Rescale(ctx, a.Rows, b.Cols, a.Cols, alpha, left, right)
-	a.Data, a.Stride, b.Data, b.Stride = left.Data, left.Row, right.Data, right.Row
-	return alpha, a, b, err
 }

@@ -37,3 +37,10 @@ type Device struct {
 	Counters map[string]float64 `json:"counters,omitempty"`
 	Warnings []string           `json:"-"`
 }
+
+// Stage is a part of a product from and to the host's memory.
+type Stage struct {
+	Name  string `json:"name"`  // h2d, kernels or d2h
+	Begin int64  `json:"begin"` // nanoseconds since 1970
+	End   int64  `json:"end"`
+}

@@ -1,35 +1,35 @@
-// Package wire carries one product between gemm and the GPU program. gemm-cuda multiply reads a
-// request from its standard input and writes a reply to its standard output. Each is a line of JSON
-// followed by elements, row by row, little-endian and without gaps. A request has the elements of A
-// and B, and of C if beta is not 0. A reply without an error has those of C.
+// Package wire carries products between gemm and the GPU program, gemm-cuda multiply, which serves
+// them until its input ends. Operands lie in memory that both processes map: a file without a name,
+// which gemm makes and hands down as file 3. What goes through pipes is a line of JSON for each
+// request and each reply, in which operands are offsets in this file. Several requests may be on
+// their way; a reply has the number of its request.
+//
+//	gemm                                  gemm-cuda
+//	{"id":1,"do":"map","segment":…}   →   maps a part of the file, pins it for the GPU if requested
+//	                                  ←   {"id":1}
+//	{"id":2,"do":"multiply","a":…}    →   reads A and B, writes C
+//	{"id":3,"do":"multiply","a":…}    →
+//	                                  ←   {"id":2,"stages":…}
+//	{"id":3,"do":"cancel"}            →   ends product 3 early; its reply says so
+//	                                  ←   {"id":3,"error":"context canceled"}
+//	{"id":4,"do":"unmap","segment":…} →
+//	                                  ←   {"id":4}
 package wire
 
 import (
 	"bufio"
-	"cmp"
-	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"math"
-	"math/bits"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"time"
-
-	"gonum.org/v1/gonum/blas"
+	"unsafe"
 
 	"gemm"
-	"gemm/gf256"
-	"gemm/half"
-	"gemm/internal/child"
+	"gemm/cuda/usage"
 )
 
-// protocol is the version of request and reply.
-const protocol = 1
+// protocol is the version of requests and replies.
+const protocol = 2
 
 // Product is C ← α·A·B + β·C as the variant computes it; C ← A·B in GF(2⁸).
 type Product[T gemm.Element] struct {
@@ -39,212 +39,63 @@ type Product[T gemm.Element] struct {
 	A, B, C     gemm.Matrix[T]
 }
 
-// request is the line that the operands follow.
+// What a request has the program do.
+const (
+	doMap      = "map"
+	doUnmap    = "unmap"
+	doMultiply = "multiply"
+	doCancel   = "cancel"
+)
+
+// request is one line to the program.
 type request struct {
-	Protocol int         `json:"protocol"`
-	Variant  string      `json:"variant"`
-	Type     string      `json:"type"`
-	Params   gemm.Params `json:"params"`
+	Protocol int    `json:"protocol"`
+	ID       int64  `json:"id"` // a request to cancel has that of the product
+	Do       string `json:"do"`
+	// Segment is what is mapped or unmapped. Pin: products of the variant will copy from it and to it.
+	Segment segment `json:"segment,omitzero"`
+	Pin     bool    `json:"pin,omitempty"`
+
+	Variant string      `json:"variant,omitempty"`
+	Type    string      `json:"type,omitempty"`
+	Params  gemm.Params `json:"params,omitempty"`
 	gemm.Shape
-	Alpha float64 `json:"alpha"`
-	Beta  float64 `json:"beta"`
+	Alpha float64 `json:"alpha,omitempty"`
+	Beta  float64 `json:"beta,omitempty"`
+	A     place   `json:"a,omitzero"`
+	B     place   `json:"b,omitzero"`
+	C     place   `json:"c,omitzero"`
 }
 
-// reply is the line that the result follows, unless there is an error.
+// segment is a part of the file that both processes map.
+type segment struct {
+	At    int64 `json:"at"`
+	Bytes int64 `json:"bytes"`
+}
+
+// place says where a matrix lies in the file.
+type place struct {
+	At     int64 `json:"at"`     // its first byte
+	Stride int   `json:"stride"` // from matrix row to matrix row, in elements
+}
+
+// reply is one line from the program.
 type reply struct {
+	ID    int64  `json:"id"`
 	Error string `json:"error,omitempty"`
 	// Unavailable says that the error wraps gemm.ErrUnavailable.
 	Unavailable bool `json:"unavailable,omitempty"`
+	// Stages are those of a product that a Streamer computed.
+	Stages []usage.Stage `json:"stages,omitempty"`
 }
 
-// stopTime is how long the program has to free the device where the context ends.
+// stopTime is how long the program has to end what was cancelled, and to free the device when its input ends.
 const stopTime = 5 * time.Second
 
-// Multiply has the command, which was made with the context and answers as Serve does,
-// compute p into p.C.
-func Multiply[T gemm.Element](ctx context.Context, cmd *exec.Cmd, p Product[T]) error {
-	if err := gemm.CheckShapes(p.C, p.A, p.B); err != nil {
-		return err
-	}
-	if p.C.Rows == 0 || p.C.Cols == 0 {
-		return ctx.Err() // there is nothing to compute
-	}
-	requests, asking := io.Pipe()
-	answering, replies := io.Pipe()
-	var stderr child.Tail
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = requests, replies, &stderr
-	asked := make(chan struct{})
-	go func() {
-		defer close(asked)
-		asking.CloseWithError(ask(asking, p))
-	}()
-	answered := make(chan error, 1)
-	go func() {
-		err := answer(answering, p.C)
-		_, _ = io.Copy(io.Discard, answering) // so that the program can end
-		answered <- err
-	}()
-	ended := child.Run(cmd, stopTime)
-	_ = requests.Close()
-	_ = replies.Close()
-	<-asked // the operands are the caller's again
-	err := <-answered
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case err == nil || errors.Is(err, errAnswered):
-		return err
-	case ended != nil:
-		name := filepath.Base(cmd.Path)
-		if cmd.ProcessState == nil {
-			return gemm.Unavailablef("%s cannot be started: %w", name, ended)
-		}
-		return errors.New(strings.TrimSuffix(fmt.Sprintf("%s ended with %v: %s", name, ended, stderr.Reason()), ": "))
-	}
-	return fmt.Errorf("%s: %w", filepath.Base(cmd.Path), err)
-}
+// mostFlying is how many products may be on their way to the program and in it.
+const mostFlying = 16
 
-// errAnswered: the other side computed nothing and said why.
-var errAnswered = errors.New("the product failed")
-
-// ask writes the request.
-func ask[T gemm.Element](to io.Writer, p Product[T]) error {
-	w := bufio.NewWriter(to)
-	head := request{protocol, p.Variant, gemm.TypeOf[T]().Name, p.Params,
-		gemm.Shape{M: p.C.Rows, N: p.C.Cols, K: p.A.Cols}, p.Alpha, p.Beta}
-	if err := json.NewEncoder(w).Encode(head); err != nil {
-		return err
-	}
-	err := errors.Join(write(w, p.A), write(w, p.B))
-	if p.Beta != 0 {
-		err = errors.Join(err, write(w, p.C))
-	}
-	return errors.Join(err, w.Flush())
-}
-
-// answer reads the reply into c.
-func answer[T gemm.Element](from io.Reader, c gemm.Matrix[T]) error {
-	r := bufio.NewReader(from)
-	var head reply
-	if err := line(r, &head); err != nil {
-		return fmt.Errorf("the reply: %w", err)
-	}
-	if head.Error != "" {
-		err := said{head.Error, errAnswered}
-		if head.Unavailable {
-			return gemm.Unavailablef("%w", err)
-		}
-		return err
-	}
-	if err := read(r, c); err != nil {
-		return fmt.Errorf("the result: %w", err)
-	}
-	return nil
-}
-
-// said is an error in the words of the other side.
-type said struct {
-	text string
-	is   error
-}
-
-func (s said) Error() string { return s.text }
-func (s said) Unwrap() error { return s.is }
-
-// Serve computes the product that comes in with one of the variants and writes it out. What
-// is wrong with the product is in the reply; the error is one of reading or writing.
-func Serve(ctx context.Context, in io.Reader, out io.Writer, variants []gemm.Variant) error {
-	r, w := bufio.NewReader(in), bufio.NewWriter(out)
-	var head request
-	if err := cmp.Or(line(r, &head), head.Params.Whole()); err != nil {
-		return fmt.Errorf("the request on standard input: %w", err)
-	}
-	if head.Protocol != protocol {
-		return fmt.Errorf("the request is of protocol %d, this program speaks %d: build both from one source",
-			head.Protocol, protocol)
-	}
-	v, err := gemm.Lookup(variants, head.Variant)
-	if err != nil {
-		return fmt.Errorf("there is no variant %q: build both programs from one source", head.Variant)
-	}
-	if gemm.TypeNamed(head.Type).Size == 0 {
-		return errors.Join(fmt.Errorf("there is no type %q", head.Type), w.Flush())
-	}
-	err = gemm.ByType(head.Type, serveNumber[float64], serveNumber[float32], serveNumber[half.F16],
-		serveNumber[half.BF16], serveField)(ctx, r, w, v, head)
-	return errors.Join(err, w.Flush())
-}
-
-func serveNumber[T gemm.Number](ctx context.Context, r *bufio.Reader, w *bufio.Writer, v gemm.Variant,
-	head request) error {
-	return serve(ctx, r, w, v, head, full[T])
-}
-
-func serveField(ctx context.Context, r *bufio.Reader, w *bufio.Writer, v gemm.Variant, head request) error {
-	return serve(ctx, r, w, v, head, plain)
-}
-
-// blasOf computes the product of a request that is more than C = A·B.
-type blasOf[T gemm.Element] func(ctx context.Context, v gemm.Variant, head request, c, a, b gemm.Matrix[T]) error
-
-func serve[T gemm.Element](ctx context.Context, r *bufio.Reader, w *bufio.Writer, v gemm.Variant, head request,
-	more blasOf[T]) error {
-	for _, d := range [][2]int{{head.M, head.K}, {head.K, head.N}, {head.M, head.N}} {
-		if over, n := bits.Mul64(uint64(d[0]), uint64(d[1])); d[0] < 0 || d[1] < 0 || over != 0 || n > math.MaxInt/8 {
-			return fmt.Errorf("the request is of %d×%d×%d elements", head.M, head.N, head.K)
-		}
-	}
-	a, b, c := gemm.NewMatrix[T](head.M, head.K), gemm.NewMatrix[T](head.K, head.N), gemm.NewMatrix[T](head.M, head.N)
-	operands := []gemm.Matrix[T]{a, b}
-	if head.Beta != 0 {
-		operands = append(operands, c)
-	}
-	for _, x := range operands {
-		if err := read(r, x); err != nil {
-			return fmt.Errorf("the operands on standard input: %w", err)
-		}
-	}
-	var answer reply
-	if err := compute(ctx, v, head, c, a, b, more); err != nil {
-		answer.Error = gemm.Why(err)
-		answer.Unavailable = errors.Is(err, gemm.ErrUnavailable)
-	}
-	if err := json.NewEncoder(w).Encode(answer); err != nil || answer.Error != "" {
-		return err
-	}
-	return write(w, c)
-}
-
-// compute has the variant compute what head says.
-func compute[T gemm.Element](ctx context.Context, v gemm.Variant, head request, c, a, b gemm.Matrix[T],
-	more blasOf[T]) error {
-	if head.Alpha != 1 || head.Beta != 0 {
-		return more(ctx, v, head, c, a, b)
-	}
-	m, err := gemm.New[T](v, head.Params)
-	if err != nil {
-		return err
-	}
-	return m.Multiply(ctx, c, a, b)
-}
-
-// full is the operation in floating point.
-func full[T gemm.Number](ctx context.Context, v gemm.Variant, head request, c, a, b gemm.Matrix[T]) error {
-	g, err := gemm.NewGemmer[T](v, head.Params)
-	if err != nil {
-		return err
-	}
-	alpha, beta := gemm.FromFloat64[T](head.Alpha), gemm.FromFloat64[T](head.Beta)
-	return g.Gemm(ctx, blas.NoTrans, blas.NoTrans, alpha, a, b, beta, c)
-}
-
-// plain is all there is of the operation in GF(2⁸).
-func plain(context.Context, gemm.Variant, request, gemm.Matrix[gf256.Elem], gemm.Matrix[gf256.Elem],
-	gemm.Matrix[gf256.Elem]) error {
-	return errors.New("gf256 has C = A*B only: there are no alpha and beta")
-}
-
-// mostHead is the length that the line of a request or a reply can have.
+// mostHead is the length that a line can have.
 const mostHead = 1 << 16
 
 // line reads a line of JSON into v.
@@ -257,47 +108,17 @@ func line(r *bufio.Reader, v any) error {
 		case err == nil:
 			return json.Unmarshal(text, v)
 		case len(text) > mostHead:
-			return fmt.Errorf("its first line is longer than %d bytes", mostHead)
+			return fmt.Errorf("a line is longer than %d bytes", mostHead)
 		case !errors.Is(err, bufio.ErrBufferFull):
 			return err
 		}
 	}
 }
 
-// elements returns the row as package binary takes it: elements of GF(2⁸) are laid out as bytes, and half precision as
-// words.
-func elements[T gemm.Element](row []T) any {
-	switch row := any(row).(type) {
-	case []gf256.Elem:
-		return gf256.Bytes(row)
-	case []half.F16:
-		return half.Words(row)
-	case []half.BF16:
-		return half.Words(row)
-	}
-	return row
-}
+// sizeOf returns the bytes of an element.
+func sizeOf[T gemm.Element]() int { return gemm.TypeOf[T]().Size }
 
-func write[T gemm.Element](w io.Writer, x gemm.Matrix[T]) error {
-	if x.Cols == 0 {
-		return nil // however many rows there are
-	}
-	for i := range x.Rows {
-		if err := binary.Write(w, binary.LittleEndian, elements(x.Row(i))); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func read[T gemm.Element](r io.Reader, x gemm.Matrix[T]) error {
-	if x.Cols == 0 {
-		return nil // however many rows there are
-	}
-	for i := range x.Rows {
-		if err := binary.Read(r, binary.LittleEndian, elements(x.Row(i))); err != nil {
-			return err
-		}
-	}
-	return nil
+// elements returns memory as elements. Both processes run on one host, so they have the same byte order.
+func elements[T gemm.Element](memory []byte) []T {
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(memory))), len(memory)/sizeOf[T]())
 }

@@ -1,26 +1,31 @@
 package wire
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"math"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"gemm"
+	"gemm/cuda/usage"
 	"gemm/gf256"
 	"gemm/half"
 	"gemm/serial"
 )
 
-// servedVariable has this test binary serve a product with the named fault.
+// servedVariable has this test binary serve products with the named fault.
 const servedVariable = "GEMM_TEST_WIRE"
 
 func TestMain(m *testing.M) {
@@ -37,6 +42,7 @@ func served(fault string) {
 		os.Exit(1)
 	}
 	variants := serial.Variants()
+	request := func() { _, _ = bufio.NewReaderSize(os.Stdin, 1).ReadString('\n') }
 	switch fault {
 	case "early":
 		end("wire.test: there is no driver")
@@ -49,26 +55,90 @@ func served(fault string) {
 				return nil, gemm.Unavailablef("needs compute capability 8.0")
 			}
 		}
-	case "short":
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		fmt.Print("{}\n12345678")
+	case "streams", "unpinned":
+		for i := range variants {
+			variants[i].GF256 = func(gemm.Params) (gemm.Multiplier[gf256.Elem], error) {
+				return &streamer{refuses: fault == "unpinned", slots: make(chan bool, 3)}, nil
+			}
+		}
+	case "quiet":
+		request()
 		os.Exit(0)
+	case "dies":
+		request()
+		end("wire.test: the GPU has fallen off the bus")
+	case "killed":
+		request()
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	case "rubbish":
 		fmt.Print("hello\n", strings.Repeat("x", 1<<20))
 		os.Exit(0)
+	case "stranger":
+		fmt.Println(`{"id":77}`)
+		_, _ = io.Copy(io.Discard, os.Stdin)
 	case "hangs":
 		time.Sleep(time.Minute)
 	}
-	if err := Serve(context.Background(), os.Stdin, os.Stdout, variants); err != nil {
+	if err := Serve(context.Background(), os.Stdin, os.Stdout, Shared(), variants); err != nil {
 		end(err.Error())
 	}
 }
 
-// program returns the command that serves with the fault.
-func program(ctx context.Context, fault string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, os.Args[0])
+// streamer computes products at the same time, in memory that it has pinned.
+type streamer struct {
+	refuses bool
+	pinned  [][]byte
+	slots   chan bool
+}
+
+func (s *streamer) Multiply(ctx context.Context, c, a, b gemm.Matrix[gf256.Elem]) error {
+	v, err := gemm.Lookup(serial.Variants(), "serial/packed")
+	if err != nil {
+		return err
+	}
+	m, err := gemm.New[gf256.Elem](v, nil)
+	if err != nil {
+		return err
+	}
+	return m.Multiply(ctx, c, a, b)
+}
+
+func (s *streamer) Pin(memory []byte) (func() error, error) {
+	if s.refuses {
+		return nil, errors.New("the driver pins nothing")
+	}
+	s.pinned = append(s.pinned, memory)
+	return func() error {
+		s.pinned = slices.DeleteFunc(s.pinned, func(m []byte) bool { return &m[0] == &memory[0] })
+		return nil
+	}, nil
+}
+
+func (s *streamer) Stream(ctx context.Context, c, a, b gemm.Matrix[gf256.Elem]) (func() ([]usage.Stage, error),
+	error) {
+	if s.refuses || len(s.pinned) == 0 {
+		return nil, nil
+	}
+	s.slots <- true
+	a = gemm.Matrix[gf256.Elem]{Rows: a.Rows, Cols: a.Cols, Stride: a.Stride, Data: slices.Clone(a.Data)}
+	return func() ([]usage.Stage, error) {
+		defer func() { <-s.slots }()
+		time.Sleep(time.Duration(rand.IntN(200)) * time.Microsecond) // replies are out of order
+		return []usage.Stage{{Name: "kernels", Begin: 1, End: 2}}, s.Multiply(ctx, c, a, b)
+	}, nil
+}
+
+// worker returns a program that serves with the fault, and is closed when the test ends.
+func worker(t *testing.T, fault string) *Worker {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), servedVariable+"="+fault)
-	return cmd
+	w, err := Start(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.Close() })
+	return w
 }
 
 // matrix returns a matrix with gaps between its rows, of numbers that are told apart.
@@ -80,9 +150,9 @@ func matrix[T gemm.Number](rows, cols int, first float64) gemm.Matrix[T] {
 	return x
 }
 
-// carries sends a product α·A·B + β·C to a program, and compares the bits with the same variant in this
+// carries sends a product α·A·B + β·C to the program, and compares the bits with the same variant in this
 // process.
-func carries[T gemm.Number](t *testing.T, m, n, k int, alpha, beta float64) {
+func carries[T gemm.Number](t *testing.T, w *Worker, m, n, k int, alpha, beta float64) {
 	t.Helper()
 	a, b := matrix[T](m, k, 1), matrix[T](k, n, -2)
 	c, want := matrix[T](m, n, 3), matrix[T](m, n, 3)
@@ -90,12 +160,22 @@ func carries[T gemm.Number](t *testing.T, m, n, k int, alpha, beta float64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	head := request{Alpha: alpha, Beta: beta}
-	if err := compute(t.Context(), v, head, want, a, b, full); err != nil {
+	s := &server{variants: serial.Variants()}
+	here := task{t.Context(), request{Variant: v.Name, Alpha: alpha, Beta: beta}}
+	if alpha == 1 && beta == 0 {
+		m, err := gemm.New[T](v, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = m.Multiply(t.Context(), want, a, b)
+		if err != nil {
+			t.Fatal(err)
+		}
+	} else if err := full(s, here, want, a, b); err != nil {
 		t.Fatal(err)
 	}
 	p := Product[T]{Variant: v.Name, Alpha: alpha, Beta: beta, A: a, B: b, C: c}
-	if err := Multiply(t.Context(), program(t.Context(), "none"), p); err != nil {
+	if _, err := Multiply(t.Context(), w, p); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(c.Data, want.Data) {
@@ -104,43 +184,139 @@ func carries[T gemm.Number](t *testing.T, m, n, k int, alpha, beta float64) {
 	}
 }
 
+// TestProductsAreCarried has one program compute products of all types and several shapes.
 func TestProductsAreCarried(t *testing.T) {
+	w := worker(t, "none")
 	for _, s := range [][3]int{{1, 1, 1}, {5, 7, 3}, {100, 31, 64}, {4, 3, 0}, {0, 3, 2}} {
-		carries[float64](t, s[0], s[1], s[2], 1, 0)
-		carries[float32](t, s[0], s[1], s[2], 1, 0)
-		carries[float32](t, s[0], s[1], s[2], -2, 0.5)
-		carries[half.F16](t, s[0], s[1], s[2], 1, 0)
-		carries[half.BF16](t, s[0], s[1], s[2], -2, 0.5)
+		carries[float64](t, w, s[0], s[1], s[2], 1, 0)
+		carries[float32](t, w, s[0], s[1], s[2], 1, 0)
+		carries[float32](t, w, s[0], s[1], s[2], -2, 0.5)
+		carries[half.F16](t, w, s[0], s[1], s[2], 1, 0)
+		carries[half.BF16](t, w, s[0], s[1], s[2], -2, 0.5)
+	}
+	if err := w.Close(); err != nil {
+		t.Errorf("Close = %v", err)
+	}
+	if _, err := Multiply(t.Context(), w, fieldProduct(nil, 1, 1)); !errors.Is(err, errClosed) {
+		t.Errorf("after Close: %v", err)
+	}
+}
+
+// fieldProduct returns a product of bytes, whose B and C are the upper and lower rows of a slice, as in files with
+// parity. Without memory it takes its own.
+func fieldProduct(memory []gf256.Elem, width, seed int) Product[gf256.Elem] {
+	const k, m = 10, 4
+	if memory == nil {
+		memory = make([]gf256.Elem, (k+m)*width)
+	}
+	a := gemm.NewMatrix[gf256.Elem](m, k)
+	for i := range a.Data {
+		a.Data[i] = gf256.New(uint8(0x80 + 7*i + seed))
+	}
+	all := gemm.Matrix[gf256.Elem]{Rows: k + m, Cols: width, Stride: width, Data: memory[:(k+m)*width]}
+	b, c := all.Slice(0, 0, k, width), all.Slice(k, 0, m, width)
+	for i := range b.Data {
+		b.Data[i] = gf256.New(uint8(i*i + seed))
+	}
+	return Product[gf256.Elem]{Variant: "serial/packed", Alpha: 1, A: a, B: b, C: c}
+}
+
+// checkField compares a product of bytes with the definition, in some columns.
+func checkField(t *testing.T, p Product[gf256.Elem]) {
+	t.Helper()
+	for _, j := range []int{0, p.C.Cols / 3, p.C.Cols - 1} {
+		for i := range p.C.Rows {
+			var want gf256.Elem
+			for l := range p.A.Cols {
+				want = gf256.Add(want, gf256.Mul(p.A.At(i, l), p.B.At(l, j)))
+			}
+			if p.C.At(i, j) != want {
+				t.Errorf("element (%d, %d) is %v, want %v", i, j, p.C.At(i, j), want)
+				return
+			}
+		}
 	}
 }
 
 func TestBytesAreCarried(t *testing.T) {
-	a, b, c := gemm.NewMatrix[gf256.Elem](2, 3), gemm.NewMatrix[gf256.Elem](3, 70), gemm.NewMatrix[gf256.Elem](2, 70)
-	for i := range b.Data {
-		b.Data[i] = gf256.New(uint8(i))
-	}
-	for i := range a.Data {
-		a.Data[i] = gf256.New(uint8(0x80 + 40*i))
-	}
-	p := Product[gf256.Elem]{Variant: "serial/naive", Alpha: 1, A: a, B: b, C: c}
-	if err := Multiply(t.Context(), program(t.Context(), "none"), p); err != nil {
+	w := worker(t, "none")
+	p := fieldProduct(nil, 70, 0)
+	if _, err := Multiply(t.Context(), w, p); err != nil {
 		t.Fatal(err)
 	}
-	for i := range c.Rows {
-		for j := range c.Cols {
-			var want gf256.Elem
-			for l := range a.Cols {
-				want = gf256.Add(want, gf256.Mul(a.At(i, l), b.At(l, j)))
+	checkField(t, p)
+	p.Beta = 1
+	if _, err := Multiply(t.Context(), w, p); err == nil || !strings.Contains(err.Error(), "gf256 has C = A*B only") {
+		t.Errorf("with a beta: %v", err)
+	}
+}
+
+// TestConcurrentProducts has several goroutines multiply, in memory of the worker's and elsewhere, with a program that
+// computes one product at a time, one that computes several, and one that can pin nothing.
+func TestConcurrentProducts(t *testing.T) {
+	for _, program := range []string{"none", "streams", "unpinned"} {
+		t.Run(program, func(t *testing.T) {
+			w := worker(t, program)
+			var group sync.WaitGroup
+			for g := range 8 {
+				group.Go(func() {
+					var room []gf256.Elem
+					if g%2 == 0 {
+						var err error
+						room, err = Allocate[gf256.Elem](t.Context(), w, "serial/packed", nil, 14*5000)
+						if program == "unpinned" {
+							if err == nil || !strings.Contains(err.Error(), "the driver pins nothing") {
+								t.Errorf("Allocate: %v", err)
+							}
+						} else if err != nil {
+							t.Error(err)
+							return
+						}
+					}
+					for i := range 20 {
+						p := fieldProduct(room, 5000-i, g+i)
+						stages, err := Multiply(t.Context(), w, p)
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						if program == "streams" && room != nil && len(stages) != 1 {
+							t.Errorf("%d stages", len(stages))
+						}
+						checkField(t, p)
+					}
+				})
 			}
-			if c.At(i, j) != want {
-				t.Fatalf("element (%d, %d) is %v, want %v", i, j, c.At(i, j), want)
+			group.Wait()
+			if err := w.Close(); err != nil {
+				t.Errorf("Close = %v", err)
 			}
+		})
+	}
+}
+
+func TestAllocateLimits(t *testing.T) {
+	w := worker(t, "streams")
+	for _, n := range []int{0, -1, MostPinned + 1, math.MaxInt} {
+		if _, err := Allocate[gf256.Elem](t.Context(), w, "serial/packed", nil, n); err == nil ||
+			!strings.Contains(err.Error(), "between 1 and 1024 MiB in all are possible") {
+			t.Errorf("%d bytes: %v", n, err)
 		}
 	}
-	p.Beta = 1
-	if err := Multiply(t.Context(), program(t.Context(), "none"), p); err == nil ||
-		!strings.Contains(err.Error(), "gf256 has C = A*B only") {
-		t.Errorf("with a beta: %v", err)
+	w.pinned = MostPinned - 4096
+	if _, err := Allocate[gf256.Elem](t.Context(), w, "serial/packed", nil, 4096); err != nil {
+		t.Error(err)
+	}
+	if _, err := Allocate[gf256.Elem](t.Context(), w, "serial/packed", nil, 1); err == nil {
+		t.Error("more than all was pinned")
+	}
+	p := fieldProduct(nil, 5000, 1) // it is carried without
+	if _, err := Multiply(t.Context(), w, p); err != nil {
+		t.Error(err)
+	}
+	checkField(t, p)
+	if w.pinned != MostPinned {
+		t.Errorf("%d bytes are pinned", w.pinned)
 	}
 }
 
@@ -148,7 +324,7 @@ func TestNaNIsCarried(t *testing.T) {
 	a, b, c := matrix[float64](2, 2, 1), matrix[float64](2, 2, 1), matrix[float64](2, 2, 1)
 	a.Set(0, 0, math.NaN())
 	a.Set(1, 1, math.Inf(-1))
-	if err := Multiply(t.Context(), program(t.Context(), "none"),
+	if _, err := Multiply(t.Context(), worker(t, "none"),
 		Product[float64]{Variant: "serial/naive", Alpha: 1, A: a, B: b, C: c}); err != nil {
 		t.Fatal(err)
 	}
@@ -158,40 +334,44 @@ func TestNaNIsCarried(t *testing.T) {
 }
 
 func TestFaults(t *testing.T) {
-	x := func() gemm.Matrix[float64] { return matrix[float64](300, 300, 1) } // more than a pipe holds
+	x := func() gemm.Matrix[float64] { return matrix[float64](300, 300, 1) }
 	p := Product[float64]{Variant: "serial/naive", Alpha: 1, A: x(), B: x(), C: x()}
 	for _, test := range []struct {
 		fault, variant, want string
 		unavailable          bool
 	}{
-		{"early", "serial/naive", "ended with exit status 1: ", false},
+		{"early", "serial/naive", "ended with exit status 1: wire.test: there is no driver", false},
 		{"unavailable", "serial/naive", "needs compute capability 8.0", true},
 		{"fails", "serial/naive", "the kernel is wrong", false},
-		{"short", "serial/naive", "the result: unexpected EOF", false},
+		{"quiet", "serial/naive", "ended before its reply", false},
+		{"dies", "serial/naive", "ended with exit status 1: wire.test: the GPU has fallen off the bus", false},
+		{"killed", "serial/naive", "ended with signal: killed", false},
 		{"rubbish", "serial/naive", "the reply: invalid character 'h'", false},
+		{"stranger", "serial/naive", "it answers request 77", false},
 		{"none", "cuda/naive", `there is no variant "cuda/naive": build both programs`, false},
 	} {
+		w := worker(t, test.fault)
 		q := p
 		q.Variant = test.variant
-		err := Multiply(t.Context(), program(t.Context(), test.fault), q)
-		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") ||
-			errors.Is(err, gemm.ErrUnavailable) != test.unavailable {
-			t.Errorf("%s: %v, want %q", test.fault, err, test.want)
+		for range 2 {
+			_, err := Multiply(t.Context(), w, q)
+			if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") ||
+				errors.Is(err, gemm.ErrUnavailable) != test.unavailable {
+				t.Errorf("%s: %v, want %q", test.fault, err, test.want)
+			}
+		}
+		begin := time.Now()
+		if err := w.Close(); w.hasEnded() && time.Since(begin) > stopTime {
+			t.Errorf("%s: Close = %v after %v", test.fault, err, time.Since(begin))
 		}
 	}
-	if err := Multiply(t.Context(), exec.CommandContext(t.Context(), t.TempDir()+"/absent"), p); !errors.Is(err,
-		gemm.ErrUnavailable) {
+	if _, err := Start(exec.Command(t.TempDir() + "/absent")); !errors.Is(err, gemm.ErrUnavailable) {
 		t.Errorf("no program: %v", err)
 	}
 	short := p
 	short.C = matrix[float64](2, 2, 0)
-	if err := Multiply(t.Context(), program(t.Context(), "none"), short); !errors.Is(err, gemm.ErrShape) {
+	if _, err := Multiply(t.Context(), worker(t, "none"), short); !errors.Is(err, gemm.ErrShape) {
 		t.Errorf("shapes that do not conform: %v", err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-	defer cancel()
-	if err := Multiply(ctx, program(ctx, "hangs"), p); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("a program that hangs: %v", err)
 	}
 	// the race detector, which does not see clear, says if they are read still
 	for _, x := range []gemm.Matrix[float64]{p.A, p.B, p.C} {
@@ -201,22 +381,143 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// TestContextEnds cancels products of a program that ends them and of one that hangs.
+func TestContextEnds(t *testing.T) {
+	x := func(n int) gemm.Matrix[float64] { return matrix[float64](n, n, 1) }
+	w := worker(t, "none")
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	long := Product[float64]{Variant: "serial/naive", Alpha: 1, A: x(1500), B: x(1500), C: x(1500)}
+	if _, err := Multiply(ctx, w, long); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a product that is too long: %v", err)
+	}
+	carries[float64](t, w, 5, 7, 3, 1, 0) // the program is there still
+
+	hanging := worker(t, "hangs")
+	hanging.grace = 100 * time.Millisecond
+	ctx, cancel = context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	small := Product[float64]{Variant: "serial/naive", Alpha: 1, A: x(2), B: x(2), C: x(2)}
+	if _, err := Multiply(ctx, hanging, small); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a program that hangs: %v", err)
+	}
+	if _, err := Multiply(t.Context(), hanging, small); err == nil || !strings.Contains(err.Error(), "killed") {
+		t.Errorf("after it: %v", err)
+	}
+	deaf := worker(t, "hangs")
+	deaf.grace = 100 * time.Millisecond
+	if err := deaf.Close(); err == nil || !strings.Contains(err.Error(), "killed") {
+		t.Errorf("Close of a program that hangs: %v", err)
+	}
+}
+
+// TestKilledBetweenProducts kills the program from outside: memory stays, and every later product has the error.
+func TestKilledBetweenProducts(t *testing.T) {
+	w := worker(t, "streams")
+	room, err := Allocate[gf256.Elem](t.Context(), w, "serial/packed", nil, 14*100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := fieldProduct(room, 100, 3)
+	if _, err := Multiply(t.Context(), w, p); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if _, err := Multiply(t.Context(), w, p); err == nil || !strings.Contains(err.Error(), "ended with signal: killed") {
+			t.Errorf("after the end: %v", err)
+		}
+	}
+	checkField(t, p)
+}
+
+// TestEndsWithParent closes the program's input while it computes.
+func TestEndsWithParent(t *testing.T) {
+	w := worker(t, "none")
+	x := matrix[float64](1500, 1500, 1)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := Multiply(context.Background(), w, Product[float64]{Variant: "serial/naive", Alpha: 1, A: x,
+			B: matrix[float64](1500, 1500, 1), C: matrix[float64](1500, 1500, 1)})
+		ended <- err
+	}()
+	for len(w.flying) == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	if err := w.Close(); err != nil {
+		t.Errorf("Close = %v", err)
+	}
+	if err := <-ended; err == nil {
+		t.Error("the product has ended in good order")
+	}
+}
+
 func TestBrokenRequests(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                   "EOF",
-		"hello\n":            "invalid character",
-		`{"protocol":9}`:     "EOF",
-		"{\"protocol\":9}\n": "protocol 9, this program speaks 1",
-		"{\"protocol\":1,\"variant\":\"serial/naive\",\"type\":\"f8\"}\n":                                    `no type "f8"`,
-		"{\"protocol\":1,\"variant\":\"serial/naive\",\"type\":\"f64\",\"m\":-1}\n":                          "-1×0×0",
-		"{\"protocol\":1,\"variant\":\"serial/naive\",\"type\":\"f64\",\"m\":4294967296,\"k\":4294967296}\n": "4294967296×0×4294967296",
-		"{\"protocol\":1,\"variant\":\"serial/naive\",\"type\":\"f64\",\"m\":1,\"n\":1,\"k\":1}\nabc":        "the operands on standard input: unexpected EOF",
+		"hello\n":                  "invalid character",
+		"{\"protocol\":9}\n":       "protocol 9, this program speaks 2",
 		strings.Repeat("x", 1<<17): "longer than",
 	} {
 		var out bytes.Buffer
-		if err := Serve(t.Context(), strings.NewReader(text), &out, serial.Variants()); err == nil ||
+		if err := Serve(t.Context(), strings.NewReader(text), &out, nil, serial.Variants()); err == nil ||
 			!strings.Contains(err.Error(), want) || out.Len() > 0 {
 			t.Errorf("%.60q: %v, %q was written; want %q", text, err, out.String(), want)
 		}
+	}
+	if err := Serve(t.Context(), strings.NewReader(""), io.Discard, nil, serial.Variants()); err != nil {
+		t.Errorf("no request: %v", err)
+	}
+}
+
+// TestRefusedRequests has replies with errors to requests that do not hold together, after which the program goes on.
+func TestRefusedRequests(t *testing.T) {
+	in, requests := io.Pipe()
+	replies, out := io.Pipe()
+	m, err := newMemory()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.close()
+	s, err := m.grow(4096)
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- Serve(t.Context(), in, out, m.file, serial.Variants()) }()
+	r := bufio.NewReader(replies)
+	for _, test := range []struct{ text, want string }{
+		{`"do":"dance"`, `there is no request \"dance\"`},
+		{`"do":"multiply","variant":"serial/naive","type":"f8"`, `there is no type \"f8\"`},
+		{`"do":"multiply","variant":"serial/naive","type":"f64","m":-1`, "-1×0"},
+		{`"do":"multiply","variant":"serial/naive","type":"f64","m":4294967296,"k":4294967296,"a":{"stride":4294967296}`,
+			"4294967296×4294967296"},
+		{`"do":"multiply","variant":"serial/naive","type":"f64","m":1,"n":1,"k":1,"a":{"stride":1}`, "does not lie in"},
+		{`"do":"map","variant":"serial/naive","type":"f64","segment":{"at":4096,"bytes":4096}`, "there are 4096 bytes"},
+		{`"do":"map","variant":"serial/naive","type":"f64","segment":{"at":0,"bytes":4096}`, ""},
+		{`"do":"map","variant":"serial/naive","type":"f64","segment":{"at":0,"bytes":4096}`, "is mapped already"},
+		{`"do":"multiply","variant":"serial/naive","type":"f64","m":1,"n":1,"k":1,"a":{"at":4,"stride":1}`, "does not lie"},
+		{`"do":"multiply","variant":"serial/naive","type":"f64","m":1,"n":1,"k":1,"a":{"at":4096,"stride":1}`, "does not"},
+		{`"do":"multiply","variant":"serial/naive","type":"f64","m":2,"n":1,"k":1,"a":{"stride":0},"b":{"stride":1}`, "does"},
+		{`"do":"multiply","variant":"serial/naive","type":"f64","alpha":1,"m":1,"n":1,"k":1,"a":{"stride":1},` +
+			`"b":{"at":8,"stride":1},"c":{"at":16,"stride":1}`, ""},
+		{`"do":"unmap","segment":{"at":0,"bytes":4096}`, ""},
+		{`"do":"unmap","segment":{"at":0,"bytes":4096}`, "is not mapped"},
+	} {
+		if _, err := fmt.Fprintf(requests, "{\"protocol\":2,\"id\":5,%s}\n", test.text); err != nil {
+			t.Fatal(err)
+		}
+		got, err := r.ReadString('\n')
+		if err != nil || !strings.Contains(got, test.want) || strings.Contains(got, `"error"`) != (test.want != "") {
+			t.Errorf("%s: %s, %v; want %q", test.text, got, err, test.want)
+		}
+	}
+	_ = requests.Close()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+	if err := m.drop(s); err != nil {
+		t.Error(err)
 	}
 }

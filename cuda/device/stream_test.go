@@ -1,0 +1,225 @@
+//go:build cuda
+
+package device
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"syscall"
+	"testing"
+	"unsafe"
+
+	"gemm"
+	"gemm/cuda"
+	"gemm/cuda/usage"
+	"gemm/gf256"
+	"gemm/internal/gemmtest"
+	"gemm/serial"
+)
+
+// streamed is what Stream is of.
+type streamed interface {
+	gemm.Multiplier[gf256.Elem]
+	Pin([]byte) (func() error, error)
+}
+
+// pinnedBytes returns pinned memory, which is free when the test ends.
+func pinnedBytes(t *testing.T, p streamed, n int) []gf256.Elem {
+	t.Helper()
+	memory, err := syscall.Mmap(-1, 0, n, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED|syscall.MAP_ANON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unpin, err := p.Pin(memory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(unpin(), syscall.Munmap(memory)); err != nil {
+			t.Error(err)
+		}
+	})
+	return unsafe.Slice((*gf256.Elem)(unsafe.Pointer(&memory[0])), n)
+}
+
+// slice returns B and C as rows of one matrix, with random B.
+func slice(memory []gf256.Elem, k, m, width, stride int) (b, c gemm.Matrix[gf256.Elem]) {
+	all := gemm.Matrix[gf256.Elem]{Rows: k + m, Cols: width, Stride: stride, Data: memory[:(k+m)*stride]}
+	b, c = all.Slice(0, 0, k, width), all.Slice(k, 0, m, width)
+	for i := range k {
+		for j, row := 0, b.Row(i); j < width; j++ {
+			row[j] = gf256.New(uint8(rand.Uint32()))
+		}
+	}
+	return b, c
+}
+
+func randomCode(m, k int) gemm.Matrix[gf256.Elem] {
+	a := gemm.NewMatrix[gf256.Elem](m, k)
+	for i := range a.Data {
+		a.Data[i] = gf256.New(uint8(rand.Uint32()))
+	}
+	return a
+}
+
+// sameProduct compares C with the product by the processor.
+func sameProduct(t *testing.T, c, a, b gemm.Matrix[gf256.Elem]) {
+	t.Helper()
+	v, err := gemm.Lookup(serial.Variants(), "serial/packed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := gemm.New[gf256.Elem](v, nil)
+	want := gemm.NewMatrix[gf256.Elem](c.Rows, c.Cols)
+	if err == nil {
+		err = m.Multiply(t.Context(), want, a, b)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range c.Rows {
+		if !slices.Equal(c.Row(i), want.Row(i)) {
+			t.Errorf("%d×%d×%d: row %d differs", c.Rows, c.Cols, a.Cols, i)
+			return
+		}
+	}
+}
+
+// openStreamed returns the field product of cuda/tuned and its device.
+func openStreamed(t *testing.T) *product[gf256.Elem] {
+	t.Helper()
+	_, err := find(0)
+	gemmtest.Require(t, "cuda", err)
+	b := NewBackend()
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	v, err := gemm.Lookup(cuda.Variants(b), "cuda/tuned")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := gemm.New[gf256.Elem](v, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m.(fieldChainer).product
+}
+
+// TestStream has several products under way, of several shapes, codes and strides.
+func TestStream(t *testing.T) {
+	p := openStreamed(t)
+	var group sync.WaitGroup
+	defer group.Wait()
+	codes := map[[2]int]gemm.Matrix[gf256.Elem]{{4, 10}: randomCode(4, 10), {20, 50}: randomCode(20, 50)}
+	for i, s := range []struct{ m, k, width, gap int }{
+		{4, 10, 1 << 20, 0}, {4, 10, 1 << 20, 0}, {4, 10, 1 << 20, 64}, {4, 10, 1<<20 - 1, 1}, {4, 10, 1, 0},
+		{20, 50, 1 << 18, 0}, {20, 50, 1 << 18, 0}, {4, 10, 1 << 20, 0}, {4, 10, 3 << 20, 0}, {4, 10, 12345, 7},
+		{4, 10, 12345, 7}, {4, 10, 12345, 7}, {4, 10, 12345, 7}, {4, 10, 12345, 7}, {4, 10, 12345, 7},
+	} {
+		a := codes[[2]int{s.m, s.k}]
+		if i >= 12 { // another matrix for each
+			a = randomCode(s.m, s.k)
+		}
+		stride := s.width + s.gap
+		b, c := slice(pinnedBytes(t, p, (s.k+s.m)*stride), s.k, s.m, s.width, stride)
+		wait, err := p.Stream(t.Context(), c, a, b)
+		if err != nil || wait == nil {
+			t.Fatalf("%+v: %v", s, err)
+		}
+		if err := p.Multiply(t.Context(), c, a, b); !errors.Is(err, gemm.ErrBusy) {
+			t.Errorf("another product at the same time: %v", err)
+		}
+		group.Go(func() {
+			stages, err := wait()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			checkStages(t, stages)
+			sameProduct(t, c, a, b)
+		})
+	}
+}
+
+// checkStages fails unless the stages are there, one after the other.
+func checkStages(t *testing.T, stages []usage.Stage) {
+	t.Helper()
+	last := int64(0)
+	for i, s := range stages {
+		if s.Name != stageNames[i] || s.Begin < last || s.End < s.Begin {
+			t.Errorf("the stages are %+v", stages)
+			return
+		}
+		last = s.End
+	}
+	if len(stages) != len(stageNames) {
+		t.Errorf("the stages are %+v", stages)
+	}
+}
+
+// TestStreamRefuses has operands that are not pinned, and a device without room.
+func TestStreamRefuses(t *testing.T) {
+	p := openStreamed(t)
+	const m, k, width = 4, 10, 1 << 20
+	a := randomCode(m, k)
+	room := pinnedBytes(t, p, (k+m)*width)
+	b, c := slice(room, k, m, width, width)
+	loose := gemm.NewMatrix[gf256.Elem](m, width)
+	if wait, err := p.Stream(t.Context(), loose, a, b); wait != nil || err != nil {
+		t.Errorf("a C that is not pinned: %v", err)
+	}
+	stream := func() {
+		wait, err := p.Stream(t.Context(), c, a, b)
+		if err != nil || wait == nil {
+			t.Fatal(err)
+		}
+		if _, err := wait(); err != nil {
+			t.Fatal(err)
+		}
+		sameProduct(t, c, a, b)
+	}
+	stream()
+	d := p.d
+	take := func(leave int64) (taken memory) {
+		var err error
+		defer d.bind(&err)()
+		free, err := d.room()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if taken, err = d.allocate(free - leave); err != nil {
+			t.Fatal(err)
+		}
+		return taken
+	}
+	taken := take(8 << 20)
+	stream() // by the slot that is there
+	const stride = 8 << 20
+	wide, c2 := slice(pinnedBytes(t, p, (k+m)*stride), k, m, stride, stride)
+	if wait, err := p.Stream(t.Context(), c2, a, wide); wait != nil || err != nil {
+		t.Errorf("products of 112 MiB in 22 MiB: %v", err)
+	}
+	if err := p.Multiply(t.Context(), c2, a, wide); err != nil {
+		t.Errorf("in panels: %v", err)
+	}
+	sameProduct(t, c2, a, wide)
+	stream()
+	var err error
+	release := d.bind(&err)
+	if err := d.free(&taken); err != nil {
+		t.Error(err)
+	}
+	release()
+	wait, err := p.Stream(t.Context(), c2, a, wide)
+	if err != nil || wait == nil {
+		t.Fatal(err)
+	}
+	if _, err := wait(); err != nil {
+		t.Error(err)
+	}
+	sameProduct(t, c2, a, wide)
+}

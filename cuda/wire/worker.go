@@ -1,0 +1,444 @@
+package wire
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"gemm"
+	"gemm/cuda/usage"
+	"gemm/internal/child"
+)
+
+// Worker is a program that serves products, as this process knows it. It ends when it is closed, and when this process
+// ends. If it ends before, the error of all its products says why. Any number of goroutines may call its methods.
+type Worker struct {
+	name   string
+	cmd    *exec.Cmd
+	memory *memory
+	stderr child.Tail
+	flying chan struct{} // has an element for each product
+	grace  time.Duration // see stopTime
+
+	sending sync.Mutex
+	to      io.WriteCloser
+	calls   map[int64]chan reply // guarded by sending
+	last    int64                // guarded by sending
+	closed  bool                 // guarded by sending
+
+	ended chan struct{} // closed when the program has ended
+	err   error         // why; set before
+
+	mu     sync.Mutex
+	pinned int64          // bytes
+	idle   []roomySegment // for operands that lie elsewhere
+}
+
+// roomySegment is a segment, and whether it counts as pinned.
+type roomySegment struct {
+	segment
+	pinned bool
+}
+
+// MostPinned is how many bytes of memory a worker pins: they cannot be swapped out.
+const MostPinned = 1 << 30
+
+// Start starts the command, which answers as Serve does.
+func Start(cmd *exec.Cmd) (_ *Worker, err error) {
+	m, err := newMemory()
+	if err != nil {
+		return nil, err
+	}
+	w := &Worker{
+		name: filepath.Base(cmd.Path), cmd: cmd, memory: m, flying: make(chan struct{}, mostFlying),
+		grace: stopTime,
+		calls: map[int64]chan reply{}, ended: make(chan struct{}),
+	}
+	in, to, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(err, m.file.Close())
+	}
+	from, out, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(err, m.file.Close(), in.Close(), to.Close())
+	}
+	w.to = to
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = in, out, &w.stderr, []*os.File{m.file}
+	cmd.WaitDelay = stopTime
+	ended, err := child.Start(cmd, syscall.SIGKILL)
+	_, _ = in.Close(), out.Close()
+	if err != nil {
+		m.close()
+		_, _ = to.Close(), from.Close()
+		return nil, gemm.Unavailablef("%s cannot be started: %w", w.name, err)
+	}
+	go w.listen(from, ended)
+	return w, nil
+}
+
+// listen hands out replies until there are none any more, and then notes why.
+func (w *Worker) listen(from io.ReadCloser, ended <-chan error) {
+	r := bufio.NewReader(from)
+	var wrong error
+	for wrong == nil {
+		var answer reply
+		if wrong = line(r, &answer); wrong != nil {
+			break
+		}
+		w.sending.Lock()
+		call := w.calls[answer.ID]
+		delete(w.calls, answer.ID)
+		w.sending.Unlock()
+		if call == nil {
+			wrong = fmt.Errorf("it answers request %d, which is not open", answer.ID)
+			break
+		}
+		call <- answer
+	}
+	if !errors.Is(wrong, io.EOF) {
+		_ = w.cmd.Process.Kill()
+	}
+	_ = from.Close()
+	status := <-ended
+	w.err = w.why(wrong, status)
+	close(w.ended)
+}
+
+// errClosed is the error of a product after Close.
+var errClosed = errors.New("the worker is closed")
+
+// why returns why the program has ended, which wrote something wrong or ended with the status.
+func (w *Worker) why(wrong, status error) error {
+	w.sending.Lock()
+	closed := w.closed
+	w.sending.Unlock()
+	switch {
+	case !errors.Is(wrong, io.EOF):
+		return fmt.Errorf("%s: the reply: %w", w.name, wrong)
+	case closed && status == nil:
+		return errClosed
+	case status == nil:
+		return fmt.Errorf("%s ended before its reply", w.name)
+	}
+	return errors.New(strings.TrimSuffix(fmt.Sprintf("%s ended with %v: %s", w.name, status, w.stderr.Reason()), ": "))
+}
+
+// send writes a request with a new number, and returns where the reply comes.
+func (w *Worker) send(r request) (int64, <-chan reply, error) {
+	w.sending.Lock()
+	defer w.sending.Unlock()
+	w.last++
+	r.ID = w.last
+	answer := make(chan reply, 1)
+	w.calls[r.ID] = answer
+	err := w.write(r)
+	if err != nil {
+		delete(w.calls, r.ID)
+	}
+	return r.ID, answer, err
+}
+
+// write writes a request. What is on the way is less than a pipe holds, so it does not wait for the program.
+func (w *Worker) write(r request) error {
+	r.Protocol = protocol
+	text, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	_, _ = w.to.Write(append(text, '\n')) // if it fails, the program has ended
+	return nil
+}
+
+// call has the program do what the request says, and returns when it does nothing for it any more.
+func (w *Worker) call(ctx context.Context, r request) (reply, error) {
+	id, answers, err := w.send(r)
+	if err != nil {
+		return reply{}, err
+	}
+	select {
+	case answer := <-answers:
+		return answer, answer.err()
+	case <-w.ended:
+		return reply{}, w.err
+	case <-ctx.Done():
+	}
+	w.sending.Lock()
+	err = w.write(request{ID: id, Do: doCancel})
+	w.sending.Unlock()
+	late := time.AfterFunc(w.grace, func() { _ = w.cmd.Process.Kill() })
+	defer late.Stop()
+	select {
+	case answer := <-answers:
+		if r.Do != doMultiply { // it has been done
+			return answer, answer.err()
+		}
+	case <-w.ended:
+	}
+	return reply{}, cmp.Or(err, ctx.Err())
+}
+
+// err returns the error in the words of the program.
+func (r reply) err() error {
+	switch {
+	case r.Error == "":
+		return nil
+	case r.Unavailable:
+		return gemm.Unavailablef("%s", r.Error)
+	}
+	return errors.New(r.Error)
+}
+
+// enter waits until one more product may be on its way.
+func (w *Worker) enter(ctx context.Context) error {
+	select {
+	case w.flying <- struct{}{}:
+		if !w.hasEnded() {
+			return nil
+		}
+		w.leave()
+		return w.err
+	case <-w.ended:
+		return w.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (w *Worker) leave() { <-w.flying }
+
+// Allocate returns memory for elements that the program reads and writes without a copy. It is pinned for products of
+// the variant, and free when the worker is closed.
+func Allocate[T gemm.Element](ctx context.Context, w *Worker, variant string, p gemm.Params, n int) ([]T, error) {
+	if n <= 0 || int64(n) > MostPinned/int64(sizeOf[T]()) {
+		return nil, tooMuch(int64(n) * int64(sizeOf[T]()))
+	}
+	bytes := int64(n) * int64(sizeOf[T]())
+	s, err := w.add(ctx, bytes, request{Variant: variant, Type: gemm.TypeOf[T]().Name, Params: p}, true)
+	if err != nil {
+		return nil, err
+	}
+	data, _ := w.memory.bytes(s.At, bytes)
+	return elements[T](data), nil
+}
+
+// tooMuch is the error of more memory than may be pinned.
+func tooMuch(bytes int64) error {
+	return fmt.Errorf("%d bytes of pinned memory: between 1 and %d MiB in all are possible", bytes, MostPinned>>20)
+}
+
+// add makes a segment that both processes map. It is pinned if it must be, or if little enough is.
+func (w *Worker) add(ctx context.Context, bytes int64, of request, must bool) (s roomySegment, err error) {
+	w.mu.Lock()
+	if s.pinned = w.pinned+bytes <= MostPinned; s.pinned {
+		w.pinned += bytes
+	}
+	w.mu.Unlock()
+	if must && !s.pinned {
+		return s, tooMuch(bytes)
+	}
+	if s.segment, err = w.memory.grow(bytes); err == nil {
+		of.Do, of.Segment, of.Pin = doMap, s.segment, s.pinned
+		if _, err = w.call(ctx, of); err == nil {
+			return s, nil
+		}
+		if !must && s.pinned && ctx.Err() == nil && !w.hasEnded() {
+			of.Pin = false
+			w.unpin(bytes)
+			s.pinned = false
+			if _, err = w.call(ctx, of); err == nil {
+				return s, nil
+			}
+		}
+		_ = w.memory.drop(s.segment)
+	}
+	if s.pinned {
+		w.unpin(bytes)
+	}
+	return s, err
+}
+
+func (w *Worker) unpin(bytes int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.pinned -= bytes
+}
+
+// hasEnded reports whether the program has ended.
+func (w *Worker) hasEnded() bool {
+	select {
+	case <-w.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// stage returns a segment of at least so many bytes: one of those that earlier products had, or a new one in place of
+// those.
+func (w *Worker) stage(ctx context.Context, bytes int64, of request) (roomySegment, error) {
+	w.mu.Lock()
+	best := -1
+	for i, s := range w.idle {
+		if s.Bytes >= bytes && (best < 0 || s.Bytes < w.idle[best].Bytes) {
+			best = i
+		}
+	}
+	if best >= 0 {
+		s := w.idle[best]
+		w.idle = slices.Delete(w.idle, best, best+1)
+		w.mu.Unlock()
+		return s, nil
+	}
+	small := w.idle
+	w.idle = nil
+	w.mu.Unlock()
+	for _, s := range small {
+		if _, err := w.call(ctx, request{Do: doUnmap, Segment: s.segment}); err != nil {
+			return s, err
+		}
+		if err := w.memory.drop(s.segment); err != nil {
+			return s, err
+		}
+		if s.pinned {
+			w.unpin(s.Bytes)
+		}
+	}
+	return w.add(ctx, bytes, of, false)
+}
+
+// unstage keeps a segment for another product.
+func (w *Worker) unstage(s roomySegment) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.idle = append(w.idle, s)
+}
+
+// Close ends the program, and frees the memory of Allocate. The error says how the program ended, unless that was in
+// good order. No product may be on its way.
+func (w *Worker) Close() error {
+	w.sending.Lock()
+	before := w.closed
+	w.closed = true
+	_ = w.to.Close()
+	w.sending.Unlock()
+	late := time.AfterFunc(w.grace, func() { _ = w.cmd.Process.Kill() })
+	<-w.ended
+	late.Stop()
+	if before {
+		return nil
+	}
+	for range cap(w.flying) { // products of callers that did not wait have ended
+		w.flying <- struct{}{}
+	}
+	w.memory.close()
+	if errors.Is(w.err, errClosed) {
+		return nil
+	}
+	return w.err
+}
+
+// Multiply has the worker compute p into p.C. The operands may lie anywhere: those that lie in memory of Allocate
+// are not copied. If the program says when the stages of the product took place, they are returned.
+func Multiply[T gemm.Element](ctx context.Context, w *Worker, p Product[T]) ([]usage.Stage, error) {
+	if err := gemm.CheckShapes(p.C, p.A, p.B); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil || p.C.Rows == 0 || p.C.Cols == 0 {
+		return nil, err
+	}
+	if err := w.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer w.leave()
+	r := request{
+		Do: doMultiply, Variant: p.Variant, Type: gemm.TypeOf[T]().Name, Params: p.Params,
+		Shape: gemm.Shape{M: p.C.Rows, N: p.C.Cols, K: p.A.Cols}, Alpha: p.Alpha, Beta: p.Beta,
+	}
+	room, err := settle(ctx, w, p, &r)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := w.call(ctx, r)
+	if room.Bytes > 0 {
+		defer w.unstage(room)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if x, there := w.staged(room, r.C); there {
+		copyRows(p.C, gemm.Matrix[T]{Rows: p.C.Rows, Cols: p.C.Cols, Stride: r.C.Stride, Data: elements[T](x)})
+	}
+	return answer.Stages, nil
+}
+
+// settle says in the request where the operands lie. Those that lie elsewhere are copied to a segment.
+func settle[T gemm.Element](ctx context.Context, w *Worker, p Product[T], r *request) (room roomySegment, err error) {
+	type operand struct {
+		x      gemm.Matrix[T]
+		at     *place
+		copied bool
+	}
+	const line = 256 // bytes that operands are aligned to
+	var outside []operand
+	var bytes int64
+	for _, o := range []operand{{p.A, &r.A, true}, {p.B, &r.B, true}, {p.C, &r.C, p.Beta != 0}} {
+		if o.x.Rows == 0 || o.x.Cols == 0 {
+			continue
+		}
+		o.at.Stride = o.x.Stride
+		first, n := unsafe.Pointer(unsafe.SliceData(o.x.Data)), span[T](o.x.Rows, o.x.Cols, o.x.Stride)
+		at, found := w.memory.find(first, n)
+		if o.at.At = at; found {
+			continue
+		}
+		*o.at = place{bytes, o.x.Cols} // in the segment
+		bytes += (span[T](o.x.Rows, o.x.Cols, o.x.Cols) + line - 1) / line * line
+		outside = append(outside, o)
+	}
+	if bytes == 0 {
+		return room, nil
+	}
+	if room, err = w.stage(ctx, bytes, *r); err != nil {
+		return room, err
+	}
+	for _, o := range outside {
+		o.at.At += room.At
+		if data, _ := w.staged(room, *o.at); o.copied {
+			copyRows(gemm.Matrix[T]{Rows: o.x.Rows, Cols: o.x.Cols, Stride: o.x.Cols, Data: elements[T](data)}, o.x)
+		}
+	}
+	return room, nil
+}
+
+// staged returns the memory of a segment from the beginning of a matrix on, if it lies there.
+func (w *Worker) staged(room roomySegment, at place) ([]byte, bool) {
+	if at.At < room.At || at.At >= room.At+room.Bytes {
+		return nil, false
+	}
+	return w.memory.bytes(at.At, room.At+room.Bytes-at.At)
+}
+
+// span returns the bytes from the first element of a matrix to its last.
+func span[T gemm.Element](rows, cols, stride int) int64 {
+	return (int64(rows-1)*int64(stride) + int64(cols)) * int64(sizeOf[T]())
+}
+
+// copyRows copies the elements of a matrix, and not what lies between its rows.
+func copyRows[T gemm.Element](to, from gemm.Matrix[T]) {
+	for i := range from.Rows {
+		copy(to.Row(i), from.Row(i))
+	}
+}
