@@ -104,7 +104,8 @@ var importTable = map[string][]string{
 	"cuda/recipe":   {".", "cuda"},
 	"reference": {"gf256", "internal/child", "internal/cpu", "internal/trust", ".", "internal/busy", "internal/dl",
 		"internal/peer", "internal/pseudocode", "internal/python", "serial"},
-	"cuda/remote": {"gf256", "half", "internal/child", ".", "cuda/wire", "internal/block", "compare", "cuda"},
+	"cuda/remote": {"cuda/usage", "gf256", "half", "internal/child", "parallel/timeline", ".", "cuda/wire",
+		"internal/block", "compare", "cuda"},
 	"parallel": {"gf256", "half", "internal/cpu", ".", "internal/busy", "internal/pseudocode",
 		"parallel/pool", "serial"},
 

@@ -48,7 +48,7 @@ type slot struct {
 }
 
 // The stages of a product, by their two events of a slot.
-var stageNames = [...]string{phaseUp, phaseKernels, phaseDown}
+var stageNames = [...]string{"copy in", "kernel", "copy out"}
 
 // mostSlots is how many products are on the device at once: one for each stage and one that waits. mostA is how many bytes
 // an A has that is compared with the last.

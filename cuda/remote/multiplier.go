@@ -9,10 +9,12 @@ import (
 
 	"gemm"
 	"gemm/cuda"
+	"gemm/cuda/usage"
 	"gemm/cuda/wire"
 	"gemm/gf256"
 	"gemm/half"
 	"gemm/internal/block"
+	"gemm/parallel/timeline"
 )
 
 // Backend is the backend of variants of the family cuda whose products the worker computes. Each multiplier has a
@@ -65,10 +67,9 @@ type multiplier[T gemm.Element] struct {
 type session struct {
 	worker *Worker
 
-	mu     sync.Mutex
-	with   *wire.Worker // nil: not started yet
-	err    error        // why it could not be started
-	traced func(stage string, begin, end time.Time)
+	mu   sync.Mutex
+	with *wire.Worker // nil: not started yet
+	err  error        // why it could not be started
 }
 
 func newMultiplier[T gemm.Element](w *Worker, name string, p gemm.Params) multiplier[T] {
@@ -101,10 +102,6 @@ func (s *session) Close() error {
 	}
 	return s.with.Close()
 }
-
-// Trace has f called with the stages of each product whose operands the GPU copies by itself: h2d, kernels and d2h. It
-// is called by Multiply, and must be set before.
-func (s *session) Trace(f func(stage string, begin, end time.Time)) { s.traced = f }
 
 // The number of products at the same time: one for each stage and one on its way. The bytes of all rows of the
 // operands of one, large enough that a request (0.1 ms) takes little of the time of the copies.
@@ -140,14 +137,23 @@ func (m multiplier[T]) product(ctx context.Context, alpha float64, a, b gemm.Mat
 	if err != nil {
 		return err
 	}
+	begin := time.Now()
 	stages, err := wire.Multiply(ctx, w,
 		wire.Product[T]{Variant: m.variant, Params: m.params, Alpha: alpha, Beta: beta, A: a, B: b, C: c})
-	if m.traced != nil {
-		for _, s := range stages {
-			m.traced(s.Name, time.Unix(0, s.Begin), time.Unix(0, s.End))
-		}
+	if line := timeline.Of(ctx); line != nil {
+		line.Did(activity(stages, begin))
 	}
 	return err
+}
+
+// activity returns the stages of a product that began at the time.
+func activity(stages []usage.Stage, begin time.Time) (a timeline.Activity) {
+	since := func(nanoseconds int64) float64 { return time.Unix(0, nanoseconds).Sub(begin.Round(0)).Seconds() }
+	for i, s := range stages {
+		a.Lanes = append(a.Lanes, s.Name)
+		a.Phases = append(a.Phases, timeline.Phase{Lane: i, Name: s.Name, Begin: since(s.Begin), End: since(s.End)})
+	}
+	return a
 }
 
 // gemmer is a multiplier in floating point.

@@ -40,7 +40,7 @@ type Device struct {
 
 // Stage is a part of a product from and to the host's memory.
 type Stage struct {
-	Name  string `json:"name"`  // h2d, kernels or d2h
+	Name  string `json:"name"`  // copy in, kernel or copy out
 	Begin int64  `json:"begin"` // nanoseconds since 1970
 	End   int64  `json:"end"`
 }
