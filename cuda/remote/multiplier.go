@@ -72,8 +72,8 @@ type session struct {
 	err  error        // why it could not be started
 }
 
-func newMultiplier[T gemm.Element](w *Worker, name string, p gemm.Params) multiplier[T] {
-	return multiplier[T]{cuda.Family + "/" + name, p, &session{worker: w}}
+func newMultiplier[T gemm.Element](w *Worker, name string, p gemm.Params) *multiplier[T] {
+	return &multiplier[T]{cuda.Family + "/" + name, p, &session{worker: w}}
 }
 
 // started returns the process, which it starts if that has not been done.
@@ -117,7 +117,7 @@ func (s *session) InFlight() int { return inFlight }
 func (s *session) Buffer() int { return buffer }
 
 // Allocate returns memory that the GPU copies from and to by itself, until Close.
-func (m multiplier[T]) Allocate(n int) ([]T, error) {
+func (m *multiplier[T]) Allocate(n int) ([]T, error) {
 	w, err := m.started()
 	if err != nil {
 		return nil, err
@@ -126,12 +126,12 @@ func (m multiplier[T]) Allocate(n int) ([]T, error) {
 }
 
 // Multiply implements gemm.Multiplier.
-func (m multiplier[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
+func (m *multiplier[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 	return m.product(ctx, 1, a, b, 0, c)
 }
 
 // product computes C ← α·A·B + β·C.
-func (m multiplier[T]) product(ctx context.Context, alpha float64, a, b gemm.Matrix[T], beta float64,
+func (m *multiplier[T]) product(ctx context.Context, alpha float64, a, b gemm.Matrix[T], beta float64,
 	c gemm.Matrix[T]) error {
 	w, err := m.started()
 	if err != nil {
@@ -158,7 +158,7 @@ func activity(stages []usage.Stage, begin time.Time) (a timeline.Activity) {
 
 // gemmer is a multiplier in floating point.
 type gemmer[T gemm.Number] struct {
-	multiplier[T]
+	*multiplier[T]
 	// rescale is Rescale of package block; nil: the type has no α that needs it.
 	rescale rescaling[T]
 }
