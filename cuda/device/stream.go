@@ -84,8 +84,11 @@ func (p *product[T]) Pin(memory []byte) (unpin func() error, err error) {
 	}, nil
 }
 
-// pins reports whether a matrix lies in memory that Pin pinned.
+// pins reports whether a matrix lies in memory that Pin pinned. One without elements does not.
 func pins[T gemm.Element](d *Device, x gemm.Matrix[T]) bool {
+	if x.Rows == 0 || x.Cols == 0 {
+		return false
+	}
 	first := uintptr(unsafe.Pointer(unsafe.SliceData(x.Data)))
 	end := first + uintptr(gemm.TypeOf[T]().Size*((x.Rows-1)*x.Stride+x.Cols))
 	d.mu.Lock()

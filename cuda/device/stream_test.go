@@ -145,6 +145,26 @@ func TestStream(t *testing.T) {
 	}
 }
 
+// TestPinned has the product in panels of operands that lie in pinned memory.
+func TestPinned(t *testing.T) {
+	p := openStreamed(t)
+	const m, k, width, stride = 300, 200, 1 << 20, 1<<20 + 3
+	a := randomCode(m, k)
+	b, c := slice(pinnedBytes(t, p, (k+m)*stride), k, m, width, stride)
+	if err := p.Multiply(t.Context(), c, a, b); err != nil {
+		t.Fatal(err)
+	}
+	sameProduct(t, c.Slice(0, 0, m, 1000), a, b.Slice(0, 0, k, 1000))
+	sameProduct(t, c.Slice(0, width-1000, m, 1000), a, b.Slice(0, width-1000, k, 1000))
+	for i := range c.Rows - 1 {
+		if gap := c.Data[i*stride+width : (i+1)*stride]; slices.ContainsFunc(gap, func(e gf256.Elem) bool {
+			return e != gf256.New(0)
+		}) {
+			t.Fatalf("after row %d: %v", i, gap)
+		}
+	}
+}
+
 // checkStages fails unless the stages are there, one after the other.
 func checkStages(t *testing.T, stages []usage.Stage) {
 	t.Helper()

@@ -109,9 +109,13 @@ func inParallel(n int, f func(from, to int)) {
 	group.Wait()
 }
 
-// upload starts copies of the matrix to the device, on the ring's stream.
+// upload starts copies of the matrix to the device, on the ring's stream. Pinned memory needs no ring.
 func upload[T gemm.Element](ctx context.Context, d *Device, r *ring, to cu.DevicePtr, ld int, m gemm.Matrix[T]) error {
 	size := gemm.TypeOf[T]().Size
+	if pins(d, m) {
+		return copyRows(nil, to, int64(ld*size), unsafe.Pointer(unsafe.SliceData(m.Data)), 0, int64(m.Stride*size),
+			int64(m.Cols*size), int64(m.Rows), r.stream)
+	}
 	return blocksOf(m.Rows, m.Cols, size, func(i, j, rows, cols int) error {
 		p, err := r.take(ctx, d)
 		if err != nil {
@@ -137,6 +141,20 @@ func upload[T gemm.Element](ctx context.Context, d *Device, r *ring, to cu.Devic
 func download[T gemm.Element](ctx context.Context, d *Device, r *ring, m gemm.Matrix[T], from cu.DevicePtr,
 	ld int) error {
 	size := gemm.TypeOf[T]().Size
+	if pins(d, m) {
+		p, err := r.take(ctx, d) // for its event
+		if err != nil {
+			return err
+		}
+		if err := copyRows(unsafe.Pointer(unsafe.SliceData(m.Data)), 0, int64(m.Stride*size), nil, from,
+			int64(ld*size), int64(m.Cols*size), int64(m.Rows), r.stream); err != nil {
+			return err
+		}
+		if err := p.done.Record(r.stream); err != nil {
+			return failed("cuEventRecord", err)
+		}
+		return d.wait(ctx, p.done)
+	}
 	take := func() error { return nil } // the part before
 	err := blocksOf(m.Rows, m.Cols, size, func(i, j, rows, cols int) error {
 		p, err := r.take(ctx, d)

@@ -132,7 +132,7 @@ func (s *streamer) Stream(ctx context.Context, c, a, b gemm.Matrix[gf256.Elem]) 
 func worker(t *testing.T, fault string) *Worker {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), servedVariable+"="+fault)
+	cmd.Env = append(os.Environ(), servedVariable+"="+fault, "GORACE=atexit_sleep_ms=0")
 	w, err := Start(cmd)
 	if err != nil {
 		t.Fatal(err)
