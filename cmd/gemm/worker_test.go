@@ -25,6 +25,7 @@ import (
 	"gemm/cuda/wire"
 	"gemm/gf256"
 	"gemm/half"
+	"gemm/internal/catalog"
 	"gemm/internal/settings"
 	"gemm/internal/tuned"
 )
@@ -57,7 +58,7 @@ func fakeWorker() {
 	case "serve":
 		err = serveFake(kind)
 	case "multiply":
-		err = wire.Serve(context.Background(), os.Stdin, os.Stdout, wire.Shared(), cuda.Variants(fakeBackend{}))
+		err = wire.Serve(context.Background(), os.Stdin, os.Stdout, wire.Shared(), cuda.Variants(fakeBackend{field: kind}))
 	default:
 		err = fmt.Errorf("argument %q", os.Args[1])
 	}
@@ -101,8 +102,11 @@ func describeFake(kind string) error {
 }
 
 // fakeBackend computes products of f64, and conflictfree's of f32, by the textbook, and hangs
-// with the rung dmma where it is to.
-type fakeBackend struct{ hangs bool }
+// with the rung dmma where it is to. The products of bytes are those of the processor, if field says so.
+type fakeBackend struct {
+	hangs bool
+	field string // computes: it does; dies: with its third product; otherwise there are none
+}
 
 func (fakeBackend) F32(name string, _ gemm.Params) (gemm.Multiplier[float32], error) {
 	if name == "conflictfree" {
@@ -119,8 +123,30 @@ func (fakeBackend) BF16(string, gemm.Params) (gemm.Multiplier[half.BF16], error)
 	return nil, gemm.Unavailablef("bf16 is not faked")
 }
 
-func (fakeBackend) GF256(string, gemm.Params) (gemm.Multiplier[gf256.Elem], error) {
-	return nil, gemm.Unavailablef("gf256 is not faked")
+func (b fakeBackend) GF256(string, gemm.Params) (gemm.Multiplier[gf256.Elem], error) {
+	if b.field != "computes" && b.field != "dies" {
+		return nil, gemm.Unavailablef("gf256 is not faked")
+	}
+	v, err := gemm.Lookup(catalog.Variants(), "serial/packed")
+	if err != nil {
+		return nil, err
+	}
+	m, err := gemm.New[gf256.Elem](v, nil)
+	return &fakeField{Multiplier: m, dies: b.field == "dies"}, err
+}
+
+type fakeField struct {
+	gemm.Multiplier[gf256.Elem]
+	dies     bool
+	products int
+}
+
+func (m *fakeField) Multiply(ctx context.Context, c, a, b gemm.Matrix[gf256.Elem]) error {
+	const last = 3
+	if m.products++; m.dies && m.products == last {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	}
+	return m.Multiplier.Multiply(ctx, c, a, b)
 }
 
 func (b fakeBackend) F64(name string, p gemm.Params) (gemm.Multiplier[float64], error) {
@@ -175,7 +201,7 @@ func serveFake(kind string) error {
 		return err
 	}
 	tuned.Use(found)
-	var backend cuda.Backend = fakeBackend{kind == "hangs"}
+	var backend cuda.Backend = fakeBackend{hangs: kind == "hangs"}
 	if fault, ok := strings.CutPrefix(kind, "tunes"); ok {
 		backend = tunedBackend{strings.TrimPrefix(fault, " and ")}
 	}
@@ -448,6 +474,29 @@ func TestCUDAMultiplies(t *testing.T) {
 		append(args, "cuda/smem")...)
 	failWith(t, dir, withWorker(t, "works"), 1, "cuda/smem computes C = A·B only",
 		append(args, "cuda/smem", "--alpha", "2")...)
+}
+
+// TestCUDAEncodes has the worker compute the parity of a file, and has it killed meanwhile.
+func TestCUDAEncodes(t *testing.T) {
+	dir := t.TempDir()
+	const bytes = 70 << 20 // four slices
+	data := archive(t, dir, bytes)
+	args := encoding("--variant", "cuda/tuned")
+	failWith(t, dir, withWorker(t, "dies"), 1, "gemm-cuda ended with signal: killed", args...)
+	if _, err := os.Stat(filepath.Join(dir, "shards")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("shards are left: %v", err)
+	}
+	if r := start(t, dir, withWorker(t, "computes"), args...); r.status != 0 ||
+		!strings.Contains(r.stderr, "by cuda/tuned") {
+		t.Fatalf("status %d, %s", r.status, r.stderr)
+	}
+	if err := os.Remove(filepath.Join(dir, "shards", "001.shard")); err != nil {
+		t.Fatal(err)
+	}
+	succeed(t, dir, rs("reconstruct", "--in", "shards", "--out", "restored", "--variant", "serial/packed")...)
+	if restored, err := os.ReadFile(filepath.Join(dir, "restored")); err != nil || !slices.Equal(restored, data) {
+		t.Errorf("the file does not come back: %v", err)
+	}
 }
 
 // TestCUDAInterrupted ends the program while its worker is at a row.
