@@ -22,6 +22,7 @@ import (
 	"gemm/cuda/usage"
 	"gemm/gf256"
 	"gemm/half"
+	"gemm/internal/gemmtest"
 	"gemm/serial"
 )
 
@@ -520,4 +521,31 @@ func TestRefusedRequests(t *testing.T) {
 	if err := m.drop(s); err != nil {
 		t.Error(err)
 	}
+}
+
+// carried is the multiplier of a variant that a program has.
+type carried[T gemm.Element] struct {
+	to      *Worker
+	variant string
+}
+
+func (m carried[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
+	_, err := Multiply(ctx, m.to, Product[T]{Variant: m.variant, Alpha: 1, A: a, B: b, C: c})
+	return err
+}
+
+func carriedBy[T gemm.Element](w *Worker, v gemm.Variant) func(gemm.Params) (gemm.Multiplier[T], error) {
+	return func(gemm.Params) (gemm.Multiplier[T], error) { return carried[T]{w, v.Name}, nil }
+}
+
+// TestConformance runs the suite on products that another process computes.
+func TestConformance(t *testing.T) {
+	v, err := gemm.Lookup(serial.Variants(), "serial/naive")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := worker(t, "none")
+	v.F64, v.F32, v.F16, v.BF16, v.GF256 = carriedBy[float64](w, v), carriedBy[float32](w, v), carriedBy[half.F16](w, v),
+		carriedBy[half.BF16](w, v), carriedBy[gf256.Elem](w, v)
+	gemmtest.Suite{OneCall: true}.Run(t, v)
 }
