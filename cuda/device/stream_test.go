@@ -4,6 +4,7 @@ package device
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -26,7 +27,7 @@ type streamed interface {
 }
 
 // pinnedBytes returns pinned memory, which is free when the test ends.
-func pinnedBytes(t *testing.T, p streamed, n int) []gf256.Elem {
+func pinnedBytes(t testing.TB, p streamed, n int) []gf256.Elem {
 	t.Helper()
 	memory, err := syscall.Mmap(-1, 0, n, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED|syscall.MAP_ANON)
 	if err != nil {
@@ -88,7 +89,7 @@ func sameProduct(t *testing.T, c, a, b gemm.Matrix[gf256.Elem]) {
 }
 
 // openStreamed returns the field product of cuda/tuned and its device.
-func openStreamed(t *testing.T) *product[gf256.Elem] {
+func openStreamed(t testing.TB) *product[gf256.Elem] {
 	t.Helper()
 	_, err := find(0)
 	gemmtest.Require(t, "cuda", err)
@@ -242,4 +243,42 @@ func TestStreamRefuses(t *testing.T) {
 		t.Error(err)
 	}
 	sameProduct(t, c2, a, wide)
+}
+
+// BenchmarkStream has slices of 10+4 in several sizes, and several of them under way. The rate is that of B.
+func BenchmarkStream(b *testing.B) {
+	p := openStreamed(b)
+	const k, m, most = 10, 4, 4
+	a := randomCode(m, k)
+	memory := pinnedBytes(b, p, most*64<<20)
+	for _, size := range []int{4 << 20, 16 << 20, 32 << 20, 64 << 20} {
+		for flying := 1; flying <= most; flying++ {
+			b.Run(fmt.Sprintf("%dMiB/%d", size>>20, flying), func(b *testing.B) {
+				width := size / (k + m) / 256 * 256
+				b.SetBytes(k * int64(width))
+				var waits []func() ([]usage.Stage, error)
+				for i := 0; b.Loop(); i++ {
+					at := i % flying
+					if len(waits) == flying {
+						if _, err := waits[at](); err != nil {
+							b.Fatal(err)
+						}
+					} else {
+						waits = append(waits, nil)
+					}
+					all := gemm.Matrix[gf256.Elem]{Rows: k + m, Cols: width, Stride: width, Data: memory[at*size:][:(k+m)*width]}
+					wait, err := p.Stream(b.Context(), all.Slice(k, 0, m, width), a, all.Slice(0, 0, k, width))
+					if err != nil || wait == nil {
+						b.Fatal(err)
+					}
+					waits[at] = wait
+				}
+				for _, wait := range waits {
+					if _, err := wait(); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
 }

@@ -130,7 +130,7 @@ func (s *streamer) Stream(ctx context.Context, c, a, b gemm.Matrix[gf256.Elem]) 
 }
 
 // worker returns a program that serves with the fault, and is closed when the test ends.
-func worker(t *testing.T, fault string) *Worker {
+func worker(t testing.TB, fault string) *Worker {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), servedVariable+"="+fault, "GORACE=atexit_sleep_ms=0")
@@ -548,4 +548,19 @@ func TestConformance(t *testing.T) {
 	v.F64, v.F32, v.F16, v.BF16, v.GF256 = carriedBy[float64](w, v), carriedBy[float32](w, v), carriedBy[half.F16](w, v),
 		carriedBy[half.BF16](w, v), carriedBy[gf256.Elem](w, v)
 	gemmtest.Suite{OneCall: true}.Run(t, v)
+}
+
+// BenchmarkRequest is what a request costs besides the product: from and to memory of the worker's.
+func BenchmarkRequest(b *testing.B) {
+	w := worker(b, "none")
+	room, err := Allocate[gf256.Elem](b.Context(), w, "serial/packed", nil, 14*64)
+	if err != nil {
+		b.Fatal(err)
+	}
+	p := fieldProduct(room, 64, 1)
+	for b.Loop() {
+		if _, err := Multiply(b.Context(), w, p); err != nil {
+			b.Fatal(err)
+		}
+	}
 }
