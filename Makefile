@@ -47,7 +47,7 @@ CUDA_PACKAGES := ./cmd/gemm-cuda ./cuda/device
 with_cuda = @flags="$$(scripts/cuda.sh)" || exit 1; [ "$$flags" = no ] || { eval "export $$flags"; set -x; $(1); }
 
 .DEFAULT_GOAL := help
-.PHONY: help report test sanitize mpich open-mpi-5 hosts rename-test lib-test slow-tests kernels oldest-nvrtc cuda-headers width-test cgocheck vet-systems gonum-tests build lib install uninstall install-test wheel python-test deps lint vet generate generate-test docs goals bench peers bench-peers bench-full fuzz check-report clean
+.PHONY: help report test sanitize mpich open-mpi-5 hosts rename-test lib-test slow-tests kernels oldest-nvrtc cuda-headers width-test cgocheck vet-systems gonum-tests build lib install uninstall install-test wheel python-test deps lint vet generate generate-test docs goals bench bench-rs peers bench-peers bench-full fuzz check-report clean
 
 help: ## list the targets and the variables
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -174,6 +174,9 @@ docs: ## render the pages of docs/, the tables of the READMEs and results/README
 
 goals: ## print which of the developers' goals the records in results/ meet
 	$(GO) run ./internal/goals results/*.json
+
+bench-rs: build ## measure gemm rs on files in memory, next to klauspost/reedsolomon and par2 -> rs.json
+	scripts/rs-bench.sh
 
 bench: ## run the Go benchmarks
 	$(GO) test -run '^$$' -bench . ./...

@@ -120,7 +120,8 @@ var importTable = map[string][]string{
 		"compare/report/analysis/lab",
 		"compare/report/number",
 	},
-	"internal/goals": {"compare", "compare/report/analysis"},
+	"internal/goals":       {"compare", "compare/report/analysis"},
+	"internal/shard/bench": {"internal/child", ".", "compare"},
 	"mpi": {
 		"gf256", "half", "internal/cpu", "mpi/account", ".",
 		"internal/kernel", "internal/peak", "internal/block", "internal/busy", "internal/dl", "internal/pseudocode",

@@ -45,8 +45,8 @@ type Choice struct {
 // leastChoice is the bytes of a file that pay for the measurement, and for starting a slow contender.
 const leastChoice = 1 << 30
 
-// A contender first computes all slices in flight once, and then a few times, which are timed. The contenders have several
-// turns, of which the fastest counts.
+// A contender first computes all slices in flight once, and then a few times, which are timed. The contenders have
+// several turns, of which the fastest counts.
 const (
 	trials = 2
 	turns  = 2
@@ -149,32 +149,12 @@ func (c *Coder) choose(ctx context.Context, f *feed, done *meter) error {
 		here := slices.DeleteFunc(slices.Clone(all.Contenders), func(x *Contender) bool {
 			return x.Slow || x.start(ctx) != nil
 		})
-		for range turns {
-			for _, x := range here {
-				if err := c.try(ctx, x, f, done); err != nil {
-					return err
-				}
-			}
+		if err := c.try(ctx, f, done, here...); err != nil {
+			return err
 		}
-		c.useFastest()
 	}
-	for len(all.slow.waiting) > 0 && f.left() > f.length/2 {
-		select {
-		case r := <-all.slow.results:
-			if all.slow.take(r); r.err != nil {
-				continue // it is not here
-			}
-			for range turns {
-				if err := c.try(ctx, r.Contender, f, done); err != nil {
-					return err
-				}
-			}
-			c.useFastest()
-		default: // go on meanwhile
-			if _, err := c.pass(ctx, f, done, c.round(f)); err != nil {
-				return err
-			}
-		}
+	if err := c.trySlow(ctx, f, done); err != nil {
+		return err
 	}
 	if all.Chosen != nil && len(all.rates) > before {
 		rates := slices.Clone(all.rates)
@@ -182,6 +162,38 @@ func (c *Coder) choose(ctx context.Context, f *feed, done *meter) error {
 			rates = append(rates, Rate{Name: x.Name})
 		}
 		all.Chosen(rates)
+	}
+	return nil
+}
+
+// trySlow tries slow contenders once they have started. Until then, and until half of the file is done, the fastest goes
+// on.
+func (c *Coder) trySlow(ctx context.Context, f *feed, done *meter) error {
+	slow := c.Choice.slow
+	for len(slow.waiting) > 0 {
+		long := f.left() > f.length/2
+		select {
+		case r := <-slow.results:
+			switch {
+			case r.err != nil:
+				slow.take(r) // it is not here
+				continue
+			case long:
+				slow.take(r)
+				if err := c.try(ctx, f, done, r.Contender); err != nil {
+					return err
+				}
+				continue
+			}
+			slow.results <- r // for the next file
+		default:
+		}
+		if !long {
+			return nil
+		}
+		if _, err := c.pass(ctx, f, done, c.round(f)); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -200,34 +212,39 @@ func (c *Coder) round(f *feed) int64 {
 	return int64(p.slices) * int64(max(p.room/f.shards/f.block, 1)*f.block)
 }
 
-// try measures the speed of x.
-func (c *Coder) try(ctx context.Context, x *Contender, f *feed, done *meter) error {
-	c.use(x)
-	if _, err := c.pass(ctx, f, done, c.round(f)); err != nil {
-		return err
-	}
-	start, want := time.Now(), trials*c.round(f)
-	columns, err := c.pass(ctx, f, done, want)
-	if err != nil || columns < want { // the end was too near
-		return err
-	}
-	r := Rate{x.Name, float64(columns*int64(f.data)) / time.Since(start).Seconds()}
+// try measures the speeds of contenders, and uses the fastest of all so far.
+func (c *Coder) try(ctx context.Context, f *feed, done *meter, contenders ...*Contender) error {
 	all := c.Choice
-	if i := slices.IndexFunc(all.rates, func(old Rate) bool { return old.Name == r.Name }); i < 0 {
-		all.rates = append(all.rates, r)
-	} else {
-		all.rates[i].Speed = max(all.rates[i].Speed, r.Speed)
+	for i := range turns * len(contenders) {
+		x := contenders[i%len(contenders)]
+		c.use(x)
+		if _, err := c.pass(ctx, f, done, c.round(f)); err != nil {
+			return err
+		}
+		start, want := time.Now(), trials*c.round(f)
+		columns, err := c.pass(ctx, f, done, want)
+		if err != nil {
+			return err
+		}
+		if columns < want {
+			break // the end was too near
+		}
+		r := Rate{x.Name, float64(columns*int64(f.data)) / time.Since(start).Seconds()}
+		if i := slices.IndexFunc(all.rates, func(old Rate) bool { return old.Name == r.Name }); i < 0 {
+			all.rates = append(all.rates, r)
+		} else {
+			all.rates[i].Speed = max(all.rates[i].Speed, r.Speed)
+		}
 	}
-	return nil
-}
-
-// useFastest uses the fastest of those that were tried.
-func (c *Coder) useFastest() {
-	all := c.Choice
 	slices.SortStableFunc(all.rates, func(a, b Rate) int { return cmp.Compare(b.Speed, a.Speed) })
+	best := all.Contenders[0].Name
+	if len(all.rates) > 0 {
+		best = all.rates[0].Name
+	}
 	for _, x := range all.Contenders {
-		if len(all.rates) > 0 && x.Name == all.rates[0].Name {
+		if x.Name == best {
 			c.use(x)
 		}
 	}
+	return nil
 }
