@@ -10,6 +10,7 @@ package main
 import "C"
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
+	fast "gemm/blas"
 )
 
 // goProduct computes the product. It returns a code of gemm.h, and writes the text of an error to the size
@@ -28,11 +30,7 @@ import (
 //
 //export goProduct
 func goProduct(p *C.struct_product, text *C.char, size C.size_t) (code C.int) {
-	defer func() {
-		if reason := recover(); reason != nil {
-			code = report(fmt.Errorf("the product failed: %v", reason), text, size)
-		}
-	}()
+	defer recovered(&code, text, size)
 	var err error
 	if p.is_float != 0 {
 		err = compute(&singles, p)
@@ -45,8 +43,63 @@ func goProduct(p *C.struct_product, text *C.char, size C.size_t) (code C.int) {
 	return C.GEMM_OK
 }
 
+// goBatch is goProduct for a batch.
+//
+//export goBatch
+func goBatch(p *C.struct_product, text *C.char, size C.size_t) (code C.int) {
+	defer recovered(&code, text, size)
+	var err error
+	if p.is_float != 0 {
+		err = computeBatch[float32](p)
+	} else {
+		err = computeBatch[float64](p)
+	}
+	if err != nil {
+		return report(err, text, size)
+	}
+	return C.GEMM_OK
+}
+
+// recovered is deferred: it makes an error of a panic.
+func recovered(code *C.int, text *C.char, size C.size_t) {
+	if reason := recover(); reason != nil {
+		*code = report(fmt.Errorf("the product failed: %v", reason), text, size)
+	}
+}
+
 // compute computes p by a multiplier of the type.
 func compute[T gemm.Float](all *multipliers[T], p *C.struct_product) error {
+	x := operands[T](p)
+	// The name is only read during the call.
+	return all.compute(unsafe.String((*byte)(unsafe.Pointer(p.variant)), int(p.variant_len)), int(p.threads),
+		int(p.threads_default), &x)
+}
+
+// computeBatch computes the batch p by the fastest variant.
+func computeBatch[T gemm.Float](p *C.struct_product) error {
+	if p.batch.count == 0 {
+		return nil
+	}
+	x, count, s := operands[T](p), int(p.batch.count), &p.batch
+	problem := fast.Problem[T]{
+		TransA: x.tA, TransB: x.tB, M: x.c.Rows, N: x.c.Cols, K: x.terms(), Alpha: x.alpha, Beta: x.beta,
+		LDA: x.a.Stride, LDB: x.b.Stride, LDC: x.c.Stride,
+		Workers: cmp.Or(int(p.threads), int(p.threads_default)),
+	}
+	return fast.GemmBatchStrided(problem, count, all(x.a, count, int(s.stride_a)), int(s.stride_a),
+		all(x.b, count, int(s.stride_b)), int(s.stride_b), all(x.c, count, int(s.stride_c)), int(s.stride_c))
+}
+
+// all returns the elements of count > 0 matrices, of which x is the first.
+func all[T gemm.Float](x gemm.Matrix[T], count, stride int) []T {
+	if len(x.Data) == 0 {
+		return nil
+	}
+	return unsafe.Slice(unsafe.SliceData(x.Data), (count-1)*stride+len(x.Data))
+}
+
+// operands returns the product p, or the first one of a batch.
+func operands[T gemm.Float](p *C.struct_product) product[T] {
 	m, n, k := int(p.m), int(p.n), int(p.k)
 	if p.alpha == 0 || m == 0 || n == 0 { // A and B are not read
 		k = 0
@@ -65,9 +118,7 @@ func compute[T gemm.Float](all *multipliers[T], p *C.struct_product) error {
 	} else {
 		x.tB, x.b = blas.Trans, matrix[T](p.b, n, k, int(p.ldb))
 	}
-	// The name is only read during the call.
-	return all.compute(unsafe.String((*byte)(unsafe.Pointer(p.variant)), int(p.variant_len)), int(p.threads),
-		int(p.threads_default), &x)
+	return x
 }
 
 // matrix returns the matrix at data, in memory of C.

@@ -55,6 +55,27 @@ int gemm_dgemm(const char *variant, int threads, int order, int trans_a, int tra
 	return named_product("gemm_dgemm", variant, threads, &o, &p);
 }
 
+int gemm_sgemm_batch_strided(int threads, int order, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k,
+                             float alpha, const float *a, int64_t lda, int64_t stride_a, const float *b, int64_t ldb,
+                             int64_t stride_b, float beta, float *c, int64_t ldc, int64_t stride_c, int64_t count)
+{
+	struct batch s = {stride_a, stride_b, stride_c, count};
+	struct operands o = {order, trans_a, trans_b, m, n, k, lda, ldb, ldc, a, b, c, &s};
+	struct product p = {.is_float = 1, .alpha = alpha, .beta = beta};
+	return named_product("gemm_sgemm_batch_strided", NULL, threads, &o, &p);
+}
+
+int gemm_dgemm_batch_strided(int threads, int order, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k,
+                             double alpha, const double *a, int64_t lda, int64_t stride_a, const double *b,
+                             int64_t ldb, int64_t stride_b, double beta, double *c, int64_t ldc, int64_t stride_c,
+                             int64_t count)
+{
+	struct batch s = {stride_a, stride_b, stride_c, count};
+	struct operands o = {order, trans_a, trans_b, m, n, k, lda, ldb, ldc, a, b, c, &s};
+	struct product p = {.alpha = alpha, .beta = beta};
+	return named_product("gemm_dgemm_batch_strided", NULL, threads, &o, &p);
+}
+
 /* once_text returns a text that Go makes once in a process, or NULL in a forked one that has none. */
 static const char *once_text(_Atomic(const char *) *kept, char *(*make)(void), const char *routine)
 {

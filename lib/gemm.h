@@ -60,6 +60,24 @@ int gemm_dgemm(const char *variant, int threads, int order, int trans_a, int tra
                int64_t m, int64_t n, int64_t k, double alpha, const double *a, int64_t lda,
                const double *b, int64_t ldb, double beta, double *c, int64_t ldc);
 
+/* gemm_sgemm_batch_strided and gemm_dgemm_batch_strided compute count products of one shape, with one
+ * alpha and one beta. The matrices A lie at equal distances: the next begins stride_a elements after the one
+ * before, and likewise for B and C. The threads share the products, unless there are few and each is large.
+ *
+ * count      at least 0
+ * stride_a   at least 1 and at least the elements of A from its first to its last; stride_b and stride_c
+ *            likewise. So matrices C do not overlap.
+ *
+ * The other arguments, and what is returned, are those of gemm_dgemm. The variant is the fastest. */
+int gemm_sgemm_batch_strided(int threads, int order, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k,
+                             float alpha, const float *a, int64_t lda, int64_t stride_a,
+                             const float *b, int64_t ldb, int64_t stride_b,
+                             float beta, float *c, int64_t ldc, int64_t stride_c, int64_t count);
+int gemm_dgemm_batch_strided(int threads, int order, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k,
+                             double alpha, const double *a, int64_t lda, int64_t stride_a,
+                             const double *b, int64_t ldb, int64_t stride_b,
+                             double beta, double *c, int64_t ldc, int64_t stride_c, int64_t count);
+
 /* gemm_error returns the text of the last error of the calling thread, one line without a line
  * break: "gemm_dgemm: lda is 3, must be at least 4". It is "" before the first error. A call
  * that succeeds does not change it. The text is valid until the thread's next call of this library. */

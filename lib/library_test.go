@@ -202,9 +202,9 @@ func TestExports(t *testing.T) {
 	want := []string{"gemm_error", "gemm_threads", "gemm_variants", "gemm_version", "gemm_cuda_variants",
 		"gemm_cuda_recipe", "gemm_free"}
 	for _, x := range []string{"s", "d"} {
-		want = append(want, "gemm_"+x+"gemm", "cblas_"+x+"gemm", "cblas_"+x+"gemm_64", "cblas_"+x+"gemm64_",
-			x+"gemm_", x+"gemm_64_", "scipy_cblas_"+x+"gemm", "scipy_cblas_"+x+"gemm64_", "scipy_"+x+"gemm_",
-			"scipy_"+x+"gemm_64_")
+		want = append(want, "gemm_"+x+"gemm", "gemm_"+x+"gemm_batch_strided", "cblas_"+x+"gemm",
+			"cblas_"+x+"gemm_64", "cblas_"+x+"gemm64_", x+"gemm_", x+"gemm_64_", "scipy_cblas_"+x+"gemm",
+			"scipy_cblas_"+x+"gemm64_", "scipy_"+x+"gemm_", "scipy_"+x+"gemm_64_")
 	}
 	slices.Sort(names)
 	slices.Sort(want)

@@ -71,6 +71,25 @@ static int misfit(int64_t lines, int64_t length, int64_t ld, size_t element)
 	                     __builtin_mul_overflow(size, (int64_t)element, &size) || size > PTRDIFF_MAX);
 }
 
+/* matrix_size returns the elements of a matrix from its first to its last. */
+static int64_t matrix_size(int64_t lines, int64_t length, int64_t ld)
+{
+	return lines > 0 && length > 0 ? (lines - 1) * ld + length : 0;
+}
+
+/* batch_check checks the stride of an operand that has passed matrix_check. The matrices before the last one,
+ * too, must fit into memory. */
+static struct fault batch_check(const char *name, int64_t stride, int64_t count, int64_t size, int used,
+                                size_t element)
+{
+	int64_t least = used && size > 1 ? size : 1;
+	if (stride < least)
+		return (struct fault){-1, name, stride, NULL, least};
+	if (used && misfit(count, size, stride, element))
+		return (struct fault){-1, name, stride, "must be so small that the matrices fit into memory", 0};
+	return (struct fault){0};
+}
+
 /* matrix_check checks the operand at position, whose name is that of its leading dimension without
  * "ld", and which has lines of the given length. used: it is read or written. */
 static struct fault matrix_check(int position, const char *const names[2], const void *data, int64_t ld, int64_t lines,
@@ -103,13 +122,27 @@ struct fault operands_check(const struct operands *o, double alpha, size_t eleme
 	if (o->k < 0)
 		return (struct fault){6, "k", o->k, NULL, 0};
 	/* By rows, the lines of A are its rows: m of k elements, unless it is transposed. */
-	int by_rows = o->order == GEMM_ROW_MAJOR, read = alpha != 0 && o->m > 0 && o->n > 0 && o->k > 0;
+	int used = o->batch == NULL || o->batch->count > 0;
+	int by_rows = o->order == GEMM_ROW_MAJOR, read = used && alpha != 0 && o->m > 0 && o->n > 0 && o->k > 0;
 	int a_rows = by_rows != is_trans(o->trans_a), b_rows = by_rows != is_trans(o->trans_b);
 	f = matrix_check(8, a, o->a, o->lda, a_rows ? o->m : o->k, a_rows ? o->k : o->m, read, element);
 	if (f.position == 0)
 		f = matrix_check(10, b, o->b, o->ldb, b_rows ? o->k : o->n, b_rows ? o->n : o->k, read, element);
 	if (f.position == 0)
-		f = matrix_check(13, c, o->c, o->ldc, by_rows ? o->m : o->n, by_rows ? o->n : o->m, 1, element);
+		f = matrix_check(13, c, o->c, o->ldc, by_rows ? o->m : o->n, by_rows ? o->n : o->m, used, element);
+	const struct batch *s = o->batch;
+	if (f.position != 0 || s == NULL)
+		return f;
+	if (s->count < 0)
+		return (struct fault){-1, "count", s->count, NULL, 0};
+	f = batch_check("stride_a", s->stride_a, s->count,
+	                matrix_size(a_rows ? o->m : o->k, a_rows ? o->k : o->m, o->lda), read, element);
+	if (f.position == 0)
+		f = batch_check("stride_b", s->stride_b, s->count,
+		                matrix_size(b_rows ? o->k : o->n, b_rows ? o->n : o->k, o->ldb), read, element);
+	if (f.position == 0)
+		f = batch_check("stride_c", s->stride_c, s->count,
+		                matrix_size(by_rows ? o->m : o->n, by_rows ? o->n : o->m, o->ldc), used, element);
 	return f;
 }
 
@@ -138,15 +171,40 @@ void operands_product(const struct operands *o, struct product *p)
 		p->a = o->b, p->lda = o->ldb, p->trans_a = is_trans(o->trans_b);
 		p->b = o->a, p->ldb = o->lda, p->trans_b = is_trans(o->trans_a);
 	}
+	if (o->batch == NULL)
+		return;
+	p->is_batch = 1;
+	p->batch = *o->batch;
+	if (o->order == GEMM_COL_MAJOR) {
+		p->batch.stride_a = o->batch->stride_b;
+		p->batch.stride_b = o->batch->stride_a;
+	}
+}
+
+/* batch_plain computes the products of a batch one by one. */
+static void batch_plain(const struct product *p)
+{
+	size_t element = p->is_float ? sizeof(float) : sizeof(double);
+	struct product one = *p;
+	for (int64_t i = 0; i < p->batch.count; i++) {
+		size_t offset = (size_t)i * element; /* of a matrix, for each element of its stride */
+		one.a = (const char *)p->a + offset * (size_t)p->batch.stride_a;
+		one.b = (const char *)p->b + offset * (size_t)p->batch.stride_b;
+		one.c = (char *)p->c + offset * (size_t)p->batch.stride_c;
+		product_plain(&one);
+	}
 }
 
 int product_run(struct product *p, char *text, size_t size)
 {
 	if (process_is_forked()) {
 		warn_forked();
-		product_plain(p);
+		if (p->is_batch)
+			batch_plain(p);
+		else
+			product_plain(p);
 		return GEMM_OK;
 	}
 	p->threads_default = threads_default();
-	return goProduct(p, text, size);
+	return p->is_batch ? goBatch(p, text, size) : goProduct(p, text, size);
 }

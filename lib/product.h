@@ -5,8 +5,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* product is one product C <- alpha*op(A)*op(B) + beta*C of matrices stored by rows. float operands
- * have alpha and beta in double, which holds them exactly. */
+/* batch is a number of products whose matrices lie at equal distances, in elements. */
+struct batch {
+	int64_t stride_a, stride_b, stride_c, count;
+};
+
+/* product is one product C <- alpha*op(A)*op(B) + beta*C of matrices stored by rows, or a batch. float
+ * operands have alpha and beta in double, which holds them exactly. */
 struct product {
 	const char *variant; /* NULL: the fastest */
 	size_t variant_len;
@@ -18,6 +23,8 @@ struct product {
 	double alpha, beta;
 	const void *a, *b;
 	void *c;
+	int is_batch;
+	struct batch batch; /* if is_batch */
 };
 
 /* operands has the arguments of a routine as its caller gave them, from order on. */
@@ -26,11 +33,12 @@ struct operands {
 	int64_t m, n, k, lda, ldb, ldc;
 	const void *a, *b;
 	void *c;
+	const struct batch *batch; /* NULL: one product */
 };
 
 /* fault describes an argument that is wrong. */
 struct fault {
-	int position;     /* of the argument in CBLAS's list, from 1 for order; 0: none is wrong */
+	int position;     /* of the argument in CBLAS's list, from 1 for order; -1: not in it; 0: none is wrong */
 	const char *name; /* of the argument */
 	int64_t value;
 	const char *must; /* what the value must be; NULL: at least the following */
@@ -51,7 +59,7 @@ void operands_product(const struct operands *o, struct product *p);
  * and writes the text of an error to text. */
 int product_run(struct product *p, char *text, size_t size);
 
-/* product_plain computes p by loops in C, on the calling thread. */
+/* product_plain computes p, which is no batch, by loops in C, on the calling thread. */
 void product_plain(const struct product *p);
 
 /* process_is_forked reports whether this process is a copy that fork() made of one in which the

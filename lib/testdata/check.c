@@ -1,6 +1,6 @@
 /* check.c: a program in C that checks libgemm.
  *
- *     check random SEED COUNT     products of random shapes by every entry, compared with plain loops
+ *     check random SEED COUNT     products and batches of random shapes by every entry, compared with plain loops
  *     check threads COUNT EACH    COUNT threads that compute EACH such products at the same time
  *     check fork SEED COUNT       random in a forked process, and in a process that it forks
  *     check exit                  exits while threads compute
@@ -137,6 +137,7 @@ static void free_operand(struct operand *o)
 #define NAME(x) x##_float
 #define ROUNDOFF 0x1p-24
 #define GEMM gemm_sgemm
+#define GEMM_BATCH gemm_sgemm_batch_strided
 #define CBLAS cblas_sgemm
 #define CBLAS_64 cblas_sgemm_64
 #define BLAS sgemm_
@@ -146,6 +147,7 @@ static void free_operand(struct operand *o)
 #undef NAME
 #undef ROUNDOFF
 #undef GEMM
+#undef GEMM_BATCH
 #undef CBLAS
 #undef CBLAS_64
 #undef BLAS
@@ -154,6 +156,7 @@ static void free_operand(struct operand *o)
 #define NAME(x) x##_double
 #define ROUNDOFF 0x1p-53
 #define GEMM gemm_dgemm
+#define GEMM_BATCH gemm_dgemm_batch_strided
 #define CBLAS cblas_dgemm
 #define CBLAS_64 cblas_dgemm_64
 #define BLAS dgemm_
@@ -165,6 +168,8 @@ static void check_random(uint64_t seed, int count)
 	for (int i = 0; i < count; i++) {
 		check_float(&seed);
 		check_double(&seed);
+		check_batch_float(&seed);
+		check_batch_double(&seed);
 	}
 }
 
@@ -267,6 +272,34 @@ static void check_standard(int threads)
 	}
 }
 
+/* simple_batch calls gemm_dgemm_batch_strided for two products of 2 x 2 matrices. */
+static int simple_batch(int64_t stride_a, int64_t stride_b, int64_t stride_c, int64_t count, const double *a)
+{
+	static const double b[16];
+	static double c[16];
+	return gemm_dgemm_batch_strided(0, GEMM_ROW_MAJOR, GEMM_NO_TRANS, GEMM_NO_TRANS, 2, 2, 2, 1, a, 2, stride_a, b, 2,
+	                                stride_b, 0, c, 3, stride_c, count);
+}
+
+static void check_batch_errors(const double *a)
+{
+	const int wrong = GEMM_ERR_ARGUMENT;
+	expect_error(simple_batch(3, 4, 5, 2, a), wrong,
+	             "gemm_dgemm_batch_strided: stride_a is 3, must be at least 4");
+	expect_error(simple_batch(4, 0, 5, 2, a), wrong,
+	             "gemm_dgemm_batch_strided: stride_b is 0, must be at least 4");
+	expect_error(simple_batch(4, 4, -5, 2, a), wrong,
+	             "gemm_dgemm_batch_strided: stride_c is -5, must be at least 5");
+	expect_error(simple_batch(4, 4, 5, -1, a), wrong, "gemm_dgemm_batch_strided: count is -1, must be at least 0");
+	expect_error(simple_batch(INT64_MAX / 8, 4, 5, 2, a), wrong,
+	             "gemm_dgemm_batch_strided: stride_a is 1152921504606846975, must be so small that the matrices fit "
+	             "into memory");
+	expect_error(simple_batch(4, 4, 5, 2, NULL), wrong,
+	             "gemm_dgemm_batch_strided: a is 0, must be the address of its elements");
+	expect_error(simple_batch(4, 4, 5, 0, NULL), GEMM_OK, "");
+	expect_error(simple_batch(4, 4, 5, 2, a), GEMM_OK, "");
+}
+
 static void check_errors(void)
 {
 	static const double a[16];
@@ -297,6 +330,7 @@ static void check_errors(void)
 	expect_error(simple(NULL, 0, rows, none, 4, 0, 4, NULL), GEMM_OK, ""); /* alpha = 0: A is not read */
 	expect_error(gemm_dgemm(NULL, 0, rows, none, none, 0, 4, 4, 1, NULL, 4, NULL, 4, 0, NULL, 4), GEMM_OK, "");
 	expect_error(gemm_dgemm(NULL, 0, rows, none, none, 4, 0, 4, 1, NULL, 4, NULL, 4, 0, NULL, 4), GEMM_OK, "");
+	check_batch_errors(a);
 	cblas_dgemm(rows, none, none, 4, 4, 4, 1, a, 4, a, 3, 0, NULL, 4);
 	double alpha = 1, c[16] = {7};
 	int four = 4, three = 3;
