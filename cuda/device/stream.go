@@ -99,10 +99,10 @@ func pins[T gemm.Element](d *Device, x gemm.Matrix[T]) bool {
 	})
 }
 
-// Stream starts C = A·B of operands that lie in pinned memory, but for A, and returns a function that waits for the end and
-// says when the stages of the product took place. It waits while there are too many products. B and C must stay as
-// they are until the end. One goroutine calls it; the functions that wait may be called on any. If both results are nil,
-// the product needs Multiply: B and C are not pinned, or the device has no room for them.
+// Stream starts C = A·B of operands that lie in pinned memory, but for A, and returns a function that waits for the
+// end and says when the stages of the product took place. It waits while there are too many products. B and C must
+// stay as they are until the end. One goroutine calls it; the functions that wait may be called on any. If both
+// results are nil, the product needs Multiply: B and C are not pinned, or the device has no room for them.
 func (p *product[T]) Stream(ctx context.Context, c, a, b gemm.Matrix[T]) (wait func() ([]usage.Stage, error),
 	err error) {
 	if err := gemm.CheckShapes(c, a, b); err != nil {

@@ -266,7 +266,8 @@ func BenchmarkStream(b *testing.B) {
 					} else {
 						waits = append(waits, nil)
 					}
-					all := gemm.Matrix[gf256.Elem]{Rows: k + m, Cols: width, Stride: width, Data: memory[at*size:][:(k+m)*width]}
+					data := memory[at*size:][:(k+m)*width]
+					all := gemm.Matrix[gf256.Elem]{Rows: k + m, Cols: width, Stride: width, Data: data}
 					wait, err := p.Stream(b.Context(), all.Slice(k, 0, m, width), a, all.Slice(0, 0, k, width))
 					if err != nil || wait == nil {
 						b.Fatal(err)

@@ -185,7 +185,8 @@ func (m gemmer[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, 
 // rescale is a rescaling of f32 and f64.
 func rescale[T gemm.Float](ctx context.Context, alpha T, a, b gemm.Matrix[T]) (T, gemm.Matrix[T], gemm.Matrix[T],
 	error) {
-	left, right := block.View[T]{Data: a.Data, Row: a.Stride, Col: 1}, block.View[T]{Data: b.Data, Row: b.Stride, Col: 1}
+	left := block.View[T]{Data: a.Data, Row: a.Stride, Col: 1}
+	right := block.View[T]{Data: b.Data, Row: b.Stride, Col: 1}
 	alpha, left, right, err := block.Rescale(ctx, a.Rows, b.Cols, a.Cols, alpha, left, right)
 	a.Data, a.Stride, b.Data, b.Stride = left.Data, left.Row, right.Data, right.Row
 	return alpha, a, b, err

@@ -63,7 +63,8 @@ func TestActivity(t *testing.T) {
 	}
 	for i, want := range [][2]float64{{0.001, 0.003}, {0.003, 0.005}} {
 		p := got.Phases[i]
-		if p.Lane != i || p.Name != got.Lanes[i] || !(math.Abs(p.Begin-want[0]) < 1e-6) || !(math.Abs(p.End-want[1]) < 1e-6) {
+		near := math.Abs(p.Begin-want[0]) < 1e-6 && math.Abs(p.End-want[1]) < 1e-6
+		if p.Lane != i || p.Name != got.Lanes[i] || !near {
 			t.Errorf("phase %d is %+v", i, p)
 		}
 	}

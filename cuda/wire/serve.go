@@ -157,7 +157,8 @@ func (s *server) do(t task) {
 			s.answer(t.ID, nil, fmt.Errorf("there is no type %q", t.Type))
 			return
 		}
-		gemm.ByType(t.Type, ofNumber[float64], ofNumber[float32], ofNumber[half.F16], ofNumber[half.BF16], ofField)(s, t)
+		gemm.ByType(t.Type, ofNumber[float64], ofNumber[float32], ofNumber[half.F16], ofNumber[half.BF16],
+			ofField)(s, t)
 	case doUnmap:
 		s.flight.Wait()
 		var err error

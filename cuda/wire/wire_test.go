@@ -427,7 +427,8 @@ func TestKilledBetweenProducts(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 3 {
-		if _, err := Multiply(t.Context(), w, p); err == nil || !strings.Contains(err.Error(), "ended with signal: killed") {
+		if _, err := Multiply(t.Context(), w, p); err == nil ||
+			!strings.Contains(err.Error(), "ended with signal: killed") {
 			t.Errorf("after the end: %v", err)
 		}
 	}
@@ -488,20 +489,21 @@ func TestRefusedRequests(t *testing.T) {
 	served := make(chan error, 1)
 	go func() { served <- Serve(t.Context(), in, out, m.file, serial.Variants()) }()
 	r := bufio.NewReader(replies)
+	const multiplying = `"do":"multiply","variant":"serial/naive","type":"f64",`
 	for _, test := range []struct{ text, want string }{
 		{`"do":"dance"`, `there is no request \"dance\"`},
 		{`"do":"multiply","variant":"serial/naive","type":"f8"`, `there is no type \"f8\"`},
-		{`"do":"multiply","variant":"serial/naive","type":"f64","m":-1`, "-1×0"},
-		{`"do":"multiply","variant":"serial/naive","type":"f64","m":4294967296,"k":4294967296,"a":{"stride":4294967296}`,
+		{multiplying + `"m":-1`, "-1×0"},
+		{multiplying + `"m":4294967296,"k":4294967296,"a":{"stride":4294967296}`,
 			"4294967296×4294967296"},
-		{`"do":"multiply","variant":"serial/naive","type":"f64","m":1,"n":1,"k":1,"a":{"stride":1}`, "does not lie in"},
+		{multiplying + `"m":1,"n":1,"k":1,"a":{"stride":1}`, "does not lie in"},
 		{`"do":"map","variant":"serial/naive","type":"f64","segment":{"at":4096,"bytes":4096}`, "there are 4096 bytes"},
 		{`"do":"map","variant":"serial/naive","type":"f64","segment":{"at":0,"bytes":4096}`, ""},
 		{`"do":"map","variant":"serial/naive","type":"f64","segment":{"at":0,"bytes":4096}`, "is mapped already"},
-		{`"do":"multiply","variant":"serial/naive","type":"f64","m":1,"n":1,"k":1,"a":{"at":4,"stride":1}`, "does not lie"},
-		{`"do":"multiply","variant":"serial/naive","type":"f64","m":1,"n":1,"k":1,"a":{"at":4096,"stride":1}`, "does not"},
-		{`"do":"multiply","variant":"serial/naive","type":"f64","m":2,"n":1,"k":1,"a":{"stride":0},"b":{"stride":1}`, "does"},
-		{`"do":"multiply","variant":"serial/naive","type":"f64","alpha":1,"m":1,"n":1,"k":1,"a":{"stride":1},` +
+		{multiplying + `"m":1,"n":1,"k":1,"a":{"at":4,"stride":1}`, "does not lie"},
+		{multiplying + `"m":1,"n":1,"k":1,"a":{"at":4096,"stride":1}`, "does not"},
+		{multiplying + `"m":2,"n":1,"k":1,"a":{"stride":0},"b":{"stride":1}`, "does"},
+		{multiplying + `"alpha":1,"m":1,"n":1,"k":1,"a":{"stride":1},` +
 			`"b":{"at":8,"stride":1},"c":{"at":16,"stride":1}`, ""},
 		{`"do":"unmap","segment":{"at":0,"bytes":4096}`, ""},
 		{`"do":"unmap","segment":{"at":0,"bytes":4096}`, "is not mapped"},
@@ -545,8 +547,9 @@ func TestConformance(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := worker(t, "none")
-	v.F64, v.F32, v.F16, v.BF16, v.GF256 = carriedBy[float64](w, v), carriedBy[float32](w, v), carriedBy[half.F16](w, v),
-		carriedBy[half.BF16](w, v), carriedBy[gf256.Elem](w, v)
+	v.F64, v.F32 = carriedBy[float64](w, v), carriedBy[float32](w, v)
+	v.F16, v.BF16 = carriedBy[half.F16](w, v), carriedBy[half.BF16](w, v)
+	v.GF256 = carriedBy[gf256.Elem](w, v)
 	gemmtest.Suite{OneCall: true}.Run(t, v)
 }
 
