@@ -58,7 +58,8 @@ func fakeWorker() {
 	case "serve":
 		err = serveFake(kind)
 	case "multiply":
-		err = wire.Serve(context.Background(), os.Stdin, os.Stdout, wire.Shared(), cuda.Variants(fakeBackend{field: kind}))
+		err = wire.Serve(context.Background(), os.Stdin, os.Stdout, wire.Shared(),
+			cuda.Variants(fakeBackend{field: kind}))
 	default:
 		err = fmt.Errorf("argument %q", os.Args[1])
 	}
@@ -105,7 +106,7 @@ func describeFake(kind string) error {
 // with the rung dmma where it is to. The products of bytes are those of the processor, if field says so.
 type fakeBackend struct {
 	hangs bool
-	field string // computes: it does; dies: with its third product; otherwise there are none
+	field string // computes: it does; dies, waits: with its third product; otherwise there are none
 }
 
 func (fakeBackend) F32(name string, _ gemm.Params) (gemm.Multiplier[float32], error) {
@@ -124,7 +125,7 @@ func (fakeBackend) BF16(string, gemm.Params) (gemm.Multiplier[half.BF16], error)
 }
 
 func (b fakeBackend) GF256(string, gemm.Params) (gemm.Multiplier[gf256.Elem], error) {
-	if b.field != "computes" && b.field != "dies" {
+	if !slices.Contains([]string{"computes", "dies", "waits"}, b.field) {
 		return nil, gemm.Unavailablef("gf256 is not faked")
 	}
 	v, err := gemm.Lookup(catalog.Variants(), "serial/packed")
@@ -132,19 +133,26 @@ func (b fakeBackend) GF256(string, gemm.Params) (gemm.Multiplier[gf256.Elem], er
 		return nil, err
 	}
 	m, err := gemm.New[gf256.Elem](v, nil)
-	return &fakeField{Multiplier: m, dies: b.field == "dies"}, err
+	return &fakeField{Multiplier: m, does: b.field}, err
 }
 
 type fakeField struct {
 	gemm.Multiplier[gf256.Elem]
-	dies     bool
+	does     string
 	products int
 }
 
 func (m *fakeField) Multiply(ctx context.Context, c, a, b gemm.Matrix[gf256.Elem]) error {
 	const last = 3
-	if m.products++; m.dies && m.products == last {
-		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	if m.products++; m.products == last {
+		switch m.does {
+		case "dies":
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		case "waits":
+			_ = os.WriteFile(os.Getenv(plantedVariable+"_FILE"), nil, 0o600)
+			<-ctx.Done()
+			return ctx.Err()
+		}
 	}
 	return m.Multiplier.Multiply(ctx, c, a, b)
 }
@@ -476,13 +484,17 @@ func TestCUDAMultiplies(t *testing.T) {
 		append(args, "cuda/smem", "--alpha", "2")...)
 }
 
-// TestCUDAEncodes has the worker compute the parity of a file, and has it killed meanwhile.
+// TestCUDAEncodes has the worker compute the parity of a file, and has it killed or interrupted meanwhile.
 func TestCUDAEncodes(t *testing.T) {
 	dir := t.TempDir()
 	const bytes = 70 << 20 // four slices
 	data := archive(t, dir, bytes)
 	args := encoding("--variant", "cuda/tuned")
 	failWith(t, dir, withWorker(t, "dies"), 1, "gemm-cuda ended with signal: killed", args...)
+	if r, took := interruptedInWorker(t, dir, withWorker(t, "waits"), args...); r.status != statusInterrupted ||
+		took > 4*time.Second { // the worker was not killed for want of a reply
+		t.Errorf("Ctrl-C: status %d after %v, %s", r.status, took, r.stderr)
+	}
 	if _, err := os.Stat(filepath.Join(dir, "shards")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("shards are left: %v", err)
 	}

@@ -50,8 +50,8 @@ type slot struct {
 // The stages of a product, by their two events of a slot.
 var stageNames = [...]string{"copy in", "kernel", "copy out"}
 
-// mostSlots is how many products are on the device at once: one for each stage and one that waits. mostA is how many bytes
-// an A has that is compared with the last.
+// mostSlots is how many products are on the device at once: one for each stage and one that waits. mostA is how many
+// bytes an A has that is compared with the last.
 const (
 	mostSlots = 4
 	mostA     = 16 << 20

@@ -300,7 +300,7 @@ func TestAllocateLimits(t *testing.T) {
 	w := worker(t, "streams")
 	for _, n := range []int{0, -1, MostPinned + 1, math.MaxInt} {
 		if _, err := Allocate[gf256.Elem](t.Context(), w, "serial/packed", nil, n); err == nil ||
-			!strings.Contains(err.Error(), "between 1 and 1024 MiB in all are possible") {
+			!strings.Contains(err.Error(), "between 1 and 896 MiB in all are possible") {
 			t.Errorf("%d bytes: %v", n, err)
 		}
 	}

@@ -53,8 +53,9 @@ type roomySegment struct {
 	pinned bool
 }
 
-// MostPinned is how many bytes of memory a worker pins: they cannot be swapped out.
-const MostPinned = 1 << 30
+// MostPinned is how many bytes of shared memory a worker pins. With the rings of the GPU program, of 128 MiB, that is
+// 1 GiB, which cannot be swapped out.
+const MostPinned = 1<<30 - 128<<20
 
 // Start starts the command, which answers as Serve does.
 func Start(cmd *exec.Cmd) (_ *Worker, err error) {
