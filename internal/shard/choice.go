@@ -166,8 +166,8 @@ func (c *Coder) choose(ctx context.Context, f *feed, done *meter) error {
 	return nil
 }
 
-// trySlow tries slow contenders once they have started. Until then, and until half of the file is done, the fastest goes
-// on.
+// trySlow tries slow contenders once they have started. Until then, and until half of the file is done, the fastest
+// goes on.
 func (c *Coder) trySlow(ctx context.Context, f *feed, done *meter) error {
 	slow := c.Choice.slow
 	for len(slow.waiting) > 0 {

@@ -172,8 +172,8 @@ func (m *memory) slices(n, bytes int, of Slicer) (list [][]gf256.Elem, err error
 }
 
 // The slices of columns. Several goroutines read the rows of a slice, and write them: each row is of another file or of
-// another place, and the system lets only one write to a file at a time. On 16 processors, 18 slices in flight, each with
-// a goroutine of its own, took 1.6 times as long as 4.
+// another place, and the system lets only one write to a file at a time. On 16 processors, 18 slices in flight, each
+// with a goroutine of its own, took 1.6 times as long as 4.
 const (
 	sliceBytes   = 16 << 20 // of all rows of one
 	fewestSlices = 3        // one is read, one multiplied and one written

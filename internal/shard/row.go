@@ -211,5 +211,5 @@ func (f *found) is(state State, reason string) {
 // checkBytes is the approximate number of bytes that are checked at once, readers the largest number of shards.
 const (
 	checkBytes = 1 << 20
-	readers    = 8
+	readers    = 16
 )

@@ -1,6 +1,6 @@
-// Command bench measures how fast programs make shards or parity of files: gemm rs, the example program stream-encoder of
-// klauspost/reedsolomon, and par2. It writes a record, which the pages render into docs/rs.md. scripts/rs-bench.sh calls
-// it.
+// Command bench measures how fast programs make shards or parity of files: gemm rs, the example program stream-encoder
+// of klauspost/reedsolomon, and par2. It writes a record, which the pages render into docs/rs.md. scripts/rs-bench.sh
+// calls it.
 //
 // The contenders of a case are interleaved, A B C A B C, and each sample is a process of its own, with its start. A
 // contender writes into an empty folder, which is removed afterwards, so that its successor has the same memory.
@@ -255,14 +255,15 @@ func (b *bench) measure(ctx context.Context, c shards) error {
 			case round > 0 || enough[i]:
 				samples[i] = append(samples[i], took.Seconds())
 			}
-			fmt.Fprintf(os.Stderr, "%d+%d, %d MiB: %s by %s (%d): %.3f s\n", c.data, c.parity, c.bytes>>20, x.task, x.by,
-				x.processors, took.Seconds())
+			fmt.Fprintf(os.Stderr, "%d+%d, %d MiB: %s by %s (%d): %.3f s\n", c.data, c.parity, c.bytes>>20, x.task,
+				x.by, x.processors, took.Seconds())
 		}
 	}
 	host := b.doc.Hosts[0]
 	for i, x := range all {
 		b.doc.Measurements = append(b.doc.Measurements, compare.Measurement{
-			Host: host.ID, Run: b.doc.Runs[0].ID, Name: "rs " + x.task, Unit: "s", Samples: samples[i], Reason: reasons[i],
+			Host: host.ID, Run: b.doc.Runs[0].ID, Name: "rs " + x.task, Unit: "s", Samples: samples[i],
+			Reason: reasons[i],
 			Params: gemm.Params{"by": x.by, "data": c.data, "parity": c.parity, "bytes": int(c.bytes),
 				"processors": cmp.Or(x.processors, host.Cores)},
 		})
