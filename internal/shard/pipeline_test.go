@@ -48,7 +48,8 @@ func (m *slicing) Multiply(ctx context.Context, c, a, b gemm.Matrix[gf256.Elem])
 	if !inside(b) || !inside(c) {
 		m.t.Error("operands are not in the memory of the multiplier")
 	}
-	if b.Stride != c.Stride || unsafe.Pointer(&b.Data[:b.Rows*b.Stride+1][b.Rows*b.Stride]) != unsafe.Pointer(&c.Data[0]) {
+	behind := b.Data[:b.Rows*b.Stride+1][b.Rows*b.Stride:]
+	if b.Stride != c.Stride || unsafe.SliceData(behind) != unsafe.SliceData(c.Data) {
 		m.t.Error("C does not follow B")
 	}
 	return m.Multiplier.Multiply(ctx, c, a, b)

@@ -46,6 +46,7 @@ type bench struct {
 	gpu                 string // its name; empty: none
 	dir, out            string
 	rounds              int
+	par2Most            int64 // bytes
 	doc                 compare.Document
 }
 
@@ -58,8 +59,9 @@ func run(ctx context.Context) error {
 	flag.StringVar(&b.dir, "dir", "/dev/shm", "folder for the files, best in memory")
 	flag.StringVar(&b.out, "out", "rs.json", "record to write")
 	flag.IntVar(&b.rounds, "rounds", 5, "samples of each contender")
-	codes := flag.String("codes", "10+4,50+20", "data and parity shards")
-	sizes := flag.String("sizes", "256,4096", "files, MiB")
+	par2Most := flag.Int64("par2-most", 512, "largest file for par2, MiB")
+	cases := flag.String("cases", "10+4:64,50+20:64,10+4:512,50+20:512,10+4:4096,50+20:4096",
+		"data and parity shards, and MiB of the file")
 	command := flag.String("command", strings.Join(os.Args, " "), "command to note in the record")
 	flag.Parse()
 
@@ -85,22 +87,21 @@ func run(ctx context.Context) error {
 		return err
 	}
 	defer os.RemoveAll(b.dir)
-	for size := range strings.SplitSeq(*sizes, ",") {
-		mebibytes, err := strconv.Atoi(size)
-		if err != nil {
-			return fmt.Errorf("-sizes %q: must be numbers of MiB", *sizes)
+	b.par2Most = *par2Most << 20
+	made := int64(0)
+	for text := range strings.SplitSeq(*cases, ",") {
+		var c shards
+		if _, err := fmt.Sscanf(text, "%d+%d:%d", &c.data, &c.parity, &c.bytes); err != nil {
+			return fmt.Errorf("-cases %q: must be such as 10+4:512,50+20:512", *cases)
 		}
-		if err := b.file(int64(mebibytes) << 20); err != nil {
-			return err
-		}
-		for code := range strings.SplitSeq(*codes, ",") {
-			c := shards{bytes: int64(mebibytes) << 20}
-			if _, err := fmt.Sscanf(code, "%d+%d", &c.data, &c.parity); err != nil {
-				return fmt.Errorf("-codes %q: must be such as 10+4,50+20", *codes)
-			}
-			if err := b.measure(ctx, c); err != nil {
+		if c.bytes <<= 20; c.bytes != made {
+			if err := b.file(c.bytes); err != nil {
 				return err
 			}
+			made = c.bytes
+		}
+		if err := b.measure(ctx, c); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -164,7 +165,7 @@ func (b *bench) contenders(c shards) []contender {
 			parity, "-out", b.name("made"), b.name("file"))})
 	}
 	all = append(all, contender{"protect", "serial/packed", 0, rs("serial/packed", 0, protect...)})
-	if b.par2 != "" {
+	if b.par2 != "" && c.bytes <= b.par2Most {
 		all = append(all, contender{"protect", "par2", 0, b.program(0, b.par2, "create", "-qq", "-b"+data, "-c"+parity,
 			"-n1", "-m8000", "-B", b.dir, b.name("made/par2"), b.name("file"))})
 	}
