@@ -182,7 +182,11 @@ func multiply[T gemm.Element](ctx context.Context, p product) error {
 		Variant: v, Type: gemm.TypeOf[T]().Name, Shape: gemm.Shape{M: p.a.Rows, N: p.b.Cols, K: p.a.Cols},
 		Op: "nn", Alpha: p.alpha, Beta: p.beta, Params: params,
 	}.Case()
-	if err := checkMemory("the product", job.ProductBytes(), "multiply on a host with more"); err != nil {
+	what, room := "the product", job.ProductBytes()
+	if v.Location == gemm.OnGPU {
+		what, room = what+" and its copy for "+cuda.Worker, 2*room
+	}
+	if err := checkMemory(what, room, "multiply on a host with more"); err != nil {
 		return err
 	}
 	m, err := gemm.New[T](v, params)
@@ -225,7 +229,7 @@ func multiply[T gemm.Element](ctx context.Context, p product) error {
 	}
 	took := time.Since(start)
 
-	what := fmt.Sprintf("%s computed %s in %s, %v", v.Name, job.Shape, job.Type, took.Round(time.Microsecond))
+	what = fmt.Sprintf("%s computed %s in %s, %v", v.Name, job.Shape, job.Type, took.Round(time.Microsecond))
 	limit := verify.LimitOf[T](v, job.Shape, resolved(v, params), p.alpha, p.beta, false)
 	result, wrong := "", ""
 	verified := make(chan struct{})
@@ -315,6 +319,7 @@ func choose[T gemm.Element](ctx context.Context, p product) (gemm.Variant, gemm.
 		return v, nil, fmt.Errorf("--variant: %w", err)
 	}
 	if v.Location == gemm.OnGPU && slices.Contains(v.Types(), gemm.TypeOf[T]().Name) {
+		workerOf(ctx).Prepare() // meanwhile
 		if err := onGPU(ctx, v); err != nil {
 			return v, nil, err
 		}

@@ -83,13 +83,8 @@ func (s *session) started() (*wire.Worker, error) {
 	if s.with != nil || s.err != nil {
 		return s.with, s.err
 	}
-	// Products of other contexts follow: none of them ends the process.
-	cmd, err := s.worker.command(context.Background(), "multiply")
-	if err == nil {
-		s.with, err = wire.Start(cmd)
-	}
-	s.err = err
-	return s.with, err
+	s.with, s.err = s.worker.started()
+	return s.with, s.err
 }
 
 // Close implements io.Closer: it ends the process, if it was started, and frees the memory of Allocate. No product may

@@ -17,6 +17,7 @@ import (
 	"gemm"
 	"gemm/compare"
 	"gemm/cuda"
+	"gemm/cuda/wire"
 	"gemm/internal/child"
 )
 
@@ -61,6 +62,38 @@ type Worker struct {
 	once  sync.Once
 	found cuda.System
 	err   error
+
+	mu    sync.Mutex
+	spare *wire.Worker // guarded by mu: a process for the next multiplier
+}
+
+// Prepare starts a process for the next multiplier, which takes a third of a second, and returns at once.
+func (w *Worker) Prepare() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.spare == nil {
+		w.spare, _ = w.begin() // the multiplier will say why not
+	}
+}
+
+// started returns a process that serves products: the spare one, or another.
+func (w *Worker) started() (*wire.Worker, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if spare := w.spare; spare != nil {
+		w.spare = nil
+		return spare, nil
+	}
+	return w.begin()
+}
+
+// begin starts a process that serves products. Products of several contexts follow: none of them ends it.
+func (w *Worker) begin() (*wire.Worker, error) {
+	cmd, err := w.command(context.Background(), "multiply")
+	if err != nil {
+		return nil, err
+	}
+	return wire.Start(cmd)
 }
 
 // System returns what the worker finds; it asks once. The error wraps gemm.ErrUnavailable if there
