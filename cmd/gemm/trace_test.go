@@ -139,3 +139,46 @@ func TestDrawLargest(t *testing.T) {
 		t.Errorf("timelines are of %v", drawn)
 	}
 }
+
+// TestTraceOfSlices reads the timeline of gemm rs back: every slice is read, multiplied and written.
+func TestTraceOfSlices(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	archive(t, dir, 20<<20)
+	succeed(t, dir, encoding("--variant", "serial/packed", "--trace", "made.json")...)
+	if err := os.Remove(filepath.Join(dir, "shards", "001.shard")); err != nil {
+		t.Fatal(err)
+	}
+	succeed(t, dir, rs("reconstruct", "--in", "shards", "--out", "again", "--trace", "again.json")...)
+	for name, phases := range map[string][]string{
+		"made.json": {"code", "sync"}, "again.json": {"verify", "code", "sync"},
+	} {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := totals(t, data)
+		for _, phase := range phases {
+			if _, ok := all[laneOf(0, 0)][phase]; !ok {
+				t.Errorf("%s: the files have no phase %s: %v", name, phase, all[laneOf(0, 0)])
+			}
+		}
+		delete(all, laneOf(0, 0))
+		if len(all) < 2 {
+			t.Errorf("%s has %d slices", name, len(all))
+		}
+		for slice, phases := range all {
+			for _, phase := range []string{"read", "multiply", "write"} {
+				if !(phases[phase] > 0) {
+					t.Errorf("%s: slice %v has no phase %s: %v", name, slice, phase, phases)
+				}
+			}
+		}
+	}
+	for _, bad := range [][]string{encoding("--trace", ""), encoding("--trace", "made.json", "--out", "other")} {
+		if r := start(t, dir, nil, bad...); r.status == 0 || !strings.Contains(r.stderr, "--trace") &&
+			!strings.Contains(r.stderr, "made.json") {
+			t.Errorf("%q: status %d, %q", bad, r.status, r.stderr)
+		}
+	}
+}
