@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"sync"
 	"time"
 
 	"gemm"
@@ -78,8 +79,11 @@ func (c *Choice) Close() error {
 // starter starts slow contenders while others multiply.
 type starter struct {
 	waiting []*Contender       // those that were not tried yet
-	results chan started       // of each
+	results chan started       // of each; has room for all
 	stop    context.CancelFunc // ends Start
+
+	mu    sync.Mutex
+	ended bool
 }
 
 type started struct {
@@ -97,7 +101,13 @@ func newStarter(ctx context.Context, contenders []*Contender) *starter {
 			s.waiting = append(s.waiting, x)
 			go func() {
 				m, err := x.Start(ctx)
-				s.results <- started{x, m, err}
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				if !s.ended {
+					s.results <- started{x, m, err}
+				} else if m, ok := m.(io.Closer); ok && err == nil {
+					_ = m.Close() // nobody waits for it
+				}
 			}()
 		}
 	}
@@ -112,13 +122,16 @@ func (s *starter) take(r started) {
 	}
 }
 
-// end ends those that have not started.
+// end ends those that have not started, and does not wait for them.
 func (s *starter) end() {
+	s.mu.Lock()
+	s.ended = true
+	s.mu.Unlock()
+	for len(s.results) > 0 {
+		s.take(<-s.results)
+	}
 	if len(s.waiting) > 0 {
 		s.stop()
-	}
-	for len(s.waiting) > 0 {
-		s.take(<-s.results)
 	}
 }
 
