@@ -24,6 +24,8 @@ fi
 scratch="$(mktemp -d)"
 export GEMM_HOSTS="$scratch/hosts"
 trap 'scripts/hosts.sh down; rm -rf "$scratch"' EXIT
+# As on a host whose environment names a launcher that starts all ranks on one host.
+export OMPI_MCA_plm=isolated
 begun=0
 step() { begun=$SECONDS; printf '== %s\n' "$*"; }
 

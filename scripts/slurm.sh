@@ -30,7 +30,7 @@ usage() { sed -n '5,11s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 here() {
 	local host="$1"
 	shift
-	scripts/hosts.sh on "$host" env -u OMPI_MCA_orte_default_hostfile -u OMPI_MCA_plm_rsh_agent \
+	scripts/hosts.sh on "$host" env -u OMPI_MCA_orte_default_hostfile -u OMPI_MCA_plm -u OMPI_MCA_plm_rsh_agent \
 		-u PRTE_MCA_prte_default_hostfile SLURM_CONF="$slurm/slurm.conf" "$@"
 }
 
@@ -141,8 +141,10 @@ run_test() {
 	fi
 	[ $# -gt 0 ] || set -- --variants mpi/summa --sizes 64 --time 20ms --reps 3
 	ln -sfn "$PWD/bin" "$slurm/jobs/bin"
+	# Jobs run at the same time. In one folder, what Open MPI removes after one job another is about to use.
 	for script in examples/mpi/*.sbatch; do
-		job="$(here 1 sbatch --parsable --chdir="$slurm/jobs" --output="$slurm/jobs/%j.out" \
+		mkdir "$slurm/jobs/tmp.$(basename "$script")"
+		job="$(here 1 env TMPDIR="$slurm/jobs/tmp.$(basename "$script")" sbatch --parsable --chdir="$slurm/jobs" --output="$slurm/jobs/%j.out" \
 			--ntasks-per-node=2 --cpus-per-task=1 "$script" "$@")"
 		submitted+=("$script $job")
 	done
