@@ -53,9 +53,12 @@ func TestMain(m *testing.M) {
 // job is how ranks are started.
 var job = gemmtest.Job{AsRank: asRank, Library: Version()}
 
-// TestOnRanks runs the tests of this file on several numbers of ranks.
+// TestOnRanks runs the tests of this file on several numbers of ranks, with -short on two.
 func TestOnRanks(t *testing.T) {
 	for ranks := 2; ranks <= 4; ranks++ {
+		if testing.Short() && ranks > 2 {
+			continue
+		}
 		t.Run(fmt.Sprint(ranks), func(t *testing.T) { gemmtest.Mpirun(t, job, ranks, "^TestRanks") })
 	}
 }
