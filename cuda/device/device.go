@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"gorgonia.org/cu"
@@ -85,7 +86,10 @@ func open(number int) (_ *Device, err error) {
 		return nil, err
 	}
 	// The primary context is the one that cuBLAS computes in.
-	if d.context, err = d.at.RetainPrimaryCtx(); err != nil {
+	if d.context, err = d.at.RetainPrimaryCtx(); errors.Is(err, cu.OutOfMemory) {
+		return nil, gemm.Unavailablef("%w for a context of this process", errMemory).
+			WithRemedy("end other programs on the GPU; nvidia-smi lists them")
+	} else if err != nil {
 		return nil, failed("cuDevicePrimaryCtxRetain", err)
 	}
 	defer func() {
@@ -231,7 +235,9 @@ func (d *Device) wait(ctx context.Context, e cu.Event) error {
 			return err
 		}
 		if time.Since(begin) > spin {
-			time.Sleep(pause)
+			// time.Sleep takes a millisecond in a process that is idle otherwise.
+			nap := syscall.NsecToTimespec(pause.Nanoseconds())
+			_ = syscall.Nanosleep(&nap, nil)
 		}
 	}
 }
@@ -292,9 +298,9 @@ func (d *Device) allocate(bytes int64) (memory, error) {
 	}
 	bytes = max(bytes, 16)
 	if bytes > room {
-		return memory{}, gemm.Unavailablef("%w: needs %d MiB, has %d of %d MiB", errMemory, bytes>>20, room>>20,
+		return memory{}, gemm.Unavailablef("%w: needs %d MiB, has %d of %d MiB", errMemory, (bytes-1)>>20+1, room>>20,
 			d.GPU.Memory>>20).
-			WithRemedy("choose a smaller size")
+			WithRemedy("end other programs on the GPU, or choose a smaller size")
 	}
 	at, err := cu.MemAlloc(bytes)
 	if err != nil {

@@ -437,9 +437,18 @@ func span[T gemm.Element](rows, cols, stride int) int64 {
 	return (int64(rows-1)*int64(stride) + int64(cols)) * int64(sizeOf[T]())
 }
 
-// copyRows copies the elements of a matrix, and not what lies between its rows.
+// copyRows copies the elements of a matrix, and not what lies between its rows. One processor does not keep up with
+// memory.
 func copyRows[T gemm.Element](to, from gemm.Matrix[T]) {
-	for i := range from.Rows {
-		copy(to.Row(i), from.Row(i))
+	const most, least = 4, 1 << 20 // goroutines, and bytes for each
+	n := min(most, from.Rows, 1+int(span[T](from.Rows, from.Cols, from.Cols)/least))
+	var group sync.WaitGroup
+	for part := range n {
+		group.Go(func() {
+			for i := part * from.Rows / n; i < (part+1)*from.Rows/n; i++ {
+				copy(to.Row(i), from.Row(i))
+			}
+		})
 	}
+	group.Wait()
 }
