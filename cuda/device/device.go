@@ -87,8 +87,10 @@ func open(number int) (_ *Device, err error) {
 	}
 	// The primary context is the one that cuBLAS computes in.
 	if d.context, err = d.at.RetainPrimaryCtx(); errors.Is(err, cu.OutOfMemory) {
-		return nil, gemm.Unavailablef("%w for a context of this process", errMemory).
-			WithRemedy("end other programs on the GPU; nvidia-smi lists them")
+		return nil, gemm.Unavailablef("%w: %d of %d MiB, and each process takes some hundred", errMemory,
+			d.GPU.Free>>20, d.GPU.Memory>>20).
+			WithRemedy("end other programs on the GPU (nvidia-smi lists them), or choose another variant, such as " +
+				"parallel/packed")
 	} else if err != nil {
 		return nil, failed("cuDevicePrimaryCtxRetain", err)
 	}
@@ -282,10 +284,12 @@ type memory struct {
 // needs.
 var errMemory = errors.New("too little memory of the GPU is free")
 
+// reserve is for kernels' stacks, and for what the driver needs itself.
+const reserve = 64 << 20
+
 // room returns how many bytes of the device's memory can be taken.
 func (d *Device) room() (int64, error) {
 	free, _, err := cu.MemInfo()
-	const reserve = 64 << 20 // for kernels' stacks, and what the driver needs itself
 	return max(0, free-reserve), failed("cuMemGetInfo", err)
 }
 
@@ -298,9 +302,11 @@ func (d *Device) allocate(bytes int64) (memory, error) {
 	}
 	bytes = max(bytes, 16)
 	if bytes > room {
-		return memory{}, gemm.Unavailablef("%w: needs %d MiB, has %d of %d MiB", errMemory, (bytes-1)>>20+1, room>>20,
-			d.GPU.Memory>>20).
-			WithRemedy("end other programs on the GPU, or choose a smaller size")
+		free, _, _ := cu.MemInfo()
+		return memory{}, gemm.Unavailablef("%w: %d of %d MiB, and the product needs %d, besides %d for kernels",
+			errMemory, free>>20, d.GPU.Memory>>20, (bytes-1)>>20+1, reserve>>20).
+			WithRemedy("end other programs on the GPU (nvidia-smi lists them), or choose a smaller size, or another " +
+				"variant")
 	}
 	at, err := cu.MemAlloc(bytes)
 	if err != nil {

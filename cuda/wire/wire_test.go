@@ -180,8 +180,8 @@ func carries[T gemm.Number](t *testing.T, w *Worker, m, n, k int, alpha, beta fl
 		t.Fatal(err)
 	}
 	if !slices.Equal(c.Data, want.Data) {
-		t.Errorf("%s %dx%dx%d, %v and %v: the product differs, or what is between its rows", gemm.TypeOf[T]().Name, m, n,
-			k, alpha, beta)
+		t.Errorf("%s %dx%dx%d, %v and %v: the product differs, or what is between its rows",
+			gemm.TypeOf[T]().Name, m, n, k, alpha, beta)
 	}
 }
 
@@ -405,9 +405,7 @@ func TestContextEnds(t *testing.T) {
 	if _, err := Multiply(t.Context(), hanging, small); err == nil || !strings.Contains(err.Error(), "killed") {
 		t.Errorf("after it: %v", err)
 	}
-	deaf := worker(t, "hangs")
-	deaf.grace = 100 * time.Millisecond
-	if err := deaf.Close(); err == nil || !strings.Contains(err.Error(), "killed") {
+	if err := worker(t, "hangs").Close(); err != nil {
 		t.Errorf("Close of a program that hangs: %v", err)
 	}
 }
@@ -435,24 +433,31 @@ func TestKilledBetweenProducts(t *testing.T) {
 	checkField(t, p)
 }
 
-// TestEndsWithParent closes the program's input while it computes.
+// TestEndsWithParent ends the input of a program that computes, as the end of this process does, and closes another.
 func TestEndsWithParent(t *testing.T) {
-	w := worker(t, "none")
-	x := matrix[float64](1500, 1500, 1)
-	ended := make(chan error, 1)
-	go func() {
-		_, err := Multiply(context.Background(), w, Product[float64]{Variant: "serial/naive", Alpha: 1, A: x,
-			B: matrix[float64](1500, 1500, 1), C: matrix[float64](1500, 1500, 1)})
-		ended <- err
-	}()
-	for len(w.flying) == 0 {
-		time.Sleep(time.Millisecond)
-	}
-	if err := w.Close(); err != nil {
-		t.Errorf("Close = %v", err)
-	}
-	if err := <-ended; err == nil {
-		t.Error("the product has ended in good order")
+	for want, end := range map[string]func(w *Worker) error{
+		"ended before its reply": func(w *Worker) error { return w.to.Close() },
+		"the worker is closed":   (*Worker).Close,
+	} {
+		w := worker(t, "none")
+		x := func() gemm.Matrix[float64] { return matrix[float64](1500, 1500, 1) }
+		ended := make(chan error, 1)
+		go func() {
+			p := Product[float64]{Variant: "serial/naive", Alpha: 1, A: x(), B: x(), C: x()}
+			_, err := Multiply(context.Background(), w, p)
+			ended <- err
+		}()
+		for len(w.flying) == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		if err := end(w); err != nil {
+			t.Errorf("%s: %v", want, err)
+		}
+		if err := <-ended; err == nil || !strings.Contains(err.Error(), want) && !errors.Is(err, context.Canceled) &&
+			!strings.Contains(err.Error(), "canceled") {
+			t.Errorf("%v, want %q", err, want)
+		}
+		<-w.ended
 	}
 }
 

@@ -127,10 +127,10 @@ func (w *Worker) why(wrong, status error) error {
 	closed := w.closed
 	w.sending.Unlock()
 	switch {
+	case closed:
+		return errClosed
 	case !errors.Is(wrong, io.EOF):
 		return fmt.Errorf("%s: the reply: %w", w.name, wrong)
-	case closed && status == nil:
-		return errClosed
 	case status == nil:
 		return fmt.Errorf("%s ended before its reply", w.name)
 	}
@@ -211,7 +211,7 @@ func (w *Worker) enter(ctx context.Context) error {
 		}
 		w.leave()
 		return w.err
-	case <-w.ended:
+	case <-w.ended: // after Close there is no place
 		return w.err
 	case <-ctx.Done():
 		return ctx.Err()
@@ -327,28 +327,29 @@ func (w *Worker) unstage(s roomySegment) {
 	w.idle = append(w.idle, s)
 }
 
-// Close ends the program, and frees the memory of Allocate. The error says how the program ended, unless that was in
-// good order. No product may be on its way.
+// Close ends the program, and frees the memory of Allocate. If the program has ended before, the error says how. No
+// product may be on its way.
+//
+// The program is killed: nothing of it is needed any more, and to give a GPU back in good order takes half a second.
 func (w *Worker) Close() error {
 	w.sending.Lock()
 	before := w.closed
 	w.closed = true
 	_ = w.to.Close()
 	w.sending.Unlock()
-	late := time.AfterFunc(w.grace, func() { _ = w.cmd.Process.Kill() })
-	<-w.ended
-	late.Stop()
 	if before {
 		return nil
 	}
+	ended := w.hasEnded()
+	_ = w.cmd.Process.Kill()
 	for range cap(w.flying) { // products of callers that did not wait have ended
 		w.flying <- struct{}{}
 	}
 	w.memory.close()
-	if errors.Is(w.err, errClosed) {
-		return nil
+	if ended {
+		return w.err
 	}
-	return w.err
+	return nil
 }
 
 // Multiply has the worker compute p into p.C. The operands may lie anywhere: those that lie in memory of Allocate
