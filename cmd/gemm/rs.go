@@ -576,7 +576,7 @@ func newCoder(c *cli.Context) (*barredCoder, error) {
 		coder.variant = x.Name
 		coder.Multiplier, err = x.Start(c.Context)
 		coder.Products = x.Products
-		return coder, err
+		return coder, interruptedCoding(c, err)
 	}
 	coder.Choice = &shard.Choice{Contenders: []*shard.Contender{contender("serial/packed")}}
 	if runtime.GOMAXPROCS(0) > 1 {
