@@ -109,7 +109,8 @@ var importTable = map[string][]string{
 	"parallel": {"gf256", "half", "internal/cpu", ".", "internal/busy", "internal/pseudocode",
 		"parallel/pool", "serial"},
 
-	"blas": {".", "internal/block", "parallel/pool"},
+	"blas":   {".", "internal/block", "parallel/pool"},
+	"lapack": nil,
 	"compare/probe": {
 		"internal/sample", ".", "internal/kernel", "internal/block", "parallel/pool", "compare", "reference",
 		"parallel",
@@ -189,6 +190,7 @@ var externalTable = map[string][]string{
 	"github.com/agnivade":              {"internal/catalog", "cmd/gemm"},
 	"github.com/mmcloughlin/avo":       nil, // the generators are a module of their own
 	"gonum.org/v1/gonum/blas/gonum":    {"serial", "blas"},
+	"gonum.org/v1/gonum/lapack/gonum":  {"lapack"},
 }
 
 // rootExternal is all that the root package imports besides the standard

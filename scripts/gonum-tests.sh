@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Runs gonum's own tests of its matrices and of its LAPACK with our BLAS. The module cache is
-# read-only, so a copy of gonum's module replaces it. The file blas/testdata/main_test.go is added
-# to the copy. It selects gemm/blas, and fails if one of its routines was not called.
+# Runs gonum's own tests of its matrices and of its LAPACK with our BLAS, and those of its matrices with
+# our LAPACK too. The module cache is read-only, so a copy of gonum's module replaces it. The file
+# blas/testdata/main_test.go is added to the copy. It selects gemm/blas and gemm/lapack, and fails if a
+# routine of gemm/blas was not called.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,6 +1,6 @@
 // Package gonum_test is laid into a copy of a package of gonum, under that one's
 // name, by scripts/gonum-tests.sh: gonum's tests then run on the routines of
-// gemm/blas. An external test package, since gemm imports gonum's matrices.
+// gemm/blas and gemm/lapack. An external test package, since gemm imports gonum's matrices.
 package gonum_test
 
 import (
@@ -12,8 +12,10 @@ import (
 	gonum "gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas32"
 	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/lapack/lapack64"
 
 	"gemm/blas"
+	"gemm/lapack"
 )
 
 // calls counts the calls of each routine that gonum's tests of mat and of lapack
@@ -56,6 +58,7 @@ func (c counting) Dtrsm(s gonum.Side, ul gonum.Uplo, t gonum.Transpose, d gonum.
 func TestMain(m *testing.M) {
 	blas64.Use(counting{})
 	blas32.Use(blas.Implementation{})
+	lapack64.Use(lapack.Implementation{})
 	code := m.Run()
 	for routine, count := range map[string]*atomic.Int64{
 		"Dgemm": &calls.gemm, "Dsymm": &calls.symm, "Dsyrk": &calls.syrk,

@@ -1,0 +1,46 @@
+// Package lapack replaces the routines of gonum's LAPACK in which mat.SVD and mat.LU spend most of their time. All
+// others are gonum's, and use the BLAS that blas64.Use set:
+//
+//	blas64.Use(blas.Implementation{})
+//	lapack64.Use(lapack.Implementation{})
+//
+// gonum stores matrices by rows, as LAPACK does by columns. Two of its loops go down columns all the same:
+//
+//   - Dgesvd applies plane rotations (Dlasr) to columns of U. Here they are applied to rows of Uᵀ, and to a part of U and
+//     Vᵀ that stays in a cache, each part on a goroutine of its own.
+//   - Dgecon, Dpocon and Dtrcon solve triangular systems so that no number overflows (Dlatrs), column by column. Here
+//     they are solved along rows, and again by Dlatrs only if a number has overflowed.
+//
+// Eigenvalues stay as they are: Dsteqr rotates columns of a square matrix, and gonum has no entry for a part of it. LU,
+// Cholesky and QR themselves consist of routines of BLAS.
+package lapack
+
+import (
+	"cmp"
+
+	"gonum.org/v1/gonum/lapack"
+	"gonum.org/v1/gonum/lapack/gonum"
+)
+
+// Implementation is a LAPACK for lapack64.Use. The zero value is ready for use, and any number of goroutines may call
+// it at the same time. gonum documents the arguments of the routines. Those of this package allocate memory.
+type Implementation struct {
+	gonum.Implementation
+	// Workers is the most goroutines that rotate singular vectors. 0 is as many as GOMAXPROCS.
+	Workers int
+
+	least int // order of matrices that are not left to gonum, 0 for the default: tests take 1
+}
+
+var _ lapack.Float64 = Implementation{}
+
+// defaultLeast is the order from which on the routines of this package are faster.
+const defaultLeast = 32
+
+// leaves reports whether a matrix of that order is left to gonum.
+func (impl Implementation) leaves(order int) bool { return order < cmp.Or(impl.least, defaultLeast) }
+
+// holds reports whether data holds a rows×cols matrix with the leading dimension ld.
+func holds(data []float64, rows, cols, ld int) bool {
+	return ld >= max(1, cols) && (rows == 0 || len(data) >= cols && (len(data)-cols)/ld >= rows-1)
+}

@@ -1,0 +1,235 @@
+package lapack
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/lapack"
+	"gonum.org/v1/gonum/lapack/gonum"
+	"gonum.org/v1/gonum/lapack/lapack64"
+	"gonum.org/v1/gonum/lapack/testlapack"
+	"gonum.org/v1/gonum/mat"
+
+	fast "gemm/blas"
+)
+
+// ours computes matrices of any order by this package.
+var ours = Implementation{least: 1}
+
+// TestGonums runs gonum's own tests.
+func TestGonums(t *testing.T) {
+	if testing.Short() {
+		t.Skip("gonum's tests run without -short")
+	}
+	defer blas64.Use(blas64.Implementation())
+	blas64.Use(fast.Implementation{})
+	t.Run("Dgecon", func(t *testing.T) { testlapack.DgeconTest(t, ours) })
+	t.Run("Dpocon", func(t *testing.T) { testlapack.DpoconTest(t, ours) })
+	t.Run("Dtrcon", func(t *testing.T) { testlapack.DtrconTest(t, ours) })
+	t.Run("Dgesvd", func(t *testing.T) { testlapack.DgesvdTest(t, ours, 1e-13) })
+}
+
+// TestSVD compares shapes and jobs with gonum: the singular values, that vectors are orthonormal, and the product.
+func TestSVD(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, shape := range [][2]int{{40, 40}, {33, 50}, {50, 33}, {200, 65}, {65, 200}, {150, 140}, {300, 260}} {
+		m, n := shape[0], shape[1]
+		for _, jobs := range [][2]lapack.SVDJob{
+			{lapack.SVDAll, lapack.SVDAll}, {lapack.SVDStore, lapack.SVDStore}, {lapack.SVDAll, lapack.SVDNone},
+			{lapack.SVDNone, lapack.SVDStore}, {lapack.SVDStore, lapack.SVDAll},
+		} {
+			for _, workers := range []int{1, 3} {
+				t.Run(fmt.Sprintf("%dx%d/%c%c/%d", m, n, jobs[0], jobs[1], workers), func(t *testing.T) {
+					checkSVD(t, rng, Implementation{Workers: workers}, jobs, m, n)
+				})
+			}
+		}
+	}
+}
+
+func checkSVD(t *testing.T, rng *rand.Rand, impl Implementation, jobs [2]lapack.SVDJob, m, n int) {
+	k := min(m, n)
+	_, colsU := wanted(jobs[0], m, k)
+	_, rowsVT := wanted(jobs[1], n, k)
+	a := filled(rng, m*(n+2))
+	original := append([]float64(nil), a...)
+	ldu, ldvt := max(1, colsU+1), n+3
+	u, vt := filled(rng, m*ldu), filled(rng, max(1, rowsVT)*ldvt)
+	s, work := make([]float64, k), make([]float64, 10*(m+n))
+	if !impl.Dgesvd(jobs[0], jobs[1], m, n, a, n+2, s, u, ldu, vt, ldvt, work, len(work)) {
+		t.Fatal("it did not converge")
+	}
+	want, none := make([]float64, k), make([]float64, 1)
+	b := append([]float64(nil), original...)
+	if !(gonum.Implementation{}).Dgesvd(lapack.SVDNone, lapack.SVDNone, m, n, b, n+2, want, none, 1, none, n, work,
+		len(work)) {
+		t.Fatal("gonum did not converge")
+	}
+	const tolerance = 1e-12
+	for i := range s {
+		if !(math.Abs(s[i]-want[i]) <= tolerance*want[0]) {
+			t.Fatalf("singular value %d is %g, want %g", i, s[i], want[i])
+		}
+	}
+	left, right := dense(m, colsU, u, ldu), dense(rowsVT, n, vt, ldvt)
+	if left != nil {
+		orthonormal(t, "U", left.T(), tolerance)
+	}
+	if right != nil {
+		orthonormal(t, "Vᵀ", right, tolerance)
+	}
+	if left == nil || right == nil {
+		return
+	}
+	var scaled, product mat.Dense
+	scaled.Mul(left.Slice(0, m, 0, k), mat.NewDiagDense(k, s))
+	product.Mul(&scaled, right.Slice(0, k, 0, n))
+	for i := range m {
+		for j := range n {
+			if got, want := product.At(i, j), original[i*(n+2)+j]; !(math.Abs(got-want) <= tolerance*s[0]) {
+				t.Fatalf("element (%d, %d) of the product is %g, want %g", i, j, got, want)
+			}
+		}
+	}
+}
+
+// dense returns the matrix, or nil if it has no elements.
+func dense(rows, cols int, data []float64, ld int) *mat.Dense {
+	if rows == 0 || cols == 0 {
+		return nil
+	}
+	x := mat.NewDense(rows, cols, nil)
+	for i := range rows {
+		x.SetRow(i, data[i*ld:][:cols])
+	}
+	return x
+}
+
+// orthonormal checks that the rows of x are.
+func orthonormal(t *testing.T, name string, x mat.Matrix, tolerance float64) {
+	t.Helper()
+	var product mat.Dense
+	product.Mul(x, x.T())
+	rows, _ := x.Dims()
+	for i := range rows {
+		for j := range rows {
+			want := 0.0
+			if i == j {
+				want = 1
+			}
+			if !(math.Abs(product.At(i, j)-want) <= tolerance) {
+				t.Fatalf("%s: vectors %d and %d have the product %g", name, i, j, product.At(i, j))
+			}
+		}
+	}
+}
+
+func filled(rng *rand.Rand, n int) []float64 {
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = rng.NormFloat64()
+	}
+	return x
+}
+
+// TestCondition compares estimates with gonum's for matrices that are well conditioned, singular, nearly so, and so far
+// from 1 that solutions overflow.
+func TestCondition(t *testing.T) {
+	const n, lda = 60, 63
+	rng := rand.New(rand.NewPCG(3, 4))
+	for name, scale := range map[string]func(i int) float64{
+		"plain":    func(int) float64 { return 1 },
+		"graded":   func(i int) float64 { return math.Pow(10, -float64(i)/4) },
+		"singular": func(i int) float64 { return float64(min(i, 1)) },
+		"overflow": func(i int) float64 { return math.Pow(10, float64(i%2)*-300) },
+		"nan":      func(i int) float64 { return []float64{math.NaN(), 1}[min(i, 1)] },
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := make([]float64, n*lda)
+			for i := range n {
+				for j := range n {
+					a[i*lda+j] = rng.NormFloat64() * scale(i)
+				}
+				a[i*lda+i] += 10 * scale(i)
+			}
+			for _, norm := range []lapack.MatrixNorm{lapack.MaxColumnSum, lapack.MaxRowSum} {
+				compareConditions(t, norm, n, a, lda)
+			}
+		})
+	}
+}
+
+// compareConditions takes a as the triangles of a decomposition.
+func compareConditions(t *testing.T, norm lapack.MatrixNorm, n int, a []float64, lda int) {
+	theirs, impl := gonum.Implementation{}, Implementation{}
+	work, iwork := make([]float64, 4*n), make([]int, n)
+	same := func(routine string, got, want float64) {
+		t.Helper()
+		if !(math.Abs(got-want) <= 1e-10*want) && !(math.IsNaN(got) && math.IsNaN(want)) {
+			t.Errorf("%s: %g, gonum has %g", routine, got, want)
+		}
+	}
+	anorm := theirs.Dlange(norm, n, n, a, lda, work)
+	for _, x := range []float64{anorm, 0, math.Inf(1)} {
+		same("Dgecon", impl.Dgecon(norm, n, a, lda, x, work, iwork), theirs.Dgecon(norm, n, a, lda, x, work, iwork))
+	}
+	for _, uplo := range []blas.Uplo{blas.Upper, blas.Lower} {
+		same("Dpocon", impl.Dpocon(uplo, n, a, lda, anorm, work, iwork), theirs.Dpocon(uplo, n, a, lda, anorm, work, iwork))
+		for _, diag := range []blas.Diag{blas.Unit, blas.NonUnit} {
+			same("Dtrcon", impl.Dtrcon(norm, uplo, diag, n, a, lda, work, iwork),
+				theirs.Dtrcon(norm, uplo, diag, n, a, lda, work, iwork))
+		}
+	}
+}
+
+// TestPanics checks that arguments that are wrong panic as gonum's routines do.
+func TestPanics(t *testing.T) {
+	const n = 40
+	a, work, iwork := make([]float64, n*n), make([]float64, 400), make([]int, n)
+	for name, call := range map[string]func(){
+		"short a":    func() { Implementation{}.Dgecon(lapack.MaxRowSum, n, a[1:], n, 1, work, iwork) },
+		"short work": func() { Implementation{}.Dpocon(blas.Upper, n, a, n, 1, work[:3*n-1], iwork) },
+		"diagonal":   func() { Implementation{}.Dtrcon(lapack.MaxRowSum, blas.Upper, 'x', n, a, n, work, iwork) },
+		"short u": func() {
+			Implementation{}.Dgesvd(lapack.SVDAll, lapack.SVDAll, n, n, a, n, work, a[1:], n, a, n, work, len(work))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				if recover() == nil {
+					t.Error("no panic")
+				}
+			}()
+			call()
+		})
+	}
+}
+
+// BenchmarkMat compares decompositions of package mat with gonum's LAPACK, both with our BLAS.
+func BenchmarkMat(b *testing.B) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	defer blas64.Use(blas64.Implementation())
+	defer lapack64.Use(gonum.Implementation{})
+	blas64.Use(fast.Implementation{})
+	for _, n := range []int{32, 100, 512} {
+		x := mat.NewDense(n, n, filled(rng, n*n))
+		for name, call := range map[string]func(){
+			"LU":  func() { new(mat.LU).Factorize(x) },
+			"QR":  func() { new(mat.QR).Factorize(x) },
+			"SVD": func() { new(mat.SVD).Factorize(x, mat.SVDThin) },
+		} {
+			for by, impl := range map[string]lapack.Float64{"gonum": gonum.Implementation{}, "gemm": Implementation{}} {
+				b.Run(fmt.Sprintf("%s/n=%d/by=%s", name, n, by), func(b *testing.B) {
+					lapack64.Use(impl)
+					for b.Loop() {
+						call()
+					}
+				})
+			}
+		}
+	}
+}
