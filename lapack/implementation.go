@@ -6,8 +6,8 @@
 //
 // gonum stores matrices by rows, as LAPACK does by columns. Two of its loops go down columns all the same:
 //
-//   - Dgesvd applies plane rotations (Dlasr) to columns of U. Here they are applied to rows of Uᵀ, and to a part of U and
-//     Vᵀ that stays in a cache, each part on a goroutine of its own.
+//   - Dgesvd applies plane rotations (Dlasr) to columns of U. Here they are applied to rows of Uᵀ, and to a part of U
+//     and Vᵀ that stays in a cache, each part on a goroutine of its own.
 //   - Dgecon, Dpocon and Dtrcon solve triangular systems so that no number overflows (Dlatrs), column by column. Here
 //     they are solved along rows, and again by Dlatrs only if a number has overflowed.
 //
@@ -29,16 +29,20 @@ type Implementation struct {
 	// Workers is the most goroutines that rotate singular vectors. 0 is as many as GOMAXPROCS.
 	Workers int
 
-	least int // order of matrices that are not left to gonum, 0 for the default: tests take 1
+	least int // order of matrices that are not left to gonum, 0 for the defaults: tests take 1
 }
 
 var _ lapack.Float64 = Implementation{}
 
-// defaultLeast is the order from which on the routines of this package are faster.
-const defaultLeast = 32
+// The orders from which on the routines of this package are faster: those of singular values, and those of
+// condition numbers.
+const (
+	leastValues    = 128
+	leastCondition = 64
+)
 
-// leaves reports whether a matrix of that order is left to gonum.
-func (impl Implementation) leaves(order int) bool { return order < cmp.Or(impl.least, defaultLeast) }
+// leaves reports whether a matrix of an order is left to gonum, which is as fast below least.
+func (impl Implementation) leaves(order, least int) bool { return order < cmp.Or(impl.least, least) }
 
 // holds reports whether data holds a rows×cols matrix with the leading dimension ld.
 func holds(data []float64, rows, cols, ld int) bool {

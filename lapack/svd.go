@@ -25,9 +25,10 @@ func (impl Implementation) Dgesvd(jobU, jobVT lapack.SVDJob, m, n int, a []float
 	gonums := func() bool {
 		return impl.Implementation.Dgesvd(jobU, jobVT, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork)
 	}
-	if impl.leaves(k) || colsU < 0 || rowsVT < 0 || !wantU && !wantVT || !holds(a, m, n, lda) || len(s) < k ||
-		wantU && !holds(u, m, colsU, ldu) || wantVT && !holds(vt, rowsVT, n, ldvt) ||
-		lwork < max(5*k, 3*k+max(m, n)) || len(work) < lwork || !ordinary(impl.Dlange(lapack.MaxAbs, m, n, a, lda, nil)) {
+	if impl.leaves(k, leastValues) || colsU < 0 || rowsVT < 0 || !wantU && !wantVT || !holds(a, m, n, lda) ||
+		len(s) < k || wantU && !holds(u, m, colsU, ldu) || wantVT && !holds(vt, rowsVT, n, ldvt) ||
+		lwork < max(5*k, 3*k+max(m, n)) || len(work) < lwork ||
+		!ordinary(impl.Dlange(lapack.MaxAbs, m, n, a, lda, nil)) {
 		return gonums() // which also says what is wrong
 	}
 	x := vectors{impl: impl, m: m, n: n}
@@ -81,7 +82,8 @@ type vectors struct {
 	ldvt  int
 }
 
-// wide decomposes a matrix with m < n by its transpose, Aᵀ = V·Σ·Uᵀ. rowsVT is the number of rows of Vᵀ, if it is wanted.
+// wide decomposes a matrix with m < n by its transpose, Aᵀ = V·Σ·Uᵀ. rowsVT is the number of rows of Vᵀ, if it
+// is wanted.
 func (x *vectors) wide(a []float64, lda int, s []float64, rowsVT int) (rest []float64, ok bool) {
 	turned := vectors{impl: x.impl, m: x.n, n: x.m}
 	if x.vt != nil {
