@@ -162,6 +162,9 @@ func Render(root string) error {
 	if err := renderDrawings(root); err != nil {
 		return fmt.Errorf("docs/drawings: %w", err)
 	}
+	if err := renderShards(root); err != nil {
+		return fmt.Errorf("%s: %w", shardPage, err)
+	}
 	return renderIndex(root)
 }
 
@@ -306,6 +309,9 @@ func pagesOf(record string) []string {
 	}
 	if slices.Contains(fullRecords, record) {
 		out = append(out, "docs/full/report.md", "docs/full/report.zh.md")
+	}
+	if slices.Contains(shardRecords, record) {
+		out = append(out, shardPage)
 	}
 	if inHeadlines(record) {
 		out = append(out, "README.md")
