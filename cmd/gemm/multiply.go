@@ -182,11 +182,7 @@ func multiply[T gemm.Element](ctx context.Context, p product) error {
 		Variant: v, Type: gemm.TypeOf[T]().Name, Shape: gemm.Shape{M: p.a.Rows, N: p.b.Cols, K: p.a.Cols},
 		Op: "nn", Alpha: p.alpha, Beta: p.beta, Params: params,
 	}.Case()
-	what, room := "the product", job.ProductBytes()
-	if v.Location == gemm.OnGPU {
-		what, room = what+" and its copy for "+cuda.Worker, 2*room
-	}
-	if err := checkMemory(what, room, "multiply on a host with more"); err != nil {
+	if err := checkRoom(job); err != nil {
 		return err
 	}
 	m, err := gemm.New[T](v, params)
@@ -229,7 +225,7 @@ func multiply[T gemm.Element](ctx context.Context, p product) error {
 	}
 	took := time.Since(start)
 
-	what = fmt.Sprintf("%s computed %s in %s, %v", v.Name, job.Shape, job.Type, took.Round(time.Microsecond))
+	what := fmt.Sprintf("%s computed %s in %s, %v", v.Name, job.Shape, job.Type, took.Round(time.Microsecond))
 	limit := verify.LimitOf[T](v, job.Shape, resolved(v, params), p.alpha, p.beta, false)
 	result, wrong := "", ""
 	verified := make(chan struct{})
@@ -247,6 +243,15 @@ func multiply[T gemm.Element](ctx context.Context, p product) error {
 	}
 	p.warn("%s; %s", what, result)
 	return write()
+}
+
+// checkRoom returns an error if memory lacks for the product, and for the copy that the GPU program has.
+func checkRoom(job compare.Case) error {
+	what, room := "the product", job.ProductBytes()
+	if job.Variant.Location == gemm.OnGPU {
+		what, room = what+" and its copy for "+cuda.Worker, 2*room
+	}
+	return checkMemory(what, room, "multiply on a host with more")
 }
 
 // verdictOf returns what a check of c says: whether the result is verified, and otherwise why
