@@ -388,7 +388,7 @@ func TestContextEnds(t *testing.T) {
 	w := worker(t, "none")
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	long := Product[float64]{Variant: "serial/naive", Alpha: 1, A: x(1500), B: x(1500), C: x(1500)}
+	long := Product[float64]{Variant: "serial/naive", Alpha: 1, A: x(1000), B: x(1000), C: x(1000)}
 	if _, err := Multiply(ctx, w, long); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a product that is too long: %v", err)
 	}
@@ -440,7 +440,7 @@ func TestEndsWithParent(t *testing.T) {
 		"the worker is closed":   (*Worker).Close,
 	} {
 		w := worker(t, "none")
-		x := func() gemm.Matrix[float64] { return matrix[float64](1500, 1500, 1) }
+		x := func() gemm.Matrix[float64] { return matrix[float64](1000, 1000, 1) }
 		ended := make(chan error, 1)
 		go func() {
 			p := Product[float64]{Variant: "serial/naive", Alpha: 1, A: x(), B: x(), C: x()}
