@@ -170,7 +170,7 @@ func renderShards(root string) error {
 	return replace(root, shardPage, tableBegin, tableEnd, strings.TrimSpace(b.String())+"\n")
 }
 
-// shardBars draws the speeds of cases: those of the limit, of one and of all processors, of a GPU and of the peer.
+// shardBars draws the speeds of cases: the limit, one processor, all processors, a GPU and the peer.
 func shardBars(list []coding, cores int) chart.Bars {
 	bars := chart.Bars{Title: "File to shards, files in memory", XLabel: "GiB of the file in a second", Rates: true,
 		Names:  []string{"copy", "1 processor", fmt.Sprintf("%d processors", cores), "GPU", "klauspost"},

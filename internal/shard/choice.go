@@ -231,7 +231,9 @@ func (c *Coder) try(ctx context.Context, f *feed, done *meter, contenders ...*Co
 	for i := range turns * len(contenders) {
 		x := contenders[i%len(contenders)]
 		c.use(x)
-		if _, err := c.pass(ctx, f, done, c.round(f)); err != nil {
+		if _, err := c.pass(ctx, f, done, c.round(f)); errors.As(err, &noMemory{}) {
+			continue // nothing was computed, and others need less
+		} else if err != nil {
 			return err
 		}
 		start, want := time.Now(), trials*c.round(f)

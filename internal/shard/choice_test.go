@@ -66,6 +66,14 @@ func TestChoice(t *testing.T) {
 		t.Errorf("the shards that several multipliers made: %v, %v", r, err)
 	}
 
+	full := &Contender{Name: "full", Start: func(context.Context) (gemm.Multiplier[gf256.Elem], error) {
+		return &slicing{Multiplier: plain, t: t, fails: errors.New("full")}, nil
+	}}
+	c.Choice = &Choice{Contenders: []*Contender{contend("fast", 1, false), full}, Chosen: func(r []Rate) { rates = r }}
+	if encode(t, c, data, 4, 2, Vandermonde); c.Choice.Used() != "fast" || len(rates) != 1 {
+		t.Errorf("without memory: %s was used, rates %v", c.Choice.Used(), rates)
+	}
+
 	// A slow one starts while others multiply. It is tried if the file is long enough.
 	begin, now := make(chan struct{}), make(chan struct{})
 	slow := contend("slow", 1, true)

@@ -147,6 +147,11 @@ type memory struct {
 	owns [][]gf256.Elem // its slices
 }
 
+// noMemory is the error of a Slicer that has no memory for slices.
+type noMemory struct{ error }
+
+func (e noMemory) Unwrap() error { return e.error }
+
 // slices returns n slices of some bytes.
 func (m *memory) slices(n, bytes int, of Slicer) (list [][]gf256.Elem, err error) {
 	if of == nil {
@@ -164,7 +169,7 @@ func (m *memory) slices(n, bytes int, of Slicer) (list [][]gf256.Elem, err error
 	for len(m.owns) < n {
 		data, err := of.Allocate(bytes)
 		if err != nil {
-			return nil, err
+			return nil, noMemory{err}
 		}
 		m.owns = append(m.owns, data)
 	}
