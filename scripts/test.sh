@@ -8,11 +8,11 @@
 #   plain   the others; those that start goroutines, such as parallel, run also under the race
 #           detector, with -short
 #
-# GEMM_TEST_SHORT=yes (make test SHORT=yes) leaves out some tests of cmd/gemm that take long, and the race detector for
-# two packages whose goroutines share nothing but results.
+# GEMM_TEST_SHORT=yes (make test SHORT=yes) leaves out some tests of cmd/gemm that take long, the race detector for
+# packages in which tests alone start goroutines or whose goroutines share nothing but results, and a build without cgo.
 #
-# scripts/test.sh mpich runs instead, with MPICH, what differs with it: every message, every variant, and how
-# ranks start and end; scripts/test.sh mpich all (make mpich) runs every test on ranks. GEMM_TEST_REQUIRE=mpich
+# scripts/test.sh mpich runs instead, with MPICH, what differs with it: every message and every variant on two ranks, and
+# how ranks start and end; scripts/test.sh mpich all (make mpich) runs every test on ranks. GEMM_TEST_REQUIRE=mpich
 # wants MPICH.
 #
 # MPI=no leaves MPI out. Without a C compiler there is no race detector, and all run plain. make lint
@@ -26,6 +26,7 @@ chosen="./internal/cpu ./internal/kernel/... ./internal/block ./internal/tuned .
 named="./internal/cpu ./internal/kernel/..." # what differs where the kernels do not
 fields="$named ./internal/block ./serial" # what differs where the kernels of the field alone do
 module="$("$go" list -m)"
+packages_at_a_time=$(($(getconf _NPROCESSORS_ONLN) + 1)) # one more than processors: some tests wait
 ranks="^$module/mpi(/comm)?\$"
 raced="^$module/(compare|reference)\$" # the plain run would take as long and find nothing else
 starts='(^|[^[:alnum:]_."])go (func\(|[[:alnum:]_.]+\()|\.Go\(|\.Parallel\(\)' # what starts a goroutine
@@ -43,14 +44,15 @@ with_mpich() {
 		return
 	fi
 	local variants='^Test(Conformance|Limit)$'
+	local short=-short
 	local jobs='^Test(WrongLauncher|KilledRank|KilledDriver|InterruptedRanks|ListAndInfoOfRanks|RanksWithErrors)$'
 	if [ "${1:-}" = all ]; then
-		variants='' jobs='Rank|^Test(Faults|Memory|KilledDriver|WrongLauncher)'
+		variants='' short='' jobs='Rank|^Test(Faults|Memory|KilledDriver|WrongLauncher)'
 	fi
-	title "MPI=mpich go test -short -tags mpi ./mpi/comm ./mpi ./cmd/gemm${1:+, $1}"
+	title "MPI=mpich go test -tags mpi ./mpi/comm ./mpi ./cmd/gemm${1:+, $1}"
 	(
 		eval "export $(MPI=mpich scripts/mpi.sh env)"
-		"$go" test -vet=off -short -tags mpi ./mpi/comm
+		"$go" test -vet=off ${short:+"$short"} -tags mpi ./mpi/comm
 		"$go" test -vet=off -short -timeout 30m -tags mpi -run "$variants" ./mpi
 		"$go" test -vet=off -timeout 30m -tags mpi -run "$jobs" ./cmd/gemm
 	)
@@ -66,7 +68,13 @@ goroutines() {
 }
 
 if [ "${1:-}" = mpich ]; then with_mpich "${2:-}"; exit; fi
-if [ -n "${GEMM_TEST_SHORT:-}" ]; then apart="$apart|^$module/(compare/verify|internal/gemmtest)\$"; fi
+if [ -n "${GEMM_TEST_SHORT:-}" ]; then
+	raced="^$module/compare\$"
+	# Those whose tests alone start goroutines, or whose goroutines share nothing but results. Of mpi, few tests need no ranks.
+	apart="$apart|^$module/(blas|compare/verify|internal/(block|cpu|gemmtest)|lib|mpi|mpi/comm|reference|user)\$"
+	# Those of blas that start goroutines, or whose products have several workers.
+	blas='^Test(ComplexAllocates|ComplexProducts|Concurrent|OneValue|PlanFromManyGoroutines|SharedVectors|VectorsAllocate|Workers)$|^Example'
+fi
 
 race=no
 if command -v "$("$go" env CC)" >/dev/null; then race=yes; fi
@@ -78,13 +86,13 @@ if [ "$mpi" != no ]; then
 	plain="$(grep -vE "$ranks" <<<"$plain")"
 	title "go test -tags mpi, of $(wc -l <<<"$plain") packages"
 	# shellcheck disable=SC2086 # a list of packages
-	CGO_ENABLED=1 "$go" test -vet=off -tags mpi $plain
+	CGO_ENABLED=1 "$go" test -vet=off -p "$packages_at_a_time" -timeout 20m -tags mpi $plain
 	title "go test -tags mpi ./mpi ./mpi/comm"
 	CGO_ENABLED=1 "$go" test -vet=off -tags mpi ./mpi ./mpi/comm
 else
 	title "go test, of $(wc -l <<<"$plain") packages"
 	# shellcheck disable=SC2086 # a list of packages
-	"$go" test -vet=off $plain
+	"$go" test -vet=off -p "$packages_at_a_time" -timeout 20m $plain
 fi
 
 # What -short leaves out is the same under the race detector and for each choice of kernels.
@@ -92,14 +100,17 @@ if [ "$race" = yes ]; then
 	mapfile -t concurrent < <(goroutines)
 	[ "${#concurrent[@]}" -gt 9 ] || { echo "test.sh: only ${concurrent[*]} start goroutines?" >&2; exit 1; }
 	title "go test -race -short, of ${#concurrent[@]} packages"
-	CGO_ENABLED=1 "$go" test -vet=off -race -short "${concurrent[@]}"
+	CGO_ENABLED=1 "$go" test -vet=off -p "$packages_at_a_time" -race -short "${concurrent[@]}"
+	[ -z "${GEMM_TEST_SHORT:-}" ] || CGO_ENABLED=1 "$go" test -vet=off -race -short -run "$blas" ./blas
 else
 	title "go test -race: left out, it needs a C compiler; install gcc and libc6-dev"
 fi
 
 scratch="$(mktemp -d)"
 trap 'rm -rf "$scratch"' EXIT
-CGO_ENABLED=0 "$go" build -buildvcs=false -o "$scratch/gemm" ./cmd/gemm # as on a host without a C compiler
+pure=(CGO_ENABLED=0) # as on a host without a C compiler; nearly all is compiled again
+[ -z "${GEMM_TEST_SHORT:-}" ] || pure=()
+env "${pure[@]}" "$go" build -buildvcs=false -o "$scratch/gemm" ./cmd/gemm
 # kernels prints the micro-kernels of packed products, in an environment of its arguments.
 kernels() { env "$@" "$scratch/gemm" info --json - | grep -o '"kernel": "[^"]*"' | paste -sd' '; }
 
