@@ -47,7 +47,7 @@ CUDA_PACKAGES := ./cmd/gemm-cuda ./cuda/device
 with_cuda = @flags="$$(scripts/cuda.sh)" || exit 1; [ "$$flags" = no ] || { eval "export $$flags"; set -x; $(1); }
 
 .DEFAULT_GOAL := help
-.PHONY: help report test sanitize mpich open-mpi-5 hosts rename-test lib-test slow-tests kernels oldest-nvrtc cuda-headers width-test cgocheck vet-systems gonum-tests build lib install uninstall install-test wheel python-test deps lint vet generate generate-test docs goals bench bench-rs peers bench-peers bench-full fuzz check-report clean
+.PHONY: help report test sanitize mpich open-mpi-5 hosts rename-test lib-test slow-tests kernels oldest-nvrtc cuda-headers width-test cgocheck vet-systems gonum-tests build lib install uninstall install-test wheel python-test deps lint vet generate generate-test docs goals bench bench-rs peers bench-peers bench-full bench-hosts fuzz check-report clean
 
 help: ## list the targets and the variables
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -195,6 +195,11 @@ bench-peers: deps build peers ## measure us and other libraries interleaved, and
 	bin/gemm compare --profile peers --out $(OUT) $(if $(RESUME),--resume,--force)
 	cp $(OUT)/results.json results/peers.json
 	$(GO) run ./internal/pages/render -thin 250 results/peers.json
+	$(MAKE) docs
+
+bench-hosts: deps build ## measure 2 hosts made of this one (needs root), and render docs/hosts and docs/hosts-1gbit
+	scripts/hosts-bench.sh results
+	$(GO) run ./internal/pages/render -thin 50 results/hosts.json results/hosts-1gbit.json
 	$(MAKE) docs
 
 fuzz: ## run every fuzz target for FUZZTIME

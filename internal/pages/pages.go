@@ -98,6 +98,18 @@ var topics = []page{
 		},
 	},
 	{
+		topic:   "hosts",
+		title:   "2 hosts: what the network costs, predicted and measured",
+		records: []string{"hosts.json"},
+		digest:  overHosts,
+	},
+	{
+		topic:   "hosts-1gbit",
+		title:   "2 hosts on links of 1 Gbit/s: predicted and measured",
+		records: []string{"hosts-1gbit.json"},
+		digest:  overHosts,
+	},
+	{
 		topic:   "cuda-results",
 		title:   "An NVIDIA H100: compared with cuBLAS",
 		records: []string{"cuda-h100.json"},
@@ -139,6 +151,12 @@ var topics = []page{
 			figures:  []string{"codes-64-KiB", "codes-1-MiB", "codes-width", "codes-rungs"},
 		},
 	},
+}
+
+// overHosts is the digest of a page on several hosts.
+var overHosts = digest{
+	sections: []string{"machine", "runs", "mpi-bytes", "mpi-model"},
+	tables:   []string{"table-mpi-bytes-f64", "table-mpi-model-f64"},
 }
 
 // headlineFigure is the figure of the READMEs: a topic and the figure's ID.

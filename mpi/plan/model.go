@@ -35,8 +35,10 @@ type Estimate struct{ Seconds, Latency, Transfer, Compute float64 }
 //	          (in + out) / both
 //
 // Those of one rank, one memory and each direction of one link follow each other. The messages of a
-// step that is sent ahead begin when the terms of the step before the last have been computed, other
-// messages when all terms so far have. Terms are computed when the messages of their step have come:
+// step that is sent ahead inside a host begin when the terms of the step before the last have been
+// computed. All other messages begin when all terms so far have: between hosts, MPI sends the most of a
+// long message only while a rank is in one of its calls. Terms are computed when the messages of their
+// step have come:
 //
 //	computed(i) = max(come(i), computed(i−1)) + share(i)·compute
 func Time(s Schedule, size int, c Cluster, compute float64) Estimate {
@@ -62,7 +64,7 @@ func (s Schedule) time(size int, c Cluster, compute float64) float64 {
 	begun, computed := 0.0, 0.0 // when the last step began, and when its terms were computed
 	for _, step := range s.Steps {
 		posted := computed
-		if step.Ahead {
+		if step.Ahead && !step.crosses() {
 			posted = begun
 		}
 		come := posted
@@ -79,6 +81,11 @@ func (s Schedule) time(size int, c Cluster, compute float64) float64 {
 		computed = max(come, computed) + step.Share*compute
 	}
 	return computed
+}
+
+// crosses reports whether ranks of different hosts exchange messages.
+func (s Step) crosses() bool {
+	return slices.ContainsFunc(s.Traffic, func(t Traffic) bool { return t.Between.Messages > 0 })
 }
 
 // loads returns the seconds for which the messages of a step use each rank, and the memory, the two

@@ -58,7 +58,7 @@ func (t Traffic) Times(size int64) Traffic {
 type Step struct {
 	Traffic []Traffic // by rank
 	Share   float64   // of the terms of a rank, which are computed when all of it has arrived
-	Ahead   bool      // it is sent while the terms of the step before are computed
+	Ahead   bool      // the calls that send it precede the terms of the step before
 }
 
 // Schedule is what ranks send in a product, step by step. Hosts has the number of each rank's host.

@@ -139,13 +139,15 @@ func TestTime(t *testing.T) {
 		{"both ways", []plan.Step{{Traffic: both}}, 3, 10},
 		{"one after the other", []plan.Step{{Traffic: across, Share: 0.5}, {Traffic: across, Share: 0.5}}, 4,
 			8 + 2 + 8 + 2},
-		// Ahead: the link is busy until 16.
-		{"ahead", []plan.Step{{Traffic: across, Share: 0.5}, {Traffic: across, Share: 0.5, Ahead: true}}, 4, 16 + 2},
-		{"ahead of much", []plan.Step{{Traffic: across, Share: 0.5}, {Traffic: across, Share: 0.5, Ahead: true}}, 40,
-			8 + 40},
-		// The other direction of the link is free, the ranks are not: 14 s. Both directions together take 80/8 s.
+		// Ahead inside a host: the ranks are busy until 8.
+		{"ahead", []plan.Step{{Traffic: message, Share: 0.5}, {Traffic: message, Share: 0.5, Ahead: true}}, 4, 8 + 2},
+		{"ahead of much", []plan.Step{{Traffic: message, Share: 0.5}, {Traffic: message, Share: 0.5, Ahead: true}}, 40,
+			4 + 40},
+		// Between hosts it is of no use.
+		{"ahead, across", []plan.Step{{Traffic: across, Share: 0.5}, {Traffic: across, Share: 0.5, Ahead: true}}, 4,
+			8 + 2 + 8 + 2},
 		{"ahead, back", []plan.Step{{Traffic: across, Share: 0.5}, {Traffic: back, Share: 0.5, Ahead: true}}, 4,
-			14 + 2},
+			8 + 2 + 8 + 2},
 	} {
 		got := plan.Time(plan.Schedule{Hosts: []int{0, 0, 1, 1}, Steps: c.steps}, 1, cluster, c.compute)
 		if got.Seconds != c.want || got.Compute != c.compute {
