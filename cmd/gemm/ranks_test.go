@@ -442,7 +442,8 @@ func TestRanksWithErrors(t *testing.T) {
 			s := newSession(t)
 			r := s.run(nil, test.args(s)...)
 			n := strings.Count(r.stderr, test.want)
-			if r.status != test.status || n == 0 || test.status == 2 && n != 1 || r.stdout != "" {
+			own, _, _ := strings.Cut(r.stdout, "\n====") // mpiexec.hydra may say that ranks ended badly
+			if r.status != test.status || n == 0 || test.status == 2 && n != 1 || own != "" {
 				t.Errorf("status %d, want %d; it said %s%s", r.status, test.status, r.stdout, r.stderr)
 			}
 			s.gone()
