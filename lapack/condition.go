@@ -84,8 +84,8 @@ func (impl Implementation) reciprocal(n int, anorm, small float64, work []float6
 // Dgecon estimates the reciprocal of the condition number of a matrix, of which Dgetrf computed the LU decomposition.
 func (impl Implementation) Dgecon(norm lapack.MatrixNorm, n int, a []float64, lda int, anorm float64, work []float64,
 	iwork []int) float64 {
-	if impl.leaves(n, leastCondition) || norm != lapack.MaxColumnSum && norm != lapack.MaxRowSum || !holds(a, n, n, lda) ||
-		!(anorm > 0 && anorm <= math.MaxFloat64) || len(work) < 4*n || len(iwork) < n {
+	if impl.leaves(n, leastCondition) || norm != lapack.MaxColumnSum && norm != lapack.MaxRowSum ||
+		!holds(a, n, n, lda) || !(anorm > 0 && anorm <= math.MaxFloat64) || len(work) < 4*n || len(iwork) < n {
 		return impl.Implementation.Dgecon(norm, n, a, lda, anorm, work, iwork)
 	}
 	x := work[:n]

@@ -152,7 +152,8 @@ func renderShards(root string) error {
 		}
 		encode, protect := codings(doc, h.ID, "encode"), codings(doc, h.ID, "protect")
 		run := doc.Runs[i]
-		fmt.Fprintf(&b, "%s; %s, revision `%s`, [results/%s](../results/%s):\n\n", on, run.Time.UTC().Format("2006-01-02"),
+		fmt.Fprintf(&b, "%s; %s, revision `%s`, [results/%s](../results/%s):\n\n", on,
+			run.Time.UTC().Format("2006-01-02"),
 			run.Git[:min(len(run.Git), 8)], shardRecords[i], shardRecords[i])
 		fmt.Fprintf(&b, "```sh needs=record\n%s\n```\n\n", run.Command)
 		fmt.Fprintf(&b, "`encode`, GiB of the file in a second:\n\n%s\n", shardTable(encode, h.Cores, "serial/packed",
@@ -177,7 +178,8 @@ func shardBars(list []coding, cores int) chart.Bars {
 		Colors: append([]color.RGBA{chart.Mid}, chart.Palette...)}
 	for _, c := range list {
 		g := chart.Group{Label: c.text()}
-		for i, t := range []*timing{c.named("copy", cores), c.named("serial/packed", 1), c.named("serial/packed", cores),
+		for i, t := range []*timing{c.named("copy", cores), c.named("serial/packed", 1),
+			c.named("serial/packed", cores),
 			c.named("cuda/tuned", cores), c.named("klauspost/reedsolomon", cores)} {
 			if t != nil {
 				g.Bars = append(g.Bars, chart.Bar{Point: c.rate(*t), Color: i})
