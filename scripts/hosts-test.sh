@@ -48,12 +48,15 @@ build() (
 	"${GO:-go}" build -buildvcs=false -tags mpi -o "$scratch/$1/gemm" ./cmd/gemm
 )
 
+# by_node MPI prints how a launcher places ranks on each host in turn.
+by_node() { if [ "$1" = mpich ]; then echo "-ppn 1"; else echo "--map-by node"; fi; }
+
 # rows MPI HOSTS RANKS ARGUMENT… places ranks on each host in turn, and fails unless all variants are right
 # and all hosts computed.
 rows() {
-	local mpi="$1" hosts="$2" n="$3" records="$scratch/rows.json" by_node=(--map-by node) all host
+	local mpi="$1" hosts="$2" n="$3" records="$scratch/rows.json" by_node all host
 	shift 3
-	[ "$mpi" != mpich ] || by_node=(-ppn 1)
+	read -ra by_node <<<"$(by_node "$mpi")"
 	step "$mpi: $n ranks on $(cat "$GEMM_HOSTS/made"): $*"
 	# The limit is of the whole command: from a matrix of one element, a row cannot be predicted.
 	timeout 300 scripts/hosts.sh run "${starter[$mpi]}" -n "$n" "${by_node[@]}" "$scratch/$mpi/gemm" mpi --no-tuned \
@@ -117,6 +120,14 @@ cut_off() {
 	scripts/hosts.sh mend 2
 }
 
+# cut_ranks MPI cuts the second host off from ranks that the user started: one on each host, since several that wait
+# on one processor may keep it from each other for longer than the limit.
+cut_ranks() {
+	local by_node
+	read -ra by_node <<<"$(by_node "$1")"
+	cut_off "$1" "${starter[$1]}" -n 2 "${by_node[@]}" "$scratch/$1/gemm"
+}
+
 up() {
 	scripts/hosts.sh down
 	scripts/hosts.sh up "$@" 2>"$scratch/said" || { cat "$scratch/said" >&2; exit 1; }
@@ -137,7 +148,7 @@ if [ -n "$short" ]; then
 	rows "$first" 2 4 --sizes 33x17x65 --type f64
 	[ "$short" = short ] || exit 0
 	step "$first: a host is cut off"
-	cut_off "$first" "${starter[$first]}" -n 4 "$scratch/$first/gemm"
+	cut_ranks "$first"
 	exit
 fi
 
@@ -167,7 +178,7 @@ fi
 for mpi in "${mpis[@]}"; do
 	step "$mpi: a host is cut off from ranks that the user started"
 	up 2
-	cut_off "$mpi" "${starter[$mpi]}" -n 4 "$scratch/$mpi/gemm"
+	cut_ranks "$mpi"
 	step "$mpi: a host is cut off from ranks that gemm started"
 	up 2
 	np=4 cut_off "$mpi" env PATH="$(dirname "$(command -v "${starter[$mpi]}")"):$PATH" "$scratch/$mpi/gemm"

@@ -167,11 +167,13 @@ write_files() {
 	# plm: another launcher, which the environment may name, would start all ranks on the first host.
 	# mpi_yield_when_idle: with more ranks than processors a rank that waits would keep the
 	# processor from the one that it waits for.
+	# Ranks are not bound: the hosts have the same processors, and the first rank of each would get the first one.
 	cat >"$folder/env" <<-END
 		export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 		export OMPI_MCA_plm=rsh OMPI_MCA_plm_rsh_agent=$folder/agent OMPI_MCA_orte_default_hostfile=$folder/hostfile
 		export OMPI_MCA_btl_tcp_if_include=$network.0/24 OMPI_MCA_oob_tcp_if_include=$network.0/24
 		export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_rmaps_base_oversubscribe=1
+		export OMPI_MCA_hwloc_base_binding_policy=none PRTE_MCA_hwloc_default_binding_policy=none
 		export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
 		export PRTE_MCA_plm_ssh_agent=$folder/agent PRTE_MCA_prte_default_hostfile=$folder/hostfile
 		export PRTE_MCA_prte_tmpdir_base=$folder
