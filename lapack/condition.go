@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/lapack"
 )
 
-// least positive number whose reciprocal does not overflow.
+// safe is the least positive number whose reciprocal does not overflow.
 const safe = 0x1p-1022
 
 // triangle is a triangular matrix, and how systems with it are solved.

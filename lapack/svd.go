@@ -207,29 +207,29 @@ func (x *vectors) columns() int {
 // share returns where share i of n things begins and ends.
 func share(n, i, shares int) [2]int { return [2]int{n * i / shares, n * (i + 1) / shares} }
 
-// part is what a worker needs for a part of the vectors.
+// part is what a worker needs for a part of the vectors: copies of some columns of Uᵀ and of Vᵀ among it.
 type part struct {
 	*vectors
-	d, e, work []float64
-	ut, vt     []float64
+	d, e, work   []float64
+	someU, someV []float64
 }
 
 // rotate decomposes d and e, and applies the rotations to some rows of u and columns of Vᵀ.
 func (p *part) rotate(u []float64, ldu int, rows, columns [2]int) bool {
 	n, r, c := p.n, rows[1]-rows[0], columns[1]-columns[0]
-	p.ut, p.vt = resized(p.ut, n*r), resized(p.vt, n*c)
+	p.someU, p.someV = resized(p.someU, n*r), resized(p.someV, n*c)
 	if r > 0 {
-		transpose(r, n, u[rows[0]*ldu:], ldu, p.ut, r)
+		transpose(r, n, u[rows[0]*ldu:], ldu, p.someU, r)
 	}
 	if c > 0 {
-		p.impl.Dlacpy(blas.All, n, c, p.vectors.vt[columns[0]:], p.ldvt, p.vt, c)
+		p.impl.Dlacpy(blas.All, n, c, p.vt[columns[0]:], p.ldvt, p.someV, c)
 	}
-	ok := p.impl.Dbdsqr(blas.Upper, n, c, 0, r, p.d, p.e, p.vt, max(1, c), nil, 1, p.ut, max(1, r), p.work)
+	ok := p.impl.Dbdsqr(blas.Upper, n, c, 0, r, p.d, p.e, p.someV, max(1, c), nil, 1, p.someU, max(1, r), p.work)
 	if r > 0 {
-		transpose(n, r, p.ut, r, u[rows[0]*ldu:], ldu)
+		transpose(n, r, p.someU, r, u[rows[0]*ldu:], ldu)
 	}
 	if c > 0 {
-		p.impl.Dlacpy(blas.All, n, c, p.vt, c, p.vectors.vt[columns[0]:], p.ldvt)
+		p.impl.Dlacpy(blas.All, n, c, p.someV, c, p.vt[columns[0]:], p.ldvt)
 	}
 	return ok
 }
