@@ -28,6 +28,9 @@ import (
 	"gemm/parallel/timeline"
 )
 
+// fewRanks is the most ranks with -short. Ranks of MPICH that share processors take several times as long.
+const fewRanks = 4
+
 // TestProducts has rank 0 run the tests of this file.
 func TestProducts(t *testing.T) {
 	for _, x := range []struct {
@@ -44,6 +47,9 @@ func TestProducts(t *testing.T) {
 		{7, "Blocks"},
 		{8, "Blocks"},
 	} {
+		if testing.Short() && x.ranks > fewRanks {
+			continue
+		}
 		t.Run(fmt.Sprint(x.ranks), func(t *testing.T) { underMPI(t, x.ranks, "^TestRanks("+x.run+")$") })
 	}
 }
@@ -352,6 +358,9 @@ func TestSeveralHosts(t *testing.T) {
 		ranks      int
 		hosts, run string
 	}{{4, "2", "Blocks|Bytes|Spread|Bounds|Strided|Panels"}, {7, "3", "Blocks|Bytes"}} {
+		if testing.Short() && x.ranks > fewRanks {
+			continue
+		}
 		underMPI(t, x.ranks, "^TestRanks("+x.run+")$", several+"="+x.hosts)
 	}
 	// Hosts that lack the memory for a copy of B that their ranks share.
