@@ -35,15 +35,17 @@ type Capabilities uint
 // The capabilities. Those about the full BLAS operation are for floating-point types only. A library
 // that is staged in a process of its own is not a Stager on systems without such processes.
 const (
-	Gemms      Capabilities = 1 << iota // Gemmer
-	Stages                              // Stager
-	GemmStages                          // GemmStager
-	Touches                             // optional.Toucher
-	Explains                            // Explainer
-	Warns                               // optional.Warner
-	Repeats                             // the Run of a Stager is an optional.Repeater
-	Loads                               // optional.Loadable
-	Chains                              // optional.Chainer
+	Gemms       Capabilities = 1 << iota // Gemmer
+	Stages                               // Stager
+	GemmStages                           // GemmStager
+	Touches                              // optional.Toucher
+	Explains                             // Explainer
+	Warns                                // optional.Warner
+	Repeats                              // the Run of a Stager is an optional.Repeater
+	Loads                                // optional.Loadable
+	Chains                               // optional.Chainer
+	Batches                              // BatchGemmer
+	BatchStages                          // BatchStager
 )
 
 // Has reports whether c has all of those.

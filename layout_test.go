@@ -82,9 +82,11 @@ var importTable = map[string][]string{
 	"internal/gemmtest": {"cuda/usage", "gf256", "half", "internal/cpu", "mpi/account", ".", "compare/optional",
 		"mpi/launch"},
 	"user": {"internal/child", "internal/output", ".", "compare/optional", "internal/peer"},
+	"blas": {".", "internal/block", "parallel/pool"},
+
 	"serial": {
 		"gf256", "half", "internal/cpu", "internal/tuned", ".", "internal/kernel", "internal/block",
-		"internal/pseudocode",
+		"internal/pseudocode", "blas",
 	},
 
 	"compare/report/analysis": {"cuda/occupancy", "internal/sample", "parallel/timeline", ".", "compare", "cuda"},
@@ -109,7 +111,6 @@ var importTable = map[string][]string{
 	"parallel": {"gf256", "half", "internal/cpu", ".", "internal/busy", "internal/pseudocode",
 		"parallel/pool", "serial"},
 
-	"blas":   {".", "internal/block", "parallel/pool"},
 	"lapack": nil,
 	"compare/probe": {
 		"internal/sample", ".", "internal/kernel", "internal/block", "parallel/pool", "compare", "reference",

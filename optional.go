@@ -40,6 +40,19 @@ type GemmStager[T Number] interface {
 	StageGemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b Matrix[T], beta T, c Matrix[T]) (Run, error)
 }
 
+// BatchGemmer computes the operation of a Gemmer for every matrix of batches by one call: C[x] ← α·op(A[x])·op(B[x]) +
+// β·C[x]. Errors are the same as for a Gemmer, and an ErrShape for batches that CheckBatch refuses. A batch of C must
+// not overlap A or B; A and B may be the same.
+type BatchGemmer[T Number] interface {
+	GemmBatch(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b Batch[T], beta T, c Batch[T]) error
+}
+
+// BatchStager is implemented by a Stager that stages batches, as GemmStager stages one operation. A Run that is an
+// Explainer says how it computes a batch. The error is an ErrUnavailable if it does not compute the operation.
+type BatchStager[T Number] interface {
+	StageBatch(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b Batch[T], beta T, c Batch[T]) (Run, error)
+}
+
 // Explainer is a Multiplier that chooses something at run time. Resolved returns the parameters of
 // the last product as they were used: auto is replaced by a value, a library by its version. The
 // record has them next to the requested parameters.

@@ -1,42 +1,14 @@
 package blas
 
 import (
-	"context"
 	"errors"
 	"math/rand/v2"
 	"sync"
 	"testing"
 
-	"gonum.org/v1/gonum/blas"
-
 	"gemm"
 	"gemm/internal/gemmtest"
-	"gemm/serial"
 )
-
-// functions are Multiply and Gemm as a multiplier.
-type functions[T gemm.Float] struct{}
-
-func (functions[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
-	return MultiplyContext(ctx, c, a, b)
-}
-
-func (functions[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T,
-	c gemm.Matrix[T]) error {
-	return GemmContext(ctx, tA, tB, alpha, a, b, beta, c)
-}
-
-// TestFunctions runs the conformance suite, concurrent calls included.
-func TestFunctions(t *testing.T) {
-	v, err := gemm.Lookup(serial.Variants(), "serial/packed")
-	if err != nil {
-		t.Fatal(err)
-	}
-	v.Name, v.Can, v.F16, v.BF16, v.GF256 = "blas/functions", gemm.Gemms, nil, nil, nil
-	v.F32 = func(gemm.Params) (gemm.Multiplier[float32], error) { return functions[float32]{}, nil }
-	v.F64 = func(gemm.Params) (gemm.Multiplier[float64], error) { return functions[float64]{}, nil }
-	gemmtest.Run(t, v)
-}
 
 // TestFunctionsAllocate checks that the second product of a size allocates nothing.
 func TestFunctionsAllocate(t *testing.T) {

@@ -1,7 +1,10 @@
 package parallel
 
 import (
+	"context"
 	"maps"
+
+	"gonum.org/v1/gonum/blas"
 
 	"gemm"
 	"gemm/gf256"
@@ -23,7 +26,7 @@ func packedVariant() gemm.Variant {
 		Parent: "serial/packed",
 		Doc:    "serial/packed: the workers divide its blocks",
 		Role:   gemm.Production,
-		Can:    teamCan | gemm.Gemms,
+		Can:    teamCan | gemm.Gemms | gemm.Batches,
 		Params: teamParams(),
 		Model: func(s gemm.Shape, p gemm.Params) gemm.Model {
 			return serial.PackedModel(s, pool.New(p.Int("threads")))
@@ -41,19 +44,30 @@ func packedVariant() gemm.Variant {
 
 // packed is serial/packed on a team.
 type packed[T gemm.Float] struct {
-	serial.Packed[T]
+	*serial.Batched[T]
 	toucher[T]
+	affinity string
+}
+
+// GemmBatch implements gemm.BatchGemmer. The workers of a batch are not those of the team, which may be pinned.
+func (x packed[T]) GemmBatch(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Batch[T], beta T,
+	c gemm.Batch[T]) error {
+	if x.affinity != "none" {
+		return gemm.Unavailablef("parallel/packed places no workers on processors for a batch, affinity is %s", x.affinity).
+			WithRemedy("set affinity to none")
+	}
+	return x.Batched.GemmBatch(ctx, tA, tB, alpha, a, b, beta, c)
 }
 
 // Resolved implements gemm.Explainer.
 func (x packed[T]) Resolved() gemm.Params {
-	out := x.Packed.Resolved()
+	out := x.Batched.Resolved()
 	maps.Copy(out, x.toucher.Resolved())
 	return out
 }
 
-func newPacked[T gemm.Float](t toucher[T], _ gemm.Params) (gemm.Multiplier[T], error) {
-	return packed[T]{serial.NewPacked[T](t.pool), t}, nil
+func newPacked[T gemm.Float](t toucher[T], p gemm.Params) (gemm.Multiplier[T], error) {
+	return packed[T]{serial.NewBatched[T](t.pool), t, p.Text("affinity")}, nil
 }
 
 // packedHalf is serial/packed in half precision on a team. A task is a block of C: each worker packs the blocks of A

@@ -166,16 +166,16 @@ func packedVariant() gemm.Variant {
 		Parent:    "serial/hinted",
 		Doc:       "as in BLAS libraries: packed blocks around a SIMD micro-kernel with a tile of C in registers",
 		Role:      gemm.Production,
-		Can:       gemm.Gemms | gemm.Explains,
+		Can:       gemm.Gemms | gemm.Explains | gemm.Batches,
 		Model:     func(s gemm.Shape, _ gemm.Params) gemm.Model { return PackedModel(s, block.Serial) },
 		Loop:      gemm.Loop{Instructions: 1.5, Walk: gemm.Blocks, Vector: true},
 		FieldLoop: gemm.Loop{Instructions: 2.5, Walk: gemm.Blocks, Vector: true},
 		Bound:     PackedBound(func(gemm.Params) Loop { return block.Serial }),
 		F32: func(gemm.Params) (gemm.Multiplier[float32], error) {
-			return NewPacked[float32](block.Serial), nil
+			return NewBatched[float32](block.Serial), nil
 		},
 		F64: func(gemm.Params) (gemm.Multiplier[float64], error) {
-			return NewPacked[float64](block.Serial), nil
+			return NewBatched[float64](block.Serial), nil
 		},
 		F16: func(gemm.Params) (gemm.Multiplier[half.F16], error) {
 			return NewPackedHalf[half.F16](block.Serial), nil

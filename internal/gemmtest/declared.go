@@ -18,9 +18,9 @@ func checkDeclared[T gemm.Element](u under[T]) error {
 	declared := u.v.Can &^ u.s.Lacks
 	switch typ := gemm.TypeOf[T](); {
 	case typ.IsField():
-		declared &^= gemm.Gemms | gemm.GemmStages
+		declared &^= gemm.Gemms | gemm.GemmStages | gemm.Batches | gemm.BatchStages
 	case typ.IsHalf():
-		declared &^= gemm.Chains
+		declared &^= gemm.Chains | gemm.Batches
 	}
 	var errs []error
 	want := func(name string, has, want bool) {
@@ -33,6 +33,9 @@ func checkDeclared[T gemm.Element](u under[T]) error {
 	want("Gemmer", gemms, declared.Has(gemm.Gemms))
 	want("Stager", implements[gemm.Stager[T]](m), declared.Has(gemm.Stages))
 	want("GemmStager", stages, declared.Has(gemm.GemmStages))
+	batches, batchStages := isBatcher(m)
+	want("BatchGemmer", batches, declared.Has(gemm.Batches))
+	want("BatchStager", batchStages, declared.Has(gemm.BatchStages))
 	want("Toucher", implements[optional.Toucher[T]](m), declared.Has(gemm.Touches))
 	want("Explainer", implements[gemm.Explainer](m), declared.Has(gemm.Explains))
 	want("Loadable", implements[optional.Loadable[T]](m), declared.Has(gemm.Loads))
@@ -59,6 +62,14 @@ func isGemmer(m any) (gemms, stages bool) {
 			implements[gemm.Gemmer[half.F16]](m) || implements[gemm.Gemmer[half.BF16]](m),
 		implements[gemm.GemmStager[float32]](m) || implements[gemm.GemmStager[float64]](m) ||
 			implements[gemm.GemmStager[half.F16]](m) || implements[gemm.GemmStager[half.BF16]](m)
+}
+
+// isBatcher reports whether m computes batches, and whether it stages them.
+func isBatcher(m any) (batches, stages bool) {
+	return implements[gemm.BatchGemmer[float32]](m) || implements[gemm.BatchGemmer[float64]](m) ||
+			implements[gemm.BatchGemmer[half.F16]](m) || implements[gemm.BatchGemmer[half.BF16]](m),
+		implements[gemm.BatchStager[float32]](m) || implements[gemm.BatchStager[float64]](m) ||
+			implements[gemm.BatchStager[half.F16]](m) || implements[gemm.BatchStager[half.BF16]](m)
 }
 
 // implements reports whether x has the interface I.

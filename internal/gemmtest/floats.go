@@ -37,6 +37,7 @@ func numberKind[T gemm.Number]() kind[T] {
 			{"rounded", checkRounded[T]},
 			{"nonfinite", checkNonFinite[T]},
 			{"gemm", checkGemm[T]},
+			{"batches", checkBatches[T]},
 		},
 	}
 }
