@@ -22,6 +22,7 @@ type Request struct {
 	Op          string // nn, nt, tn, tt: how A and B are stored; empty: nn
 	Alpha, Beta float64
 	LD          int         // added to the least leading dimension of each operand
+	Batch       int         // products of a batch; 0: one product
 	Hosts       int         // of the job, if its ranks are on several; otherwise 0
 	Params      gemm.Params // parameters of the variant and conditions
 	Turn        string      // cases with the same turn are measured interleaved (A B A B); empty: alone
@@ -47,7 +48,7 @@ func (r Request) Case() Case {
 	c := Case{
 		Key: Key{
 			Experiment: r.Experiment, Variant: r.Variant.Name, Build: r.Build, Hosts: r.Hosts,
-			Problem: Problem{Type: r.Type, Op: r.Op, Alpha: r.Alpha, Beta: r.Beta, Shape: r.Shape},
+			Problem: Problem{Type: r.Type, Op: r.Op, Alpha: r.Alpha, Beta: r.Beta, Shape: r.Shape, Batch: r.Batch},
 		},
 		Variant: r.Variant, LD: r.LD, Params: r.Params, Turn: r.Turn, Timeline: r.Timeline,
 	}
@@ -57,6 +58,9 @@ func (r Request) Case() Case {
 	}
 	if c.chain() > 0 && (!c.Plain() || c.Shape != gemm.Cube(c.N) || gemm.TypeNamed(c.Type).IsHalf()) {
 		c.resolved, c.err = nil, errChain
+	}
+	if c.Batch > 0 && (c.chain() > 0 || c.load() > 0 || c.Timeline) {
+		c.resolved, c.err = nil, errBatch
 	}
 	return c
 }
@@ -105,7 +109,7 @@ func (c Case) model() (gemm.Model, bool) {
 		return gemm.Model{}, false
 	}
 	m := c.Variant.Model(c.Shape, c.resolved)
-	return iterated(overloaded(m, c.load()), c.chain(), c.N), true
+	return several(iterated(overloaded(m, c.load()), c.chain(), c.N), c.Batch), true
 }
 
 // integer returns the resolved value of an integer parameter, and false if the variant does not
@@ -233,7 +237,7 @@ func (c Case) given() float64 {
 	if c.chain() > 0 { // S, Sᵢ and Aᵢ
 		total += 3 * size * n * float64(c.LDC)
 	}
-	return total
+	return total * float64(max(1, c.Batch))
 }
 
 // pipe returns the pipe whose peak the product is compared with on a processor.
@@ -263,6 +267,8 @@ func (c Case) hasTraffic() bool {
 // Smaller is the remedy if there is not enough memory for the case.
 func (c Case) Smaller() string {
 	switch {
+	case c.Batch > 1:
+		return "choose a smaller size or fewer products of a batch"
 	case c.Ranks() > 1:
 		return "choose a smaller size or fewer ranks"
 	case c.Threads() > 1:
@@ -290,6 +296,9 @@ func cols(op byte, rows, cols int) int {
 // String names the case as progress shows it.
 func (c Case) String() string {
 	parts := []string{c.Variant.Name, c.Type, c.Shape.String()}
+	if c.Batch > 0 {
+		parts[2] = c.Label()
+	}
 	if c.Op != "nn" {
 		parts = append(parts, c.Op)
 	}

@@ -87,12 +87,15 @@ func (c Case) chain() int {
 }
 
 // products returns how many products the case times as one.
-func (c Case) products() float64 { return float64(max(1, c.chain())) }
+func (c Case) products() float64 { return float64(max(1, c.chain(), c.Batch)) }
 
 // errChain is the error of an iterated product of operands that are not square, or that are stored in another way, or
 // in half precision, in which the sums of its matrices have too few digits.
 var errChain = fmt.Errorf("%w: an iterated product is of square matrices of f64, f32 or gf256, without transposes, "+
 	"α and β", gemm.ErrParam)
+
+// errBatch is the error of a batch that is asked for with something that batches do not have.
+var errBatch = fmt.Errorf("%w: a batch is no iterated product, and has no artificial load and no timeline", gemm.ErrParam)
 
 // newMultiplier returns the multiplier of the case under its artificial load.
 func newMultiplier[T gemm.Element](c Case) (gemm.Multiplier[T], error) {
@@ -127,6 +130,19 @@ func iterated(m gemm.Model, steps, n int) gemm.Model {
 	m.Flops, m.Accesses = times*(m.Flops+elements), times*(m.Accesses+3*elements)
 	if traffic := m.Traffic; traffic != nil {
 		m.Traffic = func(cache, line float64) float64 { return times * (traffic(cache, line) + 3*elements) }
+	}
+	return m
+}
+
+// several returns the model of a batch; 0 products are one. All have one workspace.
+func several(m gemm.Model, batch int) gemm.Model {
+	if batch < 2 {
+		return m
+	}
+	times := float64(batch)
+	m.Flops, m.Accesses = times*m.Flops, times*m.Accesses
+	if traffic := m.Traffic; traffic != nil {
+		m.Traffic = func(cache, line float64) float64 { return times * traffic(cache, line) }
 	}
 	return m
 }

@@ -30,6 +30,7 @@ type contender struct {
 	elsewhere bool           // the product runs on staged operands, not in this process
 	explain   func() gemm.Params
 	warn      func() []string
+	batched   string         // how a batch is computed, see batch.Key; empty: no batch, or its Run says it
 	staged    gemm.Run       // nil: not staged, or not yet
 	device    usage.OnDevice // the staged product of a GPU; otherwise nil
 	watts     float64        // of the GPU, see power
@@ -77,14 +78,17 @@ func prepare[T gemm.Element](ctx context.Context, t *contender, s *setting[T]) e
 	if err != nil {
 		return err
 	}
-	if c.chain() > 0 {
+	switch {
+	case c.Batch > 0:
+		err = prepareBatch(t, m, s)
+	case c.chain() > 0:
 		r := newIteration(t.d, c, m, s)
 		err = t.multiplies(r, r.limit, r.magnitude, r.of.verifier)
 		t.elsewhere = r.remote != nil
 		if !t.elsewhere {
 			t.sampler.Before = r.of.Restore
 		}
-	} else {
+	default:
 		err = prepareProduct(t, m, s)
 	}
 	if err != nil {
@@ -99,7 +103,7 @@ func prepare[T gemm.Element](ctx context.Context, t *contender, s *setting[T]) e
 	t.sampler.Call = t.time
 	t.sampler.Unlocked = c.foreign() && c.Type == "gf256" && c.Threads() > 1 // a library in Go starts goroutines itself
 	if c.foreign() && !t.elsewhere && c.Terms() < smallPeer {
-		t.overhead = callOverhead(ctx, m)
+		t.overhead = callOverhead(ctx, m) * time.Duration(max(1, c.Batch))
 	}
 	return nil
 }
@@ -124,6 +128,19 @@ func prepareProduct[T gemm.Element](t *contender, m gemm.Multiplier[T], s *setti
 		t.sampler.Before = r.drawn.Restore
 	}
 	return t.multiplies(r, r.limit, r.magnitude, r.drawn.verifier)
+}
+
+// prepareBatch prepares a batch of products.
+func prepareBatch[T gemm.Element](t *contender, m gemm.Multiplier[T], s *setting[T]) error {
+	r, how, err := newBatching(t.d, t.c, m, s)
+	if err != nil {
+		return err
+	}
+	t.batched, t.elsewhere = how, r.place != nil
+	if t.c.Beta != 0 && !t.elsewhere {
+		t.sampler.Before = r.of.Restore
+	}
+	return t.multiplies(r, r.limit, r.magnitude, r.of)
 }
 
 // multiplies gives t its product, which is checked against the limit, and before that on integers up to magnitude

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"gemm"
+	"gemm/compare/batch"
 	"gemm/compare/chain"
 	"gemm/compare/optional"
 	"gemm/compare/verify"
@@ -94,6 +95,76 @@ func (r *multiplicationOf[T]) poison() { r.drawn.Poison() }
 
 func (r *multiplicationOf[T]) check() (verdict verify.Verdict) {
 	onAllProcessors(func() { verdict = r.drawn.verifier.Check(r.drawn.C, r.limit) })
+	return verdict
+}
+
+// batching is the batch of a case, on operands of one type.
+type batching[T gemm.Element] struct {
+	c         Case
+	seed      uint64
+	of        verify.Batch[T]
+	limit     verify.Limit
+	magnitude int // of the integers of the exact check; 0: none are exact
+	call      func(ctx context.Context, of verify.Batch[T]) error
+	place     func(ctx context.Context, of verify.Batch[T]) (gemm.Run, error) // nil: the batch is called
+}
+
+// errNoBatch: the variant computes no batches.
+var errNoBatch = errors.New("computes one product at a time where its operands lie: choose a variant with batches, " +
+	"such as cuda/warptile or cuda/cublas in f32 or f64")
+
+// newBatching returns the batch of the case by m, and how it is computed.
+func newBatching[T gemm.Element](d *Driver, c Case, m gemm.Multiplier[T], s *setting[T]) (r *batching[T], how string,
+	err error) {
+	r = &batching[T]{c: c, seed: d.Seed, place: batch.Stager(m)}
+	if r.place == nil {
+		if c.Variant.Location != gemm.InProcess {
+			return nil, "", gemm.Unavailablef("%s %w", c.Variant.Name, errNoBatch)
+		}
+		if r.call, how = batch.Caller(m, c.Plain()); r.call == nil {
+			return nil, "", gemm.Unavailablef("%s %w", c.Variant.Name, errNoGemmer)
+		}
+	}
+	r.of = s.drawBatch(d, c)
+	r.limit = verify.LimitOf[T](c.Variant, c.Shape, c.resolved, c.Alpha, c.Beta, true)
+	r.magnitude = verify.ExactIntegers[T](c.Variant, c.Shape, c.resolved, c.Alpha, c.Beta)
+	return r, how, nil
+}
+
+func (r *batching[T]) drawIntegers() {} // multiplyIntegers draws them
+
+func (r *batching[T]) multiplyIntegers(ctx context.Context) (verdict verify.Verdict, err error) {
+	var of verify.Batch[T]
+	onAllProcessors(func() { of = verify.DrawIntegerBatch[T](r.c.layout(), r.c.Batch, r.seed, r.magnitude) })
+	of.Poison()
+	of.Restore()
+	if r.place != nil {
+		err = computeOnce(ctx, func(ctx context.Context) (gemm.Run, error) { return r.place(ctx, of) })
+	} else {
+		err = r.call(ctx, of)
+	}
+	if err != nil {
+		return verify.Verdict{}, err
+	}
+	onAllProcessors(func() { verdict = of.Check(verify.Limit{Kind: gemm.Componentwise}) })
+	return verdict, nil
+}
+
+func (r *batching[T]) multiply(ctx context.Context, times int) error {
+	for range times {
+		if err := r.call(ctx, r.of); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *batching[T]) stage(ctx context.Context) (gemm.Run, error) { return r.place(ctx, r.of) }
+
+func (r *batching[T]) poison() { r.of.Poison() }
+
+func (r *batching[T]) check() (verdict verify.Verdict) {
+	onAllProcessors(func() { verdict = r.of.Check(r.limit) })
 	return verdict
 }
 
@@ -277,6 +348,7 @@ type setting[T gemm.Element] struct {
 	magnitude int         // of the integers; 0: there are none yet
 	integers  operands[T] // of the exact check
 	chain     chained[T]  // the last iterated product
+	batch     verify.Batch[T]
 }
 
 // settings holds the setting of the last case, under its element type. The others are empty.
@@ -325,6 +397,18 @@ func (s *setting[T]) drawChain(d *Driver, c Case) chained[T] {
 		runtime.GC()
 	}
 	return s.chain
+}
+
+// drawBatch returns the batch of the case: the setting's if it is of the same problem, otherwise a new one.
+func (s *setting[T]) drawBatch(d *Driver, c Case) verify.Batch[T] {
+	if s.problem != c.Problem || s.batch.C.Count == 0 {
+		d.settings = settings{}
+		onAllProcessors(func() {
+			*s = setting[T]{problem: c.Problem, batch: verify.DrawBatch[T](c.layout(), c.Batch, d.Seed)}
+		})
+		runtime.GC()
+	}
+	return s.batch
 }
 
 // drawIntegers draws integers up to q for the exact check of the case. The cases of a turn share

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"gemm"
+	"gemm/compare/batch"
 	"gemm/compare/optional"
 	"gemm/compare/verify"
 	"gemm/internal/sample"
@@ -30,6 +31,14 @@ func (d *Driver) finish(t *contender) Record {
 	if t.explain != nil {
 		r.Resolved = maps.Clone(t.c.resolved)
 		maps.Copy(r.Resolved, t.explain())
+	}
+	if t.batched != "" {
+		r.Resolved = maps.Clone(r.Resolved)
+		r.Resolved[batch.Key] = t.batched
+	}
+	if e, ok := t.staged.(gemm.Explainer); ok {
+		r.Resolved = maps.Clone(r.Resolved)
+		maps.Copy(r.Resolved, e.Resolved())
 	}
 	if t.err != nil {
 		r.Status, r.Reason = d.failure(t.err)

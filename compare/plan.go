@@ -20,6 +20,7 @@ type Ladder struct {
 	Ops         []string // nn, nt, tn, tt
 	Alpha, Beta float64
 	LD          int              // added to the least leading dimension of each operand
+	Batches     []int            // products of a batch; nil: one product, and no batch
 	Hosts       int              // of the job that measures, if its ranks are on several; otherwise 0
 	Sweep       map[string][]any // values by parameter; variants without the parameter ignore it
 	// Libraries has the swept values of libraries of others in this process; nil: Sweep.
@@ -43,12 +44,12 @@ func (l Ladder) Cases() []Case {
 	slices.SortStableFunc(shapes, func(a, b gemm.Shape) int { return cmp.Compare(a.Terms(), b.Terms()) })
 	for _, shape := range shapes {
 		for _, typ := range l.Types {
-			for _, op := range l.Ops {
+			for _, stored := range l.storages() {
 				var rows []Case
 				row := func(v gemm.Variant, p gemm.Params) Request {
 					return Request{
-						Experiment: l.experimentOf(v), Variant: v, Type: typ, Shape: shape,
-						Op: op, Alpha: l.Alpha, Beta: l.Beta, LD: l.LD, Hosts: l.Hosts, Params: p,
+						Experiment: l.experimentOf(v), Variant: v, Type: typ, Shape: shape, Op: stored.op,
+						Alpha: l.Alpha, Beta: l.Beta, LD: l.LD, Batch: stored.batch, Hosts: l.Hosts, Params: p,
 					}
 				}
 				for _, v := range having(typ, l.Variants) {
@@ -73,6 +74,27 @@ func (l Ladder) Cases() []Case {
 		}
 	}
 	return together(cases)
+}
+
+// storage is how operands are stored, and how many there are of each.
+type storage struct {
+	op    string
+	batch int
+}
+
+// storages returns all combinations of ways to store operands and of batches.
+func (l Ladder) storages() []storage {
+	batches := l.Batches
+	if batches == nil {
+		batches = []int{0}
+	}
+	var out []storage
+	for _, op := range l.Ops {
+		for _, batch := range batches {
+			out = append(out, storage{op, batch})
+		}
+	}
+	return out
 }
 
 // experimentOf returns the experiment of the variant's rows. No main table has a study: its default is a rung.
@@ -144,6 +166,7 @@ func together(cases []Case) []Case {
 //	experiments         all settings of one variant, or of one number of threads
 //	compiler            all loops and options, without the builds of this program
 //	openmp              the pool and OpenMP with the same setting
+//	batch               all cases with the same type, shape and products
 //	codes               all codes with short shards of one length
 //	production, peers   all of them with the same type and shape
 func (c Case) turn() string {
@@ -158,7 +181,7 @@ func (c Case) turn() string {
 		return name
 	}
 	if c.OnDevice() {
-		name := fmt.Sprintf("cuda %s %s %s", c.Type, c.Shape, c.Op)
+		name := fmt.Sprintf("cuda %s %s %s", c.Type, c.sized(), c.Op)
 		if c.Experiment != MainLadder {
 			name = string(c.Experiment) + " " + name
 		}
@@ -169,6 +192,8 @@ func (c Case) turn() string {
 		return fmt.Sprintf("%s %s %s %s %s", c.Experiment, c.Variant.Name, c.Type, c.Shape, c.Op)
 	case ChunkSizes, ArtificialLoad:
 		return fmt.Sprintf("%s %s %s %s %s, %d threads", c.Experiment, c.Variant.Name, c.Type, c.Shape, c.Op, c.Threads())
+	case Batches:
+		return fmt.Sprintf("%s %s %s %s", c.Experiment, c.Type, c.sized(), c.Op)
 	case CompilerOptions:
 		return fmt.Sprintf("%s %s %s %s", c.Experiment, c.Type, c.Shape, c.Op)
 	case OpenMPLoops:
@@ -181,6 +206,14 @@ func (c Case) turn() string {
 		return fmt.Sprintf("peers %s, shards of %d bytes", c.Type, c.N)
 	}
 	return c.peers()
+}
+
+// sized returns the shape, with the products of a batch before it.
+func (c Case) sized() string {
+	if c.Batch == 0 {
+		return c.Shape.String()
+	}
+	return fmt.Sprintf("%d of %s", c.Batch, c.Shape)
 }
 
 // peers returns the name of the turn of production variants and their peers.

@@ -18,7 +18,7 @@ import (
 // protocol is the version of the task and the messages by which a driver and another process
 // that measures for it understand each other. The driver writes a task, one line of JSON. The
 // process answers with messages, each a line of JSON, the first at once and one every signEvery.
-const protocol = 4
+const protocol = 5
 
 // task is what a process has to measure.
 type task struct {
@@ -43,6 +43,7 @@ type taskCase struct {
 	Alpha      float64     `json:"alpha"`
 	Beta       float64     `json:"beta"`
 	LD         int         `json:"ld"`
+	Batch      int         `json:"batch,omitempty"`
 	Params     gemm.Params `json:"params"`
 	Turn       string      `json:"turn"`
 	Timeline   bool        `json:"timeline,omitempty"`
@@ -56,8 +57,8 @@ func (d *Driver) task(cases []Case) task {
 			t.Guests = append(t.Guests, k)
 		}
 		t.Cases = append(t.Cases, taskCase{
-			c.Experiment, c.Variant.Name, c.Build, c.Type, c.Shape, c.Op, c.Alpha, c.Beta, c.LD, c.Params, c.Turn,
-			c.Timeline,
+			c.Experiment, c.Variant.Name, c.Build, c.Type, c.Shape, c.Op, c.Alpha, c.Beta, c.LD, c.Batch,
+			c.Params, c.Turn, c.Timeline,
 		})
 	}
 	for _, c := range d.host.Ceilings {
@@ -95,8 +96,7 @@ func readTask(in io.Reader, s Served) (task, []Case, error) {
 		}
 		cases = append(cases, Request{
 			Experiment: c.Experiment, Variant: v, Build: c.Build, Type: c.Type, Shape: c.Shape, Op: c.Op,
-			Alpha: c.Alpha, Beta: c.Beta, LD: c.LD, Params: c.Params, Turn: c.Turn,
-			Timeline: c.Timeline,
+			Alpha: c.Alpha, Beta: c.Beta, LD: c.LD, Batch: c.Batch, Params: c.Params, Turn: c.Turn, Timeline: c.Timeline,
 		}.Case())
 	}
 	return t, cases, nil

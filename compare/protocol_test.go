@@ -46,7 +46,7 @@ func TestTasksComeBack(t *testing.T) {
 	for _, test := range []struct{ old, wrong, want string }{
 		{"", "", ""},
 		{`"mpi/b"`, `"mpi/z"`, "mpi/z"},
-		{`"protocol":4`, `"protocol":1`, "protocol 1"},
+		{`"protocol":5`, `"protocol":1`, "protocol 1"},
 		{`"panel":16`, `"panel":16.5`, "16.5"},
 		{`{`, ``, "the task"},
 	} {

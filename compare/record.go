@@ -274,14 +274,30 @@ type Problem struct {
 	Alpha float64 `json:"alpha"`
 	Beta  float64 `json:"beta"`
 	gemm.Shape
-	LDA int `json:"lda"`
-	LDB int `json:"ldb"`
-	LDC int `json:"ldc"`
+	LDA   int `json:"lda"`
+	LDB   int `json:"ldb"`
+	LDC   int `json:"ldc"`
+	Batch int `json:"batch,omitempty"` // products of the shape, computed as one batch; 0: one product, and no batch
 }
 
 // String returns all that p consists of.
 func (p Problem) String() string {
-	return fmt.Sprint(p.Type, " ", p.Shape, " ", p.Op, " ", p.Alpha, " ", p.Beta, " ", p.LDA, ",", p.LDB, ",", p.LDC)
+	text := fmt.Sprint(p.Type, " ", p.Shape, " ", p.Op, " ", p.Alpha, " ", p.Beta, " ", p.LDA, ",", p.LDB, ",", p.LDC)
+	if p.Batch > 0 {
+		text += fmt.Sprint(" batch ", p.Batch)
+	}
+	return text
+}
+
+// Label returns the shape of p as tables show it, with the products of a batch before it.
+func (p Problem) Label() string {
+	switch {
+	case p.Batch == 0:
+		return p.Shape.Label()
+	case p.IsCube():
+		return fmt.Sprintf("%d × %d³", p.Batch, p.N)
+	}
+	return fmt.Sprintf("%d × (%s)", p.Batch, p.Shape.Label())
 }
 
 // Key is the identity of a row or a timeline, except for the parameters.
@@ -358,7 +374,7 @@ func (r Record) check() error {
 		value float64
 	}
 	figures := []figure{
-		{"m", float64(r.M)}, {"n", float64(r.N)}, {"k", float64(r.K)},
+		{"m", float64(r.M)}, {"n", float64(r.N)}, {"k", float64(r.K)}, {"batch", float64(r.Batch)},
 		{"lda", float64(r.LDA)}, {"ldb", float64(r.LDB)}, {"ldc", float64(r.LDC)},
 		{"threads", float64(r.Threads)}, {"inner", float64(r.Inner)}, {"ranks_used", float64(r.RanksUsed)},
 		{"median_s", float64(r.Median)}, {"gflops", float64(r.Gflops)}, {"rate", float64(r.Rate)},

@@ -294,6 +294,7 @@ const (
 	Affinities      Experiment = "affinity"     // where threads or ranks run
 	ProcessorLimits Experiment = "gomaxprocs"   // values of GOMAXPROCS
 	IteratedProduct Experiment = "chain"        // products that follow each other, with additions between
+	Batches         Experiment = "batch"        // many products of one shape, computed as a batch
 	PanelWidths     Experiment = "panel"        // what ranks send at once
 	RankSchedules   Experiment = "schedule"     // whether ranks of a host help each other
 	Distributions   Experiment = "distribution" // how ranks share a product out, with the textbook loops on each

@@ -283,7 +283,7 @@ func addCounters(c *cli.Context, store *compare.Store, cases []compare.Case, row
 		}
 		at := slices.IndexFunc(cases, func(k compare.Case) bool { return measures(k, rows[i]) })
 		if at < 0 {
-			return fmt.Errorf("the row %s %s %s was not asked for", rows[i].Variant, rows[i].Type, rows[i].Shape.Label())
+			return fmt.Errorf("the row %s %s %s was not asked for", rows[i].Variant, rows[i].Type, rows[i].Label())
 		}
 		p.describe("counters of " + cases[at].String())
 		counters, err := explain.Counters(c.Context, cases[at], rows[i], c.Uint64("seed"), workerOf(c.Context).Serve)

@@ -239,6 +239,10 @@ func (f ladder) command() *cli.Command {
 			timelineFlag("record when operands are copied, kernels run and warps wait, in one additional product "+
 				"of every row"))
 	}
+	if f.family != mpiFamily {
+		flags = append(flags, listFlag(batchName, "", "", "`LIST`: products of a batch: as many products of each shape are "+
+			"computed and timed as one", anyInteger))
+	}
 	if f.timed() {
 		flags = append(flags, traceFlag("record timelines, as --timeline does, and write them"))
 	}
@@ -307,6 +311,9 @@ func (f ladder) rows(c *cli.Context, brought ...gemm.Variant) (compare.Ladder, e
 	if c.IsSet("chain") {
 		return l, iterate(c, &l)
 	}
+	if c.IsSet(batchName) {
+		return l, batches(c, &l)
+	}
 	switch {
 	case f.workers != "":
 		err = f.experiment(c, &l)
@@ -346,6 +353,25 @@ func (f ladder) timelines(c *cli.Context, l *compare.Ladder) error {
 	return nil
 }
 
+// batchName is the flag of batches.
+const batchName = "batch"
+
+// batches makes l the experiment on batches.
+func batches(c *cli.Context, l *compare.Ladder) error {
+	for _, name := range []string{"weak", "timeline", "trace", "load", "bring", "counters"} {
+		if c.IsSet(name) {
+			return usagef("--%s: a batch has none, leave --%[1]s or --%s out", name, batchName)
+		}
+	}
+	l.Experiment, l.Batches = compare.Batches, listed[int](c, batchName)
+	for _, n := range l.Batches {
+		if n < 1 {
+			return usagef("--%s %d: must be a number of products, 1 or more", batchName, n)
+		}
+	}
+	return nil
+}
+
 // iterate makes l the experiment on iterated products. One product is measured with them, for comparison.
 func iterate(c *cli.Context, l *compare.Ladder) error {
 	for _, s := range l.Shapes {
@@ -353,7 +379,7 @@ func iterate(c *cli.Context, l *compare.Ladder) error {
 			return usagef("--chain is for square matrices: %s is not, choose another of --sizes", s.Label())
 		}
 	}
-	for _, name := range []string{"trans", "alpha", "beta", "weak", "timeline", "trace"} {
+	for _, name := range []string{"trans", "alpha", "beta", "weak", "timeline", "trace", batchName} {
 		if c.IsSet(name) {
 			return usagef("--%s: an iterated product has none, leave --%[1]s or --chain out", name)
 		}

@@ -77,7 +77,7 @@ func printTable(out io.Writer, rows []compare.Record) error {
 		if len(r.Params) > 0 {
 			name += " " + r.Params.String()
 		}
-		shape := r.Shape.Label()
+		shape := r.Label()
 		if r.Op != "nn" {
 			shape += " " + r.Op
 		}
@@ -133,10 +133,10 @@ func outcome(rows []compare.Record) error {
 	switch {
 	case len(bad) > 0:
 		return fmt.Errorf("%d of %d rows are wrong or failed, the first is %s %s %s: %s: %s",
-			len(bad), len(rows), bad[0].Variant, bad[0].Type, bad[0].Shape.Label(), bad[0].Status, bad[0].Note())
+			len(bad), len(rows), bad[0].Variant, bad[0].Type, bad[0].Label(), bad[0].Status, bad[0].Note())
 	case ok == 0 && len(rows) > 0:
 		return fmt.Errorf("no row could be measured, the first is %s %s %s: %s: %s",
-			rows[0].Variant, rows[0].Type, rows[0].Shape.Label(), rows[0].Status, rows[0].Note())
+			rows[0].Variant, rows[0].Type, rows[0].Label(), rows[0].Status, rows[0].Note())
 	}
 	return nil
 }

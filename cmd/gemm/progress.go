@@ -99,7 +99,7 @@ func (p *progress) Done(r compare.Record, kept bool) {
 	case p.bar == nil:
 		if time.Since(p.last) >= p.every {
 			fmt.Fprintf(p.stderr, "%d of %d rows, the last is %s %s %s: %s\n", len(p.rows), p.total, r.Variant, r.Type,
-				r.Shape.Label(), r.Status)
+				r.Label(), r.Status)
 			p.last = time.Now()
 		}
 	case kept: // took no time, by which the time left is predicted

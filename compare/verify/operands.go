@@ -81,34 +81,36 @@ func allocateAll[T gemm.Element](l Layout) Operands[T] {
 // DrawIntegers returns operands whose elements are integers from −q to q.
 func DrawIntegers[T gemm.Element](l Layout, seed uint64, q int) Operands[T] {
 	o := allocateAll[T](l)
-	fill := func(x gemm.Matrix[T], stream uint64) {
-		if isEmpty(x) {
-			return
-		}
-		rng := rand.New(rand.NewPCG(seed, stream))
-		for i := range x.Rows {
-			row := x.Row(i)
-			for j := range row {
-				integer := rng.IntN(2*q+1) - q
-				switch p := any(&row[j]).(type) {
-				case *float32:
-					*p = float32(integer)
-				case *float64:
-					*p = float64(integer)
-				case *half.F16:
-					*p = half.From[half.F16](float32(integer))
-				case *half.BF16:
-					*p = half.From[half.BF16](float32(integer))
-				}
+	atOnce(
+		func() { drawIntegers(o.A, seed, streamR, q) },
+		func() { drawIntegers(o.B, seed, streamT, q) },
+		func() { drawIntegers(o.C0, seed, streamS, q) },
+	)
+	return o
+}
+
+// drawIntegers fills x with integers from −q to q.
+func drawIntegers[T gemm.Element](x gemm.Matrix[T], seed, stream uint64, q int) {
+	if isEmpty(x) {
+		return
+	}
+	rng := rand.New(rand.NewPCG(seed, stream))
+	for i := range x.Rows {
+		row := x.Row(i)
+		for j := range row {
+			integer := rng.IntN(2*q+1) - q
+			switch p := any(&row[j]).(type) {
+			case *float32:
+				*p = float32(integer)
+			case *float64:
+				*p = float64(integer)
+			case *half.F16:
+				*p = half.From[half.F16](float32(integer))
+			case *half.BF16:
+				*p = half.From[half.BF16](float32(integer))
 			}
 		}
 	}
-	atOnce(
-		func() { fill(o.A, streamR) },
-		func() { fill(o.B, streamT) },
-		func() { fill(o.C0, streamS) },
-	)
-	return o
 }
 
 // atOnce calls every f at the same time, and returns when all are done.

@@ -1,0 +1,112 @@
+// Package batch is how multipliers compute batches of products: by one call, product by product, or staged.
+package batch
+
+import (
+	"context"
+	"fmt"
+
+	"gemm"
+	"gemm/compare/verify"
+	"gemm/half"
+)
+
+// Key is the resolved parameter that says how a batch was computed.
+const Key = "batched"
+
+// The values of Key for batches that this process computes.
+const (
+	OneCall  = "one call"        // of a gemm.BatchGemmer
+	EachCall = "a call for each" // of a gemm.Multiplier or gemm.Gemmer
+)
+
+// Caller returns how m computes batches, and the value of Key. If m computes products only and the
+// operation is more than C = A·B, it returns nil.
+func Caller[T gemm.Element](m gemm.Multiplier[T], plain bool) (call func(ctx context.Context, b verify.Batch[T]) error,
+	how string) {
+	var found any
+	switch m := any(m).(type) {
+	case gemm.BatchGemmer[float32]:
+		found = oneCall(m)
+	case gemm.BatchGemmer[float64]:
+		found = oneCall(m)
+	case gemm.BatchGemmer[half.F16]:
+		found = oneCall(m)
+	case gemm.BatchGemmer[half.BF16]:
+		found = oneCall(m)
+	}
+	if found != nil {
+		return found.(func(ctx context.Context, b verify.Batch[T]) error), OneCall
+	}
+	if plain {
+		return each(m.Multiply), EachCall
+	}
+	switch m := any(m).(type) {
+	case gemm.Gemmer[float32]:
+		found = eachGemm(m)
+	case gemm.Gemmer[float64]:
+		found = eachGemm(m)
+	case gemm.Gemmer[half.F16]:
+		found = eachGemm(m)
+	case gemm.Gemmer[half.BF16]:
+		found = eachGemm(m)
+	default:
+		return nil, ""
+	}
+	return found.(func(ctx context.Context, b verify.Batch[T]) error), EachCall
+}
+
+// oneCall has g compute a batch by one call.
+func oneCall[T gemm.Number](g gemm.BatchGemmer[T]) func(ctx context.Context, b verify.Batch[T]) error {
+	return func(ctx context.Context, b verify.Batch[T]) error {
+		return g.GemmBatch(ctx, b.TransA, b.TransB, gemm.FromFloat64[T](b.Alpha), b.A, b.B, gemm.FromFloat64[T](b.Beta), b.C)
+	}
+}
+
+// each has multiply compute the products of a batch one after the other.
+func each[T gemm.Element](multiply func(ctx context.Context, c, a, b gemm.Matrix[T]) error) func(ctx context.Context,
+	b verify.Batch[T]) error {
+	return func(ctx context.Context, b verify.Batch[T]) error {
+		for x := range b.C.Count {
+			if err := multiply(ctx, b.C.Nth(x), b.A.Nth(x), b.B.Nth(x)); err != nil {
+				return fmt.Errorf("product %d of %d: %w", x, b.C.Count, err)
+			}
+		}
+		return nil
+	}
+}
+
+// eachGemm has g compute the operations of a batch one after the other.
+func eachGemm[T gemm.Number](g gemm.Gemmer[T]) func(ctx context.Context, b verify.Batch[T]) error {
+	return func(ctx context.Context, b verify.Batch[T]) error {
+		alpha, beta := gemm.FromFloat64[T](b.Alpha), gemm.FromFloat64[T](b.Beta)
+		return each(func(ctx context.Context, z, x, y gemm.Matrix[T]) error {
+			return g.Gemm(ctx, b.TransA, b.TransB, alpha, x, y, beta, z)
+		})(ctx, b)
+	}
+}
+
+// Stager returns how m stages batches; nil: it does not.
+func Stager[T gemm.Element](m gemm.Multiplier[T]) func(ctx context.Context, b verify.Batch[T]) (gemm.Run, error) {
+	var found any
+	switch m := any(m).(type) {
+	case gemm.BatchStager[float32]:
+		found = staged(m)
+	case gemm.BatchStager[float64]:
+		found = staged(m)
+	case gemm.BatchStager[half.F16]:
+		found = staged(m)
+	case gemm.BatchStager[half.BF16]:
+		found = staged(m)
+	default:
+		return nil
+	}
+	return found.(func(ctx context.Context, b verify.Batch[T]) (gemm.Run, error))
+}
+
+// staged has s stage batches.
+func staged[T gemm.Number](s gemm.BatchStager[T]) func(ctx context.Context, b verify.Batch[T]) (gemm.Run, error) {
+	return func(ctx context.Context, b verify.Batch[T]) (gemm.Run, error) {
+		b.Restore()
+		return s.StageBatch(ctx, b.TransA, b.TransB, gemm.FromFloat64[T](b.Alpha), b.A, b.B, gemm.FromFloat64[T](b.Beta), b.C)
+	}
+}
