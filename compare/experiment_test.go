@@ -160,7 +160,13 @@ func TestGOMAXPROCSOfARow(t *testing.T) {
 // positive. It returns the new rows.
 func run(t *testing.T, store *Store, l Ladder, ceilings time.Duration) []Record {
 	t.Helper()
-	l.Shapes, l.Types, l.Ops, l.Alpha = []gemm.Shape{gemm.Cube(8)}, []string{"f64"}, []string{"nn"}, 1
+	l.Shapes, l.Alpha = []gemm.Shape{gemm.Cube(8)}, 1
+	if l.Types == nil {
+		l.Types = []string{"f64"}
+	}
+	if l.Ops == nil {
+		l.Ops = []string{"nn"}
+	}
 	var p silent
 	d := Driver{Store: store, Budget: testBudget, Progress: &p, Ceilings: ceilings}
 	if err := d.Run(t.Context(), l.Cases()); err != nil {

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -34,8 +35,16 @@ func TestPeersProfile(t *testing.T) {
 	l := Ladder{Variants: variants, Shapes: p.Shapes, Types: p.Types, Ops: []string{"nn"}, Alpha: 1, Keep: p.Keep,
 		Sweep: map[string][]any{"threads": {1, 2}}}
 	cases := l.Cases()
-	if extra := p.Experiments(append(variants, variant("serial/ikj", nil)), p.Types); len(extra) > 0 {
-		t.Errorf("it has experiments: %v", extra)
+	batches := map[string]int{}
+	for _, c := range p.Experiments(append(variants, variant("serial/ikj", nil)), p.Types) {
+		if c.Experiment != Batches || c.Batch != 1000 || c.Turn == "" {
+			t.Errorf("an experiment: %v, turn %q", c, c.Turn)
+		}
+		batches[fmt.Sprint(c.Variant.Name, " ", c.Threads())]++
+	}
+	if want := map[string]int{"serial/packed 1": 4, "parallel/packed 2": 4, "reference/openblas 1": 4,
+		"reference/openblas 2": 4}; !maps.Equal(batches, want) {
+		t.Errorf("batches: %v, want %v", batches, want)
 	}
 	byShape := map[gemm.Shape][]string{}
 	turns := map[gemm.Shape][]string{}

@@ -39,7 +39,7 @@ type Profile struct {
 //	parallel   experiments on threads; some 20 minutes on 16 cores
 //	mpi        experiments on ranks
 //	cuda       what a GPU computes, and our production variant on processors; some minutes
-//	peers      our production variants and libraries of others, on all kinds of shapes; some minutes
+//	peers      our production variants and libraries of others, on all kinds of shapes and on batches; some minutes
 //	gf256      Reed–Solomon codes on processors and GPUs; some minutes
 //	course     the tables that courses ask for; five minutes on two cores
 func Profiles() []Profile {
@@ -127,6 +127,7 @@ func Profiles() []Profile {
 			Types:    []string{"f64", "f32"},
 			Threads:  []int{1, 2},
 			Keep:     contends,
+			studies:  batchStudies,
 		},
 		{
 			Name:     "gf256",

@@ -20,6 +20,8 @@ type study struct {
 	typ        string            // empty: f64
 	apart      bool              // without the baselines, which are of threads
 	duel       bool              // only if all the variants are there
+	batches    []int             // products of a batch; nil: one product, and no batch
+	libraries  map[string][]any  // swept values of libraries of others; nil: those of sweep
 }
 
 // baselines are the variants that speed-ups are quoted over: the fastest serial one,
@@ -35,6 +37,7 @@ func (s study) cases(variants []gemm.Variant) []Case {
 	l := Ladder{
 		Experiment: s.experiment, Variants: among(s.variants), Shapes: append(cubes(s.sizes), s.shapes...),
 		Types: []string{cmp.Or(s.typ, "f64")}, Ops: []string{"nn"}, Alpha: 1, Sweep: s.sweep, Timeline: s.timeline,
+		Batches: s.batches, Libraries: s.libraries,
 	}
 	if s.variants == nil {
 		l.Variants = slices.DeleteFunc(slices.Clone(variants), func(v gemm.Variant) bool { return !ownOnRanks(v) })
@@ -250,6 +253,16 @@ var (
 	gpuChainStudies = []study{onGPU(IteratedProduct, "f64", 2048, map[string][]any{iterations: {0, 10, 100}},
 		"cuda/packed-global", "cuda/smem", "cuda/conflictfree", "cuda/dmma-wmma", "cuda/dmma", "cuda/cublas")}
 )
+
+// batchStudies are batches of small products, by our production variants and by libraries, on one thread and on two.
+var batchStudies = []study{batchStudy("f64"), batchStudy("f32")}
+
+func batchStudy(typ string) study {
+	return study{experiment: Batches, typ: typ, sizes: []int{4, 8, 16, 32}, batches: []int{1000}, apart: true,
+		variants: []string{"serial/packed", "parallel/packed", "reference/openblas", "reference/mkl", "reference/blis",
+			"reference/libxsmm"},
+		sweep: map[string][]any{"threads": {2}}, libraries: map[string][]any{"threads": {1, 2}}}
+}
 
 // tileStudies are the tiles of the kernel over GF(2⁸) whose tiles are arguments: rows and columns of C, and depth.
 var tileStudies = []study{{experiment: TileShapes, variants: []string{"cuda/tiled"}, shapes: []gemm.Shape{rungsCode},

@@ -197,6 +197,52 @@ func (x *separate[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm.R
 	return r, nil
 }
 
+// StageBatch implements gemm.BatchStager. The library computes a batch by cblas_sgemm_batch_strided or
+// cblas_dgemm_batch_strided if it has them, otherwise product by product in a loop of C.
+func (x *separate[T]) StageBatch(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Batch[T], beta T,
+	c gemm.Batch[T]) (gemm.Run, error) {
+	m, n, k, err := gemm.CheckBatch(tA, tB, a, b, c)
+	if err != nil {
+		return nil, err
+	}
+	if err := x.library.accepts(gemm.Shape{M: m, N: n, K: k}); err != nil {
+		return nil, err
+	}
+	if err := indices(a.Stride, b.Stride, c.Stride, a.Rows, b.Rows, a.Step, b.Step, c.Step, c.Count); err != nil {
+		return nil, err
+	}
+	p, err := x.library.take(x.program, x.threads)
+	if err != nil {
+		return nil, err
+	}
+	typ := gemm.TypeOf[T]().Name
+	r := &batch[T]{run[T]{library: x.library, threads: x.threads, held: p}, "a call for each, in C"}
+	call := peer.Call{ABI: peer.Exchanged, Symbol: x.library.product(typ)}
+	strided := gemm.ByType(typ, "cblas_dgemm_batch_strided", "cblas_sgemm_batch_strided", "", "", "")
+	if _, err := p.Find(strided); err == nil {
+		call, r.by = peer.Call{ABI: peer.Strided, Symbol: strided}, strided
+	}
+	op := peer.Operation{TransA: tA, TransB: tB, Alpha: float64(alpha), Beta: float64(beta)}
+	if alpha == 0 { // α·NaN is NaN to some libraries
+		op.TransA, op.TransB = blas.NoTrans, blas.NoTrans
+		a, b = gemm.NewBatch[T](c.Count, m, 0), gemm.NewBatch[T](c.Count, 0, n)
+	}
+	if r.product, err = peer.StageBatch(ctx, p.Library, call, op, c, a, b); err != nil {
+		p.Kill()
+		return nil, err
+	}
+	return r, nil
+}
+
+// batch is a batch that is staged in a process of the library's own.
+type batch[T gemm.Float] struct {
+	run[T]
+	by string
+}
+
+// Resolved implements gemm.Explainer.
+func (r *batch[T]) Resolved() gemm.Params { return gemm.Params{"batched": r.by} }
+
 // run is a product that is staged in a process of the library's own.
 type run[T gemm.Float] struct {
 	library *library

@@ -60,7 +60,7 @@ func TestVariants(t *testing.T) {
 			}
 			suite := gemmtest.Suite{OneCall: true}
 			if _, err := peer.Program(); err != nil {
-				suite.Lacks = ownCan
+				suite.Lacks = libraryCan
 			}
 			suite.Run(t, v, params...)
 			m, err := gemm.NewGemmer[float64](v, gemm.Params{"threads": 1})

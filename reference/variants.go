@@ -1,8 +1,11 @@
 package reference
 
 import (
+	"context"
 	"embed"
 	"math"
+
+	"gonum.org/v1/gonum/blas"
 
 	"gemm"
 	"gemm/internal/pseudocode"
@@ -25,7 +28,7 @@ func Variants() []gemm.Variant {
 			Name:   "reference/" + l.name,
 			Doc:    "the product of " + l.Title + ", found at run time",
 			Role:   gemm.Library,
-			Can:    gemm.Gemms | gemm.Explains | gemm.Warns | ownCan,
+			Can:    gemm.Gemms | gemm.Explains | gemm.Warns | libraryCan,
 			Params: []gemm.Param{{Name: "threads", Doc: "threads that the library may use", Default: 1, Min: 1}},
 			Model:  model,
 			Bound:  gemm.Classical,
@@ -48,7 +51,7 @@ func productOnly(l *library) gemm.Variant {
 		Name:    "reference/" + l.name,
 		Doc:     "the product of " + l.Title + ", found at run time",
 		Role:    gemm.Library,
-		Can:     gemm.Explains | gemm.Warns | ownCan,
+		Can:     gemm.Explains | gemm.Warns | libraryCan,
 		Model:   func(s gemm.Shape, _ gemm.Params) gemm.Model { return model(s, gemm.Params{"threads": 1}) },
 		Accepts: l.accepts,
 		Bound:   gemm.Classical,
@@ -59,27 +62,50 @@ func productOnly(l *library) gemm.Variant {
 
 // newProduct returns the product of l without the rest of gemm.Gemmer.
 func newProduct[T gemm.Float](l *library) (gemm.Multiplier[T], error) {
-	type here interface {
-		gemm.Multiplier[T]
-		gemm.Explainer
-		Warnings() []string
-	}
-	type away interface {
-		here
-		gemm.Stager[T]
-	}
 	m, err := newMultiplier[T](l, 1)
 	if err != nil {
 		return nil, err
 	}
-	if m, ok := m.(away); ok {
-		return struct{ away }{m}, nil
+	if m, ok := m.(away[T]); ok {
+		return productsOnly[T]{m}, nil
 	}
-	return struct{ here }{m.(here)}, nil
+	return struct{ local[T] }{m.(local[T])}, nil
+}
+
+// local is a product in this process, without the rest of gemm.Gemmer.
+type local[T gemm.Float] interface {
+	gemm.Multiplier[T]
+	gemm.Explainer
+	Warnings() []string
+}
+
+// away is a product in a process of the library's own.
+type away[T gemm.Float] interface {
+	local[T]
+	gemm.Stager[T]
+	gemm.BatchStager[T]
+}
+
+// productsOnly is away without the rest of gemm.Gemmer.
+type productsOnly[T gemm.Float] struct{ away[T] }
+
+// StageBatch implements gemm.BatchStager for products C = A·B.
+func (x productsOnly[T]) StageBatch(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Batch[T], beta T,
+	c gemm.Batch[T]) (gemm.Run, error) {
+	if _, _, _, err := gemm.CheckBatch(tA, tB, a, b, c); err != nil {
+		return nil, err
+	}
+	if tA != blas.NoTrans || tB != blas.NoTrans || alpha != 1 || beta != 0 {
+		return nil, gemm.Unavailablef("this library computes C = A·B only, without transposes, α and β")
+	}
+	return x.away.StageBatch(ctx, tA, tB, alpha, a, b, beta, c)
 }
 
 // ownCan are the capabilities of a library that there is a process for.
 const ownCan = gemm.Stages | gemm.Repeats
+
+// libraryCan are the capabilities of a BLAS library, which computes batches in its process too.
+const libraryCan = ownCan | gemm.BatchStages
 
 // model predicts what any blocked product costs, since the loops of a library are not known: the
 // operands once, and with a cache of S elements 2mnk/√S elements between the cache and the next

@@ -13,10 +13,11 @@ import (
 // Key is the resolved parameter that says how a batch was computed.
 const Key = "batched"
 
-// The values of Key for batches that this process computes.
+// The values of Key. A library that computes a batch by a function of its own has the name of the function.
 const (
-	OneCall  = "one call"        // of a gemm.BatchGemmer
-	EachCall = "a call for each" // of a gemm.Multiplier or gemm.Gemmer
+	OneCall  = "one call"              // of a gemm.BatchGemmer, or of kernels that compute the batch
+	EachCall = "a call for each"       // of a gemm.Multiplier or gemm.Gemmer
+	EachInC  = "a call for each, in C" // of a library, in a process of its own
 )
 
 // Caller returns how m computes batches, and the value of Key. If m computes products only and the

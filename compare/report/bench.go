@@ -49,7 +49,7 @@ func Bench(w io.Writer, doc compare.Document) error {
 			}
 		}
 		name := benchName(r)
-		operations := 2 * float64(r.M) * float64(r.N) * float64(r.K)
+		operations := 2 * r.Terms() * float64(max(1, r.Batch))
 		if r.Unit == "Gmul/s" {
 			operations /= 2
 		}
@@ -79,6 +79,9 @@ func benchName(r compare.Record) string {
 	}
 	for _, p := range slices.Sorted(maps.Keys(r.Params)) {
 		parts = append(parts, fmt.Sprintf("%s=%v", p, r.Params[p]))
+	}
+	if r.Batch > 0 {
+		parts = append(parts, fmt.Sprint("batch=", r.Batch))
 	}
 	parts = append(parts, "size="+r.Shape.String())
 	for i, p := range parts {

@@ -78,6 +78,7 @@ var csvColumns = []struct {
 	{"model_s", func(r compare.Record) string { return csvRanked(r, r.ModelSeconds) }},
 	{"operands", func(r compare.Record) string { return r.Operands }},
 	{"power_w", csvPower},
+	{"batch", csvBatch},
 }
 
 // CSV writes a header and a row for each record of doc, RFC 4180 with lines that
@@ -109,6 +110,14 @@ func csvPower(r compare.Record) string {
 		return ""
 	}
 	return csvNumber(r.GPU.Power)
+}
+
+// csvBatch returns the products of a batch; empty: the row is of one product.
+func csvBatch(r compare.Record) string {
+	if r.Batch == 0 {
+		return ""
+	}
+	return strconv.Itoa(r.Batch)
 }
 
 // csvText returns the text of a cell. A spreadsheet evaluates a text that begins with =, +, -, @, a

@@ -7,6 +7,7 @@ import (
 
 	"gemm"
 	"gemm/compare"
+	"gemm/compare/batch"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/chart"
 	"gemm/compare/report/figures"
@@ -70,11 +71,30 @@ func chained(variant string, slower float64) []compare.Record {
 	return []compare.Record{row(0, 1e-2), row(10, 1e-1*slower)}
 }
 
+// batched returns rows of batches of 1000 products: ours, and a library that takes slower times as long.
+func batched(ours, library string, slower float64) []compare.Record {
+	row := func(variant, by string, seconds float64) compare.Record {
+		return reporttest.Row(variant, 16, seconds, reporttest.Experiment(compare.Batches), reporttest.Turn("batch "+ours),
+			func(r *compare.Record) {
+				r.Batch, r.Gflops, r.Resolved = 1000, r.Gflops*1000, gemm.Params{batch.Key: by}
+				r.Rate = r.Gflops
+			})
+	}
+	return []compare.Record{row(ours, batch.OneCall, 1e-3), row(library, batch.EachInC, 1e-3*slower),
+		row(analysis.Family(ours)+"/naive", batch.EachCall, 2e-3)}
+}
+
 // labSentences are documents with what the lab measures.
 var labSentences = []sentence{
 	{"iterated products on processors", reporttest.With(append(chained("serial/packed", 1.02),
 		chained("parallel/packed", 1.5)...)...), []string{"A step takes 2.00 % to 50.0 % longer than one product",
 		"| `serial/packed` | f64 | 512 | 10 | ok | 102 ms | 10.2 ms | 10.0 ms | 2.00 % |"}, []string{"{#gpu-chain}"}},
+	{"batches", reporttest.With(batched("serial/packed", "reference/mkl", 1.5)...), []string{
+		"`reference/mkl`: ours is 1.50 times as fast in the geometric mean of 1 batch, 1.50 to 1.50 times",
+		"| f64 | 1000 × 16³ | 1 | `serial/packed` | one call | ok | 1.00 µs | 8.19 | — | — ",
+		"| `reference/mkl` | a call for each, in C | ok | 1.50 µs | 5.46 | 1.50 (1.50) | suite ahead ",
+		"| `serial/naive` | a call for each | ok | 2.00 µs | 4.10 | 2.00 (2.00) | — "}, []string{"{#gpu-batch}"}},
+	{"batches on a GPU", reporttest.Planted(batched("cuda/warptile", analysis.CuBLAS, 0.5)...), []string{"{#gpu-batch}", "`cuda/cublas`: ours is 0.500 times as fast", "library ahead"}, []string{"{#batch}"}},
 	{"one iterated product on a GPU, occupancies, and a timeline", changed(accelerated(true), swept), []string{
 		"A step takes 10.0 % longer",
 		"gemm cuda --variants cuda/dmma --sizes 2048 --type f64 --chain 10 --json"}, []string{"{#chain}", "| " +

@@ -30,7 +30,7 @@ func TestLastWords(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = p.simple("stage what")
-	if err == nil || !strings.Contains(err.Error(), "exit status 1: stage wants a type and thirteen more words") {
+	if err == nil || !strings.Contains(err.Error(), "exit status 1: stage wants a type and fourteen more words") {
 		t.Errorf("%v", err)
 	}
 	if !p.Ended() {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 	"unsafe"
@@ -24,7 +25,7 @@ const (
 	// Fortran is sgemm_ and dgemm_. Their integers may have 32 or 64 bits.
 	Fortran ABI = "fortran"
 	// Exchanged is Fortran with row-major operands in exchanged places: the function sees the
-	// transposes of all matrices, and computes that of C. It is for C = A·B.
+	// transposes of all matrices, and computes that of C.
 	Exchanged ABI = "exchanged"
 	// CBLAS is cblas_sgemm and cblas_dgemm, with the order CblasRowMajor.
 	CBLAS ABI = "cblas"
@@ -32,6 +33,8 @@ const (
 	RowMajor ABI = "rowmajor"
 	// Square is void f(int n, T *A, T *B, T *C), C += A·B. C is cleared before the product.
 	Square ABI = "square"
+	// Strided is cblas_sgemm_batch_strided and cblas_dgemm_batch_strided, with the order CblasRowMajor.
+	Strided ABI = "strided"
 )
 
 // Call says which function computes a product, and how.
@@ -55,8 +58,8 @@ var Multiplication = Operation{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha
 // Product is a product that is staged in a process. It implements gemm.Run and
 // gemm.Repeater, except that Close leaves the process to its owner.
 type Product[T gemm.Number] struct {
-	process *Process // nil: there is nothing to multiply
-	c       gemm.Matrix[T]
+	process *Process         // nil: there is nothing to multiply
+	c       []gemm.Matrix[T] // of each product of a batch, otherwise one
 	beta    T
 }
 
@@ -70,24 +73,54 @@ func Stage[T gemm.Float](ctx context.Context, l *Library, call Call, op Operatio
 		return nil, err
 	}
 	if c.Rows == 0 || c.Cols == 0 || k == 0 {
-		return &Product[T]{c: c, beta: T(op.Beta)}, ctx.Err()
+		return &Product[T]{c: []gemm.Matrix[T]{c}, beta: T(op.Beta)}, ctx.Err()
 	}
+	one := func(x gemm.Matrix[T]) []gemm.Matrix[T] { return []gemm.Matrix[T]{x} }
+	return stage(ctx, l, call, op, [3]int{c.Rows, c.Cols, k}, one(c), one(a), one(b))
+}
+
+// StageBatch is Stage for batches, by the ABIs Exchanged, whose function is called for each product, and Strided.
+func StageBatch[T gemm.Float](ctx context.Context, l *Library, call Call, op Operation,
+	c, a, b gemm.Batch[T]) (*Product[T], error) {
+	m, n, k, err := gemm.CheckBatch(op.TransA, op.TransB, a, b, c)
+	if err != nil {
+		return nil, err
+	}
+	if m == 0 || n == 0 || k == 0 {
+		return &Product[T]{c: matrices(c), beta: T(op.Beta)}, ctx.Err()
+	}
+	return stage(ctx, l, call, op, [3]int{m, n, k}, matrices(c), matrices(a), matrices(b))
+}
+
+// matrices returns the matrices of a batch.
+func matrices[T gemm.Float](x gemm.Batch[T]) []gemm.Matrix[T] {
+	out := make([]gemm.Matrix[T], x.Count)
+	for i := range out {
+		out[i] = x.Nth(i)
+	}
+	return out
+}
+
+// stage stages products of the shape m, n, k, each with a C, an A and a B. All matrices C have one form, and so have
+// those of A and of B.
+func stage[T gemm.Float](ctx context.Context, l *Library, call Call, op Operation, shape [3]int,
+	c, a, b []gemm.Matrix[T]) (*Product[T], error) {
 	guarded := 0
 	if call.Guarded {
 		guarded = 1
 	}
-	pads := [3]int{a.Stride - a.Cols, b.Stride - b.Cols, c.Stride - c.Cols}
+	pads := [3]int{a[0].Stride - a[0].Cols, b[0].Stride - b[0].Cols, c[0].Stride - c[0].Cols}
 	if call.ABI == RowMajor || call.ABI == Square { // which have no leading dimensions
 		pads = [3]int{}
 	}
-	request := fmt.Sprintf("stage %s %s %s %d %c%c %x %x %d %d %d %d %d %d", gemm.TypeOf[T]().Name, call.ABI,
-		call.Symbol, guarded, letter(op.TransA), letter(op.TransB), op.Alpha, op.Beta, c.Rows, c.Cols, k,
-		pads[0], pads[1], pads[2])
-	sent := []gemm.Matrix[T]{a, b}
+	request := fmt.Sprintf("stage %s %s %s %d %c%c %x %x %d %d %d %d %d %d %d", gemm.TypeOf[T]().Name, call.ABI,
+		call.Symbol, guarded, letter(op.TransA), letter(op.TransB), op.Alpha, op.Beta, shape[0], shape[1], shape[2],
+		pads[0], pads[1], pads[2], len(c))
+	sent := slices.Concat(a, b)
 	if op.Beta != 0 {
-		sent = append(sent, c)
+		sent = append(sent, c...)
 	}
-	return StageBy(ctx, l.Process, request, c, sent...)
+	return send(ctx, l.Process, request, c, sent)
 }
 
 // StageBy stages a product by a request of the process, which the rows of the sent matrices follow. If
@@ -96,9 +129,14 @@ func StageBy[T gemm.Number](ctx context.Context, p *Process, request string, c g
 	sent ...gemm.Matrix[T]) (*Product[T], error) {
 	for _, x := range append(sent, c) {
 		if x.Rows == 0 || x.Cols == 0 {
-			return &Product[T]{c: c}, ctx.Err()
+			return &Product[T]{c: []gemm.Matrix[T]{c}}, ctx.Err()
 		}
 	}
+	return send(ctx, p, request, []gemm.Matrix[T]{c}, sent)
+}
+
+// send stages a product by a request of the process, which the rows of the sent matrices follow.
+func send[T gemm.Number](ctx context.Context, p *Process, request string, c, sent []gemm.Matrix[T]) (*Product[T], error) {
 	_, err := p.Ask(ctx, request, func(w io.Writer) error {
 		for _, x := range sent {
 			for i := range x.Rows {
@@ -135,16 +173,20 @@ func (p *Product[T]) Repeat(ctx context.Context, times int) (gemm.Cost, error) {
 	return gemm.Cost{Time: time.Duration(seconds * float64(time.Second))}, nil
 }
 
-// Collect copies the C of the process into the C that was staged.
+// Collect copies the C of the process into the C that was staged, for each product.
 func (p *Product[T]) Collect(ctx context.Context) error {
 	if p.process == nil {
-		Scale(p.c, p.beta)
+		for _, c := range p.c {
+			Scale(c, p.beta)
+		}
 		return ctx.Err()
 	}
 	_, err := p.process.Ask(ctx, "collect", nil, func(r io.Reader) error {
-		for i := range p.c.Rows {
-			if _, err := io.ReadFull(r, raw(p.c.Row(i))); err != nil {
-				return err
+		for _, c := range p.c {
+			for i := range c.Rows {
+				if _, err := io.ReadFull(r, raw(c.Row(i))); err != nil {
+					return err
+				}
 			}
 		}
 		return nil

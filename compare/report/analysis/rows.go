@@ -252,20 +252,20 @@ func (p Problem) String() string { return fmt.Sprint(p.Problem, " ", p.Threads) 
 
 // Cube reports whether p is C = A·B with square operands.
 func (p Problem) Cube() bool {
-	return p.IsCube() && (p.Op == "nn" || p.Op == "") && p.Alpha == 1 && p.Beta == 0
+	return p.IsCube() && p.Batch == 0 && (p.Op == "nn" || p.Op == "") && p.Alpha == 1 && p.Beta == 0
 }
 
 // Compare orders points by work, then by shape.
 func (p Problem) Compare(q Problem) int {
 	return cmp.Or(
-		p.Shape.Compare(q.Shape), cmp.Compare(p.Threads, q.Threads),
+		p.Shape.Compare(q.Shape), cmp.Compare(p.Batch, q.Batch), cmp.Compare(p.Threads, q.Threads),
 		cmp.Compare(p.Op, q.Op), cmp.Compare(p.Alpha, q.Alpha), cmp.Compare(p.Beta, q.Beta),
 		cmp.Compare(p.LDA, q.LDA), cmp.Compare(p.LDB, q.LDB), cmp.Compare(p.LDC, q.LDC))
 }
 
 // Label returns the shape of p, with what makes it more than a plain product.
 func (p Problem) Label() string {
-	text := p.Shape.Label()
+	text := p.Problem.Label()
 	if p.Op != "nn" && p.Op != "" {
 		text += " " + p.Op
 	}

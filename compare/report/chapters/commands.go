@@ -100,7 +100,8 @@ func (b *Builder) Rerun(v *analysis.View, rows []compare.Record) string {
 }
 
 // ofFamilies are the experiments that the command of a family measures, with the parameters of their rows as flags.
-var ofFamilies = []compare.Experiment{compare.MainLadder, compare.IteratedProduct, compare.TileShapes}
+var ofFamilies = []compare.Experiment{compare.MainLadder, compare.IteratedProduct, compare.Batches,
+	compare.TileShapes}
 
 // besideKernels returns the variants of rows without kernels of the user, which --bring names. If there
 // are no others, it is the textbook loops of the family.
@@ -207,6 +208,9 @@ func (b *Builder) parameters(rows []compare.Record) []string {
 		note("alpha", fmt.Sprint(r.Alpha))
 		note("beta", fmt.Sprint(r.Beta))
 		note("ld", fmt.Sprint(max(r.LDC-r.N, 0)))
+		if r.Batch > 0 {
+			note("batch", fmt.Sprint(r.Batch))
+		}
 		for name, value := range r.Params {
 			if name == "ranks" {
 				name = "np"

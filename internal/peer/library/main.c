@@ -12,15 +12,16 @@
 //     integer SYMBOL [ARGUMENT]  -> what the function of one or no integer returns
 //     text SYMBOL [ARGUMENT]     -> the same of a function that returns a string
 //     buffer SYMBOL              -> what f(char *, int) writes
-//     stage f32|f64 ABI SYMBOL GUARDED OPS ALPHA BETA M N K PADA PADB PADC,
+//     stage f32|f64 ABI SYMBOL GUARDED OPS ALPHA BETA M N K PADA PADB PADC COUNT,
 //                                then A and B as they are stored, and C unless BETA is 0
 //     run N                      -> the seconds that N products took
 //     collect                    -> a line, then C
 //     drop                       lets go of A, B and C
 //
-// The ABI is fortran, exchanged, cblas, rowmajor or square; type ABI of the package has
-// their meaning. OPS is two of N and T. A PAD is what the leading dimension of a matrix
-// exceeds the least one by.
+// The ABI is fortran, exchanged, cblas, rowmajor, square or strided; type ABI of the package
+// has their meaning. OPS is two of N and T. A PAD is what the leading dimension of a matrix
+// exceeds the least one by. COUNT products of the shape are one: the rows of each matrix
+// follow those of the one before.
 //
 // The clock runs while the library does and at no other time: what the line, the
 // pipe and the scheduler cost is not in it.
@@ -48,11 +49,17 @@ typedef void cblas64(int order, int ta, int tb, long m, long n, long k, double a
                      const void *b, long ldb, double beta, void *c, long ldc);
 typedef void cblas32(int order, int ta, int tb, long m, long n, long k, float alpha, const void *a, long lda,
                      const void *b, long ldb, float beta, void *c, long ldc);
+typedef void strided64(int order, int ta, int tb, long m, long n, long k, double alpha, const void *a, long lda,
+                       long step_a, const void *b, long ldb, long step_b, double beta, void *c, long ldc, long step_c,
+                       long count);
+typedef void strided32(int order, int ta, int tb, long m, long n, long k, float alpha, const void *a, long lda,
+                       long step_a, const void *b, long ldb, long step_b, float beta, void *c, long ldc, long step_c,
+                       long count);
 typedef void rowmajor(int m, int n, int k, const void *a, const void *b, void *c);
 typedef void square(int n, void *a, void *b, void *c);
 
-enum abi { FORTRAN, EXCHANGED, CBLAS, ROWMAJOR, SQUARE };
-static const char *const abis[] = {"fortran", "exchanged", "cblas", "rowmajor", "square"};
+enum abi { FORTRAN, EXCHANGED, CBLAS, ROWMAJOR, SQUARE, STRIDED };
+static const char *const abis[] = {"fortran", "exchanged", "cblas", "rowmajor", "square", "strided"};
 
 static FILE *in, *out; // requests and answers; what the library prints goes to standard error
 static void *library;
@@ -73,8 +80,8 @@ static struct {
     int guarded, trans_a, trans_b;
     double alpha, beta;
     size_t size; // of an element
-    long long m, n, k;
-    struct matrix a, b, c;
+    long long m, n, k, count;  // of each product, and how many there are
+    struct matrix a, b, c;     // of all products, one below the other
     double last; // seconds of a call
 } product;
 
@@ -209,10 +216,10 @@ static void stage(const char *arguments) {
     char type[4], abi[16], symbol[256], ta, tb;
     long long pad_a, pad_b, pad_c;
     drop();
-    if (sscanf(arguments, "%3s %15s %255s %d %c%c %lf %lf %lld %lld %lld %lld %lld %lld", type, abi, symbol,
+    if (sscanf(arguments, "%3s %15s %255s %d %c%c %lf %lf %lld %lld %lld %lld %lld %lld %lld", type, abi, symbol,
                &product.guarded, &ta, &tb, &product.alpha, &product.beta, &product.m, &product.n, &product.k, &pad_a,
-               &pad_b, &pad_c) != 14)
-        last_words("stage wants a type and thirteen more words");
+               &pad_b, &pad_c, &product.count) != 15)
+        last_words("stage wants a type and fourteen more words");
     size_t i = 0;
     while (i < sizeof abis / sizeof *abis && strcmp(abi, abis[i])) i++;
     if (i == sizeof abis / sizeof *abis) last_words("stage wants an ABI");
@@ -220,10 +227,12 @@ static void stage(const char *arguments) {
     product.size = strcmp(type, "f32") ? 8 : 4;
     product.trans_a = ta == 'T';
     product.trans_b = tb == 'T';
-    long long m = product.m, n = product.n, k = product.k;
-    if (!allocate(&product.a, "A", product.trans_a ? k : m, product.trans_a ? m : k, pad_a) ||
-        !allocate(&product.b, "B", product.trans_b ? n : k, product.trans_b ? k : n, pad_b) ||
-        !allocate(&product.c, "C", m, n, pad_c))
+    long long m = product.m, n = product.n, k = product.k, count = product.count;
+    if (count < 1 || (count > 1 && product.abi != EXCHANGED && product.abi != STRIDED))
+        last_words("stage wants one product, or several of the ABI exchanged or strided");
+    if (!allocate(&product.a, "A", count * (product.trans_a ? k : m), product.trans_a ? m : k, pad_a) ||
+        !allocate(&product.b, "B", count * (product.trans_b ? n : k), product.trans_b ? k : n, pad_b) ||
+        !allocate(&product.c, "C", count * m, n, pad_c))
         last_words("no memory for a copy of the operands");
     if (!receive(&product.a, product.guarded) || !receive(&product.b, product.guarded) ||
         (product.beta != 0 && !receive(&product.c, 1)))
@@ -232,6 +241,9 @@ static void stage(const char *arguments) {
     product.routine = find(symbol);
     if (product.routine) fprintf(out, "ok\n");
 }
+
+// step returns the elements from a matrix of a batch to the next.
+static long long step(const struct matrix *x) { return x->rows / product.count * x->ld; }
 
 // multiply computes the product. The function of the ABI exchanged is column-major and the
 // operands are not: it sees the transposes of all matrices, and computes the transpose of
@@ -249,8 +261,19 @@ static void multiply(void) {
                                      beta, c->data, &c->ld, 1, 1);
         break;
     case EXCHANGED:
-        ((fortran *)product.routine)("N", "N", &n, &m, &k, alpha, b->data, &b->ld, a->data, &a->ld, beta, c->data, &c->ld,
-                                     1, 1);
+        for (long long i = 0; i < product.count; i++)
+            ((fortran *)product.routine)(tb ? "T" : "N", ta ? "T" : "N", &n, &m, &k, alpha,
+                                         b->data + i * step(b) * product.size, &b->ld,
+                                         a->data + i * step(a) * product.size, &a->ld, beta,
+                                         c->data + i * step(c) * product.size, &c->ld, 1, 1);
+        break;
+    case STRIDED:
+        if (product.size == 8)
+            ((strided64 *)product.routine)(101, 111 + ta, 111 + tb, m, n, k, product.alpha, a->data, a->ld, step(a),
+                                           b->data, b->ld, step(b), product.beta, c->data, c->ld, step(c), product.count);
+        else
+            ((strided32 *)product.routine)(101, 111 + ta, 111 + tb, m, n, k, alpha32, a->data, a->ld, step(a), b->data,
+                                           b->ld, step(b), beta32, c->data, c->ld, step(c), product.count);
         break;
     case CBLAS:
         if (product.size == 8)

@@ -35,7 +35,7 @@ func Sections(base *chapters.Builder, v *analysis.View) []document.Section {
 	for _, part := range []func(*analysis.View) (document.Section, bool){
 		b.gpuMachine, b.gpuTable1, b.gpuLadder, b.gpuWhy, b.gpuShapes, b.gpuWaves, b.gpuInside, b.gpuSteps, b.gpuErrors,
 		b.gpuPrecision, b.gpuTypes, b.gpuRagged,
-		b.lab, b.gpuTuned, b.gpuSettings, b.occupancies, b.gpuChains, b.gpuHost,
+		b.lab, b.gpuTuned, b.gpuSettings, b.occupancies, b.gpuChains, b.gpuBatches, b.gpuHost,
 	} {
 		if s, ok := part(v); ok {
 			sections = append(sections, s)

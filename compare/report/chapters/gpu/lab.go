@@ -107,6 +107,11 @@ func (b *builder) gpuChains(v *analysis.View) (document.Section, bool) {
 	return b.Chains(v, "gpu-chain", v.Pick(analysis.ByGPU))
 }
 
+// gpuBatches is the section on the batches of a GPU.
+func (b *builder) gpuBatches(v *analysis.View) (document.Section, bool) {
+	return b.Batches(v, "gpu-batch", v.Pick(analysis.ByGPU))
+}
+
 // occupancies is the section on the occupancy over what a kernel takes, with the rungs as they ran.
 func (b *builder) occupancies(v *analysis.View) (document.Section, bool) {
 	s := b.Of(v, "gpu-occupancy", "gpu-occupancy.title")
