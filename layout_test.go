@@ -83,7 +83,7 @@ var importTable = map[string][]string{
 	"internal/gemmtest": {"cuda/usage", "gf256", "half", "internal/cpu", "mpi/account", ".", "compare/optional",
 		"mpi/launch"},
 	"user": {"internal/child", "internal/output", ".", "compare/optional", "internal/peer"},
-	"blas": {".", "internal/block", "parallel/pool"},
+	"blas": {".", "internal/kernel", "internal/block", "parallel/pool"},
 
 	"serial": {
 		"gf256", "half", "internal/cpu", "internal/tuned", ".", "internal/kernel", "internal/block",

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"unsafe"
 
 	"gonum.org/v1/gonum/blas"
 
@@ -26,7 +27,7 @@ type Problem[T gemm.Float] struct {
 type Plan[T gemm.Float] struct {
 	problem             Problem[T]
 	needA, needB, needC int // elements of an operand, from the first to the last
-	tiny                bool
+	few                 bool
 	precision           *precision[T]
 	crews               sync.Pool // of *crew[T]
 }
@@ -46,7 +47,7 @@ func NewPlan[T gemm.Float](p Problem[T]) (*Plan[T], error) {
 	if p.M < 0 || p.N < 0 || p.K < 0 {
 		return nil, fmt.Errorf("%w: %d×%d times %d×%d: a dimension is negative", gemm.ErrShape, p.M, p.K, p.K, p.N)
 	}
-	plan := &Plan[T]{precision: precisionOf[T](), tiny: isTiny(p.M, p.N, p.K, p.Alpha)}
+	plan := &Plan[T]{precision: precisionOf[T]()}
 	rowsA, colsA := ordered(p.TransA, p.M, p.K)
 	rowsB, colsB := ordered(p.TransB, p.K, p.N)
 	for _, x := range []struct {
@@ -68,6 +69,7 @@ func NewPlan[T gemm.Float](p Problem[T]) (*Plan[T], error) {
 		}
 	}
 	plan.problem = p
+	plan.few = plan.precision.isFew(p.TransB, p.M, p.N, p.K, p.Alpha)
 	return plan, nil
 }
 
@@ -77,10 +79,8 @@ func (p *Plan[T]) Multiply(a, b, c []T) error {
 	if err := p.hold(a, b, c); err != nil {
 		return err
 	}
-	if p.tiny {
-		q := &p.problem
-		multiplyTiny(q.M, q.N, q.K, q.Alpha, stored(q.TransA, a, q.LDA), stored(q.TransB, b, q.LDB), q.Beta,
-			stored(NoTrans, c, q.LDC))
+	if p.few {
+		p.small(a, b, c)
 		return nil
 	}
 	w := p.precision.borrow(p.problem.Workers)
@@ -160,6 +160,29 @@ func (p *Plan[T]) hold(a, b, c []T) error {
 		len(b), len(c), p.needA, p.needB, p.needC)
 }
 
+// small computes one of few products, whose operands are long enough.
+func (p *Plan[T]) small(a, b, c []T) {
+	q := &p.problem
+	p.precision.small(q.TransA, q.TransB, q.M, q.N, q.K, q.Alpha, unsafe.SliceData(a), q.LDA, unsafe.SliceData(b), q.LDB,
+		q.Beta, unsafe.SliceData(c), q.LDC)
+}
+
+// series computes the products lo ≤ i < hi of a batch on the caller alone.
+func (p *Plan[T]) series(o *operands[T], workers, lo, hi int) {
+	if p.few {
+		for i := lo; i < hi; i++ {
+			p.small(o.at(i))
+		}
+		return
+	}
+	w := p.precision.borrow(workers)
+	for i := lo; i < hi; i++ {
+		a, b, c := o.at(i)
+		p.compute(w, a, b, c)
+	}
+	w.giveBack()
+}
+
 // compute computes one product, whose operands are long enough.
 func (p *Plan[T]) compute(w *workspace[T], a, b, c []T) {
 	q := &p.problem
@@ -191,12 +214,7 @@ func (p *Plan[T]) all(o operands[T], count int) {
 		if each*int64(count) <= alone {
 			workers = 1
 		}
-		w := p.precision.borrow(workers)
-		for i := range count {
-			a, b, c := o.at(i)
-			p.compute(w, a, b, c)
-		}
-		w.giveBack()
+		p.series(&o, workers, 0, count)
 	default:
 		g, ok := p.crews.Get().(*crew[T])
 		if !ok || g.pool.Workers() != workers {
@@ -236,13 +254,6 @@ type crew[T gemm.Float] struct {
 
 func newCrew[T gemm.Float](p *Plan[T], workers int) *crew[T] {
 	g := &crew[T]{pool: pool.New(workers)}
-	g.body = func(_, lo, hi int) {
-		w := p.precision.borrow(1)
-		for i := lo; i < hi; i++ {
-			a, b, c := g.operands.at(i)
-			p.compute(w, a, b, c)
-		}
-		w.giveBack()
-	}
+	g.body = func(_, lo, hi int) { p.series(&g.operands, 1, lo, hi) }
 	return g
 }

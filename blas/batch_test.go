@@ -17,7 +17,7 @@ import (
 	"gemm/internal/gemmtest"
 )
 
-// problems are of all transposes and of shapes on every way: empty, tiny, small, blocked, narrow, and shared by
+// problems are of all transposes and of shapes on every way: empty, small, direct, blocked, narrow, and shared by
 // workers.
 func problems() (out []Problem[float64]) {
 	for _, s := range []gemm.Shape{{M: 0, N: 3, K: 2}, {M: 3, N: 4, K: 0}, {M: 1, N: 1, K: 1}, {M: 3, N: 4, K: 5},

@@ -11,6 +11,8 @@ import (
 	"gonum.org/v1/gonum/blas/gonum"
 	"gonum.org/v1/gonum/lapack/lapack64"
 	"gonum.org/v1/gonum/mat"
+
+	"gemm"
 )
 
 // order of the matrices of the benchmarks: go test -bench . ./blas -n 2048
@@ -96,8 +98,84 @@ func BenchmarkSVD(b *testing.B) {
 	})
 }
 
-// BenchmarkSmall calls routines for small matrices, and a row times a transposed matrix.
+// BenchmarkSmall measures the parts of a call for small matrices: a call that does nothing, one that checks its
+// arguments, the kernel, and all of it; and other ways to the same product.
 func BenchmarkSmall(b *testing.B) {
+	for _, n := range []int{2, 3, 4, 5, 6, 8, 12, 16} {
+		benchSmall(b, fmt.Sprintf("type=f64/n=%d", n), n, &double, Implementation{Workers: 1}.Dgemm)
+		benchSmall(b, fmt.Sprintf("type=f32/n=%d", n), n, &single, Implementation{Workers: 1}.Sgemm)
+	}
+}
+
+type routine[T gemm.Float] func(tA, tB blas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T,
+	c []T, ldc int)
+
+// empty has the arguments of a routine.
+//
+//go:noinline
+func empty[T gemm.Float](_, _ blas.Transpose, _, _, _ int, _ T, _ []T, _ int, _ []T, _ int, _ T, _ []T, _ int) {
+}
+
+// checks checks the arguments of a routine.
+//
+//go:noinline
+func checks[T gemm.Float](tA, tB blas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, _ T, c []T,
+	ldc int) {
+	if !gemmFits(tA, tB, m, n, k, len(a), lda, len(b), ldb, len(c), ldc) || !precisionOf[T]().isFew(tB, m, n, k, alpha) {
+		panic("blas: these are not few")
+	}
+}
+
+func benchSmall[T gemm.Float](b *testing.B, name string, n int, p *precision[T], all routine[T]) {
+	x, y := make([]T, n*n), make([]T, n*n)
+	matrix, to := gemm.Matrix[T]{Rows: n, Cols: n, Stride: n, Data: x}, gemm.Matrix[T]{Rows: n, Cols: n, Stride: n, Data: y}
+	plan, err := NewPlan(Problem[T]{M: n, N: n, K: n, Alpha: 1, Workers: 1})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, part := range []struct {
+		name string
+		run  func()
+	}{
+		{"empty", func() { empty(NoTrans, NoTrans, n, n, n, 1, x, n, x, n, 0, y, n) }},
+		{"checks", func() { checks(NoTrans, NoTrans, n, n, n, 1, x, n, x, n, 0, y, n) }},
+		{"kernel", func() { p.kernel.Small(n, n, n, &x[0], n, 1, &x[0], n, false, &y[0], n, 1, 0) }},
+		{"NN", func() { all(NoTrans, NoTrans, n, n, n, 1, x, n, x, n, 0, y, n) }},
+		{"TN", func() { all(Trans, NoTrans, n, n, n, 1, x, n, x, n, 0, y, n) }},
+		{"NT", func() { all(NoTrans, Trans, n, n, n, 1, x, n, x, n, 0, y, n) }},
+		{"Multiply", func() { _ = Multiply(to, matrix, matrix) }},
+		{"Plan", func() { _ = plan.Multiply(x, x, y) }},
+	} {
+		b.Run(name+"/part="+part.name, func(b *testing.B) {
+			for b.Loop() {
+				part.run()
+			}
+		})
+	}
+}
+
+// BenchmarkSlender multiplies matrices with few columns, few rows, or both, on one worker.
+func BenchmarkSlender(b *testing.B) {
+	for _, shape := range [][3]int{{4096, 4096, 16}, {64, 64, 8192}, {16, 4096, 4096}, {1, 4096, 4096}, {4096, 16, 4096},
+		{4096, 1, 4096}} {
+		m, n, k := shape[0], shape[1], shape[2]
+		benchSlender(b, fmt.Sprintf("type=f64/%d×%d×%d", m, n, k), m, n, k, Implementation{Workers: 1}.Dgemm)
+		benchSlender(b, fmt.Sprintf("type=f32/%d×%d×%d", m, n, k), m, n, k, Implementation{Workers: 1}.Sgemm)
+	}
+}
+
+func benchSlender[T gemm.Float](b *testing.B, name string, m, n, k int, run routine[T]) {
+	x, y, z := make([]T, m*k), make([]T, k*n), make([]T, m*n)
+	b.Run(name, func(b *testing.B) {
+		for b.Loop() {
+			run(NoTrans, NoTrans, m, n, k, 1, x, k, y, n, 0, z, n)
+		}
+		b.ReportMetric(2*float64(m)*float64(n)*float64(k)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+	})
+}
+
+// BenchmarkRoutines calls routines for small matrices, and a row times a transposed matrix.
+func BenchmarkRoutines(b *testing.B) {
 	for _, n := range []int{2, 4, 8, 12, 16} {
 		x, y, z := random(n).RawMatrix().Data, random(n).RawMatrix().Data, make([]float64, n*n)
 		for i := range n {

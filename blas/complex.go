@@ -19,7 +19,7 @@ import (
 // Multiplications, SIAM J. Matrix Anal. Appl. 13(3), 1992). The error of four is the error of the definition.
 func (i Implementation) Zgemm(tA, tB blas.Transpose, m, n, k int, alpha complex128, a []complex128, lda int,
 	b []complex128, ldb int, beta complex128, c []complex128, ldc int) {
-	if terms(m, n, k) <= fewComplex || alpha == 0 || !gemmFits(tA, tB, m, n, k, a, lda, b, ldb, c, ldc) {
+	if terms(m, n, k) <= fewComplex || alpha == 0 || !gemmFits(tA, tB, m, n, k, len(a), lda, len(b), ldb, len(c), ldc) {
 		i.Implementation.Zgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
@@ -33,7 +33,7 @@ func (i Implementation) Zgemm(tA, tB blas.Transpose, m, n, k int, alpha complex1
 // Cgemm is Zgemm for complex64.
 func (i Implementation) Cgemm(tA, tB blas.Transpose, m, n, k int, alpha complex64, a []complex64, lda int,
 	b []complex64, ldb int, beta complex64, c []complex64, ldc int) {
-	if terms(m, n, k) <= fewComplex || alpha == 0 || !gemmFits(tA, tB, m, n, k, a, lda, b, ldb, c, ldc) {
+	if terms(m, n, k) <= fewComplex || alpha == 0 || !gemmFits(tA, tB, m, n, k, len(a), lda, len(b), ldb, len(c), ldc) {
 		i.Implementation.Cgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}

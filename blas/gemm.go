@@ -2,16 +2,22 @@ package blas
 
 import (
 	"context"
+	"unsafe"
 
 	"gonum.org/v1/gonum/blas"
+
+	"gemm/internal/block"
 )
 
 // Dgemm computes C ← α·op(A)·op(B) + β·C with op(A) m×k, op(B) k×n and C m×n.
 func (i Implementation) Dgemm(tA, tB blas.Transpose, m, n, k int, alpha float64, a []float64, lda int, b []float64,
 	ldb int, beta float64, c []float64, ldc int) {
-	if !gemmFits(tA, tB, m, n, k, a, lda, b, ldb, c, ldc) ||
-		tA == blas.NoTrans && tB != blas.NoTrans && terms(m, n, k) <= fewDots {
+	if !gemmFits(tA, tB, m, n, k, len(a), lda, len(b), ldb, len(c), ldc) {
 		i.Implementation.Dgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		return
+	}
+	if double.isFew(tB, m, n, k, alpha) {
+		double.small(tA, tB, m, n, k, alpha, unsafe.SliceData(a), lda, unsafe.SliceData(b), ldb, beta, unsafe.SliceData(c), ldc)
 		return
 	}
 	double.gemm(i.Workers, tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
@@ -20,17 +26,20 @@ func (i Implementation) Dgemm(tA, tB blas.Transpose, m, n, k int, alpha float64,
 // Sgemm is Dgemm for float32.
 func (i Implementation) Sgemm(tA, tB blas.Transpose, m, n, k int, alpha float32, a []float32, lda int, b []float32,
 	ldb int, beta float32, c []float32, ldc int) {
-	if !gemmFits(tA, tB, m, n, k, a, lda, b, ldb, c, ldc) ||
-		tA == blas.NoTrans && tB != blas.NoTrans && terms(m, n, k) <= fewDots {
+	if !gemmFits(tA, tB, m, n, k, len(a), lda, len(b), ldb, len(c), ldc) {
 		i.Implementation.Sgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		return
+	}
+	if single.isFew(tB, m, n, k, alpha) {
+		single.small(tA, tB, m, n, k, alpha, unsafe.SliceData(a), lda, unsafe.SliceData(b), ldb, beta, unsafe.SliceData(c), ldc)
 		return
 	}
 	single.gemm(i.Workers, tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 }
 
-// gemmFits reports whether the arguments are valid and C has elements. It panics if a slice is too short.
-// If it returns false, gonum does the rest: it panics, or has nothing to do.
-func gemmFits[T element](tA, tB blas.Transpose, m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int) bool {
+// gemmFits reports whether the arguments are valid and C has elements. It panics if a slice, of which it gets the
+// length, is too short. If it returns false, gonum does the rest: it panics, or has nothing to do.
+func gemmFits(tA, tB blas.Transpose, m, n, k, a, lda, b, ldb, c, ldc int) bool {
 	if !isTranspose(tA) || !isTranspose(tB) || m <= 0 || n <= 0 || k < 0 {
 		return false
 	}
@@ -39,10 +48,30 @@ func gemmFits[T element](tA, tB blas.Transpose, m, n, k int, a []T, lda int, b [
 	if lda < max(1, colsA) || ldb < max(1, colsB) || ldc < n {
 		return false
 	}
-	mustHold(a, rowsA, colsA, lda, shortA)
-	mustHold(b, rowsB, colsB, ldb, shortB)
-	mustHold(c, m, n, ldc, shortC)
+	switch {
+	case !covers(a, rowsA, colsA, lda):
+		panic(shortA)
+	case !covers(b, rowsB, colsB, ldb):
+		panic(shortB)
+	case !covers(c, m, n, ldc):
+		panic(shortC)
+	}
 	return true
+}
+
+// isFew reports whether small computes a product.
+func (p *precision[T]) isFew(tB blas.Transpose, m, n, k int, alpha T) bool {
+	return p.kernel.IsFew(m, n, k, tB != NoTrans) && block.IsModerate(alpha)
+}
+
+// small computes C ← α·op(A)·op(B) + β·C, for which isFew. It takes no workspace.
+func (p *precision[T]) small(tA, tB blas.Transpose, m, n, k int, alpha T, a *T, lda int, b *T, ldb int,
+	beta T, c *T, ldc int) {
+	aRow, aCol := lda, 1
+	if tA != blas.NoTrans {
+		aRow, aCol = 1, lda
+	}
+	p.kernel.Small(m, n, k, a, aRow, aCol, b, ldb, tB != blas.NoTrans, c, ldc, alpha, beta)
 }
 
 func (p *precision[T]) gemm(workers int, tA, tB blas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int,
@@ -54,10 +83,6 @@ func (p *precision[T]) gemm(workers int, tA, tB blas.Transpose, m, n, k int, alp
 // product computes C ← α·A·B + β·C with A m×k, B k×n and C m×n. The error is the context's.
 func (p *precision[T]) product(ctx context.Context, workers, m, n, k int, alpha T, a, b view[T], beta T,
 	c view[T]) error {
-	if isTiny(m, n, k, alpha) {
-		multiplyTiny(m, n, k, alpha, a, b, beta, c)
-		return nil
-	}
 	w := p.borrow(workers)
 	err := w.product(ctx, m, n, k, alpha, a, b, beta, c)
 	w.giveBack()

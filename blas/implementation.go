@@ -93,12 +93,15 @@ const (
 // ld ≥ cols. It checks as gonum does, but with a product (rows − 1)·ld that cannot overflow. gonum
 // accepts a leading dimension for which the product overflows.
 func mustHold[T any](data []T, rows, cols, ld int, short string) {
-	if rows == 0 {
-		return
-	}
-	if hi, lo := bits.Mul(uint(rows-1), uint(ld)); hi != 0 || len(data) < cols || lo > uint(len(data)-cols) {
+	if !covers(len(data), rows, cols, ld) {
 		panic(short)
 	}
+}
+
+// covers reports whether a slice of n elements holds a rows×cols matrix with leading dimension ld ≥ cols.
+func covers(n, rows, cols, ld int) bool {
+	hi, lo := bits.Mul(uint(rows-1), uint(ld))
+	return rows == 0 || hi == 0 && n >= cols && lo <= uint(n-cols)
 }
 
 // extent returns the elements of a rows×cols matrix with leading dimension ld ≥ cols, from the first to the last. The

@@ -2,6 +2,7 @@ package blas
 
 import (
 	"context"
+	"unsafe"
 
 	"gonum.org/v1/gonum/blas"
 
@@ -28,8 +29,7 @@ func MultiplyContext[T gemm.Float](ctx context.Context, c, a, b gemm.Matrix[T]) 
 	if err := gemm.CheckShapes(c, a, b); err != nil {
 		return err
 	}
-	return compute(ctx, c.Rows, c.Cols, a.Cols, 1, stored(NoTrans, a.Data, a.Stride), stored(NoTrans, b.Data, b.Stride),
-		0, c)
+	return compute(ctx, NoTrans, NoTrans, c.Rows, c.Cols, a.Cols, 1, a, b, 0, c)
 }
 
 // Gemm computes C ← α·op(A)·op(B) + β·C, where op(X) is X (NoTrans) or its transpose (Trans). If β = 0,
@@ -46,13 +46,21 @@ func GemmContext[T gemm.Float](ctx context.Context, tA, tB blas.Transpose, alpha
 	if err != nil {
 		return err
 	}
-	return compute(ctx, m, n, k, alpha, stored(tA, a.Data, a.Stride), stored(tB, b.Data, b.Stride), beta, c)
+	return compute(ctx, tA, tB, m, n, k, alpha, a, b, beta, c)
 }
 
-// compute computes C ← α·A·B + β·C with A m×k, B k×n and C m×n.
-func compute[T gemm.Float](ctx context.Context, m, n, k int, alpha T, a, b view[T], beta T, c gemm.Matrix[T]) error {
+// compute computes C ← α·op(A)·op(B) + β·C with op(A) m×k, op(B) k×n and C m×n.
+func compute[T gemm.Float](ctx context.Context, tA, tB blas.Transpose, m, n, k int, alpha T, a, b gemm.Matrix[T],
+	beta T, c gemm.Matrix[T]) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return precisionOf[T]().product(ctx, 0, m, n, k, alpha, a, b, beta, stored(NoTrans, c.Data, c.Stride))
+	p := precisionOf[T]()
+	if p.isFew(tB, m, n, k, alpha) {
+		p.small(tA, tB, m, n, k, alpha, unsafe.SliceData(a.Data), a.Stride, unsafe.SliceData(b.Data), b.Stride, beta,
+			unsafe.SliceData(c.Data), c.Stride)
+		return nil
+	}
+	return p.product(ctx, 0, m, n, k, alpha, stored(tA, a.Data, a.Stride), stored(tB, b.Data, b.Stride), beta,
+		stored(NoTrans, c.Data, c.Stride))
 }

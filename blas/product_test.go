@@ -15,7 +15,7 @@ func TestFunctionsAllocate(t *testing.T) {
 	if gemmtest.Raced {
 		t.Skip("the race detector makes sync.Pool forget")
 	}
-	for _, n := range []int{3, 100, 300} {
+	for _, n := range []int{3, 12, 100, 300} {
 		a, c := gemm.NewMatrix[float32](n, n), gemm.NewMatrix[float32](n, n)
 		if got := testing.AllocsPerRun(20, func() {
 			if err := errors.Join(Multiply(c, a, a), Gemm(NoTrans, Trans, 2, a, a, 1, c)); err != nil {

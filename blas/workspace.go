@@ -7,17 +7,19 @@ import (
 
 	"gemm"
 	"gemm/internal/block"
+	"gemm/internal/kernel"
 	"gemm/parallel/pool"
 )
 
 // precision holds the idle workspaces for the routines of one element type.
 type precision[T gemm.Float] struct {
-	idle [2]sync.Pool // of one worker, and of several
+	kernel kernel.Kernel[T] // of small products
+	idle   [2]sync.Pool     // of one worker, and of several
 }
 
 var (
-	double precision[float64]
-	single precision[float32]
+	double = precision[float64]{kernel: kernel.Best[float64]()}
+	single = precision[float32]{kernel: kernel.Best[float32]()}
 )
 
 // precisionOf returns the precision of an element type.
@@ -36,12 +38,9 @@ const (
 	strip = 512
 	// multiplyNarrow pays if C has at most narrow columns and A has at least tall columns.
 	narrow, tall = 64, 256
-	// tiny is the largest m·n·k of a product that is computed by three loops.
-	tiny = 4 * 4 * 4
-	// fewDots is the largest m·n·k at which gonum computes A·Bᵀ and A·Bᵀ + B·Aᵀ faster than an engine,
-	// and fewSquareDots the largest for A·Aᵀ. In these cases gonum multiplies rows by rows, and skips
-	// no zeros.
-	fewDots, fewSquareDots = 8 * 8 * 8, 12 * 12 * 12
+	// fewDots is the largest n²·k at which gonum computes A·Bᵀ + B·Aᵀ faster, and fewSquareDots the largest for A·Aᵀ. In
+	// these cases gonum multiplies rows by rows, and skips no zeros.
+	fewDots, fewSquareDots = 5 * 5 * 5, 7 * 7 * 7
 )
 
 // workspace is the engine and the buffers of one call of a routine.
@@ -70,8 +69,7 @@ func (w *workspace[T]) giveBack() { w.precision.idle[min(w.workers, 2)-1].Put(w)
 
 // multiply computes C ← α·A·B + β·C with A m×k, B k×n and C m×n.
 func (w *workspace[T]) multiply(m, n, k int, alpha T, a, b view[T], beta T, c view[T]) {
-	if isTiny(m, n, k, alpha) {
-		multiplyTiny(m, n, k, alpha, a, b, beta, c)
+	if block.Small(&w.precision.kernel, m, n, k, alpha, a, b, beta, c) {
 		return
 	}
 	_ = w.product(context.Background(), m, n, k, alpha, a, b, beta, c) // the only error would be the context's
@@ -126,30 +124,3 @@ func (w *workspace[T]) multiplyNarrow(ctx context.Context, m, n, k int, alpha T,
 
 // terms returns m·n·k.
 func terms(m, n, k int) int64 { return int64(m) * int64(n) * int64(k) }
-
-// isTiny reports whether multiplyTiny computes the product. If α = 0 or k = 0, C is only scaled, and the
-// engine does that.
-func isTiny[T gemm.Float](m, n, k int, alpha T) bool {
-	return terms(m, n, k) <= tiny && k > 0 && alpha != 0
-}
-
-// multiplyTiny is multiply for products that take less time than a call of the engine.
-func multiplyTiny[T gemm.Float](m, n, k int, alpha T, a, b view[T], beta T, c view[T]) {
-	for i := range m {
-		for j := range n {
-			var sum T
-			ai, bj := i*a.Row, j*b.Col
-			for range k {
-				sum += a.Data[ai] * b.Data[bj]
-				ai += a.Col
-				bj += b.Row
-			}
-			sum *= alpha
-			at := i*c.Row + j*c.Col
-			if beta != 0 {
-				sum += beta * c.Data[at]
-			}
-			c.Data[at] = sum
-		}
-	}
-}

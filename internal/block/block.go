@@ -156,14 +156,14 @@ func (e *Engine[T]) Gemm(ctx context.Context, m, n, k int, alpha T, a, b View[T]
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if m == 0 || n == 0 {
+	if m == 0 || n == 0 || e.direct(m, n, k) && Small(&e.kernel, m, n, k, alpha, a, b, beta, c) {
 		return nil
 	}
 	if k == 0 || alpha == 0 {
 		scale(m, n, beta, c)
 		return nil
 	}
-	if !isModerate(alpha) {
+	if !IsModerate(alpha) {
 		var err error
 		if alpha, a, b, err = Rescale(ctx, m, n, k, alpha, a, b); err != nil {
 			return err

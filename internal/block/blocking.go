@@ -125,9 +125,13 @@ type Plan struct {
 // small reports whether the product is not divided into blocks: one worker computes it from operands in
 // place.
 func (e *Engine[T]) small(m, n, k, bRow, bCol int) bool {
-	terms := int64(m) * int64(n) * int64(k)
-	return terms <= int64(e.blocking.Direct) && e.kernel.Strided && bCol == 1 && !e.competes(bRow, k) &&
-		(e.loop.Workers() == 1 || terms < int64(e.blocking.Parallel))
+	return e.direct(m, n, k) && e.kernel.Strided && bCol == 1 && !e.competes(bRow, k) &&
+		(e.loop.Workers() == 1 || int64(m)*int64(n)*int64(k) < int64(e.blocking.Parallel))
+}
+
+// direct reports whether a product may be computed without blocks.
+func (e *Engine[T]) direct(m, n, k int) bool {
+	return int64(m)*int64(n)*int64(k) <= int64(e.blocking.Direct)
 }
 
 // competes reports whether rows of B compete for the same sets of L1. They do if there are more of them
@@ -304,7 +308,7 @@ func (e *Engine[T]) Roundings(m, n, k int) int {
 
 // Workspace returns the size of the buffers for packed operands of an m×n×k product, in elements.
 func (e *Engine[T]) Workspace(m, n, k int) int {
-	if m == 0 || n == 0 || k == 0 {
+	if m == 0 || n == 0 || k == 0 || e.direct(m, n, k) && e.kernel.IsFew(m, n, k, false) {
 		return 0
 	}
 	p := e.Plan(m, n, k, View[T]{nil, k, 1}, View[T]{nil, n, 1})

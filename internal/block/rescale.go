@@ -13,7 +13,8 @@ import (
 // an α, what a product loses by underflow, times α, is at most the least normal number.
 const moderate = 1 << 24
 
-func isModerate[T kernel.Float](alpha T) bool {
+// IsModerate reports whether α multiplies only sums of products.
+func IsModerate[T kernel.Float](alpha T) bool {
 	size := max(alpha, -alpha)
 	return size >= 1.0/moderate && size <= moderate
 }
@@ -28,7 +29,7 @@ func isModerate[T kernel.Float](alpha T) bool {
 // α·A in all cases, as in reference BLAS, would overflow if A is large and B small. A is m×k and B
 // is k×n. If ctx is cancelled, Rescale returns the error of ctx.
 func Rescale[T kernel.Float](ctx context.Context, m, n, k int, alpha T, a, b View[T]) (T, View[T], View[T], error) {
-	if alpha == 0 || isModerate(alpha) {
+	if alpha == 0 || IsModerate(alpha) {
 		return alpha, a, b, nil
 	}
 	ea, err := a.exponent(ctx, m, k)

@@ -20,8 +20,11 @@ type Kernel[T Float] struct {
 	// Strided says that operands with any strides are as fast as packed ones. Otherwise A and B are fast
 	// only if they are packed: ARow = 1, ACol = MR, BRow = NR.
 	Strided bool
+	// Few is the largest m·n·k of a product that Small computes faster than Run.
+	Few int
 
 	run       func(t unsafe.Pointer) // to Tiles[T]
+	small     Small[T]
 	column    Column[T]
 	copy      Copy[T]
 	split     Split[T]
@@ -113,11 +116,19 @@ func (k *Kernel[T]) Run(m int, t *Tiles[T]) {
 // not keep the pointer. Those in assembly are declared noescape, but the compiler does not know that
 // for a function in a field.
 //
+// The result is an argument of the next call, and is not used after it: the stack may have moved then, and the compiler
+// may have kept the result as a number.
+//
 //go:nosplit
 //go:nocheckptr
 func noEscape(p unsafe.Pointer) unsafe.Pointer {
 	address := uintptr(p)
 	return *(*unsafe.Pointer)(unsafe.Pointer(&address))
+}
+
+// noEscapeSlice is noEscape for a slice.
+func noEscapeSlice[T any](s []T) []T {
+	return unsafe.Slice((*T)(noEscape(unsafe.Pointer(unsafe.SliceData(s)))), len(s))
 }
 
 // Column computes a column of C; see the type Column. If a slice is too short, it panics before it
@@ -131,8 +142,7 @@ func (k *Kernel[T]) Column(m, depth int, alpha T, a []T, aRow int, x []T, beta T
 	}
 	_ = c[(m-1)*ldc]
 	// x may be on the caller's stack, like Tiles.
-	column := unsafe.Slice((*T)(noEscape(unsafe.Pointer(unsafe.SliceData(x)))), len(x))
-	k.column(m, depth, alpha, a, aRow, column, beta, c, ldc)
+	k.column(m, depth, alpha, a, aRow, noEscapeSlice(x), beta, c, ldc)
 }
 
 // Slivers returns how many slivers Run divides m > 0 rows into, the height of the first, and the number
@@ -188,7 +198,8 @@ func (k *Kernel[T]) Transpose(rows, cols int, dst []T, ldd int, src []T, lds int
 	step := k.together
 	_, _ = src[(rows-1)*lds+cols-1], dst[(cols-1)*ldd+(rows+step-1)/step*step-1]
 	for i := 0; i < rows; i += step {
-		k.transpose(min(step, rows-i), cols, dst[i:], ldd, src[i*lds:], lds)
+		// Both may be on the caller's stack, like Tiles.
+		k.transpose(min(step, rows-i), cols, noEscapeSlice(dst[i:]), ldd, noEscapeSlice(src[i*lds:]), lds)
 	}
 }
 

@@ -4,6 +4,8 @@ import "unsafe"
 
 //go:generate go run -C ../_asm ./tiles -type f32 -isa avx512 -pkg f32 -out ../f32/avx512_amd64.s -stubs ../f32/avx512_amd64.go
 //go:generate go run -C ../_asm ./tiles -type f32 -isa avx2 -pkg f32 -out ../f32/avx2_amd64.s -stubs ../f32/avx2_amd64.go
+//go:generate go run -C ../_asm ./small -type f32 -isa avx512 -pkg f32 -out ../f32/small_avx512_amd64.s -stubs ../f32/small_avx512_amd64.go
+//go:generate go run -C ../_asm ./small -type f32 -isa avx2 -pkg f32 -out ../f32/small_avx2_amd64.s -stubs ../f32/small_avx2_amd64.go
 //go:generate go run -C ../_asm ./column -type f32 -isa avx512 -pkg f32 -out ../f32/column_avx512_amd64.s -stubs ../f32/column_avx512_amd64.go
 //go:generate go run -C ../_asm ./column -type f32 -isa avx2 -pkg f32 -out ../f32/column_avx2_amd64.s -stubs ../f32/column_avx2_amd64.go
 //go:generate go run -C ../_asm ./pack -type f32 -pkg f32 -out ../f32/pack_amd64.s -stubs ../f32/pack_amd64.go
@@ -15,6 +17,16 @@ func AVX512(t unsafe.Pointer) { tilesAVX512((*byte)(t)) }
 // AVX2 computes the kernel.Tiles that t points to, in tiles of up to 4 rows and three
 // vectors of 32 bytes, with fused multiply-adds.
 func AVX2(t unsafe.Pointer) { tilesAVX2((*byte)(t)) }
+
+// SmallAVX512 multiplies small matrices; see kernel.Small.
+func SmallAVX512(m, n, k int, a *float32, aRow, aCol int, b *float32, bRow int, c *float32, ldc int, alpha, beta float32) {
+	smallAVX512(m, n, k, a, aRow, aCol, b, bRow, c, ldc, alpha, beta)
+}
+
+// SmallAVX2 multiplies small matrices with fused multiply-adds; see kernel.Small.
+func SmallAVX2(m, n, k int, a *float32, aRow, aCol int, b *float32, bRow int, c *float32, ldc int, alpha, beta float32) {
+	smallAVX2(m, n, k, a, aRow, aCol, b, bRow, c, ldc, alpha, beta)
+}
 
 // ColumnAVX512 computes a column of C; see kernel.Column.
 func ColumnAVX512(m, k int, alpha float32, a []float32, aRow int, x []float32, beta float32, c []float32, ldc int) {

@@ -4,6 +4,8 @@ import "unsafe"
 
 //go:generate go run -C ../_asm ./tiles -type f64 -isa avx512 -pkg f64 -out ../f64/avx512_amd64.s -stubs ../f64/avx512_amd64.go
 //go:generate go run -C ../_asm ./tiles -type f64 -isa avx2 -pkg f64 -out ../f64/avx2_amd64.s -stubs ../f64/avx2_amd64.go
+//go:generate go run -C ../_asm ./small -type f64 -isa avx512 -pkg f64 -out ../f64/small_avx512_amd64.s -stubs ../f64/small_avx512_amd64.go
+//go:generate go run -C ../_asm ./small -type f64 -isa avx2 -pkg f64 -out ../f64/small_avx2_amd64.s -stubs ../f64/small_avx2_amd64.go
 //go:generate go run -C ../_asm ./column -type f64 -isa avx512 -pkg f64 -out ../f64/column_avx512_amd64.s -stubs ../f64/column_avx512_amd64.go
 //go:generate go run -C ../_asm ./column -type f64 -isa avx2 -pkg f64 -out ../f64/column_avx2_amd64.s -stubs ../f64/column_avx2_amd64.go
 //go:generate go run -C ../_asm ./pack -type f64 -pkg f64 -out ../f64/pack_amd64.s -stubs ../f64/pack_amd64.go
@@ -15,6 +17,16 @@ func AVX512(t unsafe.Pointer) { tilesAVX512((*byte)(t)) }
 // AVX2 computes the kernel.Tiles that t points to, in tiles of up to 4 rows and three
 // vectors of 32 bytes, with fused multiply-adds.
 func AVX2(t unsafe.Pointer) { tilesAVX2((*byte)(t)) }
+
+// SmallAVX512 multiplies small matrices; see kernel.Small.
+func SmallAVX512(m, n, k int, a *float64, aRow, aCol int, b *float64, bRow int, c *float64, ldc int, alpha, beta float64) {
+	smallAVX512(m, n, k, a, aRow, aCol, b, bRow, c, ldc, alpha, beta)
+}
+
+// SmallAVX2 multiplies small matrices with fused multiply-adds; see kernel.Small.
+func SmallAVX2(m, n, k int, a *float64, aRow, aCol int, b *float64, bRow int, c *float64, ldc int, alpha, beta float64) {
+	smallAVX2(m, n, k, a, aRow, aCol, b, bRow, c, ldc, alpha, beta)
+}
 
 // ColumnAVX512 computes a column of C; see kernel.Column.
 func ColumnAVX512(m, k int, alpha float64, a []float64, aRow int, x []float64, beta float64, c []float64, ldc int) {
