@@ -166,14 +166,11 @@ func (e *Engine[T]) Plan(m, n, k int, a, b View[T]) Plan {
 	if e.kernel.Strided {
 		p.PackA = a.Col != 1 && n > 2*nr || e.packsRows(n)
 		switch {
-		case b.Col == 1 && m <= fewRows*mr:
+		case b.Col == 1 && m <= fewRows*mr && (m <= 2*mr || !e.streams(k, n)):
 			// There are too few rows to use a copy of B again. So read B once, by rows that are
 			// long enough for the hardware's prefetch, and few enough for it to follow.
 			p.PackB = false
-			kc, nc = 16, 1024
-			if m > 2*mr {
-				kc = 32
-			}
+			kc, nc = rowsAtATime(m, mr, e.streams(k, n))
 		case n <= fewColumns:
 			// B is small, and A is read once: along its rows, as far as B stays in L2.
 			kc = max(kc, min(2048, kc*nc/up(n, nr)))
@@ -192,6 +189,25 @@ func (e *Engine[T]) Plan(m, n, k int, a, b View[T]) Plan {
 	}
 	e.share(&p, m, n, k, nc)
 	return p
+}
+
+// streams reports whether B, k×n, comes from memory: it is several times the panel of A that stays in L3.
+func (e *Engine[T]) streams(k, n int) bool {
+	return int64(k)*int64(n) > 4*int64(e.blocking.MC)*int64(e.blocking.KC)
+}
+
+// rowsAtATime returns KC and NC for a B that is read in place, for few rows m of A. If B comes from memory, its rows
+// compete with fewer others, so there are fewer of them, and C is updated more often.
+func rowsAtATime(m, mr int, streams bool) (kc, nc int) {
+	switch {
+	case streams && m <= mr:
+		return 4, 4096
+	case streams:
+		return 8, 1024
+	case m <= 2*mr:
+		return 16, 1024
+	}
+	return 32, 1024
 }
 
 // packsRows reports whether contiguous rows of A are packed for a product of n columns. The kernel reads
