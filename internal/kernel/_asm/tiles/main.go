@@ -23,6 +23,7 @@ type generator struct {
 	mr      int    // rows of a full tile
 	vectors int    // vectors in a row of a full tile
 	unroll  int    // steps of k per iteration
+	narrow  bool   // 16 registers of 32 bytes: see walk and edge
 
 	vector    func(i int) reg.VecPhysical
 	spare     int // the first register that holds neither sums nor B
@@ -32,6 +33,7 @@ type generator struct {
 	move      func(ops ...Op)
 	multiply  func(ops ...Op)
 	fma       func(ops ...Op)
+	add       func(ops ...Op)
 }
 
 var zmm = []reg.VecPhysical{
@@ -61,7 +63,22 @@ var (
 	scratch = reg.R13
 	fetch   = reg.RBP // address to prefetch
 	ahead   = reg.R14 // distance of the prefetch of B, in bytes
+	bRow3   = reg.R14 // three times bRow, in a walk that does not prefetch B; ahead is then three rows
 )
+
+// A walk is how the loop over k of a whole tile moves in A and B. A step of k has 12 multiply-adds with AVX2, and 24
+// with AVX-512. So with AVX2, the other instructions count: a walk for the usual strides has only the 7 loads.
+type walk int
+
+const (
+	anyStride walk = iota // with any strides; B is prefetched
+	alongRows             // along contiguous rows of A
+	packedA               // through packed A
+)
+
+// few is the most slivers of A for which a B that is not packed is prefetched. With more of them, B is in L2 after
+// the first.
+const few = 4
 
 // The fields of kernel.Tiles, as bytes from its beginning; β follows α.
 const (
@@ -95,6 +112,7 @@ var (
 	nextBy  Mem // bytes from there to the following one
 	nextEnd Mem // end of the column of cache lines, behind the last row
 	nextTop Mem // bytes from there to the next line of the first row
+	walking Mem // the walk of whole tiles
 )
 
 // field loads a field of the function's argument.
@@ -115,12 +133,14 @@ func main() {
 		g.move = func(ops ...Op) { VMOVUPD(ops...) }
 		g.multiply = func(ops ...Op) { VMULPD(ops...) }
 		g.fma = func(ops ...Op) { VFMADD231PD(ops...) }
+		g.add = func(ops ...Op) { VADDPD(ops...) }
 	case "f32":
 		g.size = 4
 		g.broadcast = func(ops ...Op) { VBROADCASTSS(ops...) }
 		g.move = func(ops ...Op) { VMOVUPS(ops...) }
 		g.multiply = func(ops ...Op) { VMULPS(ops...) }
 		g.fma = func(ops ...Op) { VFMADD231PS(ops...) }
+		g.add = func(ops ...Op) { VADDPS(ops...) }
 	default:
 		log.Fatalf("-type %s: f32 or f64", *typ)
 	}
@@ -130,7 +150,7 @@ func main() {
 		g.vector = func(i int) reg.VecPhysical { return zmm[i] }
 		g.zero = func(x reg.Register) { VPXORD(x, x, x) }
 	case "avx2":
-		g.isa, g.width, g.mr, g.vectors, g.unroll = "AVX2", 32, 4, 3, 4
+		g.isa, g.width, g.mr, g.vectors, g.unroll, g.narrow = "AVX2", 32, 4, 3, 4, true
 		g.vector = func(i int) reg.VecPhysical { return ymm[i] }
 		g.zero = func(x reg.Register) { VXORPS(x, x, x) }
 		g.window()
@@ -139,7 +159,7 @@ func main() {
 	}
 	g.spare = (g.mr + 1) * g.vectors
 	g.last = 31
-	if g.isa == "AVX2" {
+	if g.narrow {
 		g.last = 15
 	}
 	g.function()
@@ -174,8 +194,11 @@ func (g *generator) function() {
 		fmt.Sprintf("Registers: %d sums, %d vectors of B, and A's elements broadcast one by one.", g.mr*g.vectors, g.vectors),
 	)
 	Pragma("noescape")
-	for _, local := range []*Mem{&height, &taller, &slivers, &aBase, &aStep, &cBase, &limit, &next, &nextBy,
-		&nextEnd, &nextTop} {
+	locals := []*Mem{&height, &taller, &slivers, &aBase, &aStep, &cBase, &limit, &next, &nextBy, &nextEnd, &nextTop}
+	if g.narrow {
+		locals = append(locals, &walking)
+	}
+	for _, local := range locals {
 		*local = AllocLocal(8)
 	}
 	for _, x := range []struct {
@@ -200,6 +223,9 @@ func (g *generator) function() {
 	SHLQ(U8(3), scratch)
 	TESTQ(U32(4095), bRow)
 	CMOVQNE(scratch, ahead)
+	if g.narrow {
+		g.chooseWalk()
+	}
 
 	Label("sliver")
 	Comment("The next sliver lies aNext elements on, or, where that is 0, as many rows.")
@@ -259,6 +285,32 @@ func (g *generator) function() {
 	RET()
 }
 
+// chooseWalk chooses the walk of the call.
+func (g *generator) chooseWalk() {
+	MOVQ(U32(anyStride), fetch)
+	CMPQ(aCol, U8(g.size))
+	JEQ(LabelRef("alongRows"))
+	CMPQ(aCol, U8(g.mr*g.size))
+	JNE(LabelRef("walk"))
+	CMPQ(aRow, U8(g.size))
+	JNE(LabelRef("walk"))
+	INCQ(fetch)
+	Label("alongRows")
+	INCQ(fetch)
+	Comment("A B that is not packed may come from memory, unless it is read many times.")
+	CMPQ(bRow, U32(g.vectors*g.width))
+	JEQ(LabelRef("near"))
+	MOVQ(slivers, scratch)
+	CMPQ(scratch, U8(few))
+	JGT(LabelRef("near"))
+	MOVQ(U32(anyStride), fetch)
+	JMP(LabelRef("walk"))
+	Label("near")
+	LEAQ(Mem{Base: bRow, Index: bRow, Scale: 2}, bRow3)
+	Label("walk")
+	MOVQ(fetch, walking)
+}
+
 // shift returns log₂ of the size of an element.
 func (g *generator) shift() Op { return U8(map[int]int{4: 2, 8: 3}[g.size]) }
 
@@ -292,6 +344,12 @@ func (g *generator) rows(r int) {
 		if v < g.vectors {
 			CMPQ(columns, U8(v*g.lanes()))
 			JGT(LabelRef(label(fmt.Sprintf("wider%d", v))))
+			if g.narrow {
+				JLT(LabelRef(label(fmt.Sprintf("part%d", v))))
+				g.tile(label(fmt.Sprintf("whole%d", v)), r, v, false)
+				JMP(LabelRef("after"))
+				Label(label(fmt.Sprintf("part%d", v)))
+			}
 		}
 		g.mask(v)
 		g.tile(label(fmt.Sprintf("edge%d", v)), r, v, true)
@@ -329,9 +387,13 @@ func (g *generator) b(j int) reg.VecPhysical { return g.vector(g.mr*g.vectors + 
 // tile generates the computation of one tile of r rows and v vectors. The last vector is whole or
 // masked.
 func (g *generator) tile(label string, r, v int, masked bool) {
+	edge := g.narrow && v < g.vectors
 	for i := range r {
 		for j := range v {
 			g.zero(g.sum(i, j))
+		}
+		if edge && v == 1 {
+			g.zero(g.sum(i, 1))
 		}
 	}
 	MOVQ(aBase, aTop)
@@ -340,54 +402,192 @@ func (g *generator) tile(label string, r, v int, masked bool) {
 	}
 	MOVQ(bTop, bAt)
 	field(fieldK, steps)
-	if !masked {
-		field(fieldLDC, scratch)
-		MOVQ(cAt, fetch)
-		JMP(LabelRef(label + "checkC"))
-		Label(label + "roundC")
-		for range g.unroll {
-			g.step(r, v, masked)
-		}
-		for at := 0; at < g.vectors*g.width; at += 64 {
-			PREFETCHT0(Mem{Base: fetch, Disp: at})
-		}
-		PREFETCHT0(Mem{Base: fetch, Disp: g.vectors*g.width - 1})
-		LEAQ(Mem{Base: fetch, Index: scratch, Scale: uint8(g.size)}, fetch)
-		SUBQ(U8(g.unroll), steps)
-		Label(label + "checkC")
-		CMPQ(steps, limit)
-		JGT(LabelRef(label + "roundC"))
-
-		MOVQ(next, fetch)
-		SUBQ(U8(g.unroll), steps)
-		JLT(LabelRef(label + "rest"))
-		Label(label + "round")
-		for range g.unroll {
-			g.step(r, v, masked)
-		}
-		PREFETCHT1(Mem{Base: fetch})
-		ADDQ(nextBy, fetch)
-		CMPQ(fetch, nextEnd)
-		JLT(LabelRef(label + "down"))
-		ADDQ(nextTop, fetch)
-		ADDQ(U8(64), nextEnd)
-		Label(label + "down")
-		SUBQ(U8(g.unroll), steps)
-		JGE(LabelRef(label + "round"))
-		Label(label + "rest")
-		MOVQ(fetch, next)
-		ADDQ(U8(g.unroll), steps)
-	} else {
+	switch {
+	case edge:
+		g.edge(label, r, v, masked)
+	case masked:
 		TESTQ(steps, steps)
+	default:
+		g.whole(label, r)
 	}
-	JEQ(LabelRef(label + "write"))
+	if !edge {
+		JEQ(LabelRef(label + "write"))
+		Label(label + "one")
+		g.step(r, v, masked)
+		DECQ(steps)
+		JNZ(LabelRef(label + "one"))
+		Label(label + "write")
+	}
+	g.write(label, r, v, masked)
+}
+
+// whole generates the iterations of a whole tile of r rows. Afterwards the flags are those of the remaining steps.
+func (g *generator) whole(label string, r int) {
+	field(fieldLDC, scratch)
+	MOVQ(cAt, fetch)
+	if g.narrow && r == g.mr {
+		CMPQ(walking, U8(alongRows))
+		JEQ(LabelRef(label + "along"))
+		JGT(LabelRef(label + "packed"))
+	}
+	g.iterate(label, label+"rest", r, anyStride)
+	if g.narrow && r == g.mr {
+		JMP(LabelRef(label + "rest"))
+		Label(label + "along")
+		g.iterate(label+"along", label+"rest", r, alongRows)
+		JMP(LabelRef(label + "rest"))
+		Label(label + "packed")
+		g.iterate(label+"packed", label+"rest", r, packedA)
+	}
+	Label(label + "rest")
+	MOVQ(fetch, next)
+	ADDQ(U8(g.unroll), steps)
+}
+
+// iterate generates the iterations in one walk: first those that also prefetch C, then those that prefetch the next
+// sliver of A.
+func (g *generator) iterate(label, rest string, r int, w walk) {
+	JMP(LabelRef(label + "checkC"))
+	Label(label + "roundC")
+	g.round(r, w)
+	for at := 0; at < g.vectors*g.width; at += 64 {
+		PREFETCHT0(Mem{Base: fetch, Disp: at})
+	}
+	PREFETCHT0(Mem{Base: fetch, Disp: g.vectors*g.width - 1})
+	LEAQ(Mem{Base: fetch, Index: scratch, Scale: uint8(g.size)}, fetch)
+	SUBQ(U8(g.unroll), steps)
+	Label(label + "checkC")
+	CMPQ(steps, limit)
+	JGT(LabelRef(label + "roundC"))
+
+	MOVQ(next, fetch)
+	SUBQ(U8(g.unroll), steps)
+	JLT(LabelRef(rest))
+	Label(label + "round")
+	g.round(r, w)
+	PREFETCHT1(Mem{Base: fetch})
+	ADDQ(nextBy, fetch)
+	CMPQ(fetch, nextEnd)
+	JLT(LabelRef(label + "down"))
+	ADDQ(nextTop, fetch)
+	ADDQ(U8(64), nextEnd)
+	Label(label + "down")
+	SUBQ(U8(g.unroll), steps)
+	JGE(LabelRef(label + "round"))
+}
+
+// round generates the steps of one iteration of a whole tile.
+func (g *generator) round(r int, w walk) {
+	if w == anyStride {
+		for range g.unroll {
+			g.step(r, g.vectors, false)
+		}
+		return
+	}
+	for s := range g.unroll {
+		for j := range g.vectors {
+			at := Mem{Base: bAt, Disp: j * g.width}
+			switch s {
+			case 1, 2:
+				at.Index, at.Scale = bRow, uint8(s)
+			case 3:
+				at.Index, at.Scale = bRow3, 1
+			}
+			g.move(at, g.b(j))
+		}
+		for i := range r {
+			at := Mem{Base: aTop, Disp: (s*r + i) * g.size}
+			if w == alongRows {
+				at = g.a(i)
+				at.Disp = s * g.size
+			}
+			g.multiplyAdd(at, i, g.vectors, 0)
+		}
+	}
+	LEAQ(Mem{Base: bAt, Index: bRow, Scale: uint8(g.unroll)}, bAt)
+	if w == alongRows {
+		ADDQ(U8(g.unroll*g.size), aTop)
+	} else {
+		ADDQ(U32(g.unroll*r*g.size), aTop)
+	}
+}
+
+// edge generates the loop over k of a tile that is narrower than a whole one, with AVX2. A masked load or store takes
+// several times as long as a plain one, so only vectors that the matrix does not fill are masked. The sums of a single
+// vector would wait for each other: every second step has sums of its own.
+func (g *generator) edge(label string, r, v int, masked bool) {
+	if masked {
+		VMOVDQU(Mem{Base: columns}, g.b(2))
+	}
+	step := func(set int) {
+		for j := range v {
+			from := Mem{Base: bAt, Disp: j * g.width}
+			switch {
+			case !masked || j < v-1:
+				g.move(from, g.b(j))
+			case g.size == 8:
+				VMASKMOVPD(from, g.b(2), g.b(j))
+			default:
+				VMASKMOVPS(from, g.b(2), g.b(j))
+			}
+		}
+		ADDQ(bRow, bAt)
+		for i := range r {
+			g.multiplyAdd(g.a(i), i, v, set)
+		}
+		ADDQ(aCol, aTop)
+	}
+	sets := 1
+	if v == 1 {
+		sets = 2
+	}
+	SUBQ(U8(g.unroll), steps)
+	JLT(LabelRef(label + "rest"))
+	Label(label + "round")
+	for s := range g.unroll {
+		step(s % sets)
+	}
+	SUBQ(U8(g.unroll), steps)
+	JGE(LabelRef(label + "round"))
+	Label(label + "rest")
+	ADDQ(U8(g.unroll), steps)
+	JEQ(LabelRef(label + "add"))
 	Label(label + "one")
-	g.step(r, v, masked)
+	step(0)
 	DECQ(steps)
 	JNZ(LabelRef(label + "one"))
+	Label(label + "add")
+	for i := range r {
+		if sets == 2 {
+			g.add(g.sum(i, 1), g.sum(i, 0), g.sum(i, 0))
+		}
+	}
+}
 
-	Label(label + "write")
-	g.write(label, r, v, masked)
+// a returns the address of A's element in row i.
+func (g *generator) a(i int) Mem {
+	at := Mem{Base: aTop}
+	if i >= 4 {
+		at.Base = aLow
+	}
+	switch i % 4 {
+	case 1:
+		at.Index, at.Scale = aRow, 1
+	case 2:
+		at.Index, at.Scale = aRow, 2
+	case 3:
+		at.Index, at.Scale = aRow3, 1
+	}
+	return at
+}
+
+// multiplyAdd adds the products of an element of A with v vectors of B to the sums of row i, from vector set on.
+func (g *generator) multiplyAdd(at Mem, i, v, set int) {
+	x := g.vector(g.spare + i%(g.last-g.spare+1))
+	g.broadcast(at, x)
+	for j := range v {
+		g.fma(x, g.b(j), g.sum(i, j+set))
+	}
 }
 
 // step generates one step of k: v loads of B, r broadcasts of A, and r·v multiply-adds.
@@ -407,24 +607,7 @@ func (g *generator) step(r, v int, masked bool) {
 	}
 	ADDQ(bRow, bAt)
 	for i := range r {
-		base := aTop
-		if i >= 4 {
-			base = aLow
-		}
-		at := Mem{Base: base}
-		switch i % 4 {
-		case 1:
-			at.Index, at.Scale = aRow, 1
-		case 2:
-			at.Index, at.Scale = aRow, 2
-		case 3:
-			at.Index, at.Scale = aRow3, 1
-		}
-		x := g.vector(g.spare + i%(g.last-g.spare+1))
-		g.broadcast(at, x)
-		for j := range v {
-			g.fma(x, g.b(j), g.sum(i, j))
-		}
+		g.multiplyAdd(g.a(i), i, v, 0)
 	}
 	ADDQ(aCol, aTop)
 	if r > 4 {
