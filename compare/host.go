@@ -30,6 +30,8 @@ func DescribeHost() (Host, error) {
 		Quota: None(), ISA: string(isa), Memory: info.Memory, PagePolicy: info.HugePages, OS: info.OS,
 		Ceilings: []Ceiling{}, Bandwidths: []Bandwidth{}, Topology: topology.Here(),
 	}
+	held, _ := cpu.Held()
+	h.Held = held != ""
 	if info.Quota > 0 {
 		h.Quota = Number(info.Quota)
 	}
@@ -54,7 +56,11 @@ func (h Host) Name() string {
 // The caches tell virtual machines with the same name apart: several generations of processors call
 // themselves the same there.
 func (h Host) id(name string) string {
-	sum := sha256.Sum256(fmt.Append(nil, name, h.CPU, h.Sockets, h.Cores, h.ISA, h.Memory>>30, h.Caches))
+	text := fmt.Append(nil, name, h.CPU, h.Sockets, h.Cores, h.ISA, h.Memory>>30, h.Caches)
+	if h.Held { // its ceilings are others
+		text = append(text, "held"...)
+	}
+	sum := sha256.Sum256(text)
 	return fmt.Sprintf("%x", sum[:4])
 }
 

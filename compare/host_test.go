@@ -28,6 +28,7 @@ func TestHostID(t *testing.T) {
 			h.Caches = []Cache{{Level: 1, Bytes: 48 << 10}}
 			return h.id("debian")
 		},
+		"held":                    func(h *Host) string { h.Held = true; return h.id("debian") },
 		"another instruction set": func(h *Host) string { h.ISA = "avx2"; return h.id("debian") },
 	} {
 		h := host

@@ -62,13 +62,14 @@ type Host struct {
 	ID         string      `json:"id"`  // stable for the same machine, not personal: a hash of what is below
 	CPU        string      `json:"cpu"` // model name
 	Sockets    int         `json:"sockets"`
-	NUMA       int         `json:"numa"`        // nodes
-	Cores      int         `json:"cores"`       // processors that this process may use
-	Quota      Number      `json:"quota"`       // cores' worth of time that the control group grants; null: no limit
-	Caches     []Cache     `json:"caches"`      // of one core, smallest level first
-	ISA        string      `json:"isa"`         // as in GEMM_CPU: avx512, avx2, …
-	Memory     int64       `json:"memory"`      // bytes
-	PagePolicy string      `json:"page_policy"` // transparent huge pages: always, madvise, never, unknown
+	NUMA       int         `json:"numa"`           // nodes
+	Cores      int         `json:"cores"`          // processors that this process may use
+	Quota      Number      `json:"quota"`          // cores' worth of time that the control group grants; null: no limit
+	Caches     []Cache     `json:"caches"`         // of one core, smallest level first
+	ISA        string      `json:"isa"`            // as in GEMM_CPU: avx512, avx2, …
+	Held       bool        `json:"held,omitempty"` // libraries and ceilings were held to ISA too
+	Memory     int64       `json:"memory"`         // bytes
+	PagePolicy string      `json:"page_policy"`    // transparent huge pages: always, madvise, never, unknown
 	OS         string      `json:"os"`
 	GPUs       []string    `json:"gpus,omitempty"`
 	Driver     string      `json:"driver,omitempty"`
@@ -90,8 +91,8 @@ type Cache struct {
 	Shared int    `json:"shared"` // processors that share it
 }
 
-// Ceiling is a measured peak: multiply-adds on registers, in the widest instruction set, on that
-// many busy threads. For the pipe gf256 it is in 10⁹ multiplications per second, each with an
+// Ceiling is a measured peak: multiply-adds on registers, in the widest instruction set that the
+// processor has or that it was held to, on that many busy threads. For the pipe gf256 it is in 10⁹ multiplications per second, each with an
 // addition; for int8, in 10⁹ operations, two for a multiply-add.
 type Ceiling struct {
 	Unit    string `json:"unit"`             // cpu, gpu

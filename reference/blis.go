@@ -2,6 +2,7 @@ package reference
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"gemm/internal/cpu"
@@ -25,6 +26,7 @@ var blis = &library{
 		Remedy: "install libblis4-pthread (Debian, Ubuntu) or blis",
 	},
 	load: loadBLIS,
+	hold: "BLIS_ARCH_TYPE",
 }
 
 func loadBLIS(p place, name string) (*routines, error) {
@@ -49,9 +51,17 @@ func loadBLIS(p place, name string) (*routines, error) {
 	// processors for Haswells. If a kernel is requested that it was built without, it aborts the
 	// process. So in this process, only a library of the system is asked, which is built for all
 	// processors.
-	if cpu.FullWidthAVX512() && first == "skx" && (p.expendable() || system(mapped(p, "libblis"))) && set(p, "0",
-		"BLIS_ARCH_TYPE") {
-		r.forced = "BLIS_ARCH_TYPE=0"
+	_, narrowed := cpu.Held()
+	if p.expendable() || system(mapped(p, "libblis")) {
+		switch {
+		case narrowed:
+			r.forced, err = haswellBLIS(p)
+		case cpu.FullWidthAVX512() && first == "skx" && set(p, "0", "BLIS_ARCH_TYPE"):
+			r.forced = "BLIS_ARCH_TYPE=0"
+		}
+	}
+	if err != nil {
+		return nil, err
 	}
 	if _, err := p.Integer("bli_init"); err != nil { // the choice is made here
 		return nil, err
@@ -72,6 +82,22 @@ func loadBLIS(p place, name string) (*routines, error) {
 		r.setThreads = func(int) int { return 1 }
 	}
 	return r, nil
+}
+
+// haswellBLIS holds BLIS to its kernels for AVX2 by their number, which depends on its version. It returns the
+// setting, or "" if the user's stays.
+func haswellBLIS(p place) (string, error) {
+	const some = 8 // of the first names of kernels, which all versions have
+	for id := range some {
+		name, err := p.Text("bli_arch_string", id)
+		if err != nil {
+			return "", err
+		}
+		if number := strconv.Itoa(id); name == "haswell" && set(p, number, "BLIS_ARCH_TYPE") {
+			return "BLIS_ARCH_TYPE=" + number, nil
+		}
+	}
+	return "", nil
 }
 
 // slowArch returns why kernels do not suit the processor, or "".

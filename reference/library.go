@@ -2,6 +2,7 @@ package reference
 
 import (
 	"cmp"
+	"os"
 	"path/filepath"
 	"runtime"
 	"sync"
@@ -18,6 +19,9 @@ type library struct {
 	// singles and doubles are its products; empty: sgemm_ and dgemm_.
 	singles, doubles string
 	most             int // dimension that it multiplies; 0: any
+	// hold is the environment variable of peer.Settings that holds the library to an instruction
+	// set; empty: there is none.
+	hold string
 	// load opens the file in a place and prepares it: it applies the settings that the library
 	// reads at its start or first use, and returns its routines and version.
 	load func(p place, name string) (*routines, error)
@@ -74,12 +78,44 @@ func (l *library) open() (*routines, error) {
 	if l.opened != nil {
 		return l.opened, nil
 	}
+	settings, err := l.settings()
+	if err != nil {
+		return nil, err
+	}
 	r, err := dl.Find(l.Search, func(name string) (*routines, error) {
 		p := new(here)
 		calm(p)
-		return l.load(p, name)
+		return l.loadHeld(p, name, settings)
 	})
+	if err == nil {
+		err = peer.CheckKernel(r.kernel)
+	}
+	if err != nil {
+		return nil, err
+	}
 	l.opened = r
+	return r, nil
+}
+
+// settings returns the environment variables that hold libraries to the instruction set of the
+// comparison. The error is an ErrUnavailable: l cannot be held to it.
+func (l *library) settings() (map[string]string, error) {
+	settings, err := peer.Settings()
+	if err == nil && settings != nil && settings[l.hold] == "" {
+		err = peer.NotHeld("no setting holds it")
+	}
+	return settings, err
+}
+
+// loadHeld is load with the environment variables. A value that the user has set stays.
+func (l *library) loadHeld(p place, name string, settings map[string]string) (*routines, error) {
+	for variable, value := range settings {
+		set(p, value, variable)
+	}
+	r, err := l.load(p, name)
+	if err == nil && settings != nil && r.forced == "" {
+		r.forced = l.hold + "=" + cmp.Or(os.Getenv(l.hold), settings[l.hold])
+	}
 	return r, err
 }
 

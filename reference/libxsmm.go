@@ -20,7 +20,7 @@ var libxsmm = &library{
 		Remedy: "install libxsmm-dev (Debian, Ubuntu) and run make peers, which links the shared library that Debian " +
 			"does not have",
 	},
-	singles: "libxsmm_sgemm", doubles: "libxsmm_dgemm", most: 64,
+	singles: "libxsmm_sgemm", doubles: "libxsmm_dgemm", most: 64, hold: "LIBXSMM_TARGET",
 }
 
 func init() { libxsmm.load = loadLIBXSMM }

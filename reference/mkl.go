@@ -26,6 +26,7 @@ var mkl = &library{
 		Remedy: "install pip's mkl, libmkl-rt (Debian's component non-free, Ubuntu's multiverse) or intel-oneapi-mkl",
 	},
 	load: loadMKL,
+	hold: "MKL_ENABLE_INSTRUCTIONS",
 }
 
 // The threading layers, as MKL_Set_Threading_Layer numbers them.

@@ -36,6 +36,7 @@ var openBLAS = &library{
 		Remedy: "install libopenblas0-pthread (Debian, Ubuntu), openblas or pip's scipy-openblas32",
 	},
 	load: loadOpenBLAS,
+	hold: "OPENBLAS_CORETYPE",
 }
 
 // OpenBLAS's kernels for wide registers, as openblas_get_corename calls them.

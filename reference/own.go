@@ -64,6 +64,10 @@ func (l *library) take(program string, threads int) (*held, error) {
 	if p, ok := l.idle.Take(threads); ok {
 		return p, nil
 	}
+	settings, err := l.settings()
+	if err != nil {
+		return nil, err
+	}
 	var p *process
 	load := func(name string, again bool) (r *routines, err error) {
 		if p == nil {
@@ -71,7 +75,7 @@ func (l *library) take(program string, threads int) (*held, error) {
 				return nil, err
 			}
 		}
-		return l.load(p, name)
+		return l.loadHeld(p, name, settings)
 	}
 	r, err := dl.Find(l.Search, func(name string) (*routines, error) {
 		r, err := load(name, false)
@@ -89,6 +93,10 @@ func (l *library) take(program string, threads int) (*held, error) {
 		if p != nil {
 			p.Kill()
 		}
+		return nil, err
+	}
+	if err := peer.CheckKernel(r.kernel); err != nil {
+		p.Kill()
 		return nil, err
 	}
 	if most := r.setThreads(threads); most < threads {

@@ -100,6 +100,9 @@ type textbook[T gemm.Float] struct {
 // newCompiled compiles a program with the options. The error is an ErrUnavailable if there is no
 // compiler, if it refuses, or if programs have no processes of their own on this system.
 func newCompiled[T gemm.Float](name, options string, more ...string) (*textbook[T], error) {
+	if _, narrowed := cpu.Held(); narrowed && strings.Contains(options, "-march=native") {
+		return nil, peer.NotHeld("-march=native compiles for all instructions of the processor")
+	}
 	c, err := theCompiler()
 	if err != nil {
 		return nil, err

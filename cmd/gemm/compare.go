@@ -51,6 +51,7 @@ func compareCommand() *cli.Command {
 				"`LIST`: numbers of threads, for variants that use threads", anyInteger),
 			listFlag("np", "", "the profile's", "`LIST`: numbers of ranks, for the family mpi", anyInteger),
 			oversubscribeFlag(),
+			isaFlag(),
 			&cli.IntFlag{Name: "reps", DefaultText: "the profile's", Usage: "`COUNT`: least number of samples of a row"},
 			&cli.DurationFlag{Name: "timeout", DefaultText: "the profile's", Usage: "`DURATION`: time limit of a row"},
 			langFlag(), coverFlag(), noTunedFlag(),
@@ -99,6 +100,13 @@ func comparison(c *cli.Context, brought ...gemm.Variant) ([]compare.Case, compar
 	if c.IsSet("families") {
 		families := listed[string](c, "families")
 		variants = slices.DeleteFunc(variants, func(v gemm.Variant) bool { return !slices.Contains(families, v.Family()) })
+	}
+	if c.IsSet("isa") { // other processes compute these, and devices
+		variants = slices.DeleteFunc(variants, func(v gemm.Variant) bool { return v.Family() == "mpi" || v.Family() == "cuda" })
+		if len(variants) == 0 {
+			return nil, profile, usagef("--isa %s: ranks and GPUs are not held: choose --families serial, parallel or reference",
+				c.String("isa"))
+		}
 	}
 	l := compare.Ladder{Shapes: profile.Shapes, Ops: []string{"nn"}, Alpha: 1}
 	if l.Variants, err = parseVariants(listed[string](c, "variants"), variants); err != nil {
@@ -216,6 +224,9 @@ func workerSweep(c *cli.Context, p compare.Profile) (map[string][]any, error) {
 const again = 20 * time.Second
 
 func runCompare(c *cli.Context) error {
+	if err := hold(c); err != nil {
+		return err
+	}
 	useTuned(c)
 	kernels, err := bring(c, 1)
 	if err != nil {

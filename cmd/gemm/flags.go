@@ -98,6 +98,31 @@ func noTunedFlag() cli.Flag {
 		Usage: "ignore the settings of gemm tune: use the default block sizes, cut-offs and tiles"}
 }
 
+// isaFlag is the flag of the instruction set that a comparison is held to.
+func isaFlag() cli.Flag {
+	var names []string
+	for _, isa := range cpu.All() {
+		names = append(names, string(isa))
+	}
+	return choiceFlag("isa", "", "the widest of this processor", "`SET`: instruction set that our kernels, the libraries and "+
+		"the ceilings are held to, without rows of ranks and GPUs: "+strings.Join(names, ", "), names)
+}
+
+// hold applies --isa. It must be called before the first variant is looked up.
+func hold(c *cli.Context) error {
+	if !c.IsSet("isa") {
+		return nil
+	}
+	if c.IsSet("bring") {
+		return usagef("--isa %s: cannot hold the kernel of --bring: choose its instructions by --cflags, and leave out --isa",
+			c.String("isa"))
+	}
+	if err := cpu.Hold(cpu.ISA(c.String("isa"))); err != nil {
+		return usagef("--isa %s: %v", c.String("isa"), err)
+	}
+	return nil
+}
+
 // useTuned applies --no-tuned: this process, and those that it starts, ignore the tuned settings.
 // Otherwise it prints what is wrong with them. It must be called before the first variant is looked
 // up.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"gemm/compare"
+	"gemm/internal/cpu"
 )
 
 // TestPeers measures a little of the profile peers and renders it again.
@@ -49,6 +50,55 @@ func TestPeersRefusals(t *testing.T) {
 		"--profile peers has no row of these variants, si": {"compare", "--profile", "peers", "--type", "gf256"},
 	} {
 		fail(t, dir, 2, want, args...)
+	}
+}
+
+// TestISA holds a comparison to portable Go: the host, and with it each row, carries the set, so do the ceilings,
+// and a library is left out.
+func TestISA(t *testing.T) {
+	long(t)
+	dir := t.TempDir()
+	succeed(t, dir, "compare", "--profile", "peers", "--isa", "generic", "--sizes", "7", "--type", "f64", "--variants",
+		"serial/packed,reference/accelerate,reference/openblas", "--threads", "1", "--out", "held")
+	doc := records(t, filepath.Join(dir, "held", "results.json"))
+	host := doc.Hosts[0]
+	if len(doc.Hosts) != 1 || host.ISA != "generic" || !host.Held || len(host.Ceilings) == 0 {
+		t.Errorf("%d hosts; the first has %q, held %t, %d ceilings", len(doc.Hosts), host.ISA, host.Held, len(host.Ceilings))
+	}
+	for _, c := range host.Ceilings {
+		if c.ISA != "generic" {
+			t.Errorf("the ceiling of %s is of %s", c.Pipe, c.ISA)
+		}
+	}
+	for _, row := range doc.Records {
+		want := compare.Unavailable
+		if row.Variant == "serial/packed" || cpu.Supported()[0] == cpu.Generic {
+			want = compare.OK
+		}
+		if row.Status != want && want == compare.Unavailable || row.Host != host.ID {
+			t.Errorf("%s of host %s is %s (%s), want %s of %s", row.Variant, row.Host, row.Status, row.Reason, want, host.ID)
+		}
+		if row.Status == compare.OK && row.Resolved["kernel"] != "go-2x4" && row.Variant == "serial/packed" {
+			t.Errorf("%s computes with %v", row.Variant, row.Resolved["kernel"])
+		}
+	}
+	page, err := os.ReadFile(filepath.Join(dir, "held", "report-appendix.md"))
+	if err != nil || !strings.Contains(string(page), "libraries and measured peaks are held to it too") {
+		t.Errorf("the report does not say it (%v):\n%s", err, page)
+	}
+}
+
+func TestISARefusals(t *testing.T) {
+	dir := t.TempDir()
+	if !slices.Contains(cpu.Supported(), cpu.AVX512) {
+		fail(t, dir, 2, "--isa avx512: this processor lacks it; it has ", "compare", "--isa", "avx512")
+	}
+	fail(t, dir, 2, "--isa avx3: no such instruction set; this processor has ", "compare", "--isa", "avx3")
+	fail(t, dir, 2, "--isa generic: cannot hold the kernel of --bring", "compare", "--isa", "generic", "--bring", "x.c")
+	fail(t, dir, 2, "--isa generic: ranks and GPUs are not held", "compare", "--isa", "generic", "--families", "mpi,cuda")
+	if cpu.Supported()[0] != cpu.Generic {
+		failWith(t, dir, []string{"GEMM_CPU=generic"}, 2, "GEMM_CPU=generic is another instruction set: unset it", "compare",
+			"--isa", string(cpu.Supported()[0]))
 	}
 }
 

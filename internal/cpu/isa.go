@@ -40,8 +40,32 @@ var features = []struct {
 }
 
 // Supported returns the instruction sets of this processor, widest first; the last one is Generic. GEMM_CPU is ignored.
-func Supported() []ISA {
-	return supported(cpuid.CPU.Supports)
+// After Hold, sets that are wider than the held one are left out.
+func Supported() []ISA { return until(held, supported(cpuid.CPU.Supports)) }
+
+// until returns the sets from isa on: all of them if isa is empty or not among them.
+func until(isa ISA, sets []ISA) []ISA { return sets[max(0, slices.Index(sets, isa)):] }
+
+// held is the set that Hold was called with; empty: none.
+var held ISA
+
+// Hold makes this package describe a processor whose widest instruction set is isa. So kernels, ceilings and the
+// libraries that a comparison loads use no wider one. It must be called before the program computes anything. The
+// error lists the possible sets. GEMM_CPU must be unset or name the same set.
+func Hold(isa ISA) error {
+	if _, err := choose(string(isa), supported(cpuid.CPU.Supports)); err != nil {
+		return err
+	}
+	if mask := os.Getenv("GEMM_CPU"); mask != "" && mask != string(isa) {
+		return fmt.Errorf("GEMM_CPU=%s is another instruction set: unset it", mask)
+	}
+	held = isa
+	return nil
+}
+
+// Held returns the set that Hold was called with, or "". narrowed reports whether the processor has wider ones.
+func Held() (isa ISA, narrowed bool) {
+	return held, held != "" && held != supported(cpuid.CPU.Supports)[0]
 }
 
 func supported(has func(...cpuid.FeatureID) bool) []ISA {
@@ -58,10 +82,22 @@ func supported(has func(...cpuid.FeatureID) bool) []ISA {
 // variable GEMM_CPU names, or else the widest set of the processor. An unknown name, or a set that
 // the processor lacks, is an error that lists the possible ones: a run that tests one set must not
 // quietly test another. The variable is read once.
-func Detect() (ISA, error) { return detect() }
+//
+// After Hold, the set is the held one.
+func Detect() (ISA, error) {
+	if held != "" {
+		return held, nil
+	}
+	return detect()
+}
 
 var detect = sync.OnceValues(func() (ISA, error) {
-	return choose(os.Getenv("GEMM_CPU"), Supported())
+	value := os.Getenv("GEMM_CPU")
+	isa, err := choose(value, supported(cpuid.CPU.Supports))
+	if err != nil {
+		return "", fmt.Errorf("cpu: GEMM_CPU=%q: %w", value, err)
+	}
+	return isa, nil
 })
 
 // FullWidthAVX512 reports whether the processor has AVX-512 with full-width units, so that a kernel
@@ -76,23 +112,33 @@ func fullWidth(sets []ISA, vendor cpuid.Vendor, family int) bool {
 	return slices.Contains(sets, AVX512) && !(vendor == cpuid.AMD && family == zen4)
 }
 
-// choose returns the instruction set for a value of GEMM_CPU.
-func choose(value string, sets []ISA) (ISA, error) {
-	if value == "" {
+// choose returns the instruction set of that name, or the widest set if the name is empty.
+func choose(name string, sets []ISA) (ISA, error) {
+	if name == "" {
 		return sets[0], nil
 	}
-	if slices.Contains(sets, ISA(value)) {
-		return ISA(value), nil
+	if slices.Contains(sets, ISA(name)) {
+		return ISA(name), nil
 	}
 	var names []string
 	for _, isa := range sets {
 		names = append(names, string(isa))
 	}
 	list := strings.Join(names, ", ")
-	for _, f := range features {
-		if f.isa == ISA(value) {
-			return "", fmt.Errorf("cpu: GEMM_CPU=%s: this processor lacks it; it has %s", value, list)
-		}
+	if !slices.Contains(All(), ISA(name)) {
+		return "", fmt.Errorf("no such instruction set; this processor has %s", list)
 	}
-	return "", fmt.Errorf("cpu: GEMM_CPU=%q: no such instruction set; this processor has %s", value, list)
+	if ISA(name) == AVX2 && slices.Contains(sets, AVX2NoGFNI) {
+		return "", fmt.Errorf("this processor lacks it, for want of GFNI; it has %s", list)
+	}
+	return "", fmt.Errorf("this processor lacks it; it has %s", list)
+}
+
+// All returns all instruction sets, widest first.
+func All() []ISA {
+	var sets []ISA
+	for _, f := range features {
+		sets = append(sets, f.isa)
+	}
+	return sets
 }

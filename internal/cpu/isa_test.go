@@ -52,13 +52,40 @@ func TestChoose(t *testing.T) {
 		}
 	}
 	for value, want := range map[string]string{
-		"avx2":    "cpu: GEMM_CPU=avx2: this processor lacks it; it has avx512, avx2-nogfni, ssse3, generic",
-		"AVX512":  `cpu: GEMM_CPU="AVX512": no such instruction set; this processor has avx512, avx2-nogfni, ssse3, generic`,
-		"avx512 ": `cpu: GEMM_CPU="avx512 ": no such instruction set; this processor has avx512, avx2-nogfni, ssse3, generic`,
+		"avx2":    "this processor lacks it, for want of GFNI; it has avx512, avx2-nogfni, ssse3, generic",
+		"AVX512":  `no such instruction set; this processor has avx512, avx2-nogfni, ssse3, generic`,
+		"avx512 ": `no such instruction set; this processor has avx512, avx2-nogfni, ssse3, generic`,
 	} {
 		if got, err := choose(value, old); err == nil || err.Error() != want {
 			t.Errorf("choose(%q) = %q, %v; want the error %s", value, got, err, want)
 		}
+	}
+}
+
+// TestHold holds to each set that the processor has, and to some that it cannot be held to.
+func TestHold(t *testing.T) {
+	t.Cleanup(func() { held = "" })
+	t.Setenv("GEMM_CPU", "")
+	all := Supported()
+	if isa, narrowed := Held(); isa != "" || narrowed {
+		t.Errorf("without Hold, %s is held, narrowed %t", isa, narrowed)
+	}
+	for i, isa := range all {
+		if err := Hold(isa); err != nil {
+			t.Fatal(err)
+		}
+		got, err := Detect()
+		was, narrowed := Held()
+		if got != isa || err != nil || was != isa || narrowed != (i > 0) || !slices.Equal(Supported(), all[i:]) {
+			t.Errorf("held to %s: %s, %v; held %s, narrowed %t, %v", isa, got, err, was, narrowed, Supported())
+		}
+	}
+	if err := Hold("avx3"); err == nil || !strings.Contains(err.Error(), "no such instruction set; this processor has ") {
+		t.Errorf("held to avx3: %v", err)
+	}
+	t.Setenv("GEMM_CPU", "ssse3")
+	if err := Hold(Generic); err == nil || err.Error() != "GEMM_CPU=ssse3 is another instruction set: unset it" {
+		t.Errorf("held to generic with GEMM_CPU=ssse3: %v", err)
 	}
 }
 

@@ -1,7 +1,7 @@
 // Package peak measures the limits of the machine: the rate of multiply-adds on registers, and the bandwidth
 // of memory. The speed of a product is reported as a share of them.
 //
-// Both are limits of the machine, not of this program's kernels: GEMM_CPU does not lower them.
+// Both are limits of the machine, not of this program's kernels: GEMM_CPU does not lower them. cpu.Hold does.
 package peak
 
 import (

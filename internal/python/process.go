@@ -138,6 +138,15 @@ func (s seat) start(ctx context.Context) (*process, error) {
 		for _, variable := range []string{"OPENBLAS", "MKL", "OMP", "BLIS"} {
 			cmd.Env = append(cmd.Env, variable+"_NUM_THREADS="+number)
 		}
+		settings, err := peer.Settings()
+		if err != nil && s.library != Alone() {
+			return nil, err
+		}
+		for variable, value := range settings {
+			if _, ok := os.LookupEnv(variable); !ok {
+				cmd.Env = append(cmd.Env, variable+"="+value)
+			}
+		}
 	}
 	cmd.Args = append(cmd.Args, name, number)
 	started, err := peer.Start(cmd)
@@ -154,6 +163,10 @@ func (s seat) start(ctx context.Context) (*process, error) {
 	if err != nil {
 		p.Kill()
 		return nil, s.refusal(ctx, err)
+	}
+	if err := peer.CheckKernel(p.told.Kernel); err != nil && !s.library.GPU {
+		p.Kill()
+		return nil, err
 	}
 	return p, nil
 }

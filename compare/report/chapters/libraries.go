@@ -23,6 +23,9 @@ func (b *Builder) contest(v *analysis.View) []document.Section {
 	who := b.Of(v, "contenders", "contenders.title")
 	who.Text(b.Say("contenders.intro",
 		text.Args{"Own": document.Literal(analysis.Packed), "Parallel": document.Literal(analysis.ParallelPacked)}))
+	if v.Held {
+		who.Text(b.Say("contenders.held", text.Args{"ISA": document.Literal(v.ISA)}))
+	}
 	who.Add(b.contenders(c))
 	means := b.Of(v, "means", "means.title")
 	means.Add(b.means(c))

@@ -85,7 +85,11 @@ func (b *Builder) machine(v *analysis.View) document.Table {
 		}
 		t.Rows = append(t.Rows, document.Row{Cells: []document.Text{kind, value}})
 	}
-	row("machine.isa", document.Escape(v.ISA))
+	if v.Held {
+		row("machine.isa", b.Say("machine.isa.held", text.Args{"ISA": document.Literal(v.ISA)}))
+	} else {
+		row("machine.isa", document.Escape(v.ISA))
+	}
 	if v.Memory > 0 {
 		row("machine.memory", document.Text(number.ByteSize(float64(v.Memory))))
 	}

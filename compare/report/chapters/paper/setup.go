@@ -41,7 +41,11 @@ func (b builder) machine(v *analysis.View) document.Text {
 		sentence += b.Say("setup.caches", text.Args{"Caches": b.Join(caches)})
 	}
 	if v.ISA != "" {
-		sentence += b.Say("setup.isa", text.Args{"ISA": document.Literal(v.ISA)})
+		key := "setup.isa"
+		if v.Held {
+			key = "setup.isa.held"
+		}
+		sentence += b.Say(key, text.Args{"ISA": document.Literal(v.ISA)})
 	}
 	for _, name := range []string{v.OS, v.MPI} {
 		if name != "" {
