@@ -211,13 +211,16 @@ type Predicted struct {
 // Speed reports whether r may be quoted with a speed: it is ok and was timed.
 func (r Record) Speed() bool { return r.Status == OK && r.Median.Known() }
 
-// Note returns the reason of r and what its warnings are about, in one line. The record has the
-// warnings in full.
+// Note returns the reason of r, the variant that computed it if that is another, and what its warnings are
+// about, in one line. The record has the warnings in full.
 func (r Record) Note() string {
 	var notes []string
 	if r.Reason != "" {
 		lines := strings.Join(strings.Split(strings.TrimSpace(r.Reason), "\n"), "; ")
 		notes = append(notes, strings.ReplaceAll(lines, ": gemm: ", ": "))
+	}
+	if ran, ok := r.Resolved["ran"].(string); ok && ran != "" {
+		notes = append(notes, "computed by "+ran)
 	}
 	for _, warning := range r.Warnings {
 		about, _, _ := strings.Cut(warning, ":")

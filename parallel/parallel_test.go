@@ -14,6 +14,7 @@ import (
 	"gemm/compare/optional"
 	"gemm/gf256"
 	"gemm/internal/gemmtest"
+	"gemm/serial"
 )
 
 // nonFinite says what the variants do with NaN and Inf that do not propagate them.
@@ -108,10 +109,45 @@ func TestCutoffs(t *testing.T) {
 
 // TestRan checks which variant is said to compute products below and above the cutoff.
 func TestRan(t *testing.T) {
-	p := gemm.Params{"cutoff": 64}
+	p := gemm.Params{"cutoff": 64, "threads": 3}
 	below, above := strassenVariant().Ran(gemm.Cube(64), p), strassenVariant().Ran(gemm.Cube(65), p)
 	if below != packedVariant().Name || above != "" {
 		t.Errorf("%q at the cutoff and %q above it", below, above)
+	}
+}
+
+// TestSharedCutoff checks that the cutoff which is used by default grows with the workers, and that the multiplier,
+// its model and its record have the same.
+func TestSharedCutoff(t *testing.T) {
+	one, err := gemm.Lookup(serial.Variants(), "serial/strassen")
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone, err := one.Resolve(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := strassenVariant()
+	for _, workers := range []int{1, 2, 5} {
+		p, err := v.Resolve(gemm.Params{"threads": workers})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := gemm.New[float64](v, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := alone.Int("cutoff") * workers
+		if got := m.(gemm.Explainer).Resolved().Int("cutoff"); got != want {
+			t.Errorf("%d workers halve down to %d, want %d", workers, got, want)
+		}
+		if v.Ran(gemm.Cube(want), p) != packedVariant().Name || v.Ran(gemm.Cube(want+1), p) != "" {
+			t.Errorf("%d workers: products up to %d are not said to be those of packed alone", workers, want)
+		}
+		halved := func(n int) bool { return v.Model(gemm.Cube(n), p).Flops < 2*float64(n)*float64(n)*float64(n) }
+		if halved(want) || !halved(want+2) {
+			t.Errorf("%d workers: the model does not halve from %d on", workers, want)
+		}
 	}
 }
 

@@ -18,14 +18,28 @@ func strassenVariant() gemm.Variant {
 		Can:    teamCan,
 		Params: append(teamParams(), serial.StrassenCutoff()),
 		Model: func(s gemm.Shape, p gemm.Params) gemm.Model {
-			return serial.StrassenModel(s, p.Int("cutoff"), pool.New(p.Int("threads")))
+			return serial.StrassenModel(s, withCutoff(p).Int("cutoff"), pool.New(p.Int("threads")))
 		},
 		Ran: func(s gemm.Shape, p gemm.Params) string {
-			return serial.Undivided(s, p, "parallel/packed")
+			return serial.Undivided(s, withCutoff(p), "parallel/packed")
 		},
-		Bound: serial.StrassenBound(),
+		Bound: strassenBound(),
 		F32:   onTeam("parallel/strassen", newStrassen[float32]),
 		F64:   onTeam("parallel/strassen", newStrassen[float64]),
+	}
+}
+
+// withCutoff returns the parameters with the cutoff that is used for their number of workers.
+func withCutoff(p gemm.Params) gemm.Params { return serial.SharedCutoff(p, p.Int("threads")) }
+
+// strassenBound is serial.StrassenBound with the cutoff that is used.
+func strassenBound() gemm.Bound {
+	b := serial.StrassenBound()
+	return gemm.Bound{
+		Kind:    b.Kind,
+		Worst:   func(s gemm.Shape, p gemm.Params, u float64) float64 { return b.Worst(s, withCutoff(p), u) },
+		Random:  func(s gemm.Shape, p gemm.Params, u float64) float64 { return b.Random(s, withCutoff(p), u) },
+		Largest: func(s gemm.Shape, p gemm.Params) float64 { return b.Largest(s, withCutoff(p)) },
 	}
 }
 
@@ -33,8 +47,17 @@ func strassenVariant() gemm.Variant {
 type strassen[T gemm.Float] struct {
 	serial.Twofold[T]
 	toucher[T]
+	cutoff int
+}
+
+// Resolved implements gemm.Explainer.
+func (x strassen[T]) Resolved() gemm.Params {
+	out := x.toucher.Resolved()
+	out["cutoff"] = x.cutoff
+	return out
 }
 
 func newStrassen[T gemm.Float](t toucher[T], p gemm.Params) (gemm.Multiplier[T], error) {
-	return strassen[T]{serial.NewStrassen[T](t.pool, p.Int("cutoff")), t}, nil
+	cutoff := withCutoff(p).Int("cutoff")
+	return strassen[T]{serial.NewStrassen[T](t.pool, cutoff), t, cutoff}, nil
 }
