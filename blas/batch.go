@@ -163,8 +163,8 @@ func (p *Plan[T]) hold(a, b, c []T) error {
 // small computes one of few products, whose operands are long enough.
 func (p *Plan[T]) small(a, b, c []T) {
 	q := &p.problem
-	p.precision.small(q.TransA, q.TransB, q.M, q.N, q.K, q.Alpha, unsafe.SliceData(a), q.LDA, unsafe.SliceData(b), q.LDB,
-		q.Beta, unsafe.SliceData(c), q.LDC)
+	p.precision.small(q.TransA, q.TransB, q.M, q.N, q.K, q.Alpha, unsafe.SliceData(a), q.LDA, unsafe.SliceData(b),
+		q.LDB, q.Beta, unsafe.SliceData(c), q.LDC)
 }
 
 // series computes the products lo ≤ i < hi of a batch on the caller alone.

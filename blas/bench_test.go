@@ -121,14 +121,16 @@ func empty[T gemm.Float](_, _ blas.Transpose, _, _, _ int, _ T, _ []T, _ int, _ 
 //go:noinline
 func checks[T gemm.Float](tA, tB blas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, _ T, c []T,
 	ldc int) {
-	if !gemmFits(tA, tB, m, n, k, len(a), lda, len(b), ldb, len(c), ldc) || !precisionOf[T]().isFew(tB, m, n, k, alpha) {
+	if !precisionOf[T]().isFew(tB, m, n, k, alpha) || !lies(len(a), tA, m, k, lda) || !lies(len(b), tB, k, n, ldb) ||
+		!lies(len(c), NoTrans, m, n, ldc) {
 		panic("blas: these are not few")
 	}
 }
 
 func benchSmall[T gemm.Float](b *testing.B, name string, n int, p *precision[T], all routine[T]) {
 	x, y := make([]T, n*n), make([]T, n*n)
-	matrix, to := gemm.Matrix[T]{Rows: n, Cols: n, Stride: n, Data: x}, gemm.Matrix[T]{Rows: n, Cols: n, Stride: n, Data: y}
+	matrix := gemm.Matrix[T]{Rows: n, Cols: n, Stride: n, Data: x}
+	to := gemm.Matrix[T]{Rows: n, Cols: n, Stride: n, Data: y}
 	plan, err := NewPlan(Problem[T]{M: n, N: n, K: n, Alpha: 1, Workers: 1})
 	if err != nil {
 		b.Fatal(err)
@@ -139,7 +141,7 @@ func benchSmall[T gemm.Float](b *testing.B, name string, n int, p *precision[T],
 	}{
 		{"empty", func() { empty(NoTrans, NoTrans, n, n, n, 1, x, n, x, n, 0, y, n) }},
 		{"checks", func() { checks(NoTrans, NoTrans, n, n, n, 1, x, n, x, n, 0, y, n) }},
-		{"kernel", func() { p.kernel.Small(n, n, n, &x[0], n, 1, &x[0], n, false, &y[0], n, 1, 0) }},
+		{"kernel", func() { p.kernel.Small(n, n, n, &x[0], n, 1, &x[0], n, &y[0], n, 1, 0) }},
 		{"NN", func() { all(NoTrans, NoTrans, n, n, n, 1, x, n, x, n, 0, y, n) }},
 		{"TN", func() { all(Trans, NoTrans, n, n, n, 1, x, n, x, n, 0, y, n) }},
 		{"NT", func() { all(NoTrans, Trans, n, n, n, 1, x, n, x, n, 0, y, n) }},
@@ -156,8 +158,8 @@ func benchSmall[T gemm.Float](b *testing.B, name string, n int, p *precision[T],
 
 // BenchmarkSlender multiplies matrices with few columns, few rows, or both, on one worker.
 func BenchmarkSlender(b *testing.B) {
-	for _, shape := range [][3]int{{4096, 4096, 16}, {64, 64, 8192}, {16, 4096, 4096}, {1, 4096, 4096}, {4096, 16, 4096},
-		{4096, 1, 4096}} {
+	for _, shape := range [][3]int{{4096, 4096, 16}, {64, 64, 8192}, {16, 4096, 4096}, {1, 4096, 4096},
+		{4096, 16, 4096}, {4096, 1, 4096}} {
 		m, n, k := shape[0], shape[1], shape[2]
 		benchSlender(b, fmt.Sprintf("type=f64/%d×%d×%d", m, n, k), m, n, k, Implementation{Workers: 1}.Dgemm)
 		benchSlender(b, fmt.Sprintf("type=f32/%d×%d×%d", m, n, k), m, n, k, Implementation{Workers: 1}.Sgemm)

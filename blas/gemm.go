@@ -12,12 +12,14 @@ import (
 // Dgemm computes C ← α·op(A)·op(B) + β·C with op(A) m×k, op(B) k×n and C m×n.
 func (i Implementation) Dgemm(tA, tB blas.Transpose, m, n, k int, alpha float64, a []float64, lda int, b []float64,
 	ldb int, beta float64, c []float64, ldc int) {
-	if !gemmFits(tA, tB, m, n, k, len(a), lda, len(b), ldb, len(c), ldc) {
-		i.Implementation.Dgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	if double.kernel.IsFew(m, n, k, tB != NoTrans) && block.IsModerate(alpha) && lies(len(a), tA, m, k, lda) &&
+		lies(len(b), tB, k, n, ldb) && lies(len(c), NoTrans, m, n, ldc) {
+		double.small(tA, tB, m, n, k, alpha, unsafe.SliceData(a), lda, unsafe.SliceData(b), ldb, beta,
+			unsafe.SliceData(c), ldc)
 		return
 	}
-	if double.isFew(tB, m, n, k, alpha) {
-		double.small(tA, tB, m, n, k, alpha, unsafe.SliceData(a), lda, unsafe.SliceData(b), ldb, beta, unsafe.SliceData(c), ldc)
+	if !gemmFits(tA, tB, m, n, k, len(a), lda, len(b), ldb, len(c), ldc) {
+		i.Implementation.Dgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
 	double.gemm(i.Workers, tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
@@ -26,12 +28,14 @@ func (i Implementation) Dgemm(tA, tB blas.Transpose, m, n, k int, alpha float64,
 // Sgemm is Dgemm for float32.
 func (i Implementation) Sgemm(tA, tB blas.Transpose, m, n, k int, alpha float32, a []float32, lda int, b []float32,
 	ldb int, beta float32, c []float32, ldc int) {
-	if !gemmFits(tA, tB, m, n, k, len(a), lda, len(b), ldb, len(c), ldc) {
-		i.Implementation.Sgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	if single.kernel.IsFew(m, n, k, tB != NoTrans) && block.IsModerate(alpha) && lies(len(a), tA, m, k, lda) &&
+		lies(len(b), tB, k, n, ldb) && lies(len(c), NoTrans, m, n, ldc) {
+		single.small(tA, tB, m, n, k, alpha, unsafe.SliceData(a), lda, unsafe.SliceData(b), ldb, beta,
+			unsafe.SliceData(c), ldc)
 		return
 	}
-	if single.isFew(tB, m, n, k, alpha) {
-		single.small(tA, tB, m, n, k, alpha, unsafe.SliceData(a), lda, unsafe.SliceData(b), ldb, beta, unsafe.SliceData(c), ldc)
+	if !gemmFits(tA, tB, m, n, k, len(a), lda, len(b), ldb, len(c), ldc) {
+		i.Implementation.Sgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
 	single.gemm(i.Workers, tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
@@ -59,6 +63,19 @@ func gemmFits(tA, tB blas.Transpose, m, n, k, a, lda, b, ldb, c, ldc int) bool {
 	return true
 }
 
+// lies reports whether a slice of n elements holds op of a matrix of few rows and columns, and t is valid. It also
+// returns false if the leading dimension is larger than the slice.
+func lies(n int, t blas.Transpose, rows, cols, ld int) bool {
+	switch t {
+	case NoTrans:
+	case Trans, ConjTrans:
+		rows, cols = cols, rows
+	default:
+		return false
+	}
+	return cols <= ld && ld <= n && uint64(rows-1)*uint64(ld)+uint64(cols) <= uint64(n)
+}
+
 // isFew reports whether small computes a product.
 func (p *precision[T]) isFew(tB blas.Transpose, m, n, k int, alpha T) bool {
 	return p.kernel.IsFew(m, n, k, tB != NoTrans) && block.IsModerate(alpha)
@@ -71,7 +88,11 @@ func (p *precision[T]) small(tA, tB blas.Transpose, m, n, k int, alpha T, a *T, 
 	if tA != blas.NoTrans {
 		aRow, aCol = 1, lda
 	}
-	p.kernel.Small(m, n, k, a, aRow, aCol, b, ldb, tB != blas.NoTrans, c, ldc, alpha, beta)
+	if tB != blas.NoTrans {
+		p.kernel.SmallTransposed(m, n, k, a, aRow, aCol, b, ldb, c, ldc, alpha, beta)
+		return
+	}
+	p.kernel.Small(m, n, k, a, aRow, aCol, b, ldb, c, ldc, alpha, beta)
 }
 
 func (p *precision[T]) gemm(workers int, tA, tB blas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int,

@@ -38,8 +38,8 @@ const (
 	strip = 512
 	// multiplyNarrow pays if C has at most narrow columns and A has at least tall columns.
 	narrow, tall = 64, 256
-	// fewDots is the largest n²·k at which gonum computes A·Bᵀ + B·Aᵀ faster, and fewSquareDots the largest for A·Aᵀ. In
-	// these cases gonum multiplies rows by rows, and skips no zeros.
+	// fewDots is the largest n²·k at which gonum computes A·Bᵀ + B·Aᵀ faster, and fewSquareDots the largest for
+	// A·Aᵀ. In these cases gonum multiplies rows by rows, and skips no zeros.
 	fewDots, fewSquareDots = 5 * 5 * 5, 7 * 7 * 7
 )
 

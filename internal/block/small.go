@@ -24,7 +24,11 @@ func Small[T kernel.Float](k *kernel.Kernel[T], m, n, depth int, alpha T, a, b V
 		return false
 	}
 	_, _, _ = a.Data[(m-1)*a.Row+(depth-1)*a.Col], b.Data[(depth-1)*b.Row+(n-1)*b.Col], c.Data[(m-1)*c.Row+n-1]
-	k.Small(m, n, depth, unsafe.SliceData(a.Data), a.Row, a.Col, unsafe.SliceData(b.Data), ldb, transposed,
-		unsafe.SliceData(c.Data), c.Row, alpha, beta)
+	x, y, z := unsafe.SliceData(a.Data), unsafe.SliceData(b.Data), unsafe.SliceData(c.Data)
+	if transposed {
+		k.SmallTransposed(m, n, depth, x, a.Row, a.Col, y, ldb, z, c.Row, alpha, beta)
+	} else {
+		k.Small(m, n, depth, x, a.Row, a.Col, y, ldb, z, c.Row, alpha, beta)
+	}
 	return true
 }

@@ -20,11 +20,12 @@ type Kernel[T Float] struct {
 	// Strided says that operands with any strides are as fast as packed ones. Otherwise A and B are fast
 	// only if they are packed: ARow = 1, ACol = MR, BRow = NR.
 	Strided bool
-	// Few is the largest m·n·k of a product that Small computes faster than Run.
-	Few int
+	// Small multiplies small matrices faster than Run, up to Few = m·n·k. The caller has checked that the slices hold the
+	// matrices.
+	Small Small[T]
+	Few   int
 
 	run       func(t unsafe.Pointer) // to Tiles[T]
-	small     Small[T]
 	column    Column[T]
 	copy      Copy[T]
 	split     Split[T]

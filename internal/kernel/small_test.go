@@ -59,7 +59,11 @@ func testSmallLayout[T Float](t *testing.T, k *Kernel[T], m, n, depth, aRow, aCo
 				}
 			}
 		}
-		k.Small(m, n, depth, &a[0], aRow, aCol, &b[0], ldb, transposed, &c[0], ldc, s[0], s[1])
+		if transposed {
+			k.SmallTransposed(m, n, depth, &a[0], aRow, aCol, &b[0], ldb, &c[0], ldc, s[0], s[1])
+		} else {
+			k.Small(m, n, depth, &a[0], aRow, aCol, &b[0], ldb, &c[0], ldc, s[0], s[1])
+		}
 		for at, got := range c {
 			i, j := at/ldc, at%ldc
 			if j >= n {
@@ -73,8 +77,8 @@ func testSmallLayout[T Float](t *testing.T, k *Kernel[T], m, n, depth, aRow, aCo
 				want += a[i*aRow+l*aCol] * b[l*bRow+j*bCol]
 			}
 			if want = s[0]*want + s[1]*T(i-j); !(got == want) {
-				t.Fatalf("%s: %d×%d×%d, aCol=%d, B transposed %v, α=%v, β=%v: element (%d, %d) is %v, want %v", k.Name, m,
-					n, depth, aCol, transposed, s[0], s[1], i, j, got, want)
+				t.Fatalf("%s: %d×%d×%d, aCol=%d, B transposed %v, α=%v, β=%v: element (%d, %d) is %v, want %v",
+					k.Name, m, n, depth, aCol, transposed, s[0], s[1], i, j, got, want)
 			}
 		}
 	}
@@ -89,7 +93,7 @@ func TestSmallOnSmallStacks(t *testing.T) {
 	for i := range x {
 		x[i] = float64(i%13 - 6)
 	}
-	multiply := func(c []float64) { k.Small(n, n, depth, &x[0], depth, 1, &x[0], depth, true, &c[0], n, 1, 0) }
+	multiply := func(c []float64) { k.SmallTransposed(n, n, depth, &x[0], depth, 1, &x[0], depth, &c[0], n, 1, 0) }
 	multiply(want)
 	if want[0] == 0 {
 		t.Fatal("the first element is 0")

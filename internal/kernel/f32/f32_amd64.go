@@ -19,12 +19,14 @@ func AVX512(t unsafe.Pointer) { tilesAVX512((*byte)(t)) }
 func AVX2(t unsafe.Pointer) { tilesAVX2((*byte)(t)) }
 
 // SmallAVX512 multiplies small matrices; see kernel.Small.
-func SmallAVX512(m, n, k int, a *float32, aRow, aCol int, b *float32, bRow int, c *float32, ldc int, alpha, beta float32) {
+func SmallAVX512(m, n, k int, a *float32, aRow, aCol int, b *float32, bRow int, c *float32, ldc int,
+	alpha, beta float32) {
 	smallAVX512(m, n, k, a, aRow, aCol, b, bRow, c, ldc, alpha, beta)
 }
 
 // SmallAVX2 multiplies small matrices with fused multiply-adds; see kernel.Small.
-func SmallAVX2(m, n, k int, a *float32, aRow, aCol int, b *float32, bRow int, c *float32, ldc int, alpha, beta float32) {
+func SmallAVX2(m, n, k int, a *float32, aRow, aCol int, b *float32, bRow int, c *float32, ldc int,
+	alpha, beta float32) {
 	smallAVX2(m, n, k, a, aRow, aCol, b, bRow, c, ldc, alpha, beta)
 }
 

@@ -19,12 +19,14 @@ func AVX512(t unsafe.Pointer) { tilesAVX512((*byte)(t)) }
 func AVX2(t unsafe.Pointer) { tilesAVX2((*byte)(t)) }
 
 // SmallAVX512 multiplies small matrices; see kernel.Small.
-func SmallAVX512(m, n, k int, a *float64, aRow, aCol int, b *float64, bRow int, c *float64, ldc int, alpha, beta float64) {
+func SmallAVX512(m, n, k int, a *float64, aRow, aCol int, b *float64, bRow int, c *float64, ldc int,
+	alpha, beta float64) {
 	smallAVX512(m, n, k, a, aRow, aCol, b, bRow, c, ldc, alpha, beta)
 }
 
 // SmallAVX2 multiplies small matrices with fused multiply-adds; see kernel.Small.
-func SmallAVX2(m, n, k int, a *float64, aRow, aCol int, b *float64, bRow int, c *float64, ldc int, alpha, beta float64) {
+func SmallAVX2(m, n, k int, a *float64, aRow, aCol int, b *float64, bRow int, c *float64, ldc int,
+	alpha, beta float64) {
 	smallAVX2(m, n, k, a, aRow, aCol, b, bRow, c, ldc, alpha, beta)
 }
 
