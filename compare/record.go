@@ -92,8 +92,8 @@ type Cache struct {
 }
 
 // Ceiling is a measured peak: multiply-adds on registers, in the widest instruction set that the
-// processor has or that it was held to, on that many busy threads. For the pipe gf256 it is in 10⁹ multiplications per second, each with an
-// addition; for int8, in 10⁹ operations, two for a multiply-add.
+// processor has or that it was held to, on that many busy threads. For the pipe gf256 it is in 10⁹
+// multiplications per second, each with an addition; for int8, in 10⁹ operations, two for a multiply-add.
 type Ceiling struct {
 	Unit    string `json:"unit"`             // cpu, gpu
 	Device  int    `json:"device,omitempty"` // number of the GPU

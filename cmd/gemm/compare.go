@@ -102,10 +102,12 @@ func comparison(c *cli.Context, brought ...gemm.Variant) ([]compare.Case, compar
 		variants = slices.DeleteFunc(variants, func(v gemm.Variant) bool { return !slices.Contains(families, v.Family()) })
 	}
 	if c.IsSet("isa") { // other processes compute these, and devices
-		variants = slices.DeleteFunc(variants, func(v gemm.Variant) bool { return v.Family() == "mpi" || v.Family() == "cuda" })
+		variants = slices.DeleteFunc(variants, func(v gemm.Variant) bool {
+			return v.Family() == "mpi" || v.Family() == "cuda"
+		})
 		if len(variants) == 0 {
-			return nil, profile, usagef("--isa %s: ranks and GPUs are not held: choose --families serial, parallel or reference",
-				c.String("isa"))
+			return nil, profile, usagef("--isa %s: ranks and GPUs are not held: choose --families serial, parallel "+
+				"or reference", c.String("isa"))
 		}
 	}
 	l := compare.Ladder{Shapes: profile.Shapes, Ops: []string{"nn"}, Alpha: 1}

@@ -104,8 +104,8 @@ func isaFlag() cli.Flag {
 	for _, isa := range cpu.All() {
 		names = append(names, string(isa))
 	}
-	return choiceFlag("isa", "", "the widest of this processor", "`SET`: instruction set that our kernels, the libraries and "+
-		"the ceilings are held to, without rows of ranks and GPUs: "+strings.Join(names, ", "), names)
+	return choiceFlag("isa", "", "the widest of this processor", "`SET`: instruction set that our kernels, the libraries "+
+		"and the ceilings are held to, without rows of ranks and GPUs: "+strings.Join(names, ", "), names)
 }
 
 // hold applies --isa. It must be called before the first variant is looked up.
@@ -114,8 +114,8 @@ func hold(c *cli.Context) error {
 		return nil
 	}
 	if c.IsSet("bring") {
-		return usagef("--isa %s: cannot hold the kernel of --bring: choose its instructions by --cflags, and leave out --isa",
-			c.String("isa"))
+		return usagef("--isa %s: cannot hold the kernel of --bring: choose its instructions by --cflags, and leave "+
+			"out --isa", c.String("isa"))
 	}
 	if err := cpu.Hold(cpu.ISA(c.String("isa"))); err != nil {
 		return usagef("--isa %s: %v", c.String("isa"), err)

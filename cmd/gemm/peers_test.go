@@ -63,7 +63,8 @@ func TestISA(t *testing.T) {
 	doc := records(t, filepath.Join(dir, "held", "results.json"))
 	host := doc.Hosts[0]
 	if len(doc.Hosts) != 1 || host.ISA != "generic" || !host.Held || len(host.Ceilings) == 0 {
-		t.Errorf("%d hosts; the first has %q, held %t, %d ceilings", len(doc.Hosts), host.ISA, host.Held, len(host.Ceilings))
+		t.Errorf("%d hosts; the first has %q, held %t, %d ceilings", len(doc.Hosts), host.ISA, host.Held,
+			len(host.Ceilings))
 	}
 	for _, c := range host.Ceilings {
 		if c.ISA != "generic" {
@@ -76,7 +77,8 @@ func TestISA(t *testing.T) {
 			want = compare.OK
 		}
 		if row.Status != want && want == compare.Unavailable || row.Host != host.ID {
-			t.Errorf("%s of host %s is %s (%s), want %s of %s", row.Variant, row.Host, row.Status, row.Reason, want, host.ID)
+			t.Errorf("%s of host %s is %s (%s), want %s of %s", row.Variant, row.Host, row.Status, row.Reason, want,
+				host.ID)
 		}
 		if row.Status == compare.OK && row.Resolved["kernel"] != "go-2x4" && row.Variant == "serial/packed" {
 			t.Errorf("%s computes with %v", row.Variant, row.Resolved["kernel"])
@@ -95,10 +97,11 @@ func TestISARefusals(t *testing.T) {
 	}
 	fail(t, dir, 2, "--isa avx3: no such instruction set; this processor has ", "compare", "--isa", "avx3")
 	fail(t, dir, 2, "--isa generic: cannot hold the kernel of --bring", "compare", "--isa", "generic", "--bring", "x.c")
-	fail(t, dir, 2, "--isa generic: ranks and GPUs are not held", "compare", "--isa", "generic", "--families", "mpi,cuda")
+	fail(t, dir, 2, "--isa generic: ranks and GPUs are not held", "compare", "--isa", "generic", "--families",
+		"mpi,cuda")
 	if cpu.Supported()[0] != cpu.Generic {
-		failWith(t, dir, []string{"GEMM_CPU=generic"}, 2, "GEMM_CPU=generic is another instruction set: unset it", "compare",
-			"--isa", string(cpu.Supported()[0]))
+		failWith(t, dir, []string{"GEMM_CPU=generic"}, 2, "GEMM_CPU=generic is another instruction set: unset it",
+			"compare", "--isa", string(cpu.Supported()[0]))
 	}
 }
 

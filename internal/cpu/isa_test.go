@@ -80,7 +80,8 @@ func TestHold(t *testing.T) {
 			t.Errorf("held to %s: %s, %v; held %s, narrowed %t, %v", isa, got, err, was, narrowed, Supported())
 		}
 	}
-	if err := Hold("avx3"); err == nil || !strings.Contains(err.Error(), "no such instruction set; this processor has ") {
+	const unknown = "no such instruction set; this processor has "
+	if err := Hold("avx3"); err == nil || !strings.Contains(err.Error(), unknown) {
 		t.Errorf("held to avx3: %v", err)
 	}
 	t.Setenv("GEMM_CPU", "ssse3")
