@@ -82,9 +82,9 @@ func slowMKL(kernel string, sets []cpu.ISA) string {
 	wide := strings.HasPrefix(kernel, "avx512") || strings.HasPrefix(kernel, "avx10")
 	switch {
 	case slices.Contains(sets, cpu.AVX512) && !wide:
-		return "does not use its AVX-512, as MKL does on processors of Intel's"
+		return "does not take its kernels for AVX-512, as MKL does on processors of Intel's"
 	case slices.Contains(sets, cpu.AVX2NoGFNI) && !wide && !strings.HasPrefix(kernel, "avx2"):
-		return "does not use its AVX2, as MKL does on processors of Intel's"
+		return "does not take its kernels for AVX2, as MKL does on processors of Intel's"
 	}
 	return ""
 }
