@@ -160,19 +160,37 @@ func (p *Plan[T]) hold(a, b, c []T) error {
 		len(b), len(c), p.needA, p.needB, p.needC)
 }
 
-// small computes one of few products, whose operands are long enough.
+// small computes one small product, whose operands are long enough.
 func (p *Plan[T]) small(a, b, c []T) {
 	q := &p.problem
 	p.precision.small(q.TransA, q.TransB, q.M, q.N, q.K, q.Alpha, unsafe.SliceData(a), q.LDA, unsafe.SliceData(b),
 		q.LDB, q.Beta, unsafe.SliceData(c), q.LDC)
 }
 
-// series computes the products lo ≤ i < hi of a batch on the caller alone.
-func (p *Plan[T]) series(o *operands[T], workers, lo, hi int) {
-	if p.few {
+// smalls is series for small products.
+func (p *Plan[T]) smalls(o *operands[T], lo, hi int) {
+	q, kernel := &p.problem, &p.precision.kernel
+	if o.many[2] != nil || q.TransB != NoTrans {
 		for i := lo; i < hi; i++ {
 			p.small(o.at(i))
 		}
+		return
+	}
+	aRow, aCol := q.LDA, 1
+	if q.TransA != NoTrans {
+		aRow, aCol = 1, q.LDA
+	}
+	multiply, m, n, k := kernel.Small, q.M, q.N, q.K
+	for i := lo; i < hi; i++ {
+		multiply(m, n, k, &o.one[0][i*o.stride[0]], aRow, aCol, &o.one[1][i*o.stride[1]], q.LDB,
+			&o.one[2][i*o.stride[2]], q.LDC, q.Alpha, q.Beta)
+	}
+}
+
+// series computes the products lo ≤ i < hi of a batch on the caller alone.
+func (p *Plan[T]) series(o *operands[T], workers, lo, hi int) {
+	if p.few {
+		p.smalls(o, lo, hi)
 		return
 	}
 	w := p.precision.borrow(workers)

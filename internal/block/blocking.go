@@ -166,14 +166,19 @@ func (e *Engine[T]) Plan(m, n, k int, a, b View[T]) Plan {
 	if e.kernel.Strided {
 		p.PackA = a.Col != 1 && n > 2*nr || e.packsRows(n)
 		switch {
-		case b.Col == 1 && m <= fewRows*mr && (m <= 2*mr || !e.streams(k, n)):
+		case b.Col == 1 && m <= fewRows*mr && !(m > 2*mr && e.streams(k, n) && !e.isRoomy()):
 			// There are too few rows to use a copy of B again. So read B once, by rows that are
 			// long enough for the hardware's prefetch, and few enough for it to follow.
 			p.PackB = false
-			kc, nc = rowsAtATime(m, mr, e.streams(k, n))
+			kc, nc = e.rowsAtATime(m, n, k, b.Row)
 		case n <= fewColumns:
-			// B is small, and A is read once: along its rows, as far as B stays in L2.
-			kc = max(kc, min(2048, kc*nc/up(n, nr)))
+			// B is small, and A is read once: along its rows, as far as B stays in L2, and A in L1 if there
+			// are several tiles.
+			most := 2048
+			if n > nr {
+				most = 1024
+			}
+			kc = max(kc, min(most, kc*nc/up(n, nr)))
 			p.PackB = b.Col != 1 || !e.lies(b, min(k, kc), n)
 		default:
 			p.PackB = b.Col != 1 || !e.lies(b, k, n)
@@ -196,13 +201,22 @@ func (e *Engine[T]) streams(k, n int) bool {
 	return int64(k)*int64(n) > 4*int64(e.blocking.MC)*int64(e.blocking.KC)
 }
 
-// rowsAtATime returns KC and NC for a B that is read in place, for few rows m of A. If B comes from memory, its rows
-// compete with fewer others, so there are fewer of them, and C is updated more often.
-func rowsAtATime(m, mr int, streams bool) (kc, nc int) {
-	switch {
-	case streams && m <= mr:
+// isRoomy reports whether L2 has room for a block of B of about 1 MiB.
+func (e *Engine[T]) isRoomy() bool {
+	var zero T
+	return e.blocking.KC*e.blocking.NC*int(unsafe.Sizeof(zero)) >= 3<<18
+}
+
+// rowsAtATime returns KC and NC for a B that is read in place, for few rows m of A. If B comes from memory and its rows
+// compete for L2, there are fewer of them, and C is updated more often.
+func (e *Engine[T]) rowsAtATime(m, n, k, bRow int) (kc, nc int) {
+	mr := e.kernel.MR
+	switch streams, roomy := e.streams(k, n), e.isRoomy(); {
+	case streams && roomy && e.competes(bRow, k):
+		return 8, 4096
+	case streams && !roomy && m <= mr:
 		return 4, 4096
-	case streams:
+	case streams && !roomy:
 		return 8, 1024
 	case m <= 2*mr:
 		return 16, 1024
