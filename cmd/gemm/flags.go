@@ -104,8 +104,8 @@ func isaFlag() cli.Flag {
 	for _, isa := range cpu.All() {
 		names = append(names, string(isa))
 	}
-	return choiceFlag("isa", "", "the widest of this processor", "`SET`: instruction set that our kernels, the libraries "+
-		"and the ceilings are held to, without rows of ranks and GPUs: "+strings.Join(names, ", "), names)
+	return choiceFlag("isa", "", "the widest of this processor", "`SET`: instruction set that our kernels, the "+
+		"libraries and the ceilings are held to, without rows of ranks and GPUs: "+strings.Join(names, ", "), names)
 }
 
 // hold applies --isa. It must be called before the first variant is looked up.
