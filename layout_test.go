@@ -132,7 +132,8 @@ var importTable = map[string][]string{
 	},
 
 	"compare/report/chapters": {
-		"compare/batch", "cuda/usage", "internal/sample", ".", "compare/report/document", "compare/report/text", "compare", "cuda",
+		"compare/batch", "cuda/usage", "internal/sample", ".", "compare/report/document", "compare/report/text",
+		"compare", "cuda",
 		"compare/report/analysis", "compare/report/analysis/claim", "compare/report/analysis/coursework",
 		"compare/report/analysis/lab",
 		"compare/report/number", "compare/report/figures", "compare/report/listing",

@@ -40,8 +40,8 @@ type GemmStager[T Number] interface {
 	StageGemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b Matrix[T], beta T, c Matrix[T]) (Run, error)
 }
 
-// BatchGemmer computes the operation of a Gemmer for every matrix of batches by one call: C[x] ← α·op(A[x])·op(B[x]) +
-// β·C[x]. Errors are the same as for a Gemmer, and an ErrShape for batches that CheckBatch refuses. A batch of C must
+// BatchGemmer computes the operation of a Gemmer for every matrix of batches by one call:
+// C[x] ← α·op(A[x])·op(B[x]) + β·C[x]. Errors are the same as for a Gemmer, and an ErrShape for batches that CheckBatch refuses. A batch of C must
 // not overlap A or B; A and B may be the same.
 type BatchGemmer[T Number] interface {
 	GemmBatch(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b Batch[T], beta T, c Batch[T]) error

@@ -94,7 +94,8 @@ var labSentences = []sentence{
 		"| f64 | 1000 × 16³ | 1 | `serial/packed` | one call | ok | 1.00 µs | 8.19 | — | — ",
 		"| `reference/mkl` | a call for each, in C | ok | 1.50 µs | 5.46 | 1.50 (1.50) | suite ahead ",
 		"| `serial/naive` | a call for each | ok | 2.00 µs | 4.10 | 2.00 (2.00) | — "}, []string{"{#gpu-batch}"}},
-	{"batches on a GPU", reporttest.Planted(batched("cuda/warptile", analysis.CuBLAS, 0.5)...), []string{"{#gpu-batch}", "`cuda/cublas`: ours is 0.500 times as fast", "library ahead"}, []string{"{#batch}"}},
+	{"batches on a GPU", reporttest.Planted(batched("cuda/warptile", analysis.CuBLAS, 0.5)...),
+		[]string{"{#gpu-batch}", "`cuda/cublas`: ours is 0.500 times as fast", "library ahead"}, []string{"{#batch}"}},
 	{"one iterated product on a GPU, occupancies, and a timeline", changed(accelerated(true), swept), []string{
 		"A step takes 10.0 % longer",
 		"gemm cuda --variants cuda/dmma --sizes 2048 --type f64 --chain 10 --json"}, []string{"{#chain}", "| " +

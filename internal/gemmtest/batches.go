@@ -58,8 +58,8 @@ func (g guardedBatch[T]) changed(name string, writable bool) error {
 		inside := off >= 0 && off/g.Step < g.Count && g.Rows > 0 && g.Cols > 0 && off%g.Step/g.Stride < g.Rows &&
 			off%g.Step%g.Stride < g.Cols
 		if !inside || !writable {
-			return fmt.Errorf("element %d of the batch %s was changed, its step is %d and its stride %d", off, name, g.Step,
-				g.Stride)
+			return fmt.Errorf("element %d of the batch %s was changed, its step is %d and its stride %d", off, name,
+				g.Step, g.Stride)
 		}
 	}
 	return nil
@@ -97,8 +97,8 @@ func checkBatches[T gemm.Number](u under[T]) error {
 	rng := rand.New(rand.NewPCG(15, 16))
 	for name, call := range batchCalls[T](u.m) {
 		for at, op := range combinations() {
-			for i, shape := range [][4]int{{3, 3, 5, 4}, {1, 2, 1, 3}, {1000, 4, 4, 4}, {7, 33, 17, 65}, {2, 130, 66, 9},
-				{3, 0, 2, 2}, {3, 2, 3, 0}} {
+			for i, shape := range [][4]int{{3, 3, 5, 4}, {1, 2, 1, 3}, {1000, 4, 4, 4}, {7, 33, 17, 65},
+				{2, 130, 66, 9}, {3, 0, 2, 2}, {3, 2, 3, 0}} {
 				if i > 0 && (at+i)%9 != 0 { // the first shape has all operations
 					continue
 				}
@@ -163,8 +163,8 @@ func batchOnce[T gemm.Number](u under[T], compute batchCall[T], rng *rand.Rand, 
 		err = equal(c.Nth(x), want)
 	}
 	if err != nil {
-		return fmt.Errorf("a batch of %d of %d×%d×%d, op %c%c, α=%v, β=%v, steps %d, %d, %d: %w", count, m, n, k, op.tA,
-			op.tB, op.alpha, op.beta, a.Step, b.Step, c.Step, err)
+		return fmt.Errorf("a batch of %d of %d×%d×%d, op %c%c, α=%v, β=%v, steps %d, %d, %d: %w", count, m, n, k,
+			op.tA, op.tB, op.alpha, op.beta, a.Step, b.Step, c.Step, err)
 	}
 	return nil
 }

@@ -37,17 +37,18 @@ func (x batched) GemmBatch(ctx context.Context, tA, tB blas.Transpose, alpha flo
 func TestBatchFaults(t *testing.T) {
 	kind := numberKind[float64]()
 	good := whole{textbook: textbook[float64]{kind: kind}}
+	changing := func(change func(a, b, c *gemm.Batch[float64])) batched { return batched{whole: good, change: change} }
 	for name, test := range map[string]struct {
 		m      batched
 		faulty bool
 	}{
 		"none":                 {batched{whole: good}, false},
 		"checks nothing":       {batched{whole: good, lax: true}, true},
-		"the first alone":      {batched{whole: good, change: func(_, _, c *gemm.Batch[float64]) { c.Count = 1 }}, true},
-		"all but the last":     {batched{whole: good, change: func(_, _, c *gemm.Batch[float64]) { c.Count-- }}, true},
-		"one A":                {batched{whole: good, change: func(a, _, _ *gemm.Batch[float64]) { a.Step = 0 }}, true},
-		"no gaps in B":         {batched{whole: good, change: func(_, b, _ *gemm.Batch[float64]) { b.Step = b.Rows * b.Cols }}, true},
-		"C in rows of A":       {batched{whole: good, change: func(a, _, c *gemm.Batch[float64]) { c.Stride = c.Cols }}, true},
+		"the first alone":      {changing(func(_, _, c *gemm.Batch[float64]) { c.Count = 1 }), true},
+		"all but the last":     {changing(func(_, _, c *gemm.Batch[float64]) { c.Count-- }), true},
+		"one A":                {changing(func(a, _, _ *gemm.Batch[float64]) { a.Step = 0 }), true},
+		"no gaps in B":         {changing(func(_, b, _ *gemm.Batch[float64]) { b.Step = b.Rows * b.Cols }), true},
+		"no gaps in C's rows":  {changing(func(_, _, c *gemm.Batch[float64]) { c.Stride = c.Cols }), true},
 		"beta = 0 reads C":     {batched{whole: whole{textbook: good.textbook, readsC: true}}, true},
 		"ignores a transpose":  {batched{whole: whole{textbook: good.textbook, ignoresTrans: true}}, true},
 		"ignores the factor α": {batched{whole: whole{textbook: good.textbook, ignoresAlpha: true}}, true},

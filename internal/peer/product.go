@@ -136,7 +136,8 @@ func StageBy[T gemm.Number](ctx context.Context, p *Process, request string, c g
 }
 
 // send stages a product by a request of the process, which the rows of the sent matrices follow.
-func send[T gemm.Number](ctx context.Context, p *Process, request string, c, sent []gemm.Matrix[T]) (*Product[T], error) {
+func send[T gemm.Number](ctx context.Context, p *Process, request string, c, sent []gemm.Matrix[T]) (*Product[T],
+	error) {
 	_, err := p.Ask(ctx, request, func(w io.Writer) error {
 		for _, x := range sent {
 			for i := range x.Rows {
