@@ -224,6 +224,7 @@ func TestCUDAProfile(t *testing.T) {
 	}
 	want := map[string]int{ // rows of each turn
 		"block cuda f32 2048 nn": 2*4 + 1, "block cuda f64 2048 nn": 3*1 + 1, "chain cuda f64 2048 nn": 4,
+		"batch cuda f32 1000 of 32 nn": 2, "batch cuda f32 1000 of 64 nn": 2, "batch cuda f32 1000 of 128 nn": 2,
 		"stages cuda f32 4096 nn": 2, "stages cuda f64 4096 nn": 2 + 1, "maxregs cuda f32 4096 nn": 2*4 + 1,
 		"l2 cuda f32 1024 nn": 3, "l2 cuda f64 1024 nn": 3,
 	}

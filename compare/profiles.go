@@ -117,7 +117,8 @@ func Profiles() []Profile {
 			Types:    []string{"f32", "f64", "f16", "bf16"},
 			Drawn:    ofWarps,
 			Keep:     inCUDAProfile,
-			studies:  slices.Concat(blockStudies, stageStudies, registerStudies, cacheStudies, gpuChainStudies),
+			studies: slices.Concat(blockStudies, stageStudies, registerStudies, cacheStudies, gpuChainStudies,
+				gpuBatchStudies),
 		},
 		{
 			Name:     "peers",

@@ -257,6 +257,10 @@ var (
 // batchStudies are batches of small products, by our production variants and by libraries, on one thread and on two.
 var batchStudies = []study{batchStudy("f64"), batchStudy("f32")}
 
+// gpuBatchStudies are batches of small products on a GPU.
+var gpuBatchStudies = []study{{experiment: Batches, typ: "f32", sizes: []int{32, 64, 128}, batches: []int{1000},
+	variants: []string{"cuda/warptile", "cuda/cublas"}, apart: true}}
+
 func batchStudy(typ string) study {
 	return study{experiment: Batches, typ: typ, sizes: []int{4, 8, 16, 32}, batches: []int{1000}, apart: true,
 		variants: []string{"serial/packed", "parallel/packed", "reference/openblas", "reference/mkl", "reference/blis",

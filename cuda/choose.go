@@ -22,11 +22,14 @@ const launchTime = 2.5e-6
 
 // choose returns the tile and the number of parts of k for a product of the shape. Requested
 // parameters come first, then tuned settings, then the setting with the least predicted time. wide
-// is false if the operands do not permit the widest copies of the kernel.
-func (r Rung) choose(g GPU, s gemm.Shape, wide bool, p gemm.Params) (Plan, error) {
-	found, ignored := r.tuned(g, s, wide, p)
-	if found.Tile != (Tile{}) {
-		return found, nil
+// is false if the operands do not permit the widest copies of the kernel. The tiles of a batch are not cut along k.
+func (r Rung) choose(g GPU, s gemm.Shape, batch int, wide bool, p gemm.Params) (Plan, error) {
+	var ignored string
+	if batch == 0 { // settings are tuned for one product
+		var found Plan
+		if found, ignored = r.tuned(g, s, wide, p); found.Tile != (Tile{}) {
+			return found, nil
+		}
 	}
 	tiles, err := r.asked(p)
 	if err != nil {
@@ -43,8 +46,17 @@ func (r Rung) choose(g GPU, s gemm.Shape, wide bool, p gemm.Params) (Plan, error
 	if n, ok := p["split"].(int); ok {
 		parts = n
 	}
+	if batch > 0 && parts > 1 {
+		return Plan{}, gemm.Unavailablef("no product of a batch is cut along k, split is %d", parts).WithRemedy("set it to 0")
+	}
 	var plans []Plan
 	for _, t := range tiles {
+		if batch > 0 {
+			all := Plan{Rung: r, Tile: r.Fitted(t, s), Split: 1, Shape: s, Batch: batch}
+			all.edges = s.M%all.Tile.BM != 0 || s.N%all.Tile.BN != 0
+			plans = append(plans, all)
+			continue
+		}
 		// Operands that are not wide are laid out anew, with zeros beyond their edges.
 		whole := Plan{Rung: r, Tile: r.Fitted(t, s), Split: 1, Shape: s}
 		whole.edges = r.Pads && wide && (s.M%whole.Tile.BM != 0 || s.N%whole.Tile.BN != 0)

@@ -97,6 +97,11 @@ func TestKernels(t *testing.T) {
 					if r.Copies && arch == 80 {
 						compile(t, l, r, tile, Widths{1, 1, 1}, arch, got)
 					}
+					if r.Batches && arch == 90 {
+						batch := Plan{Rung: r, Tile: tile, Widths: r.Widest(), Batch: 2}
+						compilePlan(t, l, batch, fmt.Sprintf("%s/%s %v batch sm_%d", r.Type, r.Name, tile, arch), arch,
+							got)
+					}
 					if r.Splits && arch == 90 {
 						cut := Plan{Rung: r, Tile: tile, Widths: r.Widest(), Tail: Tail{Blocks: 1}}
 						compilePlan(t, l, cut, fmt.Sprintf("%s/%s %v cut sm_%d", r.Type, r.Name, tile, arch), arch, got)

@@ -33,6 +33,7 @@ type Plan struct {
 	// of 16 bytes, without conditions, then save more time than the copy takes.
 	LayA, LayB Layout
 	gemm.Shape
+	Batch int // products of a batch; 0: one product, and no batch
 	// Resident is the most blocks of a Persistent kernel; 0: one for each tile.
 	Resident int
 	// Ignored is the reason why a setting that gemm tune found is not used; empty if it is, or if there is none.
@@ -63,7 +64,7 @@ func (r Rung) plan(g GPU, s gemm.Shape, op Operation, a, b, c Operand, p gemm.Pa
 	if empty := s.M == 0 || s.N == 0; !empty && (s.M > limit || s.N > columns || s.K > limit) {
 		return Plan{}, errShapeLimit
 	}
-	plan, err := r.choose(g, s, r.wide(a, b, c), p)
+	plan, err := r.choose(g, s, op.Batch, r.wide(a, b, c), p)
 	if err != nil {
 		return plan, err
 	}
@@ -71,7 +72,9 @@ func (r Rung) plan(g GPU, s gemm.Shape, op Operation, a, b, c Operand, p gemm.Pa
 		plan.Resident = g.Multiprocessors / max(1, r.cluster) * max(1, r.cluster)
 	}
 	plan.TransA, plan.TransB = r.AsStored && op.TransA, r.AsStored && op.TransB
-	plan.lay(g, &a, &b)
+	if op.Batch == 0 {
+		plan.lay(g, &a, &b)
+	}
 	plan.Widths = r.widths(a, b, c)
 	if n, ok := p["maxregs"].(int); ok {
 		plan.MaxReg = n
@@ -79,7 +82,13 @@ func (r Rung) plan(g GPU, s gemm.Shape, op Operation, a, b, c Operand, p gemm.Pa
 	if err := r.Check(plan.Tile, plan.Widths); err != nil {
 		return plan, err
 	}
-	if down, across := ceil(s.M, plan.Tile.BM), ceil(s.N, plan.Tile.BN); across > 0 && down > math.MaxInt32/across {
+	down, across := ceil(s.M, plan.Tile.BM), ceil(s.N, plan.Tile.BN)
+	if op.Batch > 0 && (op.Batch > math.MaxInt32/2/max(1, s.M, s.N, s.K) ||
+		down*across > 0 && op.Batch > math.MaxInt32/down/across) {
+		return plan, gemm.Unavailablef("a batch of %d products of %d×%d×%d is beyond what kernels count", op.Batch, s.M,
+			s.N, s.K).WithRemedy("divide the batch")
+	}
+	if across > 0 && down > math.MaxInt32/across {
 		return plan, gemm.Unavailablef("a product of %d×%d×%d takes %d×%d blocks of %s, and a launch has at most %d", s.M,
 			s.N, s.K, down, across, plan.Tile.Name(), math.MaxInt32).
 			WithRemedy("choose a larger tile or a smaller size")
@@ -307,13 +316,13 @@ func (p Plan) Waves(multiprocessors, places int) (waves, fill float64) {
 	return waves, float64(tiles) / (waves * float64(all))
 }
 
-// tiles returns the tiles of C, with those beyond it that fill up clusters.
+// tiles returns the tiles of C, of all matrices C of a batch, with those beyond it that fill up clusters.
 func (p Plan) tiles() int {
 	cluster := max(1, p.Rung.cluster)
 	if p.Rung.stacked {
 		return ceil(p.M, p.Tile.BM*cluster) * ceil(p.N, p.Tile.BN) * cluster
 	}
-	return ceil(p.M, p.Tile.BM) * ceil(p.N, p.Tile.BN*cluster) * cluster
+	return max(1, p.Batch) * ceil(p.M, p.Tile.BM) * ceil(p.N, p.Tile.BN*cluster) * cluster
 }
 
 // Packed returns the elements of A and of B as they are laid out anew.
@@ -342,6 +351,9 @@ func (p Plan) options() []string {
 	var out []string
 	if p.Tail.Blocks > 0 {
 		out = append(out, "-DCUT")
+	}
+	if p.Batch > 0 {
+		out = append(out, "-DBATCH")
 	}
 	if p.TransA {
 		out = append(out, "-DTRANS_A=1")

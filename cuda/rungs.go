@@ -44,7 +44,7 @@ var ownSources = []Rung{
 	{Name: "rowstores", Type: "f32", File: "16_rowstores.cu", Least: 80, Single: true, Capped: true,
 		Tiles: staged(largeSquare(), 3), Copies: true, threads: threadTiles, shared: transposedSlices, reads: thread},
 	{Name: "warptile", Type: "f32", File: "17_warptile.cu", Least: 80, narrow: 0.85, Single: true, Pads: true,
-		Splits: true, Capped: true, Tiles: []Tile{
+		Splits: true, Batches: true, Capped: true, Tiles: []Tile{
 			{BM: 128, BN: 256, BK: 16, WM: 64, WN: 64, TM: 8, TN: 16, Stages: 3},
 			{BM: 128, BN: 128, BK: 16, WM: 64, WN: 32, TM: 8, TN: 8, Stages: 3},
 			{BM: 128, BN: 128, BK: 16, WM: 64, WN: 64, TM: 8, TN: 16, Stages: 3},

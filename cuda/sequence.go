@@ -14,7 +14,13 @@ import (
 type Operation struct {
 	TransA, TransB bool
 	Alpha, Beta    float64
+	// Batch is the number of such operations that are computed at once; 0: one, and no batch. The rows of each matrix of
+	// a batch follow those of the matrix before.
+	Batch int
 }
+
+// count returns the number of matrices of each operand.
+func (op Operation) count() int { return max(1, op.Batch) }
 
 // Plain is C = A·B.
 var Plain = Operation{Alpha: 1}
@@ -66,6 +72,7 @@ type Sequence struct {
 	Fallback *Fallback // nil: the kernel computes every product
 
 	stored [2]Operand // A and B
+	steps  [3]int     // elements from a matrix A, B or C of a batch to the next, as the kernel reads and writes them
 }
 
 // workAlign is what places in the work memory are multiples of.
@@ -95,14 +102,22 @@ func (r Rung) Sequence(g GPU, s gemm.Shape, op Operation, a, b, c Operand, p gem
 		return q, err
 	}
 	q.stored = [2]Operand{a, b}
+	if op.Batch > 0 && !r.Batches {
+		return q, gemm.Unavailablef("%s computes no batches", r.Name).WithRemedy("choose cuda/warptile in f32")
+	}
+	q.steps = [3]int{r.step(op.TransA, s.M, s.K, a.LD), r.step(op.TransB, s.K, s.N, b.LD), s.M * c.LD}
 	toA, toB, free := a, b, g.Free
 	if op.TransA && !r.AsStored { // it is transposed first
-		toA = Operand{LD: AlignedLD(s.K, r.Size())}
+		toA, q.steps[0] = Operand{LD: AlignedLD(op.count()*s.K, r.Size())}, s.K
 		free -= Layout{s.M, toA.LD}.bytes(r.Size())
 	}
 	if op.TransB && !r.AsStored {
-		toB = Operand{LD: AlignedLD(s.N, r.Size())}
+		toB, q.steps[1] = Operand{LD: AlignedLD(op.count()*s.N, r.Size())}, s.N
 		free -= Layout{s.K, toB.LD}.bytes(r.Size())
+	}
+	if op.Batch > 0 { // every matrix begins where the copies permit, and not the first alone
+		toA, toB = r.repeated(toA, q.steps[0]), r.repeated(toB, q.steps[1])
+		c = r.repeated(c, q.steps[2])
 	}
 	if g.Free != 0 {
 		g.Free = max(1, free)
@@ -134,10 +149,32 @@ func (r Rung) Sequence(g GPU, s gemm.Shape, op Operation, a, b, c Operand, p gem
 	case r.Packs():
 		q.packed(kernel, op, depth, from, c)
 	default:
-		kernel.Arguments = join(q.arguments(op, depth, from, c), q.tailArguments())
+		kernel.Arguments = join(q.arguments(op, depth, from, c), q.tailArguments(), q.batchArguments())
 		q.Launches = append(q.Launches, kernel)
 	}
 	return q, err
+}
+
+// step returns the elements from a stored matrix of a batch to the next, of which op is rows×cols.
+func (r Rung) step(transposed bool, rows, cols, ld int) int {
+	if transposed {
+		return cols * ld
+	}
+	return rows * ld
+}
+
+// repeated returns an operand with the alignment that all matrices of a batch have.
+func (r Rung) repeated(o Operand, step int) Operand {
+	o.Address |= uintptr(step * r.Size())
+	return o
+}
+
+// batchArguments returns the arguments of a kernel of a batch, after all others. It returns none if there is no batch.
+func (q *Sequence) batchArguments() []Argument {
+	if q.Batch == 0 {
+		return nil
+	}
+	return []Argument{{Bits: uint64(q.steps[0])}, {Bits: uint64(q.steps[1])}, {Bits: uint64(q.steps[2])}}
 }
 
 // place is where a kernel finds an operand.
@@ -195,6 +232,7 @@ func (q *Sequence) lay(op Operation, arch int, a, b Operand) (from [2]place) {
 		switch {
 		case x.transposed && !q.Rung.AsStored:
 			program.Name, program.Source = "transpose.cu", kernels.Transpose
+			x.cols *= op.count() // the transposes of a batch lie side by side
 			rows, cols, height, width = x.cols, x.rows, 32, 32
 		case x.layout != Layout{}:
 			program.Name, program.Source = "align.cu", kernels.Align

@@ -58,7 +58,7 @@ func (l Launch) String() string {
 func parameters(t *testing.T, l Launch) []string {
 	t.Helper()
 	source := l.Program.Source
-	for _, macro := range []string{"CUT", "GUARDED"} {
+	for _, macro := range []string{"CUT", "BATCH", "GUARDED"} {
 		if !slices.Contains(l.Program.Options, "-D"+macro) {
 			source = regexp.MustCompile(`(?s)#ifdef `+macro+`\n.*?#endif`).ReplaceAllString(source, "")
 		}

@@ -149,7 +149,7 @@ func (r Rung) Choice(t Tile, g GPU, s gemm.Shape) (Choice, error) {
 		best := fastest(cut, g)
 		c.Cut, c.How = best.predict(g), best.Tail.String()
 	}
-	taken, err := r.choose(g, s, true, nil)
+	taken, err := r.choose(g, s, 0, true, nil)
 	c.Taken = taken.Tile == whole.Tile
 	return c, err
 }

@@ -107,6 +107,9 @@ func Variants(b Backend) []gemm.Variant {
 			Can:   gemm.Gemms | gemm.Stages | gemm.GemmStages | gemm.Explains | gemm.Repeats | gemm.Chains,
 			Model: func(s gemm.Shape, _ gemm.Params) gemm.Model { return model(of, s.M, s.N, s.K) },
 		}
+		if a.name == CuBLAS || slices.ContainsFunc(of, func(r Rung) bool { return r.Batches }) {
+			v.Can |= gemm.BatchStages
+		}
 		if IsTorch(a.name) {
 			v.Can = gemm.Stages | gemm.Explains | gemm.Warns | gemm.Repeats
 		}

@@ -91,6 +91,9 @@ func ofFloats[T gemm.Float](b *Backend, name string, p gemm.Params) (gemm.Multip
 		return ofTorch[T](b, name, p)
 	}
 	out, err := construct[T](b, name, p)
+	if batches(name, gemm.TypeOf[T]().Name) {
+		return batcher[T]{chainer[T]{gemmer[T]{out}}}, err
+	}
 	return chainer[T]{gemmer[T]{out}}, err
 }
 

@@ -13,6 +13,18 @@ package device
 //         const float *, uintptr_t, int, int, int, int))f)(handle, ta, tb, m, n, k, &alpha, a, type, lda, b, type, ldb,
 //         &beta, c, type, ldc, compute, any_algorithm);
 // }
+//
+// // call_strided calls cublasSgemmStridedBatched or cublasDgemmStridedBatched.
+// static int call_strided(uintptr_t f, uintptr_t handle, int ta, int tb, int m, int n, int k, int is_double, double alpha,
+//     uintptr_t a, int lda, int64_t step_a, uintptr_t b, int ldb, int64_t step_b, double beta, uintptr_t c, int ldc,
+//     int64_t step_c, int count)
+// {
+//     const float alpha32 = (float)alpha, beta32 = (float)beta;
+//     return ((int (*)(uintptr_t, int, int, int, int, int, const void *, uintptr_t, int, long long, uintptr_t, int,
+//         long long, const void *, uintptr_t, int, long long, int))f)(handle, ta, tb, m, n, k,
+//         is_double ? (const void *)&alpha : &alpha32, a, lda, step_a, b, ldb, step_b,
+//         is_double ? (const void *)&beta : &beta32, c, ldc, step_c, count);
+// }
 import "C"
 
 import (
@@ -58,7 +70,8 @@ type library struct {
 		beta unsafe.Pointer, c uintptr, ldc int32) int32
 	dgemm func(handle uintptr, tA, tB, m, n, k int32, alpha unsafe.Pointer, a uintptr, lda int32, b uintptr, ldb int32,
 		beta unsafe.Pointer, c uintptr, ldc int32) int32
-	gemmEx uintptr // its address
+	gemmEx  uintptr            // its address
+	strided map[string]uintptr // the addresses of the functions for batches, by type
 }
 
 // Modes of computing (cublasMath_t). Without sumsWhole, cuBLAS may divide k and round the sums of its parts to half
@@ -92,6 +105,12 @@ func openLibrary(name string) (l library, err error) {
 	})
 	if err == nil {
 		l.gemmEx, err = at.Symbol("cublasGemmEx")
+	}
+	l.strided = map[string]uintptr{}
+	for typ, name := range map[string]string{"f32": "cublasSgemmStridedBatched", "f64": "cublasDgemmStridedBatched"} {
+		if err == nil {
+			l.strided[typ], err = at.Symbol(name)
+		}
 	}
 	if err != nil {
 		return l, fmt.Errorf("%w: it is no cuBLAS from version 11 on", err)
@@ -153,11 +172,8 @@ func (b *cublas) gemm(typ string, tf32 bool, s gemm.Shape, op cuda.Operation, o 
 		}
 		b.tf32 = tf32
 	}
-	code := func(transposed bool) int32 {
-		if transposed {
-			return 1
-		}
-		return 0
+	if op.Batch > 0 {
+		return b.batch(typ, s, op, o)
 	}
 	if typ == "f16" || typ == "bf16" {
 		return b.half(typ, code(op.TransB), code(op.TransA), s, op, o)
@@ -171,6 +187,34 @@ func (b *cublas) gemm(typ string, tf32 bool, s gemm.Shape, op cuda.Operation, o 
 	alpha, beta := float32(op.Alpha), float32(op.Beta)
 	return status(b.sgemm(b.handle, code(op.TransB), code(op.TransA), n, m, k, unsafe.Pointer(&alpha),
 		uintptr(o.b), ldb, uintptr(o.a), lda, unsafe.Pointer(&beta), uintptr(o.c), ldc), "cublasSgemm")
+}
+
+// code returns what the library takes for a transpose (cublasOperation_t).
+func code(transposed bool) int32 {
+	if transposed {
+		return 1
+	}
+	return 0
+}
+
+// batch starts a batch of operations on matrices by rows, of elements of the type.
+func (b *cublas) batch(typ string, s gemm.Shape, op cuda.Operation, o operands) error {
+	isDouble, name := C.int(0), "cublasSgemmStridedBatched"
+	if typ == "f64" {
+		isDouble, name = 1, "cublasDgemmStridedBatched"
+	}
+	rowsA, rowsB := s.M, s.K // as they are stored
+	if op.TransA {
+		rowsA = s.K
+	}
+	if op.TransB {
+		rowsB = s.N
+	}
+	step := func(rows, ld int) C.int64_t { return C.int64_t(rows) * C.int64_t(ld) }
+	return status(int32(C.call_strided(C.uintptr_t(b.strided[typ]), C.uintptr_t(b.handle), C.int(code(op.TransB)),
+		C.int(code(op.TransA)), C.int(s.N), C.int(s.M), C.int(s.K), isDouble, C.double(op.Alpha), C.uintptr_t(o.b),
+		C.int(o.ldb), step(rowsB, o.ldb), C.uintptr_t(o.a), C.int(o.lda), step(rowsA, o.lda), C.double(op.Beta),
+		C.uintptr_t(o.c), C.int(o.ldc), step(s.M, o.ldc), C.int(op.Batch))), name)
 }
 
 // half starts the operation on elements of half precision, with sums in f32.

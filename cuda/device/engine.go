@@ -47,7 +47,7 @@ type libraryEngine struct {
 
 func (e *libraryEngine) prepare(s gemm.Shape, o operands, op cuda.Operation) error {
 	e.shape, e.op = s, op
-	if most := max(s.M, s.N, s.K, o.lda, o.ldb, o.ldc); most > math.MaxInt32 {
+	if most := max(s.M, s.N, s.K, o.lda, o.ldb, o.ldc, op.Batch); most > math.MaxInt32 {
 		return gemm.Unavailablef("cuBLAS counts rows, columns and leading dimensions in 32 bits, %d is beyond", most)
 	}
 	return e.d.openBLAS()

@@ -119,11 +119,12 @@ func operation(tA, tB blas.Transpose, alpha, beta float64) cuda.Operation {
 	return cuda.Operation{TransA: tA != blas.NoTrans, TransB: tB != blas.NoTrans, Alpha: alpha, Beta: beta}
 }
 
-// shapeOf returns the shape of the product of op(A) and op(B).
+// shapeOf returns the shape of the product of op(A) and op(B), or of each product of a batch.
 func shapeOf[T gemm.Element](op cuda.Operation, c, a gemm.Matrix[T]) gemm.Shape {
-	s := gemm.Shape{M: c.Rows, N: c.Cols, K: a.Cols}
+	count := max(1, op.Batch)
+	s := gemm.Shape{M: c.Rows / count, N: c.Cols, K: a.Cols}
 	if op.TransA {
-		s.K = a.Rows
+		s.K = a.Rows / count
 	}
 	return s
 }

@@ -25,6 +25,7 @@ type placement struct {
 	lda, ldb, ldc int
 	shape         gemm.Shape
 	tA, tB        bool
+	batch         int    // products of a batch; 0: one product
 	begins        bool   // with a C that is read
 	owner         string // the kernel of the user's that they are for alone; empty: they are shared
 	size, sets    int
@@ -94,7 +95,7 @@ func (p *product[T]) stage(ctx context.Context, op cuda.Operation, c, a, b gemm.
 		return nil, err
 	}
 	r := &staged[T]{p: p, op: op, c: c, a: a, b: b, phases: map[string]time.Duration{}}
-	if p.top && op.Beta == 0 {
+	if p.top && op.Beta == 0 && op.Batch == 0 {
 		// Twice: the second product finds compiled and loaded kernels.
 		for range 2 {
 			begin := time.Now()
@@ -151,7 +152,7 @@ func place[T gemm.Element](ctx context.Context, d *Device, op cuda.Operation, c,
 	key := placement{
 		unsafe.Pointer(unsafe.SliceData(a.Data)), unsafe.Pointer(unsafe.SliceData(b.Data)),
 		unsafe.Pointer(unsafe.SliceData(c.Data)),
-		l.lda, l.ldb, l.ldc, shapeOf(op, c, a), op.TransA, op.TransB, op.Beta != 0, owner, gemm.TypeOf[T]().Size, 1,
+		l.lda, l.ldb, l.ldc, shapeOf(op, c, a), op.TransA, op.TransB, op.Batch, op.Beta != 0, owner, gemm.TypeOf[T]().Size, 1,
 	}
 	key.sets = d.sets(l.used, warm)
 	if x := d.placed[key]; x != nil {
@@ -167,14 +168,14 @@ func place[T gemm.Element](ctx context.Context, d *Device, op cuda.Operation, c,
 	if x.room, err = d.allocate(int64(x.all()) * l.bytes); err != nil {
 		return nil, err
 	}
-	s := x.shape
 	if err := d.void(x.room, d.stream); err != nil {
 		return nil, err
 	}
-	if x.copies["d2h"], err = d.copyTime(ctx, x.room.at, copied[T](s.M, s.N), false); err != nil {
+	if x.copies["d2h"], err = d.copyTime(ctx, x.room.at, copied[T](c.Rows, c.Cols), false); err != nil {
 		return nil, err
 	}
-	if x.copies["h2d"], err = d.copyTime(ctx, x.room.at, copied[T](s.M, s.K)+copied[T](s.K, s.N), true); err != nil {
+	if x.copies["h2d"], err = d.copyTime(ctx, x.room.at, copied[T](a.Rows, a.Cols)+copied[T](b.Rows, b.Cols),
+		true); err != nil {
 		return nil, err
 	}
 	if err := d.void(x.room, d.up.stream); err != nil {

@@ -20,7 +20,7 @@ func checkDeclared[T gemm.Element](u under[T]) error {
 	case typ.IsField():
 		declared &^= gemm.Gemms | gemm.GemmStages | gemm.Batches | gemm.BatchStages
 	case typ.IsHalf():
-		declared &^= gemm.Chains | gemm.Batches
+		declared &^= gemm.Chains | gemm.Batches | gemm.BatchStages // which are of f32 and f64
 	}
 	var errs []error
 	want := func(name string, has, want bool) {

@@ -5,8 +5,8 @@
 // share what they read. Lanes i and i^1 read the same quad of B, and lanes i and i^2 the same quad of
 // A: shared memory then serves a 16-byte read of a whole warp in two passes in place of four. A warp
 // without elements of C copies, but does not multiply.
-// This rung is the one for use, so it also has CUT, GUARDED and PADDED, which a product of whole
-// tiles with many blocks has no need of.
+// This rung is the one for use, so it also has BATCH, CUT, GUARDED and PADDED, which a product of
+// whole tiles with many blocks has no need of.
 //
 // Tile: BM x BN a block, WM x WN a warp, TM x TN a thread; a block has
 // THREADS = 32*(BM/WM)*(BN/WN) threads.
@@ -17,6 +17,8 @@
 // empty. Sums over a part of a tile's slices go to partial, where tile t and block b have place t + b,
 // both counted after the whole ones. The block that comes to a tile last adds the parts in the order of
 // k, so the result is the same in every run. arrived has an int for each cut tile, 0 before and after.
+// BATCH: the blocks of a product follow those of the product before, and step_a, step_b and step_c are the
+// elements from a matrix to the next.
 // GUARDED: the kernel does nothing if *wanted is 0.
 // PADDED: zeros extend the rows of A to a multiple of BM, and the columns of B to a multiple of BN,
 // so no block is at an edge.
@@ -393,6 +395,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n,
 #ifdef CUT
     , int whole, int span, int each, float *partial, int *arrived
 #endif
+#ifdef BATCH
+    , long long step_a, long long step_b, long long step_c
+#endif
 #ifdef GUARDED
     , const int *wanted
 #endif
@@ -420,6 +425,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n,
         if (left > 0)
             __syncthreads();
     }
+#elif defined(BATCH)
+    const int tiles = ((m + BM - 1) / BM) * ((n + BN - 1) / BN);
+    const int x = (int)blockIdx.x / tiles;
+    product((int)blockIdx.x % tiles, 0, k, m, n, k, alpha, A + x * step_a, lda, B + x * step_b, ldb,
+        beta, C + x * step_c, ldc);
 #else
     product(blockIdx.x, 0, k, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc);
 #endif

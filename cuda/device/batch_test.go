@@ -1,0 +1,119 @@
+//go:build cuda
+
+package device_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/blas"
+
+	"gemm"
+	"gemm/internal/gemmtest"
+)
+
+// TestBatches runs the conformance suite on the variants with batches, and computes batches of ragged products of
+// several tiles with every tile of the rungs among them.
+func TestBatches(t *testing.T) {
+	for _, v := range onGPU(t) {
+		if !v.Can.Has(gemm.BatchStages) {
+			continue
+		}
+		t.Run("suite/"+v.Name, func(t *testing.T) { gemmtest.Suite{OneCall: true}.Run(t, v) })
+		for _, p := range settings(v, "f32") {
+			t.Run(fmt.Sprint("f32/", v.Name, "/", p), func(t *testing.T) { batches[float32](t, v, p) })
+		}
+		if v.F64 != nil {
+			t.Run("f64/"+v.Name, func(t *testing.T) { batches[float64](t, v, gemm.Params{}) })
+		}
+	}
+}
+
+// batches computes batches of integers, whose products are exact.
+func batches[T gemm.Float](t *testing.T, v gemm.Variant, p gemm.Params) {
+	m, ok := stageable[T](t, v, p).(gemm.BatchStager[T])
+	if !ok {
+		t.Fatal("it computes no batches")
+	}
+	rng := rand.New(rand.NewPCG(5, 6))
+	for i, s := range []gemm.Shape{{M: 131, N: 259, K: 70}, {M: 64, N: 64, K: 64}, {M: 300, N: 33, K: 17}} {
+		for _, count := range []int{1, 7, 300} {
+			for op := range 4 {
+				tA, tB := blas.NoTrans, blas.NoTrans
+				rowsA, colsA, rowsB, colsB := s.M, s.K, s.K, s.N
+				if op&1 != 0 {
+					tA, rowsA, colsA = blas.Trans, colsA, rowsA
+				}
+				if op&2 != 0 {
+					tB, rowsB, colsB = blas.Trans, colsB, rowsB
+				}
+				a := integers[T](rng, count, rowsA, colsA, i)
+				b := integers[T](rng, count, rowsB, colsB, 2*i)
+				c := integers[T](rng, count, s.M, s.N, i)
+				was := append([]T(nil), c.Data...)
+				run, err := m.StageBatch(t.Context(), tA, tB, 2, a, b, 3, c)
+				if errors.Is(err, gemm.ErrUnavailable) && p["split"] != nil {
+					t.Skip(err)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				once(t, run)
+				if err := run.Close(); err != nil {
+					t.Fatal(err)
+				}
+				for x := range count {
+					if x > 2 && x < count-2 && x%50 != 0 {
+						continue
+					}
+					if err := exact(a.Nth(x), b.Nth(x), c.Nth(x), was[x*c.Step:], op); err != nil {
+						t.Fatalf("product %d of %d of %s, op %d: %v", x, count, s, op, err)
+					}
+				}
+			}
+		}
+	}
+}
+
+// integers returns a batch of matrices of small integers, with gaps between rows.
+func integers[T gemm.Float](rng *rand.Rand, count, rows, cols, gap int) gemm.Batch[T] {
+	ld := cols + gap
+	x := gemm.Batch[T]{Count: count, Step: rows * ld, Rows: rows, Cols: cols, Stride: ld, Data: make([]T, count*rows*ld)}
+	for i := range x.Data {
+		x.Data[i] = T(rng.IntN(9) - 4)
+	}
+	return x
+}
+
+// exact returns an error unless c is 2·op(A)·op(B) + 3·C.
+func exact[T gemm.Float](a, b, c gemm.Matrix[T], was []T, op int) error {
+	k := a.Cols
+	if op&1 != 0 {
+		k = a.Rows
+	}
+	for i := range c.Rows {
+		for j := range c.Cols {
+			want := 3 * was[i*c.Stride+j]
+			for l := range k {
+				x, y := 0, 0
+				if op&1 != 0 {
+					x = l*a.Stride + i
+				} else {
+					x = i*a.Stride + l
+				}
+				if op&2 != 0 {
+					y = j*b.Stride + l
+				} else {
+					y = l*b.Stride + j
+				}
+				want += 2 * a.Data[x] * b.Data[y]
+			}
+			if got := c.At(i, j); !(got == want) {
+				return fmt.Errorf("C(%d, %d) is %v, want %v", i, j, got, want)
+			}
+		}
+	}
+	return nil
+}
