@@ -122,9 +122,30 @@ func wellFormed(rows, cols, stride, elements int) bool {
 // is an ErrParam if tA or tB is not blas.NoTrans, blas.Trans or blas.ConjTrans. A Gemmer calls
 // CheckGemm before it writes anything.
 func CheckGemm[T Number](tA, tB blas.Transpose, a, b, c Matrix[T]) (m, n, k int, err error) {
+	rowsA, colsA, okA := opShape(tA, a.Rows, a.Cols)
+	rowsB, colsB, okB := opShape(tB, b.Rows, b.Cols)
+	if okA && okB && colsA == rowsB && c.Rows == rowsA && c.Cols == colsB &&
+		wellFormed(c.Rows, c.Cols, c.Stride, len(c.Data)) &&
+		wellFormed(a.Rows, a.Cols, a.Stride, len(a.Data)) &&
+		wellFormed(b.Rows, b.Cols, b.Stride, len(b.Data)) {
+		return c.Rows, c.Cols, colsA, nil
+	}
+	return 0, 0, 0, refuse(tA, tB, a, b, c)
+}
+
+// opShape returns the shape of op(X) for X rows×cols, and whether t is valid.
+func opShape(t blas.Transpose, rows, cols int) (int, int, bool) {
+	if t == blas.NoTrans {
+		return rows, cols, true
+	}
+	return cols, rows, t == blas.Trans || t == blas.ConjTrans
+}
+
+// refuse returns the error of CheckGemm.
+func refuse[T Number](tA, tB blas.Transpose, a, b, c Matrix[T]) (err error) {
 	for _, x := range []Matrix[T]{a, b, c} {
 		if err := x.Check(); err != nil {
-			return 0, 0, 0, err
+			return err
 		}
 	}
 	op := func(x Matrix[T], t blas.Transpose) Matrix[T] {
@@ -138,10 +159,10 @@ func CheckGemm[T Number](tA, tB blas.Transpose, a, b, c Matrix[T]) (m, n, k int,
 		return x
 	}
 	opA, opB := op(a, tA), op(b, tB)
-	if err == nil && (opA.Cols != opB.Rows || c.Rows != opA.Rows || c.Cols != opB.Cols) {
+	if err == nil {
 		err = fmt.Errorf("%w: C %v, op(A) %v, op(B) %v", ErrShape, c, opA, opB)
 	}
-	return c.Rows, c.Cols, opA.Cols, err
+	return err
 }
 
 // General64 returns m as gonum's blas64.General, sharing its data.
