@@ -69,6 +69,9 @@ func (p Packed[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, 
 	return p.gemm(ctx, alpha, view(a, tA), view(b, tB), beta, c, k)
 }
 
+// folding returns the engine that additions of a recursion can be folded into.
+func (p Packed[T]) folding() *block.Engine[T] { return p.engine }
+
 // Resolved implements gemm.Explainer: the micro-kernel, the largest blocks, and
 // whether they are those that gemm tune found (1) or computed (0).
 func (p Packed[T]) Resolved() gemm.Params {

@@ -488,8 +488,8 @@ func newRecursion[T gemm.Float](s scheme, step step[T], cutoff int, leaf leaf[T]
 		scheme: s, step: step, cutoff: cutoff, leaf: leaf,
 		products: s.algorithm.products(), kernel: kernel.Best[T](), loop: loop,
 	}
-	if p, ok := leaf.(Packed[T]); ok && s.algorithm != nil {
-		r.engine = p.engine
+	if p, ok := leaf.(interface{ folding() *block.Engine[T] }); ok && s.algorithm != nil {
+		r.engine = p.folding()
 	}
 	return r
 }
