@@ -53,8 +53,8 @@ func (b Batch[T]) Check() error {
 	}
 	switch {
 	case b.Step < max(1, need):
-		return fmt.Errorf("%w: the step of a batch is %d, must be at least the %d elements of a matrix", ErrShape, b.Step,
-			max(1, need))
+		return fmt.Errorf("%w: the step of a batch is %d, must be at least the %d elements of a matrix", ErrShape,
+			b.Step, max(1, need))
 	case need > 0 && (len(b.Data)-need)/b.Step < b.Count-1:
 		return fmt.Errorf("%w: %d matrices with a step of %d need more than the %d elements of the batch", ErrShape,
 			b.Count, b.Step, len(b.Data))

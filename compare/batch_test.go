@@ -35,8 +35,8 @@ func (b batcher) GemmBatch(ctx context.Context, _, _ blas.Transpose, _ float64, 
 	return nil
 }
 
-// TestBatches measures batches by one call and by a call for each product. It wants a rate of all products together, and
-// a wrong result if the last product is left out.
+// TestBatches measures batches by one call and by a call for each product. It wants a rate of all products together,
+// and a wrong result if the last product is left out.
 func TestBatches(t *testing.T) {
 	const count = 5
 	calls, products := 0, 0
@@ -107,7 +107,8 @@ func TestBatchOperations(t *testing.T) {
 	one := Request{Variant: variant("serial/ikj", nil), Type: "f64", Shape: gemm.Cube(2), Alpha: 1}
 	many := one
 	many.Batch = 7
-	if a, b := one.Case(), many.Case(); b.Bytes() != 7*a.Bytes() || b.flops() != 7*a.flops() || b.identity() == a.identity() {
-		t.Errorf("seven products: %v bytes and %v operations, one %v and %v", b.Bytes(), b.flops(), a.Bytes(), a.flops())
+	a, b := one.Case(), many.Case()
+	if b.Bytes() != 7*a.Bytes() || b.flops() != 7*a.flops() || b.identity() == a.identity() {
+		t.Errorf("7 products: %v bytes and %v operations, one %v and %v", b.Bytes(), b.flops(), a.Bytes(), a.flops())
 	}
 }

@@ -95,7 +95,8 @@ var errChain = fmt.Errorf("%w: an iterated product is of square matrices of f64,
 	"α and β", gemm.ErrParam)
 
 // errBatch is the error of a batch that is asked for with something that batches do not have.
-var errBatch = fmt.Errorf("%w: a batch is no iterated product, and has no artificial load and no timeline", gemm.ErrParam)
+var errBatch = fmt.Errorf("%w: a batch is no iterated product, and has no artificial load and no timeline",
+	gemm.ErrParam)
 
 // newMultiplier returns the multiplier of the case under its artificial load.
 func newMultiplier[T gemm.Element](c Case) (gemm.Multiplier[T], error) {

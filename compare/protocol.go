@@ -96,7 +96,8 @@ func readTask(in io.Reader, s Served) (task, []Case, error) {
 		}
 		cases = append(cases, Request{
 			Experiment: c.Experiment, Variant: v, Build: c.Build, Type: c.Type, Shape: c.Shape, Op: c.Op,
-			Alpha: c.Alpha, Beta: c.Beta, LD: c.LD, Batch: c.Batch, Params: c.Params, Turn: c.Turn, Timeline: c.Timeline,
+			Alpha: c.Alpha, Beta: c.Beta, LD: c.LD, Batch: c.Batch, Params: c.Params, Turn: c.Turn,
+			Timeline: c.Timeline,
 		}.Case())
 	}
 	return t, cases, nil

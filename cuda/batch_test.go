@@ -12,7 +12,7 @@ import (
 // TestBatchSequence checks the launches of a batch: one for all products, the steps between matrices, copies that every
 // matrix permits, and launches before it if operands are stored transposed. What kernels cannot count is refused.
 func TestBatchSequence(t *testing.T) {
-	r := rung(t, "f32", "warptile")
+	r, square := rung(t, "f32", "warptile"), Operand{LD: 64}
 	for _, test := range []struct {
 		name           string
 		s              gemm.Shape
@@ -24,16 +24,17 @@ func TestBatchSequence(t *testing.T) {
 		blocksOfFirst  int // 0: not checked
 		minTilesOfMain int
 	}{
-		{"plain", gemm.Shape{M: 64, N: 32, K: 16}, Operation{Alpha: 1}, 16, 32, 32, 1, [3]int{64 * 16, 16 * 32, 64 * 32},
-			Widths{1, 4, 4}, 0, 1},
+		{"plain", gemm.Shape{M: 64, N: 32, K: 16}, Operation{Alpha: 1}, 16, 32, 32, 1,
+			[3]int{64 * 16, 16 * 32, 64 * 32}, Widths{1, 4, 4}, 0, 1},
 		{"B begins anywhere", gemm.Shape{M: 5, N: 12, K: 7}, Operation{Alpha: 1}, 7, 15, 12, 1, [3]int{35, 105, 60},
 			Widths{1, 1, 4}, 0, 1},
-		{"both transposed", gemm.Shape{M: 130, N: 66, K: 10}, Operation{TransA: true, TransB: true, Alpha: 1}, 130, 10, 66, 3,
-			[3]int{10, 66, 130 * 66}, Widths{1, 2, 2}, (1000*10 + 31) / 32 * 5, 2},
+		{"both transposed", gemm.Shape{M: 130, N: 66, K: 10}, Operation{TransA: true, TransB: true, Alpha: 1}, 130, 10,
+			66, 3, [3]int{10, 66, 130 * 66}, Widths{1, 2, 2}, (1000*10 + 31) / 32 * 5, 2},
 	} {
 		const count = 1000
 		test.op.Batch = count
-		q, err := r.Sequence(h100, test.s, test.op, Operand{LD: test.lda}, Operand{LD: test.ldb}, Operand{LD: test.ldc}, nil)
+		a, b, c := Operand{LD: test.lda}, Operand{LD: test.ldb}, Operand{LD: test.ldc}
+		q, err := r.Sequence(h100, test.s, test.op, a, b, c, nil)
 		if err != nil {
 			t.Errorf("%s: %v", test.name, err)
 			continue
@@ -57,27 +58,22 @@ func TestBatchSequence(t *testing.T) {
 			}
 		}
 	}
-	if _, err := r.Sequence(h100, gemm.Cube(64), Operation{Alpha: 1, Batch: math.MaxInt32}, Operand{LD: 64}, Operand{LD: 64},
-		Operand{LD: 64}, nil); !errors.Is(err, gemm.ErrUnavailable) {
-		t.Errorf("too many products: %v", err)
-	}
-	for name, refused := range map[string]func() error{
-		"a rung without batches": func() error {
-			_, err := rung(t, "f32", "naive").Sequence(h100, gemm.Cube(64), Operation{Alpha: 1, Batch: 2}, Operand{LD: 64},
-				Operand{LD: 64}, Operand{LD: 64}, nil)
-			return err
-		},
-		"split": func() error {
-			_, err := r.Sequence(h100, gemm.Cube(64), Operation{Alpha: 1, Batch: 2}, Operand{LD: 64}, Operand{LD: 64},
-				Operand{LD: 64}, gemm.Params{"split": 3})
-			return err
-		},
+	many, two := Operation{Alpha: 1, Batch: math.MaxInt32}, Operation{Alpha: 1, Batch: 2}
+	for name, refused := range map[string]struct {
+		r  Rung
+		op Operation
+		p  gemm.Params
+	}{
+		"too many products":      {r, many, nil},
+		"a rung without batches": {rung(t, "f32", "naive"), two, nil},
+		"split":                  {r, two, gemm.Params{"split": 3}},
 	} {
-		if err := refused(); !errors.Is(err, gemm.ErrUnavailable) {
+		_, err := refused.r.Sequence(h100, gemm.Cube(64), refused.op, square, square, square, refused.p)
+		if !errors.Is(err, gemm.ErrUnavailable) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	one, err := r.Sequence(h100, gemm.Cube(64), Operation{Alpha: 1}, Operand{LD: 64}, Operand{LD: 64}, Operand{LD: 64}, nil)
+	one, err := r.Sequence(h100, gemm.Cube(64), Operation{Alpha: 1}, square, square, square, nil)
 	if err != nil || slices.Contains(one.Launches[0].Program.Options, "-DBATCH") {
 		t.Errorf("a product without a batch: %v, %v", err, one.Launches)
 	}

@@ -47,7 +47,8 @@ func (r Rung) choose(g GPU, s gemm.Shape, batch int, wide bool, p gemm.Params) (
 		parts = n
 	}
 	if batch > 0 && parts > 1 {
-		return Plan{}, gemm.Unavailablef("no product of a batch is cut along k, split is %d", parts).WithRemedy("set it to 0")
+		return Plan{}, gemm.Unavailablef("no product of a batch is cut along k, split is %d", parts).
+			WithRemedy("set it to 0")
 	}
 	var plans []Plan
 	for _, t := range tiles {

@@ -14,8 +14,8 @@ import (
 type Operation struct {
 	TransA, TransB bool
 	Alpha, Beta    float64
-	// Batch is the number of such operations that are computed at once; 0: one, and no batch. The rows of each matrix of
-	// a batch follow those of the matrix before.
+	// Batch is the number of such operations that are computed at once; 0: one, and no batch. The rows of each matrix
+	// of a batch follow those of the matrix before.
 	Batch int
 }
 

@@ -53,7 +53,7 @@ type packed[T gemm.Float] struct {
 func (x packed[T]) GemmBatch(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Batch[T], beta T,
 	c gemm.Batch[T]) error {
 	if x.affinity != "none" {
-		return gemm.Unavailablef("parallel/packed places no workers of a batch on processors, affinity is %s", x.affinity).
+		return gemm.Unavailablef("parallel/packed places no workers of a batch, affinity is %s", x.affinity).
 			WithRemedy("set affinity to none")
 	}
 	return x.Batched.GemmBatch(ctx, tA, tB, alpha, a, b, beta, c)

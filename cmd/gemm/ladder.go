@@ -240,8 +240,8 @@ func (f ladder) command() *cli.Command {
 				"of every row"))
 	}
 	if f.family != mpiFamily {
-		flags = append(flags, listFlag(batchName, "", "", "`LIST`: products of a batch: as many products of each shape are "+
-			"computed and timed as one", anyInteger))
+		flags = append(flags, listFlag(batchName, "", "",
+			"`LIST`: products of a batch: as many products of each shape are computed and timed as one", anyInteger))
 	}
 	if f.timed() {
 		flags = append(flags, traceFlag("record timelines, as --timeline does, and write them"))

@@ -59,7 +59,8 @@ func Caller[T gemm.Element](m gemm.Multiplier[T], plain bool) (call func(ctx con
 // oneCall has g compute a batch by one call.
 func oneCall[T gemm.Number](g gemm.BatchGemmer[T]) func(ctx context.Context, b verify.Batch[T]) error {
 	return func(ctx context.Context, b verify.Batch[T]) error {
-		return g.GemmBatch(ctx, b.TransA, b.TransB, gemm.FromFloat64[T](b.Alpha), b.A, b.B, gemm.FromFloat64[T](b.Beta), b.C)
+		alpha, beta := gemm.FromFloat64[T](b.Alpha), gemm.FromFloat64[T](b.Beta)
+		return g.GemmBatch(ctx, b.TransA, b.TransB, alpha, b.A, b.B, beta, b.C)
 	}
 }
 
@@ -108,6 +109,7 @@ func Stager[T gemm.Element](m gemm.Multiplier[T]) func(ctx context.Context, b ve
 func staged[T gemm.Number](s gemm.BatchStager[T]) func(ctx context.Context, b verify.Batch[T]) (gemm.Run, error) {
 	return func(ctx context.Context, b verify.Batch[T]) (gemm.Run, error) {
 		b.Restore()
-		return s.StageBatch(ctx, b.TransA, b.TransB, gemm.FromFloat64[T](b.Alpha), b.A, b.B, gemm.FromFloat64[T](b.Beta), b.C)
+		alpha, beta := gemm.FromFloat64[T](b.Alpha), gemm.FromFloat64[T](b.Beta)
+		return s.StageBatch(ctx, b.TransA, b.TransB, alpha, b.A, b.B, beta, b.C)
 	}
 }

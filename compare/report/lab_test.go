@@ -74,8 +74,8 @@ func chained(variant string, slower float64) []compare.Record {
 // batched returns rows of batches of 1000 products: ours, and a library that takes slower times as long.
 func batched(ours, library string, slower float64) []compare.Record {
 	row := func(variant, by string, seconds float64) compare.Record {
-		return reporttest.Row(variant, 16, seconds, reporttest.Experiment(compare.Batches), reporttest.Turn("batch "+ours),
-			func(r *compare.Record) {
+		return reporttest.Row(variant, 16, seconds, reporttest.Experiment(compare.Batches),
+			reporttest.Turn("batch "+ours), func(r *compare.Record) {
 				r.Batch, r.Gflops, r.Resolved = 1000, r.Gflops*1000, gemm.Params{batch.Key: by}
 				r.Rate = r.Gflops
 			})

@@ -80,7 +80,8 @@ func batches[T gemm.Float](t *testing.T, v gemm.Variant, p gemm.Params) {
 // integers returns a batch of matrices of small integers, with gaps between rows.
 func integers[T gemm.Float](rng *rand.Rand, count, rows, cols, gap int) gemm.Batch[T] {
 	ld := cols + gap
-	x := gemm.Batch[T]{Count: count, Step: rows * ld, Rows: rows, Cols: cols, Stride: ld, Data: make([]T, count*rows*ld)}
+	x := gemm.Batch[T]{Count: count, Step: rows * ld, Rows: rows, Cols: cols, Stride: ld,
+		Data: make([]T, count*rows*ld)}
 	for i := range x.Data {
 		x.Data[i] = T(rng.IntN(9) - 4)
 	}

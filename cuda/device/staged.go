@@ -152,7 +152,8 @@ func place[T gemm.Element](ctx context.Context, d *Device, op cuda.Operation, c,
 	key := placement{
 		unsafe.Pointer(unsafe.SliceData(a.Data)), unsafe.Pointer(unsafe.SliceData(b.Data)),
 		unsafe.Pointer(unsafe.SliceData(c.Data)),
-		l.lda, l.ldb, l.ldc, shapeOf(op, c, a), op.TransA, op.TransB, op.Batch, op.Beta != 0, owner, gemm.TypeOf[T]().Size, 1,
+		l.lda, l.ldb, l.ldc, shapeOf(op, c, a), op.TransA, op.TransB, op.Batch, op.Beta != 0, owner,
+		gemm.TypeOf[T]().Size, 1,
 	}
 	key.sets = d.sets(l.used, warm)
 	if x := d.placed[key]; x != nil {

@@ -98,7 +98,8 @@ func checkBatches[T gemm.Number](u under[T]) error {
 	for name, call := range batchCalls[T](u.m) {
 		if !u.hasDefaults() {
 			x := gemm.NewBatch[T](2, 3, 3)
-			err := call(context.Background(), operation{blas.NoTrans, blas.NoTrans, 1, 0}, x, x, gemm.NewBatch[T](2, 3, 3))
+			plain := operation{blas.NoTrans, blas.NoTrans, 1, 0}
+			err := call(context.Background(), plain, x, x, gemm.NewBatch[T](2, 3, 3))
 			if errors.Is(err, gemm.ErrUnavailable) {
 				continue // there are no batches with these parameters
 			}

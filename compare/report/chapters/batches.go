@@ -23,8 +23,8 @@ func (b *Builder) Batches(v *analysis.View, id string, rows []compare.Record) (d
 	}
 	s.Text(b.Say("batch.intro"))
 	t := document.Table{ID: "table-" + id + v.Suffix, Caption: b.Say("batch.caption"), Command: b.Rerun(v, rows),
-		Columns: b.Columns("pipe", "size", "#threads", "variant", "batched", "state", "#eachof", "#chainrate", "#ourtimes",
-			"verdict")}
+		Columns: b.Columns("pipe", "size", "#threads", "variant", "batched", "state", "#eachof", "#chainrate",
+			"#ourtimes", "verdict")}
 	var notes []document.Text
 	ratios := map[string][]float64{}
 	for _, typ := range analysis.Types(rows) {

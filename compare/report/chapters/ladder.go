@@ -17,8 +17,8 @@ import (
 // Analysis is what follows from the rows of one host.
 func (b *Builder) Analysis(v *analysis.View) []document.Section {
 	var sections []document.Section
-	for _, part := range []func(*analysis.View) (document.Section, bool){b.steps, b.strassen, b.compiler, b.chains, b.batches,
-		b.roofline} {
+	for _, part := range []func(*analysis.View) (document.Section, bool){b.steps, b.strassen, b.compiler, b.chains,
+		b.batches, b.roofline} {
 		if s, ok := part(v); ok {
 			sections = append(sections, s)
 		}
