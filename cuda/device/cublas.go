@@ -16,8 +16,8 @@ package device
 //
 // // call_strided calls cublasSgemmStridedBatched or cublasDgemmStridedBatched.
 // static int call_strided(uintptr_t f, uintptr_t handle, int ta, int tb, int m, int n, int k, int is_double,
-//     double alpha, uintptr_t a, int lda, int64_t step_a, uintptr_t b, int ldb, int64_t step_b, double beta, uintptr_t c, int ldc,
-//     int64_t step_c, int count)
+//     double alpha, uintptr_t a, int lda, int64_t step_a, uintptr_t b, int ldb, int64_t step_b, double beta,
+//     uintptr_t c, int ldc, int64_t step_c, int count)
 // {
 //     const float alpha32 = (float)alpha, beta32 = (float)beta;
 //     return ((int (*)(uintptr_t, int, int, int, int, int, const void *, uintptr_t, int, long long, uintptr_t, int,
