@@ -47,7 +47,7 @@ CUDA_PACKAGES := ./cmd/gemm-cuda ./cuda/device
 with_cuda = @flags="$$(scripts/cuda.sh)" || exit 1; [ "$$flags" = no ] || { eval "export $$flags"; set -x; $(1); }
 
 .DEFAULT_GOAL := help
-.PHONY: help report test sanitize mpich open-mpi-5 hosts rename-test lib-test slow-tests kernels oldest-nvrtc cuda-headers width-test cgocheck vet-systems gonum-tests build lib install uninstall install-test wheel python-test deps lint vet generate generate-test docs goals bench bench-rs peers bench-peers bench-full bench-hosts fuzz check-report clean
+.PHONY: help report test sanitize mpich open-mpi-5 hosts rename-test lib-test slow-tests kernels oldest-nvrtc cuda-headers width-test cgocheck vet-systems gonum-tests build lib install uninstall install-test wheel python-test deps lint vet generate generate-test docs goals bench bench-blas bench-rs peers bench-peers bench-full bench-hosts fuzz check-report clean
 
 help: ## list the targets and the variables
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -184,6 +184,11 @@ bench: ## run the Go benchmarks
 peers: ## fetch MKL, OpenBLAS and libxsmm into bin/peers, where bin/gemm finds them
 	@scripts/deps.sh peers
 	scripts/peers.sh
+
+bench-blas: ## measure blas and lapack next to gonum -> blas.bench.txt
+	for round in 1 2 3; do \
+		$(GO) test -run '^$$' -bench '^Benchmark(Small|Vectors|Complex|Mat)$$' -benchtime 30ms ./blas ./lapack || exit; \
+	done >blas.bench.txt
 
 bench-full: deps build ## measure the comparison of docs/full, on 16 cores and a GPU in 25 minutes, and render it
 	OUT=$(OUT) scripts/full.sh

@@ -171,7 +171,7 @@ func TestVectorsAllocate(t *testing.T) {
 
 // BenchmarkVectors calls level 2 for matrices in L2, in L3 and in memory.
 func BenchmarkVectors(b *testing.B) {
-	for _, n := range []int{256, 1024, 4096} {
+	for _, n := range []int{256, 1024, 2048, 4096} {
 		a, x, y := make([]float64, n*n), make([]float64, n), make([]float64, n)
 		for name, routine := range map[string]func(by blas.Float64){
 			"gemv":  func(by blas.Float64) { by.Dgemv(NoTrans, n, n, 1, a, n, x, 1, 0, y, 1) },

@@ -183,6 +183,9 @@ func Render(root string) error {
 	if err := renderShards(root); err != nil {
 		return fmt.Errorf("%s: %w", shardPage, err)
 	}
+	if err := renderPerformance(root); err != nil {
+		return fmt.Errorf("%s: %w", performancePage, err)
+	}
 	return renderIndex(root)
 }
 
@@ -330,6 +333,9 @@ func pagesOf(record string) []string {
 	}
 	if slices.Contains(shardRecords, record) {
 		out = append(out, shardPage)
+	}
+	if slices.Contains(performanceRecords(), record) {
+		out = append(out, performancePage)
 	}
 	if inHeadlines(record) {
 		out = append(out, "README.md")
