@@ -97,7 +97,7 @@ func StrassenBound() gemm.Bound { return strassenScheme().bound() }
 
 // StrassenCutoff describes the parameter cutoff of NewStrassen with several workers; see SharedCutoff.
 func StrassenCutoff() gemm.Param {
-	p := cutoffParam(0, "harmonic mean of m, n and k of products that are not halved any more; 0: chosen by the workers")
+	p := cutoffParam(0, "harmonic mean of m, n and k of products that are not halved any more; 0: by the workers")
 	p.Min = 0
 	return p
 }

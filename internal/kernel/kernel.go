@@ -20,8 +20,8 @@ type Kernel[T Float] struct {
 	// Strided says that operands with any strides are as fast as packed ones. Otherwise A and B are fast
 	// only if they are packed: ARow = 1, ACol = MR, BRow = NR.
 	Strided bool
-	// Small multiplies small matrices faster than Run, up to Few = m·n·k. The caller has checked that the slices hold the
-	// matrices.
+	// Small multiplies small matrices faster than Run, up to Few = m·n·k. The caller has checked that the slices
+	// hold the matrices.
 	Small Small[T]
 	Few   int
 

@@ -62,11 +62,11 @@ func cubesOf(threads, batch int, sizes ...int) (list []product) {
 	return list
 }
 
-// median of a variant's row for a product, 0 if the document has none.
+// medianOf returns the median time of a variant's row for a product, 0 if the document has none.
 func medianOf(doc compare.Document, variant, typ string, p product) float64 {
 	for _, r := range doc.Records {
-		if r.Variant == variant && r.Type == typ && r.Speed() && r.Op == "nn" && r.M == p.m && r.N == p.n && r.K == p.k &&
-			r.Batch == p.batch && r.Threads == p.threads {
+		if r.Variant == variant && r.Type == typ && r.Speed() && r.Op == "nn" && r.Batch == p.batch &&
+			r.Threads == p.threads && r.M == p.m && r.N == p.n && r.K == p.k {
 			return float64(r.Median)
 		}
 	}
@@ -217,8 +217,8 @@ func nextToGonum(times map[string][]float64) string {
 			if len(theirs) == 0 || len(ours) == 0 {
 				continue
 			}
-			fmt.Fprintf(&b, "| %s, n = %d | %s | %s | %s |\n", x.label, n, duration(median(theirs)), duration(median(ours)),
-				ratioCell([]float64{median(theirs) / median(ours)}))
+			fmt.Fprintf(&b, "| %s, n = %d | %s | %s | %s |\n", x.label, n, duration(median(theirs)),
+				duration(median(ours)), ratioCell([]float64{median(theirs) / median(ours)}))
 		}
 	}
 	return b.String()
@@ -286,12 +286,16 @@ func renderPerformance(root string) error {
 	section("Slender shapes, one thread", rivalTable(wide, slender))
 	section("Two threads", rivalTable(wide[:1], cubesOf(2, 0, 512, 1024, 2048)))
 	section("16 threads", rivalTable(wide[:1], cubesOf(16, 0, 512, 1024, 2048)))
-	fmt.Fprintf(&b, "## Held to AVX2\n\n%s\n%s\n", source([]compare.Document{narrow}, []string{narrowRecord}),
-		rivalTable([]compare.Document{narrow}, cubesOf(1, 0, 64, 128, 256, 384, 512, 768, 1024, 1536, 2048)))
-	fmt.Fprintf(&b, "## Next to gonum\n\nThe host with AVX-512, all 16 processors; [results/%s](../results/%s), made by"+
-		" `make bench-blas`.\n\n%s\n", benchRecord, benchRecord, nextToGonum(times))
-	fmt.Fprintf(&b, "## What a small product consists of\n\nNanoseconds in f64, the least of the runs, from the same"+
-		" record: a call that does nothing, one that checks its arguments, the kernel alone, `Dgemm` of A·B and of A·Bᵀ,"+
-		" `Plan.Multiply` and `Multiply`.\n\n%s", callParts(times))
+	fmt.Fprintf(&b, "## Held to AVX2\n\n%s\n", source([]compare.Document{narrow}, []string{narrowRecord}))
+	section("Squares, one thread, AVX2", rivalTable([]compare.Document{narrow},
+		cubesOf(1, 0, 64, 128, 256, 384, 512, 768, 1024, 1536, 2048)))
+	section("Small products and batches, one thread, AVX2", rivalTable([]compare.Document{narrow},
+		append(cubesOf(1, 0, 4, 8, 16, 32), cubesOf(1, 1000, 4, 8, 16, 32)...)))
+	fmt.Fprintf(&b, "## Next to gonum\n\nThe host with AVX-512, all 16 processors, from"+
+		" [results/%s](../results/%s), which `make bench-blas` makes.\n\n%s\n", benchRecord, benchRecord,
+		nextToGonum(times))
+	fmt.Fprintf(&b, "## What a small product consists of\n\nNanoseconds in f64, the least of the runs, from the same\n"+
+		"record: a call that does nothing, one that checks its arguments, the kernel alone, `Dgemm` of A·B and\n"+
+		"of A·Bᵀ, `Plan.Multiply` and `Multiply`.\n\n%s", callParts(times))
 	return replace(root, performancePage, tableBegin, tableEnd, strings.TrimSpace(b.String())+"\n")
 }
