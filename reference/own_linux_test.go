@@ -152,7 +152,7 @@ func TestUncomputed(t *testing.T) {
 	if err := p.Open("libc.so.6"); err != nil {
 		t.Fatal(err)
 	}
-	_, err = p.Ask(ctx, "stage f64 exchanged dgemm_ 0 NN 1 0 0 0 0 0 0 0", nil, nil)
+	_, err = p.Ask(ctx, "stage f64 exchanged dgemm_ 0 NN 1 0 0 0 0 0 0 0 1", nil, nil)
 	if err == nil || !strings.Contains(err.Error(), "no symbol dgemm_") {
 		t.Errorf("a library without dgemm_: %v", err)
 	}

@@ -201,6 +201,10 @@ var sentences = slices.Concat([]sentence{
 		"## Geometric means {#means}",
 		"Below 1 too, but not distinguishable: 16×4096×4096 f64 1 thread (1.00), 16×4096×4096 f32 1 thread (1.00).",
 	}, []string{"`serial/strassen` | 99"}},
+	{"held to an instruction set", heldDocument(), []string{
+		"All contenders are held to the instruction set `avx2`",
+		"`avx2`; libraries and measured peaks are held to it too",
+	}, nil},
 	{"the fastest", reporttest.With(),
 		[]string{"the fastest variant of the suite is `serial/packed` with 10.5 GFLOP/s at n = 64, 26.2 % of the measured peak, 20.0 times as fast as `serial/naive`.",
 			"Speed-ups are over `serial/naive`", "All 9 products that were timed were verified",
@@ -604,6 +608,14 @@ func checkAnswer(t *testing.T, test sentence, report document.Report) {
 			t.Errorf("says %q", not)
 		}
 	}
+}
+
+// heldDocument is peersDocument with contenders that are held to AVX2.
+func heldDocument() compare.Document {
+	d := peersDocument()
+	d.Hosts = slices.Clone(d.Hosts)
+	d.Hosts[0].ISA, d.Hosts[0].Held = "avx2", true
+	return d
 }
 
 // excerpt leaves out the chapters that do not depend on the rows.
