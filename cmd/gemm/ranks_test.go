@@ -555,7 +555,7 @@ func TestHungRanks(t *testing.T) {
 	t.Run("under mpirun", func(t *testing.T) {
 		t.Parallel()
 		s := newSession(t)
-		const limit = 4 * time.Second
+		const limit = 10 * time.Second // longer than what rank 0 does alone takes on a busy host
 		cmd, stdout, stderr := s.start(nil, s.ranks(2, append(slices.Clone(endless), "--timeout", limit.String())...)...)
 		s.rowsIn("r.json", 1)
 		at := time.Now()
