@@ -29,7 +29,7 @@ import (
 )
 
 // fewRanks is the most ranks with -short. Ranks of MPICH that share processors take several times as long.
-const fewRanks = 4
+const fewRanks = 2
 
 // TestProducts has rank 0 run the tests of this file.
 func TestProducts(t *testing.T) {
@@ -362,6 +362,9 @@ func TestSeveralHosts(t *testing.T) {
 			continue
 		}
 		underMPI(t, x.ranks, "^TestRanks("+x.run+")$", several+"="+x.hosts)
+	}
+	if testing.Short() {
+		return
 	}
 	// Hosts that lack the memory for a copy of B that their ranks share.
 	underMPI(t, 4, "^TestRanks(Bytes|Tight)$", several+"=2", cramped+"=yes")

@@ -11,8 +11,8 @@
 # GEMM_TEST_SHORT=yes (make test SHORT=yes) leaves out some tests of cmd/gemm that take long, the race detector for
 # packages in which tests alone start goroutines or whose goroutines share nothing but results, and a build without cgo.
 #
-# scripts/test.sh mpich runs instead, with MPICH, every test on ranks in its short form, on four ranks at most,
-# and scripts/test.sh mpich all (make mpich) runs them whole, except for the conformance suite. GEMM_TEST_REQUIRE=mpich wants MPICH.
+# scripts/test.sh mpich runs instead, with MPICH, the tests of messages and variants on two ranks, and how ranks
+# start and end; scripts/test.sh mpich all (make mpich) runs every test on ranks, the conformance suite on two. GEMM_TEST_REQUIRE=mpich wants MPICH.
 #
 # MPI=no leaves MPI out. Without a C compiler there is no race detector, and all run plain. make lint
 # runs go vet on all packages, so go test does not. make cgocheck has the slow checks of the pointers
@@ -27,6 +27,7 @@ fields="$named ./internal/block ./serial" # what differs where the kernels of th
 module="$("$go" list -m)"
 packages_at_a_time=$(($(getconf _NPROCESSORS_ONLN) + 1)) # one more than processors: some tests wait
 ranks="^$module/mpi(/comm)?\$"
+limited='^TestHungRanks$' # of cmd/gemm: rows with limits of seconds, which other tests would exceed
 raced="^$module/(compare|reference)\$" # the plain run would take as long and find nothing else
 starts='(^|[^[:alnum:]_."])go (func\(|[[:alnum:]_.]+\()|\.Go\(|\.Parallel\(\)' # what starts a goroutine
 # Those whose tests run in parallel and share nothing, or start the program, which has no race detector.
@@ -42,8 +43,8 @@ with_mpich() {
 		case ",${GEMM_TEST_REQUIRE:-}," in *,mpich,*) exit 1 ;; esac
 		return
 	fi
-	local short=yes
-	if [ "${1:-}" = all ]; then short=''; fi
+	local short=yes jobs='^Test(WrongLauncher|KilledRank|KilledDriver|InterruptedRanks|ListAndInfoOfRanks|RanksWithErrors)$'
+	if [ "${1:-}" = all ]; then short='' jobs='Rank|^Test(Faults|Memory|KilledDriver|WrongLauncher)'; fi
 	title "MPI=mpich go test -tags mpi ./mpi/comm ./mpi ./cmd/gemm${1:+, $1}"
 	(
 		eval "export $(MPI=mpich scripts/mpi.sh env)"
@@ -51,8 +52,7 @@ with_mpich() {
 		# The conformance suite on more than two ranks takes too long in any case.
 		"$go" test -vet=off ${short:+-short} -timeout 30m -tags mpi -skip '^TestConformance$' ./mpi
 		"$go" test -vet=off -short -timeout 30m -tags mpi -run '^TestConformance$' ./mpi
-		GEMM_TEST_SHORT="$short" "$go" test -vet=off -timeout 30m -tags mpi \
-			-run 'Rank|^Test(Faults|Memory|KilledDriver|WrongLauncher)' ./cmd/gemm
+		"$go" test -vet=off -timeout 30m -tags mpi -run "$jobs" ./cmd/gemm
 	)
 }
 
@@ -84,9 +84,10 @@ if [ "$mpi" != no ]; then
 	plain="$(grep -vE "$ranks" <<<"$plain")"
 	title "go test -tags mpi, of $(wc -l <<<"$plain") packages"
 	# shellcheck disable=SC2086 # a list of packages
-	CGO_ENABLED=1 "$go" test -vet=off -p "$packages_at_a_time" -timeout 20m -tags mpi $plain
-	title "go test -tags mpi ./mpi ./mpi/comm"
+	CGO_ENABLED=1 "$go" test -vet=off -p "$packages_at_a_time" -timeout 20m -tags mpi -skip "$limited" $plain
+	title "go test -tags mpi ./mpi ./mpi/comm, and what has limits of seconds"
 	CGO_ENABLED=1 "$go" test -vet=off -tags mpi ./mpi ./mpi/comm
+	CGO_ENABLED=1 "$go" test -vet=off -tags mpi -run "$limited" ./cmd/gemm
 else
 	title "go test, of $(wc -l <<<"$plain") packages"
 	# shellcheck disable=SC2086 # a list of packages
