@@ -4,8 +4,8 @@ import "unsafe"
 
 //go:generate go run -C ../_asm ./tiles -type f64 -isa avx512 -pkg f64 -out ../f64/avx512_amd64.s -stubs ../f64/avx512_amd64.go
 //go:generate go run -C ../_asm ./tiles -type f64 -isa avx2 -pkg f64 -out ../f64/avx2_amd64.s -stubs ../f64/avx2_amd64.go
-//go:generate go run -C ../_asm ./small -type f64 -isa avx512 -pkg f64 -out ../f64/small_avx512_amd64.s -stubs ../f64/small_avx512_amd64.go
-//go:generate go run -C ../_asm ./small -type f64 -isa avx2 -pkg f64 -out ../f64/small_avx2_amd64.s -stubs ../f64/small_avx2_amd64.go
+//go:generate go run -C ../_asm ./small -type f64 -isa avx512
+//go:generate go run -C ../_asm ./small -type f64 -isa avx2
 //go:generate go run -C ../_asm ./column -type f64 -isa avx512 -pkg f64 -out ../f64/column_avx512_amd64.s -stubs ../f64/column_avx512_amd64.go
 //go:generate go run -C ../_asm ./column -type f64 -isa avx2 -pkg f64 -out ../f64/column_avx2_amd64.s -stubs ../f64/column_avx2_amd64.go
 //go:generate go run -C ../_asm ./pack -type f64 -pkg f64 -out ../f64/pack_amd64.s -stubs ../f64/pack_amd64.go
@@ -18,17 +18,18 @@ func AVX512(t unsafe.Pointer) { tilesAVX512((*byte)(t)) }
 // vectors of 32 bytes, with fused multiply-adds.
 func AVX2(t unsafe.Pointer) { tilesAVX2((*byte)(t)) }
 
-// SmallAVX512 multiplies small matrices; see kernel.Small.
+// SmallAVX512 computes C ← α·A·B + β·C for small matrices; see kernel.Small. Sums of up to 8 rows of 3 vectors stay in
+// registers; a row of B is loaded, and A's elements are broadcast one by one.
+//
+//go:noescape
 func SmallAVX512(m, n, k int, a *float64, aRow, aCol int, b *float64, bRow int, c *float64, ldc int,
-	alpha, beta float64) {
-	smallAVX512(m, n, k, a, aRow, aCol, b, bRow, c, ldc, alpha, beta)
-}
+	alpha, beta float64)
 
-// SmallAVX2 multiplies small matrices with fused multiply-adds; see kernel.Small.
+// SmallAVX2 is SmallAVX512 with fused multiply-adds of AVX2, and sums of up to 6 rows of 2 vectors.
+//
+//go:noescape
 func SmallAVX2(m, n, k int, a *float64, aRow, aCol int, b *float64, bRow int, c *float64, ldc int,
-	alpha, beta float64) {
-	smallAVX2(m, n, k, a, aRow, aCol, b, bRow, c, ldc, alpha, beta)
-}
+	alpha, beta float64)
 
 // ColumnAVX512 computes a column of C; see kernel.Column.
 func ColumnAVX512(m, k int, alpha float64, a []float64, aRow int, x []float64, beta float64, c []float64, ldc int) {

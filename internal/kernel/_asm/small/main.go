@@ -101,6 +101,9 @@ func main() {
 		log.Fatalf("-isa %s: avx512 or avx2", *isa)
 	}
 	g.function()
+	if err := flag.Set("out", fmt.Sprintf("../%s/small_%s_amd64.s", *typ, *isa)); err != nil {
+		log.Fatal(err)
+	}
 	Generate()
 }
 
@@ -128,15 +131,8 @@ func (g *generator) window() {
 
 // function generates the function. It has a loop over blocks of columns, and in it one over slivers of A.
 func (g *generator) function() {
-	name := "small" + g.isa
-	TEXT(name, NOSPLIT, fmt.Sprintf("func(m, n, k int, a *%[1]s, aRow, aCol int, b *%[1]s, bRow int, c *%[1]s, "+
-		"ldc int, alpha, beta %[1]s)", fmt.Sprintf("float%d", 8*g.size)))
-	Doc(
-		fmt.Sprintf("%s computes C ← α·A·B + β·C for small matrices; see kernel.Small.", name),
-		fmt.Sprintf("Registers: sums of up to %d rows of %d vectors, a row of B, and A's elements broadcast one by "+
-			"one.", g.mr, g.vectors),
-	)
-	Pragma("noescape")
+	TEXT("Small"+g.isa, NOSPLIT, fmt.Sprintf("func(m, n, k int, a *%[1]s, aRow, aCol int, b *%[1]s, bRow int, "+
+		"c *%[1]s, ldc int, alpha, beta %[1]s)", fmt.Sprintf("float%d", 8*g.size)))
 	cTop, rest = AllocLocal(8), AllocLocal(8)
 	Load(Param("n"), columns)
 	Load(Param("aRow"), aRow)
