@@ -78,3 +78,23 @@ func TestBatchSequence(t *testing.T) {
 		t.Errorf("a product without a batch: %v, %v", err, one.Launches)
 	}
 }
+
+// TestBatchTiles checks which tiles batches have: small ones for small products, which no single product has.
+func TestBatchTiles(t *testing.T) {
+	r := rung(t, "f32", "warptile")
+	for _, test := range []struct {
+		n, batch int
+		want     string
+	}{
+		{16, 1000, "32x32x16/32x32/4x8"}, {32, 1000, "32x32x16/32x32/4x8"}, {32, 10000, "32x32x16/32x32/4x8"},
+		{96, 1000, "32x32x16/32x32/4x8"}, {33, 1000, "64x64x16/32x32/4x8"}, {48, 1000, "64x64x16/32x32/4x8"},
+		{48, 10000, "64x64x16/32x32/4x8"}, {64, 1000, "64x64x16/32x32/4x8"}, {64, 10000, "64x64x16/32x32/4x8"},
+		{128, 1000, "128x128x16/64x32/8x8"}, {32, 0, "64x64x16/32x32/4x8"},
+	} {
+		op := Operand{LD: test.n}
+		q, err := r.Sequence(h100, gemm.Cube(test.n), Operation{Alpha: 1, Batch: test.batch}, op, op, op, nil)
+		if err != nil || q.Tile.Name() != test.want {
+			t.Errorf("%d of %d³: tile %s, %v, want %s", test.batch, test.n, q.Tile.Name(), err, test.want)
+		}
+	}
+}

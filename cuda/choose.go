@@ -31,7 +31,11 @@ func (r Rung) choose(g GPU, s gemm.Shape, batch int, wide bool, p gemm.Params) (
 			return found, nil
 		}
 	}
-	tiles, err := r.asked(p)
+	tiles := r.Tiles
+	if batch > 0 {
+		tiles = slices.Concat(r.Tiles, r.Small)
+	}
+	tiles, err := r.asked(p, tiles)
 	if err != nil {
 		return Plan{}, err
 	}

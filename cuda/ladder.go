@@ -28,8 +28,9 @@ type Rung struct {
 	// Single reports whether it copies A element by element all the same: it lies transposed
 	// in shared memory.
 	Single bool
-	// Batches reports whether it computes batches by one launch.
+	// Batches reports whether it computes batches by one launch, for which it has the settings Small, too.
 	Batches bool
+	Small   []Tile
 	// Splits reports whether it can cut tiles along k (Tail).
 	Splits bool
 	// Pads reports whether it has no conditions at the edges of operands that go on with zeros.

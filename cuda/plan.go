@@ -105,7 +105,7 @@ func CheckSettings(variant, typ string, p gemm.Params) error {
 		return nil
 	}
 	r := rungs[i]
-	tiles, err := r.asked(p)
+	tiles, err := r.asked(p, r.Tiles)
 	if err != nil {
 		return err
 	}
@@ -370,14 +370,14 @@ func (p Plan) options() []string {
 	return out
 }
 
-// asked returns the settings that agree with the parameters: settings of the rung, or the one that
-// the parameter tile describes. The first is the default.
-func (r Rung) asked(p gemm.Params) ([]Tile, error) {
+// asked returns those of the tiles that agree with the parameters, or the one that the parameter tile describes. The
+// first is the default.
+func (r Rung) asked(p gemm.Params, tiles []Tile) ([]Tile, error) {
 	if n, ok := p["maxregs"].(int); ok && n != 0 && !r.Capped {
 		return nil, fmt.Errorf("%w: maxregs is %d, but the registers of %s in %s cannot be limited: leave it 0",
 			gemm.ErrParam, n, r.Name, r.Type)
 	}
-	tiles := r.Tiles
+	all := tiles
 	if text, ok := p["tile"].(string); ok && text != Auto {
 		t, err := r.ParseTile(text)
 		if err != nil {
@@ -400,7 +400,7 @@ func (r Rung) asked(p gemm.Params) ([]Tile, error) {
 	}
 	if len(out) == 0 {
 		var have []string
-		for _, t := range r.Tiles {
+		for _, t := range all {
 			have = append(have, t.Name())
 		}
 		return nil, fmt.Errorf("%w: no setting of %s in %s has %v: it has %s", gemm.ErrParam, r.Name, r.Type, p,

@@ -50,12 +50,13 @@ var ownSources = []Rung{
 			{BM: 128, BN: 128, BK: 16, WM: 64, WN: 64, TM: 8, TN: 16, Stages: 3},
 			{BM: 64, BN: 128, BK: 16, WM: 32, WN: 64, TM: 8, TN: 8, Stages: 3},
 			{BM: 64, BN: 64, BK: 16, WM: 32, WN: 32, TM: 4, TN: 8, Stages: 3},
-		}, speeds: map[string]Speed{
+		}, Small: []Tile{{BM: 32, BN: 32, BK: 16, WM: 32, WN: 32, TM: 4, TN: 8, Stages: 3}}, speeds: map[string]Speed{
 			"128x256x16/64x64/8x16": {Share: 0.815, Blocks: 1, Alone: 0.815, Ends: 9e-6},
 			"128x128x16/64x32/8x8":  {Share: 0.785, Blocks: 2, Alone: 0.75, Ends: 1e-6},
 			"128x128x16/64x64/8x16": {Share: 0.8, Blocks: 2, Alone: 0.72, Ends: 5e-6},
 			"64x128x16/32x64/8x8":   {Share: 0.79, Blocks: 4, Alone: 0.71, Ends: 4e-6},
 			"64x64x16/32x32/4x8":    {Share: 0.65, Blocks: 4, Alone: 0.58, Ends: 3e-6},
+			"32x32x16/32x32/4x8":    {Share: 0.45, Blocks: 16, Alone: 0.2, Ends: 1.3e-6},
 		}, Copies: true, threads: warpTiles, shared: transposedSlices, reads: thread},
 	{Name: "tf32-wmma", Type: "f32", File: "18_tf32-wmma.cu", Least: 80, Capped: true, Tiles: []Tile{
 		{BM: 128, BN: 128, BK: 32, WM: 64, WN: 64, Stages: 3}, {BM: 128, BN: 128, BK: 32, WM: 64, WN: 64, Stages: 2},

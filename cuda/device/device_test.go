@@ -70,7 +70,7 @@ func settings(v gemm.Variant, typ string) []gemm.Params {
 		if "cuda/"+r.Name != v.Name {
 			continue
 		}
-		for _, tile := range r.Tiles[1:] {
+		for _, tile := range slices.Concat(r.Tiles[1:], r.Small) {
 			p := gemm.Params{"tile": tile.Name()}
 			if tile.Stages > 0 {
 				p["stages"] = tile.Stages
