@@ -99,7 +99,8 @@ if [ "$race" = yes ]; then
 	mapfile -t concurrent < <(goroutines)
 	[ "${#concurrent[@]}" -gt 9 ] || { echo "test.sh: only ${concurrent[*]} start goroutines?" >&2; exit 1; }
 	title "go test -race -short, of ${#concurrent[@]} packages"
-	CGO_ENABLED=1 "$go" test -vet=off -p "$packages_at_a_time" -race -short "${concurrent[@]}"
+	# These two take longest, and are begun first.
+	CGO_ENABLED=1 "$go" test -vet=off -p "$packages_at_a_time" -race -short ./compare ./parallel "${concurrent[@]}"
 	[ -z "${GEMM_TEST_SHORT:-}" ] || CGO_ENABLED=1 "$go" test -vet=off -race -short -run "$blas" ./blas
 else
 	title "go test -race: left out, it needs a C compiler; install gcc and libc6-dev"
