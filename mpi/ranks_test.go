@@ -122,12 +122,15 @@ func forOpenMPI(t *testing.T) {
 	}
 }
 
-// TestConformance runs the conformance suite on 1 to 6 and on 9 ranks; make cgocheck, with
-// GEMM_TEST_CONFORMANCE=all, runs it on 7 and 8 too. With -short it runs on two ranks only.
+// everything says whether the conformance suite runs with every type and setting of each variant on one rank, and on
+// 7 and 8 ranks too, as make cgocheck does.
+var everything = os.Getenv("GEMM_TEST_CONFORMANCE") == "all"
+
+// TestConformance runs the conformance suite on 1 to 6 and on 9 ranks, or on those that everything adds. With -short
+// it runs on two ranks only.
 func TestConformance(t *testing.T) {
-	all := os.Getenv("GEMM_TEST_CONFORMANCE") == "all"
 	for ranks := 1; ranks <= 9; ranks++ {
-		if testing.Short() && ranks != 2 || !all && (ranks == 7 || ranks == 8) {
+		if testing.Short() && ranks != 2 || !everything && (ranks == 7 || ranks == 8) {
 			continue
 		}
 		t.Run(fmt.Sprint(ranks), func(t *testing.T) { underMPI(t, ranks, "^TestRanksConform$") })
@@ -148,12 +151,11 @@ func TestRanksConform(t *testing.T) {
 	for i, v := range Variants() {
 		t.Run(v.Name, func(t *testing.T) {
 			switch all, turn := settings(v), (i+ranks)/3; {
-			case ranks == 1 && !testing.Short():
-				s.Run(t, v, all[0])
-				s.Run(t, ofType(v, i), all[1:]...)
-			case ranks == 2 && !testing.Short():
+			case ranks == 1 && everything:
+				s.Run(t, v, all...)
+			case ranks <= 2 && !testing.Short(): // each type on one of the two
 				for j, p := range all {
-					s.Run(t, ofType(v, i+j), p)
+					s.Run(t, ofType(v, i+j+2*ranks), p)
 				}
 			case (i+ranks)%3 == 0 || testing.Short():
 				s.Run(t, ofType(v, turn), all[turn%len(all)])
