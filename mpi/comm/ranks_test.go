@@ -544,7 +544,7 @@ func TestRanksLong(t *testing.T) {
 	each(t, func(name string, c *Comm) {
 		for _, f := range []form{{0, 0, 1 << 30}, {3, 3, 1 << 30}, {5, 0, 1 << 30}, {0, 0, 1000}} {
 			restore := lower(f.limit)
-			must(fmt.Sprintf("%s, %+v", name, f), broadcast(c, doubles, f, 700, 600))
+			must(fmt.Sprintf("%s, %+v", name, f), broadcast(c, doubles, f, 350, 300))
 			restore()
 		}
 		must(name, parts(c, singles, form{3, 1, 1 << 30}, 601, 503))
