@@ -88,6 +88,6 @@ func (handle) share(int, *Shared) error                   { return errNone }
 func (handle) expose(int, *window, *unsafe.Pointer) error { return errNone }
 func (window) rget(buffer, int, int64, *Request) error    { return errNone }
 func (window) sync() error                                { return errNone }
-func (window) free() error                                { return errNone }
+func (handle) release(*window) error                      { return errNone }
 func (*pending) wait() error                              { return errNone }
 func (*pending) test() (bool, error)                      { return false, errNone }

@@ -8,6 +8,7 @@ package comm
 #include <sched.h>
 #include <stdlib.h>
 #include <time.h>
+#include "yield.h"
 
 // The constants of MPI are macros, and its handles are pointers or integers, depending on the implementation.
 static MPI_Comm world(void) { return MPI_COMM_WORLD; }
@@ -68,13 +69,15 @@ static int reduce_scatter(int kind, void *all, int *counts, void *mine, MPI_Comm
 }
 
 static int split(MPI_Comm c, int colour, int key, MPI_Comm *out) {
-	int e = MPI_Comm_split(c, colour, key, out);
+	int e = comm_arrive(c);
+	if (e == MPI_SUCCESS) e = MPI_Comm_split(c, colour, key, out);
 	if (e == MPI_SUCCESS && *out != MPI_COMM_NULL) e = MPI_Comm_set_errhandler(*out, MPI_ERRORS_RETURN);
 	return e;
 }
 
 static int grid(MPI_Comm c, int p, int q, MPI_Comm *all, MPI_Comm *row, MPI_Comm *col) {
 	int sides[2] = {p, q}, round[2] = {1, 1}, along[2] = {0, 1}, down[2] = {1, 0}, e;
+	if ((e = comm_arrive(c)) != MPI_SUCCESS) return e;
 	if ((e = MPI_Cart_create(c, 2, sides, round, 0, all)) != MPI_SUCCESS) return e;
 	if ((e = MPI_Cart_sub(*all, along, row)) != MPI_SUCCESS) return e;
 	return MPI_Cart_sub(*all, down, col);
@@ -97,14 +100,17 @@ static int numbers(MPI_Comm c, int size, int *out) {
 	return e;
 }
 
-// leads returns the number of the first rank of each rank's host.
-static int leads(MPI_Comm c, int *out) {
+// leads returns the number of the first rank of each rank's host. It counts the ranks of this rank's host and their
+// processors, which are bits of the n bytes of mask: of those that this rank may run on, and then of all.
+static int leads(MPI_Comm c, int *out, unsigned char *mask, int n, int *ranks) {
 	MPI_Comm here;
 	int lead, e;
 	if ((e = MPI_Comm_rank(c, &lead)) != MPI_SUCCESS) return e;
 	if ((e = MPI_Comm_split_type(c, MPI_COMM_TYPE_SHARED, lead, MPI_INFO_NULL, &here)) != MPI_SUCCESS) return e;
 	if ((e = MPI_Bcast(&lead, 1, MPI_INT, 0, here)) == MPI_SUCCESS)
 		e = MPI_Allgather(&lead, 1, MPI_INT, out, 1, MPI_INT, c);
+	if (e == MPI_SUCCESS) e = MPI_Allreduce(MPI_IN_PLACE, mask, n, MPI_BYTE, MPI_BOR, here);
+	MPI_Comm_size(here, ranks);
 	MPI_Comm_free(&here);
 	return e;
 }
@@ -145,7 +151,18 @@ static int wait_one(MPI_Request *r) { return MPI_Wait(r, MPI_STATUS_IGNORE); }
 static int test_one(MPI_Request *r, int *done) { return MPI_Test(r, done, MPI_STATUS_IGNORE); }
 
 static int host(MPI_Comm c, int rank, MPI_Comm *out) {
-	return MPI_Comm_split_type(c, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, out);
+	int e = comm_arrive(c);
+	return e == MPI_SUCCESS ? MPI_Comm_split_type(c, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, out) : e;
+}
+
+static int copy(MPI_Comm c, MPI_Comm *out) {
+	int e = comm_arrive(c);
+	return e == MPI_SUCCESS ? MPI_Comm_dup(c, out) : e;
+}
+
+static int end(MPI_Comm c) {
+	int e = comm_arrive(c);
+	return e == MPI_SUCCESS ? MPI_Finalize() : e;
 }
 
 // opened begins the epoch in which all ranks may read the memory; the epoch ends with the window.
@@ -154,14 +171,16 @@ static int opened(MPI_Win w) {
 	return e == MPI_SUCCESS ? MPI_Win_lock_all(MPI_MODE_NOCHECK, w) : e;
 }
 
-static int close_window(MPI_Win *w) {
-	int e = MPI_Win_unlock_all(*w);
+static int close_window(MPI_Comm c, MPI_Win *w) {
+	int e = comm_arrive(c);
+	if (e == MPI_SUCCESS) e = MPI_Win_unlock_all(*w);
 	return e == MPI_SUCCESS ? MPI_Win_free(w) : e;
 }
 
 // expose_memory allocates bytes of memory that other ranks may read, and stores its address in own.
 static int expose_memory(MPI_Comm c, MPI_Aint bytes, MPI_Win *w, void **own) {
-	int e = MPI_Win_allocate(bytes, 1, MPI_INFO_NULL, c, own, w);
+	int e = comm_arrive(c);
+	if (e == MPI_SUCCESS) e = MPI_Win_allocate(bytes, 1, MPI_INFO_NULL, c, own, w);
 	return e == MPI_SUCCESS ? opened(*w) : e;
 }
 
@@ -172,6 +191,7 @@ static int share_memory(MPI_Comm c, MPI_Aint bytes, MPI_Win *w, void **parts) {
 	MPI_Aint size;
 	void *own;
 	int unit, ranks, e;
+	if ((e = comm_arrive(c)) != MPI_SUCCESS) return e;
 	MPI_Info_create(&apart);
 	MPI_Info_set(apart, "alloc_shared_noncontig", "true");
 	e = MPI_Win_allocate_shared(bytes, 1, apart, c, &own, w);
@@ -214,6 +234,7 @@ import "C"
 import (
 	"errors"
 	"fmt"
+	"math/bits"
 	"slices"
 	"strings"
 	"time"
@@ -221,6 +242,7 @@ import (
 
 	"github.com/emer/empi/mpi"
 
+	"gemm/internal/cpu"
 	"gemm/mpi/account"
 	"gemm/mpi/plan"
 )
@@ -273,15 +295,43 @@ func Start() (*Comm, error) {
 	}
 	c := &Comm{handle: handle{C.world(), world}, rank: world.Rank(), size: world.Size(), traffic: &Traffic{},
 		log: &account.Log{}}
-	leads := make([]C.int, c.size)
-	if err := failed(C.leads(c.comm, &leads[0]), "MPI_Comm_split_type"); err != nil {
-		return nil, err
-	}
-	c.hosts = plan.Hosts(leads)
 	for r := range c.size {
 		c.numbers = append(c.numbers, r)
 	}
-	return c, nil
+	return c, c.settle()
+}
+
+// mostProcessors is one more than the largest number of a processor that is counted.
+const mostProcessors = 1 << 13
+
+// settle finds the hosts of the ranks. If one has more ranks than processors, all ranks yield while they wait.
+func (c *Comm) settle() error {
+	var mask [mostProcessors / 8]byte
+	for _, p := range cpu.Places() {
+		if p < mostProcessors {
+			mask[p/8] |= 1 << (p % 8)
+		}
+	}
+	leads := make([]C.int, c.size)
+	var ranks C.int
+	if err := failed(C.leads(c.comm, &leads[0], (*C.uchar)(&mask[0]), C.int(len(mask)), &ranks),
+		"MPI_Comm_split_type"); err != nil {
+		return err
+	}
+	c.hosts = plan.Hosts(leads)
+	processors := 0
+	for _, b := range mask {
+		processors += bits.OnesCount8(b)
+	}
+	excess := 0.0
+	if processors > 0 { // where they are known
+		excess = float64(int(ranks) - processors)
+	}
+	excess, err := c.Max(excess)
+	if err == nil && excess > 0 {
+		C.comm_crowd(1)
+	}
+	return err
 }
 
 // communicators are those that were made from the one of all ranks, in the order in which they were made.
@@ -302,7 +352,7 @@ func (c *Comm) Free() error {
 }
 
 // Finalize ends MPI, after Free. All ranks call it.
-func (c *Comm) Finalize() error { return failed(C.MPI_Finalize(), "MPI_Finalize") }
+func (c *Comm) Finalize() error { return failed(C.end(c.comm), "MPI_Finalize") }
 
 // Version returns the name and version of the library.
 func Version() string {
@@ -336,7 +386,7 @@ func (c *Comm) derived(made C.MPI_Comm, traffic *Traffic, log *account.Log) (*Co
 // Quiet returns a communicator of the same ranks whose messages are not counted.
 func (c *Comm) Quiet() (*Comm, error) {
 	var made C.MPI_Comm
-	if err := failed(C.MPI_Comm_dup(c.comm, &made), "MPI_Comm_dup"); err != nil {
+	if err := failed(C.copy(c.comm, &made), "MPI_Comm_dup"); err != nil {
 		return nil, err
 	}
 	return c.derived(made, &Traffic{}, nil)
@@ -405,8 +455,11 @@ func (w *window) rget(b buffer, rank int, at int64, r *Request) error {
 	})
 }
 
+func (h handle) release(w *window) error {
+	return failed(C.close_window(h.comm, &w.win), "MPI_Win_free")
+}
+
 func (w *window) sync() error { return failed(C.MPI_Win_sync(w.win), "MPI_Win_sync") }
-func (w *window) free() error { return failed(C.close_window(&w.win), "MPI_Win_free") }
 
 // Barrier returns when all ranks have called it.
 func (c *Comm) Barrier() error {

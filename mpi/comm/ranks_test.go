@@ -16,6 +16,7 @@ import (
 	"gemm"
 	"gemm/gf256"
 	"gemm/internal/child"
+	"gemm/internal/cpu"
 	"gemm/internal/gemmtest"
 	"gemm/mpi/plan"
 )
@@ -53,8 +54,19 @@ func TestMain(m *testing.M) {
 // job is how ranks are started.
 var job = gemmtest.Job{AsRank: asRank, Library: Version()}
 
-// TestOnRanks runs the tests of this file on several numbers of ranks, with -short on two.
+// TestOnRanks runs the tests of ranks on several numbers of them, with -short on two. They have two processors, so that
+// those of MPICH yield if there are more.
 func TestOnRanks(t *testing.T) {
+	if processors := cpu.Places(); len(processors) > 2 {
+		if err := cpu.Pin(processors[:2]); err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if err := cpu.Pin(processors); err != nil {
+				t.Error(err)
+			}
+		}()
+	}
 	for ranks := 2; ranks <= 4; ranks++ {
 		if testing.Short() && ranks > 2 {
 			continue

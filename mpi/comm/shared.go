@@ -97,4 +97,4 @@ func Here[T gemm.Element](c *Comm, s *Shared, rows, cols, rank int, at int64) ge
 }
 
 // Free frees the memory. All ranks of the window call it, and none may use it afterwards.
-func (w *Window) Free() error { return w.free() }
+func (w *Window) Free() error { return w.comm.release(&w.window) }
