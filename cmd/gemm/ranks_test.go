@@ -149,7 +149,8 @@ func (s *session) start(variables []string, args ...string) (*exec.Cmd, *strings
 	cmd := exec.CommandContext(s.t.Context(), args[0], args[1:]...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = s.dir, &stdout, &stderr, 10*time.Second
 	cmd.Env = append(os.Environ(),
-		append([]string{s.mark, "TMPDIR=" + s.dir, "OMPI_MCA_mpi_yield_when_idle=1"}, variables...)...)
+		append([]string{s.mark, "TMPDIR=" + s.dir, "OMPI_MCA_mpi_yield_when_idle=1", "GEMM_MPI_YIELD=yes"},
+			variables...)...)
 	if err := cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}

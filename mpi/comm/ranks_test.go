@@ -73,6 +73,7 @@ func TestOnRanks(t *testing.T) {
 		}
 		t.Run(fmt.Sprint(ranks), func(t *testing.T) { gemmtest.Mpirun(t, job, ranks, "^TestRanks") })
 	}
+	gemmtest.Mpirun(t, job, 2, "^TestRanksYield$", yieldVariable+"=yes")
 }
 
 // ranks skips a test where this process is no rank.
