@@ -28,10 +28,7 @@ import (
 	"gemm/parallel/timeline"
 )
 
-// fewRanks is the most ranks with -short.
-const fewRanks = 2
-
-// TestProducts has rank 0 run the tests of this file.
+// TestProducts has rank 0 run the tests of this file; with -short each at least once.
 func TestProducts(t *testing.T) {
 	for _, x := range []struct {
 		ranks int
@@ -47,7 +44,7 @@ func TestProducts(t *testing.T) {
 		{7, "Blocks"},
 		{8, "Blocks"},
 	} {
-		if testing.Short() && x.ranks > fewRanks {
+		if testing.Short() && !slices.Contains([]int{1, 2, 4, 6}, x.ranks) {
 			continue
 		}
 		t.Run(fmt.Sprint(x.ranks), func(t *testing.T) { underMPI(t, x.ranks, "^TestRanks("+x.run+")$") })
@@ -358,13 +355,10 @@ func TestSeveralHosts(t *testing.T) {
 		ranks      int
 		hosts, run string
 	}{{4, "2", "Blocks|Bytes|Spread|Bounds|Strided|Panels"}, {7, "3", "Blocks|Bytes"}} {
-		if testing.Short() && x.ranks > fewRanks {
+		if testing.Short() && x.ranks > 4 {
 			continue
 		}
 		underMPI(t, x.ranks, "^TestRanks("+x.run+")$", several+"="+x.hosts)
-	}
-	if testing.Short() {
-		return
 	}
 	// Hosts that lack the memory for a copy of B that their ranks share.
 	underMPI(t, 4, "^TestRanks(Bytes|Tight)$", several+"=2", cramped+"=yes")

@@ -11,8 +11,7 @@
 # GEMM_TEST_SHORT=yes (make test SHORT=yes) leaves out some tests of cmd/gemm that take long, the race detector for
 # packages in which tests alone start goroutines or whose goroutines share nothing but results, and a build without cgo.
 #
-# scripts/test.sh mpich (make mpich) runs instead every test on ranks, with MPICH; of the conformance suite, what -short
-# leaves. GEMM_TEST_REQUIRE=mpich wants MPICH.
+# scripts/test.sh mpich (make mpich) runs instead every test on ranks with MPICH, on fewer numbers of ranks. GEMM_TEST_REQUIRE=mpich wants MPICH.
 #
 # MPI=no leaves MPI out. Without a C compiler there is no race detector, and all run plain. make lint
 # runs go vet on all packages, so go test does not. make cgocheck has the slow checks of the pointers
@@ -35,8 +34,8 @@ apart="^$module/(cmd/gemm|serial|compare/report)\$"
 
 title() { printf '\n== %s\n' "$*"; }
 
-# with_mpich runs the tests on ranks with MPICH, each at least once. Of the conformance suite it runs what -short leaves;
-# the ScaLAPACK here is Open MPI's.
+# with_mpich runs the tests on ranks with MPICH: with -short each at least once, on up to 6 ranks. The ScaLAPACK here is
+# Open MPI's.
 with_mpich() {
 	if ! pkg-config --exists mpich 2>/dev/null || ! command -v mpiexec.hydra >/dev/null; then
 		title "MPI=mpich: left out, there is no MPICH; install mpich and libmpich-dev"
@@ -58,9 +57,8 @@ with_mpich() {
 		(cd "$folder" && "$tests/$(basename "$folder").test" -test.timeout=20m "$@")
 		echo "$folder: $((SECONDS - begun)) s"
 	}
-	on_ranks mpi/comm
-	on_ranks mpi -test.skip='^Test(Conformance|ScaLAPACK(Lacking)?)$'
-	on_ranks mpi -test.short -test.run='^TestConformance$'
+	on_ranks mpi/comm -test.short
+	on_ranks mpi -test.short -test.skip='^TestScaLAPACK(Lacking)?$'
 	on_ranks cmd/gemm -test.run="^($jobs)\$"
 }
 

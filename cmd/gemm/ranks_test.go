@@ -531,7 +531,7 @@ func TestMemoryOfARank(t *testing.T) {
 	long(t)
 	s := newSession(t)
 	cmd, _, stderr := s.start(nil,
-		s.ranks(2, "--variants", "mpi/scatter-rows", "--sizes", "300,301,302,3500", "--time", "300ms",
+		s.ranks(2, "--variants", "mpi/scatter-rows", "--sizes", "300,301,302,3000", "--time", "300ms",
 			"--timeout", "1h", "--json", "r.json")...)
 	s.rowsIn("r.json", 1)
 	s.limit(1, 64<<20)

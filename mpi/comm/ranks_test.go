@@ -54,7 +54,7 @@ func TestMain(m *testing.M) {
 // job is how ranks are started.
 var job = gemmtest.Job{AsRank: asRank, Library: Version()}
 
-// TestOnRanks runs the tests of ranks on several numbers of them, with -short on two. They have two processors, so that
+// TestOnRanks runs the tests of ranks on several numbers of them, with -short on two and three. They have two processors, so that
 // those of MPICH yield if there are more.
 func TestOnRanks(t *testing.T) {
 	if processors := cpu.Places(); len(processors) > 2 {
@@ -68,7 +68,7 @@ func TestOnRanks(t *testing.T) {
 		}()
 	}
 	for ranks := 2; ranks <= 4; ranks++ {
-		if testing.Short() && ranks > 2 {
+		if testing.Short() && ranks > 3 {
 			continue
 		}
 		t.Run(fmt.Sprint(ranks), func(t *testing.T) { gemmtest.Mpirun(t, job, ranks, "^TestRanks") })
