@@ -284,7 +284,7 @@ func (d *Driver) begin(ctx context.Context, cases []Case) error {
 	d.run = newRun(d.Command, host.ID, time.Now())
 	for _, old := range d.Store.Document().Runs {
 		if old.Host == d.run.Host && old.sameProgram(d.run) {
-			d.run = old
+			d.run = old.continuedBy(d.Command)
 		}
 	}
 	if d.Ceilings > 0 {

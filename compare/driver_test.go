@@ -423,14 +423,14 @@ func TestResume(t *testing.T) {
 	})
 	cases := Ladder{Variants: []gemm.Variant{good, flaky}, Shapes: []gemm.Shape{gemm.Cube(8), gemm.Cube(9)},
 		Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1}.Cases()
-	run := func(ctx context.Context, mode Mode) (*silent, error) {
-		store, err := OpenStore(path, mode)
+	run := func(ctx context.Context, command string) (*silent, error) {
+		store, err := OpenStore(path, Resume)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer store.Close()
 		var p silent
-		d := Driver{Store: store, Budget: testBudget, Progress: &p}
+		d := Driver{Store: store, Budget: testBudget, Progress: &p, Command: command}
 		return &p, d.Run(ctx, cases)
 	}
 	// The first run is cancelled when its second row begins.
@@ -440,7 +440,7 @@ func TestResume(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := &cancelling{cancel: cancel, after: 2}
-	d := Driver{Store: store, Budget: testBudget, Progress: p}
+	d := Driver{Store: store, Budget: testBudget, Progress: p, Command: "gemm serial"}
 	if err := d.Run(ctx, cases); !errors.Is(err, context.Canceled) {
 		t.Fatalf("Run = %v, want cancelled", err)
 	}
@@ -451,18 +451,22 @@ func TestResume(t *testing.T) {
 	if _, err := OpenStore(path, Create); !errors.Is(err, ErrExists) {
 		t.Errorf("Create over records = %v, want ErrExists", err)
 	}
-	second, err := run(t.Context(), Resume)
+	second, err := run(t.Context(), "gemm serial --resume")
 	if err != nil || len(second.kept) != 1 || len(second.rows) != 3 {
 		t.Fatalf("second run: kept %d, measured %d, %v; want 1, 3", len(second.kept), len(second.rows), err)
 	}
 	fails = false
-	third, err := run(t.Context(), Resume)
+	third, err := run(t.Context(), "gemm serial --sizes 9 --resume")
 	if err != nil || len(third.kept) != 2 || len(third.rows) != 2 {
 		t.Fatalf("third run: kept %d, measured %d, %v; want the 2 failed ones again", len(third.kept), len(third.rows), err)
 	}
 	doc, err := Load(path)
 	if err != nil || len(doc.Records) != 4 || len(doc.Runs) != 1 || len(doc.Hosts) != 1 {
 		t.Fatalf("%d rows, %d runs, %d hosts, %v; want 4, 1, 1", len(doc.Records), len(doc.Runs), len(doc.Hosts), err)
+	}
+	want := []string{"gemm serial", "gemm serial --sizes 9 --resume"}
+	if got := doc.Runs[0].Commands(); !slices.Equal(got, want) {
+		t.Errorf("commands %q, want %q", got, want)
 	}
 	for _, r := range doc.Records {
 		if r.Status != OK {

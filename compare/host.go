@@ -144,6 +144,22 @@ func (r RunInfo) sameProgram(s RunInfo) bool {
 	return r.Git == s.Git && r.Go == s.Go && r.GOAMD64 == s.GOAMD64 && r.Flags == s.Flags
 }
 
+// Commands returns the commands that measured the rows of the run, in their order.
+func (r RunInfo) Commands() []string { return append([]string{r.Command}, r.Further...) }
+
+// continuedBy returns the run after the command has added rows to it. A command that only resumes an earlier one is
+// not noted again.
+func (r RunInfo) continuedBy(command string) RunInfo {
+	bare := func(command string) string { return strings.ReplaceAll(command, " --resume", "") }
+	for _, earlier := range r.Commands() {
+		if bare(earlier) == bare(command) {
+			return r
+		}
+	}
+	r.Further = append(slices.Clone(r.Further), command)
+	return r
+}
+
 // ceilingTries is how often a peak is measured; the best one counts.
 const ceilingTries = 3
 

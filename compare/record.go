@@ -119,6 +119,7 @@ type RunInfo struct {
 	ID        string            `json:"id"`
 	Host      string            `json:"host"`
 	Command   string            `json:"command"`
+	Further   []string          `json:"further,omitempty"` // commands that added rows by --resume
 	Time      time.Time         `json:"time"`
 	Git       string            `json:"git"` // revision the program was built from, "+dirty" if modified
 	Go        string            `json:"go"`

@@ -63,7 +63,9 @@ func entry(name string, doc compare.Document, pages []string) string {
 	for _, r := range doc.Runs {
 		add(&days, r.Time.UTC().Format("2006-01-02"))
 		add(&revisions, "`"+r.Git[:min(len(r.Git), 8)]+"`")
-		add(&commands, "`"+r.Command+"`")
+		for _, command := range r.Commands() {
+			add(&commands, "`"+command+"`")
+		}
 	}
 	slices.Sort(days)
 	if len(days) > 1 {

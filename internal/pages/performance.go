@@ -18,17 +18,24 @@ import (
 // performancePage has the tables of our products next to those of libraries.
 const performancePage = "docs/performance.md"
 
-// wideRecords are runs of the profile peers on one host with AVX-512, the first with all shapes; narrowRecord is one
-// that is held to AVX2, and benchRecord what the benchmarks of blas and lapack printed on the first host.
-var wideRecords = []string{"peers-xeon.json", "peers-xeon-2.json", "peers-xeon-3.json"}
+// wideRecords are runs of the profile peers on one host with AVX-512, the first with all variants; heldRecords are runs
+// on it that are held to AVX2, and narrowRecords on a host that has no more. batchRecord has batches on a GPU, and
+// benchRecord what the benchmarks of blas and lapack printed on the first host.
+var (
+	wideRecords   = []string{"peers-xeon.json", "peers-xeon-2.json", "peers-xeon-3.json"}
+	heldRecords   = []string{"peers-xeon-avx2.json", "peers-xeon-avx2-2.json", "peers-xeon-avx2-3.json"}
+	narrowRecords = []string{"peers-avx2.json"}
+)
 
 const (
-	narrowRecord = "peers-avx2.json"
-	benchRecord  = "blas-xeon.bench.txt"
+	batchRecord = "batch-h100.json"
+	benchRecord = "blas-xeon.bench.txt"
 )
 
 // performanceRecords are all records of the page that are documents.
-func performanceRecords() []string { return append(slices.Clone(wideRecords), narrowRecord) }
+func performanceRecords() []string {
+	return slices.Concat(wideRecords, heldRecords, narrowRecords, []string{batchRecord})
+}
 
 // rival is a library that products are compared with.
 type rival struct{ name, variant string }
@@ -135,7 +142,7 @@ func ratioCell(list []float64) string {
 	}
 	x := median(list)
 	cell := digits(x)
-	if x < 1 {
+	if x < 0.995 {
 		cell = "**" + cell + "**"
 	}
 	if len(list) > 1 {
@@ -241,14 +248,20 @@ func duration(seconds float64) string {
 func source(docs []compare.Document, names []string) string {
 	var b strings.Builder
 	h, run := docs[0].Hosts[0], docs[0].Runs[0]
-	fmt.Fprintf(&b, "%s, %d processors; %s, revision `%s`:", processor(h), h.Cores, run.Time.UTC().Format("2006-01-02"),
+	machine := fmt.Sprintf("%s, %d processors", processor(h), h.Cores)
+	if len(h.GPUs) > 0 {
+		machine = h.GPUs[0]
+	}
+	fmt.Fprintf(&b, "%s; %s, revision `%s`:", machine, run.Time.UTC().Format("2006-01-02"),
 		run.Git[:min(len(run.Git), 8)])
 	var commands []string
 	for i, doc := range docs {
 		fmt.Fprintf(&b, " [results/%s](../results/%s)", names[i], names[i])
 		for _, r := range doc.Runs {
-			if !slices.Contains(commands, r.Command) {
-				commands = append(commands, r.Command)
+			for _, command := range r.Commands() {
+				if !slices.Contains(commands, command) {
+					commands = append(commands, command)
+				}
 			}
 		}
 	}
@@ -256,24 +269,48 @@ func source(docs []compare.Document, names []string) string {
 	return b.String()
 }
 
+// gpuBatches returns the table of batches of a GPU next to cuBLAS.
+func gpuBatches(doc compare.Document) string {
+	var b strings.Builder
+	b.WriteString("| batch in f32 | warptile | cuBLAS | cuBLAS's time over ours |\n|---|---:|---:|---:|\n")
+	for _, r := range doc.Records {
+		if r.Variant != "cuda/warptile" || !r.Speed() {
+			continue
+		}
+		own := r.Key
+		for _, other := range doc.Records {
+			if own.Variant = other.Variant; other.Variant != "cuda/cublas" || other.Key != own || !other.Speed() {
+				continue
+			}
+			stored := ""
+			if r.Op != "nn" {
+				stored = ", " + r.Op
+			}
+			ours, theirs := float64(r.Median), float64(other.Median)
+			fmt.Fprintf(&b, "| %s%s | %s | %s | %s |\n", product{r.M, r.N, r.K, r.Batch, 1}.text(), stored, duration(ours),
+				duration(theirs), ratioCell([]float64{theirs / ours}))
+		}
+	}
+	return b.String()
+}
+
 // renderPerformance writes the tables of the page.
 func renderPerformance(root string) error {
-	var wide []compare.Document
-	for _, name := range wideRecords {
-		doc, err := load(root, []string{name})
-		if err != nil {
-			return err
+	var docs [4][]compare.Document
+	for i, names := range [][]string{wideRecords, heldRecords, narrowRecords, {batchRecord}} {
+		for _, name := range names {
+			doc, err := load(root, []string{name})
+			if err != nil {
+				return err
+			}
+			docs[i] = append(docs[i], doc)
 		}
-		wide = append(wide, doc)
-	}
-	narrow, err := load(root, []string{narrowRecord})
-	if err != nil {
-		return err
 	}
 	times, err := benchmarks(root)
 	if err != nil {
 		return err
 	}
+	wide, gpu := docs[0], docs[3]
 	slender := []product{{4096, 4096, 16, 0, 1}, {64, 64, 8192, 0, 1}, {16, 4096, 4096, 0, 1}, {1, 4096, 4096, 0, 1},
 		{4096, 16, 4096, 0, 1}}
 	squares := []int{64, 128, 256, 512, 1024, 2048}
@@ -281,16 +318,26 @@ func renderPerformance(root string) error {
 	section := func(title, table string) { fmt.Fprintf(&b, "### %s\n\n%s\n", title, table) }
 	fmt.Fprintf(&b, "## A host with AVX-512\n\n%s\n", source(wide, wideRecords))
 	section("Squares, one thread", rivalTable(wide, cubesOf(1, 0, squares...)))
-	section("Small products", rivalTable(wide[:1], cubesOf(1, 0, 2, 3, 4, 5, 6, 8, 12, 16, 32)))
-	section("Batches of small products, one thread", rivalTable(wide[:1], cubesOf(1, 1000, 4, 8, 16, 32)))
+	section("Small products", rivalTable(wide, cubesOf(1, 0, 2, 3, 4, 5, 6, 8, 12, 16, 32)))
+	section("Batches of small products, one thread", rivalTable(wide, cubesOf(1, 1000, 4, 8, 16, 32)))
 	section("Slender shapes, one thread", rivalTable(wide, slender))
-	section("Two threads", rivalTable(wide[:1], cubesOf(2, 0, 512, 1024, 2048)))
-	section("16 threads", rivalTable(wide[:1], cubesOf(16, 0, 512, 1024, 2048)))
-	fmt.Fprintf(&b, "## Held to AVX2\n\n%s\n", source([]compare.Document{narrow}, []string{narrowRecord}))
-	section("Squares, one thread, AVX2", rivalTable([]compare.Document{narrow},
-		cubesOf(1, 0, 64, 128, 256, 384, 512, 768, 1024, 1536, 2048)))
-	section("Small products and batches, one thread, AVX2", rivalTable([]compare.Document{narrow},
-		append(cubesOf(1, 0, 4, 8, 16, 32), cubesOf(1, 1000, 4, 8, 16, 32)...)))
+	section("Two threads", rivalTable(wide, cubesOf(2, 0, 512, 1024, 2048)))
+	section("16 threads", rivalTable(wide, cubesOf(16, 0, 512, 1024, 2048, 4096)))
+	for _, held := range []struct {
+		title string
+		docs  []compare.Document
+		names []string
+	}{
+		{"held to AVX2", docs[1], heldRecords},
+		{"with AVX2", docs[2], narrowRecords},
+	} {
+		fmt.Fprintf(&b, "## A host %s\n\n%s\n", held.title, source(held.docs, held.names))
+		section("Squares, one thread, "+held.title, rivalTable(held.docs,
+			cubesOf(1, 0, 64, 128, 256, 384, 512, 768, 1024, 1536, 2048)))
+		section("Small products and batches, one thread, "+held.title, rivalTable(held.docs,
+			append(cubesOf(1, 0, 4, 8, 16, 32), cubesOf(1, 1000, 4, 8, 16, 32)...)))
+	}
+	fmt.Fprintf(&b, "## Batches on a GPU\n\n%s\n%s\n", source(gpu, []string{batchRecord}), gpuBatches(gpu[0]))
 	fmt.Fprintf(&b, "## Next to gonum\n\nThe host with AVX-512, all 16 processors, from"+
 		" [results/%s](../results/%s), which `make bench-blas` makes.\n\n%s\n", benchRecord, benchRecord,
 		nextToGonum(times))

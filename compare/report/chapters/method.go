@@ -227,8 +227,10 @@ func (b *Builder) runs(s *document.Section, v *analysis.View) {
 	s.Text(b.Say("runs.commands"))
 	var commands []string
 	for _, r := range v.Runs {
-		if r.Command != "" && !slices.Contains(commands, r.Command) {
-			commands = append(commands, r.Command)
+		for _, command := range r.Commands() {
+			if command != "" && !slices.Contains(commands, command) {
+				commands = append(commands, command)
+			}
 		}
 	}
 	s.Add(document.Code{Text: strings.Join(commands, "\n")})
