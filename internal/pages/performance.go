@@ -282,13 +282,13 @@ func gpuBatches(doc compare.Document) string {
 			if own.Variant = other.Variant; other.Variant != "cuda/cublas" || other.Key != own || !other.Speed() {
 				continue
 			}
-			stored := ""
+			batch := product{r.M, r.N, r.K, r.Batch, 1}.text()
 			if r.Op != "nn" {
-				stored = ", " + r.Op
+				batch += ", " + r.Op
 			}
 			ours, theirs := float64(r.Median), float64(other.Median)
-			fmt.Fprintf(&b, "| %s%s | %s | %s | %s |\n", product{r.M, r.N, r.K, r.Batch, 1}.text(), stored, duration(ours),
-				duration(theirs), ratioCell([]float64{theirs / ours}))
+			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", batch, duration(ours), duration(theirs),
+				ratioCell([]float64{theirs / ours}))
 		}
 	}
 	return b.String()
