@@ -308,7 +308,7 @@ const mostProcessors = 1 << 13
 // yieldVariable is the environment variable that has ranks of MPICH yield in any case.
 const yieldVariable = "GEMM_MPI_YIELD"
 
-// settle finds the hosts of the ranks. If one has more ranks than processors, all ranks yield while they wait.
+// settle finds the hosts of the ranks. If there is one, with more ranks than processors, they yield while they wait.
 func (c *Comm) settle() error {
 	var mask [mostProcessors / 8]byte
 	for _, p := range cpu.Places() {
@@ -335,7 +335,7 @@ func (c *Comm) settle() error {
 		excess = float64(ranks)
 	}
 	excess, err := c.Max(excess)
-	if err == nil && excess > 0 {
+	if err == nil && excess > 0 && plan.Count(c.hosts) == 1 {
 		C.comm_crowd(1)
 	}
 	return err
