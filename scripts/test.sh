@@ -8,8 +8,9 @@
 #   plain   the others; those that start goroutines, such as parallel, run also under the race
 #           detector, with -short
 #
-# GEMM_TEST_SHORT=yes (make test SHORT=yes) leaves out some tests of cmd/gemm that take long, the race detector for
-# packages in which tests alone start goroutines or whose goroutines share nothing but results, and a build without cgo.
+# GEMM_TEST_SHORT=yes (make test SHORT=yes) leaves out some tests of cmd/gemm that take long, the conformance suite on 5
+# and 9 ranks, the race detector for packages in which tests alone start goroutines or whose goroutines share nothing but
+# results, and a build without cgo.
 #
 # scripts/test.sh mpich (make mpich) runs instead every test on ranks with MPICH, on fewer numbers of ranks.
 # GEMM_TEST_REQUIRE=mpich wants MPICH.
