@@ -54,8 +54,8 @@ func TestMain(m *testing.M) {
 // job is how ranks are started.
 var job = gemmtest.Job{AsRank: asRank, Library: Version()}
 
-// TestOnRanks runs the tests of ranks on several numbers of them, with -short on two and three. They have two processors,
-// so that those of MPICH yield if there are more.
+// TestOnRanks runs the tests of ranks on several numbers of them, with -short on two and three. They have two
+// processors, so that those of MPICH yield if there are more.
 func TestOnRanks(t *testing.T) {
 	if processors := cpu.Places(); len(processors) > 2 {
 		if err := cpu.Pin(processors[:2]); err != nil {
