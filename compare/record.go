@@ -13,6 +13,7 @@ import (
 	"gemm"
 	"gemm/compare/topology"
 	"gemm/cuda/usage"
+	"gemm/internal/output"
 	"gemm/mpi/account"
 	"gemm/parallel/timeline"
 )
@@ -217,8 +218,7 @@ func (r Record) Speed() bool { return r.Status == OK && r.Median.Known() }
 func (r Record) Note() string {
 	var notes []string
 	if r.Reason != "" {
-		lines := strings.Join(strings.Split(strings.TrimSpace(r.Reason), "\n"), "; ")
-		notes = append(notes, strings.ReplaceAll(lines, ": gemm: ", ": "))
+		notes = append(notes, strings.ReplaceAll(output.Line(r.Reason), ": gemm: ", ": "))
 	}
 	if ran, ok := r.Resolved["ran"].(string); ok && ran != "" {
 		notes = append(notes, "computed by "+ran)

@@ -20,7 +20,7 @@ const DefaultFlags = "-O3 -march=native"
 
 // compiler is a compiler of sources.
 type compiler struct {
-	command []string // with the options that CC or CXX has
+	command []string // with the options that the environment variable has
 	version string   // the first line that it prints of itself
 }
 
@@ -30,15 +30,24 @@ const (
 	versionTime = 20 * time.Second
 )
 
-// newCompiler returns the compiler of the language: CC or CXX if it is set, or the first one that is found.
+// toolchain is the environment variable that names the compiler of a language, and the names that are tried without it.
+type toolchain struct {
+	variable string
+	names    []string
+}
+
+var toolchains = map[string]toolchain{
+	"C":       {"CC", []string{"cc", "gcc", "clang"}},
+	"C++":     {"CXX", []string{"c++", "g++", "clang++"}},
+	"Fortran": {"FC", []string{"gfortran", "flang"}},
+}
+
+// newCompiler returns the compiler of the language: that of the variable if it is set, or the first one that is found.
 func newCompiler(ctx context.Context, language string) (*compiler, error) {
-	variable, names := "CC", []string{"cc", "gcc", "clang"}
-	if language == "c++" {
-		variable, names = "CXX", []string{"c++", "g++", "clang++"}
-	}
-	c := &compiler{command: strings.Fields(os.Getenv(variable))}
+	t := toolchains[language]
+	c := &compiler{command: strings.Fields(os.Getenv(t.variable))}
 	if len(c.command) == 0 {
-		for _, name := range names {
+		for _, name := range t.names {
 			if _, err := exec.LookPath(name); err == nil {
 				c.command = []string{name}
 				break
@@ -46,8 +55,8 @@ func newCompiler(ctx context.Context, language string) (*compiler, error) {
 		}
 	}
 	if len(c.command) == 0 {
-		return nil, fmt.Errorf("no compiler for %s: install %s, or set %s", strings.ToUpper(language),
-			strings.Join(names, " or "), variable)
+		return nil, fmt.Errorf("no compiler for %s: install %s, or set %s", language, strings.Join(t.names, " or "),
+			t.variable)
 	}
 	said, err := c.run(ctx, versionTime, "--version")
 	if err != nil {
@@ -86,6 +95,9 @@ func (c *compiler) compile(ctx context.Context, k Kernel, flags, folder string) 
 	if strings.HasPrefix(source, "-") {
 		source = "./" + source
 	}
+	if k.language() == "Fortran" {
+		before = append(before, "-J"+folder) // for module files
+	}
 	arguments := append(append(before, "-shared", "-fPIC", "-o", out, source), after...)
 	said, err := c.run(ctx, compileTime, arguments...)
 	if err != nil {
@@ -94,11 +106,46 @@ func (c *compiler) compile(ctx context.Context, k Kernel, flags, folder string) 
 	return out, nil
 }
 
-// errorLine matches the line of a compiler or linker that says what is wrong.
-var errorLine = regexp.MustCompile(`(?m)^.*(error:|undefined reference|cannot find|unrecognized).*$`)
+// errorLine matches the line of a compiler or linker that says what is wrong, and errorPlace the line of gfortran before
+// it that says where.
+var (
+	errorLine  = regexp.MustCompile(`(?m)^.*([Ee]rror:|undefined reference|cannot find|unrecognized).*$`)
+	errorPlace = regexp.MustCompile(`(?m)^(.+:\d+:\d+:)\n\n`)
+)
+
+// parallel matches sources with OpenMP, and openMP the options that turn it on or off.
+var (
+	parallel = regexp.MustCompile(`(?mi)^[ \t]*(#[ \t]*(pragma[ \t]+omp|include[ \t]*[<"]omp\.h)|[!c*]\$omp)\b|_Pragma\s*\(\s*"omp\b`)
+	openMP   = regexp.MustCompile(`(^|\s)[-/](f|q|fno-)?openmp`)
+)
+
+// build compiles the source of k with OpenMP if the source has it. It returns the file, the options and, if the
+// compiler cannot do so, what it says of that.
+func (c *compiler) build(ctx context.Context, k Kernel, flags, folder string) (file, used, warning string, err error) {
+	text, err := os.ReadFile(k.Path)
+	if err != nil {
+		return "", "", "", err
+	}
+	if !parallel.Match(text) || openMP.MatchString(flags) {
+		file, err = c.compile(ctx, k, flags, folder)
+		return file, flags, "", err
+	}
+	used = flags + " -fopenmp"
+	if file, err = c.compile(ctx, k, used, folder); err == nil {
+		return file, used, "", nil
+	}
+	if file, alone := c.compile(ctx, k, flags, folder); alone == nil {
+		return file, flags, "compiled without OpenMP, so it has one thread: with -fopenmp, " + err.Error(), nil
+	}
+	return "", used, "", err
+}
 
 // firstError returns the first error that a compiler has printed, or its first line, or err.
 func firstError(said string, err error) string {
 	first, _, _ := strings.Cut(strings.TrimSpace(said), "\n")
-	return strings.TrimSpace(cmp.Or(errorLine.FindString(said), first, err.Error()))
+	line := errorLine.FindString(said)
+	if place := errorPlace.FindStringSubmatch(said); place != nil && strings.HasPrefix(line, "Error:") {
+		line = place[1] + " " + line
+	}
+	return strings.TrimSpace(cmp.Or(line, first, err.Error()))
 }

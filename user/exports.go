@@ -42,7 +42,7 @@ func examine(path string) (*library, error) {
 	}
 	f, err := elf.Open(path)
 	if err != nil {
-		const wanted = "it must be a shared library, or a source that ends in .c, .cc, .cpp, .cxx or .cu"
+		const wanted = "it must be a shared library, or a source that ends in .c, .cc, .cpp, .cxx, .f, .f90 or .cu"
 		return nil, fmt.Errorf("%s is %s: %s", path, kindOf(path, err), wanted)
 	}
 	defer f.Close()

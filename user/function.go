@@ -2,6 +2,7 @@ package user
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -30,11 +31,11 @@ func (k *kernel) functions(names []string) (map[string]string, error) {
 				usual[k.ABI]["f64"], usual[k.ABI]["f32"], k.ABI, listed(names))
 		}
 	}
-	symbol := k.Symbol
-	switch {
+	symbol := k.exported(k.Symbol, names)
+	switch stem := k.exported(k.stem(), names); {
 	case symbol != "":
-	case slices.Contains(names, k.stem()):
-		symbol = k.stem()
+	case slices.Contains(names, stem):
+		symbol = stem
 	case len(names) == 1:
 		symbol = names[0]
 	default:
@@ -44,13 +45,27 @@ func (k *kernel) functions(names []string) (map[string]string, error) {
 	if !slices.Contains(names, symbol) {
 		return nil, fmt.Errorf("it has no function %s: it exports %s%s", symbol, listed(names), mangled(names))
 	}
-	if strings.HasPrefix(symbol, "_Z") {
+	if strings.HasPrefix(symbol, "_Z") || moduleName.MatchString(symbol) {
 		return nil, fmt.Errorf("its function is %s%s", symbol, mangled(names))
 	}
 	if k.ABI == "" {
 		k.ABI = abiOf(symbol)
+		if k.ABI == RowMajor && k.language() == "Fortran" && strings.HasSuffix(symbol, "_") {
+			return nil, fmt.Errorf("its subroutine %s has no known arguments: declare it bind(C), or bring it with "+
+				"=fortran if it has the arguments of DGEMM", strings.TrimSuffix(symbol, "_"))
+		}
 	}
 	return map[string]string{k.typeOf(symbol): symbol}, nil
+}
+
+// exported returns the name under which the library exports a function: Fortran's compilers write it in lower case, with
+// an underscore behind it.
+func (k *kernel) exported(name string, names []string) string {
+	other := strings.ToLower(name) + "_"
+	if name != "" && k.language() == "Fortran" && !slices.Contains(names, name) && slices.Contains(names, other) {
+		return other
+	}
+	return name
 }
 
 // usual returns the functions of the ABI that are among the names, by type.
@@ -89,10 +104,16 @@ func (k *kernel) typeOf(symbol string) string {
 	return "f64"
 }
 
-// mangled returns a remedy for names as C++ makes them, and "" if there are none.
+// moduleName matches the name of a procedure in a module of Fortran.
+var moduleName = regexp.MustCompile(`^__\w+_MOD_|^_QM`)
+
+// mangled returns a remedy for names as C++ and modules of Fortran make them, and "" if there are none.
 func mangled(names []string) string {
-	if slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, "_Z") }) {
+	switch {
+	case slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, "_Z") }):
 		return `, a name of C++: declare the function extern "C"`
+	case slices.ContainsFunc(names, moduleName.MatchString):
+		return `, a name of a module of Fortran: declare the procedure bind(C)`
 	}
 	return ""
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"gemm/internal/output"
 	"gemm/internal/peer"
 )
 
@@ -37,6 +38,7 @@ type Kernel struct {
 	ABI    ABI    // empty: by the name of the function
 	Type   string // f64 or f32; empty: by the name of the function or the ABI
 	Name   string // behind user/
+	Named  bool   // the user gave the name
 }
 
 // abis are the ABIs that users can name, besides that of every source in CUDA.
@@ -51,11 +53,22 @@ var types = []string{"f64", "f32"}
 // symbolPattern matches the name of a function.
 var symbolPattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// Parse reads a kernel in the form PATH[:SYMBOL][=ABI[:TYPE]]. If there is a file called like the whole
+// namePattern matches a name and what follows it: an ABI is no path, so x=square is the file x.
+var namePattern = regexp.MustCompile(`^([\pL\pN_-]+)=(.*)$`)
+
+// abiPattern matches what follows a path.
+var abiPattern = regexp.MustCompile(`^(square|rowmajor|fortran|cblas|cuda)(:|$)`)
+
+// Parse reads a kernel in the form [NAME=]PATH[:SYMBOL][=ABI[:TYPE]]. If there is a file called like the whole
 // text, it is the path.
 func Parse(text string) (Kernel, error) {
 	k := Kernel{Path: text}
 	if info, err := os.Stat(text); err != nil || !info.Mode().IsRegular() {
+		if m := namePattern.FindStringSubmatch(text); m != nil && !abiPattern.MatchString(m[2]) {
+			k, err := Parse(m[2])
+			k.Name, k.Named = m[1], true
+			return k, err
+		}
 		if at := strings.LastIndexByte(k.Path, '='); at >= 0 && !strings.Contains(k.Path[at:], "/") {
 			abi, typ, typed := strings.Cut(k.Path[at+1:], ":")
 			if !slices.Contains(abis, ABI(abi)) && ABI(abi) != abiCUDA {
@@ -79,7 +92,7 @@ func Parse(text string) (Kernel, error) {
 	if k.Path == "" {
 		return k, fmt.Errorf("the path is empty: it must be a library or a source, such as ./dgemm.c")
 	}
-	k.Name = cmp.Or(k.Symbol, k.stem())
+	k.Name = output.Line(cmp.Or(k.Symbol, k.stem()))
 	return k, nil
 }
 
@@ -92,14 +105,16 @@ func (k Kernel) stem() string {
 // CUDA reports whether the kernel is a source in CUDA.
 func (k Kernel) CUDA() bool { return strings.EqualFold(filepath.Ext(k.Path), ".cu") }
 
-// language returns what a source is written in: c or c++, and "" for what is no source of a
+// language returns what a source is written in: C, C++ or Fortran, and "" for what is no source of a
 // kernel for processors.
 func (k Kernel) language() string {
 	switch strings.ToLower(filepath.Ext(k.Path)) {
 	case ".c":
-		return "c"
+		return "C"
 	case ".cpp", ".cc", ".cxx":
-		return "c++"
+		return "C++"
+	case ".f", ".for", ".f77", ".f90", ".f95", ".f03", ".f08":
+		return "Fortran"
 	}
 	return ""
 }
@@ -107,26 +122,73 @@ func (k Kernel) language() string {
 // IsSource reports whether the kernel is a source that is compiled on this host.
 func (k Kernel) IsSource() bool { return k.language() != "" }
 
-// Distinct returns the kernels with names of their own: equal names become STEM-SYMBOL. The error names
-// two kernels that are still called alike.
+// Distinct returns the kernels with names of their own. Equal names become STEM-SYMBOL, and if they are still equal,
+// NAME-ENDING or FOLDER-NAME with as many folders as it takes. The error names two kernels that are still called alike.
 func Distinct(kernels []Kernel) ([]Kernel, error) {
 	out := slices.Clone(kernels)
-	of := map[string]int{}
-	for _, k := range out {
-		of[k.Name]++
+	for _, group := range alike(kernels) {
+		for _, i := range group {
+			if k := out[i]; k.Symbol != "" {
+				out[i].Name = output.Line(k.stem() + "-" + k.Symbol)
+			}
+		}
 	}
-	for i, k := range out {
-		if of[k.Name] > 1 && k.Symbol != "" {
-			out[i].Name = k.stem() + "-" + k.Symbol
+	for _, group := range alike(out) {
+		for step, names := 1, map[string]bool{}; len(names) < len(group) && step < mostSteps; step++ {
+			clear(names)
+			for _, i := range group {
+				names[out[i].longer(step)] = true
+			}
+			if len(names) == len(group) {
+				for _, i := range group {
+					out[i].Name = out[i].longer(step)
+				}
+			}
 		}
 	}
 	for i, k := range out {
 		for _, other := range out[:i] {
 			if other.Name == k.Name {
-				return nil, fmt.Errorf("%s and %s are both called user/%s: rename one of the files", other.Path, k.Path,
-					k.Name)
+				return nil, fmt.Errorf("%s and %s are both called user/%s: name one, as in --bring NAME=%[2]s",
+					other.Path, k.Path, k.Name)
 			}
 		}
 	}
 	return out, nil
+}
+
+// mostSteps is how often a name becomes longer.
+const mostSteps = 32
+
+// longer returns the name of k with the last step/2 folders of its path before it and, if step is odd, the ending of the
+// file behind it.
+func (k Kernel) longer(step int) string {
+	path, err := filepath.Abs(k.Path)
+	if err != nil {
+		return k.Name
+	}
+	folders := strings.Split(strings.Trim(filepath.ToSlash(filepath.Dir(path)), "/"), "/")
+	words := append(folders[max(0, len(folders)-step/2):], k.Name)
+	if step%2 == 1 {
+		words = append(words, strings.TrimPrefix(filepath.Ext(path), "."))
+	}
+	return output.Line(strings.Join(words, "-"))
+}
+
+// alike returns the indices of kernels with equal names, but for those that the user named.
+func alike(kernels []Kernel) map[string][]int {
+	named := map[string]int{}
+	found := map[string][]int{}
+	for i, k := range kernels {
+		named[k.Name]++
+		if !k.Named {
+			found[k.Name] = append(found[k.Name], i)
+		}
+	}
+	for name, n := range named {
+		if n < 2 {
+			delete(found, name)
+		}
+	}
+	return found
 }

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -40,48 +41,60 @@ type kernel struct {
 	digest   string                        // of the file that the user gave, and of what compiled it
 	threads  int                           // the default
 	threaded bool                          // it may use threads
+	warning  string                        // of rows; empty: none
+	fault    error                         // why it cannot run; nil: it can
 	idle     peer.Idle[int, *peer.Library] // by threads
 }
 
-// Open compiles sources and finds the functions, and loads each library once. The error is one line that
-// says which of the kernels, whose names are distinct, cannot run, and what to do.
-func Open(ctx context.Context, kernels []Kernel, o Options) (_ *Kernels, err error) {
+// Open compiles sources and finds the functions, and loads each library once. Rows of a kernel that cannot run say
+// why. If no kernel can run, the error is one line that says why the first cannot, and what to do. Names are distinct.
+func Open(ctx context.Context, kernels []Kernel, o Options) (*Kernels, error) {
+	all := &Kernels{}
 	if len(kernels) == 0 {
-		return &Kernels{}, nil
+		return all, nil
 	}
 	program, err := peer.Program()
 	if err != nil {
 		return nil, fmt.Errorf("a kernel needs a process of its own: %w", err)
 	}
-	all := &Kernels{}
-	defer func() {
-		if err != nil {
-			all.Close()
-		}
-	}()
 	compilers := map[string]*compiler{}
+	ready := false
 	for _, k := range kernels {
 		made := &kernel{Kernel: k, program: program, threads: max(1, o.Threads)}
 		all.kernels = append(all.kernels, made)
-		if made.file, err = filepath.Abs(k.Path); err != nil {
-			return nil, err
+		made.fault = all.prepare(ctx, made, compilers, cmp.Or(o.Flags, DefaultFlags))
+		ready = ready || made.fault == nil
+		if ctx.Err() != nil {
+			break
 		}
-		if k.IsSource() {
-			if err = all.compile(ctx, made, compilers, cmp.Or(o.Flags, DefaultFlags)); err != nil {
-				return nil, err
-			}
-		}
-		if err = made.find(); err != nil {
-			return nil, err
-		}
-		if err = made.check(ctx); err != nil {
-			return nil, err
-		}
+	}
+	if err = ctx.Err(); err == nil && !ready {
+		err = all.kernels[0].fault
+	}
+	if err != nil {
+		all.Close()
+		return nil, err
 	}
 	return all, nil
 }
 
-// compile compiles the source of k. compilers are those that were found before, by language.
+// prepare makes k ready to run. compilers are those that were found before, by language.
+func (all *Kernels) prepare(ctx context.Context, k *kernel, compilers map[string]*compiler, flags string) (err error) {
+	if k.file, err = filepath.Abs(k.Path); err != nil {
+		return err
+	}
+	if k.IsSource() {
+		if err = all.compile(ctx, k, compilers, flags); err != nil {
+			return err
+		}
+	}
+	if err = k.find(); err != nil {
+		return err
+	}
+	return k.check(ctx)
+}
+
+// compile compiles the source of k.
 func (all *Kernels) compile(ctx context.Context, k *kernel, compilers map[string]*compiler, flags string) error {
 	if info, err := os.Stat(k.Path); err != nil {
 		return absent(err)
@@ -102,12 +115,12 @@ func (all *Kernels) compile(ctx context.Context, k *kernel, compilers map[string
 			return err
 		}
 	}
-	file, err := c.compile(ctx, k.Kernel, flags, all.scratch.Path)
+	file, used, warning, err := c.build(ctx, k.Kernel, flags, all.scratch.Path)
 	if err != nil {
 		return err
 	}
-	k.file = file
-	k.compiled = gemm.Params{"compiler": c.version, "cflags": flags}
+	k.file, k.warning = file, warning
+	k.compiled = gemm.Params{"compiler": c.version, "cflags": used}
 	return nil
 }
 
@@ -160,11 +173,17 @@ func (k *kernel) check(ctx context.Context) error {
 		return fmt.Errorf("%s: the library did not load within %v", k.Path, loadTime)
 	case err != nil:
 		reason := strings.ReplaceAll(err.Error(), k.file, filepath.Base(k.file))
+		if missingOpenMP.MatchString(reason) {
+			reason += ": compile it with -fopenmp"
+		}
 		return fmt.Errorf("%s cannot be loaded: %s", k.Path, reason)
 	}
 	k.idle.Give(k.threads, l)
 	return nil
 }
+
+// missingOpenMP matches what the loader says of a library with OpenMP that was linked without it.
+var missingOpenMP = regexp.MustCompile(`undefined symbol: (GOMP_|omp_|__kmpc_)`)
 
 // threadVariables are the environment variables that say how many threads a library uses.
 var threadVariables = []string{"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"}

@@ -12,7 +12,7 @@ func (all *Kernels) Variants() []gemm.Variant {
 			Name:     Family + "/" + k.Name,
 			Doc:      "a kernel of the user, " + k.Path,
 			Role:     gemm.Brought,
-			Can:      gemm.Stages | gemm.Repeats | gemm.Explains,
+			Can:      gemm.Stages | gemm.Repeats | gemm.Explains | gemm.Warns,
 			Model:    model,
 			Bound:    gemm.Classical,
 			Revision: k.digest,
@@ -24,10 +24,10 @@ func (all *Kernels) Variants() []gemm.Variant {
 		if k.whole() {
 			v.Can |= gemm.Gemms | gemm.GemmStages
 		}
-		if k.symbols["f64"] != "" {
+		if k.symbols["f64"] != "" || k.fault != nil && k.Type != "f32" {
 			v.F64 = constructor[float64](k)
 		}
-		if k.symbols["f32"] != "" {
+		if k.symbols["f32"] != "" || k.fault != nil && k.Type != "f64" {
 			v.F32 = constructor[float32](k)
 		}
 		out = append(out, v)
@@ -41,6 +41,9 @@ func (k *kernel) whole() bool { return k.ABI == Fortran || k.ABI == CBLAS }
 // constructor returns the constructor of k's product for a type that it has.
 func constructor[T gemm.Float](k *kernel) func(p gemm.Params) (gemm.Multiplier[T], error) {
 	return func(p gemm.Params) (gemm.Multiplier[T], error) {
+		if k.fault != nil {
+			return nil, k.fault
+		}
 		x := multiplier[T]{kernel: k, threads: 1}
 		if k.threaded {
 			x.threads = p.Int("threads")
@@ -50,6 +53,14 @@ func constructor[T gemm.Float](k *kernel) func(p gemm.Params) (gemm.Multiplier[T
 		}
 		return &x, nil
 	}
+}
+
+// Warnings implements optional.Warner.
+func (x *multiplier[T]) Warnings() []string {
+	if x.kernel.warning == "" {
+		return nil
+	}
+	return []string{x.kernel.warning}
 }
 
 // model predicts the cost of a product by its definition, since the loops are not known. The workspace is

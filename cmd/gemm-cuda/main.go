@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 	"time"
 
@@ -21,6 +20,7 @@ import (
 	"gemm/cuda/explain"
 	"gemm/cuda/guest"
 	"gemm/cuda/wire"
+	"gemm/internal/output"
 	"gemm/internal/settings"
 	"gemm/internal/tuned"
 )
@@ -34,7 +34,7 @@ func main() {
 	stop()
 	if err != nil {
 		// Only the reason: gemm, which reads it, says who gives it.
-		fmt.Fprintln(os.Stderr, strings.ReplaceAll(gemm.Why(err), "\n", "; "))
+		fmt.Fprintln(os.Stderr, output.Line(gemm.Why(err)))
 		os.Exit(1)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -12,7 +13,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gemm/cmd/gemm/completion"
+	"gemm/internal/catalog"
 	"gemm/internal/cpu"
+	"gemm/internal/output"
 	"gemm/internal/settings"
 	"gemm/internal/tuned"
 	"gemm/mpi"
@@ -21,7 +24,7 @@ import (
 // run runs the command line args, whose first element is the program's name. The
 // error is the one line to be printed; status returns its exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	ctx = withWorkerOf(ctx)
+	ctx, stdout, stderr = withWorkerOf(ctx), output.Screen{Writer: stdout}, output.Lines{Writer: stderr}
 	found, _ := settings.Load() // useTuned says what is wrong with them
 	tuned.Use(found)
 	if asRank(args) {
@@ -134,7 +137,7 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		// run returns the error, and main exits once.
 		ExitErrHandler:            func(*cli.Context, error) {},
 		DisableSliceFlagSeparator: true,
-		OnUsageError:              func(_ *cli.Context, err error, _ bool) error { return flagError("gemm", err, nil) },
+		OnUsageError:              func(c *cli.Context, err error, _ bool) error { return flagError("gemm", err, nil, c.App.Commands) },
 		CustomAppHelpTemplate:     appHelp,
 		Commands: []*cli.Command{
 			compareCommand(), reportCommand(), ladders[0].command(), ladders[1].command(), ladders[2].command(),
@@ -168,7 +171,7 @@ func equip(c *cli.Command, name string) {
 	}
 	c.HideHelpCommand = true
 	c.CustomHelpTemplate = commandHelp
-	c.OnUsageError = func(_ *cli.Context, err error, _ bool) error { return flagError(name, err, c.Flags) }
+	c.OnUsageError = func(x *cli.Context, err error, _ bool) error { return flagError(name, err, c.Flags, x.App.Commands) }
 	action := c.Action
 	c.Action = func(ctx *cli.Context) error {
 		_, err := cpu.Detect() // an error in GEMM_CPU
@@ -205,16 +208,12 @@ func stray(argument string, below []string, flags []cli.Flag, name string) error
 }
 
 // flagError puts an error of package flag into this program's words.
-func flagError(name string, err error, flags []cli.Flag) error {
+func flagError(name string, err error, flags []cli.Flag, commands []*cli.Command) error {
 	text := err.Error()
 	if flag, ok := strings.CutPrefix(text, "flag provided but not defined: -"); ok {
-		known := []string{"--help"}
-		for _, f := range flags { // the library may have added --help
-			if name := "--" + f.Names()[0]; name != known[0] {
-				known = append(known, name)
-			}
-		}
-		return fmt.Errorf("%s: %w; see %s --help", name, unknown("flag", "--"+strings.TrimLeft(flag, "-"), known), name)
+		flag = "--" + strings.TrimLeft(flag, "-")
+		return fmt.Errorf("%s: %w", name, usagef("flag %q is unknown%s; see %s --help", flag,
+			meantFlag(flag, flagNames(flags), commands), name))
 	}
 	if flag, ok := strings.CutPrefix(text, "flag needs an argument: -"); ok {
 		return fmt.Errorf("%s: %w", name, usagef("--%s needs a value; see %s --help", strings.TrimLeft(flag, "-"), name))
@@ -226,6 +225,44 @@ func flagError(name string, err error, flags []cli.Flag) error {
 	}
 	text = strings.Replace(text, " for flag -", " for --", 1)
 	return fmt.Errorf("%s: %w", name, usagef("%s; see %s --help", text, name))
+}
+
+// meantFlag says which flag may be meant by one that is unknown: the same one of other commands, similar ones of this
+// command, or a similar one of other commands.
+func meantFlag(flag string, own []string, commands []*cli.Command) string {
+	having := map[string][]string{} // commands by flag
+	var add func(name string, commands []*cli.Command)
+	add = func(name string, commands []*cli.Command) {
+		for _, c := range commands {
+			for _, f := range flagNames(c.Flags) {
+				having[f] = append(having[f], name+c.Name)
+			}
+			add(name+c.Name+" ", c.Subcommands)
+		}
+	}
+	add("gemm ", commands)
+	if near := catalog.Near(flag, own); having[flag] == nil && len(near) > 0 {
+		return "; it may be " + strings.Join(near, " or ")
+	}
+	if having[flag] == nil {
+		near := catalog.Near(flag, slices.Sorted(maps.Keys(having)))
+		if len(near) == 0 {
+			return ""
+		}
+		flag = near[0]
+	}
+	return fmt.Sprintf("; %s is a flag of %s", flag, strings.Join(having[flag][:min(3, len(having[flag]))], ", "))
+}
+
+// flagNames returns the flags that the help has.
+func flagNames(flags []cli.Flag) []string {
+	names := []string{"--help"}
+	for _, f := range flags {
+		if v, ok := f.(cli.VisibleFlag); ok && v.IsVisible() && f.Names()[0] != "help" {
+			names = append(names, "--"+f.Names()[0])
+		}
+	}
+	return names
 }
 
 // version returns the version of the build, of the module or of its revision.

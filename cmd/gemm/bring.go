@@ -22,9 +22,9 @@ const (
 
 // What --bring names: kernels for the processor, and kernels for a GPU.
 const (
-	hostKernels = "FILE[:FUNCTION][=ABI[:TYPE]] of a shared library or a source in C or C++; " +
+	hostKernels = "[NAME=]FILE[:FUNCTION][=ABI[:TYPE]] of a shared library or a source in C, C++ or Fortran; " +
 		"ABI: square, rowmajor, fortran, cblas"
-	gpuKernels = "FILE.cu[:FUNCTION][=cuda:TYPE] of a source in CUDA"
+	gpuKernels = "[NAME=]FILE.cu[:FUNCTION][=cuda:TYPE] of a source in CUDA"
 )
 
 // bringFlag is the flag of kernels that users bring, of the given kinds.

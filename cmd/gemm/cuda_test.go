@@ -176,7 +176,7 @@ func TestOccupancyUsage(t *testing.T) {
 		{"--cc 8.6 --threads 32 --regs 8 --force", "--force is for the file in --json FILE"},
 		{"--cc 8.6 --threads 32 --regs 8 --force --json -", "--force is for the file in --json FILE"},
 		{"--cc 8.6 --threads 32 --regs 8 stray", `argument "stray": there are only flags; see gemm cuda occupancy --help`},
-		{"--sweeps", `flag "--sweeps" is unknown; the nearest are --sweep,`},
+		{"--sweeps", `flag "--sweeps" is unknown; it may be --sweep; see`},
 	} {
 		fail(t, dir, 2, "gemm cuda occupancy: ", append([]string{"cuda", "occupancy"}, strings.Fields(c.args)...)...)
 		fail(t, dir, 2, c.want, append([]string{"cuda", "occupancy"}, strings.Fields(c.args)...)...)

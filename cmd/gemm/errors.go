@@ -8,6 +8,7 @@ import (
 
 	"gemm"
 	"gemm/internal/catalog"
+	"gemm/internal/output"
 )
 
 // The exit statuses besides 0.
@@ -67,8 +68,7 @@ func reason(err error) string { return joined(gemm.Why(err)) }
 // joined returns the lines of an error's text as one, without the name of the package in the
 // middle.
 func joined(text string) string {
-	text = strings.Join(strings.Split(strings.TrimSpace(text), "\n"), "; ")
-	return strings.ReplaceAll(text, ": gemm: ", ": ")
+	return strings.ReplaceAll(output.Line(text), ": gemm: ", ": ")
 }
 
 // unknown returns a usageError for a word that is not among the known ones; it

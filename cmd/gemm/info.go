@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -21,6 +20,7 @@ import (
 	"gemm/internal/catalog"
 	"gemm/internal/cpu"
 	"gemm/internal/kernel"
+	"gemm/internal/output"
 	"gemm/internal/peak"
 	"gemm/internal/settings"
 	"gemm/internal/tune"
@@ -231,8 +231,8 @@ func largest(caches []compare.Cache) int64 {
 
 // printInfo writes info as text.
 func printInfo(c *cli.Context, info information) error {
-	w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
-	row := func(name, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
+	w := output.NewTable(c.App.Writer)
+	row := func(name, format string, args ...any) { w.Row(name, fmt.Sprintf(format, args...)) }
 	h := info.Host
 	row("processor", "%s", known(h.CPU))
 	row("sockets", "%s", count(h.Sockets))

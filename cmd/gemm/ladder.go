@@ -84,7 +84,7 @@ var ladders = []ladder{
 			{flag: "order", usage: "`LIST`: orders of the three loops, the outermost first", kind: option},
 			chainSweep,
 		},
-		beside: []string{"serial/naive", "serial/hinted", "serial/packed"},
+		beside: []string{"serial/naive", "serial/hinted", "reference/c-naive", "reference/c-ikj", "serial/packed"},
 	},
 	{
 		family: "parallel",
@@ -115,7 +115,7 @@ var ladders = []ladder{
 			chainSweep,
 		},
 		workers: "threads",
-		beside:  []string{"parallel/packed"},
+		beside:  []string{"reference/openmp-collapse", "parallel/packed"},
 	},
 	{
 		family: mpiFamily,
@@ -270,11 +270,11 @@ func (f ladder) command() *cli.Command {
 func (f ladder) rows(c *cli.Context, brought ...gemm.Variant) (compare.Ladder, error) {
 	l := compare.Ladder{Alpha: factorOf(c, "alpha"), Beta: factorOf(c, "beta"), LD: c.Int("ld"), Sweep: map[string][]any{}}
 	var err error
-	names := listed[string](c, "variants")
+	names, more := listed[string](c, "variants"), f.nameable()
 	if len(names) == 0 && len(brought) > 0 {
-		names = f.beside
+		names, more = f.beside, catalog.Variants() // of other families too
 	}
-	if l.Variants, err = parseVariants(names, f.measured(c), f.nameable()...); err != nil {
+	if l.Variants, err = parseVariants(names, f.measured(c), more...); err != nil {
 		return l, err
 	}
 	l.Shapes, l.Types, l.Ops = listed[gemm.Shape](c, "sizes"), listed[string](c, "type"), listed[string](c, "trans")

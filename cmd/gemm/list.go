@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
 
@@ -15,6 +13,7 @@ import (
 	"gemm/gf256"
 	"gemm/half"
 	"gemm/internal/catalog"
+	"gemm/internal/output"
 	"gemm/mpi"
 	"gemm/mpi/launch"
 )
@@ -60,14 +59,13 @@ func runList(c *cli.Context) error {
 	if name := c.String("json"); name != "" {
 		return writeJSON(c, name, doc)
 	}
-	w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "VARIANT\tTYPES\tAVAILABLE\tDOES")
+	w := output.NewTable(c.App.Writer, "VARIANT", "TYPES", "AVAILABLE", "DOES")
 	for _, row := range doc.Variants {
 		state, doc := "yes", row.Doc
 		if !row.Available {
 			state, doc = "no", row.Reason
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", row.Name, strings.Join(row.Types, ","), state, doc)
+		w.Row(row.Name, strings.Join(row.Types, ","), state, doc)
 	}
 	return w.Flush()
 }

@@ -32,8 +32,8 @@ func multiplyCommand() *cli.Command {
 		UsageText: "--a FILE --b FILE --out FILE [options]",
 		Description: "Computes C = alpha*A*B + beta*C. The ending of a file's name says its format: .npy is\n" +
 			"NumPy's (float16, bfloat16 of ml_dtypes, float32 or float64, C or Fortran order), .mtx\n" +
-			"is Matrix Market's, .csv has numbers separated by commas. Files must be regular\n" +
-			"files, not pipes.\n\n" +
+			"is Matrix Market's, .csv has numbers separated by commas or by blanks. Files must be\n" +
+			"regular files, not pipes.\n\n" +
 			"The result is verified before it is written. A wrong result is not written, and the\n" +
 			"exit status is 1. If a result cannot be verified, it is written with a warning. This\n" +
 			"is so if an operand has NaN or Inf, or if the error bound exceeds the result.",

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
 	"gonum.org/v1/gonum/stat"
@@ -53,14 +52,14 @@ func printAverages(out io.Writer, rows []compare.Record) error {
 	if len(order) == 0 {
 		return nil
 	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "\nVARIANT\tTYPE\tAVERAGE PEAK\tROWS")
+	fmt.Fprintln(out)
+	w := output.NewTable(out, "VARIANT", "TYPE", "AVERAGE PEAK", "ROWS")
 	for _, s := range order {
 		count := strconv.Itoa(counts[s])
 		if len(speeds[s]) < counts[s] {
 			count = fmt.Sprintf("%d of %d", len(speeds[s]), counts[s])
 		}
-		fmt.Fprintf(w, "%s\t%s\t%.1f%%\t%s\n", s.name, s.typ, stat.Mean(speeds[s], nil), count)
+		w.Row(s.name, s.typ, fmt.Sprintf("%.1f%%", stat.Mean(speeds[s], nil)), count)
 	}
 	return w.Flush()
 }
@@ -70,8 +69,8 @@ func printTable(out io.Writer, rows []compare.Record) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "VARIANT\tTYPE\tSHAPE\tSTATUS\tMEDIAN\t95% INTERVAL\tRATE\tPEAK\tRESIDUAL\tBOUND\tNOTE")
+	w := output.NewTable(out, "VARIANT", "TYPE", "SHAPE", "STATUS", "MEDIAN", "95% INTERVAL", "RATE", "PEAK", "RESIDUAL",
+		"BOUND", "NOTE")
 	for _, r := range rows {
 		name := r.Variant
 		if len(r.Params) > 0 {
@@ -89,9 +88,8 @@ func printTable(out io.Writer, rows []compare.Record) error {
 				interval = seconds(r.CI[0]) + " to " + seconds(r.CI[1])
 			}
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", name, r.Type, shape, r.Status,
-			median, interval, rate, number("%.1f%%", r.PercentPeak), number("%.2g", r.Residual),
-			number("%.2g", r.Bound), r.Note())
+		w.Row(name, r.Type, shape, r.Status, median, interval, rate, number("%.1f%%", r.PercentPeak),
+			number("%.2g", r.Residual), number("%.2g", r.Bound), r.Note())
 	}
 	return w.Flush()
 }
@@ -168,7 +166,7 @@ func printUnavailable(out io.Writer, rows []compare.Record) error {
 			first = ", the first for this reason"
 		}
 		if _, err := fmt.Fprintf(out, "%s: %d row%s unavailable%s: %s\n", name, a.rows, many, first,
-			a.reasons[0]); err != nil {
+			output.Line(a.reasons[0])); err != nil {
 			return err
 		}
 	}

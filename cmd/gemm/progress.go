@@ -11,6 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"gemm/compare"
+	"gemm/internal/output"
 )
 
 // progress keeps the rows that a driver finishes. If standard error is a terminal, it shows a bar
@@ -38,10 +39,10 @@ const lineEvery = 5 * time.Minute
 // newProgress returns the progress of measuring the given number of cases.
 func newProgress(stderr io.Writer, cases int) *progress {
 	p := &progress{stderr: stderr, total: cases, every: lineEvery, last: time.Now()}
-	if f, ok := stderr.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if f := terminalOf(stderr); f != nil {
 		p.terminal = int(f.Fd())
 		p.bar = progressbar.NewOptions(cases,
-			progressbar.OptionSetWriter(stderr),
+			progressbar.OptionSetWriter(f),
 			progressbar.OptionSetDescription("measuring the peak"),
 			progressbar.OptionShowCount(),
 			progressbar.OptionSetPredictTime(true),
@@ -52,6 +53,17 @@ func newProgress(stderr io.Writer, cases int) *progress {
 		)
 	}
 	return p
+}
+
+// terminalOf returns the terminal that messages go to, and nil if there is none.
+func terminalOf(w io.Writer) *os.File {
+	if l, ok := w.(output.Lines); ok {
+		w = l.Writer
+	}
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		return f
+	}
+	return nil
 }
 
 // Begin implements compare.Progress.
@@ -77,7 +89,7 @@ func (p *progress) describe(what string) {
 	if width, _, err := term.GetSize(p.terminal); err == nil { // a longer line could not be replaced
 		what = what[:min(len(what), max(width-barWidth-numbersWidth, 0))]
 	}
-	p.bar.Describe(what)
+	p.bar.Describe(output.Line(what))
 }
 
 // step counts a piece of work that is done and is no row.

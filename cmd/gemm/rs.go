@@ -5,20 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"runtime"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
 	"github.com/urfave/cli/v2"
-	"golang.org/x/term"
 
 	"gemm"
 	"gemm/compare"
 	"gemm/gf256"
 	"gemm/internal/catalog"
+	"gemm/internal/output"
 	"gemm/internal/shard"
 )
 
@@ -446,10 +444,10 @@ func repairing(c *cli.Context, names []string) []string {
 
 // printFiles writes the files that are not good as a table.
 func printFiles(out io.Writer, found checked) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	w := output.NewTable(out)
 	bad, _ := found.bad()
 	if bad > 0 {
-		fmt.Fprintln(w, "STATE\tBYTES\tFILE\tNOTE")
+		w.Row("STATE", "BYTES", "FILE", "NOTE")
 	}
 	for _, r := range found.Files {
 		var notes []string
@@ -463,7 +461,7 @@ func printFiles(out io.Writer, found checked) error {
 			notes = append(notes, r.Note)
 		}
 		if !r.IsGood() || r.Note != "" {
-			fmt.Fprintf(w, "%s\t%d\t%s\t%s\n", r.State, r.Bytes, r.File, strings.Join(notes, "; "))
+			w.Row(r.State, r.Bytes, r.File, strings.Join(notes, "; "))
 		}
 	}
 	fmt.Fprintf(w, "good: %d of %s\n", len(found.Files)-bad, counted(len(found.Files)))
@@ -651,8 +649,8 @@ func (b *barredCoder) end() {
 // withBar returns a coder with a bar where standard error is a terminal.
 func withBar(c *cli.Context) *barredCoder {
 	b := &barredCoder{}
-	f, ok := c.App.ErrWriter.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
+	f := terminalOf(c.App.ErrWriter)
+	if f == nil {
 		return b
 	}
 	b.Progress = func(what string, done, total int64) {
@@ -726,10 +724,9 @@ func throughput(length int64, start time.Time, variant string) string {
 
 // printShards writes the shards as a table.
 func printShards(out io.Writer, r *shard.Report) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "SHARD\tKIND\tSTATE\tBYTES\tFILE\tNOTE")
+	w := output.NewTable(out, "SHARD", "KIND", "STATE", "BYTES", "FILE", "NOTE")
 	for _, s := range r.Shards {
-		fmt.Fprintf(w, "%d\t%s\t%s\t%d\t%s\t%s\n", s.Index, s.Kind, s.State, s.Bytes, s.File, s.Reason)
+		w.Row(s.Index, s.Kind, s.State, s.Bytes, s.File, s.Reason)
 	}
 	fmt.Fprintf(w, "\n%v: %d are good, %d are needed\n", r.Set, len(r.Good()), r.Set.Data)
 	switch {

@@ -7,13 +7,13 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"gemm/compare"
 	"gemm/cuda"
+	"gemm/internal/output"
 	"gemm/internal/settings"
 	"gemm/internal/tune"
 )
@@ -169,24 +169,21 @@ func printTuned(out io.Writer, r *tune.Result) error {
 
 // printRaces writes what was tried and chosen on the processor.
 func printRaces(out io.Writer, r *tune.Result) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "TYPE\tSETTING\tSHAPE\tTRIED\tAGAINST\tPAIRS\tRATIO\t95% INTERVAL")
+	w := output.NewTable(out, "TYPE", "SETTING", "SHAPE", "TRIED", "AGAINST", "PAIRS", "RATIO", "95% INTERVAL")
 	for _, t := range r.Trials {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", t.Type, t.Setting, t.Shape, t.Candidate, t.Incumbent, t.Pairs,
-			number("%.3f", t.Ratio), interval(t.CI))
+		w.Row(t.Type, t.Setting, t.Shape, t.Candidate, t.Incumbent, t.Pairs, number("%.3f", t.Ratio), interval(t.CI))
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
 	fmt.Fprintln(out)
-	fmt.Fprintln(w, "TYPE\tKERNEL\tSETTING\tDEFAULT\tCHOSEN\tGAIN\t95% INTERVAL\tNOTE")
+	w.Row("TYPE", "KERNEL", "SETTING", "DEFAULT", "CHOSEN", "GAIN", "95% INTERVAL", "NOTE")
 	for _, c := range r.Chosen {
 		gained, within := "-", "-"
 		if c.Gain != nil {
 			gained, within = number("%.3f", c.Gain.Ratio), interval(c.Gain.CI)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", c.Type, c.Kernel, c.Setting, c.Default, c.Chosen, gained,
-			within, c.Note)
+		w.Row(c.Type, c.Kernel, c.Setting, c.Default, c.Chosen, gained, within, c.Note)
 	}
 	return w.Flush()
 }
@@ -214,8 +211,8 @@ func searched(c tune.GPUChoice) string {
 func printSearches(out io.Writer, g *tune.GPUResult) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", g.GPU)
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "RUNG\tTYPE\tCLASS\tSHAPE\tDEFAULT\tBEST OTHER\tGAIN\tOVER CUBLAS\tGFLOP/S\tTRIED\tOUTCOME")
+	w := output.NewTable(&b, "RUNG", "TYPE", "CLASS", "SHAPE", "DEFAULT", "BEST OTHER", "GAIN", "OVER CUBLAS", "GFLOP/S",
+		"TRIED", "OUTCOME")
 	wrong := 0
 	for _, t := range g.Trials {
 		if t.Status != compare.OK {
@@ -230,9 +227,8 @@ func printSearches(out io.Writer, g *tune.GPUResult) error {
 		case c.Kept:
 			outcome = "kept"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d of %d\t%s\n", c.Rung, c.Type, c.Class, c.Shape,
-			c.Default, c.Best,
-			number("%.3f", c.Gain), number("%.3f", c.Library), number("%.0f", c.Gflops), c.Tried, c.Of, outcome)
+		w.Row(c.Rung, c.Type, c.Class, c.Shape, c.Default, c.Best, number("%.3f", c.Gain), number("%.3f", c.Library),
+			number("%.0f", c.Gflops), fmt.Sprintf("%d of %d", c.Tried, c.Of), outcome)
 	}
 	_ = w.Flush() // to a strings.Builder, which takes all
 	if wrong > 0 {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"gemm/compare"
+	"gemm/internal/output"
 )
 
 // csvColumns are the columns of a table of records, in their order. Their names are the members in
@@ -94,7 +95,7 @@ func CSV(w io.Writer, doc compare.Document) error {
 	}
 	for _, r := range doc.Records {
 		for i, c := range csvColumns {
-			cells[i] = csvText(c.value(r))
+			cells[i] = csvText(output.Line(c.value(r)))
 		}
 		if err := out.Write(cells); err != nil {
 			return err

@@ -31,10 +31,10 @@ type Cache struct {
 	Lost error
 }
 
-// Folder returns the folder for compiled kernels in the user's folder for caches.
+// Folder returns the folder for compiled kernels.
 func Folder() (string, error) {
-	dir, err := os.UserCacheDir()
-	return filepath.Join(dir, "gemm", "cuda"), err
+	dir, err := trust.Cache()
+	return filepath.Join(dir, "cuda"), err
 }
 
 // Name implements a Compiler that says which build of a version it is.

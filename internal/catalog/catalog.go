@@ -61,3 +61,11 @@ func Nearest(word string, names []string) []string {
 	slices.SortStableFunc(near, func(a, b string) int { return distance(a) - distance(b) })
 	return near[:min(3, len(near))]
 }
+
+// Near returns those of the Nearest that word may be meant for: it begins them, or a third of it is wrong at most.
+func Near(word string, names []string) []string {
+	return slices.DeleteFunc(Nearest(word, names), func(name string) bool {
+		most := max(1, len(strings.TrimLeft(word, "-"))/3)
+		return !strings.HasPrefix(name, word) && levenshtein.ComputeDistance(word, name) > most
+	})
+}

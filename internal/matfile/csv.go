@@ -2,10 +2,12 @@ package matfile
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"gemm"
@@ -13,7 +15,8 @@ import (
 
 // The format is RFC 4180, with some extensions: lines that begin with # are comments, empty lines are
 // skipped, and blanks around a number and a byte order mark are ignored. There is no line of column
-// titles.
+// titles. If the first row has blanks or tabs between numbers and no comma, they separate numbers in all
+// rows, as numpy.savetxt writes them.
 
 // csvBody marks a .csv file; there is no header to remember.
 type csvBody struct{}
@@ -24,11 +27,38 @@ func csvReader(data *io.SectionReader) (*csv.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := csv.NewReader(text)
+	var in io.Reader = text
+	if head, _ := text.Peek(text.Size()); blankRow.Match(head) {
+		in = &blanks{lines: text}
+	}
+	r := csv.NewReader(in)
 	r.Comment = '#'
 	r.ReuseRecord = true
 	r.TrimLeadingSpace = true
 	return r, nil
+}
+
+// blankRow matches a text, or its beginning, whose first row has two numbers with blanks or tabs between them.
+var blankRow = regexp.MustCompile(`\A(?:[ \t]*(?:#.*)?\r?\n)*[ \t]*[^#,"\s][^,"\s]*[ \t]+[^,"\s][^,"\n]*(?:\n|\z)`)
+
+// blanks reads lines with commas in place of blanks and tabs.
+type blanks struct {
+	lines *bufio.Reader
+	line  []byte // that is left
+}
+
+// Read implements io.Reader.
+func (b *blanks) Read(p []byte) (int, error) {
+	if len(b.line) == 0 {
+		line, err := b.lines.ReadBytes('\n')
+		if len(line) == 0 {
+			return 0, err
+		}
+		b.line = append(bytes.Join(bytes.Fields(line), []byte{','}), '\n')
+	}
+	n := copy(p, b.line)
+	b.line = b.line[n:]
+	return n, nil
 }
 
 // csvError translates err, the error of reading a row, into an error of this package. The row has the
@@ -62,7 +92,7 @@ func (f *File) parseCSV() error {
 		f.Rows, f.Cols = f.Rows+1, len(row)
 	}
 	if f.Rows == 0 {
-		return errors.New("has no rows; write numbers separated by commas, a row a line")
+		return errors.New("has no rows; write numbers separated by commas or blanks, a row a line")
 	}
 	f.Type, f.body = "f64", csvBody{}
 	return checkShape(f.Rows, f.Cols)

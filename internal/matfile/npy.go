@@ -72,8 +72,7 @@ func (f *File) parseNPY() error {
 	case "u1", "B", "uint8":
 		f.Type = "gf256"
 	default:
-		return fmt.Errorf("elements are %q; save them as float16, float32 or float64, such as with a.astype('f8')",
-			dtype)
+		return fmt.Errorf("elements are %q; %s", dtype, npyRemedy(dtype))
 	}
 	body.typ, body.size = f.Type, gemm.TypeNamed(f.Type).Size
 	if err := checkShape(f.Rows, f.Cols); err != nil {
@@ -90,6 +89,20 @@ func (f *File) parseNPY() error {
 	}
 	f.body = body
 	return nil
+}
+
+// npyRemedy says how an array of another element type becomes one that can be read.
+func npyRemedy(dtype string) string {
+	const save = "save them as float16, float32 or float64, such as with a.astype('f8')"
+	switch kind := strings.TrimLeft(dtype, "<>=|"); {
+	case strings.HasPrefix(kind, "c"):
+		return "save the real and the imaginary parts, a.real and a.imag, in two files: A·B = (Ar·Br − Ai·Bi) + i(Ar·Bi + Ai·Br)"
+	case strings.HasPrefix(kind, "f"):
+		return save + ", which rounds them"
+	case kind == "i8" || kind == "u8":
+		return save + ", which rounds integers above 2**53"
+	}
+	return save
 }
 
 // npyHeader returns the dictionary of the header and the offset of the elements.
@@ -186,9 +199,12 @@ func npyShape(tuple string) ([2]int, error) {
 		}
 		dims = append(dims, dim)
 	}
-	if len(dims) != 2 {
-		return [2]int{}, fmt.Errorf("the array has %d dimensions, shape (%s); a matrix has 2: save it as a row with "+
-			"a.reshape(1, -1) or as a column with a.reshape(-1, 1)", len(dims), tuple)
+	if n := len(dims); n != 2 {
+		remedy := "it as a row with a.reshape(1, -1) or as a column with a.reshape(-1, 1)"
+		if n > 2 {
+			remedy = "one matrix of it, such as a[0" + strings.Repeat(", 0", n-3) + "]"
+		}
+		return [2]int{}, fmt.Errorf("the array has %d dimensions, shape (%s); a matrix has 2: save %s", n, tuple, remedy)
 	}
 	return [2]int(dims), nil
 }

@@ -29,14 +29,14 @@ type Source struct {
 // compileTime is how long a compiler may take.
 const compileTime = time.Minute
 
-// File returns the compiled program. It is compiled once and kept in the user's cache folder, by
+// File returns the compiled program. It is compiled once and kept in the folder of trust.Cache, by
 // what it was compiled from.
 func (s Source) File() (string, error) {
-	cache, err := os.UserCacheDir()
+	folder, err := trust.Cache()
 	if err != nil {
-		return "", fmt.Errorf("no cache folder: %w", err)
+		return "", err
 	}
-	return s.Compile(filepath.Join(cache, "gemm"))
+	return s.Compile(folder)
 }
 
 // Compile returns the compiled program in the folder, and compiles it unless it is there. The error

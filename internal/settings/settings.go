@@ -177,7 +177,7 @@ func Path() (string, error) { return pathOf(thisHost()) }
 func pathOf(host tuned.Host) (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {
-		return "", fmt.Errorf("there is no folder for the settings: %w", err)
+		return "", fmt.Errorf("there is no folder for the settings: %w; set XDG_CONFIG_HOME", err)
 	}
 	return filepath.Join(dir, "gemm", fileOf(host)), nil
 }
@@ -214,7 +214,7 @@ func advised(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%w; make its folder writable", err)
+	return fmt.Errorf("%w; make its folder writable, or set XDG_CONFIG_HOME", err)
 }
 
 // cause returns err without the file name.

@@ -30,5 +30,8 @@ func stranger(info fs.FileInfo) string {
 	return ""
 }
 
+// access returns an error unless this user can write the folder.
+func access(folder string) error { return syscall.Access(folder, 2) }
+
 // writable reports whether others than the owner may write the file.
 func writable(mode fs.FileMode) bool { return mode&0o022 != 0 }

@@ -60,6 +60,14 @@ func Folder(path string) error {
 func folders(path string) error {
 	closed := false // a folder above is closed to others
 	for _, folder := range above(path) {
+		link, err := os.Lstat(folder) // another user can turn a link of theirs, also in a folder with the sticky bit
+		if err != nil {
+			return err
+		}
+		if who := stranger(link); who != "" && link.Mode()&fs.ModeSymlink != 0 {
+			return fmt.Errorf("%w: the link %s belongs to %s, not to this user: choose another folder", ErrUntrusted, folder,
+				who)
+		}
 		info, err := os.Stat(folder)
 		if err != nil {
 			return err
