@@ -24,6 +24,13 @@ func TestParse(t *testing.T) {
 		odd:                     {Path: odd, Name: "a,b=c:d"},
 		odd + ":g=cblas:f64":    {Path: odd, Symbol: "g", ABI: CBLAS, Type: "f64", Name: "g"},
 		"/tmp/../kernels/sgemm": {Path: "/tmp/../kernels/sgemm", Name: "sgemm"},
+		"ann=dgemm.c":           {Path: "dgemm.c", Name: "ann", Named: true},
+		"张-1=hw/x.c:f=square":   {Path: "hw/x.c", Symbol: "f", ABI: Square, Name: "张-1", Named: true},
+		"x=square":              {Path: "x", ABI: Square, Name: "x"},
+		"x=square:f32":          {Path: "x", ABI: Square, Type: "f32", Name: "x"},
+		"x=./square":            {Path: "./square", Name: "x", Named: true},
+		"./a=b/x.so:f":          {Path: "./a=b/x.so", Symbol: "f", Name: "f"},
+		"b\x1b[m\n.so":          {Path: "b\x1b[m\n.so", Name: `b\x1b[m`},
 	} {
 		got, err := Parse(text)
 		if err != nil || got != want {
@@ -34,7 +41,7 @@ func TestParse(t *testing.T) {
 		"x.c=foo": `ABI "foo" is unknown: it must be one of square, rowmajor, fortran, cblas`,
 		"x.c=":    `ABI "" is unknown`, "x.c=square:f16": "must be f64 or f32",
 		"x.c:1f": `function "1f"`, "x.c:": `function ""`,
-		"": "the path is empty", ":f": "the path is empty", "=square": "the path is empty",
+		"": "the path is empty", "x=": "the path is empty", ":f": "the path is empty", "=square": "the path is empty",
 	} {
 		if k, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is %+v, %v; want %q", text, k, err, want)
@@ -44,8 +51,8 @@ func TestParse(t *testing.T) {
 
 func TestKinds(t *testing.T) {
 	for path, want := range map[string]string{
-		"a.c": "c source", "a.C": "c source", "a.cc": "c++ source", "a.cpp": "c++ source", "a.cxx": "c++ source",
-		"a.so": "",
+		"a.c": "C source", "a.C": "C source", "a.cc": "C++ source", "a.cpp": "C++ source", "a.cxx": "C++ source",
+		"a.f": "Fortran source", "a.f90": "Fortran source", "a.F90": "Fortran source", "a.f95": "Fortran source", "a.so": "",
 		"a.cu": "cuda", "a.CU": "cuda", "c": "",
 	} {
 		k := Kernel{Path: path}
@@ -81,15 +88,21 @@ func TestDistinct(t *testing.T) {
 	}
 	for want, texts := range map[string][]string{
 		"a b": {"a.c", "b.c"}, "f g": {"a.c:f", "a.c:g"}, "a-f b-f c": {"a.c:f", "b.c:f", "c.c"},
-		"f a-f": {"f.c", "a.c:f"},
+		"f a-f": {"f.c", "a.c:f"}, "x-a y-a b": {"x/a.c", "y/a.c", "b.c"}, "a-c a-f90": {"x/a.c", "x/a.f90"},
+		"ann-src-a bob-src-a": {"ann/src/a.c", "bob/src/a.c"}, "x-a-f y-a-f": {"x/a.c:f", "y/a.c:f"},
+		"x-a-c x-a-f90 y-a-c": {"x/a.c", "x/a.f90", "y/a.c"}, "ann a-c a": {"ann=x/a.c", "y/a.c", "a=z/b.c"},
 	} {
 		if got, err := names(texts...); got != want || err != nil {
 			t.Errorf("%q are %q, %v; want %q", texts, got, err, want)
 		}
 	}
-	const want = "x/a.c and y/a.c are both called user/a: rename one of the files"
-	if got, err := names("x/a.c", "y/a.c"); err == nil || err.Error() != want {
-		t.Errorf("two files called alike are %q, %v", got, err)
+	for want, texts := range map[string][]string{
+		"x/a.c and x/a.c are both called user/a: name one, as in --bring NAME=x/a.c":   {"x/a.c", "x/a.c"},
+		"x/a.c and y/a.c are both called user/ann: name one, as in --bring NAME=y/a.c": {"ann=x/a.c", "ann=y/a.c"},
+	} {
+		if got, err := names(texts...); err == nil || err.Error() != want {
+			t.Errorf("%q are %q, %v; want %q", texts, got, err, want)
+		}
 	}
 }
 
@@ -123,6 +136,14 @@ func TestFunctions(t *testing.T) {
 		{"x.cpp", "_Z1fv", "", "", `declare the function extern "C"`},
 		{"x.cpp:f", "_Z1fv", "", "",
 			`it has no function f: it exports _Z1fv, a name of C++: declare the function extern "C"`},
+		{"x.f90", "dgemm_ sgemm_", Fortran, "dgemm_ sgemm_", ""},
+		{"x.f90", "square_dgemm", Square, "square_dgemm", ""},
+		{"x.f90", "x", RowMajor, "x", ""},
+		{"x.f90:Mine=fortran", "mine_ other_", Fortran, "mine_", ""},
+		{"x.F=fortran:f64", "dgemm_ mine_", Fortran, "dgemm_", ""},
+		{"x.f90", "x_ y_", "", "", "its subroutine x has no known arguments: declare it bind(C), or bring it with =fortran"},
+		{"x.f90", "__linalg_MOD_mine", "", "", "its function is __linalg_MOD_mine, a name of a module of Fortran: declare " +
+			"the procedure bind(C)"},
 		{"x.so", "a b c d e f g h i j k l m n", "", "", "k, l and 2 more"},
 	} {
 		parsed, err := Parse(test.kernel)

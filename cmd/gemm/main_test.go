@@ -178,6 +178,11 @@ func TestUsageErrors(t *testing.T) {
 		fail(t, dir, 2, `argument "stray": there are only flags`, name, "stray")
 		fail(t, dir, 2, `flag "--nonsense" is unknown`, name, "--nonsense", "1")
 	}
+	fail(t, dir, 2, `flag "--thread" is unknown; --threads is a flag of gemm compare, gemm parallel, gemm mpi; see gemm `+
+		"serial --help", "serial", "--thread", "2")
+	fail(t, dir, 2, `flag "--np" is unknown; --np is a flag of gemm compare, gemm mpi;`, "serial", "--np", "2")
+	fail(t, dir, 2, `flag "--sise" is unknown; it may be --sizes; see`, "serial", "--sise", "8")
+	fail(t, dir, 2, `flag "--nonsense" is unknown; see gemm serial --help`, "serial", "--nonsense")
 	fail(t, dir, 2, `argument "stray"`, "list", "--json", "x", "stray")
 	if err := os.WriteFile(filepath.Join(dir, "there.npy"), nil, 0o600); err != nil {
 		t.Fatal(err)

@@ -53,19 +53,27 @@ func Families() []string {
 // Nearest returns up to three names that are most similar to word, by the edit distance to the name
 // or to its part after the slash.
 func Nearest(word string, names []string) []string {
+	near := byDistance(word, names)
+	return near[:min(3, len(near))]
+}
+
+// byDistance returns the names, the nearest first.
+func byDistance(word string, names []string) []string {
 	distance := func(name string) int {
 		_, algorithm, _ := strings.Cut(name, "/")
 		return min(levenshtein.ComputeDistance(word, name), levenshtein.ComputeDistance(word, algorithm))
 	}
 	near := slices.Clone(names)
 	slices.SortStableFunc(near, func(a, b string) int { return distance(a) - distance(b) })
-	return near[:min(3, len(near))]
+	return near
 }
 
-// Near returns those of the Nearest that word may be meant for: it begins them, or a third of it is wrong at most.
+// Near returns up to three of the names, the nearest first, that word may be meant for: it begins them, or at most a
+// third of it is wrong.
 func Near(word string, names []string) []string {
-	return slices.DeleteFunc(Nearest(word, names), func(name string) bool {
-		most := max(1, len(strings.TrimLeft(word, "-"))/3)
+	most := max(1, len(strings.TrimLeft(word, "-"))/3)
+	near := slices.DeleteFunc(byDistance(word, names), func(name string) bool {
 		return !strings.HasPrefix(name, word) && levenshtein.ComputeDistance(word, name) > most
 	})
+	return near[:min(3, len(near))]
 }

@@ -157,6 +157,16 @@ func TestNearest(t *testing.T) {
 	}
 }
 
+func TestNear(t *testing.T) {
+	names := []string{"--help", "--time", "--timeout", "--type", "--threads", "--bk"}
+	for word, want := range map[string]string{"--thread": "--threads", "--tim": "--time --timeout", "--thraeds": "--threads",
+		"--nonsense": "", "--l2": "", "--bk": "--bk", "--typ": "--type"} {
+		if got := strings.Join(Near(word, names), " "); got != want {
+			t.Errorf("near to %s are %q, want %q", word, got, want)
+		}
+	}
+}
+
 func TestFamiliesAreInOrder(t *testing.T) {
 	if got := Families(); !slices.Equal(got, []string{"serial", "parallel", "reference", "mpi", "cuda"}) {
 		t.Errorf("families %v", got)

@@ -128,9 +128,9 @@ func TestReadsWhatOthersWrote(t *testing.T) {
 
 func TestRefusesWhatIsNoRealMatrix(t *testing.T) {
 	for name, want := range map[string]string{
-		"int64.npy":   `elements are "<i8"; save them as float16, float32 or float64`,
+		"int64.npy":   `a.astype('f8'), which rounds integers above 2**53`,
 		"one.npy":     "1 dimensions, shape (5,); a matrix has 2: save it as a row with a.reshape(1, -1)",
-		"three.npy":   "3 dimensions, shape (2, 2, 2)",
+		"three.npy":   "3 dimensions, shape (2, 2, 2); a matrix has 2: save one matrix of it, such as a[0]",
 		"records.npy": "elements are records",
 		"complex.mtx": `line 1: field "complex" is none of real, integer, pattern`,
 		"make.py":     "ends neither in .npy nor in .mtx nor in .csv",

@@ -197,6 +197,51 @@ func TestCutHeaders(t *testing.T) {
 	checkError(t, "a.npy", err, `starts with "\x93NUMBY", not with NumPy's`)
 }
 
+// TestElementTypes: what to do with arrays of other types or dimensions loses nothing unsaid.
+func TestElementTypes(t *testing.T) {
+	for descr, want := range map[string]string{
+		"<c16": "save the real and the imaginary parts, a.real and a.imag, in two files", ">c8": "a.real and a.imag",
+		"<f16": "a.astype('f8'), which rounds them", "|b1": "such as with a.astype('f8')", "<U3": "a.astype('f8')",
+		"<u8": "which rounds integers above 2**53",
+	} {
+		_, err := contents[float64](t, "a.npy", header("{'descr': '"+descr+"', 'fortran_order': False, 'shape': (1, 1), }",
+			strings.Repeat("\x00", 16)))
+		checkError(t, "a.npy", err, want)
+		if strings.Contains(descr, "c") && strings.Contains(err.Error(), "astype") {
+			t.Errorf("%s drops the imaginary parts: %v", descr, err)
+		}
+	}
+	_, err := contents[float64](t, "a.npy", header("{'descr': '<f8', 'fortran_order': False, 'shape': (1, 1, 1, 1), }",
+		strings.Repeat("\x00", 8)))
+	checkError(t, "a.npy", err, "save one matrix of it, such as a[0, 0]")
+}
+
+// TestBlanks: numbers may be separated by blanks and tabs, as numpy.savetxt writes them, if the first row has no comma.
+func TestBlanks(t *testing.T) {
+	const want = "1 2 3; 4 5 6"
+	for _, text := range []string{
+		"1.000000000000000000e+00 2.000000000000000000e+00 3.000000000000000000e+00\n4e0 5e0 6e0\n",
+		"# a, title of 3 columns\n\n 1\t2\t3 \r\n\n#\n4   5 \t6", "1, 2 ,3\n4,5, 6\n", "1 2 3\n4,5,6\n",
+		"\xef\xbb\xbf1 2 3\n4 5 6\n",
+	} {
+		got, err := contents[float64](t, "a.csv", text)
+		if err != nil || got != want {
+			t.Errorf("%q is %q, %v; want %q", text, got, err, want)
+		}
+	}
+	long := strings.Repeat("1 ", 1<<17)
+	if got, err := contents[float64](t, "a.csv", long+"\n"+long); err != nil || strings.Count(got, "1") != 1<<18 {
+		t.Errorf("long rows have %d numbers, %v", strings.Count(got, "1"), err)
+	}
+	for text, want := range map[string]string{
+		"1 2\n3\n": "line 2: 1 numbers, the rows before it have 2", "1\n1 2\n": `line 2, column 1: "1 2" is not a number`,
+		"1 2, 3\n": `"1 2" is not a number`, "1 x\n": `line 1, column 2: "x" is not a number`,
+	} {
+		_, err := contents[float64](t, "a.csv", text)
+		checkError(t, "a.csv", err, want)
+	}
+}
+
 // TestEncodings: text is read in UTF-8, with or without a byte-order mark, and in others the
 // error says so.
 func TestEncodings(t *testing.T) {

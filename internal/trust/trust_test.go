@@ -4,6 +4,7 @@ package trust
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -117,6 +118,54 @@ func rename(t *testing.T, from, to string) {
 	t.Helper()
 	if err := errors.Join(os.Rename(from, to), os.Symlink(to, from)); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestCache finds the folder for compiled programs: the user's or, if it cannot be made, one in the folder for temporary
+// files that is this user's alone.
+func TestCache(t *testing.T) {
+	home, temporary := open(t), open(t)
+	mode(t, temporary, 0o777|fs.ModeSticky)
+	t.Setenv("TMPDIR", temporary)
+	t.Setenv("XDG_CACHE_HOME", filepath.Join(home, "cache"))
+	t.Setenv("HOME", home)
+	if got, err := Cache(); got != filepath.Join(home, "cache", "gemm") || err != nil {
+		t.Errorf("with a home: %s, %v", got, err)
+	}
+	mode(t, filepath.Join(home, "cache"), 0o777)
+	if _, err := Cache(); !errors.Is(err, ErrUntrusted) {
+		t.Errorf("in a folder that all can write: %v", err)
+	}
+	fallback := filepath.Join(temporary, fmt.Sprint("gemm-", os.Getuid()))
+	for _, cache := range []string{"/proc/nothing", "relative", ""} {
+		t.Setenv("XDG_CACHE_HOME", cache)
+		if cache == "" {
+			t.Setenv("HOME", "")
+		}
+		got, err := Cache()
+		info, missing := os.Stat(fallback)
+		if got != fallback || err != nil || missing != nil || info.Mode() != fs.ModeDir|0o700 {
+			t.Errorf("with the cache %q: %s, %v; %v, %v", cache, got, err, info, missing)
+		}
+	}
+	const remedy = ": set XDG_CACHE_HOME to a folder of yours"
+	mode(t, fallback, 0o777)
+	if _, err := Cache(); !errors.Is(err, ErrUntrusted) || !strings.HasSuffix(err.Error(), remedy) {
+		t.Errorf("with a folder that all can write: %v", err)
+	}
+	if err := os.Remove(fallback); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(home, fallback); err != nil {
+		t.Fatal(err)
+	}
+	give(t, fallback)
+	if _, err := Cache(); !errors.Is(err, ErrUntrusted) || !strings.Contains(err.Error(), "the link "+fallback) {
+		t.Errorf("with a link of another user: %v", err)
+	}
+	t.Setenv("TMPDIR", "/proc/nothing")
+	if _, err := Cache(); err == nil || !strings.HasSuffix(err.Error(), remedy) || strings.Contains(err.Error(), "\n") {
+		t.Errorf("without any folder: %v", err)
 	}
 }
 

@@ -151,10 +151,10 @@ func Escape(data string) Text {
 // wordly reports whether r is part of a word.
 func wordly(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// oneLine returns data with a space for each of its control characters.
+// oneLine returns data with a space for each character that is not shown, such as a control character.
 func oneLine(data string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
+		if !unicode.IsGraphic(r) {
 			return ' '
 		}
 		return r
