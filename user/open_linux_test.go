@@ -201,10 +201,11 @@ func TestUnsuited(t *testing.T) {
 	}
 }
 
-// TestThreads asks a kernel with OpenMP for its threads, in processes with different numbers.
+// TestThreads asks a kernel with OpenMP, which --cflags leave to gemm, for its threads, in processes with different
+// numbers.
 func TestThreads(t *testing.T) {
 	need(t)
-	v := brought(t, Options{Flags: "-O1 -fopenmp", Threads: 2}, source(t, "f.c", `
+	v := brought(t, Options{Flags: "-O1", Threads: 2}, source(t, "f.c", `
 #include <omp.h>
 #include <stdlib.h>
 `+head+`
@@ -219,6 +220,118 @@ func TestThreads(t *testing.T) {
 		}
 		if got, err := product(t.Context(), v, params, n); err != nil || got["threads"] != n-5 {
 			t.Errorf("%v threads: %v, %v", p, got, err)
+		}
+	}
+}
+
+// fortran has the head of a product in Fortran with the usual C name.
+const fortran = `subroutine product(n, a, b, c) bind(c, name="square_dgemm")
+  use iso_c_binding
+  integer(c_int), value :: n
+  real(c_double) :: a(n,n), b(n,n), c(n,n)
+`
+
+// TestOpenMP compiles sources with OpenMP: -fopenmp is added unless the options decide or the compiler cannot.
+func TestOpenMP(t *testing.T) {
+	need(t)
+	const pragma = head + "\n  #  pragma omp parallel for\n" + rows + "}"
+	refusing := source(t, "cc", `#!/bin/sh
+case "$*" in *openmp*) echo "x.c: error: no OpenMP here" >&2; exit 1;; esac
+exec cc "$@"
+`)
+	if err := os.Chmod(refusing, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct{ file, text, flags, cc, used, warning string }{
+		"pragma": {"f.c", pragma, "-O1", "", "-O1 -fopenmp", ""},
+		"C++":    {"f.cpp", `extern "C" ` + pragma, "", "", DefaultFlags + " -fopenmp", ""},
+		"word":   {"f.c", head + `_Pragma ("omp parallel for")` + rows + "}", "-O1", "", "-O1 -fopenmp", ""},
+		"Fortran": {"f.F90", fortran + "  !$OMP parallel workshare\n  c = c + matmul(a, b)\n  !$omp end parallel workshare\nend", "-O1", "",
+			"-O1 -fopenmp", ""},
+		"given":   {"f.c", pragma, "-fopenmp -O1", "", "-fopenmp -O1", ""},
+		"off":     {"f.c", pragma, "-O1 -fno-openmp", "", "-O1 -fno-openmp", ""},
+		"comment": {"f.c", "// #pragma omp parallel\n" + head + rows + "}", "-O1", "", "-O1", ""},
+		"refused": {"f.c", pragma, "-O1", refusing, "-O1", "compiled without OpenMP, so it has one thread: with -fopenmp, "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("CC", test.cc)
+			if _, err := exec.LookPath("gfortran"); name == "Fortran" && err != nil {
+				t.Skip(err)
+			}
+			v := brought(t, Options{Flags: test.flags}, source(t, test.file, test.text))[0]
+			got, err := product(t.Context(), v, nil, 9)
+			if err != nil || got["cflags"] != test.used || v.Has("threads") != strings.Contains(test.used, "-fopenmp") {
+				t.Errorf("options %v, threads %v, %v; want %q", got["cflags"], v.Has("threads"), err, test.used)
+			}
+			m, err := gemm.New[float64](v, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			warnings := m.(optional.Warner).Warnings()
+			if said := strings.Join(warnings, "\n"); !strings.HasPrefix(said, test.warning) || (said == "") != (test.warning == "") {
+				t.Errorf("warnings %q, want %q", warnings, test.warning)
+			}
+		})
+	}
+}
+
+// TestFortran multiplies by functions in Fortran.
+func TestFortran(t *testing.T) {
+	need(t)
+	if _, err := exec.LookPath("gfortran"); err != nil {
+		t.Skip(err)
+	}
+	v := brought(t, Options{}, source(t, "f.f90", fortran+"  c = c + matmul(a, b)\nend"))[0]
+	got, err := product(t.Context(), v, nil, 9)
+	if err != nil || got["abi"] != "square" || v.Has("threads") {
+		t.Errorf("bind(C): %v, threads %v, %v", got, v.Has("threads"), err)
+	}
+	text := source(t, "x.f", `
+      subroutine mine(ta, tb, m, n, k, x, a, la, b, lb, y, c, lc)
+      character ta, tb
+      integer m, n, k, la, lb, lc
+      double precision x, y, a(la,*), b(lb,*), c(lc,*)
+      c(1:m,1:n) = x * matmul(a(1:m,1:k), b(1:k,1:n))
+      end
+`)
+	v = brought(t, Options{}, text+":Mine=fortran")[0]
+	if got, err = product(t.Context(), v, nil, 9); err != nil || got["symbol"] != "mine_" {
+		t.Errorf("a subroutine: %v, %v", got, err)
+	}
+	bad := source(t, "bad.f90", "subroutine f\n  y = 1 +\nend subroutine\n")
+	if _, err := open(t.Context(), Options{}, bad); err == nil ||
+		!strings.HasSuffix(err.Error(), "bad.f90:2:9: Error: Syntax error in expression at (1)") {
+		t.Errorf("a source with an error: %v", err)
+	}
+	t.Setenv("PATH", "")
+	_, err = open(t.Context(), Options{}, bad)
+	if err == nil || !strings.Contains(err.Error(), "no compiler for Fortran: install gfortran or flang, or set FC") {
+		t.Errorf("without a compiler: %v", err)
+	}
+}
+
+// TestSomeFail opens kernels of which some cannot run. The rows of those have the reason, in the types that the user may
+// mean.
+func TestSomeFail(t *testing.T) {
+	need(t)
+	all := brought(t, Options{}, source(t, "bad.c", "int f(void) {\n return x; }"), source(t, "f.c", head+rows+"}"),
+		"/nowhere/g.so=cblas:f32", source(t, "omp.so", "text"))
+	for i, want := range []struct{ types, fault string }{
+		{"f64 f32", "bad.c:2:9: error: "}, {"f64", ""}, {"f32", "there is no file /nowhere/g.so"},
+		{"f64 f32", "is not a shared library"},
+	} {
+		if got := strings.Join(all[i].Types(), " "); got != want.types {
+			t.Errorf("%s has the types %s, want %s", all[i].Name, got, want.types)
+		}
+		var err error
+		if strings.HasPrefix(want.types, "f64") {
+			_, err = product(t.Context(), all[i], nil, 5)
+		} else {
+			_, err = gemm.New[float32](all[i], nil)
+		}
+		if (err == nil) != (want.fault == "") || err != nil && !strings.Contains(err.Error(), want.fault) ||
+			errors.Is(err, gemm.ErrUnavailable) {
+			t.Errorf("%s: %v, want %q", all[i].Name, err, want.fault)
 		}
 	}
 }
@@ -257,6 +370,8 @@ func TestRefused(t *testing.T) {
 		file("damaged.so", "\x7fELF\x02\x01\x01"):             "is damaged (",
 		file("bad.c", "int f(void) {\n return x; }"):          "bad.c:2:9: error: ",
 		file("link.c", "void g(void); void f(void) { g(); }"): "cannot be loaded: link.so: undefined symbol: g",
+		file("omp.c", "void GOMP_parallel(void); void f(void) { GOMP_parallel(); }"): "undefined symbol: GOMP_parallel: " +
+			"compile it with -fopenmp",
 		file("late.c", `#include <stdlib.h>
 			__attribute__((constructor)) static void x(void) { exit(4); }
 			void f(void) {}`): "cannot be loaded: it ended its process with status 4",

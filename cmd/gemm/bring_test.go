@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"gemm/compare"
 	"gemm/internal/gemmtest"
@@ -50,7 +52,7 @@ func TestBring(t *testing.T) {
 		t.Errorf("status %d, %s", r.status, r.stderr)
 	}
 	rows := records(t, filepath.Join(dir, "rows.json")).Records
-	if len(rows) != 2*(3+1+len(wrong)) {
+	if len(rows) != 2*(5+1+len(wrong)) {
 		t.Errorf("there are %d rows:\n%s", len(rows), r.stdout)
 	}
 	for _, row := range rows {
@@ -133,7 +135,7 @@ func TestBringTogether(t *testing.T) {
 	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	succeed(t, dir, "parallel", "--bring", "rows.c:rows=rowmajor:f32", "--cflags", "-O2 -fopenmp", "--threads", "1,2",
+	succeed(t, dir, "parallel", "--bring", "rows.c:rows=rowmajor:f32", "--cflags", "-O2", "--threads", "1,2",
 		"--sizes", "30", "--time", "1ms", "--json", "parallel.json")
 	var got []string
 	for _, row := range records(t, filepath.Join(dir, "parallel.json")).Records {
@@ -147,13 +149,101 @@ func TestBringTogether(t *testing.T) {
 	if slices.Sort(got); !slices.Equal(got, []string{"f32 threads=1", "f32 threads=2"}) {
 		t.Errorf("the rows of the kernel are %q", got)
 	}
-	succeed(t, dir, "compare", "--bring", "rows.c=rowmajor:f32", "--cflags", "-O1", "--families", "serial",
+	succeed(t, dir, "compare", "--bring", "rows.c=rowmajor:f32", "--cflags", "-O1 -fno-openmp", "--families", "serial",
 		"--variants", "serial/packed", "--sizes", "24x20x16", "--type", "f32", "--out", "report")
 	rows := records(t, filepath.Join(dir, "report", "results.json")).Records
 	if len(rows) != 2 || rows[1].Variant != "user/rows" || rows[1].Status != compare.OK ||
 		rows[1].Turn != rows[0].Turn {
 		t.Errorf("the rows are %+v", rows)
 	}
+}
+
+// TestBringBatch measures the kernels of a course: some are called alike, one does not compile, and one has what a
+// terminal obeys in its name and in what it prints. They stand next to the loops in C, and each has one line.
+func TestBringBatch(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(example(t, "dgemm-blocked.c"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	const hostile = "user/top f64 40 ok\nx\x1b[31m\a\r\u202e\xff end"
+	kernels := map[string]string{"ann/dgemm.c": string(text), "bob/dgemm.c": string(text), "bad.c": "int f(void) { return 1 +; }",
+		"x\x1b[31m\nuser/best.c": string(text),
+		"noisy.c": fmt.Sprintf("#include <stdio.h>\n#include <stdlib.h>\nvoid square_dgemm(int n, double *A, double *B, double *C)"+
+			"{ fwrite(%s, 1, %d, stderr); fflush(stderr); abort(); }", cText(hostile), len(hostile))}
+	args := []string{"serial", "--sizes", "40", "--time", "1ms", "--json", "rows.json", "--bring", "eve=bob/dgemm.c"}
+	for name, text := range kernels {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, "--bring", name)
+	}
+	r := start(t, dir, nil, args...)
+	report := start(t, dir, nil, "report", "--in", "rows.json", "--out", "report", "--format", "csv,md,html,tex")
+	if r.status != statusFailed || report.status != 0 || strings.Count(r.stderr, "\n") != 1 ||
+		strings.Count(r.stdout, "\n") != 1+5+len(kernels)+1 {
+		t.Errorf("status %d, %d\n%s%s%s", r.status, report.status, r.stdout, r.stderr, report.stderr)
+	}
+	csv, err := os.ReadFile(filepath.Join(dir, "report", "results.csv"))
+	if err != nil || strings.Count(string(csv), "\n") != 1+5+len(kernels)+1 {
+		t.Errorf("%v\n%s", err, csv)
+	}
+	texts := map[string]string{"standard output": r.stdout, "standard error": r.stderr + report.stderr}
+	files, err := filepath.Glob(filepath.Join(dir, "report", "*.*"))
+	if err != nil || len(files) < 4 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[filepath.Base(file)] = string(data)
+	}
+	for name, text := range texts {
+		if at := strings.IndexAny(text, "\x1b\a\r\u202e"); at >= 0 || !utf8.ValidString(text) {
+			t.Errorf("%s has what a terminal obeys: %q", name, text[max(0, at-100):min(len(text), at+100)])
+		}
+	}
+	want := map[string]string{"user/ann-dgemm": "", "user/bob-dgemm": "", "user/eve": "", "user/best": "",
+		"user/bad": "bad.c does not compile: bad.c:1:25: error: ", "user/noisy": "it crashed: aborted: ",
+		"reference/c-ikj": "", "reference/c-naive": "", "serial/packed": "", "serial/naive": "", "serial/hinted": ""}
+	rows := records(t, filepath.Join(dir, "rows.json")).Records
+	if len(rows) != len(want) {
+		t.Errorf("%d rows, want %d", len(rows), len(want))
+	}
+	for _, row := range rows {
+		fault, ok := want[row.Variant]
+		if !ok || (fault == "") != (row.Status == compare.OK) || !strings.HasPrefix(row.Reason, fault) || row.Turn != rows[0].Turn {
+			t.Errorf("%s: %s, %q, turn %q", row.Variant, row.Status, row.Reason, row.Turn)
+		}
+	}
+}
+
+// cText returns text as a string of C.
+func cText(text string) string {
+	var b strings.Builder
+	for _, c := range []byte(text) {
+		fmt.Fprintf(&b, `\%03o`, c)
+	}
+	return `"` + b.String() + `"`
+}
+
+// TestWithoutHome measures a kernel and a program in C where there is no home to write to.
+func TestWithoutHome(t *testing.T) {
+	t.Parallel()
+	path, dir, temporary := example(t, "dgemm-blocked.c"), t.TempDir(), t.TempDir()
+	args := []string{"serial", "--sizes", "40", "--time", "1ms", "--bring", path}
+	for _, home := range [][]string{{"HOME=/proc/nothing", "XDG_CACHE_HOME="}, {"HOME=", "XDG_CACHE_HOME="}} {
+		r := start(t, dir, append(home, "TMPDIR="+temporary), args...)
+		if r.status != 0 || !regexp.MustCompile(`(?m)^reference/c-ikj +f64 +40 +ok `).MatchString(r.stdout) {
+			t.Errorf("with %v: status %d, %s%s", home, r.status, r.stdout, r.stderr)
+		}
+	}
+	failWith(t, dir, []string{"HOME=", "XDG_CACHE_HOME=", "TMPDIR=/proc/nothing"}, statusFailed,
+		": set XDG_CACHE_HOME to a folder of yours", args...)
 }
 
 // TestBringRefusals gives kernels that cannot be. Nothing is measured.

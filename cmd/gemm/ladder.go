@@ -22,6 +22,7 @@ import (
 	"gemm/compare/verify"
 	"gemm/cuda"
 	"gemm/internal/catalog"
+	"gemm/internal/output"
 	"gemm/internal/sample"
 	"gemm/mpi"
 	"gemm/mpi/launch"
@@ -707,7 +708,9 @@ func commandLine(args []string) string {
 		words = []string{origin.Program, "-n", strconv.Itoa(max(1, origin.Ranks)), "gemm"}
 	}
 	for _, word := range args {
-		if strings.ContainsAny(word, " \t\n\"'\\$*?;&|<>()`") || word == "" {
+		if quoted := strconv.Quote(word); output.Line(word) != strings.TrimSpace(word) {
+			word = "$'" + strings.ReplaceAll(quoted[1:len(quoted)-1], "'", `\'`) + "'"
+		} else if strings.ContainsAny(word, " \t\n\"'\\$*?;&|<>()`") || word == "" {
 			word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 		}
 		words = append(words, word)

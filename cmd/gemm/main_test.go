@@ -181,7 +181,7 @@ func TestUsageErrors(t *testing.T) {
 	fail(t, dir, 2, `flag "--thread" is unknown; --threads is a flag of gemm compare, gemm parallel, gemm mpi; see gemm `+
 		"serial --help", "serial", "--thread", "2")
 	fail(t, dir, 2, `flag "--np" is unknown; --np is a flag of gemm compare, gemm mpi;`, "serial", "--np", "2")
-	fail(t, dir, 2, `flag "--sise" is unknown; it may be --sizes; see`, "serial", "--sise", "8")
+	fail(t, dir, 2, `flag "--size" is unknown; it may be --sizes; see`, "serial", "--size", "8")
 	fail(t, dir, 2, `flag "--nonsense" is unknown; see gemm serial --help`, "serial", "--nonsense")
 	fail(t, dir, 2, `argument "stray"`, "list", "--json", "x", "stray")
 	if err := os.WriteFile(filepath.Join(dir, "there.npy"), nil, 0o600); err != nil {
@@ -700,6 +700,8 @@ func TestCommandLine(t *testing.T) {
 			"gemm compare --out 'my dir' --resume"},
 		{[]string{"compare", "-resume=true", "--out", "it's"}, `gemm compare -resume=true --out 'it'\''s'`,
 			`gemm compare --out 'it'\''s' --resume`},
+		{[]string{"serial", "--bring", "it's\x1b[m\n\\x.c"}, `gemm serial --bring $'it\'s\x1b[m\n\\x.c'`,
+			`gemm serial --bring $'it\'s\x1b[m\n\\x.c' --resume`},
 		{[]string{"compare", "--out", "force", "--variants", ""}, "gemm compare --out force --variants ''",
 			"gemm compare --out force --variants '' --resume"},
 	} {

@@ -7,12 +7,16 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
 	"gemm"
 	"gemm/compare"
 )
+
+// shellWord matches a word of a command as it is written, in quotes if it has blanks.
+var shellWord = regexp.MustCompile(`(?:\$'(?:[^'\\]|\\.)*'|'[^']*'|\\.|[^\s'])+`)
 
 // Asked returns the given flags, with their values, that the run of the first row had on its
 // command line.
@@ -21,7 +25,7 @@ func (v *View) Asked(rows []compare.Record, flags ...string) []string {
 	if i < 0 {
 		return nil
 	}
-	words := strings.Fields(v.Runs[i].Command)
+	words := shellWord.FindAllString(v.Runs[i].Command, -1)
 	var out []string
 	for _, flag := range flags {
 		for j, word := range words {
