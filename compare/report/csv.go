@@ -18,7 +18,7 @@ import (
 // JSON, with these exceptions: ci_low_s and ci_high_s are the ends of ci_s; samples and ranks are
 // numbers of them; predicted_… are the members of predicted. params, resolved and phases_s are
 // "name=value" separated by spaces; warnings are separated by "; ". A text that a spreadsheet would
-// evaluate begins with an apostrophe. Later versions may add columns at the end; none changes its
+// evaluate begins with an apostrophe, and one of several lines is one Line. Later versions may add columns at the end; none changes its
 // place or meaning.
 var csvColumns = []struct {
 	name  string
@@ -121,11 +121,11 @@ func csvBatch(r compare.Record) string {
 	return strconv.Itoa(r.Batch)
 }
 
-// csvText returns the text of a cell. A spreadsheet evaluates a text that begins with =, +, -, @, a
-// tab or a carriage return as a formula. Such a text gets an apostrophe before it unless it is a
+// csvText returns the text of a cell. A spreadsheet evaluates a text that begins with =, +, - or @
+// as a formula. Such a text gets an apostrophe before it unless it is a
 // number.
 func csvText(text string) string {
-	if text == "" || strings.IndexByte("=+-@\t\r", text[0]) < 0 {
+	if text == "" || strings.IndexByte("=+-@", text[0]) < 0 {
 		return text
 	}
 	if _, err := strconv.ParseFloat(text, 64); err == nil {

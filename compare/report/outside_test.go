@@ -90,6 +90,11 @@ var broughtAnswers = []sentence{
 		"Every row of your kernels has a right result.", "`serial/packed` is slower than `reference/openblas`, 0.900",
 		"use `user/mine`", "| `user/mine` | 1 thread | 21.0 ",
 	}, []string{"`user/mine` is slower than", "as fast as `user/mine`", "NaN"}},
+	{"a kernel of the user next to loops in C", withKernels(reporttest.Row("user/mine", 128, 1e-3, brought, inTurn),
+		reporttest.Row("reference/c-ikj", 128, 3e-3, inTurn), reporttest.Row("reference/c-naive", 128, 4e-3, inTurn)), []string{
+		"as fast as the textbook loops (`serial/naive`), 3.00 (3.00) times as fast as `reference/c-ikj`, the fastest loops in C, ",
+		"| × naive | × loops in C | × fastest of ours | × library | ",
+		"| 128 | 4.19 | 10.5 | 80.0 | 3.00 | 1.00 | "}, nil},
 	{"a slow kernel of the user", withKernels(reporttest.Row("user/mine", 128, .16, brought)), []string{
 		"The fastest variant is `parallel/packed`", "0.500 times as fast as the textbook loops",
 		"It is number 6 of 6 variants",

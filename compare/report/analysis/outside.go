@@ -134,11 +134,11 @@ func (v *View) Rank(r compare.Record) (place, of int) {
 
 // Yardstick is a row that a kernel of the user is compared with.
 type Yardstick struct {
-	Key string // naive, own, library
+	Key string // naive, program, own, library
 	Row compare.Record
 }
 
-// Yardsticks returns the rows that a row of the user is compared with: the textbook loops, our
+// Yardsticks returns the rows that a row of the user is compared with: the textbook loops, the fastest loops in C, our
 // fastest variant and the fastest library of others, each on the same problem. The textbook loops of
 // a processor have one thread; the others have as many as the row.
 func (v *View) Yardsticks(r compare.Record) []Yardstick {
@@ -164,6 +164,7 @@ func (v *View) Yardsticks(r compare.Record) []Yardstick {
 		textbook = v.beside(one)
 	}
 	add("naive", textbook, func(o compare.Record) bool { return o.Variant == first })
+	add("program", rows, func(o compare.Record) bool { return Program(o.Variant) && o.Variant != InPython })
 	add("own", rows, func(o compare.Record) bool { return Ours(o) && !Fewer(o.Variant) && o.Variant != first })
 	add("library", rows, Rival)
 	return out

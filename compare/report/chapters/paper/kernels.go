@@ -200,7 +200,7 @@ func (b builder) bySize(v *analysis.View, k analysis.Kernel) (document.Table, bo
 	t := document.Table{ID: id + v.Suffix, Command: b.Rerun(v, rows),
 		Caption: b.Say("brought.sizes", text.Args{"Variant": document.Literal(k.Variant), "Type": k.Type}),
 		Columns: append(b.Columns("size"), append([]document.Column{{Title: unit, Numeric: true}},
-			b.Columns("#peak", "#naive", "#overown", "#overlibrary", "#rank")...)...)}
+			b.Columns("#peak", "#naive", "#overprogram", "#overown", "#overlibrary", "#rank")...)...)}
 	for _, r := range spaced(rows, sizesOfKernel) {
 		r.Phases = nil
 		place, of := v.Rank(r)
@@ -210,7 +210,7 @@ func (b builder) bySize(v *analysis.View, k analysis.Kernel) (document.Table, bo
 		for _, y := range v.Yardsticks(r) {
 			yards[y.Key] = document.Text(number.Significant(float64(y.Row.Median) / float64(r.Median)))
 		}
-		for _, key := range []string{"naive", "own", "library"} {
+		for _, key := range []string{"naive", "program", "own", "library"} {
 			cells = append(cells, cmp.Or(yards[key], number.Absent))
 		}
 		t.Rows = append(t.Rows, document.Row{Cells: append(cells, document.Text(fmt.Sprintf("%d / %d", place, of)))})
