@@ -45,6 +45,48 @@ func TestUsersFilesStay(t *testing.T) {
 	}
 }
 
+// TestHostileNames checks files whose names have what a terminal obeys, or look like rows of the table. Each file is one
+// line, and names are escaped in messages and errors too.
+func TestHostileNames(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	const name = "x\x1b[31m\a\r\u202e\xff\ngood     7      y"
+	const shown = `x\x1b[31m\a\r\u202e\xff; good     7      y`
+	file := filepath.Join(dir, name)
+	if err := os.WriteFile(file, []byte("contents"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r := start(t, dir, nil, "rs", "protect", "--parity", "1", name); r.status != 0 || strings.Count(r.stderr, "\n") != 1 {
+		t.Fatalf("status %d, %q", r.status, r.stderr)
+	}
+	if err := os.WriteFile(file, []byte("damaged!"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := start(t, dir, nil, "rs", "check", "--content", name)
+	if lines := strings.Split(r.stdout, "\n"); r.status != statusFailed || len(lines) != 4 || !strings.Contains(lines[1], shown) ||
+		strings.Count(r.stderr, "\n") != 1 || strings.ContainsAny(r.stdout+r.stderr, "\x1b\a\r\u202e") {
+		t.Errorf("status %d, %q, %q", r.status, r.stdout, r.stderr)
+	}
+	fail(t, dir, statusFailed, shown+".csv: no such file", "multiply", "--a", name+".csv", "--b", name+".csv", "--out", "c.csv")
+}
+
+// TestTables: tables are made by package output, which escapes cells.
+func TestTables(t *testing.T) {
+	sources, err := filepath.Glob("*.go")
+	if err != nil || len(sources) < 20 {
+		t.Fatal(sources, err)
+	}
+	for _, source := range sources {
+		text, err := os.ReadFile(source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(text), "\"text/tab"+"writer\"") {
+			t.Errorf("%s imports text/tabwriter: use output.NewTable", source)
+		}
+	}
+}
+
 // TestTwoProcesses has two processes on one file of records. The second says which the first
 // is. When the first has been killed, another goes on where it was.
 func TestTwoProcesses(t *testing.T) {
