@@ -84,7 +84,7 @@ func launchOf(c *cli.Context) (l guest.Launch, err error) {
 	return l, err
 }
 
-// guests reads the kernels for a GPU.
+// guests reads the kernels for a GPU. Rows of one that cannot be read say why; if none can, it is an error.
 func guests(c *cli.Context, kernels []user.Kernel) ([]guest.Kernel, error) {
 	var out []guest.Kernel
 	if !has(c, guest.BlockFlag) {
@@ -94,12 +94,20 @@ func guests(c *cli.Context, kernels []user.Kernel) ([]guest.Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
+	var first error
+	read := 0
 	for _, k := range kernels {
 		g, err := guest.Read(user.Family+"/"+k.Name, k.Path, k.Symbol, k.Type, launch)
-		if err != nil {
-			return nil, errors.New("--bring: " + oneLine(err))
+		if err == nil {
+			read++
+		} else {
+			first = cmp.Or(first, err)
+			g = guest.Kernel{Name: user.Family + "/" + k.Name, File: k.Path, Type: k.Type, Fault: oneLine(err)}
 		}
 		out = append(out, g)
+	}
+	if first != nil && read == 0 {
+		return nil, errors.New("--bring: " + oneLine(first))
 	}
 	for _, name := range []string{guest.BlockFlag, guest.GridFlag, guest.SharedFlag} {
 		if c.IsSet(name) && len(out) == 0 {

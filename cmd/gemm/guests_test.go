@@ -34,13 +34,13 @@ func TestBringToGPU(t *testing.T) {
 	})
 	r := start(t, dir, withWorker(t, "works"), "cuda", "--sizes", "16", "--time", "10ms", "--variants", "cuda/naive",
 		"--json", "r.json", "--bring", "mine.cu", "--bring", "double.cu=cuda:f64", "--bring", "mine.cu:absent",
-		"--grid", "M,N")
-	if r.status != statusFailed || !strings.Contains(r.stderr, "2 of 6 rows") {
+		"--bring", "gone=no.cu=cuda:f64", "--grid", "M,N")
+	if r.status != statusFailed || !strings.Contains(r.stderr, "3 of 7 rows") {
 		t.Errorf("status %d, %s", r.status, r.stderr)
 	}
 	const absent = "mine.cu: there is no kernel absent: it has mine"
 	want := map[string]string{"cuda/naive f64": "", "cuda/naive f32": "f32 is not faked", "user/mine f32": "",
-		"user/double f64": "", "user/absent f32": absent, "user/absent f64": absent}
+		"user/double f64": "", "user/absent f32": absent, "user/absent f64": absent, "user/gone f64": "there is no file no.cu"}
 	for _, row := range records(t, filepath.Join(dir, "r.json")).Records {
 		name := row.Variant + " " + row.Type
 		reason, ok := want[name]
