@@ -82,7 +82,7 @@ var importTable = map[string][]string{
 		"internal/tuned", "parallel/timeline", ".", "cuda/guest", "internal/busy", "internal/dl", "internal/python"},
 	"internal/gemmtest": {"cuda/usage", "gf256", "half", "internal/cpu", "mpi/account", ".", "compare/optional",
 		"mpi/launch"},
-	"user": {"internal/child", "internal/output", ".", "compare/optional", "internal/peer"},
+	"user": {"internal/output", ".", "compare/optional", "internal/peer"},
 	"blas": {".", "internal/kernel", "internal/block", "parallel/pool"},
 
 	"serial": {
@@ -105,7 +105,7 @@ var importTable = map[string][]string{
 	"cuda/cudatest": {".", "cuda"},
 	"cuda/explain":  {"cuda/occupancy", "internal/output", ".", "cuda/guest", "compare", "cuda/sass", "cuda"},
 	"cuda/recipe":   {".", "cuda"},
-	"reference": {"gf256", "internal/child", "internal/cpu", "internal/trust", ".", "internal/busy", "internal/dl",
+	"reference": {"gf256", "internal/cpu", "internal/trust", ".", "internal/busy", "internal/dl",
 		"internal/peer", "internal/pseudocode", "internal/python", "serial"},
 	"cuda/remote": {"cuda/usage", "gf256", "half", "internal/child", "parallel/timeline", ".", "cuda/wire",
 		"internal/block", "compare", "cuda"},

@@ -1,20 +1,16 @@
 package reference
 
 import (
-	"bytes"
 	"context"
 	"embed"
 	"errors"
 	"fmt"
-	"os/exec"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"gemm"
-	"gemm/internal/child"
 	"gemm/internal/cpu"
 	"gemm/internal/peer"
 	"gemm/internal/trust"
@@ -41,39 +37,22 @@ const (
 // for OpenMP.
 var cCompilers = []string{"gcc", "clang", "cc"}
 
-// compiler is a compiler of C that was found.
-type compiler struct {
-	path    string
-	version string // the first line of what --version prints
-}
-
-// patience is how long a compiler may take to say its version.
-const patience = 10 * time.Second
-
-// theCompiler is the compiler of all programs in C.
+// theCompiler is the compiler of all programs in C. The error is an ErrUnavailable.
 var theCompiler = sync.OnceValues(findCompiler)
 
-// findCompiler returns the first of the compilers that is there. The error is an ErrUnavailable.
 func findCompiler() (compiler, error) {
-	for _, name := range cCompilers {
-		path, err := exec.LookPath(name)
-		if err != nil {
-			continue
-		}
-		var said bytes.Buffer
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		defer cancel()
-		cmd := exec.CommandContext(ctx, path, "--version")
-		cmd.Stdout = &said
-		if err := child.Run(cmd, time.Second); err != nil {
-			return compiler{}, gemm.Unavailablef("%s --version: %w", name, err).WithRemedy("install gcc")
-		}
-		version, _, _ := strings.Cut(said.String(), "\n")
-		return compiler{path, strings.TrimSpace(version)}, nil
+	c, err := peer.FindCompiler(context.Background(), "", cCompilers)
+	if errors.Is(err, peer.ErrNoCompiler) {
+		err = fmt.Errorf("there is no C compiler among %s", strings.Join(cCompilers, ", "))
 	}
-	return compiler{}, gemm.Unavailablef("there is no C compiler among %s", strings.Join(cCompilers, ", ")).
-		WithRemedy("install gcc")
+	if err != nil {
+		return compiler{}, gemm.Unavailablef("%w", err).WithRemedy("install gcc")
+	}
+	return compiler{c}, nil
 }
+
+// compiler is a compiler of C that was found.
+type compiler struct{ peer.Compiler }
 
 // build compiles a program for an element type, unless it is in the user's cache folder, and returns
 // its file. What -march=native means depends on the processor, so the file depends on it too.
@@ -82,9 +61,9 @@ func (c compiler) build(name, element string, options ...string) (string, error)
 	if err != nil {
 		return "", err
 	}
-	text = fmt.Appendf(text, "// %s, %s\n", c.version, processor())
+	text = fmt.Appendf(text, "// %s, %s\n", c.Version, processor())
 	flags := append([]string{"-shared", "-fPIC", "-DT=" + element}, options...)
-	return peer.Source{Name: name, Text: text, Compilers: []string{c.path}, Flags: flags}.File()
+	return peer.Source{Name: name, Text: text, Compilers: c.Command, Flags: flags}.File()
 }
 
 // processor is the name of the processor.
@@ -120,7 +99,7 @@ func newCompiled[T gemm.Float](name, options string, more ...string) (*textbook[
 		return nil, gemm.Unavailablef("%s with %s: %w", name, options, err).WithRemedy("install another gcc")
 	}
 	return &textbook[T]{holder: holder, file: file,
-		resolved: gemm.Params{"compiler": c.version, "cflags": options, "process": "own"}}, nil
+		resolved: gemm.Params{"compiler": c.Version, "cflags": options, "process": "own"}}, nil
 }
 
 // idlePrograms are processes that hold programs in C and compute nothing, by the program's file.

@@ -86,10 +86,10 @@ func TestNoCompiler(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err = findCompiler(); !errors.Is(err, gemm.ErrUnavailable) || !strings.Contains(err.Error(),
-		"gcc --version: exit status 3") {
+		"the compiler gcc: exit status 3") {
 		t.Errorf("the error is %v", err)
 	}
-	c := compiler{path: filepath.Join(empty, "gcc"), version: "fake"}
+	c := compiler{peer.Compiler{Command: []string{filepath.Join(empty, "gcc")}, Version: "fake"}}
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	if _, err := c.build("c-naive", "double", usual); err == nil || strings.Contains(err.Error(), "\n") {
 		t.Errorf("a compiler that refuses: the error is %v", err)

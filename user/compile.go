@@ -1,34 +1,27 @@
 package user
 
 import (
-	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
 
-	"gemm/internal/child"
+	"gemm/internal/peer"
 )
 
 // DefaultFlags are the compiler options of sources unless the user gives others.
 const DefaultFlags = "-O3 -march=native"
 
 // compiler is a compiler of sources.
-type compiler struct {
-	command []string // with the options that the environment variable has
-	version string   // the first line that it prints of itself
-}
+type compiler struct{ peer.Compiler }
 
-// compileTime is how long a compiler may take, and versionTime how long to say its version.
-const (
-	compileTime = 5 * time.Minute
-	versionTime = 20 * time.Second
-)
+// compileTime is how long a compiler may take.
+const compileTime = 5 * time.Minute
 
 // toolchain is the environment variable that names the compiler of a language, and the names that are tried without it.
 type toolchain struct {
@@ -45,36 +38,11 @@ var toolchains = map[string]toolchain{
 // newCompiler returns the compiler of the language: that of the variable if it is set, or the first one that is found.
 func newCompiler(ctx context.Context, language string) (*compiler, error) {
 	t := toolchains[language]
-	c := &compiler{command: strings.Fields(os.Getenv(t.variable))}
-	if len(c.command) == 0 {
-		for _, name := range t.names {
-			if _, err := exec.LookPath(name); err == nil {
-				c.command = []string{name}
-				break
-			}
-		}
+	c, err := peer.FindCompiler(ctx, t.variable, t.names)
+	if errors.Is(err, peer.ErrNoCompiler) {
+		err = fmt.Errorf("no compiler for %s: install %s, or set %s", language, strings.Join(t.names, " or "), t.variable)
 	}
-	if len(c.command) == 0 {
-		return nil, fmt.Errorf("no compiler for %s: install %s, or set %s", language, strings.Join(t.names, " or "),
-			t.variable)
-	}
-	said, err := c.run(ctx, versionTime, "--version")
-	if err != nil {
-		return nil, fmt.Errorf("the compiler %s: %w", strings.Join(c.command, " "), err)
-	}
-	c.version, _, _ = strings.Cut(said, "\n")
-	return c, nil
-}
-
-// run runs the compiler and returns what it prints.
-func (c *compiler) run(ctx context.Context, limit time.Duration, arguments ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	var said bytes.Buffer
-	cmd := exec.CommandContext(ctx, c.command[0], append(c.command[1:len(c.command):len(c.command)], arguments...)...)
-	cmd.Stdout, cmd.Stderr = &said, &said
-	err := child.Run(cmd, time.Second)
-	return said.String(), cmp.Or(ctx.Err(), err)
+	return &compiler{c}, err
 }
 
 // behind matches options that a linker reads in their order: they stand behind the source.
@@ -99,7 +67,7 @@ func (c *compiler) compile(ctx context.Context, k Kernel, flags, folder string) 
 		before = append(before, "-J"+folder) // for module files
 	}
 	arguments := append(append(before, "-shared", "-fPIC", "-o", out, source), after...)
-	said, err := c.run(ctx, compileTime, arguments...)
+	said, err := c.Run(ctx, compileTime, arguments...)
 	if err != nil {
 		return "", fmt.Errorf("%s does not compile: %s", k.Path, firstError(said, err))
 	}

@@ -122,73 +122,47 @@ func (k Kernel) language() string {
 // IsSource reports whether the kernel is a source that is compiled on this host.
 func (k Kernel) IsSource() bool { return k.language() != "" }
 
-// Distinct returns the kernels with names of their own. Equal names become STEM-SYMBOL, and if they are still equal,
-// NAME-ENDING or FOLDER-NAME with as many folders as it takes. The error names two kernels that are still called alike.
+// Distinct returns the kernels with names of their own. Equal names become STEM-SYMBOL, NAME-ENDING or FOLDER-NAME, with
+// as many folders as it takes. The error names two kernels that are still called alike.
 func Distinct(kernels []Kernel) ([]Kernel, error) {
+	const mostSteps = 32
 	out := slices.Clone(kernels)
-	for _, group := range alike(kernels) {
-		for _, i := range group {
-			if k := out[i]; k.Symbol != "" {
-				out[i].Name = output.Line(k.stem() + "-" + k.Symbol)
-			}
-		}
+	alike := map[string][]int{}
+	for i, k := range kernels {
+		alike[k.Name] = append(alike[k.Name], i)
 	}
-	for _, group := range alike(out) {
-		for step, names := 1, map[string]bool{}; len(names) < len(group) && step < mostSteps; step++ {
+	for _, group := range alike {
+		for step, names := 0, map[string]bool{}; len(group) > 1 && len(names) < len(group) && step < mostSteps; step++ {
 			clear(names)
 			for _, i := range group {
-				names[out[i].longer(step)] = true
-			}
-			if len(names) == len(group) {
-				for _, i := range group {
-					out[i].Name = out[i].longer(step)
-				}
+				out[i].Name = kernels[i].longer(step)
+				names[out[i].Name] = true
 			}
 		}
 	}
 	for i, k := range out {
-		for _, other := range out[:i] {
-			if other.Name == k.Name {
-				return nil, fmt.Errorf("%s and %s are both called user/%s: name one, as in --bring NAME=%[2]s",
-					other.Path, k.Path, k.Name)
-			}
+		if j := slices.IndexFunc(out[:i], func(other Kernel) bool { return other.Name == k.Name }); j >= 0 {
+			return nil, fmt.Errorf("%s and %s are both called user/%s: name one, as in --bring NAME=%[2]s", out[j].Path,
+				k.Path, kernels[i].Name)
 		}
 	}
 	return out, nil
 }
 
-// mostSteps is how often a name becomes longer.
-const mostSteps = 32
-
-// longer returns the name of k with the last step/2 folders of its path before it and, if step is odd, the ending of the
-// file behind it.
+// longer returns the name of k with the symbol, with the last step/2 folders of its path before it and, if step is odd,
+// the ending of the file behind it. A name that the user gave stays.
 func (k Kernel) longer(step int) string {
 	path, err := filepath.Abs(k.Path)
-	if err != nil {
+	if err != nil || k.Named {
 		return k.Name
 	}
-	folders := strings.Split(strings.Trim(filepath.ToSlash(filepath.Dir(path)), "/"), "/")
-	words := append(folders[max(0, len(folders)-step/2):], k.Name)
+	folders := strings.FieldsFunc(filepath.Dir(path), func(r rune) bool { return r == filepath.Separator })
+	words := append(folders[max(0, len(folders)-step/2):], k.stem())
+	if k.Symbol != "" {
+		words = append(words, k.Symbol)
+	}
 	if step%2 == 1 {
 		words = append(words, strings.TrimPrefix(filepath.Ext(path), "."))
 	}
 	return output.Line(strings.Join(words, "-"))
-}
-
-// alike returns the indices of kernels with equal names, but for those that the user named.
-func alike(kernels []Kernel) map[string][]int {
-	named := map[string]int{}
-	found := map[string][]int{}
-	for i, k := range kernels {
-		named[k.Name]++
-		if !k.Named {
-			found[k.Name] = append(found[k.Name], i)
-		}
-	}
-	for name, n := range named {
-		if n < 2 {
-			delete(found, name)
-		}
-	}
-	return found
 }

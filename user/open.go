@@ -120,7 +120,7 @@ func (all *Kernels) compile(ctx context.Context, k *kernel, compilers map[string
 		return err
 	}
 	k.file, k.warning = file, warning
-	k.compiled = gemm.Params{"compiler": c.version, "cflags": used}
+	k.compiled = gemm.Params{"compiler": c.Version, "cflags": used}
 	return nil
 }
 

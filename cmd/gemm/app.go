@@ -231,27 +231,18 @@ func flagError(name string, err error, flags []cli.Flag, commands []*cli.Command
 // command, or a similar one of other commands.
 func meantFlag(flag string, own []string, commands []*cli.Command) string {
 	having := map[string][]string{} // commands by flag
-	var add func(name string, commands []*cli.Command)
-	add = func(name string, commands []*cli.Command) {
-		for _, c := range commands {
-			for _, f := range flagNames(c.Flags) {
-				having[f] = append(having[f], name+c.Name)
-			}
-			add(name+c.Name+" ", c.Subcommands)
+	for _, c := range commands {
+		for _, f := range flagNames(c.Flags) {
+			having[f] = append(having[f], "gemm "+c.Name)
 		}
 	}
-	add("gemm ", commands)
 	if near := catalog.Near(flag, own); having[flag] == nil && len(near) > 0 {
 		return "; it may be " + strings.Join(near, " or ")
 	}
-	if having[flag] == nil {
-		near := catalog.Near(flag, slices.Sorted(maps.Keys(having)))
-		if len(near) == 0 {
-			return ""
-		}
-		flag = near[0]
+	for _, near := range catalog.Near(flag, slices.Sorted(maps.Keys(having))) {
+		return fmt.Sprintf("; %s is a flag of %s", near, strings.Join(having[near][:min(3, len(having[near]))], ", "))
 	}
-	return fmt.Sprintf("; %s is a flag of %s", flag, strings.Join(having[flag][:min(3, len(having[flag]))], ", "))
+	return ""
 }
 
 // flagNames returns the flags that the help has.

@@ -32,24 +32,16 @@ func escape(text, kept string) string {
 			fmt.Fprintf(&b, `\x%02x`, text[0])
 		case unicode.IsGraphic(r) || strings.ContainsRune(kept, r):
 			b.WriteRune(r)
-		default:
-			b.WriteString(escaped(r))
+		case r < ' ':
+			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+		default: // as JSON has it, in which it may stand
+			for _, unit := range utf16.Encode([]rune{r}) {
+				fmt.Fprintf(&b, `\u%04x`, unit)
+			}
 		}
 		text = text[size:]
 	}
 	return b.String()
-}
-
-// escaped returns the escape of a character, which is one of JSON too if it can stand in JSON.
-func escaped(r rune) string {
-	if r < ' ' {
-		return strings.Trim(strconv.QuoteRune(r), "'")
-	}
-	text := ""
-	for _, unit := range utf16.Encode([]rune{r}) {
-		text += fmt.Sprintf(`\u%04x`, unit)
-	}
-	return text
 }
 
 // Screen is a writer for text that a terminal may show: line ends and tabs are kept, the rest is escaped as by Line. A

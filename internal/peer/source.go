@@ -2,6 +2,7 @@ package peer
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -11,12 +12,53 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
 	"gemm/internal/child"
 	"gemm/internal/trust"
 )
+
+// Compiler is a compiler that is there.
+type Compiler struct {
+	Command []string // with its first options
+	Version string   // the first line that it prints of itself
+}
+
+// ErrNoCompiler says that none of the compilers is there.
+var ErrNoCompiler = errors.New("there is no compiler")
+
+// versionTime is how long a compiler may take to say its version.
+const versionTime = 20 * time.Second
+
+// FindCompiler returns the compiler that the environment variable has, or the first of the names that is there.
+func FindCompiler(ctx context.Context, variable string, names []string) (c Compiler, err error) {
+	if c.Command = strings.Fields(os.Getenv(variable)); len(c.Command) == 0 {
+		i := slices.IndexFunc(names, func(name string) bool { _, err := exec.LookPath(name); return err == nil })
+		if i < 0 {
+			return c, ErrNoCompiler
+		}
+		c.Command = names[i : i+1]
+	}
+	said, err := c.Run(ctx, versionTime, "--version")
+	if err != nil {
+		return c, fmt.Errorf("the compiler %s: %w", strings.Join(c.Command, " "), err)
+	}
+	c.Version, _, _ = strings.Cut(strings.TrimSpace(said), "\n")
+	return c, nil
+}
+
+// Run runs the compiler and returns what it prints.
+func (c Compiler) Run(ctx context.Context, limit time.Duration, arguments ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	var said bytes.Buffer
+	cmd := exec.CommandContext(ctx, c.Command[0], slices.Concat(c.Command[1:], arguments)...)
+	cmd.Stdout, cmd.Stderr = &said, &said
+	err := child.Run(cmd, time.Second)
+	return said.String(), cmp.Or(ctx.Err(), err)
+}
 
 // Source is a small program in C that is compiled if it is needed.
 type Source struct {
@@ -47,15 +89,12 @@ func (s Source) Compile(folder string) (string, error) {
 	if err := trust.File(file); !errors.Is(err, fs.ErrNotExist) {
 		return file, err
 	}
-	var compiler string
-	for _, name := range s.Compilers {
-		if path, err := exec.LookPath(name); err == nil {
-			compiler = path
-			break
-		}
-	}
-	if compiler == "" {
+	compiler, err := FindCompiler(context.Background(), "", s.Compilers)
+	if errors.Is(err, ErrNoCompiler) {
 		return "", fmt.Errorf("no C compiler: install %s", strings.Join(s.Compilers, " or "))
+	}
+	if err != nil {
+		return "", err
 	}
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return "", err
@@ -74,14 +113,9 @@ func (s Source) Compile(folder string) (string, error) {
 		return "", err
 	}
 	arguments := append([]string{"-O2", "-o", made, text}, s.Flags...)
-	var said bytes.Buffer
-	ctx, cancel := context.WithTimeout(context.Background(), compileTime)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, compiler, arguments...)
-	cmd.Stdout, cmd.Stderr = &said, &said
-	if err := child.Run(cmd, time.Second); err != nil {
-		first, _, _ := strings.Cut(said.String(), "\n")
-		return "", fmt.Errorf("%s: %w: %s", compiler, err, first)
+	if said, err := compiler.Run(context.Background(), compileTime, arguments...); err != nil {
+		first, _, _ := strings.Cut(said, "\n")
+		return "", fmt.Errorf("%s: %w: %s", compiler.Command[0], err, first)
 	}
 	// The umask may let the group write, and then the program is not trusted again.
 	if err := os.Chmod(made, 0o700); err != nil {
