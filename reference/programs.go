@@ -40,23 +40,20 @@ var cCompilers = []string{"gcc", "clang", "cc"}
 // theCompiler is the compiler of all programs in C. The error is an ErrUnavailable.
 var theCompiler = sync.OnceValues(findCompiler)
 
-func findCompiler() (compiler, error) {
+func findCompiler() (peer.Compiler, error) {
 	c, err := peer.FindCompiler(context.Background(), "", cCompilers)
 	if errors.Is(err, peer.ErrNoCompiler) {
 		err = fmt.Errorf("there is no C compiler among %s", strings.Join(cCompilers, ", "))
 	}
 	if err != nil {
-		return compiler{}, gemm.Unavailablef("%w", err).WithRemedy("install gcc")
+		return c, gemm.Unavailablef("%w", err).WithRemedy("install gcc")
 	}
-	return compiler{c}, nil
+	return c, nil
 }
-
-// compiler is a compiler of C that was found.
-type compiler struct{ peer.Compiler }
 
 // build compiles a program for an element type, unless it is in the user's cache folder, and returns
 // its file. What -march=native means depends on the processor, so the file depends on it too.
-func (c compiler) build(name, element string, options ...string) (string, error) {
+func build(c peer.Compiler, name, element string, options ...string) (string, error) {
 	text, err := sources.ReadFile("programs/" + name + ".c")
 	if err != nil {
 		return "", err
@@ -91,7 +88,7 @@ func newCompiled[T gemm.Float](name, options string, more ...string) (*textbook[
 		return nil, gemm.Unavailablef("a program in C has no process of its own: %w", err)
 	}
 	element := gemm.ByType(gemm.TypeOf[T]().Name, "double", "float", "", "", "")
-	file, err := c.build(name, element, append(strings.Fields(options), more...)...)
+	file, err := build(c, name, element, append(strings.Fields(options), more...)...)
 	if errors.Is(err, trust.ErrUntrusted) {
 		return nil, gemm.Unavailablef("%w", err)
 	}

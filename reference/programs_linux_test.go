@@ -89,9 +89,9 @@ func TestNoCompiler(t *testing.T) {
 		"the compiler gcc: exit status 3") {
 		t.Errorf("the error is %v", err)
 	}
-	c := compiler{peer.Compiler{Command: []string{filepath.Join(empty, "gcc")}, Version: "fake"}}
+	c := peer.Compiler{Command: []string{filepath.Join(empty, "gcc")}, Version: "fake"}
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	if _, err := c.build("c-naive", "double", usual); err == nil || strings.Contains(err.Error(), "\n") {
+	if _, err := build(c, "c-naive", "double", usual); err == nil || strings.Contains(err.Error(), "\n") {
 		t.Errorf("a compiler that refuses: the error is %v", err)
 	}
 }

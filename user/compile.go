@@ -17,9 +17,6 @@ import (
 // DefaultFlags are the compiler options of sources unless the user gives others.
 const DefaultFlags = "-O3 -march=native"
 
-// compiler is a compiler of sources.
-type compiler struct{ peer.Compiler }
-
 // compileTime is how long a compiler may take.
 const compileTime = 5 * time.Minute
 
@@ -36,20 +33,20 @@ var toolchains = map[string]toolchain{
 }
 
 // newCompiler returns the compiler of the language: that of the variable if it is set, or the first one that is found.
-func newCompiler(ctx context.Context, language string) (*compiler, error) {
+func newCompiler(ctx context.Context, language string) (peer.Compiler, error) {
 	t := toolchains[language]
 	c, err := peer.FindCompiler(ctx, t.variable, t.names)
 	if errors.Is(err, peer.ErrNoCompiler) {
 		err = fmt.Errorf("no compiler for %s: install %s, or set %s", language, strings.Join(t.names, " or "), t.variable)
 	}
-	return &compiler{c}, err
+	return c, err
 }
 
 // behind matches options that a linker reads in their order: they stand behind the source.
 var behind = regexp.MustCompile(`^-(l|L|Wl,)`)
 
 // compile compiles the source of k into a shared library in the folder and returns its file.
-func (c *compiler) compile(ctx context.Context, k Kernel, flags, folder string) (string, error) {
+func compile(ctx context.Context, c peer.Compiler, k Kernel, flags, folder string) (string, error) {
 	out := filepath.Join(folder, k.Name+".so")
 	var before, after []string
 	for _, flag := range strings.Fields(flags) {
@@ -89,20 +86,20 @@ var (
 
 // build compiles the source of k with OpenMP if the source has it. It returns the file, the options and, if the
 // compiler cannot do so, what it says of that.
-func (c *compiler) build(ctx context.Context, k Kernel, flags, folder string) (file, used, warning string, err error) {
+func build(ctx context.Context, c peer.Compiler, k Kernel, flags, folder string) (file, used, warning string, err error) {
 	text, err := os.ReadFile(k.Path)
 	if err != nil {
 		return "", "", "", err
 	}
 	if !parallel.Match(text) || openMP.MatchString(flags) {
-		file, err = c.compile(ctx, k, flags, folder)
+		file, err = compile(ctx, c, k, flags, folder)
 		return file, flags, "", err
 	}
 	used = flags + " -fopenmp"
-	if file, err = c.compile(ctx, k, used, folder); err == nil {
+	if file, err = compile(ctx, c, k, used, folder); err == nil {
 		return file, used, "", nil
 	}
-	if file, alone := c.compile(ctx, k, flags, folder); alone == nil {
+	if file, alone := compile(ctx, c, k, flags, folder); alone == nil {
 		return file, flags, "compiled without OpenMP, so it has one thread: with -fopenmp, " + err.Error(), nil
 	}
 	return "", used, "", err

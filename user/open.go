@@ -57,7 +57,7 @@ func Open(ctx context.Context, kernels []Kernel, o Options) (*Kernels, error) {
 	if err != nil {
 		return nil, fmt.Errorf("a kernel needs a process of its own: %w", err)
 	}
-	compilers := map[string]*compiler{}
+	compilers := map[string]peer.Compiler{}
 	ready := false
 	for _, k := range kernels {
 		made := &kernel{Kernel: k, program: program, threads: max(1, o.Threads)}
@@ -79,7 +79,7 @@ func Open(ctx context.Context, kernels []Kernel, o Options) (*Kernels, error) {
 }
 
 // prepare makes k ready to run. compilers are those that were found before, by language.
-func (all *Kernels) prepare(ctx context.Context, k *kernel, compilers map[string]*compiler, flags string) (err error) {
+func (all *Kernels) prepare(ctx context.Context, k *kernel, compilers map[string]peer.Compiler, flags string) (err error) {
 	if k.file, err = filepath.Abs(k.Path); err != nil {
 		return err
 	}
@@ -95,14 +95,14 @@ func (all *Kernels) prepare(ctx context.Context, k *kernel, compilers map[string
 }
 
 // compile compiles the source of k.
-func (all *Kernels) compile(ctx context.Context, k *kernel, compilers map[string]*compiler, flags string) error {
+func (all *Kernels) compile(ctx context.Context, k *kernel, compilers map[string]peer.Compiler, flags string) error {
 	if info, err := os.Stat(k.Path); err != nil {
 		return absent(err)
 	} else if !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is not a regular file", k.Path)
 	}
-	c := compilers[k.language()]
-	if c == nil {
+	c, found := compilers[k.language()]
+	if !found {
 		var err error
 		if c, err = newCompiler(ctx, k.language()); err != nil {
 			return fmt.Errorf("%s: %w", k.Path, err)
@@ -115,7 +115,7 @@ func (all *Kernels) compile(ctx context.Context, k *kernel, compilers map[string
 			return err
 		}
 	}
-	file, used, warning, err := c.build(ctx, k.Kernel, flags, all.scratch.Path)
+	file, used, warning, err := build(ctx, c, k.Kernel, flags, all.scratch.Path)
 	if err != nil {
 		return err
 	}

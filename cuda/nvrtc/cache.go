@@ -126,10 +126,7 @@ func write(file, key string, image Image) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return err
-	}
-	if err := trust.Folder(filepath.Dir(file)); err != nil {
+	if err := trust.Make(filepath.Dir(file)); err != nil {
 		return err
 	}
 	return output.Write(file, append(append(line, '\n'), image.Code...), 0o600)

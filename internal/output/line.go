@@ -50,10 +50,8 @@ type Screen struct{ io.Writer }
 
 // Write implements io.Writer.
 func (s Screen) Write(p []byte) (int, error) {
-	if _, err := io.WriteString(s.Writer, escape(string(p), "\n\t")); err != nil {
-		return 0, err
-	}
-	return len(p), nil
+	_, err := io.WriteString(s.Writer, escape(string(p), "\n\t"))
+	return len(p), err
 }
 
 // Lines is a writer for messages: each Write is one, in one line as by Line.
@@ -61,10 +59,8 @@ type Lines struct{ io.Writer }
 
 // Write implements io.Writer.
 func (l Lines) Write(p []byte) (int, error) {
-	if _, err := io.WriteString(l.Writer, Line(string(p))+"\n"); err != nil {
-		return 0, err
-	}
-	return len(p), nil
+	_, err := io.WriteString(l.Writer, Line(string(p))+"\n")
+	return len(p), err
 }
 
 // Table writes rows whose columns are aligned. A cell is one Line, so no text can add cells or rows.

@@ -96,10 +96,7 @@ func (s Source) Compile(folder string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return "", err
-	}
-	if err := trust.Folder(folder); err != nil {
+	if err := trust.Make(folder); err != nil {
 		return "", err
 	}
 	// Compile in a folder next to the program, to be renamed: several processes may compile at once.

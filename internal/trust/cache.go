@@ -13,20 +13,20 @@ func Cache() (string, error) {
 	folder, err := os.UserCacheDir()
 	if err == nil {
 		folder = filepath.Join(folder, "gemm")
-		if err = usable(folder); err == nil || errors.Is(err, ErrUntrusted) {
+		if err = Make(folder); err == nil || errors.Is(err, ErrUntrusted) {
 			return folder, err
 		}
 	}
 	folder = filepath.Join(os.TempDir(), fmt.Sprint("gemm-", os.Getuid()))
-	if other := usable(folder); other != nil {
+	if other := Make(folder); other != nil {
 		return "", fmt.Errorf("no folder for compiled programs: %w, and %w: set XDG_CACHE_HOME to a folder of yours", err,
 			other)
 	}
 	return folder, nil
 }
 
-// usable makes the folder unless it is there. The error says why this user cannot write it or must not trust it.
-func usable(folder string) error {
+// Make makes the folder unless it is there. The error says why this user cannot write it or must not trust it.
+func Make(folder string) error {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
 	}
