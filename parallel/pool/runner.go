@@ -64,7 +64,7 @@ func spin(happened, running func() bool) bool {
 //	called             spinning  takeBack, called by the caller of the loop
 //	working            spinning  the runner, which has finished
 //	spinning           parked    the runner, after spinFor
-//	spinning, parked   ended     endIdle
+//	spinning, parked   ended     the runner, after idleFor without a loop
 type runner struct {
 	state atomic.Int32
 	pool  *Pool
@@ -72,10 +72,9 @@ type runner struct {
 	// The first worker that it executes, and the number of workers of the loop.
 	worker, workers int
 
-	place      int // the processor that it is pinned to, or anywhere
-	bell       *bell
-	generation int      // idle.generation when it was last used
-	_          [56]byte // no two runners poll the same cache line, nor the same pair of lines
+	place int // the processor that it is pinned to, or anywhere
+	bell  bell
+	_     [64]byte // no two runners poll the same cache line, nor the same pair of lines
 }
 
 // The states of a runner.
@@ -91,7 +90,7 @@ const (
 func (r *runner) begin(p *Pool, l each, worker, workers int) {
 	r.pool, r.each, r.worker, r.workers = p, l, worker, workers
 	if r.state.Swap(called) == parked {
-		r.bell.ring()
+		r.bell.ring(&r.state)
 	}
 }
 
@@ -121,18 +120,48 @@ func (r *runner) live() {
 	running := func() bool { return last != nil && last.inLoop.Load() }
 	for tired := false; ; {
 		// A runner that has just woken the caller parks at once, to free a processor for it.
-		if (tired || !spin(wanted, running)) && r.state.CompareAndSwap(spinning, parked) {
-			r.bell.wait()
+		if (tired || !spin(wanted, running)) && !r.park(idleFor) {
+			return
 		}
 		tired = false
 		if r.state.CompareAndSwap(called, working) {
 			last = r.pool
 			tired = r.serve()
-		} else if r.state.Load() == ended {
-			r.bell.close()
-			return
 		}
 	}
+}
+
+// park waits for a loop. If none comes within the limit, or if enough other runners are parked, it ends the
+// runner and returns false.
+func (r *runner) park(limit time.Duration) bool {
+	defer idle.parked.Add(-1)
+	if int(idle.parked.Add(1)) > 2*runtime.GOMAXPROCS(0) && r.end() {
+		return false
+	}
+	if !r.state.CompareAndSwap(spinning, parked) {
+		return true
+	}
+	for r.state.Load() == parked {
+		r.bell.wait(&r.state, limit)
+		if r.state.Load() == parked && r.end() {
+			return false
+		}
+	}
+	return true
+}
+
+// end ends the runner if it is idle, and reports whether it did.
+func (r *runner) end() bool {
+	idle.Lock()
+	defer idle.Unlock()
+	there := idleAt(r.place)
+	i := slices.Index(*there, r)
+	if i < 0 {
+		return false
+	}
+	*there = slices.Delete(*there, i, i+1)
+	r.state.Store(ended)
+	return true
 }
 
 // serve executes the runner's workers, and reports whether it has woken the caller. If a body ends
@@ -157,12 +186,11 @@ func (r *runner) serve() (woken bool) {
 // top, since it is the least likely to be parked.
 var idle struct {
 	sync.Mutex
-	runners    map[int]*[]*runner
-	generation int  // number of calls of endIdle
-	planned    bool // a call of endIdle is planned
+	runners map[int]*[]*runner
+	parked  atomic.Int32 // number of runners that are parked, each of which keeps a thread
 }
 
-// idleFor is the least time that a runner without work is kept. The most is twice that.
+// idleFor is the time that a parked runner is kept.
 const idleFor = 5 * time.Second
 
 // idleAt returns the stack of idle runners of a place.
@@ -213,37 +241,8 @@ func (p *Pool) release() {
 		if r.place != anywhere {
 			there = idleAt(r.place)
 		}
-		r.generation = idle.generation
 		*there = append(*there, r)
 	}
 	clear(p.runners)
 	p.runners = p.runners[:0]
-	if !idle.planned {
-		idle.planned = true
-		time.AfterFunc(idleFor, endIdle)
-	}
-}
-
-// endIdle ends the runners that have done nothing since its last call. If others are left, it
-// plans its next call.
-func endIdle() {
-	idle.Lock()
-	defer idle.Unlock()
-	left := 0
-	for _, there := range idle.runners {
-		*there = slices.DeleteFunc(*there, func(r *runner) bool {
-			if r.generation == idle.generation {
-				return false
-			}
-			if r.state.Swap(ended) == parked {
-				r.bell.ring()
-			}
-			return true
-		})
-		left += len(*there)
-	}
-	idle.generation++
-	if idle.planned = left > 0; idle.planned {
-		time.AfterFunc(idleFor, endIdle)
-	}
 }

@@ -39,7 +39,6 @@ func lame(state int32) (h *runner, gone func()) {
 		idle.Lock()
 		defer idle.Unlock()
 		*there = slices.DeleteFunc(*there, func(other *runner) bool { return other == h })
-		h.bell.close()
 	}
 }
 
@@ -124,51 +123,51 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// TestIdleRunnersEnd checks that idle runners end, and that new ones work.
-func TestIdleRunnersEnd(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
-	p := New(4)
-	var all []*runner
-	p.Run(4, 4, func(worker, _, _ int) {
-		if worker == 0 {
-			all = slices.Clone(p.runners)
-		}
-	})
-	if len(all) != 3 {
-		t.Fatalf("%d runners, want 3", len(all))
+// TestPark checks when a runner that waits for a loop ends.
+func TestPark(t *testing.T) {
+	h, gone := lame(spinning)
+	defer gone()
+	if h.park(time.Nanosecond) || h.state.Load() != ended {
+		t.Errorf("without a loop it is in state %d", h.state.Load())
 	}
-	endIdle()
-	endIdle()
-	for _, h := range all {
-		if state := h.state.Load(); state != ended {
-			t.Errorf("a runner that was not used is in state %d", state)
-		}
-		for h.bell.file != nil && h.bell.file.SetDeadline(time.Time{}) == nil { // until it is closed
-			runtime.Gosched()
-		}
+	h, gone = lame(spinning)
+	defer gone()
+	most := int32(2 * runtime.GOMAXPROCS(0))
+	idle.parked.Add(most)
+	if h.park(time.Hour) || h.state.Load() != ended {
+		t.Errorf("after %d others it is in state %d", most, h.state.Load())
 	}
-	var calls atomic.Int32
-	p.Run(4, 100, func(_, lo, hi int) { calls.Add(int32(hi - lo)) })
-	if calls.Load() != 100 {
-		t.Errorf("%d indices were run, want 100", calls.Load())
+	idle.parked.Add(-most)
+	h, gone = lame(spinning)
+	gone() // a loop has acquired it
+	woken := make(chan bool)
+	go func() { woken <- h.park(time.Nanosecond) }()
+	for h.state.Load() != parked {
+		runtime.Gosched()
+	}
+	h.begin(nil, each{}, 1, 2)
+	if !<-woken || h.state.Load() != called {
+		t.Errorf("called by a loop, it is in state %d", h.state.Load())
 	}
 }
 
-// TestBell rings before and after the other one waits, with a file and without.
+// TestBell rings before and after the other one waits.
 func TestBell(t *testing.T) {
-	for name, b := range map[string]*bell{"file": newBell(), "channel": {channel: make(chan struct{}, 1)}} {
-		t.Run(name, func(t *testing.T) {
-			b.ring()
-			b.wait()
-			woken := make(chan struct{})
-			go func() {
-				b.wait()
-				close(woken)
-			}()
-			runtime.Gosched()
-			b.ring()
-			<-woken
-			b.close()
-		})
-	}
+	var state atomic.Int32
+	b := newBell()
+	b.ring(&state)
+	b.wait(&state, time.Hour)
+	state.Store(parked)
+	woken := make(chan struct{})
+	go func() {
+		for state.Load() == parked {
+			b.wait(&state, time.Hour)
+		}
+		close(woken)
+	}()
+	runtime.Gosched()
+	state.Store(called)
+	b.ring(&state)
+	<-woken
+	b.wait(&state, time.Nanosecond)
 }
