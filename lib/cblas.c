@@ -13,6 +13,24 @@
 extern void cblas_xerbla(int position, const char *routine, const char *form, ...) __attribute__((weak));
 extern void xerbla_(const char *routine, const int *position, size_t routine_len) __attribute__((weak));
 
+/* The reference computes products by rows as products by columns with exchanged operands. Its cblas_xerbla gets the
+ * position in that call, and exchanges it back if this variable of the reference's library is 1. */
+extern int RowMajorStrg __attribute__((weak));
+
+/* report_cblas calls cblas_xerbla as the reference does. */
+static void report_cblas(int order, int position, const char *routine, const char *text)
+{
+	static const int exchanged[] = {[4] = 5, [5] = 4, [9] = 11, [11] = 9};
+	const int count = sizeof exchanged / sizeof exchanged[0], by_rows = order == GEMM_ROW_MAJOR;
+	if (by_rows && position < count && exchanged[position] != 0)
+		position = exchanged[position];
+	if (&RowMajorStrg != NULL)
+		RowMajorStrg = by_rows;
+	cblas_xerbla(position, routine, "%s\n", text);
+	if (&RowMajorStrg != NULL)
+		RowMajorStrg = 0;
+}
+
 /* compute computes the product, or returns without writing C if an argument is wrong. from_cblas: the
  * routine is one of CBLAS; otherwise positions count from trans_a, and the name has six letters, as in BLAS. */
 static void compute(const char *routine, int from_cblas, const struct operands *o, struct product *p)
@@ -31,7 +49,7 @@ static void compute(const char *routine, int from_cblas, const struct operands *
 	if (!from_cblas)
 		f.position--;
 	if (from_cblas && cblas_xerbla != NULL)
-		cblas_xerbla(f.position, routine, "%s\n", text);
+		report_cblas(o->order, f.position, routine, text);
 	else if (!from_cblas && xerbla_ != NULL)
 		xerbla_(routine, &f.position, strlen(routine));
 	else if (from_cblas)

@@ -139,6 +139,14 @@ func TestXerbla(t *testing.T) {
 	}
 }
 
+// TestPositions compares the position of each wrong argument with the reference's.
+func TestPositions(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), filepath.Join(library(t), "check-xerbla"), "positions")
+	if says, err := cmd.Output(); err != nil || string(says) != "60 calls\n" {
+		t.Errorf("prints %q, error %v", says, err)
+	}
+}
+
 // TestUnload has a program that is not linked with the library load it, compute and unload it.
 func TestUnload(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "unload")

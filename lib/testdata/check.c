@@ -6,6 +6,7 @@
  *     check exit                  exits while threads compute
  *     check standard COUNT        whether 0 stands for COUNT threads
  *     check errors                arguments that are wrong
+ *     check positions             the position of each that cblas_xerbla gets; defined with -DXERBLA
  *     check signals               handlers of the program, before and after a product
  *     check ended NUMBER          raises the signal without a handler, after a product
  *     check calls COUNT [threads] prints the time of a call for n = 8, in nanoseconds
@@ -39,7 +40,11 @@ void dgemm_64_(const char *, const char *, const int64_t *, const int64_t *, con
                const double *, const int64_t *, const double *, const int64_t *, const double *, double *,
                const int64_t *);
 
+static int reported, reported_by_rows; /* what cblas_xerbla got last */
+
 #ifdef XERBLA /* handle errors as a program may */
+int RowMajorStrg; /* in the reference's library */
+
 void cblas_xerbla(int position, const char *routine, const char *form, ...);
 void cblas_xerbla(int position, const char *routine, const char *form, ...)
 {
@@ -49,6 +54,8 @@ void cblas_xerbla(int position, const char *routine, const char *form, ...)
 	fprintf(stderr, "cblas_xerbla %d ", position);
 	vfprintf(stderr, form, args);
 	va_end(args);
+	reported = position;
+	reported_by_rows = RowMajorStrg;
 }
 
 void xerbla_(const char *routine, const int *position, size_t len);
@@ -340,6 +347,42 @@ static void check_errors(void)
 		fail("an error has written C");
 }
 
+/* check_position calls cblas_dgemm with one wrong argument. In a call by rows, the reference exchanges the
+ * positions of M and N, and those of lda and ldb. */
+static int check_position(int wrong, int order, int trans_a, int trans_b)
+{
+	static const int exchanged[15] = {0, 1, 2, 3, 5, 4, 6, 0, 0, 11, 0, 9, 0, 0, 14};
+	const double a[4] = {0};
+	double c[4] = {7};
+	int x[15] = {0, order, trans_a, trans_b, 2, 2, 2, 0, 0, 2, 0, 2, 0, 0, 2};
+	int by_rows = wrong != 1 && order == GEMM_ROW_MAJOR, want = by_rows ? exchanged[wrong] : wrong;
+	x[wrong] = wrong <= 3 ? 99 : wrong <= 6 ? -1 : 1;
+	reported = 0;
+	cblas_dgemm(x[1], x[2], x[3], x[4], x[5], x[6], 1, a, x[9], a, x[11], 0, c, x[14]);
+	if (reported != want || reported_by_rows != by_rows || c[0] != 7)
+		printf("order %d, transposes %d and %d, wrong argument %d: position %d, by rows %d; want %d, %d\n", order, trans_a,
+		       trans_b, wrong, reported, reported_by_rows, want, by_rows);
+	return 1;
+}
+
+/* check_positions calls with each wrong argument, under each order and transpose: 60 calls, as in the reference's
+ * tests. */
+static void check_positions(void)
+{
+	int calls = 0;
+	for (int order = GEMM_ROW_MAJOR; order <= GEMM_COL_MAJOR; order++)
+		for (int a = GEMM_NO_TRANS; a <= GEMM_TRANS; a++) {
+			calls += check_position(2, order, GEMM_NO_TRANS, a);
+			calls += check_position(3, order, a, GEMM_NO_TRANS);
+			for (int b = GEMM_NO_TRANS; b <= GEMM_TRANS; b++) {
+				calls += order == GEMM_COL_MAJOR ? check_position(1, order, a, b) : 0;
+				for (int wrong = 4; wrong <= 14; wrong++)
+					calls += wrong <= 6 || wrong == 9 || wrong == 11 || wrong == 14 ? check_position(wrong, order, a, b) : 0;
+			}
+		}
+	printf("%d calls\n", calls);
+}
+
 static volatile sig_atomic_t interrupted;
 static sigjmp_buf before_fault;
 
@@ -426,6 +469,8 @@ int main(int argc, char **argv)
 		check_fork((uint64_t)first, (int)second);
 	else if (strcmp(what, "errors") == 0)
 		check_errors();
+	else if (strcmp(what, "positions") == 0)
+		check_positions();
 	else if (strcmp(what, "signals") == 0)
 		check_signals();
 	else if (strcmp(what, "exit") == 0)
@@ -438,6 +483,6 @@ int main(int argc, char **argv)
 	} else if (strcmp(what, "calls") == 0)
 		time_calls(first, (int)second);
 	else
-		fail("the first argument is random, threads, fork, exit, standard, errors, signals, ended or calls");
+		fail("the first argument is random, threads, fork, exit, standard, errors, positions, descriptors, signals, ended or calls");
 	return 0;
 }
