@@ -141,7 +141,7 @@ var importTable = map[string][]string{
 	"internal/catalog": {
 		"compare/report/listing", ".", "cuda", "internal/tuned", "reference", "serial", "parallel", "mpi",
 	},
-	"lib": {".", "internal/block", "serial", "parallel", "blas", "cuda/recipe"},
+	"lib": {".", "internal/cpu", "internal/block", "serial", "parallel", "blas", "cuda/recipe"},
 
 	"compare/report": {
 		"compare/report/chart", "internal/child", "internal/output", "compare/report/document", "compare",

@@ -1,5 +1,7 @@
 //go:build cgo && !windows
 
+//go:debug containermaxprocs=0
+
 // Command lib is libgemm: the products of this module for programs in C, Fortran, R, Octave and Python. It
 // is built as a shared library by make lib. Its interface is gemm.h.
 //
@@ -11,7 +13,24 @@
 //	multipliers.go    package blas computes, or the multiplier of the variant that is named
 //
 // recipe.go answers programs that launch kernels on GPUs themselves.
+//
+// The library holds no descriptors, since the program may close them all and reuse their numbers. Go's runtime would
+// hold the files with the limit of the control group; init reads the limit instead. _runtime has the rest.
 package main
+
+import (
+	"math"
+	"os"
+	"runtime"
+
+	"gemm/internal/cpu"
+)
+
+func init() {
+	if quota := cpu.Quota(); quota > 0 && os.Getenv("GOMAXPROCS") == "" { // as Go's runtime does
+		runtime.GOMAXPROCS(min(runtime.NumCPU(), max(2, int(math.Ceil(quota)))))
+	}
+}
 
 // main is never called: the package is built as a library.
 func main() {}

@@ -46,6 +46,9 @@ func Host() Facts {
 // Caches returns the caches of Facts alone. It takes less time and code than Host.
 func Caches() []Cache { return firstCaches(root, cpuid.CPU) }
 
+// Quota returns the Quota of Facts alone.
+func Quota() float64 { return quota(root) }
+
 // Available returns the memory in bytes that this process can still allocate without swapping and
 // within the limit of its control group. It is 0 if that is not known.
 func Available() int64 {

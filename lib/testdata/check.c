@@ -7,12 +7,14 @@
  *     check standard COUNT        whether 0 stands for COUNT threads
  *     check errors                arguments that are wrong
  *     check positions             the position of each that cblas_xerbla gets; defined with -DXERBLA
+ *     check descriptors LEFT      a daemon that has closed all descriptors, opens files and leaves LEFT unused
  *     check signals               handlers of the program, before and after a product
  *     check ended NUMBER          raises the signal without a handler, after a product
  *     check calls COUNT [threads] prints the time of a call for n = 8, in nanoseconds
  *
  * It exits with 0 if all is well. Otherwise it says what is not. */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -22,6 +24,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -383,6 +387,63 @@ static void check_positions(void)
 	printf("%d calls\n", calls);
 }
 
+enum { DESCRIPTORS = 256 };
+
+/* check_large computes a product that threads share, of ones. */
+static void check_large(int n)
+{
+	double *a = malloc((size_t)n * n * sizeof *a), *c = malloc((size_t)n * n * sizeof *c);
+	for (int i = 0; i < n * n; i++)
+		a[i] = 1, c[i] = NAN;
+	if (gemm_dgemm(NULL, 4, GEMM_ROW_MAJOR, GEMM_NO_TRANS, GEMM_NO_TRANS, n, n, n, 1, a, n, a, n, 0, c, n) != GEMM_OK)
+		fail(gemm_error());
+	for (int i = 0; i < n * n; i++)
+		if (c[i] != n)
+			fail("a product that threads share is wrong");
+	free(a);
+	free(c);
+}
+
+/* check_collected has Go's garbage collector give memory back to the system, which it does in steps, by a timer. */
+static void check_collected(void)
+{
+	for (int i = 0; i < 600; i++) {
+		if (i % 200 == 0)
+			check_large(300 + i);
+		gemm_free(gemm_cuda_recipe("{\"variant\": \"cuda/dmma\", \"type\": \"f64\", \"m\": 64, \"n\": 64, \"k\": 64,"
+		                           "\"a\": {\"ld\": 64}, \"b\": {\"ld\": 64}, \"c\": {\"ld\": 64}, \"gpu\": "
+		                           "{\"cc\": \"8.0\", \"multiprocessors\": 100, \"clock_mhz\": 1000}}"));
+	}
+}
+
+/* check_descriptors closes all descriptors, opens files under their numbers, and computes. The library must not
+ * write to the files, nor have descriptors of its own. left: how many more could be opened. */
+static void check_descriptors(int left)
+{
+	struct rlimit limit = {DESCRIPTORS + left, DESCRIPTORS + left};
+	gemm_threads(); /* Go's runtime has started */
+	for (int i = 3; i < DESCRIPTORS; i++)
+		close(i);
+	for (int i = 3; i < DESCRIPTORS; i++)
+		if (memfd_create("file", 0) != i)
+			fail("a file has not the least free descriptor");
+	setrlimit(RLIMIT_NOFILE, &limit);
+	check_large(64);
+	check_random(11, 40);
+	check_large(500);
+	check_threads(8, 20, NULL);
+	check_collected();
+	if (gemm_variants() == NULL)
+		fail(gemm_error());
+	struct stat file;
+	for (int i = 3; i < DESCRIPTORS; i++)
+		if (fstat(i, &file) != 0 || file.st_size != 0 || lseek(i, 0, SEEK_CUR) != 0)
+			fail("the library wrote to a file of the program");
+	for (int i = DESCRIPTORS; i < DESCRIPTORS + left; i++)
+		if (fcntl(i, F_GETFD) != -1)
+			fail("the library holds a descriptor");
+}
+
 static volatile sig_atomic_t interrupted;
 static sigjmp_buf before_fault;
 
@@ -471,6 +532,8 @@ int main(int argc, char **argv)
 		check_errors();
 	else if (strcmp(what, "positions") == 0)
 		check_positions();
+	else if (strcmp(what, "descriptors") == 0)
+		check_descriptors((int)first);
 	else if (strcmp(what, "signals") == 0)
 		check_signals();
 	else if (strcmp(what, "exit") == 0)
