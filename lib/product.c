@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "product.h"
 #include "gemm.h"
@@ -14,7 +15,16 @@ static atomic_int forked;
 
 static void note_fork(void) { atomic_store(&forked, 1); }
 
-__attribute__((constructor)) static void watch_forks(void) { pthread_atfork(NULL, NULL, note_fork); }
+__attribute__((constructor)) static void loaded(void)
+{
+	const unsigned long long least = 2500000; /* KiB; docs/libgemm.md says what for */
+	struct rlimit space;
+	pthread_atfork(NULL, NULL, note_fork);
+	/* If an address space is too small, Go's runtime ends the process, here or in a later call. */
+	if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY && space.rlim_cur >> 10 < least)
+		fprintf(stderr, "libgemm: the limit of the address space is %llu KiB; Go's runtime may end this process: raise it "
+		                "to %llu (ulimit -v)\n", (unsigned long long)space.rlim_cur >> 10, least);
+}
 
 int process_is_forked(void) { return atomic_load_explicit(&forked, memory_order_relaxed); }
 
