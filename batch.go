@@ -63,8 +63,8 @@ func (b Batch[T]) Check() error {
 }
 
 // CheckBatch returns the shape of each product of a BatchGemmer, as CheckGemm does. The error is also an ErrShape if
-// a batch is malformed, or if the batches have different counts. A BatchGemmer calls CheckBatch before it writes
-// anything.
+// a batch is malformed, or if the batches have different counts; it is an ErrOverlap if a matrix of c overlaps
+// one of a or b. A BatchGemmer calls CheckBatch before it writes anything.
 func CheckBatch[T Number](tA, tB blas.Transpose, a, b, c Batch[T]) (m, n, k int, err error) {
 	for _, x := range []Batch[T]{a, b, c} {
 		if err := x.Check(); err != nil {
@@ -74,5 +74,8 @@ func CheckBatch[T Number](tA, tB blas.Transpose, a, b, c Batch[T]) (m, n, k int,
 	if a.Count != c.Count || b.Count != c.Count {
 		return 0, 0, 0, fmt.Errorf("%w: batches of %d matrices A, %d B and %d C", ErrShape, a.Count, b.Count, c.Count)
 	}
-	return CheckGemm(tA, tB, a.Nth(0), b.Nth(0), c.Nth(0))
+	if m, n, k, err = CheckGemm(tA, tB, a.Nth(0), b.Nth(0), c.Nth(0)); err == nil {
+		err = CheckBatchOverlap(c, a, b)
+	}
+	return m, n, k, err
 }

@@ -6,6 +6,8 @@ import "errors"
 var (
 	// ErrShape: the operands are malformed or do not conform. Nothing was written.
 	ErrShape = errors.New("gemm: shapes do not conform")
+	// ErrOverlap: C has an element in common with A or B. Nothing was written.
+	ErrOverlap = errors.New("gemm: operands overlap")
 	// ErrUnavailable: the variant cannot run here; the text says why and what to do.
 	ErrUnavailable = errors.New("gemm: unavailable")
 	// ErrVariant: there is no variant with the name, or it does not compute the operation.

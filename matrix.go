@@ -89,15 +89,15 @@ func (m Matrix[T]) Check() error {
 	return nil
 }
 
-// CheckShapes returns an ErrShape unless c, a and b are well-formed and conform
-// to C = A·B. A Multiplier calls it before it writes anything.
+// CheckShapes returns an ErrShape unless c, a and b are well-formed and conform to C = A·B, and an ErrOverlap if c
+// overlaps a or b. A Multiplier calls it before it writes anything.
 func CheckShapes[T Element](c, a, b Matrix[T]) error {
 	// The check of small products is a good part of their time.
 	if a.Cols == b.Rows && c.Rows == a.Rows && c.Cols == b.Cols &&
 		wellFormed(c.Rows, c.Cols, c.Stride, len(c.Data)) &&
 		wellFormed(a.Rows, a.Cols, a.Stride, len(a.Data)) &&
 		wellFormed(b.Rows, b.Cols, b.Stride, len(b.Data)) {
-		return nil
+		return CheckOverlap(c, a, b)
 	}
 	for _, m := range []Matrix[T]{c, a, b} {
 		if err := m.Check(); err != nil {
@@ -119,8 +119,8 @@ func wellFormed(rows, cols, stride, elements int) bool {
 
 // CheckGemm returns the shape of the operation of a Gemmer: C is m×n, and k is the inner dimension.
 // The error is an ErrShape if a, b or c is malformed, or if op(A), op(B) and C do not conform. It
-// is an ErrParam if tA or tB is not blas.NoTrans, blas.Trans or blas.ConjTrans. A Gemmer calls
-// CheckGemm before it writes anything.
+// is an ErrParam if tA or tB is not blas.NoTrans, blas.Trans or blas.ConjTrans, and an ErrOverlap if c
+// overlaps a or b. A Gemmer calls CheckGemm before it writes anything.
 func CheckGemm[T Number](tA, tB blas.Transpose, a, b, c Matrix[T]) (m, n, k int, err error) {
 	rowsA, colsA, okA := opShape(tA, a.Rows, a.Cols)
 	rowsB, colsB, okB := opShape(tB, b.Rows, b.Cols)
@@ -128,7 +128,7 @@ func CheckGemm[T Number](tA, tB blas.Transpose, a, b, c Matrix[T]) (m, n, k int,
 		wellFormed(c.Rows, c.Cols, c.Stride, len(c.Data)) &&
 		wellFormed(a.Rows, a.Cols, a.Stride, len(a.Data)) &&
 		wellFormed(b.Rows, b.Cols, b.Stride, len(b.Data)) {
-		return c.Rows, c.Cols, colsA, nil
+		return c.Rows, c.Cols, colsA, CheckOverlap(c, a, b)
 	}
 	return 0, 0, 0, refuse(tA, tB, a, b, c)
 }

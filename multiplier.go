@@ -4,8 +4,8 @@ import "context"
 
 // Multiplier computes C = A·B.
 //
-// It overwrites all of c (m×n), and does not change a (m×k) and b (k×n). If it returns ErrShape, it
-// has written nothing. c must not overlap a or b. If the context is cancelled, the product ends
+// It overwrites all of c (m×n), and does not change a (m×k) and b (k×n). If it returns ErrShape or
+// ErrOverlap, it has written nothing. c must not overlap a or b. If the context is cancelled, the product ends
 // early with the context's error, and c is undefined. For k = 0, c becomes zero.
 //
 // Any number of goroutines may call a Multiplier at the same time. There are two kinds:

@@ -42,7 +42,7 @@ type GemmStager[T Number] interface {
 
 // BatchGemmer computes the operation of a Gemmer for every matrix of batches by one call:
 // C[x] ← α·op(A[x])·op(B[x]) + β·C[x]. Errors are the same as for a Gemmer, and an ErrShape for batches that
-// CheckBatch refuses. A batch of C must not overlap A or B; A and B may be the same.
+// CheckBatch refuses. No matrix of C may overlap one of A or B; A and B may be the same.
 type BatchGemmer[T Number] interface {
 	GemmBatch(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b Batch[T], beta T, c Batch[T]) error
 }

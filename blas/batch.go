@@ -17,7 +17,7 @@ import (
 type Problem[T gemm.Float] struct {
 	TransA, TransB blas.Transpose // 0 is NoTrans
 	M, N, K        int
-	Alpha, Beta    T
+	Alpha, Beta    T   // α = 0 has no use: K = 0 stands for C ← β·C
 	LDA, LDB, LDC  int // elements from the beginning of one row to the next; 0: rows follow each other
 	Workers        int // as in Implementation
 }
@@ -26,14 +26,16 @@ type Problem[T gemm.Float] struct {
 // number of goroutines may use a plan at the same time.
 type Plan[T gemm.Float] struct {
 	problem             Problem[T]
-	needA, needB, needC int // elements of an operand, from the first to the last
+	forms               [3]gemm.Matrix[T] // A, B and C without elements
+	needA, needB, needC int               // elements of an operand, from the first to the last
 	few                 bool
 	precision           *precision[T]
 	crews               sync.Pool // of *crew[T]
 }
 
 // NewPlan returns the plan of a problem. The error is a gemm.ErrShape if a dimension is negative, or if a leading
-// dimension is shorter than a row; it is a gemm.ErrParam if a transpose is none of the constants.
+// dimension is shorter than a row; it is a gemm.ErrParam if a transpose is none of the constants, if there are terms
+// and α is 0, or if the number of workers is negative.
 func NewPlan[T gemm.Float](p Problem[T]) (*Plan[T], error) {
 	for _, t := range []*blas.Transpose{&p.TransA, &p.TransB} {
 		if *t == 0 {
@@ -47,10 +49,16 @@ func NewPlan[T gemm.Float](p Problem[T]) (*Plan[T], error) {
 	if p.M < 0 || p.N < 0 || p.K < 0 {
 		return nil, fmt.Errorf("%w: %d×%d times %d×%d: a dimension is negative", gemm.ErrShape, p.M, p.K, p.K, p.N)
 	}
+	switch {
+	case p.Alpha == 0 && p.K > 0:
+		return nil, fmt.Errorf("%w: Alpha is 0: set it to 1 for products, or K to 0 to scale C", gemm.ErrParam)
+	case p.Workers < 0:
+		return nil, fmt.Errorf("%w: %d workers, must be at least 1, or 0 for all processors", gemm.ErrParam, p.Workers)
+	}
 	plan := &Plan[T]{precision: precisionOf[T]()}
 	rowsA, colsA := ordered(p.TransA, p.M, p.K)
 	rowsB, colsB := ordered(p.TransB, p.K, p.N)
-	for _, x := range []struct {
+	for i, x := range []struct {
 		name       string
 		rows, cols int
 		ld, need   *int
@@ -67,14 +75,15 @@ func NewPlan[T gemm.Float](p Problem[T]) (*Plan[T], error) {
 		if *x.need, err = extent(x.rows, x.cols, *x.ld); err != nil {
 			return nil, fmt.Errorf("%w: %s: %v", gemm.ErrShape, x.name, err)
 		}
+		plan.forms[i] = gemm.Matrix[T]{Rows: x.rows, Cols: x.cols, Stride: *x.ld}
 	}
 	plan.problem = p
 	plan.few = plan.precision.isFew(p.TransB, p.M, p.N, p.K, p.Alpha)
 	return plan, nil
 }
 
-// Multiply computes the operation. The operands begin with the first elements of the slices. C must not overlap A or
-// B. The error is a gemm.ErrShape if a slice is too short; then nothing is written.
+// Multiply computes the operation. The operands begin with the first elements of the slices. The error is a
+// gemm.ErrShape if a slice is too short, or a gemm.ErrOverlap if C overlaps A or B; then nothing is written.
 func (p *Plan[T]) Multiply(a, b, c []T) error {
 	if err := p.hold(a, b, c); err != nil {
 		return err
@@ -92,7 +101,8 @@ func (p *Plan[T]) Multiply(a, b, c []T) error {
 // Batch computes the operation for each i with a[i], b[i] and c[i]. The products are divided among the workers,
 // unless there are few and each is large: then the workers share each product. A matrix may be an operand of several
 // products. No c[i] may overlap another matrix. The error is a gemm.ErrShape if the numbers of matrices differ, or if
-// a slice is too short; then nothing is written.
+// a slice is too short; it is a gemm.ErrOverlap if c[i] overlaps a[i], b[i] or c[i+1], which is all that is checked.
+// Then nothing is written.
 func (p *Plan[T]) Batch(a, b, c [][]T) error {
 	if len(a) != len(c) || len(b) != len(c) {
 		return fmt.Errorf("%w: a batch of %d matrices A, %d B and %d C", gemm.ErrShape, len(a), len(b), len(c))
@@ -100,6 +110,12 @@ func (p *Plan[T]) Batch(a, b, c [][]T) error {
 	for i := range c {
 		if err := p.hold(a[i], b[i], c[i]); err != nil {
 			return fmt.Errorf("product %d: %w", i, err)
+		}
+		if i == 0 {
+			continue
+		}
+		if this, last := p.matrix(2, c[i]), p.matrix(2, c[i-1]); gemm.CheckOverlap(this, last, last) != nil {
+			return fmt.Errorf("%w: C of the products %d and %d", gemm.ErrOverlap, i-1, i)
 		}
 	}
 	p.all(operands[T]{many: [3][][]T{a, b, c}}, len(c))
@@ -109,7 +125,8 @@ func (p *Plan[T]) Batch(a, b, c [][]T) error {
 // BatchStrided is Batch for matrices that lie in one slice of A, one of B and one of C. Each begins a stride, in
 // elements, behind the one before. A stride is at least as long as a matrix, so those of C do not overlap. To
 // multiply by one A or B several times, Batch takes it several times. The error is a gemm.ErrShape if the count is
-// negative, or if a stride or a slice is too short; then nothing is written.
+// negative, or if a stride or a slice is too short; it is a gemm.ErrOverlap if a matrix of C overlaps one of A or B.
+// Then nothing is written.
 func (p *Plan[T]) BatchStrided(count int, a []T, strideA int, b []T, strideB int, c []T, strideC int) error {
 	if count < 0 {
 		return fmt.Errorf("%w: a batch of %d products", gemm.ErrShape, count)
@@ -125,6 +142,16 @@ func (p *Plan[T]) BatchStrided(count int, a []T, strideA int, b []T, strideB int
 		if count > 0 && x.need > 0 && (x.have < x.need || (x.have-x.need)/x.stride < count-1) {
 			return fmt.Errorf("%w: %s has %d elements, %d matrices with a stride of %d need more", gemm.ErrShape,
 				x.name, x.have, count, x.stride)
+		}
+	}
+	if count > 0 {
+		batch := func(i int, data []T, stride int) gemm.Batch[T] {
+			x := p.forms[i]
+			return gemm.Batch[T]{Count: count, Step: stride, Rows: x.Rows, Cols: x.Cols, Stride: x.Stride, Data: data}
+		}
+		err := gemm.CheckBatchOverlap(batch(2, c, strideC), batch(0, a, strideA), batch(1, b, strideB))
+		if err != nil {
+			return err
 		}
 	}
 	p.all(operands[T]{one: [3][]T{a, b, c}, stride: [3]int{strideA, strideB, strideC}}, count)
@@ -151,10 +178,17 @@ func GemmBatchStrided[T gemm.Float](p Problem[T], count int, a []T, strideA int,
 	return plan.BatchStrided(count, a, strideA, b, strideB, c, strideC)
 }
 
-// hold returns an error if a slice is too short.
+// matrix returns the operand i of A, B and C with its elements.
+func (p *Plan[T]) matrix(i int, data []T) gemm.Matrix[T] {
+	x := p.forms[i]
+	x.Data = data
+	return x
+}
+
+// hold returns an error if a slice is too short, or if C overlaps A or B.
 func (p *Plan[T]) hold(a, b, c []T) error {
 	if len(a) >= p.needA && len(b) >= p.needB && len(c) >= p.needC {
-		return nil
+		return gemm.CheckOverlap(p.matrix(2, c), p.matrix(0, a), p.matrix(1, b))
 	}
 	return fmt.Errorf("%w: A, B and C have %d, %d and %d elements, they need %d, %d and %d", gemm.ErrShape, len(a),
 		len(b), len(c), p.needA, p.needB, p.needC)

@@ -123,6 +123,8 @@ func TestPlanRefuses(t *testing.T) {
 	}{
 		{with(func(p *Problem[float64]) { p.K = -1 }), gemm.ErrShape, "negative"},
 		{with(func(p *Problem[float64]) { p.TransB = 'x' }), gemm.ErrParam, "'x'"},
+		{with(func(p *Problem[float64]) { p.Alpha = 0 }), gemm.ErrParam, "Alpha is 0"},
+		{with(func(p *Problem[float64]) { p.Workers = -3 }), gemm.ErrParam, "-3 workers"},
 		{with(func(p *Problem[float64]) { p.LDB = 2 }), gemm.ErrShape,
 			"rows of B have 3 elements, its leading dimension is 2"},
 		{with(func(p *Problem[float64]) { p.LDC = -5 }), gemm.ErrShape, "rows of C have 3"},
@@ -148,6 +150,19 @@ func TestPlanRefuses(t *testing.T) {
 		"A has 16 elements, 3":         p.BatchStrided(3, a, 8, b, 12, c, 6),
 	} {
 		if !errors.Is(err, gemm.ErrShape) || !strings.Contains(err.Error(), says) {
+			t.Errorf("%v, want %q", err, says)
+		}
+	}
+	all := make([]float64, 24)
+	for says, err := range map[string]error{
+		"C and A":                 p.Multiply(c, b, c[:6]),
+		"C and B":                 p.Multiply(a, c, c),
+		"product 1: ":             p.Batch([][]float64{a, c}, [][]float64{b, b}, [][]float64{make([]float64, 6), c}),
+		"C of the products 0 and": p.Batch([][]float64{a, a}, [][]float64{b, b}, [][]float64{c, c}),
+		": C and B: ":             p.BatchStrided(1, a, 8, all, 12, all[11:], 6),
+		": C and A: ":             p.BatchStrided(2, all, 8, b, 12, all[12:], 6),
+	} {
+		if !errors.Is(err, gemm.ErrOverlap) || !strings.Contains(err.Error(), says) {
 			t.Errorf("%v, want %q", err, says)
 		}
 	}

@@ -31,6 +31,9 @@ func (functions[T]) GemmBatch(ctx context.Context, tA, tB gonum.Transpose, alpha
 	if err := cmp.Or(err, ctx.Err()); err != nil {
 		return err
 	}
+	if alpha == 0 {
+		alpha, k = 1, 0
+	}
 	return blas.GemmBatchStrided(blas.Problem[T]{TransA: tA, TransB: tB, M: m, N: n, K: k, Alpha: alpha, Beta: beta,
 		LDA: max(1, a.Stride), LDB: max(1, b.Stride), LDC: max(1, c.Stride)}, c.Count, a.Data, a.Step, b.Data, b.Step,
 		c.Data, c.Step)

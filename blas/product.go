@@ -16,8 +16,8 @@ const (
 	ConjTrans = blas.ConjTrans // the same, for real numbers
 )
 
-// Multiply computes C = A·B. C must not overlap A or B. The error is a gemm.ErrShape if the matrices are
-// malformed or do not conform; then nothing is written. Once its workspace is large enough, Multiply
+// Multiply computes C = A·B. The error is a gemm.ErrShape if the matrices are malformed or do not conform, or a
+// gemm.ErrOverlap if C overlaps A or B; then nothing is written. Once its workspace is large enough, Multiply
 // allocates nothing.
 func Multiply[T gemm.Float](c, a, b gemm.Matrix[T]) error {
 	return MultiplyContext(context.Background(), c, a, b)
@@ -33,8 +33,8 @@ func MultiplyContext[T gemm.Float](ctx context.Context, c, a, b gemm.Matrix[T]) 
 }
 
 // Gemm computes C ← α·op(A)·op(B) + β·C, where op(X) is X (NoTrans) or its transpose (Trans). If β = 0,
-// C is not read. If α = 0, A and B are not read. C must not overlap A or B. The error is a gemm.ErrShape
-// as for Multiply, or a gemm.ErrParam if tA or tB is none of the constants.
+// C is not read. If α = 0, A and B are not read. The errors are those of Multiply, or a gemm.ErrParam if tA
+// or tB is none of the constants.
 func Gemm[T gemm.Float](tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T, c gemm.Matrix[T]) error {
 	return GemmContext(context.Background(), tA, tB, alpha, a, b, beta, c)
 }

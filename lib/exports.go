@@ -81,6 +81,9 @@ func computeBatch[T gemm.Float](p *C.struct_product) error {
 		return nil
 	}
 	x, count, s := operands[T](p), int(p.batch.count), &p.batch
+	if x.alpha == 0 { // there are no terms
+		x.alpha = 1
+	}
 	problem := fast.Problem[T]{
 		TransA: x.tA, TransB: x.tB, M: x.c.Rows, N: x.c.Cols, K: x.terms(), Alpha: x.alpha, Beta: x.beta,
 		LDA: x.a.Stride, LDB: x.b.Stride, LDC: x.c.Stride,
@@ -138,6 +141,8 @@ func report(err error, text *C.char, size C.size_t) C.int {
 		to[copy(to[:len(to)-1], line)] = 0
 	}
 	switch {
+	case errors.Is(err, gemm.ErrOverlap):
+		return C.GEMM_ERR_ARGUMENT
 	case errors.Is(err, gemm.ErrVariant):
 		return C.GEMM_ERR_VARIANT
 	case errors.Is(err, gemm.ErrUnavailable):

@@ -473,7 +473,7 @@ func TestLimit(t *testing.T) {
 	}
 	a := gemm.Matrix[float64]{Rows: 1, Cols: 1, Stride: stride, Data: []float64{2}}
 	c := gemm.Matrix[float64]{Rows: 1, Cols: 1, Stride: 1, Data: []float64{7}}
-	err := x.Gemm(context.Background(), blas.NoTrans, blas.NoTrans, 1, a, c, 0, c)
+	err := x.Gemm(context.Background(), blas.NoTrans, blas.NoTrans, 1, a, a, 0, c)
 	if !errors.Is(err, gemm.ErrUnavailable) || !strings.Contains(err.Error(), "2147483648") || c.Data[0] != 7 {
 		t.Errorf("a stride of 2³¹: %v, C is %v", err, c.Data)
 	}

@@ -39,6 +39,9 @@ func (x *Batched[T]) GemmBatch(ctx context.Context, tA, tB blas.Transpose, alpha
 	if err != nil {
 		return err
 	}
+	if alpha == 0 { // A and B are not read
+		alpha, k = 1, 0
+	}
 	terms := gemm.Shape{M: m, N: n, K: k}.Terms()
 	if terms > pieceTerms {
 		for i := range c.Count {

@@ -191,7 +191,7 @@ func TestUnsuited(t *testing.T) {
 	}
 	wide, square := gemm.NewMatrix[float64](2, 3), gemm.NewMatrix[float64](2, 2)
 	for want, c := range map[string][3]gemm.Matrix[float64]{
-		"the ABI square has n×n matrices only":     {wide, square, wide},
+		"the ABI square has n×n matrices only":     {gemm.NewMatrix[float64](2, 3), square, wide},
 		"the ABI square has no leading dimensions": {wide.Slice(0, 0, 2, 2), square, square},
 	} {
 		_, err := m.(gemm.Stager[float64]).Stage(t.Context(), c[0], c[1], c[2])

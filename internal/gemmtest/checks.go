@@ -218,6 +218,32 @@ func checkShapeErrors[T gemm.Element](u under[T]) error {
 	return nil
 }
 
+// checkOverlap checks that a C that overlaps A or B gives ErrOverlap, that nothing is written, and that blocks of one
+// matrix are multiplied.
+func checkOverlap[T gemm.Element](u under[T]) error {
+	rng := rand.New(rand.NewPCG(3, 5))
+	const n = 9
+	all := newGuarded(u.kind, 3*n, 3*n, 1, drawn(u.kind, rng))
+	block := func(i, j int) gemm.Matrix[T] { return all.Slice(i, j, n, n) }
+	for name, x := range map[string][3]gemm.Matrix[T]{
+		"C is A": {block(0, 0), block(0, 0), block(n, n)}, "C is B": {block(0, 0), block(n, n), block(0, 0)},
+		"a corner of C is in A": {block(n-1, n-1), block(0, 0), block(2*n, 2*n)},
+	} {
+		err := call(func() error { return u.m.Multiply(context.Background(), x[0], x[1], x[2]) })
+		if !errors.Is(err, gemm.ErrOverlap) {
+			return fmt.Errorf("%s: got %v, want ErrOverlap", name, err)
+		}
+		if err := all.changed("a matrix of blocks", false); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	err := call(func() error { return u.m.Multiply(context.Background(), block(0, n), block(0, 0), block(n, n)) })
+	if err != nil {
+		return fmt.Errorf("blocks of one matrix: %w", err)
+	}
+	return nil
+}
+
 // checkCancelled checks that a cancelled context gives the context's error, and the next context a product.
 func checkCancelled[T gemm.Element](u under[T]) error {
 	rng := rand.New(rand.NewPCG(5, 6))

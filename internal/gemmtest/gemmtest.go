@@ -130,6 +130,7 @@ func (u under[T]) checks() []named[T] {
 		{"declared", checkDeclared[T]},
 		{"exact", checkExact[T]},
 		{"shape errors", checkShapeErrors[T]},
+		{"overlap", checkOverlap[T]},
 		{"cancelled", checkCancelled[T]},
 		{"empty", checkEmpty[T]},
 		{"heard", checkHeard[T]},

@@ -122,7 +122,7 @@ func TestDescribed(t *testing.T) {
 			}
 			for n, warns := range map[int]int{8: 1, 300: 0} {
 				x := gemm.NewMatrix[float32](n, n)
-				run, err := m.Stage(t.Context(), x, x, x)
+				run, err := m.Stage(t.Context(), gemm.NewMatrix[float32](n, n), x, x)
 				if err != nil {
 					t.Fatal(err)
 				}
