@@ -4,6 +4,7 @@ import (
 	"math/bits"
 	"runtime"
 	"sync"
+	"unsafe"
 
 	"gonum.org/v1/gonum/blas"
 
@@ -15,53 +16,40 @@ import (
 // large A is divided among several.
 func (i Implementation) Dgemv(tA blas.Transpose, m, n int, alpha float64, a []float64, lda int, x []float64, incX int,
 	beta float64, y []float64, incY int) {
-	v := matrixVector[float64]{tA: tA, m: m, n: n, alpha: alpha, beta: beta, a: a, lda: lda, x: x, incX: incX, y: y,
-		incY: incY}
-	if w := i.share(m, n, 8); w > 1 && v.fits() {
-		doubleVectors.run(w, v)
-		return
+	if uint(m|n) < little || !doubleVectors.gemv(i.Workers, tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
+		i.Implementation.Dgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 	}
-	i.Implementation.Dgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 }
 
 // Sgemv is Dgemv for float32.
 func (i Implementation) Sgemv(tA blas.Transpose, m, n int, alpha float32, a []float32, lda int, x []float32, incX int,
 	beta float32, y []float32, incY int) {
-	v := matrixVector[float32]{tA: tA, m: m, n: n, alpha: alpha, beta: beta, a: a, lda: lda, x: x, incX: incX, y: y,
-		incY: incY}
-	if w := i.share(m, n, 4); w > 1 && v.fits() {
-		singleVectors.run(w, v)
-		return
+	if uint(m|n) < little || !singleVectors.gemv(i.Workers, tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
+		i.Implementation.Sgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 	}
-	i.Implementation.Sgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 }
 
 // Dger computes A ← α·x·yᵀ + A with A m×n. As in Dgemv, a large A is divided. Negative increments are right
 // here, unlike in gonum v0.17 on amd64.
 func (i Implementation) Dger(m, n int, alpha float64, x []float64, incX int, y []float64, incY int, a []float64,
 	lda int) {
-	v := matrixVector[float64]{ger: true, tA: NoTrans, m: m, n: n, alpha: alpha, a: a, lda: lda, x: y, incX: incY,
-		y: x, incY: incX}
-	if w := i.share(m, n, 8); (w > 1 || v.descends()) && v.fits() {
-		doubleVectors.run(w, v)
-		return
+	if uint(m|n) < little && incX|incY >= 0 || !doubleVectors.ger(i.Workers, m, n, alpha, x, incX, y, incY, a, lda) {
+		i.Implementation.Dger(m, n, alpha, x, incX, y, incY, a, lda)
 	}
-	i.Implementation.Dger(m, n, alpha, x, incX, y, incY, a, lda)
 }
 
 // Sger is Dger for float32.
 func (i Implementation) Sger(m, n int, alpha float32, x []float32, incX int, y []float32, incY int, a []float32,
 	lda int) {
-	v := matrixVector[float32]{ger: true, tA: NoTrans, m: m, n: n, alpha: alpha, a: a, lda: lda, x: y, incX: incY,
-		y: x, incY: incX}
-	if w := i.share(m, n, 4); (w > 1 || v.descends()) && v.fits() {
-		singleVectors.run(w, v)
-		return
+	if uint(m|n) < little && incX|incY >= 0 || !singleVectors.ger(i.Workers, m, n, alpha, x, incX, y, incY, a, lda) {
+		i.Implementation.Sger(m, n, alpha, x, incX, y, incY, a, lda)
 	}
-	i.Implementation.Sger(m, n, alpha, x, incX, y, incY, a, lda)
 }
 
 const (
+	// little is more than the rows and columns of a matrix that is not large. Then gonum computes, and nothing else is
+	// looked at: it takes 15 ns for 2×2.
+	little = 512
 	// large is the least size of a matrix, in bytes, that is divided among workers. A smaller one is in a processor's
 	// own cache, or takes less time than the workers to begin.
 	large = 4 << 20
@@ -72,17 +60,40 @@ const (
 	rowsTogether, columnsTogether = 4, 64
 )
 
-// share returns how many workers share a matrix with elements of size bytes.
-func (i Implementation) share(m, n, size int) int {
+// share returns how many of the workers share a matrix.
+func (b *byVectors[T]) share(workers, m, n int) int {
+	size := int64(unsafe.Sizeof(*new(T)))
 	hi, lo := bits.Mul64(uint64(max(0, m)), uint64(max(0, n)))
-	if hi != 0 || lo > 1<<50 || int64(lo)*int64(size) < large || i.Workers == 1 {
+	if hi != 0 || lo > 1<<50 || int64(lo)*size < large {
 		return 1
 	}
-	workers := i.Workers
 	if workers < 1 {
 		workers = runtime.GOMAXPROCS(0)
 	}
-	return int(min(int64(workers), int64(lo)*int64(size)/leastPart))
+	return int(min(int64(workers), int64(lo)*size/leastPart))
+}
+
+// gemv computes y ← α·op(A)·x + β·y if several workers share A, and reports whether it did.
+func (b *byVectors[T]) gemv(workers int, tA blas.Transpose, m, n int, alpha T, a []T, lda int, x []T, incX int, beta T,
+	y []T, incY int) bool {
+	v := matrixVector[T]{tA: tA, m: m, n: n, alpha: alpha, beta: beta, a: a, lda: lda, x: x, incX: incX, y: y, incY: incY}
+	w := b.share(workers, m, n)
+	if w < 2 || !v.fits() {
+		return false
+	}
+	b.run(w, v)
+	return true
+}
+
+// ger computes A ← α·x·yᵀ + A if several workers share A, or if gonum's result would be wrong.
+func (b *byVectors[T]) ger(workers, m, n int, alpha T, x []T, incX int, y []T, incY int, a []T, lda int) bool {
+	v := matrixVector[T]{ger: true, tA: NoTrans, m: m, n: n, alpha: alpha, a: a, lda: lda, x: y, incX: incY, y: x, incY: incX}
+	w := b.share(workers, m, n)
+	if w < 2 && !v.descends() || !v.fits() {
+		return false
+	}
+	b.run(w, v)
+	return true
 }
 
 // matrixVector is y ← α·op(A)·x + β·y, or A ← α·y·xᵀ + A.

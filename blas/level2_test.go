@@ -82,7 +82,7 @@ func TestLargeVectors(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 2))
 	a, x, y := filled(rng, m*n), filled(rng, m), filled(rng, m)
 	by, other := Implementation{Workers: 2}, gonum.Implementation{}
-	if by.share(m, n, 8) < 2 {
+	if doubleVectors.share(by.Workers, m, n) < 2 {
 		t.Fatal("the matrix is not shared")
 	}
 	for _, tA := range []blas.Transpose{NoTrans, Trans} {
