@@ -114,7 +114,8 @@ func (p *Plan[T]) Batch(a, b, c [][]T) error {
 		if i == 0 {
 			continue
 		}
-		if this, last := p.matrix(2, c[i]), p.matrix(2, c[i-1]); gemm.CheckOverlap(this, last, last) != nil {
+		last, this := p.matrix(2, c[i-1][:p.needC]), p.matrix(2, c[i][:p.needC])
+		if gemm.CheckOverlap(this, last, last) != nil {
 			return fmt.Errorf("%w: C of the products %d and %d", gemm.ErrOverlap, i-1, i)
 		}
 	}
@@ -188,6 +189,9 @@ func (p *Plan[T]) matrix(i int, data []T) gemm.Matrix[T] {
 // hold returns an error if a slice is too short, or if C overlaps A or B.
 func (p *Plan[T]) hold(a, b, c []T) error {
 	if len(a) >= p.needA && len(b) >= p.needB && len(c) >= p.needC {
+		if gemm.Disjoint(c[:p.needC], a[:p.needA]) && gemm.Disjoint(c[:p.needC], b[:p.needB]) {
+			return nil
+		}
 		return gemm.CheckOverlap(p.matrix(2, c), p.matrix(0, a), p.matrix(1, b))
 	}
 	return fmt.Errorf("%w: A, B and C have %d, %d and %d elements, they need %d, %d and %d", gemm.ErrShape, len(a),

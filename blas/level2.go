@@ -87,7 +87,8 @@ func (b *byVectors[T]) gemv(workers int, tA blas.Transpose, m, n int, alpha T, a
 
 // ger computes A ← α·x·yᵀ + A if several workers share A, or if gonum's result would be wrong.
 func (b *byVectors[T]) ger(workers, m, n int, alpha T, x []T, incX int, y []T, incY int, a []T, lda int) bool {
-	v := matrixVector[T]{ger: true, tA: NoTrans, m: m, n: n, alpha: alpha, a: a, lda: lda, x: y, incX: incY, y: x, incY: incX}
+	v := matrixVector[T]{ger: true, tA: NoTrans, m: m, n: n, alpha: alpha, a: a, lda: lda, x: y, incX: incY, y: x,
+		incY: incX}
 	w := b.share(workers, m, n)
 	if w < 2 && !v.descends() || !v.fits() {
 		return false
