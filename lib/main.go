@@ -27,10 +27,13 @@ import (
 )
 
 func init() {
-	if quota := cpu.Quota(); quota > 0 && os.Getenv("GOMAXPROCS") == "" { // as Go's runtime does
-		runtime.GOMAXPROCS(min(runtime.NumCPU(), max(2, int(math.Ceil(quota)))))
+	if quota := cpu.Quota(); quota > 0 && os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(granted(runtime.NumCPU(), quota))
 	}
 }
+
+// granted returns how many processors Go's runtime uses under a quota.
+func granted(processors int, quota float64) int { return min(processors, max(2, int(math.Ceil(quota)))) }
 
 // main is never called: the package is built as a library.
 func main() {}

@@ -109,3 +109,14 @@ func TestMostThreads(t *testing.T) {
 		}
 	}
 }
+
+func TestGranted(t *testing.T) {
+	for quota, want := range map[float64]int{0.5: 2, 2: 2, 2.1: 3, 64: 8} {
+		if got := granted(8, quota); got != want {
+			t.Errorf("%v of 8 processors: %d threads, want %d", quota, got, want)
+		}
+	}
+	if got := granted(1, 4); got != 1 {
+		t.Errorf("1 processor: %d threads", got)
+	}
+}
