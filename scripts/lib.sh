@@ -24,10 +24,10 @@ if [ "$("$go" env GOOS)" = linux ]; then
 	root="$("$go" env GOROOT)"
 	case "$root/" in
 	"$("$go" env GOMODCACHE)"/*)
-		link="$("$go" env GOCACHE)/gemm-goroot"
-		ln -sfn "$root" "$link"
-		export GOROOT="$link"
-		root="$link"
+		export GOROOT GOTOOLCHAIN=local
+		GOROOT="$("$go" env GOCACHE)/gemm-goroot"
+		ln -sfn "$root" "$GOROOT"
+		root="$GOROOT" go="$GOROOT/bin/go"
 		;;
 	esac
 	printf '{"Replace": {"%s/src/runtime/netpoll_epoll.go": "%s/lib/_runtime/netpoll_epoll.go"}}\n' "$root" "$PWD" >"$overlay"
