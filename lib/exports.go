@@ -70,6 +70,11 @@ func recovered(code *C.int, text *C.char, size C.size_t) {
 // compute computes p by a multiplier of the type.
 func compute[T gemm.Float](all *multipliers[T], p *C.struct_product) error {
 	x := operands[T](p)
+	if p.is_checked != 0 {
+		if err := gemm.CheckOverlap(x.c, x.a, x.b); err != nil {
+			return err
+		}
+	}
 	// The name is only read during the call.
 	return all.compute(unsafe.String((*byte)(unsafe.Pointer(p.variant)), int(p.variant_len)), int(p.threads),
 		int(p.threads_default), &x)
@@ -135,6 +140,9 @@ func matrix[T gemm.Float](data unsafe.Pointer, rows, cols, ld int) gemm.Matrix[T
 
 // report writes the text of err, cut to size bytes with the final 0, and returns its code.
 func report(err error, text *C.char, size C.size_t) C.int {
+	if errors.Is(err, gemm.ErrOverlap) { // by columns, A and B are exchanged here
+		err = fmt.Errorf("%w: c needs memory apart from a and b", gemm.ErrOverlap)
+	}
 	if size > 0 {
 		to := unsafe.Slice((*byte)(unsafe.Pointer(text)), int(size))
 		line := strings.TrimPrefix(strings.ReplaceAll(gemm.Why(err), "\n", " "), "gemm: ")

@@ -26,6 +26,7 @@ static int named_product(const char *routine, const char *variant, int threads, 
 	p->variant = variant;
 	p->variant_len = variant == NULL ? 0 : strlen(variant);
 	p->threads = threads;
+	p->is_checked = 1;
 	operands_product(o, p);
 
 	/* The text of an error follows the name of the routine, which is written afterwards. */

@@ -18,6 +18,7 @@ struct product {
 	int threads;         /* 0: threads_default */
 	int threads_default; /* 0: all processors */
 	int is_float;
+	int is_checked; /* it is an error if C overlaps A or B, which in BLAS is undefined */
 	int trans_a, trans_b; /* 0 or 1 */
 	int64_t m, n, k, lda, ldb, ldc;
 	double alpha, beta;

@@ -341,6 +341,15 @@ static void check_errors(void)
 	expect_error(simple(NULL, 0, rows, none, 4, 0, 4, NULL), GEMM_OK, ""); /* alpha = 0: A is not read */
 	expect_error(gemm_dgemm(NULL, 0, rows, none, none, 0, 4, 4, 1, NULL, 4, NULL, 4, 0, NULL, 4), GEMM_OK, "");
 	expect_error(gemm_dgemm(NULL, 0, rows, none, none, 4, 0, 4, 1, NULL, 4, NULL, 4, 0, NULL, 4), GEMM_OK, "");
+	double whole[24] = {1};
+	const char *overlap = "gemm_dgemm: operands overlap: c needs memory apart from a and b";
+	for (int order = rows; order <= GEMM_COL_MAJOR; order++) {
+		expect_error(gemm_dgemm(NULL, 0, order, none, none, 4, 4, 4, 1, whole, 4, a, 4, 0, whole, 4), wrong, overlap);
+		expect_error(gemm_dgemm("serial/packed", 0, order, none, none, 4, 4, 4, 1, a, 4, whole, 4, 0, whole + 8, 4), wrong,
+		             overlap);
+	}
+	if (whole[0] != 1)
+		fail("a product that overlaps has written C");
 	check_batch_errors(a);
 	cblas_dgemm(rows, none, none, 4, 4, 4, 1, a, 4, a, 3, 0, NULL, 4);
 	double alpha = 1, c[16] = {7};
