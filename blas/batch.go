@@ -125,35 +125,26 @@ func (p *Plan[T]) Batch(a, b, c [][]T) error {
 
 // BatchStrided is Batch for matrices that lie in one slice of A, one of B and one of C. Each begins a stride, in
 // elements, behind the one before. A stride is at least as long as a matrix, so those of C do not overlap. To
-// multiply by one A or B several times, Batch takes it several times. The error is a gemm.ErrShape if the count is
-// negative, or if a stride or a slice is too short; it is a gemm.ErrOverlap if a matrix of C overlaps one of A or B.
-// Then nothing is written.
+// multiply by one A or B several times, Batch takes it several times. A count of 0 does nothing. The error is a
+// gemm.ErrShape if the count is negative, or if a stride or a slice is too short; it is a gemm.ErrOverlap if a matrix
+// of C overlaps one of A or B. Then nothing is written.
 func (p *Plan[T]) BatchStrided(count int, a []T, strideA int, b []T, strideB int, c []T, strideC int) error {
-	if count < 0 {
-		return fmt.Errorf("%w: a batch of %d products", gemm.ErrShape, count)
+	if count == 0 {
+		return nil
 	}
-	for _, x := range []struct {
-		name               string
-		have, stride, need int
-	}{{"A", len(a), strideA, p.needA}, {"B", len(b), strideB, p.needB}, {"C", len(c), strideC, p.needC}} {
-		if x.stride < max(1, x.need) {
-			return fmt.Errorf("%w: the stride of %s is %d, a matrix has %d elements", gemm.ErrShape, x.name, x.stride,
-				x.need)
-		}
-		if count > 0 && x.need > 0 && (x.have < x.need || (x.have-x.need)/x.stride < count-1) {
-			return fmt.Errorf("%w: %s has %d elements, %d matrices with a stride of %d need more", gemm.ErrShape,
-				x.name, x.have, count, x.stride)
+	var all [3]gemm.Batch[T]
+	for i, x := range [3]struct {
+		data   []T
+		stride int
+	}{{a, strideA}, {b, strideB}, {c, strideC}} {
+		f := p.forms[i]
+		all[i] = gemm.Batch[T]{Count: count, Step: x.stride, Rows: f.Rows, Cols: f.Cols, Stride: f.Stride, Data: x.data}
+		if err := all[i].Check(); err != nil {
+			return fmt.Errorf("%c: %w", "ABC"[i], err)
 		}
 	}
-	if count > 0 {
-		batch := func(i int, data []T, stride int) gemm.Batch[T] {
-			x := p.forms[i]
-			return gemm.Batch[T]{Count: count, Step: stride, Rows: x.Rows, Cols: x.Cols, Stride: x.Stride, Data: data}
-		}
-		err := gemm.CheckBatchOverlap(batch(2, c, strideC), batch(0, a, strideA), batch(1, b, strideB))
-		if err != nil {
-			return err
-		}
+	if err := gemm.CheckBatchOverlap(all[2], all[0], all[1]); err != nil {
+		return err
 	}
 	p.all(operands[T]{one: [3][]T{a, b, c}, stride: [3]int{strideA, strideB, strideC}}, count)
 	return nil

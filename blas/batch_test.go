@@ -144,10 +144,10 @@ func TestPlanRefuses(t *testing.T) {
 		"2 matrices A, 1 B and 2 C":    p.Batch([][]float64{a, a}, [][]float64{b}, [][]float64{c, c}),
 		"product 1: ":                  p.Batch([][]float64{a, a}, [][]float64{b, b}, [][]float64{c, c[:5]}),
 		"a batch of -1":                p.BatchStrided(-1, a, 8, b, 12, c, 6),
-		"the stride of C is 5":         p.BatchStrided(2, a, 8, b, 12, c, 5),
-		"the stride of A is 0":         p.BatchStrided(2, a, 0, b, 12, c, 6),
-		"the stride of B is -12":       p.BatchStrided(2, a, 8, b, -12, c, 6),
-		"A has 16 elements, 3":         p.BatchStrided(3, a, 8, b, 12, c, 6),
+		"C: gemm: shapes do not conform: the step of a batch is 5": p.BatchStrided(2, a, 8, b, 12, c, 5),
+		"A: gemm: shapes do not conform: the step of a batch is 0": p.BatchStrided(2, a, 0, b, 12, c, 6),
+		"the step of a batch is -12":                               p.BatchStrided(2, a, 8, b, -12, c, 6),
+		"more than the 16 elements":                                p.BatchStrided(3, a, 8, b, 12, c, 6),
 	} {
 		if !errors.Is(err, gemm.ErrShape) || !strings.Contains(err.Error(), says) {
 			t.Errorf("%v, want %q", err, says)
