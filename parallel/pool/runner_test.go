@@ -3,6 +3,7 @@ package pool
 import (
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"slices"
 	"sync/atomic"
@@ -148,6 +149,25 @@ func TestPark(t *testing.T) {
 	h.begin(nil, each{}, 1, 2)
 	if !<-woken || h.state.Load() != called {
 		t.Errorf("called by a loop, it is in state %d", h.state.Load())
+	}
+}
+
+// TestDescriptors checks that runners open no files.
+func TestDescriptors(t *testing.T) {
+	count := func() int {
+		entries, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Skip("this system does not list descriptors: ", err)
+		}
+		return len(entries)
+	}
+	const workers = 40 // more than other tests have
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(workers))
+	time.AfterFunc(time.Hour, func() {}).Stop() // Go's own have been opened
+	before := count()
+	New(workers).Run(workers, workers, func(int, int, int) {})
+	if after := count(); after != before {
+		t.Errorf("%d descriptors, %d before", after, before)
 	}
 }
 
