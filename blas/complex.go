@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
+	"gemm/internal/block"
 	"gemm/parallel/pool"
 )
 
@@ -19,33 +20,59 @@ import (
 // Multiplications, SIAM J. Matrix Anal. Appl. 13(3), 1992). The error of four is the error of the definition.
 func (i Implementation) Zgemm(tA, tB blas.Transpose, m, n, k int, alpha complex128, a []complex128, lda int,
 	b []complex128, ldb int, beta complex128, c []complex128, ldc int) {
-	if terms(m, n, k) <= fewComplex || alpha == 0 || !gemmFits(tA, tB, m, n, k, len(a), lda, len(b), ldb, len(c), ldc) {
+	if !gemmFits(tA, tB, m, n, k, len(a), lda, len(b), ldb, len(c), ldc) {
 		i.Implementation.Zgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
-	w := double.borrow(i.Workers)
-	w.complexProduct(complexJob[float64]{tA: tA, tB: tB, alpha: [2]float64{real(alpha), imag(alpha)},
+	j := complexJob[float64]{tA: tA, tB: tB, alpha: [2]float64{real(alpha), imag(alpha)},
 		beta: [2]float64{real(beta), imag(beta)}, a: pairs[float64](a), b: pairs[float64](b), c: pairs[float64](c),
-		lda: lda, ldb: ldb, ldc: ldc}, m, n, k)
-	w.giveBack()
+		lda: lda, ldb: ldb, ldc: ldc}
+	double.complexGemm(i.Workers, &j, m, n, k)
 }
 
 // Cgemm is Zgemm for complex64.
 func (i Implementation) Cgemm(tA, tB blas.Transpose, m, n, k int, alpha complex64, a []complex64, lda int,
 	b []complex64, ldb int, beta complex64, c []complex64, ldc int) {
-	if terms(m, n, k) <= fewComplex || alpha == 0 || !gemmFits(tA, tB, m, n, k, len(a), lda, len(b), ldb, len(c), ldc) {
+	if !gemmFits(tA, tB, m, n, k, len(a), lda, len(b), ldb, len(c), ldc) {
 		i.Implementation.Cgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
-	w := single.borrow(i.Workers)
-	w.complexProduct(complexJob[float32]{tA: tA, tB: tB, alpha: [2]float32{real(alpha), imag(alpha)},
+	j := complexJob[float32]{tA: tA, tB: tB, alpha: [2]float32{real(alpha), imag(alpha)},
 		beta: [2]float32{real(beta), imag(beta)}, a: pairs[float32](a), b: pairs[float32](b), c: pairs[float32](c),
-		lda: lda, ldb: ldb, ldc: ldc}, m, n, k)
+		lda: lda, ldb: ldb, ldc: ldc}
+	single.complexGemm(i.Workers, &j, m, n, k)
+}
+
+// complexGemm computes j. If α = 0, A and B are not read.
+func (p *precision[T]) complexGemm(workers int, j *complexJob[T], m, n, k int) {
+	if k == 0 || j.alpha == [2]T{} {
+		k, j.alpha = 0, [2]T{}
+	}
+	if k == 0 || terms(m, n, k) <= fewComplex && isModerate(j.alpha) {
+		j.few(m, n, k)
+		return
+	}
+	w := p.borrow(workers)
+	w.complexProduct(j, m, n, k)
 	w.giveBack()
 }
 
+// isModerate is block.IsModerate for a complex number.
+func isModerate[T gemm.Float](x [2]T) bool {
+	return x == [2]T{1} || block.IsModerate(max(x[0], -x[0], x[1], -x[1]))
+}
+
+// scaled returns the parts of s·(re + im·i). If s is real, both parts are multiplied by a real number, so that infinite
+// parts stay what they are.
+func scaled[T gemm.Float](s [2]T, re, im T) (T, T) {
+	if s[1] == 0 {
+		return s[0] * re, s[0] * im
+	}
+	return s[0]*re - s[1]*im, s[0]*im + s[1]*re
+}
+
 const (
-	// fewComplex is the largest m·n·k of a complex product that gonum computes faster.
+	// fewComplex is the largest m·n·k of a complex product that is computed by its definition.
 	fewComplex = 8 * 8 * 8
 	// complexRows, complexCols and complexDepth are the sizes of the blocks of a complex product, whose real and
 	// imaginary parts are copied.
@@ -102,26 +129,30 @@ func newComplexes[T gemm.Float](workers int) *complexes[T] {
 	return x
 }
 
-// complexProduct computes j, whose α is not 0.
-func (w *workspace[T]) complexProduct(j complexJob[T], m, n, k int) {
+// complexProduct computes j, whose α and k are not 0.
+func (w *workspace[T]) complexProduct(j *complexJob[T], m, n, k int) {
 	if w.complexes == nil {
 		w.complexes = newComplexes[T](w.workers)
 	}
 	x := w.complexes
 	for jc := 0; jc < n; jc += complexCols {
 		cols := min(complexCols, n-jc)
-		for pc := 0; pc == 0 || pc < k; pc += complexDepth {
+		for pc := 0; pc < k; pc += complexDepth {
 			depth := min(complexDepth, k-pc)
 			b := x.split(x.b, j.tB, j.b, j.ldb, pc, jc, depth, cols)
 			for ic := 0; ic < m; ic += complexRows {
 				rows := min(complexRows, m-ic)
 				a := x.split(x.a, j.tA, j.a, j.lda, ic, pc, rows, depth)
-				w.fourProducts(rows, cols, depth, a, b)
-				beta := j.beta
+				alpha, beta := j.alpha, j.beta
 				if pc > 0 {
 					beta = [2]T{1, 0}
 				}
-				x.alpha, x.beta, x.join, x.cols, x.parts = j.alpha, beta, true, cols, x.product
+				if !isModerate(alpha) {
+					x.old(j, ic, jc, rows, cols, beta)
+					alpha, beta = [2]T{1, 0}, [2]T{}
+				}
+				w.products(rows, cols, depth, j.alpha, a, b)
+				x.alpha, x.beta, x.join, x.cols, x.parts = alpha, beta, true, cols, x.product
 				x.pairs, x.ld = j.c[2*(ic*j.ldc+jc):], j.ldc
 				x.loop(rows)
 			}
@@ -130,17 +161,68 @@ func (w *workspace[T]) complexProduct(j complexJob[T], m, n, k int) {
 	x.pairs = nil // leaves the operands to the garbage collector
 }
 
-// fourProducts computes the real and the imaginary part of the product of a block.
-func (w *workspace[T]) fourProducts(m, n, k int, a, b [2]view[T]) {
-	parts := w.complexes.product
-	real, imag := view[T]{Data: parts[0], Row: n, Col: 1}, view[T]{Data: parts[1], Row: n, Col: 1}
-	for _, p := range []struct {
+// few computes j by its definition: element by element, of the operands in place.
+func (j *complexJob[T]) few(m, n, k int) {
+	aRow, aCol, signA := j.lda, 1, T(1)
+	if j.tA != NoTrans {
+		aRow, aCol = 1, j.lda
+	}
+	bRow, bCol, signB := j.ldb, 1, T(1)
+	if j.tB != NoTrans {
+		bRow, bCol = 1, j.ldb
+	}
+	if j.tA == ConjTrans {
+		signA = -1
+	}
+	if j.tB == ConjTrans {
+		signB = -1
+	}
+	a, b, c := unsafe.Pointer(unsafe.SliceData(j.a)), unsafe.Pointer(unsafe.SliceData(j.b)),
+		unsafe.Pointer(unsafe.SliceData(j.c))
+	size := int(unsafe.Sizeof(j.alpha))
+	aRow, aCol, bRow, bCol, ldc := aRow*size, aCol*size, bRow*size, bCol*size, j.ldc*size
+	for i := range m {
+		for col := range n {
+			var re1, re2, im1, im2 T
+			for l := range k {
+				x := (*[2]T)(unsafe.Add(a, i*aRow+l*aCol))
+				y := (*[2]T)(unsafe.Add(b, l*bRow+col*bCol))
+				xr, xi, yr, yi := x[0], x[1], y[0], y[1]
+				re1 += xr * yr
+				re2 += xi * yi
+				im1 += xr * yi
+				im2 += xi * yr
+			}
+			to := (*[2]T)(unsafe.Add(c, i*ldc+col*size))
+			x, y := scaled(j.alpha, re1-signA*signB*re2, signB*im1+signA*im2)
+			if j.beta != [2]T{} {
+				oldX, oldY := scaled(j.beta, to[0], to[1])
+				x, y = x+oldX, y+oldY
+			}
+			to[0], to[1] = x, y
+		}
+	}
+}
+
+// products computes the real and the imaginary part of the product of a block. If α is moderate, it is left out. If
+// not, the parts of C are there already, and real products with α are added.
+func (w *workspace[T]) products(m, n, k int, alpha [2]T, a, b [2]view[T]) {
+	type product struct {
 		alpha T
 		a, b  view[T]
 		beta  T
-		c     view[T]
-	}{{1, a[0], b[0], 0, real}, {-1, a[1], b[1], 1, real}, {1, a[0], b[1], 0, imag}, {1, a[1], b[0], 1, imag}} {
-		_ = w.product(context.Background(), m, n, k, p.alpha, p.a, p.b, p.beta, p.c) // the only error is the context's
+		part  int
+	}
+	four := []product{{1, a[0], b[0], 0, 0}, {-1, a[1], b[1], 1, 0}, {1, a[0], b[1], 0, 1}, {1, a[1], b[0], 1, 1}}
+	if !isModerate(alpha) {
+		re, im := alpha[0], alpha[1]
+		four = []product{{re, a[0], b[0], 1, 0}, {-re, a[1], b[1], 1, 0}, {re, a[0], b[1], 1, 1},
+			{re, a[1], b[0], 1, 1}, {-im, a[0], b[1], 1, 0}, {-im, a[1], b[0], 1, 0}, {im, a[0], b[0], 1, 1},
+			{-im, a[1], b[1], 1, 1}}
+	}
+	for _, p := range four {
+		c := view[T]{Data: w.complexes.product[p.part], Row: n, Col: 1}
+		_ = w.product(context.Background(), m, n, k, p.alpha, p.a, p.b, p.beta, c) // the only error is the context's
 	}
 }
 
@@ -162,6 +244,20 @@ func (x *complexes[T]) split(to [2][]T, t blas.Transpose, data []T, ld, i, j, ro
 		}
 	}
 	return out
+}
+
+// old writes the parts of a block of β·C to the product.
+func (x *complexes[T]) old(j *complexJob[T], ic, jc, rows, cols int, beta [2]T) {
+	parts := x.product
+	if beta == [2]T{} {
+		clear(parts[0][:rows*cols])
+		clear(parts[1][:rows*cols])
+		return
+	}
+	x.split(parts, NoTrans, j.c, j.ldc, ic, jc, rows, cols)
+	for i := range rows * cols {
+		parts[0][i], parts[1][i] = scaled(beta, parts[0][i], parts[1][i])
+	}
 }
 
 // loop splits or joins rows.
@@ -190,10 +286,10 @@ func (x *complexes[T]) joinRow(i int) {
 	real, imag := x.parts[0][i*x.cols:][:x.cols], x.parts[1][i*x.cols:][:x.cols]
 	a, b := x.alpha, x.beta
 	for j := range real {
-		re, im := a[0]*real[j]-a[1]*imag[j], a[0]*imag[j]+a[1]*real[j]
+		re, im := scaled(a, real[j], imag[j])
 		if b != [2]T{} {
-			old := [2]T{to[2*j], to[2*j+1]}
-			re, im = re+b[0]*old[0]-b[1]*old[1], im+b[0]*old[1]+b[1]*old[0]
+			oldRe, oldIm := scaled(b, to[2*j], to[2*j+1])
+			re, im = re+oldRe, im+oldIm
 		}
 		to[2*j], to[2*j+1] = re, im
 	}

@@ -5,6 +5,8 @@ import (
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/gonum"
+
+	"gemm"
 )
 
 // The other routines of level 3 for complex numbers. As for real ones, the special matrix is divided recursively into
@@ -18,12 +20,11 @@ type anyComplex interface{ complex64 | complex128 }
 const onDiagonal, onCorner = 64, 16
 
 // complexRoutines are what the recursion ends with, and its buffer.
-type complexRoutines[C anyComplex] struct {
+type complexRoutines[T gemm.Float, C anyComplex] struct {
 	by   Implementation
 	gemm func(i Implementation, tA, tB blas.Transpose, m, n, k int, alpha C, a []C, lda int, b []C, ldb int, beta C,
 		c []C, ldc int)
-	trmm, trsm triangleRoutine[C] // by gonum
-	conj, real func(C) C
+	trmm, trsm triangleRoutine[C]         // by gonum
 	block      [onDiagonal * onDiagonal]C // a block on the diagonal
 }
 
@@ -32,43 +33,45 @@ type triangleRoutine[C anyComplex] func(i gonum.Implementation, s blas.Side, ul 
 	d blas.Diag, m, n int, alpha C, a []C, lda int, b []C, ldb int)
 
 // complexPool has the idle routines of an element type.
-type complexPool[C anyComplex] struct{ sync.Pool }
+type complexPool[T gemm.Float, C anyComplex] struct{ sync.Pool }
 
 var (
-	zRoutines = complexPool[complex128]{sync.Pool{New: func() any {
-		return &complexRoutines[complex128]{gemm: Implementation.Zgemm, trmm: gonum.Implementation.Ztrmm,
-			trsm: gonum.Implementation.Ztrsm, conj: func(x complex128) complex128 { return complex(real(x), -imag(x)) },
-			real: func(x complex128) complex128 { return complex(real(x), 0) }}
+	zRoutines = complexPool[float64, complex128]{sync.Pool{New: func() any {
+		return &complexRoutines[float64, complex128]{gemm: Implementation.Zgemm, trmm: gonum.Implementation.Ztrmm,
+			trsm: gonum.Implementation.Ztrsm}
 	}}}
-	cRoutines = complexPool[complex64]{sync.Pool{New: func() any {
-		return &complexRoutines[complex64]{gemm: Implementation.Cgemm, trmm: gonum.Implementation.Ctrmm,
-			trsm: gonum.Implementation.Ctrsm, conj: func(x complex64) complex64 { return complex(real(x), -imag(x)) },
-			real: func(x complex64) complex64 { return complex(real(x), 0) }}
+	cRoutines = complexPool[float32, complex64]{sync.Pool{New: func() any {
+		return &complexRoutines[float32, complex64]{gemm: Implementation.Cgemm, trmm: gonum.Implementation.Ctrmm,
+			trsm: gonum.Implementation.Ctrsm}
 	}}}
 )
 
 // borrow returns routines that multiply by i. The caller puts them back.
-func (p *complexPool[C]) borrow(i Implementation) *complexRoutines[C] {
-	r := p.Get().(*complexRoutines[C])
+func (p *complexPool[T, C]) borrow(i Implementation) *complexRoutines[T, C] {
+	r := p.Get().(*complexRoutines[T, C])
 	r.by = i
 	return r
 }
 
 // symm is hemm or symm. It returns false if there is nothing to multiply or an argument is wrong: gonum does the rest.
-func (p *complexPool[C]) symm(i Implementation, hermitian bool, s blas.Side, ul blas.Uplo, m, n int, alpha C, a []C,
+func (p *complexPool[T, C]) symm(i Implementation, hermitian bool, s blas.Side, ul blas.Uplo, m, n int, alpha C, a []C,
 	lda int, b []C, ldb int, beta C, c []C, ldc int) bool {
-	if !symmFits(s, ul, m, n, a, lda, b, ldb, c, ldc) || alpha == 0 {
+	if !symmFits(s, ul, m, n, a, lda, b, ldb, c, ldc) {
 		return false
 	}
 	r := p.borrow(i)
-	r.symmetric(hermitian, s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
+	if alpha == 0 {
+		r.multiplied(NoTrans, NoTrans, m, n, 0, alpha, b, ldb, b, ldb, beta, c, ldc)
+	} else {
+		r.symmetric(hermitian, s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
+	}
 	p.Put(r)
 	return true
 }
 
 // rank is her2k or syr2k if two, otherwise herk or syrk, which have no B. It returns false as symm does.
-func (p *complexPool[C]) rank(i Implementation, hermitian, two bool, ul blas.Uplo, t blas.Transpose, n, k int, alpha C,
-	a []C, lda int, b []C, ldb int, beta C, c []C, ldc int) bool {
+func (p *complexPool[T, C]) rank(i Implementation, hermitian, two bool, ul blas.Uplo, t blas.Transpose, n, k int,
+	alpha C, a []C, lda int, b []C, ldb int, beta C, c []C, ldc int) bool {
 	fits := false
 	switch {
 	case t != NoTrans && t != other(hermitian):
@@ -77,24 +80,41 @@ func (p *complexPool[C]) rank(i Implementation, hermitian, two bool, ul blas.Upl
 	default:
 		fits = syrkFits(ul, t, n, k, a, lda, c, ldc)
 	}
-	if !fits || k == 0 || alpha == 0 {
+	if !fits {
 		return false
 	}
 	r := p.borrow(i)
-	r.rank(hermitian, ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	switch {
+	case k > 0 && alpha != 0:
+		r.rank(hermitian, ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	case beta != 1:
+		r.addTriangle(nil, hermitian, ul, n, beta, c, ldc)
+	}
 	p.Put(r)
 	return true
 }
 
 // triangular is trmm, or trsm if solve. It returns false as symm does.
-func (p *complexPool[C]) triangular(i Implementation, solve bool, s blas.Side, ul blas.Uplo, t blas.Transpose,
+func (p *complexPool[T, C]) triangular(i Implementation, solve bool, s blas.Side, ul blas.Uplo, t blas.Transpose,
 	d blas.Diag, m, n int, alpha C, a []C, lda int, b []C, ldb int) bool {
 	if !triangularFits(s, ul, t, d, m, n, a, lda, b, ldb) || alpha == 0 {
 		return false
 	}
 	r := p.borrow(i)
 	if solve {
-		r.solve(s, ul, t, d, m, n, alpha, a, lda, b, ldb)
+		factor := parts[T](alpha)
+		after := func() {}
+		if isModerate(factor) {
+			scaleRows(factor, m, n, pairs[T](b), ldb)
+		} else {
+			vectors := view[T]{Data: pairs[T](b), Row: 2 * ldb, Col: 2}
+			if s == blas.Right {
+				vectors = transposed(vectors)
+			}
+			after = scaleFirst(2, order(s, m, n), m+n-order(s, m, n), factor, vectors)
+		}
+		r.solve(s, ul, t, d, m, n, a, lda, b, ldb)
+		after()
 	} else {
 		r.multiply(s, ul, t, d, m, n, alpha, a, lda, b, ldb)
 	}
@@ -231,7 +251,7 @@ func (i Implementation) Ctrsm(s blas.Side, ul blas.Uplo, t blas.Transpose, d bla
 }
 
 // multiplied computes C ← α·op(A)·op(B) + β·C.
-func (r *complexRoutines[C]) multiplied(tA, tB blas.Transpose, m, n, k int, alpha C, a []C, lda int, b []C, ldb int,
+func (r *complexRoutines[T, C]) multiplied(tA, tB blas.Transpose, m, n, k int, alpha C, a []C, lda int, b []C, ldb int,
 	beta C, c []C, ldc int) {
 	r.gemm(r.by, tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 }
@@ -250,7 +270,7 @@ func other(hermitian bool) blas.Transpose {
 //	C₂ ← α·A₂₂·B₂ + α·A₂₁·B₁ + β·C₂
 //
 // One of A₁₂ and A₂₁ is stored; it is the other one's transpose. On the right, B₁ and B₂ are columns.
-func (r *complexRoutines[C]) symmetric(hermitian bool, s blas.Side, ul blas.Uplo, m, n int, alpha C, a []C, lda int,
+func (r *complexRoutines[T, C]) symmetric(hermitian bool, s blas.Side, ul blas.Uplo, m, n int, alpha C, a []C, lda int,
 	b []C, ldb int, beta C, c []C, ldc int) {
 	k := order(s, m, n)
 	if k <= onDiagonal {
@@ -285,36 +305,35 @@ func (r *complexRoutines[C]) symmetric(hermitian bool, s blas.Side, ul blas.Uplo
 
 // fill writes the whole of a matrix of order n, of which one triangle is stored, to the block. The imaginary parts on
 // the diagonal of a Hermitian matrix are not read.
-func (r *complexRoutines[C]) fill(hermitian bool, ul blas.Uplo, n int, a []C, lda int) {
+func (r *complexRoutines[T, C]) fill(hermitian bool, ul blas.Uplo, n int, a []C, lda int) {
+	from, to := pairs[T](a), pairs[T](r.block[:])
 	for i := range n {
 		for j := range i + 1 {
-			x := a[i*lda+j]
+			p, q := i, j
 			if ul == blas.Upper {
-				x = a[j*lda+i]
+				p, q = j, i
 			}
+			x := [2]T(from[2*(p*lda+q):])
 			y := x // at the place that is not stored
 			if hermitian {
-				y = r.conj(x)
+				if p == q {
+					x[1] = 0
+				}
+				y = [2]T{x[0], -x[1]}
 			}
-			if hermitian && i == j {
-				x = r.real(x)
-				y = x
-			}
-			if ul == blas.Upper {
-				x, y = y, x
-			}
-			r.block[i*n+j], r.block[j*n+i] = x, y
+			copy(to[2*(q*n+p):], y[:])
+			copy(to[2*(p*n+q):], x[:])
 		}
 	}
 }
 
 // rank computes one triangle of C ← α·op(A)·op(A)′ + β·C, where the mark is the conjugate transpose or the transpose,
 // or with B of C ← α·op(A)·op(B)′ + α′·op(B)·op(A)′ + β·C. A block on the diagonal is computed whole.
-func (r *complexRoutines[C]) rank(hermitian bool, ul blas.Uplo, t blas.Transpose, n, k int, alpha C, a []C, lda int,
+func (r *complexRoutines[T, C]) rank(hermitian bool, ul blas.Uplo, t blas.Transpose, n, k int, alpha C, a []C, lda int,
 	b []C, ldb int, beta C, c []C, ldc int) {
 	if n <= onDiagonal {
 		r.product(hermitian, t, n, n, k, alpha, a, a, lda, b, b, ldb, 0, r.block[:], n)
-		r.addTriangle(hermitian, ul, n, beta, c, ldc)
+		r.addTriangle(pairs[T](r.block[:]), hermitian, ul, n, beta, c, ldc)
 		return
 	}
 	top := half(n, onCorner)
@@ -338,7 +357,7 @@ func (r *complexRoutines[C]) rank(hermitian bool, ul blas.Uplo, t blas.Transpose
 }
 
 // product computes the m×n block C ← α·op(A)·op(A₂)′ + β·C of rank, or C ← α·op(A)·op(B₂)′ + α′·op(B)·op(A₂)′ + β·C.
-func (r *complexRoutines[C]) product(hermitian bool, t blas.Transpose, m, n, k int, alpha C, a, a2 []C, lda int,
+func (r *complexRoutines[T, C]) product(hermitian bool, t blas.Transpose, m, n, k int, alpha C, a, a2 []C, lda int,
 	b, b2 []C, ldb int, beta C, c []C, ldc int) {
 	left, right := NoTrans, other(hermitian)
 	if t != NoTrans {
@@ -350,27 +369,39 @@ func (r *complexRoutines[C]) product(hermitian bool, t blas.Transpose, m, n, k i
 	}
 	r.multiplied(left, right, m, n, k, alpha, a, lda, b2, ldb, beta, c, ldc)
 	if hermitian {
-		alpha = r.conj(alpha)
+		x := parts[T](alpha)
+		x[1] = -x[1]
+		alpha = joined[C](x)
 	}
 	r.multiplied(left, right, m, n, k, alpha, b, ldb, a2, lda, 1, c, ldc)
 }
 
-// addTriangle computes one triangle of C ← the block + β·C.
-func (r *complexRoutines[C]) addTriangle(hermitian bool, ul blas.Uplo, n int, beta C, c []C, ldc int) {
+// addTriangle computes one triangle of C ← X + β·C. The block X is nil if it is 0. The imaginary parts on the diagonal
+// of a Hermitian C are not read; they become 0.
+func (r *complexRoutines[T, C]) addTriangle(block []T, hermitian bool, ul blas.Uplo, n int, beta C, c []C, ldc int) {
+	factor, out := parts[T](beta), pairs[T](c)
 	for i := range n {
 		lo, hi := 0, i+1
 		if ul == blas.Upper {
 			lo, hi = i, n
 		}
 		for j := lo; j < hi; j++ {
-			x := r.block[i*n+j]
-			if beta != 0 {
-				x += beta * c[i*ldc+j]
+			at := out[2*(i*ldc+j):][:2]
+			var re, im T
+			if factor != [2]T{} {
+				old := at[1]
+				if hermitian && i == j {
+					old = 0
+				}
+				re, im = scaled(factor, at[0], old)
+			}
+			if block != nil {
+				re, im = re+block[2*(i*n+j)], im+block[2*(i*n+j)+1]
 			}
 			if hermitian && i == j {
-				x = r.real(x)
+				im = 0
 			}
-			c[i*ldc+j] = x
+			at[0], at[1] = re, im
 		}
 	}
 }
@@ -386,11 +417,11 @@ func offDiagonal[C anyComplex](ul blas.Uplo, t blas.Transpose, top int, a []C, l
 
 // multiply computes B ← α·op(A)·B or α·B·op(A) with A triangular. The part of B that the other part still needs is
 // computed last.
-func (r *complexRoutines[C]) multiply(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha C,
+func (r *complexRoutines[T, C]) multiply(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha C,
 	a []C, lda int, b []C, ldb int) {
 	k := order(s, m, n)
 	if k <= onCorner {
-		r.trmm(r.by.Implementation, s, ul, t, d, m, n, alpha, a, lda, b, ldb)
+		r.multiplyCorner(s, ul, t, d, m, n, alpha, a, lda, b, ldb)
 		return
 	}
 	top := half(k, onCorner)
@@ -408,28 +439,32 @@ func (r *complexRoutines[C]) multiply(s blas.Side, ul blas.Uplo, t blas.Transpos
 	r.multiply(s, ul, t, d, m, second.order, alpha, second.a, lda, second.b, ldb)
 }
 
-// solve computes op(A)⁻¹·α·B or α·B·op(A)⁻¹ with A triangular. The part of B that needs nothing of the other is
-// computed first.
-func (r *complexRoutines[C]) solve(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha C,
-	a []C, lda int, b []C, ldb int) {
+// solve computes op(A)⁻¹·B or B·op(A)⁻¹ with A triangular. The part of B that needs nothing of the other is computed
+// first.
+func (r *complexRoutines[T, C]) solve(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, a []C,
+	lda int, b []C, ldb int) {
 	k := order(s, m, n)
 	if k <= onCorner {
-		r.trsm(r.by.Implementation, s, ul, t, d, m, n, alpha, a, lda, b, ldb)
+		if gonumFits[T](true, s, ul, d, m, n, a, lda, b, ldb) {
+			r.trsm(r.by.Implementation, s, ul, t, d, m, n, 1, a, lda, b, ldb)
+		} else {
+			cornerOf[T](s, ul, t, d, m, n, a, lda, b, ldb).apply(true)
+		}
 		return
 	}
 	top := half(k, onCorner)
 	across, isLower := offDiagonal(ul, t, top, a, lda)
 	if s == blas.Left {
 		second, first := r.parts(top, m-top, a, lda, b, b[top*ldb:], isLower)
-		r.solve(s, ul, t, d, first.order, n, alpha, first.a, lda, first.b, ldb)
-		r.multiplied(t, NoTrans, second.order, n, first.order, -1, across, lda, first.b, ldb, alpha, second.b, ldb)
-		r.solve(s, ul, t, d, second.order, n, 1, second.a, lda, second.b, ldb)
+		r.solve(s, ul, t, d, first.order, n, first.a, lda, first.b, ldb)
+		r.multiplied(t, NoTrans, second.order, n, first.order, -1, across, lda, first.b, ldb, 1, second.b, ldb)
+		r.solve(s, ul, t, d, second.order, n, second.a, lda, second.b, ldb)
 		return
 	}
 	second, first := r.parts(top, n-top, a, lda, b, b[top:], !isLower)
-	r.solve(s, ul, t, d, m, first.order, alpha, first.a, lda, first.b, ldb)
-	r.multiplied(NoTrans, t, m, second.order, first.order, -1, first.b, ldb, across, lda, alpha, second.b, ldb)
-	r.solve(s, ul, t, d, m, second.order, 1, second.a, lda, second.b, ldb)
+	r.solve(s, ul, t, d, m, first.order, first.a, lda, first.b, ldb)
+	r.multiplied(NoTrans, t, m, second.order, first.order, -1, first.b, ldb, across, lda, 1, second.b, ldb)
+	r.solve(s, ul, t, d, m, second.order, second.a, lda, second.b, ldb)
 }
 
 // halfOf is one half of a triangular matrix and of B.
@@ -439,7 +474,7 @@ type halfOf[C anyComplex] struct {
 }
 
 // parts returns the halves: the second one first if secondFirst.
-func (r *complexRoutines[C]) parts(top, rest int, a []C, lda int, b1, b2 []C, secondFirst bool) (x, y halfOf[C]) {
+func (r *complexRoutines[T, C]) parts(top, rest int, a []C, lda int, b1, b2 []C, secondFirst bool) (x, y halfOf[C]) {
 	x, y = halfOf[C]{top, a, b1}, halfOf[C]{rest, a[top*lda+top:], b2}
 	if secondFirst {
 		return y, x

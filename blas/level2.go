@@ -1,6 +1,7 @@
 package blas
 
 import (
+	"context"
 	"math/bits"
 	"runtime"
 	"sync"
@@ -9,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
+	"gemm/internal/block"
 	"gemm/parallel/pool"
 )
 
@@ -16,7 +18,8 @@ import (
 // large A is divided among several.
 func (i Implementation) Dgemv(tA blas.Transpose, m, n int, alpha float64, a []float64, lda int, x []float64, incX int,
 	beta float64, y []float64, incY int) {
-	if uint(m|n) < little || !doubleVectors.gemv(i.Workers, tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
+	if uint(m|n) < little && block.IsModerate(alpha) ||
+		!doubleVectors.gemv(&double, i.Workers, tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
 		i.Implementation.Dgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 	}
 }
@@ -24,7 +27,8 @@ func (i Implementation) Dgemv(tA blas.Transpose, m, n int, alpha float64, a []fl
 // Sgemv is Dgemv for float32.
 func (i Implementation) Sgemv(tA blas.Transpose, m, n int, alpha float32, a []float32, lda int, x []float32, incX int,
 	beta float32, y []float32, incY int) {
-	if uint(m|n) < little || !singleVectors.gemv(i.Workers, tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
+	if uint(m|n) < little && block.IsModerate(alpha) ||
+		!singleVectors.gemv(&single, i.Workers, tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
 		i.Implementation.Sgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 	}
 }
@@ -33,7 +37,8 @@ func (i Implementation) Sgemv(tA blas.Transpose, m, n int, alpha float32, a []fl
 // here, unlike in gonum v0.17 on amd64.
 func (i Implementation) Dger(m, n int, alpha float64, x []float64, incX int, y []float64, incY int, a []float64,
 	lda int) {
-	if uint(m|n) < little && incX|incY >= 0 || !doubleVectors.ger(i.Workers, m, n, alpha, x, incX, y, incY, a, lda) {
+	if uint(m|n) < little && incX|incY >= 0 && block.IsModerate(alpha) ||
+		!doubleVectors.ger(&double, i.Workers, m, n, alpha, x, incX, y, incY, a, lda) {
 		i.Implementation.Dger(m, n, alpha, x, incX, y, incY, a, lda)
 	}
 }
@@ -41,7 +46,8 @@ func (i Implementation) Dger(m, n int, alpha float64, x []float64, incX int, y [
 // Sger is Dger for float32.
 func (i Implementation) Sger(m, n int, alpha float32, x []float32, incX int, y []float32, incY int, a []float32,
 	lda int) {
-	if uint(m|n) < little && incX|incY >= 0 || !singleVectors.ger(i.Workers, m, n, alpha, x, incX, y, incY, a, lda) {
+	if uint(m|n) < little && incX|incY >= 0 && block.IsModerate(alpha) ||
+		!singleVectors.ger(&single, i.Workers, m, n, alpha, x, incX, y, incY, a, lda) {
 		i.Implementation.Sger(m, n, alpha, x, incX, y, incY, a, lda)
 	}
 }
@@ -73,10 +79,13 @@ func (b *byVectors[T]) share(workers, m, n int) int {
 	return int(min(int64(workers), int64(lo)*size/leastPart))
 }
 
-// gemv computes y ← α·op(A)·x + β·y if several workers share A, and reports whether it did.
-func (b *byVectors[T]) gemv(workers int, tA blas.Transpose, m, n int, alpha T, a []T, lda int, x []T, incX int, beta T,
+// gemv computes y ← α·op(A)·x + β·y if several workers share A or α is extreme, and reports whether it did.
+func (b *byVectors[T]) gemv(p *precision[T], workers int, tA blas.Transpose, m, n int, alpha T, a []T, lda int, x []T, incX int, beta T,
 	y []T, incY int) bool {
 	v := matrixVector[T]{tA: tA, m: m, n: n, alpha: alpha, beta: beta, a: a, lda: lda, x: x, incX: incX, y: y, incY: incY}
+	if p.extreme(workers, &v) {
+		return true
+	}
 	w := b.share(workers, m, n)
 	if w < 2 || !v.fits() {
 		return false
@@ -86,7 +95,7 @@ func (b *byVectors[T]) gemv(workers int, tA blas.Transpose, m, n int, alpha T, a
 }
 
 // ger computes A ← α·x·yᵀ + A if several workers share A, or if gonum's result would be wrong.
-func (b *byVectors[T]) ger(workers, m, n int, alpha T, x []T, incX int, y []T, incY int, a []T, lda int) bool {
+func (b *byVectors[T]) ger(p *precision[T], workers, m, n int, alpha T, x []T, incX int, y []T, incY int, a []T, lda int) bool {
 	v := matrixVector[T]{ger: true, tA: NoTrans, m: m, n: n, alpha: alpha, a: a, lda: lda, x: y, incX: incY, y: x,
 		incY: incX}
 	w := b.share(workers, m, n)
@@ -111,11 +120,41 @@ type matrixVector[T gemm.Float] struct {
 // wrong Dger then, on amd64.
 func (v *matrixVector[T]) descends() bool { return v.incX < 0 || v.incY < 0 }
 
-// byRows computes A ← α·y·xᵀ + A by an axpy for each row.
+// byRows computes A ← α·y·xᵀ + A by an axpy for each row. gonum's does nothing if its factor is 0.
 func (v *matrixVector[T]) byRows(axpy func(n int, alpha T, x []T, incX int, y []T, incY int)) {
 	for i := range v.m {
-		axpy(v.n, v.alpha*elements(v.y, v.m, v.incY, i, i+1)[0], v.x, v.incX, v.a[i*v.lda:], 1)
+		factor := v.alpha * elements(v.y, v.m, v.incY, i, i+1)[0]
+		axpy(v.n, factor, v.x, v.incX, v.a[i*v.lda:], 1)
+		for j := 0; factor == 0 && j < v.n; j++ {
+			v.a[i*v.lda+j] += factor * elements(v.x, v.n, v.incX, j, j+1)[0]
+		}
 	}
+}
+
+// extreme computes v as a product of matrices if α is not moderate, and reports whether it did.
+func (p *precision[T]) extreme(workers int, v *matrixVector[T]) bool {
+	if block.IsModerate(v.alpha) || v.alpha == 0 || !v.fits() {
+		return false
+	}
+	rows, cols := ordered(v.tA, v.m, v.n)
+	column := func(data []T, n, inc int) view[T] {
+		out := view[T]{Data: make([]T, n), Row: 1, Col: 1}
+		for i := range n {
+			out.Data[i] = elements(data, n, inc, i, i+1)[0]
+		}
+		return out
+	}
+	x, y, a := column(v.x, cols, v.incX), column(v.y, rows, v.incY), stored(v.tA, v.a, v.lda)
+	if v.ger {
+		x.Row = cols
+		_ = p.product(context.Background(), workers, rows, cols, 1, v.alpha, y, x, 1, a)
+		return true
+	}
+	_ = p.product(context.Background(), workers, rows, 1, cols, v.alpha, a, x, v.beta, y)
+	for i, x := range y.Data {
+		elements(v.y, rows, v.incY, i, i+1)[0] = x
+	}
+	return true
 }
 
 // fits reports whether the arguments are valid. If it returns false, gonum panics.

@@ -2,13 +2,16 @@ package blas
 
 import (
 	"gonum.org/v1/gonum/blas"
+
+	"gemm/internal/block"
 )
 
 // Dsyrk computes the triangle ul of the symmetric n×n matrix C ← α·op(A)·op(A)ᵀ + β·C, where op(A)
 // is n×k. The other triangle is neither read nor written.
 func (i Implementation) Dsyrk(ul blas.Uplo, tA blas.Transpose, n, k int, alpha float64, a []float64, lda int,
 	beta float64, c []float64, ldc int) {
-	if !syrkFits(ul, tA, n, k, a, lda, c, ldc) || alpha == 0 || tA == blas.NoTrans && terms(n, n, k) <= fewSquareDots {
+	if !syrkFits(ul, tA, n, k, a, lda, c, ldc) || alpha == 0 ||
+		tA == blas.NoTrans && terms(n, n, k) <= fewSquareDots && block.IsModerate(alpha) {
 		i.Implementation.Dsyrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
 		return
 	}
@@ -18,7 +21,8 @@ func (i Implementation) Dsyrk(ul blas.Uplo, tA blas.Transpose, n, k int, alpha f
 // Ssyrk is Dsyrk for float32.
 func (i Implementation) Ssyrk(ul blas.Uplo, tA blas.Transpose, n, k int, alpha float32, a []float32, lda int,
 	beta float32, c []float32, ldc int) {
-	if !syrkFits(ul, tA, n, k, a, lda, c, ldc) || alpha == 0 || tA == blas.NoTrans && terms(n, n, k) <= fewSquareDots {
+	if !syrkFits(ul, tA, n, k, a, lda, c, ldc) || alpha == 0 ||
+		tA == blas.NoTrans && terms(n, n, k) <= fewSquareDots && block.IsModerate(alpha) {
 		i.Implementation.Ssyrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
 		return
 	}
@@ -29,7 +33,8 @@ func (i Implementation) Ssyrk(ul blas.Uplo, tA blas.Transpose, n, k int, alpha f
 // β·C, where op(A) and op(B) are n×k. The other triangle is neither read nor written.
 func (i Implementation) Dsyr2k(ul blas.Uplo, tA blas.Transpose, n, k int, alpha float64, a []float64, lda int,
 	b []float64, ldb int, beta float64, c []float64, ldc int) {
-	if !syr2kFits(ul, tA, n, k, a, lda, b, ldb, c, ldc) || alpha == 0 || tA == blas.NoTrans && terms(n, n, k) <= fewDots {
+	if !syr2kFits(ul, tA, n, k, a, lda, b, ldb, c, ldc) || alpha == 0 ||
+		tA == blas.NoTrans && terms(n, n, k) <= fewDots && block.IsModerate(alpha) {
 		i.Implementation.Dsyr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
@@ -39,7 +44,8 @@ func (i Implementation) Dsyr2k(ul blas.Uplo, tA blas.Transpose, n, k int, alpha 
 // Ssyr2k is Dsyr2k for float32.
 func (i Implementation) Ssyr2k(ul blas.Uplo, tA blas.Transpose, n, k int, alpha float32, a []float32, lda int,
 	b []float32, ldb int, beta float32, c []float32, ldc int) {
-	if !syr2kFits(ul, tA, n, k, a, lda, b, ldb, c, ldc) || alpha == 0 || tA == blas.NoTrans && terms(n, n, k) <= fewDots {
+	if !syr2kFits(ul, tA, n, k, a, lda, b, ldb, c, ldc) || alpha == 0 ||
+		tA == blas.NoTrans && terms(n, n, k) <= fewDots && block.IsModerate(alpha) {
 		i.Implementation.Ssyr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}

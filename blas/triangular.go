@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
+	"gemm/internal/block"
 )
 
 // Dtrmm computes B ← α·op(A)·B if s is Left, and B ← α·B·op(A) if s is Right. B is m×n. A is
@@ -36,21 +37,23 @@ func (i Implementation) Strmm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d bl
 // diagonal if d is Unit. Dtrsm does not check whether A can be inverted.
 func (i Implementation) Dtrsm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float64,
 	a []float64, lda int, b []float64, ldb int) {
-	if !triangularFits(s, ul, tA, d, m, n, a, lda, b, ldb) || alpha == 0 || gonumSolves(s, ul, tA, d, m, n, a, lda) {
+	if !triangularFits(s, ul, tA, d, m, n, a, lda, b, ldb) || alpha == 0 ||
+		block.IsModerate(alpha) && gonumSolves(s, ul, tA, d, m, n, a, lda) {
 		i.Implementation.Dtrsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 		return
 	}
-	double.triangular(i.Workers, (*workspace[float64]).solve, s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+	double.triangular(i.Workers, (*workspace[float64]).solution, s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 }
 
 // Strsm is Dtrsm for float32.
 func (i Implementation) Strsm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float32,
 	a []float32, lda int, b []float32, ldb int) {
-	if !triangularFits(s, ul, tA, d, m, n, a, lda, b, ldb) || alpha == 0 || gonumSolves(s, ul, tA, d, m, n, a, lda) {
+	if !triangularFits(s, ul, tA, d, m, n, a, lda, b, ldb) || alpha == 0 ||
+		block.IsModerate(alpha) && gonumSolves(s, ul, tA, d, m, n, a, lda) {
 		i.Implementation.Strsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 		return
 	}
-	single.triangular(i.Workers, (*workspace[float32]).solve, s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+	single.triangular(i.Workers, (*workspace[float32]).solution, s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 }
 
 // triangularFits reports whether the arguments are valid and B has elements. It panics if a slice is too
@@ -139,6 +142,52 @@ func (w *workspace[T]) triangularMultiply(m, n int, alpha T, t triangle[T], b vi
 	}
 }
 
+// solution is solve with any α.
+func (w *workspace[T]) solution(m, n int, alpha T, t triangle[T], b view[T]) {
+	if block.IsModerate(alpha) {
+		w.solve(m, n, alpha, t, b)
+		return
+	}
+	after := scaleFirst(1, m, n, [2]T{alpha}, b)
+	w.solve(m, n, 1, t, b)
+	after()
+}
+
+// scaleFirst multiplies the columns of B by α that a triangular system is solved for. If an element would leave the
+// range, the column is multiplied after the solution, by the function that scaleFirst returns. An element has a real
+// part and, if parts is 2, an imaginary part behind it.
+func scaleFirst[T gemm.Float](parts, m, n int, alpha [2]T, b view[T]) (after func()) {
+	later := make([]bool, n)
+	scale := func(j int) {
+		for i := range m {
+			if x := b.Data[i*b.Row+j*b.Col:]; parts == 1 {
+				x[0] *= alpha[0]
+			} else {
+				x[0], x[1] = scaled(alpha, x[0], x[1])
+			}
+		}
+	}
+	for j := range later {
+		for i := range m {
+			for _, x := range b.Data[i*b.Row+j*b.Col:][:parts] {
+				for _, factor := range alpha {
+					later[j] = later[j] || x-x == 0 && x != 0 && factor != 0 && !isNormal(factor*x)
+				}
+			}
+		}
+		if !later[j] {
+			scale(j)
+		}
+	}
+	return func() {
+		for j, is := range later {
+			if is {
+				scale(j)
+			}
+		}
+	}
+}
+
 // solve computes B ← α·T⁻¹·B with T of order m and B m×n. Both are divided into halves; for a lower T,
 //
 //	B₁ ← α·T₁₁⁻¹·B₁, then B₂ ← α·B₂ − T₂₁·B₁, then B₂ ← T₂₂⁻¹·B₂
@@ -202,7 +251,7 @@ func (w *workspace[T]) multiplyCorner(m, n int, alpha T, t triangle[T], b view[T
 		if t.upper {
 			i, others = m-left-rows, m-left
 		}
-		multiplyFew(rows, n, alpha, t.from(i), from(b, i, 0))
+		w.multiplyFew(rows, n, alpha, t.from(i), from(b, i, 0))
 		if left > 0 {
 			w.multiply(rows, n, left, alpha, from(t.view, i, others), from(b, others, 0), 1, from(b, i, 0))
 		}
@@ -254,13 +303,43 @@ func lowered[T gemm.Float](order int, t triangle[T], b view[T]) (c [few][few]T, 
 }
 
 // multiplyFew computes B ← α·T·B with T of a few rows and B of n columns.
-func multiplyFew[T gemm.Float](order, n int, alpha T, t triangle[T], b view[T]) {
-	c, at, step := lowered(order, t, b)
-	for p := range c {
-		for q := range c[p] {
-			c[p][q] *= alpha
+func (w *workspace[T]) multiplyFew(order, n int, alpha T, t triangle[T], b view[T]) {
+	if !block.IsModerate(alpha) {
+		w.multiplyRows(order, n, alpha, t, b)
+		return
+	}
+	applyFew(order, n, t, b)
+	for i := 0; alpha != 1 && i < order; i++ {
+		for j := range n {
+			b.Data[i*b.Row+j*b.Col] *= alpha
 		}
 	}
+}
+
+// multiplyRows is multiplyFew row by row, each of which is a product with an α that is not moderate.
+func (w *workspace[T]) multiplyRows(order, n int, alpha T, t triangle[T], b view[T]) {
+	to := view[T]{Data: make([]T, n), Row: n, Col: 1}
+	for step := range order {
+		i, first, end := order-1-step, 0, order-step
+		if t.upper {
+			i, first, end = step, step, order
+		}
+		var row [few]T
+		for j := first; j < end; j++ {
+			if row[j-first] = 1; i != j || !t.unit {
+				row[j-first] = t.Data[i*t.Row+j*t.Col]
+			}
+		}
+		w.multiply(1, n, end-first, alpha, view[T]{Data: row[:], Row: few, Col: 1}, from(b, first, 0), 0, to)
+		for j, x := range to.Data {
+			b.Data[i*b.Row+j*b.Col] = x
+		}
+	}
+}
+
+// applyFew computes B ← T·B with T of a few rows and B of n columns.
+func applyFew[T gemm.Float](order, n int, t triangle[T], b view[T]) {
+	c, at, step := lowered(order, t, b)
 	x := b.Data
 	if order < few {
 		for range n {

@@ -146,8 +146,9 @@ func up(n, step int) int { return (n + step - 1) / step * step }
 // Gemm computes C ← α·A·B + β·C with A m×k, B k×n and C m×n. Rows of C are contiguous: c.Col is 1.
 // If β = 0, C is not read. If α = 0 or k = 0, neither A nor B is read.
 //
-// α multiplies sums of products. If α is very large or very small, part of it multiplies a copy of
-// an operand instead; see Rescale.
+// α multiplies sums of products. If it is very large or very small, it may multiply a copy of an operand instead; see
+// Rescale. For every element of C of k terms, the result has a small error in comparison with Σ|α·aᵢₗ·bₗⱼ| + |β·cᵢⱼ| if
+// this sum is at most 2⁻²⁵ of the largest number. To that error underflow adds at most 2²⁴·(k+1) of the least number.
 //
 // Gemm checks ctx before each call of the micro-kernel, which is some 100 µs of work. If ctx is
 // cancelled, Gemm returns its error, and C is undefined. Gemm allocates only buffers that are
@@ -164,8 +165,14 @@ func (e *Engine[T]) Gemm(ctx context.Context, m, n, k int, alpha T, a, b View[T]
 		return nil
 	}
 	if !IsModerate(alpha) {
-		var err error
-		if alpha, a, b, err = Rescale(ctx, m, n, k, alpha, a, b); err != nil {
+		where, fits, err := orderOf(ctx, m, n, k, alpha, a, b)
+		if err == nil && !fits {
+			return e.each(ctx, m, n, k, alpha, a, b, beta, c)
+		}
+		if err == nil {
+			alpha, a, b, err = multiplied(ctx, m, n, k, where, alpha, a, b)
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -9,83 +9,121 @@ import (
 	"gemm/internal/kernel"
 )
 
-// moderate is the most magnitude of α and of 1/α for which α multiplies only sums of products. For such
-// an α, what a product loses by underflow, times α, is at most the least normal number.
-const moderate = 1 << 24
+// margin is the exponent of the largest α, and of the largest 1/α, that multiplies only sums of products. For such an
+// α, what a product loses by underflow, times α, is at most the least normal number.
+const margin = 24
 
 // IsModerate reports whether α multiplies only sums of products.
 func IsModerate[T kernel.Float](alpha T) bool {
 	size := max(alpha, -alpha)
-	return size >= 1.0/moderate && size <= moderate
+	return size >= 1.0/(1<<margin) && size <= 1<<margin
 }
 
-// Rescale returns operands with the same product α·A·B for which T holds the sums of products if it
-// holds the result. If α has a moderate magnitude, the operands are returned unchanged. Otherwise a
-// power of two moves from α to an operand, which is copied:
+// order is where α multiplies in α·A·B.
+type order int
+
+const (
+	sums   order = iota // α·(A·B)
+	first               // (α·A)·B
+	second              // A·(α·B)
+)
+
+// Rescale returns operands with the same product α·A·B. They are the given ones if α is moderate. Otherwise α may
+// multiply a copy of an operand, so that no element, product or sum leaves the range of T without need:
 //
 //   - α = 1e300, A = B = 1e-200: A·B underflows, (α·A)·B does not;
-//   - α = 1e-300, A = B = 1e200: A·B overflows, (α·A)·B does not.
+//   - α = 1e-300, A = B = 1e200: A·B overflows, (α·A)·B does not;
+//   - α = 1e300, A = 1e200, B = 1e-300: α·A overflows, A·(α·B) does not.
 //
-// α·A in all cases, as in reference BLAS, would overflow if A is large and B small. A is m×k and B
-// is k×n. If ctx is cancelled, Rescale returns the error of ctx.
+// If the elements of A and of B differ so much that each order loses some, Rescale takes the one that loses small
+// elements; Engine.Gemm loses none. A is m×k and B is k×n. If ctx is cancelled, Rescale returns the error of ctx.
 func Rescale[T kernel.Float](ctx context.Context, m, n, k int, alpha T, a, b View[T]) (T, View[T], View[T], error) {
 	if alpha == 0 || IsModerate(alpha) {
 		return alpha, a, b, nil
 	}
-	ea, err := a.exponent(ctx, m, k)
+	where, _, err := orderOf(ctx, m, n, k, alpha, a, b)
 	if err != nil {
 		return alpha, a, b, err
 	}
-	eb, err := b.exponent(ctx, k, n)
-	if err != nil {
-		return alpha, a, b, err
-	}
-	shift := shiftOf(alpha, ea, eb, k)
-	if shift == 0 {
-		return alpha, a, b, nil
-	}
-	if (ea <= eb) == (shift > 0) { // the smaller operand is enlarged, the larger one reduced
-		a, err = a.scaled(ctx, m, k, shift)
-	} else {
-		b, err = b.scaled(ctx, k, n, shift)
-	}
-	return T(math.Ldexp(float64(alpha), -shift)), a, b, err
+	return multiplied(ctx, m, n, k, where, alpha, a, b)
 }
 
-// shiftOf returns the exponent of the power of two that moves from α to an operand. The elements of A
-// and B are below 2^ea and 2^eb, and sums have k terms.
-func shiftOf[T kernel.Float](alpha T, ea, eb, k int) int {
-	top := 1023 // numbers below 2^top are finite
-	if unsafe.Sizeof(alpha) == 4 {
-		top = 127
+// multiplied returns operands that α has multiplied in the given order, and what is left of α.
+func multiplied[T kernel.Float](ctx context.Context, m, n, k int, where order, alpha T, a, b View[T]) (T, View[T],
+	View[T], error) {
+	var err error
+	switch where {
+	case sums:
+		return alpha, a, b, nil
+	case first:
+		a, err = a.times(ctx, m, k, alpha)
+	default:
+		b, err = b.times(ctx, k, n, alpha)
+	}
+	return 1, a, b, err
+}
+
+// extent is a range of magnitudes: numbers other than 0 are at least 2^(low−1) and below 2^high.
+type extent struct{ low, high int }
+
+// orderOf returns the first order in which nothing is lost: nothing overflows unless the result comes near to that, and
+// what underflows is not multiplied by more than 2^margin afterwards. If there is none, it says so, and returns an order
+// that loses small elements.
+func orderOf[T kernel.Float](ctx context.Context, m, n, k int, alpha T, a, b View[T]) (where order, fits bool,
+	err error) {
+	x, err := a.extent(ctx, m, k)
+	if err != nil {
+		return sums, false, err
+	}
+	y, err := b.extent(ctx, k, n)
+	if err != nil {
+		return sums, false, err
 	}
 	_, e := math.Frexp(float64(alpha))
-	room := top - (ea + eb + bits.Len(uint(k))) // exponents between the largest sum and overflow
-	if e > 0 {
-		return max(0, min(e, room, top-min(ea, eb)))
+	low, top := -1022, 1023
+	if unsafe.Sizeof(alpha) == 4 {
+		low, top = -126, 127
 	}
-	return min(0, max(e, room))
+	holds := func(x, y extent) bool { // (α·X)·Y
+		return e+x.high <= top && (e+x.low-2 >= low || y.high <= margin)
+	}
+	switch {
+	case (e > -margin || x.high+y.high+bits.Len(uint(k)) <= top) && (e <= margin || x.low+y.low-2 >= low):
+		return sums, true, nil
+	case holds(x, y):
+		return first, true, nil
+	case holds(y, x):
+		return second, true, nil
+	case (x.high <= y.high) == (e > 0): // the smaller operand is enlarged, the larger one reduced
+		return first, false, nil
+	}
+	return second, false, nil
 }
 
-// exponent returns the least e for which the finite elements are below 2^e; 0 if all are 0.
-func (v View[T]) exponent(ctx context.Context, rows, cols int) (int, error) {
-	var most T
+// extent returns the range of the finite elements.
+func (v View[T]) extent(ctx context.Context, rows, cols int) (extent, error) {
+	var least, most T
 	for i := range rows {
 		if err := ctx.Err(); err != nil {
-			return 0, err
+			return extent{}, err
 		}
 		for l := range cols {
-			if x := v.Data[i*v.Row+l*v.Col]; x-x == 0 { // finite
-				most = max(most, x, -x)
+			x := v.Data[i*v.Row+l*v.Col]
+			if x = max(x, -x); x == 0 || x-x != 0 { // 0, Inf or NaN
+				continue
+			}
+			if most = max(most, x); least == 0 || x < least {
+				least = x
 			}
 		}
 	}
-	_, e := math.Frexp(float64(most))
-	return e, nil
+	_, low := math.Frexp(float64(least))
+	_, high := math.Frexp(float64(most))
+	return extent{low, high}, nil
 }
 
-// scaled returns a copy of v with every element times 2^shift.
-func (v View[T]) scaled(ctx context.Context, rows, cols, shift int) (View[T], error) {
+// times returns a copy of v with every element times α.
+func (v View[T]) times(ctx context.Context, rows, cols int, alpha T) (View[T], error) {
 	out := View[T]{make([]T, rows*cols), cols, 1}
 	for i := range rows {
 		if err := ctx.Err(); err != nil {
@@ -93,8 +131,53 @@ func (v View[T]) scaled(ctx context.Context, rows, cols, shift int) (View[T], er
 		}
 		row := out.Data[i*cols:][:cols]
 		for l := range row {
-			row[l] = T(math.Ldexp(float64(v.Data[i*v.Row+l*v.Col]), shift))
+			row[l] = alpha * v.Data[i*v.Row+l*v.Col]
 		}
 	}
 	return out, nil
+}
+
+// each computes C ← α·A·B + β·C, every element with an exponent of its own. It is slow, and for operands whose elements
+// differ so much that no other order fits.
+func (e *Engine[T]) each(ctx context.Context, m, n, k int, alpha T, a, b View[T], beta T, c View[T]) error {
+	e.loop.Run(e.loop.Workers(), m, func(_, lo, hi int) {
+		for i := lo; i < hi && ctx.Err() == nil; i++ {
+			for j := range n {
+				var sum wide
+				for l := range k {
+					x, y := a.Data[i*a.Row+l*a.Col], b.Data[l*b.Row+j*b.Col]
+					sum = sum.plus(float64(alpha), float64(x), float64(y))
+				}
+				at := &c.Data[i*c.Row+j*c.Col]
+				if beta != 0 {
+					sum = sum.plus(1, float64(beta), float64(*at))
+				}
+				*at = T(math.Ldexp(sum.f, sum.e))
+			}
+		}
+	})
+	return ctx.Err()
+}
+
+// wide is the number f·2^e.
+type wide struct {
+	f float64
+	e int
+}
+
+// plus returns s + x·y·z.
+func (s wide) plus(x, y, z float64) wide {
+	term := wide{f: 1}
+	for _, factor := range [3]float64{x, y, z} {
+		f, e := math.Frexp(factor)
+		term.f, term.e = term.f*f, term.e+e
+	}
+	if term.f == 0 {
+		return s
+	}
+	if s.f == 0 || s.e < term.e {
+		s, term = term, s
+	}
+	f, e := math.Frexp(s.f + math.Ldexp(term.f, term.e-s.e))
+	return wide{f, s.e + e}
 }

@@ -1,0 +1,199 @@
+package blas
+
+import (
+	"unsafe"
+
+	"gonum.org/v1/gonum/blas"
+
+	"gemm"
+)
+
+// The corners of complex triangular matrices: blocks on the diagonal that are not divided.
+
+// parts returns the real and the imaginary part, joined the number with the parts.
+func parts[T gemm.Float, C anyComplex](x C) [2]T  { return *(*[2]T)(unsafe.Pointer(&x)) }
+func joined[C anyComplex, T gemm.Float](x [2]T) C { return *(*C)(unsafe.Pointer(&x)) }
+
+// isFinite reports whether no element is Inf or NaN.
+func isFinite[T gemm.Float](x []T) bool {
+	for _, v := range x {
+		if v-v != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// gonumFits reports whether gonum's routine multiplies by a corner, or solves with it, as exactly as apply. gonum skips
+// zeros, which is right if they meet finite numbers only; and it multiplies by reciprocals of the diagonal, which is
+// right if they are normal numbers. On the left, gonum skips zeros of the triangle, which may meet solutions that are
+// infinite.
+func gonumFits[T gemm.Float, C anyComplex](solve bool, s blas.Side, ul blas.Uplo, d blas.Diag, m, n int, a []C, lda int,
+	b []C, ldb int) bool {
+	k := order(s, m, n)
+	for i := range k {
+		row := pairs[T](a[i*lda:][:k])
+		others := row[:2*i]
+		if ul == blas.Upper {
+			others = row[2*i+2:]
+		}
+		if !isFinite(others) {
+			return false
+		}
+		for ; solve && s == blas.Left && len(others) > 0; others = others[2:] {
+			if others[0] == 0 && others[1] == 0 {
+				return false
+			}
+		}
+		x, y := row[2*i], row[2*i+1]
+		if d == blas.NonUnit && (!isFinite(row[2*i:][:2]) || solve && !isNormal(1/max(x, -x, y, -y))) {
+			return false
+		}
+	}
+	for i := 0; !solve && i < m; i++ {
+		if !isFinite(pairs[T](b[i*ldb:][:n])) {
+			return false
+		}
+	}
+	return true
+}
+
+// complexCorner is op(A), or its transpose if A is on the right. It multiplies vectors from the left: the columns of B,
+// or the rows.
+type complexCorner[C anyComplex] struct {
+	t              [onCorner][onCorner]C
+	upper, unit    bool
+	order, vectors int
+	b              []C // element i of vector v is b[i·step + v·next]
+	step, next     int
+}
+
+// cornerOf returns the corner for the arguments of trmm and trsm.
+func cornerOf[T gemm.Float, C anyComplex](s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, a []C,
+	lda int, b []C, ldb int) *complexCorner[C] {
+	turned := (s == blas.Left) != (t == NoTrans)
+	x := &complexCorner[C]{upper: (ul == blas.Upper) != turned, unit: d == blas.Unit, order: m, vectors: n, b: b,
+		step: ldb, next: 1}
+	if s == blas.Right {
+		x.order, x.vectors, x.step, x.next = n, m, 1, ldb
+	}
+	for i := range x.order {
+		first, end := x.row(i)
+		for j := first; j < end; j++ {
+			p, q := i, j
+			if turned {
+				p, q = j, i
+			}
+			y := parts[T](a[p*lda+q])
+			if t == ConjTrans {
+				y[1] = -y[1]
+			}
+			x.t[i][j] = joined[C](y)
+		}
+	}
+	return x
+}
+
+// row returns where the elements of row i begin and end. A unit diagonal has none.
+func (x *complexCorner[C]) row(i int) (first, end int) {
+	switch {
+	case x.upper && x.unit:
+		return i + 1, x.order
+	case x.upper:
+		return i, x.order
+	case x.unit:
+		return 0, i
+	}
+	return 0, i + 1
+}
+
+// at returns the row that is computed at a step: the first rows are those whose input no other row needs, or in a
+// solution those that need no other.
+func (x *complexCorner[C]) at(step int, solve bool) int {
+	if x.upper == solve {
+		return x.order - 1 - step
+	}
+	return step
+}
+
+// apply multiplies each vector by the corner, or by its inverse. It skips no zeros, and divides.
+func (x *complexCorner[C]) apply(solve bool) {
+	for v := range x.vectors {
+		for step := range x.order {
+			i := x.at(step, solve)
+			first, end := x.row(i)
+			y := x.b[v*x.next:]
+			var sum C
+			if x.unit || solve {
+				sum = y[i*x.step]
+			}
+			for j := first; j < end; j++ {
+				switch {
+				case !solve:
+					sum += x.t[i][j] * y[j*x.step]
+				case j != i:
+					sum -= x.t[i][j] * y[j*x.step]
+				}
+			}
+			if solve && !x.unit {
+				sum /= x.t[i][i]
+			}
+			y[i*x.step] = sum
+		}
+	}
+}
+
+// multiplyCorner computes B ← α·op(A)·B or α·B·op(A) for a corner.
+func (r *complexRoutines[T, C]) multiplyCorner(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int,
+	alpha C, a []C, lda int, b []C, ldb int) {
+	factor := parts[T](alpha)
+	switch {
+	case !isModerate(factor):
+		r.multiplyRows(s, cornerOf[T](s, ul, t, d, m, n, a, lda, b, ldb), alpha)
+		return // with α
+	case gonumFits[T](false, s, ul, d, m, n, a, lda, b, ldb):
+		r.trmm(r.by.Implementation, s, ul, t, d, m, n, 1, a, lda, b, ldb)
+	default:
+		cornerOf[T](s, ul, t, d, m, n, a, lda, b, ldb).apply(false)
+	}
+	scaleRows(factor, m, n, pairs[T](b), ldb)
+}
+
+// scaleRows computes B ← α·B in complex numbers.
+func scaleRows[T gemm.Float](alpha [2]T, m, n int, b []T, ldb int) {
+	if alpha == [2]T{1} {
+		return
+	}
+	for i := range m {
+		for x := b[2*i*ldb:][:2*n]; len(x) > 1; x = x[2:] {
+			x[0], x[1] = scaled(alpha, x[0], x[1])
+		}
+	}
+}
+
+// multiplyRows multiplies each vector by α times the corner, row by row, each of which is a product with an α that is
+// not moderate.
+func (r *complexRoutines[T, C]) multiplyRows(s blas.Side, x *complexCorner[C], alpha C) {
+	to := make([]C, x.vectors)
+	for step := range x.order {
+		i := x.at(step, false)
+		first, end := x.row(i)
+		var beta C
+		if x.unit {
+			beta = alpha
+		}
+		for v := range to {
+			to[v] = x.b[i*x.step+v*x.next]
+		}
+		row, others := x.t[i][first:end], x.b[min(first*x.step, len(x.b)):]
+		if s == blas.Left {
+			r.multiplied(NoTrans, NoTrans, 1, x.vectors, len(row), alpha, row, max(1, len(row)), others, x.step, beta, to,
+				x.vectors)
+		} else {
+			r.multiplied(NoTrans, NoTrans, x.vectors, 1, len(row), alpha, others, x.next, row, 1, beta, to, 1)
+		}
+		for v, y := range to {
+			x.b[i*x.step+v*x.next] = y
+		}
+	}
+}
