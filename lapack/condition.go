@@ -49,9 +49,10 @@ func finite(x []float64) bool {
 	return true
 }
 
-// reciprocal estimates 1/(anorm·‖A⁻¹‖) by Higham's method (Dlacn2; ACM TOMS 14(4), 1988). solve overwrites work[:n] by
+// reciprocal estimates 1/‖anorm·A⁻¹‖ by Higham's method (Dlacn2; ACM TOMS 14(4), 1988). solve overwrites work[:n] by
 // A⁻¹ or, if transposed, A⁻ᵀ times itself, and returns a scale as triangle.solve does. The result is 0 if a scale is so
-// small that the solution, divided by it, would exceed 1/small.
+// small that the solution, divided by it, would exceed 1/small. anorm multiplies the solutions, not the estimate: the
+// norm of A⁻¹ and its reciprocal may be out of the range if the condition number is 1.
 func (impl Implementation) reciprocal(n int, anorm, small float64, work []float64, iwork []int, norm lapack.MatrixNorm,
 	solve func(transposed bool) (scale float64)) float64 {
 	direct := 2 // in what Dlacn2 returns
@@ -66,19 +67,20 @@ func (impl Implementation) reciprocal(n int, anorm, small float64, work []float6
 		if step == 0 {
 			break
 		}
-		scale := solve(step != direct)
-		if scale == 1 {
-			continue
+		if scale := solve(step != direct); scale != 1 {
+			if scale == 0 || scale < math.Abs(x[blas64.Implementation().Idamax(n, x, 1)])*small {
+				return 0
+			}
+			impl.Drscl(n, scale, x, 1)
 		}
-		if scale == 0 || scale < math.Abs(x[blas64.Implementation().Idamax(n, x, 1)])*small {
-			return 0
+		for i := range x {
+			x[i] *= anorm
 		}
-		impl.Drscl(n, scale, x, 1)
 	}
 	if estimate == 0 {
 		return 0
 	}
-	return 1 / estimate / anorm
+	return 1 / estimate
 }
 
 // Dgecon estimates the reciprocal of the condition number of a matrix, of which Dgetrf computed the LU decomposition.

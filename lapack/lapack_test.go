@@ -187,6 +187,38 @@ func compareConditions(t *testing.T, norm lapack.MatrixNorm, n int, a []float64,
 	}
 }
 
+// TestConditionAtTheEndsOfTheRange takes multiples of the identity matrix: the condition number is 1, although its factors
+// are near the ends of the range.
+func TestConditionAtTheEndsOfTheRange(t *testing.T) {
+	for _, n := range []int{leastCondition, 67, 100} {
+		for _, d := range []float64{math.MaxFloat64, math.MaxFloat64 / 3, 0x1p1023, 0x1p-1021, 3e-308, 1e-300, -1e300} {
+			a, work, iwork := make([]float64, n*n), make([]float64, 4*n), make([]int, n)
+			got := map[string]float64{}
+			for _, norm := range []lapack.MatrixNorm{lapack.MaxColumnSum, lapack.MaxRowSum} {
+				for i := range n {
+					a[i*n+i] = d
+				}
+				got["Dgecon"] = Implementation{}.Dgecon(norm, n, a, n, math.Abs(d), work, iwork)
+				for _, uplo := range []blas.Uplo{blas.Upper, blas.Lower} {
+					got["Dtrcon"] = Implementation{}.Dtrcon(norm, uplo, blas.NonUnit, n, a, n, work, iwork)
+					for i := range n {
+						a[i*n+i] = math.Sqrt(math.Abs(d))
+					}
+					got["Dpocon"] = Implementation{}.Dpocon(uplo, n, a, n, math.Abs(d), work, iwork)
+					for i := range n {
+						a[i*n+i] = d
+					}
+				}
+				for routine, x := range got {
+					if !(math.Abs(x-1) <= 1e-10) {
+						t.Errorf("%s, n=%d, %g·I: %g, want 1", routine, n, d, x)
+					}
+				}
+			}
+		}
+	}
+}
+
 // TestPanics checks that arguments that are wrong panic as gonum's routines do.
 func TestPanics(t *testing.T) {
 	const n = 130
