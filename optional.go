@@ -15,8 +15,9 @@ import (
 //
 // α multiplies the sums of products. If |α| ≤ 2²⁴, the sums lose by underflow at most the least
 // normal number per term, and a sum that overflows stays infinite. If |α| > 2²⁴ or |α| < 2⁻²⁴, then
-// serial/packed, parallel/packed and the variants of mpi multiply one operand by a power of two of
-// α first. So underflow and overflow occur only if the result itself is out of range.
+// serial/packed, parallel/packed and the variants of mpi multiply an operand by α first, if the sums would
+// leave the range. So underflow and overflow occur only if the result itself is out of range. If the elements
+// of both operands differ so much that either order loses some, mpi loses small ones.
 //
 // In half precision α and β have the element type, and the arithmetic is that of f32, with its underflow and
 // overflow. At the end an element of C is rounded to the type, once.

@@ -53,7 +53,17 @@
 // check here is right for leading dimensions so large that their product with the number of rows
 // overflows. Results differ from gonum's in rounding, and in zeros that meet NaN or Inf: gonum
 // skips products with a zero of one operand. Here none is skipped, so 0·NaN is NaN, as in IEEE 754.
-// If β = 0, C is not read; if α = 0, neither A nor B is read.
+// If β = 0, C is not read; if α = 0, neither A nor B is read. The imaginary parts on the diagonal of a
+// Hermitian matrix are not read; in a result they are 0. A complex α or β without an imaginary part
+// multiplies as a real number.
+//
+// # Range
+//
+// An element is a sum of terms α·a·b, and of β·c. If the sum of their magnitudes is at most 2⁻²⁵ of the largest
+// number, the error is small in comparison with that sum, whatever α, A and B are; to this, underflow adds at
+// most 2²⁴ of the least number for each term. Reference BLAS multiplies one operand by α first, which may
+// overflow or underflow. So do gemv and ger if 2⁻²⁴ ≤ |α| ≤ 2²⁴; then no element may be so near to the ends of
+// the range. trsm multiplies a vector of B by α first, or the solution if an element of B would leave the range.
 package blas
 
 import (

@@ -22,6 +22,9 @@ import (
 // reach.
 var calls struct{ gemm, symm, syrk, syr2k, trmm, trsm atomic.Int64 }
 
+// every demands that each routine is called.
+const every = true
+
 // counting is the implementation under test, counted.
 type counting struct{ blas.Implementation }
 
@@ -64,7 +67,7 @@ func TestMain(m *testing.M) {
 		"Dgemm": &calls.gemm, "Dsymm": &calls.symm, "Dsyrk": &calls.syrk,
 		"Dsyr2k": &calls.syr2k, "Dtrmm": &calls.trmm, "Dtrsm": &calls.trsm,
 	} {
-		if count.Load() == 0 && code == 0 {
+		if every && count.Load() == 0 && code == 0 {
 			fmt.Fprintf(os.Stderr, "no test called gemm/blas's %s\n", routine)
 			code = 1
 		}
