@@ -184,14 +184,14 @@ func (j *complexJob[T]) few(m, n, k int) {
 	for i := range m {
 		for col := range n {
 			var re1, re2, im1, im2 T
-			for l := range k {
-				x := (*[2]T)(unsafe.Add(a, i*aRow+l*aCol))
-				y := (*[2]T)(unsafe.Add(b, l*bRow+col*bCol))
+			for l, p, q := 0, i*aRow, col*bCol; l < k; l++ {
+				x, y := (*[2]T)(unsafe.Add(a, p)), (*[2]T)(unsafe.Add(b, q))
 				xr, xi, yr, yi := x[0], x[1], y[0], y[1]
 				re1 += xr * yr
 				re2 += xi * yi
 				im1 += xr * yi
 				im2 += xi * yr
+				p, q = p+aCol, q+bRow
 			}
 			to := (*[2]T)(unsafe.Add(c, i*ldc+col*size))
 			x, y := scaled(j.alpha, re1-signA*signB*re2, signB*im1+signA*im2)

@@ -24,13 +24,13 @@ func isFinite[T gemm.Float](x []T) bool {
 	return true
 }
 
-// gonumFits reports whether gonum's routine multiplies by a corner, or solves with it, as exactly as apply. gonum skips
-// zeros, which is right if they meet finite numbers only; and it multiplies by reciprocals of the diagonal, which is
-// right if they are normal numbers. On the left, gonum skips zeros of the triangle, which may meet solutions that are
-// infinite.
-func gonumFits[T gemm.Float, C anyComplex](solve bool, s blas.Side, ul blas.Uplo, d blas.Diag, m, n int, a []C, lda int,
-	b []C, ldb int) bool {
-	k := order(s, m, n)
+// gonumFits reports whether gonum's routine multiplies by a corner, or solves with it, as complexCorner does. gonum
+// skips zeros, which is right if they meet finite numbers only: on the left zeros of the triangle, which may meet
+// solutions that are infinite, and on the right zeros of B. It multiplies by reciprocals of the diagonal, which is right
+// if they are normal numbers.
+func gonumFits[T gemm.Float, C anyComplex](solve bool, s blas.Side, ul blas.Uplo, d blas.Diag, m, n int, a []C,
+	lda int, b []C, ldb int) bool {
+	k, meetB := order(s, m, n), !solve && (s == blas.Right || d == blas.Unit)
 	for i := range k {
 		row := pairs[T](a[i*lda:][:k])
 		others := row[:2*i]
@@ -40,9 +40,12 @@ func gonumFits[T gemm.Float, C anyComplex](solve bool, s blas.Side, ul blas.Uplo
 		if !isFinite(others) {
 			return false
 		}
-		for ; solve && s == blas.Left && len(others) > 0; others = others[2:] {
+		for ; s == blas.Left && len(others) > 1; others = others[2:] {
 			if others[0] == 0 && others[1] == 0 {
-				return false
+				if solve {
+					return false
+				}
+				meetB = true
 			}
 		}
 		x, y := row[2*i], row[2*i+1]
@@ -50,7 +53,7 @@ func gonumFits[T gemm.Float, C anyComplex](solve bool, s blas.Side, ul blas.Uplo
 			return false
 		}
 	}
-	for i := 0; !solve && i < m; i++ {
+	for i := 0; meetB && i < m; i++ {
 		if !isFinite(pairs[T](b[i*ldb:][:n])) {
 			return false
 		}
@@ -116,26 +119,19 @@ func (x *complexCorner[C]) at(step int, solve bool) int {
 	return step
 }
 
-// apply multiplies each vector by the corner, or by its inverse. It skips no zeros, and divides.
-func (x *complexCorner[C]) apply(solve bool) {
+// solve multiplies each vector by the inverse of the corner. It skips no zeros, and divides.
+func (x *complexCorner[C]) solve() {
 	for v := range x.vectors {
+		y := x.b[v*x.next:]
 		for step := range x.order {
-			i := x.at(step, solve)
-			first, end := x.row(i)
-			y := x.b[v*x.next:]
-			var sum C
-			if x.unit || solve {
-				sum = y[i*x.step]
-			}
-			for j := first; j < end; j++ {
-				switch {
-				case !solve:
-					sum += x.t[i][j] * y[j*x.step]
-				case j != i:
+			i := x.at(step, true)
+			sum := y[i*x.step]
+			for j, end := x.row(i); j < end; j++ {
+				if j != i {
 					sum -= x.t[i][j] * y[j*x.step]
 				}
 			}
-			if solve && !x.unit {
+			if !x.unit {
 				sum /= x.t[i][i]
 			}
 			y[i*x.step] = sum
@@ -146,17 +142,12 @@ func (x *complexCorner[C]) apply(solve bool) {
 // multiplyCorner computes B ← α·op(A)·B or α·B·op(A) for a corner.
 func (r *complexRoutines[T, C]) multiplyCorner(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int,
 	alpha C, a []C, lda int, b []C, ldb int) {
-	factor := parts[T](alpha)
-	switch {
-	case !isModerate(factor):
-		r.multiplyRows(s, cornerOf[T](s, ul, t, d, m, n, a, lda, b, ldb), alpha)
-		return // with α
-	case gonumFits[T](false, s, ul, d, m, n, a, lda, b, ldb):
+	if factor := parts[T](alpha); isModerate(factor) && gonumFits[T](false, s, ul, d, m, n, a, lda, b, ldb) {
 		r.trmm(r.by.Implementation, s, ul, t, d, m, n, 1, a, lda, b, ldb)
-	default:
-		cornerOf[T](s, ul, t, d, m, n, a, lda, b, ldb).apply(false)
+		scaleRows(factor, m, n, pairs[T](b), ldb)
+	} else {
+		r.multiplyRows(s, cornerOf[T](s, ul, t, d, m, n, a, lda, b, ldb), alpha)
 	}
-	scaleRows(factor, m, n, pairs[T](b), ldb)
 }
 
 // scaleRows computes B ← α·B in complex numbers.
@@ -171,8 +162,7 @@ func scaleRows[T gemm.Float](alpha [2]T, m, n int, b []T, ldb int) {
 	}
 }
 
-// multiplyRows multiplies each vector by α times the corner, row by row, each of which is a product with an α that is
-// not moderate.
+// multiplyRows multiplies each vector by α times the corner, row by row, each of which is a product.
 func (r *complexRoutines[T, C]) multiplyRows(s blas.Side, x *complexCorner[C], alpha C) {
 	to := make([]C, x.vectors)
 	for step := range x.order {

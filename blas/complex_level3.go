@@ -448,7 +448,7 @@ func (r *complexRoutines[T, C]) solve(s blas.Side, ul blas.Uplo, t blas.Transpos
 		if gonumFits[T](true, s, ul, d, m, n, a, lda, b, ldb) {
 			r.trsm(r.by.Implementation, s, ul, t, d, m, n, 1, a, lda, b, ldb)
 		} else {
-			cornerOf[T](s, ul, t, d, m, n, a, lda, b, ldb).apply(true)
+			cornerOf[T](s, ul, t, d, m, n, a, lda, b, ldb).solve()
 		}
 		return
 	}

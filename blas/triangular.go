@@ -302,21 +302,24 @@ func lowered[T gemm.Float](order int, t triangle[T], b view[T]) (c [few][few]T, 
 	return c, first, step
 }
 
-// multiplyFew computes B ← α·T·B with T of a few rows and B of n columns.
+// multiplyFew computes B ← α·T·B with T of a few rows and B of n columns. α multiplies T if nothing is lost.
 func (w *workspace[T]) multiplyFew(order, n int, alpha T, t triangle[T], b view[T]) {
-	if !block.IsModerate(alpha) {
-		w.multiplyRows(order, n, alpha, t, b)
-		return
-	}
-	applyFew(order, n, t, b)
-	for i := 0; alpha != 1 && i < order; i++ {
-		for j := range n {
-			b.Data[i*b.Row+j*b.Col] *= alpha
+	c, at, step := lowered(order, t, b)
+	if alpha != 1 {
+		for p := range order {
+			for q := range p + 1 {
+				x := c[p][q]
+				if c[p][q] *= alpha; x != 0 && !isNormal(c[p][q]) {
+					w.multiplyRows(order, n, alpha, t, b)
+					return
+				}
+			}
 		}
 	}
+	applyFew(order, n, &c, b.Data, at, step, b.Col)
 }
 
-// multiplyRows is multiplyFew row by row, each of which is a product with an α that is not moderate.
+// multiplyRows is multiplyFew row by row, each of which is a product.
 func (w *workspace[T]) multiplyRows(order, n int, alpha T, t triangle[T], b view[T]) {
 	to := view[T]{Data: make([]T, n), Row: n, Col: 1}
 	for step := range order {
@@ -337,10 +340,9 @@ func (w *workspace[T]) multiplyRows(order, n int, alpha T, t triangle[T], b view
 	}
 }
 
-// applyFew computes B ← T·B with T of a few rows and B of n columns.
-func applyFew[T gemm.Float](order, n int, t triangle[T], b view[T]) {
-	c, at, step := lowered(order, t, b)
-	x := b.Data
+// applyFew multiplies n vectors by a lower triangle of a few rows. The first vector begins at x[at]; its elements are step
+// apart, and vectors next.
+func applyFew[T gemm.Float](order, n int, c *[few][few]T, x []T, at, step, next int) {
 	if order < few {
 		for range n {
 			for p := order - 1; p >= 0; p-- {
@@ -350,7 +352,7 @@ func applyFew[T gemm.Float](order, n int, t triangle[T], b view[T]) {
 				}
 				x[at+p*step] = sum
 			}
-			at += b.Col
+			at += next
 		}
 		return
 	}
@@ -362,7 +364,7 @@ func applyFew[T gemm.Float](order, n int, t triangle[T], b view[T]) {
 		x[at+step] = c10*x0 + c11*x1
 		x[at+2*step] = c20*x0 + c21*x1 + c22*x2
 		x[at+3*step] = c30*x0 + c31*x1 + (c32*x2 + c33*x3)
-		at += b.Col
+		at += next
 	}
 }
 
