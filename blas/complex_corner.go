@@ -10,9 +10,9 @@ import (
 
 // The corners of complex triangular matrices: blocks on the diagonal that are not divided.
 
-// parts returns the real and the imaginary part, joined the number with the parts.
-func parts[T gemm.Float, C anyComplex](x C) [2]T  { return *(*[2]T)(unsafe.Pointer(&x)) }
-func joined[C anyComplex, T gemm.Float](x [2]T) C { return *(*C)(unsafe.Pointer(&x)) }
+// pair returns the real and the imaginary part; number returns the number that has them.
+func pair[T gemm.Float, C anyComplex](x C) [2]T   { return *(*[2]T)(unsafe.Pointer(&x)) }
+func number[C anyComplex, T gemm.Float](x [2]T) C { return *(*C)(unsafe.Pointer(&x)) }
 
 // isFinite reports whether no element is Inf or NaN.
 func isFinite[T gemm.Float](x []T) bool {
@@ -87,11 +87,11 @@ func cornerOf[T gemm.Float, C anyComplex](s blas.Side, ul blas.Uplo, t blas.Tran
 			if turned {
 				p, q = j, i
 			}
-			y := parts[T](a[p*lda+q])
+			y := pair[T](a[p*lda+q])
 			if t == ConjTrans {
 				y[1] = -y[1]
 			}
-			x.t[i][j] = joined[C](y)
+			x.t[i][j] = number[C](y)
 		}
 	}
 	return x
@@ -142,23 +142,18 @@ func (x *complexCorner[C]) solve() {
 // multiplyCorner computes B ← α·op(A)·B or α·B·op(A) for a corner.
 func (r *complexRoutines[T, C]) multiplyCorner(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int,
 	alpha C, a []C, lda int, b []C, ldb int) {
-	if factor := parts[T](alpha); isModerate(factor) && gonumFits[T](false, s, ul, d, m, n, a, lda, b, ldb) {
+	if isModerate(pair[T](alpha)) && gonumFits[T](false, s, ul, d, m, n, a, lda, b, ldb) {
 		r.trmm(r.by.Implementation, s, ul, t, d, m, n, 1, a, lda, b, ldb)
-		scaleRows(factor, m, n, pairs[T](b), ldb)
+		r.scale(alpha, m, n, b, ldb)
 	} else {
 		r.multiplyRows(s, cornerOf[T](s, ul, t, d, m, n, a, lda, b, ldb), alpha)
 	}
 }
 
-// scaleRows computes B ← α·B in complex numbers.
-func scaleRows[T gemm.Float](alpha [2]T, m, n int, b []T, ldb int) {
-	if alpha == [2]T{1} {
-		return
-	}
-	for i := range m {
-		for x := b[2*i*ldb:][:2*n]; len(x) > 1; x = x[2:] {
-			x[0], x[1] = scaled(alpha, x[0], x[1])
-		}
+// scale computes B ← α·B.
+func (r *complexRoutines[T, C]) scale(alpha C, m, n int, b []C, ldb int) {
+	if alpha != 1 {
+		r.multiplied(NoTrans, NoTrans, m, n, 0, 0, b, ldb, b, ldb, alpha, b, ldb)
 	}
 }
 

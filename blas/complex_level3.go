@@ -102,10 +102,10 @@ func (p *complexPool[T, C]) triangular(i Implementation, solve bool, s blas.Side
 	}
 	r := p.borrow(i)
 	if solve {
-		factor := parts[T](alpha)
+		factor := pair[T](alpha)
 		after := func() {}
 		if isModerate(factor) {
-			scaleRows(factor, m, n, pairs[T](b), ldb)
+			r.scale(alpha, m, n, b, ldb)
 		} else {
 			vectors := view[T]{Data: pairs[T](b), Row: 2 * ldb, Col: 2}
 			if s == blas.Right {
@@ -369,9 +369,9 @@ func (r *complexRoutines[T, C]) product(hermitian bool, t blas.Transpose, m, n, 
 	}
 	r.multiplied(left, right, m, n, k, alpha, a, lda, b2, ldb, beta, c, ldc)
 	if hermitian {
-		x := parts[T](alpha)
+		x := pair[T](alpha)
 		x[1] = -x[1]
-		alpha = joined[C](x)
+		alpha = number[C](x)
 	}
 	r.multiplied(left, right, m, n, k, alpha, b, ldb, a2, lda, 1, c, ldc)
 }
@@ -379,7 +379,7 @@ func (r *complexRoutines[T, C]) product(hermitian bool, t blas.Transpose, m, n, 
 // addTriangle computes one triangle of C ← X + β·C. The block X is nil if it is 0. The imaginary parts on the diagonal
 // of a Hermitian C are not read; they become 0.
 func (r *complexRoutines[T, C]) addTriangle(block []T, hermitian bool, ul blas.Uplo, n int, beta C, c []C, ldc int) {
-	factor, out := parts[T](beta), pairs[T](c)
+	factor, out := pair[T](beta), pairs[T](c)
 	for i := range n {
 		lo, hi := 0, i+1
 		if ul == blas.Upper {

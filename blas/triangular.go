@@ -340,8 +340,8 @@ func (w *workspace[T]) multiplyRows(order, n int, alpha T, t triangle[T], b view
 	}
 }
 
-// applyFew multiplies n vectors by a lower triangle of a few rows. The first vector begins at x[at]; its elements are step
-// apart, and vectors next.
+// applyFew multiplies n vectors by a lower triangle of a few rows. The first vector begins at x[at]; its elements are
+// step apart, and vectors next.
 func applyFew[T gemm.Float](order, n int, c *[few][few]T, x []T, at, step, next int) {
 	if order < few {
 		for range n {

@@ -165,16 +165,14 @@ func (e *Engine[T]) Gemm(ctx context.Context, m, n, k int, alpha T, a, b View[T]
 		return nil
 	}
 	if !IsModerate(alpha) {
-		where, fits, err := orderOf(ctx, m, n, k, alpha, a, b)
-		if err == nil && !fits {
+		rest, x, y, fits, err := rescale(ctx, m, n, k, alpha, a, b)
+		switch {
+		case err != nil:
+			return err
+		case !fits:
 			return e.each(ctx, m, n, k, alpha, a, b, beta, c)
 		}
-		if err == nil {
-			alpha, a, b, err = multiplied(ctx, m, n, k, where, alpha, a, b)
-		}
-		if err != nil {
-			return err
-		}
+		alpha, a, b = rest, x, y
 	}
 	if e.small(m, n, k, b.Row, b.Col) {
 		columns := e.columns(n, k, a.Col)

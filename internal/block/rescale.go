@@ -19,15 +19,6 @@ func IsModerate[T kernel.Float](alpha T) bool {
 	return size >= 1.0/(1<<margin) && size <= 1<<margin
 }
 
-// order is where α multiplies in α·A·B.
-type order int
-
-const (
-	sums   order = iota // α·(A·B)
-	first               // (α·A)·B
-	second              // A·(α·B)
-)
-
 // Rescale returns operands with the same product α·A·B. They are the given ones if α is moderate. Otherwise α may
 // multiply a copy of an operand, so that no element, product or sum leaves the range of T without need:
 //
@@ -41,44 +32,15 @@ func Rescale[T kernel.Float](ctx context.Context, m, n, k int, alpha T, a, b Vie
 	if alpha == 0 || IsModerate(alpha) {
 		return alpha, a, b, nil
 	}
-	where, _, err := orderOf(ctx, m, n, k, alpha, a, b)
-	if err != nil {
-		return alpha, a, b, err
-	}
-	return multiplied(ctx, m, n, k, where, alpha, a, b)
+	alpha, a, b, _, err := rescale(ctx, m, n, k, alpha, a, b)
+	return alpha, a, b, err
 }
 
-// multiplied returns operands that α has multiplied in the given order, and what is left of α.
-func multiplied[T kernel.Float](ctx context.Context, m, n, k int, where order, alpha T, a, b View[T]) (T, View[T],
-	View[T], error) {
-	var err error
-	switch where {
-	case sums:
-		return alpha, a, b, nil
-	case first:
-		a, err = a.times(ctx, m, k, alpha)
-	default:
-		b, err = b.times(ctx, k, n, alpha)
-	}
-	return 1, a, b, err
-}
-
-// extent is a range of magnitudes: numbers other than 0 are at least 2^(low−1) and below 2^high.
-type extent struct{ low, high int }
-
-// orderOf returns the first order in which nothing is lost: nothing overflows unless the result comes near to that, and
-// what underflows is not multiplied by more than 2^margin afterwards. If there is none, it says so, and returns an order
-// that loses small elements.
-func orderOf[T kernel.Float](ctx context.Context, m, n, k int, alpha T, a, b View[T]) (where order, fits bool,
+// rescale is Rescale, and reports whether nothing is lost: nothing overflows unless the result comes near to that, and
+// what underflows is not multiplied by more than 2^margin afterwards.
+func rescale[T kernel.Float](ctx context.Context, m, n, k int, alpha T, a, b View[T]) (_ T, _, _ View[T], fits bool,
 	err error) {
-	x, err := a.extent(ctx, m, k)
-	if err != nil {
-		return sums, false, err
-	}
-	y, err := b.extent(ctx, k, n)
-	if err != nil {
-		return sums, false, err
-	}
+	x, y := a.extent(ctx, m, k), b.extent(ctx, k, n)
 	_, e := math.Frexp(float64(alpha))
 	low, top := -1022, 1023
 	if unsafe.Sizeof(alpha) == 4 {
@@ -87,26 +49,25 @@ func orderOf[T kernel.Float](ctx context.Context, m, n, k int, alpha T, a, b Vie
 	holds := func(x, y extent) bool { // (α·X)·Y
 		return e+x.high <= top && (e+x.low-2 >= low || y.high <= margin)
 	}
-	switch {
+	first, second := holds(x, y), holds(y, x)
+	switch fits = first || second; {
 	case (e > -margin || x.high+y.high+bits.Len(uint(k)) <= top) && (e <= margin || x.low+y.low-2 >= low):
-		return sums, true, nil
-	case holds(x, y):
-		return first, true, nil
-	case holds(y, x):
-		return second, true, nil
-	case (x.high <= y.high) == (e > 0): // the smaller operand is enlarged, the larger one reduced
-		return first, false, nil
+		return alpha, a, b, true, ctx.Err()
+	case first || !second && (x.high <= y.high) == (e > 0): // the smaller operand is enlarged, the larger one reduced
+		a = a.times(ctx, m, k, alpha)
+	default:
+		b = b.times(ctx, k, n, alpha)
 	}
-	return second, false, nil
+	return 1, a, b, fits, ctx.Err()
 }
 
+// extent is a range of magnitudes: numbers other than 0 are at least 2^(low−1) and below 2^high.
+type extent struct{ low, high int }
+
 // extent returns the range of the finite elements.
-func (v View[T]) extent(ctx context.Context, rows, cols int) (extent, error) {
+func (v View[T]) extent(ctx context.Context, rows, cols int) extent {
 	var least, most T
-	for i := range rows {
-		if err := ctx.Err(); err != nil {
-			return extent{}, err
-		}
+	for i := 0; i < rows && ctx.Err() == nil; i++ {
 		for l := range cols {
 			x := v.Data[i*v.Row+l*v.Col]
 			if x = max(x, -x); x == 0 || x-x != 0 { // 0, Inf or NaN
@@ -119,22 +80,19 @@ func (v View[T]) extent(ctx context.Context, rows, cols int) (extent, error) {
 	}
 	_, low := math.Frexp(float64(least))
 	_, high := math.Frexp(float64(most))
-	return extent{low, high}, nil
+	return extent{low, high}
 }
 
 // times returns a copy of v with every element times α.
-func (v View[T]) times(ctx context.Context, rows, cols int, alpha T) (View[T], error) {
+func (v View[T]) times(ctx context.Context, rows, cols int, alpha T) View[T] {
 	out := View[T]{make([]T, rows*cols), cols, 1}
-	for i := range rows {
-		if err := ctx.Err(); err != nil {
-			return v, err
-		}
+	for i := 0; i < rows && ctx.Err() == nil; i++ {
 		row := out.Data[i*cols:][:cols]
 		for l := range row {
 			row[l] = alpha * v.Data[i*v.Row+l*v.Col]
 		}
 	}
-	return out, nil
+	return out
 }
 
 // each computes C ← α·A·B + β·C, every element with an exponent of its own. It is slow, and for operands whose elements
