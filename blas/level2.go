@@ -80,8 +80,8 @@ func (b *byVectors[T]) share(workers, m, n int) int {
 }
 
 // gemv computes y ← α·op(A)·x + β·y if several workers share A or α is extreme, and reports whether it did.
-func (b *byVectors[T]) gemv(p *precision[T], workers int, tA blas.Transpose, m, n int, alpha T, a []T, lda int, x []T, incX int, beta T,
-	y []T, incY int) bool {
+func (b *byVectors[T]) gemv(p *precision[T], workers int, tA blas.Transpose, m, n int, alpha T, a []T, lda int,
+	x []T, incX int, beta T, y []T, incY int) bool {
 	v := matrixVector[T]{tA: tA, m: m, n: n, alpha: alpha, beta: beta, a: a, lda: lda, x: x, incX: incX, y: y, incY: incY}
 	if p.extreme(workers, &v) {
 		return true
@@ -95,7 +95,8 @@ func (b *byVectors[T]) gemv(p *precision[T], workers int, tA blas.Transpose, m, 
 }
 
 // ger computes A ← α·x·yᵀ + A if several workers share A, or if gonum's result would be wrong.
-func (b *byVectors[T]) ger(p *precision[T], workers, m, n int, alpha T, x []T, incX int, y []T, incY int, a []T, lda int) bool {
+func (b *byVectors[T]) ger(p *precision[T], workers, m, n int, alpha T, x []T, incX int, y []T, incY int, a []T,
+	lda int) bool {
 	v := matrixVector[T]{ger: true, tA: NoTrans, m: m, n: n, alpha: alpha, a: a, lda: lda, x: y, incX: incY, y: x,
 		incY: incX}
 	w := b.share(workers, m, n)
