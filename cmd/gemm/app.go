@@ -137,8 +137,10 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		// run returns the error, and main exits once.
 		ExitErrHandler:            func(*cli.Context, error) {},
 		DisableSliceFlagSeparator: true,
-		OnUsageError:              func(c *cli.Context, err error, _ bool) error { return flagError("gemm", err, nil, c.App.Commands) },
-		CustomAppHelpTemplate:     appHelp,
+		OnUsageError: func(c *cli.Context, err error, _ bool) error {
+			return flagError("gemm", err, nil, c.App.Commands)
+		},
+		CustomAppHelpTemplate: appHelp,
 		Commands: []*cli.Command{
 			compareCommand(), reportCommand(), ladders[0].command(), ladders[1].command(), ladders[2].command(),
 			cudaCommand(ladders[3]), multiplyCommand(), rsCommand(), listCommand(), infoCommand(), tuneCommand(),
@@ -171,7 +173,9 @@ func equip(c *cli.Command, name string) {
 	}
 	c.HideHelpCommand = true
 	c.CustomHelpTemplate = commandHelp
-	c.OnUsageError = func(x *cli.Context, err error, _ bool) error { return flagError(name, err, c.Flags, x.App.Commands) }
+	c.OnUsageError = func(x *cli.Context, err error, _ bool) error {
+		return flagError(name, err, c.Flags, x.App.Commands)
+	}
 	action := c.Action
 	c.Action = func(ctx *cli.Context) error {
 		_, err := cpu.Detect() // an error in GEMM_CPU

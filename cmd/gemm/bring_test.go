@@ -168,10 +168,11 @@ func TestBringBatch(t *testing.T) {
 	}
 	dir := t.TempDir()
 	const hostile = "user/top f64 40 ok\nx\x1b[31m\a\r\u202e\xff end"
-	kernels := map[string]string{"ann/dgemm.c": string(text), "bob/dgemm.c": string(text), "bad.c": "int f(void) { return 1 +; }",
+	kernels := map[string]string{"ann/dgemm.c": string(text), "bob/dgemm.c": string(text),
+		"bad.c":                  "int f(void) { return 1 +; }",
 		"x\x1b[31m\nuser/best.c": string(text),
-		"noisy.c": fmt.Sprintf("#include <stdio.h>\n#include <stdlib.h>\nvoid square_dgemm(int n, double *A, double *B, double *C)"+
-			"{ fwrite(%s, 1, %d, stderr); fflush(stderr); abort(); }", cText(hostile), len(hostile))}
+		"noisy.c": fmt.Sprintf("#include <stdio.h>\n#include <stdlib.h>\n"+
+			"void square_dgemm(int n, double *A, double *B, double *C) { fwrite(%s, 1, %d, stderr); fflush(stderr); abort(); }", cText(hostile), len(hostile))}
 	args := []string{"serial", "--sizes", "40", "--time", "1ms", "--json", "rows.json", "--bring", "eve=bob/dgemm.c"}
 	for name, text := range kernels {
 		path := filepath.Join(dir, name)
@@ -216,7 +217,8 @@ func TestBringBatch(t *testing.T) {
 	}
 	for _, row := range rows {
 		fault, ok := want[row.Variant]
-		if !ok || (fault == "") != (row.Status == compare.OK) || !strings.HasPrefix(row.Reason, fault) || row.Turn != rows[0].Turn {
+		if !ok || (fault == "") != (row.Status == compare.OK) || !strings.HasPrefix(row.Reason, fault) ||
+			row.Turn != rows[0].Turn {
 			t.Errorf("%s: %s, %q, turn %q", row.Variant, row.Status, row.Reason, row.Turn)
 		}
 	}

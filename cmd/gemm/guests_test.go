@@ -40,7 +40,8 @@ func TestBringToGPU(t *testing.T) {
 	}
 	const absent = "mine.cu: there is no kernel absent: it has mine"
 	want := map[string]string{"cuda/naive f64": "", "cuda/naive f32": "f32 is not faked", "user/mine f32": "",
-		"user/double f64": "", "user/absent f32": absent, "user/absent f64": absent, "user/gone f64": "there is no file no.cu"}
+		"user/double f64": "", "user/absent f32": absent, "user/absent f64": absent,
+		"user/gone f64": "there is no file no.cu"}
 	for _, row := range records(t, filepath.Join(dir, "r.json")).Records {
 		name := row.Variant + " " + row.Type
 		reason, ok := want[name]
