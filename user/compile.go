@@ -71,8 +71,8 @@ func compile(ctx context.Context, c peer.Compiler, k Kernel, flags, folder strin
 	return out, nil
 }
 
-// errorLine matches the line of a compiler or linker that says what is wrong, and errorPlace the line of gfortran before
-// it that says where.
+// errorLine matches the line of a compiler or linker that says what is wrong, and errorPlace the line of gfortran
+// before it that says where.
 var (
 	errorLine  = regexp.MustCompile(`(?m)^.*([Ee]rror:|undefined reference|cannot find|unrecognized).*$`)
 	errorPlace = regexp.MustCompile(`(?m)^(.+:\d+:\d+:)\n\n`)
@@ -80,13 +80,15 @@ var (
 
 // parallel matches sources with OpenMP, and openMP the options that turn it on or off.
 var (
-	parallel = regexp.MustCompile(`(?mi)^[ \t]*(#[ \t]*(pragma[ \t]+omp|include[ \t]*[<"]omp\.h)|[!c*]\$omp)\b|_Pragma\s*\(\s*"omp\b`)
+	parallel = regexp.MustCompile(`(?mi)^[ \t]*(#[ \t]*(pragma[ \t]+omp|include[ \t]*[<"]omp\.h)|[!c*]\$omp)\b|` +
+		`_Pragma\s*\(\s*"omp\b`)
 	openMP   = regexp.MustCompile(`(^|\s)[-/](f|q|fno-)?openmp`)
 )
 
 // build compiles the source of k with OpenMP if the source has it. It returns the file, the options and, if the
 // compiler cannot do so, what it says of that.
-func build(ctx context.Context, c peer.Compiler, k Kernel, flags, folder string) (file, used, warning string, err error) {
+func build(ctx context.Context, c peer.Compiler, k Kernel, flags, folder string) (file, used, warning string,
+	err error) {
 	text, err := os.ReadFile(k.Path)
 	if err != nil {
 		return "", "", "", err

@@ -58,8 +58,8 @@ func (k *kernel) functions(names []string) (map[string]string, error) {
 	return map[string]string{k.typeOf(symbol): symbol}, nil
 }
 
-// exported returns the name under which the library exports a function: Fortran's compilers write it in lower case, with
-// an underscore behind it.
+// exported returns the name under which the library exports a function: Fortran's compilers write it in lower case,
+// with an underscore behind it.
 func (k *kernel) exported(name string, names []string) string {
 	other := strings.ToLower(name) + "_"
 	if name != "" && k.language() == "Fortran" && !slices.Contains(names, name) && slices.Contains(names, other) {

@@ -122,8 +122,8 @@ func (k Kernel) language() string {
 // IsSource reports whether the kernel is a source that is compiled on this host.
 func (k Kernel) IsSource() bool { return k.language() != "" }
 
-// Distinct returns the kernels with names of their own. Equal names become STEM-SYMBOL, NAME-ENDING or FOLDER-NAME, with
-// as many folders as it takes. The error names two kernels that are still called alike.
+// Distinct returns the kernels with names of their own. Equal names become STEM-SYMBOL, NAME-ENDING or FOLDER-NAME,
+// with as many folders as it takes. The error names two kernels that are still called alike.
 func Distinct(kernels []Kernel) ([]Kernel, error) {
 	const mostSteps = 32
 	out := slices.Clone(kernels)

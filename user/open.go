@@ -79,7 +79,8 @@ func Open(ctx context.Context, kernels []Kernel, o Options) (*Kernels, error) {
 }
 
 // prepare makes k ready to run. compilers are those that were found before, by language.
-func (all *Kernels) prepare(ctx context.Context, k *kernel, compilers map[string]peer.Compiler, flags string) (err error) {
+func (all *Kernels) prepare(ctx context.Context, k *kernel, compilers map[string]peer.Compiler,
+	flags string) (err error) {
 	if k.file, err = filepath.Abs(k.Path); err != nil {
 		return err
 	}

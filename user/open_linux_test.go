@@ -246,8 +246,8 @@ exec cc "$@"
 		"pragma": {"f.c", pragma, "-O1", "", "-O1 -fopenmp", ""},
 		"C++":    {"f.cpp", `extern "C" ` + pragma, "", "", DefaultFlags + " -fopenmp", ""},
 		"word":   {"f.c", head + `_Pragma ("omp parallel for")` + rows + "}", "-O1", "", "-O1 -fopenmp", ""},
-		"Fortran": {"f.F90", fortran + "  !$OMP parallel workshare\n  c = c + matmul(a, b)\n  !$omp end parallel workshare\nend", "-O1", "",
-			"-O1 -fopenmp", ""},
+		"Fortran": {"f.F90", fortran + "  !$OMP parallel workshare\n  c = c + matmul(a, b)\n" +
+			"  !$omp end parallel workshare\nend", "-O1", "", "-O1 -fopenmp", ""},
 		"given":   {"f.c", pragma, "-fopenmp -O1", "", "-fopenmp -O1", ""},
 		"off":     {"f.c", pragma, "-O1 -fno-openmp", "", "-O1 -fno-openmp", ""},
 		"comment": {"f.c", "// #pragma omp parallel\n" + head + rows + "}", "-O1", "", "-O1", ""},
@@ -268,7 +268,8 @@ exec cc "$@"
 				t.Fatal(err)
 			}
 			warnings := m.(optional.Warner).Warnings()
-			if said := strings.Join(warnings, "\n"); !strings.HasPrefix(said, test.warning) || (said == "") != (test.warning == "") {
+			said := strings.Join(warnings, "\n")
+			if !strings.HasPrefix(said, test.warning) || (said == "") != (test.warning == "") {
 				t.Errorf("warnings %q, want %q", warnings, test.warning)
 			}
 		})
@@ -310,8 +311,8 @@ func TestFortran(t *testing.T) {
 	}
 }
 
-// TestSomeFail opens kernels of which some cannot run. The rows of those have the reason, in the types that the user may
-// mean.
+// TestSomeFail opens kernels of which some cannot run. The rows of those have the reason, in the types that the user
+// may mean.
 func TestSomeFail(t *testing.T) {
 	need(t)
 	all := brought(t, Options{}, source(t, "bad.c", "int f(void) {\n return x; }"), source(t, "f.c", head+rows+"}"),

@@ -45,8 +45,8 @@ func TestUsersFilesStay(t *testing.T) {
 	}
 }
 
-// TestHostileNames checks files whose names have what a terminal obeys, or look like rows of the table. Each file is one
-// line, and names are escaped in messages and errors too.
+// TestHostileNames checks files whose names have what a terminal obeys, or look like rows of the table. Each file is
+// one line, and names are escaped in messages and errors too.
 func TestHostileNames(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

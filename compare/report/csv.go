@@ -18,8 +18,8 @@ import (
 // JSON, with these exceptions: ci_low_s and ci_high_s are the ends of ci_s; samples and ranks are
 // numbers of them; predicted_… are the members of predicted. params, resolved and phases_s are
 // "name=value" separated by spaces; warnings are separated by "; ". A text that a spreadsheet would
-// evaluate begins with an apostrophe, and one of several lines is one Line. Later versions may add columns at the end; none changes its
-// place or meaning.
+// evaluate begins with an apostrophe, and one of several lines is one Line. Later
+// versions may add columns at the end; none changes its place or meaning.
 var csvColumns = []struct {
 	name  string
 	value func(compare.Record) string

@@ -96,7 +96,8 @@ func npyRemedy(dtype string) string {
 	const save = "save them as float16, float32 or float64, such as with a.astype('f8')"
 	switch kind := strings.TrimLeft(dtype, "<>=|"); {
 	case strings.HasPrefix(kind, "c"):
-		return "save the real and the imaginary parts, a.real and a.imag, in two files: A·B = (Ar·Br − Ai·Bi) + i(Ar·Bi + Ai·Br)"
+		return "save the real and the imaginary parts, a.real and a.imag, in two files: " +
+			"A·B = (Ar·Br − Ai·Bi) + i(Ar·Bi + Ai·Br)"
 	case strings.HasPrefix(kind, "f"):
 		return save + ", which rounds them"
 	case kind == "i8" || kind == "u8":

@@ -121,8 +121,8 @@ func rename(t *testing.T, from, to string) {
 	}
 }
 
-// TestCache finds the folder for compiled programs: the user's or, if it cannot be made, one in the folder for temporary
-// files that is this user's alone.
+// TestCache finds the folder for compiled programs: the user's or, if it cannot be made, one in the folder for
+// temporary files that is this user's alone.
 func TestCache(t *testing.T) {
 	home, temporary := open(t), open(t)
 	mode(t, temporary, 0o777|fs.ModeSticky)
