@@ -82,7 +82,7 @@ var (
 var (
 	parallel = regexp.MustCompile(`(?mi)^[ \t]*(#[ \t]*(pragma[ \t]+omp|include[ \t]*[<"]omp\.h)|[!c*]\$omp)\b|` +
 		`_Pragma\s*\(\s*"omp\b`)
-	openMP   = regexp.MustCompile(`(^|\s)[-/](f|q|fno-)?openmp`)
+	openMP = regexp.MustCompile(`(^|\s)[-/](f|q|fno-)?openmp`)
 )
 
 // build compiles the source of k with OpenMP if the source has it. It returns the file, the options and, if the
