@@ -53,6 +53,7 @@ func compareCommand() *cli.Command {
 			oversubscribeFlag(),
 			isaFlag(),
 			&cli.IntFlag{Name: "reps", DefaultText: "the profile's", Usage: "`COUNT`: least number of samples of a row"},
+			&cli.DurationFlag{Name: "time", DefaultText: "the profile's", Usage: "`DURATION`: most time for the samples of a row"},
 			&cli.DurationFlag{Name: "timeout", DefaultText: "the profile's", Usage: "`DURATION`: time limit of a row"},
 			langFlag(), coverFlag(), noTunedFlag(),
 			traceFlag("record a timeline of each variant at its largest size, and write the timelines"),
@@ -76,18 +77,15 @@ func profileOf(c *cli.Context) (compare.Profile, error) {
 	}
 	profile := profiles[i]
 	if c.IsSet("reps") {
-		if err := positive(c, "reps"); err != nil {
-			return profile, err
-		}
 		profile.Budget.Reps, profile.Budget.Patience, profile.Budget.Loops.Patience = c.Int("reps"), 0, 0
 	}
+	if c.IsSet("time") {
+		profile.Budget.Time = c.Duration("time")
+	}
 	if c.IsSet("timeout") {
-		if err := positive(c, "timeout"); err != nil {
-			return profile, err
-		}
 		profile.Budget.Timeout = c.Duration("timeout")
 	}
-	return profile, nil
+	return profile, positive(c, "reps", "time", "timeout")
 }
 
 // comparison returns the rows that the flags ask for, with those of the kernels that the user brought.
@@ -111,7 +109,7 @@ func comparison(c *cli.Context, brought ...gemm.Variant) ([]compare.Case, compar
 		}
 	}
 	l := compare.Ladder{Shapes: profile.Shapes, Ops: []string{"nn"}, Alpha: 1}
-	if l.Variants, err = parseVariants(listed[string](c, "variants"), variants); err != nil {
+	if l.Variants, err = parseVariants(listed[string](c, "variants"), variants, variants); err != nil {
 		return nil, profile, err
 	}
 	l.Variants = append(slices.Clone(l.Variants), brought...)
@@ -239,6 +237,7 @@ func runCompare(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	sayUnmeasured(c, cases)
 	how, err := mode(c)
 	if err != nil {
 		return err

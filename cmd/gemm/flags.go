@@ -256,6 +256,45 @@ func choiceFlag(name, value, def, usage string, known []string) cli.Flag {
 	return &cli.GenericFlag{Name: name, Value: &choice{value, known}, DefaultText: def, Usage: usage}
 }
 
+// wanted returns the entries.
+func (l *list[T]) wanted() []any { return anys(l.values) }
+
+// sayUnmeasured says in one line what the flags name and no row has.
+func sayUnmeasured(c *cli.Context, cases []compare.Case) {
+	var missing []string
+	for _, flag := range []struct {
+		name string
+		of   func(compare.Case) any
+	}{
+		{"families", func(k compare.Case) any { return k.Variant.Family() }},
+		{"variants", func(k compare.Case) any { return k.Variant.Name }},
+		{"sizes", func(k compare.Case) any { return k.Base() }},
+		{"type", func(k compare.Case) any { return k.Type }},
+		{"threads", func(k compare.Case) any { return k.Params["threads"] }},
+		{"np", func(k compare.Case) any { return k.Params["ranks"] }},
+	} {
+		if !c.IsSet(flag.name) {
+			continue
+		}
+		var none []string
+		for _, value := range c.Generic(flag.name).(interface{ wanted() []any }).wanted() {
+			if value == "all" || slices.ContainsFunc(cases, func(k compare.Case) bool { return flag.of(k) == value }) {
+				continue
+			}
+			if shape, ok := value.(gemm.Shape); ok {
+				value = shape.Label()
+			}
+			none = append(none, fmt.Sprint(value))
+		}
+		if none != nil {
+			missing = append(missing, "--"+flag.name+" "+strings.Join(none, ","))
+		}
+	}
+	if missing != nil {
+		say(c, "not measured, since no row has it: %s", strings.Join(missing, " "))
+	}
+}
+
 // listed returns the entries of a listFlag.
 func listed[T comparable](c *cli.Context, name string) []T { return c.Generic(name).(*list[T]).values }
 
@@ -323,9 +362,9 @@ func anys[T any](values []T) []any {
 	return out
 }
 
-// parseVariants returns the variants that --variants lists, in that order, from the variants in
-// from and more. If the list is empty or has all, it returns from.
-func parseVariants(parts []string, from []gemm.Variant, more ...gemm.Variant) ([]gemm.Variant, error) {
+// parseVariants returns the variants that --variants lists, in that order, from the nameable ones. all
+// stands for those in from, and so does an empty list.
+func parseVariants(parts []string, from, nameable []gemm.Variant) ([]gemm.Variant, error) {
 	if len(parts) == 0 {
 		return from, nil
 	}
@@ -335,7 +374,11 @@ func parseVariants(parts []string, from []gemm.Variant, more ...gemm.Variant) ([
 			variants = append(variants, from...)
 			continue
 		}
-		v, err := named(part, slices.Concat(from, more))
+		v, err := named(part, nameable)
+		if other, found := gemm.Lookup(catalog.Variants(), part); err != nil && found == nil {
+			return nil, usagef("--variants %s: name it to gemm %s, or to gemm compare without --families and --isa", part,
+				measuredBy(other, "serial"))
+		}
 		if err != nil {
 			return nil, fmt.Errorf("--variants: %w", err)
 		}
@@ -406,9 +449,12 @@ func checkCases(cases []compare.Case) error {
 	return nil
 }
 
-// positive returns an error unless the flags, integers or durations, are positive.
+// positive returns an error unless those of the flags that are set, integers or durations, are positive.
 func positive(c *cli.Context, names ...string) error {
 	for _, name := range names {
+		if !c.IsSet(name) {
+			continue
+		}
 		switch v := c.Value(name).(type) {
 		case int:
 			if v < 1 {

@@ -188,16 +188,29 @@ func (f ladder) measured(c *cli.Context) []gemm.Variant {
 	})
 }
 
-// nameable returns the variants that --variants can name in addition: studies, and libraries on ranks.
+// nameable returns the variants that --variants can name: the family's, and those of others, unless they need ranks
+// that the command does not start.
 func (f ladder) nameable() []gemm.Variant {
-	if f.family == mpiFamily {
-		return mpi.Peers()
+	peers := slices.DeleteFunc(family(referenceFamily), func(v gemm.Variant) bool { return measuredBy(v, f.family) != f.family })
+	return append(family(f.family), peers...)
+}
+
+// referenceFamily is the family of the libraries and programs of others, which every command measures next to its own.
+const referenceFamily = "reference"
+
+// measuredBy returns the command that measures v, which is asked if it can.
+func measuredBy(v gemm.Variant, asked string) string {
+	switch {
+	case v.Family() != referenceFamily:
+		return v.Family()
+	case v.Location == gemm.OnRanks:
+		return mpiFamily
 	}
-	return slices.DeleteFunc(family(f.family), func(v gemm.Variant) bool { return v.Role != gemm.Study })
+	return asked
 }
 
 func (f ladder) command() *cli.Command {
-	variants := variantsFlag(family(f.family)).(*cli.GenericFlag)
+	variants := variantsFlag(f.nameable()).(*cli.GenericFlag)
 	if f.beside != nil && f.beside[0] != "all" {
 		variants.DefaultText += "; with --bring, " + strings.Join(f.beside, ",")
 	}
@@ -271,11 +284,11 @@ func (f ladder) command() *cli.Command {
 func (f ladder) rows(c *cli.Context, brought ...gemm.Variant) (compare.Ladder, error) {
 	l := compare.Ladder{Alpha: factorOf(c, "alpha"), Beta: factorOf(c, "beta"), LD: c.Int("ld"), Sweep: map[string][]any{}}
 	var err error
-	names, more := listed[string](c, "variants"), f.nameable()
+	names, nameable := listed[string](c, "variants"), f.nameable()
 	if len(names) == 0 && len(brought) > 0 {
-		names, more = f.beside, catalog.Variants() // of other families too
+		names, nameable = f.beside, catalog.Variants() // of other families too
 	}
-	if l.Variants, err = parseVariants(names, f.measured(c), more...); err != nil {
+	if l.Variants, err = parseVariants(names, f.measured(c), nameable); err != nil {
 		return l, err
 	}
 	l.Shapes, l.Types, l.Ops = listed[gemm.Shape](c, "sizes"), listed[string](c, "type"), listed[string](c, "trans")
@@ -303,6 +316,10 @@ func (f ladder) rows(c *cli.Context, brought ...gemm.Variant) (compare.Ladder, e
 			return l, err
 		}
 		l.Sweep[s.name()] = anys(words)
+	}
+	if f.workers == "threads" && !c.IsSet("threads") { // by default, libraries have one thread
+		l.Libraries = maps.Clone(l.Sweep)
+		l.Libraries["threads"] = []any{f.threads()}
 	}
 	if f.family == mpiFamily {
 		if err := onRanks(c.Context, c.Bool(oversubscribeName), &l); err != nil {
@@ -502,6 +519,7 @@ func (f ladder) cases(c *cli.Context, brought []gemm.Variant) ([]compare.Case, e
 	if err := checkBrought(brought, cases); err != nil {
 		return nil, err
 	}
+	sayUnmeasured(c, cases)
 	if f.family == cuda.Family {
 		return withSettings(c, l, cases)
 	}

@@ -2,12 +2,17 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/urfave/cli/v2"
 
 	"gemm/compare"
 	"gemm/internal/cpu"
@@ -17,10 +22,14 @@ import (
 func TestPeers(t *testing.T) {
 	long(t)
 	dir := t.TempDir()
-	r := succeed(t, dir, "compare", "--profile", "peers", "--sizes", "7,64", "--type", "f64",
-		"--variants", "serial/packed,serial/gonum,reference/openblas", "--threads", "1", "--out", "peers")
+	r := succeed(t, dir, "compare", "--profile", "peers", "--sizes", "7,64", "--type", "f64,gf256", "--time", "10ms",
+		"--variants", "serial/packed,serial/strassen,serial/gonum,reference/openblas", "--threads", "1", "--out", "peers")
 	if !strings.Contains(r.stdout, filepath.Join("peers", "report.html")) {
 		t.Errorf("it wrote %s", r.stdout)
+	}
+	const missing = "gemm compare: not measured, since no row has it: --variants serial/strassen --type gf256\n"
+	if !strings.Contains(r.stderr, missing) {
+		t.Errorf("standard error is %q, want %q", r.stderr, missing)
 	}
 	for _, row := range records(t, filepath.Join(dir, "peers", "results.json")).Records {
 		if row.Status != compare.OK && row.Status != compare.Unavailable || row.Status == compare.OK && !(row.Ceiling > 0) {
@@ -36,6 +45,60 @@ func TestPeers(t *testing.T) {
 	if err != nil || string(again) != string(page) || !strings.Contains(string(page), "Square matrices, f64, 1 thread") {
 		t.Errorf("rendered again (%v) it differs, or it has no rows:\n%s", err, again)
 	}
+}
+
+// TestPeersOfEveryFamily names libraries and programs of others to the command of each family.
+func TestPeersOfEveryFamily(t *testing.T) {
+	rows := func(family, names string) (found []string, err error) {
+		i := slices.IndexFunc(ladders, func(f ladder) bool { return f.family == family })
+		app := newApp(io.Discard, io.Discard)
+		app.Command(family).Action = func(c *cli.Context) error {
+			cases, err := ladders[i].cases(c, nil)
+			for _, k := range cases {
+				found = append(found, k.Variant.Name+" "+strconv.Itoa(k.Threads()))
+			}
+			return err
+		}
+		return found, app.Run([]string{"gemm", family, "--sizes", "24", "--variants", names})
+	}
+	for family, own := range map[string]string{"serial": "serial/ikj", "parallel": "parallel/rows", "cuda": "cuda/naive",
+		"mpi": "mpi/summa"} {
+		threads := 1
+		if family == "parallel" {
+			threads = runtime.GOMAXPROCS(0)
+		}
+		got, err := rows(family, own+",reference/torch,reference/openblas,reference/c-naive")
+		for _, name := range []string{fmt.Sprint("reference/torch ", threads), fmt.Sprint("reference/openblas ", threads),
+			"reference/c-naive 1"} {
+			if !slices.Contains(got, name) {
+				t.Errorf("gemm %s has the rows %q, want %s", family, got, name)
+			}
+		}
+		if err != nil || len(got) != 4 {
+			t.Errorf("gemm %s: %q, %v", family, got, err)
+		}
+		_, err = rows(family, "reference/scalapack")
+		if want := "--variants reference/scalapack: name it to gemm mpi, or"; (err == nil) != (family == "mpi") ||
+			err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("gemm %s --variants reference/scalapack: %v", family, err)
+		}
+		if got, err := rows(family, own+",all"); err != nil || slices.ContainsFunc(got, func(row string) bool {
+			return strings.HasPrefix(row, "reference/")
+		}) {
+			t.Errorf("gemm %s --variants all has %q, %v", family, got, err)
+		}
+	}
+}
+
+// TestComparisonLimits checks that compare takes the limits that the families take.
+func TestComparisonLimits(t *testing.T) {
+	_, profile := planned(t, "--profile", "peers", "--time", "7ms", "--timeout", "3s", "--reps", "8")
+	if b := profile.Budget; b.Time != 7*time.Millisecond || b.Timeout != 3*time.Second || b.Reps != 8 {
+		t.Errorf("the budget is %+v", b)
+	}
+	fail(t, "", 2, "--time 0s: must be a positive duration", "compare", "--time", "0s")
+	fail(t, "", 2, "--variants mpi/summa: name it to gemm mpi, or to gemm compare without --families", "compare",
+		"--families", "serial", "--variants", "mpi/summa")
 }
 
 func TestPeersRefusals(t *testing.T) {
