@@ -34,6 +34,7 @@ const (
 // One process at a time has the file open. The zero Store keeps its document in memory only.
 type Store struct {
 	path    string
+	force   bool // replace a file that is write-protected
 	lock    *output.Lock
 	doc     Document
 	encoded [][]byte         // of doc.Records, so that a row is encoded once
@@ -50,7 +51,7 @@ func OpenStore(path string, mode Mode) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{path: path, lock: lock}
+	s := &Store{path: path, force: mode == Replace, lock: lock}
 	if err := s.open(mode); err != nil {
 		s.Close()
 		return nil, err
@@ -469,7 +470,7 @@ func (s *Store) write() error {
 	if err != nil {
 		return err
 	}
-	p, err := output.Create(s.path, output.Permissions)
+	p, err := output.Create(s.path, output.Permissions, s.force)
 	if err != nil {
 		return err
 	}

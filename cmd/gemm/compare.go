@@ -274,7 +274,8 @@ func runCompare(c *cli.Context) error {
 	// After an interruption too, of the rows that there are. The records are on
 	// disk already, and a PDF wants a TeX system.
 	formats := slices.DeleteFunc(report.Formats(), func(f string) bool { return f == "json" || f == "pdf" })
-	paths, err := report.Write(dir, store.Document(), report.WriteOptions{Formats: formats, Lang: lang, Suite: suite})
+	paths, err := report.Write(dir, store.Document(), report.WriteOptions{Formats: formats, Lang: lang, Suite: suite,
+		Force: c.Bool("force")})
 	if err != nil {
 		return errors.Join(failed, err)
 	}

@@ -100,5 +100,5 @@ func writeJSON(c *cli.Context, name string, v any) error {
 	if name == stdoutName {
 		return writeAll(c.App.Writer, data)
 	}
-	return writeFile(name, data)
+	return writeFile(c, name, data)
 }

@@ -51,7 +51,7 @@ func newKernel(c *cli.Context, s starter.Starter) error {
 		return err
 	}
 	source, command := s.Source(name)
-	if err := writeFile(name, []byte(source)); err != nil {
+	if err := writeFile(c, name, []byte(source)); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(c.App.Writer,

@@ -222,19 +222,19 @@ func checkRegular(name string) error {
 }
 
 // checkWritable returns an error unless writeFile can be expected to write name.
-func checkWritable(name string) error {
+func checkWritable(c *cli.Context, name string) error {
 	if err := checkRegular(name); err != nil {
 		return err
 	}
-	return output.Writable(name)
+	return output.Writable(name, c.Bool("force"))
 }
 
-// writeFile replaces the file called name, whole or not at all.
-func writeFile(name string, data []byte) error {
+// writeFile replaces the file called name, whole or not at all. With --force it may be write-protected.
+func writeFile(c *cli.Context, name string, data []byte) error {
 	if err := checkRegular(name); err != nil {
 		return err
 	}
-	return output.Write(name, data, output.Permissions)
+	return output.Write(name, data, output.Permissions, c.Bool("force"))
 }
 
 // checkTrace returns an error unless the timelines can be expected to be written to the file of --trace, which
@@ -261,7 +261,7 @@ func checkTrace(c *cli.Context, records ...string) error {
 			return err
 		}
 	}
-	return checkWritable(name)
+	return checkWritable(c, name)
 }
 
 // sameFile reports whether two names are of one file, which need not exist yet.
@@ -294,5 +294,5 @@ func writeTrace(c *cli.Context, doc compare.Document) error {
 	case name == stdoutName:
 		return writeAll(c.App.Writer, data)
 	}
-	return writeFile(name, data)
+	return writeFile(c, name, data)
 }

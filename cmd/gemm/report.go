@@ -131,7 +131,8 @@ func runReport(c *cli.Context) error {
 		}
 		defer lock.Release()
 	}
-	paths, err := report.Write(dir, doc, report.WriteOptions{Formats: formats, Lang: lang, Suite: suite})
+	paths, err := report.Write(dir, doc, report.WriteOptions{Formats: formats, Lang: lang, Suite: suite,
+		Force: c.Bool("force")})
 	if err != nil {
 		return err
 	}

@@ -128,7 +128,7 @@ func checkTuned(c *cli.Context, file string) error {
 		return err
 	}
 	if file != "" && file != stdoutName {
-		if err := checkWritable(file); err != nil {
+		if err := checkWritable(c, file); err != nil {
 			return err
 		}
 	}

@@ -26,6 +26,7 @@ type WriteOptions struct {
 	Formats []string // of Formats; nil: all but pdf
 	Lang    string   // en (default) or zh
 	Command string   // the program's name in commands to type; default gemm
+	Force   bool     // replace files that are write-protected
 	Suite
 }
 
@@ -79,7 +80,7 @@ func Write(dir string, doc compare.Document, opt WriteOptions) ([]string, error)
 	of := Options{Lang: opt.Lang, Command: opt.Command, Suite: opt.Suite}
 	r, appendix := Build(doc, of), Appendix(doc, of)
 	drawings := figures.Drawings(doc, r.Lang)
-	out := folder{dir: dir}
+	out := folder{dir: dir, force: opt.Force}
 	for _, d := range drawings {
 		name := filepath.Join("figures", d.ID)
 		if wants("html") || wants("md") {
@@ -113,6 +114,7 @@ func Write(dir string, doc compare.Document, opt WriteOptions) ([]string, error)
 // folder is where files are written, until the first error.
 type folder struct {
 	dir   string
+	force bool // replace files that are write-protected
 	paths []string
 	err   error
 }
@@ -130,7 +132,7 @@ func (f *folder) write(name string, content func(io.Writer) error) {
 	if f.err = os.MkdirAll(filepath.Dir(path), 0o777); f.err != nil {
 		return
 	}
-	if f.err = output.Write(path, buf.Bytes(), output.Permissions); f.err == nil {
+	if f.err = output.Write(path, buf.Bytes(), output.Permissions, f.force); f.err == nil {
 		f.paths = append(f.paths, path)
 	}
 }

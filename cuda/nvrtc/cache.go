@@ -129,7 +129,7 @@ func write(file, key string, image Image) error {
 	if err := trust.Make(filepath.Dir(file)); err != nil {
 		return err
 	}
-	return output.Write(file, append(append(line, '\n'), image.Code...), 0o600)
+	return output.Write(file, append(append(line, '\n'), image.Code...), 0o600, true)
 }
 
 func sum(code []byte) string {

@@ -11,12 +11,12 @@ import (
 )
 
 // Writable returns an error if Write could not write name. It checks that the extension is known, that an
-// existing file is a regular file, and that the folder exists and is writable.
+// existing file is a regular file that may be written, and that the folder exists and is writable.
 func Writable(name string) error {
 	if err := CheckName(name); err != nil {
 		return err
 	}
-	return output.Writable(name)
+	return output.Writable(name, false)
 }
 
 // Write writes m to the file called name, in the format that its extension selects. The new file replaces
@@ -30,7 +30,7 @@ func Write[T gemm.Element](ctx context.Context, name string, m gemm.Matrix[T]) e
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	output.Sweep(name)
-	p, err := output.Create(name, output.Permissions)
+	p, err := output.Create(name, output.Permissions, false)
 	if err != nil {
 		return err
 	}

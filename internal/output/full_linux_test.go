@@ -17,7 +17,7 @@ func TestFullDisk(t *testing.T) {
 	t.Cleanup(func() { _ = syscall.Unmount(dir, 0) })
 	name := filepath.Join(dir, "file")
 	put(t, name, "old")
-	if err := Write(name, make([]byte, 1<<20), Permissions); !errors.Is(err, syscall.ENOSPC) {
+	if err := Write(name, make([]byte, 1<<20), Permissions, false); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("1 MiB fits on 64 KiB: %v", err)
 	}
 	has(t, name, "old", 0o600)

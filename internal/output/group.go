@@ -11,9 +11,9 @@ import (
 // Group is a set of files that get their names together. The zero value is empty.
 type Group struct{ pending []*Pending }
 
-// Create adds a file that will be called name; see the function Create.
+// Create adds a file that will be called name; see the function Create, with force.
 func (g *Group) Create(name string, perm fs.FileMode) (*Pending, error) {
-	p, err := Create(name, perm)
+	p, err := Create(name, perm, true)
 	if err == nil {
 		g.pending = append(g.pending, p)
 	}

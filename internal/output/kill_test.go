@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 // It reports that on standard output, and waits until it is killed or its standard input ends.
 func holdAll(dir string) {
 	_, err := NewLock(filepath.Join(dir, "file"))
-	p, err2 := Create(filepath.Join(dir, "file"), Permissions)
+	p, err2 := Create(filepath.Join(dir, "file"), Permissions, false)
 	s, err3 := NewScratch("test")
 	err = errors.Join(err, err2, err3)
 	if err == nil {

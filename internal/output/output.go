@@ -3,8 +3,8 @@
 //
 // A file is written under a temporary name in the same folder, synced to disk, and then renamed. After an
 // error, with a full disk, or if the process is killed, the old file is unchanged. A file that is
-// replaced keeps its permissions. If the name is a symbolic link, the file that it points to is
-// replaced, and the link stays.
+// replaced keeps its permissions. If this user may not write it, it is replaced only with force. If the name is a
+// symbolic link, the file that it points to is replaced, and the link stays.
 //
 // A killed process leaves temporary files, lock files and scratch folders. The next start removes them,
 // and nothing else: a file is removed only if its name has the fixed form with 16 random hexadecimal
@@ -38,15 +38,18 @@ type Pending struct {
 }
 
 // Create returns a temporary file that will replace the file called name. It gets the permissions of an
-// existing file; otherwise they are perm before the umask. The caller must call Discard at the end in
-// any case.
-func Create(name string, perm fs.FileMode) (*Pending, error) {
+// existing file; otherwise they are perm before the umask. With force, it also replaces a file that is
+// write-protected. The caller must call Discard at the end in any case.
+func Create(name string, perm fs.FileMode, force bool) (*Pending, error) {
 	target, old, err := resolve(name)
 	if err != nil {
 		return nil, err
 	}
 	if old != nil {
 		perm = old.Mode().Perm()
+		if err := mayWrite(target); err != nil && !force {
+			return nil, Unwritable(name, err)
+		}
 	}
 	for {
 		file, err := os.OpenFile(temporary(target), os.O_RDWR|os.O_CREATE|os.O_EXCL, perm)
@@ -133,10 +136,10 @@ func (p *Pending) Discard() {
 }
 
 // Write replaces the file called name by a file with the data, completely or not at all. It also removes what
-// killed processes left of it. A new file has the permissions perm before the umask.
-func Write(name string, data []byte, perm fs.FileMode) error {
+// killed processes left of it. A new file has the permissions perm before the umask; force is Create's.
+func Write(name string, data []byte, perm fs.FileMode, force bool) error {
 	Sweep(name)
-	p, err := Create(name, perm)
+	p, err := Create(name, perm, force)
 	if err != nil {
 		return err
 	}
@@ -148,14 +151,27 @@ func Write(name string, data []byte, perm fs.FileMode) error {
 }
 
 // Writable returns an error if a file called name could not be written. It checks that an existing file is
-// a regular file, and that the folder exists and is writable.
-func Writable(name string) error {
-	p, err := Create(name, Permissions)
+// a regular file that may be written, and that the folder exists and is writable.
+func Writable(name string, force bool) error {
+	p, err := Create(name, Permissions, force)
 	if err != nil {
 		return err
 	}
 	p.Discard()
 	return nil
+}
+
+// mayWrite returns an error if the file is write-protected: a rename would replace it nevertheless, if its folder may be
+// written.
+func mayWrite(target string) error {
+	file, err := os.OpenFile(target, os.O_WRONLY, 0)
+	switch {
+	case err == nil:
+		return file.Close()
+	case errors.Is(err, fs.ErrPermission):
+		return errors.New("the file is write-protected: chmod u+w permits it, or name another")
+	}
+	return nil // Create says what else there is
 }
 
 // resolve follows symbolic links and returns the file that name points to, and its info, or nil if it does

@@ -111,7 +111,7 @@ func TestSweepLeavesOtherThings(t *testing.T) {
 // TestSweepLeavesLivingFiles sweeps while a file is being written.
 func TestSweepLeavesLivingFiles(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "b")
-	p, err := Create(name, Permissions)
+	p, err := Create(name, Permissions, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestWriteKeepsPermissions(t *testing.T) {
 		if err := os.Chmod(name, perm); err != nil {
 			t.Fatal(err)
 		}
-		if err := Write(name, []byte("new"), Permissions); err != nil {
+		if err := Write(name, []byte("new"), Permissions, true); err != nil {
 			t.Fatal(err)
 		}
 		has(t, name, "new", perm)
@@ -164,7 +164,7 @@ func TestWriteFollowsLinks(t *testing.T) {
 		"one": "data/file", "data/deep/two": "data/file", "three": "data/file", "folder/file": "data/deep/file",
 		"data/up": "data/new", "dangling": "data/missing",
 	} {
-		if err := Write(at(link), []byte(link), Permissions); err != nil {
+		if err := Write(at(link), []byte(link), Permissions, false); err != nil {
 			t.Errorf("%s: %v", link, err)
 			continue
 		}
@@ -192,7 +192,7 @@ func TestWriteRefuses(t *testing.T) {
 		filepath.Join(dir, "nowhere"):  "nowhere: cannot be written",
 		filepath.Join(dir, "no", "no"): "no: cannot be written",
 	} {
-		for what, err := range map[string]error{"Write": Write(name, nil, Permissions), "Writable": Writable(name)} {
+		for what, err := range map[string]error{"Write": Write(name, nil, Permissions, false), "Writable": Writable(name, false)} {
 			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), mark) {
 				t.Errorf("%s of %s: %v, want an error with %q", what, name, err, want)
 			}
@@ -208,7 +208,7 @@ func TestDiscard(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "file")
 	put(t, name, "old")
-	p, err := Create(name, Permissions)
+	p, err := Create(name, Permissions, false)
 	if err != nil {
 		t.Fatal(err)
 	}

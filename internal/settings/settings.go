@@ -140,7 +140,7 @@ func Save(s tuned.Settings) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return path, advised(output.Write(path, append(data, '\n'), output.Permissions))
+	return path, advised(output.Write(path, append(data, '\n'), output.Permissions, false))
 }
 
 // Writable returns an error if Save could not succeed. It creates the folder if there is none.
@@ -149,7 +149,7 @@ func Writable() error {
 	if err != nil {
 		return err
 	}
-	return advised(output.Writable(path))
+	return advised(output.Writable(path, false))
 }
 
 // prepared returns the path of host's file. It creates the folder, and checks that an existing file is a regular

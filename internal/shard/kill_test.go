@@ -137,7 +137,7 @@ func protectForKill(t *testing.T, c *Coder, top string, turn int) {
 		_ = os.RemoveAll(p.Dir)
 	}
 	at, when := int64(turn*977%len(data)), time.Unix(1e9+int64(turn/4), 0)
-	if err := output.Write(name, data, output.Permissions); err != nil {
+	if err := output.Write(name, data, output.Permissions, false); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Chtimes(name, when, when); err != nil {

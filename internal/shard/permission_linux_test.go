@@ -4,14 +4,11 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
-	"syscall"
 	"testing"
-)
 
-// nobody is a user without rights.
-const nobody = 65534
+	"gemm/internal/gemmtest"
+)
 
 // TestProtectWithoutPermission: a file that must not be replaced is left as it is, and the error says what to do.
 func TestProtectWithoutPermission(t *testing.T) {
@@ -27,29 +24,14 @@ func TestProtectWithoutPermission(t *testing.T) {
 		}
 		defer os.Chmod(folder, 0o755)
 	}
-	if os.Getuid() == 0 { // this thread has the rights of nobody from now on, and ends with the goroutine
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			runtime.LockOSThread()
-			if err := syscall.Setfsuid(nobody); err != nil {
-				t.Error(err)
-			}
-			repairWithoutPermission(t, c, p)
-		}()
-		<-ended
-	} else {
-		repairWithoutPermission(t, c, p)
-	}
+	gemmtest.AsNobody(t, func() {
+		_, err := c.Repair(t.Context(), p)
+		if err == nil || !strings.Contains(err.Error(), "permission denied: repair it as a user who may write in "+
+			filepath.Dir(p.File)) {
+			t.Errorf("got %v", err)
+		}
+	})
 	if !bytes.Equal(read(t, p.File), data) {
 		t.Error("the file was changed")
-	}
-}
-
-func repairWithoutPermission(t *testing.T, c *Coder, p Protected) {
-	_, err := c.Repair(t.Context(), p)
-	if err == nil || !strings.Contains(err.Error(), "permission denied: repair it as a user who may write in "+
-		filepath.Dir(p.File)) {
-		t.Errorf("got %v", err)
 	}
 }

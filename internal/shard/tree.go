@@ -95,7 +95,7 @@ func writeTable(dir string, files []listed) error {
 		fmt.Fprintf(b, "%d %d %s\n", f.size, f.time, strconv.Quote(f.path))
 	}
 	fmt.Fprintf(b, "%s%08x\n", tableTail, crc32.Checksum(b.Bytes(), castagnoli))
-	return output.Write(filepath.Join(dir, tableName), b.Bytes(), output.Permissions)
+	return output.Write(filepath.Join(dir, tableName), b.Bytes(), output.Permissions, true)
 }
 
 // readTable reads a table of files.
