@@ -316,7 +316,9 @@ func runProtect(c *cli.Context) error {
 			case errors.Is(err, shard.ErrProtected):
 				before++
 			case c.Context.Err() == nil:
-				failed++
+				if !errors.Is(err, shard.ErrLeftOut) {
+					failed++
+				}
 				coder.clear()
 				say(c, "%v", err)
 			}

@@ -423,11 +423,12 @@ func TestProtectedFiles(t *testing.T) {
 	dir := t.TempDir()
 	data := archive(t, dir, 500000)
 	if err := errors.Join(os.MkdirAll(filepath.Join(dir, "tree", "deep"), 0o777),
-		os.WriteFile(filepath.Join(dir, "tree", "deep", "text"), []byte("text\n"), 0o644)); err != nil {
+		os.WriteFile(filepath.Join(dir, "tree", "deep", "text"), []byte("text\n"), 0o644),
+		os.Symlink("deep/text", filepath.Join(dir, "tree", "link"))); err != nil {
 		t.Fatal(err)
 	}
 	if r := succeed(t, dir, rs("protect", "file", "--parity", "2", "tree")...); !strings.Contains(r.stderr,
-		"protect: 2 files with 20+2 parity; ") {
+		"protect: 2 files with 20+2 parity; ") || !strings.Contains(r.stderr, "tree: links and special files are left out: 1\n") {
 		t.Errorf("protect: %q", r.stderr)
 	}
 	if r := succeed(t, dir, rs("protect", "tree", "--parity", "2")...); !strings.Contains(r.stderr,

@@ -2,6 +2,7 @@ package shard
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -267,4 +268,30 @@ func FuzzHeader(f *testing.F) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// TestForgedLength verifies shards whose headers claim the largest file of all: what is not there costs nothing.
+func TestForgedLength(t *testing.T) {
+	c := newCoder(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	steps := 0
+	c.Progress = func(string, int64, int64) {
+		if steps++; steps > 100 {
+			cancel()
+		}
+	}
+	dir := t.TempDir()
+	set := Set{Data: 4, Parity: 2, Matrix: Cauchy, Length: mostBytes, Block: defaultBlock, Version: version}
+	for i := range set.Shards() {
+		write(t, dir, Name(i), append(header{Set: set, index: i}.encode(), make([]byte, 3*defaultBlock)...))
+	}
+	r, err := c.Verify(ctx, dir)
+	if err != nil || r.Lost.Stripes != set.Stripes() || len(r.Good()) > 0 {
+		t.Errorf("%v after %d steps", err, steps)
+	}
+	if _, err := c.Reconstruct(ctx, Reconstruction{Dir: dir, File: filepath.Join(dir, "out")}); err == nil ||
+		!strings.Contains(err.Error(), "4 shards are needed and 0 are good") {
+		t.Errorf("reconstruct says %v", err)
+	}
 }

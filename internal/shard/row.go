@@ -134,23 +134,24 @@ func (r *row) check(ctx context.Context, done *meter) (bad *blocks, err error) {
 	}
 	width := max(checkBytes/block, 1)
 	p := make([]byte, min(width*block, r.set.Payload()))
-	for i := int64(0); i < bad.n && ctx.Err() == nil; i += width {
+	read := int64(0)
+	for i := int64(0); i < bad.from && ctx.Err() == nil; i += width {
 		p = p[:min(int64(len(p)), r.set.Payload()-i*block)]
-		if i < bad.from {
-			if r.readChecked(p, i*block, bad.add) != nil { // which of them?
-				for at := i; at < min(i+width, bad.from); at++ {
-					one := p[:min(block, r.set.Payload()-at*block)]
-					if failed := r.readChecked(one, at*block, bad.add); failed != nil {
-						bad.add(at)
-						if !errors.As(failed, &damage{}) && err == nil {
-							err = failed
-						}
+		if r.readChecked(p, i*block, bad.add) != nil { // which of them?
+			for at := i; at < min(i+width, bad.from); at++ {
+				one := p[:min(block, r.set.Payload()-at*block)]
+				if failed := r.readChecked(one, at*block, bad.add); failed != nil {
+					bad.add(at)
+					if !errors.As(failed, &damage{}) && err == nil {
+						err = failed
 					}
 				}
 			}
 		}
 		done.add(int64(len(p)))
+		read += int64(len(p))
 	}
+	done.add(r.set.Payload() - read)
 	return bad, err
 }
 

@@ -176,8 +176,12 @@ func (t Target) at(path string) Protected {
 	return Protected{File: filepath.Join(t.Name, path), Dir: filepath.Join(t.Dir, path) + ParityExtension}
 }
 
+// ErrLeftOut says that a folder has links or special files, which are left out.
+var ErrLeftOut = errors.New("links and special files are left out")
+
 // ProtectAll makes the parity of a file, or of all files in a folder, as p says. After each file, done is called with
 // its name and error, which is an ErrProtected if there was nothing to do. Empty files are only listed in the table.
+// For a folder, the last error may be an ErrLeftOut.
 func (c *Coder) ProtectAll(ctx context.Context, t Target, p Protection, done func(file string, s Set,
 	err error)) error {
 	if !isFolder(t.Name) {
@@ -215,7 +219,7 @@ func (c *Coder) ProtectAll(ctx context.Context, t Target, p Protection, done fun
 		return err
 	}
 	if special > 0 {
-		done(t.Name, Set{}, fmt.Errorf("%s: %d links or special files in it are not protected", t.Name, special))
+		done(t.Name, Set{}, fmt.Errorf("%s: %w: %d", t.Name, ErrLeftOut, special))
 	}
 	return nil
 }
