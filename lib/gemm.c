@@ -56,6 +56,15 @@ int gemm_dgemm(const char *variant, int threads, int order, int trans_a, int tra
 	return named_product("gemm_dgemm", variant, threads, &o, &p);
 }
 
+int gemm_product(const struct gemm_product *x)
+{
+	int64_t lda = x->k > 1 ? x->k : 1, ldb = x->n > 1 ? x->n : 1;
+	struct operands o = {GEMM_ROW_MAJOR, GEMM_NO_TRANS, GEMM_NO_TRANS, x->m, x->n, x->k, lda, ldb, ldb,
+	                     x->a, x->b, x->c};
+	struct product p = {.is_float = x->is_float != 0, .alpha = 1};
+	return named_product("gemm_product", NULL, 0, &o, &p);
+}
+
 int gemm_sgemm_batch_strided(int threads, int order, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k,
                              float alpha, const float *a, int64_t lda, int64_t stride_a, const float *b, int64_t ldb,
                              int64_t stride_b, float beta, float *c, int64_t ldc, int64_t stride_c, int64_t count)

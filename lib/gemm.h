@@ -60,6 +60,16 @@ int gemm_dgemm(const char *variant, int threads, int order, int trans_a, int tra
                int64_t m, int64_t n, int64_t k, double alpha, const double *a, int64_t lda,
                const double *b, int64_t ldb, double beta, double *c, int64_t ldc);
 
+/* gemm_product computes C <- A*B of matrices by rows without gaps, where a call with many arguments is slow, as
+ * in Python. It returns what gemm_sgemm and gemm_dgemm return. */
+struct gemm_product {
+	int64_t is_float; /* 0: elements are double */
+	int64_t m, n, k;
+	const void *a, *b;
+	void *c;
+};
+int gemm_product(const struct gemm_product *p);
+
 /* gemm_sgemm_batch_strided and gemm_dgemm_batch_strided compute count products of one shape, with one
  * alpha and one beta. The matrices A lie at equal distances: the next begins stride_a elements after the one
  * before, and likewise for B and C. The threads share the products, unless there are few and each is large.

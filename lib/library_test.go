@@ -210,7 +210,7 @@ func TestExports(t *testing.T) {
 		}
 	}
 	want := []string{"gemm_error", "gemm_threads", "gemm_variants", "gemm_version", "gemm_cuda_variants",
-		"gemm_cuda_recipe", "gemm_free"}
+		"gemm_cuda_recipe", "gemm_free", "gemm_product"}
 	for _, x := range []string{"s", "d"} {
 		want = append(want, "gemm_"+x+"gemm", "gemm_"+x+"gemm_batch_strided", "cblas_"+x+"gemm",
 			"cblas_"+x+"gemm_64", "cblas_"+x+"gemm64_", x+"gemm_", x+"gemm_64_", "scipy_cblas_"+x+"gemm",

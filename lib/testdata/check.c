@@ -309,6 +309,15 @@ static void check_batch_errors(const double *a)
 	             "gemm_dgemm_batch_strided: a is 0, must be the address of its elements");
 	expect_error(simple_batch(4, 4, 5, 0, NULL), GEMM_OK, "");
 	expect_error(simple_batch(4, 4, 5, 2, a), GEMM_OK, "");
+
+	const float x[] = {1, 2}, y[] = {3, 4, 5, 6};
+	float z[2] = {0};
+	struct gemm_product p = {1, 1, 2, 2, x, y, z};
+	expect_error(gemm_product(&p), GEMM_OK, "");
+	if (z[0] != 13 || z[1] != 16)
+		fail("gemm_product is wrong");
+	p.m = -1;
+	expect_error(gemm_product(&p), wrong, "gemm_product: m is -1, must be at least 0");
 }
 
 static void check_errors(void)

@@ -4,6 +4,7 @@ import multiprocessing
 import threading
 import unittest
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
@@ -59,7 +60,7 @@ class Layouts(unittest.TestCase):
     def test_threads(self) -> None:
         random = np.random.default_rng(3)
         a, b = random.standard_normal((200, 100)), random.standard_normal((100, 300))
-        for threads in (1, 2, 3):
+        for threads in (1, 2, 3, np.int64(2), np.uint8(1)):
             assert_product(gemm_suite.matmul(a, b, threads=threads), a, b, "f64", f"{threads} threads")
 
     def test_calls_at_once(self) -> None:
@@ -98,6 +99,41 @@ class Layouts(unittest.TestCase):
             child.join()
 
 
+class Plain(unittest.TestCase):
+    """Arrays by rows without gaps are computed without a description of each."""
+
+    def test_nothing_is_described(self) -> None:
+        random = np.random.default_rng(5)
+        with mock.patch("gemm_suite._product.operand", side_effect=AssertionError("an operand is described")):
+            for typ, dtype in TYPES.items():
+                for m, n, k in ((1, 1, 1), (2, 3, 4), (32, 32, 32), (70, 1, 90), (1, 80, 60)):
+                    a, b = random.random((m, k)).astype(dtype), random.random((k, n)).astype(dtype)
+                    c = gemm_suite.matmul(a, b)
+                    self.assertEqual(c.dtype, dtype)
+                    assert_product(c, a, b, typ, f"{typ} {m}x{n}x{k}")
+                    out = np.full((m, n), np.nan, dtype)
+                    self.assertIs(gemm_suite.matmul(a, b, out), out)
+                    assert_product(out, a, b, typ, f"{typ} {m}x{n}x{k}, out")
+
+    def test_others_are_computed_too(self) -> None:
+        a = np.random.default_rng(6).random((6, 6))
+        exact = a @ a
+        frozen = a.copy()
+        frozen.flags.writeable = False
+        moved = np.empty(a.nbytes + 1, np.uint8)[1:].view(np.float64).reshape(6, 6)
+        for x in (a.T.copy().T, frozen, a.view(np.matrix)):
+            np.testing.assert_allclose(np.asarray(gemm_suite.matmul(x, a)), exact, rtol=1e-14)
+        with self.assertRaisesRegex(ValueError, "out is not aligned"):
+            gemm_suite.matmul(a, a, moved)
+        whole = np.ones(60)
+        for first in (0, 24, 59 - 35):
+            with self.assertRaisesRegex(ValueError, "out overlaps a"):
+                gemm_suite.matmul(whole[:36].reshape(6, 6), a, whole[first : first + 36].reshape(6, 6))
+        for shape in ((0, 6), (6, 0)):
+            c = gemm_suite.matmul(np.ones(shape), np.ones(shape[::-1]))
+            np.testing.assert_array_equal(c, np.zeros((shape[0], shape[0])))
+
+
 class BadArguments(unittest.TestCase):
     """Arguments that do not fit raise exceptions that name them."""
 
@@ -117,9 +153,16 @@ class BadArguments(unittest.TestCase):
         self.expect(TypeError, "a is a builtins.list", "numpy.asarray(a)", a=[[1.0]])
         self.expect(TypeError, "b is a builtins.NoneType", b=None)
         self.expect(TypeError, "a is float32 and b float64", a=self.a.astype(np.float32))
-        self.expect(TypeError, "b has the dtype float16", b=self.b.astype(np.float16))
-        self.expect(TypeError, "b has the dtype int64", b=self.b.astype(np.int64))
-        self.expect(TypeError, "a has the dtype >f8", a=self.a.astype(">f8"))
+        for dtype in ("float16", "int8", "uint16", "bool", ">f4"):
+            self.expect(TypeError, f"b has the dtype {dtype}", "b.astype(numpy.float32)", b=self.b.astype(dtype))
+        for dtype in ("int32", "uint64", "int64", ">f8", np.longdouble):
+            self.expect(
+                TypeError, f"a has the dtype {np.dtype(dtype)}", "a.astype(numpy.float64)", a=self.a.astype(dtype)
+            )
+        for dtype in ("complex64", "complex128"):
+            self.expect(
+                TypeError, f"a has the dtype {dtype}", "multiply a.real.copy() and a.imag", a=self.a.astype(dtype)
+            )
         self.expect(TypeError, "a is a masked array", a=np.ma.masked_equal(self.a, 0))
         self.expect(TypeError, "out float32", out=np.empty((4, 5), np.float32))
 
@@ -152,6 +195,9 @@ class BadArguments(unittest.TestCase):
         self.expect(ValueError, "threads is 0", threads=0)
         self.expect(ValueError, "threads is 99999999", threads=99999999)
         self.expect(TypeError, "threads is 1.5", threads=1.5)
+        self.expect(TypeError, "threads is True", threads=True)
+        self.expect(ValueError, "threads is 0", threads=np.int64(0))
+        self.expect(ValueError, "params is {'bk': 8}", params={"bk": np.int32(8)})
         self.expect(ValueError, "serial/packed has one thread", variant="serial/packed", threads=2)
         self.expect(ValueError, "params is {'bk': 8}", params={"bk": 8})
         self.expect(TypeError, "params has 'bk': 8.0", params={"bk": 8.0})

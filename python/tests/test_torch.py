@@ -2,6 +2,7 @@
 
 import unittest
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
@@ -49,6 +50,17 @@ class Tensors(unittest.TestCase):
             gemm_suite.matmul(a, torch.ones(3, 3), out=a)
         self.assertEqual(a._version, version)
 
+    def test_older_pytorch(self) -> None:
+        """Without increment_version, products are computed, and autograd learns of out nevertheless."""
+        a, w = torch.ones(3, 3), torch.ones(3, 3, requires_grad=True)
+        with mock.patch.object(torch.autograd, "graph", object()):
+            self.assertTrue(bool((gemm_suite.matmul(a, a) == 3).all()))
+            loss = (w * a).sum()
+            gemm_suite.matmul(torch.ones(3, 3), torch.ones(3, 3), out=a)
+        self.assertTrue(bool((a == 3).all()))
+        with self.assertRaisesRegex(RuntimeError, "inplace operation"):
+            loss.backward()
+
     def expect(self, kind: type[Exception], words: str, a: Any, b: Any, **rest: Any) -> None:
         with self.assertRaises(kind) as caught:
             gemm_suite.matmul(a, b, **rest)
@@ -58,7 +70,13 @@ class Tensors(unittest.TestCase):
         a = torch.ones(4, 4)
         self.expect(TypeError, "a is a PyTorch tensor and b a NumPy array", a, np.ones((4, 4), np.float32))
         self.expect(TypeError, "out a NumPy array", a, a, out=np.ones((4, 4), np.float32))
-        self.expect(TypeError, "a has the dtype torch.float16", a.half(), a)
+        self.expect(
+            TypeError, "a has the dtype torch.float16, must be torch.float32 or torch.float64: a.float()", a.half(), a
+        )
+        self.expect(
+            TypeError, "a has the dtype torch.int64, must be torch.float32 or torch.float64: a.double()", a.long(), a
+        )
+        self.expect(TypeError, "multiply a.real.contiguous() and a.imag", a.to(torch.complex64), a)
         self.expect(TypeError, "a is float32 and b float64", a, a.double())
         self.expect(TypeError, "b is on the device meta", a, a.to("meta"))
         self.expect(TypeError, "a has the layout torch.sparse_coo", a.to_sparse(), a)

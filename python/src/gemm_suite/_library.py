@@ -2,10 +2,12 @@
 
 import ctypes
 import json
+import struct
 import sys
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from gemm_suite.errors import Unavailable
 
@@ -49,6 +51,7 @@ def library() -> ctypes.CDLL:
     for name in ("gemm_error", "gemm_version", "gemm_variants", "gemm_cuda_variants"):
         f = getattr(lib, name)
         f.argtypes, f.restype = [], ctypes.c_char_p
+    lib.gemm_product.argtypes, lib.gemm_product.restype = [ctypes.c_char_p], ctypes.c_int
     lib.gemm_cuda_recipe.argtypes, lib.gemm_cuda_recipe.restype = [ctypes.c_char_p], ctypes.c_void_p
     lib.gemm_free.argtypes, lib.gemm_free.restype = [ctypes.c_void_p], None
     return lib
@@ -97,8 +100,23 @@ def product(
     entry = getattr(library(), _ENTRIES[typ][0])
     name = None if variant is None else variant.encode()
     code = entry(name, threads, order, *trans, *shape, 1.0, *a, *b, 0.0, *c)
-    if code == _OK:
-        return
+    if code != _OK:
+        raise_error(code)
+
+
+# What struct gemm_product has: whether elements are float32, m, n, k, and the addresses of A, B and C.
+describe = struct.Struct("qqqqPPP").pack
+
+
+@lru_cache(maxsize=1)
+def product_by_rows() -> Callable[[bytes], int]:
+    """The function that computes what describe describes. It returns 0, or a code for raise_error."""
+    entry: Callable[[bytes], int] = library().gemm_product
+    return entry
+
+
+def raise_error(code: int) -> NoReturn:
+    """Raises the exception of a code that is not 0."""
     text = _error()
     if code in (_ARGUMENT, _VARIANT):
         raise ValueError(text)

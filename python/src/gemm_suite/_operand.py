@@ -42,7 +42,10 @@ def operand(name: str, x: Any) -> Operand:
 def _of_array(name: str, x: "np.ndarray[Any, Any]") -> Operand:
     typ = _NUMPY_TYPES.get(x.dtype)
     if typ is None:
-        raise TypeError(f"{name} has the dtype {x.dtype}, must be float32 or float64: {name}.astype(numpy.float32)")
+        remedy = f"{name}.astype(numpy.float{32 if np.can_cast(x.dtype, np.float32) else 64})"
+        if x.dtype.kind == "c":
+            remedy = f"multiply {name}.real.copy() and {name}.imag.copy()"
+        raise TypeError(f"{name} has the dtype {x.dtype}, must be float32 or float64: {remedy}")
     if isinstance(x, np.ma.MaskedArray):
         raise TypeError(f"{name} is a masked array, whose mask a product would ignore: {name}.filled(0)")
     rows, cols = _two(name, x.shape)
@@ -61,7 +64,10 @@ def _of_array(name: str, x: "np.ndarray[Any, Any]") -> Operand:
 def _of_tensor(name: str, x: Any, torch: Any) -> Operand:
     typ = {torch.float32: "f32", torch.float64: "f64"}.get(x.dtype)
     if typ is None:
-        raise TypeError(f"{name} has the dtype {x.dtype}, must be torch.float32 or torch.float64: {name}.float()")
+        remedy = f"{name}.float()" if x.element_size() <= 2 else f"{name}.double()"
+        if x.dtype.is_complex:
+            remedy = f"multiply {name}.real.contiguous() and {name}.imag.contiguous()"
+        raise TypeError(f"{name} has the dtype {x.dtype}, must be torch.float32 or torch.float64: {remedy}")
     device = x.device
     if device.type not in ("cpu", "cuda"):
         raise TypeError(f"{name} is on the device {device}, must be on cpu or cuda: {name}.cpu()")
