@@ -159,19 +159,36 @@ func leadingGemm[T gemm.Float](name string, form maker[T]) func(gemm.Params) (ge
 	}
 }
 
-func newMultiplier[T gemm.Element](name string, p gemm.Params, form maker[T]) (*multiplier[T], error) {
-	if err := available(p); err != nil {
-		return nil, err
+// CheckSettings returns an error if the variant can have each of these parameters, but not together.
+func CheckSettings(v gemm.Variant, p gemm.Params) error {
+	p, err := v.Resolve(p)
+	if err != nil || v.Location != gemm.OnRanks {
+		return nil
 	}
+	return checkSettings(p)
+}
+
+// checkSettings is CheckSettings for resolved parameters.
+func checkSettings(p gemm.Params) error {
 	if threads, ok := p["threads"].(int); ok {
 		if _, _, err := onThreads(p.Text("local"), threads); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if q, ok := p["grid"]; ok && q != auto {
 		if _, err := gridOf(p, p.Int("ranks"), gemm.Shape{}); err != nil {
-			return nil, err
+			return err
 		}
+	}
+	return nil
+}
+
+func newMultiplier[T gemm.Element](name string, p gemm.Params, form maker[T]) (*multiplier[T], error) {
+	if err := available(p); err != nil {
+		return nil, err
+	}
+	if err := checkSettings(p); err != nil {
+		return nil, err
 	}
 	return &multiplier[T]{name: name, params: p, make: form}, nil
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"os"
 	"os/exec"
@@ -95,31 +94,29 @@ func checkExplain(c *cli.Context) error {
 	return nil
 }
 
-// withSettings returns the cases whose settings are possible for their kernel, and prints how many
-// are left out: a sweep combines all values. A value that is possible for no kernel is an error.
-func withSettings(c *cli.Context, l compare.Ladder, cases []compare.Case) ([]compare.Case, error) {
-	if _, err := counts(c, "maxregs", leastRegisters, mostRegisters); err != nil {
-		return nil, err
-	}
+// withSettings returns the cases whose settings are possible together, as check says, and prints how many
+// are left out: a sweep combines all values. A value that is possible in no case is an error.
+func (f ladder) withSettings(c *cli.Context, cases []compare.Case, check func(compare.Case) error) ([]compare.Case,
+	error) {
 	var kept, left []compare.Case
 	var reasons []error // of those that are left out
 	for _, k := range cases {
-		if err := cuda.CheckSettings(k.Variant.Name, k.Type, k.Params); err != nil {
+		if err := check(k); err != nil {
 			left, reasons = append(left, k), append(reasons, fmt.Errorf("%s %s: %w", k.Variant.Name, k.Type, err))
 			continue
 		}
 		kept = append(kept, k)
 	}
 	for i, k := range left {
-		for _, name := range slices.Sorted(maps.Keys(k.Params)) {
-			same := func(k compare.Case) bool { return k.Params[name] == left[i].Params[name] }
-			if len(l.Sweep[name]) > 0 && !slices.ContainsFunc(kept, same) {
-				return nil, usagef("--%s %v: %s", name, k.Params[name], oneLine(reasons[i]))
+		for _, s := range f.sweeps {
+			same := func(other compare.Case) bool { return other.Params[s.name()] == k.Params[s.name()] }
+			if c.IsSet(s.flag) && k.Params[s.name()] != nil && !slices.ContainsFunc(kept, same) {
+				return nil, usagef("--%s %v: %s", s.flag, k.Params[s.name()], oneLine(reasons[i]))
 			}
 		}
 	}
 	if len(left) > 0 {
-		fmt.Fprintf(c.App.ErrWriter, "gemm %s: %d of %d rows are left out, whose kernel cannot be so: %s\n", c.Command.Name,
+		fmt.Fprintf(c.App.ErrWriter, "gemm %s: %d of %d rows are left out, which cannot be so: %s\n", c.Command.Name,
 			len(left), len(cases), oneLine(reasons[0]))
 	}
 	return kept, nil

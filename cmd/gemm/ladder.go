@@ -520,8 +520,16 @@ func (f ladder) cases(c *cli.Context, brought []gemm.Variant) ([]compare.Case, e
 		return nil, err
 	}
 	sayUnmeasured(c, cases)
-	if f.family == cuda.Family {
-		return withSettings(c, l, cases)
+	switch f.family {
+	case cuda.Family:
+		if _, err := counts(c, "maxregs", leastRegisters, mostRegisters); err != nil {
+			return nil, err
+		}
+		return f.withSettings(c, cases, func(k compare.Case) error {
+			return cuda.CheckSettings(k.Variant.Name, k.Type, k.Params)
+		})
+	case mpiFamily: // before ranks are started
+		return f.withSettings(c, cases, func(k compare.Case) error { return mpi.CheckSettings(k.Variant, k.Params) })
 	}
 	return cases, nil
 }

@@ -93,7 +93,13 @@ func TestUsageOfRanks(t *testing.T) {
 		`panel is 0, must be at least 1`:    {"--panel", "0"},
 		`--panel: none of the variants has it`: {"--panel", "8", "--variants",
 			"mpi/cannon"},
-		`--grid "2y3": must be PxQ, such as 2x4, or auto`:           {"--grid", "2y3"},
+		`--grid "2y3": must be PxQ, such as 2x4, or auto`: {"--grid", "2y3"},
+		`--grid 3x3: mpi/scatter-blocks f64: bad parameter: grid is 3x3, there are 2 ranks`: {"--np", "2", "--grid",
+			"3x3"},
+		`--np 1: mpi/summa f64: bad parameter: grid is 1x2, there are 1 ranks`: {"--np", "1,2", "--grid", "1x2",
+			"--variants", "mpi/summa"},
+		`--threads 2: mpi/summa f64: bad parameter: local serial/winograd has one thread, not 2`: {"--threads", "1,2",
+			"--np", "1", "--local", "serial/winograd", "--variants", "mpi/summa"},
 		`--master "wrks" is unknown; the nearest are works,`:        {"--master", "wrks"},
 		`--affinity "spread" is unknown`:                            {"--affinity", "spread"},
 		`--weak needs several numbers of ranks, such as --np 1,2,4`: {"--weak", "--np", "2"},
@@ -102,6 +108,23 @@ func TestUsageOfRanks(t *testing.T) {
 	}
 	fail(t, dir, 2, "--np 0: must be positive integers", "compare", "--np", "0")
 	fail(t, dir, 1, "choose a smaller size or fewer ranks", "mpi", "--np", "2", "--sizes", "1000000")
+}
+
+// TestGridsAreLeftOut sweeps grids over numbers of ranks: rows whose grid has more ranks are not started.
+func TestGridsAreLeftOut(t *testing.T) {
+	r := start(t, "", nil, "mpi", "--np", "1,2", "--grid", "1x1,1x2", "--variants", "mpi/summa", "--sizes", "8", "--json", "-")
+	doc, err := compare.Parse([]byte(r.stdout))
+	if err != nil || len(doc.Records) != 3 {
+		t.Fatalf("%d rows, %v, %s", len(doc.Records), err, r.stderr)
+	}
+	for _, row := range doc.Records {
+		if row.Params["ranks"] == 1 && row.Params["grid"] == "1x2" {
+			t.Errorf("%v is a row", row.Params)
+		}
+	}
+	if want := "1 of 4 rows are left out, which cannot be so: mpi/summa f64: "; !strings.Contains(r.stderr, want) {
+		t.Errorf("standard error has no %q: %s", want, r.stderr)
+	}
 }
 
 // TestRanksWithoutMPI asks a build without MPI for ranks.
