@@ -81,6 +81,7 @@ type Driver struct {
 	settings settings
 	lessons  map[string]lesson // by lessonKey, from the last row of each
 	alone    []measured        // cases of this run that were not in a turn
+	hung     error             // in which case a rank hung; nil: in none
 	left     float64           // bytes of workspaces that the last cases have freed
 	device   *Device           // set in a process that serves a device
 	tell     func(found)       // receives what was found before the first case; nil in the driver of the user
@@ -109,11 +110,11 @@ type Probe struct {
 // end. Rows that ended as failed, timeout or unavailable are measured again.
 //
 // A row is on disk before the next one begins. The rows of a turn are finished together, and are on
-// disk before the next turn begins. Run returns the error of the context or of the store. If a
-// row fails, its record has the reason, and Run goes on.
+// disk before the next turn begins. If a row fails, its record has the reason, and Run goes on. Run
+// returns the error of the context or of the store, or at the end says in which case a rank hung.
 func (d *Driver) Run(ctx context.Context, cases []Case) error {
 	start := time.Now()
-	d.lessons, d.alone = map[string]lesson{}, nil
+	d.lessons, d.alone, d.hung = map[string]lesson{}, nil, nil
 	if err := d.begin(ctx, cases); err != nil {
 		return err
 	}
@@ -131,7 +132,7 @@ func (d *Driver) Run(ctx context.Context, cases []Case) error {
 			return err
 		}
 	}
-	return cmp.Or(ctx.Err(), d.again(ctx, time.Since(start)))
+	return cmp.Or(ctx.Err(), d.again(ctx, time.Since(start)), d.hung)
 }
 
 // admit returns the cases that have to be measured. Cases with a row on disk are left out, and so are

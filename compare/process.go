@@ -63,7 +63,7 @@ func (d *Driver) launch(ctx context.Context, cases []Case, p process) error {
 		if err != nil {
 			return err
 		}
-		left := slices.DeleteFunc(slices.Clone(cases), func(c Case) bool { return a.done[c.identity()] })
+		left := slices.DeleteFunc(slices.Clone(cases), func(c Case) bool { return a.done[c.identity()] != "" })
 		if len(left) == 0 {
 			return nil
 		}
@@ -105,8 +105,9 @@ func (d *Driver) launch(ctx context.Context, cases []Case, p process) error {
 // blame stores a row with the failure of the case in progress, unless its row exists, and returns the
 // cases that are left.
 func (d *Driver) blame(culprit Case, left []Case, a *attempt, notes map[identity]string) ([]Case, error) {
-	if !a.done[culprit.identity()] {
-		status := Failed
+	status := a.done[culprit.identity()]
+	if status == "" {
+		status = Failed
 		if errors.Is(a.lost, a.process.names().silent) {
 			status = Timeout
 		}
@@ -114,6 +115,9 @@ func (d *Driver) blame(culprit Case, left []Case, a *attempt, notes map[identity
 			return nil, err
 		}
 		left = slices.DeleteFunc(left, func(c Case) bool { return c.identity() == culprit.identity() })
+	}
+	if _, on := a.process.(ranks); on && status == Timeout && d.hung == nil { // a device has no other way to end a row
+		d.hung = fmt.Errorf("a rank hung in %s, and the ranks had to be ended", culprit)
 	}
 	for i, c := range left {
 		if c.Turn != "" && c.Turn == culprit.Turn {
@@ -159,11 +163,11 @@ type attempt struct {
 	notes   map[identity]string // warnings for their rows, by identity
 	run     string              // the run that the rows belong to
 
-	done     map[identity]bool  // cases with a row, by identity
-	traces   map[identity]Trace // of rows that are still to come, by identity
-	now      int                // the case in progress, or at the end of the process; -1: none yet
-	begun    []Case             // the turn that Progress was informed of last
-	lastSign time.Time          // time of the last sign of life
+	done     map[identity]Status // cases with a row, by identity
+	traces   map[identity]Trace  // of rows that are still to come, by identity
+	now      int                 // the case in progress, or at the end of the process; -1: none yet
+	begun    []Case              // the turn that Progress was informed of last
+	lastSign time.Time           // time of the last sign of life
 	patience time.Duration
 	born     bool  // there was a sign of life
 	silent   bool  // there was none for too long
@@ -176,7 +180,7 @@ type attempt struct {
 func (d *Driver) follow(cases []Case, p process, notes map[identity]string) *attempt {
 	a := &attempt{
 		d: d, process: p, cases: cases, of: map[identity]Case{}, notes: notes, run: d.run.ID,
-		done: map[identity]bool{}, traces: map[identity]Trace{}, now: -1, lastSign: time.Now(), patience: bornTime,
+		done: map[identity]Status{}, traces: map[identity]Trace{}, now: -1, lastSign: time.Now(), patience: bornTime,
 	}
 	for _, c := range cases {
 		a.of[c.identity()] = c
@@ -276,11 +280,11 @@ func (a *attempt) take(line []byte) error {
 		a.sign(-1)
 		key := m.Row.Key.of("").with(m.Row.Params)
 		c, asked := a.of[key]
-		if !asked || a.done[key] {
+		if !asked || a.done[key] != "" {
 			a.broken = fmt.Errorf("%s wrote a row that was not requested: %s", name, short(line))
 			return nil
 		}
-		a.done[key] = true
+		a.done[key] = cmp.Or(m.Row.Status, Failed)
 		return a.keep(c, m.Row)
 	case m.Gone != "":
 		a.gone = errors.New(m.Gone)

@@ -521,8 +521,9 @@ func TestSilentRanksAreEnded(t *testing.T) {
 		<-ctx.Done()
 		return ctx.Err()
 	}
-	if err := d.Run(t.Context(), l.Cases()); err != nil {
-		t.Fatal(err)
+	const want = "a rank hung in mpi/a f64 8 ranks=2, and the ranks had to be ended"
+	if err := d.Run(t.Context(), l.Cases()); err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
 	}
 	for _, x := range d.Store.Document().Records {
 		if x.Status != Timeout || x.Reason != errSilent.Error() {

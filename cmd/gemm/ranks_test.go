@@ -618,7 +618,8 @@ func faultOfStarted(t *testing.T, rank int, signal syscall.Signal, limit time.Du
 			t.Errorf("%s %d: %s %q", row.Type, row.N, row.Status, row.Reason)
 		}
 	}
-	if got, failed := cmd.ProcessState.ExitCode(), status == compare.Failed; got != 0 != failed {
+	if got := cmd.ProcessState.ExitCode(); got != statusFailed || status == compare.Timeout &&
+		!strings.Contains(stderr.String(), "a rank hung in mpi/summa f64 800") {
 		t.Errorf("status %d, %s", got, stderr)
 	}
 	s.gone()
