@@ -140,6 +140,7 @@ var ladders = []ladder{
 			{flag: "master", usage: "`LIST`: what rank 0 does when it has sent the operands", kind: option},
 			{flag: "panel", usage: "`LIST`: panel widths: rows or columns sent at once"},
 			{flag: "grid", usage: "`LIST`: grids of ranks PxQ; auto: the squarest", kind: word},
+			{flag: "block", usage: "`LIST`: edges of the blocks that reference/scalapack deals to the ranks"},
 			{flag: "replication", usage: "`LIST`: layers of ranks, each with a copy of C; 0: the number with the least communication"},
 			{flag: "schedule", usage: "`LIST`: whether idle ranks steal work from other ranks of their host (dynamic)", kind: option},
 			{flag: "affinity", usage: "`LIST`: placements of ranks", kind: option},

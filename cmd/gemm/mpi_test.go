@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"gemm"
 	"gemm/compare"
 	"gemm/mpi"
 )
@@ -69,10 +70,11 @@ func TestExperimentsOnRanks(t *testing.T) {
 		{"--np 2 --variants mpi/p2p-rows,mpi/scatter-rows --master idle,works", "ladder", 3},
 		{"--np 4 --variants mpi/scatter-blocks --grid auto,1x4,2x2", "ladder", 3},
 		{"--np 2,4 --threads 1,2 --variants mpi/summa", "strong", 4},
+		{"--np 2 --variants mpi/summa,reference/scalapack --block 32,64", "ladder", 3},
 	} {
 		cases := sweptOnRanks(t, strings.Fields(test.args)...)
 		for _, c := range cases {
-			if c.Experiment != test.experiment || c.Params["ranks"] == nil || c.Variant.Family() != mpiFamily ||
+			if c.Experiment != test.experiment || c.Params["ranks"] == nil || c.Variant.Location != gemm.OnRanks ||
 				!strings.HasSuffix(c.Turn, " ranks") {
 				t.Errorf("gemm mpi %s: %v of the experiment %s, want %s; turn %q", test.args, c, c.Experiment,
 					test.experiment, c.Turn)
@@ -87,10 +89,12 @@ func TestExperimentsOnRanks(t *testing.T) {
 func TestUsageOfRanks(t *testing.T) {
 	dir := t.TempDir()
 	for want, args := range map[string][]string{
-		`ranks is 0, must be at least 1`:    {"--np", "0"},
-		`--np "two": must be integers`:      {"--np", "two"},
-		`threads is -1, must be at least 0`: {"--threads", "-1"},
-		`panel is 0, must be at least 1`:    {"--panel", "0"},
+		`ranks is 0, must be at least 1`:       {"--np", "0"},
+		`--np "two": must be integers`:         {"--np", "two"},
+		`threads is -1, must be at least 0`:    {"--threads", "-1"},
+		`panel is 0, must be at least 1`:       {"--panel", "0"},
+		`--block: none of the variants has it`: {"--block", "64", "--variants", "mpi/summa"},
+		`block is 0, must be at least 1`:       {"--block", "0", "--variants", "reference/scalapack"},
 		`--panel: none of the variants has it`: {"--panel", "8", "--variants",
 			"mpi/cannon"},
 		`--grid "2y3": must be PxQ, such as 2x4, or auto`: {"--grid", "2y3"},

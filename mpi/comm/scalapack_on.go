@@ -117,14 +117,17 @@ import (
 	"gemm/internal/dl"
 )
 
-// scalapackSearch is what is tried, in this order.
-var scalapackSearch = dl.Search{
-	Title: "ScaLAPACK", Variable: "GEMM_SCALAPACK",
-	Names: []string{
-		"libscalapack-openmpi.so.2.2", "libscalapack-openmpi.so.2.1", "libscalapack-openmpi.so",
-		"libscalapack.so.2.2", "libscalapack.so",
-	},
-	Remedy: "install libscalapack-openmpi2.2 or libscalapack-openmpi-dev (Debian, Ubuntu)",
+// scalapackSearch returns what is tried, in this order, by a program with the MPI of the given name.
+func scalapackSearch(mpi string) dl.Search {
+	name := "libscalapack-mpich"
+	if strings.Contains(mpi, "Open MPI") {
+		name = "libscalapack-openmpi"
+	}
+	return dl.Search{
+		Title: "ScaLAPACK", Variable: "GEMM_SCALAPACK",
+		Names:  []string{name + ".so.2.2", name + ".so.2.1", name + ".so", "libscalapack.so.2.2", "libscalapack.so"},
+		Remedy: fmt.Sprintf("install %s2.2 or %[1]s-dev (Debian, Ubuntu)", name),
+	}
 }
 
 // library has the functions of the open library.
@@ -156,7 +159,7 @@ func OpenScaLAPACK() (*ScaLAPACK, error) {
 	if scalapackFound.ScaLAPACK != nil {
 		return scalapackFound.ScaLAPACK, nil
 	}
-	s, err := dl.Find(scalapackSearch, openScaLAPACK)
+	s, err := dl.Find(scalapackSearch(Version()), openScaLAPACK)
 	scalapackFound.ScaLAPACK = s
 	return s, err
 }
