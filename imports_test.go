@@ -95,3 +95,26 @@ func TestImportsOf(t *testing.T) {
 		}
 	}
 }
+
+// TestDownload checks that importers do not download large folders without Go files: these are modules of their own.
+func TestDownload(t *testing.T) {
+	const most = 1 << 20
+	sizes, code := map[string]int64{}, map[string]bool{}
+	for _, name := range files(t, func(string) bool { return true }) {
+		top, _, below := strings.Cut(name, "/")
+		info, err := os.Lstat(name)
+		if err != nil || !below || strings.HasPrefix(name, ".") || strings.Contains(name, "/.") {
+			continue
+		}
+		sizes[top] += info.Size()
+		code[top] = code[top] || path.Ext(name) == ".go"
+	}
+	for top, size := range sizes {
+		if _, err := os.Stat(path.Join(top, "go.mod")); (err != nil) != (code[top] || size < most) {
+			t.Errorf("%s has %d bytes, Go files: %t, go.mod: %v", top, size, code[top], err)
+		}
+	}
+	if sizes["results"] < most {
+		t.Errorf("results has %d bytes: this test sees too little", sizes["results"])
+	}
+}

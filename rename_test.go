@@ -128,6 +128,9 @@ func checkRenamed(t *testing.T, tree map[string]string, from, to string) {
 			t.Errorf("%s does not have %q", name, want)
 		}
 	}
+	if want := "Import `" + to + "` and `" + to + "/blas`"; !strings.Contains(tree["docs/howto-go.md"], want) {
+		t.Errorf("docs/howto-go.md does not have %q", want)
+	}
 }
 
 // TestRenameRefuses gives names that no module can have. Nothing must change.

@@ -51,6 +51,7 @@ s#^([[:space:]]*(import )?([A-Za-z0-9_.]+ )?)"$path"\$#\1"$new"#
 s#^(const module = )"$path"#\1"$new"#
 s#^( *(require|replace)) $path( |\$)#\1 $new\3#
 s#^( +- )$path\$#\1$new#
+s#([Ii]mport )\`$path\`#\1\`$new\`#
 END
 mapfile -d '' matching < <(files | xargs -0 grep -lsIZE \
 	"(^|[^A-Za-z0-9_./~-])$path(/($dirs)(\$|[^A-Za-z0-9_-])|\"?\$| )" | grep -zvE '^(\./)?(go\.mod|results/.*)$')
