@@ -192,8 +192,9 @@ func (f ladder) measured(c *cli.Context) []gemm.Variant {
 // nameable returns the variants that --variants can name: the family's, and those of others, unless they need ranks
 // that the command does not start.
 func (f ladder) nameable() []gemm.Variant {
-	peers := slices.DeleteFunc(family(referenceFamily), func(v gemm.Variant) bool { return measuredBy(v, f.family) != f.family })
-	return append(family(f.family), peers...)
+	return append(family(f.family), slices.DeleteFunc(family(referenceFamily), func(v gemm.Variant) bool {
+		return measuredBy(v, f.family) != f.family
+	})...)
 }
 
 // referenceFamily is the family of the libraries and programs of others, which every command measures next to its own.

@@ -305,7 +305,9 @@ func announceRanks(c *cli.Context, cases []compare.Case) {
 	}
 	threads := 0
 	for _, k := range cases {
-		threads = max(threads, local*(k.Threads()/k.Ranks()))
+		if k.Ranks() > 0 {
+			threads = max(threads, local*(k.Threads()/k.Ranks()))
+		}
 	}
 	if threads > processors {
 		fmt.Fprintf(c.App.ErrWriter,

@@ -116,7 +116,8 @@ func TestUsageOfRanks(t *testing.T) {
 
 // TestGridsAreLeftOut sweeps grids over numbers of ranks: rows whose grid has more ranks are not started.
 func TestGridsAreLeftOut(t *testing.T) {
-	r := start(t, "", nil, "mpi", "--np", "1,2", "--grid", "1x1,1x2", "--variants", "mpi/summa", "--sizes", "8", "--json", "-")
+	r := start(t, "", nil, "mpi", "--np", "1,2", "--grid", "1x1,1x2", "--variants", "mpi/summa", "--sizes", "8",
+		"--json", "-")
 	doc, err := compare.Parse([]byte(r.stdout))
 	if err != nil || len(doc.Records) != 3 {
 		t.Fatalf("%d rows, %v, %s", len(doc.Records), err, r.stderr)

@@ -221,19 +221,8 @@ func checkRegular(name string) error {
 	return nil
 }
 
-// checkWritable returns an error unless writeFile can be expected to write name.
-func checkWritable(c *cli.Context, name string) error {
-	if err := checkRegular(name); err != nil {
-		return err
-	}
-	return output.Writable(name, c.Bool("force"))
-}
-
 // writeFile replaces the file called name, whole or not at all. With --force it may be write-protected.
 func writeFile(c *cli.Context, name string, data []byte) error {
-	if err := checkRegular(name); err != nil {
-		return err
-	}
 	return output.Write(name, data, output.Permissions, c.Bool("force"))
 }
 
@@ -261,7 +250,7 @@ func checkTrace(c *cli.Context, records ...string) error {
 			return err
 		}
 	}
-	return checkWritable(c, name)
+	return output.Writable(name, c.Bool("force"))
 }
 
 // sameFile reports whether two names are of one file, which need not exist yet.

@@ -20,7 +20,8 @@ func TestWriteProtectedOutputs(t *testing.T) {
 	if err := os.WriteFile(at("A.csv"), []byte("1,2\n3,4\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	records := succeed(t, dir, "serial", "--variants", "serial/naive", "--sizes", "8", "--time", "1ms", "--json", "-").stdout
+	records := succeed(t, dir, "serial", "--variants", "serial/naive", "--sizes", "8", "--time", "1ms", "--json",
+		"-").stdout
 	succeed(t, dir, "rs", "encode", "--data", "2", "--parity", "1", "--in", "A.csv", "--out", "shards")
 	if err := os.WriteFile(at("in.json"), []byte(records), 0o644); err != nil {
 		t.Fatal(err)

@@ -783,3 +783,29 @@ func TestTraceOfRanks(t *testing.T) {
 		}
 	}
 }
+
+// TestPeersOfRanks measures libraries and programs of others next to ranks, whoever started these.
+func TestPeersOfRanks(t *testing.T) {
+	s := newSession(t)
+	args := []string{"--variants", "mpi/summa,reference/scalapack,reference/python", "--block", "8,16", "--sizes", "20",
+		"--time", "1ms", "--json", "-"}
+	for _, line := range [][]string{s.ranks(2, args...), append([]string{s.program, "mpi", "--np", "2"}, args...)} {
+		r := s.run(nil, line...)
+		doc, err := compare.Parse([]byte(r.stdout))
+		if err != nil || r.status != 0 {
+			t.Fatalf("%v: status %d, %v, %s", line, r.status, err, r.stderr)
+		}
+		var rows []string
+		for _, row := range doc.Records {
+			rows = append(rows, strings.TrimSpace(row.Variant+" "+row.Params.String()))
+			if row.Status != compare.OK && row.Status != compare.Unavailable {
+				t.Errorf("%v: %s %s %s", line, row.Variant, row.Status, row.Reason)
+			}
+		}
+		slices.Sort(rows)
+		if want := []string{"mpi/summa ranks=2", "reference/python", "reference/scalapack block=16 ranks=2",
+			"reference/scalapack block=8 ranks=2"}; !slices.Equal(rows, want) {
+			t.Errorf("%v: the rows are %q, want %q", line, rows, want)
+		}
+	}
+}

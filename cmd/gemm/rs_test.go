@@ -428,7 +428,8 @@ func TestProtectedFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r := succeed(t, dir, rs("protect", "file", "--parity", "2", "tree")...); !strings.Contains(r.stderr,
-		"protect: 2 files with 20+2 parity; ") || !strings.Contains(r.stderr, "tree: links and special files are left out: 1\n") {
+		"protect: 2 files with 20+2 parity; ") ||
+		!strings.Contains(r.stderr, "tree: links and special files are left out: 1\n") {
 		t.Errorf("protect: %q", r.stderr)
 	}
 	if r := succeed(t, dir, rs("protect", "tree", "--parity", "2")...); !strings.Contains(r.stderr,

@@ -128,7 +128,7 @@ func checkTuned(c *cli.Context, file string) error {
 		return err
 	}
 	if file != "" && file != stdoutName {
-		if err := checkWritable(c, file); err != nil {
+		if err := output.Writable(file, c.Bool("force")); err != nil {
 			return err
 		}
 	}

@@ -318,7 +318,8 @@ func TestCUDASweeps(t *testing.T) {
 		failWith(t, "", none, 2, want, append([]string{"cuda", "--sizes", "8"}, strings.Fields(args)...)...)
 	}
 	r := start(t, "", works, "cuda", "--variants", "cuda/smem,cuda/packed-global", "--bk", "8,32", "--sizes", "8")
-	want := "gemm cuda: 1 of 4 rows are left out, which cannot be so: cuda/smem f64: bad parameter: no setting of smem in f64 has bk=32"
+	want := "gemm cuda: 1 of 4 rows are left out, which cannot be so: cuda/smem f64: bad parameter: no setting of smem " +
+		"in f64 has bk=32"
 	if r.status != 0 || !strings.HasPrefix(r.stderr, want) || strings.Count(r.stdout, " ok ") != 3 {
 		t.Errorf("%+v, want %q", r, want)
 	}

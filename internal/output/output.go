@@ -161,8 +161,8 @@ func Writable(name string, force bool) error {
 	return nil
 }
 
-// mayWrite returns an error if the file is write-protected: a rename would replace it nevertheless, if its folder may be
-// written.
+// mayWrite returns an error if the file is write-protected. A rename would replace it nevertheless if its folder may
+// be written.
 func mayWrite(target string) error {
 	file, err := os.OpenFile(target, os.O_WRONLY, 0)
 	switch {

@@ -192,7 +192,8 @@ func TestWriteRefuses(t *testing.T) {
 		filepath.Join(dir, "nowhere"):  "nowhere: cannot be written",
 		filepath.Join(dir, "no", "no"): "no: cannot be written",
 	} {
-		for what, err := range map[string]error{"Write": Write(name, nil, Permissions, false), "Writable": Writable(name, false)} {
+		for what, err := range map[string]error{"Write": Write(name, nil, Permissions, false),
+			"Writable": Writable(name, false)} {
 			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), mark) {
 				t.Errorf("%s of %s: %v, want an error with %q", what, name, err, want)
 			}
