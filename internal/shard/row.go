@@ -151,7 +151,9 @@ func (r *row) check(ctx context.Context, done *meter) (bad *blocks, err error) {
 		done.add(int64(len(p)))
 		read += int64(len(p))
 	}
-	done.add(r.set.Payload() - read)
+	if left := r.set.Payload() - read; left > 0 {
+		done.add(left)
+	}
 	return bad, err
 }
 
