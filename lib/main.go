@@ -33,7 +33,9 @@ func init() {
 }
 
 // granted returns how many processors Go's runtime uses under a quota.
-func granted(processors int, quota float64) int { return min(processors, max(2, int(math.Ceil(quota)))) }
+func granted(processors int, quota float64) int {
+	return min(processors, max(2, int(math.Ceil(quota))))
+}
 
 // main is never called: the package is built as a library.
 func main() {}
