@@ -61,7 +61,7 @@ var importTable = map[string][]string{
 	"internal/block":      {"gf256", "half", "internal/cpu", "internal/tuned", "internal/kernel"},
 	"internal/busy":       {"."},
 	"internal/dl":         {"internal/child", "."},
-	"internal/peer":       {"internal/child", "internal/cpu", "internal/trust", "."},
+	"internal/peer":       {"compare/optional", "internal/child", "internal/cpu", "internal/trust", "."},
 	"internal/matfile":    {"gf256", "half", "internal/output", "."},
 	"internal/pseudocode": {"."},
 	"internal/shard":      {"gf256", "internal/output", "parallel/timeline", "."},

@@ -260,7 +260,7 @@ type run[T gemm.Float] struct {
 }
 
 // Do implements gemm.Run.
-func (r *run[T]) Do(ctx context.Context) (gemm.Cost, error) { return r.Repeat(ctx, 1) }
+func (r *run[T]) Do(ctx context.Context) (gemm.Cost, error) { return r.product.Do(ctx) }
 
 // Repeat computes the product the given number of times and returns the total cost, by the clock of
 // the library's process.

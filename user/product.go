@@ -64,7 +64,7 @@ func (x *multiplier[T]) stage(ctx context.Context, op peer.Operation, c, a, b ge
 	if empty := c.Rows == 0 || c.Cols == 0 || a.Rows == 0 || a.Cols == 0; most > math.MaxInt32 && !empty {
 		return nil, optional.Unsuited{Reason: fmt.Sprintf("the dimension %d exceeds an int of C", most)}
 	}
-	r := &run[T]{kernel: x.kernel, threads: x.threads, c: c, sums: op.Beta != 0 || x.kernel.ABI == Square}
+	r := &run[T]{kernel: x.kernel, threads: x.threads}
 	l, err := x.kernel.take(ctx, x.threads)
 	if err != nil {
 		return nil, err
@@ -105,19 +105,20 @@ func (x *gemmer[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a,
 type run[T gemm.Float] struct {
 	kernel  *kernel
 	threads int
-	c       gemm.Matrix[T]
-	sums    bool             // the product is added to C
 	library *peer.Library    // nil: it is closed
 	product *peer.Product[T] // in the process of library
 }
 
 // Do implements gemm.Run.
-func (r *run[T]) Do(ctx context.Context) (gemm.Cost, error) { return r.Repeat(ctx, 1) }
+func (r *run[T]) Do(ctx context.Context) (gemm.Cost, error) { return r.ended(r.product.Do(ctx)) }
 
-// Repeat implements optional.Repeater. A kernel that has written where it must not has spoilt its process,
-// which therefore ends.
+// Repeat implements optional.Repeater.
 func (r *run[T]) Repeat(ctx context.Context, times int) (gemm.Cost, error) {
-	cost, err := r.product.Repeat(ctx, times)
+	return r.ended(r.product.Repeat(ctx, times))
+}
+
+// ended ends the process after an error: a kernel that has written where it must not has spoilt it.
+func (r *run[T]) ended(cost gemm.Cost, err error) (gemm.Cost, error) {
 	if err != nil {
 		r.library.Kill()
 		return gemm.Cost{}, said(err)
@@ -125,26 +126,12 @@ func (r *run[T]) Repeat(ctx context.Context, times int) (gemm.Cost, error) {
 	return cost, nil
 }
 
-// Collect implements gemm.Run. Before the product, the process has filled C with one NaN, and the zones
-// around A and B with another. Each of them in C says what the kernel does wrong.
+// Collect implements gemm.Run.
 func (r *run[T]) Collect(ctx context.Context) error {
 	if err := r.product.Collect(ctx); err != nil {
 		return said(err)
 	}
-	if r.c.Cols == 0 {
-		return nil // however many rows there are
-	}
-	for i := range r.c.Rows {
-		for j, x := range r.c.Row(i) {
-			switch {
-			case peer.Outside(x):
-				return fmt.Errorf("it reads outside A or B for element (%d, %d) of C", i, j)
-			case peer.Unwritten(x) && !r.sums:
-				return fmt.Errorf("it does not write element (%d, %d) of C, or adds to what was there before", i, j)
-			}
-		}
-	}
-	return nil
+	return r.product.Spoilt()
 }
 
 // Close implements gemm.Run: the process is free for another product.

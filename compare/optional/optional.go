@@ -47,3 +47,15 @@ type Unsuited struct{ Reason string }
 
 // Error implements error.
 func (u Unsuited) Error() string { return u.Reason }
+
+// Wrong is the error of a product whose result is not that of its operands.
+type Wrong struct{ Reason string }
+
+// Error implements error.
+func (w Wrong) Error() string { return w.Reason }
+
+// Suspect is the error of a product whose time cannot be true.
+type Suspect struct{ Reason string }
+
+// Error implements error.
+func (s Suspect) Error() string { return s.Reason }

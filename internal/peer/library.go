@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // holder is the source of the program; its head has the requests that it understands.
@@ -22,11 +23,20 @@ type Library struct{ *Process }
 
 // NewLibrary starts the program, the file of Program, which holds no library yet.
 func NewLibrary(program string) (*Library, error) {
-	p, err := Start(exec.Command(program))
+	p, err := start(exec.Command(program), syscall.SIGTERM)
 	if err != nil {
 		return nil, err
 	}
-	return &Library{p}, nil
+	l := &Library{p}
+	text, err := l.simple("pid")
+	if err == nil {
+		p.pid, err = strconv.Atoi(text)
+	}
+	if err != nil {
+		p.Kill()
+		return nil, err
+	}
+	return l, nil
 }
 
 // simple asks for what no context ends.

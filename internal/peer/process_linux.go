@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"gemm/internal/child"
 )
 
@@ -19,6 +21,7 @@ import (
 // threads do nothing while others are measured. It serves one request at a time.
 type Process struct {
 	cmd    *exec.Cmd
+	pid    int // of the process that does the work; it is not cmd if that only supervises
 	in     *bufio.Writer
 	out    *bufio.Reader
 	stderr child.Tail
@@ -29,8 +32,12 @@ type Process struct {
 // Program returns the file of the compiled Holder, compiled at the first use.
 var Program = sync.OnceValues(Holder.File)
 
-// Start starts the command, a program that answers requests.
-func Start(cmd *exec.Cmd) (*Process, error) {
+// Start starts the command, a program that answers requests. It learns nothing of the end of this process while it is
+// stopped, and is killed then.
+func Start(cmd *exec.Cmd) (*Process, error) { return start(cmd, syscall.SIGKILL) }
+
+// start is Start for a program that gets another signal then.
+func start(cmd *exec.Cmd, last syscall.Signal) (*Process, error) {
 	p := &Process{cmd: cmd, ended: make(chan struct{})}
 	p.cmd.Stderr = &p.stderr
 	p.cmd.WaitDelay = time.Second // what the process has started may hold its standard error
@@ -44,11 +51,11 @@ func Start(cmd *exec.Cmd) (*Process, error) {
 	}
 	const room = 1 << 20
 	p.in, p.out = bufio.NewWriterSize(in, room), bufio.NewReaderSize(out, room)
-	// It learns nothing of the end of this process while it is stopped.
-	ended, err := child.Start(p.cmd, syscall.SIGKILL)
+	ended, err := child.Start(p.cmd, last)
 	if err != nil {
 		return nil, err
 	}
+	p.pid = cmd.Process.Pid
 	go func() {
 		p.status = <-ended
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what it has started and left behind
@@ -91,7 +98,17 @@ func (p *Process) wake() (stop func()) {
 }
 
 // PID returns the number by which the system knows the process.
-func (p *Process) PID() int { return p.cmd.Process.Pid }
+func (p *Process) PID() int { return p.pid }
+
+// clocks returns the time, and the processor time of the process.
+func (p *Process) clocks() clocks {
+	at, cpu := time.Since(epoch), unix.Timespec{}
+	const ofProcess = 2 // CPUCLOCK_SCHED, see clock_getcpuclockid
+	if unix.ClockGettime(int32(^p.pid<<3|ofProcess), &cpu) != nil {
+		return clocks{wall: at}
+	}
+	return clocks{at, time.Duration(cpu.Nano())}
+}
 
 // Ended reports whether the process has ended.
 func (p *Process) Ended() bool {
@@ -125,11 +142,15 @@ func (p *Process) Ask(ctx context.Context, request string, send func(io.Writer) 
 	defer p.wake()()
 	answer, err := p.exchange(request, send, receive)
 	if err == nil {
-		said, text, _ := strings.Cut(answer, " ")
-		if said != "ok" {
+		switch said, text, _ := strings.Cut(answer, " "); {
+		case said == "ok":
+			return text, nil
+		case said == "error" && text != "":
 			return "", errors.New(text)
 		}
-		return text, nil
+		err = fmt.Errorf("its process answers %q, which is no answer", answer)
+		p.Kill()
+		return "", err
 	}
 	p.Kill()
 	if ctx.Err() != nil {

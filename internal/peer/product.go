@@ -59,8 +59,17 @@ var Multiplication = Operation{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha
 // gemm.Repeater, except that Close leaves the process to its owner.
 type Product[T gemm.Number] struct {
 	process *Process         // nil: there is nothing to multiply
+	judge   judging[T]       // nil: the process is no library's, and has requests of its own
 	c       []gemm.Matrix[T] // of each product of a batch, otherwise one
 	beta    T
+}
+
+// judging is a judge, of an element type that a library computes with.
+type judging[T gemm.Number] interface {
+	once(ctx context.Context) (time.Duration, error)
+	repeat(ctx context.Context, times int) (time.Duration, error)
+	collect(c []gemm.Matrix[T]) error
+	untouched() error
 }
 
 // Stage copies the operands into the process of the library. Leading dimensions exceed the least ones
@@ -120,7 +129,11 @@ func stage[T gemm.Float](ctx context.Context, l *Library, call Call, op Operatio
 	if op.Beta != 0 {
 		sent = append(sent, c...)
 	}
-	return send(ctx, l.Process, request, c, sent)
+	p, err := send(ctx, l.Process, request, c, sent)
+	if err == nil {
+		p.judge = newJudge(l.Process, call, op, shape[2], c, a, b)
+	}
+	return p, err
 }
 
 // StageBy stages a product by a request of the process, which the rows of the sent matrices follow. If
@@ -155,13 +168,23 @@ func send[T gemm.Number](ctx context.Context, p *Process, request string, c, sen
 }
 
 // Do implements gemm.Run.
-func (p *Product[T]) Do(ctx context.Context) (gemm.Cost, error) { return p.Repeat(ctx, 1) }
+func (p *Product[T]) Do(ctx context.Context) (gemm.Cost, error) {
+	if p.judge == nil || p.process == nil {
+		return p.Repeat(ctx, 1)
+	}
+	took, err := p.judge.once(ctx)
+	return gemm.Cost{Time: took}, err
+}
 
 // Repeat computes the product the given number of times and returns the total cost, by the clock of
-// the library's process.
+// the library's process. A judged product has other operands each time, and each result is checked.
 func (p *Product[T]) Repeat(ctx context.Context, times int) (gemm.Cost, error) {
 	if p.process == nil {
 		return gemm.Cost{}, ctx.Err()
+	}
+	if p.judge != nil {
+		took, err := p.judge.repeat(ctx, times)
+		return gemm.Cost{Time: took}, err
 	}
 	text, err := p.process.Ask(ctx, "run "+strconv.Itoa(times), nil, nil)
 	if err != nil {
@@ -181,6 +204,9 @@ func (p *Product[T]) Collect(ctx context.Context) error {
 			Scale(c, p.beta)
 		}
 		return ctx.Err()
+	}
+	if p.judge != nil {
+		return p.judge.collect(p.c)
 	}
 	_, err := p.process.Ask(ctx, "collect", nil, func(r io.Reader) error {
 		for _, c := range p.c {
@@ -230,11 +256,14 @@ func Scale[T gemm.Number](c gemm.Matrix[T], beta T) {
 	}
 }
 
-// Unwritten reports whether x is the NaN with which C is filled before a product that is not added to it.
-func Unwritten[T gemm.Float](x T) bool { return has(x, math.MaxUint64) }
-
-// Outside reports whether x is the NaN around guarded A and B: it was computed from an element there.
-func Outside[T gemm.Float](x T) bool { return has(x, 0xfffefeff_fffefeff) }
+// Spoilt returns an error if the C that was kept has elements that the library did not write, or that it computed from
+// what is around A and B. The process must be that of a library.
+func (p *Product[T]) Spoilt() error {
+	if p.process == nil {
+		return nil
+	}
+	return p.judge.untouched()
+}
 
 // has reports whether the bits of x are those of pattern, as many as x has.
 func has[T gemm.Float](x T, pattern uint64) bool {

@@ -14,9 +14,10 @@
 //     buffer SYMBOL              -> what f(char *, int) writes
 //     stage f32|f64 ABI SYMBOL GUARDED OPS ALPHA BETA M N K PADA PADB PADC COUNT,
 //                                then A and B as they are stored, and C unless BETA is 0
-//     run N                      -> the seconds that N products took
-//     collect                    -> a line, then C
+//     run N SEED STAGED DRY      -> the seconds that N products took, and those of the calls before the clock
+//                                started; then C of each product, as it is stored. DRY is 1: all but the calls
 //     drop                       lets go of A, B and C
+//     pid                        -> the number of the process that holds the library
 //
 // The ABI is fortran, exchanged, cblas, rowmajor, square or strided; type ABI of the package
 // has their meaning. OPS is two of N and T. A PAD is what the leading dimension of a matrix
@@ -25,8 +26,15 @@
 //
 // The clock runs while the library does and at no other time: what the line, the
 // pipe and the scheduler cost is not in it.
+//
+// The operands of a product are what was staged, with new mantissas that SEED decides; those of the product number
+// STAGED are just that. C is filled with NaN before a product and copied after it. What C should be is nowhere in
+// this process: the other side knows the operands, and compares every C.
 #define _GNU_SOURCE
+#include <ctype.h>
+#include <dirent.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
@@ -34,7 +42,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -64,14 +74,14 @@ static const char *const abis[] = {"fortran", "exchanged", "cblas", "rowmajor", 
 static FILE *in, *out; // requests and answers; what the library prints goes to standard error
 static void *library;
 
-// matrix is an operand: lines of ld elements, which are its columns or its rows.
+// matrix is an operand: lines of ld elements, which are its columns or its rows. It has one place or several.
 struct matrix {
     const char *name;
     long long rows, columns, ld;
     int by_columns;
-    char *data, *map; // map: what is mapped around guarded data, otherwise NULL
-    size_t bytes, mapped;
-    char *original; // the bytes as they were staged, NULL: they are not kept
+    char *first, *data, *map;   // the first place, the one in use, and what is mapped around guarded places or NULL
+    size_t bytes, step, mapped; // of a place, from one to the next, of map
+    char *original;             // what was staged, as it is stored; NULL: C is not read
 };
 
 static struct {
@@ -82,7 +92,9 @@ static struct {
     size_t size; // of an element
     long long m, n, k, count;  // of each product, and how many there are
     struct matrix a, b, c;     // of all products, one below the other
-    double last; // seconds of a call
+    long places, group, calls; // of each matrix; calls between two readings of the clock; calls so far
+    char *results, *line;      // C of each call of a request; room for a line of A or B
+    double last;               // seconds of a call
 } product;
 
 // fail answers that a request cannot be met.
@@ -108,100 +120,100 @@ static void *find(const char *symbol) {
 static long long lines(const struct matrix *x) { return x->by_columns ? x->columns : x->rows; }
 static long long length(const struct matrix *x) { return x->by_columns ? x->rows : x->columns; }
 
-// element returns the address of an element.
-static char *element(const struct matrix *x, long long row, long long column) {
-    long long at = x->by_columns ? row + column * x->ld : row * x->ld + column;
-    return x->data + at * product.size;
-}
-
-// Zones lie before and behind guarded data. Those of A and B hold a NaN of both types and
-// byte orders, so that a product with elements read there is wrong; it is not the NaN that
-// reset fills C with. Those of C hold ordinary numbers of both types, which change if
+// Zones lie before and behind guarded places. Those of A and B hold a NaN of both types and
+// byte orders, so that a product with elements read there is wrong; it is none of the NaNs
+// that reset fills C with. Those of C hold ordinary numbers of both types, which change if
 // anything is added to them. Behind the zones, nothing can be accessed.
 static const unsigned char ordinary[8] = {0xfb, 0x59, 0x8c, 0x42, 0xca, 0xc0, 0xf3, 0x3f};
 static const unsigned char not_a_number[8] = {0xff, 0xfe, 0xfe, 0xff, 0xff, 0xfe, 0xfe, 0xff};
 
-static unsigned char pattern(const struct matrix *x, size_t at) {
-    return (x == &product.c ? ordinary : not_a_number)[at % sizeof ordinary];
-}
-
-static void fill(const struct matrix *x, char *from, size_t bytes) {
-    unsigned char word[sizeof ordinary];
-    for (size_t i = 0; i < sizeof word; i++) word[i] = pattern(x, i);
-    for (size_t i = 0; i < bytes; i += sizeof word)
-        memcpy(from + i, word, bytes - i < sizeof word ? bytes - i : sizeof word);
+// pattern returns the eight bytes that zones of x hold, from addresses that are multiples of eight.
+static uint64_t pattern(const struct matrix *x) {
+    uint64_t word;
+    memcpy(&word, x == &product.c ? ordinary : not_a_number, sizeof word);
+    return word;
 }
 
 static size_t page; // bytes of a page of memory
 
+// all returns the bytes from the beginning of the first place to the end of the last one.
+static size_t all(const struct matrix *x) { return (product.places - 1) * x->step + x->bytes; }
+
 // before and behind return the bytes of the zones: one page, and the rest of the page that
-// the data begins or ends in.
-static size_t before(const struct matrix *x) { return page + (uintptr_t)x->data % page; }
-static size_t behind(const struct matrix *x) { return 2 * page - ((uintptr_t)x->data + x->bytes) % page; }
+// the places begin or end in. Between two places is a page, and more.
+static size_t before(const struct matrix *x) { return page + (uintptr_t)x->first % page; }
+static size_t behind(const struct matrix *x) { return 2 * page - ((uintptr_t)x->first + all(x)) % page; }
 
-enum { HUGE_PAGE = 2 << 20 };
+// The matrices of a group share the first cache. Larger ones have two places, which alternate. Above that there is one:
+// a second would need as much memory again.
+enum { HUGE_PAGE = 2 << 20, LINE = 64, MOST_PLACES = 8, GROUP_BYTES = 16 << 10, ALTERNATE_BYTES = 8 << 20 };
 
-// guard returns memory for the bytes of x between two zones. Small matrices begin at
+// guard returns memory for the places of x, between zones. Small matrices begin at
 // different places of a page, as those of other contenders do.
 static char *guard(struct matrix *x) {
     size_t within = x->bytes >= HUGE_PAGE ? 0 : 21 * 64 * (x == &product.b ? 1 : x == &product.c ? 2 : 0);
-    x->mapped = x->bytes + 3 * HUGE_PAGE;
+    x->mapped = all(x) + 3 * HUGE_PAGE;
     x->map = mmap(NULL, x->mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (x->map == MAP_FAILED) return x->map = NULL;
     uintptr_t start = ((uintptr_t)x->map + 2 * HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
-    x->data = (char *)start + within;
-    if (mprotect(x->data - before(x), before(x) + x->bytes + behind(x), PROT_READ | PROT_WRITE)) return NULL;
-    if (x->bytes >= HUGE_PAGE) madvise(x->data, x->bytes, MADV_HUGEPAGE);
-    fill(x, x->data - before(x), before(x));
-    fill(x, x->data, x->bytes);
-    fill(x, x->data + x->bytes, behind(x));
-    return x->data;
+    x->first = (char *)start + within;
+    size_t bytes = before(x) + all(x) + behind(x);
+    uint64_t word = pattern(x), *from = (uint64_t *)(x->first - before(x));
+    if (mprotect(from, bytes, PROT_READ | PROT_WRITE)) return NULL;
+    if (x->bytes >= HUGE_PAGE) madvise(x->first, all(x), MADV_HUGEPAGE);
+    for (size_t i = 0; i < bytes / sizeof word; i++) from[i] = word;
+    return x->first;
 }
 
-// allocate places x, on huge pages where the system gives them, as the operands of the
-// other contenders are.
-static int allocate(struct matrix *x, const char *name, long long rows, long long columns, long long pad) {
+// shape says what x is.
+static void shape(struct matrix *x, const char *name, long long rows, long long columns, long long pad) {
     *x = (struct matrix){.name = name, .rows = rows, .columns = columns,
                          .by_columns = product.abi == FORTRAN || product.abi == SQUARE};
     x->ld = length(x) + pad;
     if (x->ld < 1) x->ld = 1;
     x->bytes = (size_t)lines(x) * (size_t)x->ld * product.size;
-    if (product.guarded) return guard(x) != NULL;
+}
+
+// allocate places x, on huge pages where the system gives them, as the operands of the
+// other contenders are.
+static int allocate(struct matrix *x) {
+    x->step = (x->bytes + LINE - 1) / LINE * LINE + 3 * LINE + (product.guarded ? page : 0);
+    if (product.guarded) return (x->data = guard(x)) != NULL;
     void *p;
-    if (posix_memalign(&p, x->bytes < HUGE_PAGE ? 64 : HUGE_PAGE, x->bytes ? x->bytes : 1)) return 0;
-    if (x->bytes >= HUGE_PAGE) madvise(p, x->bytes, MADV_HUGEPAGE);
-    memset(p, 0, x->bytes);
-    x->data = p;
+    if (posix_memalign(&p, x->bytes < HUGE_PAGE ? LINE : HUGE_PAGE, all(x) ? all(x) : 1)) return 0;
+    if (x->bytes >= HUGE_PAGE) madvise(p, all(x), MADV_HUGEPAGE);
+    memset(p, 0, all(x));
+    x->data = x->first = p;
     return 1;
 }
 
 static void release(struct matrix *x) {
     if (x->map) munmap(x->map, x->mapped);
-    else free(x->data);
+    else free(x->first);
     free(x->original);
 }
 
-// receive reads the rows of a matrix, and keeps a copy if asked to.
-static int receive(struct matrix *x, int keep) {
+// receive reads the rows of a matrix.
+static int receive(struct matrix *x) {
     char *row = x->by_columns ? malloc(x->columns * product.size + 1) : NULL;
-    if (x->by_columns && !row) return 0;
+    x->original = calloc(x->bytes + 1, 1);
+    if (!x->original || (x->by_columns && !row)) return 0;
     for (long long i = 0; i < x->rows; i++) {
-        char *to = row ? row : element(x, i, 0);
+        char *to = row ? row : x->original + i * x->ld * product.size;
         if (fread(to, product.size, x->columns, in) != (size_t)x->columns) return 0;
         for (long long j = 0; row && j < x->columns; j++)
-            memcpy(element(x, i, j), row + j * product.size, product.size);
+            memcpy(x->original + (i + j * x->ld) * product.size, row + j * product.size, product.size);
     }
     free(row);
-    if (!keep) return 1;
-    x->original = malloc(x->bytes + 1);
-    if (x->original) memcpy(x->original, x->data, x->bytes);
-    return x->original != NULL;
+    return 1;
 }
 
 static void drop(void) {
     release(&product.a);
     release(&product.b);
     release(&product.c);
+    free(product.results);
+    free(product.line);
     memset(&product, 0, sizeof product);
 }
 
@@ -230,12 +242,19 @@ static void stage(const char *arguments) {
     long long m = product.m, n = product.n, k = product.k, count = product.count;
     if (count < 1 || (count > 1 && product.abi != EXCHANGED && product.abi != STRIDED))
         last_words("stage wants one product, or several of the ABI exchanged or strided");
-    if (!allocate(&product.a, "A", count * (product.trans_a ? k : m), product.trans_a ? m : k, pad_a) ||
-        !allocate(&product.b, "B", count * (product.trans_b ? n : k), product.trans_b ? k : n, pad_b) ||
-        !allocate(&product.c, "C", count * m, n, pad_c))
+    struct matrix *a = &product.a, *b = &product.b, *c = &product.c;
+    shape(a, "A", count * (product.trans_a ? k : m), product.trans_a ? m : k, pad_a);
+    shape(b, "B", count * (product.trans_b ? n : k), product.trans_b ? k : n, pad_b);
+    shape(c, "C", count * m, n, pad_c);
+    size_t bytes = a->bytes + b->bytes + c->bytes;
+    product.group = GROUP_BYTES / bytes;
+    if (product.group < 1) product.group = 1;
+    if (product.group > MOST_PLACES) product.group = MOST_PLACES;
+    product.places = product.group > 1 ? product.group : bytes <= ALTERNATE_BYTES ? 2 : 1;
+    product.line = malloc((length(a) > length(b) ? length(a) : length(b)) * product.size);
+    if (!product.line || !allocate(a) || !allocate(b) || !allocate(c))
         last_words("no memory for a copy of the operands");
-    if (!receive(&product.a, product.guarded) || !receive(&product.b, product.guarded) ||
-        (product.beta != 0 && !receive(&product.c, 1)))
+    if (!receive(a) || !receive(b) || (product.beta != 0 && !receive(c)))
         last_words("no memory for a copy of the operands, or an end within them");
     product.last = 1;
     product.routine = find(symbol);
@@ -291,6 +310,8 @@ static void multiply(void) {
     }
 }
 
+static double reading; // seconds of a reading of the clock
+
 static double now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -306,23 +327,70 @@ static const double shortest = 20e-3, awake = 100e-6;
 // accumulates reports whether the product is added to what C is before.
 static int accumulates(void) { return product.abi == SQUARE || product.beta != 0; }
 
-// reset prepares C. It is what was staged or zero where the product is added to it.
-// Otherwise it is filled with NaN, so that a product that writes nothing cannot pass with
-// an older result.
-static void reset(void) {
-    const struct matrix *c = &product.c;
-    if (product.beta != 0) {
-        memcpy(c->data, c->original, c->bytes);
+// use has the place computed with.
+static void use(long place) {
+    struct matrix *x[] = {&product.a, &product.b, &product.c};
+    for (size_t i = 0; i < 3; i++) x[i]->data = x[i]->first + place * (long)x[i]->step;
+}
+
+// mixed returns a number that looks random (SplitMix64).
+static inline uint64_t mixed(uint64_t x) {
+    x *= 0x9e3779b97f4a7c15;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+    x = (x ^ x >> 27) * 0x94d049bb133111eb;
+    return x ^ x >> 31;
+}
+
+// What the seed of a call decides, and of the calls before the clock starts. Seed 0: A and B are what was staged.
+enum { OF_A = 1, OF_B, OF_C, WARM };
+
+static uint64_t seed_of(uint64_t call, int what) { return call ? mixed(call + what) | 1 : 0; }
+
+// draw writes line i of x: what was staged, with new mantissas.
+static void draw(const struct matrix *x, uint64_t seed, long long i, void *to) {
+    const char *from = x->original + i * x->ld * product.size;
+    size_t n = length(x);
+    if (!seed) {
+        memcpy(to, from, n * product.size);
         return;
     }
-    for (long long i = 0; i < lines(c); i++)
-        memset(c->data + i * c->ld * product.size, accumulates() ? 0 : 0xff, length(c) * product.size);
+    uint64_t at = seed + (x->by_columns ? i : i * x->columns), step = x->by_columns ? x->columns : 1;
+    if (product.size == 8)
+        for (size_t j = 0; j < n; j++) ((uint64_t *)to)[j] = ((const uint64_t *)from)[j] ^ mixed(at + j * step) >> 12;
+    else
+        for (size_t j = 0; j < n; j++)
+            ((uint32_t *)to)[j] = ((const uint32_t *)from)[j] ^ (uint32_t)(mixed(at + j * step) >> 41);
+}
+
+// prepare draws the operands of a call, and prepares C. It is what was staged or zero where the product is added
+// to it. Otherwise it is filled with a NaN that the seed decides, so that what is not written cannot pass.
+static void prepare(uint64_t call, uint64_t nan) {
+    struct matrix *operands[] = {&product.a, &product.b}, *c = &product.c;
+    for (int x = 0; x < 2; x++)
+        for (long long i = 0; i < lines(operands[x]); i++)
+            draw(operands[x], seed_of(call, OF_A + x), i, operands[x]->data + i * operands[x]->ld * product.size);
+    nan = mixed(nan + OF_C);
+    uint64_t wide = 0x7ff8000000000000 | nan >> 13;
+    uint32_t narrow = 0x7fc00000 | (uint32_t)(nan >> 42);
+    for (long long i = 0; i < lines(c); i++) {
+        char *line = c->data + i * c->ld * product.size;
+        size_t n = length(c);
+        if (product.beta != 0) memcpy(line, c->original + (line - c->data), n * product.size);
+        else if (accumulates()) memset(line, 0, n * product.size);
+        else if (product.size == 8) for (size_t j = 0; j < n; j++) ((uint64_t *)line)[j] = wide;
+        else for (size_t j = 0; j < n; j++) ((uint32_t *)line)[j] = narrow;
+    }
 }
 
 // changed returns the first of the bytes from data that is not of the pattern of x, or -1.
 static long long changed(const struct matrix *x, const char *from, size_t bytes) {
-    for (size_t i = 0; i < bytes; i++)
-        if ((unsigned char)from[i] != pattern(x, i)) return (long long)i;
+    uint64_t word = pattern(x);
+    for (size_t i = 0; i < bytes;) {
+        size_t at = (uintptr_t)(from + i) % sizeof word;
+        if (!at && bytes - i >= sizeof word && !memcmp(from + i, &word, sizeof word)) i += sizeof word;
+        else if (from[i] == ((const char *)&word)[at]) i++;
+        else return (long long)i;
+    }
     return -1;
 }
 
@@ -335,89 +403,126 @@ static double value(const char *at) {
     return d;
 }
 
-// outside answers if something was written outside x.
+// outside answers if something was written outside the places of x.
 static int outside(const struct matrix *x) {
-    long long at = changed(x, x->data - before(x), before(x));
-    if (at >= 0) {
-        fprintf(out, "error it writes outside %s, element %lld before its first one\n", x->name,
-                ((long long)before(x) - at + (long long)product.size - 1) / (long long)product.size);
-        return 1;
-    }
-    at = changed(x, x->data + x->bytes, behind(x));
-    if (at >= 0) {
-        fprintf(out, "error it writes outside %s, element %lld behind its last one\n", x->name,
-                at / (long long)product.size + 1);
+    long long size = (long long)product.size;
+    for (long i = 0; i <= product.places; i++) {
+        const char *to = x->first + i * (long)x->step, *from = i ? to - x->step + x->bytes : to - before(x);
+        size_t bytes = i == product.places ? behind(x) : (size_t)(to - from);
+        long long at = changed(x, from, bytes);
+        if (at < 0) continue;
+        int last = i == product.places || (i && at < (long long)bytes / 2);
+        long long element = last ? at / size + 1 : ((long long)bytes - at + size - 1) / size;
+        fprintf(out, "error it writes outside %s, element %lld %s one\n", x->name, element,
+                last ? "behind its last" : "before its first");
         return 1;
     }
     size_t used = length(x) * product.size, pad = x->ld * product.size - used;
-    for (long long i = 0; pad > 0 && i < lines(x); i++) {
-        const char *from = x->data + i * x->ld * product.size + used;
-        for (size_t j = 0; j < pad; j++) {
-            if ((unsigned char)from[j] == pattern(x, (size_t)(from - x->data) + j)) continue;
+    for (long place = 0; pad > 0 && place < product.places; place++)
+        for (long long i = 0; i < lines(x); i++) {
+            if (changed(x, x->first + place * (long)x->step + i * x->ld * size + used, pad) < 0) continue;
             fprintf(out, "error it writes outside %s, between the elements of %s %lld and of the next one\n", x->name,
                     x->by_columns ? "column" : "row", i);
             return 1;
         }
+    return 0;
+}
+
+// modified answers if an element of x is not what was drawn.
+static int modified(const struct matrix *x, uint64_t seed) {
+    for (long long i = 0; i < lines(x); i++) {
+        const char *is = x->data + i * x->ld * product.size;
+        draw(x, seed, i, product.line);
+        if (!memcmp(is, product.line, length(x) * product.size)) continue;
+        long long j = 0;
+        while (!memcmp(is + j * product.size, product.line + j * product.size, product.size)) j++;
+        fprintf(out, "error it changes %s: element (%lld, %lld) was %.9g and is %.9g\n", x->name, x->by_columns ? j : i,
+                x->by_columns ? i : j, value(product.line + j * product.size), value(is + j * product.size));
+        return 1;
     }
     return 0;
 }
 
-// modified answers if an element of x is not what it was.
-static int modified(const struct matrix *x) {
-    if (!memcmp(x->data, x->original, x->bytes)) return 0;
-    for (long long i = 0; i < x->rows; i++)
-        for (long long j = 0; j < x->columns; j++) {
-            const char *is = element(x, i, j), *was = x->original + (is - x->data);
-            if (!memcmp(is, was, product.size)) continue;
-            fprintf(out, "error it changes %s: element (%lld, %lld) was %.9g and is %.9g\n", x->name, i, j, value(was),
-                    value(is));
+// The exit status of a process that a product returns in besides the one that called it.
+enum { TWICE = 213 };
+
+static pid_t self; // the process that holds the library
+
+// returned ends a process that the library has forked and that returns from it.
+static void returned(void) {
+    if (getpid() != self) _exit(TWICE);
+}
+
+// left answers if a process that the product has started does not end: it would run while others are measured.
+static int left(void) {
+    for (int waited = 0; waited < 100;) {
+        int status;
+        pid_t ended = waitpid(-1, &status, WNOHANG);
+        if (ended < 0) return 0;
+        if (ended > 0 && WIFEXITED(status) && WEXITSTATUS(status) == TWICE) {
+            fail("it returns twice: it has forked, and both processes return");
             return 1;
         }
-    return 0;
+        if (ended > 0) continue;
+        usleep(1000);
+        waited++;
+    }
+    fail("it has returned, and a process that it has started still runs");
+    return 1;
 }
 
-// run times the products. If they are added to C, the last one is made again from the C
-// that was staged, after the clock.
+// run computes products between two readings of the clock, a group at a time, and copies the C of each at once.
 static void run(const char *arguments) {
-    long times = atol(arguments);
-    if (!product.routine || times < 1) {
+    long times, staged, dry;
+    unsigned long long seed;
+    if (!product.routine || sscanf(arguments, "%ld %llu %ld %ld", &times, &seed, &staged, &dry) != 4 || times < 1) {
         fail("nothing is staged");
         return;
     }
-    reset();
-    double start = now();
-    if (product.last < shortest) {
-        do multiply();
-        while (now() - start < awake);
-        if (accumulates()) reset();
-    }
-    start = now();
-    for (long i = 0; i < times; i++) multiply();
-    double took = now() - start;
-    product.last = took / (double)times;
-    if (accumulates() && times > 1) {
-        reset();
-        multiply();
-    }
-    const struct matrix *a = &product.a, *b = &product.b;
-    if (product.guarded && (outside(&product.c) || outside(a) || outside(b) || modified(a) || modified(b))) return;
-    fprintf(out, "ok %.9g\n", took);
-}
-
-static void collect(void) {
-    const struct matrix *c = &product.c;
-    if (!product.routine) {
-        fail("nothing is staged");
-        return;
-    }
-    fprintf(out, "ok\n");
-    for (long long i = 0; i < c->rows; i++) {
-        if (!c->by_columns) {
-            fwrite(element(c, i, 0), product.size, c->columns, out);
-            continue;
+    const struct matrix *a = &product.a, *b = &product.b, *c = &product.c;
+    size_t line = length(c) * product.size, bytes = lines(c) * line;
+    char *results = realloc(product.results, times * bytes);
+    if (!results) last_words("no memory for the results");
+    product.results = results;
+    double took = 0, warm = 0, start;
+    for (long done = 0, n; done < times; done += n) {
+        n = times - done < product.group ? times - done : product.group;
+        if (!done && (dry || product.last < shortest)) {
+            use(product.calls % product.places);
+            prepare(mixed(seed + WARM), seed);
+            for (start = now(); !dry && warm < awake; warm = now() - start) {
+                multiply();
+                returned();
+            }
         }
-        for (long long j = 0; j < c->columns; j++) fwrite(element(c, i, j), product.size, 1, out);
+        for (long i = 0; i < n; i++) {
+            use((product.calls + i) % product.places);
+            prepare(done + i == staged ? 0 : mixed(seed ^ mixed(done + i)), mixed(seed ^ mixed(done + i)));
+        }
+        start = now();
+        for (long i = 0; i < n && !dry; i++) {
+            if (n > 1) use((product.calls + i) % product.places);
+            multiply();
+        }
+        double span = now() - start - reading;
+        took += span > 0 ? span : 0;
+        returned();
+        for (long i = 0; i < n; i++) {
+            use((product.calls + i) % product.places);
+            for (long long j = 0; j < lines(c); j++)
+                memcpy(results + (done + i) * bytes + j * line, c->data + j * c->ld * product.size, line);
+        }
+        for (long i = 0; i < n && product.guarded; i++) {
+            use((product.calls + i) % product.places);
+            uint64_t call = done + i == staged ? 0 : mixed(seed ^ mixed(done + i));
+            if (modified(a, seed_of(call, OF_A)) || modified(b, seed_of(call, OF_B))) return;
+        }
+        product.calls += n;
     }
+    if (!dry) product.last = took / (double)times;
+    if (product.guarded && (outside(c) || outside(a) || outside(b) || left())) return;
+    fprintf(out, "ok %.9g %.9g\n", took, warm);
+    fwrite(results, bytes, times, out);
 }
 
 // call calls a function of one or no integer.
@@ -500,11 +605,80 @@ static int detach(void) {
     return in && out;
 }
 
+// end_children sends SIGKILL to all children of this process, as far as /proc has them.
+static int end_children(void) {
+    DIR *processes = opendir("/proc");
+    if (!processes) return 0;
+    for (struct dirent *entry; (entry = readdir(processes));) {
+        char name[300], text[512], *behind;
+        int parent;
+        if (!isdigit((unsigned char)*entry->d_name)) continue;
+        snprintf(name, sizeof name, "/proc/%s/stat", entry->d_name);
+        int file = open(name, O_RDONLY | O_CLOEXEC);
+        if (file < 0) continue;
+        ssize_t got = read(file, text, sizeof text - 1);
+        close(file);
+        if (got <= 0) continue;
+        text[got] = 0;
+        behind = strrchr(text, ')');
+        if (behind && sscanf(behind, ") %*c %d", &parent) == 1 && parent == getpid())
+            kill(atoi(entry->d_name), SIGKILL);
+    }
+    closedir(processes);
+    return 1;
+}
+
+// supervise returns in a new process, which holds the library. This one waits for its end, and then kills all that
+// it has started: orphans are given to this process, whatever session or group they are in. It leaves its process
+// group, which is stopped between requests. SIGTERM, which comes when the process ends that has started it,
+// ends all of them.
+static void supervise(void) {
+    sigset_t every, before, wanted;
+    pid_t supervisor = getpid();
+    signal(SIGCHLD, SIG_DFL);
+    sigfillset(&every);
+    sigprocmask(SIG_BLOCK, &every, &before);
+    prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L);
+    pid_t holder = fork();
+    if (holder < 0) last_words("it has no process of its own: raise ulimit -u");
+    if (!holder) {
+        prctl(PR_SET_PDEATHSIG, (long)SIGKILL, 0L, 0L, 0L);
+        prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L);
+        while (getpgid(supervisor) == getpgrp()) usleep(100); // or signals would reach both
+        if (getppid() != supervisor) _exit(1);
+        sigprocmask(SIG_SETMASK, &before, NULL);
+        return;
+    }
+    close(STDIN_FILENO);
+    close(STDOUT_FILENO);
+    if (setpgid(0, getpgid(getppid()))) kill(holder, SIGKILL);
+    sigemptyset(&wanted);
+    sigaddset(&wanted, SIGCHLD);
+    sigaddset(&wanted, SIGTERM);
+    int status = 0, other, got;
+    for (pid_t ended = 0; ended != holder;) {
+        if (!sigwait(&wanted, &got) && got == SIGTERM) kill(holder, SIGKILL);
+        while ((ended = waitpid(-1, &other, WNOHANG)) > 0 && ended != holder) {}
+        status = other;
+    }
+    while (end_children() && (waitpid(-1, &other, 0) > 0 || errno != ECHILD)) {}
+    if (!WIFSIGNALED(status)) _exit(WEXITSTATUS(status));
+    signal(WTERMSIG(status), SIG_DFL);
+    sigprocmask(SIG_UNBLOCK, &every, NULL);
+    raise(WTERMSIG(status));
+}
+
 int main(void) {
     char line[8192]; // the longest path, and more
     const struct rlimit none = {0, 0};
     setrlimit(RLIMIT_CORE, &none); // a crash leaves no file in the user's folder
     page = sysconf(_SC_PAGESIZE);
+    supervise();
+    self = getpid();
+    for (int i = 0; i < 100; i++) {
+        double start = now(), took = now() - start;
+        if (!i || took < reading) reading = took;
+    }
     if (!detach()) last_words("standard input and output cannot be moved: raise ulimit -n");
     catch();
     while (fgets(line, sizeof line, in)) {
@@ -545,14 +719,15 @@ int main(void) {
             stage(arguments);
         } else if (!strcmp(line, "run")) {
             run(arguments);
-        } else if (!strcmp(line, "collect")) {
-            collect();
+        } else if (!strcmp(line, "pid")) {
+            fprintf(out, "ok %ld\n", (long)self);
         } else if (!strcmp(line, "drop")) {
             drop();
             fprintf(out, "ok\n");
         } else {
             fail("no such request");
         }
+        returned();
         fflush(out);
     }
     return 0;
