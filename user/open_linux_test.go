@@ -158,7 +158,15 @@ func TestBehaviour(t *testing.T) {
 			"it does not write element (0, 0) of C, or adds"},
 		"strays": {"", rows + `if (n == 8) C[3] += A[m * k];`, "it reads outside A or B for element (0, 3) of C"},
 		"hangs":  {"", `for (volatile int i = 0; n == 8;) i++;` + rows, "context deadline exceeded"},
-		"forks":  {"#include <unistd.h>", `if (n == 8 && fork() == 0) for (;;) pause();` + rows, ""},
+		"forks": {"#include <unistd.h>", `if (n == 8 && fork() == 0) for (;;) pause();` + rows,
+			"it has returned, and a process that it has started still runs"},
+		"leaves its session": {"#include <unistd.h>",
+			`if (n == 8 && fork() == 0) { setsid(); if (fork()) _exit(0); for (;;) pause(); }` + rows,
+			"it has returned, and a process that it has started still runs"},
+		"returns twice": {"#include <unistd.h>", `if (n == 8) fork();` + rows,
+			"it returns twice: it has forked, and both processes return"},
+		"writes nonsense": {"#include <unistd.h>", `if (n == 8) for (int fd = 3; fd < 200; fd++)
+			if (write(fd, "\n", 1) == 1) break;` + rows, "its process answers \"\", which is no answer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

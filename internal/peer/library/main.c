@@ -333,13 +333,15 @@ static void use(long place) {
     for (size_t i = 0; i < 3; i++) x[i]->data = x[i]->first + place * (long)x[i]->step;
 }
 
-// mixed returns a number that looks random (SplitMix64).
-static inline uint64_t mixed(uint64_t x) {
-    x *= 0x9e3779b97f4a7c15;
+static const uint64_t golden = 0x9e3779b97f4a7c15;
+
+// mixed returns a number that looks random (SplitMix64), and spread the one of x times golden.
+static inline uint64_t spread(uint64_t x) {
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
     x = (x ^ x >> 27) * 0x94d049bb133111eb;
     return x ^ x >> 31;
 }
+static uint64_t mixed(uint64_t x) { return spread(x * golden); }
 
 // What the seed of a call decides, and of the calls before the clock starts. Seed 0: A and B are what was staged.
 enum { OF_A = 1, OF_B, OF_C, WARM };
@@ -354,12 +356,12 @@ static void draw(const struct matrix *x, uint64_t seed, long long i, void *to) {
         memcpy(to, from, n * product.size);
         return;
     }
-    uint64_t at = seed + (x->by_columns ? i : i * x->columns), step = x->by_columns ? x->columns : 1;
+    uint64_t at = (seed + (x->by_columns ? i : i * x->columns)) * golden, step = x->by_columns ? x->columns * golden : golden;
     if (product.size == 8)
-        for (size_t j = 0; j < n; j++) ((uint64_t *)to)[j] = ((const uint64_t *)from)[j] ^ mixed(at + j * step) >> 12;
+        for (size_t j = 0; j < n; j++, at += step) ((uint64_t *)to)[j] = ((const uint64_t *)from)[j] ^ spread(at) >> 12;
     else
-        for (size_t j = 0; j < n; j++)
-            ((uint32_t *)to)[j] = ((const uint32_t *)from)[j] ^ (uint32_t)(mixed(at + j * step) >> 41);
+        for (size_t j = 0; j < n; j++, at += step)
+            ((uint32_t *)to)[j] = ((const uint32_t *)from)[j] ^ (uint32_t)(spread(at) >> 41);
 }
 
 // prepare draws the operands of a call, and prepares C. It is what was staged or zero where the product is added
@@ -471,6 +473,9 @@ static int left(void) {
     return 1;
 }
 
+// place_of returns the place of a call of the group. Those of a group follow each other; a single one alternates.
+static long place_of(long i) { return product.group > 1 ? i : product.calls % product.places; }
+
 // run computes products between two readings of the clock, a group at a time, and copies the C of each at once.
 static void run(const char *arguments) {
     long times, staged, dry;
@@ -488,7 +493,7 @@ static void run(const char *arguments) {
     for (long done = 0, n; done < times; done += n) {
         n = times - done < product.group ? times - done : product.group;
         if (!done && (dry || product.last < shortest)) {
-            use(product.calls % product.places);
+            use(place_of(0));
             prepare(mixed(seed + WARM), seed);
             for (start = now(); !dry && warm < awake; warm = now() - start) {
                 multiply();
@@ -496,24 +501,29 @@ static void run(const char *arguments) {
             }
         }
         for (long i = 0; i < n; i++) {
-            use((product.calls + i) % product.places);
+            use(place_of(i));
             prepare(done + i == staged ? 0 : mixed(seed ^ mixed(done + i)), mixed(seed ^ mixed(done + i)));
         }
+        use(place_of(0));
         start = now();
         for (long i = 0; i < n && !dry; i++) {
-            if (n > 1) use((product.calls + i) % product.places);
             multiply();
+            if (n > 1) { // to the next place
+                product.a.data += product.a.step;
+                product.b.data += product.b.step;
+                product.c.data += product.c.step;
+            }
         }
         double span = now() - start - reading;
         took += span > 0 ? span : 0;
         returned();
         for (long i = 0; i < n; i++) {
-            use((product.calls + i) % product.places);
+            use(place_of(i));
             for (long long j = 0; j < lines(c); j++)
                 memcpy(results + (done + i) * bytes + j * line, c->data + j * c->ld * product.size, line);
         }
         for (long i = 0; i < n && product.guarded; i++) {
-            use((product.calls + i) % product.places);
+            use(place_of(i));
             uint64_t call = done + i == staged ? 0 : mixed(seed ^ mixed(done + i));
             if (modified(a, seed_of(call, OF_A)) || modified(b, seed_of(call, OF_B))) return;
         }
