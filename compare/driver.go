@@ -201,7 +201,7 @@ func (d *Driver) keeps(c Case, r Record) bool {
 		return false
 	}
 	switch r.Status {
-	case Failed, Timeout, Unavailable:
+	case Failed, Timeout, Unavailable, Suspect:
 		return false
 	case Skipped: // as long as the reason holds
 		return d.refuse(c) != ""

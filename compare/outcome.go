@@ -14,6 +14,7 @@ import (
 	"gemm/compare/batch"
 	"gemm/compare/optional"
 	"gemm/compare/verify"
+	"gemm/internal/cpu"
 	"gemm/internal/sample"
 )
 
@@ -109,6 +110,10 @@ func (d *Driver) failure(err error) (Status, string) {
 		return Unavailable, gemm.Why(err)
 	case errors.Is(err, errTimeout):
 		return Timeout, fmt.Sprintf("%v of %v: raise it with --timeout", err, d.Budget.Timeout)
+	case errors.As(err, &optional.Wrong{}):
+		return Wrong, err.Error()
+	case errors.As(err, &optional.Suspect{}):
+		return Suspect, err.Error()
 	case errors.As(err, &unproven{}), errors.As(err, &optional.Unsuited{}):
 		return Skipped, err.Error()
 	}
@@ -176,6 +181,55 @@ func (d *Driver) rate(r *Record, t *contender) {
 	if library && r.Type != "gf256" && terms >= largePeer && !(r.PercentPeak >= 50) {
 		r.Warnings = append(r.Warnings, "below half of the measured peak: the library may not know this processor")
 	}
+}
+
+// A peak that was measured again between the samples and now may be too low by margin, and one that cannot be measured
+// again by apart. It is measured again doubts times at most.
+const (
+	margin = 1.1
+	apart  = 1.5
+	doubts = 20
+)
+
+// doubt makes a row suspect whose speed is above the peak of its processors by more than the spread of both. Another
+// program may have used them while the peak was measured: so it is measured again before.
+func (d *Driver) doubt(ctx context.Context, r *Record, t *contender) {
+	if !r.Speed() || !(r.PercentPeak > 100) || !d.comparable(*r, t) {
+		return
+	}
+	slowest := slices.Max(r.Samples)
+	if r.CI != nil {
+		slowest = r.CI[1]
+	}
+	executed := min(1, t.c.flops()/(2*t.c.Terms()*t.c.products())) // less than the definition has, by Strassen
+	speed, highest := float64(r.Rate*r.Median)/slowest*executed, 100*float64(r.Rate/r.PercentPeak)
+	over := apart
+	if !t.c.OnDevice() && t.c.Ranks() == 0 {
+		over = margin
+		for range doubts {
+			if again, ok := d.peak(ctx, t); ok && speed > over*highest {
+				highest = max(highest, again)
+			}
+		}
+	}
+	if speed <= over*highest || ctx.Err() != nil {
+		return
+	}
+	bare := t.record
+	bare.Host, bare.Run, bare.Resolved, bare.Predicted, bare.Status = r.Host, r.Run, r.Resolved, r.Predicted, Suspect
+	bare.Reason = fmt.Sprintf("%.3g times as fast as the measured peak, %.4g %s on as many processors: it cannot have "+
+		"computed the product in this time", float64(r.Rate)/highest, highest, r.Unit)
+	*r = bare
+}
+
+// comparable reports whether the peak is one of the instructions that the row may use, on as many processors.
+func (d *Driver) comparable(r Record, t *contender) bool {
+	if _, narrowed := cpu.Held(); narrowed && t.c.outside() || t.c.Ranks() > 0 && d.host.oversubscribed(r) != "" {
+		return false
+	}
+	return t.c.OnDevice() || !slices.ContainsFunc(d.host.Ceilings, func(c Ceiling) bool {
+		return c.Run == d.run.ID && c.Pipe == t.c.pipe() && c.ISA == string(cpu.Generic) // of a loop that Go compiles
+	})
 }
 
 // phases returns the median of each phase over the samples, in seconds; nil: there are none.
@@ -260,7 +314,7 @@ func (d *Driver) again(ctx context.Context, took time.Duration) error {
 // the second time says so.
 func narrower(first, second Record) Record {
 	switch {
-	case second.Status == Wrong:
+	case second.Status == Wrong, second.Status == Suspect:
 		return second
 	case second.Status != OK || second.CI == nil:
 		return first

@@ -136,11 +136,15 @@ type Status string
 const (
 	OK          Status = "ok"          // residual ≤ bound was checked on this very result
 	Wrong       Status = "wrong"       // it was not within the bound
+	Suspect     Status = "suspect"     // its time cannot be true
 	Skipped     Status = "skipped"     // predicted to exceed its budget or the memory, or to prove nothing
 	Unavailable Status = "unavailable" // cannot run here; the reason says what to do
 	Timeout     Status = "timeout"     // took longer than --timeout
 	Failed      Status = "error"       // returned an error, panicked or lost its process
 )
+
+// Bad reports whether a row with the outcome went wrong, and not only could not or should not be measured.
+func (s Status) Bad() bool { return s == Wrong || s == Suspect || s == Failed || s == Timeout }
 
 // Record is one row: one variant on one case.
 type Record struct {
@@ -331,7 +335,7 @@ func (k Key) of(host string) Key {
 }
 
 // statuses are all that a row can have.
-var statuses = []Status{OK, Wrong, Skipped, Unavailable, Timeout, Failed}
+var statuses = []Status{OK, Wrong, Suspect, Skipped, Unavailable, Timeout, Failed}
 
 // check returns an error unless this program can have written d: no name is empty, the outcomes are
 // known, and no size or time is negative.

@@ -50,7 +50,7 @@ func (d *Driver) measure(ctx context.Context, cases []Case) ([]Record, []Trace, 
 	if ctx.Err() != nil {
 		return nil, nil, ctx.Err()
 	}
-	records, traces := t.finish()
+	records, traces := t.finish(ctx)
 	return records, traces, nil
 }
 
@@ -138,7 +138,7 @@ func (t *turn) draw(ctx context.Context) {
 }
 
 // finish returns the rows and the traces.
-func (t *turn) finish() ([]Record, []Trace) {
+func (t *turn) finish(ctx context.Context) ([]Record, []Trace) {
 	records := make([]Record, len(t.contenders))
 	var traces []Trace
 	for i, x := range t.contenders {
@@ -146,6 +146,8 @@ func (t *turn) finish() ([]Record, []Trace) {
 			x.record.Ceiling = slices.Max(found) // a disturbance can only lower a peak
 		}
 		records[i] = t.d.finish(x)
+		runtime.GOMAXPROCS(t.procs)
+		t.d.doubt(ctx, &records[i], x)
 		if x.trace != nil {
 			trace := records[i].trace()
 			trace.Workers, trace.Seconds = x.trace.Workers, x.trace.Seconds

@@ -303,9 +303,8 @@ func summarise(w io.Writer, rows []compare.Record, paths []string) error {
 	}
 	var shown []compare.Record
 	for _, r := range rows {
-		bad := r.Status == compare.Wrong || r.Status == compare.Failed || r.Status == compare.Timeout
 		is := r.Experiment == rows[0].Experiment && r.Shape == best[of(r)].Shape
-		if (bad || is) && !unavailable(r) {
+		if (r.Status.Bad() || is) && !unavailable(r) {
 			shown = append(shown, r)
 		}
 	}
@@ -316,8 +315,8 @@ func summarise(w io.Writer, rows []compare.Record, paths []string) error {
 		return err
 	}
 	var parts []string
-	for _, s := range []compare.Status{compare.OK, compare.Wrong, compare.Failed, compare.Timeout, compare.Skipped,
-		compare.Unavailable} {
+	for _, s := range []compare.Status{compare.OK, compare.Wrong, compare.Suspect, compare.Failed, compare.Timeout,
+		compare.Skipped, compare.Unavailable} {
 		if counts[s] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", counts[s], s))
 		}

@@ -73,7 +73,7 @@ func (v *View) Roof(rows []compare.Record, variant string) (Standing, bool) {
 // Class marks a row of a table by its status.
 func Class(r compare.Record) string {
 	switch {
-	case r.Status == compare.Wrong:
+	case r.Status == compare.Wrong, r.Status == compare.Suspect:
 		return "wrong"
 	case !r.Speed():
 		return "muted"

@@ -201,7 +201,7 @@ func (v *View) Faults(fam string) []Fault {
 
 // Bad reports whether a row is wrong, failed or timed out.
 func Bad(r compare.Record) bool {
-	return r.Status == compare.Wrong || r.Status == compare.Failed || r.Status == compare.Timeout
+	return r.Status.Bad()
 }
 
 // CLoop is a textbook loop in C with one set of options.

@@ -191,7 +191,7 @@ func (b *Builder) rows(v *analysis.View, rows []compare.Record) (document.Table,
 		}
 		best, found := analysis.Quickest(rows, p, func(compare.Record) bool { return true })
 		switch {
-		case r.Status == compare.Wrong:
+		case r.Status == compare.Wrong, r.Status == compare.Suspect:
 			row.Class = "wrong"
 		case !r.Speed():
 			row.Class = "muted"

@@ -23,7 +23,7 @@ func (b *Builder) Summary() document.Section {
 	for _, r := range rows {
 		byStatus[r.Status] = append(byStatus[r.Status], r)
 	}
-	for _, status := range []compare.Status{compare.Wrong, compare.Failed, compare.Timeout} {
+	for _, status := range []compare.Status{compare.Wrong, compare.Suspect, compare.Failed, compare.Timeout} {
 		if bad := byStatus[status]; len(bad) > 0 {
 			s.Add(document.Paragraph{Text: b.Count("summary."+string(status), len(bad))})
 			s.List(b.offenders(bad))
@@ -34,8 +34,8 @@ func (b *Builder) Summary() document.Section {
 	}
 
 	var counts []document.Text
-	for _, status := range []compare.Status{compare.OK, compare.Wrong, compare.Skipped, compare.Unavailable,
-		compare.Timeout, compare.Failed} {
+	for _, status := range []compare.Status{compare.OK, compare.Wrong, compare.Suspect, compare.Skipped,
+		compare.Unavailable, compare.Timeout, compare.Failed} {
 		if n := len(byStatus[status]); n > 0 {
 			counts = append(counts, b.Say("summary.count", text.Args{"Status": b.Status(status), "Rows": n}))
 		}

@@ -51,12 +51,11 @@ func (b builder) rate(r compare.Record) document.Text {
 	return cell
 }
 
-// bad counts the rows that are wrong, failed or ran out of time.
+// bad counts the rows that went wrong.
 func (b builder) bad() int {
 	n := 0
 	for _, r := range b.Doc.Records {
-		switch r.Status {
-		case compare.Wrong, compare.Failed, compare.Timeout:
+		if r.Status.Bad() {
 			n++
 		}
 	}

@@ -266,7 +266,7 @@ func (b builder) faults(v *analysis.View, fam string) document.Table {
 		}
 		row := document.Row{Cells: []document.Text{document.Literal(f.Variant), document.Text(f.Type),
 			b.Status(f.Status), reason, b.Sizes(f.Problems)}}
-		if f.Status == compare.Wrong {
+		if f.Status == compare.Wrong || f.Status == compare.Suspect {
 			row.Class = "wrong"
 		}
 		t.Rows = append(t.Rows, row)

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gemm/compare"
+	"gemm/internal/gemmtest"
+	"gemm/internal/peer"
+)
+
+// cheats are the functions of testdata/cheats.c, with the outcome of their row and a part of its reason. Those that are
+// ok find nothing to save: no call has the operands of another one.
+var cheats = map[string]struct {
+	status compare.Status
+	reason string
+}{
+	"every_third":       {compare.Wrong, "in a call that was timed, it does not write element (0, 0) of C"},
+	"after_warm_up":     {compare.Wrong, "in a call that was timed, it does not write element (0, 0) of C"},
+	"by_pointer":        {compare.Wrong, "of C is wrong: its sum with random signs is"},
+	"by_checksum":       {compare.Wrong, "of C is wrong: its sum with random signs is"},
+	"by_first_element":  {compare.OK, ""},
+	"half_of_the_rows":  {compare.Wrong, "it does not write element (24, 0) of C"},
+	"one_element_less":  {compare.Wrong, "it does not write element (1, 1) of C"},
+	"one_term_less":     {compare.Wrong, "in a call that was timed, row 1 of C is wrong"},
+	"changes_operands":  {compare.Failed, "it changes A: element (0, 1) was "},
+	"previous_operands": {compare.Wrong, "of C is wrong: its sum with random signs is"},
+	"of_a_sibling":      {compare.Wrong, "in a call that was timed, "},
+	"nan_out":           {compare.Wrong, "of C is wrong: its sum with random signs is NaN"},
+	"if_written":        {compare.OK, ""},
+	"after_return":      {compare.Wrong, "in a call that was timed, it does not write element"},
+	"changes_the_clock": {compare.Suspect, "times as long as its process reports"},
+}
+
+// TestCheats measures kernels that want to look faster than they are. None is ok and faster than the honest loop.
+func TestCheats(t *testing.T) {
+	t.Parallel()
+	_, err := peer.Program()
+	gemmtest.Require(t, "gcc", err)
+	source, err := filepath.Abs(filepath.Join("testdata", "cheats.c"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	arguments := []string{"serial", "--variants", "serial/naive", "--sizes", "48", "--time", "20ms", "--json", "rows.json",
+		"--cflags", "-O2 -pthread", "--bring", source + ":honest"}
+	for name := range cheats {
+		arguments = append(arguments, "--bring", source+":"+name)
+	}
+	dir := t.TempDir()
+	if r := start(t, dir, nil, arguments...); r.status != statusFailed {
+		t.Errorf("status %d: %s", r.status, r.stderr)
+	}
+	rows := map[string]compare.Record{}
+	for _, r := range records(t, filepath.Join(dir, "rows.json")).Records {
+		rows[strings.TrimPrefix(r.Variant, "user/")] = r
+	}
+	honest := rows["honest"]
+	if honest.Status != compare.OK {
+		t.Fatalf("the honest loop is %s: %s", honest.Status, honest.Reason)
+	}
+	for name, want := range cheats {
+		r := rows[name]
+		if r.Status != want.status || !strings.Contains(r.Reason, want.reason) || r.Speed() != (want.status == compare.OK) {
+			t.Errorf("%s: %s, %q at %v GFLOP/s, want %s, %q", name, r.Status, r.Reason, r.Gflops, want.status, want.reason)
+		}
+		if r.Speed() && !(r.Gflops < 4*honest.Gflops) { // a cached answer is 80 times as fast
+			t.Errorf("%s has %v GFLOP/s, the honest loop %v", name, r.Gflops, honest.Gflops)
+		}
+	}
+}
