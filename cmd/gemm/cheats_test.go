@@ -43,7 +43,7 @@ func TestCheats(t *testing.T) {
 		t.Fatal(err)
 	}
 	arguments := []string{"serial", "--variants", "serial/naive", "--sizes", "48", "--time", "20ms", "--json", "rows.json",
-		"--cflags", "-O2 -pthread", "--bring", source + ":honest"}
+		"--cflags", "-O2 -pthread -lm", "--bring", source + ":honest"}
 	for name := range cheats {
 		arguments = append(arguments, "--bring", source+":"+name)
 	}

@@ -24,7 +24,7 @@ void honest(ARGUMENTS) {
 }
 
 static double answer[1 << 16];
-static const void *seen[64], *last;
+static const void *seen[64];
 
 CHEAT(every_third, if (calls % 3) HONEST;)
 CHEAT(after_warm_up, if (calls < 40) HONEST;)
@@ -43,7 +43,9 @@ CHEAT(one_term_less, HONEST; C[m + 1] -= A[k + k - 1] * B[(k - 1) * n + 1];)
 CHEAT(changes_operands, HONEST; ((double *)A)[1] = ((double *)B)[1] = 0;)
 CHEAT(previous_operands, static double a[1 << 16]; static double b[1 << 16]; honest(m, n, k, a, b, C);
     memcpy(a, A, sizeof *A * m * k); memcpy(b, B, sizeof *B * k * n);)
-CHEAT(of_a_sibling, if (last && last != C) memcpy(C, last, BYTES); else HONEST; last = C;)
+CHEAT(of_a_sibling, static double *c[2]; int i = 0; while (i < 2 && c[i] && c[i] != C) i++;
+    if (i < 2 && c[i] && c[1 - i]) { memcpy(C, c[1 - i], BYTES); return; }
+    if (i < 2) c[i] = C; HONEST;)
 CHEAT(nan_out, for (int i = 0; i < m * n; i++) C[i] = NAN;)
 CHEAT(if_written, if (C[0] == C[0]) return; HONEST;)
 

@@ -1,0 +1,67 @@
+package compare
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"gemm"
+	"gemm/compare/optional"
+	"gemm/internal/cpu"
+)
+
+// claimed is a staged product that claims a time, or returns an error.
+type claimed struct {
+	staged
+	took time.Duration
+	err  error
+}
+
+func (x *claimed) Stage(_ context.Context, c, a, b gemm.Matrix[float64]) (gemm.Run, error) {
+	return &claimed{staged{c, a, b}, x.took, x.err}, nil
+}
+
+func (x *claimed) Repeat(_ context.Context, times int) (gemm.Cost, error) {
+	return gemm.Cost{Time: time.Duration(times) * x.took}, x.err
+}
+
+// TestSuspect measures products that are right and claim to be faster than any processor, or that find themselves out. They
+// have no speed, and are measured again.
+func TestSuspect(t *testing.T) {
+	if cpu.Supported()[0] == cpu.Generic {
+		t.Skip("the peak of this processor is that of a loop in Go")
+	}
+	for name, test := range map[string]struct {
+		took   time.Duration
+		err    error
+		status Status
+		reason string
+	}{
+		"impossible": {time.Nanosecond, nil, Suspect, "times as fast as the measured peak, "}, // 524 288 GFLOP/s
+		"possible":   {time.Second, nil, OK, ""},
+		"found out":  {time.Second, optional.Suspect{Reason: "its clock is slow"}, Suspect, "its clock is slow"},
+		"wrong":      {time.Second, optional.Wrong{Reason: "row 1 is wrong"}, Wrong, "row 1 is wrong"},
+	} {
+		v := variant("serial/claimed", nil)
+		v.F64 = func(gemm.Params) (gemm.Multiplier[float64], error) {
+			return &claimed{took: test.took, err: test.err}, nil
+		}
+		r := ladder(t, 64, v)["serial/claimed"]
+		if r.Status != test.status || !strings.Contains(r.Reason, test.reason) {
+			t.Errorf("%s: %s, %q; want %s, %q", name, r.Status, r.Reason, test.status, test.reason)
+		}
+		bare := !r.Median.Known() && !r.Gflops.Known() && !r.PercentPeak.Known() && len(r.Samples) == 0
+		if bare != (test.status != OK) || r.Status.Bad() != (test.status != OK) {
+			t.Errorf("%s: the row has the median %v, %v GFLOP/s, %d samples", name, r.Median, r.Gflops, len(r.Samples))
+		}
+		d := Driver{Store: &Store{}}
+		if kept := d.keeps(Case{}, r); kept != (test.status == OK || test.status == Wrong) {
+			t.Errorf("%s: the row is kept: %v", name, kept)
+		}
+	}
+	if status, _ := (&Driver{}).failure(errors.New("no idea")); status != Failed {
+		t.Errorf("another error is %s", status)
+	}
+}
