@@ -229,7 +229,7 @@ func programModel(name string) func(gemm.Shape, gemm.Params) gemm.Model {
 	return func(s gemm.Shape, _ gemm.Params) gemm.Model {
 		model := same(s, nil)
 		m, n, k := float64(s.M), float64(s.N), float64(s.K)
-		model.Workspace += m*k + k*n + m*n
+		model.Workspace += peer.Workspace(m, n, k)
 		return model
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
+	"gemm/internal/peer"
 	"gemm/internal/pseudocode"
 	"gemm/internal/python"
 )
@@ -128,7 +129,7 @@ func model(s gemm.Shape, p gemm.Params) gemm.Model {
 	return gemm.Model{
 		Flops:     2 * mf * nf * kf,
 		Accesses:  traffic(registers, 1),
-		Workspace: float64(buffer*p.Int("threads")) + mf*kf + kf*nf + mf*nf,
+		Workspace: float64(buffer*p.Int("threads")) + peer.Workspace(mf, nf, kf),
 		Traffic:   traffic,
 	}
 }

@@ -2,6 +2,7 @@ package user
 
 import (
 	"gemm"
+	"gemm/internal/peer"
 )
 
 // Variants returns the kernels in the order in which they were asked for.
@@ -63,9 +64,8 @@ func (x *multiplier[T]) Warnings() []string {
 	return []string{x.kernel.warning}
 }
 
-// model predicts the cost of a product by its definition, since the loops are not known. The workspace is
-// the copies of the operands in the process: two of A and B, one of C.
+// model predicts the cost of a product by its definition, since the loops are not known.
 func model(s gemm.Shape, _ gemm.Params) gemm.Model {
 	m, n, k := float64(s.M), float64(s.N), float64(s.K)
-	return gemm.Model{Flops: 2 * m * n * k, Accesses: 2*m*n*k + m*n, Workspace: 2*(m*k+k*n) + m*n}
+	return gemm.Model{Flops: 2 * m * n * k, Accesses: 2*m*n*k + m*n, Workspace: peer.Workspace(m, n, k)}
 }

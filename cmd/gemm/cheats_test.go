@@ -69,3 +69,23 @@ func TestCheats(t *testing.T) {
 		}
 	}
 }
+
+// TestOutcome gives outcomes of rows, and wants an error of the command or none. A kernel of the user must not time out.
+func TestOutcome(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		variant string
+		status  compare.Status
+		bad     bool
+	}{
+		{"user/f", compare.Timeout, true}, {"user/f", compare.Wrong, true}, {"user/f", compare.Failed, true},
+		{"user/f", compare.Suspect, true}, {"user/f", compare.Skipped, false}, {"user/f", compare.OK, false},
+		{"serial/naive", compare.Timeout, false}, {"serial/naive", compare.Suspect, true},
+		{"serial/naive", compare.Wrong, true}, {"serial/naive", compare.Unavailable, false},
+	} {
+		rows := []compare.Record{{Status: compare.OK}, {Key: compare.Key{Variant: test.variant}, Status: test.status}}
+		if err := outcome(rows); (err != nil) != test.bad {
+			t.Errorf("a row of %s that is %s: %v", test.variant, test.status, err)
+		}
+	}
+}

@@ -11,13 +11,21 @@
 // shorter than 20 ms is computed once before the clock starts, so that the cost of the pause is not
 // in the time either.
 //
+// # Judging
+//
+// A library is not trusted. Each call that is timed has operands of its own, and its result is checked in this process:
+// the type judge says how. The times that its process reports are compared with clocks outside of it: the type pace.
+//
 // # Faults
 //
 // A process that crashes, exits, hangs until the context ends, or answers nonsense costs the request
 // in progress, whose error says what happened; the process has then ended. What the library prints
 // goes to standard error, and its last line is part of such an error. If the operands are guarded,
 // memory around them is filled with a pattern that is compared after every request, and memory
-// further away cannot be accessed; A and B are compared with copies.
+// further away cannot be accessed; A and B are compared with what they were.
+//
+// The program that holds a library is two processes. One only waits for the end of the other, and then kills what that
+// has started, whatever group or session it is in.
 //
 // If another user can have written a program, it is not started; the error is a
 // trust.ErrUntrusted. There are such processes on Linux only.

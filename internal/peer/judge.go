@@ -2,6 +2,7 @@ package peer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -270,6 +271,9 @@ func (j *judge[T]) untouched() error { return j.spoilt(j.kept, j.call) }
 // collect copies the C that was kept, unless the times that the process has reported cannot be.
 func (j *judge[T]) collect(to []gemm.Matrix[T]) error {
 	size := j.c.Rows * j.c.Cols
+	if len(j.kept) == 0 {
+		return errors.New("no product was computed")
+	}
 	for x, c := range to {
 		for i := range c.Rows {
 			for l := range c.Cols {

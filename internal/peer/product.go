@@ -88,6 +88,10 @@ func Stage[T gemm.Float](ctx context.Context, l *Library, call Call, op Operatio
 	return stage(ctx, l, call, op, [3]int{c.Rows, c.Cols, k}, one(c), one(a), one(b))
 }
 
+// Workspace returns how many elements a product that is staged takes besides its operands: A and B as they are staged
+// and as they are drawn, C and what is sent of it, and here the last C and the one that is kept.
+func Workspace(m, n, k float64) float64 { return 2*(m*k+k*n) + 4*m*n }
+
 // StageBatch is Stage for batches, by the ABIs Exchanged, whose function is called for each product, and Strided.
 func StageBatch[T gemm.Float](ctx context.Context, l *Library, call Call, op Operation,
 	c, a, b gemm.Batch[T]) (*Product[T], error) {

@@ -247,11 +247,11 @@ static void stage(const char *arguments) {
     shape(b, "B", count * (product.trans_b ? n : k), product.trans_b ? k : n, pad_b);
     shape(c, "C", count * m, n, pad_c);
     size_t bytes = a->bytes + b->bytes + c->bytes;
-    product.group = GROUP_BYTES / bytes;
+    product.group = GROUP_BYTES / (bytes ? bytes : 1);
     if (product.group < 1) product.group = 1;
     if (product.group > MOST_PLACES) product.group = MOST_PLACES;
     product.places = product.group > 1 ? product.group : bytes <= ALTERNATE_BYTES ? 2 : 1;
-    product.line = malloc((length(a) > length(b) ? length(a) : length(b)) * product.size);
+    product.line = malloc((length(a) > length(b) ? length(a) : length(b)) * product.size + 1);
     if (!product.line || !allocate(a) || !allocate(b) || !allocate(c))
         last_words("no memory for a copy of the operands");
     if (!receive(a) || !receive(b) || (product.beta != 0 && !receive(c)))
@@ -486,7 +486,7 @@ static void run(const char *arguments) {
     }
     const struct matrix *a = &product.a, *b = &product.b, *c = &product.c;
     size_t line = length(c) * product.size, bytes = lines(c) * line;
-    char *results = realloc(product.results, times * bytes);
+    char *results = realloc(product.results, times * bytes + 1);
     if (!results) last_words("no memory for the results");
     product.results = results;
     double took = 0, warm = 0, start;
