@@ -94,8 +94,25 @@ const (
 // once computes the product of the operands as they were staged, and keeps it.
 func (j *judge[T]) once(ctx context.Context) (time.Duration, error) { return j.request(ctx, 1, 0) }
 
+// mostResults is the number of elements of C in an answer, at most if there are several C.
+const mostResults = 1 << 20
+
 // repeat computes that many products, each of other operands, and returns the time that the process reports.
-func (j *judge[T]) repeat(ctx context.Context, times int) (time.Duration, error) {
+func (j *judge[T]) repeat(ctx context.Context, times int) (total time.Duration, err error) {
+	most := 1 // a power of two, as a batch of a sampler is: then all requests are of one length
+	for 2*most*len(j.a)*j.c.Rows*j.c.Cols <= mostResults {
+		most *= 2
+	}
+	for ; times > 0 && err == nil; times -= most {
+		var took time.Duration
+		took, err = j.batch(ctx, min(times, most))
+		total += took
+	}
+	return total, err
+}
+
+// batch is repeat for products whose results fit into an answer.
+func (j *judge[T]) batch(ctx context.Context, times int) (time.Duration, error) {
 	for j.pace.begins(times) {
 		at, err := j.ask(ctx, fmt.Sprintf("run %d %d -1 1", times, rand.Uint64()), times, new([2]float64))
 		if err != nil {
