@@ -27,8 +27,8 @@ func (x *claimed) Repeat(_ context.Context, times int) (gemm.Cost, error) {
 	return gemm.Cost{Time: time.Duration(times) * x.took}, x.err
 }
 
-// TestSuspect measures products that are right and claim to be faster than any processor, or that find themselves out. They
-// have no speed, and are measured again.
+// TestSuspect measures products that are right and claim to be faster than any processor, or whose error says what they
+// are. They have no speed.
 func TestSuspect(t *testing.T) {
 	if cpu.Supported()[0] == cpu.Generic {
 		t.Skip("the peak of this processor is that of a loop in Go")
@@ -39,7 +39,7 @@ func TestSuspect(t *testing.T) {
 		status Status
 		reason string
 	}{
-		"impossible": {time.Nanosecond, nil, Suspect, "times as fast as the measured peak, "}, // 524 288 GFLOP/s
+		"impossible": {time.Nanosecond, nil, Suspect, "times the measured peak, "}, // 524 288 GFLOP/s
 		"possible":   {time.Second, nil, OK, ""},
 		"found out":  {time.Second, optional.Suspect{Reason: "its clock is slow"}, Suspect, "its clock is slow"},
 		"wrong":      {time.Second, optional.Wrong{Reason: "row 1 is wrong"}, Wrong, "row 1 is wrong"},

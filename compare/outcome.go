@@ -217,8 +217,8 @@ func (d *Driver) doubt(ctx context.Context, r *Record, t *contender) {
 	}
 	bare := t.record
 	bare.Host, bare.Run, bare.Resolved, bare.Predicted, bare.Status = r.Host, r.Run, r.Resolved, r.Predicted, Suspect
-	bare.Reason = fmt.Sprintf("%.3g times as fast as the measured peak, %.4g %s on as many processors: it cannot have "+
-		"computed the product in this time", float64(r.Rate)/highest, highest, r.Unit)
+	bare.Reason = fmt.Sprintf("its speed is %.3g times the measured peak, %.4g %s on as many processors",
+		float64(r.Rate)/highest, highest, r.Unit)
 	*r = bare
 }
 

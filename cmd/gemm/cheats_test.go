@@ -16,20 +16,20 @@ var cheats = map[string]struct {
 	status compare.Status
 	reason string
 }{
-	"every_third":       {compare.Wrong, "in a call that was timed, it does not write element (0, 0) of C"},
-	"after_warm_up":     {compare.Wrong, "in a call that was timed, it does not write element (0, 0) of C"},
-	"by_pointer":        {compare.Wrong, "of C is wrong: its sum with random signs is"},
-	"by_checksum":       {compare.Wrong, "of C is wrong: its sum with random signs is"},
+	"every_third":       {compare.Wrong, "it does not write element (0, 0) of C"},
+	"after_warm_up":     {compare.Wrong, "it does not write element (0, 0) of C"},
+	"by_pointer":        {compare.Wrong, "of C is wrong in a call that was timed: its sum with random signs is"},
+	"by_checksum":       {compare.Wrong, "of C is wrong in a call that was timed: its sum with random signs is"},
 	"by_first_element":  {compare.OK, ""},
 	"half_of_the_rows":  {compare.Wrong, "it does not write element (24, 0) of C"},
 	"one_element_less":  {compare.Wrong, "it does not write element (1, 1) of C"},
-	"one_term_less":     {compare.Wrong, "in a call that was timed, row 1 of C is wrong"},
+	"one_term_less":     {compare.Wrong, "row 1 of C is wrong in a call that was timed"},
 	"changes_operands":  {compare.Failed, "it changes A: element (0, 1) was "},
-	"previous_operands": {compare.Wrong, "of C is wrong: its sum with random signs is"},
-	"of_a_sibling":      {compare.Wrong, "in a call that was timed, "},
-	"nan_out":           {compare.Wrong, "of C is wrong: its sum with random signs is NaN"},
+	"previous_operands": {compare.Wrong, "of C is wrong in a call that was timed: its sum with random signs is"},
+	"of_a_sibling":      {compare.Wrong, "of C is wrong in a call that was timed: its sum"},
+	"nan_out":           {compare.Wrong, "of C is wrong in a call that was timed: its sum with random signs is NaN"},
 	"if_written":        {compare.OK, ""},
-	"after_return":      {compare.Wrong, "in a call that was timed, it does not write element"},
+	"after_return":      {compare.Wrong, "it does not write element"},
 	"changes_the_clock": {compare.Suspect, "times as long as its process reports"},
 }
 

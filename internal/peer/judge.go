@@ -206,10 +206,10 @@ func (j *judge[T]) check(result []T, call uint64, signs []float64) error {
 				continue
 			}
 			if err := j.spoilt(result, call); err != nil {
-				return optional.Wrong{Reason: "in a call that was timed, " + err.Error()}
+				return optional.Wrong{Reason: err.Error()}
 			}
-			return optional.Wrong{Reason: fmt.Sprintf("in a call that was timed, row %d of C is wrong: its sum with random "+
-				"signs is %.9g, that of the product %.9g", i, got[i], sum)}
+			return optional.Wrong{Reason: fmt.Sprintf(
+				"row %d of C is wrong in a call that was timed: its sum with random signs is %.9g, not %.9g", i, got[i], sum)}
 		}
 	}
 	return nil

@@ -70,6 +70,7 @@ func (p *pace) err() error {
 	if p.asked < leastAsked || p.least <= 0 {
 		return nil
 	}
-	return optional.Suspect{Reason: fmt.Sprintf("its calls take %.3g times as long as its process reports: "+
-		"it changes the clock, or works outside of the time", p.excess)}
+	return optional.Suspect{Reason: fmt.Sprintf(
+		"its calls take %.3g times as long as its process reports: it changes the clock, or works outside of the time",
+		p.excess)}
 }

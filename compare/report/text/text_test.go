@@ -259,7 +259,7 @@ func TestSpeaker(t *testing.T) {
 func TestNotes(t *testing.T) {
 	var program strings.Builder
 	for _, sources := range []string{"compare/*.go", "mpi/*.go", "cuda/device/*.go", "user/*.go", "reference/*.go",
-		"internal/peer/library/*.c", "internal/python/*.go"} {
+		"internal/peer/*.go", "internal/peer/library/*.c", "internal/python/*.go"} {
 		files, err := filepath.Glob(filepath.Join("../../..", sources))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %v", sources, err)

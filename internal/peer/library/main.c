@@ -356,7 +356,8 @@ static void draw(const struct matrix *x, uint64_t seed, long long i, void *to) {
         memcpy(to, from, n * product.size);
         return;
     }
-    uint64_t at = (seed + (x->by_columns ? i : i * x->columns)) * golden, step = x->by_columns ? x->columns * golden : golden;
+    uint64_t at = (seed + (x->by_columns ? i : i * x->columns)) * golden;
+    uint64_t step = x->by_columns ? x->columns * golden : golden;
     if (product.size == 8)
         for (size_t j = 0; j < n; j++, at += step) ((uint64_t *)to)[j] = ((const uint64_t *)from)[j] ^ spread(at) >> 12;
     else
@@ -415,8 +416,8 @@ static int outside(const struct matrix *x) {
         if (at < 0) continue;
         int last = i == product.places || (i && at < (long long)bytes / 2);
         long long element = last ? at / size + 1 : ((long long)bytes - at + size - 1) / size;
-        fprintf(out, "error it writes outside %s, element %lld %s one\n", x->name, element,
-                last ? "behind its last" : "before its first");
+        if (last) fprintf(out, "error it writes outside %s, element %lld behind its last one\n", x->name, element);
+        else fprintf(out, "error it writes outside %s, element %lld before its first one\n", x->name, element);
         return 1;
     }
     size_t used = length(x) * product.size, pad = x->ld * product.size - used;
