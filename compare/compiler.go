@@ -102,12 +102,8 @@ func (b compilation) meet(d *Driver, f found) (string, error) {
 	return f.Run.ID, errors.Join(d.Store.PutRun(f.Run), d.Store.PutMeasurements(f.Measurements...))
 }
 
-// complete implements process: the rows of all builds are compared with the ceiling of this process.
-func (compilation) complete(d *Driver, r *Record) {
-	if peak, ok := d.ceiling(gemm.TypeNamed(r.Type).Pipe(), r.Threads); ok && r.Speed() {
-		r.PercentPeak = Number(100 * float64(r.Gflops) / peak)
-	}
-}
+// complete implements process: nothing is missing.
+func (compilation) complete(*Driver, *Record) {}
 
 // compile builds cmd/gemm with the options of b. The source is in the working folder or next to
 // this program.

@@ -362,18 +362,3 @@ func (p Probe) rates(ctx context.Context, each time.Duration) ([]float64, error)
 	}
 	return rates, err
 }
-
-// ceiling returns the measured peak of the type on that number of busy threads.
-func (d *Driver) ceiling(pipe string, threads int) (float64, bool) {
-	return d.ceilingOf(func(c Ceiling) bool { return c.Unit == "cpu" && c.Pipe == pipe && c.Threads == threads })
-}
-
-// ceilingOf returns the first ceiling of this run that matches.
-func (d *Driver) ceilingOf(wanted func(Ceiling) bool) (float64, bool) {
-	for _, c := range d.host.Ceilings {
-		if c.Run == d.run.ID && wanted(c) && c.Gflops.Known() {
-			return float64(c.Gflops), true
-		}
-	}
-	return 0, false
-}

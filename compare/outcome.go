@@ -150,8 +150,7 @@ func (d *Driver) crowded(r *Record, t *contender) string {
 	return d.host.oversubscribed(*r)
 }
 
-// rate puts the speed into the row, and its share of the ceiling. The ceiling is of all ranks. If the
-// grid is smaller, it counts for the ranks that computed.
+// rate puts the speed into the row, and its share of the peak as far as that is known.
 func (d *Driver) rate(r *Record, t *contender) {
 	terms, median := t.c.Terms()*t.c.products(), float64(r.Median)
 	if r.Type == "gf256" {
@@ -161,24 +160,10 @@ func (d *Driver) rate(r *Record, t *contender) {
 		r.Gflops = Number(2 * terms / median / 1e9)
 		r.Rate = r.Gflops
 	}
-	c, ok := d.ceiling(t.c.pipe(), t.busy)
-	if r.GPU != nil {
-		c, ok = d.ceilingOf(func(c Ceiling) bool {
-			return c.Unit == "gpu" && c.Device == t.c.device() && c.Pipe == r.GPU.Pipe
-		})
-	}
-	if r.Ceiling > 0 {
-		c, ok = r.Ceiling, true
-	}
-	if !ok {
-		return
-	}
-	if r.outsideGrid() > 0 {
-		c *= float64(r.RanksUsed) / float64(len(r.Ranks))
-	}
-	r.PercentPeak = Number(100 * float64(r.Rate) / c)
+	alone := Document{Hosts: []Host{d.host}, Records: []Record{*r}}
+	r.PercentPeak = alone.Settled().Records[0].PercentPeak
 	library := t.c.foreign() && t.c.Variant.Role == gemm.Library
-	if library && r.Type != "gf256" && terms >= largePeer && !(r.PercentPeak >= 50) {
+	if library && r.Type != "gf256" && terms >= largePeer && r.PercentPeak < 50 {
 		r.Warnings = append(r.Warnings, "below half of the measured peak: the library may not know this processor")
 	}
 }

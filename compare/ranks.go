@@ -233,19 +233,26 @@ func (r Record) outsideGrid() int {
 	return max(0, len(r.Ranks)-inside)
 }
 
+// processorsOf returns the processors that the ranks on each host may use.
+func processorsOf(ranks []account.Rank) map[string]map[int]bool {
+	out := map[string]map[int]bool{}
+	for _, x := range ranks {
+		for _, id := range cpu.ParseList(x.CPUs) {
+			if out[x.Host] == nil {
+				out[x.Host] = map[int]bool{}
+			}
+			out[x.Host][id] = true
+		}
+	}
+	return out
+}
+
 // oversubscribed returns a warning if the ranks of a row have to share processors, otherwise "". h
 // is the host of rank 0.
 func (h Host) oversubscribed(r Record) string {
-	ranks := map[string]int{} // number of ranks by host
-	processors := map[string]map[int]bool{}
+	ranks, processors := map[string]int{}, processorsOf(r.Ranks) // by host
 	for _, x := range r.Ranks {
 		ranks[x.Host]++
-		if processors[x.Host] == nil {
-			processors[x.Host] = map[int]bool{}
-		}
-		for _, id := range cpu.ParseList(x.CPUs) {
-			processors[x.Host][id] = true
-		}
 	}
 	for i, x := range r.Ranks {
 		n, have := ranks[x.Host], len(processors[x.Host])

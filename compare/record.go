@@ -224,14 +224,37 @@ func (r Record) Note() string {
 	if r.Reason != "" {
 		notes = append(notes, strings.ReplaceAll(output.Line(r.Reason), ": gemm: ", ": "))
 	}
-	if ran, ok := r.Resolved["ran"].(string); ok && ran != "" {
+	if ran := r.Ran(); ran != "" {
 		notes = append(notes, "computed by "+ran)
 	}
-	for _, warning := range r.Warnings {
+	for _, warning := range r.Cautions() {
 		about, _, _ := strings.Cut(warning, ":")
 		notes = append(notes, about)
 	}
 	return strings.Join(notes, "; ")
+}
+
+// Ran returns the variant that computed r if it is another, which the row says since there are recursions
+// with a cut-off; "": its own.
+func (r Record) Ran() string {
+	ran, _ := r.Resolved["ran"].(string)
+	return ran
+}
+
+// Cautions returns the warnings of r, and one if it is faster than the measured peak by more than its spread.
+func (r Record) Cautions() []string {
+	slowest := 1.03
+	if r.CI != nil {
+		slowest = max(slowest, r.CI[1]/float64(r.Median))
+	}
+	if !r.Speed() || !(float64(r.PercentPeak) > 100*slowest) {
+		return r.Warnings
+	}
+	why := "above the measured peak: the peak was measured on a busy machine"
+	if r.Predicted != nil && r.Predicted.Flops < 0.99*2*r.Terms()*float64(max(1, r.Batch)) {
+		why = "above the measured peak: it executes fewer operations than are counted"
+	}
+	return append(slices.Clone(r.Warnings), why)
 }
 
 // Measurement is a figure that is not a product: a bandwidth over sizes, an

@@ -134,7 +134,10 @@ func Parse(data []byte) (Document, error) {
 	if err := doc.check(); err != nil {
 		return Document{}, fmt.Errorf("%w; the file was damaged or changed", err)
 	}
-	return doc, doc.whole()
+	if err := doc.whole(); err != nil {
+		return Document{}, err
+	}
+	return doc.Settled(), nil
 }
 
 // whole makes integers of the numbers among the parameters, which have been read as JSON.
@@ -243,11 +246,22 @@ func (s *Store) adopt(doc Document) error {
 	return nil
 }
 
-// Document returns what the store holds. The caller must not change it.
+// Document returns what the store holds, settled. The caller must not change it.
 func (s *Store) Document() Document {
-	doc := s.doc
+	doc := s.doc.Settled()
 	doc.Schema = Schema
 	return doc
+}
+
+// Rows returns the rows as they are in the store, if they are, since later peaks settle them.
+func (s *Store) Rows(rows []Record) []Record {
+	out, settled := slices.Clone(rows), s.Document().Records
+	for i, r := range rows {
+		if at, ok := s.index[r.identity()]; ok {
+			out[i] = settled[at]
+		}
+	}
+	return out
 }
 
 // find returns the row with the identity key.
@@ -429,8 +443,27 @@ func (s *Store) put(r Record) error {
 	return nil
 }
 
+// settle settles the rows, and encodes those again that it changes.
+func (s *Store) settle() error {
+	for i, r := range s.doc.Settled().Records {
+		old := s.doc.Records[i].PercentPeak
+		if old == r.PercentPeak || !old.Known() && !r.PercentPeak.Known() {
+			continue
+		}
+		data, err := json.Marshal(r)
+		if err != nil {
+			return fmt.Errorf("record of %s: %w", r.Variant, err)
+		}
+		s.doc.Records[i], s.encoded[i] = r, data
+	}
+	return nil
+}
+
 // Encode returns the document as JSON, a line a record.
 func (s *Store) Encode() ([]byte, error) {
+	if err := s.settle(); err != nil {
+		return nil, err
+	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "{\"schema\":%d", Schema)
 	section := func(name string, n int, item func(i int) ([]byte, error)) error {

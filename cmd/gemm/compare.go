@@ -284,7 +284,7 @@ func runCompare(c *cli.Context) error {
 	if c.String("trace") == stdoutName {
 		return errors.Join(failed, traced)
 	}
-	return errors.Join(failed, traced, summarise(c.App.Writer, p.rows, paths))
+	return errors.Join(failed, traced, summarise(c.App.Writer, store.Rows(p.rows), paths))
 }
 
 // summarise writes the rows of the first experiment, the ladder if there is one, at the largest shape

@@ -587,7 +587,7 @@ func (f ladder) run(c *cli.Context) error {
 		case c.String("trace") == stdoutName:
 			return nil
 		case file != stdoutName:
-			return printRows(c.App.Writer, rows)
+			return printRows(c.App.Writer, store.Rows(rows))
 		}
 		data, err := store.Encode()
 		if err != nil {

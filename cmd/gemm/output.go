@@ -41,6 +41,9 @@ func printAverages(out io.Writer, rows []compare.Record) error {
 	var order []series
 	speeds, counts := map[series][]float64{}, map[series]int{}
 	for _, r := range rows {
+		if r.Ran() != "" {
+			continue
+		}
 		s := series{strings.TrimSpace(r.Variant + " " + r.Params.String()), r.Type}
 		if counts[s]++; counts[s] == 1 {
 			order = append(order, s)

@@ -45,7 +45,7 @@ var csvColumns = []struct {
 	{"resolved", func(r compare.Record) string { return r.Resolved.String() }},
 	{"status", func(r compare.Record) string { return string(r.Status) }},
 	{"reason", func(r compare.Record) string { return r.Reason }},
-	{"warnings", func(r compare.Record) string { return strings.Join(r.Warnings, "; ") }},
+	{"warnings", func(r compare.Record) string { return strings.Join(r.Cautions(), "; ") }},
 	{"samples", func(r compare.Record) string { return strconv.Itoa(len(r.Samples)) }},
 	{"inner", func(r compare.Record) string { return strconv.Itoa(r.Inner) }},
 	{"turn", func(r compare.Record) string { return r.Turn }},
@@ -93,7 +93,7 @@ func CSV(w io.Writer, doc compare.Document) error {
 	if err := out.Write(cells); err != nil {
 		return err
 	}
-	for _, r := range doc.Records {
+	for _, r := range doc.Settled().Records {
 		for i, c := range csvColumns {
 			cells[i] = csvText(output.Line(c.value(r)))
 		}

@@ -300,7 +300,7 @@ var outsideSentences = []sentence{
 		reporttest.Row("cuda/warptile", 128, 1e-5, onGPU),
 		reporttest.Row("cuda/cublas", 128, 8e-6, onGPU), reporttest.Row("user/warptile", 128, 2e-5, kernelOnGPU)),
 		[]string{
-			"| `user/warptile` | ok | 20.0 µs |", "{#results-cuda-f64}"}, []string{"`user/warptile` → ",
+			"| `user/warptile` | ok (1) | 20.0 µs |", "{#results-cuda-f64}"}, []string{"`user/warptile` → ",
 			"→ `user/warptile`", "{#results-user-f64}"}},
 }
 

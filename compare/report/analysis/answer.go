@@ -39,7 +39,7 @@ func (v *View) Answer(typ string) Answer {
 	a := Answer{Type: typ, view: v}
 	for _, r := range Timed(v.Ladder(typ)) {
 		p := ProblemOf(r)
-		if p.Cube() && p.plain() && RanItself(r) && r.Median > 0 && !v.Crowds(r) {
+		if p.Cube() && p.plain() && r.Median > 0 && !v.Crowds(r) {
 			a.rows = append(a.rows, r)
 		}
 	}
@@ -355,7 +355,7 @@ func (a Answer) FamilyAt(fam string) []compare.Record {
 // Missing returns the variants of a family, in the order of the records, that were not timed at n.
 func (a Answer) Missing(v *View, fam string, n int) []string {
 	var out []string
-	own := slices.DeleteFunc(v.Ladder(a.Type), func(r compare.Record) bool { return Home(r) != fam })
+	own := slices.DeleteFunc(v.WholeLadder(a.Type), func(r compare.Record) bool { return Home(r) != fam })
 	for _, variant := range Distinct(own, VariantOf) {
 		at := func(r compare.Record) bool {
 			return r.Variant == variant && r.N == n && ProblemOf(r).Cube() && r.Speed()
@@ -370,7 +370,7 @@ func (a Answer) Missing(v *View, fam string, n int) []string {
 // Borrowed returns the rows of a family at n that another variant computed.
 func (a Answer) Borrowed(v *View, fam string, n int) []compare.Record {
 	var out []compare.Record
-	for _, r := range Timed(v.Ladder(a.Type)) {
+	for _, r := range Timed(v.WholeLadder(a.Type)) {
 		p := ProblemOf(r)
 		if Family(r.Variant) == fam && p.Cube() && p.plain() && r.N == n && !RanItself(r) {
 			out = append(out, r)

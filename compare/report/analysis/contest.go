@@ -189,11 +189,6 @@ func (m Match) best() (compare.Record, bool) {
 	return best, best.Median.Known()
 }
 
-// Share returns the part of the ceiling of its own turn, or else of the host, that a row reaches, NaN if
-// it is not known. The goals are set on it, and GPUs have no other; tables of processors have
-// PercentOfPeak.
-func Share(r compare.Record) float64 { return Known(r, r.PercentPeak) / 100 }
-
 // mean is a geometric mean of ratios with its 95 % interval.
 type mean struct {
 	Ratio, Lo, Hi float64 // NaN if there is none

@@ -79,8 +79,7 @@ func Goals(doc compare.Document) []Goal {
 	return all
 }
 
-// libraryGoals are the goals of the packed products of one type compared with libraries. Shares are
-// of the interleaved ceiling.
+// libraryGoals are the goals of the packed products of one type compared with libraries.
 func libraryGoals(c Contest, typ string) []Goal {
 	others, gonum := 0.85, 10.0
 	if typ == "f32" {
@@ -94,7 +93,7 @@ func libraryGoals(c Contest, typ string) []Goal {
 	at := func(sizes ...int) []Match {
 		return slices.DeleteFunc(slices.Clone(squares), func(m Match) bool { return !slices.Contains(sizes, m.N) })
 	}
-	ofCeiling := func(m Match) float64 { return Share(m.Own) }
+	ofCeiling := func(m Match) float64 { return Percent(m.Own) / 100 }
 	ofTwice := func(m Match) float64 { x, _ := c.Scaling(m); return x }
 	goals := []Goal{
 		each("of the ceiling, 1 thread", 0.88, at(1024, 2048, 4096), ofCeiling, 1024, 2048, 4096),

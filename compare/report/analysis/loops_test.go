@@ -9,11 +9,11 @@ import (
 )
 
 // zen is a host with two vector units of AVX-512 at 4 GHz.
-var zen = &View{Host: compare.Host{ISA: "avx512",
+var zen = Views(compare.Document{Hosts: []compare.Host{{ID: "h", ISA: "avx512", Cores: 2,
 	Caches: []compare.Cache{{Level: 1, Bytes: 48 << 10, Line: 64}, {Level: 2, Bytes: 1 << 20, Line: 64},
 		{Level: 3, Bytes: 32 << 20, Line: 64}},
 	Ceilings:   []compare.Ceiling{{Unit: "cpu", Pipe: "f64", Threads: 1, Gflops: 128}},
-	Bandwidths: []compare.Bandwidth{{Unit: "cpu", Name: "triad", Threads: 1, GBps: 16}}}}
+	Bandwidths: []compare.Bandwidth{{Unit: "cpu", Name: "triad", Threads: 1, GBps: 16}}}}})[0]
 
 // product returns a row of an n×n×n product.
 func product(variant string, n, threads int) compare.Record {
@@ -77,8 +77,8 @@ func TestCore(t *testing.T) {
 		gflops              float64
 		lanes, units, clock float64
 	}{{"avx512", 128, 8, 2, 4e9}, {"avx512", 60, 8, 1, 3.75e9}, {"avx2", 56, 4, 2, 3.5e9}, {"generic", 7, 1, 2, 3.5e9}} {
-		v := &View{Host: compare.Host{ISA: test.isa,
-			Ceilings: []compare.Ceiling{{Unit: "cpu", Pipe: "f64", Threads: 1, Gflops: compare.Number(test.gflops)}}}}
+		v := Views(compare.Document{Hosts: []compare.Host{{ID: "h", ISA: test.isa, Cores: 1,
+			Ceilings: []compare.Ceiling{{Unit: "cpu", Pipe: "f64", Threads: 1, Gflops: compare.Number(test.gflops)}}}}})[0]
 		if c := v.core("f64"); c.lanes != test.lanes || c.units != test.units || math.Abs(c.clock-test.clock) > 1 {
 			t.Errorf("%s at %v GFLOP/s: %v lanes, %v units, %v Hz", test.isa, test.gflops, c.lanes, c.units, c.clock)
 		}

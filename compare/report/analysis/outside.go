@@ -92,10 +92,10 @@ func (k Kernel) Largest() (compare.Record, bool) {
 
 // MeanShare returns the mean of the shares of the peak over all timed rows, in percent, and their
 // number. It is NaN if no peak is known.
-func (k Kernel) MeanShare(v *View) (percent float64, count int) {
+func (k Kernel) MeanShare() (percent float64, count int) {
 	sum := 0.0
 	for _, r := range Timed(k.Rows) {
-		if share := PercentOfPeak(v, r); !math.IsNaN(share) {
+		if share := Percent(r); !math.IsNaN(share) {
 			sum += share
 			count++
 		}
@@ -107,13 +107,12 @@ func (k Kernel) MeanShare(v *View) (percent float64, count int) {
 }
 
 // beside returns the rows that a row of the user is ranked among: of the ladder or of its experiment, on
-// the same problem, on as many threads or on the GPU too, each of the variant that ran. The GPU's are of the same
-// arithmetic.
+// the same problem, on as many threads or on the GPU too. The GPU's are of the same arithmetic.
 func (v *View) beside(r compare.Record) []compare.Record {
 	return Timed(v.Pick(func(o compare.Record) bool {
 		return (o.Experiment == compare.MainLadder || o.Experiment == r.Experiment) && o.Build == "" &&
 			ProblemOf(o) == ProblemOf(r) && ByGPU(o) == ByGPU(r) &&
-			(!ByGPU(r) || o.Compute == r.Compute) && len(o.Ranks) == 0 && RanItself(o)
+			(!ByGPU(r) || o.Compute == r.Compute) && len(o.Ranks) == 0
 	}))
 }
 

@@ -326,7 +326,7 @@ func (v *View) Leading(all []Series, p Problem) []Series {
 func (v *View) BestSerial(s Series) (compare.Record, bool) {
 	for _, experiment := range []compare.Experiment{s.experiment, compare.MainLadder} {
 		if best, ok := Quickest(v.Records, s.Problem, func(o compare.Record) bool {
-			return Family(o.Variant) == Serial && o.Experiment == experiment && RanItself(o)
+			return Family(o.Variant) == Serial && o.Experiment == experiment
 		}); ok {
 			return best, true
 		}

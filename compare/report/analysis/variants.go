@@ -92,7 +92,7 @@ func ParentRow(rows []compare.Record, parent string, after compare.Record) (comp
 // Ran returns the variant that computed a row. This is the row's variant, unless that is a recursion
 // and its cut-off ended it before the first division. Then the leaf computed the whole product.
 func Ran(r compare.Record) string {
-	if ran, ok := r.Resolved["ran"].(string); ok && ran != "" {
+	if ran := r.Ran(); ran != "" {
 		return ran
 	}
 	cutoff, known := r.Resolved["cutoff"].(int)

@@ -6,7 +6,6 @@ package analysis
 import (
 	"fmt"
 	"maps"
-	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -42,7 +41,7 @@ func (v *View) Asked(rows []compare.Record, flags ...string) []string {
 // HasFamily reports whether there are rows of a family, or of kernels of the user that are in its
 // chapter.
 func (v *View) HasFamily(fam string) bool {
-	return slices.ContainsFunc(v.Records, func(r compare.Record) bool { return Home(r) == fam })
+	return slices.ContainsFunc(v.All, func(r compare.Record) bool { return Home(r) == fam })
 }
 
 // Granted returns the number of processors that a product may use on this host: the usable ones, or
@@ -106,9 +105,11 @@ type View struct {
 	compare.Host
 	Suffix       string // of anchors: empty, or "-" and the host's id if there are several
 	Runs         []compare.RunInfo
-	Records      []compare.Record
+	Records      []compare.Record       // without times of products that another variant computed: see Ran
+	All          []compare.Record       // with them: for tables of all rows
 	Measurements []compare.Measurement
 	traces       []compare.Trace
+	peaks        compare.Peaks          // of all hosts
 	chunkTests   map[string][]Bout      // by type: thousands of tests, and read twice
 	alike        map[string]gemm.Params // by variant of the family mpi: what its rows share
 }
@@ -116,12 +117,15 @@ type View struct {
 // Views splits a document by host, in the document's order. A host that rows
 // name but that is not described has only its id.
 func Views(doc compare.Document) []*View {
+	doc = doc.Settled()
+	peaks := doc.Peaks()
 	var list []*View
 	byID := map[string]*View{}
 	at := func(id string) *View {
 		v := byID[id]
 		if v == nil {
-			v = &View{Host: compare.Host{ID: id}, chunkTests: map[string][]Bout{}, alike: map[string]gemm.Params{}}
+			v = &View{Host: compare.Host{ID: id}, peaks: peaks, chunkTests: map[string][]Bout{},
+				alike: map[string]gemm.Params{}}
 			byID[id] = v
 			list = append(list, v)
 		}
@@ -136,7 +140,10 @@ func Views(doc compare.Document) []*View {
 	}
 	for _, r := range doc.Records {
 		v := at(r.Host)
-		v.Records = append(v.Records, r)
+		v.All = append(v.All, r)
+		if RanItself(r) || !r.Speed() {
+			v.Records = append(v.Records, r)
+		}
 	}
 	for _, m := range doc.Measurements {
 		v := at(m.Host)
@@ -154,79 +161,41 @@ func Views(doc compare.Document) []*View {
 	return list
 }
 
-// Pick returns the rows of the view that keep says to keep.
+// Pick returns the rows of the view that keep says to keep, without those that another variant computed.
 func (v *View) Pick(keep func(compare.Record) bool) []compare.Record { return picked(v.Records, keep) }
 
+// PickAll returns them with those that another variant computed.
+func (v *View) PickAll(keep func(compare.Record) bool) []compare.Record { return picked(v.All, keep) }
+
 // Ladder returns the rows of the experiment ladder of one type.
-func (v *View) Ladder(typ string) []compare.Record {
-	return v.Pick(func(r compare.Record) bool { return r.Experiment == compare.MainLadder && r.Type == typ })
+func (v *View) Ladder(typ string) []compare.Record { return v.Pick(inLadder(typ)) }
+
+// WholeLadder returns them with those that another variant computed.
+func (v *View) WholeLadder(typ string) []compare.Record { return picked(v.All, inLadder(typ)) }
+
+func inLadder(typ string) func(compare.Record) bool {
+	return func(r compare.Record) bool { return r.Experiment == compare.MainLadder && r.Type == typ }
 }
 
-// Ceiling returns the measured peak of a type at a number of busy threads: the highest of those that
-// runs measured before their rows, and between the samples of rows. A busy machine can only lower it.
+// Ceiling returns the measured peak of a type at a number of busy threads.
 func (v *View) Ceiling(typ string, threads int) (compare.Ceiling, bool) {
-	typ = gemm.TypeNamed(typ).Pipe()
-	var highest compare.Ceiling
-	for _, c := range v.Ceilings {
-		if c.Unit == "cpu" && c.Pipe == typ && c.Threads == threads && c.Gflops.Known() && c.Gflops > highest.Gflops {
-			highest = c
-		}
-	}
-	for _, r := range v.Records {
-		if !ByGPU(r) && gemm.TypeNamed(r.Type).Pipe() == typ && max(r.Threads, 1) == threads &&
-			r.Ceiling > float64(highest.Gflops) {
-			highest = compare.Ceiling{Unit: "cpu", Pipe: typ, ISA: highest.ISA, Threads: threads,
-				Gflops: compare.Number(r.Ceiling), Run: r.Run}
-		}
-	}
-	return highest, highest.Gflops > 0
+	return v.peaks.Of(v.ID, compare.Ceiling{Unit: "cpu", Pipe: gemm.TypeNamed(typ).Pipe(), Threads: threads})
 }
 
-// Peaks returns the highest measured peak of each unit, type and number of threads.
+// Peaks returns the highest measured peak of each unit, device, pipe and number of threads.
 func (v *View) Peaks() []compare.Ceiling {
-	type place struct {
-		unit, pipe      string
-		device, threads int
-	}
-	of := func(c compare.Ceiling) place { return place{c.Unit, c.Pipe, c.Device, c.Threads} }
-	var out []compare.Ceiling
-	for _, p := range Distinct(v.Ceilings, of) {
-		var highest compare.Ceiling
-		for _, c := range v.Ceilings {
-			if of(c) == p && (highest.Unit == "" || c.Gflops > highest.Gflops) {
-				highest = c
-			}
-		}
-		if peak, ok := v.Ceiling(p.pipe, p.threads); ok && p.unit == "cpu" {
-			highest = peak
-		}
-		out = append(out, highest)
-	}
-	return out
+	return slices.DeleteFunc(Distinct(v.Ceilings, func(c compare.Ceiling) compare.Ceiling {
+		highest, _ := v.peaks.Of(v.ID, c)
+		return highest
+	}), func(c compare.Ceiling) bool { return c.Unit == "" })
 }
 
-// PercentOfPeak returns the speed of a row in percent of the host's measured peak of its type on as many
-// threads as the row has, on all of its hosts; NaN if one of the two is not known. The divisor is the same for all rows
-// of a type and number of threads, not the ceiling of a row's own turn. Rows of a GPU have the ceiling of the pipe that they ran on.
-func PercentOfPeak(v *View, r compare.Record) float64 {
-	if ByGPU(r) {
-		return Known(r, r.PercentPeak)
-	}
-	threads := max(r.Threads, 1)
-	if v.Cores > 0 {
-		threads = min(threads, v.Cores*max(1, len(RanksOfHosts(r)))) // more do not compute more
-	}
-	peak, ok := v.Ceiling(r.Type, threads)
-	if !ok {
-		return math.NaN()
-	}
-	speed, _ := Speed(r)
-	return 100 * float64(speed) / float64(peak.Gflops)
-}
+// Percent returns the speed of a row in percent of the peak, NaN if it is not known: see compare.Peaks.
+func Percent(r compare.Record) float64 { return Known(r, r.PercentPeak) }
 
-// WholeShare is PercentOfPeak of a product that begins and ends in the memory of the host.
-func WholeShare(v *View, r compare.Record) float64 {
-	return PercentOfPeak(v, r) * float64(r.Median) / Whole(r)
+// WholeShare is Percent of a product that begins and ends in the memory of the host.
+func WholeShare(r compare.Record) float64 {
+	return Percent(r) * float64(r.Median) / Whole(r)
 }
 
 // Bandwidth returns the measured triad at a number of busy threads, the highest

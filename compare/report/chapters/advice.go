@@ -108,7 +108,7 @@ func (b *Builder) row(variant string) document.Text {
 	target := ""
 	for _, v := range b.Views {
 		main := v.MainType()
-		own := v.Pick(func(r compare.Record) bool { return r.Variant == variant })
+		own := v.PickAll(func(r compare.Record) bool { return r.Variant == variant })
 		slices.SortStableFunc(own, func(x, y compare.Record) int { // the main type first
 			switch {
 			case x.Type == main && y.Type != main:

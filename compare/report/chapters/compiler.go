@@ -272,7 +272,7 @@ func (b *Builder) cTable(v *analysis.View, typ string, rows []compare.Record) (d
 			document.Literal(r.Variant), options, document.Escape(analysis.ProblemOf(r).Label()), state,
 			document.Text(b.Median(r)), document.Text(b.Ci(r)),
 			document.Text(number.Significant(analysis.Known(r, r.Gflops))),
-			document.Text(number.Significant(analysis.PercentOfPeak(v, r))), over,
+			document.Text(number.OfPeak(analysis.Percent(r))), over,
 		}})
 	}
 	return t, notes

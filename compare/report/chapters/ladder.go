@@ -44,7 +44,7 @@ func (b *Builder) steps(v *analysis.View) (document.Section, bool) {
 			analysis.Family(r.Variant) != analysis.OverRanks.Family && !analysis.ByGPU(r)
 	})
 	for _, typ := range analysis.Types(main) {
-		all := v.Ladder(typ)
+		all := v.WholeLadder(typ)
 		for _, fam := range analysis.Distinct(main, func(r compare.Record) string { return analysis.Family(r.Variant) }) {
 			var rows []compare.Record
 			for _, r := range all {
@@ -95,7 +95,7 @@ func (b *Builder) stepsOf(v *analysis.View, all, rows []compare.Record) []step {
 
 // StepsOf says what each variant of a family gains over its parent.
 func (b *Builder) StepsOf(v *analysis.View, fam, typ string) []document.Text {
-	all := v.Ladder(typ)
+	all := v.WholeLadder(typ)
 	var items []document.Text
 	for _, st := range b.stepsOf(v, all, slices.DeleteFunc(slices.Clone(all), func(r compare.Record) bool {
 		return analysis.Family(r.Variant) != fam

@@ -226,18 +226,10 @@ func (b *Builder) rate(v *analysis.View, r compare.Record) document.Text {
 		return b.Status(r.Status)
 	}
 	text := number.Significant(float64(r.Gflops))
-	if share := analysis.PercentOfPeak(v, r); !math.IsNaN(share) {
-		text += fmt.Sprintf(" (%.0f %%)", share)
+	if share := analysis.Percent(r); !math.IsNaN(share) {
+		text += fmt.Sprintf(" (%.0f %%%s)", share, number.Dagger(share))
 	}
 	return document.Text(text)
-}
-
-// ofPeak returns a share of the peak in percent as a cell without the sign, or words where it is none.
-func (b *Builder) ofPeak(percent float64) document.Text {
-	if percent > 100 && !number.IsShare(percent/100) {
-		return b.Say("share.overpeak")
-	}
-	return document.Text(number.Significant(percent))
 }
 
 // partNames are the measurements of the parts of a packed product, in the order of their
@@ -269,7 +261,7 @@ func (b *Builder) parts(c analysis.Contest) (document.Section, bool) {
 				b.Say("part." + name), document.Escape(m.Params.String()), document.Text(number.Significant(median)),
 				document.Text(number.Extent(slices.Min(m.Samples), slices.Max(m.Samples), number.Significant)),
 				document.Escape(m.Unit),
-				b.ofPeak(ceiling), document.Text(number.Significant(time)),
+				document.Text(number.OfPeak(ceiling)), document.Text(number.Significant(time)),
 			}})
 		}
 	}

@@ -164,7 +164,7 @@ func unit(of string, device int) string {
 // sampling says how many samples the rows have, and what else was measured.
 func (b *Builder) sampling(s *document.Section, v *analysis.View) {
 	least, most, short := 0, 0, 0
-	for _, r := range v.Records {
+	for _, r := range v.All {
 		if !r.Speed() {
 			continue
 		}

@@ -143,7 +143,7 @@ func (b *Builder) opponent(ladder []compare.Record, peer compare.Record) (compar
 		return len(r.Ranks) > 0 || analysis.Family(r.Variant) == analysis.OnRanks || r.Variant == analysis.ScaLAPACK
 	}
 	like := func(r compare.Record) bool {
-		return analysis.Ours(r) && !analysis.ByGPU(r) && analysis.RanItself(r) && distributed(r) == distributed(peer)
+		return analysis.Ours(r) && !analysis.ByGPU(r) && distributed(r) == distributed(peer)
 	}
 	if r, ok := analysis.Quickest(ladder, analysis.ProblemOf(peer), func(r compare.Record) bool {
 		return like(r) && peer.Turn != "" && r.Turn == peer.Turn

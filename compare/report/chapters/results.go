@@ -32,14 +32,14 @@ func (b *Builder) Results(v *analysis.View) []document.Section {
 		}
 		return fam
 	}
-	rows := v.Pick(func(r compare.Record) bool {
+	rows := v.PickAll(func(r compare.Record) bool {
 		return r.Experiment != compare.CutoffSweep && r.Experiment != compare.CompilerOptions
 	})
 	var sections []document.Section
 	for _, experiment := range analysis.Distinct(rows, func(r compare.Record) compare.Experiment { return r.Experiment }) {
 		for _, fam := range analysis.Distinct(rows, home) {
 			for _, typ := range analysis.Types(rows) {
-				part := v.Pick(func(r compare.Record) bool {
+				part := v.PickAll(func(r compare.Record) bool {
 					return group{r.Experiment, home(r), r.Type} == group{experiment, fam, typ}
 				})
 				if len(part) > 0 {
@@ -179,7 +179,7 @@ func (b *Builder) rows(v *analysis.View, rows []compare.Record) (document.Table,
 		if field {
 			row.Cells = append(row.Cells, document.Text(number.Significant(analysis.Known(r, r.DataGBps))))
 		}
-		row.Cells = append(row.Cells, PeakCell(r, analysis.PercentOfPeak(v, r)))
+		row.Cells = append(row.Cells, PeakCell(r, analysis.Percent(r)))
 		if gpu {
 			row.Cells = append(row.Cells, PhaseOf(r, "h2d"), PhaseOf(r, "d2h"), PhaseOf(r, "host"))
 		} else {
@@ -189,7 +189,7 @@ func (b *Builder) rows(v *analysis.View, rows []compare.Record) (document.Table,
 		for _, norm := range norms {
 			row.Cells = append(row.Cells, residual(r, norm))
 		}
-		best, found := analysis.Quickest(rows, p, func(compare.Record) bool { return true })
+		best, found := analysis.Quickest(rows, p, analysis.RanItself)
 		switch {
 		case r.Status == compare.Wrong, r.Status == compare.Suspect:
 			row.Class = "wrong"
@@ -277,7 +277,10 @@ func (b *Builder) State(r compare.Record, notes []document.Text) (document.Text,
 	if r.GPU != nil && r.GPU.Throttled != "" {
 		remarks = append(remarks, b.Note("the GPU's clock was held back: "+r.GPU.Throttled))
 	}
-	for _, warning := range r.Warnings {
+	if !analysis.RanItself(r) && r.Speed() && r.Experiment != compare.CutoffSweep { // its table says so
+		remarks = append(remarks, b.Say("remark.ran", text.Args{"Variant": document.Literal(analysis.Ran(r))}))
+	}
+	for _, warning := range r.Cautions() {
 		if note := b.Note(warning); !slices.Contains(remarks, note) {
 			remarks = append(remarks, note)
 		}

@@ -24,9 +24,9 @@ func (b *Builder) roofline(v *analysis.View) (document.Section, bool) {
 		}
 		var roofs []analysis.Standing
 		// The models of distributed variants are for the caches of one rank, and the peak is not
-		// that of a GPU. What did not recurse is its leaf.
+		// that of a GPU.
 		rows := slices.DeleteFunc(analysis.Timed(v.Ladder(typ)), func(r compare.Record) bool {
-			return analysis.Family(r.Variant) == analysis.OverRanks.Family || analysis.ByGPU(r) || !analysis.RanItself(r)
+			return analysis.Family(r.Variant) == analysis.OverRanks.Family || analysis.ByGPU(r)
 		})
 		for _, variant := range analysis.Distinct(rows, analysis.VariantOf) {
 			if r, ok := v.Roof(rows, variant); ok {

@@ -2,6 +2,7 @@ package chapters
 
 import (
 	"fmt"
+	"math"
 
 	"gemm/compare"
 	"gemm/compare/report/analysis"
@@ -46,11 +47,23 @@ func Tflops(r compare.Record) document.Text {
 // PeakCell returns a row's percent of the peak as a cell. A row that takes several products for one has their number
 // before the percent of each.
 func PeakCell(r compare.Record, percent float64) document.Text {
-	cell := document.Text(number.Significant(percent))
+	cell := document.Text(number.OfPeak(percent))
 	if n := analysis.Products(r); n > 1 && cell != number.Absent {
 		cell = document.Text(fmt.Sprintf("%d × %s", n, cell))
 	}
 	return cell
+}
+
+// OfPeak says what share of the peak a speed is, in percent.
+func (b *Builder) OfPeak(percent float64) document.Text {
+	switch share := (text.Args{"Share": number.Significant(percent)}); {
+	case math.IsNaN(percent):
+		return ""
+	case number.Dagger(percent) != "":
+		return b.Say("answer.beyond", share)
+	default:
+		return b.Say("answer.peak", share)
+	}
 }
 
 // over returns as a cell how many times as fast as the first row the second is.

@@ -20,14 +20,14 @@ func (b *Builder) strassen(v *analysis.View) (document.Section, bool) {
 	s := b.Of(v, "strassen", "strassen.title")
 	s.Text(b.Say("strassen.intro", text.Args{"Packed": document.Literal(analysis.Packed)}))
 	found, reasoned := false, false
-	for _, typ := range analysis.Types(v.Pick(func(r compare.Record) bool {
+	for _, typ := range analysis.Types(v.PickAll(func(r compare.Record) bool {
 		return isFast(r) || r.Experiment == compare.CutoffSweep
 	})) {
-		rows := v.Ladder(typ)
-		against := v.Pick(func(r compare.Record) bool {
+		rows := v.WholeLadder(typ)
+		against := v.PickAll(func(r compare.Record) bool {
 			return r.Type == typ && r.Experiment == compare.MainLadder && (isFast(r) || r.Variant == analysis.Packed)
 		})
-		sweep := v.Pick(func(r compare.Record) bool { return r.Experiment == compare.CutoffSweep && r.Type == typ })
+		sweep := v.PickAll(func(r compare.Record) bool { return r.Experiment == compare.CutoffSweep && r.Type == typ })
 		found = true
 		if slices.ContainsFunc(against, isFast) {
 			s.Text(b.Say("strassen.of", text.Args{"Type": typ}))

@@ -108,7 +108,7 @@ func (b *Builder) leaders(s *document.Section, v *analysis.View) {
 		ladder := slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return r.Type != typ })
 		own, peer := compare.Record{}, compare.Record{}
 		for _, r := range ladder {
-			if !analysis.RanItself(r) || analysis.Program(r.Variant) || analysis.Brought(r.Variant) {
+			if analysis.Program(r.Variant) || analysis.Brought(r.Variant) {
 				continue
 			}
 			best := &own
@@ -238,9 +238,7 @@ func (b *Builder) record(v *analysis.View, rows []compare.Record, r compare.Reco
 		"Variant": b.Name(r), "Speed": number.Significant(float64(value)), "Unit": unit,
 		"Size": b.caseOf(r),
 	})
-	if share := number.Significant(analysis.PercentOfPeak(v, r)); share != number.Absent {
-		sentence += b.Say("summary.peak", text.Args{"Share": share})
-	}
+	sentence += b.OfPeak(analysis.Percent(r))
 	if naive, ok := analysis.At(rows, analysis.Baseline, analysis.ProblemOf(r)); ok && naive.Speed() &&
 		r.Variant != analysis.Baseline {
 		sentence += b.Say("summary.naive", text.Args{

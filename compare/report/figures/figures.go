@@ -365,7 +365,7 @@ func (d drawn) crossover(typ string) (chart.Curve, bool) {
 	best := make(map[string]chart.Point)
 	for _, variant := range analysis.FastVariants {
 		for _, r := range d.of(compare.MainLadder, typ) {
-			if base, ok := d.packedFor(r); ok && r.Variant == variant && analysis.RanItself(r) {
+			if base, ok := d.packedFor(r); ok && r.Variant == variant {
 				c.add(analysis.Algorithm(variant), d.looks[variant], relative(r, base, float64(r.N)))
 			}
 		}
@@ -373,7 +373,7 @@ func (d drawn) crossover(typ string) (chart.Curve, bool) {
 	for _, variant := range analysis.FastVariants {
 		clear(best)
 		for _, r := range d.of(compare.CutoffSweep, typ) {
-			if base, ok := d.packedFor(r); ok && r.Variant == variant && analysis.RanItself(r) {
+			if base, ok := d.packedFor(r); ok && r.Variant == variant {
 				pt := relative(r, base, float64(r.N))
 				if key := fmt.Sprint(r.N); pt.Y > best[key].Y {
 					best[key] = pt
@@ -394,7 +394,7 @@ func (d drawn) crossover(typ string) (chart.Curve, bool) {
 func (d drawn) cutoffs(typ string) (chart.Curve, bool) {
 	var rows []compare.Record
 	for _, r := range d.of(compare.CutoffSweep, typ) {
-		if slices.Contains(analysis.FastVariants, r.Variant) && analysis.Cutoff(r) > 0 && analysis.RanItself(r) {
+		if slices.Contains(analysis.FastVariants, r.Variant) && analysis.Cutoff(r) > 0 {
 			rows = append(rows, r)
 		}
 	}

@@ -91,7 +91,7 @@ var scalingCurves = []scalingCurve{
 		yLabel: "% of the peak of as many threads", log: true, top: true,
 		limit: chart.Limit{Level: 100, Label: "measured peak"},
 		point: func(v *analysis.View, s analysis.Series, r compare.Record) (chart.Point, bool) {
-			share := analysis.PercentOfPeak(v, r)
+			share := analysis.Percent(r)
 			return measured(r, float64(s.Count(r)), share), share > 0
 		}},
 	{id: "strong-model", title: "predicted over measured time", yLabel: "predicted time / measured time", log: true,

@@ -140,7 +140,7 @@ func Sweeps(v *analysis.View, typ string) []Sweep {
 		}
 		slices.SortFunc(s.Rows, func(x, y compare.Record) int { return cmp.Compare(x.N, y.N) })
 		for _, r := range s.Rows {
-			share := analysis.PercentOfPeak(v, r)
+			share := analysis.Percent(r)
 			s.Mean += share / float64(len(s.Rows))
 			s.Least, s.Most = min(s.Least, share), max(s.Most, share)
 		}
@@ -152,10 +152,10 @@ func Sweeps(v *analysis.View, typ string) []Sweep {
 }
 
 // Share returns the share of the peak at a size, in percent; NaN if it was not timed.
-func (s Sweep) Share(v *analysis.View, n int) float64 {
+func (s Sweep) Share(n int) float64 {
 	for _, r := range s.Rows {
 		if r.N == n {
-			return analysis.PercentOfPeak(v, r)
+			return analysis.Percent(r)
 		}
 	}
 	return math.NaN()

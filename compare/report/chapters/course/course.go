@@ -88,4 +88,4 @@ func (b builder) untimed(v *analysis.View, rows []compare.Record) []document.Tex
 func decimal(seconds float64) document.Text { return document.Text(number.Decimal(seconds)) }
 
 // percent returns a share in percent.
-func percent(share float64) document.Text { return document.Text(number.Significant(share)) }
+func percent(share float64) document.Text { return document.Text(number.OfPeak(share)) }

@@ -118,7 +118,7 @@ func (b builder) sizes(v *analysis.View) (document.Section, bool) {
 		cells := []document.Text{document.Text(fmt.Sprint(n))}
 		for _, w := range sweeps {
 			for offset := -1; offset <= 1; offset++ {
-				cells = append(cells, percent(w.Share(v, n+offset)))
+				cells = append(cells, percent(w.Share(n+offset)))
 			}
 		}
 		each.Rows = append(each.Rows, document.Row{Cells: cells})

@@ -123,7 +123,7 @@ func (b *builder) codeTable(v *analysis.View, rows, all []compare.Record) (docum
 			number.Numbered(analysis.CoderOf(r).Threads), state, document.Text(b.Median(r)), document.Text(b.Ci(r)),
 			document.Text(number.Significant(analysis.Known(r, r.DataGBps))),
 			document.Text(number.Significant(analysis.Known(r, r.Rate))),
-			document.Text(number.Significant(analysis.PercentOfPeak(v, r))),
+			document.Text(number.OfPeak(analysis.Percent(r))),
 			b.OfMemory(analysis.Known(r, r.DataGBps) / v.DataLimit(r)), over, verdict,
 		}}
 		if copied {

@@ -90,7 +90,7 @@ func (b *builder) climbed(v *analysis.View, typ string, size analysis.Problem, r
 		gain, p, verdict := b.stepTo(r, steps)
 		t.Rows = append(t.Rows, document.Row{Class: analysis.Held(r), Cells: []document.Text{
 			document.Literal(analysis.Short(r.Variant)), state, document.Text(b.Median(r)), document.Text(b.Ci(r)),
-			chapters.Tflops(r), of, chapters.PeakCell(r, analysis.PercentOfPeak(v, r)), gain, p, verdict,
+			chapters.Tflops(r), of, chapters.PeakCell(r, analysis.Percent(r)), gain, p, verdict,
 		}})
 	}
 	return t, notes
@@ -213,7 +213,7 @@ func (b *builder) differences(before, after compare.Record) (reasons, notes []do
 		return nil, nil
 	}
 	x, y := before.GPU, after.GPU
-	if s := analysis.Share(before); s >= analysis.NearPeak && x.Pipe == y.Pipe {
+	if s := analysis.Percent(before) / 100; s >= analysis.NearPeak && x.Pipe == y.Pipe {
 		reasons = append(reasons, b.Say("why.peak", text.Args{"Share": number.Percent(s)}))
 	}
 	if y.Spills > x.Spills {

@@ -121,7 +121,7 @@ func (b *builder) halfTable(v *analysis.View, typ string, rows []compare.Record)
 		}
 		t.Rows = append(t.Rows, document.Row{Class: class, Cells: []document.Text{
 			document.Escape(p.Label()), document.Literal(analysis.Algorithm(best.Variant)), chapters.Tflops(best),
-			chapters.PeakCell(best, analysis.PercentOfPeak(v, best)), speed, chapters.OverCell(library, best, too),
+			chapters.PeakCell(best, analysis.Percent(best)), speed, chapters.OverCell(library, best, too),
 			b.against(library, best, too),
 		}})
 	}
@@ -223,9 +223,9 @@ func (b *builder) gpuTypes(v *analysis.View) (document.Section, bool) {
 		}
 		t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
 			document.Escape(p.Label()), document.Literal(analysis.Algorithm(single.Variant)), chapters.Tflops(single),
-			document.Text(number.Significant(analysis.Known(single, single.PercentPeak))),
+			document.Text(number.OfPeak(analysis.Percent(single))),
 			document.Literal(analysis.Algorithm(double.Variant)), chapters.Tflops(double),
-			document.Text(number.Significant(analysis.Known(double, double.PercentPeak))),
+			document.Text(number.OfPeak(analysis.Percent(double))),
 			document.Text(number.Significant(float64(single.Median / double.Median))), libraries,
 		}})
 	}

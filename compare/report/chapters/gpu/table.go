@@ -57,7 +57,7 @@ func (b *builder) gpuTable1(v *analysis.View) (document.Section, bool) {
 				of = document.Text(number.Percent(float64(all[library].Median / r.Median)))
 			}
 			earlier, ok := analysis.Before(all, e)
-			cells = append(cells, chapters.Tflops(r), of, chapters.PeakCell(r, analysis.PercentOfPeak(v, r)),
+			cells = append(cells, chapters.Tflops(r), of, chapters.PeakCell(r, analysis.Percent(r)),
 				chapters.OverCell(earlier, r, ok), registers(r), occupancyOf(r))
 			if then {
 				cell := document.Text(number.Absent)

@@ -96,9 +96,6 @@ func (b builder) answerOf(s *document.Section, v *analysis.View) {
 	b.Figure(s, v, "families-"+typ, "fig.families", "", text.Args{"Type": typ})
 }
 
-// beyond is the share of the peak, in percent, above which the peak must have been measured too low.
-const beyond = 103
-
 // leader says which variant is the fastest at the main size.
 func (b builder) leader(v *analysis.View, a analysis.Answer) document.Text {
 	best, ok := a.Leader(a.Main)
@@ -109,13 +106,7 @@ func (b builder) leader(v *analysis.View, a analysis.Answer) document.Text {
 		"Variant": document.Literal(best.Variant), "Threads": b.Busy(best), "Size": a.Main, "Type": a.Type,
 		"Speed": b.speed(best),
 	})
-	switch percent := analysis.WholeShare(v, best); {
-	case percent > beyond && !analysis.Fewer(best.Variant):
-		sentence += b.Say("answer.beyond")
-	case !math.IsNaN(percent):
-		sentence += b.Say("answer.peak", text.Args{"Share": number.Significant(percent)})
-	}
-	return sentence + b.overNaive(a, best) + b.Say("stop")
+	return sentence + b.OfPeak(analysis.WholeShare(best)) + b.overNaive(a, best) + b.Say("stop")
 }
 
 // overNaive says how many times as fast as the textbook loops a row is, if these were timed.
@@ -248,7 +239,7 @@ func (b builder) champions(v *analysis.View, a analysis.Answer, command string) 
 		}
 		row := document.Row{Cells: []document.Text{
 			b.champion(c), document.Literal(analysis.Short(c.Variant)), b.Busy(c.Record),
-			b.rate(c.Record), document.Text(number.Significant(analysis.WholeShare(v, c.Record))),
+			b.rate(c.Record), document.Text(number.OfPeak(analysis.WholeShare(c.Record))),
 			document.Text(number.Significant(absolute)), document.Text(number.Significant(relative)),
 			document.Text(number.Seconds(analysis.Whole(c.Record))),
 		}}

@@ -254,7 +254,7 @@ func (b builder) table(v *analysis.View, fam, typ string) (document.Table, bool)
 		}
 		row := document.Row{Cells: []document.Text{
 			document.Literal(r.Variant), b.place(r), b.rate(r),
-			chapters.PeakCell(r, analysis.WholeShare(v, r)), document.Text(number.Significant(ratio)),
+			chapters.PeakCell(r, analysis.WholeShare(r)), document.Text(number.Significant(ratio)),
 			document.Text(number.Seconds(analysis.Whole(r))),
 		}}
 		if gpu {

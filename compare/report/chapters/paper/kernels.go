@@ -77,9 +77,7 @@ func (b builder) kernel(v *analysis.View, k analysis.Kernel) document.Text {
 	r.Phases = nil // of a GPU: the kernel alone, as the others are in its ladder
 	sentence := b.Say("kernel.is", text.Args{"Variant": document.Literal(k.Variant), "Threads": b.place(r),
 		"Speed": b.speed(r), "Size": b.Sizes([]analysis.Problem{analysis.ProblemOf(r)}), "Type": k.Type})
-	if percent := analysis.PercentOfPeak(v, r); percent == percent {
-		sentence += b.Say("answer.peak", text.Args{"Share": number.Significant(percent)})
-	}
+	sentence += b.OfPeak(analysis.Percent(r))
 	var parts []document.Text
 	for _, y := range v.Yardsticks(r) {
 		c := analysis.Versus(y.Row, r)
@@ -129,7 +127,7 @@ func (b builder) yourKernels(v *analysis.View, fam string) (document.Section, bo
 
 // average says what share of the peak a kernel reaches in the mean of all sizes.
 func (b builder) average(v *analysis.View, k analysis.Kernel) document.Text {
-	percent, count := k.MeanShare(v)
+	percent, count := k.MeanShare()
 	if count == 0 {
 		return ""
 	}
@@ -149,7 +147,7 @@ func (b builder) brought(v *analysis.View, fam string, all []analysis.Kernel) do
 	var rows []compare.Record
 	for _, k := range all {
 		rows = append(rows, k.Rows...)
-		percent, _ := k.MeanShare(v)
+		percent, _ := k.MeanShare()
 		cells := []document.Text{document.Literal(k.Variant), document.Text(k.Type), b.place(k.Rows[0])}
 		cells = append(cells, made(k)...)
 		t.Rows = append(t.Rows, document.Row{Cells: append(cells,
@@ -205,7 +203,7 @@ func (b builder) bySize(v *analysis.View, k analysis.Kernel) (document.Table, bo
 		r.Phases = nil
 		place, of := v.Rank(r)
 		cells := []document.Text{document.Escape(analysis.ProblemOf(r).Label()), b.rate(r),
-			document.Text(number.Significant(analysis.PercentOfPeak(v, r)))}
+			document.Text(number.OfPeak(analysis.Percent(r)))}
 		yards := map[string]document.Text{}
 		for _, y := range v.Yardsticks(r) {
 			yards[y.Key] = document.Text(number.Significant(float64(y.Row.Median) / float64(r.Median)))

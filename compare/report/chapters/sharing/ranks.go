@@ -110,7 +110,7 @@ func (b *builder) ranked(v *analysis.View) (document.Section, bool) {
 			t.Rows = append(t.Rows, document.Row{Class: v.Muted(r), Cells: append(cells(r),
 				document.Text(fmt.Sprint(r.Threads/analysis.OverRanks.Count(r))), used, b.Status(r.Status),
 				document.Text(b.Median(r)), document.Text(b.Ci(r)), over,
-				document.Text(number.Percent(analysis.PercentOfPeak(v, r)/100)))})
+				document.Text(number.Percent(analysis.Percent(r)/100)+number.Dagger(analysis.Percent(r))))})
 		}
 		s.Add(t)
 	}

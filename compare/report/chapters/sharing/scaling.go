@@ -82,7 +82,7 @@ func (b *builder) scales(v *analysis.View, kind string, one analysis.Series) doc
 			sentence += b.Say("interval", text.Args{"Interval": known})
 		}
 		sentence += b.Say("scales.efficiency", text.Args{"Efficiency": number.Percent(c.Ratio / float64(one.Count(last)))})
-		if share := number.Significant(analysis.PercentOfPeak(v, last)); !one.Grows && share != number.Absent {
+		if share := number.OfPeak(analysis.Percent(last)); !one.Grows && share != number.Absent {
 			sentence += b.Say("scales.ceiling", text.Args{"Share": share})
 		}
 		sentence += b.Say("stop")
@@ -169,7 +169,7 @@ func (b *builder) scalingTable(v *analysis.View, a analysis.Axis, sort, typ stri
 					// A greater speed-up is a smaller fraction.
 					fraction = number.Times(analysis.KarpFlatt(c.Ratio, p), analysis.KarpFlatt(c.Hi, p), analysis.KarpFlatt(c.Lo, p))
 				}
-				cells = append(cells, document.Text(number.Percent(analysis.PercentOfPeak(v, r)/100)), fraction)
+				cells = append(cells, document.Text(number.Percent(analysis.Percent(r)/100)+number.Dagger(analysis.Percent(r))), fraction)
 				if a != analysis.OverThreads {
 					cells = append(cells, document.Text(number.Percent(1/analysis.OverModel(r))))
 				}
