@@ -132,7 +132,7 @@ func (r *Record) summarize(taken sample.Sampler) {
 		return
 	}
 	r.CI = &[2]float64{s.Lo, s.Hi}
-	if !(s.Hi-s.Lo <= 0.1*s.Median) {
+	if s.Wide() {
 		r.Warnings = append(r.Warnings, warnSpread)
 	}
 }

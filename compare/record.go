@@ -200,6 +200,13 @@ type Record struct {
 
 	// Of the family cuda.
 	GPU *usage.Device `json:"gpu,omitempty"`
+
+	// Steal is the part of the processors' time that a hypervisor gave to others while the row was measured.
+	Steal float64 `json:"steal,omitempty"`
+
+	// Noise is the factor by which times of identical code differ in the rows that r is compared with: in one
+	// turn, and otherwise. Reports set it; 0: it is not known.
+	Noise [2]float64 `json:"-"`
 }
 
 // Predicted is what the variant's model says of the case on this host.

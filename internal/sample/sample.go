@@ -221,18 +221,64 @@ func (s *Sampler) rewarm(ctx context.Context) error {
 // Summary is the centre of a set of samples.
 type Summary struct {
 	Median float64 // NaN without samples
-	Lo, Hi float64 // 95 % interval of the median by order statistics; infinite below MinForInterval samples
+	Lo, Hi float64 // 95 % interval of the median; infinite below MinForInterval samples
+	Drift  bool    // blocks of successive samples differ: the samples are not independent
+	Spread float64 // from the lowest tenth of the samples to the highest, relative to the median
+	least  float64
 }
 
-// Summarize returns the median of the samples and its interval (order
-// statistics of the binomial distribution, without assuming a distribution of
-// the samples).
+// blocks is the number of blocks of successive samples that are compared: the range of as many independent
+// medians has the median of their distribution with 97 %.
+const blocks = MinForInterval
+
+// kruskal99 is the 99 % quantile of χ² with blocks−1 degrees of freedom.
+const kruskal99 = 15.0863
+
+// Summarize returns the median of the samples, in the order in which they were taken, and its interval. It is
+// between order statistics of the binomial distribution, which assumes no distribution of the samples, but that
+// they are independent. If they drift, or go from one mode to another, by the test of Kruskal and Wallis on
+// blocks of successive samples with p < 0.01, the interval has the medians of all blocks too.
 func Summarize(seconds []float64) Summary {
-	if len(seconds) == 0 {
+	n := len(seconds)
+	if n == 0 {
 		return Summary{Median: math.NaN(), Lo: math.Inf(-1), Hi: math.Inf(1)}
 	}
-	s := benchmath.AssumeNothing.Summary(benchmath.NewSample(slices.Clone(seconds), nil), 0.95)
-	return Summary{Median: s.Center, Lo: s.Lo, Hi: s.Hi}
+	of := benchmath.AssumeNothing.Summary(benchmath.NewSample(slices.Clone(seconds), nil), 0.95)
+	sorted := slices.Sorted(slices.Values(seconds))
+	tenth := (n - 1) / 10
+	s := Summary{Median: of.Center, Lo: of.Lo, Hi: of.Hi, least: sorted[0],
+		Spread: (sorted[n-1-tenth] - sorted[tenth]) / of.Center}
+	if n < 2*blocks {
+		return s
+	}
+	ranks, low, high := 0.0, math.Inf(1), math.Inf(-1)
+	for i := range blocks {
+		block := seconds[i*n/blocks : (i+1)*n/blocks]
+		sum := 0.0
+		for _, x := range block {
+			below, found := slices.BinarySearch(sorted, x)
+			equal := 0
+			for found && below+equal < n && sorted[below+equal] == x {
+				equal++
+			}
+			sum += float64(below) + float64(equal+1)/2
+		}
+		ranks += sum * sum / float64(len(block))
+		own := slices.Sorted(slices.Values(block))
+		middle := (own[(len(own)-1)/2] + own[len(own)/2]) / 2
+		low, high = min(low, middle), max(high, middle)
+	}
+	size := float64(n)
+	if s.Drift = 12/(size*(size+1))*ranks-3*(size+1) > kruskal99; s.Drift {
+		s.Lo, s.Hi = min(s.Lo, low), max(s.Hi, high)
+	}
+	return s
+}
+
+// Wide reports whether the median is no figure to rely on: its interval is wide, a fifth of the samples are
+// far from it, or a sample took less than half of it, so that most were disturbed.
+func (s Summary) Wide() bool {
+	return !(s.Hi-s.Lo <= 0.1*s.Median && s.Spread <= 0.5 && 2*s.least >= s.Median)
 }
 
 // Precise reports whether the interval is within Precision of the median.

@@ -241,12 +241,6 @@ func (a Answer) Wins(family, over string) (Win, bool) {
 	return w, w.Compared > 0
 }
 
-// Apart reports whether the 95 % intervals of two medians are separate. Rows without an interval are
-// taken as they are.
-func Apart(a, b compare.Record) bool {
-	return a.CI == nil || b.CI == nil || a.CI[1] < b.CI[0] || b.CI[1] < a.CI[0]
-}
-
 // WideSpread begins the warning of a row whose samples vary too much for its median to be relied on.
 const WideSpread = "wide spread"
 

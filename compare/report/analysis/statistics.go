@@ -2,6 +2,8 @@ package analysis
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -9,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"gemm"
 	"gemm/compare"
 )
 
@@ -168,7 +171,117 @@ type Comparison struct {
 	Outcome Outcome
 }
 
-// Contrast compares the times of two rows.
+// Floor is how much times of identical code differ.
+type Floor struct {
+	Several bool    // threads or ranks
+	GPU     bool    // on a GPU
+	InTurn  bool    // of rows that were interleaved
+	Factor  float64 // at most, in 19 of 20 pairs
+	Pairs   int
+}
+
+// Floors returns the noise floors of the runs of a host, of pairs of rows of one run that the same code computed
+// with the same settings: repeats in several experiments or with another name for a setting, and products that
+// another variant computed, with rows of that variant.
+func (v *View) Floors() []Floor {
+	var out []Floor
+	found := map[Floor][]float64{}
+	for _, rows := range byCase(Timed(v.All)) {
+		for i, a := range rows {
+			for _, b := range rows[i+1:] {
+				if !identical(a, b) {
+					continue
+				}
+				f := Floor{Several: a.Threads > 1, GPU: ByGPU(a), InTurn: InTurn(a, b)}
+				if found[f] == nil {
+					out = append(out, f)
+				}
+				found[f] = append(found[f], math.Abs(math.Log(float64(a.Median)/float64(b.Median))))
+			}
+		}
+	}
+	slices.SortFunc(out, func(f, g Floor) int { return cmp.Compare(f.order(), g.order()) })
+	for i, f := range out {
+		slices.Sort(found[f])
+		n := len(found[f])
+		out[i].Pairs, out[i].Factor = n, math.Exp(found[f][(19*n+19)/20-1])
+	}
+	return out
+}
+
+// order is the place of a floor in a list.
+func (f Floor) order() int {
+	at := 0
+	for i, is := range []bool{f.InTurn, f.Several, f.GPU} {
+		if is {
+			at += 1 << i
+		}
+	}
+	return at
+}
+
+// byCase returns the rows of each run, build and problem.
+func byCase(rows []compare.Record) map[string][]compare.Record {
+	out := map[string][]compare.Record{}
+	for _, r := range rows {
+		if r.Median > 0 {
+			key := fmt.Sprint(r.Run, "|", r.Build, "|", Hosts(r), "|", ProblemOf(r))
+			out[key] = append(out[key], r)
+		}
+	}
+	return out
+}
+
+// identical reports whether the same code computed two rows of one case with the same settings. A variant that
+// computed another's product did so with its default settings.
+func identical(a, b compare.Record) bool {
+	switch {
+	case Ran(a) != Ran(b) || ByGPU(a) != ByGPU(b) || a.GPU != nil && b.GPU != nil && a.GPU.L2 != b.GPU.L2:
+		return false
+	case RanItself(a) && RanItself(b):
+		return settled(a) == settled(b)
+	}
+	plain := func(r compare.Record) bool { return !RanItself(r) || len(Omit(r.Params, "threads")) == 0 }
+	return plain(a) && plain(b)
+}
+
+// settled returns the parameters of a row as run.
+func settled(r compare.Record) string {
+	p := Omit(r.Params)
+	if p == nil {
+		p = gemm.Params{}
+	}
+	maps.Copy(p, r.Resolved)
+	return p.String()
+}
+
+// setNoise puts the floors into the rows that they are for.
+func (v *View) setNoise() {
+	floors := v.Floors()
+	for i := range v.All {
+		r := &v.All[i]
+		for _, f := range floors {
+			switch {
+			case f.GPU != ByGPU(*r) || f.Several != (r.Threads > 1):
+			case f.InTurn:
+				r.Noise[0] = f.Factor
+			default:
+				r.Noise[1] = f.Factor
+			}
+		}
+	}
+}
+
+// noise returns the logarithm of the floor for a comparison of two rows, 0 if it is not known.
+func noise(a, b compare.Record) float64 {
+	at := 1
+	if InTurn(a, b) {
+		at = 0
+	}
+	return math.Log(max(1, a.Noise[at], b.Noise[at]))
+}
+
+// Contrast compares the times of two rows. All comparisons in reports are made by it.
 //
 // The interval combines the intervals of the two medians. On the logarithmic scale the ratio is a
 // difference. There the distances from each estimate to the ends of its interval add like the legs
@@ -176,9 +289,10 @@ type Comparison struct {
 // general approach, Statistics in Medicine 27, 2008). Like the intervals of the medians, it assumes
 // no distribution. It needs both intervals.
 //
-// Mann and Whitney's rank test decides whether the rows differ (On a test of whether one of two
-// random variables is stochastically larger than the other, 1947). It compares all samples, not
-// only the medians.
+// The noise floor is the length of one more leg: samples of one row do not show how much times of identical
+// code differ. Rows differ if Mann and Whitney's rank test says so (On a test of whether one of two random
+// variables is stochastically larger than the other, 1947), which compares all samples, and the interval is on
+// one side of 1. The test alone would call rows different whose samples are not independent.
 func Contrast(a, b compare.Record) Comparison {
 	c := Comparison{
 		Ratio: float64(a.Median) / float64(b.Median),
@@ -187,6 +301,7 @@ func Contrast(a, b compare.Record) Comparison {
 	if a.CI != nil && b.CI != nil {
 		down := math.Hypot(math.Log(float64(a.Median)/a.CI[0]), math.Log(b.CI[1]/float64(b.Median)))
 		up := math.Hypot(math.Log(a.CI[1]/float64(a.Median)), math.Log(float64(b.Median)/b.CI[0]))
+		down, up = math.Hypot(down, noise(a, b)), math.Hypot(up, noise(a, b))
 		c.Lo, c.Hi = c.Ratio*math.Exp(-down), c.Ratio*math.Exp(up)
 	}
 	if !(c.Ratio > 0) || len(a.Samples) == 0 || len(b.Samples) == 0 {
@@ -196,15 +311,35 @@ func Contrast(a, b compare.Record) Comparison {
 	switch {
 	case !(2/combinations(len(a.Samples)+len(b.Samples), len(a.Samples)) < Significance):
 		c.Outcome = TooFew
-	case c.P < Significance && c.Ratio > 1:
+	case c.P < Significance && c.beyond(noise(a, b)) > 0:
 		c.Outcome = Quicker
-	case c.P < Significance && c.Ratio < 1:
+	case c.P < Significance && c.beyond(noise(a, b)) < 0:
 		c.Outcome = Slower
 	default:
 		c.Outcome = Level
 	}
 	return c
 }
+
+// beyond returns 1 if the ratio is above 1 by more than its interval, or without one by more than the noise, -1
+// if it is below 1 by more, and 0 otherwise.
+func (c Comparison) beyond(noise float64) int {
+	lo, hi := c.Lo, c.Hi
+	if math.IsNaN(lo) || math.IsNaN(hi) {
+		lo, hi = c.Ratio*math.Exp(-noise), c.Ratio*math.Exp(noise)
+	}
+	switch {
+	case lo > 1:
+		return 1
+	case hi < 1:
+		return -1
+	}
+	return 0
+}
+
+// Apart reports whether two medians differ by more than the noise. Rows without an interval are taken as they
+// are, so that those of slow loops, with one sample, have a place.
+func Apart(a, b compare.Record) bool { return Contrast(a, b).beyond(noise(a, b)) != 0 }
 
 // rankTest returns the two-sided p value of Mann and Whitney's test, 1 where all
 // samples are equal.

@@ -105,8 +105,8 @@ type View struct {
 	compare.Host
 	Suffix       string // of anchors: empty, or "-" and the host's id if there are several
 	Runs         []compare.RunInfo
-	Records      []compare.Record       // without times of products that another variant computed: see Ran
-	All          []compare.Record       // with them: for tables of all rows
+	Records      []compare.Record // without times of products that another variant computed: see Ran
+	All          []compare.Record // with them: for tables of all rows
 	Measurements []compare.Measurement
 	traces       []compare.Trace
 	peaks        compare.Peaks          // of all hosts
@@ -141,9 +141,6 @@ func Views(doc compare.Document) []*View {
 	for _, r := range doc.Records {
 		v := at(r.Host)
 		v.All = append(v.All, r)
-		if RanItself(r) || !r.Speed() {
-			v.Records = append(v.Records, r)
-		}
 	}
 	for _, m := range doc.Measurements {
 		v := at(m.Host)
@@ -154,6 +151,8 @@ func Views(doc compare.Document) []*View {
 		v.traces = append(v.traces, t)
 	}
 	for _, v := range list {
+		v.setNoise()
+		v.Records = v.PickAll(func(r compare.Record) bool { return RanItself(r) || !r.Speed() })
 		if len(list) > 1 {
 			v.Suffix = "-" + Anchor(v.ID)
 		}
