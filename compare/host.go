@@ -109,7 +109,7 @@ const unknownGit = "unknown"
 func newRun(command, host string, now time.Time) RunInfo {
 	r := RunInfo{
 		Host: host, Command: command, Time: now.UTC().Truncate(time.Second),
-		Git: unknownGit, Go: runtime.Version(), Libraries: map[string]string{},
+		Git: unknownGit, Go: runtime.Version(), Libraries: map[string]string{}, Load: cpu.Load(),
 	}
 	info, ok := debug.ReadBuildInfo()
 	if ok {

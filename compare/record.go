@@ -125,8 +125,9 @@ type RunInfo struct {
 	Git       string            `json:"git"` // revision the program was built from, "+dirty" if modified
 	Go        string            `json:"go"`
 	GOAMD64   string            `json:"goamd64"`
-	Flags     string            `json:"flags"`     // build flags that matter: -gcflags, -tags
-	Libraries map[string]string `json:"libraries"` // module versions, and the versions of libraries found at run time
+	Load      float64           `json:"load,omitempty"` // average over a minute, of processors, when it began
+	Flags     string            `json:"flags"`          // build flags that matter: -gcflags, -tags
+	Libraries map[string]string `json:"libraries"`      // module versions, and the versions of libraries found at run time
 }
 
 // Status is the outcome of a row.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"gemm/internal/cpu"
 	"gemm/internal/sample"
 )
 
@@ -43,14 +44,19 @@ func (d *Driver) measure(ctx context.Context, cases []Case) ([]Record, []Trace, 
 	t := turn{d: d, budget: d.Budget.of(cases[0].Experiment), procs: procs,
 		contenders: make([]*contender, len(cases)), peaks: map[int][]float64{}}
 	defer t.close()
+	began := cpu.Now()
 	t.begin(ctx, cases)
 	t.sample(ctx)
+	stolen := cpu.Now().StolenSince(began)
 	t.weigh(ctx)
 	t.draw(ctx)
 	if ctx.Err() != nil {
 		return nil, nil, ctx.Err()
 	}
 	records, traces := t.finish(ctx)
+	for i := range records {
+		records[i].Steal = stolen
+	}
 	return records, traces, nil
 }
 

@@ -308,7 +308,7 @@ func summarise(w io.Writer, rows []compare.Record, paths []string) error {
 			shown = append(shown, r)
 		}
 	}
-	if err := printTable(w, shown); err != nil {
+	if err := errors.Join(printTable(w, shown), printNoise(w, rows)); err != nil {
 		return err
 	}
 	if err := printUnavailable(w, rows); err != nil {

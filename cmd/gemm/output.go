@@ -15,6 +15,7 @@ import (
 
 	"gemm"
 	"gemm/compare"
+	"gemm/compare/report/analysis"
 	"gemm/compare/trace"
 	"gemm/internal/output"
 	"gemm/user"
@@ -26,10 +27,36 @@ func printRows(out io.Writer, rows []compare.Record) error {
 	if err := printTable(out, shown); err != nil {
 		return err
 	}
-	if err := printAverages(out, shown); err != nil {
+	if err := errors.Join(printAverages(out, shown), printNoise(out, rows)); err != nil {
 		return err
 	}
 	return printUnavailable(out, rows)
+}
+
+// printNoise writes how much times of identical code among the rows differ, if there are pairs of such rows.
+func printNoise(out io.Writer, rows []compare.Record) error {
+	var parts []string
+	for _, v := range analysis.Views(compare.Document{Records: rows}) {
+		for _, f := range v.Floors() {
+			where := "one thread"
+			switch {
+			case f.GPU:
+				where = "GPU"
+			case f.Several:
+				where = "several threads"
+			}
+			if f.InTurn {
+				where += ", interleaved"
+			}
+			parts = append(parts, fmt.Sprintf("%.3g× on %s (%d pairs)", f.Factor, where, f.Pairs))
+		}
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	_, err := fmt.Fprintf(out, "\nNoise: times of identical code differ by up to %s; smaller differences mean nothing.\n",
+		strings.Join(parts, "; "))
+	return err
 }
 
 // manySizes is the number of sizes from which on a table ends with averages.

@@ -76,7 +76,7 @@ var answers = slices.Concat([]sentence{
 		"The fastest variant is `parallel/packed` on 2 threads", "at n = 128 in f64", "160 times as fast as the textbook loops",
 		"The largest steps on the way there are packing and SIMD (`serial/packed`) with a factor of 9.00 and the order of the loops (`serial/ikj`) with 8.00.",
 		"No library of others was timed at n = 128 on as many threads as ours.",
-		"threads over one thread: faster from n = 128 on, 2.00 times at n = 128.",
+		"threads over one thread: faster from n = 128 on, 2.00 times at n = 128 (`",
 		"For products as large as n = 128 in f64, use `parallel/packed`.",
 	}, []string{"not every step pays", "wrong, failed"}},
 	{"another fastest", way(reporttest.Row("parallel/tiles", 128, 4e-4, on(2))), []string{
@@ -84,14 +84,14 @@ var answers = slices.Concat([]sentence{
 		"use `parallel/tiles`"}, []string{"The fastest variant is `parallel/packed`"}},
 	{"a step that loses", way(reporttest.Row("mpi/bcast-rows", 64, 1e-3, ranks(2)),
 		reporttest.Row("mpi/bcast-rows", 128, 1e-3, ranks(2))), []string{
-		"not every step pays: ranks (`mpi/bcast-rows`) has a factor of 0.500", "MPI over threads: not faster at the largest common size, 0.500 times as fast at n = 128.",
+		"not every step pays: ranks (`mpi/bcast-rows`) has a factor of 0.500", "MPI over threads: not faster at the largest common size, 0.500 times as fast at n = 128 (`",
 		"2 ranks"}, nil},
 	{"ranks that help", way(reporttest.Row("mpi/bcast-rows", 128, 1e-3, ranks(2), func(r *compare.Record) {
 		r.Resolved = gemm.Params{"grid": "1x1", "helpers": 1}
 	})), []string{"2 ranks, 1 of them helping through shared memory"}, nil},
 	{"ranks that win everywhere", way(reporttest.Row("mpi/bcast-rows", 64, 1e-5, ranks(2)),
 		reporttest.Row("mpi/bcast-rows", 128, 1e-4, ranks(2))), []string{
-		"The fastest variant is `mpi/bcast-rows` on 2 ranks", "MPI over threads: faster at every common size, 5.00 times at n = 128.",
+		"The fastest variant is `mpi/bcast-rows` on 2 ranks", "MPI over threads: faster at every common size, 5.00 times at n = 128 (`",
 		"The largest steps", "use `mpi/bcast-rows`"}, []string{"not every step pays"}},
 	{"a library that is slower", way(reporttest.Row("reference/openblas", 128, 2e-3)), []string{
 		"on 1 thread `serial/packed` is 2.00 times as fast as `reference/openblas`"}, []string{"No library of others"}},
@@ -126,7 +126,7 @@ var answers = slices.Concat([]sentence{
 	{"the GPU with its copies", way(reporttest.Row("cuda/naive", 128, 2e-5, onGPU, func(r *compare.Record) {
 		r.Phases = map[string]float64{"h2d": 2e-5, "d2h": 1e-5}
 	})), []string{"the GPU (`cuda/naive`) with a factor of 10.0", "The fastest variant is `cuda/naive` on the GPU, copies included", "1600 times as fast as the textbook loops",
-		"CUDA over threads: faster at every common size, 10.0 times at n = 128."}, nil},
+		"CUDA over threads: faster at every common size, 10.0 times at n = 128 (`"}, nil},
 	{"kernels at their largest size", way(reporttest.Row("cuda/naive", 128, 2e-5, onGPU),
 		reporttest.Row("cuda/naive", 4096, 1, onGPU)), []string{
 		"Every variant of the family CUDA at n = 4096, f64: kernels alone", "| `cuda/naive` | the GPU | "}, nil},

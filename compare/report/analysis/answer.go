@@ -119,6 +119,19 @@ func (a Answer) Leader(n int) (compare.Record, bool) {
 	})
 }
 
+// Level returns the variants whose rows at n are not slower than the leader by more than the noise: of each
+// family of ours its fastest.
+func (a Answer) Level(n int) []string {
+	best, _ := a.Leader(n)
+	var out []string
+	for _, family := range []string{Serial, Parallel, OnRanks, OnGPU} {
+		if r, ok := a.Best(family, n); ok && r.Variant != best.Variant && !ByGPU(r) && !ByGPU(best) && !Apart(r, best) {
+			out = append(out, r.Variant)
+		}
+	}
+	return out
+}
+
 // InFull reports whether a row is of a product in the arithmetic of its type.
 func InFull(r compare.Record) bool { return !ByGPU(r) || Exact(r) }
 
@@ -210,12 +223,13 @@ func (a Answer) Steps(n int) []Step {
 
 // Win says from which size on one family is faster than another.
 type Win struct {
-	Over     string  // the other family
-	From     int     // the least size from which on it is faster at all larger ones; 0: at none
-	Always   bool    // at every common size
-	At       int     // the largest common size
-	Ratio    float64 // how many times as fast at that size
-	Compared int     // common sizes
+	Over     string    // the other family
+	Variants [2]string // at the largest common size, of both
+	From     int       // the least size from which on it is faster at all larger ones; 0: at none
+	Always   bool      // at every common size
+	At       int       // the largest common size
+	Ratio    float64   // how many times as fast at that size
+	Compared int       // common sizes
 }
 
 // Wins compares the fastest rows of two families at all sizes that both were timed at. It reports
@@ -230,7 +244,7 @@ func (a Answer) Wins(family, over string) (Win, bool) {
 			continue
 		}
 		w.Compared++
-		w.At, w.Ratio = n, Whole(other)/Whole(own)
+		w.At, w.Ratio, w.Variants = n, Whole(other)/Whole(own), [2]string{own.Variant, other.Variant}
 		switch {
 		case !(w.Ratio > 1) || !Apart(own, other):
 			w.From, first = 0, false
@@ -254,6 +268,11 @@ func (a Answer) bySize() []compare.Record {
 	rows := slices.Clone(a.rows)
 	slices.SortStableFunc(rows, func(x, y compare.Record) int { return cmp.Compare(x.N, y.N) })
 	return rows
+}
+
+// Families returns how many of the families of the suite have timed rows.
+func (v *View) Families() int {
+	return len(Distinct(Timed(v.Pick(Ours)), Home))
 }
 
 // AllSizes returns the sizes of square products at which a family was timed, ascending.
@@ -299,16 +318,9 @@ func (a Answer) Pairs(n int) []Pair {
 	return out
 }
 
-// Like returns the row at n that belongs in the line of c: of the same library on as many threads, or
-// the fastest of the same family.
+// Like returns the row at n that belongs in the line of c: of the same variant on as many threads.
 func (a Answer) Like(c Champion, n int) (compare.Record, bool) {
-	switch {
-	case c.Key == Baseline:
-		return a.Of(Baseline, n)
-	case !Ours(c.Record):
-		return a.Fastest(n, func(r compare.Record) bool { return r.Variant == c.Variant && r.Threads == c.Threads })
-	}
-	return a.Best(c.Key, n)
+	return a.Fastest(n, func(r compare.Record) bool { return r.Variant == c.Variant && r.Threads == c.Threads })
 }
 
 // FamilyAt returns the fastest row of each variant of a family, in the order of the records, at the

@@ -15,12 +15,16 @@ type Fought struct {
 	Comparison
 }
 
-// Fight compares the pairs like Versus. P and Outcome are adjusted by Holm's procedure.
+// Fight compares the pairs like Versus, or like Contrast if it is known how much times of identical code differ
+// that were not interleaved. P and Outcome are adjusted by Holm's procedure.
 func Fight(duels []Duel) []Fought {
 	out := make([]Fought, len(duels))
 	p := make([]float64, len(duels))
 	for i, d := range duels {
 		out[i] = Fought{d, Versus(d.First, d.Second)}
+		if noise(d.First, d.Second) > 0 {
+			out[i].Comparison = Contrast(d.First, d.Second)
+		}
 		p[i] = out[i].P
 	}
 	for i, adjusted := range holm(p) {

@@ -161,6 +161,43 @@ func unit(of string, device int) string {
 	return fmt.Sprintf("%s %d", of, device)
 }
 
+// Noise says how much times of identical code differ on a host, and how busy it was.
+func (b *Builder) Noise(v *analysis.View) document.Text {
+	var floors []document.Text
+	for _, f := range v.Floors() {
+		where, how := "noise.one", "noise.between"
+		switch {
+		case f.GPU:
+			where = "noise.gpu"
+		case f.Several:
+			where = "noise.several"
+		}
+		if f.InTurn {
+			how = "noise.turn"
+		}
+		floors = append(floors, b.Say("noise.floor", text.Args{"Factor": number.Significant(f.Factor),
+			"Where": b.Say(where), "How": b.Say(how), "Pairs": b.Count("pairs", f.Pairs)}))
+	}
+	sentence := b.Say("noise.none")
+	if len(floors) > 0 {
+		sentence = b.Say("noise.floors", text.Args{"Floors": b.Clauses(floors)})
+	}
+	stolen, load := 0.0, 0.0
+	for _, r := range v.All {
+		stolen = max(stolen, r.Steal)
+	}
+	for _, r := range v.Runs {
+		load = max(load, r.Load)
+	}
+	if load > 0 {
+		sentence += " " + b.Say("noise.load", text.Args{"Load": number.Significant(load)})
+	}
+	if stolen > 0 {
+		sentence += " " + b.Say("noise.steal", text.Args{"Share": number.Percent(stolen)})
+	}
+	return sentence
+}
+
 // sampling says how many samples the rows have, and what else was measured.
 func (b *Builder) sampling(s *document.Section, v *analysis.View) {
 	least, most, short := 0, 0, 0

@@ -84,6 +84,14 @@ func (b *Builder) WithNotes(s *document.Section, t document.Table, notes []docum
 	}
 }
 
+// Mark is an asterisk behind the speed of a row whose samples vary too much.
+func (b *Builder) Mark(r compare.Record) document.Text {
+	if r.Speed() && analysis.Wide(r) {
+		return b.Say("answer.mark")
+	}
+	return ""
+}
+
 // PhaseOf is the time of a phase as a cell.
 func PhaseOf(r compare.Record, name string) document.Text {
 	if t, ok := r.Phases[name]; ok && r.Speed() {

@@ -37,7 +37,7 @@ func (b builder) versions(v *analysis.View) (document.Section, bool) {
 		t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
 			name, b.Busy(r.Record), decimal(analysis.Whole(r.Record)),
 			document.Text(number.Significant(r.Relative)), document.Text(number.Significant(r.Absolute)),
-			document.Text(number.Significant(r.Gflops())), percent(analysis.WholeShare(r.Record)),
+			document.Text(number.Significant(r.Gflops())) + b.Mark(r.Record), percent(analysis.WholeShare(r.Record)),
 		}})
 	}
 	for _, r := range found.Apart {
@@ -75,7 +75,7 @@ func (b builder) orders(v *analysis.View) (document.Section, bool) {
 		}
 		rate, _ := analysis.Speed(o.Record)
 		t.Rows = append(t.Rows, document.Row{Cells: append(cells, decimal(analysis.Known(o.Record, o.Median)),
-			document.Text(number.Significant(o.Over)), document.Text(number.Significant(float64(rate))),
+			document.Text(number.Significant(o.Over)), document.Text(number.Significant(float64(rate)))+b.Mark(o.Record),
 			percent(analysis.Percent(o.Record)))})
 	}
 	b.table(&s, v, t, rows)
@@ -111,7 +111,7 @@ func (b builder) gpu(v *analysis.View) (document.Section, bool) {
 				b.Say("access." + coursework.Access(r)), number.Numbered(coursework.Elements(r)),
 				decimal(analysis.Known(r, r.Median)),
 				document.Text(number.Significant(first / analysis.Known(r, r.Median))),
-				document.Text(number.Significant(float64(rate))), percent(analysis.Percent(r)),
+				document.Text(number.Significant(float64(rate))) + b.Mark(r), percent(analysis.Percent(r)),
 			}})
 		}
 		b.table(&s, v, t, rows)

@@ -44,11 +44,7 @@ func (b builder) wide() []compare.Record {
 
 // rate returns the speed of a row as a cell, with a mark if its samples vary too much.
 func (b builder) rate(r compare.Record) document.Text {
-	cell := document.Text(number.Significant(rateOf(r)))
-	if analysis.Wide(r) {
-		cell += b.Say("answer.mark")
-	}
-	return cell
+	return document.Text(number.Significant(rateOf(r))) + b.Mark(r)
 }
 
 // bad counts the rows that went wrong.
@@ -106,7 +102,11 @@ func (b builder) leader(v *analysis.View, a analysis.Answer) document.Text {
 		"Variant": document.Literal(best.Variant), "Threads": b.Busy(best), "Size": a.Main, "Type": a.Type,
 		"Speed": b.speed(best),
 	})
-	return sentence + b.OfPeak(analysis.WholeShare(best)) + b.overNaive(a, best) + b.Say("stop")
+	sentence += b.OfPeak(analysis.WholeShare(best)) + b.overNaive(a, best)
+	if level := a.Level(a.Main); len(level) > 0 {
+		sentence += b.Say("answer.level", text.Args{"Variants": b.Names(level)})
+	}
+	return sentence + b.Say("stop")
 }
 
 // overNaive says how many times as fast as the textbook loops a row is, if these were timed.
@@ -176,7 +176,7 @@ func (b builder) besidePeers(a analysis.Answer) document.Text {
 		c := analysis.Versus(d.Peer, d.Own)
 		key := "answer.peer.level"
 		switch {
-		case c.Lo <= 1 && c.Hi >= 1:
+		case !analysis.Apart(d.Peer, d.Own):
 		case c.Ratio > 1+analysis.Tolerance:
 			key = "answer.peer.faster"
 		case c.Ratio < 1-analysis.Tolerance:
@@ -246,7 +246,7 @@ func (b builder) champions(v *analysis.View, a analysis.Answer, command string) 
 		for _, n := range others {
 			cell := document.Text(number.Absent)
 			if r, ok := a.Like(c, n); ok {
-				cell = document.Text(number.Significant(rateOf(r)))
+				cell = b.rate(r)
 			}
 			row.Cells = append(row.Cells, cell)
 		}

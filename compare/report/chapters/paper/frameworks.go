@@ -127,7 +127,11 @@ func (b builder) conclude(s *document.Section, v *analysis.View) {
 		}
 	}
 	if len(items) == 0 && len(b.Views) == 1 {
-		s.Text(b.Say("conclusion.alone"))
+		key := "conclusion.alone"
+		if v.Families() > 1 {
+			key = "conclusion.apart"
+		}
+		s.Text(b.Say(key))
 	}
 	if len(items) == 0 {
 		return
@@ -137,15 +141,19 @@ func (b builder) conclude(s *document.Section, v *analysis.View) {
 	}
 	s.List(items)
 	if best, ok := a.Leader(a.Main); ok {
-		s.Text(b.Say("conclusion.choice", text.Args{"Variant": document.Literal(best.Variant), "Size": a.Main,
-			"Type": a.Type}))
+		key, args := "conclusion.choice", text.Args{"Variant": document.Literal(best.Variant), "Size": a.Main, "Type": a.Type}
+		if level := a.Level(a.Main); len(level) > 0 {
+			key, args["Others"] = "conclusion.level", b.Names(level)
+		}
+		s.Text(b.Say(key, args))
 	}
 }
 
 // win is one sentence on two families.
 func (b builder) win(fam string, w analysis.Win) document.Text {
 	args := text.Args{"Family": b.Say("family." + fam), "Over": b.Say("family." + w.Over), "At": w.At,
-		"Ratio": number.Significant(w.Ratio)}
+		"Ratio": number.Significant(w.Ratio), "Variant": document.Literal(w.Variants[0]),
+		"Other": document.Literal(w.Variants[1])}
 	switch {
 	case w.From == 0:
 		return b.Say("conclusion.never", args)

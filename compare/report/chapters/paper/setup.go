@@ -19,6 +19,7 @@ func (b builder) setup() document.Section {
 		if t, ok := b.peaks(v); ok {
 			s.Add(t)
 		}
+		s.Text(b.Noise(v))
 	}
 	s.Text(b.Say("setup.method"))
 	s.Text(b.Say("setup.verified"))
