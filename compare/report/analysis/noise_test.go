@@ -1,0 +1,140 @@
+package analysis
+
+import (
+	"math"
+	"testing"
+
+	"gemm"
+	"gemm/compare"
+	"gemm/compare/report/reporttest"
+)
+
+// on2 puts a row on two threads, in a turn.
+func on2(turn string, ran ...string) func(*compare.Record) {
+	return func(r *compare.Record) {
+		r.Threads, r.Turn, r.Params = 2, turn, gemm.Params{"threads": 2}
+		for _, name := range ran {
+			r.Resolved = gemm.Params{"ran": name}
+		}
+	}
+}
+
+// speed returns the seconds of a product of n×n matrices at that many GFLOP/s.
+func speed(n int, gflops float64) float64 { return 2 * math.Pow(float64(n), 3) / gflops / 1e9 }
+
+// TestNoiseFloor plants identical code with disjoint intervals, 96.6 and 161 GFLOP/s: no smaller difference
+// between rows on threads counts from then on.
+func TestNoiseFloor(t *testing.T) {
+	rows := func(ran ...string) []compare.Record {
+		return []compare.Record{
+			reporttest.Row(ParallelPacked, 128, speed(128, 161), on2("peers 128")),
+			reporttest.Row(ParallelStrassen, 128, speed(128, 96.6), on2("peers 128", ran...)),
+			reporttest.Row(ParallelPacked, 256, speed(256, 150), on2("peers 256")),
+			reporttest.Row(OpenBLAS, 256, speed(256, 100), on2("peers 256")),
+			reporttest.Row(MKL, 256, speed(256, 50), on2("peers 256")),
+			reporttest.Row(Packed, 256, speed(256, 80), reporttest.Turn("peers 256")),
+			reporttest.Row(Gonum, 256, speed(256, 79), reporttest.Turn("peers 256")),
+		}
+	}
+	for _, test := range []struct {
+		ran       []string
+		floors    int
+		openblas  Outcome
+		from, of  float64 // the interval of the ratio to OpenBLAS has this in it
+		identical Outcome
+	}{
+		{nil, 0, Quicker, 1.5, 1.5, Slower},
+		{[]string{ParallelPacked}, 1, Level, 1, 2, Level},
+	} {
+		doc := reporttest.Many()
+		doc.Records = rows(test.ran...)
+		v := Views(doc)[0]
+		floors := v.Floors()
+		if len(floors) != test.floors || test.floors > 0 && (!floors[0].Several || !floors[0].InTurn ||
+			floors[0].Pairs != 1 || math.Abs(floors[0].Factor/(161/96.6)-1) > 1e-3) {
+			t.Errorf("%v: floors %+v", test.ran, floors)
+		}
+		at := func(variant string) compare.Record {
+			for _, r := range v.All {
+				if r.Variant == variant && (r.N == 256 || variant == ParallelStrassen) {
+					return r
+				}
+			}
+			t.Fatalf("no %s", variant)
+			return compare.Record{}
+		}
+		c := Contrast(at(OpenBLAS), at(ParallelPacked))
+		if c.Outcome != test.openblas || !(c.Lo <= test.from && c.Hi >= test.of) || Apart(at(OpenBLAS),
+			at(ParallelPacked)) != (test.openblas == Quicker) {
+			t.Errorf("%v: OpenBLAS is %+v", test.ran, c)
+		}
+		if f := Fight([]Duel{{at(OpenBLAS), at(ParallelPacked)}})[0]; f.Outcome != test.openblas {
+			t.Errorf("%v: a duel with OpenBLAS is %+v", test.ran, f)
+		}
+		if c := Contrast(at(MKL), at(ParallelPacked)); c.Outcome != Quicker {
+			t.Errorf("%v: three times the speed is %+v", test.ran, c)
+		}
+		if c := Contrast(at(Gonum), at(Packed)); c.Outcome != Quicker {
+			t.Errorf("%v: one thread, of which no pair is known: %+v", test.ran, c)
+		}
+		packed := v.All[0]
+		if c := Contrast(packed, at(ParallelStrassen)); c.Outcome != test.identical {
+			t.Errorf("%v: identical code is %+v", test.ran, c)
+		}
+	}
+}
+
+// TestFloorsAreOfIdenticalCode plants rows of one case that differ in a setting, a build, a run or a problem.
+func TestFloorsAreOfIdenticalCode(t *testing.T) {
+	set := func(change func(r *compare.Record)) compare.Record {
+		return reporttest.Row(Blocked, 64, 2e-3, func(r *compare.Record) {
+			r.Experiment, r.Resolved = compare.StrongScaling, gemm.Params{"block": 192}
+			change(r)
+		})
+	}
+	first := reporttest.Row(Blocked, 64, 1e-3, func(r *compare.Record) { r.Resolved = gemm.Params{"block": 192} })
+	for name, test := range map[string]struct {
+		change func(r *compare.Record)
+		pairs  int
+	}{
+		"a repeat":        {func(*compare.Record) {}, 1},
+		"another setting": {func(r *compare.Record) { r.Resolved = gemm.Params{"block": 64} }, 0},
+		"another run":     {func(r *compare.Record) { r.Run = "r2" }, 0},
+		"another build":   {func(r *compare.Record) { r.Build = "v3" }, 0},
+		"another type":    {func(r *compare.Record) { r.Type = "f32" }, 0},
+		"more threads":    {func(r *compare.Record) { r.Threads = 2 }, 0},
+		"another variant": {func(r *compare.Record) { r.Variant = Hinted }, 0},
+		"no speed":        {reporttest.Came(compare.Wrong, "one element"), 0},
+		"the same by name": {func(r *compare.Record) {
+			r.Params = gemm.Params{"block": 192}
+		}, 1},
+	} {
+		doc := reporttest.With()
+		doc.Records = []compare.Record{first, set(test.change)}
+		floors := Views(doc)[0].Floors()
+		if len(floors) != min(test.pairs, 1) || test.pairs > 0 && math.Abs(floors[0].Factor-2) > 1e-9 {
+			t.Errorf("%s: %+v, want %d pairs", name, floors, test.pairs)
+		}
+	}
+}
+
+// TestDependentSamplesDoNotDecide has drifting samples: the rank test alone would call the rows different.
+func TestDependentSamplesDoNotDecide(t *testing.T) {
+	row := func(variant string, times []float64, lo, hi float64) compare.Record {
+		return reporttest.Row(variant, 64, times[len(times)/2], reporttest.Turn("peers"), func(r *compare.Record) {
+			r.Samples, r.CI = times, &[2]float64{lo, hi}
+		})
+	}
+	ramp := func(from, to float64) []float64 {
+		var out []float64
+		for i := range 100 {
+			out = append(out, from+(to-from)*float64(i)/99)
+		}
+		return out
+	}
+	a, b := row(Packed, ramp(1, 1.4), 1.03, 1.37), row(Gonum, ramp(1.1, 1.5), 1.13, 1.47)
+	c := Contrast(b, a)
+	if !(c.P < Significance) || c.Outcome != Level {
+		t.Errorf("rows that drift over each other: %+v", c)
+	}
+}
