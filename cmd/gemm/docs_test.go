@@ -1,7 +1,6 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"slices"
@@ -9,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/urfave/cli/v2"
-)
 
-var update = flag.Bool("update", false, "write the table of options into docs/options.md")
+	"gemm/compare/report/reporttest"
+)
 
 // The lines of docs/options.md that the table of options is between.
 const (
@@ -80,7 +79,7 @@ func TestOptionsAreDocumented(t *testing.T) {
 		t.Fatalf("%s lacks the lines %q and %q", name, optionsBegin, optionsEnd)
 	}
 	want := optionsTable()
-	if *update {
+	if *reporttest.Update {
 		if err := os.WriteFile(name, []byte(before+optionsBegin+want+optionsEnd+after), 0o644); err != nil {
 			t.Fatal(err)
 		}

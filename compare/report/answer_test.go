@@ -149,6 +149,38 @@ var answers = slices.Concat([]sentence{
 	{"a peak that was measured too low", way(reporttest.Row("serial/packed", 256, 1e-4),
 		reporttest.Row("serial/naive", 256, 1), reporttest.Row("parallel/packed", 256, 1, on(2))), []string{
 		"% of the measured peak: it executes fewer operations than are counted, or the peak was measured on a busy machine"}, nil},
+	{"a family whose fastest variants differ by size", way(
+		reporttest.Row("mpi/p2p-rows", 64, 2*64*64*64/59.9e9, ranks(2)),
+		reporttest.Row("mpi/bcast-rows", 64, 2*64*64*64/57.5e9, ranks(2)),
+		reporttest.Row("mpi/p2p-rows", 128, 2e-4, ranks(2)),
+		reporttest.Row("mpi/bcast-rows", 128, 1e-4, ranks(2))),
+		[]string{"| MPI | `bcast-rows` | 2 ranks | 41.9 | — | 800 | 5.00 | 100 µs | 57.5 best",
+			"MPI over threads: faster at every common size, 5.00 times at n = 128 (`mpi/bcast-rows` over `parallel/packed`)."},
+		[]string{"| 100 µs | 59.9"}},
+	{"families that were timed at sizes of their own", only(reporttest.Row("serial/ikj", 64, 1e-3),
+		reporttest.Row("parallel/rows", 128, 1e-3, on(2))),
+		[]string{"No two families were timed at a common size"}, []string{"Only one family was timed"}},
+	{"one family", only(reporttest.Row("serial/ikj", 64, 1e-3), reporttest.Row("serial/naive", 64, 2e-3)),
+		[]string{"Only one family was timed here"}, []string{"No two families"}},
+	{"a difference within the noise", way(
+		reporttest.Row("parallel/packed", 128, 6e-4, on(2), reporttest.Experiment(compare.StrongScaling)),
+		reporttest.Row("parallel/tiles", 64, 1e-4, on(2)),
+		reporttest.Row("mpi/scatter-rows", 128, 4.8e-4, ranks(2))),
+		[]string{"The fastest variant is `mpi/scatter-rows`", "the difference to `parallel/packed` is within the noise",
+			"use `mpi/scatter-rows`, or as well `parallel/packed`: the difference is within the noise.",
+			"differ in 19 of 20 pairs by at most these factors: 1.20 on several threads or ranks, if they were measured one after the other (1 pair)"},
+		[]string{"MPI over threads: faster"}},
+	{"no identical code", way(), []string{"it is not known how much times of identical code differ here"}, nil},
+	{"a busy host", func() compare.Document {
+		doc := way(reporttest.Row("serial/hinted", 64, 1e-3, func(r *compare.Record) { r.Steal = 0.123 }))
+		doc.Runs[0].Load = 3.5
+		return doc
+	}(), []string{"The load average was 3.50 when the run began. A hypervisor gave up to 12.3 % of the processors' time"}, nil},
+	{"a row that varies at a smaller size", way(reporttest.Row("parallel/tiles", 64, 2e-5, on(2), func(r *compare.Record) {
+		r.Warnings = []string{"wide spread: repeat on a quiet machine"}
+	}), reporttest.Row("parallel/tiles", 128, 2e-4, on(2))),
+		[]string{"| threads | `tiles` | 2 threads | 21.0 | — | 400 | 5.00 | 200 µs | 26.2\\* best",
+			"GFLOP/s have an asterisk in the tables of this report"}, nil},
 	{"a row that varies", way(reporttest.Row("parallel/tiles", 128, 4e-4, on(2), func(r *compare.Record) {
 		r.Warnings = []string{"wide spread: repeat on a quiet machine"}
 	})), []string{"The samples of 1 product vary widely", "| `parallel/tiles` | 2 threads | 10.5\\*"}, nil},

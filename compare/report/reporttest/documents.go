@@ -3,7 +3,10 @@ package reporttest
 import (
 	"time"
 
+	"gemm"
 	"gemm/compare"
+	"gemm/cuda/usage"
+	"gemm/mpi/account"
 )
 
 // Planted returns the records of one host with a peak, a bandwidth and a run.
@@ -35,4 +38,60 @@ func Many(rows ...compare.Record) compare.Document {
 	doc := With(rows...)
 	doc.Hosts[0].Cores, doc.Hosts[0].Quota = 16, compare.None()
 	return doc
+}
+
+// Shares returns rows of every kind on a host with two processors, and the percent of the peak of each. What the
+// rows say of it is another number: they were measured before the peaks.
+func Shares() (compare.Document, []float64) {
+	doc := With()
+	peak := func(unit, pipe string, device, threads int, gflops float64) compare.Ceiling {
+		return compare.Ceiling{Unit: unit, Pipe: pipe, Device: device, Threads: threads, Gflops: compare.Number(gflops),
+			Run: "r1"}
+	}
+	doc.Hosts[0].Cores = 2
+	doc.Hosts[0].Ceilings = []compare.Ceiling{peak("cpu", "f64", 0, 1, 90), peak("cpu", "f64", 0, 2, 200),
+		peak("cpu", "f64", 0, 8, 700), peak("cpu", "gf256", 0, 1, 50), peak("gpu", "f32", 0, 1, 1000),
+		peak("gpu", "f32", 1, 1, 500)}
+	var wants []float64
+	doc.Records = nil
+	add := func(want, speed float64, variant string, change func(*compare.Record)) {
+		r := Row(variant, 64, 2*64*64*64/speed/1e9, change)
+		r.Rate, r.PercentPeak = compare.Number(speed), 12.3
+		if r.Type == "gf256" {
+			r.Gflops = compare.None()
+		}
+		doc.Records, wants = append(doc.Records, r), append(wants, want)
+	}
+	many := func(n int, resolved gemm.Params) func(*compare.Record) {
+		return func(r *compare.Record) { r.Threads, r.Params, r.Resolved = n, gemm.Params{"threads": n}, resolved }
+	}
+	ranked := func(ranks, used int, grid string) func(*compare.Record) {
+		return func(r *compare.Record) {
+			r.Threads, r.Params, r.RanksUsed, r.Ceiling = ranks, gemm.Params{"ranks": ranks}, used, 650
+			r.Resolved = gemm.Params{"ranks": ranks, "grid": grid}
+			for i := range ranks {
+				r.Ranks = append(r.Ranks, account.Rank{Rank: i, Host: "a", CPUs: "0-1"})
+			}
+		}
+	}
+	add(50, 50, "serial/hinted", func(r *compare.Record) { r.Ceiling = 100 }) // the highest on one thread
+	add(40, 40, "serial/ikj", func(r *compare.Record) { r.Ceiling = 60 })
+	add(150, 150, "serial/packed", func(*compare.Record) {})
+	add(110, 110, "serial/strassen", func(r *compare.Record) { r.Predicted = &compare.Predicted{Flops: 0.8 * 2 * 64 * 64 * 64} })
+	add(50, 100, "parallel/packed", many(2, nil))
+	add(45, 90, "parallel/rows", many(16, nil)) // of two processors
+	add(30, 30, "parallel/tiles", many(2, gemm.Params{"gomaxprocs": 1}))
+	add(60, 120, "mpi/summa", ranked(8, 8, "2x4"))
+	add(20, 20, "mpi/cannon", func(r *compare.Record) {
+		ranked(2, 1, "1x1")(r)
+		r.Ceiling = 0
+	})
+	add(50, 25, "serial/blocked", func(r *compare.Record) { r.Type = "gf256" })
+	for device, want := range []float64{45, 90} {
+		add(want, 450, "cuda/smem", func(r *compare.Record) {
+			r.Type, r.Params, r.Resolved = "f32", gemm.Params{"device": device}, gemm.Params{"device": device}
+			r.GPU = &usage.Device{Pipe: "f32"}
+		})
+	}
+	return doc, wants
 }

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"gemm/compare"
+	"gemm/compare/report/reporttest"
+)
+
+// TestTableHasTheSharesOfTheRecords prints rows of every kind as they were measured, before all peaks were: the
+// table has the shares that the records, results.csv and the report have.
+func TestTableHasTheSharesOfTheRecords(t *testing.T) {
+	doc, wants := reporttest.Shares()
+	var store compare.Store
+	for _, h := range doc.Hosts {
+		if err := store.PutHost(h); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := store.Put(doc.Records...); err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if err := printRows(&out, store.Rows(doc.Records)); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(out.String(), "\n")
+	for i, want := range wants {
+		line := lines[i+1]
+		if !strings.Contains(line, fmt.Sprintf(" %.1f%% ", want)) {
+			t.Errorf("no %.1f%% in %s", want, line)
+		}
+		if marked := strings.Contains(line, "above the measured peak"); marked != (want > 100) {
+			t.Errorf("marked %v: %s", marked, line)
+		}
+	}
+}
+
+// TestTableSaysNoise prints identical code with times that differ by a half.
+func TestTableSaysNoise(t *testing.T) {
+	on2 := func(r *compare.Record) { r.Threads, r.Turn = 2, "peers" }
+	rows := []compare.Record{reporttest.Row("parallel/packed", 128, 1e-3, on2),
+		reporttest.Row("parallel/strassen", 128, 1.5e-3, on2, func(r *compare.Record) {
+			r.Resolved = map[string]any{"ran": "parallel/packed"}
+		})}
+	var out strings.Builder
+	if err := printRows(&out, rows); err != nil {
+		t.Fatal(err)
+	}
+	want := "Noise: times of identical code differ by up to 1.5× on several threads, interleaved (1 pairs)"
+	if !strings.Contains(out.String(), want) {
+		t.Errorf("no %q in\n%s", want, out.String())
+	}
+}
