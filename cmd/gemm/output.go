@@ -15,7 +15,7 @@ import (
 
 	"gemm"
 	"gemm/compare"
-	"gemm/compare/report/analysis"
+	"gemm/compare/report"
 	"gemm/compare/trace"
 	"gemm/internal/output"
 	"gemm/user"
@@ -35,27 +35,11 @@ func printRows(out io.Writer, rows []compare.Record) error {
 
 // printNoise writes how much times of identical code among the rows differ, if there are pairs of such rows.
 func printNoise(out io.Writer, rows []compare.Record) error {
-	var parts []string
-	for _, v := range analysis.Views(compare.Document{Records: rows}) {
-		for _, f := range v.Floors() {
-			where := "one thread"
-			switch {
-			case f.GPU:
-				where = "GPU"
-			case f.Several:
-				where = "several threads"
-			}
-			if f.InTurn {
-				where += ", interleaved"
-			}
-			parts = append(parts, fmt.Sprintf("%.3g× on %s (%d pairs)", f.Factor, where, f.Pairs))
-		}
-	}
-	if len(parts) == 0 {
+	noise := report.Noise(rows)
+	if noise == "" {
 		return nil
 	}
-	_, err := fmt.Fprintf(out, "\nNoise: times of identical code differ by up to %s; smaller differences mean nothing.\n",
-		strings.Join(parts, "; "))
+	_, err := fmt.Fprintf(out, "\nNoise: %s; smaller differences mean nothing.\n", noise)
 	return err
 }
 

@@ -90,3 +90,27 @@ func benchName(r compare.Record) string {
 	}
 	return fmt.Sprintf("%s-%d", strings.Join(parts, "/"), max(1, r.Threads))
 }
+
+// Noise says in English how much times of identical code among rows differ; "": there are no pairs of such rows.
+func Noise(rows []compare.Record) string {
+	var parts []string
+	for _, v := range analysis.Views(compare.Document{Records: rows}) {
+		for _, f := range v.Floors() {
+			where := "one thread"
+			switch {
+			case f.GPU:
+				where = "a GPU"
+			case f.Several:
+				where = "several threads"
+			}
+			if f.InTurn {
+				where += ", interleaved"
+			}
+			parts = append(parts, fmt.Sprintf("%.3g× on %s (%d pairs)", f.Factor, where, f.Pairs))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "times of identical code differ by up to " + strings.Join(parts, "; ")
+}
