@@ -179,8 +179,10 @@ func twoHosts() compare.Document {
 }
 
 // changed applies a change to a document.
-func changed(doc compare.Document, f func(*compare.Document)) compare.Document {
-	f(&doc)
+func changed(doc compare.Document, by ...func(*compare.Document)) compare.Document {
+	for _, f := range by {
+		f(&doc)
+	}
 	return doc
 }
 

@@ -40,6 +40,19 @@ func apart(rows []compare.Record) []compare.Record {
 	return rows
 }
 
+// inKernel is what findings say of the kernel of the report of 2024.
+const inKernel = "All cases are of `parallel/collapse-atomic`, the kernel of that report. "
+
+// ofReport makes the rows of parallel/rows of the kernel of the report of 2024.
+func ofReport(d compare.Document) compare.Document {
+	for i, r := range d.Records {
+		if r.Variant == analysis.Rows {
+			d.Records[i].Variant = analysis.CollapseAtomic
+		}
+	}
+	return d
+}
+
 // inOne puts rows in one turn.
 func inOne(rows []compare.Record) []compare.Record {
 	for i := range rows {
@@ -103,13 +116,13 @@ func tracedAs(schedules ...string) compare.Document {
 }
 
 var sharingSentences = []sentence{
-	{"schedules are not cases of their own", only(
+	{"schedules are not cases of their own", ofReport(only(
 		reporttest.Row("parallel/rows", 256, 8e-3, reporttest.ThreadsOf("strong", 1, "schedule", "static")),
 		reporttest.Row("parallel/rows", 256, 4e-3, reporttest.ThreadsOf("strong", 2, "schedule", "static")),
 		reporttest.Row("parallel/rows", 256, 8e-3, reporttest.ThreadsOf("strong", 1, "schedule", "dynamic")),
 		reporttest.Row("parallel/rows", 256, 4e-3, reporttest.ThreadsOf("strong", 2, "schedule", "dynamic")),
 		reporttest.Row("parallel/rows", 256, 8e-3, reporttest.ThreadsOf("strong", 1, "schedule", "guided")),
-		reporttest.Row("parallel/rows", 256, 4e-3, reporttest.ThreadsOf("strong", 2, "schedule", "guided"))),
+		reporttest.Row("parallel/rows", 256, 4e-3, reporttest.ThreadsOf("strong", 2, "schedule", "guided")))),
 		[]string{"it takes 1/p of the time of one.* — **Too few data.** Cases that are decided: 0 of 1. "}, nil},
 	{"an evening with threads", threaded(),
 		[]string{
@@ -134,11 +147,11 @@ var sharingSentences = []sentence{
 			"--sizes 256 --type f64 --threads 1,2,4,8,16 --weak --json",
 			"--chunk 0,1,4,16,64,256 --schedule dynamic,guided,static --threads 2,8",
 			"The figures are in [Sharing the work](#sharing).", "[`parallel/inner`](#results-strong-parallel-f64)",
-		}, []string{"Not measured here", "results-load-serial", "Other measurements"}},
+		}, []string{"results-load-serial", "Other measurements"}},
 	{"nothing but a ladder of threads",
 		reporttest.With(reporttest.Row("parallel/packed", 256, 1e-3, func(r *compare.Record) { r.Threads = 2 })),
 		[]string{"# Sharing the work {#sharing}",
-			"*The size of the chunks that a schedule deals out hardly changes the time.* — **Not measured here.** To measure it: `gemm parallel --schedule static,dynamic --chunk 0,1,16,64 --json chunks.json`",
+			"*The size of the chunks that a schedule deals out hardly changes the time.* — **Not measured here.** To measure it: `gemm parallel --variants parallel/collapse-atomic --schedule static,dynamic --chunk 0,1,16,64 --json chunks.json`",
 			"*The schedule auto of gcc is static; here auto is chosen by a short measurement.* — **Not measured here.**"},
 		[]string{"{#strong}", "{#overheads}", "NUMA node:"}},
 	{"cut-offs on several threads", reporttest.With(
@@ -172,7 +185,7 @@ var sharingSentences = []sentence{
 		[]string{"Amdahl's law has", "does not describe"}},
 	{"two processors are not many",
 		reporttest.With(reporttest.Swept("strong", "schedule", []any{"static", "dynamic"}, []float64{1, 1.02})...),
-		[]string{"*On many threads a static schedule is a little slower than a dynamic one.* — **Not measured here.** It takes a host with at least 4 processors: `gemm parallel --threads 2,4 --schedule static,dynamic"}, nil},
+		[]string{"*On many threads a static schedule is a little slower than a dynamic one.* — **Not measured here.** It takes a host with at least 4 processors: `gemm parallel --variants parallel/collapse-atomic --threads 2,4 --schedule static,dynamic"}, nil},
 	{"a fraction that may be 0",
 		reporttest.Many(reporttest.Scaled("strong", map[int]float64{1: 1, 2: 0.495, 4: 0.2505})...),
 		[]string{"The fraction is not told from 0."}, []string{"below 0"}},
@@ -194,15 +207,16 @@ var sharingSentences = []sentence{
 		reporttest.Scaled("chunk", map[int]float64{1: 1, 2: 0.6}, "schedule", "static", "chunk", 64))...),
 		[]string{"`parallel/rows` (static chunk=16): 2 threads are 2.00 times"}, []string{"(static chunk=4)"}},
 	{"threads that were not measured in turn",
-		reporttest.Many(append(apart(reporttest.Scaled("chunk", map[int]float64{1: 1, 2: 0.5, 4: 0.3}, "schedule", "static",
-			"chunk", 0)), reporttest.Row("serial/packed", 256, 0.5e-3, reporttest.Experiment("chunk")))...),
+		ofReport(reporttest.Many(append(apart(reporttest.Scaled("chunk", map[int]float64{1: 1, 2: 0.5, 4: 0.3}, "schedule", "static",
+			"chunk", 0)), reporttest.Row("serial/packed", 256, 0.5e-3, reporttest.Experiment("chunk")))...)),
 		[]string{"4 threads are 3.33 times as fast as one, an efficiency of 83.3 %",
 			"Its threads were not measured in turn: no law is fitted.", "| 0.500 | — | — |", "| 1.67 | 3.33 | 83.3 % |",
 			"| 0.0667 \n",
 			"*The time of a product falls as 1/threads: on p threads it takes 1/p of the time of one.* — **Too " +
-				"few data.** Cases that are decided: 0 of 1. Without an interval in 1: n = 256 (4 threads). Each " +
+				"few data.** Cases that are decided: 0 of 1. Without an interval in 1: n = 256 (4 threads). " +
+				inKernel + "Each " +
 				"series is judged on the most threads that have processors. Not measured in turn, and undecided " +
-				"for that: 1. The efficiency is 0.833 (`parallel/rows`"},
+				"for that: 1. The efficiency is 0.833 (`parallel/collapse-atomic`"},
 		[]string{"Amdahl's law has", "times as fast as one (95", "table-strong-law"}},
 	{"too many threads, not in turn",
 		reporttest.Many(apart(reporttest.Scaled("strong", map[int]float64{1: 1, 2: 0.5, 32: 1}))...),
@@ -220,21 +234,25 @@ var sharingSentences = []sentence{
 		[]string{"By Gustafson's law that is a serial fraction of 0.400, from one point."}, nil},
 
 	{"chunks that make no difference",
-		reporttest.Many(reporttest.Swept("chunk", "chunk", []any{0, 1, 16}, []float64{1, 1, 1}, "schedule", "static")...),
-		[]string{"`parallel/rows`: it makes no difference in any comparison.", "| no difference | in turn", "0 / 3",
+		ofReport(reporttest.Many(reporttest.Swept("chunk", "chunk", []any{0, 1, 16}, []float64{1, 1, 1}, "schedule", "static")...)),
+		[]string{"`parallel/collapse-atomic`: it makes no difference in any comparison.", "| no difference | in turn", "0 / 3",
 			"*The size of the chunks that a schedule deals out hardly changes the time.* — **Too few data.** " +
 				"Cases that are decided: 1 of 1. It holds in 1: n = 256 (4 threads)."}, []string{"The largest " +
 			"difference"}},
+	{"chunks of another kernel, which decide nothing",
+		reporttest.Many(reporttest.Swept("chunk", "chunk", []any{0, 1, 16}, []float64{1, 1, 2}, "schedule", "static")...),
+		[]string{"hardly changes the time.* — **Not measured here.** To measure it: `gemm parallel --variants " +
+			analysis.CollapseAtomic + " --schedule static,dynamic --chunk"}, []string{"**Too few data.**"}},
 	{"chunks that were not measured in turn",
-		reporttest.Many(apart(reporttest.Swept("chunk", "chunk", []any{0, 1, 16}, []float64{1, 1, 2}, "schedule",
-			"static"))...),
+		ofReport(reporttest.Many(apart(reporttest.Swept("chunk", "chunk", []any{0, 1, 16}, []float64{1, 1, 2}, "schedule",
+			"static"))...)),
 		[]string{"these samples cannot tell in any comparison.", "| 2.00 | — | 0 / 3 | cannot be told | one after the other",
 			"*The size of the chunks that a schedule deals out hardly changes the time.* — **Too few data.**"},
 		[]string{"The largest difference"}},
 	{"static and dynamic that were not measured in turn",
-		reporttest.Many(apart(reporttest.Swept("strong", "schedule", []any{"static", "dynamic"}, []float64{1, 2}))...),
+		ofReport(reporttest.Many(apart(reporttest.Swept("strong", "schedule", []any{"static", "dynamic"}, []float64{1, 2}))...)),
 		[]string{"since nothing is decided while the loop runs.* — **Too few data.** Cases that are decided: 0 of " +
-			"1. Without an interval in 1: n = 256 (4 threads). `dynamic` is 0.500 times as fast as `static`"}, nil},
+			"1. Without an interval in 1: n = 256 (4 threads). " + inKernel + "`dynamic` is 0.500 times as fast as `static`"}, nil},
 	{"an affinity that was not measured in turn",
 		reporttest.Many(apart(reporttest.Swept("affinity", "affinity", []any{"none", "close"}, []float64{2, 1}))...),
 		[]string{"| 2.00 \n"}, []string{"2.00 (2.00"}},
@@ -243,25 +261,25 @@ var sharingSentences = []sentence{
 			"dynamic")...),
 		[]string{"in every comparison there is a difference, and it is less than 5 %. The largest difference is at n = 256, 4 threads, dynamic: chunk=16 takes 1.03 (1.03) times the time of default.", "| within 5 % | in turn"}, nil},
 	{"chunks that make much",
-		reporttest.Many(reporttest.Swept("chunk", "chunk", []any{0, 1, 16}, []float64{1, 1, 2}, "schedule", "static")...),
+		ofReport(reporttest.Many(reporttest.Swept("chunk", "chunk", []any{0, 1, 16}, []float64{1, 1, 2}, "schedule", "static")...)),
 		[]string{"it makes a difference in every comparison.", "| 2 / 3 | a difference |",
 			"*The size of the chunks that a schedule deals out hardly changes the time.* — **Too few data.** " +
-				"Cases that are decided: 1 of 1. More than claimed in 1: n = 256 (4 threads). The largest " +
+				"Cases that are decided: 1 of 1. More than claimed in 1: n = 256 (4 threads). " + inKernel + "The largest " +
 				"difference "}, nil},
 	{"chunks with few samples", reporttest.Many(slices.Concat(
 		reporttest.Swept("chunk", "chunk", []any{0, 1}, []float64{1, 2}, "schedule", "static"))...), nil, nil},
 	{"chunks that samples cannot tell",
-		changed(reporttest.Many(reporttest.Swept("chunk", "chunk", []any{0, 1}, []float64{1, 2}, "schedule", "static")...),
+		ofReport(changed(reporttest.Many(reporttest.Swept("chunk", "chunk", []any{0, 1}, []float64{1, 2}, "schedule", "static")...),
 			func(d *compare.Document) {
 				for i := range d.Records {
 					if d.Records[i].Experiment == compare.ChunkSizes {
 						reporttest.Sampled(2, float64(d.Records[i].Median))(&d.Records[i])
 					}
 				}
-			}), []string{"these samples cannot tell in any comparison.", "| cannot be told |",
+			})), []string{"these samples cannot tell in any comparison.", "| cannot be told |",
 			"hardly changes the time.* — **Too few data.** Cases that are decided: 0 of 1. Without an interval in " +
 				"1: "}, nil},
-	{"chunks that sometimes do", changed(reporttest.Many(slices.Concat(
+	{"chunks that sometimes do", ofReport(changed(reporttest.Many(slices.Concat(
 		reporttest.Swept("chunk", "chunk", []any{0, 1}, []float64{1, 2}, "schedule", "static"),
 		reporttest.Swept("chunk", "chunk", []any{0, 1}, []float64{1, 1}, "schedule", "dynamic"),
 		reporttest.Swept("chunk", "chunk", []any{0, 1}, []float64{1, 1.03}, "schedule", "guided"),
@@ -272,7 +290,7 @@ var sharingSentences = []sentence{
 				reporttest.Sampled(2, 1e-3)(&d.Records[i])
 			}
 		}
-	}), []string{"no difference in 1 of 4 comparisons; one of less than 5 % in 1 of 4; a difference in 1 of 4; " +
+	})), []string{"no difference in 1 of 4 comparisons; one of less than 5 % in 1 of 4; a difference in 1 of 4; " +
 		"these samples cannot tell in 1 of 4.", "hardly changes the time.* — **Mixed.** Cases that are decided: 3 " +
 		"of 4. It holds in 2: n = 256 (4 threads). More than claimed in 1: n = 256 (4 threads). Without an " +
 		"interval in 1: ",
@@ -316,27 +334,28 @@ var sharingSentences = []sentence{
 			"| an element merged | atomic | 2 | 3.00 (3.00) | — | — | — | — | —"}, nil},
 
 	{"time that falls as 1/threads",
-		reporttest.Many(reporttest.Scaled("strong", map[int]float64{1: 1, 2: 0.52, 32: 3})...),
+		ofReport(reporttest.Many(reporttest.Scaled("strong", map[int]float64{1: 1, 2: 0.52, 32: 3})...)),
 		[]string{"*The time of a product falls as 1/threads: on p threads it takes 1/p of the time of one.* — " +
-			"**Too few data.** Cases that are decided: 1 of 1. It holds in 1: n = 256 (2 threads). Each series is " +
+			"**Too few data.** Cases that are decided: 1 of 1. It holds in 1: n = 256 (2 threads). " +
+			inKernel + "Each series is " +
 			"judged on the most threads that have processors. The efficiency is 0.962 (0.961–0.962) " +
-			"(`parallel/rows`, n = 256, 2 threads)."}, nil},
-	{"time that does not", reporttest.Many(reporttest.Scaled("strong", map[int]float64{1: 1, 2: 0.7})...),
+			"(`parallel/collapse-atomic`, n = 256, 2 threads)."}, nil},
+	{"time that does not", ofReport(reporttest.Many(reporttest.Scaled("strong", map[int]float64{1: 1, 2: 0.7})...)),
 		[]string{"*The time of a product falls as 1/threads: on p threads it takes 1/p of the time of one.* — " +
 			"**Too few data.** Cases that are decided: 1 of 1. Less than claimed in 1: "}, nil},
-	{"static ahead of dynamic", reporttest.Many(thrice(
-		reporttest.Swept("strong", "schedule", []any{"static", "dynamic"}, []float64{1, 1.1}))...),
+	{"static ahead of dynamic", ofReport(reporttest.Many(thrice(
+		reporttest.Swept("strong", "schedule", []any{"static", "dynamic"}, []float64{1, 1.1}))...)),
 		[]string{"since nothing is decided while the loop runs.* — **Supported.** Cases that are decided: 3 of 3. " +
 			"It holds in 3: ",
 			"`dynamic` is 0.909 times as fast as `static` in every pair.",
 			"*On many threads a static schedule is a little slower than a dynamic one.* — **Reversed.** Cases " +
 				"that are decided: 3 of 3. The opposite in 3: "}, nil},
-	{"static behind dynamic", reporttest.Many(thrice(
-		reporttest.Swept("strong", "schedule", []any{"static", "dynamic"}, []float64{1.1, 1}))...),
+	{"static behind dynamic", ofReport(reporttest.Many(thrice(
+		reporttest.Swept("strong", "schedule", []any{"static", "dynamic"}, []float64{1.1, 1}))...)),
 		[]string{"since nothing is decided while the loop runs.* — **Reversed.**",
 			"*On many threads a static schedule is a little slower than a dynamic one.* — **Supported.**"}, nil},
-	{"static and dynamic alike", reporttest.Many(thrice(
-		reporttest.Swept("strong", "schedule", []any{"static", "dynamic"}, []float64{1, 1.02}))...),
+	{"static and dynamic alike", ofReport(reporttest.Many(thrice(
+		reporttest.Swept("strong", "schedule", []any{"static", "dynamic"}, []float64{1, 1.02}))...)),
 		[]string{"since nothing is decided while the loop runs.* — **Not supported.** Cases that are decided: 3 " +
 			"of 3. No difference in 3: ",
 			"*On many threads a static schedule is a little slower than a dynamic one.* — **Not supported.**"}, nil},
@@ -383,7 +402,7 @@ var sharingSentences = []sentence{
 		thrice(pair("rows", "collapse-atomic", 1e-3, 2e-3))[2:]...))...),
 		[]string{"outer loop alone.* — **Mixed.** Cases that are decided: 3 of 3. It holds in 1: n = 256 (4 " +
 			"threads). The opposite in 2: "}, nil},
-	{"threads that lengthen the time", reporttest.Many(reporttest.Scaled("strong", map[int]float64{1: 1, 2: 1.5})...),
+	{"threads that lengthen the time", ofReport(reporttest.Many(reporttest.Scaled("strong", map[int]float64{1: 1, 2: 1.5})...)),
 		[]string{"*The time of a product falls as 1/threads: on p threads it takes 1/p of the time of one.* — " +
 			"**Too few data.** Cases that are decided: 1 of 1. The opposite in 1: "}, nil},
 	{"a private C against one loop", reporttest.Many(pair("rows", "collapse-atomic", 1.6e-3, 1e-3)...),

@@ -134,7 +134,8 @@ var topics = []page{
 		records: []string{"cuda-h200.json", "cuda-h200-tuned.json"},
 		digest: digest{
 			sections: []string{
-				"summary", "machine", "runs", "gpu-machine", "gpu-ladder", "gpu-waves", "gpu-accuracy", "gpu-tuned",
+				"summary", "machine", "runs", "gpu-machine", "gpu-ladder", "gpu-waves", "gpu-accuracy", "gpu-lab",
+				"gpu-tuned",
 			},
 			figures: []string{
 				"gpu-ladder-f32", "gpu-ladder-f64", "gpu-ladder-f16", "gpu-ladder-bf16", "gpu-errors",

@@ -18,34 +18,22 @@ type Step struct {
 	Ratio   float64
 }
 
-// The rungs that do what the lab does with packed blocks in shared memory.
+// Steps are the versions of the lab in its order. The first three ran on a GeForce RTX 2080 Ti, and the last, which
+// needs tensor cores for float64, on an A100.
+var Steps = []Step{
+	{"packed", global, 13634.3 / 11508.2},
+	{"shared", inShared, 17235.6 / 11489.1},
+	{"transposed", transposed, 11333.5 / 11484.9},
+	{"tensor", tensor, 2127.59 / 899.045},
+}
+
+// The rungs that do what the lab does, on packed blocks. No other rung is judged in place of one.
 const (
+	global     = "cuda/packed-global"
 	inShared   = "cuda/packed-smem"
 	transposed = "cuda/packed-conflictfree"
+	tensor     = "cuda/dmma-wmma"
 )
-
-// standIns are what records without these rungs have of the idea.
-var standIns = map[string]string{inShared: "cuda/smem", transposed: "cuda/conflictfree"}
-
-// present returns the variant, or what stands in for it if there are no rows of it.
-func present(v *analysis.View, variant string) string {
-	other, ok := standIns[variant]
-	if !ok || slices.ContainsFunc(v.Rungs("f64"), func(r compare.Record) bool { return r.Variant == variant }) {
-		return variant
-	}
-	return other
-}
-
-// Steps returns the versions of the lab in its order. The first three ran on a GeForce RTX 2080 Ti, and the last, which
-// needs tensor cores for float64, on an A100.
-func Steps(v *analysis.View) []Step {
-	return []Step{
-		{"packed", "cuda/packed-global", 13634.3 / 11508.2},
-		{"shared", present(v, inShared), 17235.6 / 11489.1},
-		{"transposed", present(v, transposed), 11333.5 / 11484.9},
-		{"tensor", "cuda/dmma-wmma", 2127.59 / 899.045},
-	}
-}
 
 // leastSize is the n from which products are not too short for the claims of the lab.
 const leastSize = 512
@@ -58,17 +46,14 @@ type Finding struct {
 	Lab        float64 // the ratio of the times that the lab gives; 0: it gives none in one run
 }
 
-// Findings returns the claims of the lab: shared memory alone slows the packed product down; with A transposed there,
+// Findings are the claims of the lab: shared memory alone slows the packed product down; with A transposed there,
 // it is faster than both; without tensor cores it is as fast as cuBLAS; with them it is not.
-func Findings(v *analysis.View) []Finding {
-	inShared, transposed := present(v, inShared), present(v, transposed)
-	return []Finding{
-		{"shared", inShared, "cuda/packed-global", claim.Faster, 17235.6 / 13634.3},
-		{"transposed", inShared, transposed, claim.Faster, 17235.6 / 11333.5},
-		{"overpacked", "cuda/packed-global", transposed, claim.Faster, 13634.3 / 11333.5},
-		{"cublas", transposed, analysis.CuBLAS, claim.Same, 11333.5 / 11484.9},
-		{"tensor", "cuda/dmma-wmma", analysis.CuBLAS, claim.Times(2127.59/899.045, 2127.59/899.045), 2127.59 / 899.045},
-	}
+var Findings = []Finding{
+	{"shared", inShared, global, claim.Faster, 17235.6 / 13634.3},
+	{"transposed", inShared, transposed, claim.Faster, 17235.6 / 11333.5},
+	{"overpacked", global, transposed, claim.Faster, 13634.3 / 11333.5},
+	{"cublas", transposed, analysis.CuBLAS, claim.Same, 11333.5 / 11484.9},
+	{"tensor", tensor, analysis.CuBLAS, claim.Times(2127.59/899.045, 2127.59/899.045), 2127.59 / 899.045},
 }
 
 // Measured is a comparison of the time of Slow with that of Fast at one size.
@@ -105,7 +90,7 @@ func (f Finding) Judge(all []Measured) claim.Cases {
 // Sizes returns the problems at which a version of the lab can be compared with cuBLAS, the smallest first.
 func Sizes(v *analysis.View) []analysis.Problem {
 	var out []analysis.Problem
-	for _, s := range Steps(v) {
+	for _, s := range Steps {
 		for _, m := range Compare(v, s.Variant, analysis.CuBLAS) {
 			out = append(out, analysis.ProblemOf(m.Slow))
 		}

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"math"
 	"testing"
 
@@ -16,41 +17,14 @@ func viewOf(records ...compare.Record) *analysis.View {
 	return analysis.Views(reporttest.Planted(records...))[0]
 }
 
-// TestFindings judges the lab's findings from rows whose times are as the lab has them, and reversed; of the lab's
-// rungs, and of those that stand in for them.
+// TestFindings judges the lab's findings from rows whose times are as the lab has them, and reversed.
 func TestFindings(t *testing.T) {
-	for _, has := range []string{inShared, "cuda/smem"} {
-		testFindings(t, Steps(viewOf(reporttest.Row(has, 512, 1), reporttest.Row(transposed, 512, 1))))
-	}
-	apart := viewOf(reporttest.Row("cuda/smem", 1024, 1, reporttest.Turn("a")),
-		reporttest.Row(analysis.CuBLAS, 1024, 1, reporttest.Turn("b")))
-	if got := Compare(apart, "cuda/smem", analysis.CuBLAS); len(got) != 0 {
-		t.Errorf("rows of different turns are compared: %v", got)
-	}
-}
-
-// testFindings judges the findings from rows of the steps.
-func testFindings(t *testing.T, steps []Step) {
-	t.Helper()
 	for _, reversed := range []bool{false, true} {
-		var rows []compare.Record
-		for _, n := range []int{256, 512, 1024, 2048} {
-			seconds := math.Pow(float64(n)/1024, 3) / 100
-			turn := reporttest.Turn("cuda f64 " + gemm.Cube(n).String())
-			rows = append(rows, reporttest.Row(analysis.CuBLAS, n, seconds, turn))
-			for _, s := range steps {
-				ratio := s.Ratio
-				if reversed {
-					ratio = 1 / ratio
-				}
-				rows = append(rows, reporttest.Row(s.Variant, n, seconds*ratio, turn))
-			}
-		}
-		v := viewOf(rows...)
+		v := viewOf(stepsMeasured(func(variant string) string { return variant }, reversed)...)
 		if got := Sizes(v); len(got) != 3 || got[0].N != 512 {
 			t.Errorf("the sizes are %v, want those from 512", got)
 		}
-		for _, f := range Findings(v) {
+		for _, f := range Findings {
 			want := claim.Supported
 			if reversed && f.Key != "cublas" {
 				want = claim.Reversed
@@ -61,6 +35,44 @@ func testFindings(t *testing.T, steps []Step) {
 			}
 		}
 	}
+	apart := viewOf(reporttest.Row("cuda/smem", 1024, 1, reporttest.Turn("a")),
+		reporttest.Row(analysis.CuBLAS, 1024, 1, reporttest.Turn("b")))
+	if got := Compare(apart, "cuda/smem", analysis.CuBLAS); len(got) != 0 {
+		t.Errorf("rows of different turns are compared: %v", got)
+	}
+}
+
+// TestNoStandIns checks that rungs that are like the lab's, and no more, decide nothing about it.
+func TestNoStandIns(t *testing.T) {
+	like := map[string]string{inShared: "cuda/smem", transposed: "cuda/conflictfree"}
+	v := viewOf(stepsMeasured(func(variant string) string { return cmp.Or(like[variant], variant) }, true)...)
+	for _, f := range Findings {
+		want := claim.Unmeasured
+		if f.Key == "tensor" {
+			want = claim.Reversed
+		}
+		if got := f.Judge(Compare(v, f.Slow, f.Fast)).Verdict(); got != want {
+			t.Errorf("%s without the lab's rungs: verdict %v, want %v", f.Key, got, want)
+		}
+	}
+}
+
+// stepsMeasured returns rows of the steps and of cuBLAS, in turns, under the names that are given.
+func stepsMeasured(name func(variant string) string, reversed bool) []compare.Record {
+	var rows []compare.Record
+	for _, n := range []int{256, 512, 1024, 2048} {
+		seconds := math.Pow(float64(n)/1024, 3) / 100
+		turn := reporttest.Turn("cuda f64 " + gemm.Cube(n).String())
+		rows = append(rows, reporttest.Row(analysis.CuBLAS, n, seconds, turn))
+		for _, s := range Steps {
+			ratio := s.Ratio
+			if reversed {
+				ratio = 1 / ratio
+			}
+			rows = append(rows, reporttest.Row(name(s.Variant), n, seconds*ratio, turn))
+		}
+	}
+	return rows
 }
 
 // TestChains compares steps of iterated products with one product of the same variant and parameters.

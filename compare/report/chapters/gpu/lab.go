@@ -39,7 +39,7 @@ func (b *builder) lab(v *analysis.View) (document.Section, bool) {
 	s.Text(b.Say("gpu-lab.intro", text.Args{"Band": fmt.Sprintf("%g %%", 100*claim.Band), "Enough": claim.Enough,
 		"Around": number.Significant(claim.Around)}))
 	var items []document.Text
-	for _, f := range lab.Findings(v) {
+	for _, f := range lab.Findings {
 		items = append(items, b.labFinding(v, f))
 	}
 	s.List(items)
@@ -77,7 +77,7 @@ func (b *builder) overLibraryTable(v *analysis.View, sizes []analysis.Problem) d
 		Columns: b.Columns("size")}
 	cells := []document.Text{b.Say("gpu-lab.theirs")}
 	of := map[string][]lab.Measured{}
-	for _, step := range lab.Steps(v) {
+	for _, step := range lab.Steps {
 		t.Columns = append(t.Columns, document.Column{Title: analysis.Short(step.Variant), Numeric: true})
 		cells = append(cells, document.Text(number.Significant(step.Ratio)))
 		of[step.Variant] = lab.Compare(v, step.Variant, analysis.CuBLAS)
@@ -85,7 +85,7 @@ func (b *builder) overLibraryTable(v *analysis.View, sizes []analysis.Problem) d
 	t.Rows = append(t.Rows, document.Row{Class: "muted", Cells: cells})
 	for _, p := range sizes {
 		cells := []document.Text{document.Escape(p.Label())}
-		for _, step := range lab.Steps(v) {
+		for _, step := range lab.Steps {
 			cell := document.Text(number.Absent)
 			for _, m := range of[step.Variant] {
 				if analysis.ProblemOf(m.Slow) == p {

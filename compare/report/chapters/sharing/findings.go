@@ -99,27 +99,26 @@ func (b *builder) beyond(key string, processors int, command string) document.Te
 		})
 }
 
+// ofReport begins the commands that measure the kernel of the 2024 report.
+const ofReport = "parallel --variants " + analysis.CollapseAtomic
+
 // ofKernel returns those of the kernel of the 2024 report, whose claims they are cases of, with a sentence
-// that says so; all if there are none.
+// that says so. Other kernels decide nothing about it.
 func ofKernel[T any](b *builder, all []T, variant func(T) string) ([]T, document.Text) {
 	own := slices.DeleteFunc(slices.Clone(all), func(x T) bool { return variant(x) != analysis.CollapseAtomic })
-	if len(own) == 0 {
-		return all, ""
-	}
 	return own, b.Say("evidence.kernel", text.Args{"Variant": document.Literal(analysis.CollapseAtomic)})
 }
 
 // chunksMatter: the size of a chunk hardly matters.
 func (b *builder) chunksMatter(v *analysis.View) document.Text {
-	return b.hardlyMatters(v, "chunk", "parallel --schedule static,dynamic --chunk 0,1,16,64 --json chunks.json",
+	return b.hardlyMatters(v, "chunk", ofReport+" --schedule static,dynamic --chunk 0,1,16,64 --json chunks.json",
 		v.ChunkBouts)
 }
 
 // schedulesMatter: the schedules default, static and dynamic make no difference.
 func (b *builder) schedulesMatter(v *analysis.View) document.Text {
-	command := "parallel --variants " + analysis.CollapseAtomic +
-		" --schedule default,static,dynamic --json default.json"
-	return b.hardlyMatters(v, "schedule", command, v.ReportBouts)
+	return b.hardlyMatters(v, "schedule", ofReport+" --schedule default,static,dynamic --json default.json",
+		v.ReportBouts)
 }
 
 // hardlyMatters judges whether the bouts between the values of a parameter show no difference.
@@ -185,7 +184,7 @@ func (b *builder) inverse(v *analysis.View) document.Text {
 	if apart > 0 {
 		evidence += b.Say("evidence.apart", text.Args{"Series": apart})
 	}
-	return b.finding("inverse", analysis.OverThreads, cases, "parallel --threads 1,2,4 --json strong.json",
+	return b.finding("inverse", analysis.OverThreads, cases, ofReport+" --threads 1,2,4 --json strong.json",
 		evidence, b.efficiencies(v, efficiencies))
 }
 
@@ -229,7 +228,7 @@ func (b *builder) staticBehind(v *analysis.View) document.Text {
 }
 
 // schedulesCommand measures static against dynamic schedules.
-const schedulesCommand = "parallel --threads 2,4 --schedule static,dynamic --json schedules.json"
+const schedulesCommand = ofReport + " --threads 2,4 --schedule static,dynamic --json schedules.json"
 
 // staticOrDynamic judges which of the two schedules is slightly faster on some number of threads.
 // turned returns the comparison of static with dynamic so that the claim is a ratio above 1.
