@@ -10,6 +10,9 @@ const (
 	Componentwise BoundKind = "componentwise"
 	// Normwise: max |Ĉ − C| ≤ β·max|A|·max|B|.
 	Normwise BoundKind = "normwise"
+	// Euclidean: max |Ĉ − C| ≤ β·max‖aᵢ‖₂·max‖bⱼ‖₂, over the rows of A and the columns of B. No variant has such a
+	// bound; results are checked so if the variant's own bound proves nothing.
+	Euclidean BoundKind = "euclidean"
 	// Exact: Ĉ = C; β is 0 and the residual the number of wrong elements.
 	Exact BoundKind = "exact"
 )

@@ -121,7 +121,7 @@ func prepareProduct[T gemm.Element](t *contender, m gemm.Multiplier[T], s *setti
 		workers, touch = t.busy, toucher.Touch
 	}
 	r.drawn = s.draw(t.d, c, workers, touch)
-	r.limit = verify.LimitOf[T](c.Variant, c.Shape, c.resolved, c.Alpha, c.Beta, true)
+	r.limit = verify.Telling[T](verify.LimitOf[T](c.Variant, c.Shape, c.resolved, c.Alpha, c.Beta, true))
 	r.magnitude = verify.ExactIntegers[T](c.Variant, c.Shape, c.resolved, c.Alpha, c.Beta)
 	t.elsewhere = r.place != nil
 	if c.Beta != 0 && !t.elsewhere {
@@ -322,7 +322,10 @@ func (t *contender) verify() {
 	if v.Note != "" {
 		t.warning(v.Note)
 	}
-	if v.Weak {
+	switch {
+	case v.Void:
+		t.warning("verified on integers only: the error bound is no smaller than any element")
+	case v.Weak:
 		t.warning("the error bound exceeds the elements themselves: this check cannot see a lost element")
 	}
 }

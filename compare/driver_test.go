@@ -395,6 +395,29 @@ func TestNeighboursThatFillUpWithSamples(t *testing.T) {
 	}
 }
 
+// TestBoundsOfOneVerifyNothing checks a variant whose own bound is above 1, and which multiplies no integers exactly: a
+// right result is checked by norms, and a lost element is found.
+func TestBoundsOfOneVerifyNothing(t *testing.T) {
+	wide := func(gemm.Shape, gemm.Params, float64) float64 { return 3.9 }
+	of := func(name string, spoil func(c gemm.Matrix[float64])) gemm.Variant {
+		v := variant(name, func(ctx context.Context, c, a, b gemm.Matrix[float64]) error {
+			_ = product(ctx, c, a, b)
+			spoil(c)
+			return nil
+		})
+		v.Bound = gemm.Bound{Kind: gemm.Normwise, Worst: wide, Random: wide,
+			Largest: func(gemm.Shape, gemm.Params) float64 { return 1e30 }}
+		return v
+	}
+	rows := ladder(t, 33, of("test/good", func(gemm.Matrix[float64]) {}),
+		of("test/nearly", func(c gemm.Matrix[float64]) { c.Set(5, 7, c.At(5, 7)*(1+1e-6)) }))
+	for name, want := range map[string]Status{"test/good": OK, "test/nearly": Wrong} {
+		if r := rows[name]; r.Status != want || r.BoundKind != gemm.Euclidean || !(r.Bound < 1e-7) {
+			t.Errorf("%s: %s, %s bound %v, %s; want %s", name, r.Status, r.BoundKind, r.Bound, r.Reason, want)
+		}
+	}
+}
+
 // TestIntegersFindWhatRoundingHides plants an error below the bound.
 func TestIntegersFindWhatRoundingHides(t *testing.T) {
 	r := ladder(t, 33, variant("test/nearly", func(ctx context.Context, c, a, b gemm.Matrix[float64]) error {

@@ -126,7 +126,7 @@ func newBatching[T gemm.Element](d *Driver, c Case, m gemm.Multiplier[T], s *set
 		}
 	}
 	r.of = s.drawBatch(d, c)
-	r.limit = verify.LimitOf[T](c.Variant, c.Shape, c.resolved, c.Alpha, c.Beta, true)
+	r.limit = verify.Telling[T](verify.LimitOf[T](c.Variant, c.Shape, c.resolved, c.Alpha, c.Beta, true))
 	r.magnitude = verify.ExactIntegers[T](c.Variant, c.Shape, c.resolved, c.Alpha, c.Beta)
 	return r, how, nil
 }

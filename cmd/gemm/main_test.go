@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"math"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -18,10 +19,12 @@ import (
 	"unicode"
 
 	"github.com/urfave/cli/v2"
+	"gonum.org/v1/gonum/blas"
 
 	"gemm"
 	"gemm/compare"
 	"gemm/compare/topology"
+	"gemm/compare/verify"
 	"gemm/half"
 	"gemm/internal/catalog"
 	"gemm/internal/gemmtest"
@@ -1094,13 +1097,57 @@ func TestMultiplyAtTheEndsOfTheRange(t *testing.T) {
 	}
 	for variant, said := range map[string]string{
 		"serial/packed": "; verified: residual",
-		"serial/naive": "; not verified: the componentwise bound 0.037 for k = 600000 in f32" +
-			" is larger than the result: choose f64",
+		"serial/naive":  "(euclidean); the only proven bound, 0.037 (componentwise), would prove nothing",
 	} {
 		r := succeed(t, dir, "multiply", "--a", "a.npy", "--b", "b.npy", "--out", "c.npy", "--variant", variant)
 		if !strings.Contains(r.stderr, said) {
 			t.Errorf("%s: %s, want %q", variant, r.stderr, said)
 		}
+	}
+}
+
+// TestMultiplyVerifiesFastProducts checks a product by Winograd's algorithm whose proven bound is so wide that a result
+// of zeros is hardly above it. The right one is verified otherwise, and a fault in one element is found.
+func TestMultiplyVerifiesFastProducts(t *testing.T) {
+	const n = 2048
+	rng := rand.New(rand.NewPCG(3, 4))
+	op := verify.Operation[float32]{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1,
+		A: gemm.NewMatrix[float32](n, n), B: gemm.NewMatrix[float32](n, n)}
+	for i := range op.A.Data {
+		op.A.Data[i], op.B.Data[i] = float32(rng.NormFloat64()), float32(rng.NormFloat64())
+	}
+	v, err := named("serial/winograd", catalog.Variants())
+	if err != nil {
+		t.Fatal(err)
+	}
+	params, err := v.Resolve(gemm.Params{"cutoff": n / 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := gemm.New[float32](v, params)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := gemm.NewMatrix[float32](n, n)
+	if err := m.Multiply(t.Context(), c, op.A, op.B); err != nil {
+		t.Fatal(err)
+	}
+	limit := verify.LimitOf[float32](v, gemm.Cube(n), params, 1, 0, false)
+	if !(limit.Bound > 1) {
+		t.Fatalf("the bound is %g: the premise is gone", limit.Bound)
+	}
+	result, wrong := verdictOf(op, c, limit)
+	if wrong != "" || !strings.HasPrefix(result, "verified: residual ") ||
+		!strings.HasSuffix(result, "<= bound 0.00024 (euclidean); the only proven bound, 1.1 (normwise), would prove nothing") {
+		t.Errorf("the right product: %q, %q", result, wrong)
+	}
+	for _, at := range [][2]int{{n - 1, 5}, {77, 1200}} { // a row that is compared, and one that is only probed
+		was := c.At(at[0], at[1])
+		c.Set(at[0], at[1], was+25) // the typical element is 30, the proven bound 29
+		if result, wrong := verdictOf(op, c, limit); !strings.Contains(wrong, "exceeds the euclidean bound 0.000244") {
+			t.Errorf("a fault at %v: %q, %q", at, result, wrong)
+		}
+		c.Set(at[0], at[1], was)
 	}
 }
 

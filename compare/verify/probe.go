@@ -3,6 +3,7 @@ package verify
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/blas/blas64"
 
@@ -165,6 +166,24 @@ func norm(x []float64) float64 {
 	return blas64.Nrm2(blas64.Vector{N: len(x), Inc: 1, Data: x})
 }
 
+// longest returns the largest norms of a row and of a column of m, whose largest magnitude is most.
+func longest(m gemm.Matrix[float64], most float64) (row, column float64) {
+	if isEmpty(m) || most == 0 {
+		return 0, 0
+	}
+	columns := make([]float64, m.Cols) // the squares of norms, in units of most²
+	for i := range m.Rows {
+		square := 0.0
+		for j, x := range m.Row(i) {
+			x = (x / most) * (x / most)
+			square += x
+			columns[j] += x
+		}
+		row = max(row, square)
+	}
+	return most * math.Sqrt(row), most * math.Sqrt(slices.Max(columns))
+}
+
 // signedSums writes the sums of row over each block, signed by each probe, in
 // the order of a projection.
 func (v *floatVerifier[T]) signedSums(p *projection, row, hi, lo []float64) {
@@ -223,7 +242,11 @@ func (v *floatVerifier[T]) probe(c gemm.Matrix[T], p *projection, limit Limit) (
 			v.signedSums(p, row, hi, lo)
 			for s := range sums {
 				err := math.Abs((hi[s] - p.hi[i*sums+s]) + (lo[s] - p.lo[i*sums+s]))
-				scale, lost := v.normAB*math.Sqrt(float64(p.width)), float64(p.width)*v.underflow
+				scale, lost := v.normAB, float64(p.width)*v.underflow
+				if limit.Kind == gemm.Euclidean {
+					scale = v.normRC()
+				}
+				scale *= math.Sqrt(float64(p.width))
 				block := s % p.blocks
 				if limit.Kind == gemm.Componentwise {
 					scale = p.abs[i*p.blocks+block]

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sync"
 
 	"gonum.org/v1/gonum/blas"
 
@@ -35,6 +36,8 @@ type floatVerifier[T gemm.Number] struct {
 	rounding    float64 // u of the rounding of sums to half precision; 0 of other types
 	normAB      float64 // |α|·max|A|·max|B| + |β|·max|C₀|
 	norm        scaled  // the same, where it is beyond the range
+	// |α|·max‖aᵢ‖₂·max‖bⱼ‖₂ + |β|·max|C₀|
+	normRC func() float64
 	// What k products may lose by underflow before α multiplies them (Higham, equation 2.8). If |α|
 	// > 1/u, a Gemmer multiplies an operand first, so the loss is that of α = 1/u.
 	underflow float64
@@ -81,6 +84,11 @@ func newFloatVerifier[T gemm.Number](op Operation[T], seed uint64) *floatVerifie
 	}
 	if v.finite {
 		v.normAB = math.Ldexp(v.norm.x, v.norm.exp)
+		v.normRC = sync.OnceValue(func() float64 {
+			row, _ := longest(v.a, maxA)
+			_, column := longest(v.b, maxB)
+			return math.Abs(v.alpha)*row*column + math.Abs(v.beta)*maxC
+		})
 		v.far = v.isFar(maxA, maxB, maxC)
 		v.reference()
 	}
@@ -232,6 +240,9 @@ func (v *floatVerifier[T]) Check(c gemm.Matrix[T], limit Limit) Verdict {
 		out.Reason = "operands hold NaN or Inf: a result cannot be verified"
 		return out
 	}
+	if v.far && limit.Kind == gemm.Euclidean { // whose norms may be beyond the range
+		return Verdict{Limit: limit, Void: true}
+	}
 	if v.far {
 		return v.checkFar(c, limit)
 	}
@@ -310,14 +321,18 @@ func (v *floatVerifier[T]) Assures(limit Limit) bool {
 // scale is what the error of an element is measured against. In half precision, the part u of the bound is for the
 // rounding of the element, and is measured against that.
 func (v *floatVerifier[T]) scale(limit Limit, e *element) float64 {
-	if limit.Kind == gemm.Normwise {
+	scale := e.abs
+	switch limit.Kind {
+	case gemm.Normwise:
 		return v.normAB
+	case gemm.Euclidean:
+		scale = v.normRC()
 	}
 	if v.rounding == 0 || limit.Bound == 0 {
-		return e.abs
+		return scale
 	}
 	part := math.Min(1, v.rounding/limit.Bound)
-	return part*math.Abs(e.hi+e.lo) + (1-part)*e.abs
+	return part*math.Abs(e.hi+e.lo) + (1-part)*scale
 }
 
 // normalised returns the error divided by its scale. It is 0 if both are 0, and NaN if one of them

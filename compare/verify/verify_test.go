@@ -126,7 +126,8 @@ func plantFloat[T gemm.Float](t *testing.T, n int) {
 	limits := map[string]Limit{
 		"classical": {gemm.Componentwise, gemm.Classical.Random(gemm.Cube(n), nil, u)},
 		// As wide as Strassen's with five levels over leaves of n/32.
-		"normwise": {gemm.Normwise, 2e7 * u},
+		"normwise":  {gemm.Normwise, 2e7 * u},
+		"euclidean": Independent[T](),
 	}
 	for name, limit := range limits {
 		t.Run(name, func(t *testing.T) { testFaults(t, v, right, limit, other, T(math.NaN())) })

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"gemm"
 	"gemm/compare"
 )
 
@@ -89,14 +90,18 @@ func Cutoff(r compare.Record) int {
 
 // ErrorRatio returns the ratio of the error of r to that of base, for one case. Residuals of one
 // kind are compared directly. A normwise residual is relative to max|A|·max|B|, a componentwise one
-// to |A||B|. For the operands of measurements, with magnitudes uniform in [½, 1), |A||B| is 9/16·k
-// times max|A|·max|B|.
+// to |A||B|, a Euclidean one to norms. For the operands of measurements, with magnitudes uniform in [½, 1), |A||B| is
+// 9/16·k times max|A|·max|B|, and the norms are 7/12·k.
 func ErrorRatio(r, base compare.Record) float64 {
 	scale := 1.0
-	if r.BoundKind == "normwise" && base.BoundKind == "componentwise" {
-		scale = 9.0 / 16 * float64(r.K)
-	} else if r.BoundKind != base.BoundKind {
+	switch {
+	case r.BoundKind == base.BoundKind:
+	case base.BoundKind != gemm.Componentwise:
 		return float64(compare.None())
+	case r.BoundKind == gemm.Normwise:
+		scale = 9.0 / 16 * float64(r.K)
+	case r.BoundKind == gemm.Euclidean:
+		scale = (9.0 / 16) / (7.0 / 12)
 	}
 	return float64(r.Residual) / scale / float64(base.Residual)
 }

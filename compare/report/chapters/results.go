@@ -206,7 +206,8 @@ func (b *Builder) rows(v *analysis.View, rows []compare.Record) (document.Table,
 // norms returns the norms that the residuals of rows are in, each of which has a column of its own.
 func norms(rows []compare.Record) []gemm.BoundKind {
 	var out []gemm.BoundKind
-	for _, norm := range []gemm.BoundKind{gemm.Componentwise, gemm.Normwise, gemm.Exact} {
+	for _, norm := range []gemm.BoundKind{gemm.Componentwise, gemm.Normwise, gemm.Euclidean,
+		gemm.Exact} {
 		if slices.ContainsFunc(rows, func(r compare.Record) bool { return r.BoundKind == norm }) {
 			out = append(out, norm)
 		}
