@@ -69,6 +69,11 @@ func Build(doc compare.Document, opt Options) document.Report {
 func read(b *chapters.Builder, cover []document.Field) document.Report {
 	r := document.Report{Lang: b.Lang(), Title: b.Plain("title"), Subtitle: subtitle(b), Words: b.Words(),
 		Cover: cover, Opening: paper.Opening, Copied: true}
+	for _, f := range cover {
+		if f.Name == b.Plain("cover.name") {
+			r.Author = f.Value
+		}
+	}
 	r.Add(paper.Chapters(b)...)
 	b.Attribute(r.Sections)
 	return r

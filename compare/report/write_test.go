@@ -377,3 +377,16 @@ func BenchmarkWrite(b *testing.B) {
 		}
 	}
 }
+
+// TestAuthor: the author of a report is the name on its cover.
+func TestAuthor(t *testing.T) {
+	for _, lang := range []string{"en", "zh"} {
+		cover := Cover(lang, []string{"course=Parallel", "name=Li Si"})
+		if got := Build(small(), Options{Lang: lang, Suite: Suite{Cover: cover}}).Author; got != "Li Si" {
+			t.Errorf("%s: the author is %q", lang, got)
+		}
+		if got := Build(small(), Options{Lang: lang}).Author; got != "" {
+			t.Errorf("%s: without a cover the author is %q", lang, got)
+		}
+	}
+}

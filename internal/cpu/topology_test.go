@@ -132,6 +132,12 @@ func TestMemoryNodes(t *testing.T) {
 	if got := memoryNodes(files(tree)); !reflect.DeepEqual(got, want) {
 		t.Errorf("nodes are %v, want %v", got, want)
 	}
+	tree["proc/meminfo"] = "MemTotal: 32768 kB\n" // what nodes have is free memory, and no total
+	for _, n := range memoryNodes(files(tree)) {
+		if n.Bytes != 0 {
+			t.Errorf("node %d has %d bytes of a machine with more than all nodes", n.ID, n.Bytes)
+		}
+	}
 	if got := memoryNodes(files(nil)); got != nil {
 		t.Errorf("without files nodes are %v", got)
 	}

@@ -11,6 +11,7 @@ type Report struct {
 	Title    string
 	Subtitle string
 	Cover    []Field // of the cover page; empty: there is none
+	Author   string  // empty: not known
 	Opening  int     // the number of sections before the table of contents
 	Copied   bool    // commands are for copying in formats that can, and left out of others
 	Sections []Section

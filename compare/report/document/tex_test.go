@@ -92,6 +92,23 @@ func FuzzTeX(f *testing.F) {
 	})
 }
 
+// TestTeXAuthor: the author of the document is whom the report names, and nobody else.
+func TestTeXAuthor(t *testing.T) {
+	for _, author := range []string{"", "张三 & Co"} {
+		r := specimen()
+		r.Author = author
+		var buf bytes.Buffer
+		if err := TeX(&buf, r); err != nil {
+			t.Fatal(err)
+		}
+		want := author != ""
+		if got := strings.Contains(buf.String(), `,pdfauthor={张三 \& Co}}`); got != want ||
+			strings.Contains(buf.String(), "pdfauthor") != want || strings.Contains(buf.String(), "pdfusetitle") {
+			t.Errorf("%q: %.900s", author, buf.String())
+		}
+	}
+}
+
 func TestTeXAccents(t *testing.T) {
 	for in, want := range map[string]string{"γ\u0303_k": `$\tilde{\gamma}$\_k`, "C\u0302": `$\hat{C}$`} {
 		if got := texString(in); got != want {
