@@ -200,7 +200,7 @@ func TestRowsThatFail(t *testing.T) {
 		"test/panic":       {Failed, "panicked: ouch"},
 		"test/unavailable": {Unavailable, "unavailable"},
 		"test/greedy":      {Skipped, "needs"},
-		"test/vague":       {Skipped, "not verified: the componentwise bound 2 for k = 8 in f64 is larger than the result"},
+		"test/vague":       {Skipped, "not verified: the only proven bound, 2 (componentwise) for k = 8 in f64, is larger than the result"},
 	} {
 		r := rows[name]
 		if r.Status != want.status || !strings.Contains(r.Reason, want.reason) || r.Speed() {

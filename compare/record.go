@@ -13,6 +13,7 @@ import (
 	"gemm"
 	"gemm/compare/topology"
 	"gemm/cuda/usage"
+	"gemm/internal/cpu"
 	"gemm/internal/output"
 	"gemm/mpi/account"
 	"gemm/parallel/timeline"
@@ -30,6 +31,12 @@ func None() Number { return Number(math.NaN()) }
 
 // Known reports whether x is finite: neither absent nor infinite.
 func (x Number) Known() bool { return !math.IsNaN(float64(x)) && !math.IsInf(float64(x), 0) }
+
+// shown is x as JSON has it.
+func (x Number) shown() string {
+	data, _ := x.MarshalJSON() // null, or a number
+	return string(data)
+}
 
 // MarshalJSON writes x, or null if it is not finite.
 func (x Number) MarshalJSON() ([]byte, error) {
@@ -369,11 +376,21 @@ func (k Key) of(host string) Key {
 var statuses = []Status{OK, Wrong, Suspect, Skipped, Unavailable, Timeout, Failed}
 
 // check returns an error unless this program can have written d: no name is empty, the outcomes are
-// known, and no size or time is negative.
+// known, and every number is in its range.
 func (d Document) check() error {
 	for i, h := range d.Hosts {
-		if h.ID == "" {
-			return fmt.Errorf("host %d has no id", i+1)
+		if err := checked(h.ID, "no id", h); err != nil {
+			return fmt.Errorf("host %d %w", i+1, err)
+		}
+		for _, c := range h.Ceilings {
+			if !(c.Gflops > 0) {
+				return fmt.Errorf("host %d (%s): gflops of a ceiling is %s: it must be above 0", i+1, h.ID, c.Gflops.shown())
+			}
+		}
+		for _, b := range h.Bandwidths {
+			if !(b.GBps > 0) {
+				return fmt.Errorf("host %d (%s): gbps is %s: it must be above 0", i+1, h.ID, b.GBps.shown())
+			}
 		}
 	}
 	for i, r := range d.Runs {
@@ -387,14 +404,25 @@ func (d Document) check() error {
 		}
 	}
 	for i, m := range d.Measurements {
-		if m.Name == "" {
-			return fmt.Errorf("measurement %d has no name", i+1)
+		if err := checked(m.Name, "no name", m); err != nil {
+			return fmt.Errorf("measurement %d %w", i+1, err)
 		}
 	}
 	for i, t := range d.Traces {
-		if t.Variant == "" {
-			return fmt.Errorf("timeline %d has no variant", i+1)
+		if err := checked(t.Variant, "no variant", t); err != nil {
+			return fmt.Errorf("timeline %d %w", i+1, err)
 		}
+	}
+	return nil
+}
+
+// checked returns an error unless x has a name, and its numbers are in their ranges.
+func checked(name, without string, x any) error {
+	if name == "" {
+		return errors.New("has " + without)
+	}
+	if err := inRange("", reflect.ValueOf(x)); err != nil {
+		return fmt.Errorf("(%s): %w", name, err)
 	}
 	return nil
 }
@@ -409,37 +437,109 @@ func (r Record) check() error {
 	case !slices.Contains(statuses, r.Status):
 		return fmt.Errorf("%s has the status %q: the statuses are %q", r.Variant, r.Status, statuses)
 	}
-	type figure struct {
-		name  string
-		value float64
+	if err := inRange("", reflect.ValueOf(r)); err != nil {
+		return fmt.Errorf("%s: %w", r.Variant, err)
 	}
-	figures := []figure{
-		{"m", float64(r.M)}, {"n", float64(r.N)}, {"k", float64(r.K)}, {"batch", float64(r.Batch)},
-		{"lda", float64(r.LDA)}, {"ldb", float64(r.LDB)}, {"ldc", float64(r.LDC)},
-		{"threads", float64(r.Threads)}, {"inner", float64(r.Inner)}, {"ranks_used", float64(r.RanksUsed)},
-		{"median_s", float64(r.Median)}, {"gflops", float64(r.Gflops)}, {"rate", float64(r.Rate)},
-		{"data_gbps", float64(r.DataGBps)}, {"percent_peak", float64(r.PercentPeak)}, {"ceiling_gflops", r.Ceiling},
-		{"residual", float64(r.Residual)}, {"bound", float64(r.Bound)}, {"model_s", r.ModelSeconds},
-	}
-	for _, s := range r.Samples {
-		figures = append(figures, figure{"one of samples_s", s})
-	}
-	if r.CI != nil {
-		figures = append(figures, figure{"the start of ci_s", r.CI[0]}, figure{"the length of ci_s", r.CI[1] - r.CI[0]})
-	}
-	for name, s := range r.Phases {
-		figures = append(figures, figure{name + " of phases_s", s})
-	}
-	for _, f := range figures {
-		if f.value < 0 { // NaN is none
-			return fmt.Errorf("%s: %s is %v: it is never negative", r.Variant, f.name, f.value)
-		}
+	if r.CI != nil && !(r.CI[0] <= r.CI[1]) {
+		return fmt.Errorf("%s: ci_s is %v: it must begin before it ends", r.Variant, *r.CI)
 	}
 	switch {
-	case r.Status == OK && r.Median == 0:
+	case r.Status != OK:
+	case r.Median == 0:
 		return fmt.Errorf("%s: median_s is 0: no product takes no time", r.Variant)
-	case r.Status == OK && r.Residual > r.Bound:
+	case !r.Median.Known(): // it was not timed
+	case r.Type == "gf256" && !(r.Rate > 0):
+		return fmt.Errorf("%s: rate is %s: a row with a time has one above 0", r.Variant, r.Rate.shown())
+	case r.Type != "gf256" && !(r.Gflops > 0):
+		return fmt.Errorf("%s: gflops is %s: a row with a time has one above 0", r.Variant, r.Gflops.shown())
+	case r.Residual > r.Bound:
 		return fmt.Errorf("%s is %s, and its residual %v is above its bound %v", r.Variant, OK, r.Residual, r.Bound)
+	}
+	return nil
+}
+
+// limits are the range of a number in records, with both ends. It may also be 0, which is not known, if that is said.
+type limits struct {
+	least, most float64
+	unknown     bool
+}
+
+var (
+	anything = limits{least: -math.MaxFloat64, most: math.MaxFloat64}
+	count    = limits{most: 1e18} // of bytes, elements, operations
+	workers  = limits{most: 1 << 16}
+	seconds  = limits{most: 1e9} // 30 years
+	moment   = limits{least: -1e9, most: 1e9}
+	speed    = limits{least: 1e-12, most: 1e12, unknown: true}
+)
+
+// ranges are the ranges of numbers by their names in JSON. A number without a name here is a count, or in phases_s and
+// counters has the range of these.
+var ranges = map[string]limits{
+	"alpha": anything, "beta": anything, "params": {least: -1e15, most: 1e15}, "resolved": {least: -1e15, most: 1e15},
+	"residual": {most: math.MaxFloat64}, "bound": {most: math.MaxFloat64}, "counters": {most: math.MaxFloat64},
+	"flops": {most: 1e30}, "accesses": {most: 1e30}, "l1_traffic_bytes": {most: 1e30},
+	"l2_traffic_bytes": {most: 1e30}, "traffic_bytes": {most: 1e30}, "workspace_bytes": {most: 1e30},
+	"median_s": seconds, "samples_s": seconds, "ci_s": seconds, "phases_s": seconds, "seconds": seconds,
+	"begin_s": moment, "end_s": moment, "clock_error_s": seconds, "cut_s": moment,
+	"model_s": count, "model_latency_s": count, "model_transfer_s": count, "model_compute_s": count,
+	"gflops": speed, "rate": speed, "data_gbps": speed, "gbps": speed, "ceiling_gflops": speed,
+	"percent_peak": {most: 1e9}, "occupancy": {most: 1}, "fill": {most: 1},
+	"quota": {least: 1e-3, most: 1 << 16, unknown: true}, "node": {least: -1, most: 1 << 16},
+	"threads": workers, "workers": workers, "ranks_used": workers, "rank": workers, "worker": workers, "lane": workers,
+	"peer": workers, "cores": workers, "sockets": workers, "numa": workers, "shared": workers, "hosts": workers,
+	"multiprocessor": workers, "warpgroup": workers, "level": {most: 9},
+}
+
+// lists are the names of lists of processors, such as 0-3,8.
+var lists = []string{"processors", "usable", "cores", "sets", "cpus"}
+
+// inRange returns an error unless all numbers in v, which has the name in JSON, are in their ranges. NaN is absent.
+func inRange(name string, v reflect.Value) error {
+	number := math.NaN()
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			return inRange(name, v.Elem())
+		}
+	case reflect.Slice, reflect.Array:
+		for i := range v.Len() {
+			if err := inRange(name, v.Index(i)); err != nil {
+				return err
+			}
+		}
+	case reflect.Map:
+		for _, key := range v.MapKeys() {
+			if err := inRange(name, v.MapIndex(key)); err != nil {
+				return fmt.Errorf("%s of %w", key, err)
+			}
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			field := v.Type().Field(i)
+			if !field.IsExported() {
+				continue
+			}
+			as, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			if err := inRange(as, v.Field(i)); err != nil {
+				return err
+			}
+		}
+	case reflect.String:
+		if list := v.String(); slices.Contains(lists, name) && list != "" && topology.IDs(list) == nil {
+			return fmt.Errorf("%s is %.40q: it must be a list of processors below %d", name, list, cpu.Most)
+		}
+	case reflect.Float64:
+		number = v.Float()
+	case reflect.Int, reflect.Int64:
+		number = float64(v.Int())
+	}
+	of, ok := ranges[name]
+	if !ok {
+		of = count
+	}
+	if number < of.least && !(of.unknown && number == 0) || number > of.most {
+		return fmt.Errorf("%s is %v: it must be from %v to %v", name, number, of.least, of.most)
 	}
 	return nil
 }
@@ -467,6 +567,9 @@ func plain(err error) error {
 		want, ok := jsonKinds[kind.Type.Kind()]
 		if !ok {
 			want = "something else"
+		}
+		if value, number := strings.CutPrefix(kind.Value, "number "); number && want == "a number" {
+			return fmt.Errorf("%s is %s: it is beyond the range of numbers", name, value)
 		}
 		return fmt.Errorf("%s is a JSON %s and should be %s", name, kind.Value, want)
 	case errors.As(err, &moment):

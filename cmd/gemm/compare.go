@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -272,10 +273,14 @@ func runCompare(c *cli.Context) error {
 	p, failed := measure(c, compare.Driver{
 		Store: store, Seed: 1, Budget: profile.Budget, Ceilings: profile.Ceilings, Bandwidth: true, Again: again,
 	}, cases, records)
-	// After an interruption too, of the rows that there are. The records are on
-	// disk already, and a PDF wants a TeX system.
+	// After an interruption too, of the rows that there are: a second one ends the program. The records are on disk
+	// already, and a PDF wants a TeX system.
+	ctx := c.Context
+	if ctx.Err() != nil {
+		ctx = context.WithoutCancel(ctx)
+	}
 	formats := slices.DeleteFunc(report.Formats(), func(f string) bool { return f == "json" || f == "pdf" })
-	paths, err := report.Write(dir, store.Document(), report.WriteOptions{Formats: formats, Lang: lang, Suite: suite,
+	paths, err := report.Write(ctx, dir, store.Document(), report.WriteOptions{Formats: formats, Lang: lang, Suite: suite,
 		Force: c.Bool("force")})
 	if err != nil {
 		return errors.Join(failed, err)

@@ -655,6 +655,44 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
+// TestReportHearsInterrupt ends a report while it is made: at once, with whole files only.
+func TestReportHearsInterrupt(t *testing.T) {
+	t.Parallel()
+	records, err := filepath.Abs("../../results/cuda-h100.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), program(t), "report", "--in", records, "--out", dir)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) { // until the first figure is there
+		if found, _ := filepath.Glob(filepath.Join(dir, "figures", "*.svg")); len(found) > 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("no figure within a minute")
+		}
+	}
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	if want := "interrupted; the report in " + dir + " is not complete"; cmd.ProcessState.ExitCode() != 130 ||
+		!strings.Contains(stderr.String(), want) {
+		t.Errorf("status %d, %q", cmd.ProcessState.ExitCode(), stderr.String())
+	}
+	if _, err := os.Stat(filepath.Join(dir, "report.html")); err == nil {
+		t.Error("the report was written to its end")
+	}
+	if found, _ := filepath.Glob(filepath.Join(dir, "figures", ".*")); len(found) > 0 {
+		t.Errorf("temporary files: %q", found)
+	}
+}
+
 // TestHangup closes the terminal, as it were: once, twice, and for a program that nohup started.
 func TestHangup(t *testing.T) {
 	t.Parallel()
@@ -1138,7 +1176,8 @@ func TestMultiplyVerifiesFastProducts(t *testing.T) {
 	}
 	result, wrong := verdictOf(op, c, limit)
 	if wrong != "" || !strings.HasPrefix(result, "verified: residual ") ||
-		!strings.HasSuffix(result, "<= bound 0.00024 (euclidean); the only proven bound, 1.1 (normwise), would prove nothing") {
+		!strings.HasSuffix(result, "<= bound 0.00024 (euclidean); the only proven bound, 1.1 (normwise), "+
+			"would prove nothing") {
 		t.Errorf("the right product: %q, %q", result, wrong)
 	}
 	for _, at := range [][2]int{{n - 1, 5}, {77, 1200}} { // a row that is compared, and one that is only probed

@@ -277,7 +277,8 @@ func verdictOf[T gemm.Element](op verify.Operation[T], c gemm.Matrix[T], limit v
 	case verdict.Void:
 		result = limit.Unproven(gemm.TypeOf[T]().Name, op.A.Cols)
 	default:
-		result = fmt.Sprintf("verified: residual %.2g <= bound %.2g (%s)%s", verdict.Residual, verdict.Bound, verdict.Kind, own)
+		result = fmt.Sprintf("verified: residual %.2g <= bound %.2g (%s)%s", verdict.Residual, verdict.Bound,
+			verdict.Kind, own)
 		if verdict.Weak {
 			result += "; one lost element may have passed"
 		}

@@ -131,18 +131,15 @@ func runReport(c *cli.Context) error {
 		}
 		defer lock.Release()
 	}
-	paths, err := report.Write(dir, doc, report.WriteOptions{Formats: formats, Lang: lang, Suite: suite,
+	paths, err := report.Write(c.Context, dir, doc, report.WriteOptions{Formats: formats, Lang: lang, Suite: suite,
 		Force: c.Bool("force")})
-	if err != nil {
+	if c.Context.Err() != nil {
+		return fmt.Errorf("%w; the report in %s is not complete", errInterrupted, dir)
+	}
+	if err != nil || c.String("trace") == stdoutName {
 		return err
 	}
-	if c.String("trace") != stdoutName {
-		err = printPaths(c.App.Writer, paths)
-	}
-	if err != nil || c.Context.Err() == nil {
-		return err
-	}
-	return fmt.Errorf("%w when the report was written", errInterrupted)
+	return printPaths(c.App.Writer, paths)
 }
 
 // printPaths prints the names of the files of a report, one per line. A folder of figures is one

@@ -58,8 +58,8 @@ func Formats() []string {
 // and pdf. Then come report.html, report.md, report.tex and report.pdf, each followed by that of the
 // appendix, report-appendix.html and so on, and results.csv, results.json and results.bench.txt. The
 // format pdf writes tex too, and runs xelatex on it. Each file is replaced as a whole or not at all.
-// Figures of another report stay.
-func Write(dir string, doc compare.Document, opt WriteOptions) ([]string, error) {
+// Figures of another report stay. When ctx ends, Write returns at once, with the cause.
+func Write(ctx context.Context, dir string, doc compare.Document, opt WriteOptions) ([]string, error) {
 	wanted := opt.Formats
 	if wanted == nil {
 		wanted = slices.DeleteFunc(Formats(), func(f string) bool { return f == "pdf" })
@@ -77,10 +77,19 @@ func Write(dir string, doc compare.Document, opt WriteOptions) ([]string, error)
 	}
 	wants := func(f string) bool { return slices.Contains(wanted, f) }
 
-	of := Options{Lang: opt.Lang, Command: opt.Command, Suite: opt.Suite}
-	r, appendix := Build(doc, of), Appendix(doc, of)
-	drawings := figures.Drawings(doc, r.Lang)
-	out := folder{dir: dir, force: opt.Force}
+	of := chart.Mapped(Options{Lang: opt.Lang, Command: opt.Command, Suite: opt.Suite}, chart.Printable)
+	shown := chart.Mapped(doc, chart.Printable) // by every writer but that of records
+	var r, appendix document.Report
+	var drawings []chart.Drawing
+	out := folder{ctx: ctx, dir: dir, force: opt.Force}
+	out.err = unless(ctx, func() error {
+		r, appendix = Build(shown, of), Appendix(shown, of)
+		drawings = figures.Drawings(shown, r.Lang)
+		return nil
+	})
+	if out.err != nil {
+		return nil, out.err
+	}
 	for _, d := range drawings {
 		name := filepath.Join("figures", d.ID)
 		if wants("html") || wants("md") {
@@ -91,18 +100,27 @@ func Write(dir string, doc compare.Document, opt WriteOptions) ([]string, error)
 			out.write(name+".pdf", d.PDF)
 		}
 	}
+	pdf := func(r document.Report) func(io.Writer) error {
+		return func(w io.Writer) error { return typeset(ctx, w, r, drawings, latest(doc)) }
+	}
 	rendered := map[string]func(io.Writer, document.Report) error{
 		"html": func(w io.Writer, r document.Report) error { return document.HTML(w, r, drawings) },
 		"md":   document.Markdown,
 		"tex":  document.TeX,
-		"pdf":  func(w io.Writer, r document.Report) error { return typeset(w, r, drawings, latest(doc)) },
 	}
-	data := map[string]func(io.Writer, compare.Document) error{"csv": CSV, "json": JSON, "bench": Bench}
+	data := map[string]func(io.Writer) error{
+		"csv":   func(w io.Writer) error { return CSV(w, shown) },
+		"json":  func(w io.Writer) error { return JSON(w, doc) },
+		"bench": func(w io.Writer) error { return Bench(w, shown) },
+	}
 	for _, f := range formats {
 		switch {
 		case !wants(f.name):
 		case data[f.name] != nil:
-			out.write(f.file, func(w io.Writer) error { return data[f.name](w, doc) })
+			out.write(f.file, data[f.name])
+		case f.name == "pdf":
+			out.save(f.file, pdf(r))
+			out.save(appendixFile(f.file), pdf(appendix))
 		default:
 			out.write(f.file, func(w io.Writer) error { return rendered[f.name](w, r) })
 			out.write(appendixFile(f.file), func(w io.Writer) error { return rendered[f.name](w, appendix) })
@@ -113,14 +131,35 @@ func Write(dir string, doc compare.Document, opt WriteOptions) ([]string, error)
 
 // folder is where files are written, until the first error.
 type folder struct {
+	ctx   context.Context
 	dir   string
 	force bool // replace files that are write-protected
 	paths []string
 	err   error
 }
 
-// write replaces the file called name by what content writes.
+// unless returns what f returns, or the cause of the end of ctx, which f need not hear: the program ends then.
+func unless(ctx context.Context, f func() error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	done := make(chan error, 1)
+	go func() { done <- f() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// write replaces the file called name by what content writes, unless the context ends before.
 func (f *folder) write(name string, content func(io.Writer) error) {
+	f.save(name, func(w io.Writer) error { return unless(f.ctx, func() error { return content(w) }) })
+}
+
+// save is write for content that hears the context itself.
+func (f *folder) save(name string, content func(io.Writer) error) {
 	if f.err != nil {
 		return
 	}
@@ -153,13 +192,13 @@ const typesetLimit = 5 * time.Minute
 
 // typeset writes what xelatex makes of r, dated as given. It runs in a folder of
 // its own, whose name is not in the result, and twice, for the references.
-func typeset(w io.Writer, r document.Report, drawings []chart.Drawing, date time.Time) error {
+func typeset(ctx context.Context, w io.Writer, r document.Report, drawings []chart.Drawing, date time.Time) error {
 	scratch, err := output.NewScratch("report")
 	if err != nil {
 		return err
 	}
 	defer scratch.Remove()
-	in := folder{dir: scratch.Path}
+	in := folder{ctx: ctx, dir: scratch.Path}
 	for _, d := range drawings {
 		in.write(filepath.Join("figures", d.ID+".pdf"), d.PDF)
 	}
@@ -169,14 +208,19 @@ func typeset(w io.Writer, r document.Report, drawings []chart.Drawing, date time
 	}
 	common := []string{"-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape"}
 	for _, pass := range [][]string{{"-no-pdf", "report.tex"}, {"report.tex"}} { // the first is for the references
-		ctx, cancel := context.WithTimeout(context.Background(), typesetLimit)
+		limited, cancel := context.WithTimeout(ctx, typesetLimit)
 		defer cancel()
-		cmd := exec.CommandContext(ctx, "xelatex", slices.Concat(common, pass)...)
+		cmd := exec.CommandContext(limited, "xelatex", slices.Concat(common, pass)...)
 		cmd.Dir = scratch.Path
 		cmd.Env = append(os.Environ(), fmt.Sprintf("SOURCE_DATE_EPOCH=%d", date.Unix()), "FORCE_SOURCE_DATE=1")
 		var output bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &output, &output
-		if err := child.Run(cmd, time.Second); err != nil {
+		switch err := child.Run(cmd, time.Second); {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case limited.Err() != nil:
+			return fmt.Errorf("report: xelatex took more than %v, and was ended; report.tex is there to look at", typesetLimit)
+		case err != nil:
 			return fmt.Errorf("report: xelatex: %s: %w; report.tex is there to look at", complaint(output.Bytes()), err)
 		}
 	}

@@ -209,11 +209,11 @@ func tree(t *testing.T, dir string) map[string]string {
 // second run writes the same bytes.
 func TestWrite(t *testing.T) {
 	a, b := filepath.Join(t.TempDir(), "new", "folder"), t.TempDir()
-	paths, err := Write(a, drawable(), WriteOptions{})
+	paths, err := Write(t.Context(), a, drawable(), WriteOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Write(b, drawable(), WriteOptions{Lang: "en", Command: "gemm"}); err != nil {
+	if _, err := Write(t.Context(), b, drawable(), WriteOptions{Lang: "en", Command: "gemm"}); err != nil {
 		t.Fatal(err)
 	}
 	first, second := tree(t, a), tree(t, b)
@@ -258,7 +258,7 @@ func TestWriteFormats(t *testing.T) {
 		{"csv", "results.csv", ""}, {"json", "results.json", ""}, {"bench", "results.bench.txt", ""},
 	} {
 		dir := t.TempDir()
-		if _, err := Write(dir, drawable(), WriteOptions{Formats: []string{test.format}, Lang: "zh"}); err != nil {
+		if _, err := Write(t.Context(), dir, drawable(), WriteOptions{Formats: []string{test.format}, Lang: "zh"}); err != nil {
 			t.Fatal(err)
 		}
 		files := tree(t, dir)
@@ -294,7 +294,7 @@ func TestWriteErrors(t *testing.T) {
 		{"a file in the way of the folder", filepath.Join(dir, "file"), "csv", "file"},
 		{"a folder in the way of the file", dir, "md", "report.md"},
 	} {
-		_, err := Write(test.dir, small(), WriteOptions{Formats: []string{test.format}})
+		_, err := Write(t.Context(), test.dir, small(), WriteOptions{Formats: []string{test.format}})
 		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", test.name, err)
 		}
@@ -310,7 +310,7 @@ func TestWriteErrors(t *testing.T) {
 func TestNoTeX(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	dir := t.TempDir()
-	_, err := Write(dir, small(), WriteOptions{Formats: []string{"html", "pdf"}})
+	_, err := Write(t.Context(), dir, small(), WriteOptions{Formats: []string{"html", "pdf"}})
 	if err == nil || !strings.Contains(err.Error(), "texlive-xetex") {
 		t.Errorf("got %v", err)
 	}
@@ -330,7 +330,7 @@ func TestTeXFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
-	_, err := Write(dir, small(), WriteOptions{Formats: []string{"pdf"}})
+	_, err := Write(t.Context(), dir, small(), WriteOptions{Formats: []string{"pdf"}})
 	if err == nil || !strings.Contains(err.Error(), "Undefined control sequence") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("got %v", err)
 	}
@@ -349,7 +349,7 @@ func TestPDF(t *testing.T) {
 		t.Skip("no xelatex; install texlive-xetex")
 	}
 	dir := t.TempDir()
-	if _, err := Write(dir, small(), WriteOptions{Formats: []string{"pdf"}}); err != nil {
+	if _, err := Write(t.Context(), dir, small(), WriteOptions{Formats: []string{"pdf"}}); err != nil {
 		t.Fatal(err)
 	}
 	files := tree(t, dir)
@@ -360,7 +360,7 @@ func TestPDF(t *testing.T) {
 	}
 	first := files["report.pdf"]
 	var again bytes.Buffer
-	if err := typeset(&again, Build(small(), Options{}), figures.Drawings(small(), "en"), latest(small())); err != nil {
+	if err := typeset(t.Context(), &again, Build(small(), Options{}), figures.Drawings(small(), "en"), latest(small())); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.HasPrefix(first, "%PDF-") || first != again.String() {
@@ -372,7 +372,7 @@ func TestPDF(t *testing.T) {
 func BenchmarkWrite(b *testing.B) {
 	doc := realistic()
 	for i := 0; b.Loop(); i++ {
-		if _, err := Write(b.TempDir(), doc, WriteOptions{}); err != nil {
+		if _, err := Write(b.Context(), b.TempDir(), doc, WriteOptions{}); err != nil {
 			b.Fatal(errors.Join(err, fmt.Errorf("after %d", i)))
 		}
 	}

@@ -23,7 +23,10 @@ func List(processors []int) string {
 	return strings.Join(parts, ",")
 }
 
-// ParseList returns the processors of a list in this form; none if it is malformed.
+// Most is more processors than Linux can number.
+const Most = 8192
+
+// ParseList returns the processors of a list in this form; none if it is malformed, or has more than Most.
 func ParseList(list string) []int {
 	var out []int
 	if list == "" {
@@ -36,7 +39,7 @@ func ParseList(list string) []int {
 		if err == nil && isRange {
 			hi, err = strconv.Atoi(to)
 		}
-		if err != nil {
+		if err != nil || lo < 0 || hi >= Most || len(out) > Most {
 			return nil
 		}
 		for i := lo; i <= hi; i++ {

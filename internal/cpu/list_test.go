@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -18,6 +19,7 @@ func TestList(t *testing.T) {
 func TestParseList(t *testing.T) {
 	for list, want := range map[string][]int{
 		"": nil, "0": {0}, "0-2": {0, 1, 2}, "0-1,8,10-11": {0, 1, 8, 10, 11}, "x": nil, "1-": nil, "1,,2": nil, "3-2": nil,
+		"0-99999999": nil, "8192": nil, "8191": {8191}, strings.Repeat("0-8191,", 9) + "1": nil,
 	} {
 		if got := ParseList(list); !slices.Equal(got, want) {
 			t.Errorf("ParseList(%q) = %v, want %v", list, got, want)

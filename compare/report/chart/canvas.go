@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -54,8 +55,9 @@ func Hex(c color.RGBA) string { return fmt.Sprintf("#%02X%02X%02X", c.R, c.G, c.
 // than those of data are Ink, Mid, Faint and Paper. Letters are text with the widths of Liberation
 // Sans, whichever font the reader has.
 func SVG(w io.Writer, ch Chart, title string) error {
-	canvas := vgsvg.New(width, ch.height())
-	ch.draw(draw.New(canvas))
+	ch, title = Mapped(ch, label), Printable(title)
+	canvas := vgsvg.New(width, heightOf(ch))
+	ch.draw(bounded(canvas, ch))
 	var buf bytes.Buffer
 	if _, err := canvas.WriteTo(&buf); err != nil {
 		return err
@@ -80,10 +82,12 @@ func SVG(w io.Writer, ch Chart, title string) error {
 // svgText matches a text element that the library wrote: its position, size, colour and characters.
 var svgText = regexp.MustCompile(`(<text x="[^"]*" y="[^"]*" transform="scale\(1, -1\)")\s+style="font-family:[^"]*font-size:([0-9.]+)px([^"]*)">([^<]*)</text>`)
 
-// PNG writes ch as a PNG image of 200 dots an inch on white.
+// PNG writes ch as a PNG image of 200 dots an inch on white; fewer if it is taller than ten pages.
 func PNG(w io.Writer, ch Chart) error {
-	canvas := vgimg.NewWith(vgimg.UseWH(width, ch.height()), vgimg.UseDPI(200))
-	ch.draw(draw.New(canvas))
+	ch = Mapped(ch, label)
+	dpi := int(200 * min(1, 110*vg.Inch/heightOf(ch)))
+	canvas := vgimg.NewWith(vgimg.UseWH(width, heightOf(ch)), vgimg.UseDPI(max(1, dpi)))
+	ch.draw(bounded(canvas, ch))
 	_, err := vgimg.PngCanvas{Canvas: canvas}.WriteTo(w)
 	return err
 }
@@ -91,8 +95,9 @@ func PNG(w io.Writer, ch Chart) error {
 // PDF writes ch as a PDF document of one page, its fonts embedded.
 func PDF(w io.Writer, ch Chart) error {
 	fixPDFDate()
-	canvas := vgpdf.New(width, ch.height())
-	ch.draw(draw.NewCanvas(latin1Canvas{canvas}, width, ch.height()))
+	ch = Mapped(ch, label)
+	canvas := vgpdf.New(width, heightOf(ch))
+	ch.draw(bounded(latin1Canvas{canvas}, ch))
 	_, err := canvas.WriteTo(w)
 	return err
 }
@@ -105,6 +110,62 @@ var fixPDFDate = sync.OnceFunc(func() {
 	fpdf.SetDefaultModificationDate(epoch)
 	fpdf.SetDefaultCatalogSort(true)
 })
+
+// bounded returns a canvas for ch on which nothing is far outside: a rasteriser takes time for all of a path.
+func bounded(c vg.Canvas, ch Chart) draw.Canvas {
+	height := heightOf(ch)
+	return draw.NewCanvas(boundedCanvas{c, width + height}, width, height)
+}
+
+// heightOf returns the height of ch, within reason.
+func heightOf(ch Chart) vg.Length {
+	if height := ch.height(); height > 0 {
+		return min(height, 1000*vg.Inch)
+	}
+	return width
+}
+
+// boundedCanvas drops paths and letters at places that are no numbers, and cuts paths at a distance from the origin.
+type boundedCanvas struct {
+	vg.Canvas
+	far vg.Length
+}
+
+func (c boundedCanvas) Stroke(p vg.Path) { c.within(p, c.Canvas.Stroke) }
+func (c boundedCanvas) Fill(p vg.Path)   { c.within(p, c.Canvas.Fill) }
+
+// within calls draw with the path cut to what is near.
+func (c boundedCanvas) within(p vg.Path, draw func(vg.Path)) {
+	near := slices.Clone(p)
+	for i := range near {
+		at := &near[i].Pos
+		if at.X != at.X || at.Y != at.Y { // NaN
+			return
+		}
+		at.X, at.Y = max(-c.far, min(c.far, at.X)), max(-c.far, min(c.far, at.Y))
+	}
+	draw(near)
+}
+
+func (c boundedCanvas) FillString(f font.Face, at vg.Point, str string) {
+	if math.Abs(float64(at.X)) <= float64(c.far) && math.Abs(float64(at.Y)) <= float64(c.far) {
+		c.Canvas.FillString(f, at, str)
+	}
+}
+
+func (c boundedCanvas) Rotate(angle float64) {
+	if angle == angle {
+		c.Canvas.Rotate(angle)
+	}
+}
+
+// logarithmic is a scale that is NaN for what has no logarithm.
+type logarithmic struct{}
+
+// Normalize implements plot.Normalizer.
+func (logarithmic) Normalize(lo, hi, x float64) float64 {
+	return (math.Log(x) - math.Log(lo)) / (math.Log(hi) - math.Log(lo))
+}
 
 // latin1Canvas is a PDF canvas for strings in UTF-8. The canvas of the library passes their bytes
 // to fonts with code page 1252.

@@ -68,7 +68,7 @@ func (ch Curve) height() vg.Length {
 
 func (ch Curve) draw(c draw.Canvas) {
 	p := newPlot()
-	p.X.Scale, p.X.Min, p.X.Max = plot.LogScale{}, math.Inf(1), math.Inf(-1)
+	p.X.Scale, p.X.Min, p.X.Max = logarithmic{}, math.Inf(1), math.Inf(-1)
 	p.Y.Min, p.Y.Max = math.Inf(1), math.Inf(-1)
 	for _, s := range ch.Series {
 		for _, pt := range s.Points {
@@ -95,7 +95,7 @@ func (ch Curve) draw(c draw.Canvas) {
 		p.X.Tick.Marker = plot.ConstantTicks(ticks)
 	}
 	if ch.LogY {
-		p.Y.Scale = plot.LogScale{}
+		p.Y.Scale = logarithmic{}
 		p.Y.Min /= 1.15
 		if !ch.Top || highest > ch.Limit.Level {
 			p.Y.Max *= 1.1
@@ -297,7 +297,7 @@ func (ch Bars) draw(c draw.Canvas) {
 	p.Y.Min, p.Y.Max = at+groupGap/2, groupGap/2
 	p.Y.Tick.Marker = ticks
 	if ch.Log {
-		p.X.Scale = plot.LogScale{}
+		p.X.Scale = logarithmic{}
 		p.X.Min, p.X.Max = p.X.Min/1.1, max(2, p.X.Max*1.05)
 		p.X.Tick.Marker = plot.ConstantTicks(logTicks(p.X.Min, p.X.Max))
 	} else {
@@ -500,16 +500,21 @@ func sizeTicks(sizes []float64, lo, hi float64) []plot.Tick {
 	return ticks
 }
 
-// leastWritten is the least power of ten that ticks write in full.
-const leastWritten = -4
+// leastWritten and mostWritten are the powers of ten that ticks write in full.
+const leastWritten, mostWritten = -4, 12
 
 // logTicks returns the ticks of a logarithmic axis, at all digits of all decades. Powers of ten are
 // labelled. If fewer than three of them are in range, 2 and 5 times a power of ten are labelled too; if
 // that is still not enough, all digits are.
 func logTicks(lo, hi float64) []plot.Tick {
+	if !(lo > 0 && hi <= math.MaxFloat64) {
+		return nil // an axis of nothing
+	}
 	type mark struct{ digit, exponent int }
 	var marks []mark
-	for e := int(math.Floor(math.Log10(lo))); math.Pow10(e) <= hi; e++ {
+	first := int(math.Floor(math.Log10(lo)))
+	step := 1 + int(math.Log10(hi)-math.Log10(lo))/40 // more decades than any figure has: some of them
+	for e := first; e <= 308 && math.Pow10(e) <= hi; e += step {
 		for d := 1; d < 10; d++ {
 			if v := float64(d) * math.Pow10(e); v >= lo*(1-1e-9) && v <= hi*(1+1e-9) {
 				marks = append(marks, mark{d, e})
@@ -524,7 +529,7 @@ func logTicks(lo, hi float64) []plot.Tick {
 			t := plot.Tick{Value: float64(m.digit) * math.Pow10(m.exponent)}
 			if slices.Contains(digits, m.digit) {
 				t.Label = strconv.FormatFloat(t.Value, 'f', max(0, -m.exponent), 64)
-				if m.exponent < leastWritten {
+				if m.exponent < leastWritten || m.exponent > mostWritten {
 					t.Label = fmt.Sprintf("%de%d", m.digit, m.exponent)
 				}
 				labelled++
@@ -538,15 +543,21 @@ func logTicks(lo, hi float64) []plot.Tick {
 	return ticks
 }
 
+// far is what numbers on axes are within.
+const far = 1e100
+
 // linearTicks returns labelled ticks that are 1, 2 or 5 times a power of ten apart, the widest distance with at
 // least three steps between lo and hi. from is the tick at or below lo, and to is a little above hi. If
 // lo equals hi, the axis has some height nevertheless.
 func linearTicks(lo, hi float64) (ticks []plot.Tick, from, to float64) {
+	if !(lo >= -far && hi <= far && lo <= hi) {
+		lo, hi = 0, 1 // an axis of nothing
+	}
 	if thin := 0.1*math.Abs(hi) - (hi - lo); thin > 0 {
 		lo, hi = lo-thin/2, hi+thin/2
 	}
-	if hi == lo { // both are 0
-		hi = 1
+	if hi-lo < 1/far { // both are 0, or nearly
+		hi = lo + 1
 	}
 	span := hi - lo
 	step := math.Pow10(int(math.Floor(math.Log10(span / 3))))

@@ -75,7 +75,7 @@ func (ch Columns) draw(c draw.Canvas) {
 	})
 	p.X.Min, p.X.Max, p.X.Padding, p.Y.Padding = -blockGap/2, length+blockGap/2, 0, 0
 	p.X.Tick.Length, p.X.Tick.Marker = 0, plot.ConstantTicks(nil)
-	p.Y.Scale = plot.LogScale{}
+	p.Y.Scale = logarithmic{}
 	p.Y.Min, p.Y.Max = p.Y.Min/2, p.Y.Max*1.1 // the shortest bar is as high as a factor of two
 	p.Y.Tick.Marker = plot.ConstantTicks(logTicks(p.Y.Min, p.Y.Max))
 

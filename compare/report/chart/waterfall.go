@@ -37,7 +37,7 @@ func (ch Waterfall) draw(c draw.Canvas) {
 		p.X.Min, p.X.Max = min(p.X.Min, s.Before, s.After), max(p.X.Max, s.Before, s.After)
 	}
 	p.Y.Min, p.Y.Max, p.Y.Tick.Marker = -stageHeight*float64(len(ch.Stages)), 0, labels
-	p.X.Scale = plot.LogScale{}
+	p.X.Scale = logarithmic{}
 	p.X.Min, p.X.Max = p.X.Min/1.05, p.X.Max*1.15
 	p.X.Tick.Marker = plot.ConstantTicks(logTicks(p.X.Min, p.X.Max))
 	c = titled(c, ch.Title)
