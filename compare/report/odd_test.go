@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"encoding/xml"
 	"fmt"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -206,5 +209,50 @@ func TestWriteHears(t *testing.T) {
 	}
 	if _, err := Write(ctx, filepath.Join(dir, "none"), drawable(), WriteOptions{}); err != context.Canceled {
 		t.Errorf("a context that has ended: %v", err)
+	}
+}
+
+// TestOddWords renders records whose words are long or have control characters, in every format.
+func TestOddWords(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs xelatex for seconds")
+	}
+	long, dashes, control := strings.Repeat("w", 1000), strings.Repeat("-", 1000), "a\x01\x1b[31m\u0085\uFFFEz"
+	doc := drawable()
+	for i := range doc.Records {
+		if r := &doc.Records[i]; r.Variant == "serial/naive" {
+			r.Variant, r.Reason, r.Warnings, r.Turn = "user/"+long, dashes, []string{control}, control
+			r.Resolved = map[string]any{"leaf": long, "ran": control}
+		}
+	}
+	doc.Records[0].Variant = "serial/" + control
+	doc.Hosts[0].CPU, doc.Runs[0].Command = control+long, "gemm "+dashes
+	doc.Records[2].Reason = "no library " + long
+	formats := Formats()
+	if _, err := exec.LookPath("xelatex"); err != nil {
+		formats = slices.DeleteFunc(formats, func(f string) bool { return f == "pdf" })
+	}
+	dir := t.TempDir()
+	of := Suite{Cover: Cover("en", []string{"name=" + long, "title=" + control})}
+	if _, err := Write(t.Context(), dir, doc, WriteOptions{Formats: formats, Suite: of}); err != nil {
+		t.Errorf("%.300v", err)
+	}
+	for file, data := range tree(t, dir) {
+		switch filepath.Ext(file) {
+		case ".svg", ".html", ".md", ".tex", ".csv", ".txt":
+			if strings.ContainsAny(data, "\x01\x1b\u0085\uFFFE") {
+				t.Errorf("%s has control characters", file)
+			}
+		}
+		if filepath.Ext(file) != ".svg" {
+			continue
+		}
+		for decoder := xml.NewDecoder(strings.NewReader(data)); ; {
+			if _, err := decoder.Token(); err == io.EOF {
+				break
+			} else if err != nil {
+				t.Fatalf("%s: %v", file, err)
+			}
+		}
 	}
 }

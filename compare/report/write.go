@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -232,12 +233,16 @@ func typeset(ctx context.Context, w io.Writer, r document.Report, drawings []cha
 	return err
 }
 
-// complaint returns the first line of TeX's output that is an error message.
+// complaint returns the first line of TeX's output that is an error message, otherwise what it wrote last.
 func complaint(output []byte) string {
+	last := "it wrote nothing"
 	for line := range strings.Lines(string(output)) {
 		if strings.HasPrefix(line, "!") {
 			return strings.TrimSpace(strings.TrimPrefix(line, "!"))
 		}
+		if line = strings.TrimSpace(line); line != "" {
+			last = line
+		}
 	}
-	return "no reason given"
+	return "after " + strconv.Quote(last)
 }

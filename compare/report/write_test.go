@@ -337,6 +337,14 @@ func TestTeXFails(t *testing.T) {
 	if got := tree(t, dir)["report.pdf"]; got != "former" {
 		t.Errorf("report.pdf is now %q", got)
 	}
+	script = "#!/bin/sh\necho '(./report.aux)'\nkill -9 $$\n"
+	if err := os.WriteFile(filepath.Join(bin, "xelatex"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Write(t.Context(), dir, small(), WriteOptions{Formats: []string{"pdf"}})
+	if err == nil || !strings.Contains(err.Error(), `xelatex: after "(./report.aux)": signal: killed`) {
+		t.Errorf("killed: %v", err)
+	}
 }
 
 // TestPDF checks that the report is the same PDF twice, and that no files of TeX are left in the folder.

@@ -325,10 +325,14 @@ func texCode(s string) string {
 	return `\texttt{` + texRunes(s, "/,=_.:;|)]}") + `}`
 }
 
-// texRunes returns s as TeX that may break lines after the characters breaks too.
+// unbroken is the number of characters in a row without a place to break the line at most.
+const unbroken = 40
+
+// texRunes returns s as TeX that may break lines after the characters breaks too, and within long words.
 func texRunes(s, breaks string) string {
 	var b strings.Builder
 	runes := []rune(s)
+	row := 0
 	for i, r := range runes {
 		special, ok := texSpecial[r]
 		if !ok {
@@ -345,10 +349,14 @@ func texRunes(s, breaks string) string {
 			}
 		}
 		b.WriteString(special)
+		if row++; r == ' ' || isHan(r) {
+			row = 0
+		}
 		if i+1 < len(runes) {
 			switch {
-			case strings.ContainsRune(breaks, r):
+			case strings.ContainsRune(breaks, r), row >= unbroken:
 				b.WriteString(`\allowbreak{}`)
+				row = 0
 			case r == runes[i+1] && strings.ContainsRune("-'<>,", r):
 				b.WriteString("{}") // or they are a ligature
 			}

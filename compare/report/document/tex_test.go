@@ -92,6 +92,17 @@ func FuzzTeX(f *testing.F) {
 	})
 }
 
+// TestTeXBreaksWords: a word as long as a page has places to break the line, in prose and in literal text.
+func TestTeXBreaksWords(t *testing.T) {
+	for _, tex := range []string{texString(strings.Repeat("w", 1000)), texCode(strings.Repeat("-", 1000))} {
+		for part := range strings.SplitSeq(tex, `\allowbreak{}`) {
+			if len(part) > 4*unbroken {
+				t.Errorf("%q has no break", part)
+			}
+		}
+	}
+}
+
 // TestTeXAuthor: the author of the document is whom the report names, and nobody else.
 func TestTeXAuthor(t *testing.T) {
 	for _, author := range []string{"", "张三 & Co"} {
