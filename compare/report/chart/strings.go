@@ -13,44 +13,33 @@ func Mapped[T any](x T, f func(string) string) T {
 	return x
 }
 
+// mapped is Mapped for any value. What has no strings is shared with v.
 func mapped(v reflect.Value, f func(string) string) reflect.Value {
 	out := reflect.New(v.Type()).Elem()
 	out.Set(v)
-	switch v.Kind() {
-	case reflect.String:
+	switch kind := v.Kind(); {
+	case kind == reflect.String:
 		out.SetString(f(v.String()))
-	case reflect.Pointer, reflect.Interface:
-		if v.IsNil() {
-			break
-		}
-		inner := mapped(v.Elem(), f)
-		if v.Kind() == reflect.Pointer {
-			out.Set(reflect.New(v.Type().Elem()))
-			out.Elem().Set(inner)
-		} else {
-			out.Set(inner)
-		}
-	case reflect.Slice:
-		if v.IsNil() || v.Type().Elem().Kind() == reflect.Float64 {
-			break
-		}
-		out.Set(reflect.MakeSlice(v.Type(), v.Len(), v.Len()))
-		for i := range v.Len() {
-			out.Index(i).Set(mapped(v.Index(i), f))
-		}
-	case reflect.Map:
-		if v.IsNil() {
-			break
-		}
-		out.Set(reflect.MakeMap(v.Type()))
-		for _, key := range v.MapKeys() {
-			out.SetMapIndex(mapped(key, f), mapped(v.MapIndex(key), f))
-		}
-	case reflect.Struct:
+	case kind == reflect.Struct:
 		for i := range v.NumField() {
 			if v.Type().Field(i).IsExported() {
 				out.Field(i).Set(mapped(v.Field(i), f))
 			}
+		}
+	case kind == reflect.Interface && !v.IsNil():
+		out.Set(mapped(v.Elem(), f))
+	case kind == reflect.Pointer && !v.IsNil():
+		out.Set(reflect.New(v.Type().Elem()))
+		out.Elem().Set(mapped(v.Elem(), f))
+	case kind == reflect.Slice && !v.IsNil() && v.Type().Elem().Kind() != reflect.Float64:
+		out.Set(reflect.MakeSlice(v.Type(), v.Len(), v.Len()))
+		for i := range v.Len() {
+			out.Index(i).Set(mapped(v.Index(i), f))
+		}
+	case kind == reflect.Map && !v.IsNil():
+		out.Set(reflect.MakeMap(v.Type()))
+		for _, key := range v.MapKeys() {
+			out.SetMapIndex(mapped(key, f), mapped(v.MapIndex(key), f))
 		}
 	}
 	return out
