@@ -6,7 +6,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -185,6 +187,39 @@ func TestBehaviour(t *testing.T) {
 				t.Errorf("the next product: %v", err)
 			}
 		})
+	}
+}
+
+// TestEscapes has a kernel start a process in a session of its own, which nobody waits for. It ends with the kernel's.
+func TestEscapes(t *testing.T) {
+	need(t)
+	file := filepath.Join(t.TempDir(), "pid")
+	v := brought(t, Options{Flags: "-O1"}, source(t, "f.c", `
+#include <stdio.h>
+#include <unistd.h>
+`+head+`
+    if (fork() == 0) {
+        setsid();
+        if (fork()) _exit(0);
+        FILE *f = fopen("`+file+`", "w");
+        fprintf(f, "%d", (int)getpid());
+        fclose(f);
+        for (;;) pause();
+    }
+`+rows+"}"))[0]
+	if _, err := product(t.Context(), v, nil, 8); err == nil || !strings.Contains(err.Error(), "still runs") {
+		t.Errorf("%v, want that a process still runs", err)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
+		t.Errorf("process %d is still there: %v", pid, err)
 	}
 }
 

@@ -70,7 +70,7 @@ func TestCheats(t *testing.T) {
 	}
 }
 
-// TestOutcome gives outcomes of rows, and wants an error of the command or none. A kernel of the user must not time out.
+// TestOutcome wants an error of the command or none for outcomes of rows. A kernel of the user must not time out.
 func TestOutcome(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

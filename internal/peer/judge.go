@@ -217,7 +217,8 @@ func (j *judge[T]) check(result []T, call uint64, signs []float64) error {
 
 // apply stores op(X)·v in out. X is x with the mantissas that the seed gives elements from the index first on; 0: as
 // it is. room has the length of a row at least.
-func apply[T gemm.Float](out []float64, x gemm.Matrix[T], seed uint64, first int, op blas.Transpose, v, room []float64) {
+func apply[T gemm.Float](out []float64, x gemm.Matrix[T], seed uint64, first int, op blas.Transpose,
+	v, room []float64) {
 	clear(out)
 	for i := range x.Rows {
 		row := room[:x.Cols]
