@@ -163,14 +163,9 @@ func (w *workspace[T]) complexProduct(j *complexJob[T], m, n, k int) {
 
 // few computes j by its definition: element by element, of the operands in place.
 func (j *complexJob[T]) few(m, n, k int) {
-	aRow, aCol, signA := j.lda, 1, T(1)
-	if j.tA != NoTrans {
-		aRow, aCol = 1, j.lda
-	}
-	bRow, bCol, signB := j.ldb, 1, T(1)
-	if j.tB != NoTrans {
-		bRow, bCol = 1, j.ldb
-	}
+	aRow, aCol := ordered(j.tA, j.lda, 1)
+	bRow, bCol := ordered(j.tB, j.ldb, 1)
+	signA, signB := T(1), T(1)
 	if j.tA == ConjTrans {
 		signA = -1
 	}
