@@ -170,9 +170,11 @@ type Record struct {
 	Operands string `json:"operands,omitempty"`
 
 	Samples     []float64   `json:"samples_s"` // seconds a call, at most 1000
-	Inner       int         `json:"inner"`     // calls a sample
+	Sampled     *Sampled    `json:"sampled,omitempty"`
+	Inner       int         `json:"inner"` // calls a sample
 	Turn        string      `json:"turn,omitempty"`
 	Median      Number      `json:"median_s"`
+	Again       []Again     `json:"again,omitempty"`
 	CI          *[2]float64 `json:"ci_s"` // 95 % interval of the median; null if there are too few samples
 	Gflops      Number      `json:"gflops"`
 	Rate        Number      `json:"rate"`
@@ -217,6 +219,19 @@ type Record struct {
 	Noise [2]float64 `json:"-"`
 }
 
+// Sampled summarises samples of which only quantiles are kept. The median and the interval of a row are of all.
+type Sampled struct {
+	Count     int         `json:"count"`
+	Quartiles [2]float64  `json:"quartiles"`
+	CI        *[2]float64 `json:"ci,omitempty"` // of the median of a measurement, which has it nowhere else
+}
+
+// Again is the median of the same row in a further run of the same commands.
+type Again struct {
+	Run    string `json:"run"`
+	Median Number `json:"median_s"`
+}
+
 // Predicted is what the variant's model says of the case on this host.
 type Predicted struct {
 	Flops     float64 `json:"flops"`
@@ -227,6 +242,19 @@ type Predicted struct {
 	L1Traffic float64 `json:"l1_traffic_bytes"`
 	L2Traffic float64 `json:"l2_traffic_bytes"`
 	Traffic   float64 `json:"traffic_bytes"`
+}
+
+// Count returns how many samples r had.
+func (r Record) Count() int { return count(r.Samples, r.Sampled) }
+
+// Count returns how many samples m had.
+func (m Measurement) Count() int { return count(m.Samples, m.Sampled) }
+
+func count(samples []float64, of *Sampled) int {
+	if of != nil {
+		return of.Count
+	}
+	return len(samples)
 }
 
 // Speed reports whether r may be quoted with a speed: it is ok and was timed.
@@ -281,6 +309,7 @@ type Measurement struct {
 	Params  gemm.Params `json:"params"`
 	Unit    string      `json:"unit"`
 	Samples []float64   `json:"samples"`
+	Sampled *Sampled    `json:"sampled,omitempty"`
 	// Reason says why there are no samples.
 	Reason string `json:"reason,omitempty"`
 }
@@ -444,6 +473,8 @@ func (r Record) check() error {
 		return fmt.Errorf("%s: ci_s is %v: it must begin before it ends", r.Variant, *r.CI)
 	}
 	switch {
+	case r.Count() < len(r.Samples):
+		return fmt.Errorf("%s has %d samples, and sampled.count says %d", r.Variant, len(r.Samples), r.Count())
 	case r.Status != OK:
 	case r.Median == 0:
 		return fmt.Errorf("%s: median_s is 0: no product takes no time", r.Variant)
@@ -466,23 +497,24 @@ type limits struct {
 
 var (
 	anything = limits{least: -math.MaxFloat64, most: math.MaxFloat64}
-	count    = limits{most: 1e18} // of bytes, elements, operations
+	amount   = limits{most: 1e18} // of bytes, elements, operations
 	workers  = limits{most: 1 << 16}
 	seconds  = limits{most: 1e9} // 30 years
 	moment   = limits{least: -1e9, most: 1e9}
 	speed    = limits{least: 1e-12, most: 1e12, unknown: true}
 )
 
-// ranges are the ranges of numbers by their names in JSON. A number without a name here is a count, or in phases_s and
+// ranges are the ranges of numbers by their names in JSON. A number without a name here is an amount, or in phases_s and
 // counters has the range of these.
 var ranges = map[string]limits{
-	"alpha": anything, "beta": anything, "params": {least: -1e15, most: 1e15}, "resolved": {least: -1e15, most: 1e15},
+	"alpha": anything, "beta": anything, "quartiles": anything, "ci": anything,
+	"params": {least: -1e15, most: 1e15}, "resolved": {least: -1e15, most: 1e15},
 	"residual": {most: math.MaxFloat64}, "bound": {most: math.MaxFloat64}, "counters": {most: math.MaxFloat64},
 	"flops": {most: 1e30}, "accesses": {most: 1e30}, "l1_traffic_bytes": {most: 1e30},
 	"l2_traffic_bytes": {most: 1e30}, "traffic_bytes": {most: 1e30}, "workspace_bytes": {most: 1e30},
 	"median_s": seconds, "samples_s": seconds, "ci_s": seconds, "phases_s": seconds, "seconds": seconds,
 	"begin_s": moment, "end_s": moment, "clock_error_s": seconds, "cut_s": moment,
-	"model_s": count, "model_latency_s": count, "model_transfer_s": count, "model_compute_s": count,
+	"model_s": amount, "model_latency_s": amount, "model_transfer_s": amount, "model_compute_s": amount,
 	"gflops": speed, "rate": speed, "data_gbps": speed, "gbps": speed, "ceiling_gflops": speed,
 	"percent_peak": {most: 1e9}, "occupancy": {most: 1}, "fill": {most: 1},
 	"quota": {least: 1e-3, most: 1 << 16, unknown: true}, "node": {least: -1, most: 1 << 16},
@@ -536,7 +568,7 @@ func inRange(name string, v reflect.Value) error {
 	}
 	of, ok := ranges[name]
 	if !ok {
-		of = count
+		of = amount
 	}
 	if number < of.least && !(of.unknown && number == 0) || number > of.most {
 		return fmt.Errorf("%s is %v: it must be from %v to %v", name, number, of.least, of.most)

@@ -3,12 +3,15 @@ package compare
 import (
 	"bytes"
 	"cmp"
+	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 
 	"gemm"
 	"gemm/internal/output"
@@ -29,8 +32,8 @@ const (
 	Replace             // drop them
 )
 
-// Store keeps a document on disk. After every change it writes the whole document to a temporary
-// file, which is synced and renamed. So whatever happens, the file holds every row that was stored.
+// Store keeps a document on disk, in gzip's format if its name ends in .gz. After every change it writes
+// the whole document to a temporary file, which is synced and renamed. So whatever happens, the file holds every row that was stored.
 // One process at a time has the file open. The zero Store keeps its document in memory only.
 type Store struct {
 	path    string
@@ -83,7 +86,7 @@ func (s *Store) open(mode Mode) error {
 	return s.write()
 }
 
-// Load reads the document at path, a regular file. The error is one line that names the file;
+// Load reads the document at path, a regular file of JSON or of JSON in gzip's format. The error is one line that names the file;
 // a document of a newer schema is refused.
 func Load(path string) (Document, error) {
 	info, err := os.Stat(path) // before it is opened: to open a pipe blocks until somebody writes to it
@@ -101,11 +104,46 @@ func Load(path string) (Document, error) {
 	if err != nil {
 		return Document{}, err
 	}
+	if data, err = unpacked(data, mostUnpacked); err != nil {
+		return Document{}, fmt.Errorf("%s: %w", path, err)
+	}
 	doc, err := Parse(data)
 	if err != nil {
 		return Document{}, fmt.Errorf("%s: %w", path, err)
 	}
 	return doc, nil
+}
+
+// mostUnpacked limits the bytes of records that gzip has made small.
+const mostUnpacked = 1 << 30
+
+// unpacked returns data, decompressed to at most most bytes if they are in gzip's format.
+func unpacked(data []byte, most int64) ([]byte, error) {
+	if !bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
+		return data, nil
+	}
+	r, err := gzip.NewReader(bytes.NewReader(data))
+	if err == nil {
+		data, err = io.ReadAll(io.LimitReader(r, most+1))
+	}
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("no records: gzip: %w; the file was damaged or cut off", err)
+	case int64(len(data)) > most:
+		return nil, fmt.Errorf("no records: more than %d bytes when decompressed", most)
+	}
+	return data, nil
+}
+
+// Packed returns data in gzip's format, which are always the same bytes. Level is one of package gzip.
+func Packed(data []byte, level int) ([]byte, error) {
+	var b bytes.Buffer
+	w, err := gzip.NewWriterLevel(&b, level)
+	if err == nil {
+		_, err = w.Write(data)
+		err = errors.Join(err, w.Close())
+	}
+	return b.Bytes(), err
 }
 
 // Parse reads a document.
@@ -502,6 +540,11 @@ func (s *Store) write() error {
 	data, err := s.Encode()
 	if err != nil {
 		return err
+	}
+	if strings.HasSuffix(s.path, ".gz") {
+		if data, err = Packed(data, gzip.BestSpeed); err != nil {
+			return err
+		}
 	}
 	p, err := output.Create(s.path, output.Permissions, s.force)
 	if err != nil {

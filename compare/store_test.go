@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -183,6 +184,64 @@ func TestMergeKeepsTopology(t *testing.T) {
 	}
 	if got := merged.Hosts[0].Topology; got == nil || got.Processors != "0-3" {
 		t.Errorf("topology is %v, want that of the first file", got)
+	}
+}
+
+// TestPacked stores records in gzip's format, resumes them, and reads damaged ones.
+func TestPacked(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "r.json.gz")
+	for i, mode := range []Mode{Create, Resume} {
+		store, err := OpenStore(path, mode)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := store.Put(rowOf(i + 1)); err != nil {
+			t.Fatal(err)
+		}
+		store.Close()
+	}
+	data, err := os.ReadFile(path)
+	if err != nil || !bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
+		t.Fatalf("the file begins with %x, %v; want gzip's magic", data[:2], err)
+	}
+	doc, err := Load(path)
+	if err != nil || len(doc.Records) != 2 {
+		t.Fatalf("%d rows, %v; want 2", len(doc.Records), err)
+	}
+	plain, err := unpacked(data, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if same, err := unpacked(plain, 1); err != nil || !bytes.Equal(same, plain) {
+		t.Errorf("what is not compressed became %d bytes, %v", len(same), err)
+	}
+	if _, err := unpacked(data, int64(len(plain)-1)); err == nil || !strings.Contains(err.Error(), "when decompressed") {
+		t.Errorf("%d bytes of at most %d: %v", len(plain), len(plain)-1, err)
+	}
+	if err := os.WriteFile(path, data[:len(data)/2], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load(path); err == nil || !strings.Contains(err.Error(), path+": no records: gzip: ") {
+		t.Errorf("half a file: %v", err)
+	}
+}
+
+// TestSampled counts the samples that a row had, and refuses a row that has more.
+func TestSampled(t *testing.T) {
+	r := rowOf(1)
+	r.Samples, r.Sampled = []float64{1, 2, 3}, &Sampled{Count: 100, Quartiles: [2]float64{1, 3}}
+	r.Status, r.Median, r.Again = OK, 2, []Again{{"b", 4}}
+	data, err := Document{Schema: Schema, Records: []Record{r}}.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := Parse(data)
+	if err != nil || doc.Records[0].Count() != 100 || doc.Records[0].Again[0].Median != 4 || rowOf(1).Count() != 0 {
+		t.Errorf("read back %+v, %v", doc.Records, err)
+	}
+	_, err = Parse(bytes.Replace(data, []byte(`"count":100`), []byte(`"count":2`), 1))
+	if err == nil || !strings.Contains(err.Error(), "3 samples, and sampled.count says 2") {
+		t.Errorf("fewer samples than there are: %v", err)
 	}
 }
 

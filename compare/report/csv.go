@@ -46,7 +46,7 @@ var csvColumns = []struct {
 	{"status", func(r compare.Record) string { return string(r.Status) }},
 	{"reason", func(r compare.Record) string { return r.Reason }},
 	{"warnings", func(r compare.Record) string { return strings.Join(r.Cautions(), "; ") }},
-	{"samples", func(r compare.Record) string { return strconv.Itoa(len(r.Samples)) }},
+	{"samples", func(r compare.Record) string { return strconv.Itoa(r.Count()) }},
 	{"inner", func(r compare.Record) string { return strconv.Itoa(r.Inner) }},
 	{"turn", func(r compare.Record) string { return r.Turn }},
 	{"median_s", func(r compare.Record) string { return csvNumber(r.Median) }},

@@ -20,7 +20,7 @@ func main() {
 			os.Exit(1)
 		}
 		for _, g := range analysis.Goals(doc) {
-			fmt.Println(strings.TrimSuffix(name, ".json")+":", g)
+			fmt.Println(strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".json")+":", g)
 			if g.Verdict() == "missed" {
 				missed++
 			}

@@ -12,24 +12,29 @@ import (
 	"gemm/compare/report/document"
 )
 
-// place is a part of docs/full that has an anchor.
+// place is a part of the report of docs/full that has an anchor.
 type place struct {
-	page    string // file in docs/full
+	page    string // file in docs/full; with the anchor, if the page has it
 	anchor  string
 	label   string // such as "figure 3"
 	records []string
 }
 
-// places are the parts of docs/full in one language, in the order of its pages: the report first.
+// places are the parts of the report in one language: what the page has, then the rest of the report and the appendix.
 func (c comparison) places(sources map[string][]string) []place {
 	var out []place
-	for _, name := range fullNames {
-		r := c.pages()[name]
+	page := "report" + ending(c.lang)
+	for _, part := range []struct {
+		report document.Report
+		suffix string
+	}{{c.page, ""}, {c.report, unshown[c.lang]}, {c.appendix, inAppendix[c.lang]}} {
+		r := part.report
 		add := func(id, label string) {
-			if name != fullNames[0] {
-				label += inAppendix[c.lang]
+			p := place{page, id, label + part.suffix, sources[id]}
+			if part.suffix == "" {
+				p.page += "#" + id
 			}
-			out = append(out, place{name + ending(c.lang), id, label, sources[id]})
+			out = append(out, p)
 		}
 		counts := map[string]int{}
 		number := func(id, word string) {
@@ -64,9 +69,10 @@ func (c comparison) places(sources map[string][]string) []place {
 	return out
 }
 
-// inAppendix and separator are of the labels of places, comma of lists, by language.
+// unshown, inAppendix and separator are of the labels of places, comma of lists, by language.
 var (
-	inAppendix = map[string]string{"en": ", appendix", "zh": "（附录）"}
+	unshown    = map[string]string{"en": ", rendered", "zh": "（渲染后）"}
+	inAppendix = map[string]string{"en": ", rendered appendix", "zh": "（渲染后的附录）"}
 	separator  = map[string]string{"en": ", ", "zh": "，"}
 	comma      = map[string]string{"en": ", ", "zh": "、"}
 )
@@ -118,7 +124,7 @@ func (c counterparts) at(ids ...string) (string, error) {
 		if !ok {
 			return "", fmt.Errorf("docs/full has no place %s", id)
 		}
-		links = append(links, fmt.Sprintf("[%s](%s#%s)", p.label, path.Join("full", p.page), p.anchor))
+		links = append(links, fmt.Sprintf("[%s](%s)", p.label, path.Join("full", p.page)))
 	}
 	return strings.Join(links, "<br>"), nil
 }

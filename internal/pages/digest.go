@@ -42,8 +42,14 @@ func (d digest) of(r document.Report) document.Report {
 		}
 	}
 	raise(out.Sections)
+	unlinked(out.Sections)
+	return out
+}
+
+// unlinked replaces links to what is not in the sections by their labels.
+func unlinked(sections []document.Section) {
 	ids := map[string]bool{}
-	for _, s := range out.Sections {
+	for _, s := range sections {
 		ids[s.ID] = true
 		for _, b := range s.Blocks {
 			if f, ok := b.(document.Figure); ok {
@@ -57,14 +63,21 @@ func (d digest) of(r document.Report) document.Report {
 					ids[id] = true
 				}
 			}
+			if a, ok := b.(document.Algorithms); ok {
+				for _, item := range a.Items {
+					ids[item.ID] = true
+				}
+			}
+			if l, ok := b.(document.Listing); ok {
+				ids[l.ID] = true
+			}
 		}
 	}
-	for i := range out.Sections {
-		for j, b := range out.Sections[i].Blocks {
-			out.Sections[i].Blocks[j] = unlink(b, ids)
+	for _, s := range sections {
+		for i, b := range s.Blocks {
+			s.Blocks[i] = unlink(b, ids)
 		}
 	}
-	return out
 }
 
 // block returns what d keeps of a block, nil if nothing.
@@ -104,14 +117,14 @@ func raise(sections []document.Section) {
 	}
 }
 
-var link = regexp.MustCompile(`\[([^\]]*)\]\(#([^)]*)\)`)
+var link = regexp.MustCompile(`\[([^\]]*)\]\((?:appendix)?#([^)]*)\)`)
 
 // unlink returns b with the links to sections outside of ids replaced by their labels.
 func unlink(b document.Block, ids map[string]bool) document.Block {
 	plain := func(t document.Text) document.Text {
 		return document.Text(link.ReplaceAllStringFunc(string(t), func(s string) string {
 			m := link.FindStringSubmatch(s)
-			if ids[m[2]] {
+			if ids[m[2]] && !strings.Contains(s, "](appendix#") {
 				return s
 			}
 			return m[1]

@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -19,20 +18,19 @@ import (
 
 // fullRecords are the records of docs/full, the comparison of all families in one report: first the
 // host with 16 processors and a GPU, then one with two processors.
-var fullRecords = []string{"full.json", "gf256-h200.json", "laptop.json"}
+var fullRecords = []string{"full.json.gz", "gf256-h200.json.gz", "laptop.json.gz"}
 
-// fullNames are the pages of docs/full.
-var fullNames = []string{"report", "report-appendix"}
-
-// comparison is docs/full in one language.
-type comparison struct {
-	lang             string
-	report, appendix document.Report
+// fullFigures are the figures that docs/full shows of its report.
+var fullFigures = []string{
+	"families-f64-3080f0ad", "gflops-serial-f64-3080f0ad", "strassen-crossover-f64-3080f0ad", "loops-f64-3080f0ad",
+	"strong-speedup-f64-3080f0ad", "chunk-dynamic-f64-3080f0ad", "timeline-1-3080f0ad",
+	"mpi-distribution-f64-23ccc98e", "times-f64-23ccc98e", "gpu-rates-f32-3080f0ad",
 }
 
-// pages returns the reports by the name of their page.
-func (c comparison) pages() map[string]document.Report {
-	return map[string]document.Report{fullNames[0]: c.report, fullNames[1]: c.appendix}
+// comparison is docs/full in one language: the page, and the report and the appendix that gemm report renders.
+type comparison struct {
+	lang                   string
+	page, report, appendix document.Report
 }
 
 // ending is the end of the names of the pages of a language.
@@ -47,7 +45,23 @@ func ending(lang string) string {
 func comparisonIn(doc compare.Document, lang string) comparison {
 	of := report.Options{Lang: lang, Suite: report.Suite{Algorithms: catalog.Algorithms(),
 		Excerpts: catalog.Excerpts()}}
-	return comparison{lang: lang, report: report.Build(doc, of), appendix: report.Appendix(doc, of)}
+	c := comparison{lang: lang, report: report.Build(doc, of), appendix: report.Appendix(doc, of)}
+	c.page = pageOf(c.report)
+	return c
+}
+
+// pageOf returns a report with fewer figures, and without links to others and to the appendix.
+func pageOf(r document.Report) document.Report {
+	out := r
+	out.Sections = slices.Clone(r.Sections)
+	for i, s := range out.Sections {
+		out.Sections[i].Blocks = slices.DeleteFunc(slices.Clone(s.Blocks), func(b document.Block) bool {
+			f, ok := b.(document.Figure)
+			return ok && !slices.Contains(fullFigures, f.ID)
+		})
+	}
+	unlinked(out.Sections)
+	return out
 }
 
 // renderFull writes docs/full in every language, the first page of it in the READMEs, and where it has
@@ -64,8 +78,7 @@ func renderFull(root string) error {
 	for _, lang := range text.Languages {
 		c := comparisonIn(doc, lang)
 		if lang == "en" {
-			both := document.Report{Sections: slices.Concat(c.report.Sections, c.appendix.Sections)}
-			if err := writeFigures(filepath.Join(root, "docs", "full"), both, figures.Drawings(doc, lang)); err != nil {
+			if err := writeFigures(filepath.Join(root, "docs", "full"), c.page, figures.Drawings(doc, lang)); err != nil {
 				return err
 			}
 		}
@@ -86,30 +99,18 @@ func renderFull(root string) error {
 	return nil
 }
 
-// write writes the pages.
+// write writes the page.
 func (c comparison) write(root string) error {
-	for name, r := range c.pages() {
-		page, err := c.markdown(r)
-		if err != nil {
-			return err
-		}
-		contents := "\n**" + r.Words.Contents + "**"
-		page = strings.Replace(page, contents, "\n"+c.introduction()+"\n"+contents, 1)
-		if err := write(filepath.Join(root, "docs", "full", name+ending(c.lang)), []byte(page)); err != nil {
-			return err
-		}
+	var b strings.Builder
+	if err := document.Markdown(&b, c.page); err != nil {
+		return err
 	}
-	return nil
+	contents := "\n**" + c.page.Words.Contents + "**"
+	page := strings.Replace(b.String(), contents, "\n"+c.introduction()+"\n"+contents, 1)
+	return write(filepath.Join(root, "docs", "full", "report"+ending(c.lang)), []byte(page))
 }
 
-// markdown returns a report as Markdown, with links to the appendix in its language.
-func (c comparison) markdown(r document.Report) (string, error) {
-	var b bytes.Buffer
-	err := document.Markdown(&b, r)
-	return strings.ReplaceAll(b.String(), "](report-appendix.md#", "](report-appendix"+ending(c.lang)+"#"), err
-}
-
-// introduction links the records and the other language, and says how to make a PDF.
+// introduction links the records and the other language, and says how to render everything.
 func (c comparison) introduction() string {
 	var links, in []string
 	for _, name := range fullRecords {
@@ -128,7 +129,7 @@ const (
 // firstPage is what the READMEs show of the report: of its first host, what it says first, and the
 // speed of every family.
 func (c comparison) firstPage() (string, error) {
-	answer := c.report.Sections[0].Blocks
+	answer := c.page.Sections[0].Blocks
 	list := slices.IndexFunc(answer, func(b document.Block) bool { _, ok := b.(document.List); return ok })
 	figure := slices.IndexFunc(answer, func(b document.Block) bool {
 		f, ok := b.(document.Figure)
@@ -138,15 +139,16 @@ func (c comparison) firstPage() (string, error) {
 		return "", errors.New("the first host has no list, or no figure of the families")
 	}
 	const title = "first page"
-	page, err := c.markdown(document.Report{Opening: 1, Words: c.report.Words, Sections: []document.Section{
+	var b strings.Builder
+	err := document.Markdown(&b, document.Report{Opening: 1, Words: c.page.Words, Sections: []document.Section{
 		{Title: title, Level: 1, Blocks: append(slices.Clone(answer[:list+1]), answer[figure])},
 	}})
 	if err != nil {
 		return "", err
 	}
-	_, page, _ = strings.Cut(page, "## "+title+"\n\n")
+	_, page, _ := strings.Cut(b.String(), "## "+title+"\n\n")
 	page = regexp.MustCompile(`(?m)^<a id=.*\n\n`).ReplaceAllString(page, "")
 	page = regexp.MustCompile(`(?m)^\*\*\S+ 1[^*]*\*\* `).ReplaceAllString(page, "")
-	return strings.NewReplacer("](figures/", "](docs/full/figures/", "](#", "](docs/full/report"+ending(c.lang)+"#",
-		"](report-appendix", "](docs/full/report-appendix").Replace(page), nil
+	return strings.NewReplacer("](figures/", "](docs/full/figures/", "](#", "](docs/full/report"+ending(c.lang)+"#").
+		Replace(page), nil
 }

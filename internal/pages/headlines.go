@@ -52,18 +52,18 @@ const headlineHost = "23ccc98e"
 
 // headlines are the rows, by the names that the texts use.
 var headlines = map[string]headline{
-	"core-f64":      onCore("peers.json", "f64", "OpenBLAS", "MKL", "BLIS", "gonum"),
-	"core-f32":      onCore("peers.json", "f32", "OpenBLAS", "MKL", "BLIS", "gonum"),
-	"core-f64-xeon": onCore("peers-xeon.json", "f64", "OpenBLAS", "MKL"),
-	"core-small":    onSmall("peers.json", "f64", "OpenBLAS", "MKL", "BLIS", "gonum"),
+	"core-f64":      onCore("peers.json.gz", "f64", "OpenBLAS", "MKL", "BLIS", "gonum"),
+	"core-f32":      onCore("peers.json.gz", "f32", "OpenBLAS", "MKL", "BLIS", "gonum"),
+	"core-f64-xeon": onCore("peers-xeon.json.gz", "f64", "OpenBLAS", "MKL"),
+	"core-small":    onSmall("peers.json.gz", "f64", "OpenBLAS", "MKL", "BLIS", "gonum"),
 	"threads": {
-		record: "parallel-xeon.json",
+		record: "parallel-xeon.json.gz",
 		own:    contender{variant: "parallel/packed", typ: "f64", threads: 16},
 		shape:  gemm.Cube(4096), over: cubes(1024),
 		others: []contender{{name: "1 thread", variant: "parallel/packed", typ: "f64", threads: 1}},
 	},
 	"mpi": {
-		record: "mpi-xeon-16.json",
+		record: "mpi-xeon-16.json.gz",
 		own:    contender{variant: "mpi/srumma", typ: "f64", threads: 16},
 		shape:  gemm.Cube(8192), over: cubes(1024),
 		others: []contender{{name: "ScaLAPACK", variant: "reference/scalapack", typ: "f64", threads: 16}},
@@ -74,10 +74,10 @@ var headlines = map[string]headline{
 	"gpu-f16":    onGPU("f16", "cuda/wgmma-persistent", "cuBLAS", "cuda/cublas"),
 	"gpu-bf16":   onGPU("bf16", "cuda/wgmma-persistent", "cuBLAS", "cuda/cublas"),
 	"gpu-f64":    onGPU("f64", "cuda/dmma", "cuBLAS", "cuda/cublas"),
-	"codes":      ofCodes("gf256-zen4.json", ""),
-	"codes-avx2": ofCodes("gf256-xeon.json", "avx2-nogfni"),
+	"codes":      ofCodes("gf256-zen4.json.gz", ""),
+	"codes-avx2": ofCodes("gf256-xeon.json.gz", "avx2-nogfni"),
 	"codes-gpu": {
-		record: "gf256-h200.json",
+		record: "gf256-h200.json.gz",
 		own:    contender{variant: "cuda/tuned", typ: "gf256"},
 		shape:  gemm.Shape{M: 4, N: 16777216, K: 10}, over: codes,
 	},
@@ -107,7 +107,7 @@ func onSmall(record, typ string, peers ...string) headline {
 // onGPU is a rung compared with cuBLAS.
 func onGPU(typ, variant, name, library string) headline {
 	return headline{
-		record: "cuda-h100.json",
+		record: "cuda-h100.json.gz",
 		own:    contender{variant: variant, typ: typ},
 		shape:  gemm.Cube(4096), over: cubes(1024),
 		others: []contender{{name: name, variant: library, typ: typ}},

@@ -29,7 +29,7 @@ func index(root string) (string, error) {
 	var b strings.Builder
 	b.WriteString(texts.index)
 	for _, e := range entries {
-		if filepath.Ext(e.Name()) != ".json" {
+		if !strings.HasSuffix(e.Name(), ".json.gz") {
 			continue
 		}
 		doc, err := compare.Load(filepath.Join(dir, e.Name()))

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -32,7 +31,7 @@ var topics = []page{
 	{
 		topic:   "serial",
 		title:   "One processor: the ladder, step by step",
-		records: []string{"serial.json"},
+		records: []string{"serial.json.gz"},
 		digest: digest{
 			sections: []string{
 				"summary", "machine", "runs", "ladder", "strassen", "compiler", "roofline", "against",
@@ -47,7 +46,7 @@ var topics = []page{
 	{
 		topic:   "bring-results",
 		title:   "A kernel that a course hands out, over 96 sizes",
-		records: []string{"bring.json"},
+		records: []string{"bring.json.gz"},
 		digest: digest{
 			sections: []string{"serial-brought"},
 			figures:  []string{"gflops-serial-f64"},
@@ -58,7 +57,7 @@ var topics = []page{
 	{
 		topic:   "peers",
 		title:   "Compared with OpenBLAS, MKL, BLIS, libxsmm, NumPy and gonum",
-		records: []string{"peers.json", "peers-xeon.json"},
+		records: []string{"peers.json.gz", "peers-xeon.json.gz"},
 		digest: digest{
 			sections: []string{"machine", "runs", "peers", "contenders", "means", "lost"},
 			figures:  []string{"square-f64-1", "square-f32-1", "small-f64-1"},
@@ -68,7 +67,7 @@ var topics = []page{
 	{
 		topic:   "parallel",
 		title:   "16 threads: scaling, schedules and what sharing costs",
-		records: []string{"parallel-xeon.json"},
+		records: []string{"parallel-xeon.json.gz"},
 		digest: digest{
 			sections: []string{
 				"summary", "machine", "runs", "strong", "weak", "chunk", "load", "affinity", "gomaxprocs",
@@ -83,7 +82,7 @@ var topics = []page{
 	{
 		topic:   "mpi",
 		title:   "16 ranks: compared with ScaLAPACK",
-		records: []string{"mpi-xeon.json"},
+		records: []string{"mpi-xeon.json.gz"},
 		digest: digest{
 			sections: []string{
 				"summary", "machine", "runs", "mpi-library", "mpi-phases", "mpi-bytes", "mpi-shares",
@@ -100,19 +99,19 @@ var topics = []page{
 	{
 		topic:   "hosts",
 		title:   "2 hosts: what the network costs, predicted and measured",
-		records: []string{"hosts.json"},
+		records: []string{"hosts.json.gz"},
 		digest:  overHosts,
 	},
 	{
 		topic:   "hosts-1gbit",
 		title:   "2 hosts on links of 1 Gbit/s: predicted and measured",
-		records: []string{"hosts-1gbit.json"},
+		records: []string{"hosts-1gbit.json.gz"},
 		digest:  overHosts,
 	},
 	{
 		topic:   "cuda-results",
 		title:   "An NVIDIA H100: compared with cuBLAS",
-		records: []string{"cuda-h100.json"},
+		records: []string{"cuda-h100.json.gz"},
 		digest: digest{
 			sections: []string{
 				"summary", "machine", "runs", "gpu-machine", "gpu-ladder", "gpu-why", "gpu-waves", "gpu-inside",
@@ -131,7 +130,7 @@ var topics = []page{
 	{
 		topic:   "cuda-h200",
 		title:   "An NVIDIA H200: compared with cuBLAS, and tuned",
-		records: []string{"cuda-h200.json", "cuda-h200-tuned.json"},
+		records: []string{"cuda-h200.json.gz", "cuda-h200-tuned.json.gz"},
 		digest: digest{
 			sections: []string{
 				"summary", "machine", "runs", "gpu-machine", "gpu-ladder", "gpu-waves", "gpu-accuracy", "gpu-lab",
@@ -146,7 +145,7 @@ var topics = []page{
 	{
 		topic:   "gf256",
 		title:   "Reed–Solomon codes: compared with klauspost/reedsolomon",
-		records: []string{"gf256-zen4.json", "gf256-xeon.json", "gf256-h200.json"},
+		records: []string{"gf256-zen4.json.gz", "gf256-xeon.json.gz", "gf256-h200.json.gz"},
 		digest: digest{
 			sections: []string{"summary", "codes-machine", "codes-table", "codes-widths", "codes-ladder"},
 			figures:  []string{"codes-64-KiB", "codes-1-MiB", "codes-width", "codes-rungs"},
@@ -281,36 +280,6 @@ func writeFigures(dir string, r document.Report, drawings []chart.Drawing) error
 	return nil
 }
 
-// writeFigure writes one figure on white, since its letters are dark and a page may be too.
-func writeFigure(name string, d chart.Drawing) error {
-	var svg bytes.Buffer
-	if err := d.SVG(&svg); err != nil {
-		return err
-	}
-	const title = "</title>\n"
-	text, style := classes(svg.String())
-	ground := title + style + `<rect width="100%" height="100%" fill="white"/>` + "\n"
-	return write(name, []byte(strings.Replace(text, title, ground, 1)))
-}
-
-var styled = regexp.MustCompile(`style="([^"]*)"`)
-
-// classes replaces the styles of the elements of a figure by names, and returns the element that
-// defines these. A figure has few styles, each hundreds of times; so it is a third smaller.
-func classes(svg string) (text, style string) {
-	names := map[string]string{}
-	style = "<style>"
-	text = styled.ReplaceAllStringFunc(svg, func(attribute string) string {
-		value := styled.FindStringSubmatch(attribute)[1]
-		if names[value] == "" {
-			names[value] = fmt.Sprint("s", len(names))
-			style += "." + names[value] + "{" + value + "}"
-		}
-		return `class="` + names[value] + `"`
-	})
-	return text, style + "</style>\n"
-}
-
 // write writes a file and makes its folder.
 func write(name string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
@@ -335,7 +304,7 @@ func pagesOf(record string) []string {
 	if slices.Contains(shardRecords, record) {
 		out = append(out, shardPage)
 	}
-	if slices.Contains(performanceRecords(), record) {
+	if slices.Contains(performanceRecords, record) {
 		out = append(out, performancePage)
 	}
 	if inHeadlines(record) {

@@ -12,47 +12,81 @@ import (
 	"gemm"
 	"gemm/compare"
 	"gemm/compare/report/document"
+	"gemm/compare/report/text"
 )
 
 // root is the folder of the repository.
 const root = "../.."
 
-// TestTablesAreCurrent compares the tables that are made from records with the documents.
-func TestTablesAreCurrent(t *testing.T) {
+// TestPagesAreCurrent renders all pages into a copy, and compares it with the repository.
+func TestPagesAreCurrent(t *testing.T) {
 	if testing.Short() {
-		t.Skip("reads all records, and nothing here runs at the same time")
+		t.Skip("it renders all pages")
 	}
-	for lang, name := range map[string]string{"en": "README.md", "zh": "README.zh.md"} {
-		table, err := headlineTable(root, lang)
+	dir := t.TempDir()
+	for _, folder := range []string{"docs", "results"} {
+		if err := os.CopyFS(filepath.Join(dir, folder), os.DirFS(filepath.Join(root, folder))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, lang := range text.Languages {
+		data, err := os.ReadFile(filepath.Join(root, readme(lang)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if data, err := os.ReadFile(filepath.Join(root, name)); err != nil || !strings.Contains(string(data), table) {
-			t.Errorf("%s is behind the records (%v): run make docs; it should have\n%s", name, err, table)
+		if err := write(filepath.Join(dir, readme(lang)), data); err != nil {
+			t.Fatal(err)
 		}
 	}
-	text, err := index(root)
-	if err != nil {
+	if err := Render(dir); err != nil {
 		t.Fatal(err)
 	}
-	if data, err := os.ReadFile(filepath.Join(root, "results", "README.md")); err != nil || string(data) != text {
-		t.Errorf("results/README.md is behind the records (%v): run make docs", err)
+	rendered, here := contents(t, dir), contents(t, root)
+	for name, data := range here {
+		if rendered[name] != data {
+			t.Errorf("%s is behind the records or the program: run make docs, and read the difference", name)
+		}
 	}
+	for name := range rendered {
+		if _, ok := here[name]; !ok {
+			t.Errorf("%s is missing: run make docs", name)
+		}
+	}
+}
+
+// contents returns the files that pages are, by name.
+func contents(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	for _, top := range []string{"docs", "results", "README.md", "README.zh.md"} {
+		err := filepath.WalkDir(filepath.Join(dir, top), func(name string, e os.DirEntry, err error) error {
+			if err != nil || e.IsDir() {
+				return err
+			}
+			data, err := os.ReadFile(name)
+			files[strings.TrimPrefix(name, dir)] = string(data)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return files
 }
 
 // TestIndexWantsAPage checks that a record that no page shows is an error that names it.
 func TestIndexWantsAPage(t *testing.T) {
 	dir := t.TempDir()
-	data, err := os.ReadFile(filepath.Join(root, "results", "mpi-xeon-16.json"))
+	data, err := os.ReadFile(filepath.Join(root, "results", "mpi-xeon-16.json.gz"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"mpi-xeon-16.json", "stray.json"} {
+	for _, name := range []string{"mpi-xeon-16.json.gz", "stray.json.gz"} {
 		if err := write(filepath.Join(dir, "results", name), data); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := index(dir); err == nil || !strings.Contains(err.Error(), "stray.json") {
+	if _, err := index(dir); err == nil || !strings.Contains(err.Error(), "stray.json.gz") {
 		t.Errorf("index of a folder with a record without a page: %v", err)
 	}
 }
@@ -184,17 +218,5 @@ func TestClasses(t *testing.T) {
 	}
 	if want := "<style>.s0{x:1}.s1{y:2}</style>\n"; style != want {
 		t.Errorf("got %s, want %s", style, want)
-	}
-}
-
-// TestThin keeps medians and takes samples at equal distances.
-func TestThin(t *testing.T) {
-	r := compare.Record{Median: 5, Samples: []float64{1, 2, 3, 4, 5, 6, 7, 8, 9}}
-	doc := Thin(compare.Document{Records: []compare.Record{r}}, 3)
-	if got := doc.Records[0]; got.Median != 5 || !reflect.DeepEqual(got.Samples, []float64{1, 4, 7}) {
-		t.Errorf("got %+v", got)
-	}
-	if got := Thin(doc, 5).Records[0].Samples; len(got) != 3 {
-		t.Errorf("three samples became %v", got)
 	}
 }

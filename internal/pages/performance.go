@@ -18,24 +18,19 @@ import (
 // performancePage has the tables of our products next to those of libraries.
 const performancePage = "docs/performance.md"
 
-// wideRecords are runs of the profile peers on one host with AVX-512, the first with all variants; heldRecords are runs
-// on it that are held to AVX2, and narrowRecords on a host that has no more. batchRecord has batches on a GPU, and
-// benchRecord what the benchmarks of blas and lapack printed on the first host.
-var (
-	wideRecords   = []string{"peers-xeon.json", "peers-xeon-2.json", "peers-xeon-3.json"}
-	heldRecords   = []string{"peers-xeon-avx2.json", "peers-xeon-avx2-2.json", "peers-xeon-avx2-3.json"}
-	narrowRecords = []string{"peers-avx2.json"}
-)
-
+// wideRecord has three runs of the profile peers on a host with AVX-512, the first with all variants; heldRecord has
+// three on it that are held to AVX2, and narrowRecord one on a host that has no more. batchRecord has batches on a GPU,
+// and benchRecord what the benchmarks of blas and lapack printed on the first host.
 const (
-	batchRecord = "batch-h100.json"
-	benchRecord = "blas-xeon.bench.txt"
+	wideRecord   = "peers-xeon.json.gz"
+	heldRecord   = "peers-xeon-avx2.json.gz"
+	narrowRecord = "peers-avx2.json.gz"
+	batchRecord  = "batch-h100.json.gz"
+	benchRecord  = "blas-xeon.bench.txt"
 )
 
 // performanceRecords are all records of the page that are documents.
-func performanceRecords() []string {
-	return slices.Concat(wideRecords, heldRecords, narrowRecords, []string{batchRecord})
-}
+var performanceRecords = []string{wideRecord, heldRecord, narrowRecord, batchRecord}
 
 // rival is a library that products are compared with.
 type rival struct{ name, variant string }
@@ -69,27 +64,31 @@ func cubesOf(threads, batch int, sizes ...int) (list []product) {
 	return list
 }
 
-// medianOf returns the median time of a variant's row for a product, 0 if the document has none.
-func medianOf(doc compare.Document, variant, typ string, p product) float64 {
+// mediansOf returns the median time of a variant's row for a product in each run that timed it.
+func mediansOf(doc compare.Document, variant, typ string, p product) map[string]float64 {
+	medians := map[string]float64{}
 	for _, r := range doc.Records {
 		if r.Variant == variant && r.Type == typ && r.Speed() && r.Op == "nn" && r.Batch == p.batch &&
 			r.Threads == p.threads && r.M == p.m && r.N == p.n && r.K == p.k {
-			return float64(r.Median)
+			medians[r.Run] = float64(r.Median)
+			for _, a := range r.Again {
+				medians[a.Run] = float64(a.Median)
+			}
 		}
 	}
-	return 0
+	return medians
 }
 
-// timesOf returns the time of a library over ours in each document that has both.
-func timesOf(docs []compare.Document, library, typ string, p product) (list []float64) {
+// timesOf returns the time of a library over ours in each run that has both.
+func timesOf(doc compare.Document, library, typ string, p product) (list []float64) {
 	own := "serial/packed"
 	if p.threads > 1 {
 		own = "parallel/packed"
 	}
-	for _, doc := range docs {
-		ours, theirs := medianOf(doc, own, typ, p), medianOf(doc, library, typ, p)
-		if ours > 0 && theirs > 0 {
-			list = append(list, theirs/ours)
+	ours, theirs := mediansOf(doc, own, typ, p), mediansOf(doc, library, typ, p)
+	for _, r := range doc.Runs {
+		if ours[r.ID] > 0 && theirs[r.ID] > 0 {
+			list = append(list, theirs[r.ID]/ours[r.ID])
 		}
 	}
 	return list
@@ -97,7 +96,7 @@ func timesOf(docs []compare.Document, library, typ string, p product) (list []fl
 
 // rivalTable returns a table of the times of libraries over ours. Below 1, bold, the library is faster. Of several runs
 // a cell has the median and the range. Libraries that no row has are left out.
-func rivalTable(docs []compare.Document, products []product) string {
+func rivalTable(doc compare.Document, products []product) string {
 	var head []string
 	cells := make([][]string, len(products))
 	means := []string{"geometric mean"}
@@ -106,7 +105,7 @@ func rivalTable(docs []compare.Document, products []product) string {
 			logs, have := 0.0, 0
 			column := make([]string, len(products))
 			for i, p := range products {
-				list := timesOf(docs, library.variant, typ, p)
+				list := timesOf(doc, library.variant, typ, p)
 				column[i] = ratioCell(list)
 				if len(list) > 0 {
 					logs, have = logs+math.Log(median(list)), have+1
@@ -244,24 +243,21 @@ func duration(seconds float64) string {
 	return fmt.Sprintf("%.3g ns", seconds*1e9)
 }
 
-// source names the host, the day and the revision of records, and prints the commands of their runs.
-func source(docs []compare.Document, names []string) string {
+// source names the host, the day and the revision of a record, and prints the commands of its runs.
+func source(doc compare.Document, name string) string {
 	var b strings.Builder
-	h, run := docs[0].Hosts[0], docs[0].Runs[0]
+	h, run := doc.Hosts[0], doc.Runs[0]
 	machine := fmt.Sprintf("%s, %d processors", processor(h), h.Cores)
 	if len(h.GPUs) > 0 {
 		machine = h.GPUs[0]
 	}
-	fmt.Fprintf(&b, "%s; %s, revision `%s`:", machine, run.Time.UTC().Format("2006-01-02"),
-		run.Git[:min(len(run.Git), 8)])
+	fmt.Fprintf(&b, "%s; %s, revision `%s`: [results/%s](../results/%s)", machine,
+		run.Time.UTC().Format("2006-01-02"), run.Git[:min(len(run.Git), 8)], name, name)
 	var commands []string
-	for i, doc := range docs {
-		fmt.Fprintf(&b, " [results/%s](../results/%s)", names[i], names[i])
-		for _, r := range doc.Runs {
-			for _, command := range r.Commands() {
-				if !slices.Contains(commands, command) {
-					commands = append(commands, command)
-				}
+	for _, r := range doc.Runs {
+		for _, command := range r.Commands() {
+			if !slices.Contains(commands, command) {
+				commands = append(commands, command)
 			}
 		}
 	}
@@ -296,48 +292,44 @@ func gpuBatches(doc compare.Document) string {
 
 // renderPerformance writes the tables of the page.
 func renderPerformance(root string) error {
-	var docs [4][]compare.Document
-	for i, names := range [][]string{wideRecords, heldRecords, narrowRecords, {batchRecord}} {
-		for _, name := range names {
-			doc, err := load(root, []string{name})
-			if err != nil {
-				return err
-			}
-			docs[i] = append(docs[i], doc)
+	docs := map[string]compare.Document{}
+	for _, name := range performanceRecords {
+		doc, err := load(root, []string{name})
+		if err != nil {
+			return err
 		}
+		docs[name] = doc
 	}
 	times, err := benchmarks(root)
 	if err != nil {
 		return err
 	}
-	wide, gpu := docs[0], docs[3]
+	wide := docs[wideRecord]
 	slender := []product{{4096, 4096, 16, 0, 1}, {64, 64, 8192, 0, 1}, {16, 4096, 4096, 0, 1}, {1, 4096, 4096, 0, 1},
 		{4096, 16, 4096, 0, 1}}
 	squares := []int{64, 128, 256, 512, 1024, 2048}
 	var b strings.Builder
 	section := func(title, table string) { fmt.Fprintf(&b, "### %s\n\n%s\n", title, table) }
-	fmt.Fprintf(&b, "## A host with AVX-512\n\n%s\n", source(wide, wideRecords))
+	fmt.Fprintf(&b, "## A host with AVX-512\n\n%s\n", source(wide, wideRecord))
 	section("Squares, one thread", rivalTable(wide, cubesOf(1, 0, squares...)))
 	section("Small products", rivalTable(wide, cubesOf(1, 0, 2, 3, 4, 5, 6, 8, 12, 16, 32)))
 	section("Batches of small products, one thread", rivalTable(wide, cubesOf(1, 1000, 4, 8, 16, 32)))
 	section("Slender shapes, one thread", rivalTable(wide, slender))
 	section("Two threads", rivalTable(wide, cubesOf(2, 0, 512, 1024, 2048)))
 	section("16 threads", rivalTable(wide, cubesOf(16, 0, 512, 1024, 2048, 4096)))
-	for _, held := range []struct {
-		title string
-		docs  []compare.Document
-		names []string
-	}{
-		{"held to AVX2", docs[1], heldRecords},
-		{"with AVX2", docs[2], narrowRecords},
+	for _, held := range []struct{ title, record string }{
+		{"held to AVX2", heldRecord},
+		{"with AVX2", narrowRecord},
 	} {
-		fmt.Fprintf(&b, "## A host %s\n\n%s\n", held.title, source(held.docs, held.names))
-		section("Squares, one thread, "+held.title, rivalTable(held.docs,
+		doc := docs[held.record]
+		fmt.Fprintf(&b, "## A host %s\n\n%s\n", held.title, source(doc, held.record))
+		section("Squares, one thread, "+held.title, rivalTable(doc,
 			cubesOf(1, 0, 64, 128, 256, 384, 512, 768, 1024, 1536, 2048)))
-		section("Small products and batches, one thread, "+held.title, rivalTable(held.docs,
+		section("Small products and batches, one thread, "+held.title, rivalTable(doc,
 			append(cubesOf(1, 0, 4, 8, 16, 32), cubesOf(1, 1000, 4, 8, 16, 32)...)))
 	}
-	fmt.Fprintf(&b, "## Batches on a GPU\n\n%s\n%s\n", source(gpu, []string{batchRecord}), gpuBatches(gpu[0]))
+	fmt.Fprintf(&b, "## Batches on a GPU\n\n%s\n%s\n", source(docs[batchRecord], batchRecord),
+		gpuBatches(docs[batchRecord]))
 	fmt.Fprintf(&b, "## Next to gonum\n\nThe host with AVX-512, all 16 processors, from"+
 		" [results/%s](../results/%s), which `make bench-blas` makes.\n\n%s\n", benchRecord, benchRecord,
 		nextToGonum(times))

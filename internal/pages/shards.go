@@ -13,7 +13,7 @@ import (
 )
 
 // shardRecords are the records of gemm rs, which internal/shard/bench writes.
-var shardRecords = []string{"rs-xeon.json"}
+var shardRecords = []string{"rs-xeon.json.gz"}
 
 // The document with their tables, and its figure.
 const (

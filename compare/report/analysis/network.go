@@ -92,7 +92,7 @@ func (v *View) Networks() []Network {
 			i = len(out)
 			out = append(out, Network{Ranks: ranks, Path: path, Pairs: pairs})
 		}
-		r := sampledRow(m.Samples)
+		r := sampledRow(m)
 		if !(r.Median > 0) {
 			continue
 		}

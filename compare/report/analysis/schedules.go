@@ -244,7 +244,7 @@ func Costs(all []compare.Measurement) []cost {
 			i = len(out)
 			out = append(out, cost{m.Name, sort, threads, map[string]compare.Record{}})
 		}
-		out[i].Runtimes[runtime] = sampledRow(m.Samples) // the latest stands
+		out[i].Runtimes[runtime] = sampledRow(m) // the latest stands
 	}
 	sorts := []string{"", "static", "dynamic", "guided", "atomic", "critical", "reduce"}
 	slices.SortStableFunc(out, func(x, y cost) int {
@@ -260,10 +260,13 @@ func Costs(all []compare.Measurement) []cost {
 }
 
 // sampledRow returns a row that has only samples, their median and its interval.
-func sampledRow(samples []float64) compare.Record {
-	sum := sample.Summarize(samples)
-	r := compare.Record{Status: compare.OK, Samples: samples, Median: compare.Number(sum.Median)}
-	if !math.IsInf(sum.Lo, 0) && !math.IsInf(sum.Hi, 0) {
+func sampledRow(m compare.Measurement) compare.Record {
+	sum := sample.Summarize(m.Samples)
+	r := compare.Record{Status: compare.OK, Samples: m.Samples, Sampled: m.Sampled, Median: compare.Number(sum.Median)}
+	switch {
+	case m.Sampled != nil:
+		r.CI = m.Sampled.CI
+	case sum.Bounded():
 		r.CI = &[2]float64{sum.Lo, sum.Hi}
 	}
 	return r

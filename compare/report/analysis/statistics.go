@@ -307,9 +307,9 @@ func Contrast(a, b compare.Record) Comparison {
 	if !(c.Ratio > 0) || len(a.Samples) == 0 || len(b.Samples) == 0 {
 		return c
 	}
-	c.P = rankTest(a.Samples, b.Samples)
+	c.P = rankTest(a, b)
 	switch {
-	case !(2/combinations(len(a.Samples)+len(b.Samples), len(a.Samples)) < Significance):
+	case !(2/combinations(a.Count()+b.Count(), a.Count()) < Significance):
 		c.Outcome = TooFew
 	case c.P < Significance && c.beyond(noise(a, b)) > 0:
 		c.Outcome = Quicker
@@ -342,13 +342,19 @@ func (c Comparison) beyond(noise float64) int {
 func Apart(a, b compare.Record) bool { return Contrast(a, b).beyond(noise(a, b)) != 0 }
 
 // rankTest returns the two-sided p value of Mann and Whitney's test, 1 where all
-// samples are equal.
-func rankTest(a, b []float64) float64 {
-	result, err := stats.MannWhitneyUTest(a, b, stats.LocationDiffers)
-	if err != nil {
+// samples are equal. If only quantiles of the samples are kept, U is in proportion to that of all of them, and p is
+// from its normal distribution.
+func rankTest(a, b compare.Record) float64 {
+	result, err := stats.MannWhitneyUTest(a.Samples, b.Samples, stats.LocationDiffers)
+	switch {
+	case err != nil:
 		return 1
+	case a.Sampled == nil && b.Sampled == nil:
+		return math.Min(result.P, 1)
 	}
-	return math.Min(result.P, 1)
+	x, y := float64(a.Count()), float64(b.Count())
+	share := result.U / float64(len(a.Samples)*len(b.Samples))
+	return math.Erfc(math.Abs(share-0.5) * math.Sqrt(6*x*y/(x+y+1)))
 }
 
 // combinations returns the number of ways to choose k of n. If the rows do not differ, all these

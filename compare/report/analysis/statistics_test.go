@@ -3,6 +3,7 @@ package analysis
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/aclements/go-moremath/stats"
@@ -308,5 +309,42 @@ func TestLawCovers(t *testing.T) {
 		if rate := float64(held) / trials; !(rate >= 0.94 && rate <= 0.965) {
 			t.Errorf("%s: what the scatter leaves holds the fraction in %.1f %%, want 95 %%", name, 100*rate)
 		}
+	}
+}
+
+// TestQuantiles compares the p value of quantiles of two rows with that of all samples, when the rows differ little, and
+// wants the counts of all to decide whether they are too few.
+func TestQuantiles(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	a, b := about(rng, 400, 1, 0.02), about(rng, 400, 1.004, 0.02)
+	all := rankTest(a, b)
+	for _, r := range []*compare.Record{&a, &b} {
+		slices.Sort(r.Samples)
+		kept := make([]float64, 29)
+		for i := range kept {
+			kept[i] = r.Samples[i*(len(r.Samples)-1)/28]
+		}
+		r.Samples, r.Sampled = kept, &compare.Sampled{Count: 400}
+	}
+	got := rankTest(a, b)
+	if !(got > all/4 && got < 4*all) {
+		t.Errorf("p of quantiles is %g, and of all samples %g", got, all)
+	}
+	a.Sampled, b.Sampled = nil, nil
+	if few := rankTest(a, b); !(few > 10*all) {
+		t.Errorf("p of 29 samples is %g, no more than that of 400, %g", few, all)
+	}
+	x, y := about(rng, 2, 1, 0.001), about(rng, 2, 2, 0.001)
+	if c := Contrast(x, y); c.Outcome != TooFew {
+		t.Errorf("two samples a row: outcome %d, want too few", c.Outcome)
+	}
+	x.Sampled, y.Sampled = &compare.Sampled{Count: 50}, &compare.Sampled{Count: 50}
+	if c := Contrast(x, y); c.Outcome != Slower {
+		t.Errorf("quantiles of 50 samples a row: outcome %d, want slower", c.Outcome)
+	}
+	m := sampledRow(compare.Measurement{Samples: []float64{1, 2, 3},
+		Sampled: &compare.Sampled{Count: 99, CI: &[2]float64{1.5, 2.5}}})
+	if m.Count() != 99 || m.Median != 2 || m.CI == nil || *m.CI != [2]float64{1.5, 2.5} {
+		t.Errorf("a packed measurement is %+v", m)
 	}
 }

@@ -205,7 +205,7 @@ func (b *Builder) sampling(s *document.Section, v *analysis.View) {
 		if !r.Speed() {
 			continue
 		}
-		n := len(r.Samples)
+		n := r.Count()
 		if least == 0 || n < least {
 			least = n
 		}
@@ -233,7 +233,7 @@ func (b *Builder) sampling(s *document.Section, v *analysis.View) {
 			continue // they are in the chapters on sharing work, on distributed memory and on the GPU
 		}
 		t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
-			document.Escape(m.Name), document.Escape(m.Params.String()), document.Text(fmt.Sprint(len(m.Samples))),
+			document.Escape(m.Name), document.Escape(m.Params.String()), document.Text(fmt.Sprint(m.Count())),
 			document.Text(number.Significant(stats.Sample{Xs: m.Samples}.Quantile(0.5))), document.Escape(m.Unit),
 		}})
 	}

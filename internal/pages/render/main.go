@@ -1,46 +1,38 @@
-// Command render writes the documents that are made from records, or thins records:
+// Command render writes the documents that are made from records, or packs records for results/:
 //
 //	go run ./internal/pages/render
-//	go run ./internal/pages/render -thin 250 results/peers.json
+//	go run ./internal/pages/render -pack results/peers.json.gz report/results.json
 //
 // It is started in the root folder of the repository, as make docs does.
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 
-	"gemm/compare"
 	"gemm/internal/pages"
 )
 
 func main() {
-	thin := flag.Int("thin", 0, "keep at most so many samples a row in the named files, and render nothing")
+	name := flag.String("pack", "", "write the records of the named files to this file, smaller, and render nothing")
 	flag.Parse()
-	if err := run(*thin, flag.Args()); err != nil {
+	if err := run(*name, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "render:", err)
 		os.Exit(1)
 	}
 }
 
-// run renders everything, or thins the named files.
-func run(thin int, files []string) error {
-	if thin == 0 {
-		return pages.Render(".")
+// run renders everything, or packs the named files.
+func run(name string, files []string) error {
+	switch {
+	case name != "" && len(files) == 0:
+		return errors.New("-pack needs the files whose records it packs")
+	case name != "":
+		return pages.Pack(name, files...)
+	case len(files) > 0:
+		return fmt.Errorf("%s: without -pack there are no files", files[0])
 	}
-	for _, name := range files {
-		doc, err := compare.Load(name)
-		if err != nil {
-			return err
-		}
-		data, err := pages.Thin(doc, thin).Encode()
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(name, data, 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
+	return pages.Render(".")
 }

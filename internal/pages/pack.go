@@ -1,0 +1,145 @@
+package pages
+
+import (
+	"compress/gzip"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gemm/compare"
+	"gemm/internal/sample"
+)
+
+// mostSamples is how many samples of a row or of a measurement a packed document keeps. It is odd, so that the
+// median is among them.
+const mostSamples = 29
+
+// Pack writes the documents in files as one, named name, in gzip's format. The first is the main one: of a row that
+// another document has too, the main one's stays and the other's median is added to it. Rows and measurements keep
+// quantiles of their samples, and a summary. Of the timelines of a kind one stays.
+func Pack(name string, files ...string) error {
+	if !strings.HasSuffix(name, ".json.gz") {
+		return fmt.Errorf("%s: the name of packed records ends in .json.gz", name)
+	}
+	var docs []compare.Document
+	for _, file := range files {
+		doc, err := compare.Load(file)
+		if err != nil {
+			return err
+		}
+		docs = append(docs, doc)
+	}
+	doc, err := packed(docs)
+	if err != nil {
+		return err
+	}
+	data, err := doc.Encode()
+	if err != nil {
+		return err
+	}
+	if data, err = compare.Packed(data, gzip.BestCompression); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Clean(name), data, 0o644)
+}
+
+// packed returns the documents as one, with fewer samples and timelines.
+func packed(docs []compare.Document) (compare.Document, error) {
+	doc, err := compare.Merge(repeated(docs)...)
+	if err != nil {
+		return compare.Document{}, err
+	}
+	for i := range doc.Records {
+		r := &doc.Records[i]
+		r.Samples, r.Sampled = quantiles(r.Samples, r.Sampled)
+	}
+	for i := range doc.Measurements {
+		m := &doc.Measurements[i]
+		if sum := sample.Summarize(m.Samples); len(m.Samples) > mostSamples {
+			m.Samples, m.Sampled = quantiles(m.Samples, m.Sampled)
+			m.Sampled.CI = &[2]float64{sum.Lo, sum.Hi}
+		}
+	}
+	doc.Traces = onePerKind(doc.Traces)
+	return doc, nil
+}
+
+// repeated returns the documents with each row once: in the first document that has it, which gets the medians of the
+// others. Of a document that has no other rows only the runs are left.
+func repeated(docs []compare.Document) []compare.Document {
+	type row struct {
+		compare.Key
+		params string
+	}
+	first := map[row]*compare.Record{}
+	out := slices.Clone(docs)
+	for i := range out {
+		before := len(first)
+		out[i].Records = nil
+		kept := make([]compare.Record, 0, len(docs[i].Records))
+		for _, r := range docs[i].Records {
+			key := row{r.Key, r.Params.String()}
+			if main := first[key]; main == nil {
+				kept = append(kept, r)
+				first[key] = &kept[len(kept)-1]
+			} else if r.Speed() && main.Speed() {
+				main.Again = append(slices.Clip(main.Again), compare.Again{Run: r.Run, Median: r.Median})
+			}
+		}
+		out[i].Records = kept
+		if i > 0 && len(first) == before {
+			out[i] = compare.Document{Schema: docs[i].Schema, Runs: docs[i].Runs}
+		}
+	}
+	return out
+}
+
+// quantiles returns quantiles of samples, from the least over the median to the largest, and a summary of all. What
+// has so few already stays as it is.
+func quantiles(samples []float64, had *compare.Sampled) ([]float64, *compare.Sampled) {
+	if len(samples) <= mostSamples {
+		return samples, had
+	}
+	all := slices.Sorted(slices.Values(samples))
+	out := make([]float64, mostSamples)
+	for i := range out {
+		out[i] = rounded(all[i*(len(all)-1)/(mostSamples-1)])
+	}
+	out[mostSamples/2] = median(all)
+	return out, &compare.Sampled{Count: len(all), Quartiles: [2]float64{all[len(all)/4], all[len(all)*3/4]}}
+}
+
+// rounded returns a number with five digits.
+func rounded(x float64) float64 {
+	x, _ = strconv.ParseFloat(strconv.FormatFloat(x, 'g', 5, 64), 64)
+	return x
+}
+
+// onePerKind returns of the timelines of each kind the last, which is the highest rung or the largest product. Threads
+// have a kind a schedule. Times are in whole nanoseconds.
+func onePerKind(traces []compare.Trace) []compare.Trace {
+	kind := func(t compare.Trace) string {
+		family, _, _ := strings.Cut(t.Variant, "/")
+		return fmt.Sprint(t.Host, family, t.Type, t.Experiment, len(t.Inside) > 0, t.Params["schedule"])
+	}
+	out := []compare.Trace{}
+	for i, t := range traces {
+		if !slices.ContainsFunc(traces[i+1:], func(later compare.Trace) bool { return kind(later) == kind(t) }) {
+			out = append(out, t)
+		}
+	}
+	for i := range out {
+		for j := range out[i].Phases {
+			p := &out[i].Phases[j]
+			p.Begin, p.End = nanoseconds(p.Begin), nanoseconds(p.End)
+		}
+	}
+	return out
+}
+
+// nanoseconds rounds a time in seconds.
+func nanoseconds(x float64) float64 { return math.Round(x*1e9) / 1e9 }

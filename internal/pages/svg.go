@@ -1,0 +1,101 @@
+package pages
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"gemm/compare/report/chart"
+)
+
+// writeFigure writes one figure on white, since its letters are dark and a page may be too.
+func writeFigure(name string, d chart.Drawing) error {
+	var svg bytes.Buffer
+	if err := d.SVG(&svg); err != nil {
+		return err
+	}
+	const title = "</title>\n"
+	text, style := classes(joined(svg.String()))
+	ground := title + style + `<rect width="100%" height="100%" fill="white"/>` + "\n"
+	return write(name, []byte(strings.Replace(text, title, ground, 1)))
+}
+
+var styled = regexp.MustCompile(`style="([^"]*)"`)
+
+// classes replaces the styles of the elements of a figure by names, and returns the element that
+// defines these. A figure has few styles, each hundreds of times.
+func classes(svg string) (text, style string) {
+	names := map[string]string{}
+	style = "<style>"
+	text = styled.ReplaceAllStringFunc(svg, func(attribute string) string {
+		value := styled.FindStringSubmatch(attribute)[1]
+		if names[value] == "" {
+			names[value] = fmt.Sprint("s", len(names))
+			style += "." + names[value] + "{" + value + "}"
+		}
+		return `class="` + names[value] + `"`
+	})
+	return text, style + "</style>\n"
+}
+
+var (
+	pathLine  = regexp.MustCompile(`^<path d="([^"]*)"(.*)$`)
+	places    = regexp.MustCompile(` (?:x|y|d|textLength)="[^"]*"`)
+	decimals  = regexp.MustCompile(`\d+\.\d\d+`)
+	straight  = regexp.MustCompile(`([ML])([-\d.]+),([-\d.]+)`)
+	polylines = regexp.MustCompile(`^(?:[ML][-\d.]+,[-\d.]+|Z)*$`)
+)
+
+// joined returns a figure with coordinates of a tenth of a point, and neighbouring lines of one style as one path.
+func joined(svg string) string {
+	var out []string
+	path, rest := "", "" // of the last element, if it is a path of lines
+	for line := range strings.Lines(svg) {
+		line = places.ReplaceAllStringFunc(line, func(s string) string { return decimals.ReplaceAllStringFunc(s, tenth) })
+		m := pathLine.FindStringSubmatch(strings.TrimSuffix(line, "\n"))
+		if m == nil {
+			out, path = append(out, line), ""
+			continue
+		}
+		d := short(m[1])
+		if path != "" && rest == m[2] && strings.Contains(rest, "fill:none") {
+			path += d
+			out[len(out)-1] = `<path d="` + path + `"` + rest + "\n"
+			continue
+		}
+		path, rest = d, m[2]
+		out = append(out, `<path d="`+d+`"`+rest+"\n")
+	}
+	return strings.Join(out, "")
+}
+
+// tenth rounds a number to tenths.
+func tenth(number string) string {
+	x, err := strconv.ParseFloat(number, 64)
+	if err != nil {
+		return number
+	}
+	return strings.TrimSuffix(strconv.FormatFloat(x, 'f', 1, 64), ".0")
+}
+
+// short writes the level and the upright lines of a path with one coordinate.
+func short(path string) string {
+	if !polylines.MatchString(path) {
+		return path
+	}
+	var x, y string
+	return straight.ReplaceAllStringFunc(path, func(s string) string {
+		m := straight.FindStringSubmatch(s)
+		level, upright := m[1] == "L" && m[3] == y, m[1] == "L" && m[2] == x
+		x, y = m[2], m[3]
+		switch {
+		case level:
+			return "H" + x
+		case upright:
+			return "V" + y
+		}
+		return s
+	})
+}
