@@ -118,9 +118,8 @@ var topics = []page{
 				"gpu-steps", "gpu-accuracy", "gpu-precision", "gpu-types", "gpu-host",
 			},
 			figures: []string{
-				"gpu-ladder-f32", "gpu-ladder-f64", "gpu-ladder-f16", "gpu-ladder-bf16", "gpu-rates-f32",
-				"gpu-rates-tf32", "gpu-rates-f64", "gpu-rates-f16", "gpu-rates-bf16", "gpu-waves-f32",
-				"gpu-waves-f16", "gpu-inside-f32", "gpu-inside-f16", "gpu-errors", "gpu-host-f64",
+				"gpu-ladder-f32", "gpu-ladder-f64", "gpu-ladder-f16", "gpu-rates-f32", "gpu-rates-f16", "gpu-waves-f16",
+				"gpu-inside-f16", "gpu-errors", "gpu-host-f64",
 			},
 			tables: []string{
 				"table-gpu-ladder-f32", "table-gpu-ladder-f64", "table-gpu-shapes-f16", "table-gpu-shapes-bf16",
@@ -136,9 +135,7 @@ var topics = []page{
 				"summary", "machine", "runs", "gpu-machine", "gpu-ladder", "gpu-waves", "gpu-accuracy", "gpu-lab",
 				"gpu-tuned",
 			},
-			figures: []string{
-				"gpu-ladder-f32", "gpu-ladder-f64", "gpu-ladder-f16", "gpu-ladder-bf16", "gpu-errors",
-			},
+			figures: []string{"gpu-ladder-f32", "gpu-ladder-f16"},
 			tables: []string{"table-gpu-ladder-f32", "table-gpu-ladder-f64"},
 		},
 	},
@@ -148,7 +145,7 @@ var topics = []page{
 		records: []string{"gf256-zen4.json.gz", "gf256-xeon.json.gz", "gf256-h200.json.gz"},
 		digest: digest{
 			sections: []string{"summary", "codes-machine", "codes-table", "codes-widths", "codes-ladder"},
-			figures:  []string{"codes-64-KiB", "codes-1-MiB", "codes-width", "codes-rungs"},
+			figures:  []string{"codes-1-MiB", "codes-width", "codes-rungs"},
 		},
 	},
 }
