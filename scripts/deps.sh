@@ -11,7 +11,7 @@
 # lib     needed by examples/lib/run.sh in addition: Octave and a Fortran compiler
 # python  needed by make wheel and make python-test: pip, a C compiler and Python's module venv
 # peers   needed by make peers in addition: pip, a C compiler and libxsmm
-# install needed by make install-test in addition: man, pkg-config and bash-completion
+# install needed by make slow-tests ONLY=install in addition: man, pkg-config and bash-completion
 # hosts   needed by make hosts in addition
 # lint    needed by make lint in addition: shellcheck
 # report  needed by make check-report: a browser and TeX
@@ -58,10 +58,10 @@ lib|gfortran|program gfortran|examples/lib/product.f90
 peers|python3-pip|pipped|make peers, libraries to compare with
 peers|gcc|program gcc|make peers, to link libxsmm
 peers|libxsmm-dev|xsmm|reference/libxsmm
-install|man-db|program man|make install-test, the manual page
+install|man-db|program man|make slow-tests, the manual page
 install|groff-base|program groff|the tests of the manual page
-install|pkg-config|program pkg-config|make install-test, a program with the installed libgemm
-install|bash-completion|[ -e /usr/share/bash-completion/bash_completion ]|make install-test, completion in bash
+install|pkg-config|program pkg-config|make slow-tests, a program with the installed libgemm
+install|bash-completion|[ -e /usr/share/bash-completion/bash_completion ]|make slow-tests, completion in bash
 hosts|iproute2|program tc|scripts/hosts.sh, network namespaces and limits of links
 hosts|util-linux|program nsenter|scripts/hosts.sh, to run in namespaces
 hosts|slurm-wlm|program sbatch|scripts/slurm.sh, to submit the scripts of examples/mpi

@@ -17,7 +17,7 @@
 #   codes     1 min   Reed–Solomon codes
 #   textbook  3 min   the plain loops and 16 ranks at 2048, so that all families share this size
 #
-# Without arguments it runs all of them. Every minute it prints how many rows have which status.
+# Without arguments it runs all of them. After each command it prints how many rows have which status.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out="${OUT:?set OUT to a folder for the record}"
@@ -25,8 +25,6 @@ limit="${LIMIT:-530}"
 folder="$out/full"
 record="$folder/results.json"
 status=0
-watch=
-trap '[ -z "$watch" ] || kill "$watch" 2>/dev/null || true' EXIT
 
 # counts prints how many rows of the record have which status.
 counts() {
@@ -39,13 +37,8 @@ counts() {
 gemm() {
 	local left=$((until - SECONDS)) ended=0
 	[ "$left" -gt 0 ] || return 0
-	while sleep 60 >/dev/null 2>&1; do counts; done & # the last sleep outlives it, without our output
-	watch=$!
 	echo "full: gemm $*" | tee -a "$folder/log.txt"
 	timeout --foreground -k 20 -s INT "$left" bin/gemm "$@" >>"$folder/log.txt" 2>&1 || ended=$?
-	kill "$watch"
-	wait "$watch" || true
-	watch=
 	case "$ended" in
 	0) ;;
 	124) echo "full: stopped after $limit s: run the step again for the rest" ;;

@@ -29,17 +29,9 @@ fi
 
 cd "$scratch/user"
 cat >main.go <<END
-// Command user multiplies two matrices by the renamed module.
 package main
 
-import (
-	"fmt"
-
-	"gonum.org/v1/gonum/blas/blas64"
-	"gonum.org/v1/gonum/mat"
-
-	"$path/blas"
-)
+import ("fmt"; "gonum.org/v1/gonum/blas/blas64"; "gonum.org/v1/gonum/mat"; "$path/blas")
 
 func main() {
 	blas64.Use(blas.Implementation{})

@@ -12,11 +12,11 @@
 # and 9 ranks, the race detector for packages in which tests alone start goroutines or whose goroutines share nothing but
 # results, and a build without cgo.
 #
-# scripts/test.sh mpich (make mpich) runs instead every test on ranks with MPICH, on fewer numbers of ranks.
+# scripts/test.sh mpich (make slow-tests ONLY=mpich) runs instead every test on ranks with MPICH, on fewer numbers of ranks.
 # GEMM_TEST_REQUIRE=mpich wants MPICH.
 #
 # MPI=no leaves MPI out. Without a C compiler there is no race detector, and all run plain. make lint
-# runs go vet on all packages, so go test does not. make cgocheck has the slow checks of the pointers
+# runs go vet on all packages, so go test does not. make slow-tests has the slow checks of the pointers
 # that ranks pass to C.
 set -euo pipefail
 

@@ -788,6 +788,19 @@ func TestCompareAndReport(t *testing.T) {
 		t.Errorf("measurements beside the rows of packed f64: %q", parts)
 	}
 	fail(t, dir, 1, "records exist already", "compare", "--out", "d", "--sizes", "24")
+	succeed(t, dir, "compare", "--out", "d", "--sizes", "24", "--families", "serial", "--type", "f64,gf256", "--resume")
+	if resumed := records(t, filepath.Join(dir, "d", "results.json")); len(resumed.Records) != len(doc.Records) {
+		t.Errorf("resumed, %d rows are %d", len(doc.Records), len(resumed.Records))
+	}
+	succeed(t, dir, "report", "--in", "d/results.json", "--out", "same", "--format", "html,md,tex,csv")
+	for _, name := range []string{"report.html", "report.md", "report.tex", "report-appendix.html", "report-appendix.md",
+		"report-appendix.tex", "results.csv"} {
+		first, err := os.ReadFile(filepath.Join(dir, "d", name))
+		again, other := os.ReadFile(filepath.Join(dir, "same", name))
+		if err != nil || other != nil || string(first) != string(again) {
+			t.Errorf("%s differs when it is rendered again (%v, %v)", name, err, other)
+		}
+	}
 	fail(t, dir, 1, "records exist already", "report", "--in", "d/results.json", "--out", "d", "--format", "json")
 
 	r := succeed(t, dir, "report", "--in", "d/results.json", "--in", "d/results.json", "--out", "e", "--format",

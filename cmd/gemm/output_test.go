@@ -125,6 +125,24 @@ func TestTwoProcesses(t *testing.T) {
 	}
 }
 
+// TestPackedRecords measures into a compressed file, goes on with it, and makes a report of it.
+func TestPackedRecords(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	serial := []string{"serial", "--variants", "serial/naive", "--type", "f64", "--time", "1ms", "--json", "r.json.gz"}
+	succeed(t, dir, append(serial, "--sizes", "8")...)
+	fail(t, dir, 1, "records exist already: r.json.gz", append(serial, "--sizes", "8")...)
+	succeed(t, dir, append(serial, "--sizes", "8,16", "--resume")...)
+	if doc := records(t, filepath.Join(dir, "r.json.gz")); len(doc.Records) != 2 {
+		t.Errorf("%d rows, want 2", len(doc.Records))
+	}
+	succeed(t, dir, "report", "--in", "r.json.gz", "--format", "csv", "--out", "out")
+	if text, err := os.ReadFile(filepath.Join(dir, "out", "results.csv")); err != nil ||
+		strings.Count(string(text), "\n") != 3 {
+		t.Errorf("%s, %v; want a head and two rows", text, err)
+	}
+}
+
 // TestOutputsAreReplacedInPlace runs every command that writes a file, twice: through a symbolic
 // link to a private file, and through a link to a file that does not exist yet.
 func TestOutputsAreReplacedInPlace(t *testing.T) {
