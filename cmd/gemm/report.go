@@ -26,7 +26,7 @@ func reportCommand() *cli.Command {
 		Description: "The format pdf needs xelatex. FILE must be a regular file, not a pipe; /dev/stdin is one\n" +
 			"if it is redirected from a file. With --trace and without --format and --out, no report is written.",
 		Flags: []cli.Flag{
-			&cli.StringSliceFlag{Name: "in", Usage: "`FILE`: records; repeat the option to merge several files"},
+			&cli.StringSliceFlag{Name: "in", Usage: "`FILE`: records, also compressed by gzip; repeat the option to merge several files"},
 			wordsFlag("format", "html", "html", "`LIST`: formats of the report: "+strings.Join(report.Formats(), ", "),
 				report.Formats(), among(report.Formats())),
 			langFlag(), coverFlag(),
