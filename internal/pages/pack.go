@@ -3,7 +3,6 @@ package pages
 import (
 	"compress/gzip"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -120,7 +119,7 @@ func rounded(x float64) float64 {
 }
 
 // onePerKind returns of the timelines of each kind the last, which is the highest rung or the largest product. Threads
-// have a kind a schedule. Times are in whole nanoseconds.
+// have a kind a schedule.
 func onePerKind(traces []compare.Trace) []compare.Trace {
 	kind := func(t compare.Trace) string {
 		family, _, _ := strings.Cut(t.Variant, "/")
@@ -132,14 +131,5 @@ func onePerKind(traces []compare.Trace) []compare.Trace {
 			out = append(out, t)
 		}
 	}
-	for i := range out {
-		for j := range out[i].Phases {
-			p := &out[i].Phases[j]
-			p.Begin, p.End = nanoseconds(p.Begin), nanoseconds(p.End)
-		}
-	}
 	return out
 }
-
-// nanoseconds rounds a time in seconds.
-func nanoseconds(x float64) float64 { return math.Round(x*1e9) / 1e9 }

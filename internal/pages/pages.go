@@ -136,7 +136,7 @@ var topics = []page{
 				"gpu-tuned",
 			},
 			figures: []string{"gpu-ladder-f32", "gpu-ladder-f16"},
-			tables: []string{"table-gpu-ladder-f32", "table-gpu-ladder-f64"},
+			tables:  []string{"table-gpu-ladder-f32", "table-gpu-ladder-f64"},
 		},
 	},
 	{
