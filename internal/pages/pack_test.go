@@ -37,8 +37,9 @@ func TestPack(t *testing.T) {
 			{Run: "a", Name: "short", Samples: []float64{1, 2}}},
 		Traces: []compare.Trace{trace("mpi/summa", ""), trace("mpi/cannon", ""), trace("parallel/rows", "static"),
 			trace("parallel/rows", "dynamic")}}
-	again := compare.Document{Schema: compare.Schema, Hosts: []compare.Host{{ID: "h", Ceilings: []compare.Ceiling{{Run: "b"}}}},
-		Runs: []compare.RunInfo{{ID: "b", Host: "h"}}, Records: []compare.Record{timed("b", 8, 200, 90)},
+	again := compare.Document{Schema: compare.Schema,
+		Hosts: []compare.Host{{ID: "h", Ceilings: []compare.Ceiling{{Run: "b"}}}},
+		Runs:  []compare.RunInfo{{ID: "b", Host: "h"}}, Records: []compare.Record{timed("b", 8, 200, 90)},
 		Measurements: []compare.Measurement{{Run: "b", Name: "long", Samples: []float64{1}}}}
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -63,7 +64,8 @@ func TestPack(t *testing.T) {
 	}
 	long, short := doc.Records[0], doc.Records[1]
 	if len(doc.Records) != 2 || len(doc.Runs) != 2 || len(doc.Hosts) != 1 || len(doc.Hosts[0].Ceilings) != 0 {
-		t.Errorf("%d rows, %d runs, hosts %+v; want 2, 2, and the first document's", len(doc.Records), len(doc.Runs), doc.Hosts)
+		t.Errorf("%d rows, %d runs, hosts %+v; want 2, 2, and the first document's", len(doc.Records), len(doc.Runs),
+			doc.Hosts)
 	}
 	if !reflect.DeepEqual(long.Again, []compare.Again{{Run: "b", Median: 90}}) || short.Again != nil {
 		t.Errorf("further medians %v and %v, want that of run b and none", long.Again, short.Again)
