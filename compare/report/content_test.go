@@ -515,7 +515,8 @@ var sentences = slices.Concat([]sentence{
 
 	{"two hosts", twoHosts(),
 		[]string{"On Test CPU:", "On Other CPU:", "on 2 hosts", "{#results-serial-f64-h1}",
-			"{#results-serial-f64-h2}", "serial, f64 — Other CPU", "[f64 — h2](#results-serial-f64-h2)"},
+			"{#results-serial-f64-h2}", "serial, f64 — Other CPU", "[f64 — h2](#results-serial-f64-h2)",
+			"| `serial/packed` | 256 | 8.00 | computing | 40.0 | 105 | above the measured peak"},
 		[]string{"200 times", "100 times"}},
 	{"a wrong row names its host",
 		changed(twoHosts(), func(d *compare.Document) { reporttest.Came(compare.Wrong, "zeroed")(&d.Records[0]) }),
