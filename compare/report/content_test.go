@@ -198,6 +198,7 @@ var sentences = slices.Concat([]sentence{
 	{"in turn with libraries", peersDocument(), []string{
 		"## Geometric means {#means}",
 		"Below 1 too, but not distinguishable: 16×4096×4096 f64 1 thread (1.00), 16×4096×4096 f32 1 thread (1.00).",
+		"| GFLOP/s | — | 4.00 \n", "| GFLOP/s | — | 5.00 \n", "| GFLOP/s | 95.0 | — \n",
 	}, []string{"`serial/strassen` | 99"}},
 	{"held to an instruction set", heldDocument(), []string{
 		"All contenders are held to the instruction set `avx2`",
