@@ -23,8 +23,8 @@ import (
 	"gemm/internal/gemmtest"
 )
 
-// everything has a row of every kind, a machine, measurements and a timeline.
-func everything() compare.Document {
+// oneOfEach has a row of every kind, a machine, measurements and a timeline.
+func oneOfEach() compare.Document {
 	doc := drawable()
 	doc.Hosts[0].Topology = reporttest.Hybrid()
 	doc.Records = append(doc.Records, reporttest.Kernel("smem", 512, 1e-3), reporttest.Kernel("naive", 512, 2e-3))
@@ -63,7 +63,7 @@ func TestOddRecords(t *testing.T) {
 	if testing.Short() || gemmtest.Raced {
 		t.Skip("renders hundreds of reports")
 	}
-	data, err := everything().Encode()
+	data, err := oneOfEach().Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
