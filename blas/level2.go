@@ -99,6 +99,9 @@ func (b *byVectors[T]) ger(p *precision[T], workers, m, n int, alpha T, x []T, i
 	lda int) bool {
 	v := matrixVector[T]{ger: true, tA: NoTrans, m: m, n: n, alpha: alpha, a: a, lda: lda, x: y, incX: incY, y: x,
 		incY: incX}
+	if p.extreme(workers, &v) {
+		return true
+	}
 	w := b.share(workers, m, n)
 	if w < 2 && !v.descends() || !v.fits() {
 		return false
