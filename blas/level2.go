@@ -135,9 +135,27 @@ func (v *matrixVector[T]) byRows(axpy func(n int, alpha T, x []T, incX int, y []
 	}
 }
 
-// extreme computes v as a product of matrices if α is not moderate, and reports whether it did.
+// scales reports whether gonum multiplies a vector by α first and no element leaves the range of normal numbers.
+func (v *matrixVector[T]) scales() bool {
+	data, n, inc := v.x, v.m, v.incX // of gemv with Aᵀ
+	if v.ger {
+		data, inc = v.y, v.incY
+	} else if v.tA == NoTrans {
+		return false
+	}
+	for i := range n {
+		x := elements(data, n, inc, i, i+1)[0]
+		if scaled := v.alpha * x; x != 0 && x-x == 0 && !isNormal(scaled) {
+			return false
+		}
+	}
+	return true
+}
+
+// extreme computes v as a product of matrices if α is not moderate and an element may be lost, and reports whether it
+// did.
 func (p *precision[T]) extreme(workers int, v *matrixVector[T]) bool {
-	if block.IsModerate(v.alpha) || v.alpha == 0 || !v.fits() {
+	if block.IsModerate(v.alpha) || v.alpha == 0 || !v.fits() || v.scales() {
 		return false
 	}
 	rows, cols := ordered(v.tA, v.m, v.n)

@@ -310,7 +310,7 @@ func TestRanks(t *testing.T) {
 	}
 	doc := records(t, filepath.Join(s.dir, "r.json"))
 	if len(doc.Records) != 2*len(mpi.Variants()) || strings.Count(r.stdout, "VARIANT") != 1 ||
-		strings.Count(r.stdout, "\n") != 1+len(doc.Records) {
+		linesOfTable(r.stdout) != 1+len(doc.Records) {
 		t.Errorf("%d rows, and the table\n%s", len(doc.Records), r.stdout)
 	}
 	for _, want := range []string{"gemm mpi: rank 0: ", "gemm mpi: rank 2: "} {

@@ -15,8 +15,8 @@ const margin = 24
 
 // IsModerate reports whether α multiplies only sums of products.
 func IsModerate[T kernel.Float](alpha T) bool {
-	size := max(alpha, -alpha)
-	return size >= 1.0/(1<<margin) && size <= 1<<margin
+	const least, most = 1.0 / (1 << margin), 1 << margin
+	return alpha >= least && alpha <= most || alpha <= -least && alpha >= -most
 }
 
 // Rescale returns operands with the same product α·A·B. They are the given ones if α is moderate. Otherwise α may

@@ -17,7 +17,7 @@ import (
 func timed(run string, size, n int, middle float64) compare.Record {
 	r := compare.Record{Key: compare.Key{Host: "h", Experiment: compare.MainLadder, Variant: "serial/packed",
 		Problem: compare.Problem{Type: "f64", Op: "nn", Shape: gemm.Cube(size)}}, Run: run, Threads: 1,
-		Status: compare.OK, Median: compare.Number(middle), Bound: 1}
+		Status: compare.OK, Median: compare.Number(middle), Gflops: 1, Bound: 1}
 	for i := range n {
 		r.Samples = append(r.Samples, float64(1+i*37%n))
 	}
@@ -38,7 +38,7 @@ func TestPack(t *testing.T) {
 		Traces: []compare.Trace{trace("mpi/summa", ""), trace("mpi/cannon", ""), trace("parallel/rows", "static"),
 			trace("parallel/rows", "dynamic")}}
 	again := compare.Document{Schema: compare.Schema,
-		Hosts: []compare.Host{{ID: "h", Ceilings: []compare.Ceiling{{Run: "b"}}}},
+		Hosts: []compare.Host{{ID: "h", Ceilings: []compare.Ceiling{{Run: "b", Gflops: 1}}}},
 		Runs:  []compare.RunInfo{{ID: "b", Host: "h"}}, Records: []compare.Record{timed("b", 8, 200, 90)},
 		Measurements: []compare.Measurement{{Run: "b", Name: "long", Samples: []float64{1}}}}
 	dir := t.TempDir()

@@ -152,7 +152,8 @@ func TestHeadlines(t *testing.T) {
 		}
 	}
 	doc := compare.Document{
-		Schema: compare.Schema, Hosts: []compare.Host{{ID: "h", CPU: "Some(R) Processor", ISA: "avx2"}},
+		Schema: compare.Schema, Hosts: []compare.Host{{ID: "h", CPU: "Some(R) Processor", ISA: "avx2", Ceilings: []compare.Ceiling{
+			{Unit: "cpu", Pipe: "f64", Threads: 1, Gflops: 50 / 0.9, Run: "r"}}}},
 		Runs: []compare.RunInfo{{ID: "r", Host: "h"}},
 		Records: []compare.Record{
 			row("serial/packed", "a", 64, 1), row("reference/mkl", "a", 64, 2),
