@@ -230,7 +230,7 @@ func TestPacked(t *testing.T) {
 func TestSampled(t *testing.T) {
 	r := rowOf(1)
 	r.Samples, r.Sampled = []float64{1, 2, 3}, &Sampled{Count: 100, Quartiles: [2]float64{1, 3}}
-	r.Status, r.Median, r.Again = OK, 2, []Again{{"b", 4}}
+	r.Status, r.Median, r.Gflops, r.Again = OK, 2, 1, []Again{{"b", 4}}
 	data, err := Document{Schema: Schema, Records: []Record{r}}.Encode()
 	if err != nil {
 		t.Fatal(err)
