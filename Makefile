@@ -49,7 +49,7 @@ CUDA_PACKAGES := ./cmd/gemm-cuda ./cuda/device
 with_cuda = @flags="$$(scripts/cuda.sh)" || exit 1; [ "$$flags" = no ] || { eval "export $$flags"; set -x; $(1); }
 
 .DEFAULT_GOAL := help
-.PHONY: help report test sanitize hosts slow-tests build lib install uninstall wheel python-test deps lint vet generate docs goals bench bench-blas bench-rs peers bench-peers bench-full bench-hosts fuzz check-report clean
+.PHONY: help report test sanitize hosts slow-tests build lib install uninstall wheel python-test deps lint vet generate docs bench bench-blas bench-rs peers bench-peers bench-full bench-hosts fuzz check-report clean
 
 help: ## list the targets and the variables
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -192,9 +192,6 @@ generate: ## generate the generated code again
 
 docs: ## render the pages of docs/, the tables of the READMEs and results/README.md from the records in results/
 	$(GO) run ./internal/pages/render
-
-goals: ## print which of the developers' goals the records in results/ meet
-	$(GO) run ./internal/goals results/*.json.gz
 
 bench-rs: build ## measure gemm rs on files in memory, next to klauspost/reedsolomon and par2 -> rs.json
 	scripts/rs-bench.sh

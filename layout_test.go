@@ -123,7 +123,6 @@ var importTable = map[string][]string{
 		"compare/report/analysis/lab",
 		"compare/report/number",
 	},
-	"internal/goals":       {"compare", "compare/report/analysis"},
 	"internal/shard/bench": {"internal/child", ".", "compare"},
 	"mpi": {
 		"gf256", "half", "internal/cpu", "mpi/account", ".",

@@ -100,26 +100,20 @@ func TestContestHidesNothing(t *testing.T) {
 		return nil
 	}
 	tests := map[string]struct {
-		change   func(doc compare.Document)
-		en, zh   string
-		verdicts []string // of goals
+		change func(doc compare.Document)
+		en, zh string
 	}{
 		"a peer that is ahead": {
 			func(doc compare.Document) {
 				*find(doc, "reference/openblas", 512) = rival("reference/openblas", "f64", 512, 512, 512, 1, 40)
 			},
 			"| 512 | f64 | 1 | `reference/openblas` | 36.0 | 40.0 | 0.900 ", "其中最快的库在 3 组上可分辨地领先",
-			[]string{"missed: at least 0.92, f64 of the fastest library, 1 thread, square (h1): lowest 0.900 at 512"},
 		},
 		"a wrong row of ours": {
 			func(doc compare.Document) {
 				reporttest.Came(compare.Wrong, "one element")(find(doc, "serial/packed", 1024))
 			},
 			"| 1024 | 40.0 | **wrong** |", "| 1024 | 40.0 | **错误** |",
-			[]string{
-				"met as far as measured: at least 0.88, f64 of the ceiling, 1 thread (h1): lowest 0.900 at 2048; no figure at 1024",
-				"not measured: at least 10.00, f64 of gonum, 1 thread (h1); no figure at 1024",
-			},
 		},
 		"a size that misses while another is not there": {
 			func(doc compare.Document) {
@@ -127,7 +121,6 @@ func TestContestHidesNothing(t *testing.T) {
 				*find(doc, "serial/packed", 2048) = rival("serial/packed", "f64", 2048, 2048, 2048, 1, 20)
 			},
 			"| 2048 | 40.0 | 20.0 (50 %) |", "| 2048 | 40.0 | 20.0 (50 %) |",
-			[]string{"missed: at least 0.88, f64 of the ceiling, 1 thread (h1): lowest 0.500 at 2048; no figure at 1024"},
 		},
 		"a ceiling of the turn that divides nothing": {
 			func(doc compare.Document) {
@@ -135,14 +128,12 @@ func TestContestHidesNothing(t *testing.T) {
 				r.Ceiling, r.PercentPeak = 20, compare.None()
 			},
 			"| 4096 | 20.0 | 36.0 (90 %) |", "| 4096 | 20.0 | 36.0 (90 %) |",
-			nil,
 		},
 		"two threads that are slow": {
 			func(doc compare.Document) {
 				*find(doc, "parallel/packed", 2048) = rival("parallel/packed", "f64", 2048, 2048, 2048, 2, 60)
 			},
 			"| 2048 | f64 | 2 | `reference/mkl` | 60.0 | 68.0 |", "| 2048 | f64 | 2 | `reference/mkl` | 60.0 | 68.0 |",
-			[]string{"missed: at least 0.95, f64 of twice one thread, 2 threads (h1): lowest 0.833 at 2048"},
 		},
 	}
 	rendered := func(doc compare.Document, lang string) string {
@@ -152,14 +143,7 @@ func TestContestHidesNothing(t *testing.T) {
 		}
 		return b.String()
 	}
-	judged := func(doc compare.Document) string {
-		var text string
-		for _, g := range analysis.Goals(doc) {
-			text += g.String() + "\n"
-		}
-		return text
-	}
-	en, zh, goals := rendered(peersDocument(), "en"), rendered(peersDocument(), "zh"), judged(peersDocument())
+	en, zh := rendered(peersDocument(), "en"), rendered(peersDocument(), "zh")
 	for name, test := range tests {
 		doc := peersDocument()
 		test.change(doc)
@@ -173,9 +157,6 @@ func TestContestHidesNothing(t *testing.T) {
 		}
 		look(rendered(doc, "en"), en, test.en)
 		look(rendered(doc, "zh"), zh, test.zh)
-		for _, want := range test.verdicts {
-			look(judged(doc), goals, want+"\n")
-		}
 	}
 }
 

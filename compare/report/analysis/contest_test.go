@@ -1,18 +1,11 @@
 package analysis
 
 import (
-	"math"
 	"slices"
 	"testing"
 
 	"gemm/compare"
 )
-
-func TestGoalsFailOnNaN(t *testing.T) {
-	if v := (Goal{Reached: []Reached{{"here", math.NaN()}}}).Verdict(); v != "missed" {
-		t.Errorf("a goal whose figure is not a number is %s", v)
-	}
-}
 
 // TestPeersOf wants the peers in the order of tables, and none that is nowhere available.
 func TestPeersOf(t *testing.T) {
