@@ -224,7 +224,7 @@ func TestEveryFamilyHasItsParts(t *testing.T) {
 	r := Build(way(), Options{Suite: planted})
 	for _, id := range []string{"answer", "setup", "paper-serial", "serial-analysis", "serial-algorithms",
 		"serial-implementation",
-		"serial-measurements", "serial-advice", "mpi-analysis", "parallel-analysis", "cuda-analysis", "cuda-algorithms",
+		"serial-measurements", "mpi-analysis", "parallel-analysis", "cuda-analysis", "cuda-algorithms",
 		"frameworks", "conclusion", "references"} {
 		if !slices.ContainsFunc(r.Sections, func(s document.Section) bool { return s.ID == id }) {
 			t.Errorf("there is no section %s", id)

@@ -131,10 +131,6 @@ func assemble(b *chapters.Builder) document.Report {
 			r.Add(b.Measured())
 		}
 	}
-	chapter := b.Section("backends", 1)
-	chapter.Text(b.Say("backends.intro"))
-	r.Add(chapter)
-	r.Add(b.Backends()...)
 	if s := b.Commands(r.Sections); len(s.Blocks) > 0 {
 		r.Add(s)
 	}

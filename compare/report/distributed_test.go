@@ -316,7 +316,6 @@ var rankSentences = []sentence{
 		"For f64 at n = 1024 on 16 ranks, 70.0 % of the communication is hidden (95 % interval ",
 		"*Sharing a product out in blocks is slightly faster than sharing it out by rows.* — **Mixed.** Each rank " +
 			"computes with `serial/packed`. Cases that are decided: ",
-		"The figures are in [Distributed memory](#distributed).",
 	}, []string{"Other measurements", "Residuals by threads", "By the scatter"}},
 	{"ranks that could not be launched",
 		reporttest.With(reporttest.Row("mpi/summa", 256, 1, reporttest.OnRanks("strong", 2),

@@ -88,7 +88,7 @@ var stepSentences = []sentence{
 	{"workers over bytes", reporttest.Planted(reporttest.Row("serial/packed", 256, 1e-3, field),
 		reporttest.Row("parallel/packed", 256, 0.5e-3, field, threads(2))),
 		[]string{"Reason: 2 workers share the product in place of 1 (predicted 2.00)."}, nil},
-	{"steps for the advice", reporttest.With(reporttest.Row("serial/hinted", 64, 5e-4)),
+	{"a step over a parent", reporttest.With(reporttest.Row("serial/hinted", 64, 5e-4)),
 		[]string{"`hinted` → `packed`: 10.0 times as fast"}, nil},
 	{"parents come first", reporttest.Planted(reporttest.Row("serial/strassen", 64, 1e-3),
 		reporttest.Row("serial/packed", 64, 1e-3), reporttest.Row("serial/hinted", 64, 8e-3)),

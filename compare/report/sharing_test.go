@@ -146,7 +146,6 @@ var sharingSentences = []sentence{
 			"$ gemm parallel --variants parallel/rows --sizes 256 --type f64 --load 4 --schedule dynamic,guided,static --threads 4 --timeline --json parallel-f64.json",
 			"--sizes 256 --type f64 --threads 1,2,4,8,16 --weak --json",
 			"--chunk 0,1,4,16,64,256 --schedule dynamic,guided,static --threads 2,8",
-			"The figures are in [Sharing the work](#sharing).", "[`parallel/inner`](#results-strong-parallel-f64)",
 		}, []string{"results-load-serial", "Other measurements"}},
 	{"nothing but a ladder of threads",
 		reporttest.With(reporttest.Row("parallel/packed", 256, 1e-3, func(r *compare.Record) { r.Threads = 2 })),

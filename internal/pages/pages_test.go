@@ -102,7 +102,7 @@ func TestCounterparts(t *testing.T) {
 	for lang, kinds := range words {
 		for i, kind := range kinds {
 			named := map[int]bool{}
-			row := regexp.MustCompile(`(?m)^{{\w+ "` + kind + ` ([0-9][^"]*)"`)
+			row := regexp.MustCompile(`(?m)^(?:{{\w+ "|\| )` + kind + ` ([0-9][^"|]*?)(?:"| \|)`)
 			for _, match := range row.FindAllStringSubmatch(texts.counterparts[lang], -1) {
 				for _, part := range regexp.MustCompile(`[,、] ?`).Split(match[1], -1) {
 					lo, hi, span := strings.Cut(part, "–")

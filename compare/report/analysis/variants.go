@@ -281,3 +281,54 @@ func ByGPU(r compare.Record) bool { return Home(r) == OnGPU }
 
 // Vendor reports whether a variant is NVIDIA's library.
 func Vendor(variant string) bool { return variant == CuBLAS || variant == CuBLASTF32 }
+
+// contrasts are the items of docs/advice.md that two variants judge: the second follows the item, the first does not.
+var contrasts = []Judgement{
+	{Item: "S4", Before: Baseline, After: IKJ},
+	{Item: "S6", Before: Hinted, After: Blocked},
+	{Item: "S7", Before: Baseline, After: Serial + "/unrolled"},
+	{Item: "S9", Before: Strassen, After: Packed},
+	{Item: "M2", Before: ScatterRows, After: ScatterBlocks},
+	{Item: "M3", Before: P2PRows, After: P2PRowsOverlap},
+	{Item: "T8", Before: Parallel + "/inner", After: Rows},
+	{Item: "T9", Before: CollapseInnerAtomic, After: CollapseReduce},
+	{Item: "G1", Before: OnGPU + "/coalesced", After: OnGPU + "/smem"},
+	{Item: "G2", Before: OnGPU + "/smem", After: OnGPU + "/blocktile1d"},
+	{Item: "G3", Before: OnGPU + "/transposed", After: OnGPU + "/conflictfree"},
+	{Item: "G4", Before: OnGPU + "/conflictfree", After: OnGPU + "/doublebuffer"},
+	{Item: "G12", Before: OnGPU + "/naive", After: OnGPU + "/coalesced"},
+}
+
+// Judgement is an item of docs/advice.md with the two variants that judge it.
+type Judgement struct {
+	Item          string
+	Before, After string
+	Problem       Problem // the largest square product that both computed, of the first type that has one
+	Comparison            // Quicker supports the item, Slower contradicts it
+}
+
+// Judged returns the items that the rows of the ladder support or contradict.
+func (v *View) Judged() (out []Judgement) {
+	types := Types(v.Records)
+	for _, j := range contrasts {
+		i := slices.IndexFunc(types, func(typ string) bool { return v.judge(&j, typ) })
+		if i >= 0 && (j.Outcome == Quicker || j.Outcome == Slower) {
+			out = append(out, j)
+		}
+	}
+	return out
+}
+
+// judge compares the variants of j on one type, and reports whether both were timed on a square product.
+func (v *View) judge(j *Judgement, typ string) bool {
+	rows := picked(Timed(v.Ladder(typ)), func(r compare.Record) bool { return !v.Crowds(r) })
+	for _, p := range slices.Backward(Problems(rows)) {
+		before, ok := At(rows, j.Before, p)
+		after, both := At(rows, j.After, p)
+		if ok && both && p.Cube() {
+			j.Problem, j.Comparison = p, Contrast(before, after)
+			return true
+		}
+	}
+	return false
+}

@@ -24,10 +24,8 @@ type Builder struct {
 	// Algorithms and Excerpts are what the report shows of the suite's sources; the appendix has none.
 	Algorithms []listing.Algorithm
 	Excerpts   []listing.Excerpt
-	// Elsewhere stands before the anchors of rows in links: empty in the document that has the rows,
-	// else the name of the one that has them.
-	Elsewhere string
-	drawings  map[string]bool // the figures that there are, by ID
+	Elsewhere  bool            // all rows are in another document: the appendix
+	drawings   map[string]bool // the figures that there are, by ID
 }
 
 // New returns the builder of a report in a language, English by default, with commands that begin

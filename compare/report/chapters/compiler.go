@@ -160,12 +160,12 @@ func (b *Builder) loopsOfC(s *document.Section, v *analysis.View) {
 			s.Text(b.Say("cloops.intro", text.Args{"Type": typ, "Compiler": b.compilerOf(c.All)}))
 			s.List(b.cConclusion(c))
 			b.Figure(s, v, "compiler-c-"+typ, "fig.cloops", command, text.Args{"Type": typ, "Size": c.Label()})
-			if b.Elsewhere == "" { // the report has it among the measurements
+			if !b.Elsewhere { // the report has it among the measurements
 				b.Figure(s, v, "loops-"+typ, "fig.loops", command, text.Args{"Type": typ})
 			}
 		}
 		rows := b.WithoutUnavailable(s, c.All)
-		if ok && b.Elsewhere != "" { // all rows are in the appendix
+		if ok && b.Elsewhere { // all rows are in the appendix
 			rows = slices.DeleteFunc(rows, func(r compare.Record) bool { return analysis.ProblemOf(r) != c.Problem })
 		}
 		if len(rows) > 0 {

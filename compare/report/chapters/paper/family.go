@@ -54,8 +54,7 @@ func (b builder) family(fam string) []document.Section {
 			sections = append(sections, s)
 		}
 	}
-	sections = append(sections, claims...)
-	return append(sections, b.advice(fam))
+	return append(sections, claims...)
 }
 
 // part is a section of the chapter of a family.
@@ -367,24 +366,6 @@ func (b builder) fate(fam string) document.Text {
 		}
 	}
 	return b.Say("backend.absent", text.Args{"Command": command})
-}
-
-// advice is what limits a family, what helps and what goes wrong, with the rows that show it.
-func (b builder) advice(fam string) document.Section {
-	s := b.part(fam, "advice")
-	for _, kind := range []string{"bottlenecks", "advice", "pitfalls"} {
-		var items []document.Text
-		for _, a := range chapters.Items {
-			if a.Family == fam && a.Kind == kind {
-				items = append(items, b.Advise(a))
-			}
-		}
-		if len(items) > 0 {
-			s.Add(document.Paragraph{Text: "**" + b.Say("backend."+kind) + "**"})
-			s.List(items)
-		}
-	}
-	return s
 }
 
 // codes is the chapter on products over GF(2⁸).

@@ -1,6 +1,6 @@
 // Package paper has the chapters of the report, the document for reading: the answer first, then a
 // chapter for each family in the form of a course report (analysis, algorithms, implementation,
-// measurements, advice), then the comparison of the families. All rows are in the appendix.
+// measurements), then the advice that the rows judge, and the comparison of the families. All rows are in the appendix.
 package paper
 
 import (
@@ -21,7 +21,7 @@ type builder struct{ *chapters.Builder }
 
 // Chapters returns the sections of the report.
 func Chapters(base *chapters.Builder) []document.Section {
-	base.Elsewhere = "appendix"
+	base.Elsewhere = true
 	b := builder{base}
 	sections := []document.Section{b.answer()}
 	if len(b.Doc.Records) == 0 {
@@ -32,6 +32,7 @@ func Chapters(base *chapters.Builder) []document.Section {
 		sections = append(sections, b.family(fam)...)
 	}
 	sections = append(sections, b.codes()...)
+	sections = append(sections, b.advice()...)
 	sections = append(sections, b.frameworks()...)
 	sections = append(sections, course.Sections(b.Builder)...)
 	return append(sections, b.References())
