@@ -53,20 +53,23 @@ func TestAdviceIsJudgedByTheRows(t *testing.T) {
 	}
 	both := doc(64, 8)
 	both.Records = append(both.Records, doc(128, 0.5).Records...)
-	supported := "- **S4** Walk memory in its order. Supported: `serial/ikj` is 8.00 times as fast as `serial/naive` at n = 64 for f64"
-	contradicted := "- **S4** Walk memory in its order. Contradicted: `serial/ikj` is only 0.500 times as fast as `serial/naive` at n = 128 for f64"
+	supported := "- **S4** Walk memory in its order. Supported: " +
+		"`serial/ikj` is 8.00 times as fast as `serial/naive` at n = 64 for f64"
+	contradicted := "- **S4** Walk memory in its order. Contradicted: " +
+		"`serial/ikj` is only 0.500 times as fast as `serial/naive` at n = 128 for f64"
 	tests := map[string]struct {
 		doc  compare.Document
 		want string
 	}{
-		"faster":               {doc(64, 8), supported},
-		"slower":               {doc(128, 0.5), contradicted},
-		"the largest counts":   {both, contradicted},
-		"no difference":        {doc(64, 1), ""},
-		"one sample":           {doc(64, 8, reporttest.Sampled(1, 0.125)), ""},
-		"a wrong result":       {doc(64, 8, reporttest.Came(compare.Wrong, "one element")), ""},
-		"without the loops":    {lacking(doc(64, 8), "serial/naive"), ""},
-		"a leaf for the whole": {reporttest.Planted(reporttest.Row("serial/packed", 64, 1), reporttest.Row("serial/strassen", 64, 2, param("cutoff", 512))), ""},
+		"faster":             {doc(64, 8), supported},
+		"slower":             {doc(128, 0.5), contradicted},
+		"the largest counts": {both, contradicted},
+		"no difference":      {doc(64, 1), ""},
+		"one sample":         {doc(64, 8, reporttest.Sampled(1, 0.125)), ""},
+		"a wrong result":     {doc(64, 8, reporttest.Came(compare.Wrong, "one element")), ""},
+		"without the loops":  {lacking(doc(64, 8), "serial/naive"), ""},
+		"a leaf for the whole": {reporttest.Planted(reporttest.Row("serial/packed", 64, 1),
+			reporttest.Row("serial/strassen", 64, 2, param("cutoff", 512))), ""},
 	}
 	for name, test := range tests {
 		got := adviceOf(test.doc, "en")
