@@ -1,7 +1,9 @@
 package reporttest
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math"
 
 	"gemm"
@@ -147,7 +149,7 @@ func Raced(variant string, ms map[int]float64, params ...any) []compare.Record {
 			rows = append(rows, Row("mpi/"+variant, 256, t/1e3, OnRanks("strong", ranks, params...)))
 		}
 	}
-	return rows
+	return PlainLoops(rows...)
 }
 
 // Kernel returns a row of the family cuda for f32 operands at n.
@@ -205,6 +207,15 @@ func ThreadsOf(experiment compare.Experiment, threads int, params ...any) func(*
 			r.Params[params[i].(string)] = params[i+1]
 		}
 	}
+}
+
+// PlainLoops makes the plain loops compute the parts of workers in rows that do not name another variant.
+func PlainLoops(rows ...compare.Record) []compare.Record {
+	for i, r := range rows {
+		rows[i].Resolved = maps.Clone(r.Resolved)
+		rows[i].Resolved["local"] = cmp.Or(r.Params["local"], any("serial/naive"))
+	}
+	return rows
 }
 
 // Scaled returns rows of parallel/rows that take the given milliseconds by threads, in

@@ -53,12 +53,13 @@ func (b *builder) rankClaims(s *document.Section, v *analysis.View) {
 		"Band": band, "Enough": claim.Enough, "Few": analysis.FewRanks, "Large": largeRanks,
 		"Far": number.Significant(claim.Far),
 	}))
-	items := b.overRanks(v, rankClaim{"blocks", analysis.ScatterRows, analysis.ScatterBlocks, claim.Slightly, 0, 2, 0,
-		"2,4"})
-	items = append(items, b.overRanks(v, rankClaim{"gapfew", analysis.P2PRows, analysis.ScatterRows, claim.Much,
-		largeRanks, 2, analysis.FewRanks, "2,4"})...)
-	s.List(append(items, b.overRanks(v, rankClaim{"gapmany", analysis.P2PRows, analysis.ScatterRows, claim.Hardly,
-		largeRanks, analysis.FewRanks + 1, 0, "8,16"})...))
+	s.List([]document.Text{
+		b.overRanks(v, rankClaim{"blocks", analysis.ScatterRows, analysis.ScatterBlocks, claim.Slightly, 0, 2, 0, "2,4"}),
+		b.overRanks(v, rankClaim{"gapfew", analysis.P2PRows, analysis.ScatterRows, claim.Much, largeRanks, 2,
+			analysis.FewRanks, "2,4"}),
+		b.overRanks(v, rankClaim{"gapmany", analysis.P2PRows, analysis.ScatterRows, claim.Hardly, largeRanks,
+			analysis.FewRanks + 1, 0, "8,16"}),
+	})
 }
 
 // largeRanks is the n from which n×n matrices are large for claims about ranks.
@@ -80,13 +81,13 @@ func (c rankClaim) admits(r compare.Record) bool {
 		ranks >= c.few && (c.many == 0 || ranks <= c.many)
 }
 
-// overRanks judges a claim about ranks. With another local kernel the messages are another part of the time,
-// so that each kernel has a finding.
-func (b *builder) overRanks(v *analysis.View, c rankClaim) []document.Text {
+// overRanks judges a claim about ranks that compute with the kernel of the 2024 report. With another one the
+// messages are another part of the time.
+func (b *builder) overRanks(v *analysis.View, c rankClaim) document.Text {
 	command := "mpi --variants mpi/p2p-rows,mpi/scatter-rows,mpi/scatter-blocks --np " + c.np +
-		" --local serial/naive --sizes 512,1024 --json ranks.json"
+		" --local " + analysis.Baseline + " --sizes 512,1024 --json ranks.json"
 	if v.IsCrowded(c.few) {
-		return []document.Text{b.beyond(c.key, c.few, command)}
+		return b.beyond(c.key, c.few, command)
 	}
 	var duels []analysis.Duel
 	for _, typ := range v.TypesOf(analysis.OverRanks) {
@@ -96,26 +97,13 @@ func (b *builder) overRanks(v *analysis.View, c rankClaim) []document.Text {
 			}
 		}
 	}
-	kernels := analysis.Distinct(duels, func(d analysis.Duel) string { return analysis.Local(d.First) })
-	if len(kernels) == 0 {
-		return []document.Text{b.finding(c.key, analysis.OverRanks, nil, command)}
+	duels, evidence := ofKernel(b, duels, analysis.Baseline,
+		func(d analysis.Duel) string { return analysis.Local(d.First) })
+	all := analysis.Fight(duels)
+	cases := claim.Cases{}
+	for _, f := range all {
+		cases.Add(c.claimed.Judge(f.Lo, f.Hi), claim.PlaceOf(f.First))
 	}
-	slices.Sort(kernels)
-	var items []document.Text
-	for _, kernel := range kernels {
-		own := analysis.Fight(slices.DeleteFunc(slices.Clone(duels), func(d analysis.Duel) bool {
-			return analysis.Local(d.First) != kernel
-		}))
-		cases := claim.Cases{}
-		for _, f := range own {
-			cases.Add(c.claimed.Judge(f.Lo, f.Hi), claim.PlaceOf(f.First))
-		}
-		sentence := Judgement(b.Builder, "finding."+c.key, cases.Verdict())
-		if kernel != "" {
-			sentence += b.Say("finding.local", text.Args{"Variant": document.Literal(kernel)})
-		}
-		items = append(items, b.judged(sentence, analysis.OverRanks, cases,
-			b.extremes(v, own, analysis.Algorithm(c.second), analysis.Algorithm(c.first))))
-	}
-	return items
+	return b.finding(c.key, analysis.OverRanks, cases, command, evidence,
+		b.extremes(v, all, analysis.Algorithm(c.second), analysis.Algorithm(c.first)))
 }

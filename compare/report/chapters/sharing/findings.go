@@ -63,13 +63,6 @@ func (b *builder) finding(key string, a analysis.Axis, c claim.Cases, command st
 	if verdict == claim.Unmeasured {
 		return sentence + b.Say("finding.command", text.Args{"Command": document.Literal(b.Program + " " + command)})
 	}
-	return b.judged(sentence, a, c, evidence...)
-}
-
-// judged adds to the sentence of a claim how many cases are decided, where they have which outcome, and the
-// evidence.
-func (b *builder) judged(sentence document.Text, a analysis.Axis, c claim.Cases,
-	evidence ...document.Text) document.Text {
 	sentence += b.Say("cases.decided", text.Args{"Decided": c.Decided(), "All": c.All()})
 	for _, o := range []claim.Outcome{claim.Holds, claim.Level, claim.More, claim.Less, claim.Opposite, claim.Open,
 		claim.TooFew} {
@@ -102,11 +95,11 @@ func (b *builder) beyond(key string, processors int, command string) document.Te
 // ofReport begins the commands that measure the kernel of the 2024 report.
 const ofReport = "parallel --variants " + analysis.CollapseAtomic
 
-// ofKernel returns those of the kernel of the 2024 report, whose claims they are cases of, with a sentence
+// ofKernel returns those of a kernel of the 2024 report, whose claims they are cases of, with a sentence
 // that says so. Other kernels decide nothing about it.
-func ofKernel[T any](b *builder, all []T, variant func(T) string) ([]T, document.Text) {
-	own := slices.DeleteFunc(slices.Clone(all), func(x T) bool { return variant(x) != analysis.CollapseAtomic })
-	return own, b.Say("evidence.kernel", text.Args{"Variant": document.Literal(analysis.CollapseAtomic)})
+func ofKernel[T any](b *builder, all []T, kernel string, variant func(T) string) ([]T, document.Text) {
+	own := slices.DeleteFunc(slices.Clone(all), func(x T) bool { return variant(x) != kernel })
+	return own, b.Say("evidence.kernel", text.Args{"Variant": document.Literal(kernel)})
 }
 
 // chunksMatter: the size of a chunk hardly matters.
@@ -128,7 +121,7 @@ func (b *builder) hardlyMatters(v *analysis.View, param, command string,
 	for _, typ := range v.SharedTypes() {
 		all = append(all, bouts(typ)...)
 	}
-	all, evidence := ofKernel(b, all, func(g analysis.Bout) string { return g.Variant })
+	all, evidence := ofKernel(b, all, analysis.CollapseAtomic, func(g analysis.Bout) string { return g.Variant })
 	cases := claim.Cases{}
 	var worst *analysis.Bout
 	for i, g := range all {
@@ -160,7 +153,7 @@ func (b *builder) inverse(v *analysis.View) document.Text {
 			quickest = append(quickest, v.Leading(all, p)...)
 		}
 	}
-	quickest, evidence := ofKernel(b, quickest, func(s analysis.Series) string { return s.Variant })
+	quickest, evidence := ofKernel(b, quickest, analysis.CollapseAtomic, func(s analysis.Series) string { return s.Variant })
 	for _, s := range quickest {
 		for _, r := range slices.Backward(s.Rows) {
 			c, ok := s.Speedup(r)
@@ -235,7 +228,7 @@ const schedulesCommand = ofReport + " --threads 2,4 --schedule static,dynamic --
 func (b *builder) staticOrDynamic(v *analysis.View, key string, threads func([]int) int,
 	turned func(analysis.Comparison) analysis.Comparison) document.Text {
 	duels, evidence := ofKernel(b, v.Duels(analysis.IsStatic, analysis.ToDynamic, threads),
-		func(d analysis.Duel) string { return d.First.Variant })
+		analysis.CollapseAtomic, func(d analysis.Duel) string { return d.First.Variant })
 	all := analysis.Fight(duels)
 	cases := claim.Cases{}
 	for _, f := range all {
@@ -272,13 +265,16 @@ func (b *builder) extremes(v *analysis.View, all []analysis.Fought, second, firs
 	})
 }
 
-// between judges whether the second variant is as many times as fast as the first as is claimed. Pairs
-// that were not interleaved, as is usual for two variants, count only if no drift can explain the
-// difference.
+// between judges whether the second variant is as many times as fast as the first as is claimed. Rows of C are
+// computed by the plain loops, as the others are. Pairs that were not interleaved, as is usual for two variants,
+// count only if no drift can explain the difference.
 func (b *builder) between(v *analysis.View, key, first, second string, claimed claim.Range) document.Text {
 	all := analysis.Fight(v.Duels(
-		func(r compare.Record) bool { return r.Variant == first && r.Experiment != compare.ArtificialLoad },
-		func(r compare.Record) string { return second + " " + r.Params.String() }, nil))
+		func(r compare.Record) bool {
+			return r.Variant == first && r.Experiment != compare.ArtificialLoad &&
+				(first != analysis.Rows || analysis.Local(r) == analysis.Baseline)
+		},
+		func(r compare.Record) string { return second + " " + analysis.Omit(r.Params, "local").String() }, nil))
 	cases := claim.Cases{}
 	apart := 0
 	for _, f := range all {
@@ -301,7 +297,10 @@ func (b *builder) between(v *analysis.View, key, first, second string, claimed c
 			"Pairs": apart, "Factor": number.Significant(analysis.Drift),
 		})
 	}
-	variants := strings.Join([]string{first, second}, ",")
+	variants := first + "," + second
+	if first == analysis.Rows {
+		variants += " --local " + analysis.Baseline
+	}
 	return b.finding(key, analysis.OverThreads, cases,
 		"parallel --variants "+variants+" --sizes 128,256 --json "+key+".json", evidence,
 		b.extremes(v, all, analysis.Algorithm(second), analysis.Algorithm(first)))
