@@ -81,7 +81,7 @@ type Driver struct {
 	settings settings
 	lessons  map[string]lesson // by lessonKey, from the last row of each
 	alone    []measured        // cases of this run that were not in a turn
-	hung     error             // in which case a rank hung; nil: in none
+	hung     error             // in which case a process hung; nil: in none
 	left     float64           // bytes of workspaces that the last cases have freed
 	device   *Device           // set in a process that serves a device
 	tell     func(found)       // receives what was found before the first case; nil in the driver of the user
@@ -111,7 +111,7 @@ type Probe struct {
 //
 // A row is on disk before the next one begins. The rows of a turn are finished together, and are on
 // disk before the next turn begins. If a row fails, its record has the reason, and Run goes on. Run
-// returns the error of the context or of the store, or at the end says in which case a rank hung.
+// returns the error of the context or of the store, or at the end says in which case ranks or a device hung.
 func (d *Driver) Run(ctx context.Context, cases []Case) error {
 	start := time.Now()
 	d.lessons, d.alone, d.hung = map[string]lesson{}, nil, nil

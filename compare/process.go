@@ -116,8 +116,8 @@ func (d *Driver) blame(culprit Case, left []Case, a *attempt, notes map[identity
 		}
 		left = slices.DeleteFunc(left, func(c Case) bool { return c.identity() == culprit.identity() })
 	}
-	if _, on := a.process.(ranks); on && status == Timeout && d.hung == nil { // a device has no other way to end a row
-		d.hung = fmt.Errorf("a rank hung in %s, and the ranks had to be ended", culprit)
+	if status == Timeout && d.hung == nil {
+		d.hung = fmt.Errorf("%s hung in %s and had to be ended", a.process.names().name, culprit)
 	}
 	for i, c := range left {
 		if c.Turn != "" && c.Turn == culprit.Turn {

@@ -521,7 +521,7 @@ func TestSilentRanksAreEnded(t *testing.T) {
 		<-ctx.Done()
 		return ctx.Err()
 	}
-	const want = "a rank hung in mpi/a f64 8 ranks=2, and the ranks had to be ended"
+	const want = "the ranks hung in mpi/a f64 8 ranks=2 and had to be ended"
 	if err := d.Run(t.Context(), l.Cases()); err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

@@ -619,7 +619,7 @@ func faultOfStarted(t *testing.T, rank int, signal syscall.Signal, limit time.Du
 		}
 	}
 	if got := cmd.ProcessState.ExitCode(); got != statusFailed || status == compare.Timeout &&
-		!strings.Contains(stderr.String(), "a rank hung in mpi/summa f64 800") {
+		!strings.Contains(stderr.String(), "the ranks hung in mpi/summa f64 800") {
 		t.Errorf("status %d, %s", got, stderr)
 	}
 	s.gone()

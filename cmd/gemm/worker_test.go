@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -170,6 +171,7 @@ func (m fakeMultiplier[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T])
 	if m.hangs {
 		_ = os.WriteFile(os.Getenv(plantedVariable+"_FILE"), nil, 0o600)
 		<-ctx.Done()
+		fakeLost.Store(true)
 		return ctx.Err()
 	}
 	for i := range c.Rows {
@@ -185,21 +187,24 @@ func (m fakeMultiplier[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T])
 }
 
 // Guest32 implements guest.Backend.
-func (fakeBackend) Guest32(k guest.Kernel, _ gemm.Params) (gemm.Multiplier[float32], error) {
-	return guestOf[float32](k)
+func (b fakeBackend) Guest32(k guest.Kernel, _ gemm.Params) (gemm.Multiplier[float32], error) {
+	return guestOf[float32](k, b.hangs)
 }
 
 // Guest64 implements guest.Backend.
-func (fakeBackend) Guest64(k guest.Kernel, _ gemm.Params) (gemm.Multiplier[float64], error) {
-	return guestOf[float64](k)
+func (b fakeBackend) Guest64(k guest.Kernel, _ gemm.Params) (gemm.Multiplier[float64], error) {
+	return guestOf[float64](k, b.hangs)
 }
 
-func guestOf[T gemm.Float](k guest.Kernel) (gemm.Multiplier[T], error) {
+func guestOf[T gemm.Float](k guest.Kernel, hangs bool) (gemm.Multiplier[T], error) {
 	if k.Fault != "" {
 		return nil, errors.New(k.Fault)
 	}
-	return fakeMultiplier[T]{}, nil
+	return fakeMultiplier[T]{hangs}, nil
 }
+
+// fakeLost says that a product has not ended with its context.
+var fakeLost atomic.Bool
 
 func serveFake(kind string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -215,13 +220,15 @@ func serveFake(kind string) error {
 	}
 	return compare.Serve(ctx, os.Stdin, os.Stdout, compare.Served{
 		Variants: cuda.Variants(backend),
-		Guests:   func(kernels []guest.Kernel) []gemm.Variant { return guest.Variants(fakeBackend{}, kernels) },
+		Guests: func(kernels []guest.Kernel) []gemm.Variant {
+			return guest.Variants(fakeBackend{hangs: kind == "hangs"}, kernels)
+		},
 		Device: &compare.Device{
 			Describe: func(h *compare.Host, r *compare.RunInfo) { h.GPUs, r.Libraries["NVRTC"] = []string{"Fake H1"}, "13.0" },
 			Ceilings: func(context.Context, int, time.Duration) ([]compare.Ceiling, []compare.Bandwidth, error) {
 				return []compare.Ceiling{{Pipe: "f64", Gflops: 1e6}}, nil, nil
 			},
-			Lost: func() bool { return false },
+			Lost: fakeLost.Load,
 		},
 	})
 }
@@ -509,6 +516,24 @@ func TestCUDAEncodes(t *testing.T) {
 	succeed(t, dir, rs("reconstruct", "--in", "shards", "--out", "restored", "--variant", "serial/packed")...)
 	if restored, err := os.ReadFile(filepath.Join(dir, "restored")); err != nil || !slices.Equal(restored, data) {
 		t.Errorf("the file does not come back: %v", err)
+	}
+}
+
+// TestCUDAHangs measures rungs of which one hangs, and a kernel of the user that does.
+func TestCUDAHangs(t *testing.T) {
+	dir := t.TempDir()
+	source := `extern "C" __global__ void mine` + strings.ReplaceAll(guestParameters, "float", "double") + "{}"
+	if err := os.WriteFile(filepath.Join(dir, "mine.cu"), []byte(source), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for hung, more := range map[string][]string{"cuda/dmma": {"cuda/naive,cuda/dmma"},
+		"user/mine": {"cuda/naive", "--bring", "mine.cu=cuda:f64"}} {
+		r := start(t, dir, withWorker(t, "hangs"), append([]string{"cuda", "--sizes", "8", "--type", "f64", "--timeout",
+			"500ms", "--variants"}, more...)...)
+		if r.status != statusFailed || !strings.Contains(r.stderr, "gemm-cuda hung in "+hung+" f64 8") ||
+			!strings.Contains(r.stdout, "cuda/naive") || strings.Count(r.stdout, " timeout ") != 1 {
+			t.Errorf("%s: status %d, %s%s", hung, r.status, r.stdout, r.stderr)
+		}
 	}
 }
 
