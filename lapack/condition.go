@@ -86,7 +86,7 @@ func (impl Implementation) reciprocal(n int, anorm, small float64, work []float6
 // Dgecon estimates the reciprocal of the condition number of a matrix, of which Dgetrf computed the LU decomposition.
 func (impl Implementation) Dgecon(norm lapack.MatrixNorm, n int, a []float64, lda int, anorm float64, work []float64,
 	iwork []int) float64 {
-	if impl.leaves(n, leastCondition) || norm != lapack.MaxColumnSum && norm != lapack.MaxRowSum ||
+	if n < 1 || norm != lapack.MaxColumnSum && norm != lapack.MaxRowSum ||
 		!holds(a, n, n, lda) || !(anorm > 0 && anorm <= math.MaxFloat64) || len(work) < 4*n || len(iwork) < n {
 		return impl.Implementation.Dgecon(norm, n, a, lda, anorm, work, iwork)
 	}
@@ -107,7 +107,7 @@ func (impl Implementation) Dgecon(norm lapack.MatrixNorm, n int, a []float64, ld
 // computed the Cholesky decomposition.
 func (impl Implementation) Dpocon(uplo blas.Uplo, n int, a []float64, lda int, anorm float64, work []float64,
 	iwork []int) float64 {
-	if impl.leaves(n, leastCondition) || uplo != blas.Upper && uplo != blas.Lower || !holds(a, n, n, lda) ||
+	if n < 1 || uplo != blas.Upper && uplo != blas.Lower || !holds(a, n, n, lda) ||
 		!(anorm > 0 && anorm <= math.MaxFloat64) || len(work) < 3*n || len(iwork) < n {
 		return impl.Implementation.Dpocon(uplo, n, a, lda, anorm, work, iwork)
 	}
@@ -126,7 +126,7 @@ func (impl Implementation) Dpocon(uplo blas.Uplo, n int, a []float64, lda int, a
 // Dtrcon estimates the reciprocal of the condition number of a triangular matrix.
 func (impl Implementation) Dtrcon(norm lapack.MatrixNorm, uplo blas.Uplo, diag blas.Diag, n int, a []float64, lda int,
 	work []float64, iwork []int) float64 {
-	if impl.leaves(n, leastCondition) || norm != lapack.MaxColumnSum && norm != lapack.MaxRowSum ||
+	if n < 1 || norm != lapack.MaxColumnSum && norm != lapack.MaxRowSum ||
 		uplo != blas.Upper && uplo != blas.Lower || diag != blas.Unit && diag != blas.NonUnit ||
 		!holds(a, n, n, lda) || len(work) < 3*n || len(iwork) < n {
 		return impl.Implementation.Dtrcon(norm, uplo, diag, n, a, lda, work, iwork)

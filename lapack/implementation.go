@@ -9,15 +9,14 @@
 //   - Dgesvd applies plane rotations (Dlasr) to columns of U. Here they are applied to rows of Uᵀ, and to a part of U
 //     and Vᵀ that stays in a cache, each part on a goroutine of its own.
 //   - Dgecon, Dpocon and Dtrcon solve triangular systems so that no number overflows (Dlatrs), column by column. Here
-//     they are solved along rows, and again by Dlatrs only if a number has overflowed.
+//     they are solved along rows, and again by Dlatrs only if a number has overflowed. The norms of a matrix and of its
+//     inverse may be near the ends of the range, or out of it.
 //
 // Eigenvalues stay as they are: Dsteqr rotates columns of a square matrix, and gonum has no entry for a part of it. LU,
 // Cholesky and QR themselves consist of routines of BLAS.
 package lapack
 
 import (
-	"cmp"
-
 	"gonum.org/v1/gonum/lapack"
 	"gonum.org/v1/gonum/lapack/gonum"
 )
@@ -29,20 +28,13 @@ type Implementation struct {
 	// Workers is the most goroutines that rotate singular vectors. 0 is as many as GOMAXPROCS.
 	Workers int
 
-	least int // order of matrices that are not left to gonum, 0 for the defaults: tests take 1
+	least int // order of matrices whose singular values are not left to gonum, 0 for leastValues: tests take 1
 }
 
 var _ lapack.Float64 = Implementation{}
 
-// The orders from which on the routines of this package are faster: those of singular values, and those of
-// condition numbers.
-const (
-	leastValues    = 128
-	leastCondition = 64
-)
-
-// leaves reports whether a matrix of an order is left to gonum, which is as fast below least.
-func (impl Implementation) leaves(order, least int) bool { return order < cmp.Or(impl.least, least) }
+// leastValues is the order from which on singular values are faster by this package.
+const leastValues = 128
 
 // holds reports whether data holds a rows×cols matrix with the leading dimension ld.
 func holds(data []float64, rows, cols, ld int) bool {

@@ -25,7 +25,7 @@ func (impl Implementation) Dgesvd(jobU, jobVT lapack.SVDJob, m, n int, a []float
 	gonums := func() bool {
 		return impl.Implementation.Dgesvd(jobU, jobVT, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork)
 	}
-	if impl.leaves(k, leastValues) || colsU < 0 || rowsVT < 0 || !wantU && !wantVT || !holds(a, m, n, lda) ||
+	if k < cmp.Or(impl.least, leastValues) || colsU < 0 || rowsVT < 0 || !wantU && !wantVT || !holds(a, m, n, lda) ||
 		len(s) < k || wantU && !holds(u, m, colsU, ldu) || wantVT && !holds(vt, rowsVT, n, ldvt) ||
 		lwork < max(5*k, 3*k+max(m, n)) || len(work) < lwork ||
 		!ordinary(impl.Dlange(lapack.MaxAbs, m, n, a, lda, nil)) {
