@@ -1,8 +1,11 @@
 package blas
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
+	"slices"
+	"sort"
 	"sync"
 	"unsafe"
 
@@ -31,6 +34,7 @@ type Plan[T gemm.Float] struct {
 	few                 bool
 	precision           *precision[T]
 	crews               sync.Pool // of *crew[T]
+	places              sync.Pool // of *[]place
 }
 
 // NewPlan returns the plan of a problem. The error is a gemm.ErrShape if a dimension is negative, or if a leading
@@ -100,9 +104,9 @@ func (p *Plan[T]) Multiply(a, b, c []T) error {
 
 // Batch computes the operation for each i with a[i], b[i] and c[i]. The products are divided among the workers,
 // unless there are few and each is large: then the workers share each product. A matrix may be an operand of several
-// products. No c[i] may overlap another matrix. The error is a gemm.ErrShape if the numbers of matrices differ, or if
-// a slice is too short; it is a gemm.ErrOverlap if c[i] overlaps a[i], b[i] or c[i+1], which is all that is checked.
-// Then nothing is written.
+// products. The error is a gemm.ErrShape if the numbers of matrices differ, or if a slice is too short; it is a
+// gemm.ErrOverlap if a matrix of c has an element in common with any other matrix. Then nothing is written. The checks
+// take some 10 ns a product, and up to 0.5 µs if matrices of a and b lie between those of c.
 func (p *Plan[T]) Batch(a, b, c [][]T) error {
 	if len(a) != len(c) || len(b) != len(c) {
 		return fmt.Errorf("%w: a batch of %d matrices A, %d B and %d C", gemm.ErrShape, len(a), len(b), len(c))
@@ -111,13 +115,9 @@ func (p *Plan[T]) Batch(a, b, c [][]T) error {
 		if err := p.hold(a[i], b[i], c[i]); err != nil {
 			return fmt.Errorf("product %d: %w", i, err)
 		}
-		if i == 0 {
-			continue
-		}
-		last, this := p.matrix(2, c[i-1][:p.needC]), p.matrix(2, c[i][:p.needC])
-		if gemm.CheckOverlap(this, last, last) != nil {
-			return fmt.Errorf("%w: C of the products %d and %d", gemm.ErrOverlap, i-1, i)
-		}
+	}
+	if err := p.apart(a, b, c); err != nil {
+		return err
 	}
 	p.all(operands[T]{many: [3][][]T{a, b, c}}, len(c))
 	return nil
@@ -187,6 +187,84 @@ func (p *Plan[T]) hold(a, b, c []T) error {
 	}
 	return fmt.Errorf("%w: A, B and C have %d, %d and %d elements, they need %d, %d and %d", gemm.ErrShape, len(a),
 		len(b), len(c), p.needA, p.needB, p.needC)
+}
+
+// apart returns a gemm.ErrOverlap if a matrix of c has an element in common with another one. All are long enough. It
+// compares those whose addresses meet, and looks for them in the order of the addresses of c.
+func (p *Plan[T]) apart(a, b, c [][]T) error {
+	size := unsafe.Sizeof(*new(T))
+	width := uintptr(p.needC) * size
+	kept, ok := p.places.Get().(*[]place)
+	if !ok {
+		kept = new([]place)
+	}
+	defer p.places.Put(kept)
+	places, last, ascending := (*kept)[:0], uintptr(0), true
+	for i, x := range c {
+		at := address(x)
+		ascending = ascending && at >= last
+		last = at + width
+		places = append(places, place{at, i})
+	}
+	*kept = places
+	if !ascending {
+		slices.SortFunc(places, func(x, y place) int { return cmp.Compare(x.at, y.at) })
+		for i, x := range places {
+			for _, y := range places[i+1:] {
+				if y.at >= x.at+width {
+					break
+				}
+				if p.meet(c[x.i], 2, c[y.i], p.needC) {
+					return fmt.Errorf("%w: C of the products %d and %d", gemm.ErrOverlap, min(x.i, y.i), max(x.i, y.i))
+				}
+			}
+		}
+	}
+	for x, others := range [2][][]T{a, b} {
+		need, near := []int{p.needA, p.needB}[x], 0
+		for i, data := range others {
+			lo := address(data)
+			hi := lo + uintptr(need)*size
+			if hi <= places[0].at || lo >= places[len(places)-1].at+width {
+				continue
+			}
+			near = after(places, lo, width, near)
+			for _, z := range places[near:] {
+				if z.at >= hi {
+					break
+				}
+				if p.meet(c[z.i], x, data, need) {
+					return fmt.Errorf("%w: C of product %d and %c of product %d", gemm.ErrOverlap, z.i, "AB"[x], i)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// place is the address of matrix i of a batch.
+type place struct {
+	at uintptr
+	i  int
+}
+
+func address[T gemm.Float](x []T) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(x))) }
+
+// after returns the first of the ascending places, each of a width, that ends behind lo. It is often near, or the next.
+func after(places []place, lo, width uintptr, near int) int {
+	for range 2 {
+		if near < len(places) && places[near].at+width > lo && (near == 0 || places[near-1].at+width <= lo) {
+			return near
+		}
+		near++
+	}
+	return sort.Search(len(places), func(i int) bool { return places[i].at+width > lo })
+}
+
+// meet reports whether a matrix C has an element in common with operand x of A, B and C, of which need are read.
+func (p *Plan[T]) meet(c []T, x int, data []T, need int) bool {
+	other := p.matrix(x, data[:need])
+	return gemm.CheckOverlap(p.matrix(2, c[:p.needC]), other, other) != nil
 }
 
 // small computes one small product, whose operands are long enough.

@@ -155,9 +155,11 @@ func TestPlanRefuses(t *testing.T) {
 	}
 	all := make([]float64, 24)
 	for says, err := range map[string]error{
-		"C and A":                 p.Multiply(c, b, c[:6]),
-		"C and B":                 p.Multiply(a, c, c),
-		"product 1: ":             p.Batch([][]float64{a, c}, [][]float64{b, b}, [][]float64{make([]float64, 6), c}),
+		"C and A":     p.Multiply(c, b, c[:6]),
+		"C and B":     p.Multiply(a, c, c),
+		"product 1: ": p.Batch([][]float64{a, c}, [][]float64{b, b}, [][]float64{make([]float64, 6), c}),
+		"C of product 1 and A of product 0": p.Batch([][]float64{c, a}, [][]float64{b, b},
+			[][]float64{make([]float64, 6), c}),
 		"C of the products 0 and": p.Batch([][]float64{a, a}, [][]float64{b, b}, [][]float64{c, c}),
 		": C and B: ":             p.BatchStrided(1, a, 8, all, 12, all[11:], 6),
 		": C and A: ":             p.BatchStrided(2, all, 8, b, 12, all[12:], 6),
@@ -168,6 +170,47 @@ func TestPlanRefuses(t *testing.T) {
 	}
 	if slices.ContainsFunc(c, func(x float64) bool { return x != 1 }) {
 		t.Errorf("C was written: %v", c)
+	}
+}
+
+// TestBatchOverlap compares the check of random batches in one slice with their elements.
+func TestBatchOverlap(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 5))
+	data := make([]float64, 150)
+	found := map[bool]int{}
+	for range 20000 {
+		q := Problem[float64]{M: rng.IntN(3), N: rng.IntN(3), K: rng.IntN(3), Alpha: 1, LDA: 2, LDB: 2, LDC: 2 + rng.IntN(3)}
+		p, err := NewPlan(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all [3][][]float64
+		writes, uses := map[int]bool{}, [3][]int{} // the elements of C so far, and of all matrices
+		want := false
+		for range 1 + rng.IntN(4) {
+			for x, f := range p.forms {
+				at := rng.IntN(len(data) - 20)
+				all[x] = append(all[x], data[at:])
+				for i := range f.Rows {
+					for j := range f.Cols {
+						e := at + i*f.Stride + j
+						want = want || x == 2 && writes[e]
+						writes[e] = writes[e] || x == 2
+						uses[x] = append(uses[x], e)
+					}
+				}
+			}
+		}
+		for _, e := range slices.Concat(uses[0], uses[1]) {
+			want = want || writes[e]
+		}
+		found[want]++
+		if err := p.Batch(all[0], all[1], all[2]); (err != nil) != want || want && !errors.Is(err, gemm.ErrOverlap) {
+			t.Fatalf("%+v: %v, want an overlap: %v", q, err, want)
+		}
+	}
+	if found[true] < 1000 || found[false] < 1000 {
+		t.Errorf("%d overlaps, %d without", found[true], found[false])
 	}
 }
 
