@@ -47,7 +47,7 @@ type kernel struct {
 }
 
 // Open compiles sources and finds the functions, and loads each library once. Rows of a kernel that cannot run say
-// why. If no kernel can run, the error is one line that says why the first cannot, and what to do. Names are distinct.
+// why, and so do Faults. Names are distinct.
 func Open(ctx context.Context, kernels []Kernel, o Options) (*Kernels, error) {
 	all := &Kernels{}
 	if len(kernels) == 0 {
@@ -58,24 +58,25 @@ func Open(ctx context.Context, kernels []Kernel, o Options) (*Kernels, error) {
 		return nil, fmt.Errorf("a kernel needs a process of its own: %w", err)
 	}
 	compilers := map[string]peer.Compiler{}
-	ready := false
 	for _, k := range kernels {
 		made := &kernel{Kernel: k, program: program, threads: max(1, o.Threads)}
 		all.kernels = append(all.kernels, made)
 		made.fault = all.prepare(ctx, made, compilers, cmp.Or(o.Flags, DefaultFlags))
-		ready = ready || made.fault == nil
-		if ctx.Err() != nil {
-			break
+		if err := ctx.Err(); err != nil {
+			all.Close()
+			return nil, err
 		}
 	}
-	if err = ctx.Err(); err == nil && !ready {
-		err = all.kernels[0].fault
-	}
-	if err != nil {
-		all.Close()
-		return nil, err
-	}
 	return all, nil
+}
+
+// Faults returns why each kernel cannot run, in one line that says what to do; nil: it can.
+func (all *Kernels) Faults() []error {
+	var out []error
+	for _, k := range all.kernels {
+		out = append(out, k.fault)
+	}
+	return out
 }
 
 // prepare makes k ready to run. compilers are those that were found before, by language.

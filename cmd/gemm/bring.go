@@ -84,7 +84,7 @@ func launchOf(c *cli.Context) (l guest.Launch, err error) {
 	return l, err
 }
 
-// guests reads the kernels for a GPU. Rows of one that cannot be read say why; if none can, it is an error.
+// guests reads the kernels for a GPU. Rows of one that cannot be read say why.
 func guests(c *cli.Context, kernels []user.Kernel) ([]guest.Kernel, error) {
 	var out []guest.Kernel
 	if !has(c, guest.BlockFlag) {
@@ -94,20 +94,12 @@ func guests(c *cli.Context, kernels []user.Kernel) ([]guest.Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	var first error
-	read := 0
 	for _, k := range kernels {
 		g, err := guest.Read(user.Family+"/"+k.Name, k.Path, k.Symbol, k.Type, launch)
-		if err == nil {
-			read++
-		} else {
-			first = cmp.Or(first, err)
+		if err != nil {
 			g = guest.Kernel{Name: user.Family + "/" + k.Name, File: k.Path, Type: k.Type, Fault: oneLine(err)}
 		}
 		out = append(out, g)
-	}
-	if first != nil && read == 0 {
-		return nil, errors.New("--bring: " + oneLine(first))
 	}
 	for _, name := range []string{guest.BlockFlag, guest.GridFlag, guest.SharedFlag} {
 		if c.IsSet(name) && len(out) == 0 {
@@ -118,7 +110,7 @@ func guests(c *cli.Context, kernels []user.Kernel) ([]guest.Kernel, error) {
 }
 
 // bring opens the kernels that --bring names. threads is the number of threads that they may use unless
-// rows say otherwise. The caller closes them.
+// rows say otherwise. The caller closes them. If none of them can run, the error says why the first cannot.
 func bring(c *cli.Context, threads int) (b brought, err error) {
 	var kernels []user.Kernel
 	for _, text := range c.StringSlice(bringName) {
@@ -142,7 +134,21 @@ func bring(c *cli.Context, threads int) (b brought, err error) {
 	if b.guests, err = guests(c, slices.DeleteFunc(slices.Clone(kernels), isHost)); err != nil {
 		return b, err
 	}
-	b.Kernels, err = open(c, slices.DeleteFunc(kernels, user.Kernel.CUDA), threads)
+	if b.Kernels, err = open(c, slices.DeleteFunc(kernels, user.Kernel.CUDA), threads); err != nil {
+		return b, err
+	}
+	faults := b.Kernels.Faults()
+	for _, g := range b.guests {
+		var fault error
+		if g.Fault != "" {
+			fault = errors.New(g.Fault)
+		}
+		faults = append(faults, fault)
+	}
+	if len(faults) > 0 && !slices.Contains(faults, nil) {
+		b.Close()
+		err = errors.New("--bring: " + oneLine(faults[0]))
+	}
 	return b, err
 }
 

@@ -63,6 +63,30 @@ func TestBringToGPU(t *testing.T) {
 	}
 }
 
+// TestBringToBoth brings a kernel that can run and one that cannot, of which one is for a GPU.
+func TestBringToBoth(t *testing.T) {
+	dir := plantKernels(t, map[string]string{
+		"good.cu": `extern "C" __global__ void good` + strings.ReplaceAll(guestParameters, "float", "double") + "{}",
+		"good.c":  "void square_dgemm(int n, double *a, double *b, double *c) { c[0] += a[0] * b[0]; }",
+		"bad.c":   "void square_dgemm(int n {", "bad.cu": "int none;",
+	})
+	for good, bad := range map[string]string{"good.cu=cuda:f64": "bad.c", "good.c": "bad.cu=cuda:f64"} {
+		out := "report-" + bad[:strings.Index(bad, ".")+2]
+		r := start(t, dir, withWorker(t, "works"), "compare", "--families", "serial", "--variants", "serial/naive", "--sizes",
+			"1", "--type", "f64", "--out", out, "--bring", bad, "--bring", good)
+		got := map[string]compare.Status{}
+		for _, row := range records(t, filepath.Join(dir, out, "results.json")).Records {
+			if row.Experiment == compare.MainLadder {
+				got[row.Variant] = row.Status
+			}
+		}
+		if r.status != statusFailed || got["user/good"] != compare.OK || got["user/bad"] != compare.Failed {
+			t.Errorf("%s and %s: status %d, rows %v, %s", good, bad, r.status, got, r.stderr)
+		}
+	}
+	fail(t, dir, statusFailed, "--bring: ", "compare", "--bring", "bad.cu=cuda:f64", "--bring", "bad.c")
+}
+
 // TestBringToGPUMistakes checks that each mistake on the command line or in a source is one line that names the value.
 func TestBringToGPUMistakes(t *testing.T) {
 	dir := plantKernels(t, map[string]string{
