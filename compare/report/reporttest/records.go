@@ -149,7 +149,7 @@ func Raced(variant string, ms map[int]float64, params ...any) []compare.Record {
 			rows = append(rows, Row("mpi/"+variant, 256, t/1e3, OnRanks("strong", ranks, params...)))
 		}
 	}
-	return PlainLoops(rows...)
+	return OnLocal("serial/naive", rows...)
 }
 
 // Kernel returns a row of the family cuda for f32 operands at n.
@@ -209,11 +209,11 @@ func ThreadsOf(experiment compare.Experiment, threads int, params ...any) func(*
 	}
 }
 
-// PlainLoops makes the plain loops compute the parts of workers in rows that do not name another variant.
-func PlainLoops(rows ...compare.Record) []compare.Record {
+// OnLocal makes a variant compute the parts of workers in rows that do not name another one.
+func OnLocal(local string, rows ...compare.Record) []compare.Record {
 	for i, r := range rows {
 		rows[i].Resolved = maps.Clone(r.Resolved)
-		rows[i].Resolved["local"] = cmp.Or(r.Params["local"], any("serial/naive"))
+		rows[i].Resolved["local"] = cmp.Or(r.Params["local"], any(local))
 	}
 	return rows
 }

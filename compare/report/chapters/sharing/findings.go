@@ -266,13 +266,13 @@ func (b *builder) extremes(v *analysis.View, all []analysis.Fought, second, firs
 }
 
 // between judges whether the second variant is as many times as fast as the first as is claimed. Rows of C are
-// computed by the plain loops, as the others are. Pairs that were not interleaved, as is usual for two variants,
+// computed by the loops ikj, which the others have. Pairs that were not interleaved, as is usual for two variants,
 // count only if no drift can explain the difference.
 func (b *builder) between(v *analysis.View, key, first, second string, claimed claim.Range) document.Text {
 	all := analysis.Fight(v.Duels(
 		func(r compare.Record) bool {
 			return r.Variant == first && r.Experiment != compare.ArtificialLoad &&
-				(first != analysis.Rows || analysis.Local(r) == analysis.Baseline)
+				(first != analysis.Rows || analysis.Local(r) == analysis.IKJ)
 		},
 		func(r compare.Record) string { return second + " " + analysis.Omit(r.Params, "local").String() }, nil))
 	cases := claim.Cases{}
@@ -299,7 +299,7 @@ func (b *builder) between(v *analysis.View, key, first, second string, claimed c
 	}
 	variants := first + "," + second
 	if first == analysis.Rows {
-		variants += " --local " + analysis.Baseline
+		variants += " --local " + analysis.IKJ
 	}
 	return b.finding(key, analysis.OverThreads, cases,
 		"parallel --variants "+variants+" --sizes 128,256 --json "+key+".json", evidence,
