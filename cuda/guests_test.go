@@ -59,9 +59,12 @@ func TestGuestProgram(t *testing.T) {
 			t.Errorf("%s: %v, %+v, %q", header, err, image.Kernels, image.Warnings)
 		}
 	}
-	check := nvrtc.Program{Name: "changed.cu", Source: kernels.Changed, Arch: 90}
-	if image, err := l.Compile(check); err != nil || image.Kernels["changed"].Registers == 0 || image.Warnings != "" {
-		t.Errorf("the kernel that looks for changes: %v, %+v, %q", err, image.Kernels, image.Warnings)
+	for _, size := range []int{4, 8} {
+		judge := nvrtc.Program{Name: "judge.cu", Source: kernels.Judge, Arch: 90, Options: kernels.JudgeOptions(size)}
+		image, err := l.Compile(judge)
+		if err != nil || len(image.Kernels) != 4 || image.Kernels["judge_draw"].Registers == 0 || image.Warnings != "" {
+			t.Errorf("the kernels that judge elements of %d bytes: %v, %+v, %q", size, err, image.Kernels, image.Warnings)
+		}
 	}
 	for typ, options := range map[string][]string{"f32": {"-DELEMENT=float"},
 		"gf256": {"-DELEMENT=unsigned char", "-DFIELD"}} {

@@ -146,7 +146,7 @@ func (r *chain[T]) Do(ctx context.Context) (cost gemm.Cost, err error) {
 			return cost, failed("cuMemcpyDtoDAsync", err)
 		}
 	}
-	if err := cu.MemsetD8Async(r.at(chainOther), r.p.unwritten(), r.bytes, d.stream); err != nil {
+	if err := cu.MemsetD8Async(r.at(chainOther), 0xff, r.bytes, d.stream); err != nil {
 		return cost, failed("cuMemsetD8Async", err)
 	}
 	if err := d.start.Record(d.stream); err != nil {

@@ -14,8 +14,6 @@ import (
 	"gemm"
 	"gemm/cuda"
 	"gemm/cuda/guest"
-	"gemm/cuda/kernels"
-	"gemm/cuda/nvrtc"
 	"gemm/cuda/usage"
 )
 
@@ -40,7 +38,7 @@ func constructGuest[T gemm.Float](b *Backend, k guest.Kernel, p gemm.Params) (ge
 	if err != nil {
 		return nil, err
 	}
-	return guestOf[T]{gemmer[T]{&product[T]{d: d, name: k.Name, warm: p.Text("l2") == "warm", guest: true,
+	return guestOf[T]{gemmer[T]{&product[T]{d: d, name: k.Name, warm: p.Text("l2") == "warm", judge: newJudge[T],
 		engine: &guestEngine{d: d, kernel: k}}}}, nil
 }
 
@@ -154,69 +152,4 @@ func guarded[T gemm.Element](c, a gemm.Matrix[T], op cuda.Operation) layout {
 	z := guest.ZonesOf(s, gemm.TypeOf[T]().Size)
 	return layout{a: z.A, b: z.B, c: z.C, end: z.End, bytes: z.Bytes, used: z.Used, lda: max(1, s.K), ldb: max(1, s.N),
 		ldc: max(1, s.N)}
-}
-
-// untouched returns an error if anything but C is not what it was before the products of a guest.
-func (d *Device) untouched(ctx context.Context, x *placed) (err error) {
-	k, err := d.load(nvrtc.Program{Name: "changed.cu", Source: kernels.Changed, Arch: d.arch()}, "changed", 0)
-	if err != nil {
-		return err
-	}
-	found, err := d.allocate(8)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, d.free(&found)) }()
-	if err := d.void(found, d.stream); err != nil {
-		return err
-	}
-	const word = 4
-	l, words := x.layout, int64(x.all())*x.layout.bytes/word
-	arguments := []uint64{uint64(words), uint64(l.bytes / word), uint64(l.c / word), uint64(l.end / word),
-		uint64(x.room.at), uint64(found.at)}
-	if err := d.launch(k, [3]int{8 * d.GPU.Multiprocessors, 1, 1}, [3]int{256, 1, 1}, 0, arguments); err != nil {
-		return err
-	}
-	first, err := d.read(ctx, found.at)
-	if err != nil || first == math.MaxUint64 {
-		return err
-	}
-	var is, was float64 // the element
-	at, size := int64(first)*word, int64(x.size)
-	for to, from := range map[*float64]int64{&is: at, &was: at % l.bytes} {
-		from = from / size * size
-		begin := min(from, words*word-8) // 8 bytes are read, the last element may be shorter
-		bits, err := d.read(ctx, x.room.at+cu.DevicePtr(begin))
-		if err != nil {
-			return err
-		}
-		*to = number(bits>>(8*(from-begin)), x.size)
-	}
-	return errors.New(guest.ZonesOf(x.shape, x.size).Trespass(at%l.bytes, was, is))
-}
-
-// number returns the floating-point number of the given bytes that begins 8 bytes of memory.
-func number(bits uint64, bytes int) float64 {
-	if bytes == 8 {
-		return math.Float64frombits(bits)
-	}
-	return float64(math.Float32frombits(uint32(bits)))
-}
-
-// read returns 8 bytes of the device's memory, after all that was started on the stream.
-func (d *Device) read(ctx context.Context, from cu.DevicePtr) (uint64, error) {
-	p, err := d.down.take(ctx, d)
-	if err != nil {
-		return 0, err
-	}
-	if err := copyRows(p.at, 0, 8, nil, from, 8, 8, 1, d.stream); err != nil {
-		return 0, err
-	}
-	if err := p.done.Record(d.stream); err != nil {
-		return 0, failed("cuEventRecord", err)
-	}
-	if err := d.wait(ctx, p.done); err != nil {
-		return 0, err
-	}
-	return *(*uint64)(p.at), nil
 }

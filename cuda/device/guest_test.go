@@ -3,10 +3,15 @@
 package device_test
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/blas"
+
 	"gemm"
+	"gemm/compare/optional"
 	"gemm/cuda/device"
 	"gemm/cuda/guest"
 	"gemm/internal/gemmtest"
@@ -103,5 +108,142 @@ func TestGuests(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestGuestCheats has kernels that compute honestly in one launch, or seem to, and not in others. None is believed.
+func TestGuestCheats(t *testing.T) {
+	b := device.NewBackend()
+	t.Cleanup(func() { _ = b.Close() })
+	_, err := b.Device(0)
+	gemmtest.Require(t, "cuda", err)
+	const m, n, k = 30, 28, 20 // one block
+	copies := guest.ZonesOf(gemm.Shape{M: m, N: n, K: k}, 4).Bytes / 4
+	const (
+		head = `__device__ int launches;
+__device__ float old[1024];
+__device__ const float *first;
+` + guestHead + `__shared__ int now;
+	if (!i && !j) now = launches++;
+	__syncthreads();
+`
+		honest = guestBody + "}"
+		keep   = guestBody + "if (i < M && j < N) old[i * N + j] = C[i * N + j]; }"
+		copied = "if (i < M && j < N) C[i * N + j] = old[i * N + j];"
+	)
+	const wrong, unwritten, changes = "row ", "it does not write element ", "it changes A: element "
+	for name, test := range map[string]struct{ body, want string }{
+		"honest":            {honest, ""},
+		"every third":       {"if (now % 3 == 2) return;" + honest, unwritten},
+		"after a warm-up":   {"if (now > 12) return;" + honest, unwritten},
+		"written already":   {"if (C[0] == C[0]) return;" + honest, unwritten},
+		"cached":            {"if (now) {" + copied + " return; }" + keep, wrong},
+		"cached by address": {"if (!now) first = A; else if (A == first) {" + copied + " return; }" + keep, wrong},
+		"previous operands": {"float c = i < M && j < N ? old[i * N + j] : 0;" + guestBody +
+			"if (i < M && j < N) { old[i * N + j] = C[i * N + j]; if (now) C[i * N + j] = c; } }", wrong},
+		"copy of a sibling": {fmt.Sprintf("if (now %% 5) { if (i < M && j < N) C[i * N + j] = C[i * N + j - %d]; return; }",
+			copies) + honest, wrong},
+		"half of the rows": {"if (now && i >= M / 2) return;" + honest, unwritten},
+		"half of the terms": {"if (now) { if (i < M && j < N) { float s = 0; for (int p = 0; p < K / 2; p++) " +
+			"s += A[i * K + p] * B[p * N + j]; C[i * N + j] = s; } return; }" + honest, wrong},
+		"one wrong element": {guestBody + "if (now && i == 7 && j == 9) C[i * N + j] *= 2; }", "row 7 of C"},
+		"NaN":               {guestBody + "if (now && i < M && j < N) C[i * N + j] = nanf(\"\"); }", wrong},
+		"infinity": {guestBody + "if (now && i < M && j < N) C[i * N + j] = __int_as_float(0x7f800000); }",
+			wrong},
+		"writes A": {"if (now == 7 && i < M && j < K) ((float *)A)[i * K + j] = 0; __syncthreads();" + honest, changes},
+		"writes A of the next": {fmt.Sprintf("if (i < M && j < K) ((float *)A)[i * K + j + %d] = 0;", copies) + honest,
+			changes},
+		"writes what others begin with": {guestBody + fmt.Sprintf(
+			"if (!now && i < M && j < K) ((float *)A)[i * K + j] = ((float *)A)[i * K + j - %d] = 0; }", copies),
+			"it changes the operands that other launches begin with"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, x, c := gemm.NewMatrix[float32](m, k), gemm.NewMatrix[float32](k, n), gemm.NewMatrix[float32](m, n)
+			for i := range a.Data {
+				a.Data[i] = float32(i%7) - 3.5
+			}
+			for i := range x.Data {
+				x.Data[i] = float32(i%5) - 2.5
+			}
+			times := 5
+			if strings.Contains(name, "begin with") {
+				times = 1 // the first launch has the operands as they were staged
+			}
+			err := bursts(t, b, guest.Kernel{Type: "f32", Source: head + test.body}, times, 1, 0, a, x, c)
+			if test.want == "" {
+				same(t, err, 1, 0, a, x, c)
+			} else if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%v, want %q", err, test.want)
+			} else if strings.HasPrefix(test.want, wrong) && !errors.As(err, &optional.Wrong{}) {
+				t.Errorf("%v is no optional.Wrong", err)
+			}
+		})
+	}
+	t.Run("f64", func(t *testing.T) {
+		for _, scalars := range [][2]float64{{1, 0}, {-2, 0.5}} {
+			a, x, c := gemm.NewMatrix[float64](70, 130), gemm.NewMatrix[float64](130, 90), gemm.NewMatrix[float64](70, 90)
+			for _, y := range []gemm.Matrix[float64]{a, x, c} {
+				for i := range y.Data {
+					y.Data[i] = float64(i%7) - 3.5
+				}
+			}
+			source := strings.ReplaceAll(guestHead+guestBody+"}", "float", "double")
+			err := bursts(t, b, guest.Kernel{Type: "f64", Source: source}, 7, scalars[0], scalars[1], a, x, c)
+			same(t, err, scalars[0], scalars[1], a, x, c)
+			source = strings.Replace(source, "p < K", "p < K - 1", 1)
+			err = bursts(t, b, guest.Kernel{Type: "f64", Source: source}, 7, scalars[0], 0, a, x, c)
+			if !errors.As(err, &optional.Wrong{}) {
+				t.Errorf("a kernel that loses a term: %v", err)
+			}
+		}
+	})
+}
+
+// bursts computes the product of a guest in eight bursts of the given number of launches, and collects it.
+func bursts[T gemm.Float](t *testing.T, b *device.Backend, k guest.Kernel, times int, alpha, beta float64,
+	a, x, c gemm.Matrix[T]) error {
+	t.Helper()
+	k.Name, k.File, k.Folder, k.Symbol = "user/f", "f.cu", t.TempDir(), "f"
+	m, err := gemm.New[T](guest.Variants(b, []guest.Kernel{k})[0], nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := m.(gemm.GemmStager[T]).StageGemm(t.Context(), blas.NoTrans, blas.NoTrans, T(alpha), a, x, T(beta), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := run.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for range 8 {
+		cost, err := run.(optional.Repeater).Repeat(t.Context(), times)
+		if err != nil {
+			return err
+		}
+		if cost.Time <= 0 {
+			t.Errorf("%d launches take %v", times, cost.Time)
+		}
+	}
+	return run.Collect(t.Context())
+}
+
+// same checks a product that is not rounded. The elements of C were i%7 - 3.5 if β is not 0.
+func same[T gemm.Float](t *testing.T, err error, alpha, beta T, a, x, c gemm.Matrix[T]) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range c.Rows {
+		for j := range c.Cols {
+			want := beta * (T((i*c.Cols+j)%7) - 3.5)
+			for l := range a.Cols {
+				want += alpha * a.At(i, l) * x.At(l, j)
+			}
+			if got := c.At(i, j); !(got == want) {
+				t.Fatalf("element (%d, %d) is %v, want %v", i, j, got, want)
+			}
+		}
 	}
 }

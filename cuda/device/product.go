@@ -19,9 +19,11 @@ type product[T gemm.Element] struct {
 	name   string // of the variant
 	engine engine
 	warm   bool                        // operands are the same from call to call
-	guest  bool                        // a kernel of the user's: its operands are its own, and are checked
 	top    bool                        // one that users choose: its product from and to the host's memory is timed too
 	chosen atomic.Pointer[gemm.Params] // of the last product
+
+	// judge returns what checks a kernel of the user's; nil: it is not one. Its operands are its own.
+	judge func(d *Device, x *placed, op cuda.Operation, c, a, b gemm.Matrix[T]) (*judge, error)
 
 	another  func() engine // a new one; nil: products are not streamed
 	assembly *assembly[T]  // nil: none has been streamed yet

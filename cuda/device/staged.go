@@ -14,7 +14,6 @@ import (
 
 	"gemm"
 	"gemm/cuda"
-	"gemm/cuda/guest"
 	"gemm/cuda/usage"
 	"gemm/parallel/timeline"
 )
@@ -54,6 +53,7 @@ type staged[T gemm.Element] struct {
 	phases   map[string]time.Duration
 	warnings []string
 	clocks   clocks
+	judge    *judge // nil: the kernel is not a user's
 }
 
 // copied returns the bytes of a matrix without what lies between its rows.
@@ -112,7 +112,7 @@ func (p *product[T]) stage(ctx context.Context, op cuda.Operation, c, a, b gemm.
 		}
 	}
 	owner := ""
-	if p.guest {
+	if p.judge != nil {
 		owner = p.name
 	}
 	if r.placed, err = place(ctx, d, op, c, a, b, p.warm, owner); err != nil {
@@ -128,6 +128,11 @@ func (p *product[T]) stage(ctx context.Context, op cuda.Operation, c, a, b gemm.
 		return nil, err
 	}
 	p.choose()
+	if p.judge != nil {
+		if r.judge, err = p.judge(d, r.placed, op, c, a, b); err != nil {
+			return nil, err
+		}
+	}
 	return r, nil
 }
 
@@ -251,7 +256,8 @@ func (r *staged[T]) Repeat(ctx context.Context, times int) (cost gemm.Cost, err 
 	}
 	// A product that reads C changes it. So each of them begins with the staged C.
 	most := times
-	if r.op.Beta != 0 {
+	// No two launches of a judged kernel have the same operands.
+	if r.op.Beta != 0 || r.judge != nil {
 		most = r.sets
 	}
 	for done := 0; done < times; done += most {
@@ -271,7 +277,7 @@ func (r *staged[T]) Repeat(ctx context.Context, times int) (cost gemm.Cost, err 
 }
 
 // all returns how many copies of the operands there are. Those of a guest have one more, the first,
-// that no product uses: the others are compared with it.
+// that no product uses: the others are drawn by it.
 func (x *placed) all() int {
 	if x.owner != "" {
 		return x.sets + 1
@@ -287,16 +293,8 @@ func (x *placed) set(i int) operands {
 // burst computes the product the given number of times, each time with the next copy of the operands.
 func (r *staged[T]) burst(ctx context.Context, times int) (time.Duration, error) {
 	d := r.p.d
-	bytes := r.layout.end - r.layout.c
-	r.last = (r.next + times - 1) % r.sets
-	if r.op.Beta != 0 {
-		for i := range times {
-			if err := cu.MemcpyDtoDAsync(r.set((r.next+i)%r.sets).c, r.begin.at, bytes, d.stream); err != nil {
-				return 0, failed("cuMemcpyDtoDAsync", err)
-			}
-		}
-	} else if err := cu.MemsetD8Async(r.set(r.last).c, r.p.unwritten(), bytes, d.stream); err != nil {
-		return 0, failed("cuMemsetD8Async", err)
+	if err := r.fill(times); err != nil {
+		return 0, err
 	}
 	if err := d.start.Record(d.stream); err != nil {
 		return 0, failed("cuEventRecord", err)
@@ -314,7 +312,30 @@ func (r *staged[T]) burst(ctx context.Context, times int) (time.Duration, error)
 	if err := d.wait(ctx, d.end); err != nil {
 		return 0, err
 	}
-	return between(d.start, d.end)
+	took, err := between(d.start, d.end)
+	if r.judge != nil && err == nil {
+		err = r.judge.after(ctx, times)
+	}
+	return took, err
+}
+
+// fill writes what each C of the given number of products holds before.
+func (r *staged[T]) fill(times int) error {
+	bytes := r.layout.end - r.layout.c
+	if r.judge != nil {
+		r.next, r.last = 0, times-1 // all sets are drawn, the first ones first: they are not in the L2 cache
+		return r.judge.before(times)
+	}
+	r.last = (r.next + times - 1) % r.sets
+	if r.op.Beta == 0 {
+		return failed("cuMemsetD8Async", cu.MemsetD8Async(r.set(r.last).c, 0xff, bytes, r.p.d.stream))
+	}
+	for i := range times {
+		if err := cu.MemcpyDtoDAsync(r.set((r.next+i)%r.sets).c, r.begin.at, bytes, r.p.d.stream); err != nil {
+			return failed("cuMemcpyDtoDAsync", err)
+		}
+	}
+	return nil
 }
 
 // errCollect says that the requested result was overwritten.
@@ -337,23 +358,11 @@ func (r *staged[T]) Collect(ctx context.Context) (err error) {
 		return errCollect
 	}
 	r.p.choose() // again: the product is done
+	if r.judge != nil {
+		return collect(ctx, r.judge, r.c, r.a, r.b)
+	}
 	o := r.set(r.last)
-	if err := download(ctx, d, d.down, r.c, o.c, o.ldc); err != nil || !r.p.guest {
-		return err
-	}
-	if err := d.untouched(ctx, r.placed); err != nil {
-		return err
-	}
-	return guest.Unwritten(r.c)
-}
-
-// unwritten returns the byte that C is filled with before the last product: what that does not write
-// is not a number. A guest may compute 0*C, so its C has numbers that are too large for a result.
-func (p *product[T]) unwritten() byte {
-	if p.guest {
-		return guest.Poison
-	}
-	return 0xff
+	return download(ctx, d, d.down, r.c, o.c, o.ldc)
 }
 
 // Device implements usage.OnDevice.
@@ -375,7 +384,7 @@ func (r *staged[T]) Watts() float64 { return r.p.d.monitor.watts() }
 
 // free gives the operands back.
 func (r *staged[T]) free() error {
-	err := r.p.engine.close()
+	err := errors.Join(r.p.engine.close(), r.judge.free())
 	if r.placed != nil {
 		err = errors.Join(err, r.p.d.leave(r.placed))
 		r.placed = nil

@@ -2,7 +2,6 @@ package guest
 
 import (
 	"fmt"
-	"unsafe"
 
 	"gemm"
 )
@@ -57,24 +56,4 @@ func (z Zones) Trespass(at int64, was, is float64) string {
 		return fmt.Sprintf("it writes outside C, element %d behind its last one", (at-z.End)/size+1)
 	}
 	return fmt.Sprintf("it writes outside C, element %d before its first one", (z.C-at+size-1)/size)
-}
-
-// Poison is the byte that C is filled with before a product: numbers of 8·10³⁷ in single precision and
-// 10³⁰¹ in double, too large for a result. They are no NaN, because a kernel may compute 0·C.
-const Poison = 0x7e
-
-// Unwritten returns an error if an element of C is what C was filled with.
-func Unwritten[T gemm.Element](c gemm.Matrix[T]) error {
-	var poison T
-	for i := range unsafe.Sizeof(poison) {
-		*(*byte)(unsafe.Add(unsafe.Pointer(&poison), i)) = Poison
-	}
-	for i := range c.Rows {
-		for j, x := range c.Row(i) {
-			if x == poison {
-				return fmt.Errorf("it does not write element (%d, %d) of C, or adds to what was there before", i, j)
-			}
-		}
-	}
-	return nil
 }

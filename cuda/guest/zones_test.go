@@ -1,7 +1,6 @@
 package guest
 
 import (
-	"math"
 	"strings"
 	"testing"
 
@@ -35,24 +34,5 @@ func TestZones(t *testing.T) {
 		if z := ZonesOf(s, 8); z.Used < int64(8*s.M*s.N) || strings.Contains(z.Trespass(z.A-1, 0, 0), "changes") {
 			t.Errorf("%v: %+v", s, z)
 		}
-	}
-}
-
-// TestUnwritten finds an element that no product has written, and takes no other for one.
-func TestUnwritten(t *testing.T) {
-	c := gemm.NewMatrix[float32](3, 2)
-	c.Set(0, 0, float32(math.NaN()))
-	c.Set(0, 1, 8e37)
-	if err := Unwritten(c); err != nil {
-		t.Error(err)
-	}
-	c.Set(2, 1, math.Float32frombits(0x7e7e7e7e))
-	if err := Unwritten(c); err == nil || !strings.Contains(err.Error(), "element (2, 1) of C") {
-		t.Error(err)
-	}
-	d := gemm.NewMatrix[float64](1, 1)
-	d.Set(0, 0, math.Float64frombits(0x7e7e7e7e7e7e7e7e))
-	if err := Unwritten(d); err == nil {
-		t.Error("an element in double precision is taken for written")
 	}
 }

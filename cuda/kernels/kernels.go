@@ -55,10 +55,18 @@ var PeakWarpgroups string
 //go:embed timeline.cu
 var Timeline string
 
-// Changed is the source of the kernel that finds what another one has written outside of C.
+// Judge is the source of the kernels that check each launch of a user's kernel.
 //
-//go:embed changed.cu
-var Changed string
+//go:embed judge.cu
+var Judge string
+
+// JudgeOptions returns the options with which Judge is compiled for elements of the given bytes.
+func JudgeOptions(bytes int) []string {
+	if bytes == 4 {
+		return nil
+	}
+	return []string{"-DELEMENT=double", "-DWORD=unsigned long long", "-DSHIFT=12", "-DLARGE=(0x7e0ull<<52)"}
+}
 
 // Source returns the source of a file, such as 01_naive.cu of the element type f32.
 func Source(typ, file string) (string, error) {

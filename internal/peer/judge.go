@@ -43,9 +43,8 @@ type judge[T gemm.Float] struct {
 func newJudge[T gemm.Float](p *Process, call Call, op Operation, k int, c, a, b []gemm.Matrix[T]) *judge[T] {
 	j := &judge[T]{process: p, op: op, columns: call.ABI == Fortran || call.ABI == Square,
 		sums: op.Beta != 0 || call.ABI == Square, k: k, a: a, b: b, c: c[0]}
-	scale := math.Abs(op.Alpha) * float64(k) * limitOf(a) * limitOf(b)
+	j.tol = Tolerance(op.Alpha, op.Beta, k, c, a, b)
 	if op.Beta != 0 {
-		scale += math.Abs(op.Beta) * limitOf(c)
 		for _, x := range c {
 			copied := gemm.NewMatrix[T](x.Rows, x.Cols)
 			for i := range x.Rows {
@@ -54,12 +53,21 @@ func newJudge[T gemm.Float](p *Process, call Call, op Operation, k int, c, a, b 
 			j.c0 = append(j.c0, copied)
 		}
 	}
-	// An element of C errs by γ·|A||B| at most, whatever the order of its sum, and a sum of n of them with random signs
-	// by 8·√n times it but for once in 10¹³ rows (Hoeffding). The sums here have the worst case of float64.
-	n := float64(c[0].Cols)
-	j.tol = scale * (8*math.Sqrt(n)*gemm.Gamma(float64(k)+3, gemm.TypeOf[T]().UnitRoundoff) +
-		n*gemm.Gamma(n+float64(k)+6, 0x1p-53))
 	return j
+}
+
+// Tolerance returns by how much an element of C·x may differ from α·A·(B·x) + β·C₀·x for signs x, if both are computed
+// in float64, and A and B are op(A) and op(B) with other mantissas. An element of C errs by γ·|A||B| at most, whatever
+// the order of its sum, and a sum of n of them with random signs by 8·√n times it but for once in 10¹³ rows
+// (Hoeffding). The sums in float64 have their worst case.
+func Tolerance[T gemm.Float](alpha, beta float64, k int, c, a, b []gemm.Matrix[T]) float64 {
+	scale := math.Abs(alpha) * float64(k) * limitOf(a) * limitOf(b)
+	if beta != 0 {
+		scale += math.Abs(beta) * limitOf(c)
+	}
+	n := float64(c[0].Cols)
+	return scale * (8*math.Sqrt(n)*gemm.Gamma(float64(k)+3, gemm.TypeOf[T]().UnitRoundoff) +
+		n*gemm.Gamma(n+float64(k)+6, 0x1p-53))
 }
 
 // limitOf returns a power of two that no element exceeds, also with other mantissas.
