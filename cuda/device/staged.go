@@ -293,7 +293,7 @@ func (x *placed) set(i int) operands {
 // burst computes the product the given number of times, each time with the next copy of the operands.
 func (r *staged[T]) burst(ctx context.Context, times int) (time.Duration, error) {
 	d := r.p.d
-	if err := r.fill(times); err != nil {
+	if err := r.fill(ctx, times); err != nil {
 		return 0, err
 	}
 	if err := d.start.Record(d.stream); err != nil {
@@ -320,22 +320,28 @@ func (r *staged[T]) burst(ctx context.Context, times int) (time.Duration, error)
 }
 
 // fill writes what each C of the given number of products holds before.
-func (r *staged[T]) fill(times int) error {
-	bytes := r.layout.end - r.layout.c
+func (r *staged[T]) fill(ctx context.Context, times int) error {
+	d, bytes := r.p.d, r.layout.end-r.layout.c
 	if r.judge != nil {
-		r.next, r.last = 0, times-1 // all sets are drawn, the first ones first: they are not in the L2 cache
-		return r.judge.before(times)
-	}
-	r.last = (r.next + times - 1) % r.sets
-	if r.op.Beta == 0 {
-		return failed("cuMemsetD8Async", cu.MemsetD8Async(r.set(r.last).c, 0xff, bytes, r.p.d.stream))
-	}
-	for i := range times {
-		if err := cu.MemcpyDtoDAsync(r.set((r.next+i)%r.sets).c, r.begin.at, bytes, r.p.d.stream); err != nil {
-			return failed("cuMemcpyDtoDAsync", err)
+		r.next = 0 // all sets are drawn, the first ones first: they are not in the L2 cache
+		if err := errors.Join(r.judge.before(times), d.settle(ctx)); err != nil {
+			return err
 		}
 	}
-	return nil
+	r.last = (r.next + times - 1) % r.sets
+	filled := r.set(r.last).c
+	switch {
+	case r.judge != nil: // of the first copy: the GPU is as busy when the clock starts as it is for our kernels
+		filled = r.layout.at(r.room.at).c
+	case r.op.Beta != 0:
+		for i := range times {
+			if err := cu.MemcpyDtoDAsync(r.set((r.next+i)%r.sets).c, r.begin.at, bytes, d.stream); err != nil {
+				return failed("cuMemcpyDtoDAsync", err)
+			}
+		}
+		return nil
+	}
+	return failed("cuMemsetD8Async", cu.MemsetD8Async(filled, 0xff, bytes, d.stream))
 }
 
 // errCollect says that the requested result was overwritten.
