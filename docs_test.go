@@ -89,7 +89,7 @@ func fences(text string) []fence {
 // sets itself.
 func anchors(text string) []string {
 	var names []string
-	dropped := regexp.MustCompile("[^a-z0-9 _-]")
+	dropped := regexp.MustCompile(`[^\p{L}0-9 _-]`)
 	for _, match := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(text, -1) {
 		name := strings.ToLower(match[1])
 		name = dropped.ReplaceAllString(name, "")

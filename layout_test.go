@@ -91,8 +91,8 @@ var importTable = map[string][]string{
 		"internal/pseudocode", "blas",
 	},
 
-	"compare/report/analysis": {"cuda/occupancy", "internal/sample", "parallel/timeline", ".", "compare", "cuda"},
-	"compare/report/number":   {"compare/report/document", "compare"},
+	"compare/report/analysis": {"cuda/occupancy", "parallel/timeline", ".", "compare", "cuda"},
+	"compare/report/number":   {"compare/report/document"},
 	"compare/trace":           {".", "compare"},
 	"compare/report/reporttest": {
 		"compare/report/chart", "cuda/usage", "internal/child", "mpi/account", ".", "compare/topology", "compare",
@@ -132,7 +132,7 @@ var importTable = map[string][]string{
 	},
 
 	"compare/report/chapters": {
-		"compare/batch", "cuda/usage", "internal/sample", ".", "compare/report/document", "compare/report/text",
+		".", "compare/report/document", "compare/report/text",
 		"compare", "cuda",
 		"compare/report/analysis", "compare/report/analysis/claim", "compare/report/analysis/coursework",
 		"compare/report/analysis/lab",

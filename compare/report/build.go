@@ -15,7 +15,6 @@ import (
 	"gemm/compare/report/chapters"
 	"gemm/compare/report/chapters/gpu"
 	"gemm/compare/report/chapters/paper"
-	"gemm/compare/report/chapters/sharing"
 	"gemm/compare/report/document"
 	"gemm/compare/report/figures"
 	"gemm/compare/report/listing"
@@ -79,10 +78,8 @@ func read(b *chapters.Builder, cover []document.Field) document.Report {
 	return r
 }
 
-// Appendix turns records into the words and tables of the appendix, in reading order: summary, host
-// and method, results, analysis, threads, ranks, the GPU, codes, peers, and a section for each
-// backend. Every row of doc is in a table, or in a sentence with others that were unavailable for the
-// same reason. Figures are placed where Drawings has one. The same records give the same appendix.
+// Appendix turns records into the tables of the appendix: hosts and runs, means over libraries that were measured
+// in turn, and every row. The same records give the same appendix.
 func Appendix(doc compare.Document, opt Options) document.Report {
 	return assemble(chapters.New(doc, opt.Lang, opt.Command, drawn(doc, opt.Lang)))
 }
@@ -100,41 +97,29 @@ func drawn(doc compare.Document, lang string) map[string]bool {
 func assemble(b *chapters.Builder) document.Report {
 	r := document.Report{Lang: b.Lang(), Title: b.Plain("appendix.title"), Subtitle: subtitle(b), Words: b.Words(),
 		Copied: true}
-	r.Add(b.Summary())
 	for _, part := range []struct {
 		id      string
 		content func(*chapters.Builder, *analysis.View) []document.Section
 	}{
-		{"method", (*chapters.Builder).Host},
-		{"results", (*chapters.Builder).Results},
-		{"analysis", (*chapters.Builder).Analysis},
-		{"sharing", sharing.Threads},
-		{"distributed", sharing.Ranks},
-		{"gpu", gpu.Sections},
-		{"codes", gpu.Codes},
+		{"hosts", (*chapters.Builder).Host},
 		{"peers", (*chapters.Builder).Peers},
+		{"codes", gpu.Codes},
+		{"results", (*chapters.Builder).Rows},
 	} {
-		chapter := b.Section(part.id, 1)
-		chapter.Text(b.Say(part.id + ".intro"))
 		var sections []document.Section
 		for _, v := range b.Views {
 			sections = append(sections, part.content(b, v)...)
 		}
-		if part.id == "gpu" {
-			sections = append(sections, gpu.Design(b)...)
-		}
 		if len(sections) > 0 {
-			r.Add(chapter)
+			r.Add(b.Section(part.id, 1))
 			r.Add(sections...)
 		}
-		if part.id == "method" && len(sections) > 0 {
-			r.Add(b.Measured())
-		}
 	}
-	if s := b.Commands(r.Sections); len(s.Blocks) > 0 {
+	if len(r.Sections) == 0 {
+		s := b.Section("results", 1)
+		s.Text(b.Say("summary.empty", text.Args{"Command": document.Literal(b.Program + " compare --out report")}))
 		r.Add(s)
 	}
-	r.Add(b.References())
 	b.Attribute(r.Sections)
 	return r
 }

@@ -35,16 +35,13 @@ func drawingOf(t *testing.T, doc compare.Document, id string) chart.Chart {
 }
 
 func TestDrawings(t *testing.T) {
-	want := "waterfall-f64 families-f64 gflops-serial-f64 gflops-serial-f32 gflops-reference-f64 gflops-reference-f32 speedup-f64 speedup-f32 " +
-		"strassen-crossover-f64 cutoff-f64 strassen-crossover-f32 cutoff-f32 roofline-f64 roofline-f32 compiler-f64 compiler-f32 rate-gf256"
+	want := "waterfall-f64 families-f64 gflops-serial-f64 gflops-serial-f32 strassen-crossover-f64 " +
+		"strassen-crossover-f32 roofline-f64 roofline-f32 compiler-f64 compiler-f32 rate-gf256"
 	if got := strings.Join(ids(figures.Drawings(realistic(), "en")), " "); got != want {
 		t.Errorf("drawings are %s, want %s", got, want)
 	}
-	want = "topology strong-speedup-f64 strong-serial-f64 strong-efficiency-f64 strong-ceiling-f64 " +
-		"strong-fraction-f64 " +
-		"strong-time-f64 weak-speedup-f64 weak-time-f64 chunk-static-f64 chunk-dynamic-f64 chunk-guided-f64 " +
-		"times-f64 " +
-		"timeline-1 placement-workers"
+	want = "topology strong-speedup-f64 chunk-static-f64 chunk-dynamic-f64 chunk-guided-f64 times-f64 timeline-1 " +
+		"placement-workers"
 	if got := strings.Join(ids(figures.Drawings(threaded(), "en")), " "); got != want {
 		t.Errorf("drawings of threads are %s, want %s", got, want)
 	}
@@ -153,10 +150,6 @@ func TestRates(t *testing.T) {
 	if curve.Limit.Level != 40 || !curve.Top || !slices.Equal(curve.Sizes, []float64{64, 128}) {
 		t.Errorf("limit %v, sizes %v", curve.Limit, curve.Sizes)
 	}
-	// Charts of other families also show the best serial variant.
-	if got := pointsOf(t, drawingOf(t, doc, "gflops-reference-f64"), "serial/packed"); len(got) != 2 {
-		t.Errorf("packed beside the reference is %v", got)
-	}
 	doc.Hosts[0].Ceilings = nil
 	if curve := drawingOf(t, doc, "gflops-serial-f64").(chart.Curve); curve.Limit.Level != 0 {
 		t.Errorf("without a measured peak the limit is %v", curve.Limit)
@@ -171,25 +164,6 @@ func TestRatesOfParameters(t *testing.T) {
 	ch := drawingOf(t, doc, "gflops-serial-f64")
 	if a, b := pointsOf(t, ch, "blocked block=16"), pointsOf(t, ch, "blocked block=32"); len(a) != 2 || len(b) != 1 {
 		t.Errorf("series are %v and %v", a, b)
-	}
-}
-
-func TestSpeedups(t *testing.T) {
-	doc := reporttest.Planted(reporttest.Row("serial/naive", 64, 8e-6), reporttest.Row("serial/naive", 128, 80e-6),
-		reporttest.Row("serial/ikj", 128, 20e-6),
-		reporttest.Row("serial/ikj", 128, 10e-6, param("block", 8)), reporttest.Row("serial/ikj", 256, 1e-6),
-		reporttest.Row("reference/mkl", 128, 160e-6))
-	bars := drawingOf(t, doc, "speedup-f64").(chart.Bars)
-	if len(bars.Groups) != 2 || bars.Groups[0].Label != "serial/ikj" || bars.Groups[1].Label != "reference/mkl" {
-		t.Fatalf("groups are %v", bars.Groups)
-	}
-	for i, want := range []float64{8, 0.5} {
-		if got := bars.Groups[i].Bars[0].Y; got < 0.99*want || got > 1.01*want {
-			t.Errorf("%s is %v times as fast, want %v", bars.Groups[i].Label, got, want)
-		}
-	}
-	if bars.Groups[0].Bars[0].Color == bars.Groups[1].Bars[0].Color {
-		t.Error("two families have one colour")
 	}
 }
 
@@ -219,13 +193,6 @@ func TestStrassenFigures(t *testing.T) {
 	check("crossover", pointsOf(t, crossover, "strassen"), [2]float64{128, 0.5}, [2]float64{256, 1})
 	check("best cut-off", pointsOf(t, crossover, "strassen, best cut-off"), [2]float64{128, 0.25}, [2]float64{256, 2})
 	check("in turn", pointsOf(t, crossover, "winograd"), [2]float64{256, 2})
-	cutoffs := drawingOf(t, doc, "cutoff-f64")
-	check("cut-off", pointsOf(t, cutoffs, "strassen, n = 256"), [2]float64{32, 0.5}, [2]float64{64, 2},
-		[2]float64{128, 1.6})
-	check("cut-off", pointsOf(t, cutoffs, "strassen, n = 128"), [2]float64{64, 0.25})
-	if limit := crossover.(chart.Curve).Limit; limit != (chart.Limit{Level: 1, Label: "serial/packed"}) {
-		t.Errorf("the limit is %v", limit)
-	}
 }
 
 func TestRoofline(t *testing.T) {
@@ -305,12 +272,6 @@ func TestScalingFigures(t *testing.T) {
 		[2]float64{2, 2}, [2]float64{4, 2.5})
 	near("ideal", pointsOf(t, drawingOf(t, doc, "strong-speedup-f64"), "ideal"), [2]float64{1, 1}, [2]float64{2, 2},
 		[2]float64{4, 4})
-	near("over serial", pointsOf(t, drawingOf(t, doc, "strong-serial-f64"), "rows, static"), [2]float64{1, 2},
-		[2]float64{2, 4}, [2]float64{4, 5})
-	near("efficiency", pointsOf(t, drawingOf(t, doc, "strong-efficiency-f64"), "rows, static"), [2]float64{1, 1},
-		[2]float64{2, 1}, [2]float64{4, 0.625})
-	near("fraction", pointsOf(t, drawingOf(t, doc, "strong-fraction-f64"), "rows, static"), [2]float64{2, 0},
-		[2]float64{4, 0.2})
 	spread := func(id string) (count int) { // points with an interval
 		for _, pt := range pointsOf(t, drawingOf(t, doc, id), "rows, static") {
 			if pt.Lo != pt.Y || pt.Hi != pt.Y {
@@ -319,23 +280,17 @@ func TestScalingFigures(t *testing.T) {
 		}
 		return count
 	}
-	for id, want := range map[string]int{"strong-speedup-f64": 2, "strong-efficiency-f64": 2, "strong-fraction-f64": 2,
-		"strong-serial-f64": 0} {
+	for id, want := range map[string]int{"strong-speedup-f64": 2} {
 		if got := spread(id); got != want {
 			t.Errorf("%s has %d intervals, want %d", id, got, want)
 		}
 	}
 	doc.Records = apart(doc.Records)
-	for _, id := range []string{"strong-speedup-f64", "strong-efficiency-f64", "strong-fraction-f64",
-		"strong-serial-f64"} {
+	for _, id := range []string{"strong-speedup-f64"} {
 		if got := spread(id); got != 0 {
 			t.Errorf("%s has %d intervals of rows that were not measured in turn", id, got)
 		}
 	}
-	doc = reporttest.Many(grown(map[int]float64{1: 1, 4: 1.25})...)
-	near("scaled speed-up", pointsOf(t, drawingOf(t, doc, "weak-speedup-f64"), "rows"), [2]float64{1, 1},
-		[2]float64{4, 3.2})
-	near("time", pointsOf(t, drawingOf(t, doc, "weak-time-f64"), "rows"), [2]float64{1, 1}, [2]float64{4, 1.25})
 	doc = reporttest.Many(reporttest.Swept("chunk", "chunk", []any{0, 4, 16}, []float64{1, 2, 4}, "schedule", "guided")...)
 	near("chunks", pointsOf(t, drawingOf(t, doc, "chunk-guided-f64"), "4 threads"), [2]float64{1, 1},
 		[2]float64{4, 2}, [2]float64{16, 4})

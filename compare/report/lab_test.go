@@ -95,21 +95,18 @@ func batched(ours, library string, slower float64) []compare.Record {
 
 // labSentences are documents with what the lab measures.
 var labSentences = []sentence{
+	{"iterated products on a GPU", reporttest.Planted(append(chained("cuda/dmma", 1.02), chained("cuda/warptile", 1.5)...)...),
+		[]string{"A step takes 2.00 % to 50.0 % longer than one product"}, nil},
 	{"iterated products on processors", reporttest.With(append(chained("serial/packed", 1.02),
-		chained("parallel/packed", 1.5)...)...), []string{"A step takes 2.00 % to 50.0 % longer than one product",
-		"| `serial/packed` | f64 | 512 | 10 | ok | 102 ms | 10.2 ms | 10.0 ms | 2.00 % |"}, []string{"{#gpu-chain}"}},
-	{"batches", reporttest.With(batched("serial/packed", "reference/mkl", 1.5)...), []string{
-		"`reference/mkl`: ours is 1.50 times as fast in the geometric mean of 1 batch, 1.50 to 1.50 times",
-		"| f64 | 1000 × 16³ | 1 | `serial/packed` | one call | ok | 1.00 µs | 8.19 | — | — ",
-		"| `reference/mkl` | a call for each, in C | ok | 1.50 µs | 5.46 | 1.50 (1.50) | suite ahead ",
-		"| `serial/naive` | a call for each | ok | 2.00 µs | 4.10 | 2.00 (2.00) | — "}, []string{"{#gpu-batch}"}},
+		chained("parallel/packed", 1.5)...)...), nil, nil},
+	{"batches", reporttest.With(batched("serial/packed", "reference/mkl", 1.5)...), nil, nil},
 	{"batches on a GPU", reporttest.Planted(batched("cuda/warptile", analysis.CuBLAS, 0.5)...),
-		[]string{"{#gpu-batch}", "`cuda/cublas`: ours is 0.500 times as fast", "library ahead"}, []string{"{#batch}"}},
+		nil, nil},
 	{"one iterated product on a GPU, occupancies, and a timeline", changed(accelerated(true), swept, packed), []string{
 		"A step takes 10.0 % longer",
 		"gemm cuda --variants cuda/dmma --sizes 2048 --type f64 --chain 10 --json"}, []string{"{#chain}", "| " +
 		"occupancy |"}},
-	{"tiles over GF(2⁸)", changed(encoded(), tiled), []string{"the tile 4×256×10 is the fastest"}, nil},
+	{"tiles over GF(2⁸)", changed(encoded(), tiled), nil, nil},
 	{"a lab with one version", reporttest.Planted(reporttest.Row("cuda/smem", 1024, 1, reporttest.Turn("cuda")),
 		reporttest.Row(analysis.CuBLAS, 1024, 0.5, reporttest.Turn("cuda"))), nil, nil},
 }
@@ -127,10 +124,6 @@ func TestLab(t *testing.T) {
 				"| `cuda/dmma` | f64 | 2048 | 10 | ok | 11.0 ms | 1.10 ms | 1.00 ms | 10.0 % |",
 				"256 threads, 128 registers a thread and 16 KiB"},
 			"zh": {"{#gpu-lab}", "{#gpu-chain}", "{#gpu-occupancy}", "**结果相反**"},
-		}},
-		{changed(encoded(), tiled), map[string][]string{
-			"en": {"the tile 4×256×10 is the fastest, 2.00", "| 1×32×2 | 32 | ok | 2.00 ms |"},
-			"zh": {"最快的分块是 4×256×10"},
 		}},
 	} {
 		for lang, want := range c.want {
@@ -157,12 +150,8 @@ func TestLabFigures(t *testing.T) {
 	if p := curve.Series[0].Points; len(p) != 4 || p[3].X != 128 || p[3].Y != 25 {
 		t.Errorf("the line is %v", p)
 	}
-	tiles := drawingOf(t, changed(encoded(), tiled), "tiles-gf256").(chart.Curve)
-	if len(tiles.Series) != 2 || len(tiles.Sizes) != 2 {
-		t.Errorf("the curves of tiles are %v over %v", tiles.Series, tiles.Sizes)
-	}
 	for _, d := range append(figures.Drawings(accelerated(true), "en"), figures.Drawings(encoded(), "en")...) {
-		if strings.HasPrefix(d.ID, "gpu-occupancy") || d.ID == "tiles-gf256" {
+		if strings.HasPrefix(d.ID, "gpu-occupancy") {
 			t.Errorf("%s is drawn of nothing", d.ID)
 		}
 	}

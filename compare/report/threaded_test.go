@@ -213,10 +213,8 @@ func played(n, p int, schedule string, load int, unit float64) compare.Trace {
 	switch schedule {
 	case "static":
 		for i := 0; i < n; {
-			w, j := analysis.StaticOwner(i, n, p, 0), i
-			for j < n && analysis.StaticOwner(j, n, p, 0) == w {
-				j++
-			}
+			w := i * p / n
+			j := (w + 1) * n / p
 			run(w, i, j)
 			i = j
 		}

@@ -85,7 +85,9 @@ func Write(ctx context.Context, dir string, doc compare.Document, opt WriteOptio
 	out := folder{ctx: ctx, dir: dir, force: opt.Force}
 	out.err = unless(ctx, func() error {
 		r, appendix = Build(shown, of), Appendix(shown, of)
-		drawings = figures.Drawings(shown, r.Lang)
+		drawings = slices.DeleteFunc(figures.Drawings(shown, r.Lang), func(d chart.Drawing) bool {
+			return !r.Shows(d.ID) && !appendix.Shows(d.ID)
+		})
 		return nil
 	})
 	if out.err != nil {

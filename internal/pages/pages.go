@@ -22,8 +22,7 @@ type page struct {
 	topic   string
 	title   string
 	records []string // files in results/
-	digest  digest   // of the appendix
-	paper   bool     // of the report instead
+	digest  digest   // of the report and the appendix
 }
 
 // topics are the pages of docs/, in the order of its index.
@@ -33,14 +32,11 @@ var topics = []page{
 		title:   "One processor: the ladder, step by step",
 		records: []string{"serial.json.gz"},
 		digest: digest{
-			sections: []string{
-				"summary", "machine", "runs", "ladder", "strassen", "compiler", "roofline", "against",
-				"references",
-			},
+			sections: []string{"answer", "machine", "runs", "serial-measurements", "compiler-c", "course-versions"},
 			figures: []string{
-				"speedup-f64", "gflops-serial-f64", "strassen-crossover-f64", "cutoff-f64", "compiler-f64",
-				"roofline-f64",
+				"waterfall-f64", "gflops-serial-f64", "strassen-crossover-f64", "compiler-f64", "roofline-f64",
 			},
+			tables: []string{"table-serial-f64"},
 		},
 	},
 	{
@@ -52,7 +48,6 @@ var topics = []page{
 			figures:  []string{"gflops-serial-f64"},
 			tables:   []string{"table-peaks"},
 		},
-		paper: true,
 	},
 	{
 		topic:   "peers",
@@ -70,13 +65,10 @@ var topics = []page{
 		records: []string{"parallel-xeon.json.gz"},
 		digest: digest{
 			sections: []string{
-				"summary", "machine", "runs", "strong", "weak", "chunk", "load", "affinity", "gomaxprocs",
-				"overheads", "findings", "references",
+				"answer", "machine", "runs", "parallel-measurements", "openmp", "findings", "course-threads",
 			},
-			figures: []string{
-				"strong-speedup-f64", "strong-ceiling-f64", "weak-speedup-f64", "chunk-dynamic-f64",
-				"timeline-1",
-			},
+			figures: []string{"strong-speedup-f64", "times-f64", "chunk-dynamic-f64", "timeline-1"},
+			tables:  []string{"table-parallel-f64"},
 		},
 	},
 	{
@@ -84,27 +76,22 @@ var topics = []page{
 		title:   "16 ranks: compared with ScaLAPACK",
 		records: []string{"mpi-xeon.json.gz"},
 		digest: digest{
-			sections: []string{
-				"summary", "machine", "runs", "mpi-library", "mpi-phases", "mpi-bytes", "mpi-shares",
-				"mpi-strong", "mpi-weak", "mpi-panel", "mpi-schedule", "mpi-affinity", "mpi-overlap",
-				"mpi-findings", "references",
-			},
+			sections: []string{"answer", "machine", "runs", "mpi-measurements", "mpi-findings", "course-ranks"},
 			figures: []string{
-				"mpi-ways-f64-4096", "mpi-phases-f64", "mpi-bytes-f64", "mpi-network",
-				"mpi-strong-speedup-f64", "mpi-weak-speedup-f64",
+				"mpi-distribution-f64", "mpi-phases-f64", "mpi-bytes-f64", "mpi-strong-speedup-f64",
 			},
-			tables: []string{"table-mpi-library-f64"},
+			tables: []string{"table-mpi-f64"},
 		},
 	},
 	{
 		topic:   "hosts",
-		title:   "2 hosts: what the network costs, predicted and measured",
+		title:   "2 hosts: what the network costs",
 		records: []string{"hosts.json.gz"},
 		digest:  overHosts,
 	},
 	{
 		topic:   "hosts-1gbit",
-		title:   "2 hosts on links of 1 Gbit/s: predicted and measured",
+		title:   "2 hosts on links of 1 Gbit/s",
 		records: []string{"hosts-1gbit.json.gz"},
 		digest:  overHosts,
 	},
@@ -113,17 +100,11 @@ var topics = []page{
 		title:   "An NVIDIA H100: compared with cuBLAS",
 		records: []string{"cuda-h100.json.gz"},
 		digest: digest{
-			sections: []string{
-				"summary", "machine", "runs", "gpu-machine", "gpu-ladder", "gpu-why", "gpu-waves", "gpu-inside",
-				"gpu-steps", "gpu-accuracy", "gpu-precision", "gpu-types", "gpu-host",
-			},
+			sections: []string{"answer", "machine", "runs", "cuda-measurements", "gpu-lab", "gpu-chain"},
 			figures: []string{
-				"gpu-ladder-f32", "gpu-ladder-f64", "gpu-ladder-f16", "gpu-rates-f32", "gpu-rates-f16", "gpu-waves-f16",
-				"gpu-inside-f16", "gpu-errors", "gpu-host-f64",
+				"gpu-rates-f32", "gpu-rates-f64", "gpu-rates-f16", "gpu-inside-f16", "gpu-errors", "gpu-host-f64",
 			},
-			tables: []string{
-				"table-gpu-ladder-f32", "table-gpu-ladder-f64", "table-gpu-shapes-f16", "table-gpu-shapes-bf16",
-			},
+			tables: []string{"table-cuda-f32", "table-cuda-f64", "table-cuda-f16", "table-cuda-bf16"},
 		},
 	},
 	{
@@ -131,12 +112,9 @@ var topics = []page{
 		title:   "An NVIDIA H200: compared with cuBLAS, and tuned",
 		records: []string{"cuda-h200.json.gz", "cuda-h200-tuned.json.gz"},
 		digest: digest{
-			sections: []string{
-				"summary", "machine", "runs", "gpu-machine", "gpu-ladder", "gpu-waves", "gpu-accuracy", "gpu-lab",
-				"gpu-tuned",
-			},
-			figures: []string{"gpu-ladder-f32", "gpu-ladder-f16"},
-			tables:  []string{"table-gpu-ladder-f32", "table-gpu-ladder-f64"},
+			sections: []string{"answer", "machine", "runs", "cuda-measurements", "gpu-lab", "gpu-chain"},
+			figures:  []string{"gpu-rates-f32", "gpu-rates-f16", "gpu-occupancy-threads"},
+			tables:   []string{"table-cuda-f32", "table-cuda-f64", "table-gpu-lab", "table-gpu-chain"},
 		},
 	},
 	{
@@ -144,16 +122,17 @@ var topics = []page{
 		title:   "Reed–Solomon codes: compared with klauspost/reedsolomon",
 		records: []string{"gf256-zen4.json.gz", "gf256-xeon.json.gz", "gf256-h200.json.gz"},
 		digest: digest{
-			sections: []string{"summary", "codes-machine", "codes-table", "codes-widths", "codes-ladder"},
-			figures:  []string{"codes-1-MiB", "codes-width", "codes-rungs"},
+			sections: []string{"machine", "codes-table"},
+			figures:  []string{"codes-1-MiB"},
 		},
 	},
 }
 
 // overHosts is the digest of a page on several hosts.
 var overHosts = digest{
-	sections: []string{"machine", "runs", "mpi-bytes", "mpi-model"},
-	tables:   []string{"table-mpi-bytes-f64", "table-mpi-model-f64"},
+	sections: []string{"answer", "machine", "runs", "mpi-measurements"},
+	figures:  []string{"mpi-phases-f64"},
+	tables:   []string{"table-mpi-f64"},
 }
 
 // headlineFigure is the figure of the READMEs: a topic and the figure's ID.
@@ -206,11 +185,9 @@ func (p page) render(root string) error {
 		return err
 	}
 	drawings := figures.Drawings(doc, "en")
-	build := report.Appendix
-	if p.paper {
-		build = report.Build
-	}
-	r := p.digest.of(build(doc, report.Options{Lang: "en"}))
+	r, appendix := report.Build(doc, report.Options{Lang: "en"}), report.Appendix(doc, report.Options{Lang: "en"})
+	r.Sections = slices.Insert(r.Sections, 1, appendix.Sections...)
+	r = p.digest.of(r)
 	r.Title = p.title
 	var text bytes.Buffer
 	if err := document.Markdown(&text, r); err != nil {
@@ -258,16 +235,8 @@ func writeFigures(dir string, r document.Report, drawings []chart.Drawing) error
 	if err := os.RemoveAll(dir); err != nil {
 		return err
 	}
-	shown := map[string]bool{}
-	for _, s := range r.Sections {
-		for _, b := range s.Blocks {
-			if f, ok := b.(document.Figure); ok {
-				shown[f.ID] = true
-			}
-		}
-	}
 	for _, d := range drawings {
-		if !shown[d.ID] {
+		if !r.Shows(d.ID) {
 			continue
 		}
 		if err := writeFigure(filepath.Join(dir, d.ID+".svg"), d); err != nil {

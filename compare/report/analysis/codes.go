@@ -109,30 +109,6 @@ func (v *View) CodeThreads(rows []compare.Record) []int {
 	return out
 }
 
-// SweptCode returns the code that was measured at the most widths of shards, three at least,
-// as the problem of its least width.
-func SweptCode(rows []compare.Record) (Problem, bool) {
-	widths := map[string]int{}
-	least := map[string]Problem{}
-	most := ""
-	for _, p := range Distinct(rows, Alone) {
-		name := CodeName(p)
-		widths[name]++
-		if q, ok := least[name]; !ok || p.N < q.N {
-			least[name] = p
-		}
-		if widths[name] > widths[most] {
-			most = name
-		}
-	}
-	return least[most], widths[most] >= 3
-}
-
-// SameCode returns the rows of the code of p.
-func SameCode(rows []compare.Record, p Problem) []compare.Record {
-	return slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return r.K != p.K || r.M != p.M })
-}
-
 // AtWidths returns the widths of shards at which several codes were measured, ascending, and the rows with
 // these widths. If there is no such width, it returns all rows.
 func AtWidths(rows []compare.Record) (widths []int, at []compare.Record) {
@@ -148,18 +124,4 @@ func AtWidths(rows []compare.Record) (widths []int, at []compare.Record) {
 	}
 	return widths, slices.DeleteFunc(slices.Clone(rows),
 		func(r compare.Record) bool { return !slices.Contains(widths, r.N) })
-}
-
-// CodeLadder returns the timed rungs at the problem that most of them have, the largest of
-// those that are level.
-func (v *View) CodeLadder() []compare.Record {
-	rows := slices.DeleteFunc(v.Rungs("gf256"), func(r compare.Record) bool { return !encodes(r) })
-	var best []compare.Record
-	for _, p := range Problems(rows) {
-		here := slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return ProblemOf(r) != p })
-		if len(here) >= len(best) {
-			best = here
-		}
-	}
-	return best
 }

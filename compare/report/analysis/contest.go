@@ -123,9 +123,6 @@ func (c Contest) Groups() []Group {
 // Figure is the ID of the figure of g, without the host.
 func (g Group) Figure() string { return fmt.Sprintf("%s-%s-%d", g.Kind.Id, g.Type, g.Threads) }
 
-// Id is the ID of the section of g, without the host.
-func (g Group) Id() string { return "shapes-" + g.Figure() }
-
 // Own returns the variant that we enter in g.
 func (g Group) Own() string { return g.Matches[0].Own.Variant }
 
@@ -244,30 +241,6 @@ func (m Match) Top() float64 {
 	for _, r := range append([]compare.Record{m.Own}, m.Peers...) {
 		if r.Ceiling > 0 {
 			return r.Ceiling
-		}
-	}
-	return math.NaN()
-}
-
-// Scaling returns our speed on several threads over as many times that on one; false
-// where one of the two was not timed.
-func (c Contest) Scaling(m Match) (float64, bool) {
-	one := m.Problem
-	one.Threads = 1
-	for _, o := range c.Matches {
-		if o.Problem == one && o.Own.Speed() && m.Own.Speed() {
-			return float64(o.Own.Median) / float64(m.Own.Median) / float64(m.Threads), true
-		}
-	}
-	return math.NaN(), false
-}
-
-// SpeedAt returns our GFLOP/s on one thread for n×n matrices, NaN if it was not
-// measured.
-func (c Contest) SpeedAt(typ string, n int) float64 {
-	for _, m := range c.Matches {
-		if m.Type == typ && m.Threads == 1 && m.Cube() && m.N == n {
-			return Known(m.Own, m.Own.Gflops)
 		}
 	}
 	return math.NaN()

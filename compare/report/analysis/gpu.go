@@ -2,11 +2,9 @@ package analysis
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"gemm/compare"
 	"gemm/cuda"
@@ -26,9 +24,6 @@ func Simt(r compare.Record) bool {
 // Half reports whether a type is one of half precision. GPUs multiply these on tensor cores only.
 func Half(typ string) bool { return typ == "f16" || typ == "bf16" }
 
-// InTF32 reports whether r is a rung that rounds its operands to TF32.
-func InTF32(r compare.Record) bool { return Ours(r) && r.Compute == "tf32" }
-
 // Emulates reports whether r has the accuracy of its type from several products of a narrower one.
 func Emulates(r compare.Record) bool { return r.Compute == cuda.F16x3 }
 
@@ -42,11 +37,6 @@ func Products(r compare.Record) int {
 
 // HasGPU reports whether a row of the family was timed.
 func (v *View) HasGPU() bool { return slices.ContainsFunc(Timed(v.Records), ByGPU) }
-
-// HasCPU reports whether there are rows that a processor computes.
-func (v *View) HasCPU() bool {
-	return slices.ContainsFunc(v.Records, func(r compare.Record) bool { return !ByGPU(r) })
-}
 
 // Rungs returns the timed rows of the GPU ladder for plain products of a type, one per variant and
 // shape. If a variant was measured with several parameters, it is the row with the defaults.
@@ -102,22 +92,6 @@ func (v *View) Pipe(name string) (compare.Ceiling, bool) {
 		}
 	}
 	return highest, highest.Gflops > 0
-}
-
-// TileOf returns the name of the tile that ran, with its stages and parts of k if they are known.
-func TileOf(r compare.Record) string {
-	value := func(name string) any { return cmp.Or(r.Resolved[name], r.Params[name]) }
-	var parts []string
-	if tile, ok := value("tile").(string); ok && tile != "" && tile != "auto" {
-		parts = append(parts, tile)
-	}
-	if stages, ok := value("stages").(int); ok && stages > 0 {
-		parts = append(parts, fmt.Sprintf("stages=%d", stages))
-	}
-	if split, ok := value("split").(int); ok && split > 1 {
-		parts = append(parts, fmt.Sprintf("split=%d", split))
-	}
-	return strings.Join(parts, " ")
 }
 
 // Held is the class of a row whose clock was held back.
@@ -202,41 +176,8 @@ func (v *View) Facings(typ string) []Facing {
 	return out
 }
 
-// Wins returns the size from which the GPU is faster than the processor at every size that was
-// measured on both, by the given time. It is 0 if the GPU is not faster at the largest size. sizes
-// are the sizes measured on both.
-func Wins(all []Facing, of func(Facing) float64) (from int, sizes []int) {
-	for _, f := range all {
-		if !f.CPU.Speed() {
-			continue
-		}
-		sizes = append(sizes, f.N)
-		switch ahead := of(f) < float64(f.CPU.Median); {
-		case !ahead:
-			from = 0
-		case from == 0:
-			from = f.N
-		}
-	}
-	return from, sizes
-}
-
 // ladderSize is the size at which the ladder is read, if it was measured.
 const ladderSize = 4096
-
-// LeastGain is what a rung has to gain over the one before it to be said to gain.
-const LeastGain = 0.02
-
-// Climb is a step of the ladder on the GPU.
-type Climb struct {
-	Before, After compare.Record
-	Comparison
-}
-
-// Gains reports whether the step is one up: by leastGain, and not within the noise.
-func (c Climb) Gains() bool {
-	return c.Ratio >= 1+LeastGain && c.Outcome != Level && c.Outcome != Slower
-}
 
 // LadderRows returns the rows of a type at one size: ladderSize, or else the largest size at which
 // most rungs were timed.
@@ -258,78 +199,8 @@ func (v *View) LadderRows(typ string) []compare.Record {
 	return best
 }
 
-// Climbs returns the steps between neighbours of the ladder among rows of one size. A rung in another arithmetic than
-// the one before is compared with the last one in the arithmetic of the type.
-func Climbs(rows []compare.Record) []Climb {
-	var out []Climb
-	rungs := slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return !Ours(r) })
-	for i := 1; i < len(rungs); i++ {
-		before := rungs[i-1]
-		if rungs[i].Compute != before.Compute {
-			if at := lastExact(rungs[:i]); at >= 0 {
-				before = rungs[at]
-			}
-		}
-		out = append(out, Climb{before, rungs[i], Versus(before, rungs[i])})
-	}
-	return out
-}
-
-// lastExact returns the index of the last row in the arithmetic of its type; -1 if there is none.
-func lastExact(rows []compare.Record) int {
-	for i := len(rows) - 1; i >= 0; i-- {
-		if Exact(rows[i]) {
-			return i
-		}
-	}
-	return -1
-}
-
-// ReadsOf is the number of accesses to global memory per multiply-add, from the block tile as it
-// ran: its rows of A and columns of B once (equations 11 and 12 of the 2024 report), and C once. If
-// the tile is not known, or has no effect on them, it comes from the model of the variant. It is 0
-// if neither is known.
-func ReadsOf(r compare.Record) float64 {
-	if !Ours(r) {
-		return 0
-	}
-	var rows, cols, slice int
-	if n, _ := fmt.Sscanf(TileOf(r), "%dx%dx%d", &rows, &cols, &slice); n == 3 && rows > 0 && cols > 0 && r.K > 0 &&
-		!Unshared(r) {
-		return 1/float64(rows) + 1/float64(cols) + 1/float64(r.K)
-	}
-	if r.Predicted == nil {
-		return 0
-	}
-	return r.Predicted.Accesses / (float64(r.M) * float64(r.N) * float64(r.K))
-}
-
-// NearPeak is the share of the peak from which little is left to gain.
-const NearPeak = 0.9
-
 // Kept is a rung at a size next to a multiple of 32, and at that one.
 type Kept struct{ Ragged, Even compare.Record }
-
-// Share is the part of the rate that it keeps.
-func (k Kept) Share() float64 { return float64(k.Ragged.Gflops / k.Even.Gflops) }
-
-// Kept returns the rows at cubes that are one more or less than a multiple of 32, each with the row
-// at that multiple, by size and rung.
-func (v *View) Kept(typ string) []Kept {
-	rows := v.Rungs(typ)
-	var out []Kept
-	for _, r := range rows {
-		for _, even := range []int{r.N + 1, r.N - 1} {
-			if !ProblemOf(r).Cube() || even%32 != 0 || even == 0 {
-				continue
-			}
-			if o, ok := At(rows, r.Variant, cubeOf(typ, even)); ok {
-				out = append(out, Kept{r, o})
-			}
-		}
-	}
-	return out
-}
 
 // SgemmShapes are the eight of the SGEMM collection.
 var SgemmShapes = func() []Problem {
@@ -343,13 +214,6 @@ var SgemmShapes = func() []Problem {
 	}
 	return out
 }()
-
-// Waved returns the rungs of a type at cubes whose waves are known.
-func (v *View) Waved(typ string) []compare.Record {
-	return slices.DeleteFunc(v.Rungs(typ), func(r compare.Record) bool {
-		return !Ours(r) || r.GPU == nil || !(r.GPU.Waves > 0) || !ProblemOf(r).Cube()
-	})
-}
 
 // Precisions are the arithmetics of floating-point rows on a GPU, the most accurate first.
 var Precisions = []string{"f64", "f32", "f16x3", "tf32", "f16", "bf16"}
@@ -383,40 +247,4 @@ func (v *View) Accuracies() []compare.Record {
 type Slice struct {
 	Instructions, Tensor, FMA, SharedReads float64            // of all warps
 	Stalls                                 map[string]float64 // cycles that a warp waits, by cause
-}
-
-// SliceOf returns the slice of a rung's row; false if its counters or its tile are not known.
-func SliceOf(r compare.Record) (Slice, bool) {
-	var rows, cols, depth int
-	if n, _ := fmt.Sscanf(TileOf(r), "%dx%dx%d", &rows, &cols, &depth); n < 3 || !Ours(r) || r.GPU == nil ||
-		rows < 1 || cols < 1 || depth < 1 || r.GPU.Threads < 1 {
-		return Slice{}, false
-	}
-	up := func(n, by int) float64 { return float64((n + by - 1) / by) }
-	slices := up(r.M, rows) * up(r.N, cols) * up(r.K, depth)
-	sum := func(names ...string) float64 {
-		total, known := 0.0, false
-		for _, name := range names {
-			n, ok := r.GPU.Counters["smsp__inst_executed"+name+".sum"]
-			total, known = total+n, known || ok
-		}
-		if !known {
-			return math.NaN()
-		}
-		return total / slices
-	}
-	s := Slice{
-		Instructions: sum(""), Tensor: sum("_pipe_tensor_op_hmma", "_pipe_tensor_op_dmma"),
-		FMA: sum("_pipe_fma", "_pipe_fp64"), SharedReads: sum("_op_shared_ld", "_op_ldsm"),
-		Stalls: map[string]float64{},
-	}
-	const warp = 32
-	for name, ratio := range r.GPU.Counters {
-		cause, found := strings.CutPrefix(name, "smsp__average_warps_issue_stalled_")
-		cause, too := strings.CutSuffix(cause, "_per_issue_active.ratio")
-		if found && too && cause != "selected" && ratio > 0 {
-			s.Stalls[cause] = ratio * s.Instructions / up(r.GPU.Threads, warp)
-		}
-	}
-	return s, !math.IsNaN(s.Instructions) && slices > 0
 }

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"gemm"
 	"gemm/compare"
 )
 
@@ -81,39 +80,3 @@ func Class(r compare.Record) string {
 	}
 	return ""
 }
-
-// Cutoff returns the cut-off of a row of the sweep, 0 if it has none.
-func Cutoff(r compare.Record) int {
-	n, _ := r.Params["cutoff"].(int)
-	return n
-}
-
-// ErrorRatio returns the ratio of the error of r to that of base, for one case. Residuals of one
-// kind are compared directly. A normwise residual is relative to max|A|·max|B|, a componentwise one
-// to |A||B|, a Euclidean one to norms. For the operands of measurements, with magnitudes uniform in [½, 1), |A||B| is
-// 9/16·k times max|A|·max|B|, and the norms are 7/12·k.
-func ErrorRatio(r, base compare.Record) float64 {
-	scale := 1.0
-	switch {
-	case r.BoundKind == base.BoundKind:
-	case base.BoundKind != gemm.Componentwise:
-		return float64(compare.None())
-	case r.BoundKind == gemm.Normwise:
-		scale = 9.0 / 16 * float64(r.K)
-	case r.BoundKind == gemm.Euclidean:
-		scale = (9.0 / 16) / (7.0 / 12)
-	}
-	return float64(r.Residual) / scale / float64(base.Residual)
-}
-
-// Digits is the number of decimal digits that a row's error leaves, NaN if it is not
-// known or there is none.
-func Digits(r compare.Record) float64 {
-	if !r.Speed() || !(r.Residual > 0) {
-		return math.NaN()
-	}
-	return -math.Log10(float64(r.Residual))
-}
-
-// DigitsLost is what b has fewer of than a.
-func DigitsLost(a, b compare.Record) float64 { return Digits(a) - Digits(b) }

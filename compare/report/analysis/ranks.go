@@ -3,12 +3,8 @@ package analysis
 import (
 	"cmp"
 	"fmt"
-	"maps"
-	"math"
-	"math/rand/v2"
 	"slices"
 
-	"gemm"
 	"gemm/compare"
 )
 
@@ -80,11 +76,6 @@ func RanksOfHost(r compare.Record) int {
 	return hosts[0]
 }
 
-// SpansHosts reports whether there is a timed row whose ranks are on several hosts.
-func (v *View) SpansHosts() bool {
-	return slices.ContainsFunc(v.OfRanks(), func(r compare.Record) bool { return r.Speed() && Hosts(r) > 1 })
-}
-
 // Alone returns the problem of a row without its threads.
 func Alone(r compare.Record) Problem {
 	p := ProblemOf(r)
@@ -92,65 +83,8 @@ func Alone(r compare.Record) Problem {
 	return p
 }
 
-// Muted is the class of a row whose ranks take turns on processors.
-func (v *View) Muted(r compare.Record) string {
-	if v.Crowds(r) || !r.Speed() {
-		return "muted"
-	}
-	return ""
-}
-
-// Settled returns rows as if the parameters that they ran with had been requested, except parameters of
-// local variants.
-func Settled(rows []compare.Record) []compare.Record {
-	out := Timed(rows)
-	for i, r := range out {
-		p := gemm.Params{}
-		for _, name := range []string{"local", "affinity", "master", "panel"} {
-			if value := cmp.Or(r.Resolved[name], r.Params[name]); value != nil {
-				p[name] = value
-			}
-		}
-		out[i].Params = p
-	}
-	return out
-}
-
-// OneRank returns the timed row on one rank that r is compared with: with the same variant, problem
-// and parameters.
-func OneRank(rows []compare.Record, r compare.Record) (compare.Record, bool) {
-	rest := Omit(r.Params, OverRanks.Param)
-	for _, o := range rows {
-		if OverRanks.Count(o) == 1 && o.Variant == r.Variant && o.Speed() && o.Median > 0 &&
-			Alone(o) == Alone(r) && maps.Equal(Omit(o.Params, OverRanks.Param), rest) {
-			return o, true
-		}
-	}
-	return compare.Record{}, false
-}
-
 // PhaseNames are the phases of a product in the order of its course.
 var PhaseNames = []string{"skew", "distribute", "communicate", "compute", "reduce", "collect"}
-
-// PhaseSpread returns the longest and the shortest time of a phase among the ranks that have it. If
-// the row does not have the ranks separately, only the longest is known.
-func PhaseSpread(r compare.Record, phase string) (most, least float64, ok bool) {
-	for _, rank := range r.Ranks {
-		s, has := rank.Phases[phase]
-		switch {
-		case !has:
-		case !ok:
-			most, least, ok = s, s, true
-		default:
-			most, least = max(most, s), min(least, s)
-		}
-	}
-	if !ok {
-		most, ok = r.Phases[phase]
-		least = most
-	}
-	return most, least, ok
-}
 
 // Slowest returns the phases of the rank that they take longest together, among the ranks that
 // compute: one that only deals out and collects waits for the others.
@@ -220,30 +154,6 @@ func (v *View) Foremost(rows []compare.Record) []compare.Record {
 		}
 	}
 	return out
-}
-
-// extreme is a row with a ratio.
-type extreme struct {
-	compare.Record
-	Ratio float64
-}
-
-// Ends returns the rows with the least and the greatest finite ratio.
-func Ends(rows []compare.Record, ratio func(compare.Record) float64) (least, most extreme, ok bool) {
-	for _, r := range rows {
-		x := ratio(r)
-		if !compare.Number(x).Known() {
-			continue
-		}
-		if !ok || x < least.Ratio {
-			least = extreme{r, x}
-		}
-		if !ok || x > most.Ratio {
-			most = extreme{r, x}
-		}
-		ok = true
-	}
-	return least, most, ok
 }
 
 // agree reports whether two rows have equal values for the parameters that were requested of both,
@@ -327,71 +237,6 @@ func (v *View) Distributions(typ string) []Distribution {
 	return out
 }
 
-// Hiding is what overlapping hides of the communication of a product.
-type Hiding struct {
-	Duel            // blocking and overlapped
-	Compute float64 // seconds
-	Share   float64 // of the communication; NaN if there is none to hide
-	Lo, Hi  float64 // 95 % interval; NaN if there are too few samples
-}
-
-// hidden is the formula: 1 − (overlapped − compute)/(blocking − compute), NaN if the
-// blocking product takes no longer than its computing.
-func hidden(blocking, overlapped, compute float64) float64 {
-	if !(blocking > compute) {
-		return math.NaN()
-	}
-	return 1 - (overlapped-compute)/(blocking-compute)
-}
-
-// hides computes how much communication d hides. The interval holds 95 % of the results for medians
-// of resampled times (Efron, Bootstrap methods: another look at the jackknife, Annals of Statistics
-// 7, 1979). The random draws are always the same.
-func hides(d Duel) (Hiding, bool) {
-	h := Hiding{Duel: d, Lo: math.NaN(), Hi: math.NaN()}
-	compute, ok := d.First.Phases["compute"]
-	if !ok {
-		return h, false
-	}
-	h.Compute = compute
-	h.Share = hidden(float64(d.First.Median), float64(d.Second.Median), compute)
-	const fewest, draws = 6, 1000 // samples that an interval of a median takes
-	if math.IsNaN(h.Share) || len(d.First.Samples) < fewest || len(d.Second.Samples) < fewest {
-		return h, true
-	}
-	rng := rand.New(rand.NewPCG(1, 2))
-	again := func(samples []float64) float64 {
-		drawn := make([]float64, len(samples))
-		for i := range drawn {
-			drawn[i] = samples[rng.IntN(len(samples))]
-		}
-		slices.Sort(drawn)
-		return (drawn[(len(drawn)-1)/2] + drawn[len(drawn)/2]) / 2
-	}
-	shares := make([]float64, draws)
-	for i := range shares {
-		shares[i] = hidden(again(d.First.Samples), again(d.Second.Samples), compute)
-		if math.IsNaN(shares[i]) {
-			return h, true // whether there is anything to hide is within the noise
-		}
-	}
-	slices.Sort(shares)
-	h.Lo, h.Hi = shares[draws/40], shares[draws-1-draws/40]
-	return h, true
-}
-
-// Hidings returns what p2p-rows-overlap hides, by size and ranks.
-func (v *View) Hidings(typ string) []Hiding {
-	var out []Hiding
-	for _, d := range v.Couples(typ, P2PRows, P2PRowsOverlap) {
-		if h, ok := hides(d); ok {
-			out = append(out, h)
-		}
-	}
-	slices.SortStableFunc(out, func(x, y Hiding) int { return ProblemOf(x.First).Compare(ProblemOf(y.First)) })
-	return out
-}
-
 // Local is the local variant of a row on ranks, empty if the row does not say.
 func Local(r compare.Record) string {
 	name, _ := cmp.Or(r.Resolved["local"], r.Params["local"]).(string)
@@ -401,60 +246,4 @@ func Local(r compare.Record) string {
 // Roomy keeps the duels that have a processor for every thread.
 func (v *View) Roomy(all []Duel) []Duel {
 	return slices.DeleteFunc(all, func(d Duel) bool { return v.Crowds(d.First) })
-}
-
-// gap compares point-to-point rows with the rows of a collective variant, at one size, by ranks.
-type gap struct {
-	Problem
-	Variant string // the collective one
-	Set     string // the setting of the point-to-point rows
-	By      []Fought
-}
-
-// Gaps returns them, the pairs of each by ranks, ascending.
-func (v *View) Gaps(typ string) []gap {
-	var out []gap
-	for _, variant := range []string{ScatterRows, BcastRows} {
-		at := map[string]int{}
-		for _, f := range Fight(v.Couples(typ, P2PRows, variant)) {
-			p, second := f.First, f.Second
-			key := fmt.Sprint(p.Experiment, Alone(p), Omit(p.Params, OverRanks.Param), Omit(second.Params, OverRanks.Param))
-			i, ok := at[key]
-			if !ok {
-				i = len(out)
-				at[key] = i
-				out = append(out, gap{Problem: Alone(p), Variant: variant, Set: v.Trait(p.Variant, p.Params)})
-			}
-			out[i].By = append(out[i].By, f)
-		}
-	}
-	for _, g := range out {
-		slices.SortStableFunc(g.By, func(x, y Fought) int { return OverRanks.Count(x.First) - OverRanks.Count(y.First) })
-	}
-	slices.SortStableFunc(out, func(x, y gap) int { return x.Problem.Compare(y.Problem) })
-	return out
-}
-
-// FastestBeside pairs the library's rows with the fastest row of its turn, size and
-// number of ranks whose operands are spread, by size and ranks.
-func (v *View) FastestBeside(typ string) []Duel {
-	var out []Duel
-	at := map[string]int{}
-	for _, variant := range SpreadVariants {
-		for _, d := range v.Couples(typ, ScaLAPACK, variant) {
-			key := fmt.Sprint(d.First.Turn, d.First.Experiment, ProblemOf(d.First))
-			i, ok := at[key]
-			switch {
-			case !ok:
-				at[key] = len(out)
-				out = append(out, d)
-			case d.Second.Median < out[i].Second.Median:
-				out[i] = d
-			}
-		}
-	}
-	slices.SortStableFunc(out, func(x, y Duel) int {
-		return cmp.Or(Alone(x.First).Compare(Alone(y.First)), cmp.Compare(OverRanks.Count(x.First), OverRanks.Count(y.First)))
-	})
-	return out
 }

@@ -9,90 +9,7 @@ import (
 	"gemm"
 	"gemm/compare"
 	"gemm/compare/report/reporttest"
-	"gemm/mpi/account"
 )
-
-// TestPortions compares the result with the report's equations, and its condition with the full
-// form.
-func TestPortions(t *testing.T) {
-	if got := RowPortion(6, 10, 4, 3); got != (portion{6*4/3. + 4*10, 2 * 6 * 4 * 10 / 3.}) {
-		t.Errorf("rows: %v", got)
-	}
-	if got := BlockPortion(6, 10, 4, 3, 2); got != (portion{6*4/3. + 4*10/2., 2 * 6 * 4 * 10 / 6.}) {
-		t.Errorf("blocks: %v", got)
-	}
-	for _, m := range []int{1, 7, 64, 500} {
-		for _, n := range []int{1, 8, 60, 300} {
-			for p := 1; p <= 5; p++ {
-				for q := 1; q <= 5; q++ {
-					blocks, rows := BlockPortion(m, n, 9, p, q), RowPortion(m, n, 9, p*q)
-					if !(math.Abs(blocks.Work/rows.Work-1) <= 1e-12) {
-						t.Errorf("%d×%d on %d×%d: the work differs", m, n, p, q)
-					}
-					difference := 9 * (1 - 1/float64(q)) * (float64(m)/float64(p) - float64(n))
-					if !(math.Abs(blocks.Data-rows.Data-difference) <= 1e-9*rows.Data) {
-						t.Errorf("%d×%d on %d×%d: blocks need %g more, want %g", m, n, p, q, blocks.Data-rows.Data, difference)
-					}
-				}
-			}
-		}
-	}
-}
-
-// TestSides checks that only grids of one layer count.
-func TestSides(t *testing.T) {
-	for grid, want := range map[any][2]int{"2x4": {2, 4}, "2x2x2": {}, "auto": {}, "0x3": {}, "3": {}, 4: {}, nil: {}} {
-		p, q, ok := Sides(grid)
-		if ok != (want[0] > 0) || ok && (p != want[0] || q != want[1]) {
-			t.Errorf("%v: %d×%d, %v", grid, p, q, ok)
-		}
-	}
-}
-
-// TestHidden compares the result with the formula. It is NaN if there is nothing to hide or a
-// number is missing.
-func TestHidden(t *testing.T) {
-	nan := math.NaN()
-	for _, test := range [][4]float64{ // blocking, overlapped, compute, share
-		{2, 1, 1, 1}, {2, 2, 1, 0}, {2, 1.5, 1, 0.5}, {2, 3, 1, -1}, {2, 0.5, 1, 1.5}, {1, 1, 1, nan}, {1, 1, 2, nan},
-		{nan, 1, 0, nan}, {2, nan, 1, nan}, {2, 1, nan, nan},
-	} {
-		got := hidden(test[0], test[1], test[2])
-		if !(math.Abs(got-test[3]) <= 1e-12) && !(math.IsNaN(got) && math.IsNaN(test[3])) {
-			t.Errorf("hidden(%v) = %v, want %v", test[:3], got, test[3])
-		}
-	}
-}
-
-// TestHides checks the interval of the hidden share of communication. It contains the share, is as
-// wide as the spread of the samples, and is the same in every run. If noise alone could explain the
-// share, there is none.
-func TestHides(t *testing.T) {
-	blocking, overlapped := reporttest.Raced("p2p-rows", map[int]float64{4: 2})[0],
-		reporttest.Raced("p2p-rows-overlap", map[int]float64{4: 1.5})[0]
-	spread := func(r *compare.Record, by float64) {
-		for i := range r.Samples {
-			r.Samples[i] = float64(r.Median) * (1 + by*(float64(i)-9.5)/9.5)
-		}
-	}
-	spread(&blocking, 0.1)
-	spread(&overlapped, 0.1)
-	h, ok := hides(Duel{blocking, overlapped})
-	if again, _ := hides(Duel{blocking, overlapped}); !ok || again.Lo != h.Lo || again.Hi != h.Hi {
-		t.Errorf("another interval the second time: %v, %v", h, again)
-	}
-	if !(math.Abs(h.Share-0.5) <= 1e-9 && h.Lo < 0.48 && h.Hi > 0.52 && h.Lo > 0 && h.Hi < 1) {
-		t.Errorf("%g of %g to %g", h.Share, h.Lo, h.Hi)
-	}
-	spread(&blocking, 2)
-	if h, ok = hides(Duel{blocking, overlapped}); !ok || !math.IsNaN(h.Lo) || !math.IsNaN(h.Hi) {
-		t.Errorf("an interval of %g to %g where the noise is greater than what there is to hide", h.Lo, h.Hi)
-	}
-	blocking.Ranks, blocking.Phases = nil, nil
-	if _, ok := hides(Duel{blocking, overlapped}); ok {
-		t.Error("a share without a time of computing")
-	}
-}
 
 // TestCouples checks that pairs are of one turn, experiment and problem, have equal common
 // parameters, and are both timed.
@@ -131,32 +48,6 @@ func TestCouples(t *testing.T) {
 			"mpi/scatter-rows"); len(got) != test.want {
 			t.Errorf("%s: %d pairs, want %d", name, len(got), test.want)
 		}
-	}
-}
-
-// TestPhaseSpread checks the longest and shortest time of the ranks that have a phase, and the rank
-// whose phases take longest together.
-func TestPhaseSpread(t *testing.T) {
-	r := compare.Record{Phases: map[string]float64{"compute": 9, "collect": 4}}
-	if most, least, ok := PhaseSpread(r, "compute"); !ok || most != 9 || least != 9 {
-		t.Errorf("without ranks: %g, %g, %v", most, least, ok)
-	}
-	r.Ranks = []account.Rank{
-		{Phases: map[string]float64{"distribute": 3}}, {Phases: map[string]float64{"compute": 2, "distribute": 1.5}},
-		{Phases: map[string]float64{"compute": 1}},
-	}
-	if most, least, ok := PhaseSpread(r, "compute"); !ok || most != 2 || least != 1 {
-		t.Errorf("with ranks: %g, %g, %v", most, least, ok)
-	}
-	if _, _, ok := PhaseSpread(r, "skew"); ok {
-		t.Error("a phase that nobody has")
-	}
-	if got := Slowest(r); got["compute"] != 2 {
-		t.Errorf("the slowest rank is that of %v", got)
-	}
-	r.Ranks[0].Phases["collect"] = 50 // it waits for the others
-	if got := Slowest(r); got["compute"] != 2 {
-		t.Errorf("the slowest rank that computes is that of %v", got)
 	}
 }
 

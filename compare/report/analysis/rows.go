@@ -32,24 +32,6 @@ func picked(rows []compare.Record, keep func(compare.Record) bool) []compare.Rec
 // Timed returns the rows that have a speed.
 func Timed(rows []compare.Record) []compare.Record { return picked(rows, compare.Record.Speed) }
 
-// Listed reports whether the parameters of rows have columns of their own.
-func Listed(rows []compare.Record) bool {
-	return rows[0].Experiment != compare.MainLadder || Family(rows[0].Variant) == OverRanks.Family
-}
-
-// Guest returns the family whose tables have the serial rows of an experiment: parallel,
-// unless it is mpi alone that the experiment has rows of.
-func (v *View) Guest(experiment compare.Experiment) string {
-	for _, a := range []Axis{OverThreads, OverRanks} {
-		if slices.ContainsFunc(v.Records, func(r compare.Record) bool {
-			return r.Experiment == experiment && Family(r.Variant) == a.Family
-		}) {
-			return a.Family
-		}
-	}
-	return OverThreads.Family
-}
-
 // Constants returns the parameters with the same value in all rows that have them, except those named.
 func Constants(rows []compare.Record, but ...string) gemm.Params {
 	out := gemm.Params{}
@@ -288,21 +270,6 @@ func Problems(rows []compare.Record) []Problem {
 // plainOf returns the plain product of a type and shape on the given number of threads.
 func plainOf(typ string, s gemm.Shape, threads int) Problem {
 	return Problem{compare.Problem{Type: typ, Op: "nn", Alpha: 1, Shape: s, LDA: s.K, LDB: s.N, LDC: s.N}, threads}
-}
-
-// CubesFirst returns the problems of rows, cubes before other shapes.
-func CubesFirst(rows []compare.Record) []Problem {
-	out := Problems(rows)
-	slices.SortStableFunc(out, func(x, y Problem) int {
-		switch {
-		case x.Cube() == y.Cube():
-			return 0
-		case x.Cube():
-			return -1
-		}
-		return 1
-	})
-	return out
 }
 
 // shapeOf returns the plain product of a type and shape.

@@ -8,7 +8,6 @@ import (
 
 	"gemm"
 	"gemm/compare"
-	"gemm/internal/sample"
 )
 
 // Bout is rows of one variant on one problem that differ in one parameter.
@@ -105,13 +104,6 @@ func starves(r compare.Record) bool {
 	return ChunkOf(r.Params)*r.Threads > length
 }
 
-// ScheduleBouts are those between schedules, all with their default chunk.
-func (v *View) ScheduleBouts(typ string) []Bout {
-	return Bouts(slices.DeleteFunc(v.Shared(typ, compare.ChunkSizes, compare.StrongScaling), func(r compare.Record) bool {
-		return ChunkOf(r.Params) != 0
-	}), "schedule")
-}
-
 // ReportBouts are those between the schedules of the 2024 report, with their default chunk.
 func (v *View) ReportBouts(typ string) []Bout {
 	rows := v.Shared(typ, compare.ChunkSizes, compare.StrongScaling)
@@ -193,29 +185,6 @@ func scheduleOf(r compare.Record) string {
 	return ""
 }
 
-// RowsOf returns all rows of bouts.
-func RowsOf(all []Bout) []compare.Record {
-	var rows []compare.Record
-	for _, g := range all {
-		rows = append(rows, g.Rows...)
-	}
-	return rows
-}
-
-// OverheadNames are the measurements of what sharing costs without any work in it.
-var OverheadNames = []string{"fork-join", "chunk", "merge"}
-
-// Overheads returns those measurements.
-func (v *View) Overheads() []compare.Measurement {
-	var out []compare.Measurement
-	for _, m := range v.Measurements {
-		if slices.Contains(OverheadNames, m.Name) && len(m.Samples) > 0 {
-			out = append(out, m)
-		}
-	}
-	return out
-}
-
 // cost is one kind of overhead on some threads, in every runtime that it was measured
 // in: a line of the table.
 type cost struct {
@@ -226,51 +195,6 @@ type cost struct {
 
 // Runtimes are those that costs are measured in, ours first.
 var Runtimes = []string{"pool", "goroutines", "libgomp"}
-
-// Costs groups measurements, by name and sort and then threads.
-func Costs(all []compare.Measurement) []cost {
-	var out []cost
-	for _, m := range all {
-		sort := ""
-		for _, name := range []string{"schedule", "method"} {
-			if value, ok := m.Params[name].(string); ok {
-				sort = value
-			}
-		}
-		threads, _ := m.Params["threads"].(int)
-		runtime, _ := m.Params["runtime"].(string)
-		i := slices.IndexFunc(out, func(c cost) bool { return c.Name == m.Name && c.Sort == sort && c.Threads == threads })
-		if i < 0 {
-			i = len(out)
-			out = append(out, cost{m.Name, sort, threads, map[string]compare.Record{}})
-		}
-		out[i].Runtimes[runtime] = sampledRow(m) // the latest stands
-	}
-	sorts := []string{"", "static", "dynamic", "guided", "atomic", "critical", "reduce"}
-	slices.SortStableFunc(out, func(x, y cost) int {
-		if d := slices.Index(OverheadNames, x.Name) - slices.Index(OverheadNames, y.Name); d != 0 {
-			return d
-		}
-		if d := slices.Index(sorts, x.Sort) - slices.Index(sorts, y.Sort); d != 0 {
-			return d
-		}
-		return x.Threads - y.Threads
-	})
-	return out
-}
-
-// sampledRow returns a row that has only samples, their median and its interval.
-func sampledRow(m compare.Measurement) compare.Record {
-	sum := sample.Summarize(m.Samples)
-	r := compare.Record{Status: compare.OK, Samples: m.Samples, Sampled: m.Sampled, Median: compare.Number(sum.Median)}
-	switch {
-	case m.Sampled != nil:
-		r.CI = m.Sampled.CI
-	case sum.Bounded():
-		r.CI = &[2]float64{sum.Lo, sum.Hi}
-	}
-	return r
-}
 
 // OpenMPPair is our pool and OpenMP on one setting. The comparison is of OpenMP's time with ours.
 type OpenMPPair struct {

@@ -3,23 +3,12 @@ package analysis
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"gemm"
 	"gemm/compare"
 )
-
-// WeakSeries returns the series of one type whose m grows along the axis.
-func (v *View) WeakSeries(a Axis, typ string) []Series {
-	return v.seriesOf(a, v.Along(a, typ, compare.WeakScaling), true)
-}
-
-// SharesWork reports whether there is anything to say in the chapter on sharing.
-func (v *View) SharesWork() bool {
-	return v.HasFamily(Parallel) || len(v.traces) > 0 || len(v.Overheads()) > 0
-}
 
 // Experiments are the experiments of the families parallel and mpi. Their tables also have the
 // serial rows that they are compared with.
@@ -163,14 +152,6 @@ func (s Series) Legend() string {
 	return Algorithm(s.Variant)
 }
 
-// Setting returns the requested and the actual parameters of a row, without the one on the axis.
-func (s Series) Setting(r compare.Record) string {
-	if s.Axis == OverThreads {
-		return SettingOf(r)
-	}
-	return s.Set
-}
-
 // Most returns the row of the most threads.
 func (s Series) Most() compare.Record { return s.Rows[len(s.Rows)-1] }
 
@@ -204,43 +185,6 @@ func (s Series) Speedup(r compare.Record) (Comparison, bool) {
 		c.Ratio, c.Lo, c.Hi = p*c.Ratio, p*c.Lo, p*c.Hi
 	}
 	return c, true
-}
-
-// Fit fits Amdahl's law, or Gustafson's for weak scaling, to the rows on several threads, up to the
-// number of processors. It needs at least one of them and the row on one thread, all interleaved.
-// Rows with different numbers of ranks come from different launches, and are never interleaved:
-// their law is fitted, but the uncertainty of its fraction is not known.
-func (s Series) Fit(v *View) (law, bool) {
-	if s.Axis == OverThreads && !InTurn(s.Rows...) {
-		return law{}, false
-	}
-	var threads []int
-	var values []float64
-	for _, r := range s.Rows {
-		c, ok := s.Speedup(r)
-		if !ok || v.Crowds(r) {
-			continue
-		}
-		threads = append(threads, s.Count(r))
-		if s.Grows {
-			values = append(values, c.Ratio)
-		} else {
-			values = append(values, 1/c.Ratio)
-		}
-	}
-	var l law
-	switch {
-	case len(threads) == 0:
-		return law{}, false
-	case s.Grows:
-		l = gustafson(threads, values)
-	default:
-		l = amdahl(threads, values)
-	}
-	if s.Axis != OverThreads {
-		l.Lo, l.Hi = math.NaN(), math.NaN()
-	}
-	return l, true
 }
 
 // StrongSeries returns the strong-scaling series of one type, by variant. If an experiment has
@@ -319,17 +263,4 @@ func (v *View) Leading(all []Series, p Problem) []Series {
 		}
 	}
 	return out
-}
-
-// BestSerial returns the quickest serial row on the problem of one thread of s: of its
-// own experiment, or else of the ladder.
-func (v *View) BestSerial(s Series) (compare.Record, bool) {
-	for _, experiment := range []compare.Experiment{s.experiment, compare.MainLadder} {
-		if best, ok := Quickest(v.Records, s.Problem, func(o compare.Record) bool {
-			return Family(o.Variant) == Serial && o.Experiment == experiment
-		}); ok {
-			return best, true
-		}
-	}
-	return compare.Record{}, false
 }

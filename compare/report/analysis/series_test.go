@@ -1,9 +1,7 @@
 package analysis
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"gemm/compare"
@@ -25,22 +23,6 @@ func TestMainSize(t *testing.T) {
 	v := Views(reporttest.Many(slices.Concat(at(64, "rows", "tiles"), at(128, "rows", "tiles"), at(256, "rows"))...))[0]
 	if p := MainSize(v.StrongSeries(OverThreads, "f64")); p.N != 128 {
 		t.Errorf("it is %d, want 128", p.N)
-	}
-}
-
-// TestBestSerial checks that a row of the same experiment is preferred to a row of the ladder.
-func TestBestSerial(t *testing.T) {
-	rows := reporttest.Scaled("strong", map[int]float64{1: 1, 2: 0.5})
-	doc := reporttest.Many(append(rows, reporttest.Row("serial/ikj", 256, 7e-3, reporttest.Experiment("strong")))...)
-	v := Views(doc)[0]
-	s := v.StrongSeries(OverThreads, "f64")[0]
-	if best, ok := v.BestSerial(s); !ok || best.Variant != "serial/ikj" || best.Experiment != compare.StrongScaling {
-		t.Errorf("it is %s of %s", best.Variant, best.Experiment)
-	}
-	v = Views(reporttest.Many(rows...))[0]
-	if best, ok := v.BestSerial(v.StrongSeries(OverThreads, "f64")[0]); !ok || best.Variant != "serial/packed" ||
-		best.Experiment != compare.MainLadder {
-		t.Errorf("without one it is %s of %s", best.Variant, best.Experiment)
 	}
 }
 
@@ -79,24 +61,5 @@ func TestCrowded(t *testing.T) {
 	doc.Hosts[0].Cores, doc.Hosts[0].Quota = 0, compare.None()
 	if Views(doc)[0].IsCrowded(64) {
 		t.Error("crowded on a host whose number of processors is not known")
-	}
-}
-
-// TestStaticOwner deals small loops out as libgomp does.
-func TestStaticOwner(t *testing.T) {
-	for _, test := range []struct {
-		n, p, chunk int
-		want        string
-	}{
-		{10, 4, 0, "0001112233"}, {8, 4, 0, "00112233"}, {3, 4, 0, "012"}, {5, 1, 0, "00000"},
-		{10, 4, 2, "0011223300"}, {7, 3, 1, "0120120"}, {5, 2, 9, "00000"},
-	} {
-		var got strings.Builder
-		for i := range test.n {
-			fmt.Fprint(&got, StaticOwner(i, test.n, test.p, test.chunk))
-		}
-		if got.String() != test.want {
-			t.Errorf("%d on %d by %d: %s, want %s", test.n, test.p, test.chunk, got.String(), test.want)
-		}
 	}
 }

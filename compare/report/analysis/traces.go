@@ -92,54 +92,6 @@ func BusyTimes(t compare.Trace) []float64 {
 	return out
 }
 
-// Imbalance returns the most over the mean: how many times as long the last worker is
-// busy as all would be if they shared evenly.
-func Imbalance(shares []float64) float64 {
-	total := 0.0
-	for _, s := range shares {
-		total += s
-	}
-	return slices.Max(shares) / (total / float64(len(shares)))
-}
-
-// PredictedImbalance returns the imbalance of a static schedule under the artificial load, and NaN
-// for other schedules. With a static schedule it is known in advance which worker has which index;
-// index i of n costs 1 + round(load·i/(n−1)).
-func PredictedImbalance(t compare.Trace) float64 {
-	if t.Resolved["schedule"] != "static" {
-		return math.NaN()
-	}
-	n := 0
-	for _, s := range t.Spans {
-		n = max(n, s.To)
-	}
-	load, _ := t.Resolved["load"].(int)
-	chunk, _ := t.Resolved["chunk"].(int)
-	cost := make([]float64, t.Workers)
-	for i := range n {
-		weight := 1.0
-		if n > 1 {
-			weight += math.Round(float64(load) * float64(i) / float64(n-1))
-		}
-		cost[StaticOwner(i, n, t.Workers, chunk)] += weight
-	}
-	return Imbalance(cost)
-}
-
-// StaticOwner returns the worker of p that has index i of n under a static schedule. Chunks are
-// dealt round robin. Without a chunk each worker has one block; the first n mod p blocks have one
-// index more.
-func StaticOwner(i, n, p, chunk int) int {
-	if chunk > 0 {
-		return i / chunk % p
-	}
-	q, longer := n/p, n%p
-	if edge := longer * (q + 1); i >= edge {
-		return longer + (i-edge)/q
-	}
-	return i / (q + 1)
-}
-
 // Traced returns the row that a trace belongs to, as far as its setting goes.
 func Traced(t compare.Trace) compare.Record {
 	return compare.Record{
@@ -253,23 +205,4 @@ func (c Crew) Window() (from, to float64) {
 		return from, from + (before+after)*step
 	}
 	return from - before*step, to + after*step
-}
-
-// Shares returns the share of the time of all groups of a role that they spent with each step. Role is producer, or
-// the rest.
-func (c Crew) Shares(producer bool) map[string]float64 {
-	shares, total := map[string]float64{}, 0.0
-	for _, g := range c.Inside {
-		if producer != (g.Role == "producer") {
-			continue
-		}
-		for _, s := range g.Phases {
-			shares[s.Name] += s.End - s.Begin
-			total += s.End - s.Begin
-		}
-	}
-	for name := range shares {
-		shares[name] /= total
-	}
-	return shares
 }

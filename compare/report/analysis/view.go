@@ -89,16 +89,6 @@ func (v *View) Trait(variant string, p gemm.Params) string {
 	return text
 }
 
-// Baseline returns a timed row of the baseline.
-func (v *View) Baseline(rows []compare.Record) (compare.Record, bool) {
-	for _, r := range rows {
-		if r.Variant == Baseline && r.Speed() {
-			return r, true
-		}
-	}
-	return compare.Record{}, false
-}
-
 // View is what one host contributed to a document. Rows are compared within a
 // view only.
 type View struct {
@@ -179,14 +169,6 @@ func inLadder(typ string) func(compare.Record) bool {
 // Ceiling returns the measured peak of a type at a number of busy threads.
 func (v *View) Ceiling(typ string, threads int) (compare.Ceiling, bool) {
 	return v.peaks.Of(v.ID, compare.Ceiling{Unit: "cpu", Pipe: gemm.TypeNamed(typ).Pipe(), Threads: threads})
-}
-
-// Peaks returns the highest measured peak of each unit, device, pipe and number of threads.
-func (v *View) Peaks() []compare.Ceiling {
-	return slices.DeleteFunc(Distinct(v.Ceilings, func(c compare.Ceiling) compare.Ceiling {
-		highest, _ := v.peaks.Of(v.ID, c)
-		return highest
-	}), func(c compare.Ceiling) bool { return c.Unit == "" })
 }
 
 // Percent returns the speed of a row in percent of the peak, NaN if it is not known: see compare.Peaks.

@@ -24,7 +24,6 @@ type Builder struct {
 	// Algorithms and Excerpts are what the report shows of the suite's sources; the appendix has none.
 	Algorithms []listing.Algorithm
 	Excerpts   []listing.Excerpt
-	Elsewhere  bool            // all rows are in another document: the appendix
 	drawings   map[string]bool // the figures that there are, by ID
 }
 
@@ -44,7 +43,8 @@ func New(doc compare.Document, lang, program string, drawings map[string]bool) *
 func (b *Builder) Words() document.Words {
 	return document.Words{
 		Contents: b.Plain("words.contents"), Again: b.Plain("words.again"),
-		Figure: b.Plain("words.figure"), Table: b.Plain("words.table"), Algorithm: b.Plain("words.algorithm"), Listing: b.Plain("words.listing"), Copy: b.Plain("words.copy"), Stop: b.Plain("words.stop"),
+		Figure: b.Plain("words.figure"), Table: b.Plain("words.table"), Algorithm: b.Plain("words.algorithm"),
+		Listing: b.Plain("words.listing"), Copy: b.Plain("words.copy"), Stop: b.Plain("words.stop"), Filter: b.Plain("words.filter"),
 		Rows: func(n int) string { return string(b.Count("rows", n)) },
 	}
 }

@@ -66,8 +66,3 @@ func (b *Builder) Chains(v *analysis.View, id string, rows []compare.Record) (do
 	b.WithNotes(&s, t, notes)
 	return s, true
 }
-
-// chains is the section on the iterated products of processors.
-func (b *Builder) chains(v *analysis.View) (document.Section, bool) {
-	return b.Chains(v, "chain", v.Pick(func(r compare.Record) bool { return !analysis.ByGPU(r) }))
-}

@@ -16,40 +16,7 @@ import (
 
 	"gemm/compare"
 	"gemm/compare/report/analysis"
-	"gemm/compare/report/document"
 )
-
-// Commands is the table of the commands that measure the tables and figures of sections again.
-func (b *Builder) Commands(sections []document.Section) document.Section {
-	s := b.Section("commands", 1)
-	t := document.Table{ID: "table-commands", Caption: b.Say("commands.caption"), Columns: b.Columns("shows", "command")}
-	at := map[string]int{}
-	for _, section := range sections {
-		for _, block := range section.Blocks {
-			id, command := "", ""
-			switch block := block.(type) {
-			case document.Table:
-				id, command = block.ID, block.Command
-			case document.Figure:
-				id, command = block.ID, block.Command
-			}
-			if command == "" {
-				continue
-			}
-			link := document.Link(document.Literal(id), "#"+id)
-			if i, known := at[command]; known {
-				t.Rows[i].Cells[0] += b.Say("comma") + link
-				continue
-			}
-			at[command] = len(t.Rows)
-			t.Rows = append(t.Rows, document.Row{Cells: []document.Text{link, document.Literal(command)}})
-		}
-	}
-	if len(t.Rows) > 0 {
-		s.Add(t)
-	}
-	return s
-}
 
 // Rerun returns the command that measures rows again.
 //

@@ -14,72 +14,11 @@ import (
 	"gemm/compare/report/text"
 )
 
-// Analysis is what follows from the rows of one host.
-func (b *Builder) Analysis(v *analysis.View) []document.Section {
-	var sections []document.Section
-	for _, part := range []func(*analysis.View) (document.Section, bool){b.steps, b.strassen, b.compiler, b.chains,
-		b.batches, b.roofline} {
-		if s, ok := part(v); ok {
-			sections = append(sections, s)
-		}
-	}
-	return sections
-}
-
 // step is what the step from a variant to one that changes one thing of it gains.
 type step struct {
 	text        document.Text
 	lines       []document.Row // a row for every case that both variants were timed on
 	unexplained bool           // the variants differ at the largest case, and no model says why
-}
-
-// steps reads the ladder of each family and type: what each variant gains over its parent. Ranks and
-// the GPU have chapters of their own.
-func (b *Builder) steps(v *analysis.View) (document.Section, bool) {
-	s := b.Of(v, "ladder", "ladder.title")
-	s.Text(b.Say("ladder.intro"))
-	found := false
-	main := v.Pick(func(r compare.Record) bool {
-		return r.Experiment == compare.MainLadder && !analysis.Foreign(r.Variant) &&
-			analysis.Family(r.Variant) != analysis.OverRanks.Family && !analysis.ByGPU(r)
-	})
-	for _, typ := range analysis.Types(main) {
-		all := v.WholeLadder(typ)
-		for _, fam := range analysis.Distinct(main, func(r compare.Record) string { return analysis.Family(r.Variant) }) {
-			var rows []compare.Record
-			for _, r := range all {
-				if analysis.Family(r.Variant) == fam {
-					rows = append(rows, r)
-				}
-			}
-			table := document.Table{
-				ID:      "table-ladder-" + analysis.Anchor(fam) + "-" + analysis.Anchor(typ) + v.Suffix,
-				Caption: b.Say("ladder.caption", text.Args{"Family": fam, "Type": typ}),
-				Columns: b.Columns("step", "size", "#measured", "#interval", "#modelled", "reason", "verdict"),
-			}
-			var items []document.Text
-			unexplained := false
-			for _, st := range b.stepsOf(v, all, rows) {
-				items = append(items, st.text)
-				table.Rows = append(table.Rows, st.lines...)
-				unexplained = unexplained || st.unexplained
-			}
-			if len(items) == 0 {
-				continue
-			}
-			found = true
-			s.Text(b.Say("ladder.of", text.Args{"Family": fam, "Type": typ}))
-			s.List(items)
-			if unexplained {
-				s.Text(b.Say("explained.elsewhere"))
-			}
-			if len(table.Rows) > 0 {
-				table.Command = b.Rerun(v, rows)
-				s.Add(table)
-			}
-		}
-	}
-	return s, found
 }
 
 // stepsOf returns the steps to the variants of some rows, from their parents among all.

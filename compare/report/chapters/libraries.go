@@ -3,7 +3,6 @@ package chapters
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 
 	"gemm/compare"
@@ -13,9 +12,9 @@ import (
 	"gemm/compare/report/text"
 )
 
-// contest is the section on interleaved measurements with libraries: the contenders, means over shapes, the
-// shapes at which a library is faster, and all shapes.
-func (b *Builder) contest(v *analysis.View) []document.Section {
+// Peers are the sections on interleaved measurements with libraries: the contenders, means over shapes, and the
+// shapes at which a library is faster.
+func (b *Builder) Peers(v *analysis.View) []document.Section {
 	c := analysis.NewContest(v)
 	if len(c.Matches) == 0 {
 		return nil
@@ -29,14 +28,12 @@ func (b *Builder) contest(v *analysis.View) []document.Section {
 	who.Add(b.contenders(c))
 	means := b.Of(v, "means", "means.title")
 	means.Add(b.means(c))
-	sections := []document.Section{who, means, b.lost(c)}
 	for _, g := range c.Groups() {
-		sections = append(sections, b.group(c, g))
+		b.Figure(&means, v, g.Figure(), "fig.group", b.Rerun(v, analysis.MatchRows(g.Matches)), text.Args{
+			"Variant": g.Own(), "Shapes": b.Say("group." + g.Kind.Id), "Type": g.Type, "Threads": b.threads(g.Threads),
+		})
 	}
-	if s, ok := b.parts(c); ok {
-		sections = append(sections, s)
-	}
-	return sections
+	return []document.Section{who, means, b.lost(c)}
 }
 
 // contenders is the table of the contenders, with the version that each reports.
@@ -80,7 +77,7 @@ func (b *Builder) means(c analysis.Contest) document.Table {
 			document.Column{Title: b.Plain("means.against", text.Args{"Library": analysis.Short(name)}), Numeric: true})
 	}
 	for _, g := range c.Groups() {
-		row := document.Row{Cells: []document.Text{document.Link(b.groupName(g), "#"+g.Id()+c.Suffix)}}
+		row := document.Row{Cells: []document.Text{b.groupName(g)}}
 		for _, name := range names {
 			m := analysis.MeanOf(g.Matches, name)
 			cell := number.Times(m.Ratio, m.Lo, m.Hi)
@@ -136,135 +133,4 @@ func (b *Builder) lost(c analysis.Contest) document.Section {
 		s.Text(b.Say("lost.level", text.Args{"Places": b.Join(names)}))
 	}
 	return s
-}
-
-// group has the figure and the tables of one group.
-func (b *Builder) group(c analysis.Contest, g analysis.Group) document.Section {
-	title := string(b.groupName(g))
-	if c.Suffix != "" {
-		title += b.Plain("onhost", text.Args{"Host": b.HostName(c.View)})
-	}
-	s := document.Section{ID: g.Id() + c.Suffix, Title: title, Level: 2}
-	own, command := g.Own(), b.Rerun(c.View, analysis.MatchRows(g.Matches))
-	b.Figure(&s, c.View, g.Figure(), "fig.group", command, text.Args{
-		"Variant": own, "Shapes": b.Say("group." + g.Kind.Id), "Type": g.Type, "Threads": b.threads(g.Threads),
-	})
-	s.Add(b.groupSpeeds(c, g, command), b.groupRatios(c, g, command))
-	return s
-}
-
-// groupSpeeds is the table of the speeds of all contenders of a group.
-func (b *Builder) groupSpeeds(c analysis.Contest, g analysis.Group, command string) document.Table {
-	t := document.Table{
-		ID: "table-" + g.Figure() + c.Suffix, Caption: b.Say("group.speeds"), Command: command,
-		Columns: b.Columns("size", "#clock-peak"),
-	}
-	head := func(title string) { t.Columns = append(t.Columns, document.Column{Title: title, Numeric: true}) }
-	head(g.Own())
-	twice := g.Threads > 1 && slices.ContainsFunc(g.Matches,
-		func(m analysis.Match) bool { _, ok := c.Scaling(m); return ok })
-	if twice {
-		head(b.Plain("group.over", text.Args{"Threads": g.Threads, "Variant": analysis.Packed}))
-	}
-	names := analysis.PeersOf(g.Matches)
-	for _, name := range names {
-		head(analysis.Short(name))
-	}
-	for _, m := range g.Matches {
-		row := document.Row{Cells: []document.Text{document.Escape(m.Label()), document.Text(number.Significant(m.Top())),
-			b.rate(c.View, m.Own)}}
-		if twice {
-			x, _ := c.Scaling(m)
-			row.Cells = append(row.Cells, document.Text(number.Significant(x)))
-		}
-		for _, name := range names {
-			cell := document.Text(number.Absent)
-			if r, ok := m.Row(name); ok {
-				cell = b.rate(c.View, r)
-			}
-			row.Cells = append(row.Cells, cell)
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	return t
-}
-
-// groupRatios is the table of the ratios of a group to every library, with their means.
-func (b *Builder) groupRatios(c analysis.Contest, g analysis.Group, command string) document.Table {
-	t := document.Table{
-		ID:      "table-ratios-" + g.Figure() + c.Suffix,
-		Caption: b.Say("group.ratios", text.Args{"Variant": document.Literal(g.Own())}), Command: command,
-		Columns: b.Columns("size"),
-	}
-	names := analysis.PeersOf(g.Matches)
-	total := document.Row{Cells: []document.Text{b.Say("means.mean")}, Class: "best"}
-	for _, name := range names {
-		t.Columns = append(t.Columns,
-			document.Column{Title: b.Plain("means.against", text.Args{"Library": analysis.Short(name)}), Numeric: true})
-		m := analysis.MeanOf(g.Matches, name)
-		total.Cells = append(total.Cells, number.Times(m.Ratio, m.Lo, m.Hi))
-	}
-	for _, m := range g.Matches {
-		row := document.Row{Cells: []document.Text{document.Escape(m.Label())}}
-		for _, name := range names {
-			cell := document.Text(number.Absent)
-			if r, ok := m.Peer(name); ok {
-				x := analysis.Contrast(r, m.Own)
-				cell = number.Times(x.Ratio, x.Lo, x.Hi)
-			}
-			row.Cells = append(row.Cells, cell)
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	t.Rows = append(t.Rows, total)
-	return t
-}
-
-// rate returns the speed of a row with its share of the peak of the host, or why it has none.
-func (b *Builder) rate(v *analysis.View, r compare.Record) document.Text {
-	if !r.Speed() {
-		return b.Status(r.Status)
-	}
-	text := number.Significant(float64(r.Gflops))
-	if share := analysis.Percent(r); !math.IsNaN(share) {
-		text += fmt.Sprintf(" (%.0f %%%s)", share, number.Dagger(share))
-	}
-	return document.Text(text)
-}
-
-// partNames are the measurements of the parts of a packed product, in the order of their
-// table.
-var partNames = []string{"micro-kernel", "micro-kernel-l2", "packing", "update-c"}
-
-// parts shows the measurements of the parts of a product: kernels compared with the ceiling of the
-// host, parts compared with the whole product.
-func (b *Builder) parts(c analysis.Contest) (document.Section, bool) {
-	s := b.Of(c.View, "parts", "parts.title")
-	t := document.Table{
-		ID: "table-parts" + c.Suffix, Caption: b.Say("parts.caption"),
-		Columns: b.Columns("part", "params", "#median", "#range", "unit", "#ofceiling", "#ofproduct"),
-	}
-	for _, name := range partNames {
-		for _, m := range c.Measurements {
-			if m.Name != name || len(m.Samples) == 0 {
-				continue
-			}
-			median := analysis.Middle(m.Samples)
-			ceiling, time := math.NaN(), math.NaN()
-			typ, _ := m.Params["type"].(string)
-			if n, whole := m.Params["n"].(int); whole {
-				time = 100 * c.SpeedAt(typ, n) / median
-			} else if top, ok := c.Ceiling(typ, 1); ok {
-				ceiling = 100 * median / float64(top.Gflops)
-			}
-			t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
-				b.Say("part." + name), document.Escape(m.Params.String()), document.Text(number.Significant(median)),
-				document.Text(number.Extent(slices.Min(m.Samples), slices.Max(m.Samples), number.Significant)),
-				document.Escape(m.Unit),
-				document.Text(number.OfPeak(ceiling)), document.Text(number.Significant(time)),
-			}})
-		}
-	}
-	s.Add(t)
-	return s, len(t.Rows) > 0
 }

@@ -7,49 +7,19 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/aclements/go-moremath/stats"
-
-	"gemm"
-	"gemm/compare"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/document"
 	"gemm/compare/report/number"
 	"gemm/compare/report/text"
 )
 
-// Host is the description of one host, of its ceilings and of the runs on it.
+// Host is the description of one host and of the runs on it.
 func (b *Builder) Host(v *analysis.View) []document.Section {
 	machine := b.Of(v, "machine", "machine.title")
 	machine.Add(b.machine(v))
-	b.Figure(&machine, v, "topology", "fig.topology", b.Program+" info")
-	b.ceilings(&machine, v)
-
 	runs := b.Of(v, "runs", "runs.title")
 	b.runs(&runs, v)
-	b.sampling(&runs, v)
 	return []document.Section{machine, runs}
-}
-
-// isHalf reports whether a row is of half precision.
-func isHalf(r compare.Record) bool { return gemm.TypeNamed(r.Type).IsHalf() }
-
-// Measured is the method: how rows are timed and how they are verified.
-func (b *Builder) Measured() document.Section {
-	s := b.Section("measured", 2)
-	s.Text(b.Say("measured.intro"))
-	s.List([]document.Text{
-		b.Say("measured.repeat"), b.Say("measured.batch"), b.Say("measured.operands"), b.Say("measured.quiet"),
-		b.Say("measured.interval"), b.Say("measured.turns"),
-		b.Say("measured.speed"), b.Say("measured.contrast"),
-	})
-	s.Text(b.Say("verified.intro"))
-	checks := []document.Text{b.Say("verified.exact"), b.Say("verified.fresh"), b.Say("verified.float"),
-		b.Say("verified.bound")}
-	if slices.ContainsFunc(b.Doc.Records, isHalf) {
-		checks = append(checks, b.Say("verified.half"))
-	}
-	s.List(append(checks, b.Say("verified.field")))
-	return s
 }
 
 // machine is the table of a host's properties.
@@ -102,65 +72,6 @@ func (b *Builder) machine(v *analysis.View) document.Table {
 	return t
 }
 
-// ceilings adds the table of measured peaks and bandwidths, or says that there
-// are none.
-func (b *Builder) ceilings(s *document.Section, v *analysis.View) {
-	info := b.Program + " info --peak"
-	if len(v.Ceilings) == 0 {
-		s.Text(b.Say("ceilings.none", text.Args{"Command": document.Literal(info)}))
-	} else {
-		s.Text(b.Say("ceilings.intro"))
-		if slices.ContainsFunc(v.Records, func(r compare.Record) bool { return isHalf(r) && !analysis.ByGPU(r) }) {
-			s.Text(b.Say("ceilings.half"))
-		}
-		t := document.Table{
-			ID: "table-ceilings" + v.Suffix, Caption: b.Say("ceilings.caption"), Command: info,
-			Columns: b.Columns("device", "pipe", "isa", "#threads", "#gflops", "#perthread"),
-		}
-		if slices.ContainsFunc(v.Ceilings, func(c compare.Ceiling) bool { return c.Pipe == "gf256" }) {
-			t.Columns = b.Columns("device", "pipe", "isa", "#threads", "#gflopsorgmuls", "#perthread")
-		}
-		for _, c := range v.Peaks() {
-			threads, each := document.Text(number.Absent), document.Text(number.Absent)
-			if c.Unit != "gpu" {
-				threads, each = document.Text(fmt.Sprint(c.Threads)),
-					document.Text(number.Significant(float64(c.Gflops)/float64(c.Threads)))
-			}
-			t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
-				document.Escape(unit(c.Unit, c.Device)), document.Escape(c.Pipe), document.Escape(cmp.Or(c.ISA, number.Absent)),
-				threads, document.Text(number.Significant(float64(c.Gflops))), each,
-			}})
-		}
-		s.Add(t)
-		if _, ok := v.Pipe("int8"); ok {
-			s.Text(b.Say("ceilings.int8"))
-		}
-	}
-	if len(v.Bandwidths) == 0 {
-		s.Text(b.Say("bandwidths.none"))
-		return
-	}
-	t := document.Table{
-		ID: "table-bandwidths" + v.Suffix, Caption: b.Say("bandwidths.caption"), Command: info,
-		Columns: b.Columns("device", "measurement", "#threads", "#gbps"),
-	}
-	for _, w := range v.Bandwidths {
-		t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
-			document.Escape(unit(w.Unit, w.Device)), document.Escape(w.Name), number.Numbered(w.Threads),
-			document.Text(number.Significant(float64(w.GBps))),
-		}})
-	}
-	s.Add(t)
-}
-
-// unit names what computes or copies: cpu, gpu, and with its number a GPU that is not the first.
-func unit(of string, device int) string {
-	if device == 0 {
-		return of
-	}
-	return fmt.Sprintf("%s %d", of, device)
-}
-
 // Noise says how much times of identical code differ on a host, and how busy it was.
 func (b *Builder) Noise(v *analysis.View) document.Text {
 	var floors []document.Text
@@ -196,50 +107,6 @@ func (b *Builder) Noise(v *analysis.View) document.Text {
 		sentence += " " + b.Say("noise.steal", text.Args{"Share": number.Percent(stolen)})
 	}
 	return sentence
-}
-
-// sampling says how many samples the rows have, and what else was measured.
-func (b *Builder) sampling(s *document.Section, v *analysis.View) {
-	least, most, short := 0, 0, 0
-	for _, r := range v.All {
-		if !r.Speed() {
-			continue
-		}
-		n := r.Count()
-		if least == 0 || n < least {
-			least = n
-		}
-		most = max(most, n)
-		if r.CI == nil {
-			short++
-		}
-	}
-	switch {
-	case most > least:
-		s.Text(b.Say("sampling.range", text.Args{"Least": least, "Most": most}))
-	case most > 0:
-		s.Text(b.Say("sampling.same", text.Args{"Samples": most}))
-	}
-	if short > 0 {
-		s.Add(document.Paragraph{Text: b.Count("sampling.short", short)})
-	}
-	t := document.Table{
-		ID: "table-measurements" + v.Suffix, Caption: b.Say("measurements.caption"),
-		Columns: b.Columns("measurement", "params", "#samples", "#median", "unit"),
-	}
-	for _, m := range v.Measurements {
-		if slices.Contains(analysis.OverheadNames, m.Name) || m.Name == analysis.OccupancySweep ||
-			m.Name == analysis.PingPong && len(m.Samples) > 0 && v.Distributes() {
-			continue // they are in the chapters on sharing work, on distributed memory and on the GPU
-		}
-		t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
-			document.Escape(m.Name), document.Escape(m.Params.String()), document.Text(fmt.Sprint(m.Count())),
-			document.Text(number.Significant(stats.Sample{Xs: m.Samples}.Quantile(0.5))), document.Escape(m.Unit),
-		}})
-	}
-	if len(t.Rows) > 0 {
-		s.Add(t)
-	}
 }
 
 // runs adds the table of the runs, with the versions of the software that they used.

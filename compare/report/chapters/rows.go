@@ -15,9 +15,6 @@ import (
 func (b *Builder) Where(v *analysis.View, r compare.Record) document.Text {
 	a := analysis.AxisOf(r.Variant)
 	parts := []document.Text{b.Sizes([]analysis.Problem{analysis.ProblemOf(r)}), b.Count(a.Param, a.Count(r))}
-	if hosts := analysis.Hosts(r); hosts > 1 {
-		parts = append(parts, b.Count("hosts", hosts))
-	}
 	if set := v.Trait(r.Variant, r.Params); set != "" {
 		parts = append(parts, document.Escape(set))
 	}
@@ -37,11 +34,6 @@ func (b *Builder) Busy(r compare.Record) document.Text {
 		return ranks
 	}
 	return b.Count("answer.threads", max(r.Threads, 1))
-}
-
-// Tflops returns the speed of a row in TFLOP/s as a cell.
-func Tflops(r compare.Record) document.Text {
-	return document.Text(number.Significant(analysis.Known(r, r.Gflops) / 1e3))
 }
 
 // PeakCell returns a row's percent of the peak as a cell. A row that takes several products for one has their number
@@ -92,14 +84,6 @@ func (b *Builder) Mark(r compare.Record) document.Text {
 	return ""
 }
 
-// PhaseOf is the time of a phase as a cell.
-func PhaseOf(r compare.Record, name string) document.Text {
-	if t, ok := r.Phases[name]; ok && r.Speed() {
-		return document.Text(number.Seconds(t))
-	}
-	return number.Absent
-}
-
 // ValueOf returns the requested value of a parameter. A chunk or GOMAXPROCS of 0 is the word for
 // "not set".
 func (b *Builder) ValueOf(r compare.Record, param string) document.Text {
@@ -108,4 +92,21 @@ func (b *Builder) ValueOf(r compare.Record, param string) document.Text {
 		return b.Say("value.default")
 	}
 	return document.Escape(fmt.Sprint(value))
+}
+
+// OfMemory returns the share of the limit that memory sets. What is faster does not come from memory.
+func (b *Builder) OfMemory(fraction float64) document.Text {
+	if fraction > 1 && !number.IsShare(fraction) {
+		return b.Say("share.cached")
+	}
+	return document.Text(number.Share(fraction))
+}
+
+// Name returns a row's variant and the parameters that it was asked to have.
+func (b *Builder) Name(r compare.Record) document.Text {
+	sentence := document.Literal(r.Variant)
+	if len(r.Params) > 0 {
+		sentence += " " + document.Escape(r.Params.String())
+	}
+	return sentence
 }

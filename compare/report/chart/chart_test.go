@@ -63,16 +63,6 @@ var charts = map[string]Chart{
 			{Label: "summa: 3 ms", End: 3, Lanes: [][]Busy{{{0, 1, 0}, {1, 3, 1}}, {{0, 0.5, 1}, {0.5, 2, 0}}, {}}},
 		},
 	},
-	"crew": Pair{
-		Lanes{
-			XLabel: "time, µs", YLabel: "warps", Kinds: []string{"wait", "copy"}, Colors: Palette, Room: 30,
-			Panels: []Panel{{Label: "persistent", End: 3, Lanes: [][]Busy{{{0, 1, 0}, {1, 3, 1}}, {{0.5, 2, 0}}},
-				Names: []string{"producer", "consumer 1"}}},
-		},
-		Curve{Title: "filled", XLabel: "n", YLabel: "%", Sizes: []float64{1024, 2048},
-			Limit: Limit{Level: 100}, Top: true,
-			Series: []Series{{"naive", LookOf(0), []Point{{1024, 97, 97, 97}, {2048, 99, 99, 99}}}}},
-	},
 	"grid": Grid{Title: "swizzle", Fields: []Field{
 		{Label: "memory", Rows: [][]Cell{{{"0", 0}, {"1", 1}}, {{"0", 0}, {"1", 1}}}},
 		{Label: "shared memory", Wide: 2, Rows: [][]Cell{{{"0", 0}, {"1", 1}}, {{"1", 1}, {"0", 8}}}},

@@ -3,7 +3,10 @@
 // content gives the same bytes.
 package document
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Report is the content of a rendering, independent of its format.
 type Report struct {
@@ -31,6 +34,7 @@ type Words struct {
 	Algorithm string           // stands before the number of an algorithm
 	Listing   string           // stands before the number of a listing
 	Copy      string           // labels the button that copies a command
+	Filter    string           // labels the field that filters the rows of a long table
 	Rows      func(int) string // names a number of rows
 }
 
@@ -138,6 +142,16 @@ func (r Report) shown(command string) string {
 		return ""
 	}
 	return command
+}
+
+// Shows reports whether a figure of r has the ID.
+func (r Report) Shows(id string) bool {
+	return slices.ContainsFunc(r.Sections, func(s Section) bool {
+		return slices.ContainsFunc(s.Blocks, func(b Block) bool {
+			f, ok := b.(Figure)
+			return ok && f.ID == id
+		})
+	})
 }
 
 // Add appends sections.

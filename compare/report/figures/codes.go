@@ -15,12 +15,6 @@ import (
 	"gemm/compare/report/text"
 )
 
-// The IDs of the figures of codes.
-const (
-	CodesWidth  = "codes-width"
-	CodesLadder = "codes-rungs"
-)
-
 // Codes is the ID of the figure over codes at a width of shards.
 func Codes(width int) string {
 	return "codes-" + analysis.Anchor(number.ByteSize(float64(width)))
@@ -114,46 +108,6 @@ func (d drawn) codesCurve(rows []compare.Record, width int) (chart.Curve, bool) 
 	return curve, len(curve.Series) > 0
 }
 
-// widthsCurve is the data a second of one code over the width of its shards.
-func (d drawn) widthsCurve(rows []compare.Record) (chart.Curve, bool) {
-	p, ok := analysis.SweptCode(rows)
-	if !ok {
-		return chart.Curve{}, false
-	}
-	curve := chart.Curve{
-		Title: "GF(2⁸), " + analysis.CodeName(p), XLabel: "bytes of a shard: K is KiB, M is MiB",
-		YLabel: "data, GB/s", LogY: true,
-		Series: d.codeCurves(analysis.SameCode(rows, p), func(r compare.Record) float64 { return float64(r.N) }),
-	}
-	var c collection = curve.Series
-	curve.Sizes = c.places()
-	for _, n := range curve.Sizes {
-		curve.Names = append(curve.Names, strings.NewReplacer(" KiB", "K", " MiB", "M").Replace(number.ByteSize(n)))
-	}
-	return curve, len(curve.Sizes) >= 2
-}
-
-// codesBars is the data a second of the rungs of the GPU.
-func (d drawn) codesBars() (chart.Bars, bool) {
-	rows := d.CodeLadder()
-	bars := chart.Bars{XLabel: "data, GB/s", Rates: true, Colors: chart.Palette}
-	if len(analysis.Climbs(rows)) == 0 {
-		return bars, false
-	}
-	p := analysis.ProblemOf(rows[0])
-	bars.Title = fmt.Sprintf("GPU, GF(2⁸), %s, shards of %s", analysis.CodeName(p), number.ByteSize(float64(p.N)))
-	for _, r := range rows {
-		bars.Groups = append(bars.Groups,
-			chart.Group{Label: analysis.Algorithm(r.Variant), Bars: []chart.Bar{{Point: measured(r, 0, float64(r.DataGBps))}}})
-	}
-	if limit := d.DataLimit(rows[0]); limit > 0 {
-		bars.Groups = append(bars.Groups,
-			chart.Group{Label: "limit: memory of the GPU",
-				Bars: []chart.Bar{{Point: chart.Point{Y: limit, Lo: limit, Hi: limit}, Color: 1}}})
-	}
-	return bars, true
-}
-
 // codesDrawings adds the figures of the chapter on codes.
 func codesDrawings(d drawn, add adder) {
 	rows := analysis.Timed(d.CodeRows())
@@ -166,10 +120,4 @@ func codesDrawings(d drawn, add adder) {
 		ch, ok := d.codesCurve(rows, width)
 		add(Codes(width), "drawing.codes", ch, ok, text.Args{"Width": size})
 	}
-	ch, ok := d.widthsCurve(rows)
-	add(CodesWidth, "drawing.codes-width", ch, ok)
-	bars, ok := d.codesBars()
-	add(CodesLadder, "drawing.codes-ladder", bars, ok)
-	ch, ok = d.tileCurves()
-	add("tiles-gf256", "drawing.codes-tiles", ch, ok)
 }

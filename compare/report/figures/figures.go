@@ -27,10 +27,8 @@ import (
 //	placement-workers, -ranks   where workers and ranks run, by affinity
 //	waterfall-<type>            the way from serial/naive to the fastest variant, factor by factor
 //	families-<type>             speed of the fastest variant of each family over n
-//	gflops-<family>-<type>      GFLOP/s over n, up to the measured peak
-//	speedup-<type>              speed relative to serial/naive at its largest n
+//	gflops-<family>-<type>      GFLOP/s over n of serial and parallel, up to the measured peak
 //	strassen-crossover-<type>   speed of serial/strassen and winograd relative to serial/packed over n
-//	cutoff-<type>               the same over their cut-off
 //	roofline-<type>             executed operations a second over arithmetic intensity
 //	compiler-<type>             speed relative to the build for GOAMD64=v1
 //	loops-<type>                speed over n of textbook variants in Go, and of loops in C by compiler options
@@ -38,38 +36,23 @@ import (
 //	orders-<type>               speed of the six orders of the plain loops
 //	openmp-<type>               speed over threads of our pool and of OpenMP, by schedule
 //	rate-gf256                  Gmul/s over n
-//	strong-…-<type>             of the series over threads at the size that most variants have: speedup over one
-//	                            thread, serial (over the best serial variant), efficiency, ceiling (share of the
-//	                            peak), fraction (Karp and Flatt's); time over threads, sizes and schedules
-//	weak-speedup-<type>         scaled speed-up where every thread has the same work, and weak-time-<type>
+//	strong-speedup-<type>       speed-up over one thread at the size that most variants have
 //	times-<type>                time of the kernel of the 2024 report, bars by schedules, threads and sizes
 //	chunk-<schedule>-<type>     time over the chunk, a curve a number of threads
-//	timeline-<number>           when workers were busy
-//	mpi-ways-<type>-<size>      time over ranks of point-to-point rows, collective rows and blocks
+//	timeline-1                  when workers were busy
 //	mpi-distribution-<type>     time of point-to-point rows, collective rows and blocks with plain loops on each rank,
 //	                            by sizes and ranks
 //	mpi-phases-<type>           the phases of each variant's slowest rank
 //	mpi-timeline                what each rank did when
 //	mpi-bytes-<type>            bytes counted over the lower bound, over ranks
-//	mpi-network                 time of messages over their bytes
-//	mpi-strong-…-<type>         as strong-… over ranks: speedup, efficiency, ceiling, model (predicted over measured
-//	                            time); and mpi-weak-…
-//	mpi-hosts-strong-…-<type>   the same over hosts with as many ranks each; and mpi-hosts-weak-…
-//	mpi-panel-<type>            speed over the width of panels
-//	mpi-gap-<type>              time of point-to-point over collective rows, over ranks
-//	gpu-ladder-<type>           speed of the rungs of the GPU's ladder at its largest cube
+//	mpi-strong-speedup-<type>   as strong-speedup, over ranks
 //	gpu-timeline                when operands were copied and kernels ran
-//	gpu-waves-<type>            speed over n, and the share of the multiprocessors' time that tiles take
 //	gpu-inside-<type>           what the warps of kernels did on one multiprocessor around the end of a tile
 //	gpu-errors                  error over speed on the GPU, by precision
 //	gpu-rates-<arithmetic>      speed over n on the GPU, f32, tf32, f64, f16 and bf16
-//	gpu-sgemm                   speed over the eight shapes of the SGEMM collection, f32 and TF32
 //	gpu-host-<type>             speed over n of the processor, and of the GPU with copies and without
 //	gpu-occupancy-<resource>    occupancy over threads, registers and memory of a kernel, and the rungs as they ran
-//	tiles-gf256                 data a second over the columns of a tile, by rows and depths
 //	codes-<width>               data a second over Reed–Solomon codes, shards of that width, with what limits it
-//	codes-width                 the same of one code over the width of its shards
-//	codes-rungs                 data a second of the rungs of the GPU's ladder
 //	<kind>-<type>-<threads>     GFLOP/s over n beside libraries, kind square, small or skinny
 //	occupancy-<resource>        occupancy of a GPU over threads, registers and memory of a kernel, if no row
 //	                            of the GPU was timed
@@ -105,24 +88,15 @@ func Titled(doc compare.Document, s *text.Speaker) []chart.Drawing {
 		add("topology", "drawing.topology", ch, ok)
 		answerDrawings(d, add)
 		floats := []string{"f64", "f32", "f16", "bf16"}
-		for _, fam := range analysis.Distinct(d.rows, analysis.Home) {
-			if fam == analysis.OnGPU {
-				continue // its figures are in the chapter on the GPU
-			}
+		for _, fam := range []string{analysis.Serial, analysis.Parallel} {
 			for _, typ := range floats {
 				ch, ok := d.rates(fam, typ)
 				add("gflops-"+fam+"-"+typ, "drawing.gflops", ch, ok, text.Args{"Family": fam, "Type": typ})
 			}
 		}
 		for _, typ := range floats {
-			ch, ok := d.speedups(typ)
-			add("speedup-"+typ, "drawing.speedup", ch, ok, text.Args{"Type": typ, "Baseline": analysis.Baseline})
-		}
-		for _, typ := range floats {
 			ch, ok := d.crossover(typ)
 			add("strassen-crossover-"+typ, "drawing.crossover", ch, ok, text.Args{"Type": typ, "Packed": analysis.Packed})
-			ch, ok = d.cutoffs(typ)
-			add("cutoff-"+typ, "drawing.cutoff", ch, ok, text.Args{"Type": typ})
 		}
 		for _, typ := range floats {
 			ch, ok := d.roofline(typ)
@@ -296,43 +270,6 @@ func (d drawn) rates(fam, typ string) (chart.Curve, bool) {
 	return curve, len(sizes) >= 2
 }
 
-// speedups is the speed of all variants relative to the baseline, at the largest n of the baseline.
-// If a variant has several rows, it is the fastest.
-func (d drawn) speedups(typ string) (chart.Bars, bool) {
-	rows := d.of(compare.MainLadder, typ)
-	var base compare.Record
-	for _, r := range rows {
-		if r.Variant == analysis.Baseline && r.N > base.N {
-			base = r
-		}
-	}
-	var best []compare.Record
-	for _, r := range rows {
-		i := slices.IndexFunc(best, func(b compare.Record) bool { return b.Variant == r.Variant })
-		switch {
-		case r.N != base.N || r.Variant == analysis.Baseline || analysis.ByGPU(r): // the GPU's times are without copies
-		case i < 0:
-			best = append(best, r)
-		case r.Median < best[i].Median:
-			best[i] = r
-		}
-	}
-	families := analysis.Distinct(best, func(r compare.Record) string { return analysis.Family(r.Variant) })
-	bars := chart.Bars{
-		Title:  fmt.Sprintf("%s, n = %d: speed relative to %s", typ, base.N, analysis.Baseline),
-		XLabel: "times as fast (logarithmic)",
-		Log:    true,
-		Colors: chart.Palette,
-	}
-	for _, r := range best {
-		bars.Groups = append(bars.Groups, chart.Group{Label: r.Variant, Bars: []chart.Bar{{
-			Point: relative(r, base, 0),
-			Color: slices.Index(families, analysis.Family(r.Variant)) % len(chart.Palette),
-		}}})
-	}
-	return bars, len(bars.Groups) > 0
-}
-
 // packedFor returns the row of serial/packed that r is compared with: an interleaved one, else one
 // of the same experiment, else that of the ladder.
 func (d drawn) packedFor(r compare.Record) (compare.Record, bool) {
@@ -387,36 +324,6 @@ func (d drawn) crossover(typ string) (chart.Curve, bool) {
 		}
 	}
 	return overPacked(typ, "n (matrices are n×n)", c)
-}
-
-// cutoffs is the speed of Strassen's and Winograd's algorithms relative to packed
-// over the size below which they no longer divide.
-func (d drawn) cutoffs(typ string) (chart.Curve, bool) {
-	var rows []compare.Record
-	for _, r := range d.of(compare.CutoffSweep, typ) {
-		if slices.Contains(analysis.FastVariants, r.Variant) && analysis.Cutoff(r) > 0 {
-			rows = append(rows, r)
-		}
-	}
-	sizes := analysis.Distinct(rows, func(r compare.Record) int { return r.N })
-	title := typ
-	if len(sizes) == 1 {
-		title = fmt.Sprintf("%s, n = %d", typ, sizes[0])
-	}
-	var c collection
-	for _, r := range rows {
-		base, ok := d.packedFor(r)
-		if !ok {
-			continue
-		}
-		label, look := analysis.Algorithm(r.Variant), d.looks[r.Variant]
-		if len(sizes) > 1 {
-			label = fmt.Sprintf("%s, n = %d", label, r.N)
-			look.Marker = chart.LookOf(slices.Index(sizes, r.N)).Marker
-		}
-		c.add(label, look, relative(r, base, float64(analysis.Cutoff(r))))
-	}
-	return overPacked(title, "cut-off: blocks of this size are no longer divided", c)
 }
 
 // overPacked returns the curve of speeds relative to packed.

@@ -2,7 +2,6 @@ package figures
 
 import (
 	"fmt"
-	"image/color"
 	"slices"
 	"strings"
 
@@ -80,84 +79,6 @@ func (d drawn) gpuRates(typ, compute string) (chart.Curve, bool) {
 	return curve, found && len(places) >= 2
 }
 
-// gpuBars is the speed of the rungs of the ladder, of NVIDIA's library and of kernels of the user.
-func (d drawn) gpuBars(typ string) (chart.Bars, bool) {
-	rows := d.LadderRows(typ)
-	bars := chart.Bars{XLabel: "TFLOP/s", Rates: true}
-	if len(rows) == 0 {
-		return bars, false
-	}
-	bars.Title = fmt.Sprintf("GPU, %s, n = %d", typ, rows[0].N)
-	for _, r := range rows {
-		kind := 0
-		switch {
-		case analysis.Brought(r.Variant):
-			kind = 3
-		case !analysis.Ours(r):
-			kind = 1
-		case r.GPU != nil && (r.GPU.Pipe != typ || analysis.Half(typ)):
-			kind = 2
-		}
-		bars.Groups = append(bars.Groups,
-			chart.Group{Label: analysis.Short(r.Variant),
-				Bars: []chart.Bar{{Point: measured(r, 0, float64(r.Gflops)/1e3), Color: kind}}})
-	}
-	bars.Names, bars.Colors = named(bars.Groups, []string{"rung", "library", "rung on tensor cores", "your kernel"})
-	return bars, len(analysis.Climbs(rows)) > 0
-}
-
-// named returns the names of the colours that bars have, and these colours. It renumbers those of the bars.
-func named(groups []chart.Group, names []string) (used []string, colors []color.RGBA) {
-	for i, name := range names {
-		found := false
-		for _, g := range groups {
-			for j := range g.Bars {
-				if b := &g.Bars[j]; b.Color == i {
-					b.Color, found = len(used), true
-				}
-			}
-		}
-		if found {
-			used, colors = append(used, name), append(colors, chart.Palette[i])
-		}
-	}
-	return used, colors
-}
-
-// sgemmBars is the speed at the eight shapes of the SGEMM collection.
-func (d drawn) sgemmBars() (chart.Bars, bool) {
-	rows := d.Rungs("f32")
-	bars := chart.Bars{
-		Title: "GPU, f32 operands, the shapes M×N×K of the SGEMM collection", XLabel: "TFLOP/s", Rates: true,
-		Colors: chart.Palette,
-		Names:  []string{"best rung", "cublas", "best rung in TF32", "cublas-tf32"},
-	}
-	for _, p := range analysis.SgemmShapes {
-		group := chart.Group{Label: p.Label()}
-		add := func(r compare.Record, ok bool, color int) {
-			if ok {
-				group.Bars = append(group.Bars, chart.Bar{Point: measured(r, 0, float64(r.Gflops)/1e3), Color: color})
-			}
-		}
-		best, ok := analysis.Quickest(rows, p, analysis.Simt)
-		add(best, ok, 0)
-		exactly, ok := analysis.At(rows, analysis.CuBLAS, p)
-		add(exactly, ok, 1)
-		rounded, ok := analysis.Quickest(rows, p, analysis.InTF32)
-		add(rounded, ok, 2)
-		library, ok := analysis.At(rows, analysis.CuBLASTF32, p)
-		add(library, ok, 3)
-		emulated, ok := analysis.Quickest(rows, p, analysis.Emulates)
-		if add(emulated, ok, 4); ok && len(bars.Names) == 4 {
-			bars.Names = append(bars.Names, analysis.Short(emulated.Variant))
-		}
-		if len(group.Bars) > 0 {
-			bars.Groups = append(bars.Groups, group)
-		}
-	}
-	return bars, len(bars.Groups) > 0
-}
-
 // hostCurve is the speed over n of the processor and of the GPU, with copies and without.
 func (d drawn) hostCurve(typ string) (chart.Curve, bool) {
 	var c collection
@@ -193,15 +114,11 @@ func gpuDrawings(d drawn, add adder) {
 	}
 	ensembleDrawings(d, analysis.OnGPU, add)
 	for _, typ := range d.GPUTypes() {
-		bars, ok := d.gpuBars(typ)
-		add("gpu-ladder-"+typ, "drawing.gpu-ladder", bars, ok, text.Args{"Type": typ})
 		ch, ok := d.gpuRates(typ, typ)
 		add("gpu-rates-"+typ, "drawing.gpu-rates", ch, ok, text.Args{"Type": typ})
 		if typ == "f32" {
 			ch, ok = d.gpuRates(typ, "tf32")
 			add("gpu-rates-tf32", "drawing.gpu-rates-tf32", ch, ok)
-			bars, ok = d.sgemmBars()
-			add("gpu-sgemm", "drawing.gpu-sgemm", bars, ok)
 		}
 		ch, ok = d.hostCurve(typ)
 		add("gpu-host-"+typ, "drawing.gpu-host", ch, ok, text.Args{"Type": typ})

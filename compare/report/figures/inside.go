@@ -46,49 +46,6 @@ func insideChart(crews []analysis.Crew) (chart.Lanes, bool) {
 	return lanes, len(lanes.Panels) > 0
 }
 
-// wavesChart is the speed of the rungs over n above the share of the multiprocessors' time that their tiles take.
-func (d drawn) wavesChart(typ string) (chart.Pair, bool) {
-	var speeds, fills collection
-	rows := d.Waved(typ)
-	for _, r := range rows {
-		if drawnAt(rows, analysis.ProblemOf(r)) {
-			label, look, x := analysis.Short(r.Variant), d.look(r.Variant), float64(r.N)
-			speeds.add(label, look, measured(r, x, float64(r.Gflops)/1e3))
-			fills.add(label, look, chart.Point{X: x, Y: 100 * r.GPU.Fill, Lo: 100 * r.GPU.Fill, Hi: 100 * r.GPU.Fill})
-		}
-	}
-	sizes := speeds.places()
-	return chart.Pair{
-		Upper: chart.Curve{Title: "GPU, " + typ, XLabel: "", YLabel: "TFLOP/s", Sizes: sizes, LogY: true,
-			Series: speeds},
-		Lower: chart.Curve{Title: "share of the multiprocessors' time that tiles take", XLabel: "n (matrices are n×n)",
-			YLabel: "%", Sizes: sizes, Series: alike(fills), Limit: chart.Limit{Level: 100}, Top: true},
-	}, len(sizes) >= 2
-}
-
-// alike returns curves with one for all that have the same points, the last of them: its label says how many more it
-// stands for.
-func alike(all collection) []chart.Series {
-	var out []chart.Series
-	for i, s := range all {
-		same := func(other chart.Series) bool { return slices.Equal(other.Points, s.Points) }
-		if slices.ContainsFunc(all[i+1:], same) {
-			continue
-		}
-		more := 0
-		for _, other := range all[:i] {
-			if same(other) {
-				more++
-			}
-		}
-		if more > 0 {
-			s.Label += fmt.Sprintf(" + %d", more)
-		}
-		out = append(out, s)
-	}
-	return out
-}
-
 // errorChart is the error of each row at one size over its speed, by the precision of its arithmetic.
 func (d drawn) errorChart() (chart.Curve, bool) {
 	rows := d.Accuracies()
@@ -126,8 +83,6 @@ func (d drawn) errorChart() (chart.Curve, bool) {
 // insideDrawings adds the figures that explain kernels on a GPU.
 func insideDrawings(d drawn, add adder) {
 	for _, typ := range d.GPUTypes() {
-		pair, ok := d.wavesChart(typ)
-		add("gpu-waves-"+typ, "drawing.gpu-waves", pair, ok, text.Args{"Type": typ})
 		lanes, ok := insideChart(d.Crews(typ))
 		add("gpu-inside-"+typ, "drawing.gpu-inside", lanes, ok, text.Args{"Type": typ})
 	}

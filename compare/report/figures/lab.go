@@ -1,10 +1,6 @@
 package figures
 
 import (
-	"fmt"
-
-	"gonum.org/v1/plot/vg"
-
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/analysis/lab"
 	"gemm/compare/report/chart"
@@ -54,29 +50,4 @@ func (d drawn) occupiedDrawings(add adder) {
 		ch, ok := d.occupied(f.over, f.label, f.unit, f.least, f.ticks...)
 		add("gpu-occupancy-"+f.id, "drawing.gpu-occupancy."+f.id, ch, ok)
 	}
-}
-
-// tileCurves is the data rate over the columns of a tile over GF(2⁸): a colour for each depth, dashes for each number
-// of rows.
-func (d drawn) tileCurves() (chart.Curve, bool) {
-	var c collection
-	depths, rows := map[int]int{}, map[int]int{}
-	place := func(of map[int]int, n int) int {
-		if _, known := of[n]; !known {
-			of[n] = len(of)
-		}
-		return of[n]
-	}
-	dashes := [][]vg.Length{{2, 2}, {6, 2}, nil}
-	for _, t := range lab.Tiles(d.View) {
-		if r := t.Row; r.Speed() && r.DataGBps.Known() {
-			look := chart.LookOf(place(depths, t.Depth))
-			look.Dashes = dashes[min(place(rows, t.Rows), len(dashes)-1)]
-			c.add(fmt.Sprintf("rows %d, depth %d", t.Rows, t.Depth), look,
-				measured(r, float64(t.Cols), float64(r.DataGBps)))
-		}
-	}
-	places := c.places()
-	return chart.Curve{Title: "GPU, GF(2⁸): tiles of cuda/tiled", XLabel: "columns of a tile", YLabel: "GB/s of data",
-		Sizes: places, Series: c, Top: true}, len(places) >= 2
 }

@@ -13,29 +13,6 @@ import (
 	"gemm/compare/report/text"
 )
 
-// Scaling are the IDs of the figures of each kind of scaling, without their types.
-var Scaling = map[string][]string{
-	"strong": {"strong-speedup", "strong-serial", "strong-efficiency", "strong-ceiling", "strong-fraction",
-		"strong-time"},
-	"weak":       {"weak-speedup", "weak-time"},
-	"mpi-strong": {"mpi-strong-speedup", "mpi-strong-efficiency", "mpi-strong-ceiling", "mpi-strong-model"},
-	"mpi-weak":   {"mpi-weak-speedup", "mpi-weak-time"},
-	"mpi-hosts-strong": {"mpi-hosts-strong-speedup", "mpi-hosts-strong-efficiency", "mpi-hosts-strong-ceiling",
-		"mpi-hosts-strong-model"},
-	"mpi-hosts-weak": {"mpi-hosts-weak-speedup", "mpi-hosts-weak-time"},
-}
-
-// scalingCurve is one figure of series along an axis, {one} in its letters.
-type scalingCurve struct {
-	id, title string // {one} stands for the name of the axis
-	yLabel    string
-	log       bool
-	limit     chart.Limit
-	top       bool
-	ideal     bool // with the line y = threads
-	point     func(v *analysis.View, s analysis.Series, r compare.Record) (chart.Point, bool)
-}
-
 // spanned returns a ratio as a point, with its interval if it has one.
 func spanned(x int, c analysis.Comparison) chart.Point {
 	pt := chart.Point{X: float64(x), Y: c.Ratio, Lo: c.Ratio, Hi: c.Ratio}
@@ -46,17 +23,12 @@ func spanned(x int, c analysis.Comparison) chart.Point {
 }
 
 // overOne is the speed-up over one thread; 1 on one.
-func overOne(_ *analysis.View, s analysis.Series, r compare.Record) (chart.Point, bool) {
+func overOne(s analysis.Series, r compare.Record) (chart.Point, bool) {
 	if _, ok := s.One(); ok && s.Count(r) == 1 {
 		return chart.Point{X: 1, Y: 1, Lo: 1, Hi: 1}, true
 	}
 	c, ok := s.Speedup(r)
 	return spanned(s.Count(r), c), ok
-}
-
-// milliseconds is the time.
-func milliseconds(_ *analysis.View, s analysis.Series, r compare.Record) (chart.Point, bool) {
-	return took(r, float64(s.Count(r))), true
 }
 
 // took returns the time of a row in milliseconds at x.
@@ -69,132 +41,28 @@ func took(r compare.Record, x float64) chart.Point {
 	return pt
 }
 
-// scalingCurves are the figures of both kinds of scaling, except times over threads, sizes and
-// schedules.
-var scalingCurves = []scalingCurve{
-	{id: "strong-speedup", title: "speed-up over one {one}", yLabel: "speed-up over one {one}", log: true, ideal: true,
-		point: overOne},
-	{id: "strong-serial", title: "speed-up over the best serial variant",
-		yLabel: "speed-up over the best serial variant", log: true,
-		limit: chart.Limit{Level: 1, Label: "best serial"},
-		point: func(v *analysis.View, s analysis.Series, r compare.Record) (chart.Point, bool) {
-			best, ok := v.BestSerial(s)
-			return spanned(s.Count(r), analysis.Versus(best, r)), ok
-		}},
-	{id: "strong-efficiency", title: "efficiency over {one}s", yLabel: "speed-up over one {one} / {one}s", top: true,
-		limit: chart.Limit{Level: 1, Label: "as many times as fast as there are {one}s"},
-		point: func(v *analysis.View, s analysis.Series, r compare.Record) (chart.Point, bool) {
-			pt, ok := overOne(v, s, r)
-			return chart.Point{X: pt.X, Y: pt.Y / pt.X, Lo: pt.Lo / pt.X, Hi: pt.Hi / pt.X}, ok
-		}},
-	{id: "strong-ceiling", title: "share of the measured peak of as many threads",
-		yLabel: "% of the peak of as many threads", log: true, top: true,
-		limit: chart.Limit{Level: 100, Label: "measured peak"},
-		point: func(v *analysis.View, s analysis.Series, r compare.Record) (chart.Point, bool) {
-			share := analysis.Percent(r)
-			return measured(r, float64(s.Count(r)), share), share > 0
-		}},
-	{id: "strong-model", title: "predicted over measured time", yLabel: "predicted time / measured time", log: true,
-		limit: chart.Limit{Level: 1, Label: "as predicted"},
-		point: func(_ *analysis.View, s analysis.Series, r compare.Record) (chart.Point, bool) {
-			share := 1 / analysis.OverModel(r)
-			return measured(r, float64(s.Count(r)), share), share > 0
-		}},
-	{id: "strong-fraction", title: "serial fraction by Karp and Flatt", yLabel: "serial fraction (Karp, Flatt)",
-		point: func(_ *analysis.View, s analysis.Series, r compare.Record) (chart.Point, bool) {
-			c, ok := s.Speedup(r)
-			p := s.Count(r)
-			c.Ratio, c.Lo, c.Hi = analysis.KarpFlatt(c.Ratio, p), analysis.KarpFlatt(c.Hi, p), analysis.KarpFlatt(c.Lo, p)
-			return spanned(p, c), ok
-		}},
-	{id: "weak-speedup", title: "scaled speed-up", yLabel: "scaled speed-up over one {one}", log: true, ideal: true,
-		point: overOne},
-	{id: "weak-time", title: "time at constant work a {one}", yLabel: "time, ms", log: true, point: milliseconds},
-}
-
-// overAxis draws the leading series of the main size along their axis.
-func (d drawn) overAxis(f scalingCurve, a analysis.Axis, typ string, all []analysis.Series) (chart.Curve, bool) {
+// gains is the speed-up over one thread or rank of the leading series of the main size.
+func (d drawn) gains(a analysis.Axis, typ string) (chart.Curve, bool) {
+	all := d.StrongSeries(a, typ)
 	size := analysis.MainSize(all)
 	var c collection
 	for _, s := range d.Leading(all, size) {
 		for _, r := range s.Rows {
-			if pt, ok := f.point(d.View, s, r); ok {
+			if pt, ok := overOne(s, r); ok {
 				c.add(s.Legend(), d.looks[s.Variant], pt)
 			}
 		}
 	}
 	places := c.places()
-	if f.ideal && len(places) > 0 {
-		ideal := chart.Look{Color: chart.Mid, Dashes: []vg.Length{2, 2}, Marker: chart.Bare}
-		for _, p := range places {
-			c.add("ideal", ideal, chart.Point{X: p, Y: p, Lo: p, Hi: p})
-		}
+	ideal := chart.Look{Color: chart.Mid, Dashes: []vg.Length{2, 2}, Marker: chart.Bare}
+	for _, p := range places {
+		c.add("ideal", ideal, chart.Point{X: p, Y: p, Lo: p, Hi: p})
 	}
-	limit := f.limit
-	limit.Label = a.Named(limit.Label)
+	title := a.Named("speed-up over one {one}")
 	return chart.Curve{
-		Title: fmt.Sprintf("%s, %s: %s", typ, size.Label(), a.Named(f.title)), XLabel: a.Param, YLabel: a.Named(f.yLabel),
-		Sizes: places, LogY: f.log, Series: c, Limit: limit, Top: f.top,
-	}, len(places) >= 2
-}
-
-// sizesDrawn is how many sizes of the figure of times are drawn, the largest.
-const sizesDrawn = 5
-
-// overSizes is the time over threads of one variant, a curve for each size and
-// schedule: sizes have colours, schedules markers. Of the variants it is the one that
-// has the most curves, the first of those that are level.
-func (d drawn) overSizes(typ string, all []analysis.Series) (chart.Curve, bool) {
-	counts := map[string]int{}
-	for _, s := range all {
-		counts[s.Variant]++
-	}
-	var variant string
-	for _, s := range all {
-		if counts[s.Variant] > counts[variant] {
-			variant = s.Variant
-		}
-	}
-	var sizes []analysis.Problem
-	var settings []string
-	var own []analysis.Series
-	for _, s := range slices.Backward(all) { // the largest size first
-		if s.Variant != variant {
-			continue
-		}
-		if !slices.Contains(sizes, s.Problem) {
-			if len(sizes) == sizesDrawn {
-				continue
-			}
-			sizes = append(sizes, s.Problem)
-		}
-		own = append(own, s)
-	}
-	slices.Reverse(own)
-	for _, s := range own {
-		if set := analysis.Setting(s.Rest); !slices.Contains(settings, set) {
-			settings = append(settings, set)
-		}
-	}
-	var c collection
-	for _, s := range own {
-		set := analysis.Setting(s.Rest)
-		look := chart.LookOf(slices.Index(sizes, s.Problem))
-		look.Marker = chart.LookOf(slices.Index(settings, set)).Marker
-		label := s.Problem.Label()
-		if set != "" {
-			label += ", " + set
-		}
-		for _, r := range s.Rows {
-			pt, _ := milliseconds(d.View, s, r)
-			c.add(label, look, pt)
-		}
-	}
-	places := c.places()
-	return chart.Curve{
-		Title: fmt.Sprintf("%s, %s: time over threads", variant, typ), XLabel: "threads", YLabel: "time, ms",
+		Title: fmt.Sprintf("%s, %s: %s", typ, size.Label(), title), XLabel: a.Param, YLabel: title,
 		Sizes: places, LogY: true, Series: c,
-	}, len(places) >= 2 && len(c) >= 2
+	}, len(places) >= 2
 }
 
 // times is the time of the kernel of the 2024 report, a block of bars for each schedule with a group for
@@ -335,29 +203,11 @@ func onThreads(n int) string {
 	return fmt.Sprintf("%d threads", n)
 }
 
-// scalingDrawings adds the figures of a kind of scaling along an axis.
-func (d drawn) scalingDrawings(a analysis.Axis, kind, typ string, all []analysis.Series, add adder) {
-	if len(all) == 0 {
-		return
-	}
-	for _, f := range scalingCurves {
-		if id := a.Prefix + f.id; slices.Contains(Scaling[a.Prefix+kind], id) {
-			ch, ok := d.overAxis(f, a, typ, all)
-			add(id+"-"+typ, "drawing."+id, ch, ok, text.Args{"Type": typ})
-		}
-	}
-}
-
 // sharingDrawings adds the figures of the chapter on sharing work.
 func sharingDrawings(d drawn, add adder) {
 	for _, typ := range d.SharedTypes() {
-		all := d.StrongSeries(analysis.OverThreads, typ)
-		d.scalingDrawings(analysis.OverThreads, "strong", typ, all, add)
-		if len(all) > 0 {
-			ch, ok := d.overSizes(typ, all)
-			add("strong-time-"+typ, "drawing.strong-time", ch, ok, text.Args{"Type": typ})
-		}
-		d.scalingDrawings(analysis.OverThreads, "weak", typ, d.WeakSeries(analysis.OverThreads, typ), add)
+		ch, ok := d.gains(analysis.OverThreads, typ)
+		add("strong-speedup-"+typ, "drawing.strong-speedup", ch, ok, text.Args{"Type": typ})
 		for _, schedule := range []string{"static", "dynamic", "guided"} {
 			ch, ok := d.chunkCurves(schedule, typ)
 			add("chunk-"+schedule+"-"+typ, "drawing.chunk", ch, ok, text.Args{"Type": typ, "Schedule": schedule})
@@ -365,9 +215,8 @@ func sharingDrawings(d drawn, add adder) {
 		columns, ok := d.times(typ)
 		add("times-"+typ, "drawing.times", columns, ok, text.Args{"Type": typ})
 	}
-	for i, c := range d.Concerts() {
-		if i < Timelines {
-			add(TimelineID(i), "drawing.timeline", Timeline(c), true, text.Args{"Variant": c.Variant})
-		}
+	for _, c := range d.Concerts() {
+		add("timeline-1", "drawing.timeline", Timeline(c), true, text.Args{"Variant": c.Variant})
+		break
 	}
 }

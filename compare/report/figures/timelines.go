@@ -11,12 +11,6 @@ import (
 	"gemm/parallel/timeline"
 )
 
-// Timelines is how many of a host's concerts are drawn.
-const Timelines = 3
-
-// TimelineID names the i-th concert of a host.
-func TimelineID(i int) string { return fmt.Sprintf("timeline-%d", i+1) }
-
 // timeUnit returns the unit of a time axis up to the given number of seconds, and the number of
 // units in a second.
 func timeUnit(longest float64) (unit string, scale float64) {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/dustin/go-humanize"
 
-	"gemm/compare"
 	"gemm/compare/report/document"
 )
 
@@ -123,9 +122,6 @@ func Between(lo, hi float64, format func(float64) string) (least, most string, s
 	return least, most, least == most
 }
 
-// Signed returns x with its sign and one decimal.
-func Signed(x float64) string { return fmt.Sprintf("%+.1f", x) }
-
 // Probability returns a p value: two significant digits, "< 0.0001" below that,
 // which no line is broken in.
 func Probability(p float64) string {
@@ -136,17 +132,6 @@ func Probability(p float64) string {
 		return "<\u00a00.0001"
 	}
 	return strconv.FormatFloat(p, 'g', 2, 64)
-}
-
-// Nanoseconds returns the median of a cost with its interval.
-func Nanoseconds(r compare.Record) document.Text {
-	if len(r.Samples) == 0 {
-		return Absent
-	}
-	if r.CI == nil {
-		return document.Text(Significant(float64(r.Median)))
-	}
-	return Times(float64(r.Median), r.CI[0], r.CI[1])
 }
 
 // Settled returns a setting as a cell, in one line if it is short.

@@ -235,7 +235,7 @@ func TestSpeaker(t *testing.T) {
 		{"data is escaped", s.Say("onhost", Args{"Host": "a*b"}), ` — a\*b`},
 		{"markup is not", s.Say("onhost", Args{"Host": document.Text("*a*")}), " — *a*"},
 		{"plain", document.Text(s.Plain("onhost", Args{"Host": "a*b"})), " — a*b"},
-		{"numbers", s.Say("sampling.same", Args{"Samples": 12}), "The rows that were timed have 12 samples each."},
+		{"numbers", s.Say("setup.caches", Args{"Caches": 12}), ", caches 12"},
 		{"none", s.Count("rows", 0), "0 rows"},
 		{"one", s.Count("rows", 1), "1 row"},
 		{"many", s.Count("rows", 21), "21 rows"},

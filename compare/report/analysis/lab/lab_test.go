@@ -106,19 +106,6 @@ func TestChains(t *testing.T) {
 	}
 }
 
-// TestTiles sorts the tiles, and leaves out rows that have none.
-func TestTiles(t *testing.T) {
-	row := func(tile string) compare.Record {
-		return reporttest.Row("cuda/tiled", 16, 1, reporttest.Experiment(compare.TileShapes), func(r *compare.Record) {
-			r.Type, r.Params = "gf256", gemm.Params{"tile": tile}
-		})
-	}
-	all := Tiles(viewOf(row("4x32x10"), row("1x64x2"), row("auto"), row("1x32x2")))
-	if len(all) != 3 || all[0].Cols != 32 || all[1].Cols != 64 || all[2].Depth != 10 {
-		t.Errorf("the tiles are %+v", all)
-	}
-}
-
 // TestOccupancies reads the measurements of a sweep.
 func TestOccupancies(t *testing.T) {
 	doc := reporttest.Planted(reporttest.Row("cuda/smem", 16, 1))

@@ -2,36 +2,10 @@ package lab
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
-	"gemm/compare"
 	"gemm/compare/report/analysis"
 )
-
-// Tile is a tile of the kernel over GF(2⁸) whose tiles are arguments of its launch, and its row.
-type Tile struct {
-	Rows, Cols, Depth int
-	Row               compare.Record
-}
-
-// Tiles returns the rows of the experiment on tiles over GF(2⁸), by depth, rows and columns of the tile.
-func Tiles(v *analysis.View) []Tile {
-	var out []Tile
-	for _, r := range v.Pick(func(r compare.Record) bool {
-		return r.Experiment == compare.TileShapes && r.Type == "gf256" && analysis.ByGPU(r)
-	}) {
-		t := Tile{Row: r}
-		name, _ := r.Params["tile"].(string)
-		if n, _ := fmt.Sscanf(name, "%dx%dx%d", &t.Rows, &t.Cols, &t.Depth); n == 3 {
-			out = append(out, t)
-		}
-	}
-	slices.SortStableFunc(out, func(x, y Tile) int {
-		return cmp.Or(cmp.Compare(x.Depth, y.Depth), cmp.Compare(x.Rows, y.Rows), cmp.Compare(x.Cols, y.Cols))
-	})
-	return out
-}
 
 // Occupied is a kernel of the sweep of occupancies, and the occupancy that it has.
 type Occupied struct {

@@ -3,7 +3,6 @@ package gpu
 import (
 	"fmt"
 
-	"gemm/compare"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/chapters"
 	"gemm/compare/report/document"
@@ -12,32 +11,6 @@ import (
 	"gemm/compare/report/text"
 	"gemm/cuda"
 )
-
-// Design is the section about what tiles cost and save. It needs no rows; it is in a report whose
-// rows of a GPU were not timed, and says why they were not.
-func Design(base *chapters.Builder) []document.Section {
-	b := &builder{base}
-	if !analysis.OnlyPlanned(b.Views) {
-		return nil
-	}
-	s := document.Section{ID: "gpu-design", Title: b.Plain("design.title"), Level: 2}
-	var rows []compare.Record
-	for _, v := range b.Views {
-		rows = append(rows, v.Pick(analysis.ByGPU)...)
-	}
-	s.Text(b.untimed(rows))
-	s.Text(b.Say("design.intro"))
-	s.Text(b.Say("design.saves"))
-	s.Text(b.Say("design.costs"))
-	var items []document.Text
-	for _, c := range []analysis.Condition{analysis.BlockThreads, analysis.HalfShared, analysis.HalfRegisters,
-		analysis.RowOfSlice, analysis.EvenCopies} {
-		items = append(items, b.Say("design.condition."+string(c)))
-	}
-	s.List(items)
-	b.numbers(&s)
-	return []document.Section{s}
-}
 
 // Numbers adds the tables and figures of Design to a section whose text has its equations already.
 func Numbers(base *chapters.Builder, s *document.Section) {

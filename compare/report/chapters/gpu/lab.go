@@ -107,11 +107,6 @@ func (b *builder) gpuChains(v *analysis.View) (document.Section, bool) {
 	return b.Chains(v, "gpu-chain", v.Pick(analysis.ByGPU))
 }
 
-// gpuBatches is the section on the batches of a GPU.
-func (b *builder) gpuBatches(v *analysis.View) (document.Section, bool) {
-	return b.Batches(v, "gpu-batch", v.Pick(analysis.ByGPU))
-}
-
 // occupancies is the section on the occupancy over what a kernel takes, with the rungs as they ran.
 func (b *builder) occupancies(v *analysis.View) (document.Section, bool) {
 	s := b.Of(v, "gpu-occupancy", "gpu-occupancy.title")
@@ -125,48 +120,5 @@ func (b *builder) occupancies(v *analysis.View) (document.Section, bool) {
 		b.Figure(&s, v, "gpu-occupancy-"+over, "fig.gpu-occupancy."+over,
 			b.Program+" cuda --type f32 --block 8,16 --json blocks.json")
 	}
-	return s, true
-}
-
-// codesTiles is the section on the tiles of the kernel over GF(2⁸) whose tiles are arguments.
-func (b *builder) codesTiles(v *analysis.View) (document.Section, bool) {
-	s := b.Of(v, "codes-tiles", "codes-tiles.title")
-	tiles := lab.Tiles(v)
-	timed := slices.DeleteFunc(slices.Clone(tiles), func(t lab.Tile) bool { return !t.Row.Speed() })
-	if len(timed) == 0 {
-		return s, false
-	}
-	by := func(x, y lab.Tile) int { return cmp.Compare(x.Row.Median, y.Row.Median) }
-	best, worst := slices.MinFunc(timed, by), slices.MaxFunc(timed, by)
-	p := analysis.ProblemOf(best.Row)
-	name := func(t lab.Tile) document.Text {
-		return document.Text(fmt.Sprintf("%d×%d×%d", t.Rows, t.Cols, t.Depth))
-	}
-	c := analysis.Versus(worst.Row, best.Row)
-	s.Text(b.Say("codes-tiles.intro", text.Args{"Code": analysis.CodeName(p), "Width": number.ByteSize(float64(p.N)),
-		"Variant": document.Literal(best.Row.Variant), "Best": name(best), "Worst": name(worst),
-		"Ratio": number.Times(c.Ratio, c.Lo, c.Hi)}))
-	var notes []document.Text
-	var rows []compare.Record
-	t := document.Table{ID: "table-codes-tiles" + v.Suffix, Caption: b.Say("codes-tiles.caption"),
-		Columns: b.Columns("tile", "#blockthreads", "state", "#median", "#datagbps", "#gmuls", "#shared", "#occupancy")}
-	for _, tile := range tiles {
-		r := tile.Row
-		rows = append(rows, r)
-		var state document.Text
-		state, notes = b.State(r, notes)
-		shared := document.Text(number.Absent)
-		if r.GPU != nil {
-			shared = document.Text(number.ByteSize(float64(r.GPU.Shared)))
-		}
-		t.Rows = append(t.Rows, document.Row{Class: analysis.Held(r), Cells: []document.Text{
-			name(tile), number.Numbered(tile.Rows * tile.Cols), state, document.Text(b.Median(r)),
-			document.Text(number.Significant(analysis.Known(r, r.DataGBps))),
-			document.Text(number.Significant(analysis.Known(r, r.Rate))), shared, occupancyOf(r),
-		}})
-	}
-	t.Command = b.Rerun(v, rows)
-	b.Figure(&s, v, "tiles-gf256", "fig.codes-tiles", t.Command)
-	b.WithNotes(&s, t, notes)
 	return s, true
 }

@@ -22,7 +22,7 @@ func (b builder) answer() document.Section {
 		return s
 	}
 	if bad := b.bad(); bad > 0 {
-		s.Text(b.Count("answer.bad", bad) + document.Link(b.Say("answer.appendix"), "appendix#summary") + b.Say("stop"))
+		s.Text(b.Count("answer.bad", bad) + document.Link(b.Say("answer.appendix"), "appendix#results") + b.Say("stop"))
 	} else {
 		s.Text(b.Count("answer.right", len(analysis.Timed(b.Doc.Records))))
 	}

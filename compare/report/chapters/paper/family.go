@@ -11,7 +11,6 @@ import (
 	"gemm/compare/report/chapters/gpu"
 	"gemm/compare/report/chapters/sharing"
 	"gemm/compare/report/document"
-	"gemm/compare/report/figures"
 	"gemm/compare/report/listing"
 	"gemm/compare/report/number"
 	"gemm/compare/report/text"
@@ -211,8 +210,8 @@ func (b builder) measurements(s *document.Section, v *analysis.View, fam string)
 
 // timeline adds the first timeline of workers.
 func (b builder) timeline(s *document.Section, v *analysis.View) {
-	for i, c := range v.Concerts() {
-		b.Figure(s, v, figures.TimelineID(i), "fig.timeline", "", sharing.TimelineArgs(b.Builder, c))
+	for _, c := range v.Concerts() {
+		b.Figure(s, v, "timeline-1", "fig.timeline", "", sharing.TimelineArgs(b.Builder, c))
 		return
 	}
 }

@@ -21,7 +21,6 @@ type builder struct{ *chapters.Builder }
 
 // Chapters returns the sections of the report.
 func Chapters(base *chapters.Builder) []document.Section {
-	base.Elsewhere = true
 	b := builder{base}
 	sections := []document.Section{b.answer()}
 	if len(b.Doc.Records) == 0 {

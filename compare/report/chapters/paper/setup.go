@@ -23,8 +23,8 @@ func (b builder) setup() document.Section {
 	}
 	s.Text(b.Say("setup.method"))
 	s.Text(b.Say("setup.verified"))
-	s.Text(b.Say("setup.more", text.Args{"Method": document.Link(b.Say("measured.title"), "appendix#measured"),
-		"Rows": document.Link(b.Say("summary.title"), "appendix#summary")}))
+	s.Text(b.Say("setup.more", text.Args{"Method": document.Link(b.Say("measured.title"), "docs/measuring.md"),
+		"Rows": document.Link(b.Say("results.title"), "appendix#results")}))
 	return s
 }
 

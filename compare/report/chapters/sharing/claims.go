@@ -9,6 +9,7 @@ import (
 	"gemm/compare/report/analysis/claim"
 	"gemm/compare/report/chapters"
 	"gemm/compare/report/document"
+	"gemm/compare/report/figures"
 	"gemm/compare/report/number"
 	"gemm/compare/report/text"
 )
@@ -106,4 +107,25 @@ func (b *builder) overRanks(v *analysis.View, c rankClaim) document.Text {
 	}
 	return b.finding(c.key, analysis.OverRanks, cases, command, evidence,
 		b.extremes(v, all, analysis.Algorithm(c.second), analysis.Algorithm(c.first)))
+}
+
+// Ensemble adds the timeline of the ranks of a host, or of its GPU.
+func Ensemble(b *chapters.Builder, s *document.Section, v *analysis.View, family, command string) {
+	e, ok := v.Ensemble(family)
+	if !ok {
+		return
+	}
+	args := text.Args{"Type": e.Type, "Size": b.Sizes([]analysis.Problem{e.Problem})}
+	if family == analysis.OnRanks {
+		args["Ranks"] = b.Count("ranks", e.Lanes)
+	}
+	id := figures.EnsembleID(family)
+	b.Figure(s, v, id, "fig."+id, command, args)
+	within := 0.0
+	for _, t := range e.Traces {
+		within = max(within, t.ClockError)
+	}
+	if within > 0 {
+		s.Text(b.Say("mpi-timeline.clocks", text.Args{"Time": number.Seconds(within)}))
+	}
 }

@@ -355,3 +355,23 @@ func (b *builder) automatic(v *analysis.View) document.Text {
 	}, nil)
 	return sentence + b.extremes(v, analysis.Fight(duels), "static", "auto")
 }
+
+// called returns the value of a parameter for prose: a number is followed by its unit or noun.
+func (b *builder) called(r compare.Record, param string) document.Text {
+	if n, ok := r.Params[param].(int); ok && n != 0 {
+		return document.Escape(fmt.Sprintf("%s=%d", param, n))
+	}
+	return b.ValueOf(r, param)
+}
+
+// largest says which pair of a bout differs most, and by how much.
+func (b *builder) largest(g analysis.Bout, param string) document.Text {
+	where := []document.Text{b.Sizes([]analysis.Problem{g.Problem}), b.Count(analysis.AxisOf(g.Variant).Param, g.Count())}
+	if g.Set != "" {
+		where = append(where, document.Escape(g.Set))
+	}
+	return b.Say("spread.largest", text.Args{
+		"Place": b.Join(where), "Slow": b.called(g.Slow, param), "Ratio": number.Times(g.Ratio, g.Lo, g.Hi),
+		"Quick": b.called(g.Quick, param),
+	})
+}

@@ -17,17 +17,14 @@ import (
 // settings.
 func OpenMP(base *chapters.Builder, v *analysis.View) []document.Section {
 	b := &builder{base}
-	if s, ok := b.openMP(v, false); ok {
+	if s, ok := b.openMP(v); ok {
 		return []document.Section{s}
 	}
 	return nil
 }
 
-// openMPSection is the section with the table of all settings.
-func (b *builder) openMPSection(v *analysis.View) (document.Section, bool) { return b.openMP(v, true) }
-
 // openMP compares the pool with OpenMP on the same product, by threads, schedules and chunks.
-func (b *builder) openMP(v *analysis.View, all bool) (document.Section, bool) {
+func (b *builder) openMP(v *analysis.View) (document.Section, bool) {
 	s := b.Of(v, "openmp", "openmp.title")
 	s.Text(b.Say("openmp.intro", text.Args{"Pool": document.Literal(analysis.CollapseAtomic),
 		"OpenMP": document.Literal(analysis.OpenMPCollapse)}))
@@ -50,11 +47,6 @@ func (b *builder) openMP(v *analysis.View, all bool) (document.Section, bool) {
 		t := b.openMPThreads(v, typ, pairs)
 		t.Command = command
 		s.Add(t)
-		if all {
-			t := b.openMPSettings(v, typ, pairs)
-			t.Command = command
-			s.Add(t)
-		}
 	}
 	return s, found
 }
@@ -154,29 +146,6 @@ func (b *builder) openMPThreads(v *analysis.View, typ string, pairs []analysis.O
 			document.Text(number.Significant(analysis.GeometricMean(group))),
 			setting(pool), document.Text(number.Significant(float64(pool.Gflops))),
 			setting(other), document.Text(number.Significant(float64(other.Gflops))),
-		}})
-	}
-	return t
-}
-
-// poolVerdict returns the word for a comparison in which the pool is the second.
-func (b *builder) poolVerdict(o analysis.Outcome) document.Text {
-	return b.Say([]string{analysis.TooFew: "verdict.few", analysis.Level: "verdict.level",
-		analysis.Quicker: "col.poolfaster", analysis.Slower: "col.poolslower"}[o])
-}
-
-// openMPSettings is the table of all settings.
-func (b *builder) openMPSettings(v *analysis.View, typ string, pairs []analysis.OpenMPPair) document.Table {
-	t := document.Table{ID: "table-openmp-settings-" + typ + v.Suffix,
-		Caption: b.Say("openmp.settings", text.Args{"Type": typ}),
-		Columns: b.Columns("#threads", "schedule", "chunk", "#pooltime", "#openmptime", "#openmpratio", "#interval",
-			"#padjusted", "verdict")}
-	for _, p := range pairs {
-		t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
-			document.Text(fmt.Sprint(p.Threads)), document.Escape(p.Schedule), b.chunk(p.Pool),
-			document.Text(b.Median(p.Pool)), document.Text(b.Median(p.OpenMP)),
-			document.Text(number.Significant(p.Ratio)), document.Text(number.Extent(p.Lo, p.Hi, number.Significant)),
-			document.Text(number.Probability(p.P)), b.poolVerdict(p.Outcome),
 		}})
 	}
 	return t
