@@ -162,7 +162,7 @@ func measuredField(d *compare.Document) {
 var codesSentences = []sentence{
 	{"codes on processors and a GPU", encoded(), []string{
 		"# Reed–Solomon: bytes over GF(2⁸) {#codes}",
-		"| GFLOP/s, of gf256 Gmul/s |",
+		"| GFLOP/s (gf256: Gmul/s) |",
 		"- **1 thread**, `serial/packed`: ahead at 64 KiB (17+3, 16+16, 50+20, 128+32), 1 MiB (17+3, 16+16, 50+20, 128+32);",
 		"- **16 threads**, `parallel/packed`: ", "| 128+32 | 1 MiB | `serial/packed` | 1 | ok |", "1. needs 1.8 GiB of memory",
 		"figure codes-64-KiB", "figure codes-1-MiB",
