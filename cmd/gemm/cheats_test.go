@@ -61,6 +61,9 @@ func TestCheats(t *testing.T) {
 	}
 	for name, want := range cheats {
 		r := rows[name]
+		if name == "after_return" && r.Speed() && r.Gflops < honest.Gflops {
+			continue // on a busy host its thread may run first: all work was done within the time of the call
+		}
 		if r.Status != want.status || !strings.Contains(r.Reason, want.reason) || r.Speed() != (want.status == compare.OK) {
 			t.Errorf("%s: %s, %q at %v GFLOP/s, want %s, %q", name, r.Status, r.Reason, r.Gflops, want.status, want.reason)
 		}
