@@ -221,6 +221,28 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
+// TestNewcomersAreTold: the pages that a newcomer reads say what a container and a PDF need, and in which language
+// make report writes.
+func TestNewcomersAreTold(t *testing.T) {
+	container := []string{"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "--oversubscribe"}
+	pdf := []string{"`xelatex`", "texlive-xetex", "texlive-latex-recommended", "texlive-fonts-recommended"}
+	for page, wanted := range map[string][]string{
+		"README.md":               append([]string{"\nmake report\n", "git clone ADDRESS"}, append(pdf, container...)...),
+		"README.zh.md":            append([]string{"\nmake report LANG_REPORT=zh\n"}, append(pdf, container...)...),
+		"docs/troubleshooting.md": container,
+	} {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range wanted {
+			if !strings.Contains(string(text), want) {
+				t.Errorf("%s does not name %q", page, want)
+			}
+		}
+	}
+}
+
 // TestMakeTargets checks that the documents name targets and variables of make
 // that there are.
 func TestMakeTargets(t *testing.T) {

@@ -32,9 +32,9 @@ const (
 	Replace             // drop them
 )
 
-// Store keeps a document on disk, in gzip's format if its name ends in .gz. After every change it writes
-// the whole document to a temporary file, which is synced and renamed. So whatever happens, the file holds every row that was stored.
-// One process at a time has the file open. The zero Store keeps its document in memory only.
+// Store keeps a document on disk, in gzip's format if its name ends in .gz. After every change it writes the whole
+// document to a temporary file, which is synced and renamed. So whatever happens, the file holds every row that was
+// stored. One process at a time has the file open. The zero Store keeps its document in memory only.
 type Store struct {
 	path    string
 	force   bool // replace a file that is write-protected
@@ -86,8 +86,8 @@ func (s *Store) open(mode Mode) error {
 	return s.write()
 }
 
-// Load reads the document at path, a regular file of JSON or of JSON in gzip's format. The error is one line that names the file;
-// a document of a newer schema is refused.
+// Load reads the document at path, a regular file of JSON or of JSON in gzip's format. The error is one line that names
+// the file; a document of a newer schema is refused.
 func Load(path string) (Document, error) {
 	info, err := os.Stat(path) // before it is opened: to open a pipe blocks until somebody writes to it
 	if errors.Is(err, fs.ErrNotExist) {
