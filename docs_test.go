@@ -291,12 +291,11 @@ func TestGoInDocuments(t *testing.T) {
 	}
 }
 
-// needs are the words that may follow "needs=" of a shell block, as in "sh needs=gpu", for things
-// that CI does not always have. .ci/run runs the blocks without needs, and the blocks that need
-// nvrtc if NVRTC was fetched, and those that need libgemm and its examples' programs if they are there.
-// The tests of the Python package run the blocks in Python, and the command that needs it.
+// needs are the words that may follow "needs=" of a shell block, as in "sh needs=gpu", for things that CI does not always
+// have. scripts/documents.sh runs the blocks without needs, and the blocks whose need scripts/has.sh prints. The tests of
+// the Python package run the blocks in Python, and the command that needs it.
 var needs = []string{
-	"gpu", "cluster", "mpich", "nvrtc", "xelatex", "gcc", "libgemm",
+	"gpu", "cluster", "other-mpi", "nvrtc", "xelatex", "gcc", "libgemm",
 	"gfortran", "octave-cli", "Rscript", "numpy", // to run with libgemm
 	"python",
 	"installed", // writes outside of the clone, or uses what is there
@@ -307,7 +306,7 @@ var needs = []string{
 }
 
 // checkCommands returns the faults of a document's commands: a command that is in no shell block,
-// so that .ci/run does not run it, and a shell block with an unknown need.
+// so that scripts/documents.sh does not run it, and a shell block with an unknown need.
 func checkCommands(text string) error {
 	var errs []error
 	for _, block := range fences(text) {
