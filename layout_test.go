@@ -182,7 +182,7 @@ var externalTable = map[string][]string{
 	"github.com/nicksnyder/go-i18n":    {"compare/report/text"},
 	"github.com/yuin/goldmark":         {"compare/report/document"},
 	"github.com/wyatt915/treeblood":    {"compare/report/document"},
-	"go.yaml.in/yaml":                  {"compare/report/text"},
+	"go.yaml.in/yaml":                  {"compare", "compare/report/text"},
 	"gorgonia.org/cu":                  {"cuda/device"}, // its init exits if there is no GPU
 	"github.com/emer/empi":             {"mpi"},
 	"github.com/ebitengine/purego":     {"internal/dl"},
@@ -190,7 +190,7 @@ var externalTable = map[string][]string{
 	"github.com/klauspost/reedsolomon": {"reference"},
 	"github.com/sbinet/npyio":          {"internal/matfile"},
 	"github.com/gofrs/flock":           {"internal/output"},
-	"github.com/agnivade":              {"internal/catalog", "cmd/gemm"},
+	"github.com/agnivade":              {"compare", "internal/catalog", "cmd/gemm"},
 	"github.com/mmcloughlin/avo":       nil, // the generators are a module of their own
 	"gonum.org/v1/gonum/blas/gonum":    {"serial", "blas"},
 	"gonum.org/v1/gonum/lapack/gonum":  {"lapack"},

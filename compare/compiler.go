@@ -48,19 +48,11 @@ func buildOf(name string) Build {
 	return Builds()[i]
 }
 
-// compiled names the variants of the experiment: loops whose speed is the
-// compiler's doing.
-var compiled = []string{"serial/naive", "serial/ikj", "serial/unrolled", "serial/hinted", "serial/blocked",
-	"serial/packed"}
-
 // cFlags is the parameter of programs in C that has the options of their compiler.
 const cFlags = "cflags"
 
 // isOptions reports whether a parameter is cFlags with values to choose from.
 func isOptions(q gemm.Param) bool { return q.Name == cFlags && len(q.Choices) > 0 }
-
-// loops names the variants that the experiment compares with the same loops in C.
-var loops = []string{"serial/naive", "serial/ikj", "serial/unrolled", "serial/hinted"}
 
 // compilation is the process of a build of this program with other options of the compiler.
 type compilation struct {

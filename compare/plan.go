@@ -261,18 +261,18 @@ func crossed(v gemm.Variant, sweep map[string][]any) []gemm.Params {
 	return sets
 }
 
-// Experiments returns the rows that a comparison adds to the ladder, for the given variants and
+// Planned returns the rows that a comparison adds to the ladder, for the given variants and
 // types: the cut-offs of recursive variants, the builds with other compiler options, and the
 // experiments on threads, ranks and the GPU. Most are in f64.
-func (p Profile) Experiments(variants []gemm.Variant, types []string) []Case {
+func (p Profile) Planned(variants []gemm.Variant, types []string) []Case {
 	var cases []Case
 	plain := func(experiment Experiment, v gemm.Variant, n int) Request {
 		return Request{Experiment: experiment, Variant: v, Type: "f64", Shape: gemm.Cube(n), Op: "nn", Alpha: 1,
 			Params: gemm.Params{}}
 	}
-	for _, n := range slices.Sorted(maps.Keys(p.cutoffs)) {
+	for _, n := range slices.Sorted(maps.Keys(p.Cutoffs)) {
 		for _, v := range variants {
-			for _, set := range crossed(v, map[string][]any{"cutoff": anys(p.cutoffs[n])}) {
+			for _, set := range crossed(v, map[string][]any{"cutoff": anys(p.Cutoffs[n])}) {
 				if len(set) > 0 && (!v.Has("threads") || set.Int("cutoff") >= leastTask) {
 					c := plain(CutoffSweep, v, n)
 					c.Params = set
@@ -281,18 +281,20 @@ func (p Profile) Experiments(variants []gemm.Variant, types []string) []Case {
 			}
 		}
 	}
-	for _, build := range Builds() {
-		for _, v := range variants {
-			if p.compiler > 0 && slices.Contains(compiled, v.Name) {
-				c := plain(CompilerOptions, v, p.compiler)
-				c.Build = build.Name
-				cases = append(cases, c.Case())
+	for _, n := range p.Compiler.Sizes {
+		for _, build := range Builds() {
+			for _, v := range variants {
+				if slices.Contains(p.Compiler.Variants, v.Name) {
+					c := plain(CompilerOptions, v, n)
+					c.Build = build.Name
+					cases = append(cases, c.Case())
+				}
 			}
 		}
 	}
 	cases = append(cases, p.loopsOfC(variants)...)
-	for _, s := range p.studies {
-		cases = append(cases, s.cases(variants)...)
+	for _, s := range p.Experiments {
+		cases = append(cases, s.cases(variants, p.Baselines)...)
 	}
 	cases = slices.DeleteFunc(cases, func(c Case) bool { return !slices.Contains(types, c.Type) })
 	return once(cases)
@@ -313,11 +315,11 @@ func (p Profile) loopsOfC(variants []gemm.Variant) []Case {
 		return nil
 	}
 	for _, v := range variants {
-		if slices.Contains(loops, v.Name) {
+		if slices.Contains(p.Loops.Variants, v.Name) {
 			programs = append(programs, v)
 		}
 	}
-	l := Ladder{Experiment: CompilerOptions, Variants: programs, Shapes: cubes(p.loops),
+	l := Ladder{Experiment: CompilerOptions, Variants: programs, Shapes: cubes(p.Loops.Sizes),
 		Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1, Sweep: options}
 	return l.Cases()
 }
@@ -337,6 +339,14 @@ func once(cases []Case) []Case {
 		seen[key] = true
 		return false
 	})
+}
+
+func cubes(sizes []int) []gemm.Shape {
+	var shapes []gemm.Shape
+	for _, n := range sizes {
+		shapes = append(shapes, gemm.Cube(n))
+	}
+	return shapes
 }
 
 func anys[V any](values []V) []any {

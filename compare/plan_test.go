@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -13,12 +14,26 @@ import (
 	"gemm/gf256"
 )
 
+// profileOn returns the built-in profile as on a host with that many processors.
+func profileOn(t *testing.T, name string, processors int) Profile {
+	t.Helper()
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
+	i := slices.Index(profileNames, name)
+	return Profiles()[i]
+}
+
+// experimentsOf returns a profile with the experiments of another one alone.
+func experimentsOf(p Profile) Profile {
+	return Profile{Experiments: p.Experiments, Baselines: p.Baselines}
+}
+
+// code returns the shape of a code of k data and m parity shards with width bytes each.
+func code(k, m, width int) gemm.Shape { return gemm.Shape{M: m, N: width, K: k} }
+
 // TestPeersProfile plans the profile peers for the variants that take part and one
 // that does not.
 func TestPeersProfile(t *testing.T) {
-	profiles := Profiles()
-	i := slices.IndexFunc(profiles, func(p Profile) bool { return p.Name == "peers" })
-	p := profiles[i]
+	p := profileOn(t, "peers", 2)
 	threaded := []gemm.Param{{Name: "threads", Default: 1, Min: 1}}
 	var variants []gemm.Variant
 	for _, name := range []string{"serial/naive", "serial/packed", "serial/gonum", "parallel/packed",
@@ -32,11 +47,11 @@ func TestPeersProfile(t *testing.T) {
 		}
 		variants = append(variants, v)
 	}
-	l := Ladder{Variants: variants, Shapes: p.Shapes, Types: p.Types, Ops: []string{"nn"}, Alpha: 1, Keep: p.Keep,
+	l := Ladder{Variants: variants, Shapes: p.Shapes, Types: p.Types, Ops: []string{"nn"}, Alpha: 1, Keep: p.Ladder.keep,
 		Sweep: map[string][]any{"threads": {1, 2}}}
 	cases := l.Cases()
 	batches := map[string]int{}
-	for _, c := range p.Experiments(append(variants, variant("serial/ikj", nil)), p.Types) {
+	for _, c := range p.Planned(append(variants, variant("serial/ikj", nil)), p.Types) {
 		if c.Experiment != Batches || c.Batch != 1000 || c.Turn == "" {
 			t.Errorf("an experiment: %v, turn %q", c, c.Turn)
 		}
@@ -58,7 +73,7 @@ func TestPeersProfile(t *testing.T) {
 			turns[c.Shape] = append(turns[c.Shape], c.Turn)
 		}
 	}
-	if len(byShape) != len(smallSizes)+len(peerSizes)+len(skinnyShapes) {
+	if len(byShape) != 17+16+6 {
 		t.Errorf("%d shapes", len(byShape))
 	}
 	for shape, want := range map[gemm.Shape][]string{
@@ -80,14 +95,6 @@ func TestPeersProfile(t *testing.T) {
 	}
 }
 
-func TestThreadCounts(t *testing.T) {
-	for processors, want := range map[int][]any{1: {1}, 2: {1, 2}, 6: {1, 2, 4, 6}, 16: {1, 2, 4, 8, 16}} {
-		if got := threadCounts(processors); !slices.Equal(got, want) {
-			t.Errorf("%d processors: %v, want %v", processors, got, want)
-		}
-	}
-}
-
 // TestStudies plans the experiments on threads for 16 processors.
 func TestStudies(t *testing.T) {
 	var variants []gemm.Variant
@@ -100,44 +107,41 @@ func TestStudies(t *testing.T) {
 		variants = append(variants, v)
 	}
 	serial := []gemm.Variant{variant("serial/ikj", nil), variant("serial/packed", nil), variant("serial/naive", nil)}
-	for _, test := range []struct {
-		name    string
-		studies []study
-	}{{"quick", quickStudies(threadCounts(16))}, {"full", studies(threadCounts(16))}} {
-		p := Profile{studies: test.studies}
-		cases := p.Experiments(slices.Concat(serial, variants), []string{"f64"})
+	for _, name := range []string{"quick", "parallel"} {
+		p := experimentsOf(profileOn(t, name, 16))
+		cases := p.Planned(slices.Concat(serial, variants), []string{"f64"})
 		seen := map[identity]bool{}
 		for _, c := range cases {
 			if err := c.Err(); err != nil {
-				t.Errorf("%s: %v: %v", test.name, c, err)
+				t.Errorf("%s: %v: %v", name, c, err)
 			}
 			if seen[anIdentity(c)] {
-				t.Errorf("%s: %v of %s is given twice", test.name, c, c.Experiment)
+				t.Errorf("%s: %v of %s is given twice", name, c, c.Experiment)
 			}
 			seen[anIdentity(c)] = true
-			if c.Variant.Family() == "serial" && !slices.Contains(baselines, c.Variant.Name) {
-				t.Errorf("%s: %v is no baseline", test.name, c)
+			if c.Variant.Family() == "serial" && !slices.Contains(p.Baselines, c.Variant.Name) {
+				t.Errorf("%s: %v is no baseline", name, c)
 			}
 			if traced := c.Experiment == ArtificialLoad && c.Variant.Family() == "parallel"; traced != c.Timeline {
-				t.Errorf("%s: %v of %s has a timeline: %v", test.name, c, c.Experiment, c.Timeline)
+				t.Errorf("%s: %v of %s has a timeline: %v", name, c, c.Experiment, c.Timeline)
 			}
 		}
 		for _, experiment := range []Experiment{StrongScaling, ChunkSizes, ArtificialLoad} {
-			for _, name := range append(baselines, "parallel/rows") {
+			for _, variant := range append(slices.Clone(p.Baselines), "parallel/rows") {
 				if !slices.ContainsFunc(cases,
-					func(c Case) bool { return c.Experiment == experiment && c.Variant.Name == name }) {
-					t.Errorf("%s: the experiment %s lacks %s", test.name, experiment, name)
+					func(c Case) bool { return c.Experiment == experiment && c.Variant.Name == variant }) {
+					t.Errorf("%s: the experiment %s lacks %s", name, experiment, variant)
 				}
 			}
 		}
-		if alone := p.Experiments(serial, []string{"f64"}); len(alone) > 0 {
-			t.Errorf("%s: baselines alone: %v", test.name, alone)
+		if alone := p.Planned(serial, []string{"f64"}); len(alone) > 0 {
+			t.Errorf("%s: baselines alone: %v", name, alone)
 		}
-		if none := p.Experiments(variants, []string{"f32"}); len(none) > 0 {
-			t.Errorf("%s: without f64: %v", test.name, none)
+		if none := p.Planned(variants, []string{"f32"}); len(none) > 0 {
+			t.Errorf("%s: without f64: %v", name, none)
 		}
 	}
-	all := Profile{studies: studies(threadCounts(16))}.Experiments(slices.Concat(serial, variants), []string{"f64"})
+	all := experimentsOf(profileOn(t, "parallel", 16)).Planned(slices.Concat(serial, variants), []string{"f64"})
 	for _, name := range names {
 		for _, threads := range []int{1, 2, 4, 8, 16} {
 			if !slices.ContainsFunc(all, func(c Case) bool {
@@ -166,9 +170,9 @@ func TestCutoffs(t *testing.T) {
 		v.Params = append(v.Params, gemm.Param{Name: "cutoff", Default: 64, Min: 1})
 		return v
 	}
-	p := Profile{cutoffs: map[int][]int{32: {1, 15, 16, 32}}}
+	p := Profile{Cutoffs: map[int][]int{32: {1, 15, 16, 32}}}
 	var got []string
-	for _, c := range p.Experiments([]gemm.Variant{recursive(variant("serial/divide", nil)), variant("serial/naive", nil),
+	for _, c := range p.Planned([]gemm.Variant{recursive(variant("serial/divide", nil)), variant("serial/naive", nil),
 		recursive(shared("parallel/strassen", nil))}, []string{"f64"}) {
 		got = append(got, c.String())
 	}
@@ -205,10 +209,10 @@ func onDevice(params ...string) []gemm.Variant {
 // TestCUDAProfile plans the profile cuda. All rows of a shape are in one turn, with the library; the
 // rows of an experiment are in another.
 func TestCUDAProfile(t *testing.T) {
-	p := Profiles()[slices.IndexFunc(Profiles(), func(p Profile) bool { return p.Name == "cuda" })]
+	p := profileOn(t, "cuda", 2)
 	variants := slices.Concat([]gemm.Variant{variant("serial/packed", nil), shared("parallel/packed", nil)},
 		onDevice("block", "bk", "stages", "maxregs"))
-	l := Ladder{Variants: variants, Shapes: p.Shapes, Types: p.Types, Ops: []string{"nn"}, Alpha: 1, Keep: p.Keep}
+	l := Ladder{Variants: variants, Shapes: p.Shapes, Types: p.Types, Ops: []string{"nn"}, Alpha: 1, Keep: p.Ladder.keep}
 	rows := map[string]int{}
 	for _, c := range l.Cases() {
 		switch {
@@ -229,7 +233,7 @@ func TestCUDAProfile(t *testing.T) {
 		"l2 cuda f32 1024 nn": 3, "l2 cuda f64 1024 nn": 3,
 	}
 	got := map[string]int{}
-	for _, c := range p.Experiments(variants, p.Types) {
+	for _, c := range p.Planned(variants, p.Types) {
 		if !c.OnDevice() {
 			t.Errorf("%v of %s", c, c.Experiment)
 		}
@@ -239,12 +243,12 @@ func TestCUDAProfile(t *testing.T) {
 		t.Errorf("experiments have %v rows by turn, want %v", got, want)
 	}
 	for _, q := range Profiles() {
-		n := len(q.Experiments(onDevice(), []string{"f32", "f64"}))
+		n := len(q.Planned(onDevice(), []string{"f32", "f64"}))
 		if n > 0 != slices.Contains([]string{"cuda", "full", "course"}, q.Name) {
 			t.Errorf("%s has %d rows of experiments on a GPU", q.Name, n)
 		}
 		quick := Request{Variant: variant("cuda/a", nil), Type: "f32", Shape: gemm.Cube(64)}.Case()
-		if keeps := q.Keep == nil || q.Keep(quick); keeps != (q.Name == "quick" || q.Name == "full" || q.Name == "cuda") {
+		if keeps := q.Ladder.keep(quick); keeps != (q.Name == "quick" || q.Name == "full" || q.Name == "cuda") {
 			t.Errorf("%s has rows of the ladder on a GPU: %v", q.Name, keeps)
 		}
 	}
@@ -271,16 +275,16 @@ func TestFieldProfile(t *testing.T) {
 		variants = append(variants, v)
 	}
 	plan := func(name string) map[gemm.Shape][]string {
-		p := Profiles()[slices.IndexFunc(Profiles(), func(p Profile) bool { return p.Name == name })]
+		p := profileOn(t, name, 2)
 		types := p.Types
 		if types == nil {
 			types = []string{"f64", "f32", "gf256"}
 		}
-		l := Ladder{Variants: variants, Shapes: p.Shapes, Types: types, Ops: []string{"nn"}, Alpha: 1, Keep: p.Keep,
+		l := Ladder{Variants: variants, Shapes: p.Shapes, Types: types, Ops: []string{"nn"}, Alpha: 1, Keep: p.Ladder.keep,
 			Sweep: map[string][]any{"threads": {1, 2}}}
 		rows := map[gemm.Shape][]string{}
 		for _, c := range l.Cases() {
-			if c.Type == "gf256" || c.Shape == quickCode {
+			if c.Type == "gf256" || c.Shape == code(10, 4, 64<<10) {
 				name := c.Variant.Name
 				if c.Threads() > 1 {
 					name += " 2"
@@ -307,7 +311,7 @@ func TestFieldProfile(t *testing.T) {
 			t.Errorf("%v: %q, want %q", shape, got, want)
 		}
 	}
-	if got := plan("quick")[quickCode]; len(got) != 9+3 || slices.Contains(got, "serial/strassen") {
+	if got := plan("quick")[code(10, 4, 64<<10)]; len(got) != 9+3 || slices.Contains(got, "serial/strassen") {
 		t.Errorf("quick: %q, want each variant that has the type once, and those with threads twice", got)
 	}
 }
@@ -315,8 +319,7 @@ func TestFieldProfile(t *testing.T) {
 // TestQuickProfile plans the ladder of the profile quick: which variants have large sizes, numbers of
 // ranks, and libraries on several threads.
 func TestQuickProfile(t *testing.T) {
-	p := Profiles()[slices.IndexFunc(Profiles(), func(p Profile) bool { return p.Name == "quick" })]
-	p.LibraryThreads = []int{1, 2}
+	p := profileOn(t, "quick", 2)
 	onRanks := variant("mpi/summa", product[float64])
 	onRanks.Params = []gemm.Param{{Name: "ranks", Default: 1, Min: 1}}
 	library := variant("reference/blis", product[float64])
@@ -326,7 +329,7 @@ func TestQuickProfile(t *testing.T) {
 			variant("serial/packed", product[float64]), shared("parallel/rows", product[float64]), onRanks, library},
 		Shapes: p.Shapes, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1,
 		Sweep: map[string][]any{"ranks": anys(p.Ranks)}, Libraries: map[string][]any{"threads": anys(p.LibraryThreads)},
-		Keep: func(c Case) bool { return p.Keep(c) && p.Suits(c) },
+		Keep: func(c Case) bool { return p.Keeps(c, false) },
 	}
 	got := map[int][]string{}
 	for _, c := range l.Cases() {
@@ -408,10 +411,9 @@ func TestDistributions(t *testing.T) {
 			Choices: []string{"serial/naive", "serial/packed"}}}
 		variants = append(variants, v)
 	}
-	ranks := []any{1, 2, 4, 8, 16}
-	p := Profile{studies: append(rankStudies(ranks, []int{1024}, 512, 1024), distributions(ranks))}
+	p := experimentsOf(profileOn(t, "mpi", 16))
 	turns := map[string]int{}
-	for _, c := range p.Experiments(variants, []string{"f64"}) {
+	for _, c := range p.Planned(variants, []string{"f64"}) {
 		if err := c.Err(); err != nil {
 			t.Errorf("%v: %v", c, err)
 		}
@@ -510,8 +512,9 @@ func TestLoopsInC(t *testing.T) {
 	variants := []gemm.Variant{variant("serial/naive", nil), variant("serial/packed", nil),
 		program("reference/c-naive"),
 		program("reference/c-ikj"), shared("reference/blis", nil)}
+	loops64 := Profile{Loops: builds{[]int{64}, []string{"serial/naive"}}}
 	var got []string
-	for _, c := range (Profile{loops: []int{64}}).Experiments(variants, []string{"f64", "f32"}) {
+	for _, c := range loops64.Planned(variants, []string{"f64", "f32"}) {
 		if c.Build == "" {
 			got = append(got, c.String())
 			if c.Turn != "compiler f64 64 nn" {
@@ -525,12 +528,12 @@ func TestLoopsInC(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("the cases are %q, want %q", got, want)
 	}
-	for _, p := range []Profile{{}, {loops: []int{64}}} {
+	for _, p := range []Profile{{}, loops64} {
 		of := variants
-		if p.loops != nil {
+		if p.Loops.Sizes != nil {
 			of = variants[:2]
 		}
-		for _, c := range p.Experiments(of, []string{"f64"}) {
+		for _, c := range p.Planned(of, []string{"f64"}) {
 			if c.Build == "" {
 				t.Errorf("%v is planned without a size or a program", c)
 			}
@@ -550,7 +553,7 @@ func TestOpenMPStudy(t *testing.T) {
 	other.Role, other.Params = gemm.Program, pool.Params
 	of := func(variants ...gemm.Variant) (turns map[string]int) {
 		turns = map[string]int{}
-		for _, c := range (Profile{studies: studies([]any{1, 2})}).Experiments(variants, []string{"f64"}) {
+		for _, c := range experimentsOf(profileOn(t, "parallel", 2)).Planned(variants, []string{"f64"}) {
 			if c.Experiment == OpenMPLoops {
 				turns[c.Turn]++
 			}
@@ -577,7 +580,7 @@ func TestOpenMPStudy(t *testing.T) {
 func TestProgramsInProfiles(t *testing.T) {
 	for name, want := range map[string]map[string]int{
 		"reference/c-naive": {"quick": 1, "full": 6}, // full: cubes up to 1024
-		inPython:            {"quick": 2, "full": 2, "course": 1},
+		"reference/python":  {"quick": 2, "full": 2, "course": 1},
 	} {
 		for _, p := range Profiles() {
 			if got := inLadder(p, program(name)); len(got) != want[p.Name] {
@@ -590,7 +593,7 @@ func TestProgramsInProfiles(t *testing.T) {
 // inLadder returns the rows of the variant in the ladder of the profile.
 func inLadder(p Profile, v gemm.Variant) []Case {
 	return Ladder{Variants: []gemm.Variant{v}, Shapes: p.Shapes, Types: []string{"f64", "gf256"}, Ops: []string{"nn"},
-		Alpha: 1, Keep: func(c Case) bool { return p.Keep(c) && (p.Suits == nil || p.Suits(c)) }}.Cases()
+		Alpha: 1, Keep: func(c Case) bool { return p.Keeps(c, false) }}.Cases()
 }
 
 // TestLoopOrders checks that rows of a study are an experiment of their own, interleaved, and in no ladder.
@@ -611,7 +614,7 @@ func TestLoopOrders(t *testing.T) {
 
 // TestCourseProfile plans the profile course: each table that courses ask for has all its rows.
 func TestCourseProfile(t *testing.T) {
-	p := Profiles()[slices.IndexFunc(Profiles(), func(p Profile) bool { return p.Name == "course" })]
+	p := profileOn(t, "course", 2)
 	onRanks := func(name string) gemm.Variant {
 		v := variant(name, product[float64])
 		v.Location = gemm.OnRanks
@@ -628,14 +631,14 @@ func TestCourseProfile(t *testing.T) {
 		variant("serial/packed", nil), rows, program("reference/c-naive"), variant("reference/python", nil),
 		onRanks("mpi/p2p-rows"), onRanks("mpi/scatter-rows"), onRanks("mpi/scatter-blocks"), onRanks("mpi/summa"),
 	}, onDevice("block", "bk"))
-	l := Ladder{Variants: variants, Shapes: p.Shapes, Types: p.Types, Ops: []string{"nn"}, Alpha: 1, Keep: p.Keep,
+	l := Ladder{Variants: variants, Shapes: p.Shapes, Types: p.Types, Ops: []string{"nn"}, Alpha: 1, Keep: p.Ladder.keep,
 		Sweep: map[string][]any{"ranks": anys(p.Ranks)}}
 	type table struct {
 		experiment Experiment
 		variant    string
 	}
 	got := map[table]int{}
-	for _, c := range append(l.Cases(), p.Experiments(variants, p.Types)...) {
+	for _, c := range append(l.Cases(), p.Planned(variants, p.Types)...) {
 		if c.Err() != nil {
 			t.Errorf("%v: %v", c, c.Err())
 		}
@@ -666,10 +669,10 @@ func TestCourseProfile(t *testing.T) {
 // one size.
 func TestTimelinesOfWarps(t *testing.T) {
 	for _, p := range Profiles() {
-		if drawn := p.Name == "cuda" || p.Name == "full"; drawn != (p.Drawn != nil) {
-			t.Errorf("%s has timelines of the ladder: %v", p.Name, p.Drawn != nil)
-		} else if drawn && !slices.Contains(p.Shapes, warpSize) {
-			t.Errorf("%s has no %v", p.Name, warpSize)
+		if drawn := p.Name == "cuda" || p.Name == "full"; drawn != (p.Timelines != nil) {
+			t.Errorf("%s has timelines of the ladder: %v", p.Name, p.Timelines != nil)
+		} else if drawn && !slices.Contains(p.Shapes, gemm.Cube(4096)) {
+			t.Errorf("%s lacks their size", p.Name)
 		}
 	}
 	for _, test := range []struct {
@@ -684,7 +687,7 @@ func TestTimelinesOfWarps(t *testing.T) {
 	} {
 		c := Case{Key: Key{Variant: test.variant, Experiment: test.experiment,
 			Problem: Problem{Shape: gemm.Cube(test.n)}}}
-		if got := ofWarps(c); got != test.want {
+		if got := profileOn(t, "cuda", 2).Draws(c); got != test.want {
 			t.Errorf("%+v: %v", test, got)
 		}
 	}
@@ -697,18 +700,18 @@ func TestTimelinesOfRanks(t *testing.T) {
 	for _, name := range []string{"p2p-rows", "scatter-rows", "bcast-rows", "summa", "cannon", "25d"} {
 		variants = append(variants, onRanks("mpi/"+name, nil))
 	}
-	p := Profile{studies: rankStudies([]any{1, 2, 4}, []int{128, 256, 512}, 128, 256)}
+	p := experimentsOf(profileOn(t, "full", 4))
 	var drawn []string
-	for _, c := range p.Experiments(variants, []string{"f64"}) {
+	for _, c := range p.Planned(variants, []string{"f64"}) {
 		if !c.Timeline {
 			continue
 		}
 		drawn = append(drawn, c.Key.Variant)
-		if c.Shape != gemm.Cube(256) || c.Params["ranks"] != 4 || c.Experiment != StrongScaling {
+		if c.Shape != gemm.Cube(1024) || c.Params["ranks"] != 4 || c.Experiment != StrongScaling {
 			t.Errorf("%v of %s has a timeline", c, c.Experiment)
 		}
 	}
-	if slices.Sort(drawn); !slices.Equal(drawn, slices.Sorted(slices.Values(rankTimelines))) {
-		t.Errorf("timelines are of %q, want %q", drawn, rankTimelines)
+	if slices.Sort(drawn); !slices.Equal(drawn, []string{"mpi/cannon", "mpi/p2p-rows", "mpi/scatter-rows", "mpi/summa"}) {
+		t.Errorf("timelines are of %q", drawn)
 	}
 }

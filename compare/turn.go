@@ -253,26 +253,8 @@ func (b Budget) of(e Experiment) Budget {
 	return b
 }
 
-// textbook limits rows of textbook loops: a product of n = 2048 takes up to a minute on one rank. On 16
-// processors the experiment distribution then takes about four minutes.
-var textbook = Limits{Call: 8 * time.Second, Patience: 10 * time.Second}
-
 // callTerms is the number of terms up to which Budget.Call does not matter.
 const callTerms = 512 * 512 * 512
-
-var (
-	quickBudget = Budget{Reps: sample.MinForInterval, Time: 100 * time.Millisecond, Timeout: 10 * time.Second,
-		Call: 450 * time.Millisecond, Bursts: 12}
-	fullBudget     = Budget{Reps: sample.MinForInterval, Time: time.Second, Timeout: time.Minute, Loops: textbook}
-	parallelBudget = Budget{Reps: sample.MinForInterval, Time: 300 * time.Millisecond, Timeout: 20 * time.Second}
-	mpiBudget      = Budget{Reps: sample.MinForInterval, Time: 500 * time.Millisecond, Timeout: 3 * time.Minute,
-		Loops: textbook}
-	cudaBudget = Budget{Reps: sample.MinForInterval, Time: 100 * time.Millisecond, Timeout: time.Minute,
-		Patience: 1500 * time.Millisecond}
-	peersBudget  = Budget{Reps: sample.MinForInterval, Time: 300 * time.Millisecond, Timeout: time.Minute}
-	courseBudget = Budget{Reps: sample.MinForInterval, Time: 60 * time.Millisecond, Timeout: 20 * time.Second,
-		Patience: time.Second, Bursts: 6}
-)
 
 // The samples of a turn are taken in leastBursts to mostBursts bursts. There are as many bursts as
 // each can have burstSamples samples of every case. All bursts of a case have the same number of

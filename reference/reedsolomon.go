@@ -91,10 +91,8 @@ func (x *reedSolomon) Multiply(ctx context.Context, c, a, b gemm.Matrix[gf256.El
 
 // prepare makes the code whose matrix is A, unless it is there.
 func (x *reedSolomon) prepare(a gemm.Matrix[gf256.Elem]) error {
-	if a.Rows+a.Cols > mostShards {
-		return gemm.Unavailablef("A %d×%d has more than the %d rows and columns of codes over GF(2⁸)", a.Rows,
-			a.Cols, mostShards).
-			WithRemedy("try m×n×k as of 4×65536×10")
+	if err := isCode(gemm.Shape{M: a.Rows, K: a.Cols}); err != nil {
+		return err
 	}
 	same := x.encoder != nil && a.Rows == x.rows && a.Cols == x.cols
 	for i := 0; same && i < a.Rows; i++ {
@@ -117,14 +115,24 @@ func (x *reedSolomon) prepare(a gemm.Matrix[gf256.Elem]) error {
 	return nil
 }
 
+// isCode returns an Unavailable if A of the product has too many rows and columns.
+func isCode(s gemm.Shape) error {
+	if s.M+s.K > mostShards {
+		return gemm.Unavailablef("A %d×%d has more than the %d rows and columns of codes over GF(2⁸)", s.M, s.K,
+			mostShards).WithRemedy("try m×n×k as of 4×65536×10")
+	}
+	return nil
+}
+
 func reedSolomonVariant() gemm.Variant {
 	return gemm.Variant{
-		Name:   reedSolomonName,
-		Doc:    "the encoder of github.com/klauspost/reedsolomon, for m + k of at most 256",
-		Role:   gemm.Library,
-		Params: []gemm.Param{{Name: "threads", Doc: "goroutines that the library may use", Default: 1, Min: 1}},
-		Model:  model,
-		Bound:  gemm.Classical,
+		Name:    reedSolomonName,
+		Doc:     "the encoder of github.com/klauspost/reedsolomon, for m + k of at most 256",
+		Role:    gemm.Library,
+		Params:  []gemm.Param{{Name: "threads", Doc: "goroutines that the library may use", Default: 1, Min: 1}},
+		Accepts: isCode,
+		Model:   model,
+		Bound:   gemm.Classical,
 		GF256: func(p gemm.Params) (gemm.Multiplier[gf256.Elem], error) {
 			return newReedSolomon(p.Int("threads"))
 		},

@@ -23,26 +23,22 @@ import (
 
 func compareCommand() *cli.Command {
 	var names []string
+	var docs strings.Builder
 	for _, p := range compare.Profiles() {
 		names = append(names, p.Name)
+		fmt.Fprintf(&docs, "   %-9s %s\n", p.Name, p.Doc)
 	}
 	return &cli.Command{
 		Name:      "compare",
 		Usage:     "measure and verify all variants on this machine, and write a report",
 		UsageText: "[--profile NAME] [--out DIR] [options]",
 		Description: "Writes the records to results.json in DIR, row by row, and then the report in all\n" +
-			"formats but PDF. Profiles:\n\n" +
-			"   quick     all variants at small sizes, fast ones up to 2048; three minutes on two cores\n" +
-			"   full      all variants at all sizes, and all experiments\n" +
-			"   parallel  experiments on threads\n" +
-			"   mpi       experiments on ranks\n" +
-			"   cuda      the kernels of a GPU\n" +
-			"   peers     our packed products compared with other libraries\n" +
-			"   gf256     Reed–Solomon codes\n" +
-			"   course    the tables that courses ask for; five minutes on two cores\n\n" +
+			"formats but PDF. Profiles:\n\n" + docs.String() +
+			"\nA profile of your own is a file FILE.yaml; --profile print shows these, to begin with.\n" +
 			"An option with LIST takes several values, separated by commas.",
 		Flags: append([]cli.Flag{
-			choiceFlag("profile", names[0], names[0], "`NAME`: what is measured: "+strings.Join(names, ", "), names),
+			choiceFlag("profile", names[0], names[0], "`NAME`: what is measured: "+strings.Join(names, ", ")+
+				", or a file NAME.yaml; print shows these", append(names, "print")),
 			&cli.StringFlag{Name: "out", Value: "report", DefaultText: "report", Usage: "`DIR`: folder for the records and the report"},
 			resumeFlag(), forceFlag("replace the existing records"),
 			wordsFlag("families", "", "all", "`LIST`: families of variants: "+strings.Join(catalog.Families(), ", "),
@@ -65,17 +61,27 @@ func compareCommand() *cli.Command {
 	}
 }
 
-// profileOf returns the profile that the flags name, with their budget.
-func profileOf(c *cli.Context) (compare.Profile, error) {
+// profileOf returns the profile that the flags name, with their budget. A file may name the variants.
+func profileOf(c *cli.Context, variants []gemm.Variant) (compare.Profile, error) {
+	name := c.String("profile")
 	profiles := compare.Profiles()
-	i := slices.IndexFunc(profiles, func(p compare.Profile) bool { return p.Name == c.String("profile") })
+	if ext := filepath.Ext(name); ext == ".yaml" || ext == ".yml" {
+		text, err := os.ReadFile(name)
+		if err == nil {
+			profiles[0], err = compare.ReadProfile(name, text, variants)
+		}
+		if err != nil {
+			return compare.Profile{}, usagef("--profile: %v", err)
+		}
+		name = profiles[0].Name
+	}
+	i := slices.IndexFunc(profiles, func(p compare.Profile) bool { return p.Name == name })
 	if i < 0 {
 		var names []string
 		for _, p := range profiles {
 			names = append(names, p.Name)
 		}
-		return compare.Profile{}, usagef("--profile %q: must be one of %s", c.String("profile"),
-			strings.Join(names, ", "))
+		return compare.Profile{}, usagef("--profile %q: must be one of %s, or a file FILE.yaml", name, strings.Join(names, ", "))
 	}
 	profile := profiles[i]
 	if c.IsSet("reps") {
@@ -92,11 +98,11 @@ func profileOf(c *cli.Context) (compare.Profile, error) {
 
 // comparison returns the rows that the flags ask for, with those of the kernels that the user brought.
 func comparison(c *cli.Context, brought ...gemm.Variant) ([]compare.Case, compare.Profile, error) {
-	profile, err := profileOf(c)
+	variants := catalog.Variants()
+	profile, err := profileOf(c, append(slices.Clone(variants), brought...))
 	if err != nil {
 		return nil, profile, err
 	}
-	variants := catalog.Variants()
 	if c.IsSet("families") {
 		families := listed[string](c, "families")
 		variants = slices.DeleteFunc(variants, func(v gemm.Variant) bool { return !slices.Contains(families, v.Family()) })
@@ -128,18 +134,16 @@ func comparison(c *cli.Context, brought ...gemm.Variant) ([]compare.Case, compar
 	if !c.IsSet("threads") && profile.LibraryThreads != nil {
 		l.Libraries = map[string][]any{"threads": anys(profile.LibraryThreads)}
 	}
-	l.Keep = profile.Keep
+	l.Keep = func(k compare.Case) bool { return profile.Keeps(k, c.IsSet("sizes")) }
 	if c.IsSet("sizes") {
 		l.Shapes = listed[gemm.Shape](c, "sizes")
 		profile.Budget.Call, profile.Budget.Loops.Call = 0, 0
-	} else if profile.Suits != nil {
-		l.Keep = func(k compare.Case) bool { return profile.Keep(k) && profile.Suits(k) }
 	}
 	cases := l.Cases()
 	for i, k := range cases {
-		cases[i].Timeline = profile.Drawn != nil && profile.Drawn(k)
+		cases[i].Timeline = profile.Draws(k)
 	}
-	for _, e := range profile.Experiments(l.Variants, l.Types) {
+	for _, e := range profile.Planned(l.Variants, l.Types) {
 		sized := !c.IsSet("sizes") || slices.Contains(l.Shapes, e.Base())
 		asked := func(flag, param string) bool {
 			return !c.IsSet(flag) || e.Params[param] == nil || slices.Contains(l.Sweep[param], e.Params[param])
@@ -149,10 +153,7 @@ func comparison(c *cli.Context, brought ...gemm.Variant) ([]compare.Case, compar
 		}
 	}
 	if len(cases) == 0 {
-		if profile.Keep != nil {
-			return nil, profile, usagef("--profile %s has no row of these variants, sizes, types and threads", profile.Name)
-		}
-		return nil, profile, usagef("none of the variants has the type %s", c.Generic("type"))
+		return nil, profile, usagef("--profile %s has no row of these variants, sizes, types and threads", profile.Name)
 	}
 	if c.IsSet("trace") {
 		drawLargest(cases)
@@ -225,7 +226,21 @@ func workerSweep(c *cli.Context, p compare.Profile) (map[string][]any, error) {
 // again is the most time in which rows with a wide spread are measured again.
 const again = 20 * time.Second
 
+// printProfiles prints the built-in profiles as they are written.
+func printProfiles(w io.Writer) error {
+	for i, p := range compare.Profiles() {
+		if i > 0 {
+			fmt.Fprint(w, "\n---\n")
+		}
+		fmt.Fprintf(w, "# profile %s\n%s", p.Name, p.Text)
+	}
+	return nil
+}
+
 func runCompare(c *cli.Context) error {
+	if c.String("profile") == "print" {
+		return printProfiles(c.App.Writer)
+	}
 	if err := hold(c); err != nil {
 		return err
 	}
