@@ -22,34 +22,27 @@ GLOBL window<>(SB), RODATA|NOPTR, $64
 
 // func tilesAVX2(t *byte)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·tilesAVX2(SB), NOSPLIT, $96-8
-	MOVQ t+0(FP), R13
-	MOVQ (R13), R13
+TEXT ·tilesAVX2(SB), NOSPLIT, $104-8
+	MOVQ t+0(FP), BP
+	MOVQ (BP), R13
 	MOVQ R13, (SP)
-	MOVQ t+0(FP), R13
-	MOVQ 8(R13), R13
+	MOVQ 8(BP), R13
 	MOVQ R13, 8(SP)
-	MOVQ t+0(FP), R13
-	MOVQ 16(R13), R13
+	MOVQ 16(BP), R13
 	MOVQ R13, 16(SP)
-	MOVQ t+0(FP), R13
-	MOVQ 40(R13), R13
+	MOVQ 40(BP), R13
 	MOVQ R13, 24(SP)
-	MOVQ t+0(FP), R13
-	MOVQ 128(R13), R13
+	MOVQ 128(BP), R13
 	MOVQ R13, 40(SP)
-	MOVQ t+0(FP), BX
-	MOVQ 64(BX), BX
+	MOVQ 64(BP), BX
 	SHLQ $0x02, BX
-	MOVQ t+0(FP), SI
-	MOVQ 72(SI), SI
+	MOVQ 72(BP), SI
 	SHLQ $0x02, SI
-	MOVQ t+0(FP), R8
-	MOVQ 112(R8), R8
+	MOVQ 112(BP), R8
 	SHLQ $0x02, R8
 	LEAQ (BX)(BX*2), DX
 
-	// B is asked for eight rows ahead, or along the row where rows are whole pages apart:
+	// B is prefetched eight rows ahead, or along the row if rows are whole pages apart:
 	// these share sets of the first level of cache, which has no room for more of them.
 	MOVQ    $0x00000600, R14
 	MOVQ    R8, R13
@@ -81,10 +74,10 @@ near:
 	LEAQ (R8)(R8*2), R14
 
 walk:
-	MOVQ BP, 88(SP)
+	MOVQ BP, 96(SP)
 
 sliver:
-	// The next sliver lies aNext elements on, or, where that is 0, as many rows.
+	// The next sliver lies aNext elements on, or, if that is 0, as many rows.
 	MOVQ  t+0(FP), R13
 	MOVQ  80(R13), R13
 	SHLQ  $0x02, R13
@@ -95,2395 +88,62 @@ sliver:
 apart:
 	MOVQ R13, 32(SP)
 	ADDQ 24(SP), R13
-	MOVQ R13, 56(SP)
+	MOVQ R13, 64(SP)
 
-	// It is asked for line by line, down its rows, or, where a column is a line, along them.
+	// It is prefetched line by line, down its rows, or along them if a column fills a line.
 	CMPQ  BX, $0x04
 	JEQ   contiguous
-	MOVQ  BX, 64(SP)
+	MOVQ  BX, 72(SP)
 	MOVQ  (SP), BP
 	IMULQ BX, BP
 	ADDQ  BP, R13
-	MOVQ  R13, 72(SP)
+	MOVQ  R13, 80(SP)
 	NEGQ  BP
 	ADDQ  $0x40, BP
-	MOVQ  BP, 80(SP)
-	JMP   asked
+	MOVQ  BP, 88(SP)
+	JMP   prefetched
 
 contiguous:
-	MOVQ SI, 64(SP)
+	MOVQ SI, 72(SP)
 	MOVQ $0x4000000000000000, R13
-	MOVQ R13, 72(SP)
+	MOVQ R13, 80(SP)
 
-asked:
-	MOVQ t+0(FP), R12
-	MOVQ 24(R12), R12
+prefetched:
+	MOVQ t+0(FP), R13
+	MOVQ 24(R13), R13
+	MOVQ R13, 48(SP)
 	MOVQ t+0(FP), R10
 	MOVQ 88(R10), R10
 	MOVQ 40(SP), R11
-	MOVQ (SP), R13
-	CMPQ R13, $0x04
-	JEQ  rows4
-	CMPQ R13, $0x03
-	JEQ  rows3
-	CMPQ R13, $0x02
-	JEQ  rows2
-	CMPQ R12, $0x18
-	JLT  rows1edge
 
-	// The rounds that ask for C, a row each, end at this number of steps to come.
-	MOVQ    t+0(FP), R13
-	MOVQ    32(R13), R13
-	SUBQ    $0x04, R13
-	MOVQ    $0x00000003, BP
-	CMPQ    R13, BP
-	CMOVQLT BP, R13
-	MOVQ    R13, 48(SP)
-
-rows1tile:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	MOVQ   24(SP), AX
-	MOVQ   R10, DI
-	MOVQ   t+0(FP), R9
-	MOVQ   32(R9), R9
-	MOVQ   t+0(FP), R13
-	MOVQ   152(R13), R13
-	MOVQ   R11, BP
-	JMP    rows1fullcheckC
-
-rows1fullroundC:
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	VMOVUPS      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	VMOVUPS      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	VMOVUPS      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	VMOVUPS      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	ADDQ         SI, AX
-	PREFETCHT0   (BP)
-	PREFETCHT0   64(BP)
-	PREFETCHT0   95(BP)
-	LEAQ         (BP)(R13*4), BP
-	SUBQ         $0x04, R9
-
-rows1fullcheckC:
-	CMPQ R9, 48(SP)
-	JGT  rows1fullroundC
-	MOVQ 56(SP), BP
-	SUBQ $0x04, R9
-	JLT  rows1fullrest
-
-rows1fullround:
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	VMOVUPS      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	VMOVUPS      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	VMOVUPS      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	VMOVUPS      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	ADDQ         SI, AX
-	PREFETCHT1   (BP)
-	ADDQ         64(SP), BP
-	CMPQ         BP, 72(SP)
-	JLT          rows1fulldown
-	ADDQ         80(SP), BP
-	ADDQ         $0x40, 72(SP)
-
-rows1fulldown:
-	SUBQ $0x04, R9
-	JGE  rows1fullround
-
-rows1fullrest:
-	MOVQ BP, 56(SP)
-	ADDQ $0x04, R9
-	JEQ  rows1fullwrite
-
-rows1fullone:
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	VMOVUPS      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	ADDQ         SI, AX
-	DECQ         R9
-	JNZ          rows1fullone
-
-rows1fullwrite:
-	MOVQ         t+0(FP), AX
-	VBROADCASTSS 160(AX), Y12
-	VBROADCASTSS 164(AX), Y13
-	MOVQ         t+0(FP), R13
-	MOVQ         152(R13), R13
-	MOVL         164(AX), DI
-	MOVQ         R11, AX
-	SHLL         $0x01, DI
-	JEQ          rows1fullfresh
-	VMULPS       Y12, Y0, Y0
-	VFMADD231PS  (AX), Y13, Y0
-	VMOVUPS      Y0, (AX)
-	VMULPS       Y12, Y1, Y1
-	VFMADD231PS  32(AX), Y13, Y1
-	VMOVUPS      Y1, 32(AX)
-	VMULPS       Y12, Y2, Y2
-	VFMADD231PS  64(AX), Y13, Y2
-	VMOVUPS      Y2, 64(AX)
-	JMP          rows1fullnext
-
-rows1fullfresh:
-	VMULPS  Y12, Y0, Y0
-	VMOVUPS Y0, (AX)
-	VMULPS  Y12, Y1, Y1
-	VMOVUPS Y1, 32(AX)
-	VMULPS  Y12, Y2, Y2
-	VMOVUPS Y2, 64(AX)
-
-rows1fullnext:
+	// The rounds that prefetch C, a row each, end at this number of steps to come.
 	MOVQ t+0(FP), R13
-	MOVQ 120(R13), R13
-	LEAQ (R10)(R13*4), R10
-	ADDQ $0x00000060, R11
-	SUBQ $0x18, R12
-	CMPQ R12, $0x18
-	JGE  rows1tile
-
-rows1edge:
-	TESTQ  R12, R12
-	JEQ    after
-	CMPQ   R12, $0x08
-	JGT    rows1wider1
-	JLT    rows1part1
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	MOVQ   24(SP), AX
-	MOVQ   R10, DI
-	MOVQ   t+0(FP), R9
-	MOVQ   32(R9), R9
-	SUBQ   $0x04, R9
-	JLT    rows1whole1rest
-
-rows1whole1round:
-	VMOVUPS      (DI), Y12
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y1
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y1
-	ADDQ         SI, AX
-	SUBQ         $0x04, R9
-	JGE          rows1whole1round
-
-rows1whole1rest:
-	ADDQ $0x04, R9
-	JEQ  rows1whole1add
-
-rows1whole1one:
-	VMOVUPS      (DI), Y12
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	ADDQ         SI, AX
-	DECQ         R9
-	JNZ          rows1whole1one
-
-rows1whole1add:
-	VADDPS       Y1, Y0, Y0
-	MOVQ         t+0(FP), AX
-	VBROADCASTSS 160(AX), Y12
-	VBROADCASTSS 164(AX), Y13
-	MOVQ         t+0(FP), R13
-	MOVQ         152(R13), R13
-	MOVL         164(AX), DI
-	MOVQ         R11, AX
-	SHLL         $0x01, DI
-	JEQ          rows1whole1fresh
-	VMULPS       Y12, Y0, Y0
-	VFMADD231PS  (AX), Y13, Y0
-	VMOVUPS      Y0, (AX)
-	JMP          rows1whole1next
-
-rows1whole1fresh:
-	VMULPS  Y12, Y0, Y0
-	VMOVUPS Y0, (AX)
-
-rows1whole1next:
-	JMP after
-
-rows1part1:
-	NEGQ    R12
-	ADDQ    $0x08, R12
-	LEAQ    window<>+0(SB), R13
-	LEAQ    (R13)(R12*4), R12
-	VXORPS  Y0, Y0, Y0
-	VXORPS  Y1, Y1, Y1
-	MOVQ    24(SP), AX
-	MOVQ    R10, DI
-	MOVQ    t+0(FP), R9
-	MOVQ    32(R9), R9
-	VMOVDQU (R12), Y14
-	SUBQ    $0x04, R9
-	JLT     rows1edge1rest
-
-rows1edge1round:
-	VMASKMOVPS   (DI), Y14, Y12
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	ADDQ         SI, AX
-	VMASKMOVPS   (DI), Y14, Y12
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y1
-	ADDQ         SI, AX
-	VMASKMOVPS   (DI), Y14, Y12
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	ADDQ         SI, AX
-	VMASKMOVPS   (DI), Y14, Y12
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y1
-	ADDQ         SI, AX
-	SUBQ         $0x04, R9
-	JGE          rows1edge1round
-
-rows1edge1rest:
-	ADDQ $0x04, R9
-	JEQ  rows1edge1add
-
-rows1edge1one:
-	VMASKMOVPS   (DI), Y14, Y12
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	ADDQ         SI, AX
-	DECQ         R9
-	JNZ          rows1edge1one
-
-rows1edge1add:
-	VADDPS       Y1, Y0, Y0
-	MOVQ         t+0(FP), AX
-	VBROADCASTSS 160(AX), Y12
-	VBROADCASTSS 164(AX), Y13
-	MOVQ         t+0(FP), R13
-	MOVQ         152(R13), R13
-	MOVL         164(AX), DI
-	MOVQ         R11, AX
-	SHLL         $0x01, DI
-	JEQ          rows1edge1fresh
-	VMOVDQU      (R12), Y15
-	VMULPS       Y12, Y0, Y0
-	VMOVDQU      (R12), Y15
-	VMASKMOVPS   (AX), Y15, Y14
-	VFMADD231PS  Y13, Y14, Y0
-	VMASKMOVPS   Y0, Y15, (AX)
-	JMP          rows1edge1next
-
-rows1edge1fresh:
-	VMOVDQU    (R12), Y15
-	VMULPS     Y12, Y0, Y0
-	VMASKMOVPS Y0, Y15, (AX)
-
-rows1edge1next:
-	JMP after
-
-rows1wider1:
-	CMPQ   R12, $0x10
-	JGT    rows1wider2
-	JLT    rows1part2
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	MOVQ   24(SP), AX
-	MOVQ   R10, DI
-	MOVQ   t+0(FP), R9
-	MOVQ   32(R9), R9
-	SUBQ   $0x04, R9
-	JLT    rows1whole2rest
-
-rows1whole2round:
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	ADDQ         SI, AX
-	SUBQ         $0x04, R9
-	JGE          rows1whole2round
-
-rows1whole2rest:
-	ADDQ $0x04, R9
-	JEQ  rows1whole2add
-
-rows1whole2one:
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	ADDQ         SI, AX
-	DECQ         R9
-	JNZ          rows1whole2one
-
-rows1whole2add:
-	MOVQ         t+0(FP), AX
-	VBROADCASTSS 160(AX), Y12
-	VBROADCASTSS 164(AX), Y13
-	MOVQ         t+0(FP), R13
-	MOVQ         152(R13), R13
-	MOVL         164(AX), DI
-	MOVQ         R11, AX
-	SHLL         $0x01, DI
-	JEQ          rows1whole2fresh
-	VMULPS       Y12, Y0, Y0
-	VFMADD231PS  (AX), Y13, Y0
-	VMOVUPS      Y0, (AX)
-	VMULPS       Y12, Y1, Y1
-	VFMADD231PS  32(AX), Y13, Y1
-	VMOVUPS      Y1, 32(AX)
-	JMP          rows1whole2next
-
-rows1whole2fresh:
-	VMULPS  Y12, Y0, Y0
-	VMOVUPS Y0, (AX)
-	VMULPS  Y12, Y1, Y1
-	VMOVUPS Y1, 32(AX)
-
-rows1whole2next:
-	JMP after
-
-rows1part2:
-	NEGQ    R12
-	ADDQ    $0x10, R12
-	LEAQ    window<>+0(SB), R13
-	LEAQ    (R13)(R12*4), R12
-	VXORPS  Y0, Y0, Y0
-	VXORPS  Y1, Y1, Y1
-	MOVQ    24(SP), AX
-	MOVQ    R10, DI
-	MOVQ    t+0(FP), R9
-	MOVQ    32(R9), R9
-	VMOVDQU (R12), Y14
-	SUBQ    $0x04, R9
-	JLT     rows1edge2rest
-
-rows1edge2round:
-	VMOVUPS      (DI), Y12
-	VMASKMOVPS   32(DI), Y14, Y13
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	VMASKMOVPS   32(DI), Y14, Y13
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	VMASKMOVPS   32(DI), Y14, Y13
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	VMASKMOVPS   32(DI), Y14, Y13
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	ADDQ         SI, AX
-	SUBQ         $0x04, R9
-	JGE          rows1edge2round
-
-rows1edge2rest:
-	ADDQ $0x04, R9
-	JEQ  rows1edge2add
-
-rows1edge2one:
-	VMOVUPS      (DI), Y12
-	VMASKMOVPS   32(DI), Y14, Y13
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	ADDQ         SI, AX
-	DECQ         R9
-	JNZ          rows1edge2one
-
-rows1edge2add:
-	MOVQ         t+0(FP), AX
-	VBROADCASTSS 160(AX), Y12
-	VBROADCASTSS 164(AX), Y13
-	MOVQ         t+0(FP), R13
-	MOVQ         152(R13), R13
-	MOVL         164(AX), DI
-	MOVQ         R11, AX
-	SHLL         $0x01, DI
-	JEQ          rows1edge2fresh
-	VMOVDQU      (R12), Y15
-	VMULPS       Y12, Y0, Y0
-	VFMADD231PS  (AX), Y13, Y0
-	VMOVUPS      Y0, (AX)
-	VMULPS       Y12, Y1, Y1
-	VMOVDQU      (R12), Y15
-	VMASKMOVPS   32(AX), Y15, Y14
-	VFMADD231PS  Y13, Y14, Y1
-	VMASKMOVPS   Y1, Y15, 32(AX)
-	JMP          rows1edge2next
-
-rows1edge2fresh:
-	VMOVDQU    (R12), Y15
-	VMULPS     Y12, Y0, Y0
-	VMOVUPS    Y0, (AX)
-	VMULPS     Y12, Y1, Y1
-	VMASKMOVPS Y1, Y15, 32(AX)
-
-rows1edge2next:
-	JMP after
-
-rows1wider2:
-	NEGQ   R12
-	ADDQ   $0x18, R12
-	LEAQ   window<>+0(SB), R13
-	LEAQ   (R13)(R12*4), R12
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	MOVQ   24(SP), AX
-	MOVQ   R10, DI
-	MOVQ   t+0(FP), R9
-	MOVQ   32(R9), R9
-	TESTQ  R9, R9
-	JEQ    rows1edge3write
-
-rows1edge3one:
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	VMOVDQU      (R12), Y15
-	VMASKMOVPS   64(DI), Y15, Y14
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	ADDQ         SI, AX
-	DECQ         R9
-	JNZ          rows1edge3one
-
-rows1edge3write:
-	MOVQ         t+0(FP), AX
-	VBROADCASTSS 160(AX), Y12
-	VBROADCASTSS 164(AX), Y13
-	MOVQ         t+0(FP), R13
-	MOVQ         152(R13), R13
-	MOVL         164(AX), DI
-	MOVQ         R11, AX
-	SHLL         $0x01, DI
-	JEQ          rows1edge3fresh
-	VMOVDQU      (R12), Y15
-	VMULPS       Y12, Y0, Y0
-	VFMADD231PS  (AX), Y13, Y0
-	VMOVUPS      Y0, (AX)
-	VMULPS       Y12, Y1, Y1
-	VFMADD231PS  32(AX), Y13, Y1
-	VMOVUPS      Y1, 32(AX)
-	VMULPS       Y12, Y2, Y2
-	VMOVDQU      (R12), Y15
-	VMASKMOVPS   64(AX), Y15, Y14
-	VFMADD231PS  Y13, Y14, Y2
-	VMASKMOVPS   Y2, Y15, 64(AX)
-	JMP          rows1edge3next
-
-rows1edge3fresh:
-	VMOVDQU    (R12), Y15
-	VMULPS     Y12, Y0, Y0
-	VMOVUPS    Y0, (AX)
-	VMULPS     Y12, Y1, Y1
-	VMOVUPS    Y1, 32(AX)
-	VMULPS     Y12, Y2, Y2
-	VMASKMOVPS Y2, Y15, 64(AX)
-
-rows1edge3next:
-	JMP after
-
-rows2:
-	CMPQ R12, $0x18
-	JLT  rows2edge
-
-	// The rounds that ask for C, a row each, end at this number of steps to come.
-	MOVQ    t+0(FP), R13
-	MOVQ    32(R13), R13
-	SUBQ    $0x08, R13
-	MOVQ    $0x00000003, BP
-	CMPQ    R13, BP
-	CMOVQLT BP, R13
-	MOVQ    R13, 48(SP)
-
-rows2tile:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	MOVQ   24(SP), AX
-	MOVQ   R10, DI
-	MOVQ   t+0(FP), R9
-	MOVQ   32(R9), R9
-	MOVQ   t+0(FP), R13
-	MOVQ   152(R13), R13
-	MOVQ   R11, BP
-	JMP    rows2fullcheckC
-
-rows2fullroundC:
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	VMOVUPS      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VFMADD231PS  Y15, Y14, Y5
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	VMOVUPS      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VFMADD231PS  Y15, Y14, Y5
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	VMOVUPS      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VFMADD231PS  Y15, Y14, Y5
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	VMOVUPS      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VFMADD231PS  Y15, Y14, Y5
-	ADDQ         SI, AX
-	PREFETCHT0   (BP)
-	PREFETCHT0   64(BP)
-	PREFETCHT0   95(BP)
-	LEAQ         (BP)(R13*4), BP
-	SUBQ         $0x04, R9
-
-rows2fullcheckC:
-	CMPQ R9, 48(SP)
-	JGT  rows2fullroundC
-	MOVQ 56(SP), BP
-	SUBQ $0x04, R9
-	JLT  rows2fullrest
-
-rows2fullround:
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	VMOVUPS      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VFMADD231PS  Y15, Y14, Y5
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	VMOVUPS      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VFMADD231PS  Y15, Y14, Y5
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	VMOVUPS      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VFMADD231PS  Y15, Y14, Y5
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	VMOVUPS      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VFMADD231PS  Y15, Y14, Y5
-	ADDQ         SI, AX
-	PREFETCHT1   (BP)
-	ADDQ         64(SP), BP
-	CMPQ         BP, 72(SP)
-	JLT          rows2fulldown
-	ADDQ         80(SP), BP
-	ADDQ         $0x40, 72(SP)
-
-rows2fulldown:
-	SUBQ $0x04, R9
-	JGE  rows2fullround
-
-rows2fullrest:
-	MOVQ BP, 56(SP)
-	ADDQ $0x04, R9
-	JEQ  rows2fullwrite
-
-rows2fullone:
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	VMOVUPS      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VFMADD231PS  Y15, Y14, Y5
-	ADDQ         SI, AX
-	DECQ         R9
-	JNZ          rows2fullone
-
-rows2fullwrite:
-	MOVQ         t+0(FP), AX
-	VBROADCASTSS 160(AX), Y12
-	VBROADCASTSS 164(AX), Y13
-	MOVQ         t+0(FP), R13
-	MOVQ         152(R13), R13
-	MOVL         164(AX), DI
-	MOVQ         R11, AX
-	SHLL         $0x01, DI
-	JEQ          rows2fullfresh
-	VMULPS       Y12, Y0, Y0
-	VFMADD231PS  (AX), Y13, Y0
-	VMOVUPS      Y0, (AX)
-	VMULPS       Y12, Y1, Y1
-	VFMADD231PS  32(AX), Y13, Y1
-	VMOVUPS      Y1, 32(AX)
-	VMULPS       Y12, Y2, Y2
-	VFMADD231PS  64(AX), Y13, Y2
-	VMOVUPS      Y2, 64(AX)
-	LEAQ         (AX)(R13*4), AX
-	VMULPS       Y12, Y3, Y3
-	VFMADD231PS  (AX), Y13, Y3
-	VMOVUPS      Y3, (AX)
-	VMULPS       Y12, Y4, Y4
-	VFMADD231PS  32(AX), Y13, Y4
-	VMOVUPS      Y4, 32(AX)
-	VMULPS       Y12, Y5, Y5
-	VFMADD231PS  64(AX), Y13, Y5
-	VMOVUPS      Y5, 64(AX)
-	JMP          rows2fullnext
-
-rows2fullfresh:
-	VMULPS  Y12, Y0, Y0
-	VMOVUPS Y0, (AX)
-	VMULPS  Y12, Y1, Y1
-	VMOVUPS Y1, 32(AX)
-	VMULPS  Y12, Y2, Y2
-	VMOVUPS Y2, 64(AX)
-	LEAQ    (AX)(R13*4), AX
-	VMULPS  Y12, Y3, Y3
-	VMOVUPS Y3, (AX)
-	VMULPS  Y12, Y4, Y4
-	VMOVUPS Y4, 32(AX)
-	VMULPS  Y12, Y5, Y5
-	VMOVUPS Y5, 64(AX)
-
-rows2fullnext:
-	MOVQ t+0(FP), R13
-	MOVQ 120(R13), R13
-	LEAQ (R10)(R13*4), R10
-	ADDQ $0x00000060, R11
-	SUBQ $0x18, R12
-	CMPQ R12, $0x18
-	JGE  rows2tile
-
-rows2edge:
-	TESTQ  R12, R12
-	JEQ    after
-	CMPQ   R12, $0x08
-	JGT    rows2wider1
-	JLT    rows2part1
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	MOVQ   24(SP), AX
-	MOVQ   R10, DI
-	MOVQ   t+0(FP), R9
-	MOVQ   32(R9), R9
-	SUBQ   $0x04, R9
-	JLT    rows2whole1rest
-
-rows2whole1round:
-	VMOVUPS      (DI), Y12
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y1
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y4
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y1
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y4
-	ADDQ         SI, AX
-	SUBQ         $0x04, R9
-	JGE          rows2whole1round
-
-rows2whole1rest:
-	ADDQ $0x04, R9
-	JEQ  rows2whole1add
-
-rows2whole1one:
-	VMOVUPS      (DI), Y12
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	ADDQ         SI, AX
-	DECQ         R9
-	JNZ          rows2whole1one
-
-rows2whole1add:
-	VADDPS       Y1, Y0, Y0
-	VADDPS       Y4, Y3, Y3
-	MOVQ         t+0(FP), AX
-	VBROADCASTSS 160(AX), Y12
-	VBROADCASTSS 164(AX), Y13
-	MOVQ         t+0(FP), R13
-	MOVQ         152(R13), R13
-	MOVL         164(AX), DI
-	MOVQ         R11, AX
-	SHLL         $0x01, DI
-	JEQ          rows2whole1fresh
-	VMULPS       Y12, Y0, Y0
-	VFMADD231PS  (AX), Y13, Y0
-	VMOVUPS      Y0, (AX)
-	LEAQ         (AX)(R13*4), AX
-	VMULPS       Y12, Y3, Y3
-	VFMADD231PS  (AX), Y13, Y3
-	VMOVUPS      Y3, (AX)
-	JMP          rows2whole1next
-
-rows2whole1fresh:
-	VMULPS  Y12, Y0, Y0
-	VMOVUPS Y0, (AX)
-	LEAQ    (AX)(R13*4), AX
-	VMULPS  Y12, Y3, Y3
-	VMOVUPS Y3, (AX)
-
-rows2whole1next:
-	JMP after
-
-rows2part1:
-	NEGQ    R12
-	ADDQ    $0x08, R12
-	LEAQ    window<>+0(SB), R13
-	LEAQ    (R13)(R12*4), R12
-	VXORPS  Y0, Y0, Y0
-	VXORPS  Y1, Y1, Y1
-	VXORPS  Y3, Y3, Y3
-	VXORPS  Y4, Y4, Y4
-	MOVQ    24(SP), AX
-	MOVQ    R10, DI
-	MOVQ    t+0(FP), R9
-	MOVQ    32(R9), R9
-	VMOVDQU (R12), Y14
-	SUBQ    $0x04, R9
-	JLT     rows2edge1rest
-
-rows2edge1round:
-	VMASKMOVPS   (DI), Y14, Y12
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	ADDQ         SI, AX
-	VMASKMOVPS   (DI), Y14, Y12
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y1
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y4
-	ADDQ         SI, AX
-	VMASKMOVPS   (DI), Y14, Y12
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	ADDQ         SI, AX
-	VMASKMOVPS   (DI), Y14, Y12
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y1
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y4
-	ADDQ         SI, AX
-	SUBQ         $0x04, R9
-	JGE          rows2edge1round
-
-rows2edge1rest:
-	ADDQ $0x04, R9
-	JEQ  rows2edge1add
-
-rows2edge1one:
-	VMASKMOVPS   (DI), Y14, Y12
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	ADDQ         SI, AX
-	DECQ         R9
-	JNZ          rows2edge1one
-
-rows2edge1add:
-	VADDPS       Y1, Y0, Y0
-	VADDPS       Y4, Y3, Y3
-	MOVQ         t+0(FP), AX
-	VBROADCASTSS 160(AX), Y12
-	VBROADCASTSS 164(AX), Y13
-	MOVQ         t+0(FP), R13
-	MOVQ         152(R13), R13
-	MOVL         164(AX), DI
-	MOVQ         R11, AX
-	SHLL         $0x01, DI
-	JEQ          rows2edge1fresh
-	VMOVDQU      (R12), Y15
-	VMULPS       Y12, Y0, Y0
-	VMOVDQU      (R12), Y15
-	VMASKMOVPS   (AX), Y15, Y14
-	VFMADD231PS  Y13, Y14, Y0
-	VMASKMOVPS   Y0, Y15, (AX)
-	LEAQ         (AX)(R13*4), AX
-	VMULPS       Y12, Y3, Y3
-	VMOVDQU      (R12), Y15
-	VMASKMOVPS   (AX), Y15, Y14
-	VFMADD231PS  Y13, Y14, Y3
-	VMASKMOVPS   Y3, Y15, (AX)
-	JMP          rows2edge1next
-
-rows2edge1fresh:
-	VMOVDQU    (R12), Y15
-	VMULPS     Y12, Y0, Y0
-	VMASKMOVPS Y0, Y15, (AX)
-	LEAQ       (AX)(R13*4), AX
-	VMULPS     Y12, Y3, Y3
-	VMASKMOVPS Y3, Y15, (AX)
-
-rows2edge1next:
-	JMP after
-
-rows2wider1:
-	CMPQ   R12, $0x10
-	JGT    rows2wider2
-	JLT    rows2part2
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	MOVQ   24(SP), AX
-	MOVQ   R10, DI
-	MOVQ   t+0(FP), R9
-	MOVQ   32(R9), R9
-	SUBQ   $0x04, R9
-	JLT    rows2whole2rest
-
-rows2whole2round:
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	ADDQ         SI, AX
-	SUBQ         $0x04, R9
-	JGE          rows2whole2round
-
-rows2whole2rest:
-	ADDQ $0x04, R9
-	JEQ  rows2whole2add
-
-rows2whole2one:
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	ADDQ         SI, AX
-	DECQ         R9
-	JNZ          rows2whole2one
-
-rows2whole2add:
-	MOVQ         t+0(FP), AX
-	VBROADCASTSS 160(AX), Y12
-	VBROADCASTSS 164(AX), Y13
-	MOVQ         t+0(FP), R13
-	MOVQ         152(R13), R13
-	MOVL         164(AX), DI
-	MOVQ         R11, AX
-	SHLL         $0x01, DI
-	JEQ          rows2whole2fresh
-	VMULPS       Y12, Y0, Y0
-	VFMADD231PS  (AX), Y13, Y0
-	VMOVUPS      Y0, (AX)
-	VMULPS       Y12, Y1, Y1
-	VFMADD231PS  32(AX), Y13, Y1
-	VMOVUPS      Y1, 32(AX)
-	LEAQ         (AX)(R13*4), AX
-	VMULPS       Y12, Y3, Y3
-	VFMADD231PS  (AX), Y13, Y3
-	VMOVUPS      Y3, (AX)
-	VMULPS       Y12, Y4, Y4
-	VFMADD231PS  32(AX), Y13, Y4
-	VMOVUPS      Y4, 32(AX)
-	JMP          rows2whole2next
-
-rows2whole2fresh:
-	VMULPS  Y12, Y0, Y0
-	VMOVUPS Y0, (AX)
-	VMULPS  Y12, Y1, Y1
-	VMOVUPS Y1, 32(AX)
-	LEAQ    (AX)(R13*4), AX
-	VMULPS  Y12, Y3, Y3
-	VMOVUPS Y3, (AX)
-	VMULPS  Y12, Y4, Y4
-	VMOVUPS Y4, 32(AX)
-
-rows2whole2next:
-	JMP after
-
-rows2part2:
-	NEGQ    R12
-	ADDQ    $0x10, R12
-	LEAQ    window<>+0(SB), R13
-	LEAQ    (R13)(R12*4), R12
-	VXORPS  Y0, Y0, Y0
-	VXORPS  Y1, Y1, Y1
-	VXORPS  Y3, Y3, Y3
-	VXORPS  Y4, Y4, Y4
-	MOVQ    24(SP), AX
-	MOVQ    R10, DI
-	MOVQ    t+0(FP), R9
-	MOVQ    32(R9), R9
-	VMOVDQU (R12), Y14
-	SUBQ    $0x04, R9
-	JLT     rows2edge2rest
-
-rows2edge2round:
-	VMOVUPS      (DI), Y12
-	VMASKMOVPS   32(DI), Y14, Y13
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	VMASKMOVPS   32(DI), Y14, Y13
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	VMASKMOVPS   32(DI), Y14, Y13
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	VMASKMOVPS   32(DI), Y14, Y13
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	ADDQ         SI, AX
-	SUBQ         $0x04, R9
-	JGE          rows2edge2round
-
-rows2edge2rest:
-	ADDQ $0x04, R9
-	JEQ  rows2edge2add
-
-rows2edge2one:
-	VMOVUPS      (DI), Y12
-	VMASKMOVPS   32(DI), Y14, Y13
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	ADDQ         SI, AX
-	DECQ         R9
-	JNZ          rows2edge2one
-
-rows2edge2add:
-	MOVQ         t+0(FP), AX
-	VBROADCASTSS 160(AX), Y12
-	VBROADCASTSS 164(AX), Y13
-	MOVQ         t+0(FP), R13
-	MOVQ         152(R13), R13
-	MOVL         164(AX), DI
-	MOVQ         R11, AX
-	SHLL         $0x01, DI
-	JEQ          rows2edge2fresh
-	VMOVDQU      (R12), Y15
-	VMULPS       Y12, Y0, Y0
-	VFMADD231PS  (AX), Y13, Y0
-	VMOVUPS      Y0, (AX)
-	VMULPS       Y12, Y1, Y1
-	VMOVDQU      (R12), Y15
-	VMASKMOVPS   32(AX), Y15, Y14
-	VFMADD231PS  Y13, Y14, Y1
-	VMASKMOVPS   Y1, Y15, 32(AX)
-	LEAQ         (AX)(R13*4), AX
-	VMULPS       Y12, Y3, Y3
-	VFMADD231PS  (AX), Y13, Y3
-	VMOVUPS      Y3, (AX)
-	VMULPS       Y12, Y4, Y4
-	VMOVDQU      (R12), Y15
-	VMASKMOVPS   32(AX), Y15, Y14
-	VFMADD231PS  Y13, Y14, Y4
-	VMASKMOVPS   Y4, Y15, 32(AX)
-	JMP          rows2edge2next
-
-rows2edge2fresh:
-	VMOVDQU    (R12), Y15
-	VMULPS     Y12, Y0, Y0
-	VMOVUPS    Y0, (AX)
-	VMULPS     Y12, Y1, Y1
-	VMASKMOVPS Y1, Y15, 32(AX)
-	LEAQ       (AX)(R13*4), AX
-	VMULPS     Y12, Y3, Y3
-	VMOVUPS    Y3, (AX)
-	VMULPS     Y12, Y4, Y4
-	VMASKMOVPS Y4, Y15, 32(AX)
-
-rows2edge2next:
-	JMP after
-
-rows2wider2:
-	NEGQ   R12
-	ADDQ   $0x18, R12
-	LEAQ   window<>+0(SB), R13
-	LEAQ   (R13)(R12*4), R12
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	MOVQ   24(SP), AX
-	MOVQ   R10, DI
-	MOVQ   t+0(FP), R9
-	MOVQ   32(R9), R9
-	TESTQ  R9, R9
-	JEQ    rows2edge3write
-
-rows2edge3one:
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	VMOVDQU      (R12), Y15
-	VMASKMOVPS   64(DI), Y15, Y14
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VFMADD231PS  Y15, Y14, Y5
-	ADDQ         SI, AX
-	DECQ         R9
-	JNZ          rows2edge3one
-
-rows2edge3write:
-	MOVQ         t+0(FP), AX
-	VBROADCASTSS 160(AX), Y12
-	VBROADCASTSS 164(AX), Y13
-	MOVQ         t+0(FP), R13
-	MOVQ         152(R13), R13
-	MOVL         164(AX), DI
-	MOVQ         R11, AX
-	SHLL         $0x01, DI
-	JEQ          rows2edge3fresh
-	VMOVDQU      (R12), Y15
-	VMULPS       Y12, Y0, Y0
-	VFMADD231PS  (AX), Y13, Y0
-	VMOVUPS      Y0, (AX)
-	VMULPS       Y12, Y1, Y1
-	VFMADD231PS  32(AX), Y13, Y1
-	VMOVUPS      Y1, 32(AX)
-	VMULPS       Y12, Y2, Y2
-	VMOVDQU      (R12), Y15
-	VMASKMOVPS   64(AX), Y15, Y14
-	VFMADD231PS  Y13, Y14, Y2
-	VMASKMOVPS   Y2, Y15, 64(AX)
-	LEAQ         (AX)(R13*4), AX
-	VMULPS       Y12, Y3, Y3
-	VFMADD231PS  (AX), Y13, Y3
-	VMOVUPS      Y3, (AX)
-	VMULPS       Y12, Y4, Y4
-	VFMADD231PS  32(AX), Y13, Y4
-	VMOVUPS      Y4, 32(AX)
-	VMULPS       Y12, Y5, Y5
-	VMOVDQU      (R12), Y15
-	VMASKMOVPS   64(AX), Y15, Y14
-	VFMADD231PS  Y13, Y14, Y5
-	VMASKMOVPS   Y5, Y15, 64(AX)
-	JMP          rows2edge3next
-
-rows2edge3fresh:
-	VMOVDQU    (R12), Y15
-	VMULPS     Y12, Y0, Y0
-	VMOVUPS    Y0, (AX)
-	VMULPS     Y12, Y1, Y1
-	VMOVUPS    Y1, 32(AX)
-	VMULPS     Y12, Y2, Y2
-	VMASKMOVPS Y2, Y15, 64(AX)
-	LEAQ       (AX)(R13*4), AX
-	VMULPS     Y12, Y3, Y3
-	VMOVUPS    Y3, (AX)
-	VMULPS     Y12, Y4, Y4
-	VMOVUPS    Y4, 32(AX)
-	VMULPS     Y12, Y5, Y5
-	VMASKMOVPS Y5, Y15, 64(AX)
-
-rows2edge3next:
-	JMP after
-
-rows3:
-	CMPQ R12, $0x18
-	JLT  rows3edge
-
-	// The rounds that ask for C, a row each, end at this number of steps to come.
-	MOVQ    t+0(FP), R13
-	MOVQ    32(R13), R13
-	SUBQ    $0x0c, R13
-	MOVQ    $0x00000003, BP
-	CMPQ    R13, BP
-	CMOVQLT BP, R13
-	MOVQ    R13, 48(SP)
-
-rows3tile:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y8, Y8, Y8
-	MOVQ   24(SP), AX
-	MOVQ   R10, DI
-	MOVQ   t+0(FP), R9
-	MOVQ   32(R9), R9
-	MOVQ   t+0(FP), R13
-	MOVQ   152(R13), R13
-	MOVQ   R11, BP
-	JMP    rows3fullcheckC
-
-rows3fullroundC:
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	VMOVUPS      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	VFMADD231PS  Y15, Y14, Y8
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	VMOVUPS      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	VFMADD231PS  Y15, Y14, Y8
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	VMOVUPS      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	VFMADD231PS  Y15, Y14, Y8
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	VMOVUPS      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	VFMADD231PS  Y15, Y14, Y8
-	ADDQ         SI, AX
-	PREFETCHT0   (BP)
-	PREFETCHT0   64(BP)
-	PREFETCHT0   95(BP)
-	LEAQ         (BP)(R13*4), BP
-	SUBQ         $0x04, R9
-
-rows3fullcheckC:
-	CMPQ R9, 48(SP)
-	JGT  rows3fullroundC
-	MOVQ 56(SP), BP
-	SUBQ $0x04, R9
-	JLT  rows3fullrest
-
-rows3fullround:
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	VMOVUPS      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	VFMADD231PS  Y15, Y14, Y8
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	VMOVUPS      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	VFMADD231PS  Y15, Y14, Y8
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	VMOVUPS      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	VFMADD231PS  Y15, Y14, Y8
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	VMOVUPS      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	VFMADD231PS  Y15, Y14, Y8
-	ADDQ         SI, AX
-	PREFETCHT1   (BP)
-	ADDQ         64(SP), BP
-	CMPQ         BP, 72(SP)
-	JLT          rows3fulldown
-	ADDQ         80(SP), BP
-	ADDQ         $0x40, 72(SP)
-
-rows3fulldown:
-	SUBQ $0x04, R9
-	JGE  rows3fullround
-
-rows3fullrest:
-	MOVQ BP, 56(SP)
-	ADDQ $0x04, R9
-	JEQ  rows3fullwrite
-
-rows3fullone:
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	VMOVUPS      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	VFMADD231PS  Y15, Y14, Y8
-	ADDQ         SI, AX
-	DECQ         R9
-	JNZ          rows3fullone
-
-rows3fullwrite:
-	MOVQ         t+0(FP), AX
-	VBROADCASTSS 160(AX), Y12
-	VBROADCASTSS 164(AX), Y13
-	MOVQ         t+0(FP), R13
-	MOVQ         152(R13), R13
-	MOVL         164(AX), DI
-	MOVQ         R11, AX
-	SHLL         $0x01, DI
-	JEQ          rows3fullfresh
-	VMULPS       Y12, Y0, Y0
-	VFMADD231PS  (AX), Y13, Y0
-	VMOVUPS      Y0, (AX)
-	VMULPS       Y12, Y1, Y1
-	VFMADD231PS  32(AX), Y13, Y1
-	VMOVUPS      Y1, 32(AX)
-	VMULPS       Y12, Y2, Y2
-	VFMADD231PS  64(AX), Y13, Y2
-	VMOVUPS      Y2, 64(AX)
-	LEAQ         (AX)(R13*4), AX
-	VMULPS       Y12, Y3, Y3
-	VFMADD231PS  (AX), Y13, Y3
-	VMOVUPS      Y3, (AX)
-	VMULPS       Y12, Y4, Y4
-	VFMADD231PS  32(AX), Y13, Y4
-	VMOVUPS      Y4, 32(AX)
-	VMULPS       Y12, Y5, Y5
-	VFMADD231PS  64(AX), Y13, Y5
-	VMOVUPS      Y5, 64(AX)
-	LEAQ         (AX)(R13*4), AX
-	VMULPS       Y12, Y6, Y6
-	VFMADD231PS  (AX), Y13, Y6
-	VMOVUPS      Y6, (AX)
-	VMULPS       Y12, Y7, Y7
-	VFMADD231PS  32(AX), Y13, Y7
-	VMOVUPS      Y7, 32(AX)
-	VMULPS       Y12, Y8, Y8
-	VFMADD231PS  64(AX), Y13, Y8
-	VMOVUPS      Y8, 64(AX)
-	JMP          rows3fullnext
-
-rows3fullfresh:
-	VMULPS  Y12, Y0, Y0
-	VMOVUPS Y0, (AX)
-	VMULPS  Y12, Y1, Y1
-	VMOVUPS Y1, 32(AX)
-	VMULPS  Y12, Y2, Y2
-	VMOVUPS Y2, 64(AX)
-	LEAQ    (AX)(R13*4), AX
-	VMULPS  Y12, Y3, Y3
-	VMOVUPS Y3, (AX)
-	VMULPS  Y12, Y4, Y4
-	VMOVUPS Y4, 32(AX)
-	VMULPS  Y12, Y5, Y5
-	VMOVUPS Y5, 64(AX)
-	LEAQ    (AX)(R13*4), AX
-	VMULPS  Y12, Y6, Y6
-	VMOVUPS Y6, (AX)
-	VMULPS  Y12, Y7, Y7
-	VMOVUPS Y7, 32(AX)
-	VMULPS  Y12, Y8, Y8
-	VMOVUPS Y8, 64(AX)
-
-rows3fullnext:
-	MOVQ t+0(FP), R13
-	MOVQ 120(R13), R13
-	LEAQ (R10)(R13*4), R10
-	ADDQ $0x00000060, R11
-	SUBQ $0x18, R12
-	CMPQ R12, $0x18
-	JGE  rows3tile
-
-rows3edge:
-	TESTQ  R12, R12
-	JEQ    after
-	CMPQ   R12, $0x08
-	JGT    rows3wider1
-	JLT    rows3part1
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	MOVQ   24(SP), AX
-	MOVQ   R10, DI
-	MOVQ   t+0(FP), R9
-	MOVQ   32(R9), R9
-	SUBQ   $0x04, R9
-	JLT    rows3whole1rest
-
-rows3whole1round:
-	VMOVUPS      (DI), Y12
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y1
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y4
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y7
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y1
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y4
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y7
-	ADDQ         SI, AX
-	SUBQ         $0x04, R9
-	JGE          rows3whole1round
-
-rows3whole1rest:
-	ADDQ $0x04, R9
-	JEQ  rows3whole1add
-
-rows3whole1one:
-	VMOVUPS      (DI), Y12
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	ADDQ         SI, AX
-	DECQ         R9
-	JNZ          rows3whole1one
-
-rows3whole1add:
-	VADDPS       Y1, Y0, Y0
-	VADDPS       Y4, Y3, Y3
-	VADDPS       Y7, Y6, Y6
-	MOVQ         t+0(FP), AX
-	VBROADCASTSS 160(AX), Y12
-	VBROADCASTSS 164(AX), Y13
-	MOVQ         t+0(FP), R13
-	MOVQ         152(R13), R13
-	MOVL         164(AX), DI
-	MOVQ         R11, AX
-	SHLL         $0x01, DI
-	JEQ          rows3whole1fresh
-	VMULPS       Y12, Y0, Y0
-	VFMADD231PS  (AX), Y13, Y0
-	VMOVUPS      Y0, (AX)
-	LEAQ         (AX)(R13*4), AX
-	VMULPS       Y12, Y3, Y3
-	VFMADD231PS  (AX), Y13, Y3
-	VMOVUPS      Y3, (AX)
-	LEAQ         (AX)(R13*4), AX
-	VMULPS       Y12, Y6, Y6
-	VFMADD231PS  (AX), Y13, Y6
-	VMOVUPS      Y6, (AX)
-	JMP          rows3whole1next
-
-rows3whole1fresh:
-	VMULPS  Y12, Y0, Y0
-	VMOVUPS Y0, (AX)
-	LEAQ    (AX)(R13*4), AX
-	VMULPS  Y12, Y3, Y3
-	VMOVUPS Y3, (AX)
-	LEAQ    (AX)(R13*4), AX
-	VMULPS  Y12, Y6, Y6
-	VMOVUPS Y6, (AX)
-
-rows3whole1next:
-	JMP after
-
-rows3part1:
-	NEGQ    R12
-	ADDQ    $0x08, R12
-	LEAQ    window<>+0(SB), R13
-	LEAQ    (R13)(R12*4), R12
-	VXORPS  Y0, Y0, Y0
-	VXORPS  Y1, Y1, Y1
-	VXORPS  Y3, Y3, Y3
-	VXORPS  Y4, Y4, Y4
-	VXORPS  Y6, Y6, Y6
-	VXORPS  Y7, Y7, Y7
-	MOVQ    24(SP), AX
-	MOVQ    R10, DI
-	MOVQ    t+0(FP), R9
-	MOVQ    32(R9), R9
-	VMOVDQU (R12), Y14
-	SUBQ    $0x04, R9
-	JLT     rows3edge1rest
-
-rows3edge1round:
-	VMASKMOVPS   (DI), Y14, Y12
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	ADDQ         SI, AX
-	VMASKMOVPS   (DI), Y14, Y12
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y1
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y4
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y7
-	ADDQ         SI, AX
-	VMASKMOVPS   (DI), Y14, Y12
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	ADDQ         SI, AX
-	VMASKMOVPS   (DI), Y14, Y12
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y1
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y4
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y7
-	ADDQ         SI, AX
-	SUBQ         $0x04, R9
-	JGE          rows3edge1round
-
-rows3edge1rest:
-	ADDQ $0x04, R9
-	JEQ  rows3edge1add
-
-rows3edge1one:
-	VMASKMOVPS   (DI), Y14, Y12
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	ADDQ         SI, AX
-	DECQ         R9
-	JNZ          rows3edge1one
-
-rows3edge1add:
-	VADDPS       Y1, Y0, Y0
-	VADDPS       Y4, Y3, Y3
-	VADDPS       Y7, Y6, Y6
-	MOVQ         t+0(FP), AX
-	VBROADCASTSS 160(AX), Y12
-	VBROADCASTSS 164(AX), Y13
-	MOVQ         t+0(FP), R13
-	MOVQ         152(R13), R13
-	MOVL         164(AX), DI
-	MOVQ         R11, AX
-	SHLL         $0x01, DI
-	JEQ          rows3edge1fresh
-	VMOVDQU      (R12), Y15
-	VMULPS       Y12, Y0, Y0
-	VMOVDQU      (R12), Y15
-	VMASKMOVPS   (AX), Y15, Y14
-	VFMADD231PS  Y13, Y14, Y0
-	VMASKMOVPS   Y0, Y15, (AX)
-	LEAQ         (AX)(R13*4), AX
-	VMULPS       Y12, Y3, Y3
-	VMOVDQU      (R12), Y15
-	VMASKMOVPS   (AX), Y15, Y14
-	VFMADD231PS  Y13, Y14, Y3
-	VMASKMOVPS   Y3, Y15, (AX)
-	LEAQ         (AX)(R13*4), AX
-	VMULPS       Y12, Y6, Y6
-	VMOVDQU      (R12), Y15
-	VMASKMOVPS   (AX), Y15, Y14
-	VFMADD231PS  Y13, Y14, Y6
-	VMASKMOVPS   Y6, Y15, (AX)
-	JMP          rows3edge1next
-
-rows3edge1fresh:
-	VMOVDQU    (R12), Y15
-	VMULPS     Y12, Y0, Y0
-	VMASKMOVPS Y0, Y15, (AX)
-	LEAQ       (AX)(R13*4), AX
-	VMULPS     Y12, Y3, Y3
-	VMASKMOVPS Y3, Y15, (AX)
-	LEAQ       (AX)(R13*4), AX
-	VMULPS     Y12, Y6, Y6
-	VMASKMOVPS Y6, Y15, (AX)
-
-rows3edge1next:
-	JMP after
-
-rows3wider1:
-	CMPQ   R12, $0x10
-	JGT    rows3wider2
-	JLT    rows3part2
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	MOVQ   24(SP), AX
-	MOVQ   R10, DI
-	MOVQ   t+0(FP), R9
-	MOVQ   32(R9), R9
-	SUBQ   $0x04, R9
-	JLT    rows3whole2rest
-
-rows3whole2round:
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	ADDQ         SI, AX
-	SUBQ         $0x04, R9
-	JGE          rows3whole2round
-
-rows3whole2rest:
-	ADDQ $0x04, R9
-	JEQ  rows3whole2add
-
-rows3whole2one:
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	ADDQ         SI, AX
-	DECQ         R9
-	JNZ          rows3whole2one
-
-rows3whole2add:
-	MOVQ         t+0(FP), AX
-	VBROADCASTSS 160(AX), Y12
-	VBROADCASTSS 164(AX), Y13
-	MOVQ         t+0(FP), R13
-	MOVQ         152(R13), R13
-	MOVL         164(AX), DI
-	MOVQ         R11, AX
-	SHLL         $0x01, DI
-	JEQ          rows3whole2fresh
-	VMULPS       Y12, Y0, Y0
-	VFMADD231PS  (AX), Y13, Y0
-	VMOVUPS      Y0, (AX)
-	VMULPS       Y12, Y1, Y1
-	VFMADD231PS  32(AX), Y13, Y1
-	VMOVUPS      Y1, 32(AX)
-	LEAQ         (AX)(R13*4), AX
-	VMULPS       Y12, Y3, Y3
-	VFMADD231PS  (AX), Y13, Y3
-	VMOVUPS      Y3, (AX)
-	VMULPS       Y12, Y4, Y4
-	VFMADD231PS  32(AX), Y13, Y4
-	VMOVUPS      Y4, 32(AX)
-	LEAQ         (AX)(R13*4), AX
-	VMULPS       Y12, Y6, Y6
-	VFMADD231PS  (AX), Y13, Y6
-	VMOVUPS      Y6, (AX)
-	VMULPS       Y12, Y7, Y7
-	VFMADD231PS  32(AX), Y13, Y7
-	VMOVUPS      Y7, 32(AX)
-	JMP          rows3whole2next
-
-rows3whole2fresh:
-	VMULPS  Y12, Y0, Y0
-	VMOVUPS Y0, (AX)
-	VMULPS  Y12, Y1, Y1
-	VMOVUPS Y1, 32(AX)
-	LEAQ    (AX)(R13*4), AX
-	VMULPS  Y12, Y3, Y3
-	VMOVUPS Y3, (AX)
-	VMULPS  Y12, Y4, Y4
-	VMOVUPS Y4, 32(AX)
-	LEAQ    (AX)(R13*4), AX
-	VMULPS  Y12, Y6, Y6
-	VMOVUPS Y6, (AX)
-	VMULPS  Y12, Y7, Y7
-	VMOVUPS Y7, 32(AX)
-
-rows3whole2next:
-	JMP after
-
-rows3part2:
-	NEGQ    R12
-	ADDQ    $0x10, R12
-	LEAQ    window<>+0(SB), R13
-	LEAQ    (R13)(R12*4), R12
-	VXORPS  Y0, Y0, Y0
-	VXORPS  Y1, Y1, Y1
-	VXORPS  Y3, Y3, Y3
-	VXORPS  Y4, Y4, Y4
-	VXORPS  Y6, Y6, Y6
-	VXORPS  Y7, Y7, Y7
-	MOVQ    24(SP), AX
-	MOVQ    R10, DI
-	MOVQ    t+0(FP), R9
-	MOVQ    32(R9), R9
-	VMOVDQU (R12), Y14
-	SUBQ    $0x04, R9
-	JLT     rows3edge2rest
-
-rows3edge2round:
-	VMOVUPS      (DI), Y12
-	VMASKMOVPS   32(DI), Y14, Y13
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	VMASKMOVPS   32(DI), Y14, Y13
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	VMASKMOVPS   32(DI), Y14, Y13
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	VMASKMOVPS   32(DI), Y14, Y13
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	ADDQ         SI, AX
-	SUBQ         $0x04, R9
-	JGE          rows3edge2round
-
-rows3edge2rest:
-	ADDQ $0x04, R9
-	JEQ  rows3edge2add
-
-rows3edge2one:
-	VMOVUPS      (DI), Y12
-	VMASKMOVPS   32(DI), Y14, Y13
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	ADDQ         SI, AX
-	DECQ         R9
-	JNZ          rows3edge2one
-
-rows3edge2add:
-	MOVQ         t+0(FP), AX
-	VBROADCASTSS 160(AX), Y12
-	VBROADCASTSS 164(AX), Y13
-	MOVQ         t+0(FP), R13
-	MOVQ         152(R13), R13
-	MOVL         164(AX), DI
-	MOVQ         R11, AX
-	SHLL         $0x01, DI
-	JEQ          rows3edge2fresh
-	VMOVDQU      (R12), Y15
-	VMULPS       Y12, Y0, Y0
-	VFMADD231PS  (AX), Y13, Y0
-	VMOVUPS      Y0, (AX)
-	VMULPS       Y12, Y1, Y1
-	VMOVDQU      (R12), Y15
-	VMASKMOVPS   32(AX), Y15, Y14
-	VFMADD231PS  Y13, Y14, Y1
-	VMASKMOVPS   Y1, Y15, 32(AX)
-	LEAQ         (AX)(R13*4), AX
-	VMULPS       Y12, Y3, Y3
-	VFMADD231PS  (AX), Y13, Y3
-	VMOVUPS      Y3, (AX)
-	VMULPS       Y12, Y4, Y4
-	VMOVDQU      (R12), Y15
-	VMASKMOVPS   32(AX), Y15, Y14
-	VFMADD231PS  Y13, Y14, Y4
-	VMASKMOVPS   Y4, Y15, 32(AX)
-	LEAQ         (AX)(R13*4), AX
-	VMULPS       Y12, Y6, Y6
-	VFMADD231PS  (AX), Y13, Y6
-	VMOVUPS      Y6, (AX)
-	VMULPS       Y12, Y7, Y7
-	VMOVDQU      (R12), Y15
-	VMASKMOVPS   32(AX), Y15, Y14
-	VFMADD231PS  Y13, Y14, Y7
-	VMASKMOVPS   Y7, Y15, 32(AX)
-	JMP          rows3edge2next
-
-rows3edge2fresh:
-	VMOVDQU    (R12), Y15
-	VMULPS     Y12, Y0, Y0
-	VMOVUPS    Y0, (AX)
-	VMULPS     Y12, Y1, Y1
-	VMASKMOVPS Y1, Y15, 32(AX)
-	LEAQ       (AX)(R13*4), AX
-	VMULPS     Y12, Y3, Y3
-	VMOVUPS    Y3, (AX)
-	VMULPS     Y12, Y4, Y4
-	VMASKMOVPS Y4, Y15, 32(AX)
-	LEAQ       (AX)(R13*4), AX
-	VMULPS     Y12, Y6, Y6
-	VMOVUPS    Y6, (AX)
-	VMULPS     Y12, Y7, Y7
-	VMASKMOVPS Y7, Y15, 32(AX)
-
-rows3edge2next:
-	JMP after
-
-rows3wider2:
-	NEGQ   R12
-	ADDQ   $0x18, R12
-	LEAQ   window<>+0(SB), R13
-	LEAQ   (R13)(R12*4), R12
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y8, Y8, Y8
-	MOVQ   24(SP), AX
-	MOVQ   R10, DI
-	MOVQ   t+0(FP), R9
-	MOVQ   32(R9), R9
-	TESTQ  R9, R9
-	JEQ    rows3edge3write
-
-rows3edge3one:
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	VMOVDQU      (R12), Y15
-	VMASKMOVPS   64(DI), Y15, Y14
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	VFMADD231PS  Y15, Y14, Y8
-	ADDQ         SI, AX
-	DECQ         R9
-	JNZ          rows3edge3one
-
-rows3edge3write:
-	MOVQ         t+0(FP), AX
-	VBROADCASTSS 160(AX), Y12
-	VBROADCASTSS 164(AX), Y13
-	MOVQ         t+0(FP), R13
-	MOVQ         152(R13), R13
-	MOVL         164(AX), DI
-	MOVQ         R11, AX
-	SHLL         $0x01, DI
-	JEQ          rows3edge3fresh
-	VMOVDQU      (R12), Y15
-	VMULPS       Y12, Y0, Y0
-	VFMADD231PS  (AX), Y13, Y0
-	VMOVUPS      Y0, (AX)
-	VMULPS       Y12, Y1, Y1
-	VFMADD231PS  32(AX), Y13, Y1
-	VMOVUPS      Y1, 32(AX)
-	VMULPS       Y12, Y2, Y2
-	VMOVDQU      (R12), Y15
-	VMASKMOVPS   64(AX), Y15, Y14
-	VFMADD231PS  Y13, Y14, Y2
-	VMASKMOVPS   Y2, Y15, 64(AX)
-	LEAQ         (AX)(R13*4), AX
-	VMULPS       Y12, Y3, Y3
-	VFMADD231PS  (AX), Y13, Y3
-	VMOVUPS      Y3, (AX)
-	VMULPS       Y12, Y4, Y4
-	VFMADD231PS  32(AX), Y13, Y4
-	VMOVUPS      Y4, 32(AX)
-	VMULPS       Y12, Y5, Y5
-	VMOVDQU      (R12), Y15
-	VMASKMOVPS   64(AX), Y15, Y14
-	VFMADD231PS  Y13, Y14, Y5
-	VMASKMOVPS   Y5, Y15, 64(AX)
-	LEAQ         (AX)(R13*4), AX
-	VMULPS       Y12, Y6, Y6
-	VFMADD231PS  (AX), Y13, Y6
-	VMOVUPS      Y6, (AX)
-	VMULPS       Y12, Y7, Y7
-	VFMADD231PS  32(AX), Y13, Y7
-	VMOVUPS      Y7, 32(AX)
-	VMULPS       Y12, Y8, Y8
-	VMOVDQU      (R12), Y15
-	VMASKMOVPS   64(AX), Y15, Y14
-	VFMADD231PS  Y13, Y14, Y8
-	VMASKMOVPS   Y8, Y15, 64(AX)
-	JMP          rows3edge3next
-
-rows3edge3fresh:
-	VMOVDQU    (R12), Y15
-	VMULPS     Y12, Y0, Y0
-	VMOVUPS    Y0, (AX)
-	VMULPS     Y12, Y1, Y1
-	VMOVUPS    Y1, 32(AX)
-	VMULPS     Y12, Y2, Y2
-	VMASKMOVPS Y2, Y15, 64(AX)
-	LEAQ       (AX)(R13*4), AX
-	VMULPS     Y12, Y3, Y3
-	VMOVUPS    Y3, (AX)
-	VMULPS     Y12, Y4, Y4
-	VMOVUPS    Y4, 32(AX)
-	VMULPS     Y12, Y5, Y5
-	VMASKMOVPS Y5, Y15, 64(AX)
-	LEAQ       (AX)(R13*4), AX
-	VMULPS     Y12, Y6, Y6
-	VMOVUPS    Y6, (AX)
-	VMULPS     Y12, Y7, Y7
-	VMOVUPS    Y7, 32(AX)
-	VMULPS     Y12, Y8, Y8
-	VMASKMOVPS Y8, Y15, 64(AX)
-
-rows3edge3next:
-	JMP after
-
-rows4:
-	CMPQ R12, $0x18
-	JLT  rows4edge
-
-	// The rounds that ask for C, a row each, end at this number of steps to come.
-	MOVQ    t+0(FP), R13
-	MOVQ    32(R13), R13
-	SUBQ    $0x10, R13
-	MOVQ    $0x00000003, BP
-	CMPQ    R13, BP
-	CMOVQLT BP, R13
-	MOVQ    R13, 48(SP)
-
-rows4tile:
+	MOVQ 32(R13), R13
+	SUBQ $0x14, R13
+	MOVQ R13, 56(SP)
+
+tile:
+	MOVQ (SP), R12
+	MOVQ 24(SP), AX
+	MOVQ R10, DI
+	MOVQ t+0(FP), R9
+	MOVQ 32(R9), R9
+	MOVQ 48(SP), R13
+	CMPQ R13, $0x08
+	JLT  part1
+	JEQ  whole1
+	CMPQ R13, $0x10
+	JLT  part2
+	JEQ  whole2
+	CMPQ R13, $0x18
+	JLT  part3
+	JMP  whole3
+
+part3:
+	NEGQ   R13
+	ADDQ   $0x18, R13
+	LEAQ   window<>+0(SB), BP
+	LEAQ   (BP)(R13*4), BP
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -2496,1502 +156,978 @@ rows4tile:
 	VXORPS Y9, Y9, Y9
 	VXORPS Y10, Y10, Y10
 	VXORPS Y11, Y11, Y11
-	MOVQ   24(SP), AX
-	MOVQ   R10, DI
-	MOVQ   t+0(FP), R9
-	MOVQ   32(R9), R9
-	MOVQ   t+0(FP), R13
-	MOVQ   152(R13), R13
-	MOVQ   R11, BP
-	CMPQ   88(SP), $0x01
-	JEQ    rows4fullalong
-	JGT    rows4fullpacked
-	JMP    rows4fullcheckC
-
-rows4fullroundC:
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	VMOVUPS      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	VFMADD231PS  Y15, Y14, Y8
-	VBROADCASTSS (AX)(DX*1), Y15
-	VFMADD231PS  Y15, Y12, Y9
-	VFMADD231PS  Y15, Y13, Y10
-	VFMADD231PS  Y15, Y14, Y11
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	VMOVUPS      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	VFMADD231PS  Y15, Y14, Y8
-	VBROADCASTSS (AX)(DX*1), Y15
-	VFMADD231PS  Y15, Y12, Y9
-	VFMADD231PS  Y15, Y13, Y10
-	VFMADD231PS  Y15, Y14, Y11
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	VMOVUPS      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	VFMADD231PS  Y15, Y14, Y8
-	VBROADCASTSS (AX)(DX*1), Y15
-	VFMADD231PS  Y15, Y12, Y9
-	VFMADD231PS  Y15, Y13, Y10
-	VFMADD231PS  Y15, Y14, Y11
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	VMOVUPS      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	VFMADD231PS  Y15, Y14, Y8
-	VBROADCASTSS (AX)(DX*1), Y15
-	VFMADD231PS  Y15, Y12, Y9
-	VFMADD231PS  Y15, Y13, Y10
-	VFMADD231PS  Y15, Y14, Y11
-	ADDQ         SI, AX
-	PREFETCHT0   (BP)
-	PREFETCHT0   64(BP)
-	PREFETCHT0   95(BP)
-	LEAQ         (BP)(R13*4), BP
-	SUBQ         $0x04, R9
-
-rows4fullcheckC:
-	CMPQ R9, 48(SP)
-	JGT  rows4fullroundC
-	MOVQ 56(SP), BP
-	SUBQ $0x04, R9
-	JLT  rows4fullrest
-
-rows4fullround:
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	VMOVUPS      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	VFMADD231PS  Y15, Y14, Y8
-	VBROADCASTSS (AX)(DX*1), Y15
-	VFMADD231PS  Y15, Y12, Y9
-	VFMADD231PS  Y15, Y13, Y10
-	VFMADD231PS  Y15, Y14, Y11
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	VMOVUPS      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	VFMADD231PS  Y15, Y14, Y8
-	VBROADCASTSS (AX)(DX*1), Y15
-	VFMADD231PS  Y15, Y12, Y9
-	VFMADD231PS  Y15, Y13, Y10
-	VFMADD231PS  Y15, Y14, Y11
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	VMOVUPS      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	VFMADD231PS  Y15, Y14, Y8
-	VBROADCASTSS (AX)(DX*1), Y15
-	VFMADD231PS  Y15, Y12, Y9
-	VFMADD231PS  Y15, Y13, Y10
-	VFMADD231PS  Y15, Y14, Y11
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	VMOVUPS      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	VFMADD231PS  Y15, Y14, Y8
-	VBROADCASTSS (AX)(DX*1), Y15
-	VFMADD231PS  Y15, Y12, Y9
-	VFMADD231PS  Y15, Y13, Y10
-	VFMADD231PS  Y15, Y14, Y11
-	ADDQ         SI, AX
-	PREFETCHT1   (BP)
-	ADDQ         64(SP), BP
-	CMPQ         BP, 72(SP)
-	JLT          rows4fulldown
-	ADDQ         80(SP), BP
-	ADDQ         $0x40, 72(SP)
-
-rows4fulldown:
-	SUBQ $0x04, R9
-	JGE  rows4fullround
-	JMP  rows4fullrest
-
-rows4fullalong:
-	JMP rows4fullalongcheckC
-
-rows4fullalongroundC:
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	VMOVUPS      64(DI), Y14
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	VFMADD231PS  Y15, Y14, Y8
-	VBROADCASTSS (AX)(DX*1), Y15
-	VFMADD231PS  Y15, Y12, Y9
-	VFMADD231PS  Y15, Y13, Y10
-	VFMADD231PS  Y15, Y14, Y11
-	VMOVUPS      (DI)(R8*1), Y12
-	VMOVUPS      32(DI)(R8*1), Y13
-	VMOVUPS      64(DI)(R8*1), Y14
-	VBROADCASTSS 4(AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS 4(AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS 4(AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	VFMADD231PS  Y15, Y14, Y8
-	VBROADCASTSS 4(AX)(DX*1), Y15
-	VFMADD231PS  Y15, Y12, Y9
-	VFMADD231PS  Y15, Y13, Y10
-	VFMADD231PS  Y15, Y14, Y11
-	VMOVUPS      (DI)(R8*2), Y12
-	VMOVUPS      32(DI)(R8*2), Y13
-	VMOVUPS      64(DI)(R8*2), Y14
-	VBROADCASTSS 8(AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS 8(AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS 8(AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	VFMADD231PS  Y15, Y14, Y8
-	VBROADCASTSS 8(AX)(DX*1), Y15
-	VFMADD231PS  Y15, Y12, Y9
-	VFMADD231PS  Y15, Y13, Y10
-	VFMADD231PS  Y15, Y14, Y11
-	VMOVUPS      (DI)(R14*1), Y12
-	VMOVUPS      32(DI)(R14*1), Y13
-	VMOVUPS      64(DI)(R14*1), Y14
-	VBROADCASTSS 12(AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS 12(AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS 12(AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	VFMADD231PS  Y15, Y14, Y8
-	VBROADCASTSS 12(AX)(DX*1), Y15
-	VFMADD231PS  Y15, Y12, Y9
-	VFMADD231PS  Y15, Y13, Y10
-	VFMADD231PS  Y15, Y14, Y11
-	LEAQ         (DI)(R8*4), DI
-	ADDQ         $0x10, AX
-	PREFETCHT0   (BP)
-	PREFETCHT0   64(BP)
-	PREFETCHT0   95(BP)
-	LEAQ         (BP)(R13*4), BP
-	SUBQ         $0x04, R9
-
-rows4fullalongcheckC:
-	CMPQ R9, 48(SP)
-	JGT  rows4fullalongroundC
-	MOVQ 56(SP), BP
-	SUBQ $0x04, R9
-	JLT  rows4fullrest
-
-rows4fullalonground:
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	VMOVUPS      64(DI), Y14
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	VFMADD231PS  Y15, Y14, Y8
-	VBROADCASTSS (AX)(DX*1), Y15
-	VFMADD231PS  Y15, Y12, Y9
-	VFMADD231PS  Y15, Y13, Y10
-	VFMADD231PS  Y15, Y14, Y11
-	VMOVUPS      (DI)(R8*1), Y12
-	VMOVUPS      32(DI)(R8*1), Y13
-	VMOVUPS      64(DI)(R8*1), Y14
-	VBROADCASTSS 4(AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS 4(AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS 4(AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	VFMADD231PS  Y15, Y14, Y8
-	VBROADCASTSS 4(AX)(DX*1), Y15
-	VFMADD231PS  Y15, Y12, Y9
-	VFMADD231PS  Y15, Y13, Y10
-	VFMADD231PS  Y15, Y14, Y11
-	VMOVUPS      (DI)(R8*2), Y12
-	VMOVUPS      32(DI)(R8*2), Y13
-	VMOVUPS      64(DI)(R8*2), Y14
-	VBROADCASTSS 8(AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS 8(AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS 8(AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	VFMADD231PS  Y15, Y14, Y8
-	VBROADCASTSS 8(AX)(DX*1), Y15
-	VFMADD231PS  Y15, Y12, Y9
-	VFMADD231PS  Y15, Y13, Y10
-	VFMADD231PS  Y15, Y14, Y11
-	VMOVUPS      (DI)(R14*1), Y12
-	VMOVUPS      32(DI)(R14*1), Y13
-	VMOVUPS      64(DI)(R14*1), Y14
-	VBROADCASTSS 12(AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS 12(AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS 12(AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	VFMADD231PS  Y15, Y14, Y8
-	VBROADCASTSS 12(AX)(DX*1), Y15
-	VFMADD231PS  Y15, Y12, Y9
-	VFMADD231PS  Y15, Y13, Y10
-	VFMADD231PS  Y15, Y14, Y11
-	LEAQ         (DI)(R8*4), DI
-	ADDQ         $0x10, AX
-	PREFETCHT1   (BP)
-	ADDQ         64(SP), BP
-	CMPQ         BP, 72(SP)
-	JLT          rows4fullalongdown
-	ADDQ         80(SP), BP
-	ADDQ         $0x40, 72(SP)
-
-rows4fullalongdown:
-	SUBQ $0x04, R9
-	JGE  rows4fullalonground
-	JMP  rows4fullrest
-
-rows4fullpacked:
-	JMP rows4fullpackedcheckC
-
-rows4fullpackedroundC:
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	VMOVUPS      64(DI), Y14
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS 4(AX), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS 8(AX), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	VFMADD231PS  Y15, Y14, Y8
-	VBROADCASTSS 12(AX), Y15
-	VFMADD231PS  Y15, Y12, Y9
-	VFMADD231PS  Y15, Y13, Y10
-	VFMADD231PS  Y15, Y14, Y11
-	VMOVUPS      (DI)(R8*1), Y12
-	VMOVUPS      32(DI)(R8*1), Y13
-	VMOVUPS      64(DI)(R8*1), Y14
-	VBROADCASTSS 16(AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS 20(AX), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS 24(AX), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	VFMADD231PS  Y15, Y14, Y8
-	VBROADCASTSS 28(AX), Y15
-	VFMADD231PS  Y15, Y12, Y9
-	VFMADD231PS  Y15, Y13, Y10
-	VFMADD231PS  Y15, Y14, Y11
-	VMOVUPS      (DI)(R8*2), Y12
-	VMOVUPS      32(DI)(R8*2), Y13
-	VMOVUPS      64(DI)(R8*2), Y14
-	VBROADCASTSS 32(AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS 36(AX), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS 40(AX), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	VFMADD231PS  Y15, Y14, Y8
-	VBROADCASTSS 44(AX), Y15
-	VFMADD231PS  Y15, Y12, Y9
-	VFMADD231PS  Y15, Y13, Y10
-	VFMADD231PS  Y15, Y14, Y11
-	VMOVUPS      (DI)(R14*1), Y12
-	VMOVUPS      32(DI)(R14*1), Y13
-	VMOVUPS      64(DI)(R14*1), Y14
-	VBROADCASTSS 48(AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS 52(AX), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS 56(AX), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	VFMADD231PS  Y15, Y14, Y8
-	VBROADCASTSS 60(AX), Y15
-	VFMADD231PS  Y15, Y12, Y9
-	VFMADD231PS  Y15, Y13, Y10
-	VFMADD231PS  Y15, Y14, Y11
-	LEAQ         (DI)(R8*4), DI
-	ADDQ         $0x00000040, AX
-	PREFETCHT0   (BP)
-	PREFETCHT0   64(BP)
-	PREFETCHT0   95(BP)
-	LEAQ         (BP)(R13*4), BP
-	SUBQ         $0x04, R9
-
-rows4fullpackedcheckC:
-	CMPQ R9, 48(SP)
-	JGT  rows4fullpackedroundC
-	MOVQ 56(SP), BP
-	SUBQ $0x04, R9
-	JLT  rows4fullrest
-
-rows4fullpackedround:
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	VMOVUPS      64(DI), Y14
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS 4(AX), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS 8(AX), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	VFMADD231PS  Y15, Y14, Y8
-	VBROADCASTSS 12(AX), Y15
-	VFMADD231PS  Y15, Y12, Y9
-	VFMADD231PS  Y15, Y13, Y10
-	VFMADD231PS  Y15, Y14, Y11
-	VMOVUPS      (DI)(R8*1), Y12
-	VMOVUPS      32(DI)(R8*1), Y13
-	VMOVUPS      64(DI)(R8*1), Y14
-	VBROADCASTSS 16(AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS 20(AX), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS 24(AX), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	VFMADD231PS  Y15, Y14, Y8
-	VBROADCASTSS 28(AX), Y15
-	VFMADD231PS  Y15, Y12, Y9
-	VFMADD231PS  Y15, Y13, Y10
-	VFMADD231PS  Y15, Y14, Y11
-	VMOVUPS      (DI)(R8*2), Y12
-	VMOVUPS      32(DI)(R8*2), Y13
-	VMOVUPS      64(DI)(R8*2), Y14
-	VBROADCASTSS 32(AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS 36(AX), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS 40(AX), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	VFMADD231PS  Y15, Y14, Y8
-	VBROADCASTSS 44(AX), Y15
-	VFMADD231PS  Y15, Y12, Y9
-	VFMADD231PS  Y15, Y13, Y10
-	VFMADD231PS  Y15, Y14, Y11
-	VMOVUPS      (DI)(R14*1), Y12
-	VMOVUPS      32(DI)(R14*1), Y13
-	VMOVUPS      64(DI)(R14*1), Y14
-	VBROADCASTSS 48(AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS 52(AX), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS 56(AX), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	VFMADD231PS  Y15, Y14, Y8
-	VBROADCASTSS 60(AX), Y15
-	VFMADD231PS  Y15, Y12, Y9
-	VFMADD231PS  Y15, Y13, Y10
-	VFMADD231PS  Y15, Y14, Y11
-	LEAQ         (DI)(R8*4), DI
-	ADDQ         $0x00000040, AX
-	PREFETCHT1   (BP)
-	ADDQ         64(SP), BP
-	CMPQ         BP, 72(SP)
-	JLT          rows4fullpackeddown
-	ADDQ         80(SP), BP
-	ADDQ         $0x40, 72(SP)
-
-rows4fullpackeddown:
-	SUBQ $0x04, R9
-	JGE  rows4fullpackedround
-
-rows4fullrest:
-	MOVQ BP, 56(SP)
-	ADDQ $0x04, R9
-	JEQ  rows4fullwrite
-
-rows4fullone:
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	VMOVUPS      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	VFMADD231PS  Y15, Y14, Y8
-	VBROADCASTSS (AX)(DX*1), Y15
-	VFMADD231PS  Y15, Y12, Y9
-	VFMADD231PS  Y15, Y13, Y10
-	VFMADD231PS  Y15, Y14, Y11
-	ADDQ         SI, AX
-	DECQ         R9
-	JNZ          rows4fullone
-
-rows4fullwrite:
-	MOVQ         t+0(FP), AX
-	VBROADCASTSS 160(AX), Y12
-	VBROADCASTSS 164(AX), Y13
-	MOVQ         t+0(FP), R13
-	MOVQ         152(R13), R13
-	MOVL         164(AX), DI
-	MOVQ         R11, AX
-	SHLL         $0x01, DI
-	JEQ          rows4fullfresh
-	VMULPS       Y12, Y0, Y0
-	VFMADD231PS  (AX), Y13, Y0
-	VMOVUPS      Y0, (AX)
-	VMULPS       Y12, Y1, Y1
-	VFMADD231PS  32(AX), Y13, Y1
-	VMOVUPS      Y1, 32(AX)
-	VMULPS       Y12, Y2, Y2
-	VFMADD231PS  64(AX), Y13, Y2
-	VMOVUPS      Y2, 64(AX)
-	LEAQ         (AX)(R13*4), AX
-	VMULPS       Y12, Y3, Y3
-	VFMADD231PS  (AX), Y13, Y3
-	VMOVUPS      Y3, (AX)
-	VMULPS       Y12, Y4, Y4
-	VFMADD231PS  32(AX), Y13, Y4
-	VMOVUPS      Y4, 32(AX)
-	VMULPS       Y12, Y5, Y5
-	VFMADD231PS  64(AX), Y13, Y5
-	VMOVUPS      Y5, 64(AX)
-	LEAQ         (AX)(R13*4), AX
-	VMULPS       Y12, Y6, Y6
-	VFMADD231PS  (AX), Y13, Y6
-	VMOVUPS      Y6, (AX)
-	VMULPS       Y12, Y7, Y7
-	VFMADD231PS  32(AX), Y13, Y7
-	VMOVUPS      Y7, 32(AX)
-	VMULPS       Y12, Y8, Y8
-	VFMADD231PS  64(AX), Y13, Y8
-	VMOVUPS      Y8, 64(AX)
-	LEAQ         (AX)(R13*4), AX
-	VMULPS       Y12, Y9, Y9
-	VFMADD231PS  (AX), Y13, Y9
-	VMOVUPS      Y9, (AX)
-	VMULPS       Y12, Y10, Y10
-	VFMADD231PS  32(AX), Y13, Y10
-	VMOVUPS      Y10, 32(AX)
-	VMULPS       Y12, Y11, Y11
-	VFMADD231PS  64(AX), Y13, Y11
-	VMOVUPS      Y11, 64(AX)
-	JMP          rows4fullnext
-
-rows4fullfresh:
-	VMULPS  Y12, Y0, Y0
-	VMOVUPS Y0, (AX)
-	VMULPS  Y12, Y1, Y1
-	VMOVUPS Y1, 32(AX)
-	VMULPS  Y12, Y2, Y2
-	VMOVUPS Y2, 64(AX)
-	LEAQ    (AX)(R13*4), AX
-	VMULPS  Y12, Y3, Y3
-	VMOVUPS Y3, (AX)
-	VMULPS  Y12, Y4, Y4
-	VMOVUPS Y4, 32(AX)
-	VMULPS  Y12, Y5, Y5
-	VMOVUPS Y5, 64(AX)
-	LEAQ    (AX)(R13*4), AX
-	VMULPS  Y12, Y6, Y6
-	VMOVUPS Y6, (AX)
-	VMULPS  Y12, Y7, Y7
-	VMOVUPS Y7, 32(AX)
-	VMULPS  Y12, Y8, Y8
-	VMOVUPS Y8, 64(AX)
-	LEAQ    (AX)(R13*4), AX
-	VMULPS  Y12, Y9, Y9
-	VMOVUPS Y9, (AX)
-	VMULPS  Y12, Y10, Y10
-	VMOVUPS Y10, 32(AX)
-	VMULPS  Y12, Y11, Y11
-	VMOVUPS Y11, 64(AX)
-
-rows4fullnext:
-	MOVQ t+0(FP), R13
-	MOVQ 120(R13), R13
-	LEAQ (R10)(R13*4), R10
-	ADDQ $0x00000060, R11
-	SUBQ $0x18, R12
-	CMPQ R12, $0x18
-	JGE  rows4tile
-
-rows4edge:
-	TESTQ  R12, R12
-	JEQ    after
-	CMPQ   R12, $0x08
-	JGT    rows4wider1
-	JLT    rows4part1
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y9, Y9, Y9
-	VXORPS Y10, Y10, Y10
-	MOVQ   24(SP), AX
-	MOVQ   R10, DI
-	MOVQ   t+0(FP), R9
-	MOVQ   32(R9), R9
-	SUBQ   $0x04, R9
-	JLT    rows4whole1rest
-
-rows4whole1round:
-	VMOVUPS      (DI), Y12
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VBROADCASTSS (AX)(DX*1), Y15
-	VFMADD231PS  Y15, Y12, Y9
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y1
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y4
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y7
-	VBROADCASTSS (AX)(DX*1), Y15
-	VFMADD231PS  Y15, Y12, Y10
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VBROADCASTSS (AX)(DX*1), Y15
-	VFMADD231PS  Y15, Y12, Y9
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y1
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y4
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y7
-	VBROADCASTSS (AX)(DX*1), Y15
-	VFMADD231PS  Y15, Y12, Y10
-	ADDQ         SI, AX
-	SUBQ         $0x04, R9
-	JGE          rows4whole1round
-
-rows4whole1rest:
-	ADDQ $0x04, R9
-	JEQ  rows4whole1add
-
-rows4whole1one:
-	VMOVUPS      (DI), Y12
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VBROADCASTSS (AX)(DX*1), Y15
-	VFMADD231PS  Y15, Y12, Y9
-	ADDQ         SI, AX
-	DECQ         R9
-	JNZ          rows4whole1one
-
-rows4whole1add:
-	VADDPS       Y1, Y0, Y0
-	VADDPS       Y4, Y3, Y3
-	VADDPS       Y7, Y6, Y6
-	VADDPS       Y10, Y9, Y9
-	MOVQ         t+0(FP), AX
-	VBROADCASTSS 160(AX), Y12
-	VBROADCASTSS 164(AX), Y13
-	MOVQ         t+0(FP), R13
-	MOVQ         152(R13), R13
-	MOVL         164(AX), DI
-	MOVQ         R11, AX
-	SHLL         $0x01, DI
-	JEQ          rows4whole1fresh
-	VMULPS       Y12, Y0, Y0
-	VFMADD231PS  (AX), Y13, Y0
-	VMOVUPS      Y0, (AX)
-	LEAQ         (AX)(R13*4), AX
-	VMULPS       Y12, Y3, Y3
-	VFMADD231PS  (AX), Y13, Y3
-	VMOVUPS      Y3, (AX)
-	LEAQ         (AX)(R13*4), AX
-	VMULPS       Y12, Y6, Y6
-	VFMADD231PS  (AX), Y13, Y6
-	VMOVUPS      Y6, (AX)
-	LEAQ         (AX)(R13*4), AX
-	VMULPS       Y12, Y9, Y9
-	VFMADD231PS  (AX), Y13, Y9
-	VMOVUPS      Y9, (AX)
-	JMP          rows4whole1next
-
-rows4whole1fresh:
-	VMULPS  Y12, Y0, Y0
-	VMOVUPS Y0, (AX)
-	LEAQ    (AX)(R13*4), AX
-	VMULPS  Y12, Y3, Y3
-	VMOVUPS Y3, (AX)
-	LEAQ    (AX)(R13*4), AX
-	VMULPS  Y12, Y6, Y6
-	VMOVUPS Y6, (AX)
-	LEAQ    (AX)(R13*4), AX
-	VMULPS  Y12, Y9, Y9
-	VMOVUPS Y9, (AX)
-
-rows4whole1next:
-	JMP after
-
-rows4part1:
-	NEGQ    R12
-	ADDQ    $0x08, R12
-	LEAQ    window<>+0(SB), R13
-	LEAQ    (R13)(R12*4), R12
-	VXORPS  Y0, Y0, Y0
-	VXORPS  Y1, Y1, Y1
-	VXORPS  Y3, Y3, Y3
-	VXORPS  Y4, Y4, Y4
-	VXORPS  Y6, Y6, Y6
-	VXORPS  Y7, Y7, Y7
-	VXORPS  Y9, Y9, Y9
-	VXORPS  Y10, Y10, Y10
-	MOVQ    24(SP), AX
-	MOVQ    R10, DI
-	MOVQ    t+0(FP), R9
-	MOVQ    32(R9), R9
-	VMOVDQU (R12), Y14
-	SUBQ    $0x04, R9
-	JLT     rows4edge1rest
-
-rows4edge1round:
-	VMASKMOVPS   (DI), Y14, Y12
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VBROADCASTSS (AX)(DX*1), Y15
-	VFMADD231PS  Y15, Y12, Y9
-	ADDQ         SI, AX
-	VMASKMOVPS   (DI), Y14, Y12
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y1
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y4
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y7
-	VBROADCASTSS (AX)(DX*1), Y15
-	VFMADD231PS  Y15, Y12, Y10
-	ADDQ         SI, AX
-	VMASKMOVPS   (DI), Y14, Y12
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VBROADCASTSS (AX)(DX*1), Y15
-	VFMADD231PS  Y15, Y12, Y9
-	ADDQ         SI, AX
-	VMASKMOVPS   (DI), Y14, Y12
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y1
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y4
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y7
-	VBROADCASTSS (AX)(DX*1), Y15
-	VFMADD231PS  Y15, Y12, Y10
-	ADDQ         SI, AX
-	SUBQ         $0x04, R9
-	JGE          rows4edge1round
-
-rows4edge1rest:
-	ADDQ $0x04, R9
-	JEQ  rows4edge1add
-
-rows4edge1one:
-	VMASKMOVPS   (DI), Y14, Y12
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VBROADCASTSS (AX)(DX*1), Y15
-	VFMADD231PS  Y15, Y12, Y9
-	ADDQ         SI, AX
-	DECQ         R9
-	JNZ          rows4edge1one
-
-rows4edge1add:
-	VADDPS       Y1, Y0, Y0
-	VADDPS       Y4, Y3, Y3
-	VADDPS       Y7, Y6, Y6
-	VADDPS       Y10, Y9, Y9
-	MOVQ         t+0(FP), AX
-	VBROADCASTSS 160(AX), Y12
-	VBROADCASTSS 164(AX), Y13
-	MOVQ         t+0(FP), R13
-	MOVQ         152(R13), R13
-	MOVL         164(AX), DI
-	MOVQ         R11, AX
-	SHLL         $0x01, DI
-	JEQ          rows4edge1fresh
-	VMOVDQU      (R12), Y15
-	VMULPS       Y12, Y0, Y0
-	VMOVDQU      (R12), Y15
-	VMASKMOVPS   (AX), Y15, Y14
-	VFMADD231PS  Y13, Y14, Y0
-	VMASKMOVPS   Y0, Y15, (AX)
-	LEAQ         (AX)(R13*4), AX
-	VMULPS       Y12, Y3, Y3
-	VMOVDQU      (R12), Y15
-	VMASKMOVPS   (AX), Y15, Y14
-	VFMADD231PS  Y13, Y14, Y3
-	VMASKMOVPS   Y3, Y15, (AX)
-	LEAQ         (AX)(R13*4), AX
-	VMULPS       Y12, Y6, Y6
-	VMOVDQU      (R12), Y15
-	VMASKMOVPS   (AX), Y15, Y14
-	VFMADD231PS  Y13, Y14, Y6
-	VMASKMOVPS   Y6, Y15, (AX)
-	LEAQ         (AX)(R13*4), AX
-	VMULPS       Y12, Y9, Y9
-	VMOVDQU      (R12), Y15
-	VMASKMOVPS   (AX), Y15, Y14
-	VFMADD231PS  Y13, Y14, Y9
-	VMASKMOVPS   Y9, Y15, (AX)
-	JMP          rows4edge1next
-
-rows4edge1fresh:
-	VMOVDQU    (R12), Y15
-	VMULPS     Y12, Y0, Y0
-	VMASKMOVPS Y0, Y15, (AX)
-	LEAQ       (AX)(R13*4), AX
-	VMULPS     Y12, Y3, Y3
-	VMASKMOVPS Y3, Y15, (AX)
-	LEAQ       (AX)(R13*4), AX
-	VMULPS     Y12, Y6, Y6
-	VMASKMOVPS Y6, Y15, (AX)
-	LEAQ       (AX)(R13*4), AX
-	VMULPS     Y12, Y9, Y9
-	VMASKMOVPS Y9, Y15, (AX)
-
-rows4edge1next:
-	JMP after
-
-rows4wider1:
-	CMPQ   R12, $0x10
-	JGT    rows4wider2
-	JLT    rows4part2
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y9, Y9, Y9
-	VXORPS Y10, Y10, Y10
-	MOVQ   24(SP), AX
-	MOVQ   R10, DI
-	MOVQ   t+0(FP), R9
-	MOVQ   32(R9), R9
-	SUBQ   $0x04, R9
-	JLT    rows4whole2rest
-
-rows4whole2round:
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	VBROADCASTSS (AX)(DX*1), Y15
-	VFMADD231PS  Y15, Y12, Y9
-	VFMADD231PS  Y15, Y13, Y10
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	VBROADCASTSS (AX)(DX*1), Y15
-	VFMADD231PS  Y15, Y12, Y9
-	VFMADD231PS  Y15, Y13, Y10
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	VBROADCASTSS (AX)(DX*1), Y15
-	VFMADD231PS  Y15, Y12, Y9
-	VFMADD231PS  Y15, Y13, Y10
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	VBROADCASTSS (AX)(DX*1), Y15
-	VFMADD231PS  Y15, Y12, Y9
-	VFMADD231PS  Y15, Y13, Y10
-	ADDQ         SI, AX
-	SUBQ         $0x04, R9
-	JGE          rows4whole2round
-
-rows4whole2rest:
-	ADDQ $0x04, R9
-	JEQ  rows4whole2add
-
-rows4whole2one:
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	VBROADCASTSS (AX)(DX*1), Y15
-	VFMADD231PS  Y15, Y12, Y9
-	VFMADD231PS  Y15, Y13, Y10
-	ADDQ         SI, AX
-	DECQ         R9
-	JNZ          rows4whole2one
-
-rows4whole2add:
-	MOVQ         t+0(FP), AX
-	VBROADCASTSS 160(AX), Y12
-	VBROADCASTSS 164(AX), Y13
-	MOVQ         t+0(FP), R13
-	MOVQ         152(R13), R13
-	MOVL         164(AX), DI
-	MOVQ         R11, AX
-	SHLL         $0x01, DI
-	JEQ          rows4whole2fresh
-	VMULPS       Y12, Y0, Y0
-	VFMADD231PS  (AX), Y13, Y0
-	VMOVUPS      Y0, (AX)
-	VMULPS       Y12, Y1, Y1
-	VFMADD231PS  32(AX), Y13, Y1
-	VMOVUPS      Y1, 32(AX)
-	LEAQ         (AX)(R13*4), AX
-	VMULPS       Y12, Y3, Y3
-	VFMADD231PS  (AX), Y13, Y3
-	VMOVUPS      Y3, (AX)
-	VMULPS       Y12, Y4, Y4
-	VFMADD231PS  32(AX), Y13, Y4
-	VMOVUPS      Y4, 32(AX)
-	LEAQ         (AX)(R13*4), AX
-	VMULPS       Y12, Y6, Y6
-	VFMADD231PS  (AX), Y13, Y6
-	VMOVUPS      Y6, (AX)
-	VMULPS       Y12, Y7, Y7
-	VFMADD231PS  32(AX), Y13, Y7
-	VMOVUPS      Y7, 32(AX)
-	LEAQ         (AX)(R13*4), AX
-	VMULPS       Y12, Y9, Y9
-	VFMADD231PS  (AX), Y13, Y9
-	VMOVUPS      Y9, (AX)
-	VMULPS       Y12, Y10, Y10
-	VFMADD231PS  32(AX), Y13, Y10
-	VMOVUPS      Y10, 32(AX)
-	JMP          rows4whole2next
-
-rows4whole2fresh:
-	VMULPS  Y12, Y0, Y0
-	VMOVUPS Y0, (AX)
-	VMULPS  Y12, Y1, Y1
-	VMOVUPS Y1, 32(AX)
-	LEAQ    (AX)(R13*4), AX
-	VMULPS  Y12, Y3, Y3
-	VMOVUPS Y3, (AX)
-	VMULPS  Y12, Y4, Y4
-	VMOVUPS Y4, 32(AX)
-	LEAQ    (AX)(R13*4), AX
-	VMULPS  Y12, Y6, Y6
-	VMOVUPS Y6, (AX)
-	VMULPS  Y12, Y7, Y7
-	VMOVUPS Y7, 32(AX)
-	LEAQ    (AX)(R13*4), AX
-	VMULPS  Y12, Y9, Y9
-	VMOVUPS Y9, (AX)
-	VMULPS  Y12, Y10, Y10
-	VMOVUPS Y10, 32(AX)
-
-rows4whole2next:
-	JMP after
-
-rows4part2:
-	NEGQ    R12
-	ADDQ    $0x10, R12
-	LEAQ    window<>+0(SB), R13
-	LEAQ    (R13)(R12*4), R12
-	VXORPS  Y0, Y0, Y0
-	VXORPS  Y1, Y1, Y1
-	VXORPS  Y3, Y3, Y3
-	VXORPS  Y4, Y4, Y4
-	VXORPS  Y6, Y6, Y6
-	VXORPS  Y7, Y7, Y7
-	VXORPS  Y9, Y9, Y9
-	VXORPS  Y10, Y10, Y10
-	MOVQ    24(SP), AX
-	MOVQ    R10, DI
-	MOVQ    t+0(FP), R9
-	MOVQ    32(R9), R9
-	VMOVDQU (R12), Y14
-	SUBQ    $0x04, R9
-	JLT     rows4edge2rest
-
-rows4edge2round:
-	VMOVUPS      (DI), Y12
-	VMASKMOVPS   32(DI), Y14, Y13
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	VBROADCASTSS (AX)(DX*1), Y15
-	VFMADD231PS  Y15, Y12, Y9
-	VFMADD231PS  Y15, Y13, Y10
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	VMASKMOVPS   32(DI), Y14, Y13
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	VBROADCASTSS (AX)(DX*1), Y15
-	VFMADD231PS  Y15, Y12, Y9
-	VFMADD231PS  Y15, Y13, Y10
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	VMASKMOVPS   32(DI), Y14, Y13
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	VBROADCASTSS (AX)(DX*1), Y15
-	VFMADD231PS  Y15, Y12, Y9
-	VFMADD231PS  Y15, Y13, Y10
-	ADDQ         SI, AX
-	VMOVUPS      (DI), Y12
-	VMASKMOVPS   32(DI), Y14, Y13
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	VBROADCASTSS (AX)(DX*1), Y15
-	VFMADD231PS  Y15, Y12, Y9
-	VFMADD231PS  Y15, Y13, Y10
-	ADDQ         SI, AX
-	SUBQ         $0x04, R9
-	JGE          rows4edge2round
-
-rows4edge2rest:
-	ADDQ $0x04, R9
-	JEQ  rows4edge2add
-
-rows4edge2one:
-	VMOVUPS      (DI), Y12
-	VMASKMOVPS   32(DI), Y14, Y13
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y1
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y4
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	VBROADCASTSS (AX)(DX*1), Y15
-	VFMADD231PS  Y15, Y12, Y9
-	VFMADD231PS  Y15, Y13, Y10
-	ADDQ         SI, AX
-	DECQ         R9
-	JNZ          rows4edge2one
-
-rows4edge2add:
-	MOVQ         t+0(FP), AX
-	VBROADCASTSS 160(AX), Y12
-	VBROADCASTSS 164(AX), Y13
-	MOVQ         t+0(FP), R13
-	MOVQ         152(R13), R13
-	MOVL         164(AX), DI
-	MOVQ         R11, AX
-	SHLL         $0x01, DI
-	JEQ          rows4edge2fresh
-	VMOVDQU      (R12), Y15
-	VMULPS       Y12, Y0, Y0
-	VFMADD231PS  (AX), Y13, Y0
-	VMOVUPS      Y0, (AX)
-	VMULPS       Y12, Y1, Y1
-	VMOVDQU      (R12), Y15
-	VMASKMOVPS   32(AX), Y15, Y14
-	VFMADD231PS  Y13, Y14, Y1
-	VMASKMOVPS   Y1, Y15, 32(AX)
-	LEAQ         (AX)(R13*4), AX
-	VMULPS       Y12, Y3, Y3
-	VFMADD231PS  (AX), Y13, Y3
-	VMOVUPS      Y3, (AX)
-	VMULPS       Y12, Y4, Y4
-	VMOVDQU      (R12), Y15
-	VMASKMOVPS   32(AX), Y15, Y14
-	VFMADD231PS  Y13, Y14, Y4
-	VMASKMOVPS   Y4, Y15, 32(AX)
-	LEAQ         (AX)(R13*4), AX
-	VMULPS       Y12, Y6, Y6
-	VFMADD231PS  (AX), Y13, Y6
-	VMOVUPS      Y6, (AX)
-	VMULPS       Y12, Y7, Y7
-	VMOVDQU      (R12), Y15
-	VMASKMOVPS   32(AX), Y15, Y14
-	VFMADD231PS  Y13, Y14, Y7
-	VMASKMOVPS   Y7, Y15, 32(AX)
-	LEAQ         (AX)(R13*4), AX
-	VMULPS       Y12, Y9, Y9
-	VFMADD231PS  (AX), Y13, Y9
-	VMOVUPS      Y9, (AX)
-	VMULPS       Y12, Y10, Y10
-	VMOVDQU      (R12), Y15
-	VMASKMOVPS   32(AX), Y15, Y14
-	VFMADD231PS  Y13, Y14, Y10
-	VMASKMOVPS   Y10, Y15, 32(AX)
-	JMP          rows4edge2next
-
-rows4edge2fresh:
-	VMOVDQU    (R12), Y15
-	VMULPS     Y12, Y0, Y0
-	VMOVUPS    Y0, (AX)
-	VMULPS     Y12, Y1, Y1
-	VMASKMOVPS Y1, Y15, 32(AX)
-	LEAQ       (AX)(R13*4), AX
-	VMULPS     Y12, Y3, Y3
-	VMOVUPS    Y3, (AX)
-	VMULPS     Y12, Y4, Y4
-	VMASKMOVPS Y4, Y15, 32(AX)
-	LEAQ       (AX)(R13*4), AX
-	VMULPS     Y12, Y6, Y6
-	VMOVUPS    Y6, (AX)
-	VMULPS     Y12, Y7, Y7
-	VMASKMOVPS Y7, Y15, 32(AX)
-	LEAQ       (AX)(R13*4), AX
-	VMULPS     Y12, Y9, Y9
-	VMOVUPS    Y9, (AX)
-	VMULPS     Y12, Y10, Y10
-	VMASKMOVPS Y10, Y15, 32(AX)
-
-rows4edge2next:
-	JMP after
-
-rows4wider2:
-	NEGQ   R12
-	ADDQ   $0x18, R12
-	LEAQ   window<>+0(SB), R13
-	LEAQ   (R13)(R12*4), R12
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y8, Y8, Y8
-	VXORPS Y9, Y9, Y9
-	VXORPS Y10, Y10, Y10
-	VXORPS Y11, Y11, Y11
-	MOVQ   24(SP), AX
-	MOVQ   R10, DI
-	MOVQ   t+0(FP), R9
-	MOVQ   32(R9), R9
 	TESTQ  R9, R9
-	JEQ    rows4edge3write
+	JEQ    part3write
 
-rows4edge3one:
+part3one:
 	VMOVUPS      (DI), Y12
 	VMOVUPS      32(DI), Y13
-	VMOVDQU      (R12), Y15
+	VMOVDQU      (BP), Y15
 	VMASKMOVPS   64(DI), Y15, Y14
+	PREFETCHT0   (DI)(R14*1)
+	PREFETCHT0   64(DI)(R14*1)
 	ADDQ         R8, DI
 	VBROADCASTSS (AX), Y15
 	VFMADD231PS  Y15, Y12, Y0
 	VFMADD231PS  Y15, Y13, Y1
 	VFMADD231PS  Y15, Y14, Y2
+	CMPQ         R12, $0x01
+	JEQ          part3step
 	VBROADCASTSS (AX)(BX*1), Y15
 	VFMADD231PS  Y15, Y12, Y3
 	VFMADD231PS  Y15, Y13, Y4
 	VFMADD231PS  Y15, Y14, Y5
+	CMPQ         R12, $0x02
+	JEQ          part3step
 	VBROADCASTSS (AX)(BX*2), Y15
 	VFMADD231PS  Y15, Y12, Y6
 	VFMADD231PS  Y15, Y13, Y7
 	VFMADD231PS  Y15, Y14, Y8
+	CMPQ         R12, $0x03
+	JEQ          part3step
 	VBROADCASTSS (AX)(DX*1), Y15
 	VFMADD231PS  Y15, Y12, Y9
 	VFMADD231PS  Y15, Y13, Y10
 	VFMADD231PS  Y15, Y14, Y11
-	ADDQ         SI, AX
-	DECQ         R9
-	JNZ          rows4edge3one
 
-rows4edge3write:
+part3step:
+	ADDQ SI, AX
+	DECQ R9
+	JNE  part3one
+
+part3write:
 	MOVQ         t+0(FP), AX
 	VBROADCASTSS 160(AX), Y12
 	VBROADCASTSS 164(AX), Y13
 	MOVQ         t+0(FP), R13
 	MOVQ         152(R13), R13
 	MOVL         164(AX), DI
-	MOVQ         R11, AX
 	SHLL         $0x01, DI
-	JEQ          rows4edge3fresh
-	VMOVDQU      (R12), Y15
+	MOVQ         R11, AX
+	VMOVDQU      (BP), Y15
 	VMULPS       Y12, Y0, Y0
-	VFMADD231PS  (AX), Y13, Y0
-	VMOVUPS      Y0, (AX)
 	VMULPS       Y12, Y1, Y1
-	VFMADD231PS  32(AX), Y13, Y1
-	VMOVUPS      Y1, 32(AX)
 	VMULPS       Y12, Y2, Y2
-	VMOVDQU      (R12), Y15
+	TESTQ        DI, DI
+	JEQ          part3store0
+	VFMADD231PS  (AX), Y13, Y0
+	VFMADD231PS  32(AX), Y13, Y1
 	VMASKMOVPS   64(AX), Y15, Y14
 	VFMADD231PS  Y13, Y14, Y2
-	VMASKMOVPS   Y2, Y15, 64(AX)
-	LEAQ         (AX)(R13*4), AX
-	VMULPS       Y12, Y3, Y3
-	VFMADD231PS  (AX), Y13, Y3
-	VMOVUPS      Y3, (AX)
-	VMULPS       Y12, Y4, Y4
-	VFMADD231PS  32(AX), Y13, Y4
-	VMOVUPS      Y4, 32(AX)
-	VMULPS       Y12, Y5, Y5
-	VMOVDQU      (R12), Y15
-	VMASKMOVPS   64(AX), Y15, Y14
-	VFMADD231PS  Y13, Y14, Y5
-	VMASKMOVPS   Y5, Y15, 64(AX)
-	LEAQ         (AX)(R13*4), AX
-	VMULPS       Y12, Y6, Y6
-	VFMADD231PS  (AX), Y13, Y6
-	VMOVUPS      Y6, (AX)
-	VMULPS       Y12, Y7, Y7
-	VFMADD231PS  32(AX), Y13, Y7
-	VMOVUPS      Y7, 32(AX)
-	VMULPS       Y12, Y8, Y8
-	VMOVDQU      (R12), Y15
-	VMASKMOVPS   64(AX), Y15, Y14
-	VFMADD231PS  Y13, Y14, Y8
-	VMASKMOVPS   Y8, Y15, 64(AX)
-	LEAQ         (AX)(R13*4), AX
-	VMULPS       Y12, Y9, Y9
-	VFMADD231PS  (AX), Y13, Y9
-	VMOVUPS      Y9, (AX)
-	VMULPS       Y12, Y10, Y10
-	VFMADD231PS  32(AX), Y13, Y10
-	VMOVUPS      Y10, 32(AX)
-	VMULPS       Y12, Y11, Y11
-	VMOVDQU      (R12), Y15
-	VMASKMOVPS   64(AX), Y15, Y14
-	VFMADD231PS  Y13, Y14, Y11
-	VMASKMOVPS   Y11, Y15, 64(AX)
-	JMP          rows4edge3next
 
-rows4edge3fresh:
-	VMOVDQU    (R12), Y15
-	VMULPS     Y12, Y0, Y0
-	VMOVUPS    Y0, (AX)
-	VMULPS     Y12, Y1, Y1
-	VMOVUPS    Y1, 32(AX)
-	VMULPS     Y12, Y2, Y2
-	VMASKMOVPS Y2, Y15, 64(AX)
-	LEAQ       (AX)(R13*4), AX
-	VMULPS     Y12, Y3, Y3
-	VMOVUPS    Y3, (AX)
-	VMULPS     Y12, Y4, Y4
-	VMOVUPS    Y4, 32(AX)
-	VMULPS     Y12, Y5, Y5
-	VMASKMOVPS Y5, Y15, 64(AX)
-	LEAQ       (AX)(R13*4), AX
-	VMULPS     Y12, Y6, Y6
-	VMOVUPS    Y6, (AX)
-	VMULPS     Y12, Y7, Y7
-	VMOVUPS    Y7, 32(AX)
-	VMULPS     Y12, Y8, Y8
-	VMASKMOVPS Y8, Y15, 64(AX)
-	LEAQ       (AX)(R13*4), AX
-	VMULPS     Y12, Y9, Y9
+part3store0:
+	VMOVUPS     Y0, (AX)
+	VMOVUPS     Y1, 32(AX)
+	VMASKMOVPS  Y2, Y15, 64(AX)
+	DECQ        R12
+	JEQ         part3written
+	LEAQ        (AX)(R13*4), AX
+	VMULPS      Y12, Y3, Y3
+	VMULPS      Y12, Y4, Y4
+	VMULPS      Y12, Y5, Y5
+	TESTQ       DI, DI
+	JEQ         part3store1
+	VFMADD231PS (AX), Y13, Y3
+	VFMADD231PS 32(AX), Y13, Y4
+	VMASKMOVPS  64(AX), Y15, Y14
+	VFMADD231PS Y13, Y14, Y5
+
+part3store1:
+	VMOVUPS     Y3, (AX)
+	VMOVUPS     Y4, 32(AX)
+	VMASKMOVPS  Y5, Y15, 64(AX)
+	DECQ        R12
+	JEQ         part3written
+	LEAQ        (AX)(R13*4), AX
+	VMULPS      Y12, Y6, Y6
+	VMULPS      Y12, Y7, Y7
+	VMULPS      Y12, Y8, Y8
+	TESTQ       DI, DI
+	JEQ         part3store2
+	VFMADD231PS (AX), Y13, Y6
+	VFMADD231PS 32(AX), Y13, Y7
+	VMASKMOVPS  64(AX), Y15, Y14
+	VFMADD231PS Y13, Y14, Y8
+
+part3store2:
+	VMOVUPS     Y6, (AX)
+	VMOVUPS     Y7, 32(AX)
+	VMASKMOVPS  Y8, Y15, 64(AX)
+	DECQ        R12
+	JEQ         part3written
+	LEAQ        (AX)(R13*4), AX
+	VMULPS      Y12, Y9, Y9
+	VMULPS      Y12, Y10, Y10
+	VMULPS      Y12, Y11, Y11
+	TESTQ       DI, DI
+	JEQ         part3store3
+	VFMADD231PS (AX), Y13, Y9
+	VFMADD231PS 32(AX), Y13, Y10
+	VMASKMOVPS  64(AX), Y15, Y14
+	VFMADD231PS Y13, Y14, Y11
+
+part3store3:
 	VMOVUPS    Y9, (AX)
-	VMULPS     Y12, Y10, Y10
 	VMOVUPS    Y10, 32(AX)
-	VMULPS     Y12, Y11, Y11
 	VMASKMOVPS Y11, Y15, 64(AX)
 
-rows4edge3next:
+part3written:
+	JMP after
+
+whole3:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	CMPQ   R12, $0x04
+	JNE    whole3rest
+	CMPQ   96(SP), $0x01
+	JLT    whole3rest
+	MOVQ   t+0(FP), R13
+	MOVQ   152(R13), R13
+	MOVQ   R11, R12
+	MOVQ   64(SP), BP
+	JNE    whole3packed
+	SUBQ   $0x04, R9
+	JLT    whole3end
+
+whole3round:
+	VMOVUPS      (DI), Y12
+	VMOVUPS      32(DI), Y13
+	VMOVUPS      64(DI), Y14
+	VBROADCASTSS (AX), Y15
+	VFMADD231PS  Y15, Y12, Y0
+	VFMADD231PS  Y15, Y13, Y1
+	VFMADD231PS  Y15, Y14, Y2
+	VBROADCASTSS (AX)(BX*1), Y15
+	VFMADD231PS  Y15, Y12, Y3
+	VFMADD231PS  Y15, Y13, Y4
+	VFMADD231PS  Y15, Y14, Y5
+	VBROADCASTSS (AX)(BX*2), Y15
+	VFMADD231PS  Y15, Y12, Y6
+	VFMADD231PS  Y15, Y13, Y7
+	VFMADD231PS  Y15, Y14, Y8
+	VBROADCASTSS (AX)(DX*1), Y15
+	VFMADD231PS  Y15, Y12, Y9
+	VFMADD231PS  Y15, Y13, Y10
+	VFMADD231PS  Y15, Y14, Y11
+	VMOVUPS      (DI)(R8*1), Y12
+	VMOVUPS      32(DI)(R8*1), Y13
+	VMOVUPS      64(DI)(R8*1), Y14
+	VBROADCASTSS 4(AX), Y15
+	VFMADD231PS  Y15, Y12, Y0
+	VFMADD231PS  Y15, Y13, Y1
+	VFMADD231PS  Y15, Y14, Y2
+	VBROADCASTSS 4(AX)(BX*1), Y15
+	VFMADD231PS  Y15, Y12, Y3
+	VFMADD231PS  Y15, Y13, Y4
+	VFMADD231PS  Y15, Y14, Y5
+	VBROADCASTSS 4(AX)(BX*2), Y15
+	VFMADD231PS  Y15, Y12, Y6
+	VFMADD231PS  Y15, Y13, Y7
+	VFMADD231PS  Y15, Y14, Y8
+	VBROADCASTSS 4(AX)(DX*1), Y15
+	VFMADD231PS  Y15, Y12, Y9
+	VFMADD231PS  Y15, Y13, Y10
+	VFMADD231PS  Y15, Y14, Y11
+	VMOVUPS      (DI)(R8*2), Y12
+	VMOVUPS      32(DI)(R8*2), Y13
+	VMOVUPS      64(DI)(R8*2), Y14
+	VBROADCASTSS 8(AX), Y15
+	VFMADD231PS  Y15, Y12, Y0
+	VFMADD231PS  Y15, Y13, Y1
+	VFMADD231PS  Y15, Y14, Y2
+	VBROADCASTSS 8(AX)(BX*1), Y15
+	VFMADD231PS  Y15, Y12, Y3
+	VFMADD231PS  Y15, Y13, Y4
+	VFMADD231PS  Y15, Y14, Y5
+	VBROADCASTSS 8(AX)(BX*2), Y15
+	VFMADD231PS  Y15, Y12, Y6
+	VFMADD231PS  Y15, Y13, Y7
+	VFMADD231PS  Y15, Y14, Y8
+	VBROADCASTSS 8(AX)(DX*1), Y15
+	VFMADD231PS  Y15, Y12, Y9
+	VFMADD231PS  Y15, Y13, Y10
+	VFMADD231PS  Y15, Y14, Y11
+	VMOVUPS      (DI)(R14*1), Y12
+	VMOVUPS      32(DI)(R14*1), Y13
+	VMOVUPS      64(DI)(R14*1), Y14
+	VBROADCASTSS 12(AX), Y15
+	VFMADD231PS  Y15, Y12, Y0
+	VFMADD231PS  Y15, Y13, Y1
+	VFMADD231PS  Y15, Y14, Y2
+	VBROADCASTSS 12(AX)(BX*1), Y15
+	VFMADD231PS  Y15, Y12, Y3
+	VFMADD231PS  Y15, Y13, Y4
+	VFMADD231PS  Y15, Y14, Y5
+	VBROADCASTSS 12(AX)(BX*2), Y15
+	VFMADD231PS  Y15, Y12, Y6
+	VFMADD231PS  Y15, Y13, Y7
+	VFMADD231PS  Y15, Y14, Y8
+	VBROADCASTSS 12(AX)(DX*1), Y15
+	VFMADD231PS  Y15, Y12, Y9
+	VFMADD231PS  Y15, Y13, Y10
+	VFMADD231PS  Y15, Y14, Y11
+	LEAQ         (DI)(R8*4), DI
+	ADDQ         $0x10, AX
+
+	// The first rounds prefetch C, the others the next sliver of A.
+	CMPQ       R9, 56(SP)
+	JLE        whole3next
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	PREFETCHT0 95(R12)
+	LEAQ       (R12)(R13*4), R12
+	SUBQ       $0x04, R9
+	JGE        whole3round
+	JMP        whole3end
+
+whole3next:
+	PREFETCHT1 (BP)
+	ADDQ       72(SP), BP
+	CMPQ       BP, 80(SP)
+	JLT        whole3down
+	ADDQ       88(SP), BP
+	ADDQ       $0x40, 80(SP)
+
+whole3down:
+	SUBQ $0x04, R9
+	JGE  whole3round
+
+whole3end:
+	JMP whole3packedend
+
+whole3packed:
+	SUBQ $0x04, R9
+	JLT  whole3packedend
+
+whole3packedround:
+	VMOVUPS      (DI), Y12
+	VMOVUPS      32(DI), Y13
+	VMOVUPS      64(DI), Y14
+	VBROADCASTSS (AX), Y15
+	VFMADD231PS  Y15, Y12, Y0
+	VFMADD231PS  Y15, Y13, Y1
+	VFMADD231PS  Y15, Y14, Y2
+	VBROADCASTSS 4(AX), Y15
+	VFMADD231PS  Y15, Y12, Y3
+	VFMADD231PS  Y15, Y13, Y4
+	VFMADD231PS  Y15, Y14, Y5
+	VBROADCASTSS 8(AX), Y15
+	VFMADD231PS  Y15, Y12, Y6
+	VFMADD231PS  Y15, Y13, Y7
+	VFMADD231PS  Y15, Y14, Y8
+	VBROADCASTSS 12(AX), Y15
+	VFMADD231PS  Y15, Y12, Y9
+	VFMADD231PS  Y15, Y13, Y10
+	VFMADD231PS  Y15, Y14, Y11
+	VMOVUPS      (DI)(R8*1), Y12
+	VMOVUPS      32(DI)(R8*1), Y13
+	VMOVUPS      64(DI)(R8*1), Y14
+	VBROADCASTSS 16(AX), Y15
+	VFMADD231PS  Y15, Y12, Y0
+	VFMADD231PS  Y15, Y13, Y1
+	VFMADD231PS  Y15, Y14, Y2
+	VBROADCASTSS 20(AX), Y15
+	VFMADD231PS  Y15, Y12, Y3
+	VFMADD231PS  Y15, Y13, Y4
+	VFMADD231PS  Y15, Y14, Y5
+	VBROADCASTSS 24(AX), Y15
+	VFMADD231PS  Y15, Y12, Y6
+	VFMADD231PS  Y15, Y13, Y7
+	VFMADD231PS  Y15, Y14, Y8
+	VBROADCASTSS 28(AX), Y15
+	VFMADD231PS  Y15, Y12, Y9
+	VFMADD231PS  Y15, Y13, Y10
+	VFMADD231PS  Y15, Y14, Y11
+	VMOVUPS      (DI)(R8*2), Y12
+	VMOVUPS      32(DI)(R8*2), Y13
+	VMOVUPS      64(DI)(R8*2), Y14
+	VBROADCASTSS 32(AX), Y15
+	VFMADD231PS  Y15, Y12, Y0
+	VFMADD231PS  Y15, Y13, Y1
+	VFMADD231PS  Y15, Y14, Y2
+	VBROADCASTSS 36(AX), Y15
+	VFMADD231PS  Y15, Y12, Y3
+	VFMADD231PS  Y15, Y13, Y4
+	VFMADD231PS  Y15, Y14, Y5
+	VBROADCASTSS 40(AX), Y15
+	VFMADD231PS  Y15, Y12, Y6
+	VFMADD231PS  Y15, Y13, Y7
+	VFMADD231PS  Y15, Y14, Y8
+	VBROADCASTSS 44(AX), Y15
+	VFMADD231PS  Y15, Y12, Y9
+	VFMADD231PS  Y15, Y13, Y10
+	VFMADD231PS  Y15, Y14, Y11
+	VMOVUPS      (DI)(R14*1), Y12
+	VMOVUPS      32(DI)(R14*1), Y13
+	VMOVUPS      64(DI)(R14*1), Y14
+	VBROADCASTSS 48(AX), Y15
+	VFMADD231PS  Y15, Y12, Y0
+	VFMADD231PS  Y15, Y13, Y1
+	VFMADD231PS  Y15, Y14, Y2
+	VBROADCASTSS 52(AX), Y15
+	VFMADD231PS  Y15, Y12, Y3
+	VFMADD231PS  Y15, Y13, Y4
+	VFMADD231PS  Y15, Y14, Y5
+	VBROADCASTSS 56(AX), Y15
+	VFMADD231PS  Y15, Y12, Y6
+	VFMADD231PS  Y15, Y13, Y7
+	VFMADD231PS  Y15, Y14, Y8
+	VBROADCASTSS 60(AX), Y15
+	VFMADD231PS  Y15, Y12, Y9
+	VFMADD231PS  Y15, Y13, Y10
+	VFMADD231PS  Y15, Y14, Y11
+	LEAQ         (DI)(R8*4), DI
+	ADDQ         $0x00000040, AX
+
+	// The first rounds prefetch C, the others the next sliver of A.
+	CMPQ       R9, 56(SP)
+	JLE        whole3packednext
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	PREFETCHT0 95(R12)
+	LEAQ       (R12)(R13*4), R12
+	SUBQ       $0x04, R9
+	JGE        whole3packedround
+	JMP        whole3packedend
+
+whole3packednext:
+	PREFETCHT1 (BP)
+	ADDQ       72(SP), BP
+	CMPQ       BP, 80(SP)
+	JLT        whole3packeddown
+	ADDQ       88(SP), BP
+	ADDQ       $0x40, 80(SP)
+
+whole3packeddown:
+	SUBQ $0x04, R9
+	JGE  whole3packedround
+
+whole3packedend:
+	MOVQ BP, 64(SP)
+	MOVQ (SP), R12
+	ADDQ $0x04, R9
+
+whole3rest:
+	TESTQ R9, R9
+	JEQ   whole3write
+
+whole3one:
+	VMOVUPS      (DI), Y12
+	VMOVUPS      32(DI), Y13
+	VMOVUPS      64(DI), Y14
+	PREFETCHT0   (DI)(R14*1)
+	PREFETCHT0   64(DI)(R14*1)
+	ADDQ         R8, DI
+	VBROADCASTSS (AX), Y15
+	VFMADD231PS  Y15, Y12, Y0
+	VFMADD231PS  Y15, Y13, Y1
+	VFMADD231PS  Y15, Y14, Y2
+	CMPQ         R12, $0x01
+	JEQ          whole3step
+	VBROADCASTSS (AX)(BX*1), Y15
+	VFMADD231PS  Y15, Y12, Y3
+	VFMADD231PS  Y15, Y13, Y4
+	VFMADD231PS  Y15, Y14, Y5
+	CMPQ         R12, $0x02
+	JEQ          whole3step
+	VBROADCASTSS (AX)(BX*2), Y15
+	VFMADD231PS  Y15, Y12, Y6
+	VFMADD231PS  Y15, Y13, Y7
+	VFMADD231PS  Y15, Y14, Y8
+	CMPQ         R12, $0x03
+	JEQ          whole3step
+	VBROADCASTSS (AX)(DX*1), Y15
+	VFMADD231PS  Y15, Y12, Y9
+	VFMADD231PS  Y15, Y13, Y10
+	VFMADD231PS  Y15, Y14, Y11
+
+whole3step:
+	ADDQ SI, AX
+	DECQ R9
+	JNE  whole3one
+
+whole3write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Y12
+	VBROADCASTSS 164(AX), Y13
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
+	SHLL         $0x01, DI
+	MOVQ         R11, AX
+	VMULPS       Y12, Y0, Y0
+	VMULPS       Y12, Y1, Y1
+	VMULPS       Y12, Y2, Y2
+	TESTQ        DI, DI
+	JEQ          whole3store0
+	VFMADD231PS  (AX), Y13, Y0
+	VFMADD231PS  32(AX), Y13, Y1
+	VFMADD231PS  64(AX), Y13, Y2
+
+whole3store0:
+	VMOVUPS     Y0, (AX)
+	VMOVUPS     Y1, 32(AX)
+	VMOVUPS     Y2, 64(AX)
+	DECQ        R12
+	JEQ         whole3written
+	LEAQ        (AX)(R13*4), AX
+	VMULPS      Y12, Y3, Y3
+	VMULPS      Y12, Y4, Y4
+	VMULPS      Y12, Y5, Y5
+	TESTQ       DI, DI
+	JEQ         whole3store1
+	VFMADD231PS (AX), Y13, Y3
+	VFMADD231PS 32(AX), Y13, Y4
+	VFMADD231PS 64(AX), Y13, Y5
+
+whole3store1:
+	VMOVUPS     Y3, (AX)
+	VMOVUPS     Y4, 32(AX)
+	VMOVUPS     Y5, 64(AX)
+	DECQ        R12
+	JEQ         whole3written
+	LEAQ        (AX)(R13*4), AX
+	VMULPS      Y12, Y6, Y6
+	VMULPS      Y12, Y7, Y7
+	VMULPS      Y12, Y8, Y8
+	TESTQ       DI, DI
+	JEQ         whole3store2
+	VFMADD231PS (AX), Y13, Y6
+	VFMADD231PS 32(AX), Y13, Y7
+	VFMADD231PS 64(AX), Y13, Y8
+
+whole3store2:
+	VMOVUPS     Y6, (AX)
+	VMOVUPS     Y7, 32(AX)
+	VMOVUPS     Y8, 64(AX)
+	DECQ        R12
+	JEQ         whole3written
+	LEAQ        (AX)(R13*4), AX
+	VMULPS      Y12, Y9, Y9
+	VMULPS      Y12, Y10, Y10
+	VMULPS      Y12, Y11, Y11
+	TESTQ       DI, DI
+	JEQ         whole3store3
+	VFMADD231PS (AX), Y13, Y9
+	VFMADD231PS 32(AX), Y13, Y10
+	VFMADD231PS 64(AX), Y13, Y11
+
+whole3store3:
+	VMOVUPS Y9, (AX)
+	VMOVUPS Y10, 32(AX)
+	VMOVUPS Y11, 64(AX)
+
+whole3written:
+	SUBQ $0x18, 48(SP)
+	JLE  after
+	MOVQ t+0(FP), R13
+	MOVQ 120(R13), R13
+	LEAQ (R10)(R13*4), R10
+	ADDQ $0x00000060, R11
+	JMP  tile
+
+part2:
+	NEGQ    R13
+	ADDQ    $0x10, R13
+	LEAQ    window<>+0(SB), BP
+	LEAQ    (BP)(R13*4), BP
+	VMOVDQU (BP), Y14
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	VXORPS  Y9, Y9, Y9
+	VXORPS  Y10, Y10, Y10
+	TESTQ   R9, R9
+	JEQ     part2write
+
+part2one:
+	VMOVUPS      (DI), Y12
+	VMASKMOVPS   32(DI), Y14, Y13
+	ADDQ         R8, DI
+	VBROADCASTSS (AX), Y15
+	VFMADD231PS  Y15, Y12, Y0
+	VFMADD231PS  Y15, Y13, Y1
+	CMPQ         R12, $0x01
+	JEQ          part2step
+	VBROADCASTSS (AX)(BX*1), Y15
+	VFMADD231PS  Y15, Y12, Y3
+	VFMADD231PS  Y15, Y13, Y4
+	CMPQ         R12, $0x02
+	JEQ          part2step
+	VBROADCASTSS (AX)(BX*2), Y15
+	VFMADD231PS  Y15, Y12, Y6
+	VFMADD231PS  Y15, Y13, Y7
+	CMPQ         R12, $0x03
+	JEQ          part2step
+	VBROADCASTSS (AX)(DX*1), Y15
+	VFMADD231PS  Y15, Y12, Y9
+	VFMADD231PS  Y15, Y13, Y10
+
+part2step:
+	ADDQ SI, AX
+	DECQ R9
+	JNE  part2one
+
+part2write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Y12
+	VBROADCASTSS 164(AX), Y13
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
+	SHLL         $0x01, DI
+	MOVQ         R11, AX
+	VMOVDQU      (BP), Y15
+	VMULPS       Y12, Y0, Y0
+	VMULPS       Y12, Y1, Y1
+	TESTQ        DI, DI
+	JEQ          part2store0
+	VFMADD231PS  (AX), Y13, Y0
+	VMASKMOVPS   32(AX), Y15, Y14
+	VFMADD231PS  Y13, Y14, Y1
+
+part2store0:
+	VMOVUPS     Y0, (AX)
+	VMASKMOVPS  Y1, Y15, 32(AX)
+	DECQ        R12
+	JEQ         part2written
+	LEAQ        (AX)(R13*4), AX
+	VMULPS      Y12, Y3, Y3
+	VMULPS      Y12, Y4, Y4
+	TESTQ       DI, DI
+	JEQ         part2store1
+	VFMADD231PS (AX), Y13, Y3
+	VMASKMOVPS  32(AX), Y15, Y14
+	VFMADD231PS Y13, Y14, Y4
+
+part2store1:
+	VMOVUPS     Y3, (AX)
+	VMASKMOVPS  Y4, Y15, 32(AX)
+	DECQ        R12
+	JEQ         part2written
+	LEAQ        (AX)(R13*4), AX
+	VMULPS      Y12, Y6, Y6
+	VMULPS      Y12, Y7, Y7
+	TESTQ       DI, DI
+	JEQ         part2store2
+	VFMADD231PS (AX), Y13, Y6
+	VMASKMOVPS  32(AX), Y15, Y14
+	VFMADD231PS Y13, Y14, Y7
+
+part2store2:
+	VMOVUPS     Y6, (AX)
+	VMASKMOVPS  Y7, Y15, 32(AX)
+	DECQ        R12
+	JEQ         part2written
+	LEAQ        (AX)(R13*4), AX
+	VMULPS      Y12, Y9, Y9
+	VMULPS      Y12, Y10, Y10
+	TESTQ       DI, DI
+	JEQ         part2store3
+	VFMADD231PS (AX), Y13, Y9
+	VMASKMOVPS  32(AX), Y15, Y14
+	VFMADD231PS Y13, Y14, Y10
+
+part2store3:
+	VMOVUPS    Y9, (AX)
+	VMASKMOVPS Y10, Y15, 32(AX)
+
+part2written:
+	JMP after
+
+whole2:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	TESTQ  R9, R9
+	JEQ    whole2write
+
+whole2one:
+	VMOVUPS      (DI), Y12
+	VMOVUPS      32(DI), Y13
+	ADDQ         R8, DI
+	VBROADCASTSS (AX), Y15
+	VFMADD231PS  Y15, Y12, Y0
+	VFMADD231PS  Y15, Y13, Y1
+	CMPQ         R12, $0x01
+	JEQ          whole2step
+	VBROADCASTSS (AX)(BX*1), Y15
+	VFMADD231PS  Y15, Y12, Y3
+	VFMADD231PS  Y15, Y13, Y4
+	CMPQ         R12, $0x02
+	JEQ          whole2step
+	VBROADCASTSS (AX)(BX*2), Y15
+	VFMADD231PS  Y15, Y12, Y6
+	VFMADD231PS  Y15, Y13, Y7
+	CMPQ         R12, $0x03
+	JEQ          whole2step
+	VBROADCASTSS (AX)(DX*1), Y15
+	VFMADD231PS  Y15, Y12, Y9
+	VFMADD231PS  Y15, Y13, Y10
+
+whole2step:
+	ADDQ SI, AX
+	DECQ R9
+	JNE  whole2one
+
+whole2write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Y12
+	VBROADCASTSS 164(AX), Y13
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
+	SHLL         $0x01, DI
+	MOVQ         R11, AX
+	VMULPS       Y12, Y0, Y0
+	VMULPS       Y12, Y1, Y1
+	TESTQ        DI, DI
+	JEQ          whole2store0
+	VFMADD231PS  (AX), Y13, Y0
+	VFMADD231PS  32(AX), Y13, Y1
+
+whole2store0:
+	VMOVUPS     Y0, (AX)
+	VMOVUPS     Y1, 32(AX)
+	DECQ        R12
+	JEQ         whole2written
+	LEAQ        (AX)(R13*4), AX
+	VMULPS      Y12, Y3, Y3
+	VMULPS      Y12, Y4, Y4
+	TESTQ       DI, DI
+	JEQ         whole2store1
+	VFMADD231PS (AX), Y13, Y3
+	VFMADD231PS 32(AX), Y13, Y4
+
+whole2store1:
+	VMOVUPS     Y3, (AX)
+	VMOVUPS     Y4, 32(AX)
+	DECQ        R12
+	JEQ         whole2written
+	LEAQ        (AX)(R13*4), AX
+	VMULPS      Y12, Y6, Y6
+	VMULPS      Y12, Y7, Y7
+	TESTQ       DI, DI
+	JEQ         whole2store2
+	VFMADD231PS (AX), Y13, Y6
+	VFMADD231PS 32(AX), Y13, Y7
+
+whole2store2:
+	VMOVUPS     Y6, (AX)
+	VMOVUPS     Y7, 32(AX)
+	DECQ        R12
+	JEQ         whole2written
+	LEAQ        (AX)(R13*4), AX
+	VMULPS      Y12, Y9, Y9
+	VMULPS      Y12, Y10, Y10
+	TESTQ       DI, DI
+	JEQ         whole2store3
+	VFMADD231PS (AX), Y13, Y9
+	VFMADD231PS 32(AX), Y13, Y10
+
+whole2store3:
+	VMOVUPS Y9, (AX)
+	VMOVUPS Y10, 32(AX)
+
+whole2written:
+	JMP after
+
+part1:
+	NEGQ    R13
+	ADDQ    $0x08, R13
+	LEAQ    window<>+0(SB), BP
+	LEAQ    (BP)(R13*4), BP
+	VMOVDQU (BP), Y14
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	VXORPS  Y9, Y9, Y9
+	VXORPS  Y10, Y10, Y10
+	SUBQ    $0x02, R9
+	JLT     part1last
+
+part1two:
+	VMASKMOVPS   (DI), Y14, Y12
+	ADDQ         R8, DI
+	VBROADCASTSS (AX), Y15
+	VFMADD231PS  Y15, Y12, Y0
+	CMPQ         R12, $0x01
+	JEQ          part1even
+	VBROADCASTSS (AX)(BX*1), Y15
+	VFMADD231PS  Y15, Y12, Y3
+	CMPQ         R12, $0x02
+	JEQ          part1even
+	VBROADCASTSS (AX)(BX*2), Y15
+	VFMADD231PS  Y15, Y12, Y6
+	CMPQ         R12, $0x03
+	JEQ          part1even
+	VBROADCASTSS (AX)(DX*1), Y15
+	VFMADD231PS  Y15, Y12, Y9
+
+part1even:
+	ADDQ         SI, AX
+	VMASKMOVPS   (DI), Y14, Y12
+	ADDQ         R8, DI
+	VBROADCASTSS (AX), Y15
+	VFMADD231PS  Y15, Y12, Y1
+	CMPQ         R12, $0x01
+	JEQ          part1odd
+	VBROADCASTSS (AX)(BX*1), Y15
+	VFMADD231PS  Y15, Y12, Y4
+	CMPQ         R12, $0x02
+	JEQ          part1odd
+	VBROADCASTSS (AX)(BX*2), Y15
+	VFMADD231PS  Y15, Y12, Y7
+	CMPQ         R12, $0x03
+	JEQ          part1odd
+	VBROADCASTSS (AX)(DX*1), Y15
+	VFMADD231PS  Y15, Y12, Y10
+
+part1odd:
+	ADDQ SI, AX
+	SUBQ $0x02, R9
+	JGE  part1two
+
+part1last:
+	ADDQ $0x02, R9
+	JEQ  part1write
+
+part1one:
+	VMASKMOVPS   (DI), Y14, Y12
+	ADDQ         R8, DI
+	VBROADCASTSS (AX), Y15
+	VFMADD231PS  Y15, Y12, Y0
+	CMPQ         R12, $0x01
+	JEQ          part1step
+	VBROADCASTSS (AX)(BX*1), Y15
+	VFMADD231PS  Y15, Y12, Y3
+	CMPQ         R12, $0x02
+	JEQ          part1step
+	VBROADCASTSS (AX)(BX*2), Y15
+	VFMADD231PS  Y15, Y12, Y6
+	CMPQ         R12, $0x03
+	JEQ          part1step
+	VBROADCASTSS (AX)(DX*1), Y15
+	VFMADD231PS  Y15, Y12, Y9
+
+part1step:
+	ADDQ SI, AX
+	DECQ R9
+	JNE  part1one
+
+part1write:
+	VADDPS       Y1, Y0, Y0
+	VADDPS       Y4, Y3, Y3
+	VADDPS       Y7, Y6, Y6
+	VADDPS       Y10, Y9, Y9
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Y12
+	VBROADCASTSS 164(AX), Y13
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
+	SHLL         $0x01, DI
+	MOVQ         R11, AX
+	VMOVDQU      (BP), Y15
+	VMULPS       Y12, Y0, Y0
+	TESTQ        DI, DI
+	JEQ          part1store0
+	VMASKMOVPS   (AX), Y15, Y14
+	VFMADD231PS  Y13, Y14, Y0
+
+part1store0:
+	VMASKMOVPS  Y0, Y15, (AX)
+	DECQ        R12
+	JEQ         part1written
+	LEAQ        (AX)(R13*4), AX
+	VMULPS      Y12, Y3, Y3
+	TESTQ       DI, DI
+	JEQ         part1store1
+	VMASKMOVPS  (AX), Y15, Y14
+	VFMADD231PS Y13, Y14, Y3
+
+part1store1:
+	VMASKMOVPS  Y3, Y15, (AX)
+	DECQ        R12
+	JEQ         part1written
+	LEAQ        (AX)(R13*4), AX
+	VMULPS      Y12, Y6, Y6
+	TESTQ       DI, DI
+	JEQ         part1store2
+	VMASKMOVPS  (AX), Y15, Y14
+	VFMADD231PS Y13, Y14, Y6
+
+part1store2:
+	VMASKMOVPS  Y6, Y15, (AX)
+	DECQ        R12
+	JEQ         part1written
+	LEAQ        (AX)(R13*4), AX
+	VMULPS      Y12, Y9, Y9
+	TESTQ       DI, DI
+	JEQ         part1store3
+	VMASKMOVPS  (AX), Y15, Y14
+	VFMADD231PS Y13, Y14, Y9
+
+part1store3:
+	VMASKMOVPS Y9, Y15, (AX)
+
+part1written:
+	JMP after
+
+whole1:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	SUBQ   $0x02, R9
+	JLT    whole1last
+
+whole1two:
+	VMOVUPS      (DI), Y12
+	ADDQ         R8, DI
+	VBROADCASTSS (AX), Y15
+	VFMADD231PS  Y15, Y12, Y0
+	CMPQ         R12, $0x01
+	JEQ          whole1even
+	VBROADCASTSS (AX)(BX*1), Y15
+	VFMADD231PS  Y15, Y12, Y3
+	CMPQ         R12, $0x02
+	JEQ          whole1even
+	VBROADCASTSS (AX)(BX*2), Y15
+	VFMADD231PS  Y15, Y12, Y6
+	CMPQ         R12, $0x03
+	JEQ          whole1even
+	VBROADCASTSS (AX)(DX*1), Y15
+	VFMADD231PS  Y15, Y12, Y9
+
+whole1even:
+	ADDQ         SI, AX
+	VMOVUPS      (DI), Y12
+	ADDQ         R8, DI
+	VBROADCASTSS (AX), Y15
+	VFMADD231PS  Y15, Y12, Y1
+	CMPQ         R12, $0x01
+	JEQ          whole1odd
+	VBROADCASTSS (AX)(BX*1), Y15
+	VFMADD231PS  Y15, Y12, Y4
+	CMPQ         R12, $0x02
+	JEQ          whole1odd
+	VBROADCASTSS (AX)(BX*2), Y15
+	VFMADD231PS  Y15, Y12, Y7
+	CMPQ         R12, $0x03
+	JEQ          whole1odd
+	VBROADCASTSS (AX)(DX*1), Y15
+	VFMADD231PS  Y15, Y12, Y10
+
+whole1odd:
+	ADDQ SI, AX
+	SUBQ $0x02, R9
+	JGE  whole1two
+
+whole1last:
+	ADDQ $0x02, R9
+	JEQ  whole1write
+
+whole1one:
+	VMOVUPS      (DI), Y12
+	ADDQ         R8, DI
+	VBROADCASTSS (AX), Y15
+	VFMADD231PS  Y15, Y12, Y0
+	CMPQ         R12, $0x01
+	JEQ          whole1step
+	VBROADCASTSS (AX)(BX*1), Y15
+	VFMADD231PS  Y15, Y12, Y3
+	CMPQ         R12, $0x02
+	JEQ          whole1step
+	VBROADCASTSS (AX)(BX*2), Y15
+	VFMADD231PS  Y15, Y12, Y6
+	CMPQ         R12, $0x03
+	JEQ          whole1step
+	VBROADCASTSS (AX)(DX*1), Y15
+	VFMADD231PS  Y15, Y12, Y9
+
+whole1step:
+	ADDQ SI, AX
+	DECQ R9
+	JNE  whole1one
+
+whole1write:
+	VADDPS       Y1, Y0, Y0
+	VADDPS       Y4, Y3, Y3
+	VADDPS       Y7, Y6, Y6
+	VADDPS       Y10, Y9, Y9
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Y12
+	VBROADCASTSS 164(AX), Y13
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
+	SHLL         $0x01, DI
+	MOVQ         R11, AX
+	VMULPS       Y12, Y0, Y0
+	TESTQ        DI, DI
+	JEQ          whole1store0
+	VFMADD231PS  (AX), Y13, Y0
+
+whole1store0:
+	VMOVUPS     Y0, (AX)
+	DECQ        R12
+	JEQ         whole1written
+	LEAQ        (AX)(R13*4), AX
+	VMULPS      Y12, Y3, Y3
+	TESTQ       DI, DI
+	JEQ         whole1store1
+	VFMADD231PS (AX), Y13, Y3
+
+whole1store1:
+	VMOVUPS     Y3, (AX)
+	DECQ        R12
+	JEQ         whole1written
+	LEAQ        (AX)(R13*4), AX
+	VMULPS      Y12, Y6, Y6
+	TESTQ       DI, DI
+	JEQ         whole1store2
+	VFMADD231PS (AX), Y13, Y6
+
+whole1store2:
+	VMOVUPS     Y6, (AX)
+	DECQ        R12
+	JEQ         whole1written
+	LEAQ        (AX)(R13*4), AX
+	VMULPS      Y12, Y9, Y9
+	TESTQ       DI, DI
+	JEQ         whole1store3
+	VFMADD231PS (AX), Y13, Y9
+
+whole1store3:
+	VMOVUPS Y9, (AX)
+
+whole1written:
 after:
 	DECQ  16(SP)
 	JEQ   done

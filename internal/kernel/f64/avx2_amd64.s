@@ -14,34 +14,27 @@ GLOBL window<>(SB), RODATA|NOPTR, $64
 
 // func tilesAVX2(t *byte)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·tilesAVX2(SB), NOSPLIT, $96-8
-	MOVQ t+0(FP), R13
-	MOVQ (R13), R13
+TEXT ·tilesAVX2(SB), NOSPLIT, $104-8
+	MOVQ t+0(FP), BP
+	MOVQ (BP), R13
 	MOVQ R13, (SP)
-	MOVQ t+0(FP), R13
-	MOVQ 8(R13), R13
+	MOVQ 8(BP), R13
 	MOVQ R13, 8(SP)
-	MOVQ t+0(FP), R13
-	MOVQ 16(R13), R13
+	MOVQ 16(BP), R13
 	MOVQ R13, 16(SP)
-	MOVQ t+0(FP), R13
-	MOVQ 40(R13), R13
+	MOVQ 40(BP), R13
 	MOVQ R13, 24(SP)
-	MOVQ t+0(FP), R13
-	MOVQ 128(R13), R13
+	MOVQ 128(BP), R13
 	MOVQ R13, 40(SP)
-	MOVQ t+0(FP), BX
-	MOVQ 64(BX), BX
+	MOVQ 64(BP), BX
 	SHLQ $0x03, BX
-	MOVQ t+0(FP), SI
-	MOVQ 72(SI), SI
+	MOVQ 72(BP), SI
 	SHLQ $0x03, SI
-	MOVQ t+0(FP), R8
-	MOVQ 112(R8), R8
+	MOVQ 112(BP), R8
 	SHLQ $0x03, R8
 	LEAQ (BX)(BX*2), DX
 
-	// B is asked for eight rows ahead, or along the row where rows are whole pages apart:
+	// B is prefetched eight rows ahead, or along the row if rows are whole pages apart:
 	// these share sets of the first level of cache, which has no room for more of them.
 	MOVQ    $0x00000600, R14
 	MOVQ    R8, R13
@@ -73,10 +66,10 @@ near:
 	LEAQ (R8)(R8*2), R14
 
 walk:
-	MOVQ BP, 88(SP)
+	MOVQ BP, 96(SP)
 
 sliver:
-	// The next sliver lies aNext elements on, or, where that is 0, as many rows.
+	// The next sliver lies aNext elements on, or, if that is 0, as many rows.
 	MOVQ  t+0(FP), R13
 	MOVQ  80(R13), R13
 	SHLQ  $0x03, R13
@@ -87,2395 +80,62 @@ sliver:
 apart:
 	MOVQ R13, 32(SP)
 	ADDQ 24(SP), R13
-	MOVQ R13, 56(SP)
+	MOVQ R13, 64(SP)
 
-	// It is asked for line by line, down its rows, or, where a column is a line, along them.
+	// It is prefetched line by line, down its rows, or along them if a column fills a line.
 	CMPQ  BX, $0x08
 	JEQ   contiguous
-	MOVQ  BX, 64(SP)
+	MOVQ  BX, 72(SP)
 	MOVQ  (SP), BP
 	IMULQ BX, BP
 	ADDQ  BP, R13
-	MOVQ  R13, 72(SP)
+	MOVQ  R13, 80(SP)
 	NEGQ  BP
 	ADDQ  $0x40, BP
-	MOVQ  BP, 80(SP)
-	JMP   asked
+	MOVQ  BP, 88(SP)
+	JMP   prefetched
 
 contiguous:
-	MOVQ SI, 64(SP)
+	MOVQ SI, 72(SP)
 	MOVQ $0x4000000000000000, R13
-	MOVQ R13, 72(SP)
+	MOVQ R13, 80(SP)
 
-asked:
-	MOVQ t+0(FP), R12
-	MOVQ 24(R12), R12
+prefetched:
+	MOVQ t+0(FP), R13
+	MOVQ 24(R13), R13
+	MOVQ R13, 48(SP)
 	MOVQ t+0(FP), R10
 	MOVQ 88(R10), R10
 	MOVQ 40(SP), R11
-	MOVQ (SP), R13
+
+	// The rounds that prefetch C, a row each, end at this number of steps to come.
+	MOVQ t+0(FP), R13
+	MOVQ 32(R13), R13
+	SUBQ $0x14, R13
+	MOVQ R13, 56(SP)
+
+tile:
+	MOVQ (SP), R12
+	MOVQ 24(SP), AX
+	MOVQ R10, DI
+	MOVQ t+0(FP), R9
+	MOVQ 32(R9), R9
+	MOVQ 48(SP), R13
 	CMPQ R13, $0x04
-	JEQ  rows4
-	CMPQ R13, $0x03
-	JEQ  rows3
-	CMPQ R13, $0x02
-	JEQ  rows2
-	CMPQ R12, $0x0c
-	JLT  rows1edge
-
-	// The rounds that ask for C, a row each, end at this number of steps to come.
-	MOVQ    t+0(FP), R13
-	MOVQ    32(R13), R13
-	SUBQ    $0x04, R13
-	MOVQ    $0x00000003, BP
-	CMPQ    R13, BP
-	CMOVQLT BP, R13
-	MOVQ    R13, 48(SP)
-
-rows1tile:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	MOVQ   24(SP), AX
-	MOVQ   R10, DI
-	MOVQ   t+0(FP), R9
-	MOVQ   32(R9), R9
-	MOVQ   t+0(FP), R13
-	MOVQ   152(R13), R13
-	MOVQ   R11, BP
-	JMP    rows1fullcheckC
-
-rows1fullroundC:
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	VMOVUPD      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	VMOVUPD      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	VMOVUPD      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	VMOVUPD      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	ADDQ         SI, AX
-	PREFETCHT0   (BP)
-	PREFETCHT0   64(BP)
-	PREFETCHT0   95(BP)
-	LEAQ         (BP)(R13*8), BP
-	SUBQ         $0x04, R9
-
-rows1fullcheckC:
-	CMPQ R9, 48(SP)
-	JGT  rows1fullroundC
-	MOVQ 56(SP), BP
-	SUBQ $0x04, R9
-	JLT  rows1fullrest
-
-rows1fullround:
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	VMOVUPD      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	VMOVUPD      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	VMOVUPD      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	VMOVUPD      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	ADDQ         SI, AX
-	PREFETCHT1   (BP)
-	ADDQ         64(SP), BP
-	CMPQ         BP, 72(SP)
-	JLT          rows1fulldown
-	ADDQ         80(SP), BP
-	ADDQ         $0x40, 72(SP)
-
-rows1fulldown:
-	SUBQ $0x04, R9
-	JGE  rows1fullround
-
-rows1fullrest:
-	MOVQ BP, 56(SP)
-	ADDQ $0x04, R9
-	JEQ  rows1fullwrite
-
-rows1fullone:
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	VMOVUPD      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	ADDQ         SI, AX
-	DECQ         R9
-	JNZ          rows1fullone
-
-rows1fullwrite:
-	MOVQ         t+0(FP), AX
-	VBROADCASTSD 160(AX), Y12
-	VBROADCASTSD 168(AX), Y13
-	MOVQ         t+0(FP), R13
-	MOVQ         152(R13), R13
-	MOVQ         168(AX), DI
-	MOVQ         R11, AX
-	SHLQ         $0x01, DI
-	JEQ          rows1fullfresh
-	VMULPD       Y12, Y0, Y0
-	VFMADD231PD  (AX), Y13, Y0
-	VMOVUPD      Y0, (AX)
-	VMULPD       Y12, Y1, Y1
-	VFMADD231PD  32(AX), Y13, Y1
-	VMOVUPD      Y1, 32(AX)
-	VMULPD       Y12, Y2, Y2
-	VFMADD231PD  64(AX), Y13, Y2
-	VMOVUPD      Y2, 64(AX)
-	JMP          rows1fullnext
-
-rows1fullfresh:
-	VMULPD  Y12, Y0, Y0
-	VMOVUPD Y0, (AX)
-	VMULPD  Y12, Y1, Y1
-	VMOVUPD Y1, 32(AX)
-	VMULPD  Y12, Y2, Y2
-	VMOVUPD Y2, 64(AX)
-
-rows1fullnext:
-	MOVQ t+0(FP), R13
-	MOVQ 120(R13), R13
-	LEAQ (R10)(R13*8), R10
-	ADDQ $0x00000060, R11
-	SUBQ $0x0c, R12
-	CMPQ R12, $0x0c
-	JGE  rows1tile
-
-rows1edge:
-	TESTQ  R12, R12
-	JEQ    after
-	CMPQ   R12, $0x04
-	JGT    rows1wider1
-	JLT    rows1part1
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	MOVQ   24(SP), AX
-	MOVQ   R10, DI
-	MOVQ   t+0(FP), R9
-	MOVQ   32(R9), R9
-	SUBQ   $0x04, R9
-	JLT    rows1whole1rest
-
-rows1whole1round:
-	VMOVUPD      (DI), Y12
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y1
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y1
-	ADDQ         SI, AX
-	SUBQ         $0x04, R9
-	JGE          rows1whole1round
-
-rows1whole1rest:
-	ADDQ $0x04, R9
-	JEQ  rows1whole1add
-
-rows1whole1one:
-	VMOVUPD      (DI), Y12
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	ADDQ         SI, AX
-	DECQ         R9
-	JNZ          rows1whole1one
-
-rows1whole1add:
-	VADDPD       Y1, Y0, Y0
-	MOVQ         t+0(FP), AX
-	VBROADCASTSD 160(AX), Y12
-	VBROADCASTSD 168(AX), Y13
-	MOVQ         t+0(FP), R13
-	MOVQ         152(R13), R13
-	MOVQ         168(AX), DI
-	MOVQ         R11, AX
-	SHLQ         $0x01, DI
-	JEQ          rows1whole1fresh
-	VMULPD       Y12, Y0, Y0
-	VFMADD231PD  (AX), Y13, Y0
-	VMOVUPD      Y0, (AX)
-	JMP          rows1whole1next
-
-rows1whole1fresh:
-	VMULPD  Y12, Y0, Y0
-	VMOVUPD Y0, (AX)
-
-rows1whole1next:
-	JMP after
-
-rows1part1:
-	NEGQ    R12
-	ADDQ    $0x04, R12
-	LEAQ    window<>+0(SB), R13
-	LEAQ    (R13)(R12*8), R12
-	VXORPS  Y0, Y0, Y0
-	VXORPS  Y1, Y1, Y1
-	MOVQ    24(SP), AX
-	MOVQ    R10, DI
-	MOVQ    t+0(FP), R9
-	MOVQ    32(R9), R9
-	VMOVDQU (R12), Y14
-	SUBQ    $0x04, R9
-	JLT     rows1edge1rest
-
-rows1edge1round:
-	VMASKMOVPD   (DI), Y14, Y12
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	ADDQ         SI, AX
-	VMASKMOVPD   (DI), Y14, Y12
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y1
-	ADDQ         SI, AX
-	VMASKMOVPD   (DI), Y14, Y12
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	ADDQ         SI, AX
-	VMASKMOVPD   (DI), Y14, Y12
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y1
-	ADDQ         SI, AX
-	SUBQ         $0x04, R9
-	JGE          rows1edge1round
-
-rows1edge1rest:
-	ADDQ $0x04, R9
-	JEQ  rows1edge1add
-
-rows1edge1one:
-	VMASKMOVPD   (DI), Y14, Y12
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	ADDQ         SI, AX
-	DECQ         R9
-	JNZ          rows1edge1one
-
-rows1edge1add:
-	VADDPD       Y1, Y0, Y0
-	MOVQ         t+0(FP), AX
-	VBROADCASTSD 160(AX), Y12
-	VBROADCASTSD 168(AX), Y13
-	MOVQ         t+0(FP), R13
-	MOVQ         152(R13), R13
-	MOVQ         168(AX), DI
-	MOVQ         R11, AX
-	SHLQ         $0x01, DI
-	JEQ          rows1edge1fresh
-	VMOVDQU      (R12), Y15
-	VMULPD       Y12, Y0, Y0
-	VMOVDQU      (R12), Y15
-	VMASKMOVPD   (AX), Y15, Y14
-	VFMADD231PD  Y13, Y14, Y0
-	VMASKMOVPD   Y0, Y15, (AX)
-	JMP          rows1edge1next
-
-rows1edge1fresh:
-	VMOVDQU    (R12), Y15
-	VMULPD     Y12, Y0, Y0
-	VMASKMOVPD Y0, Y15, (AX)
-
-rows1edge1next:
-	JMP after
-
-rows1wider1:
-	CMPQ   R12, $0x08
-	JGT    rows1wider2
-	JLT    rows1part2
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	MOVQ   24(SP), AX
-	MOVQ   R10, DI
-	MOVQ   t+0(FP), R9
-	MOVQ   32(R9), R9
-	SUBQ   $0x04, R9
-	JLT    rows1whole2rest
-
-rows1whole2round:
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	ADDQ         SI, AX
-	SUBQ         $0x04, R9
-	JGE          rows1whole2round
-
-rows1whole2rest:
-	ADDQ $0x04, R9
-	JEQ  rows1whole2add
-
-rows1whole2one:
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	ADDQ         SI, AX
-	DECQ         R9
-	JNZ          rows1whole2one
-
-rows1whole2add:
-	MOVQ         t+0(FP), AX
-	VBROADCASTSD 160(AX), Y12
-	VBROADCASTSD 168(AX), Y13
-	MOVQ         t+0(FP), R13
-	MOVQ         152(R13), R13
-	MOVQ         168(AX), DI
-	MOVQ         R11, AX
-	SHLQ         $0x01, DI
-	JEQ          rows1whole2fresh
-	VMULPD       Y12, Y0, Y0
-	VFMADD231PD  (AX), Y13, Y0
-	VMOVUPD      Y0, (AX)
-	VMULPD       Y12, Y1, Y1
-	VFMADD231PD  32(AX), Y13, Y1
-	VMOVUPD      Y1, 32(AX)
-	JMP          rows1whole2next
-
-rows1whole2fresh:
-	VMULPD  Y12, Y0, Y0
-	VMOVUPD Y0, (AX)
-	VMULPD  Y12, Y1, Y1
-	VMOVUPD Y1, 32(AX)
-
-rows1whole2next:
-	JMP after
-
-rows1part2:
-	NEGQ    R12
-	ADDQ    $0x08, R12
-	LEAQ    window<>+0(SB), R13
-	LEAQ    (R13)(R12*8), R12
-	VXORPS  Y0, Y0, Y0
-	VXORPS  Y1, Y1, Y1
-	MOVQ    24(SP), AX
-	MOVQ    R10, DI
-	MOVQ    t+0(FP), R9
-	MOVQ    32(R9), R9
-	VMOVDQU (R12), Y14
-	SUBQ    $0x04, R9
-	JLT     rows1edge2rest
-
-rows1edge2round:
-	VMOVUPD      (DI), Y12
-	VMASKMOVPD   32(DI), Y14, Y13
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	VMASKMOVPD   32(DI), Y14, Y13
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	VMASKMOVPD   32(DI), Y14, Y13
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	VMASKMOVPD   32(DI), Y14, Y13
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	ADDQ         SI, AX
-	SUBQ         $0x04, R9
-	JGE          rows1edge2round
-
-rows1edge2rest:
-	ADDQ $0x04, R9
-	JEQ  rows1edge2add
-
-rows1edge2one:
-	VMOVUPD      (DI), Y12
-	VMASKMOVPD   32(DI), Y14, Y13
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	ADDQ         SI, AX
-	DECQ         R9
-	JNZ          rows1edge2one
-
-rows1edge2add:
-	MOVQ         t+0(FP), AX
-	VBROADCASTSD 160(AX), Y12
-	VBROADCASTSD 168(AX), Y13
-	MOVQ         t+0(FP), R13
-	MOVQ         152(R13), R13
-	MOVQ         168(AX), DI
-	MOVQ         R11, AX
-	SHLQ         $0x01, DI
-	JEQ          rows1edge2fresh
-	VMOVDQU      (R12), Y15
-	VMULPD       Y12, Y0, Y0
-	VFMADD231PD  (AX), Y13, Y0
-	VMOVUPD      Y0, (AX)
-	VMULPD       Y12, Y1, Y1
-	VMOVDQU      (R12), Y15
-	VMASKMOVPD   32(AX), Y15, Y14
-	VFMADD231PD  Y13, Y14, Y1
-	VMASKMOVPD   Y1, Y15, 32(AX)
-	JMP          rows1edge2next
-
-rows1edge2fresh:
-	VMOVDQU    (R12), Y15
-	VMULPD     Y12, Y0, Y0
-	VMOVUPD    Y0, (AX)
-	VMULPD     Y12, Y1, Y1
-	VMASKMOVPD Y1, Y15, 32(AX)
-
-rows1edge2next:
-	JMP after
-
-rows1wider2:
-	NEGQ   R12
-	ADDQ   $0x0c, R12
-	LEAQ   window<>+0(SB), R13
-	LEAQ   (R13)(R12*8), R12
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	MOVQ   24(SP), AX
-	MOVQ   R10, DI
-	MOVQ   t+0(FP), R9
-	MOVQ   32(R9), R9
-	TESTQ  R9, R9
-	JEQ    rows1edge3write
-
-rows1edge3one:
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	VMOVDQU      (R12), Y15
-	VMASKMOVPD   64(DI), Y15, Y14
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	ADDQ         SI, AX
-	DECQ         R9
-	JNZ          rows1edge3one
-
-rows1edge3write:
-	MOVQ         t+0(FP), AX
-	VBROADCASTSD 160(AX), Y12
-	VBROADCASTSD 168(AX), Y13
-	MOVQ         t+0(FP), R13
-	MOVQ         152(R13), R13
-	MOVQ         168(AX), DI
-	MOVQ         R11, AX
-	SHLQ         $0x01, DI
-	JEQ          rows1edge3fresh
-	VMOVDQU      (R12), Y15
-	VMULPD       Y12, Y0, Y0
-	VFMADD231PD  (AX), Y13, Y0
-	VMOVUPD      Y0, (AX)
-	VMULPD       Y12, Y1, Y1
-	VFMADD231PD  32(AX), Y13, Y1
-	VMOVUPD      Y1, 32(AX)
-	VMULPD       Y12, Y2, Y2
-	VMOVDQU      (R12), Y15
-	VMASKMOVPD   64(AX), Y15, Y14
-	VFMADD231PD  Y13, Y14, Y2
-	VMASKMOVPD   Y2, Y15, 64(AX)
-	JMP          rows1edge3next
-
-rows1edge3fresh:
-	VMOVDQU    (R12), Y15
-	VMULPD     Y12, Y0, Y0
-	VMOVUPD    Y0, (AX)
-	VMULPD     Y12, Y1, Y1
-	VMOVUPD    Y1, 32(AX)
-	VMULPD     Y12, Y2, Y2
-	VMASKMOVPD Y2, Y15, 64(AX)
-
-rows1edge3next:
-	JMP after
-
-rows2:
-	CMPQ R12, $0x0c
-	JLT  rows2edge
-
-	// The rounds that ask for C, a row each, end at this number of steps to come.
-	MOVQ    t+0(FP), R13
-	MOVQ    32(R13), R13
-	SUBQ    $0x08, R13
-	MOVQ    $0x00000003, BP
-	CMPQ    R13, BP
-	CMOVQLT BP, R13
-	MOVQ    R13, 48(SP)
-
-rows2tile:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	MOVQ   24(SP), AX
-	MOVQ   R10, DI
-	MOVQ   t+0(FP), R9
-	MOVQ   32(R9), R9
-	MOVQ   t+0(FP), R13
-	MOVQ   152(R13), R13
-	MOVQ   R11, BP
-	JMP    rows2fullcheckC
-
-rows2fullroundC:
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	VMOVUPD      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VFMADD231PD  Y15, Y14, Y5
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	VMOVUPD      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VFMADD231PD  Y15, Y14, Y5
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	VMOVUPD      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VFMADD231PD  Y15, Y14, Y5
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	VMOVUPD      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VFMADD231PD  Y15, Y14, Y5
-	ADDQ         SI, AX
-	PREFETCHT0   (BP)
-	PREFETCHT0   64(BP)
-	PREFETCHT0   95(BP)
-	LEAQ         (BP)(R13*8), BP
-	SUBQ         $0x04, R9
-
-rows2fullcheckC:
-	CMPQ R9, 48(SP)
-	JGT  rows2fullroundC
-	MOVQ 56(SP), BP
-	SUBQ $0x04, R9
-	JLT  rows2fullrest
-
-rows2fullround:
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	VMOVUPD      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VFMADD231PD  Y15, Y14, Y5
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	VMOVUPD      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VFMADD231PD  Y15, Y14, Y5
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	VMOVUPD      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VFMADD231PD  Y15, Y14, Y5
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	VMOVUPD      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VFMADD231PD  Y15, Y14, Y5
-	ADDQ         SI, AX
-	PREFETCHT1   (BP)
-	ADDQ         64(SP), BP
-	CMPQ         BP, 72(SP)
-	JLT          rows2fulldown
-	ADDQ         80(SP), BP
-	ADDQ         $0x40, 72(SP)
-
-rows2fulldown:
-	SUBQ $0x04, R9
-	JGE  rows2fullround
-
-rows2fullrest:
-	MOVQ BP, 56(SP)
-	ADDQ $0x04, R9
-	JEQ  rows2fullwrite
-
-rows2fullone:
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	VMOVUPD      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VFMADD231PD  Y15, Y14, Y5
-	ADDQ         SI, AX
-	DECQ         R9
-	JNZ          rows2fullone
-
-rows2fullwrite:
-	MOVQ         t+0(FP), AX
-	VBROADCASTSD 160(AX), Y12
-	VBROADCASTSD 168(AX), Y13
-	MOVQ         t+0(FP), R13
-	MOVQ         152(R13), R13
-	MOVQ         168(AX), DI
-	MOVQ         R11, AX
-	SHLQ         $0x01, DI
-	JEQ          rows2fullfresh
-	VMULPD       Y12, Y0, Y0
-	VFMADD231PD  (AX), Y13, Y0
-	VMOVUPD      Y0, (AX)
-	VMULPD       Y12, Y1, Y1
-	VFMADD231PD  32(AX), Y13, Y1
-	VMOVUPD      Y1, 32(AX)
-	VMULPD       Y12, Y2, Y2
-	VFMADD231PD  64(AX), Y13, Y2
-	VMOVUPD      Y2, 64(AX)
-	LEAQ         (AX)(R13*8), AX
-	VMULPD       Y12, Y3, Y3
-	VFMADD231PD  (AX), Y13, Y3
-	VMOVUPD      Y3, (AX)
-	VMULPD       Y12, Y4, Y4
-	VFMADD231PD  32(AX), Y13, Y4
-	VMOVUPD      Y4, 32(AX)
-	VMULPD       Y12, Y5, Y5
-	VFMADD231PD  64(AX), Y13, Y5
-	VMOVUPD      Y5, 64(AX)
-	JMP          rows2fullnext
-
-rows2fullfresh:
-	VMULPD  Y12, Y0, Y0
-	VMOVUPD Y0, (AX)
-	VMULPD  Y12, Y1, Y1
-	VMOVUPD Y1, 32(AX)
-	VMULPD  Y12, Y2, Y2
-	VMOVUPD Y2, 64(AX)
-	LEAQ    (AX)(R13*8), AX
-	VMULPD  Y12, Y3, Y3
-	VMOVUPD Y3, (AX)
-	VMULPD  Y12, Y4, Y4
-	VMOVUPD Y4, 32(AX)
-	VMULPD  Y12, Y5, Y5
-	VMOVUPD Y5, 64(AX)
-
-rows2fullnext:
-	MOVQ t+0(FP), R13
-	MOVQ 120(R13), R13
-	LEAQ (R10)(R13*8), R10
-	ADDQ $0x00000060, R11
-	SUBQ $0x0c, R12
-	CMPQ R12, $0x0c
-	JGE  rows2tile
-
-rows2edge:
-	TESTQ  R12, R12
-	JEQ    after
-	CMPQ   R12, $0x04
-	JGT    rows2wider1
-	JLT    rows2part1
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	MOVQ   24(SP), AX
-	MOVQ   R10, DI
-	MOVQ   t+0(FP), R9
-	MOVQ   32(R9), R9
-	SUBQ   $0x04, R9
-	JLT    rows2whole1rest
-
-rows2whole1round:
-	VMOVUPD      (DI), Y12
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y1
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y4
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y1
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y4
-	ADDQ         SI, AX
-	SUBQ         $0x04, R9
-	JGE          rows2whole1round
-
-rows2whole1rest:
-	ADDQ $0x04, R9
-	JEQ  rows2whole1add
-
-rows2whole1one:
-	VMOVUPD      (DI), Y12
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	ADDQ         SI, AX
-	DECQ         R9
-	JNZ          rows2whole1one
-
-rows2whole1add:
-	VADDPD       Y1, Y0, Y0
-	VADDPD       Y4, Y3, Y3
-	MOVQ         t+0(FP), AX
-	VBROADCASTSD 160(AX), Y12
-	VBROADCASTSD 168(AX), Y13
-	MOVQ         t+0(FP), R13
-	MOVQ         152(R13), R13
-	MOVQ         168(AX), DI
-	MOVQ         R11, AX
-	SHLQ         $0x01, DI
-	JEQ          rows2whole1fresh
-	VMULPD       Y12, Y0, Y0
-	VFMADD231PD  (AX), Y13, Y0
-	VMOVUPD      Y0, (AX)
-	LEAQ         (AX)(R13*8), AX
-	VMULPD       Y12, Y3, Y3
-	VFMADD231PD  (AX), Y13, Y3
-	VMOVUPD      Y3, (AX)
-	JMP          rows2whole1next
-
-rows2whole1fresh:
-	VMULPD  Y12, Y0, Y0
-	VMOVUPD Y0, (AX)
-	LEAQ    (AX)(R13*8), AX
-	VMULPD  Y12, Y3, Y3
-	VMOVUPD Y3, (AX)
-
-rows2whole1next:
-	JMP after
-
-rows2part1:
-	NEGQ    R12
-	ADDQ    $0x04, R12
-	LEAQ    window<>+0(SB), R13
-	LEAQ    (R13)(R12*8), R12
-	VXORPS  Y0, Y0, Y0
-	VXORPS  Y1, Y1, Y1
-	VXORPS  Y3, Y3, Y3
-	VXORPS  Y4, Y4, Y4
-	MOVQ    24(SP), AX
-	MOVQ    R10, DI
-	MOVQ    t+0(FP), R9
-	MOVQ    32(R9), R9
-	VMOVDQU (R12), Y14
-	SUBQ    $0x04, R9
-	JLT     rows2edge1rest
-
-rows2edge1round:
-	VMASKMOVPD   (DI), Y14, Y12
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	ADDQ         SI, AX
-	VMASKMOVPD   (DI), Y14, Y12
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y1
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y4
-	ADDQ         SI, AX
-	VMASKMOVPD   (DI), Y14, Y12
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	ADDQ         SI, AX
-	VMASKMOVPD   (DI), Y14, Y12
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y1
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y4
-	ADDQ         SI, AX
-	SUBQ         $0x04, R9
-	JGE          rows2edge1round
-
-rows2edge1rest:
-	ADDQ $0x04, R9
-	JEQ  rows2edge1add
-
-rows2edge1one:
-	VMASKMOVPD   (DI), Y14, Y12
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	ADDQ         SI, AX
-	DECQ         R9
-	JNZ          rows2edge1one
-
-rows2edge1add:
-	VADDPD       Y1, Y0, Y0
-	VADDPD       Y4, Y3, Y3
-	MOVQ         t+0(FP), AX
-	VBROADCASTSD 160(AX), Y12
-	VBROADCASTSD 168(AX), Y13
-	MOVQ         t+0(FP), R13
-	MOVQ         152(R13), R13
-	MOVQ         168(AX), DI
-	MOVQ         R11, AX
-	SHLQ         $0x01, DI
-	JEQ          rows2edge1fresh
-	VMOVDQU      (R12), Y15
-	VMULPD       Y12, Y0, Y0
-	VMOVDQU      (R12), Y15
-	VMASKMOVPD   (AX), Y15, Y14
-	VFMADD231PD  Y13, Y14, Y0
-	VMASKMOVPD   Y0, Y15, (AX)
-	LEAQ         (AX)(R13*8), AX
-	VMULPD       Y12, Y3, Y3
-	VMOVDQU      (R12), Y15
-	VMASKMOVPD   (AX), Y15, Y14
-	VFMADD231PD  Y13, Y14, Y3
-	VMASKMOVPD   Y3, Y15, (AX)
-	JMP          rows2edge1next
-
-rows2edge1fresh:
-	VMOVDQU    (R12), Y15
-	VMULPD     Y12, Y0, Y0
-	VMASKMOVPD Y0, Y15, (AX)
-	LEAQ       (AX)(R13*8), AX
-	VMULPD     Y12, Y3, Y3
-	VMASKMOVPD Y3, Y15, (AX)
-
-rows2edge1next:
-	JMP after
-
-rows2wider1:
-	CMPQ   R12, $0x08
-	JGT    rows2wider2
-	JLT    rows2part2
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	MOVQ   24(SP), AX
-	MOVQ   R10, DI
-	MOVQ   t+0(FP), R9
-	MOVQ   32(R9), R9
-	SUBQ   $0x04, R9
-	JLT    rows2whole2rest
-
-rows2whole2round:
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	ADDQ         SI, AX
-	SUBQ         $0x04, R9
-	JGE          rows2whole2round
-
-rows2whole2rest:
-	ADDQ $0x04, R9
-	JEQ  rows2whole2add
-
-rows2whole2one:
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	ADDQ         SI, AX
-	DECQ         R9
-	JNZ          rows2whole2one
-
-rows2whole2add:
-	MOVQ         t+0(FP), AX
-	VBROADCASTSD 160(AX), Y12
-	VBROADCASTSD 168(AX), Y13
-	MOVQ         t+0(FP), R13
-	MOVQ         152(R13), R13
-	MOVQ         168(AX), DI
-	MOVQ         R11, AX
-	SHLQ         $0x01, DI
-	JEQ          rows2whole2fresh
-	VMULPD       Y12, Y0, Y0
-	VFMADD231PD  (AX), Y13, Y0
-	VMOVUPD      Y0, (AX)
-	VMULPD       Y12, Y1, Y1
-	VFMADD231PD  32(AX), Y13, Y1
-	VMOVUPD      Y1, 32(AX)
-	LEAQ         (AX)(R13*8), AX
-	VMULPD       Y12, Y3, Y3
-	VFMADD231PD  (AX), Y13, Y3
-	VMOVUPD      Y3, (AX)
-	VMULPD       Y12, Y4, Y4
-	VFMADD231PD  32(AX), Y13, Y4
-	VMOVUPD      Y4, 32(AX)
-	JMP          rows2whole2next
-
-rows2whole2fresh:
-	VMULPD  Y12, Y0, Y0
-	VMOVUPD Y0, (AX)
-	VMULPD  Y12, Y1, Y1
-	VMOVUPD Y1, 32(AX)
-	LEAQ    (AX)(R13*8), AX
-	VMULPD  Y12, Y3, Y3
-	VMOVUPD Y3, (AX)
-	VMULPD  Y12, Y4, Y4
-	VMOVUPD Y4, 32(AX)
-
-rows2whole2next:
-	JMP after
-
-rows2part2:
-	NEGQ    R12
-	ADDQ    $0x08, R12
-	LEAQ    window<>+0(SB), R13
-	LEAQ    (R13)(R12*8), R12
-	VXORPS  Y0, Y0, Y0
-	VXORPS  Y1, Y1, Y1
-	VXORPS  Y3, Y3, Y3
-	VXORPS  Y4, Y4, Y4
-	MOVQ    24(SP), AX
-	MOVQ    R10, DI
-	MOVQ    t+0(FP), R9
-	MOVQ    32(R9), R9
-	VMOVDQU (R12), Y14
-	SUBQ    $0x04, R9
-	JLT     rows2edge2rest
-
-rows2edge2round:
-	VMOVUPD      (DI), Y12
-	VMASKMOVPD   32(DI), Y14, Y13
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	VMASKMOVPD   32(DI), Y14, Y13
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	VMASKMOVPD   32(DI), Y14, Y13
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	VMASKMOVPD   32(DI), Y14, Y13
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	ADDQ         SI, AX
-	SUBQ         $0x04, R9
-	JGE          rows2edge2round
-
-rows2edge2rest:
-	ADDQ $0x04, R9
-	JEQ  rows2edge2add
-
-rows2edge2one:
-	VMOVUPD      (DI), Y12
-	VMASKMOVPD   32(DI), Y14, Y13
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	ADDQ         SI, AX
-	DECQ         R9
-	JNZ          rows2edge2one
-
-rows2edge2add:
-	MOVQ         t+0(FP), AX
-	VBROADCASTSD 160(AX), Y12
-	VBROADCASTSD 168(AX), Y13
-	MOVQ         t+0(FP), R13
-	MOVQ         152(R13), R13
-	MOVQ         168(AX), DI
-	MOVQ         R11, AX
-	SHLQ         $0x01, DI
-	JEQ          rows2edge2fresh
-	VMOVDQU      (R12), Y15
-	VMULPD       Y12, Y0, Y0
-	VFMADD231PD  (AX), Y13, Y0
-	VMOVUPD      Y0, (AX)
-	VMULPD       Y12, Y1, Y1
-	VMOVDQU      (R12), Y15
-	VMASKMOVPD   32(AX), Y15, Y14
-	VFMADD231PD  Y13, Y14, Y1
-	VMASKMOVPD   Y1, Y15, 32(AX)
-	LEAQ         (AX)(R13*8), AX
-	VMULPD       Y12, Y3, Y3
-	VFMADD231PD  (AX), Y13, Y3
-	VMOVUPD      Y3, (AX)
-	VMULPD       Y12, Y4, Y4
-	VMOVDQU      (R12), Y15
-	VMASKMOVPD   32(AX), Y15, Y14
-	VFMADD231PD  Y13, Y14, Y4
-	VMASKMOVPD   Y4, Y15, 32(AX)
-	JMP          rows2edge2next
-
-rows2edge2fresh:
-	VMOVDQU    (R12), Y15
-	VMULPD     Y12, Y0, Y0
-	VMOVUPD    Y0, (AX)
-	VMULPD     Y12, Y1, Y1
-	VMASKMOVPD Y1, Y15, 32(AX)
-	LEAQ       (AX)(R13*8), AX
-	VMULPD     Y12, Y3, Y3
-	VMOVUPD    Y3, (AX)
-	VMULPD     Y12, Y4, Y4
-	VMASKMOVPD Y4, Y15, 32(AX)
-
-rows2edge2next:
-	JMP after
-
-rows2wider2:
-	NEGQ   R12
-	ADDQ   $0x0c, R12
-	LEAQ   window<>+0(SB), R13
-	LEAQ   (R13)(R12*8), R12
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	MOVQ   24(SP), AX
-	MOVQ   R10, DI
-	MOVQ   t+0(FP), R9
-	MOVQ   32(R9), R9
-	TESTQ  R9, R9
-	JEQ    rows2edge3write
-
-rows2edge3one:
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	VMOVDQU      (R12), Y15
-	VMASKMOVPD   64(DI), Y15, Y14
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VFMADD231PD  Y15, Y14, Y5
-	ADDQ         SI, AX
-	DECQ         R9
-	JNZ          rows2edge3one
-
-rows2edge3write:
-	MOVQ         t+0(FP), AX
-	VBROADCASTSD 160(AX), Y12
-	VBROADCASTSD 168(AX), Y13
-	MOVQ         t+0(FP), R13
-	MOVQ         152(R13), R13
-	MOVQ         168(AX), DI
-	MOVQ         R11, AX
-	SHLQ         $0x01, DI
-	JEQ          rows2edge3fresh
-	VMOVDQU      (R12), Y15
-	VMULPD       Y12, Y0, Y0
-	VFMADD231PD  (AX), Y13, Y0
-	VMOVUPD      Y0, (AX)
-	VMULPD       Y12, Y1, Y1
-	VFMADD231PD  32(AX), Y13, Y1
-	VMOVUPD      Y1, 32(AX)
-	VMULPD       Y12, Y2, Y2
-	VMOVDQU      (R12), Y15
-	VMASKMOVPD   64(AX), Y15, Y14
-	VFMADD231PD  Y13, Y14, Y2
-	VMASKMOVPD   Y2, Y15, 64(AX)
-	LEAQ         (AX)(R13*8), AX
-	VMULPD       Y12, Y3, Y3
-	VFMADD231PD  (AX), Y13, Y3
-	VMOVUPD      Y3, (AX)
-	VMULPD       Y12, Y4, Y4
-	VFMADD231PD  32(AX), Y13, Y4
-	VMOVUPD      Y4, 32(AX)
-	VMULPD       Y12, Y5, Y5
-	VMOVDQU      (R12), Y15
-	VMASKMOVPD   64(AX), Y15, Y14
-	VFMADD231PD  Y13, Y14, Y5
-	VMASKMOVPD   Y5, Y15, 64(AX)
-	JMP          rows2edge3next
-
-rows2edge3fresh:
-	VMOVDQU    (R12), Y15
-	VMULPD     Y12, Y0, Y0
-	VMOVUPD    Y0, (AX)
-	VMULPD     Y12, Y1, Y1
-	VMOVUPD    Y1, 32(AX)
-	VMULPD     Y12, Y2, Y2
-	VMASKMOVPD Y2, Y15, 64(AX)
-	LEAQ       (AX)(R13*8), AX
-	VMULPD     Y12, Y3, Y3
-	VMOVUPD    Y3, (AX)
-	VMULPD     Y12, Y4, Y4
-	VMOVUPD    Y4, 32(AX)
-	VMULPD     Y12, Y5, Y5
-	VMASKMOVPD Y5, Y15, 64(AX)
-
-rows2edge3next:
-	JMP after
-
-rows3:
-	CMPQ R12, $0x0c
-	JLT  rows3edge
-
-	// The rounds that ask for C, a row each, end at this number of steps to come.
-	MOVQ    t+0(FP), R13
-	MOVQ    32(R13), R13
-	SUBQ    $0x0c, R13
-	MOVQ    $0x00000003, BP
-	CMPQ    R13, BP
-	CMOVQLT BP, R13
-	MOVQ    R13, 48(SP)
-
-rows3tile:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y8, Y8, Y8
-	MOVQ   24(SP), AX
-	MOVQ   R10, DI
-	MOVQ   t+0(FP), R9
-	MOVQ   32(R9), R9
-	MOVQ   t+0(FP), R13
-	MOVQ   152(R13), R13
-	MOVQ   R11, BP
-	JMP    rows3fullcheckC
-
-rows3fullroundC:
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	VMOVUPD      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	VFMADD231PD  Y15, Y14, Y8
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	VMOVUPD      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	VFMADD231PD  Y15, Y14, Y8
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	VMOVUPD      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	VFMADD231PD  Y15, Y14, Y8
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	VMOVUPD      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	VFMADD231PD  Y15, Y14, Y8
-	ADDQ         SI, AX
-	PREFETCHT0   (BP)
-	PREFETCHT0   64(BP)
-	PREFETCHT0   95(BP)
-	LEAQ         (BP)(R13*8), BP
-	SUBQ         $0x04, R9
-
-rows3fullcheckC:
-	CMPQ R9, 48(SP)
-	JGT  rows3fullroundC
-	MOVQ 56(SP), BP
-	SUBQ $0x04, R9
-	JLT  rows3fullrest
-
-rows3fullround:
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	VMOVUPD      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	VFMADD231PD  Y15, Y14, Y8
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	VMOVUPD      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	VFMADD231PD  Y15, Y14, Y8
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	VMOVUPD      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	VFMADD231PD  Y15, Y14, Y8
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	VMOVUPD      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	VFMADD231PD  Y15, Y14, Y8
-	ADDQ         SI, AX
-	PREFETCHT1   (BP)
-	ADDQ         64(SP), BP
-	CMPQ         BP, 72(SP)
-	JLT          rows3fulldown
-	ADDQ         80(SP), BP
-	ADDQ         $0x40, 72(SP)
-
-rows3fulldown:
-	SUBQ $0x04, R9
-	JGE  rows3fullround
-
-rows3fullrest:
-	MOVQ BP, 56(SP)
-	ADDQ $0x04, R9
-	JEQ  rows3fullwrite
-
-rows3fullone:
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	VMOVUPD      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	VFMADD231PD  Y15, Y14, Y8
-	ADDQ         SI, AX
-	DECQ         R9
-	JNZ          rows3fullone
-
-rows3fullwrite:
-	MOVQ         t+0(FP), AX
-	VBROADCASTSD 160(AX), Y12
-	VBROADCASTSD 168(AX), Y13
-	MOVQ         t+0(FP), R13
-	MOVQ         152(R13), R13
-	MOVQ         168(AX), DI
-	MOVQ         R11, AX
-	SHLQ         $0x01, DI
-	JEQ          rows3fullfresh
-	VMULPD       Y12, Y0, Y0
-	VFMADD231PD  (AX), Y13, Y0
-	VMOVUPD      Y0, (AX)
-	VMULPD       Y12, Y1, Y1
-	VFMADD231PD  32(AX), Y13, Y1
-	VMOVUPD      Y1, 32(AX)
-	VMULPD       Y12, Y2, Y2
-	VFMADD231PD  64(AX), Y13, Y2
-	VMOVUPD      Y2, 64(AX)
-	LEAQ         (AX)(R13*8), AX
-	VMULPD       Y12, Y3, Y3
-	VFMADD231PD  (AX), Y13, Y3
-	VMOVUPD      Y3, (AX)
-	VMULPD       Y12, Y4, Y4
-	VFMADD231PD  32(AX), Y13, Y4
-	VMOVUPD      Y4, 32(AX)
-	VMULPD       Y12, Y5, Y5
-	VFMADD231PD  64(AX), Y13, Y5
-	VMOVUPD      Y5, 64(AX)
-	LEAQ         (AX)(R13*8), AX
-	VMULPD       Y12, Y6, Y6
-	VFMADD231PD  (AX), Y13, Y6
-	VMOVUPD      Y6, (AX)
-	VMULPD       Y12, Y7, Y7
-	VFMADD231PD  32(AX), Y13, Y7
-	VMOVUPD      Y7, 32(AX)
-	VMULPD       Y12, Y8, Y8
-	VFMADD231PD  64(AX), Y13, Y8
-	VMOVUPD      Y8, 64(AX)
-	JMP          rows3fullnext
-
-rows3fullfresh:
-	VMULPD  Y12, Y0, Y0
-	VMOVUPD Y0, (AX)
-	VMULPD  Y12, Y1, Y1
-	VMOVUPD Y1, 32(AX)
-	VMULPD  Y12, Y2, Y2
-	VMOVUPD Y2, 64(AX)
-	LEAQ    (AX)(R13*8), AX
-	VMULPD  Y12, Y3, Y3
-	VMOVUPD Y3, (AX)
-	VMULPD  Y12, Y4, Y4
-	VMOVUPD Y4, 32(AX)
-	VMULPD  Y12, Y5, Y5
-	VMOVUPD Y5, 64(AX)
-	LEAQ    (AX)(R13*8), AX
-	VMULPD  Y12, Y6, Y6
-	VMOVUPD Y6, (AX)
-	VMULPD  Y12, Y7, Y7
-	VMOVUPD Y7, 32(AX)
-	VMULPD  Y12, Y8, Y8
-	VMOVUPD Y8, 64(AX)
-
-rows3fullnext:
-	MOVQ t+0(FP), R13
-	MOVQ 120(R13), R13
-	LEAQ (R10)(R13*8), R10
-	ADDQ $0x00000060, R11
-	SUBQ $0x0c, R12
-	CMPQ R12, $0x0c
-	JGE  rows3tile
-
-rows3edge:
-	TESTQ  R12, R12
-	JEQ    after
-	CMPQ   R12, $0x04
-	JGT    rows3wider1
-	JLT    rows3part1
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	MOVQ   24(SP), AX
-	MOVQ   R10, DI
-	MOVQ   t+0(FP), R9
-	MOVQ   32(R9), R9
-	SUBQ   $0x04, R9
-	JLT    rows3whole1rest
-
-rows3whole1round:
-	VMOVUPD      (DI), Y12
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y1
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y4
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y7
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y1
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y4
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y7
-	ADDQ         SI, AX
-	SUBQ         $0x04, R9
-	JGE          rows3whole1round
-
-rows3whole1rest:
-	ADDQ $0x04, R9
-	JEQ  rows3whole1add
-
-rows3whole1one:
-	VMOVUPD      (DI), Y12
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	ADDQ         SI, AX
-	DECQ         R9
-	JNZ          rows3whole1one
-
-rows3whole1add:
-	VADDPD       Y1, Y0, Y0
-	VADDPD       Y4, Y3, Y3
-	VADDPD       Y7, Y6, Y6
-	MOVQ         t+0(FP), AX
-	VBROADCASTSD 160(AX), Y12
-	VBROADCASTSD 168(AX), Y13
-	MOVQ         t+0(FP), R13
-	MOVQ         152(R13), R13
-	MOVQ         168(AX), DI
-	MOVQ         R11, AX
-	SHLQ         $0x01, DI
-	JEQ          rows3whole1fresh
-	VMULPD       Y12, Y0, Y0
-	VFMADD231PD  (AX), Y13, Y0
-	VMOVUPD      Y0, (AX)
-	LEAQ         (AX)(R13*8), AX
-	VMULPD       Y12, Y3, Y3
-	VFMADD231PD  (AX), Y13, Y3
-	VMOVUPD      Y3, (AX)
-	LEAQ         (AX)(R13*8), AX
-	VMULPD       Y12, Y6, Y6
-	VFMADD231PD  (AX), Y13, Y6
-	VMOVUPD      Y6, (AX)
-	JMP          rows3whole1next
-
-rows3whole1fresh:
-	VMULPD  Y12, Y0, Y0
-	VMOVUPD Y0, (AX)
-	LEAQ    (AX)(R13*8), AX
-	VMULPD  Y12, Y3, Y3
-	VMOVUPD Y3, (AX)
-	LEAQ    (AX)(R13*8), AX
-	VMULPD  Y12, Y6, Y6
-	VMOVUPD Y6, (AX)
-
-rows3whole1next:
-	JMP after
-
-rows3part1:
-	NEGQ    R12
-	ADDQ    $0x04, R12
-	LEAQ    window<>+0(SB), R13
-	LEAQ    (R13)(R12*8), R12
-	VXORPS  Y0, Y0, Y0
-	VXORPS  Y1, Y1, Y1
-	VXORPS  Y3, Y3, Y3
-	VXORPS  Y4, Y4, Y4
-	VXORPS  Y6, Y6, Y6
-	VXORPS  Y7, Y7, Y7
-	MOVQ    24(SP), AX
-	MOVQ    R10, DI
-	MOVQ    t+0(FP), R9
-	MOVQ    32(R9), R9
-	VMOVDQU (R12), Y14
-	SUBQ    $0x04, R9
-	JLT     rows3edge1rest
-
-rows3edge1round:
-	VMASKMOVPD   (DI), Y14, Y12
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	ADDQ         SI, AX
-	VMASKMOVPD   (DI), Y14, Y12
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y1
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y4
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y7
-	ADDQ         SI, AX
-	VMASKMOVPD   (DI), Y14, Y12
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	ADDQ         SI, AX
-	VMASKMOVPD   (DI), Y14, Y12
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y1
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y4
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y7
-	ADDQ         SI, AX
-	SUBQ         $0x04, R9
-	JGE          rows3edge1round
-
-rows3edge1rest:
-	ADDQ $0x04, R9
-	JEQ  rows3edge1add
-
-rows3edge1one:
-	VMASKMOVPD   (DI), Y14, Y12
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	ADDQ         SI, AX
-	DECQ         R9
-	JNZ          rows3edge1one
-
-rows3edge1add:
-	VADDPD       Y1, Y0, Y0
-	VADDPD       Y4, Y3, Y3
-	VADDPD       Y7, Y6, Y6
-	MOVQ         t+0(FP), AX
-	VBROADCASTSD 160(AX), Y12
-	VBROADCASTSD 168(AX), Y13
-	MOVQ         t+0(FP), R13
-	MOVQ         152(R13), R13
-	MOVQ         168(AX), DI
-	MOVQ         R11, AX
-	SHLQ         $0x01, DI
-	JEQ          rows3edge1fresh
-	VMOVDQU      (R12), Y15
-	VMULPD       Y12, Y0, Y0
-	VMOVDQU      (R12), Y15
-	VMASKMOVPD   (AX), Y15, Y14
-	VFMADD231PD  Y13, Y14, Y0
-	VMASKMOVPD   Y0, Y15, (AX)
-	LEAQ         (AX)(R13*8), AX
-	VMULPD       Y12, Y3, Y3
-	VMOVDQU      (R12), Y15
-	VMASKMOVPD   (AX), Y15, Y14
-	VFMADD231PD  Y13, Y14, Y3
-	VMASKMOVPD   Y3, Y15, (AX)
-	LEAQ         (AX)(R13*8), AX
-	VMULPD       Y12, Y6, Y6
-	VMOVDQU      (R12), Y15
-	VMASKMOVPD   (AX), Y15, Y14
-	VFMADD231PD  Y13, Y14, Y6
-	VMASKMOVPD   Y6, Y15, (AX)
-	JMP          rows3edge1next
-
-rows3edge1fresh:
-	VMOVDQU    (R12), Y15
-	VMULPD     Y12, Y0, Y0
-	VMASKMOVPD Y0, Y15, (AX)
-	LEAQ       (AX)(R13*8), AX
-	VMULPD     Y12, Y3, Y3
-	VMASKMOVPD Y3, Y15, (AX)
-	LEAQ       (AX)(R13*8), AX
-	VMULPD     Y12, Y6, Y6
-	VMASKMOVPD Y6, Y15, (AX)
-
-rows3edge1next:
-	JMP after
-
-rows3wider1:
-	CMPQ   R12, $0x08
-	JGT    rows3wider2
-	JLT    rows3part2
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	MOVQ   24(SP), AX
-	MOVQ   R10, DI
-	MOVQ   t+0(FP), R9
-	MOVQ   32(R9), R9
-	SUBQ   $0x04, R9
-	JLT    rows3whole2rest
-
-rows3whole2round:
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	ADDQ         SI, AX
-	SUBQ         $0x04, R9
-	JGE          rows3whole2round
-
-rows3whole2rest:
-	ADDQ $0x04, R9
-	JEQ  rows3whole2add
-
-rows3whole2one:
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	ADDQ         SI, AX
-	DECQ         R9
-	JNZ          rows3whole2one
-
-rows3whole2add:
-	MOVQ         t+0(FP), AX
-	VBROADCASTSD 160(AX), Y12
-	VBROADCASTSD 168(AX), Y13
-	MOVQ         t+0(FP), R13
-	MOVQ         152(R13), R13
-	MOVQ         168(AX), DI
-	MOVQ         R11, AX
-	SHLQ         $0x01, DI
-	JEQ          rows3whole2fresh
-	VMULPD       Y12, Y0, Y0
-	VFMADD231PD  (AX), Y13, Y0
-	VMOVUPD      Y0, (AX)
-	VMULPD       Y12, Y1, Y1
-	VFMADD231PD  32(AX), Y13, Y1
-	VMOVUPD      Y1, 32(AX)
-	LEAQ         (AX)(R13*8), AX
-	VMULPD       Y12, Y3, Y3
-	VFMADD231PD  (AX), Y13, Y3
-	VMOVUPD      Y3, (AX)
-	VMULPD       Y12, Y4, Y4
-	VFMADD231PD  32(AX), Y13, Y4
-	VMOVUPD      Y4, 32(AX)
-	LEAQ         (AX)(R13*8), AX
-	VMULPD       Y12, Y6, Y6
-	VFMADD231PD  (AX), Y13, Y6
-	VMOVUPD      Y6, (AX)
-	VMULPD       Y12, Y7, Y7
-	VFMADD231PD  32(AX), Y13, Y7
-	VMOVUPD      Y7, 32(AX)
-	JMP          rows3whole2next
-
-rows3whole2fresh:
-	VMULPD  Y12, Y0, Y0
-	VMOVUPD Y0, (AX)
-	VMULPD  Y12, Y1, Y1
-	VMOVUPD Y1, 32(AX)
-	LEAQ    (AX)(R13*8), AX
-	VMULPD  Y12, Y3, Y3
-	VMOVUPD Y3, (AX)
-	VMULPD  Y12, Y4, Y4
-	VMOVUPD Y4, 32(AX)
-	LEAQ    (AX)(R13*8), AX
-	VMULPD  Y12, Y6, Y6
-	VMOVUPD Y6, (AX)
-	VMULPD  Y12, Y7, Y7
-	VMOVUPD Y7, 32(AX)
-
-rows3whole2next:
-	JMP after
-
-rows3part2:
-	NEGQ    R12
-	ADDQ    $0x08, R12
-	LEAQ    window<>+0(SB), R13
-	LEAQ    (R13)(R12*8), R12
-	VXORPS  Y0, Y0, Y0
-	VXORPS  Y1, Y1, Y1
-	VXORPS  Y3, Y3, Y3
-	VXORPS  Y4, Y4, Y4
-	VXORPS  Y6, Y6, Y6
-	VXORPS  Y7, Y7, Y7
-	MOVQ    24(SP), AX
-	MOVQ    R10, DI
-	MOVQ    t+0(FP), R9
-	MOVQ    32(R9), R9
-	VMOVDQU (R12), Y14
-	SUBQ    $0x04, R9
-	JLT     rows3edge2rest
-
-rows3edge2round:
-	VMOVUPD      (DI), Y12
-	VMASKMOVPD   32(DI), Y14, Y13
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	VMASKMOVPD   32(DI), Y14, Y13
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	VMASKMOVPD   32(DI), Y14, Y13
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	VMASKMOVPD   32(DI), Y14, Y13
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	ADDQ         SI, AX
-	SUBQ         $0x04, R9
-	JGE          rows3edge2round
-
-rows3edge2rest:
-	ADDQ $0x04, R9
-	JEQ  rows3edge2add
-
-rows3edge2one:
-	VMOVUPD      (DI), Y12
-	VMASKMOVPD   32(DI), Y14, Y13
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	ADDQ         SI, AX
-	DECQ         R9
-	JNZ          rows3edge2one
-
-rows3edge2add:
-	MOVQ         t+0(FP), AX
-	VBROADCASTSD 160(AX), Y12
-	VBROADCASTSD 168(AX), Y13
-	MOVQ         t+0(FP), R13
-	MOVQ         152(R13), R13
-	MOVQ         168(AX), DI
-	MOVQ         R11, AX
-	SHLQ         $0x01, DI
-	JEQ          rows3edge2fresh
-	VMOVDQU      (R12), Y15
-	VMULPD       Y12, Y0, Y0
-	VFMADD231PD  (AX), Y13, Y0
-	VMOVUPD      Y0, (AX)
-	VMULPD       Y12, Y1, Y1
-	VMOVDQU      (R12), Y15
-	VMASKMOVPD   32(AX), Y15, Y14
-	VFMADD231PD  Y13, Y14, Y1
-	VMASKMOVPD   Y1, Y15, 32(AX)
-	LEAQ         (AX)(R13*8), AX
-	VMULPD       Y12, Y3, Y3
-	VFMADD231PD  (AX), Y13, Y3
-	VMOVUPD      Y3, (AX)
-	VMULPD       Y12, Y4, Y4
-	VMOVDQU      (R12), Y15
-	VMASKMOVPD   32(AX), Y15, Y14
-	VFMADD231PD  Y13, Y14, Y4
-	VMASKMOVPD   Y4, Y15, 32(AX)
-	LEAQ         (AX)(R13*8), AX
-	VMULPD       Y12, Y6, Y6
-	VFMADD231PD  (AX), Y13, Y6
-	VMOVUPD      Y6, (AX)
-	VMULPD       Y12, Y7, Y7
-	VMOVDQU      (R12), Y15
-	VMASKMOVPD   32(AX), Y15, Y14
-	VFMADD231PD  Y13, Y14, Y7
-	VMASKMOVPD   Y7, Y15, 32(AX)
-	JMP          rows3edge2next
-
-rows3edge2fresh:
-	VMOVDQU    (R12), Y15
-	VMULPD     Y12, Y0, Y0
-	VMOVUPD    Y0, (AX)
-	VMULPD     Y12, Y1, Y1
-	VMASKMOVPD Y1, Y15, 32(AX)
-	LEAQ       (AX)(R13*8), AX
-	VMULPD     Y12, Y3, Y3
-	VMOVUPD    Y3, (AX)
-	VMULPD     Y12, Y4, Y4
-	VMASKMOVPD Y4, Y15, 32(AX)
-	LEAQ       (AX)(R13*8), AX
-	VMULPD     Y12, Y6, Y6
-	VMOVUPD    Y6, (AX)
-	VMULPD     Y12, Y7, Y7
-	VMASKMOVPD Y7, Y15, 32(AX)
-
-rows3edge2next:
-	JMP after
-
-rows3wider2:
-	NEGQ   R12
-	ADDQ   $0x0c, R12
-	LEAQ   window<>+0(SB), R13
-	LEAQ   (R13)(R12*8), R12
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y8, Y8, Y8
-	MOVQ   24(SP), AX
-	MOVQ   R10, DI
-	MOVQ   t+0(FP), R9
-	MOVQ   32(R9), R9
-	TESTQ  R9, R9
-	JEQ    rows3edge3write
-
-rows3edge3one:
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	VMOVDQU      (R12), Y15
-	VMASKMOVPD   64(DI), Y15, Y14
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	VFMADD231PD  Y15, Y14, Y8
-	ADDQ         SI, AX
-	DECQ         R9
-	JNZ          rows3edge3one
-
-rows3edge3write:
-	MOVQ         t+0(FP), AX
-	VBROADCASTSD 160(AX), Y12
-	VBROADCASTSD 168(AX), Y13
-	MOVQ         t+0(FP), R13
-	MOVQ         152(R13), R13
-	MOVQ         168(AX), DI
-	MOVQ         R11, AX
-	SHLQ         $0x01, DI
-	JEQ          rows3edge3fresh
-	VMOVDQU      (R12), Y15
-	VMULPD       Y12, Y0, Y0
-	VFMADD231PD  (AX), Y13, Y0
-	VMOVUPD      Y0, (AX)
-	VMULPD       Y12, Y1, Y1
-	VFMADD231PD  32(AX), Y13, Y1
-	VMOVUPD      Y1, 32(AX)
-	VMULPD       Y12, Y2, Y2
-	VMOVDQU      (R12), Y15
-	VMASKMOVPD   64(AX), Y15, Y14
-	VFMADD231PD  Y13, Y14, Y2
-	VMASKMOVPD   Y2, Y15, 64(AX)
-	LEAQ         (AX)(R13*8), AX
-	VMULPD       Y12, Y3, Y3
-	VFMADD231PD  (AX), Y13, Y3
-	VMOVUPD      Y3, (AX)
-	VMULPD       Y12, Y4, Y4
-	VFMADD231PD  32(AX), Y13, Y4
-	VMOVUPD      Y4, 32(AX)
-	VMULPD       Y12, Y5, Y5
-	VMOVDQU      (R12), Y15
-	VMASKMOVPD   64(AX), Y15, Y14
-	VFMADD231PD  Y13, Y14, Y5
-	VMASKMOVPD   Y5, Y15, 64(AX)
-	LEAQ         (AX)(R13*8), AX
-	VMULPD       Y12, Y6, Y6
-	VFMADD231PD  (AX), Y13, Y6
-	VMOVUPD      Y6, (AX)
-	VMULPD       Y12, Y7, Y7
-	VFMADD231PD  32(AX), Y13, Y7
-	VMOVUPD      Y7, 32(AX)
-	VMULPD       Y12, Y8, Y8
-	VMOVDQU      (R12), Y15
-	VMASKMOVPD   64(AX), Y15, Y14
-	VFMADD231PD  Y13, Y14, Y8
-	VMASKMOVPD   Y8, Y15, 64(AX)
-	JMP          rows3edge3next
-
-rows3edge3fresh:
-	VMOVDQU    (R12), Y15
-	VMULPD     Y12, Y0, Y0
-	VMOVUPD    Y0, (AX)
-	VMULPD     Y12, Y1, Y1
-	VMOVUPD    Y1, 32(AX)
-	VMULPD     Y12, Y2, Y2
-	VMASKMOVPD Y2, Y15, 64(AX)
-	LEAQ       (AX)(R13*8), AX
-	VMULPD     Y12, Y3, Y3
-	VMOVUPD    Y3, (AX)
-	VMULPD     Y12, Y4, Y4
-	VMOVUPD    Y4, 32(AX)
-	VMULPD     Y12, Y5, Y5
-	VMASKMOVPD Y5, Y15, 64(AX)
-	LEAQ       (AX)(R13*8), AX
-	VMULPD     Y12, Y6, Y6
-	VMOVUPD    Y6, (AX)
-	VMULPD     Y12, Y7, Y7
-	VMOVUPD    Y7, 32(AX)
-	VMULPD     Y12, Y8, Y8
-	VMASKMOVPD Y8, Y15, 64(AX)
-
-rows3edge3next:
-	JMP after
-
-rows4:
-	CMPQ R12, $0x0c
-	JLT  rows4edge
-
-	// The rounds that ask for C, a row each, end at this number of steps to come.
-	MOVQ    t+0(FP), R13
-	MOVQ    32(R13), R13
-	SUBQ    $0x10, R13
-	MOVQ    $0x00000003, BP
-	CMPQ    R13, BP
-	CMOVQLT BP, R13
-	MOVQ    R13, 48(SP)
-
-rows4tile:
+	JLT  part1
+	JEQ  whole1
+	CMPQ R13, $0x08
+	JLT  part2
+	JEQ  whole2
+	CMPQ R13, $0x0c
+	JLT  part3
+	JMP  whole3
+
+part3:
+	NEGQ   R13
+	ADDQ   $0x0c, R13
+	LEAQ   window<>+0(SB), BP
+	LEAQ   (BP)(R13*8), BP
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -2488,1502 +148,978 @@ rows4tile:
 	VXORPS Y9, Y9, Y9
 	VXORPS Y10, Y10, Y10
 	VXORPS Y11, Y11, Y11
-	MOVQ   24(SP), AX
-	MOVQ   R10, DI
-	MOVQ   t+0(FP), R9
-	MOVQ   32(R9), R9
-	MOVQ   t+0(FP), R13
-	MOVQ   152(R13), R13
-	MOVQ   R11, BP
-	CMPQ   88(SP), $0x01
-	JEQ    rows4fullalong
-	JGT    rows4fullpacked
-	JMP    rows4fullcheckC
-
-rows4fullroundC:
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	VMOVUPD      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	VFMADD231PD  Y15, Y14, Y8
-	VBROADCASTSD (AX)(DX*1), Y15
-	VFMADD231PD  Y15, Y12, Y9
-	VFMADD231PD  Y15, Y13, Y10
-	VFMADD231PD  Y15, Y14, Y11
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	VMOVUPD      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	VFMADD231PD  Y15, Y14, Y8
-	VBROADCASTSD (AX)(DX*1), Y15
-	VFMADD231PD  Y15, Y12, Y9
-	VFMADD231PD  Y15, Y13, Y10
-	VFMADD231PD  Y15, Y14, Y11
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	VMOVUPD      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	VFMADD231PD  Y15, Y14, Y8
-	VBROADCASTSD (AX)(DX*1), Y15
-	VFMADD231PD  Y15, Y12, Y9
-	VFMADD231PD  Y15, Y13, Y10
-	VFMADD231PD  Y15, Y14, Y11
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	VMOVUPD      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	VFMADD231PD  Y15, Y14, Y8
-	VBROADCASTSD (AX)(DX*1), Y15
-	VFMADD231PD  Y15, Y12, Y9
-	VFMADD231PD  Y15, Y13, Y10
-	VFMADD231PD  Y15, Y14, Y11
-	ADDQ         SI, AX
-	PREFETCHT0   (BP)
-	PREFETCHT0   64(BP)
-	PREFETCHT0   95(BP)
-	LEAQ         (BP)(R13*8), BP
-	SUBQ         $0x04, R9
-
-rows4fullcheckC:
-	CMPQ R9, 48(SP)
-	JGT  rows4fullroundC
-	MOVQ 56(SP), BP
-	SUBQ $0x04, R9
-	JLT  rows4fullrest
-
-rows4fullround:
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	VMOVUPD      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	VFMADD231PD  Y15, Y14, Y8
-	VBROADCASTSD (AX)(DX*1), Y15
-	VFMADD231PD  Y15, Y12, Y9
-	VFMADD231PD  Y15, Y13, Y10
-	VFMADD231PD  Y15, Y14, Y11
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	VMOVUPD      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	VFMADD231PD  Y15, Y14, Y8
-	VBROADCASTSD (AX)(DX*1), Y15
-	VFMADD231PD  Y15, Y12, Y9
-	VFMADD231PD  Y15, Y13, Y10
-	VFMADD231PD  Y15, Y14, Y11
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	VMOVUPD      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	VFMADD231PD  Y15, Y14, Y8
-	VBROADCASTSD (AX)(DX*1), Y15
-	VFMADD231PD  Y15, Y12, Y9
-	VFMADD231PD  Y15, Y13, Y10
-	VFMADD231PD  Y15, Y14, Y11
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	VMOVUPD      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	VFMADD231PD  Y15, Y14, Y8
-	VBROADCASTSD (AX)(DX*1), Y15
-	VFMADD231PD  Y15, Y12, Y9
-	VFMADD231PD  Y15, Y13, Y10
-	VFMADD231PD  Y15, Y14, Y11
-	ADDQ         SI, AX
-	PREFETCHT1   (BP)
-	ADDQ         64(SP), BP
-	CMPQ         BP, 72(SP)
-	JLT          rows4fulldown
-	ADDQ         80(SP), BP
-	ADDQ         $0x40, 72(SP)
-
-rows4fulldown:
-	SUBQ $0x04, R9
-	JGE  rows4fullround
-	JMP  rows4fullrest
-
-rows4fullalong:
-	JMP rows4fullalongcheckC
-
-rows4fullalongroundC:
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	VMOVUPD      64(DI), Y14
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	VFMADD231PD  Y15, Y14, Y8
-	VBROADCASTSD (AX)(DX*1), Y15
-	VFMADD231PD  Y15, Y12, Y9
-	VFMADD231PD  Y15, Y13, Y10
-	VFMADD231PD  Y15, Y14, Y11
-	VMOVUPD      (DI)(R8*1), Y12
-	VMOVUPD      32(DI)(R8*1), Y13
-	VMOVUPD      64(DI)(R8*1), Y14
-	VBROADCASTSD 8(AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD 8(AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD 8(AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	VFMADD231PD  Y15, Y14, Y8
-	VBROADCASTSD 8(AX)(DX*1), Y15
-	VFMADD231PD  Y15, Y12, Y9
-	VFMADD231PD  Y15, Y13, Y10
-	VFMADD231PD  Y15, Y14, Y11
-	VMOVUPD      (DI)(R8*2), Y12
-	VMOVUPD      32(DI)(R8*2), Y13
-	VMOVUPD      64(DI)(R8*2), Y14
-	VBROADCASTSD 16(AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD 16(AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD 16(AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	VFMADD231PD  Y15, Y14, Y8
-	VBROADCASTSD 16(AX)(DX*1), Y15
-	VFMADD231PD  Y15, Y12, Y9
-	VFMADD231PD  Y15, Y13, Y10
-	VFMADD231PD  Y15, Y14, Y11
-	VMOVUPD      (DI)(R14*1), Y12
-	VMOVUPD      32(DI)(R14*1), Y13
-	VMOVUPD      64(DI)(R14*1), Y14
-	VBROADCASTSD 24(AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD 24(AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD 24(AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	VFMADD231PD  Y15, Y14, Y8
-	VBROADCASTSD 24(AX)(DX*1), Y15
-	VFMADD231PD  Y15, Y12, Y9
-	VFMADD231PD  Y15, Y13, Y10
-	VFMADD231PD  Y15, Y14, Y11
-	LEAQ         (DI)(R8*4), DI
-	ADDQ         $0x20, AX
-	PREFETCHT0   (BP)
-	PREFETCHT0   64(BP)
-	PREFETCHT0   95(BP)
-	LEAQ         (BP)(R13*8), BP
-	SUBQ         $0x04, R9
-
-rows4fullalongcheckC:
-	CMPQ R9, 48(SP)
-	JGT  rows4fullalongroundC
-	MOVQ 56(SP), BP
-	SUBQ $0x04, R9
-	JLT  rows4fullrest
-
-rows4fullalonground:
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	VMOVUPD      64(DI), Y14
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	VFMADD231PD  Y15, Y14, Y8
-	VBROADCASTSD (AX)(DX*1), Y15
-	VFMADD231PD  Y15, Y12, Y9
-	VFMADD231PD  Y15, Y13, Y10
-	VFMADD231PD  Y15, Y14, Y11
-	VMOVUPD      (DI)(R8*1), Y12
-	VMOVUPD      32(DI)(R8*1), Y13
-	VMOVUPD      64(DI)(R8*1), Y14
-	VBROADCASTSD 8(AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD 8(AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD 8(AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	VFMADD231PD  Y15, Y14, Y8
-	VBROADCASTSD 8(AX)(DX*1), Y15
-	VFMADD231PD  Y15, Y12, Y9
-	VFMADD231PD  Y15, Y13, Y10
-	VFMADD231PD  Y15, Y14, Y11
-	VMOVUPD      (DI)(R8*2), Y12
-	VMOVUPD      32(DI)(R8*2), Y13
-	VMOVUPD      64(DI)(R8*2), Y14
-	VBROADCASTSD 16(AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD 16(AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD 16(AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	VFMADD231PD  Y15, Y14, Y8
-	VBROADCASTSD 16(AX)(DX*1), Y15
-	VFMADD231PD  Y15, Y12, Y9
-	VFMADD231PD  Y15, Y13, Y10
-	VFMADD231PD  Y15, Y14, Y11
-	VMOVUPD      (DI)(R14*1), Y12
-	VMOVUPD      32(DI)(R14*1), Y13
-	VMOVUPD      64(DI)(R14*1), Y14
-	VBROADCASTSD 24(AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD 24(AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD 24(AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	VFMADD231PD  Y15, Y14, Y8
-	VBROADCASTSD 24(AX)(DX*1), Y15
-	VFMADD231PD  Y15, Y12, Y9
-	VFMADD231PD  Y15, Y13, Y10
-	VFMADD231PD  Y15, Y14, Y11
-	LEAQ         (DI)(R8*4), DI
-	ADDQ         $0x20, AX
-	PREFETCHT1   (BP)
-	ADDQ         64(SP), BP
-	CMPQ         BP, 72(SP)
-	JLT          rows4fullalongdown
-	ADDQ         80(SP), BP
-	ADDQ         $0x40, 72(SP)
-
-rows4fullalongdown:
-	SUBQ $0x04, R9
-	JGE  rows4fullalonground
-	JMP  rows4fullrest
-
-rows4fullpacked:
-	JMP rows4fullpackedcheckC
-
-rows4fullpackedroundC:
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	VMOVUPD      64(DI), Y14
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD 8(AX), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD 16(AX), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	VFMADD231PD  Y15, Y14, Y8
-	VBROADCASTSD 24(AX), Y15
-	VFMADD231PD  Y15, Y12, Y9
-	VFMADD231PD  Y15, Y13, Y10
-	VFMADD231PD  Y15, Y14, Y11
-	VMOVUPD      (DI)(R8*1), Y12
-	VMOVUPD      32(DI)(R8*1), Y13
-	VMOVUPD      64(DI)(R8*1), Y14
-	VBROADCASTSD 32(AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD 40(AX), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD 48(AX), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	VFMADD231PD  Y15, Y14, Y8
-	VBROADCASTSD 56(AX), Y15
-	VFMADD231PD  Y15, Y12, Y9
-	VFMADD231PD  Y15, Y13, Y10
-	VFMADD231PD  Y15, Y14, Y11
-	VMOVUPD      (DI)(R8*2), Y12
-	VMOVUPD      32(DI)(R8*2), Y13
-	VMOVUPD      64(DI)(R8*2), Y14
-	VBROADCASTSD 64(AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD 72(AX), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD 80(AX), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	VFMADD231PD  Y15, Y14, Y8
-	VBROADCASTSD 88(AX), Y15
-	VFMADD231PD  Y15, Y12, Y9
-	VFMADD231PD  Y15, Y13, Y10
-	VFMADD231PD  Y15, Y14, Y11
-	VMOVUPD      (DI)(R14*1), Y12
-	VMOVUPD      32(DI)(R14*1), Y13
-	VMOVUPD      64(DI)(R14*1), Y14
-	VBROADCASTSD 96(AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD 104(AX), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD 112(AX), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	VFMADD231PD  Y15, Y14, Y8
-	VBROADCASTSD 120(AX), Y15
-	VFMADD231PD  Y15, Y12, Y9
-	VFMADD231PD  Y15, Y13, Y10
-	VFMADD231PD  Y15, Y14, Y11
-	LEAQ         (DI)(R8*4), DI
-	ADDQ         $0x00000080, AX
-	PREFETCHT0   (BP)
-	PREFETCHT0   64(BP)
-	PREFETCHT0   95(BP)
-	LEAQ         (BP)(R13*8), BP
-	SUBQ         $0x04, R9
-
-rows4fullpackedcheckC:
-	CMPQ R9, 48(SP)
-	JGT  rows4fullpackedroundC
-	MOVQ 56(SP), BP
-	SUBQ $0x04, R9
-	JLT  rows4fullrest
-
-rows4fullpackedround:
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	VMOVUPD      64(DI), Y14
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD 8(AX), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD 16(AX), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	VFMADD231PD  Y15, Y14, Y8
-	VBROADCASTSD 24(AX), Y15
-	VFMADD231PD  Y15, Y12, Y9
-	VFMADD231PD  Y15, Y13, Y10
-	VFMADD231PD  Y15, Y14, Y11
-	VMOVUPD      (DI)(R8*1), Y12
-	VMOVUPD      32(DI)(R8*1), Y13
-	VMOVUPD      64(DI)(R8*1), Y14
-	VBROADCASTSD 32(AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD 40(AX), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD 48(AX), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	VFMADD231PD  Y15, Y14, Y8
-	VBROADCASTSD 56(AX), Y15
-	VFMADD231PD  Y15, Y12, Y9
-	VFMADD231PD  Y15, Y13, Y10
-	VFMADD231PD  Y15, Y14, Y11
-	VMOVUPD      (DI)(R8*2), Y12
-	VMOVUPD      32(DI)(R8*2), Y13
-	VMOVUPD      64(DI)(R8*2), Y14
-	VBROADCASTSD 64(AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD 72(AX), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD 80(AX), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	VFMADD231PD  Y15, Y14, Y8
-	VBROADCASTSD 88(AX), Y15
-	VFMADD231PD  Y15, Y12, Y9
-	VFMADD231PD  Y15, Y13, Y10
-	VFMADD231PD  Y15, Y14, Y11
-	VMOVUPD      (DI)(R14*1), Y12
-	VMOVUPD      32(DI)(R14*1), Y13
-	VMOVUPD      64(DI)(R14*1), Y14
-	VBROADCASTSD 96(AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD 104(AX), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD 112(AX), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	VFMADD231PD  Y15, Y14, Y8
-	VBROADCASTSD 120(AX), Y15
-	VFMADD231PD  Y15, Y12, Y9
-	VFMADD231PD  Y15, Y13, Y10
-	VFMADD231PD  Y15, Y14, Y11
-	LEAQ         (DI)(R8*4), DI
-	ADDQ         $0x00000080, AX
-	PREFETCHT1   (BP)
-	ADDQ         64(SP), BP
-	CMPQ         BP, 72(SP)
-	JLT          rows4fullpackeddown
-	ADDQ         80(SP), BP
-	ADDQ         $0x40, 72(SP)
-
-rows4fullpackeddown:
-	SUBQ $0x04, R9
-	JGE  rows4fullpackedround
-
-rows4fullrest:
-	MOVQ BP, 56(SP)
-	ADDQ $0x04, R9
-	JEQ  rows4fullwrite
-
-rows4fullone:
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	VMOVUPD      64(DI), Y14
-	PREFETCHT0   (DI)(R14*1)
-	PREFETCHT0   64(DI)(R14*1)
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	VFMADD231PD  Y15, Y14, Y8
-	VBROADCASTSD (AX)(DX*1), Y15
-	VFMADD231PD  Y15, Y12, Y9
-	VFMADD231PD  Y15, Y13, Y10
-	VFMADD231PD  Y15, Y14, Y11
-	ADDQ         SI, AX
-	DECQ         R9
-	JNZ          rows4fullone
-
-rows4fullwrite:
-	MOVQ         t+0(FP), AX
-	VBROADCASTSD 160(AX), Y12
-	VBROADCASTSD 168(AX), Y13
-	MOVQ         t+0(FP), R13
-	MOVQ         152(R13), R13
-	MOVQ         168(AX), DI
-	MOVQ         R11, AX
-	SHLQ         $0x01, DI
-	JEQ          rows4fullfresh
-	VMULPD       Y12, Y0, Y0
-	VFMADD231PD  (AX), Y13, Y0
-	VMOVUPD      Y0, (AX)
-	VMULPD       Y12, Y1, Y1
-	VFMADD231PD  32(AX), Y13, Y1
-	VMOVUPD      Y1, 32(AX)
-	VMULPD       Y12, Y2, Y2
-	VFMADD231PD  64(AX), Y13, Y2
-	VMOVUPD      Y2, 64(AX)
-	LEAQ         (AX)(R13*8), AX
-	VMULPD       Y12, Y3, Y3
-	VFMADD231PD  (AX), Y13, Y3
-	VMOVUPD      Y3, (AX)
-	VMULPD       Y12, Y4, Y4
-	VFMADD231PD  32(AX), Y13, Y4
-	VMOVUPD      Y4, 32(AX)
-	VMULPD       Y12, Y5, Y5
-	VFMADD231PD  64(AX), Y13, Y5
-	VMOVUPD      Y5, 64(AX)
-	LEAQ         (AX)(R13*8), AX
-	VMULPD       Y12, Y6, Y6
-	VFMADD231PD  (AX), Y13, Y6
-	VMOVUPD      Y6, (AX)
-	VMULPD       Y12, Y7, Y7
-	VFMADD231PD  32(AX), Y13, Y7
-	VMOVUPD      Y7, 32(AX)
-	VMULPD       Y12, Y8, Y8
-	VFMADD231PD  64(AX), Y13, Y8
-	VMOVUPD      Y8, 64(AX)
-	LEAQ         (AX)(R13*8), AX
-	VMULPD       Y12, Y9, Y9
-	VFMADD231PD  (AX), Y13, Y9
-	VMOVUPD      Y9, (AX)
-	VMULPD       Y12, Y10, Y10
-	VFMADD231PD  32(AX), Y13, Y10
-	VMOVUPD      Y10, 32(AX)
-	VMULPD       Y12, Y11, Y11
-	VFMADD231PD  64(AX), Y13, Y11
-	VMOVUPD      Y11, 64(AX)
-	JMP          rows4fullnext
-
-rows4fullfresh:
-	VMULPD  Y12, Y0, Y0
-	VMOVUPD Y0, (AX)
-	VMULPD  Y12, Y1, Y1
-	VMOVUPD Y1, 32(AX)
-	VMULPD  Y12, Y2, Y2
-	VMOVUPD Y2, 64(AX)
-	LEAQ    (AX)(R13*8), AX
-	VMULPD  Y12, Y3, Y3
-	VMOVUPD Y3, (AX)
-	VMULPD  Y12, Y4, Y4
-	VMOVUPD Y4, 32(AX)
-	VMULPD  Y12, Y5, Y5
-	VMOVUPD Y5, 64(AX)
-	LEAQ    (AX)(R13*8), AX
-	VMULPD  Y12, Y6, Y6
-	VMOVUPD Y6, (AX)
-	VMULPD  Y12, Y7, Y7
-	VMOVUPD Y7, 32(AX)
-	VMULPD  Y12, Y8, Y8
-	VMOVUPD Y8, 64(AX)
-	LEAQ    (AX)(R13*8), AX
-	VMULPD  Y12, Y9, Y9
-	VMOVUPD Y9, (AX)
-	VMULPD  Y12, Y10, Y10
-	VMOVUPD Y10, 32(AX)
-	VMULPD  Y12, Y11, Y11
-	VMOVUPD Y11, 64(AX)
-
-rows4fullnext:
-	MOVQ t+0(FP), R13
-	MOVQ 120(R13), R13
-	LEAQ (R10)(R13*8), R10
-	ADDQ $0x00000060, R11
-	SUBQ $0x0c, R12
-	CMPQ R12, $0x0c
-	JGE  rows4tile
-
-rows4edge:
-	TESTQ  R12, R12
-	JEQ    after
-	CMPQ   R12, $0x04
-	JGT    rows4wider1
-	JLT    rows4part1
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y9, Y9, Y9
-	VXORPS Y10, Y10, Y10
-	MOVQ   24(SP), AX
-	MOVQ   R10, DI
-	MOVQ   t+0(FP), R9
-	MOVQ   32(R9), R9
-	SUBQ   $0x04, R9
-	JLT    rows4whole1rest
-
-rows4whole1round:
-	VMOVUPD      (DI), Y12
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VBROADCASTSD (AX)(DX*1), Y15
-	VFMADD231PD  Y15, Y12, Y9
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y1
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y4
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y7
-	VBROADCASTSD (AX)(DX*1), Y15
-	VFMADD231PD  Y15, Y12, Y10
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VBROADCASTSD (AX)(DX*1), Y15
-	VFMADD231PD  Y15, Y12, Y9
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y1
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y4
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y7
-	VBROADCASTSD (AX)(DX*1), Y15
-	VFMADD231PD  Y15, Y12, Y10
-	ADDQ         SI, AX
-	SUBQ         $0x04, R9
-	JGE          rows4whole1round
-
-rows4whole1rest:
-	ADDQ $0x04, R9
-	JEQ  rows4whole1add
-
-rows4whole1one:
-	VMOVUPD      (DI), Y12
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VBROADCASTSD (AX)(DX*1), Y15
-	VFMADD231PD  Y15, Y12, Y9
-	ADDQ         SI, AX
-	DECQ         R9
-	JNZ          rows4whole1one
-
-rows4whole1add:
-	VADDPD       Y1, Y0, Y0
-	VADDPD       Y4, Y3, Y3
-	VADDPD       Y7, Y6, Y6
-	VADDPD       Y10, Y9, Y9
-	MOVQ         t+0(FP), AX
-	VBROADCASTSD 160(AX), Y12
-	VBROADCASTSD 168(AX), Y13
-	MOVQ         t+0(FP), R13
-	MOVQ         152(R13), R13
-	MOVQ         168(AX), DI
-	MOVQ         R11, AX
-	SHLQ         $0x01, DI
-	JEQ          rows4whole1fresh
-	VMULPD       Y12, Y0, Y0
-	VFMADD231PD  (AX), Y13, Y0
-	VMOVUPD      Y0, (AX)
-	LEAQ         (AX)(R13*8), AX
-	VMULPD       Y12, Y3, Y3
-	VFMADD231PD  (AX), Y13, Y3
-	VMOVUPD      Y3, (AX)
-	LEAQ         (AX)(R13*8), AX
-	VMULPD       Y12, Y6, Y6
-	VFMADD231PD  (AX), Y13, Y6
-	VMOVUPD      Y6, (AX)
-	LEAQ         (AX)(R13*8), AX
-	VMULPD       Y12, Y9, Y9
-	VFMADD231PD  (AX), Y13, Y9
-	VMOVUPD      Y9, (AX)
-	JMP          rows4whole1next
-
-rows4whole1fresh:
-	VMULPD  Y12, Y0, Y0
-	VMOVUPD Y0, (AX)
-	LEAQ    (AX)(R13*8), AX
-	VMULPD  Y12, Y3, Y3
-	VMOVUPD Y3, (AX)
-	LEAQ    (AX)(R13*8), AX
-	VMULPD  Y12, Y6, Y6
-	VMOVUPD Y6, (AX)
-	LEAQ    (AX)(R13*8), AX
-	VMULPD  Y12, Y9, Y9
-	VMOVUPD Y9, (AX)
-
-rows4whole1next:
-	JMP after
-
-rows4part1:
-	NEGQ    R12
-	ADDQ    $0x04, R12
-	LEAQ    window<>+0(SB), R13
-	LEAQ    (R13)(R12*8), R12
-	VXORPS  Y0, Y0, Y0
-	VXORPS  Y1, Y1, Y1
-	VXORPS  Y3, Y3, Y3
-	VXORPS  Y4, Y4, Y4
-	VXORPS  Y6, Y6, Y6
-	VXORPS  Y7, Y7, Y7
-	VXORPS  Y9, Y9, Y9
-	VXORPS  Y10, Y10, Y10
-	MOVQ    24(SP), AX
-	MOVQ    R10, DI
-	MOVQ    t+0(FP), R9
-	MOVQ    32(R9), R9
-	VMOVDQU (R12), Y14
-	SUBQ    $0x04, R9
-	JLT     rows4edge1rest
-
-rows4edge1round:
-	VMASKMOVPD   (DI), Y14, Y12
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VBROADCASTSD (AX)(DX*1), Y15
-	VFMADD231PD  Y15, Y12, Y9
-	ADDQ         SI, AX
-	VMASKMOVPD   (DI), Y14, Y12
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y1
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y4
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y7
-	VBROADCASTSD (AX)(DX*1), Y15
-	VFMADD231PD  Y15, Y12, Y10
-	ADDQ         SI, AX
-	VMASKMOVPD   (DI), Y14, Y12
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VBROADCASTSD (AX)(DX*1), Y15
-	VFMADD231PD  Y15, Y12, Y9
-	ADDQ         SI, AX
-	VMASKMOVPD   (DI), Y14, Y12
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y1
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y4
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y7
-	VBROADCASTSD (AX)(DX*1), Y15
-	VFMADD231PD  Y15, Y12, Y10
-	ADDQ         SI, AX
-	SUBQ         $0x04, R9
-	JGE          rows4edge1round
-
-rows4edge1rest:
-	ADDQ $0x04, R9
-	JEQ  rows4edge1add
-
-rows4edge1one:
-	VMASKMOVPD   (DI), Y14, Y12
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VBROADCASTSD (AX)(DX*1), Y15
-	VFMADD231PD  Y15, Y12, Y9
-	ADDQ         SI, AX
-	DECQ         R9
-	JNZ          rows4edge1one
-
-rows4edge1add:
-	VADDPD       Y1, Y0, Y0
-	VADDPD       Y4, Y3, Y3
-	VADDPD       Y7, Y6, Y6
-	VADDPD       Y10, Y9, Y9
-	MOVQ         t+0(FP), AX
-	VBROADCASTSD 160(AX), Y12
-	VBROADCASTSD 168(AX), Y13
-	MOVQ         t+0(FP), R13
-	MOVQ         152(R13), R13
-	MOVQ         168(AX), DI
-	MOVQ         R11, AX
-	SHLQ         $0x01, DI
-	JEQ          rows4edge1fresh
-	VMOVDQU      (R12), Y15
-	VMULPD       Y12, Y0, Y0
-	VMOVDQU      (R12), Y15
-	VMASKMOVPD   (AX), Y15, Y14
-	VFMADD231PD  Y13, Y14, Y0
-	VMASKMOVPD   Y0, Y15, (AX)
-	LEAQ         (AX)(R13*8), AX
-	VMULPD       Y12, Y3, Y3
-	VMOVDQU      (R12), Y15
-	VMASKMOVPD   (AX), Y15, Y14
-	VFMADD231PD  Y13, Y14, Y3
-	VMASKMOVPD   Y3, Y15, (AX)
-	LEAQ         (AX)(R13*8), AX
-	VMULPD       Y12, Y6, Y6
-	VMOVDQU      (R12), Y15
-	VMASKMOVPD   (AX), Y15, Y14
-	VFMADD231PD  Y13, Y14, Y6
-	VMASKMOVPD   Y6, Y15, (AX)
-	LEAQ         (AX)(R13*8), AX
-	VMULPD       Y12, Y9, Y9
-	VMOVDQU      (R12), Y15
-	VMASKMOVPD   (AX), Y15, Y14
-	VFMADD231PD  Y13, Y14, Y9
-	VMASKMOVPD   Y9, Y15, (AX)
-	JMP          rows4edge1next
-
-rows4edge1fresh:
-	VMOVDQU    (R12), Y15
-	VMULPD     Y12, Y0, Y0
-	VMASKMOVPD Y0, Y15, (AX)
-	LEAQ       (AX)(R13*8), AX
-	VMULPD     Y12, Y3, Y3
-	VMASKMOVPD Y3, Y15, (AX)
-	LEAQ       (AX)(R13*8), AX
-	VMULPD     Y12, Y6, Y6
-	VMASKMOVPD Y6, Y15, (AX)
-	LEAQ       (AX)(R13*8), AX
-	VMULPD     Y12, Y9, Y9
-	VMASKMOVPD Y9, Y15, (AX)
-
-rows4edge1next:
-	JMP after
-
-rows4wider1:
-	CMPQ   R12, $0x08
-	JGT    rows4wider2
-	JLT    rows4part2
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y9, Y9, Y9
-	VXORPS Y10, Y10, Y10
-	MOVQ   24(SP), AX
-	MOVQ   R10, DI
-	MOVQ   t+0(FP), R9
-	MOVQ   32(R9), R9
-	SUBQ   $0x04, R9
-	JLT    rows4whole2rest
-
-rows4whole2round:
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	VBROADCASTSD (AX)(DX*1), Y15
-	VFMADD231PD  Y15, Y12, Y9
-	VFMADD231PD  Y15, Y13, Y10
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	VBROADCASTSD (AX)(DX*1), Y15
-	VFMADD231PD  Y15, Y12, Y9
-	VFMADD231PD  Y15, Y13, Y10
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	VBROADCASTSD (AX)(DX*1), Y15
-	VFMADD231PD  Y15, Y12, Y9
-	VFMADD231PD  Y15, Y13, Y10
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	VBROADCASTSD (AX)(DX*1), Y15
-	VFMADD231PD  Y15, Y12, Y9
-	VFMADD231PD  Y15, Y13, Y10
-	ADDQ         SI, AX
-	SUBQ         $0x04, R9
-	JGE          rows4whole2round
-
-rows4whole2rest:
-	ADDQ $0x04, R9
-	JEQ  rows4whole2add
-
-rows4whole2one:
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	VBROADCASTSD (AX)(DX*1), Y15
-	VFMADD231PD  Y15, Y12, Y9
-	VFMADD231PD  Y15, Y13, Y10
-	ADDQ         SI, AX
-	DECQ         R9
-	JNZ          rows4whole2one
-
-rows4whole2add:
-	MOVQ         t+0(FP), AX
-	VBROADCASTSD 160(AX), Y12
-	VBROADCASTSD 168(AX), Y13
-	MOVQ         t+0(FP), R13
-	MOVQ         152(R13), R13
-	MOVQ         168(AX), DI
-	MOVQ         R11, AX
-	SHLQ         $0x01, DI
-	JEQ          rows4whole2fresh
-	VMULPD       Y12, Y0, Y0
-	VFMADD231PD  (AX), Y13, Y0
-	VMOVUPD      Y0, (AX)
-	VMULPD       Y12, Y1, Y1
-	VFMADD231PD  32(AX), Y13, Y1
-	VMOVUPD      Y1, 32(AX)
-	LEAQ         (AX)(R13*8), AX
-	VMULPD       Y12, Y3, Y3
-	VFMADD231PD  (AX), Y13, Y3
-	VMOVUPD      Y3, (AX)
-	VMULPD       Y12, Y4, Y4
-	VFMADD231PD  32(AX), Y13, Y4
-	VMOVUPD      Y4, 32(AX)
-	LEAQ         (AX)(R13*8), AX
-	VMULPD       Y12, Y6, Y6
-	VFMADD231PD  (AX), Y13, Y6
-	VMOVUPD      Y6, (AX)
-	VMULPD       Y12, Y7, Y7
-	VFMADD231PD  32(AX), Y13, Y7
-	VMOVUPD      Y7, 32(AX)
-	LEAQ         (AX)(R13*8), AX
-	VMULPD       Y12, Y9, Y9
-	VFMADD231PD  (AX), Y13, Y9
-	VMOVUPD      Y9, (AX)
-	VMULPD       Y12, Y10, Y10
-	VFMADD231PD  32(AX), Y13, Y10
-	VMOVUPD      Y10, 32(AX)
-	JMP          rows4whole2next
-
-rows4whole2fresh:
-	VMULPD  Y12, Y0, Y0
-	VMOVUPD Y0, (AX)
-	VMULPD  Y12, Y1, Y1
-	VMOVUPD Y1, 32(AX)
-	LEAQ    (AX)(R13*8), AX
-	VMULPD  Y12, Y3, Y3
-	VMOVUPD Y3, (AX)
-	VMULPD  Y12, Y4, Y4
-	VMOVUPD Y4, 32(AX)
-	LEAQ    (AX)(R13*8), AX
-	VMULPD  Y12, Y6, Y6
-	VMOVUPD Y6, (AX)
-	VMULPD  Y12, Y7, Y7
-	VMOVUPD Y7, 32(AX)
-	LEAQ    (AX)(R13*8), AX
-	VMULPD  Y12, Y9, Y9
-	VMOVUPD Y9, (AX)
-	VMULPD  Y12, Y10, Y10
-	VMOVUPD Y10, 32(AX)
-
-rows4whole2next:
-	JMP after
-
-rows4part2:
-	NEGQ    R12
-	ADDQ    $0x08, R12
-	LEAQ    window<>+0(SB), R13
-	LEAQ    (R13)(R12*8), R12
-	VXORPS  Y0, Y0, Y0
-	VXORPS  Y1, Y1, Y1
-	VXORPS  Y3, Y3, Y3
-	VXORPS  Y4, Y4, Y4
-	VXORPS  Y6, Y6, Y6
-	VXORPS  Y7, Y7, Y7
-	VXORPS  Y9, Y9, Y9
-	VXORPS  Y10, Y10, Y10
-	MOVQ    24(SP), AX
-	MOVQ    R10, DI
-	MOVQ    t+0(FP), R9
-	MOVQ    32(R9), R9
-	VMOVDQU (R12), Y14
-	SUBQ    $0x04, R9
-	JLT     rows4edge2rest
-
-rows4edge2round:
-	VMOVUPD      (DI), Y12
-	VMASKMOVPD   32(DI), Y14, Y13
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	VBROADCASTSD (AX)(DX*1), Y15
-	VFMADD231PD  Y15, Y12, Y9
-	VFMADD231PD  Y15, Y13, Y10
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	VMASKMOVPD   32(DI), Y14, Y13
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	VBROADCASTSD (AX)(DX*1), Y15
-	VFMADD231PD  Y15, Y12, Y9
-	VFMADD231PD  Y15, Y13, Y10
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	VMASKMOVPD   32(DI), Y14, Y13
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	VBROADCASTSD (AX)(DX*1), Y15
-	VFMADD231PD  Y15, Y12, Y9
-	VFMADD231PD  Y15, Y13, Y10
-	ADDQ         SI, AX
-	VMOVUPD      (DI), Y12
-	VMASKMOVPD   32(DI), Y14, Y13
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	VBROADCASTSD (AX)(DX*1), Y15
-	VFMADD231PD  Y15, Y12, Y9
-	VFMADD231PD  Y15, Y13, Y10
-	ADDQ         SI, AX
-	SUBQ         $0x04, R9
-	JGE          rows4edge2round
-
-rows4edge2rest:
-	ADDQ $0x04, R9
-	JEQ  rows4edge2add
-
-rows4edge2one:
-	VMOVUPD      (DI), Y12
-	VMASKMOVPD   32(DI), Y14, Y13
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	VBROADCASTSD (AX)(DX*1), Y15
-	VFMADD231PD  Y15, Y12, Y9
-	VFMADD231PD  Y15, Y13, Y10
-	ADDQ         SI, AX
-	DECQ         R9
-	JNZ          rows4edge2one
-
-rows4edge2add:
-	MOVQ         t+0(FP), AX
-	VBROADCASTSD 160(AX), Y12
-	VBROADCASTSD 168(AX), Y13
-	MOVQ         t+0(FP), R13
-	MOVQ         152(R13), R13
-	MOVQ         168(AX), DI
-	MOVQ         R11, AX
-	SHLQ         $0x01, DI
-	JEQ          rows4edge2fresh
-	VMOVDQU      (R12), Y15
-	VMULPD       Y12, Y0, Y0
-	VFMADD231PD  (AX), Y13, Y0
-	VMOVUPD      Y0, (AX)
-	VMULPD       Y12, Y1, Y1
-	VMOVDQU      (R12), Y15
-	VMASKMOVPD   32(AX), Y15, Y14
-	VFMADD231PD  Y13, Y14, Y1
-	VMASKMOVPD   Y1, Y15, 32(AX)
-	LEAQ         (AX)(R13*8), AX
-	VMULPD       Y12, Y3, Y3
-	VFMADD231PD  (AX), Y13, Y3
-	VMOVUPD      Y3, (AX)
-	VMULPD       Y12, Y4, Y4
-	VMOVDQU      (R12), Y15
-	VMASKMOVPD   32(AX), Y15, Y14
-	VFMADD231PD  Y13, Y14, Y4
-	VMASKMOVPD   Y4, Y15, 32(AX)
-	LEAQ         (AX)(R13*8), AX
-	VMULPD       Y12, Y6, Y6
-	VFMADD231PD  (AX), Y13, Y6
-	VMOVUPD      Y6, (AX)
-	VMULPD       Y12, Y7, Y7
-	VMOVDQU      (R12), Y15
-	VMASKMOVPD   32(AX), Y15, Y14
-	VFMADD231PD  Y13, Y14, Y7
-	VMASKMOVPD   Y7, Y15, 32(AX)
-	LEAQ         (AX)(R13*8), AX
-	VMULPD       Y12, Y9, Y9
-	VFMADD231PD  (AX), Y13, Y9
-	VMOVUPD      Y9, (AX)
-	VMULPD       Y12, Y10, Y10
-	VMOVDQU      (R12), Y15
-	VMASKMOVPD   32(AX), Y15, Y14
-	VFMADD231PD  Y13, Y14, Y10
-	VMASKMOVPD   Y10, Y15, 32(AX)
-	JMP          rows4edge2next
-
-rows4edge2fresh:
-	VMOVDQU    (R12), Y15
-	VMULPD     Y12, Y0, Y0
-	VMOVUPD    Y0, (AX)
-	VMULPD     Y12, Y1, Y1
-	VMASKMOVPD Y1, Y15, 32(AX)
-	LEAQ       (AX)(R13*8), AX
-	VMULPD     Y12, Y3, Y3
-	VMOVUPD    Y3, (AX)
-	VMULPD     Y12, Y4, Y4
-	VMASKMOVPD Y4, Y15, 32(AX)
-	LEAQ       (AX)(R13*8), AX
-	VMULPD     Y12, Y6, Y6
-	VMOVUPD    Y6, (AX)
-	VMULPD     Y12, Y7, Y7
-	VMASKMOVPD Y7, Y15, 32(AX)
-	LEAQ       (AX)(R13*8), AX
-	VMULPD     Y12, Y9, Y9
-	VMOVUPD    Y9, (AX)
-	VMULPD     Y12, Y10, Y10
-	VMASKMOVPD Y10, Y15, 32(AX)
-
-rows4edge2next:
-	JMP after
-
-rows4wider2:
-	NEGQ   R12
-	ADDQ   $0x0c, R12
-	LEAQ   window<>+0(SB), R13
-	LEAQ   (R13)(R12*8), R12
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y8, Y8, Y8
-	VXORPS Y9, Y9, Y9
-	VXORPS Y10, Y10, Y10
-	VXORPS Y11, Y11, Y11
-	MOVQ   24(SP), AX
-	MOVQ   R10, DI
-	MOVQ   t+0(FP), R9
-	MOVQ   32(R9), R9
 	TESTQ  R9, R9
-	JEQ    rows4edge3write
+	JEQ    part3write
 
-rows4edge3one:
+part3one:
 	VMOVUPD      (DI), Y12
 	VMOVUPD      32(DI), Y13
-	VMOVDQU      (R12), Y15
+	VMOVDQU      (BP), Y15
 	VMASKMOVPD   64(DI), Y15, Y14
+	PREFETCHT0   (DI)(R14*1)
+	PREFETCHT0   64(DI)(R14*1)
 	ADDQ         R8, DI
 	VBROADCASTSD (AX), Y15
 	VFMADD231PD  Y15, Y12, Y0
 	VFMADD231PD  Y15, Y13, Y1
 	VFMADD231PD  Y15, Y14, Y2
+	CMPQ         R12, $0x01
+	JEQ          part3step
 	VBROADCASTSD (AX)(BX*1), Y15
 	VFMADD231PD  Y15, Y12, Y3
 	VFMADD231PD  Y15, Y13, Y4
 	VFMADD231PD  Y15, Y14, Y5
+	CMPQ         R12, $0x02
+	JEQ          part3step
 	VBROADCASTSD (AX)(BX*2), Y15
 	VFMADD231PD  Y15, Y12, Y6
 	VFMADD231PD  Y15, Y13, Y7
 	VFMADD231PD  Y15, Y14, Y8
+	CMPQ         R12, $0x03
+	JEQ          part3step
 	VBROADCASTSD (AX)(DX*1), Y15
 	VFMADD231PD  Y15, Y12, Y9
 	VFMADD231PD  Y15, Y13, Y10
 	VFMADD231PD  Y15, Y14, Y11
-	ADDQ         SI, AX
-	DECQ         R9
-	JNZ          rows4edge3one
 
-rows4edge3write:
+part3step:
+	ADDQ SI, AX
+	DECQ R9
+	JNE  part3one
+
+part3write:
 	MOVQ         t+0(FP), AX
 	VBROADCASTSD 160(AX), Y12
 	VBROADCASTSD 168(AX), Y13
 	MOVQ         t+0(FP), R13
 	MOVQ         152(R13), R13
 	MOVQ         168(AX), DI
-	MOVQ         R11, AX
 	SHLQ         $0x01, DI
-	JEQ          rows4edge3fresh
-	VMOVDQU      (R12), Y15
+	MOVQ         R11, AX
+	VMOVDQU      (BP), Y15
 	VMULPD       Y12, Y0, Y0
-	VFMADD231PD  (AX), Y13, Y0
-	VMOVUPD      Y0, (AX)
 	VMULPD       Y12, Y1, Y1
-	VFMADD231PD  32(AX), Y13, Y1
-	VMOVUPD      Y1, 32(AX)
 	VMULPD       Y12, Y2, Y2
-	VMOVDQU      (R12), Y15
+	TESTQ        DI, DI
+	JEQ          part3store0
+	VFMADD231PD  (AX), Y13, Y0
+	VFMADD231PD  32(AX), Y13, Y1
 	VMASKMOVPD   64(AX), Y15, Y14
 	VFMADD231PD  Y13, Y14, Y2
-	VMASKMOVPD   Y2, Y15, 64(AX)
-	LEAQ         (AX)(R13*8), AX
-	VMULPD       Y12, Y3, Y3
-	VFMADD231PD  (AX), Y13, Y3
-	VMOVUPD      Y3, (AX)
-	VMULPD       Y12, Y4, Y4
-	VFMADD231PD  32(AX), Y13, Y4
-	VMOVUPD      Y4, 32(AX)
-	VMULPD       Y12, Y5, Y5
-	VMOVDQU      (R12), Y15
-	VMASKMOVPD   64(AX), Y15, Y14
-	VFMADD231PD  Y13, Y14, Y5
-	VMASKMOVPD   Y5, Y15, 64(AX)
-	LEAQ         (AX)(R13*8), AX
-	VMULPD       Y12, Y6, Y6
-	VFMADD231PD  (AX), Y13, Y6
-	VMOVUPD      Y6, (AX)
-	VMULPD       Y12, Y7, Y7
-	VFMADD231PD  32(AX), Y13, Y7
-	VMOVUPD      Y7, 32(AX)
-	VMULPD       Y12, Y8, Y8
-	VMOVDQU      (R12), Y15
-	VMASKMOVPD   64(AX), Y15, Y14
-	VFMADD231PD  Y13, Y14, Y8
-	VMASKMOVPD   Y8, Y15, 64(AX)
-	LEAQ         (AX)(R13*8), AX
-	VMULPD       Y12, Y9, Y9
-	VFMADD231PD  (AX), Y13, Y9
-	VMOVUPD      Y9, (AX)
-	VMULPD       Y12, Y10, Y10
-	VFMADD231PD  32(AX), Y13, Y10
-	VMOVUPD      Y10, 32(AX)
-	VMULPD       Y12, Y11, Y11
-	VMOVDQU      (R12), Y15
-	VMASKMOVPD   64(AX), Y15, Y14
-	VFMADD231PD  Y13, Y14, Y11
-	VMASKMOVPD   Y11, Y15, 64(AX)
-	JMP          rows4edge3next
 
-rows4edge3fresh:
-	VMOVDQU    (R12), Y15
-	VMULPD     Y12, Y0, Y0
-	VMOVUPD    Y0, (AX)
-	VMULPD     Y12, Y1, Y1
-	VMOVUPD    Y1, 32(AX)
-	VMULPD     Y12, Y2, Y2
-	VMASKMOVPD Y2, Y15, 64(AX)
-	LEAQ       (AX)(R13*8), AX
-	VMULPD     Y12, Y3, Y3
-	VMOVUPD    Y3, (AX)
-	VMULPD     Y12, Y4, Y4
-	VMOVUPD    Y4, 32(AX)
-	VMULPD     Y12, Y5, Y5
-	VMASKMOVPD Y5, Y15, 64(AX)
-	LEAQ       (AX)(R13*8), AX
-	VMULPD     Y12, Y6, Y6
-	VMOVUPD    Y6, (AX)
-	VMULPD     Y12, Y7, Y7
-	VMOVUPD    Y7, 32(AX)
-	VMULPD     Y12, Y8, Y8
-	VMASKMOVPD Y8, Y15, 64(AX)
-	LEAQ       (AX)(R13*8), AX
-	VMULPD     Y12, Y9, Y9
+part3store0:
+	VMOVUPD     Y0, (AX)
+	VMOVUPD     Y1, 32(AX)
+	VMASKMOVPD  Y2, Y15, 64(AX)
+	DECQ        R12
+	JEQ         part3written
+	LEAQ        (AX)(R13*8), AX
+	VMULPD      Y12, Y3, Y3
+	VMULPD      Y12, Y4, Y4
+	VMULPD      Y12, Y5, Y5
+	TESTQ       DI, DI
+	JEQ         part3store1
+	VFMADD231PD (AX), Y13, Y3
+	VFMADD231PD 32(AX), Y13, Y4
+	VMASKMOVPD  64(AX), Y15, Y14
+	VFMADD231PD Y13, Y14, Y5
+
+part3store1:
+	VMOVUPD     Y3, (AX)
+	VMOVUPD     Y4, 32(AX)
+	VMASKMOVPD  Y5, Y15, 64(AX)
+	DECQ        R12
+	JEQ         part3written
+	LEAQ        (AX)(R13*8), AX
+	VMULPD      Y12, Y6, Y6
+	VMULPD      Y12, Y7, Y7
+	VMULPD      Y12, Y8, Y8
+	TESTQ       DI, DI
+	JEQ         part3store2
+	VFMADD231PD (AX), Y13, Y6
+	VFMADD231PD 32(AX), Y13, Y7
+	VMASKMOVPD  64(AX), Y15, Y14
+	VFMADD231PD Y13, Y14, Y8
+
+part3store2:
+	VMOVUPD     Y6, (AX)
+	VMOVUPD     Y7, 32(AX)
+	VMASKMOVPD  Y8, Y15, 64(AX)
+	DECQ        R12
+	JEQ         part3written
+	LEAQ        (AX)(R13*8), AX
+	VMULPD      Y12, Y9, Y9
+	VMULPD      Y12, Y10, Y10
+	VMULPD      Y12, Y11, Y11
+	TESTQ       DI, DI
+	JEQ         part3store3
+	VFMADD231PD (AX), Y13, Y9
+	VFMADD231PD 32(AX), Y13, Y10
+	VMASKMOVPD  64(AX), Y15, Y14
+	VFMADD231PD Y13, Y14, Y11
+
+part3store3:
 	VMOVUPD    Y9, (AX)
-	VMULPD     Y12, Y10, Y10
 	VMOVUPD    Y10, 32(AX)
-	VMULPD     Y12, Y11, Y11
 	VMASKMOVPD Y11, Y15, 64(AX)
 
-rows4edge3next:
+part3written:
+	JMP after
+
+whole3:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	CMPQ   R12, $0x04
+	JNE    whole3rest
+	CMPQ   96(SP), $0x01
+	JLT    whole3rest
+	MOVQ   t+0(FP), R13
+	MOVQ   152(R13), R13
+	MOVQ   R11, R12
+	MOVQ   64(SP), BP
+	JNE    whole3packed
+	SUBQ   $0x04, R9
+	JLT    whole3end
+
+whole3round:
+	VMOVUPD      (DI), Y12
+	VMOVUPD      32(DI), Y13
+	VMOVUPD      64(DI), Y14
+	VBROADCASTSD (AX), Y15
+	VFMADD231PD  Y15, Y12, Y0
+	VFMADD231PD  Y15, Y13, Y1
+	VFMADD231PD  Y15, Y14, Y2
+	VBROADCASTSD (AX)(BX*1), Y15
+	VFMADD231PD  Y15, Y12, Y3
+	VFMADD231PD  Y15, Y13, Y4
+	VFMADD231PD  Y15, Y14, Y5
+	VBROADCASTSD (AX)(BX*2), Y15
+	VFMADD231PD  Y15, Y12, Y6
+	VFMADD231PD  Y15, Y13, Y7
+	VFMADD231PD  Y15, Y14, Y8
+	VBROADCASTSD (AX)(DX*1), Y15
+	VFMADD231PD  Y15, Y12, Y9
+	VFMADD231PD  Y15, Y13, Y10
+	VFMADD231PD  Y15, Y14, Y11
+	VMOVUPD      (DI)(R8*1), Y12
+	VMOVUPD      32(DI)(R8*1), Y13
+	VMOVUPD      64(DI)(R8*1), Y14
+	VBROADCASTSD 8(AX), Y15
+	VFMADD231PD  Y15, Y12, Y0
+	VFMADD231PD  Y15, Y13, Y1
+	VFMADD231PD  Y15, Y14, Y2
+	VBROADCASTSD 8(AX)(BX*1), Y15
+	VFMADD231PD  Y15, Y12, Y3
+	VFMADD231PD  Y15, Y13, Y4
+	VFMADD231PD  Y15, Y14, Y5
+	VBROADCASTSD 8(AX)(BX*2), Y15
+	VFMADD231PD  Y15, Y12, Y6
+	VFMADD231PD  Y15, Y13, Y7
+	VFMADD231PD  Y15, Y14, Y8
+	VBROADCASTSD 8(AX)(DX*1), Y15
+	VFMADD231PD  Y15, Y12, Y9
+	VFMADD231PD  Y15, Y13, Y10
+	VFMADD231PD  Y15, Y14, Y11
+	VMOVUPD      (DI)(R8*2), Y12
+	VMOVUPD      32(DI)(R8*2), Y13
+	VMOVUPD      64(DI)(R8*2), Y14
+	VBROADCASTSD 16(AX), Y15
+	VFMADD231PD  Y15, Y12, Y0
+	VFMADD231PD  Y15, Y13, Y1
+	VFMADD231PD  Y15, Y14, Y2
+	VBROADCASTSD 16(AX)(BX*1), Y15
+	VFMADD231PD  Y15, Y12, Y3
+	VFMADD231PD  Y15, Y13, Y4
+	VFMADD231PD  Y15, Y14, Y5
+	VBROADCASTSD 16(AX)(BX*2), Y15
+	VFMADD231PD  Y15, Y12, Y6
+	VFMADD231PD  Y15, Y13, Y7
+	VFMADD231PD  Y15, Y14, Y8
+	VBROADCASTSD 16(AX)(DX*1), Y15
+	VFMADD231PD  Y15, Y12, Y9
+	VFMADD231PD  Y15, Y13, Y10
+	VFMADD231PD  Y15, Y14, Y11
+	VMOVUPD      (DI)(R14*1), Y12
+	VMOVUPD      32(DI)(R14*1), Y13
+	VMOVUPD      64(DI)(R14*1), Y14
+	VBROADCASTSD 24(AX), Y15
+	VFMADD231PD  Y15, Y12, Y0
+	VFMADD231PD  Y15, Y13, Y1
+	VFMADD231PD  Y15, Y14, Y2
+	VBROADCASTSD 24(AX)(BX*1), Y15
+	VFMADD231PD  Y15, Y12, Y3
+	VFMADD231PD  Y15, Y13, Y4
+	VFMADD231PD  Y15, Y14, Y5
+	VBROADCASTSD 24(AX)(BX*2), Y15
+	VFMADD231PD  Y15, Y12, Y6
+	VFMADD231PD  Y15, Y13, Y7
+	VFMADD231PD  Y15, Y14, Y8
+	VBROADCASTSD 24(AX)(DX*1), Y15
+	VFMADD231PD  Y15, Y12, Y9
+	VFMADD231PD  Y15, Y13, Y10
+	VFMADD231PD  Y15, Y14, Y11
+	LEAQ         (DI)(R8*4), DI
+	ADDQ         $0x20, AX
+
+	// The first rounds prefetch C, the others the next sliver of A.
+	CMPQ       R9, 56(SP)
+	JLE        whole3next
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	PREFETCHT0 95(R12)
+	LEAQ       (R12)(R13*8), R12
+	SUBQ       $0x04, R9
+	JGE        whole3round
+	JMP        whole3end
+
+whole3next:
+	PREFETCHT1 (BP)
+	ADDQ       72(SP), BP
+	CMPQ       BP, 80(SP)
+	JLT        whole3down
+	ADDQ       88(SP), BP
+	ADDQ       $0x40, 80(SP)
+
+whole3down:
+	SUBQ $0x04, R9
+	JGE  whole3round
+
+whole3end:
+	JMP whole3packedend
+
+whole3packed:
+	SUBQ $0x04, R9
+	JLT  whole3packedend
+
+whole3packedround:
+	VMOVUPD      (DI), Y12
+	VMOVUPD      32(DI), Y13
+	VMOVUPD      64(DI), Y14
+	VBROADCASTSD (AX), Y15
+	VFMADD231PD  Y15, Y12, Y0
+	VFMADD231PD  Y15, Y13, Y1
+	VFMADD231PD  Y15, Y14, Y2
+	VBROADCASTSD 8(AX), Y15
+	VFMADD231PD  Y15, Y12, Y3
+	VFMADD231PD  Y15, Y13, Y4
+	VFMADD231PD  Y15, Y14, Y5
+	VBROADCASTSD 16(AX), Y15
+	VFMADD231PD  Y15, Y12, Y6
+	VFMADD231PD  Y15, Y13, Y7
+	VFMADD231PD  Y15, Y14, Y8
+	VBROADCASTSD 24(AX), Y15
+	VFMADD231PD  Y15, Y12, Y9
+	VFMADD231PD  Y15, Y13, Y10
+	VFMADD231PD  Y15, Y14, Y11
+	VMOVUPD      (DI)(R8*1), Y12
+	VMOVUPD      32(DI)(R8*1), Y13
+	VMOVUPD      64(DI)(R8*1), Y14
+	VBROADCASTSD 32(AX), Y15
+	VFMADD231PD  Y15, Y12, Y0
+	VFMADD231PD  Y15, Y13, Y1
+	VFMADD231PD  Y15, Y14, Y2
+	VBROADCASTSD 40(AX), Y15
+	VFMADD231PD  Y15, Y12, Y3
+	VFMADD231PD  Y15, Y13, Y4
+	VFMADD231PD  Y15, Y14, Y5
+	VBROADCASTSD 48(AX), Y15
+	VFMADD231PD  Y15, Y12, Y6
+	VFMADD231PD  Y15, Y13, Y7
+	VFMADD231PD  Y15, Y14, Y8
+	VBROADCASTSD 56(AX), Y15
+	VFMADD231PD  Y15, Y12, Y9
+	VFMADD231PD  Y15, Y13, Y10
+	VFMADD231PD  Y15, Y14, Y11
+	VMOVUPD      (DI)(R8*2), Y12
+	VMOVUPD      32(DI)(R8*2), Y13
+	VMOVUPD      64(DI)(R8*2), Y14
+	VBROADCASTSD 64(AX), Y15
+	VFMADD231PD  Y15, Y12, Y0
+	VFMADD231PD  Y15, Y13, Y1
+	VFMADD231PD  Y15, Y14, Y2
+	VBROADCASTSD 72(AX), Y15
+	VFMADD231PD  Y15, Y12, Y3
+	VFMADD231PD  Y15, Y13, Y4
+	VFMADD231PD  Y15, Y14, Y5
+	VBROADCASTSD 80(AX), Y15
+	VFMADD231PD  Y15, Y12, Y6
+	VFMADD231PD  Y15, Y13, Y7
+	VFMADD231PD  Y15, Y14, Y8
+	VBROADCASTSD 88(AX), Y15
+	VFMADD231PD  Y15, Y12, Y9
+	VFMADD231PD  Y15, Y13, Y10
+	VFMADD231PD  Y15, Y14, Y11
+	VMOVUPD      (DI)(R14*1), Y12
+	VMOVUPD      32(DI)(R14*1), Y13
+	VMOVUPD      64(DI)(R14*1), Y14
+	VBROADCASTSD 96(AX), Y15
+	VFMADD231PD  Y15, Y12, Y0
+	VFMADD231PD  Y15, Y13, Y1
+	VFMADD231PD  Y15, Y14, Y2
+	VBROADCASTSD 104(AX), Y15
+	VFMADD231PD  Y15, Y12, Y3
+	VFMADD231PD  Y15, Y13, Y4
+	VFMADD231PD  Y15, Y14, Y5
+	VBROADCASTSD 112(AX), Y15
+	VFMADD231PD  Y15, Y12, Y6
+	VFMADD231PD  Y15, Y13, Y7
+	VFMADD231PD  Y15, Y14, Y8
+	VBROADCASTSD 120(AX), Y15
+	VFMADD231PD  Y15, Y12, Y9
+	VFMADD231PD  Y15, Y13, Y10
+	VFMADD231PD  Y15, Y14, Y11
+	LEAQ         (DI)(R8*4), DI
+	ADDQ         $0x00000080, AX
+
+	// The first rounds prefetch C, the others the next sliver of A.
+	CMPQ       R9, 56(SP)
+	JLE        whole3packednext
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	PREFETCHT0 95(R12)
+	LEAQ       (R12)(R13*8), R12
+	SUBQ       $0x04, R9
+	JGE        whole3packedround
+	JMP        whole3packedend
+
+whole3packednext:
+	PREFETCHT1 (BP)
+	ADDQ       72(SP), BP
+	CMPQ       BP, 80(SP)
+	JLT        whole3packeddown
+	ADDQ       88(SP), BP
+	ADDQ       $0x40, 80(SP)
+
+whole3packeddown:
+	SUBQ $0x04, R9
+	JGE  whole3packedround
+
+whole3packedend:
+	MOVQ BP, 64(SP)
+	MOVQ (SP), R12
+	ADDQ $0x04, R9
+
+whole3rest:
+	TESTQ R9, R9
+	JEQ   whole3write
+
+whole3one:
+	VMOVUPD      (DI), Y12
+	VMOVUPD      32(DI), Y13
+	VMOVUPD      64(DI), Y14
+	PREFETCHT0   (DI)(R14*1)
+	PREFETCHT0   64(DI)(R14*1)
+	ADDQ         R8, DI
+	VBROADCASTSD (AX), Y15
+	VFMADD231PD  Y15, Y12, Y0
+	VFMADD231PD  Y15, Y13, Y1
+	VFMADD231PD  Y15, Y14, Y2
+	CMPQ         R12, $0x01
+	JEQ          whole3step
+	VBROADCASTSD (AX)(BX*1), Y15
+	VFMADD231PD  Y15, Y12, Y3
+	VFMADD231PD  Y15, Y13, Y4
+	VFMADD231PD  Y15, Y14, Y5
+	CMPQ         R12, $0x02
+	JEQ          whole3step
+	VBROADCASTSD (AX)(BX*2), Y15
+	VFMADD231PD  Y15, Y12, Y6
+	VFMADD231PD  Y15, Y13, Y7
+	VFMADD231PD  Y15, Y14, Y8
+	CMPQ         R12, $0x03
+	JEQ          whole3step
+	VBROADCASTSD (AX)(DX*1), Y15
+	VFMADD231PD  Y15, Y12, Y9
+	VFMADD231PD  Y15, Y13, Y10
+	VFMADD231PD  Y15, Y14, Y11
+
+whole3step:
+	ADDQ SI, AX
+	DECQ R9
+	JNE  whole3one
+
+whole3write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSD 160(AX), Y12
+	VBROADCASTSD 168(AX), Y13
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVQ         168(AX), DI
+	SHLQ         $0x01, DI
+	MOVQ         R11, AX
+	VMULPD       Y12, Y0, Y0
+	VMULPD       Y12, Y1, Y1
+	VMULPD       Y12, Y2, Y2
+	TESTQ        DI, DI
+	JEQ          whole3store0
+	VFMADD231PD  (AX), Y13, Y0
+	VFMADD231PD  32(AX), Y13, Y1
+	VFMADD231PD  64(AX), Y13, Y2
+
+whole3store0:
+	VMOVUPD     Y0, (AX)
+	VMOVUPD     Y1, 32(AX)
+	VMOVUPD     Y2, 64(AX)
+	DECQ        R12
+	JEQ         whole3written
+	LEAQ        (AX)(R13*8), AX
+	VMULPD      Y12, Y3, Y3
+	VMULPD      Y12, Y4, Y4
+	VMULPD      Y12, Y5, Y5
+	TESTQ       DI, DI
+	JEQ         whole3store1
+	VFMADD231PD (AX), Y13, Y3
+	VFMADD231PD 32(AX), Y13, Y4
+	VFMADD231PD 64(AX), Y13, Y5
+
+whole3store1:
+	VMOVUPD     Y3, (AX)
+	VMOVUPD     Y4, 32(AX)
+	VMOVUPD     Y5, 64(AX)
+	DECQ        R12
+	JEQ         whole3written
+	LEAQ        (AX)(R13*8), AX
+	VMULPD      Y12, Y6, Y6
+	VMULPD      Y12, Y7, Y7
+	VMULPD      Y12, Y8, Y8
+	TESTQ       DI, DI
+	JEQ         whole3store2
+	VFMADD231PD (AX), Y13, Y6
+	VFMADD231PD 32(AX), Y13, Y7
+	VFMADD231PD 64(AX), Y13, Y8
+
+whole3store2:
+	VMOVUPD     Y6, (AX)
+	VMOVUPD     Y7, 32(AX)
+	VMOVUPD     Y8, 64(AX)
+	DECQ        R12
+	JEQ         whole3written
+	LEAQ        (AX)(R13*8), AX
+	VMULPD      Y12, Y9, Y9
+	VMULPD      Y12, Y10, Y10
+	VMULPD      Y12, Y11, Y11
+	TESTQ       DI, DI
+	JEQ         whole3store3
+	VFMADD231PD (AX), Y13, Y9
+	VFMADD231PD 32(AX), Y13, Y10
+	VFMADD231PD 64(AX), Y13, Y11
+
+whole3store3:
+	VMOVUPD Y9, (AX)
+	VMOVUPD Y10, 32(AX)
+	VMOVUPD Y11, 64(AX)
+
+whole3written:
+	SUBQ $0x0c, 48(SP)
+	JLE  after
+	MOVQ t+0(FP), R13
+	MOVQ 120(R13), R13
+	LEAQ (R10)(R13*8), R10
+	ADDQ $0x00000060, R11
+	JMP  tile
+
+part2:
+	NEGQ    R13
+	ADDQ    $0x08, R13
+	LEAQ    window<>+0(SB), BP
+	LEAQ    (BP)(R13*8), BP
+	VMOVDQU (BP), Y14
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	VXORPS  Y9, Y9, Y9
+	VXORPS  Y10, Y10, Y10
+	TESTQ   R9, R9
+	JEQ     part2write
+
+part2one:
+	VMOVUPD      (DI), Y12
+	VMASKMOVPD   32(DI), Y14, Y13
+	ADDQ         R8, DI
+	VBROADCASTSD (AX), Y15
+	VFMADD231PD  Y15, Y12, Y0
+	VFMADD231PD  Y15, Y13, Y1
+	CMPQ         R12, $0x01
+	JEQ          part2step
+	VBROADCASTSD (AX)(BX*1), Y15
+	VFMADD231PD  Y15, Y12, Y3
+	VFMADD231PD  Y15, Y13, Y4
+	CMPQ         R12, $0x02
+	JEQ          part2step
+	VBROADCASTSD (AX)(BX*2), Y15
+	VFMADD231PD  Y15, Y12, Y6
+	VFMADD231PD  Y15, Y13, Y7
+	CMPQ         R12, $0x03
+	JEQ          part2step
+	VBROADCASTSD (AX)(DX*1), Y15
+	VFMADD231PD  Y15, Y12, Y9
+	VFMADD231PD  Y15, Y13, Y10
+
+part2step:
+	ADDQ SI, AX
+	DECQ R9
+	JNE  part2one
+
+part2write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSD 160(AX), Y12
+	VBROADCASTSD 168(AX), Y13
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVQ         168(AX), DI
+	SHLQ         $0x01, DI
+	MOVQ         R11, AX
+	VMOVDQU      (BP), Y15
+	VMULPD       Y12, Y0, Y0
+	VMULPD       Y12, Y1, Y1
+	TESTQ        DI, DI
+	JEQ          part2store0
+	VFMADD231PD  (AX), Y13, Y0
+	VMASKMOVPD   32(AX), Y15, Y14
+	VFMADD231PD  Y13, Y14, Y1
+
+part2store0:
+	VMOVUPD     Y0, (AX)
+	VMASKMOVPD  Y1, Y15, 32(AX)
+	DECQ        R12
+	JEQ         part2written
+	LEAQ        (AX)(R13*8), AX
+	VMULPD      Y12, Y3, Y3
+	VMULPD      Y12, Y4, Y4
+	TESTQ       DI, DI
+	JEQ         part2store1
+	VFMADD231PD (AX), Y13, Y3
+	VMASKMOVPD  32(AX), Y15, Y14
+	VFMADD231PD Y13, Y14, Y4
+
+part2store1:
+	VMOVUPD     Y3, (AX)
+	VMASKMOVPD  Y4, Y15, 32(AX)
+	DECQ        R12
+	JEQ         part2written
+	LEAQ        (AX)(R13*8), AX
+	VMULPD      Y12, Y6, Y6
+	VMULPD      Y12, Y7, Y7
+	TESTQ       DI, DI
+	JEQ         part2store2
+	VFMADD231PD (AX), Y13, Y6
+	VMASKMOVPD  32(AX), Y15, Y14
+	VFMADD231PD Y13, Y14, Y7
+
+part2store2:
+	VMOVUPD     Y6, (AX)
+	VMASKMOVPD  Y7, Y15, 32(AX)
+	DECQ        R12
+	JEQ         part2written
+	LEAQ        (AX)(R13*8), AX
+	VMULPD      Y12, Y9, Y9
+	VMULPD      Y12, Y10, Y10
+	TESTQ       DI, DI
+	JEQ         part2store3
+	VFMADD231PD (AX), Y13, Y9
+	VMASKMOVPD  32(AX), Y15, Y14
+	VFMADD231PD Y13, Y14, Y10
+
+part2store3:
+	VMOVUPD    Y9, (AX)
+	VMASKMOVPD Y10, Y15, 32(AX)
+
+part2written:
+	JMP after
+
+whole2:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	TESTQ  R9, R9
+	JEQ    whole2write
+
+whole2one:
+	VMOVUPD      (DI), Y12
+	VMOVUPD      32(DI), Y13
+	ADDQ         R8, DI
+	VBROADCASTSD (AX), Y15
+	VFMADD231PD  Y15, Y12, Y0
+	VFMADD231PD  Y15, Y13, Y1
+	CMPQ         R12, $0x01
+	JEQ          whole2step
+	VBROADCASTSD (AX)(BX*1), Y15
+	VFMADD231PD  Y15, Y12, Y3
+	VFMADD231PD  Y15, Y13, Y4
+	CMPQ         R12, $0x02
+	JEQ          whole2step
+	VBROADCASTSD (AX)(BX*2), Y15
+	VFMADD231PD  Y15, Y12, Y6
+	VFMADD231PD  Y15, Y13, Y7
+	CMPQ         R12, $0x03
+	JEQ          whole2step
+	VBROADCASTSD (AX)(DX*1), Y15
+	VFMADD231PD  Y15, Y12, Y9
+	VFMADD231PD  Y15, Y13, Y10
+
+whole2step:
+	ADDQ SI, AX
+	DECQ R9
+	JNE  whole2one
+
+whole2write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSD 160(AX), Y12
+	VBROADCASTSD 168(AX), Y13
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVQ         168(AX), DI
+	SHLQ         $0x01, DI
+	MOVQ         R11, AX
+	VMULPD       Y12, Y0, Y0
+	VMULPD       Y12, Y1, Y1
+	TESTQ        DI, DI
+	JEQ          whole2store0
+	VFMADD231PD  (AX), Y13, Y0
+	VFMADD231PD  32(AX), Y13, Y1
+
+whole2store0:
+	VMOVUPD     Y0, (AX)
+	VMOVUPD     Y1, 32(AX)
+	DECQ        R12
+	JEQ         whole2written
+	LEAQ        (AX)(R13*8), AX
+	VMULPD      Y12, Y3, Y3
+	VMULPD      Y12, Y4, Y4
+	TESTQ       DI, DI
+	JEQ         whole2store1
+	VFMADD231PD (AX), Y13, Y3
+	VFMADD231PD 32(AX), Y13, Y4
+
+whole2store1:
+	VMOVUPD     Y3, (AX)
+	VMOVUPD     Y4, 32(AX)
+	DECQ        R12
+	JEQ         whole2written
+	LEAQ        (AX)(R13*8), AX
+	VMULPD      Y12, Y6, Y6
+	VMULPD      Y12, Y7, Y7
+	TESTQ       DI, DI
+	JEQ         whole2store2
+	VFMADD231PD (AX), Y13, Y6
+	VFMADD231PD 32(AX), Y13, Y7
+
+whole2store2:
+	VMOVUPD     Y6, (AX)
+	VMOVUPD     Y7, 32(AX)
+	DECQ        R12
+	JEQ         whole2written
+	LEAQ        (AX)(R13*8), AX
+	VMULPD      Y12, Y9, Y9
+	VMULPD      Y12, Y10, Y10
+	TESTQ       DI, DI
+	JEQ         whole2store3
+	VFMADD231PD (AX), Y13, Y9
+	VFMADD231PD 32(AX), Y13, Y10
+
+whole2store3:
+	VMOVUPD Y9, (AX)
+	VMOVUPD Y10, 32(AX)
+
+whole2written:
+	JMP after
+
+part1:
+	NEGQ    R13
+	ADDQ    $0x04, R13
+	LEAQ    window<>+0(SB), BP
+	LEAQ    (BP)(R13*8), BP
+	VMOVDQU (BP), Y14
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	VXORPS  Y9, Y9, Y9
+	VXORPS  Y10, Y10, Y10
+	SUBQ    $0x02, R9
+	JLT     part1last
+
+part1two:
+	VMASKMOVPD   (DI), Y14, Y12
+	ADDQ         R8, DI
+	VBROADCASTSD (AX), Y15
+	VFMADD231PD  Y15, Y12, Y0
+	CMPQ         R12, $0x01
+	JEQ          part1even
+	VBROADCASTSD (AX)(BX*1), Y15
+	VFMADD231PD  Y15, Y12, Y3
+	CMPQ         R12, $0x02
+	JEQ          part1even
+	VBROADCASTSD (AX)(BX*2), Y15
+	VFMADD231PD  Y15, Y12, Y6
+	CMPQ         R12, $0x03
+	JEQ          part1even
+	VBROADCASTSD (AX)(DX*1), Y15
+	VFMADD231PD  Y15, Y12, Y9
+
+part1even:
+	ADDQ         SI, AX
+	VMASKMOVPD   (DI), Y14, Y12
+	ADDQ         R8, DI
+	VBROADCASTSD (AX), Y15
+	VFMADD231PD  Y15, Y12, Y1
+	CMPQ         R12, $0x01
+	JEQ          part1odd
+	VBROADCASTSD (AX)(BX*1), Y15
+	VFMADD231PD  Y15, Y12, Y4
+	CMPQ         R12, $0x02
+	JEQ          part1odd
+	VBROADCASTSD (AX)(BX*2), Y15
+	VFMADD231PD  Y15, Y12, Y7
+	CMPQ         R12, $0x03
+	JEQ          part1odd
+	VBROADCASTSD (AX)(DX*1), Y15
+	VFMADD231PD  Y15, Y12, Y10
+
+part1odd:
+	ADDQ SI, AX
+	SUBQ $0x02, R9
+	JGE  part1two
+
+part1last:
+	ADDQ $0x02, R9
+	JEQ  part1write
+
+part1one:
+	VMASKMOVPD   (DI), Y14, Y12
+	ADDQ         R8, DI
+	VBROADCASTSD (AX), Y15
+	VFMADD231PD  Y15, Y12, Y0
+	CMPQ         R12, $0x01
+	JEQ          part1step
+	VBROADCASTSD (AX)(BX*1), Y15
+	VFMADD231PD  Y15, Y12, Y3
+	CMPQ         R12, $0x02
+	JEQ          part1step
+	VBROADCASTSD (AX)(BX*2), Y15
+	VFMADD231PD  Y15, Y12, Y6
+	CMPQ         R12, $0x03
+	JEQ          part1step
+	VBROADCASTSD (AX)(DX*1), Y15
+	VFMADD231PD  Y15, Y12, Y9
+
+part1step:
+	ADDQ SI, AX
+	DECQ R9
+	JNE  part1one
+
+part1write:
+	VADDPD       Y1, Y0, Y0
+	VADDPD       Y4, Y3, Y3
+	VADDPD       Y7, Y6, Y6
+	VADDPD       Y10, Y9, Y9
+	MOVQ         t+0(FP), AX
+	VBROADCASTSD 160(AX), Y12
+	VBROADCASTSD 168(AX), Y13
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVQ         168(AX), DI
+	SHLQ         $0x01, DI
+	MOVQ         R11, AX
+	VMOVDQU      (BP), Y15
+	VMULPD       Y12, Y0, Y0
+	TESTQ        DI, DI
+	JEQ          part1store0
+	VMASKMOVPD   (AX), Y15, Y14
+	VFMADD231PD  Y13, Y14, Y0
+
+part1store0:
+	VMASKMOVPD  Y0, Y15, (AX)
+	DECQ        R12
+	JEQ         part1written
+	LEAQ        (AX)(R13*8), AX
+	VMULPD      Y12, Y3, Y3
+	TESTQ       DI, DI
+	JEQ         part1store1
+	VMASKMOVPD  (AX), Y15, Y14
+	VFMADD231PD Y13, Y14, Y3
+
+part1store1:
+	VMASKMOVPD  Y3, Y15, (AX)
+	DECQ        R12
+	JEQ         part1written
+	LEAQ        (AX)(R13*8), AX
+	VMULPD      Y12, Y6, Y6
+	TESTQ       DI, DI
+	JEQ         part1store2
+	VMASKMOVPD  (AX), Y15, Y14
+	VFMADD231PD Y13, Y14, Y6
+
+part1store2:
+	VMASKMOVPD  Y6, Y15, (AX)
+	DECQ        R12
+	JEQ         part1written
+	LEAQ        (AX)(R13*8), AX
+	VMULPD      Y12, Y9, Y9
+	TESTQ       DI, DI
+	JEQ         part1store3
+	VMASKMOVPD  (AX), Y15, Y14
+	VFMADD231PD Y13, Y14, Y9
+
+part1store3:
+	VMASKMOVPD Y9, Y15, (AX)
+
+part1written:
+	JMP after
+
+whole1:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	SUBQ   $0x02, R9
+	JLT    whole1last
+
+whole1two:
+	VMOVUPD      (DI), Y12
+	ADDQ         R8, DI
+	VBROADCASTSD (AX), Y15
+	VFMADD231PD  Y15, Y12, Y0
+	CMPQ         R12, $0x01
+	JEQ          whole1even
+	VBROADCASTSD (AX)(BX*1), Y15
+	VFMADD231PD  Y15, Y12, Y3
+	CMPQ         R12, $0x02
+	JEQ          whole1even
+	VBROADCASTSD (AX)(BX*2), Y15
+	VFMADD231PD  Y15, Y12, Y6
+	CMPQ         R12, $0x03
+	JEQ          whole1even
+	VBROADCASTSD (AX)(DX*1), Y15
+	VFMADD231PD  Y15, Y12, Y9
+
+whole1even:
+	ADDQ         SI, AX
+	VMOVUPD      (DI), Y12
+	ADDQ         R8, DI
+	VBROADCASTSD (AX), Y15
+	VFMADD231PD  Y15, Y12, Y1
+	CMPQ         R12, $0x01
+	JEQ          whole1odd
+	VBROADCASTSD (AX)(BX*1), Y15
+	VFMADD231PD  Y15, Y12, Y4
+	CMPQ         R12, $0x02
+	JEQ          whole1odd
+	VBROADCASTSD (AX)(BX*2), Y15
+	VFMADD231PD  Y15, Y12, Y7
+	CMPQ         R12, $0x03
+	JEQ          whole1odd
+	VBROADCASTSD (AX)(DX*1), Y15
+	VFMADD231PD  Y15, Y12, Y10
+
+whole1odd:
+	ADDQ SI, AX
+	SUBQ $0x02, R9
+	JGE  whole1two
+
+whole1last:
+	ADDQ $0x02, R9
+	JEQ  whole1write
+
+whole1one:
+	VMOVUPD      (DI), Y12
+	ADDQ         R8, DI
+	VBROADCASTSD (AX), Y15
+	VFMADD231PD  Y15, Y12, Y0
+	CMPQ         R12, $0x01
+	JEQ          whole1step
+	VBROADCASTSD (AX)(BX*1), Y15
+	VFMADD231PD  Y15, Y12, Y3
+	CMPQ         R12, $0x02
+	JEQ          whole1step
+	VBROADCASTSD (AX)(BX*2), Y15
+	VFMADD231PD  Y15, Y12, Y6
+	CMPQ         R12, $0x03
+	JEQ          whole1step
+	VBROADCASTSD (AX)(DX*1), Y15
+	VFMADD231PD  Y15, Y12, Y9
+
+whole1step:
+	ADDQ SI, AX
+	DECQ R9
+	JNE  whole1one
+
+whole1write:
+	VADDPD       Y1, Y0, Y0
+	VADDPD       Y4, Y3, Y3
+	VADDPD       Y7, Y6, Y6
+	VADDPD       Y10, Y9, Y9
+	MOVQ         t+0(FP), AX
+	VBROADCASTSD 160(AX), Y12
+	VBROADCASTSD 168(AX), Y13
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVQ         168(AX), DI
+	SHLQ         $0x01, DI
+	MOVQ         R11, AX
+	VMULPD       Y12, Y0, Y0
+	TESTQ        DI, DI
+	JEQ          whole1store0
+	VFMADD231PD  (AX), Y13, Y0
+
+whole1store0:
+	VMOVUPD     Y0, (AX)
+	DECQ        R12
+	JEQ         whole1written
+	LEAQ        (AX)(R13*8), AX
+	VMULPD      Y12, Y3, Y3
+	TESTQ       DI, DI
+	JEQ         whole1store1
+	VFMADD231PD (AX), Y13, Y3
+
+whole1store1:
+	VMOVUPD     Y3, (AX)
+	DECQ        R12
+	JEQ         whole1written
+	LEAQ        (AX)(R13*8), AX
+	VMULPD      Y12, Y6, Y6
+	TESTQ       DI, DI
+	JEQ         whole1store2
+	VFMADD231PD (AX), Y13, Y6
+
+whole1store2:
+	VMOVUPD     Y6, (AX)
+	DECQ        R12
+	JEQ         whole1written
+	LEAQ        (AX)(R13*8), AX
+	VMULPD      Y12, Y9, Y9
+	TESTQ       DI, DI
+	JEQ         whole1store3
+	VFMADD231PD (AX), Y13, Y9
+
+whole1store3:
+	VMOVUPD Y9, (AX)
+
+whole1written:
 after:
 	DECQ  16(SP)
 	JEQ   done

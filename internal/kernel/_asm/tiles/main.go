@@ -1,6 +1,6 @@
 // Command tiles generates the micro-kernels of gemm/internal/kernel/f32 and f64 for one element type and
-// one instruction set. The result is a function that computes rows of tiles, with a loop for tiles of
-// each height and width.
+// one instruction set. The result is a function that computes rows of tiles. Tiles of full height and width have
+// a loop of their own. All heights share the loop of each width: a step of k ends after the last row of the tile.
 //
 //	tiles -type f64 -isa avx512 -pkg f64 -out avx512_amd64.s -stubs avx512_amd64.go
 package main
@@ -23,7 +23,7 @@ type generator struct {
 	mr      int    // rows of a full tile
 	vectors int    // vectors in a row of a full tile
 	unroll  int    // steps of k per iteration
-	narrow  bool   // 16 registers of 32 bytes: see walk and edge
+	narrow  bool   // 16 registers of 32 bytes: see walk and step
 
 	vector    func(i int) reg.VecPhysical
 	spare     int // the first register that holds neither sums nor B
@@ -59,15 +59,17 @@ var (
 	steps   = reg.R9  // of k, to come
 	bTop    = reg.R10 // row 0 of the sliver of B
 	cAt     = reg.R11 // element (0, 0) of the tile
-	columns = reg.R12 // to come
+	rows    = reg.R12 // of the tile
 	scratch = reg.R13
-	fetch   = reg.RBP // address to prefetch
+	fetch   = reg.RBP // address to prefetch; for the end of a row of tiles with AVX2, the address of the mask
 	ahead   = reg.R14 // distance of the prefetch of B, in bytes
+	cFetch  = reg.R12 // address to prefetch in C, in the loop of full tiles
 	bRow3   = reg.R14 // three times bRow, in a walk that does not prefetch B; ahead is then three rows
 )
 
-// A walk is how the loop over k of a whole tile moves in A and B. A step of k has 12 multiply-adds with AVX2, and 24
-// with AVX-512. So with AVX2, the other instructions count: a walk for the usual strides has only the 7 loads.
+// A walk is how the loop over k of a full tile moves in A and B. A step of k has 12 multiply-adds with AVX2, and 24
+// with AVX-512. So with AVX2, the other instructions count: a walk for the usual strides has only the 7 loads. Other
+// strides have the loop of all heights.
 type walk int
 
 const (
@@ -107,12 +109,13 @@ var (
 	aBase   Mem // element (0, 0) of the sliver
 	aStep   Mem // bytes from it to the next one
 	cBase   Mem // element (0, 0) of the row of tiles
+	columns Mem // to come
 	limit   Mem // remaining steps when all of the tile of C has been prefetched
 	next    Mem // next address to prefetch in the next sliver of A
 	nextBy  Mem // bytes from there to the following one
 	nextEnd Mem // end of the column of cache lines, behind the last row
 	nextTop Mem // bytes from there to the next line of the first row
-	walking Mem // the walk of whole tiles
+	walking Mem // the walk of full tiles
 )
 
 // field loads a field of the function's argument.
@@ -194,29 +197,30 @@ func (g *generator) function() {
 		fmt.Sprintf("Registers: %d sums, %d vectors of B, and A's elements broadcast one by one.", g.mr*g.vectors, g.vectors),
 	)
 	Pragma("noescape")
-	locals := []*Mem{&height, &taller, &slivers, &aBase, &aStep, &cBase, &limit, &next, &nextBy, &nextEnd, &nextTop}
+	locals := []*Mem{&height, &taller, &slivers, &aBase, &aStep, &cBase, &columns, &limit, &next, &nextBy, &nextEnd, &nextTop}
 	if g.narrow {
 		locals = append(locals, &walking)
 	}
 	for _, local := range locals {
 		*local = AllocLocal(8)
 	}
+	Load(Param("t"), fetch)
 	for _, x := range []struct {
 		field int
 		local Mem
 	}{{fieldHeight, height}, {fieldTaller, taller}, {fieldSlivers, slivers}, {fieldA, aBase}, {fieldC, cBase}} {
-		field(x.field, scratch)
+		MOVQ(Mem{Base: fetch, Disp: x.field}, scratch)
 		MOVQ(scratch, x.local)
 	}
 	for _, x := range []struct {
 		field int
 		to    reg.GPPhysical
 	}{{fieldARow, aRow}, {fieldACol, aCol}, {fieldBRow, bRow}} {
-		field(x.field, x.to)
+		MOVQ(Mem{Base: fetch, Disp: x.field}, x.to)
 		SHLQ(g.shift(), x.to)
 	}
 	LEAQ(Mem{Base: aRow, Index: aRow, Scale: 2}, aRow3)
-	Comment("B is asked for eight rows ahead, or along the row where rows are whole pages apart:",
+	Comment("B is prefetched eight rows ahead, or along the row if rows are whole pages apart:",
 		"these share sets of the first level of cache, which has no room for more of them.")
 	MOVQ(U32(1536), ahead)
 	MOVQ(bRow, scratch)
@@ -228,7 +232,7 @@ func (g *generator) function() {
 	}
 
 	Label("sliver")
-	Comment("The next sliver lies aNext elements on, or, where that is 0, as many rows.")
+	Comment("The next sliver lies aNext elements on, or, if that is 0, as many rows.")
 	field(fieldANext, scratch)
 	SHLQ(g.shift(), scratch)
 	JNE(LabelRef("apart"))
@@ -238,7 +242,7 @@ func (g *generator) function() {
 	MOVQ(scratch, aStep)
 	ADDQ(aBase, scratch)
 	MOVQ(scratch, next)
-	Comment("It is asked for line by line, down its rows, or, where a column is a line, along them.")
+	Comment("It is prefetched line by line, down its rows, or along them if a column fills a line.")
 	CMPQ(aRow, U8(g.size))
 	JEQ(LabelRef("contiguous"))
 	MOVQ(aRow, nextBy)
@@ -249,23 +253,30 @@ func (g *generator) function() {
 	NEGQ(fetch)
 	ADDQ(U8(64), fetch)
 	MOVQ(fetch, nextTop)
-	JMP(LabelRef("asked"))
+	JMP(LabelRef("prefetched"))
 	Label("contiguous")
 	MOVQ(aCol, nextBy)
 	MOVQ(U64(1<<62), scratch)
 	MOVQ(scratch, nextEnd)
-	Label("asked")
-	field(fieldN, columns)
+	Label("prefetched")
+	field(fieldN, scratch)
+	MOVQ(scratch, columns)
 	field(fieldB, bTop)
 	MOVQ(cBase, cAt)
-	MOVQ(height, scratch)
-	for r := g.mr; r > 1; r-- {
-		CMPQ(scratch, U8(r))
-		JEQ(LabelRef(fmt.Sprintf("rows%d", r)))
+	Comment("The rounds that prefetch C, a row each, end at this number of steps to come.")
+	field(fieldK, scratch)
+	SUBQ(U8(g.unroll*(g.mr+1)), scratch)
+	MOVQ(scratch, limit)
+
+	Label("tile")
+	MOVQ(height, rows)
+	MOVQ(aBase, aTop)
+	if g.mr > 4 {
+		LEAQ(Mem{Base: aTop, Index: aRow, Scale: 4}, aLow)
 	}
-	for r := 1; r <= g.mr; r++ {
-		g.rows(r)
-	}
+	MOVQ(bTop, bAt)
+	field(fieldK, steps)
+	g.widths()
 
 	Label("after")
 	DECQ(slivers)
@@ -314,68 +325,45 @@ func (g *generator) chooseWalk() {
 // shift returns log₂ of the size of an element.
 func (g *generator) shift() Op { return U8(map[int]int{4: 2, 8: 3}[g.size]) }
 
-// rows generates the loops for a row of tiles of r rows.
-func (g *generator) rows(r int) {
-	label := func(name string) string { return fmt.Sprintf("rows%d%s", r, name) }
-	Label(label(""))
-	CMPQ(columns, U8(g.vectors*g.lanes()))
-	JLT(LabelRef(label("edge")))
-	Comment("The rounds that ask for C, a row each, end at this number of steps to come.")
-	field(fieldK, scratch)
-	SUBQ(U8(g.unroll*r), scratch)
-	MOVQ(U32(g.unroll-1), fetch)
-	CMPQ(scratch, fetch)
-	CMOVQLT(fetch, scratch)
-	MOVQ(scratch, limit)
-
-	Label(label("tile"))
-	g.tile(label("full"), r, g.vectors, false)
-	field(fieldBNext, scratch)
-	LEAQ(Mem{Base: bTop, Index: scratch, Scale: uint8(g.size)}, bTop)
-	ADDQ(U32(g.vectors*g.width), cAt)
-	SUBQ(U8(g.vectors*g.lanes()), columns)
-	CMPQ(columns, U8(g.vectors*g.lanes()))
-	JGE(LabelRef(label("tile")))
-
-	Label(label("edge"))
-	TESTQ(columns, columns)
-	JEQ(LabelRef("after"))
+// widths generates the tiles of all widths. With AVX2, tiles whose last vector is whole have code of their own:
+// a masked load or store takes several times as long as a plain one.
+func (g *generator) widths() {
+	MOVQ(columns, scratch)
+	if !g.narrow {
+		KXNORW(reg.K1, reg.K1, reg.K1)
+	}
 	for v := 1; v <= g.vectors; v++ {
+		CMPQ(scratch, U8(v*g.lanes()))
+		JLT(LabelRef(fmt.Sprintf("part%d", v)))
 		if v < g.vectors {
-			CMPQ(columns, U8(v*g.lanes()))
-			JGT(LabelRef(label(fmt.Sprintf("wider%d", v))))
-			if g.narrow {
-				JLT(LabelRef(label(fmt.Sprintf("part%d", v))))
-				g.tile(label(fmt.Sprintf("whole%d", v)), r, v, false)
-				JMP(LabelRef("after"))
-				Label(label(fmt.Sprintf("part%d", v)))
-			}
+			JEQ(LabelRef(fmt.Sprintf("whole%d", v)))
 		}
+	}
+	JMP(LabelRef(fmt.Sprintf("whole%d", g.vectors)))
+	for v := g.vectors; v >= 1; v-- {
+		Label(fmt.Sprintf("part%d", v))
 		g.mask(v)
-		g.tile(label(fmt.Sprintf("edge%d", v)), r, v, true)
-		JMP(LabelRef("after"))
-		if v < g.vectors {
-			Label(label(fmt.Sprintf("wider%d", v)))
+		if g.narrow {
+			g.tile(fmt.Sprintf("part%d", v), v, true)
 		}
+		Label(fmt.Sprintf("whole%d", v))
+		g.tile(fmt.Sprintf("whole%d", v), v, !g.narrow)
 	}
 }
 
-// mask computes the mask of the last of v vectors, in which the columns end: in K1, or with AVX2 as the
-// address of the mask, in columns.
+// mask computes the mask of the last of v vectors, in which the columns end: in K1, or with AVX2 its address.
 func (g *generator) mask(v int) {
-	if g.isa == "AVX512" {
-		MOVQ(columns, reg.RCX)
-		SUBQ(U8((v-1)*g.lanes()), reg.RCX)
-		MOVL(U32(1), scratch.As32())
-		SHLL(reg.CL, scratch.As32())
-		DECL(scratch.As32())
-		KMOVW(scratch.As32(), reg.K1)
+	if !g.narrow {
+		SUBQ(U8((v-1)*g.lanes()), scratch)
+		MOVL(U32(1<<16-1), fetch.As32())
+		BZHIL(scratch.As32(), fetch.As32(), fetch.As32())
+		KMOVW(fetch.As32(), reg.K1)
 		return
 	}
-	NEGQ(columns)
-	ADDQ(U8(v*g.lanes()), columns) // lanes that are not set
-	LEAQ(NewDataAddr(Symbol{Name: "window", Static: true}, 0), scratch)
-	LEAQ(Mem{Base: scratch, Index: columns, Scale: uint8(g.size)}, columns)
+	NEGQ(scratch)
+	ADDQ(U8(v*g.lanes()), scratch) // lanes that are not set
+	LEAQ(NewDataAddr(Symbol{Name: "window", Static: true}, 0), fetch)
+	LEAQ(Mem{Base: fetch, Index: scratch, Scale: uint8(g.size)}, fetch)
 }
 
 // sum returns the register of row i and vector j of the tile.
@@ -384,107 +372,132 @@ func (g *generator) sum(i, j int) reg.VecPhysical { return g.vector(i*g.vectors 
 // b returns the register of vector j of a row of B.
 func (g *generator) b(j int) reg.VecPhysical { return g.vector(g.mr*g.vectors + j) }
 
-// tile generates the computation of one tile of r rows and v vectors. The last vector is whole or
-// masked.
-func (g *generator) tile(label string, r, v int, masked bool) {
-	edge := g.narrow && v < g.vectors
-	for i := range r {
-		for j := range v {
+// tile generates the computation of tiles of v vectors and all heights. With AVX-512 the last vector is always
+// masked. The sums of a single vector would wait for each other: with AVX2, every second step has sums of its own.
+func (g *generator) tile(label string, v int, masked bool) {
+	if masked && g.narrow && v < g.vectors {
+		VMOVDQU(Mem{Base: fetch}, g.b(2))
+	}
+	sets := 1
+	if g.narrow && v == 1 {
+		sets = 2
+	}
+	for i := range g.mr {
+		for j := range v * sets {
 			g.zero(g.sum(i, j))
 		}
-		if edge && v == 1 {
-			g.zero(g.sum(i, 1))
+	}
+	if v == g.vectors && !(masked && g.narrow) {
+		g.full(label)
+		Label(label + "rest")
+	}
+	if sets == 2 {
+		SUBQ(U8(2), steps)
+		JLT(LabelRef(label + "last"))
+		Label(label + "two")
+		g.step(label+"even", v, 0, masked)
+		g.step(label+"odd", v, 1, masked)
+		SUBQ(U8(2), steps)
+		JGE(LabelRef(label + "two"))
+		Label(label + "last")
+		ADDQ(U8(2), steps)
+	} else {
+		TESTQ(steps, steps)
+	}
+	JEQ(LabelRef(label + "write"))
+	Label(label + "one")
+	g.step(label+"step", v, 0, masked)
+	DECQ(steps)
+	JNE(LabelRef(label + "one"))
+	Label(label + "write")
+	for i := range g.mr {
+		if sets == 2 {
+			g.add(g.sum(i, 1), g.sum(i, 0), g.sum(i, 0))
 		}
 	}
-	MOVQ(aBase, aTop)
-	if r > 4 {
-		LEAQ(Mem{Base: aTop, Index: aRow, Scale: 4}, aLow)
+	g.write(label, v, masked)
+	if v < g.vectors || masked && g.narrow {
+		JMP(LabelRef("after"))
+		return
 	}
-	MOVQ(bTop, bAt)
-	field(fieldK, steps)
-	switch {
-	case edge:
-		g.edge(label, r, v, masked)
-	case masked:
-		TESTQ(steps, steps)
-	default:
-		g.whole(label, r)
-	}
-	if !edge {
-		JEQ(LabelRef(label + "write"))
-		Label(label + "one")
-		g.step(r, v, masked)
-		DECQ(steps)
-		JNZ(LabelRef(label + "one"))
-		Label(label + "write")
-	}
-	g.write(label, r, v, masked)
+	SUBQ(U8(g.vectors*g.lanes()), columns)
+	JLE(LabelRef("after"))
+	field(fieldBNext, scratch)
+	LEAQ(Mem{Base: bTop, Index: scratch, Scale: uint8(g.size)}, bTop)
+	ADDQ(U32(g.vectors*g.width), cAt)
+	JMP(LabelRef("tile"))
 }
 
-// whole generates the iterations of a whole tile of r rows. Afterwards the flags are those of the remaining steps.
-func (g *generator) whole(label string, r int) {
-	field(fieldLDC, scratch)
-	MOVQ(cAt, fetch)
-	if g.narrow && r == g.mr {
+// full generates the loops of full tiles, which leave fewer steps of k than a round has.
+func (g *generator) full(label string) {
+	CMPQ(rows, U8(g.mr))
+	JNE(LabelRef(label + "rest"))
+	walks := []walk{anyStride}
+	if g.narrow {
+		walks = []walk{alongRows, packedA}
 		CMPQ(walking, U8(alongRows))
-		JEQ(LabelRef(label + "along"))
-		JGT(LabelRef(label + "packed"))
+		JLT(LabelRef(label + "rest"))
+	} else {
+		CMPQ(columns, U8(g.vectors*g.lanes()))
+		JLT(LabelRef(label + "rest"))
 	}
-	g.iterate(label, label+"rest", r, anyStride)
-	if g.narrow && r == g.mr {
-		JMP(LabelRef(label + "rest"))
-		Label(label + "along")
-		g.iterate(label+"along", label+"rest", r, alongRows)
-		JMP(LabelRef(label + "rest"))
-		Label(label + "packed")
-		g.iterate(label+"packed", label+"rest", r, packedA)
+	field(fieldLDC, scratch)
+	MOVQ(cAt, cFetch)
+	MOVQ(next, fetch)
+	if g.narrow {
+		JNE(LabelRef(label + "packed"))
 	}
-	Label(label + "rest")
+	for at, w := range walks {
+		name := label + []string{"", "", "packed"}[w]
+		if w == packedA {
+			Label(name)
+		}
+		SUBQ(U8(g.unroll), steps)
+		JLT(LabelRef(name + "end"))
+		Label(name + "round")
+		g.round(w)
+		Comment("The first rounds prefetch C, the others the next sliver of A.")
+		CMPQ(steps, limit)
+		JLE(LabelRef(name + "next"))
+		for at := 0; at < g.vectors*g.width; at += 64 {
+			PREFETCHT0(Mem{Base: cFetch, Disp: at})
+		}
+		PREFETCHT0(Mem{Base: cFetch, Disp: g.vectors*g.width - 1})
+		LEAQ(Mem{Base: cFetch, Index: scratch, Scale: uint8(g.size)}, cFetch)
+		SUBQ(U8(g.unroll), steps)
+		JGE(LabelRef(name + "round"))
+		JMP(LabelRef(name + "end"))
+		Label(name + "next")
+		PREFETCHT1(Mem{Base: fetch})
+		ADDQ(nextBy, fetch)
+		CMPQ(fetch, nextEnd)
+		JLT(LabelRef(name + "down"))
+		ADDQ(nextTop, fetch)
+		ADDQ(U8(64), nextEnd)
+		Label(name + "down")
+		SUBQ(U8(g.unroll), steps)
+		JGE(LabelRef(name + "round"))
+		Label(name + "end")
+		if at < len(walks)-1 {
+			JMP(LabelRef(label + "packedend"))
+		}
+	}
 	MOVQ(fetch, next)
+	MOVQ(height, rows)
 	ADDQ(U8(g.unroll), steps)
 }
 
-// iterate generates the iterations in one walk: first those that also prefetch C, then those that prefetch the next
-// sliver of A.
-func (g *generator) iterate(label, rest string, r int, w walk) {
-	JMP(LabelRef(label + "checkC"))
-	Label(label + "roundC")
-	g.round(r, w)
-	for at := 0; at < g.vectors*g.width; at += 64 {
-		PREFETCHT0(Mem{Base: fetch, Disp: at})
-	}
-	PREFETCHT0(Mem{Base: fetch, Disp: g.vectors*g.width - 1})
-	LEAQ(Mem{Base: fetch, Index: scratch, Scale: uint8(g.size)}, fetch)
-	SUBQ(U8(g.unroll), steps)
-	Label(label + "checkC")
-	CMPQ(steps, limit)
-	JGT(LabelRef(label + "roundC"))
-
-	MOVQ(next, fetch)
-	SUBQ(U8(g.unroll), steps)
-	JLT(LabelRef(rest))
-	Label(label + "round")
-	g.round(r, w)
-	PREFETCHT1(Mem{Base: fetch})
-	ADDQ(nextBy, fetch)
-	CMPQ(fetch, nextEnd)
-	JLT(LabelRef(label + "down"))
-	ADDQ(nextTop, fetch)
-	ADDQ(U8(64), nextEnd)
-	Label(label + "down")
-	SUBQ(U8(g.unroll), steps)
-	JGE(LabelRef(label + "round"))
-}
-
-// round generates the steps of one iteration of a whole tile.
-func (g *generator) round(r int, w walk) {
-	if w == anyStride {
-		for range g.unroll {
-			g.step(r, g.vectors, false)
-		}
-		return
-	}
+// round generates the steps of one iteration of a full tile.
+func (g *generator) round(w walk) {
 	for s := range g.unroll {
+		if w == anyStride {
+			g.load(g.vectors, false)
+			for i := range g.mr {
+				g.multiplyAdd(g.a(i), i, g.vectors, 0)
+			}
+			g.advanceA()
+			continue
+		}
 		for j := range g.vectors {
 			at := Mem{Base: bAt, Disp: j * g.width}
 			switch s {
@@ -495,8 +508,8 @@ func (g *generator) round(r int, w walk) {
 			}
 			g.move(at, g.b(j))
 		}
-		for i := range r {
-			at := Mem{Base: aTop, Disp: (s*r + i) * g.size}
+		for i := range g.mr {
+			at := Mem{Base: aTop, Disp: (s*g.mr + i) * g.size}
 			if w == alongRows {
 				at = g.a(i)
 				at.Disp = s * g.size
@@ -504,63 +517,13 @@ func (g *generator) round(r int, w walk) {
 			g.multiplyAdd(at, i, g.vectors, 0)
 		}
 	}
-	LEAQ(Mem{Base: bAt, Index: bRow, Scale: uint8(g.unroll)}, bAt)
-	if w == alongRows {
+	switch w {
+	case alongRows:
+		LEAQ(Mem{Base: bAt, Index: bRow, Scale: uint8(g.unroll)}, bAt)
 		ADDQ(U8(g.unroll*g.size), aTop)
-	} else {
-		ADDQ(U32(g.unroll*r*g.size), aTop)
-	}
-}
-
-// edge generates the loop over k of a tile that is narrower than a whole one, with AVX2. A masked load or store takes
-// several times as long as a plain one, so only vectors that the matrix does not fill are masked. The sums of a single
-// vector would wait for each other: every second step has sums of its own.
-func (g *generator) edge(label string, r, v int, masked bool) {
-	if masked {
-		VMOVDQU(Mem{Base: columns}, g.b(2))
-	}
-	step := func(set int) {
-		for j := range v {
-			from := Mem{Base: bAt, Disp: j * g.width}
-			switch {
-			case !masked || j < v-1:
-				g.move(from, g.b(j))
-			case g.size == 8:
-				VMASKMOVPD(from, g.b(2), g.b(j))
-			default:
-				VMASKMOVPS(from, g.b(2), g.b(j))
-			}
-		}
-		ADDQ(bRow, bAt)
-		for i := range r {
-			g.multiplyAdd(g.a(i), i, v, set)
-		}
-		ADDQ(aCol, aTop)
-	}
-	sets := 1
-	if v == 1 {
-		sets = 2
-	}
-	SUBQ(U8(g.unroll), steps)
-	JLT(LabelRef(label + "rest"))
-	Label(label + "round")
-	for s := range g.unroll {
-		step(s % sets)
-	}
-	SUBQ(U8(g.unroll), steps)
-	JGE(LabelRef(label + "round"))
-	Label(label + "rest")
-	ADDQ(U8(g.unroll), steps)
-	JEQ(LabelRef(label + "add"))
-	Label(label + "one")
-	step(0)
-	DECQ(steps)
-	JNZ(LabelRef(label + "one"))
-	Label(label + "add")
-	for i := range r {
-		if sets == 2 {
-			g.add(g.sum(i, 1), g.sum(i, 0), g.sum(i, 0))
-		}
+	case packedA:
+		LEAQ(Mem{Base: bAt, Index: bRow, Scale: uint8(g.unroll)}, bAt)
+		ADDQ(U32(g.unroll*g.mr*g.size), aTop)
 	}
 }
 
@@ -581,6 +544,14 @@ func (g *generator) a(i int) Mem {
 	return at
 }
 
+// advanceA moves to the next column of A.
+func (g *generator) advanceA() {
+	ADDQ(aCol, aTop)
+	if g.mr > 4 {
+		ADDQ(aCol, aLow)
+	}
+}
+
 // multiplyAdd adds the products of an element of A with v vectors of B to the sums of row i, from vector set on.
 func (g *generator) multiplyAdd(at Mem, i, v, set int) {
 	x := g.vector(g.spare + i%(g.last-g.spare+1))
@@ -590,55 +561,63 @@ func (g *generator) multiplyAdd(at Mem, i, v, set int) {
 	}
 }
 
-// step generates one step of k: v loads of B, r broadcasts of A, and r·v multiply-adds.
-func (g *generator) step(r, v int, masked bool) {
+// load loads v vectors of a row of B, prefetches if these are all, and moves to the next row.
+func (g *generator) load(v int, masked bool) {
 	for j := range v {
 		from := Mem{Base: bAt, Disp: j * g.width}
 		if !masked || j < v-1 {
 			g.move(from, g.b(j))
 		} else {
-			g.load(from, g.b(j))
+			mask := g.b(2)
+			if g.narrow && v == g.vectors {
+				mask = g.vector(g.spare)
+				VMOVDQU(Mem{Base: fetch}, mask)
+			}
+			g.loadPart(from, mask, g.b(j))
 		}
 	}
-	if !masked {
+	if v == g.vectors {
 		for at := 0; at < v*g.width; at += 64 {
 			PREFETCHT0(Mem{Base: bAt, Index: ahead, Scale: 1, Disp: at})
 		}
 	}
 	ADDQ(bRow, bAt)
-	for i := range r {
-		g.multiplyAdd(g.a(i), i, v, 0)
-	}
-	ADDQ(aCol, aTop)
-	if r > 4 {
-		ADDQ(aCol, aLow)
-	}
 }
 
-// load loads the elements of the last vector that are in the matrix.
-func (g *generator) load(from Mem, to reg.VecPhysical) {
-	switch {
-	case g.isa == "AVX512" && g.size == 8:
-		VMOVUPD_Z(from, reg.K1, to)
-	case g.isa == "AVX512":
-		VMOVUPS_Z(from, reg.K1, to)
-	default:
-		mask := g.vector(g.spare)
-		VMOVDQU(Mem{Base: columns}, mask)
-		if g.size == 8 {
-			VMASKMOVPD(from, mask, to)
-		} else {
-			VMASKMOVPS(from, mask, to)
+// step generates one step of k for all heights: v loads of B, and for each row a broadcast of A and v multiply-adds.
+func (g *generator) step(label string, v, set int, masked bool) {
+	g.load(v, masked)
+	for i := range g.mr {
+		g.multiplyAdd(g.a(i), i, v, set)
+		if i+1 < g.mr {
+			CMPQ(rows, U8(i+1))
+			JEQ(LabelRef(label))
 		}
 	}
+	Label(label)
+	g.advanceA()
 }
 
-// store stores these elements. With AVX2 the mask is in the spare register.
-func (g *generator) store(from reg.VecPhysical, to Mem) {
+// loadPart loads the elements of the last vector that are in the matrix.
+func (g *generator) loadPart(from Mem, mask, to reg.VecPhysical) {
 	switch {
-	case g.isa == "AVX512" && g.size == 8:
+	case !g.narrow && g.size == 8:
+		VMOVUPD_Z(from, reg.K1, to)
+	case !g.narrow:
+		VMOVUPS_Z(from, reg.K1, to)
+	case g.size == 8:
+		VMASKMOVPD(from, mask, to)
+	default:
+		VMASKMOVPS(from, mask, to)
+	}
+}
+
+// storePart stores these elements. With AVX2 the mask is in the spare register.
+func (g *generator) storePart(from reg.VecPhysical, to Mem) {
+	switch {
+	case !g.narrow && g.size == 8:
 		VMOVUPD(from, reg.K1, to)
-	case g.isa == "AVX512":
+	case !g.narrow:
 		VMOVUPS(from, reg.K1, to)
 	case g.size == 8:
 		VMASKMOVPD(from, g.vector(g.spare), to)
@@ -648,7 +627,7 @@ func (g *generator) store(from reg.VecPhysical, to Mem) {
 }
 
 // write generates C ← α·sums + β·C.
-func (g *generator) write(label string, r, v int, masked bool) {
+func (g *generator) write(label string, v int, masked bool) {
 	alpha, beta, old := g.b(0), g.b(1), g.b(2)
 	Load(Param("t"), aTop)
 	g.broadcast(Mem{Base: aTop, Disp: fieldAlpha}, alpha)
@@ -658,52 +637,44 @@ func (g *generator) write(label string, r, v int, masked bool) {
 	// β is 0 if all its bits except the sign are 0.
 	if g.size == 8 {
 		MOVQ(betaAt, bAt)
-		MOVQ(cAt, aTop)
 		SHLQ(U8(1), bAt)
 	} else {
 		MOVL(betaAt, bAt.As32())
-		MOVQ(cAt, aTop)
 		SHLL(U8(1), bAt.As32())
 	}
-	JEQ(LabelRef(label + "fresh"))
-	if masked && g.isa == "AVX2" {
-		VMOVDQU(Mem{Base: columns}, g.vector(g.spare))
+	MOVQ(cAt, aTop)
+	if masked && g.narrow {
+		VMOVDQU(Mem{Base: fetch}, g.vector(g.spare))
 	}
-	for i := range r {
+	for i := range g.mr {
+		store := fmt.Sprintf("%sstore%d", label, i)
+		at := func(j int) Mem { return Mem{Base: aTop, Disp: j * g.width} }
 		for j := range v {
-			at, sum := Mem{Base: aTop, Disp: j * g.width}, g.sum(i, j)
-			g.multiply(alpha, sum, sum)
+			g.multiply(alpha, g.sum(i, j), g.sum(i, j))
+		}
+		TESTQ(bAt, bAt)
+		JEQ(LabelRef(store))
+		for j := range v {
 			if masked && j == v-1 {
-				g.load(at, old)
-				g.fma(beta, old, sum)
-				g.store(sum, at)
+				g.loadPart(at(j), g.vector(g.spare), old)
+				g.fma(beta, old, g.sum(i, j))
 			} else {
-				g.fma(at, beta, sum)
-				g.move(sum, at)
+				g.fma(at(j), beta, g.sum(i, j))
 			}
 		}
-		if i+1 < r {
+		Label(store)
+		for j := range v {
+			if masked && j == v-1 {
+				g.storePart(g.sum(i, j), at(j))
+			} else {
+				g.move(g.sum(i, j), at(j))
+			}
+		}
+		if i+1 < g.mr {
+			DECQ(rows)
+			JEQ(LabelRef(label + "written"))
 			LEAQ(Mem{Base: aTop, Index: scratch, Scale: uint8(g.size)}, aTop)
 		}
 	}
-	JMP(LabelRef(label + "next"))
-	Label(label + "fresh")
-	if masked && g.isa == "AVX2" {
-		VMOVDQU(Mem{Base: columns}, g.vector(g.spare))
-	}
-	for i := range r {
-		for j := range v {
-			at, sum := Mem{Base: aTop, Disp: j * g.width}, g.sum(i, j)
-			g.multiply(alpha, sum, sum)
-			if masked && j == v-1 {
-				g.store(sum, at)
-			} else {
-				g.move(sum, at)
-			}
-		}
-		if i+1 < r {
-			LEAQ(Mem{Base: aTop, Index: scratch, Scale: uint8(g.size)}, aTop)
-		}
-	}
-	Label(label + "next")
+	Label(label + "written")
 }
