@@ -20,30 +20,70 @@ TEXT ·mulAVX2(SB), NOSPLIT, $0-113
 	MOVQ    c_base+80(FP), R9
 	MOVQ    ldc+104(FP), R11
 	VMOVDQU nibbles<>+0(SB), Y15
-	CMPQ    AX, $0x04
-	JEQ     rows4x2
-	CMPQ    AX, $0x03
-	JEQ     rows3x2
 	CMPQ    AX, $0x02
-	JEQ     rows2x4
+	JGT     any
 	CMPQ    R12, $0x00000040
-	JLT     any1x4
+	JLT     any
 	CMPB    into+112(FP), $0x00
-	JNE     any1x4
-	CMPQ    R13, $0x01
-	JEQ     small1x2x1
-	CMPQ    R13, $0x02
-	JEQ     small1x2x2
-	CMPQ    R13, $0x03
-	JEQ     small1x2x3
+	JNE     any
 	CMPQ    R13, $0x04
+	JGT     any
+	LEAQ    -3(AX)(R13*2), DX
+	CMPQ    DX, $0x01
+	JEQ     small2x2x1
+	CMPQ    DX, $0x02
+	JEQ     small1x2x2
+	CMPQ    DX, $0x03
+	JEQ     small2x2x2
+	CMPQ    DX, $0x04
+	JEQ     small1x2x3
+	CMPQ    DX, $0x05
+	JEQ     small2x2x3
+	CMPQ    DX, $0x06
 	JEQ     small1x2x4
+	CMPQ    DX, $0x07
+	JEQ     small2x2x4
+	MOVQ    BX, CX
+	MOVQ    SI, DI
+	LEAQ    (R8)(R8*2), R14
 
-any1x4:
-	CMPQ R12, $0x00000080
-	JLT  tile1x2
+tile1x2x1:
+	VMOVDQU        (DI), Y8
+	VMOVDQU        32(DI), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 (CX), Y12
+	VBROADCASTI128 16(CX), Y13
+	VPSHUFB        Y9, Y12, Y1
+	VPSHUFB        Y8, Y12, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
+	MOVQ           R9, R10
+	VMOVDQU        Y0, (R10)
+	VMOVDQU        Y1, 32(R10)
+	ADDQ           $0x00000040, DI
+	ADDQ           $0x00000040, R9
+	SUBQ           $0x00000040, R12
+	MOVQ           DI, SI
+	CMPQ           R12, $0x00000040
+	JGE            tile1x2x1
+	TESTQ          R12, R12
+	JNE            any
+	JMP            done
+
+any:
 	CMPB into+112(FP), $0x02
-	JEQ  tile1x2
+	JEQ  narrow
+	CMPQ AX, $0x01
+	JGT  above1x4
+	CMPQ R12, $0x00000080
+	JLT  narrow
 
 tile1x4:
 	MOVQ           BX, CX
@@ -237,399 +277,14 @@ store1x4:
 	CMPQ    R12, $0x00000080
 	JGE     tile1x4
 	TESTQ   R12, R12
-	JEQ     done
+	JNE     narrow
+	JMP     done
 
-tile1x2:
-	MOVQ           BX, CX
-	MOVQ           SI, DI
-	MOVQ           R13, DX
-	CMPB           into+112(FP), $0x01
-	JEQ            load1x2
-	VMOVDQU        (DI), Y8
-	PREFETCHT0     256(DI)
-	VMOVDQU        32(DI), Y9
-	VPSRLW         $0x04, Y8, Y10
-	VPSRLW         $0x04, Y9, Y11
-	VPAND          Y15, Y8, Y8
-	VPAND          Y15, Y9, Y9
-	VPAND          Y15, Y10, Y10
-	VPAND          Y15, Y11, Y11
-	VBROADCASTI128 (CX), Y12
-	VBROADCASTI128 16(CX), Y13
-	VPSHUFB        Y9, Y12, Y1
-	VPSHUFB        Y8, Y12, Y0
-	VPSHUFB        Y11, Y13, Y14
-	VPSHUFB        Y10, Y13, Y13
-	VPXOR          Y14, Y1, Y1
-	VPXOR          Y13, Y0, Y0
-	ADDQ           $0x00000020, CX
-	ADDQ           R8, DI
-	DECQ           DX
-	JMP            sum1x2
-
-load1x2:
-	MOVQ    R9, R10
-	VMOVDQU (R10), Y0
-	VMOVDQU 32(R10), Y1
-
-sum1x2:
-	SUBQ $0x02, DX
-	JLT  last1x2
-
-step1x2:
-	VMOVDQU        (DI), Y8
-	PREFETCHT0     256(DI)
-	VMOVDQU        32(DI), Y9
-	VPSRLW         $0x04, Y8, Y10
-	VPSRLW         $0x04, Y9, Y11
-	VPAND          Y15, Y8, Y8
-	VPAND          Y15, Y9, Y9
-	VPAND          Y15, Y10, Y10
-	VPAND          Y15, Y11, Y11
-	VBROADCASTI128 (CX), Y12
-	VBROADCASTI128 16(CX), Y13
-	VPSHUFB        Y9, Y12, Y14
-	VPSHUFB        Y8, Y12, Y12
-	VPXOR          Y14, Y1, Y1
-	VPXOR          Y12, Y0, Y0
-	VPSHUFB        Y11, Y13, Y14
-	VPSHUFB        Y10, Y13, Y13
-	VPXOR          Y14, Y1, Y1
-	VPXOR          Y13, Y0, Y0
-	VMOVDQU        (DI)(R8*1), Y8
-	PREFETCHT0     256(DI)(R8*1)
-	VMOVDQU        32(DI)(R8*1), Y9
-	VPSRLW         $0x04, Y8, Y10
-	VPSRLW         $0x04, Y9, Y11
-	VPAND          Y15, Y8, Y8
-	VPAND          Y15, Y9, Y9
-	VPAND          Y15, Y10, Y10
-	VPAND          Y15, Y11, Y11
-	VBROADCASTI128 32(CX), Y12
-	VBROADCASTI128 48(CX), Y13
-	VPSHUFB        Y9, Y12, Y14
-	VPSHUFB        Y8, Y12, Y12
-	VPXOR          Y14, Y1, Y1
-	VPXOR          Y12, Y0, Y0
-	VPSHUFB        Y11, Y13, Y14
-	VPSHUFB        Y10, Y13, Y13
-	VPXOR          Y14, Y1, Y1
-	VPXOR          Y13, Y0, Y0
-	ADDQ           $0x00000040, CX
-	LEAQ           (DI)(R8*2), DI
-	SUBQ           $0x02, DX
-	JGE            step1x2
-
-last1x2:
-	CMPQ           DX, $-2
-	JEQ            store1x2
-	VMOVDQU        (DI), Y8
-	PREFETCHT0     256(DI)
-	VMOVDQU        32(DI), Y9
-	VPSRLW         $0x04, Y8, Y10
-	VPSRLW         $0x04, Y9, Y11
-	VPAND          Y15, Y8, Y8
-	VPAND          Y15, Y9, Y9
-	VPAND          Y15, Y10, Y10
-	VPAND          Y15, Y11, Y11
-	VBROADCASTI128 (CX), Y12
-	VBROADCASTI128 16(CX), Y13
-	VPSHUFB        Y9, Y12, Y14
-	VPSHUFB        Y8, Y12, Y12
-	VPXOR          Y14, Y1, Y1
-	VPXOR          Y12, Y0, Y0
-	VPSHUFB        Y11, Y13, Y14
-	VPSHUFB        Y10, Y13, Y13
-	VPXOR          Y14, Y1, Y1
-	VPXOR          Y13, Y0, Y0
-
-store1x2:
-	CMPB    into+112(FP), $0x02
-	JEQ     stream1x2
-	MOVQ    R9, R10
-	VMOVDQU Y0, (R10)
-	VMOVDQU Y1, 32(R10)
-
-next1x2:
-	ADDQ $0x00000040, SI
-	ADDQ $0x00000040, R9
-	SUBQ $0x00000040, R12
-	JNE  tile1x2
-	JMP  done
-
-stream1x2:
-	MOVQ     R9, R10
-	VMOVNTDQ Y0, (R10)
-	VMOVNTDQ Y1, 32(R10)
-	JMP      next1x2
-
-small1x2x1:
-	MOVQ BX, CX
-	MOVQ SI, DI
-	LEAQ (R8)(R8*2), R14
-
-tile1x2x1:
-	VMOVDQU        (DI), Y8
-	VMOVDQU        32(DI), Y9
-	VPSRLW         $0x04, Y8, Y10
-	VPSRLW         $0x04, Y9, Y11
-	VPAND          Y15, Y8, Y8
-	VPAND          Y15, Y9, Y9
-	VPAND          Y15, Y10, Y10
-	VPAND          Y15, Y11, Y11
-	VBROADCASTI128 (CX), Y12
-	VBROADCASTI128 16(CX), Y13
-	VPSHUFB        Y9, Y12, Y1
-	VPSHUFB        Y8, Y12, Y0
-	VPSHUFB        Y11, Y13, Y14
-	VPSHUFB        Y10, Y13, Y13
-	VPXOR          Y14, Y1, Y1
-	VPXOR          Y13, Y0, Y0
-	MOVQ           R9, R10
-	VMOVDQU        Y0, (R10)
-	VMOVDQU        Y1, 32(R10)
-	ADDQ           $0x00000040, DI
-	ADDQ           $0x00000040, R9
-	SUBQ           $0x00000040, R12
-	MOVQ           DI, SI
-	CMPQ           R12, $0x00000040
-	JGE            tile1x2x1
-	TESTQ          R12, R12
-	JNE            tile1x2
-	JMP            done
-
-small1x2x2:
-	MOVQ BX, CX
-	MOVQ SI, DI
-	LEAQ (R8)(R8*2), R14
-
-tile1x2x2:
-	VMOVDQU        (DI), Y8
-	VMOVDQU        32(DI), Y9
-	VPSRLW         $0x04, Y8, Y10
-	VPSRLW         $0x04, Y9, Y11
-	VPAND          Y15, Y8, Y8
-	VPAND          Y15, Y9, Y9
-	VPAND          Y15, Y10, Y10
-	VPAND          Y15, Y11, Y11
-	VBROADCASTI128 (CX), Y12
-	VBROADCASTI128 16(CX), Y13
-	VPSHUFB        Y9, Y12, Y1
-	VPSHUFB        Y8, Y12, Y0
-	VPSHUFB        Y11, Y13, Y14
-	VPSHUFB        Y10, Y13, Y13
-	VPXOR          Y14, Y1, Y1
-	VPXOR          Y13, Y0, Y0
-	VMOVDQU        (DI)(R8*1), Y8
-	VMOVDQU        32(DI)(R8*1), Y9
-	VPSRLW         $0x04, Y8, Y10
-	VPSRLW         $0x04, Y9, Y11
-	VPAND          Y15, Y8, Y8
-	VPAND          Y15, Y9, Y9
-	VPAND          Y15, Y10, Y10
-	VPAND          Y15, Y11, Y11
-	VBROADCASTI128 32(CX), Y12
-	VBROADCASTI128 48(CX), Y13
-	VPSHUFB        Y9, Y12, Y14
-	VPSHUFB        Y8, Y12, Y12
-	VPXOR          Y14, Y1, Y1
-	VPXOR          Y12, Y0, Y0
-	VPSHUFB        Y11, Y13, Y14
-	VPSHUFB        Y10, Y13, Y13
-	VPXOR          Y14, Y1, Y1
-	VPXOR          Y13, Y0, Y0
-	MOVQ           R9, R10
-	VMOVDQU        Y0, (R10)
-	VMOVDQU        Y1, 32(R10)
-	ADDQ           $0x00000040, DI
-	ADDQ           $0x00000040, R9
-	SUBQ           $0x00000040, R12
-	MOVQ           DI, SI
-	CMPQ           R12, $0x00000040
-	JGE            tile1x2x2
-	TESTQ          R12, R12
-	JNE            tile1x2
-	JMP            done
-
-small1x2x3:
-	MOVQ BX, CX
-	MOVQ SI, DI
-	LEAQ (R8)(R8*2), R14
-
-tile1x2x3:
-	VMOVDQU        (DI), Y8
-	VMOVDQU        32(DI), Y9
-	VPSRLW         $0x04, Y8, Y10
-	VPSRLW         $0x04, Y9, Y11
-	VPAND          Y15, Y8, Y8
-	VPAND          Y15, Y9, Y9
-	VPAND          Y15, Y10, Y10
-	VPAND          Y15, Y11, Y11
-	VBROADCASTI128 (CX), Y12
-	VBROADCASTI128 16(CX), Y13
-	VPSHUFB        Y9, Y12, Y1
-	VPSHUFB        Y8, Y12, Y0
-	VPSHUFB        Y11, Y13, Y14
-	VPSHUFB        Y10, Y13, Y13
-	VPXOR          Y14, Y1, Y1
-	VPXOR          Y13, Y0, Y0
-	VMOVDQU        (DI)(R8*1), Y8
-	VMOVDQU        32(DI)(R8*1), Y9
-	VPSRLW         $0x04, Y8, Y10
-	VPSRLW         $0x04, Y9, Y11
-	VPAND          Y15, Y8, Y8
-	VPAND          Y15, Y9, Y9
-	VPAND          Y15, Y10, Y10
-	VPAND          Y15, Y11, Y11
-	VBROADCASTI128 32(CX), Y12
-	VBROADCASTI128 48(CX), Y13
-	VPSHUFB        Y9, Y12, Y14
-	VPSHUFB        Y8, Y12, Y12
-	VPXOR          Y14, Y1, Y1
-	VPXOR          Y12, Y0, Y0
-	VPSHUFB        Y11, Y13, Y14
-	VPSHUFB        Y10, Y13, Y13
-	VPXOR          Y14, Y1, Y1
-	VPXOR          Y13, Y0, Y0
-	VMOVDQU        (DI)(R8*2), Y8
-	VMOVDQU        32(DI)(R8*2), Y9
-	VPSRLW         $0x04, Y8, Y10
-	VPSRLW         $0x04, Y9, Y11
-	VPAND          Y15, Y8, Y8
-	VPAND          Y15, Y9, Y9
-	VPAND          Y15, Y10, Y10
-	VPAND          Y15, Y11, Y11
-	VBROADCASTI128 64(CX), Y12
-	VBROADCASTI128 80(CX), Y13
-	VPSHUFB        Y9, Y12, Y14
-	VPSHUFB        Y8, Y12, Y12
-	VPXOR          Y14, Y1, Y1
-	VPXOR          Y12, Y0, Y0
-	VPSHUFB        Y11, Y13, Y14
-	VPSHUFB        Y10, Y13, Y13
-	VPXOR          Y14, Y1, Y1
-	VPXOR          Y13, Y0, Y0
-	MOVQ           R9, R10
-	VMOVDQU        Y0, (R10)
-	VMOVDQU        Y1, 32(R10)
-	ADDQ           $0x00000040, DI
-	ADDQ           $0x00000040, R9
-	SUBQ           $0x00000040, R12
-	MOVQ           DI, SI
-	CMPQ           R12, $0x00000040
-	JGE            tile1x2x3
-	TESTQ          R12, R12
-	JNE            tile1x2
-	JMP            done
-
-small1x2x4:
-	MOVQ BX, CX
-	MOVQ SI, DI
-	LEAQ (R8)(R8*2), R14
-
-tile1x2x4:
-	VMOVDQU        (DI), Y8
-	VMOVDQU        32(DI), Y9
-	VPSRLW         $0x04, Y8, Y10
-	VPSRLW         $0x04, Y9, Y11
-	VPAND          Y15, Y8, Y8
-	VPAND          Y15, Y9, Y9
-	VPAND          Y15, Y10, Y10
-	VPAND          Y15, Y11, Y11
-	VBROADCASTI128 (CX), Y12
-	VBROADCASTI128 16(CX), Y13
-	VPSHUFB        Y9, Y12, Y1
-	VPSHUFB        Y8, Y12, Y0
-	VPSHUFB        Y11, Y13, Y14
-	VPSHUFB        Y10, Y13, Y13
-	VPXOR          Y14, Y1, Y1
-	VPXOR          Y13, Y0, Y0
-	VMOVDQU        (DI)(R8*1), Y8
-	VMOVDQU        32(DI)(R8*1), Y9
-	VPSRLW         $0x04, Y8, Y10
-	VPSRLW         $0x04, Y9, Y11
-	VPAND          Y15, Y8, Y8
-	VPAND          Y15, Y9, Y9
-	VPAND          Y15, Y10, Y10
-	VPAND          Y15, Y11, Y11
-	VBROADCASTI128 32(CX), Y12
-	VBROADCASTI128 48(CX), Y13
-	VPSHUFB        Y9, Y12, Y14
-	VPSHUFB        Y8, Y12, Y12
-	VPXOR          Y14, Y1, Y1
-	VPXOR          Y12, Y0, Y0
-	VPSHUFB        Y11, Y13, Y14
-	VPSHUFB        Y10, Y13, Y13
-	VPXOR          Y14, Y1, Y1
-	VPXOR          Y13, Y0, Y0
-	VMOVDQU        (DI)(R8*2), Y8
-	VMOVDQU        32(DI)(R8*2), Y9
-	VPSRLW         $0x04, Y8, Y10
-	VPSRLW         $0x04, Y9, Y11
-	VPAND          Y15, Y8, Y8
-	VPAND          Y15, Y9, Y9
-	VPAND          Y15, Y10, Y10
-	VPAND          Y15, Y11, Y11
-	VBROADCASTI128 64(CX), Y12
-	VBROADCASTI128 80(CX), Y13
-	VPSHUFB        Y9, Y12, Y14
-	VPSHUFB        Y8, Y12, Y12
-	VPXOR          Y14, Y1, Y1
-	VPXOR          Y12, Y0, Y0
-	VPSHUFB        Y11, Y13, Y14
-	VPSHUFB        Y10, Y13, Y13
-	VPXOR          Y14, Y1, Y1
-	VPXOR          Y13, Y0, Y0
-	VMOVDQU        (DI)(R14*1), Y8
-	VMOVDQU        32(DI)(R14*1), Y9
-	VPSRLW         $0x04, Y8, Y10
-	VPSRLW         $0x04, Y9, Y11
-	VPAND          Y15, Y8, Y8
-	VPAND          Y15, Y9, Y9
-	VPAND          Y15, Y10, Y10
-	VPAND          Y15, Y11, Y11
-	VBROADCASTI128 96(CX), Y12
-	VBROADCASTI128 112(CX), Y13
-	VPSHUFB        Y9, Y12, Y14
-	VPSHUFB        Y8, Y12, Y12
-	VPXOR          Y14, Y1, Y1
-	VPXOR          Y12, Y0, Y0
-	VPSHUFB        Y11, Y13, Y14
-	VPSHUFB        Y10, Y13, Y13
-	VPXOR          Y14, Y1, Y1
-	VPXOR          Y13, Y0, Y0
-	MOVQ           R9, R10
-	VMOVDQU        Y0, (R10)
-	VMOVDQU        Y1, 32(R10)
-	ADDQ           $0x00000040, DI
-	ADDQ           $0x00000040, R9
-	SUBQ           $0x00000040, R12
-	MOVQ           DI, SI
-	CMPQ           R12, $0x00000040
-	JGE            tile1x2x4
-	TESTQ          R12, R12
-	JNE            tile1x2
-	JMP            done
-
-rows2x4:
-	CMPQ R12, $0x00000040
-	JLT  any2x4
-	CMPB into+112(FP), $0x00
-	JNE  any2x4
-	CMPQ R13, $0x01
-	JEQ  small2x2x1
-	CMPQ R13, $0x02
-	JEQ  small2x2x2
-	CMPQ R13, $0x03
-	JEQ  small2x2x3
-	CMPQ R13, $0x04
-	JEQ  small2x2x4
-
-any2x4:
+above1x4:
+	CMPQ AX, $0x02
+	JGT  above2x4
 	CMPQ R12, $0x00000080
-	JLT  tile2x2
-	CMPB into+112(FP), $0x02
-	JEQ  tile2x2
+	JLT  narrow
 
 tile2x4:
 	MOVQ           BX, CX
@@ -909,7 +564,141 @@ store2x4:
 	CMPQ    R12, $0x00000080
 	JGE     tile2x4
 	TESTQ   R12, R12
-	JEQ     done
+	JNE     narrow
+	JMP     done
+
+above2x4:
+narrow:
+	CMPQ AX, $0x01
+	JNE  above1x2
+
+tile1x2:
+	MOVQ           BX, CX
+	MOVQ           SI, DI
+	MOVQ           R13, DX
+	CMPB           into+112(FP), $0x01
+	JEQ            load1x2
+	VMOVDQU        (DI), Y8
+	PREFETCHT0     256(DI)
+	VMOVDQU        32(DI), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 (CX), Y12
+	VBROADCASTI128 16(CX), Y13
+	VPSHUFB        Y9, Y12, Y1
+	VPSHUFB        Y8, Y12, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
+	ADDQ           $0x00000020, CX
+	ADDQ           R8, DI
+	DECQ           DX
+	JMP            sum1x2
+
+load1x2:
+	MOVQ    R9, R10
+	VMOVDQU (R10), Y0
+	VMOVDQU 32(R10), Y1
+
+sum1x2:
+	SUBQ $0x02, DX
+	JLT  last1x2
+
+step1x2:
+	VMOVDQU        (DI), Y8
+	PREFETCHT0     256(DI)
+	VMOVDQU        32(DI), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 (CX), Y12
+	VBROADCASTI128 16(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y12, Y0, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
+	VMOVDQU        (DI)(R8*1), Y8
+	PREFETCHT0     256(DI)(R8*1)
+	VMOVDQU        32(DI)(R8*1), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 32(CX), Y12
+	VBROADCASTI128 48(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y12, Y0, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
+	ADDQ           $0x00000040, CX
+	LEAQ           (DI)(R8*2), DI
+	SUBQ           $0x02, DX
+	JGE            step1x2
+
+last1x2:
+	CMPQ           DX, $-2
+	JEQ            store1x2
+	VMOVDQU        (DI), Y8
+	PREFETCHT0     256(DI)
+	VMOVDQU        32(DI), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 (CX), Y12
+	VBROADCASTI128 16(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y12, Y0, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
+
+store1x2:
+	CMPB    into+112(FP), $0x02
+	JEQ     stream1x2
+	MOVQ    R9, R10
+	VMOVDQU Y0, (R10)
+	VMOVDQU Y1, 32(R10)
+
+next1x2:
+	ADDQ $0x00000040, SI
+	ADDQ $0x00000040, R9
+	SUBQ $0x00000040, R12
+	JNE  tile1x2
+	JMP  done
+
+stream1x2:
+	MOVQ     R9, R10
+	VMOVNTDQ Y0, (R10)
+	VMOVNTDQ Y1, 32(R10)
+	JMP      next1x2
+
+above1x2:
+	CMPQ AX, $0x02
+	JNE  above2x2
 
 tile2x2:
 	MOVQ           BX, CX
@@ -1082,359 +871,10 @@ stream2x2:
 	VMOVNTDQ Y3, 32(R10)
 	JMP      next2x2
 
-small2x2x1:
-	MOVQ BX, CX
-	MOVQ SI, DI
-	LEAQ (R8)(R8*2), R14
+above2x2:
+	CMPQ AX, $0x03
+	JNE  above3x2
 
-tile2x2x1:
-	VMOVDQU        (DI), Y8
-	VMOVDQU        32(DI), Y9
-	VPSRLW         $0x04, Y8, Y10
-	VPSRLW         $0x04, Y9, Y11
-	VPAND          Y15, Y8, Y8
-	VPAND          Y15, Y9, Y9
-	VPAND          Y15, Y10, Y10
-	VPAND          Y15, Y11, Y11
-	VBROADCASTI128 (CX), Y12
-	VBROADCASTI128 16(CX), Y13
-	VPSHUFB        Y9, Y12, Y1
-	VPSHUFB        Y8, Y12, Y0
-	VPSHUFB        Y11, Y13, Y14
-	VPSHUFB        Y10, Y13, Y13
-	VPXOR          Y14, Y1, Y1
-	VPXOR          Y13, Y0, Y0
-	VBROADCASTI128 32(CX), Y12
-	VBROADCASTI128 48(CX), Y13
-	VPSHUFB        Y9, Y12, Y3
-	VPSHUFB        Y8, Y12, Y2
-	VPSHUFB        Y11, Y13, Y14
-	VPSHUFB        Y10, Y13, Y13
-	VPXOR          Y14, Y3, Y3
-	VPXOR          Y13, Y2, Y2
-	MOVQ           R9, R10
-	VMOVDQU        Y0, (R10)
-	VMOVDQU        Y1, 32(R10)
-	ADDQ           R11, R10
-	VMOVDQU        Y2, (R10)
-	VMOVDQU        Y3, 32(R10)
-	ADDQ           $0x00000040, DI
-	ADDQ           $0x00000040, R9
-	SUBQ           $0x00000040, R12
-	MOVQ           DI, SI
-	CMPQ           R12, $0x00000040
-	JGE            tile2x2x1
-	TESTQ          R12, R12
-	JNE            tile2x2
-	JMP            done
-
-small2x2x2:
-	MOVQ BX, CX
-	MOVQ SI, DI
-	LEAQ (R8)(R8*2), R14
-
-tile2x2x2:
-	VMOVDQU        (DI), Y8
-	VMOVDQU        32(DI), Y9
-	VPSRLW         $0x04, Y8, Y10
-	VPSRLW         $0x04, Y9, Y11
-	VPAND          Y15, Y8, Y8
-	VPAND          Y15, Y9, Y9
-	VPAND          Y15, Y10, Y10
-	VPAND          Y15, Y11, Y11
-	VBROADCASTI128 (CX), Y12
-	VBROADCASTI128 16(CX), Y13
-	VPSHUFB        Y9, Y12, Y1
-	VPSHUFB        Y8, Y12, Y0
-	VPSHUFB        Y11, Y13, Y14
-	VPSHUFB        Y10, Y13, Y13
-	VPXOR          Y14, Y1, Y1
-	VPXOR          Y13, Y0, Y0
-	VBROADCASTI128 32(CX), Y12
-	VBROADCASTI128 48(CX), Y13
-	VPSHUFB        Y9, Y12, Y3
-	VPSHUFB        Y8, Y12, Y2
-	VPSHUFB        Y11, Y13, Y14
-	VPSHUFB        Y10, Y13, Y13
-	VPXOR          Y14, Y3, Y3
-	VPXOR          Y13, Y2, Y2
-	VMOVDQU        (DI)(R8*1), Y8
-	VMOVDQU        32(DI)(R8*1), Y9
-	VPSRLW         $0x04, Y8, Y10
-	VPSRLW         $0x04, Y9, Y11
-	VPAND          Y15, Y8, Y8
-	VPAND          Y15, Y9, Y9
-	VPAND          Y15, Y10, Y10
-	VPAND          Y15, Y11, Y11
-	VBROADCASTI128 64(CX), Y12
-	VBROADCASTI128 80(CX), Y13
-	VPSHUFB        Y9, Y12, Y14
-	VPSHUFB        Y8, Y12, Y12
-	VPXOR          Y14, Y1, Y1
-	VPXOR          Y12, Y0, Y0
-	VPSHUFB        Y11, Y13, Y14
-	VPSHUFB        Y10, Y13, Y13
-	VPXOR          Y14, Y1, Y1
-	VPXOR          Y13, Y0, Y0
-	VBROADCASTI128 96(CX), Y12
-	VBROADCASTI128 112(CX), Y13
-	VPSHUFB        Y9, Y12, Y14
-	VPSHUFB        Y8, Y12, Y12
-	VPXOR          Y14, Y3, Y3
-	VPXOR          Y12, Y2, Y2
-	VPSHUFB        Y11, Y13, Y14
-	VPSHUFB        Y10, Y13, Y13
-	VPXOR          Y14, Y3, Y3
-	VPXOR          Y13, Y2, Y2
-	MOVQ           R9, R10
-	VMOVDQU        Y0, (R10)
-	VMOVDQU        Y1, 32(R10)
-	ADDQ           R11, R10
-	VMOVDQU        Y2, (R10)
-	VMOVDQU        Y3, 32(R10)
-	ADDQ           $0x00000040, DI
-	ADDQ           $0x00000040, R9
-	SUBQ           $0x00000040, R12
-	MOVQ           DI, SI
-	CMPQ           R12, $0x00000040
-	JGE            tile2x2x2
-	TESTQ          R12, R12
-	JNE            tile2x2
-	JMP            done
-
-small2x2x3:
-	MOVQ BX, CX
-	MOVQ SI, DI
-	LEAQ (R8)(R8*2), R14
-
-tile2x2x3:
-	VMOVDQU        (DI), Y8
-	VMOVDQU        32(DI), Y9
-	VPSRLW         $0x04, Y8, Y10
-	VPSRLW         $0x04, Y9, Y11
-	VPAND          Y15, Y8, Y8
-	VPAND          Y15, Y9, Y9
-	VPAND          Y15, Y10, Y10
-	VPAND          Y15, Y11, Y11
-	VBROADCASTI128 (CX), Y12
-	VBROADCASTI128 16(CX), Y13
-	VPSHUFB        Y9, Y12, Y1
-	VPSHUFB        Y8, Y12, Y0
-	VPSHUFB        Y11, Y13, Y14
-	VPSHUFB        Y10, Y13, Y13
-	VPXOR          Y14, Y1, Y1
-	VPXOR          Y13, Y0, Y0
-	VBROADCASTI128 32(CX), Y12
-	VBROADCASTI128 48(CX), Y13
-	VPSHUFB        Y9, Y12, Y3
-	VPSHUFB        Y8, Y12, Y2
-	VPSHUFB        Y11, Y13, Y14
-	VPSHUFB        Y10, Y13, Y13
-	VPXOR          Y14, Y3, Y3
-	VPXOR          Y13, Y2, Y2
-	VMOVDQU        (DI)(R8*1), Y8
-	VMOVDQU        32(DI)(R8*1), Y9
-	VPSRLW         $0x04, Y8, Y10
-	VPSRLW         $0x04, Y9, Y11
-	VPAND          Y15, Y8, Y8
-	VPAND          Y15, Y9, Y9
-	VPAND          Y15, Y10, Y10
-	VPAND          Y15, Y11, Y11
-	VBROADCASTI128 64(CX), Y12
-	VBROADCASTI128 80(CX), Y13
-	VPSHUFB        Y9, Y12, Y14
-	VPSHUFB        Y8, Y12, Y12
-	VPXOR          Y14, Y1, Y1
-	VPXOR          Y12, Y0, Y0
-	VPSHUFB        Y11, Y13, Y14
-	VPSHUFB        Y10, Y13, Y13
-	VPXOR          Y14, Y1, Y1
-	VPXOR          Y13, Y0, Y0
-	VBROADCASTI128 96(CX), Y12
-	VBROADCASTI128 112(CX), Y13
-	VPSHUFB        Y9, Y12, Y14
-	VPSHUFB        Y8, Y12, Y12
-	VPXOR          Y14, Y3, Y3
-	VPXOR          Y12, Y2, Y2
-	VPSHUFB        Y11, Y13, Y14
-	VPSHUFB        Y10, Y13, Y13
-	VPXOR          Y14, Y3, Y3
-	VPXOR          Y13, Y2, Y2
-	VMOVDQU        (DI)(R8*2), Y8
-	VMOVDQU        32(DI)(R8*2), Y9
-	VPSRLW         $0x04, Y8, Y10
-	VPSRLW         $0x04, Y9, Y11
-	VPAND          Y15, Y8, Y8
-	VPAND          Y15, Y9, Y9
-	VPAND          Y15, Y10, Y10
-	VPAND          Y15, Y11, Y11
-	VBROADCASTI128 128(CX), Y12
-	VBROADCASTI128 144(CX), Y13
-	VPSHUFB        Y9, Y12, Y14
-	VPSHUFB        Y8, Y12, Y12
-	VPXOR          Y14, Y1, Y1
-	VPXOR          Y12, Y0, Y0
-	VPSHUFB        Y11, Y13, Y14
-	VPSHUFB        Y10, Y13, Y13
-	VPXOR          Y14, Y1, Y1
-	VPXOR          Y13, Y0, Y0
-	VBROADCASTI128 160(CX), Y12
-	VBROADCASTI128 176(CX), Y13
-	VPSHUFB        Y9, Y12, Y14
-	VPSHUFB        Y8, Y12, Y12
-	VPXOR          Y14, Y3, Y3
-	VPXOR          Y12, Y2, Y2
-	VPSHUFB        Y11, Y13, Y14
-	VPSHUFB        Y10, Y13, Y13
-	VPXOR          Y14, Y3, Y3
-	VPXOR          Y13, Y2, Y2
-	MOVQ           R9, R10
-	VMOVDQU        Y0, (R10)
-	VMOVDQU        Y1, 32(R10)
-	ADDQ           R11, R10
-	VMOVDQU        Y2, (R10)
-	VMOVDQU        Y3, 32(R10)
-	ADDQ           $0x00000040, DI
-	ADDQ           $0x00000040, R9
-	SUBQ           $0x00000040, R12
-	MOVQ           DI, SI
-	CMPQ           R12, $0x00000040
-	JGE            tile2x2x3
-	TESTQ          R12, R12
-	JNE            tile2x2
-	JMP            done
-
-small2x2x4:
-	MOVQ BX, CX
-	MOVQ SI, DI
-	LEAQ (R8)(R8*2), R14
-
-tile2x2x4:
-	VMOVDQU        (DI), Y8
-	VMOVDQU        32(DI), Y9
-	VPSRLW         $0x04, Y8, Y10
-	VPSRLW         $0x04, Y9, Y11
-	VPAND          Y15, Y8, Y8
-	VPAND          Y15, Y9, Y9
-	VPAND          Y15, Y10, Y10
-	VPAND          Y15, Y11, Y11
-	VBROADCASTI128 (CX), Y12
-	VBROADCASTI128 16(CX), Y13
-	VPSHUFB        Y9, Y12, Y1
-	VPSHUFB        Y8, Y12, Y0
-	VPSHUFB        Y11, Y13, Y14
-	VPSHUFB        Y10, Y13, Y13
-	VPXOR          Y14, Y1, Y1
-	VPXOR          Y13, Y0, Y0
-	VBROADCASTI128 32(CX), Y12
-	VBROADCASTI128 48(CX), Y13
-	VPSHUFB        Y9, Y12, Y3
-	VPSHUFB        Y8, Y12, Y2
-	VPSHUFB        Y11, Y13, Y14
-	VPSHUFB        Y10, Y13, Y13
-	VPXOR          Y14, Y3, Y3
-	VPXOR          Y13, Y2, Y2
-	VMOVDQU        (DI)(R8*1), Y8
-	VMOVDQU        32(DI)(R8*1), Y9
-	VPSRLW         $0x04, Y8, Y10
-	VPSRLW         $0x04, Y9, Y11
-	VPAND          Y15, Y8, Y8
-	VPAND          Y15, Y9, Y9
-	VPAND          Y15, Y10, Y10
-	VPAND          Y15, Y11, Y11
-	VBROADCASTI128 64(CX), Y12
-	VBROADCASTI128 80(CX), Y13
-	VPSHUFB        Y9, Y12, Y14
-	VPSHUFB        Y8, Y12, Y12
-	VPXOR          Y14, Y1, Y1
-	VPXOR          Y12, Y0, Y0
-	VPSHUFB        Y11, Y13, Y14
-	VPSHUFB        Y10, Y13, Y13
-	VPXOR          Y14, Y1, Y1
-	VPXOR          Y13, Y0, Y0
-	VBROADCASTI128 96(CX), Y12
-	VBROADCASTI128 112(CX), Y13
-	VPSHUFB        Y9, Y12, Y14
-	VPSHUFB        Y8, Y12, Y12
-	VPXOR          Y14, Y3, Y3
-	VPXOR          Y12, Y2, Y2
-	VPSHUFB        Y11, Y13, Y14
-	VPSHUFB        Y10, Y13, Y13
-	VPXOR          Y14, Y3, Y3
-	VPXOR          Y13, Y2, Y2
-	VMOVDQU        (DI)(R8*2), Y8
-	VMOVDQU        32(DI)(R8*2), Y9
-	VPSRLW         $0x04, Y8, Y10
-	VPSRLW         $0x04, Y9, Y11
-	VPAND          Y15, Y8, Y8
-	VPAND          Y15, Y9, Y9
-	VPAND          Y15, Y10, Y10
-	VPAND          Y15, Y11, Y11
-	VBROADCASTI128 128(CX), Y12
-	VBROADCASTI128 144(CX), Y13
-	VPSHUFB        Y9, Y12, Y14
-	VPSHUFB        Y8, Y12, Y12
-	VPXOR          Y14, Y1, Y1
-	VPXOR          Y12, Y0, Y0
-	VPSHUFB        Y11, Y13, Y14
-	VPSHUFB        Y10, Y13, Y13
-	VPXOR          Y14, Y1, Y1
-	VPXOR          Y13, Y0, Y0
-	VBROADCASTI128 160(CX), Y12
-	VBROADCASTI128 176(CX), Y13
-	VPSHUFB        Y9, Y12, Y14
-	VPSHUFB        Y8, Y12, Y12
-	VPXOR          Y14, Y3, Y3
-	VPXOR          Y12, Y2, Y2
-	VPSHUFB        Y11, Y13, Y14
-	VPSHUFB        Y10, Y13, Y13
-	VPXOR          Y14, Y3, Y3
-	VPXOR          Y13, Y2, Y2
-	VMOVDQU        (DI)(R14*1), Y8
-	VMOVDQU        32(DI)(R14*1), Y9
-	VPSRLW         $0x04, Y8, Y10
-	VPSRLW         $0x04, Y9, Y11
-	VPAND          Y15, Y8, Y8
-	VPAND          Y15, Y9, Y9
-	VPAND          Y15, Y10, Y10
-	VPAND          Y15, Y11, Y11
-	VBROADCASTI128 192(CX), Y12
-	VBROADCASTI128 208(CX), Y13
-	VPSHUFB        Y9, Y12, Y14
-	VPSHUFB        Y8, Y12, Y12
-	VPXOR          Y14, Y1, Y1
-	VPXOR          Y12, Y0, Y0
-	VPSHUFB        Y11, Y13, Y14
-	VPSHUFB        Y10, Y13, Y13
-	VPXOR          Y14, Y1, Y1
-	VPXOR          Y13, Y0, Y0
-	VBROADCASTI128 224(CX), Y12
-	VBROADCASTI128 240(CX), Y13
-	VPSHUFB        Y9, Y12, Y14
-	VPSHUFB        Y8, Y12, Y12
-	VPXOR          Y14, Y3, Y3
-	VPXOR          Y12, Y2, Y2
-	VPSHUFB        Y11, Y13, Y14
-	VPSHUFB        Y10, Y13, Y13
-	VPXOR          Y14, Y3, Y3
-	VPXOR          Y13, Y2, Y2
-	MOVQ           R9, R10
-	VMOVDQU        Y0, (R10)
-	VMOVDQU        Y1, 32(R10)
-	ADDQ           R11, R10
-	VMOVDQU        Y2, (R10)
-	VMOVDQU        Y3, 32(R10)
-	ADDQ           $0x00000040, DI
-	ADDQ           $0x00000040, R9
-	SUBQ           $0x00000040, R12
-	MOVQ           DI, SI
-	CMPQ           R12, $0x00000040
-	JGE            tile2x2x4
-	TESTQ          R12, R12
-	JNE            tile2x2
-	JMP            done
-
-rows3x2:
 tile3x2:
 	MOVQ           BX, CX
 	MOVQ           SI, DI
@@ -1653,7 +1093,7 @@ stream3x2:
 	VMOVNTDQ Y5, 32(R10)
 	JMP      next3x2
 
-rows4x2:
+above3x2:
 tile4x2:
 	MOVQ           BX, CX
 	MOVQ           SI, DI
@@ -1918,6 +1358,570 @@ stream4x2:
 	VMOVNTDQ Y6, (R10)
 	VMOVNTDQ Y7, 32(R10)
 	JMP      next4x2
+
+small2x2x1:
+	MOVQ BX, CX
+	MOVQ SI, DI
+	LEAQ (R8)(R8*2), R14
+
+tile2x2x1:
+	VMOVDQU        (DI), Y8
+	VMOVDQU        32(DI), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 (CX), Y12
+	VBROADCASTI128 16(CX), Y13
+	VPSHUFB        Y9, Y12, Y1
+	VPSHUFB        Y8, Y12, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
+	VBROADCASTI128 32(CX), Y12
+	VBROADCASTI128 48(CX), Y13
+	VPSHUFB        Y9, Y12, Y3
+	VPSHUFB        Y8, Y12, Y2
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y3, Y3
+	VPXOR          Y13, Y2, Y2
+	MOVQ           R9, R10
+	VMOVDQU        Y0, (R10)
+	VMOVDQU        Y1, 32(R10)
+	ADDQ           R11, R10
+	VMOVDQU        Y2, (R10)
+	VMOVDQU        Y3, 32(R10)
+	ADDQ           $0x00000040, DI
+	ADDQ           $0x00000040, R9
+	SUBQ           $0x00000040, R12
+	MOVQ           DI, SI
+	CMPQ           R12, $0x00000040
+	JGE            tile2x2x1
+	TESTQ          R12, R12
+	JNE            any
+	JMP            done
+
+small1x2x2:
+	MOVQ BX, CX
+	MOVQ SI, DI
+	LEAQ (R8)(R8*2), R14
+
+tile1x2x2:
+	VMOVDQU        (DI), Y8
+	VMOVDQU        32(DI), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 (CX), Y12
+	VBROADCASTI128 16(CX), Y13
+	VPSHUFB        Y9, Y12, Y1
+	VPSHUFB        Y8, Y12, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
+	VMOVDQU        (DI)(R8*1), Y8
+	VMOVDQU        32(DI)(R8*1), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 32(CX), Y12
+	VBROADCASTI128 48(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y12, Y0, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
+	MOVQ           R9, R10
+	VMOVDQU        Y0, (R10)
+	VMOVDQU        Y1, 32(R10)
+	ADDQ           $0x00000040, DI
+	ADDQ           $0x00000040, R9
+	SUBQ           $0x00000040, R12
+	MOVQ           DI, SI
+	CMPQ           R12, $0x00000040
+	JGE            tile1x2x2
+	TESTQ          R12, R12
+	JNE            any
+	JMP            done
+
+small2x2x2:
+	MOVQ BX, CX
+	MOVQ SI, DI
+	LEAQ (R8)(R8*2), R14
+
+tile2x2x2:
+	VMOVDQU        (DI), Y8
+	VMOVDQU        32(DI), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 (CX), Y12
+	VBROADCASTI128 16(CX), Y13
+	VPSHUFB        Y9, Y12, Y1
+	VPSHUFB        Y8, Y12, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
+	VBROADCASTI128 32(CX), Y12
+	VBROADCASTI128 48(CX), Y13
+	VPSHUFB        Y9, Y12, Y3
+	VPSHUFB        Y8, Y12, Y2
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y3, Y3
+	VPXOR          Y13, Y2, Y2
+	VMOVDQU        (DI)(R8*1), Y8
+	VMOVDQU        32(DI)(R8*1), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 64(CX), Y12
+	VBROADCASTI128 80(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y12, Y0, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
+	VBROADCASTI128 96(CX), Y12
+	VBROADCASTI128 112(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y3, Y3
+	VPXOR          Y12, Y2, Y2
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y3, Y3
+	VPXOR          Y13, Y2, Y2
+	MOVQ           R9, R10
+	VMOVDQU        Y0, (R10)
+	VMOVDQU        Y1, 32(R10)
+	ADDQ           R11, R10
+	VMOVDQU        Y2, (R10)
+	VMOVDQU        Y3, 32(R10)
+	ADDQ           $0x00000040, DI
+	ADDQ           $0x00000040, R9
+	SUBQ           $0x00000040, R12
+	MOVQ           DI, SI
+	CMPQ           R12, $0x00000040
+	JGE            tile2x2x2
+	TESTQ          R12, R12
+	JNE            any
+	JMP            done
+
+small1x2x3:
+	MOVQ BX, CX
+	MOVQ SI, DI
+	LEAQ (R8)(R8*2), R14
+
+tile1x2x3:
+	VMOVDQU        (DI), Y8
+	VMOVDQU        32(DI), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 (CX), Y12
+	VBROADCASTI128 16(CX), Y13
+	VPSHUFB        Y9, Y12, Y1
+	VPSHUFB        Y8, Y12, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
+	VMOVDQU        (DI)(R8*1), Y8
+	VMOVDQU        32(DI)(R8*1), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 32(CX), Y12
+	VBROADCASTI128 48(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y12, Y0, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
+	VMOVDQU        (DI)(R8*2), Y8
+	VMOVDQU        32(DI)(R8*2), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 64(CX), Y12
+	VBROADCASTI128 80(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y12, Y0, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
+	MOVQ           R9, R10
+	VMOVDQU        Y0, (R10)
+	VMOVDQU        Y1, 32(R10)
+	ADDQ           $0x00000040, DI
+	ADDQ           $0x00000040, R9
+	SUBQ           $0x00000040, R12
+	MOVQ           DI, SI
+	CMPQ           R12, $0x00000040
+	JGE            tile1x2x3
+	TESTQ          R12, R12
+	JNE            any
+	JMP            done
+
+small2x2x3:
+	MOVQ BX, CX
+	MOVQ SI, DI
+	LEAQ (R8)(R8*2), R14
+
+tile2x2x3:
+	VMOVDQU        (DI), Y8
+	VMOVDQU        32(DI), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 (CX), Y12
+	VBROADCASTI128 16(CX), Y13
+	VPSHUFB        Y9, Y12, Y1
+	VPSHUFB        Y8, Y12, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
+	VBROADCASTI128 32(CX), Y12
+	VBROADCASTI128 48(CX), Y13
+	VPSHUFB        Y9, Y12, Y3
+	VPSHUFB        Y8, Y12, Y2
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y3, Y3
+	VPXOR          Y13, Y2, Y2
+	VMOVDQU        (DI)(R8*1), Y8
+	VMOVDQU        32(DI)(R8*1), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 64(CX), Y12
+	VBROADCASTI128 80(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y12, Y0, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
+	VBROADCASTI128 96(CX), Y12
+	VBROADCASTI128 112(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y3, Y3
+	VPXOR          Y12, Y2, Y2
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y3, Y3
+	VPXOR          Y13, Y2, Y2
+	VMOVDQU        (DI)(R8*2), Y8
+	VMOVDQU        32(DI)(R8*2), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 128(CX), Y12
+	VBROADCASTI128 144(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y12, Y0, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
+	VBROADCASTI128 160(CX), Y12
+	VBROADCASTI128 176(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y3, Y3
+	VPXOR          Y12, Y2, Y2
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y3, Y3
+	VPXOR          Y13, Y2, Y2
+	MOVQ           R9, R10
+	VMOVDQU        Y0, (R10)
+	VMOVDQU        Y1, 32(R10)
+	ADDQ           R11, R10
+	VMOVDQU        Y2, (R10)
+	VMOVDQU        Y3, 32(R10)
+	ADDQ           $0x00000040, DI
+	ADDQ           $0x00000040, R9
+	SUBQ           $0x00000040, R12
+	MOVQ           DI, SI
+	CMPQ           R12, $0x00000040
+	JGE            tile2x2x3
+	TESTQ          R12, R12
+	JNE            any
+	JMP            done
+
+small1x2x4:
+	MOVQ BX, CX
+	MOVQ SI, DI
+	LEAQ (R8)(R8*2), R14
+
+tile1x2x4:
+	VMOVDQU        (DI), Y8
+	VMOVDQU        32(DI), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 (CX), Y12
+	VBROADCASTI128 16(CX), Y13
+	VPSHUFB        Y9, Y12, Y1
+	VPSHUFB        Y8, Y12, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
+	VMOVDQU        (DI)(R8*1), Y8
+	VMOVDQU        32(DI)(R8*1), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 32(CX), Y12
+	VBROADCASTI128 48(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y12, Y0, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
+	VMOVDQU        (DI)(R8*2), Y8
+	VMOVDQU        32(DI)(R8*2), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 64(CX), Y12
+	VBROADCASTI128 80(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y12, Y0, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
+	VMOVDQU        (DI)(R14*1), Y8
+	VMOVDQU        32(DI)(R14*1), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 96(CX), Y12
+	VBROADCASTI128 112(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y12, Y0, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
+	MOVQ           R9, R10
+	VMOVDQU        Y0, (R10)
+	VMOVDQU        Y1, 32(R10)
+	ADDQ           $0x00000040, DI
+	ADDQ           $0x00000040, R9
+	SUBQ           $0x00000040, R12
+	MOVQ           DI, SI
+	CMPQ           R12, $0x00000040
+	JGE            tile1x2x4
+	TESTQ          R12, R12
+	JNE            any
+	JMP            done
+
+small2x2x4:
+	MOVQ BX, CX
+	MOVQ SI, DI
+	LEAQ (R8)(R8*2), R14
+
+tile2x2x4:
+	VMOVDQU        (DI), Y8
+	VMOVDQU        32(DI), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 (CX), Y12
+	VBROADCASTI128 16(CX), Y13
+	VPSHUFB        Y9, Y12, Y1
+	VPSHUFB        Y8, Y12, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
+	VBROADCASTI128 32(CX), Y12
+	VBROADCASTI128 48(CX), Y13
+	VPSHUFB        Y9, Y12, Y3
+	VPSHUFB        Y8, Y12, Y2
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y3, Y3
+	VPXOR          Y13, Y2, Y2
+	VMOVDQU        (DI)(R8*1), Y8
+	VMOVDQU        32(DI)(R8*1), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 64(CX), Y12
+	VBROADCASTI128 80(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y12, Y0, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
+	VBROADCASTI128 96(CX), Y12
+	VBROADCASTI128 112(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y3, Y3
+	VPXOR          Y12, Y2, Y2
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y3, Y3
+	VPXOR          Y13, Y2, Y2
+	VMOVDQU        (DI)(R8*2), Y8
+	VMOVDQU        32(DI)(R8*2), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 128(CX), Y12
+	VBROADCASTI128 144(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y12, Y0, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
+	VBROADCASTI128 160(CX), Y12
+	VBROADCASTI128 176(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y3, Y3
+	VPXOR          Y12, Y2, Y2
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y3, Y3
+	VPXOR          Y13, Y2, Y2
+	VMOVDQU        (DI)(R14*1), Y8
+	VMOVDQU        32(DI)(R14*1), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 192(CX), Y12
+	VBROADCASTI128 208(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y12, Y0, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
+	VBROADCASTI128 224(CX), Y12
+	VBROADCASTI128 240(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y3, Y3
+	VPXOR          Y12, Y2, Y2
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y3, Y3
+	VPXOR          Y13, Y2, Y2
+	MOVQ           R9, R10
+	VMOVDQU        Y0, (R10)
+	VMOVDQU        Y1, 32(R10)
+	ADDQ           R11, R10
+	VMOVDQU        Y2, (R10)
+	VMOVDQU        Y3, 32(R10)
+	ADDQ           $0x00000040, DI
+	ADDQ           $0x00000040, R9
+	SUBQ           $0x00000040, R12
+	MOVQ           DI, SI
+	CMPQ           R12, $0x00000040
+	JGE            tile2x2x4
+	TESTQ          R12, R12
+	JNE            any
 
 done:
 	CMPB into+112(FP), $0x02

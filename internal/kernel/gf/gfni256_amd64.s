@@ -5,42 +5,68 @@
 // func mulGFNI256(rows int, k int, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, into uint8)
 // Requires: AVX, AVX2, GFNI, MMX+
 TEXT ·mulGFNI256(SB), NOSPLIT, $0-113
-	MOVQ rows+0(FP), AX
-	MOVQ k+8(FP), R13
-	MOVQ n+16(FP), R12
-	MOVQ a_base+24(FP), BX
-	MOVQ b_base+48(FP), SI
-	MOVQ ldb+72(FP), R8
-	MOVQ c_base+80(FP), R9
-	MOVQ ldc+104(FP), R11
-	CMPQ AX, $0x06
-	JEQ  rows6x2
-	CMPQ AX, $0x05
-	JEQ  rows5x2
-	CMPQ AX, $0x04
-	JEQ  rows4x2
-	CMPQ AX, $0x03
-	JEQ  rows3x2
-	CMPQ AX, $0x02
-	JEQ  rows2x4
-	CMPQ R12, $0x00000040
-	JLT  any1x4
-	CMPB into+112(FP), $0x00
-	JNE  any1x4
-	CMPQ R13, $0x01
-	JEQ  small1x2x1
-	CMPQ R13, $0x02
-	JEQ  small1x2x2
-	CMPQ R13, $0x03
-	JEQ  small1x2x3
-	CMPQ R13, $0x04
-	JEQ  small1x2x4
+	MOVQ         rows+0(FP), AX
+	MOVQ         k+8(FP), R13
+	MOVQ         n+16(FP), R12
+	MOVQ         a_base+24(FP), BX
+	MOVQ         b_base+48(FP), SI
+	MOVQ         ldb+72(FP), R8
+	MOVQ         c_base+80(FP), R9
+	MOVQ         ldc+104(FP), R11
+	CMPQ         AX, $0x02
+	JGT          any
+	CMPQ         R12, $0x00000040
+	JLT          any
+	CMPB         into+112(FP), $0x00
+	JNE          any
+	CMPQ         R13, $0x04
+	JGT          any
+	LEAQ         -3(AX)(R13*2), DX
+	CMPQ         DX, $0x01
+	JEQ          small2x2x1
+	CMPQ         DX, $0x02
+	JEQ          small1x2x2
+	CMPQ         DX, $0x03
+	JEQ          small2x2x2
+	CMPQ         DX, $0x04
+	JEQ          small1x2x3
+	CMPQ         DX, $0x05
+	JEQ          small2x2x3
+	CMPQ         DX, $0x06
+	JEQ          small1x2x4
+	CMPQ         DX, $0x07
+	JEQ          small2x2x4
+	MOVQ         BX, CX
+	MOVQ         SI, DI
+	LEAQ         (R8)(R8*2), R14
+	VPBROADCASTQ (CX), Y4
 
-any1x4:
-	CMPQ R12, $0x00000080
-	JLT  tile1x2
+tile1x2x1:
+	VMOVDQU        (DI), Y12
+	PREFETCHT0     256(DI)
+	VMOVDQU        32(DI), Y13
+	VGF2P8AFFINEQB $0x00, Y4, Y12, Y0
+	VGF2P8AFFINEQB $0x00, Y4, Y13, Y1
+	MOVQ           R9, R10
+	VMOVDQU        Y0, (R10)
+	VMOVDQU        Y1, 32(R10)
+	ADDQ           $0x00000040, DI
+	ADDQ           $0x00000040, R9
+	SUBQ           $0x00000040, R12
+	MOVQ           DI, SI
+	CMPQ           R12, $0x00000040
+	JGE            tile1x2x1
+	TESTQ          R12, R12
+	JNE            any
+	JMP            done
+
+any:
 	CMPB into+112(FP), $0x02
-	JEQ  tile1x2
+	JEQ  narrow
+	CMPQ AX, $0x01
+	JGT  above1x4
+	CMPQ R12, $0x00000080
+	JLT  narrow
 
 tile1x4:
 	MOVQ           BX, CX
@@ -142,255 +168,14 @@ store1x4:
 	CMPQ    R12, $0x00000080
 	JGE     tile1x4
 	TESTQ   R12, R12
-	JEQ     done
+	JNE     narrow
+	JMP     done
 
-tile1x2:
-	MOVQ           BX, CX
-	MOVQ           SI, DI
-	MOVQ           R13, DX
-	CMPB           into+112(FP), $0x01
-	JEQ            load1x2
-	VMOVDQU        (DI), Y12
-	PREFETCHT0     256(DI)
-	VMOVDQU        32(DI), Y13
-	VPBROADCASTQ   (CX), Y14
-	VGF2P8AFFINEQB $0x00, Y14, Y12, Y0
-	VGF2P8AFFINEQB $0x00, Y14, Y13, Y1
-	ADDQ           $0x00000008, CX
-	ADDQ           R8, DI
-	DECQ           DX
-	JMP            sum1x2
-
-load1x2:
-	MOVQ    R9, R10
-	VMOVDQU (R10), Y0
-	VMOVDQU 32(R10), Y1
-
-sum1x2:
-	SUBQ $0x02, DX
-	JLT  last1x2
-
-step1x2:
-	VMOVDQU        (DI), Y12
-	PREFETCHT0     256(DI)
-	VMOVDQU        32(DI), Y13
-	VPBROADCASTQ   (CX), Y14
-	VGF2P8AFFINEQB $0x00, Y14, Y12, Y15
-	VPXOR          Y15, Y0, Y0
-	VGF2P8AFFINEQB $0x00, Y14, Y13, Y15
-	VPXOR          Y15, Y1, Y1
-	VMOVDQU        (DI)(R8*1), Y12
-	PREFETCHT0     256(DI)(R8*1)
-	VMOVDQU        32(DI)(R8*1), Y13
-	VPBROADCASTQ   8(CX), Y14
-	VGF2P8AFFINEQB $0x00, Y14, Y12, Y15
-	VPXOR          Y15, Y0, Y0
-	VGF2P8AFFINEQB $0x00, Y14, Y13, Y15
-	VPXOR          Y15, Y1, Y1
-	ADDQ           $0x00000010, CX
-	LEAQ           (DI)(R8*2), DI
-	SUBQ           $0x02, DX
-	JGE            step1x2
-
-last1x2:
-	CMPQ           DX, $-2
-	JEQ            store1x2
-	VMOVDQU        (DI), Y12
-	PREFETCHT0     256(DI)
-	VMOVDQU        32(DI), Y13
-	VPBROADCASTQ   (CX), Y14
-	VGF2P8AFFINEQB $0x00, Y14, Y12, Y15
-	VPXOR          Y15, Y0, Y0
-	VGF2P8AFFINEQB $0x00, Y14, Y13, Y15
-	VPXOR          Y15, Y1, Y1
-
-store1x2:
-	CMPB    into+112(FP), $0x02
-	JEQ     stream1x2
-	MOVQ    R9, R10
-	VMOVDQU Y0, (R10)
-	VMOVDQU Y1, 32(R10)
-
-next1x2:
-	ADDQ $0x00000040, SI
-	ADDQ $0x00000040, R9
-	SUBQ $0x00000040, R12
-	JNE  tile1x2
-	JMP  done
-
-stream1x2:
-	MOVQ     R9, R10
-	VMOVNTDQ Y0, (R10)
-	VMOVNTDQ Y1, 32(R10)
-	JMP      next1x2
-
-small1x2x1:
-	MOVQ         BX, CX
-	MOVQ         SI, DI
-	LEAQ         (R8)(R8*2), R14
-	VPBROADCASTQ (CX), Y4
-
-tile1x2x1:
-	VMOVDQU        (DI), Y12
-	PREFETCHT0     256(DI)
-	VMOVDQU        32(DI), Y13
-	VGF2P8AFFINEQB $0x00, Y4, Y12, Y0
-	VGF2P8AFFINEQB $0x00, Y4, Y13, Y1
-	MOVQ           R9, R10
-	VMOVDQU        Y0, (R10)
-	VMOVDQU        Y1, 32(R10)
-	ADDQ           $0x00000040, DI
-	ADDQ           $0x00000040, R9
-	SUBQ           $0x00000040, R12
-	MOVQ           DI, SI
-	CMPQ           R12, $0x00000040
-	JGE            tile1x2x1
-	TESTQ          R12, R12
-	JNE            tile1x2
-	JMP            done
-
-small1x2x2:
-	MOVQ         BX, CX
-	MOVQ         SI, DI
-	LEAQ         (R8)(R8*2), R14
-	VPBROADCASTQ (CX), Y4
-	VPBROADCASTQ 8(CX), Y5
-
-tile1x2x2:
-	VMOVDQU        (DI), Y12
-	PREFETCHT0     256(DI)
-	VMOVDQU        32(DI), Y13
-	VGF2P8AFFINEQB $0x00, Y4, Y12, Y0
-	VGF2P8AFFINEQB $0x00, Y4, Y13, Y1
-	VMOVDQU        (DI)(R8*1), Y12
-	PREFETCHT0     256(DI)(R8*1)
-	VMOVDQU        32(DI)(R8*1), Y13
-	VGF2P8AFFINEQB $0x00, Y5, Y12, Y15
-	VPXOR          Y15, Y0, Y0
-	VGF2P8AFFINEQB $0x00, Y5, Y13, Y15
-	VPXOR          Y15, Y1, Y1
-	MOVQ           R9, R10
-	VMOVDQU        Y0, (R10)
-	VMOVDQU        Y1, 32(R10)
-	ADDQ           $0x00000040, DI
-	ADDQ           $0x00000040, R9
-	SUBQ           $0x00000040, R12
-	MOVQ           DI, SI
-	CMPQ           R12, $0x00000040
-	JGE            tile1x2x2
-	TESTQ          R12, R12
-	JNE            tile1x2
-	JMP            done
-
-small1x2x3:
-	MOVQ         BX, CX
-	MOVQ         SI, DI
-	LEAQ         (R8)(R8*2), R14
-	VPBROADCASTQ (CX), Y4
-	VPBROADCASTQ 8(CX), Y5
-	VPBROADCASTQ 16(CX), Y6
-
-tile1x2x3:
-	VMOVDQU        (DI), Y12
-	PREFETCHT0     256(DI)
-	VMOVDQU        32(DI), Y13
-	VGF2P8AFFINEQB $0x00, Y4, Y12, Y0
-	VGF2P8AFFINEQB $0x00, Y4, Y13, Y1
-	VMOVDQU        (DI)(R8*1), Y12
-	PREFETCHT0     256(DI)(R8*1)
-	VMOVDQU        32(DI)(R8*1), Y13
-	VGF2P8AFFINEQB $0x00, Y5, Y12, Y15
-	VPXOR          Y15, Y0, Y0
-	VGF2P8AFFINEQB $0x00, Y5, Y13, Y15
-	VPXOR          Y15, Y1, Y1
-	VMOVDQU        (DI)(R8*2), Y12
-	PREFETCHT0     256(DI)(R8*2)
-	VMOVDQU        32(DI)(R8*2), Y13
-	VGF2P8AFFINEQB $0x00, Y6, Y12, Y15
-	VPXOR          Y15, Y0, Y0
-	VGF2P8AFFINEQB $0x00, Y6, Y13, Y15
-	VPXOR          Y15, Y1, Y1
-	MOVQ           R9, R10
-	VMOVDQU        Y0, (R10)
-	VMOVDQU        Y1, 32(R10)
-	ADDQ           $0x00000040, DI
-	ADDQ           $0x00000040, R9
-	SUBQ           $0x00000040, R12
-	MOVQ           DI, SI
-	CMPQ           R12, $0x00000040
-	JGE            tile1x2x3
-	TESTQ          R12, R12
-	JNE            tile1x2
-	JMP            done
-
-small1x2x4:
-	MOVQ         BX, CX
-	MOVQ         SI, DI
-	LEAQ         (R8)(R8*2), R14
-	VPBROADCASTQ (CX), Y4
-	VPBROADCASTQ 8(CX), Y5
-	VPBROADCASTQ 16(CX), Y6
-	VPBROADCASTQ 24(CX), Y7
-
-tile1x2x4:
-	VMOVDQU        (DI), Y12
-	PREFETCHT0     256(DI)
-	VMOVDQU        32(DI), Y13
-	VGF2P8AFFINEQB $0x00, Y4, Y12, Y0
-	VGF2P8AFFINEQB $0x00, Y4, Y13, Y1
-	VMOVDQU        (DI)(R8*1), Y12
-	PREFETCHT0     256(DI)(R8*1)
-	VMOVDQU        32(DI)(R8*1), Y13
-	VGF2P8AFFINEQB $0x00, Y5, Y12, Y15
-	VPXOR          Y15, Y0, Y0
-	VGF2P8AFFINEQB $0x00, Y5, Y13, Y15
-	VPXOR          Y15, Y1, Y1
-	VMOVDQU        (DI)(R8*2), Y12
-	PREFETCHT0     256(DI)(R8*2)
-	VMOVDQU        32(DI)(R8*2), Y13
-	VGF2P8AFFINEQB $0x00, Y6, Y12, Y15
-	VPXOR          Y15, Y0, Y0
-	VGF2P8AFFINEQB $0x00, Y6, Y13, Y15
-	VPXOR          Y15, Y1, Y1
-	VMOVDQU        (DI)(R14*1), Y12
-	PREFETCHT0     256(DI)(R14*1)
-	VMOVDQU        32(DI)(R14*1), Y13
-	VGF2P8AFFINEQB $0x00, Y7, Y12, Y15
-	VPXOR          Y15, Y0, Y0
-	VGF2P8AFFINEQB $0x00, Y7, Y13, Y15
-	VPXOR          Y15, Y1, Y1
-	MOVQ           R9, R10
-	VMOVDQU        Y0, (R10)
-	VMOVDQU        Y1, 32(R10)
-	ADDQ           $0x00000040, DI
-	ADDQ           $0x00000040, R9
-	SUBQ           $0x00000040, R12
-	MOVQ           DI, SI
-	CMPQ           R12, $0x00000040
-	JGE            tile1x2x4
-	TESTQ          R12, R12
-	JNE            tile1x2
-	JMP            done
-
-rows2x4:
-	CMPQ R12, $0x00000040
-	JLT  any2x4
-	CMPB into+112(FP), $0x00
-	JNE  any2x4
-	CMPQ R13, $0x01
-	JEQ  small2x2x1
-	CMPQ R13, $0x02
-	JEQ  small2x2x2
-	CMPQ R13, $0x03
-	JEQ  small2x2x3
-	CMPQ R13, $0x04
-	JEQ  small2x2x4
-
-any2x4:
+above1x4:
+	CMPQ AX, $0x02
+	JGT  above2x4
 	CMPQ R12, $0x00000080
-	JLT  tile2x2
-	CMPB into+112(FP), $0x02
-	JEQ  tile2x2
+	JLT  narrow
 
 tile2x4:
 	MOVQ           BX, CX
@@ -534,7 +319,97 @@ store2x4:
 	CMPQ    R12, $0x00000080
 	JGE     tile2x4
 	TESTQ   R12, R12
-	JEQ     done
+	JNE     narrow
+	JMP     done
+
+above2x4:
+narrow:
+	CMPQ AX, $0x01
+	JNE  above1x2
+
+tile1x2:
+	MOVQ           BX, CX
+	MOVQ           SI, DI
+	MOVQ           R13, DX
+	CMPB           into+112(FP), $0x01
+	JEQ            load1x2
+	VMOVDQU        (DI), Y12
+	PREFETCHT0     256(DI)
+	VMOVDQU        32(DI), Y13
+	VPBROADCASTQ   (CX), Y14
+	VGF2P8AFFINEQB $0x00, Y14, Y12, Y0
+	VGF2P8AFFINEQB $0x00, Y14, Y13, Y1
+	ADDQ           $0x00000008, CX
+	ADDQ           R8, DI
+	DECQ           DX
+	JMP            sum1x2
+
+load1x2:
+	MOVQ    R9, R10
+	VMOVDQU (R10), Y0
+	VMOVDQU 32(R10), Y1
+
+sum1x2:
+	SUBQ $0x02, DX
+	JLT  last1x2
+
+step1x2:
+	VMOVDQU        (DI), Y12
+	PREFETCHT0     256(DI)
+	VMOVDQU        32(DI), Y13
+	VPBROADCASTQ   (CX), Y14
+	VGF2P8AFFINEQB $0x00, Y14, Y12, Y15
+	VPXOR          Y15, Y0, Y0
+	VGF2P8AFFINEQB $0x00, Y14, Y13, Y15
+	VPXOR          Y15, Y1, Y1
+	VMOVDQU        (DI)(R8*1), Y12
+	PREFETCHT0     256(DI)(R8*1)
+	VMOVDQU        32(DI)(R8*1), Y13
+	VPBROADCASTQ   8(CX), Y14
+	VGF2P8AFFINEQB $0x00, Y14, Y12, Y15
+	VPXOR          Y15, Y0, Y0
+	VGF2P8AFFINEQB $0x00, Y14, Y13, Y15
+	VPXOR          Y15, Y1, Y1
+	ADDQ           $0x00000010, CX
+	LEAQ           (DI)(R8*2), DI
+	SUBQ           $0x02, DX
+	JGE            step1x2
+
+last1x2:
+	CMPQ           DX, $-2
+	JEQ            store1x2
+	VMOVDQU        (DI), Y12
+	PREFETCHT0     256(DI)
+	VMOVDQU        32(DI), Y13
+	VPBROADCASTQ   (CX), Y14
+	VGF2P8AFFINEQB $0x00, Y14, Y12, Y15
+	VPXOR          Y15, Y0, Y0
+	VGF2P8AFFINEQB $0x00, Y14, Y13, Y15
+	VPXOR          Y15, Y1, Y1
+
+store1x2:
+	CMPB    into+112(FP), $0x02
+	JEQ     stream1x2
+	MOVQ    R9, R10
+	VMOVDQU Y0, (R10)
+	VMOVDQU Y1, 32(R10)
+
+next1x2:
+	ADDQ $0x00000040, SI
+	ADDQ $0x00000040, R9
+	SUBQ $0x00000040, R12
+	JNE  tile1x2
+	JMP  done
+
+stream1x2:
+	MOVQ     R9, R10
+	VMOVNTDQ Y0, (R10)
+	VMOVNTDQ Y1, 32(R10)
+	JMP      next1x2
+
+above1x2:
+	CMPQ AX, $0x02
+	JNE  above2x2
 
 tile2x2:
 	MOVQ           BX, CX
@@ -643,209 +518,10 @@ stream2x2:
 	VMOVNTDQ Y3, 32(R10)
 	JMP      next2x2
 
-small2x2x1:
-	MOVQ         BX, CX
-	MOVQ         SI, DI
-	LEAQ         (R8)(R8*2), R14
-	VPBROADCASTQ (CX), Y4
-	VPBROADCASTQ 8(CX), Y5
+above2x2:
+	CMPQ AX, $0x03
+	JNE  above3x2
 
-tile2x2x1:
-	VMOVDQU        (DI), Y12
-	PREFETCHT0     256(DI)
-	VMOVDQU        32(DI), Y13
-	VGF2P8AFFINEQB $0x00, Y4, Y12, Y0
-	VGF2P8AFFINEQB $0x00, Y4, Y13, Y1
-	VGF2P8AFFINEQB $0x00, Y5, Y12, Y2
-	VGF2P8AFFINEQB $0x00, Y5, Y13, Y3
-	MOVQ           R9, R10
-	VMOVDQU        Y0, (R10)
-	VMOVDQU        Y1, 32(R10)
-	ADDQ           R11, R10
-	VMOVDQU        Y2, (R10)
-	VMOVDQU        Y3, 32(R10)
-	ADDQ           $0x00000040, DI
-	ADDQ           $0x00000040, R9
-	SUBQ           $0x00000040, R12
-	MOVQ           DI, SI
-	CMPQ           R12, $0x00000040
-	JGE            tile2x2x1
-	TESTQ          R12, R12
-	JNE            tile2x2
-	JMP            done
-
-small2x2x2:
-	MOVQ         BX, CX
-	MOVQ         SI, DI
-	LEAQ         (R8)(R8*2), R14
-	VPBROADCASTQ (CX), Y4
-	VPBROADCASTQ 8(CX), Y5
-	VPBROADCASTQ 16(CX), Y6
-	VPBROADCASTQ 24(CX), Y7
-
-tile2x2x2:
-	VMOVDQU        (DI), Y12
-	PREFETCHT0     256(DI)
-	VMOVDQU        32(DI), Y13
-	VGF2P8AFFINEQB $0x00, Y4, Y12, Y0
-	VGF2P8AFFINEQB $0x00, Y4, Y13, Y1
-	VGF2P8AFFINEQB $0x00, Y5, Y12, Y2
-	VGF2P8AFFINEQB $0x00, Y5, Y13, Y3
-	VMOVDQU        (DI)(R8*1), Y12
-	PREFETCHT0     256(DI)(R8*1)
-	VMOVDQU        32(DI)(R8*1), Y13
-	VGF2P8AFFINEQB $0x00, Y6, Y12, Y15
-	VPXOR          Y15, Y0, Y0
-	VGF2P8AFFINEQB $0x00, Y6, Y13, Y15
-	VPXOR          Y15, Y1, Y1
-	VGF2P8AFFINEQB $0x00, Y7, Y12, Y15
-	VPXOR          Y15, Y2, Y2
-	VGF2P8AFFINEQB $0x00, Y7, Y13, Y15
-	VPXOR          Y15, Y3, Y3
-	MOVQ           R9, R10
-	VMOVDQU        Y0, (R10)
-	VMOVDQU        Y1, 32(R10)
-	ADDQ           R11, R10
-	VMOVDQU        Y2, (R10)
-	VMOVDQU        Y3, 32(R10)
-	ADDQ           $0x00000040, DI
-	ADDQ           $0x00000040, R9
-	SUBQ           $0x00000040, R12
-	MOVQ           DI, SI
-	CMPQ           R12, $0x00000040
-	JGE            tile2x2x2
-	TESTQ          R12, R12
-	JNE            tile2x2
-	JMP            done
-
-small2x2x3:
-	MOVQ         BX, CX
-	MOVQ         SI, DI
-	LEAQ         (R8)(R8*2), R14
-	VPBROADCASTQ (CX), Y4
-	VPBROADCASTQ 8(CX), Y5
-	VPBROADCASTQ 16(CX), Y6
-	VPBROADCASTQ 24(CX), Y7
-	VPBROADCASTQ 32(CX), Y8
-	VPBROADCASTQ 40(CX), Y9
-
-tile2x2x3:
-	VMOVDQU        (DI), Y12
-	PREFETCHT0     256(DI)
-	VMOVDQU        32(DI), Y13
-	VGF2P8AFFINEQB $0x00, Y4, Y12, Y0
-	VGF2P8AFFINEQB $0x00, Y4, Y13, Y1
-	VGF2P8AFFINEQB $0x00, Y5, Y12, Y2
-	VGF2P8AFFINEQB $0x00, Y5, Y13, Y3
-	VMOVDQU        (DI)(R8*1), Y12
-	PREFETCHT0     256(DI)(R8*1)
-	VMOVDQU        32(DI)(R8*1), Y13
-	VGF2P8AFFINEQB $0x00, Y6, Y12, Y15
-	VPXOR          Y15, Y0, Y0
-	VGF2P8AFFINEQB $0x00, Y6, Y13, Y15
-	VPXOR          Y15, Y1, Y1
-	VGF2P8AFFINEQB $0x00, Y7, Y12, Y15
-	VPXOR          Y15, Y2, Y2
-	VGF2P8AFFINEQB $0x00, Y7, Y13, Y15
-	VPXOR          Y15, Y3, Y3
-	VMOVDQU        (DI)(R8*2), Y12
-	PREFETCHT0     256(DI)(R8*2)
-	VMOVDQU        32(DI)(R8*2), Y13
-	VGF2P8AFFINEQB $0x00, Y8, Y12, Y15
-	VPXOR          Y15, Y0, Y0
-	VGF2P8AFFINEQB $0x00, Y8, Y13, Y15
-	VPXOR          Y15, Y1, Y1
-	VGF2P8AFFINEQB $0x00, Y9, Y12, Y15
-	VPXOR          Y15, Y2, Y2
-	VGF2P8AFFINEQB $0x00, Y9, Y13, Y15
-	VPXOR          Y15, Y3, Y3
-	MOVQ           R9, R10
-	VMOVDQU        Y0, (R10)
-	VMOVDQU        Y1, 32(R10)
-	ADDQ           R11, R10
-	VMOVDQU        Y2, (R10)
-	VMOVDQU        Y3, 32(R10)
-	ADDQ           $0x00000040, DI
-	ADDQ           $0x00000040, R9
-	SUBQ           $0x00000040, R12
-	MOVQ           DI, SI
-	CMPQ           R12, $0x00000040
-	JGE            tile2x2x3
-	TESTQ          R12, R12
-	JNE            tile2x2
-	JMP            done
-
-small2x2x4:
-	MOVQ         BX, CX
-	MOVQ         SI, DI
-	LEAQ         (R8)(R8*2), R14
-	VPBROADCASTQ (CX), Y4
-	VPBROADCASTQ 8(CX), Y5
-	VPBROADCASTQ 16(CX), Y6
-	VPBROADCASTQ 24(CX), Y7
-	VPBROADCASTQ 32(CX), Y8
-	VPBROADCASTQ 40(CX), Y9
-	VPBROADCASTQ 48(CX), Y10
-	VPBROADCASTQ 56(CX), Y11
-
-tile2x2x4:
-	VMOVDQU        (DI), Y12
-	PREFETCHT0     256(DI)
-	VMOVDQU        32(DI), Y13
-	VGF2P8AFFINEQB $0x00, Y4, Y12, Y0
-	VGF2P8AFFINEQB $0x00, Y4, Y13, Y1
-	VGF2P8AFFINEQB $0x00, Y5, Y12, Y2
-	VGF2P8AFFINEQB $0x00, Y5, Y13, Y3
-	VMOVDQU        (DI)(R8*1), Y12
-	PREFETCHT0     256(DI)(R8*1)
-	VMOVDQU        32(DI)(R8*1), Y13
-	VGF2P8AFFINEQB $0x00, Y6, Y12, Y15
-	VPXOR          Y15, Y0, Y0
-	VGF2P8AFFINEQB $0x00, Y6, Y13, Y15
-	VPXOR          Y15, Y1, Y1
-	VGF2P8AFFINEQB $0x00, Y7, Y12, Y15
-	VPXOR          Y15, Y2, Y2
-	VGF2P8AFFINEQB $0x00, Y7, Y13, Y15
-	VPXOR          Y15, Y3, Y3
-	VMOVDQU        (DI)(R8*2), Y12
-	PREFETCHT0     256(DI)(R8*2)
-	VMOVDQU        32(DI)(R8*2), Y13
-	VGF2P8AFFINEQB $0x00, Y8, Y12, Y15
-	VPXOR          Y15, Y0, Y0
-	VGF2P8AFFINEQB $0x00, Y8, Y13, Y15
-	VPXOR          Y15, Y1, Y1
-	VGF2P8AFFINEQB $0x00, Y9, Y12, Y15
-	VPXOR          Y15, Y2, Y2
-	VGF2P8AFFINEQB $0x00, Y9, Y13, Y15
-	VPXOR          Y15, Y3, Y3
-	VMOVDQU        (DI)(R14*1), Y12
-	PREFETCHT0     256(DI)(R14*1)
-	VMOVDQU        32(DI)(R14*1), Y13
-	VGF2P8AFFINEQB $0x00, Y10, Y12, Y15
-	VPXOR          Y15, Y0, Y0
-	VGF2P8AFFINEQB $0x00, Y10, Y13, Y15
-	VPXOR          Y15, Y1, Y1
-	VGF2P8AFFINEQB $0x00, Y11, Y12, Y15
-	VPXOR          Y15, Y2, Y2
-	VGF2P8AFFINEQB $0x00, Y11, Y13, Y15
-	VPXOR          Y15, Y3, Y3
-	MOVQ           R9, R10
-	VMOVDQU        Y0, (R10)
-	VMOVDQU        Y1, 32(R10)
-	ADDQ           R11, R10
-	VMOVDQU        Y2, (R10)
-	VMOVDQU        Y3, 32(R10)
-	ADDQ           $0x00000040, DI
-	ADDQ           $0x00000040, R9
-	SUBQ           $0x00000040, R12
-	MOVQ           DI, SI
-	CMPQ           R12, $0x00000040
-	JGE            tile2x2x4
-	TESTQ          R12, R12
-	JNE            tile2x2
-	JMP            done
-
-rows3x2:
 tile3x2:
 	MOVQ           BX, CX
 	MOVQ           SI, DI
@@ -980,7 +656,10 @@ stream3x2:
 	VMOVNTDQ Y5, 32(R10)
 	JMP      next3x2
 
-rows4x2:
+above3x2:
+	CMPQ AX, $0x04
+	JNE  above4x2
+
 tile4x2:
 	MOVQ           BX, CX
 	MOVQ           SI, DI
@@ -1142,7 +821,10 @@ stream4x2:
 	VMOVNTDQ Y7, 32(R10)
 	JMP      next4x2
 
-rows5x2:
+above4x2:
+	CMPQ AX, $0x05
+	JNE  above5x2
+
 tile5x2:
 	MOVQ           BX, CX
 	MOVQ           SI, DI
@@ -1331,7 +1013,7 @@ stream5x2:
 	VMOVNTDQ Y9, 32(R10)
 	JMP      next5x2
 
-rows6x2:
+above5x2:
 tile6x2:
 	MOVQ           BX, CX
 	MOVQ           SI, DI
@@ -1546,6 +1228,330 @@ stream6x2:
 	VMOVNTDQ Y10, (R10)
 	VMOVNTDQ Y11, 32(R10)
 	JMP      next6x2
+
+small2x2x1:
+	MOVQ         BX, CX
+	MOVQ         SI, DI
+	LEAQ         (R8)(R8*2), R14
+	VPBROADCASTQ (CX), Y4
+	VPBROADCASTQ 8(CX), Y5
+
+tile2x2x1:
+	VMOVDQU        (DI), Y12
+	PREFETCHT0     256(DI)
+	VMOVDQU        32(DI), Y13
+	VGF2P8AFFINEQB $0x00, Y4, Y12, Y0
+	VGF2P8AFFINEQB $0x00, Y4, Y13, Y1
+	VGF2P8AFFINEQB $0x00, Y5, Y12, Y2
+	VGF2P8AFFINEQB $0x00, Y5, Y13, Y3
+	MOVQ           R9, R10
+	VMOVDQU        Y0, (R10)
+	VMOVDQU        Y1, 32(R10)
+	ADDQ           R11, R10
+	VMOVDQU        Y2, (R10)
+	VMOVDQU        Y3, 32(R10)
+	ADDQ           $0x00000040, DI
+	ADDQ           $0x00000040, R9
+	SUBQ           $0x00000040, R12
+	MOVQ           DI, SI
+	CMPQ           R12, $0x00000040
+	JGE            tile2x2x1
+	TESTQ          R12, R12
+	JNE            any
+	JMP            done
+
+small1x2x2:
+	MOVQ         BX, CX
+	MOVQ         SI, DI
+	LEAQ         (R8)(R8*2), R14
+	VPBROADCASTQ (CX), Y4
+	VPBROADCASTQ 8(CX), Y5
+
+tile1x2x2:
+	VMOVDQU        (DI), Y12
+	PREFETCHT0     256(DI)
+	VMOVDQU        32(DI), Y13
+	VGF2P8AFFINEQB $0x00, Y4, Y12, Y0
+	VGF2P8AFFINEQB $0x00, Y4, Y13, Y1
+	VMOVDQU        (DI)(R8*1), Y12
+	PREFETCHT0     256(DI)(R8*1)
+	VMOVDQU        32(DI)(R8*1), Y13
+	VGF2P8AFFINEQB $0x00, Y5, Y12, Y15
+	VPXOR          Y15, Y0, Y0
+	VGF2P8AFFINEQB $0x00, Y5, Y13, Y15
+	VPXOR          Y15, Y1, Y1
+	MOVQ           R9, R10
+	VMOVDQU        Y0, (R10)
+	VMOVDQU        Y1, 32(R10)
+	ADDQ           $0x00000040, DI
+	ADDQ           $0x00000040, R9
+	SUBQ           $0x00000040, R12
+	MOVQ           DI, SI
+	CMPQ           R12, $0x00000040
+	JGE            tile1x2x2
+	TESTQ          R12, R12
+	JNE            any
+	JMP            done
+
+small2x2x2:
+	MOVQ         BX, CX
+	MOVQ         SI, DI
+	LEAQ         (R8)(R8*2), R14
+	VPBROADCASTQ (CX), Y4
+	VPBROADCASTQ 8(CX), Y5
+	VPBROADCASTQ 16(CX), Y6
+	VPBROADCASTQ 24(CX), Y7
+
+tile2x2x2:
+	VMOVDQU        (DI), Y12
+	PREFETCHT0     256(DI)
+	VMOVDQU        32(DI), Y13
+	VGF2P8AFFINEQB $0x00, Y4, Y12, Y0
+	VGF2P8AFFINEQB $0x00, Y4, Y13, Y1
+	VGF2P8AFFINEQB $0x00, Y5, Y12, Y2
+	VGF2P8AFFINEQB $0x00, Y5, Y13, Y3
+	VMOVDQU        (DI)(R8*1), Y12
+	PREFETCHT0     256(DI)(R8*1)
+	VMOVDQU        32(DI)(R8*1), Y13
+	VGF2P8AFFINEQB $0x00, Y6, Y12, Y15
+	VPXOR          Y15, Y0, Y0
+	VGF2P8AFFINEQB $0x00, Y6, Y13, Y15
+	VPXOR          Y15, Y1, Y1
+	VGF2P8AFFINEQB $0x00, Y7, Y12, Y15
+	VPXOR          Y15, Y2, Y2
+	VGF2P8AFFINEQB $0x00, Y7, Y13, Y15
+	VPXOR          Y15, Y3, Y3
+	MOVQ           R9, R10
+	VMOVDQU        Y0, (R10)
+	VMOVDQU        Y1, 32(R10)
+	ADDQ           R11, R10
+	VMOVDQU        Y2, (R10)
+	VMOVDQU        Y3, 32(R10)
+	ADDQ           $0x00000040, DI
+	ADDQ           $0x00000040, R9
+	SUBQ           $0x00000040, R12
+	MOVQ           DI, SI
+	CMPQ           R12, $0x00000040
+	JGE            tile2x2x2
+	TESTQ          R12, R12
+	JNE            any
+	JMP            done
+
+small1x2x3:
+	MOVQ         BX, CX
+	MOVQ         SI, DI
+	LEAQ         (R8)(R8*2), R14
+	VPBROADCASTQ (CX), Y4
+	VPBROADCASTQ 8(CX), Y5
+	VPBROADCASTQ 16(CX), Y6
+
+tile1x2x3:
+	VMOVDQU        (DI), Y12
+	PREFETCHT0     256(DI)
+	VMOVDQU        32(DI), Y13
+	VGF2P8AFFINEQB $0x00, Y4, Y12, Y0
+	VGF2P8AFFINEQB $0x00, Y4, Y13, Y1
+	VMOVDQU        (DI)(R8*1), Y12
+	PREFETCHT0     256(DI)(R8*1)
+	VMOVDQU        32(DI)(R8*1), Y13
+	VGF2P8AFFINEQB $0x00, Y5, Y12, Y15
+	VPXOR          Y15, Y0, Y0
+	VGF2P8AFFINEQB $0x00, Y5, Y13, Y15
+	VPXOR          Y15, Y1, Y1
+	VMOVDQU        (DI)(R8*2), Y12
+	PREFETCHT0     256(DI)(R8*2)
+	VMOVDQU        32(DI)(R8*2), Y13
+	VGF2P8AFFINEQB $0x00, Y6, Y12, Y15
+	VPXOR          Y15, Y0, Y0
+	VGF2P8AFFINEQB $0x00, Y6, Y13, Y15
+	VPXOR          Y15, Y1, Y1
+	MOVQ           R9, R10
+	VMOVDQU        Y0, (R10)
+	VMOVDQU        Y1, 32(R10)
+	ADDQ           $0x00000040, DI
+	ADDQ           $0x00000040, R9
+	SUBQ           $0x00000040, R12
+	MOVQ           DI, SI
+	CMPQ           R12, $0x00000040
+	JGE            tile1x2x3
+	TESTQ          R12, R12
+	JNE            any
+	JMP            done
+
+small2x2x3:
+	MOVQ         BX, CX
+	MOVQ         SI, DI
+	LEAQ         (R8)(R8*2), R14
+	VPBROADCASTQ (CX), Y4
+	VPBROADCASTQ 8(CX), Y5
+	VPBROADCASTQ 16(CX), Y6
+	VPBROADCASTQ 24(CX), Y7
+	VPBROADCASTQ 32(CX), Y8
+	VPBROADCASTQ 40(CX), Y9
+
+tile2x2x3:
+	VMOVDQU        (DI), Y12
+	PREFETCHT0     256(DI)
+	VMOVDQU        32(DI), Y13
+	VGF2P8AFFINEQB $0x00, Y4, Y12, Y0
+	VGF2P8AFFINEQB $0x00, Y4, Y13, Y1
+	VGF2P8AFFINEQB $0x00, Y5, Y12, Y2
+	VGF2P8AFFINEQB $0x00, Y5, Y13, Y3
+	VMOVDQU        (DI)(R8*1), Y12
+	PREFETCHT0     256(DI)(R8*1)
+	VMOVDQU        32(DI)(R8*1), Y13
+	VGF2P8AFFINEQB $0x00, Y6, Y12, Y15
+	VPXOR          Y15, Y0, Y0
+	VGF2P8AFFINEQB $0x00, Y6, Y13, Y15
+	VPXOR          Y15, Y1, Y1
+	VGF2P8AFFINEQB $0x00, Y7, Y12, Y15
+	VPXOR          Y15, Y2, Y2
+	VGF2P8AFFINEQB $0x00, Y7, Y13, Y15
+	VPXOR          Y15, Y3, Y3
+	VMOVDQU        (DI)(R8*2), Y12
+	PREFETCHT0     256(DI)(R8*2)
+	VMOVDQU        32(DI)(R8*2), Y13
+	VGF2P8AFFINEQB $0x00, Y8, Y12, Y15
+	VPXOR          Y15, Y0, Y0
+	VGF2P8AFFINEQB $0x00, Y8, Y13, Y15
+	VPXOR          Y15, Y1, Y1
+	VGF2P8AFFINEQB $0x00, Y9, Y12, Y15
+	VPXOR          Y15, Y2, Y2
+	VGF2P8AFFINEQB $0x00, Y9, Y13, Y15
+	VPXOR          Y15, Y3, Y3
+	MOVQ           R9, R10
+	VMOVDQU        Y0, (R10)
+	VMOVDQU        Y1, 32(R10)
+	ADDQ           R11, R10
+	VMOVDQU        Y2, (R10)
+	VMOVDQU        Y3, 32(R10)
+	ADDQ           $0x00000040, DI
+	ADDQ           $0x00000040, R9
+	SUBQ           $0x00000040, R12
+	MOVQ           DI, SI
+	CMPQ           R12, $0x00000040
+	JGE            tile2x2x3
+	TESTQ          R12, R12
+	JNE            any
+	JMP            done
+
+small1x2x4:
+	MOVQ         BX, CX
+	MOVQ         SI, DI
+	LEAQ         (R8)(R8*2), R14
+	VPBROADCASTQ (CX), Y4
+	VPBROADCASTQ 8(CX), Y5
+	VPBROADCASTQ 16(CX), Y6
+	VPBROADCASTQ 24(CX), Y7
+
+tile1x2x4:
+	VMOVDQU        (DI), Y12
+	PREFETCHT0     256(DI)
+	VMOVDQU        32(DI), Y13
+	VGF2P8AFFINEQB $0x00, Y4, Y12, Y0
+	VGF2P8AFFINEQB $0x00, Y4, Y13, Y1
+	VMOVDQU        (DI)(R8*1), Y12
+	PREFETCHT0     256(DI)(R8*1)
+	VMOVDQU        32(DI)(R8*1), Y13
+	VGF2P8AFFINEQB $0x00, Y5, Y12, Y15
+	VPXOR          Y15, Y0, Y0
+	VGF2P8AFFINEQB $0x00, Y5, Y13, Y15
+	VPXOR          Y15, Y1, Y1
+	VMOVDQU        (DI)(R8*2), Y12
+	PREFETCHT0     256(DI)(R8*2)
+	VMOVDQU        32(DI)(R8*2), Y13
+	VGF2P8AFFINEQB $0x00, Y6, Y12, Y15
+	VPXOR          Y15, Y0, Y0
+	VGF2P8AFFINEQB $0x00, Y6, Y13, Y15
+	VPXOR          Y15, Y1, Y1
+	VMOVDQU        (DI)(R14*1), Y12
+	PREFETCHT0     256(DI)(R14*1)
+	VMOVDQU        32(DI)(R14*1), Y13
+	VGF2P8AFFINEQB $0x00, Y7, Y12, Y15
+	VPXOR          Y15, Y0, Y0
+	VGF2P8AFFINEQB $0x00, Y7, Y13, Y15
+	VPXOR          Y15, Y1, Y1
+	MOVQ           R9, R10
+	VMOVDQU        Y0, (R10)
+	VMOVDQU        Y1, 32(R10)
+	ADDQ           $0x00000040, DI
+	ADDQ           $0x00000040, R9
+	SUBQ           $0x00000040, R12
+	MOVQ           DI, SI
+	CMPQ           R12, $0x00000040
+	JGE            tile1x2x4
+	TESTQ          R12, R12
+	JNE            any
+	JMP            done
+
+small2x2x4:
+	MOVQ         BX, CX
+	MOVQ         SI, DI
+	LEAQ         (R8)(R8*2), R14
+	VPBROADCASTQ (CX), Y4
+	VPBROADCASTQ 8(CX), Y5
+	VPBROADCASTQ 16(CX), Y6
+	VPBROADCASTQ 24(CX), Y7
+	VPBROADCASTQ 32(CX), Y8
+	VPBROADCASTQ 40(CX), Y9
+	VPBROADCASTQ 48(CX), Y10
+	VPBROADCASTQ 56(CX), Y11
+
+tile2x2x4:
+	VMOVDQU        (DI), Y12
+	PREFETCHT0     256(DI)
+	VMOVDQU        32(DI), Y13
+	VGF2P8AFFINEQB $0x00, Y4, Y12, Y0
+	VGF2P8AFFINEQB $0x00, Y4, Y13, Y1
+	VGF2P8AFFINEQB $0x00, Y5, Y12, Y2
+	VGF2P8AFFINEQB $0x00, Y5, Y13, Y3
+	VMOVDQU        (DI)(R8*1), Y12
+	PREFETCHT0     256(DI)(R8*1)
+	VMOVDQU        32(DI)(R8*1), Y13
+	VGF2P8AFFINEQB $0x00, Y6, Y12, Y15
+	VPXOR          Y15, Y0, Y0
+	VGF2P8AFFINEQB $0x00, Y6, Y13, Y15
+	VPXOR          Y15, Y1, Y1
+	VGF2P8AFFINEQB $0x00, Y7, Y12, Y15
+	VPXOR          Y15, Y2, Y2
+	VGF2P8AFFINEQB $0x00, Y7, Y13, Y15
+	VPXOR          Y15, Y3, Y3
+	VMOVDQU        (DI)(R8*2), Y12
+	PREFETCHT0     256(DI)(R8*2)
+	VMOVDQU        32(DI)(R8*2), Y13
+	VGF2P8AFFINEQB $0x00, Y8, Y12, Y15
+	VPXOR          Y15, Y0, Y0
+	VGF2P8AFFINEQB $0x00, Y8, Y13, Y15
+	VPXOR          Y15, Y1, Y1
+	VGF2P8AFFINEQB $0x00, Y9, Y12, Y15
+	VPXOR          Y15, Y2, Y2
+	VGF2P8AFFINEQB $0x00, Y9, Y13, Y15
+	VPXOR          Y15, Y3, Y3
+	VMOVDQU        (DI)(R14*1), Y12
+	PREFETCHT0     256(DI)(R14*1)
+	VMOVDQU        32(DI)(R14*1), Y13
+	VGF2P8AFFINEQB $0x00, Y10, Y12, Y15
+	VPXOR          Y15, Y0, Y0
+	VGF2P8AFFINEQB $0x00, Y10, Y13, Y15
+	VPXOR          Y15, Y1, Y1
+	VGF2P8AFFINEQB $0x00, Y11, Y12, Y15
+	VPXOR          Y15, Y2, Y2
+	VGF2P8AFFINEQB $0x00, Y11, Y13, Y15
+	VPXOR          Y15, Y3, Y3
+	MOVQ           R9, R10
+	VMOVDQU        Y0, (R10)
+	VMOVDQU        Y1, 32(R10)
+	ADDQ           R11, R10
+	VMOVDQU        Y2, (R10)
+	VMOVDQU        Y3, 32(R10)
+	ADDQ           $0x00000040, DI
+	ADDQ           $0x00000040, R9
+	SUBQ           $0x00000040, R12
+	MOVQ           DI, SI
+	CMPQ           R12, $0x00000040
+	JGE            tile2x2x4
+	TESTQ          R12, R12
+	JNE            any
 
 done:
 	CMPB into+112(FP), $0x02

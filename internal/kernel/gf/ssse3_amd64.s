@@ -20,12 +20,8 @@ TEXT ·mulSSSE3(SB), NOSPLIT, $0-113
 	MOVQ  c_base+80(FP), R9
 	MOVQ  ldc+104(FP), R11
 	MOVOU nibbles<>+0(SB), X15
-	CMPQ  AX, $0x04
-	JEQ   rows4x2
-	CMPQ  AX, $0x03
-	JEQ   rows3x2
-	CMPQ  AX, $0x02
-	JEQ   rows2x2
+	CMPQ  AX, $0x01
+	JNE   above1x2
 
 tile1x2:
 	MOVQ   BX, CX
@@ -163,7 +159,10 @@ stream1x2:
 	MOVNTO X1, 16(R10)
 	JMP    next1x2
 
-rows2x2:
+above1x2:
+	CMPQ AX, $0x02
+	JNE  above2x2
+
 tile2x2:
 	MOVQ   BX, CX
 	MOVQ   SI, DI
@@ -355,7 +354,10 @@ stream2x2:
 	MOVNTO X3, 16(R10)
 	JMP    next2x2
 
-rows3x2:
+above2x2:
+	CMPQ AX, $0x03
+	JNE  above3x2
+
 tile3x2:
 	MOVQ   BX, CX
 	MOVQ   SI, DI
@@ -602,7 +604,7 @@ stream3x2:
 	MOVNTO X5, 16(R10)
 	JMP    next3x2
 
-rows4x2:
+above3x2:
 tile4x2:
 	MOVQ   BX, CX
 	MOVQ   SI, DI

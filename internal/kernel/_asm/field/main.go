@@ -1,6 +1,7 @@
 // Command field generates the micro-kernels of gemm/internal/kernel/gf, products in GF(2⁸), for one
-// instruction set. The result is a function that computes a sliver. It has a loop for each number of
-// rows, and for few rows also one for each small k.
+// instruction set. The result is a function that computes a sliver. With AVX-512, slivers of several heights share a
+// loop, in which a step of k ends after the last row; otherwise each height has its own. Few rows have loops with
+// wider tiles, and also one for each small k.
 //
 //	field -isa gfni512 -pkg gf -out gfni512_amd64.s -stubs gfni512_amd64.go
 package main
@@ -21,6 +22,7 @@ type generator struct {
 	vectors int  // in a row of a tile
 	wide    int  // tiles with at most this many rows are twice as wide, if there is room
 	wider   int  // tiles with at most this many rows are four times as wide
+	shared  bool // tiles of one width share a loop
 	small   int  // vectors in a row of a small tile, or 0: there are none
 	width   int  // bytes of a vector
 	packed  int  // bytes of an element of packed A
@@ -28,12 +30,14 @@ type generator struct {
 
 	vector func(i int) reg.VecPhysical
 	move   func(from, to Op)
-	stream func(from, to Op) // move, as a non-temporal store
-	begin  func()            // nil, or what comes before all tiles
-	hold   func(t shape)     // nil, or keeps A in registers for all small tiles
+	stream func(from, to Op)       // move, as a non-temporal store
+	zero   func(x reg.VecPhysical) // if tiles share loops
+	begin  func()                  // nil, or what comes before all tiles
+	hold   func(t shape)           // nil, or keeps A in registers for all small tiles
 	// multiply adds A·B to the sums of a tile, for one step of k or for two beginning with first. If set
 	// is true, A·B replaces the sums.
 	multiply func(t shape, first, steps int, set bool)
+	loops    int // over rows so far
 }
 
 // A small tile has at most this many rows of C and of B. Its loop over k is unrolled.
@@ -42,21 +46,44 @@ const (
 	smallK    = 4
 )
 
-// shape is the shape of a tile: rows, and vectors in each row. k is set for small tiles only.
+// shape is the shape of a tile: rows, from least on if heights share a loop, and vectors in each row. k is set for small
+// tiles only.
 type shape struct {
-	rows, vectors, k int
+	least, rows, vectors, k int
 }
 
-// shape returns the widest tile with that many rows. A step with few rows is so short that the loop's
-// own instructions matter.
-func (g *generator) shape(rows int) shape {
-	switch {
-	case rows <= g.wider:
-		return shape{rows: rows, vectors: 4 * g.vectors}
-	case rows <= g.wide:
-		return shape{rows: rows, vectors: 2 * g.vectors}
-	default:
-		return shape{rows: rows, vectors: g.vectors}
+// shared reports whether several heights share the loop.
+func (t shape) shared() bool { return t.least < t.rows }
+
+// shapes returns the narrow and the wide shapes of tiles that are not small, lowest first. A step with few rows is so
+// short that the loop's own instructions matter, so it has more vectors.
+func (g *generator) shapes() (narrow, wide []shape) {
+	if g.shared {
+		return []shape{{1, g.rows, g.vectors, 0}},
+			[]shape{{1, g.wider, 4 * g.vectors, 0}, {g.wider + 1, g.wide, 2 * g.vectors, 0}}
+	}
+	for n := 1; n <= g.rows; n++ {
+		narrow = append(narrow, shape{n, n, g.vectors, 0})
+		if n <= g.wide {
+			wide = append(wide, shape{n, n, 2 * g.vectors, 0})
+		}
+	}
+	return narrow, wide
+}
+
+// forRows generates the code for each row of a tile; if heights share it, it ends after the last row of the sliver.
+func (g *generator) forRows(t shape, row func(i int)) {
+	g.loops++
+	end := fmt.Sprintf("row%d", g.loops)
+	for i := range t.rows {
+		if i >= t.least {
+			CMPQ(rows, U8(i))
+			JEQ(LabelRef(end))
+		}
+		row(i)
+	}
+	if t.shared() {
+		Label(end)
 	}
 }
 
@@ -95,6 +122,9 @@ func (g *generator) fetch(t shape, step, vector int) {
 
 // element returns the address of element i of a packed column of the sliver.
 func (g *generator) element(t shape, step, i int) Mem {
+	if t.shared() && step == 1 {
+		return Mem{Base: aNext, Disp: g.packed * i}
+	}
 	return Mem{Base: aAt, Disp: g.packed * (step*t.rows + i)}
 }
 
@@ -103,6 +133,8 @@ var (
 	rows    = reg.RAX
 	a       = reg.RBX // the sliver of A
 	aAt     = reg.RCX // column l of it
+	aNext   = reg.RBP // column l+1
+	column  = reg.R14 // bytes of a column, if heights share a loop
 	b       = reg.RSI // the tile's columns of B
 	bAt     = reg.RDI // row l of them
 	ldb     = reg.R8  // bytes between rows of B
@@ -157,8 +189,9 @@ func main() {
 // steps of k share one addition to a sum, so the port that adds is never the limit. Small tiles have
 // all of A in registers.
 func gfni512() *generator {
-	g := &generator{rows: 24, vectors: 1, wide: 12, wider: 4, small: 2, width: 64, packed: 8, steady: true}
+	g := &generator{rows: 24, vectors: 1, wide: 12, wider: 4, shared: true, small: 2, width: 64, packed: 8, steady: true}
 	g.vector = func(i int) reg.VecPhysical { return zmm[i] }
+	g.zero = func(x reg.VecPhysical) { VPXORQ(x, x, x) }
 	g.move = func(x, y Op) { VMOVDQU64(x, y) }
 	g.stream = func(x, y Op) { VMOVNTDQ(x, y) }
 	held := zmm[24:32]
@@ -171,7 +204,7 @@ func gfni512() *generator {
 				g.load(t, first+step, v, x[2*v+step])
 			}
 		}
-		for i := range t.rows {
+		g.forRows(t, func(i int) {
 			var matrix [2]reg.VecPhysical
 			for step := range steps {
 				switch {
@@ -207,7 +240,7 @@ func gfni512() *generator {
 					VPTERNLOGQ(U8(0x96), product[0], product[1], sum) // the sum of the three
 				}
 			}
-		}
+		})
 	}
 	return g
 }
@@ -235,7 +268,7 @@ func gfni256() *generator {
 		for v := range t.vectors {
 			g.load(t, step, v, x[v])
 		}
-		for i := range t.rows {
+		g.forRows(t, func(i int) {
 			if t.k > 0 {
 				matrix = held[step*t.rows+i]
 			} else {
@@ -250,7 +283,7 @@ func gfni256() *generator {
 				VGF2P8AFFINEQB(U8(0), matrix, x[v], product)
 				VPXOR(product, sum, sum)
 			}
-		}
+		})
 	})
 	return g
 }
@@ -301,7 +334,7 @@ func avx2() *generator {
 			for v := range 2 {
 				VPAND(selects, high[v], high[v])
 			}
-			for i := range t.rows {
+			g.forRows(t, func(i int) {
 				for half, table := range tables {
 					m := g.element(t, step, i)
 					m.Disp += 16 * half
@@ -320,7 +353,7 @@ func avx2() *generator {
 					VPXOR(product, sums[1], sums[1])
 					VPXOR(table, sums[0], sums[0])
 				}
-			}
+			})
 		}
 	})
 	return g
@@ -345,7 +378,7 @@ func ssse3() *generator {
 			PAND(selects, low)
 			PAND(selects, high)
 		}
-		for i := range t.rows {
+		g.forRows(t, func(i int) {
 			for half := range 2 {
 				for v := range t.vectors {
 					p, m := product[(4*i+2*half+v)%3], g.element(t, step, i)
@@ -360,7 +393,7 @@ func ssse3() *generator {
 					}
 				}
 			}
-		}
+		})
 	})
 	return g
 }
@@ -381,13 +414,7 @@ func (g *generator) function(name, doc, isa string) {
 	if g.begin != nil {
 		g.begin()
 	}
-	for n := g.rows; n > 1; n-- {
-		CMPQ(rows, U8(n))
-		JEQ(LabelRef(label("rows", g.shape(n))))
-	}
-	for n := 1; n <= g.rows; n++ {
-		g.tiles(n)
-	}
+	g.tiles()
 	Label("done")
 	CMPB(into(), U8(intoStream))
 	JNE(LabelRef("end"))
@@ -408,44 +435,70 @@ func label(place string, t shape) string {
 	return name
 }
 
-// tiles generates the loops over the tiles of a sliver of n rows: first the wide ones, then the narrow
-// one that remains, then the small ones.
-func (g *generator) tiles(n int) {
-	wide, narrow := g.shape(n), shape{rows: n, vectors: g.vectors}
-	small := shape{rows: n, vectors: g.small}
-	Label(label("rows", wide))
-	if small.vectors > 0 && n <= smallRows {
-		CMPQ(columns, g.bytes(small))
-		JLT(LabelRef(label("any", wide)))
+// tiles generates the loops over the tiles of a sliver: either small ones, or wide ones if there are few rows; then
+// narrow ones.
+func (g *generator) tiles() {
+	var small []shape
+	if g.small > 0 {
+		CMPQ(rows, U8(smallRows))
+		JGT(LabelRef("any"))
+		CMPQ(columns, g.bytes(shape{vectors: g.small}))
+		JLT(LabelRef("any"))
 		CMPB(into(), U8(intoSet))
-		JNE(LabelRef(label("any", wide)))
-		for small.k = 1; small.k <= smallK; small.k++ {
-			CMPQ(depth, U8(small.k))
-			JEQ(LabelRef(label("small", small)))
+		JNE(LabelRef("any"))
+		CMPQ(depth, U8(smallK))
+		JGT(LabelRef("any"))
+		LEAQ(Mem{Base: rows, Index: depth, Scale: smallRows, Disp: -smallRows - 1}, steps)
+		for k := 1; k <= smallK; k++ {
+			for n := 1; n <= smallRows; n++ {
+				t := shape{n, n, g.small, k}
+				if small = append(small, t); len(small) > 1 {
+					CMPQ(steps, U8(len(small)-1))
+					JEQ(LabelRef(label("small", t)))
+				}
+			}
 		}
-		Label(label("any", wide))
+		g.unrolled(small[0])
 	}
-	if wide != narrow {
-		CMPQ(columns, g.bytes(wide))
-		JLT(LabelRef(label("tile", narrow)))
+	Label("any")
+	if g.shared {
+		MOVQ(rows, column)
+		SHLQ(U8(3), column)
+	}
+	narrow, wide := g.shapes()
+	if len(wide) > 0 {
 		CMPB(into(), U8(intoStream))
-		JEQ(LabelRef(label("tile", narrow)))
-		g.tile(wide)
-		g.again(wide)
-		JEQ(LabelRef("done"))
+		JEQ(LabelRef("narrow"))
 	}
-	g.tile(narrow)
-	JNE(LabelRef(label("tile", narrow)))
-	JMP(LabelRef("done"))
-	Label(label("stream", narrow))
-	g.each(narrow, func(at Mem, sum reg.VecPhysical) { g.stream(sum, at) })
-	JMP(LabelRef(label("next", narrow)))
-	if small.vectors > 0 && n <= smallRows {
-		for small.k = 1; small.k <= smallK; small.k++ {
-			g.unrolled(small)
-			JNE(LabelRef(label("tile", narrow)))
-			JMP(LabelRef("done"))
+	for _, t := range wide {
+		CMPQ(rows, U8(t.rows))
+		JGT(LabelRef(label("above", t)))
+		CMPQ(columns, g.bytes(t))
+		JLT(LabelRef("narrow"))
+		g.tile(t)
+		g.again(t)
+		JNE(LabelRef("narrow"))
+		JMP(LabelRef("done"))
+		Label(label("above", t))
+	}
+	Label("narrow")
+	for at, t := range narrow {
+		if at < len(narrow)-1 {
+			CMPQ(rows, U8(t.rows))
+			JNE(LabelRef(label("above", t)))
 		}
+		g.tile(t)
+		JNE(LabelRef(label("tile", t)))
+		JMP(LabelRef("done"))
+		Label(label("stream", t))
+		g.each(t, func(at Mem, sum reg.VecPhysical) { g.stream(sum, at) })
+		JMP(LabelRef(label("next", t)))
+		if at < len(narrow)-1 {
+			Label(label("above", t))
+		}
+	}
+	for _, t := range small[min(1, len(small)):] {
+		g.unrolled(t)
 	}
 }
 
@@ -483,12 +536,21 @@ func (g *generator) tile(t shape) {
 	MOVQ(a, aAt)
 	MOVQ(b, bAt)
 	MOVQ(depth, steps)
+	if t.shared() {
+		LEAQ(Mem{Base: a, Index: column, Scale: 1}, aNext)
+	}
 	CMPB(into(), U8(intoAdd))
 	JEQ(LabelRef(label("load", t)))
-	g.multiply(t, 0, 1, true)
-	ADDQ(U32(t.rows*g.packed), aAt)
-	ADDQ(ldb, bAt)
-	DECQ(steps)
+	if t.shared() {
+		for i := range t.rows * t.vectors {
+			g.zero(g.vector(i))
+		}
+	} else {
+		g.multiply(t, 0, 1, true)
+		ADDQ(U32(t.rows*g.packed), aAt)
+		ADDQ(ldb, bAt)
+		DECQ(steps)
+	}
 	JMP(LabelRef(label("sum", t)))
 	Label(label("load", t))
 	g.each(t, func(at Mem, sum reg.VecPhysical) { g.move(at, sum) })
@@ -498,7 +560,12 @@ func (g *generator) tile(t shape) {
 	JLT(LabelRef(label("last", t)))
 	Label(label("step", t))
 	g.multiply(t, 0, 2, false)
-	ADDQ(U32(2*t.rows*g.packed), aAt)
+	if t.shared() {
+		LEAQ(Mem{Base: aAt, Index: column, Scale: 2}, aAt)
+		LEAQ(Mem{Base: aNext, Index: column, Scale: 2}, aNext)
+	} else {
+		ADDQ(U32(2*t.rows*g.packed), aAt)
+	}
 	LEAQ(Mem{Base: bAt, Index: ldb, Scale: 2}, bAt)
 	SUBQ(U8(2), steps)
 	JGE(LabelRef(label("step", t)))
@@ -521,7 +588,7 @@ func (g *generator) tile(t shape) {
 	SUBQ(g.bytes(t), columns)
 }
 
-// unrolled generates the small tiles for one k. They do not add to C.
+// unrolled generates the small tiles of one shape. They do not add to C.
 func (g *generator) unrolled(t shape) {
 	Label(label("small", t))
 	MOVQ(a, aAt)
@@ -540,17 +607,19 @@ func (g *generator) unrolled(t shape) {
 	SUBQ(g.bytes(t), columns)
 	MOVQ(bAt, b)
 	g.again(t)
+	JNE(LabelRef("any"))
+	JMP(LabelRef("done"))
 }
 
 // each calls f for every vector of a tile of C and the register of its sum.
 func (g *generator) each(t shape, f func(at Mem, sum reg.VecPhysical)) {
 	MOVQ(c, cAt)
-	for i := range t.rows {
+	g.forRows(t, func(i int) {
+		if i > 0 {
+			ADDQ(ldc, cAt)
+		}
 		for v := range t.vectors {
 			f(Mem{Base: cAt, Disp: v * g.width}, g.sum(t, i, v))
 		}
-		if i < t.rows-1 {
-			ADDQ(ldc, cAt)
-		}
-	}
+	})
 }
