@@ -39,1632 +39,31 @@ block:
 	MOVQ m+0(FP), R14
 	MOVQ a+24(FP), BP
 	CMPQ R12, $0x08
-	JLT  edge1
-	JEQ  full1
+	JLT  part1
+	JEQ  whole1
 	CMPQ R12, $0x10
-	JLT  edge2
+	JLT  part2
+	JMP  whole2
 
-full2sliver:
-	CMPQ R14, $0x06
-	JEQ  full2rows6
-	CMPQ R14, $0x05
-	JEQ  full2rows5
-	CMPQ R14, $0x04
-	JEQ  full2rows4
-	CMPQ R14, $0x03
-	JEQ  full2rows3
-	CMPQ R14, $0x02
-	JEQ  full2rows2
-	CMPQ R14, $0x01
-	JEQ  full2rows1
-
-	// The last two slivers have nearly the same number of rows.
-	CMPQ R14, $0x0a
-	JGT  full2rows6
-	CMPQ R14, $0x08
-	JLE  full2rows4
-	JMP  full2rows5
-
-full2rows6:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y8, Y8, Y8
-	VXORPS Y9, Y9, Y9
-	VXORPS Y10, Y10, Y10
-	VXORPS Y11, Y11, Y11
-	MOVQ   BP, AX
-	LEAQ   (AX)(BX*4), CX
-	MOVQ   R10, DI
-	MOVQ   k+16(FP), R9
-
-full2rows6step:
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y14
-	VFMADD231PS  Y14, Y12, Y0
-	VFMADD231PS  Y14, Y13, Y1
-	VBROADCASTSS (AX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y2
-	VFMADD231PS  Y15, Y13, Y3
-	VBROADCASTSS (AX)(BX*2), Y14
-	VFMADD231PS  Y14, Y12, Y4
-	VFMADD231PS  Y14, Y13, Y5
-	VBROADCASTSS (AX)(DX*1), Y15
-	VFMADD231PS  Y15, Y12, Y6
-	VFMADD231PS  Y15, Y13, Y7
-	VBROADCASTSS (CX), Y14
-	VFMADD231PS  Y14, Y12, Y8
-	VFMADD231PS  Y14, Y13, Y9
-	VBROADCASTSS (CX)(BX*1), Y15
-	VFMADD231PS  Y15, Y12, Y10
-	VFMADD231PS  Y15, Y13, Y11
-	ADDQ         SI, AX
-	ADDQ         SI, CX
-	DECQ         R9
-	JNE          full2rows6step
-	VBROADCASTSS alpha+80(FP), Y12
-	MOVQ         ldc+72(FP), R13
-	MOVL         beta+84(FP), DI
-	SHLL         $0x01, DI
-	VMULPS       Y12, Y0, Y0
-	VMULPS       Y12, Y1, Y1
-	VMULPS       Y12, Y2, Y2
-	VMULPS       Y12, Y3, Y3
-	VMULPS       Y12, Y4, Y4
-	VMULPS       Y12, Y5, Y5
-	VMULPS       Y12, Y6, Y6
-	VMULPS       Y12, Y7, Y7
-	VMULPS       Y12, Y8, Y8
-	VMULPS       Y12, Y9, Y9
-	VMULPS       Y12, Y10, Y10
-	VMULPS       Y12, Y11, Y11
-	JEQ          full2rows6fresh
-	VBROADCASTSS beta+84(FP), Y13
-	MOVQ         R11, DI
-	VFMADD231PS  (DI), Y13, Y0
-	VFMADD231PS  32(DI), Y13, Y1
-	LEAQ         (DI)(R13*4), DI
-	VFMADD231PS  (DI), Y13, Y2
-	VFMADD231PS  32(DI), Y13, Y3
-	LEAQ         (DI)(R13*4), DI
-	VFMADD231PS  (DI), Y13, Y4
-	VFMADD231PS  32(DI), Y13, Y5
-	LEAQ         (DI)(R13*4), DI
-	VFMADD231PS  (DI), Y13, Y6
-	VFMADD231PS  32(DI), Y13, Y7
-	LEAQ         (DI)(R13*4), DI
-	VFMADD231PS  (DI), Y13, Y8
-	VFMADD231PS  32(DI), Y13, Y9
-	LEAQ         (DI)(R13*4), DI
-	VFMADD231PS  (DI), Y13, Y10
-	VFMADD231PS  32(DI), Y13, Y11
-
-full2rows6fresh:
-	VMOVUPS Y0, (R11)
-	VMOVUPS Y1, 32(R11)
-	LEAQ    (R11)(R13*4), R11
-	VMOVUPS Y2, (R11)
-	VMOVUPS Y3, 32(R11)
-	LEAQ    (R11)(R13*4), R11
-	VMOVUPS Y4, (R11)
-	VMOVUPS Y5, 32(R11)
-	LEAQ    (R11)(R13*4), R11
-	VMOVUPS Y6, (R11)
-	VMOVUPS Y7, 32(R11)
-	LEAQ    (R11)(R13*4), R11
-	VMOVUPS Y8, (R11)
-	VMOVUPS Y9, 32(R11)
-	LEAQ    (R11)(R13*4), R11
-	VMOVUPS Y10, (R11)
-	VMOVUPS Y11, 32(R11)
-	LEAQ    (R11)(R13*4), R11
-	IMUL3Q  $0x06, BX, R13
-	ADDQ    R13, BP
-	SUBQ    $0x06, R14
-	JNE     full2sliver
-	JMP     full2next
-
-full2rows5:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y8, Y8, Y8
-	VXORPS Y9, Y9, Y9
-	MOVQ   BP, AX
-	LEAQ   (AX)(BX*4), CX
-	MOVQ   R10, DI
-	MOVQ   k+16(FP), R9
-
-full2rows5step:
-	VMOVUPS      (DI), Y10
-	VMOVUPS      32(DI), Y11
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y12
-	VFMADD231PS  Y12, Y10, Y0
-	VFMADD231PS  Y12, Y11, Y1
-	VBROADCASTSS (AX)(BX*1), Y13
-	VFMADD231PS  Y13, Y10, Y2
-	VFMADD231PS  Y13, Y11, Y3
-	VBROADCASTSS (AX)(BX*2), Y14
-	VFMADD231PS  Y14, Y10, Y4
-	VFMADD231PS  Y14, Y11, Y5
-	VBROADCASTSS (AX)(DX*1), Y15
-	VFMADD231PS  Y15, Y10, Y6
-	VFMADD231PS  Y15, Y11, Y7
-	VBROADCASTSS (CX), Y12
-	VFMADD231PS  Y12, Y10, Y8
-	VFMADD231PS  Y12, Y11, Y9
-	ADDQ         SI, AX
-	ADDQ         SI, CX
-	DECQ         R9
-	JNE          full2rows5step
-	VBROADCASTSS alpha+80(FP), Y10
-	MOVQ         ldc+72(FP), R13
-	MOVL         beta+84(FP), DI
-	SHLL         $0x01, DI
-	VMULPS       Y10, Y0, Y0
-	VMULPS       Y10, Y1, Y1
-	VMULPS       Y10, Y2, Y2
-	VMULPS       Y10, Y3, Y3
-	VMULPS       Y10, Y4, Y4
-	VMULPS       Y10, Y5, Y5
-	VMULPS       Y10, Y6, Y6
-	VMULPS       Y10, Y7, Y7
-	VMULPS       Y10, Y8, Y8
-	VMULPS       Y10, Y9, Y9
-	JEQ          full2rows5fresh
-	VBROADCASTSS beta+84(FP), Y11
-	MOVQ         R11, DI
-	VFMADD231PS  (DI), Y11, Y0
-	VFMADD231PS  32(DI), Y11, Y1
-	LEAQ         (DI)(R13*4), DI
-	VFMADD231PS  (DI), Y11, Y2
-	VFMADD231PS  32(DI), Y11, Y3
-	LEAQ         (DI)(R13*4), DI
-	VFMADD231PS  (DI), Y11, Y4
-	VFMADD231PS  32(DI), Y11, Y5
-	LEAQ         (DI)(R13*4), DI
-	VFMADD231PS  (DI), Y11, Y6
-	VFMADD231PS  32(DI), Y11, Y7
-	LEAQ         (DI)(R13*4), DI
-	VFMADD231PS  (DI), Y11, Y8
-	VFMADD231PS  32(DI), Y11, Y9
-
-full2rows5fresh:
-	VMOVUPS Y0, (R11)
-	VMOVUPS Y1, 32(R11)
-	LEAQ    (R11)(R13*4), R11
-	VMOVUPS Y2, (R11)
-	VMOVUPS Y3, 32(R11)
-	LEAQ    (R11)(R13*4), R11
-	VMOVUPS Y4, (R11)
-	VMOVUPS Y5, 32(R11)
-	LEAQ    (R11)(R13*4), R11
-	VMOVUPS Y6, (R11)
-	VMOVUPS Y7, 32(R11)
-	LEAQ    (R11)(R13*4), R11
-	VMOVUPS Y8, (R11)
-	VMOVUPS Y9, 32(R11)
-	LEAQ    (R11)(R13*4), R11
-	IMUL3Q  $0x05, BX, R13
-	ADDQ    R13, BP
-	SUBQ    $0x05, R14
-	JNE     full2sliver
-	JMP     full2next
-
-full2rows4:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	MOVQ   BP, AX
-	MOVQ   R10, DI
-	MOVQ   k+16(FP), R9
-
-full2rows4step:
-	VMOVUPS      (DI), Y8
-	VMOVUPS      32(DI), Y9
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y10
-	VFMADD231PS  Y10, Y8, Y0
-	VFMADD231PS  Y10, Y9, Y1
-	VBROADCASTSS (AX)(BX*1), Y11
-	VFMADD231PS  Y11, Y8, Y2
-	VFMADD231PS  Y11, Y9, Y3
-	VBROADCASTSS (AX)(BX*2), Y12
-	VFMADD231PS  Y12, Y8, Y4
-	VFMADD231PS  Y12, Y9, Y5
-	VBROADCASTSS (AX)(DX*1), Y13
-	VFMADD231PS  Y13, Y8, Y6
-	VFMADD231PS  Y13, Y9, Y7
-	ADDQ         SI, AX
-	DECQ         R9
-	JNE          full2rows4step
-	VBROADCASTSS alpha+80(FP), Y8
-	MOVQ         ldc+72(FP), R13
-	MOVL         beta+84(FP), DI
-	SHLL         $0x01, DI
-	VMULPS       Y8, Y0, Y0
-	VMULPS       Y8, Y1, Y1
-	VMULPS       Y8, Y2, Y2
-	VMULPS       Y8, Y3, Y3
-	VMULPS       Y8, Y4, Y4
-	VMULPS       Y8, Y5, Y5
-	VMULPS       Y8, Y6, Y6
-	VMULPS       Y8, Y7, Y7
-	JEQ          full2rows4fresh
-	VBROADCASTSS beta+84(FP), Y9
-	MOVQ         R11, DI
-	VFMADD231PS  (DI), Y9, Y0
-	VFMADD231PS  32(DI), Y9, Y1
-	LEAQ         (DI)(R13*4), DI
-	VFMADD231PS  (DI), Y9, Y2
-	VFMADD231PS  32(DI), Y9, Y3
-	LEAQ         (DI)(R13*4), DI
-	VFMADD231PS  (DI), Y9, Y4
-	VFMADD231PS  32(DI), Y9, Y5
-	LEAQ         (DI)(R13*4), DI
-	VFMADD231PS  (DI), Y9, Y6
-	VFMADD231PS  32(DI), Y9, Y7
-
-full2rows4fresh:
-	VMOVUPS Y0, (R11)
-	VMOVUPS Y1, 32(R11)
-	LEAQ    (R11)(R13*4), R11
-	VMOVUPS Y2, (R11)
-	VMOVUPS Y3, 32(R11)
-	LEAQ    (R11)(R13*4), R11
-	VMOVUPS Y4, (R11)
-	VMOVUPS Y5, 32(R11)
-	LEAQ    (R11)(R13*4), R11
-	VMOVUPS Y6, (R11)
-	VMOVUPS Y7, 32(R11)
-	LEAQ    (R11)(R13*4), R11
-	IMUL3Q  $0x04, BX, R13
-	ADDQ    R13, BP
-	SUBQ    $0x04, R14
-	JNE     full2sliver
-	JMP     full2next
-
-full2rows3:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	MOVQ   BP, AX
-	MOVQ   R10, DI
-	MOVQ   k+16(FP), R9
-
-full2rows3step:
-	VMOVUPS      (DI), Y6
-	VMOVUPS      32(DI), Y7
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y8
-	VFMADD231PS  Y8, Y6, Y0
-	VFMADD231PS  Y8, Y7, Y1
-	VBROADCASTSS (AX)(BX*1), Y9
-	VFMADD231PS  Y9, Y6, Y2
-	VFMADD231PS  Y9, Y7, Y3
-	VBROADCASTSS (AX)(BX*2), Y10
-	VFMADD231PS  Y10, Y6, Y4
-	VFMADD231PS  Y10, Y7, Y5
-	ADDQ         SI, AX
-	DECQ         R9
-	JNE          full2rows3step
-	VBROADCASTSS alpha+80(FP), Y6
-	MOVQ         ldc+72(FP), R13
-	MOVL         beta+84(FP), DI
-	SHLL         $0x01, DI
-	VMULPS       Y6, Y0, Y0
-	VMULPS       Y6, Y1, Y1
-	VMULPS       Y6, Y2, Y2
-	VMULPS       Y6, Y3, Y3
-	VMULPS       Y6, Y4, Y4
-	VMULPS       Y6, Y5, Y5
-	JEQ          full2rows3fresh
-	VBROADCASTSS beta+84(FP), Y7
-	MOVQ         R11, DI
-	VFMADD231PS  (DI), Y7, Y0
-	VFMADD231PS  32(DI), Y7, Y1
-	LEAQ         (DI)(R13*4), DI
-	VFMADD231PS  (DI), Y7, Y2
-	VFMADD231PS  32(DI), Y7, Y3
-	LEAQ         (DI)(R13*4), DI
-	VFMADD231PS  (DI), Y7, Y4
-	VFMADD231PS  32(DI), Y7, Y5
-
-full2rows3fresh:
-	VMOVUPS Y0, (R11)
-	VMOVUPS Y1, 32(R11)
-	LEAQ    (R11)(R13*4), R11
-	VMOVUPS Y2, (R11)
-	VMOVUPS Y3, 32(R11)
-	LEAQ    (R11)(R13*4), R11
-	VMOVUPS Y4, (R11)
-	VMOVUPS Y5, 32(R11)
-	LEAQ    (R11)(R13*4), R11
-	IMUL3Q  $0x03, BX, R13
-	ADDQ    R13, BP
-	SUBQ    $0x03, R14
-	JNE     full2sliver
-	JMP     full2next
-
-full2rows2:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	MOVQ   BP, AX
-	MOVQ   R10, DI
-	MOVQ   k+16(FP), R9
-
-full2rows2step:
-	VMOVUPS      (DI), Y4
-	VMOVUPS      32(DI), Y5
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y6
-	VFMADD231PS  Y6, Y4, Y0
-	VFMADD231PS  Y6, Y5, Y1
-	VBROADCASTSS (AX)(BX*1), Y7
-	VFMADD231PS  Y7, Y4, Y2
-	VFMADD231PS  Y7, Y5, Y3
-	ADDQ         SI, AX
-	DECQ         R9
-	JNE          full2rows2step
-	VBROADCASTSS alpha+80(FP), Y4
-	MOVQ         ldc+72(FP), R13
-	MOVL         beta+84(FP), DI
-	SHLL         $0x01, DI
-	VMULPS       Y4, Y0, Y0
-	VMULPS       Y4, Y1, Y1
-	VMULPS       Y4, Y2, Y2
-	VMULPS       Y4, Y3, Y3
-	JEQ          full2rows2fresh
-	VBROADCASTSS beta+84(FP), Y5
-	MOVQ         R11, DI
-	VFMADD231PS  (DI), Y5, Y0
-	VFMADD231PS  32(DI), Y5, Y1
-	LEAQ         (DI)(R13*4), DI
-	VFMADD231PS  (DI), Y5, Y2
-	VFMADD231PS  32(DI), Y5, Y3
-
-full2rows2fresh:
-	VMOVUPS Y0, (R11)
-	VMOVUPS Y1, 32(R11)
-	LEAQ    (R11)(R13*4), R11
-	VMOVUPS Y2, (R11)
-	VMOVUPS Y3, 32(R11)
-	LEAQ    (R11)(R13*4), R11
-	IMUL3Q  $0x02, BX, R13
-	ADDQ    R13, BP
-	SUBQ    $0x02, R14
-	JNE     full2sliver
-	JMP     full2next
-
-full2rows1:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	MOVQ   BP, AX
-	MOVQ   R10, DI
-	MOVQ   k+16(FP), R9
-
-full2rows1step:
-	VMOVUPS      (DI), Y2
-	VMOVUPS      32(DI), Y3
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y4
-	VFMADD231PS  Y4, Y2, Y0
-	VFMADD231PS  Y4, Y3, Y1
-	ADDQ         SI, AX
-	DECQ         R9
-	JNE          full2rows1step
-	VBROADCASTSS alpha+80(FP), Y2
-	MOVQ         ldc+72(FP), R13
-	MOVL         beta+84(FP), DI
-	SHLL         $0x01, DI
-	VMULPS       Y2, Y0, Y0
-	VMULPS       Y2, Y1, Y1
-	JEQ          full2rows1fresh
-	VBROADCASTSS beta+84(FP), Y3
-	MOVQ         R11, DI
-	VFMADD231PS  (DI), Y3, Y0
-	VFMADD231PS  32(DI), Y3, Y1
-
-full2rows1fresh:
-	VMOVUPS Y0, (R11)
-	VMOVUPS Y1, 32(R11)
-	LEAQ    (R11)(R13*4), R11
-	IMUL3Q  $0x01, BX, R13
-	ADDQ    R13, BP
-	SUBQ    $0x01, R14
-
-full2next:
-	MOVQ (SP), R11
-	ADDQ $0x00000040, R10
-	ADDQ $0x00000040, R11
-	MOVQ R11, (SP)
-	SUBQ $0x10, R12
-	JNE  block
-	JMP  done
-
-full1:
-full1sliver:
-	CMPQ R14, $0x06
-	JEQ  full1rows6
-	CMPQ R14, $0x05
-	JEQ  full1rows5
-	CMPQ R14, $0x04
-	JEQ  full1rows4
-	CMPQ R14, $0x03
-	JEQ  full1rows3
-	CMPQ R14, $0x02
-	JEQ  full1rows2
-	CMPQ R14, $0x01
-	JEQ  full1rows1
-
-	// The last two slivers have nearly the same number of rows.
-	CMPQ R14, $0x0a
-	JGT  full1rows6
-	CMPQ R14, $0x08
-	JLE  full1rows4
-	JMP  full1rows5
-
-full1rows6:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	MOVQ   BP, AX
-	LEAQ   (AX)(BX*4), CX
-	MOVQ   R10, DI
-	MOVQ   k+16(FP), R9
-
-full1rows6step:
-	VMOVUPS      (DI), Y6
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y7
-	VFMADD231PS  Y7, Y6, Y0
-	VBROADCASTSS (AX)(BX*1), Y8
-	VFMADD231PS  Y8, Y6, Y1
-	VBROADCASTSS (AX)(BX*2), Y9
-	VFMADD231PS  Y9, Y6, Y2
-	VBROADCASTSS (AX)(DX*1), Y10
-	VFMADD231PS  Y10, Y6, Y3
-	VBROADCASTSS (CX), Y11
-	VFMADD231PS  Y11, Y6, Y4
-	VBROADCASTSS (CX)(BX*1), Y12
-	VFMADD231PS  Y12, Y6, Y5
-	ADDQ         SI, AX
-	ADDQ         SI, CX
-	DECQ         R9
-	JNE          full1rows6step
-	VBROADCASTSS alpha+80(FP), Y6
-	MOVQ         ldc+72(FP), R13
-	MOVL         beta+84(FP), DI
-	SHLL         $0x01, DI
-	VMULPS       Y6, Y0, Y0
-	VMULPS       Y6, Y1, Y1
-	VMULPS       Y6, Y2, Y2
-	VMULPS       Y6, Y3, Y3
-	VMULPS       Y6, Y4, Y4
-	VMULPS       Y6, Y5, Y5
-	JEQ          full1rows6fresh
-	VBROADCASTSS beta+84(FP), Y7
-	MOVQ         R11, DI
-	VFMADD231PS  (DI), Y7, Y0
-	LEAQ         (DI)(R13*4), DI
-	VFMADD231PS  (DI), Y7, Y1
-	LEAQ         (DI)(R13*4), DI
-	VFMADD231PS  (DI), Y7, Y2
-	LEAQ         (DI)(R13*4), DI
-	VFMADD231PS  (DI), Y7, Y3
-	LEAQ         (DI)(R13*4), DI
-	VFMADD231PS  (DI), Y7, Y4
-	LEAQ         (DI)(R13*4), DI
-	VFMADD231PS  (DI), Y7, Y5
-
-full1rows6fresh:
-	VMOVUPS Y0, (R11)
-	LEAQ    (R11)(R13*4), R11
-	VMOVUPS Y1, (R11)
-	LEAQ    (R11)(R13*4), R11
-	VMOVUPS Y2, (R11)
-	LEAQ    (R11)(R13*4), R11
-	VMOVUPS Y3, (R11)
-	LEAQ    (R11)(R13*4), R11
-	VMOVUPS Y4, (R11)
-	LEAQ    (R11)(R13*4), R11
-	VMOVUPS Y5, (R11)
-	LEAQ    (R11)(R13*4), R11
-	IMUL3Q  $0x06, BX, R13
-	ADDQ    R13, BP
-	SUBQ    $0x06, R14
-	JNE     full1sliver
-	JMP     full1next
-
-full1rows5:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	MOVQ   BP, AX
-	LEAQ   (AX)(BX*4), CX
-	MOVQ   R10, DI
-	MOVQ   k+16(FP), R9
-
-full1rows5step:
-	VMOVUPS      (DI), Y5
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y6
-	VFMADD231PS  Y6, Y5, Y0
-	VBROADCASTSS (AX)(BX*1), Y7
-	VFMADD231PS  Y7, Y5, Y1
-	VBROADCASTSS (AX)(BX*2), Y8
-	VFMADD231PS  Y8, Y5, Y2
-	VBROADCASTSS (AX)(DX*1), Y9
-	VFMADD231PS  Y9, Y5, Y3
-	VBROADCASTSS (CX), Y10
-	VFMADD231PS  Y10, Y5, Y4
-	ADDQ         SI, AX
-	ADDQ         SI, CX
-	DECQ         R9
-	JNE          full1rows5step
-	VBROADCASTSS alpha+80(FP), Y5
-	MOVQ         ldc+72(FP), R13
-	MOVL         beta+84(FP), DI
-	SHLL         $0x01, DI
-	VMULPS       Y5, Y0, Y0
-	VMULPS       Y5, Y1, Y1
-	VMULPS       Y5, Y2, Y2
-	VMULPS       Y5, Y3, Y3
-	VMULPS       Y5, Y4, Y4
-	JEQ          full1rows5fresh
-	VBROADCASTSS beta+84(FP), Y6
-	MOVQ         R11, DI
-	VFMADD231PS  (DI), Y6, Y0
-	LEAQ         (DI)(R13*4), DI
-	VFMADD231PS  (DI), Y6, Y1
-	LEAQ         (DI)(R13*4), DI
-	VFMADD231PS  (DI), Y6, Y2
-	LEAQ         (DI)(R13*4), DI
-	VFMADD231PS  (DI), Y6, Y3
-	LEAQ         (DI)(R13*4), DI
-	VFMADD231PS  (DI), Y6, Y4
-
-full1rows5fresh:
-	VMOVUPS Y0, (R11)
-	LEAQ    (R11)(R13*4), R11
-	VMOVUPS Y1, (R11)
-	LEAQ    (R11)(R13*4), R11
-	VMOVUPS Y2, (R11)
-	LEAQ    (R11)(R13*4), R11
-	VMOVUPS Y3, (R11)
-	LEAQ    (R11)(R13*4), R11
-	VMOVUPS Y4, (R11)
-	LEAQ    (R11)(R13*4), R11
-	IMUL3Q  $0x05, BX, R13
-	ADDQ    R13, BP
-	SUBQ    $0x05, R14
-	JNE     full1sliver
-	JMP     full1next
-
-full1rows4:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	MOVQ   BP, AX
-	MOVQ   R10, DI
-	MOVQ   k+16(FP), R9
-
-full1rows4step:
-	VMOVUPS      (DI), Y4
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y5
-	VFMADD231PS  Y5, Y4, Y0
-	VBROADCASTSS (AX)(BX*1), Y6
-	VFMADD231PS  Y6, Y4, Y1
-	VBROADCASTSS (AX)(BX*2), Y7
-	VFMADD231PS  Y7, Y4, Y2
-	VBROADCASTSS (AX)(DX*1), Y8
-	VFMADD231PS  Y8, Y4, Y3
-	ADDQ         SI, AX
-	DECQ         R9
-	JNE          full1rows4step
-	VBROADCASTSS alpha+80(FP), Y4
-	MOVQ         ldc+72(FP), R13
-	MOVL         beta+84(FP), DI
-	SHLL         $0x01, DI
-	VMULPS       Y4, Y0, Y0
-	VMULPS       Y4, Y1, Y1
-	VMULPS       Y4, Y2, Y2
-	VMULPS       Y4, Y3, Y3
-	JEQ          full1rows4fresh
-	VBROADCASTSS beta+84(FP), Y5
-	MOVQ         R11, DI
-	VFMADD231PS  (DI), Y5, Y0
-	LEAQ         (DI)(R13*4), DI
-	VFMADD231PS  (DI), Y5, Y1
-	LEAQ         (DI)(R13*4), DI
-	VFMADD231PS  (DI), Y5, Y2
-	LEAQ         (DI)(R13*4), DI
-	VFMADD231PS  (DI), Y5, Y3
-
-full1rows4fresh:
-	VMOVUPS Y0, (R11)
-	LEAQ    (R11)(R13*4), R11
-	VMOVUPS Y1, (R11)
-	LEAQ    (R11)(R13*4), R11
-	VMOVUPS Y2, (R11)
-	LEAQ    (R11)(R13*4), R11
-	VMOVUPS Y3, (R11)
-	LEAQ    (R11)(R13*4), R11
-	IMUL3Q  $0x04, BX, R13
-	ADDQ    R13, BP
-	SUBQ    $0x04, R14
-	JNE     full1sliver
-	JMP     full1next
-
-full1rows3:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	MOVQ   BP, AX
-	MOVQ   R10, DI
-	MOVQ   k+16(FP), R9
-
-full1rows3step:
-	VMOVUPS      (DI), Y3
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y4
-	VFMADD231PS  Y4, Y3, Y0
-	VBROADCASTSS (AX)(BX*1), Y5
-	VFMADD231PS  Y5, Y3, Y1
-	VBROADCASTSS (AX)(BX*2), Y6
-	VFMADD231PS  Y6, Y3, Y2
-	ADDQ         SI, AX
-	DECQ         R9
-	JNE          full1rows3step
-	VBROADCASTSS alpha+80(FP), Y3
-	MOVQ         ldc+72(FP), R13
-	MOVL         beta+84(FP), DI
-	SHLL         $0x01, DI
-	VMULPS       Y3, Y0, Y0
-	VMULPS       Y3, Y1, Y1
-	VMULPS       Y3, Y2, Y2
-	JEQ          full1rows3fresh
-	VBROADCASTSS beta+84(FP), Y4
-	MOVQ         R11, DI
-	VFMADD231PS  (DI), Y4, Y0
-	LEAQ         (DI)(R13*4), DI
-	VFMADD231PS  (DI), Y4, Y1
-	LEAQ         (DI)(R13*4), DI
-	VFMADD231PS  (DI), Y4, Y2
-
-full1rows3fresh:
-	VMOVUPS Y0, (R11)
-	LEAQ    (R11)(R13*4), R11
-	VMOVUPS Y1, (R11)
-	LEAQ    (R11)(R13*4), R11
-	VMOVUPS Y2, (R11)
-	LEAQ    (R11)(R13*4), R11
-	IMUL3Q  $0x03, BX, R13
-	ADDQ    R13, BP
-	SUBQ    $0x03, R14
-	JNE     full1sliver
-	JMP     full1next
-
-full1rows2:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	MOVQ   BP, AX
-	MOVQ   R10, DI
-	MOVQ   k+16(FP), R9
-
-full1rows2step:
-	VMOVUPS      (DI), Y2
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y3
-	VFMADD231PS  Y3, Y2, Y0
-	VBROADCASTSS (AX)(BX*1), Y4
-	VFMADD231PS  Y4, Y2, Y1
-	ADDQ         SI, AX
-	DECQ         R9
-	JNE          full1rows2step
-	VBROADCASTSS alpha+80(FP), Y2
-	MOVQ         ldc+72(FP), R13
-	MOVL         beta+84(FP), DI
-	SHLL         $0x01, DI
-	VMULPS       Y2, Y0, Y0
-	VMULPS       Y2, Y1, Y1
-	JEQ          full1rows2fresh
-	VBROADCASTSS beta+84(FP), Y3
-	MOVQ         R11, DI
-	VFMADD231PS  (DI), Y3, Y0
-	LEAQ         (DI)(R13*4), DI
-	VFMADD231PS  (DI), Y3, Y1
-
-full1rows2fresh:
-	VMOVUPS Y0, (R11)
-	LEAQ    (R11)(R13*4), R11
-	VMOVUPS Y1, (R11)
-	LEAQ    (R11)(R13*4), R11
-	IMUL3Q  $0x02, BX, R13
-	ADDQ    R13, BP
-	SUBQ    $0x02, R14
-	JNE     full1sliver
-	JMP     full1next
-
-full1rows1:
-	VXORPS Y0, Y0, Y0
-	MOVQ   BP, AX
-	MOVQ   R10, DI
-	MOVQ   k+16(FP), R9
-
-full1rows1step:
-	VMOVUPS      (DI), Y1
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y2
-	VFMADD231PS  Y2, Y1, Y0
-	ADDQ         SI, AX
-	DECQ         R9
-	JNE          full1rows1step
-	VBROADCASTSS alpha+80(FP), Y1
-	MOVQ         ldc+72(FP), R13
-	MOVL         beta+84(FP), DI
-	SHLL         $0x01, DI
-	VMULPS       Y1, Y0, Y0
-	JEQ          full1rows1fresh
-	VBROADCASTSS beta+84(FP), Y2
-	MOVQ         R11, DI
-	VFMADD231PS  (DI), Y2, Y0
-
-full1rows1fresh:
-	VMOVUPS Y0, (R11)
-	LEAQ    (R11)(R13*4), R11
-	IMUL3Q  $0x01, BX, R13
-	ADDQ    R13, BP
-	SUBQ    $0x01, R14
-
-full1next:
-	MOVQ (SP), R11
-	ADDQ $0x00000020, R10
-	ADDQ $0x00000020, R11
-	MOVQ R11, (SP)
-	SUBQ $0x08, R12
-	JNE  block
-	JMP  done
-
-edge1:
-	MOVQ R12, 8(SP)
-	NEGQ R12
-	LEAQ smallWindow<>+0(SB), R13
-	LEAQ 32(R13)(R12*4), R12
-
-edge1sliver:
-	CMPQ R14, $0x06
-	JEQ  edge1rows6
-	CMPQ R14, $0x05
-	JEQ  edge1rows5
-	CMPQ R14, $0x04
-	JEQ  edge1rows4
-	CMPQ R14, $0x03
-	JEQ  edge1rows3
-	CMPQ R14, $0x02
-	JEQ  edge1rows2
-	CMPQ R14, $0x01
-	JEQ  edge1rows1
-
-	// The last two slivers have nearly the same number of rows.
-	CMPQ R14, $0x0a
-	JGT  edge1rows6
-	CMPQ R14, $0x08
-	JLE  edge1rows4
-	JMP  edge1rows5
-
-edge1rows6:
-	VXORPS  Y0, Y0, Y0
-	VXORPS  Y1, Y1, Y1
-	VXORPS  Y2, Y2, Y2
-	VXORPS  Y3, Y3, Y3
-	VXORPS  Y4, Y4, Y4
-	VXORPS  Y5, Y5, Y5
-	MOVQ    BP, AX
-	LEAQ    (AX)(BX*4), CX
-	MOVQ    R10, DI
-	MOVQ    k+16(FP), R9
-	VMOVDQU (R12), Y7
-
-edge1rows6step:
-	VMASKMOVPS   (DI), Y7, Y6
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y8
-	VFMADD231PS  Y8, Y6, Y0
-	VBROADCASTSS (AX)(BX*1), Y9
-	VFMADD231PS  Y9, Y6, Y1
-	VBROADCASTSS (AX)(BX*2), Y10
-	VFMADD231PS  Y10, Y6, Y2
-	VBROADCASTSS (AX)(DX*1), Y11
-	VFMADD231PS  Y11, Y6, Y3
-	VBROADCASTSS (CX), Y12
-	VFMADD231PS  Y12, Y6, Y4
-	VBROADCASTSS (CX)(BX*1), Y13
-	VFMADD231PS  Y13, Y6, Y5
-	ADDQ         SI, AX
-	ADDQ         SI, CX
-	DECQ         R9
-	JNE          edge1rows6step
-	VBROADCASTSS alpha+80(FP), Y6
-	MOVQ         ldc+72(FP), R13
-	MOVL         beta+84(FP), DI
-	SHLL         $0x01, DI
-	MOVQ         8(SP), CX
-	VMULPS       Y6, Y0, Y0
-	VMULPS       Y6, Y1, Y1
-	VMULPS       Y6, Y2, Y2
-	VMULPS       Y6, Y3, Y3
-	VMULPS       Y6, Y4, Y4
-	VMULPS       Y6, Y5, Y5
-	JEQ          edge1rows6fresh
-	VBROADCASTSS beta+84(FP), Y8
-	MOVQ         R11, DI
-	VMASKMOVPS   (DI), Y7, Y9
-	VFMADD231PS  Y8, Y9, Y0
-	LEAQ         (DI)(R13*4), DI
-	VMASKMOVPS   (DI), Y7, Y9
-	VFMADD231PS  Y8, Y9, Y1
-	LEAQ         (DI)(R13*4), DI
-	VMASKMOVPS   (DI), Y7, Y9
-	VFMADD231PS  Y8, Y9, Y2
-	LEAQ         (DI)(R13*4), DI
-	VMASKMOVPS   (DI), Y7, Y9
-	VFMADD231PS  Y8, Y9, Y3
-	LEAQ         (DI)(R13*4), DI
-	VMASKMOVPS   (DI), Y7, Y9
-	VFMADD231PS  Y8, Y9, Y4
-	LEAQ         (DI)(R13*4), DI
-	VMASKMOVPS   (DI), Y7, Y9
-	VFMADD231PS  Y8, Y9, Y5
-
-edge1rows6fresh:
-	LEAQ         (R11), AX
-	TESTQ        $0x00000004, CX
-	JEQ          edge1rows6row0without4
-	VMOVUPS      X0, (AX)
-	VEXTRACTF128 $0x01, Y0, X0
-	ADDQ         $0x10, AX
-
-edge1rows6row0without4:
-	TESTQ   $0x00000002, CX
-	JEQ     edge1rows6row0without2
-	VMOVSD  X0, (AX)
-	VPSRLDQ $0x08, X0, X0
-	ADDQ    $0x08, AX
-
-edge1rows6row0without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge1rows6row0without1
-	VMOVSS X0, (AX)
-
-edge1rows6row0without1:
-	LEAQ         (R11)(R13*4), R11
-	LEAQ         (R11), AX
-	TESTQ        $0x00000004, CX
-	JEQ          edge1rows6row1without4
-	VMOVUPS      X1, (AX)
-	VEXTRACTF128 $0x01, Y1, X1
-	ADDQ         $0x10, AX
-
-edge1rows6row1without4:
-	TESTQ   $0x00000002, CX
-	JEQ     edge1rows6row1without2
-	VMOVSD  X1, (AX)
-	VPSRLDQ $0x08, X1, X1
-	ADDQ    $0x08, AX
-
-edge1rows6row1without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge1rows6row1without1
-	VMOVSS X1, (AX)
-
-edge1rows6row1without1:
-	LEAQ         (R11)(R13*4), R11
-	LEAQ         (R11), AX
-	TESTQ        $0x00000004, CX
-	JEQ          edge1rows6row2without4
-	VMOVUPS      X2, (AX)
-	VEXTRACTF128 $0x01, Y2, X2
-	ADDQ         $0x10, AX
-
-edge1rows6row2without4:
-	TESTQ   $0x00000002, CX
-	JEQ     edge1rows6row2without2
-	VMOVSD  X2, (AX)
-	VPSRLDQ $0x08, X2, X2
-	ADDQ    $0x08, AX
-
-edge1rows6row2without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge1rows6row2without1
-	VMOVSS X2, (AX)
-
-edge1rows6row2without1:
-	LEAQ         (R11)(R13*4), R11
-	LEAQ         (R11), AX
-	TESTQ        $0x00000004, CX
-	JEQ          edge1rows6row3without4
-	VMOVUPS      X3, (AX)
-	VEXTRACTF128 $0x01, Y3, X3
-	ADDQ         $0x10, AX
-
-edge1rows6row3without4:
-	TESTQ   $0x00000002, CX
-	JEQ     edge1rows6row3without2
-	VMOVSD  X3, (AX)
-	VPSRLDQ $0x08, X3, X3
-	ADDQ    $0x08, AX
-
-edge1rows6row3without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge1rows6row3without1
-	VMOVSS X3, (AX)
-
-edge1rows6row3without1:
-	LEAQ         (R11)(R13*4), R11
-	LEAQ         (R11), AX
-	TESTQ        $0x00000004, CX
-	JEQ          edge1rows6row4without4
-	VMOVUPS      X4, (AX)
-	VEXTRACTF128 $0x01, Y4, X4
-	ADDQ         $0x10, AX
-
-edge1rows6row4without4:
-	TESTQ   $0x00000002, CX
-	JEQ     edge1rows6row4without2
-	VMOVSD  X4, (AX)
-	VPSRLDQ $0x08, X4, X4
-	ADDQ    $0x08, AX
-
-edge1rows6row4without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge1rows6row4without1
-	VMOVSS X4, (AX)
-
-edge1rows6row4without1:
-	LEAQ         (R11)(R13*4), R11
-	LEAQ         (R11), AX
-	TESTQ        $0x00000004, CX
-	JEQ          edge1rows6row5without4
-	VMOVUPS      X5, (AX)
-	VEXTRACTF128 $0x01, Y5, X5
-	ADDQ         $0x10, AX
-
-edge1rows6row5without4:
-	TESTQ   $0x00000002, CX
-	JEQ     edge1rows6row5without2
-	VMOVSD  X5, (AX)
-	VPSRLDQ $0x08, X5, X5
-	ADDQ    $0x08, AX
-
-edge1rows6row5without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge1rows6row5without1
-	VMOVSS X5, (AX)
-
-edge1rows6row5without1:
-	LEAQ   (R11)(R13*4), R11
-	IMUL3Q $0x06, BX, R13
-	ADDQ   R13, BP
-	SUBQ   $0x06, R14
-	JNE    edge1sliver
-	JMP    done
-
-edge1rows5:
-	VXORPS  Y0, Y0, Y0
-	VXORPS  Y1, Y1, Y1
-	VXORPS  Y2, Y2, Y2
-	VXORPS  Y3, Y3, Y3
-	VXORPS  Y4, Y4, Y4
-	MOVQ    BP, AX
-	LEAQ    (AX)(BX*4), CX
-	MOVQ    R10, DI
-	MOVQ    k+16(FP), R9
-	VMOVDQU (R12), Y6
-
-edge1rows5step:
-	VMASKMOVPS   (DI), Y6, Y5
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y7
-	VFMADD231PS  Y7, Y5, Y0
-	VBROADCASTSS (AX)(BX*1), Y8
-	VFMADD231PS  Y8, Y5, Y1
-	VBROADCASTSS (AX)(BX*2), Y9
-	VFMADD231PS  Y9, Y5, Y2
-	VBROADCASTSS (AX)(DX*1), Y10
-	VFMADD231PS  Y10, Y5, Y3
-	VBROADCASTSS (CX), Y11
-	VFMADD231PS  Y11, Y5, Y4
-	ADDQ         SI, AX
-	ADDQ         SI, CX
-	DECQ         R9
-	JNE          edge1rows5step
-	VBROADCASTSS alpha+80(FP), Y5
-	MOVQ         ldc+72(FP), R13
-	MOVL         beta+84(FP), DI
-	SHLL         $0x01, DI
-	MOVQ         8(SP), CX
-	VMULPS       Y5, Y0, Y0
-	VMULPS       Y5, Y1, Y1
-	VMULPS       Y5, Y2, Y2
-	VMULPS       Y5, Y3, Y3
-	VMULPS       Y5, Y4, Y4
-	JEQ          edge1rows5fresh
-	VBROADCASTSS beta+84(FP), Y7
-	MOVQ         R11, DI
-	VMASKMOVPS   (DI), Y6, Y8
-	VFMADD231PS  Y7, Y8, Y0
-	LEAQ         (DI)(R13*4), DI
-	VMASKMOVPS   (DI), Y6, Y8
-	VFMADD231PS  Y7, Y8, Y1
-	LEAQ         (DI)(R13*4), DI
-	VMASKMOVPS   (DI), Y6, Y8
-	VFMADD231PS  Y7, Y8, Y2
-	LEAQ         (DI)(R13*4), DI
-	VMASKMOVPS   (DI), Y6, Y8
-	VFMADD231PS  Y7, Y8, Y3
-	LEAQ         (DI)(R13*4), DI
-	VMASKMOVPS   (DI), Y6, Y8
-	VFMADD231PS  Y7, Y8, Y4
-
-edge1rows5fresh:
-	LEAQ         (R11), AX
-	TESTQ        $0x00000004, CX
-	JEQ          edge1rows5row0without4
-	VMOVUPS      X0, (AX)
-	VEXTRACTF128 $0x01, Y0, X0
-	ADDQ         $0x10, AX
-
-edge1rows5row0without4:
-	TESTQ   $0x00000002, CX
-	JEQ     edge1rows5row0without2
-	VMOVSD  X0, (AX)
-	VPSRLDQ $0x08, X0, X0
-	ADDQ    $0x08, AX
-
-edge1rows5row0without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge1rows5row0without1
-	VMOVSS X0, (AX)
-
-edge1rows5row0without1:
-	LEAQ         (R11)(R13*4), R11
-	LEAQ         (R11), AX
-	TESTQ        $0x00000004, CX
-	JEQ          edge1rows5row1without4
-	VMOVUPS      X1, (AX)
-	VEXTRACTF128 $0x01, Y1, X1
-	ADDQ         $0x10, AX
-
-edge1rows5row1without4:
-	TESTQ   $0x00000002, CX
-	JEQ     edge1rows5row1without2
-	VMOVSD  X1, (AX)
-	VPSRLDQ $0x08, X1, X1
-	ADDQ    $0x08, AX
-
-edge1rows5row1without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge1rows5row1without1
-	VMOVSS X1, (AX)
-
-edge1rows5row1without1:
-	LEAQ         (R11)(R13*4), R11
-	LEAQ         (R11), AX
-	TESTQ        $0x00000004, CX
-	JEQ          edge1rows5row2without4
-	VMOVUPS      X2, (AX)
-	VEXTRACTF128 $0x01, Y2, X2
-	ADDQ         $0x10, AX
-
-edge1rows5row2without4:
-	TESTQ   $0x00000002, CX
-	JEQ     edge1rows5row2without2
-	VMOVSD  X2, (AX)
-	VPSRLDQ $0x08, X2, X2
-	ADDQ    $0x08, AX
-
-edge1rows5row2without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge1rows5row2without1
-	VMOVSS X2, (AX)
-
-edge1rows5row2without1:
-	LEAQ         (R11)(R13*4), R11
-	LEAQ         (R11), AX
-	TESTQ        $0x00000004, CX
-	JEQ          edge1rows5row3without4
-	VMOVUPS      X3, (AX)
-	VEXTRACTF128 $0x01, Y3, X3
-	ADDQ         $0x10, AX
-
-edge1rows5row3without4:
-	TESTQ   $0x00000002, CX
-	JEQ     edge1rows5row3without2
-	VMOVSD  X3, (AX)
-	VPSRLDQ $0x08, X3, X3
-	ADDQ    $0x08, AX
-
-edge1rows5row3without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge1rows5row3without1
-	VMOVSS X3, (AX)
-
-edge1rows5row3without1:
-	LEAQ         (R11)(R13*4), R11
-	LEAQ         (R11), AX
-	TESTQ        $0x00000004, CX
-	JEQ          edge1rows5row4without4
-	VMOVUPS      X4, (AX)
-	VEXTRACTF128 $0x01, Y4, X4
-	ADDQ         $0x10, AX
-
-edge1rows5row4without4:
-	TESTQ   $0x00000002, CX
-	JEQ     edge1rows5row4without2
-	VMOVSD  X4, (AX)
-	VPSRLDQ $0x08, X4, X4
-	ADDQ    $0x08, AX
-
-edge1rows5row4without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge1rows5row4without1
-	VMOVSS X4, (AX)
-
-edge1rows5row4without1:
-	LEAQ   (R11)(R13*4), R11
-	IMUL3Q $0x05, BX, R13
-	ADDQ   R13, BP
-	SUBQ   $0x05, R14
-	JNE    edge1sliver
-	JMP    done
-
-edge1rows4:
-	VXORPS  Y0, Y0, Y0
-	VXORPS  Y1, Y1, Y1
-	VXORPS  Y2, Y2, Y2
-	VXORPS  Y3, Y3, Y3
-	MOVQ    BP, AX
-	MOVQ    R10, DI
-	MOVQ    k+16(FP), R9
-	VMOVDQU (R12), Y5
-
-edge1rows4step:
-	VMASKMOVPS   (DI), Y5, Y4
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y6
-	VFMADD231PS  Y6, Y4, Y0
-	VBROADCASTSS (AX)(BX*1), Y7
-	VFMADD231PS  Y7, Y4, Y1
-	VBROADCASTSS (AX)(BX*2), Y8
-	VFMADD231PS  Y8, Y4, Y2
-	VBROADCASTSS (AX)(DX*1), Y9
-	VFMADD231PS  Y9, Y4, Y3
-	ADDQ         SI, AX
-	DECQ         R9
-	JNE          edge1rows4step
-	VBROADCASTSS alpha+80(FP), Y4
-	MOVQ         ldc+72(FP), R13
-	MOVL         beta+84(FP), DI
-	SHLL         $0x01, DI
-	MOVQ         8(SP), CX
-	VMULPS       Y4, Y0, Y0
-	VMULPS       Y4, Y1, Y1
-	VMULPS       Y4, Y2, Y2
-	VMULPS       Y4, Y3, Y3
-	JEQ          edge1rows4fresh
-	VBROADCASTSS beta+84(FP), Y6
-	MOVQ         R11, DI
-	VMASKMOVPS   (DI), Y5, Y7
-	VFMADD231PS  Y6, Y7, Y0
-	LEAQ         (DI)(R13*4), DI
-	VMASKMOVPS   (DI), Y5, Y7
-	VFMADD231PS  Y6, Y7, Y1
-	LEAQ         (DI)(R13*4), DI
-	VMASKMOVPS   (DI), Y5, Y7
-	VFMADD231PS  Y6, Y7, Y2
-	LEAQ         (DI)(R13*4), DI
-	VMASKMOVPS   (DI), Y5, Y7
-	VFMADD231PS  Y6, Y7, Y3
-
-edge1rows4fresh:
-	LEAQ         (R11), AX
-	TESTQ        $0x00000004, CX
-	JEQ          edge1rows4row0without4
-	VMOVUPS      X0, (AX)
-	VEXTRACTF128 $0x01, Y0, X0
-	ADDQ         $0x10, AX
-
-edge1rows4row0without4:
-	TESTQ   $0x00000002, CX
-	JEQ     edge1rows4row0without2
-	VMOVSD  X0, (AX)
-	VPSRLDQ $0x08, X0, X0
-	ADDQ    $0x08, AX
-
-edge1rows4row0without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge1rows4row0without1
-	VMOVSS X0, (AX)
-
-edge1rows4row0without1:
-	LEAQ         (R11)(R13*4), R11
-	LEAQ         (R11), AX
-	TESTQ        $0x00000004, CX
-	JEQ          edge1rows4row1without4
-	VMOVUPS      X1, (AX)
-	VEXTRACTF128 $0x01, Y1, X1
-	ADDQ         $0x10, AX
-
-edge1rows4row1without4:
-	TESTQ   $0x00000002, CX
-	JEQ     edge1rows4row1without2
-	VMOVSD  X1, (AX)
-	VPSRLDQ $0x08, X1, X1
-	ADDQ    $0x08, AX
-
-edge1rows4row1without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge1rows4row1without1
-	VMOVSS X1, (AX)
-
-edge1rows4row1without1:
-	LEAQ         (R11)(R13*4), R11
-	LEAQ         (R11), AX
-	TESTQ        $0x00000004, CX
-	JEQ          edge1rows4row2without4
-	VMOVUPS      X2, (AX)
-	VEXTRACTF128 $0x01, Y2, X2
-	ADDQ         $0x10, AX
-
-edge1rows4row2without4:
-	TESTQ   $0x00000002, CX
-	JEQ     edge1rows4row2without2
-	VMOVSD  X2, (AX)
-	VPSRLDQ $0x08, X2, X2
-	ADDQ    $0x08, AX
-
-edge1rows4row2without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge1rows4row2without1
-	VMOVSS X2, (AX)
-
-edge1rows4row2without1:
-	LEAQ         (R11)(R13*4), R11
-	LEAQ         (R11), AX
-	TESTQ        $0x00000004, CX
-	JEQ          edge1rows4row3without4
-	VMOVUPS      X3, (AX)
-	VEXTRACTF128 $0x01, Y3, X3
-	ADDQ         $0x10, AX
-
-edge1rows4row3without4:
-	TESTQ   $0x00000002, CX
-	JEQ     edge1rows4row3without2
-	VMOVSD  X3, (AX)
-	VPSRLDQ $0x08, X3, X3
-	ADDQ    $0x08, AX
-
-edge1rows4row3without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge1rows4row3without1
-	VMOVSS X3, (AX)
-
-edge1rows4row3without1:
-	LEAQ   (R11)(R13*4), R11
-	IMUL3Q $0x04, BX, R13
-	ADDQ   R13, BP
-	SUBQ   $0x04, R14
-	JNE    edge1sliver
-	JMP    done
-
-edge1rows3:
-	VXORPS  Y0, Y0, Y0
-	VXORPS  Y1, Y1, Y1
-	VXORPS  Y2, Y2, Y2
-	MOVQ    BP, AX
-	MOVQ    R10, DI
-	MOVQ    k+16(FP), R9
-	VMOVDQU (R12), Y4
-
-edge1rows3step:
-	VMASKMOVPS   (DI), Y4, Y3
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y5
-	VFMADD231PS  Y5, Y3, Y0
-	VBROADCASTSS (AX)(BX*1), Y6
-	VFMADD231PS  Y6, Y3, Y1
-	VBROADCASTSS (AX)(BX*2), Y7
-	VFMADD231PS  Y7, Y3, Y2
-	ADDQ         SI, AX
-	DECQ         R9
-	JNE          edge1rows3step
-	VBROADCASTSS alpha+80(FP), Y3
-	MOVQ         ldc+72(FP), R13
-	MOVL         beta+84(FP), DI
-	SHLL         $0x01, DI
-	MOVQ         8(SP), CX
-	VMULPS       Y3, Y0, Y0
-	VMULPS       Y3, Y1, Y1
-	VMULPS       Y3, Y2, Y2
-	JEQ          edge1rows3fresh
-	VBROADCASTSS beta+84(FP), Y5
-	MOVQ         R11, DI
-	VMASKMOVPS   (DI), Y4, Y6
-	VFMADD231PS  Y5, Y6, Y0
-	LEAQ         (DI)(R13*4), DI
-	VMASKMOVPS   (DI), Y4, Y6
-	VFMADD231PS  Y5, Y6, Y1
-	LEAQ         (DI)(R13*4), DI
-	VMASKMOVPS   (DI), Y4, Y6
-	VFMADD231PS  Y5, Y6, Y2
-
-edge1rows3fresh:
-	LEAQ         (R11), AX
-	TESTQ        $0x00000004, CX
-	JEQ          edge1rows3row0without4
-	VMOVUPS      X0, (AX)
-	VEXTRACTF128 $0x01, Y0, X0
-	ADDQ         $0x10, AX
-
-edge1rows3row0without4:
-	TESTQ   $0x00000002, CX
-	JEQ     edge1rows3row0without2
-	VMOVSD  X0, (AX)
-	VPSRLDQ $0x08, X0, X0
-	ADDQ    $0x08, AX
-
-edge1rows3row0without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge1rows3row0without1
-	VMOVSS X0, (AX)
-
-edge1rows3row0without1:
-	LEAQ         (R11)(R13*4), R11
-	LEAQ         (R11), AX
-	TESTQ        $0x00000004, CX
-	JEQ          edge1rows3row1without4
-	VMOVUPS      X1, (AX)
-	VEXTRACTF128 $0x01, Y1, X1
-	ADDQ         $0x10, AX
-
-edge1rows3row1without4:
-	TESTQ   $0x00000002, CX
-	JEQ     edge1rows3row1without2
-	VMOVSD  X1, (AX)
-	VPSRLDQ $0x08, X1, X1
-	ADDQ    $0x08, AX
-
-edge1rows3row1without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge1rows3row1without1
-	VMOVSS X1, (AX)
-
-edge1rows3row1without1:
-	LEAQ         (R11)(R13*4), R11
-	LEAQ         (R11), AX
-	TESTQ        $0x00000004, CX
-	JEQ          edge1rows3row2without4
-	VMOVUPS      X2, (AX)
-	VEXTRACTF128 $0x01, Y2, X2
-	ADDQ         $0x10, AX
-
-edge1rows3row2without4:
-	TESTQ   $0x00000002, CX
-	JEQ     edge1rows3row2without2
-	VMOVSD  X2, (AX)
-	VPSRLDQ $0x08, X2, X2
-	ADDQ    $0x08, AX
-
-edge1rows3row2without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge1rows3row2without1
-	VMOVSS X2, (AX)
-
-edge1rows3row2without1:
-	LEAQ   (R11)(R13*4), R11
-	IMUL3Q $0x03, BX, R13
-	ADDQ   R13, BP
-	SUBQ   $0x03, R14
-	JNE    edge1sliver
-	JMP    done
-
-edge1rows2:
-	VXORPS  Y0, Y0, Y0
-	VXORPS  Y1, Y1, Y1
-	MOVQ    BP, AX
-	MOVQ    R10, DI
-	MOVQ    k+16(FP), R9
-	VMOVDQU (R12), Y3
-
-edge1rows2step:
-	VMASKMOVPS   (DI), Y3, Y2
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y4
-	VFMADD231PS  Y4, Y2, Y0
-	VBROADCASTSS (AX)(BX*1), Y5
-	VFMADD231PS  Y5, Y2, Y1
-	ADDQ         SI, AX
-	DECQ         R9
-	JNE          edge1rows2step
-	VBROADCASTSS alpha+80(FP), Y2
-	MOVQ         ldc+72(FP), R13
-	MOVL         beta+84(FP), DI
-	SHLL         $0x01, DI
-	MOVQ         8(SP), CX
-	VMULPS       Y2, Y0, Y0
-	VMULPS       Y2, Y1, Y1
-	JEQ          edge1rows2fresh
-	VBROADCASTSS beta+84(FP), Y4
-	MOVQ         R11, DI
-	VMASKMOVPS   (DI), Y3, Y5
-	VFMADD231PS  Y4, Y5, Y0
-	LEAQ         (DI)(R13*4), DI
-	VMASKMOVPS   (DI), Y3, Y5
-	VFMADD231PS  Y4, Y5, Y1
-
-edge1rows2fresh:
-	LEAQ         (R11), AX
-	TESTQ        $0x00000004, CX
-	JEQ          edge1rows2row0without4
-	VMOVUPS      X0, (AX)
-	VEXTRACTF128 $0x01, Y0, X0
-	ADDQ         $0x10, AX
-
-edge1rows2row0without4:
-	TESTQ   $0x00000002, CX
-	JEQ     edge1rows2row0without2
-	VMOVSD  X0, (AX)
-	VPSRLDQ $0x08, X0, X0
-	ADDQ    $0x08, AX
-
-edge1rows2row0without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge1rows2row0without1
-	VMOVSS X0, (AX)
-
-edge1rows2row0without1:
-	LEAQ         (R11)(R13*4), R11
-	LEAQ         (R11), AX
-	TESTQ        $0x00000004, CX
-	JEQ          edge1rows2row1without4
-	VMOVUPS      X1, (AX)
-	VEXTRACTF128 $0x01, Y1, X1
-	ADDQ         $0x10, AX
-
-edge1rows2row1without4:
-	TESTQ   $0x00000002, CX
-	JEQ     edge1rows2row1without2
-	VMOVSD  X1, (AX)
-	VPSRLDQ $0x08, X1, X1
-	ADDQ    $0x08, AX
-
-edge1rows2row1without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge1rows2row1without1
-	VMOVSS X1, (AX)
-
-edge1rows2row1without1:
-	LEAQ   (R11)(R13*4), R11
-	IMUL3Q $0x02, BX, R13
-	ADDQ   R13, BP
-	SUBQ   $0x02, R14
-	JNE    edge1sliver
-	JMP    done
-
-edge1rows1:
-	VXORPS  Y0, Y0, Y0
-	MOVQ    BP, AX
-	MOVQ    R10, DI
-	MOVQ    k+16(FP), R9
-	VMOVDQU (R12), Y2
-
-edge1rows1step:
-	VMASKMOVPS   (DI), Y2, Y1
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y3
-	VFMADD231PS  Y3, Y1, Y0
-	ADDQ         SI, AX
-	DECQ         R9
-	JNE          edge1rows1step
-	VBROADCASTSS alpha+80(FP), Y1
-	MOVQ         ldc+72(FP), R13
-	MOVL         beta+84(FP), DI
-	SHLL         $0x01, DI
-	MOVQ         8(SP), CX
-	VMULPS       Y1, Y0, Y0
-	JEQ          edge1rows1fresh
-	VBROADCASTSS beta+84(FP), Y3
-	MOVQ         R11, DI
-	VMASKMOVPS   (DI), Y2, Y4
-	VFMADD231PS  Y3, Y4, Y0
-
-edge1rows1fresh:
-	LEAQ         (R11), AX
-	TESTQ        $0x00000004, CX
-	JEQ          edge1rows1row0without4
-	VMOVUPS      X0, (AX)
-	VEXTRACTF128 $0x01, Y0, X0
-	ADDQ         $0x10, AX
-
-edge1rows1row0without4:
-	TESTQ   $0x00000002, CX
-	JEQ     edge1rows1row0without2
-	VMOVSD  X0, (AX)
-	VPSRLDQ $0x08, X0, X0
-	ADDQ    $0x08, AX
-
-edge1rows1row0without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge1rows1row0without1
-	VMOVSS X0, (AX)
-
-edge1rows1row0without1:
-	LEAQ   (R11)(R13*4), R11
-	IMUL3Q $0x01, BX, R13
-	ADDQ   R13, BP
-	SUBQ   $0x01, R14
-	JMP    done
-
-edge2:
+part2:
 	SUBQ $0x08, R12
 	MOVQ R12, 8(SP)
 	NEGQ R12
 	LEAQ smallWindow<>+0(SB), R13
 	LEAQ 32(R13)(R12*4), R12
 
-edge2sliver:
-	CMPQ R14, $0x06
-	JEQ  edge2rows6
-	CMPQ R14, $0x05
-	JEQ  edge2rows5
-	CMPQ R14, $0x04
-	JEQ  edge2rows4
-	CMPQ R14, $0x03
-	JEQ  edge2rows3
-	CMPQ R14, $0x02
-	JEQ  edge2rows2
-	CMPQ R14, $0x01
-	JEQ  edge2rows1
-
+part2sliver:
 	// The last two slivers have nearly the same number of rows.
+	MOVQ R14, R13
+	CMPQ R14, $0x06
+	JLE  part2cut
+	MOVQ $0x00000006, R13
 	CMPQ R14, $0x0a
-	JGT  edge2rows6
-	CMPQ R14, $0x08
-	JLE  edge2rows4
-	JMP  edge2rows5
+	JGT  part2cut
+	LEAQ 1(R14), R13
+	SHRQ $0x01, R13
 
-edge2rows6:
+part2cut:
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -1682,8 +81,30 @@ edge2rows6:
 	MOVQ    R10, DI
 	MOVQ    k+16(FP), R9
 	VMOVDQU (R12), Y14
+	CMPQ    R13, $0x06
+	JGE     part2rows6
+	CMPQ    R13, $0x05
+	JGE     part2rows5
+	CMPQ    R13, $0x04
+	JGE     part2rows4
+	CMPQ    R13, $0x03
+	JGE     part2rows3
+	CMPQ    R13, $0x02
+	JGE     part2rows2
 
-edge2rows6step:
+part2rows1:
+	VMOVUPS      (DI), Y12
+	VMASKMOVPS   32(DI), Y14, Y13
+	ADDQ         R8, DI
+	VBROADCASTSS (AX), Y15
+	VFMADD231PS  Y15, Y12, Y0
+	VFMADD231PS  Y15, Y13, Y1
+	ADDQ         SI, AX
+	DECQ         R9
+	JNE          part2rows1
+	JMP          part2write
+
+part2rows6:
 	VMOVUPS      (DI), Y12
 	VMASKMOVPS   32(DI), Y14, Y13
 	ADDQ         R8, DI
@@ -1708,824 +129,1079 @@ edge2rows6step:
 	ADDQ         SI, AX
 	ADDQ         SI, CX
 	DECQ         R9
-	JNE          edge2rows6step
+	JNE          part2rows6
+	JMP          part2write
+
+part2rows5:
+	VMOVUPS      (DI), Y12
+	VMASKMOVPS   32(DI), Y14, Y13
+	ADDQ         R8, DI
+	VBROADCASTSS (AX), Y15
+	VFMADD231PS  Y15, Y12, Y0
+	VFMADD231PS  Y15, Y13, Y1
+	VBROADCASTSS (AX)(BX*1), Y15
+	VFMADD231PS  Y15, Y12, Y2
+	VFMADD231PS  Y15, Y13, Y3
+	VBROADCASTSS (AX)(BX*2), Y15
+	VFMADD231PS  Y15, Y12, Y4
+	VFMADD231PS  Y15, Y13, Y5
+	VBROADCASTSS (AX)(DX*1), Y15
+	VFMADD231PS  Y15, Y12, Y6
+	VFMADD231PS  Y15, Y13, Y7
+	VBROADCASTSS (CX), Y15
+	VFMADD231PS  Y15, Y12, Y8
+	VFMADD231PS  Y15, Y13, Y9
+	ADDQ         SI, AX
+	ADDQ         SI, CX
+	DECQ         R9
+	JNE          part2rows5
+	JMP          part2write
+
+part2rows4:
+	VMOVUPS      (DI), Y12
+	VMASKMOVPS   32(DI), Y14, Y13
+	ADDQ         R8, DI
+	VBROADCASTSS (AX), Y15
+	VFMADD231PS  Y15, Y12, Y0
+	VFMADD231PS  Y15, Y13, Y1
+	VBROADCASTSS (AX)(BX*1), Y15
+	VFMADD231PS  Y15, Y12, Y2
+	VFMADD231PS  Y15, Y13, Y3
+	VBROADCASTSS (AX)(BX*2), Y15
+	VFMADD231PS  Y15, Y12, Y4
+	VFMADD231PS  Y15, Y13, Y5
+	VBROADCASTSS (AX)(DX*1), Y15
+	VFMADD231PS  Y15, Y12, Y6
+	VFMADD231PS  Y15, Y13, Y7
+	ADDQ         SI, AX
+	DECQ         R9
+	JNE          part2rows4
+	JMP          part2write
+
+part2rows3:
+	VMOVUPS      (DI), Y12
+	VMASKMOVPS   32(DI), Y14, Y13
+	ADDQ         R8, DI
+	VBROADCASTSS (AX), Y15
+	VFMADD231PS  Y15, Y12, Y0
+	VFMADD231PS  Y15, Y13, Y1
+	VBROADCASTSS (AX)(BX*1), Y15
+	VFMADD231PS  Y15, Y12, Y2
+	VFMADD231PS  Y15, Y13, Y3
+	VBROADCASTSS (AX)(BX*2), Y15
+	VFMADD231PS  Y15, Y12, Y4
+	VFMADD231PS  Y15, Y13, Y5
+	ADDQ         SI, AX
+	DECQ         R9
+	JNE          part2rows3
+	JMP          part2write
+
+part2rows2:
+	VMOVUPS      (DI), Y12
+	VMASKMOVPS   32(DI), Y14, Y13
+	ADDQ         R8, DI
+	VBROADCASTSS (AX), Y15
+	VFMADD231PS  Y15, Y12, Y0
+	VFMADD231PS  Y15, Y13, Y1
+	VBROADCASTSS (AX)(BX*1), Y15
+	VFMADD231PS  Y15, Y12, Y2
+	VFMADD231PS  Y15, Y13, Y3
+	ADDQ         SI, AX
+	DECQ         R9
+	JNE          part2rows2
+
+part2write:
+	SUBQ         R13, R14
+	MOVQ         R13, AX
+	IMULQ        BX, AX
+	ADDQ         AX, BP
 	VBROADCASTSS alpha+80(FP), Y12
-	MOVQ         ldc+72(FP), R13
+	VBROADCASTSS beta+84(FP), Y13
+	MOVQ         ldc+72(FP), R9
 	MOVL         beta+84(FP), DI
 	SHLL         $0x01, DI
 	MOVQ         8(SP), CX
 	VMULPS       Y12, Y0, Y0
 	VMULPS       Y12, Y1, Y1
-	VMULPS       Y12, Y2, Y2
-	VMULPS       Y12, Y3, Y3
-	VMULPS       Y12, Y4, Y4
-	VMULPS       Y12, Y5, Y5
-	VMULPS       Y12, Y6, Y6
-	VMULPS       Y12, Y7, Y7
-	VMULPS       Y12, Y8, Y8
-	VMULPS       Y12, Y9, Y9
-	VMULPS       Y12, Y10, Y10
-	VMULPS       Y12, Y11, Y11
-	JEQ          edge2rows6fresh
-	VBROADCASTSS beta+84(FP), Y13
-	MOVQ         R11, DI
-	VFMADD231PS  (DI), Y13, Y0
-	VMASKMOVPS   32(DI), Y14, Y15
+	TESTQ        DI, DI
+	JEQ          part2store0
+	VFMADD231PS  (R11), Y13, Y0
+	VMASKMOVPS   32(R11), Y14, Y15
 	VFMADD231PS  Y13, Y15, Y1
-	LEAQ         (DI)(R13*4), DI
-	VFMADD231PS  (DI), Y13, Y2
-	VMASKMOVPS   32(DI), Y14, Y15
-	VFMADD231PS  Y13, Y15, Y3
-	LEAQ         (DI)(R13*4), DI
-	VFMADD231PS  (DI), Y13, Y4
-	VMASKMOVPS   32(DI), Y14, Y15
-	VFMADD231PS  Y13, Y15, Y5
-	LEAQ         (DI)(R13*4), DI
-	VFMADD231PS  (DI), Y13, Y6
-	VMASKMOVPS   32(DI), Y14, Y15
-	VFMADD231PS  Y13, Y15, Y7
-	LEAQ         (DI)(R13*4), DI
-	VFMADD231PS  (DI), Y13, Y8
-	VMASKMOVPS   32(DI), Y14, Y15
-	VFMADD231PS  Y13, Y15, Y9
-	LEAQ         (DI)(R13*4), DI
-	VFMADD231PS  (DI), Y13, Y10
-	VMASKMOVPS   32(DI), Y14, Y15
-	VFMADD231PS  Y13, Y15, Y11
 
-edge2rows6fresh:
+part2store0:
 	VMOVUPS      Y0, (R11)
 	LEAQ         32(R11), AX
 	TESTQ        $0x00000004, CX
-	JEQ          edge2rows6row0without4
+	JEQ          part2row0without4
 	VMOVUPS      X1, (AX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x10, AX
 
-edge2rows6row0without4:
+part2row0without4:
 	TESTQ   $0x00000002, CX
-	JEQ     edge2rows6row0without2
+	JEQ     part2row0without2
 	VMOVSD  X1, (AX)
 	VPSRLDQ $0x08, X1, X1
 	ADDQ    $0x08, AX
 
-edge2rows6row0without2:
+part2row0without2:
 	TESTQ  $0x00000001, CX
-	JEQ    edge2rows6row0without1
+	JEQ    part2row0without1
 	VMOVSS X1, (AX)
 
-edge2rows6row0without1:
-	LEAQ         (R11)(R13*4), R11
+part2row0without1:
+	LEAQ        (R11)(R9*4), R11
+	DECQ        R13
+	JEQ         part2written
+	VMULPS      Y12, Y2, Y2
+	VMULPS      Y12, Y3, Y3
+	TESTQ       DI, DI
+	JEQ         part2store1
+	VFMADD231PS (R11), Y13, Y2
+	VMASKMOVPS  32(R11), Y14, Y15
+	VFMADD231PS Y13, Y15, Y3
+
+part2store1:
 	VMOVUPS      Y2, (R11)
 	LEAQ         32(R11), AX
 	TESTQ        $0x00000004, CX
-	JEQ          edge2rows6row1without4
+	JEQ          part2row1without4
 	VMOVUPS      X3, (AX)
 	VEXTRACTF128 $0x01, Y3, X3
 	ADDQ         $0x10, AX
 
-edge2rows6row1without4:
+part2row1without4:
 	TESTQ   $0x00000002, CX
-	JEQ     edge2rows6row1without2
+	JEQ     part2row1without2
 	VMOVSD  X3, (AX)
 	VPSRLDQ $0x08, X3, X3
 	ADDQ    $0x08, AX
 
-edge2rows6row1without2:
+part2row1without2:
 	TESTQ  $0x00000001, CX
-	JEQ    edge2rows6row1without1
+	JEQ    part2row1without1
 	VMOVSS X3, (AX)
 
-edge2rows6row1without1:
-	LEAQ         (R11)(R13*4), R11
+part2row1without1:
+	LEAQ        (R11)(R9*4), R11
+	DECQ        R13
+	JEQ         part2written
+	VMULPS      Y12, Y4, Y4
+	VMULPS      Y12, Y5, Y5
+	TESTQ       DI, DI
+	JEQ         part2store2
+	VFMADD231PS (R11), Y13, Y4
+	VMASKMOVPS  32(R11), Y14, Y15
+	VFMADD231PS Y13, Y15, Y5
+
+part2store2:
 	VMOVUPS      Y4, (R11)
 	LEAQ         32(R11), AX
 	TESTQ        $0x00000004, CX
-	JEQ          edge2rows6row2without4
+	JEQ          part2row2without4
 	VMOVUPS      X5, (AX)
 	VEXTRACTF128 $0x01, Y5, X5
 	ADDQ         $0x10, AX
 
-edge2rows6row2without4:
+part2row2without4:
 	TESTQ   $0x00000002, CX
-	JEQ     edge2rows6row2without2
+	JEQ     part2row2without2
 	VMOVSD  X5, (AX)
 	VPSRLDQ $0x08, X5, X5
 	ADDQ    $0x08, AX
 
-edge2rows6row2without2:
+part2row2without2:
 	TESTQ  $0x00000001, CX
-	JEQ    edge2rows6row2without1
+	JEQ    part2row2without1
 	VMOVSS X5, (AX)
 
-edge2rows6row2without1:
-	LEAQ         (R11)(R13*4), R11
+part2row2without1:
+	LEAQ        (R11)(R9*4), R11
+	DECQ        R13
+	JEQ         part2written
+	VMULPS      Y12, Y6, Y6
+	VMULPS      Y12, Y7, Y7
+	TESTQ       DI, DI
+	JEQ         part2store3
+	VFMADD231PS (R11), Y13, Y6
+	VMASKMOVPS  32(R11), Y14, Y15
+	VFMADD231PS Y13, Y15, Y7
+
+part2store3:
 	VMOVUPS      Y6, (R11)
 	LEAQ         32(R11), AX
 	TESTQ        $0x00000004, CX
-	JEQ          edge2rows6row3without4
+	JEQ          part2row3without4
 	VMOVUPS      X7, (AX)
 	VEXTRACTF128 $0x01, Y7, X7
 	ADDQ         $0x10, AX
 
-edge2rows6row3without4:
+part2row3without4:
 	TESTQ   $0x00000002, CX
-	JEQ     edge2rows6row3without2
+	JEQ     part2row3without2
 	VMOVSD  X7, (AX)
 	VPSRLDQ $0x08, X7, X7
 	ADDQ    $0x08, AX
 
-edge2rows6row3without2:
+part2row3without2:
 	TESTQ  $0x00000001, CX
-	JEQ    edge2rows6row3without1
+	JEQ    part2row3without1
 	VMOVSS X7, (AX)
 
-edge2rows6row3without1:
-	LEAQ         (R11)(R13*4), R11
+part2row3without1:
+	LEAQ        (R11)(R9*4), R11
+	DECQ        R13
+	JEQ         part2written
+	VMULPS      Y12, Y8, Y8
+	VMULPS      Y12, Y9, Y9
+	TESTQ       DI, DI
+	JEQ         part2store4
+	VFMADD231PS (R11), Y13, Y8
+	VMASKMOVPS  32(R11), Y14, Y15
+	VFMADD231PS Y13, Y15, Y9
+
+part2store4:
 	VMOVUPS      Y8, (R11)
 	LEAQ         32(R11), AX
 	TESTQ        $0x00000004, CX
-	JEQ          edge2rows6row4without4
+	JEQ          part2row4without4
 	VMOVUPS      X9, (AX)
 	VEXTRACTF128 $0x01, Y9, X9
 	ADDQ         $0x10, AX
 
-edge2rows6row4without4:
+part2row4without4:
 	TESTQ   $0x00000002, CX
-	JEQ     edge2rows6row4without2
+	JEQ     part2row4without2
 	VMOVSD  X9, (AX)
 	VPSRLDQ $0x08, X9, X9
 	ADDQ    $0x08, AX
 
-edge2rows6row4without2:
+part2row4without2:
 	TESTQ  $0x00000001, CX
-	JEQ    edge2rows6row4without1
+	JEQ    part2row4without1
 	VMOVSS X9, (AX)
 
-edge2rows6row4without1:
-	LEAQ         (R11)(R13*4), R11
+part2row4without1:
+	LEAQ        (R11)(R9*4), R11
+	DECQ        R13
+	JEQ         part2written
+	VMULPS      Y12, Y10, Y10
+	VMULPS      Y12, Y11, Y11
+	TESTQ       DI, DI
+	JEQ         part2store5
+	VFMADD231PS (R11), Y13, Y10
+	VMASKMOVPS  32(R11), Y14, Y15
+	VFMADD231PS Y13, Y15, Y11
+
+part2store5:
 	VMOVUPS      Y10, (R11)
 	LEAQ         32(R11), AX
 	TESTQ        $0x00000004, CX
-	JEQ          edge2rows6row5without4
+	JEQ          part2row5without4
 	VMOVUPS      X11, (AX)
 	VEXTRACTF128 $0x01, Y11, X11
 	ADDQ         $0x10, AX
 
-edge2rows6row5without4:
+part2row5without4:
 	TESTQ   $0x00000002, CX
-	JEQ     edge2rows6row5without2
+	JEQ     part2row5without2
 	VMOVSD  X11, (AX)
 	VPSRLDQ $0x08, X11, X11
 	ADDQ    $0x08, AX
 
-edge2rows6row5without2:
+part2row5without2:
 	TESTQ  $0x00000001, CX
-	JEQ    edge2rows6row5without1
+	JEQ    part2row5without1
 	VMOVSS X11, (AX)
 
-edge2rows6row5without1:
-	LEAQ   (R11)(R13*4), R11
-	IMUL3Q $0x06, BX, R13
-	ADDQ   R13, BP
-	SUBQ   $0x06, R14
-	JNE    edge2sliver
-	JMP    done
+part2row5without1:
+	LEAQ (R11)(R9*4), R11
 
-edge2rows5:
+part2written:
+	TESTQ R14, R14
+	JNE   part2sliver
+	JMP   done
+
+whole2:
+whole2sliver:
+	// The last two slivers have nearly the same number of rows.
+	MOVQ R14, R13
+	CMPQ R14, $0x06
+	JLE  whole2cut
+	MOVQ $0x00000006, R13
+	CMPQ R14, $0x0a
+	JGT  whole2cut
+	LEAQ 1(R14), R13
+	SHRQ $0x01, R13
+
+whole2cut:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	MOVQ   BP, AX
+	LEAQ   (AX)(BX*4), CX
+	MOVQ   R10, DI
+	MOVQ   k+16(FP), R9
+	CMPQ   R13, $0x06
+	JGE    whole2rows6
+	CMPQ   R13, $0x05
+	JGE    whole2rows5
+	CMPQ   R13, $0x04
+	JGE    whole2rows4
+	CMPQ   R13, $0x03
+	JGE    whole2rows3
+	CMPQ   R13, $0x02
+	JGE    whole2rows2
+
+whole2rows1:
+	VMOVUPS      (DI), Y12
+	VMOVUPS      32(DI), Y13
+	ADDQ         R8, DI
+	VBROADCASTSS (AX), Y14
+	VFMADD231PS  Y14, Y12, Y0
+	VFMADD231PS  Y14, Y13, Y1
+	ADDQ         SI, AX
+	DECQ         R9
+	JNE          whole2rows1
+	JMP          whole2write
+
+whole2rows6:
+	VMOVUPS      (DI), Y12
+	VMOVUPS      32(DI), Y13
+	ADDQ         R8, DI
+	VBROADCASTSS (AX), Y14
+	VFMADD231PS  Y14, Y12, Y0
+	VFMADD231PS  Y14, Y13, Y1
+	VBROADCASTSS (AX)(BX*1), Y15
+	VFMADD231PS  Y15, Y12, Y2
+	VFMADD231PS  Y15, Y13, Y3
+	VBROADCASTSS (AX)(BX*2), Y14
+	VFMADD231PS  Y14, Y12, Y4
+	VFMADD231PS  Y14, Y13, Y5
+	VBROADCASTSS (AX)(DX*1), Y15
+	VFMADD231PS  Y15, Y12, Y6
+	VFMADD231PS  Y15, Y13, Y7
+	VBROADCASTSS (CX), Y14
+	VFMADD231PS  Y14, Y12, Y8
+	VFMADD231PS  Y14, Y13, Y9
+	VBROADCASTSS (CX)(BX*1), Y15
+	VFMADD231PS  Y15, Y12, Y10
+	VFMADD231PS  Y15, Y13, Y11
+	ADDQ         SI, AX
+	ADDQ         SI, CX
+	DECQ         R9
+	JNE          whole2rows6
+	JMP          whole2write
+
+whole2rows5:
+	VMOVUPS      (DI), Y12
+	VMOVUPS      32(DI), Y13
+	ADDQ         R8, DI
+	VBROADCASTSS (AX), Y14
+	VFMADD231PS  Y14, Y12, Y0
+	VFMADD231PS  Y14, Y13, Y1
+	VBROADCASTSS (AX)(BX*1), Y15
+	VFMADD231PS  Y15, Y12, Y2
+	VFMADD231PS  Y15, Y13, Y3
+	VBROADCASTSS (AX)(BX*2), Y14
+	VFMADD231PS  Y14, Y12, Y4
+	VFMADD231PS  Y14, Y13, Y5
+	VBROADCASTSS (AX)(DX*1), Y15
+	VFMADD231PS  Y15, Y12, Y6
+	VFMADD231PS  Y15, Y13, Y7
+	VBROADCASTSS (CX), Y14
+	VFMADD231PS  Y14, Y12, Y8
+	VFMADD231PS  Y14, Y13, Y9
+	ADDQ         SI, AX
+	ADDQ         SI, CX
+	DECQ         R9
+	JNE          whole2rows5
+	JMP          whole2write
+
+whole2rows4:
+	VMOVUPS      (DI), Y12
+	VMOVUPS      32(DI), Y13
+	ADDQ         R8, DI
+	VBROADCASTSS (AX), Y14
+	VFMADD231PS  Y14, Y12, Y0
+	VFMADD231PS  Y14, Y13, Y1
+	VBROADCASTSS (AX)(BX*1), Y15
+	VFMADD231PS  Y15, Y12, Y2
+	VFMADD231PS  Y15, Y13, Y3
+	VBROADCASTSS (AX)(BX*2), Y14
+	VFMADD231PS  Y14, Y12, Y4
+	VFMADD231PS  Y14, Y13, Y5
+	VBROADCASTSS (AX)(DX*1), Y15
+	VFMADD231PS  Y15, Y12, Y6
+	VFMADD231PS  Y15, Y13, Y7
+	ADDQ         SI, AX
+	DECQ         R9
+	JNE          whole2rows4
+	JMP          whole2write
+
+whole2rows3:
+	VMOVUPS      (DI), Y12
+	VMOVUPS      32(DI), Y13
+	ADDQ         R8, DI
+	VBROADCASTSS (AX), Y14
+	VFMADD231PS  Y14, Y12, Y0
+	VFMADD231PS  Y14, Y13, Y1
+	VBROADCASTSS (AX)(BX*1), Y15
+	VFMADD231PS  Y15, Y12, Y2
+	VFMADD231PS  Y15, Y13, Y3
+	VBROADCASTSS (AX)(BX*2), Y14
+	VFMADD231PS  Y14, Y12, Y4
+	VFMADD231PS  Y14, Y13, Y5
+	ADDQ         SI, AX
+	DECQ         R9
+	JNE          whole2rows3
+	JMP          whole2write
+
+whole2rows2:
+	VMOVUPS      (DI), Y12
+	VMOVUPS      32(DI), Y13
+	ADDQ         R8, DI
+	VBROADCASTSS (AX), Y14
+	VFMADD231PS  Y14, Y12, Y0
+	VFMADD231PS  Y14, Y13, Y1
+	VBROADCASTSS (AX)(BX*1), Y15
+	VFMADD231PS  Y15, Y12, Y2
+	VFMADD231PS  Y15, Y13, Y3
+	ADDQ         SI, AX
+	DECQ         R9
+	JNE          whole2rows2
+
+whole2write:
+	SUBQ         R13, R14
+	MOVQ         R13, AX
+	IMULQ        BX, AX
+	ADDQ         AX, BP
+	VBROADCASTSS alpha+80(FP), Y12
+	VBROADCASTSS beta+84(FP), Y13
+	MOVQ         ldc+72(FP), R9
+	MOVL         beta+84(FP), DI
+	SHLL         $0x01, DI
+	VMULPS       Y12, Y0, Y0
+	VMULPS       Y12, Y1, Y1
+	TESTQ        DI, DI
+	JEQ          whole2store0
+	VFMADD231PS  (R11), Y13, Y0
+	VFMADD231PS  32(R11), Y13, Y1
+
+whole2store0:
+	VMOVUPS     Y0, (R11)
+	VMOVUPS     Y1, 32(R11)
+	LEAQ        (R11)(R9*4), R11
+	DECQ        R13
+	JEQ         whole2written
+	VMULPS      Y12, Y2, Y2
+	VMULPS      Y12, Y3, Y3
+	TESTQ       DI, DI
+	JEQ         whole2store1
+	VFMADD231PS (R11), Y13, Y2
+	VFMADD231PS 32(R11), Y13, Y3
+
+whole2store1:
+	VMOVUPS     Y2, (R11)
+	VMOVUPS     Y3, 32(R11)
+	LEAQ        (R11)(R9*4), R11
+	DECQ        R13
+	JEQ         whole2written
+	VMULPS      Y12, Y4, Y4
+	VMULPS      Y12, Y5, Y5
+	TESTQ       DI, DI
+	JEQ         whole2store2
+	VFMADD231PS (R11), Y13, Y4
+	VFMADD231PS 32(R11), Y13, Y5
+
+whole2store2:
+	VMOVUPS     Y4, (R11)
+	VMOVUPS     Y5, 32(R11)
+	LEAQ        (R11)(R9*4), R11
+	DECQ        R13
+	JEQ         whole2written
+	VMULPS      Y12, Y6, Y6
+	VMULPS      Y12, Y7, Y7
+	TESTQ       DI, DI
+	JEQ         whole2store3
+	VFMADD231PS (R11), Y13, Y6
+	VFMADD231PS 32(R11), Y13, Y7
+
+whole2store3:
+	VMOVUPS     Y6, (R11)
+	VMOVUPS     Y7, 32(R11)
+	LEAQ        (R11)(R9*4), R11
+	DECQ        R13
+	JEQ         whole2written
+	VMULPS      Y12, Y8, Y8
+	VMULPS      Y12, Y9, Y9
+	TESTQ       DI, DI
+	JEQ         whole2store4
+	VFMADD231PS (R11), Y13, Y8
+	VFMADD231PS 32(R11), Y13, Y9
+
+whole2store4:
+	VMOVUPS     Y8, (R11)
+	VMOVUPS     Y9, 32(R11)
+	LEAQ        (R11)(R9*4), R11
+	DECQ        R13
+	JEQ         whole2written
+	VMULPS      Y12, Y10, Y10
+	VMULPS      Y12, Y11, Y11
+	TESTQ       DI, DI
+	JEQ         whole2store5
+	VFMADD231PS (R11), Y13, Y10
+	VFMADD231PS 32(R11), Y13, Y11
+
+whole2store5:
+	VMOVUPS Y10, (R11)
+	VMOVUPS Y11, 32(R11)
+	LEAQ    (R11)(R9*4), R11
+
+whole2written:
+	TESTQ R14, R14
+	JNE   whole2sliver
+	SUBQ  $0x10, R12
+	JLE   done
+	ADDQ  $0x00000040, R10
+	MOVQ  (SP), R11
+	ADDQ  $0x00000040, R11
+	MOVQ  R11, (SP)
+	JMP   block
+
+part1:
+	MOVQ R12, 8(SP)
+	NEGQ R12
+	LEAQ smallWindow<>+0(SB), R13
+	LEAQ 32(R13)(R12*4), R12
+
+part1sliver:
+	// The last two slivers have nearly the same number of rows.
+	MOVQ R14, R13
+	CMPQ R14, $0x06
+	JLE  part1cut
+	MOVQ $0x00000006, R13
+	CMPQ R14, $0x0a
+	JGT  part1cut
+	LEAQ 1(R14), R13
+	SHRQ $0x01, R13
+
+part1cut:
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
 	VXORPS  Y3, Y3, Y3
 	VXORPS  Y4, Y4, Y4
 	VXORPS  Y5, Y5, Y5
-	VXORPS  Y6, Y6, Y6
-	VXORPS  Y7, Y7, Y7
-	VXORPS  Y8, Y8, Y8
-	VXORPS  Y9, Y9, Y9
 	MOVQ    BP, AX
 	LEAQ    (AX)(BX*4), CX
 	MOVQ    R10, DI
 	MOVQ    k+16(FP), R9
-	VMOVDQU (R12), Y12
+	VMOVDQU (R12), Y7
+	CMPQ    R13, $0x06
+	JGE     part1rows6
+	CMPQ    R13, $0x05
+	JGE     part1rows5
+	CMPQ    R13, $0x04
+	JGE     part1rows4
+	CMPQ    R13, $0x03
+	JGE     part1rows3
+	CMPQ    R13, $0x02
+	JGE     part1rows2
 
-edge2rows5step:
-	VMOVUPS      (DI), Y10
-	VMASKMOVPS   32(DI), Y12, Y11
+part1rows1:
+	VMASKMOVPS   (DI), Y7, Y6
 	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y13
-	VFMADD231PS  Y13, Y10, Y0
-	VFMADD231PS  Y13, Y11, Y1
-	VBROADCASTSS (AX)(BX*1), Y14
-	VFMADD231PS  Y14, Y10, Y2
-	VFMADD231PS  Y14, Y11, Y3
-	VBROADCASTSS (AX)(BX*2), Y15
-	VFMADD231PS  Y15, Y10, Y4
-	VFMADD231PS  Y15, Y11, Y5
-	VBROADCASTSS (AX)(DX*1), Y13
-	VFMADD231PS  Y13, Y10, Y6
-	VFMADD231PS  Y13, Y11, Y7
-	VBROADCASTSS (CX), Y14
-	VFMADD231PS  Y14, Y10, Y8
-	VFMADD231PS  Y14, Y11, Y9
+	VBROADCASTSS (AX), Y8
+	VFMADD231PS  Y8, Y6, Y0
+	ADDQ         SI, AX
+	DECQ         R9
+	JNE          part1rows1
+	JMP          part1write
+
+part1rows6:
+	VMASKMOVPS   (DI), Y7, Y6
+	ADDQ         R8, DI
+	VBROADCASTSS (AX), Y8
+	VFMADD231PS  Y8, Y6, Y0
+	VBROADCASTSS (AX)(BX*1), Y9
+	VFMADD231PS  Y9, Y6, Y1
+	VBROADCASTSS (AX)(BX*2), Y10
+	VFMADD231PS  Y10, Y6, Y2
+	VBROADCASTSS (AX)(DX*1), Y11
+	VFMADD231PS  Y11, Y6, Y3
+	VBROADCASTSS (CX), Y12
+	VFMADD231PS  Y12, Y6, Y4
+	VBROADCASTSS (CX)(BX*1), Y13
+	VFMADD231PS  Y13, Y6, Y5
 	ADDQ         SI, AX
 	ADDQ         SI, CX
 	DECQ         R9
-	JNE          edge2rows5step
-	VBROADCASTSS alpha+80(FP), Y10
-	MOVQ         ldc+72(FP), R13
-	MOVL         beta+84(FP), DI
-	SHLL         $0x01, DI
-	MOVQ         8(SP), CX
-	VMULPS       Y10, Y0, Y0
-	VMULPS       Y10, Y1, Y1
-	VMULPS       Y10, Y2, Y2
-	VMULPS       Y10, Y3, Y3
-	VMULPS       Y10, Y4, Y4
-	VMULPS       Y10, Y5, Y5
-	VMULPS       Y10, Y6, Y6
-	VMULPS       Y10, Y7, Y7
-	VMULPS       Y10, Y8, Y8
-	VMULPS       Y10, Y9, Y9
-	JEQ          edge2rows5fresh
-	VBROADCASTSS beta+84(FP), Y11
-	MOVQ         R11, DI
-	VFMADD231PS  (DI), Y11, Y0
-	VMASKMOVPS   32(DI), Y12, Y14
-	VFMADD231PS  Y11, Y14, Y1
-	LEAQ         (DI)(R13*4), DI
-	VFMADD231PS  (DI), Y11, Y2
-	VMASKMOVPS   32(DI), Y12, Y14
-	VFMADD231PS  Y11, Y14, Y3
-	LEAQ         (DI)(R13*4), DI
-	VFMADD231PS  (DI), Y11, Y4
-	VMASKMOVPS   32(DI), Y12, Y14
-	VFMADD231PS  Y11, Y14, Y5
-	LEAQ         (DI)(R13*4), DI
-	VFMADD231PS  (DI), Y11, Y6
-	VMASKMOVPS   32(DI), Y12, Y14
-	VFMADD231PS  Y11, Y14, Y7
-	LEAQ         (DI)(R13*4), DI
-	VFMADD231PS  (DI), Y11, Y8
-	VMASKMOVPS   32(DI), Y12, Y14
-	VFMADD231PS  Y11, Y14, Y9
+	JNE          part1rows6
+	JMP          part1write
 
-edge2rows5fresh:
-	VMOVUPS      Y0, (R11)
-	LEAQ         32(R11), AX
-	TESTQ        $0x00000004, CX
-	JEQ          edge2rows5row0without4
-	VMOVUPS      X1, (AX)
-	VEXTRACTF128 $0x01, Y1, X1
-	ADDQ         $0x10, AX
-
-edge2rows5row0without4:
-	TESTQ   $0x00000002, CX
-	JEQ     edge2rows5row0without2
-	VMOVSD  X1, (AX)
-	VPSRLDQ $0x08, X1, X1
-	ADDQ    $0x08, AX
-
-edge2rows5row0without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge2rows5row0without1
-	VMOVSS X1, (AX)
-
-edge2rows5row0without1:
-	LEAQ         (R11)(R13*4), R11
-	VMOVUPS      Y2, (R11)
-	LEAQ         32(R11), AX
-	TESTQ        $0x00000004, CX
-	JEQ          edge2rows5row1without4
-	VMOVUPS      X3, (AX)
-	VEXTRACTF128 $0x01, Y3, X3
-	ADDQ         $0x10, AX
-
-edge2rows5row1without4:
-	TESTQ   $0x00000002, CX
-	JEQ     edge2rows5row1without2
-	VMOVSD  X3, (AX)
-	VPSRLDQ $0x08, X3, X3
-	ADDQ    $0x08, AX
-
-edge2rows5row1without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge2rows5row1without1
-	VMOVSS X3, (AX)
-
-edge2rows5row1without1:
-	LEAQ         (R11)(R13*4), R11
-	VMOVUPS      Y4, (R11)
-	LEAQ         32(R11), AX
-	TESTQ        $0x00000004, CX
-	JEQ          edge2rows5row2without4
-	VMOVUPS      X5, (AX)
-	VEXTRACTF128 $0x01, Y5, X5
-	ADDQ         $0x10, AX
-
-edge2rows5row2without4:
-	TESTQ   $0x00000002, CX
-	JEQ     edge2rows5row2without2
-	VMOVSD  X5, (AX)
-	VPSRLDQ $0x08, X5, X5
-	ADDQ    $0x08, AX
-
-edge2rows5row2without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge2rows5row2without1
-	VMOVSS X5, (AX)
-
-edge2rows5row2without1:
-	LEAQ         (R11)(R13*4), R11
-	VMOVUPS      Y6, (R11)
-	LEAQ         32(R11), AX
-	TESTQ        $0x00000004, CX
-	JEQ          edge2rows5row3without4
-	VMOVUPS      X7, (AX)
-	VEXTRACTF128 $0x01, Y7, X7
-	ADDQ         $0x10, AX
-
-edge2rows5row3without4:
-	TESTQ   $0x00000002, CX
-	JEQ     edge2rows5row3without2
-	VMOVSD  X7, (AX)
-	VPSRLDQ $0x08, X7, X7
-	ADDQ    $0x08, AX
-
-edge2rows5row3without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge2rows5row3without1
-	VMOVSS X7, (AX)
-
-edge2rows5row3without1:
-	LEAQ         (R11)(R13*4), R11
-	VMOVUPS      Y8, (R11)
-	LEAQ         32(R11), AX
-	TESTQ        $0x00000004, CX
-	JEQ          edge2rows5row4without4
-	VMOVUPS      X9, (AX)
-	VEXTRACTF128 $0x01, Y9, X9
-	ADDQ         $0x10, AX
-
-edge2rows5row4without4:
-	TESTQ   $0x00000002, CX
-	JEQ     edge2rows5row4without2
-	VMOVSD  X9, (AX)
-	VPSRLDQ $0x08, X9, X9
-	ADDQ    $0x08, AX
-
-edge2rows5row4without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge2rows5row4without1
-	VMOVSS X9, (AX)
-
-edge2rows5row4without1:
-	LEAQ   (R11)(R13*4), R11
-	IMUL3Q $0x05, BX, R13
-	ADDQ   R13, BP
-	SUBQ   $0x05, R14
-	JNE    edge2sliver
-	JMP    done
-
-edge2rows4:
-	VXORPS  Y0, Y0, Y0
-	VXORPS  Y1, Y1, Y1
-	VXORPS  Y2, Y2, Y2
-	VXORPS  Y3, Y3, Y3
-	VXORPS  Y4, Y4, Y4
-	VXORPS  Y5, Y5, Y5
-	VXORPS  Y6, Y6, Y6
-	VXORPS  Y7, Y7, Y7
-	MOVQ    BP, AX
-	MOVQ    R10, DI
-	MOVQ    k+16(FP), R9
-	VMOVDQU (R12), Y10
-
-edge2rows4step:
-	VMOVUPS      (DI), Y8
-	VMASKMOVPS   32(DI), Y10, Y9
+part1rows5:
+	VMASKMOVPS   (DI), Y7, Y6
 	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y11
-	VFMADD231PS  Y11, Y8, Y0
-	VFMADD231PS  Y11, Y9, Y1
-	VBROADCASTSS (AX)(BX*1), Y12
-	VFMADD231PS  Y12, Y8, Y2
-	VFMADD231PS  Y12, Y9, Y3
-	VBROADCASTSS (AX)(BX*2), Y13
-	VFMADD231PS  Y13, Y8, Y4
-	VFMADD231PS  Y13, Y9, Y5
-	VBROADCASTSS (AX)(DX*1), Y14
-	VFMADD231PS  Y14, Y8, Y6
-	VFMADD231PS  Y14, Y9, Y7
-	ADDQ         SI, AX
-	DECQ         R9
-	JNE          edge2rows4step
-	VBROADCASTSS alpha+80(FP), Y8
-	MOVQ         ldc+72(FP), R13
-	MOVL         beta+84(FP), DI
-	SHLL         $0x01, DI
-	MOVQ         8(SP), CX
-	VMULPS       Y8, Y0, Y0
-	VMULPS       Y8, Y1, Y1
-	VMULPS       Y8, Y2, Y2
-	VMULPS       Y8, Y3, Y3
-	VMULPS       Y8, Y4, Y4
-	VMULPS       Y8, Y5, Y5
-	VMULPS       Y8, Y6, Y6
-	VMULPS       Y8, Y7, Y7
-	JEQ          edge2rows4fresh
-	VBROADCASTSS beta+84(FP), Y9
-	MOVQ         R11, DI
-	VFMADD231PS  (DI), Y9, Y0
-	VMASKMOVPS   32(DI), Y10, Y12
-	VFMADD231PS  Y9, Y12, Y1
-	LEAQ         (DI)(R13*4), DI
-	VFMADD231PS  (DI), Y9, Y2
-	VMASKMOVPS   32(DI), Y10, Y12
-	VFMADD231PS  Y9, Y12, Y3
-	LEAQ         (DI)(R13*4), DI
-	VFMADD231PS  (DI), Y9, Y4
-	VMASKMOVPS   32(DI), Y10, Y12
-	VFMADD231PS  Y9, Y12, Y5
-	LEAQ         (DI)(R13*4), DI
-	VFMADD231PS  (DI), Y9, Y6
-	VMASKMOVPS   32(DI), Y10, Y12
-	VFMADD231PS  Y9, Y12, Y7
-
-edge2rows4fresh:
-	VMOVUPS      Y0, (R11)
-	LEAQ         32(R11), AX
-	TESTQ        $0x00000004, CX
-	JEQ          edge2rows4row0without4
-	VMOVUPS      X1, (AX)
-	VEXTRACTF128 $0x01, Y1, X1
-	ADDQ         $0x10, AX
-
-edge2rows4row0without4:
-	TESTQ   $0x00000002, CX
-	JEQ     edge2rows4row0without2
-	VMOVSD  X1, (AX)
-	VPSRLDQ $0x08, X1, X1
-	ADDQ    $0x08, AX
-
-edge2rows4row0without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge2rows4row0without1
-	VMOVSS X1, (AX)
-
-edge2rows4row0without1:
-	LEAQ         (R11)(R13*4), R11
-	VMOVUPS      Y2, (R11)
-	LEAQ         32(R11), AX
-	TESTQ        $0x00000004, CX
-	JEQ          edge2rows4row1without4
-	VMOVUPS      X3, (AX)
-	VEXTRACTF128 $0x01, Y3, X3
-	ADDQ         $0x10, AX
-
-edge2rows4row1without4:
-	TESTQ   $0x00000002, CX
-	JEQ     edge2rows4row1without2
-	VMOVSD  X3, (AX)
-	VPSRLDQ $0x08, X3, X3
-	ADDQ    $0x08, AX
-
-edge2rows4row1without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge2rows4row1without1
-	VMOVSS X3, (AX)
-
-edge2rows4row1without1:
-	LEAQ         (R11)(R13*4), R11
-	VMOVUPS      Y4, (R11)
-	LEAQ         32(R11), AX
-	TESTQ        $0x00000004, CX
-	JEQ          edge2rows4row2without4
-	VMOVUPS      X5, (AX)
-	VEXTRACTF128 $0x01, Y5, X5
-	ADDQ         $0x10, AX
-
-edge2rows4row2without4:
-	TESTQ   $0x00000002, CX
-	JEQ     edge2rows4row2without2
-	VMOVSD  X5, (AX)
-	VPSRLDQ $0x08, X5, X5
-	ADDQ    $0x08, AX
-
-edge2rows4row2without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge2rows4row2without1
-	VMOVSS X5, (AX)
-
-edge2rows4row2without1:
-	LEAQ         (R11)(R13*4), R11
-	VMOVUPS      Y6, (R11)
-	LEAQ         32(R11), AX
-	TESTQ        $0x00000004, CX
-	JEQ          edge2rows4row3without4
-	VMOVUPS      X7, (AX)
-	VEXTRACTF128 $0x01, Y7, X7
-	ADDQ         $0x10, AX
-
-edge2rows4row3without4:
-	TESTQ   $0x00000002, CX
-	JEQ     edge2rows4row3without2
-	VMOVSD  X7, (AX)
-	VPSRLDQ $0x08, X7, X7
-	ADDQ    $0x08, AX
-
-edge2rows4row3without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge2rows4row3without1
-	VMOVSS X7, (AX)
-
-edge2rows4row3without1:
-	LEAQ   (R11)(R13*4), R11
-	IMUL3Q $0x04, BX, R13
-	ADDQ   R13, BP
-	SUBQ   $0x04, R14
-	JNE    edge2sliver
-	JMP    done
-
-edge2rows3:
-	VXORPS  Y0, Y0, Y0
-	VXORPS  Y1, Y1, Y1
-	VXORPS  Y2, Y2, Y2
-	VXORPS  Y3, Y3, Y3
-	VXORPS  Y4, Y4, Y4
-	VXORPS  Y5, Y5, Y5
-	MOVQ    BP, AX
-	MOVQ    R10, DI
-	MOVQ    k+16(FP), R9
-	VMOVDQU (R12), Y8
-
-edge2rows3step:
-	VMOVUPS      (DI), Y6
-	VMASKMOVPS   32(DI), Y8, Y7
-	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y9
-	VFMADD231PS  Y9, Y6, Y0
-	VFMADD231PS  Y9, Y7, Y1
-	VBROADCASTSS (AX)(BX*1), Y10
+	VBROADCASTSS (AX), Y8
+	VFMADD231PS  Y8, Y6, Y0
+	VBROADCASTSS (AX)(BX*1), Y9
+	VFMADD231PS  Y9, Y6, Y1
+	VBROADCASTSS (AX)(BX*2), Y10
 	VFMADD231PS  Y10, Y6, Y2
-	VFMADD231PS  Y10, Y7, Y3
-	VBROADCASTSS (AX)(BX*2), Y11
-	VFMADD231PS  Y11, Y6, Y4
-	VFMADD231PS  Y11, Y7, Y5
+	VBROADCASTSS (AX)(DX*1), Y11
+	VFMADD231PS  Y11, Y6, Y3
+	VBROADCASTSS (CX), Y12
+	VFMADD231PS  Y12, Y6, Y4
+	ADDQ         SI, AX
+	ADDQ         SI, CX
+	DECQ         R9
+	JNE          part1rows5
+	JMP          part1write
+
+part1rows4:
+	VMASKMOVPS   (DI), Y7, Y6
+	ADDQ         R8, DI
+	VBROADCASTSS (AX), Y8
+	VFMADD231PS  Y8, Y6, Y0
+	VBROADCASTSS (AX)(BX*1), Y9
+	VFMADD231PS  Y9, Y6, Y1
+	VBROADCASTSS (AX)(BX*2), Y10
+	VFMADD231PS  Y10, Y6, Y2
+	VBROADCASTSS (AX)(DX*1), Y11
+	VFMADD231PS  Y11, Y6, Y3
 	ADDQ         SI, AX
 	DECQ         R9
-	JNE          edge2rows3step
+	JNE          part1rows4
+	JMP          part1write
+
+part1rows3:
+	VMASKMOVPS   (DI), Y7, Y6
+	ADDQ         R8, DI
+	VBROADCASTSS (AX), Y8
+	VFMADD231PS  Y8, Y6, Y0
+	VBROADCASTSS (AX)(BX*1), Y9
+	VFMADD231PS  Y9, Y6, Y1
+	VBROADCASTSS (AX)(BX*2), Y10
+	VFMADD231PS  Y10, Y6, Y2
+	ADDQ         SI, AX
+	DECQ         R9
+	JNE          part1rows3
+	JMP          part1write
+
+part1rows2:
+	VMASKMOVPS   (DI), Y7, Y6
+	ADDQ         R8, DI
+	VBROADCASTSS (AX), Y8
+	VFMADD231PS  Y8, Y6, Y0
+	VBROADCASTSS (AX)(BX*1), Y9
+	VFMADD231PS  Y9, Y6, Y1
+	ADDQ         SI, AX
+	DECQ         R9
+	JNE          part1rows2
+
+part1write:
+	SUBQ         R13, R14
+	MOVQ         R13, AX
+	IMULQ        BX, AX
+	ADDQ         AX, BP
 	VBROADCASTSS alpha+80(FP), Y6
-	MOVQ         ldc+72(FP), R13
+	VBROADCASTSS beta+84(FP), Y8
+	MOVQ         ldc+72(FP), R9
 	MOVL         beta+84(FP), DI
 	SHLL         $0x01, DI
 	MOVQ         8(SP), CX
 	VMULPS       Y6, Y0, Y0
-	VMULPS       Y6, Y1, Y1
-	VMULPS       Y6, Y2, Y2
-	VMULPS       Y6, Y3, Y3
-	VMULPS       Y6, Y4, Y4
-	VMULPS       Y6, Y5, Y5
-	JEQ          edge2rows3fresh
-	VBROADCASTSS beta+84(FP), Y7
-	MOVQ         R11, DI
-	VFMADD231PS  (DI), Y7, Y0
-	VMASKMOVPS   32(DI), Y8, Y10
-	VFMADD231PS  Y7, Y10, Y1
-	LEAQ         (DI)(R13*4), DI
-	VFMADD231PS  (DI), Y7, Y2
-	VMASKMOVPS   32(DI), Y8, Y10
-	VFMADD231PS  Y7, Y10, Y3
-	LEAQ         (DI)(R13*4), DI
-	VFMADD231PS  (DI), Y7, Y4
-	VMASKMOVPS   32(DI), Y8, Y10
-	VFMADD231PS  Y7, Y10, Y5
+	TESTQ        DI, DI
+	JEQ          part1store0
+	VMASKMOVPS   (R11), Y7, Y9
+	VFMADD231PS  Y8, Y9, Y0
 
-edge2rows3fresh:
-	VMOVUPS      Y0, (R11)
-	LEAQ         32(R11), AX
+part1store0:
+	LEAQ         (R11), AX
 	TESTQ        $0x00000004, CX
-	JEQ          edge2rows3row0without4
+	JEQ          part1row0without4
+	VMOVUPS      X0, (AX)
+	VEXTRACTF128 $0x01, Y0, X0
+	ADDQ         $0x10, AX
+
+part1row0without4:
+	TESTQ   $0x00000002, CX
+	JEQ     part1row0without2
+	VMOVSD  X0, (AX)
+	VPSRLDQ $0x08, X0, X0
+	ADDQ    $0x08, AX
+
+part1row0without2:
+	TESTQ  $0x00000001, CX
+	JEQ    part1row0without1
+	VMOVSS X0, (AX)
+
+part1row0without1:
+	LEAQ        (R11)(R9*4), R11
+	DECQ        R13
+	JEQ         part1written
+	VMULPS      Y6, Y1, Y1
+	TESTQ       DI, DI
+	JEQ         part1store1
+	VMASKMOVPS  (R11), Y7, Y9
+	VFMADD231PS Y8, Y9, Y1
+
+part1store1:
+	LEAQ         (R11), AX
+	TESTQ        $0x00000004, CX
+	JEQ          part1row1without4
 	VMOVUPS      X1, (AX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x10, AX
 
-edge2rows3row0without4:
+part1row1without4:
 	TESTQ   $0x00000002, CX
-	JEQ     edge2rows3row0without2
+	JEQ     part1row1without2
 	VMOVSD  X1, (AX)
 	VPSRLDQ $0x08, X1, X1
 	ADDQ    $0x08, AX
 
-edge2rows3row0without2:
+part1row1without2:
 	TESTQ  $0x00000001, CX
-	JEQ    edge2rows3row0without1
+	JEQ    part1row1without1
 	VMOVSS X1, (AX)
 
-edge2rows3row0without1:
-	LEAQ         (R11)(R13*4), R11
-	VMOVUPS      Y2, (R11)
-	LEAQ         32(R11), AX
+part1row1without1:
+	LEAQ        (R11)(R9*4), R11
+	DECQ        R13
+	JEQ         part1written
+	VMULPS      Y6, Y2, Y2
+	TESTQ       DI, DI
+	JEQ         part1store2
+	VMASKMOVPS  (R11), Y7, Y9
+	VFMADD231PS Y8, Y9, Y2
+
+part1store2:
+	LEAQ         (R11), AX
 	TESTQ        $0x00000004, CX
-	JEQ          edge2rows3row1without4
+	JEQ          part1row2without4
+	VMOVUPS      X2, (AX)
+	VEXTRACTF128 $0x01, Y2, X2
+	ADDQ         $0x10, AX
+
+part1row2without4:
+	TESTQ   $0x00000002, CX
+	JEQ     part1row2without2
+	VMOVSD  X2, (AX)
+	VPSRLDQ $0x08, X2, X2
+	ADDQ    $0x08, AX
+
+part1row2without2:
+	TESTQ  $0x00000001, CX
+	JEQ    part1row2without1
+	VMOVSS X2, (AX)
+
+part1row2without1:
+	LEAQ        (R11)(R9*4), R11
+	DECQ        R13
+	JEQ         part1written
+	VMULPS      Y6, Y3, Y3
+	TESTQ       DI, DI
+	JEQ         part1store3
+	VMASKMOVPS  (R11), Y7, Y9
+	VFMADD231PS Y8, Y9, Y3
+
+part1store3:
+	LEAQ         (R11), AX
+	TESTQ        $0x00000004, CX
+	JEQ          part1row3without4
 	VMOVUPS      X3, (AX)
 	VEXTRACTF128 $0x01, Y3, X3
 	ADDQ         $0x10, AX
 
-edge2rows3row1without4:
+part1row3without4:
 	TESTQ   $0x00000002, CX
-	JEQ     edge2rows3row1without2
+	JEQ     part1row3without2
 	VMOVSD  X3, (AX)
 	VPSRLDQ $0x08, X3, X3
 	ADDQ    $0x08, AX
 
-edge2rows3row1without2:
+part1row3without2:
 	TESTQ  $0x00000001, CX
-	JEQ    edge2rows3row1without1
+	JEQ    part1row3without1
 	VMOVSS X3, (AX)
 
-edge2rows3row1without1:
-	LEAQ         (R11)(R13*4), R11
-	VMOVUPS      Y4, (R11)
-	LEAQ         32(R11), AX
+part1row3without1:
+	LEAQ        (R11)(R9*4), R11
+	DECQ        R13
+	JEQ         part1written
+	VMULPS      Y6, Y4, Y4
+	TESTQ       DI, DI
+	JEQ         part1store4
+	VMASKMOVPS  (R11), Y7, Y9
+	VFMADD231PS Y8, Y9, Y4
+
+part1store4:
+	LEAQ         (R11), AX
 	TESTQ        $0x00000004, CX
-	JEQ          edge2rows3row2without4
+	JEQ          part1row4without4
+	VMOVUPS      X4, (AX)
+	VEXTRACTF128 $0x01, Y4, X4
+	ADDQ         $0x10, AX
+
+part1row4without4:
+	TESTQ   $0x00000002, CX
+	JEQ     part1row4without2
+	VMOVSD  X4, (AX)
+	VPSRLDQ $0x08, X4, X4
+	ADDQ    $0x08, AX
+
+part1row4without2:
+	TESTQ  $0x00000001, CX
+	JEQ    part1row4without1
+	VMOVSS X4, (AX)
+
+part1row4without1:
+	LEAQ        (R11)(R9*4), R11
+	DECQ        R13
+	JEQ         part1written
+	VMULPS      Y6, Y5, Y5
+	TESTQ       DI, DI
+	JEQ         part1store5
+	VMASKMOVPS  (R11), Y7, Y9
+	VFMADD231PS Y8, Y9, Y5
+
+part1store5:
+	LEAQ         (R11), AX
+	TESTQ        $0x00000004, CX
+	JEQ          part1row5without4
 	VMOVUPS      X5, (AX)
 	VEXTRACTF128 $0x01, Y5, X5
 	ADDQ         $0x10, AX
 
-edge2rows3row2without4:
+part1row5without4:
 	TESTQ   $0x00000002, CX
-	JEQ     edge2rows3row2without2
+	JEQ     part1row5without2
 	VMOVSD  X5, (AX)
 	VPSRLDQ $0x08, X5, X5
 	ADDQ    $0x08, AX
 
-edge2rows3row2without2:
+part1row5without2:
 	TESTQ  $0x00000001, CX
-	JEQ    edge2rows3row2without1
+	JEQ    part1row5without1
 	VMOVSS X5, (AX)
 
-edge2rows3row2without1:
-	LEAQ   (R11)(R13*4), R11
-	IMUL3Q $0x03, BX, R13
-	ADDQ   R13, BP
-	SUBQ   $0x03, R14
-	JNE    edge2sliver
-	JMP    done
+part1row5without1:
+	LEAQ (R11)(R9*4), R11
 
-edge2rows2:
-	VXORPS  Y0, Y0, Y0
-	VXORPS  Y1, Y1, Y1
-	VXORPS  Y2, Y2, Y2
-	VXORPS  Y3, Y3, Y3
-	MOVQ    BP, AX
-	MOVQ    R10, DI
-	MOVQ    k+16(FP), R9
-	VMOVDQU (R12), Y6
+part1written:
+	TESTQ R14, R14
+	JNE   part1sliver
+	JMP   done
 
-edge2rows2step:
-	VMOVUPS      (DI), Y4
-	VMASKMOVPS   32(DI), Y6, Y5
+whole1:
+whole1sliver:
+	// The last two slivers have nearly the same number of rows.
+	MOVQ R14, R13
+	CMPQ R14, $0x06
+	JLE  whole1cut
+	MOVQ $0x00000006, R13
+	CMPQ R14, $0x0a
+	JGT  whole1cut
+	LEAQ 1(R14), R13
+	SHRQ $0x01, R13
+
+whole1cut:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	MOVQ   BP, AX
+	LEAQ   (AX)(BX*4), CX
+	MOVQ   R10, DI
+	MOVQ   k+16(FP), R9
+	CMPQ   R13, $0x06
+	JGE    whole1rows6
+	CMPQ   R13, $0x05
+	JGE    whole1rows5
+	CMPQ   R13, $0x04
+	JGE    whole1rows4
+	CMPQ   R13, $0x03
+	JGE    whole1rows3
+	CMPQ   R13, $0x02
+	JGE    whole1rows2
+
+whole1rows1:
+	VMOVUPS      (DI), Y6
 	ADDQ         R8, DI
 	VBROADCASTSS (AX), Y7
-	VFMADD231PS  Y7, Y4, Y0
-	VFMADD231PS  Y7, Y5, Y1
-	VBROADCASTSS (AX)(BX*1), Y8
-	VFMADD231PS  Y8, Y4, Y2
-	VFMADD231PS  Y8, Y5, Y3
+	VFMADD231PS  Y7, Y6, Y0
 	ADDQ         SI, AX
 	DECQ         R9
-	JNE          edge2rows2step
-	VBROADCASTSS alpha+80(FP), Y4
-	MOVQ         ldc+72(FP), R13
-	MOVL         beta+84(FP), DI
-	SHLL         $0x01, DI
-	MOVQ         8(SP), CX
-	VMULPS       Y4, Y0, Y0
-	VMULPS       Y4, Y1, Y1
-	VMULPS       Y4, Y2, Y2
-	VMULPS       Y4, Y3, Y3
-	JEQ          edge2rows2fresh
-	VBROADCASTSS beta+84(FP), Y5
-	MOVQ         R11, DI
-	VFMADD231PS  (DI), Y5, Y0
-	VMASKMOVPS   32(DI), Y6, Y8
-	VFMADD231PS  Y5, Y8, Y1
-	LEAQ         (DI)(R13*4), DI
-	VFMADD231PS  (DI), Y5, Y2
-	VMASKMOVPS   32(DI), Y6, Y8
-	VFMADD231PS  Y5, Y8, Y3
+	JNE          whole1rows1
+	JMP          whole1write
 
-edge2rows2fresh:
-	VMOVUPS      Y0, (R11)
-	LEAQ         32(R11), AX
-	TESTQ        $0x00000004, CX
-	JEQ          edge2rows2row0without4
-	VMOVUPS      X1, (AX)
-	VEXTRACTF128 $0x01, Y1, X1
-	ADDQ         $0x10, AX
-
-edge2rows2row0without4:
-	TESTQ   $0x00000002, CX
-	JEQ     edge2rows2row0without2
-	VMOVSD  X1, (AX)
-	VPSRLDQ $0x08, X1, X1
-	ADDQ    $0x08, AX
-
-edge2rows2row0without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge2rows2row0without1
-	VMOVSS X1, (AX)
-
-edge2rows2row0without1:
-	LEAQ         (R11)(R13*4), R11
-	VMOVUPS      Y2, (R11)
-	LEAQ         32(R11), AX
-	TESTQ        $0x00000004, CX
-	JEQ          edge2rows2row1without4
-	VMOVUPS      X3, (AX)
-	VEXTRACTF128 $0x01, Y3, X3
-	ADDQ         $0x10, AX
-
-edge2rows2row1without4:
-	TESTQ   $0x00000002, CX
-	JEQ     edge2rows2row1without2
-	VMOVSD  X3, (AX)
-	VPSRLDQ $0x08, X3, X3
-	ADDQ    $0x08, AX
-
-edge2rows2row1without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge2rows2row1without1
-	VMOVSS X3, (AX)
-
-edge2rows2row1without1:
-	LEAQ   (R11)(R13*4), R11
-	IMUL3Q $0x02, BX, R13
-	ADDQ   R13, BP
-	SUBQ   $0x02, R14
-	JNE    edge2sliver
-	JMP    done
-
-edge2rows1:
-	VXORPS  Y0, Y0, Y0
-	VXORPS  Y1, Y1, Y1
-	MOVQ    BP, AX
-	MOVQ    R10, DI
-	MOVQ    k+16(FP), R9
-	VMOVDQU (R12), Y4
-
-edge2rows1step:
-	VMOVUPS      (DI), Y2
-	VMASKMOVPS   32(DI), Y4, Y3
+whole1rows6:
+	VMOVUPS      (DI), Y6
 	ADDQ         R8, DI
-	VBROADCASTSS (AX), Y5
-	VFMADD231PS  Y5, Y2, Y0
-	VFMADD231PS  Y5, Y3, Y1
+	VBROADCASTSS (AX), Y7
+	VFMADD231PS  Y7, Y6, Y0
+	VBROADCASTSS (AX)(BX*1), Y8
+	VFMADD231PS  Y8, Y6, Y1
+	VBROADCASTSS (AX)(BX*2), Y9
+	VFMADD231PS  Y9, Y6, Y2
+	VBROADCASTSS (AX)(DX*1), Y10
+	VFMADD231PS  Y10, Y6, Y3
+	VBROADCASTSS (CX), Y11
+	VFMADD231PS  Y11, Y6, Y4
+	VBROADCASTSS (CX)(BX*1), Y12
+	VFMADD231PS  Y12, Y6, Y5
+	ADDQ         SI, AX
+	ADDQ         SI, CX
+	DECQ         R9
+	JNE          whole1rows6
+	JMP          whole1write
+
+whole1rows5:
+	VMOVUPS      (DI), Y6
+	ADDQ         R8, DI
+	VBROADCASTSS (AX), Y7
+	VFMADD231PS  Y7, Y6, Y0
+	VBROADCASTSS (AX)(BX*1), Y8
+	VFMADD231PS  Y8, Y6, Y1
+	VBROADCASTSS (AX)(BX*2), Y9
+	VFMADD231PS  Y9, Y6, Y2
+	VBROADCASTSS (AX)(DX*1), Y10
+	VFMADD231PS  Y10, Y6, Y3
+	VBROADCASTSS (CX), Y11
+	VFMADD231PS  Y11, Y6, Y4
+	ADDQ         SI, AX
+	ADDQ         SI, CX
+	DECQ         R9
+	JNE          whole1rows5
+	JMP          whole1write
+
+whole1rows4:
+	VMOVUPS      (DI), Y6
+	ADDQ         R8, DI
+	VBROADCASTSS (AX), Y7
+	VFMADD231PS  Y7, Y6, Y0
+	VBROADCASTSS (AX)(BX*1), Y8
+	VFMADD231PS  Y8, Y6, Y1
+	VBROADCASTSS (AX)(BX*2), Y9
+	VFMADD231PS  Y9, Y6, Y2
+	VBROADCASTSS (AX)(DX*1), Y10
+	VFMADD231PS  Y10, Y6, Y3
 	ADDQ         SI, AX
 	DECQ         R9
-	JNE          edge2rows1step
-	VBROADCASTSS alpha+80(FP), Y2
-	MOVQ         ldc+72(FP), R13
+	JNE          whole1rows4
+	JMP          whole1write
+
+whole1rows3:
+	VMOVUPS      (DI), Y6
+	ADDQ         R8, DI
+	VBROADCASTSS (AX), Y7
+	VFMADD231PS  Y7, Y6, Y0
+	VBROADCASTSS (AX)(BX*1), Y8
+	VFMADD231PS  Y8, Y6, Y1
+	VBROADCASTSS (AX)(BX*2), Y9
+	VFMADD231PS  Y9, Y6, Y2
+	ADDQ         SI, AX
+	DECQ         R9
+	JNE          whole1rows3
+	JMP          whole1write
+
+whole1rows2:
+	VMOVUPS      (DI), Y6
+	ADDQ         R8, DI
+	VBROADCASTSS (AX), Y7
+	VFMADD231PS  Y7, Y6, Y0
+	VBROADCASTSS (AX)(BX*1), Y8
+	VFMADD231PS  Y8, Y6, Y1
+	ADDQ         SI, AX
+	DECQ         R9
+	JNE          whole1rows2
+
+whole1write:
+	SUBQ         R13, R14
+	MOVQ         R13, AX
+	IMULQ        BX, AX
+	ADDQ         AX, BP
+	VBROADCASTSS alpha+80(FP), Y6
+	VBROADCASTSS beta+84(FP), Y7
+	MOVQ         ldc+72(FP), R9
 	MOVL         beta+84(FP), DI
 	SHLL         $0x01, DI
-	MOVQ         8(SP), CX
-	VMULPS       Y2, Y0, Y0
-	VMULPS       Y2, Y1, Y1
-	JEQ          edge2rows1fresh
-	VBROADCASTSS beta+84(FP), Y3
-	MOVQ         R11, DI
-	VFMADD231PS  (DI), Y3, Y0
-	VMASKMOVPS   32(DI), Y4, Y6
-	VFMADD231PS  Y3, Y6, Y1
+	VMULPS       Y6, Y0, Y0
+	TESTQ        DI, DI
+	JEQ          whole1store0
+	VFMADD231PS  (R11), Y7, Y0
 
-edge2rows1fresh:
-	VMOVUPS      Y0, (R11)
-	LEAQ         32(R11), AX
-	TESTQ        $0x00000004, CX
-	JEQ          edge2rows1row0without4
-	VMOVUPS      X1, (AX)
-	VEXTRACTF128 $0x01, Y1, X1
-	ADDQ         $0x10, AX
+whole1store0:
+	VMOVUPS     Y0, (R11)
+	LEAQ        (R11)(R9*4), R11
+	DECQ        R13
+	JEQ         whole1written
+	VMULPS      Y6, Y1, Y1
+	TESTQ       DI, DI
+	JEQ         whole1store1
+	VFMADD231PS (R11), Y7, Y1
 
-edge2rows1row0without4:
-	TESTQ   $0x00000002, CX
-	JEQ     edge2rows1row0without2
-	VMOVSD  X1, (AX)
-	VPSRLDQ $0x08, X1, X1
-	ADDQ    $0x08, AX
+whole1store1:
+	VMOVUPS     Y1, (R11)
+	LEAQ        (R11)(R9*4), R11
+	DECQ        R13
+	JEQ         whole1written
+	VMULPS      Y6, Y2, Y2
+	TESTQ       DI, DI
+	JEQ         whole1store2
+	VFMADD231PS (R11), Y7, Y2
 
-edge2rows1row0without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge2rows1row0without1
-	VMOVSS X1, (AX)
+whole1store2:
+	VMOVUPS     Y2, (R11)
+	LEAQ        (R11)(R9*4), R11
+	DECQ        R13
+	JEQ         whole1written
+	VMULPS      Y6, Y3, Y3
+	TESTQ       DI, DI
+	JEQ         whole1store3
+	VFMADD231PS (R11), Y7, Y3
 
-edge2rows1row0without1:
-	LEAQ   (R11)(R13*4), R11
-	IMUL3Q $0x01, BX, R13
-	ADDQ   R13, BP
-	SUBQ   $0x01, R14
+whole1store3:
+	VMOVUPS     Y3, (R11)
+	LEAQ        (R11)(R9*4), R11
+	DECQ        R13
+	JEQ         whole1written
+	VMULPS      Y6, Y4, Y4
+	TESTQ       DI, DI
+	JEQ         whole1store4
+	VFMADD231PS (R11), Y7, Y4
+
+whole1store4:
+	VMOVUPS     Y4, (R11)
+	LEAQ        (R11)(R9*4), R11
+	DECQ        R13
+	JEQ         whole1written
+	VMULPS      Y6, Y5, Y5
+	TESTQ       DI, DI
+	JEQ         whole1store5
+	VFMADD231PS (R11), Y7, Y5
+
+whole1store5:
+	VMOVUPS Y5, (R11)
+	LEAQ    (R11)(R9*4), R11
+
+whole1written:
+	TESTQ R14, R14
+	JNE   whole1sliver
 
 done:
 	VZEROUPPER

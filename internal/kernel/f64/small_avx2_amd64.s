@@ -31,1485 +31,31 @@ block:
 	MOVQ m+0(FP), R14
 	MOVQ a+24(FP), BP
 	CMPQ R12, $0x04
-	JLT  edge1
-	JEQ  full1
+	JLT  part1
+	JEQ  whole1
 	CMPQ R12, $0x08
-	JLT  edge2
+	JLT  part2
+	JMP  whole2
 
-full2sliver:
-	CMPQ R14, $0x06
-	JEQ  full2rows6
-	CMPQ R14, $0x05
-	JEQ  full2rows5
-	CMPQ R14, $0x04
-	JEQ  full2rows4
-	CMPQ R14, $0x03
-	JEQ  full2rows3
-	CMPQ R14, $0x02
-	JEQ  full2rows2
-	CMPQ R14, $0x01
-	JEQ  full2rows1
-
-	// The last two slivers have nearly the same number of rows.
-	CMPQ R14, $0x0a
-	JGT  full2rows6
-	CMPQ R14, $0x08
-	JLE  full2rows4
-	JMP  full2rows5
-
-full2rows6:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y8, Y8, Y8
-	VXORPS Y9, Y9, Y9
-	VXORPS Y10, Y10, Y10
-	VXORPS Y11, Y11, Y11
-	MOVQ   BP, AX
-	LEAQ   (AX)(BX*4), CX
-	MOVQ   R10, DI
-	MOVQ   k+16(FP), R9
-
-full2rows6step:
-	VMOVUPD      (DI), Y12
-	VMOVUPD      32(DI), Y13
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y14
-	VFMADD231PD  Y14, Y12, Y0
-	VFMADD231PD  Y14, Y13, Y1
-	VBROADCASTSD (AX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y2
-	VFMADD231PD  Y15, Y13, Y3
-	VBROADCASTSD (AX)(BX*2), Y14
-	VFMADD231PD  Y14, Y12, Y4
-	VFMADD231PD  Y14, Y13, Y5
-	VBROADCASTSD (AX)(DX*1), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	VBROADCASTSD (CX), Y14
-	VFMADD231PD  Y14, Y12, Y8
-	VFMADD231PD  Y14, Y13, Y9
-	VBROADCASTSD (CX)(BX*1), Y15
-	VFMADD231PD  Y15, Y12, Y10
-	VFMADD231PD  Y15, Y13, Y11
-	ADDQ         SI, AX
-	ADDQ         SI, CX
-	DECQ         R9
-	JNE          full2rows6step
-	VBROADCASTSD alpha+80(FP), Y12
-	MOVQ         ldc+72(FP), R13
-	MOVQ         beta+88(FP), DI
-	SHLQ         $0x01, DI
-	VMULPD       Y12, Y0, Y0
-	VMULPD       Y12, Y1, Y1
-	VMULPD       Y12, Y2, Y2
-	VMULPD       Y12, Y3, Y3
-	VMULPD       Y12, Y4, Y4
-	VMULPD       Y12, Y5, Y5
-	VMULPD       Y12, Y6, Y6
-	VMULPD       Y12, Y7, Y7
-	VMULPD       Y12, Y8, Y8
-	VMULPD       Y12, Y9, Y9
-	VMULPD       Y12, Y10, Y10
-	VMULPD       Y12, Y11, Y11
-	JEQ          full2rows6fresh
-	VBROADCASTSD beta+88(FP), Y13
-	MOVQ         R11, DI
-	VFMADD231PD  (DI), Y13, Y0
-	VFMADD231PD  32(DI), Y13, Y1
-	LEAQ         (DI)(R13*8), DI
-	VFMADD231PD  (DI), Y13, Y2
-	VFMADD231PD  32(DI), Y13, Y3
-	LEAQ         (DI)(R13*8), DI
-	VFMADD231PD  (DI), Y13, Y4
-	VFMADD231PD  32(DI), Y13, Y5
-	LEAQ         (DI)(R13*8), DI
-	VFMADD231PD  (DI), Y13, Y6
-	VFMADD231PD  32(DI), Y13, Y7
-	LEAQ         (DI)(R13*8), DI
-	VFMADD231PD  (DI), Y13, Y8
-	VFMADD231PD  32(DI), Y13, Y9
-	LEAQ         (DI)(R13*8), DI
-	VFMADD231PD  (DI), Y13, Y10
-	VFMADD231PD  32(DI), Y13, Y11
-
-full2rows6fresh:
-	VMOVUPD Y0, (R11)
-	VMOVUPD Y1, 32(R11)
-	LEAQ    (R11)(R13*8), R11
-	VMOVUPD Y2, (R11)
-	VMOVUPD Y3, 32(R11)
-	LEAQ    (R11)(R13*8), R11
-	VMOVUPD Y4, (R11)
-	VMOVUPD Y5, 32(R11)
-	LEAQ    (R11)(R13*8), R11
-	VMOVUPD Y6, (R11)
-	VMOVUPD Y7, 32(R11)
-	LEAQ    (R11)(R13*8), R11
-	VMOVUPD Y8, (R11)
-	VMOVUPD Y9, 32(R11)
-	LEAQ    (R11)(R13*8), R11
-	VMOVUPD Y10, (R11)
-	VMOVUPD Y11, 32(R11)
-	LEAQ    (R11)(R13*8), R11
-	IMUL3Q  $0x06, BX, R13
-	ADDQ    R13, BP
-	SUBQ    $0x06, R14
-	JNE     full2sliver
-	JMP     full2next
-
-full2rows5:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y8, Y8, Y8
-	VXORPS Y9, Y9, Y9
-	MOVQ   BP, AX
-	LEAQ   (AX)(BX*4), CX
-	MOVQ   R10, DI
-	MOVQ   k+16(FP), R9
-
-full2rows5step:
-	VMOVUPD      (DI), Y10
-	VMOVUPD      32(DI), Y11
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y12
-	VFMADD231PD  Y12, Y10, Y0
-	VFMADD231PD  Y12, Y11, Y1
-	VBROADCASTSD (AX)(BX*1), Y13
-	VFMADD231PD  Y13, Y10, Y2
-	VFMADD231PD  Y13, Y11, Y3
-	VBROADCASTSD (AX)(BX*2), Y14
-	VFMADD231PD  Y14, Y10, Y4
-	VFMADD231PD  Y14, Y11, Y5
-	VBROADCASTSD (AX)(DX*1), Y15
-	VFMADD231PD  Y15, Y10, Y6
-	VFMADD231PD  Y15, Y11, Y7
-	VBROADCASTSD (CX), Y12
-	VFMADD231PD  Y12, Y10, Y8
-	VFMADD231PD  Y12, Y11, Y9
-	ADDQ         SI, AX
-	ADDQ         SI, CX
-	DECQ         R9
-	JNE          full2rows5step
-	VBROADCASTSD alpha+80(FP), Y10
-	MOVQ         ldc+72(FP), R13
-	MOVQ         beta+88(FP), DI
-	SHLQ         $0x01, DI
-	VMULPD       Y10, Y0, Y0
-	VMULPD       Y10, Y1, Y1
-	VMULPD       Y10, Y2, Y2
-	VMULPD       Y10, Y3, Y3
-	VMULPD       Y10, Y4, Y4
-	VMULPD       Y10, Y5, Y5
-	VMULPD       Y10, Y6, Y6
-	VMULPD       Y10, Y7, Y7
-	VMULPD       Y10, Y8, Y8
-	VMULPD       Y10, Y9, Y9
-	JEQ          full2rows5fresh
-	VBROADCASTSD beta+88(FP), Y11
-	MOVQ         R11, DI
-	VFMADD231PD  (DI), Y11, Y0
-	VFMADD231PD  32(DI), Y11, Y1
-	LEAQ         (DI)(R13*8), DI
-	VFMADD231PD  (DI), Y11, Y2
-	VFMADD231PD  32(DI), Y11, Y3
-	LEAQ         (DI)(R13*8), DI
-	VFMADD231PD  (DI), Y11, Y4
-	VFMADD231PD  32(DI), Y11, Y5
-	LEAQ         (DI)(R13*8), DI
-	VFMADD231PD  (DI), Y11, Y6
-	VFMADD231PD  32(DI), Y11, Y7
-	LEAQ         (DI)(R13*8), DI
-	VFMADD231PD  (DI), Y11, Y8
-	VFMADD231PD  32(DI), Y11, Y9
-
-full2rows5fresh:
-	VMOVUPD Y0, (R11)
-	VMOVUPD Y1, 32(R11)
-	LEAQ    (R11)(R13*8), R11
-	VMOVUPD Y2, (R11)
-	VMOVUPD Y3, 32(R11)
-	LEAQ    (R11)(R13*8), R11
-	VMOVUPD Y4, (R11)
-	VMOVUPD Y5, 32(R11)
-	LEAQ    (R11)(R13*8), R11
-	VMOVUPD Y6, (R11)
-	VMOVUPD Y7, 32(R11)
-	LEAQ    (R11)(R13*8), R11
-	VMOVUPD Y8, (R11)
-	VMOVUPD Y9, 32(R11)
-	LEAQ    (R11)(R13*8), R11
-	IMUL3Q  $0x05, BX, R13
-	ADDQ    R13, BP
-	SUBQ    $0x05, R14
-	JNE     full2sliver
-	JMP     full2next
-
-full2rows4:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	MOVQ   BP, AX
-	MOVQ   R10, DI
-	MOVQ   k+16(FP), R9
-
-full2rows4step:
-	VMOVUPD      (DI), Y8
-	VMOVUPD      32(DI), Y9
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y10
-	VFMADD231PD  Y10, Y8, Y0
-	VFMADD231PD  Y10, Y9, Y1
-	VBROADCASTSD (AX)(BX*1), Y11
-	VFMADD231PD  Y11, Y8, Y2
-	VFMADD231PD  Y11, Y9, Y3
-	VBROADCASTSD (AX)(BX*2), Y12
-	VFMADD231PD  Y12, Y8, Y4
-	VFMADD231PD  Y12, Y9, Y5
-	VBROADCASTSD (AX)(DX*1), Y13
-	VFMADD231PD  Y13, Y8, Y6
-	VFMADD231PD  Y13, Y9, Y7
-	ADDQ         SI, AX
-	DECQ         R9
-	JNE          full2rows4step
-	VBROADCASTSD alpha+80(FP), Y8
-	MOVQ         ldc+72(FP), R13
-	MOVQ         beta+88(FP), DI
-	SHLQ         $0x01, DI
-	VMULPD       Y8, Y0, Y0
-	VMULPD       Y8, Y1, Y1
-	VMULPD       Y8, Y2, Y2
-	VMULPD       Y8, Y3, Y3
-	VMULPD       Y8, Y4, Y4
-	VMULPD       Y8, Y5, Y5
-	VMULPD       Y8, Y6, Y6
-	VMULPD       Y8, Y7, Y7
-	JEQ          full2rows4fresh
-	VBROADCASTSD beta+88(FP), Y9
-	MOVQ         R11, DI
-	VFMADD231PD  (DI), Y9, Y0
-	VFMADD231PD  32(DI), Y9, Y1
-	LEAQ         (DI)(R13*8), DI
-	VFMADD231PD  (DI), Y9, Y2
-	VFMADD231PD  32(DI), Y9, Y3
-	LEAQ         (DI)(R13*8), DI
-	VFMADD231PD  (DI), Y9, Y4
-	VFMADD231PD  32(DI), Y9, Y5
-	LEAQ         (DI)(R13*8), DI
-	VFMADD231PD  (DI), Y9, Y6
-	VFMADD231PD  32(DI), Y9, Y7
-
-full2rows4fresh:
-	VMOVUPD Y0, (R11)
-	VMOVUPD Y1, 32(R11)
-	LEAQ    (R11)(R13*8), R11
-	VMOVUPD Y2, (R11)
-	VMOVUPD Y3, 32(R11)
-	LEAQ    (R11)(R13*8), R11
-	VMOVUPD Y4, (R11)
-	VMOVUPD Y5, 32(R11)
-	LEAQ    (R11)(R13*8), R11
-	VMOVUPD Y6, (R11)
-	VMOVUPD Y7, 32(R11)
-	LEAQ    (R11)(R13*8), R11
-	IMUL3Q  $0x04, BX, R13
-	ADDQ    R13, BP
-	SUBQ    $0x04, R14
-	JNE     full2sliver
-	JMP     full2next
-
-full2rows3:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	MOVQ   BP, AX
-	MOVQ   R10, DI
-	MOVQ   k+16(FP), R9
-
-full2rows3step:
-	VMOVUPD      (DI), Y6
-	VMOVUPD      32(DI), Y7
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y8
-	VFMADD231PD  Y8, Y6, Y0
-	VFMADD231PD  Y8, Y7, Y1
-	VBROADCASTSD (AX)(BX*1), Y9
-	VFMADD231PD  Y9, Y6, Y2
-	VFMADD231PD  Y9, Y7, Y3
-	VBROADCASTSD (AX)(BX*2), Y10
-	VFMADD231PD  Y10, Y6, Y4
-	VFMADD231PD  Y10, Y7, Y5
-	ADDQ         SI, AX
-	DECQ         R9
-	JNE          full2rows3step
-	VBROADCASTSD alpha+80(FP), Y6
-	MOVQ         ldc+72(FP), R13
-	MOVQ         beta+88(FP), DI
-	SHLQ         $0x01, DI
-	VMULPD       Y6, Y0, Y0
-	VMULPD       Y6, Y1, Y1
-	VMULPD       Y6, Y2, Y2
-	VMULPD       Y6, Y3, Y3
-	VMULPD       Y6, Y4, Y4
-	VMULPD       Y6, Y5, Y5
-	JEQ          full2rows3fresh
-	VBROADCASTSD beta+88(FP), Y7
-	MOVQ         R11, DI
-	VFMADD231PD  (DI), Y7, Y0
-	VFMADD231PD  32(DI), Y7, Y1
-	LEAQ         (DI)(R13*8), DI
-	VFMADD231PD  (DI), Y7, Y2
-	VFMADD231PD  32(DI), Y7, Y3
-	LEAQ         (DI)(R13*8), DI
-	VFMADD231PD  (DI), Y7, Y4
-	VFMADD231PD  32(DI), Y7, Y5
-
-full2rows3fresh:
-	VMOVUPD Y0, (R11)
-	VMOVUPD Y1, 32(R11)
-	LEAQ    (R11)(R13*8), R11
-	VMOVUPD Y2, (R11)
-	VMOVUPD Y3, 32(R11)
-	LEAQ    (R11)(R13*8), R11
-	VMOVUPD Y4, (R11)
-	VMOVUPD Y5, 32(R11)
-	LEAQ    (R11)(R13*8), R11
-	IMUL3Q  $0x03, BX, R13
-	ADDQ    R13, BP
-	SUBQ    $0x03, R14
-	JNE     full2sliver
-	JMP     full2next
-
-full2rows2:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	MOVQ   BP, AX
-	MOVQ   R10, DI
-	MOVQ   k+16(FP), R9
-
-full2rows2step:
-	VMOVUPD      (DI), Y4
-	VMOVUPD      32(DI), Y5
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y6
-	VFMADD231PD  Y6, Y4, Y0
-	VFMADD231PD  Y6, Y5, Y1
-	VBROADCASTSD (AX)(BX*1), Y7
-	VFMADD231PD  Y7, Y4, Y2
-	VFMADD231PD  Y7, Y5, Y3
-	ADDQ         SI, AX
-	DECQ         R9
-	JNE          full2rows2step
-	VBROADCASTSD alpha+80(FP), Y4
-	MOVQ         ldc+72(FP), R13
-	MOVQ         beta+88(FP), DI
-	SHLQ         $0x01, DI
-	VMULPD       Y4, Y0, Y0
-	VMULPD       Y4, Y1, Y1
-	VMULPD       Y4, Y2, Y2
-	VMULPD       Y4, Y3, Y3
-	JEQ          full2rows2fresh
-	VBROADCASTSD beta+88(FP), Y5
-	MOVQ         R11, DI
-	VFMADD231PD  (DI), Y5, Y0
-	VFMADD231PD  32(DI), Y5, Y1
-	LEAQ         (DI)(R13*8), DI
-	VFMADD231PD  (DI), Y5, Y2
-	VFMADD231PD  32(DI), Y5, Y3
-
-full2rows2fresh:
-	VMOVUPD Y0, (R11)
-	VMOVUPD Y1, 32(R11)
-	LEAQ    (R11)(R13*8), R11
-	VMOVUPD Y2, (R11)
-	VMOVUPD Y3, 32(R11)
-	LEAQ    (R11)(R13*8), R11
-	IMUL3Q  $0x02, BX, R13
-	ADDQ    R13, BP
-	SUBQ    $0x02, R14
-	JNE     full2sliver
-	JMP     full2next
-
-full2rows1:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	MOVQ   BP, AX
-	MOVQ   R10, DI
-	MOVQ   k+16(FP), R9
-
-full2rows1step:
-	VMOVUPD      (DI), Y2
-	VMOVUPD      32(DI), Y3
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y4
-	VFMADD231PD  Y4, Y2, Y0
-	VFMADD231PD  Y4, Y3, Y1
-	ADDQ         SI, AX
-	DECQ         R9
-	JNE          full2rows1step
-	VBROADCASTSD alpha+80(FP), Y2
-	MOVQ         ldc+72(FP), R13
-	MOVQ         beta+88(FP), DI
-	SHLQ         $0x01, DI
-	VMULPD       Y2, Y0, Y0
-	VMULPD       Y2, Y1, Y1
-	JEQ          full2rows1fresh
-	VBROADCASTSD beta+88(FP), Y3
-	MOVQ         R11, DI
-	VFMADD231PD  (DI), Y3, Y0
-	VFMADD231PD  32(DI), Y3, Y1
-
-full2rows1fresh:
-	VMOVUPD Y0, (R11)
-	VMOVUPD Y1, 32(R11)
-	LEAQ    (R11)(R13*8), R11
-	IMUL3Q  $0x01, BX, R13
-	ADDQ    R13, BP
-	SUBQ    $0x01, R14
-
-full2next:
-	MOVQ (SP), R11
-	ADDQ $0x00000040, R10
-	ADDQ $0x00000040, R11
-	MOVQ R11, (SP)
-	SUBQ $0x08, R12
-	JNE  block
-	JMP  done
-
-full1:
-full1sliver:
-	CMPQ R14, $0x06
-	JEQ  full1rows6
-	CMPQ R14, $0x05
-	JEQ  full1rows5
-	CMPQ R14, $0x04
-	JEQ  full1rows4
-	CMPQ R14, $0x03
-	JEQ  full1rows3
-	CMPQ R14, $0x02
-	JEQ  full1rows2
-	CMPQ R14, $0x01
-	JEQ  full1rows1
-
-	// The last two slivers have nearly the same number of rows.
-	CMPQ R14, $0x0a
-	JGT  full1rows6
-	CMPQ R14, $0x08
-	JLE  full1rows4
-	JMP  full1rows5
-
-full1rows6:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	MOVQ   BP, AX
-	LEAQ   (AX)(BX*4), CX
-	MOVQ   R10, DI
-	MOVQ   k+16(FP), R9
-
-full1rows6step:
-	VMOVUPD      (DI), Y6
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y7
-	VFMADD231PD  Y7, Y6, Y0
-	VBROADCASTSD (AX)(BX*1), Y8
-	VFMADD231PD  Y8, Y6, Y1
-	VBROADCASTSD (AX)(BX*2), Y9
-	VFMADD231PD  Y9, Y6, Y2
-	VBROADCASTSD (AX)(DX*1), Y10
-	VFMADD231PD  Y10, Y6, Y3
-	VBROADCASTSD (CX), Y11
-	VFMADD231PD  Y11, Y6, Y4
-	VBROADCASTSD (CX)(BX*1), Y12
-	VFMADD231PD  Y12, Y6, Y5
-	ADDQ         SI, AX
-	ADDQ         SI, CX
-	DECQ         R9
-	JNE          full1rows6step
-	VBROADCASTSD alpha+80(FP), Y6
-	MOVQ         ldc+72(FP), R13
-	MOVQ         beta+88(FP), DI
-	SHLQ         $0x01, DI
-	VMULPD       Y6, Y0, Y0
-	VMULPD       Y6, Y1, Y1
-	VMULPD       Y6, Y2, Y2
-	VMULPD       Y6, Y3, Y3
-	VMULPD       Y6, Y4, Y4
-	VMULPD       Y6, Y5, Y5
-	JEQ          full1rows6fresh
-	VBROADCASTSD beta+88(FP), Y7
-	MOVQ         R11, DI
-	VFMADD231PD  (DI), Y7, Y0
-	LEAQ         (DI)(R13*8), DI
-	VFMADD231PD  (DI), Y7, Y1
-	LEAQ         (DI)(R13*8), DI
-	VFMADD231PD  (DI), Y7, Y2
-	LEAQ         (DI)(R13*8), DI
-	VFMADD231PD  (DI), Y7, Y3
-	LEAQ         (DI)(R13*8), DI
-	VFMADD231PD  (DI), Y7, Y4
-	LEAQ         (DI)(R13*8), DI
-	VFMADD231PD  (DI), Y7, Y5
-
-full1rows6fresh:
-	VMOVUPD Y0, (R11)
-	LEAQ    (R11)(R13*8), R11
-	VMOVUPD Y1, (R11)
-	LEAQ    (R11)(R13*8), R11
-	VMOVUPD Y2, (R11)
-	LEAQ    (R11)(R13*8), R11
-	VMOVUPD Y3, (R11)
-	LEAQ    (R11)(R13*8), R11
-	VMOVUPD Y4, (R11)
-	LEAQ    (R11)(R13*8), R11
-	VMOVUPD Y5, (R11)
-	LEAQ    (R11)(R13*8), R11
-	IMUL3Q  $0x06, BX, R13
-	ADDQ    R13, BP
-	SUBQ    $0x06, R14
-	JNE     full1sliver
-	JMP     full1next
-
-full1rows5:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	MOVQ   BP, AX
-	LEAQ   (AX)(BX*4), CX
-	MOVQ   R10, DI
-	MOVQ   k+16(FP), R9
-
-full1rows5step:
-	VMOVUPD      (DI), Y5
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y6
-	VFMADD231PD  Y6, Y5, Y0
-	VBROADCASTSD (AX)(BX*1), Y7
-	VFMADD231PD  Y7, Y5, Y1
-	VBROADCASTSD (AX)(BX*2), Y8
-	VFMADD231PD  Y8, Y5, Y2
-	VBROADCASTSD (AX)(DX*1), Y9
-	VFMADD231PD  Y9, Y5, Y3
-	VBROADCASTSD (CX), Y10
-	VFMADD231PD  Y10, Y5, Y4
-	ADDQ         SI, AX
-	ADDQ         SI, CX
-	DECQ         R9
-	JNE          full1rows5step
-	VBROADCASTSD alpha+80(FP), Y5
-	MOVQ         ldc+72(FP), R13
-	MOVQ         beta+88(FP), DI
-	SHLQ         $0x01, DI
-	VMULPD       Y5, Y0, Y0
-	VMULPD       Y5, Y1, Y1
-	VMULPD       Y5, Y2, Y2
-	VMULPD       Y5, Y3, Y3
-	VMULPD       Y5, Y4, Y4
-	JEQ          full1rows5fresh
-	VBROADCASTSD beta+88(FP), Y6
-	MOVQ         R11, DI
-	VFMADD231PD  (DI), Y6, Y0
-	LEAQ         (DI)(R13*8), DI
-	VFMADD231PD  (DI), Y6, Y1
-	LEAQ         (DI)(R13*8), DI
-	VFMADD231PD  (DI), Y6, Y2
-	LEAQ         (DI)(R13*8), DI
-	VFMADD231PD  (DI), Y6, Y3
-	LEAQ         (DI)(R13*8), DI
-	VFMADD231PD  (DI), Y6, Y4
-
-full1rows5fresh:
-	VMOVUPD Y0, (R11)
-	LEAQ    (R11)(R13*8), R11
-	VMOVUPD Y1, (R11)
-	LEAQ    (R11)(R13*8), R11
-	VMOVUPD Y2, (R11)
-	LEAQ    (R11)(R13*8), R11
-	VMOVUPD Y3, (R11)
-	LEAQ    (R11)(R13*8), R11
-	VMOVUPD Y4, (R11)
-	LEAQ    (R11)(R13*8), R11
-	IMUL3Q  $0x05, BX, R13
-	ADDQ    R13, BP
-	SUBQ    $0x05, R14
-	JNE     full1sliver
-	JMP     full1next
-
-full1rows4:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	MOVQ   BP, AX
-	MOVQ   R10, DI
-	MOVQ   k+16(FP), R9
-
-full1rows4step:
-	VMOVUPD      (DI), Y4
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y5
-	VFMADD231PD  Y5, Y4, Y0
-	VBROADCASTSD (AX)(BX*1), Y6
-	VFMADD231PD  Y6, Y4, Y1
-	VBROADCASTSD (AX)(BX*2), Y7
-	VFMADD231PD  Y7, Y4, Y2
-	VBROADCASTSD (AX)(DX*1), Y8
-	VFMADD231PD  Y8, Y4, Y3
-	ADDQ         SI, AX
-	DECQ         R9
-	JNE          full1rows4step
-	VBROADCASTSD alpha+80(FP), Y4
-	MOVQ         ldc+72(FP), R13
-	MOVQ         beta+88(FP), DI
-	SHLQ         $0x01, DI
-	VMULPD       Y4, Y0, Y0
-	VMULPD       Y4, Y1, Y1
-	VMULPD       Y4, Y2, Y2
-	VMULPD       Y4, Y3, Y3
-	JEQ          full1rows4fresh
-	VBROADCASTSD beta+88(FP), Y5
-	MOVQ         R11, DI
-	VFMADD231PD  (DI), Y5, Y0
-	LEAQ         (DI)(R13*8), DI
-	VFMADD231PD  (DI), Y5, Y1
-	LEAQ         (DI)(R13*8), DI
-	VFMADD231PD  (DI), Y5, Y2
-	LEAQ         (DI)(R13*8), DI
-	VFMADD231PD  (DI), Y5, Y3
-
-full1rows4fresh:
-	VMOVUPD Y0, (R11)
-	LEAQ    (R11)(R13*8), R11
-	VMOVUPD Y1, (R11)
-	LEAQ    (R11)(R13*8), R11
-	VMOVUPD Y2, (R11)
-	LEAQ    (R11)(R13*8), R11
-	VMOVUPD Y3, (R11)
-	LEAQ    (R11)(R13*8), R11
-	IMUL3Q  $0x04, BX, R13
-	ADDQ    R13, BP
-	SUBQ    $0x04, R14
-	JNE     full1sliver
-	JMP     full1next
-
-full1rows3:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	MOVQ   BP, AX
-	MOVQ   R10, DI
-	MOVQ   k+16(FP), R9
-
-full1rows3step:
-	VMOVUPD      (DI), Y3
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y4
-	VFMADD231PD  Y4, Y3, Y0
-	VBROADCASTSD (AX)(BX*1), Y5
-	VFMADD231PD  Y5, Y3, Y1
-	VBROADCASTSD (AX)(BX*2), Y6
-	VFMADD231PD  Y6, Y3, Y2
-	ADDQ         SI, AX
-	DECQ         R9
-	JNE          full1rows3step
-	VBROADCASTSD alpha+80(FP), Y3
-	MOVQ         ldc+72(FP), R13
-	MOVQ         beta+88(FP), DI
-	SHLQ         $0x01, DI
-	VMULPD       Y3, Y0, Y0
-	VMULPD       Y3, Y1, Y1
-	VMULPD       Y3, Y2, Y2
-	JEQ          full1rows3fresh
-	VBROADCASTSD beta+88(FP), Y4
-	MOVQ         R11, DI
-	VFMADD231PD  (DI), Y4, Y0
-	LEAQ         (DI)(R13*8), DI
-	VFMADD231PD  (DI), Y4, Y1
-	LEAQ         (DI)(R13*8), DI
-	VFMADD231PD  (DI), Y4, Y2
-
-full1rows3fresh:
-	VMOVUPD Y0, (R11)
-	LEAQ    (R11)(R13*8), R11
-	VMOVUPD Y1, (R11)
-	LEAQ    (R11)(R13*8), R11
-	VMOVUPD Y2, (R11)
-	LEAQ    (R11)(R13*8), R11
-	IMUL3Q  $0x03, BX, R13
-	ADDQ    R13, BP
-	SUBQ    $0x03, R14
-	JNE     full1sliver
-	JMP     full1next
-
-full1rows2:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	MOVQ   BP, AX
-	MOVQ   R10, DI
-	MOVQ   k+16(FP), R9
-
-full1rows2step:
-	VMOVUPD      (DI), Y2
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y3
-	VFMADD231PD  Y3, Y2, Y0
-	VBROADCASTSD (AX)(BX*1), Y4
-	VFMADD231PD  Y4, Y2, Y1
-	ADDQ         SI, AX
-	DECQ         R9
-	JNE          full1rows2step
-	VBROADCASTSD alpha+80(FP), Y2
-	MOVQ         ldc+72(FP), R13
-	MOVQ         beta+88(FP), DI
-	SHLQ         $0x01, DI
-	VMULPD       Y2, Y0, Y0
-	VMULPD       Y2, Y1, Y1
-	JEQ          full1rows2fresh
-	VBROADCASTSD beta+88(FP), Y3
-	MOVQ         R11, DI
-	VFMADD231PD  (DI), Y3, Y0
-	LEAQ         (DI)(R13*8), DI
-	VFMADD231PD  (DI), Y3, Y1
-
-full1rows2fresh:
-	VMOVUPD Y0, (R11)
-	LEAQ    (R11)(R13*8), R11
-	VMOVUPD Y1, (R11)
-	LEAQ    (R11)(R13*8), R11
-	IMUL3Q  $0x02, BX, R13
-	ADDQ    R13, BP
-	SUBQ    $0x02, R14
-	JNE     full1sliver
-	JMP     full1next
-
-full1rows1:
-	VXORPS Y0, Y0, Y0
-	MOVQ   BP, AX
-	MOVQ   R10, DI
-	MOVQ   k+16(FP), R9
-
-full1rows1step:
-	VMOVUPD      (DI), Y1
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y2
-	VFMADD231PD  Y2, Y1, Y0
-	ADDQ         SI, AX
-	DECQ         R9
-	JNE          full1rows1step
-	VBROADCASTSD alpha+80(FP), Y1
-	MOVQ         ldc+72(FP), R13
-	MOVQ         beta+88(FP), DI
-	SHLQ         $0x01, DI
-	VMULPD       Y1, Y0, Y0
-	JEQ          full1rows1fresh
-	VBROADCASTSD beta+88(FP), Y2
-	MOVQ         R11, DI
-	VFMADD231PD  (DI), Y2, Y0
-
-full1rows1fresh:
-	VMOVUPD Y0, (R11)
-	LEAQ    (R11)(R13*8), R11
-	IMUL3Q  $0x01, BX, R13
-	ADDQ    R13, BP
-	SUBQ    $0x01, R14
-
-full1next:
-	MOVQ (SP), R11
-	ADDQ $0x00000020, R10
-	ADDQ $0x00000020, R11
-	MOVQ R11, (SP)
-	SUBQ $0x04, R12
-	JNE  block
-	JMP  done
-
-edge1:
-	MOVQ R12, 8(SP)
-	NEGQ R12
-	LEAQ smallWindow<>+0(SB), R13
-	LEAQ 32(R13)(R12*8), R12
-
-edge1sliver:
-	CMPQ R14, $0x06
-	JEQ  edge1rows6
-	CMPQ R14, $0x05
-	JEQ  edge1rows5
-	CMPQ R14, $0x04
-	JEQ  edge1rows4
-	CMPQ R14, $0x03
-	JEQ  edge1rows3
-	CMPQ R14, $0x02
-	JEQ  edge1rows2
-	CMPQ R14, $0x01
-	JEQ  edge1rows1
-
-	// The last two slivers have nearly the same number of rows.
-	CMPQ R14, $0x0a
-	JGT  edge1rows6
-	CMPQ R14, $0x08
-	JLE  edge1rows4
-	JMP  edge1rows5
-
-edge1rows6:
-	VXORPS  Y0, Y0, Y0
-	VXORPS  Y1, Y1, Y1
-	VXORPS  Y2, Y2, Y2
-	VXORPS  Y3, Y3, Y3
-	VXORPS  Y4, Y4, Y4
-	VXORPS  Y5, Y5, Y5
-	MOVQ    BP, AX
-	LEAQ    (AX)(BX*4), CX
-	MOVQ    R10, DI
-	MOVQ    k+16(FP), R9
-	VMOVDQU (R12), Y7
-
-edge1rows6step:
-	VMASKMOVPD   (DI), Y7, Y6
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y8
-	VFMADD231PD  Y8, Y6, Y0
-	VBROADCASTSD (AX)(BX*1), Y9
-	VFMADD231PD  Y9, Y6, Y1
-	VBROADCASTSD (AX)(BX*2), Y10
-	VFMADD231PD  Y10, Y6, Y2
-	VBROADCASTSD (AX)(DX*1), Y11
-	VFMADD231PD  Y11, Y6, Y3
-	VBROADCASTSD (CX), Y12
-	VFMADD231PD  Y12, Y6, Y4
-	VBROADCASTSD (CX)(BX*1), Y13
-	VFMADD231PD  Y13, Y6, Y5
-	ADDQ         SI, AX
-	ADDQ         SI, CX
-	DECQ         R9
-	JNE          edge1rows6step
-	VBROADCASTSD alpha+80(FP), Y6
-	MOVQ         ldc+72(FP), R13
-	MOVQ         beta+88(FP), DI
-	SHLQ         $0x01, DI
-	MOVQ         8(SP), CX
-	VMULPD       Y6, Y0, Y0
-	VMULPD       Y6, Y1, Y1
-	VMULPD       Y6, Y2, Y2
-	VMULPD       Y6, Y3, Y3
-	VMULPD       Y6, Y4, Y4
-	VMULPD       Y6, Y5, Y5
-	JEQ          edge1rows6fresh
-	VBROADCASTSD beta+88(FP), Y8
-	MOVQ         R11, DI
-	VMASKMOVPD   (DI), Y7, Y9
-	VFMADD231PD  Y8, Y9, Y0
-	LEAQ         (DI)(R13*8), DI
-	VMASKMOVPD   (DI), Y7, Y9
-	VFMADD231PD  Y8, Y9, Y1
-	LEAQ         (DI)(R13*8), DI
-	VMASKMOVPD   (DI), Y7, Y9
-	VFMADD231PD  Y8, Y9, Y2
-	LEAQ         (DI)(R13*8), DI
-	VMASKMOVPD   (DI), Y7, Y9
-	VFMADD231PD  Y8, Y9, Y3
-	LEAQ         (DI)(R13*8), DI
-	VMASKMOVPD   (DI), Y7, Y9
-	VFMADD231PD  Y8, Y9, Y4
-	LEAQ         (DI)(R13*8), DI
-	VMASKMOVPD   (DI), Y7, Y9
-	VFMADD231PD  Y8, Y9, Y5
-
-edge1rows6fresh:
-	LEAQ         (R11), AX
-	TESTQ        $0x00000002, CX
-	JEQ          edge1rows6row0without2
-	VMOVUPS      X0, (AX)
-	VEXTRACTF128 $0x01, Y0, X0
-	ADDQ         $0x10, AX
-
-edge1rows6row0without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge1rows6row0without1
-	VMOVSD X0, (AX)
-
-edge1rows6row0without1:
-	LEAQ         (R11)(R13*8), R11
-	LEAQ         (R11), AX
-	TESTQ        $0x00000002, CX
-	JEQ          edge1rows6row1without2
-	VMOVUPS      X1, (AX)
-	VEXTRACTF128 $0x01, Y1, X1
-	ADDQ         $0x10, AX
-
-edge1rows6row1without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge1rows6row1without1
-	VMOVSD X1, (AX)
-
-edge1rows6row1without1:
-	LEAQ         (R11)(R13*8), R11
-	LEAQ         (R11), AX
-	TESTQ        $0x00000002, CX
-	JEQ          edge1rows6row2without2
-	VMOVUPS      X2, (AX)
-	VEXTRACTF128 $0x01, Y2, X2
-	ADDQ         $0x10, AX
-
-edge1rows6row2without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge1rows6row2without1
-	VMOVSD X2, (AX)
-
-edge1rows6row2without1:
-	LEAQ         (R11)(R13*8), R11
-	LEAQ         (R11), AX
-	TESTQ        $0x00000002, CX
-	JEQ          edge1rows6row3without2
-	VMOVUPS      X3, (AX)
-	VEXTRACTF128 $0x01, Y3, X3
-	ADDQ         $0x10, AX
-
-edge1rows6row3without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge1rows6row3without1
-	VMOVSD X3, (AX)
-
-edge1rows6row3without1:
-	LEAQ         (R11)(R13*8), R11
-	LEAQ         (R11), AX
-	TESTQ        $0x00000002, CX
-	JEQ          edge1rows6row4without2
-	VMOVUPS      X4, (AX)
-	VEXTRACTF128 $0x01, Y4, X4
-	ADDQ         $0x10, AX
-
-edge1rows6row4without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge1rows6row4without1
-	VMOVSD X4, (AX)
-
-edge1rows6row4without1:
-	LEAQ         (R11)(R13*8), R11
-	LEAQ         (R11), AX
-	TESTQ        $0x00000002, CX
-	JEQ          edge1rows6row5without2
-	VMOVUPS      X5, (AX)
-	VEXTRACTF128 $0x01, Y5, X5
-	ADDQ         $0x10, AX
-
-edge1rows6row5without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge1rows6row5without1
-	VMOVSD X5, (AX)
-
-edge1rows6row5without1:
-	LEAQ   (R11)(R13*8), R11
-	IMUL3Q $0x06, BX, R13
-	ADDQ   R13, BP
-	SUBQ   $0x06, R14
-	JNE    edge1sliver
-	JMP    done
-
-edge1rows5:
-	VXORPS  Y0, Y0, Y0
-	VXORPS  Y1, Y1, Y1
-	VXORPS  Y2, Y2, Y2
-	VXORPS  Y3, Y3, Y3
-	VXORPS  Y4, Y4, Y4
-	MOVQ    BP, AX
-	LEAQ    (AX)(BX*4), CX
-	MOVQ    R10, DI
-	MOVQ    k+16(FP), R9
-	VMOVDQU (R12), Y6
-
-edge1rows5step:
-	VMASKMOVPD   (DI), Y6, Y5
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y7
-	VFMADD231PD  Y7, Y5, Y0
-	VBROADCASTSD (AX)(BX*1), Y8
-	VFMADD231PD  Y8, Y5, Y1
-	VBROADCASTSD (AX)(BX*2), Y9
-	VFMADD231PD  Y9, Y5, Y2
-	VBROADCASTSD (AX)(DX*1), Y10
-	VFMADD231PD  Y10, Y5, Y3
-	VBROADCASTSD (CX), Y11
-	VFMADD231PD  Y11, Y5, Y4
-	ADDQ         SI, AX
-	ADDQ         SI, CX
-	DECQ         R9
-	JNE          edge1rows5step
-	VBROADCASTSD alpha+80(FP), Y5
-	MOVQ         ldc+72(FP), R13
-	MOVQ         beta+88(FP), DI
-	SHLQ         $0x01, DI
-	MOVQ         8(SP), CX
-	VMULPD       Y5, Y0, Y0
-	VMULPD       Y5, Y1, Y1
-	VMULPD       Y5, Y2, Y2
-	VMULPD       Y5, Y3, Y3
-	VMULPD       Y5, Y4, Y4
-	JEQ          edge1rows5fresh
-	VBROADCASTSD beta+88(FP), Y7
-	MOVQ         R11, DI
-	VMASKMOVPD   (DI), Y6, Y8
-	VFMADD231PD  Y7, Y8, Y0
-	LEAQ         (DI)(R13*8), DI
-	VMASKMOVPD   (DI), Y6, Y8
-	VFMADD231PD  Y7, Y8, Y1
-	LEAQ         (DI)(R13*8), DI
-	VMASKMOVPD   (DI), Y6, Y8
-	VFMADD231PD  Y7, Y8, Y2
-	LEAQ         (DI)(R13*8), DI
-	VMASKMOVPD   (DI), Y6, Y8
-	VFMADD231PD  Y7, Y8, Y3
-	LEAQ         (DI)(R13*8), DI
-	VMASKMOVPD   (DI), Y6, Y8
-	VFMADD231PD  Y7, Y8, Y4
-
-edge1rows5fresh:
-	LEAQ         (R11), AX
-	TESTQ        $0x00000002, CX
-	JEQ          edge1rows5row0without2
-	VMOVUPS      X0, (AX)
-	VEXTRACTF128 $0x01, Y0, X0
-	ADDQ         $0x10, AX
-
-edge1rows5row0without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge1rows5row0without1
-	VMOVSD X0, (AX)
-
-edge1rows5row0without1:
-	LEAQ         (R11)(R13*8), R11
-	LEAQ         (R11), AX
-	TESTQ        $0x00000002, CX
-	JEQ          edge1rows5row1without2
-	VMOVUPS      X1, (AX)
-	VEXTRACTF128 $0x01, Y1, X1
-	ADDQ         $0x10, AX
-
-edge1rows5row1without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge1rows5row1without1
-	VMOVSD X1, (AX)
-
-edge1rows5row1without1:
-	LEAQ         (R11)(R13*8), R11
-	LEAQ         (R11), AX
-	TESTQ        $0x00000002, CX
-	JEQ          edge1rows5row2without2
-	VMOVUPS      X2, (AX)
-	VEXTRACTF128 $0x01, Y2, X2
-	ADDQ         $0x10, AX
-
-edge1rows5row2without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge1rows5row2without1
-	VMOVSD X2, (AX)
-
-edge1rows5row2without1:
-	LEAQ         (R11)(R13*8), R11
-	LEAQ         (R11), AX
-	TESTQ        $0x00000002, CX
-	JEQ          edge1rows5row3without2
-	VMOVUPS      X3, (AX)
-	VEXTRACTF128 $0x01, Y3, X3
-	ADDQ         $0x10, AX
-
-edge1rows5row3without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge1rows5row3without1
-	VMOVSD X3, (AX)
-
-edge1rows5row3without1:
-	LEAQ         (R11)(R13*8), R11
-	LEAQ         (R11), AX
-	TESTQ        $0x00000002, CX
-	JEQ          edge1rows5row4without2
-	VMOVUPS      X4, (AX)
-	VEXTRACTF128 $0x01, Y4, X4
-	ADDQ         $0x10, AX
-
-edge1rows5row4without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge1rows5row4without1
-	VMOVSD X4, (AX)
-
-edge1rows5row4without1:
-	LEAQ   (R11)(R13*8), R11
-	IMUL3Q $0x05, BX, R13
-	ADDQ   R13, BP
-	SUBQ   $0x05, R14
-	JNE    edge1sliver
-	JMP    done
-
-edge1rows4:
-	VXORPS  Y0, Y0, Y0
-	VXORPS  Y1, Y1, Y1
-	VXORPS  Y2, Y2, Y2
-	VXORPS  Y3, Y3, Y3
-	MOVQ    BP, AX
-	MOVQ    R10, DI
-	MOVQ    k+16(FP), R9
-	VMOVDQU (R12), Y5
-
-edge1rows4step:
-	VMASKMOVPD   (DI), Y5, Y4
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y6
-	VFMADD231PD  Y6, Y4, Y0
-	VBROADCASTSD (AX)(BX*1), Y7
-	VFMADD231PD  Y7, Y4, Y1
-	VBROADCASTSD (AX)(BX*2), Y8
-	VFMADD231PD  Y8, Y4, Y2
-	VBROADCASTSD (AX)(DX*1), Y9
-	VFMADD231PD  Y9, Y4, Y3
-	ADDQ         SI, AX
-	DECQ         R9
-	JNE          edge1rows4step
-	VBROADCASTSD alpha+80(FP), Y4
-	MOVQ         ldc+72(FP), R13
-	MOVQ         beta+88(FP), DI
-	SHLQ         $0x01, DI
-	MOVQ         8(SP), CX
-	VMULPD       Y4, Y0, Y0
-	VMULPD       Y4, Y1, Y1
-	VMULPD       Y4, Y2, Y2
-	VMULPD       Y4, Y3, Y3
-	JEQ          edge1rows4fresh
-	VBROADCASTSD beta+88(FP), Y6
-	MOVQ         R11, DI
-	VMASKMOVPD   (DI), Y5, Y7
-	VFMADD231PD  Y6, Y7, Y0
-	LEAQ         (DI)(R13*8), DI
-	VMASKMOVPD   (DI), Y5, Y7
-	VFMADD231PD  Y6, Y7, Y1
-	LEAQ         (DI)(R13*8), DI
-	VMASKMOVPD   (DI), Y5, Y7
-	VFMADD231PD  Y6, Y7, Y2
-	LEAQ         (DI)(R13*8), DI
-	VMASKMOVPD   (DI), Y5, Y7
-	VFMADD231PD  Y6, Y7, Y3
-
-edge1rows4fresh:
-	LEAQ         (R11), AX
-	TESTQ        $0x00000002, CX
-	JEQ          edge1rows4row0without2
-	VMOVUPS      X0, (AX)
-	VEXTRACTF128 $0x01, Y0, X0
-	ADDQ         $0x10, AX
-
-edge1rows4row0without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge1rows4row0without1
-	VMOVSD X0, (AX)
-
-edge1rows4row0without1:
-	LEAQ         (R11)(R13*8), R11
-	LEAQ         (R11), AX
-	TESTQ        $0x00000002, CX
-	JEQ          edge1rows4row1without2
-	VMOVUPS      X1, (AX)
-	VEXTRACTF128 $0x01, Y1, X1
-	ADDQ         $0x10, AX
-
-edge1rows4row1without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge1rows4row1without1
-	VMOVSD X1, (AX)
-
-edge1rows4row1without1:
-	LEAQ         (R11)(R13*8), R11
-	LEAQ         (R11), AX
-	TESTQ        $0x00000002, CX
-	JEQ          edge1rows4row2without2
-	VMOVUPS      X2, (AX)
-	VEXTRACTF128 $0x01, Y2, X2
-	ADDQ         $0x10, AX
-
-edge1rows4row2without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge1rows4row2without1
-	VMOVSD X2, (AX)
-
-edge1rows4row2without1:
-	LEAQ         (R11)(R13*8), R11
-	LEAQ         (R11), AX
-	TESTQ        $0x00000002, CX
-	JEQ          edge1rows4row3without2
-	VMOVUPS      X3, (AX)
-	VEXTRACTF128 $0x01, Y3, X3
-	ADDQ         $0x10, AX
-
-edge1rows4row3without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge1rows4row3without1
-	VMOVSD X3, (AX)
-
-edge1rows4row3without1:
-	LEAQ   (R11)(R13*8), R11
-	IMUL3Q $0x04, BX, R13
-	ADDQ   R13, BP
-	SUBQ   $0x04, R14
-	JNE    edge1sliver
-	JMP    done
-
-edge1rows3:
-	VXORPS  Y0, Y0, Y0
-	VXORPS  Y1, Y1, Y1
-	VXORPS  Y2, Y2, Y2
-	MOVQ    BP, AX
-	MOVQ    R10, DI
-	MOVQ    k+16(FP), R9
-	VMOVDQU (R12), Y4
-
-edge1rows3step:
-	VMASKMOVPD   (DI), Y4, Y3
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y5
-	VFMADD231PD  Y5, Y3, Y0
-	VBROADCASTSD (AX)(BX*1), Y6
-	VFMADD231PD  Y6, Y3, Y1
-	VBROADCASTSD (AX)(BX*2), Y7
-	VFMADD231PD  Y7, Y3, Y2
-	ADDQ         SI, AX
-	DECQ         R9
-	JNE          edge1rows3step
-	VBROADCASTSD alpha+80(FP), Y3
-	MOVQ         ldc+72(FP), R13
-	MOVQ         beta+88(FP), DI
-	SHLQ         $0x01, DI
-	MOVQ         8(SP), CX
-	VMULPD       Y3, Y0, Y0
-	VMULPD       Y3, Y1, Y1
-	VMULPD       Y3, Y2, Y2
-	JEQ          edge1rows3fresh
-	VBROADCASTSD beta+88(FP), Y5
-	MOVQ         R11, DI
-	VMASKMOVPD   (DI), Y4, Y6
-	VFMADD231PD  Y5, Y6, Y0
-	LEAQ         (DI)(R13*8), DI
-	VMASKMOVPD   (DI), Y4, Y6
-	VFMADD231PD  Y5, Y6, Y1
-	LEAQ         (DI)(R13*8), DI
-	VMASKMOVPD   (DI), Y4, Y6
-	VFMADD231PD  Y5, Y6, Y2
-
-edge1rows3fresh:
-	LEAQ         (R11), AX
-	TESTQ        $0x00000002, CX
-	JEQ          edge1rows3row0without2
-	VMOVUPS      X0, (AX)
-	VEXTRACTF128 $0x01, Y0, X0
-	ADDQ         $0x10, AX
-
-edge1rows3row0without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge1rows3row0without1
-	VMOVSD X0, (AX)
-
-edge1rows3row0without1:
-	LEAQ         (R11)(R13*8), R11
-	LEAQ         (R11), AX
-	TESTQ        $0x00000002, CX
-	JEQ          edge1rows3row1without2
-	VMOVUPS      X1, (AX)
-	VEXTRACTF128 $0x01, Y1, X1
-	ADDQ         $0x10, AX
-
-edge1rows3row1without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge1rows3row1without1
-	VMOVSD X1, (AX)
-
-edge1rows3row1without1:
-	LEAQ         (R11)(R13*8), R11
-	LEAQ         (R11), AX
-	TESTQ        $0x00000002, CX
-	JEQ          edge1rows3row2without2
-	VMOVUPS      X2, (AX)
-	VEXTRACTF128 $0x01, Y2, X2
-	ADDQ         $0x10, AX
-
-edge1rows3row2without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge1rows3row2without1
-	VMOVSD X2, (AX)
-
-edge1rows3row2without1:
-	LEAQ   (R11)(R13*8), R11
-	IMUL3Q $0x03, BX, R13
-	ADDQ   R13, BP
-	SUBQ   $0x03, R14
-	JNE    edge1sliver
-	JMP    done
-
-edge1rows2:
-	VXORPS  Y0, Y0, Y0
-	VXORPS  Y1, Y1, Y1
-	MOVQ    BP, AX
-	MOVQ    R10, DI
-	MOVQ    k+16(FP), R9
-	VMOVDQU (R12), Y3
-
-edge1rows2step:
-	VMASKMOVPD   (DI), Y3, Y2
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y4
-	VFMADD231PD  Y4, Y2, Y0
-	VBROADCASTSD (AX)(BX*1), Y5
-	VFMADD231PD  Y5, Y2, Y1
-	ADDQ         SI, AX
-	DECQ         R9
-	JNE          edge1rows2step
-	VBROADCASTSD alpha+80(FP), Y2
-	MOVQ         ldc+72(FP), R13
-	MOVQ         beta+88(FP), DI
-	SHLQ         $0x01, DI
-	MOVQ         8(SP), CX
-	VMULPD       Y2, Y0, Y0
-	VMULPD       Y2, Y1, Y1
-	JEQ          edge1rows2fresh
-	VBROADCASTSD beta+88(FP), Y4
-	MOVQ         R11, DI
-	VMASKMOVPD   (DI), Y3, Y5
-	VFMADD231PD  Y4, Y5, Y0
-	LEAQ         (DI)(R13*8), DI
-	VMASKMOVPD   (DI), Y3, Y5
-	VFMADD231PD  Y4, Y5, Y1
-
-edge1rows2fresh:
-	LEAQ         (R11), AX
-	TESTQ        $0x00000002, CX
-	JEQ          edge1rows2row0without2
-	VMOVUPS      X0, (AX)
-	VEXTRACTF128 $0x01, Y0, X0
-	ADDQ         $0x10, AX
-
-edge1rows2row0without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge1rows2row0without1
-	VMOVSD X0, (AX)
-
-edge1rows2row0without1:
-	LEAQ         (R11)(R13*8), R11
-	LEAQ         (R11), AX
-	TESTQ        $0x00000002, CX
-	JEQ          edge1rows2row1without2
-	VMOVUPS      X1, (AX)
-	VEXTRACTF128 $0x01, Y1, X1
-	ADDQ         $0x10, AX
-
-edge1rows2row1without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge1rows2row1without1
-	VMOVSD X1, (AX)
-
-edge1rows2row1without1:
-	LEAQ   (R11)(R13*8), R11
-	IMUL3Q $0x02, BX, R13
-	ADDQ   R13, BP
-	SUBQ   $0x02, R14
-	JNE    edge1sliver
-	JMP    done
-
-edge1rows1:
-	VXORPS  Y0, Y0, Y0
-	MOVQ    BP, AX
-	MOVQ    R10, DI
-	MOVQ    k+16(FP), R9
-	VMOVDQU (R12), Y2
-
-edge1rows1step:
-	VMASKMOVPD   (DI), Y2, Y1
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y3
-	VFMADD231PD  Y3, Y1, Y0
-	ADDQ         SI, AX
-	DECQ         R9
-	JNE          edge1rows1step
-	VBROADCASTSD alpha+80(FP), Y1
-	MOVQ         ldc+72(FP), R13
-	MOVQ         beta+88(FP), DI
-	SHLQ         $0x01, DI
-	MOVQ         8(SP), CX
-	VMULPD       Y1, Y0, Y0
-	JEQ          edge1rows1fresh
-	VBROADCASTSD beta+88(FP), Y3
-	MOVQ         R11, DI
-	VMASKMOVPD   (DI), Y2, Y4
-	VFMADD231PD  Y3, Y4, Y0
-
-edge1rows1fresh:
-	LEAQ         (R11), AX
-	TESTQ        $0x00000002, CX
-	JEQ          edge1rows1row0without2
-	VMOVUPS      X0, (AX)
-	VEXTRACTF128 $0x01, Y0, X0
-	ADDQ         $0x10, AX
-
-edge1rows1row0without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge1rows1row0without1
-	VMOVSD X0, (AX)
-
-edge1rows1row0without1:
-	LEAQ   (R11)(R13*8), R11
-	IMUL3Q $0x01, BX, R13
-	ADDQ   R13, BP
-	SUBQ   $0x01, R14
-	JMP    done
-
-edge2:
+part2:
 	SUBQ $0x04, R12
 	MOVQ R12, 8(SP)
 	NEGQ R12
 	LEAQ smallWindow<>+0(SB), R13
 	LEAQ 32(R13)(R12*8), R12
 
-edge2sliver:
-	CMPQ R14, $0x06
-	JEQ  edge2rows6
-	CMPQ R14, $0x05
-	JEQ  edge2rows5
-	CMPQ R14, $0x04
-	JEQ  edge2rows4
-	CMPQ R14, $0x03
-	JEQ  edge2rows3
-	CMPQ R14, $0x02
-	JEQ  edge2rows2
-	CMPQ R14, $0x01
-	JEQ  edge2rows1
-
+part2sliver:
 	// The last two slivers have nearly the same number of rows.
+	MOVQ R14, R13
+	CMPQ R14, $0x06
+	JLE  part2cut
+	MOVQ $0x00000006, R13
 	CMPQ R14, $0x0a
-	JGT  edge2rows6
-	CMPQ R14, $0x08
-	JLE  edge2rows4
-	JMP  edge2rows5
+	JGT  part2cut
+	LEAQ 1(R14), R13
+	SHRQ $0x01, R13
 
-edge2rows6:
+part2cut:
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -1527,8 +73,30 @@ edge2rows6:
 	MOVQ    R10, DI
 	MOVQ    k+16(FP), R9
 	VMOVDQU (R12), Y14
+	CMPQ    R13, $0x06
+	JGE     part2rows6
+	CMPQ    R13, $0x05
+	JGE     part2rows5
+	CMPQ    R13, $0x04
+	JGE     part2rows4
+	CMPQ    R13, $0x03
+	JGE     part2rows3
+	CMPQ    R13, $0x02
+	JGE     part2rows2
 
-edge2rows6step:
+part2rows1:
+	VMOVUPD      (DI), Y12
+	VMASKMOVPD   32(DI), Y14, Y13
+	ADDQ         R8, DI
+	VBROADCASTSD (AX), Y15
+	VFMADD231PD  Y15, Y12, Y0
+	VFMADD231PD  Y15, Y13, Y1
+	ADDQ         SI, AX
+	DECQ         R9
+	JNE          part2rows1
+	JMP          part2write
+
+part2rows6:
 	VMOVUPD      (DI), Y12
 	VMASKMOVPD   32(DI), Y14, Y13
 	ADDQ         R8, DI
@@ -1553,677 +121,995 @@ edge2rows6step:
 	ADDQ         SI, AX
 	ADDQ         SI, CX
 	DECQ         R9
-	JNE          edge2rows6step
+	JNE          part2rows6
+	JMP          part2write
+
+part2rows5:
+	VMOVUPD      (DI), Y12
+	VMASKMOVPD   32(DI), Y14, Y13
+	ADDQ         R8, DI
+	VBROADCASTSD (AX), Y15
+	VFMADD231PD  Y15, Y12, Y0
+	VFMADD231PD  Y15, Y13, Y1
+	VBROADCASTSD (AX)(BX*1), Y15
+	VFMADD231PD  Y15, Y12, Y2
+	VFMADD231PD  Y15, Y13, Y3
+	VBROADCASTSD (AX)(BX*2), Y15
+	VFMADD231PD  Y15, Y12, Y4
+	VFMADD231PD  Y15, Y13, Y5
+	VBROADCASTSD (AX)(DX*1), Y15
+	VFMADD231PD  Y15, Y12, Y6
+	VFMADD231PD  Y15, Y13, Y7
+	VBROADCASTSD (CX), Y15
+	VFMADD231PD  Y15, Y12, Y8
+	VFMADD231PD  Y15, Y13, Y9
+	ADDQ         SI, AX
+	ADDQ         SI, CX
+	DECQ         R9
+	JNE          part2rows5
+	JMP          part2write
+
+part2rows4:
+	VMOVUPD      (DI), Y12
+	VMASKMOVPD   32(DI), Y14, Y13
+	ADDQ         R8, DI
+	VBROADCASTSD (AX), Y15
+	VFMADD231PD  Y15, Y12, Y0
+	VFMADD231PD  Y15, Y13, Y1
+	VBROADCASTSD (AX)(BX*1), Y15
+	VFMADD231PD  Y15, Y12, Y2
+	VFMADD231PD  Y15, Y13, Y3
+	VBROADCASTSD (AX)(BX*2), Y15
+	VFMADD231PD  Y15, Y12, Y4
+	VFMADD231PD  Y15, Y13, Y5
+	VBROADCASTSD (AX)(DX*1), Y15
+	VFMADD231PD  Y15, Y12, Y6
+	VFMADD231PD  Y15, Y13, Y7
+	ADDQ         SI, AX
+	DECQ         R9
+	JNE          part2rows4
+	JMP          part2write
+
+part2rows3:
+	VMOVUPD      (DI), Y12
+	VMASKMOVPD   32(DI), Y14, Y13
+	ADDQ         R8, DI
+	VBROADCASTSD (AX), Y15
+	VFMADD231PD  Y15, Y12, Y0
+	VFMADD231PD  Y15, Y13, Y1
+	VBROADCASTSD (AX)(BX*1), Y15
+	VFMADD231PD  Y15, Y12, Y2
+	VFMADD231PD  Y15, Y13, Y3
+	VBROADCASTSD (AX)(BX*2), Y15
+	VFMADD231PD  Y15, Y12, Y4
+	VFMADD231PD  Y15, Y13, Y5
+	ADDQ         SI, AX
+	DECQ         R9
+	JNE          part2rows3
+	JMP          part2write
+
+part2rows2:
+	VMOVUPD      (DI), Y12
+	VMASKMOVPD   32(DI), Y14, Y13
+	ADDQ         R8, DI
+	VBROADCASTSD (AX), Y15
+	VFMADD231PD  Y15, Y12, Y0
+	VFMADD231PD  Y15, Y13, Y1
+	VBROADCASTSD (AX)(BX*1), Y15
+	VFMADD231PD  Y15, Y12, Y2
+	VFMADD231PD  Y15, Y13, Y3
+	ADDQ         SI, AX
+	DECQ         R9
+	JNE          part2rows2
+
+part2write:
+	SUBQ         R13, R14
+	MOVQ         R13, AX
+	IMULQ        BX, AX
+	ADDQ         AX, BP
 	VBROADCASTSD alpha+80(FP), Y12
-	MOVQ         ldc+72(FP), R13
+	VBROADCASTSD beta+88(FP), Y13
+	MOVQ         ldc+72(FP), R9
 	MOVQ         beta+88(FP), DI
 	SHLQ         $0x01, DI
 	MOVQ         8(SP), CX
 	VMULPD       Y12, Y0, Y0
 	VMULPD       Y12, Y1, Y1
-	VMULPD       Y12, Y2, Y2
-	VMULPD       Y12, Y3, Y3
-	VMULPD       Y12, Y4, Y4
-	VMULPD       Y12, Y5, Y5
-	VMULPD       Y12, Y6, Y6
-	VMULPD       Y12, Y7, Y7
-	VMULPD       Y12, Y8, Y8
-	VMULPD       Y12, Y9, Y9
-	VMULPD       Y12, Y10, Y10
-	VMULPD       Y12, Y11, Y11
-	JEQ          edge2rows6fresh
-	VBROADCASTSD beta+88(FP), Y13
-	MOVQ         R11, DI
-	VFMADD231PD  (DI), Y13, Y0
-	VMASKMOVPD   32(DI), Y14, Y15
+	TESTQ        DI, DI
+	JEQ          part2store0
+	VFMADD231PD  (R11), Y13, Y0
+	VMASKMOVPD   32(R11), Y14, Y15
 	VFMADD231PD  Y13, Y15, Y1
-	LEAQ         (DI)(R13*8), DI
-	VFMADD231PD  (DI), Y13, Y2
-	VMASKMOVPD   32(DI), Y14, Y15
-	VFMADD231PD  Y13, Y15, Y3
-	LEAQ         (DI)(R13*8), DI
-	VFMADD231PD  (DI), Y13, Y4
-	VMASKMOVPD   32(DI), Y14, Y15
-	VFMADD231PD  Y13, Y15, Y5
-	LEAQ         (DI)(R13*8), DI
-	VFMADD231PD  (DI), Y13, Y6
-	VMASKMOVPD   32(DI), Y14, Y15
-	VFMADD231PD  Y13, Y15, Y7
-	LEAQ         (DI)(R13*8), DI
-	VFMADD231PD  (DI), Y13, Y8
-	VMASKMOVPD   32(DI), Y14, Y15
-	VFMADD231PD  Y13, Y15, Y9
-	LEAQ         (DI)(R13*8), DI
-	VFMADD231PD  (DI), Y13, Y10
-	VMASKMOVPD   32(DI), Y14, Y15
-	VFMADD231PD  Y13, Y15, Y11
 
-edge2rows6fresh:
+part2store0:
 	VMOVUPD      Y0, (R11)
 	LEAQ         32(R11), AX
 	TESTQ        $0x00000002, CX
-	JEQ          edge2rows6row0without2
+	JEQ          part2row0without2
 	VMOVUPS      X1, (AX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x10, AX
 
-edge2rows6row0without2:
+part2row0without2:
 	TESTQ  $0x00000001, CX
-	JEQ    edge2rows6row0without1
+	JEQ    part2row0without1
 	VMOVSD X1, (AX)
 
-edge2rows6row0without1:
-	LEAQ         (R11)(R13*8), R11
+part2row0without1:
+	LEAQ        (R11)(R9*8), R11
+	DECQ        R13
+	JEQ         part2written
+	VMULPD      Y12, Y2, Y2
+	VMULPD      Y12, Y3, Y3
+	TESTQ       DI, DI
+	JEQ         part2store1
+	VFMADD231PD (R11), Y13, Y2
+	VMASKMOVPD  32(R11), Y14, Y15
+	VFMADD231PD Y13, Y15, Y3
+
+part2store1:
 	VMOVUPD      Y2, (R11)
 	LEAQ         32(R11), AX
 	TESTQ        $0x00000002, CX
-	JEQ          edge2rows6row1without2
+	JEQ          part2row1without2
 	VMOVUPS      X3, (AX)
 	VEXTRACTF128 $0x01, Y3, X3
 	ADDQ         $0x10, AX
 
-edge2rows6row1without2:
+part2row1without2:
 	TESTQ  $0x00000001, CX
-	JEQ    edge2rows6row1without1
+	JEQ    part2row1without1
 	VMOVSD X3, (AX)
 
-edge2rows6row1without1:
-	LEAQ         (R11)(R13*8), R11
+part2row1without1:
+	LEAQ        (R11)(R9*8), R11
+	DECQ        R13
+	JEQ         part2written
+	VMULPD      Y12, Y4, Y4
+	VMULPD      Y12, Y5, Y5
+	TESTQ       DI, DI
+	JEQ         part2store2
+	VFMADD231PD (R11), Y13, Y4
+	VMASKMOVPD  32(R11), Y14, Y15
+	VFMADD231PD Y13, Y15, Y5
+
+part2store2:
 	VMOVUPD      Y4, (R11)
 	LEAQ         32(R11), AX
 	TESTQ        $0x00000002, CX
-	JEQ          edge2rows6row2without2
+	JEQ          part2row2without2
 	VMOVUPS      X5, (AX)
 	VEXTRACTF128 $0x01, Y5, X5
 	ADDQ         $0x10, AX
 
-edge2rows6row2without2:
+part2row2without2:
 	TESTQ  $0x00000001, CX
-	JEQ    edge2rows6row2without1
+	JEQ    part2row2without1
 	VMOVSD X5, (AX)
 
-edge2rows6row2without1:
-	LEAQ         (R11)(R13*8), R11
+part2row2without1:
+	LEAQ        (R11)(R9*8), R11
+	DECQ        R13
+	JEQ         part2written
+	VMULPD      Y12, Y6, Y6
+	VMULPD      Y12, Y7, Y7
+	TESTQ       DI, DI
+	JEQ         part2store3
+	VFMADD231PD (R11), Y13, Y6
+	VMASKMOVPD  32(R11), Y14, Y15
+	VFMADD231PD Y13, Y15, Y7
+
+part2store3:
 	VMOVUPD      Y6, (R11)
 	LEAQ         32(R11), AX
 	TESTQ        $0x00000002, CX
-	JEQ          edge2rows6row3without2
+	JEQ          part2row3without2
 	VMOVUPS      X7, (AX)
 	VEXTRACTF128 $0x01, Y7, X7
 	ADDQ         $0x10, AX
 
-edge2rows6row3without2:
+part2row3without2:
 	TESTQ  $0x00000001, CX
-	JEQ    edge2rows6row3without1
+	JEQ    part2row3without1
 	VMOVSD X7, (AX)
 
-edge2rows6row3without1:
-	LEAQ         (R11)(R13*8), R11
+part2row3without1:
+	LEAQ        (R11)(R9*8), R11
+	DECQ        R13
+	JEQ         part2written
+	VMULPD      Y12, Y8, Y8
+	VMULPD      Y12, Y9, Y9
+	TESTQ       DI, DI
+	JEQ         part2store4
+	VFMADD231PD (R11), Y13, Y8
+	VMASKMOVPD  32(R11), Y14, Y15
+	VFMADD231PD Y13, Y15, Y9
+
+part2store4:
 	VMOVUPD      Y8, (R11)
 	LEAQ         32(R11), AX
 	TESTQ        $0x00000002, CX
-	JEQ          edge2rows6row4without2
+	JEQ          part2row4without2
 	VMOVUPS      X9, (AX)
 	VEXTRACTF128 $0x01, Y9, X9
 	ADDQ         $0x10, AX
 
-edge2rows6row4without2:
+part2row4without2:
 	TESTQ  $0x00000001, CX
-	JEQ    edge2rows6row4without1
+	JEQ    part2row4without1
 	VMOVSD X9, (AX)
 
-edge2rows6row4without1:
-	LEAQ         (R11)(R13*8), R11
+part2row4without1:
+	LEAQ        (R11)(R9*8), R11
+	DECQ        R13
+	JEQ         part2written
+	VMULPD      Y12, Y10, Y10
+	VMULPD      Y12, Y11, Y11
+	TESTQ       DI, DI
+	JEQ         part2store5
+	VFMADD231PD (R11), Y13, Y10
+	VMASKMOVPD  32(R11), Y14, Y15
+	VFMADD231PD Y13, Y15, Y11
+
+part2store5:
 	VMOVUPD      Y10, (R11)
 	LEAQ         32(R11), AX
 	TESTQ        $0x00000002, CX
-	JEQ          edge2rows6row5without2
+	JEQ          part2row5without2
 	VMOVUPS      X11, (AX)
 	VEXTRACTF128 $0x01, Y11, X11
 	ADDQ         $0x10, AX
 
-edge2rows6row5without2:
+part2row5without2:
 	TESTQ  $0x00000001, CX
-	JEQ    edge2rows6row5without1
+	JEQ    part2row5without1
 	VMOVSD X11, (AX)
 
-edge2rows6row5without1:
-	LEAQ   (R11)(R13*8), R11
-	IMUL3Q $0x06, BX, R13
-	ADDQ   R13, BP
-	SUBQ   $0x06, R14
-	JNE    edge2sliver
-	JMP    done
+part2row5without1:
+	LEAQ (R11)(R9*8), R11
 
-edge2rows5:
+part2written:
+	TESTQ R14, R14
+	JNE   part2sliver
+	JMP   done
+
+whole2:
+whole2sliver:
+	// The last two slivers have nearly the same number of rows.
+	MOVQ R14, R13
+	CMPQ R14, $0x06
+	JLE  whole2cut
+	MOVQ $0x00000006, R13
+	CMPQ R14, $0x0a
+	JGT  whole2cut
+	LEAQ 1(R14), R13
+	SHRQ $0x01, R13
+
+whole2cut:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	MOVQ   BP, AX
+	LEAQ   (AX)(BX*4), CX
+	MOVQ   R10, DI
+	MOVQ   k+16(FP), R9
+	CMPQ   R13, $0x06
+	JGE    whole2rows6
+	CMPQ   R13, $0x05
+	JGE    whole2rows5
+	CMPQ   R13, $0x04
+	JGE    whole2rows4
+	CMPQ   R13, $0x03
+	JGE    whole2rows3
+	CMPQ   R13, $0x02
+	JGE    whole2rows2
+
+whole2rows1:
+	VMOVUPD      (DI), Y12
+	VMOVUPD      32(DI), Y13
+	ADDQ         R8, DI
+	VBROADCASTSD (AX), Y14
+	VFMADD231PD  Y14, Y12, Y0
+	VFMADD231PD  Y14, Y13, Y1
+	ADDQ         SI, AX
+	DECQ         R9
+	JNE          whole2rows1
+	JMP          whole2write
+
+whole2rows6:
+	VMOVUPD      (DI), Y12
+	VMOVUPD      32(DI), Y13
+	ADDQ         R8, DI
+	VBROADCASTSD (AX), Y14
+	VFMADD231PD  Y14, Y12, Y0
+	VFMADD231PD  Y14, Y13, Y1
+	VBROADCASTSD (AX)(BX*1), Y15
+	VFMADD231PD  Y15, Y12, Y2
+	VFMADD231PD  Y15, Y13, Y3
+	VBROADCASTSD (AX)(BX*2), Y14
+	VFMADD231PD  Y14, Y12, Y4
+	VFMADD231PD  Y14, Y13, Y5
+	VBROADCASTSD (AX)(DX*1), Y15
+	VFMADD231PD  Y15, Y12, Y6
+	VFMADD231PD  Y15, Y13, Y7
+	VBROADCASTSD (CX), Y14
+	VFMADD231PD  Y14, Y12, Y8
+	VFMADD231PD  Y14, Y13, Y9
+	VBROADCASTSD (CX)(BX*1), Y15
+	VFMADD231PD  Y15, Y12, Y10
+	VFMADD231PD  Y15, Y13, Y11
+	ADDQ         SI, AX
+	ADDQ         SI, CX
+	DECQ         R9
+	JNE          whole2rows6
+	JMP          whole2write
+
+whole2rows5:
+	VMOVUPD      (DI), Y12
+	VMOVUPD      32(DI), Y13
+	ADDQ         R8, DI
+	VBROADCASTSD (AX), Y14
+	VFMADD231PD  Y14, Y12, Y0
+	VFMADD231PD  Y14, Y13, Y1
+	VBROADCASTSD (AX)(BX*1), Y15
+	VFMADD231PD  Y15, Y12, Y2
+	VFMADD231PD  Y15, Y13, Y3
+	VBROADCASTSD (AX)(BX*2), Y14
+	VFMADD231PD  Y14, Y12, Y4
+	VFMADD231PD  Y14, Y13, Y5
+	VBROADCASTSD (AX)(DX*1), Y15
+	VFMADD231PD  Y15, Y12, Y6
+	VFMADD231PD  Y15, Y13, Y7
+	VBROADCASTSD (CX), Y14
+	VFMADD231PD  Y14, Y12, Y8
+	VFMADD231PD  Y14, Y13, Y9
+	ADDQ         SI, AX
+	ADDQ         SI, CX
+	DECQ         R9
+	JNE          whole2rows5
+	JMP          whole2write
+
+whole2rows4:
+	VMOVUPD      (DI), Y12
+	VMOVUPD      32(DI), Y13
+	ADDQ         R8, DI
+	VBROADCASTSD (AX), Y14
+	VFMADD231PD  Y14, Y12, Y0
+	VFMADD231PD  Y14, Y13, Y1
+	VBROADCASTSD (AX)(BX*1), Y15
+	VFMADD231PD  Y15, Y12, Y2
+	VFMADD231PD  Y15, Y13, Y3
+	VBROADCASTSD (AX)(BX*2), Y14
+	VFMADD231PD  Y14, Y12, Y4
+	VFMADD231PD  Y14, Y13, Y5
+	VBROADCASTSD (AX)(DX*1), Y15
+	VFMADD231PD  Y15, Y12, Y6
+	VFMADD231PD  Y15, Y13, Y7
+	ADDQ         SI, AX
+	DECQ         R9
+	JNE          whole2rows4
+	JMP          whole2write
+
+whole2rows3:
+	VMOVUPD      (DI), Y12
+	VMOVUPD      32(DI), Y13
+	ADDQ         R8, DI
+	VBROADCASTSD (AX), Y14
+	VFMADD231PD  Y14, Y12, Y0
+	VFMADD231PD  Y14, Y13, Y1
+	VBROADCASTSD (AX)(BX*1), Y15
+	VFMADD231PD  Y15, Y12, Y2
+	VFMADD231PD  Y15, Y13, Y3
+	VBROADCASTSD (AX)(BX*2), Y14
+	VFMADD231PD  Y14, Y12, Y4
+	VFMADD231PD  Y14, Y13, Y5
+	ADDQ         SI, AX
+	DECQ         R9
+	JNE          whole2rows3
+	JMP          whole2write
+
+whole2rows2:
+	VMOVUPD      (DI), Y12
+	VMOVUPD      32(DI), Y13
+	ADDQ         R8, DI
+	VBROADCASTSD (AX), Y14
+	VFMADD231PD  Y14, Y12, Y0
+	VFMADD231PD  Y14, Y13, Y1
+	VBROADCASTSD (AX)(BX*1), Y15
+	VFMADD231PD  Y15, Y12, Y2
+	VFMADD231PD  Y15, Y13, Y3
+	ADDQ         SI, AX
+	DECQ         R9
+	JNE          whole2rows2
+
+whole2write:
+	SUBQ         R13, R14
+	MOVQ         R13, AX
+	IMULQ        BX, AX
+	ADDQ         AX, BP
+	VBROADCASTSD alpha+80(FP), Y12
+	VBROADCASTSD beta+88(FP), Y13
+	MOVQ         ldc+72(FP), R9
+	MOVQ         beta+88(FP), DI
+	SHLQ         $0x01, DI
+	VMULPD       Y12, Y0, Y0
+	VMULPD       Y12, Y1, Y1
+	TESTQ        DI, DI
+	JEQ          whole2store0
+	VFMADD231PD  (R11), Y13, Y0
+	VFMADD231PD  32(R11), Y13, Y1
+
+whole2store0:
+	VMOVUPD     Y0, (R11)
+	VMOVUPD     Y1, 32(R11)
+	LEAQ        (R11)(R9*8), R11
+	DECQ        R13
+	JEQ         whole2written
+	VMULPD      Y12, Y2, Y2
+	VMULPD      Y12, Y3, Y3
+	TESTQ       DI, DI
+	JEQ         whole2store1
+	VFMADD231PD (R11), Y13, Y2
+	VFMADD231PD 32(R11), Y13, Y3
+
+whole2store1:
+	VMOVUPD     Y2, (R11)
+	VMOVUPD     Y3, 32(R11)
+	LEAQ        (R11)(R9*8), R11
+	DECQ        R13
+	JEQ         whole2written
+	VMULPD      Y12, Y4, Y4
+	VMULPD      Y12, Y5, Y5
+	TESTQ       DI, DI
+	JEQ         whole2store2
+	VFMADD231PD (R11), Y13, Y4
+	VFMADD231PD 32(R11), Y13, Y5
+
+whole2store2:
+	VMOVUPD     Y4, (R11)
+	VMOVUPD     Y5, 32(R11)
+	LEAQ        (R11)(R9*8), R11
+	DECQ        R13
+	JEQ         whole2written
+	VMULPD      Y12, Y6, Y6
+	VMULPD      Y12, Y7, Y7
+	TESTQ       DI, DI
+	JEQ         whole2store3
+	VFMADD231PD (R11), Y13, Y6
+	VFMADD231PD 32(R11), Y13, Y7
+
+whole2store3:
+	VMOVUPD     Y6, (R11)
+	VMOVUPD     Y7, 32(R11)
+	LEAQ        (R11)(R9*8), R11
+	DECQ        R13
+	JEQ         whole2written
+	VMULPD      Y12, Y8, Y8
+	VMULPD      Y12, Y9, Y9
+	TESTQ       DI, DI
+	JEQ         whole2store4
+	VFMADD231PD (R11), Y13, Y8
+	VFMADD231PD 32(R11), Y13, Y9
+
+whole2store4:
+	VMOVUPD     Y8, (R11)
+	VMOVUPD     Y9, 32(R11)
+	LEAQ        (R11)(R9*8), R11
+	DECQ        R13
+	JEQ         whole2written
+	VMULPD      Y12, Y10, Y10
+	VMULPD      Y12, Y11, Y11
+	TESTQ       DI, DI
+	JEQ         whole2store5
+	VFMADD231PD (R11), Y13, Y10
+	VFMADD231PD 32(R11), Y13, Y11
+
+whole2store5:
+	VMOVUPD Y10, (R11)
+	VMOVUPD Y11, 32(R11)
+	LEAQ    (R11)(R9*8), R11
+
+whole2written:
+	TESTQ R14, R14
+	JNE   whole2sliver
+	SUBQ  $0x08, R12
+	JLE   done
+	ADDQ  $0x00000040, R10
+	MOVQ  (SP), R11
+	ADDQ  $0x00000040, R11
+	MOVQ  R11, (SP)
+	JMP   block
+
+part1:
+	MOVQ R12, 8(SP)
+	NEGQ R12
+	LEAQ smallWindow<>+0(SB), R13
+	LEAQ 32(R13)(R12*8), R12
+
+part1sliver:
+	// The last two slivers have nearly the same number of rows.
+	MOVQ R14, R13
+	CMPQ R14, $0x06
+	JLE  part1cut
+	MOVQ $0x00000006, R13
+	CMPQ R14, $0x0a
+	JGT  part1cut
+	LEAQ 1(R14), R13
+	SHRQ $0x01, R13
+
+part1cut:
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
 	VXORPS  Y3, Y3, Y3
 	VXORPS  Y4, Y4, Y4
 	VXORPS  Y5, Y5, Y5
-	VXORPS  Y6, Y6, Y6
-	VXORPS  Y7, Y7, Y7
-	VXORPS  Y8, Y8, Y8
-	VXORPS  Y9, Y9, Y9
 	MOVQ    BP, AX
 	LEAQ    (AX)(BX*4), CX
 	MOVQ    R10, DI
 	MOVQ    k+16(FP), R9
-	VMOVDQU (R12), Y12
+	VMOVDQU (R12), Y7
+	CMPQ    R13, $0x06
+	JGE     part1rows6
+	CMPQ    R13, $0x05
+	JGE     part1rows5
+	CMPQ    R13, $0x04
+	JGE     part1rows4
+	CMPQ    R13, $0x03
+	JGE     part1rows3
+	CMPQ    R13, $0x02
+	JGE     part1rows2
 
-edge2rows5step:
-	VMOVUPD      (DI), Y10
-	VMASKMOVPD   32(DI), Y12, Y11
+part1rows1:
+	VMASKMOVPD   (DI), Y7, Y6
 	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y13
-	VFMADD231PD  Y13, Y10, Y0
-	VFMADD231PD  Y13, Y11, Y1
-	VBROADCASTSD (AX)(BX*1), Y14
-	VFMADD231PD  Y14, Y10, Y2
-	VFMADD231PD  Y14, Y11, Y3
-	VBROADCASTSD (AX)(BX*2), Y15
-	VFMADD231PD  Y15, Y10, Y4
-	VFMADD231PD  Y15, Y11, Y5
-	VBROADCASTSD (AX)(DX*1), Y13
-	VFMADD231PD  Y13, Y10, Y6
-	VFMADD231PD  Y13, Y11, Y7
-	VBROADCASTSD (CX), Y14
-	VFMADD231PD  Y14, Y10, Y8
-	VFMADD231PD  Y14, Y11, Y9
+	VBROADCASTSD (AX), Y8
+	VFMADD231PD  Y8, Y6, Y0
+	ADDQ         SI, AX
+	DECQ         R9
+	JNE          part1rows1
+	JMP          part1write
+
+part1rows6:
+	VMASKMOVPD   (DI), Y7, Y6
+	ADDQ         R8, DI
+	VBROADCASTSD (AX), Y8
+	VFMADD231PD  Y8, Y6, Y0
+	VBROADCASTSD (AX)(BX*1), Y9
+	VFMADD231PD  Y9, Y6, Y1
+	VBROADCASTSD (AX)(BX*2), Y10
+	VFMADD231PD  Y10, Y6, Y2
+	VBROADCASTSD (AX)(DX*1), Y11
+	VFMADD231PD  Y11, Y6, Y3
+	VBROADCASTSD (CX), Y12
+	VFMADD231PD  Y12, Y6, Y4
+	VBROADCASTSD (CX)(BX*1), Y13
+	VFMADD231PD  Y13, Y6, Y5
 	ADDQ         SI, AX
 	ADDQ         SI, CX
 	DECQ         R9
-	JNE          edge2rows5step
-	VBROADCASTSD alpha+80(FP), Y10
-	MOVQ         ldc+72(FP), R13
-	MOVQ         beta+88(FP), DI
-	SHLQ         $0x01, DI
-	MOVQ         8(SP), CX
-	VMULPD       Y10, Y0, Y0
-	VMULPD       Y10, Y1, Y1
-	VMULPD       Y10, Y2, Y2
-	VMULPD       Y10, Y3, Y3
-	VMULPD       Y10, Y4, Y4
-	VMULPD       Y10, Y5, Y5
-	VMULPD       Y10, Y6, Y6
-	VMULPD       Y10, Y7, Y7
-	VMULPD       Y10, Y8, Y8
-	VMULPD       Y10, Y9, Y9
-	JEQ          edge2rows5fresh
-	VBROADCASTSD beta+88(FP), Y11
-	MOVQ         R11, DI
-	VFMADD231PD  (DI), Y11, Y0
-	VMASKMOVPD   32(DI), Y12, Y14
-	VFMADD231PD  Y11, Y14, Y1
-	LEAQ         (DI)(R13*8), DI
-	VFMADD231PD  (DI), Y11, Y2
-	VMASKMOVPD   32(DI), Y12, Y14
-	VFMADD231PD  Y11, Y14, Y3
-	LEAQ         (DI)(R13*8), DI
-	VFMADD231PD  (DI), Y11, Y4
-	VMASKMOVPD   32(DI), Y12, Y14
-	VFMADD231PD  Y11, Y14, Y5
-	LEAQ         (DI)(R13*8), DI
-	VFMADD231PD  (DI), Y11, Y6
-	VMASKMOVPD   32(DI), Y12, Y14
-	VFMADD231PD  Y11, Y14, Y7
-	LEAQ         (DI)(R13*8), DI
-	VFMADD231PD  (DI), Y11, Y8
-	VMASKMOVPD   32(DI), Y12, Y14
-	VFMADD231PD  Y11, Y14, Y9
+	JNE          part1rows6
+	JMP          part1write
 
-edge2rows5fresh:
-	VMOVUPD      Y0, (R11)
-	LEAQ         32(R11), AX
-	TESTQ        $0x00000002, CX
-	JEQ          edge2rows5row0without2
-	VMOVUPS      X1, (AX)
-	VEXTRACTF128 $0x01, Y1, X1
-	ADDQ         $0x10, AX
-
-edge2rows5row0without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge2rows5row0without1
-	VMOVSD X1, (AX)
-
-edge2rows5row0without1:
-	LEAQ         (R11)(R13*8), R11
-	VMOVUPD      Y2, (R11)
-	LEAQ         32(R11), AX
-	TESTQ        $0x00000002, CX
-	JEQ          edge2rows5row1without2
-	VMOVUPS      X3, (AX)
-	VEXTRACTF128 $0x01, Y3, X3
-	ADDQ         $0x10, AX
-
-edge2rows5row1without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge2rows5row1without1
-	VMOVSD X3, (AX)
-
-edge2rows5row1without1:
-	LEAQ         (R11)(R13*8), R11
-	VMOVUPD      Y4, (R11)
-	LEAQ         32(R11), AX
-	TESTQ        $0x00000002, CX
-	JEQ          edge2rows5row2without2
-	VMOVUPS      X5, (AX)
-	VEXTRACTF128 $0x01, Y5, X5
-	ADDQ         $0x10, AX
-
-edge2rows5row2without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge2rows5row2without1
-	VMOVSD X5, (AX)
-
-edge2rows5row2without1:
-	LEAQ         (R11)(R13*8), R11
-	VMOVUPD      Y6, (R11)
-	LEAQ         32(R11), AX
-	TESTQ        $0x00000002, CX
-	JEQ          edge2rows5row3without2
-	VMOVUPS      X7, (AX)
-	VEXTRACTF128 $0x01, Y7, X7
-	ADDQ         $0x10, AX
-
-edge2rows5row3without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge2rows5row3without1
-	VMOVSD X7, (AX)
-
-edge2rows5row3without1:
-	LEAQ         (R11)(R13*8), R11
-	VMOVUPD      Y8, (R11)
-	LEAQ         32(R11), AX
-	TESTQ        $0x00000002, CX
-	JEQ          edge2rows5row4without2
-	VMOVUPS      X9, (AX)
-	VEXTRACTF128 $0x01, Y9, X9
-	ADDQ         $0x10, AX
-
-edge2rows5row4without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge2rows5row4without1
-	VMOVSD X9, (AX)
-
-edge2rows5row4without1:
-	LEAQ   (R11)(R13*8), R11
-	IMUL3Q $0x05, BX, R13
-	ADDQ   R13, BP
-	SUBQ   $0x05, R14
-	JNE    edge2sliver
-	JMP    done
-
-edge2rows4:
-	VXORPS  Y0, Y0, Y0
-	VXORPS  Y1, Y1, Y1
-	VXORPS  Y2, Y2, Y2
-	VXORPS  Y3, Y3, Y3
-	VXORPS  Y4, Y4, Y4
-	VXORPS  Y5, Y5, Y5
-	VXORPS  Y6, Y6, Y6
-	VXORPS  Y7, Y7, Y7
-	MOVQ    BP, AX
-	MOVQ    R10, DI
-	MOVQ    k+16(FP), R9
-	VMOVDQU (R12), Y10
-
-edge2rows4step:
-	VMOVUPD      (DI), Y8
-	VMASKMOVPD   32(DI), Y10, Y9
+part1rows5:
+	VMASKMOVPD   (DI), Y7, Y6
 	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y11
-	VFMADD231PD  Y11, Y8, Y0
-	VFMADD231PD  Y11, Y9, Y1
-	VBROADCASTSD (AX)(BX*1), Y12
-	VFMADD231PD  Y12, Y8, Y2
-	VFMADD231PD  Y12, Y9, Y3
-	VBROADCASTSD (AX)(BX*2), Y13
-	VFMADD231PD  Y13, Y8, Y4
-	VFMADD231PD  Y13, Y9, Y5
-	VBROADCASTSD (AX)(DX*1), Y14
-	VFMADD231PD  Y14, Y8, Y6
-	VFMADD231PD  Y14, Y9, Y7
-	ADDQ         SI, AX
-	DECQ         R9
-	JNE          edge2rows4step
-	VBROADCASTSD alpha+80(FP), Y8
-	MOVQ         ldc+72(FP), R13
-	MOVQ         beta+88(FP), DI
-	SHLQ         $0x01, DI
-	MOVQ         8(SP), CX
-	VMULPD       Y8, Y0, Y0
-	VMULPD       Y8, Y1, Y1
-	VMULPD       Y8, Y2, Y2
-	VMULPD       Y8, Y3, Y3
-	VMULPD       Y8, Y4, Y4
-	VMULPD       Y8, Y5, Y5
-	VMULPD       Y8, Y6, Y6
-	VMULPD       Y8, Y7, Y7
-	JEQ          edge2rows4fresh
-	VBROADCASTSD beta+88(FP), Y9
-	MOVQ         R11, DI
-	VFMADD231PD  (DI), Y9, Y0
-	VMASKMOVPD   32(DI), Y10, Y12
-	VFMADD231PD  Y9, Y12, Y1
-	LEAQ         (DI)(R13*8), DI
-	VFMADD231PD  (DI), Y9, Y2
-	VMASKMOVPD   32(DI), Y10, Y12
-	VFMADD231PD  Y9, Y12, Y3
-	LEAQ         (DI)(R13*8), DI
-	VFMADD231PD  (DI), Y9, Y4
-	VMASKMOVPD   32(DI), Y10, Y12
-	VFMADD231PD  Y9, Y12, Y5
-	LEAQ         (DI)(R13*8), DI
-	VFMADD231PD  (DI), Y9, Y6
-	VMASKMOVPD   32(DI), Y10, Y12
-	VFMADD231PD  Y9, Y12, Y7
-
-edge2rows4fresh:
-	VMOVUPD      Y0, (R11)
-	LEAQ         32(R11), AX
-	TESTQ        $0x00000002, CX
-	JEQ          edge2rows4row0without2
-	VMOVUPS      X1, (AX)
-	VEXTRACTF128 $0x01, Y1, X1
-	ADDQ         $0x10, AX
-
-edge2rows4row0without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge2rows4row0without1
-	VMOVSD X1, (AX)
-
-edge2rows4row0without1:
-	LEAQ         (R11)(R13*8), R11
-	VMOVUPD      Y2, (R11)
-	LEAQ         32(R11), AX
-	TESTQ        $0x00000002, CX
-	JEQ          edge2rows4row1without2
-	VMOVUPS      X3, (AX)
-	VEXTRACTF128 $0x01, Y3, X3
-	ADDQ         $0x10, AX
-
-edge2rows4row1without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge2rows4row1without1
-	VMOVSD X3, (AX)
-
-edge2rows4row1without1:
-	LEAQ         (R11)(R13*8), R11
-	VMOVUPD      Y4, (R11)
-	LEAQ         32(R11), AX
-	TESTQ        $0x00000002, CX
-	JEQ          edge2rows4row2without2
-	VMOVUPS      X5, (AX)
-	VEXTRACTF128 $0x01, Y5, X5
-	ADDQ         $0x10, AX
-
-edge2rows4row2without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge2rows4row2without1
-	VMOVSD X5, (AX)
-
-edge2rows4row2without1:
-	LEAQ         (R11)(R13*8), R11
-	VMOVUPD      Y6, (R11)
-	LEAQ         32(R11), AX
-	TESTQ        $0x00000002, CX
-	JEQ          edge2rows4row3without2
-	VMOVUPS      X7, (AX)
-	VEXTRACTF128 $0x01, Y7, X7
-	ADDQ         $0x10, AX
-
-edge2rows4row3without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge2rows4row3without1
-	VMOVSD X7, (AX)
-
-edge2rows4row3without1:
-	LEAQ   (R11)(R13*8), R11
-	IMUL3Q $0x04, BX, R13
-	ADDQ   R13, BP
-	SUBQ   $0x04, R14
-	JNE    edge2sliver
-	JMP    done
-
-edge2rows3:
-	VXORPS  Y0, Y0, Y0
-	VXORPS  Y1, Y1, Y1
-	VXORPS  Y2, Y2, Y2
-	VXORPS  Y3, Y3, Y3
-	VXORPS  Y4, Y4, Y4
-	VXORPS  Y5, Y5, Y5
-	MOVQ    BP, AX
-	MOVQ    R10, DI
-	MOVQ    k+16(FP), R9
-	VMOVDQU (R12), Y8
-
-edge2rows3step:
-	VMOVUPD      (DI), Y6
-	VMASKMOVPD   32(DI), Y8, Y7
-	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y9
-	VFMADD231PD  Y9, Y6, Y0
-	VFMADD231PD  Y9, Y7, Y1
-	VBROADCASTSD (AX)(BX*1), Y10
+	VBROADCASTSD (AX), Y8
+	VFMADD231PD  Y8, Y6, Y0
+	VBROADCASTSD (AX)(BX*1), Y9
+	VFMADD231PD  Y9, Y6, Y1
+	VBROADCASTSD (AX)(BX*2), Y10
 	VFMADD231PD  Y10, Y6, Y2
-	VFMADD231PD  Y10, Y7, Y3
-	VBROADCASTSD (AX)(BX*2), Y11
-	VFMADD231PD  Y11, Y6, Y4
-	VFMADD231PD  Y11, Y7, Y5
+	VBROADCASTSD (AX)(DX*1), Y11
+	VFMADD231PD  Y11, Y6, Y3
+	VBROADCASTSD (CX), Y12
+	VFMADD231PD  Y12, Y6, Y4
+	ADDQ         SI, AX
+	ADDQ         SI, CX
+	DECQ         R9
+	JNE          part1rows5
+	JMP          part1write
+
+part1rows4:
+	VMASKMOVPD   (DI), Y7, Y6
+	ADDQ         R8, DI
+	VBROADCASTSD (AX), Y8
+	VFMADD231PD  Y8, Y6, Y0
+	VBROADCASTSD (AX)(BX*1), Y9
+	VFMADD231PD  Y9, Y6, Y1
+	VBROADCASTSD (AX)(BX*2), Y10
+	VFMADD231PD  Y10, Y6, Y2
+	VBROADCASTSD (AX)(DX*1), Y11
+	VFMADD231PD  Y11, Y6, Y3
 	ADDQ         SI, AX
 	DECQ         R9
-	JNE          edge2rows3step
+	JNE          part1rows4
+	JMP          part1write
+
+part1rows3:
+	VMASKMOVPD   (DI), Y7, Y6
+	ADDQ         R8, DI
+	VBROADCASTSD (AX), Y8
+	VFMADD231PD  Y8, Y6, Y0
+	VBROADCASTSD (AX)(BX*1), Y9
+	VFMADD231PD  Y9, Y6, Y1
+	VBROADCASTSD (AX)(BX*2), Y10
+	VFMADD231PD  Y10, Y6, Y2
+	ADDQ         SI, AX
+	DECQ         R9
+	JNE          part1rows3
+	JMP          part1write
+
+part1rows2:
+	VMASKMOVPD   (DI), Y7, Y6
+	ADDQ         R8, DI
+	VBROADCASTSD (AX), Y8
+	VFMADD231PD  Y8, Y6, Y0
+	VBROADCASTSD (AX)(BX*1), Y9
+	VFMADD231PD  Y9, Y6, Y1
+	ADDQ         SI, AX
+	DECQ         R9
+	JNE          part1rows2
+
+part1write:
+	SUBQ         R13, R14
+	MOVQ         R13, AX
+	IMULQ        BX, AX
+	ADDQ         AX, BP
 	VBROADCASTSD alpha+80(FP), Y6
-	MOVQ         ldc+72(FP), R13
+	VBROADCASTSD beta+88(FP), Y8
+	MOVQ         ldc+72(FP), R9
 	MOVQ         beta+88(FP), DI
 	SHLQ         $0x01, DI
 	MOVQ         8(SP), CX
 	VMULPD       Y6, Y0, Y0
-	VMULPD       Y6, Y1, Y1
-	VMULPD       Y6, Y2, Y2
-	VMULPD       Y6, Y3, Y3
-	VMULPD       Y6, Y4, Y4
-	VMULPD       Y6, Y5, Y5
-	JEQ          edge2rows3fresh
-	VBROADCASTSD beta+88(FP), Y7
-	MOVQ         R11, DI
-	VFMADD231PD  (DI), Y7, Y0
-	VMASKMOVPD   32(DI), Y8, Y10
-	VFMADD231PD  Y7, Y10, Y1
-	LEAQ         (DI)(R13*8), DI
-	VFMADD231PD  (DI), Y7, Y2
-	VMASKMOVPD   32(DI), Y8, Y10
-	VFMADD231PD  Y7, Y10, Y3
-	LEAQ         (DI)(R13*8), DI
-	VFMADD231PD  (DI), Y7, Y4
-	VMASKMOVPD   32(DI), Y8, Y10
-	VFMADD231PD  Y7, Y10, Y5
+	TESTQ        DI, DI
+	JEQ          part1store0
+	VMASKMOVPD   (R11), Y7, Y9
+	VFMADD231PD  Y8, Y9, Y0
 
-edge2rows3fresh:
-	VMOVUPD      Y0, (R11)
-	LEAQ         32(R11), AX
+part1store0:
+	LEAQ         (R11), AX
 	TESTQ        $0x00000002, CX
-	JEQ          edge2rows3row0without2
+	JEQ          part1row0without2
+	VMOVUPS      X0, (AX)
+	VEXTRACTF128 $0x01, Y0, X0
+	ADDQ         $0x10, AX
+
+part1row0without2:
+	TESTQ  $0x00000001, CX
+	JEQ    part1row0without1
+	VMOVSD X0, (AX)
+
+part1row0without1:
+	LEAQ        (R11)(R9*8), R11
+	DECQ        R13
+	JEQ         part1written
+	VMULPD      Y6, Y1, Y1
+	TESTQ       DI, DI
+	JEQ         part1store1
+	VMASKMOVPD  (R11), Y7, Y9
+	VFMADD231PD Y8, Y9, Y1
+
+part1store1:
+	LEAQ         (R11), AX
+	TESTQ        $0x00000002, CX
+	JEQ          part1row1without2
 	VMOVUPS      X1, (AX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x10, AX
 
-edge2rows3row0without2:
+part1row1without2:
 	TESTQ  $0x00000001, CX
-	JEQ    edge2rows3row0without1
+	JEQ    part1row1without1
 	VMOVSD X1, (AX)
 
-edge2rows3row0without1:
-	LEAQ         (R11)(R13*8), R11
-	VMOVUPD      Y2, (R11)
-	LEAQ         32(R11), AX
+part1row1without1:
+	LEAQ        (R11)(R9*8), R11
+	DECQ        R13
+	JEQ         part1written
+	VMULPD      Y6, Y2, Y2
+	TESTQ       DI, DI
+	JEQ         part1store2
+	VMASKMOVPD  (R11), Y7, Y9
+	VFMADD231PD Y8, Y9, Y2
+
+part1store2:
+	LEAQ         (R11), AX
 	TESTQ        $0x00000002, CX
-	JEQ          edge2rows3row1without2
+	JEQ          part1row2without2
+	VMOVUPS      X2, (AX)
+	VEXTRACTF128 $0x01, Y2, X2
+	ADDQ         $0x10, AX
+
+part1row2without2:
+	TESTQ  $0x00000001, CX
+	JEQ    part1row2without1
+	VMOVSD X2, (AX)
+
+part1row2without1:
+	LEAQ        (R11)(R9*8), R11
+	DECQ        R13
+	JEQ         part1written
+	VMULPD      Y6, Y3, Y3
+	TESTQ       DI, DI
+	JEQ         part1store3
+	VMASKMOVPD  (R11), Y7, Y9
+	VFMADD231PD Y8, Y9, Y3
+
+part1store3:
+	LEAQ         (R11), AX
+	TESTQ        $0x00000002, CX
+	JEQ          part1row3without2
 	VMOVUPS      X3, (AX)
 	VEXTRACTF128 $0x01, Y3, X3
 	ADDQ         $0x10, AX
 
-edge2rows3row1without2:
+part1row3without2:
 	TESTQ  $0x00000001, CX
-	JEQ    edge2rows3row1without1
+	JEQ    part1row3without1
 	VMOVSD X3, (AX)
 
-edge2rows3row1without1:
-	LEAQ         (R11)(R13*8), R11
-	VMOVUPD      Y4, (R11)
-	LEAQ         32(R11), AX
+part1row3without1:
+	LEAQ        (R11)(R9*8), R11
+	DECQ        R13
+	JEQ         part1written
+	VMULPD      Y6, Y4, Y4
+	TESTQ       DI, DI
+	JEQ         part1store4
+	VMASKMOVPD  (R11), Y7, Y9
+	VFMADD231PD Y8, Y9, Y4
+
+part1store4:
+	LEAQ         (R11), AX
 	TESTQ        $0x00000002, CX
-	JEQ          edge2rows3row2without2
+	JEQ          part1row4without2
+	VMOVUPS      X4, (AX)
+	VEXTRACTF128 $0x01, Y4, X4
+	ADDQ         $0x10, AX
+
+part1row4without2:
+	TESTQ  $0x00000001, CX
+	JEQ    part1row4without1
+	VMOVSD X4, (AX)
+
+part1row4without1:
+	LEAQ        (R11)(R9*8), R11
+	DECQ        R13
+	JEQ         part1written
+	VMULPD      Y6, Y5, Y5
+	TESTQ       DI, DI
+	JEQ         part1store5
+	VMASKMOVPD  (R11), Y7, Y9
+	VFMADD231PD Y8, Y9, Y5
+
+part1store5:
+	LEAQ         (R11), AX
+	TESTQ        $0x00000002, CX
+	JEQ          part1row5without2
 	VMOVUPS      X5, (AX)
 	VEXTRACTF128 $0x01, Y5, X5
 	ADDQ         $0x10, AX
 
-edge2rows3row2without2:
+part1row5without2:
 	TESTQ  $0x00000001, CX
-	JEQ    edge2rows3row2without1
+	JEQ    part1row5without1
 	VMOVSD X5, (AX)
 
-edge2rows3row2without1:
-	LEAQ   (R11)(R13*8), R11
-	IMUL3Q $0x03, BX, R13
-	ADDQ   R13, BP
-	SUBQ   $0x03, R14
-	JNE    edge2sliver
-	JMP    done
+part1row5without1:
+	LEAQ (R11)(R9*8), R11
 
-edge2rows2:
-	VXORPS  Y0, Y0, Y0
-	VXORPS  Y1, Y1, Y1
-	VXORPS  Y2, Y2, Y2
-	VXORPS  Y3, Y3, Y3
-	MOVQ    BP, AX
-	MOVQ    R10, DI
-	MOVQ    k+16(FP), R9
-	VMOVDQU (R12), Y6
+part1written:
+	TESTQ R14, R14
+	JNE   part1sliver
+	JMP   done
 
-edge2rows2step:
-	VMOVUPD      (DI), Y4
-	VMASKMOVPD   32(DI), Y6, Y5
+whole1:
+whole1sliver:
+	// The last two slivers have nearly the same number of rows.
+	MOVQ R14, R13
+	CMPQ R14, $0x06
+	JLE  whole1cut
+	MOVQ $0x00000006, R13
+	CMPQ R14, $0x0a
+	JGT  whole1cut
+	LEAQ 1(R14), R13
+	SHRQ $0x01, R13
+
+whole1cut:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	MOVQ   BP, AX
+	LEAQ   (AX)(BX*4), CX
+	MOVQ   R10, DI
+	MOVQ   k+16(FP), R9
+	CMPQ   R13, $0x06
+	JGE    whole1rows6
+	CMPQ   R13, $0x05
+	JGE    whole1rows5
+	CMPQ   R13, $0x04
+	JGE    whole1rows4
+	CMPQ   R13, $0x03
+	JGE    whole1rows3
+	CMPQ   R13, $0x02
+	JGE    whole1rows2
+
+whole1rows1:
+	VMOVUPD      (DI), Y6
 	ADDQ         R8, DI
 	VBROADCASTSD (AX), Y7
-	VFMADD231PD  Y7, Y4, Y0
-	VFMADD231PD  Y7, Y5, Y1
-	VBROADCASTSD (AX)(BX*1), Y8
-	VFMADD231PD  Y8, Y4, Y2
-	VFMADD231PD  Y8, Y5, Y3
+	VFMADD231PD  Y7, Y6, Y0
 	ADDQ         SI, AX
 	DECQ         R9
-	JNE          edge2rows2step
-	VBROADCASTSD alpha+80(FP), Y4
-	MOVQ         ldc+72(FP), R13
-	MOVQ         beta+88(FP), DI
-	SHLQ         $0x01, DI
-	MOVQ         8(SP), CX
-	VMULPD       Y4, Y0, Y0
-	VMULPD       Y4, Y1, Y1
-	VMULPD       Y4, Y2, Y2
-	VMULPD       Y4, Y3, Y3
-	JEQ          edge2rows2fresh
-	VBROADCASTSD beta+88(FP), Y5
-	MOVQ         R11, DI
-	VFMADD231PD  (DI), Y5, Y0
-	VMASKMOVPD   32(DI), Y6, Y8
-	VFMADD231PD  Y5, Y8, Y1
-	LEAQ         (DI)(R13*8), DI
-	VFMADD231PD  (DI), Y5, Y2
-	VMASKMOVPD   32(DI), Y6, Y8
-	VFMADD231PD  Y5, Y8, Y3
+	JNE          whole1rows1
+	JMP          whole1write
 
-edge2rows2fresh:
-	VMOVUPD      Y0, (R11)
-	LEAQ         32(R11), AX
-	TESTQ        $0x00000002, CX
-	JEQ          edge2rows2row0without2
-	VMOVUPS      X1, (AX)
-	VEXTRACTF128 $0x01, Y1, X1
-	ADDQ         $0x10, AX
-
-edge2rows2row0without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge2rows2row0without1
-	VMOVSD X1, (AX)
-
-edge2rows2row0without1:
-	LEAQ         (R11)(R13*8), R11
-	VMOVUPD      Y2, (R11)
-	LEAQ         32(R11), AX
-	TESTQ        $0x00000002, CX
-	JEQ          edge2rows2row1without2
-	VMOVUPS      X3, (AX)
-	VEXTRACTF128 $0x01, Y3, X3
-	ADDQ         $0x10, AX
-
-edge2rows2row1without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge2rows2row1without1
-	VMOVSD X3, (AX)
-
-edge2rows2row1without1:
-	LEAQ   (R11)(R13*8), R11
-	IMUL3Q $0x02, BX, R13
-	ADDQ   R13, BP
-	SUBQ   $0x02, R14
-	JNE    edge2sliver
-	JMP    done
-
-edge2rows1:
-	VXORPS  Y0, Y0, Y0
-	VXORPS  Y1, Y1, Y1
-	MOVQ    BP, AX
-	MOVQ    R10, DI
-	MOVQ    k+16(FP), R9
-	VMOVDQU (R12), Y4
-
-edge2rows1step:
-	VMOVUPD      (DI), Y2
-	VMASKMOVPD   32(DI), Y4, Y3
+whole1rows6:
+	VMOVUPD      (DI), Y6
 	ADDQ         R8, DI
-	VBROADCASTSD (AX), Y5
-	VFMADD231PD  Y5, Y2, Y0
-	VFMADD231PD  Y5, Y3, Y1
+	VBROADCASTSD (AX), Y7
+	VFMADD231PD  Y7, Y6, Y0
+	VBROADCASTSD (AX)(BX*1), Y8
+	VFMADD231PD  Y8, Y6, Y1
+	VBROADCASTSD (AX)(BX*2), Y9
+	VFMADD231PD  Y9, Y6, Y2
+	VBROADCASTSD (AX)(DX*1), Y10
+	VFMADD231PD  Y10, Y6, Y3
+	VBROADCASTSD (CX), Y11
+	VFMADD231PD  Y11, Y6, Y4
+	VBROADCASTSD (CX)(BX*1), Y12
+	VFMADD231PD  Y12, Y6, Y5
+	ADDQ         SI, AX
+	ADDQ         SI, CX
+	DECQ         R9
+	JNE          whole1rows6
+	JMP          whole1write
+
+whole1rows5:
+	VMOVUPD      (DI), Y6
+	ADDQ         R8, DI
+	VBROADCASTSD (AX), Y7
+	VFMADD231PD  Y7, Y6, Y0
+	VBROADCASTSD (AX)(BX*1), Y8
+	VFMADD231PD  Y8, Y6, Y1
+	VBROADCASTSD (AX)(BX*2), Y9
+	VFMADD231PD  Y9, Y6, Y2
+	VBROADCASTSD (AX)(DX*1), Y10
+	VFMADD231PD  Y10, Y6, Y3
+	VBROADCASTSD (CX), Y11
+	VFMADD231PD  Y11, Y6, Y4
+	ADDQ         SI, AX
+	ADDQ         SI, CX
+	DECQ         R9
+	JNE          whole1rows5
+	JMP          whole1write
+
+whole1rows4:
+	VMOVUPD      (DI), Y6
+	ADDQ         R8, DI
+	VBROADCASTSD (AX), Y7
+	VFMADD231PD  Y7, Y6, Y0
+	VBROADCASTSD (AX)(BX*1), Y8
+	VFMADD231PD  Y8, Y6, Y1
+	VBROADCASTSD (AX)(BX*2), Y9
+	VFMADD231PD  Y9, Y6, Y2
+	VBROADCASTSD (AX)(DX*1), Y10
+	VFMADD231PD  Y10, Y6, Y3
 	ADDQ         SI, AX
 	DECQ         R9
-	JNE          edge2rows1step
-	VBROADCASTSD alpha+80(FP), Y2
-	MOVQ         ldc+72(FP), R13
+	JNE          whole1rows4
+	JMP          whole1write
+
+whole1rows3:
+	VMOVUPD      (DI), Y6
+	ADDQ         R8, DI
+	VBROADCASTSD (AX), Y7
+	VFMADD231PD  Y7, Y6, Y0
+	VBROADCASTSD (AX)(BX*1), Y8
+	VFMADD231PD  Y8, Y6, Y1
+	VBROADCASTSD (AX)(BX*2), Y9
+	VFMADD231PD  Y9, Y6, Y2
+	ADDQ         SI, AX
+	DECQ         R9
+	JNE          whole1rows3
+	JMP          whole1write
+
+whole1rows2:
+	VMOVUPD      (DI), Y6
+	ADDQ         R8, DI
+	VBROADCASTSD (AX), Y7
+	VFMADD231PD  Y7, Y6, Y0
+	VBROADCASTSD (AX)(BX*1), Y8
+	VFMADD231PD  Y8, Y6, Y1
+	ADDQ         SI, AX
+	DECQ         R9
+	JNE          whole1rows2
+
+whole1write:
+	SUBQ         R13, R14
+	MOVQ         R13, AX
+	IMULQ        BX, AX
+	ADDQ         AX, BP
+	VBROADCASTSD alpha+80(FP), Y6
+	VBROADCASTSD beta+88(FP), Y7
+	MOVQ         ldc+72(FP), R9
 	MOVQ         beta+88(FP), DI
 	SHLQ         $0x01, DI
-	MOVQ         8(SP), CX
-	VMULPD       Y2, Y0, Y0
-	VMULPD       Y2, Y1, Y1
-	JEQ          edge2rows1fresh
-	VBROADCASTSD beta+88(FP), Y3
-	MOVQ         R11, DI
-	VFMADD231PD  (DI), Y3, Y0
-	VMASKMOVPD   32(DI), Y4, Y6
-	VFMADD231PD  Y3, Y6, Y1
+	VMULPD       Y6, Y0, Y0
+	TESTQ        DI, DI
+	JEQ          whole1store0
+	VFMADD231PD  (R11), Y7, Y0
 
-edge2rows1fresh:
-	VMOVUPD      Y0, (R11)
-	LEAQ         32(R11), AX
-	TESTQ        $0x00000002, CX
-	JEQ          edge2rows1row0without2
-	VMOVUPS      X1, (AX)
-	VEXTRACTF128 $0x01, Y1, X1
-	ADDQ         $0x10, AX
+whole1store0:
+	VMOVUPD     Y0, (R11)
+	LEAQ        (R11)(R9*8), R11
+	DECQ        R13
+	JEQ         whole1written
+	VMULPD      Y6, Y1, Y1
+	TESTQ       DI, DI
+	JEQ         whole1store1
+	VFMADD231PD (R11), Y7, Y1
 
-edge2rows1row0without2:
-	TESTQ  $0x00000001, CX
-	JEQ    edge2rows1row0without1
-	VMOVSD X1, (AX)
+whole1store1:
+	VMOVUPD     Y1, (R11)
+	LEAQ        (R11)(R9*8), R11
+	DECQ        R13
+	JEQ         whole1written
+	VMULPD      Y6, Y2, Y2
+	TESTQ       DI, DI
+	JEQ         whole1store2
+	VFMADD231PD (R11), Y7, Y2
 
-edge2rows1row0without1:
-	LEAQ   (R11)(R13*8), R11
-	IMUL3Q $0x01, BX, R13
-	ADDQ   R13, BP
-	SUBQ   $0x01, R14
+whole1store2:
+	VMOVUPD     Y2, (R11)
+	LEAQ        (R11)(R9*8), R11
+	DECQ        R13
+	JEQ         whole1written
+	VMULPD      Y6, Y3, Y3
+	TESTQ       DI, DI
+	JEQ         whole1store3
+	VFMADD231PD (R11), Y7, Y3
+
+whole1store3:
+	VMOVUPD     Y3, (R11)
+	LEAQ        (R11)(R9*8), R11
+	DECQ        R13
+	JEQ         whole1written
+	VMULPD      Y6, Y4, Y4
+	TESTQ       DI, DI
+	JEQ         whole1store4
+	VFMADD231PD (R11), Y7, Y4
+
+whole1store4:
+	VMOVUPD     Y4, (R11)
+	LEAQ        (R11)(R9*8), R11
+	DECQ        R13
+	JEQ         whole1written
+	VMULPD      Y6, Y5, Y5
+	TESTQ       DI, DI
+	JEQ         whole1store5
+	VFMADD231PD (R11), Y7, Y5
+
+whole1store5:
+	VMOVUPD Y5, (R11)
+	LEAQ    (R11)(R9*8), R11
+
+whole1written:
+	TESTQ R14, R14
+	JNE   whole1sliver
 
 done:
 	VZEROUPPER

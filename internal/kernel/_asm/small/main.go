@@ -22,6 +22,7 @@ type generator struct {
 	width   int    // bytes of a vector
 	mr      int    // rows of a full tile
 	vectors int    // vectors in a row of a full tile
+	narrow  bool   // 16 registers of 32 bytes
 
 	vector    func(i int) reg.VecPhysical
 	zero      func(x reg.Register)
@@ -52,10 +53,11 @@ var (
 	bAt     = reg.RDI // row l of the columns of B
 	bRow    = reg.R8  // bytes between rows of B
 	steps   = reg.R9  // of k, to come
+	ldc     = reg.R9  // distance of rows of C, while C is written
 	bTop    = reg.R10 // row 0 of the columns of B
 	cAt     = reg.R11 // element (0, 0) of the tile
 	columns = reg.R12 // to come; with AVX2, in the last block, the address of the mask
-	scratch = reg.R13
+	height  = reg.R13 // of the sliver of A
 	rows    = reg.R14 // to come
 	aBase   = reg.RBP // element (0, 0) of the sliver of A
 )
@@ -93,7 +95,7 @@ func main() {
 		g.vector = func(i int) reg.VecPhysical { return zmm[i] }
 		g.zero = func(x reg.Register) { VPXORD(x, x, x) }
 	case "avx2":
-		g.isa, g.width, g.mr, g.vectors = "AVX2", 32, 6, 2
+		g.isa, g.width, g.mr, g.vectors, g.narrow = "AVX2", 32, 6, 2, true
 		g.vector = func(i int) reg.VecPhysical { return ymm[i] }
 		g.zero = func(x reg.Register) { VXORPS(x, x, x) }
 		g.window()
@@ -149,76 +151,59 @@ func (g *generator) function() {
 	Label("block")
 	Load(Param("m"), rows)
 	Load(Param("a"), aBase)
+	if !g.narrow {
+		KXNORW(reg.K1, reg.K1, reg.K1)
+	}
 	for v := 1; v <= g.vectors; v++ {
 		CMPQ(columns, U8(v*g.lanes()))
-		JLT(LabelRef(fmt.Sprintf("edge%d", v)))
+		JLT(LabelRef(fmt.Sprintf("part%d", v)))
 		if v < g.vectors {
-			JEQ(LabelRef(g.whole(v)))
+			JEQ(LabelRef(fmt.Sprintf("whole%d", v)))
 		}
 	}
+	JMP(LabelRef(fmt.Sprintf("whole%d", g.vectors)))
 	for v := g.vectors; v >= 1; v-- {
-		if label := fmt.Sprintf("full%d", v); v == g.vectors || g.whole(v) == label {
-			g.columns(label, v, false)
+		Label(fmt.Sprintf("part%d", v))
+		g.mask(v)
+		if g.narrow {
+			g.slivers(fmt.Sprintf("part%d", v), v, true)
+			JMP(LabelRef("done"))
 		}
-	}
-	for v := 1; v <= g.vectors; v++ {
-		g.columns(fmt.Sprintf("edge%d", v), v, true)
+		Label(fmt.Sprintf("whole%d", v))
+		g.slivers(fmt.Sprintf("whole%d", v), v, !g.narrow)
+		if v == g.vectors {
+			SUBQ(U8(v*g.lanes()), columns)
+			JLE(LabelRef("done"))
+			ADDQ(U32(v*g.width), bTop)
+			MOVQ(cTop, cAt)
+			ADDQ(U32(v*g.width), cAt)
+			MOVQ(cAt, cTop)
+			JMP(LabelRef("block"))
+		} else if v > 1 {
+			JMP(LabelRef("done"))
+		}
 	}
 	Label("done")
 	VZEROUPPER()
 	RET()
 }
 
-// whole returns the label of a last block of v whole vectors, fewer than fit. With AVX-512 masks cost nothing.
-func (g *generator) whole(v int) string {
-	if g.isa == "AVX512" {
-		return fmt.Sprintf("edge%d", v)
-	}
-	return fmt.Sprintf("full%d", v)
-}
-
-// columns generates the loop over the slivers of A for a block of v vectors of columns. A block whose last
-// vector is masked is the last one.
-func (g *generator) columns(label string, v int, masked bool) {
-	Label(label)
-	if masked {
-		g.mask(v)
-	}
+// slivers generates the loop over the slivers of A for a block of v vectors of columns.
+func (g *generator) slivers(label string, v int, masked bool) {
 	Label(label + "sliver")
-	for r := g.mr; r >= 1; r-- {
-		CMPQ(rows, U8(r))
-		JEQ(LabelRef(fmt.Sprintf("%srows%d", label, r)))
-	}
 	Comment("The last two slivers have nearly the same number of rows.")
+	MOVQ(rows, height)
+	CMPQ(rows, U8(g.mr))
+	JLE(LabelRef(label + "cut"))
+	MOVQ(U32(g.mr), height)
 	CMPQ(rows, U8(2*(g.mr-1)))
-	JGT(LabelRef(fmt.Sprintf("%srows%d", label, g.mr)))
-	for r := g.mr/2 + 1; r < g.mr-1; r++ {
-		CMPQ(rows, U8(2*r))
-		JLE(LabelRef(fmt.Sprintf("%srows%d", label, r)))
-	}
-	JMP(LabelRef(fmt.Sprintf("%srows%d", label, g.mr-1)))
-	for r := g.mr; r >= 1; r-- {
-		g.tile(fmt.Sprintf("%srows%d", label, r), r, v, masked)
-		if r > 1 {
-			JNE(LabelRef(label + "sliver"))
-		}
-		if masked {
-			JMP(LabelRef("done"))
-		} else {
-			JMP(LabelRef(label + "next"))
-		}
-	}
-	if masked {
-		return
-	}
-	Label(label + "next")
-	MOVQ(cTop, cAt)
-	ADDQ(U32(v*g.width), bTop)
-	ADDQ(U32(v*g.width), cAt)
-	MOVQ(cAt, cTop)
-	SUBQ(U8(v*g.lanes()), columns)
-	JNE(LabelRef("block"))
-	JMP(LabelRef("done"))
+	JGT(LabelRef(label + "cut"))
+	LEAQ(Mem{Base: rows, Disp: 1}, height)
+	SHRQ(U8(1), height)
+	Label(label + "cut")
+	g.tile(label, v, masked)
+	TESTQ(rows, rows)
+	JNE(LabelRef(label + "sliver"))
 }
 
 // mask computes the mask of the last of v vectors, in which the columns end: in K1, or with AVX2 as the
@@ -227,102 +212,138 @@ func (g *generator) mask(v int) {
 	if v > 1 {
 		SUBQ(U8((v-1)*g.lanes()), columns)
 	}
-	if g.isa == "AVX512" {
-		MOVL(U32(1<<16-1), scratch.As32())
-		BZHIL(columns.As32(), scratch.As32(), scratch.As32())
-		KMOVW(scratch.As32(), reg.K1)
+	if !g.narrow {
+		MOVL(U32(1<<16-1), height.As32())
+		BZHIL(columns.As32(), height.As32(), height.As32())
+		KMOVW(height.As32(), reg.K1)
 		return
 	}
 	MOVQ(columns, rest)
 	NEGQ(columns)
-	LEAQ(NewDataAddr(Symbol{Name: "smallWindow", Static: true}, 0), scratch)
-	LEAQ(Mem{Base: scratch, Index: columns, Scale: uint8(g.size), Disp: g.width}, columns)
+	LEAQ(NewDataAddr(Symbol{Name: "smallWindow", Static: true}, 0), height)
+	LEAQ(Mem{Base: height, Index: columns, Scale: uint8(g.size), Disp: g.width}, columns)
 }
 
 // sum returns the register of row i and vector j of a tile with v vectors in a row.
 func (g *generator) sum(i, j, v int) reg.VecPhysical { return g.vector(i*v + j) }
 
-// tile generates the computation of one tile of r rows and v vectors. The last vector is whole or masked.
-// At the end the flags say whether there are more rows.
-func (g *generator) tile(label string, r, v int, masked bool) {
-	Label(label)
-	for i := range r {
-		for j := range v {
-			g.zero(g.sum(i, j, v))
-		}
+// tile generates the computation of tiles of v vectors and all heights. With AVX-512 the last vector is always masked.
+func (g *generator) tile(label string, v int, masked bool) {
+	for i := range g.mr * v {
+		g.zero(g.vector(i))
 	}
 	MOVQ(aBase, aTop)
-	if r > 4 {
-		LEAQ(Mem{Base: aTop, Index: aRow, Scale: 4}, aLow)
-	}
+	LEAQ(Mem{Base: aTop, Index: aRow, Scale: 4}, aLow)
 	MOVQ(bTop, bAt)
 	Load(Param("k"), steps)
-	mask := g.b(v, r, v)
-	if masked && g.isa == "AVX2" {
-		VMOVDQU(Mem{Base: columns}, mask)
+	if masked && g.narrow {
+		VMOVDQU(Mem{Base: columns}, g.b(v, v))
 	}
-	Label(label + "step")
+	groups := g.groups()
+	name := func(x group) string { return fmt.Sprintf("%srows%d", label, x.most) }
+	for _, x := range groups[1:] {
+		CMPQ(height, U8(x.least))
+		JGE(LabelRef(name(x)))
+	}
+	for at, x := range groups {
+		g.steps(name(x), x, v, masked)
+		if at < len(groups)-1 {
+			JMP(LabelRef(label + "write"))
+		}
+	}
+	Label(label + "write")
+	SUBQ(height, rows)
+	MOVQ(height, aTop)
+	IMULQ(aRow, aTop)
+	ADDQ(aTop, aBase)
+	g.write(label, v, masked)
+}
+
+// group is a range of heights.
+type group struct{ least, most int }
+
+// groups returns which heights share a loop over k, in which a step ends after the last row: the lowest first, then
+// from the highest to lower ones.
+func (g *generator) groups() []group {
+	if !g.narrow {
+		return []group{{1, g.mr - 1}, {g.mr, g.mr}}
+	}
+	list := []group{{1, 1}}
+	for r := g.mr; r > 1; r-- {
+		list = append(list, group{r, r})
+	}
+	return list
+}
+
+// steps generates the loop over k of the tiles with a group of heights.
+func (g *generator) steps(label string, x group, v int, masked bool) {
+	Label(label)
 	for j := range v {
 		from := Mem{Base: bAt, Disp: j * g.width}
 		if !masked || j < v-1 {
-			g.move(from, g.b(j, r, v))
+			g.move(from, g.b(j, v))
 		} else {
-			g.load(from, mask, g.b(j, r, v))
+			g.load(from, g.b(v, v), g.b(j, v))
 		}
 	}
 	ADDQ(bRow, bAt)
-	for i := range r {
-		base := aTop
-		if i >= 4 {
-			base = aLow
+	for i := range x.most {
+		if i >= x.least {
+			CMPQ(height, U8(i))
+			JEQ(LabelRef(label + "last"))
 		}
-		at := Mem{Base: base}
-		switch i % 4 {
-		case 1:
-			at.Index, at.Scale = aRow, 1
-		case 2:
-			at.Index, at.Scale = aRow, 2
-		case 3:
-			at.Index, at.Scale = aRow3, 1
-		}
-		if g.isa == "AVX512" && v == 1 {
-			if g.size == 8 {
-				VFMADD231PD_BCST(at, g.b(0, r, v), g.sum(i, 0, v))
-			} else {
-				VFMADD231PS_BCST(at, g.b(0, r, v), g.sum(i, 0, v))
-			}
-			continue
-		}
-		x := g.element(i, r, v, masked)
-		g.broadcast(at, x)
-		for j := range v {
-			g.fma(x, g.b(j, r, v), g.sum(i, j, v))
-		}
+		g.multiplyAdd(i, v, masked)
+	}
+	if x.least < x.most {
+		Label(label + "last")
 	}
 	ADDQ(aCol, aTop)
-	if r > 4 {
+	if x.most > 4 {
 		ADDQ(aCol, aLow)
 	}
 	DECQ(steps)
-	JNE(LabelRef(label + "step"))
-	g.write(label, r, v, masked)
-	IMUL3Q(U8(r), aRow, scratch)
-	ADDQ(scratch, aBase)
-	SUBQ(U8(r), rows)
+	JNE(LabelRef(label))
+}
+
+// multiplyAdd adds the products of an element of A with v vectors of B to the sums of row i.
+func (g *generator) multiplyAdd(i, v int, masked bool) {
+	at := Mem{Base: aTop}
+	if i >= 4 {
+		at.Base = aLow
+	}
+	switch i % 4 {
+	case 1:
+		at.Index, at.Scale = aRow, 1
+	case 2:
+		at.Index, at.Scale = aRow, 2
+	case 3:
+		at.Index, at.Scale = aRow3, 1
+	}
+	switch {
+	case !g.narrow && v == 1 && g.size == 8:
+		VFMADD231PD_BCST(at, g.b(0, v), g.sum(i, 0, v))
+	case !g.narrow && v == 1:
+		VFMADD231PS_BCST(at, g.b(0, v), g.sum(i, 0, v))
+	default:
+		x := g.element(i, v, masked)
+		g.broadcast(at, x)
+		for j := range v {
+			g.fma(x, g.b(j, v), g.sum(i, j, v))
+		}
+	}
 }
 
 // b returns the register of vector j of a row of B, behind the sums of a tile; b(v) is the mask of AVX2.
-func (g *generator) b(j, r, v int) reg.VecPhysical { return g.vector(r*v + j) }
+func (g *generator) b(j, v int) reg.VecPhysical { return g.vector(g.mr*v + j) }
 
 // element returns a register for an element of A: those that are left are used one after the other.
-func (g *generator) element(i, r, v int, masked bool) reg.VecPhysical {
-	first := r*v + v
-	if masked && g.isa == "AVX2" {
-		first++
-	}
-	end := 32
-	if g.isa == "AVX2" {
+func (g *generator) element(i, v int, masked bool) reg.VecPhysical {
+	first, end := g.mr*v+v, 32
+	if g.narrow {
 		end = 16
+		if masked {
+			first++
+		}
 	}
 	return g.vector(first + i%(end-first))
 }
@@ -330,9 +351,9 @@ func (g *generator) element(i, r, v int, masked bool) reg.VecPhysical {
 // load loads the elements of the last vector that are in the matrix.
 func (g *generator) load(from Mem, mask, to reg.VecPhysical) {
 	switch {
-	case g.isa == "AVX512" && g.size == 8:
+	case !g.narrow && g.size == 8:
 		VMOVUPD_Z(from, reg.K1, to)
-	case g.isa == "AVX512":
+	case !g.narrow:
 		VMOVUPS_Z(from, reg.K1, to)
 	case g.size == 8:
 		VMASKMOVPD(from, mask, to)
@@ -345,10 +366,10 @@ func (g *generator) load(from Mem, mask, to reg.VecPhysical) {
 // store takes 12 cycles on some processors.
 func (g *generator) store(label string, from reg.VecPhysical, to Mem) {
 	switch {
-	case g.isa == "AVX512" && g.size == 8:
+	case !g.narrow && g.size == 8:
 		VMOVUPD(from, reg.K1, to)
 		return
-	case g.isa == "AVX512":
+	case !g.narrow:
 		VMOVUPS(from, reg.K1, to)
 		return
 	}
@@ -387,15 +408,14 @@ func address(name string) Mem {
 }
 
 // write generates C ← α·sums + β·C, and moves cAt to the next tile.
-func (g *generator) write(label string, r, v int, masked bool) {
-	alpha, beta := g.b(0, r, v), g.b(1, r, v)
-	if v == 1 && masked && g.isa == "AVX2" {
-		beta = g.element(0, r, v, masked) // b(1) is the mask
+func (g *generator) write(label string, v int, masked bool) {
+	alpha, beta, mask, old := g.b(0, v), g.b(1, v), g.b(v, v), g.element(1, v, masked)
+	if v == 1 && masked && g.narrow {
+		beta = g.element(0, v, masked) // b(1) is the mask
 	}
-	mask := g.b(v, r, v)
-	old := g.element(1, r, v, masked)
 	g.broadcast(address("alpha"), alpha)
-	Load(Param("ldc"), scratch)
+	g.broadcast(address("beta"), beta)
+	Load(Param("ldc"), ldc)
 	// β is 0 if all its bits except the sign are 0.
 	if g.size == 8 {
 		MOVQ(address("beta"), bAt)
@@ -404,20 +424,18 @@ func (g *generator) write(label string, r, v int, masked bool) {
 		MOVL(address("beta"), bAt.As32())
 		SHLL(U8(1), bAt.As32())
 	}
-	if masked && g.isa == "AVX2" {
+	if masked && g.narrow {
 		MOVQ(rest, reg.RCX)
 	}
-	for i := range r {
+	for i := range g.mr {
+		store := fmt.Sprintf("%sstore%d", label, i)
 		for j := range v {
 			g.multiply(alpha, g.sum(i, j, v), g.sum(i, j, v))
 		}
-	}
-	JEQ(LabelRef(label + "fresh"))
-	g.broadcast(address("beta"), beta)
-	MOVQ(cAt, bAt)
-	for i := range r {
+		TESTQ(bAt, bAt)
+		JEQ(LabelRef(store))
 		for j := range v {
-			at, sum := Mem{Base: bAt, Disp: j * g.width}, g.sum(i, j, v)
+			at, sum := Mem{Base: cAt, Disp: j * g.width}, g.sum(i, j, v)
 			if masked && j == v-1 {
 				g.load(at, mask, old)
 				g.fma(beta, old, sum)
@@ -425,12 +443,7 @@ func (g *generator) write(label string, r, v int, masked bool) {
 				g.fma(at, beta, sum)
 			}
 		}
-		if i+1 < r {
-			LEAQ(Mem{Base: bAt, Index: scratch, Scale: uint8(g.size)}, bAt)
-		}
-	}
-	Label(label + "fresh")
-	for i := range r {
+		Label(store)
 		for j := range v {
 			at, sum := Mem{Base: cAt, Disp: j * g.width}, g.sum(i, j, v)
 			if masked && j == v-1 {
@@ -439,6 +452,11 @@ func (g *generator) write(label string, r, v int, masked bool) {
 				g.move(sum, at)
 			}
 		}
-		LEAQ(Mem{Base: cAt, Index: scratch, Scale: uint8(g.size)}, cAt)
+		LEAQ(Mem{Base: cAt, Index: ldc, Scale: uint8(g.size)}, cAt)
+		if i+1 < g.mr {
+			DECQ(height)
+			JEQ(LabelRef(label + "written"))
+		}
 	}
+	Label(label + "written")
 }
