@@ -23,7 +23,7 @@ type generator struct {
 	wide    int  // tiles with at most this many rows are twice as wide, if there is room
 	wider   int  // tiles with at most this many rows are four times as wide
 	shared  bool // tiles of one width share a loop
-	small   int  // vectors in a row of a small tile, or 0: there are none
+	small   int  // small tiles have at most this many rows; two vectors
 	width   int  // bytes of a vector
 	packed  int  // bytes of an element of packed A
 	steady  bool // small tiles leave the prefetch of B to the hardware
@@ -40,11 +40,8 @@ type generator struct {
 	loops    int // over rows so far
 }
 
-// A small tile has at most this many rows of C and of B. Its loop over k is unrolled.
-const (
-	smallRows = 2
-	smallK    = 4
-)
+// smallK is the most rows of B of a small tile. Its loop over k is unrolled.
+const smallK = 4
 
 // shape is the shape of a tile: rows, from least on if heights share a loop, and vectors in each row. k is set for small
 // tiles only.
@@ -313,7 +310,7 @@ func nibbles() Mem {
 // The number of these operations is the limit, and their order matters: each step is done for both
 // vectors together. Small tiles are so slow that the hardware prefetches B in time.
 func avx2() *generator {
-	g := &generator{rows: 4, vectors: 2, wide: 2, small: 2, width: 32, packed: 32, steady: true}
+	g := &generator{rows: 4, vectors: 2, wide: 1, small: 2, width: 32, packed: 32, steady: true}
 	nibbles := nibbles()
 	g.vector = func(i int) reg.VecPhysical { return ymm[i] }
 	g.move = func(x, y Op) { VMOVDQU(x, y) }
@@ -440,18 +437,18 @@ func label(place string, t shape) string {
 func (g *generator) tiles() {
 	var small []shape
 	if g.small > 0 {
-		CMPQ(rows, U8(smallRows))
+		CMPQ(rows, U8(g.small))
 		JGT(LabelRef("any"))
-		CMPQ(columns, g.bytes(shape{vectors: g.small}))
+		CMPQ(columns, g.bytes(shape{vectors: 2}))
 		JLT(LabelRef("any"))
 		CMPB(into(), U8(intoSet))
 		JNE(LabelRef("any"))
 		CMPQ(depth, U8(smallK))
 		JGT(LabelRef("any"))
-		LEAQ(Mem{Base: rows, Index: depth, Scale: smallRows, Disp: -smallRows - 1}, steps)
+		LEAQ(Mem{Base: rows, Index: depth, Scale: uint8(g.small), Disp: -g.small - 1}, steps)
 		for k := 1; k <= smallK; k++ {
-			for n := 1; n <= smallRows; n++ {
-				t := shape{n, n, g.small, k}
+			for n := 1; n <= g.small; n++ {
+				t := shape{n, n, 2, k}
 				if small = append(small, t); len(small) > 1 {
 					CMPQ(steps, U8(len(small)-1))
 					JEQ(LabelRef(label("small", t)))
