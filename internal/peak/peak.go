@@ -19,6 +19,9 @@ import (
 
 //go:generate go run -C ../kernel/_asm ./peak -out ../../peak/fma_amd64.s -stubs ../../peak/fma_amd64.go -pkg peak
 
+// This is the last package with code of these generators; the sums of all of it are checked by internal/kernel.
+//go:generate go test ../kernel -run ^TestGenerated$ -update
+
 // loop is a loop of multiply-adds on registers.
 type loop struct {
 	isa   cpu.ISA

@@ -1,4 +1,4 @@
-// Command column generates the product of matrix rows with one column for gemm/internal/kernel/f32 and
+// Command column generates the product of matrix rows with one column for internal/kernel/f32 and
 // f64, for one element type and one instruction set.
 //
 //	column -type f64 -isa avx512 -pkg f64 -out column_avx512_amd64.s -stubs column_avx512_amd64.go

@@ -1,5 +1,5 @@
 // Command convert generates the conversions of half precision to float32 and back in
-// gemm/internal/kernel/f16. Eight numbers are converted at a time. Loads and stores limit them, so AVX2
+// internal/kernel/f16. Eight numbers are converted at a time. Loads and stores limit them, so AVX2
 // is as fast as AVX-512.
 //
 //	convert -pkg f16 -out convert_amd64.s -stubs convert_amd64.go

@@ -1,4 +1,4 @@
-// Command fetch generates the function of gemm/internal/kernel/gf that prefetches memory.
+// Command fetch generates the function of internal/kernel/gf that prefetches memory.
 //
 //	fetch -pkg gf -out fetch_amd64.s -stubs fetch_amd64.go
 package main

@@ -1,4 +1,4 @@
-// Command field generates the micro-kernels of gemm/internal/kernel/gf, products in GF(2⁸), for one
+// Command field generates the micro-kernels of internal/kernel/gf, products in GF(2⁸), for one
 // instruction set. The result is a function that computes a sliver. With AVX-512, slivers of several heights share a
 // loop, in which a step of k ends after the last row; otherwise each height has its own. Few rows have loops with
 // wider tiles, and also one for each small k.

@@ -1,5 +1,5 @@
 // Command pack generates the copies and sums that pack operands for the micro-kernels of
-// gemm/internal/kernel/f32 and f64, for one element type. Loads and stores limit them, so AVX2 is as
+// internal/kernel/f32 and f64, for one element type. Loads and stores limit them, so AVX2 is as
 // fast as AVX-512.
 //
 //	pack -type f64 -pkg f64 -out pack_amd64.s -stubs pack_amd64.go

@@ -1,4 +1,4 @@
-// Command peak generates the loops of gemm/internal/peak, which consist of multiply-adds on registers
+// Command peak generates the loops of internal/peak, which consist of multiply-adds on registers
 // only: one loop for each instruction set and element type.
 package main
 

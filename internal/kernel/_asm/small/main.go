@@ -1,4 +1,4 @@
-// Command small generates the product of small matrices in memory for gemm/internal/kernel/f32 and f64, for
+// Command small generates the product of small matrices in memory for internal/kernel/f32 and f64, for
 // one element type and one instruction set. Compared with the tiles of command tiles, nothing is prefetched,
 // and there are few instructions before and after the loop over k.
 //

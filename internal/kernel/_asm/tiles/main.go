@@ -1,4 +1,4 @@
-// Command tiles generates the micro-kernels of gemm/internal/kernel/f32 and f64 for one element type and
+// Command tiles generates the micro-kernels of internal/kernel/f32 and f64 for one element type and
 // one instruction set. The result is a function that computes rows of tiles. Tiles of full height and width have
 // a loop of their own. All heights share the loop of each width: a step of k ends after the last row of the tile.
 //
