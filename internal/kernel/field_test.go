@@ -97,14 +97,9 @@ func TestFieldStreams(t *testing.T) {
 	b, packed := random(rand.New(rand.NewPCG(9, 10)), 64), make([]uint64, f.Words(2))
 	f.Pack(2, 1, packed, []gf256.Elem{gf256.New(2), gf256.New(3)}, 1)
 	for _, test := range []struct{ from, ldc int }{{1, 128}, {0, 96}, {32, 128}} {
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Errorf("C from %d on, rows %d apart: no panic", test.from, test.ldc)
-				}
-			}()
+		panics(t, fmt.Sprintf("C from %d on, rows %d apart", test.from, test.ldc), func() {
 			f.Run(2, 1, 64, packed, b, 64, lines[test.from:], test.ldc, IntoStream)
-		}()
+		})
 	}
 	for i, x := range lines {
 		if x != (gf256.Elem{}) {
@@ -139,14 +134,7 @@ func TestFieldPreconditions(t *testing.T) {
 		c := whole
 		f.Pack(rows, k, a, random(rand.New(rand.NewPCG(3, 4)), rows*k), k)
 		spoil(&rows, &cols, &a, &b, &c)
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Errorf("%s: no panic", name)
-				}
-			}()
-			f.Run(rows, k, cols, a, b, n, c, n, IntoSet)
-		}()
+		panics(t, name, func() { f.Run(rows, k, cols, a, b, n, c, n, IntoSet) })
 		for i, x := range whole {
 			if x != (gf256.Elem{}) {
 				t.Fatalf("%s: element %d of C was written", name, i)

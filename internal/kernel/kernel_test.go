@@ -152,6 +152,17 @@ func TestRunScalars(t *testing.T) {
 	}
 }
 
+// panics checks that call panics.
+func panics(t *testing.T, when string, call func()) {
+	t.Helper()
+	defer func() {
+		if recover() == nil {
+			t.Errorf("%s: no panic", when)
+		}
+	}()
+	call()
+}
+
 // TestPreconditions checks that there is a panic, and C is unchanged, for slices that are too
 // short.
 func TestPreconditions(t *testing.T) {
@@ -164,18 +175,13 @@ func TestPreconditions(t *testing.T) {
 		lens := full
 		lens[which]--
 		c := make([]float64, lens[2])
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Errorf("slice %d one element short: no panic", which)
-				}
-			}()
+		panics(t, fmt.Sprintf("slice %d one element short", which), func() {
 			a, b := filled(lens[0], 1.0), filled(lens[1], 1.0)
 			k.Run(m, &Tiles[float64]{
 				N: n, K: depth, A: a, ARow: 1, ACol: k.MR, ANext: k.MR * depth, B: b, BRow: k.NR, BNext: k.NR * depth, C: c,
 				LDC: n, Alpha: 1,
 			})
-		}()
+		})
 		for i, x := range c {
 			if x != 0 {
 				t.Errorf("slice %d one element short: element %d of C was written", which, i)
@@ -342,14 +348,9 @@ func TestAddPreconditions(t *testing.T) {
 			s[i] = filled((rows-1)*stride+cols, 1.0)
 		}
 		s[which] = s[which][:len(s[which])-1]
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Errorf("slice %d one element short: no panic", which)
-				}
-			}()
+		panics(t, fmt.Sprintf("slice %d one element short", which), func() {
 			k.Add(rows, cols, s[0], stride, s[1], stride, 1, s[2], stride)
-		}()
+		})
 		for i, x := range s[0] {
 			if x != 1 {
 				t.Errorf("slice %d one element short: element %d was written", which, i)

@@ -7,60 +7,33 @@ package main
 import (
 	"flag"
 	"fmt"
-	"log"
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
+
+	"asm/simd"
 )
 
 // generator has the properties of the element type and the instruction set.
 type generator struct {
-	isa    string // as in the names of functions
-	size   int    // bytes of an element
-	width  int    // bytes of a vector
+	simd.Set
 	vector func() reg.VecVirtual
 
-	broadcast, move, fma, add, multiply, moveOne, fmaOne func(ops ...Op)
-	horizontal                                           func(y, x, to Op)
+	moveOne, fmaOne func(ops ...Op)
+	horizontal      func(y, x, to Op)
 }
 
 func main() {
 	typ := flag.String("type", "f64", "element type: f32 or f64")
 	isa := flag.String("isa", "avx512", "instruction set: avx512 or avx2")
 	flag.Parse()
-	g := &generator{}
-	switch *typ {
-	case "f64":
-		g.size = 8
-		g.broadcast = func(ops ...Op) { VBROADCASTSD(ops...) }
-		g.move = func(ops ...Op) { VMOVUPD(ops...) }
-		g.fma = func(ops ...Op) { VFMADD231PD(ops...) }
-		g.add = func(ops ...Op) { VADDPD(ops...) }
-		g.multiply = func(ops ...Op) { VMULPD(ops...) }
-		g.horizontal = func(y, x, to Op) { VHADDPD(y, x, to) }
-		g.moveOne = func(ops ...Op) { VMOVSD(ops...) }
-		g.fmaOne = func(ops ...Op) { VFMADD231SD(ops...) }
-	case "f32":
-		g.size = 4
-		g.broadcast = func(ops ...Op) { VBROADCASTSS(ops...) }
-		g.move = func(ops ...Op) { VMOVUPS(ops...) }
-		g.fma = func(ops ...Op) { VFMADD231PS(ops...) }
-		g.add = func(ops ...Op) { VADDPS(ops...) }
-		g.multiply = func(ops ...Op) { VMULPS(ops...) }
-		g.horizontal = func(y, x, to Op) { VHADDPS(y, x, to) }
-		g.moveOne = func(ops ...Op) { VMOVSS(ops...) }
-		g.fmaOne = func(ops ...Op) { VFMADD231SS(ops...) }
-	default:
-		log.Fatalf("-type %s: f32 or f64", *typ)
+	g := &generator{simd.New(*typ, *isa), ZMM, VMOVSD, VFMADD231SD, VHADDPD}
+	if g.Size == 4 {
+		g.moveOne, g.fmaOne, g.horizontal = VMOVSS, VFMADD231SS, VHADDPS
 	}
-	switch *isa {
-	case "avx512":
-		g.isa, g.width, g.vector = "AVX512", 64, ZMM
-	case "avx2":
-		g.isa, g.width, g.vector = "AVX2", 32, YMM
-	default:
-		log.Fatalf("-isa %s: avx512 or avx2", *isa)
+	if g.Narrow {
+		g.vector = YMM
 	}
 	g.generate()
 	Generate()
@@ -70,22 +43,10 @@ func main() {
 const together, sums = 4, 2
 
 func (g *generator) generate() {
-	name, typ, lanes := "column"+g.isa, fmt.Sprintf("float%d", 8*g.size), g.width/g.size
+	name, typ, lanes := "column"+g.ISA, fmt.Sprintf("float%d", 8*g.Size), g.Lanes()
 	window := name + "Window"
-	if g.isa == "AVX2" {
-		// The window of masks: a vector that begins at element lanes−n of it has its first n elements set.
-		GLOBL(window, RODATA|NOPTR)
-		for i := range 2 * lanes {
-			var mask uint64
-			if i < lanes {
-				mask = 1<<(8*g.size) - 1
-			}
-			if g.size == 8 {
-				DATA(i*g.size, U64(mask))
-			} else {
-				DATA(i*g.size, U32(mask))
-			}
-		}
+	if g.ISA == "AVX2" {
+		g.Window(window)
 	}
 	TEXT(name, NOSPLIT, fmt.Sprintf("func(m, k int, alpha %[1]s, a []%[1]s, aRow int, x []%[1]s, beta %[1]s, c []%[1]s, ldc int)", typ))
 	Doc(
@@ -93,7 +54,7 @@ func (g *generator) generate() {
 		fmt.Sprintf("Registers: %d sums of %d rows, of %d elements each.", sums, together, lanes),
 	)
 	Pragma("noescape")
-	shift := U8(map[int]int{4: 2, 8: 3}[g.size])
+	shift := g.Shift()
 	rows, c := Load(Param("m"), GP64()), Load(Param("c").Base(), GP64())
 	aRow, ldc := Load(Param("aRow"), GP64()), Load(Param("ldc"), GP64())
 	SHLQ(shift, aRow)
@@ -123,7 +84,7 @@ func (g *generator) generate() {
 	for s := range sum {
 		for i := range sum[s] {
 			sum[s][i] = g.vector()
-			if g.isa == "AVX512" {
+			if g.ISA == "AVX512" {
 				VPXORD(sum[s][i], sum[s][i], sum[s][i])
 			} else {
 				VXORPS(sum[s][i], sum[s][i], sum[s][i])
@@ -135,23 +96,23 @@ func (g *generator) generate() {
 	Label("round")
 	for s := range sum {
 		from := g.vector()
-		g.move(Mem{Base: x, Index: at, Scale: 1, Disp: s * g.width}, from)
+		g.Move(Mem{Base: x, Index: at, Scale: 1, Disp: s * g.Width}, from)
 		for i := range row {
-			g.fma(Mem{Base: row[i], Index: at, Scale: 1, Disp: s * g.width}, from, sum[s][i])
+			g.FMA(Mem{Base: row[i], Index: at, Scale: 1, Disp: s * g.Width}, from, sum[s][i])
 		}
 	}
-	ADDQ(U8(sums*g.width), at)
+	ADDQ(U8(sums*g.Width), at)
 	SUBQ(U8(sums*lanes), k)
 	JGE(LabelRef("round"))
 	Label("one")
 	ADDQ(U8((sums-1)*lanes), k)
 	JLT(LabelRef("rest"))
 	from := g.vector()
-	g.move(Mem{Base: x, Index: at, Scale: 1}, from)
+	g.Move(Mem{Base: x, Index: at, Scale: 1}, from)
 	for i := range row {
-		g.fma(Mem{Base: row[i], Index: at, Scale: 1}, from, sum[0][i])
+		g.FMA(Mem{Base: row[i], Index: at, Scale: 1}, from, sum[0][i])
 	}
-	ADDQ(U8(g.width), at)
+	ADDQ(U8(g.Width), at)
 	SUBQ(U8(lanes), k)
 	Label("rest")
 	ADDQ(U8(lanes), k)
@@ -161,32 +122,32 @@ func (g *generator) generate() {
 	Label("sums")
 	var half [together]reg.VecVirtual
 	for i := range half {
-		g.add(sum[1][i], sum[0][i], sum[0][i])
+		g.Add(sum[1][i], sum[0][i], sum[0][i])
 		half[i] = sum[0][i].AsY().(reg.VecVirtual)
-		if g.isa == "AVX512" {
+		if g.ISA == "AVX512" {
 			high := YMM()
 			VEXTRACTF64X4(U8(1), sum[0][i], high)
-			g.add(high, half[i], half[i])
+			g.Add(high, half[i], half[i])
 		}
 	}
 	g.horizontal(half[1], half[0], half[0])
 	g.horizontal(half[3], half[2], half[2])
 	factor := YMM()
-	g.broadcast(g.address("alpha"), factor)
-	if g.size == 8 {
+	g.Broadcast(simd.Address("alpha"), factor)
+	if g.Size == 8 {
 		low, high := YMM(), YMM()
 		VPERM2F128(U8(0x20), half[2], half[0], low)
 		VPERM2F128(U8(0x31), half[2], half[0], high)
-		g.add(high, low, low)
-		g.multiply(factor, low, low)
-		g.move(low, spill)
+		g.Add(high, low, low)
+		g.Multiply(factor, low, low)
+		g.Move(low, spill)
 	} else {
 		g.horizontal(half[2], half[0], half[0])
 		high := XMM()
 		VEXTRACTF128(U8(1), half[0], high)
-		g.add(high, half[0].AsX(), high)
-		g.multiply(factor.AsX(), high, high)
-		g.move(high, spill)
+		g.Add(high, half[0].AsX(), high)
+		g.Multiply(factor.AsX(), high, high)
+		g.Move(high, spill)
 	}
 	g.write(rows, c, ldc, spill)
 	JG(LabelRef("rows"))
@@ -195,20 +156,12 @@ func (g *generator) generate() {
 	RET()
 }
 
-func (g *generator) address(name string) Op {
-	component, err := Param(name).Resolve()
-	if err != nil {
-		log.Fatal(err)
-	}
-	return component.Addr
-}
-
 // rest adds the products of the last k elements, which are fewer than a vector.
 func (g *generator) rest(window string, k, x reg.Register, at reg.GPVirtual, row [together]reg.GPVirtual,
 	sum [together]reg.VecVirtual) {
 	from := g.vector()
 	address := func(base reg.Register) Mem { return Mem{Base: base, Index: at, Scale: 1} }
-	if g.isa == "AVX512" {
+	if g.ISA == "AVX512" {
 		mask, one := K(), GP64()
 		MOVQ(k, reg.RCX)
 		MOVQ(U32(1), one)
@@ -216,7 +169,7 @@ func (g *generator) rest(window string, k, x reg.Register, at reg.GPVirtual, row
 		DECQ(one)
 		KMOVW(one.As32(), mask)
 		load := func(from Mem, to reg.VecVirtual) {
-			if g.size == 8 {
+			if g.Size == 8 {
 				VMOVUPD_Z(from, mask, to)
 			} else {
 				VMOVUPS_Z(from, mask, to)
@@ -226,17 +179,17 @@ func (g *generator) rest(window string, k, x reg.Register, at reg.GPVirtual, row
 		for i := range row {
 			a := g.vector()
 			load(address(row[i]), a)
-			g.fma(a, from, sum[i])
+			g.FMA(a, from, sum[i])
 		}
 		return
 	}
 	mask, base, unset := g.vector(), GP64(), GP64()
-	MOVQ(U32(g.width/g.size), unset)
+	MOVQ(U32(g.Lanes()), unset)
 	SUBQ(k, unset)
 	LEAQ(NewDataAddr(Symbol{Name: window, Static: true}, 0), base)
-	VMOVDQU(Mem{Base: base, Index: unset, Scale: uint8(g.size)}, mask)
+	VMOVDQU(Mem{Base: base, Index: unset, Scale: uint8(g.Size)}, mask)
 	load := func(from Mem, to reg.VecVirtual) {
-		if g.size == 8 {
+		if g.Size == 8 {
 			VMASKMOVPD(from, mask, to)
 		} else {
 			VMASKMOVPS(from, mask, to)
@@ -246,7 +199,7 @@ func (g *generator) rest(window string, k, x reg.Register, at reg.GPVirtual, row
 	for i := range row {
 		a := g.vector()
 		load(address(row[i]), a)
-		g.fma(a, from, sum[i])
+		g.FMA(a, from, sum[i])
 	}
 }
 
@@ -254,19 +207,19 @@ func (g *generator) rest(window string, k, x reg.Register, at reg.GPVirtual, row
 // comparison of the remaining rows with 0.
 func (g *generator) write(rows, c, ldc reg.Register, spill Mem) {
 	bits := GP64()
-	if g.size == 8 {
-		MOVQ(g.address("beta"), bits)
+	if g.Size == 8 {
+		MOVQ(simd.Address("beta"), bits)
 		SHLQ(U8(1), bits)
 	} else {
-		MOVL(g.address("beta"), bits.As32())
+		MOVL(simd.Address("beta"), bits.As32())
 		SHLL(U8(1), bits.As32())
 	}
 	JEQ(LabelRef("fresh"))
 	beta := XMM()
-	g.moveOne(g.address("beta"), beta)
+	g.moveOne(simd.Address("beta"), beta)
 	for i := range together {
 		value, old := XMM(), XMM()
-		g.moveOne(spill.Offset(i*g.size), value)
+		g.moveOne(spill.Offset(i*g.Size), value)
 		g.moveOne(Mem{Base: c}, old)
 		g.fmaOne(old, beta, value)
 		g.moveOne(value, Mem{Base: c})
@@ -278,7 +231,7 @@ func (g *generator) write(rows, c, ldc reg.Register, spill Mem) {
 	Label("fresh")
 	for i := range together {
 		value := XMM()
-		g.moveOne(spill.Offset(i*g.size), value)
+		g.moveOne(spill.Offset(i*g.Size), value)
 		g.moveOne(value, Mem{Base: c})
 		ADDQ(ldc, c)
 		DECQ(rows)

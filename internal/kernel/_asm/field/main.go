@@ -14,6 +14,8 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
+
+	"asm/simd"
 )
 
 // generator has the properties of the instruction set.
@@ -144,21 +146,7 @@ var (
 	steps   = reg.RDX // of k, to come
 )
 
-var zmm = []reg.VecPhysical{
-	reg.Z0, reg.Z1, reg.Z2, reg.Z3, reg.Z4, reg.Z5, reg.Z6, reg.Z7, reg.Z8, reg.Z9, reg.Z10,
-	reg.Z11, reg.Z12, reg.Z13, reg.Z14, reg.Z15, reg.Z16, reg.Z17, reg.Z18, reg.Z19, reg.Z20,
-	reg.Z21, reg.Z22, reg.Z23, reg.Z24, reg.Z25, reg.Z26, reg.Z27, reg.Z28, reg.Z29, reg.Z30, reg.Z31,
-}
-
-var ymm = []reg.VecPhysical{
-	reg.Y0, reg.Y1, reg.Y2, reg.Y3, reg.Y4, reg.Y5, reg.Y6, reg.Y7,
-	reg.Y8, reg.Y9, reg.Y10, reg.Y11, reg.Y12, reg.Y13, reg.Y14, reg.Y15,
-}
-
-var xmm = []reg.VecPhysical{
-	reg.X0, reg.X1, reg.X2, reg.X3, reg.X4, reg.X5, reg.X6, reg.X7,
-	reg.X8, reg.X9, reg.X10, reg.X11, reg.X12, reg.X13, reg.X14, reg.X15,
-}
+var zmm, ymm, xmm = simd.Z, simd.Y, simd.X
 
 func main() {
 	isa := flag.String("isa", "gfni512", "instruction set: gfni512, gfni256, avx2 or ssse3")
@@ -518,13 +506,7 @@ const (
 )
 
 // into returns the parameter into.
-func into() Op {
-	p, err := Param("into").Resolve()
-	if err != nil {
-		log.Fatal(err)
-	}
-	return p.Addr
-}
+func into() Op { return simd.Address("into") }
 
 // tile generates one tile, and advances to the columns after it. Only narrow tiles use non-temporal
 // stores: B is best read from memory one cache line of each row at a time.

@@ -8,43 +8,22 @@ package main
 import (
 	"flag"
 	"fmt"
-	"log"
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
+
+	"asm/simd"
 )
 
 // generator has the properties of the element type and the instruction set.
 type generator struct {
-	isa     string // as in the names of functions
-	size    int    // bytes of an element
-	width   int    // bytes of a vector
-	mr      int    // rows of a full tile
-	vectors int    // vectors in a row of a full tile
-	unroll  int    // steps of k per iteration
-	narrow  bool   // 16 registers of 32 bytes: see walk and step
-
-	vector    func(i int) reg.VecPhysical
-	spare     int // the first register that holds neither sums nor B
-	last      int // the last register
-	zero      func(x reg.Register)
-	broadcast func(ops ...Op)
-	move      func(ops ...Op)
-	multiply  func(ops ...Op)
-	fma       func(ops ...Op)
-	add       func(ops ...Op)
-}
-
-var zmm = []reg.VecPhysical{
-	reg.Z0, reg.Z1, reg.Z2, reg.Z3, reg.Z4, reg.Z5, reg.Z6, reg.Z7, reg.Z8, reg.Z9, reg.Z10,
-	reg.Z11, reg.Z12, reg.Z13, reg.Z14, reg.Z15, reg.Z16, reg.Z17, reg.Z18, reg.Z19, reg.Z20,
-	reg.Z21, reg.Z22, reg.Z23, reg.Z24, reg.Z25, reg.Z26, reg.Z27, reg.Z28, reg.Z29, reg.Z30, reg.Z31,
-}
-
-var ymm = []reg.VecPhysical{
-	reg.Y0, reg.Y1, reg.Y2, reg.Y3, reg.Y4, reg.Y5, reg.Y6, reg.Y7,
-	reg.Y8, reg.Y9, reg.Y10, reg.Y11, reg.Y12, reg.Y13, reg.Y14, reg.Y15,
+	simd.Set
+	mr      int // rows of a full tile
+	vectors int // vectors in a row of a full tile
+	unroll  int // steps of k per iteration
+	spare   int // the first register that holds neither sums nor B
+	last    int // the last register
 }
 
 // The general registers. Those for A and B are free while C is written.
@@ -128,77 +107,27 @@ func main() {
 	typ := flag.String("type", "f64", "element type: f32 or f64")
 	isa := flag.String("isa", "avx512", "instruction set: avx512 or avx2")
 	flag.Parse()
-	g := &generator{}
-	switch *typ {
-	case "f64":
-		g.size = 8
-		g.broadcast = func(ops ...Op) { VBROADCASTSD(ops...) }
-		g.move = func(ops ...Op) { VMOVUPD(ops...) }
-		g.multiply = func(ops ...Op) { VMULPD(ops...) }
-		g.fma = func(ops ...Op) { VFMADD231PD(ops...) }
-		g.add = func(ops ...Op) { VADDPD(ops...) }
-	case "f32":
-		g.size = 4
-		g.broadcast = func(ops ...Op) { VBROADCASTSS(ops...) }
-		g.move = func(ops ...Op) { VMOVUPS(ops...) }
-		g.multiply = func(ops ...Op) { VMULPS(ops...) }
-		g.fma = func(ops ...Op) { VFMADD231PS(ops...) }
-		g.add = func(ops ...Op) { VADDPS(ops...) }
-	default:
-		log.Fatalf("-type %s: f32 or f64", *typ)
-	}
-	switch *isa {
-	case "avx512":
-		g.isa, g.width, g.mr, g.vectors, g.unroll = "AVX512", 64, 8, 3, 4
-		g.vector = func(i int) reg.VecPhysical { return zmm[i] }
-		g.zero = func(x reg.Register) { VPXORD(x, x, x) }
-	case "avx2":
-		g.isa, g.width, g.mr, g.vectors, g.unroll, g.narrow = "AVX2", 32, 4, 3, 4, true
-		g.vector = func(i int) reg.VecPhysical { return ymm[i] }
-		g.zero = func(x reg.Register) { VXORPS(x, x, x) }
-		g.window()
-	default:
-		log.Fatalf("-isa %s: avx512 or avx2", *isa)
+	g := &generator{Set: simd.New(*typ, *isa), mr: 8, vectors: 3, unroll: 4, last: 31}
+	if g.Narrow {
+		g.mr, g.last = 4, 15
+		g.Window("window")
 	}
 	g.spare = (g.mr + 1) * g.vectors
-	g.last = 31
-	if g.narrow {
-		g.last = 15
-	}
 	g.function()
 	Generate()
 }
 
-func (g *generator) lanes() int { return g.width / g.size }
-
-// window defines the masks of AVX2: a vector that begins at element lanes−n of the window has its first
-// n elements set.
-func (g *generator) window() {
-	GLOBL("window", RODATA|NOPTR)
-	for i := range 2 * g.lanes() {
-		var mask uint64
-		if i < g.lanes() {
-			mask = 1<<(8*g.size) - 1
-		}
-		if g.size == 8 {
-			DATA(i*g.size, U64(mask))
-		} else {
-			DATA(i*g.size, U32(mask))
-		}
-	}
-}
-
 // function generates the function.
 func (g *generator) function() {
-	name := "tiles" + g.isa
+	name := "tiles" + g.ISA
 	TEXT(name, NOSPLIT, "func(t *byte)")
 	Doc(
-		fmt.Sprintf("%s computes rows of tiles of up to %d×%d; see kernel.Tiles.", name, g.mr, g.vectors*g.lanes()),
+		fmt.Sprintf("%s computes rows of tiles of up to %d×%d; see kernel.Tiles.", name, g.mr, g.vectors*g.Lanes()),
 		fmt.Sprintf("Registers: %d sums, %d vectors of B, and A's elements broadcast one by one.", g.mr*g.vectors, g.vectors),
 	)
 	Pragma("noescape")
 	locals := []*Mem{&height, &taller, &slivers, &aBase, &aStep, &cBase, &columns, &limit, &next, &nextBy, &nextEnd, &nextTop}
-	if g.narrow {
+	if g.Narrow {
 		locals = append(locals, &walking)
 	}
 	for _, local := range locals {
@@ -217,7 +146,7 @@ func (g *generator) function() {
 		to    reg.GPPhysical
 	}{{fieldARow, aRow}, {fieldACol, aCol}, {fieldBRow, bRow}} {
 		MOVQ(Mem{Base: fetch, Disp: x.field}, x.to)
-		SHLQ(g.shift(), x.to)
+		SHLQ(g.Shift(), x.to)
 	}
 	LEAQ(Mem{Base: aRow, Index: aRow, Scale: 2}, aRow3)
 	Comment("B is prefetched eight rows ahead, or along the row if rows are whole pages apart:",
@@ -227,14 +156,14 @@ func (g *generator) function() {
 	SHLQ(U8(3), scratch)
 	TESTQ(U32(4095), bRow)
 	CMOVQNE(scratch, ahead)
-	if g.narrow {
+	if g.Narrow {
 		g.chooseWalk()
 	}
 
 	Label("sliver")
 	Comment("The next sliver lies aNext elements on, or, if that is 0, as many rows.")
 	field(fieldANext, scratch)
-	SHLQ(g.shift(), scratch)
+	SHLQ(g.Shift(), scratch)
 	JNE(LabelRef("apart"))
 	MOVQ(height, scratch)
 	IMULQ(aRow, scratch)
@@ -243,7 +172,7 @@ func (g *generator) function() {
 	ADDQ(aBase, scratch)
 	MOVQ(scratch, next)
 	Comment("It is prefetched line by line, down its rows, or along them if a column fills a line.")
-	CMPQ(aRow, U8(g.size))
+	CMPQ(aRow, U8(g.Size))
 	JEQ(LabelRef("contiguous"))
 	MOVQ(aRow, nextBy)
 	MOVQ(height, fetch)
@@ -285,7 +214,7 @@ func (g *generator) function() {
 	ADDQ(scratch, aBase)
 	field(fieldLDC, scratch)
 	IMULQ(height, scratch)
-	SHLQ(g.shift(), scratch)
+	SHLQ(g.Shift(), scratch)
 	ADDQ(scratch, cBase)
 	DECQ(taller)
 	JNE(LabelRef("sliver"))
@@ -299,17 +228,17 @@ func (g *generator) function() {
 // chooseWalk chooses the walk of the call.
 func (g *generator) chooseWalk() {
 	MOVQ(U32(anyStride), fetch)
-	CMPQ(aCol, U8(g.size))
+	CMPQ(aCol, U8(g.Size))
 	JEQ(LabelRef("alongRows"))
-	CMPQ(aCol, U8(g.mr*g.size))
+	CMPQ(aCol, U8(g.mr*g.Size))
 	JNE(LabelRef("walk"))
-	CMPQ(aRow, U8(g.size))
+	CMPQ(aRow, U8(g.Size))
 	JNE(LabelRef("walk"))
 	INCQ(fetch)
 	Label("alongRows")
 	INCQ(fetch)
 	Comment("A B that is not packed may come from memory, unless it is read many times.")
-	CMPQ(bRow, U32(g.vectors*g.width))
+	CMPQ(bRow, U32(g.vectors*g.Width))
 	JEQ(LabelRef("near"))
 	MOVQ(slivers, scratch)
 	CMPQ(scratch, U8(few))
@@ -322,18 +251,15 @@ func (g *generator) chooseWalk() {
 	MOVQ(fetch, walking)
 }
 
-// shift returns log₂ of the size of an element.
-func (g *generator) shift() Op { return U8(map[int]int{4: 2, 8: 3}[g.size]) }
-
 // widths generates the tiles of all widths. With AVX2, tiles whose last vector is whole have code of their own:
 // a masked load or store takes several times as long as a plain one.
 func (g *generator) widths() {
 	MOVQ(columns, scratch)
-	if !g.narrow {
+	if !g.Narrow {
 		KXNORW(reg.K1, reg.K1, reg.K1)
 	}
 	for v := 1; v <= g.vectors; v++ {
-		CMPQ(scratch, U8(v*g.lanes()))
+		CMPQ(scratch, U8(v*g.Lanes()))
 		JLT(LabelRef(fmt.Sprintf("part%d", v)))
 		if v < g.vectors {
 			JEQ(LabelRef(fmt.Sprintf("whole%d", v)))
@@ -343,51 +269,51 @@ func (g *generator) widths() {
 	for v := g.vectors; v >= 1; v-- {
 		Label(fmt.Sprintf("part%d", v))
 		g.mask(v)
-		if g.narrow {
+		if g.Narrow {
 			g.tile(fmt.Sprintf("part%d", v), v, true)
 		}
 		Label(fmt.Sprintf("whole%d", v))
-		g.tile(fmt.Sprintf("whole%d", v), v, !g.narrow)
+		g.tile(fmt.Sprintf("whole%d", v), v, !g.Narrow)
 	}
 }
 
 // mask computes the mask of the last of v vectors, in which the columns end: in K1, or with AVX2 its address.
 func (g *generator) mask(v int) {
-	if !g.narrow {
-		SUBQ(U8((v-1)*g.lanes()), scratch)
+	if !g.Narrow {
+		SUBQ(U8((v-1)*g.Lanes()), scratch)
 		MOVL(U32(1<<16-1), fetch.As32())
 		BZHIL(scratch.As32(), fetch.As32(), fetch.As32())
 		KMOVW(fetch.As32(), reg.K1)
 		return
 	}
 	NEGQ(scratch)
-	ADDQ(U8(v*g.lanes()), scratch) // lanes that are not set
+	ADDQ(U8(v*g.Lanes()), scratch) // lanes that are not set
 	LEAQ(NewDataAddr(Symbol{Name: "window", Static: true}, 0), fetch)
-	LEAQ(Mem{Base: fetch, Index: scratch, Scale: uint8(g.size)}, fetch)
+	LEAQ(Mem{Base: fetch, Index: scratch, Scale: uint8(g.Size)}, fetch)
 }
 
 // sum returns the register of row i and vector j of the tile.
-func (g *generator) sum(i, j int) reg.VecPhysical { return g.vector(i*g.vectors + j) }
+func (g *generator) sum(i, j int) reg.VecPhysical { return g.Vector(i*g.vectors + j) }
 
 // b returns the register of vector j of a row of B.
-func (g *generator) b(j int) reg.VecPhysical { return g.vector(g.mr*g.vectors + j) }
+func (g *generator) b(j int) reg.VecPhysical { return g.Vector(g.mr*g.vectors + j) }
 
 // tile generates the computation of tiles of v vectors and all heights. With AVX-512 the last vector is always
 // masked. The sums of a single vector would wait for each other: with AVX2, every second step has sums of its own.
 func (g *generator) tile(label string, v int, masked bool) {
-	if masked && g.narrow && v < g.vectors {
+	if masked && g.Narrow && v < g.vectors {
 		VMOVDQU(Mem{Base: fetch}, g.b(2))
 	}
 	sets := 1
-	if g.narrow && v == 1 {
+	if g.Narrow && v == 1 {
 		sets = 2
 	}
 	for i := range g.mr {
 		for j := range v * sets {
-			g.zero(g.sum(i, j))
+			g.Zero(g.sum(i, j))
 		}
 	}
-	if v == g.vectors && !(masked && g.narrow) {
+	if v == g.vectors && !(masked && g.Narrow) {
 		g.full(label)
 		Label(label + "rest")
 	}
@@ -412,19 +338,19 @@ func (g *generator) tile(label string, v int, masked bool) {
 	Label(label + "write")
 	for i := range g.mr {
 		if sets == 2 {
-			g.add(g.sum(i, 1), g.sum(i, 0), g.sum(i, 0))
+			g.Add(g.sum(i, 1), g.sum(i, 0), g.sum(i, 0))
 		}
 	}
 	g.write(label, v, masked)
-	if v < g.vectors || masked && g.narrow {
+	if v < g.vectors || masked && g.Narrow {
 		JMP(LabelRef("after"))
 		return
 	}
-	SUBQ(U8(g.vectors*g.lanes()), columns)
+	SUBQ(U8(g.vectors*g.Lanes()), columns)
 	JLE(LabelRef("after"))
 	field(fieldBNext, scratch)
-	LEAQ(Mem{Base: bTop, Index: scratch, Scale: uint8(g.size)}, bTop)
-	ADDQ(U32(g.vectors*g.width), cAt)
+	LEAQ(Mem{Base: bTop, Index: scratch, Scale: uint8(g.Size)}, bTop)
+	ADDQ(U32(g.vectors*g.Width), cAt)
 	JMP(LabelRef("tile"))
 }
 
@@ -433,18 +359,18 @@ func (g *generator) full(label string) {
 	CMPQ(rows, U8(g.mr))
 	JNE(LabelRef(label + "rest"))
 	walks := []walk{anyStride}
-	if g.narrow {
+	if g.Narrow {
 		walks = []walk{alongRows, packedA}
 		CMPQ(walking, U8(alongRows))
 		JLT(LabelRef(label + "rest"))
 	} else {
-		CMPQ(columns, U8(g.vectors*g.lanes()))
+		CMPQ(columns, U8(g.vectors*g.Lanes()))
 		JLT(LabelRef(label + "rest"))
 	}
 	field(fieldLDC, scratch)
 	MOVQ(cAt, cFetch)
 	MOVQ(next, fetch)
-	if g.narrow {
+	if g.Narrow {
 		JNE(LabelRef(label + "packed"))
 	}
 	for at, w := range walks {
@@ -459,11 +385,11 @@ func (g *generator) full(label string) {
 		Comment("The first rounds prefetch C, the others the next sliver of A.")
 		CMPQ(steps, limit)
 		JLE(LabelRef(name + "next"))
-		for at := 0; at < g.vectors*g.width; at += 64 {
+		for at := 0; at < g.vectors*g.Width; at += 64 {
 			PREFETCHT0(Mem{Base: cFetch, Disp: at})
 		}
-		PREFETCHT0(Mem{Base: cFetch, Disp: g.vectors*g.width - 1})
-		LEAQ(Mem{Base: cFetch, Index: scratch, Scale: uint8(g.size)}, cFetch)
+		PREFETCHT0(Mem{Base: cFetch, Disp: g.vectors*g.Width - 1})
+		LEAQ(Mem{Base: cFetch, Index: scratch, Scale: uint8(g.Size)}, cFetch)
 		SUBQ(U8(g.unroll), steps)
 		JGE(LabelRef(name + "round"))
 		JMP(LabelRef(name + "end"))
@@ -499,20 +425,20 @@ func (g *generator) round(w walk) {
 			continue
 		}
 		for j := range g.vectors {
-			at := Mem{Base: bAt, Disp: j * g.width}
+			at := Mem{Base: bAt, Disp: j * g.Width}
 			switch s {
 			case 1, 2:
 				at.Index, at.Scale = bRow, uint8(s)
 			case 3:
 				at.Index, at.Scale = bRow3, 1
 			}
-			g.move(at, g.b(j))
+			g.Move(at, g.b(j))
 		}
 		for i := range g.mr {
-			at := Mem{Base: aTop, Disp: (s*g.mr + i) * g.size}
+			at := Mem{Base: aTop, Disp: (s*g.mr + i) * g.Size}
 			if w == alongRows {
 				at = g.a(i)
-				at.Disp = s * g.size
+				at.Disp = s * g.Size
 			}
 			g.multiplyAdd(at, i, g.vectors, 0)
 		}
@@ -520,10 +446,10 @@ func (g *generator) round(w walk) {
 	switch w {
 	case alongRows:
 		LEAQ(Mem{Base: bAt, Index: bRow, Scale: uint8(g.unroll)}, bAt)
-		ADDQ(U8(g.unroll*g.size), aTop)
+		ADDQ(U8(g.unroll*g.Size), aTop)
 	case packedA:
 		LEAQ(Mem{Base: bAt, Index: bRow, Scale: uint8(g.unroll)}, bAt)
-		ADDQ(U32(g.unroll*g.mr*g.size), aTop)
+		ADDQ(U32(g.unroll*g.mr*g.Size), aTop)
 	}
 }
 
@@ -554,30 +480,30 @@ func (g *generator) advanceA() {
 
 // multiplyAdd adds the products of an element of A with v vectors of B to the sums of row i, from vector set on.
 func (g *generator) multiplyAdd(at Mem, i, v, set int) {
-	x := g.vector(g.spare + i%(g.last-g.spare+1))
-	g.broadcast(at, x)
+	x := g.Vector(g.spare + i%(g.last-g.spare+1))
+	g.Broadcast(at, x)
 	for j := range v {
-		g.fma(x, g.b(j), g.sum(i, j+set))
+		g.FMA(x, g.b(j), g.sum(i, j+set))
 	}
 }
 
 // load loads v vectors of a row of B, prefetches if these are all, and moves to the next row.
 func (g *generator) load(v int, masked bool) {
 	for j := range v {
-		from := Mem{Base: bAt, Disp: j * g.width}
+		from := Mem{Base: bAt, Disp: j * g.Width}
 		if !masked || j < v-1 {
-			g.move(from, g.b(j))
+			g.Move(from, g.b(j))
 		} else {
 			mask := g.b(2)
-			if g.narrow && v == g.vectors {
-				mask = g.vector(g.spare)
+			if g.Narrow && v == g.vectors {
+				mask = g.Vector(g.spare)
 				VMOVDQU(Mem{Base: fetch}, mask)
 			}
-			g.loadPart(from, mask, g.b(j))
+			g.LoadPart(from, mask, g.b(j))
 		}
 	}
 	if v == g.vectors {
-		for at := 0; at < v*g.width; at += 64 {
+		for at := 0; at < v*g.Width; at += 64 {
 			PREFETCHT0(Mem{Base: bAt, Index: ahead, Scale: 1, Disp: at})
 		}
 	}
@@ -598,31 +524,17 @@ func (g *generator) step(label string, v, set int, masked bool) {
 	g.advanceA()
 }
 
-// loadPart loads the elements of the last vector that are in the matrix.
-func (g *generator) loadPart(from Mem, mask, to reg.VecPhysical) {
-	switch {
-	case !g.narrow && g.size == 8:
-		VMOVUPD_Z(from, reg.K1, to)
-	case !g.narrow:
-		VMOVUPS_Z(from, reg.K1, to)
-	case g.size == 8:
-		VMASKMOVPD(from, mask, to)
-	default:
-		VMASKMOVPS(from, mask, to)
-	}
-}
-
 // storePart stores these elements. With AVX2 the mask is in the spare register.
 func (g *generator) storePart(from reg.VecPhysical, to Mem) {
 	switch {
-	case !g.narrow && g.size == 8:
+	case !g.Narrow && g.Size == 8:
 		VMOVUPD(from, reg.K1, to)
-	case !g.narrow:
+	case !g.Narrow:
 		VMOVUPS(from, reg.K1, to)
-	case g.size == 8:
-		VMASKMOVPD(from, g.vector(g.spare), to)
+	case g.Size == 8:
+		VMASKMOVPD(from, g.Vector(g.spare), to)
 	default:
-		VMASKMOVPS(from, g.vector(g.spare), to)
+		VMASKMOVPS(from, g.Vector(g.spare), to)
 	}
 }
 
@@ -630,12 +542,12 @@ func (g *generator) storePart(from reg.VecPhysical, to Mem) {
 func (g *generator) write(label string, v int, masked bool) {
 	alpha, beta, old := g.b(0), g.b(1), g.b(2)
 	Load(Param("t"), aTop)
-	g.broadcast(Mem{Base: aTop, Disp: fieldAlpha}, alpha)
-	betaAt := Mem{Base: aTop, Disp: fieldAlpha + g.size}
-	g.broadcast(betaAt, beta)
+	g.Broadcast(Mem{Base: aTop, Disp: fieldAlpha}, alpha)
+	betaAt := Mem{Base: aTop, Disp: fieldAlpha + g.Size}
+	g.Broadcast(betaAt, beta)
 	field(fieldLDC, scratch)
 	// β is 0 if all its bits except the sign are 0.
-	if g.size == 8 {
+	if g.Size == 8 {
 		MOVQ(betaAt, bAt)
 		SHLQ(U8(1), bAt)
 	} else {
@@ -643,23 +555,23 @@ func (g *generator) write(label string, v int, masked bool) {
 		SHLL(U8(1), bAt.As32())
 	}
 	MOVQ(cAt, aTop)
-	if masked && g.narrow {
-		VMOVDQU(Mem{Base: fetch}, g.vector(g.spare))
+	if masked && g.Narrow {
+		VMOVDQU(Mem{Base: fetch}, g.Vector(g.spare))
 	}
 	for i := range g.mr {
 		store := fmt.Sprintf("%sstore%d", label, i)
-		at := func(j int) Mem { return Mem{Base: aTop, Disp: j * g.width} }
+		at := func(j int) Mem { return Mem{Base: aTop, Disp: j * g.Width} }
 		for j := range v {
-			g.multiply(alpha, g.sum(i, j), g.sum(i, j))
+			g.Multiply(alpha, g.sum(i, j), g.sum(i, j))
 		}
 		TESTQ(bAt, bAt)
 		JEQ(LabelRef(store))
 		for j := range v {
 			if masked && j == v-1 {
-				g.loadPart(at(j), g.vector(g.spare), old)
-				g.fma(beta, old, g.sum(i, j))
+				g.LoadPart(at(j), g.Vector(g.spare), old)
+				g.FMA(beta, old, g.sum(i, j))
 			} else {
-				g.fma(at(j), beta, g.sum(i, j))
+				g.FMA(at(j), beta, g.sum(i, j))
 			}
 		}
 		Label(store)
@@ -667,13 +579,13 @@ func (g *generator) write(label string, v int, masked bool) {
 			if masked && j == v-1 {
 				g.storePart(g.sum(i, j), at(j))
 			} else {
-				g.move(g.sum(i, j), at(j))
+				g.Move(g.sum(i, j), at(j))
 			}
 		}
 		if i+1 < g.mr {
 			DECQ(rows)
 			JEQ(LabelRef(label + "written"))
-			LEAQ(Mem{Base: aTop, Index: scratch, Scale: uint8(g.size)}, aTop)
+			LEAQ(Mem{Base: aTop, Index: scratch, Scale: uint8(g.Size)}, aTop)
 		}
 	}
 	Label(label + "written")

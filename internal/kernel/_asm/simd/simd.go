@@ -1,0 +1,119 @@
+// Package simd has the properties of an element type and an instruction set.
+package simd
+
+import (
+	"log"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// Set is an instruction set for vectors of one element type.
+type Set struct {
+	ISA    string // as in the names of functions
+	Size   int    // bytes of an element
+	Width  int    // bytes of a vector
+	Narrow bool   // 16 registers of 32 bytes, and no masks but in such registers
+
+	Broadcast, Move, Multiply, FMA, Add func(ops ...Op)
+}
+
+// New returns the set for -type f32 or f64 and -isa avx512 or avx2.
+func New(typ, isa string) (s Set) {
+	switch typ {
+	case "f64":
+		s = Set{"", 8, 0, false, VBROADCASTSD, VMOVUPD, VMULPD, VFMADD231PD, VADDPD}
+	case "f32":
+		s = Set{"", 4, 0, false, VBROADCASTSS, VMOVUPS, VMULPS, VFMADD231PS, VADDPS}
+	default:
+		log.Fatalf("-type %s: f32 or f64", typ)
+	}
+	switch isa {
+	case "avx512":
+		s.ISA, s.Width = "AVX512", 64
+	case "avx2":
+		s.ISA, s.Width, s.Narrow = "AVX2", 32, true
+	default:
+		log.Fatalf("-isa %s: avx512 or avx2", isa)
+	}
+	return s
+}
+
+// The vector registers; Y and X are halves and quarters of Z.
+var (
+	Z = []reg.VecPhysical{
+		reg.Z0, reg.Z1, reg.Z2, reg.Z3, reg.Z4, reg.Z5, reg.Z6, reg.Z7, reg.Z8, reg.Z9, reg.Z10,
+		reg.Z11, reg.Z12, reg.Z13, reg.Z14, reg.Z15, reg.Z16, reg.Z17, reg.Z18, reg.Z19, reg.Z20,
+		reg.Z21, reg.Z22, reg.Z23, reg.Z24, reg.Z25, reg.Z26, reg.Z27, reg.Z28, reg.Z29, reg.Z30, reg.Z31,
+	}
+	Y, X []reg.VecPhysical
+)
+
+func init() {
+	for _, z := range Z[:16] {
+		Y, X = append(Y, z.AsY().(reg.VecPhysical)), append(X, z.AsX().(reg.VecPhysical))
+	}
+}
+
+// Vector returns vector register i.
+func (s *Set) Vector(i int) reg.VecPhysical {
+	if s.Narrow {
+		return Y[i]
+	}
+	return Z[i]
+}
+
+// Zero clears a vector register.
+func (s *Set) Zero(x reg.Register) {
+	if s.Narrow {
+		VXORPS(x, x, x)
+	} else {
+		VPXORD(x, x, x)
+	}
+}
+
+// Lanes returns the number of elements of a vector.
+func (s *Set) Lanes() int { return s.Width / s.Size }
+
+// Shift returns log₂ of the size of an element.
+func (s *Set) Shift() Op { return U8(map[int]int{4: 2, 8: 3}[s.Size]) }
+
+// Window defines the masks of AVX2: a vector that begins at element lanes−n of the window has its first n elements set.
+func (s *Set) Window(name string) {
+	GLOBL(name, RODATA|NOPTR)
+	for i := range 2 * s.Lanes() {
+		var mask uint64
+		if i < s.Lanes() {
+			mask = 1<<(8*s.Size) - 1
+		}
+		if s.Size == 8 {
+			DATA(i*s.Size, U64(mask))
+		} else {
+			DATA(i*s.Size, U32(mask))
+		}
+	}
+}
+
+// LoadPart loads the elements of a vector that are in the matrix, by the mask in K1 or with AVX2 in a vector.
+func (s *Set) LoadPart(from Mem, mask, to reg.VecPhysical) {
+	switch {
+	case !s.Narrow && s.Size == 8:
+		VMOVUPD_Z(from, reg.K1, to)
+	case !s.Narrow:
+		VMOVUPS_Z(from, reg.K1, to)
+	case s.Size == 8:
+		VMASKMOVPD(from, mask, to)
+	default:
+		VMASKMOVPS(from, mask, to)
+	}
+}
+
+// Address returns where an argument of the function is.
+func Address(name string) Mem {
+	component, err := Param(name).Resolve()
+	if err != nil {
+		log.Fatal(err)
+	}
+	return component.Addr
+}
