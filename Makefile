@@ -41,7 +41,8 @@ MPI_PACKAGES = $(shell grep -rlE --include='*.go' '^//go:build .*\bmpi\b' cmd co
 # folder; go build would fail then.
 VCS := -buildvcs=$(shell git rev-parse HEAD >/dev/null 2>&1 && echo true || echo false)
 
-# Pure Go without MPI. Evaluated in the recipe, after make deps.
+# Pure Go without MPI. Evaluated in the recipe, after make deps. What make builds has no symbols for debuggers
+# (-ldflags=-s), which traces and profiles of Go do not need; go build keeps them.
 BUILD = $(shell MPI=$(MPI) GO=$(GO) scripts/mpi.sh build)
 
 # The packages with files for the tag cuda, and a command on them if they can be compiled.
@@ -132,9 +133,9 @@ slow-install: build lib
 	scripts/install-test.sh
 
 build: ## build bin/gemm, with MPI if it is installed, and bin/gemm-cuda if CUDA is
-	$(BUILD) $(VCS) -o bin/ ./cmd/gemm
+	$(BUILD) $(VCS) -ldflags=-s -o bin/ ./cmd/gemm
 	@rm -f bin/gemm-cuda
-	$(call with_cuda,$(GO) build -tags cuda $(VCS) -o bin/ ./cmd/gemm-cuda)
+	$(call with_cuda,$(GO) build -tags cuda $(VCS) -ldflags=-s -o bin/ ./cmd/gemm-cuda)
 
 lib: ## build bin/lib/libgemm.so, the library for programs in C and other languages; its header is lib/gemm.h
 	scripts/lib.sh bin/lib/libgemm.so $(VCS)

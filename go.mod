@@ -14,7 +14,7 @@ require (
 	github.com/klauspost/reedsolomon v1.14.2
 	github.com/nicksnyder/go-i18n/v2 v2.7.0
 	github.com/sbinet/npyio v0.9.0
-	github.com/schollz/progressbar/v3 v3.19.0
+	github.com/schollz/progressbar/v3 v3.17.1
 	github.com/urfave/cli/v2 v2.27.7
 	github.com/wyatt915/treeblood v0.1.16
 	github.com/x448/float16 v0.8.4

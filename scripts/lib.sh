@@ -38,6 +38,6 @@ case "$("$go" env GOOS)" in
 linux | *bsd) link="-extldflags '\"-Wl,--version-script=$PWD/lib/exports.map\" -Wl,-soname,libgemm.so.$interface'" ;;
 esac
 mkdir -p "$(dirname "$out")"
-CGO_ENABLED=1 "$go" build -buildmode=c-shared -overlay "$overlay" "$@" -ldflags "$link" -o "$out" ./lib
+CGO_ENABLED=1 "$go" build -buildmode=c-shared -overlay "$overlay" "$@" -ldflags "-s $link" -o "$out" ./lib
 [ -z "$link" ] || ln -sf "$(basename "$out")" "$out.$interface"
 rm -f "${out%.*}.h" # what Go exports to the C files; the interface is lib/gemm.h

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"debug/elf"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -1350,6 +1351,37 @@ func TestStartUp(t *testing.T) {
 	}
 	if best > startUp {
 		t.Errorf("gemm --help takes %v, want at most %v", best, startUp)
+	}
+}
+
+// TestLinked looks for large packages that a library may bring in, and limits what is loaded of the program.
+func TestLinked(t *testing.T) {
+	const most = 32e6
+	file, err := elf.Open(program(t))
+	if err != nil {
+		t.Skip(err) // on other systems
+	}
+	defer file.Close()
+	functions, err := file.Section(".gopclntab").Data()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{"github.com/urfave/cli/v2.(*App).": true, "net/http.": false,
+		"crypto/tls.": false, "crypto/x509.": false} {
+		if got := strings.Contains(string(functions), "\x00"+name); got != want {
+			t.Errorf("functions of %s are linked: %t; go list -deps -f '{{.ImportPath}} {{.Imports}}' says who imports them",
+				name, got)
+		}
+	}
+	loaded := uint64(0)
+	for _, p := range file.Progs {
+		if p.Type == elf.PT_LOAD {
+			loaded += p.Filesz
+		}
+	}
+	if loaded > most {
+		t.Errorf("the program has %d bytes without its symbols, the limit is %g: go tool nm -size -sort size names the"+
+			" largest", loaded, most)
 	}
 }
 
