@@ -71,7 +71,8 @@ func matrix[T kernel.Float](rows, cols, stride int, transposed bool) View[T] {
 func testGemm[T kernel.Float](t *testing.T, blocking Blocking, loop Loop) {
 	e := New(kernel.Best[T](), blocking, loop)
 	for _, shape := range [][3]int{{0, 3, 3}, {3, 0, 3}, {3, 3, 0}, {1, 1, 1}, {2, 4, 8}, {3, 5, 7}, {4, 9, 13},
-		{17, 23, 9}, {31, 16, 33}, {50, 110, 30}, {9, 150, 20}, {70, 20, 20}, {35, 49, 60}, {9, 33, 70}, {40, 1, 80}} {
+		{17, 23, 9}, {31, 16, 33}, {50, 110, 30}, {9, 150, 20}, {70, 20, 20}, {35, 49, 60}, {9, 33, 70}, {40, 1, 80},
+		{10, 97, 120}} {
 		m, n, k := shape[0], shape[1], shape[2]
 		for trans := range 4 {
 			a := matrix[T](m, k, max(m, k)+2, trans&1 != 0)

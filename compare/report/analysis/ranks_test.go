@@ -9,6 +9,7 @@ import (
 	"gemm"
 	"gemm/compare"
 	"gemm/compare/report/reporttest"
+	"gemm/mpi/account"
 )
 
 // TestCouples checks that pairs are of one turn, experiment and problem, have equal common
@@ -149,5 +150,21 @@ func TestDistributions(t *testing.T) {
 	want := []string{"256 on 2: 2 1 0", "256 on 4: 0 3 0", "512 on 2: 0 0 8"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestSlowest takes, of the ranks that compute, the one whose phases take longest together.
+func TestSlowest(t *testing.T) {
+	r := compare.Record{Phases: map[string]float64{"compute": 9}}
+	if got := Slowest(r); got["compute"] != 9 {
+		t.Errorf("without ranks: %v", got)
+	}
+	r.Ranks = []account.Rank{{Phases: map[string]float64{"collect": 50}},
+		{Phases: map[string]float64{"compute": 2, "distribute": 1.5}}, {Phases: map[string]float64{"compute": 3}}}
+	for range r.Ranks { // in any order
+		r.Ranks = append(r.Ranks[1:], r.Ranks[0])
+		if got := Slowest(r); got["compute"] != 2 {
+			t.Errorf("it is the rank of %v", got)
+		}
 	}
 }
