@@ -1384,12 +1384,3 @@ func TestLinked(t *testing.T) {
 			" largest", loaded, most)
 	}
 }
-
-func BenchmarkStartUp(b *testing.B) {
-	binary := program(b)
-	for b.Loop() {
-		if err := exec.Command(binary, "--help").Run(); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
