@@ -89,7 +89,6 @@ func TestBring(t *testing.T) {
 
 // TestBringAgain goes on with records of a kernel. A row is measured again if its source has changed.
 func TestBringAgain(t *testing.T) {
-	long(t)
 	t.Parallel()
 	text, err := os.ReadFile(example(t, "dgemm-blocked.c"))
 	if err != nil {
@@ -120,7 +119,6 @@ func TestBringAgain(t *testing.T) {
 
 // TestBringTogether measures a kernel with OpenMP by gemm parallel, and one by gemm compare.
 func TestBringTogether(t *testing.T) {
-	long(t)
 	t.Parallel()
 	dir := t.TempDir()
 	source := filepath.Join(dir, "rows.c")

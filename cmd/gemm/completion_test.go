@@ -197,7 +197,7 @@ func TestCompletionInShells(t *testing.T) {
 			}
 			cmd := exec.CommandContext(t.Context(), shell, file)
 			cmd.Dir = dir
-			cmd.Env = append(os.Environ(), "HOME="+dir, "PATH="+filepath.Dir(program(t))+":"+os.Getenv("PATH"))
+			cmd.Env = append(os.Environ(), "HOME="+dir, "PATH="+filepath.Dir(binary)+":"+os.Getenv("PATH"))
 			got, err := cmd.CombinedOutput()
 			if err != nil || string(got) != want.String() {
 				t.Errorf("%v, got\n%s\nwant\n%s", err, got, want.String())

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -28,54 +29,59 @@ import (
 	"gemm/compare/verify"
 	"gemm/half"
 	"gemm/internal/catalog"
-	"gemm/internal/gemmtest"
 	"gemm/internal/matfile"
 	"gemm/internal/settings"
+	"gemm/mpi"
 )
 
-// binary is the program under test, built once.
+// binary is the program under test: this test binary, under the name that has TestMain call main.
 var binary string
 
-// program returns the program under test, for a test to start it. Under the race detector it
-// skips the test: the program is built without, and behaves as it does otherwise.
-func program(t testing.TB) string {
-	t.Helper()
-	if gemmtest.Raced {
-		t.Skip("the program is built without the race detector")
-	}
-	return binary
-}
+const programName = "gemm"
 
-// long skips a test that takes long if make test SHORT=yes asks for that.
-func long(t *testing.T) {
-	t.Helper()
-	if os.Getenv("GEMM_TEST_SHORT") != "" {
-		t.Skip("takes long: make test runs it, without SHORT")
+// pure is the program without MPI, and without C where it is another than binary.
+var pure = sync.OnceValues(func() (string, error) {
+	if !mpi.Built {
+		return binary, nil
 	}
+	return built("pure", []string{"CGO_ENABLED=0"})
+})
+
+// built builds the program under another name.
+func built(name string, variables []string, options ...string) (string, error) {
+	program := filepath.Join(filepath.Dir(binary), name)
+	cmd := exec.Command("go", append(append([]string{"build", "-ldflags=-s -w", "-o", program}, options...), ".")...)
+	cmd.Env = append(os.Environ(), variables...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return program, nil
 }
 
 func TestMain(m *testing.M) {
+	self, err := os.Executable()
+	if filepath.Base(self) == programName {
+		main()
+	}
 	if asWorker != nil {
 		asWorker()
 	}
 	os.Exit(func() int {
-		dir, err := os.MkdirTemp("", "gemm-test-")
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
+		var dir string
+		if err == nil {
+			dir, err = os.MkdirTemp("", "gemm-test-")
 		}
 		defer os.RemoveAll(dir)
+		binary = filepath.Join(dir, programName)
+		if err == nil {
+			err = os.Link(self, binary)
+		}
 		// The program under test is no test: it would use what was tuned on this machine.
-		if err := os.Setenv(settings.Variable, "off"); err != nil {
+		if err == nil {
+			err = os.Setenv(settings.Variable, "off")
+		}
+		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		binary = filepath.Join(dir, "gemm")
-		if gemmtest.Raced {
-			return m.Run()
-		}
-		if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
-			fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
 			return 1
 		}
 		return m.Run()
@@ -96,8 +102,13 @@ type result struct {
 // environment.
 func start(t *testing.T, dir string, variables []string, args ...string) result {
 	t.Helper()
+	return startProgram(t, binary, dir, variables, args...)
+}
+
+func startProgram(t *testing.T, program, dir string, variables []string, args ...string) result {
+	t.Helper()
 	var stdout, stderr strings.Builder
-	cmd := exec.CommandContext(t.Context(), program(t), args...)
+	cmd := exec.CommandContext(t.Context(), program, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &stdout, &stderr
 	cmd.Env = append(os.Environ(), variables...)
 	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
@@ -519,7 +530,6 @@ func serialRecords(t *testing.T, args ...string) []compare.Record {
 
 // Every option of gemm serial changes what is measured.
 func TestSerialOptions(t *testing.T) {
-	long(t)
 	t.Parallel()
 	quick := func(args ...string) []compare.Record {
 		return serialRecords(t, append([]string{"--sizes", "40", "--time", "1ms"}, args...)...)
@@ -616,7 +626,7 @@ func interrupted(t *testing.T, file string, args ...string) string {
 // interruptedAt is interrupted, but waits until the records have that many rows.
 func interruptedAt(t *testing.T, file string, rows int, args ...string) string {
 	t.Helper()
-	stderr, status := signalled(t, file, rows, []os.Signal{syscall.SIGINT}, append([]string{program(t)}, args...)...)
+	stderr, status := signalled(t, file, rows, []os.Signal{syscall.SIGINT}, append([]string{binary}, args...)...)
 	if status != 130 {
 		t.Errorf("status %d, want 130", status)
 	}
@@ -670,7 +680,7 @@ func TestReportHearsInterrupt(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	cmd := exec.CommandContext(t.Context(), program(t), "report", "--in", records, "--out", dir)
+	cmd := exec.CommandContext(t.Context(), binary, "report", "--in", records, "--out", dir)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	if err := cmd.Start(); err != nil {
@@ -718,7 +728,7 @@ func TestHangup(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			file := filepath.Join(t.TempDir(), "r.json")
-			line := append(c.line, program(t), "serial", "--variants", "serial/naive", "--sizes", "16,3000", "--time", "1ms",
+			line := append(c.line, binary, "serial", "--variants", "serial/naive", "--sizes", "16,3000", "--time", "1ms",
 				"--timeout", "1h", "--json", file)
 			stderr, status := signalled(t, file, 1, c.signals, line...)
 			if status != c.status || !strings.Contains(stderr, "1 of 2 rows are in "+file+": go on with ") {
@@ -1320,7 +1330,7 @@ func TestMultiplyRefuses(t *testing.T) {
 	// A disk that is full when the result is written: the shell's limit on files
 	// stands in for it.
 	full := exec.CommandContext(t.Context(), "sh", "-c", `trap "" XFSZ; ulimit -f 1; exec "$@"`, "sh",
-		program(t), "multiply", "--a", testdata(t, "f8-a-c.npy"), "--b", testdata(t, "f8-b-c.npy"), "--out", "c.npy")
+		binary, "multiply", "--a", testdata(t, "f8-a-c.npy"), "--b", testdata(t, "f8-b-c.npy"), "--out", "c.npy")
 	full.Dir = dir
 	if out, err := full.CombinedOutput(); err == nil || full.ProcessState.ExitCode() != 1 ||
 		!strings.Contains(string(out), "c.npy: cannot be written: ") {
@@ -1343,7 +1353,7 @@ const startUp = 250 * time.Millisecond
 func TestStartUp(t *testing.T) {
 	best := time.Hour
 	for range 20 {
-		cmd := exec.Command(program(t), "--help")
+		cmd := exec.Command(binary, "--help")
 		if err := cmd.Run(); err != nil {
 			t.Fatal(err)
 		}
@@ -1357,7 +1367,11 @@ func TestStartUp(t *testing.T) {
 // TestLinked looks for large packages that a library may bring in, and limits what is loaded of the program.
 func TestLinked(t *testing.T) {
 	const most = 32e6
-	file, err := elf.Open(program(t))
+	program, err := pure()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := elf.Open(program)
 	if err != nil {
 		t.Skip(err) // on other systems
 	}

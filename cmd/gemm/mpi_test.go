@@ -135,7 +135,11 @@ func TestGridsAreLeftOut(t *testing.T) {
 // TestRanksWithoutMPI asks a build without MPI for ranks.
 func TestRanksWithoutMPI(t *testing.T) {
 	dir := t.TempDir()
-	r := start(t, dir, nil, "mpi", "--np", "1,2", "--variants", "mpi/summa", "--sizes", "8", "--json", "r.json")
+	program, err := pure()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := startProgram(t, program, dir, nil, "mpi", "--np", "1,2", "--variants", "mpi/summa", "--sizes", "8", "--json", "r.json")
 	if r.status != 1 || !strings.Contains(r.stderr, "go build -tags mpi ./cmd/gemm") ||
 		!strings.HasPrefix(r.stdout, "mpi/summa: 2 rows unavailable: ") {
 		t.Errorf("status %d, %s%s", r.status, r.stdout, r.stderr)

@@ -94,7 +94,7 @@ func TestTwoProcesses(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "r.json")
 	naive := []string{"serial", "--variants", "serial/naive", "--time", "1ms", "--timeout", "1h", "--resume", "--json"}
-	first := exec.CommandContext(t.Context(), program(t), append(naive, file, "--sizes", "16,3000")...)
+	first := exec.CommandContext(t.Context(), binary, append(naive, file, "--sizes", "16,3000")...)
 	if err := first.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +208,7 @@ func TestFullStandardOutput(t *testing.T) {
 			t.Skip(err)
 		}
 		var stderr strings.Builder
-		cmd := exec.CommandContext(t.Context(), program(t), args...)
+		cmd := exec.CommandContext(t.Context(), binary, args...)
 		cmd.Stdout, cmd.Stderr = full, &stderr
 		_ = cmd.Run() // its status is looked at below
 		_ = full.Close()

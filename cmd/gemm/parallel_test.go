@@ -207,7 +207,6 @@ func TestCrowdedThreads(t *testing.T) {
 
 // TestResumedSweep measures a part of a sweep, and then the whole, which keeps it.
 func TestResumedSweep(t *testing.T) {
-	long(t)
 	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "r.json")

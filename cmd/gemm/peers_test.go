@@ -20,7 +20,6 @@ import (
 
 // TestPeers measures a little of the profile peers and renders it again.
 func TestPeers(t *testing.T) {
-	long(t)
 	dir := t.TempDir()
 	r := succeed(t, dir, "compare", "--profile", "peers", "--sizes", "7,64", "--type", "f64,gf256", "--time", "10ms",
 		"--variants", "serial/packed,serial/strassen,serial/gonum,reference/openblas", "--threads", "1", "--out", "peers")
@@ -119,7 +118,6 @@ func TestPeersRefusals(t *testing.T) {
 // TestISA holds a comparison to portable Go: the host, and with it each row, carries the set, so do the ceilings,
 // and a library is left out.
 func TestISA(t *testing.T) {
-	long(t)
 	dir := t.TempDir()
 	succeed(t, dir, "compare", "--profile", "peers", "--isa", "generic", "--sizes", "7", "--type", "f64", "--variants",
 		"serial/packed,reference/accelerate,reference/openblas", "--threads", "1", "--out", "held")

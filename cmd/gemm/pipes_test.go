@@ -40,7 +40,7 @@ func TestInputsAreNoPipes(t *testing.T) {
 		{"list", "GEMM_BLIS", "it is not a regular file", 0},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		cmd := exec.CommandContext(ctx, program(t), strings.Fields(c.args)...)
+		cmd := exec.CommandContext(ctx, binary, strings.Fields(c.args)...)
 		cmd.Dir, cmd.WaitDelay = dir, time.Second
 		cmd.Env = append(os.Environ(), c.variable+"="+filepath.Join(dir, "p.so"))
 		if c.variable == "" {

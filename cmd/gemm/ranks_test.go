@@ -27,7 +27,7 @@ import (
 	"gemm/mpi/launch"
 )
 
-// faulty is the program with MPI, built once, with faults that the environment variable
+// faulty is the program, built with faults that the environment variable
 // GEMM_TEST_FAULT chooses:
 //
 //	serve      rank 1 panics in the goroutine that computes
@@ -68,12 +68,7 @@ var faulty = sync.OnceValues(func() (string, error) {
 	if err := os.WriteFile(list, overlay, 0o644); err != nil {
 		return "", err
 	}
-	program := filepath.Join(dir, "gemm-mpi")
-	if out, err := exec.Command("go", "build", "-tags", "mpi", "-overlay", list, "-o", program,
-		".").CombinedOutput(); err != nil {
-		return "", fmt.Errorf("go build: %w\n%s", err, out)
-	}
-	return program, nil
+	return built("faulty", nil, "-tags", "mpi", "-overlay", list)
 })
 
 // A session is a command under test and all processes that it starts, which have a variable
@@ -91,13 +86,9 @@ func newSession(t *testing.T) *session {
 	t.Helper()
 	mpirun, err := launch.Find(t.Context(), mpi.Version())
 	gemmtest.Require(t, "mpi", err)
-	program, err := faulty()
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir := t.TempDir()
 	// Not to be taken for what the machine can: tests share it.
-	s := &session{t: t, dir: dir, program: program, mpirun: []string{mpirun.Path}, mark: "GEMM_TEST_RANKS=" + dir}
+	s := &session{t: t, dir: dir, program: binary, mpirun: []string{mpirun.Path}, mark: "GEMM_TEST_RANKS=" + dir}
 	if mpirun.Family == launch.OpenMPI {
 		s.mpirun = append(s.mpirun, "--oversubscribe", "--allow-run-as-root")
 	}
@@ -106,6 +97,17 @@ func newSession(t *testing.T) *session {
 			_ = syscall.Kill(p.pid, syscall.SIGKILL) // of a test that failed
 		}
 	})
+	return s
+}
+
+// withFaults has the session run the program that can fail.
+func (s *session) withFaults() *session {
+	s.t.Helper()
+	program, err := faulty()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.program = program
 	return s
 }
 
@@ -436,7 +438,11 @@ func TestRanksWithErrors(t *testing.T) {
 			return slices.Concat(s.mpirun, []string{"-n", "2", s.program, "serial", "--sizes", "8"})
 		}, 1, "only gemm mpi runs on ranks"},
 		{func(s *session) []string {
-			return slices.Concat(s.mpirun, []string{"-n", "2", program(t), "mpi", "--sizes", "8"})
+			program, err := pure()
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			return slices.Concat(s.mpirun, []string{"-n", "2", program, "mpi", "--sizes", "8"})
 		}, 1, "this build has no MPI: make build"},
 		{func(s *session) []string {
 			return slices.Concat(s.ranks(1, "--sizes", "8"), []string{":", "-n", "1", s.program, "mpi", "--sizes", "9"})
@@ -503,7 +509,7 @@ func TestFaultsUnderMpirun(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			s := newSession(t)
+			s := newSession(t).withFaults()
 			cmd, _, stderr := s.start([]string{"GEMM_TEST_FAULT=" + test.variable}, s.ranks(2, endless...)...)
 			if test.rank >= 0 {
 				s.rowsIn("r.json", 1)
@@ -528,7 +534,6 @@ func TestFaultsUnderMpirun(t *testing.T) {
 // TestMemoryOfARank limits the memory of one rank after the first row. Two small rows still fit; the
 // one after them does not.
 func TestMemoryOfARank(t *testing.T) {
-	long(t)
 	s := newSession(t)
 	cmd, _, stderr := s.start(nil,
 		s.ranks(2, "--variants", "mpi/scatter-rows", "--sizes", "300,301,302,3000", "--time", "300ms",
@@ -627,7 +632,7 @@ func faultOfStarted(t *testing.T, rank int, signal syscall.Signal, limit time.Du
 
 // TestFaultsInATurn panics in one start of ranks after another.
 func TestFaultsInATurn(t *testing.T) {
-	s := newSession(t)
+	s := newSession(t).withFaults()
 	r := s.run([]string{"GEMM_TEST_FAULT=lead"}, s.program, "mpi", "--np", "2", "--variants", "mpi/summa,mpi/cannon",
 		"--sizes", "16", "--time", "1ms", "--json", "r.json")
 	if r.status != 1 {

@@ -206,7 +206,6 @@ func TestShardsJSON(t *testing.T) {
 }
 
 func TestShardsRefuse(t *testing.T) {
-	long(t)
 	t.Parallel()
 	dir := t.TempDir()
 	archive(t, dir, 1000)
@@ -285,7 +284,7 @@ func TestShardsInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	var stderr strings.Builder
-	cmd := exec.CommandContext(t.Context(), program(t),
+	cmd := exec.CommandContext(t.Context(), binary,
 		encoding("--data", "128", "--parity", "128", "--variant", "serial/naive")...)
 	cmd.Dir, cmd.Stderr = dir, &stderr
 	if err := cmd.Start(); err != nil {
@@ -321,7 +320,7 @@ func TestShardsOnAFullDisk(t *testing.T) {
 	succeed(t, dir, encoding()...)
 	limited := func(args ...string) *exec.Cmd {
 		return exec.CommandContext(t.Context(), "sh",
-			append([]string{"-c", `trap "" XFSZ; ulimit -f 100; exec "$@"`, "sh", program(t)}, args...)...)
+			append([]string{"-c", `trap "" XFSZ; ulimit -f 100; exec "$@"`, "sh", binary}, args...)...)
 	}
 	full := func(cmd *exec.Cmd, want string) {
 		t.Helper()
@@ -379,11 +378,11 @@ func TestShardsOnAFullDisk(t *testing.T) {
 			t.Errorf("%v, %s", err, out)
 		}
 	}()
-	full(exec.CommandContext(t.Context(), program(t), encoding("--out", "small")...),
+	full(exec.CommandContext(t.Context(), binary, encoding("--out", "small")...),
 		".shard: cannot be written: no space left on device")
-	full(exec.CommandContext(t.Context(), program(t), encoding("--out", "small/shards")...),
+	full(exec.CommandContext(t.Context(), binary, encoding("--out", "small/shards")...),
 		".shard: cannot be written: no space left on device")
-	full(exec.CommandContext(t.Context(), program(t),
+	full(exec.CommandContext(t.Context(), binary,
 		rs("reconstruct", "--in", "shards", "--out", "small/restored", "--force")...),
 		"small/restored: cannot be written: no space left on device")
 	if left := entries(t, small); len(left) > 0 {
@@ -403,7 +402,7 @@ func TestShardsOnAFullDisk(t *testing.T) {
 		os.Chtimes(file, info.ModTime(), info.ModTime())); err != nil {
 		t.Fatal(err)
 	}
-	r = exec.CommandContext(t.Context(), program(t), rs("repair", "small/file")...)
+	r = exec.CommandContext(t.Context(), binary, rs("repair", "small/file")...)
 	r.Dir = dir
 	if out, err := r.CombinedOutput(); err == nil ||
 		!strings.Contains(string(out), "file: cannot be written: no space left on device") {
@@ -520,7 +519,7 @@ func TestProtectedFiles(t *testing.T) {
 // adds up of a child that has ended counts the process that started it.
 func peakMemory(t *testing.T, dir string, args ...string) (peak int) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), program(t), args...)
+	cmd := exec.CommandContext(t.Context(), binary, args...)
 	var out strings.Builder
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &out
 	cmd.Env = append(os.Environ(), "GOMAXPROCS=16")
@@ -553,7 +552,6 @@ func peakMemory(t *testing.T, dir string, args ...string) (peak int) {
 // TestShardsInLittleMemory encodes and restores a file that is larger than the memory that
 // is used at most, also on many processors.
 func TestShardsInLittleMemory(t *testing.T) {
-	long(t)
 	if runtime.GOOS != "linux" {
 		t.Skip("there is no /proc")
 	}

@@ -120,7 +120,7 @@ func TestTuneIsInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	var stderr strings.Builder
-	cmd := exec.CommandContext(t.Context(), program(t), "tune")
+	cmd := exec.CommandContext(t.Context(), binary, "tune")
 	cmd.Env, cmd.Stderr = append(os.Environ(), variables...), &stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -428,7 +428,7 @@ func interruptedInWorker(t *testing.T, dir string, variables []string, args ...s
 // how long the program took to end then.
 func interruptedWhen(t *testing.T, file, dir string, variables []string, args ...string) (result, time.Duration) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), program(t), args...)
+	cmd := exec.CommandContext(t.Context(), binary, args...)
 	var stdout, stderr strings.Builder
 	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.Env = dir, &stdout, &stderr, append(os.Environ(), variables...)
 	if err := cmd.Start(); err != nil {
