@@ -7,7 +7,6 @@
 ## MPI=auto         build, report, bench-peers, bench-full, test, lint, vet: openmpi or mpich, no without, yes with one of them, auto if one is installed
 ## CUDA=auto        build, report, bench-peers, bench-full, lint, vet: yes with bin/gemm-cuda, no without, auto if there is a CUDA toolkit or a driver
 ## DEPS=yes         report, peers, bench-peers, bench-full, test, hosts, lint, vet, deps, slow-tests, check-report: no installs nothing
-## SHORT=           test: any value leaves out tests that take long, which slow-tests runs
 ## ONLY=            slow-tests: some of them, such as ONLY="width gonum"; CONTRIBUTING.md says what each is
 ## FUZZTIME=30s     fuzz: how long each target runs
 ## PREFIX=/usr/local  install, uninstall: where gemm is used
@@ -17,7 +16,6 @@ PROFILE  ?= quick
 OUT      ?= report
 LANG_REPORT ?= en
 RESUME   ?=
-SHORT    ?=
 ONLY     ?=
 MPI      ?= auto
 CUDA     ?= auto
@@ -61,10 +59,10 @@ report: deps build ## measure every way to multiply that this host can run, and 
 	bin/gemm compare --profile $(PROFILE) --lang $(LANG_REPORT) --out $(OUT) $(if $(RESUME),--resume,--force)
 	@echo "The report is $(OUT)/report.html, for a browser, and $(OUT)/report.tex, for xelatex; every row is in report-appendix."
 
-# scripts/test.sh describes which packages run under the race detector and the checks of cgo.
-test: ## run every test: plain, under the race detector, and with every instruction set of this host
+# scripts/test.sh describes which packages run under the race detector.
+test: ## run every test: plain, under the race detector, and with every instruction set of this host; list the slowest
 	@scripts/deps.sh run test
-	GEMM_TEST_SHORT=$(SHORT) scripts/test.sh
+	scripts/test.sh
 
 hosts: deps build ## run every variant on 2 and 3 hosts made of this one (needs root), cut one off, and submit the examples to Slurm
 	@scripts/deps.sh test hosts

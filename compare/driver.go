@@ -51,7 +51,7 @@ type Driver struct {
 	Progress Progress
 	Command  string        // the command line, for the record of the run
 	Ceilings time.Duration // time to measure each peak and each bandwidth; 0: none is measured
-	// Bandwidth requests the memory bandwidth too, at the numbers of threads that a report needs.
+	// Bandwidth requests the memory bandwidth too, at the numbers of threads that a report needs, if rows take leastTriad.
 	Bandwidth bool
 	// Build returns the command that serves a task by program, a build with other compiler options.
 	// It is nil in a process that measures such cases itself.
@@ -296,7 +296,7 @@ func (d *Driver) begin(ctx context.Context, cases []Case) error {
 			}
 			n := busy(c, runtime.GOMAXPROCS(0))
 			threads = append(threads, n)
-			if d.Bandwidth && c.hasTraffic() {
+			if d.Bandwidth && d.Budget.Time >= leastTriad && c.hasTraffic() {
 				streaming = append(streaming, n)
 			}
 		}

@@ -199,6 +199,9 @@ func measureCeilings(ctx context.Context, h *Host, run string, pipes []string, t
 	}
 }
 
+// leastTriad is the time of a row from which the bandwidth is worth its arrays, whose first touch takes 0.2 to 1 s.
+const leastTriad = 2 * time.Millisecond
+
 // measureBandwidths measures the memory bandwidth at each number of threads, for the given
 // time each, and puts them in h. It ends when ctx does.
 func measureBandwidths(ctx context.Context, h *Host, run string, threads []int, each time.Duration) {

@@ -52,14 +52,18 @@ func TestBandwidthIsMeasuredWhereItIsNeeded(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		bandwidth bool
+		time      time.Duration
 		variants  []gemm.Variant
 		want      int
 	}{
-		{"no report is made", false, []gemm.Variant{plain, streaming}, 0},
-		{"no traffic is predicted", true, []gemm.Variant{plain}, 0},
-		{"a row needs it", true, []gemm.Variant{plain, streaming}, 1},
+		{"no report is made", false, leastTriad, []gemm.Variant{plain, streaming}, 0},
+		{"no traffic is predicted", true, leastTriad, []gemm.Variant{plain}, 0},
+		{"rows are short", true, leastTriad - 1, []gemm.Variant{streaming}, 0},
+		{"a row needs it", true, leastTriad, []gemm.Variant{plain, streaming}, 1},
 	} {
-		d := Driver{Store: &Store{}, Budget: testBudget, Progress: &silent{}, Ceilings: time.Millisecond,
+		budget := testBudget
+		budget.Time = c.time
+		d := Driver{Store: &Store{}, Budget: budget, Progress: &silent{}, Ceilings: time.Millisecond,
 			Bandwidth: c.bandwidth}
 		l := Ladder{Variants: c.variants, Shapes: []gemm.Shape{gemm.Cube(4)}, Types: []string{"f64"},
 			Ops: []string{"nn"}, Alpha: 1}

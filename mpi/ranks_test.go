@@ -122,17 +122,15 @@ func forOpenMPI(t *testing.T) {
 	}
 }
 
-// everything says whether the conformance suite runs with every type and setting of each variant on one rank, and on
-// 7 and 8 ranks too, as make slow-tests does.
+// everything says whether the conformance suite runs with every setting of each variant on one rank, and on 5 and 7 to
+// 9 ranks too, as make slow-tests does.
 var everything = os.Getenv("GEMM_TEST_CONFORMANCE") == "all"
 
-// TestConformance runs the conformance suite on 1 to 6 and on 9 ranks, or on those that everything adds. In .ci/run,
-// which sets GEMM_TEST_SHORT, it does not run on 5 and 9, and with -short on 2 and 4 only.
+// TestConformance runs the conformance suite on 1 to 4 and on 6 ranks, or on those that everything adds; with -short
+// on 2 and 4 only.
 func TestConformance(t *testing.T) {
 	for ranks := 1; ranks <= 9; ranks++ {
-		switch {
-		case testing.Short() && ranks != 2 && ranks != 4, !everything && (ranks == 7 || ranks == 8),
-			os.Getenv("GEMM_TEST_SHORT") != "" && (ranks == 5 || ranks == 9):
+		if testing.Short() && ranks != 2 && ranks != 4 || !everything && (ranks == 5 || ranks > 6) {
 			continue
 		}
 		t.Run(fmt.Sprint(ranks), func(t *testing.T) { underMPI(t, ranks, "^TestRanksConform$") })
@@ -142,7 +140,8 @@ func TestConformance(t *testing.T) {
 // TestRanksConform is the part that rank 0 runs. The work depends on the number of ranks:
 //
 //	ranks   variants   settings   element types
-//	1, 2    all        all        one a setting; on 1 rank all, with everything
+//	1       all        one        one; with everything all settings and types
+//	2       all        all        one a setting
 //	3–9     a third    one        one
 //	-short  all        one        one; on 4 ranks a third of the variants
 func TestRanksConform(t *testing.T) {
@@ -154,11 +153,11 @@ func TestRanksConform(t *testing.T) {
 			switch all, turn := settings(v), (i+ranks)/3; {
 			case ranks == 1 && everything:
 				s.Run(t, v, all...)
-			case ranks <= 2 && !testing.Short(): // each type on one of the two
+			case ranks == 2 && !testing.Short():
 				for j, p := range all {
-					s.Run(t, ofType(v, i+j+2*ranks), p)
+					s.Run(t, ofType(v, i+j), p)
 				}
-			case (i+ranks)%3 == 0 || ranks <= 2:
+			case (i+ranks/2)%3 == 0 || ranks <= 2:
 				s.Run(t, ofType(v, turn), all[turn%len(all)])
 			default:
 				t.Skip("not its turn")

@@ -14,8 +14,12 @@ import (
 	"gemm"
 	"gemm/gf256"
 	"gemm/internal/block"
+	"gemm/internal/gemmtest"
 	"gemm/serial"
 )
+
+// Of this package, codes alone have kernels that GEMM_CPU chooses.
+func TestInstructionSets(t *testing.T) { gemmtest.InstructionSets(t, "^TestReedSolomon") }
 
 // fieldMatrix returns a matrix of random elements, whose rows are a few elements apart.
 func fieldMatrix(rng *rand.Rand, rows, cols int) gemm.Matrix[gf256.Elem] {

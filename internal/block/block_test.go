@@ -15,6 +15,8 @@ import (
 	"gemm/internal/kernel"
 )
 
+func TestInstructionSets(t *testing.T) { gemmtest.InstructionSets(t, ".") }
+
 // goroutines is a Loop of three workers.
 var goroutines = dealtTo(3)
 

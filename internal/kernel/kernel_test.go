@@ -6,7 +6,11 @@ import (
 	"slices"
 	"testing"
 	"unsafe"
+
+	"gemm/internal/gemmtest"
 )
+
+func TestInstructionSets(t *testing.T) { gemmtest.InstructionSets(t, ".") }
 
 func TestRun(t *testing.T) {
 	t.Run("f32", testRun[float32])
