@@ -275,8 +275,7 @@ func TestCandidatesCompile(t *testing.T) {
 	if !everything {
 		t.Skip("takes long: make slow-tests ONLY=kernels runs it")
 	}
-	l, err := nvrtc.Find()
-	gemmtest.Require(t, "nvrtc", err)
+	l := caching(t)
 	for _, typ := range gemm.TypeNames() {
 		for _, r := range Ladder(typ) {
 			tiles := r.Candidates(hopper)

@@ -66,19 +66,30 @@ func sources(t *testing.T, typ string) []string {
 	return names
 }
 
+// caching returns the NVRTC of this host. What it has compiled is kept where gemm-cuda keeps it.
+func caching(t *testing.T) *nvrtc.Cache {
+	t.Helper()
+	l, err := nvrtc.Find()
+	gemmtest.Require(t, "nvrtc", err)
+	folder, err := nvrtc.Folder()
+	if err != nil {
+		folder = t.TempDir()
+	}
+	return &nvrtc.Cache{Compiler: l, Folder: folder}
+}
+
 // everything says whether all settings of all rungs are compiled, which takes minutes.
 var everything = os.Getenv("GEMM_TEST_KERNELS") == "all"
 
 // TestKernels compiles every rung: its first settings for one architecture, which changes from rung
-// to rung. With GEMM_TEST_KERNELS=all, which make slow-tests sets, it compiles them for every
+// to rung, and its last settings, which are small, for other operands. With GEMM_TEST_KERNELS=all, which make slow-tests sets, it compiles them for every
 // architecture, and all settings for two. There must be no warning, and no more shared memory than
 // a block may have. Registers and spills are compared with the table of this version of NVRTC.
 func TestKernels(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long, and nothing here runs at the same time")
 	}
-	l, err := nvrtc.Find()
-	gemmtest.Require(t, "nvrtc", err)
+	l := caching(t)
 	all := everything || *update
 	got := map[string]string{}
 	for _, typ := range gemm.TypeNames() {
@@ -86,13 +97,20 @@ func TestKernels(t *testing.T) {
 			mine := slices.DeleteFunc(slices.Clone(archs), func(arch int) bool {
 				return arch < r.Least || typ == "bf16" && arch != 90
 			})
-			for i, tile := range r.Tiles {
+			last := len(r.Tiles) - 1
+			if typ == "bf16" {
+				last = 0
+			}
+			for i, tile := range r.Tiles[:last+1] {
 				for _, arch := range mine {
-					if i > 0 && (!all || typ == "bf16" || arch != 80 && arch != 90) {
+					if i > 0 && arch != 80 && arch != 90 {
 						continue
 					}
-					if all || arch == mine[at%len(mine)] {
+					if all || i == 0 && arch == mine[at%len(mine)] {
 						compile(t, l, r, tile, r.Widest(), arch, got)
+					}
+					if !all && i < last {
+						continue
 					}
 					if r.Copies && arch == 80 {
 						compile(t, l, r, tile, Widths{1, 1, 1}, arch, got)
@@ -186,14 +204,14 @@ func TestAlike(t *testing.T) {
 }
 
 // compile compiles one kernel and stores the resources that it needs.
-func compile(t *testing.T, l *nvrtc.Library, r Rung, tile Tile, w Widths, arch int, to map[string]string) {
+func compile(t *testing.T, l *nvrtc.Cache, r Rung, tile Tile, w Widths, arch int, to map[string]string) {
 	t.Helper()
 	what := fmt.Sprintf("%s/%s %v by %d sm_%d", r.Type, r.Name, tile, w.A, arch)
 	compilePlan(t, l, Plan{Rung: r, Tile: tile, Widths: w}, what, arch, to)
 }
 
 // compilePlan compiles the kernel of a plan and stores what it needs under a name.
-func compilePlan(t *testing.T, l *nvrtc.Library, plan Plan, what string, arch int, to map[string]string) {
+func compilePlan(t *testing.T, l *nvrtc.Cache, plan Plan, what string, arch int, to map[string]string) {
 	t.Helper()
 	r, tile := plan.Rung, plan.Tile
 	p, err := plan.Program(arch)

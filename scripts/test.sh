@@ -14,9 +14,10 @@ cd "$(dirname "$0")/.."
 go="${GO:-go}"
 module="$("$go" list -m)"
 starts='(^|[^[:alnum:]_."])go (func\(|[[:alnum:]_.]+\()|\.Go\(|[ .(]pool\.(New|Run|For)' # what starts goroutines
-both="^$module/(blas|compare/probe|compare/verify|internal/peak|lapack|mpi|parallel)\$"
-# Products of gemmtest and of tune are those of other packages; a report has one goroutine, which renders it.
-never="^$module/(cmd/gemm|compare/report|internal/gemmtest|internal/tune)\$"
+both="^$module/(compare/probe|compare/verify|internal/(peak|shard)|lapack|mpi|parallel)\$"
+# Of blas the tests named below; products of tune and gemmtest are those of other packages; a report has one goroutine.
+never="^$module/(blas|cmd/gemm|compare/report|internal/gemmtest|internal/tune)\$"
+blas='^Test(ComplexAllocates|ComplexProducts|Concurrent|OneValue|PlanFromManyGoroutines|SharedVectors|VectorsAllocate|Workers)$|^Example'
 ranks="^$module/mpi(/comm)?\$"
 limited='^TestHungRanks$' # of cmd/gemm: rows with limits of seconds, which other tests would exceed
 
@@ -60,8 +61,12 @@ fi
 # shellcheck disable=SC2086 # lists of packages
 {
 	tests "${tags[@]}" -skip "$limited" $plain
-	[ -z "${once:-}" ] || CGO_ENABLED=1 tests -race $once
-	[ -z "${once:-}" ] || CGO_ENABLED=1 tests -race -short $twice
+	if [ -n "${once:-}" ]; then
+		export CGO_ENABLED=1
+		tests -race $once
+		tests -race -short $twice
+		tests -race -short -run "$blas" ./blas
+	fi
 }
 if [ "${#tags[@]}" -gt 0 ]; then
 	tests -tags mpi -run "$limited" ./cmd/gemm

@@ -40,7 +40,7 @@ func TestBring(t *testing.T) {
 		"endless":    "took longer than the row's time limit of 2s",
 		"transposes": "it changes A: element (0, 1) was ",
 	}
-	args := []string{"serial", "--sizes", "40,24x40x32", "--time", "5ms", "--timeout", "2s", "--json", "rows.json",
+	args := []string{"serial", "--sizes", "40,24x40x32", "--time", "1ms", "--timeout", "2s", "--json", "rows.json",
 		"--bring", example(t, "dgemm-blocked.c")}
 	for name := range wrong {
 		args = append(args, "--bring", example(t, filepath.Join("testdata", name+".c")))
@@ -148,7 +148,7 @@ func TestBringTogether(t *testing.T) {
 		t.Errorf("the rows of the kernel are %q", got)
 	}
 	succeed(t, dir, "compare", "--bring", "rows.c=rowmajor:f32", "--cflags", "-O1 -fno-openmp", "--families", "serial",
-		"--variants", "serial/packed", "--sizes", "24x20x16", "--type", "f32", "--out", "report")
+		"--variants", "serial/packed", "--sizes", "24x20x16", "--type", "f32", "--time", "1ms", "--out", "report")
 	rows := records(t, filepath.Join(dir, "report", "results.json")).Records
 	if len(rows) != 2 || rows[1].Variant != "user/rows" || rows[1].Status != compare.OK ||
 		rows[1].Turn != rows[0].Turn {

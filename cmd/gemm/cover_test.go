@@ -10,7 +10,7 @@ import (
 // TestCover makes a report with a cover page, and refuses fields that there are not.
 func TestCover(t *testing.T) {
 	dir := t.TempDir()
-	succeed(t, dir, "serial", "--variants", "serial/naive", "--sizes", "8", "--time", "10ms", "--json", "r.json")
+	succeed(t, dir, "serial", "--variants", "serial/naive", "--sizes", "8", "--time", "1ms", "--json", "r.json")
 	succeed(t, dir, "report", "--in", "r.json", "--format", "md", "--lang", "zh", "--out", "out",
 		"--cover", "name=张三,course=并行, 分布式", "--cover", "id=7")
 	page, err := os.ReadFile(filepath.Join(dir, "out", "report.md"))

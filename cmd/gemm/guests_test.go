@@ -32,7 +32,7 @@ func TestBringToGPU(t *testing.T) {
 		"mine.cu":   `extern "C" __global__ void mine` + guestParameters + "{}",
 		"double.cu": `extern "C" __global__ void f` + strings.ReplaceAll(guestParameters, "float", "double") + "{}",
 	})
-	r := start(t, dir, withWorker(t, "works"), "cuda", "--sizes", "16", "--time", "10ms", "--variants", "cuda/naive",
+	r := start(t, dir, withWorker(t, "works"), "cuda", "--sizes", "16", "--time", "1ms", "--variants", "cuda/naive",
 		"--json", "r.json", "--bring", "mine.cu", "--bring", "double.cu=cuda:f64", "--bring", "mine.cu:absent",
 		"--bring", "gone=no.cu=cuda:f64", "--grid", "M,N")
 	if r.status != statusFailed || !strings.Contains(r.stderr, "3 of 7 rows") {
@@ -56,7 +56,7 @@ func TestBringToGPU(t *testing.T) {
 	}
 	r = start(t, dir, withWorker(t, "works"), "compare", "--profile", "cuda", "--sizes", "16", "--type", "f64",
 		"--variants",
-		"cuda/naive", "--bring", "double.cu", "--block-dims", "64x4", "--out", "report")
+		"cuda/naive", "--bring", "double.cu", "--block-dims", "64x4", "--time", "1ms", "--out", "report")
 	report, err := os.ReadFile(filepath.Join(dir, "report", "report-appendix.md"))
 	if r.status != 0 || err != nil || !strings.Contains(string(report), "user/double") {
 		t.Errorf("status %d, %s, %v", r.status, r.stderr, err)
@@ -73,7 +73,7 @@ func TestBringToBoth(t *testing.T) {
 	for good, bad := range map[string]string{"good.cu=cuda:f64": "bad.c", "good.c": "bad.cu=cuda:f64"} {
 		out := "report-" + bad[:strings.Index(bad, ".")+2]
 		r := start(t, dir, withWorker(t, "works"), "compare", "--families", "serial", "--variants", "serial/naive", "--sizes",
-			"1", "--type", "f64", "--out", out, "--bring", bad, "--bring", good)
+			"1", "--type", "f64", "--time", "1ms", "--out", out, "--bring", bad, "--bring", good)
 		got := map[string]compare.Status{}
 		for _, row := range records(t, filepath.Join(dir, out, "results.json")).Records {
 			if row.Experiment == compare.MainLadder {

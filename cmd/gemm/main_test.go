@@ -460,7 +460,7 @@ func TestSerial(t *testing.T) {
 	file := filepath.Join(dir, "r.json")
 	args := []string{"serial", "--variants", "serial/ikj,serial/packed,serial/strassen", "--sizes", "16,5x6x7",
 		"--type", "f64,f32",
-		"--cutoff", "4,8", "--time", "5ms", "--json", file}
+		"--cutoff", "4,8", "--time", "1ms", "--json", file}
 	r := succeed(t, dir, args...)
 	doc := records(t, file)
 	// Two shapes and two types of ikj, packed and strassen with two cut-offs.
@@ -742,7 +742,7 @@ func TestInterruptedComparisonHasAReport(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	interrupted(t, filepath.Join(dir, "results.json"), "compare", "--variants", "serial/naive", "--sizes", "16,900",
-		"--type", "f64", "--out", dir)
+		"--type", "f64", "--time", "1ms", "--out", dir)
 	if page, err := os.ReadFile(filepath.Join(dir, "report.html")); err != nil ||
 		!strings.Contains(string(page), "serial/naive") {
 		t.Errorf("no report of the row that was measured: %v", err)

@@ -116,7 +116,7 @@ func TestUsageOfRanks(t *testing.T) {
 
 // TestGridsAreLeftOut sweeps grids over numbers of ranks: rows whose grid has more ranks are not started.
 func TestGridsAreLeftOut(t *testing.T) {
-	r := start(t, "", nil, "mpi", "--np", "1,2", "--grid", "1x1,1x2", "--variants", "mpi/summa", "--sizes", "8",
+	r := start(t, "", nil, "mpi", "--np", "1,2", "--grid", "1x1,1x2", "--variants", "mpi/summa", "--sizes", "8", "--time", "1ms",
 		"--json", "-")
 	doc, err := compare.Parse([]byte(r.stdout))
 	if err != nil || len(doc.Records) != 3 {

@@ -37,7 +37,7 @@ func TestUsersFilesStay(t *testing.T) {
 	for _, name := range []string{"b", "env", "git", "sw*/q.json"} {
 		succeed(t, dir, append(quick, "--json", name)...)
 	}
-	succeed(t, dir, "compare", "--variants", "serial/naive", "--sizes", "8", "--type", "f64", "--out", "D")
+	succeed(t, dir, "compare", "--variants", "serial/naive", "--sizes", "8", "--type", "f64", "--time", "1ms", "--out", "D")
 	for _, name := range others {
 		if text, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(text) != "a user's" {
 			t.Errorf("%s: %q, %v", name, text, err)

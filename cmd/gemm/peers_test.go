@@ -21,7 +21,7 @@ import (
 // TestPeers measures a little of the profile peers and renders it again.
 func TestPeers(t *testing.T) {
 	dir := t.TempDir()
-	r := succeed(t, dir, "compare", "--profile", "peers", "--sizes", "7,64", "--type", "f64,gf256", "--time", "10ms",
+	r := succeed(t, dir, "compare", "--profile", "peers", "--sizes", "7,64", "--type", "f64,gf256", "--time", "1ms",
 		"--variants", "serial/packed,serial/strassen,serial/gonum,reference/openblas", "--threads", "1", "--out", "peers")
 	if !strings.Contains(r.stdout, filepath.Join("peers", "report.html")) {
 		t.Errorf("it wrote %s", r.stdout)
@@ -120,7 +120,7 @@ func TestPeersRefusals(t *testing.T) {
 func TestISA(t *testing.T) {
 	dir := t.TempDir()
 	succeed(t, dir, "compare", "--profile", "peers", "--isa", "generic", "--sizes", "7", "--type", "f64", "--variants",
-		"serial/packed,reference/accelerate,reference/openblas", "--threads", "1", "--out", "held")
+		"serial/packed,reference/accelerate,reference/openblas", "--threads", "1", "--time", "1ms", "--out", "held")
 	doc := records(t, filepath.Join(dir, "held", "results.json"))
 	host := doc.Hosts[0]
 	if len(doc.Hosts) != 1 || host.ISA != "generic" || !host.Held || len(host.Ceilings) == 0 {

@@ -250,7 +250,7 @@ func withWorker(t *testing.T, kind string) []string {
 
 func TestCUDAMeasures(t *testing.T) {
 	dir := t.TempDir()
-	r := start(t, dir, withWorker(t, "works"), "cuda", "--sizes", "16,24", "--time", "10ms", "--json", "r.json")
+	r := start(t, dir, withWorker(t, "works"), "cuda", "--sizes", "16,24", "--time", "1ms", "--json", "r.json")
 	if r.status != 0 || r.stderr != "" {
 		t.Fatalf("status %d, %s", r.status, r.stderr)
 	}
@@ -269,7 +269,7 @@ func TestCUDAMeasures(t *testing.T) {
 	}
 
 	r = start(t, dir, withWorker(t, "works"), "compare", "--families", "serial,cuda", "--type", "f64", "--sizes", "64",
-		"--variants", "serial/packed,cuda/smem,cuda/cublas-tf32", "--out", "both")
+		"--variants", "serial/packed,cuda/smem,cuda/cublas-tf32", "--time", "1ms", "--out", "both")
 	doc, err = compare.Load(filepath.Join(dir, "both", "results.json"))
 	if r.status != 0 || err != nil ||
 		!slices.ContainsFunc(doc.Records,
@@ -349,7 +349,7 @@ func TestCUDAWithoutWorker(t *testing.T) {
 			t.Errorf("gemm cuda: status %d\n%s%s; want %q", r.status, r.stdout, r.stderr, test.reason)
 		}
 		r = start(t, "", test.variables, "compare", "--families", "serial,cuda", "--variants", "serial/packed,cuda/smem",
-			"--sizes", "8", "--type", "f64", "--out", t.TempDir())
+			"--sizes", "8", "--type", "f64", "--time", "1ms", "--out", t.TempDir())
 		if r.status != 0 || !strings.Contains(r.stdout, "\ncuda/smem: 1 row unavailable: "+test.reason) {
 			t.Errorf("gemm compare: status %d\n%s%s; want %q", r.status, r.stdout, r.stderr, test.reason)
 		}

@@ -513,16 +513,9 @@ func TestMain(m *testing.M) {
 func TestPlantedRecords(t *testing.T) {
 	for at, test := range slices.Concat(sentences, answers) {
 		t.Run(test.name, func(t *testing.T) {
-			for l, lang := range text.Languages {
+			for _, lang := range text.Languages {
 				reports := documents(test.doc, lang)
 				checkContent(t, test, lang, reports)
-				if at%len(text.Languages) == l { // in one of the languages
-					for i, again := range documents(test.doc, lang) {
-						if allText(again) != allText(reports[i]) {
-							t.Errorf("%s: document %d: the same records gave another report", lang, i)
-						}
-					}
-				}
 				switch {
 				case lang == "zh":
 					checkChinese(t, test.doc, reports)

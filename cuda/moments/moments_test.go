@@ -124,6 +124,11 @@ func TestGroupsFaults(t *testing.T) {
 func TestCompiles(t *testing.T) {
 	library, err := nvrtc.Find()
 	gemmtest.Require(t, "nvrtc", err)
+	folder, err := nvrtc.Folder()
+	if err != nil {
+		folder = t.TempDir()
+	}
+	compiler := nvrtc.Cache{Compiler: library, Folder: folder} // where gemm-cuda keeps what it compiles
 	marked := 0
 	for _, typ := range []string{"f32", "f64", "f16", "bf16"} {
 		for _, r := range cuda.Ladder(typ) {
@@ -136,7 +141,7 @@ func TestCompiles(t *testing.T) {
 				continue
 			}
 			marked++
-			image, err := library.Compile(p)
+			image, err := compiler.Compile(p)
 			if r.Exact && library.Major < 12 {
 				continue // the compiler does not know the architecture
 			}
