@@ -22,13 +22,13 @@ ranks="^$module/mpi(/comm)?\$"
 limited='^TestHungRanks$' # of cmd/gemm: rows with limits of seconds, which other tests would exceed
 
 logs="$(mktemp -d)"
-summary() { CGO_ENABLED=0 "$go" run gotest.tools/gotestsum@v1.13.0 "$@"; }
+summary() { "$go" run gotest.tools/gotestsum@v1.13.0 "$@"; }
 trap 'cat "$logs"/* | summary tool slowest --threshold 2s --num 20; rm -rf "$logs"' EXIT
 
 # tests ARGUMENT... is go test, one more package at a time than there are processors, because some tests wait.
 # make lint runs go vet on all packages.
 tests() {
-	printf '\n== go test %s\n' "${*//$module\//}"
+	printf '\n== go test %.100s\n' "$*"
 	summary --format pkgname --format-hide-empty-pkg --hide-summary skipped --jsonfile "$logs/$((++run)).json" --raw-command -- \
 		"$go" test -json -vet=off -timeout 20m -p $(($(getconf _NPROCESSORS_ONLN) + 1)) "$@"
 }
