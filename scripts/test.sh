@@ -3,7 +3,7 @@
 #
 #   plain   most packages. Those of kernels repeat their tests for each instruction set of this processor.
 #   raced   packages whose code starts goroutines: under the race detector, in a build without MPI
-#   both    of these, packages whose tests are too slow for that: plain, and with -short under the race detector
+#   both    of these, packages whose tests are too slow for that: plain, and under the race detector with -short
 #   ranks   mpi, mpi/comm and what has limits of seconds, after the others, because ranks need the processors
 #
 # scripts/test.sh mpich (make slow-tests ONLY=mpich) runs instead every test on ranks with MPICH, on fewer numbers of ranks.
@@ -14,16 +14,19 @@ cd "$(dirname "$0")/.."
 go="${GO:-go}"
 module="$("$go" list -m)"
 starts='(^|[^[:alnum:]_."])go (func\(|[[:alnum:]_.]+\()|\.Go\(|[ .(]pool\.(New|Run|For)' # what starts goroutines
-both="^$module/(compare/probe|compare/verify|internal/(peak|shard)|lapack|mpi|parallel)\$"
-# Of blas the tests named below; products of tune and gemmtest are those of other packages; a report has one goroutine.
-never="^$module/(blas|cmd/gemm|compare/report|internal/gemmtest|internal/tune)\$"
-blas='^Test(ComplexAllocates|ComplexProducts|Concurrent|OneValue|PlanFromManyGoroutines|SharedVectors|VectorsAllocate|Workers)$|^Example'
+both="^$module/(compare/probe|internal/(peak|shard)|lapack|mpi|parallel)\$"
+# Of the first two the tests named below; products of tune and gemmtest are those of other packages; a report has one
+# goroutine, and so have the commands.
+never="^$module/(blas|compare/verify|cmd/gemm|compare/report|internal/gemmtest|internal/tune)\$"
+named='^Test(ComplexAllocates|ComplexProducts|Concurrent|OneValue|PlanFromManyGoroutines|SharedVectors|VectorsAllocate|Workers)$'
+named+='|^Test(PlantedFaultsFloat|ReferenceIsTheSameOnAnyNumberOfProcessors|WideField)$|^Example'
 ranks="^$module/mpi(/comm)?\$"
 limited='^TestHungRanks$' # of cmd/gemm: rows with limits of seconds, which other tests would exceed
 
 logs="$(mktemp -d)"
 summary() { "$go" run gotest.tools/gotestsum@v1.13.0 "$@"; }
-trap 'cat "$logs"/* | summary tool slowest --threshold 2s --num 20; rm -rf "$logs"' EXIT
+trap '[ "$run" = 0 ] || cat "$logs"/* | summary tool slowest --threshold 2s --num 20; rm -rf "$logs"' EXIT
+run=0
 
 # tests ARGUMENT... is go test, one more package at a time than there are processors, because some tests wait.
 # make lint runs go vet on all packages.
@@ -32,7 +35,6 @@ tests() {
 	summary --format pkgname --format-hide-empty-pkg --hide-summary skipped --jsonfile "$logs/$((++run)).json" --raw-command -- \
 		"$go" test -json -vet=off -timeout 20m -p $(($(getconf _NPROCESSORS_ONLN) + 1)) "$@"
 }
-run=0
 
 if [ "${1:-}" = mpich ]; then
 	if ! pkg-config --exists mpich 2>/dev/null || ! command -v mpiexec.hydra >/dev/null; then
@@ -65,7 +67,7 @@ fi
 		export CGO_ENABLED=1
 		tests -race $once
 		tests -race -short $twice
-		tests -race -short -run "$blas" ./blas
+		tests -race -short -run "$named" ./blas ./compare/verify
 	fi
 }
 if [ "${#tags[@]}" -gt 0 ]; then

@@ -132,7 +132,7 @@ func TestGridsAreLeftOut(t *testing.T) {
 	}
 }
 
-// TestRanksWithoutMPI asks a build without MPI for ranks.
+// TestRanksWithoutMPI asks a build without MPI for ranks, and has it be one.
 func TestRanksWithoutMPI(t *testing.T) {
 	dir := t.TempDir()
 	program, err := pure()
@@ -143,6 +143,10 @@ func TestRanksWithoutMPI(t *testing.T) {
 	if r.status != 1 || !strings.Contains(r.stderr, "go build -tags mpi ./cmd/gemm") ||
 		!strings.HasPrefix(r.stdout, "mpi/summa: 2 rows unavailable: ") {
 		t.Errorf("status %d, %s%s", r.status, r.stdout, r.stderr)
+	}
+	r = startProgram(t, program, dir, []string{"OMPI_COMM_WORLD_SIZE=2"}, "mpi", "--sizes", "8")
+	if r.status != 1 || r.stdout != "" || !strings.Contains(r.stderr, "this build has no MPI: make build") {
+		t.Errorf("as a rank: status %d, %s%s", r.status, r.stdout, r.stderr)
 	}
 	for _, row := range records(t, filepath.Join(dir, "r.json")).Records {
 		if row.Status != compare.Unavailable || !strings.Contains(row.Reason, "libopenmpi-dev") {

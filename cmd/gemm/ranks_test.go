@@ -438,13 +438,6 @@ func TestRanksWithErrors(t *testing.T) {
 			return slices.Concat(s.mpirun, []string{"-n", "2", s.program, "serial", "--sizes", "8"})
 		}, 1, "only gemm mpi runs on ranks"},
 		{func(s *session) []string {
-			program, err := pure()
-			if err != nil {
-				s.t.Fatal(err)
-			}
-			return slices.Concat(s.mpirun, []string{"-n", "2", program, "mpi", "--sizes", "8"})
-		}, 1, "this build has no MPI: make build"},
-		{func(s *session) []string {
 			return slices.Concat(s.ranks(1, "--sizes", "8"), []string{":", "-n", "1", s.program, "mpi", "--sizes", "9"})
 		}, 1, "rank 1 was given other arguments than rank 0"},
 	} {
