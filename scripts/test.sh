@@ -26,14 +26,17 @@ limited='^TestHungRanks$' # of cmd/gemm: rows with limits of seconds, which othe
 logs="$(mktemp -d)"
 summary() { "$go" run gotest.tools/gotestsum@v1.13.0 "$@"; }
 trap '[ "$run" = 0 ] || cat "$logs"/* | summary tool slowest --threshold 2s --num 20; rm -rf "$logs"' EXIT
-run=0
+run=0 lists=yes
+summary --version >/dev/null 2>&1 || { lists=no; echo "test.sh: gotestsum cannot be fetched; the slowest tests are not listed" >&2; }
 
 # tests ARGUMENT... is go test, one more package at a time than there are processors, because some tests wait.
 # make lint runs go vet on all packages.
 tests() {
 	printf '\n== go test %.100s\n' "$*"
+	local test=("$go" test -vet=off -timeout 20m -p $(($(getconf _NPROCESSORS_ONLN) + 1)))
+	[ "$lists" = yes ] || { "${test[@]}" "$@"; return; }
 	summary --format pkgname --format-hide-empty-pkg --hide-summary skipped --jsonfile "$logs/$((++run)).json" --raw-command -- \
-		"$go" test -json -vet=off -timeout 20m -p $(($(getconf _NPROCESSORS_ONLN) + 1)) "$@"
+		"${test[@]}" -json "$@"
 }
 
 if [ "${1:-}" = mpich ]; then
