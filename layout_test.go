@@ -54,7 +54,7 @@ var importTable = map[string][]string{
 	"compare/report/text": {"compare/report/document"},
 	"compare/verify":      {"gf256", "half", "internal/cpu", "."},
 	"compare/chain":       {"gf256", ".", "compare/verify"},
-	"compare/batch":       {"half", ".", "compare/verify"},
+	"compare/batch":       {".", "compare/verify"},
 	"cuda/guest":          {"."},
 	"cuda/sass":           {"internal/child", "internal/output", "."},
 	"cuda/wire":           {"cuda/usage", "gf256", "half", "internal/child", "."},

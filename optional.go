@@ -6,7 +6,13 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// The optional interfaces of a Multiplier.
+// The optional interfaces of a Multiplier. Those about the full BLAS operation are for numbers: a field has no α and β.
+
+// As returns m as I, an optional interface about the full BLAS operation, if m has it and T is a type of numbers.
+func As[I any, T Element](m Multiplier[T]) (I, bool) {
+	x, ok := m.(I)
+	return x, ok && !TypeOf[T]().IsField()
+}
 
 // Gemmer computes the full BLAS operation C ← α·op(A)·op(B) + β·C, where op(X) is X (blas.NoTrans)
 // or its transpose (blas.Trans, blas.ConjTrans). Shapes are op(A) m×k, op(B) k×n and C m×n; errors
@@ -21,7 +27,7 @@ import (
 //
 // In half precision α and β have the element type, and the arithmetic is that of f32, with its underflow and
 // overflow. At the end an element of C is rounded to the type, once.
-type Gemmer[T Number] interface {
+type Gemmer[T Element] interface {
 	Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b Matrix[T], beta T, c Matrix[T]) error
 }
 
@@ -37,20 +43,20 @@ type Stager[T Element] interface {
 
 // GemmStager is implemented by a Stager that stages the full BLAS operation too. Each Do of
 // the Run begins with the c that was staged.
-type GemmStager[T Number] interface {
+type GemmStager[T Element] interface {
 	StageGemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b Matrix[T], beta T, c Matrix[T]) (Run, error)
 }
 
 // BatchGemmer computes the operation of a Gemmer for every matrix of batches by one call:
 // C[x] ← α·op(A[x])·op(B[x]) + β·C[x]. Errors are the same as for a Gemmer, and an ErrShape for batches that
 // CheckBatch refuses. No matrix of C may overlap one of A or B; A and B may be the same.
-type BatchGemmer[T Number] interface {
+type BatchGemmer[T Element] interface {
 	GemmBatch(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b Batch[T], beta T, c Batch[T]) error
 }
 
 // BatchStager is implemented by a Stager that stages batches, as GemmStager stages one operation. A Run that is an
 // Explainer says how it computes a batch. The error is an ErrUnavailable if it does not compute the operation.
-type BatchStager[T Number] interface {
+type BatchStager[T Element] interface {
 	StageBatch(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b Batch[T], beta T, c Batch[T]) (Run, error)
 }
 

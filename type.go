@@ -112,8 +112,8 @@ func ToFloat64[T Number](x T) float64 {
 	panic(fmt.Sprintf("gemm: %T is no number", x))
 }
 
-// FromFloat64 returns x rounded to nearest even.
-func FromFloat64[T Number](x float64) (out T) {
+// FromFloat64 returns x rounded to nearest even; 0 in a field, which has no numbers.
+func FromFloat64[T Element](x float64) (out T) {
 	switch p := any(&out).(type) {
 	case *float64:
 		*p = x

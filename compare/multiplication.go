@@ -249,28 +249,14 @@ func stager[T gemm.Element](m gemm.Multiplier[T], c Case) staging[T] {
 		}
 		return nil
 	}
-	var stage any
-	switch m := any(m).(type) {
-	case gemm.GemmStager[float32]:
-		stage = stagedGemm(m, c)
-	case gemm.GemmStager[float64]:
-		stage = stagedGemm(m, c)
-	case gemm.GemmStager[half.F16]:
-		stage = stagedGemm(m, c)
-	case gemm.GemmStager[half.BF16]:
-		stage = stagedGemm(m, c)
-	default:
+	g, ok := gemm.As[gemm.GemmStager[T]](m)
+	if !ok {
 		return nil
 	}
-	return stage.(staging[T])
-}
-
-// stagedGemm returns how m stages the operation of the case.
-func stagedGemm[T gemm.Number](m gemm.GemmStager[T], c Case) staging[T] {
 	tA, tB := c.Transposes()
 	return func(ctx context.Context, o verify.Operands[T]) (gemm.Run, error) {
 		o.Restore()
-		return m.StageGemm(ctx, tA, tB, gemm.FromFloat64[T](c.Alpha), o.A, o.B, gemm.FromFloat64[T](c.Beta), o.C)
+		return g.StageGemm(ctx, tA, tB, gemm.FromFloat64[T](c.Alpha), o.A, o.B, gemm.FromFloat64[T](c.Beta), o.C)
 	}
 }
 
@@ -286,34 +272,20 @@ func caller[T gemm.Element](m gemm.Multiplier[T], c Case) (calling[T], error) {
 			return nil
 		}, nil
 	}
-	var call any
-	switch m := any(m).(type) {
-	case gemm.Gemmer[float32]:
-		call = gemms(m, c)
-	case gemm.Gemmer[float64]:
-		call = gemms(m, c)
-	case gemm.Gemmer[half.F16]:
-		call = gemms(m, c)
-	case gemm.Gemmer[half.BF16]:
-		call = gemms(m, c)
-	default:
+	g, ok := gemm.As[gemm.Gemmer[T]](m)
+	if !ok {
 		return nil, gemm.Unavailablef("%s %w", c.Variant.Name, errNoGemmer)
 	}
-	return call.(calling[T]), nil
-}
-
-// gemms returns how m computes the operation of the case.
-func gemms[T gemm.Number](m gemm.Gemmer[T], c Case) calling[T] {
 	tA, tB := c.Transposes()
 	alpha, beta := gemm.FromFloat64[T](c.Alpha), gemm.FromFloat64[T](c.Beta)
 	return func(ctx context.Context, o verify.Operands[T], times int) error {
 		for range times {
-			if err := m.Gemm(ctx, tA, tB, alpha, o.A, o.B, beta, o.C); err != nil {
+			if err := g.Gemm(ctx, tA, tB, alpha, o.A, o.B, beta, o.C); err != nil {
 				return err
 			}
 		}
 		return nil
-	}
+	}, nil
 }
 
 // callOverhead returns the time of a product of 1×1 matrices, the median of some batches; 0 if it fails.

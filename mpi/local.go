@@ -93,21 +93,15 @@ func newLocal[T gemm.Element](name string, threads int) (*local[T], error) {
 		return nil, err
 	}
 	l := &local[T]{Multiplier: m, name: name, params: params, whole: v.Bound.Kind != gemm.Componentwise}
-	switch g := any(m).(type) {
-	case serial.Twofold[T]:
-		l.two = g.MultiplyTwo
-	case gemm.Gemmer[float64]:
-		l.addTo = any(adding(g)).(func(context.Context, gemm.Matrix[T], gemm.Matrix[T], gemm.Matrix[T]) error)
-	case gemm.Gemmer[float32]:
-		l.addTo = any(adding(g)).(func(context.Context, gemm.Matrix[T], gemm.Matrix[T], gemm.Matrix[T]) error)
+	if two, ok := m.(serial.Twofold[T]); ok {
+		l.two = two.MultiplyTwo
+	} else if g, ok := gemm.As[gemm.Gemmer[T]](m); ok {
+		one := gemm.FromFloat64[T](1)
+		l.addTo = func(ctx context.Context, c, a, b gemm.Matrix[T]) error {
+			return g.Gemm(ctx, blas.NoTrans, blas.NoTrans, one, a, b, one, c)
+		}
 	}
 	return l, nil
-}
-
-func adding[T gemm.Float](g gemm.Gemmer[T]) func(ctx context.Context, c, a, b gemm.Matrix[T]) error {
-	return func(ctx context.Context, c, a, b gemm.Matrix[T]) error {
-		return g.Gemm(ctx, blas.NoTrans, blas.NoTrans, 1, a, b, 1, c)
-	}
 }
 
 // resolved returns the parameters as they are used.

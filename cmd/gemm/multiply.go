@@ -303,22 +303,11 @@ func apply[T gemm.Element](ctx context.Context, m gemm.Multiplier[T], op verify.
 	if op.Alpha == 1 && op.Beta == 0 {
 		return m.Multiply(ctx, c, op.A, op.B)
 	}
-	switch m := any(m).(type) {
-	case gemm.Gemmer[float32]:
-		return full(ctx, m, any(op).(verify.Operation[float32]), any(c).(gemm.Matrix[float32]))
-	case gemm.Gemmer[float64]:
-		return full(ctx, m, any(op).(verify.Operation[float64]), any(c).(gemm.Matrix[float64]))
-	case gemm.Gemmer[half.F16]:
-		return full(ctx, m, any(op).(verify.Operation[half.F16]), any(c).(gemm.Matrix[half.F16]))
-	case gemm.Gemmer[half.BF16]:
-		return full(ctx, m, any(op).(verify.Operation[half.BF16]), any(c).(gemm.Matrix[half.BF16]))
+	g, ok := gemm.As[gemm.Gemmer[T]](m)
+	if !ok {
+		return errPlain
 	}
-	return errPlain
-}
-
-// full computes op with α and β rounded to the element type.
-func full[T gemm.Number](ctx context.Context, m gemm.Gemmer[T], op verify.Operation[T], c gemm.Matrix[T]) error {
-	return m.Gemm(ctx, op.TransA, op.TransB, gemm.FromFloat64[T](op.Alpha), op.A, op.B, gemm.FromFloat64[T](op.Beta), c)
+	return g.Gemm(ctx, op.TransA, op.TransB, gemm.FromFloat64[T](op.Alpha), op.A, op.B, gemm.FromFloat64[T](op.Beta), c)
 }
 
 // errPlain: a variant was asked for α or β that has none.

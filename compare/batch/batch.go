@@ -7,7 +7,6 @@ import (
 
 	"gemm"
 	"gemm/compare/verify"
-	"gemm/half"
 )
 
 // Key is the resolved parameter that says how a batch was computed.
@@ -24,44 +23,19 @@ const (
 // operation is more than C = A·B, it returns nil.
 func Caller[T gemm.Element](m gemm.Multiplier[T], plain bool) (call func(ctx context.Context, b verify.Batch[T]) error,
 	how string) {
-	var found any
-	switch m := any(m).(type) {
-	case gemm.BatchGemmer[float32]:
-		found = oneCall(m)
-	case gemm.BatchGemmer[float64]:
-		found = oneCall(m)
-	case gemm.BatchGemmer[half.F16]:
-		found = oneCall(m)
-	case gemm.BatchGemmer[half.BF16]:
-		found = oneCall(m)
-	}
-	if found != nil {
-		return found.(func(ctx context.Context, b verify.Batch[T]) error), OneCall
+	if g, ok := gemm.As[gemm.BatchGemmer[T]](m); ok {
+		return func(ctx context.Context, b verify.Batch[T]) error {
+			alpha, beta := gemm.FromFloat64[T](b.Alpha), gemm.FromFloat64[T](b.Beta)
+			return g.GemmBatch(ctx, b.TransA, b.TransB, alpha, b.A, b.B, beta, b.C)
+		}, OneCall
 	}
 	if plain {
 		return each(m.Multiply), EachCall
 	}
-	switch m := any(m).(type) {
-	case gemm.Gemmer[float32]:
-		found = eachGemm(m)
-	case gemm.Gemmer[float64]:
-		found = eachGemm(m)
-	case gemm.Gemmer[half.F16]:
-		found = eachGemm(m)
-	case gemm.Gemmer[half.BF16]:
-		found = eachGemm(m)
-	default:
-		return nil, ""
+	if g, ok := gemm.As[gemm.Gemmer[T]](m); ok {
+		return eachGemm(g), EachCall
 	}
-	return found.(func(ctx context.Context, b verify.Batch[T]) error), EachCall
-}
-
-// oneCall has g compute a batch by one call.
-func oneCall[T gemm.Number](g gemm.BatchGemmer[T]) func(ctx context.Context, b verify.Batch[T]) error {
-	return func(ctx context.Context, b verify.Batch[T]) error {
-		alpha, beta := gemm.FromFloat64[T](b.Alpha), gemm.FromFloat64[T](b.Beta)
-		return g.GemmBatch(ctx, b.TransA, b.TransB, alpha, b.A, b.B, beta, b.C)
-	}
+	return nil, ""
 }
 
 // each has multiply compute the products of a batch one after the other.
@@ -78,7 +52,7 @@ func each[T gemm.Element](multiply func(ctx context.Context, c, a, b gemm.Matrix
 }
 
 // eachGemm has g compute the operations of a batch one after the other.
-func eachGemm[T gemm.Number](g gemm.Gemmer[T]) func(ctx context.Context, b verify.Batch[T]) error {
+func eachGemm[T gemm.Element](g gemm.Gemmer[T]) func(ctx context.Context, b verify.Batch[T]) error {
 	return func(ctx context.Context, b verify.Batch[T]) error {
 		alpha, beta := gemm.FromFloat64[T](b.Alpha), gemm.FromFloat64[T](b.Beta)
 		return each(func(ctx context.Context, z, x, y gemm.Matrix[T]) error {
@@ -89,24 +63,10 @@ func eachGemm[T gemm.Number](g gemm.Gemmer[T]) func(ctx context.Context, b verif
 
 // Stager returns how m stages batches; nil: it does not.
 func Stager[T gemm.Element](m gemm.Multiplier[T]) func(ctx context.Context, b verify.Batch[T]) (gemm.Run, error) {
-	var found any
-	switch m := any(m).(type) {
-	case gemm.BatchStager[float32]:
-		found = staged(m)
-	case gemm.BatchStager[float64]:
-		found = staged(m)
-	case gemm.BatchStager[half.F16]:
-		found = staged(m)
-	case gemm.BatchStager[half.BF16]:
-		found = staged(m)
-	default:
+	s, ok := gemm.As[gemm.BatchStager[T]](m)
+	if !ok {
 		return nil
 	}
-	return found.(func(ctx context.Context, b verify.Batch[T]) (gemm.Run, error))
-}
-
-// staged has s stage batches.
-func staged[T gemm.Number](s gemm.BatchStager[T]) func(ctx context.Context, b verify.Batch[T]) (gemm.Run, error) {
 	return func(ctx context.Context, b verify.Batch[T]) (gemm.Run, error) {
 		b.Restore()
 		alpha, beta := gemm.FromFloat64[T](b.Alpha), gemm.FromFloat64[T](b.Beta)

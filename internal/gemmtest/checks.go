@@ -16,7 +16,6 @@ import (
 
 	"gemm"
 	"gemm/gf256"
-	"gemm/half"
 )
 
 // sizes are the values of each dimension; all combinations are tested.
@@ -294,23 +293,11 @@ func emptyGemm[T gemm.Element](m gemm.Multiplier[T], t blas.Transpose, a, b, c g
 		a.Rows, a.Cols, a.Stride = a.Cols, a.Rows, a.Rows
 		b.Rows, b.Cols, b.Stride = b.Cols, b.Rows, b.Rows
 	}
-	switch g := any(m).(type) {
-	case gemm.Gemmer[float32]:
-		return twice(g, t, any(a), any(b), any(c))
-	case gemm.Gemmer[float64]:
-		return twice(g, t, any(a), any(b), any(c))
-	case gemm.Gemmer[half.F16]:
-		return twice(g, t, any(a), any(b), any(c))
-	case gemm.Gemmer[half.BF16]:
-		return twice(g, t, any(a), any(b), any(c))
+	g, ok := gemm.As[gemm.Gemmer[T]](m)
+	if !ok {
+		return nil
 	}
-	return nil
-}
-
-// twice computes C ← 2·op(A)·op(B) + 3·C of matrices of T.
-func twice[T gemm.Number](g gemm.Gemmer[T], t blas.Transpose, a, b, c any) error {
-	return g.Gemm(context.Background(), t, t, gemm.FromFloat64[T](2), a.(gemm.Matrix[T]), b.(gemm.Matrix[T]),
-		gemm.FromFloat64[T](3), c.(gemm.Matrix[T]))
+	return g.Gemm(context.Background(), t, t, gemm.FromFloat64[T](2), a, b, gemm.FromFloat64[T](3), c)
 }
 
 // endless is the time limit of a call that should take microseconds.
