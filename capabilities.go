@@ -1,33 +1,95 @@
 package gemm
 
+import (
+	"slices"
+	"strings"
+)
+
 // Location says where the products of a variant are computed.
-type Location int
+type Location string
 
 // The locations. A Run of a variant on ranks is an account.Distributed, and one of a variant on a
 // GPU is a usage.OnDevice.
 const (
-	InProcess Location = iota // by this process, or by one that serves it alone
-	OnRanks                   // by the processes of an MPI job
-	OnGPU                     // by a GPU, with the driver in the worker's process
+	InProcess Location = ""      // by this process, or by one that serves it alone
+	OnRanks   Location = "ranks" // by the processes of an MPI job
+	OnGPU     Location = "gpu"   // by a GPU, with the driver in the worker's process
 )
 
 // Role says what a variant is there for.
-type Role int
+type Role string
 
 // The roles.
 const (
-	Rung       Role = iota // a step of a ladder: it shows one idea
-	Production             // what users choose for their products
-	Baseline               // what others are compared with, in Go
-	Library                // the product of a library of others
-	Brought                // a kernel that the user brought, of any quality
-	Program                // a textbook program in C or Python: it shows what compilers and OpenMP do
-	Study                  // settings of one algorithm that an experiment compares: no ladder has it
+	Rung       Role = ""           // a step of a ladder: it shows one idea
+	Production Role = "production" // what users choose for their products
+	Baseline   Role = "baseline"   // what others are compared with, in Go
+	Library    Role = "library"    // the product of a library of others
+	Brought    Role = "user"       // a kernel that the user brought, of any quality
+	Program    Role = "program"    // a textbook program in C or Python: it shows what compilers and OpenMP do
+	Study      Role = "study"      // settings of one algorithm that an experiment compares: no ladder has it
 )
+
+// Ours reports whether the variant is of this suite.
+func (r Role) Ours() bool { return r == Rung || r == Production || r == Study }
 
 // Outside reports whether code that is not of this suite computes the products, with workers of its own: a
 // library, a program in C or a kernel of the user.
 func (r Role) Outside() bool { return r == Library || r == Brought || r == Program }
+
+// Class says how much a product costs, by how its loops are made.
+type Class string
+
+// The classes.
+const (
+	Plain       Class = ""            // loops that a compiler made, or what the variants cost that compute its parts
+	Interpreted Class = "interpreted" // loops in an interpreter: a hundred times as slow as compiled ones
+	Textbook    Class = "textbook"    // the definition as it is written down: the slowest loops that are compiled
+	Tuned       Class = "tuned"       // a micro-kernel on packed blocks, near the peak
+	Fast        Class = "fast"        // fewer multiplications than the definition has, on tuned leaves
+)
+
+// Fetch is how the threads of a GPU get the elements of A and B.
+type Fetch string
+
+// The ways to get elements. The zero value: slices in shared memory, element by element.
+const (
+	Uncoalesced Fetch = "uncoalesced" // from global memory, a warp down the rows of C
+	Coalesced   Fetch = "coalesced"   // from global memory, a warp along a row
+	Wide        Fetch = "wide"        // slices in shared memory, several elements at once where they are aligned
+	Engine      Fetch = "engine"      // slices in shared memory, by the copy engine
+	Producer    Fetch = "producer"    // the same, requested by a warpgroup that computes nothing
+)
+
+// Part is what published texts call a variant: their claims and tables are about it.
+type Part string
+
+// The parts. Course is the part of several variants, each of the others that of one.
+const (
+	Course         Part = "course"          // a version that courses on parallel programming go through
+	ReportLoops    Part = "report-loops"    // of the 2024 report: the loops of its first chapter
+	ReportKernel   Part = "report-kernel"   // the loops i and k collapsed, private copies of C merged by atomic additions
+	ReportTerms    Part = "report-terms"    // the same, an atomic addition a term
+	ReportReduced  Part = "report-reduced"  // the same, the copies merged by a reduction
+	ReportOuter    Part = "report-outer"    // the outer loop alone in parallel
+	ReportMessages Part = "report-messages" // rows by messages from rank to rank
+	ReportRows     Part = "report-rows"     // rows by collective calls
+	ReportBlocks   Part = "report-blocks"   // blocks by collective calls
+	LabPacked      Part = "lab-packed"      // of a lab in double precision on a GPU: packed blocks
+	LabShared      Part = "lab-shared"      // in shared memory
+	LabTransposed  Part = "lab-transposed"  // with A transposed there
+	LabTensor      Part = "lab-tensor"      // by tensor cores
+	LabLibrary     Part = "lab-library"     // the library that the lab compares with
+)
+
+// Advice is an item of docs/advice.md that a variant follows and another one, Over, does not.
+type Advice struct {
+	Item string `json:"item"`
+	Over string `json:"over"`
+}
+
+// Plays reports whether published texts have the variant as p.
+func (v Variant) Plays(p Part) bool { return slices.Contains(v.Parts, p) }
 
 // Capabilities are the optional interfaces of the multipliers of a variant.
 type Capabilities uint
@@ -50,3 +112,29 @@ const (
 
 // Has reports whether c has all of those.
 func (c Capabilities) Has(those Capabilities) bool { return c&those == those }
+
+// capabilities are the names in records. Names of a later version are ignored.
+var capabilities = []string{"gemm", "stage", "gemm-stage", "touch", "explain", "warn", "repeat", "load", "chain",
+	"batch", "batch-stage"}
+
+// MarshalText returns the names of the capabilities, with blanks between them.
+func (c Capabilities) MarshalText() ([]byte, error) {
+	var names []string
+	for i, name := range capabilities {
+		if c.Has(1 << i) {
+			names = append(names, name)
+		}
+	}
+	return []byte(strings.Join(names, " ")), nil
+}
+
+// UnmarshalText reads names with blanks between them.
+func (c *Capabilities) UnmarshalText(text []byte) error {
+	*c = 0
+	for name := range strings.FieldsSeq(string(text)) {
+		if i := slices.Index(capabilities, name); i >= 0 {
+			*c |= 1 << i
+		}
+	}
+	return nil
+}

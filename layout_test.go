@@ -58,7 +58,7 @@ var importTable = map[string][]string{
 	"cuda/guest":          {"."},
 	"cuda/sass":           {"internal/child", "internal/output", "."},
 	"cuda/wire":           {"cuda/usage", "gf256", "half", "internal/child", "."},
-	"internal/block":      {"gf256", "half", "internal/cpu", "internal/tuned", "internal/kernel"},
+	"internal/block":      {"gf256", "half", "internal/cpu", "internal/tuned", "internal/kernel", "parallel/pool"},
 	"internal/busy":       {"."},
 	"internal/dl":         {"internal/child", "."},
 	"internal/peer":       {"compare/optional", "internal/child", "internal/cpu", "internal/trust", "."},
@@ -88,20 +88,21 @@ var importTable = map[string][]string{
 
 	"serial": {
 		"gf256", "half", "internal/cpu", "internal/tuned", ".", "internal/kernel", "internal/block",
-		"internal/pseudocode", "blas",
+		"internal/pseudocode", "blas", "parallel/pool",
 	},
 
 	"compare/report/analysis": {"cuda/occupancy", "parallel/timeline", ".", "compare", "cuda"},
 	"compare/report/number":   {"compare/report/document"},
 	"compare/trace":           {".", "compare"},
 	"compare/report/reporttest": {
-		"compare/report/chart", "cuda/usage", "internal/child", "mpi/account", ".", "compare/topology", "compare",
+		"compare/report/chart", "cuda/usage", "internal/catalog", "internal/child", "mpi/account", ".", "compare/topology",
+		"compare",
 	},
 	"compare/report/analysis/claim": {"compare", "compare/report/analysis"},
-	"compare/report/analysis/lab":   {"compare", "compare/report/analysis", "compare/report/analysis/claim"},
+	"compare/report/analysis/lab":   {".", "compare", "compare/report/analysis", "compare/report/analysis/claim"},
 
 	"compare/report/analysis/coursework": {
-		"compare", "compare/report/analysis", "compare/report/analysis/claim",
+		".", "compare", "compare/report/analysis", "compare/report/analysis/claim",
 	},
 	"cuda/cudatest": {".", "cuda"},
 	"cuda/explain":  {"cuda/occupancy", "internal/output", ".", "cuda/guest", "compare", "cuda/sass", "cuda"},
@@ -119,7 +120,7 @@ var importTable = map[string][]string{
 		"parallel",
 	},
 	"compare/report/figures": {
-		"cuda/occupancy", "mpi/account", "parallel/timeline", "compare/report/chart", "compare/topology",
+		".", "cuda/occupancy", "mpi/account", "parallel/timeline", "compare/report/chart", "compare/topology",
 		"compare/report/text", "compare", "compare/report/analysis", "compare/report/analysis/coursework",
 		"compare/report/analysis/lab",
 		"compare/report/number",

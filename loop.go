@@ -3,6 +3,10 @@ package gemm
 // Loop describes the innermost loop of a variant: what a multiply-add costs a core besides its
 // arithmetic. Reports predict from it what a variant gains over its parent, and why.
 type Loop struct {
+	// Order is the order of the three plain loops, the outermost first; empty: they are no plain loops.
+	Order string `json:"order,omitempty"`
+	// Level is the loop that a schedule divides among workers.
+	Level Level `json:"level,omitempty"`
 	// Sums is the number of sums that consecutive multiply-adds are added to, one after the other. A
 	// sum waits for its previous addition. 0: every multiply-add has a sum of its own.
 	Sums int `json:"sums,omitempty"`
@@ -26,6 +30,16 @@ type Loop struct {
 	// Local says that the parameter local names the variant whose loop the workers run.
 	Local bool `json:"local,omitempty"`
 }
+
+// Level is a loop that a schedule divides among workers.
+type Level string
+
+// The loops that are divided; the zero value is the one over the rows of C.
+const (
+	InnerLevel     Level = "inner"     // the innermost, over the columns of C
+	CollapsedLevel Level = "collapsed" // the loops over i and k, as one
+	TilesLevel     Level = "tiles"     // tiles of C, whose edge is the parameter tile
+)
 
 // Walk is the order in which a loop reads B.
 type Walk string

@@ -6,7 +6,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// The optional interfaces of a Multiplier. Those about the full BLAS operation are for numbers: a field has no α and β.
+// The optional interfaces of a Multiplier. Those about the full BLAS operation are for numbers: a field has no α.
 
 // As returns m as I, an optional interface about the full BLAS operation, if m has it and T is a type of numbers.
 func As[I any, T Element](m Multiplier[T]) (I, bool) {

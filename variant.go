@@ -12,55 +12,67 @@ import (
 	"gemm/half"
 )
 
-// Variant names one implementation.
+// Variant names one implementation. What planning, measuring and reporting must know of it stands here, so that nobody
+// looks at its name. Records carry the members that have names in JSON.
 type Variant struct {
-	Name   string  // family/algorithm, the same everywhere
-	Doc    string  // one sentence: what it does that its parent does not
-	Params []Param // the parameters it understands
-	// Pseudocode is the algorithm as pseudo-code, at most 56 columns wide, for reports.
-	Pseudocode string
+	Name   string  `json:"name"` // family/algorithm, the same everywhere
+	Doc    string  `json:"doc"`  // one sentence: what it does that its parent does not
+	Params []Param `json:"-"`    // the parameters it understands
 	// Parent is the name of the variant that this one changes one thing of. It may be of another
 	// family. It is empty for the first variant of a family and for libraries of others.
-	Parent string
-	// Location, Role and Can say what the variant is, so that nobody looks at its name. The
-	// conformance suite checks Location and Can.
-	Location Location
-	Role     Role
-	Can      Capabilities
-	// Model predicts what a product costs. Params are resolved.
-	Model func(s Shape, p Params) Model
-	// Accepts, if not nil, returns an Unavailable that says why the variant does not compute products
-	// of the shape, and nil if it does.
-	Accepts func(s Shape) error
-	// Least is the number of terms of a product below which the cost of the call is a part of its time.
-	// Profiles leave such products out.
-	Least float64
+	Parent string `json:"parent,omitempty"`
+	// Location, Role, Class and Can say what the variant is. The conformance suite checks Location and Can.
+	Location Location     `json:"location,omitempty"`
+	Role     Role         `json:"role,omitempty"`
+	Class    Class        `json:"class,omitempty"`
+	Can      Capabilities `json:"can,omitzero"`
+	// Spread says that the operands are spread over the ranks before the product begins. Otherwise they are on rank 0.
+	Spread bool `json:"spread,omitempty"`
+	// Leaf is the variant that computes the parts of a product, unless the parameter leaf or local names another one.
+	Leaf string `json:"leaf,omitempty"`
+	// Fetch is how threads of a GPU get elements of A and B, by the name of the element type.
+	Fetch map[string]Fetch `json:"fetch,omitempty"`
+	// Parts are what published texts call the variant: claims and tables of reports are about them.
+	Parts []Part `json:"parts,omitempty"`
+	// Advice are the items of docs/advice.md that the variant follows.
+	Advice []Advice `json:"advice,omitempty"`
 	// Loop describes the innermost loop for floating-point elements, FieldLoop the one for GF(2⁸). The
 	// zero value: it is not known.
-	Loop, FieldLoop Loop
+	Loop      Loop `json:"loop,omitzero"`
+	FieldLoop Loop `json:"field_loop,omitzero"`
+	// Compute is the arithmetic if it differs from the element type: tf32.
+	Compute string `json:"compute,omitempty"`
+	// Pseudocode is the algorithm as pseudo-code, at most 56 columns wide, for reports.
+	Pseudocode string `json:"pseudocode,omitempty"`
+	// Model predicts what a product costs. Params are resolved.
+	Model func(s Shape, p Params) Model `json:"-"`
+	// Accepts, if not nil, returns an Unavailable that says why the variant does not compute products
+	// of the shape, and nil if it does.
+	Accepts func(s Shape) error `json:"-"`
+	// Least is the number of terms of a product below which the cost of the call is a part of its time.
+	// Profiles leave such products out.
+	Least float64 `json:"-"`
 	// Ran, if not nil, returns the name of the variant that computes the whole product in place of
 	// this one, and "" if this one does. Params are resolved.
-	Ran func(s Shape, p Params) string
+	Ran func(s Shape, p Params) string `json:"-"`
 	// Bound limits the error of a product.
-	Bound Bound
+	Bound Bound `json:"-"`
 	// BoundOf, if not nil, replaces Bound: it returns the bound for resolved parameters. It is for
 	// variants that use another variant, which a parameter chooses.
-	BoundOf func(p Params) Bound
+	BoundOf func(p Params) Bound `json:"-"`
 	// Revision, if not empty, tells versions of one implementation apart. It is digest among the
 	// resolved parameters; a row of another revision is not kept.
-	Revision string
+	Revision string `json:"-"`
 	// Source, if not nil, is what a process needs that measures the variant and does not have it in its
 	// list.
-	Source any
-	// Compute is the arithmetic if it differs from the element type: tf32.
-	Compute string
+	Source any `json:"-"`
 	// The constructors. A nil one means that there is no such element type; one
 	// that returns ErrUnavailable says why the variant cannot run here.
-	F32   func(Params) (Multiplier[float32], error)
-	F64   func(Params) (Multiplier[float64], error)
-	F16   func(Params) (Multiplier[half.F16], error)
-	BF16  func(Params) (Multiplier[half.BF16], error)
-	GF256 func(Params) (Multiplier[gf256.Elem], error)
+	F32   func(Params) (Multiplier[float32], error)    `json:"-"`
+	F64   func(Params) (Multiplier[float64], error)    `json:"-"`
+	F16   func(Params) (Multiplier[half.F16], error)   `json:"-"`
+	BF16  func(Params) (Multiplier[half.BF16], error)  `json:"-"`
+	GF256 func(Params) (Multiplier[gf256.Elem], error) `json:"-"`
 }
 
 // BoundWith returns the bound on the error of a product with resolved parameters.

@@ -144,14 +144,6 @@ func (c Case) outside() bool {
 	return c.Variant.Location == gemm.InProcess && c.Variant.Role.Outside()
 }
 
-// onRanks reports whether a variant of this suite computes the case on ranks.
-func (c Case) onRanks() bool { return ownOnRanks(c.Variant) }
-
-// ownOnRanks reports whether v is of this suite and runs on ranks.
-func ownOnRanks(v gemm.Variant) bool {
-	return v.Location == gemm.OnRanks && !v.Role.Outside()
-}
-
 // shared reports whether a variant of this suite computes the case on threads of this process.
 func (c Case) shared() bool { return onThreads(c.Variant) }
 

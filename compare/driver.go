@@ -115,6 +115,11 @@ type Probe struct {
 func (d *Driver) Run(ctx context.Context, cases []Case) error {
 	start := time.Now()
 	d.lessons, d.alone, d.hung = map[string]lesson{}, nil, nil
+	var variants []gemm.Variant
+	for _, c := range cases {
+		variants = append(variants, c.Variant)
+	}
+	d.Store.Declare(variants)
 	if err := d.begin(ctx, cases); err != nil {
 		return err
 	}

@@ -59,21 +59,23 @@ func product[T gemm.Element](_ context.Context, c, a, b gemm.Matrix[T]) error {
 // variant returns a variant with f as its f64 implementation. Its capabilities are those of the
 // other variants of its family.
 func variant(name string, f multiplier[float64]) gemm.Variant {
-	location, role := gemm.InProcess, gemm.Rung
+	location, role, class := gemm.InProcess, gemm.Rung, gemm.Plain
 	switch family, algorithm, _ := strings.Cut(name, "/"); {
 	case family == "cuda":
 		location = gemm.OnGPU
 	case family == "mpi":
 		location = gemm.OnRanks
+	case algorithm == "python":
+		role, class = gemm.Program, gemm.Interpreted
 	case family == "reference":
 		role = gemm.Library
 	case algorithm == "packed":
-		role = gemm.Production
+		role, class = gemm.Production, gemm.Tuned
 	case algorithm == "gonum":
 		role = gemm.Baseline
 	}
 	return gemm.Variant{
-		Location: location, Role: role,
+		Location: location, Role: role, Class: class,
 		Name: name, Doc: "A planted variant.", Bound: gemm.Classical,
 		Model: func(s gemm.Shape, _ gemm.Params) gemm.Model {
 			return gemm.Model{Flops: 2 * float64(s.M) * float64(s.N) * float64(s.K)}
@@ -478,6 +480,15 @@ func TestResume(t *testing.T) {
 	if err != nil || len(second.kept) != 1 || len(second.rows) != 3 {
 		t.Fatalf("second run: kept %d, measured %d, %v; want 1, 3", len(second.kept), len(second.rows), err)
 	}
+	// A program of schema 1 has left them.
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(data), "\"hosts\":")
+	if err := os.WriteFile(path, []byte("{\"schema\":1,\n\"hosts\":"+rest), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	fails = false
 	third, err := run(t.Context(), "gemm serial --sizes 9 --resume")
 	if err != nil || len(third.kept) != 2 || len(third.rows) != 2 {
@@ -486,6 +497,9 @@ func TestResume(t *testing.T) {
 	doc, err := Load(path)
 	if err != nil || len(doc.Records) != 4 || len(doc.Runs) != 1 || len(doc.Hosts) != 1 {
 		t.Fatalf("%d rows, %d runs, %d hosts, %v; want 4, 1, 1", len(doc.Records), len(doc.Runs), len(doc.Hosts), err)
+	}
+	if doc.Schema != Schema || len(doc.Variants) != 2 || doc.Variants[0].Name != good.Name {
+		t.Errorf("schema %d with the variants %v", doc.Schema, doc.Variants)
 	}
 	want := []string{"gemm serial", "gemm serial --sizes 9 --resume"}
 	if got := doc.Runs[0].Commands(); !slices.Equal(got, want) {

@@ -101,7 +101,7 @@ func ReadProfile(file string, text []byte, variants []gemm.Variant) (Profile, er
 type vocabulary map[string][]string
 
 func newVocabulary(variants []gemm.Variant) vocabulary {
-	v := vocabulary{"type": gemm.TypeNames(), "role": roles[:], "place": places, "experiment": nil}
+	v := vocabulary{"type": gemm.TypeNames(), "role": roles, "class": classes, "place": places, "experiment": nil}
 	for _, e := range experiments {
 		v["experiment"] = append(v["experiment"], string(e))
 	}

@@ -74,7 +74,7 @@ func TestKeysOfProfiles(t *testing.T) {
 		reflect.TypeFor[rule](), reflect.TypeFor[Range](), reflect.TypeFor[study]()} {
 		words = slices.AppendSeq(words, maps.Keys(fieldsOf(typ)))
 	}
-	words = slices.Concat(words, roles[:], places)
+	words = slices.Concat(words, roles, classes, places)
 	for _, e := range experiments {
 		words = append(words, string(e))
 	}

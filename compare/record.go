@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -20,8 +21,11 @@ import (
 )
 
 // Schema is the version of the records that this program writes. A document of
-// a newer one is refused.
-const Schema = 1
+// a newer one is refused. Records of schema 1 say nothing of variants.
+const Schema = 2
+
+// OutputSchema is the version of what commands print that are no records.
+const OutputSchema = 1
 
 // Number is a float64; NaN means absent. In JSON, which has neither NaN nor infinity, both are null.
 type Number float64
@@ -58,11 +62,95 @@ func (x *Number) UnmarshalJSON(data []byte) error {
 // Document is a set of records with the hosts and runs that they come from.
 type Document struct {
 	Schema       int           `json:"schema"`
+	Variants     []Variant     `json:"variants"` // of the rows
 	Hosts        []Host        `json:"hosts"`
 	Runs         []RunInfo     `json:"runs"`
 	Records      []Record      `json:"records"`
 	Measurements []Measurement `json:"measurements"`
 	Traces       []Trace       `json:"traces"`
+}
+
+// Variant is what a document says of a variant: what it declares, and the names of its element types.
+type Variant struct {
+	gemm.Variant
+	Types []string `json:"types"`
+}
+
+// Of returns what records say of v.
+func Of(v gemm.Variant) Variant {
+	out := Variant{v, v.Types()}
+	out.Params, out.Model, out.Accepts, out.Ran, out.Source = nil, nil, nil, nil, nil
+	out.Bound, out.BoundOf = gemm.Bound{}, nil
+	out.F32, out.F64, out.F16, out.BF16, out.GF256 = nil, nil, nil, nil, nil
+	return out
+}
+
+// Declared returns d with what it does not say of variants as suite has it, in the order of suite: of its own variants,
+// which records of schema 1 do not describe, and of those that it has no rows of. Variants of neither come last. Rows
+// of old recursions get the variant that computed them.
+func (d Document) Declared(suite []gemm.Variant) Document {
+	own := map[string]Variant{}
+	for _, v := range d.Variants {
+		own[v.Name] = v
+	}
+	rest := d.Variants
+	recursions := map[string]gemm.Variant{}
+	d.Variants = nil
+	for _, v := range suite {
+		if _, ok := own[v.Name]; !ok {
+			own[v.Name] = Of(v)
+		}
+		d.Variants = append(d.Variants, own[v.Name])
+		if v.Ran != nil {
+			recursions[v.Name] = v
+		}
+	}
+	d.Records = slices.Clone(d.Records)
+	for i := range d.Records {
+		r := &d.Records[i]
+		if _, ok := own[r.Variant]; !ok {
+			own[r.Variant] = undeclared(r.Variant)
+			rest = append(slices.Clip(rest), own[r.Variant])
+		}
+		if v, ok := recursions[r.Variant]; ok && r.Ran() == "" {
+			r.setRan(v)
+		}
+	}
+	for _, v := range rest {
+		if !slices.ContainsFunc(suite, func(of gemm.Variant) bool { return of.Name == v.Name }) {
+			d.Variants = append(d.Variants, v)
+		}
+	}
+	return d
+}
+
+// undeclared is a variant of a record of schema 1 that no suite has: a kernel of the user, by its family, or a rung.
+func undeclared(name string) Variant {
+	v := gemm.Variant{Name: name}
+	if v.Family() == "user" {
+		v.Role = gemm.Brought
+	}
+	return Variant{Variant: v}
+}
+
+// setRan says which variant computed r, a row of the recursion v, if its cut-off is known and ended it before the
+// first division.
+func (r *Record) setRan(v gemm.Variant) {
+	p, known := gemm.Params{}, false
+	for _, q := range v.Params {
+		for _, of := range []gemm.Params{r.Params, r.Resolved} {
+			if value, ok := of[q.Name]; ok {
+				p[q.Name], known = value, known || q.Name == "cutoff"
+			}
+		}
+	}
+	if p, err := v.Resolve(p); err == nil && known && v.Ran(r.Shape, p) != "" {
+		r.Resolved = maps.Clone(r.Resolved)
+		if r.Resolved == nil {
+			r.Resolved = gemm.Params{}
+		}
+		r.Resolved["ran"] = v.Ran(r.Shape, p)
+	}
 }
 
 // Host describes a machine that rows were measured on.
@@ -217,6 +305,9 @@ type Record struct {
 	// Noise is the factor by which times of identical code differ in the rows that r is compared with: in one
 	// turn, and otherwise. Reports set it; 0: it is not known.
 	Noise [2]float64 `json:"-"`
+
+	// Of is what the document says of the variant; nil: nothing. Reports set it.
+	Of *Variant `json:"-"`
 }
 
 // Sampled summarises samples of which only quantiles are kept. The median and the interval of a row are of all.
@@ -420,6 +511,11 @@ func (d Document) check() error {
 			if !(b.GBps > 0) {
 				return fmt.Errorf("host %d (%s): gbps is %s: it must be above 0", i+1, h.ID, b.GBps.shown())
 			}
+		}
+	}
+	for i, v := range d.Variants {
+		if v.Name == "" {
+			return fmt.Errorf("variant %d has no name", i+1)
 		}
 	}
 	for i, r := range d.Runs {

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"slices"
 
 	"gemm"
@@ -11,6 +12,7 @@ type Selection struct {
 	Variants []string `word:"variant"`
 	Families []string `word:"family"`
 	Roles    []string `word:"role"`
+	Classes  []string `word:"class"`
 	On       []string `word:"place"`
 	Types    []string `word:"type"`
 	Shapes   shapes
@@ -29,9 +31,12 @@ type Range struct{ Least, Most int }
 
 func (r Range) has(n int) bool { return n >= r.Least && (r.Most == 0 || n <= r.Most) }
 
-// roles are the names of the roles, by their values.
-var roles = [...]string{gemm.Rung: "rung", gemm.Production: "production", gemm.Baseline: "baseline",
-	gemm.Library: "library", gemm.Brought: "user", gemm.Program: "program", gemm.Study: "study"}
+// roles are the names of the roles, and classes of the classes. The first ones are of those without a name.
+var (
+	roles = []string{"rung", string(gemm.Production), string(gemm.Baseline), string(gemm.Library), string(gemm.Brought),
+		string(gemm.Program), string(gemm.Study)}
+	classes = []string{"plain", string(gemm.Interpreted), string(gemm.Textbook), string(gemm.Tuned), string(gemm.Fast)}
+)
 
 // places are where rows are computed: by one process, which has a row of a library; by our threads of one process; on ranks;
 // on a GPU.
@@ -54,7 +59,8 @@ func (c Case) isOn(place string) bool {
 func (s Selection) Has(c Case) bool {
 	among := func(list []string, value string) bool { return list == nil || slices.Contains(list, value) }
 	return among(s.Variants, c.Key.Variant) && among(s.Families, c.Variant.Family()) &&
-		among(s.Roles, roles[c.Variant.Role]) && among(s.Types, c.Type) &&
+		among(s.Roles, cmp.Or(string(c.Variant.Role), roles[0])) &&
+		among(s.Classes, cmp.Or(string(c.Variant.Class), classes[0])) && among(s.Types, c.Type) &&
 		(s.On == nil || slices.ContainsFunc(s.On, c.isOn)) &&
 		(s.Shapes == nil || slices.Contains(s.Shapes, c.Shape)) && (!s.Cubes || c.IsCube()) &&
 		c.Terms() >= gemm.Cube(s.Least).Terms() && (s.Most == 0 || c.Terms() <= gemm.Cube(s.Most).Terms()) &&

@@ -264,6 +264,7 @@ func (d Document) Encode() ([]byte, error) {
 
 // adopt adds all of doc.
 func (s *Store) adopt(doc Document) error {
+	s.declare(doc.Variants)
 	for _, h := range doc.Hosts {
 		s.putHost(h)
 	}
@@ -284,10 +285,44 @@ func (s *Store) adopt(doc Document) error {
 	return nil
 }
 
+// Declare adds what variants declare of which the document says nothing. Those with rows are written with them.
+func (s *Store) Declare(variants []gemm.Variant) {
+	var all []Variant
+	for _, v := range variants {
+		all = append(all, Of(v))
+	}
+	s.declare(all)
+}
+
+// declare adds those that are not there yet, each behind the one that it follows.
+func (s *Store) declare(variants []Variant) {
+	at := 0
+	for _, v := range variants {
+		i := slices.IndexFunc(s.doc.Variants, func(old Variant) bool { return old.Name == v.Name })
+		if i < 0 {
+			i = at
+			s.doc.Variants = slices.Insert(s.doc.Variants, i, v)
+		}
+		at = i + 1
+	}
+}
+
+// measured returns what is declared of the variants with rows.
+func (s *Store) measured() []Variant {
+	has := map[string]bool{}
+	for _, r := range s.doc.Records {
+		has[r.Variant] = true
+	}
+	for _, t := range s.doc.Traces {
+		has[t.Variant] = true
+	}
+	return slices.DeleteFunc(slices.Clone(s.doc.Variants), func(v Variant) bool { return !has[v.Name] })
+}
+
 // Document returns what the store holds, settled. The caller must not change it.
 func (s *Store) Document() Document {
 	doc := s.doc.Settled()
-	doc.Schema = Schema
+	doc.Schema, doc.Variants = Schema, s.measured()
 	return doc
 }
 
@@ -520,7 +555,9 @@ func (s *Store) Encode() ([]byte, error) {
 		b.WriteByte(']')
 		return nil
 	}
+	variants := s.measured()
 	err := errors.Join(
+		section("variants", len(variants), func(i int) ([]byte, error) { return json.Marshal(variants[i]) }),
 		section("hosts", len(s.doc.Hosts), func(i int) ([]byte, error) { return json.Marshal(s.doc.Hosts[i]) }),
 		section("runs", len(s.doc.Runs), func(i int) ([]byte, error) { return json.Marshal(s.doc.Runs[i]) }),
 		section("records", len(s.encoded), func(i int) ([]byte, error) { return s.encoded[i], nil }),

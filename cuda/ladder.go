@@ -24,7 +24,8 @@ type Rung struct {
 	Tiles []Tile
 	// Copies reports whether the kernel copies several elements at once, where alignment
 	// lets it.
-	Copies bool
+	Copies  bool
+	fetches gemm.Fetch // how threads get elements of A and B, if it does not follow from the other fields
 	// Single reports whether it copies A element by element all the same: it lies transposed
 	// in shared memory.
 	Single bool

@@ -12,7 +12,7 @@ var rungs = slices.Concat(ownSources, halfRungs("f16"), halfRungs("bf16"))
 // ownSources are the rungs of types that have sources of their own.
 var ownSources = []Rung{
 	{Name: "naive", Type: "f32", File: "01_naive.cu", Least: 70, Tiles: []Tile{{BM: 32, BN: 32}}, threads: elements,
-		reads: unshared},
+		reads: unshared, fetches: gemm.Uncoalesced},
 	{Name: "coalesced", Type: "f32", File: "02_coalesced.cu", Least: 70, Tiles: []Tile{{BM: 32, BN: 32}},
 		threads: elements, reads: unshared},
 	{Name: "smem", Type: "f32", File: "03_smem.cu", Least: 70, Tiles: []Tile{{BM: 32, BN: 32, BK: 32}}, threads: elements,

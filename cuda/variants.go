@@ -27,19 +27,29 @@ var algorithms = []struct {
 	name, doc string
 	types     string // those of NVIDIA's library; rungs say theirs
 	role      gemm.Role
+	class     gemm.Class
+	part      gemm.Part
+	advice    gemm.Advice
 }{
-	{name: "naive", doc: "each thread computes one element of C"},
-	{name: "packed-global", doc: "A and B are first copied into blocks in global memory"},
-	{name: "packed-smem", doc: "packed blocks of A and B are read once a block, into shared memory"},
-	{name: "packed-conflictfree", doc: "packed blocks of A are transposed in shared memory: no bank conflicts"},
-	{name: "coalesced", doc: "the threads of a warp go along a row, so their accesses are one transaction"},
-	{name: "smem", doc: "a block reads slices of A and B once, into shared memory"},
-	{name: "blocktile1d", doc: "a thread keeps a column of elements of C in registers"},
+	{name: "naive", class: gemm.Textbook, doc: "each thread computes one element of C"},
+	{name: "packed-global", doc: "A and B are first copied into blocks in global memory", part: gemm.LabPacked},
+	{name: "packed-smem", doc: "packed blocks of A and B are read once a block, into shared memory",
+		part: gemm.LabShared},
+	{name: "packed-conflictfree", doc: "packed blocks of A are transposed in shared memory: no bank conflicts",
+		part: gemm.LabTransposed},
+	{name: "coalesced", doc: "the threads of a warp go along a row, so their accesses are one transaction",
+		advice: gemm.Advice{Item: "G12", Over: "cuda/naive"}},
+	{name: "smem", doc: "a block reads slices of A and B once, into shared memory",
+		advice: gemm.Advice{Item: "G1", Over: "cuda/coalesced"}},
+	{name: "blocktile1d", doc: "a thread keeps a column of elements of C in registers",
+		advice: gemm.Advice{Item: "G2", Over: "cuda/smem"}},
 	{name: "blocktile2d", doc: "a thread keeps a tile of elements of C in registers"},
 	{name: "vectorized", doc: "copies of up to 16 bytes, as alignment permits"},
 	{name: "transposed", doc: "A is transposed in shared memory, so both fragments are read 16 bytes at a time"},
-	{name: "conflictfree", doc: "the layout of slices in shared memory avoids bank conflicts"},
-	{name: "doublebuffer", doc: "the next slice is loaded while this one is multiplied"},
+	{name: "conflictfree", doc: "the layout of slices in shared memory avoids bank conflicts",
+		advice: gemm.Advice{Item: "G3", Over: "cuda/transposed"}},
+	{name: "doublebuffer", doc: "the next slice is loaded while this one is multiplied",
+		advice: gemm.Advice{Item: "G4", Over: "cuda/conflictfree"}},
 	{name: "async", doc: "slices are copied to shared memory without registers (cp.async)"},
 	{name: "multistage", doc: "a ring of slices in shared memory, of which several are on their way"},
 	{name: "blockorder", doc: "blocks that run at the same time compute neighbouring tiles, for the L2 cache"},
@@ -60,7 +70,7 @@ var algorithms = []struct {
 	{name: "wgmma-ws", doc: "one warp copies ahead through a ring of slices, two warpgroups multiply, half precision"},
 	{name: "wgmma-persistent", doc: "a block on each multiprocessor computes tile after tile, half precision",
 		role: gemm.Production},
-	{name: "dmma-wmma", doc: "warp tiles by tensor cores, 8x8x4 by wmma"},
+	{name: "dmma-wmma", doc: "warp tiles by tensor cores, 8x8x4 by wmma", part: gemm.LabTensor},
 	{name: "dmma", doc: "warp tiles by tensor cores, by mma", role: gemm.Production},
 	{name: "square-tiled", doc: "a block reads square tiles of A and B once, into shared memory"},
 	{name: "tiled", doc: "tiles of any shape, given when the kernel is launched"},
@@ -68,7 +78,7 @@ var algorithms = []struct {
 	{name: "tuned", doc: "products by look-ups in registers, every byte of B read once for 16 rows of C",
 		role: gemm.Production},
 	{name: CuBLAS, doc: "NVIDIA's library in the arithmetic of the type", types: "f32 f64 f16 bf16",
-		role: gemm.Library},
+		role: gemm.Library, part: gemm.LabLibrary},
 	{name: CuBLASTF32, doc: "NVIDIA's library with operands rounded to TF32", types: "f32", role: gemm.Library},
 	{name: Torch, doc: "PyTorch, called from Python, in the arithmetic of the type", types: "f32 f64 f16 bf16",
 		role: gemm.Library},
@@ -103,9 +113,21 @@ func Variants(b Backend) []gemm.Variant {
 		}
 		v := gemm.Variant{
 			Name: Family + "/" + a.name, Doc: a.doc, Params: params(of), Bound: gemm.Classical,
-			Location: gemm.OnGPU, Role: a.role,
+			Location: gemm.OnGPU, Role: a.role, Class: a.class, Fetch: map[string]gemm.Fetch{},
 			Can:   gemm.Gemms | gemm.Stages | gemm.GemmStages | gemm.Explains | gemm.Repeats | gemm.Chains,
 			Model: func(s gemm.Shape, _ gemm.Params) gemm.Model { return model(of, s.M, s.N, s.K) },
+		}
+		if a.role == gemm.Library {
+			v.Class = gemm.Tuned
+		}
+		if a.part != "" {
+			v.Parts = []gemm.Part{a.part}
+		}
+		if a.advice.Item != "" {
+			v.Advice = []gemm.Advice{a.advice}
+		}
+		for _, r := range of {
+			v.Fetch[r.Type] = r.fetch()
 		}
 		if a.name == CuBLAS || slices.ContainsFunc(of, func(r Rung) bool { return r.Batches }) {
 			v.Can |= gemm.BatchStages
@@ -144,6 +166,24 @@ func Variants(b Backend) []gemm.Variant {
 		out = append(out, v)
 	}
 	return out
+}
+
+// fetch says how threads get elements of A and B.
+func (r Rung) fetch() gemm.Fetch {
+	t := r.Tiles[0]
+	switch _, block := r.reads(t); {
+	case r.fetches != "":
+		return r.fetches
+	case block == 0:
+		return gemm.Coalesced
+	case r.Exact && r.threads(t) > 2*min(t.BM, t.BN): // more than the warpgroups that have 64 rows or columns each
+		return gemm.Producer
+	case r.Exact:
+		return gemm.Engine
+	case r.Copies:
+		return gemm.Wide
+	}
+	return ""
 }
 
 // Family is the name of the family.

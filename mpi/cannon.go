@@ -215,6 +215,7 @@ func (x *cannon[T]) plan() prediction {
 func cannonVariant() gemm.Variant {
 	v := gemm.Variant{
 		Name:   "mpi/cannon",
+		Spread: true,
 		Doc:    "distributed operands on a grid: blocks are shifted to neighbours, overlapped with the products",
 		Params: commonParams(scheduleParam(), gridParam()),
 	}

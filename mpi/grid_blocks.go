@@ -104,6 +104,7 @@ func (x *gridBlocks[T]) plan() prediction {
 func gridBlocksVariant() gemm.Variant {
 	v := gemm.Variant{
 		Name:   "mpi/grid-blocks",
+		Parts:  []gemm.Part{gemm.Course},
 		Doc:    "scatter-blocks without copies: Scatterv along the sides of a grid, then Bcast",
 		Params: commonParams(gridParam()),
 	}

@@ -98,6 +98,7 @@ func (x *layers[T]) plan() prediction {
 func layersVariant() gemm.Variant {
 	v := gemm.Variant{
 		Name:   "mpi/25d",
+		Spread: true,
 		Doc:    "summa on layers of ranks that divide k; the copies of C are added: more memory, less communication",
 		Params: commonParams(scheduleParam(), replicationParam(), broadParam()),
 	}

@@ -156,6 +156,7 @@ func colsOf[T gemm.Element](m gemm.Matrix[T], s plan.Span) gemm.Matrix[T] {
 func p2pRowsVariant() gemm.Variant {
 	v := gemm.Variant{
 		Name:   "mpi/p2p-rows",
+		Parts:  []gemm.Part{gemm.Course, gemm.ReportMessages},
 		Doc:    "a master sends each worker its rows of A and all of B, one worker after the other, and receives its rows of C",
 		Params: commonParams(masterParam()),
 	}

@@ -204,8 +204,9 @@ func waitAll(under []*comm.Request) error {
 
 func p2pRowsOverlapVariant() gemm.Variant {
 	v := gemm.Variant{
-		Name: "mpi/p2p-rows-overlap",
-		Doc:  "p2p-rows in panels: each is in flight while the one before is multiplied",
+		Name:   "mpi/p2p-rows-overlap",
+		Advice: []gemm.Advice{{Item: "M3", Over: "mpi/p2p-rows"}},
+		Doc:    "p2p-rows in panels: each is in flight while the one before is multiplied",
 		Params: commonParams(masterParam(),
 			panelParam(256, "columns of A and rows of B, and rows of C, that are sent at once")),
 	}

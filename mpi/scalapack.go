@@ -177,6 +177,7 @@ func scalapackVariant() gemm.Variant {
 		Doc:      "pdgemm of ScaLAPACK, found at run time, on the same ranks, with block-cyclic operands",
 		Location: gemm.OnRanks,
 		Role:     gemm.Library,
+		Class:    gemm.Tuned,
 		Can:      gemm.Stages | gemm.Explains,
 		Params: append(params, gemm.Param{Name: "block", Default: 128, Min: 1, Max: 1 << 16,
 			Doc: "rows and columns of a block of the block-cyclic distribution"}),

@@ -34,6 +34,7 @@ func (x *scatterRows[T]) plan() prediction {
 func scatterRowsVariant() gemm.Variant {
 	v := gemm.Variant{
 		Name:   "mpi/scatter-rows",
+		Parts:  []gemm.Part{gemm.Course, gemm.ReportRows},
 		Doc:    "rows of A and all of B in one Scatter, rows of C in one Gather",
 		Params: commonParams(),
 	}

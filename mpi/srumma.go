@@ -282,8 +282,9 @@ func (x *srumma[T]) plan() prediction {
 
 func srummaVariant() gemm.Variant {
 	v := gemm.Variant{
-		Name: "mpi/srumma",
-		Doc:  "distributed operands: each rank reads the panels of others from their memory, without waiting for a partner",
+		Name:   "mpi/srumma",
+		Spread: true,
+		Doc:    "distributed operands: each rank reads the panels of others from their memory, without waiting for a partner",
 		Params: commonParams(scheduleParam(), gridParam(),
 			panelParam(256, "columns of A and rows of B that are fetched at once")),
 	}

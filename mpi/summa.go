@@ -76,6 +76,7 @@ func (x *summa[T]) plan() prediction {
 func summaVariant() gemm.Variant {
 	v := gemm.Variant{
 		Name:   "mpi/summa",
+		Spread: true,
 		Doc:    "distributed operands: panels of A are broadcast along grid rows, panels of B down grid columns, overlapped with the products",
 		Role:   gemm.Production,
 		Can:    gemm.Gemms,

@@ -118,11 +118,12 @@ func collapseAtomicVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:   "parallel/collapse-atomic",
 		Parent: "parallel/collapse-inner-atomic",
+		Parts:  []gemm.Part{gemm.ReportKernel},
 		Doc:    "collapse-inner-atomic with a private C per worker, merged by atomic additions at the end",
 		Can:    teamCan,
 		Params: scheduleParams("terms of rows"),
 		Model:  privateModel,
-		Loop:   gemm.Loop{Instructions: 6, Walk: gemm.Rows, Atomic: gemm.AtomicCopies},
+		Loop:   gemm.Loop{Level: gemm.CollapsedLevel, Instructions: 6, Walk: gemm.Rows, Atomic: gemm.AtomicCopies},
 		Bound:  gemm.Classical,
 		F32:    onTeam("parallel/collapse-atomic", newCollapseAtomic[float32]),
 		F64:    onTeam("parallel/collapse-atomic", newCollapseAtomic[float64]),

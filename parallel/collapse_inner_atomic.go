@@ -76,11 +76,12 @@ func collapseInnerAtomicVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:   "parallel/collapse-inner-atomic",
 		Parent: "parallel/rows",
+		Parts:  []gemm.Part{gemm.ReportTerms},
 		Doc:    "the two outer loops are divided as one; every term is added to C atomically",
 		Can:    teamCan,
 		Params: scheduleParams("terms of rows"),
 		Model:  ikjModel,
-		Loop:   gemm.Loop{Instructions: 28, Walk: gemm.Rows, Atomic: gemm.AtomicTerms},
+		Loop:   gemm.Loop{Level: gemm.CollapsedLevel, Instructions: 28, Walk: gemm.Rows, Atomic: gemm.AtomicTerms},
 		Bound:  gemm.Classical,
 		F32:    onTeam("parallel/collapse-inner-atomic", newCollapseInnerAtomic[float32]),
 		F64:    onTeam("parallel/collapse-inner-atomic", newCollapseInnerAtomic[float64]),

@@ -48,7 +48,7 @@ func innerVariant() gemm.Variant {
 		Can:    teamCan,
 		Params: scheduleParams("columns"),
 		Model:  ikjModel,
-		Loop:   gemm.Loop{Instructions: 6, Walk: gemm.Rows, Joins: true},
+		Loop:   gemm.Loop{Level: gemm.InnerLevel, Instructions: 6, Walk: gemm.Rows, Joins: true},
 		Bound:  gemm.Classical,
 		F32:    onTeam("parallel/inner", newInner[float32]),
 		F64:    onTeam("parallel/inner", newInner[float64]),

@@ -24,6 +24,8 @@ func packedVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:   "parallel/packed",
 		Parent: "serial/packed",
+		Class:  gemm.Tuned,
+		Parts:  []gemm.Part{gemm.Course},
 		Doc:    "serial/packed: the workers divide its blocks",
 		Role:   gemm.Production,
 		Can:    teamCan | gemm.Gemms | gemm.Batches,

@@ -80,6 +80,9 @@ func rowsVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:   "parallel/rows",
 		Parent: "serial/ikj",
+		Leaf:   "serial/ikj",
+		Parts:  []gemm.Part{gemm.Course, gemm.ReportOuter},
+		Advice: []gemm.Advice{{Item: "T8", Over: "parallel/inner"}},
 		Doc:    "the outermost loop is divided: each worker computes rows of C by a serial variant",
 		Can:    teamCan | gemm.Loads,
 		Params: localParams("rows"),

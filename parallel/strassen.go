@@ -14,6 +14,8 @@ func strassenVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:   "parallel/strassen",
 		Parent: "parallel/packed",
+		Class:  gemm.Fast,
+		Leaf:   "parallel/packed",
 		Doc:    "serial/strassen: the workers divide each of its products and additions",
 		Can:    teamCan,
 		Params: append(teamParams(), serial.StrassenCutoff()),

@@ -60,6 +60,7 @@ func tilesVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:   "parallel/tiles",
 		Parent: "parallel/rows",
+		Leaf:   "serial/ikj",
 		Doc:    "C is divided into tiles: each worker computes tiles by a serial variant",
 		Can:    teamCan | gemm.Loads,
 		Params: append(localParams("tiles"),
@@ -68,7 +69,7 @@ func tilesVariant() gemm.Variant {
 			tile := p.Int("tile")
 			return localModel(p, [3]int{s.M, s.N, s.K}, [3]int{min(s.M, tile), min(s.N, tile), s.K})
 		},
-		Loop:  gemm.Loop{Local: true},
+		Loop:  gemm.Loop{Level: gemm.TilesLevel, Local: true},
 		Bound: gemm.Classical,
 		F32:   onTeam("parallel/tiles", newTiles[float32]),
 		F64:   onTeam("parallel/tiles", newTiles[float64]),

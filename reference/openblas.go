@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"gemm"
 	"gemm/internal/cpu"
 	"gemm/internal/dl"
 )
@@ -14,7 +15,8 @@ import (
 // only, so its libopenblasp comes first. Libraries with 64-bit integers serve as well. Of pip's
 // packages, NumPy brings an OpenBLAS with a number in its name.
 var openBLAS = &library{
-	name: "openblas",
+	name:  "openblas",
+	parts: []gemm.Part{gemm.Course},
 	Search: dl.Search{
 		Title: "OpenBLAS", Variable: "GEMM_OPENBLAS",
 		Names: choose(

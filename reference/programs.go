@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 
@@ -194,12 +193,17 @@ func (x *textbook[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) erro
 func (x *textbook[T]) Resolved() gemm.Params { return x.resolved }
 
 // loopVariant returns a textbook loop in C. like is the variant with the same loop in Go.
-func loopVariant(name, doc, like string) gemm.Variant {
+func loopVariant(name, doc, like, parent string, parts ...gemm.Part) gemm.Variant {
+	same := serialVariant(like)
 	return gemm.Variant{
-		Name: "reference/" + name,
-		Doc:  doc,
-		Role: gemm.Program,
-		Can:  gemm.Explains | ownCan,
+		Name:   "reference/" + name,
+		Doc:    doc,
+		Parent: parent,
+		Role:   gemm.Program,
+		Class:  same.Class,
+		Can:    gemm.Explains | ownCan,
+		Parts:  parts,
+		Loop:   gemm.Loop{Order: same.Loop.Order},
 		Params: []gemm.Param{{Name: "cflags", Doc: "options of the C compiler", Default: native,
 			Choices: []string{unoptimized, usual, native}}},
 		Model: programModel(like),
@@ -221,11 +225,19 @@ func multiplierOf[T gemm.Float](x *textbook[T], err error) (gemm.Multiplier[T], 
 	return x, nil
 }
 
+// serialVariant returns the serial variant with the name, which has one.
+func serialVariant(name string) gemm.Variant {
+	v, err := gemm.Lookup(serial.Variants(), name)
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
 // programModel returns the model of a program: that of the same loops in Go, with copies of the
 // operands.
 func programModel(name string) func(gemm.Shape, gemm.Params) gemm.Model {
-	all := serial.Variants()
-	same := all[slices.IndexFunc(all, func(v gemm.Variant) bool { return v.Name == name })].Model
+	same := serialVariant(name).Model
 	return func(s gemm.Shape, _ gemm.Params) gemm.Model {
 		model := same(s, nil)
 		m, n, k := float64(s.M), float64(s.N), float64(s.K)
@@ -286,10 +298,11 @@ func collapseModel(s gemm.Shape, p gemm.Params) gemm.Model {
 func openMPCollapseVariant() gemm.Variant {
 	const most = 1 << 10
 	return gemm.Variant{
-		Name: "reference/openmp-collapse",
-		Doc:  "C with OpenMP: the loops i and k collapsed, a private C per thread, merged by atomic additions",
-		Role: gemm.Program,
-		Can:  gemm.Explains | ownCan,
+		Name:   "reference/openmp-collapse",
+		Doc:    "C with OpenMP: the loops i and k collapsed, a private C per thread, merged by atomic additions",
+		Parent: "parallel/collapse-atomic",
+		Role:   gemm.Program,
+		Can:    gemm.Explains | ownCan,
 		Params: []gemm.Param{
 			{Name: "threads", Default: processors, Min: 1, Max: most, Doc: "threads of OpenMP"},
 			{Name: "schedule", Default: "static", Choices: ompSchedules, Doc: "schedule of OpenMP"},
@@ -305,9 +318,10 @@ func openMPCollapseVariant() gemm.Variant {
 // programVariants returns the textbook programs in C.
 func programVariants() []gemm.Variant {
 	return []gemm.Variant{
-		loopVariant("c-naive", "the definition in C: three loops ijk, every sum in C itself", "serial/naive"),
-		loopVariant("c-restrict", "c-naive with restrict pointers and a local sum", "serial/naive"),
-		loopVariant("c-ikj", "c-restrict with the loops in the order ikj", "serial/ikj"),
+		loopVariant("c-naive", "the definition in C: three loops ijk, every sum in C itself", "serial/naive",
+			"serial/naive", gemm.Course),
+		loopVariant("c-restrict", "c-naive with restrict pointers and a local sum", "serial/naive", "reference/c-naive"),
+		loopVariant("c-ikj", "c-restrict with the loops in the order ikj", "serial/ikj", "serial/ikj", gemm.Course),
 		openMPCollapseVariant(),
 	}
 }

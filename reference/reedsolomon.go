@@ -129,6 +129,7 @@ func reedSolomonVariant() gemm.Variant {
 		Name:    reedSolomonName,
 		Doc:     "the encoder of github.com/klauspost/reedsolomon, for m + k of at most 256",
 		Role:    gemm.Library,
+		Class:   gemm.Tuned,
 		Params:  []gemm.Param{{Name: "threads", Doc: "goroutines that the library may use", Default: 1, Min: 1}},
 		Accepts: isCode,
 		Model:   model,

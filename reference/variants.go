@@ -29,6 +29,8 @@ func Variants() []gemm.Variant {
 			Name:   "reference/" + l.name,
 			Doc:    "the product of " + l.Title + ", found at run time",
 			Role:   gemm.Library,
+			Class:  gemm.Tuned,
+			Parts:  l.parts,
 			Can:    gemm.Gemms | gemm.Explains | gemm.Warns | libraryCan,
 			Params: []gemm.Param{{Name: "threads", Doc: "threads that the library may use", Default: 1, Min: 1}},
 			Model:  model,
@@ -41,8 +43,8 @@ func Variants() []gemm.Variant {
 			},
 		})
 	}
-	out = append(out, productOnly(libxsmm), productOnly(accelerate),
-		pythonVariant(python.NumPy), pythonVariant(python.Torch), reedSolomonVariant())
+	out = append(out, productOnly(libxsmm), pythonVariant(python.NumPy, gemm.Course), pythonVariant(python.Torch),
+		productOnly(accelerate), reedSolomonVariant())
 	return pseudocode.Add(files, append(append(out, programVariants()...), aloneVariant()))
 }
 
@@ -52,6 +54,7 @@ func productOnly(l *library) gemm.Variant {
 		Name:    "reference/" + l.name,
 		Doc:     "the product of " + l.Title + ", found at run time",
 		Role:    gemm.Library,
+		Class:   gemm.Tuned,
 		Can:     gemm.Explains | gemm.Warns | libraryCan,
 		Model:   func(s gemm.Shape, _ gemm.Params) gemm.Model { return model(s, gemm.Params{"threads": 1}) },
 		Accepts: l.accepts,

@@ -67,6 +67,8 @@ func blockedVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:   "serial/blocked",
 		Parent: "serial/hinted",
+		Parts:  []gemm.Part{gemm.Course},
+		Advice: []gemm.Advice{{Item: "S6", Over: "serial/hinted"}},
 		Doc:    "hinted on square blocks of B that stay in cache",
 		Params: []gemm.Param{{Name: "block", Default: defaultBlock, Min: 1, Doc: "rows and columns of a block of B"}},
 		Model: func(shape gemm.Shape, p gemm.Params) gemm.Model {

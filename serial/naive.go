@@ -94,15 +94,17 @@ func (s size) columnWalk(cache, line float64) float64 {
 
 func naiveVariant() gemm.Variant {
 	return gemm.Variant{
-		Name: "serial/naive",
-		Doc:  "the definition: three loops ijk; B is read down its columns",
+		Name:  "serial/naive",
+		Doc:   "the definition: three loops ijk; B is read down its columns",
+		Class: gemm.Textbook,
+		Parts: []gemm.Part{gemm.Course, gemm.ReportLoops},
 		Model: func(shape gemm.Shape, _ gemm.Params) gemm.Model {
 			s := sizeOf(shape)
 			return s.model(4*s.terms, s.columnWalk)
 		},
-		Loop: gemm.Loop{Sums: 1, Stored: true, Instructions: 30, Checks: 6, Walk: gemm.Columns},
+		Loop: gemm.Loop{Order: "ijk", Sums: 1, Stored: true, Instructions: 30, Checks: 6, Walk: gemm.Columns},
 		// Each At and Set copies a header, 48 bytes: 32 of the instructions.
-		FieldLoop: gemm.Loop{Sums: 1, Stored: true, Instructions: 82, Checks: 10, Walk: gemm.Columns},
+		FieldLoop: gemm.Loop{Order: "ijk", Sums: 1, Stored: true, Instructions: 82, Checks: 10, Walk: gemm.Columns},
 		Bound:     gemm.Classical,
 		F32:       stateless(naive[float32]{}),
 		F64:       stateless(naive[float64]{}),

@@ -10,6 +10,7 @@ import (
 	"gemm/half"
 	"gemm/internal/block"
 	"gemm/internal/tuned"
+	"gemm/parallel/pool"
 )
 
 // Packed is the product of BLAS libraries: loops around a micro-kernel. Blocks of A and B are first
@@ -27,16 +28,8 @@ import (
 // sized for one of the caches (see block.Fit).
 type Packed[T gemm.Float] struct{ engine *block.Engine[T] }
 
-// Loop is a parallel loop, as a *pool.Pool has it. Run and RunOwn call body(worker, lo, hi) for chunks
-// that together hold every index below n once, on at most the given number of workers. In RunOwn a
-// worker gets the same chunks in every loop, unless another worker is slow. Ready reports whether a
-// short loop should have several workers.
-type Loop interface {
-	Workers() int
-	Run(workers, n int, body func(worker, lo, hi int))
-	RunOwn(workers, n int, body func(worker, lo, hi int))
-	Ready() bool
-}
+// Loop is a parallel loop, such as a *pool.Pool.
+type Loop = pool.Loop
 
 // NewPacked returns serial/packed on the workers of a loop.
 func NewPacked[T gemm.Float](loop Loop) Packed[T] {
@@ -167,6 +160,9 @@ func packedVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:      "serial/packed",
 		Parent:    "serial/hinted",
+		Class:     gemm.Tuned,
+		Parts:     []gemm.Part{gemm.Course},
+		Advice:    []gemm.Advice{{Item: "S9", Over: "serial/strassen"}},
 		Doc:       "as in BLAS libraries: packed blocks around a SIMD micro-kernel with a tile of C in registers",
 		Role:      gemm.Production,
 		Can:       gemm.Gemms | gemm.Explains | gemm.Batches,

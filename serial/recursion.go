@@ -502,11 +502,14 @@ func meanParam(untuned int) gemm.Param {
 
 // recursionVariant describes a serial recursion, which changes one thing of parent. Its parameters
 // are the cutoff and the leaf.
-func recursionVariant(name, parent, doc string, s scheme, untuned int, f32 step[float32],
-	f64 step[float64]) gemm.Variant {
+func recursionVariant(name, parent, doc string, parts []gemm.Part, s scheme, untuned int,
+	f32 step[float32], f64 step[float64]) gemm.Variant {
 	return gemm.Variant{
 		Name:   name,
 		Parent: parent,
+		Class:  gemm.Fast,
+		Leaf:   foldingLeaf,
+		Parts:  parts,
 		Doc:    doc,
 		Params: []gemm.Param{
 			meanParam(untuned),

@@ -77,7 +77,7 @@ func strassenScheme() scheme {
 func strassenVariant() gemm.Variant {
 	return recursionVariant("serial/strassen", foldingLeaf,
 		"Strassen's algorithm: seven products of halves in place of eight, 18 additions, down to the cutoff",
-		strassenScheme(), strassenCutoff(), divideOnce[float32], divideOnce[float64])
+		[]gemm.Part{gemm.ReportLoops}, strassenScheme(), strassenCutoff(), divideOnce[float32], divideOnce[float64])
 }
 
 // NewStrassen returns serial/strassen with the leaf packed, on the workers of a loop.

@@ -47,13 +47,15 @@ func unrolledVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:   "serial/unrolled",
 		Parent: "serial/naive",
+		Parts:  []gemm.Part{gemm.Course, gemm.ReportLoops},
+		Advice: []gemm.Advice{{Item: "S7", Over: "serial/naive"}},
 		Doc:    "naive with four terms per step and four sums in registers",
 		Model: func(shape gemm.Shape, _ gemm.Params) gemm.Model {
 			s := sizeOf(shape)
 			return s.model(2*s.terms+2*s.c, s.columnWalk)
 		},
 		// Each At copies the header of B, 48 bytes: 8 of the instructions.
-		Loop:  gemm.Loop{Sums: 4, Instructions: 21.5, Checks: 4, Walk: gemm.Columns},
+		Loop:  gemm.Loop{Order: "ijk", Sums: 4, Instructions: 21.5, Checks: 4, Walk: gemm.Columns},
 		Bound: gemm.Classical,
 		F32:   stateless(unrolled[float32]{}),
 		F64:   stateless(unrolled[float64]{}),

@@ -137,5 +137,5 @@ func winogradCutoff() int {
 func winogradVariant() gemm.Variant {
 	return recursionVariant("serial/winograd", "serial/strassen",
 		"Winograd's form of Strassen's algorithm: 15 additions and two temporaries, larger errors",
-		winogradScheme, winogradCutoff(), winograd[float32], winograd[float64])
+		nil, winogradScheme, winogradCutoff(), winograd[float32], winograd[float64])
 }

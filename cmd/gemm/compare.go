@@ -295,8 +295,8 @@ func runCompare(c *cli.Context) error {
 		ctx = context.WithoutCancel(ctx)
 	}
 	formats := slices.DeleteFunc(report.Formats(), func(f string) bool { return f == "json" || f == "pdf" })
-	paths, err := report.Write(ctx, dir, store.Document(), report.WriteOptions{Formats: formats, Lang: lang, Suite: suite,
-		Force: c.Bool("force")})
+	paths, err := report.Write(ctx, dir, store.Document().Declared(catalog.Variants()),
+		report.WriteOptions{Formats: formats, Lang: lang, Suite: suite, Force: c.Bool("force")})
 	if err != nil {
 		return errors.Join(failed, err)
 	}

@@ -108,7 +108,7 @@ func runInfo(c *cli.Context) error {
 	}
 	host.MPI = mpi.Version()
 	info := information{
-		Schema: compare.Schema, Host: host, Limit: cpu.Host().MemoryLimit, Free: cpu.Available(),
+		Schema: compare.OutputSchema, Host: host, Limit: cpu.Host().MemoryLimit, Free: cpu.Available(),
 		ISAs: cpu.Supported(), Build: describeBuild(),
 		Kernels: []engine{describeEngine[float64](), describeEngine[float32]()}, Field: field{kernel.BestField().Name},
 		Backends: backends(),

@@ -699,6 +699,7 @@ func announce(c *cli.Context, cases []compare.Case) error {
 func measure(c *cli.Context, d compare.Driver, cases []compare.Case, file string) (*progress, error) {
 	p := newProgress(c.App.ErrWriter, len(cases))
 	defer p.Close()
+	d.Store.Declare(catalog.Variants()) // of rows that are there already
 	d.Probes, d.Progress, d.Command = append(probe.Of(cases), pingPongs(c.Context)...), p, commandLine(os.Args[1:])
 	d.MPI = mpi.Version()
 	if d.Lead == nil {

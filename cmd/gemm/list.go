@@ -35,20 +35,18 @@ type listing struct {
 }
 
 type listedVariant struct {
-	Name      string   `json:"name"`
-	Doc       string   `json:"doc"`
-	Types     []string `json:"types"`
-	Available bool     `json:"available"`
-	Reason    string   `json:"reason"` // why not
+	compare.Variant        // as records have it
+	Available       bool   `json:"available"`
+	Reason          string `json:"reason"` // why not
 }
 
 func runList(c *cli.Context) error {
 	if err := checkFile(c); err != nil {
 		return err
 	}
-	doc := listing{Schema: compare.Schema}
+	doc := listing{Schema: compare.OutputSchema}
 	for _, v := range catalog.Variants() {
-		row := listedVariant{Name: v.Name, Doc: v.Doc, Types: v.Types(), Available: true}
+		row := listedVariant{Variant: compare.Of(v), Available: true}
 		if err := available(c.Context, v); errors.Is(err, errInterrupted) {
 			return err
 		} else if err != nil {

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -389,6 +390,16 @@ func TestList(t *testing.T) {
 	var doc listing
 	if err := json.Unmarshal(data, &doc); err != nil || doc.Schema != 1 {
 		t.Fatalf("schema %d, %v", doc.Schema, err)
+	}
+	records, err := compare.Parse([]byte(succeed(t, dir, "serial", "--variants", "serial/ikj,serial/strassen", "--sizes",
+		"8", "--time", "1ms", "--json", "-").stdout))
+	if err != nil || len(records.Variants) != 2 {
+		t.Fatalf("the records describe %d variants: %v", len(records.Variants), err)
+	}
+	for _, v := range records.Variants {
+		if !slices.ContainsFunc(doc.Variants, func(row listedVariant) bool { return reflect.DeepEqual(row.Variant, v) }) {
+			t.Errorf("the list does not have %+v, as the records have", v)
+		}
 	}
 	variants := catalog.Variants()
 	if len(doc.Variants) != len(variants) {

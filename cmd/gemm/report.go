@@ -77,7 +77,7 @@ func suite(c *cli.Context, lang string) (report.Suite, error) {
 		}
 	}
 	return report.Suite{
-		Cover: report.Cover(lang, fields), Algorithms: catalog.Algorithms(), Excerpts: catalog.Excerpts(),
+		Cover: report.Cover(lang, fields), Excerpts: catalog.Excerpts(),
 	}, nil
 }
 
@@ -131,8 +131,8 @@ func runReport(c *cli.Context) error {
 		}
 		defer lock.Release()
 	}
-	paths, err := report.Write(c.Context, dir, doc, report.WriteOptions{Formats: formats, Lang: lang, Suite: suite,
-		Force: c.Bool("force")})
+	paths, err := report.Write(c.Context, dir, doc.Declared(catalog.Variants()),
+		report.WriteOptions{Formats: formats, Lang: lang, Suite: suite, Force: c.Bool("force")})
 	if c.Context.Err() != nil {
 		return fmt.Errorf("%w; the report in %s is not complete", errInterrupted, dir)
 	}

@@ -218,7 +218,7 @@ func runVerify(c *cli.Context) error {
 		err = writeJSON(c, name, struct {
 			Schema int `json:"schema"`
 			*shard.Report
-		}{compare.Schema, r})
+		}{compare.OutputSchema, r})
 	} else {
 		err = printShards(c.App.Writer, r)
 	}
@@ -394,7 +394,7 @@ func runCheck(c *cli.Context) error {
 		return err
 	}
 	coder := withBar(c)
-	found := checked{Schema: compare.Schema, Files: []*shard.FileReport{}}
+	found := checked{Schema: compare.OutputSchema, Files: []*shard.FileReport{}}
 	for _, name := range names {
 		t, err := shard.Locate(name, c.String("in"))
 		if err != nil {

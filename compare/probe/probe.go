@@ -17,7 +17,10 @@ import (
 func Of(cases []compare.Case) []compare.Probe {
 	packed := func(typ string) bool {
 		return slices.ContainsFunc(cases,
-			func(c compare.Case) bool { return c.Variant.Name == "serial/packed" && c.Type == typ })
+			func(c compare.Case) bool {
+				v := c.Variant
+				return v.Role == gemm.Production && v.Class == gemm.Tuned && !v.Has("threads") && c.Type == typ
+			})
 	}
 	var out []compare.Probe
 	if packed("f64") {

@@ -30,9 +30,8 @@ type Options struct {
 
 // Suite is what the report has besides records.
 type Suite struct {
-	Cover      []document.Field    // of the cover page; empty: there is none
-	Algorithms []listing.Algorithm // pseudo-code of the variants, in reading order
-	Excerpts   []listing.Excerpt   // of the sources of the families
+	Cover    []document.Field  // of the cover page; empty: there is none
+	Excerpts []listing.Excerpt // of the sources of the families
 }
 
 // CoverFields returns the names of the fields that a cover page can have, in the order of the page.
@@ -60,7 +59,7 @@ func Cover(lang string, given []string) []document.Field {
 // same records give the same report.
 func Build(doc compare.Document, opt Options) document.Report {
 	b := chapters.New(doc, opt.Lang, opt.Command, drawn(doc, opt.Lang))
-	b.Algorithms, b.Excerpts = opt.Algorithms, opt.Excerpts
+	b.Excerpts = opt.Excerpts
 	return read(b, opt.Cover)
 }
 

@@ -27,7 +27,7 @@ func encoded() compare.Document {
 	const peak, triad, copies = 240, 15.2, 4300 // of one thread, and of the GPU
 	rng := rand.New(rand.NewPCG(11, 12))
 	doc := compare.Document{
-		Schema: compare.Schema,
+		Schema: compare.Schema, Variants: reporttest.Variants(),
 		Hosts: []compare.Host{{
 			ID: host, CPU: "Example Xeon 8480", Sockets: 1, NUMA: 1, Cores: 16, Quota: compare.None(), ISA: "avx512",
 			Memory: 128 << 30, PagePolicy: "madvise", OS: "linux 6.1", GPUs: []string{"Example GPU 140GB"}, Driver: "999.10.01",
@@ -102,8 +102,8 @@ func encoded() compare.Document {
 		if n <= 64<<20 {
 			add("serial/packed", k, m, n, 1, own)
 			add("parallel/packed", k, m, n, 16, many*min(1, float64(n)/(256<<10)+0.2))
-			add(analysis.ReedSolomon, k, m, n, 1, library)
-			add(analysis.ReedSolomon, k, m, n, 16, 0.6*many)
+			add("reference/reedsolomon", k, m, n, 1, library)
+			add("reference/reedsolomon", k, m, n, 16, 0.6*many)
 		}
 		if n >= 1<<20 {
 			whole := min(1, float64(n)/(64<<20)+0.1)
@@ -183,23 +183,23 @@ var codesSentences = []sentence{
 		[]string{"| 6.55 | 26.2 | 32.8 | 91.8 % |",
 			"| 655 | 2620 | — | 91.8 % |"}, nil},
 	{"behind the library", reporttest.Planted(coded("serial/packed", 10, 4, 65536, 2e-4),
-		coded(analysis.ReedSolomon, 10, 4, 65536, 1e-4)),
+		coded("reference/reedsolomon", 10, 4, 65536, 1e-4)),
 		[]string{"- **1 thread**, `serial/packed`: behind at 64 KiB (10+4). The ratio is 0.500 (0.500).",
 			"| 0.500 (0.500) | loss \n"}, nil},
 	{"level with the library",
-		reporttest.Planted(coded("serial/packed", 10, 4, 65536, 1e-4), coded(analysis.ReedSolomon, 10, 4, 65536, 1e-4)),
+		reporttest.Planted(coded("serial/packed", 10, 4, 65536, 1e-4), coded("reference/reedsolomon", 10, 4, 65536, 1e-4)),
 		[]string{"not distinguishable at 64 KiB (10+4)."}, nil},
 	{"few samples beside the library",
 		reporttest.Planted(coded("serial/packed", 10, 4, 65536, 1e-4, func(r *compare.Record) { r.Samples = r.Samples[:1] }),
-			coded(analysis.ReedSolomon, 10, 4, 65536, 1e-4, func(r *compare.Record) { r.Samples = r.Samples[:1] })),
+			coded("reference/reedsolomon", 10, 4, 65536, 1e-4, func(r *compare.Record) { r.Samples = r.Samples[:1] })),
 		[]string{"too few samples to tell at 64 KiB (10+4)."}, nil},
 	{"a library that was not measured in turn",
 		reporttest.Planted(coded("serial/ikj", 10, 4, 65536, 2e-4, reporttest.Turn("")),
-			coded(analysis.ReedSolomon, 10, 4, 65536, 1e-4)),
+			coded("reference/reedsolomon", 10, 4, 65536, 1e-4)),
 		[]string{"was not timed in turn with the suite", "| 0.500 | — \n"}, nil},
 	{"a GPU beside the library on the most threads",
-		reporttest.Planted(coded("cuda/tuned", 10, 4, 65536, 1e-5), coded(analysis.ReedSolomon, 10, 4, 65536, 2e-4),
-			coded(analysis.ReedSolomon, 10, 4, 65536, 1e-4, func(r *compare.Record) { r.Threads = 2 })),
+		reporttest.Planted(coded("cuda/tuned", 10, 4, 65536, 1e-5), coded("reference/reedsolomon", 10, 4, 65536, 2e-4),
+			coded("reference/reedsolomon", 10, 4, 65536, 1e-4, func(r *compare.Record) { r.Threads = 2 })),
 		[]string{"| `cuda/tuned` | — | ok | 10.0 µs | 10.0 µs | 65.5 | 262 | — | — | 10.0 | — \n"}, nil},
 	{"rungs that gain nothing",
 		reporttest.Planted(coded("cuda/tuned", 10, 4, 65536, 1e-4), coded("cuda/word", 10, 4, 65536, 1e-4),

@@ -34,7 +34,7 @@ func launched() compare.Document {
 			Gflops: compare.Number(60 * threads), Run: run})
 	}
 	doc := compare.Document{
-		Schema: compare.Schema,
+		Schema: compare.Schema, Variants: reporttest.Variants(),
 		Hosts: []compare.Host{{
 			ID: host, CPU: "Example EPYC 9654", Sockets: 1, NUMA: 1, Cores: 16, Quota: compare.None(), ISA: "avx512",
 			Memory: 64 << 30, PagePolicy: "madvise", OS: "linux 6.1", MPI: "Open MPI v4.1.4",

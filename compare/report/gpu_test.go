@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -29,7 +28,7 @@ func accelerated(processor bool) compare.Document {
 	const host, run = "ad0be5ee", "r1"
 	rng := rand.New(rand.NewPCG(9, 10))
 	doc := compare.Document{
-		Schema: compare.Schema,
+		Schema: compare.Schema, Variants: reporttest.Variants(),
 		Hosts: []compare.Host{{
 			ID: host, CPU: "Example Xeon 8480", Sockets: 1, NUMA: 1, Cores: 16, Quota: compare.None(), ISA: "avx512",
 			Memory: 128 << 30, PagePolicy: "madvise", OS: "linux 6.1",
@@ -169,11 +168,11 @@ func accelerated(processor bool) compare.Document {
 				}
 			}
 			rate := map[string]float64{"f32": p.f32, "f64": p.dgemm}[typ]
-			add("ladder", analysis.CuBLAS, typ, p.m, p.n, p.k, rate,
+			add("ladder", "cuda/cublas", typ, p.m, p.n, p.k, rate,
 				&usage.Device{Pipe: map[string]string{"f32": "f32", "f64": "f64-tensor"}[typ], Clock: 1965}, gemm.Params{},
 				gemm.Params{})
 			if typ == "f32" {
-				add("ladder", analysis.CuBLASTF32, typ, p.m, p.n, p.k, p.tf32, &usage.Device{Pipe: "tf32", Clock: 1900},
+				add("ladder", "cuda/cublas-tf32", typ, p.m, p.n, p.k, p.tf32, &usage.Device{Pipe: "tf32", Clock: 1900},
 					gemm.Params{}, gemm.Params{})
 			}
 		}
@@ -203,7 +202,7 @@ func accelerated(processor bool) compare.Document {
 		add("stages", "cuda/tf32-mma", "f32", 4096, 4096, 4096, []float64{118, 141}[i], device(ladders["f32"][10]),
 			gemm.Params{"stages": stages}, gemm.Params{"stages": stages})
 	}
-	add("stages", analysis.CuBLASTF32, "f32", 4096, 4096, 4096, 388, &usage.Device{Pipe: "tf32", Clock: 1900},
+	add("stages", "cuda/cublas-tf32", "f32", 4096, 4096, 4096, 388, &usage.Device{Pipe: "tf32", Clock: 1900},
 		gemm.Params{}, gemm.Params{})
 	for i, most := range []int{0, 64, 96, 128} {
 		g := device(ladders["f32"][7])
@@ -213,7 +212,7 @@ func accelerated(processor bool) compare.Document {
 			gemm.Params{"maxregs": most}, gemm.Params{"maxregs": most})
 	}
 	for i, l2 := range []string{"cold", "warm"} {
-		add("l2", analysis.CuBLAS, "f32", 1024, 1024, 1024, []float64{33.8, 36.1}[i], &usage.Device{Pipe: "f32", Clock: 1965},
+		add("l2", "cuda/cublas", "f32", 1024, 1024, 1024, []float64{33.8, 36.1}[i], &usage.Device{Pipe: "f32", Clock: 1965},
 			gemm.Params{"l2": l2}, gemm.Params{})
 		add("l2", "cuda/warptile", "f32", 1024, 1024, 1024, []float64{30.1, 31.4}[i], device(ladders["f32"][9]),
 			gemm.Params{"l2": l2}, gemm.Params{"l2": l2})
@@ -452,34 +451,6 @@ func half(r *compare.Record) {
 	r.Type, r.Compute = "f16", "f16"
 	if r.GPU != nil {
 		r.GPU.Pipe = "f16"
-	}
-}
-
-// TestGPUOrder checks that the report knows every variant of the ladder, and that its list of rungs
-// with wide copies is right.
-func TestGPUOrder(t *testing.T) {
-	var names []string
-	for _, v := range cuda.Variants(nil) {
-		names = append(names, v.Name)
-	}
-	var order []string
-	for _, name := range analysis.GPUOrder {
-		order = append(order, analysis.OnGPU+"/"+name)
-	}
-	if !slices.Equal(names, order) {
-		t.Errorf("the family is %v, the report has %v", names, order)
-	}
-	wide := map[string]bool{}
-	for _, typ := range []string{"f32", "f64", "f16", "bf16"} {
-		for _, r := range cuda.Ladder(typ) {
-			variant := analysis.OnGPU + "/" + r.Name
-			if r.Copies && !analysis.Engined(compare.Record{Key: compare.Key{Variant: variant}}) {
-				wide[r.Name] = true
-			}
-		}
-	}
-	if got := slices.Sorted(maps.Keys(wide)); !slices.Equal(got, slices.Sorted(slices.Values(analysis.Copying))) {
-		t.Errorf("rungs with wide copies are %v, the report has %v", got, analysis.Copying)
 	}
 }
 

@@ -100,7 +100,7 @@ var labSentences = []sentence{
 	{"iterated products on processors", reporttest.With(append(chained("serial/packed", 1.02),
 		chained("parallel/packed", 1.5)...)...), nil, nil},
 	{"batches", reporttest.With(batched("serial/packed", "reference/mkl", 1.5)...), nil, nil},
-	{"batches on a GPU", reporttest.Planted(batched("cuda/warptile", analysis.CuBLAS, 0.5)...),
+	{"batches on a GPU", reporttest.Planted(batched("cuda/warptile", "cuda/cublas", 0.5)...),
 		nil, nil},
 	{"one iterated product on a GPU, occupancies, and a timeline", changed(accelerated(true), swept, packed), []string{
 		"A step takes 10.0 % longer",
@@ -108,7 +108,7 @@ var labSentences = []sentence{
 		"occupancy |"}},
 	{"tiles over GF(2⁸)", changed(encoded(), tiled), nil, nil},
 	{"a lab with one version", reporttest.Planted(reporttest.Row("cuda/smem", 1024, 1, reporttest.Turn("cuda")),
-		reporttest.Row(analysis.CuBLAS, 1024, 0.5, reporttest.Turn("cuda"))), nil, nil},
+		reporttest.Row("cuda/cublas", 1024, 0.5, reporttest.Turn("cuda"))), nil, nil},
 }
 
 // TestLab checks the sections on the lab in both languages: each finding has a verdict, and a chain what is lost.

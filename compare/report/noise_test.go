@@ -73,13 +73,13 @@ func borrowed() []compare.Record {
 		ran := func(name string) func(*compare.Record) {
 			return func(r *compare.Record) { r.Resolved = gemm.Params{"ran": name, "cutoff": 512} }
 		}
-		for _, variant := range []string{analysis.Strassen, analysis.Winograd, analysis.Divide} {
-			rows = append(rows, reporttest.Row(variant, n, seconds, ran(analysis.Packed)))
+		for _, variant := range []string{"serial/strassen", "serial/winograd", "serial/divide"} {
+			rows = append(rows, reporttest.Row(variant, n, seconds, ran("serial/packed")))
 		}
 		for _, threads := range []int{1, 2} {
 			for _, experiment := range []compare.Experiment{compare.MainLadder, compare.StrongScaling} {
-				rows = append(rows, reporttest.Row(analysis.ParallelStrassen, n, seconds/float64(threads),
-					ran(analysis.ParallelPacked), on(threads), reporttest.Experiment(experiment),
+				rows = append(rows, reporttest.Row("parallel/strassen", n, seconds/float64(threads),
+					ran("parallel/packed"), on(threads), reporttest.Experiment(experiment),
 					func(r *compare.Record) { r.Params = gemm.Params{"threads": threads} }))
 			}
 		}
@@ -91,14 +91,14 @@ func borrowed() []compare.Record {
 // figures are the same, and the speed of these rows stands in tables of all rows only, with a note.
 func TestBorrowedRowsAreInNoComparison(t *testing.T) {
 	own := []compare.Record{
-		reporttest.Row(analysis.Baseline, 64, 1e-3), reporttest.Row(analysis.Baseline, 256, 64e-3),
-		reporttest.Row(analysis.IKJ, 64, 2e-4), reporttest.Row(analysis.IKJ, 256, 13e-3),
-		reporttest.Row(analysis.Packed, 64, 3e-5), reporttest.Row(analysis.Packed, 256, 2e-3),
-		reporttest.Row(analysis.OpenBLAS, 64, 4e-5), reporttest.Row(analysis.OpenBLAS, 256, 3e-3),
+		reporttest.Row("serial/naive", 64, 1e-3), reporttest.Row("serial/naive", 256, 64e-3),
+		reporttest.Row("serial/ikj", 64, 2e-4), reporttest.Row("serial/ikj", 256, 13e-3),
+		reporttest.Row("serial/packed", 64, 3e-5), reporttest.Row("serial/packed", 256, 2e-3),
+		reporttest.Row("reference/openblas", 64, 4e-5), reporttest.Row("reference/openblas", 256, 3e-3),
 	}
 	for _, n := range []int{64, 256} {
 		for _, threads := range []int{1, 2} {
-			own = append(own, reporttest.Row(analysis.ParallelPacked, n, 3e-5*math.Pow(float64(n)/64, 3)/float64(threads),
+			own = append(own, reporttest.Row("parallel/packed", n, 3e-5*math.Pow(float64(n)/64, 3)/float64(threads),
 				on(threads), reporttest.Experiment(compare.StrongScaling),
 				func(r *compare.Record) { r.Params = gemm.Params{"threads": threads} }))
 		}

@@ -301,10 +301,23 @@ var outsideSentences = []sentence{
 	{"a kernel of the user beside libraries", withKernels(reporttest.Row("serial/packed", 128, 1e-3, inTurn),
 		reporttest.Row("user/mine", 128, 2e-4, brought, inTurn)),
 		[]string{"| Shapes | against openblas | against user/mine "}, nil},
+	{"a kernel of the user with a parent", descended(),
+		[]string{"`serial/ikj` → `user/mine`: 2.00 times as fast at n = 256"}, nil},
 	{"a kernel of the user in the ladder of a GPU", withKernels(reporttest.Row("cuda/naive", 128, 4e-5, onGPU),
 		reporttest.Row("cuda/warptile", 128, 1e-5, onGPU),
 		reporttest.Row("cuda/cublas", 128, 8e-6, onGPU), reporttest.Row("user/warptile", 128, 2e-5, kernelOnGPU)),
 		nil, nil},
+}
+
+// descended returns records of the ladder and of a kernel of the user that changes one thing of ikj.
+func descended() compare.Document {
+	doc := reporttest.With(reporttest.Row("user/mine", 256, 32e-4))
+	for i, v := range doc.Variants {
+		if v.Name == "user/mine" {
+			doc.Variants[i].Parent = "serial/ikj"
+		}
+	}
+	return doc
 }
 
 // TestKernelsAreDrawn looks for the kernels of the user in the figures that are about them.
@@ -457,7 +470,7 @@ func TestRoles(t *testing.T) {
 		"reference/openmp-collapse": {false, false},
 		"user/packed":               {false, false}, "reference/numpy": {false, true},
 	} {
-		r := compare.Record{Key: compare.Key{Variant: variant}}
+		r := analysis.Views(reporttest.Planted(reporttest.Row(variant, 64, 1)))[0].Records[0]
 		if got := [2]bool{analysis.Ours(r), analysis.Rival(r)}; got != want {
 			t.Errorf("%s: ours and rival are %v, want %v", variant, got, want)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"gemm"
 	"gemm/compare"
+	"gemm/compare/report/reporttest"
 )
 
 // realistic returns records as a quick comparison of one host leaves them: the serial ladder, a sweep
@@ -18,7 +19,7 @@ func realistic() compare.Document {
 	const host, run = "4f1c09a2", "r1"
 	rng := rand.New(rand.NewPCG(1, 2))
 	doc := compare.Document{
-		Schema: compare.Schema,
+		Schema: compare.Schema, Variants: reporttest.Variants(),
 		Hosts: []compare.Host{{
 			ID: host, CPU: "Example Xeon 8481C @ 2.70GHz", Sockets: 1, NUMA: 1, Cores: 2, Quota: compare.None(),
 			Caches: []compare.Cache{

@@ -43,8 +43,8 @@ const inKernel = "All cases are of `parallel/collapse-atomic`, the kernel of tha
 // ofReport makes the rows of parallel/rows of the kernel of the report of 2024.
 func ofReport(d compare.Document) compare.Document {
 	for i, r := range d.Records {
-		if r.Variant == analysis.Rows {
-			d.Records[i].Variant = analysis.CollapseAtomic
+		if r.Variant == "parallel/rows" {
+			d.Records[i].Variant = "parallel/collapse-atomic"
 		}
 	}
 	return d
@@ -210,7 +210,7 @@ var sharingSentences = []sentence{
 	{"chunks of another kernel, which decide nothing",
 		reporttest.Many(reporttest.Swept("chunk", "chunk", []any{0, 1, 16}, []float64{1, 1, 2}, "schedule", "static")...),
 		[]string{"hardly changes the time.* — **Not measured here.** To measure it: `gemm parallel --variants " +
-			analysis.CollapseAtomic + " --schedule static,dynamic --chunk"}, []string{"**Too few data.**"}},
+			"parallel/collapse-atomic" + " --schedule static,dynamic --chunk"}, []string{"**Too few data.**"}},
 	{"chunks that were not measured in turn",
 		ofReport(reporttest.Many(apart(reporttest.Swept("chunk", "chunk", []any{0, 1, 16}, []float64{1, 1, 2}, "schedule",
 			"static"))...)),

@@ -21,7 +21,7 @@ func threaded() compare.Document {
 	const host, run = "7a1e55d0", "r1"
 	rng := rand.New(rand.NewPCG(5, 6))
 	doc := compare.Document{
-		Schema: compare.Schema,
+		Schema: compare.Schema, Variants: reporttest.Variants(),
 		Hosts: []compare.Host{{
 			ID: host, CPU: "Example EPYC 9654", Sockets: 1, NUMA: 1, Cores: 16, Quota: compare.None(), ISA: "avx512",
 			Memory: 64 << 30, PagePolicy: "madvise", OS: "linux 6.1",

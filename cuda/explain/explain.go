@@ -108,7 +108,7 @@ type Product struct {
 // Rungs compiles the rungs with all of their settings, limits of registers and padding.
 func Rungs(ctx context.Context, compiler nvrtc.Compiler, task Task) (Document, error) {
 	rows, err := explained(ctx, compiler, task)
-	return Document{compare.Schema, task.Capability.String(), compiler.Version(), task.Multiprocessors, task.Peaks,
+	return Document{compare.OutputSchema, task.Capability.String(), compiler.Version(), task.Multiprocessors, task.Peaks,
 		task.Bandwidth, rows}, err
 }
 

@@ -129,7 +129,7 @@ func (filled Occupied) Document() OccupancyDocument {
 	}
 	l := o.Limits
 	d := OccupancyDocument{
-		Schema: compare.Schema, Capability: l.Capability.String(),
+		Schema: compare.OutputSchema, Capability: l.Capability.String(),
 		Threads: o.Kernel.Threads, Registers: o.Kernel.Registers, Shared: o.Kernel.Shared,
 		Limits: []Limit{
 			limit(occupancy.Threads, "warps", o.BlockWarps, l.Warps),

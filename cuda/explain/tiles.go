@@ -56,7 +56,7 @@ func NewTiles(capability occupancy.Capability, rungs []cuda.Rung) (Tiles, error)
 	if err != nil {
 		return Tiles{}, err
 	}
-	doc := Tiles{Schema: compare.Schema, Capability: capability.String()}
+	doc := Tiles{Schema: compare.OutputSchema, Capability: capability.String()}
 	for _, constraint := range cuda.Constraints() {
 		doc.Constraints = append(doc.Constraints, Constraint(constraint))
 	}

@@ -11,6 +11,7 @@ import (
 
 	"gemm"
 	"gemm/cuda"
+	"gemm/cuda/kernels"
 	"gemm/internal/tuned"
 	"gemm/mpi"
 	"gemm/parallel"
@@ -35,8 +36,21 @@ func Variants() []gemm.Variant {
 		all.uses = uses
 		all.variants = slices.Concat(serial.Variants(), parallel.Variants(), reference.Variants(), mpi.Peers(),
 			mpi.Variants(), cuda.Variants(nil))
+		for i := range all.variants {
+			setPseudocode(&all.variants[i])
+		}
 	}
 	return slices.Clone(all.variants)
+}
+
+// setPseudocode gives a variant on a GPU the pseudo-code of its kernel: in f32, if it has one, or in its first type.
+func setPseudocode(v *gemm.Variant) {
+	_, algorithm, _ := strings.Cut(v.Name, "/")
+	for _, typ := range append([]string{"f32"}, v.Types()...) {
+		if text, ok := kernels.Pseudocode(typ, algorithm); ok && v.Pseudocode == "" && slices.Contains(v.Types(), typ) {
+			v.Pseudocode = text
+		}
+	}
 }
 
 // Families returns the names of the families in the order of the report.

@@ -2,8 +2,8 @@ package catalog
 
 import (
 	"bytes"
-	"encoding/json"
-	"flag"
+	"cmp"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -14,12 +14,9 @@ import (
 	"unicode/utf8"
 
 	"gemm"
-	"gemm/compare/report/analysis"
 	kernels "gemm/internal/kernel"
 	"gemm/internal/tuned"
 )
-
-var update = flag.Bool("update", false, "write what reports know of the variants")
 
 // TestVariantsFollowTheSettings checks that defaults are those of the settings in use.
 func TestVariantsFollowTheSettings(t *testing.T) {
@@ -173,15 +170,38 @@ func TestFamiliesAreInOrder(t *testing.T) {
 	}
 }
 
-// TestParents follows the parents of every variant to the first of a family. All variants of the
-// families serial and parallel have one, except naive and the libraries of others.
-func TestParents(t *testing.T) {
-	parents := map[string]string{}
+// TestRelations follows the parents of every variant to the first of a family, and looks for the other variants that
+// declarations name. All variants of the families serial and parallel have a parent, except the first and libraries of
+// others. A part of a published text is that of one variant, and so is an item of docs/advice.md.
+func TestRelations(t *testing.T) {
+	parents, players := map[string]string{}, map[string]string{}
 	for _, v := range Variants() {
 		parents[v.Name] = v.Parent
 		own := (v.Family() == "serial" || v.Family() == "parallel") && v.Role != gemm.Baseline
-		if (v.Parent != "") != (own && v.Name != "serial/naive") {
+		if own && (v.Parent != "") != (v.Name != "serial/naive") {
 			t.Errorf("%s: the parent is %q", v.Name, v.Parent)
+		}
+	}
+	play := func(what, name string) {
+		if other := players[what]; other != "" {
+			t.Errorf("%s is of %s and of %s", what, other, name)
+		}
+		players[what] = name
+	}
+	for _, v := range Variants() {
+		for _, p := range slices.DeleteFunc(slices.Clone(v.Parts), func(p gemm.Part) bool {
+			return p == gemm.Course || p == gemm.ReportLoops
+		}) {
+			play(string(p), v.Name)
+		}
+		for _, a := range v.Advice {
+			play(a.Item, v.Name)
+			if _, known := parents[a.Over]; !known {
+				t.Errorf("%s follows %s, and %s does not: it is no variant", v.Name, a.Item, a.Over)
+			}
+		}
+		if _, known := parents[v.Leaf]; v.Leaf != "" && !known {
+			t.Errorf("%s: the leaf %s is no variant", v.Name, v.Leaf)
 		}
 	}
 	for name, parent := range parents {
@@ -196,28 +216,27 @@ func TestParents(t *testing.T) {
 	}
 }
 
-// TestDeclarations compares what reports know of the variants with what these declare. -update
-// writes it.
-func TestDeclarations(t *testing.T) {
-	const kept = "../../compare/report/analysis/declarations.json"
-	all := map[string]analysis.Declaration{}
-	for _, v := range Variants() {
-		if d := (analysis.Declaration{Parent: v.Parent, Loop: v.Loop,
-			FieldLoop: v.FieldLoop}); d != (analysis.Declaration{}) {
-			all[v.Name] = d
+// TestNoNames looks for names of variants in the code that measures and reports, where they would decide something.
+// Profiles and prose name them.
+func TestNoNames(t *testing.T) {
+	files := 0
+	err := filepath.WalkDir("../../compare", func(file string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() && entry.Name() == "reporttest" {
+			return cmp.Or(err, fs.SkipDir)
 		}
-	}
-	want, err := json.MarshalIndent(all, "", "\t")
-	if err != nil {
-		t.Fatal(err)
-	}
-	want = append(want, '\n')
-	if *update {
-		if err := os.WriteFile(kept, want, 0o644); err != nil {
-			t.Fatal(err)
+		if filepath.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go") {
+			return nil
 		}
-	}
-	if got, err := os.ReadFile(kept); err != nil || !bytes.Equal(got, want) {
-		t.Errorf("%s is not what the variants declare (%v): run the test with -update", kept, err)
+		files++
+		code, err := os.ReadFile(file)
+		for _, v := range Variants() {
+			if bytes.Contains(code, []byte(`"`+v.Name)) || bytes.Contains(code, []byte(v.Name+`"`)) {
+				t.Errorf("%s names %s", file, v.Name)
+			}
+		}
+		return err
+	})
+	if err != nil || files < 100 {
+		t.Errorf("%d files were read: %v", files, err)
 	}
 }

@@ -47,22 +47,3 @@ func kernel() listing.Excerpt {
 	return listing.Excerpt{Family: "cuda", Path: path.Join("cuda/kernels", typ, file), Text: "extern \"C\"" + kernel,
 		Lines: listing.CodeLines(text)}
 }
-
-// Algorithms returns the pseudo-code of the variants, in the order of the report; those of the
-// family cuda have one for each element type.
-func Algorithms() []listing.Algorithm {
-	var out []listing.Algorithm
-	for _, v := range Variants() {
-		if v.Pseudocode != "" {
-			out = append(out, listing.Algorithm{Variant: v.Name, Text: v.Pseudocode})
-			continue
-		}
-		for _, typ := range v.Types() {
-			_, algorithm, _ := strings.Cut(v.Name, "/")
-			if text, ok := kernels.Pseudocode(typ, algorithm); ok {
-				out = append(out, listing.Algorithm{Variant: v.Name, Type: typ, Text: text})
-			}
-		}
-	}
-	return out
-}

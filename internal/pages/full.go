@@ -43,8 +43,7 @@ func ending(lang string) string {
 
 // comparisonIn builds docs/full in a language.
 func comparisonIn(doc compare.Document, lang string) comparison {
-	of := report.Options{Lang: lang, Suite: report.Suite{Algorithms: catalog.Algorithms(),
-		Excerpts: catalog.Excerpts()}}
+	of := report.Options{Lang: lang, Suite: report.Suite{Excerpts: catalog.Excerpts()}}
 	c := comparison{lang: lang, report: report.Build(doc, of), appendix: report.Appendix(doc, of)}
 	c.page = pageOf(c.report)
 	return c

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"gemm/compare"
+	"gemm/internal/catalog"
 	"gemm/internal/sample"
 )
 
@@ -36,7 +37,7 @@ func Pack(name string, files ...string) error {
 	if err != nil {
 		return err
 	}
-	data, err := doc.Encode()
+	data, err := doc.Declared(catalog.Variants()).Encode()
 	if err != nil {
 		return err
 	}

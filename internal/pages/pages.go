@@ -15,6 +15,7 @@ import (
 	"gemm/compare/report/document"
 	"gemm/compare/report/figures"
 	"gemm/compare/report/text"
+	"gemm/internal/catalog"
 )
 
 // page is one rendered page: docs/<topic>/report.md with its figures.
@@ -175,7 +176,8 @@ func load(root string, names []string) (compare.Document, error) {
 		}
 		docs = append(docs, doc)
 	}
-	return compare.Merge(docs...)
+	doc, err := compare.Merge(docs...)
+	return doc.Declared(catalog.Variants()), err
 }
 
 // render writes the page with its figures, and removes figures that are not shown.

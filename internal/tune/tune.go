@@ -107,7 +107,7 @@ func Steps(families []string) int { return len(plan(families)) }
 // Run tunes the families. If there is an error, the result is nil unless settings of a GPU were chosen before. Settings
 // of a GPU are stored class by class, settings of the CPU only when all are tuned.
 func Run(ctx context.Context, o Options) (*Result, error) {
-	t := &tuner{options: o, Result: Result{Schema: compare.Schema, Settings: o.Settings}}
+	t := &tuner{options: o, Result: Result{Schema: compare.OutputSchema, Settings: o.Settings}}
 	t.forget()
 	plan, whole := plan(o.Families), 0
 	for _, s := range plan {

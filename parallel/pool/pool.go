@@ -33,6 +33,21 @@ import (
 	"gemm/parallel/timeline"
 )
 
+// Loop is a parallel loop, such as a *Pool. Run calls body(worker, lo, hi) for chunks lo ≤ i < hi, and returns when
+// all calls have returned. Together the chunks hold every i in [0, n) once. Run uses at most the
+// given number of workers, and at most Workers. Workers are numbered from 0. Calls for the same
+// worker follow each other. Calls for different workers may run at the same time.
+//
+// In Run, free workers take the chunks in order, except for the first chunk of each. In RunOwn, a
+// worker gets the same chunks in every loop, unless another worker is slow. Ready reports whether a
+// short loop should have several workers, although they may have to be woken.
+type Loop interface {
+	Workers() int
+	Run(workers, n int, body func(worker, lo, hi int))
+	RunOwn(workers, n int, body func(worker, lo, hi int))
+	Ready() bool
+}
+
 // Pool runs loops on several goroutines. A pool is the state of one loop; it holds no
 // goroutines, and needs no closing.
 //

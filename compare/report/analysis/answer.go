@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"gemm"
 	"gemm/compare"
 )
 
@@ -51,8 +52,8 @@ func (v *View) Answer(typ string) Answer {
 		if !Foreign(r.Variant) {
 			counts[r.N][Family(r.Variant)] = true
 		}
-		if r.Variant == Baseline {
-			counts[r.N][Baseline] = true
+		if Textbook(r) {
+			counts[r.N][r.Variant] = true
 		}
 	}
 	most := 0
@@ -105,7 +106,7 @@ func median(r compare.Record) float64 { return float64(r.Median) }
 // operands on one rank; OnSpread has the others.
 func (a Answer) Best(family string, n int) (compare.Record, bool) {
 	return a.Fastest(n, func(r compare.Record) bool {
-		if spread := slices.Contains(SpreadVariants, r.Variant); spread != (family == OnSpread) {
+		if Of(r).Spread != (family == OnSpread) {
 			return false
 		}
 		return (family == OnSpread || Family(r.Variant) == family) && Ours(r) && InFull(r)
@@ -115,7 +116,7 @@ func (a Answer) Best(family string, n int) (compare.Record, bool) {
 // Leader returns the fastest row of ours or of the user at n that begins and ends in one memory.
 func (a Answer) Leader(n int) (compare.Record, bool) {
 	return a.Fastest(n, func(r compare.Record) bool {
-		return (Ours(r) || Brought(r.Variant)) && InFull(r) && !slices.Contains(SpreadVariants, r.Variant)
+		return (Ours(r) || Brought(r)) && InFull(r) && !Of(r).Spread
 	})
 }
 
@@ -135,6 +136,9 @@ func (a Answer) Level(n int) []string {
 // InFull reports whether a row is of a product in the arithmetic of its type.
 func InFull(r compare.Record) bool { return !ByGPU(r) || Exact(r) }
 
+// Textbook returns the row of the textbook loops at n.
+func (a Answer) Textbook(n int) (compare.Record, bool) { return a.least(n, median, Textbook) }
+
 // Of returns the fastest row of a variant at n, of a GPU by the kernel alone.
 func (a Answer) Of(variant string, n int) (compare.Record, bool) {
 	return a.least(n, median, func(r compare.Record) bool { return r.Variant == variant })
@@ -144,11 +148,11 @@ func (a Answer) Of(variant string, n int) (compare.Record, bool) {
 // kernels of the user, and libraries of others, each on as many threads as it was timed on.
 func (a Answer) Champions(n int) []Champion {
 	var out []Champion
-	if r, ok := a.Of(Baseline, n); ok {
-		out = append(out, Champion{r, Baseline})
+	if r, ok := a.Textbook(n); ok {
+		out = append(out, Champion{r, r.Variant})
 	}
 	for _, family := range []string{Serial, Parallel, OnRanks, OnSpread, OnGPU} {
-		if r, ok := a.Best(family, n); ok && r.Variant != Baseline {
+		if r, ok := a.Best(family, n); ok && !Textbook(r) {
 			out = append(out, Champion{r, family})
 		}
 	}
@@ -158,7 +162,7 @@ func (a Answer) Champions(n int) []Champion {
 	}
 	var kernels, peers []compare.Record
 	of := func(r compare.Record) place {
-		if r.Variant == ScaLAPACK {
+		if Of(r).Location == gemm.OnRanks {
 			return place{r.Variant, 0} // the best number of ranks
 		}
 		return place{r.Variant, r.Threads}
@@ -166,7 +170,7 @@ func (a Answer) Champions(n int) []Champion {
 	for _, p := range Distinct(a.rows, of) {
 		r, ok := a.Fastest(n, func(r compare.Record) bool { return of(r) == p })
 		switch {
-		case ok && Brought(r.Variant):
+		case ok && Brought(r):
 			kernels = append(kernels, r)
 		case ok && Rival(r):
 			peers = append(peers, r)
@@ -190,29 +194,34 @@ type Step struct {
 // Steps returns the way from the textbook loops to the fastest variant at n. A step that no row
 // shows is left out.
 func (a Answer) Steps(n int) []Step {
-	naive, ok := a.Of(Baseline, n)
+	naive, ok := a.Textbook(n)
 	if !ok {
 		return nil
 	}
 	steps := []Step{{"start", naive, 1, 1}}
-	inner := []string{Serial + "/unrolled", Serial + "/hinted", Blocked, Serial + "/divide"}
+	ordered := func(r compare.Record) bool { // the same loops in another order
+		return Of(r).Parent == naive.Variant && Of(r).Loop.Order != "" && Of(r).Loop.Order != Of(naive).Loop.Order
+	}
+	inner := func(r compare.Record) bool { // loops whose multiply-adds do not wait for one sum
+		of := Of(r)
+		return of.Class == gemm.Plain && of.Loop.Instructions > 0 && of.Loop.Sums != 1 && !ordered(r)
+	}
+	serial := func(r compare.Record) bool { return Family(r.Variant) == Serial && Ours(r) }
 	for _, s := range []struct {
 		key  string
 		keep func(compare.Record) bool
 	}{
-		{"order", func(r compare.Record) bool { return r.Variant == IKJ }},
-		{"unrolling", func(r compare.Record) bool { return slices.Contains(inner, r.Variant) }},
-		{"packing", func(r compare.Record) bool {
-			return Family(r.Variant) == Serial && Ours(r) && !slices.Contains(inner, r.Variant) && r.Variant != IKJ
-		}},
+		{"order", func(r compare.Record) bool { return serial(r) && ordered(r) }},
+		{"unrolling", func(r compare.Record) bool { return serial(r) && inner(r) }},
+		{"packing", func(r compare.Record) bool { return serial(r) && !inner(r) && !ordered(r) }},
 		{"threads", func(r compare.Record) bool { return Family(r.Variant) == Parallel }},
 		{"ranks", func(r compare.Record) bool {
-			return Family(r.Variant) == OnRanks && Ours(r) && !slices.Contains(SpreadVariants, r.Variant)
+			return Family(r.Variant) == OnRanks && Ours(r) && !Of(r).Spread
 		}},
 		{"gpu", func(r compare.Record) bool { return ByGPU(r) && Ours(r) && Exact(r) }},
 	} {
 		r, ok := a.Fastest(n, s.keep)
-		if !ok || r.Variant == Baseline {
+		if !ok || Textbook(r) {
 			continue
 		}
 		last := steps[len(steps)-1].Row
@@ -299,7 +308,7 @@ func (a Answer) Pairs(n int) []Pair {
 		switch f := Family(r.Variant); {
 		case f == OnGPU && Exact(r):
 			return onGPU
-		case (f == Serial || f == Parallel || f == Reference) && r.Variant != ScaLAPACK && !Program(r.Variant):
+		case (f == Serial || f == Parallel || f == Reference) && Of(r).Location == gemm.InProcess && !Program(r):
 			return max(r.Threads, 1)
 		}
 		return 0

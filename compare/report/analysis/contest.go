@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"gemm"
 	"gemm/compare"
 )
 
@@ -36,12 +37,12 @@ type Contest struct {
 }
 
 // NewContest returns the matches of v: the rows of the ladder that were measured in
-// turn with a library. On one thread we are serial/packed, on several parallel/packed.
+// turn with a library. On one thread we are the serial production variant, on several the parallel one.
 func NewContest(v *View) Contest {
 	c := Contest{View: v}
 	rows := v.Pick(func(r compare.Record) bool {
 		return r.Experiment == compare.MainLadder && r.Turn != "" && r.Type != "gf256" && !ByGPU(r) && len(r.Ranks) == 0 &&
-			(entrant(r) || Rival(r) || Brought(r.Variant))
+			(entrant(r) || Rival(r) || Brought(r))
 	})
 	for _, typ := range Types(rows) {
 		var found []Match
@@ -69,10 +70,10 @@ func NewContest(v *View) Contest {
 	return c
 }
 
-// entrant reports whether a row is the one that we enter: serial/packed on one thread
-// and parallel/packed on several.
+// entrant reports whether a row is the one that we enter: of production, serial on one thread and parallel on several.
 func entrant(r compare.Record) bool {
-	return r.Variant == Packed && r.Threads <= 1 || r.Variant == ParallelPacked && r.Threads > 1
+	family := Family(r.Variant)
+	return Of(r).Role == gemm.Production && (family == Serial && r.Threads <= 1 || family == Parallel && r.Threads > 1)
 }
 
 // MatchRows returns the rows of matches, each ours first.
@@ -214,25 +215,34 @@ func MeanOf(matches []Match, variant string) mean {
 	return mean{ratio, ratio * math.Exp(-math.Sqrt(down)/float64(n)), ratio * math.Exp(math.Sqrt(up)/float64(n)), n}
 }
 
-// Rank orders variants: ours first, then their rivals.
-func Rank(variant string) int {
-	i := slices.Index(contenders, variant)
-	if i < 0 {
-		return len(contenders)
+// Order is the place of a variant in tables: ours first, then libraries with the whole of BLAS's operation, then others.
+func (v *View) Order(variant string) int {
+	var names []string
+	for _, whole := range []bool{true, false} {
+		names = append(names, v.Named(func(of compare.Variant) bool {
+			return of.Location == gemm.InProcess && of.Can.Has(gemm.Gemms) == whole &&
+				(of.Role == gemm.Library || of.Role == gemm.Baseline)
+		})...)
 	}
-	return i
+	names = append(v.Named(func(of compare.Variant) bool {
+		return of.Location == gemm.InProcess && of.Role == gemm.Production
+	}), names...)
+	if i := slices.Index(names, variant); i >= 0 {
+		return i
+	}
+	return len(names)
 }
 
 // PeersOf returns the peers of matches in the order of tables, without those that were not available in any
 // match.
-func PeersOf(matches []Match) []string {
+func (v *View) PeersOf(matches []Match) []string {
 	var rows []compare.Record
 	for _, m := range matches {
 		rows = append(rows, m.Peers...)
 	}
 	rows = slices.DeleteFunc(rows, func(r compare.Record) bool { return r.Status == compare.Unavailable })
 	names := Distinct(rows, VariantOf)
-	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(Rank(a), Rank(b)) })
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(v.Order(a), v.Order(b)) })
 	return names
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"gemm/compare"
+	"gemm/compare/report/reporttest"
 )
 
 // TestPeersOf wants the peers in the order of tables, and none that is nowhere available.
@@ -14,12 +15,13 @@ func TestPeersOf(t *testing.T) {
 	}
 	matches := []Match{
 		{Peers: []compare.Record{row("user/mine", compare.Failed), row("reference/numpy", compare.Unavailable),
-			row("reference/torch", compare.OK), row(MKL, compare.Unavailable)}},
-		{Peers: []compare.Record{row("reference/numpy", compare.OK), row(Gonum, compare.OK),
-			row(MKL, compare.Unavailable)}},
+			row("reference/torch", compare.OK), row("reference/mkl", compare.Unavailable)}},
+		{Peers: []compare.Record{row("reference/numpy", compare.OK), row("serial/gonum", compare.OK),
+			row("reference/mkl", compare.Unavailable)}},
 	}
-	want := []string{Gonum, "reference/numpy", "reference/torch", "user/mine"}
-	if got := PeersOf(matches); !slices.Equal(got, want) {
+	v := View{Variants: reporttest.Variants()}
+	want := []string{"serial/gonum", "reference/numpy", "reference/torch", "user/mine"}
+	if got := v.PeersOf(matches); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -56,19 +56,10 @@ func (v *View) Rungs(typ string) []compare.Record {
 	return out
 }
 
-// gpuVariants returns the variants of the family in the order of gpuOrder, others after
-// them.
+// gpuVariants returns the variants of the family in report order.
 func (v *View) gpuVariants() []string {
 	variants := Distinct(v.Pick(ByGPU), VariantOf)
-	slices.SortStableFunc(variants, func(x, y string) int {
-		rank := func(variant string) int {
-			if i := slices.Index(GPUOrder, Algorithm(variant)); i >= 0 {
-				return i
-			}
-			return len(GPUOrder)
-		}
-		return cmp.Compare(rank(x), rank(y))
-	})
+	slices.SortStableFunc(variants, func(x, y string) int { return cmp.Compare(v.place(x), v.place(y)) })
 	return variants
 }
 
@@ -198,22 +189,6 @@ func (v *View) LadderRows(typ string) []compare.Record {
 	}
 	return best
 }
-
-// Kept is a rung at a size next to a multiple of 32, and at that one.
-type Kept struct{ Ragged, Even compare.Record }
-
-// SgemmShapes are the eight of the SGEMM collection.
-var SgemmShapes = func() []Problem {
-	var out []Problem
-	for _, m := range []int{2048, 4096} {
-		for _, n := range []int{2048, 4096} {
-			for _, k := range []int{512, 1024} {
-				out = append(out, shapeOf("f32", m, n, k))
-			}
-		}
-	}
-	return out
-}()
 
 // Precisions are the arithmetics of floating-point rows on a GPU, the most accurate first.
 var Precisions = []string{"f64", "f32", "f16x3", "tf32", "f16", "bf16"}

@@ -168,15 +168,18 @@ type Cost struct {
 // workers, and what the workers do one after the other. It has no prediction for loops that are not
 // described, and for vector loops on hosts without vector instructions for the type.
 func (v *View) Cost(r compare.Record) (Cost, bool) {
-	declared := Declarations()[Ran(r)]
+	declared := *Of(r)
+	if ran := Ran(r); ran != r.Variant {
+		declared = v.Variant(ran)
+	}
 	if declared.Loop.Local {
-		local := IKJ
+		local := declared.Leaf
 		for _, params := range []gemm.Params{r.Params, r.Resolved} {
 			if name, ok := params["local"].(string); ok {
 				local = name
 			}
 		}
-		declared = Declarations()[local]
+		declared = v.Variant(local)
 	}
 	loop := declared.Loop
 	if r.Type == field {
@@ -277,7 +280,7 @@ func largest(terms map[Reason]float64) Reason {
 func busy(r compare.Record) float64 {
 	workers := float64(max(1, r.Threads))
 	tile, ok := r.Resolved["tile"].(int)
-	if r.Variant != Tiles || !ok || tile < 1 || r.M*r.N == 0 {
+	if Of(r).Loop.Level != gemm.TilesLevel || !ok || tile < 1 || r.M*r.N == 0 {
 		return workers
 	}
 	// A worker gets consecutive tiles.

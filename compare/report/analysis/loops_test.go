@@ -6,18 +6,20 @@ import (
 
 	"gemm"
 	"gemm/compare"
+	"gemm/compare/report/reporttest"
 )
 
 // zen is a host with two vector units of AVX-512 at 4 GHz.
-var zen = Views(compare.Document{Hosts: []compare.Host{{ID: "h", ISA: "avx512", Cores: 2,
-	Caches: []compare.Cache{{Level: 1, Bytes: 48 << 10, Line: 64}, {Level: 2, Bytes: 1 << 20, Line: 64},
-		{Level: 3, Bytes: 32 << 20, Line: 64}},
-	Ceilings:   []compare.Ceiling{{Unit: "cpu", Pipe: "f64", Threads: 1, Gflops: 128}},
-	Bandwidths: []compare.Bandwidth{{Unit: "cpu", Name: "triad", Threads: 1, GBps: 16}}}}})[0]
+var zen = Views(compare.Document{Variants: reporttest.Variants(),
+	Hosts: []compare.Host{{ID: "h", ISA: "avx512", Cores: 2,
+		Caches: []compare.Cache{{Level: 1, Bytes: 48 << 10, Line: 64}, {Level: 2, Bytes: 1 << 20, Line: 64},
+			{Level: 3, Bytes: 32 << 20, Line: 64}},
+		Ceilings:   []compare.Ceiling{{Unit: "cpu", Pipe: "f64", Threads: 1, Gflops: 128}},
+		Bandwidths: []compare.Bandwidth{{Unit: "cpu", Name: "triad", Threads: 1, GBps: 16}}}}})[0]
 
 // product returns a row of an n×n×n product.
 func product(variant string, n, threads int) compare.Record {
-	return compare.Record{Key: compare.Key{Variant: variant,
+	return compare.Record{Of: reporttest.Variant(variant), Key: compare.Key{Variant: variant,
 		Problem: compare.Problem{Type: "f64", Shape: gemm.Cube(n), LDA: n, LDB: n, LDC: n}}, Threads: threads}
 }
 
@@ -35,17 +37,17 @@ func TestCost(t *testing.T) {
 		cycles  float64
 		limit   Reason
 	}{
-		{Baseline, 64, 10, Chain},      // a column fits into L1
-		{Baseline, 500, 10, Chain},     // 500 lines of 768
-		{Baseline, 512, 12, Conflicts}, // in one set of L1 and 16 sets of L2: from L3
-		{Baseline, 20000, 12, Lines},   // more lines than L2 has
-		{Serial + "/transposed", 64, 3, Chain},
-		{Serial + "/unrolled", 64, 5.375, Instructions},
-		{IKJ, 64, 1.5, Instructions},
-		{IKJ, 4096, 2, Stream}, // 128 MiB of B: 16 cycles a line from memory
-		{Hinted, 64, 1, Instructions},
-		{Blocked, 4096, 1, Instructions},
-		{Packed, 64, 0.0625, Arithmetic}, // two vectors of eight a cycle
+		{"serial/naive", 64, 10, Chain},      // a column fits into L1
+		{"serial/naive", 500, 10, Chain},     // 500 lines of 768
+		{"serial/naive", 512, 12, Conflicts}, // in one set of L1 and 16 sets of L2: from L3
+		{"serial/naive", 20000, 12, Lines},   // more lines than L2 has
+		{"serial/transposed", 64, 3, Chain},
+		{"serial/unrolled", 64, 5.375, Instructions},
+		{"serial/ikj", 64, 1.5, Instructions},
+		{"serial/ikj", 4096, 2, Stream}, // 128 MiB of B: 16 cycles a line from memory
+		{"serial/hinted", 64, 1, Instructions},
+		{"serial/blocked", 4096, 1, Instructions},
+		{"serial/packed", 64, 0.0625, Arithmetic}, // two vectors of eight a cycle
 	}
 	for _, test := range tests {
 		got, ok := zen.Cost(product(test.variant, test.n, 1))
@@ -54,18 +56,19 @@ func TestCost(t *testing.T) {
 				test.cycles, test.limit)
 		}
 	}
-	for _, r := range []compare.Record{product(Gonum, 64, 1), product(OpenBLAS, 64, 1), product(Baseline, 0, 1),
-		inField(product(Hinted, 64, 1))} {
+	for _, r := range []compare.Record{product("serial/gonum", 64, 1), product("reference/openblas", 64, 1),
+		product("serial/naive", 0, 1),
+		inField(product("serial/hinted", 64, 1))} {
 		if got, ok := zen.Cost(r); ok {
 			t.Errorf("%s, %s at %d: a cost of %v", r.Variant, r.Type, r.N, got.Cycles)
 		}
 	}
-	if got, ok := zen.Cost(inField(product(Packed, 64, 1))); !ok || got.Lanes != 64 || got.Cycles != 2.5/4/64 {
+	if got, ok := zen.Cost(inField(product("serial/packed", 64, 1))); !ok || got.Lanes != 64 || got.Cycles != 2.5/4/64 {
 		t.Errorf("packed over bytes: %v, %v", got, ok)
 	}
 	generic := *zen
 	generic.ISA = "generic"
-	if _, ok := generic.Cost(product(Packed, 64, 1)); ok {
+	if _, ok := generic.Cost(product("serial/packed", 64, 1)); ok {
 		t.Error("packed has a cost on a host without vector instructions")
 	}
 }
@@ -101,7 +104,7 @@ func TestBusy(t *testing.T) {
 		n, tile, threads int
 		want             float64
 	}{{256, 128, 2, 2}, {128, 128, 2, 1}, {256, 128, 4, 4}, {384, 128, 2, 9.0 / 5}, {256, 0, 3, 3}} {
-		r := product(Tiles, test.n, test.threads)
+		r := product("parallel/tiles", test.n, test.threads)
 		r.Resolved = gemm.Params{"tile": test.tile}
 		if got := busy(r); math.Abs(got-test.want) > 1e-9 {
 			t.Errorf("n = %d, tiles of %d, %d threads: %v workers are busy, want %v", test.n, test.tile, test.threads, got,
@@ -127,18 +130,18 @@ func TestAccounts(t *testing.T) {
 
 // TestParentsFirst puts parents before the variants that descend from them.
 func TestParentsFirst(t *testing.T) {
-	got := ParentsFirst([]string{Strassen, Baseline, Packed, "other/variant"})
-	want := []string{Baseline, Packed, Strassen, "other/variant"}
+	got := zen.ParentsFirst([]string{"serial/strassen", "serial/naive", "serial/packed", "other/variant"})
+	want := []string{"serial/naive", "serial/packed", "serial/strassen", "other/variant"}
 	for i := range want {
 		if got[i] != want[i] {
 			t.Fatalf("got %v, want %v", got, want)
 		}
 	}
-	rows := []compare.Record{product(Baseline, 64, 1), product(Packed, 64, 1)}
-	if parent := Ancestor(rows, Packed); parent != Baseline {
+	rows := []compare.Record{product("serial/naive", 64, 1), product("serial/packed", 64, 1)}
+	if parent := zen.Ancestor(rows, "serial/packed"); parent != "serial/naive" {
 		t.Errorf("the nearest ancestor of packed with rows is %q", parent)
 	}
-	if parent := Ancestor(rows, Gonum); parent != "" {
+	if parent := zen.Ancestor(rows, "serial/gonum"); parent != "" {
 		t.Errorf("gonum descends from %q", parent)
 	}
 }

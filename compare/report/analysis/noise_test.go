@@ -27,13 +27,13 @@ func speed(n int, gflops float64) float64 { return 2 * math.Pow(float64(n), 3) /
 func TestNoiseFloor(t *testing.T) {
 	rows := func(ran ...string) []compare.Record {
 		return []compare.Record{
-			reporttest.Row(ParallelPacked, 128, speed(128, 161), on2("peers 128")),
-			reporttest.Row(ParallelStrassen, 128, speed(128, 96.6), on2("peers 128", ran...)),
-			reporttest.Row(ParallelPacked, 256, speed(256, 150), on2("peers 256")),
-			reporttest.Row(OpenBLAS, 256, speed(256, 100), on2("peers 256")),
-			reporttest.Row(MKL, 256, speed(256, 50), on2("peers 256")),
-			reporttest.Row(Packed, 256, speed(256, 80), reporttest.Turn("peers 256")),
-			reporttest.Row(Gonum, 256, speed(256, 79), reporttest.Turn("peers 256")),
+			reporttest.Row("parallel/packed", 128, speed(128, 161), on2("peers 128")),
+			reporttest.Row("parallel/strassen", 128, speed(128, 96.6), on2("peers 128", ran...)),
+			reporttest.Row("parallel/packed", 256, speed(256, 150), on2("peers 256")),
+			reporttest.Row("reference/openblas", 256, speed(256, 100), on2("peers 256")),
+			reporttest.Row("reference/mkl", 256, speed(256, 50), on2("peers 256")),
+			reporttest.Row("serial/packed", 256, speed(256, 80), reporttest.Turn("peers 256")),
+			reporttest.Row("serial/gonum", 256, speed(256, 79), reporttest.Turn("peers 256")),
 		}
 	}
 	for _, test := range []struct {
@@ -44,7 +44,7 @@ func TestNoiseFloor(t *testing.T) {
 		identical Outcome
 	}{
 		{nil, 0, Quicker, 1.5, 1.5, Slower},
-		{[]string{ParallelPacked}, 1, Level, 1, 2, Level},
+		{[]string{"parallel/packed"}, 1, Level, 1, 2, Level},
 	} {
 		doc := reporttest.Many()
 		doc.Records = rows(test.ran...)
@@ -56,29 +56,29 @@ func TestNoiseFloor(t *testing.T) {
 		}
 		at := func(variant string) compare.Record {
 			for _, r := range v.All {
-				if r.Variant == variant && (r.N == 256 || variant == ParallelStrassen) {
+				if r.Variant == variant && (r.N == 256 || variant == "parallel/strassen") {
 					return r
 				}
 			}
 			t.Fatalf("no %s", variant)
 			return compare.Record{}
 		}
-		c := Contrast(at(OpenBLAS), at(ParallelPacked))
-		if c.Outcome != test.openblas || !(c.Lo <= test.from && c.Hi >= test.of) || Apart(at(OpenBLAS),
-			at(ParallelPacked)) != (test.openblas == Quicker) {
+		c := Contrast(at("reference/openblas"), at("parallel/packed"))
+		if c.Outcome != test.openblas || !(c.Lo <= test.from && c.Hi >= test.of) || Apart(at("reference/openblas"),
+			at("parallel/packed")) != (test.openblas == Quicker) {
 			t.Errorf("%v: OpenBLAS is %+v", test.ran, c)
 		}
-		if f := Fight([]Duel{{at(OpenBLAS), at(ParallelPacked)}})[0]; f.Outcome != test.openblas {
+		if f := Fight([]Duel{{at("reference/openblas"), at("parallel/packed")}})[0]; f.Outcome != test.openblas {
 			t.Errorf("%v: a duel with OpenBLAS is %+v", test.ran, f)
 		}
-		if c := Contrast(at(MKL), at(ParallelPacked)); c.Outcome != Quicker {
+		if c := Contrast(at("reference/mkl"), at("parallel/packed")); c.Outcome != Quicker {
 			t.Errorf("%v: three times the speed is %+v", test.ran, c)
 		}
-		if c := Contrast(at(Gonum), at(Packed)); c.Outcome != Quicker {
+		if c := Contrast(at("serial/gonum"), at("serial/packed")); c.Outcome != Quicker {
 			t.Errorf("%v: one thread, of which no pair is known: %+v", test.ran, c)
 		}
 		packed := v.All[0]
-		if c := Contrast(packed, at(ParallelStrassen)); c.Outcome != test.identical {
+		if c := Contrast(packed, at("parallel/strassen")); c.Outcome != test.identical {
 			t.Errorf("%v: identical code is %+v", test.ran, c)
 		}
 	}
@@ -87,12 +87,12 @@ func TestNoiseFloor(t *testing.T) {
 // TestFloorsAreOfIdenticalCode plants rows of one case that differ in a setting, a build, a run or a problem.
 func TestFloorsAreOfIdenticalCode(t *testing.T) {
 	set := func(change func(r *compare.Record)) compare.Record {
-		return reporttest.Row(Blocked, 64, 2e-3, func(r *compare.Record) {
+		return reporttest.Row("serial/blocked", 64, 2e-3, func(r *compare.Record) {
 			r.Experiment, r.Resolved = compare.StrongScaling, gemm.Params{"block": 192}
 			change(r)
 		})
 	}
-	first := reporttest.Row(Blocked, 64, 1e-3, func(r *compare.Record) { r.Resolved = gemm.Params{"block": 192} })
+	first := reporttest.Row("serial/blocked", 64, 1e-3, func(r *compare.Record) { r.Resolved = gemm.Params{"block": 192} })
 	for name, test := range map[string]struct {
 		change func(r *compare.Record)
 		pairs  int
@@ -103,7 +103,7 @@ func TestFloorsAreOfIdenticalCode(t *testing.T) {
 		"another build":   {func(r *compare.Record) { r.Build = "v3" }, 0},
 		"another type":    {func(r *compare.Record) { r.Type = "f32" }, 0},
 		"more threads":    {func(r *compare.Record) { r.Threads = 2 }, 0},
-		"another variant": {func(r *compare.Record) { r.Variant = Hinted }, 0},
+		"another variant": {func(r *compare.Record) { r.Variant = "serial/hinted" }, 0},
 		"no speed":        {reporttest.Came(compare.Wrong, "one element"), 0},
 		"the same by name": {func(r *compare.Record) {
 			r.Params = gemm.Params{"block": 192}
@@ -132,7 +132,7 @@ func TestDependentSamplesDoNotDecide(t *testing.T) {
 		}
 		return out
 	}
-	a, b := row(Packed, ramp(1, 1.4), 1.03, 1.37), row(Gonum, ramp(1.1, 1.5), 1.13, 1.47)
+	a, b := row("serial/packed", ramp(1, 1.4), 1.03, 1.37), row("serial/gonum", ramp(1.1, 1.5), 1.13, 1.47)
 	c := Contrast(b, a)
 	if !(c.P < Significance) || c.Outcome != Level {
 		t.Errorf("rows that drift over each other: %+v", c)

@@ -6,30 +6,29 @@ import (
 	"slices"
 	"strings"
 
+	"gemm"
 	"gemm/compare"
 )
 
 // This file is about code that is not of the suite and no library of others: kernels that the user
 // brought, and textbook programs in C.
 
-// Brought reports whether a variant is a kernel that the user brought.
-func Brought(variant string) bool { return Family(variant) == User }
+// Brought reports whether a row is of a kernel that the user brought.
+func Brought(r compare.Record) bool { return Of(r).Role == gemm.Brought }
 
-// Program reports whether a variant is a textbook program in C or in Python.
-func Program(variant string) bool {
-	return slices.Contains([]string{CNaive, CRestrict, CIKJ, OpenMPCollapse, InPython}, variant)
-}
+// Program reports whether a row is of a textbook program in C or in Python.
+func Program(r compare.Record) bool { return Of(r).Role == gemm.Program }
 
 // Rival reports whether a row is of a library of others.
 func Rival(r compare.Record) bool {
-	return !Ours(r) && !Program(r.Variant) && !Brought(r.Variant)
+	return Of(r).Role == gemm.Library || Of(r).Role == gemm.Baseline
 }
 
 // Home returns the family whose chapter a row is in. For a kernel of the user it is the family for
 // what the kernel ran on.
 func Home(r compare.Record) string {
 	switch {
-	case !Brought(r.Variant):
+	case !Brought(r):
 		return Family(r.Variant)
 	case r.GPU != nil || strings.HasPrefix(r.Turn, OnGPU+" ") || r.Resolved["device"] != nil:
 		return OnGPU
@@ -57,7 +56,7 @@ func (v *View) Kernels(fam string) []Kernel {
 		return identity{r.Variant, r.Type, Home(r), max(r.Threads, 1)}
 	}
 	rows := v.Pick(func(r compare.Record) bool {
-		return Brought(r.Variant) && (r.Experiment == compare.MainLadder || r.Experiment == compare.StrongScaling) &&
+		return Brought(r) && (r.Experiment == compare.MainLadder || r.Experiment == compare.StrongScaling) &&
 			(fam == "" || Home(r) == fam)
 	})
 	var out []Kernel
@@ -155,16 +154,16 @@ func (v *View) Yardsticks(r compare.Record) []Yardstick {
 		}
 	}
 	textbook := rows
-	first := OnGPU + "/naive"
+	first := v.First(OnGPU)
 	if !ByGPU(r) {
-		first = Baseline
+		first = v.First(Serial)
 		one := r
 		one.Threads = 1
 		textbook = v.beside(one)
 	}
 	add("naive", textbook, func(o compare.Record) bool { return o.Variant == first })
-	add("program", rows, func(o compare.Record) bool { return Program(o.Variant) && o.Variant != InPython })
-	add("own", rows, func(o compare.Record) bool { return Ours(o) && !Fewer(o.Variant) && o.Variant != first })
+	add("program", rows, func(o compare.Record) bool { return Program(o) && Of(o).Class != gemm.Interpreted })
+	add("own", rows, func(o compare.Record) bool { return Ours(o) && !Fewer(o) && o.Variant != first })
 	add("library", rows, Rival)
 	return out
 }
@@ -240,14 +239,14 @@ func (v *View) CLoops(typ string) (CLoops, bool) {
 	out := CLoops{All: rows}
 	timed := Timed(rows)
 	for _, r := range timed {
-		if Program(r.Variant) && ProblemOf(r).Compare(out.Problem) > 0 {
+		if Program(r) && ProblemOf(r).Compare(out.Problem) > 0 {
 			out.Problem = ProblemOf(r)
 		}
 	}
 	for _, r := range timed {
 		switch {
 		case ProblemOf(r) != out.Problem:
-		case Program(r.Variant):
+		case Program(r):
 			out.Loops = append(out.Loops, CLoop{OptionsOf(r), r})
 		case Ours(r):
 			out.Go = append(out.Go, r)

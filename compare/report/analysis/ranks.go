@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"gemm"
 	"gemm/compare"
 )
 
@@ -195,27 +196,29 @@ func (v *View) Couples(typ, first, second string) []Duel {
 }
 
 // Distribution is the rows of one size and number of ranks that share a product out in different ways, in the
-// order of DistributionVariants; those that were not timed are empty.
+// order of Ways; those that were not timed are empty.
 type Distribution struct {
 	Problem // on one thread
 	Ranks   int
 	Rows    []compare.Record
 }
 
-// DistributionVariants are the ways of figure 15 of the 2024 report: rows by messages, rows by collective
-// calls, and blocks.
-var DistributionVariants = []string{P2PRows, ScatterRows, ScatterBlocks}
+// Ways are the ways of figure 15 of the 2024 report: rows by messages, rows by collective calls, and blocks.
+func (v *View) Ways() []string {
+	return []string{v.Playing(gemm.ReportMessages), v.Playing(gemm.ReportRows), v.Playing(gemm.ReportBlocks)}
+}
 
 // Distributions returns what that figure shows: products of square matrices with the plain loops on each rank,
 // by size and ranks. If several experiments have rows of a size and number of ranks, they are of the first.
 func (v *View) Distributions(typ string) []Distribution {
+	ways, textbook := v.Ways(), v.First(Serial)
 	var out []Distribution
 	for _, experiment := range append([]compare.Experiment{compare.Distributions}, OverRanks.fixed()...) {
 		var own []Distribution
 		for _, r := range v.Records {
-			way, ranks := slices.Index(DistributionVariants, r.Variant), OverRanks.Count(r)
+			way, ranks := slices.Index(ways, r.Variant), OverRanks.Count(r)
 			if r.Experiment != experiment || r.Type != typ || way < 0 || !r.Speed() || !(r.Median > 0) || ranks == 0 ||
-				Local(r) != Baseline || r.Params["master"] == "works" || !Alone(r).Cube() {
+				Local(r) != textbook || r.Params["master"] == "works" || !Alone(r).Cube() {
 				continue
 			}
 			same := func(d Distribution) bool { return d.Problem == Alone(r) && d.Ranks == ranks }
@@ -225,7 +228,7 @@ func (v *View) Distributions(typ string) []Distribution {
 			i := slices.IndexFunc(own, same)
 			if i < 0 {
 				i = len(own)
-				own = append(own, Distribution{Alone(r), ranks, make([]compare.Record, len(DistributionVariants))})
+				own = append(own, Distribution{Alone(r), ranks, make([]compare.Record, len(ways))})
 			}
 			own[i].Rows[way] = r
 		}

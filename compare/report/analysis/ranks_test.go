@@ -129,15 +129,15 @@ func TestTrait(t *testing.T) {
 func TestDistributions(t *testing.T) {
 	row := func(experiment compare.Experiment, variant string, n, ranks int, seconds float64) compare.Record {
 		r := compare.Record{Status: compare.OK, Median: compare.Number(seconds), Samples: []float64{seconds},
-			Resolved: gemm.Params{"local": Baseline}, Params: gemm.Params{"ranks": ranks}}
+			Resolved: gemm.Params{"local": "serial/naive"}, Params: gemm.Params{"ranks": ranks}}
 		r.Experiment, r.Variant = experiment, variant
 		r.Problem = compare.Problem{Type: "f64", Op: "nn", Alpha: 1, Shape: gemm.Cube(n), LDA: n, LDB: n, LDC: n}
 		return r
 	}
-	v := &View{Records: []compare.Record{
-		row(compare.StrongScaling, P2PRows, 256, 2, 9), row(compare.StrongScaling, ScatterBlocks, 512, 2, 8),
-		row(compare.Distributions, ScatterRows, 256, 4, 3), row(compare.Distributions, P2PRows, 256, 2, 2),
-		row(compare.Distributions, ScatterRows, 256, 2, 1), row(compare.WeakScaling, P2PRows, 1024, 2, 1),
+	v := &View{Variants: reporttest.Variants(), Records: []compare.Record{
+		row(compare.StrongScaling, "mpi/p2p-rows", 256, 2, 9), row(compare.StrongScaling, "mpi/scatter-blocks", 512, 2, 8),
+		row(compare.Distributions, "mpi/scatter-rows", 256, 4, 3), row(compare.Distributions, "mpi/p2p-rows", 256, 2, 2),
+		row(compare.Distributions, "mpi/scatter-rows", 256, 2, 1), row(compare.WeakScaling, "mpi/p2p-rows", 1024, 2, 1),
 	}}
 	var got []string
 	for _, d := range v.Distributions("f64") {

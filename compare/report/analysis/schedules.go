@@ -91,12 +91,12 @@ func (v *View) ChunkBouts(typ string) []Bout {
 // an equal part of the loop.
 func starves(r compare.Record) bool {
 	length := r.M // of rows
-	switch Algorithm(r.Variant) {
-	case "inner":
+	switch Of(r).Loop.Level {
+	case gemm.InnerLevel:
 		length = r.N
-	case "collapse-inner-atomic", "collapse-atomic", "collapse-reduce":
+	case gemm.CollapsedLevel:
 		length = r.M * r.K
-	case "tiles":
+	case gemm.TilesLevel:
 		if tile, ok := r.Resolved["tile"].(int); ok && tile > 0 {
 			length = ((r.M + tile - 1) / tile) * ((r.N + tile - 1) / tile)
 		}
@@ -131,8 +131,10 @@ var (
 // Collapsed returns those times for square matrices of a type, of the smallest chunk. It reports false
 // unless there are several schedules and numbers of threads.
 func (v *View) Collapsed(typ string) (Collapsed, bool) {
+	of := v.Playing(gemm.ReportKernel)
+	twin := v.Twin(of)
 	rows := Timed(v.Pick(func(r compare.Record) bool {
-		return r.Type == typ && (r.Variant == CollapseAtomic || r.Variant == OpenMPCollapse) && ProblemOf(r).Cube() &&
+		return r.Type == typ && (r.Variant == of || r.Variant == twin) && ProblemOf(r).Cube() &&
 			slices.Contains(sharing, r.Experiment) && slices.Contains(reportSchedules, scheduleOf(r)) &&
 			Setting(Omit(r.Params, "schedule", "chunk")) == ""
 	}))
@@ -151,7 +153,7 @@ func (v *View) Collapsed(typ string) (Collapsed, bool) {
 		}
 	}
 	kernel := slices.DeleteFunc(slices.Clone(out.Rows), func(r compare.Record) bool {
-		return r.Variant != CollapseAtomic
+		return r.Variant != of
 	})
 	out.Schedules = Distinct(kernel, scheduleOf)
 	out.Threads = Distinct(kernel, func(r compare.Record) int { return r.Threads })
@@ -221,14 +223,16 @@ func (v *View) OpenMPPairs(typ string) []OpenMPPair {
 			size = p
 		}
 	}
+	kernel := v.Playing(gemm.ReportKernel)
+	twin := v.Twin(kernel)
 	var out []OpenMPPair
 	var duels []Duel
 	for _, r := range rows {
-		if r.Variant != CollapseAtomic || OpenMPProblem(r) != size {
+		if r.Variant != kernel || OpenMPProblem(r) != size {
 			continue
 		}
 		i := slices.IndexFunc(rows, func(o compare.Record) bool {
-			return o.Variant == OpenMPCollapse && OpenMPProblem(o) == size && o.Threads == r.Threads &&
+			return o.Variant == twin && OpenMPProblem(o) == size && o.Threads == r.Threads &&
 				o.Params["schedule"] == r.Params["schedule"] && ChunkOf(o.Params) == ChunkOf(r.Params)
 		})
 		if i < 0 {

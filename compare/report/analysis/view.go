@@ -95,8 +95,9 @@ type View struct {
 	compare.Host
 	Suffix       string // of anchors: empty, or "-" and the host's id if there are several
 	Runs         []compare.RunInfo
-	Records      []compare.Record // without times of products that another variant computed: see Ran
-	All          []compare.Record // with them: for tables of all rows
+	Records      []compare.Record  // without times of products that another variant computed: see Ran
+	All          []compare.Record  // with them: for tables of all rows
+	Variants     []compare.Variant // of the document, in report order
 	Measurements []compare.Measurement
 	traces       []compare.Trace
 	peaks        compare.Peaks          // of all hosts
@@ -107,14 +108,18 @@ type View struct {
 // Views splits a document by host, in the document's order. A host that rows
 // name but that is not described has only its id.
 func Views(doc compare.Document) []*View {
-	doc = doc.Settled()
+	doc = doc.Settled().Declared(nil)
 	peaks := doc.Peaks()
+	declared := map[string]*compare.Variant{}
+	for i, of := range doc.Variants {
+		declared[of.Name] = &doc.Variants[i]
+	}
 	var list []*View
 	byID := map[string]*View{}
 	at := func(id string) *View {
 		v := byID[id]
 		if v == nil {
-			v = &View{Host: compare.Host{ID: id}, peaks: peaks, chunkTests: map[string][]Bout{},
+			v = &View{Host: compare.Host{ID: id}, Variants: doc.Variants, peaks: peaks, chunkTests: map[string][]Bout{},
 				alike: map[string]gemm.Params{}}
 			byID[id] = v
 			list = append(list, v)
@@ -130,6 +135,7 @@ func Views(doc compare.Document) []*View {
 	}
 	for _, r := range doc.Records {
 		v := at(r.Host)
+		r.Of = declared[r.Variant]
 		v.All = append(v.All, r)
 	}
 	for _, m := range doc.Measurements {

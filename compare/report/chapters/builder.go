@@ -18,13 +18,11 @@ import (
 // Builder builds one report.
 type Builder struct {
 	*text.Speaker
-	Program string
-	Doc     compare.Document
-	Views   []*analysis.View
-	// Algorithms and Excerpts are what the report shows of the suite's sources; the appendix has none.
-	Algorithms []listing.Algorithm
-	Excerpts   []listing.Excerpt
-	drawings   map[string]bool // the figures that there are, by ID
+	Program  string
+	Doc      compare.Document
+	Views    []*analysis.View
+	Excerpts []listing.Excerpt // of the suite's sources; the appendix has none
+	drawings map[string]bool   // the figures that there are, by ID
 }
 
 // New returns the builder of a report in a language, English by default, with commands that begin

@@ -32,7 +32,7 @@ func (b *Builder) Rerun(v *analysis.View, rows []compare.Record) string {
 		return b.RerunShared(v, rows)
 	}
 	families := analysis.Distinct(rows, analysis.Home)
-	brought := slices.ContainsFunc(rows, func(r compare.Record) bool { return analysis.Brought(r.Variant) })
+	brought := slices.ContainsFunc(rows, analysis.Brought)
 	if !slices.ContainsFunc(rows, func(r compare.Record) bool { return r.Experiment != compare.TunedKernels }) {
 		args := append([]string{b.Program, "tune", "--families", strings.Join(families, ",")}, v.Asked(rows, "time")...)
 		return strings.Join(append(args, "--records", "tuned.json", "&&", b.Program, "report", "--in", "tuned.json", "--out",
@@ -54,7 +54,7 @@ func (b *Builder) Rerun(v *analysis.View, rows []compare.Record) string {
 		args = append(args, v.Asked(rows, "bring", "cflags", "grid", "block-dims", "smem")...)
 	}
 	if own || len(v.Asked(rows, "variants")) > 0 {
-		args = append(args, "--variants", strings.Join(besideKernels(rows, families[0]), ","))
+		args = append(args, "--variants", strings.Join(besideKernels(v, rows, families[0]), ","))
 	}
 	args = append(args, "--sizes", sizesOf(analysis.Problems(rows)), "--type", typ)
 	if own {
@@ -71,19 +71,13 @@ var ofFamilies = []compare.Experiment{compare.MainLadder, compare.IteratedProduc
 	compare.TileShapes}
 
 // besideKernels returns the variants of rows without kernels of the user, which --bring names. If there
-// are no others, it is the textbook loops of the family.
-func besideKernels(rows []compare.Record, fam string) []string {
-	names := slices.DeleteFunc(analysis.Distinct(rows, analysis.VariantOf), analysis.Brought)
+// are no others, it is the first rung of the family.
+func besideKernels(v *analysis.View, rows []compare.Record, fam string) []string {
+	names := analysis.Distinct(slices.DeleteFunc(slices.Clone(rows), analysis.Brought), analysis.VariantOf)
 	if len(names) > 0 {
 		return names
 	}
-	switch fam {
-	case analysis.Parallel:
-		return []string{analysis.Rows}
-	case analysis.OnGPU:
-		return []string{analysis.OnGPU + "/naive"}
-	}
-	return []string{analysis.Baseline}
+	return []string{v.First(fam)}
 }
 
 // RerunShared returns the command that measures experiments on threads or ranks again.

@@ -62,7 +62,7 @@ func (b *Builder) loopsOfC(s *document.Section, v *analysis.View) {
 // compilerOf returns the compiler that rows say they were built by.
 func (b *Builder) compilerOf(rows []compare.Record) document.Text {
 	for _, r := range rows {
-		if name, ok := r.Resolved["compiler"].(string); ok && analysis.Program(r.Variant) {
+		if name, ok := r.Resolved["compiler"].(string); ok && analysis.Program(r) {
 			return document.Escape(name)
 		}
 	}
@@ -88,13 +88,15 @@ func (b *Builder) cConclusion(c analysis.CLoops) []document.Text {
 				"After": document.Literal(options)})+b.gains(pairs))
 		}
 	}
-	for _, step := range []struct{ key, before, after string }{
-		{"cloops.restrict", analysis.CNaive, analysis.CRestrict}, {"cloops.order", analysis.CRestrict, analysis.CIKJ},
-	} {
+	for i, variant := range variants[min(1, len(variants)):] {
+		key := "cloops.restrict"
 		var parts []document.Text
 		for _, options := range c.Options {
-			before, ok := c.Of(step.before, options)
-			after, too := c.Of(step.after, options)
+			before, ok := c.Of(variants[i], options)
+			after, too := c.Of(variant, options)
+			if analysis.Of(before).Loop.Order != analysis.Of(after).Loop.Order {
+				key = "cloops.order"
+			}
 			if ok && too {
 				x := analysis.Versus(before, after)
 				parts = append(parts, b.Say("cloops.with", text.Args{"Options": document.Literal(options),
@@ -102,7 +104,7 @@ func (b *Builder) cConclusion(c analysis.CLoops) []document.Text {
 			}
 		}
 		if len(parts) > 0 {
-			items = append(items, b.Say(step.key)+b.Sentence(parts))
+			items = append(items, b.Say(key)+b.Sentence(parts))
 		}
 	}
 	if best, ok := c.BestGo(); ok {
@@ -146,7 +148,7 @@ func (b *Builder) cTable(v *analysis.View, typ string, rows []compare.Record) (d
 		var state document.Text
 		state, notes = b.State(r, notes)
 		options, over := b.Say("cloops.go"), document.Text(number.Absent)
-		if analysis.Program(r.Variant) {
+		if analysis.Program(r) {
 			options = document.Literal(analysis.OptionsOf(r))
 			least, ok := analysis.Unoptimized(rows, r)
 			over = OverCell(least, r, ok && analysis.OptionsOf(r) != analysis.OptionsOf(least))

@@ -24,8 +24,8 @@ type step struct {
 // stepsOf returns the steps to the variants of some rows, from their parents among all.
 func (b *Builder) stepsOf(v *analysis.View, all, rows []compare.Record) []step {
 	var steps []step
-	for _, variant := range analysis.ParentsFirst(analysis.Distinct(rows, analysis.VariantOf)) {
-		if parent := analysis.Ancestor(all, variant); parent != "" {
+	for _, variant := range v.ParentsFirst(analysis.Distinct(rows, analysis.VariantOf)) {
+		if parent := v.Ancestor(all, variant); parent != "" {
 			steps = append(steps, b.step(v, all, parent, variant))
 		}
 	}
@@ -37,7 +37,7 @@ func (b *Builder) StepsOf(v *analysis.View, fam, typ string) []document.Text {
 	all := v.WholeLadder(typ)
 	var items []document.Text
 	for _, st := range b.stepsOf(v, all, slices.DeleteFunc(slices.Clone(all), func(r compare.Record) bool {
-		return analysis.Family(r.Variant) != fam
+		return analysis.Home(r) != fam
 	})) {
 		if len(st.lines) > 0 {
 			items = append(items, st.text)

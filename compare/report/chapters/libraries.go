@@ -21,7 +21,8 @@ func (b *Builder) Peers(v *analysis.View) []document.Section {
 	}
 	who := b.Of(v, "contenders", "contenders.title")
 	who.Text(b.Say("contenders.intro",
-		text.Args{"Own": document.Literal(analysis.Packed), "Parallel": document.Literal(analysis.ParallelPacked)}))
+		text.Args{"Own": document.Literal(v.Production(analysis.Serial)),
+			"Parallel": document.Literal(v.Production(analysis.Parallel))}))
 	if v.Held {
 		who.Text(b.Say("contenders.held", text.Args{"ISA": document.Literal(v.ISA)}))
 	}
@@ -57,7 +58,7 @@ func (b *Builder) contenders(c analysis.Contest) document.Table {
 		}
 	}
 	slices.SortStableFunc(all,
-		func(x, y contender) int { return cmp.Compare(analysis.Rank(x.variant), analysis.Rank(y.variant)) })
+		func(x, y contender) int { return cmp.Compare(c.Order(x.variant), c.Order(y.variant)) })
 	for _, who := range all {
 		t.Rows = append(t.Rows, document.Row{Cells: []document.Text{document.Literal(who.variant),
 			document.Escape(who.version), document.Escape(who.kernel), document.Escape(who.process)}})
@@ -67,7 +68,7 @@ func (b *Builder) contenders(c analysis.Contest) document.Table {
 
 // means is the table of the geometric means of all groups against all libraries.
 func (b *Builder) means(c analysis.Contest) document.Table {
-	names := analysis.PeersOf(c.Matches)
+	names := c.PeersOf(c.Matches)
 	t := document.Table{
 		ID: "table-means" + c.Suffix, Caption: b.Say("means.caption"),
 		Columns: b.Columns("shapes"), Command: b.Rerun(c.View, analysis.MatchRows(c.Matches)),

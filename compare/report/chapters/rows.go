@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"gemm"
 	"gemm/compare"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/document"
@@ -26,7 +27,7 @@ func (b *Builder) Busy(r compare.Record) document.Text {
 	switch {
 	case analysis.ByGPU(r):
 		return b.Say("answer.gpu")
-	case analysis.Family(r.Variant) == analysis.OnRanks || r.Variant == analysis.ScaLAPACK:
+	case analysis.Family(r.Variant) == analysis.OnRanks || analysis.Of(r).Location == gemm.OnRanks:
 		ranks := b.Count("answer.ranks", analysis.OverRanks.Count(r))
 		if helpers, ok := r.Resolved["helpers"].(int); ok && helpers > 0 {
 			ranks = b.Say("answer.helpers", text.Args{"Ranks": ranks, "Helpers": helpers})

@@ -15,7 +15,7 @@ import (
 func answerDrawings(d drawn, add adder) {
 	typ := d.MainType()
 	a := d.Answer(typ)
-	ch, ok := waterfall(a)
+	ch, ok := d.waterfall(a)
 	add("waterfall-"+typ, "drawing.waterfall", ch, ok, text.Args{"Type": typ, "Size": a.Main})
 	curve, ok := d.families(a)
 	add("families-"+typ, "drawing.families", curve, ok, text.Args{"Type": typ})
@@ -23,10 +23,10 @@ func answerDrawings(d drawn, add adder) {
 
 // waterfall shows the steps of an answer, and below them how many times as fast as the textbook loops
 // each kernel of the user is.
-func waterfall(a analysis.Answer) (chart.Waterfall, bool) {
+func (d drawn) waterfall(a analysis.Answer) (chart.Waterfall, bool) {
 	ch := chart.Waterfall{
 		Title:  fmt.Sprintf("%s, n = %d: from the textbook loops to the fastest variant", a.Type, a.Main),
-		XLabel: "times as fast as " + analysis.Baseline + " (logarithmic)",
+		XLabel: "times as fast as " + d.First(analysis.Serial) + " (logarithmic)",
 	}
 	before := 1.0
 	for _, s := range a.Steps(a.Main) {
@@ -36,9 +36,9 @@ func waterfall(a analysis.Answer) (chart.Waterfall, bool) {
 		ch.Stages = append(ch.Stages, chart.Stage{Label: s.Row.Variant, Before: before, After: s.Total})
 		before = s.Total
 	}
-	naive, _ := a.Of(analysis.Baseline, a.Main)
+	naive, _ := a.Textbook(a.Main)
 	for _, c := range a.Champions(a.Main) {
-		if analysis.Brought(c.Variant) && len(ch.Stages) > 0 {
+		if analysis.Brought(c.Record) && len(ch.Stages) > 0 {
 			ch.Stages = append(ch.Stages, chart.Stage{Label: c.Variant, Before: 1,
 				After: analysis.Whole(naive) / analysis.Whole(c.Record), Apart: true})
 		}
@@ -61,19 +61,19 @@ func (d drawn) families(a analysis.Answer) (chart.Curve, bool) {
 		look := chart.LookOf(place)
 		c.add(label, look, measured(r, float64(r.N), rate(r)))
 	}
-	for place, family := range []string{analysis.Baseline, analysis.Serial, analysis.Parallel, analysis.OnRanks,
-		analysis.OnGPU} {
-		for _, n := range a.AllSizes(analysis.Family(family)) {
-			best := func(n int) (compare.Record, bool) { return a.Best(family, n) }
-			label := family + ", best"
-			if family == analysis.Baseline {
-				best, label = func(n int) (compare.Record, bool) { return a.Of(analysis.Baseline, n) }, analysis.Baseline
-			}
-			if r, ok := best(n); ok {
+	for _, n := range a.AllSizes(analysis.Serial) {
+		if r, ok := a.Textbook(n); ok {
+			threads = max(threads, r.Threads)
+			put(r.Variant, 0, r)
+		}
+	}
+	for i, family := range []string{analysis.Serial, analysis.Parallel, analysis.OnRanks, analysis.OnGPU} {
+		for _, n := range a.AllSizes(family) {
+			if r, ok := a.Best(family, n); ok {
 				if !analysis.ByGPU(r) {
 					threads = max(threads, r.Threads)
 				}
-				put(label, place, r)
+				put(family+", best", 1+i, r)
 			}
 		}
 	}
@@ -86,7 +86,7 @@ func (d drawn) families(a analysis.Answer) (chart.Curve, bool) {
 	}
 	for _, n := range a.AllSizes(analysis.User) {
 		for _, champion := range a.Champions(n) {
-			if r := champion.Record; analysis.Brought(r.Variant) {
+			if r := champion.Record; analysis.Brought(r) {
 				if !analysis.ByGPU(r) {
 					threads = max(threads, r.Threads)
 				}

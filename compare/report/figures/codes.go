@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/plot/vg"
 
+	"gemm"
 	"gemm/compare"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/chart"
@@ -21,18 +22,27 @@ func Codes(width int) string {
 }
 
 // lookOfCoder returns the look of a coder. The library has the colour of limits.
-func lookOfCoder(c analysis.Coder) chart.Look {
-	if c.Variant == analysis.ReedSolomon {
+func (d drawn) lookOfCoder(c analysis.Coder) chart.Look {
+	if d.Variant(c.Variant).Role == gemm.Library {
 		look := chart.Look{Color: chart.Ink, Marker: chart.OpenDiamond}
 		if c.Threads > 1 {
 			look.Dashes = []vg.Length{5, 2}
 		}
 		return look
 	}
-	if i := slices.Index(analysis.CodeVariants, c.Variant); i >= 0 {
+	of := func(production bool) []string {
+		return d.Named(func(v compare.Variant) bool {
+			return v.Role.Ours() && (v.Role == gemm.Production) == production && v.Location != gemm.OnRanks &&
+				slices.Contains(v.Types, "gf256")
+		})
+	}
+	rungs := of(false)
+	slices.Reverse(rungs) // the last one is the fastest
+	all := append(of(true), rungs...)
+	if i := slices.Index(all, c.Variant); i >= 0 {
 		return chart.LookOf(i)
 	}
-	return chart.LookOf(len(analysis.CodeVariants))
+	return chart.LookOf(len(all))
 }
 
 // codeCurves is the data rate of each coder on one thread, on the most threads, and on GPUs, at the
@@ -61,7 +71,7 @@ func (d drawn) codeCurves(rows []compare.Record, place func(compare.Record) floa
 			label += fmt.Sprintf(", %d threads", who.Threads)
 		}
 		if len(places[who]) >= 2 {
-			c.add(label, lookOfCoder(who), measured(r, place(r), float64(r.DataGBps)))
+			c.add(label, d.lookOfCoder(who), measured(r, place(r), float64(r.DataGBps)))
 		}
 	}
 	// Of each place once.

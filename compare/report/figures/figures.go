@@ -13,6 +13,7 @@ import (
 
 	"gonum.org/v1/plot/vg"
 
+	"gemm"
 	"gemm/compare"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/chart"
@@ -96,7 +97,7 @@ func Titled(doc compare.Document, s *text.Speaker) []chart.Drawing {
 		}
 		for _, typ := range floats {
 			ch, ok := d.crossover(typ)
-			add("strassen-crossover-"+typ, "drawing.crossover", ch, ok, text.Args{"Type": typ, "Packed": analysis.Packed})
+			add("strassen-crossover-"+typ, "drawing.crossover", ch, ok, text.Args{"Type": typ, "Packed": d.packed()})
 		}
 		for _, typ := range floats {
 			ch, ok := d.roofline(typ)
@@ -226,7 +227,7 @@ func (d drawn) rates(fam, typ string) (chart.Curve, bool) {
 			if p := r.Params.String(); !slices.Contains(sets[r.Variant], p) {
 				sets[r.Variant] = append(sets[r.Variant], p)
 			}
-		case r.Variant == analysis.Packed:
+		case r.Variant == d.packed():
 			yard = append(yard, r)
 		}
 	}
@@ -253,7 +254,7 @@ func (d drawn) rates(fam, typ string) (chart.Curve, bool) {
 		c.add(label, look, at(r))
 	}
 	for _, r := range yard {
-		c.add(analysis.Packed, chart.Look{Color: chart.Mid, Dashes: []vg.Length{2, 2}}, at(r))
+		c.add(d.packed(), chart.Look{Color: chart.Mid, Dashes: []vg.Length{2, 2}}, at(r))
 	}
 	sizes := c.places()
 	curve := chart.Curve{
@@ -276,7 +277,7 @@ func (d drawn) packedFor(r compare.Record) (compare.Record, bool) {
 	var found compare.Record
 	best := 0
 	for _, p := range d.rows {
-		if p.Variant != analysis.Packed || p.Type != r.Type || p.N != r.N {
+		if p.Variant != d.packed() || p.Type != r.Type || p.N != r.N {
 			continue
 		}
 		rank := 0
@@ -295,19 +296,23 @@ func (d drawn) packedFor(r compare.Record) (compare.Record, bool) {
 	return found, best > 0
 }
 
+// packed is the serial variant that users choose, which others are compared with.
+func (d drawn) packed() string { return d.Production(analysis.Serial) }
+
 // crossover is the speed of Strassen's and Winograd's algorithms relative to packed over n: of the
 // ladder, and with the best cut-off of the sweep.
 func (d drawn) crossover(typ string) (chart.Curve, bool) {
 	var c collection
 	best := make(map[string]chart.Point)
-	for _, variant := range analysis.FastVariants {
+	fast := d.Named(func(v compare.Variant) bool { return v.Class == gemm.Fast && v.Family() == analysis.Serial })
+	for _, variant := range fast {
 		for _, r := range d.of(compare.MainLadder, typ) {
 			if base, ok := d.packedFor(r); ok && r.Variant == variant {
 				c.add(analysis.Algorithm(variant), d.looks[variant], relative(r, base, float64(r.N)))
 			}
 		}
 	}
-	for _, variant := range analysis.FastVariants {
+	for _, variant := range fast {
 		clear(best)
 		for _, r := range d.of(compare.CutoffSweep, typ) {
 			if base, ok := d.packedFor(r); ok && r.Variant == variant {
@@ -323,11 +328,11 @@ func (d drawn) crossover(typ string) (chart.Curve, bool) {
 			c.add(analysis.Algorithm(variant)+", best cut-off", look, best[key])
 		}
 	}
-	return overPacked(typ, "n (matrices are n×n)", c)
+	return d.overPacked(typ, "n (matrices are n×n)", c)
 }
 
 // overPacked returns the curve of speeds relative to packed.
-func overPacked(title, xLabel string, c collection) (chart.Curve, bool) {
+func (d drawn) overPacked(title, xLabel string, c collection) (chart.Curve, bool) {
 	lo, hi := math.Inf(1), 0.0
 	for _, s := range c {
 		for _, pt := range s.Points {
@@ -336,9 +341,9 @@ func overPacked(title, xLabel string, c collection) (chart.Curve, bool) {
 	}
 	sizes := c.places()
 	return chart.Curve{
-		Title: title, XLabel: xLabel, YLabel: "speed relative to " + analysis.Packed,
+		Title: title, XLabel: xLabel, YLabel: "speed relative to " + d.packed(),
 		Sizes: sizes, LogY: hi > 10*lo, Series: c,
-		Limit: chart.Limit{Level: 1, Label: analysis.Packed},
+		Limit: chart.Limit{Level: 1, Label: d.packed()},
 	}, len(sizes) >= 2
 }
 
@@ -354,7 +359,7 @@ func (d drawn) roofline(typ string) (chart.Curve, bool) {
 			continue
 		}
 		label, look := analysis.Algorithm(variant), d.looks[variant]
-		if analysis.Family(variant) != analysis.Family(analysis.Baseline) {
+		if analysis.Family(variant) != analysis.Serial {
 			label, look.Color = variant, chart.Ink
 		}
 		sizes[r.N] = true

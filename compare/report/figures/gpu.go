@@ -18,7 +18,7 @@ import (
 // is read against.
 func (d drawn) look(variant string) chart.Look {
 	look := d.looks[variant]
-	if analysis.Vendor(variant) {
+	if analysis.Vendor(d.Variant(variant)) {
 		look.Color, look.Dashes = chart.Ink, []vg.Length{5, 2}
 	}
 	return look

@@ -15,20 +15,20 @@ import (
 // contestDrawings adds the figures of interleaved measurements with libraries.
 func contestDrawings(d drawn, add adder) {
 	for _, g := range analysis.NewContest(d.View).Groups() {
-		ch, ok := rateCurve(g)
+		ch, ok := d.rateCurve(g)
 		add(g.Figure(), "drawing.contest", ch, ok, text.Args{"Group": ch.Title})
 	}
 }
 
 // rateCurve is the speed of all contenders over n, up to the ceiling: of cubes at two
 // sizes or more.
-func rateCurve(g analysis.Group) (chart.Curve, bool) {
+func (d drawn) rateCurve(g analysis.Group) (chart.Curve, bool) {
 	busy := onThreads(g.Threads)
 	var c collection
 	var ceilings []float64
 	own := g.Own()
-	look := func(variant string) chart.Look { return chart.LookOf(max(analysis.Rank(variant)-1, 0)) }
-	for _, variant := range append([]string{own}, analysis.PeersOf(g.Matches)...) {
+	look := func(variant string) chart.Look { return chart.LookOf(max(d.Order(variant)-1, 0)) }
+	for _, variant := range append([]string{own}, d.PeersOf(g.Matches)...) {
 		for _, m := range g.Matches {
 			if r, ok := m.Row(variant); ok && r.Speed() && r.Median > 0 && m.Cube() {
 				c.add(variant, look(variant), measured(r, float64(r.N), float64(r.Gflops)))

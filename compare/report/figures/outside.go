@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/plot/vg"
 
+	"gemm"
 	"gemm/compare"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/analysis/coursework"
@@ -29,14 +30,24 @@ func outsideDrawings(d drawn, add adder) {
 	}
 }
 
-// bySize are the loops of the figure over n: those of the 2024 report in Go, then in C. Loops of one colour
-// are the same loop.
-var bySize = []struct {
-	variant string
-	color   int
-}{
-	{analysis.Baseline, 0}, {analysis.IKJ, 1}, {"serial/unrolled", 2}, {"serial/hinted", 3}, {"serial/divide", 4},
-	{"serial/strassen", 5}, {analysis.CNaive, 0}, {analysis.CRestrict, 6}, {analysis.CIKJ, 1},
+// bySize returns the loops of the figure over n in its order, those of the 2024 report in Go, then in C, and the colour
+// of each. Loops of one colour are the same loop.
+func (d drawn) bySize() (variants []string, colors map[string]int) {
+	colors = map[string]int{}
+	next := 0
+	for _, v := range d.Variants {
+		if !v.Plays(gemm.ReportLoops) && (v.Role != gemm.Program || v.Loop.Order == "") {
+			continue
+		}
+		variants = append(variants, v.Name)
+		if color, ok := colors[v.Parent]; ok && v.Role == gemm.Program && d.Variant(v.Parent).Role.Ours() {
+			colors[v.Name] = color
+			continue
+		}
+		colors[v.Name] = next
+		next++
+	}
+	return variants, colors
 }
 
 // loops is the speed over n of textbook variants in Go, and of the loops in C by the options of their
@@ -46,24 +57,26 @@ func (d drawn) loops(typ string) (chart.Curve, bool) {
 	rows := slices.Concat(d.of(compare.CompilerOptions, typ), d.of(compare.MainLadder, typ))
 	rows = slices.DeleteFunc(rows, func(r compare.Record) bool { return r.Build != "" })
 	programs := slices.DeleteFunc(slices.Clone(rows),
-		func(r compare.Record) bool { return !analysis.Program(r.Variant) })
+		func(r compare.Record) bool { return !analysis.Program(r) })
 	sizes := analysis.Distinct(programs, func(r compare.Record) int { return r.N })
 	if len(sizes) < 2 {
 		return chart.Curve{}, false
 	}
 	options := slices.Sorted(slices.Values(analysis.Distinct(programs, analysis.OptionsOf)))
 	var c collection
-	for _, loop := range bySize {
+	variants, colors := d.bySize()
+	for _, variant := range variants {
 		own := slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool {
-			return r.Variant != loop.variant || r.N < slices.Min(sizes) || r.N > slices.Max(sizes)
+			return r.Variant != variant || r.N < slices.Min(sizes) || r.N > slices.Max(sizes)
 		})
 		slices.SortStableFunc(own, func(x, y compare.Record) int {
 			return cmp.Compare(analysis.OptionsOf(x), analysis.OptionsOf(y))
 		})
 		seen := map[string]bool{}
 		for _, r := range own {
-			label, look := "Go "+analysis.Algorithm(r.Variant), chart.Look{Color: chart.Palette[loop.color]}
-			if analysis.Program(r.Variant) {
+			label := "Go " + analysis.Algorithm(r.Variant)
+			look := chart.Look{Color: chart.Palette[colors[variant]%len(chart.Palette)]}
+			if analysis.Program(r) {
 				i := slices.Index(options, analysis.OptionsOf(r))
 				label = "C " + strings.TrimPrefix(analysis.Algorithm(r.Variant), "c-") + " " + brief(options, i)
 				look.Marker = []chart.Marker{chart.OpenSquare, chart.OpenDiamond, chart.Ring}[i%3]

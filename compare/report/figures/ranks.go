@@ -13,9 +13,9 @@ import (
 // block of bars for each size, with a group for each number of ranks.
 func (d drawn) distributionColumns(typ string) (chart.Columns, bool) {
 	all := d.Distributions(typ)
-	out := chart.Columns{Title: typ + ": " + analysis.Baseline + " on each rank", XLabel: "ranks, by size",
+	out := chart.Columns{Title: typ + ": " + d.First(analysis.Serial) + " on each rank", XLabel: "ranks, by size",
 		YLabel: "time, ms"}
-	for i, variant := range analysis.DistributionVariants {
+	for i, variant := range d.Ways() {
 		out.Names, out.Colors = append(out.Names, analysis.Algorithm(variant)), append(out.Colors, chart.Palette[i])
 	}
 	for i, x := range all {

@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/plot/vg"
 
+	"gemm"
 	"gemm/compare"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/chart"
@@ -71,7 +72,8 @@ func (d drawn) times(typ string) (chart.Columns, bool) {
 	c, ok := d.Collapsed(typ)
 	sizes := c.Sizes[max(0, len(c.Sizes)-len(chart.Palette)):]
 	out := chart.Columns{XLabel: "threads, by schedule", YLabel: "time, ms", Colors: chart.Palette}
-	out.Title = analysis.CollapseAtomic + ", " + typ
+	kernel := d.Playing(gemm.ReportKernel)
+	out.Title = kernel + ", " + typ
 	if c.Chunk > 0 {
 		out.Title += fmt.Sprintf(", chunk %d", c.Chunk)
 	}
@@ -84,10 +86,10 @@ func (d drawn) times(typ string) (chart.Columns, bool) {
 			g := chart.ColumnGroup{Label: fmt.Sprint(threads)}
 			for _, n := range sizes {
 				var column chart.Column
-				if r, ok := c.Of(analysis.CollapseAtomic, schedule, threads, n); ok {
+				if r, ok := c.Of(kernel, schedule, threads, n); ok {
 					column.Value = 1e3 * float64(r.Median)
 				}
-				if r, ok := c.Of(analysis.OpenMPCollapse, schedule, threads, n); ok {
+				if r, ok := c.Of(d.Twin(kernel), schedule, threads, n); ok {
 					column.Mark, out.Mark = 1e3*float64(r.Median), "OpenMP"
 				}
 				g.Columns = append(g.Columns, column)
@@ -112,8 +114,8 @@ func (d drawn) chunkRows(schedule, typ string) []compare.Record {
 			}
 		}
 	}
-	if rows[analysis.CollapseAtomic] != nil {
-		variant = analysis.CollapseAtomic
+	if kernel := d.Playing(gemm.ReportKernel); rows[kernel] != nil {
+		variant = kernel
 	}
 	if variant == "" {
 		return nil
@@ -159,7 +161,7 @@ func (d drawn) chunkCurves(schedule, typ string) (chart.Curve, bool) {
 		}
 		c.add(label, looks[r.Threads], at(r))
 	}
-	if variant == analysis.CollapseAtomic {
+	if variant == d.Playing(gemm.ReportKernel) {
 		for _, r := range d.openMPRows(size, schedule, typ) {
 			look, ok := looks[r.Threads]
 			if ok && (unset || analysis.ChunkOf(r.Params) > 0) {
@@ -185,7 +187,7 @@ func (d drawn) chunkCurves(schedule, typ string) (chart.Curve, bool) {
 // openMPRows are the rows of the OpenMP program on a problem under a schedule.
 func (d drawn) openMPRows(size analysis.Problem, schedule, typ string) []compare.Record {
 	return analysis.Timed(d.Pick(func(r compare.Record) bool {
-		return r.Variant == analysis.OpenMPCollapse && r.Experiment == compare.OpenMPLoops && r.Type == typ &&
+		return r.Variant == d.Twin(d.Playing(gemm.ReportKernel)) && r.Experiment == compare.OpenMPLoops && r.Type == typ &&
 			r.Params["schedule"] == schedule && analysis.OpenMPProblem(r) == size
 	}))
 }

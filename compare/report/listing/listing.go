@@ -1,5 +1,4 @@
-// Package listing has what reports show of the suite's own sources: algorithms as pseudo-code, and
-// functions word for word.
+// Package listing has what reports show of the suite's own sources: functions, word for word.
 package listing
 
 import (
@@ -7,13 +6,6 @@ import (
 	"io/fs"
 	"strings"
 )
-
-// Algorithm is the pseudo-code of a variant.
-type Algorithm struct {
-	Variant string
-	Type    string // the element type whose algorithm it is; empty: all
-	Text    string
-}
 
 // Excerpt is a part of a source file.
 type Excerpt struct {

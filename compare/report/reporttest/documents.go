@@ -6,6 +6,7 @@ import (
 	"gemm"
 	"gemm/compare"
 	"gemm/cuda/usage"
+	"gemm/internal/catalog"
 	"gemm/mpi/account"
 )
 
@@ -30,7 +31,7 @@ func Planted(rows ...compare.Record) compare.Document {
 			Libraries: map[string]string{"gonum.org/v1/gonum": "v0.17.0"},
 		}},
 		Records: rows,
-	}
+	}.Declared(catalog.Variants())
 }
 
 // Many returns rows on a host of 16 processors, and the ladder with them.

@@ -5,12 +5,29 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
+	"sync"
 
 	"gemm"
 	"gemm/compare"
 	"gemm/cuda/usage"
+	"gemm/internal/catalog"
 	"gemm/mpi/account"
 )
+
+// Variants returns what documents say of all variants of the suite.
+var Variants = sync.OnceValue(func() []compare.Variant {
+	return compare.Document{}.Declared(catalog.Variants()).Variants
+})
+
+// Variant returns what they say of one; nil of one that the suite does not have.
+func Variant(variant string) *compare.Variant {
+	all := Variants()
+	if i := slices.IndexFunc(all, func(v compare.Variant) bool { return v.Name == variant }); i >= 0 {
+		return &all[i]
+	}
+	return nil
+}
 
 // Row returns an ok row of an n×n×n product with 20 samples, all within 0.1 % of
 // the given seconds: rows whose times differ by more are distinguishable.
@@ -24,6 +41,7 @@ func Row(variant string, n int, seconds float64, change ...func(*compare.Record)
 		Status: compare.OK, Inner: 1, Unit: "GFLOP/s", Rate: compare.None(), DataGBps: compare.None(),
 		Residual: 1e-16, Bound: 1e-14, BoundKind: gemm.Componentwise,
 	}
+	r.Of = Variant(variant)
 	Sampled(20, seconds)(&r)
 	r.PercentPeak = r.Gflops / 40 * 100
 	work := 2 * math.Pow(float64(n), 3)

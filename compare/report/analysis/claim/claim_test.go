@@ -69,7 +69,7 @@ func judged(samples int, first, second []float64) Cases {
 			return reporttest.Row(variant, 128, seconds, reporttest.OnRanks(compare.StrongScaling, 2<<i),
 				reporttest.Turn("t"), reporttest.Sampled(samples, seconds))
 		}
-		a, b := row(analysis.P2PRows, first[i]), row(analysis.ScatterRows, second[i])
+		a, b := row("mpi/p2p-rows", first[i]), row("mpi/scatter-rows", second[i])
 		x := analysis.Versus(a, b)
 		c.Add(Faster.Judge(x.Lo, x.Hi), PlaceOf(a))
 	}
@@ -112,8 +112,8 @@ func TestVerdictsOfRecords(t *testing.T) {
 }
 
 func TestPlaces(t *testing.T) {
-	small := analysis.Alone(reporttest.Row(analysis.P2PRows, 128, 1))
-	large := analysis.Alone(reporttest.Row(analysis.P2PRows, 1024, 1))
+	small := analysis.Alone(reporttest.Row("mpi/p2p-rows", 128, 1))
+	large := analysis.Alone(reporttest.Row("mpi/p2p-rows", 1024, 1))
 	c := Cases{}
 	for _, p := range []Place{{large, 16}, {small, 4}, {small, 2}, {small, 4}} {
 		c.Add(Opposite, p)

@@ -2,8 +2,8 @@ package coursework
 
 import (
 	"fmt"
-	"slices"
 
+	"gemm"
 	"gemm/compare"
 	"gemm/compare/report/analysis"
 )
@@ -12,17 +12,14 @@ import (
 // B in shared memory), wide (the same, copied by up to 16 bytes), engine (the same,
 // brought by the copy engine) or library.
 func Access(r compare.Record) string {
-	switch name := analysis.Algorithm(r.Variant); {
-	case !analysis.Ours(r):
+	if !analysis.Ours(r) {
 		return "library"
-	case name == "naive" && r.Type == "f32": // whose warps go down the rows of C
-		return "uncoalesced"
-	case analysis.Unshared(r):
-		return "coalesced"
-	case analysis.Copies(r):
-		return "wide"
-	case analysis.Engined(r):
-		return "engine"
+	}
+	switch fetch := analysis.Of(r).Fetch[r.Type]; fetch {
+	case gemm.Uncoalesced, gemm.Coalesced, gemm.Wide, gemm.Engine:
+		return string(fetch)
+	case gemm.Producer:
+		return string(gemm.Engine)
 	}
 	return "shared"
 }
@@ -39,8 +36,7 @@ func Elements(r compare.Record) int {
 		return 0
 	}
 	threads := r.GPU.Threads
-	together := []string{"tf32-wgmma", "wgmma"} // all of whose threads compute
-	if analysis.Engined(r) && !slices.Contains(together, analysis.Algorithm(r.Variant)) && threads > producers {
+	if analysis.Of(r).Fetch[r.Type] == gemm.Producer && threads > producers {
 		threads -= producers
 	}
 	return bm * bn / threads

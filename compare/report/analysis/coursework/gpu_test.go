@@ -5,6 +5,7 @@ import (
 
 	"gemm"
 	"gemm/compare"
+	"gemm/compare/report/reporttest"
 	"gemm/cuda/usage"
 )
 
@@ -22,7 +23,7 @@ func TestElements(t *testing.T) {
 		{"cuda/f16x3", "128x128x64", 384, 64, "engine"},
 		{"cuda/smem", "", 1024, 0, "shared"},
 	} {
-		r := compare.Record{}
+		r := compare.Record{Of: reporttest.Variant(test.variant)}
 		r.Variant, r.Type, r.Resolved = test.variant, "f32", gemm.Params{"tile": test.tile}
 		r.GPU = &usage.Device{Threads: test.threads}
 		if got := Elements(r); got != test.want {

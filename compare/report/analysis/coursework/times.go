@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"gemm"
 	"gemm/compare"
 	"gemm/compare/report/analysis"
 )
@@ -50,19 +51,16 @@ func (t Times) Rows() []compare.Record {
 // compares.
 func ByRanks(v *analysis.View, typ string) (Times, bool) {
 	return timesOf(v, analysis.OverRanks, v.Pick(func(r compare.Record) bool {
-		return r.Type == typ && r.Experiment == compare.StrongScaling && slices.Contains(overRanks, r.Variant)
+		return r.Type == typ && r.Experiment == compare.StrongScaling && slices.Contains(v.Ways(), r.Variant)
 	}))
 }
-
-// overRanks are in the order of the table.
-var overRanks = []string{analysis.P2PRows, analysis.ScatterRows, analysis.ScatterBlocks}
 
 // ByThreads returns the times of strong scaling on threads by schedule, of the loop whose outermost
 // index is divided.
 func ByThreads(v *analysis.View, typ string) (Times, bool) {
 	return timesOf(v, analysis.OverThreads, v.Pick(func(r compare.Record) bool {
 		_, scheduled := r.Params["schedule"]
-		return r.Type == typ && r.Experiment == compare.StrongScaling && r.Variant == analysis.Rows && scheduled
+		return r.Type == typ && r.Experiment == compare.StrongScaling && r.Variant == v.Playing(gemm.ReportOuter) && scheduled
 	}))
 }
 
@@ -93,7 +91,7 @@ func timesOf(v *analysis.View, a analysis.Axis, rows []compare.Record) (Times, b
 	slices.Sort(t.Sizes)
 	t.Sizes = slices.Compact(t.Sizes)
 	slices.SortStableFunc(t.Lines, func(x, y Line) int {
-		return cmp.Or(cmp.Compare(slices.Index(overRanks, x.Variant), slices.Index(overRanks, y.Variant)),
+		return cmp.Or(cmp.Compare(slices.Index(v.Ways(), x.Variant), slices.Index(v.Ways(), y.Variant)),
 			cmp.Compare(schedule(x), schedule(y)), strings.Compare(x.Set, y.Set), cmp.Compare(x.Count, y.Count))
 	})
 	locals := analysis.Distinct(analysis.Timed(rows), func(r compare.Record) string {

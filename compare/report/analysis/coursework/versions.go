@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"gemm"
 	"gemm/compare"
 	"gemm/compare/report/analysis"
 )
@@ -33,16 +34,38 @@ type Versions struct {
 // leastVersions is the number of versions from which there is a table.
 const leastVersions = 3
 
-// The versions in the order of the table: on one thread, and then on the threads of the host. Programs in
-// C stand next to the same loops in Go, libraries of others behind what they are compared with. The
-// fastest variants on ranks and on a GPU follow.
-var (
-	onOne = []string{analysis.InPython, analysis.Baseline, analysis.CNaive, analysis.Serial + "/unrolled", analysis.IKJ,
-		analysis.CIKJ, analysis.Hinted, analysis.Blocked, analysis.Packed, numPy, analysis.OpenBLAS}
-	onAll = []string{analysis.Rows, analysis.ParallelPacked, numPy, analysis.OpenBLAS}
-)
-
-const numPy = analysis.Reference + "/numpy"
+// versions returns the variants that courses go through in the order of the table: on one thread, and then on the
+// threads of the host. Loops in Python come first, and then ours: those that read B down its columns, along its rows
+// and in blocks. Programs in C stand next to the same loops in Go, libraries of others last.
+func versions(v *analysis.View) (onOne, onAll []compare.Variant) {
+	var programs, libraries []compare.Variant
+	for _, of := range v.Variants {
+		switch threaded := of.Family() == analysis.Parallel; {
+		case !of.Plays(gemm.Course) || of.Location != gemm.InProcess:
+		case of.Role == gemm.Library:
+			libraries = append(libraries, of)
+		case of.Role == gemm.Program && of.Parent != "":
+			programs = append(programs, of)
+		case threaded:
+			onAll = append(onAll, of)
+		default:
+			onOne = append(onOne, of)
+		}
+	}
+	order := []gemm.Walk{"", gemm.Columns, gemm.Rows, gemm.Blocks}
+	slices.SortStableFunc(onOne, func(x, y compare.Variant) int {
+		return cmp.Compare(slices.Index(order, x.Loop.Walk), slices.Index(order, y.Loop.Walk))
+	})
+	for _, p := range programs {
+		i := slices.IndexFunc(onOne, func(of compare.Variant) bool { return of.Name == p.Parent })
+		onOne = slices.Insert(onOne, i+1, p)
+	}
+	// Products alone go before the whole of BLAS's operation.
+	slices.SortStableFunc(libraries, func(x, y compare.Variant) int {
+		return cmp.Compare(x.Can&gemm.Gemms, y.Can&gemm.Gemms)
+	})
+	return append(onOne, libraries...), append(onAll, libraries...)
+}
 
 // VersionsOf returns the versions of a type on a host: at the largest size that the textbook loops and
 // the most families were timed at. It reports false if there are fewer than three, or no textbook loops.
@@ -53,23 +76,24 @@ func VersionsOf(v *analysis.View, typ string) (Versions, bool) {
 			slices.Contains(ofVersions, r.Experiment)
 	})
 	at := slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return r.N != t.N })
-	for _, name := range onOne {
-		t.addSerial(at, rows, name)
+	onOne, onAll := versions(v)
+	for _, of := range onOne {
+		t.addSerial(at, rows, of)
 	}
-	for _, name := range onAll {
+	for _, of := range onAll {
 		t.addFastest(v, at, func(r compare.Record) bool {
-			return r.Variant == name && (r.Threads > 1 || !analysis.Foreign(name)) && r.Experiment == compare.MainLadder
+			return r.Variant == of.Name && (r.Threads > 1 || of.Role.Ours()) && r.Experiment == compare.MainLadder
 		})
 	}
 	t.addFastest(v, at, func(r compare.Record) bool {
-		return slices.Contains(analysis.RootVariants, r.Variant) && analysis.OverRanks.Count(r) > 1
+		return analysis.Of(r).Location == gemm.OnRanks && analysis.Of(r).Plays(gemm.Course) && analysis.OverRanks.Count(r) > 1
 	})
 	t.addFastest(v, at, func(r compare.Record) bool {
 		return analysis.ByGPU(r) && analysis.Ours(r) && analysis.Exact(r) && r.Experiment == compare.MainLadder
 	})
 	for _, r := range rows {
-		planned := r.N == t.N && slices.Contains(slices.Concat(onOne, onAll, analysis.RootVariants), r.Variant) ||
-			r.N == t.N && analysis.ByGPU(r) || r.Variant == analysis.InPython
+		of := analysis.Of(r)
+		planned := r.N == t.N && (of.Plays(gemm.Course) || analysis.ByGPU(r)) || of.Class == gemm.Interpreted
 		if planned && !r.Speed() {
 			t.Untimed = append(t.Untimed, r)
 		}
@@ -84,7 +108,7 @@ func VersionsOf(v *analysis.View, typ string) (Versions, bool) {
 			t.Apart = append(t.Apart, *row)
 		}
 	}
-	textbook := slices.ContainsFunc(t.Rows, func(r Version) bool { return r.Variant == analysis.Baseline })
+	textbook := slices.ContainsFunc(t.Rows, func(r Version) bool { return analysis.Textbook(r.Record) })
 	return t, textbook && len(t.Rows) >= leastVersions
 }
 
@@ -96,11 +120,11 @@ var ofVersions = []compare.Experiment{compare.MainLadder, compare.StrongScaling,
 // addSerial adds the rows of a variant on one thread: of a program in C one for each set of options, of
 // others that of the ladder. at has the rows of the size of the table, rows those of all sizes: the loops in
 // Python are timed at a size of their own.
-func (t *Versions) addSerial(at, rows []compare.Record, name string) {
-	compiled := analysis.Program(name) && name != analysis.InPython
+func (t *Versions) addSerial(at, rows []compare.Record, v compare.Variant) {
+	compiled := v.Role == gemm.Program && v.Class != gemm.Interpreted
 	of := func(rows []compare.Record) []compare.Record {
 		return analysis.Timed(slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool {
-			return r.Variant != name || r.Threads > 1 || !compiled && r.Experiment != compare.MainLadder
+			return r.Variant != v.Name || r.Threads > 1 || !compiled && r.Experiment != compare.MainLadder
 		}))
 	}
 	own := of(at)
@@ -108,7 +132,7 @@ func (t *Versions) addSerial(at, rows []compare.Record, name string) {
 	case compiled:
 		t.addPrograms(own)
 		return
-	case name == analysis.InPython && len(own) == 0:
+	case v.Class == gemm.Interpreted && len(own) == 0:
 		own = of(rows)
 		slices.SortStableFunc(own, func(x, y compare.Record) int { return cmp.Compare(y.N, x.N) })
 	}

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"slices"
 
+	"gemm"
 	"gemm/compare"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/analysis/claim"
@@ -13,27 +14,19 @@ import (
 
 // Step is a version of the lab, and the time that the lab gives for it over the time of cuBLAS in the same run.
 type Step struct {
-	Key     string
-	Variant string
-	Ratio   float64
+	Key   string
+	Part  gemm.Part // that a variant plays
+	Ratio float64
 }
 
 // Steps are the versions of the lab in its order. The first three ran on a GeForce RTX 2080 Ti, and the last, which
 // needs tensor cores for float64, on an A100.
 var Steps = []Step{
-	{"packed", global, 13634.3 / 11508.2},
-	{"shared", inShared, 17235.6 / 11489.1},
-	{"transposed", transposed, 11333.5 / 11484.9},
-	{"tensor", tensor, 2127.59 / 899.045},
+	{"packed", gemm.LabPacked, 13634.3 / 11508.2},
+	{"shared", gemm.LabShared, 17235.6 / 11489.1},
+	{"transposed", gemm.LabTransposed, 11333.5 / 11484.9},
+	{"tensor", gemm.LabTensor, 2127.59 / 899.045},
 }
-
-// The rungs that do what the lab does, on packed blocks. No other rung is judged in place of one.
-const (
-	global     = "cuda/packed-global"
-	inShared   = "cuda/packed-smem"
-	transposed = "cuda/packed-conflictfree"
-	tensor     = "cuda/dmma-wmma"
-)
 
 // leastSize is the n from which products are not too short for the claims of the lab.
 const leastSize = 512
@@ -41,7 +34,7 @@ const leastSize = 512
 // Finding is a claim of the lab that Fast is faster than Slow.
 type Finding struct {
 	Key        string
-	Slow, Fast string
+	Slow, Fast gemm.Part
 	Claimed    claim.Range
 	Lab        float64 // the ratio of the times that the lab gives; 0: it gives none in one run
 }
@@ -49,11 +42,11 @@ type Finding struct {
 // Findings are the claims of the lab: shared memory alone slows the packed product down; with A transposed there,
 // it is faster than both; without tensor cores it is as fast as cuBLAS; with them it is not.
 var Findings = []Finding{
-	{"shared", inShared, global, claim.Faster, 17235.6 / 13634.3},
-	{"transposed", inShared, transposed, claim.Faster, 17235.6 / 11333.5},
-	{"overpacked", global, transposed, claim.Faster, 13634.3 / 11333.5},
-	{"cublas", transposed, analysis.CuBLAS, claim.Same, 11333.5 / 11484.9},
-	{"tensor", tensor, analysis.CuBLAS, claim.Times(2127.59/899.045, 2127.59/899.045), 2127.59 / 899.045},
+	{"shared", gemm.LabShared, gemm.LabPacked, claim.Faster, 17235.6 / 13634.3},
+	{"transposed", gemm.LabShared, gemm.LabTransposed, claim.Faster, 17235.6 / 11333.5},
+	{"overpacked", gemm.LabPacked, gemm.LabTransposed, claim.Faster, 13634.3 / 11333.5},
+	{"cublas", gemm.LabTransposed, gemm.LabLibrary, claim.Same, 11333.5 / 11484.9},
+	{"tensor", gemm.LabTensor, gemm.LabLibrary, claim.Times(2127.59/899.045, 2127.59/899.045), 2127.59 / 899.045},
 }
 
 // Measured is a comparison of the time of Slow with that of Fast at one size.
@@ -62,14 +55,15 @@ type Measured struct {
 	analysis.Comparison
 }
 
-// Compare returns the comparisons of two variants in float64 at all cubes where both were timed, interleaved, the
+// Compare returns the comparisons of the variants of two parts in float64 at all cubes where both were timed,
+// interleaved, the
 // smallest first.
-func Compare(v *analysis.View, slow, fast string) []Measured {
+func Compare(v *analysis.View, slow, fast gemm.Part) []Measured {
 	rows := v.Rungs("f64")
 	var out []Measured
 	for _, p := range analysis.Problems(rows) {
-		x, ok := analysis.At(rows, slow, p)
-		y, too := analysis.At(rows, fast, p)
+		x, ok := analysis.At(rows, v.Playing(slow), p)
+		y, too := analysis.At(rows, v.Playing(fast), p)
 		if ok && too && p.Cube() && p.N >= leastSize && analysis.InTurn(x, y) {
 			out = append(out, Measured{x, y, analysis.Contrast(x, y)})
 		}
@@ -91,7 +85,7 @@ func (f Finding) Judge(all []Measured) claim.Cases {
 func Sizes(v *analysis.View) []analysis.Problem {
 	var out []analysis.Problem
 	for _, s := range Steps {
-		for _, m := range Compare(v, s.Variant, analysis.CuBLAS) {
+		for _, m := range Compare(v, s.Part, gemm.LabLibrary) {
 			out = append(out, analysis.ProblemOf(m.Slow))
 		}
 	}

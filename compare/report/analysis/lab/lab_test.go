@@ -35,16 +35,16 @@ func TestFindings(t *testing.T) {
 			}
 		}
 	}
-	apart := viewOf(reporttest.Row("cuda/smem", 1024, 1, reporttest.Turn("a")),
-		reporttest.Row(analysis.CuBLAS, 1024, 1, reporttest.Turn("b")))
-	if got := Compare(apart, "cuda/smem", analysis.CuBLAS); len(got) != 0 {
+	apart := viewOf(reporttest.Row("cuda/packed-smem", 1024, 1, reporttest.Turn("a")),
+		reporttest.Row("cuda/cublas", 1024, 1, reporttest.Turn("b")))
+	if got := Compare(apart, gemm.LabShared, gemm.LabLibrary); len(got) != 0 {
 		t.Errorf("rows of different turns are compared: %v", got)
 	}
 }
 
 // TestNoStandIns checks that rungs that are like the lab's, and no more, decide nothing about it.
 func TestNoStandIns(t *testing.T) {
-	like := map[string]string{inShared: "cuda/smem", transposed: "cuda/conflictfree"}
+	like := map[string]string{"cuda/packed-smem": "cuda/smem", "cuda/packed-conflictfree": "cuda/conflictfree"}
 	v := viewOf(stepsMeasured(func(variant string) string { return cmp.Or(like[variant], variant) }, true)...)
 	for _, f := range Findings {
 		want := claim.Unmeasured
@@ -57,19 +57,22 @@ func TestNoStandIns(t *testing.T) {
 	}
 }
 
+// ofLab has the variants of the suite.
+var ofLab = analysis.View{Variants: reporttest.Variants()}
+
 // stepsMeasured returns rows of the steps and of cuBLAS, in turns, under the names that are given.
 func stepsMeasured(name func(variant string) string, reversed bool) []compare.Record {
 	var rows []compare.Record
 	for _, n := range []int{256, 512, 1024, 2048} {
 		seconds := math.Pow(float64(n)/1024, 3) / 100
 		turn := reporttest.Turn("cuda f64 " + gemm.Cube(n).String())
-		rows = append(rows, reporttest.Row(analysis.CuBLAS, n, seconds, turn))
+		rows = append(rows, reporttest.Row("cuda/cublas", n, seconds, turn))
 		for _, s := range Steps {
 			ratio := s.Ratio
 			if reversed {
 				ratio = 1 / ratio
 			}
-			rows = append(rows, reporttest.Row(name(s.Variant), n, seconds*ratio, turn))
+			rows = append(rows, reporttest.Row(name(ofLab.Playing(s.Part)), n, seconds*ratio, turn))
 		}
 	}
 	return rows

@@ -31,7 +31,7 @@ func Codes(base *chapters.Builder, v *analysis.View) []document.Section {
 func (b *builder) codesTable(v *analysis.View, all []compare.Record) (document.Section, bool) {
 	s := b.Of(v, "codes-table", "codes-table.title")
 	widths, rows := analysis.AtWidths(all)
-	b.codesLibrary(&s, all)
+	b.codesLibrary(&s, v, all)
 	command := b.Rerun(v, rows)
 	for _, width := range widths {
 		b.Figure(&s, v, figures.Codes(width), "fig.codes", command, text.Args{"Width": number.ByteSize(float64(width))})
@@ -91,11 +91,11 @@ func (b *builder) overLibrary(all []compare.Record, r compare.Record) (ratio, ve
 	var library compare.Record
 	for _, o := range all {
 		fits := max(o.Threads, 1) == max(r.Threads, 1) || analysis.ByGPU(r) && o.Threads >= library.Threads
-		if o.Variant == analysis.ReedSolomon && o.Speed() && analysis.Alone(o) == analysis.Alone(r) && fits {
+		if analysis.Rival(o) && o.Speed() && analysis.Alone(o) == analysis.Alone(r) && fits {
 			library = o
 		}
 	}
-	if r.Variant == analysis.ReedSolomon || !r.Speed() || !library.Speed() || library.Variant == "" {
+	if analysis.Rival(r) || !r.Speed() || !library.Speed() || library.Variant == "" {
 		return number.Absent, number.Absent
 	}
 	c := analysis.Versus(library, r)
@@ -122,7 +122,7 @@ func (b *builder) codePlaces(ps []analysis.Problem) document.Text {
 }
 
 // codesLibrary says for each number of threads where the suite is ahead of the library.
-func (b *builder) codesLibrary(s *document.Section, rows []compare.Record) {
+func (b *builder) codesLibrary(s *document.Section, v *analysis.View, rows []compare.Record) {
 	var items []document.Text
 	for _, threads := range analysis.Distinct(rows, func(r compare.Record) int { return max(r.Threads, 1) }) {
 		sorted := map[analysis.Outcome][]analysis.Problem{}
@@ -130,7 +130,7 @@ func (b *builder) codesLibrary(s *document.Section, rows []compare.Record) {
 		var bestAt, worstAt document.Text
 		var variants []string
 		for _, o := range rows {
-			if o.Variant != analysis.ReedSolomon || !o.Speed() || max(o.Threads, 1) != threads {
+			if !analysis.Rival(o) || !o.Speed() || max(o.Threads, 1) != threads {
 				continue
 			}
 			p := analysis.ProblemOf(o)
@@ -177,9 +177,9 @@ func (b *builder) codesLibrary(s *document.Section, rows []compare.Record) {
 		items = append(items, sentence)
 	}
 	if len(items) == 0 {
-		s.Text(b.Say("codes.nolibrary", text.Args{"Library": document.Literal(analysis.ReedSolomon)}))
+		s.Text(b.Say("codes.nolibrary", text.Args{"Library": document.Literal(v.OfField())}))
 		return
 	}
-	s.Text(b.Say("codes.beside", text.Args{"Library": document.Literal(analysis.ReedSolomon)}))
+	s.Text(b.Say("codes.beside", text.Args{"Library": document.Literal(v.OfField())}))
 	s.List(items)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"gemm"
 	"gemm/compare"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/analysis/claim"
@@ -51,21 +52,22 @@ func (b *builder) lab(v *analysis.View) (document.Section, bool) {
 func (b *builder) labFinding(v *analysis.View, f lab.Finding) document.Text {
 	all := lab.Compare(v, f.Slow, f.Fast)
 	cases := f.Judge(all)
+	slow, fast := v.Playing(f.Slow), v.Playing(f.Fast)
 	sentence := sharing.Judgement(b.Builder, "gpu-lab."+f.Key, cases.Verdict())
 	if len(all) == 0 {
 		return sentence + b.Say("finding.command", text.Args{"Command": document.Literal(
-			b.Program + " cuda --type f64 --variants " + f.Slow + "," + f.Fast)})
+			b.Program + " cuda --type f64 --variants " + slow + "," + fast)})
 	}
 	sentence += b.Say("cases.decided", text.Args{"Decided": cases.Decided(), "All": cases.All()})
 	by := func(x, y lab.Measured) int { return cmp.Compare(x.Ratio, y.Ratio) }
 	least, most := slices.MinFunc(all, by), slices.MaxFunc(all, by)
 	if _, _, same := number.Between(least.Ratio, most.Ratio, number.Significant); same {
-		return sentence + b.Say("gpu-lab.one", text.Args{"Slow": document.Literal(analysis.Short(f.Slow)),
-			"Fast":  document.Literal(analysis.Short(f.Fast)),
+		return sentence + b.Say("gpu-lab.one", text.Args{"Slow": document.Literal(analysis.Short(slow)),
+			"Fast":  document.Literal(analysis.Short(fast)),
 			"Ratio": number.Times(most.Ratio, most.Lo, most.Hi), "Lab": number.Significant(f.Lab)})
 	}
 	return sentence + b.Say("gpu-lab.ratio", text.Args{
-		"Slow": document.Literal(analysis.Short(f.Slow)), "Fast": document.Literal(analysis.Short(f.Fast)),
+		"Slow": document.Literal(analysis.Short(slow)), "Fast": document.Literal(analysis.Short(fast)),
 		"Least": number.Times(least.Ratio, least.Lo, least.Hi), "LeastSize": least.Slow.N,
 		"Most": number.Times(most.Ratio, most.Lo, most.Hi), "MostSize": most.Slow.N, "Lab": number.Significant(f.Lab),
 	})
@@ -76,18 +78,18 @@ func (b *builder) overLibraryTable(v *analysis.View, sizes []analysis.Problem) d
 	t := document.Table{ID: "table-gpu-lab" + v.Suffix, Caption: b.Say("gpu-lab.caption"),
 		Columns: b.Columns("size")}
 	cells := []document.Text{b.Say("gpu-lab.theirs")}
-	of := map[string][]lab.Measured{}
+	of := map[gemm.Part][]lab.Measured{}
 	for _, step := range lab.Steps {
-		t.Columns = append(t.Columns, document.Column{Title: analysis.Short(step.Variant), Numeric: true})
+		t.Columns = append(t.Columns, document.Column{Title: analysis.Short(v.Playing(step.Part)), Numeric: true})
 		cells = append(cells, document.Text(number.Significant(step.Ratio)))
-		of[step.Variant] = lab.Compare(v, step.Variant, analysis.CuBLAS)
+		of[step.Part] = lab.Compare(v, step.Part, gemm.LabLibrary)
 	}
 	t.Rows = append(t.Rows, document.Row{Class: "muted", Cells: cells})
 	for _, p := range sizes {
 		cells := []document.Text{document.Escape(p.Label())}
 		for _, step := range lab.Steps {
 			cell := document.Text(number.Absent)
-			for _, m := range of[step.Variant] {
+			for _, m := range of[step.Part] {
 				if analysis.ProblemOf(m.Slow) == p {
 					cell = document.Text(number.Significant(m.Ratio))
 				}

@@ -15,6 +15,9 @@ func (b builder) advice() []document.Section {
 	for _, v := range b.Views {
 		var items []document.Text
 		for _, j := range v.Judged() {
+			if !b.Has("advice." + j.Item) { // of a later version
+				continue
+			}
 			verdict := "advice.supported"
 			if j.Outcome == analysis.Slower {
 				verdict = "advice.contradicted"

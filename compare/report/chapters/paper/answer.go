@@ -84,7 +84,7 @@ func (b builder) answerOf(s *document.Section, v *analysis.View) {
 	}
 	s.List(slices.DeleteFunc(items, func(t document.Text) bool { return t == "" }))
 	waterfall := "fig.waterfall"
-	if slices.ContainsFunc(a.Champions(a.Main), func(c analysis.Champion) bool { return analysis.Brought(c.Variant) }) {
+	if slices.ContainsFunc(a.Champions(a.Main), func(c analysis.Champion) bool { return analysis.Brought(c.Record) }) {
 		waterfall = "fig.waterfall.kernels"
 	}
 	b.Figure(s, v, "waterfall-"+typ, waterfall, "", text.Args{"Type": typ, "Size": a.Main})
@@ -111,13 +111,13 @@ func (b builder) leader(v *analysis.View, a analysis.Answer) document.Text {
 
 // overNaive says how many times as fast as the textbook loops a row is, if these were timed.
 func (b builder) overNaive(a analysis.Answer, r compare.Record) document.Text {
-	naive, ok := a.Of(analysis.Baseline, a.Main)
-	if !ok || r.Variant == analysis.Baseline {
+	naive, ok := a.Textbook(a.Main)
+	if !ok || analysis.Textbook(r) {
 		return ""
 	}
 	return b.Say("answer.naive", text.Args{
 		"Ratio":    number.Significant(analysis.Whole(naive) / analysis.Whole(r)),
-		"Baseline": document.Literal(analysis.Baseline),
+		"Baseline": document.Literal(naive.Variant),
 	})
 }
 
@@ -150,7 +150,7 @@ func (b builder) largestSteps(a analysis.Answer) document.Text {
 	steps = slices.Clone(steps[1:])
 	slices.SortStableFunc(steps, func(x, y analysis.Step) int { return cmp.Compare(y.Factor, x.Factor) })
 	key := "answer.steps"
-	if best, ok := a.Leader(a.Main); ok && analysis.Brought(best.Variant) {
+	if best, ok := a.Leader(a.Main); ok && analysis.Brought(best) {
 		key = "answer.steps.ours"
 	}
 	sentence := b.Say(key, text.Args{
@@ -221,7 +221,7 @@ func (b builder) champions(v *analysis.View, a analysis.Answer, command string) 
 	for _, n := range others {
 		t.Columns = append(t.Columns, document.Column{Title: b.Plain("col.gflopsat", text.Args{"Size": n}), Numeric: true})
 	}
-	naive, timed := a.Of(analysis.Baseline, a.Main)
+	naive, timed := a.Textbook(a.Main)
 	all := a.Champions(a.Main)
 	best := 0
 	for i, c := range all {
@@ -261,9 +261,9 @@ func (b builder) champions(v *analysis.View, a analysis.Answer, command string) 
 // champion names the line of the table that a row is in.
 func (b builder) champion(c analysis.Champion) document.Text {
 	switch {
-	case c.Key == analysis.Baseline:
+	case analysis.Textbook(c.Record):
 		return b.Say("answer.textbook")
-	case analysis.Brought(c.Variant):
+	case analysis.Brought(c.Record):
 		return b.Say("answer.kernel")
 	case !analysis.Ours(c.Record):
 		return b.Say("answer.library")

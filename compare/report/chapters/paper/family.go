@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"gemm"
 	"gemm/compare"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/chapters"
@@ -64,24 +65,16 @@ func (b builder) part(fam, key string) document.Section {
 // algorithms adds the pseudo-code of the variants of a family. It reports false if there is none.
 func (b builder) algorithms(s *document.Section, fam string) bool {
 	var block document.Algorithms
-	for _, a := range b.Algorithms {
-		if homeOf(a.Variant) != fam {
+	for _, v := range b.Doc.Variants {
+		if v.Pseudocode == "" || b.homeOf(v) != fam {
 			continue
 		}
-		title, id := document.Literal(a.Variant), "algorithm-"+analysis.Anchor(a.Variant)
-		i := slices.IndexFunc(block.Items, func(other document.Algorithm) bool { return other.ID == id })
-		if i >= 0 && a.Type != "f32" {
-			continue // one type of each variant is enough to read, f32 if there is that
+		title := document.Literal(v.Name)
+		if v.Location == gemm.OnGPU {
+			title += b.Say("paper.oftype", text.Args{"Type": kernelType(v)})
 		}
-		if a.Type != "" {
-			title += b.Say("paper.oftype", text.Args{"Type": a.Type})
-		}
-		item := document.Algorithm{ID: id, Title: title, Text: a.Text}
-		if i >= 0 {
-			block.Items[i] = item
-			continue
-		}
-		block.Items = append(block.Items, item)
+		block.Items = append(block.Items,
+			document.Algorithm{ID: "algorithm-" + analysis.Anchor(v.Name), Title: title, Text: v.Pseudocode})
 	}
 	if len(block.Items) == 0 {
 		return false
@@ -91,16 +84,26 @@ func (b builder) algorithms(s *document.Section, fam string) bool {
 	return true
 }
 
+// kernelType is the element type whose kernel the pseudo-code of a variant on a GPU is: f32, if it has that.
+func kernelType(v compare.Variant) string {
+	if slices.Contains(v.Types, "f32") {
+		return "f32"
+	}
+	return strings.Join(v.Types[:min(1, len(v.Types))], "")
+}
+
 // homeOf returns the family whose chapter has the pseudo-code of a variant. Libraries of others and
 // programs in C are with what they are compared with.
-func homeOf(variant string) string {
-	switch {
-	case variant == analysis.OpenMPCollapse:
-		return analysis.Parallel
-	case analysis.Foreign(variant):
+func (b builder) homeOf(v compare.Variant) string {
+	for _, parent := range b.Doc.Variants {
+		if parent.Name == v.Parent && parent.Name != v.Name && v.Role == gemm.Program {
+			return b.homeOf(parent)
+		}
+	}
+	if analysis.Foreign(v.Name) {
 		return analysis.Serial
 	}
-	return analysis.Family(variant)
+	return v.Family()
 }
 
 // implementation adds the excerpt of a family's source.
@@ -227,10 +230,10 @@ func (b builder) table(v *analysis.View, fam, typ string) (document.Table, bool)
 	t := document.Table{ID: "table-" + fam + "-" + typ + v.Suffix,
 		Caption: b.Say("paper.table", text.Args{"Family": b.Say("family." + fam), "Size": n, "Type": typ}),
 		Columns: b.Columns("variant", "on", "#gflops", "#peak", "#naive", "#median"), Command: b.Rerun(v, rows)}
-	first := analysis.Baseline
+	first := v.First(analysis.Serial)
 	gpu := fam == analysis.OnGPU
 	if gpu {
-		first = analysis.OnGPU + "/naive"
+		first = v.First(fam)
 		t.Columns = b.Columns("variant", "on", "computes", "#gflops", "#peak", "#naive", "#median")
 		t.Caption = b.captionOf(rows, typ, n)
 		for i := range rows { // kernels alone
@@ -317,7 +320,7 @@ func pipeOf(r compare.Record) document.Text {
 func spreadOf(rows []compare.Record) []string {
 	var out []string
 	for _, r := range rows {
-		if slices.Contains(analysis.SpreadVariants, r.Variant) {
+		if analysis.Of(r).Spread {
 			out = append(out, r.Variant)
 		}
 	}

@@ -2,6 +2,7 @@ package sharing
 
 import (
 	"slices"
+	"strings"
 
 	"gemm"
 	"gemm/compare"
@@ -55,10 +56,10 @@ func (b *builder) rankClaims(s *document.Section, v *analysis.View) {
 		"Far": number.Significant(claim.Far),
 	}))
 	s.List([]document.Text{
-		b.overRanks(v, rankClaim{"blocks", analysis.ScatterRows, analysis.ScatterBlocks, claim.Slightly, 0, 2, 0, "2,4"}),
-		b.overRanks(v, rankClaim{"gapfew", analysis.P2PRows, analysis.ScatterRows, claim.Much, largeRanks, 2,
+		b.overRanks(v, rankClaim{"blocks", gemm.ReportRows, gemm.ReportBlocks, claim.Slightly, 0, 2, 0, "2,4"}),
+		b.overRanks(v, rankClaim{"gapfew", gemm.ReportMessages, gemm.ReportRows, claim.Much, largeRanks, 2,
 			analysis.FewRanks, "2,4"}),
-		b.overRanks(v, rankClaim{"gapmany", analysis.P2PRows, analysis.ScatterRows, claim.Hardly, largeRanks,
+		b.overRanks(v, rankClaim{"gapmany", gemm.ReportMessages, gemm.ReportRows, claim.Hardly, largeRanks,
 			analysis.FewRanks + 1, 0, "8,16"}),
 	})
 }
@@ -66,13 +67,14 @@ func (b *builder) rankClaims(s *document.Section, v *analysis.View) {
 // largeRanks is the n from which n×n matrices are large for claims about ranks.
 const largeRanks = 512
 
-// rankClaim is a claim that the second variant is faster than the first.
+// rankClaim is a claim that the variant of the part fast is faster than that of slow.
 type rankClaim struct {
-	key, first, second string
-	claimed            claim.Range
-	size               int    // the least n of the n³ terms of a product
-	few, many          int    // the numbers of ranks, from few to many; many 0: no limit
-	np                 string // numbers of ranks that measure it
+	key        string
+	slow, fast gemm.Part
+	claimed    claim.Range
+	size       int    // the least n of the n³ terms of a product
+	few, many  int    // the numbers of ranks, from few to many; many 0: no limit
+	np         string // numbers of ranks that measure it
 }
 
 // admits reports whether the claim is about a row. The master of the 2024 report only deals out.
@@ -85,20 +87,21 @@ func (c rankClaim) admits(r compare.Record) bool {
 // overRanks judges a claim about ranks that compute with the kernel of the 2024 report. With another one the
 // messages are another part of the time.
 func (b *builder) overRanks(v *analysis.View, c rankClaim) document.Text {
-	command := "mpi --variants mpi/p2p-rows,mpi/scatter-rows,mpi/scatter-blocks --np " + c.np +
-		" --local " + analysis.Baseline + " --sizes 512,1024 --json ranks.json"
+	first, second, textbook := v.Playing(c.slow), v.Playing(c.fast), v.First(analysis.Serial)
+	command := "mpi --variants " + strings.Join(v.Ways(), ",") + " --np " + c.np +
+		" --local " + textbook + " --sizes 512,1024 --json ranks.json"
 	if v.IsCrowded(c.few) {
 		return b.beyond(c.key, c.few, command)
 	}
 	var duels []analysis.Duel
 	for _, typ := range v.TypesOf(analysis.OverRanks) {
-		for _, d := range v.Roomy(v.Couples(typ, c.first, c.second)) {
+		for _, d := range v.Roomy(v.Couples(typ, first, second)) {
 			if c.admits(d.First) {
 				duels = append(duels, d)
 			}
 		}
 	}
-	duels, evidence := ofKernel(b, duels, analysis.Baseline,
+	duels, evidence := ofKernel(b, duels, textbook,
 		func(d analysis.Duel) string { return analysis.Local(d.First) })
 	all := analysis.Fight(duels)
 	cases := claim.Cases{}
@@ -106,7 +109,7 @@ func (b *builder) overRanks(v *analysis.View, c rankClaim) document.Text {
 		cases.Add(c.claimed.Judge(f.Lo, f.Hi), claim.PlaceOf(f.First))
 	}
 	return b.finding(c.key, analysis.OverRanks, cases, command, evidence,
-		b.extremes(v, all, analysis.Algorithm(c.second), analysis.Algorithm(c.first)))
+		b.extremes(v, all, analysis.Algorithm(second), analysis.Algorithm(first)))
 }
 
 // Ensemble adds the timeline of the ranks of a host, or of its GPU.

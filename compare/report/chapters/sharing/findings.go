@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"gemm"
 	"gemm/compare"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/analysis/claim"
@@ -92,8 +93,9 @@ func (b *builder) beyond(key string, processors int, command string) document.Te
 		})
 }
 
-// ofReport begins the commands that measure the kernel of the 2024 report.
-const ofReport = "parallel --variants " + analysis.CollapseAtomic
+// kernel is the kernel of the 2024 report, ofReport begins the commands that measure it.
+func kernel(v *analysis.View) string   { return v.Playing(gemm.ReportKernel) }
+func ofReport(v *analysis.View) string { return "parallel --variants " + kernel(v) }
 
 // ofKernel returns those of a kernel of the 2024 report, whose claims they are cases of, with a sentence
 // that says so. Other kernels decide nothing about it.
@@ -104,13 +106,13 @@ func ofKernel[T any](b *builder, all []T, kernel string, variant func(T) string)
 
 // chunksMatter: the size of a chunk hardly matters.
 func (b *builder) chunksMatter(v *analysis.View) document.Text {
-	return b.hardlyMatters(v, "chunk", ofReport+" --schedule static,dynamic --chunk 0,1,16,64 --json chunks.json",
+	return b.hardlyMatters(v, "chunk", ofReport(v)+" --schedule static,dynamic --chunk 0,1,16,64 --json chunks.json",
 		v.ChunkBouts)
 }
 
 // schedulesMatter: the schedules default, static and dynamic make no difference.
 func (b *builder) schedulesMatter(v *analysis.View) document.Text {
-	return b.hardlyMatters(v, "schedule", ofReport+" --schedule default,static,dynamic --json default.json",
+	return b.hardlyMatters(v, "schedule", ofReport(v)+" --schedule default,static,dynamic --json default.json",
 		v.ReportBouts)
 }
 
@@ -121,7 +123,7 @@ func (b *builder) hardlyMatters(v *analysis.View, param, command string,
 	for _, typ := range v.SharedTypes() {
 		all = append(all, bouts(typ)...)
 	}
-	all, evidence := ofKernel(b, all, analysis.CollapseAtomic, func(g analysis.Bout) string { return g.Variant })
+	all, evidence := ofKernel(b, all, kernel(v), func(g analysis.Bout) string { return g.Variant })
 	cases := claim.Cases{}
 	var worst *analysis.Bout
 	for i, g := range all {
@@ -153,7 +155,7 @@ func (b *builder) inverse(v *analysis.View) document.Text {
 			quickest = append(quickest, v.Leading(all, p)...)
 		}
 	}
-	quickest, evidence := ofKernel(b, quickest, analysis.CollapseAtomic, func(s analysis.Series) string { return s.Variant })
+	quickest, evidence := ofKernel(b, quickest, kernel(v), func(s analysis.Series) string { return s.Variant })
 	for _, s := range quickest {
 		for _, r := range slices.Backward(s.Rows) {
 			c, ok := s.Speedup(r)
@@ -177,7 +179,7 @@ func (b *builder) inverse(v *analysis.View) document.Text {
 	if apart > 0 {
 		evidence += b.Say("evidence.apart", text.Args{"Series": apart})
 	}
-	return b.finding("inverse", analysis.OverThreads, cases, ofReport+" --threads 1,2,4 --json strong.json",
+	return b.finding("inverse", analysis.OverThreads, cases, ofReport(v)+" --threads 1,2,4 --json strong.json",
 		evidence, b.efficiencies(v, efficiencies))
 }
 
@@ -213,7 +215,7 @@ func (b *builder) staticAhead(v *analysis.View) document.Text {
 // staticBehind: against that, static is behind dynamic on many threads.
 func (b *builder) staticBehind(v *analysis.View) document.Text {
 	if v.IsCrowded(analysis.ManyThreads) {
-		return b.beyond("behind", analysis.ManyThreads, schedulesCommand)
+		return b.beyond("behind", analysis.ManyThreads, schedulesCommand(v))
 	}
 	return b.staticOrDynamic(v, "behind",
 		func(threads []int) int { return max(analysis.ManyThreads, slices.Max(threads)) },
@@ -221,21 +223,23 @@ func (b *builder) staticBehind(v *analysis.View) document.Text {
 }
 
 // schedulesCommand measures static against dynamic schedules.
-const schedulesCommand = ofReport + " --threads 2,4 --schedule static,dynamic --json schedules.json"
+func schedulesCommand(v *analysis.View) string {
+	return ofReport(v) + " --threads 2,4 --schedule static,dynamic --json schedules.json"
+}
 
 // staticOrDynamic judges which of the two schedules is slightly faster on some number of threads.
 // turned returns the comparison of static with dynamic so that the claim is a ratio above 1.
 func (b *builder) staticOrDynamic(v *analysis.View, key string, threads func([]int) int,
 	turned func(analysis.Comparison) analysis.Comparison) document.Text {
 	duels, evidence := ofKernel(b, v.Duels(analysis.IsStatic, analysis.ToDynamic, threads),
-		analysis.CollapseAtomic, func(d analysis.Duel) string { return d.First.Variant })
+		kernel(v), func(d analysis.Duel) string { return d.First.Variant })
 	all := analysis.Fight(duels)
 	cases := claim.Cases{}
 	for _, f := range all {
 		c := turned(f.Comparison)
 		cases.Add(claim.Slightly.Judge(c.Lo, c.Hi), claim.PlaceOf(f.First))
 	}
-	return b.finding(key, analysis.OverThreads, cases, schedulesCommand, evidence,
+	return b.finding(key, analysis.OverThreads, cases, schedulesCommand(v), evidence,
 		b.extremes(v, all, "dynamic", "static"))
 }
 
@@ -265,14 +269,17 @@ func (b *builder) extremes(v *analysis.View, all []analysis.Fought, second, firs
 	})
 }
 
-// between judges whether the second variant is as many times as fast as the first as is claimed. Rows of C are
-// computed by the loops ikj, which the others have. Pairs that were not interleaved, as is usual for two variants,
+// between judges whether the variant of the second part is as many times as fast as that of the first as is claimed.
+// Rows of C are computed by their usual leaf, whose loops the others have. Pairs that were not interleaved, as is usual
+// for two variants,
 // count only if no drift can explain the difference.
-func (b *builder) between(v *analysis.View, key, first, second string, claimed claim.Range) document.Text {
+func (b *builder) between(v *analysis.View, key string, slow, fast gemm.Part, claimed claim.Range) document.Text {
+	first, second := v.Playing(slow), v.Playing(fast)
+	leaf := v.Variant(first).Leaf
 	all := analysis.Fight(v.Duels(
 		func(r compare.Record) bool {
 			return r.Variant == first && r.Experiment != compare.ArtificialLoad &&
-				(first != analysis.Rows || analysis.Local(r) == analysis.IKJ)
+				(leaf == "" || analysis.Local(r) == leaf)
 		},
 		func(r compare.Record) string { return second + " " + analysis.Omit(r.Params, "local").String() }, nil))
 	cases := claim.Cases{}
@@ -298,8 +305,8 @@ func (b *builder) between(v *analysis.View, key, first, second string, claimed c
 		})
 	}
 	variants := first + "," + second
-	if first == analysis.Rows {
-		variants += " --local " + analysis.IKJ
+	if leaf != "" {
+		variants += " --local " + leaf
 	}
 	return b.finding(key, analysis.OverThreads, cases,
 		"parallel --variants "+variants+" --sizes 128,256 --json "+key+".json", evidence,
@@ -309,18 +316,18 @@ func (b *builder) between(v *analysis.View, key, first, second string, claimed c
 // privateCopy: a private C, merged at the end, is two to three times as fast as an
 // atomic addition a term.
 func (b *builder) privateCopy(v *analysis.View) document.Text {
-	return b.between(v, "private", analysis.CollapseInnerAtomic, analysis.CollapseAtomic,
+	return b.between(v, "private", gemm.ReportTerms, gemm.ReportKernel,
 		claim.Times(2, 3))
 }
 
 // singleLoop: a private C beats the outer loop alone in parallel.
 func (b *builder) singleLoop(v *analysis.View) document.Text {
-	return b.between(v, "single", analysis.Rows, analysis.CollapseAtomic, claim.Faster)
+	return b.between(v, "single", gemm.ReportOuter, gemm.ReportKernel, claim.Faster)
 }
 
 // reduction: merging by atomic additions beats a reduction.
 func (b *builder) reduction(v *analysis.View) document.Text {
-	return b.between(v, "reduction", analysis.CollapseReduce, analysis.CollapseAtomic, claim.Faster)
+	return b.between(v, "reduction", gemm.ReportReduced, gemm.ReportKernel, claim.Faster)
 }
 
 // automatic is the finding on the schedule auto: gcc's is static, ours measures. There is no verdict, only the

@@ -26,8 +26,8 @@ func OpenMP(base *chapters.Builder, v *analysis.View) []document.Section {
 // openMP compares the pool with OpenMP on the same product, by threads, schedules and chunks.
 func (b *builder) openMP(v *analysis.View) (document.Section, bool) {
 	s := b.Of(v, "openmp", "openmp.title")
-	s.Text(b.Say("openmp.intro", text.Args{"Pool": document.Literal(analysis.CollapseAtomic),
-		"OpenMP": document.Literal(analysis.OpenMPCollapse)}))
+	s.Text(b.Say("openmp.intro", text.Args{"Pool": document.Literal(kernel(v)),
+		"OpenMP": document.Literal(v.Twin(kernel(v)))}))
 	found := false
 	for _, typ := range v.SharedTypes() {
 		pairs := v.OpenMPPairs(typ)
