@@ -56,6 +56,8 @@ var importTable = map[string][]string{
 	"compare/chain":       {"gf256", ".", "compare/verify"},
 	"compare/batch":       {".", "compare/verify"},
 	"cuda/guest":          {"."},
+	"cuda/ladder":         {"."},
+	"cuda/kernels":        {".", "cuda/ladder"},
 	"cuda/sass":           {"internal/child", "internal/output", "."},
 	"cuda/wire":           {"cuda/usage", "gf256", "half", "internal/child", "."},
 	"internal/block":      {"gf256", "half", "internal/cpu", "internal/tuned", "internal/kernel", "parallel/pool"},
@@ -79,7 +81,8 @@ var importTable = map[string][]string{
 		"compare/batch", "compare/chain",
 	},
 	"cuda": {"cuda/occupancy", "cuda/usage", "gf256", "half", "internal/output", "internal/trust",
-		"internal/tuned", "parallel/timeline", ".", "compare/optional", "cuda/guest", "internal/busy", "internal/dl",
+		"internal/tuned", "parallel/timeline", ".", "compare/optional", "cuda/guest", "cuda/ladder", "cuda/kernels", "internal/busy",
+		"internal/dl",
 		"internal/peer", "internal/python"},
 	"internal/gemmtest": {"cuda/usage", "gf256", "half", "internal/cpu", "mpi/account", ".", "compare/optional",
 		"mpi/launch"},
@@ -140,7 +143,7 @@ var importTable = map[string][]string{
 		"compare/report/number", "compare/report/figures", "compare/report/listing",
 	},
 	"internal/catalog": {
-		"compare/report/listing", ".", "cuda", "internal/tuned", "reference", "serial", "parallel", "mpi",
+		"compare/report/listing", ".", "cuda/kernels", "cuda", "internal/tuned", "reference", "serial", "parallel", "mpi",
 	},
 	"lib": {".", "internal/cpu", "internal/block", "serial", "parallel", "blas", "cuda/recipe"},
 

@@ -6,46 +6,6 @@ import (
 	"gemm"
 )
 
-// TestServe has patterns whose passes NVIDIA's documents say.
-func TestServe(t *testing.T) {
-	for _, test := range []struct {
-		what                            string
-		bytes                           int
-		address                         func(lane int) int
-		passes, least, lanes, different int
-	}{
-		{"4 bytes side by side", 4, func(l int) int { return 4 * l }, 1, 1, 32, 32},
-		{"4 bytes, all the same", 4, func(int) int { return 64 }, 1, 1, 32, 1},
-		{"4 bytes, every other word", 4, func(l int) int { return 8 * l }, 2, 1, 32, 32},
-		{"4 bytes down a column of 32", 4, func(l int) int { return 128 * l }, 32, 1, 32, 32},
-		{"4 bytes down a column of 33", 4, func(l int) int { return 132 * l }, 1, 1, 32, 32},
-		{"8 bytes side by side", 8, func(l int) int { return 8 * l }, 2, 2, 32, 32},
-		{"8 bytes, neighbours the same", 8, func(l int) int { return 8 * (l / 2) }, 1, 1, 32, 16},
-		{"16 bytes side by side", 16, func(l int) int { return 16 * l }, 4, 4, 32, 32},
-		{"16 bytes, every other quad", 16, func(l int) int { return 32 * l }, 8, 4, 32, 32},
-		{"16 bytes, lanes i and i^1 the same", 16, func(l int) int { return 16 * (l / 2) }, 2, 2, 32, 16},
-		{"16 bytes, lanes i and i^2 the same", 16, func(l int) int { return 16 * (l/4*2 + l%2) }, 2, 2, 32, 16},
-		{"16 bytes, lanes i and i^4 the same", 16, func(l int) int { return 16 * (l % 4) }, 4, 4, 32, 4},
-		{"half of the lanes", 4, func(l int) int {
-			if l%2 == 1 {
-				return -1
-			}
-			return 4 * l
-		}, 1, 1, 16, 16},
-		{"no lane", 4, func(int) int { return -1 }, 0, 0, 0, 0},
-	} {
-		addresses := make([]int, 32)
-		for lane := range addresses {
-			addresses[lane] = test.address(lane)
-		}
-		passes, least, lanes, different := serve(addresses, test.bytes)
-		if passes != test.passes || least != test.least || lanes != test.lanes || different != test.different {
-			t.Errorf("%s: %d passes, %d without conflicts, %d lanes for %d addresses", test.what, passes, least,
-				lanes, different)
-		}
-	}
-}
-
 // TestAccesses compares with what the headers of the kernels say, and with patterns done on
 // paper.
 func TestAccesses(t *testing.T) {
@@ -106,7 +66,7 @@ func TestAccesses(t *testing.T) {
 			continue
 		}
 		for i, want := range test.want {
-			if a := got[i]; (access{a.Operand, a.Write, a.Bytes, a.Passes, a.Least, a.Lanes}) != want {
+			if a := got[i]; (access{a.Operand, a.Write, a.Bytes, a.Passes, a.Passes - a.Conflict, a.Lanes}) != want {
 				t.Errorf("%s/%s %v: %+v, want %+v", test.typ, test.name, test.tile, a, want)
 			}
 		}
@@ -119,42 +79,41 @@ func TestAccessesCover(t *testing.T) {
 	for _, typ := range gemm.TypeNames() {
 		for _, r := range Ladder(typ) {
 			for _, tile := range r.Tiles {
-				_, block := r.reads(tile)
-				model, ok := banks[typ+"/"+r.Name]
-				if ok != (block > 0) && r.Name != "tuned" && !r.Mapped() { // tables, or slices that only wgmma reads
-					t.Errorf("%s/%s has requests: %v", typ, r.Name, ok)
+				_, block := r.Reads(tile)
+				if (r.Banks != nil) != (block > 0) && r.Size() > 1 && !r.Mapped() { // tables, or slices that only wgmma reads
+					t.Errorf("%s/%s has requests: %v", typ, r.Name, r.Banks != nil)
 				}
-				if !ok {
+				if r.Banks == nil {
 					continue
 				}
 				size, read, threads := r.Size(), 0, r.Threads(tile)
-				for _, q := range model(tile, r.Widest()) {
+				for _, q := range r.Banks(tile, r.Widest()) {
 					written := map[int]int{}
 					for thread := range threads {
-						for i := range q.count {
-							if at := q.at(thread, i); at >= 0 {
-								for e := at / size; e < (at+q.bytes)/size; e++ {
+						for i := range q.Count {
+							if at := q.At(thread, i); at >= 0 {
+								for e := at / size; e < (at+q.Bytes)/size; e++ {
 									written[e]++
 								}
-								if at%q.bytes != 0 {
-									t.Fatalf("%s/%s %v: %d bytes of %s at %d", typ, r.Name, tile, q.bytes, q.operand, at)
+								if at%q.Bytes != 0 {
+									t.Fatalf("%s/%s %v: %d bytes of %s at %d", typ, r.Name, tile, q.Bytes, q.Operand, at)
 								}
 							}
 						}
 					}
-					elements := map[string]int{"A": tile.BM * tile.BK, "B": tile.BK * tile.BN}[q.operand]
+					elements := map[string]int{"A": tile.BM * tile.BK, "B": tile.BK * tile.BN}[q.Operand]
 					if len(written) != elements {
-						t.Errorf("%s/%s %v: %d elements of %s, written %v; the slice has %d", typ, r.Name, tile, len(written), q.operand,
-							q.write, elements)
+						t.Errorf("%s/%s %v: %d elements of %s, written %v; the slice has %d", typ, r.Name, tile, len(written), q.Operand,
+							q.Write, elements)
 					}
-					if q.write {
+					if q.Write {
 						for e, n := range written {
 							if n != 1 {
-								t.Fatalf("%s/%s %v: element %d of %s is written %d times", typ, r.Name, tile, e, q.operand, n)
+								t.Fatalf("%s/%s %v: element %d of %s is written %d times", typ, r.Name, tile, e, q.Operand, n)
 							}
 						}
 					} else {
-						read += threads * q.count * q.bytes / size
+						read += threads * q.Count * q.Bytes / size
 					}
 				}
 				// A lane of a warp tile reads for the others too.
@@ -180,7 +139,7 @@ func TestSectors(t *testing.T) {
 		if got := r.Sectors(r.Tiles[0]); got != test.want {
 			t.Errorf("%s/%s: %v sectors, want %v", test.typ, test.name, got, test.want)
 		}
-		_, block := r.reads(r.Tiles[0])
+		_, block := r.Reads(r.Tiles[0])
 		if (block == 0) != (test.want > 0) {
 			t.Errorf("%s/%s reads %v elements from shared memory", test.typ, test.name, block)
 		}

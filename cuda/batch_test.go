@@ -25,11 +25,11 @@ func TestBatchSequence(t *testing.T) {
 		minTilesOfMain int
 	}{
 		{"plain", gemm.Shape{M: 64, N: 32, K: 16}, Operation{Alpha: 1}, 16, 32, 32, 1,
-			[3]int{64 * 16, 16 * 32, 64 * 32}, Widths{1, 4, 4}, 0, 1},
+			[3]int{64 * 16, 16 * 32, 64 * 32}, Widths{A: 1, B: 4, C: 4}, 0, 1},
 		{"B begins anywhere", gemm.Shape{M: 5, N: 12, K: 7}, Operation{Alpha: 1}, 7, 15, 12, 1, [3]int{35, 105, 60},
-			Widths{1, 1, 4}, 0, 1},
+			Widths{A: 1, B: 1, C: 4}, 0, 1},
 		{"both transposed", gemm.Shape{M: 130, N: 66, K: 10}, Operation{TransA: true, TransB: true, Alpha: 1}, 130, 10,
-			66, 3, [3]int{10, 66, 130 * 66}, Widths{1, 2, 2}, (1000*10 + 31) / 32 * 5, 2},
+			66, 3, [3]int{10, 66, 130 * 66}, Widths{A: 1, B: 2, C: 2}, (1000*10 + 31) / 32 * 5, 2},
 	} {
 		const count = 1000
 		test.op.Batch = count

@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"gemm"
-	"gemm/cuda/kernels"
 	"gemm/cuda/nvrtc"
 	"gemm/cuda/occupancy"
 	"gemm/internal/gemmtest"
@@ -19,43 +18,25 @@ import (
 
 var hopper = occupancy.Capability{Major: 9}
 
-// draw returns a setting for the rung of numbers that fit each other now and then.
+// draw returns one of the rung's settings with other numbers, some of which fit each other.
 func draw(r Rung, random *rand.Rand) Tile {
-	t := Tile{BM: 16 << random.IntN(5), BN: 16 << random.IntN(5)}
-	if random.IntN(4) == 0 {
-		t.BM = t.BM * 3 / 2
-	}
-	own := r.Tiles[0]
-	if own.BK != 0 {
-		t.BK = 4 << random.IntN(4)
-	}
-	if own.TM != 0 {
-		t.TM = 2 << random.IntN(4)
-	}
-	if own.TN != 0 {
-		t.TN = 2 << random.IntN(4)
-	}
-	if own.WM != 0 {
-		t.WM, t.WN = 8<<random.IntN(5), 8<<random.IntN(5)
-		if own.TM != 0 { // 32 threads, mostly
-			lanes := 1 << random.IntN(6)
-			t.WM, t.WN = t.TM*lanes, t.TN*32/lanes
+	t := r.Tiles[random.IntN(len(r.Tiles))]
+	for _, n := range []*int{&t.BM, &t.BN, &t.BK, &t.TM, &t.TN, &t.WM, &t.WN, &t.Stages} {
+		switch random.IntN(8) {
+		case 0:
+			*n = (*n + 1) / 2
+		case 1:
+			*n *= 2
+		case 2:
+			*n += *n / 2
+		case 3:
+			*n *= 8
 		}
 	}
-	if own.Stages != 0 {
-		t.Stages = 1 + random.IntN(4)
-	}
-	switch {
-	case r.Name == "square-tiled" && random.IntN(2) == 0:
-		t.BN, t.BK = t.BM, t.BM
-	case r.Name == "tuned":
-		t.TM = t.BM >> random.IntN(2)
-		t.BK, t.TN, t.BN = t.BK+t.BK/2*random.IntN(2), 8<<random.IntN(2), 512<<random.IntN(5)
-	case r.Name == F16x3 || r.Size() == 2: // slices of halves are 64 deep
-		t.BM, t.BN, t.BK = 64<<random.IntN(3), 64<<random.IntN(3), 32<<random.IntN(2)
-	case r.Name == "dmma":
+	if strings.Contains(r.source(), "#ifndef MMA_K") {
 		t.MMAK = []int{0, 4, 8, 16}[random.IntN(4)]
-	case (r.Name == "conflictfree" || r.Name == "doublebuffer") && random.IntN(3) == 0:
+	}
+	if r.Padded() && random.IntN(3) == 0 {
 		t.Pad = 1 + random.IntN(8)
 	}
 	return t
@@ -67,14 +48,11 @@ var assertion = regexp.MustCompile(`(?s)\nstatic_assert\((.*?),\s*"[^"]*"\);\n`)
 // assertionsOf returns the source of the rung up to its last static_assert.
 func assertionsOf(t *testing.T, r Rung) string {
 	t.Helper()
-	source, err := kernels.Source(r.Type, r.File)
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := r.source()
 	last := strings.LastIndex(source, "\nstatic_assert")
 	end := strings.Index(source[last:], ");\n")
 	if last < 0 || end < 0 {
-		t.Fatalf("%s has no assertions", r.File)
+		t.Fatalf("%s has no assertions", r.Name)
 	}
 	return source[:last+end+3]
 }
@@ -142,7 +120,7 @@ func holding(t *testing.T, l *nvrtc.Library, source string, programs []nvrtc.Pro
 	return out
 }
 
-// TestCheck compares Check with the assertions in the source, for many settings; some hold and some
+// TestCheck compares what Check reads in the source with what the compiler says, for many settings; some hold and some
 // do not.
 func TestCheck(t *testing.T) {
 	l, err := nvrtc.Find()
@@ -161,7 +139,7 @@ func TestCheck(t *testing.T) {
 			for tries := 0; (want[true] > 0 || want[false] > 0) && tries < 100000; tries++ {
 				tile, widths := draw(r, random), r.Widest()
 				if r.Copies {
-					widths = Widths{1 << random.IntN(3), 1 << random.IntN(3), 1}
+					widths = Widths{A: 1 << random.IntN(3), B: 1 << random.IntN(3), C: 1}
 					widths.A, widths.B = min(widths.A, r.Widest().A), min(widths.B, r.Widest().B)
 				}
 				err := r.Check(tile, widths)
@@ -172,11 +150,8 @@ func TestCheck(t *testing.T) {
 				if err != nil && !errors.As(err, new(TileError)) {
 					t.Fatal(err)
 				}
-				p, problem := r.Program(tile, widths, 90)
-				if problem != nil {
-					t.Fatal(problem)
-				}
-				programs, checked = append(programs, p), append(checked, err)
+				checked = append(checked, err)
+				programs = append(programs, r.Program(tile, widths, 90))
 			}
 			for at, holds := range holding(t, l, source, programs) {
 				if holds != (checked[at] == nil) {
@@ -191,19 +166,11 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCheckEmpty checks that a setting without a number, or with a negative one, is refused.
-// Otherwise a kernel's own default would be used.
+// TestCheckEmpty checks that a setting without a number, or with a negative one, is refused: a kernel's own default would
+// be used. The threads of a rung's settings are those of its source.
 func TestCheckEmpty(t *testing.T) {
 	for _, typ := range gemm.TypeNames() {
 		for _, r := range Ladder(typ) {
-			for _, m := range r.macros() {
-				if m.of(r.Tiles[0]) == 0 {
-					t.Errorf("%s/%s: %s", typ, r.Name, m.name)
-				}
-			}
-			if len(r.macros()) < 2 {
-				t.Errorf("%s/%s has %d macros", typ, r.Name, len(r.macros()))
-			}
 			if err := r.Check(Tile{}, r.Widest()); !errors.As(err, new(TileError)) {
 				t.Errorf("%s/%s without a tile: %v", typ, r.Name, err)
 			}
@@ -212,9 +179,13 @@ func TestCheckEmpty(t *testing.T) {
 			if err := r.Check(negative, r.Widest()); !errors.As(err, new(TileError)) {
 				t.Errorf("%s/%s %v: %v", typ, r.Name, negative, err)
 			}
-			for _, tile := range r.Tiles {
+			for _, tile := range append(r.Tiles, r.Small...) {
 				if err := r.Check(tile, r.Widest()); err != nil {
 					t.Error(err)
+				}
+				n, ok := r.values(tile, r.Widest()).Int("THREADS")
+				if ok == r.AtLaunch || ok && n != r.Threads(tile) {
+					t.Errorf("%s/%s %v has %d threads, its source %d", typ, r.Name, tile, r.Threads(tile), n)
 				}
 			}
 		}
@@ -244,7 +215,7 @@ func TestCandidates(t *testing.T) {
 						t.Errorf("%v %s/%s: %v is given twice", c, typ, r.Name, tile)
 					}
 					seen[tile] = true
-					for _, w := range []Widths{r.Widest(), {1, 1, 1}} {
+					for _, w := range []Widths{r.Widest(), {A: 1, B: 1, C: 1}} {
 						if err := r.Check(tile, w); err != nil {
 							t.Errorf("%v %s/%s: %v", c, typ, r.Name, err)
 						}
@@ -257,7 +228,7 @@ func TestCandidates(t *testing.T) {
 				if c == hopper && !slices.Equal(tiles[:len(r.Tiles)], r.Tiles) {
 					t.Errorf("%s/%s: its own settings are not the first: %v", typ, r.Name, tiles)
 				}
-				if r.Tiles[0].BK != 0 && !r.Packs() && r.Name != "square-tiled" && !r.Mapped() &&
+				if r.Tiles[0].BK != 0 && !r.Packs() && (r.Size() > 1 || r.Rows != nil) && !r.Mapped() &&
 					len(tiles) > 0 && len(tiles) < 5 {
 					t.Errorf("%v %s/%s has %d candidates", c, typ, r.Name, len(tiles))
 				}
@@ -280,17 +251,13 @@ func TestCandidatesCompile(t *testing.T) {
 		for _, r := range Ladder(typ) {
 			tiles := r.Candidates(hopper)
 			tile := tiles[len(tiles)/2]
-			p, err := r.Program(tile, r.Widest(), 90)
-			if err != nil {
-				t.Fatal(err)
-			}
-			image, err := l.Compile(p)
+			image, err := l.Compile(r.Program(tile, r.Widest(), 90))
 			if err != nil || image.Warnings != "" {
 				t.Errorf("%s/%s %v: %v %s", typ, r.Name, tile, err, image.Warnings)
 				continue
 			}
-			if k := image.Kernels[entry]; k.Registers < r.registers(tile)*3/4 && k.Spills == 0 {
-				t.Errorf("%s/%s %v takes %d registers, estimated are %d", typ, r.Name, tile, k.Registers, r.registers(tile))
+			if k := image.Kernels[entry]; k.Registers < r.Registers(tile)*3/4 && k.Spills == 0 {
+				t.Errorf("%s/%s %v takes %d registers, estimated are %d", typ, r.Name, tile, k.Registers, r.Registers(tile))
 			}
 		}
 	}

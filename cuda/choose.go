@@ -6,16 +6,8 @@ import (
 	"slices"
 
 	"gemm"
+	"gemm/cuda/ladder"
 )
-
-// Speed is the measured speed of a rung with a setting. The choice between settings uses it. The
-// figures are from an H200; on another GPU, gemm tune measures which setting is best.
-type Speed struct {
-	Share  float64 // of the pipe's peak that a multiprocessor full of blocks reaches
-	Blocks int     // on a multiprocessor
-	Alone  float64 // share of the peak that a block reaches that is alone on it
-	Ends   float64 // seconds of a wave until the first and after the last slice
-}
 
 // launchTime is the seconds that another kernel before the first takes.
 const launchTime = 2.5e-6
@@ -39,7 +31,7 @@ func (r Rung) choose(g GPU, s gemm.Shape, batch int, wide bool, p gemm.Params) (
 	if err != nil {
 		return Plan{}, err
 	}
-	if r.speeds == nil {
+	if r.Speeds == nil {
 		tiles = tiles[:1]
 	}
 	fitting := slices.DeleteFunc(slices.Clone(tiles), func(t Tile) bool { return r.fits(t, g) != nil })
@@ -57,13 +49,13 @@ func (r Rung) choose(g GPU, s gemm.Shape, batch int, wide bool, p gemm.Params) (
 	var plans []Plan
 	for _, t := range tiles {
 		if batch > 0 {
-			all := Plan{Rung: r, Tile: r.Fitted(t, s), Split: 1, Shape: s, Batch: batch}
+			all := Plan{Rung: r, Tile: r.Fit(t, s), Split: 1, Shape: s, Batch: batch}
 			all.edges = s.M%all.Tile.BM != 0 || s.N%all.Tile.BN != 0
 			plans = append(plans, all)
 			continue
 		}
 		// Operands that are not wide are laid out anew, with zeros beyond their edges.
-		whole := Plan{Rung: r, Tile: r.Fitted(t, s), Split: 1, Shape: s}
+		whole := Plan{Rung: r, Tile: r.Fit(t, s), Split: 1, Shape: s}
 		whole.edges = r.Pads && wide && (s.M%whole.Tile.BM != 0 || s.N%whole.Tile.BN != 0)
 		plans = append(plans, whole.cuts(g, parts)...)
 	}
@@ -112,11 +104,11 @@ func (r Rung) splits(t Tile, g GPU, s gemm.Shape, asked int) []int {
 }
 
 // speed returns the measured speed of the setting, or a guess.
-func (r Rung) speed(t Tile) Speed {
-	if speed, ok := r.speeds[t.Name()]; ok {
+func (r Rung) speed(t Tile) ladder.Speed {
+	if speed, ok := r.Speeds[t.Name()]; ok {
 		return speed
 	}
-	return Speed{Share: 0.5, Blocks: 1, Alone: 0.5, Ends: 5e-6}
+	return ladder.Speed{Share: 0.5, Blocks: 1, Alone: 0.5, Ends: 5e-6}
 }
 
 // predict returns a predicted time in seconds, to compare settings with: the time of the
@@ -209,6 +201,6 @@ func (p Plan) joins(g GPU) float64 {
 // multiprocessor and cycle of 9.0.
 func (r Rung) peak(g GPU) float64 {
 	each := map[string]float64{"f32": 256, "f64": 128, "f64-tensor": 256, "tf32": 2048, "f16": 4096,
-		"bf16": 4096}[r.Pipe()]
+		"bf16": 4096}[r.Pipe]
 	return each * 1e6 * float64(max(1, g.Clock)) * float64(max(1, g.Multiprocessors))
 }

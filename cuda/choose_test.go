@@ -121,7 +121,7 @@ func TestByteWidths(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := (Widths{1, c.want, c.want}); p.Widths != want {
+		if want := (Widths{A: 1, B: c.want, C: c.want}); p.Widths != want {
 			t.Errorf("at %#x with rows %d apart: %v, want %v", c.address, c.ld, p.Widths, want)
 		}
 	}
@@ -183,7 +183,7 @@ func TestPlanErrors(t *testing.T) {
 	}
 	_, err := r.Plan(h200, gemm.Cube(64), o, o, o, gemm.Params{"tile": "128x128x16/64x32/8x8", "stages": 1})
 	if !errors.As(err, new(TileError)) || !errors.Is(err, gemm.ErrParam) ||
-		!strings.Contains(err.Error(), "1 stages are too few") {
+		!strings.Contains(err.Error(), "STAGES >= 2, STAGES = 1") {
 		t.Errorf("one stage: %v", err)
 	}
 	if _, err := r.Plan(h200, gemm.Shape{M: math.MaxInt32, N: 1, K: 1}, o, o, o, gemm.Params{}); err == nil {
@@ -257,11 +257,11 @@ func TestCheckSettings(t *testing.T) {
 	}{
 		{"warptile", "f32", gemm.Params{}, ""},
 		{"warptile", "f32", gemm.Params{"tile": Auto, "stages": 4, "split": 0, "maxregs": 128}, ""},
-		{"warptile", "f32", gemm.Params{"stages": 1}, "stages are too few"},
-		{"warptile", "f32", gemm.Params{"tile": "96x96x16/64x32/8x8"}, "96 is no multiple of 64"},
+		{"warptile", "f32", gemm.Params{"stages": 1}, "one slice is copied while another is multiplied: STAGES >= 2, STAGES = 1"},
+		{"warptile", "f32", gemm.Params{"tile": "96x96x16/64x32/8x8"}, "BM % WM == 0 && BN % WN == 0, BM = 96, WM = 64, BN = 96, WN = 32"},
 		{"doublebuffer", "f32", gemm.Params{"block": 8, "bk": 16}, ""},
 		{"doublebuffer", "f32", gemm.Params{"block": 12}, "it has 128x128x8/8x8"},
-		{"blocktile2d", "f32", gemm.Params{"tile": "512x512x8/8x8"}, "1 to 1024 threads, not 4096"},
+		{"blocktile2d", "f32", gemm.Params{"tile": "512x512x8/8x8"}, "at most 1024 threads: THREADS <= 1024, THREADS = 4096"},
 		{"conflictfree", "f32", gemm.Params{"maxregs": 64}, ""},
 		{"conflictfree", "f64", gemm.Params{"maxregs": 64}, "cannot be limited"},
 		{CuBLAS, "f32", gemm.Params{}, ""},

@@ -4,8 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"gemm"
-	"gemm/cuda/kernels"
+	"gemm/cuda/ladder"
 	"gemm/cuda/nvrtc"
 	"gemm/cuda/occupancy"
 )
@@ -30,7 +29,7 @@ type Explanation struct {
 
 // Explain compiles the rung for copies of 16 bytes and returns what it needs on a GPU of the
 // compute capability. If the rung is Capped and maxRegs is not 0, the registers of a thread are
-// limited. The tile's Pad may be NoPad. The error is a gemm.ErrUnavailable if the kernel needs a
+// limited. The tile's Pad may be ladder.NoPad. The error is a gemm.ErrUnavailable if the kernel needs a
 // newer GPU or the compiler does not know it, and a TileError if the kernel cannot have the tile.
 func Explain(c nvrtc.Compiler, r Rung, t Tile, maxRegs int, capability occupancy.Capability) (Explanation, error) {
 	e := Explanation{Rung: r, Tile: t, MaxRegs: maxRegs}
@@ -41,18 +40,7 @@ func Explain(c nvrtc.Compiler, r Rung, t Tile, maxRegs int, capability occupancy
 	if err := r.Check(t, r.Widest()); err != nil {
 		return e, err
 	}
-	macros := t
-	macros.Pad = max(t.Pad, 0)
-	p, err := r.Program(macros, r.Widest(), arch)
-	if err != nil {
-		return e, err
-	}
-	if t.Pad == NoPad {
-		p.Options = append(p.Options, "-DPAD=0")
-	}
-	if maxRegs > 0 {
-		p.Options = append(p.Options, fmt.Sprintf("-DBLOCKS=%d", r.BlocksWithin(t, maxRegs)))
-	}
+	p := Plan{Rung: r, Tile: t, Widths: r.Widest(), MaxReg: maxRegs}.Program(arch)
 	image, err := c.Compile(p)
 	if err != nil {
 		return e, err
@@ -60,12 +48,12 @@ func Explain(c nvrtc.Compiler, r Rung, t Tile, maxRegs int, capability occupancy
 	e.Code = image.Code
 	var ok bool
 	if e.Kernel, ok = image.Kernels[entry]; !ok {
-		return e, fmt.Errorf("cuda: %s has no kernel %s", r.File, entry)
+		return e, fmt.Errorf("cuda: %s has no kernel %s", p.Name, entry)
 	}
 	e.Kernel.Shared += r.Shared(t)
 	e.Occupancy, err = occupancy.Of(capability,
 		occupancy.Kernel{Threads: r.Threads(t), Registers: e.Kernel.Registers, Shared: e.Kernel.Shared})
-	e.Global, e.Block = r.reads(t)
+	e.Global, e.Block = r.Reads(t)
 	e.Intensity = 2 / (e.Global * float64(r.Size()))
 	e.Accesses = r.Accesses(t, r.Widest())
 	e.Passes = r.Passes(t, e.Accesses)
@@ -82,48 +70,33 @@ func (r Rung) BlocksWithin(t Tile, maxRegs int) int {
 
 // MultiplyAdds returns how many multiply-adds each warp that multiplies has for a slice of k, or for one index if the
 // rung has no slices.
-func (r Rung) MultiplyAdds(t Tile) (float64, error) {
-	source, err := kernels.Source(r.Type, r.File)
-	if err != nil {
-		return 0, err
-	}
+func (r Rung) MultiplyAdds(t Tile) float64 {
 	const warp, warpgroup = 32, 128
 	threads := r.Threads(t)
-	if strings.Contains(source, "MARK(PRODUCER") {
+	if strings.Contains(r.source(), "MARK(PRODUCER") {
 		threads -= warpgroup
 	}
 	products := 1
-	if r.prepare == splits {
+	if r.Operands == ladder.Split {
 		products = 3
 	}
-	return float64(products*t.BM*t.BN*max(1, t.BK)) / float64(threads) * warp, nil
+	return float64(products*t.BM*t.BN*max(1, t.BK)) / float64(threads) * warp
 }
 
 // Padded reports whether the rung's rows of a slice can be lengthened: Tile.Pad.
-func (r Rung) Padded() bool {
-	source, err := kernels.Source(r.Type, r.File)
-	return err == nil && strings.Contains(source, "#ifndef PAD\n")
-}
+func (r Rung) Padded() bool { return strings.Contains(r.source(), "#ifndef PAD\n") }
 
 // Step returns what the rung is in a sentence: the first of the kernel's file.
-func (r Rung) Step() (string, error) {
-	source, err := kernels.Source(r.Type, r.File)
-	if err != nil {
-		return "", err
-	}
-	header, _, _ := strings.Cut(source, "\n//\n")
-	sentence := strings.ReplaceAll(strings.TrimPrefix(header, "// "), "\n// ", " ")
-	name, says, found := strings.Cut(sentence, ": ")
-	if !found || !strings.HasSuffix(name, r.Name) {
-		return "", fmt.Errorf("cuda: %s begins with %q, not with the name of the rung", r.File, header)
-	}
-	return says, nil
+func (r Rung) Step() string {
+	header, _, _ := strings.Cut(r.source(), "\n//\n")
+	return strings.ReplaceAll(strings.TrimPrefix(header, "// "+r.Name+": "), "\n// ", " ")
 }
 
 // Change is a figure that differs between two rungs.
 type Change struct {
-	Figure   string
-	From, To float64
+	Figure string  `json:"figure"`
+	From   float64 `json:"from"`
+	To     float64 `json:"to"`
 }
 
 // Changes returns the figures that differ between a rung and the one after it, with the names
@@ -144,7 +117,7 @@ func Changes(from, to Explanation) []Change {
 		{"passes", func(e Explanation) float64 { return e.Passes }},
 		{"sectors a k", func(e Explanation) float64 { return e.Sectors }},
 		{"flop/byte", func(e Explanation) float64 { return e.Intensity }},
-		{"barriers a slice", func(e Explanation) float64 { return float64(barriers[e.Rung.Type+"/"+e.Rung.Name].slice) }},
+		{"barriers a slice", func(e Explanation) float64 { return float64(e.Rung.Barriers.Slice) }},
 	} {
 		if figure.name == "passes" && (unknownPasses(from) || unknownPasses(to)) {
 			continue
@@ -161,41 +134,3 @@ func unknownPasses(e Explanation) bool { return e.Block > 0 && e.Passes == 0 }
 
 // entry is the name of the kernel that multiplies, in every file.
 const entry = "gemm"
-
-// Reads are the elements of A and B that a product reads, by equations 11 to 15 of the 2024 report. What is
-// beyond the edges of C is not counted.
-type Reads struct {
-	Global float64 // from global memory, by all blocks: equation 12
-	Shared float64 // from shared memory, by all blocks
-	Slice  float64 // from shared memory, by a block for a slice of k: equation 15; 0: it has no slices there
-}
-
-// Reads returns what a product of the shape reads with the tile. Ladders compare the first of Tiles.
-func (r Rung) Reads(t Tile, s gemm.Shape) Reads {
-	global, shared := r.reads(t)
-	mads := float64(s.M) * float64(s.N) * float64(s.K)
-	return Reads{
-		Global: mads * global,
-		Shared: mads * shared,
-		Slice:  float64(t.BM) * float64(t.BN) * float64(t.BK) * shared,
-	}
-}
-
-// The elements that a multiply-add reads from global and from shared memory. There are four cases:
-// each thread reads everything itself; a block reads its rows of A and columns of B once, and each
-// thread what it needs of them; a thread keeps what it has read for a column of its tile, or for
-// the whole tile; a tensor core reads for a warp.
-func unshared(Tile) (global, block float64) { return 2, 0 }
-func sliced(t Tile) (global, block float64) { return perTile(t.BM, t.BN), 2 }
-func column(t Tile) (global, block float64) { return perTile(t.BM, t.BN), perTile(t.TM, 1) }
-func thread(t Tile) (global, block float64) { return perTile(t.BM, t.BN), perTile(t.TM, t.TN) }
-func warp(t Tile) (global, block float64)   { return perTile(t.BM, t.BN), perTile(t.WM, t.WN) }
-
-// lookUps is thread where rows of B are in registers, and three elements of A are 64 bytes of tables.
-func lookUps(t Tile) (global, block float64) { return perTile(t.BM, t.BN), 64.0 / 3 / float64(t.TN) }
-
-// group is where each warpgroup reads all of the slice of one operand, and its 64 rows or columns of the other.
-func group(t Tile) (global, block float64) { return perTile(t.BM, t.BN), perTile(64, t.BM) }
-
-// perTile is 1/rows + 1/cols.
-func perTile(rows, cols int) float64 { return 1/float64(rows) + 1/float64(cols) }

@@ -6,28 +6,24 @@ import "gemm/cuda/occupancy"
 // constraints 16 to 22 of the 2024 report, which are for single precision. There sm = sk = 8·Edge,
 // sn = Slice and tx = ty = 8.
 type Feasible struct {
-	Edge  int // threads of the block along an edge
-	Slice int // k indices of a slice
-	Tile  Tile
-	// Threads of the block (16), bytes of two slices of A and B (17), registers for the block's
-	// sums (18), elements of A that a thread copies (19), and rows of A's transposed slice that
-	// these span (21).
-	Threads, Shared, Sums int
-	Copies, Rows          float64
-	// Registers of the block when a thread takes those that the compiler says: 128.
-	Registers int
-	// Fails has the constraints that do not hold, none if the block is feasible.
-	Fails []Constraint
-	// Blocks on a multiprocessor at 128 registers a thread, and their share of its warps;
-	// 0 if no block can be launched.
-	Blocks    int
-	Occupancy float64
+	Edge      int      `json:"block"` // threads of the block along an edge
+	Slice     int      `json:"bk"`    // k indices of a slice
+	Tile      string   `json:"tile"`
+	Threads   int      `json:"threads"`   // of the block (16)
+	Shared    int      `json:"smem"`      // bytes of two slices of A and B (17)
+	Sums      int      `json:"sums"`      // registers for the block's sums (18)
+	Copies    float64  `json:"copies"`    // elements of A that a thread copies (19)
+	Rows      float64  `json:"rows"`      // of A's transposed slice that these span (21)
+	Registers int      `json:"regs"`      // of the block when a thread takes those that the compiler says: 128
+	Blocks    int      `json:"blocks"`    // on a multiprocessor then; 0 if no block can be launched
+	Occupancy float64  `json:"occupancy"` // 0 to 1
+	Fails     []string `json:"fails"`     // names of the constraints that do not hold
 }
 
 // Constraint is a condition on a block of threads.
 type Constraint struct {
-	Name string // its number in the report; a word if that says it in words
-	Says string
+	Name string `json:"name"` // its number in the report; a word if that says it in words
+	Says string `json:"says"`
 }
 
 // reportRegisters is what the compiler gives the kernels of the report a thread (its
@@ -61,11 +57,10 @@ func FeasibleTiles(c occupancy.Capability) ([]Feasible, error) {
 	var out []Feasible
 	for _, edge := range []int{4, 8, 12, 16, 20, 24, 32} {
 		for _, slice := range []int{8, 16, 32} {
-			f := Feasible{Edge: edge, Slice: slice, Tile: Tile{BM: 8 * edge, BN: 8 * edge, BK: slice, TM: 8, TN: 8}}
-			f.Threads = threadTiles(f.Tile)
-			f.Shared = 2 * 4 * slice * (f.Tile.BM + f.Tile.BN)
-			f.Sums = f.Tile.BM * f.Tile.BN
-			f.Copies = float64(f.Tile.BM*slice) / float64(f.Threads)
+			side := 8 * edge
+			f := Feasible{Edge: edge, Slice: slice, Tile: Tile{BM: side, BN: side, BK: slice, TM: 8, TN: 8}.Name(),
+				Threads: edge * edge, Shared: 2 * 4 * slice * 2 * side, Sums: side * side, Fails: []string{}}
+			f.Copies = float64(side*slice) / float64(f.Threads)
 			f.Rows = f.Copies / float64(slice)
 			f.Registers = reportRegisters * f.Threads
 			for _, test := range []struct {
@@ -77,10 +72,10 @@ func FeasibleTiles(c occupancy.Capability) ([]Feasible, error) {
 				{f.Sums <= limits.BlockRegisters/2, sumsOfBlock},
 				{f.Rows <= 1, oneRow},
 				{f.Registers <= limits.BlockRegisters, allRegisters},
-				{f.Tile.BM*slice%f.Threads == 0, wholeCopies},
+				{side*slice%f.Threads == 0, wholeCopies},
 			} {
 				if !test.holds {
-					f.Fails = append(f.Fails, test.what)
+					f.Fails = append(f.Fails, test.what.Name)
 				}
 			}
 			if o, err := occupancy.Of(c,

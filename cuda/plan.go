@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"gemm"
+	"gemm/cuda/ladder"
 	"gemm/cuda/nvrtc"
 )
 
@@ -69,7 +69,7 @@ func (r Rung) plan(g GPU, s gemm.Shape, op Operation, a, b, c Operand, p gemm.Pa
 		return plan, err
 	}
 	if r.Persistent {
-		plan.Resident = g.Multiprocessors / max(1, r.cluster) * max(1, r.cluster)
+		plan.Resident = g.Multiprocessors / max(1, r.Cluster) * max(1, r.Cluster)
 	}
 	plan.TransA, plan.TransB = r.AsStored && op.TransA, r.AsStored && op.TransB
 	if op.Batch == 0 {
@@ -100,11 +100,10 @@ func (r Rung) plan(g GPU, s gemm.Shape, op Operation, a, b, c Operand, p gemm.Pa
 // have the parameters in the element type, for any operands and any GPU. For a variant that is not
 // a rung it returns nil.
 func CheckSettings(variant, typ string, p gemm.Params) error {
-	i := slices.IndexFunc(rungs, func(r Rung) bool { return Family+"/"+r.Name == variant && r.Type == typ })
-	if i < 0 {
+	r, err := RungNamed(strings.TrimPrefix(variant, Family+"/"), typ)
+	if err != nil {
 		return nil
 	}
-	r := rungs[i]
 	tiles, err := r.asked(p, r.Tiles)
 	if err != nil {
 		return err
@@ -112,7 +111,7 @@ func CheckSettings(variant, typ string, p gemm.Params) error {
 	for _, t := range tiles {
 		for a := r.Widest().A; a >= 1; a /= 2 {
 			for b := r.Widest().B; b >= 1; b /= 2 {
-				problem := r.Check(t, Widths{a, b, 1})
+				problem := r.Check(t, Widths{A: a, B: b, C: 1})
 				if problem == nil {
 					return nil
 				}
@@ -138,7 +137,7 @@ func (p Plan) CheckRegisters(registers int) error {
 // are laid out anew.
 func (p Plan) Resolved(asked gemm.Params) gemm.Params {
 	out := gemm.Params{"tile": p.Tile.Name()}
-	for name, value := range map[string]int{"block": p.Tile.block(), "bk": p.Tile.BK, "stages": p.Tile.Stages,
+	for name, value := range map[string]int{"block": p.Tile.Edge(), "bk": p.Tile.BK, "stages": p.Tile.Stages,
 		"split": p.Split} {
 		if _, ok := asked[name]; ok {
 			out[name] = value
@@ -183,7 +182,7 @@ func (r Rung) fits(t Tile, g GPU) error {
 // AlignedLD returns a leading dimension for rows of n elements of size bytes, so that rows begin at
 // multiples of 32 bytes, a sector of global memory.
 func AlignedLD(n, size int) int {
-	unit := max(8, sectorBytes/size)
+	unit := max(8, ladder.SectorBytes/size)
 	return max(1, ceil(n, unit)) * unit
 }
 
@@ -198,11 +197,11 @@ func (p *Plan) lay(g GPU, a, b *Operand) {
 	if r.AsStored {
 		p.LayA = r.boxed(a, p.TransA, p.M, p.K)
 	}
-	if r.AsStored || r.boxesOfB() {
+	if r.AsStored || r.Operands == ladder.Rounded { // whose copy engine reads B as it is stored
 		p.LayB = r.boxed(b, p.TransB, p.K, p.N)
 		return
 	}
-	if !r.Copies || r.narrow == 0 {
+	if !r.Copies || r.Narrow == 0 {
 		return
 	}
 	most, now := 16/r.Size(), r.widths(*a, *b, Operand{})
@@ -218,7 +217,7 @@ func (p *Plan) lay(g GPU, a, b *Operand) {
 	if layB {
 		took += launchTime + 2*float64(r.Size())*float64(p.K)*float64(p.N)/bandwidth
 	}
-	if gain := p.predict(g) * (1/r.narrow - 1); took == 0 || gain <= took {
+	if gain := p.predict(g) * (1/r.Narrow - 1); took == 0 || gain <= took {
 		return
 	}
 	pad := func(n, to int) int {
@@ -264,13 +263,13 @@ func (r Rung) boxed(o *Operand, transposed bool, rows, cols int) (l Layout) {
 // address and its leading dimension, up to 16 bytes.
 func (r Rung) widths(a, b, c Operand) Widths {
 	if !r.Copies {
-		return Widths{1, 1, 1}
+		return Widths{A: 1, B: 1, C: 1}
 	}
 	size := r.Size()
 	of := func(o Operand) int {
 		return min(16/size, powerOfTwo(int(o.Address)/size), powerOfTwo(o.LD))
 	}
-	w := Widths{of(a), of(b), of(c)}
+	w := Widths{A: of(a), B: of(b), C: of(c)}
 	if r.Single {
 		w.A = 1
 	}
@@ -318,8 +317,8 @@ func (p Plan) Waves(multiprocessors, places int) (waves, fill float64) {
 
 // tiles returns the tiles of C, of all matrices C of a batch, with those beyond it that fill up clusters.
 func (p Plan) tiles() int {
-	cluster := max(1, p.Rung.cluster)
-	if p.Rung.stacked {
+	cluster := max(1, p.Rung.Cluster)
+	if p.Rung.Stacked {
 		return ceil(p.M, p.Tile.BM*cluster) * ceil(p.N, p.Tile.BN) * cluster
 	}
 	return max(1, p.Batch) * ceil(p.M, p.Tile.BM) * ceil(p.N, p.Tile.BN*cluster) * cluster
@@ -340,10 +339,10 @@ func (p Plan) PackBlocks() (a, b int) {
 func ceil(n, by int) int { return (n + by - 1) / by }
 
 // Program returns the kernel of the plan as it is compiled for a compute capability.
-func (p Plan) Program(arch int) (nvrtc.Program, error) {
-	program, err := p.Rung.Program(p.Tile, p.Widths, arch)
+func (p Plan) Program(arch int) nvrtc.Program {
+	program := p.Rung.Program(p.Tile, p.Widths, arch)
 	program.Options = append(program.Options, p.options()...)
-	return program, err
+	return program
 }
 
 // options returns the macros of the plan, except those of its tile.
@@ -390,7 +389,7 @@ func (r Rung) asked(p gemm.Params, tiles []Tile) ([]Tile, error) {
 		if n, ok := p["stages"].(int); ok && n != 0 && t.Stages != 0 {
 			t.Stages = n
 		}
-		if n, ok := p["block"].(int); ok && n != 0 && t.block() != n {
+		if n, ok := p["block"].(int); ok && n != 0 && t.Edge() != n {
 			continue
 		}
 		if n, ok := p["bk"].(int); ok && n != 0 && t.BK != n {
@@ -416,42 +415,27 @@ const mostEdge = 1 << 14
 // ParseTile returns the setting that is written as Tile.Name writes it.
 func (r Rung) ParseTile(text string) (Tile, error) {
 	t := r.Tiles[0]
-	parts := [][]*int{{&t.BM, &t.BN}}
-	form := "BMxBN"
+	format, form, numbers := "%dx%d", "BMxBN", []any{&t.BM, &t.BN}
+	with := func(verbs, names string, more ...any) {
+		format, form, numbers = format+verbs, form+names, append(numbers, more...)
+	}
 	if t.BK != 0 {
-		parts[0], form = append(parts[0], &t.BK), form+"xBK"
+		with("x%d", "xBK", &t.BK)
 	}
 	if t.WM != 0 {
-		parts, form = append(parts, []*int{&t.WM, &t.WN}), form+"/WMxWN"
+		with("/%dx%d", "/WMxWN", &t.WM, &t.WN)
 	}
-	one := 1
-	if t.TM != 0 {
-		tn := &t.TN
-		if t.TN == 0 {
-			tn = &one
-		}
-		parts, form = append(parts, []*int{&t.TM, tn}), form+"/TMxTN"
+	switch {
+	case t.TN != 0:
+		with("/%dx%d", "/TMxTN", &t.TM, &t.TN)
+	case t.TM != 0:
+		with("/%dx1", "/TMx1", &t.TM)
 	}
-	wrong := fmt.Errorf("%w: tile is %q, must be %s of %s, such as %s", gemm.ErrParam, text, form, r.Name, r.Tiles[0].Name())
-	texts := strings.Split(text, "/")
-	if len(texts) != len(parts) {
-		return t, wrong
-	}
-	for i, part := range parts {
-		numbers := strings.Split(texts[i], "x")
-		if len(numbers) != len(part) {
-			return t, wrong
-		}
-		for j, to := range part {
-			n, err := strconv.Atoi(numbers[j])
-			if err != nil || n < 1 || n > mostEdge {
-				return t, wrong
-			}
-			*to = n
-		}
-	}
-	if one != 1 { // the rung has columns
-		return t, wrong
+	_, err := fmt.Sscanf(text, format, numbers...)
+	wrong := func(n any) bool { return *n.(*int) < 1 || *n.(*int) > mostEdge }
+	if err != nil || t.Name() != text || slices.ContainsFunc(numbers, wrong) {
+		return t, fmt.Errorf("%w: tile is %q, must be %s of %s, such as %s", gemm.ErrParam, text, form, r.Name,
+			r.Tiles[0].Name())
 	}
 	return t, nil
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"gemm"
-	"gemm/cuda/kernels"
+	"gemm/cuda/ladder"
 )
 
 // TestProduct compares with sums done on paper.
@@ -69,15 +69,11 @@ func TestBarriers(t *testing.T) {
 	comment := regexp.MustCompile(`//.*`)
 	for _, typ := range gemm.TypeNames() {
 		for _, r := range Ladder(typ) {
-			source, err := kernels.Source(typ, r.File)
-			if err != nil {
-				t.Fatal(err)
-			}
-			source = comment.ReplaceAllString(source, "")
+			source := comment.ReplaceAllString(r.source(), "")
 			n := strings.Count(source, "__syncthreads()") // of a block
 			n += strings.Count(source, " meet();")        // of a cluster
-			if b, ok := barriers[typ+"/"+r.Name]; ok != (n > 0) || ok && b.several == (b.slice == 2) {
-				t.Errorf("%s/%s has %d barriers in its source, here %+v", typ, r.Name, n, b)
+			if (r.Barriers != ladder.Barriers{}) != (n > 0) {
+				t.Errorf("%s/%s has %d barriers in its source, here %+v", typ, r.Name, n, r.Barriers)
 			}
 		}
 	}
@@ -88,9 +84,9 @@ func TestWaves(t *testing.T) {
 		blocks, multiprocessors, each, waves int
 		fill                                 float64
 	}{{1024, 132, 2, 4, 1024. / 1056}, {264, 132, 2, 1, 1}, {265, 132, 2, 2, 265. / 528}, {1, 132, 1, 1, 1. / 132}} {
-		waves, fill := Product{Blocks: test.blocks}.Waves(test.multiprocessors, test.each)
-		if waves != test.waves || fill != test.fill {
-			t.Errorf("%+v: %d waves, filled to %v", test, waves, fill)
+		p := Product{Blocks: test.blocks}
+		if p.Fills(test.multiprocessors, test.each); p.Waves != test.waves || p.Fill != test.fill {
+			t.Errorf("%+v: %d waves, filled to %v", test, p.Waves, p.Fill)
 		}
 	}
 }
@@ -124,7 +120,7 @@ func TestRoofline(t *testing.T) {
 		rate   float64
 		memory bool
 	}{8: {800, true}, 10: {1000, false}, 32: {1000, false}} {
-		if rate, memory := (Product{Intensity: intensity}).Roofline(1000, 100); rate != want.rate || memory != want.memory {
+		if rate, memory := (Product{Intensity: intensity}).Bounded(1000, 100); rate != want.rate || memory != want.memory {
 			t.Errorf("%v flop a byte: %v, by memory %v", intensity, rate, memory)
 		}
 	}

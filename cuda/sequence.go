@@ -3,10 +3,12 @@ package cuda
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"gemm"
 	"gemm/cuda/kernels"
+	"gemm/cuda/ladder"
 	"gemm/cuda/nvrtc"
 )
 
@@ -103,7 +105,7 @@ func (r Rung) Sequence(g GPU, s gemm.Shape, op Operation, a, b, c Operand, p gem
 	}
 	q.stored = [2]Operand{a, b}
 	if op.Batch > 0 && !r.Batches {
-		return q, gemm.Unavailablef("%s computes no batches", r.Name).WithRemedy("choose cuda/warptile in f32")
+		return q, gemm.Unavailablef("%s computes no batches", r.Name).WithRemedy("choose %s", batches())
 	}
 	q.steps = [3]int{r.step(op.TransA, s.M, s.K, a.LD), r.step(op.TransB, s.K, s.N, b.LD), s.M * c.LD}
 	toA, toB, free := a, b, g.Free
@@ -129,30 +131,32 @@ func (r Rung) Sequence(g GPU, s gemm.Shape, op Operation, a, b, c Operand, p gem
 		q.Tail, q.Split = Tail{}, 1
 	}
 	from := q.lay(op, arch, a, b)
-	program, err := q.Program(arch)
-	if err != nil {
-		return q, err
-	}
 	depth := s.K
 	if op.Alpha == 0 {
 		depth = 0 // A and B are not read
 	}
-	kernel := Launch{Program: program, Kernel: MainKernel, Threads: r.Threads(q.Tile), Shared: r.Shared(q.Tile)}
+	kernel := Launch{Program: q.Program(arch), Kernel: MainKernel, Threads: r.Threads(q.Tile), Shared: r.Shared(q.Tile)}
 	kernel.Blocks = q.Blocks()
-	switch {
-	case r.boxes:
+	switch r.Operands {
+	case ladder.Boxed:
 		q.boxes(kernel, op, depth, from, c)
-	case r.prepare == roundsA:
+	case ladder.Rounded:
 		q.rounded(kernel, op, depth, from, c)
-	case r.prepare == splits:
+	case ladder.Split:
 		err = q.split(kernel, op, depth, from, c)
-	case r.Packs():
+	case ladder.Packed:
 		q.packed(kernel, op, depth, from, c)
 	default:
 		kernel.Arguments = join(q.arguments(op, depth, from, c), q.tailArguments(), q.batchArguments())
 		q.Launches = append(q.Launches, kernel)
 	}
 	return q, err
+}
+
+// batches names a rung that computes batches.
+func batches() string {
+	i := slices.IndexFunc(rungs, func(r Rung) bool { return r.Batches })
+	return fmt.Sprintf("%s/%s in %s", Family, rungs[i].Name, rungs[i].Type)
 }
 
 // step returns the elements from a stored matrix of a batch to the next, of which op is rows×cols.
@@ -266,7 +270,7 @@ func (q *Sequence) arguments(op Operation, depth int, from [2]place, c Operand) 
 	if r.Type == "gf256" {
 		out := join(shape, from[0].arguments(), from[1].arguments(), to)
 		if r.AtLaunch {
-			out = append(out, numbers(q.Tile.TileArguments()...)...)
+			out = append(out, numbers(q.Tile.BM, q.Tile.BN, q.Tile.BK)...)
 		}
 		return out
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"gemm"
+	"gemm/cuda/ladder"
 	"gemm/cuda/nvrtc"
 	"gemm/internal/gemmtest"
 )
@@ -124,7 +125,7 @@ func TestSequenceArguments(t *testing.T) {
 			"A": {BufferA, a.LD, (!op.TransA || q.Rung.AsStored) && q.LayA == Layout{}},
 			"B": {BufferB, b.LD, (!op.TransB || q.Rung.AsStored) && q.LayB == Layout{}},
 		} {
-			if q.Rung.Prepares() && (short == "A" || !q.Rung.boxesOfB()) {
+			if q.Rung.Prepares() && (short == "A" || q.Rung.Operands != ladder.Rounded) {
 				continue
 			}
 			at, ld := read[short], read["ld"+strings.ToLower(short)]

@@ -93,7 +93,7 @@ func (p Plan) tails(g GPU) []Plan {
 // than two parts: it writes the sums of each.
 func (p Plan) equalTails(g GPU) []Plan {
 	const mostParts, leastSlices, most = 8, 2, 2
-	wave := max(1, g.Multiprocessors/max(1, p.Rung.cluster)) * max(1, p.Rung.cluster)
+	wave := max(1, g.Multiprocessors/max(1, p.Rung.Cluster)) * max(1, p.Rung.Cluster)
 	tiles, slices := p.tiles(), ceil(p.K, p.Tile.BK)
 	var out []Plan
 	for n := 2; n <= mostParts && slices >= n*leastSlices && tiles%wave != 0; n++ {
@@ -132,16 +132,16 @@ func (q *Sequence) tailArguments() []Argument {
 
 // Choice is what the cost model says of a product with one tile.
 type Choice struct {
-	Whole float64 // predicted seconds if no tile is cut
-	Cut   float64 // and if tiles are cut in the best way; 0: none is worth it, or permitted
-	How   string  // tiles are cut then
-	Taken bool    // the product is computed so if no parameter says otherwise
+	Whole float64 `json:"whole_s"`         // predicted seconds if no tile is cut
+	Cut   float64 `json:"cut_s,omitempty"` // and if tiles are cut in the best way; 0: none is worth it, or permitted
+	How   string  `json:"cut,omitempty"`   // tiles are cut then
+	Taken bool    `json:"chosen"`          // the product is computed so if no parameter says otherwise
 }
 
 // Choice returns what the cost model says of a product with the tile on the GPU, for operands that permit the widest
 // copies.
 func (r Rung) Choice(t Tile, g GPU, s gemm.Shape) (Choice, error) {
-	whole := Plan{Rung: r, Tile: r.Fitted(t, s), Split: 1, Shape: s}
+	whole := Plan{Rung: r, Tile: r.Fit(t, s), Split: 1, Shape: s}
 	whole.edges = r.Pads && (s.M%t.BM != 0 || s.N%t.BN != 0)
 	c := Choice{Whole: whole.predict(g)}
 	cut := slices.DeleteFunc(whole.cuts(g, 0), func(p Plan) bool { return p.Tail.Blocks == 0 })

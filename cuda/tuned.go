@@ -159,7 +159,7 @@ func (r Rung) tuned(g GPU, s gemm.Shape, wide bool, p gemm.Params) (plan Plan, i
 	if err != nil {
 		return Plan{}, fmt.Sprintf("the tuned setting of %s in %s for the class %s is ignored: %v; gemm tune --families cuda measures it anew", r.Name, r.Type, class, err)
 	}
-	plan = Plan{Rung: r, Tile: r.Fitted(t, s), Split: 1, Shape: s}
+	plan = Plan{Rung: r, Tile: r.Fit(t, s), Split: 1, Shape: s}
 	// No more parts than the shape has room for: shapes of a class differ. Where every tile is whole, the last may
 	// be cut.
 	parts := 1
@@ -183,17 +183,8 @@ func (r Rung) setting(k tuned.Kernel, g GPU) (Tile, error) {
 		return t, err
 	}
 	t.Stages = k.Stages
-	for width := r.Widest().A; width >= 1; width /= 2 {
-		if err := r.Check(t, Widths{width, width, width}); err != nil {
-			return t, err
-		}
+	if err := r.everyWidth(t); err != nil {
+		return t, err
 	}
-	if threads := r.Threads(t); threads > g.BlockThreads && g.BlockThreads > 0 {
-		return t, TileError{t.String(), fmt.Sprintf("it has %d threads a block, the GPU at most %d", threads, g.BlockThreads)}
-	}
-	if shared := r.Shared(t); shared > g.BlockSharedOptIn && g.BlockSharedOptIn > 0 {
-		return t, TileError{t.String(),
-			fmt.Sprintf("it needs %d bytes of shared memory a block, the GPU has %d", shared, g.BlockSharedOptIn)}
-	}
-	return t, nil
+	return t, r.fits(t, g)
 }

@@ -166,10 +166,10 @@ func TestTunedSettingsThatAreNone(t *testing.T) {
 		stages int
 		want   string
 	}{
-		{"128x128", 3, "tile is"}, {"128x128x16/64x48", 3, "no multiple of 48"},
-		{"128x128x16/64x32", 1, "1 stages are too few"},
+		{"128x128", 3, "tile is"}, {"128x128x16/64x48", 3, "BN % WN == 0"},
+		{"128x128x16/64x32", 1, "STAGES = 1"},
 		{"128x128x16/64x32", 8, "bytes of shared memory a block, the GPU has 232448"},
-		{"512x512x16/64x32", 2, "1 to 1024 threads"},
+		{"512x512x16/64x32", 2, "THREADS = 4096"},
 	} {
 		tuned.Use(tuned.Settings{}.WithKernel(tuned.Kernel{GPU: h200.Name, Type: "f64", Rung: "dmma", Class: "large",
 			Tile: bad.tile, Stages: bad.stages, Split: 1}))

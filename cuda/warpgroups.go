@@ -33,14 +33,13 @@ func (p place) mapped(m TensorMap) Argument {
 	return Argument{Buffer: p.buffer, Bits: uint64(p.at), Map: &m}
 }
 
-// F16x3 is the name of the rung that has the accuracy of f32 from products of f16.
+// F16x3 is the arithmetic of the rung that has the accuracy of f32 from products of f16.
 const F16x3 = "f16x3"
 
 // What its source defines.
 const (
-	chunkOfK = 64  // CHUNK: values of k that the tensor cores add
-	partOfB  = 128 // PART: rows of B for which maxima are found together
-	rowsOfB  = 32  // ROWS: rows of B that a block splits
+	partOfB = 128 // PART: rows of B for which maxima are found together
+	rowsOfB = 32  // ROWS: rows of B that a block splits
 )
 
 // Fallback is what computes a product whose operands turn out not to suit the kernel.
@@ -48,48 +47,6 @@ type Fallback struct {
 	At      int64  `json:"at"`      // place in the work memory of an int that is not 0 then
 	Variant string `json:"variant"` // that has computed the product
 }
-
-// Runs returns an ErrUnavailable if GPUs of the compute capability, such as 90, cannot run the rung.
-func (r Rung) Runs(arch int) error {
-	switch {
-	case arch < r.Least:
-		return gemm.Unavailablef("needs compute capability %d.%d", r.Least/10, r.Least%10)
-	case r.Exact && arch != r.Least:
-		return gemm.Unavailablef("needs compute capability %d.%d itself: no later one has its instructions", r.Least/10,
-			r.Least%10)
-	}
-	return nil
-}
-
-// Mapped reports whether the copy engine brings the slices of the operands.
-func (r Rung) Mapped() bool { return r.prepare != 0 || r.boxes }
-
-// boxesOfB reports whether the copy engine reads B as it is stored, so that its rows must begin at
-// multiples of 16 bytes.
-func (r Rung) boxesOfB() bool { return r.prepare == roundsA }
-
-// warpgroups returns the threads of a block with the given number of warpgroups besides those that
-// have 64 rows or columns of it each.
-func warpgroups(edge func(t Tile) int, besides int) func(t Tile) int {
-	return func(t Tile) int { return 128 * (besides + edge(t)/64) }
-}
-
-func rowsOf(t Tile) int    { return t.BM }
-func columnsOf(t Tile) int { return t.BN }
-
-// ringSlices is the bytes of a ring of slices with the given bytes for each row and column of a k index. They begin
-// at a multiple of 1024 bytes, and barriers follow.
-func ringSlices(bytes int) func(t Tile) int {
-	return func(t Tile) int { return bytes*t.Stages*t.BK*(t.BM+t.BN) + 1024 + 64 }
-}
-
-// preparation is what other kernels do to the operands before the one that multiplies.
-type preparation int
-
-const (
-	roundsA preparation = iota + 1 // to TF32
-	splits                         // each element into two of f16
-)
 
 // rounded adds the kernel that rounds A, and the one that multiplies it by B.
 func (q *Sequence) rounded(kernel Launch, op Operation, depth int, from [2]place, c Operand) {
@@ -105,14 +62,14 @@ func (q *Sequence) rounded(kernel Launch, op Operation, depth int, from [2]place
 	}
 	t := q.Tile
 	kernel.Arguments = join(numbers(q.M, q.N, depth), []Argument{q.Rung.scalar(op.Alpha),
-		a.mapped(TensorMap{Type: "f32", Rows: q.M, Cols: ld, BoxRows: t.BM / max(1, q.Rung.cluster), BoxCols: t.BK}),
+		a.mapped(TensorMap{Type: "f32", Rows: q.M, Cols: ld, BoxRows: t.BM / max(1, q.Rung.Cluster), BoxCols: t.BK}),
 		from[1].mapped(TensorMap{Type: "f32", Rows: depth, Cols: q.N, BoxRows: t.BK, BoxCols: boxOfB}),
 		q.Rung.scalar(op.Beta)}, place{BufferC, 0, c.LD}.arguments(), q.tailArguments())
 	q.Launches = append(q.Launches, kernel)
 }
 
 // split adds the kernels that split A and B into two parts of f16 each, the one that multiplies the parts,
-// and warptile, which computes the product if an element does not fit.
+// and the rung that computes the product if an element does not fit.
 func (q *Sequence) split(kernel Launch, op Operation, depth int, from [2]place, c Operand) error {
 	const boxOfB = 64 // columns
 	half := func(rows, cols int) place {
@@ -145,10 +102,9 @@ func (q *Sequence) split(kernel Launch, op Operation, depth int, from [2]place, 
 	return q.fallBack(op, depth, from, c, unfit[0])
 }
 
-// fallBack adds the kernel of warptile that runs only if the int at the place is not 0.
+// fallBack adds the kernel of the rung's Fallback that runs only if the int at the place is not 0.
 func (q *Sequence) fallBack(op Operation, depth int, from [2]place, c Operand, unfit Argument) error {
-	const name = "warptile"
-	rung, err := rungNamed(name, q.Rung.Type)
+	rung, err := RungNamed(q.Rung.Fallback, q.Rung.Type)
 	if err != nil {
 		return err
 	}
@@ -164,14 +120,36 @@ func (q *Sequence) fallBack(op Operation, depth int, from [2]place, c Operand, u
 	if other.Plan, err = rung.Plan(GPU{Free: none}, q.Shape, operand(0), operand(1), c, tile); err != nil {
 		return err
 	}
-	program, err := other.Program(q.Launches[len(q.Launches)-1].Program.Arch)
-	if err != nil {
-		return err
-	}
+	program := other.Program(q.Launches[len(q.Launches)-1].Program.Arch)
 	program.Options = append(program.Options, "-DGUARDED")
 	q.Launches = append(q.Launches, Launch{Program: program, Kernel: MainKernel, Blocks: other.Blocks(),
 		Threads: rung.Threads(other.Tile), Shared: rung.Shared(other.Tile),
 		Arguments: join(other.arguments(op, depth, from, c), []Argument{unfit})})
-	q.Fallback = &Fallback{At: int64(unfit.Bits), Variant: Family + "/" + name}
+	q.Fallback = &Fallback{At: int64(unfit.Bits), Variant: Family + "/" + rung.Name}
 	return nil
+}
+
+// boxes adds the kernel to which the copy engine brings boxes of A and B as they are stored, and from which it stores
+// boxes of C if its rows begin at multiples of 16 bytes.
+func (q *Sequence) boxes(kernel Launch, op Operation, depth int, from [2]place, c Operand) {
+	const edge, rowsOfC = 64, 16
+	mapped := func(p place, rows, cols, height int) Argument {
+		return p.mapped(TensorMap{Type: q.Rung.Type, Rows: rows, Cols: cols, BoxRows: height, BoxCols: edge})
+	}
+	operand := func(p place, transposed bool, rows, cols int) Argument {
+		if transposed {
+			rows, cols = cols, rows
+		}
+		return mapped(p, rows, cols, edge)
+	}
+	a, b, to := operand(from[0], q.TransA, q.M, depth), operand(from[1], q.TransB, depth, q.N), place{BufferC, 0, c.LD}
+	kernel.Arguments = join(numbers(q.M, q.N, depth), []Argument{q.Rung.scalar(op.Alpha), a, b,
+		q.Rung.scalar(op.Beta)}, to.arguments())
+	switch {
+	case q.Rung.Persistent && q.Widths.C*q.Rung.Size() == 16:
+		kernel.Arguments = append(kernel.Arguments, mapped(to, q.M, q.N, rowsOfC))
+	case q.Rung.Persistent: // any map will do: the kernel does not read it
+		kernel.Arguments = append(kernel.Arguments, a)
+	}
+	q.Launches = append(q.Launches, kernel)
 }

@@ -11,6 +11,7 @@ import (
 
 	"gemm"
 	"gemm/cuda/kernels"
+	"gemm/cuda/ladder"
 	"gemm/half"
 )
 
@@ -21,24 +22,10 @@ func halvesOf(x float64) (h, l float64) {
 	return h, rounded((x - h) * 0x1p11)
 }
 
-// sourceOf returns the source of a rung.
-func sourceOf(t *testing.T, name string) string {
-	t.Helper()
-	r, err := rungNamed(name, "f32")
-	if err != nil {
-		t.Fatal(err)
-	}
-	source, err := kernels.Source(r.Type, r.File)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return source
-}
-
 // TestHalves checks what splitting leaves of an element, from the least that fits to the largest, and that the
 // ranges are no wider than said.
 func TestHalves(t *testing.T) {
-	source := sourceOf(t, F16x3)
+	source := rung(t, "f32", F16x3).source()
 	limits := regexp.MustCompile(`fabsf\(y\) < (0x1p-?\d+)f`).FindAllStringSubmatch(source, -1)
 	if len(limits) != 2 || !strings.Contains(source, "ilogbf(max) - 14") {
 		t.Fatalf("the source does not say which elements fit: %q", limits)
@@ -80,7 +67,9 @@ func TestHalves(t *testing.T) {
 // TestHalvesBound computes products as f16x3 does, where each addition of the tensor cores truncates, and compares
 // them with the bound.
 func TestHalvesBound(t *testing.T) {
-	source := sourceOf(t, F16x3)
+	r := rung(t, "f32", F16x3)
+	source := r.source()
+	const chunkOfK = 64
 	for name, n := range map[string]int{"CHUNK": chunkOfK, "PART": partOfB} {
 		if want := fmt.Sprintf("#define %s %d\n", name, n); !strings.Contains(source, want) {
 			t.Errorf("the source has no %q", want)
@@ -112,7 +101,7 @@ func TestHalvesBound(t *testing.T) {
 			}
 		}
 		got := float64(sum + float32(low)*0x1p-11)
-		bound := halvesWorst(gemm.Shape{M: 1, N: 1, K: k}, nil, 0x1p-24) * terms
+		bound := r.Bound.Worst(gemm.Shape{M: 1, N: 1, K: k}, nil, 0x1p-24) * terms
 		if err := math.Abs(got - exact); !(err <= bound) {
 			t.Errorf("k = %d: the error is %v, above %v", k, err, bound)
 		}
@@ -136,7 +125,7 @@ func TestOrderOfK(t *testing.T) {
 		}
 	}
 	for _, r := range rungs {
-		if r.prepare == roundsA && !strings.Contains(sourceOf(t, r.Name), "p = lane % 4 * 2 + e,") {
+		if r.Operands == ladder.Rounded && !strings.Contains(r.source(), "p = lane % 4 * 2 + e,") {
 			t.Errorf("%s reads another k", r.Name)
 		}
 	}

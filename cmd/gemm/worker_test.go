@@ -318,7 +318,7 @@ func TestCUDASweeps(t *testing.T) {
 		"--tile 128x128x16/64x30 --variants cuda/dmma": "--tile 128x128x16/64x30: cuda/dmma f64: bad parameter: the kernel cannot have this tile",
 		"--block 8,99":                    "--block 99: cuda/packed-global f64: bad parameter: no setting of packed-global in f64 has block=99",
 		"--bk 8,9":                        "--bk 9: ",
-		"--stages 1 --variants cuda/dmma": "1 stages are too few",
+		"--stages 1 --variants cuda/dmma": "STAGES >= 2 && SWIZZLE >= 1, STAGES = 1",
 		"--maxregs 5 --type f32":          "--maxregs 5: must be 0 or 16 to 255",
 		"--maxregs 64 --type f64 --variants cuda/conflictfree": "the registers of conflictfree in f64 cannot be limited",
 	} {

@@ -18,7 +18,7 @@ var planted = Suite{
 		{Family: "serial", Path: "serial/ikj.go", Text: "func f() {}\n", Lines: 71},
 		{Family: "parallel", Path: "parallel/rows.go", Text: "func g() {}\n", Lines: 1},
 		{Family: "mpi", Path: "mpi/scatter_rows.go", Text: "func h() {}\n", Lines: 141},
-		{Family: "cuda", Path: "cuda/kernels/f32/03_smem.cu", Text: "void k() {}\n", Lines: 52},
+		{Family: "cuda", Path: "cuda/kernels/f32/smem.cu", Text: "void k() {}\n", Lines: 52},
 	},
 }
 

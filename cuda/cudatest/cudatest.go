@@ -4,7 +4,6 @@ package cudatest
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"gemm"
@@ -19,8 +18,11 @@ var SmallGPU = cuda.GPU{
 
 // RungOf returns the rung of the name in the element type.
 func RungOf(typ, name string) cuda.Rung {
-	rungs := cuda.Ladder(typ)
-	return rungs[slices.IndexFunc(rungs, func(r cuda.Rung) bool { return r.Name == name })]
+	r, err := cuda.RungNamed(name, typ)
+	if err != nil {
+		panic(err)
+	}
+	return r
 }
 
 // PlanOf returns how a rung computes a product on the GPU, whose operands have no gaps.

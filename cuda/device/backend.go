@@ -118,8 +118,7 @@ func construct[T gemm.Element](b *Backend, name string, p gemm.Params) (*product
 		return nil, err
 	}
 	typ := gemm.TypeOf[T]().Name
-	out := &product[T]{d: d, name: cuda.Family + "/" + name, warm: p.Text("l2") == "warm",
-		top: cuda.RoleOf(name) != gemm.Rung}
+	out := &product[T]{d: d, name: cuda.Family + "/" + name, warm: p.Text("l2") == "warm", top: true}
 	if name == cuda.CuBLAS || name == cuda.CuBLASTF32 {
 		out.another = func() engine { return &libraryEngine{d: d, typ: typ, tf32: name == cuda.CuBLASTF32} }
 		out.engine = out.another()
@@ -128,14 +127,13 @@ func construct[T gemm.Element](b *Backend, name string, p gemm.Params) (*product
 		}
 		return out, nil
 	}
-	for _, r := range cuda.Ladder(typ) {
-		if r.Name == name {
-			out.another = func() engine { return &rungEngine{d: d, rung: r, params: p} }
-			out.engine = out.another()
-			return out, d.runs(r)
-		}
+	r, err := cuda.RungNamed(name, typ)
+	if err != nil {
+		return nil, err
 	}
-	return nil, fmt.Errorf("%w: cuda/%s has no %s", gemm.ErrType, name, typ)
+	out.another = func() engine { return &rungEngine{d: d, rung: r, params: p} }
+	out.engine, out.top = out.another(), r.Role != gemm.Rung
+	return out, d.runs(r)
 }
 
 // runs returns an ErrUnavailable unless the device can run the rung.

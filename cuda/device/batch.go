@@ -80,10 +80,6 @@ func (r *batched[T]) Resolved() gemm.Params {
 
 // batches reports whether the algorithm with the name computes batches of the type.
 func batches(name, typ string) bool {
-	for _, r := range cuda.Ladder(typ) {
-		if r.Name == name {
-			return r.Batches
-		}
-	}
-	return name == cuda.CuBLAS
+	r, _ := cuda.RungNamed(name, typ)
+	return r.Batches || name == cuda.CuBLAS
 }

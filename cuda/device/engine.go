@@ -176,7 +176,7 @@ func (e *rungEngine) close() error {
 
 func (e *rungEngine) device() usage.Device {
 	out := usage.Device{
-		Pipe: e.rung.Pipe(), Registers: e.main.Registers, Spills: e.main.Spills, Shared: e.main.Shared,
+		Pipe: e.rung.Pipe, Registers: e.main.Registers, Spills: e.main.Spills, Shared: e.main.Shared,
 		Threads: e.rung.Threads(e.sequence.Tile), Blocks: e.sequence.Blocks(),
 	}
 	out.Waves, out.Fill = e.sequence.Waves(e.d.GPU.Multiprocessors, e.d.occupy(&out))

@@ -38,71 +38,43 @@ type Document struct {
 
 // Row is one rung with one of its settings.
 type Row struct {
-	Variant   string    `json:"variant"`
-	Type      string    `json:"type"`
-	Tile      string    `json:"tile"`
-	MaxRegs   int       `json:"maxregs,omitempty"` // registers of a thread at most
-	Reason    string    `json:"reason,omitempty"`  // why there is nothing more
-	Threads   int       `json:"threads"`           // of a block
-	Registers int       `json:"regs"`              // of a thread
-	Spills    int       `json:"spills"`            // bytes
-	Shared    int       `json:"smem"`              // bytes of a block
-	Blocks    int       `json:"blocks"`            // on a multiprocessor
-	LimitedBy []string  `json:"limited_by"`
-	Warps     int       `json:"warps"`
-	Occupancy float64   `json:"occupancy"`         // 0 to 1
-	Global    float64   `json:"global_reads"`      // elements a multiply-add
-	Block     float64   `json:"shared_reads"`      // elements a multiply-add
-	Intensity float64   `json:"flops_per_byte"`    // of what is read from global memory
-	Passes    float64   `json:"passes,omitempty"`  // of shared reads a multiply-add of a warp
-	Sectors   float64   `json:"sectors,omitempty"` // that a warp reads for a k index, without slices
-	Accesses  []Access  `json:"shared_accesses,omitempty"`
-	Loop      *Loop     `json:"loop,omitempty"` // of the machine code, that multiplies
-	Step      *Step     `json:"step,omitempty"` // of a rung's first row
-	Products  []Product `json:"products"`
-}
-
-// Access is how warps read or write a slice of an operand in shared memory.
-type Access struct {
-	Operand  string  `json:"operand"`
-	Write    bool    `json:"write"`
-	Bytes    int     `json:"bytes"`     // of a lane
-	Requests int     `json:"requests"`  // of a block, a slice
-	Passes   float64 `json:"passes"`    // of a request
-	Conflict float64 `json:"conflicts"` // passes that bank conflicts add
-	Lanes    float64 `json:"lanes"`     // that want the same word
+	Variant   string        `json:"variant"`
+	Type      string        `json:"type"`
+	Tile      string        `json:"tile"`
+	MaxRegs   int           `json:"maxregs,omitempty"` // registers of a thread at most
+	Reason    string        `json:"reason,omitempty"`  // why there is nothing more
+	Threads   int           `json:"threads"`           // of a block
+	Registers int           `json:"regs"`              // of a thread
+	Spills    int           `json:"spills"`            // bytes
+	Shared    int           `json:"smem"`              // bytes of a block
+	Blocks    int           `json:"blocks"`            // on a multiprocessor
+	LimitedBy []string      `json:"limited_by"`
+	Warps     int           `json:"warps"`
+	Occupancy float64       `json:"occupancy"`         // 0 to 1
+	Global    float64       `json:"global_reads"`      // elements a multiply-add
+	Block     float64       `json:"shared_reads"`      // elements a multiply-add
+	Intensity float64       `json:"flops_per_byte"`    // of what is read from global memory
+	Passes    float64       `json:"passes,omitempty"`  // of shared reads a multiply-add of a warp
+	Sectors   float64       `json:"sectors,omitempty"` // that a warp reads for a k index, without slices
+	Accesses  []cuda.Access `json:"shared_accesses,omitempty"`
+	Loop      *Loop         `json:"loop,omitempty"` // of the machine code, that multiplies
+	Step      *Step         `json:"step,omitempty"` // of a rung's first row
+	Products  []Product     `json:"products"`
 }
 
 // Step describes a rung, and the figures that differ from the rung before.
 type Step struct {
-	Says    string   `json:"says"`
-	After   string   `json:"after,omitempty"`
-	Changes []Change `json:"changes,omitempty"`
-}
-
-// Change is a figure that differs from one rung to the next.
-type Change struct {
-	Figure string  `json:"figure"`
-	From   float64 `json:"from"`
-	To     float64 `json:"to"`
+	Says    string        `json:"says"`
+	After   string        `json:"after,omitempty"`
+	Changes []cuda.Change `json:"changes,omitempty"`
 }
 
 // Product is what one product takes.
 type Product struct {
-	gemm.Shape
-	Blocks       int     `json:"blocks"`
-	Waves        int     `json:"waves,omitempty"` // of blocks over the multiprocessors
-	Fill         float64 `json:"fill,omitempty"`  // share of the places of all waves
-	GlobalReads  float64 `json:"global_reads"`    // elements
-	GlobalWrites float64 `json:"global_writes"`
-	SharedReads  float64 `json:"shared_reads"`
-	SharedWrites float64 `json:"shared_writes"`
-	Barriers     int     `json:"barriers"` // of a block
-	Saved        int     `json:"barriers_saved"`
-	Intensity    float64 `json:"flops_per_byte"`            // of all global accesses
-	Roofline     float64 `json:"roofline_gflops,omitempty"` // at most
-	By           string  `json:"bound_by,omitempty"`        // memory or arithmetic
-	Wave         *Wave   `json:"last_wave,omitempty"`       // of a rung that can cut tiles along k
+	cuda.Product
+	Roofline float64      `json:"roofline_gflops,omitempty"` // at most
+	By       string       `json:"bound_by,omitempty"`        // memory or arithmetic
+	Wave     *cuda.Choice `json:"last_wave,omitempty"`       // of a rung that can cut tiles along k
 }
 
 // Rungs compiles the rungs with all of their settings, limits of registers and padding.
@@ -140,10 +112,7 @@ func explained(ctx context.Context, compiler nvrtc.Compiler, task Task) ([]Row, 
 					return nil, err
 				}
 				if first {
-					if row.Step, err = step(before, e); err != nil {
-						return nil, err
-					}
-					before, first = &e, false
+					row.Step, before, first = step(before, e), &e, false
 				}
 			}
 			rows = append(rows, row)
@@ -193,23 +162,15 @@ func (row *Row) fill(e cuda.Explanation, task Task) {
 		e.Kernel.Shared
 	row.Blocks, row.LimitedBy, row.Warps, row.Occupancy = e.Blocks, resources(e.Occupancy), e.Warps, e.Share
 	row.Global, row.Block, row.Intensity, row.Passes, row.Sectors = e.Global, e.Block, e.Intensity, e.Passes, e.Sectors
-	for _, a := range e.Accesses {
-		row.Accesses = append(row.Accesses, Access{a.Operand, a.Write, a.Bytes, a.Requests, a.Passes, a.Conflicts(), a.Lanes})
-	}
+	row.Accesses = e.Accesses
 	for _, s := range task.Shapes {
-		p := e.Rung.Product(e.Tile, s)
-		q := Product{
-			Shape: s, Blocks: p.Blocks, GlobalReads: p.GlobalReads, GlobalWrites: p.GlobalWrites,
-			SharedReads: p.SharedReads, SharedWrites: p.SharedWrites, Barriers: p.Barriers, Saved: p.Saved,
-			Intensity: p.Intensity,
-		}
+		q := Product{Product: e.Rung.Product(e.Tile, s), Wave: lastWave(e, task, s)}
 		if task.Multiprocessors > 0 && e.Blocks > 0 {
-			q.Waves, q.Fill = p.Waves(task.Multiprocessors, e.Blocks)
+			q.Fills(task.Multiprocessors, e.Blocks)
 		}
-		q.Wave = lastWave(e, task, s)
-		if peak, ok := task.Peaks[e.Rung.Pipe()]; ok {
+		if peak, ok := task.Peaks[e.Rung.Pipe]; ok {
 			var memory bool
-			q.Roofline, memory = p.Roofline(peak, task.Bandwidth)
+			q.Roofline, memory = q.Bounded(peak, task.Bandwidth)
 			q.By = "arithmetic"
 			if memory {
 				q.By = "memory"
@@ -220,17 +181,11 @@ func (row *Row) fill(e cuda.Explanation, task Task) {
 }
 
 // step returns what the rung is and how it differs from the one before, if there is one.
-func step(before *cuda.Explanation, e cuda.Explanation) (*Step, error) {
-	says, err := e.Rung.Step()
-	if err != nil {
-		return nil, err
-	}
-	s := &Step{Says: says}
+func step(before *cuda.Explanation, e cuda.Explanation) *Step {
+	s := &Step{Says: e.Rung.Step()}
 	if before != nil {
 		s.After = cuda.Family + "/" + before.Rung.Name
-		for _, change := range cuda.Changes(*before, e) {
-			s.Changes = append(s.Changes, Change{change.Figure, change.From, change.To})
-		}
+		s.Changes = cuda.Changes(*before, e)
 	}
-	return s, nil
+	return s
 }

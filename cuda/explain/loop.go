@@ -31,11 +31,7 @@ func loop(ctx context.Context, disassembler string, e cuda.Explanation) (*Loop, 
 	if err != nil {
 		return nil, err
 	}
-	each, err := e.Rung.MultiplyAdds(e.Tile)
-	if err != nil {
-		return nil, err
-	}
-	found, err := code.LoopOf(each)
+	found, err := code.LoopOf(e.Rung.MultiplyAdds(e.Tile))
 	if errors.Is(err, sass.ErrNoLoop) {
 		return nil, nil
 	}

@@ -58,10 +58,7 @@ func TestLoops(t *testing.T) {
 		if err != nil || found == nil {
 			t.Fatalf("%s: %v, %v", r.Name, found, err)
 		}
-		each, err := r.MultiplyAdds(r.Tiles[0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		each := r.MultiplyAdds(r.Tiles[0])
 		count, all := found.Instructions[row[4]], 0.0
 		for _, n := range found.Instructions {
 			all += n

@@ -15,7 +15,7 @@ import (
 // Occupied is how a kernel fills a multiprocessor.
 type Occupied struct {
 	occupancy occupancy.Occupancy
-	sweeps    []sweep
+	sweeps    []Sweep
 }
 
 // Occupy returns how the kernel fills a multiprocessor of the capability and, if swept, how it
@@ -37,24 +37,20 @@ func (filled Occupied) Print(out io.Writer) {
 	}
 }
 
-// sweep is the occupancy over one resource.
-type sweep struct {
-	over  occupancy.Resource
-	steps []occupancy.Occupancy
-	here  int // the step that the kernel is in
-}
-
 // sweepOccupancy returns the sweeps over what a kernel can choose.
-func sweepOccupancy(o occupancy.Occupancy) ([]sweep, error) {
-	var sweeps []sweep
+func sweepOccupancy(o occupancy.Occupancy) ([]Sweep, error) {
+	var sweeps []Sweep
 	for _, over := range []occupancy.Resource{occupancy.Threads, occupancy.Registers, occupancy.Shared} {
 		steps, err := occupancy.Sweep(o.Limits.Capability, o.Kernel, over)
 		if err != nil {
 			return nil, err
 		}
-		s := sweep{over: over, steps: steps}
-		for taken(steps[s.here].Kernel, over) < taken(o.Kernel, over) {
-			s.here++
+		s, before := Sweep{Over: string(over)}, -1
+		for _, step := range steps {
+			most, has := taken(step.Kernel, over), taken(o.Kernel, over)
+			s.Steps = append(s.Steps, SweepStep{step.Kernel, step.Blocks, resources(step), step.Warps, step.Share,
+				before < has && has <= most})
+			before = most
 		}
 		sweeps = append(sweeps, s)
 	}
@@ -75,19 +71,17 @@ func taken(k occupancy.Kernel, of occupancy.Resource) int {
 
 // OccupancyDocument is how a kernel fills a multiprocessor as JSON has it.
 type OccupancyDocument struct {
-	Schema     int      `json:"schema"`
-	Capability string   `json:"cc"`
-	Threads    int      `json:"threads"`
-	Registers  int      `json:"regs"`
-	Shared     int      `json:"smem"`
-	Limits     []Limit  `json:"limits"`
-	Blocks     int      `json:"blocks"`
-	LimitedBy  []string `json:"limited_by"`
-	Warps      int      `json:"warps"`
-	MostWarps  int      `json:"warps_max"`
-	Occupancy  float64  `json:"occupancy"` // 0 to 1
-	Carveout   int      `json:"carveout"`  // bytes of shared memory that hold these blocks
-	Sweeps     []Sweep  `json:"sweeps,omitempty"`
+	Schema     int    `json:"schema"`
+	Capability string `json:"cc"`
+	occupancy.Kernel
+	Limits    []Limit  `json:"limits"`
+	Blocks    int      `json:"blocks"`
+	LimitedBy []string `json:"limited_by"`
+	Warps     int      `json:"warps"`
+	MostWarps int      `json:"warps_max"`
+	Occupancy float64  `json:"occupancy"` // 0 to 1
+	Carveout  int      `json:"carveout"`  // bytes of shared memory that hold these blocks
+	Sweeps    []Sweep  `json:"sweeps,omitempty"`
 }
 
 // Limit is how many blocks there can be by one resource.
@@ -107,9 +101,7 @@ type Sweep struct {
 
 // SweepStep is a kernel with the most of the resource that a step allows.
 type SweepStep struct {
-	Threads   int      `json:"threads"`
-	Registers int      `json:"regs"`
-	Shared    int      `json:"smem"`
+	occupancy.Kernel
 	Blocks    int      `json:"blocks"`
 	LimitedBy []string `json:"limited_by"`
 	Warps     int      `json:"warps"`
@@ -128,9 +120,8 @@ func (filled Occupied) Document() OccupancyDocument {
 		return d
 	}
 	l := o.Limits
-	d := OccupancyDocument{
-		Schema: compare.OutputSchema, Capability: l.Capability.String(),
-		Threads: o.Kernel.Threads, Registers: o.Kernel.Registers, Shared: o.Kernel.Shared,
+	return OccupancyDocument{
+		Schema: compare.OutputSchema, Capability: l.Capability.String(), Kernel: o.Kernel, Sweeps: filled.sweeps,
 		Limits: []Limit{
 			limit(occupancy.Threads, "warps", o.BlockWarps, l.Warps),
 			limit(occupancy.Registers, "registers", o.BlockRegisters, l.Registers),
@@ -140,17 +131,6 @@ func (filled Occupied) Document() OccupancyDocument {
 		Blocks: o.Blocks, LimitedBy: resources(o), Warps: o.Warps, MostWarps: l.Warps, Occupancy: o.Share,
 		Carveout: o.Carveout,
 	}
-	for _, s := range filled.sweeps {
-		swept := Sweep{Over: string(s.over)}
-		for i, o := range s.steps {
-			swept.Steps = append(swept.Steps, SweepStep{
-				Threads: o.Kernel.Threads, Registers: o.Kernel.Registers, Shared: o.Kernel.Shared,
-				Blocks: o.Blocks, LimitedBy: resources(o), Warps: o.Warps, Occupancy: o.Share, Current: i == s.here,
-			})
-		}
-		d.Sweeps = append(d.Sweeps, swept)
-	}
-	return d
 }
 
 // resources names what limits the blocks.
@@ -239,24 +219,25 @@ func tooManyRegisters(o occupancy.Occupancy) string {
 
 // printSweep prints the steps of a sweep, each with a bar that has a mark for every 5 % of
 // occupancy. The kernel of o is shown at its step.
-func printSweep(out io.Writer, o occupancy.Occupancy, s sweep) {
+func printSweep(out io.Writer, o occupancy.Occupancy, s Sweep) {
+	over := occupancy.Resource(s.Over)
 	with := map[occupancy.Resource]string{
 		occupancy.Threads: fmt.Sprintf("%d registers a thread and %d bytes of shared memory", o.Kernel.Registers,
 			o.Kernel.Shared),
 		occupancy.Registers: fmt.Sprintf("%d threads and %d bytes of shared memory", o.Kernel.Threads, o.Kernel.Shared),
 		occupancy.Shared:    fmt.Sprintf("%d threads and %d registers a thread", o.Kernel.Threads, o.Kernel.Registers),
 	}
-	fmt.Fprintf(out, "\nover %s, with %s\n\n", s.over, with[s.over])
+	fmt.Fprintf(out, "\nover %s, with %s\n\n", s.Over, with[over])
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "UP TO\tBLOCKS\tWARPS\tOCCUPANCY\tLIMITED BY")
-	for i, step := range s.steps {
-		bar := strings.Repeat("#", int(math.Round(20*step.Share)))
-		limits := strings.Join(resources(step), ", ")
-		if i == s.here {
-			limits += fmt.Sprintf("  <- %d", taken(o.Kernel, s.over))
+	for _, step := range s.Steps {
+		bar := strings.Repeat("#", int(math.Round(20*step.Occupancy)))
+		limits := strings.Join(step.LimitedBy, ", ")
+		if step.Current {
+			limits += fmt.Sprintf("  <- %d", taken(o.Kernel, over))
 		}
-		fmt.Fprintf(w, "%d\t%d\t%d\t%5.1f%% %-20s\t%s\n", taken(step.Kernel, s.over), step.Blocks, step.Warps,
-			100*step.Share, bar, limits)
+		fmt.Fprintf(w, "%d\t%d\t%d\t%5.1f%% %-20s\t%s\n", taken(step.Kernel, over), step.Blocks, step.Warps,
+			100*step.Occupancy, bar, limits)
 	}
 	_ = w.Flush() // to a strings.Builder, which takes all
 }

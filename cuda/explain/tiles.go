@@ -14,33 +14,11 @@ import (
 
 // Tiles is which blocks of threads are feasible and what a search may try, as JSON has it.
 type Tiles struct {
-	Schema      int            `json:"schema"`
-	Capability  string         `json:"cc"`
-	Constraints []Constraint   `json:"constraints"`
-	Tiles       []FeasibleTile `json:"tiles"`
-	Candidates  []Search       `json:"candidates"`
-}
-
-// Constraint is what a block of threads has to meet.
-type Constraint struct {
-	Name string `json:"name"` // the number of its equation in the report, or a word
-	Says string `json:"says"`
-}
-
-// FeasibleTile is a square block of threads with 8×8 elements of C each.
-type FeasibleTile struct {
-	Edge      int      `json:"block"` // threads along an edge
-	Slice     int      `json:"bk"`
-	Tile      string   `json:"tile"`
-	Threads   int      `json:"threads"`
-	Shared    int      `json:"smem"`      // bytes of two slices
-	Sums      int      `json:"sums"`      // registers of a block
-	Copies    float64  `json:"copies"`    // elements of A, a thread
-	Rows      float64  `json:"rows"`      // of the slice that they span
-	Registers int      `json:"regs"`      // of a block at 128 a thread
-	Blocks    int      `json:"blocks"`    // on a multiprocessor
-	Occupancy float64  `json:"occupancy"` // 0 to 1
-	Fails     []string `json:"fails"`     // names of constraints
+	Schema      int               `json:"schema"`
+	Capability  string            `json:"cc"`
+	Constraints []cuda.Constraint `json:"constraints"`
+	Tiles       []cuda.Feasible   `json:"tiles"`
+	Candidates  []Search          `json:"candidates"`
 }
 
 // Search is the settings that a search has of a rung.
@@ -56,18 +34,7 @@ func NewTiles(capability occupancy.Capability, rungs []cuda.Rung) (Tiles, error)
 	if err != nil {
 		return Tiles{}, err
 	}
-	doc := Tiles{Schema: compare.OutputSchema, Capability: capability.String()}
-	for _, constraint := range cuda.Constraints() {
-		doc.Constraints = append(doc.Constraints, Constraint(constraint))
-	}
-	for _, f := range tiles {
-		row := FeasibleTile{f.Edge, f.Slice, f.Tile.Name(), f.Threads, f.Shared, f.Sums, f.Copies, f.Rows, f.Registers,
-			f.Blocks, f.Occupancy, []string{}}
-		for _, constraint := range f.Fails {
-			row.Fails = append(row.Fails, constraint.Name)
-		}
-		doc.Tiles = append(doc.Tiles, row)
-	}
+	doc := Tiles{compare.OutputSchema, capability.String(), cuda.Constraints(), tiles, nil}
 	for _, r := range rungs {
 		search := Search{cuda.Family + "/" + r.Name, r.Type, []string{}}
 		for _, t := range r.Candidates(capability) {

@@ -12,17 +12,9 @@ import (
 // modelClock is the clock in MHz that predictions are for: an H200's at most.
 const modelClock = 1980
 
-// Wave is what the cost model says of the last wave of a product: whether its tiles are cut along k.
-type Wave struct {
-	Whole float64 `json:"whole_s"`         // predicted, with whole tiles
-	Cut   float64 `json:"cut_s,omitempty"` // and with tiles cut in the best way
-	How   string  `json:"cut,omitempty"`   // which tiles these are
-	Taken bool    `json:"chosen"`          // the tile is the one that the model chooses
-}
-
 // lastWave returns what the cost model says, or nil if the rung cannot cut tiles or the GPU's multiprocessors are not
 // known.
-func lastWave(e cuda.Explanation, task Task, s gemm.Shape) *Wave {
+func lastWave(e cuda.Explanation, task Task, s gemm.Shape) *cuda.Choice {
 	if !e.Rung.Splits || task.Multiprocessors == 0 || s.M == 0 || s.N == 0 {
 		return nil
 	}
@@ -31,7 +23,7 @@ func lastWave(e cuda.Explanation, task Task, s gemm.Shape) *Wave {
 	if err != nil {
 		return nil
 	}
-	return &Wave{c.Whole, c.Cut, c.How, c.Taken}
+	return &c
 }
 
 // printWaves writes what the cost model says of the product of the shape with that number.

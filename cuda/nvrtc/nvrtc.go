@@ -60,7 +60,7 @@ func Find() (*Library, error) {
 
 // Program is one source and the options with which it is compiled.
 type Program struct {
-	Name    string // in messages, such as 01_naive.cu
+	Name    string // in messages, such as naive.cu
 	Source  string
 	Arch    int      // 90 for sm_90
 	Exact   bool     // for this architecture alone, with instructions that no other has: sm_90a

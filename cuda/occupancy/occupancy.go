@@ -38,9 +38,9 @@ var ErrKernel = errors.New("the kernel cannot be launched")
 
 // Kernel is what a kernel takes.
 type Kernel struct {
-	Threads   int // of a block
-	Registers int // of a thread, as the compiler says
-	Shared    int // bytes of a block, static and dynamic
+	Threads   int `json:"threads"` // of a block
+	Registers int `json:"regs"`    // of a thread, as the compiler says
+	Shared    int `json:"smem"`    // bytes of a block, static and dynamic
 }
 
 // Resource is what a multiprocessor can run out of.

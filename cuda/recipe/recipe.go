@@ -79,7 +79,10 @@ func Of(q Request) (Recipe, error) {
 	if err != nil {
 		return Recipe{}, err
 	}
-	variant := variantOf(rung)
+	variant, err := gemm.Lookup(variants(), cuda.Family+"/"+rung.Name)
+	if err != nil {
+		return Recipe{}, err
+	}
 	if q.Params == nil {
 		q.Params = gemm.Params{}
 	}
@@ -136,15 +139,6 @@ func variants() []gemm.Variant {
 	return all
 }
 
-// variantOf returns what is known of the rung.
-func variantOf(r cuda.Rung) gemm.Variant {
-	v, err := gemm.Lookup(variants(), cuda.Family+"/"+r.Name)
-	if err != nil {
-		panic(err) // every rung is a variant
-	}
-	return v
-}
-
 // rung returns the rung that is requested, or the last one for users, in the full precision of the
 // type, that the GPU can run.
 func (q Request) rung(arch int) (cuda.Rung, error) {
@@ -155,7 +149,7 @@ func (q Request) rung(arch int) (cuda.Rung, error) {
 	var best cuda.Rung
 	for _, r := range cuda.Ladder(q.Type) {
 		name := cuda.Family + "/" + r.Name
-		if r.Runs(arch) == nil && variantOf(r).Compute == "" {
+		if r.Runs(arch) == nil && r.Compute == "" {
 			best = r
 		}
 		if name != q.Variant {
@@ -221,8 +215,7 @@ func Variants() []Variant {
 	for _, v := range variants() {
 		x := Variant{Name: v.Name, Doc: v.Doc}
 		for _, typ := range []string{"f32", "f64"} {
-			same := func(r cuda.Rung) bool { return cuda.Family+"/"+r.Name == v.Name }
-			if slices.ContainsFunc(cuda.Ladder(typ), same) {
+			if _, err := cuda.RungNamed(strings.TrimPrefix(v.Name, cuda.Family+"/"), typ); err == nil {
 				x.Types = append(x.Types, typ)
 			}
 		}

@@ -165,10 +165,8 @@ func Check(s cuda.System, v gemm.Variant) error {
 	_, algorithm, _ := strings.Cut(v.Name, "/")
 	least := 0
 	for _, typ := range v.Types() {
-		for _, r := range cuda.Ladder(typ) {
-			if r.Name == algorithm && (least == 0 || r.Least < least) {
-				least = r.Least
-			}
+		if r, err := cuda.RungNamed(algorithm, typ); err == nil && (least == 0 || r.Least < least) {
+			least = r.Least
 		}
 	}
 	library, version := "NVRTC", s.NVRTC
@@ -188,9 +186,8 @@ func Check(s cuda.System, v gemm.Variant) error {
 		return gemm.Unavailablef("%s", why)
 	}
 	newer := func(g cuda.GPU) bool {
-		var major, minor int
-		_, err := fmt.Sscanf(g.Capability, "%d.%d", &major, &minor)
-		return err == nil && 10*major+minor >= least
+		arch, err := g.Arch()
+		return err == nil && arch >= least
 	}
 	if !slices.ContainsFunc(s.GPUs, newer) {
 		return gemm.Unavailablef("needs compute capability %d.%d, has %s", least/10, least%10, s.GPUs[0].Capability)

@@ -38,12 +38,11 @@ func Excerpts() []listing.Excerpt {
 
 // kernel returns the kernel in shared memory in single precision.
 func kernel() listing.Excerpt {
-	const typ, file = "f32", "03_smem.cu"
-	text, err := kernels.Source(typ, file)
+	file, text, err := kernels.Source("f32", "smem")
 	_, kernel, ok := strings.Cut(text, "\nextern \"C\"")
 	if err != nil || !ok {
-		panic(fmt.Sprintf("catalog: %s/%s has no kernel: %v", typ, file, err))
+		panic(fmt.Sprintf("catalog: %s has no kernel: %v", file, err))
 	}
-	return listing.Excerpt{Family: "cuda", Path: path.Join("cuda/kernels", typ, file), Text: "extern \"C\"" + kernel,
+	return listing.Excerpt{Family: "cuda", Path: path.Join("cuda/kernels", file), Text: "extern \"C\"" + kernel,
 		Lines: listing.CodeLines(text)}
 }

@@ -23,16 +23,6 @@ func renderDrawings(root string) error {
 	return nil
 }
 
-// tileOf returns the first tile of a rung of f32.
-func tileOf(name string) (cuda.Tile, error) {
-	for _, r := range cuda.Ladder("f32") {
-		if r.Name == name {
-			return r.Tiles[0], nil
-		}
-	}
-	return cuda.Tile{}, fmt.Errorf("there is no rung %s", name)
-}
-
 // gridOf returns rows of cells.
 func gridOf(rows, cols int, of func(i, j int) chart.Cell) [][]chart.Cell {
 	out := make([][]chart.Cell, rows)
@@ -60,10 +50,11 @@ func swizzle() (chart.Drawing, error) {
 
 // laneTiles is which lane of a warp of warptile sums which quads of 4×4 elements.
 func laneTiles() (chart.Drawing, error) {
-	t, err := tileOf("warptile")
+	r, err := cuda.RungNamed("warptile", "f32")
 	if err != nil {
 		return chart.Drawing{}, err
 	}
+	t := r.Tiles[0]
 	const quad = 4
 	down, across := t.BM/t.WM, t.BN/t.WN
 	lanesM, lanesN := t.WM/t.TM, t.WN/t.TN
@@ -89,10 +80,11 @@ func laneTiles() (chart.Drawing, error) {
 
 // warpgroupTiles is which warpgroup, warp and lane of tf32-wgmma-ws have which sums.
 func warpgroupTiles() (chart.Drawing, error) {
-	t, err := tileOf("tf32-wgmma-ws")
+	r, err := cuda.RungNamed("tf32-wgmma-ws", "f32")
 	if err != nil {
 		return chart.Drawing{}, err
 	}
+	t := r.Tiles[0]
 	const ofGroup, ofWarp = 64, 16
 	return chart.Drawing{ID: "warpgroups", Title: "Tiles of warpgroup, warp and lane", Chart: chart.Grid{
 		Title: fmt.Sprintf("tf32-wgmma-ws: C transposed, %d columns × %d rows of a block", t.BN, t.BM),

@@ -53,7 +53,7 @@ func TestDesignsAgree(t *testing.T) {
 	}
 	compared := 0
 	for _, f := range tiles {
-		d := NewDesign(f.Tile)
+		d := NewDesign(cuda.Tile{BM: 8 * f.Edge, BN: 8 * f.Edge, BK: f.Slice, TM: 8, TN: 8})
 		if d.Threads != f.Threads || 2*d.Slices != f.Shared || d.Sums != f.Sums || d.Copies != f.Copies ||
 			d.Feasible() != (len(f.Fails) == 0) {
 			t.Errorf("%+v, package cuda says %+v", d, f)

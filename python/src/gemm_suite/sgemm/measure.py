@@ -38,7 +38,7 @@ def bound(compute: str, shape: Shape) -> float:
     Sums in any order: Higham and Mary, A New Approach to Probabilistic Rounding Error Analysis, SIAM J. Sci. Comput.
     41(5), 2019, Theorem 3.1, for all elements at once with a probability of 1 - 1e-9. With TF32, both operands are
     rounded to 11 bits first, and the tensor cores truncate sums in single precision, so errors do not cancel. f16x3
-    is bounded as by `halves` in cuda/variants.go.
+    is bounded as by `split` in cuda/kernels/f32/f16x3.go.
     """
     m, n, k = shape
     u = 2.0**-53 if compute == "f64" else 2.0**-24
