@@ -31,9 +31,9 @@ var importTable = map[string][]string{
 	"cuda/occupancy":       nil,
 	"gf256":                nil,
 	"half":                 nil,
-	"cuda/usage":           nil,
 	"internal/child":       nil,
 	"internal/cpu":         nil,
+	"compare/note":         nil,
 	"internal/output":      nil,
 	"internal/sample":      nil,
 	"internal/starter":     nil,
@@ -42,7 +42,8 @@ var importTable = map[string][]string{
 	"parallel/timeline":    nil,
 
 	".":                       {"gf256", "half"},
-	"mpi/account":             {"parallel/timeline"},
+	"cuda/usage":              {"compare/note"},
+	"mpi/account":             {"compare/note", "parallel/timeline"},
 	"compare/report/document": {"compare/report/chart"},
 	"compare/report/listing":  nil,
 	"internal/kernel":         {"gf256", "half", "internal/cpu"},
@@ -50,8 +51,8 @@ var importTable = map[string][]string{
 	"internal/settings":       {"internal/cpu", "internal/output", "internal/trust", "internal/tuned"},
 
 	"compare/topology":    {"internal/cpu"},
-	"compare/optional":    {"."},
-	"compare/report/text": {"compare/report/document"},
+	"compare/optional":    {"compare/note", "."},
+	"compare/report/text": {"compare/note", "compare/report/document"},
 	"compare/verify":      {"gf256", "half", "internal/cpu", "."},
 	"compare/chain":       {"gf256", ".", "compare/verify"},
 	"compare/batch":       {".", "compare/verify"},
@@ -71,22 +72,22 @@ var importTable = map[string][]string{
 	"mpi/memory":          {"internal/cpu", "."},
 	"parallel/pool":       {"internal/cpu", "parallel/timeline", "."},
 
-	"internal/python": {".", "internal/peer"},
+	"internal/python": {"compare/note", ".", "internal/peer"},
 
 	"compare": {
 		"cuda/usage", "gf256", "half", "internal/child", "internal/cpu", "internal/output", "internal/sample",
-		"mpi/account",
+		"compare/note", "mpi/account",
 		"parallel/timeline", ".", "internal/peak", "compare/optional", "compare/topology", "compare/verify",
 		"cuda/guest",
 		"compare/batch", "compare/chain",
 	},
-	"cuda": {"cuda/occupancy", "cuda/usage", "gf256", "half", "internal/output", "internal/trust",
+	"cuda": {"cuda/occupancy", "cuda/usage", "compare/note", "gf256", "half", "internal/output", "internal/trust",
 		"internal/tuned", "parallel/timeline", ".", "compare/optional", "cuda/guest", "cuda/ladder", "cuda/kernels", "internal/busy",
 		"internal/dl",
 		"internal/peer", "internal/python"},
-	"internal/gemmtest": {"cuda/usage", "gf256", "half", "internal/cpu", "mpi/account", ".", "compare/optional",
+	"internal/gemmtest": {"cuda/usage", "compare/note", "gf256", "half", "internal/cpu", "mpi/account", ".", "compare/optional",
 		"mpi/launch"},
-	"user": {"internal/output", ".", "compare/optional", "internal/peer"},
+	"user": {"compare/note", "internal/output", ".", "compare/optional", "internal/peer"},
 	"blas": {".", "internal/kernel", "internal/block", "parallel/pool"},
 
 	"serial": {
@@ -94,11 +95,11 @@ var importTable = map[string][]string{
 		"internal/pseudocode", "blas", "parallel/pool",
 	},
 
-	"compare/report/analysis": {"cuda/occupancy", "parallel/timeline", ".", "compare", "cuda"},
+	"compare/report/analysis": {"cuda/occupancy", "compare/note", "parallel/timeline", ".", "compare", "cuda"},
 	"compare/report/number":   {"compare/report/document"},
 	"compare/trace":           {".", "compare"},
 	"compare/report/reporttest": {
-		"compare/report/chart", "cuda/usage", "internal/catalog", "internal/child", "mpi/account", ".", "compare/topology",
+		"compare/note", "compare/report/chart", "cuda/usage", "internal/catalog", "internal/child", "mpi/account", ".", "compare/topology",
 		"compare",
 	},
 	"compare/report/analysis/claim": {"compare", "compare/report/analysis"},
@@ -110,7 +111,7 @@ var importTable = map[string][]string{
 	"cuda/cudatest": {".", "cuda"},
 	"cuda/explain":  {"cuda/occupancy", "internal/output", ".", "cuda/guest", "compare", "cuda/sass", "cuda"},
 	"cuda/recipe":   {".", "cuda"},
-	"reference": {"gf256", "internal/cpu", "internal/trust", ".", "internal/busy", "internal/dl",
+	"reference": {"compare/note", "gf256", "internal/cpu", "internal/trust", ".", "internal/busy", "internal/dl",
 		"internal/peer", "internal/pseudocode", "internal/python", "serial"},
 	"cuda/remote": {"cuda/usage", "gf256", "half", "internal/child", "parallel/timeline", ".", "cuda/wire",
 		"internal/block", "compare", "cuda"},
@@ -130,13 +131,13 @@ var importTable = map[string][]string{
 	},
 	"internal/shard/bench": {"internal/child", ".", "compare"},
 	"mpi": {
-		"gf256", "half", "internal/cpu", "mpi/account", ".",
+		"compare/note", "gf256", "half", "internal/cpu", "mpi/account", ".",
 		"internal/kernel", "internal/peak", "internal/block", "internal/busy", "internal/dl", "internal/pseudocode",
 		"internal/sample", "mpi/memory", "mpi/launch", "parallel/timeline", "reference", "serial", "parallel",
 	},
 
 	"compare/report/chapters": {
-		".", "compare/report/document", "compare/report/text",
+		"compare/note", ".", "compare/report/document", "compare/report/text",
 		"compare", "cuda",
 		"compare/report/analysis", "compare/report/analysis/claim", "compare/report/analysis/coursework",
 		"compare/report/analysis/lab",
@@ -186,7 +187,7 @@ var externalTable = map[string][]string{
 	"github.com/nicksnyder/go-i18n":    {"compare/report/text"},
 	"github.com/yuin/goldmark":         {"compare/report/document"},
 	"github.com/wyatt915/treeblood":    {"compare/report/document"},
-	"go.yaml.in/yaml":                  {"compare", "compare/report/text"},
+	"go.yaml.in/yaml":                  {"compare", "compare/report/text", "compare/note"},
 	"gorgonia.org/cu":                  {"cuda/device"}, // its init exits if there is no GPU
 	"github.com/emer/empi":             {"mpi"},
 	"github.com/ebitengine/purego":     {"internal/dl"},

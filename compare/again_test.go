@@ -1,7 +1,7 @@
 package compare
 
 import (
-	"slices"
+	"gemm/compare/note"
 	"testing"
 	"time"
 
@@ -30,7 +30,7 @@ func TestRowsAreMeasuredAgain(t *testing.T) {
 	for _, r := range d.Store.Document().Records {
 		r.CI, r.Warnings = &[2]float64{0, 1000 * float64(r.Median)}, nil
 		if r.Variant != "serial/quiet" {
-			r.Warnings = []string{warnSpread}
+			r.Warnings = []note.Note{note.New(note.Spread)}
 		}
 		if err := d.Store.Put(r); err != nil {
 			t.Fatal(err)
@@ -47,7 +47,7 @@ func TestRowsAreMeasuredAgain(t *testing.T) {
 		t.Errorf("%d rows in the store, %d measured again, want %d and 1", len(rows), len(p.rows)-len(cases), len(cases))
 	}
 	for _, r := range rows {
-		if twice := slices.Contains(r.Warnings, warnTwice); twice != (r.Variant == "serial/alone") ||
+		if twice := r.Warns("twice"); twice != (r.Variant == "serial/alone") ||
 			twice != (r.spread() < 999) {
 			t.Errorf("%s has the interval %v and the warnings %q", r.Variant, *r.CI, r.Warnings)
 		}

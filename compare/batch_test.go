@@ -67,7 +67,7 @@ func TestBatches(t *testing.T) {
 	if calls == 0 || products%count != 0 && products < count*calls {
 		t.Errorf("%d calls for %d products", calls, products)
 	}
-	if r := rows[2]; r.Status != Wrong || r.Speed() || !strings.Contains(r.Reason, "product 4 of 5") {
+	if r := rows[2]; r.Status != Wrong || r.Speed() || !strings.Contains(r.Reason.Text, "product 4 of 5") {
 		t.Errorf("without the last product: %s %s", r.Status, r.Reason)
 	}
 }
@@ -95,7 +95,7 @@ func TestBatchOperations(t *testing.T) {
 	} {
 		r := run(t, &Store{}, Ladder{Experiment: Batches, Variants: []gemm.Variant{test.v}, Ops: []string{test.op},
 			Batches: []int{3}}, 0)[0]
-		if r.Status != Unavailable || !strings.Contains(r.Reason, test.want) {
+		if r.Status != Unavailable || !strings.Contains(r.Reason.Text, test.want) {
 			t.Errorf("%s %s: %s %s, want %q", r.Variant, r.Op, r.Status, r.Reason, test.want)
 		}
 	}

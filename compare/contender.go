@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"gemm"
+	"gemm/compare/note"
 	"gemm/compare/optional"
 	"gemm/compare/verify"
 	"gemm/cuda/usage"
@@ -29,7 +30,7 @@ type contender struct {
 	exact     bool           // the product of integers can be exact; it is checked first
 	elsewhere bool           // the product runs on staged operands, not in this process
 	explain   func() gemm.Params
-	warn      func() []string
+	warn      func() []note.Note
 	batched   string         // how a batch is computed, see batch.Key; empty: no batch, or its Run says it
 	staged    gemm.Run       // nil: not staged, or not yet
 	device    usage.OnDevice // the staged product of a GPU; otherwise nil
@@ -152,7 +153,7 @@ func (t *contender) multiplies(product multiplication, limit verify.Limit, magni
 		if !verifier.Assures(limit) {
 			return unproven{limit.Unproven(t.c.Type, t.c.K)}
 		}
-		t.warning("no check on integers: intermediate results are too large to be exact in this type")
+		t.warning(note.New("integers"))
 	}
 	t.product, t.exact = product, magnitude > 0
 	return nil
@@ -214,7 +215,7 @@ func (t *contender) multipliesIntegers(ctx context.Context) bool {
 		return true
 	}
 	t.judge(v)
-	t.record.Reason = "of integers, whose product is exact: " + t.record.Reason
+	t.record.Reason = note.Note{Text: "of integers, whose product is exact: " + t.record.Reason.Text}
 	return false
 }
 
@@ -320,13 +321,13 @@ func (t *contender) verify() {
 	v := t.product.check()
 	t.judge(v)
 	if v.Note != "" {
-		t.warning(v.Note)
+		t.warning(note.Read(v.Note))
 	}
 	switch {
 	case v.Void:
-		t.warning("verified on integers only: the error bound is no smaller than any element")
+		t.warning(note.New("integers-only"))
 	case v.Weak:
-		t.warning("the error bound exceeds the elements themselves: this check cannot see a lost element")
+		t.warning(note.New("blind"))
 	}
 }
 
@@ -335,12 +336,12 @@ func (t *contender) judge(v verify.Verdict) {
 	t.record.Residual, t.record.Bound = Number(v.Residual), Number(v.Bound)
 	t.record.Status = OK
 	if !v.OK() {
-		t.record.Status, t.record.Reason = Wrong, v.Reason
+		t.record.Status, t.record.Reason = Wrong, note.Read(v.Reason)
 	}
 }
 
 // warning adds a warning to the row.
-func (t *contender) warning(text string) { t.record.Warnings = append(t.record.Warnings, text) }
+func (t *contender) warning(n note.Note) { t.record.Warnings = append(t.record.Warnings, n) }
 
 // guard calls f and turns a panic into an error. It gives the case up if f, on ranks or on a
 // device, does not return within the limit.
@@ -412,15 +413,12 @@ func (t *contender) power(ctx context.Context, limit time.Duration) {
 		return nil
 	})
 	if err != nil {
-		t.warning("no power: " + err.Error())
+		t.warning(note.New("no-power", err.Error()))
 	}
 }
 
 // mostSpans is how many spans of a timeline are kept, and how many phases: more than a figure can show.
 const mostSpans = 4000
-
-// noTimeline begins the warning of a row whose timeline was asked for and is not there.
-const noTimeline = "no timeline: "
 
 // draw computes one more product of t, with a timeline and a time limit (0: none). The row has been measured, so
 // an error is only a warning in it.
@@ -445,9 +443,9 @@ func (t *contender) draw(ctx context.Context, limit time.Duration) {
 	spans, did := line.Spans(), line.Activity()
 	switch {
 	case err != nil:
-		t.warning(noTimeline + err.Error())
+		t.warning(note.New(note.NoTimeline, err.Error()))
 	case len(spans) == 0 && len(did.Phases) == 0:
-		t.warning(noTimeline + "this variant does not divide its work into chunks of a loop")
+		t.warning(note.New(note.NoTimeline, "this variant does not divide its work into chunks of a loop"))
 	default:
 		t.trace = &Trace{Workers: t.record.Threads, Seconds: took.Seconds(), Spans: timeline.Join(spans, mostSpans),
 			Activity: did.Limited(mostSpans)}

@@ -49,7 +49,7 @@ func TestSuspect(t *testing.T) {
 			return &claimed{took: test.took, err: test.err}, nil
 		}
 		r := ladder(t, 64, v)["serial/claimed"]
-		if r.Status != test.status || !strings.Contains(r.Reason, test.reason) {
+		if r.Status != test.status || !strings.Contains(r.Reason.Text, test.reason) {
 			t.Errorf("%s: %s, %q; want %s, %q", name, r.Status, r.Reason, test.status, test.reason)
 		}
 		bare := !r.Median.Known() && !r.Gflops.Known() && !r.PercentPeak.Known() && len(r.Samples) == 0

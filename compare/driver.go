@@ -14,12 +14,12 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/dustin/go-humanize"
 
 	"gemm"
+	"gemm/compare/note"
 	"gemm/internal/cpu"
 	"gemm/internal/sample"
 )
@@ -151,7 +151,7 @@ func (d *Driver) admit(group []Case) ([]Case, error) {
 			d.Progress.Done(r, true)
 			continue
 		}
-		if reason := d.refuse(c); reason != "" {
+		if reason := d.refuse(c); reason.Text != "" {
 			r := c.record()
 			r.Host, r.Run, r.Status, r.Reason = d.host.ID, d.run.ID, Skipped, reason
 			records = append(records, r)
@@ -209,35 +209,31 @@ func (d *Driver) keeps(c Case, r Record) bool {
 	case Failed, Timeout, Unavailable, Suspect:
 		return false
 	case Skipped: // as long as the reason holds
-		return d.refuse(c) != ""
+		return d.refuse(c).Text != ""
 	case OK:
-		return !c.Timeline || d.Store.Traced(r) || slices.ContainsFunc(r.Warnings,
-			func(w string) bool { return strings.HasPrefix(w, noTimeline) })
+		return !c.Timeline || d.Store.Traced(r) || r.Warns(note.NoTimeline)
 	}
 	return true
 }
 
 // refuse returns why a case is not measured: by prediction it needs more memory than is available, or
-// more time than a row may take. It returns "" if the case may run.
-func (d *Driver) refuse(c Case) string {
+// more time than a row may take. It returns the zero note if the case may run.
+func (d *Driver) refuse(c Case) note.Note {
 	if need, have := c.Bytes(), float64(cpu.Available()); have > 0 && need > have {
-		return fmt.Sprintf("needs %s of memory, %s are available: %s",
-			humanize.IBytes(uint64(need)), humanize.IBytes(uint64(have)), c.Smaller())
+		return note.New("memory", humanize.IBytes(uint64(need)), humanize.IBytes(uint64(have)), c.Smaller())
 	}
 	last, ok := d.lessons[lessonKey(c)]
 	if !ok {
-		return ""
+		return note.Note{}
 	}
 	took := last.predict(c)
 	switch most := d.Budget.of(c.Experiment); {
 	case most.Timeout > 0 && took > most.Timeout:
-		return fmt.Sprintf("predicted to take %v a call at the rate of the size before, the row may take %v: raise it with --timeout",
-			took.Round(time.Second), most.Timeout)
+		return note.New("long-row", took.Round(time.Second).String(), most.Timeout.String())
 	case most.Call > 0 && took > most.Call && c.Terms() > callTerms:
-		return fmt.Sprintf("predicted to take %v a call at the rate of the size before, a call of this profile may take %v: request it with --sizes",
-			took.Round(10*time.Millisecond), most.Call)
+		return note.New("long-call", took.Round(10*time.Millisecond).String(), most.Call.String())
 	}
-	return ""
+	return note.Note{}
 }
 
 // learn notes what a row took, to predict the time of larger cases.

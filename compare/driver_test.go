@@ -19,6 +19,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
+	"gemm/compare/note"
 	"gemm/cuda/usage"
 	"gemm/gf256"
 	"gemm/internal/gemmtest"
@@ -54,6 +55,15 @@ func product[T gemm.Element](_ context.Context, c, a, b gemm.Matrix[T]) error {
 		}
 	}
 	return nil
+}
+
+// textsOf returns the texts of notes.
+func textsOf(notes []note.Note) []string {
+	var texts []string
+	for _, n := range notes {
+		texts = append(texts, n.Text)
+	}
+	return texts
 }
 
 // variant returns a variant with f as its f64 implementation. Its capabilities are those of the
@@ -168,7 +178,7 @@ func TestRowsOfGoodAndBrokenMultipliers(t *testing.T) {
 			}
 			continue
 		}
-		if r.Status != Wrong || r.Speed() || r.Gflops.Known() || len(r.Samples) > 0 || r.Reason == "" {
+		if r.Status != Wrong || r.Speed() || r.Gflops.Known() || len(r.Samples) > 0 || r.Reason.Text == "" {
 			t.Errorf("%s: status %s, speed %v, reason %q, want wrong without a speed", name, r.Status, r.Gflops, r.Reason)
 		}
 	}
@@ -205,7 +215,7 @@ func TestRowsThatFail(t *testing.T) {
 		"test/vague":       {Skipped, "not verified: the only proven bound, 2 (componentwise) for k = 8 in f64, is larger than the result"},
 	} {
 		r := rows[name]
-		if r.Status != want.status || !strings.Contains(r.Reason, want.reason) || r.Speed() {
+		if r.Status != want.status || !strings.Contains(r.Reason.Text, want.reason) || r.Speed() {
 			t.Errorf("%s: %s %q, want %s %q", name, r.Status, r.Reason, want.status, want.reason)
 		}
 	}
@@ -224,10 +234,10 @@ func TestSlowRowsTimeOutAndLargerOnesAreSkipped(t *testing.T) {
 	if err := d.Run(t.Context(), cases); err != nil {
 		t.Fatal(err)
 	}
-	if r := p.rows[0]; r.N != 8 || r.Status != Timeout || !strings.Contains(r.Reason, "--timeout") {
+	if r := p.rows[0]; r.N != 8 || r.Status != Timeout || !strings.Contains(r.Reason.Text, "--timeout") {
 		t.Errorf("n = %d: %s %q, want the small one first, timeout", r.N, r.Status, r.Reason)
 	}
-	if r := p.rows[1]; r.N != 64 || r.Status != Skipped || !strings.Contains(r.Reason, "predicted") {
+	if r := p.rows[1]; r.N != 64 || r.Status != Skipped || !strings.Contains(r.Reason.Text, "predicted") {
 		t.Errorf("n = %d: %s %q, want skipped with the prediction", r.N, r.Status, r.Reason)
 	}
 	// With more time, the rows that were skipped are predicted to fit.
@@ -427,7 +437,7 @@ func TestIntegersFindWhatRoundingHides(t *testing.T) {
 		c.Set(5, 7, c.At(5, 7)*(1+0x1p-51))
 		return nil
 	}))["test/nearly"]
-	if r.Status != Wrong || !strings.Contains(r.Reason, "of integers") || r.Bound != 0 || !(r.Residual > 0) {
+	if r.Status != Wrong || !strings.Contains(r.Reason.Text, "of integers") || r.Bound != 0 || !(r.Residual > 0) {
 		t.Errorf("%s, residual %v, bound %v, %q; want wrong by the check on integers", r.Status, r.Residual,
 			r.Bound, r.Reason)
 	}
@@ -565,7 +575,7 @@ func (r *repeated) Repeat(_ context.Context, times int) (gemm.Cost, error) {
 	return gemm.Cost{Time: time.Duration(times) * time.Microsecond}, nil
 }
 
-func (r *repeated) Warnings() []string { return []string{"it is asleep"} }
+func (r *repeated) Warnings() []note.Note { return []note.Note{{Text: "it is asleep"}} }
 
 func TestShortStagedProductsAreTimedInBatches(t *testing.T) {
 	most := 0
@@ -576,7 +586,7 @@ func TestShortStagedProductsAreTimedInBatches(t *testing.T) {
 		t.Errorf("%s, median %v s, %d at once, inner %d, %q; want ok, 1 µs, batches of 20 µs at least", r.Status, r.Median,
 			most, r.Inner, r.Reason)
 	}
-	if len(r.Warnings) != 1 || r.Warnings[0] != "it is asleep" {
+	if len(r.Warnings) != 1 || r.Warnings[0].Text != "it is asleep" {
 		t.Errorf("the warnings are %q, want its own and none of the call", r.Warnings)
 	}
 }
@@ -698,7 +708,7 @@ func TestNonGemmersAreUnavailableForTransposes(t *testing.T) {
 	if err := d.Run(t.Context(), l.Cases()); err != nil {
 		t.Fatal(err)
 	}
-	if r := p.rows[0]; r.Status != Unavailable || !strings.Contains(r.Reason, "C = A·B only") {
+	if r := p.rows[0]; r.Status != Unavailable || !strings.Contains(r.Reason.Text, "C = A·B only") {
 		t.Errorf("%s %q, want unavailable", r.Status, r.Reason)
 	}
 }
@@ -710,7 +720,7 @@ func TestRecordsSurviveNumbersThatJSONHasNot(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := Request{Variant: variant("test/nan", nil), Type: "f64", Shape: gemm.Cube(2), Op: "nn"}.Case().record()
-	r.Status, r.Reason = Wrong, "NaN"
+	r.Status, r.Reason.Text = Wrong, "NaN"
 	if err := store.Put(r); err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"gemm"
+	"gemm/compare/note"
 	"gemm/internal/cpu"
 	"gemm/parallel/timeline"
 )
@@ -375,7 +376,7 @@ func TestCrowdedRowsAreWarned(t *testing.T) {
 		{Host{Cores: 4, Quota: 0.5}, 1,
 			"1 threads on a quota of 0.5 processors: the control group stops them part of the time; use at most 1 with --threads"},
 	} {
-		if got := test.h.Crowded(test.threads); got != test.want {
+		if got := test.h.Crowded(test.threads).Text; got != test.want {
 			t.Errorf("%d threads on %d processors with a quota of %v: %q, want %q", test.threads, test.h.Cores, test.h.Quota,
 				got, test.want)
 		}
@@ -384,7 +385,7 @@ func TestCrowdedRowsAreWarned(t *testing.T) {
 	rows := run(t, &Store{}, Ladder{Variants: []gemm.Variant{shared("parallel/rows", product[float64])},
 		Sweep: map[string][]any{"threads": {many}}}, time.Millisecond)
 	if r := rows[0]; r.Status != OK || r.Threads != many || len(r.Warnings) == 0 ||
-		!strings.HasPrefix(r.Warnings[len(r.Warnings)-1], fmt.Sprint(many, " threads share ")) || !r.PercentPeak.Known() {
+		!strings.HasPrefix(r.Warnings[len(r.Warnings)-1].Text, fmt.Sprint(many, " threads share ")) || !r.PercentPeak.Known() {
 		t.Errorf("%d threads: %s, warnings %q, %v %% of the peak; want a row with a warning", many, r.Status, r.Warnings,
 			r.PercentPeak)
 	}
@@ -537,7 +538,7 @@ func TestTimelines(t *testing.T) {
 	store = &Store{}
 	rows = measure(0, nil, true)
 	if len(store.Document().Traces) != 0 || rows[0].Status != OK ||
-		!slices.ContainsFunc(rows[0].Warnings, func(w string) bool { return strings.HasPrefix(w, noTimeline) }) {
+		!rows[0].Warns(note.NoTimeline) {
 		t.Errorf("a product without chunks: %d traces, %s, %q", len(store.Document().Traces), rows[0].Status,
 			rows[0].Warnings)
 	}
@@ -548,7 +549,7 @@ func TestTimelines(t *testing.T) {
 	store = &Store{}
 	rows = measure(4, errors.New("boom"), true)
 	if r := rows[0]; len(store.Document().Traces) != 0 || r.Status != OK ||
-		!slices.Contains(r.Warnings, "no timeline: boom") {
+		!slices.Contains(textsOf(r.Warnings), "no timeline: boom") {
 		t.Errorf("a product that fails under a timeline: %d traces, %s, %q", len(store.Document().Traces),
 			r.Status, r.Warnings)
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"gemm"
+	"gemm/compare/note"
 	"gemm/compare/topology"
 	"gemm/internal/cpu"
 	"gemm/internal/peak"
@@ -86,20 +87,18 @@ func (h *Host) copyGPUs(from Host) {
 
 // Crowded returns a warning if the given threads cannot run on h at the same time, and "" if they
 // can.
-func (h Host) Crowded(threads int) string {
+func (h Host) Crowded(threads int) note.Note {
 	granted := math.Inf(1)
 	if h.Quota.Known() {
 		granted = float64(h.Quota)
 	}
 	switch {
 	case float64(threads) > granted && granted < float64(h.Cores):
-		return fmt.Sprintf("%d threads on a quota of %.4g processors: the control group stops them part of the time; use at most %d with --threads",
-			threads, granted, max(1, int(granted)))
+		return note.New("quota", threads, fmt.Sprintf("%.4g", granted), max(1, int(granted)))
 	case threads > h.Cores:
-		return fmt.Sprintf("%d threads share %d processors; use at most %d with --threads", threads,
-			h.Cores, h.Cores)
+		return note.New("crowded", threads, h.Cores, h.Cores)
 	}
-	return ""
+	return note.Note{}
 }
 
 // unknownGit is the revision of a program that was built without one.

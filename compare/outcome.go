@@ -12,6 +12,7 @@ import (
 
 	"gemm"
 	"gemm/compare/batch"
+	"gemm/compare/note"
 	"gemm/compare/optional"
 	"gemm/compare/verify"
 	"gemm/internal/cpu"
@@ -65,12 +66,11 @@ func (d *Driver) finish(t *contender) Record {
 		r.GPU = &g
 		r.Warnings = append(r.Warnings, g.Warnings...)
 	}
-	if crowded := d.crowded(&r, t); crowded != "" {
+	if crowded := d.crowded(&r, t); crowded.Text != "" {
 		r.Warnings = append(r.Warnings, crowded)
 	}
 	if t.overhead > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("a call into the library costs about %v of the median",
-			t.overhead.Round(50*time.Nanosecond)))
+		r.Warnings = append(r.Warnings, note.New("call", t.overhead.Round(50*time.Nanosecond).String()))
 	}
 	d.rate(&r, t)
 	r.Phases = t.phases()
@@ -102,22 +102,22 @@ func (h Host) predict(c Case) *Predicted {
 }
 
 // failure returns the outcome of a row that err has ended, and its reason.
-func (d *Driver) failure(err error) (Status, string) {
+func (d *Driver) failure(err error) (Status, note.Note) {
 	switch {
 	case errors.Is(err, errHung), errors.Is(err, errEndless):
-		return Timeout, fmt.Sprintf("%v %v after its time limit of %v", err, cmp.Or(d.grace, grace), d.Budget.Timeout)
+		return Timeout, note.Read(fmt.Sprintf("%v %v after its time limit of %v", err, cmp.Or(d.grace, grace), d.Budget.Timeout))
 	case errors.Is(err, gemm.ErrUnavailable):
-		return Unavailable, gemm.Why(err)
+		return Unavailable, note.Read(gemm.Why(err))
 	case errors.Is(err, errTimeout):
-		return Timeout, fmt.Sprintf("%v of %v: raise it with --timeout", err, d.Budget.Timeout)
+		return Timeout, note.Read(fmt.Sprintf("%v of %v: raise it with --timeout", err, d.Budget.Timeout))
 	case errors.As(err, &optional.Wrong{}):
-		return Wrong, err.Error()
+		return Wrong, note.Read(gemm.Why(err))
 	case errors.As(err, &optional.Suspect{}):
-		return Suspect, err.Error()
+		return Suspect, note.Read(gemm.Why(err))
 	case errors.As(err, &unproven{}), errors.As(err, &optional.Unsuited{}):
-		return Skipped, err.Error()
+		return Skipped, note.Read(gemm.Why(err))
 	}
-	return Failed, err.Error()
+	return Failed, note.Read(gemm.Why(err))
 }
 
 // summarize puts the samples, their median and its interval into the row.
@@ -127,24 +127,24 @@ func (r *Record) summarize(taken sample.Sampler) {
 	r.Median = Number(s.Median)
 	if !s.Bounded() {
 		r.Warnings = append(r.Warnings,
-			fmt.Sprintf("fewer than %d samples give no interval: set --reps %[1]d and raise --timeout",
-				sample.MinForInterval))
+			note.New("samples", sample.MinForInterval, sample.MinForInterval))
 		return
 	}
 	r.CI = &[2]float64{s.Lo, s.Hi}
 	if s.Wide() {
-		r.Warnings = append(r.Warnings, warnSpread)
+		r.Warnings = append(r.Warnings, note.New(note.Spread))
 	}
 }
 
 // crowded adds what the ranks did to the row. It returns a warning if threads or ranks do not run
-// at the same time, otherwise "".
-func (d *Driver) crowded(r *Record, t *contender) string {
+// at the same time, otherwise
+// the zero note.
+func (d *Driver) crowded(r *Record, t *contender) note.Note {
 	if t.c.Ranks() == 0 {
 		return d.host.Crowded(r.Threads)
 	}
 	if t.last.distribution == nil {
-		return ""
+		return note.Note{}
 	}
 	r.distribute(*t.courses[nearest(r.Samples, float64(r.Median))].distribution)
 	return d.host.oversubscribed(*r)
@@ -164,7 +164,7 @@ func (d *Driver) rate(r *Record, t *contender) {
 	r.PercentPeak = alone.Settled().Records[0].PercentPeak
 	library := t.c.foreign() && t.c.Variant.Role == gemm.Library
 	if library && r.Type != "gf256" && terms >= largePeer && r.PercentPeak < 50 {
-		r.Warnings = append(r.Warnings, "below half of the measured peak: the library may not know this processor")
+		r.Warnings = append(r.Warnings, note.New("slow"))
 	}
 }
 
@@ -202,14 +202,13 @@ func (d *Driver) doubt(ctx context.Context, r *Record, t *contender) {
 	}
 	bare := t.record
 	bare.Host, bare.Run, bare.Resolved, bare.Predicted, bare.Status = r.Host, r.Run, r.Resolved, r.Predicted, Suspect
-	bare.Reason = fmt.Sprintf("its speed is %.3g times the measured peak, %.4g %s on as many processors",
-		float64(r.Rate)/highest, highest, r.Unit)
+	bare.Reason = note.New("peak", fmt.Sprintf("%.3g", float64(r.Rate)/highest), fmt.Sprintf("%.4g", highest), r.Unit)
 	*r = bare
 }
 
 // comparable reports whether the peak is one of the instructions that the row may use, on as many processors.
 func (d *Driver) comparable(r Record, t *contender) bool {
-	if _, narrowed := cpu.Held(); narrowed && t.c.outside() || t.c.Ranks() > 0 && d.host.oversubscribed(r) != "" {
+	if _, narrowed := cpu.Held(); narrowed && t.c.outside() || t.c.Ranks() > 0 && d.host.oversubscribed(r).Text != "" {
 		return false
 	}
 	return t.c.OnDevice() || !slices.ContainsFunc(d.host.Ceilings, func(c Ceiling) bool {
@@ -249,13 +248,6 @@ func nearest(numbers []float64, x float64) int {
 // A neighbour on a shared machine comes and goes within seconds. So rows that it has disturbed are
 // measured once more at the end, when it may be gone.
 
-// warnSpread is the warning of a row whose interval is wide, and warnTwice the one of a row that was
-// measured again.
-const (
-	warnSpread = "wide spread: repeat on a quiet machine"
-	warnTwice  = "measured twice: this is the result with the narrower interval"
-)
-
 // againShare is the part of the time of a run that may be added to measure rows again.
 const againShare = 10
 
@@ -272,7 +264,7 @@ func (d *Driver) again(ctx context.Context, took time.Duration) error {
 	left := min(d.Again, took/againShare)
 	for _, m := range d.alone {
 		old, ok := d.Store.find(m.c.Key.of(d.host.ID).with(m.c.Params))
-		if !ok || old.Run != d.run.ID || !slices.Contains(old.Warnings, warnSpread) || m.took > left {
+		if !ok || old.Run != d.run.ID || !old.Warns(note.Spread) || m.took > left {
 			continue
 		}
 		start := time.Now()
@@ -284,7 +276,7 @@ func (d *Driver) again(ctx context.Context, took time.Duration) error {
 		}
 		left -= time.Since(start)
 		best := narrower(old, records[0])
-		best.Warnings = append(slices.Clone(best.Warnings), warnTwice)
+		best.Warnings = append(slices.Clone(best.Warnings), note.New("twice"))
 		if best.Median == old.Median {
 			traces = nil
 		}

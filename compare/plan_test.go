@@ -360,17 +360,17 @@ func TestSlowCallsAreSkipped(t *testing.T) {
 	}
 	slow := of(1)
 	d.lessons[lessonKey(slow)] = lesson{c: of(512), took: 2}
-	if reason := d.refuse(of(512)); reason != "" {
+	if reason := d.refuse(of(512)).Text; reason != "" {
 		t.Errorf("512 is skipped: %s", reason)
 	}
 	const want = "predicted to take 16s a call at the rate of the size before, a call of this profile may take 1s: request it with --sizes"
-	if reason := d.refuse(of(1024)); reason != want {
+	if reason := d.refuse(of(1024)).Text; reason != want {
 		t.Errorf("1024 is skipped for %q, want %q", reason, want)
 	}
 	d.Budget.Loops = Limits{Call: 20 * time.Second, Patience: time.Hour}
 	loop := Request{Experiment: Distributions, Variant: variant("serial/a", nil), Type: "f64", Shape: gemm.Cube(1024),
 		Op: "nn"}.Case()
-	if reason := d.refuse(loop); reason != "" {
+	if reason := d.refuse(loop).Text; reason != "" {
 		t.Errorf("1024 of the experiment distribution is skipped: %s", reason)
 	}
 	if b := d.Budget.of(loop.Experiment); b.Patience != time.Hour || b.Timeout != time.Minute {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"gemm/compare/note"
 	"io"
 	"slices"
 	"time"
@@ -135,7 +136,7 @@ func (d *Driver) fail(cases []Case, status Status, reason error) error {
 	for _, c := range cases {
 		r := c.record()
 		r.Host, r.Run, r.Status = d.host.ID, d.run.ID, status
-		r.Reason = gemm.Why(reason)
+		r.Reason = note.Read(gemm.Why(reason))
 		records = append(records, r)
 		d.learn(c, r)
 	}
@@ -300,8 +301,8 @@ func (a *attempt) take(line []byte) error {
 func (a *attempt) keep(c Case, r *Record) error {
 	r.Host, r.Run = a.d.host.ID, a.run
 	a.process.complete(a.d, r)
-	if note, ok := a.notes[c.identity()]; ok {
-		r.Warnings = append(r.Warnings, note)
+	if apart, ok := a.notes[c.identity()]; ok {
+		r.Warnings = append(r.Warnings, note.Note{Text: apart})
 	}
 	a.d.learn(c, *r)
 	var traces []Trace

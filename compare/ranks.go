@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"gemm/compare/note"
 	"gemm/internal/cpu"
 	"gemm/internal/output"
 	"gemm/internal/peak"
@@ -247,9 +248,9 @@ func processorsOf(ranks []account.Rank) map[string]map[int]bool {
 	return out
 }
 
-// oversubscribed returns a warning if the ranks of a row have to share processors, otherwise "". h
-// is the host of rank 0.
-func (h Host) oversubscribed(r Record) string {
+// oversubscribed returns a warning if the ranks of a row have to share processors, otherwise the zero
+// note. h // is the host of rank 0.
+func (h Host) oversubscribed(r Record) note.Note {
 	ranks, processors := map[string]int{}, processorsOf(r.Ranks) // by host
 	for _, x := range r.Ranks {
 		ranks[x.Host]++
@@ -258,13 +259,13 @@ func (h Host) oversubscribed(r Record) string {
 		n, have := ranks[x.Host], len(processors[x.Host])
 		threads := r.Threads / len(r.Ranks) * n
 		if threads > have && have > 0 {
-			return fmt.Sprintf("oversubscribed: %d ranks with %d threads share %d processors, so times depend on the scheduler: use fewer ranks", n, threads, have)
+			return note.New("oversubscribed", n, threads, have)
 		}
 		if i == 0 && h.Quota.Known() && float64(threads) > float64(h.Quota) {
-			return fmt.Sprintf("oversubscribed: %d threads of ranks on a quota of %.4g processors: the control group stops them part of the time: use fewer ranks", threads, float64(h.Quota))
+			return note.New("rank-quota", threads, fmt.Sprintf("%.4g", float64(h.Quota)))
 		}
 	}
-	return ""
+	return note.Note{}
 }
 
 // ranks is the process that a Launch starts: count ranks. They read the task from a file and write

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"gemm"
+	"gemm/compare/note"
 	"gemm/gf256"
 	"gemm/mpi/account"
 )
@@ -105,7 +106,7 @@ func TestOversubscribed(t *testing.T) {
 	} {
 		r := Record{Ranks: test.ranks, Threads: test.each * len(test.ranks)}
 		got := Host{Quota: test.quota}.oversubscribed(r)
-		if (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
+		if (got.Text == "") != (test.want == "") || !strings.Contains(got.Text, test.want) {
 			t.Errorf("%s: %q, want %q", test.name, got, test.want)
 		}
 	}
@@ -123,7 +124,7 @@ func (s *scattered) Resolved() gemm.Params { return gemm.Params{"threads": 3, "r
 func (s *scattered) Distribution() account.Distribution {
 	return account.Distribution{
 		Ranks: []account.Rank{{Rank: 0, Host: "a", CPUs: "0-1", Sent: 7}, {Rank: 1, Host: "a", CPUs: "0-1", Recv: 7}},
-		Used:  1, Counted: 7, Predicted: 8, Bound: 6.5, Warnings: []string{"1 of 2 ranks is idle"},
+		Used:  1, Counted: 7, Predicted: 8, Bound: 6.5, Warnings: []note.Note{note.Read("1 of 2 ranks is idle")},
 		Model: account.Model{Seconds: 1, Latency: 0.25, Transfer: 0.5, Compute: 0.75},
 	}
 }
@@ -138,7 +139,7 @@ func TestDistributionIsInTheRow(t *testing.T) {
 		t.Errorf("the row is %+v", r)
 	}
 	for _, want := range []string{"1 of 2 ranks is idle", "oversubscribed: 2 ranks with 6 threads share 2 processors"} {
-		if !slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.HasPrefix(w, want) }) {
+		if !slices.ContainsFunc(r.Warnings, func(w note.Note) bool { return strings.HasPrefix(w.Text, want) }) {
 			t.Errorf("the warnings are %q, want %q among them", r.Warnings, want)
 		}
 	}
@@ -396,12 +397,12 @@ func TestCulpritAloneIsLost(t *testing.T) {
 	}}
 	rows, _ := r.measured(t, &Store{}, 2)
 	for name, x := range rows {
-		apart := slices.ContainsFunc(x.Warnings, func(w string) bool {
-			return w == "measured apart: its turn was lost when mpi/b f64 8 ranks=2 ended the ranks: rank 1 was killed by signal 9 (Killed)"
+		apart := slices.ContainsFunc(x.Warnings, func(w note.Note) bool {
+			return w.Text == "measured apart: its turn was lost when mpi/b f64 8 ranks=2 ended the ranks: rank 1 was killed by signal 9 (Killed)"
 		})
 		switch {
 		case name == "mpi/b 8 on 2":
-			if x.Status != Failed || x.Reason != "rank 1 was killed by signal 9 (Killed)" || x.Host == "" || x.Run == "" {
+			if x.Status != Failed || x.Reason.Text != "rank 1 was killed by signal 9 (Killed)" || x.Host == "" || x.Run == "" {
 				t.Errorf("%s: %s, %q", name, x.Status, x.Reason)
 			}
 		case x.Status != OK || apart != (x.N == 8) || (x.Turn == "") != (x.N == 8):
@@ -442,7 +443,7 @@ func TestLostHost(t *testing.T) {
 		case x.M == 12:
 			status, reason = Failed, "host node7 does not answer any more"
 		}
-		if x.Status != status || x.Reason != reason {
+		if x.Status != status || x.Reason.Text != reason {
 			t.Errorf("%s %d: %s, %q, want %s, %q", x.Variant, x.M, x.Status, x.Reason, status, reason)
 		}
 	}
@@ -471,10 +472,10 @@ func TestRanksThatCannotBeStarted(t *testing.T) {
 			rows, _ := r.measured(t, &Store{}, 2)
 			again := 0
 			for name, x := range rows {
-				if x.Status != test.status || x.Reason != test.reason {
+				if x.Status != test.status || x.Reason.Text != test.reason {
 					t.Errorf("%s: %s, %q", name, x.Status, x.Reason)
 				}
-				if slices.Contains(x.Warnings, "the ranks were started again: rank 1 was killed") {
+				if slices.Contains(textsOf(x.Warnings), "the ranks were started again: rank 1 was killed") {
 					again++
 				}
 			}
@@ -494,7 +495,7 @@ func TestRanksThatLeaveNoRow(t *testing.T) {
 	if err := d.Run(t.Context(), l.Cases()); err != nil {
 		t.Fatal(err)
 	}
-	if x := d.Store.Document().Records[0]; x.Status != Failed || x.Reason == "" {
+	if x := d.Store.Document().Records[0]; x.Status != Failed || x.Reason.Text == "" {
 		t.Errorf("%s %q", x.Status, x.Reason)
 	}
 }
@@ -526,7 +527,7 @@ func TestSilentRanksAreEnded(t *testing.T) {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	for _, x := range d.Store.Document().Records {
-		if x.Status != Timeout || x.Reason != errSilent.Error() {
+		if x.Status != Timeout || x.Reason.Text != errSilent.Error() {
 			t.Errorf("%s: %s %q", x.Variant, x.Status, x.Reason)
 		}
 	}
@@ -614,7 +615,7 @@ func TestLeadGivesUp(t *testing.T) {
 			}
 			doc, err := Load(path)
 			if err != nil || len(doc.Records) != 1 || doc.Records[0].Status != test.status ||
-				doc.Records[0].Reason != test.reason {
+				doc.Records[0].Reason.Text != test.reason {
 				t.Errorf("on disk are %+v, %v", doc.Records, err)
 			}
 		})

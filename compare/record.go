@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"gemm"
+	"gemm/compare/note"
 	"gemm/compare/topology"
 	"gemm/cuda/usage"
 	"gemm/internal/cpu"
@@ -251,8 +252,8 @@ type Record struct {
 	Params   gemm.Params `json:"params"`   // as asked
 	Resolved gemm.Params `json:"resolved"` // as run
 	Status   Status      `json:"status"`
-	Reason   string      `json:"reason,omitempty"`
-	Warnings []string    `json:"warnings,omitempty"`
+	Reason   note.Note   `json:"reason,omitzero"`
+	Warnings []note.Note `json:"warnings,omitempty"`
 
 	// Operands is how the operands were drawn, of a row that was measured: a GPU takes less power for some.
 	Operands string `json:"operands,omitempty"`
@@ -355,14 +356,14 @@ func (r Record) Speed() bool { return r.Status == OK && r.Median.Known() }
 // about, in one line. The record has the warnings in full.
 func (r Record) Note() string {
 	var notes []string
-	if r.Reason != "" {
-		notes = append(notes, strings.ReplaceAll(output.Line(r.Reason), ": gemm: ", ": "))
+	if r.Reason.Text != "" {
+		notes = append(notes, strings.ReplaceAll(output.Line(r.Reason.Text), ": gemm: ", ": "))
 	}
 	if ran := r.Ran(); ran != "" {
 		notes = append(notes, "computed by "+ran)
 	}
 	for _, warning := range r.Cautions() {
-		about, _, _ := strings.Cut(warning, ":")
+		about, _, _ := strings.Cut(warning.Text, ":")
 		notes = append(notes, about)
 	}
 	return strings.Join(notes, "; ")
@@ -376,7 +377,7 @@ func (r Record) Ran() string {
 }
 
 // Cautions returns the warnings of r, and one if it is faster than the measured peak by more than its spread.
-func (r Record) Cautions() []string {
+func (r Record) Cautions() []note.Note {
 	slowest := 1.03
 	if r.CI != nil {
 		slowest = max(slowest, r.CI[1]/float64(r.Median))
@@ -384,11 +385,16 @@ func (r Record) Cautions() []string {
 	if !r.Speed() || !(float64(r.PercentPeak) > 100*slowest) {
 		return r.Warnings
 	}
-	why := "above the measured peak: the peak was measured on a busy machine"
+	why := "beyond"
 	if r.Predicted != nil && r.Predicted.Flops < 0.99*2*r.Terms()*float64(max(1, r.Batch)) {
-		why = "above the measured peak: it executes fewer operations than are counted"
+		why = "fewer"
 	}
-	return append(slices.Clone(r.Warnings), why)
+	return append(slices.Clone(r.Warnings), note.New(why))
+}
+
+// Warns reports whether r has the warning of the code.
+func (r Record) Warns(code string) bool {
+	return slices.ContainsFunc(r.Warnings, func(n note.Note) bool { return n.Code == code })
 }
 
 // Measurement is a figure that is not a product: a bandwidth over sizes, an

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"gemm"
+	"gemm/compare/note"
 	"gemm/internal/output"
 	"gemm/parallel/timeline"
 )
@@ -169,6 +170,9 @@ func Parse(data []byte) (Document, error) {
 	if err := json.Unmarshal(data, &doc); err != nil {
 		return Document{}, fmt.Errorf("no records: %w", plain(err))
 	}
+	if *head.Schema == 1 {
+		doc.named()
+	}
 	if err := doc.check(); err != nil {
 		return Document{}, fmt.Errorf("%w; the file was damaged or changed", err)
 	}
@@ -176,6 +180,17 @@ func Parse(data []byte) (Document, error) {
 		return Document{}, err
 	}
 	return doc.Settled(), nil
+}
+
+// named gives codes to the notes of a document of schema 1, which has their texts alone.
+func (d *Document) named() {
+	for i := range d.Records {
+		r := &d.Records[i]
+		r.Reason = note.Read(r.Reason.Text)
+		for j, w := range r.Warnings {
+			r.Warnings[j] = note.Read(w.Text)
+		}
+	}
 }
 
 // whole makes integers of the numbers among the parameters, which have been read as JSON.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"gemm"
+	"gemm/compare/note"
 	"gemm/internal/child"
 )
 
@@ -134,6 +135,6 @@ func (worker) meet(d *Driver, f found) (string, error) {
 // complete implements process.
 func (worker) complete(d *Driver, r *Record) {
 	if d.other != "" {
-		r.Warnings = append(r.Warnings, d.other)
+		r.Warnings = append(r.Warnings, note.Note{Text: d.other})
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"gemm"
+	"gemm/compare/note"
 	"gemm/cuda/usage"
 	"gemm/parallel/timeline"
 )
@@ -49,7 +50,7 @@ func (m *device64) Do(ctx context.Context) (gemm.Cost, error) {
 
 func (m *device64) Device() usage.Device {
 	return usage.Device{Pipe: "f64", Registers: 32, L2: "cold", Limit: []string{"threads"},
-		Warnings: []string{"the clock was held back"}}
+		Warnings: []note.Note{note.Read("the clock was held back")}}
 }
 
 func (m *device64) Watts() float64 { return 321 }
@@ -313,7 +314,7 @@ func TestWorkerMeasures(t *testing.T) {
 			r.GPU.L2 != "cold" ||
 			r.Turn != fmt.Sprintf("cuda f64 %d nn", r.N) || r.Threads != 1 || r.Ceiling != 0 ||
 			!(math.Abs(float64(r.PercentPeak)-want) <= 1e-9*want) ||
-			!slices.Contains(r.Warnings, "the clock was held back") {
+			!slices.Contains(textsOf(r.Warnings), "the clock was held back") {
 			t.Errorf("%s: %+v", r.Variant, r)
 		}
 	}
@@ -384,12 +385,12 @@ func TestWorkerFaults(t *testing.T) {
 				t.Errorf("%d starts, %d rows", starts, len(rows))
 			}
 			for _, r := range rows {
-				apart := slices.ContainsFunc(r.Warnings, func(w string) bool {
-					return strings.HasPrefix(w, "measured apart: its turn was lost when cuda/b f64 8 ended gemm-cuda: ")
+				apart := slices.ContainsFunc(r.Warnings, func(w note.Note) bool {
+					return strings.HasPrefix(w.Text, "measured apart: its turn was lost when cuda/b f64 8 ended gemm-cuda: ")
 				})
 				switch {
 				case r.Variant == "cuda/b":
-					if r.Status != test.status || !strings.HasPrefix(r.Reason, test.reason) || strings.Contains(r.Reason, "\n") ||
+					if r.Status != test.status || !strings.HasPrefix(r.Reason.Text, test.reason) || strings.Contains(r.Reason.Text, "\n") ||
 						r.Host == "" || r.Run == "" {
 						t.Errorf("%s: %q", r.Status, r.Reason)
 					}
@@ -428,11 +429,11 @@ func TestWorkersThatAreNotThere(t *testing.T) {
 			}
 			again := 0
 			for _, r := range store.Document().Records {
-				if r.Status != test.status || !strings.HasPrefix(r.Reason, test.reason) {
+				if r.Status != test.status || !strings.HasPrefix(r.Reason.Text, test.reason) {
 					t.Errorf("%s: %s %q", r.Variant, r.Status, r.Reason)
 				}
 				if slices.ContainsFunc(r.Warnings,
-					func(w string) bool { return strings.HasPrefix(w, "gemm-cuda was started again: ") }) {
+					func(w note.Note) bool { return strings.HasPrefix(w.Text, "gemm-cuda was started again: ") }) {
 					again++
 				}
 			}
@@ -455,7 +456,7 @@ func TestWorkersThatAreNotThere(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, r := range d.Store.Document().Records {
-			if r.Status != Unavailable || !strings.HasPrefix(r.Reason, name) {
+			if r.Status != Unavailable || !strings.HasPrefix(r.Reason.Text, name) {
 				t.Errorf("%s: %s %q, want %q", r.Variant, r.Status, r.Reason, name)
 			}
 		}
@@ -515,7 +516,7 @@ func TestWorkerOfAnotherRevision(t *testing.T) {
 				t.Fatal(err, a.broken)
 			}
 		}
-		if rows := d.Store.Document().Records; len(rows) != 1 || !slices.Equal(rows[0].Warnings, test.want) ||
+		if rows := d.Store.Document().Records; len(rows) != 1 || !slices.Equal(textsOf(rows[0].Warnings), test.want) ||
 			!slices.Equal(told, test.want) {
 			t.Errorf("%q and %q: told %q, rows %+v", test.mine, test.its, told, rows)
 		}

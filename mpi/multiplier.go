@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
+	"gemm/compare/note"
 	"gemm/internal/block"
 	"gemm/internal/cpu"
 	"gemm/mpi/account"
@@ -59,7 +60,7 @@ type prediction struct {
 	rooted   bool          // operands begin and end on rank 0
 	grid     plan.Grid     // of the ranks that compute; 0×0 if rows alone are shared out
 	busy     int           // ranks with terms of their own to compute
-	warning  string        // of its rows; may be empty
+	warning  note.Note     // of its rows; may be the zero note
 	largest  gemm.Shape    // what the rank with most has to compute, in one step or several
 }
 
@@ -474,9 +475,9 @@ func (l *lead[T]) describe(all []report) error {
 		}
 	}
 	if idle := len(all) - d.Used; idle > 0 {
-		d.Warnings = append(d.Warnings, fmt.Sprintf("%d of %d ranks have nothing to compute", idle, len(all)))
+		d.Warnings = append(d.Warnings, note.New("idle", idle, len(all)))
 	}
-	if p.warning != "" {
+	if p.warning.Text != "" {
 		d.Warnings = append(d.Warnings, p.warning)
 	}
 	cluster, err := l.job.cluster()

@@ -21,6 +21,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
+	"gemm/compare/note"
 	"gemm/internal/cpu"
 	"gemm/internal/gemmtest"
 	"gemm/mpi/account"
@@ -315,7 +316,7 @@ func TestRanksGrid(t *testing.T) {
 // wantUsed checks what is said of ranks without work.
 func wantUsed(t *testing.T, d account.Distribution, used int) {
 	t.Helper()
-	warned := len(d.Warnings) == 1 && strings.HasPrefix(d.Warnings[0],
+	warned := len(d.Warnings) == 1 && strings.HasPrefix(d.Warnings[0].Text,
 		fmt.Sprintf("%d of %d ranks", len(d.Ranks)-used, len(d.Ranks)))
 	if d.Used != used || used < len(d.Ranks) && !warned || used == len(d.Ranks) && len(d.Warnings) > 0 {
 		t.Errorf("%d of %d ranks are used, warnings %q, want %d", d.Used, len(d.Ranks), d.Warnings, used)
@@ -519,8 +520,8 @@ func TestRanksLittle(t *testing.T) {
 // wantSent checks that a row says that owners of panels send them, and why.
 func wantSent(t *testing.T, d account.Distribution, why string) {
 	t.Helper()
-	says := func(w string) bool {
-		return strings.HasPrefix(w, "owners send their panels") && strings.Contains(w, why)
+	says := func(w note.Note) bool {
+		return w.Code == "owners-send" && strings.Contains(w.Text, why)
 	}
 	if !slices.ContainsFunc(d.Warnings, says) {
 		t.Errorf("the warnings are %q, want why owners send: %s", d.Warnings, why)

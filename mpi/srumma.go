@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"gemm"
+	"gemm/compare/note"
 	"gemm/gf256"
 	"gemm/mpi/comm"
 	"gemm/mpi/memory"
@@ -270,10 +271,10 @@ func (x *srumma[T]) close() error {
 }
 
 func (x *srumma[T]) plan() prediction {
-	schedule, warning := plan.Srumma, ""
+	schedule, warning := plan.Srumma, note.Note{}
 	if x.denied != "" {
 		schedule = plan.SrummaSent
-		warning = "owners send their panels, since other ranks cannot read them: " + x.denied
+		warning = note.New("owners-send", x.denied)
 	}
 	out := x.predict(schedule(x.shape, x.grid.Hosts(x.job.hosts), x.grid.Grid, x.params.Int("panel")))
 	out.warning = warning

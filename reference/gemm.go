@@ -2,7 +2,6 @@ package reference
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"sync"
 	"unsafe"
@@ -10,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
+	"gemm/compare/note"
 	"gemm/internal/dl"
 	"gemm/internal/peer"
 )
@@ -145,12 +145,11 @@ func (x *multiplier[T]) Resolved() gemm.Params { return x.lib.resolved(x.threads
 
 // Warnings returns why a speed of this library says little of it: an empty list where
 // nothing is known against it.
-func (x *multiplier[T]) Warnings() []string { return x.library.warnings(x.lib) }
+func (x *multiplier[T]) Warnings() []note.Note { return x.library.warnings(x.lib) }
 
-func (l *library) warnings(r *routines) []string {
+func (l *library) warnings(r *routines) []note.Note {
 	if r.slow == "" {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s %s computes with its kernel %s, slow on this processor: %s", l.Title, r.version,
-		r.kernel, r.slow)}
+	return []note.Note{note.New("slow-kernel", l.Title+" "+r.version, r.kernel, r.slow)}
 }

@@ -278,7 +278,7 @@ func TestSlowMKL(t *testing.T) {
 		}
 	}
 	warned := mkl.warnings(&routines{version: "2020.0.4", kernel: "def", slow: "does not use its AVX2"})
-	if want := "Intel MKL 2020.0.4 computes with its kernel def, slow on this processor: does not use its AVX2"; len(warned) != 1 || warned[0] != want {
+	if want := "Intel MKL 2020.0.4 computes with its kernel def, slow on this processor: does not use its AVX2"; len(warned) != 1 || warned[0].Text != want {
 		t.Errorf("the warnings are %q, want %q", warned, want)
 	}
 	if warned := mkl.warnings(&routines{}); warned != nil {

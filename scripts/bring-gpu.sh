@@ -71,7 +71,7 @@ want = {
 rows = json.load(open(sys.argv[1]))["records"]
 bad, seen = 0, {}
 for r in rows:
-    reason = r.get("reason") or ""
+    reason = (r.get("reason") or {}).get("text", "")
     seen[r["variant"]] = seen.get(r["variant"], 0) + 1
     expected = want[r["variant"]]
     right = r["status"] in expected and expected[r["status"]] in reason

@@ -115,7 +115,7 @@ cut_off() {
 	done
 	echo "the last process ended $((SECONDS - cut)) s after the cut; the limit is $limit s and $grace s of grace"
 	[ "$(measured)" -ge "$before" ]
-	grep -qE '"reason":"host host2 does not answer any more' "$scratch/cut.json" || { cat "$scratch/said" >&2; exit 1; }
+	grep -qE '"reason":{"text":"host host2 does not answer any more' "$scratch/cut.json" || { cat "$scratch/said" >&2; exit 1; }
 	scripts/hosts.sh mend 2
 }
 

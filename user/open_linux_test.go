@@ -3,6 +3,7 @@ package user
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -317,7 +318,7 @@ exec cc "$@"
 				t.Fatal(err)
 			}
 			warnings := m.(optional.Warner).Warnings()
-			said := strings.Join(warnings, "\n")
+			said := strings.Trim(fmt.Sprint(warnings), "[]")
 			if !strings.HasPrefix(said, test.warning) || (said == "") != (test.warning == "") {
 				t.Errorf("warnings %q, want %q", warnings, test.warning)
 			}

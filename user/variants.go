@@ -2,6 +2,7 @@ package user
 
 import (
 	"gemm"
+	"gemm/compare/note"
 	"gemm/internal/peer"
 )
 
@@ -57,11 +58,11 @@ func constructor[T gemm.Float](k *kernel) func(p gemm.Params) (gemm.Multiplier[T
 }
 
 // Warnings implements optional.Warner.
-func (x *multiplier[T]) Warnings() []string {
+func (x *multiplier[T]) Warnings() []note.Note {
 	if x.kernel.warning == "" {
 		return nil
 	}
-	return []string{x.kernel.warning}
+	return []note.Note{note.Read(x.kernel.warning)}
 }
 
 // model predicts the cost of a product by its definition, since the loops are not known.

@@ -59,7 +59,7 @@ func TestBring(t *testing.T) {
 		name, brought := strings.CutPrefix(row.Variant, "user/")
 		switch want := wrong[name]; {
 		case brought && name != "unwritten" && row.M != row.N:
-			if row.Status != compare.Skipped || row.Reason != "the ABI square has n×n matrices only" {
+			if row.Status != compare.Skipped || row.Reason.Text != "the ABI square has n×n matrices only" {
 				t.Errorf("%s %s: %s, %s", row.Variant, row.Shape, row.Status, row.Reason)
 			}
 		case want == "":
@@ -68,7 +68,7 @@ func TestBring(t *testing.T) {
 				t.Errorf("%s: %s, %s, turn %q, resolved %v", row.Variant, row.Status, row.Reason, row.Turn,
 					row.Resolved)
 			}
-		case row.M == row.N && !strings.Contains(row.Reason, want), row.Status == compare.OK:
+		case row.M == row.N && !strings.Contains(row.Reason.Text, want), row.Status == compare.OK:
 			t.Errorf("%s: %s, %s; want %q", row.Variant, row.Status, row.Reason, want)
 		}
 		if row.Turn != rows[0].Turn && row.Shape == rows[0].Shape {
@@ -215,7 +215,7 @@ func TestBringBatch(t *testing.T) {
 	}
 	for _, row := range rows {
 		fault, ok := want[row.Variant]
-		if !ok || (fault == "") != (row.Status == compare.OK) || !strings.HasPrefix(row.Reason, fault) ||
+		if !ok || (fault == "") != (row.Status == compare.OK) || !strings.HasPrefix(row.Reason.Text, fault) ||
 			row.Turn != rows[0].Turn {
 			t.Errorf("%s: %s, %q, turn %q", row.Variant, row.Status, row.Reason, row.Turn)
 		}

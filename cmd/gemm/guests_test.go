@@ -46,7 +46,7 @@ func TestBringToGPU(t *testing.T) {
 		name := row.Variant + " " + row.Type
 		reason, ok := want[name]
 		delete(want, name)
-		right := row.Reason == reason && (reason == "") == (row.Status == compare.OK)
+		right := row.Reason.Text == reason && (reason == "") == (row.Status == compare.OK)
 		if !ok || !right || !strings.HasPrefix(row.Turn, "cuda f") {
 			t.Errorf("%s: %s %q, turn %q", name, row.Status, row.Reason, row.Turn)
 		}

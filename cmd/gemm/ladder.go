@@ -678,7 +678,7 @@ func announce(c *cli.Context, cases []compare.Case) error {
 			threads = max(threads, k.Threads())
 		}
 	}
-	if crowded := host.Crowded(threads); crowded != "" {
+	if crowded := host.Crowded(threads); crowded.Text != "" {
 		fmt.Fprintf(c.App.ErrWriter, "gemm %s: %s\n", c.Command.Name, crowded)
 	}
 	if n := len(cases); n > manyRows {

@@ -149,7 +149,7 @@ func TestRanksWithoutMPI(t *testing.T) {
 		t.Errorf("as a rank: status %d, %s%s", r.status, r.stdout, r.stderr)
 	}
 	for _, row := range records(t, filepath.Join(dir, "r.json")).Records {
-		if row.Status != compare.Unavailable || !strings.Contains(row.Reason, "libopenmpi-dev") {
+		if row.Status != compare.Unavailable || !strings.Contains(row.Reason.Text, "libopenmpi-dev") {
 			t.Errorf("%v: %s %q", row.Params, row.Status, row.Reason)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"gemm"
 	"gemm/compare"
+	"gemm/compare/note"
 )
 
 // parallelRecords runs gemm parallel with the arguments on short products and returns
@@ -200,7 +201,7 @@ func TestCrowdedThreads(t *testing.T) {
 		t.Errorf("standard error %q, want one line of warning", stderr)
 	}
 	if r := doc.Records[0]; r.Threads != many ||
-		!slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.HasPrefix(w, want) }) {
+		!slices.ContainsFunc(r.Warnings, func(w note.Note) bool { return strings.HasPrefix(w.Text, want) }) {
 		t.Errorf("%d threads, warnings %q", r.Threads, r.Warnings)
 	}
 }

@@ -562,7 +562,7 @@ func TestHungRanks(t *testing.T) {
 		s.ends(cmd, at.Add(limit))
 		doc := records(t, filepath.Join(s.dir, "r.json"))
 		if len(doc.Records) != 2 || doc.Records[1].Status != compare.Timeout ||
-			!strings.Contains(doc.Records[1].Reason, "a rank hangs") {
+			!strings.Contains(doc.Records[1].Reason.Text, "a rank hangs") {
 			t.Errorf("the rows are %+v", doc.Records)
 		}
 		if !strings.Contains(stdout.String(), "timeout") || strings.Count(stderr.String(), "a rank hangs") != 1 {
@@ -612,7 +612,7 @@ func faultOfStarted(t *testing.T, rank int, signal syscall.Signal, limit time.Du
 		t.Fatalf("%d rows, %s", len(rows), stderr)
 	}
 	for i, row := range rows {
-		if i != 1 && row.Status != compare.OK || i == 1 && (row.Status != status || !strings.Contains(row.Reason, want)) {
+		if i != 1 && row.Status != compare.OK || i == 1 && (row.Status != status || !strings.Contains(row.Reason.Text, want)) {
 			t.Errorf("%s %d: %s %q", row.Type, row.N, row.Status, row.Reason)
 		}
 	}
@@ -633,7 +633,7 @@ func TestFaultsInATurn(t *testing.T) {
 	}
 	failed := 0
 	for _, row := range records(t, filepath.Join(s.dir, "r.json")).Records {
-		if row.Status == compare.Failed && strings.Contains(row.Reason, "panicked: planted") {
+		if row.Status == compare.Failed && strings.Contains(row.Reason.Text, "panicked: planted") {
 			failed++
 		}
 	}

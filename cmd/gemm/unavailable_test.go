@@ -6,13 +6,14 @@ import (
 
 	"gemm"
 	"gemm/compare"
+	"gemm/compare/note"
 )
 
 // TestUnavailableRows prints rows some of which are unavailable: a whole family for one reason, one
 // variant for a reason of its own, and two of three variants for one reason.
 func TestUnavailableRows(t *testing.T) {
 	row := func(variant string, n int, reason string) compare.Record {
-		r := compare.Record{Status: compare.OK, Reason: reason, Median: compare.None()}
+		r := compare.Record{Status: compare.OK, Reason: note.Note{Text: reason}, Median: compare.None()}
 		r.Variant, r.Type, r.Op, r.Shape = variant, "f64", "nn", gemm.Cube(n)
 		if reason != "" {
 			r.Status = compare.Unavailable

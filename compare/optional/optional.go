@@ -4,6 +4,7 @@ package optional
 
 import (
 	"context"
+	"gemm/compare/note"
 
 	"gemm"
 )
@@ -34,7 +35,7 @@ type Chainer[T gemm.Element] interface {
 
 // Warner is implemented by a gemm.Multiplier that knows why its speed says little of it.
 // Every warning is one sentence; they are kept in the row.
-type Warner interface{ Warnings() []string }
+type Warner interface{ Warnings() []note.Note }
 
 // Repeater is a gemm.Run that computes its product several times on one request, and returns the
 // cost of all of them. It is for products in other processes that are too short to be timed one by one.

@@ -6,6 +6,7 @@ import (
 
 	"gemm"
 	"gemm/compare"
+	"gemm/compare/note"
 	"gemm/compare/report/document"
 	"gemm/compare/report/listing"
 	"gemm/compare/report/reporttest"
@@ -176,19 +177,19 @@ var answers = slices.Concat([]sentence{
 		return doc
 	}(), []string{"The load average was 3.50 when the run began. A hypervisor gave up to 12.3 % of the processors' time"}, nil},
 	{"a row that varies at a smaller size", way(reporttest.Row("parallel/tiles", 64, 2e-5, on(2), func(r *compare.Record) {
-		r.Warnings = []string{"wide spread: repeat on a quiet machine"}
+		r.Warnings = []note.Note{note.Read("wide spread: repeat on a quiet machine")}
 	}), reporttest.Row("parallel/tiles", 128, 2e-4, on(2))),
 		[]string{"| threads | `tiles` | 2 threads | 21.0 | — | 400 | 5.00 | 200 µs | 26.2\\* best",
 			"GFLOP/s have an asterisk in the tables of this report"}, nil},
 	{"a row that varies", way(reporttest.Row("parallel/tiles", 128, 4e-4, on(2), func(r *compare.Record) {
-		r.Warnings = []string{"wide spread: repeat on a quiet machine"}
+		r.Warnings = []note.Note{note.Read("wide spread: repeat on a quiet machine")}
 	})), []string{"The samples of 1 product vary widely", "| `parallel/tiles` | 2 threads | 10.5\\*"}, nil},
 	{"more ranks than processors", way(reporttest.Row("mpi/bcast-rows", 128, 1e-6, ranks(4))), nil,
 		[]string{"ranks (`mpi/bcast-rows`)", "use `mpi/bcast-rows`"}},
 	{"a win within the noise", way(reporttest.Row("serial/blocked", 128, 5.0001e-4)), []string{
 		"threads over one thread: not faster at the largest common size, 1.00 times"}, nil},
 	{"a step that varies", way(reporttest.Row("serial/transposed", 128, 1e-2, func(r *compare.Record) {
-		r.Warnings = []string{"wide spread: repeat on a quiet machine"}
+		r.Warnings = []note.Note{note.Read("wide spread: repeat on a quiet machine")}
 	})), []string{"The samples vary too much for an explanation."}, nil},
 	{"bytes", way(reporttest.Row("serial/naive", 128, 1, inField), reporttest.Row("serial/packed", 128, .1, inField)),
 		[]string{

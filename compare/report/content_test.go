@@ -14,6 +14,7 @@ import (
 
 	"gemm"
 	"gemm/compare"
+	"gemm/compare/note"
 	"gemm/compare/report/chapters"
 	"gemm/compare/report/document"
 	"gemm/compare/report/figures"
@@ -263,7 +264,7 @@ var sentences = slices.Concat([]sentence{
 			reporttest.Row("serial/blocked", 128, 1, reporttest.Came(compare.Skipped, "too slow"))),
 		[]string{"1. too slow"}, []string{"2. too slow", "skipped (2)"}},
 	{"a warning is a note", reporttest.With(reporttest.Row("serial/blocked", 64, 1,
-		func(r *compare.Record) { r.Warnings = []string{"the samples scatter"} })),
+		func(r *compare.Record) { r.Warnings = []note.Note{note.Read("the samples scatter")} })),
 		[]string{"| ok (1) |", "1. the samples scatter"}, nil},
 	{"a state that is not known",
 		reporttest.With(reporttest.Row("serial/blocked", 64, 1, reporttest.Came("postponed", "later"))),
@@ -616,7 +617,7 @@ func checkChinese(t *testing.T, doc compare.Document, reports []document.Report)
 // inRecords reports whether words are data: a reason, a warning, a name.
 func inRecords(doc compare.Document, words string) bool {
 	for _, r := range doc.Records {
-		if strings.Contains(r.Reason+strings.Join(r.Warnings, " ")+string(r.BoundKind)+heldBy(r), words) {
+		if strings.Contains(fmt.Sprint(r.Reason, r.Warnings)+string(r.BoundKind)+heldBy(r), words) {
 			return true
 		}
 	}

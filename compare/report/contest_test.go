@@ -9,6 +9,7 @@ import (
 
 	"gemm"
 	"gemm/compare"
+	"gemm/compare/note"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/chart"
 	"gemm/compare/report/document"
@@ -72,7 +73,7 @@ func peersDocument() compare.Document {
 			rival("reference/openblas", typ, 16, 4096, 4096, 1, 20.001*scale),
 			rival("reference/mkl", typ, 16, 4096, 4096, 1, 0, reporttest.Came(compare.Unavailable, "no MKL; install it")))
 	}
-	rows[0].Warnings = []string{"wide spread: repeat"}
+	rows[0].Warnings = []note.Note{note.Read("wide spread: repeat")}
 	doc := reporttest.Planted(rows...)
 	doc.Measurements = []compare.Measurement{
 		{Host: "h1", Run: "r1", Name: "micro-kernel", Params: gemm.Params{"type": "f64", "kernel": "wide"}, Unit: "GFLOP/s",

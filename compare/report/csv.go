@@ -44,8 +44,14 @@ var csvColumns = []struct {
 	{"params", func(r compare.Record) string { return r.Params.String() }},
 	{"resolved", func(r compare.Record) string { return r.Resolved.String() }},
 	{"status", func(r compare.Record) string { return string(r.Status) }},
-	{"reason", func(r compare.Record) string { return r.Reason }},
-	{"warnings", func(r compare.Record) string { return strings.Join(r.Cautions(), "; ") }},
+	{"reason", func(r compare.Record) string { return r.Reason.Text }},
+	{"warnings", func(r compare.Record) string {
+		var texts []string
+		for _, warning := range r.Cautions() {
+			texts = append(texts, warning.Text)
+		}
+		return strings.Join(texts, "; ")
+	}},
 	{"samples", func(r compare.Record) string { return strconv.Itoa(r.Count()) }},
 	{"inner", func(r compare.Record) string { return strconv.Itoa(r.Inner) }},
 	{"turn", func(r compare.Record) string { return r.Turn }},

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"gemm/compare"
+	"gemm/compare/note"
 )
 
 // TestCSVHasNoFormulas has texts that a spreadsheet would compute, and numbers that it should
@@ -28,14 +29,14 @@ func TestCSVHasNoFormulas(t *testing.T) {
 		"\t=1": "'=1", "\r=1": "'=1", "=HYPERLINK(\"x\",\"y\")": "'=HYPERLINK(\"x\",\"y\")",
 		"too slow": "too slow", "a=1": "a=1", "": "", "-1": "-1",
 	} {
-		if got := cell("reason", compare.Record{Reason: text}); got != want {
+		if got := cell("reason", compare.Record{Reason: note.Note{Text: text}}); got != want {
 			t.Errorf("the reason %q is the cell %q, want %q", text, got, want)
 		}
 		if got := cell("host", compare.Record{Key: compare.Key{Host: text}}); got != want {
 			t.Errorf("the host %q is the cell %q, want %q", text, got, want)
 		}
 	}
-	if got := cell("warnings", compare.Record{Warnings: []string{"=1", "b"}}); got != "'=1; b" {
+	if got := cell("warnings", compare.Record{Warnings: []note.Note{note.Read("=1"), note.Read("b")}}); got != "'=1; b" {
 		t.Errorf("the warnings are %q", got)
 	}
 	if got := cell("alpha", compare.Record{Key: compare.Key{Problem: compare.Problem{Alpha: -2.5e-7}}}); got != "-2.5e-07" {

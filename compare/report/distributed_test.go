@@ -11,6 +11,7 @@ import (
 
 	"gemm"
 	"gemm/compare"
+	"gemm/compare/note"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/chart"
 	"gemm/compare/report/figures"
@@ -83,7 +84,7 @@ func launched() compare.Document {
 			Phases: map[string]float64{},
 		}
 		if ranks > 16 {
-			r.Warnings = []string{"oversubscribed: 32 ranks on 16 processors; timings are scheduler noise"}
+			r.Warnings = []note.Note{note.Read("oversubscribed: 32 ranks on 16 processors; timings are scheduler noise")}
 		}
 		total := 0.0
 		for i, own := range phases {

@@ -12,6 +12,7 @@ import (
 
 	"gemm"
 	"gemm/compare"
+	"gemm/compare/note"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/chart"
 	"gemm/compare/report/figures"
@@ -161,7 +162,7 @@ func accelerated(processor bool) compare.Document {
 				r.Predicted = &compare.Predicted{Flops: 2 * work, Accesses: work*l.reads + float64(p.m)*float64(p.n)}
 				if l.name == "multistage" && p.n == 8192 {
 					g.Clock, g.Throttled = 1650, "power cap"
-					r.Warnings = []string{"the clock fell to 1650 MHz"}
+					r.Warnings = []note.Note{note.Read("the clock fell to 1650 MHz")}
 				}
 				if l.name == "packed-global" {
 					r.Phases["pack"] = 0.1 * float64(r.Median)

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"gemm/compare"
+	"gemm/compare/note"
 	"gemm/compare/report/document"
 	"gemm/compare/report/figures"
 	"gemm/compare/report/reporttest"
@@ -221,13 +222,13 @@ func TestOddWords(t *testing.T) {
 	doc := drawable()
 	for i := range doc.Records {
 		if r := &doc.Records[i]; r.Variant == "serial/naive" {
-			r.Variant, r.Reason, r.Warnings, r.Turn = "user/"+long, dashes, []string{control}, control
+			r.Variant, r.Reason, r.Warnings, r.Turn = "user/"+long, note.Note{Text: dashes}, []note.Note{note.Read(control)}, control
 			r.Resolved = map[string]any{"leaf": long, "ran": control}
 		}
 	}
 	doc.Records[0].Variant = "serial/" + control
 	doc.Hosts[0].CPU, doc.Runs[0].Command = control+long, "gemm "+dashes
-	doc.Records[2].Reason = "no library " + long
+	doc.Records[2].Reason.Text = "no library " + long
 	formats := Formats()
 	if _, err := exec.LookPath("xelatex"); err != nil {
 		formats = slices.DeleteFunc(formats, func(f string) bool { return f == "pdf" })

@@ -9,6 +9,7 @@ import (
 
 	"gemm"
 	"gemm/compare"
+	"gemm/compare/note"
 	"gemm/compare/report/reporttest"
 )
 
@@ -114,9 +115,9 @@ func realistic() compare.Document {
 					L1Traffic: v.traffic * work / faster, L2Traffic: v.traffic * work / faster, Traffic: v.traffic * work / faster}
 				switch {
 				case v.name == "naive" && n == 1024 && typ == "f32":
-					r.Status, r.Reason = compare.Skipped, "predicted 7.7 s, the budget of a row is 2 s; raise --timeout"
+					r.Status, r.Reason.Text = compare.Skipped, "predicted 7.7 s, the budget of a row is 2 s; raise --timeout"
 				case v.name == "divide" && n == 256 && typ == "f32":
-					r.Status, r.Reason, r.Residual, r.Bound = compare.Wrong, "1 of 65536 elements differs", 0.31, 2.7e-5
+					r.Status, r.Reason, r.Residual, r.Bound = compare.Wrong, note.Note{Text: "1 of 65536 elements differs"}, 0.31, 2.7e-5
 				default:
 					r = timed(r, faster*v.rates[i])
 				}
@@ -130,12 +131,11 @@ func realistic() compare.Document {
 				r := base("ladder", "reference/"+peer, typ, n, n, n)
 				r.Turn = fmt.Sprint(typ, n)
 				if peer == "blis" {
-					r.Status, r.Reason = compare.Unavailable,
-						"no BLIS among libblis.so.4, /opt/vendor/compilers_and_libraries/linux/latest/lib/intel64/libblis-mt.so.*; install libblis4, or set GEMM_BLIS"
+					r.Status, r.Reason = compare.Unavailable, note.Note{Text: "no BLIS among libblis.so.4, /opt/vendor/compilers_and_libraries/linux/latest/lib/intel64/libblis-mt.so.*; install libblis4, or set GEMM_BLIS"}
 				} else {
 					r = timed(r, 2*faster/1.6*[2][5]float64{{52, 38, 43, 45, 44}, {56, 57, 53, 52, 52}}[j][i])
 					if n == 128 {
-						r.Warnings = []string{"the samples spread by 12 %: close other programs"}
+						r.Warnings = []note.Note{note.Read("the samples spread by 12 %: close other programs")}
 					}
 				}
 				doc.Records = append(doc.Records, r)
@@ -146,7 +146,7 @@ func realistic() compare.Document {
 				r := base("cutoff", variant, typ, 1024, 1024, 1024)
 				r.Params, r.Resolved = gemm.Params{"cutoff": cut}, gemm.Params{"cutoff": cut, "leaf": "packed"}
 				if cut == 1 {
-					r.Status, r.Reason = compare.Skipped, "predicted 95 s, the budget of a row is 2 s"
+					r.Status, r.Reason.Text = compare.Skipped, "predicted 95 s, the budget of a row is 2 s"
 				} else {
 					r = timed(r, faster*[]float64{0, 1.4, 3.1, 5.8, 7.9, 8.9, 8.8}[i])
 				}

@@ -21,8 +21,8 @@ func reports(t *testing.T) map[string]compare.Document {
 	evil := realistic()
 	evil.Hosts[0].CPU = `<script>alert("x")</script> & \input{x} $x_1$ | *y* [z](http://example.org)`
 	for i := range evil.Records {
-		if evil.Records[i].Reason != "" {
-			evil.Records[i].Reason = "a|b\n<b>&amp; \\end{document} % ~ ^ # `c`"
+		if evil.Records[i].Reason.Text != "" {
+			evil.Records[i].Reason.Text = "a|b\n<b>&amp; \\end{document} % ~ ^ # `c`"
 		}
 	}
 	return map[string]compare.Document{

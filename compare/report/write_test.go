@@ -19,6 +19,7 @@ import (
 
 	"gemm"
 	"gemm/compare"
+	"gemm/compare/note"
 	"gemm/compare/report/figures"
 	"gemm/compare/report/reporttest"
 )
@@ -27,7 +28,7 @@ import (
 func small() compare.Document {
 	full := reporttest.Row("serial/strassen", 64, 1.25e-3, param("cutoff", 16), reporttest.Experiment("cutoff"))
 	full.Samples = []float64{1.25e-3, 1.3e-3, 1.2e-3}
-	full.Inner, full.Turn, full.Warnings = 4, "t1", []string{"spread 12 %", "a, \"b\""}
+	full.Inner, full.Turn, full.Warnings = 4, "t1", []note.Note{note.Read("spread 12 %"), note.Read("a, \"b\"")}
 	full.Resolved = gemm.Params{"cutoff": 16, "leaf": "packed"}
 	full.CI = &[2]float64{1.2e-3, 1.3e-3}
 	full.Phases = map[string]float64{"pack": 1e-4, "compute": 1e-3}
@@ -41,7 +42,7 @@ func small() compare.Document {
 				Shape: gemm.Shape{M: 3, N: 5, K: 7}},
 		},
 		Run: "r1", Compute: "f64", Threads: 1, Status: compare.Unavailable,
-		Reason: "no library; install it,\nor not", Median: compare.None(), Gflops: compare.None(),
+		Reason: note.Note{Text: "no library; install it,\nor not"}, Median: compare.None(), Gflops: compare.None(),
 		Rate: compare.None(), DataGBps: compare.None(), PercentPeak: compare.None(), Residual: compare.None(),
 		Bound: compare.None(), BoundKind: gemm.Componentwise,
 	}
@@ -89,7 +90,7 @@ func TestCSV(t *testing.T) {
 				t.Errorf("row %d: %s is %v, want %v", i, name, got, want)
 			}
 		}
-		if cell("variant") != r.Variant || cell("status") != string(r.Status) || cell("reason") != r.Reason ||
+		if cell("variant") != r.Variant || cell("status") != string(r.Status) || cell("reason") != r.Reason.Text ||
 			cell("params") != r.Params.String() {
 			t.Errorf("row %d is %v", i, rows[i+1])
 		}

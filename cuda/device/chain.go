@@ -9,6 +9,7 @@ import (
 	"gorgonia.org/cu"
 
 	"gemm"
+	"gemm/compare/note"
 	"gemm/cuda"
 	"gemm/cuda/kernels"
 	"gemm/cuda/nvrtc"
@@ -202,7 +203,7 @@ func (r *chain[T]) Device() usage.Device {
 	out := r.p.engine.device()
 	out.Clock, out.Throttled, out.L2 = r.clocks.median(), r.clocks.throttled(), "warm"
 	if out.Throttled != "" {
-		out.Warnings = append(out.Warnings, "the GPU's clock was held back: "+out.Throttled)
+		out.Warnings = append(out.Warnings, note.New("clock", out.Throttled))
 	}
 	return out
 }

@@ -3,13 +3,13 @@
 package device
 
 import (
-	"fmt"
 	"math"
 	"unsafe"
 
 	"gorgonia.org/cu"
 
 	"gemm"
+	"gemm/compare/note"
 	"gemm/cuda"
 	"gemm/cuda/occupancy"
 	"gemm/cuda/usage"
@@ -181,10 +181,10 @@ func (e *rungEngine) device() usage.Device {
 	}
 	out.Waves, out.Fill = e.sequence.Waves(e.d.GPU.Multiprocessors, e.d.occupy(&out))
 	if e.sequence.Ignored != "" {
-		out.Warnings = append(out.Warnings, e.sequence.Ignored)
+		out.Warnings = append(out.Warnings, note.Read(e.sequence.Ignored))
 	}
 	if lost := e.d.compiler.Lost; lost != nil {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("compiled kernels are not kept: %v", lost))
+		out.Warnings = append(out.Warnings, note.New("kernels", lost.Error()))
 	}
 	return out
 }
@@ -203,7 +203,7 @@ func (d *Device) occupy(u *usage.Device) (blocks int) {
 		}
 	}
 	if err != nil {
-		u.Warnings = append(u.Warnings, "no occupancy: "+err.Error())
+		u.Warnings = append(u.Warnings, note.New("no-occupancy", err.Error()))
 	}
 	return blocks
 }

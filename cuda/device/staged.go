@@ -13,6 +13,7 @@ import (
 	"gorgonia.org/cu"
 
 	"gemm"
+	"gemm/compare/note"
 	"gemm/cuda"
 	"gemm/cuda/usage"
 	"gemm/parallel/timeline"
@@ -51,7 +52,7 @@ type staged[T gemm.Element] struct {
 	c, a, b gemm.Matrix[T]
 	*placed
 	phases   map[string]time.Duration
-	warnings []string
+	warnings []note.Note
 	clocks   clocks
 	judge    *judge // nil: the kernel is not a user's
 }
@@ -102,7 +103,7 @@ func (p *product[T]) stage(ctx context.Context, op cuda.Operation, c, a, b gemm.
 			err := p.inPanels(ctx, op, a, b, c)
 			if errors.Is(err, errMemory) {
 				delete(r.phases, "host")
-				r.warnings = append(r.warnings, "no time from the host's memory: "+gemm.Why(err))
+				r.warnings = append(r.warnings, note.New("no-time-from-host", gemm.Why(err)))
 				break
 			}
 			if err != nil {
@@ -380,7 +381,7 @@ func (r *staged[T]) Device() usage.Device {
 	}
 	out.Warnings = append(out.Warnings, r.warnings...)
 	if out.Throttled != "" {
-		out.Warnings = append(out.Warnings, "the GPU's clock was held back: "+out.Throttled)
+		out.Warnings = append(out.Warnings, note.New("clock", out.Throttled))
 	}
 	return out
 }

@@ -2,6 +2,8 @@
 // have it.
 package usage
 
+import "gemm/compare/note"
+
 // OnDevice is implemented by a gemm.Run whose product a GPU computes.
 type OnDevice interface {
 	// Device returns what the kernel took of the GPU, and how that ran in the samples.
@@ -35,7 +37,7 @@ type Device struct {
 	L2 string `json:"l2"`
 	// Counters are the profiler's, by its names, if it was there.
 	Counters map[string]float64 `json:"counters,omitempty"`
-	Warnings []string           `json:"-"`
+	Warnings []note.Note        `json:"-"`
 }
 
 // Stage is a part of a product from and to the host's memory.

@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
+	"gemm/compare/note"
 	"gemm/gf256"
 	"gemm/half"
 	"gemm/internal/busy"
@@ -437,7 +438,7 @@ func (x staging) Stage(context.Context, gemm.Matrix[float64], gemm.Matrix[float6
 }
 func (staging) Touch(_, _, _ gemm.Matrix[float64])                      {}
 func (staging) Resolved() gemm.Params                                   { return nil }
-func (staging) Warnings() []string                                      { return nil }
+func (staging) Warnings() []note.Note                                   { return nil }
 func (staging) Repeat(context.Context, int) (cost gemm.Cost, err error) { return cost, nil }
 func (staging) Distribution() (d account.Distribution)                  { return d }
 func (staging) Close() error                                            { return nil }

@@ -396,7 +396,7 @@ func (s *gpuSearch) turn(ctx context.Context, t GPUTask, round int, others []GPU
 			o = resolvedSetting(r)
 		}
 		s.Trials = append(s.Trials,
-			GPUTrial{GPUTask: t, Round: round, GPUSetting: o, Status: r.Status, Reason: r.Reason, Gflops: r.Gflops,
+			GPUTrial{GPUTask: t, Round: round, GPUSetting: o, Status: r.Status, Reason: r.Reason.Text, Gflops: r.Gflops,
 				Ratio: ratioOf(rows[0], r)})
 	}
 	return rows, doc, nil

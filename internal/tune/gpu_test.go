@@ -59,7 +59,7 @@ func (s *speeds) measure(ctx context.Context, cases []compare.Case, b compare.Bu
 			r.Gflops = compare.Number(2 * c.Terms() / took.Seconds() / 1e9)
 			r.CI = &[2]float64{took.Seconds() * (1 - s.spread), took.Seconds() * (1 + s.spread)}
 		} else {
-			r.Reason = "as planted"
+			r.Reason.Text = "as planted"
 		}
 		doc.Records = append(doc.Records, r)
 	}

@@ -2,6 +2,8 @@
 // have it.
 package account
 
+import "gemm/compare/note"
+
 // Distributed is implemented by a gemm.Run whose product several processes compute.
 type Distributed interface {
 	// Distribution returns what they did in the last product.
@@ -21,7 +23,7 @@ type Distribution struct {
 	// CountedBetween and PredictedBetween are all bytes that ranks received from other hosts.
 	CountedBetween, PredictedBetween int64
 	Model                            Model
-	Warnings                         []string
+	Warnings                         []note.Note
 }
 
 // Model is the predicted time of a product, in seconds, and the times of its parts: of latencies, of

@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strings"
 
 	"gemm"
 	"gemm/compare"
+	"gemm/compare/note"
 )
 
 // Whole returns the time of a product that begins and ends in the memory of the host: of a GPU with
@@ -264,12 +264,9 @@ func (a Answer) Wins(family, over string) (Win, bool) {
 	return w, w.Compared > 0
 }
 
-// WideSpread begins the warning of a row whose samples vary too much for its median to be relied on.
-const WideSpread = "wide spread"
-
 // Wide reports whether a row has that warning.
 func Wide(r compare.Record) bool {
-	return slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.HasPrefix(w, WideSpread) })
+	return r.Warns(note.Spread)
 }
 
 // bySize returns the rows, the smallest first.

@@ -184,7 +184,7 @@ func (v *View) Faults(fam string) []Fault {
 				continue
 			}
 			same := func(f Fault) bool {
-				return f.Variant == r.Variant && f.Type == r.Type && f.Status == r.Status && f.Reason == r.Reason
+				return f.Variant == r.Variant && f.Type == r.Type && f.Status == r.Status && f.Reason.Text == r.Reason.Text
 			}
 			i := slices.IndexFunc(out, same)
 			if i < 0 {

@@ -183,22 +183,22 @@ func Speed(r compare.Record) (compare.Number, string) {
 // Unavailable returns the rows without those that were unavailable for a reason that another row
 // has too, and the latter in groups of one reason.
 func Unavailable(rows []compare.Record) (others []compare.Record, groups [][]compare.Record) {
-	named := func(r compare.Record) bool { return r.Status == compare.Unavailable && r.Reason != "" }
+	named := func(r compare.Record) bool { return r.Status == compare.Unavailable && r.Reason.Text != "" }
 	count, at := map[string]int{}, map[string]int{}
 	for _, r := range rows {
 		if named(r) {
-			count[r.Reason]++
+			count[r.Reason.Text]++
 		}
 	}
 	for _, r := range rows {
-		if !named(r) || count[r.Reason] < 2 {
+		if !named(r) || count[r.Reason.Text] < 2 {
 			others = append(others, r)
 			continue
 		}
-		i, found := at[r.Reason]
+		i, found := at[r.Reason.Text]
 		if !found {
 			i = len(groups)
-			at[r.Reason], groups = i, append(groups, nil)
+			at[r.Reason.Text], groups = i, append(groups, nil)
 		}
 		groups[i] = append(groups[i], r)
 	}

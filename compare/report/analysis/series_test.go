@@ -53,7 +53,7 @@ func TestCrowded(t *testing.T) {
 		doc.Hosts[0].Quota = test.quota
 		v := Views(doc)[0]
 		for p := 1; p <= 20; p++ {
-			if got := v.IsCrowded(p); got != (p > test.most) || got != (doc.Hosts[0].Crowded(p) != "") {
+			if got := v.IsCrowded(p); got != (p > test.most) || got != (doc.Hosts[0].Crowded(p).Text != "") {
 				t.Errorf("a quota of %v: %d threads are crowded: %v", test.quota, p, got)
 			}
 		}

@@ -55,7 +55,7 @@ func (v *View) Granted() float64 {
 
 // IsCrowded reports whether the given threads cannot run on the host at the same time. It returns
 // false if the number of processors is not known.
-func (v *View) IsCrowded(threads int) bool { return v.Cores > 0 && v.Crowded(threads) != "" }
+func (v *View) IsCrowded(threads int) bool { return v.Cores > 0 && v.Crowded(threads).Text != "" }
 
 // Crowds reports whether the threads of a row cannot run at the same time. Of ranks on several hosts, it
 // looks at the host with the most. The others are taken to have as many processors as the first.

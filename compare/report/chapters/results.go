@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"gemm/compare"
+	"gemm/compare/note"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/document"
 	"gemm/compare/report/number"
@@ -79,25 +80,25 @@ func (b *Builder) Named(params []string) []document.Column {
 func (b *Builder) State(r compare.Record, notes []document.Text) (document.Text, []document.Text) {
 	sentence := b.Status(r.Status)
 	var remarks []document.Text
-	if r.Reason != "" {
+	if r.Reason.Text != "" {
 		remarks = append(remarks, b.Note(r.Reason))
 	}
 	if r.GPU != nil && r.GPU.Throttled != "" {
-		remarks = append(remarks, b.Note("the GPU's clock was held back: "+r.GPU.Throttled))
+		remarks = append(remarks, b.Note(note.New("clock", r.GPU.Throttled)))
 	}
 	if !analysis.RanItself(r) && r.Speed() && r.Experiment != compare.CutoffSweep { // its table says so
 		remarks = append(remarks, b.Say("remark.ran", text.Args{"Variant": document.Literal(analysis.Ran(r))}))
 	}
 	for _, warning := range r.Cautions() {
-		if note := b.Note(warning); !slices.Contains(remarks, note) {
-			remarks = append(remarks, note)
+		if said := b.Note(warning); !slices.Contains(remarks, said) {
+			remarks = append(remarks, said)
 		}
 	}
-	for _, note := range remarks {
-		i := slices.Index(notes, note)
+	for _, remark := range remarks {
+		i := slices.Index(notes, remark)
 		if i < 0 {
 			i = len(notes)
-			notes = append(notes, note)
+			notes = append(notes, remark)
 		}
 		sentence += document.Text(fmt.Sprintf(" (%d)", i+1))
 	}

@@ -10,6 +10,7 @@ import (
 
 	"gemm"
 	"gemm/compare"
+	"gemm/compare/note"
 	"gemm/cuda/usage"
 	"gemm/internal/catalog"
 	"gemm/mpi/account"
@@ -72,7 +73,7 @@ func Sampled(n int, seconds float64) func(*compare.Record) {
 // Came gives a row an outcome other than ok: it has no speed then.
 func Came(status compare.Status, reason string) func(*compare.Record) {
 	return func(r *compare.Record) {
-		r.Status, r.Reason, r.Samples, r.CI = status, reason, nil, nil
+		r.Status, r.Reason, r.Samples, r.CI = status, note.Read(reason), nil, nil
 		r.Median, r.Gflops, r.PercentPeak = compare.None(), compare.None(), compare.None()
 		if status != compare.Wrong {
 			r.Residual, r.Bound = compare.None(), compare.None()

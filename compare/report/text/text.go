@@ -34,7 +34,6 @@ type Args map[string]any
 type catalog struct {
 	bundle *i18n.Bundle
 	args   map[string]map[string][]string // names of arguments, by language and key
-	notes  []note
 }
 
 // loaded returns the catalog. The files are part of the program: an error in one
@@ -50,9 +49,6 @@ var loaded = sync.OnceValue(func() catalog {
 		c.args[lang] = map[string][]string{}
 		for _, m := range file.Messages {
 			c.args[lang][m.ID] = argsIn(m.One + m.Other)
-			if lang == "en" && strings.HasPrefix(m.ID, notePrefix) {
-				c.notes = append(c.notes, noteOf(m.ID, m.Other))
-			}
 		}
 	}
 	return c

@@ -5,9 +5,9 @@ package course
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"gemm/compare"
+	"gemm/compare/note"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/chapters"
 	"gemm/compare/report/document"
@@ -54,12 +54,12 @@ func (b builder) table(s *document.Section, v *analysis.View, t document.Table, 
 // untimed says which rows have no time, and why: a line for each reason.
 func (b builder) untimed(v *analysis.View, rows []compare.Record) []document.Text {
 	names := map[string][]document.Text{}
-	var reasons []string
+	var reasons []note.Note
 	for _, r := range rows {
 		if r.Speed() {
 			continue
 		}
-		if names[r.Reason] == nil {
+		if names[r.Reason.Text] == nil {
 			reasons = append(reasons, r.Reason)
 		}
 		name := document.Literal(r.Variant)
@@ -69,17 +69,17 @@ func (b builder) untimed(v *analysis.View, rows []compare.Record) []document.Tex
 		case analysis.Family(r.Variant) == analysis.OnGPU:
 			name = b.Say("family.cuda")
 		}
-		if !slices.Contains(names[r.Reason], name) {
-			names[r.Reason] = append(names[r.Reason], name)
+		if !slices.Contains(names[r.Reason.Text], name) {
+			names[r.Reason.Text] = append(names[r.Reason.Text], name)
 		}
 	}
 	var items []document.Text
 	for _, reason := range reasons {
-		why := b.Note(strings.TrimSuffix(reason, "."))
-		if reason == "" {
+		why := b.Note(reason)
+		if reason.Text == "" {
 			why = b.Say("course.noreason")
 		}
-		items = append(items, b.Say("course.reason", text.Args{"Rows": b.Join(names[reason]), "Reason": why}))
+		items = append(items, b.Say("course.reason", text.Args{"Rows": b.Join(names[reason.Text]), "Reason": why}))
 	}
 	return items
 }

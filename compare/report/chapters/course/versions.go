@@ -123,7 +123,7 @@ func (b builder) gpu(v *analysis.View) (document.Section, bool) {
 	if len(rows) == 0 {
 		return s, false
 	}
-	s.Text(b.Say("course-gpu.none", text.Args{"Reason": b.Note(strings.TrimSuffix(rows[0].Reason, "."))}))
+	s.Text(b.Say("course-gpu.none", text.Args{"Reason": b.Note(rows[0].Reason)}))
 	return s, true
 }
 

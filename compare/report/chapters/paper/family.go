@@ -363,8 +363,8 @@ func (b builder) claims(v *analysis.View, fam string) []document.Section {
 func (b builder) fate(fam string) document.Text {
 	command := document.Literal(b.Program + " compare --families " + fam)
 	for _, r := range b.Doc.Records {
-		if analysis.Family(r.Variant) == fam && r.Reason != "" {
-			return b.Say("paper.idle", text.Args{"Reason": b.Note(strings.TrimSuffix(r.Reason, ".")), "Command": command})
+		if analysis.Family(r.Variant) == fam && r.Reason.Text != "" {
+			return b.Say("paper.idle", text.Args{"Reason": b.Note(r.Reason), "Command": command})
 		}
 	}
 	return b.Say("backend.absent", text.Args{"Command": command})

@@ -258,7 +258,7 @@ func (b builder) faults(v *analysis.View, fam string) document.Table {
 		Columns: b.Columns("variant", "type", "state", "reason", "sizes")}
 	for _, f := range v.Faults(fam) {
 		reason := b.Note(f.Reason)
-		if f.Reason == "" {
+		if f.Reason.Text == "" {
 			reason = b.Say("summary.unreasoned", text.Args{"Residual": number.Significant(float64(f.Residual)),
 				"Bound": number.Significant(float64(f.Bound))})
 		}
