@@ -85,7 +85,7 @@ var importTable = map[string][]string{
 		"internal/tuned", "parallel/timeline", ".", "compare/optional", "cuda/guest", "cuda/ladder", "cuda/kernels", "internal/busy",
 		"internal/dl",
 		"internal/peer", "internal/python"},
-	"internal/gemmtest": {"cuda/usage", "compare/note", "gf256", "half", "internal/cpu", "mpi/account", ".", "compare/optional",
+	"internal/gemmtest": {"cuda/usage", "gf256", "half", "internal/cpu", "mpi/account", ".", "compare/optional",
 		"mpi/launch"},
 	"user": {"compare/note", "internal/output", ".", "compare/optional", "internal/peer"},
 	"blas": {".", "internal/kernel", "internal/block", "parallel/pool"},
