@@ -16,10 +16,10 @@ import (
 // planted is what the reports of tests have besides records.
 var planted = Suite{
 	Excerpts: []listing.Excerpt{
-		{Family: "serial", Path: "serial/ikj.go", Text: "func f() {}\n", Lines: 71},
-		{Family: "parallel", Path: "parallel/rows.go", Text: "func g() {}\n", Lines: 1},
-		{Family: "mpi", Path: "mpi/scatter_rows.go", Text: "func h() {}\n", Lines: 141},
-		{Family: "cuda", Path: "cuda/kernels/f32/smem.cu", Text: "void k() {}\n", Lines: 52},
+		{Family: "serial", Path: "serial/ikj.go", Text: "func f() {}\n"},
+		{Family: "parallel", Path: "parallel/rows.go", Text: "func g() {}\n"},
+		{Family: "mpi", Path: "mpi/scatter_rows.go", Text: "func h() {}\n"},
+		{Family: "cuda", Path: "cuda/kernels/f32/smem.cu", Text: "void k() {}\n"},
 	},
 }
 

@@ -43,6 +43,5 @@ func kernel() listing.Excerpt {
 	if err != nil || !ok {
 		panic(fmt.Sprintf("catalog: %s has no kernel: %v", file, err))
 	}
-	return listing.Excerpt{Family: "cuda", Path: path.Join("cuda/kernels", file), Text: "extern \"C\"" + kernel,
-		Lines: listing.CodeLines(text)}
+	return listing.Excerpt{Family: "cuda", Path: path.Join("cuda/kernels", file), Text: "extern \"C\"" + kernel}
 }

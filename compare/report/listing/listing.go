@@ -12,7 +12,6 @@ type Excerpt struct {
 	Family string // whose step from the loops of one thread it shows
 	Path   string // from the root of the module
 	Text   string
-	Lines  int // of code in the whole file, without comments and blank lines
 }
 
 // Function returns a function or method of a Go file that gofmt has formatted. The file is called name
@@ -30,25 +29,8 @@ func Function(files fs.FS, dir, name, function string) (Excerpt, error) {
 		}
 		head, _, _ := strings.Cut(declared, "\n")
 		if body, _, ended := strings.Cut(declared, "\n}\n"); ended && strings.Contains(head, " "+function+"(") {
-			return Excerpt{Path: dir + "/" + name, Text: "func " + body + "\n}\n", Lines: CodeLines(text)}, nil
+			return Excerpt{Path: dir + "/" + name, Text: "func " + body + "\n}\n"}, nil
 		}
 		rest = declared
 	}
-}
-
-// CodeLines counts the lines of Go or C that are not blank and not comments.
-func CodeLines(text string) int {
-	n, within := 0, false
-	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
-		switch {
-		case within:
-			within = !strings.Contains(line, "*/")
-		case strings.HasPrefix(line, "/*"):
-			within = !strings.Contains(line, "*/")
-		case line != "" && !strings.HasPrefix(line, "//"):
-			n++
-		}
-	}
-	return n
 }

@@ -6,16 +6,14 @@ import (
 
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/document"
-	"gemm/compare/report/listing"
 	"gemm/compare/report/number"
 	"gemm/compare/report/text"
 )
 
-// frameworks compares the four ways to program a product, and concludes for each host.
+// frameworks compares the speeds of the four ways to program a product, and concludes for each host.
 func (b builder) frameworks() []document.Section {
 	s := b.Section("frameworks", 1)
 	s.Text(b.Say("frameworks.intro"))
-	s.Add(b.compared())
 	for _, v := range b.Views {
 		if t, ok := b.speeds(v); ok {
 			s.Add(t)
@@ -34,43 +32,6 @@ func (b builder) frameworks() []document.Section {
 		return []document.Section{s}
 	}
 	return []document.Section{s, conclusion}
-}
-
-// compared is the table of the families: a line for each thing that they differ in.
-func (b builder) compared() document.Table {
-	t := document.Table{ID: "table-frameworks", Caption: b.Say("frameworks.caption"), Columns: b.Columns("aspect")}
-	order := []string{analysis.Serial, analysis.Parallel, analysis.OnRanks, analysis.OnGPU}
-	effort := document.Row{Cells: []document.Text{b.Say("frameworks.effort")}}
-	for _, fam := range order {
-		t.Columns = append(t.Columns, document.Column{Title: b.Plain("family." + fam)})
-		effort.Cells = append(effort.Cells, b.effort(fam))
-	}
-	if len(b.Excerpts) > 0 {
-		t.Rows = append(t.Rows, effort)
-	}
-	for _, aspect := range []string{"sharing", "synchronization", "limit", "faults"} {
-		row := document.Row{Cells: []document.Text{b.Say("frameworks." + aspect)}}
-		for _, fam := range order {
-			row.Cells = append(row.Cells, b.Say("frameworks."+aspect+"."+fam))
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	return t
-}
-
-// effort is the lines of code of a family's simplest product.
-func (b builder) effort(fam string) document.Text {
-	for _, e := range b.Excerpts {
-		if e.Family == fam {
-			return b.lines(e)
-		}
-	}
-	return number.Absent
-}
-
-func (b builder) lines(e listing.Excerpt) document.Text {
-	return b.Say("frameworks.lines", text.Args{"Lines": b.Count("frameworks.count", e.Lines),
-		"File": document.Literal(e.Path)})
 }
 
 // speeds is the table of the fastest of each family at the common sizes of a host. If there are
