@@ -3,6 +3,7 @@ package serial
 import (
 	"embed"
 	"io/fs"
+	"slices"
 
 	"gemm"
 	"gemm/internal/pseudocode"
@@ -15,25 +16,13 @@ var files embed.FS
 
 // Variants returns the serial variants in the order of the ladder. The study of loop orders follows.
 func Variants() []gemm.Variant {
-	return pseudocode.Add(files, []gemm.Variant{
-		naiveVariant(),
-		ikjVariant(),
-		transposedVariant(),
-		unrolledVariant(),
-		hintedVariant(),
-		blockedVariant(),
-		divideVariant(),
-		strassenVariant(),
-		winogradVariant(),
-		packedVariant(),
-		gonumVariant(),
-		loopsVariant(),
-	})
+	return pseudocode.Add(files, slices.Concat(loopNests(),
+		[]gemm.Variant{divideVariant(), strassenVariant(), winogradVariant()}, production(),
+		[]gemm.Variant{loopsVariant()}))
 }
 
-// leaves returns the variants that a recursion can end in: those that are neither
-// a recursion nor a fast algorithm themselves.
-func leaves() []gemm.Variant {
+// loopNests returns the variants that are loops.
+func loopNests() []gemm.Variant {
 	return []gemm.Variant{
 		naiveVariant(),
 		ikjVariant(),
@@ -41,10 +30,13 @@ func leaves() []gemm.Variant {
 		unrolledVariant(),
 		hintedVariant(),
 		blockedVariant(),
-		packedVariant(),
-		gonumVariant(),
 	}
 }
+
+func production() []gemm.Variant { return []gemm.Variant{packedVariant(), gonumVariant()} }
+
+// leaves returns the variants that a recursion can end in.
+func leaves() []gemm.Variant { return append(loopNests(), production()...) }
 
 // leafVariant returns the leaf called name, which the parameter's check has
 // found to be one.

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Follows three paths of CONTRIBUTING.md in a copy of the tree: it adds a serial variant, a rung and an experiment in
+# the files that the paths name, and no others, and runs the tests.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+go="${GO:-go}"
+copy="$(mktemp -d)"
+trap 'rm -rf "$copy"' EXIT
+git ls-files -z | tar --null -T - -cf - | tar -xf - -C "$copy"
+cd "$copy"
+git init -q && git add -A
+
+# added WANT fails unless just these files are new or changed.
+added() {
+	local is
+	is="$(git status --porcelain -uall | sed 's/^.. //;s/.* -> //' | paste -sd' ')"
+	[ "$is" = "$1" ] || { echo "paths-test: changed are $is, not $1" >&2; exit 1; }
+	git add -A && git -c user.name=a -c user.email=a commit -qm "$1"
+}
+git -c user.name=a -c user.email=a commit -qm before
+
+cat >serial/toy.go <<-'END'
+	package serial
+
+	import "gemm"
+
+	func toyVariant() gemm.Variant {
+		v := ikjVariant()
+		v.Name, v.Parent, v.Doc, v.Parts, v.Advice = "serial/toy", "serial/ikj", "ikj by another name", nil, nil
+		return v
+	}
+END
+cp serial/ikj.txt serial/toy.txt
+sed -i '0,/ikjVariant(),/s//&\n\t\ttoyVariant(),/' serial/variants.go
+added "serial/variants.go serial/toy.go serial/toy.txt"
+
+for end in cu go txt; do sed 's/Serpentine/Toy/g; s/serpentine/toy/g' "cuda/kernels/f32/serpentine.$end" >"cuda/kernels/f32/toy.$end"; done
+sed -i 's/f32\.Serpentine,/&\n\tf32.Toy,/' cuda/kernels/order.go
+added "cuda/kernels/order.go cuda/kernels/f32/toy.cu cuda/kernels/f32/toy.go cuda/kernels/f32/toy.txt"
+
+printf 'shapes: [64]\ntypes: [f64]\nladder:\n  - {variants: [serial/toy]}\n  - {never: true}\n' >toy.yaml
+"$go" run -buildvcs=false ./cmd/gemm compare --profile toy.yaml --out toy
+grep -q 'serial/toy' toy/results.csv
+rm -r toy toy.yaml
+
+"$go" run -buildvcs=false ./internal/pages/render # the pages that have all variants
+"$go" test -vet=off . ./serial ./internal/catalog ./internal/pages ./cuda/... ./compare/... ./cmd/gemm
