@@ -13,6 +13,7 @@ mpi="$([ -z "$(scripts/has.sh mpi)" ] || echo yes)"
 # block DOCUMENT NEED TEXT adds a block to the commands of a document.
 block() {
 	[ -z "$2" ] || [ -n "$(scripts/has.sh "$2")" ] || return 0
+	[ "$2" != numpy ] || python3 -c 'import numpy' 2>/dev/null || return 0 # another Python has it
 	[ "$mpi" = yes ] || ! grep -qE 'mpirun|gemm mpi|ranks' <<<"$3" || return 0
 	grep -qxF "$(cksum <<<"$3")" "$scratch/printed" && return
 	cksum <<<"$3" >>"$scratch/printed"
