@@ -105,7 +105,8 @@ func (h Host) predict(c Case) *Predicted {
 func (d *Driver) failure(err error) (Status, note.Note) {
 	switch {
 	case errors.Is(err, errHung), errors.Is(err, errEndless):
-		return Timeout, note.Read(fmt.Sprintf("%v %v after its time limit of %v", err, cmp.Or(d.grace, grace), d.Budget.Timeout))
+		return Timeout, note.Read(fmt.Sprintf("%v %v after its time limit of %v", err, cmp.Or(d.grace, grace),
+			d.Budget.Timeout))
 	case errors.Is(err, gemm.ErrUnavailable):
 		return Unavailable, note.Read(gemm.Why(err))
 	case errors.Is(err, errTimeout):

@@ -74,8 +74,8 @@ func Profiles() []Profile {
 	return out
 }
 
-// ReadProfile reads a profile from a file. Numbers of processors are those of this process. Variants are those that it may
-// name; nil: any name. An error names the file, the line and the nearest word that there is.
+// ReadProfile reads a profile from a file. Numbers of processors are those of this process. The profile may name the
+// given variants; nil: any. An error names the file, the line and the nearest word that is known.
 func ReadProfile(file string, text []byte, variants []gemm.Variant) (Profile, error) {
 	p := Profile{Name: strings.TrimSuffix(path.Base(file), path.Ext(file))}
 	var document yaml.Node
@@ -221,9 +221,9 @@ func (c *counts) UnmarshalYAML(node *yaml.Node) error {
 	return nil
 }
 
-// values are the values of a parameter: a list; or doubling, which is 1, 2, 4 and so on up to the processors. In a list,
-// processors is their number, and several is their number but at least 2. Of {fit: LIST} those count that do not
-// exceed the processors, and always the first; of {most: LIST} the last of these.
+// values are the values of a parameter: a list, or doubling, which is 1, 2, 4 and so on up to the processors. In a
+// list, processors is their number, and several is their number but at least 2. {fit: LIST} takes the numbers that do
+// not exceed the processors, and always the first; {most: LIST} takes the last of these.
 type values []any
 
 // UnmarshalYAML implements yaml.Unmarshaler.

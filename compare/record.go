@@ -110,7 +110,7 @@ func (d Document) Declared(suite []gemm.Variant) Document {
 	for i := range d.Records {
 		r := &d.Records[i]
 		if _, ok := own[r.Variant]; !ok {
-			own[r.Variant] = undeclared(r.Variant)
+			own[r.Variant] = undeclared(*r)
 			rest = append(slices.Clip(rest), own[r.Variant])
 		}
 		if v, ok := recursions[r.Variant]; ok && r.Ran() == "" {
@@ -125,11 +125,15 @@ func (d Document) Declared(suite []gemm.Variant) Document {
 	return d
 }
 
-// undeclared is a variant of a record of schema 1 that no suite has: a kernel of the user, by its family, or a rung.
-func undeclared(name string) Variant {
-	v := gemm.Variant{Name: name}
+// undeclared is the variant of a row of schema 1 that no suite has: a kernel of the user, by its family, or a rung. A GPU
+// computed it if it was measured next to what GPUs compute.
+func undeclared(r Record) Variant {
+	v := gemm.Variant{Name: r.Variant}
 	if v.Family() == "user" {
 		v.Role = gemm.Brought
+	}
+	if strings.HasPrefix(r.Turn, "cuda ") {
+		v.Location = gemm.OnGPU
 	}
 	return Variant{Variant: v}
 }

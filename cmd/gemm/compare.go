@@ -81,7 +81,8 @@ func profileOf(c *cli.Context, variants []gemm.Variant) (compare.Profile, error)
 		for _, p := range profiles {
 			names = append(names, p.Name)
 		}
-		return compare.Profile{}, usagef("--profile %q: must be one of %s, or a file FILE.yaml", name, strings.Join(names, ", "))
+		return compare.Profile{}, usagef("--profile %q: must be one of %s, or a file FILE.yaml", name,
+			strings.Join(names, ", "))
 	}
 	profile := profiles[i]
 	if c.IsSet("reps") {

@@ -1,5 +1,5 @@
-// Package note has the warnings and reasons of rows: a code, its arguments, and the English text, which stands in notes.yaml
-// alone.
+// Package note has the warnings and reasons of rows: a code, its arguments, and the English text. The texts stand in
+// notes.yaml alone.
 package note
 
 import (
@@ -20,8 +20,8 @@ const (
 	NoTimeline = "no-timeline" // one was requested
 )
 
-// Note is a warning or a reason: what a row says besides its figures. Code says what it is, for programs and for reports in
-// other languages, and Args are its arguments by name. Without a code only Text says it, in English.
+// Note is a warning or a reason: what a row says besides its figures. Code says what it is, for programs and for
+// reports in other languages. Args are its arguments by name. Without a code, only Text says it, in English.
 type Note struct {
 	Code string         `json:"code,omitempty"`
 	Args map[string]any `json:"args,omitempty"`
@@ -81,8 +81,8 @@ func Args() map[string][]string {
 	return out
 }
 
-// New returns the note of a code. Its arguments are given in the order of the text. It panics if there is no such code, or
-// if it has another number of arguments.
+// New returns the note of a code. Its arguments are given in the order of the text. It panics if there is no such
+// code, or if it has another number of arguments.
 func New(code string, args ...any) Note {
 	i := slices.IndexFunc(forms(), func(f form) bool { return f.code == code })
 	if i < 0 || len(forms()[i].args) != len(args) {
@@ -100,8 +100,8 @@ func New(code string, args ...any) Note {
 	return n
 }
 
-// Read returns the note of a text, which has a code if the whole text is that of a code. It is for errors, for what other
-// processes say, and for records of the first schema.
+// Read returns the note of a text. It has a code if the whole text is the text of a code. Read is for errors, for
+// what other processes say, and for records of the first schema.
 func Read(text string) Note {
 	for _, f := range forms() {
 		if found := f.whole.FindStringSubmatch(text); found != nil {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strings"
 
 	"gemm"
 	"gemm/compare"
@@ -30,7 +29,7 @@ func Home(r compare.Record) string {
 	switch {
 	case !Brought(r):
 		return Family(r.Variant)
-	case r.GPU != nil || strings.HasPrefix(r.Turn, OnGPU+" ") || r.Resolved["device"] != nil:
+	case Of(r).Location == gemm.OnGPU || r.GPU != nil || r.Resolved["device"] != nil:
 		return OnGPU
 	case r.Threads > 1:
 		return Parallel
