@@ -75,7 +75,7 @@ var importTable = map[string][]string{
 	"internal/python": {"compare/note", ".", "internal/peer"},
 
 	"compare": {
-		"cuda/usage", "gf256", "half", "internal/child", "internal/cpu", "internal/output", "internal/sample",
+		"cuda/occupancy", "cuda/usage", "gf256", "half", "internal/child", "internal/cpu", "internal/output", "internal/sample",
 		"compare/note", "mpi/account",
 		"parallel/timeline", ".", "internal/peak", "compare/optional", "compare/topology", "compare/verify",
 		"cuda/guest",

@@ -16,6 +16,7 @@ import (
 	"gemm"
 	"gemm/compare/note"
 	"gemm/compare/topology"
+	"gemm/cuda/occupancy"
 	"gemm/internal/cpu"
 	"gemm/internal/peak"
 )
@@ -67,17 +68,19 @@ func (h Host) id(name string) string {
 	return fmt.Sprintf("%x", sum[:4])
 }
 
-// AddGPU adds the GPU of that name to h, and where it is if its PCI address is known.
-func (h *Host) AddGPU(name, address string) {
-	h.GPUs = append(h.GPUs, name)
-	if h.Topology != nil && address != "" {
-		h.Topology.GPUs = append(h.Topology.GPUs, topology.NewGPU(name, address))
+// AddGPU adds a GPU to h, and where it is if its PCI address is known.
+func (h *Host) AddGPU(g occupancy.GPU) {
+	h.GPUs = append(h.GPUs, g.Name)
+	if h.Topology != nil && g.PCI != "" {
+		h.Topology.GPUs = append(h.Topology.GPUs, topology.NewGPU(g.Name, g.PCI))
 	}
+	g.Free, g.PCI = 0, "" // what is free changes, and the topology has the address
+	h.Devices = append(h.Devices, g)
 }
 
 // copyGPUs replaces what h says of GPUs by what from says of them.
 func (h *Host) copyGPUs(from Host) {
-	h.GPUs, h.Driver, h.CUDA = from.GPUs, from.Driver, from.CUDA
+	h.GPUs, h.Devices, h.Driver, h.CUDA = from.GPUs, from.Devices, from.Driver, from.CUDA
 	if h.Topology != nil && from.Topology != nil {
 		t := *h.Topology
 		t.GPUs = from.Topology.GPUs

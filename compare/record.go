@@ -14,6 +14,7 @@ import (
 	"gemm"
 	"gemm/compare/note"
 	"gemm/compare/topology"
+	"gemm/cuda/occupancy"
 	"gemm/cuda/usage"
 	"gemm/internal/cpu"
 	"gemm/internal/output"
@@ -160,24 +161,25 @@ func (r *Record) setRan(v gemm.Variant) {
 
 // Host describes a machine that rows were measured on.
 type Host struct {
-	ID         string      `json:"id"`  // stable for the same machine, not personal: a hash of what is below
-	CPU        string      `json:"cpu"` // model name
-	Sockets    int         `json:"sockets"`
-	NUMA       int         `json:"numa"`           // nodes
-	Cores      int         `json:"cores"`          // processors that this process may use
-	Quota      Number      `json:"quota"`          // cores' worth of time that the control group grants; null: no limit
-	Caches     []Cache     `json:"caches"`         // of one core, smallest level first
-	ISA        string      `json:"isa"`            // as in GEMM_CPU: avx512, avx2, …
-	Held       bool        `json:"held,omitempty"` // libraries and ceilings were held to ISA too
-	Memory     int64       `json:"memory"`         // bytes
-	PagePolicy string      `json:"page_policy"`    // transparent huge pages: always, madvise, never, unknown
-	OS         string      `json:"os"`
-	GPUs       []string    `json:"gpus,omitempty"`
-	Driver     string      `json:"driver,omitempty"`
-	CUDA       string      `json:"cuda,omitempty"`
-	MPI        string      `json:"mpi,omitempty"`
-	Ceilings   []Ceiling   `json:"ceilings"`
-	Bandwidths []Bandwidth `json:"bandwidths"`
+	ID         string          `json:"id"`  // stable for the same machine, not personal: a hash of what is below
+	CPU        string          `json:"cpu"` // model name
+	Sockets    int             `json:"sockets"`
+	NUMA       int             `json:"numa"`           // nodes
+	Cores      int             `json:"cores"`          // processors that this process may use
+	Quota      Number          `json:"quota"`          // cores' worth of time that the control group grants; null: no limit
+	Caches     []Cache         `json:"caches"`         // of one core, smallest level first
+	ISA        string          `json:"isa"`            // as in GEMM_CPU: avx512, avx2, …
+	Held       bool            `json:"held,omitempty"` // libraries and ceilings were held to ISA too
+	Memory     int64           `json:"memory"`         // bytes
+	PagePolicy string          `json:"page_policy"`    // transparent huge pages: always, madvise, never, unknown
+	OS         string          `json:"os"`
+	GPUs       []string        `json:"gpus,omitempty"`
+	Devices    []occupancy.GPU `json:"gpu_limits,omitempty"` // limits of the GPUs; older records have none
+	Driver     string          `json:"driver,omitempty"`
+	CUDA       string          `json:"cuda,omitempty"`
+	MPI        string          `json:"mpi,omitempty"`
+	Ceilings   []Ceiling       `json:"ceilings"`
+	Bandwidths []Bandwidth     `json:"bandwidths"`
 
 	// Topology is how the processors are nested; nil if it is not known.
 	Topology *topology.Topology `json:"topology,omitempty"`
@@ -625,7 +627,7 @@ var ranges = map[string]limits{
 	"percent_peak": {most: 1e9}, "occupancy": {most: 1}, "fill": {most: 1},
 	"quota": {least: 1e-3, most: 1 << 16, unknown: true}, "node": {least: -1, most: 1 << 16},
 	"threads": workers, "workers": workers, "ranks_used": workers, "rank": workers, "worker": workers, "lane": workers,
-	"peer": workers, "cores": workers, "sockets": workers, "numa": workers, "shared": workers, "hosts": workers,
+	"peer": workers, "cores": workers, "sockets": workers, "numa": workers, "hosts": workers,
 	"multiprocessor": workers, "warpgroup": workers, "level": {most: 9},
 }
 

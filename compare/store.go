@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"compress/gzip"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -215,17 +216,53 @@ func (d *Document) whole() error {
 
 // Merge concatenates documents. If a host or run (by id) or a row (by identity) is in several
 // documents, it is kept once; of two rows with one identity from different runs the later one is
-// kept. Turns with the same name in different documents stay separate, unless the documents have a
+// kept. A host with other GPUs is another host, although its processors give it the same id. Turns with the same name in different documents stay separate, unless the documents have a
 // row of that turn in common.
 func Merge(docs ...Document) (Document, error) {
 	var s Store
 	for _, doc := range docs {
+		doc = s.apart(doc)
 		doc.Records = s.renamed(doc.Records)
 		if err := s.adopt(doc); err != nil {
 			return Document{}, err
 		}
 	}
 	return s.Document(), nil
+}
+
+// apart returns doc with new ids for hosts whose id is that of a host in s with other GPUs.
+func (s *Store) apart(doc Document) Document {
+	names := func(h Host) []string { return slices.Compact(slices.Sorted(slices.Values(h.GPUs))) }
+	ids := map[string]string{}
+	doc.Hosts = slices.Clone(doc.Hosts)
+	for i, h := range doc.Hosts {
+		if slices.ContainsFunc(s.doc.Hosts, func(old Host) bool {
+			return old.ID == h.ID && len(old.GPUs) > 0 && len(h.GPUs) > 0 && !slices.Equal(names(old), names(h))
+		}) {
+			sum := sha256.Sum256(fmt.Append(nil, names(h)))
+			ids[h.ID] = fmt.Sprintf("%s-%x", h.ID, sum[:2])
+			doc.Hosts[i].ID = ids[h.ID]
+		}
+	}
+	if len(ids) == 0 {
+		return doc
+	}
+	doc.Runs, doc.Records = slices.Clone(doc.Runs), slices.Clone(doc.Records)
+	doc.Measurements, doc.Traces = slices.Clone(doc.Measurements), slices.Clone(doc.Traces)
+	rename := func(id *string) { *id = cmp.Or(ids[*id], *id) }
+	for i := range doc.Runs {
+		rename(&doc.Runs[i].Host)
+	}
+	for i := range doc.Records {
+		rename(&doc.Records[i].Host)
+	}
+	for i := range doc.Measurements {
+		rename(&doc.Measurements[i].Host)
+	}
+	for i := range doc.Traces {
+		rename(&doc.Traces[i].Host)
+	}
+	return doc
 }
 
 // renamed returns the records with new names for turns whose name is used in s by rows that were

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -184,6 +185,47 @@ func TestMergeKeepsTopology(t *testing.T) {
 	}
 	if got := merged.Hosts[0].Topology; got == nil || got.Processors != "0-3" {
 		t.Errorf("topology is %v, want that of the first file", got)
+	}
+}
+
+// TestMergeKeepsGPUsApart merges records of two GPUs that were in machines with the same processors, and so the same id.
+func TestMergeKeepsGPUsApart(t *testing.T) {
+	of := func(run string, gpus ...string) Document {
+		r := rowOf(1)
+		r.Host, r.Run = "a", run
+		return Document{Schema: Schema, Hosts: []Host{{ID: "a", GPUs: gpus}}, Runs: []RunInfo{{ID: run, Host: "a"}},
+			Records: []Record{r}, Measurements: []Measurement{{Host: "a", Run: run}}, Traces: []Trace{{Key: r.Key, Run: run}}}
+	}
+	docs := []Document{of("1", "H100"), of("2", "H200"), of("3", "H200", "H200"), of("4", "H100"), of("5")}
+	merged, err := Merge(docs...)
+	if err != nil || len(merged.Hosts) != 2 || len(merged.Records) != 2 || docs[1].Records[0].Host != "a" {
+		t.Fatalf("%d hosts, %d rows, %v; want a host and a row for each kind of GPU", len(merged.Hosts),
+			len(merged.Records), err)
+	}
+	second := merged.Hosts[1].ID
+	if second == "a" || !slices.Contains(merged.Hosts[1].GPUs, "H200") {
+		t.Errorf("the second host is %+v, want the H200 with an id of its own", merged.Hosts[1])
+	}
+	want := map[string]string{"1": "a", "2": second, "3": second, "4": "a", "5": "a"}
+	for _, r := range merged.Runs {
+		if r.Host != want[r.ID] {
+			t.Errorf("run %s is of host %s, want %s", r.ID, r.Host, want[r.ID])
+		}
+	}
+	for _, m := range merged.Measurements {
+		if m.Host != want[m.Run] {
+			t.Errorf("a measurement of run %s is of host %s, want %s", m.Run, m.Host, want[m.Run])
+		}
+	}
+	for _, r := range merged.Records {
+		if r.Host != want[r.Run] {
+			t.Errorf("a row of run %s is of host %s, want %s", r.Run, r.Host, want[r.Run])
+		}
+	}
+	for _, l := range merged.Traces {
+		if l.Host != want[l.Run] {
+			t.Errorf("a timeline of run %s is of host %s, want %s", l.Run, l.Host, want[l.Run])
+		}
 	}
 }
 

@@ -24,6 +24,7 @@ import (
 
 	"gemm"
 	"gemm/compare/note"
+	"gemm/cuda/occupancy"
 	"gemm/cuda/usage"
 	"gemm/parallel/timeline"
 )
@@ -112,7 +113,7 @@ func fakeWorker(fault string) {
 	lost := false
 	s := Served{Device: &Device{
 		Describe: func(h *Host, r *RunInfo) {
-			h.AddGPU("a GPU", "0000:3b:00.0")
+			h.AddGPU(occupancy.GPU{Name: "a GPU", PCI: "0000:3b:00.0", Free: 1, Shared: 228 << 10})
 			h.Driver, h.CUDA = "580.1", "13.0"
 			r.Libraries["nvrtc"] = "13.0"
 		},
@@ -331,6 +332,7 @@ func TestWorkerMeasures(t *testing.T) {
 		t.Errorf("the second time: %v, %d rows kept, %d starts", err, len(again.kept), starts)
 	}
 	if host := store.Document().Hosts[0]; !slices.Equal(host.GPUs, []string{"a GPU"}) ||
+		!slices.Equal(host.Devices, []occupancy.GPU{{Name: "a GPU", Shared: 228 << 10}}) ||
 		!slices.ContainsFunc(host.Ceilings, func(c Ceiling) bool { return c.Unit == "gpu" }) ||
 		host.Topology != nil && !placed(host) {
 		t.Errorf("the second time the host is %+v", host)

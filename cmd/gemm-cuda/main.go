@@ -19,6 +19,7 @@ import (
 	"gemm/cuda/device"
 	"gemm/cuda/explain"
 	"gemm/cuda/guest"
+	"gemm/cuda/occupancy"
 	"gemm/cuda/wire"
 	"gemm/internal/output"
 	"gemm/internal/settings"
@@ -100,7 +101,7 @@ func serve(ctx context.Context, b *device.Backend, in io.Reader, out io.Writer) 
 			Lost: b.Lost,
 			Describe: func(h *compare.Host, r *compare.RunInfo) {
 				for _, g := range system.GPUs {
-					h.AddGPU(g.Name, g.PCI)
+					h.AddGPU(occupancy.GPU(g))
 				}
 				h.Driver, h.CUDA = system.Driver, system.CUDA
 				for name, version := range map[string]string{"NVRTC": system.NVRTC, "cuBLAS": system.CuBLAS} {

@@ -16,6 +16,7 @@ import (
 	"gemm/compare"
 	"gemm/compare/topology"
 	"gemm/cuda"
+	"gemm/cuda/occupancy"
 	"gemm/internal/block"
 	"gemm/internal/catalog"
 	"gemm/internal/cpu"
@@ -124,7 +125,7 @@ func runInfo(c *cli.Context) error {
 		info.CUDA = &s
 		info.Host.Driver, info.Host.CUDA = s.Driver, s.CUDA
 		for _, g := range s.GPUs {
-			info.Host.AddGPU(g.Name, g.PCI)
+			info.Host.AddGPU(occupancy.GPU(g))
 		}
 	case errors.Is(err, errInterrupted):
 		return err
