@@ -12,7 +12,6 @@ require (
 	github.com/gofrs/flock v0.13.2
 	github.com/klauspost/cpuid/v2 v2.3.0
 	github.com/klauspost/reedsolomon v1.14.2
-	github.com/nicksnyder/go-i18n/v2 v2.7.0
 	github.com/sbinet/npyio v0.9.0
 	github.com/schollz/progressbar/v3 v3.17.1
 	github.com/urfave/cli/v2 v2.27.7

@@ -41,18 +41,16 @@ var importTable = map[string][]string{
 	"internal/tuned":       nil,
 	"parallel/timeline":    nil,
 
-	".":                       {"gf256", "half"},
-	"cuda/usage":              {"compare/note"},
-	"mpi/account":             {"compare/note", "parallel/timeline"},
-	"compare/report/document": {"compare/report/chart"},
-	"compare/report/listing":  nil,
-	"internal/kernel":         {"gf256", "half", "internal/cpu"},
-	"internal/peak":           {"gf256", "internal/cpu"},
-	"internal/settings":       {"internal/cpu", "internal/output", "internal/trust", "internal/tuned"},
+	".":                   {"gf256", "half"},
+	"cuda/usage":          {"compare/note"},
+	"mpi/account":         {"compare/note", "parallel/timeline"},
+	"compare/report/page": {"compare/report/chart"},
+	"internal/kernel":     {"gf256", "half", "internal/cpu"},
+	"internal/peak":       {"gf256", "internal/cpu"},
+	"internal/settings":   {"internal/cpu", "internal/output", "internal/trust", "internal/tuned"},
 
 	"compare/topology":    {"internal/cpu"},
 	"compare/optional":    {"compare/note", "."},
-	"compare/report/text": {"compare/note", "compare/report/document"},
 	"compare/verify":      {"gf256", "half", "internal/cpu", "."},
 	"compare/chain":       {"gf256", ".", "compare/verify"},
 	"compare/batch":       {".", "compare/verify"},
@@ -95,15 +93,15 @@ var importTable = map[string][]string{
 		"internal/pseudocode", "blas", "parallel/pool",
 	},
 
-	"compare/report/analysis": {"cuda/occupancy", "compare/note", "parallel/timeline", ".", "compare", "cuda"},
-	"compare/report/number":   {"compare/report/document"},
+	"compare/report/analysis": {"cuda/occupancy", "compare/note", "parallel/timeline", ".", "compare", "cuda", "mpi/account"},
+	"compare/report/number":   nil,
 	"compare/trace":           {".", "compare"},
 	"compare/report/reporttest": {
 		"compare/note", "compare/report/chart", "cuda/usage", "internal/catalog", "internal/child", "mpi/account", ".", "compare/topology",
 		"compare",
 	},
-	"compare/report/analysis/claim": {"compare", "compare/report/analysis"},
-	"compare/report/analysis/lab":   {".", "compare", "compare/report/analysis", "compare/report/analysis/claim"},
+	"compare/report/analysis/claim": {".", "compare", "compare/report/analysis"},
+	"compare/report/analysis/lab":   {"compare", "compare/report/analysis"},
 
 	"compare/report/analysis/coursework": {
 		".", "compare", "compare/report/analysis", "compare/report/analysis/claim",
@@ -125,7 +123,7 @@ var importTable = map[string][]string{
 	},
 	"compare/report/figures": {
 		".", "cuda/occupancy", "mpi/account", "parallel/timeline", "compare/report/chart", "compare/topology",
-		"compare/report/text", "compare", "compare/report/analysis", "compare/report/analysis/coursework",
+		"compare", "compare/report/analysis", "compare/report/analysis/coursework",
 		"compare/report/analysis/lab",
 		"compare/report/number",
 	},
@@ -137,21 +135,19 @@ var importTable = map[string][]string{
 	},
 
 	"compare/report/chapters": {
-		"compare/note", ".", "compare/report/document", "compare/report/text",
-		"compare", "cuda",
+		"compare/note", ".", "compare/report/page", "compare",
 		"compare/report/analysis", "compare/report/analysis/claim", "compare/report/analysis/coursework",
 		"compare/report/analysis/lab",
-		"compare/report/number", "compare/report/figures", "compare/report/listing",
+		"compare/report/number", "compare/report/figures",
 	},
 	"internal/catalog": {
-		"compare/report/listing", ".", "cuda/kernels", "cuda", "internal/tuned", "reference", "serial", "parallel", "mpi",
+		".", "cuda/kernels", "cuda", "internal/tuned", "reference", "serial", "parallel", "mpi",
 	},
 	"lib": {".", "internal/cpu", "internal/block", "serial", "parallel", "blas", "cuda/recipe"},
 
 	"compare/report": {
-		"compare/report/chart", "internal/child", "internal/output", "compare/report/document", "compare",
-		"compare/report/analysis", "compare/report/text", "compare/report/figures", "compare/report/chapters",
-		"compare/report/listing",
+		"compare/report/chart", "internal/child", "internal/output", "compare/report/page", "compare",
+		"compare/report/analysis", "compare/report/figures", "compare/report/chapters",
 	},
 	"internal/tune": {
 		"cuda/occupancy", "internal/cpu", "internal/sample", "internal/tuned", ".", "internal/kernel",
@@ -160,17 +156,17 @@ var importTable = map[string][]string{
 	},
 
 	"cmd": {
-		"cuda/occupancy", "gf256", "half", "internal/child", "internal/cpu", "internal/output", "internal/sample",
-		"internal/starter", "internal/tuned", ".", "internal/kernel", "internal/peak", "internal/settings",
-		"compare/report/text", "compare/verify", "cuda/guest", "cuda/wire", "compare/topology", "internal/block",
+		"cuda/occupancy", "gf256", "half", "internal/child", "internal/cpu", "internal/output",
+		"internal/sample", "internal/starter", "internal/tuned", ".", "internal/kernel", "internal/peak", "internal/settings",
+		"compare/report/chapters", "compare/verify", "cuda/guest", "cuda/wire", "compare/topology", "internal/block",
 		"internal/matfile",
 		"internal/shard", "compare", "compare/trace", "cuda", "cuda/explain", "cuda/sass", "cuda/remote",
 		"compare/probe", "mpi", "mpi/launch", "internal/catalog", "compare/report",
 		"internal/tune", "user",
 	},
 	"internal/pages": {
-		"internal/catalog", "compare/report/chart", ".", "compare/report/document", "compare/report/text", "compare",
-		"cuda", "compare/report/figures", "compare/report", "internal/sample",
+		"internal/catalog", "compare/report/chart", "compare/report/number", "compare/report/page", "compare/report/chapters", ".", "compare", "cuda",
+		"compare/report", "internal/sample",
 	},
 }
 
@@ -184,10 +180,9 @@ var externalTable = map[string][]string{
 	"github.com/urfave/cli":            {"cmd/gemm"},
 	"github.com/schollz":               {"cmd/gemm"},
 	"gonum.org/v1/plot":                {"compare/report/chart", "compare/report/figures"},
-	"github.com/nicksnyder/go-i18n":    {"compare/report/text"},
-	"github.com/yuin/goldmark":         {"compare/report/document"},
-	"github.com/wyatt915/treeblood":    {"compare/report/document"},
-	"go.yaml.in/yaml":                  {"compare", "compare/report/text", "compare/note"},
+	"github.com/yuin/goldmark":         {"compare/report/page"},
+	"github.com/wyatt915/treeblood":    {"compare/report/page"},
+	"go.yaml.in/yaml":                  {"compare", "compare/report/text", "compare/note", "internal/pages"},
 	"gorgonia.org/cu":                  {"cuda/device"}, // its init exits if there is no GPU
 	"github.com/emer/empi":             {"mpi"},
 	"github.com/ebitengine/purego":     {"internal/dl"},

@@ -71,6 +71,7 @@ report|chromium|program chromium|the look at report.html
 report|texlive-xetex|program xelatex|the compilation of report.tex
 report|texlive-latex-recommended|texfile booktabs.sty|the compilation of report.tex
 report|texlive-fonts-recommended|texfile pzdr.tfm|links in report.tex
+report|texlive-lang-chinese|texfile ctex.sty|the compilation of reports in Chinese
 report|fonts-lmodern|texfile lmroman10-regular.otf|the compilation of report.tex'
 
 say() { echo "deps: $*" >&2; }

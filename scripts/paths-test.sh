@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Follows three paths of CONTRIBUTING.md in a copy of the tree: it adds a serial variant, a rung and an experiment in
-# the files that the paths name, and no others, and runs the tests.
+# Follows four paths of CONTRIBUTING.md in a copy of the tree: it adds a serial variant, a rung, an experiment and a table
+# of the report in the files that the paths name, and no others, and runs the tests.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 go="${GO:-go}"
@@ -42,6 +42,22 @@ printf 'shapes: [64]\ntypes: [f64]\nladder:\n  - {variants: [serial/toy]}\n  - {
 "$go" run -buildvcs=false ./cmd/gemm compare --profile toy.yaml --out toy
 grep -q 'serial/toy' toy/results.csv
 rm -r toy toy.yaml
+
+cat >>compare/report/analysis/answer.go <<-'END'
+
+	// Squared is the square of the speed-up over the textbook loops.
+	func (c Champion) Squared() float64 { return c.OverNaive * c.OverNaive }
+END
+printf 'toy:\n  - {field: Variant, en: Variant, zh: 变体, format: short}\n  - {field: Squared, en: Squared, zh: 平方, format: sig, align: right}\n' \
+	>compare/report/chapters/tables/toy.yaml
+for lang in en zh; do
+	printf '\n### Toy {#toy}\n\n{{range .Hosts}}{{with .Main}}{{table "toy" (.Champions .Main)}}{{end}}{{end}}\n' \
+		>>"compare/report/chapters/$lang/85-comparison.md"
+done
+added "compare/report/analysis/answer.go compare/report/chapters/en/85-comparison.md compare/report/chapters/zh/85-comparison.md compare/report/chapters/tables/toy.yaml"
+"$go" run -buildvcs=false ./cmd/gemm report --in results/serial.json.gz --format md --out toy
+grep -q '| Variant | Squared |' toy/report.md
+rm -r toy
 
 "$go" run -buildvcs=false ./internal/pages/render # the pages that have all variants
 "$go" test -vet=off . ./serial ./internal/catalog ./internal/pages ./cuda/... ./compare/... ./cmd/gemm

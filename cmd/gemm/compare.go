@@ -53,7 +53,7 @@ func compareCommand() *cli.Command {
 			&cli.DurationFlag{Name: "time", DefaultText: "the profile's",
 				Usage: "`DURATION`: most time for the samples of a row"},
 			&cli.DurationFlag{Name: "timeout", DefaultText: "the profile's", Usage: "`DURATION`: time limit of a row"},
-			langFlag(), coverFlag(), noTunedFlag(),
+			langFlag(), coverFlag(), claimsFlag(), noTunedFlag(),
 			traceFlag("record a timeline of each variant at its largest size, and write the timelines"),
 			bringFlag(hostKernels, gpuKernels), cflagsFlag(),
 		}, launchFlags()...),
@@ -260,11 +260,7 @@ func runCompare(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	lang, err := language(c)
-	if err != nil {
-		return err
-	}
-	suite, err := suite(c, lang)
+	opt, err := reportOptions(c)
 	if err != nil {
 		return err
 	}
@@ -297,7 +293,7 @@ func runCompare(c *cli.Context) error {
 	}
 	formats := slices.DeleteFunc(report.Formats(), func(f string) bool { return f == "json" || f == "pdf" })
 	paths, err := report.Write(ctx, dir, store.Document().Declared(catalog.Variants()),
-		report.WriteOptions{Formats: formats, Lang: lang, Suite: suite, Force: c.Bool("force")})
+		report.WriteOptions{Formats: formats, Options: opt, Force: c.Bool("force")})
 	if err != nil {
 		return errors.Join(failed, err)
 	}

@@ -28,3 +28,36 @@ func TestCover(t *testing.T) {
 		}
 	}
 }
+
+// TestTemplate fills the built-in template as one of the user, and refuses a wrong one before anything is written.
+func TestTemplate(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	succeed(t, dir, "serial", "--sizes", "16", "--reps", "1", "--time", "1ms", "--json", "r.json")
+	printed := succeed(t, dir, "report", "--template", "print", "--lang", "zh")
+	if err := os.WriteFile(filepath.Join(dir, "mine.md"), []byte(printed.stdout), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	succeed(t, dir, "report", "--in", "r.json", "--format", "md", "--lang", "zh", "--out", "a")
+	succeed(t, dir, "report", "--in", "r.json", "--format", "md", "--lang", "zh", "--out", "b", "--template", "mine.md")
+	a, err := os.ReadFile(filepath.Join(dir, "a", "report.md"))
+	b, err2 := os.ReadFile(filepath.Join(dir, "b", "report.md"))
+	if err != nil || err2 != nil || string(a) != string(b) {
+		t.Errorf("the printed template makes another report: %d and %d bytes, %v, %v", len(a), len(b), err, err2)
+	}
+	for source, want := range map[string]string{
+		"# x\n\n{{range .Hots}}{{end}}\n": "mine.md:3:", "{{tabel}}": "the nearest is table",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, "mine.md"), []byte(source), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		r := start(t, dir, nil, "report", "--in", "r.json", "--template", "mine.md", "--out", "c")
+		if r.status != 1 || strings.Count(r.stderr, "\n") != 1 || !strings.Contains(r.stderr, "the nearest is") ||
+			!strings.Contains(r.stderr, want) {
+			t.Errorf("%q: status %d, %s, want %s", source, r.status, r.stderr, want)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "c")); err == nil {
+			t.Errorf("%q: a folder is written", source)
+		}
+	}
+}

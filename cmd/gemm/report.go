@@ -13,7 +13,7 @@ import (
 
 	"gemm/compare"
 	"gemm/compare/report"
-	"gemm/compare/report/text"
+	"gemm/compare/report/chapters"
 	"gemm/internal/catalog"
 	"gemm/internal/output"
 )
@@ -26,10 +26,14 @@ func reportCommand() *cli.Command {
 		Description: "The format pdf needs xelatex. FILE must be a regular file, not a pipe; /dev/stdin is one\n" +
 			"if it is redirected from a file. With --trace and without --format and --out, no report is written.",
 		Flags: []cli.Flag{
-			&cli.StringSliceFlag{Name: "in", Usage: "`FILE`: records, also compressed by gzip; repeat the option to merge several files"},
+			&cli.StringSliceFlag{Name: "in",
+				Usage: "`FILE`: records, also compressed by gzip; repeat the option to merge several files"},
 			wordsFlag("format", "html", "html", "`LIST`: formats of the report: "+strings.Join(report.Formats(), ", "),
 				report.Formats(), among(report.Formats())),
-			langFlag(), coverFlag(),
+			langFlag(), coverFlag(), claimsFlag(),
+			&cli.StringFlag{Name: "template",
+				Usage: "`FILE.md`: template to write the report with; print writes the built-in template to " +
+					"standard output (see docs/templates.md)"},
 			&cli.StringFlag{Name: "out", Value: "report", DefaultText: "report", Usage: "`DIR`: folder for the report"},
 			traceFlag("write the timelines of the records"),
 			forceFlag("replace an existing file of --trace and, with --format json, existing records"),
@@ -39,15 +43,15 @@ func reportCommand() *cli.Command {
 }
 
 func langFlag() cli.Flag {
-	return choiceFlag("lang", "en", "en", "`LANGUAGE`: language of the report: "+strings.Join(text.Languages, ", "),
-		text.Languages)
+	return choiceFlag("lang", "en", "en", "`LANGUAGE`: language of the report: "+strings.Join(chapters.Languages, ", "),
+		chapters.Languages)
 }
 
 // language returns the value of --lang.
 func language(c *cli.Context) (string, error) {
 	lang := c.String("lang")
-	if !slices.Contains(text.Languages, lang) {
-		return "", usagef("--lang %q: must be %s", lang, strings.Join(text.Languages, " or "))
+	if !slices.Contains(chapters.Languages, lang) {
+		return "", usagef("--lang %q: must be %s", lang, strings.Join(chapters.Languages, " or "))
 	}
 	return lang, nil
 }
@@ -57,8 +61,17 @@ func coverFlag() cli.Flag {
 		Usage: "`FIELD=TEXT,...`: fields of the cover page of coursework: " + strings.Join(report.CoverFields(), ", ")}
 }
 
-// suite returns what a report has besides records, with the fields of --cover.
-func suite(c *cli.Context, lang string) (report.Suite, error) {
+func claimsFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "claims",
+		Usage: "add a table that judges the claims of the course report of 2024; the profile course always has it"}
+}
+
+// reportOptions returns what the flags say of a report.
+func reportOptions(c *cli.Context) (report.Options, error) {
+	lang, err := language(c)
+	if err != nil {
+		return report.Options{}, err
+	}
 	var fields []string
 	for _, given := range c.StringSlice("cover") {
 		for i, part := range strings.Split(given, ",") {
@@ -67,32 +80,40 @@ func suite(c *cli.Context, lang string) (report.Suite, error) {
 			case !ok && i > 0: // a comma in the text of a field
 				fields[len(fields)-1] += "," + part
 			case !ok || strings.TrimSpace(value) == "":
-				return report.Suite{}, usagef("--cover %q: must be FIELD=TEXT", part)
+				return report.Options{}, usagef("--cover %q: must be FIELD=TEXT", part)
 			case !slices.Contains(report.CoverFields(), name):
-				return report.Suite{}, usagef("--cover %q: there is no field %s; the fields are %s", part, name,
+				return report.Options{}, usagef("--cover %q: there is no field %s; the fields are %s", part, name,
 					strings.Join(report.CoverFields(), ", "))
 			default:
 				fields = append(fields, part)
 			}
 		}
 	}
-	return report.Suite{
-		Cover: report.Cover(lang, fields), Excerpts: catalog.Excerpts(),
-	}, nil
+	opt := report.Options{Lang: lang, Cover: report.Cover(lang, fields), Claims: c.Bool("claims")}
+	if name := c.String("template"); name != "" && name != printTemplate {
+		source, err := os.ReadFile(name)
+		if err != nil {
+			return opt, fmt.Errorf("--template: %w", err)
+		}
+		opt.Template = report.Template{Name: name, Source: string(source)}
+	}
+	return opt, nil
 }
 
+// printTemplate is the value of --template that prints the built-in template.
+const printTemplate = "print"
+
 func runReport(c *cli.Context) error {
+	formats := listed[string](c, "format")
+	opt, err := reportOptions(c)
+	if err != nil {
+		return err
+	}
+	if c.String("template") == printTemplate {
+		return writeAll(c.App.Writer, []byte(chapters.Builtin(opt.Lang)))
+	}
 	if len(c.StringSlice("in")) == 0 {
 		return usagef("--in is missing; see gemm report --help")
-	}
-	formats := listed[string](c, "format")
-	lang, err := language(c)
-	if err != nil {
-		return err
-	}
-	suite, err := suite(c, lang)
-	if err != nil {
-		return err
 	}
 	if err := checkTrace(c, append(c.StringSlice("in"),
 		filepath.Join(c.String("out"), "results.json"))...); err != nil {
@@ -132,7 +153,7 @@ func runReport(c *cli.Context) error {
 		defer lock.Release()
 	}
 	paths, err := report.Write(c.Context, dir, doc.Declared(catalog.Variants()),
-		report.WriteOptions{Formats: formats, Lang: lang, Suite: suite, Force: c.Bool("force")})
+		report.WriteOptions{Formats: formats, Options: opt, Force: c.Bool("force")})
 	if c.Context.Err() != nil {
 		return fmt.Errorf("%w; the report in %s is not complete", errInterrupted, dir)
 	}

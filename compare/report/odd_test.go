@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"encoding/xml"
@@ -18,44 +19,61 @@ import (
 
 	"gemm/compare"
 	"gemm/compare/note"
-	"gemm/compare/report/document"
-	"gemm/compare/report/figures"
+	"gemm/compare/report/page"
 	"gemm/compare/report/reporttest"
 	"gemm/internal/gemmtest"
 )
 
 // oneOfEach has a row of every kind, a machine, measurements and a timeline.
-func oneOfEach() compare.Document {
+func oneOfEach(t *testing.T) compare.Document {
 	doc := drawable()
 	doc.Hosts[0].Topology = reporttest.Hybrid()
 	doc.Records = append(doc.Records, reporttest.Kernel("smem", 512, 1e-3), reporttest.Kernel("naive", 512, 2e-3))
 	doc.Measurements = append(doc.Measurements, compare.Measurement{Host: "h1", Run: "r1", Name: "spin", Unit: "ns",
 		Samples: []float64{1, 2, 3}, Params: map[string]any{"threads": 2}})
-	for _, t := range traced().Traces {
-		t.Host, t.Run = "h1", "r1"
-		doc.Traces = append(doc.Traces, t)
-	}
+	doc.Traces = load(t, "parallel-xeon").Traces[:1]
+	doc.Traces[0].Host, doc.Traces[0].Run = "h1", "r1"
 	return doc
 }
 
-// numbers calls f with the path of each number in a document in JSON, once for all elements of a list, and with what
-// sets it. An absent number is one.
-func numbers(name string, v any, set func(any), seen map[string]bool, f func(path string, set func(any))) {
-	switch v := v.(type) {
-	case map[string]any:
-		for key := range v {
-			numbers(name+"."+key, v[key], func(x any) { v[key] = x }, seen, f)
+// place is where a number of a document in JSON is: its path, and its first and last byte.
+type place struct {
+	path     string
+	from, to int
+}
+
+// numbers returns the places of all numbers in JSON, one for all elements of a list. An absent number is one.
+func numbers(t *testing.T, data []byte) (all []place) {
+	var walk func(d *json.Decoder, path string)
+	seen := map[string]bool{}
+	walk = func(d *json.Decoder, path string) {
+		token, err := d.Token()
+		if err != nil {
+			t.Fatal(err)
 		}
-	case []any:
-		for i := range v {
-			numbers(name, v[i], func(x any) { v[i] = x }, seen, f)
-		}
-	case float64, nil:
-		if !seen[name] {
-			seen[name] = true
-			f(name, set)
+		switch token := token.(type) {
+		case json.Delim:
+			for d.More() {
+				inner := path
+				if token == '{' {
+					name, _ := d.Token()
+					inner += fmt.Sprint(".", name)
+				}
+				walk(d, inner)
+			}
+			d.Token()
+		case json.Number, nil:
+			number, _ := token.(json.Number)
+			if to := int(d.InputOffset()); !seen[path] {
+				seen[path] = true
+				all = append(all, place{path, to - len(cmp.Or(number, "null")), to})
+			}
 		}
 	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	walk(d, "")
+	return all
 }
 
 // TestOddRecords sets each number of a document in turn to one that no run gives. Either reading refuses it, in one
@@ -64,43 +82,31 @@ func TestOddRecords(t *testing.T) {
 	if testing.Short() || gemmtest.Raced {
 		t.Skip("renders hundreds of reports")
 	}
-	data, err := oneOfEach().Encode()
+	data, err := oneOfEach(t).Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var tree any
-	list := func(f func(path string, set func(any))) {
-		if err := json.Unmarshal(data, &tree); err != nil {
-			t.Fatal(err)
+	with := func(odd string, at ...place) (compare.Document, error) {
+		text, from := "", 0
+		for _, p := range at {
+			text, from = text+string(data[from:p.from])+odd, p.to
 		}
-		numbers("", tree, nil, map[string]bool{}, f)
+		return compare.Parse([]byte(text + string(data[from:])))
 	}
-	with := func(odd string, paths ...string) (compare.Document, error) {
-		list(func(at string, set func(any)) {
-			if slices.Contains(paths, at) {
-				set(json.RawMessage(odd))
-			}
-		})
-		var text bytes.Buffer
-		writeJSON(&text, tree)
-		return compare.Parse(text.Bytes())
-	}
-	var paths []string
-	list(func(path string, _ func(any)) { paths = append(paths, path) })
-	slices.Sort(paths)
-	if len(paths) < 80 {
-		t.Fatalf("only %d numbers: %q", len(paths), paths)
+	places := numbers(t, data)
+	if len(places) < 80 {
+		t.Fatalf("only %d numbers: %v", len(places), places)
 	}
 	refused, rendered := 0, 0
 	for _, odd := range []string{"null", "0", "-1", "1e308", "1e-308", "1e999", "99999999"} {
-		var read []string
-		for _, path := range paths {
-			names := strings.Split(path, ".")
-			if _, err := with(odd, path); err == nil {
-				read = append(read, path)
+		var read []place
+		for _, at := range places {
+			names := strings.Split(at.path, ".")
+			if _, err := with(odd, at); err == nil {
+				read = append(read, at)
 			} else if refused++; strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), names[len(names)-1]) &&
 				!strings.Contains(err.Error(), names[len(names)-2]) { // a map
-				t.Errorf("%s = %s: %v", path, odd, err)
+				t.Errorf("%s = %s: %v", at.path, odd, err)
 			}
 		}
 		rendered += len(read)
@@ -109,45 +115,13 @@ func TestOddRecords(t *testing.T) {
 				renderBounded(t, fmt.Sprint(together, " = ", odd), doc)
 				continue
 			}
-			for _, path := range together { // which exclude each other
-				doc, _ := with(odd, path)
-				renderBounded(t, path+" = "+odd, doc)
+			for _, at := range together { // which exclude each other
+				doc, _ := with(odd, at)
+				renderBounded(t, at.path+" = "+odd, doc)
 			}
 		}
 	}
-	t.Logf("%d numbers: %d documents refused, %d rendered", len(paths), refused, rendered)
-}
-
-// writeJSON writes a tree in which raw messages may be no valid numbers.
-func writeJSON(w *bytes.Buffer, v any) {
-	switch v := v.(type) {
-	case map[string]any:
-		w.WriteByte('{')
-		comma := ""
-		for key, x := range v {
-			fmt.Fprintf(w, "%s%q:", comma, key)
-			writeJSON(w, x)
-			comma = ","
-		}
-		w.WriteByte('}')
-	case []any:
-		w.WriteByte('[')
-		for i, x := range v {
-			if i > 0 {
-				w.WriteByte(',')
-			}
-			writeJSON(w, x)
-		}
-		w.WriteByte(']')
-	case json.RawMessage:
-		w.Write(v)
-	default:
-		data, err := json.Marshal(v)
-		if err != nil {
-			panic(err)
-		}
-		w.Write(data)
-	}
+	t.Logf("%d numbers: %d documents refused, %d rendered", len(places), refused, rendered)
 }
 
 // renderBounded renders a document.
@@ -158,14 +132,12 @@ func renderBounded(t *testing.T, name string, doc compare.Document) {
 	var size int
 	count := writerFunc(func(p []byte) (int, error) { size += len(p); return len(p), nil })
 	err := unless(ctx, func() error {
-		drawings := figures.Drawings(doc, "en")
-		for _, d := range drawings {
-			if err := d.SVG(count); err != nil {
-				return err
-			}
+		report, appendix, drawings, err := Build(doc, Options{})
+		if err != nil {
+			return err
 		}
-		for _, r := range []document.Report{Build(doc, Options{}), Appendix(doc, Options{})} {
-			if err := document.HTML(count, r, drawings); err != nil {
+		for _, p := range []*page.Page{report, appendix} {
+			if err := p.HTML(count, drawings); err != nil {
 				return err
 			}
 		}
@@ -222,7 +194,8 @@ func TestOddWords(t *testing.T) {
 	doc := drawable()
 	for i := range doc.Records {
 		if r := &doc.Records[i]; r.Variant == "serial/naive" {
-			r.Variant, r.Reason, r.Warnings, r.Turn = "user/"+long, note.Note{Text: dashes}, []note.Note{note.Read(control)}, control
+			r.Variant, r.Reason, r.Turn = "user/"+long, note.Note{Text: dashes}, control
+			r.Warnings = []note.Note{note.Read(control)}
 			r.Resolved = map[string]any{"leaf": long, "ran": control}
 		}
 	}
@@ -234,18 +207,16 @@ func TestOddWords(t *testing.T) {
 		formats = slices.DeleteFunc(formats, func(f string) bool { return f == "pdf" })
 	}
 	dir := t.TempDir()
-	of := Suite{Cover: Cover("en", []string{"name=" + long, "title=" + control})}
-	if _, err := Write(t.Context(), dir, doc, WriteOptions{Formats: formats, Suite: of}); err != nil {
+	of := Options{Cover: Cover("en", []string{"name=" + long, "title=" + control})}
+	if _, err := Write(t.Context(), dir, doc, WriteOptions{Formats: formats, Options: of}); err != nil {
 		t.Errorf("%.300v", err)
 	}
 	for file, data := range tree(t, dir) {
-		switch filepath.Ext(file) {
-		case ".svg", ".html", ".md", ".tex", ".csv", ".txt":
-			if strings.ContainsAny(data, "\x01\x1b\u0085\uFFFE") {
-				t.Errorf("%s has control characters", file)
-			}
+		ext := filepath.Ext(file)
+		if strings.Contains(".svg.html.md.tex.csv.txt", ext) && strings.ContainsAny(data, "\x01\x1b\u0085\uFFFE") {
+			t.Errorf("%s has control characters", file)
 		}
-		if filepath.Ext(file) != ".svg" {
+		if ext != ".svg" {
 			continue
 		}
 		for decoder := xml.NewDecoder(strings.NewReader(data)); ; {

@@ -16,8 +16,7 @@ import (
 
 	"gemm/compare"
 	"gemm/compare/report/chart"
-	"gemm/compare/report/document"
-	"gemm/compare/report/figures"
+	"gemm/compare/report/page"
 	"gemm/internal/child"
 	"gemm/internal/output"
 )
@@ -25,10 +24,8 @@ import (
 // WriteOptions say what to write.
 type WriteOptions struct {
 	Formats []string // of Formats; nil: all but pdf
-	Lang    string   // en (default) or zh
-	Command string   // the program's name in commands to type; default gemm
 	Force   bool     // replace files that are write-protected
-	Suite
+	Options
 }
 
 // formats are what Write writes. The first four are of the report and of the appendix.
@@ -72,23 +69,23 @@ func Write(ctx context.Context, dir string, doc compare.Document, opt WriteOptio
 	}
 	if slices.Contains(wanted, "pdf") {
 		if _, err := exec.LookPath("xelatex"); err != nil {
-			return nil, errors.New("report: format pdf needs xelatex, which is not on PATH: install it (Debian: texlive-xetex texlive-latex-recommended texlive-fonts-recommended, for zh texlive-lang-chinese too) or ask for tex")
+			return nil, errors.New("report: format pdf needs xelatex, which is not on PATH: install it " +
+				"(Debian: texlive-xetex texlive-latex-recommended texlive-fonts-recommended, " +
+				"for zh texlive-lang-chinese too) or ask for tex")
 		}
 		wanted = append(slices.Clone(wanted), "tex")
 	}
 	wants := func(f string) bool { return slices.Contains(wanted, f) }
 
-	of := chart.Mapped(Options{Lang: opt.Lang, Command: opt.Command, Suite: opt.Suite}, chart.Printable)
+	of := chart.Mapped(opt.Options, chart.Printable)
+	of.Template = opt.Template
 	shown := chart.Mapped(doc, chart.Printable) // by every writer but that of records
-	var r, appendix document.Report
+	var r, appendix *page.Page
 	var drawings []chart.Drawing
 	out := folder{ctx: ctx, dir: dir, force: opt.Force}
-	out.err = unless(ctx, func() error {
-		r, appendix = Build(shown, of), Appendix(shown, of)
-		drawings = slices.DeleteFunc(figures.Drawings(shown, r.Lang), func(d chart.Drawing) bool {
-			return !r.Shows(d.ID) && !appendix.Shows(d.ID)
-		})
-		return nil
+	out.err = unless(ctx, func() (err error) {
+		r, appendix, drawings, err = Build(shown, of)
+		return err
 	})
 	if out.err != nil {
 		return nil, out.err
@@ -103,13 +100,13 @@ func Write(ctx context.Context, dir string, doc compare.Document, opt WriteOptio
 			out.write(name+".pdf", d.PDF)
 		}
 	}
-	pdf := func(r document.Report) func(io.Writer) error {
+	pdf := func(r *page.Page) func(io.Writer) error {
 		return func(w io.Writer) error { return typeset(ctx, w, r, drawings, latest(doc)) }
 	}
-	rendered := map[string]func(io.Writer, document.Report) error{
-		"html": func(w io.Writer, r document.Report) error { return document.HTML(w, r, drawings) },
-		"md":   document.Markdown,
-		"tex":  document.TeX,
+	rendered := map[string]func(*page.Page, io.Writer) error{
+		"html": func(r *page.Page, w io.Writer) error { return r.HTML(w, drawings) },
+		"md":   (*page.Page).Markdown,
+		"tex":  (*page.Page).TeX,
 	}
 	data := map[string]func(io.Writer) error{
 		"csv":   func(w io.Writer) error { return CSV(w, shown) },
@@ -125,8 +122,8 @@ func Write(ctx context.Context, dir string, doc compare.Document, opt WriteOptio
 			out.save(f.file, pdf(r))
 			out.save(appendixFile(f.file), pdf(appendix))
 		default:
-			out.write(f.file, func(w io.Writer) error { return rendered[f.name](w, r) })
-			out.write(appendixFile(f.file), func(w io.Writer) error { return rendered[f.name](w, appendix) })
+			out.write(f.file, func(w io.Writer) error { return rendered[f.name](r, w) })
+			out.write(appendixFile(f.file), func(w io.Writer) error { return rendered[f.name](appendix, w) })
 		}
 	}
 	return out.paths, out.err
@@ -195,7 +192,7 @@ const typesetLimit = 5 * time.Minute
 
 // typeset writes what xelatex makes of r, dated as given. It runs in a folder of
 // its own, whose name is not in the result, and twice, for the references.
-func typeset(ctx context.Context, w io.Writer, r document.Report, drawings []chart.Drawing, date time.Time) error {
+func typeset(ctx context.Context, w io.Writer, r *page.Page, drawings []chart.Drawing, date time.Time) error {
 	scratch, err := output.NewScratch("report")
 	if err != nil {
 		return err
@@ -205,7 +202,7 @@ func typeset(ctx context.Context, w io.Writer, r document.Report, drawings []cha
 	for _, d := range drawings {
 		in.write(filepath.Join("figures", d.ID+".pdf"), d.PDF)
 	}
-	in.write("report.tex", func(w io.Writer) error { return document.TeX(w, r) })
+	in.write("report.tex", r.TeX)
 	if in.err != nil {
 		return in.err
 	}

@@ -8,16 +8,16 @@ import (
 	"gemm/cuda"
 )
 
-// renderDrawings writes the drawings of docs/cuda.md: where tiles and slices lie. They are made from no record, but
-// from the settings of rungs and the formulas of their kernels.
-func renderDrawings(root string) error {
-	for _, make := range []func() (chart.Drawing, error){swizzle, laneTiles, warpgroupTiles} {
+// renderDrawings writes the drawings of docs/cuda.md and docs/rs.md. The former show where tiles and slices lie. They
+// are made from no record, but from the settings of rungs and the formulas of their kernels.
+func (in results) renderDrawings() error {
+	for _, make := range []func() (chart.Drawing, error){swizzle, laneTiles, warpgroupTiles, in.shardSpeed} {
 		d, err := make()
 		if err == nil {
-			err = writeFigure(filepath.Join(root, "docs", "drawings", d.ID+".svg"), d)
+			err = writeFigure(filepath.Join(in.root, "docs", "drawings", d.ID+".svg"), d)
 		}
 		if err != nil {
-			return err
+			return fmt.Errorf("docs/drawings: %w", err)
 		}
 	}
 	return nil

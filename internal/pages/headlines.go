@@ -1,159 +1,69 @@
 package pages
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
+	"slices"
 	"strings"
-	"text/template"
+
+	"go.yaml.in/yaml/v3"
 
 	"gemm"
 	"gemm/compare"
+	"gemm/compare/report/page"
+	"gemm/internal/sample"
 )
 
-// headline is one row of the table of headline results. It shows the speed of a variant at
-// one shape, and its ratios to others over all shapes that both were timed at.
+// headline is a row of the table of headline results in the READMEs. It shows the speed of a variant at one shape, and
+// its ratios to others over all shapes that both were timed at in one turn.
 type headline struct {
-	record string
-	own    contender
-	shape  gemm.Shape // whose speed is shown
-	over   scope      // the shapes of the ratios
-	host   string     // the instruction set of the host, if the record has several; empty: any
-	others []contender
+	Text      map[string]string // what is multiplied, by language
+	Record    string
+	contender `yaml:",inline"`
+	Shape     string // whose speed is shown
+	Over      [2]int // the least and the largest n of the ratios; cubes are compared if Shape is one, else others
+	ISA       string // of the host, if the record has several; empty: any
+	Others    []contender
 }
 
-// contender is the rows of one variant in a record.
+// contender is the rows of one variant. What others do not say is as in the headline.
 type contender struct {
-	name    string // in the table
-	variant string
-	typ     string
-	threads int // busy threads or ranks
+	Name, Zh string // Zh is the name in Chinese if it is another
+	Variant  string
+	Type     string
+	Threads  int // busy threads or ranks; 0: any
 }
 
-// scope says which shapes are compared.
-type scope func(r compare.Record) bool
-
-// cubes returns the scope of square matrices from n on.
-func cubes(n int) scope {
-	return func(r compare.Record) bool { return r.IsCube() && r.N >= n }
-}
-
-// small is the scope of square matrices whose product takes a microsecond or less.
-func small(r compare.Record) bool { return r.IsCube() && r.N < 64 }
-
-// codes are products of shards.
-func codes(r compare.Record) bool { return r.N > 100*r.M }
-
-// headlineHost ends the ID of the host whose figure the READMEs show.
-const headlineHost = "23ccc98e"
-
-// headlines are the rows, by the names that the texts use.
-var headlines = map[string]headline{
-	"core-f64":      onCore("peers.json.gz", "f64", "OpenBLAS", "MKL", "BLIS", "gonum"),
-	"core-f32":      onCore("peers.json.gz", "f32", "OpenBLAS", "MKL", "BLIS", "gonum"),
-	"core-f64-xeon": onCore("peers-xeon.json.gz", "f64", "OpenBLAS", "MKL"),
-	"core-small":    onSmall("peers.json.gz", "f64", "OpenBLAS", "MKL", "BLIS", "gonum"),
-	"threads": {
-		record: "parallel-xeon.json.gz",
-		own:    contender{variant: "parallel/packed", typ: "f64", threads: 16},
-		shape:  gemm.Cube(4096), over: cubes(1024),
-		others: []contender{{name: "1 thread", variant: "parallel/packed", typ: "f64", threads: 1}},
-	},
-	"mpi": {
-		record: "mpi-xeon-16.json.gz",
-		own:    contender{variant: "mpi/srumma", typ: "f64", threads: 16},
-		shape:  gemm.Cube(8192), over: cubes(1024),
-		others: []contender{{name: "ScaLAPACK", variant: "reference/scalapack", typ: "f64", threads: 16}},
-	},
-	"gpu-f32":    onGPU("f32", "cuda/warptile", "cuBLAS", "cuda/cublas"),
-	"gpu-f16x3":  onGPU("f32", "cuda/f16x3", "cuBLAS", "cuda/cublas"),
-	"gpu-tf32":   onGPU("f32", "cuda/tf32-wgmma-persistent", "cuBLAS, TF32", "cuda/cublas-tf32"),
-	"gpu-f16":    onGPU("f16", "cuda/wgmma-persistent", "cuBLAS", "cuda/cublas"),
-	"gpu-bf16":   onGPU("bf16", "cuda/wgmma-persistent", "cuBLAS", "cuda/cublas"),
-	"gpu-f64":    onGPU("f64", "cuda/dmma", "cuBLAS", "cuda/cublas"),
-	"codes":      ofCodes("gf256-zen4.json.gz", ""),
-	"codes-avx2": ofCodes("gf256-xeon.json.gz", "avx2-nogfni"),
-	"codes-gpu": {
-		record: "gf256-h200.json.gz",
-		own:    contender{variant: "cuda/tuned", typ: "gf256"},
-		shape:  gemm.Shape{M: 4, N: 16777216, K: 10}, over: codes,
-	},
-}
-
-// onCore is serial/packed compared with libraries on one core.
-func onCore(record, typ string, peers ...string) headline {
-	own := contender{variant: "serial/packed", typ: typ, threads: 1}
-	h := headline{record: record, own: own, shape: gemm.Cube(2048), over: cubes(64)}
-	for _, p := range peers {
-		variant := "reference/" + strings.ToLower(p)
-		if p == "gonum" {
-			variant = "serial/gonum"
-		}
-		h.others = append(h.others, contender{name: p, variant: variant, typ: typ, threads: 1})
-	}
-	return h
-}
-
-// onSmall is the same for small matrices.
-func onSmall(record, typ string, peers ...string) headline {
-	h := onCore(record, typ, peers...)
-	h.shape, h.over = gemm.Cube(16), small
-	return h
-}
-
-// onGPU is a rung compared with cuBLAS.
-func onGPU(typ, variant, name, library string) headline {
-	return headline{
-		record: "cuda-h100.json.gz",
-		own:    contender{variant: variant, typ: typ},
-		shape:  gemm.Cube(4096), over: cubes(1024),
-		others: []contender{{name: name, variant: library, typ: typ}},
-	}
-}
-
-// ofCodes is serial/packed over GF(2⁸) compared with klauspost/reedsolomon.
-func ofCodes(record, isa string) headline {
-	return headline{
-		record: record,
-		own:    contender{variant: "serial/packed", typ: "gf256", threads: 1},
-		shape:  gemm.Shape{M: 4, N: 1 << 20, K: 10}, over: codes, host: isa,
-		others: []contender{{name: "klauspost/reedsolomon", variant: "reference/reedsolomon", typ: "gf256", threads: 1}},
-	}
-}
-
-// inHeadlines reports whether a row of the table comes from the record.
-func inHeadlines(record string) bool {
-	for _, h := range headlines {
-		if h.record == record {
-			return true
-		}
-	}
-	return false
-}
-
-// cells are what the texts show of a headline.
+// cells are what the table shows of a headline.
 type cells struct {
-	Speed, Share, Ratios, Hardware, Date, Record string
+	Text, Speed, Share, Hardware, Day, Record string
+	Ratios                                    []page.Text
 }
 
-// find returns the row of c with the shape of like that was measured in the same turn
-// as like, if there is one.
-func (h headline) find(doc compare.Document, c contender, like compare.Record) (compare.Record, bool) {
-	for _, r := range doc.Records {
-		same := r.Shape == like.Shape && r.Turn == like.Turn && r.Host == like.Host
-		if same && h.matches(doc, r, c) {
-			return r, true
-		}
+// headlines returns the rows of the table in a language.
+func (in results) headlines(lang string) (rows []cells, err error) {
+	var all []headline
+	if err := yaml.Unmarshal([]byte(text("headlines.yaml")), &all); err != nil {
+		return nil, err
 	}
-	return compare.Record{}, false
+	for _, h := range all {
+		r, err := in.record(h.Record)
+		if err != nil {
+			return nil, err
+		}
+		row, err := h.cells(r.Document, lang)
+		if err != nil {
+			return nil, fmt.Errorf("results/%s: %w", h.Record, err)
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
 }
 
 // matches reports whether r is a timed row of c with the settings that it has by default.
 func (h headline) matches(doc compare.Document, r compare.Record, c contender) bool {
-	if r.Variant != c.variant || r.Type != c.typ || !r.Speed() || r.Op != "nn" {
+	if r.Variant != c.Variant || r.Type != c.Type || !r.Speed() || r.Op != "nn" {
 		return false
 	}
 	if r.Experiment != compare.MainLadder && r.Experiment != compare.StrongScaling {
@@ -164,62 +74,72 @@ func (h headline) matches(doc compare.Document, r compare.Record, c contender) b
 			return false
 		}
 	}
-	if h.host != "" {
-		for _, host := range doc.Hosts {
-			if host.ID == r.Host && host.ISA != h.host {
-				return false
-			}
-		}
+	other := func(host compare.Host) bool { return host.ID == r.Host && host.ISA != h.ISA }
+	if h.ISA != "" && slices.ContainsFunc(doc.Hosts, other) {
+		return false
 	}
-	return c.threads == 0 || r.Threads == c.threads || r.Params["ranks"] == float64(c.threads) || r.RanksUsed == c.threads
+	return c.Threads == 0 || r.Threads == c.Threads || r.Params["ranks"] == float64(c.Threads) || r.RanksUsed == c.Threads
 }
 
 // cells computes the row from its record.
-func (h headline) cells(root string) (cells, error) {
-	doc, err := load(root, []string{h.record})
+func (h headline) cells(doc compare.Document, lang string) (cells, error) {
+	out := cells{Text: h.Text[lang], Record: h.Record}
+	shape, err := gemm.ParseShape(h.Shape)
 	if err != nil {
 		return cells{}, err
 	}
-	out := cells{Record: h.record}
-	ratios := make([][]float64, len(h.others))
+	ratios := make([][]float64, len(h.Others))
 	for _, r := range doc.Records {
-		if !h.matches(doc, r, h.own) || !h.over(r) {
+		if !h.matches(doc, r, h.contender) || r.IsCube() != shape.IsCube() || r.N < h.Over[0] || r.N > h.Over[1] {
 			continue
 		}
-		if r.Shape == h.shape {
+		if r.Shape == shape {
 			out.Speed, out.Share = speed(r), share(r)
-			out.Hardware, out.Date = where(doc, r)
+			out.Hardware, out.Day = where(doc, r)
 		}
-		for i, other := range h.others {
-			if peer, ok := h.find(doc, other, r); ok {
-				ratios[i] = append(ratios[i], float64(peer.Median)/float64(r.Median))
+		for i, o := range h.Others {
+			o.Type, o.Threads = cmp.Or(o.Type, h.Type), cmp.Or(o.Threads, h.Threads)
+			at := slices.IndexFunc(doc.Records, func(peer compare.Record) bool {
+				return peer.Shape == r.Shape && peer.Turn == r.Turn && peer.Host == r.Host && h.matches(doc, peer, o)
+			})
+			if at >= 0 {
+				ratios[i] = append(ratios[i], float64(doc.Records[at].Median)/float64(r.Median))
 			}
 		}
 	}
 	if out.Speed == "" {
-		return cells{}, fmt.Errorf("results/%s has no row of %s at %v", h.record, h.own.variant, h.shape)
+		return cells{}, fmt.Errorf("there is no row of %s at %s", h.Variant, h.Shape)
 	}
-	var list []string
-	for i, other := range h.others {
+	for i, o := range h.Others {
 		if len(ratios[i]) == 0 {
-			return cells{}, fmt.Errorf("results/%s has no row of %s next to %s", h.record, other.variant, h.own.variant)
+			return cells{}, fmt.Errorf("there is no row of %s next to %s", o.Variant, h.Variant)
 		}
-		list = append(list, other.name+" "+mean(ratios[i]))
+		name := o.Name
+		if lang == "zh" {
+			name = cmp.Or(o.Zh, o.Name)
+		}
+		out.Ratios = append(out.Ratios, page.Escape(name+" "+spread(mean(ratios[i]), ratios[i])))
 	}
-	out.Ratios = cmp.Or(strings.Join(list, "<br>"), "—")
 	return out, nil
 }
 
-// mean returns the geometric mean of ratios and, of several, the lowest and the highest.
-func mean(ratios []float64) string {
-	sum, lo, hi := 0.0, math.Inf(1), math.Inf(-1)
+// mean returns the geometric mean of ratios.
+func mean(ratios []float64) float64 {
+	sum := 0.0
 	for _, x := range ratios {
 		sum += math.Log(x)
-		lo, hi = min(lo, x), max(hi, x)
 	}
-	text := digits(math.Exp(sum / float64(len(ratios))))
-	if len(ratios) > 1 {
-		text += fmt.Sprintf(" (%s–%s)", digits(lo), digits(hi))
+	return math.Exp(sum / float64(len(ratios)))
+}
+
+// median returns the middle of numbers.
+func median(x []float64) float64 { return sample.Summarize(x).Median }
+
+// spread returns a ratio for a list and, if it has several, the lowest and the highest.
+func spread(x float64, list []float64) string {
+	text := digits(x)
+	if len(list) > 1 {
+		text += fmt.Sprintf(" (%s–%s)", digits(slices.Min(list)), digits(slices.Max(list)))
 	}
 	return text
 }
@@ -267,7 +187,7 @@ func where(doc compare.Document, r compare.Record) (hardware, day string) {
 	}
 	for _, run := range doc.Runs {
 		if run.ID == r.Run {
-			day = run.Time.UTC().Format("2006-01-02")
+			day = dayOf(run)
 		}
 	}
 	return hardware, day
@@ -279,57 +199,5 @@ func processor(h compare.Host) string {
 	return h.Name() + ", " + h.ISA
 }
 
-// The lines of a README that the table is between.
-const (
-	tableBegin = "<!-- Made by make docs from the records in results/. -->\n"
-	tableEnd   = "<!-- End of what make docs makes. -->\n"
-)
-
-// readme returns the name of the README of a language.
-func readme(lang string) string { return "README" + ending(lang) }
-
-// renderHeadlines writes the table into the README of a language.
-func renderHeadlines(root, lang string) error {
-	table, err := headlineTable(root, lang)
-	if err != nil {
-		return fmt.Errorf("%s: %w", readme(lang), err)
-	}
-	return replace(root, readme(lang), tableBegin, tableEnd, table)
-}
-
-// replace puts text between two lines of a file.
-func replace(root, name, begin, end, text string) error {
-	file := filepath.Join(root, name)
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
-	before, rest, begins := strings.Cut(string(data), begin)
-	_, after, ends := strings.Cut(rest, end)
-	if !begins || !ends {
-		return fmt.Errorf("%s lacks the lines %q and %q", name, begin, end)
-	}
-	return write(file, []byte(before+begin+"\n"+text+"\n"+end+after))
-}
-
-// headlineTable fills in the text of a language.
-func headlineTable(root, lang string) (string, error) {
-	t, err := template.New(lang).Funcs(template.FuncMap{
-		"replace": strings.ReplaceAll,
-		"of": func(name string) (cells, error) {
-			h, ok := headlines[name]
-			if !ok {
-				return cells{}, fmt.Errorf("no headline %q", name)
-			}
-			return h.cells(root)
-		},
-	}).Parse(texts.headlines[lang])
-	if err != nil {
-		return "", err
-	}
-	var b bytes.Buffer
-	if err := t.Execute(&b, nil); err != nil {
-		return "", err
-	}
-	return b.String(), nil
-}
+// dayOf returns the day of a run.
+func dayOf(run compare.RunInfo) string { return run.Time.UTC().Format("2006-01-02") }

@@ -106,7 +106,7 @@ func TestJoined(t *testing.T) {
 	const line, area = ` style="fill:none;stroke:#000" />`, ` style="fill:#000" />`
 	got := joined(`<path d="M1.26,2L3,2"` + line + "\n" + `<path d="M3.04,2L3,4.56Z"` + line + "\n" +
 		`<path d="M1,1A2.95,2 0 1 1 3,1Z"` + area + "\n" + `<path d="M5,1L6,2"` + area + "\n<text x=\"1.250\">0.75</text>\n")
-	want := `<path d="M1.3,2H3M3,2V4.6Z"` + line + "\n" + `<path d="M1,1A3,2 0 1 1 3,1Z"` + area + "\n" +
+	want := `<path d="M1.3,2L3,2M3,2L3,4.6Z"` + line + "\n" + `<path d="M1,1A3,2 0 1 1 3,1Z"` + area + "\n" +
 		`<path d="M5,1L6,2"` + area + "\n<text x=\"1.2\">0.75</text>\n"
 	if got != want {
 		t.Errorf("got\n%swant\n%s", got, want)

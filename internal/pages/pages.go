@@ -1,251 +1,175 @@
+// Package pages writes the documents that are made from the records in results/. These are
+// a page of summary and figures for each topic, one whole report in every language, the
+// table of headline results in the READMEs, and the index of the records. The same records
+// give the same bytes.
 package pages
 
 import (
 	"bytes"
+	"cmp"
+	"embed"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
 	"gemm/compare"
 	"gemm/compare/report"
-	"gemm/compare/report/chart"
-	"gemm/compare/report/document"
-	"gemm/compare/report/figures"
-	"gemm/compare/report/text"
+	"gemm/compare/report/page"
 	"gemm/internal/catalog"
 )
 
-// page is one rendered page: docs/<topic>/report.md with its figures.
-type page struct {
-	topic   string
-	title   string
-	records []string // files in results/
-	digest  digest   // of the report and the appendix
+// Each file in texts/pages is a template of docs/TOPIC/report.md, or of report.zh.md. It is filled as gemm report does,
+// with the records that the command in it reads. texts/common.md has what pages share. texts/first.md is filled
+// like them. Those in texts/parts are filled with functions of this package.
+//
+//go:embed texts
+var texts embed.FS
+
+// document is a template, and the file of the repository that has what it makes: as a whole, or between two lines.
+type document struct {
+	template, file, lang string
+	begin                string // the first of these lines
 }
 
-// topics are the pages of docs/, in the order of its index.
-var topics = []page{
-	{
-		topic:   "serial",
-		title:   "One processor: the ladder, step by step",
-		records: []string{"serial.json.gz"},
-		digest: digest{
-			sections: []string{"answer", "machine", "runs", "serial-measurements", "compiler-c", "course-versions"},
-			figures: []string{
-				"waterfall-f64", "gflops-serial-f64", "strassen-crossover-f64", "compiler-f64", "roofline-f64",
-			},
-			tables: []string{"table-serial-f64"},
-		},
-	},
-	{
-		topic:   "bring-results",
-		title:   "A kernel that a course hands out, over 96 sizes",
-		records: []string{"bring.json.gz"},
-		digest: digest{
-			sections: []string{"serial-brought"},
-			figures:  []string{"gflops-serial-f64"},
-			tables:   []string{"table-peaks"},
-		},
-	},
-	{
-		topic:   "peers",
-		title:   "Compared with OpenBLAS, MKL, BLIS, libxsmm, NumPy and gonum",
-		records: []string{"peers.json.gz", "peers-xeon.json.gz"},
-		digest: digest{
-			sections: []string{"machine", "runs", "peers", "contenders", "means", "lost"},
-			figures:  []string{"square-f64-1", "square-f32-1", "small-f64-1"},
-			tables:   []string{"table-lost"},
-		},
-	},
-	{
-		topic:   "parallel",
-		title:   "16 threads: scaling, schedules and what sharing costs",
-		records: []string{"parallel-xeon.json.gz"},
-		digest: digest{
-			sections: []string{
-				"answer", "machine", "runs", "parallel-measurements", "openmp", "findings", "course-threads",
-			},
-			figures: []string{"strong-speedup-f64", "times-f64", "chunk-dynamic-f64", "timeline-1"},
-			tables:  []string{"table-parallel-f64"},
-		},
-	},
-	{
-		topic:   "mpi",
-		title:   "16 ranks: compared with ScaLAPACK",
-		records: []string{"mpi-xeon.json.gz"},
-		digest: digest{
-			sections: []string{"answer", "machine", "runs", "mpi-measurements", "mpi-findings", "course-ranks"},
-			figures: []string{
-				"mpi-distribution-f64", "mpi-phases-f64", "mpi-bytes-f64", "mpi-strong-speedup-f64",
-			},
-			tables: []string{"table-mpi-f64"},
-		},
-	},
-	{
-		topic:   "hosts",
-		title:   "2 hosts: what the network costs",
-		records: []string{"hosts.json.gz"},
-		digest:  overHosts,
-	},
-	{
-		topic:   "hosts-1gbit",
-		title:   "2 hosts on links of 1 Gbit/s",
-		records: []string{"hosts-1gbit.json.gz"},
-		digest:  overHosts,
-	},
-	{
-		topic:   "cuda-results",
-		title:   "An NVIDIA H100: compared with cuBLAS",
-		records: []string{"cuda-h100.json.gz"},
-		digest: digest{
-			sections: []string{"answer", "machine", "runs", "cuda-measurements", "gpu-lab", "gpu-chain"},
-			figures: []string{
-				"gpu-rates-f32", "gpu-rates-f64", "gpu-rates-f16", "gpu-inside-f16", "gpu-errors", "gpu-host-f64",
-			},
-			tables: []string{"table-cuda-f32", "table-cuda-f64", "table-cuda-f16", "table-cuda-bf16"},
-		},
-	},
-	{
-		topic:   "cuda-h200",
-		title:   "An NVIDIA H200: compared with cuBLAS, and tuned",
-		records: []string{"cuda-h200.json.gz", "cuda-h200-tuned.json.gz"},
-		digest: digest{
-			sections: []string{"answer", "machine", "runs", "cuda-measurements", "gpu-lab", "gpu-chain"},
-			figures:  []string{"gpu-rates-f32", "gpu-rates-f16", "gpu-occupancy-threads"},
-			tables:   []string{"table-cuda-f32", "table-cuda-f64", "table-gpu-lab", "table-gpu-chain"},
-		},
-	},
-	{
-		topic:   "gf256",
-		title:   "Reed–Solomon codes: compared with klauspost/reedsolomon",
-		records: []string{"gf256-zen4.json.gz", "gf256-xeon.json.gz", "gf256-h200.json.gz"},
-		digest: digest{
-			sections: []string{"machine", "codes-table"},
-			figures:  []string{"codes-1-MiB"},
-		},
-	},
-}
+// end is the second line.
+const end = "<!-- End of what make docs makes. -->\n"
 
-// overHosts is the digest of a page on several hosts.
-var overHosts = digest{
-	sections: []string{"answer", "machine", "runs", "mpi-measurements"},
-	figures:  []string{"mpi-phases-f64"},
-	tables:   []string{"table-mpi-f64"},
-}
-
-// headlineFigure is the figure of the READMEs: a topic and the figure's ID.
-var headlineFigure = [2]string{"peers", "square-f64-1"}
-
-// Render writes all pages below root, the folder of the repository.
-func Render(root string) error {
-	for _, p := range topics {
-		if err := p.render(root); err != nil {
-			return fmt.Errorf("docs/%s: %w", p.topic, err)
-		}
-	}
-	if err := renderFull(root); err != nil {
-		return fmt.Errorf("docs/full: %w", err)
-	}
-	for _, lang := range text.Languages {
-		if err := renderHeadlines(root, lang); err != nil {
-			return err
-		}
-	}
-	if err := renderDrawings(root); err != nil {
-		return fmt.Errorf("docs/drawings: %w", err)
-	}
-	if err := renderShards(root); err != nil {
-		return fmt.Errorf("%s: %w", shardPage, err)
-	}
-	if err := renderPerformance(root); err != nil {
-		return fmt.Errorf("%s: %w", performancePage, err)
-	}
-	return renderIndex(root)
-}
-
-// load reads the named records of results/ as one document.
-func load(root string, names []string) (compare.Document, error) {
-	var docs []compare.Document
+// documents returns all that are made from records: the pages, and parts of other documents.
+func documents() []document {
+	const results, first = "<!-- Made by make docs from the records in results/. -->\n",
+		"<!-- The first page of docs/full, made by make docs. -->\n"
+	var all []document
+	names, _ := fs.Glob(texts, "texts/pages/*.md")
 	for _, name := range names {
-		doc, err := compare.Load(filepath.Join(root, "results", name))
-		if err != nil {
-			return compare.Document{}, err
-		}
-		docs = append(docs, doc)
+		topic, lang, _ := strings.Cut(strings.TrimSuffix(path.Base(name), ".md"), ".")
+		file := path.Join("docs", topic, strings.TrimSuffix("report."+lang, ".")+".md")
+		all = append(all, document{template: strings.TrimPrefix(name, "texts/"), file: file, lang: cmp.Or(lang, "en")})
 	}
-	doc, err := compare.Merge(docs...)
-	return doc.Declared(catalog.Variants()), err
+	return append(all,
+		document{"first.md", "README.md", "en", first},
+		document{"first.md", "README.zh.md", "zh", first},
+		document{"parts/headlines.md", "README.md", "en", results},
+		document{"parts/headlines.md", "README.zh.md", "zh", results},
+		document{"parts/performance.md", "docs/performance.md", "en", results},
+		document{"parts/rs.md", "docs/rs.md", "en", results},
+		document{"parts/records.md", "results/README.md", "en", results})
 }
 
-// render writes the page with its figures, and removes figures that are not shown.
-func (p page) render(root string) error {
-	doc, err := load(root, p.records)
+// text returns one of the texts.
+func text(name string) string {
+	data, err := texts.ReadFile("texts/" + name)
+	if err != nil {
+		panic(err)
+	}
+	return string(data)
+}
+
+// recordIn matches a record of a command, of a template and of a headline.
+var recordIn = regexp.MustCompile(`(?:--in results/|record:? "?)([\w.-]+\.json\.gz)`)
+
+// records returns the names of the files in results/ that a document is made from.
+func (d document) records() []string {
+	var names []string
+	source := text(d.template)
+	if strings.Contains(source, "headlines") {
+		source += text("headlines.yaml")
+	}
+	for _, m := range recordIn.FindAllStringSubmatch(source, -1) {
+		if !slices.Contains(names, m[1]) {
+			names = append(names, m[1])
+		}
+	}
+	return names
+}
+
+// Render writes all documents below root, the folder of the repository.
+func Render(root string) error {
+	in := results{root, map[string]*record{}}
+	for _, d := range documents() {
+		if err := in.render(d); err != nil {
+			return fmt.Errorf("%s: %w", d.file, err)
+		}
+	}
+	return in.renderDrawings()
+}
+
+// render writes one document, a page with the figures that it shows.
+func (in results) render(d document) error {
+	fill := in.part
+	if d.begin == "" || d.template == "first.md" {
+		fill = in.report
+	}
+	made, err := fill(d)
 	if err != nil {
 		return err
 	}
-	drawings := figures.Drawings(doc, "en")
-	r, appendix := report.Build(doc, report.Options{Lang: "en"}), report.Appendix(doc, report.Options{Lang: "en"})
-	r.Sections = slices.Insert(r.Sections, 1, appendix.Sections...)
-	r = p.digest.of(r)
-	r.Title = p.title
-	var text bytes.Buffer
-	if err := document.Markdown(&text, r); err != nil {
+	made.Folder = path.Dir(d.file)
+	var b bytes.Buffer
+	if err := made.Markdown(&b); err != nil {
 		return err
 	}
-	dir := filepath.Join(root, "docs", p.topic)
-	if err := writeFigures(dir, r, drawings); err != nil {
+	file := filepath.Join(in.root, d.file)
+	if d.begin == "" {
+		return write(file, b.Bytes())
+	}
+	old, err := os.ReadFile(file)
+	if err != nil {
 		return err
 	}
-	if err := p.copyHeadlineFigure(root, r, drawings); err != nil {
-		return err
+	before, rest, begins := strings.Cut(string(old), d.begin)
+	_, after, ends := strings.Cut(rest, end)
+	if !begins || !ends {
+		return fmt.Errorf("there are no lines %q and %q", d.begin, end)
 	}
-	page := strings.Replace(text.String(), "\n**Contents**", "\n"+p.introduction()+"\n\n**Contents**", 1)
-	return write(filepath.Join(dir, "report.md"), []byte(page))
+	part := strings.ReplaceAll(b.String(), "](figures/", "](docs/figures/")
+	return write(file, []byte(before+d.begin+"\n"+part+"\n"+end+after))
 }
 
-// introduction links the records of the page, says how to render all of them, and what
-// to know of them.
-func (p page) introduction() string {
-	var links, in []string
-	for _, name := range p.records {
-		links = append(links, fmt.Sprintf("[results/%s](../../results/%s)", name, name))
-		in = append(in, "--in results/"+name)
+// report returns a page, and writes its figures: to docs/figures if it is a part of a document.
+func (in results) report(d document) (*page.Page, error) {
+	doc, err := in.merged(d.records())
+	if err != nil {
+		return nil, err
 	}
-	text := fmt.Sprintf(texts.introduction, strings.Join(links, ", "), strings.Join(in, " "), p.topic)
-	return strings.TrimSpace(strings.TrimSpace(text) + note(p.topic))
-}
-
-// copyHeadlineFigure writes the figure of the READMEs if the page has it.
-func (p page) copyHeadlineFigure(root string, r document.Report, drawings []chart.Drawing) error {
-	if p.topic != headlineFigure[0] {
-		return nil
+	made, _, drawings, err := report.Build(doc, report.Options{Lang: d.lang,
+		Template: report.Template{Name: path.Base(d.template), Source: text(d.template) + text("common.md")}})
+	if err != nil || d.lang != "en" { // Languages share the figures: the letters inside of them are English.
+		return made, err
 	}
-	for _, d := range drawings {
-		if withoutHost(d.ID) == headlineFigure[1] && strings.HasSuffix(d.ID, headlineHost) {
-			return writeFigure(filepath.Join(root, "docs", "headline.svg"), d)
-		}
+	dir := filepath.Join(in.root, "docs", "figures")
+	if d.begin == "" {
+		dir = filepath.Join(in.root, path.Dir(d.file), "figures")
 	}
-	return fmt.Errorf("no figure %s for the READMEs", headlineFigure[1])
-}
-
-// writeFigures replaces the figures in dir by those that r shows.
-func writeFigures(dir string, r document.Report, drawings []chart.Drawing) error {
-	dir = filepath.Join(dir, "figures")
 	if err := os.RemoveAll(dir); err != nil {
-		return err
+		return nil, err
 	}
-	for _, d := range drawings {
-		if !r.Shows(d.ID) {
-			continue
-		}
-		if err := writeFigure(filepath.Join(dir, d.ID+".svg"), d); err != nil {
-			return err
+	for _, drawing := range drawings {
+		if made.Shows(drawing.ID) {
+			if err := writeFigure(filepath.Join(dir, drawing.ID+".svg"), drawing); err != nil {
+				return nil, err
+			}
 		}
 	}
-	return nil
+	return made, nil
+}
+
+// merged returns the named records as one document.
+func (in results) merged(names []string) (compare.Document, error) {
+	var docs []compare.Document
+	for _, name := range names {
+		r, err := in.record(name)
+		if err != nil {
+			return compare.Document{}, err
+		}
+		docs = append(docs, r.Document)
+	}
+	doc, err := compare.Merge(docs...)
+	return doc.Declared(catalog.Variants()), err
 }
 
 // write writes a file and makes its folder.
@@ -254,29 +178,4 @@ func write(name string, data []byte) error {
 		return err
 	}
 	return os.WriteFile(name, data, 0o644)
-}
-
-// pagesOf returns the pages that show the record, relative to the repository.
-func pagesOf(record string) []string {
-	var out []string
-	for _, p := range topics {
-		for _, name := range p.records {
-			if name == record {
-				out = append(out, path.Join("docs", p.topic, "report.md"))
-			}
-		}
-	}
-	if slices.Contains(fullRecords, record) {
-		out = append(out, "docs/full/report.md", "docs/full/report.zh.md")
-	}
-	if slices.Contains(shardRecords, record) {
-		out = append(out, shardPage)
-	}
-	if slices.Contains(performanceRecords, record) {
-		out = append(out, performancePage)
-	}
-	if inHeadlines(record) {
-		out = append(out, "README.md")
-	}
-	return out
 }

@@ -4,15 +4,14 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"regexp"
-	"strconv"
+	"slices"
 	"strings"
 	"testing"
 
 	"gemm"
 	"gemm/compare"
-	"gemm/compare/report/document"
-	"gemm/compare/report/text"
+	"gemm/compare/report/chapters"
+	"gemm/compare/report/page"
 )
 
 // root is the folder of the repository.
@@ -29,12 +28,12 @@ func TestPagesAreCurrent(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, lang := range text.Languages {
-		data, err := os.ReadFile(filepath.Join(root, readme(lang)))
+	for _, name := range []string{"README.md", "README.zh.md"} {
+		data, err := os.ReadFile(filepath.Join(root, name))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := write(filepath.Join(dir, readme(lang)), data); err != nil {
+		if err := write(filepath.Join(dir, name), data); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -74,68 +73,37 @@ func contents(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// TestIndexWantsAPage checks that a record that no page shows is an error that names it.
-func TestIndexWantsAPage(t *testing.T) {
+// TestRecordsWantAPage checks that a record that no page shows is an error that names it.
+func TestRecordsWantAPage(t *testing.T) {
 	dir := t.TempDir()
 	data, err := os.ReadFile(filepath.Join(root, "results", "mpi-xeon-16.json.gz"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	in := results{dir, map[string]*record{}}
 	for _, name := range []string{"mpi-xeon-16.json.gz", "stray.json.gz"} {
 		if err := write(filepath.Join(dir, "results", name), data); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := index(dir); err == nil || !strings.Contains(err.Error(), "stray.json.gz") {
-		t.Errorf("index of a folder with a record without a page: %v", err)
+	if _, err := in.records(); err == nil || !strings.Contains(err.Error(), "stray.json.gz") {
+		t.Errorf("records with one that has no page: %v", err)
 	}
 }
 
-// TestCounterparts checks that the tables of counterparts name all that the report of 2024 has, and
-// that both languages point to the same places.
-func TestCounterparts(t *testing.T) {
-	words := map[string][]string{
-		"en": {"equations?", "algorithm", "figures?", "table", "listing"},
-		"zh": {"公式", "算法", "图", "表", "代码"},
+// TestFullHasEveryChapter looks for the chapters of gemm report in both pages of docs/full.
+func TestFullHasEveryChapter(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(root, "compare", "report", "chapters", "en", "*.md"))
+	if err != nil || len(files) < 10 {
+		t.Fatalf("%d chapters, %v", len(files), err)
 	}
-	last := []int{22, 5, 41, 1, 1}
-	for lang, kinds := range words {
-		for i, kind := range kinds {
-			named := map[int]bool{}
-			row := regexp.MustCompile(`(?m)^(?:{{\w+ "|\| )` + kind + ` ([0-9][^"|]*?)(?:"| \|)`)
-			for _, match := range row.FindAllStringSubmatch(texts.counterparts[lang], -1) {
-				for _, part := range regexp.MustCompile(`[,、] ?`).Split(match[1], -1) {
-					lo, hi, span := strings.Cut(part, "–")
-					from, err := strconv.Atoi(lo)
-					to := from
-					if span && err == nil {
-						to, err = strconv.Atoi(hi)
-					}
-					if err != nil {
-						t.Errorf("%s: %q: %v", lang, match[0], err)
-					}
-					for n := from; n <= to; n++ {
-						named[n] = true
-					}
-				}
-			}
-			for n := 1; n <= last[i]; n++ {
-				if !named[n] {
-					t.Errorf("%s: no row on %s %d", lang, kind, n)
-				}
+	for _, file := range files {
+		name := chapters.Name(file)
+		for _, page := range []string{"pages/full.md", "pages/full.zh.md"} {
+			if name != "parts" && name != "appendix" && !strings.Contains(text(page), ` "`+name+`" `) {
+				t.Errorf("%s has no chapter %s", page, name)
 			}
 		}
-	}
-	places := func(lang string) [][]string {
-		var rows [][]string
-		for _, row := range regexp.MustCompile(`(?m)^{{.*`).FindAllString(texts.counterparts[lang], -1) {
-			quoted := regexp.MustCompile(`"[^"]*"`).FindAllString(row, -1)
-			rows = append(rows, quoted[2:]) // behind the name and what it shows
-		}
-		return rows
-	}
-	if en, zh := places("en"), places("zh"); len(en) == 0 || !reflect.DeepEqual(en, zh) {
-		t.Errorf("the languages differ: %q, %q", en, zh)
 	}
 }
 
@@ -152,9 +120,8 @@ func TestHeadlines(t *testing.T) {
 		}
 	}
 	doc := compare.Document{
-		Schema: compare.Schema, Hosts: []compare.Host{{ID: "h", CPU: "Some(R) Processor", ISA: "avx2", Ceilings: []compare.Ceiling{
-			{Unit: "cpu", Pipe: "f64", Threads: 1, Gflops: 50 / 0.9, Run: "r"}}}},
-		Runs: []compare.RunInfo{{ID: "r", Host: "h"}},
+		Hosts: []compare.Host{{ID: "h", CPU: "Some(R) Processor", ISA: "avx2"}},
+		Runs:  []compare.RunInfo{{ID: "r", Host: "h"}},
 		Records: []compare.Record{
 			row("serial/packed", "a", 64, 1), row("reference/mkl", "a", 64, 2),
 			row("serial/packed", "b", 128, 1), row("reference/mkl", "b", 128, 0.5),
@@ -162,52 +129,53 @@ func TestHeadlines(t *testing.T) {
 			row("serial/packed", "c", 2048, 1), row("reference/mkl", "c", 2048, 1),
 		},
 	}
-	dir := t.TempDir()
-	data, err := doc.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := write(filepath.Join(dir, "results", "x.json"), data); err != nil {
-		t.Fatal(err)
-	}
-	got, err := onCore("x.json", "f64", "MKL").cells(dir)
-	want := cells{
-		Speed: "50.0 GFLOP/s", Share: "90 %", Ratios: "MKL 1.00 (0.50–2.00)",
-		Hardware: "Some, avx2", Date: "0001-01-01", Record: "x.json",
-	}
-	if err != nil || got != want {
+	h := headline{Text: map[string]string{"zh": "乘积"}, Record: "x.json", Shape: "2048", Over: [2]int{64, 4096},
+		contender: contender{Variant: "serial/packed", Type: "f64", Threads: 1},
+		Others:    []contender{{Name: "MKL", Zh: "库", Variant: "reference/mkl"}}}
+	got, err := h.cells(doc, "zh")
+	want := cells{Text: "乘积", Speed: "50.0 GFLOP/s", Share: "90 %", Hardware: "Some, avx2", Day: "0001-01-01",
+		Record: "x.json", Ratios: []page.Text{"库 1.00 (0.50–2.00)"}}
+	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v; want %+v", got, err, want)
 	}
-	if _, err := onCore("x.json", "f32", "MKL").cells(dir); err == nil {
-		t.Error("a record without the row is no error")
-	}
-	if _, err := onCore("x.json", "f64", "BLIS").cells(dir); err == nil {
+	h.Others[0].Variant = "reference/blis"
+	if _, err := h.cells(doc, "en"); err == nil {
 		t.Error("a record without the peer is no error")
+	}
+	h.Type = "f32"
+	if _, err := h.cells(doc, "en"); err == nil {
+		t.Error("a record without the row is no error")
 	}
 }
 
-// TestDigest keeps the text and short tables of a section, and figures that are named.
-func TestDigest(t *testing.T) {
-	long := document.Table{ID: "long", Rows: make([]document.Row, longestTable+1)}
-	r := document.Report{Sections: []document.Section{
-		{ID: "kept-0123abcd", Level: 2, Blocks: []document.Block{
-			document.Paragraph{Text: "see [this](#gone) and [that](#kept-0123abcd)"},
-			document.Figure{ID: "curve-0123abcd", Command: "gemm serial"}, document.Figure{ID: "other"}, long,
-			document.Table{ID: "short", Rows: make([]document.Row, 1), Command: "gemm serial"},
-		}},
-		{ID: "gone", Level: 1, Blocks: []document.Block{document.Paragraph{Text: "text"}}},
-		{ID: "part", Level: 2, Blocks: []document.Block{document.Paragraph{Text: "text"}, document.Figure{ID: "curve"}}},
-	}}
-	got := digest{sections: []string{"kept"}, figures: []string{"curve"}}.of(r)
-	want := []document.Section{
-		{ID: "kept-0123abcd", Level: 1, Blocks: []document.Block{
-			document.Paragraph{Text: "see this and [that](#kept-0123abcd)"},
-			document.Figure{ID: "curve-0123abcd"}, document.Table{ID: "short", Rows: make([]document.Row, 1)},
-		}},
-		{ID: "part", Level: 1, Blocks: []document.Block{document.Figure{ID: "curve"}}},
+// TestRatios compares products with a library in each run that has both, and takes the mean of the medians.
+func TestRatios(t *testing.T) {
+	row := func(variant string, n, batch int, median, again float64) compare.Record {
+		r := timed("a", n, 0, median)
+		r.Variant, r.Batch = variant, batch
+		if again > 0 {
+			r.Again = []compare.Again{{Run: "b", Median: compare.Number(again)}}
+		}
+		return r
 	}
-	if !reflect.DeepEqual(got.Sections, want) {
-		t.Errorf("got  %+v\nwant %+v", got.Sections, want)
+	r := record{"x", compare.Document{Runs: []compare.RunInfo{{ID: "a"}, {ID: "b"}}, Records: []compare.Record{
+		row("serial/packed", 8, 0, 1, 2), row("reference/mkl", 8, 0, 4, 4), row("reference/blis", 8, 0, 3, 0),
+		row("serial/packed", 16, 100, 2, 0), row("reference/mkl", 16, 100, 1, 0)}}}
+	table, err := r.Ratios(1, "8 100*16")
+	want := [][]page.Text{{"3.00 (2.00–4.00)", "3.00"}, {"**0.50**", ""}, {"1.22", ""}}
+	for i, row := range table.Rows {
+		for j, library := range table.Libraries {
+			if got := ratio(row.Over(library)); got != want[i][j] {
+				t.Errorf("%s, %s: %q, want %q", row.Text, library, got, want[i][j])
+			}
+		}
+	}
+	if err != nil || !slices.Equal(table.Libraries, []string{"MKL f64", "BLIS f64"}) || len(table.Rows) != 3 ||
+		table.Rows[1].Text != "100 × 16³" {
+		t.Errorf("%+v, %v", table, err)
+	}
+	if _, err := r.Ratios(1, "x*8"); err == nil {
+		t.Error("a batch that is no number is no error")
 	}
 }
 

@@ -3,189 +3,102 @@ package pages
 import (
 	"fmt"
 	"image/color"
-	"math"
-	"path/filepath"
 	"slices"
-	"strings"
 
-	"gemm/compare"
 	"gemm/compare/report/chart"
+	"gemm/compare/report/number"
 )
 
-// shardRecords are the records of gemm rs, which internal/shard/bench writes.
-var shardRecords = []string{"rs-xeon.json.gz"}
-
-// The document with their tables, and its figure.
-const (
-	shardPage   = "docs/rs.md"
-	shardFigure = "rs-speed"
-)
-
-// timing is how long a contender took for a case, in seconds.
-type timing struct {
-	by         string
-	processors int
-	samples    []float64
-}
-
-// label names a contender.
-func (t timing) label(all int) string {
-	switch {
-	case t.processors != all && t.processors == 1:
-		return t.by + ", 1 processor"
-	case t.processors != all:
-		return fmt.Sprintf("%s, %d processors", t.by, t.processors)
-	}
-	return t.by
-}
-
-// coding is a case: a task, a code and the size of a file.
+// coding is a case of gemm rs, which internal/shard/bench measures: a code and the size of a file.
 type coding struct {
-	task               string
-	data, parity, size int
-	timings            []timing
+	Text    string
+	bytes   int
+	samples map[string][]float64 // times in seconds, by contender
 }
 
-// rate returns GiB of the file in a second, by the median.
-func (c coding) rate(t timing) chart.Point {
-	of := func(seconds float64) float64 { return float64(c.size) / (1 << 30) / seconds }
-	return chart.Point{Y: of(median(t.samples)), Lo: of(slices.Max(t.samples)), Hi: of(slices.Min(t.samples))}
-}
-
-func median(x []float64) float64 {
-	x = slices.Sorted(slices.Values(x))
-	return (x[(len(x)-1)/2] + x[len(x)/2]) / 2
-}
-
-// named returns the timing of a contender, nil if it has none.
-func (c coding) named(by string, processors int) *timing {
-	for i, t := range c.timings {
-		if t.by == by && t.processors == processors {
-			return &c.timings[i]
-		}
+// point returns GiB of the file in a second, by the median, and whether a contender was timed.
+func (c coding) point(contender string) (p chart.Point, ok bool) {
+	of := func(seconds float64) float64 { return float64(c.bytes) / (1 << 30) / seconds }
+	samples := c.samples[contender]
+	if len(samples) == 0 {
+		return p, false
 	}
-	return nil
+	return chart.Point{Y: of(median(samples)), Lo: of(slices.Max(samples)), Hi: of(slices.Min(samples))}, true
 }
 
-// text names the case.
-func (c coding) text() string {
-	size := fmt.Sprintf("%d MiB", c.size>>20)
-	if c.size >= 1<<30 {
-		size = fmt.Sprintf("%g GiB", float64(c.size)/(1<<30))
+// Rate returns the speed of a contender.
+func (c coding) Rate(contender string) string {
+	if p, ok := c.point(contender); ok {
+		return digits(p.Y)
 	}
-	return fmt.Sprintf("%d+%d, %s", c.data, c.parity, size)
+	return ""
 }
 
-// codings returns the cases of a task in the order of the record. Contenders without samples are left out.
-func codings(doc compare.Document, host, task string) (list []coding) {
-	for _, m := range doc.Measurements {
-		number := func(name string) int { x, _ := m.Params[name].(int); return x }
-		if m.Host != host || m.Name != "rs "+task || len(m.Samples) == 0 {
+// Over returns how many times as long as serial/packed a contender takes, with the range over rounds.
+func (c coding) Over(contender string) string {
+	own, other := c.samples["serial/packed"], c.samples[contender]
+	var rounds []float64
+	for i := range min(len(own), len(other)) {
+		rounds = append(rounds, other[i]/own[i])
+	}
+	if rounds == nil {
+		return ""
+	}
+	return spread(median(other)/median(own), rounds)
+}
+
+// codings are the cases of a task.
+type codings struct {
+	Rows              []coding
+	Contenders, Peers []string
+}
+
+// Codings returns the cases of a task on the first host. A contender is named with its processors if these are not all.
+func (r *record) Codings(task string, peers ...string) codings {
+	all := codings{Peers: peers}
+	for _, m := range r.Measurements {
+		count := func(name string) int { x, _ := m.Params[name].(int); return x }
+		if m.Host != r.Hosts[0].ID || m.Name != "rs "+task || len(m.Samples) == 0 {
 			continue
 		}
-		c := coding{task: task, data: number("data"), parity: number("parity"), size: number("bytes")}
-		i := slices.IndexFunc(list, func(old coding) bool { return old.text() == c.text() })
+		size := number.ByteSize(float64(count("bytes")))
+		text := fmt.Sprintf("%d+%d, %s", count("data"), count("parity"), size)
+		i := slices.IndexFunc(all.Rows, func(old coding) bool { return old.Text == text })
 		if i < 0 {
-			i, list = len(list), append(list, c)
+			i, all.Rows = len(all.Rows), append(all.Rows, coding{text, count("bytes"), map[string][]float64{}})
 		}
-		by, _ := m.Params["by"].(string)
-		list[i].timings = append(list[i].timings, timing{by, number("processors"), m.Samples})
-	}
-	return list
-}
-
-// ratio returns how many times as long other takes as own, with the range over rounds.
-func ratio(own, other *timing) string {
-	if own == nil || other == nil {
-		return "—"
-	}
-	lo, hi := math.Inf(1), math.Inf(-1)
-	for i := range min(len(own.samples), len(other.samples)) {
-		x := other.samples[i] / own.samples[i]
-		lo, hi = min(lo, x), max(hi, x)
-	}
-	return fmt.Sprintf("%s (%s–%s)", digits(median(other.samples)/median(own.samples)), digits(lo), digits(hi))
-}
-
-// shardTable returns the table of a task. The ratio is that of a peer to one of ours.
-func shardTable(list []coding, cores int, own, peer string) string {
-	var names []string
-	for _, c := range list {
-		for _, t := range c.timings {
-			if !slices.Contains(names, t.label(cores)) {
-				names = append(names, t.label(cores))
-			}
+		contender := fmt.Sprint(m.Params["by"])
+		if n := count("processors"); n == 1 {
+			contender += ", 1 processor"
+		} else if n != r.Hosts[0].Cores {
+			contender += fmt.Sprintf(", %d processors", n)
+		}
+		all.Rows[i].samples[contender] = m.Samples
+		if !slices.Contains(all.Contenders, contender) {
+			all.Contenders = append(all.Contenders, contender)
 		}
 	}
-	head := append([]string{"code, file"}, names...)
-	head = append(head, fmt.Sprintf("time of %s ÷ time of %s", peer, own))
-	var b strings.Builder
-	fmt.Fprintf(&b, "| %s |\n|---%s|\n", strings.Join(head, " | "), strings.Repeat("|---:", len(head)-1))
-	for _, c := range list {
-		cells := []string{c.text()}
-		for _, name := range names {
-			cell := "—"
-			for _, t := range c.timings {
-				if t.label(cores) == name {
-					cell = digits(c.rate(t).Y)
-				}
-			}
-			cells = append(cells, cell)
-		}
-		cells = append(cells, ratio(c.named(own, cores), c.named(peer, cores)))
-		fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | "))
-	}
-	return b.String()
+	return all
 }
 
-// renderShards writes the tables and the figure of docs/rs.md.
-func renderShards(root string) error {
-	doc, err := load(root, shardRecords)
+// shardSpeed draws the speeds of docs/rs.md: the limit, one processor, all processors, a GPU and the peer.
+func (in results) shardSpeed() (chart.Drawing, error) {
+	r, err := in.record("rs-xeon.json.gz")
 	if err != nil {
-		return err
+		return chart.Drawing{}, err
 	}
-	var b strings.Builder
-	for i, h := range doc.Hosts {
-		on := processor(h) + fmt.Sprintf(", %d processors", h.Cores)
-		if len(h.GPUs) > 0 {
-			on += "; " + strings.Join(h.GPUs, ", ")
-		}
-		encode, protect := codings(doc, h.ID, "encode"), codings(doc, h.ID, "protect")
-		run := doc.Runs[i]
-		fmt.Fprintf(&b, "%s; %s, revision `%s`, [results/%s](../results/%s):\n\n", on,
-			run.Time.UTC().Format("2006-01-02"),
-			run.Git[:min(len(run.Git), 8)], shardRecords[i], shardRecords[i])
-		fmt.Fprintf(&b, "```sh needs=record\n%s\n```\n\n", run.Command)
-		fmt.Fprintf(&b, "`encode`, GiB of the file in a second:\n\n%s\n", shardTable(encode, h.Cores, "serial/packed",
-			"klauspost/reedsolomon"))
-		fmt.Fprintf(&b, "`protect`, GiB of the file in a second:\n\n%s\n", shardTable(protect, h.Cores, "serial/packed",
-			"par2"))
-		if i == 0 {
-			d := chart.Drawing{ID: shardFigure, Title: "File to shards", Chart: shardBars(encode, h.Cores)}
-			if err := writeFigure(filepath.Join(root, "docs", "drawings", d.ID+".svg"), d); err != nil {
-				return err
-			}
-			fmt.Fprintf(&b, "![File to shards, GiB/s](drawings/%s.svg)\n", d.ID)
-		}
-	}
-	return replace(root, shardPage, tableBegin, tableEnd, strings.TrimSpace(b.String())+"\n")
-}
-
-// shardBars draws the speeds of cases: the limit, one processor, all processors, a GPU and the peer.
-func shardBars(list []coding, cores int) chart.Bars {
-	bars := chart.Bars{Title: "File to shards, files in memory", XLabel: "GiB of the file in a second", Rates: true,
-		Names:  []string{"copy", "1 processor", fmt.Sprintf("%d processors", cores), "GPU", "klauspost"},
+	bars := chart.Bars{Title: "File to shards, files in memory", XLabel: "GiB of the file in a second",
+		Names:  []string{"copy", "1 processor", fmt.Sprintf("%d processors", r.Hosts[0].Cores), "GPU", "klauspost"},
 		Colors: append([]color.RGBA{chart.Mid}, chart.Palette...)}
-	for _, c := range list {
-		g := chart.Group{Label: c.text()}
-		for i, t := range []*timing{c.named("copy", cores), c.named("serial/packed", 1),
-			c.named("serial/packed", cores),
-			c.named("cuda/tuned", cores), c.named("klauspost/reedsolomon", cores)} {
-			if t != nil {
-				g.Bars = append(g.Bars, chart.Bar{Point: c.rate(*t), Color: i})
+	for _, c := range r.Codings("encode").Rows {
+		g := chart.Group{Label: c.Text}
+		for i, label := range []string{"copy", "serial/packed, 1 processor", "serial/packed", "cuda/tuned",
+			"klauspost/reedsolomon"} {
+			if p, ok := c.point(label); ok {
+				g.Bars = append(g.Bars, chart.Bar{Point: p, Color: i})
 			}
 		}
 		bars.Groups = append(bars.Groups, g)
 	}
-	return bars
+	return chart.Drawing{ID: "rs-speed", Title: "File to shards", Chart: bars}, nil
 }

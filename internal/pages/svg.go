@@ -41,11 +41,9 @@ func classes(svg string) (text, style string) {
 }
 
 var (
-	pathLine  = regexp.MustCompile(`^<path d="([^"]*)"(.*)$`)
-	places    = regexp.MustCompile(` (?:x|y|d|textLength)="[^"]*"`)
-	decimals  = regexp.MustCompile(`\d+\.\d\d+`)
-	straight  = regexp.MustCompile(`([ML])([-\d.]+),([-\d.]+)`)
-	polylines = regexp.MustCompile(`^(?:[ML][-\d.]+,[-\d.]+|Z)*$`)
+	pathLine = regexp.MustCompile(`^<path d="([^"]*)"(.*)$`)
+	places   = regexp.MustCompile(` (?:x|y|d|textLength)="[^"]*"`)
+	decimals = regexp.MustCompile(`\d+\.\d\d+`)
 )
 
 // joined returns a figure with coordinates of a tenth of a point, and neighbouring lines of one style as one path.
@@ -59,14 +57,13 @@ func joined(svg string) string {
 			out, path = append(out, line), ""
 			continue
 		}
-		d := short(m[1])
 		if path != "" && rest == m[2] && strings.Contains(rest, "fill:none") {
-			path += d
+			path += m[1]
 			out[len(out)-1] = `<path d="` + path + `"` + rest + "\n"
 			continue
 		}
-		path, rest = d, m[2]
-		out = append(out, `<path d="`+d+`"`+rest+"\n")
+		path, rest = m[1], m[2]
+		out = append(out, line)
 	}
 	return strings.Join(out, "")
 }
@@ -78,24 +75,4 @@ func tenth(number string) string {
 		return number
 	}
 	return strings.TrimSuffix(strconv.FormatFloat(x, 'f', 1, 64), ".0")
-}
-
-// short writes the level and the upright lines of a path with one coordinate.
-func short(path string) string {
-	if !polylines.MatchString(path) {
-		return path
-	}
-	var x, y string
-	return straight.ReplaceAllStringFunc(path, func(s string) string {
-		m := straight.FindStringSubmatch(s)
-		level, upright := m[1] == "L" && m[3] == y, m[1] == "L" && m[2] == x
-		x, y = m[2], m[3]
-		switch {
-		case level:
-			return "H" + x
-		case upright:
-			return "V" + y
-		}
-		return s
-	})
 }

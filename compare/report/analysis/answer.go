@@ -13,61 +13,66 @@ import (
 // Whole returns the time of a product that begins and ends in the memory of the host: of a GPU with
 // the copies of the operands and of the result.
 func Whole(r compare.Record) float64 {
-	t := Known(r, r.Median)
+	t := median(r)
 	if ByGPU(r) {
 		t += r.Phases["h2d"] + r.Phases["d2h"]
 	}
 	return t
 }
 
+// A Mark is how a row of a table is shown: best, wrong or muted.
+type Mark string
+
+// Class returns the mark.
+func (m Mark) Class() string { return string(m) }
+
 // Champion is the fastest variant of one family at one size.
 type Champion struct {
 	compare.Record
-	Key string // serial, parallel, mpi, cuda; of others and of the user the variant
+	Mark              // best: the fastest of those that begin in one memory
+	Key       string  // serial, parallel, mpi, cuda; of others and of the user the variant
+	OverNaive float64 // how many times as fast as the textbook loops; NaN if these were not timed
 }
+
+// Line is the word for the line of a champion: its family, or textbook, user or library.
+func (c Champion) Line() string {
+	switch {
+	case Textbook(c.Record):
+		return "textbook"
+	case Brought(c.Record):
+		return "user"
+	case !Ours(c.Record):
+		return "library"
+	}
+	return c.Key
+}
+
+// Copied reports whether the copies of a GPU are in the time of a champion.
+func (c Champion) Copied() bool { return ByGPU(c.Record) && withCopies(c.Record) }
 
 // Answer is what a report says first: the fastest of every family at common sizes.
 type Answer struct {
-	Type  string
-	Sizes []int // of square products, ascending: those that the textbook loops or else a family were timed at
-	Main  int   // the largest of them, of which the table has all
-	rows  []compare.Record
-	view  *View
+	Type string
+	Main int // the largest size that the textbook loops and the most families were timed at
+	rows []compare.Record
+	view *View
 }
 
 // Answer returns the answer for one type.
 func (v *View) Answer(typ string) Answer {
 	a := Answer{Type: typ, view: v}
-	for _, r := range Timed(v.Ladder(typ)) {
+	a.rows = Pick(Timed(v.Ladder(typ)), func(r compare.Record) bool {
 		p := ProblemOf(r)
-		if p.Cube() && p.plain() && r.Median > 0 && !v.Crowds(r) {
-			a.rows = append(a.rows, r)
-		}
-	}
-	counts := map[int]map[string]bool{}
-	for _, r := range a.rows {
-		if counts[r.N] == nil {
-			counts[r.N] = map[string]bool{}
-		}
-		if !Foreign(r.Variant) {
-			counts[r.N][Family(r.Variant)] = true
-		}
-		if Textbook(r) {
-			counts[r.N][r.Variant] = true
-		}
-	}
+		return p.Cube() && p.plain() && r.Median > 0 && !v.Crowds(r)
+	})
 	most := 0
-	for _, families := range counts {
-		most = max(most, len(families))
-	}
-	for n, families := range counts {
-		if len(families) == most {
-			a.Sizes = append(a.Sizes, n)
+	for _, rows := range GroupBy(a.rows, sizeOf) {
+		own := Pick(rows, func(r compare.Record) bool { return !Foreign(r.Variant) })
+		count := len(Distinct(own, func(r compare.Record) string { return Family(r.Variant) })) +
+			len(Distinct(Pick(rows, Textbook), VariantOf))
+		if count > most || count == most && rows[0].N > a.Main {
+			most, a.Main = count, rows[0].N
 		}
-	}
-	slices.Sort(a.Sizes)
-	if len(a.Sizes) > 0 {
-		a.Main = a.Sizes[len(a.Sizes)-1]
 	}
 	return a
 }
@@ -87,50 +92,28 @@ func withCopies(r compare.Record) bool { return !math.IsNaN(CopiedApart(r)) }
 // least returns the row at n of the least time among those that keep accepts.
 func (a Answer) least(n int, time func(compare.Record) float64,
 	keep func(compare.Record) bool) (best compare.Record, found bool) {
-	for _, r := range a.rows {
-		if r.N == n && keep(r) && (!found || time(r) < time(best)) {
-			best, found = r, true
+	return Least(a.rows, func(r compare.Record) float64 {
+		if r.N != n || !keep(r) {
+			return math.NaN()
 		}
-	}
-	return best, found
+		return time(r)
+	})
 }
 
 // OnSpread is the key of the champion among the variants whose operands are spread over the ranks
 // before they begin: their times are without distribution, so they are compared with nothing else.
 const OnSpread = OnRanks + "-spread"
 
-// median is the time of a row as it was measured: on a GPU that of the kernel alone.
-func median(r compare.Record) float64 { return float64(r.Median) }
-
-// Best returns the fastest row of our variants of a family at n. Those of the family mpi have their
-// operands on one rank; OnSpread has the others.
+// Best returns the fastest row of a family at n: of our variants, or of the kernels of the user. Those of the family
+// mpi have their operands on one rank; OnSpread has the others.
 func (a Answer) Best(family string, n int) (compare.Record, bool) {
 	return a.Fastest(n, func(r compare.Record) bool {
-		if Of(r).Spread != (family == OnSpread) {
-			return false
+		own := Family(r.Variant)
+		if Of(r).Spread {
+			own = OnSpread
 		}
-		return (family == OnSpread || Family(r.Variant) == family) && Ours(r) && InFull(r)
+		return own == family && (Ours(r) || Brought(r)) && InFull(r)
 	})
-}
-
-// Leader returns the fastest row of ours or of the user at n that begins and ends in one memory.
-func (a Answer) Leader(n int) (compare.Record, bool) {
-	return a.Fastest(n, func(r compare.Record) bool {
-		return (Ours(r) || Brought(r)) && InFull(r) && !Of(r).Spread
-	})
-}
-
-// Level returns the variants whose rows at n are not slower than the leader by more than the noise: of each
-// family of ours its fastest.
-func (a Answer) Level(n int) []string {
-	best, _ := a.Leader(n)
-	var out []string
-	for _, family := range []string{Serial, Parallel, OnRanks, OnGPU} {
-		if r, ok := a.Best(family, n); ok && r.Variant != best.Variant && !ByGPU(r) && !ByGPU(best) && !Apart(r, best) {
-			out = append(out, r.Variant)
-		}
-	}
-	return out
 }
 
 // InFull reports whether a row is of a product in the arithmetic of its type.
@@ -148,37 +131,45 @@ func (a Answer) Of(variant string, n int) (compare.Record, bool) {
 // kernels of the user, and libraries of others, each on as many threads as it was timed on.
 func (a Answer) Champions(n int) []Champion {
 	var out []Champion
-	if r, ok := a.Textbook(n); ok {
-		out = append(out, Champion{r, r.Variant})
+	naive, timed := a.Textbook(n)
+	if timed {
+		out = append(out, Champion{Record: naive, Key: naive.Variant})
 	}
 	for _, family := range []string{Serial, Parallel, OnRanks, OnSpread, OnGPU} {
 		if r, ok := a.Best(family, n); ok && !Textbook(r) {
-			out = append(out, Champion{r, family})
+			out = append(out, Champion{Record: r, Key: family})
 		}
 	}
-	type place struct {
-		variant string
-		threads int
-	}
-	var kernels, peers []compare.Record
-	of := func(r compare.Record) place {
+	of := func(r compare.Record) Coder {
 		if Of(r).Location == gemm.OnRanks {
-			return place{r.Variant, 0} // the best number of ranks
+			return Coder{r.Variant, 0} // the best number of ranks
 		}
-		return place{r.Variant, r.Threads}
+		return Coder{r.Variant, r.Threads}
 	}
-	for _, p := range Distinct(a.rows, of) {
-		r, ok := a.Fastest(n, func(r compare.Record) bool { return of(r) == p })
-		switch {
+	var kernels, peers []Champion
+	for _, place := range Distinct(a.rows, of) {
+		r, ok := a.Fastest(n, func(r compare.Record) bool { return of(r) == place })
+		switch c := (Champion{Record: r, Key: r.Variant}); {
 		case ok && Brought(r):
-			kernels = append(kernels, r)
+			kernels = append(kernels, c)
 		case ok && Rival(r):
-			peers = append(peers, r)
+			peers = append(peers, c)
 		}
 	}
-	slices.SortStableFunc(peers, func(x, y compare.Record) int { return cmp.Compare(x.Threads, y.Threads) })
-	for _, r := range append(kernels, peers...) {
-		out = append(out, Champion{r, r.Variant})
+	slices.SortStableFunc(peers, func(x, y Champion) int { return cmp.Compare(x.Threads, y.Threads) })
+	out = slices.Concat(out, kernels, peers)
+	best := -1
+	for i, c := range out {
+		out[i].OverNaive = math.NaN()
+		if timed {
+			out[i].OverNaive = Whole(naive) / Whole(c.Record)
+		}
+		if c.Key != OnSpread && (best < 0 || Whole(c.Record) < Whole(out[best].Record)) {
+			best = i
+		}
+	}
+	if best >= 0 {
+		out[best].Mark = "best"
 	}
 	return out
 }
@@ -220,88 +211,117 @@ func (a Answer) Steps(n int) []Step {
 		}},
 		{"gpu", func(r compare.Record) bool { return ByGPU(r) && Ours(r) && Exact(r) }},
 	} {
-		r, ok := a.Fastest(n, s.keep)
-		if !ok || Textbook(r) {
-			continue
+		if r, ok := a.Fastest(n, s.keep); ok && !Textbook(r) {
+			last := steps[len(steps)-1].Row
+			steps = append(steps, Step{s.key, r, Whole(last) / Whole(r), Whole(naive) / Whole(r)})
 		}
-		last := steps[len(steps)-1].Row
-		steps = append(steps, Step{s.key, r, Whole(last) / Whole(r), Whole(naive) / Whole(r)})
 	}
 	return steps
 }
 
-// Win says from which size on one family is faster than another.
-type Win struct {
-	Over     string    // the other family
-	Variants [2]string // at the largest common size, of both
-	From     int       // the least size from which on it is faster at all larger ones; 0: at none
-	Always   bool      // at every common size
-	At       int       // the largest common size
-	Ratio    float64   // how many times as fast at that size
-	Compared int       // common sizes
+// Way is the way from the textbook loops to our fastest variant at the main size of an answer.
+type Way struct {
+	Naive, Best Step
+	Largest     []Step // the two that gain the most, the larger first
+	Losses      []Step // those that lose by more than the noise
 }
 
-// Wins compares the fastest rows of two families at all sizes that both were timed at. It reports
-// false if there is none.
-func (a Answer) Wins(family, over string) (Win, bool) {
-	w := Win{Over: over}
-	first := true
-	for _, n := range Distinct(a.bySize(), func(r compare.Record) int { return r.N }) {
-		own, ok := a.Best(family, n)
-		other, too := a.Best(over, n)
-		if !ok || !too {
-			continue
+// Way returns the way, or nil if the textbook loops or all other rungs were not timed.
+func (a Answer) Way() *Way {
+	steps := a.Steps(a.Main)
+	if len(steps) < 2 {
+		return nil
+	}
+	w := Way{Naive: steps[0], Best: steps[0]}
+	for i, s := range steps[1:] {
+		switch last := steps[i].Row; {
+		case s.Factor > 1:
+			w.Largest = append(w.Largest, s)
+		case s.Factor < 1-Tolerance && Behind(s.Row, last):
+			w.Losses = append(w.Losses, s)
 		}
-		w.Compared++
-		w.At, w.Ratio, w.Variants = n, Whole(other)/Whole(own), [2]string{own.Variant, other.Variant}
-		switch {
-		case !(w.Ratio > 1) || !Apart(own, other):
-			w.From, first = 0, false
-		case w.From == 0:
-			w.From, w.Always = n, first
+		if s.Total > w.Best.Total {
+			w.Best = s
 		}
 	}
-	return w, w.Compared > 0
+	slices.SortStableFunc(w.Largest, func(x, y Step) int { return cmp.Compare(y.Factor, x.Factor) })
+	w.Largest = w.Largest[:min(2, len(w.Largest))]
+	return &w
 }
 
-// Wide reports whether a row has that warning.
-func Wide(r compare.Record) bool {
-	return r.Warns(note.Spread)
+// Comparison compares the best of the way with the textbook loops.
+func (w Way) Comparison() Comparison { return wholly(w.Naive.Row, w.Best.Row) }
+
+// wholly compares two rows like Versus, but with the copies of a GPU, of which there is no interval.
+func wholly(a, b compare.Record) Comparison {
+	if ByGPU(a) || ByGPU(b) {
+		return justRatio(Whole(a) / Whole(b))
+	}
+	return Versus(a, b)
 }
 
-// bySize returns the rows, the smallest first.
-func (a Answer) bySize() []compare.Record {
-	rows := slices.Clone(a.rows)
-	slices.SortStableFunc(rows, func(x, y compare.Record) int { return cmp.Compare(x.N, y.N) })
-	return rows
+// Behind reports whether a product takes longer than another by more than the noise. With the copies of a GPU, which
+// have no interval, it is by more than Tolerance.
+func Behind(r, best compare.Record) bool {
+	if ByGPU(r) || ByGPU(best) {
+		return Whole(r) > Whole(best)*(1+Tolerance)
+	}
+	return Whole(r) > Whole(best) && Apart(r, best)
 }
 
-// Families returns how many of the families of the suite have timed rows.
-func (v *View) Families() int {
-	return len(Distinct(Timed(v.Pick(Ours)), Home))
+// Win says from which size on one family is faster than another.
+type Win struct {
+	Family, Over string
+	Variants     [2]string // at the largest common size, of both
+	From         int       // the least size from which on it is faster at all larger ones; 0: at none
+	Always       bool      // at every common size
+	At           int       // the largest common size
+	Slower       bool      // it is slower at that size by more than the noise
+	Comparison
+}
+
+// Wins compares the fastest rows of pairs of families at all sizes that both were timed at.
+func (a Answer) Wins() []Win {
+	var out []Win
+	for _, pair := range [][2]string{{Parallel, Serial}, {OnRanks, Serial}, {OnRanks, Parallel}, {OnGPU, Serial},
+		{OnGPU, Parallel}} {
+		w, first := Win{Family: pair[0], Over: pair[1]}, true
+		for _, n := range Ascending(a.rows, sizeOf) {
+			own, ok := a.Best(w.Family, n)
+			other, too := a.Best(w.Over, n)
+			if !ok || !too {
+				continue
+			}
+			w.At, w.Comparison, w.Variants = n, wholly(other, own), [2]string{own.Variant, other.Variant}
+			w.Slower = Behind(own, other)
+			switch {
+			case !Behind(other, own):
+				w.From, w.Always, first = 0, false, false
+			case w.From == 0:
+				w.From, w.Always = n, first
+			}
+		}
+		if w.At > 0 {
+			out = append(out, w)
+		}
+	}
+	return out
 }
 
 // AllSizes returns the sizes of square products at which a family was timed, ascending.
 func (a Answer) AllSizes(family string) []int {
-	var own []compare.Record
-	for _, r := range a.bySize() {
-		if Family(r.Variant) == family {
-			own = append(own, r)
-		}
-	}
-	return Distinct(own, func(r compare.Record) int { return r.N })
+	return Ascending(Pick(a.rows, func(r compare.Record) bool { return Family(r.Variant) == family }), sizeOf)
 }
 
 // Pair is our fastest row and that of a library of others, on equally many threads or on the GPU.
 type Pair struct{ Own, Peer compare.Record }
 
-// Pairs pairs the fastest rows of ours and of the libraries of others at n, at each number of threads
-// that both were timed on, and on the GPU, where the kernels alone count. Rows on ranks have no part
-// in it.
-func (a Answer) Pairs(n int) []Pair {
-	// onGPU comes after all numbers of threads.
+// Rivals pairs our fastest row with that of the fastest library on one thread, on the most threads and on the GPU,
+// where the kernels alone count: each at the largest size that most libraries were timed at. Rows on ranks have no
+// part in it.
+func (a Answer) Rivals() []Pair {
 	const onGPU = math.MaxInt
-	place := func(r compare.Record) int { // 0: nowhere
+	place := func(r compare.Record) int { // the number of threads; 0: nowhere
 		switch f := Family(r.Variant); {
 		case f == OnGPU && Exact(r):
 			return onGPU
@@ -310,93 +330,90 @@ func (a Answer) Pairs(n int) []Pair {
 		}
 		return 0
 	}
-	var out []Pair
-	places := Distinct(a.rows, place)
-	slices.Sort(places)
-	for _, threads := range places {
-		at := func(r compare.Record) bool { return threads != 0 && place(r) == threads }
-		own, ok := a.least(n, median, func(r compare.Record) bool { return at(r) && Ours(r) })
-		peer, too := a.least(n, median, func(r compare.Record) bool { return at(r) && Rival(r) })
-		if ok && too {
-			out = append(out, Pair{own, peer})
-		}
-	}
-	return out
-}
-
-// Like returns the row at n that belongs in the line of c: of the same variant on as many threads.
-func (a Answer) Like(c Champion, n int) (compare.Record, bool) {
-	return a.Fastest(n, func(r compare.Record) bool { return r.Variant == c.Variant && r.Threads == c.Threads })
-}
-
-// FamilyAt returns the fastest row of each variant of a family, in the order of the records, at the
-// main size if more than half of the variants were timed at it, else, and for a GPU always, at the
-// largest size of which that is true. Rows of other arithmetic than the type's are among them.
-func (a Answer) FamilyAt(fam string) []compare.Record {
-	variants := map[int]int{}
-	rows := map[int][]compare.Record{}
-	var own []compare.Record
-	for _, r := range a.rows {
-		if Home(r) == fam {
-			own = append(own, r)
-		}
-	}
-	for _, n := range Distinct(own, func(r compare.Record) int { return r.N }) {
-		for _, variant := range Distinct(own, VariantOf) {
-			if r, ok := a.Of(variant, n); ok {
-				variants[n]++
-				rows[n] = append(rows[n], r)
+	found, libraries := map[int]Pair{}, map[int]int{}
+	most := 1
+	sizes, at := a.split()
+	for _, n := range sizes {
+		for _, rows := range GroupBy(at[n].rows, place) {
+			threads := place(rows[0])
+			own, ok := Least(Pick(rows, Ours), median)
+			peer, too := Least(Pick(rows, Rival), median)
+			if !ok || !too || threads == 0 {
+				continue
+			}
+			same := func(r compare.Record) bool { return Rival(r) && max(r.Threads, 1) == threads && !ByGPU(r) }
+			if threads == onGPU {
+				same = func(r compare.Record) bool { return Rival(r) && ByGPU(r) && Exact(r) }
+			} else {
+				most = max(most, threads)
+			}
+			if count := len(Distinct(Pick(at[n].rows, same), VariantOf)); count >= libraries[threads] {
+				found[threads], libraries[threads] = Pair{own, peer}, count
 			}
 		}
 	}
-	most, best := 0, 0
-	for _, count := range variants {
-		most = max(most, count)
-	}
-	if fam != OnGPU && 2*variants[a.Main] > most { // a GPU shows what it can at large sizes
-		return rows[a.Main]
-	}
-	for n, count := range variants {
-		if 2*count > most && n > best {
-			best = n
-		}
-	}
-	return rows[best]
-}
-
-// Missing returns the variants of a family, in the order of the records, that were not timed at n.
-func (a Answer) Missing(v *View, fam string, n int) []string {
-	var out []string
-	own := slices.DeleteFunc(v.WholeLadder(a.Type), func(r compare.Record) bool { return Home(r) != fam })
-	for _, variant := range Distinct(own, VariantOf) {
-		at := func(r compare.Record) bool {
-			return r.Variant == variant && r.N == n && ProblemOf(r).Cube() && r.Speed()
-		}
-		if !slices.ContainsFunc(own, at) {
-			out = append(out, variant)
+	var out []Pair
+	for _, threads := range slices.Compact([]int{1, most, onGPU}) {
+		if p, ok := found[threads]; ok {
+			out = append(out, p)
 		}
 	}
 	return out
 }
 
-// Borrowed returns the rows of a family at n that another variant computed.
-func (a Answer) Borrowed(v *View, fam string, n int) []compare.Record {
-	var out []compare.Record
-	for _, r := range Timed(v.WholeLadder(a.Type)) {
-		p := ProblemOf(r)
-		if Family(r.Variant) == fam && p.Cube() && p.plain() && r.N == n && !RanItself(r) {
-			out = append(out, r)
-		}
+// OnGPU reports whether a GPU computed the pair.
+func (p Pair) OnGPU() bool { return ByGPU(p.Own) }
+
+// N is the size of the pair.
+func (p Pair) N() int { return p.Own.N }
+
+// Comparison compares the two: above 1, ours is faster.
+func (p Pair) Comparison() Comparison { return Versus(p.Peer, p.Own) }
+
+// Verdict says whether our row is faster, slower or level with the library: by more than the noise, and by more than
+// Tolerance if they were not interleaved.
+func (p Pair) Verdict() string {
+	switch c := p.Comparison(); {
+	case !Apart(p.Peer, p.Own), Alike(c.Ratio) && !InTurn(p.Peer, p.Own):
+		return "level"
+	case c.Ratio > 1:
+		return "faster"
 	}
-	return out
+	return "slower"
 }
 
 // MainType returns the element type that most of a report is about: the first that was timed, in the
 // order of gemm.Types.
 func (v *View) MainType() string {
-	types := Types(Timed(v.Records))
-	if len(types) == 0 {
-		return ""
-	}
+	types := append(Types(Timed(v.Records)), "")
 	return types[0]
 }
+
+// Others returns the answers for all types but the main one that have ranges.
+func (v *View) Others() []Answer {
+	var out []Answer
+	for _, typ := range Types(Timed(v.Records)) {
+		if a := v.Answer(typ); typ != v.MainType() && len(a.Ranking().Ranges) > 0 {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// Highest returns our row of the highest speed in a type, in any experiment; nil if there is none.
+func (v *View) Highest(typ string) *Champion {
+	best, ok := Least(v.Records, func(r compare.Record) float64 {
+		if r.Type != typ || !r.Speed() || !Ours(r) || !InFull(r) || v.Crowds(r) {
+			return math.NaN()
+		}
+		x, _ := Speed(r)
+		return -float64(x) * float64(r.Median) / Whole(r)
+	})
+	if !ok {
+		return nil
+	}
+	return &Champion{Record: best}
+}
+
+// Wide reports whether a row has the warning that its samples vary too much.
+func Wide(r compare.Record) bool { return r.Warns(note.Spread) }

@@ -40,16 +40,12 @@ func CodeName(p Problem) string { return fmt.Sprintf("%d+%d", p.K, p.M) }
 // CodeRows returns the rows of codes, one a coder and problem: that with its parameters at
 // their defaults, if it was measured with several.
 func (v *View) CodeRows() []compare.Record {
-	type place struct {
-		Problem
-		variant string
-	}
-	all := v.Pick(encodes)
 	var out []compare.Record
-	for _, p := range Distinct(all, func(r compare.Record) place { return place{ProblemOf(r), r.Variant} }) {
-		if r, ok := At(all, p.variant, p.Problem); ok {
-			out = append(out, r)
-		}
+	for _, same := range GroupBy(v.Pick(encodes), func(r compare.Record) string {
+		return r.Variant + " " + ProblemOf(r).String()
+	}) {
+		r, _ := At(same, same[0].Variant, ProblemOf(same[0]))
+		out = append(out, r)
 	}
 	families := []string{Serial, Parallel, Reference, OnRanks, OnGPU}
 	rungs := v.gpuVariants()
@@ -82,46 +78,128 @@ func (v *View) DataLimit(r compare.Record) float64 {
 // DeviceCopy returns the measured bandwidth of copies within the GPU's memory in GB/s. Of several runs it is
 // the highest; without a measurement it is NaN.
 func (v *View) DeviceCopy() float64 {
-	fastest := math.NaN()
-	for _, w := range v.Bandwidths {
-		if w.Unit == "gpu" && w.Name == "copy" && w.GBps.Known() && !(float64(w.GBps) <= fastest) {
-			fastest = float64(w.GBps)
-		}
+	if w, ok := v.bandwidth("gpu", "copy", 0); ok {
+		return float64(w.GBps)
 	}
-	return fastest
-}
-
-// HostRate is the data rate in GB/s of a GPU code with operands in host memory. It is NaN if copies
-// were not timed.
-func HostRate(r compare.Record) float64 {
-	return Known(r, compare.Number(float64(r.K)*float64(r.N)/WithCopies(r)/1e9))
+	return math.NaN()
 }
 
 // CodeThreads returns the numbers of threads of the processor's rows, ascending.
 func (v *View) CodeThreads(rows []compare.Record) []int {
-	var out []int
-	for _, r := range rows {
-		if !ByGPU(r) && !slices.Contains(out, max(r.Threads, 1)) {
-			out = append(out, max(r.Threads, 1))
-		}
-	}
-	slices.Sort(out)
-	return out
+	own := Pick(rows, func(r compare.Record) bool { return !ByGPU(r) })
+	return Ascending(own, func(r compare.Record) int { return max(r.Threads, 1) })
 }
 
 // AtWidths returns the widths of shards at which several codes were measured, ascending, and the rows with
 // these widths. If there is no such width, it returns all rows.
 func AtWidths(rows []compare.Record) (widths []int, at []compare.Record) {
-	codes := map[int]int{}
-	for _, p := range Distinct(rows, Alone) {
-		if codes[p.N]++; codes[p.N] == 2 {
-			widths = append(widths, p.N)
+	for _, own := range GroupBy(rows, sizeOf) {
+		if len(Distinct(own, Alone)) > 1 {
+			widths, at = append(widths, own[0].N), append(at, own...)
 		}
 	}
 	slices.Sort(widths)
 	if len(widths) == 0 {
 		return nil, rows
 	}
-	return widths, slices.DeleteFunc(slices.Clone(rows),
-		func(r compare.Record) bool { return !slices.Contains(widths, r.N) })
+	return widths, at
+}
+
+// Code is the fastest of ours on one code in one place: on a number of threads, or on the GPU.
+type Code struct {
+	compare.Record
+	Over   Comparison // with the library on as many threads, for a GPU on the most: above 1, ours is faster
+	Memory float64    // share of the rate that memory permits; NaN if that was not measured
+}
+
+// Name is the code: data and parity shards.
+func (c Code) Name() string { return CodeName(ProblemOf(c.Record)) }
+
+// Compared reports whether the library was timed.
+func (c Code) Compared() bool { return !math.IsNaN(c.Over.Ratio) }
+
+// HostToHost is the data rate in GB/s of a GPU code with operands in host memory. It is NaN if copies
+// were not timed.
+func (c Code) HostToHost() float64 {
+	if !ByGPU(c.Record) || !c.Speed() {
+		return math.NaN()
+	}
+	return float64(c.K) * float64(c.N) / WithCopies(c.Record) / 1e9
+}
+
+// Codes returns the fastest of ours on each code in each place. They are at the widths at which several codes were
+// measured, if there are any.
+func (v *View) Codes() []Code {
+	all := Timed(v.CodeRows())
+	_, rows := AtWidths(all)
+	type place struct {
+		Problem
+		threads int
+	}
+	var out []Code
+	for _, own := range GroupBy(Pick(rows, Ours), func(r compare.Record) place {
+		return place{Alone(r), CoderOf(r).Threads}
+	}) {
+		slices.Reverse(own) // the last of equal ones
+		r, _ := Least(own, median)
+		out = append(out, Code{r, overLibrary(all, r), Known(r, r.DataGBps) / v.DataLimit(r)})
+	}
+	return out
+}
+
+// overLibrary compares a row with the library on as many threads, the row of a GPU with that on the most.
+func overLibrary(all []compare.Record, r compare.Record) Comparison {
+	var library compare.Record
+	for _, o := range all {
+		fits := max(o.Threads, 1) == max(r.Threads, 1) || ByGPU(r) && o.Threads >= library.Threads
+		if Rival(o) && Alone(o) == Alone(r) && fits {
+			library = o
+		}
+	}
+	if library.Variant == "" {
+		return justRatio(math.NaN())
+	}
+	return Versus(library, r)
+}
+
+// OverLibrary is what interleaved comparisons with the library say on one number of threads.
+type OverLibrary struct {
+	Threads        int
+	Codes          int // compared
+	Faster, Slower int // of them ours, beyond the noise
+	Least, Most    Code
+}
+
+// OverLibrary returns the comparisons with the library by the number of threads.
+func (v *View) OverLibrary() []OverLibrary {
+	compared := Pick(v.Codes(), func(c Code) bool { return !math.IsNaN(c.Over.P) })
+	var out []OverLibrary
+	for _, own := range GroupBy(compared, func(c Code) int { return max(c.Threads, 1) }) {
+		r := OverLibrary{Threads: max(own[0].Threads, 1), Codes: len(own)}
+		r.Least, _ = Least(own, func(c Code) float64 { return c.Over.Ratio })
+		r.Most, _ = Least(own, func(c Code) float64 { return -c.Over.Ratio })
+		r.Faster = len(Pick(own, func(c Code) bool { return c.Over.Outcome == Quicker }))
+		r.Slower = len(Pick(own, func(c Code) bool { return c.Over.Outcome == Slower }))
+		out = append(out, r)
+	}
+	return out
+}
+
+// BestCode returns our fastest row of the code that most coders were timed at, with the largest shards; nil if there is
+// none.
+func (v *View) BestCode() *compare.Record {
+	rows := Timed(v.CodeRows())
+	coders := map[Problem]int{}
+	for _, r := range rows {
+		coders[Alone(r)]++
+	}
+	own := Pick(rows, Ours)
+	if len(own) == 0 {
+		return nil
+	}
+	best := slices.MaxFunc(own, func(r, s compare.Record) int {
+		return cmp.Or(cmp.Compare(r.N, s.N), cmp.Compare(coders[Alone(r)], coders[Alone(s)]),
+			cmp.Compare(Alone(r).String(), Alone(s).String()), cmp.Compare(Whole(s), Whole(r)))
+	})
+	return &best
 }

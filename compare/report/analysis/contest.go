@@ -44,29 +44,19 @@ func NewContest(v *View) Contest {
 		return r.Experiment == compare.MainLadder && r.Turn != "" && r.Type != "gf256" && !ByGPU(r) && len(r.Ranks) == 0 &&
 			(entrant(r) || Rival(r) || Brought(r))
 	})
-	for _, typ := range Types(rows) {
-		var found []Match
-		for _, p := range Problems(rows) {
-			if p.Type != typ {
-				continue
-			}
-			m := Match{Problem: p}
-			for _, r := range rows {
-				switch {
-				case ProblemOf(r) != p:
-				case entrant(r):
-					m.Own = r
-				default:
-					m.Peers = append(m.Peers, r)
-				}
-			}
-			if m.Own.Variant != "" && slices.ContainsFunc(m.Peers, Rival) {
-				found = append(found, m)
-			}
+	types := Types(rows)
+	for _, here := range GroupBy(rows, ProblemOf) {
+		m := Match{Problem: ProblemOf(here[0]), Peers: Pick(here, func(r compare.Record) bool { return !entrant(r) })}
+		slices.Reverse(here)
+		m.Own, _ = Find(here, entrant)
+		if m.Own.Variant != "" && slices.ContainsFunc(m.Peers, Rival) {
+			c.Matches = append(c.Matches, m)
 		}
-		slices.SortStableFunc(found, func(a, b Match) int { return cmp.Compare(a.Threads, b.Threads) })
-		c.Matches = append(c.Matches, found...)
 	}
+	slices.SortFunc(c.Matches, func(a, b Match) int {
+		return cmp.Or(cmp.Compare(slices.Index(types, a.Type), slices.Index(types, b.Type)),
+			cmp.Compare(a.Threads, b.Threads), a.Compare(b.Problem))
+	})
 	return c
 }
 
@@ -74,26 +64,6 @@ func NewContest(v *View) Contest {
 func entrant(r compare.Record) bool {
 	family := Family(r.Variant)
 	return Of(r).Role == gemm.Production && (family == Serial && r.Threads <= 1 || family == Parallel && r.Threads > 1)
-}
-
-// MatchRows returns the rows of matches, each ours first.
-func MatchRows(matches []Match) []compare.Record {
-	var rows []compare.Record
-	for _, m := range matches {
-		rows = append(append(rows, m.Own), m.Peers...)
-	}
-	return rows
-}
-
-// of returns the matches of a type, number of threads and kind.
-func (c Contest) of(typ string, threads int, k kind) []Match {
-	var out []Match
-	for _, m := range c.Matches {
-		if m.Type == typ && m.Threads == threads && k.has(m.Problem) {
-			out = append(out, m)
-		}
-	}
-	return out
 }
 
 // Group is the matches of one type, number of threads and kind: the rows of one table.
@@ -106,15 +76,15 @@ type Group struct {
 
 // Groups returns the groups that have matches, in the order of the report.
 func (c Contest) Groups() []Group {
-	var out []Group
 	type place struct {
 		typ     string
 		threads int
 	}
-	for _, at := range Distinct(c.Matches, func(m Match) place { return place{m.Type, m.Threads} }) {
+	var out []Group
+	for _, here := range GroupBy(c.Matches, func(m Match) place { return place{m.Type, m.Threads} }) {
 		for _, k := range kinds {
-			if matches := c.of(at.typ, at.threads, k); len(matches) > 0 {
-				out = append(out, Group{k, at.typ, at.threads, matches})
+			if own := Pick(here, func(m Match) bool { return k.has(m.Problem) }); len(own) > 0 {
+				out = append(out, Group{k, own[0].Type, own[0].Threads, own})
 			}
 		}
 	}
@@ -123,6 +93,9 @@ func (c Contest) Groups() []Group {
 
 // Figure is the ID of the figure of g, without the host.
 func (g Group) Figure() string { return fmt.Sprintf("%s-%s-%d", g.Kind.Id, g.Type, g.Threads) }
+
+// Count returns the number of matches.
+func (g Group) Count() int { return len(g.Matches) }
 
 // Own returns the variant that we enter in g.
 func (g Group) Own() string { return g.Matches[0].Own.Variant }
@@ -134,103 +107,171 @@ type loss struct {
 	Comparison
 }
 
-// Losses returns the matches at which the fastest library is ahead, the worst first. close are the
-// other matches with a ratio below 1, which cannot be told apart. compared is the number of matches
-// with a library.
-func (c Contest) Losses() (losses, level []loss, compared int) {
-	for _, m := range c.Matches {
-		best, ok := m.best()
-		if !ok {
-			continue
+// Setback is where the fastest library is ahead in a group.
+type Setback struct {
+	Group
+	Problems []Problem // all
+	Worst    loss      // of them
+}
+
+// Score is how often the fastest library is ahead, and where.
+type Score struct {
+	Compared int    // cases that ours and a library were timed on
+	Lost     []loss // cases at which the fastest library is ahead, the worst first
+	Level    int    // cases at which it may be
+	Rows     []Setback
+}
+
+// Score returns the losses by group.
+func (c Contest) Score() Score {
+	var s Score
+	for _, g := range c.Groups() {
+		b := Setback{Group: g}
+		for _, m := range g.Matches {
+			best, ok := m.best()
+			if !ok {
+				continue
+			}
+			s.Compared++
+			switch l := (loss{m, best, m.against(best)}); {
+			case l.Outcome == Slower:
+				s.Lost = append(s.Lost, l)
+				b.Problems = append(b.Problems, m.Problem)
+				if len(b.Problems) == 1 || l.Ratio < b.Worst.Ratio {
+					b.Worst = l
+				}
+			case !(l.Ratio >= 1):
+				s.Level++
+			}
 		}
-		compared++
-		l := loss{m, best, Contrast(best, m.Own)}
-		switch {
-		case l.Outcome == Slower:
-			losses = append(losses, l)
-		case !(l.Ratio >= 1):
-			level = append(level, l)
+		if len(b.Problems) > 0 {
+			s.Rows = append(s.Rows, b)
 		}
 	}
-	slices.SortStableFunc(losses, func(a, b loss) int { return cmp.Compare(a.Ratio, b.Ratio) })
-	return losses, level, compared
+	slices.SortStableFunc(s.Lost, func(a, b loss) int { return cmp.Compare(a.Ratio, b.Ratio) })
+	return s
 }
+
+// Contender is a variant that was timed, with what it says of itself.
+type Contender struct {
+	Variant string
+	Version string
+	Kernels []string
+}
+
+// Contenders returns the variants that were timed, ours first.
+func (c Contest) Contenders() []Contender {
+	var out []Contender
+	var rows []compare.Record
+	for _, m := range c.Matches {
+		rows = append(rows, Timed(m.rows())...)
+	}
+	for _, own := range GroupBy(rows, VariantOf) {
+		x := Contender{Variant: own[0].Variant}
+		for _, r := range own {
+			if version, ok := r.Resolved["version"].(string); ok {
+				x.Version = version
+			}
+			if kernel, ok := r.Resolved["kernel"].(string); ok && !slices.Contains(x.Kernels, kernel) {
+				x.Kernels = append(x.Kernels, kernel)
+			}
+		}
+		out = append(out, x)
+	}
+	slices.SortStableFunc(out, func(x, y Contender) int { return cmp.Compare(c.Order(x.Variant), c.Order(y.Variant)) })
+	return out
+}
+
+// rows returns our row and those of the others.
+func (m Match) rows() []compare.Record { return append([]compare.Record{m.Own}, m.Peers...) }
 
 // Row returns the row of a variant in m.
 func (m Match) Row(variant string) (compare.Record, bool) {
-	for _, r := range append([]compare.Record{m.Own}, m.Peers...) {
-		if r.Variant == variant {
-			return r, true
-		}
-	}
-	return compare.Record{}, false
+	return Find(m.rows(), func(r compare.Record) bool { return r.Variant == variant })
 }
 
 // Peer returns the row of a peer; false if it has no speed or we have none.
 func (m Match) Peer(variant string) (compare.Record, bool) {
-	for _, r := range m.Peers {
-		if r.Variant == variant && r.Speed() && m.Own.Speed() {
-			return r, true
-		}
-	}
-	return compare.Record{}, false
+	return Find(m.Peers, func(r compare.Record) bool { return r.Variant == variant && r.Speed() && m.Own.Speed() })
+}
+
+// against compares a peer with our row. Peers that were not interleaved with it, as in a run that was resumed,
+// have an interval only if the noise of such times is known.
+func (m Match) against(peer compare.Record) Comparison {
+	return Fight([]Duel{{First: peer, Second: m.Own}})[0].Comparison
+}
+
+// Resumed returns the number of matches with a peer that was not interleaved with our row.
+func (c Contest) Resumed() int {
+	return len(Pick(c.Matches, func(m Match) bool {
+		return m.Own.Speed() && slices.ContainsFunc(Timed(m.Peers), func(r compare.Record) bool { return !InTurn(r, m.Own) })
+	}))
 }
 
 // best returns the library that takes the least time.
 func (m Match) best() (compare.Record, bool) {
-	best := compare.Record{Median: compare.None()}
-	for _, r := range m.Peers {
-		if Rival(r) && r.Speed() && m.Own.Speed() && !(r.Median >= best.Median) {
-			best = r
-		}
-	}
-	return best, best.Median.Known()
+	best, ok := Least(Pick(m.Peers, Rival), median)
+	return best, ok && m.Own.Speed()
 }
 
-// mean is a geometric mean of ratios with its 95 % interval.
-type mean struct {
+// Mean is a geometric mean of ratios with its 95 % interval.
+type Mean struct {
 	Ratio, Lo, Hi float64 // NaN if there is none
-	Count         int
+	Count, Of     int     // the matches in which the peer was timed, and all
 }
 
-// MeanOf returns the mean over the matches in which the peer was timed.
-func MeanOf(matches []Match, variant string) mean {
-	var sum, down, up float64
-	n := 0
-	for _, m := range matches {
-		r, ok := m.Peer(variant)
-		if !ok {
-			continue
+// Mean returns the mean over the matches in which the peer was timed.
+func (g Group) Mean(p Peer) Mean {
+	var sum, down, up, n float64
+	for _, m := range g.Matches {
+		if r, ok := m.Peer(string(p)); ok {
+			c := m.against(r)
+			sum += math.Log(c.Ratio)
+			down += math.Pow(math.Log(c.Ratio/c.Lo), 2)
+			up += math.Pow(math.Log(c.Hi/c.Ratio), 2)
+			n++
 		}
-		c := Contrast(r, m.Own)
-		sum += math.Log(c.Ratio)
-		down += math.Pow(math.Log(c.Ratio/c.Lo), 2)
-		up += math.Pow(math.Log(c.Hi/c.Ratio), 2)
-		n++
 	}
-	if n == 0 {
-		return mean{math.NaN(), math.NaN(), math.NaN(), 0}
-	}
-	ratio := math.Exp(sum / float64(n))
-	return mean{ratio, ratio * math.Exp(-math.Sqrt(down)/float64(n)), ratio * math.Exp(math.Sqrt(up)/float64(n)), n}
+	ratio := math.Exp(sum / n)
+	return Mean{ratio, ratio * math.Exp(-math.Sqrt(down)/n), ratio * math.Exp(math.Sqrt(up)/n), int(n), len(g.Matches)}
 }
 
-// Order is the place of a variant in tables: ours first, then libraries with the whole of BLAS's operation, then others.
-func (v *View) Order(variant string) int {
-	var names []string
-	for _, whole := range []bool{true, false} {
-		names = append(names, v.Named(func(of compare.Variant) bool {
-			return of.Location == gemm.InProcess && of.Can.Has(gemm.Gemms) == whole &&
-				(of.Role == gemm.Library || of.Role == gemm.Baseline)
-		})...)
+// Peer is a variant whose short name heads a column.
+type Peer string
+
+// String returns the short name.
+func (p Peer) String() string { return Short(string(p)) }
+
+// Peers returns the peers of all matches.
+func (c Contest) Peers() []Peer {
+	var out []Peer
+	for _, name := range c.PeersOf(c.Matches) {
+		out = append(out, Peer(name))
 	}
-	names = append(v.Named(func(of compare.Variant) bool {
-		return of.Location == gemm.InProcess && of.Role == gemm.Production
-	}), names...)
-	if i := slices.Index(names, variant); i >= 0 {
+	return out
+}
+
+// Order is the place of a variant in tables: ours first, then libraries with all of BLAS, then others.
+func (v *View) Order(variant string) int {
+	var names [4][]string
+	for _, of := range v.Variants {
+		at := 3
+		switch others := of.Role == gemm.Library || of.Role == gemm.Baseline; {
+		case of.Location != gemm.InProcess:
+		case of.Role == gemm.Production:
+			at = 0
+		case others && of.Can.Has(gemm.Gemms):
+			at = 1
+		case others:
+			at = 2
+		}
+		names[at] = append(names[at], of.Name)
+	}
+	all := slices.Concat(names[:3]...)
+	if i := slices.Index(all, variant); i >= 0 {
 		return i
 	}
-	return len(names)
+	return len(all)
 }
 
 // PeersOf returns the peers of matches in the order of tables, without those that were not available in any
@@ -238,9 +279,8 @@ func (v *View) Order(variant string) int {
 func (v *View) PeersOf(matches []Match) []string {
 	var rows []compare.Record
 	for _, m := range matches {
-		rows = append(rows, m.Peers...)
+		rows = append(rows, Pick(m.Peers, func(r compare.Record) bool { return r.Status != compare.Unavailable })...)
 	}
-	rows = slices.DeleteFunc(rows, func(r compare.Record) bool { return r.Status == compare.Unavailable })
 	names := Distinct(rows, VariantOf)
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(v.Order(a), v.Order(b)) })
 	return names
@@ -248,12 +288,8 @@ func (v *View) PeersOf(matches []Match) []string {
 
 // Top returns the ceiling of the turn of m, and NaN if there is none.
 func (m Match) Top() float64 {
-	for _, r := range append([]compare.Record{m.Own}, m.Peers...) {
-		if r.Ceiling > 0 {
-			return r.Ceiling
-		}
-	}
-	return math.NaN()
+	r, _ := Find(m.rows(), func(r compare.Record) bool { return r.Ceiling > 0 })
+	return positive(r.Ceiling)
 }
 
 // Middle returns the median of samples.

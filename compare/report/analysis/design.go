@@ -1,9 +1,11 @@
 package analysis
 
 import (
+	"fmt"
+	"math"
 	"slices"
 
-	"gemm"
+	"gemm/compare"
 	"gemm/cuda"
 	"gemm/cuda/occupancy"
 )
@@ -11,9 +13,6 @@ import (
 // DesignCapabilities are the compute capabilities of the design: Turing, Ampere, Ada and Hopper.
 var DesignCapabilities = []occupancy.Capability{{Major: 7, Minor: 5}, {Major: 8, Minor: 6}, {Major: 8, Minor: 9},
 	{Major: 9, Minor: 0}}
-
-// DesignSize is the n of the cubes whose reads are counted.
-const DesignSize = 4096
 
 // DesignKernel is the kernel of the sweeps: the tile 128×128×8 with 8×8 elements a thread and two
 // slices of A and of B, which is the default of the rung doublebuffer.
@@ -31,8 +30,14 @@ func threadRegisters(edge int) int {
 
 // OnlyPlanned reports whether the records have rows of a GPU, and none of them was timed on any host.
 func OnlyPlanned(views []*View) bool {
-	return slices.ContainsFunc(views, func(v *View) bool { return v.HasFamily(OnGPU) }) &&
-		!slices.ContainsFunc(views, (*View).HasGPU)
+	planned := false
+	for _, v := range views {
+		if slices.ContainsFunc(Timed(v.Records), ByGPU) {
+			return false
+		}
+		planned = planned || slices.ContainsFunc(v.All, ByGPU)
+	}
+	return planned
 }
 
 // A Condition is what a tile must satisfy: an equation of the 2024 report by its number, or a word.
@@ -55,14 +60,8 @@ type Design struct {
 	Threads   int       // of a block (16)
 	Slices    int       // bytes of a slice of A and one of B (17)
 	Sums      int       // registers of a block for its part of C (18)
-	Copies    float64   // elements of A that a thread loads for each slice (19)
 	Registers int       // of a thread, all
-	Global    float64   // elements that a multiply-add reads from global memory (12)
-	Shared    float64   // and from shared memory (15)
 	Fails     Condition // the first that does not hold; empty: the tile is feasible
-	// Occupancy is by DesignCapabilities, with two slices of A and of B (a double buffer). It is 0
-	// if no block fits.
-	Occupancy []float64
 }
 
 // Feasible reports whether all conditions hold.
@@ -91,50 +90,102 @@ func NewDesign(t cuda.Tile) Design {
 		panic(err) // the capabilities are those of the table
 	}
 	d := Design{Tile: t, Threads: t.BM / t.TM * (t.BN / t.TN), Slices: 4 * t.BK * (t.BM + t.BN), Sums: t.BM * t.BN,
-		Registers: threadRegisters(t.TM), Global: 1/float64(t.BM) + 1/float64(t.BN),
-		Shared: 1/float64(t.TM) + 1/float64(t.TN)}
-	d.Copies = float64(t.BM*t.BK) / float64(d.Threads)
-	for _, test := range []struct {
-		holds bool
-		what  Condition
-	}{
-		{d.Threads <= limits.BlockThreads, BlockThreads},
-		{d.Slices <= limits.BlockShared/2, HalfShared},
-		{d.Sums <= limits.BlockRegisters/2, HalfRegisters},
-		{d.Copies <= float64(t.BK), RowOfSlice},
-		{t.BM*t.BK%d.Threads == 0 && t.BN*t.BK%d.Threads == 0, EvenCopies},
-	} {
-		if !test.holds {
-			d.Fails = test.what
-			break
-		}
-	}
-	for _, c := range DesignCapabilities {
-		o, err := occupancy.Of(c, occupancy.Kernel{Threads: d.Threads, Registers: d.Registers, Shared: 2 * d.Slices})
-		if err != nil { // no block can be launched
-			o.Share = 0
-		}
-		d.Occupancy = append(d.Occupancy, o.Share)
+		Registers: threadRegisters(t.TM)}
+	switch {
+	case d.Threads > limits.BlockThreads:
+		d.Fails = BlockThreads
+	case d.Slices > limits.BlockShared/2:
+		d.Fails = HalfShared
+	case d.Sums > limits.BlockRegisters/2:
+		d.Fails = HalfRegisters
+	case t.BM > d.Threads: // equation 19: a thread loads BM·BK/Threads elements of A for each slice
+		d.Fails = RowOfSlice
+	case t.BM*t.BK%d.Threads != 0 || t.BN*t.BK%d.Threads != 0:
+		d.Fails = EvenCopies
 	}
 	return d
 }
 
-// RungReads is what a rung reads for a product of cubes of DesignSize.
-type RungReads struct {
-	Rung cuda.Rung
-	Tile cuda.Tile // its default
-	cuda.Product
+// shownTiles are the tiles of the plan: those of the 2024 report, larger ones, and for each condition one that violates
+// it.
+var shownTiles = []cuda.Tile{
+	{BM: 32, BN: 32, BK: 8, TM: 8, TN: 8}, {BM: 64, BN: 64, BK: 8, TM: 8, TN: 8},
+	{BM: 64, BN: 64, BK: 16, TM: 8, TN: 8}, {BM: 128, BN: 128, BK: 8, TM: 8, TN: 8},
+	{BM: 128, BN: 128, BK: 16, TM: 8, TN: 8}, {BM: 128, BN: 128, BK: 32, TM: 8, TN: 8},
+	{BM: 128, BN: 256, BK: 8, TM: 8, TN: 8}, {BM: 256, BN: 256, BK: 8, TM: 8, TN: 8},
+	{BM: 32, BN: 32, BK: 8, TM: 4, TN: 4}, {BM: 64, BN: 64, BK: 8, TM: 4, TN: 4},
+	{BM: 64, BN: 64, BK: 16, TM: 4, TN: 4}, {BM: 64, BN: 256, BK: 8, TM: 4, TN: 4},
+	{BM: 128, BN: 128, BK: 8, TM: 4, TN: 4}, {BM: 128, BN: 256, BK: 8, TM: 4, TN: 4},
 }
 
-// DesignReads returns the reads of the rungs in single precision with their default tiles
-// (equations 11 to 15).
-func DesignReads() []RungReads {
-	var out []RungReads
-	for _, r := range cuda.Ladder("f32") {
-		t := r.Tiles[0]
-		out = append(out, RungReads{r, t, r.Product(t, gemm.Cube(DesignSize))})
+// Planned is a tile of the plan on one GPU.
+type Planned struct {
+	Design
+	Mark                 // muted: the tile is not feasible
+	Share float64        // of the warps of a multiprocessor; NaN if the tile is not feasible or the GPU is not known
+	Best  compare.Record // the fastest rung with this tile in the experiment block; without a variant if there is none
+}
+
+// Block is the tile of a block and its slice.
+func (p Planned) Block() string { return fmt.Sprintf("%d×%d×%d", p.BM, p.BN, p.BK) }
+
+// Thread is the tile of a thread.
+func (p Planned) Thread() string { return fmt.Sprintf("%d×%d", p.TM, p.TN) }
+
+// Memory is the bytes of shared memory of a block: two slices of A and of B.
+func (p Planned) Memory() int { return 2 * p.Slices }
+
+// Plan is the design of tiles on a GPU.
+type Plan struct {
+	All, Feasible int // tiles that were considered, and those that satisfy all conditions
+	Size          int // n of the rungs with the tiles; 0: none was measured
+	Rows          []Planned
+}
+
+// Plan returns the design of tiles for the GPU of the host.
+func (v *View) Plan() Plan {
+	all := Designs()
+	plan := Plan{All: len(all), Feasible: len(Pick(all, Design.Feasible))}
+	capability, _ := occupancy.ParseCapability(v.Device().Capability)
+	entries := v.Entries("f32")
+	for _, t := range shownTiles {
+		p := Planned{Design: NewDesign(t), Share: math.NaN()}
+		k := occupancy.Kernel{Threads: p.Threads, Registers: p.Registers, Shared: p.Memory()}
+		if o, err := occupancy.Of(capability, k); err == nil && p.Feasible() {
+			p.Share = o.Share
+		}
+		if !p.Feasible() {
+			p.Mark = "muted"
+		}
+		for _, e := range entries { // a rung of the experiment has 8×8 elements a thread
+			if e.Speed() && t.TM == 8 && t.BM == 8*e.Block && t.BN == 8*e.Block && t.BK == e.Slice &&
+				(p.Best.Variant == "" || e.Median < p.Best.Median) {
+				p.Best, plan.Size = e.Record, e.N
+				p.Best.Phases = nil
+			}
+		}
+		plan.Rows = append(plan.Rows, p)
 	}
-	return out
+	return plan
+}
+
+// Device returns the limits of the first GPU of the host. If the records have none, they are those of its compute
+// capability, which the sweep of occupancies has; what is not known is 0.
+func (v *View) Device() cuda.GPU {
+	if len(v.Devices) > 0 {
+		return cuda.GPU(v.Devices[0])
+	}
+	for _, m := range v.Measurements {
+		name, _ := m.Params["cc"].(string)
+		c, err := occupancy.ParseCapability(name)
+		l, known := occupancy.LimitsOf(c)
+		if m.Name == OccupancySweep && err == nil && known == nil {
+			return cuda.GPU{Capability: name, Warp: l.Warp, Threads: l.Threads, Blocks: l.Blocks, Registers: l.Registers,
+				Shared: l.Shared, BlockThreads: l.BlockThreads, BlockRegisters: l.BlockRegisters, BlockShared: l.BlockShared,
+				BlockSharedOptIn: l.BlockSharedOptIn}
+		}
+	}
+	return cuda.GPU{}
 }
 
 // OccupancyStep is a range in which the occupancy stays the same.

@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"cmp"
-	"maps"
 	"math"
 	"slices"
 
@@ -16,13 +15,11 @@ func Exact(r compare.Record) bool { return r.Compute == r.Type }
 // OccupancySweep is the measurement of occupancies over what a kernel takes of a multiprocessor.
 const OccupancySweep = "occupancy"
 
-// Simt reports whether a row is of a rung that computes without tensor cores.
+// Simt reports whether a row is of a rung that computes without tensor cores. GPUs multiply half precision on these
+// only.
 func Simt(r compare.Record) bool {
-	return Ours(r) && Exact(r) && r.GPU != nil && r.GPU.Pipe == r.Type && !Half(r.Type)
+	return Ours(r) && Exact(r) && r.GPU != nil && r.GPU.Pipe == r.Type && r.Type != "f16" && r.Type != "bf16"
 }
-
-// Half reports whether a type is one of half precision. GPUs multiply these on tensor cores only.
-func Half(typ string) bool { return typ == "f16" || typ == "bf16" }
 
 // Emulates reports whether r has the accuracy of its type from several products of a narrower one.
 func Emulates(r compare.Record) bool { return r.Compute == cuda.F16x3 }
@@ -34,9 +31,6 @@ func Products(r compare.Record) int {
 	}
 	return 1
 }
-
-// HasGPU reports whether a row of the family was timed.
-func (v *View) HasGPU() bool { return slices.ContainsFunc(Timed(v.Records), ByGPU) }
 
 // Rungs returns the timed rows of the GPU ladder for plain products of a type, one per variant and
 // shape. If a variant was measured with several parameters, it is the row with the defaults.
@@ -59,14 +53,14 @@ func (v *View) Rungs(typ string) []compare.Record {
 // gpuVariants returns the variants of the family in report order.
 func (v *View) gpuVariants() []string {
 	variants := Distinct(v.Pick(ByGPU), VariantOf)
-	slices.SortStableFunc(variants, func(x, y string) int { return cmp.Compare(v.place(x), v.place(y)) })
+	slices.SortStableFunc(variants, v.byPlace)
 	return variants
 }
 
-// GPUTypes returns the floating-point types of the rows of the family, f32 first: its
+// GPUTypes returns the floating-point types of the timed rows of the family, f32 first: its
 // ladder is the longest one. Products over GF(2⁸) have a chapter of their own.
 func (v *View) GPUTypes() []string {
-	out := Types(v.Pick(func(r compare.Record) bool { return ByGPU(r) && r.Type != "gf256" }))
+	out := Types(v.Pick(func(r compare.Record) bool { return ByGPU(r) && r.Speed() && r.Type != field }))
 	if i := slices.Index(out, "f32"); i > 0 {
 		out = slices.Insert(slices.Delete(out, i, i+1), 0, "f32")
 	}
@@ -76,21 +70,12 @@ func (v *View) GPUTypes() []string {
 // Pipe returns the measured peak of a pipe of the GPU, the highest where several runs
 // measured it.
 func (v *View) Pipe(name string) (compare.Ceiling, bool) {
-	var highest compare.Ceiling
-	for _, c := range v.Ceilings {
-		if c.Unit == "gpu" && c.Pipe == name && c.Gflops.Known() && c.Gflops > highest.Gflops {
-			highest = c
+	return Least(v.Ceilings, func(c compare.Ceiling) float64 {
+		if c.Unit != "gpu" || c.Pipe != name || !(c.Gflops > 0) {
+			return math.NaN()
 		}
-	}
-	return highest, highest.Gflops > 0
-}
-
-// Held is the class of a row whose clock was held back.
-func Held(r compare.Record) string {
-	if !r.Speed() || r.GPU != nil && r.GPU.Throttled != "" {
-		return "muted"
-	}
-	return ""
+		return -float64(c.Gflops)
+	})
 }
 
 // Facing is the processor and the GPU on one product: each by its quickest variant in the
@@ -115,13 +100,7 @@ func CopiedApart(r compare.Record) float64 {
 
 // Overlapped is the time of a product whose copies and computation overlap. It is NaN if it was not
 // timed.
-func Overlapped(r compare.Record) float64 {
-	t, ok := r.Phases["host"]
-	if !ok || !(t > 0) {
-		return math.NaN()
-	}
-	return t
-}
+func Overlapped(r compare.Record) float64 { return positive(r.Phases["host"]) }
 
 // WithCopies is the least time in which the GPU does a product for the host.
 func WithCopies(r compare.Record) float64 {
@@ -134,35 +113,130 @@ func WithCopies(r compare.Record) float64 {
 
 // Facings returns the cubes of a type by size at which copies were timed.
 func (v *View) Facings(typ string) []Facing {
-	rows := v.Rungs(typ)
-	cpu := Timed(v.Pick(func(r compare.Record) bool {
+	cpu := Pick(Timed(v.Records), func(r compare.Record) bool {
 		return r.Type == typ && Exact(r) && !ByGPU(r) && r.Build == "" && r.Median > 0
-	}))
+	})
+	rows := Pick(v.Rungs(typ), func(r compare.Record) bool { return ProblemOf(r).Cube() && Ours(r) && Exact(r) })
 	var out []Facing
 	for _, p := range Problems(rows) {
-		if !p.Cube() {
-			continue
-		}
+		here := Pick(rows, func(r compare.Record) bool { return ProblemOf(r) == p })
 		f := Facing{Problem: p}
-		for _, r := range rows {
-			if ProblemOf(r) != p || !Ours(r) || !Exact(r) {
-				continue
-			}
-			if !f.Kernel.Speed() || r.Median < f.Kernel.Median {
-				f.Kernel = r
-			}
-			if t := WithCopies(r); !math.IsNaN(t) && (!f.Copied.Speed() || t < WithCopies(f.Copied)) {
-				f.Copied = r
-			}
-		}
-		for _, r := range cpu {
-			if Alone(r) == p && (!f.CPU.Speed() || r.Median < f.CPU.Median) {
-				f.CPU = r
-			}
-		}
-		if f.Copied.Speed() {
+		f.Kernel, _ = Least(here, median)
+		f.CPU, _ = Least(Pick(cpu, func(r compare.Record) bool { return Alone(r) == p }), median)
+		var ok bool
+		if f.Copied, ok = Least(here, WithCopies); ok {
 			out = append(out, f)
 		}
+	}
+	return out
+}
+
+// Over returns how many times as fast as the processor the GPU is with copies, NaN if the processor was not timed.
+func (f Facing) Over() float64 { return median(f.CPU) / WithCopies(f.Copied) }
+
+// Copies returns the time with copies.
+func (f Facing) Copies() float64 { return WithCopies(f.Copied) }
+
+// Slower returns how many times as long as the kernel alone a product with copies takes.
+func (f Facing) Slower() float64 { return WithCopies(f.Copied) / float64(f.Kernel.Median) }
+
+// HostToHost is the processor and the GPU on cubes of one type, ascending.
+type HostToHost struct {
+	Type string
+	Rows []Facing
+	From int  // the size from which on the GPU is faster with copies; 0: it is not at the largest
+	Both bool // both were timed at a size
+}
+
+// Last is the largest product.
+func (c *HostToHost) Last() Facing { return c.Rows[len(c.Rows)-1] }
+
+// HostToHost compares processor and GPU on the main type, or else on the first type whose copies were timed; nil if
+// there is none.
+func (v *View) HostToHost() *HostToHost {
+	for _, typ := range append([]string{v.MainType()}, v.GPUTypes()...) {
+		c := &HostToHost{Type: typ, Rows: v.Facings(typ)}
+		for _, f := range c.Rows {
+			switch over := f.Over(); {
+			case math.IsNaN(over):
+				continue
+			case over <= 1:
+				c.From = 0
+			case c.From == 0:
+				c.From = f.N
+			}
+			c.Both = true
+		}
+		if len(c.Rows) > 0 {
+			return c
+		}
+	}
+	return nil
+}
+
+// Lead is the fastest kernel of ours in one arithmetic and the fastest library, at the largest cube that both
+// computed.
+type Lead struct {
+	Own, Library compare.Record // kernels alone; Library has no variant if it was not timed
+	Comparison                  // of the library with ours: above 1, ours is faster
+}
+
+// Leads returns the fastest kernels of the arithmetics that kernels of ours compute in, in the order of types.
+func (v *View) Leads() []Lead {
+	var out []Lead
+	for _, typ := range v.GPUTypes() {
+		rows := Pick(v.Rungs(typ), func(r compare.Record) bool { return ProblemOf(r).Cube() })
+		for _, in := range GroupBy(rows, func(r compare.Record) string { return r.Compute }) {
+			sizes := Problems(Pick(in, Ours))
+			if len(sizes) == 0 {
+				continue
+			}
+			a := Lead{Comparison: justRatio(math.NaN())}
+			p, peers := sizes[len(sizes)-1], Problems(Pick(in, Rival))
+			for _, both := range Pick(sizes, func(p Problem) bool { return slices.Contains(peers, p) }) {
+				p = both
+			}
+			a.Own, _ = Quickest(in, p, Ours)
+			if library, ok := Quickest(in, p, Rival); ok {
+				a.Library, a.Comparison = library, Versus(library, a.Own)
+			}
+			a.Own.Phases, a.Library.Phases = nil, nil
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// PipePeak is the measured peak of a pipe of the GPU in TFLOP/s, of int8 in TOP/s.
+type PipePeak struct {
+	Pipe   string
+	Tflops float64
+}
+
+// Pipes returns the peaks of the pipes of the GPU, the lowest first.
+func (v *View) Pipes() []PipePeak {
+	var out []PipePeak
+	for _, pipe := range Distinct(v.Ceilings, func(c compare.Ceiling) string { return c.Pipe }) {
+		if highest, ok := v.Pipe(pipe); ok {
+			out = append(out, PipePeak{pipe, float64(highest.Gflops) / 1e3})
+		}
+	}
+	slices.SortStableFunc(out, func(x, y PipePeak) int { return cmp.Compare(x.Tflops, y.Tflops) })
+	return out
+}
+
+// HeldBack is how many rows were measured while the clock of the GPU was held back for a reason.
+type HeldBack struct {
+	Reason string
+	Rows   int
+}
+
+// HeldBack returns what held the clock of the GPU back.
+func (v *View) HeldBack() []HeldBack {
+	var out []HeldBack
+	held := Timed(v.Pick(func(r compare.Record) bool { return r.GPU != nil && r.GPU.Throttled != "" }))
+	for _, rows := range GroupBy(held, func(r compare.Record) string { return r.GPU.Throttled }) {
+		out = append(out, HeldBack{rows[0].GPU.Throttled, len(rows)})
 	}
 	return out
 }
@@ -172,18 +246,13 @@ const ladderSize = 4096
 
 // LadderRows returns the rows of a type at one size: ladderSize, or else the largest size at which
 // most rungs were timed.
-func (v *View) LadderRows(typ string) []compare.Record {
-	rows := v.Rungs(typ)
-	var best []compare.Record
-	for _, p := range Problems(rows) {
-		if !p.Cube() {
-			continue
-		}
-		here := slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return ProblemOf(r) != p })
-		switch {
-		case p.N == ladderSize && len(here) > 2:
+func (v *View) LadderRows(typ string) (best []compare.Record) {
+	rows := Pick(v.Rungs(typ), func(r compare.Record) bool { return ProblemOf(r).Cube() })
+	for _, here := range GroupBy(rows, ProblemOf) { // the smallest first
+		if here[0].N == ladderSize && len(here) > 2 {
 			return here
-		case len(here) >= len(best):
+		}
+		if len(here) >= len(best) {
 			best = here
 		}
 	}
@@ -196,30 +265,56 @@ var Precisions = []string{"f64", "f32", "f16x3", "tf32", "f16", "bf16"}
 // Accuracies returns the rows on the GPU at ladderSize, or else at the largest cube with as many precisions, with an
 // error that is known.
 func (v *View) Accuracies() []compare.Record {
-	of := map[int][]compare.Record{}
-	precisions := map[int]map[string]bool{}
+	var all []compare.Record
 	for _, typ := range v.GPUTypes() {
-		for _, r := range v.Rungs(typ) {
-			if !ProblemOf(r).Cube() || !(r.Residual > 0) || !slices.Contains(Precisions, r.Compute) {
-				continue
-			}
-			if of[r.N] = append(of[r.N], r); precisions[r.N] == nil {
-				precisions[r.N] = map[string]bool{}
-			}
-			precisions[r.N][r.Compute] = true
-		}
+		all = append(all, Pick(v.Rungs(typ), func(r compare.Record) bool {
+			return ProblemOf(r).Cube() && r.Residual > 0 && slices.Contains(Precisions, r.Compute)
+		})...)
 	}
-	best := 0
-	for _, n := range slices.Sorted(maps.Keys(of)) {
-		if more := len(precisions[n]) - len(precisions[best]); more > 0 || more == 0 && best != ladderSize {
-			best = n
-		}
-	}
-	return of[best]
+	return Fullest(all, sizeOf, func(r compare.Record) string { return r.Compute }, func(x, y int) int {
+		return cmp.Or(cmp.Compare(slices.Index([]int{ladderSize}, x), slices.Index([]int{ladderSize}, y)), x-y)
+	})
 }
 
-// Slice is what a block executes for a slice of k, by the profiler's counters. What is not known is NaN.
-type Slice struct {
-	Instructions, Tensor, FMA, SharedReads float64            // of all warps
-	Stalls                                 map[string]float64 // cycles that a warp waits, by cause
+// ReportedSize is the size of that table.
+const ReportedSize = 2048
+
+// Entry is a row of the table for this GPU: a rung with one of its settings.
+type Entry struct {
+	compare.Record
+	Block, Slice int // 0: the rung has no such setting
+}
+
+// Entries returns the rows of the experiment block of a type, at the size of the report's table or
+// else at the largest size, and rows of the other variants from the ladder. They are in the order
+// of the ladder, large blocks first.
+func (v *View) Entries(typ string) []Entry {
+	rows := v.Pick(func(r compare.Record) bool {
+		return r.Experiment == compare.BlockSizes && r.Type == typ && ByGPU(r) && ProblemOf(r).Cube()
+	})
+	if len(Timed(rows)) == 0 {
+		return nil
+	}
+	n := slices.Max(Distinct(rows, sizeOf))
+	if slices.Contains(Distinct(rows, sizeOf), ReportedSize) {
+		n = ReportedSize
+	}
+	ladder := v.Rungs(typ)
+	var out []Entry
+	for _, variant := range v.gpuVariants() {
+		var own []Entry
+		for _, r := range rows {
+			if r.Variant == variant && r.N == n {
+				own = append(own, Entry{r, Asked[int](r, "block"), Asked[int](r, "bk")})
+			}
+		}
+		if r, ok := At(ladder, variant, cubeOf(typ, n)); ok && len(own) == 0 {
+			own = append(own, Entry{Record: r})
+		}
+		slices.SortStableFunc(own, func(x, y Entry) int {
+			return cmp.Or(cmp.Compare(y.Block, x.Block), cmp.Compare(x.Slice, y.Slice))
+		})
+		out = append(out, own...)
+	}
+	return out
 }

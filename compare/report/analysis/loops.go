@@ -133,12 +133,8 @@ func (c core) sets(cache compare.Cache, stride int) float64 {
 
 // level returns the first level of cache for which fits says so, 0 for memory.
 func (c core) level(fits func(compare.Cache) bool) int {
-	for _, cache := range c.caches {
-		if fits(cache) {
-			return cache.Level
-		}
-	}
-	return 0
+	cache, _ := Find(c.caches, fits)
+	return cache.Level
 }
 
 // cost returns the cycles of a line from a level, 0 for memory.
@@ -154,7 +150,6 @@ type Cost struct {
 	Loop    gemm.Loop
 	Terms   map[Reason]float64 // the terms, as if each were alone, of all workers together
 	Cycles  float64
-	Limit   Reason  // the largest term
 	Workers float64 // that compute at the same time, on average
 	Lanes   float64 // elements that an instruction computes
 	Share   float64 // of a line of B that is used when it is fetched
@@ -173,13 +168,7 @@ func (v *View) Cost(r compare.Record) (Cost, bool) {
 		declared = v.Variant(ran)
 	}
 	if declared.Loop.Local {
-		local := declared.Leaf
-		for _, params := range []gemm.Params{r.Params, r.Resolved} {
-			if name, ok := params["local"].(string); ok {
-				local = name
-			}
-		}
-		declared = v.Variant(local)
+		declared = v.Variant(cmp.Or(Local(r), declared.Leaf))
 	}
 	loop := declared.Loop
 	if r.Type == field {
@@ -223,7 +212,7 @@ func (v *View) Cost(r compare.Record) (Cost, bool) {
 		terms[Joins] = joinSeconds * c.clock / n
 		out.Cycles += terms[Joins]
 	}
-	out.Terms, out.Limit = terms, largest(terms)
+	out.Terms = terms
 	return out, true
 }
 
@@ -265,17 +254,6 @@ func (c core) fetch(out *Cost, terms map[Reason]float64, r compare.Record) {
 	}
 }
 
-// largest returns the reason of the largest term, the first of equal ones.
-func largest(terms map[Reason]float64) Reason {
-	most := NoReason
-	for _, reason := range loopReasons {
-		if terms[reason] > terms[most] {
-			most = reason
-		}
-	}
-	return most
-}
-
 // busy returns how many workers of a row compute at the same time, on average.
 func busy(r compare.Record) float64 {
 	workers := float64(max(1, r.Threads))
@@ -297,19 +275,11 @@ func busy(r compare.Record) float64 {
 	return float64(r.M*r.N) / float64(most)
 }
 
-// Cause is a reason for the ratio of two rows.
-type Cause struct {
-	Reason
-	Ratio float64 // that it predicts
-}
-
 // Explanation is what the models say of a step between two rows.
 type Explanation struct {
 	Before, After Cost    // zero where a loop is not described
 	Predicted     float64 // ratio; NaN if there is no prediction
-	// Causes are the reasons, the one that accounts for most first. There are none if no model
-	// accounts for the ratio that was measured.
-	Causes []Cause
+	Cause         Reason  // what accounts for most; NoReason if no model accounts for the ratio that was measured
 }
 
 // Accounts reports whether a prediction accounts for a measured ratio: both are on one side of 1, and
@@ -332,7 +302,7 @@ func (v *View) Explain(before, after compare.Record, measured float64) Explanati
 	if ok1 && ok2 {
 		out.Before, out.After, out.Predicted = p, q, p.Cycles/q.Cycles
 		if Accounts(out.Predicted, measured) && !Alike(out.Predicted) {
-			out.Causes = causes(p, q)
+			out.Cause = cause(p, q)
 			return out
 		}
 	} else if busy(before) != busy(after) {
@@ -340,7 +310,7 @@ func (v *View) Explain(before, after compare.Record, measured float64) Explanati
 		out.Before.Workers, out.After.Workers = busy(before), busy(after)
 		out.Predicted = out.After.Workers / out.Before.Workers
 		if Accounts(out.Predicted, measured) && !Alike(measured) {
-			out.Causes = []Cause{{shared(out.Before, out.After), out.Predicted}}
+			out.Cause = shared(out.Before, out.After)
 			return out
 		}
 	}
@@ -353,7 +323,7 @@ func (v *View) Explain(before, after compare.Record, measured float64) Explanati
 		d := math.Abs(math.Log(x / measured))
 		if Accounts(x, measured) && d < nearest && !Alike(measured) {
 			nearest, out.Predicted = d, x
-			out.Causes = []Cause{{[]Reason{Operations, Accesses, Traffic1, Traffic2}[i], x}}
+			out.Cause = []Reason{Operations, Accesses, Traffic1, Traffic2}[i]
 		}
 	}
 	return out
@@ -370,34 +340,67 @@ func shared(before, after Cost) Reason {
 	return Balance
 }
 
-// causes returns why the loops of two rows differ in time. The first cause is the term that is longer
-// in the slower loop by most. The others would make that loop slower than the faster one too, and
-// take at least half as long as its largest term.
-func causes(before, after Cost) []Cause {
-	slow, fast, power := before, after, 1.0
+// cause returns why the loops of two rows differ in time: the term that is longer in the slower loop by most.
+func cause(before, after Cost) Reason {
+	slow, fast := before, after
 	if before.Cycles < after.Cycles {
-		slow, fast, power = after, before, -1
+		slow, fast = after, before
 	}
-	ratio := before.Cycles / after.Cycles
-	if before.Lanes != after.Lanes {
-		return []Cause{{Vectors, ratio}}
+	switch workers := math.Abs(math.Log(before.Workers / after.Workers)); {
+	case before.Lanes != after.Lanes:
+		return Vectors
+	case workers > math.Abs(math.Log(before.Cycles/after.Cycles))/2:
+		return shared(before, after)
 	}
-	if math.Abs(math.Log(before.Workers/after.Workers)) > math.Abs(math.Log(ratio))/2 {
-		return []Cause{{shared(before, after), ratio}}
-	}
-	more := func(reason Reason) float64 {
-		if reason == Arithmetic { // the same in all scalar loops
-			return 0
+	return slices.MaxFunc(loopReasons, func(x, y Reason) int {
+		more := func(reason Reason) float64 {
+			if reason == Arithmetic { // the same in all scalar loops
+				return 0
+			}
+			return slow.Terms[reason] - fast.Terms[reason]
 		}
-		return slow.Terms[reason] - fast.Terms[reason]
-	}
-	first := slices.MaxFunc(loopReasons, func(x, y Reason) int { return cmp.Compare(more(x), more(y)) })
-	list := []Cause{{first, ratio}}
-	for _, reason := range loopReasons {
-		x := slow.Terms[reason]
-		if reason != first && more(reason) > 0 && x >= slow.Terms[slow.Limit]/2 && x > 1.1*fast.Cycles {
-			list = append(list, Cause{reason, math.Pow(x/fast.Cycles, power)})
+		return cmp.Compare(more(x), more(y))
+	})
+}
+
+// Predictions returns the predicted ratios of operations, accesses and traffic of two rows; NaN if a model
+// is missing.
+func Predictions(before, after compare.Record) (ratios [4]float64) {
+	of := func(r compare.Record) (x [4]float64) {
+		if p := r.Predicted; p != nil {
+			x = [4]float64{p.Flops, p.Accesses, p.L1Traffic, p.L2Traffic}
 		}
+		return x
 	}
-	return list
+	p, q := of(before), of(after)
+	for i := range ratios {
+		ratios[i] = positive(p[i]) / positive(q[i])
+	}
+	return ratios
+}
+
+// Standing is a row under the roofline of its host (Williams, Waterman and Patterson,
+// Roofline: an insightful visual performance model, 2009).
+type Standing struct {
+	compare.Record
+	Intensity float64 // executed operations a byte of predicted traffic
+	Rate      float64 // executed operations a second, in 10⁹
+}
+
+// Roof places a variant's row at its largest case, cubes preferred, under the
+// roofline. It has no place without a prediction of operations and traffic.
+func (v *View) Roof(rows []compare.Record, variant string) (Standing, bool) {
+	own := Pick(rows, func(r compare.Record) bool {
+		return r.Variant == variant && r.Predicted != nil && r.Predicted.Flops > 0 && r.Predicted.Traffic > 0
+	})
+	if cubes := Pick(own, func(r compare.Record) bool { return ProblemOf(r).Cube() }); len(cubes) > 0 {
+		own = cubes
+	}
+	if len(own) == 0 {
+		return Standing{}, false
+	}
+	r := slices.MaxFunc(own, func(x, y compare.Record) int {
+		return cmp.Or(ProblemOf(x).Compare(ProblemOf(y)), cmp.Compare(len(y.Params), len(x.Params)))
+	})
+	return Standing{r, r.Predicted.Flops / r.Predicted.Traffic, r.Predicted.Flops / float64(r.Median) / 1e9}, true
 }

@@ -2,11 +2,13 @@ package analysis
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
 	"gemm"
 	"gemm/compare"
+	"gemm/compare/note"
 )
 
 // This file is about code that is not of the suite and no library of others: kernels that the user
@@ -40,68 +42,84 @@ func Home(r compare.Record) string {
 // Kernel is a kernel that the user brought, on one type and number of threads.
 type Kernel struct {
 	Variant, Type string
-	Threads       int
-	Home          string
 	Rows          []compare.Record // of the ladder, or else of strong scaling; the smallest first
 }
 
-// Kernels returns the kernels of the user whose chapter is that of a family; all if fam is empty.
-func (v *View) Kernels(fam string) []Kernel {
+// Kernels returns the kernels of the user.
+func (v *View) Kernels() []Kernel {
 	type identity struct {
 		variant, typ, home string
 		threads            int
 	}
-	of := func(r compare.Record) identity {
-		return identity{r.Variant, r.Type, Home(r), max(r.Threads, 1)}
-	}
+	ladder := func(r compare.Record) bool { return r.Experiment == compare.MainLadder }
 	rows := v.Pick(func(r compare.Record) bool {
-		return Brought(r) && (r.Experiment == compare.MainLadder || r.Experiment == compare.StrongScaling) &&
-			(fam == "" || Home(r) == fam)
+		return Brought(r) && (ladder(r) || r.Experiment == compare.StrongScaling)
 	})
 	var out []Kernel
-	for _, id := range Distinct(rows, of) {
-		k := Kernel{Variant: id.variant, Type: id.typ, Threads: id.threads, Home: id.home}
-		for _, r := range rows {
-			if of(r) == id {
-				k.Rows = append(k.Rows, r)
-			}
+	for _, own := range GroupBy(rows, func(r compare.Record) identity {
+		return identity{r.Variant, r.Type, Home(r), max(r.Threads, 1)}
+	}) {
+		if slices.ContainsFunc(own, ladder) {
+			own = Pick(own, ladder)
 		}
-		ladder := func(r compare.Record) bool { return r.Experiment == compare.MainLadder }
-		if slices.ContainsFunc(k.Rows, ladder) {
-			k.Rows = slices.DeleteFunc(k.Rows, func(r compare.Record) bool { return !ladder(r) })
-		}
-		slices.SortStableFunc(k.Rows, func(x, y compare.Record) int { return ProblemOf(x).Compare(ProblemOf(y)) })
-		out = append(out, k)
+		slices.SortStableFunc(own, func(x, y compare.Record) int { return ProblemOf(x).Compare(ProblemOf(y)) })
+		out = append(out, Kernel{own[0].Variant, own[0].Type, own})
 	}
 	return out
 }
 
-// Largest returns the timed row of the largest product: of a square one, if there is one.
-func (k Kernel) Largest() (compare.Record, bool) {
-	var best compare.Record
-	found := false
-	for _, r := range Timed(k.Rows) {
-		if !found || ProblemOf(r).Cube() || !ProblemOf(best).Cube() {
-			best, found = r, true
+// First returns the row of the smallest product.
+func (k Kernel) First() compare.Record { return k.Rows[0] }
+
+// Main returns the timed row of the largest product, of a square one if there is one; none if no row was timed.
+func (k Kernel) Main() (best []compare.Record) {
+	for _, r := range k.Timed() {
+		if len(best) == 0 || ProblemOf(r).Cube() || !ProblemOf(best[0]).Cube() {
+			best = []compare.Record{r}
 		}
 	}
-	return best, found
+	return best
 }
 
-// MeanShare returns the mean of the shares of the peak over all timed rows, in percent, and their
-// number. It is NaN if no peak is known.
-func (k Kernel) MeanShare() (percent float64, count int) {
-	sum := 0.0
-	for _, r := range Timed(k.Rows) {
+// Timed returns the rows with a speed.
+func (k Kernel) Timed() []compare.Record { return Timed(k.Rows) }
+
+// MeanShare returns the mean of the shares of the peak over all timed rows, in percent. It is NaN if no peak is known.
+func (k Kernel) MeanShare() float64 {
+	sum, count := 0.0, 0.0
+	for _, r := range k.Timed() {
 		if share := Percent(r); !math.IsNaN(share) {
-			sum += share
-			count++
+			sum, count = sum+share, count+1
 		}
 	}
-	if count == 0 {
-		return math.NaN(), 0
+	return sum / count
+}
+
+// Right returns how many of the rows have a right result: "2 / 3".
+func (k Kernel) Right() string { return fmt.Sprintf("%d / %d", len(k.Timed()), len(k.Rows)) }
+
+// Built returns the file, the compiler with its options, and the ABI of a kernel for processors.
+func (k Kernel) Built() []string {
+	return k.told(Home(k.First()) != OnGPU, "file", "compiler", CFlags, "abi")
+}
+
+// Launched returns the function, grid, block and shared memory in bytes of a kernel for GPUs.
+func (k Kernel) Launched() []string {
+	return k.told(Home(k.First()) == OnGPU, "symbol", "grid_dims", "block_dims", "smem")
+}
+
+// told returns what a kernel says of itself under the names, each in the row of the largest product that has it.
+func (k Kernel) told(fit bool, names ...string) []string {
+	var out []string
+	for _, name := range names {
+		for _, r := range slices.Backward(k.Rows) {
+			if value, ok := r.Resolved[name]; ok && value != "" && fit {
+				out = append(out, fmt.Sprint(value))
+				break
+			}
+		}
 	}
-	return sum / float64(count), count
+	return out
 }
 
 // beside returns the rows that a row of the user is ranked among: of the ladder or of its experiment, on
@@ -114,111 +132,152 @@ func (v *View) beside(r compare.Record) []compare.Record {
 	}))
 }
 
-// Rank returns the place of a row among the variants on the same problem and on as many threads, the
-// fastest first, and the number of variants.
-func (v *View) Rank(r compare.Record) (place, of int) {
-	place = 1
-	all := v.beside(r)
-	names := Distinct(all, VariantOf)
-	for _, name := range names {
-		if slices.ContainsFunc(all, func(o compare.Record) bool { return o.Variant == name && o.Median < r.Median }) &&
-			name != r.Variant {
-			place++
-		}
-	}
-	return place, len(names)
-}
-
 // Yardstick is a row that a kernel of the user is compared with.
 type Yardstick struct {
-	Key string // naive, program, own, library
-	Row compare.Record
+	Key        string // naive, program, own, library
+	Row        compare.Record
+	Comparison // how many times as fast as it the kernel is
 }
 
-// Yardsticks returns the rows that a row of the user is compared with: the textbook loops, the fastest loops in C, our
+// Ranked is a row of a kernel of the user, of a GPU without the copies, among the rows on the same problem.
+type Ranked struct {
+	compare.Record
+	Place      int                // 1: the fastest
+	Among      int                // variants
+	Yardsticks []Yardstick        // what it is compared with
+	Over       map[string]float64 // the speed over the speed of each, by key
+}
+
+// Ranking returns the rows with their ranks.
+func (v *View) Ranking(rows []compare.Record) []Ranked {
+	var out []Ranked
+	for _, r := range rows {
+		r.Phases = nil
+		all := v.beside(r)
+		faster := Pick(all, func(o compare.Record) bool { return o.Variant != r.Variant && o.Median < r.Median })
+		s := Ranked{Record: r, Yardsticks: v.yardsticks(r), Over: map[string]float64{},
+			Place: 1 + len(Distinct(faster, VariantOf)), Among: len(Distinct(all, VariantOf))}
+		for _, y := range s.Yardsticks {
+			s.Over[y.Key] = y.Ratio
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// Rank returns the place among the variants: "1 / 3".
+func (s Ranked) Rank() string { return fmt.Sprintf("%d / %d", s.Place, s.Among) }
+
+// yardsticks returns the rows that a row of the user is compared with: the textbook loops, the fastest loops in C, our
 // fastest variant and the fastest library of others, each on the same problem. The textbook loops of
 // a processor have one thread; the others have as many as the row.
-func (v *View) Yardsticks(r compare.Record) []Yardstick {
+func (v *View) yardsticks(r compare.Record) []Yardstick {
 	rows := v.beside(r)
-	var out []Yardstick
-	add := func(key string, rows []compare.Record, keep func(compare.Record) bool) {
-		best := compare.Record{Median: compare.None()}
-		for _, o := range rows {
-			if keep(o) && !(o.Median >= best.Median) {
-				best = o
-			}
-		}
-		if best.Median.Known() {
-			out = append(out, Yardstick{key, best})
-		}
-	}
-	textbook := rows
-	first := v.First(OnGPU)
+	textbook, first := rows, v.First(OnGPU)
 	if !ByGPU(r) {
-		first = v.First(Serial)
 		one := r
 		one.Threads = 1
-		textbook = v.beside(one)
+		textbook, first = v.beside(one), v.First(Serial)
+	}
+	var out []Yardstick
+	add := func(key string, rows []compare.Record, keep func(compare.Record) bool) {
+		if best, ok := Least(Pick(rows, keep), median); ok {
+			out = append(out, Yardstick{key, best, Versus(best, r)})
+		}
 	}
 	add("naive", textbook, func(o compare.Record) bool { return o.Variant == first })
 	add("program", rows, func(o compare.Record) bool { return Program(o) && Of(o).Class != gemm.Interpreted })
-	add("own", rows, func(o compare.Record) bool { return Ours(o) && !Fewer(o) && o.Variant != first })
+	add("own", rows, func(o compare.Record) bool {
+		return Ours(o) && Of(o).Class != gemm.Fast && o.Variant != first
+	})
 	add("library", rows, Rival)
 	return out
 }
 
-// Fault is rows of a kernel of the user that came to the same bad end.
+// Fault is rows that came to the same bad end.
 type Fault struct {
-	compare.Record // the first of them
-	Problems       []Problem
+	compare.Record           // the first of them
+	Variants       []string  // of all rows
+	Problems       []Problem // of all rows
 }
 
-// Faults returns what is wrong with the kernels of the user whose chapter is that of a family: rows
-// that are wrong, failed, timed out or could not run, by variant, type and reason.
-func (v *View) Faults(fam string) []Fault {
+// FaultsOf returns the rows without a speed by type, status and reason.
+func FaultsOf(rows []compare.Record) []Fault {
+	type end struct {
+		typ, why string
+		status   compare.Status
+	}
+	bad := Pick(rows, func(r compare.Record) bool { return r.Status != compare.OK })
 	var out []Fault
-	for _, k := range v.Kernels(fam) {
-		for _, r := range k.Rows {
-			if r.Status == compare.OK {
-				continue
+	for _, own := range GroupBy(bad, func(r compare.Record) end { return end{r.Type, r.Reason.Text, r.Status} }) {
+		out = append(out, Fault{own[0], Distinct(own, VariantOf), Distinct(own, ProblemOf)})
+	}
+	return out
+}
+
+// Faults returns what is wrong with the kernels of the user.
+func (v *View) Faults() []Fault {
+	var rows []compare.Record
+	for _, k := range v.Kernels() {
+		rows = append(rows, k.Rows...)
+	}
+	return FaultsOf(rows)
+}
+
+// Brief is a kernel of the user in one sentence: its largest product.
+type Brief struct {
+	Ranked
+	Bad int // rows that are wrong, failed or took too long
+}
+
+// Briefs are the kernels of the user.
+type Briefs struct {
+	Shown []Brief
+	More  int      // that are not shown
+	None  []string // without a right result
+}
+
+// Briefs returns at most most kernels of the user, of the given type if they were timed in it.
+func (v *View) Briefs(typ string, most int) Briefs {
+	var out Briefs
+	for _, all := range GroupBy(v.Kernels(), func(k Kernel) string { return k.Variant }) {
+		timed := Pick(all, func(k Kernel) bool { return len(k.Main()) > 0 })
+		own := Pick(timed, func(k Kernel) bool { return k.Type == typ })
+		if len(own) == 0 {
+			own = timed[:min(1, len(timed))]
+		}
+		switch {
+		case len(own) == 0:
+			out.None = append(out.None, all[0].Variant)
+		case len(out.Shown) >= most:
+			out.More++
+		default:
+			for _, k := range own {
+				bad := Pick(k.Rows, func(r compare.Record) bool { return r.Status.Bad() })
+				out.Shown = append(out.Shown, Brief{v.Ranking(k.Main())[0], len(bad)})
 			}
-			same := func(f Fault) bool {
-				return f.Variant == r.Variant && f.Type == r.Type && f.Status == r.Status && f.Reason.Text == r.Reason.Text
-			}
-			i := slices.IndexFunc(out, same)
-			if i < 0 {
-				i = len(out)
-				out = append(out, Fault{Record: r})
-			}
-			out[i].Problems = append(out[i].Problems, ProblemOf(r))
 		}
 	}
 	return out
 }
 
-// Bad reports whether a row is wrong, failed or timed out.
-func Bad(r compare.Record) bool {
-	return r.Status.Bad()
+// CLoop is a textbook loop in C with one set of options, or a loop in Go.
+type CLoop struct {
+	Options string // empty: in Go
+	compare.Record
+	Mark                    // best: the fastest
+	OverLeast    Comparison // with the same loop with the least optimization
+	OverPrevious Comparison // with the loop in C before it, with the same options
 }
 
-// CLoop is a textbook loop in C with one set of options.
-type CLoop struct {
-	Options string
-	compare.Record
-}
+// Built returns the options, or that it is in Go.
+func (l CLoop) Built() string { return cmp.Or(l.Options, "Go") }
 
 // CFlags is the parameter with the options of the compiler of a program in C.
 const CFlags = "cflags"
 
 // OptionsOf returns the options that a row of a program in C was compiled with.
-func OptionsOf(r compare.Record) string {
-	for _, value := range []any{r.Params[CFlags], r.Resolved[CFlags]} {
-		if options, ok := value.(string); ok {
-			return options
-		}
-	}
-	return ""
-}
+func OptionsOf(r compare.Record) string { return Asked[string](r, CFlags) }
 
 // CLoops is the experiment on the compilers of C for one type, at one size.
 type CLoops struct {
@@ -232,62 +291,103 @@ type CLoops struct {
 // CLoops returns the experiment of a type at its largest size. It reports false if no program in C
 // was timed.
 func (v *View) CLoops(typ string) (CLoops, bool) {
-	rows := v.Pick(func(r compare.Record) bool {
+	out := CLoops{All: v.Pick(func(r compare.Record) bool {
 		return r.Experiment == compare.CompilerOptions && r.Type == typ && r.Build == ""
-	})
-	out := CLoops{All: rows}
-	timed := Timed(rows)
-	for _, r := range timed {
-		if Program(r) && ProblemOf(r).Compare(out.Problem) > 0 {
-			out.Problem = ProblemOf(r)
-		}
+	})}
+	out.Type = typ
+	for _, p := range Problems(Pick(Timed(out.All), Program)) {
+		out.Problem = p
 	}
-	for _, r := range timed {
+	for _, r := range Timed(out.All) {
 		switch {
 		case ProblemOf(r) != out.Problem:
 		case Program(r):
-			out.Loops = append(out.Loops, CLoop{OptionsOf(r), r})
+			out.Loops = append(out.Loops, CLoop{Options: OptionsOf(r), Record: r})
 		case Ours(r):
 			out.Go = append(out.Go, r)
 		}
 	}
-	out.Options = Distinct(out.Loops, func(l CLoop) string { return l.Options })
-	slices.Sort(out.Options) // -O0, -O2, -O3: a resumed run has them in another order
+	// -O0, -O2, -O3: a resumed run has them in another order.
+	out.Options = Ascending(out.Loops, func(l CLoop) string { return l.Options })
 	return out, len(out.Loops) > 0
+}
+
+// Several reports whether most loops in C were timed at several sizes with the same options.
+func (c CLoops) Several() bool {
+	of := func(r compare.Record) string { return r.Variant + " " + OptionsOf(r) }
+	timed := Pick(Timed(c.All), Program)
+	return 2*len(Distinct(timed, of)) <= len(timed)
 }
 
 // Of returns the row of a loop with the given options.
 func (c CLoops) Of(variant, options string) (compare.Record, bool) {
-	i := slices.IndexFunc(c.Loops, func(l CLoop) bool { return l.Variant == variant && l.Options == options })
-	if i < 0 {
-		return compare.Record{}, false
-	}
-	return c.Loops[i].Record, true
-}
-
-// Unoptimized returns the timed row with the least optimization of those of the same program and problem as r.
-func Unoptimized(rows []compare.Record, r compare.Record) (compare.Record, bool) {
-	own := slices.DeleteFunc(Timed(rows), func(o compare.Record) bool {
-		return o.Variant != r.Variant || ProblemOf(o) != ProblemOf(r)
-	})
-	if len(own) == 0 {
-		return compare.Record{}, false
-	}
-	return slices.MinFunc(own, func(x, y compare.Record) int { return cmp.Compare(OptionsOf(x), OptionsOf(y)) }), true
+	l, ok := Find(c.Loops, func(l CLoop) bool { return l.Variant == variant && l.Options == options })
+	return l.Record, ok
 }
 
 // Least is the first of the options, without optimization.
 func (c CLoops) Least() string { return c.Options[0] }
 
-// Best returns the fastest row of all loops and options.
-func (c CLoops) Best() compare.Record {
-	return slices.MinFunc(c.Loops, func(x, y CLoop) int { return cmp.Compare(x.Median, y.Median) }).Record
+// Compiler returns the compiler that the programs in C say they were built by.
+func (c CLoops) Compiler() string {
+	r, _ := Find(c.All, func(r compare.Record) bool { return Program(r) && r.Resolved["compiler"] != nil })
+	name, _ := r.Resolved["compiler"].(string)
+	return name
 }
 
-// BestGo returns the fastest of the same loops in Go.
-func (c CLoops) BestGo() (compare.Record, bool) {
-	if len(c.Go) == 0 {
-		return compare.Record{}, false
+// Absent returns why a program in C was not timed.
+func (c CLoops) Absent() note.Note {
+	r, _ := Find(c.All, func(r compare.Record) bool { return Program(r) && r.Reason.Text != "" })
+	return r.Reason
+}
+
+// Rows returns the loops in C, each with all options, and the loops in Go.
+func (c CLoops) Rows() []CLoop {
+	var rows []CLoop
+	add := func(l CLoop, previous string) {
+		over := func(variant, options string) Comparison {
+			if base, ok := c.Of(variant, options); ok && (l.Variant != variant || l.Options != options) {
+				return Versus(base, l.Record)
+			}
+			return justRatio(math.NaN())
+		}
+		l.OverLeast, l.OverPrevious = over(l.Variant, c.Least()), over(previous, l.Options)
+		rows = append(rows, l)
 	}
-	return slices.MinFunc(c.Go, func(x, y compare.Record) int { return cmp.Compare(x.Median, y.Median) }), true
+	previous := ""
+	for _, variant := range Distinct(c.Loops, func(l CLoop) string { return l.Variant }) {
+		for _, options := range c.Options {
+			if r, ok := c.Of(variant, options); ok {
+				add(CLoop{Options: options, Record: r}, previous)
+			}
+		}
+		previous = variant
+	}
+	for _, r := range c.Go {
+		add(CLoop{Record: r}, "")
+	}
+	fastest, _ := Least(rows, func(l CLoop) float64 { return median(l.Record) })
+	for i, r := range rows {
+		if r.Median <= fastest.Median {
+			rows[i].Mark = "best"
+		}
+	}
+	return rows
+}
+
+// GoAndC is the fastest of loops in Go compared with the fastest in C: Quicker if C is.
+type GoAndC struct {
+	Go compare.Record
+	C  CLoop
+	Comparison
+}
+
+// Contest compares the fastest loops in Go and in C, nil if either was not timed.
+func (c CLoops) Contest() *GoAndC {
+	inGo, ok := Least(c.Go, median)
+	inC, too := Least(c.Loops, func(l CLoop) float64 { return median(l.Record) })
+	if !ok || !too {
+		return nil
+	}
+	return &GoAndC{inGo, inC, Versus(inGo, inC.Record)}
 }

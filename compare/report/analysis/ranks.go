@@ -3,34 +3,34 @@ package analysis
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"gemm"
 	"gemm/compare"
+	"gemm/mpi/account"
 )
 
-// Distributes reports whether there is anything to say in the chapter on ranks.
-func (v *View) Distributes() bool { return len(Timed(v.OfRanks())) > 0 }
-
-// OfRanks returns the rows of the family mpi with a number of ranks, timed or not, each once: the
+// OfRanksIn returns the timed rows of a type of the family mpi with a number of ranks, each once: the
 // rows of experiments with a fixed size, or all rows if there are none.
-func (v *View) OfRanks() []compare.Record {
+func (v *View) OfRanksIn(typ string) []compare.Record {
 	all := v.Pick(func(r compare.Record) bool {
 		return Family(r.Variant) == OverRanks.Family && OverRanks.Count(r) > 0
 	})
-	var out []compare.Record
-	seen := map[string]bool{}
+	var fixed []compare.Record
 	for _, experiment := range OverRanks.fixed() {
-		for _, r := range all {
-			key := fmt.Sprint(r.Variant, ProblemOf(r), r.Params, Hosts(r))
-			if r.Experiment == experiment && !seen[key] {
-				seen[key] = true
-				out = append(out, r)
-			}
-		}
+		fixed = append(fixed, Pick(all, func(r compare.Record) bool { return r.Experiment == experiment })...)
 	}
-	if len(out) == 0 {
-		out = all
+	if len(fixed) == 0 {
+		fixed = all
+	}
+	var out []compare.Record
+	for _, same := range GroupBy(fixed, func(r compare.Record) string {
+		return fmt.Sprint(r.Variant, ProblemOf(r), r.Params, Hosts(r))
+	}) {
+		if r := same[0]; r.Type == typ && r.Speed() && r.Median > 0 {
+			out = append(out, r)
+		}
 	}
 	variants := Distinct(v.Records, VariantOf)
 	slices.SortStableFunc(out, func(x, y compare.Record) int {
@@ -42,25 +42,12 @@ func (v *View) OfRanks() []compare.Record {
 	return out
 }
 
-// OfRanksIn returns the timed of those rows of one type.
-func (v *View) OfRanksIn(typ string) []compare.Record {
-	return slices.DeleteFunc(v.OfRanks(),
-		func(r compare.Record) bool { return r.Type != typ || !r.Speed() || !(r.Median > 0) })
-}
-
 // RanksOfHosts returns how many ranks each host of a row has, in the order of their first ranks. It is nil
 // if the row has no ranks.
 func RanksOfHosts(r compare.Record) []int {
 	var out []int
-	at := map[string]int{}
-	for _, rank := range r.Ranks {
-		i, ok := at[rank.Host]
-		if !ok {
-			i = len(out)
-			at[rank.Host] = i
-			out = append(out, 0)
-		}
-		out[i]++
+	for _, ranks := range GroupBy(r.Ranks, func(rank account.Rank) string { return rank.Host }) {
+		out = append(out, len(ranks))
 	}
 	return out
 }
@@ -77,48 +64,42 @@ func RanksOfHost(r compare.Record) int {
 	return hosts[0]
 }
 
-// Alone returns the problem of a row without its threads.
-func Alone(r compare.Record) Problem {
-	p := ProblemOf(r)
-	p.Threads = 1
-	return p
-}
-
 // PhaseNames are the phases of a product in the order of its course.
 var PhaseNames = []string{"skew", "distribute", "communicate", "compute", "reduce", "collect"}
 
 // Slowest returns the phases of the rank that they take longest together, among the ranks that
 // compute: one that only deals out and collects waits for the others.
 func Slowest(r compare.Record) map[string]float64 {
-	total := func(phases map[string]float64) float64 {
-		sum := 0.0
-		for _, name := range PhaseNames {
-			sum += phases[name]
-		}
-		return sum
+	computing := Pick(r.Ranks, func(rank account.Rank) bool { return rank.Phases["compute"] > 0 })
+	if len(computing) == 0 {
+		computing = r.Ranks
 	}
-	best, computing, found := r.Phases, false, false
-	for _, rank := range r.Ranks {
-		computes := rank.Phases["compute"] > 0
-		if !found || computes && !computing || computes == computing && total(rank.Phases) > total(best) {
-			best, computing, found = rank.Phases, computes, true
-		}
+	slowest, ok := Least(computing, func(rank account.Rank) float64 { return -together(rank.Phases) })
+	if !ok {
+		return r.Phases
 	}
-	return best
+	return slowest.Phases
+}
+
+// together returns the sum of the phases.
+func together(phases map[string]float64) float64 {
+	sum := 0.0
+	for _, name := range PhaseNames {
+		sum += phases[name]
+	}
+	return sum
 }
 
 // Phased returns the rows of a type whose phases are known.
 func (v *View) Phased(typ string) []compare.Record {
-	return slices.DeleteFunc(v.OfRanksIn(typ),
-		func(r compare.Record) bool { return len(r.Phases) == 0 && len(Slowest(r)) == 0 })
+	return Pick(v.OfRanksIn(typ), func(r compare.Record) bool { return len(r.Phases) > 0 || len(Slowest(r)) > 0 })
 }
 
 // Foremost returns the rows for a figure of one size and number of ranks: the largest size that
 // most variants have, the most ranks that do not exceed the processors, and for each variant its
 // fastest row.
 func (v *View) Foremost(rows []compare.Record) []compare.Record {
-	if tame := slices.DeleteFunc(slices.Clone(rows),
-		func(r compare.Record) bool { return v.Crowds(r) }); len(tame) > 0 {
+	if tame := Pick(rows, func(r compare.Record) bool { return !v.Crowds(r) }); len(tame) > 0 {
 		rows = tame
 	}
 	type place struct {
@@ -126,73 +107,31 @@ func (v *View) Foremost(rows []compare.Record) []compare.Record {
 		ranks int
 	}
 	of := func(r compare.Record) place { return place{ProblemOf(r), OverRanks.Count(r)} }
-	variants := map[place]map[string]bool{}
-	most := 0
-	for _, r := range rows {
-		if variants[of(r)] == nil {
-			variants[of(r)] = map[string]bool{}
-		}
-		variants[of(r)][r.Variant] = true
-		most = max(most, len(variants[of(r)]))
-	}
-	var best place
-	for p, names := range variants {
-		if len(names) == most && cmp.Or(p.Problem.Compare(best.Problem), cmp.Compare(p.ranks, best.ranks)) > 0 {
-			best = p
-		}
-	}
 	var out []compare.Record
-	for _, r := range rows {
-		if of(r) != best {
-			continue
-		}
-		i := slices.IndexFunc(out, func(o compare.Record) bool { return o.Variant == r.Variant })
-		switch {
-		case i < 0:
-			out = append(out, r)
-		case r.Median < out[i].Median:
-			out[i] = r
-		}
+	for _, own := range GroupBy(Fullest(rows, of, VariantOf, func(x, y place) int {
+		return cmp.Or(x.Compare(y.Problem), cmp.Compare(x.ranks, y.ranks))
+	}), VariantOf) {
+		r, _ := Least(own, median)
+		out = append(out, r)
 	}
 	return out
 }
 
-// agree reports whether two rows have equal values for the parameters that were requested of both,
-// and compute on their ranks in the same way.
-func agree(a, o compare.Record) bool {
-	for name, value := range a.Params {
+// Agree reports whether two rows have equal values for the parameters that were requested of both,
+// and compute in the same way, except in the parameters named.
+func Agree(a, o compare.Record, but ...string) bool {
+	for name, value := range Omit(a.Params, but...) {
 		if other, ok := o.Params[name]; ok && other != value {
 			return false
 		}
 	}
 	for _, name := range []string{"local", "threads", "affinity"} {
 		x, y := cmp.Or(a.Resolved[name], a.Params[name]), cmp.Or(o.Resolved[name], o.Params[name])
-		if x != nil && y != nil && x != y {
+		if x != nil && y != nil && x != y && !slices.Contains(but, name) {
 			return false
 		}
 	}
 	return true
-}
-
-// Couples pairs the timed rows of two variants of the family mpi that are of one
-// experiment, problem and turn and agree.
-func (v *View) Couples(typ, first, second string) []Duel {
-	rows := v.Pick(func(r compare.Record) bool {
-		return r.Type == typ && OverRanks.Count(r) > 1 && r.Speed() && r.Median > 0
-	})
-	var out []Duel
-	for _, a := range rows {
-		if a.Variant != first {
-			continue
-		}
-		for _, o := range rows {
-			if o.Variant == second && a.Experiment == o.Experiment && ProblemOf(a) == ProblemOf(o) && InTurn(a,
-				o) && agree(a, o) {
-				out = append(out, Duel{a, o})
-			}
-		}
-	}
-	return out
 }
 
 // Distribution is the rows of one size and number of ranks that share a product out in different ways, in the
@@ -212,27 +151,26 @@ func (v *View) Ways() []string {
 // by size and ranks. If several experiments have rows of a size and number of ranks, they are of the first.
 func (v *View) Distributions(typ string) []Distribution {
 	ways, textbook := v.Ways(), v.First(Serial)
+	type place struct {
+		Problem
+		ranks int
+	}
+	of := func(r compare.Record) place { return place{Alone(r), OverRanks.Count(r)} }
 	var out []Distribution
 	for _, experiment := range append([]compare.Experiment{compare.Distributions}, OverRanks.fixed()...) {
-		var own []Distribution
-		for _, r := range v.Records {
-			way, ranks := slices.Index(ways, r.Variant), OverRanks.Count(r)
-			if r.Experiment != experiment || r.Type != typ || way < 0 || !r.Speed() || !(r.Median > 0) || ranks == 0 ||
-				Local(r) != textbook || r.Params["master"] == "works" || !Alone(r).Cube() {
-				continue
+		rows := v.Pick(func(r compare.Record) bool {
+			p := of(r)
+			return r.Experiment == experiment && r.Type == typ && slices.Contains(ways, r.Variant) && r.Speed() &&
+				r.Median > 0 && p.ranks > 0 && Local(r) == textbook && r.Params["master"] != "works" && p.Cube() &&
+				!slices.ContainsFunc(out, func(d Distribution) bool { return d.Problem == p.Problem && d.Ranks == p.ranks })
+		})
+		for _, own := range GroupBy(rows, of) {
+			d := Distribution{Alone(own[0]), of(own[0]).ranks, make([]compare.Record, len(ways))}
+			for _, r := range own {
+				d.Rows[slices.Index(ways, r.Variant)] = r
 			}
-			same := func(d Distribution) bool { return d.Problem == Alone(r) && d.Ranks == ranks }
-			if slices.ContainsFunc(out, same) {
-				continue
-			}
-			i := slices.IndexFunc(own, same)
-			if i < 0 {
-				i = len(own)
-				own = append(own, Distribution{Alone(r), ranks, make([]compare.Record, len(ways))})
-			}
-			own[i].Rows[way] = r
+			out = append(out, d)
 		}
-		out = append(out, own...)
 	}
 	slices.SortFunc(out, func(x, y Distribution) int {
 		return cmp.Or(x.Compare(y.Problem), cmp.Compare(x.Ranks, y.Ranks))
@@ -246,7 +184,101 @@ func Local(r compare.Record) string {
 	return name
 }
 
-// Roomy keeps the duels that have a processor for every thread.
-func (v *View) Roomy(all []Duel) []Duel {
-	return slices.DeleteFunc(all, func(d Duel) bool { return v.Crowds(d.First) })
+// Counted returns the rows of a type whose bytes were counted.
+func (v *View) Counted(typ string) []compare.Record {
+	return Pick(v.OfRanksIn(typ), func(r compare.Record) bool { return len(r.Ranks) > 0 })
+}
+
+// OverLeast returns the ratio of the counted bytes to the lower bound. It is NaN if nothing is
+// sent: there is one rank, or only one rank has something to compute.
+func OverLeast(r compare.Record) float64 {
+	if !(r.BytesBound > 0) || r.BytesCounted == 0 {
+		return math.NaN()
+	}
+	return float64(r.BytesCounted) / r.BytesBound
+}
+
+// Sent is a product on ranks with what it cost to move the operands.
+type Sent struct{ compare.Record }
+
+// Sent returns the fastest row of each variant on ranks at the largest common size, on the most ranks.
+func (v *View) Sent(typ string) []Sent {
+	var out []Sent
+	for _, r := range v.Foremost(v.OfRanksIn(typ)) {
+		out = append(out, Sent{r})
+	}
+	return out
+}
+
+// From says where the operands are before the time begins.
+func (s Sent) From() string {
+	if Of(s.Record).Spread {
+		return "ranks"
+	}
+	return "root"
+}
+
+// Moving returns the part of its time in which the slowest rank that computes does not compute, NaN if it is not known.
+func (s Sent) Moving() float64 {
+	phases := Slowest(s.Record)
+	return 1 - phases["compute"]/together(phases)
+}
+
+// Model returns the predicted time, NaN if it was not predicted.
+func (s Sent) Model() float64 { return positive(s.ModelSeconds) }
+
+// Network returns the part of messages in the predicted time.
+func (s Sent) Network() float64 { return positive(s.ModelLatency + s.ModelTransfer) }
+
+// OverModel returns the measured time over the predicted one.
+func (s Sent) OverModel() float64 { return float64(s.Median) / s.Model() }
+
+// OverLeast returns the counted bytes over the lower bound, NaN if there are none.
+func (s Sent) OverLeast() float64 { return OverLeast(s.Record) }
+
+// Between returns the bytes between hosts, NaN if there are none.
+func (s Sent) Between() float64 { return positive(float64(s.BytesBetween)) }
+
+// Bytes returns the counted bytes, NaN if there are none.
+func (s Sent) Bytes() float64 { return positive(float64(s.BytesCounted)) }
+
+// positive returns x, NaN if it is not above 0.
+func positive(x float64) float64 {
+	if !(x > 0) {
+		return math.NaN()
+	}
+	return x
+}
+
+// Link is what one message at a time between two ranks takes.
+type Link struct {
+	Path      string  // inside a host, or between hosts; empty in old records
+	Latency   float64 // seconds, of the smallest message
+	Bandwidth float64 // bytes a second, from the smallest message to the largest
+}
+
+// Links returns the latency and the bandwidth of messages on each path, measured with the fewest ranks: more may wait
+// for processors.
+func (v *View) Links() []Link {
+	number := func(name string) func(compare.Measurement) int {
+		return func(m compare.Measurement) int { n, _ := m.Params[name].(int); return n }
+	}
+	bytes, ranks := number("bytes"), number("ranks")
+	path := func(m compare.Measurement) string { text, _ := m.Params["path"].(string); return text }
+	pings := Pick(v.Measurements, func(m compare.Measurement) bool {
+		pairs, ok := m.Params["pairs"]
+		return m.Name == "ping-pong" && len(m.Samples) > 0 && (!ok || pairs == "one")
+	})
+	var out []Link
+	for _, all := range GroupBy(pings, path) {
+		fewest := slices.Min(Distinct(all, ranks))
+		own := Pick(all, func(m compare.Measurement) bool { return ranks(m) == fewest })
+		small, _ := Least(own, func(m compare.Measurement) float64 { return float64(bytes(m)) })
+		large, _ := Least(own, func(m compare.Measurement) float64 { return -float64(bytes(m)) })
+		latency := Middle(small.Samples)
+		if bandwidth := float64(bytes(large)-bytes(small)) / (Middle(large.Samples) - latency); bandwidth > 0 {
+			out = append(out, Link{path(own[0]), latency, bandwidth})
+		}
+	}
+	return out
 }

@@ -12,42 +12,28 @@ import (
 	"gemm/mpi/account"
 )
 
-// TestCouples checks that pairs are of one turn, experiment and problem, have equal common
-// parameters, and are both timed.
-func TestCouples(t *testing.T) {
-	first := func() compare.Record {
-		return reporttest.Row("mpi/p2p-rows", 256, 1e-3,
-			reporttest.OnRanks("strong", 4, "master", "idle", "local", "serial/packed"))
-	}
-	second := func() compare.Record {
-		return reporttest.Row("mpi/scatter-rows", 256, 1e-3, reporttest.OnRanks("strong", 4, "local", "serial/packed"))
-	}
+// TestAgree checks that rows with other values of a common parameter, or other loops, do not agree.
+func TestAgree(t *testing.T) {
+	first := reporttest.Row("mpi/p2p-rows", 256, 1e-3,
+		reporttest.OnRanks("strong", 4, "master", "idle", "local", "serial/packed"))
 	for name, test := range map[string]struct {
 		change func(*compare.Record)
-		want   int
+		but    string
+		want   bool
 	}{
-		"as they are":  {func(*compare.Record) {}, 1},
-		"another turn": {func(r *compare.Record) { r.Turn = "other" }, 0},
-		"no turn":      {func(r *compare.Record) { r.Turn = "" }, 0},
-		"another run":  {func(r *compare.Record) { r.Run = "r2" }, 0},
-		"another size": {func(r *compare.Record) { r.N = 300 }, 0},
+		"as they are": {func(*compare.Record) {}, "", true},
 		"another that ran": {func(r *compare.Record) {
-			r.Params = gemm.Params{"ranks": 4}
-			r.Resolved = gemm.Params{"local": "serial/naive"}
-		}, 0},
-		"another local":     {func(r *compare.Record) { r.Params["local"] = "serial/naive" }, 0},
-		"other ranks":       {func(r *compare.Record) { r.Params["ranks"] = 2 }, 0},
-		"not ok":            {reporttest.Came(compare.Failed, "x"), 0},
-		"no time":           {func(r *compare.Record) { r.Median = 0 }, 0},
-		"NaN":               {func(r *compare.Record) { r.Median = compare.None() }, 0},
-		"another parameter": {func(r *compare.Record) { r.Params["panel"] = 64 }, 1},
-		"another type":      {reporttest.Single, 0},
+			r.Params, r.Resolved = gemm.Params{"ranks": 4}, gemm.Params{"local": "serial/naive"}
+		}, "", false},
+		"another local":       {func(r *compare.Record) { r.Params["local"] = "serial/naive" }, "", false},
+		"a local as named":    {func(r *compare.Record) { r.Params["local"] = "serial/naive" }, "local", true},
+		"other ranks":         {func(r *compare.Record) { r.Params["ranks"] = 2 }, "", false},
+		"one parameter alone": {func(r *compare.Record) { r.Params["panel"] = 64 }, "", true},
 	} {
-		other := second()
-		test.change(&other)
-		if got := Views(reporttest.Many(first(), other))[0].Couples("f64", "mpi/p2p-rows",
-			"mpi/scatter-rows"); len(got) != test.want {
-			t.Errorf("%s: %d pairs, want %d", name, len(got), test.want)
+		second := reporttest.Row("mpi/scatter-rows", 256, 1e-3, reporttest.OnRanks("strong", 4, "local", "serial/packed"))
+		test.change(&second)
+		if got := Agree(first, second, test.but); got != test.want {
+			t.Errorf("%s: %v", name, got)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -11,8 +12,8 @@ import (
 	"gemm/compare"
 )
 
-// picked returns the rows that keep says to keep. A row is large: each is copied once.
-func picked(rows []compare.Record, keep func(compare.Record) bool) []compare.Record {
+// Pick returns the rows that keep says to keep, nil if there are none. A row is large: each is copied once.
+func Pick[R any](rows []R, keep func(R) bool) []R {
 	var kept []int
 	for i := range rows {
 		if keep(rows[i]) {
@@ -22,30 +23,75 @@ func picked(rows []compare.Record, keep func(compare.Record) bool) []compare.Rec
 	if kept == nil {
 		return nil
 	}
-	out := make([]compare.Record, len(kept))
+	out := make([]R, len(kept))
 	for to, from := range kept {
 		out[to] = rows[from]
 	}
 	return out
 }
 
-// Timed returns the rows that have a speed.
-func Timed(rows []compare.Record) []compare.Record { return picked(rows, compare.Record.Speed) }
+// Find returns the first row that is what is says. It reports false if there is none.
+func Find[R any](rows []R, is func(R) bool) (found R, ok bool) {
+	if i := slices.IndexFunc(rows, is); i >= 0 {
+		return rows[i], true
+	}
+	return found, false
+}
 
-// Constants returns the parameters with the same value in all rows that have them, except those named.
-func Constants(rows []compare.Record, but ...string) gemm.Params {
-	out := gemm.Params{}
-	several := map[string]bool{}
-	for _, r := range rows {
-		for name, value := range Omit(r.Params, but...) {
-			if old, ok := out[name]; ok && old != value {
-				several[name] = true
-			}
-			out[name] = value
+// Least returns the row of the least value, the first of equal ones. Rows with the value NaN have no part in it.
+func Least[R any](rows []R, value func(R) float64) (least R, ok bool) {
+	best := -1
+	low := math.NaN()
+	for i := range rows {
+		if x := value(rows[i]); x < low || best < 0 && !math.IsNaN(x) {
+			best, low = i, x
 		}
 	}
-	return Omit(out, slices.Collect(maps.Keys(several))...)
+	if best < 0 {
+		return least, false
+	}
+	return rows[best], true
 }
+
+// Most returns the highest value of rows, 0 of none.
+func Most[R any](rows []R, value func(R) float64) float64 {
+	highest := 0.0
+	for _, r := range rows {
+		highest = max(highest, value(r))
+	}
+	return highest
+}
+
+// GroupBy returns the rows with equal keys, in order of first appearance.
+func GroupBy[R any, K comparable](rows []R, key func(R) K) [][]R {
+	var out [][]R
+	at := map[K]int{}
+	for _, r := range rows {
+		k := key(r)
+		i, ok := at[k]
+		if !ok {
+			i = len(out)
+			at[k], out = i, append(out, nil)
+		}
+		out[i] = append(out[i], r)
+	}
+	return out
+}
+
+// Fullest returns the rows of the key that the most different values have, of level ones the last in order.
+func Fullest[R any, K, V comparable](rows []R, key func(R) K, value func(R) V, order func(x, y K) int) (fullest []R) {
+	most := 0
+	for _, own := range GroupBy(rows, key) {
+		n := len(Distinct(own, value))
+		if n > most || n == most && order(key(own[0]), key(fullest[0])) > 0 {
+			most, fullest = n, own
+		}
+	}
+	return fullest
+}
+
+// Timed returns the rows that have a speed.
+func Timed(rows []compare.Record) []compare.Record { return Pick(rows, compare.Record.Speed) }
 
 // Known returns a figure of a row that has a speed, NaN of one that has none.
 func Known(r compare.Record, x compare.Number) float64 {
@@ -79,25 +125,20 @@ func Setting(p gemm.Params) string {
 	return strings.Join(parts, " ")
 }
 
-// SettingOf returns the setting of a row, with the schedule that was run where
-// another word was asked for, as auto and default are.
-func SettingOf(r compare.Record) string {
-	text := Setting(r.Params)
-	asked, ran := r.Params["schedule"], r.Resolved["schedule"]
-	if asked == nil || ran == nil || asked == ran {
-		return text
-	}
-	text += fmt.Sprintf(" → %v", ran)
-	if chunk, ok := r.Resolved["chunk"].(int); ok && chunk > 0 {
-		text += fmt.Sprintf(" %d", chunk)
-	}
-	return text
-}
-
 // ChunkOf returns the chunk asked for, 0 for the schedule's default.
 func ChunkOf(p gemm.Params) int {
 	chunk, _ := p["chunk"].(int)
 	return chunk
+}
+
+// Asked returns a parameter of a row as it was asked for, or else as run; zero if it has none.
+func Asked[T comparable](r compare.Record, name string) (value T) {
+	for _, p := range []gemm.Params{r.Params, r.Resolved} {
+		if x, ok := p[name].(T); ok && x != value {
+			return x
+		}
+	}
+	return value
 }
 
 // Anchor returns text with everything but letters and digits as a dash, fit for
@@ -114,14 +155,10 @@ func Anchor(text string) string {
 // Types returns the element types of rows, in the order of gemm.Types, those it lacks last.
 func Types(rows []compare.Record) []string {
 	known := gemm.TypeNames()
-	rank := func(t string) int { return (slices.Index(known, t) + len(known) + 1) % (len(known) + 1) }
-	seen := map[string]bool{}
-	for _, r := range rows {
-		seen[r.Type] = true
-	}
-	return slices.SortedFunc(maps.Keys(seen), func(a, b string) int {
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a, b))
-	})
+	place := func(t string) int { return (slices.Index(known, t) + len(known) + 1) % (len(known) + 1) }
+	out := Ascending(rows, func(r compare.Record) string { return r.Type })
+	slices.SortStableFunc(out, func(a, b string) int { return cmp.Compare(place(a), place(b)) })
+	return out
 }
 
 // Distinct returns what of says of each row, in order of first appearance.
@@ -137,35 +174,43 @@ func Distinct[R any, K comparable](rows []R, of func(R) K) []K {
 	return out
 }
 
+// Ascending returns the same in ascending order.
+func Ascending[R any, K cmp.Ordered](rows []R, of func(R) K) []K {
+	out := Distinct(rows, of)
+	slices.Sort(out)
+	return out
+}
+
 // VariantOf returns the variant of a row.
 func VariantOf(r compare.Record) string { return r.Variant }
+
+// sizeOf returns the n of a row.
+func sizeOf(r compare.Record) int { return r.N }
 
 // At returns the row of a variant at a point: with its default parameters if it
 // was measured with several.
 func At(rows []compare.Record, variant string, p Problem) (compare.Record, bool) {
-	var found *compare.Record
-	for i := range rows {
-		r := &rows[i]
-		if r.Variant == variant && ProblemOf(*r) == p && (found == nil || len(r.Params) < len(found.Params)) {
-			found = r
+	return Least(rows, func(r compare.Record) float64 {
+		if r.Variant != variant || ProblemOf(r) != p {
+			return math.NaN()
 		}
-	}
-	if found == nil {
-		return compare.Record{}, false
-	}
-	return *found, true
+		return float64(len(r.Params))
+	})
 }
 
 // Quickest returns the row of the least time at p among those that keep says.
 func Quickest(rows []compare.Record, p Problem, keep func(compare.Record) bool) (compare.Record, bool) {
-	best := compare.Record{Median: compare.None()}
-	for _, r := range rows {
-		if r.Speed() && ProblemOf(r) == p && keep(r) && !(r.Median >= best.Median) {
-			best = r
+	return Least(rows, func(r compare.Record) float64 {
+		if ProblemOf(r) != p || !keep(r) {
+			return math.NaN()
 		}
-	}
-	return best, best.Median.Known()
+		return median(r)
+	})
 }
+
+// median is the time of a row as it was measured: on a GPU that of the kernel alone. It is NaN of a row without a
+// speed.
+func median(r compare.Record) float64 { return Known(r, r.Median) }
 
 // Speed returns a row's speed in the unit of its type: GFLOP/s, or for the field
 // of bytes Gmul/s. It is absent if the row is not ok.
@@ -179,100 +224,3 @@ func Speed(r compare.Record) (compare.Number, string) {
 	}
 	return value, unit
 }
-
-// Unavailable returns the rows without those that were unavailable for a reason that another row
-// has too, and the latter in groups of one reason.
-func Unavailable(rows []compare.Record) (others []compare.Record, groups [][]compare.Record) {
-	named := func(r compare.Record) bool { return r.Status == compare.Unavailable && r.Reason.Text != "" }
-	count, at := map[string]int{}, map[string]int{}
-	for _, r := range rows {
-		if named(r) {
-			count[r.Reason.Text]++
-		}
-	}
-	for _, r := range rows {
-		if !named(r) || count[r.Reason.Text] < 2 {
-			others = append(others, r)
-			continue
-		}
-		i, found := at[r.Reason.Text]
-		if !found {
-			i = len(groups)
-			at[r.Reason.Text], groups = i, append(groups, nil)
-		}
-		groups[i] = append(groups[i], r)
-	}
-	return others, groups
-}
-
-// plain reports whether p is C = A·B of operands without gaps.
-func (p Problem) plain() bool {
-	return p.Label() == p.Shape.Label()
-}
-
-// OfOne returns the problem of one thread or rank, if m grows with the given number of them.
-func (p Problem) OfOne(count int) Problem {
-	m := p.M / count
-	if strings.HasPrefix(p.Op, "t") { // A is stored in rows of m
-		p.LDA -= p.M - m
-	}
-	p.M, p.Threads = m, 1
-	return p
-}
-
-// Problem is a case: what must be equal of two rows for their times to be compared.
-type Problem struct {
-	compare.Problem
-	Threads int
-}
-
-// ProblemOf returns the case of a row.
-func ProblemOf(r compare.Record) Problem { return Problem{r.Problem, max(r.Threads, 1)} }
-
-// String returns all that p consists of.
-func (p Problem) String() string { return fmt.Sprint(p.Problem, " ", p.Threads) }
-
-// Cube reports whether p is C = A·B with square operands.
-func (p Problem) Cube() bool {
-	return p.IsCube() && p.Batch == 0 && (p.Op == "nn" || p.Op == "") && p.Alpha == 1 && p.Beta == 0
-}
-
-// Compare orders points by work, then by shape.
-func (p Problem) Compare(q Problem) int {
-	return cmp.Or(
-		p.Shape.Compare(q.Shape), cmp.Compare(p.Batch, q.Batch), cmp.Compare(p.Threads, q.Threads),
-		cmp.Compare(p.Op, q.Op), cmp.Compare(p.Alpha, q.Alpha), cmp.Compare(p.Beta, q.Beta),
-		cmp.Compare(p.LDA, q.LDA), cmp.Compare(p.LDB, q.LDB), cmp.Compare(p.LDC, q.LDC))
-}
-
-// Label returns the shape of p, with what makes it more than a plain product.
-func (p Problem) Label() string {
-	text := p.Problem.Label()
-	if p.Op != "nn" && p.Op != "" {
-		text += " " + p.Op
-	}
-	if p.Alpha != 1 || p.Beta != 0 {
-		text += fmt.Sprintf(" α=%g β=%g", p.Alpha, p.Beta)
-	}
-	if p.LDA > p.K || p.LDB > p.N || p.LDC > p.N {
-		text += fmt.Sprintf(" ld %d,%d,%d", p.LDA, p.LDB, p.LDC)
-	}
-	return text
-}
-
-// Problems returns the problems of rows, the smallest first.
-func Problems(rows []compare.Record) []Problem {
-	out := Distinct(rows, ProblemOf)
-	slices.SortFunc(out, Problem.Compare)
-	return out
-}
-
-// plainOf returns the plain product of a type and shape on the given number of threads.
-func plainOf(typ string, s gemm.Shape, threads int) Problem {
-	return Problem{compare.Problem{Type: typ, Op: "nn", Alpha: 1, Shape: s, LDA: s.K, LDB: s.N, LDC: s.N}, threads}
-}
-
-// shapeOf returns the plain product of a type and shape.
-func shapeOf(typ string, m, n, k int) Problem { return plainOf(typ, gemm.Shape{M: m, N: n, K: k}, 1) }
-
-func cubeOf(typ string, n int) Problem { return shapeOf(typ, n, n, n) }

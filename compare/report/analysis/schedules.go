@@ -3,7 +3,6 @@ package analysis
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 
 	"gemm"
@@ -15,13 +14,9 @@ type Bout struct {
 	Problem
 	Variant string
 	Rest    gemm.Params // the other parameters, but for the threads
-	Set     string      // rest in words
 	Rows    []compare.Record
 	rivalry
 }
-
-// Count returns the threads of the rows, or their ranks.
-func (g Bout) Count() int { return AxisOf(g.Variant).Count(g.Rows[0]) }
 
 // Bouts pairs rows off by one parameter and has them compete.
 func Bouts(rows []compare.Record, param string) []Bout {
@@ -36,30 +31,19 @@ func Bouts(rows []compare.Record, param string) []Bout {
 // others with several values of the parameter, in the order of variants and sizes. If two
 // experiments have such rows, the group comes from the one with more of them.
 func Pairings(rows []compare.Record, param string) []Bout {
-	var out []Bout
-	at := map[string]int{}
-	for _, r := range rows {
-		p := ProblemOf(r)
-		rest := Omit(r.Params, "threads", param)
-		key := fmt.Sprint(r.Experiment, r.Variant, p, rest)
-		i, ok := at[key]
-		if !ok {
-			i = len(out)
-			at[key] = i
-			out = append(out, Bout{Problem: p, Variant: r.Variant, Rest: rest, Set: Setting(rest)})
-		}
-		out[i].Rows = append(out[i].Rows, r)
-	}
-	largest := map[string]*Bout{}
-	name := func(g Bout) string { return fmt.Sprint(g.Variant, g.Problem, Setting(g.Rest)) }
-	for i, g := range out {
-		if old := largest[name(g)]; old == nil || len(g.Rows) > len(old.Rows) {
-			largest[name(g)] = &out[i]
-		}
+	var all []Bout
+	rest := func(r compare.Record) gemm.Params { return Omit(r.Params, "threads", param) }
+	for _, own := range GroupBy(rows, func(r compare.Record) string {
+		return fmt.Sprint(r.Experiment, r.Variant, ProblemOf(r), rest(r))
+	}) {
+		all = append(all, Bout{Problem: ProblemOf(own[0]), Variant: own[0].Variant, Rest: rest(own[0]), Rows: own})
 	}
 	var kept []Bout
-	for i, g := range out {
-		if len(g.Rows) >= 2 && largest[name(g)] == &out[i] {
+	for _, same := range GroupBy(all, func(g Bout) string {
+		return fmt.Sprint(g.Variant, g.Problem, Setting(g.Rest))
+	}) {
+		g := slices.MaxFunc(same, func(x, y Bout) int { return cmp.Compare(len(x.Rows), len(y.Rows)) })
+		if len(g.Rows) >= 2 {
 			kept = append(kept, g)
 		}
 	}
@@ -74,22 +58,14 @@ func Pairings(rows []compare.Record, param string) []Bout {
 // Chunked are the rows between which chunks are compared: all but those under auto,
 // which chooses its own.
 func (v *View) Chunked(typ string) []compare.Record {
-	return slices.DeleteFunc(v.Shared(typ, compare.ChunkSizes, compare.StrongScaling), func(r compare.Record) bool {
-		return r.Params["schedule"] == "auto"
+	return Pick(v.Along(OverThreads, typ, compare.ChunkSizes, compare.StrongScaling), func(r compare.Record) bool {
+		return r.Params["schedule"] != "auto"
 	})
 }
 
-// ChunkBouts are those between chunks.
-func (v *View) ChunkBouts(typ string) []Bout {
-	if _, done := v.chunkTests[typ]; !done {
-		v.chunkTests[typ] = Bouts(slices.DeleteFunc(v.Chunked(typ), starves), "chunk")
-	}
-	return v.chunkTests[typ]
-}
-
-// starves reports whether r's chunks are so large that some worker has none: larger than
+// Starves reports whether r's chunks are so large that some worker has none: larger than
 // an equal part of the loop.
-func starves(r compare.Record) bool {
+func Starves(r compare.Record) bool {
 	length := r.M // of rows
 	switch Of(r).Loop.Level {
 	case gemm.InnerLevel:
@@ -102,14 +78,6 @@ func starves(r compare.Record) bool {
 		}
 	}
 	return ChunkOf(r.Params)*r.Threads > length
-}
-
-// ReportBouts are those between the schedules of the 2024 report, with their default chunk.
-func (v *View) ReportBouts(typ string) []Bout {
-	rows := v.Shared(typ, compare.ChunkSizes, compare.StrongScaling)
-	return Bouts(slices.DeleteFunc(rows, func(r compare.Record) bool {
-		return ChunkOf(r.Params) != 0 || !slices.Contains(reportSchedules, scheduleOf(r))
-	}), "schedule")
 }
 
 // Collapsed is the times of the kernel of the 2024 report, and of the same program with OpenMP, by
@@ -133,140 +101,35 @@ var (
 func (v *View) Collapsed(typ string) (Collapsed, bool) {
 	of := v.Playing(gemm.ReportKernel)
 	twin := v.Twin(of)
+	chunk := func(r compare.Record) int { return ChunkOf(r.Params) }
 	rows := Timed(v.Pick(func(r compare.Record) bool {
 		return r.Type == typ && (r.Variant == of || r.Variant == twin) && ProblemOf(r).Cube() &&
 			slices.Contains(sharing, r.Experiment) && slices.Contains(reportSchedules, scheduleOf(r)) &&
 			Setting(Omit(r.Params, "schedule", "chunk")) == ""
 	}))
+	slices.SortStableFunc(rows, func(x, y compare.Record) int {
+		return cmp.Compare(slices.Index(sharing, x.Experiment), slices.Index(sharing, y.Experiment))
+	})
 	var out Collapsed
-	for i, r := range rows {
-		if chunk := ChunkOf(r.Params); i == 0 || chunk < out.Chunk {
-			out.Chunk = chunk
-		}
+	if smallest, ok := Least(rows, func(r compare.Record) float64 { return float64(chunk(r)) }); ok {
+		out.Chunk = chunk(smallest)
 	}
-	for _, experiment := range sharing {
-		for _, r := range rows {
-			if _, known := out.Of(r.Variant, scheduleOf(r), r.Threads, r.N); !known && r.Experiment == experiment &&
-				ChunkOf(r.Params) == out.Chunk {
-				out.Rows = append(out.Rows, r)
-			}
-		}
-	}
-	kernel := slices.DeleteFunc(slices.Clone(out.Rows), func(r compare.Record) bool {
-		return r.Variant != of
+	out.Rows = Pick(rows, func(r compare.Record) bool { return chunk(r) == out.Chunk })
+	kernel := Pick(out.Rows, func(r compare.Record) bool { return r.Variant == of })
+	out.Schedules = Pick(reportSchedules, func(s string) bool {
+		return slices.ContainsFunc(kernel, func(r compare.Record) bool { return scheduleOf(r) == s })
 	})
-	out.Schedules = Distinct(kernel, scheduleOf)
-	out.Threads = Distinct(kernel, func(r compare.Record) int { return r.Threads })
-	out.Sizes = Distinct(kernel, func(r compare.Record) int { return r.N })
-	slices.SortFunc(out.Schedules, func(x, y string) int {
-		return cmp.Compare(slices.Index(reportSchedules, x), slices.Index(reportSchedules, y))
-	})
-	slices.Sort(out.Threads)
-	slices.Sort(out.Sizes)
+	out.Threads = Ascending(kernel, func(r compare.Record) int { return r.Threads })
+	out.Sizes = Ascending(kernel, sizeOf)
 	return out, len(out.Schedules) >= 2 && len(out.Threads) >= 2
 }
 
-// Of returns the row of a variant.
+// Of returns the row of a variant, of the best experiment that has one.
 func (c Collapsed) Of(variant, schedule string, threads, n int) (compare.Record, bool) {
-	i := slices.IndexFunc(c.Rows, func(r compare.Record) bool {
+	return Find(c.Rows, func(r compare.Record) bool {
 		return r.Variant == variant && scheduleOf(r) == schedule && r.Threads == threads && r.N == n
 	})
-	if i < 0 {
-		return compare.Record{}, false
-	}
-	return c.Rows[i], true
 }
 
 // scheduleOf returns the schedule that was asked for, or else the one that ran.
-func scheduleOf(r compare.Record) string {
-	for _, p := range []gemm.Params{r.Params, r.Resolved} {
-		if name, ok := p["schedule"].(string); ok {
-			return name
-		}
-	}
-	return ""
-}
-
-// cost is one kind of overhead on some threads, in every runtime that it was measured
-// in: a line of the table.
-type cost struct {
-	Name, Sort string // sort: the schedule or the method
-	Threads    int
-	Runtimes   map[string]compare.Record // samples and their median, in the unit of the measurement
-}
-
-// Runtimes are those that costs are measured in, ours first.
-var Runtimes = []string{"pool", "goroutines", "libgomp"}
-
-// OpenMPPair is our pool and OpenMP on one setting. The comparison is of OpenMP's time with ours.
-type OpenMPPair struct {
-	Threads  int
-	Schedule string
-	Chunk    int // 0: the schedule's own
-	Pool     compare.Record
-	OpenMP   compare.Record
-	Comparison
-}
-
-// OpenMPPairs returns the pairs of the experiment openmp of a type, by threads, schedule and chunk, at
-// the size with the most settings, the largest of several. The p values are adjusted by Holm's
-// procedure.
-func (v *View) OpenMPPairs(typ string) []OpenMPPair {
-	rows := Timed(v.Pick(func(r compare.Record) bool { return r.Experiment == compare.OpenMPLoops && r.Type == typ }))
-	settings := map[Problem]int{}
-	var size Problem
-	for _, r := range rows {
-		settings[OpenMPProblem(r)]++
-	}
-	for p, count := range settings {
-		if most := settings[size]; count > most || count == most && p.Compare(size) > 0 {
-			size = p
-		}
-	}
-	kernel := v.Playing(gemm.ReportKernel)
-	twin := v.Twin(kernel)
-	var out []OpenMPPair
-	var duels []Duel
-	for _, r := range rows {
-		if r.Variant != kernel || OpenMPProblem(r) != size {
-			continue
-		}
-		i := slices.IndexFunc(rows, func(o compare.Record) bool {
-			return o.Variant == twin && OpenMPProblem(o) == size && o.Threads == r.Threads &&
-				o.Params["schedule"] == r.Params["schedule"] && ChunkOf(o.Params) == ChunkOf(r.Params)
-		})
-		if i < 0 {
-			continue
-		}
-		schedule, _ := r.Params["schedule"].(string)
-		out = append(out, OpenMPPair{Threads: r.Threads, Schedule: schedule, Chunk: ChunkOf(r.Params), Pool: r,
-			OpenMP: rows[i]})
-		duels = append(duels, Duel{rows[i], r})
-	}
-	for i, f := range Fight(duels) {
-		out[i].Comparison = f.Comparison
-	}
-	order := []string{"default", "static", "dynamic", "guided"}
-	slices.SortStableFunc(out, func(x, y OpenMPPair) int {
-		return cmp.Or(cmp.Compare(x.Threads, y.Threads),
-			cmp.Compare(slices.Index(order, x.Schedule), slices.Index(order, y.Schedule)),
-			cmp.Compare(x.Chunk, y.Chunk))
-	})
-	return out
-}
-
-// OpenMPProblem is the problem of a row on any number of threads.
-func OpenMPProblem(r compare.Record) Problem {
-	p := ProblemOf(r)
-	p.Threads = 1
-	return p
-}
-
-// GeometricMean returns the mean of the ratios of pairs, NaN of none.
-func GeometricMean(pairs []OpenMPPair) float64 {
-	sum := 0.0
-	for _, p := range pairs {
-		sum += math.Log(p.Ratio)
-	}
-	return math.Exp(sum / float64(len(pairs)))
-}
+func scheduleOf(r compare.Record) string { return Asked[string](r, "schedule") }

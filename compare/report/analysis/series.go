@@ -10,26 +10,18 @@ import (
 	"gemm/compare"
 )
 
-// Experiments are the experiments of the families parallel and mpi. Their tables also have the
-// serial rows that they are compared with.
-var Experiments = []compare.Experiment{
-	compare.StrongScaling, compare.WeakScaling, compare.ChunkSizes, compare.ArtificialLoad,
-	compare.Affinities, compare.ProcessorLimits, compare.PanelWidths, compare.RankSchedules, compare.Distributions,
-}
-
 // Axis is what the rows of a series differ in.
 type Axis struct {
 	Param  string // as messages and parameters have it
 	Family string // whose rows it is of
-	Prefix string // of sections, figures and messages
 	One    string // one of them, in letters of figures
 }
 
 // The axes: the threads of the family parallel, and the ranks and the hosts of the family mpi.
 var (
-	OverThreads = Axis{"threads", Parallel, "", "thread"}
-	OverRanks   = Axis{"ranks", OnRanks, "mpi-", "rank"}
-	OverHosts   = Axis{"hosts", OnRanks, "mpi-hosts-", "host"}
+	OverThreads = Axis{"threads", Parallel, "thread"}
+	OverRanks   = Axis{"ranks", OnRanks, "rank"}
+	OverHosts   = Axis{"hosts", OnRanks, "host"}
 )
 
 // fixed names the experiments that have a problem of a fixed size, the best first.
@@ -66,11 +58,6 @@ func (a Axis) Count(r compare.Record) int {
 // Named puts the name of the axis into letters of a figure.
 func (a Axis) Named(letters string) string { return strings.ReplaceAll(letters, "{one}", a.One) }
 
-// Shared returns the timed rows of the family parallel in the given experiments.
-func (v *View) Shared(typ string, experiments ...compare.Experiment) []compare.Record {
-	return v.Along(OverThreads, typ, experiments...)
-}
-
 // Along returns the timed rows of an axis in the given experiments. Over hosts, it leaves out rows whose
 // ranks take turns on processors.
 func (v *View) Along(a Axis, typ string, experiments ...compare.Experiment) []compare.Record {
@@ -90,55 +77,44 @@ func (v *View) TypesOf(a Axis) []string {
 
 // Series is the rows of one variant that differ in their place on an axis alone.
 type Series struct {
-	Problem    // of one thread
-	Axis       Axis
-	Variant    string
-	Rest       gemm.Params      // asked for, but for the axis
-	Set        string           // rest in words
-	Rows       []compare.Record // along the axis, ascending
-	experiment compare.Experiment
-	Grows      bool // along the axis, as m does: every worker has the same work
+	Problem // of one thread
+	Axis    Axis
+	Variant string
+	Rest    gemm.Params      // asked for, but for the axis
+	Set     string           // rest in words
+	Rows    []compare.Record // along the axis, ascending
 }
 
-// seriesOf returns the series of rows, sorted by size. In weak scaling, m is that of one thread or
-// rank times their number.
-func (v *View) seriesOf(a Axis, rows []compare.Record, grows bool) []Series {
+// seriesOf returns the series of rows, sorted by size.
+func (v *View) seriesOf(a Axis, rows []compare.Record) []Series {
 	var out []Series
-	at := map[string]int{}
 	if a == OverRanks { // of as many ranks, those on the fewest hosts stand
 		rows = slices.Clone(rows)
 		slices.SortStableFunc(rows, func(x, y compare.Record) int { return Hosts(x) - Hosts(y) })
 	}
-	for _, r := range rows {
-		p := ProblemOf(r)
-		if grows {
-			if p.M%a.Count(r) != 0 {
-				continue
-			}
-			p = p.OfOne(a.Count(r))
+	rest := func(r compare.Record) gemm.Params {
+		if a != OverHosts {
+			return Omit(r.Params, a.Param)
 		}
-		p.Threads = 1
-		rest, set := Omit(r.Params, a.Param), v.Trait(r.Variant, r.Params)
-		if a == OverHosts {
-			rest = Omit(r.Params, OverRanks.Param)
-			rest["ranks/host"] = RanksOfHost(r)
-			set = strings.TrimSpace(fmt.Sprintf("%s ranks/host=%d", set, RanksOfHost(r)))
-		}
-		key := fmt.Sprint(r.Experiment, r.Variant, p, rest)
-		i, ok := at[key]
-		if !ok {
-			i = len(out)
-			at[key] = i
-			out = append(out, Series{Problem: p, Axis: a, Variant: r.Variant, Rest: rest, Set: set,
-				experiment: r.Experiment, Grows: grows})
-		}
-		if !slices.ContainsFunc(out[i].Rows, func(o compare.Record) bool { return a.Count(o) == a.Count(r) }) {
-			out[i].Rows = append(out[i].Rows, r)
-		}
+		p := Omit(r.Params, OverRanks.Param)
+		p["ranks/host"] = RanksOfHost(r)
+		return p
 	}
-	out = slices.DeleteFunc(out, func(s Series) bool { return len(s.Rows) < 2 })
-	for _, s := range out {
+	for _, own := range GroupBy(rows, func(r compare.Record) string {
+		return fmt.Sprint(r.Experiment, r.Variant, Alone(r), rest(r))
+	}) {
+		r := own[0]
+		s := Series{Problem: Alone(r), Axis: a, Variant: r.Variant, Rest: rest(r), Set: v.Trait(r.Variant, r.Params)}
+		if a == OverHosts {
+			s.Set = strings.TrimSpace(fmt.Sprintf("%s ranks/host=%d", s.Set, RanksOfHost(r)))
+		}
+		for _, same := range GroupBy(own, a.Count) {
+			s.Rows = append(s.Rows, same[0])
+		}
 		slices.SortFunc(s.Rows, func(x, y compare.Record) int { return cmp.Compare(a.Count(x), a.Count(y)) })
+		if len(s.Rows) > 1 {
+			out = append(out, s)
+		}
 	}
 	slices.SortStableFunc(out, func(x, y Series) int { return x.Problem.Compare(y.Problem) })
 	return out
@@ -158,12 +134,8 @@ func (s Series) Most() compare.Record { return s.Rows[len(s.Rows)-1] }
 // Full returns the row with the most threads that do not exceed the processors, or with the fewest
 // threads if all exceed them.
 func (s Series) Full(v *View) compare.Record {
-	for _, r := range slices.Backward(s.Rows) {
-		if !v.Crowds(r) {
-			return r
-		}
-	}
-	return s.Rows[0]
+	fit := Pick(s.Rows, func(r compare.Record) bool { return !v.Crowds(r) })
+	return append(s.Rows[:1:1], fit...)[len(fit)]
 }
 
 // One returns the row of one thread or rank.
@@ -172,19 +144,13 @@ func (s Series) One() (compare.Record, bool) { return s.Rows[0], s.Axis.Count(s.
 // Count returns where a row is on the axis.
 func (s Series) Count(r compare.Record) int { return s.Axis.Count(r) }
 
-// Speedup compares a row of the series with the row on one thread. In strong scaling it is the
-// ratio of the times; in weak scaling it is the ratio of the work done in the same time.
+// Speedup compares a row of the series with the row on one thread.
 func (s Series) Speedup(r compare.Record) (Comparison, bool) {
 	one, ok := s.One()
 	if !ok || s.Count(r) == 1 {
 		return Comparison{}, false
 	}
-	c := Versus(one, r)
-	if s.Grows {
-		p := float64(s.Count(r))
-		c.Ratio, c.Lo, c.Hi = p*c.Ratio, p*c.Lo, p*c.Hi
-	}
-	return c, true
+	return Versus(one, r), true
 }
 
 // StrongSeries returns the strong-scaling series of one type, by variant. If an experiment has
@@ -192,13 +158,10 @@ func (s Series) Speedup(r compare.Record) (Comparison, bool) {
 // threads.
 func (v *View) StrongSeries(a Axis, typ string) []Series {
 	var out []Series
-	all := v.Along(a, typ, a.fixed()...)
-	for _, variant := range Distinct(all, VariantOf) {
+	for _, own := range GroupBy(v.Along(a, typ, a.fixed()...), VariantOf) {
 		for _, experiment := range a.fixed() {
-			found := v.seriesOf(a, slices.DeleteFunc(slices.Clone(all), func(r compare.Record) bool {
-				return r.Variant != variant || r.Experiment != experiment
-			}), false)
-			if len(found) > 0 {
+			rows := Pick(own, func(r compare.Record) bool { return r.Experiment == experiment })
+			if found := v.seriesOf(a, rows); len(found) > 0 {
 				out = append(out, oneChunk(found)...)
 				break
 			}
@@ -210,57 +173,94 @@ func (v *View) StrongSeries(a Axis, typ string) []Series {
 // oneChunk keeps one of the series that differ in the chunk alone.
 func oneChunk(all []Series) []Series {
 	var out []Series
-	at := map[string]int{}
-	for _, s := range all {
-		key := fmt.Sprint(s.Problem, Omit(s.Rest, "chunk"))
-		i, ok := at[key]
-		if !ok {
-			at[key] = len(out)
-			out = append(out, s)
-			continue
+	for _, own := range GroupBy(all, func(s Series) string { return fmt.Sprint(s.Problem, Omit(s.Rest, "chunk")) }) {
+		best := own[0]
+		for _, s := range own[1:] {
+			if ChunkOf(s.Rest) == 0 || ChunkOf(best.Rest) != 0 && s.Most().Median < best.Most().Median {
+				best = s
+			}
 		}
-		if own := ChunkOf(s.Rest) == 0; own || ChunkOf(out[i].Rest) != 0 && s.Most().Median < out[i].Most().Median {
-			out[i] = s
-		}
+		out = append(out, best)
 	}
 	return out
 }
 
 // MainSize returns the problem that the most variants have series for, the largest of
 // those that are level.
-func MainSize(all []Series) Problem {
-	variants := map[Problem]map[string]bool{}
-	var best Problem
-	for _, s := range all {
-		if variants[s.Problem] == nil {
-			variants[s.Problem] = map[string]bool{}
-		}
-		variants[s.Problem][s.Variant] = true
+func MainSize(all []Series) (p Problem) {
+	problem := func(s Series) Problem { return s.Problem }
+	for _, s := range Fullest(all, problem, func(s Series) string { return s.Variant }, Problem.Compare) {
+		p = s.Problem
 	}
-	for p, names := range variants {
-		if n := len(names) - len(variants[best]); n > 0 || n == 0 && p.Compare(best) > 0 {
-			best = p
-		}
-	}
-	return best
+	return p
 }
 
 // Leading returns one series a variant at a problem: the quickest on the most threads
 // that there are processors for.
 func (v *View) Leading(all []Series, p Problem) []Series {
 	var out []Series
-	for _, s := range all {
-		if s.Problem != p {
-			continue
-		}
-		i := slices.IndexFunc(out, func(o Series) bool { return o.Variant == s.Variant })
-		switch {
-		case i < 0:
-			out = append(out, s)
-		case s.Full(v).Threads > out[i].Full(v).Threads,
-			s.Full(v).Threads == out[i].Full(v).Threads && s.Full(v).Median < out[i].Full(v).Median:
-			out[i] = s
-		}
+	here := Pick(all, func(s Series) bool { return s.Problem == p })
+	for _, own := range GroupBy(here, func(s Series) string { return s.Variant }) {
+		out = append(out, slices.MinFunc(own, func(x, y Series) int {
+			a, b := x.Full(v), y.Full(v)
+			return cmp.Or(cmp.Compare(b.Threads, a.Threads), cmp.Compare(a.Median, b.Median))
+		}))
 	}
 	return out
+}
+
+// Scaled is the speed-up of a series of strong scaling on the most threads, ranks or hosts that have processors.
+type Scaled struct {
+	Series
+	Last       compare.Record // the row of that
+	Comparison                // of its time
+	view       *View
+}
+
+// On returns the number of threads, ranks or hosts.
+func (s Scaled) On() int { return s.Count(s.Last) }
+
+// Efficiency returns the speed-up over the number of threads, ranks or hosts.
+func (s Scaled) Efficiency() float64 { return s.Ratio / float64(s.On()) }
+
+// Fraction returns the serial fraction with which Amdahl's law gives the speed-up on p threads, ranks or hosts (Karp
+// and Flatt, Measuring parallel processor performance, 1990). It is below 0 if the speed-up is above p, and NaN if it
+// is not known.
+func (s Scaled) Fraction(p int) float64 {
+	r, _ := Find(s.Rows, func(r compare.Record) bool { return s.Count(r) == p && !s.view.Crowds(r) })
+	n := float64(p)
+	return (median(r)/float64(s.Rows[0].Median) - 1/n) / (1 - 1/n)
+}
+
+// Scaling is the strong scaling of the variants of a family at the size that most of them have.
+type Scaling struct {
+	Problem
+	Rows   []Scaled
+	Counts []int // the fewest and the most threads, ranks or hosts above one: two numbers, or one
+}
+
+// Scaling returns the strong scaling of a type over threads, ranks or hosts, nil if there is none.
+func (v *View) Scaling(over, typ string) *Scaling {
+	a, _ := Find([]Axis{OverThreads, OverRanks, OverHosts}, func(a Axis) bool { return a.Param == over })
+	all := v.StrongSeries(a, typ)
+	out := Scaling{Problem: MainSize(all)}
+	for _, s := range v.Leading(all, out.Problem) {
+		one, ok := s.One()
+		last := s.Full(v)
+		if !ok || a.Count(last) == 1 {
+			continue
+		}
+		out.Rows = append(out.Rows, Scaled{s, last, Fight([]Duel{{one, last}})[0].Comparison, v})
+		for _, r := range s.Rows[1:] {
+			if !v.Crowds(r) {
+				out.Counts = append(out.Counts, a.Count(r))
+			}
+		}
+	}
+	if len(out.Rows) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(out.Rows, func(x, y Scaled) int { return v.byPlace(x.Variant, y.Variant) })
+	out.Counts = slices.Compact([]int{slices.Min(out.Counts), slices.Max(out.Counts)})
+	return &out
 }

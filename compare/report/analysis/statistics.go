@@ -17,40 +17,19 @@ import (
 // of them.
 const Tolerance = 0.05
 
-// SpreadOutcome is what a comparison of all pairs of some rows says.
-type SpreadOutcome int
-
-const (
-	Untold SpreadOutcome = iota // the samples do not decide
-	Same                        // no pair can be told apart, and none differs by more than the tolerance
-	Slight                      // some can, but none differs by more than the tolerance
-	Differ                      // some can, and not all are known to be within the tolerance
-)
-
 // rivalry is what the pairs of some rows say together.
 type rivalry struct {
-	Outcome SpreadOutcome
-	// The pair that differs most, of those that can be told apart if any can.
-	Quick, Slow compare.Record
-	Comparison             // of Slow with Quick; P is adjusted for the number of pairs
-	Clearest    Comparison // of the pair whose interval begins highest
-	Bounded     bool       // the intervals of all pairs lie within the tolerance
-	Apart       int        // pairs that can be told apart
-	Pairs       int        // all of them
-	Turn        string     // that all rows were sampled in; empty: not all in one
+	Quick, Slow compare.Record // the pair that differs most, of those that can be told apart if any can
+	Comparison                 // of Slow with Quick; P is adjusted for the number of pairs
+	Clearest    Comparison     // of the pair whose interval begins highest
+	Bounded     bool           // the intervals of all pairs lie within the tolerance
+	Turn        string         // that all rows were sampled in; empty: not all in one
 }
 
-// compete compares every two of the rows (at least two) like Versus. Holm's procedure decides which
-// pairs differ (A simple sequentially rejective multiple test procedure, Scandinavian Journal of
-// Statistics 6, 1979). If no rows differ, the probability to call any pair different is at most
-// significance, for any number of rows. A test that finds no difference does not show that there is
-// none, so Same needs the intervals too.
+// compete compares every two of the rows (at least two) like Versus, with Holm's procedure. A test that finds no
+// difference does not show that there is none: Bounded says that.
 func compete(rows []compare.Record) rivalry {
-	type pair struct {
-		slow, quick compare.Record
-		Comparison
-	}
-	var pairs []pair
+	var duels []Duel
 	out := rivalry{Bounded: true, Turn: rows[0].Turn}
 	for i, a := range rows {
 		if a.Turn != out.Turn {
@@ -58,73 +37,43 @@ func compete(rows []compare.Record) rivalry {
 		}
 		for _, b := range rows[i+1:] {
 			if a.Median < b.Median {
-				pairs = append(pairs, pair{b, a, Versus(b, a)})
+				duels = append(duels, Duel{b, a})
 			} else {
-				pairs = append(pairs, pair{a, b, Versus(a, b)})
+				duels = append(duels, Duel{a, b})
 			}
 		}
 	}
-	out.Pairs = len(pairs)
-	p := make([]float64, len(pairs))
-	for i := range pairs {
-		p[i] = pairs[i].P
-	}
-	for i, adjusted := range holm(p) {
-		pairs[i].P = adjusted
-	}
-	slices.SortStableFunc(pairs, func(x, y pair) int {
-		apart := func(q pair) int {
-			if q.P < Significance {
-				return 1
-			}
-			return 0
-		}
-		return cmp.Or(cmp.Compare(apart(y), apart(x)), cmp.Compare(y.Ratio, x.Ratio))
-	})
+	pairs := fight(duels, Versus)
 	for _, q := range pairs {
-		if q.P < Significance {
-			out.Apart++
-		}
-		if !(q.Lo >= 1/(1+Tolerance) && q.Hi <= 1+Tolerance) {
-			out.Bounded = false
-		}
+		out.Bounded = out.Bounded && q.Lo >= 1/(1+Tolerance) && q.Hi <= 1+Tolerance
 	}
-	out.Clearest = slices.MaxFunc(pairs, func(x, y pair) int { return cmp.Compare(x.Lo, y.Lo) }).Comparison
-	worst := pairs[0]
-	out.Slow, out.Quick, out.Comparison = worst.slow, worst.quick, worst.Comparison
-	switch {
-	case out.Apart > 0 && out.Bounded:
-		out.Outcome = Slight
-	case out.Apart > 0:
-		out.Outcome = Differ
-	case out.Bounded:
-		out.Outcome = Same
+	out.Clearest = slices.MaxFunc(pairs, func(x, y Fought) int { return cmp.Compare(x.Lo, y.Lo) }).Comparison
+	worst, ok := Least(pairs, func(q Fought) float64 {
+		if !(q.P < Significance) {
+			return math.NaN()
+		}
+		return -q.Ratio
+	})
+	if !ok {
+		worst = slices.MaxFunc(pairs, func(x, y Fought) int { return cmp.Compare(x.Ratio, y.Ratio) })
 	}
+	out.Slow, out.Quick, out.Comparison = worst.First, worst.Second, worst.Comparison
 	return out
 }
 
-// holm returns p values adjusted for their number: one is below a level exactly
-// where Holm's procedure rejects its hypothesis at that level. NaN stays NaN, and
-// counts as a test that was made.
+// holm returns p values adjusted for their number by Holm's procedure (A simple sequentially rejective multiple test
+// procedure, Scandinavian Journal of Statistics 6, 1979): one is below a level exactly where the procedure rejects its
+// hypothesis at that level. NaN stays NaN, and counts as a test that was made.
 func holm(p []float64) []float64 {
 	order := make([]int, len(p))
 	for i := range order {
 		order[i] = i
 	}
-	key := func(i int) float64 {
-		if math.IsNaN(p[i]) {
-			return math.Inf(1)
-		}
-		return p[i]
-	}
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(key(i), key(j)) })
-	adjusted := make([]float64, len(p))
+	adjusted := slices.Clone(p)
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(p[i], p[j]) })
+	order = slices.DeleteFunc(order, func(i int) bool { return math.IsNaN(p[i]) })
 	highest := 0.0
 	for rank, i := range order {
-		if math.IsNaN(p[i]) {
-			adjusted[i] = p[i]
-			continue
-		}
 		highest = max(highest, min(1, float64(len(p)-rank)*p[i]))
 		adjusted[i] = highest
 	}
@@ -145,7 +94,12 @@ func Versus(a, b compare.Record) Comparison {
 	if InTurn(a, b) {
 		return Contrast(a, b)
 	}
-	return Comparison{Ratio: float64(a.Median) / float64(b.Median), Lo: math.NaN(), Hi: math.NaN(), P: math.NaN()}
+	return justRatio(float64(a.Median) / float64(b.Median))
+}
+
+// justRatio is a comparison without an interval.
+func justRatio(ratio float64) Comparison {
+	return Comparison{Ratio: ratio, Lo: math.NaN(), Hi: math.NaN(), P: math.NaN()}
 }
 
 // Significance is the probability of error below which two rows are called different.
@@ -160,6 +114,9 @@ const (
 	Quicker                // the second row takes less time
 	Slower                 // the second row takes more time
 )
+
+// String returns the key of the words for an outcome.
+func (o Outcome) String() string { return [...]string{"few", "level", "faster", "slower"}[o] }
 
 // Comparison is the comparison of a row with another.
 type Comparison struct {
@@ -181,52 +138,32 @@ type Floor struct {
 // Floors returns the noise floors of the runs of a host, of pairs of rows of one run that the same code computed
 // with the same settings: repeats in several experiments or with another name for a setting, and products that
 // another variant computed, with rows of that variant.
-func (v *View) Floors() []Floor {
-	var out []Floor
+func (v *View) Floors() []Floor { return v.floors }
+
+// findFloors computes them.
+func (v *View) findFloors() []Floor {
 	found := map[Floor][]float64{}
-	for _, rows := range byCase(Timed(v.All)) {
+	timed := Pick(v.All, func(r compare.Record) bool { return r.Speed() && r.Median > 0 })
+	for _, rows := range GroupBy(timed, func(r compare.Record) string {
+		return fmt.Sprint(r.Run, "|", r.Build, "|", Hosts(r), "|", ProblemOf(r))
+	}) {
 		for i, a := range rows {
 			for _, b := range rows[i+1:] {
-				if !identical(a, b) {
-					continue
+				if identical(a, b) {
+					f := Floor{Several: a.Threads > 1, GPU: ByGPU(a), InTurn: InTurn(a, b)}
+					found[f] = append(found[f], math.Abs(math.Log(float64(a.Median)/float64(b.Median))))
 				}
-				f := Floor{Several: a.Threads > 1, GPU: ByGPU(a), InTurn: InTurn(a, b)}
-				if found[f] == nil {
-					out = append(out, f)
-				}
-				found[f] = append(found[f], math.Abs(math.Log(float64(a.Median)/float64(b.Median))))
 			}
 		}
 	}
-	slices.SortFunc(out, func(f, g Floor) int { return cmp.Compare(f.order(), g.order()) })
-	for i, f := range out {
-		slices.Sort(found[f])
-		n := len(found[f])
-		out[i].Pairs, out[i].Factor = n, math.Exp(found[f][(19*n+19)/20-1])
+	var out []Floor
+	for f, logs := range found {
+		slices.Sort(logs)
+		f.Pairs, f.Factor = len(logs), math.Exp(logs[(19*len(logs)+19)/20-1])
+		out = append(out, f)
 	}
-	return out
-}
-
-// order is the place of a floor in a list.
-func (f Floor) order() int {
-	at := 0
-	for i, is := range []bool{f.InTurn, f.Several, f.GPU} {
-		if is {
-			at += 1 << i
-		}
-	}
-	return at
-}
-
-// byCase returns the rows of each run, build and problem.
-func byCase(rows []compare.Record) map[string][]compare.Record {
-	out := map[string][]compare.Record{}
-	for _, r := range rows {
-		if r.Median > 0 {
-			key := fmt.Sprint(r.Run, "|", r.Build, "|", Hosts(r), "|", ProblemOf(r))
-			out[key] = append(out[key], r)
-		}
-	}
+	key := func(f Floor) string { return fmt.Sprint(f.GPU, f.Several, f.InTurn) }
+	slices.SortFunc(out, func(f, g Floor) int { return cmp.Compare(key(f), key(g)) })
 	return out
 }
 
@@ -255,10 +192,10 @@ func settled(r compare.Record) string {
 
 // setNoise puts the floors into the rows that they are for.
 func (v *View) setNoise() {
-	floors := v.Floors()
+	v.floors = v.findFloors()
 	for i := range v.All {
 		r := &v.All[i]
-		for _, f := range floors {
+		for _, f := range v.floors {
 			switch {
 			case f.GPU != ByGPU(*r) || f.Several != (r.Threads > 1):
 			case f.InTurn:
@@ -292,10 +229,7 @@ func noise(a, b compare.Record) float64 {
 // variables is stochastically larger than the other, 1947), which compares all samples, and the interval is on
 // one side of 1. The test alone would call rows different whose samples are not independent.
 func Contrast(a, b compare.Record) Comparison {
-	c := Comparison{
-		Ratio: float64(a.Median) / float64(b.Median),
-		Lo:    math.NaN(), Hi: math.NaN(), P: math.NaN(),
-	}
+	c := justRatio(float64(a.Median) / float64(b.Median))
 	if a.CI != nil && b.CI != nil {
 		down := math.Hypot(math.Log(float64(a.Median)/a.CI[0]), math.Log(b.CI[1]/float64(b.Median)))
 		up := math.Hypot(math.Log(a.CI[1]/float64(a.Median)), math.Log(float64(b.Median)/b.CI[0]))
@@ -365,3 +299,78 @@ func combinations(n, k int) float64 {
 	}
 	return c
 }
+
+// Floor returns the highest factor of the noise floors, 0 if none is known.
+func (v *View) Floor() float64 { return Most(v.floors, func(f Floor) float64 { return f.Factor }) }
+
+// Where is the word for what the rows of a floor ran on.
+func (f Floor) Where() string {
+	switch {
+	case f.GPU:
+		return "gpu"
+	case f.Several:
+		return "several"
+	}
+	return "one"
+}
+
+// Load returns the highest load average at the beginning of a run, of processors.
+func (v *View) Load() float64 { return Most(v.Runs, func(r compare.RunInfo) float64 { return r.Load }) }
+
+// Stolen returns the largest share of the processors' time that a hypervisor gave to others during a row.
+func (v *View) Stolen() float64 {
+	return Most(v.All, func(r compare.Record) float64 { return r.Steal })
+}
+
+// Duel is two rows of one case that differ in what a finding is about.
+type Duel struct{ First, Second compare.Record }
+
+// Fought is the outcome of duels, with p values adjusted for their number.
+type Fought struct {
+	Duel
+	Comparison
+}
+
+// Fight compares the pairs like Versus, or like Contrast if it is known how much times of identical code differ
+// that were not interleaved. P and Outcome are adjusted by Holm's procedure.
+func Fight(duels []Duel) []Fought {
+	return fight(duels, func(a, b compare.Record) Comparison {
+		if noise(a, b) > 0 {
+			return Contrast(a, b)
+		}
+		return Versus(a, b)
+	})
+}
+
+func fight(duels []Duel, compared func(a, b compare.Record) Comparison) []Fought {
+	out := make([]Fought, len(duels))
+	p := make([]float64, len(duels))
+	for i, d := range duels {
+		out[i] = Fought{d, compared(d.First, d.Second)}
+		p[i] = out[i].P
+	}
+	for i, adjusted := range holm(p) {
+		out[i].P = adjusted
+		if o := out[i].Outcome; (o == Quicker || o == Slower) && !(adjusted < Significance) {
+			out[i].Outcome = TooFew
+		}
+	}
+	return out
+}
+
+// Inverse returns the comparison with the rows exchanged.
+func (c Comparison) Inverse() Comparison {
+	c.Ratio, c.Lo, c.Hi = 1/c.Ratio, 1/c.Hi, 1/c.Lo
+	switch c.Outcome {
+	case Quicker:
+		c.Outcome = Slower
+	case Slower:
+		c.Outcome = Quicker
+	}
+	return c
+}
+
+// Drift is the factor by which the speed of a machine may change between two turns: processors of
+// shared machines run at two thirds of their speed at times. It widens the interval of two rows that
+// were not sampled in turn on either side.
+const Drift = 1.5

@@ -45,32 +45,30 @@ func about(rng *rand.Rand, n int, seconds, part float64) compare.Record {
 func TestCompete(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, test := range []struct {
-		name  string
-		rows  []compare.Record
-		want  SpreadOutcome
-		pairs int
-		apart int
-		ratio float64 // about, of the pair that is named
+		name           string
+		rows           []compare.Record
+		apart, bounded bool
+		ratio          float64 // about, of the pair that is named
 	}{
 		{"the same", []compare.Record{about(rng, 30, 1, 0.02), about(rng, 30, 1, 0.02), about(rng, 30, 1, 0.02)},
-			Same, 3, 0, 1},
+			false, true, 1},
 		{"one apart", []compare.Record{about(rng, 30, 1, 0.02), about(rng, 30, 1.5, 0.02), about(rng, 30, 1, 0.02)},
-			Differ, 3, 2, 1.5},
-		{"a little apart", []compare.Record{about(rng, 30, 1, 0.001), about(rng, 30, 1.02, 0.001)}, Slight, 1, 1, 1.02},
+			true, false, 1.5},
+		{"a little apart", []compare.Record{about(rng, 30, 1, 0.001), about(rng, 30, 1.02, 0.001)}, true, true, 1.02},
 		// They differ by half, but the samples are too few to tell.
-		{"few samples", []compare.Record{about(rng, 3, 1, 0.01), about(rng, 3, 1.5, 0.01)}, Untold, 1, 0, 1.5},
+		{"few samples", []compare.Record{about(rng, 3, 1, 0.01), about(rng, 3, 1.5, 0.01)}, false, false, 1.5},
 		// A test that finds nothing does not show that there is nothing.
-		{"wide samples", []compare.Record{about(rng, 12, 1, 0.5), about(rng, 12, 1, 0.5)}, Untold, 1, 0, 1},
+		{"wide samples", []compare.Record{about(rng, 12, 1, 0.5), about(rng, 12, 1, 0.5)}, false, false, 1},
 		// Six samples tell one pair apart but not one of fifteen, whose p must be 15 times less.
 		{"many rows", []compare.Record{about(rng, 6, 1, 0.001), about(rng, 6, 1.5, 0.001), about(rng, 6, 1, 0.001),
-			about(rng, 6, 1, 0.001), about(rng, 6, 1, 0.001), about(rng, 6, 1, 0.001)}, Untold, 15, 0, 1.5},
-		{"two rows", []compare.Record{about(rng, 6, 1, 0.001), about(rng, 6, 1.5, 0.001)}, Differ, 1, 1, 1.5},
+			about(rng, 6, 1, 0.001), about(rng, 6, 1, 0.001), about(rng, 6, 1, 0.001)}, false, false, 1.5},
+		{"two rows", []compare.Record{about(rng, 6, 1, 0.001), about(rng, 6, 1.5, 0.001)}, true, false, 1.5},
 	} {
 		got := compete(test.rows)
-		if got.Outcome != test.want || got.Pairs != test.pairs || got.Apart != test.apart ||
+		if apart := got.P < Significance; apart != test.apart || got.Bounded != test.bounded ||
 			!(got.Ratio >= 1 && math.Abs(got.Ratio/test.ratio-1) <= 0.4*(test.ratio-0.5)) {
-			t.Errorf("%s: outcome %d, %d of %d apart, ratio %g; want %d, %d of %d, about %g", test.name, got.Outcome, got.Apart,
-				got.Pairs, got.Ratio, test.want, test.apart, test.pairs, test.ratio)
+			t.Errorf("%s: apart %v, bounded %v, ratio %g; want %v, %v, about %g", test.name, apart, got.Bounded,
+				got.Ratio, test.apart, test.bounded, test.ratio)
 		}
 		if got.Slow.Median < got.Quick.Median {
 			t.Errorf("%s: the slow row is quicker", test.name)
@@ -83,13 +81,13 @@ func TestCompete(t *testing.T) {
 func TestCompeteTurn(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	a, b := about(rng, 30, 1, 0.01), about(rng, 30, 3, 0.01)
-	if got := compete([]compare.Record{a, b}); got.Turn != "t" || got.Outcome != Differ {
+	if got := compete([]compare.Record{a, b}); got.Turn != "t" || !(got.P < Significance) {
 		t.Errorf("in turn: %+v", got)
 	}
 	for _, turns := range [][2]string{{"t", "u"}, {"t", ""}, {"", ""}} {
 		a.Turn, b.Turn = turns[0], turns[1]
 		got := compete([]compare.Record{a, b})
-		if got.Turn != "" || got.Outcome != Untold || got.Apart != 0 || got.Bounded || !math.IsNaN(got.P) ||
+		if got.Turn != "" || got.Bounded || !math.IsNaN(got.P) ||
 			!math.IsNaN(got.Lo) || !math.IsNaN(got.Hi) || !(math.Abs(got.Ratio-3) <= 0.1) {
 			t.Errorf("turns %q: %+v", turns, got)
 		}
@@ -108,7 +106,7 @@ func TestCompeteErrs(t *testing.T) {
 			for range rows {
 				drawn = append(drawn, about(rng, 12, 1, 0.3))
 			}
-			if compete(drawn).Apart > 0 {
+			if compete(drawn).P < Significance {
 				claimed++
 			}
 		}

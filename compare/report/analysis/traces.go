@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"gemm"
 	"gemm/compare"
@@ -24,21 +23,13 @@ type Concert struct {
 // Concerts groups the traces of a host. Traces with the most work and the most workers come first.
 func (v *View) Concerts() []Concert {
 	var out []Concert
-	at := map[string]int{}
-	for _, t := range v.traces {
-		if t.Workers < 1 || !(t.Seconds > 0) || len(t.Spans) == 0 {
-			continue
-		}
-		p := plainOf(t.Type, t.Shape, t.Workers)
-		rest := Omit(t.Params, "threads", "schedule", "chunk")
-		key := fmt.Sprint(t.Experiment, t.Variant, p, rest)
-		i, ok := at[key]
-		if !ok {
-			i = len(out)
-			at[key] = i
-			out = append(out, Concert{Problem: p, Variant: t.Variant, Rest: rest})
-		}
-		out[i].Traces = append(out[i].Traces, t)
+	rest := func(t compare.Trace) gemm.Params { return Omit(t.Params, "threads", "schedule", "chunk") }
+	problem := func(t compare.Trace) Problem { return plainOf(t.Type, t.Shape, t.Workers) }
+	whole := Pick(v.traces, func(t compare.Trace) bool { return t.Workers >= 1 && t.Seconds > 0 && len(t.Spans) > 0 })
+	for _, own := range GroupBy(whole, func(t compare.Trace) string {
+		return fmt.Sprint(t.Experiment, t.Variant, problem(t), rest(t))
+	}) {
+		out = append(out, Concert{Problem: problem(own[0]), Variant: own[0].Variant, Rest: rest(own[0]), Traces: own})
 	}
 	slices.SortStableFunc(out, func(x, y Concert) int { return y.Problem.Compare(x.Problem) })
 	return out
@@ -81,6 +72,11 @@ func (v *View) Ensemble(family string) (e Ensemble, ok bool) {
 	return e, len(e.Traces) > 0
 }
 
+// Clocks returns within how many seconds the times of ranks on different hosts are known; 0: on one host.
+func (e Ensemble) Clocks() float64 {
+	return Most(e.Traces, func(t compare.Trace) float64 { return t.ClockError })
+}
+
 // BusyTimes returns the seconds that each worker of a trace was busy.
 func BusyTimes(t compare.Trace) []float64 {
 	out := make([]float64, t.Workers)
@@ -92,23 +88,20 @@ func BusyTimes(t compare.Trace) []float64 {
 	return out
 }
 
-// Traced returns the row that a trace belongs to, as far as its setting goes.
-func Traced(t compare.Trace) compare.Record {
-	return compare.Record{
-		Key: compare.Key{
-			Host: t.Host, Experiment: t.Experiment, Variant: t.Variant, Problem: plainOf(t.Type, t.Shape, t.Workers).Problem,
-		},
-		Run: t.Run, Threads: t.Workers, Params: t.Params, Resolved: t.Resolved,
-	}
-}
-
 // ScheduleOf names the schedule of a trace in the letters that figures have, with the
 // chunk asked for.
 func ScheduleOf(t compare.Trace) string {
-	row := Traced(t)
-	row.Params = gemm.Params{"schedule": cmp.Or(t.Params["schedule"], t.Resolved["schedule"], any("static")),
+	asked := gemm.Params{"schedule": cmp.Or(t.Params["schedule"], t.Resolved["schedule"], any("static")),
 		"chunk": ChunkOf(t.Params)}
-	return strings.ReplaceAll(SettingOf(row), "→", "=")
+	text, ran := Setting(asked), t.Resolved["schedule"]
+	if ran == nil || asked["schedule"] == ran {
+		return text
+	}
+	text += fmt.Sprintf(" = %v", ran)
+	if chunk, ok := t.Resolved["chunk"].(int); ok && chunk > 0 {
+		text += fmt.Sprintf(" %d", chunk)
+	}
+	return text
 }
 
 // Crew is what the groups of warps on one multiprocessor did inside of a kernel. Groups of a role that follow each
@@ -129,13 +122,12 @@ type CrewLane struct {
 func (v *View) Crews(typ string) []Crew {
 	var out []Crew
 	for _, variant := range v.gpuVariants() {
-		var largest compare.Trace
-		for _, t := range v.traces {
-			if t.Variant == variant && t.Type == typ && len(t.Inside) > 0 && t.Shape.Terms() > largest.Shape.Terms() {
-				largest = t
+		if largest, ok := Least(v.traces, func(t compare.Trace) float64 {
+			if t.Variant != variant || t.Type != typ || len(t.Inside) == 0 {
+				return math.NaN()
 			}
-		}
-		if len(largest.Inside) > 0 {
+			return -t.Shape.Terms()
+		}); ok {
 			out = append(out, crewOf(largest))
 		}
 	}

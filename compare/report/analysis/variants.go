@@ -24,21 +24,13 @@ func (v *View) Variant(name string) compare.Variant {
 
 // Named returns the variants of the document that keep says to keep, in report order.
 func (v *View) Named(keep func(compare.Variant) bool) []string {
-	var out []string
-	for _, of := range v.Variants {
-		if keep(of) {
-			out = append(out, of.Name)
-		}
-	}
-	return out
+	return Distinct(Pick(v.Variants, keep), func(of compare.Variant) string { return of.Name })
 }
 
 // pick returns the first variant that keep says to keep.
 func (v *View) pick(keep func(compare.Variant) bool) compare.Variant {
-	if i := slices.IndexFunc(v.Variants, keep); i >= 0 {
-		return v.Variants[i]
-	}
-	return compare.Variant{}
+	of, _ := Find(v.Variants, keep)
+	return of
 }
 
 // First returns the first rung of a family: for serial the textbook loops, which speed-ups are over.
@@ -71,24 +63,21 @@ func (v *View) OfField() string {
 // place returns the place of a variant among those of the document, which are in report order. Others are last.
 func (v *View) place(variant string) int {
 	i := slices.IndexFunc(v.Variants, func(of compare.Variant) bool { return of.Name == variant })
-	if i < 0 {
-		return len(v.Variants)
-	}
-	return i
+	return (i + len(v.Variants) + 1) % (len(v.Variants) + 1)
 }
+
+// byPlace orders variants by their places.
+func (v *View) byPlace(x, y string) int { return v.place(x) - v.place(y) }
 
 // Textbook reports whether a row is of the textbook loops on one thread, in Go.
 func Textbook(r compare.Record) bool {
 	return Of(r).Class == gemm.Textbook && Of(r).Role == gemm.Rung && Of(r).Location == gemm.InProcess
 }
 
-// Parent returns the variant that a variant changes one thing of, "" if there is none.
-func (v *View) Parent(variant string) string { return v.Variant(variant).Parent }
-
 // Ancestor returns the nearest of the parents of a variant, their parents and so on that has rows, ""
 // if none has.
 func (v *View) Ancestor(rows []compare.Record, variant string) string {
-	for parent := v.Parent(variant); parent != ""; parent = v.Parent(parent) {
+	for parent := v.Variant(variant).Parent; parent != ""; parent = v.Variant(parent).Parent {
 		if slices.ContainsFunc(rows, func(r compare.Record) bool { return r.Variant == parent }) {
 			return parent
 		}
@@ -104,7 +93,7 @@ func (v *View) ParentsFirst(variants []string) []string {
 		if slices.Contains(out, variant) {
 			return
 		}
-		for parent := v.Parent(variant); parent != ""; parent = v.Parent(parent) {
+		for parent := v.Variant(variant).Parent; parent != ""; parent = v.Variant(parent).Parent {
 			if slices.Contains(variants, parent) {
 				add(parent)
 			}
@@ -122,14 +111,11 @@ func (v *View) ParentsFirst(variants []string) []string {
 func ParentRow(rows []compare.Record, parent string, after compare.Record) (compare.Record, bool) {
 	p := ProblemOf(after)
 	if Family(parent) != Family(after.Variant) {
-		i := slices.IndexFunc(rows, func(r compare.Record) bool {
-			return r.Variant == parent &&
-				r.Problem == after.Problem
-		})
-		if i < 0 {
-			return compare.Record{}, false
+		r, ok := Find(rows, func(r compare.Record) bool { return r.Variant == parent && r.Problem == after.Problem })
+		if !ok {
+			return r, false
 		}
-		p = ProblemOf(rows[i])
+		p = ProblemOf(r)
 	}
 	return At(rows, parent, p)
 }
@@ -178,9 +164,6 @@ func Foreign(variant string) bool { return Family(variant) == Reference }
 // Ours reports whether a row is of the suite, and neither of a library of others nor of the user.
 func Ours(r compare.Record) bool { return Of(r).Role.Ours() }
 
-// Fewer reports whether the variant of a row executes fewer than 2mnk operations.
-func Fewer(r compare.Record) bool { return Of(r).Class == gemm.Fast }
-
 // ByGPU reports whether a GPU computed the row.
 func ByGPU(r compare.Record) bool { return Home(r) == OnGPU }
 
@@ -198,11 +181,14 @@ type Judgement struct {
 	Comparison            // Quicker supports the item, Slower contradicts it
 }
 
+// Supported reports whether the rows support the item.
+func (j Judgement) Supported() bool { return j.Outcome == Quicker }
+
 // Judged returns the items that the rows of the ladder support or contradict.
 func (v *View) Judged() (out []Judgement) {
 	types := Types(v.Records)
 	for _, of := range v.Variants {
-		for _, a := range slices.DeleteFunc(slices.Clone(of.Advice), func(a gemm.Advice) bool { return a.Item == "" }) {
+		for _, a := range Pick(of.Advice, func(a gemm.Advice) bool { return a.Item != "" }) {
 			j := Judgement{Item: a.Item, Before: a.Over, After: of.Name}
 			i := slices.IndexFunc(types, func(typ string) bool { return v.judge(&j, typ) })
 			if i >= 0 && (j.Outcome == Quicker || j.Outcome == Slower) {
@@ -219,7 +205,7 @@ func (v *View) Judged() (out []Judgement) {
 
 // judge compares the variants of j on one type, and reports whether both were timed on a square product.
 func (v *View) judge(j *Judgement, typ string) bool {
-	rows := picked(Timed(v.Ladder(typ)), func(r compare.Record) bool { return !v.Crowds(r) })
+	rows := Pick(Timed(v.Ladder(typ)), func(r compare.Record) bool { return !v.Crowds(r) })
 	for _, p := range slices.Backward(Problems(rows)) {
 		before, ok := At(rows, j.Before, p)
 		after, both := At(rows, j.After, p)

@@ -6,43 +6,13 @@ package analysis
 import (
 	"fmt"
 	"maps"
-	"regexp"
+	"math"
 	"slices"
 	"strings"
 
 	"gemm"
 	"gemm/compare"
 )
-
-// shellWord matches a word of a command as it is written, in quotes if it has blanks.
-var shellWord = regexp.MustCompile(`(?:\$'(?:[^'\\]|\\.)*'|'[^']*'|\\.|[^\s'])+`)
-
-// Asked returns the given flags, with their values, that the run of the first row had on its
-// command line.
-func (v *View) Asked(rows []compare.Record, flags ...string) []string {
-	i := slices.IndexFunc(v.Runs, func(run compare.RunInfo) bool { return run.ID == rows[0].Run })
-	if i < 0 {
-		return nil
-	}
-	words := shellWord.FindAllString(v.Runs[i].Command, -1)
-	var out []string
-	for _, flag := range flags {
-		for j, word := range words {
-			if value, joined := strings.CutPrefix(word, "--"+flag+"="); joined {
-				out = append(out, "--"+flag, value)
-			} else if word == "--"+flag && j+1 < len(words) {
-				out = append(out, word, words[j+1])
-			}
-		}
-	}
-	return out
-}
-
-// HasFamily reports whether there are rows of a family, or of kernels of the user that are in its
-// chapter.
-func (v *View) HasFamily(fam string) bool {
-	return slices.ContainsFunc(v.All, func(r compare.Record) bool { return Home(r) == fam })
-}
 
 // Granted returns the number of processors that a product may use on this host: the usable ones, or
 // fewer if the quota is lower.
@@ -76,9 +46,9 @@ func (v *View) Trait(variant string, p gemm.Params) string {
 	alike, known := v.alike[variant]
 	if !known {
 		rows := v.Pick(func(r compare.Record) bool { return r.Variant == variant })
-		alike = Constants(rows, OverRanks.Param)
-		maps.DeleteFunc(alike, func(name string, _ any) bool {
-			return slices.ContainsFunc(rows, func(r compare.Record) bool { return r.Params[name] == nil })
+		alike = Omit(append(rows, compare.Record{})[0].Params, OverRanks.Param)
+		maps.DeleteFunc(alike, func(name string, value any) bool {
+			return slices.ContainsFunc(rows, func(r compare.Record) bool { return r.Params[name] != value })
 		})
 		v.alike[variant] = alike
 	}
@@ -100,8 +70,8 @@ type View struct {
 	Variants     []compare.Variant // of the document, in report order
 	Measurements []compare.Measurement
 	traces       []compare.Trace
+	floors       []Floor
 	peaks        compare.Peaks          // of all hosts
-	chunkTests   map[string][]Bout      // by type: thousands of tests, and read twice
 	alike        map[string]gemm.Params // by variant of the family mpi: what its rows share
 }
 
@@ -114,59 +84,44 @@ func Views(doc compare.Document) []*View {
 	for i, of := range doc.Variants {
 		declared[of.Name] = &doc.Variants[i]
 	}
+	hosts := func(h compare.Host) string { return h.ID }
+	runs := func(r compare.RunInfo) string { return r.Host }
+	records := func(r compare.Record) string { return r.Host }
+	measurements := func(m compare.Measurement) string { return m.Host }
+	traces := func(t compare.Trace) string { return t.Host }
+	ids := slices.Concat(Distinct(doc.Hosts, hosts), Distinct(doc.Runs, runs), Distinct(doc.Records, records),
+		Distinct(doc.Measurements, measurements), Distinct(doc.Traces, traces))
+	ids = Distinct(ids, func(id string) string { return id })
 	var list []*View
-	byID := map[string]*View{}
-	at := func(id string) *View {
-		v := byID[id]
-		if v == nil {
-			v = &View{Host: compare.Host{ID: id}, Variants: doc.Variants, peaks: peaks, chunkTests: map[string][]Bout{},
-				alike: map[string]gemm.Params{}}
-			byID[id] = v
-			list = append(list, v)
+	for _, id := range ids {
+		v := &View{Variants: doc.Variants, peaks: peaks, alike: map[string]gemm.Params{},
+			Runs: onHost(doc.Runs, runs, id), All: onHost(doc.Records, records, id),
+			Measurements: onHost(doc.Measurements, measurements, id), traces: onHost(doc.Traces, traces, id)}
+		v.Host, _ = Find(doc.Hosts, func(h compare.Host) bool { return h.ID == id })
+		v.ID = id
+		for i := range v.All {
+			v.All[i].Of = declared[v.All[i].Variant]
 		}
-		return v
-	}
-	for _, h := range doc.Hosts {
-		at(h.ID).Host = h
-	}
-	for _, r := range doc.Runs {
-		v := at(r.Host)
-		v.Runs = append(v.Runs, r)
-	}
-	for _, r := range doc.Records {
-		v := at(r.Host)
-		r.Of = declared[r.Variant]
-		v.All = append(v.All, r)
-	}
-	for _, m := range doc.Measurements {
-		v := at(m.Host)
-		v.Measurements = append(v.Measurements, m)
-	}
-	for _, t := range doc.Traces {
-		v := at(t.Host)
-		v.traces = append(v.traces, t)
-	}
-	for _, v := range list {
 		v.setNoise()
-		v.Records = v.PickAll(func(r compare.Record) bool { return RanItself(r) || !r.Speed() })
-		if len(list) > 1 {
-			v.Suffix = "-" + Anchor(v.ID)
+		v.Records = Pick(v.All, func(r compare.Record) bool { return RanItself(r) || !r.Speed() })
+		if len(ids) > 1 {
+			v.Suffix = "-" + Anchor(id)
 		}
+		list = append(list, v)
 	}
 	return list
 }
 
-// Pick returns the rows of the view that keep says to keep, without those that another variant computed.
-func (v *View) Pick(keep func(compare.Record) bool) []compare.Record { return picked(v.Records, keep) }
+// onHost returns the items of a host.
+func onHost[R any](items []R, host func(R) string, id string) []R {
+	return Pick(items, func(x R) bool { return host(x) == id })
+}
 
-// PickAll returns them with those that another variant computed.
-func (v *View) PickAll(keep func(compare.Record) bool) []compare.Record { return picked(v.All, keep) }
+// Pick returns the rows of the view that keep says to keep, without those that another variant computed.
+func (v *View) Pick(keep func(compare.Record) bool) []compare.Record { return Pick(v.Records, keep) }
 
 // Ladder returns the rows of the experiment ladder of one type.
 func (v *View) Ladder(typ string) []compare.Record { return v.Pick(inLadder(typ)) }
-
-// WholeLadder returns them with those that another variant computed.
-func (v *View) WholeLadder(typ string) []compare.Record { return picked(v.All, inLadder(typ)) }
 
 func inLadder(typ string) func(compare.Record) bool {
 	return func(r compare.Record) bool { return r.Experiment == compare.MainLadder && r.Type == typ }
@@ -188,11 +143,43 @@ func WholeShare(r compare.Record) float64 {
 // Bandwidth returns the measured triad at a number of busy threads, the highest
 // where several runs measured it.
 func (v *View) Bandwidth(threads int) (compare.Bandwidth, bool) {
-	var highest compare.Bandwidth
-	for _, w := range v.Bandwidths {
-		if w.Unit == "cpu" && w.Name == "triad" && w.Threads == threads && w.GBps.Known() && w.GBps > highest.GBps {
-			highest = w
+	return v.bandwidth("cpu", "triad", threads)
+}
+
+func (v *View) bandwidth(unit, name string, threads int) (compare.Bandwidth, bool) {
+	return Least(v.Bandwidths, func(w compare.Bandwidth) float64 {
+		if w.Unit != unit || w.Name != name || unit == "cpu" && w.Threads != threads || !(w.GBps > 0) {
+			return math.NaN()
 		}
+		return -float64(w.GBps)
+	})
+}
+
+// Peak is what was measured on a number of busy threads, NaN for what was not.
+type Peak struct {
+	Threads         int
+	F64, F32, GF256 compare.Number // 10⁹ operations or multiplications a second
+	Memory          compare.Number // GB/s
+}
+
+// PeaksByThreads returns the measured peaks of the processor, on as many threads as it has processors at most.
+func (v *View) PeaksByThreads() []Peak {
+	var out []Peak
+	own := Pick(v.Ceilings, func(c compare.Ceiling) bool {
+		return c.Unit == "cpu" && (v.Cores == 0 || c.Threads <= v.Cores)
+	})
+	for _, n := range Ascending(own, func(c compare.Ceiling) int { return c.Threads }) {
+		of := func(typ string) compare.Number {
+			if c, ok := v.Ceiling(typ, n); ok {
+				return c.Gflops
+			}
+			return compare.None()
+		}
+		p := Peak{n, of("f64"), of("f32"), of("gf256"), compare.None()}
+		if w, ok := v.Bandwidth(n); ok {
+			p.Memory = w.GBps
+		}
+		out = append(out, p)
 	}
-	return highest, highest.GBps > 0
+	return out
 }

@@ -4,7 +4,6 @@ import (
 	"image/color"
 	"math"
 
-	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
@@ -21,7 +20,6 @@ type Box struct {
 	Lines []string // at its top; of a box with nothing in it, centred
 	Room  string   // that it has room for at least, so that boxes with other letters are as wide
 	Frame Frame
-	Color int     // the place of its Frame's colour in the Palette; only of a Frame Coloured
 	Inner [][]Box // one row of boxes below the other; boxes that have no room in their row begin another
 }
 
@@ -32,18 +30,15 @@ type Frame int
 const (
 	Outlined Frame = iota
 	Unframed       // the letters alone
-	Coloured       // with a thick line in a colour
+	Coloured       // with a thick line, blue
 	Muted          // on a faint ground: it is there, and not used
 )
 
 const (
-	boxLine   = 10.5 // points, of a line of letters
-	boxPad    = 3.0  // between a box and what is in it
-	boxGap    = 3.0  // between neighbours
-	boxLetter = tickSize
+	boxLine = 10.5 // points, of a line of letters
+	boxPad  = 3.0  // between a box and what is in it
+	boxGap  = 3.0  // between neighbours
 )
-
-func boxStyle(x text.XAlignment) text.Style { return lettering(boxLetter, x, draw.YCenter) }
 
 func (ch Boxes) height() vg.Length {
 	total := vg.Length(24 - panelGap)
@@ -77,7 +72,7 @@ func (b Box) pad() vg.Length {
 
 // least returns the least width of b.
 func (b Box) least() vg.Length {
-	style := boxStyle(draw.XLeft)
+	style := lettering(tickSize, draw.XLeft, draw.YCenter)
 	wide := style.Width(b.Room)
 	for _, line := range b.Lines {
 		wide = max(wide, style.Width(line))
@@ -144,7 +139,7 @@ func (b Box) draw(c draw.Canvas, in vg.Rectangle) {
 	case Outlined:
 		border(c, in, Mid, 0.6)
 	case Coloured:
-		border(c, in, Palette[b.Color%len(Palette)], 2)
+		border(c, in, Palette[0], 2)
 	}
 	b.letters(c, in)
 	top := in.Max.Y - b.pad() - vg.Length(boxLine*float64(len(b.Lines)))
@@ -167,22 +162,17 @@ func (b Box) draw(c draw.Canvas, in vg.Rectangle) {
 
 // border draws the outline of a box, inside of the rectangle.
 func border(c draw.Canvas, in vg.Rectangle, of color.RGBA, thick vg.Length) {
-	c.SetColor(of)
-	for _, edge := range []vg.Rectangle{
-		{Min: in.Min, Max: vg.Point{X: in.Max.X, Y: in.Min.Y + thick}},
-		{Min: vg.Point{X: in.Min.X, Y: in.Max.Y - thick}, Max: in.Max},
-		{Min: in.Min, Max: vg.Point{X: in.Min.X + thick, Y: in.Max.Y}},
-		{Min: vg.Point{X: in.Max.X - thick, Y: in.Min.Y}, Max: in.Max},
-	} {
-		c.Fill(edge.Path())
-	}
+	half := vg.Point{X: thick / 2, Y: thick / 2}
+	in.Min, in.Max = in.Min.Add(half), in.Max.Sub(half)
+	c.SetLineStyle(draw.LineStyle{Color: of, Width: thick})
+	c.Stroke(in.Path())
 }
 
 // letters writes the lines of b.
 func (b Box) letters(c draw.Canvas, in vg.Rectangle) {
-	style, x := boxStyle(draw.XLeft), in.Min.X+b.pad()
+	style, x := lettering(tickSize, draw.XLeft, draw.YCenter), in.Min.X+b.pad()
 	if len(b.Inner) == 0 && b.Frame != Unframed {
-		style, x = boxStyle(draw.XCenter), (in.Min.X+in.Max.X)/2
+		style, x = lettering(tickSize, draw.XCenter, draw.YCenter), (in.Min.X+in.Max.X)/2
 	}
 	y := in.Max.Y - b.pad() - boxLine/2
 	if len(b.Inner) == 0 {

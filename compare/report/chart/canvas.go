@@ -1,3 +1,5 @@
+// Package chart draws the figures of a report (curves, bars, columns, lanes, boxes, grids) as SVG, PNG and
+// PDF. It does not know records. The same chart gives the same bytes.
 package chart
 
 import (
@@ -5,6 +7,7 @@ import (
 	"fmt"
 	"html"
 	"image/color"
+	"image/png"
 	"io"
 	"math"
 	"regexp"
@@ -26,12 +29,27 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// Chart is the content of a figure: a Curve, Bars, Columns, Stacks, Lanes, Boxes, a Grid, or a
-// Pair of them.
+// Chart is the content of a figure: a Curve, Bars, Columns, Lanes, Boxes or a Grid.
 type Chart interface {
 	height() vg.Length
 	draw(c draw.Canvas)
 }
+
+// Drawing is a figure made from records. It is drawn when it is written, always with the same bytes.
+type Drawing struct {
+	ID    string // the base name of the files
+	Title string // the alternative text of an SVG document
+	Chart Chart
+}
+
+// SVG writes the drawing as an SVG document with a transparent background.
+func (d Drawing) SVG(w io.Writer) error { return SVG(w, d.Chart, d.Title) }
+
+// PNG writes the drawing as a PNG image on white.
+func (d Drawing) PNG(w io.Writer) error { return PNG(w, d.Chart) }
+
+// PDF writes the drawing as a PDF document of one page.
+func (d Drawing) PDF(w io.Writer) error { return PDF(w, d.Chart) }
 
 // width is the width of every drawing. It is small, so that letters are legible on a telephone 360
 // pixels wide.
@@ -80,7 +98,8 @@ func SVG(w io.Writer, ch Chart, title string) error {
 }
 
 // svgText matches a text element that the library wrote: its position, size, colour and characters.
-var svgText = regexp.MustCompile(`(<text x="[^"]*" y="[^"]*" transform="scale\(1, -1\)")\s+style="font-family:[^"]*font-size:([0-9.]+)px([^"]*)">([^<]*)</text>`)
+var svgText = regexp.MustCompile(`(<text x="[^"]*" y="[^"]*" transform="scale\(1, -1\)")\s+` +
+	`style="font-family:[^"]*font-size:([0-9.]+)px([^"]*)">([^<]*)</text>`)
 
 // PNG writes ch as a PNG image of 200 dots an inch on white; fewer if it is taller than ten pages.
 func PNG(w io.Writer, ch Chart) error {
@@ -88,8 +107,7 @@ func PNG(w io.Writer, ch Chart) error {
 	dpi := int(200 * min(1, 110*vg.Inch/heightOf(ch)))
 	canvas := vgimg.NewWith(vgimg.UseWH(width, heightOf(ch)), vgimg.UseDPI(max(1, dpi)))
 	ch.draw(bounded(canvas, ch))
-	_, err := vgimg.PngCanvas{Canvas: canvas}.WriteTo(w)
-	return err
+	return (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(w, canvas.Image())
 }
 
 // PDF writes ch as a PDF document of one page, its fonts embedded.
@@ -200,104 +218,3 @@ const (
 	labelSize = 9
 	tickSize  = 8.5
 )
-
-// Palette is the palette of Okabe and Ito (Color Universal Design, 2008), with brown in place of
-// yellow, which is invisible on white.
-var Palette = []color.RGBA{
-	{0x00, 0x72, 0xB2, 0xFF}, // blue
-	{0xD5, 0x5E, 0x00, 0xFF}, // vermilion
-	{0x00, 0x9E, 0x73, 0xFF}, // green
-	{0xCC, 0x79, 0xA7, 0xFF}, // purple
-	{0xE6, 0x9F, 0x00, 0xFF}, // orange
-	{0x56, 0xB4, 0xE9, 0xFF}, // sky
-	{0x8C, 0x6D, 0x4F, 0xFF}, // brown
-}
-
-// Look distinguishes a series from the others: by colour, marker and dashes.
-type Look struct {
-	Color  color.RGBA
-	Marker Marker
-	Dashes []vg.Length // lengths of dash and gap; nil: a full line
-}
-
-// LookOf returns the i-th Look. Colours repeat after 7 and markers after 8, so the first 56 differ in colour or
-// marker.
-func LookOf(i int) Look {
-	l := Look{Color: Palette[i%len(Palette)], Marker: Marker(i % int(markers))}
-	if i/len(Palette)%2 == 1 {
-		l.Dashes = []vg.Length{4, 2}
-	}
-	return l
-}
-
-// line returns the style of a line of the given width in points.
-func (l Look) line(width float64) draw.LineStyle {
-	return draw.LineStyle{Color: l.Color, Width: vg.Points(width), Dashes: l.Dashes}
-}
-
-// glyph returns the style of l's marker.
-func (l Look) glyph() draw.GlyphStyle {
-	return draw.GlyphStyle{Color: l.Color, Radius: vg.Points(2.9), Shape: l.Marker}
-}
-
-// Marker is the shape of a data point.
-type Marker int
-
-// The markers.
-const (
-	Disc Marker = iota
-	Square
-	Triangle
-	Diamond
-	Ring
-	OpenSquare
-	InvertedTriangle
-	OpenDiamond
-	markers // the number of markers
-	stroke  // a short line, for limits
-	Bare    // no marker: a line without data
-)
-
-// DrawGlyph draws m at the point, open markers filled with the colour of the
-// paper. It implements draw.GlyphDrawer.
-func (m Marker) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
-	r := s.Radius
-	var path vg.Path
-	polygon := func(corners ...vg.Point) {
-		path.Move(at.Add(corners[0]))
-		for _, corner := range corners[1:] {
-			path.Line(at.Add(corner))
-		}
-		path.Close()
-	}
-	switch m {
-	case Bare:
-		return
-	case stroke:
-		c.StrokeLine2(draw.LineStyle{Color: s.Color, Width: vg.Points(1.1)}, at.X-4, at.Y, at.X+4, at.Y)
-		return
-	case Square, OpenSquare:
-		h := 0.89 * r // of the disc's area
-		polygon(vg.Point{X: -h, Y: -h}, vg.Point{X: h, Y: -h}, vg.Point{X: h, Y: h}, vg.Point{X: -h, Y: h})
-	case Triangle:
-		polygon(vg.Point{X: -1.15 * r, Y: -0.8 * r}, vg.Point{X: 1.15 * r, Y: -0.8 * r}, vg.Point{Y: 1.25 * r})
-	case InvertedTriangle:
-		polygon(vg.Point{X: -1.15 * r, Y: 0.8 * r}, vg.Point{X: 1.15 * r, Y: 0.8 * r}, vg.Point{Y: -1.25 * r})
-	case Diamond, OpenDiamond:
-		h := 1.3 * r
-		polygon(vg.Point{X: -h}, vg.Point{Y: -h}, vg.Point{X: h}, vg.Point{Y: h})
-	default:
-		path.Move(at.Add(vg.Point{X: r}))
-		path.Arc(at, r, 0, 2*math.Pi)
-		path.Close()
-	}
-	if m == Ring || m == OpenSquare || m == OpenDiamond {
-		c.SetColor(Paper)
-		c.Fill(path)
-		c.SetLineStyle(draw.LineStyle{Color: s.Color, Width: vg.Points(1.2)})
-		c.Stroke(path)
-		return
-	}
-	c.SetColor(s.Color)
-	c.Fill(path)
-}

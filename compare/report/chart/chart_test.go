@@ -5,7 +5,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"flag"
-	"image/color"
+	"fmt"
 	"image/png"
 	"io"
 	"math"
@@ -22,52 +22,40 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// charts are one of each kind, with all that they can have.
-var charts = map[string]Chart{
-	"curve": Curve{
+// charts are one of each kind, with all that they can have, and more of the kinds that have kinds. The first has a
+// golden file.
+var charts = map[string][]Chart{
+	"curve": {Curve{
 		Title: "serial, f64", XLabel: "n", YLabel: "GFLOP/s", Sizes: []float64{64, 1000, 1024}, LogY: true, Top: true,
 		Series: []Series{
 			{"naïve <&> \"2×\"", LookOf(0), []Point{{64, 1.5, 1.4, 1.6}, {1000, 1.2, 1.2, 1.2}, {1024, 0.3, 0.2, 0.4}}},
 			{"packed", LookOf(8), []Point{{64, 9, 8.5, 9.5}, {1024, 9, 9, 9}}},
 		},
 		Limit: Limit{118, "measured peak"},
-	},
-	"ratio": Curve{
-		Title: "f64", XLabel: "n", YLabel: "ratio", Sizes: []float64{64, 128},
-		Series: []Series{{"strassen", LookOf(4), []Point{{64, 0.9, 0.9, 0.9}, {128, 1.1, 1, 1.2}}}},
-		Limit:  Limit{1, "packed"},
-	},
-	"roofline": Curve{
+	}, Curve{
 		Title: "f64", XLabel: "intensity", YLabel: "GFLOP/s", LogY: true, Top: true, Scattered: true,
-		Series: []Series{{"naive", LookOf(2), []Point{{0.25, 1, 1, 1}}}, {"packed", LookOf(3), []Point{{40, 9, 9, 9}}}},
+		Series: []Series{{"naive", LookOf(2), []Point{At(0.25, 1)}}, {"packed", LookOf(3), []Point{At(40, 9)}}},
 		Limit:  Limit{118, "peak"},
 		Slope:  Slope{15, "triad"},
-	},
-	"ideal": Curve{
-		Title: "f64", XLabel: "threads", YLabel: "speed-up", Sizes: []float64{1, 2, 4},
-		Names: []string{"default", "2", "4"}, LogY: true,
-		Series: []Series{{"rows", LookOf(0), []Point{{1, 1, 1, 1}, {4, 3.5, 3.4, 3.6}}},
-			{"ideal", Look{Color: Mid, Marker: Bare}, []Point{{1, 1, 1, 1}, {4, 4, 4, 4}}}},
-	},
-	"lanes": Lanes{
-		Title: "rows", XLabel: "time, ms",
-		Panels: []Panel{
-			{Label: "static: 3 ms", End: 3, Lanes: [][]Busy{{{To: 1}}, {{To: 1.5}, {From: 1.5, To: 2.8}}}},
-			{Label: "dynamic: 2 ms", End: 2, Lanes: [][]Busy{{{To: 0.5}, {From: 0.5, To: 1}, {From: 1.2, To: 1.9}}, {}}},
-		},
-	},
-	"phases": Lanes{
+	}, Curve{
+		Title: "f64", XLabel: "threads", YLabel: "speed-up",
+		Names: []string{"default", "2", "4"}, Limit: Limit{1, "packed"},
+		Series: []Series{{"rows", LookOf(0), []Point{At(1, 1), At(2, 2), {4, 3.5, 3.4, 3.6}}},
+			{"ideal", Look{Color: Mid, Marker: Bare}, []Point{At(1, 1), At(4, 4)}}},
+	}},
+	"lanes": {Lanes{
 		Title: "summa", XLabel: "time, ms", YLabel: "rank",
 		Kinds: []string{"communicate", "compute"}, Colors: Palette, Room: 12,
 		Panels: []Panel{
-			{Label: "summa: 3 ms", End: 3, Lanes: [][]Busy{{{0, 1, 0}, {1, 3, 1}}, {{0, 0.5, 1}, {0.5, 2, 0}}, {}}},
+			{Label: "summa: 3 ms", End: 3, Lanes: [][]Busy{{{0, 1, 0}, {1, 3, 1}}, {{0, 0.5, 1}, {0.5, 2, 1}}, {}}},
+			{Label: "one", End: 2, Names: []string{"warps"}, Lanes: [][]Busy{{{1, 2, 1}}}},
 		},
-	},
-	"grid": Grid{Title: "swizzle", Fields: []Field{
+	}},
+	"grid": {Grid{Title: "swizzle", Fields: []Field{
 		{Label: "memory", Rows: [][]Cell{{{"0", 0}, {"1", 1}}, {{"0", 0}, {"1", 1}}}},
 		{Label: "shared memory", Wide: 2, Rows: [][]Cell{{{"0", 0}, {"1", 1}}, {{"1", 1}, {"0", 8}}}},
-	}},
-	"boxes": Boxes{
+	}}},
+	"boxes": {Boxes{
 		Title: "machine", Names: []string{"w0 is worker 0"},
 		Boxes: []Box{
 			{Lines: []string{"close"}, Frame: Unframed, Inner: [][]Box{
@@ -79,58 +67,87 @@ var charts = map[string]Chart{
 			}},
 			{Lines: []string{"none: the system chooses"}, Frame: Unframed},
 		},
-	},
-	"stacks": Stacks{
-		Title: "f64", XLabel: "time, ms", Colors: Palette, Names: []string{"distribute", "skew", "compute"},
-		Stacks: []Stack{{"mpi/p2p-rows", []float64{1, 0, 3}}, {"mpi/summa", []float64{0, 0, 2.5}}},
-	},
-	"bars": Bars{
-		Title: "f64", XLabel: "times as fast", Colors: Palette, Names: []string{"v1", "v3"},
-		Groups: []Group{{"serial/naive", []Bar{{Point{Y: 1, Lo: 1, Hi: 1}, 0}, {Point{Y: 1.5, Lo: 1.4, Hi: 16}, 1}}}},
-	},
-	"columns": Columns{
-		Title: "collapse-atomic", XLabel: "threads", YLabel: "time, ms", Colors: Palette,
-		Names: []string{"n = 128", "256"},
-		Mark:  "OpenMP",
-		Blocks: []ColumnBlock{{"static", []ColumnGroup{{"1", []Column{{1, 0.5}, {8, 9}}},
-			{"2", []Column{{0.5, 0}, {4, 0}}}}},
-			{"dynamic", []ColumnGroup{{"1", []Column{{1.1, 0}, {}}}}}},
-	},
-	"rates": Bars{
-		Title: "f32", XLabel: "TFLOP/s", Rates: true, Colors: Palette,
-		Groups: []Group{{"naive", []Bar{{Point{Y: 0.5, Lo: 0.5, Hi: 0.5}, 0}}},
-			{"cublas", []Bar{{Point{Y: 51.2, Lo: 51, Hi: 52}, 1}}}},
-	},
-	"log bars": Bars{
-		Title: "f64", XLabel: "times as fast", Log: true, Colors: Palette,
-		Groups: []Group{{"slower", []Bar{{Point{Y: 0.5, Lo: 0.5, Hi: 0.5}, 0}}},
-			{"faster", []Bar{{Point{Y: 250, Lo: 240, Hi: 260}, 1}}}},
-	},
+	}},
+	"bars": {Bars{
+		Title: "f64", XLabel: "times as fast", Kind: Times, Colors: Palette, Names: []string{"v1", "v3"},
+		Groups: []Group{{"serial/naive", []Bar{{Point: At(0, 1)}, {Point: Point{Y: 1.5, Lo: 1.4, Hi: 16}, Color: 1}}}},
+	}, Bars{
+		Title: "f32", XLabel: "TFLOP/s", Colors: Palette,
+		Groups: []Group{{"naive", []Bar{{Point: At(0, 0.5)}}}, {"cublas", []Bar{{Point: Point{Y: 51.2, Lo: 51, Hi: 52}}}}},
+	}, Bars{
+		Title: "f64", XLabel: "time, ms", Kind: Parts, Colors: Palette, Names: []string{"distribute", "compute"},
+		Groups: []Group{{"mpi/p2p-rows", []Bar{{Point: At(0, 1)}, {Point: At(0, 3), Color: 1}}},
+			{"mpi/summa", []Bar{{Point: At(0, 2.5)}}}},
+	}, Bars{
+		Title: "f64", XLabel: "times as fast", Kind: Factors, Colors: Palette,
+		Groups: []Group{{"faster", []Bar{{Point: At(0, 40), From: 1}}},
+			{"slower", []Bar{{Point: At(0, 20), From: 40, Color: 1}}},
+			{"apart", []Bar{{Point: At(0, 3), From: 1, Color: 2}}}},
+	}},
+	"columns": {Columns{
+		Title: "collapse-atomic", XLabel: "threads", YLabel: "time, ms", Colors: Palette, Names: []string{"n = 128", "256"},
+		Mark: "OpenMP",
+		Blocks: []Block{{"static", []Group{{"1", []Bar{{Point: At(0, 1), Mark: 0.5}, {Point: At(0, 8), Color: 1, Mark: 9}}},
+			{"2", []Bar{{Point: At(0, 0.5)}, {Point: At(0, 4), Color: 1}}}}},
+			{"dynamic", []Group{{"1", []Bar{{Point: At(0, 1.1)}, {}}}}}},
+	}},
 }
 
-// TestSVG compares every kind of chart with what it was when somebody looked.
-func TestSVG(t *testing.T) {
-	for name, ch := range charts {
-		var svg bytes.Buffer
-		if err := SVG(&svg, ch, "a <title> & more"); err != nil {
-			t.Fatal(err)
+// each calls f for each of charts.
+func each(f func(name string, ch Chart)) {
+	for kind, all := range charts {
+		for i, ch := range all {
+			f(fmt.Sprint(kind, i), ch)
 		}
-		golden := filepath.Join("testdata", strings.ReplaceAll(name, " ", "-")+".svg")
+	}
+}
+
+// svgOf returns the SVG document of a chart, and the texts in it.
+func svgOf(t *testing.T, name string, ch Chart) (svg []byte, texts []string) {
+	t.Helper()
+	var b bytes.Buffer
+	if err := SVG(&b, ch, "a <title> & more"); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes(), checkSVG(t, name, b.Bytes())
+}
+
+// TestGolden compares a chart of each kind with what it was when somebody looked.
+func TestGolden(t *testing.T) {
+	for kind, all := range charts {
+		svg, _ := svgOf(t, kind, all[0])
+		golden := filepath.Join("testdata", kind+".svg")
 		if *update {
-			if err := os.WriteFile(golden, svg.Bytes(), 0o644); err != nil {
+			if err := os.WriteFile(golden, svg, 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}
-		want, err := os.ReadFile(golden)
-		if err != nil {
-			t.Fatal(err)
+		if want, err := os.ReadFile(golden); err != nil || !bytes.Equal(svg, want) {
+			t.Errorf("%s differs from %s; look at it, then run go test -update: %v", kind, golden, err)
 		}
-		if !bytes.Equal(svg.Bytes(), want) {
-			t.Errorf("%s differs from %s; look at it, then run go test -update", name, golden)
-		}
-		texts := checkSVG(t, name, svg.Bytes())
-		if !slices.Contains(texts, "a <title> & more") {
-			t.Errorf("%s: no title among %q", name, texts)
+	}
+}
+
+// TestTexts checks that labels and values are in the drawings, and that what would overlap is not.
+func TestTexts(t *testing.T) {
+	for _, test := range []struct {
+		kind    string
+		at      int
+		yes, no string
+	}{
+		{"curve", 0, `a <title> & more|naïve <&> "2×"|1|100`, "1000"},
+		{"curve", 1, "peak|triad|0.2|naive", "0.25"},
+		{"curve", 2, "default|2|4|packed|ideal", ""},
+		{"bars", 0, "1.00×|1.50×|v1", "16.0×"},
+		{"bars", 1, "0.500|51.2", "1.00"},
+		{"bars", 2, "distribute|compute|mpi/summa|4", "3.00"},
+		{"bars", 3, "×40.0|×0.500|×3.00", "40.0"},
+	} {
+		_, texts := svgOf(t, test.kind, charts[test.kind][test.at])
+		for _, want := range strings.Split(test.yes, "|") {
+			if !slices.Contains(texts, want) || slices.Contains(texts, test.no) {
+				t.Errorf("%s %d: no text %q, or %q, in %q", test.kind, test.at, want, test.no, texts)
+			}
 		}
 	}
 }
@@ -167,85 +184,48 @@ func checkSVG(t *testing.T, name string, svg []byte) []string {
 	}
 }
 
-// TestLabels checks that every label is in the SVG, and that checkSVG finds a label that is
-// missing.
-func TestLabels(t *testing.T) {
-	var svg bytes.Buffer
-	if err := SVG(&svg, charts["curve"], ""); err != nil {
-		t.Fatal(err)
-	}
-	texts := checkSVG(t, "curve", svg.Bytes())
-	for _, want := range []string{"serial, f64", "n", "GFLOP/s", "64", "1024", `naïve <&> "2×"`, "packed", "measured peak",
-		"1", "100"} {
-		if !slices.Contains(texts, want) {
-			t.Errorf("no text %q in %q", want, texts)
-		}
-	}
-	if slices.Contains(texts, "1000") {
-		t.Error("the ticks 1000 and 1024 overlap")
-	}
-}
-
-// TestSameBytes draws every chart twice in every format.
-func TestSameBytes(t *testing.T) {
-	formats := map[string]func(io.Writer, Chart) error{
-		"svg": func(w io.Writer, ch Chart) error { return SVG(w, ch, "") }, "png": PNG, "pdf": PDF,
-	}
-	for name, ch := range charts {
-		for format, draw := range formats {
-			var first, second bytes.Buffer
-			if err := errors.Join(draw(&first, ch), draw(&second, ch)); err != nil {
-				t.Fatal(err)
-			}
-			if !bytes.Equal(first.Bytes(), second.Bytes()) {
-				t.Errorf("%s: two %s of it differ", name, format)
-			}
-		}
-	}
-}
-
-// TestPNG checks the size of the chart, that a corner is white, and that something is drawn.
-func TestPNG(t *testing.T) {
-	for name, ch := range charts {
-		var buf bytes.Buffer
-		if err := PNG(&buf, ch); err != nil {
+// TestFormats draws every chart twice in every format: the bytes are the same. Images have the size of the chart, and
+// documents no time of day.
+func TestFormats(t *testing.T) {
+	each(func(name string, ch Chart) {
+		var b [6]bytes.Buffer
+		if err := errors.Join(SVG(&b[0], ch, ""), SVG(&b[1], ch, ""), PNG(&b[2], ch), PNG(&b[3], ch), PDF(&b[4], ch),
+			PDF(&b[5], ch)); err != nil {
 			t.Fatal(err)
 		}
-		img, err := png.Decode(&buf)
+		for i := 0; i < len(b); i += 2 {
+			if !bytes.Equal(b[i].Bytes(), b[i+1].Bytes()) {
+				t.Errorf("%s: two drawings differ", name)
+			}
+		}
+		if pdf := b[4].Bytes(); !bytes.HasPrefix(pdf, []byte("%PDF-")) || !bytes.Contains(pdf, []byte("D:19700101000000")) {
+			t.Errorf("%s: no PDF, or one with the time of day", name)
+		}
+		img, err := png.Decode(&b[2])
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		if b := img.Bounds(); b.Dx() != 1000 || math.Abs(float64(b.Dy())-ch.height().Points()/72*200) > 1 {
 			t.Errorf("%s is %v pixels", name, b.Max)
 		}
-		seen := map[color.Color]bool{}
-		for y := range img.Bounds().Dy() {
-			for x := range img.Bounds().Dx() {
-				seen[img.At(x, y)] = true
-			}
+		if r, g, b, a := img.At(0, 0).RGBA(); r&g&b&a != 0xFFFF {
+			t.Errorf("%s: the corner is %v", name, img.At(0, 0))
 		}
-		if r, g, b, a := img.At(0, 0).RGBA(); r&g&b&a != 0xFFFF || len(seen) < 10 {
-			t.Errorf("%s: corner %v, %d colours", name, img.At(0, 0), len(seen))
-		}
-	}
+	})
 }
 
 // TestLanes checks that of thousands of chunks only what can be seen is drawn, and that no part of
 // a worker's time is lost.
 func TestLanes(t *testing.T) {
-	chunks := Lanes{Panels: []Panel{{Label: "many", End: 1, Lanes: make([][]Busy, 40)}}}
+	chunks := Lanes{Room: 150, Colors: Palette, Panels: []Panel{{Label: "many", End: 1, Lanes: make([][]Busy, 40)}}}
 	for i := range chunks.Panels[0].Lanes {
 		for j := range 2000 {
 			chunks.Panels[0].Lanes[i] = append(chunks.Panels[0].Lanes[i], Busy{From: float64(j) / 2000,
 				To: float64(j+1)/2000 - 1e-5})
 		}
 	}
-	var svg bytes.Buffer
-	if err := SVG(&svg, chunks, ""); err != nil {
-		t.Fatal(err)
-	}
-	if svg.Len() > 50_000 {
-		t.Errorf("%d bytes", svg.Len())
+	if svg, _ := svgOf(t, "lanes", chunks); len(svg) > 50_000 {
+		t.Errorf("%d bytes", len(svg))
 	}
 	if h := chunks.height(); h > 4*vg.Inch {
 		t.Errorf("40 workers are %v inches tall", h/vg.Inch)
@@ -261,17 +241,6 @@ func TestLanes(t *testing.T) {
 		if got := seen(test.lane, 0.1); !slices.Equal(got, test.want) {
 			t.Errorf("seen(%v) = %v, want %v", test.lane, got, test.want)
 		}
-	}
-}
-
-// TestPDF checks that the document has no time of day, and × as one byte.
-func TestPDF(t *testing.T) {
-	var buf bytes.Buffer
-	if err := PDF(&buf, charts["curve"]); err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.HasPrefix(buf.Bytes(), []byte("%PDF-")) || !bytes.Contains(buf.Bytes(), []byte("D:19700101000000")) {
-		t.Error("no PDF, or one with the time of day")
 	}
 }
 
@@ -305,11 +274,9 @@ func TestSpread(t *testing.T) {
 func labels(ticks []plot.Tick) string {
 	var out []string
 	for _, tick := range ticks {
-		if tick.Label != "" {
-			out = append(out, tick.Label)
-		}
+		out = append(out, tick.Label)
 	}
-	return strings.Join(out, " ")
+	return strings.Join(slices.DeleteFunc(out, func(s string) bool { return s == "" }), " ")
 }
 
 func TestTicks(t *testing.T) {
@@ -329,6 +296,9 @@ func TestTicks(t *testing.T) {
 		{"below zero", labels(linear(-0.1, 0.3)), "-0.1 0 0.1 0.2 0.3"},
 		{"sizes", labels(sizeTicks([]float64{64, 100, 128, 1000, 1024, 2048}, 60, 2100)), "64 128 1024 2048"},
 		{"one size", labels(sizeTicks([]float64{300}, 290, 310)), "300"},
+		{"three digits", fmt.Sprintln(threeDigits(0), threeDigits(0.99949), threeDigits(0.9996), threeDigits(1),
+			threeDigits(12.345), threeDigits(99.96), threeDigits(1234.4), threeDigits(0.001234)),
+			"0 0.999 1.00 1.00 12.3 100 1234 0.00123\n"},
 	} {
 		if test.got != test.want {
 			t.Errorf("%s: ticks %s, want %s", test.name, test.got, test.want)
@@ -336,25 +306,14 @@ func TestTicks(t *testing.T) {
 	}
 }
 
-func TestThreeDigits(t *testing.T) {
-	for x, want := range map[float64]string{0: "0", 0.99949: "0.999", 0.9996: "1.00", 1: "1.00", 12.345: "12.3",
-		99.96: "100", 1234.4: "1234", 0.001234: "0.00123"} {
-		if got := threeDigits(x); got != want {
-			t.Errorf("threeDigits(%v) = %s, want %s", x, got, want)
-		}
-	}
-}
-
 // TestLooks checks that the first 56 looks differ.
 func TestLooks(t *testing.T) {
-	seen := map[[2]any]int{}
+	seen := map[[2]any]bool{}
 	for i := range 56 {
-		l := LookOf(i)
-		key := [2]any{l.Color, l.Marker}
-		if j, again := seen[key]; again {
-			t.Errorf("looks %d and %d are the same", i, j)
-		}
-		seen[key] = i
+		seen[[2]any{LookOf(i).Color, LookOf(i).Marker}] = true
+	}
+	if len(seen) != 56 {
+		t.Errorf("%d looks differ", len(seen))
 	}
 }
 

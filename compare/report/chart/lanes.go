@@ -1,7 +1,6 @@
 package chart
 
 import (
-	"cmp"
 	"image/color"
 	"strconv"
 
@@ -11,15 +10,15 @@ import (
 )
 
 // Lanes shows when the workers of several runs were busy: a panel for each run and a lane for each worker, over
-// one time axis. The idle time of a lane until the end of its run is faint. If workers do several kinds of
-// things, each kind has a colour and a name.
+// one time axis. The idle time of a lane until the end of its run is faint. Each kind of thing that workers do has a
+// colour.
 type Lanes struct {
 	Title  string
 	XLabel string       // the unit of time in it
-	YLabel string       // what a lane is; empty: worker
-	Kinds  []string     // empty: all is of one kind, and each panel has its colour
+	YLabel string       // what a lane is
+	Kinds  []string     // their names; nil: they need none
 	Colors []color.RGBA // of the kinds
-	Room   float64      // largest height of the lanes of a panel, in points; 0: laneRoom
+	Room   float64      // largest height of the lanes of a panel, in points; more lanes are thinner
 	Panels []Panel
 }
 
@@ -40,7 +39,6 @@ type Busy struct {
 const (
 	panelHead = 13.0 // points, for a panel's label
 	panelGap  = 6.0
-	laneRoom  = 150.0 // largest height of the lanes of a panel; more lanes are thinner
 	laneMost  = 11.0
 	laneLeast = 3.0
 	hairline  = 0.4 // points; shorter lines cannot be seen
@@ -48,7 +46,7 @@ const (
 
 // lane returns the height of a lane of p, in points.
 func (ch Lanes) lane(p Panel) float64 {
-	return max(laneLeast, min(laneMost, cmp.Or(ch.Room, laneRoom)/float64(max(1, len(p.Lanes)))))
+	return max(laneLeast, min(laneMost, ch.Room/float64(max(1, len(p.Lanes)))))
 }
 
 func (ch Lanes) tall(p Panel) float64 { return panelHead + ch.lane(p)*float64(len(p.Lanes)) + panelGap }
@@ -65,9 +63,6 @@ func (ch Lanes) height() vg.Length {
 }
 
 func (ch Lanes) draw(c draw.Canvas) {
-	p := newPlot()
-	p.X.Padding, p.Y.Padding = 0, 2
-	p.Y.LineStyle.Width, p.Y.Tick.LineStyle.Width = 0, 0
 	// One unit of y is a point. Workers are numbered if there is room for their numbers.
 	var numbers plot.ConstantTicks
 	at, end := 0.0, 0.0
@@ -89,13 +84,13 @@ func (ch Lanes) draw(c draw.Canvas) {
 		}
 		at -= ch.tall(panel)
 	}
-	p.Y.Min, p.Y.Max, p.Y.Tick.Marker = at, 0, numbers
+	p := newLanes(numbers, at, 0)
 	ticks, _, most := linearTicks(0, end)
 	p.X.Min, p.X.Max, p.X.Tick.Marker = 0, most, plot.ConstantTicks(ticks)
 
 	c = keyed(titled(c, ch.Title), ch.Kinds, ch.Colors)
 	p.Add(over(ch.data))
-	p.Draw(labelled(c, p, ch.XLabel, cmp.Or(ch.YLabel, "worker")))
+	p.Draw(labelled(c, p, ch.XLabel, ch.YLabel))
 }
 
 // data draws the panels. Neighbouring intervals that look like one are drawn as one, so a run with thousands of
@@ -109,7 +104,7 @@ func (ch Lanes) data(c draw.Canvas, p *plot.Plot) {
 	}
 	unit := (p.X.Max - p.X.Min) / c.Size().X.Points() // the time of one point
 	at := 0.0
-	for i, panel := range ch.Panels {
+	for _, panel := range ch.Panels {
 		write(c, lettering(labelSize, draw.XLeft, draw.YCenter),
 			vg.Point{X: c.Min.X + 2, Y: y(at - panelHead/2)}, panel.Label)
 		tall := ch.lane(panel)
@@ -117,17 +112,14 @@ func (ch Lanes) data(c draw.Canvas, p *plot.Plot) {
 			top, bottom := at-panelHead-tall*float64(j)-0.4, at-panelHead-tall*float64(j+1)+0.4
 			box(0, panel.End, top, bottom, Faint)
 			for _, b := range seen(lane, hairline*unit) {
-				color := Palette[i%len(Palette)]
-				if len(ch.Kinds) > 0 {
-					color = ch.Colors[b.Kind]
-				}
-				box(b.From, b.To, top, bottom, color)
+				box(b.From, b.To, top, bottom, ch.Colors[b.Kind])
 			}
 			for k := 1; k < len(lane); k++ {
 				wide := 3 * unit // both must be this wide, or the line between them is invisible
 				a, b := lane[k-1], lane[k]
 				if a.Kind == b.Kind && a.To-a.From > wide && b.To-b.From > wide && b.From-a.To < hairline*unit {
-					c.StrokeLine2(draw.LineStyle{Color: Paper, Width: vg.Points(0.5)}, x(b.From), y(top), x(b.From), y(bottom))
+					edge := draw.LineStyle{Color: Paper, Width: vg.Points(0.5)}
+					c.StrokeLine2(edge, x(b.From), y(top), x(b.From), y(bottom))
 				}
 			}
 		}

@@ -1,136 +1,218 @@
-// Package figures draws what the analysis of records says, with charts; their titles are
-// messages of package text.
+// Package figures draws what the analysis of records says. It knows no language: the letters inside of figures are
+// English, and reports write captions. A figure is a line of specs.
 package figures
 
 import (
-	"cmp"
 	"fmt"
-	"image/color"
-	"maps"
-	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	"gonum.org/v1/plot/vg"
 
-	"gemm"
 	"gemm/compare"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/chart"
 	"gemm/compare/report/number"
-	"gemm/compare/report/text"
 )
 
-// Drawings returns the figures that doc has data for, in the order of the report.
-// Their IDs are, for each family and element type:
-//
-//	topology                    the host: packages, NUMA nodes, caches, cores and processors
-//	placement-workers, -ranks   where workers and ranks run, by affinity
-//	waterfall-<type>            the way from serial/naive to the fastest variant, factor by factor
-//	families-<type>             speed of the fastest variant of each family over n
-//	gflops-<family>-<type>      GFLOP/s over n of serial and parallel, up to the measured peak
-//	strassen-crossover-<type>   speed of serial/strassen and winograd relative to serial/packed over n
-//	roofline-<type>             executed operations a second over arithmetic intensity
-//	compiler-<type>             speed relative to the build for GOAMD64=v1
-//	loops-<type>                speed over n of textbook variants in Go, and of loops in C by compiler options
-//	compiler-c-<type>           speed of loops in C by the options of the compiler, and of the same loops in Go
-//	orders-<type>               speed of the six orders of the plain loops
-//	openmp-<type>               speed over threads of our pool and of OpenMP, by schedule
-//	rate-gf256                  Gmul/s over n
-//	strong-speedup-<type>       speed-up over one thread at the size that most variants have
-//	times-<type>                time of the kernel of the 2024 report, bars by schedules, threads and sizes
-//	chunk-<schedule>-<type>     time over the chunk, a curve a number of threads
-//	timeline-1                  when workers were busy
-//	mpi-distribution-<type>     time of point-to-point rows, collective rows and blocks with plain loops on each rank,
-//	                            by sizes and ranks
-//	mpi-phases-<type>           the phases of each variant's slowest rank
-//	mpi-timeline                what each rank did when
-//	mpi-bytes-<type>            bytes counted over the lower bound, over ranks
-//	mpi-strong-speedup-<type>   as strong-speedup, over ranks
-//	gpu-timeline                when operands were copied and kernels ran
-//	gpu-inside-<type>           what the warps of kernels did on one multiprocessor around the end of a tile
-//	gpu-errors                  error over speed on the GPU, by precision
-//	gpu-rates-<arithmetic>      speed over n on the GPU, f32, tf32, f64, f16 and bf16
-//	gpu-host-<type>             speed over n of the processor, and of the GPU with copies and without
-//	gpu-occupancy-<resource>    occupancy over threads, registers and memory of a kernel, and the rungs as they ran
-//	codes-<width>               data a second over Reed–Solomon codes, shards of that width, with what limits it
-//	<kind>-<type>-<threads>     GFLOP/s over n beside libraries, kind square, small or skinny
-//	occupancy-<resource>        occupancy of a GPU over threads, registers and memory of a kernel, if no row
-//	                            of the GPU was timed
-//
-// Where doc has several hosts there is a set for each, with a dash and the host's id appended. A
-// curve needs points at two places, a bar chart one bar. Only cubes and C = A·B are drawn, but for
-// codes and the series over threads and ranks. Titles are in the language lang (en, zh), the
-// letters inside of figures in English.
-func Drawings(doc compare.Document, lang string) []chart.Drawing {
-	return Titled(doc, text.In(cmp.Or(lang, "en")))
+// spec is a kind of figure.
+type spec struct {
+	id   string                               // with what it is drawn for in place of *
+	each func(d drawn) []string               // what it is drawn for, for example element types; nil: it is drawn once
+	draw func(d drawn, of string) chart.Chart // nil if there is nothing to draw
 }
 
-// adder adds a drawing unless there is nothing to draw. Its title is the message called
-// key with args.
-type adder func(id, key string, ch chart.Chart, ok bool, args ...text.Args)
+// specs are the kinds of figures of a host, in the order of the report.
+var specs = []spec{
+	// The host: packages, NUMA nodes, caches, cores and processors.
+	{"topology", nil, drawn.machine},
+	// The way from the textbook loops to the fastest variant, factor by factor.
+	{"waterfall-*", mainType, drawn.waterfall},
+	// Speed of the fastest variant of each family.
+	{"families-*", mainType, lines(chart.Curve{XLabel: overN, LogY: true, Top: true, Flat: true}, drawn.families)},
+	// Speed of the variants of a family, up to the measured peak.
+	{"gflops-serial-*", floats, lines(toPeak, rates(analysis.Serial))},
+	{"gflops-parallel-*", floats, lines(toPeak, rates(analysis.Parallel))},
+	// Speed of fast algorithms relative to the serial variant that users choose.
+	{"strassen-crossover-*", floats, lines(chart.Curve{XLabel: overN}, drawn.crossover)},
+	// Executed operations a second over arithmetic intensity.
+	{"roofline-*", floats, lines(chart.Curve{XLabel: "operations a byte of predicted traffic",
+		YLabel: "GFLOP/s executed", LogY: true, Scattered: true, Top: true}, drawn.roofline)},
+	// Speed relative to the build for GOAMD64=v1.
+	{"compiler-*", floats, drawn.compiler},
+	// Speed of textbook variants in Go, and of loops in C by the options of their compiler.
+	{"loops-*", twoFloats, lines(chart.Curve{XLabel: overN, YLabel: "GFLOP/s", LogY: true}, drawn.loops)},
+	// Speed of each loop in C by the options of its compiler, and of the same loops in Go.
+	{"compiler-c-*", twoFloats, drawn.cLoops},
+	// Speed of the six orders of the plain loops.
+	{"orders-*", twoFloats, drawn.orders},
+	// Speed of the pool and of OpenMP, by schedule.
+	{"openmp-*", twoFloats, lines(chart.Curve{XLabel: "threads", YLabel: "GFLOP/s", LogY: true}, drawn.openMP)},
+	// Gmul/s of all variants.
+	{"rate-*", just("gf256"), lines(toPeak, rates(""))},
+	// Speed-up over one thread at the size that most variants have.
+	{"strong-speedup-*", sharedTypes, lines(chart.Curve{LogY: true}, gains(analysis.OverThreads))},
+	// Time over the chunk under a schedule, a curve for each number of threads.
+	{"chunk-static-*", sharedTypes, lines(overChunks, chunks("static"))},
+	{"chunk-dynamic-*", sharedTypes, lines(overChunks, chunks("dynamic"))},
+	{"chunk-guided-*", sharedTypes, lines(overChunks, chunks("guided"))},
+	// Time of the kernel of the 2024 report by schedule, threads and size.
+	{"times-*", sharedTypes, drawn.times},
+	// When workers were busy.
+	{"timeline-1", nil, drawn.timeline},
+	// When each rank did what.
+	{"mpi-timeline", nil, func(d drawn, _ string) chart.Chart { return d.ensemble(analysis.OnRanks) }},
+	// Time of the ways to share a product out with the plain loops on each rank, by size and ranks.
+	{"mpi-distribution-*", rankTypes, drawn.distributions},
+	// Phases of each variant's slowest rank.
+	{"mpi-phases-*", rankTypes, drawn.phases},
+	// Bytes counted over the lower bound.
+	{"mpi-bytes-*", rankTypes, lines(chart.Curve{XLabel: "ranks", YLabel: "bytes counted / least possible", LogY: true,
+		Limit: chart.Limit{Level: 1, Label: "least possible"}}, drawn.bytes)},
+	{"mpi-strong-speedup-*", rankTypes, lines(chart.Curve{LogY: true}, gains(analysis.OverRanks))},
+	// Where workers and ranks run, by affinity.
+	{"placement-workers", nil, func(d drawn, _ string) chart.Chart { return d.placement(Workers(d.View)) }},
+	{"placement-ranks", nil, func(d drawn, _ string) chart.Chart { return d.placement(Ranks(d.View)) }},
+	// When operands were copied and kernels ran.
+	{"gpu-timeline", nil, func(d drawn, _ string) chart.Chart { return d.ensemble(analysis.OnGPU) }},
+	// Speed on the GPU of what computes in an arithmetic: f32, tf32, f64, f16 and bf16.
+	{"gpu-rates-*", arithmetics, lines(toPeak, drawn.gpuRates)},
+	// Speed of the processor, and of the GPU with copies and without.
+	{"gpu-host-*", gpuTypes, lines(chart.Curve{XLabel: overN, YLabel: "GFLOP/s", LogY: true}, drawn.host)},
+	// What the warps of a multiprocessor did around the end of a tile.
+	{"gpu-inside-*", gpuTypes, drawn.inside},
+	// Error over speed on the GPU, by precision.
+	{"gpu-errors", nil, lines(chart.Curve{XLabel: "TFLOP/s", YLabel: "largest error / (|A||B|)", LogY: true,
+		Scattered: true}, drawn.errors)},
+	// Occupancy over threads, registers and memory of a kernel, and the rungs as they ran.
+	{"gpu-occupancy-*", resourceNames, lines(occupancies, drawn.occupied)},
+	// Data a second over Reed–Solomon codes, at a width of shards, with what limits it.
+	{"codes-*", widths, lines(chart.Curve{XLabel: "code: data + parity shards", YLabel: "data, GB/s", LogY: true},
+		drawn.codes)},
+	// Speed beside libraries, <kind>-<type>-<threads>, kind square, small or skinny.
+	{"*", contests, lines(chart.Curve{XLabel: overN, YLabel: "GFLOP/s", Top: true}, drawn.contest)},
+}
 
-// Titled returns the figures of doc with titles by s.
-func Titled(doc compare.Document, s *text.Speaker) []chart.Drawing {
-	var all []chart.Drawing
-	for _, v := range analysis.Views(doc) {
-		d := newDrawn(v)
-		add := func(id, key string, ch chart.Chart, ok bool, args ...text.Args) {
-			if !ok {
-				return
-			}
-			title := s.Plain(key, args...)
-			if v.Suffix != "" {
-				title += " (" + v.ID + ")"
-			}
-			all = append(all, chart.Drawing{ID: id + v.Suffix, Title: title, Chart: ch})
-		}
-		ch, ok := machine(v)
-		add("topology", "drawing.topology", ch, ok)
-		answerDrawings(d, add)
-		floats := []string{"f64", "f32", "f16", "bf16"}
-		for _, fam := range []string{analysis.Serial, analysis.Parallel} {
-			for _, typ := range floats {
-				ch, ok := d.rates(fam, typ)
-				add("gflops-"+fam+"-"+typ, "drawing.gflops", ch, ok, text.Args{"Family": fam, "Type": typ})
-			}
-		}
-		for _, typ := range floats {
-			ch, ok := d.crossover(typ)
-			add("strassen-crossover-"+typ, "drawing.crossover", ch, ok, text.Args{"Type": typ, "Packed": d.packed()})
-		}
-		for _, typ := range floats {
-			ch, ok := d.roofline(typ)
-			add("roofline-"+typ, "drawing.roofline", ch, ok, text.Args{"Type": typ})
-		}
-		for _, typ := range floats {
-			ch, ok := d.compiler(typ)
-			add("compiler-"+typ, "drawing.compiler", ch, ok, text.Args{"Type": typ})
-		}
-		outsideDrawings(d, add)
-		rates, ok := d.rates("", "gf256")
-		add("rate-gf256", "drawing.rate", rates, ok)
-		sharingDrawings(d, add)
-		distributedDrawings(d, add)
-		placementDrawings(v, add)
-		gpuDrawings(d, add)
-		codesDrawings(d, add)
-		contestDrawings(d, add)
+// planned are the figures of the occupancy of a GPU if no row of one was timed. They are of no host.
+var planned = spec{"occupancy-*", resourceNames, lines(occupancies, drawn.planned)}
+
+const overN = "n (matrices are n×n)"
+
+// Frames of several figures.
+var (
+	toPeak     = chart.Curve{XLabel: overN, LogY: true, Top: true}
+	overChunks = chart.Curve{XLabel: "chunk", YLabel: "time, ms", LogY: true}
+)
+
+// What figures are drawn for.
+
+func mainType(d drawn) []string    { return []string{d.MainType()} }
+func floats(drawn) []string        { return []string{"f64", "f32", "f16", "bf16"} }
+func twoFloats(drawn) []string     { return []string{"f64", "f32"} }
+func sharedTypes(d drawn) []string { return d.SharedTypes() }
+func gpuTypes(d drawn) []string    { return d.GPUTypes() }
+
+func just(what string) func(drawn) []string {
+	return func(drawn) []string { return []string{what} }
+}
+
+func rankTypes(d drawn) []string { return d.TypesOf(analysis.OverRanks) }
+
+func arithmetics(d drawn) []string {
+	types := d.GPUTypes()
+	if i := slices.Index(types, "f32"); i >= 0 {
+		types = slices.Insert(types, i+1, "tf32")
 	}
-	return append(all, designDrawings(analysis.Views(doc), s)...)
+	return types
+}
+
+// lines draws lines over x: what data adds to the frame. They need points at two places; a scattered figure needs
+// two series.
+func lines(frame chart.Curve, data func(d drawn, of string, c *chart.Curve)) func(drawn, string) chart.Chart {
+	return func(d drawn, of string) chart.Chart {
+		c := frame
+		if data(d, of, &c); c.Scattered && len(c.Series) < 2 || !c.Scattered && len(c.Places()) < 2 {
+			return nil
+		}
+		return c
+	}
+}
+
+// Set is the figures of records. A figure is built when it is asked for.
+type Set struct {
+	ids    []string
+	charts map[string]func() chart.Chart
+}
+
+// Of returns the figures of doc. If doc has several hosts there is a set for each, with a dash and the host's id
+// appended to their IDs. Only cubes and C = A·B are drawn, but for codes and the series over threads and ranks.
+func Of(doc compare.Document) *Set {
+	s := &Set{charts: map[string]func() chart.Chart{}}
+	add := func(kind spec, d drawn, suffix string) {
+		each := []string{""}
+		if kind.each != nil {
+			each = kind.each(d)
+		}
+		for _, of := range each {
+			id := strings.ReplaceAll(kind.id, "*", of) + suffix
+			s.ids = append(s.ids, id)
+			s.charts[id] = sync.OnceValue(func() chart.Chart { return kind.draw(d, of) })
+		}
+	}
+	views := analysis.Views(doc)
+	for _, v := range views {
+		d := newDrawn(v)
+		for _, kind := range specs {
+			add(kind, d, v.Suffix)
+		}
+	}
+	if analysis.OnlyPlanned(views) {
+		add(planned, drawn{}, "")
+	}
+	return s
+}
+
+// Find returns a figure; ok is false if there is none, or no data for it.
+func (s *Set) Find(id string) (d chart.Drawing, ok bool) {
+	build := s.charts[id]
+	if build == nil {
+		return chart.Drawing{}, false
+	}
+	ch := build()
+	return chart.Drawing{ID: id, Chart: ch}, ch != nil
+}
+
+// Has reports whether there is a figure.
+func (s *Set) Has(id string) bool {
+	_, ok := s.Find(id)
+	return ok
+}
+
+// Drawings returns all figures that doc has data for, in the order of the report.
+func Drawings(doc compare.Document) []chart.Drawing {
+	var all []chart.Drawing
+	s := Of(doc)
+	for _, id := range s.ids {
+		if d, ok := s.Find(id); ok {
+			all = append(all, d)
+		}
+	}
+	return all
 }
 
 // drawn is the rows of one host that figures show.
 type drawn struct {
 	*analysis.View
-	rows  []compare.Record // cubes of C = A·B with a speed, the latest of each row
-	looks map[string]chart.Look
+	rows   []compare.Record // cubes of C = A·B with a speed, the latest of each row
+	looks  map[string]chart.Look
+	packed string // the serial variant that users choose, which others are compared with
 }
 
 // newDrawn returns the rows of v that figures show. A variant looks the same in
 // every figure of its family.
 func newDrawn(v *analysis.View) drawn {
-	d := drawn{View: v, looks: make(map[string]chart.Look)}
+	d := drawn{View: v, looks: make(map[string]chart.Look), packed: v.Production(analysis.Serial)}
 	members := make(map[string]int)
 	at := make(map[string]int)
 	for _, r := range v.Records {
@@ -145,7 +227,7 @@ func newDrawn(v *analysis.View) drawn {
 		if !r.Speed() || !(r.Median > 0) || !analysis.ProblemOf(r).Cube() || r.N < 1 {
 			continue
 		}
-		key := fmt.Sprint(r.Experiment, "|", r.Build, "|", r.Variant, "|", r.Type, "|", r.N, "|", r.Threads, "|", r.Params)
+		key := fmt.Sprintf("%s|%s|%s|%s|%d|%d|%v", r.Experiment, r.Build, r.Variant, r.Type, r.N, r.Threads, r.Params)
 		if i, again := at[key]; again {
 			d.rows[i] = r
 			continue
@@ -158,19 +240,24 @@ func newDrawn(v *analysis.View) drawn {
 
 // of returns the drawn rows of one experiment and type.
 func (d drawn) of(experiment compare.Experiment, typ string) []compare.Record {
-	var rows []compare.Record
-	for _, r := range d.rows {
-		if r.Experiment == experiment && r.Type == typ {
-			rows = append(rows, r)
+	return only(d.rows, func(r compare.Record) bool { return r.Experiment == experiment && r.Type == typ })
+}
+
+// only returns the rows to keep.
+func only(rows []compare.Record, keep func(compare.Record) bool) []compare.Record {
+	var out []compare.Record
+	for _, r := range rows {
+		if keep(r) {
+			out = append(out, r)
 		}
 	}
-	return rows
+	return out
 }
 
 // measured returns y, a speed that goes with r's median, at x, with what the 95 %
 // interval of the median makes of it.
 func measured(r compare.Record, x, y float64) chart.Point {
-	pt := chart.Point{X: x, Y: y, Lo: y, Hi: y}
+	pt := chart.At(x, y)
 	if r.CI != nil && r.CI[0] > 0 {
 		pt.Lo, pt.Hi = min(y, y*float64(r.Median)/r.CI[1]), max(y, y*float64(r.Median)/r.CI[0])
 	}
@@ -188,265 +275,36 @@ func relative(r, base compare.Record, x float64) chart.Point {
 	return pt
 }
 
-// collection is series in the order in which their labels first come up.
-type collection []chart.Series
-
-// add puts pt among the points of the series of that label, X ascending.
-func (c *collection) add(label string, look chart.Look, pt chart.Point) {
-	i := slices.IndexFunc(*c, func(s chart.Series) bool { return s.Label == label })
-	if i < 0 {
-		i = len(*c)
-		*c = append(*c, chart.Series{Label: label, Look: look})
+// peak is the measured peak of a number of threads as a limit, without a level if it is not known.
+func (d drawn) peak(typ string, threads int, unit string) chart.Limit {
+	peak, ok := d.Ceiling(typ, threads)
+	if !ok || !(peak.Gflops > 0) {
+		return chart.Limit{}
 	}
-	s := &(*c)[i]
-	j, _ := slices.BinarySearchFunc(s.Points, pt.X, func(p chart.Point, x float64) int { return cmp.Compare(p.X, x) })
-	s.Points = slices.Insert(s.Points, j, pt)
+	return limit("measured peak, "+onThreads(threads), float64(peak.Gflops), unit)
 }
 
-// places returns the X of all points, ascending.
-func (c collection) places() []float64 {
-	set := make(map[float64]bool)
-	for _, s := range c {
-		for _, pt := range s.Points {
-			set[pt.X] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(set))
+// limit is a limit whose label has its level.
+func limit(label string, level float64, unit string) chart.Limit {
+	return chart.Limit{Level: level, Label: fmt.Sprintf("%s: %s %s", label, number.Significant(level), unit)}
 }
 
-// rates is the speed over n of the variants and kernels of the user in the chapter of one family, or of
-// all if fam is empty. serial/packed is shown with the variants of other families for comparison.
-func (d drawn) rates(fam, typ string) (chart.Curve, bool) {
-	sets := make(map[string][]string) // of parameters, by variant
-	var own, yard []compare.Record
-	for _, r := range d.of(compare.MainLadder, typ) {
-		switch rate, _ := analysis.Speed(r); {
-		case !rate.Known() || !(rate > 0):
-		case fam == "" || analysis.Home(r) == fam:
-			own = append(own, r)
-			if p := r.Params.String(); !slices.Contains(sets[r.Variant], p) {
-				sets[r.Variant] = append(sets[r.Variant], p)
-			}
-		case r.Variant == d.packed():
-			yard = append(yard, r)
-		}
-	}
-	if len(own) == 0 {
-		return chart.Curve{}, false
-	}
-	at := func(r compare.Record) chart.Point {
-		rate, _ := analysis.Speed(r)
-		return measured(r, float64(r.N), float64(rate))
-	}
-	_, unit := analysis.Speed(own[0])
-	threads := 1
-	var c collection
-	for _, r := range own {
-		threads = max(threads, r.Threads)
-		label, look := analysis.Short(r.Variant), d.looks[r.Variant]
-		if fam == "" {
-			label = r.Variant
-		}
-		if several := sets[r.Variant]; len(several) > 1 {
-			label = strings.TrimSpace(label + " " + r.Params.String())
-			look.Marker = chart.LookOf(slices.Index(several, r.Params.String())).Marker
-		}
-		c.add(label, look, at(r))
-	}
-	for _, r := range yard {
-		c.add(d.packed(), chart.Look{Color: chart.Mid, Dashes: []vg.Length{2, 2}}, at(r))
-	}
-	sizes := c.places()
-	curve := chart.Curve{
-		Title: strings.TrimPrefix(fam+", "+typ, ", "), XLabel: "n (matrices are n×n)", YLabel: unit,
-		Sizes: sizes, LogY: true, Series: c, Top: true,
-	}
-	if peak, ok := d.Ceiling(typ, threads); ok && peak.Gflops > 0 {
-		curve.Limit = chart.Limit{
-			Level: float64(peak.Gflops),
-			Label: fmt.Sprintf("measured peak, %s: %s %s", onThreads(threads),
-				number.Significant(float64(peak.Gflops)), unit),
-		}
-	}
-	return curve, len(sizes) >= 2
+// grey is how a series for comparison looks, and flat such a series without data.
+var (
+	grey = chart.Look{Color: chart.Mid, Dashes: []vg.Length{2, 2}}
+	flat = chart.Look{Color: chart.Mid, Dashes: []vg.Length{2, 2}, Marker: chart.Bare}
+)
+
+// dashed returns a look with dashes of a length.
+func dashed(look chart.Look, dash vg.Length) chart.Look {
+	look.Dashes = []vg.Length{dash, 2}
+	return look
 }
 
-// packedFor returns the row of serial/packed that r is compared with: an interleaved one, else one
-// of the same experiment, else that of the ladder.
-func (d drawn) packedFor(r compare.Record) (compare.Record, bool) {
-	var found compare.Record
-	best := 0
-	for _, p := range d.rows {
-		if p.Variant != d.packed() || p.Type != r.Type || p.N != r.N {
-			continue
-		}
-		rank := 0
-		switch {
-		case p.Turn != "" && p.Turn == r.Turn:
-			rank = 3
-		case p.Experiment == r.Experiment:
-			rank = 2
-		case p.Experiment == compare.MainLadder:
-			rank = 1
-		}
-		if rank > best {
-			found, best = p, rank
-		}
+// onThreads says how many threads there are.
+func onThreads(n int) string {
+	if n <= 1 {
+		return "1 thread"
 	}
-	return found, best > 0
-}
-
-// packed is the serial variant that users choose, which others are compared with.
-func (d drawn) packed() string { return d.Production(analysis.Serial) }
-
-// crossover is the speed of Strassen's and Winograd's algorithms relative to packed over n: of the
-// ladder, and with the best cut-off of the sweep.
-func (d drawn) crossover(typ string) (chart.Curve, bool) {
-	var c collection
-	best := make(map[string]chart.Point)
-	fast := d.Named(func(v compare.Variant) bool { return v.Class == gemm.Fast && v.Family() == analysis.Serial })
-	for _, variant := range fast {
-		for _, r := range d.of(compare.MainLadder, typ) {
-			if base, ok := d.packedFor(r); ok && r.Variant == variant {
-				c.add(analysis.Algorithm(variant), d.looks[variant], relative(r, base, float64(r.N)))
-			}
-		}
-	}
-	for _, variant := range fast {
-		clear(best)
-		for _, r := range d.of(compare.CutoffSweep, typ) {
-			if base, ok := d.packedFor(r); ok && r.Variant == variant {
-				pt := relative(r, base, float64(r.N))
-				if key := fmt.Sprint(r.N); pt.Y > best[key].Y {
-					best[key] = pt
-				}
-			}
-		}
-		look := d.looks[variant]
-		look.Marker, look.Dashes = chart.Triangle, []vg.Length{1.5, 2}
-		for _, key := range slices.Sorted(maps.Keys(best)) {
-			c.add(analysis.Algorithm(variant)+", best cut-off", look, best[key])
-		}
-	}
-	return d.overPacked(typ, "n (matrices are n×n)", c)
-}
-
-// overPacked returns the curve of speeds relative to packed.
-func (d drawn) overPacked(title, xLabel string, c collection) (chart.Curve, bool) {
-	lo, hi := math.Inf(1), 0.0
-	for _, s := range c {
-		for _, pt := range s.Points {
-			lo, hi = min(lo, pt.Y), max(hi, pt.Y)
-		}
-	}
-	sizes := c.places()
-	return chart.Curve{
-		Title: title, XLabel: xLabel, YLabel: "speed relative to " + d.packed(),
-		Sizes: sizes, LogY: hi > 10*lo, Series: c,
-		Limit: chart.Limit{Level: 1, Label: d.packed()},
-	}, len(sizes) >= 2
-}
-
-// roofline shows the rows of the table with the same name that ran on one thread of the processor:
-// executed operations per second over operations per byte of predicted traffic.
-func (d drawn) roofline(typ string) (chart.Curve, bool) {
-	rows := slices.DeleteFunc(d.of(compare.MainLadder, typ), analysis.ByGPU)
-	var c collection
-	sizes := make(map[int]bool)
-	for _, variant := range analysis.Distinct(rows, analysis.VariantOf) {
-		r, ok := d.Roof(rows, variant)
-		if !ok || r.Threads > 1 {
-			continue
-		}
-		label, look := analysis.Algorithm(variant), d.looks[variant]
-		if analysis.Family(variant) != analysis.Serial {
-			label, look.Color = variant, chart.Ink
-		}
-		sizes[r.N] = true
-		c.add(label, look, measured(r.Record, r.Intensity, r.Rate))
-	}
-	title := typ + ", 1 thread"
-	if len(sizes) == 1 {
-		for n := range sizes {
-			title += fmt.Sprintf(", n = %d", n)
-		}
-	}
-	peak, known := d.Ceiling(typ, 1)
-	triad, too := d.Bandwidth(1)
-	if !known || !too || !(peak.Gflops > 0) || !(triad.GBps > 0) {
-		return chart.Curve{}, false
-	}
-	return chart.Curve{
-		Title: title, XLabel: "operations a byte of predicted traffic", YLabel: "GFLOP/s executed",
-		LogY: true, Series: c, Scattered: true, Top: true,
-		Limit: chart.Limit{Level: float64(peak.Gflops),
-			Label: fmt.Sprintf("measured peak: %s GFLOP/s", number.Significant(float64(peak.Gflops)))},
-		Slope: chart.Slope{Rise: float64(triad.GBps),
-			Label: fmt.Sprintf("triad: %s GB/s", number.Significant(float64(triad.GBps)))},
-	}, len(c) >= 2
-}
-
-// builds are the builds of the experiment compiler, in the order of their bars.
-var builds = []struct {
-	name, legend string
-	color        color.RGBA
-}{
-	{"v1", "v1", chart.Palette[5]},
-	{"v1 -B", "v1 without bounds checks", chart.Palette[0]},
-	{"v3", "v3", chart.Palette[4]},
-	{"v3 -B", "v3 without bounds checks", chart.Palette[1]},
-}
-
-// compiler is the speed of each variant in each build relative to v1, at the n that most variants
-// have, the largest one of these.
-func (d drawn) compiler(typ string) (chart.Bars, bool) {
-	rows := d.of(compare.CompilerOptions, typ)
-	variants := make(map[int]map[string]bool)
-	n := 0
-	for _, r := range rows {
-		if variants[r.N] == nil {
-			variants[r.N] = make(map[string]bool)
-		}
-		variants[r.N][r.Variant] = true
-	}
-	for _, size := range slices.Sorted(maps.Keys(variants)) {
-		if len(variants[size]) >= len(variants[n]) {
-			n = size
-		}
-	}
-	rows = slices.DeleteFunc(rows, func(r compare.Record) bool { return r.N != n })
-	bars := chart.Bars{
-		Title:  fmt.Sprintf("%s, n = %d: speed relative to the build for GOAMD64=v1", typ, n),
-		XLabel: "times as fast",
-	}
-	var present []string
-	for _, b := range builds {
-		if slices.ContainsFunc(rows, func(r compare.Record) bool { return r.Build == b.name }) {
-			present = append(present, b.name)
-			bars.Names = append(bars.Names, b.legend)
-			bars.Colors = append(bars.Colors, b.color)
-		}
-	}
-	for _, variant := range analysis.Distinct(rows, analysis.VariantOf) {
-		find := func(build string) int {
-			return slices.IndexFunc(rows, func(r compare.Record) bool { return r.Variant == variant && r.Build == build })
-		}
-		base := find(builds[0].name)
-		if base < 0 {
-			continue
-		}
-		g := chart.Group{Label: variant}
-		for i, build := range present {
-			switch at := find(build); {
-			case at == base:
-				g.Bars = append(g.Bars, chart.Bar{Point: measured(rows[at], 0, 1), Color: i})
-			case at >= 0:
-				g.Bars = append(g.Bars, chart.Bar{Point: relative(rows[at], rows[base], 0), Color: i})
-			}
-		}
-		if len(g.Bars) > 1 {
-			bars.Groups = append(bars.Groups, g)
-		}
-	}
-	return bars, len(bars.Groups) > 0
+	return fmt.Sprintf("%d threads", n)
 }

@@ -2,24 +2,28 @@ package figures
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	"gonum.org/v1/plot/vg"
 
+	"gemm"
 	"gemm/compare"
 	"gemm/compare/report/analysis"
+	"gemm/compare/report/analysis/lab"
 	"gemm/compare/report/chart"
 	"gemm/compare/report/number"
-	"gemm/compare/report/text"
+	"gemm/cuda/occupancy"
 )
 
-// look is how a variant of the family is drawn: NVIDIA's library in the colour of what
+// look is how a variant of the GPU is drawn: NVIDIA's library in the colour of what
 // is read against.
 func (d drawn) look(variant string) chart.Look {
 	look := d.looks[variant]
 	if analysis.Vendor(d.Variant(variant)) {
-		look.Color, look.Dashes = chart.Ink, []vg.Length{5, 2}
+		look = dashed(look, 5)
+		look.Color = chart.Ink
 	}
 	return look
 }
@@ -32,97 +36,282 @@ func drawnAt(rows []compare.Record, p analysis.Problem) bool {
 	})
 }
 
-// gpuRates is the speed over n on the GPU of the rows that compute in one arithmetic, or have its accuracy. For TF32 it
-// also shows the best rung in single precision.
-func (d drawn) gpuRates(typ, compute string) (chart.Curve, bool) {
-	var c collection
+// gpuRates adds the rows that compute in one arithmetic, or have its accuracy. For TF32 it also adds the best rung in
+// single precision.
+func (d drawn) gpuRates(compute string, c *chart.Curve) {
+	typ := strings.Replace(compute, "tf32", "f32", 1)
 	rows := d.Rungs(typ)
-	point := func(label string, look chart.Look, r compare.Record) {
-		c.add(label, look, measured(r, float64(r.N), float64(r.Gflops)/1e3))
+	add := func(label string, look chart.Look, r compare.Record) {
+		c.Add(label, look, measured(r, float64(r.N), float64(r.Gflops)/1e3))
 	}
-	found := false
 	for _, r := range rows {
 		if (r.Compute == compute || compute == typ && analysis.Emulates(r)) && drawnAt(rows, analysis.ProblemOf(r)) {
-			point(analysis.Short(r.Variant), d.look(r.Variant), r)
-			found = true
+			add(analysis.Short(r.Variant), d.look(r.Variant), r)
 		}
 	}
-	if compute != typ && found {
+	if compute != typ && len(c.Series) > 0 {
 		for _, p := range analysis.Problems(rows) {
 			if r, ok := analysis.Quickest(rows, p, analysis.Simt); ok && drawnAt(rows, p) {
-				point("best without tensor cores", chart.Look{Color: chart.Mid, Dashes: []vg.Length{2, 2}}, r)
+				add("best without tensor cores", grey, r)
 			}
 		}
 	}
 	pipe := compute
-	if peak, ok := d.Pipe("f64-tensor"); ok && compute == "f64" && peak.Gflops > 0 {
+	if tensor, ok := d.Pipe("f64-tensor"); ok && compute == "f64" && tensor.Gflops > 0 {
 		pipe = "f64-tensor"
 		if plain, ok := d.Pipe("f64"); ok {
-			flat := chart.Look{Color: chart.Mid, Dashes: []vg.Length{2, 2}, Marker: chart.Bare}
-			for _, n := range c.places() {
-				y := float64(plain.Gflops) / 1e3
-				c.add("peak of the f64 pipe", flat, chart.Point{X: n, Y: y, Lo: y, Hi: y})
+			for _, n := range c.Places() {
+				c.Add("peak of the f64 pipe", flat, chart.At(n, float64(plain.Gflops)/1e3))
 			}
 		}
 	}
-	places := c.places()
-	curve := chart.Curve{
-		Title: "GPU, " + strings.ReplaceAll(compute, "tf32", "TF32"), XLabel: "n (matrices are n×n)", YLabel: "TFLOP/s",
-		Sizes: places, LogY: true, Series: c, Top: true,
-	}
+	c.Title, c.YLabel = "GPU, "+strings.ReplaceAll(compute, "tf32", "TF32"), "TFLOP/s"
 	if peak, ok := d.Pipe(pipe); ok {
-		curve.Limit = chart.Limit{
-			Level: float64(peak.Gflops) / 1e3,
-			Label: fmt.Sprintf("measured peak, %s pipe: %s TFLOP/s", pipe, number.Significant(float64(peak.Gflops)/1e3)),
-		}
+		c.Limit = limit(fmt.Sprintf("measured peak, %s pipe", pipe), float64(peak.Gflops)/1e3, "TFLOP/s")
 	}
-	return curve, found && len(places) >= 2
 }
 
-// hostCurve is the speed over n of the processor and of the GPU, with copies and without.
-func (d drawn) hostCurve(typ string) (chart.Curve, bool) {
-	var c collection
-	add := func(label string, color int, n int, t float64) {
-		if compare.Number(t).Known() && t > 0 {
-			y := 2 * float64(n) * float64(n) * float64(n) / t / 1e9
-			c.add(label, chart.LookOf(color), chart.Point{X: float64(n), Y: y, Lo: y, Hi: y})
-		}
-	}
+// host adds the processor and the GPU, with copies and without.
+func (d drawn) host(typ string, c *chart.Curve) {
 	rows := d.Rungs(typ)
 	for _, f := range d.Facings(typ) {
 		if !drawnAt(rows, f.Problem) {
 			continue
 		}
-		add("GPU, kernel alone", 0, f.N, float64(f.Kernel.Median))
-		add("GPU, copies overlapped", 1, f.N, analysis.Overlapped(f.Copied))
-		add("GPU, copies apart", 2, f.N, analysis.CopiedApart(f.Copied))
+		cpu := math.NaN()
 		if f.CPU.Speed() {
-			add("processor", 3, f.N, float64(f.CPU.Median))
+			cpu = float64(f.CPU.Median)
+		}
+		for i, t := range []float64{float64(f.Kernel.Median), analysis.Overlapped(f.Copied),
+			analysis.CopiedApart(f.Copied), cpu} {
+			if n := float64(f.N); compare.Number(t).Known() && t > 0 {
+				c.Add([]string{"GPU, kernel alone", "GPU, copies overlapped", "GPU, copies apart", "processor"}[i],
+					chart.LookOf(i), chart.At(n, 2*n*n*n/t/1e9))
+			}
 		}
 	}
-	places := c.places()
-	return chart.Curve{
-		Title: typ + ": processor and GPU, from the memory of the host", XLabel: "n (matrices are n×n)", YLabel: "GFLOP/s",
-		Sizes: places, LogY: true, Series: c,
-	}, len(places) >= 2
+	c.Title = typ + ": processor and GPU, from the memory of the host"
 }
 
-// gpuDrawings adds the figures of the chapter on the GPU.
-func gpuDrawings(d drawn, add adder) {
-	if !d.HasGPU() {
+// errors adds the error of each row at one size over its speed, by the precision of its arithmetic.
+func (d drawn) errors(_ string, c *chart.Curve) {
+	rows := d.Accuracies()
+	found := map[string]bool{}
+	for i, precision := range analysis.Precisions {
+		for _, own := range []bool{true, false} {
+			for _, r := range rows {
+				if r.Compute != precision || analysis.Ours(r) != own {
+					continue
+				}
+				look := chart.Look{Color: chart.Palette[i%len(chart.Palette)], Marker: chart.Disc}
+				label := strings.ReplaceAll(precision, "tf32", "TF32")
+				if !own {
+					look.Marker = chart.Ring
+					label += ", libraries"
+				}
+				found[precision] = true
+				c.Add(label, look, chart.At(float64(r.Gflops)/1e3, float64(r.Residual)))
+			}
+		}
+	}
+	if len(found) < 2 {
+		c.Series = nil
 		return
 	}
-	ensembleDrawings(d, analysis.OnGPU, add)
-	for _, typ := range d.GPUTypes() {
-		ch, ok := d.gpuRates(typ, typ)
-		add("gpu-rates-"+typ, "drawing.gpu-rates", ch, ok, text.Args{"Type": typ})
-		if typ == "f32" {
-			ch, ok = d.gpuRates(typ, "tf32")
-			add("gpu-rates-tf32", "drawing.gpu-rates-tf32", ch, ok)
-		}
-		ch, ok = d.hostCurve(typ)
-		add("gpu-host-"+typ, "drawing.gpu-host", ch, ok, text.Args{"Type": typ})
+	c.Title = fmt.Sprintf("GPU, n = %d: error over speed", rows[0].N)
+}
+
+// The IDs of the figures of the design.
+const (
+	OccupancyThreads   = "occupancy-threads"
+	OccupancyRegisters = "occupancy-registers"
+	OccupancyMemory    = "occupancy-memory"
+)
+
+// occupancies is the frame of a figure of occupancy.
+var occupancies = chart.Curve{YLabel: "occupancy, %", Top: true,
+	Limit: chart.Limit{Level: 100, Label: "as many warps as a multiprocessor can hold"}}
+
+// resource is an axis of figures of occupancy. It begins at least, in units of the resource.
+type resource struct {
+	id          string
+	over        occupancy.Resource
+	label       string
+	unit, least float64
+	ticks       []float64
+}
+
+var resources = []resource{
+	{"threads", occupancy.Threads, "threads of a block", 1, 16, []float64{32, 64, 128, 256, 512, 1024}},
+	{"registers", occupancy.Registers, "registers of a thread", 1, 16, []float64{16, 32, 64, 128, 255}},
+	{"memory", occupancy.Shared, "shared memory of a block, KiB", 1024, 1, []float64{1, 2, 4, 8, 16, 32, 64, 99, 227}},
+}
+
+func resourceNames(drawn) (ids []string) {
+	for _, x := range resources {
+		ids = append(ids, x.id)
 	}
-	insideDrawings(d, add)
-	d.occupiedDrawings(add)
+	return ids
+}
+
+// axisOf sets the axis of a resource.
+func axisOf(id string, c *chart.Curve) resource {
+	x := resources[slices.IndexFunc(resources, func(x resource) bool { return x.id == id })]
+	what, _, _ := strings.Cut(x.label, ",")
+	c.XLabel, c.Sizes, c.Title = x.label, x.ticks, "Occupancy over the "+what
+	return x
+}
+
+// at is how much a kernel takes of the resource, on the axis.
+func (x resource) at(o lab.Occupied) float64 { return float64(o.At(string(x.over))) / x.unit }
+
+// step adds a step of a line: a share up to a place.
+func (x resource) step(c *chart.Curve, label string, look chart.Look, to, share float64) {
+	if to < x.least {
+		return
+	}
+	from := x.least
+	if i := len(c.Series) - 1; i >= 0 && c.Series[i].Label == label {
+		from = c.Series[i].Points[len(c.Series[i].Points)-1].X
+	} else {
+		c.Series = append(c.Series, chart.Series{Label: label, Look: look})
+	}
+	s := &c.Series[len(c.Series)-1]
+	s.Points = append(s.Points, chart.At(from, 100*share), chart.At(to, 100*share))
+}
+
+// planned adds the occupancy of the kernel of the design in steps, with a line for each compute capability.
+func (d drawn) planned(id string, c *chart.Curve) {
+	x := axisOf(id, c)
+	c.Title += ", by compute capability"
+	dashes := [][]vg.Length{nil, {6, 2}, {2, 2}, {6, 2, 2, 2}}
+	for i, line := range analysis.OccupancyOver(x.over) {
+		var names []string
+		for _, c := range line.Capabilities {
+			names = append(names, c.String())
+		}
+		look := chart.Look{Color: chart.Palette[i], Marker: chart.Bare, Dashes: dashes[i]}
+		for _, s := range line.Steps {
+			x.step(c, strings.Join(names, ", "), look, float64(s.To)/x.unit, s.Share)
+		}
+	}
+}
+
+// occupied adds the recorded occupancy in steps, and the f32 rungs of the ladder as they ran.
+func (d drawn) occupied(id string, c *chart.Curve) {
+	x := axisOf(id, c)
+	for _, s := range lab.Occupancies(d.View, string(x.over)) {
+		x.step(c, "doublebuffer's tile", chart.Look{Color: chart.Mid, Marker: chart.Bare}, x.at(s), s.Share)
+	}
+	if len(c.Series) == 0 {
+		return
+	}
+	for _, r := range d.LadderRows("f32") {
+		if analysis.Ours(r) && r.GPU != nil && r.GPU.Occupancy > 0 {
+			o := lab.Occupied{Threads: r.GPU.Threads, Registers: r.GPU.Registers, Shared: r.GPU.Shared}
+			pt := chart.At(max(x.least, x.at(o)), 100*r.GPU.Occupancy)
+			c.Add(analysis.Algorithm(r.Variant), d.look(r.Variant), pt)
+		}
+	}
+}
+
+// Codes is the ID of the figure over codes at a width of shards.
+func Codes(width int) string {
+	return "codes-" + analysis.Anchor(number.ByteSize(float64(width)))
+}
+
+// widths are the widths of shards at which several codes were measured.
+func widths(d drawn) (out []string) {
+	all, _ := analysis.AtWidths(analysis.Timed(d.CodeRows()))
+	for _, width := range all {
+		out = append(out, strings.TrimPrefix(Codes(width), "codes-"))
+	}
+	return out
+}
+
+// lookOfCoder returns the look of a coder. The library has the colour of limits.
+func (d drawn) lookOfCoder(c analysis.Coder) chart.Look {
+	if d.Variant(c.Variant).Role == gemm.Library {
+		look := chart.Look{Color: chart.Ink, Marker: chart.OpenDiamond}
+		if c.Threads > 1 {
+			look = dashed(look, 5)
+		}
+		return look
+	}
+	of := func(production bool) []string {
+		return d.Named(func(v compare.Variant) bool {
+			return v.Role.Ours() && (v.Role == gemm.Production) == production && v.Location != gemm.OnRanks &&
+				slices.Contains(v.Types, "gf256")
+		})
+	}
+	rungs := of(false)
+	slices.Reverse(rungs) // the last one is the fastest
+	all := append(of(true), rungs...)
+	if i := slices.Index(all, c.Variant); i >= 0 {
+		return chart.LookOf(i)
+	}
+	return chart.LookOf(len(all))
+}
+
+// codes adds the data rate at one width of each coder on one thread, on the most threads, and on GPUs, if it has
+// several codes, with the limits there. Codes with few parity shards come first.
+func (d drawn) codes(of string, c *chart.Curve) {
+	rows := analysis.Timed(d.CodeRows())
+	all, _ := analysis.AtWidths(rows)
+	width := all[slices.IndexFunc(all, func(width int) bool { return Codes(width) == "codes-"+of })]
+	rows = only(rows, func(r compare.Record) bool { return r.N == width })
+	codes := analysis.Distinct(rows, func(r compare.Record) [2]int { return [2]int{r.M, r.K} })
+	slices.SortFunc(codes, func(x, y [2]int) int { return slices.Compare(x[:], y[:]) })
+	// The axis is logarithmic: powers of two are as far from one another.
+	place := func(r compare.Record) float64 { return math.Exp2(float64(slices.Index(codes, [2]int{r.M, r.K}))) }
+	c.Title = "GF(256), shards of " + number.ByteSize(float64(width))
+	for i, code := range codes {
+		c.Sizes = append(c.Sizes, math.Exp2(float64(i)))
+		c.Names = append(c.Names, fmt.Sprintf("%d+%d", code[1], code[0]))
+	}
+	threads := d.CodeThreads(rows)
+	if len(threads) > 2 {
+		threads = []int{threads[0], threads[len(threads)-1]}
+	}
+	rows = only(rows, func(r compare.Record) bool {
+		return r.DataGBps > 0 && (analysis.ByGPU(r) || slices.Contains(threads, analysis.CoderOf(r).Threads))
+	})
+	type spot struct {
+		analysis.Coder
+		at float64
+	}
+	places := map[analysis.Coder]int{}
+	for _, x := range analysis.Distinct(rows, func(r compare.Record) spot { return spot{analysis.CoderOf(r), place(r)} }) {
+		places[x.Coder]++
+	}
+	rows = only(rows, func(r compare.Record) bool { return places[analysis.CoderOf(r)] >= 2 })
+	for _, r := range rows {
+		who := analysis.CoderOf(r)
+		label := strings.TrimPrefix(who.Variant, analysis.Reference+"/")
+		if who.Threads > 1 {
+			label += fmt.Sprintf(", %d threads", who.Threads)
+		}
+		c.Add(label, d.lookOfCoder(who), measured(r, place(r), float64(r.DataGBps)))
+	}
+	// A limit is drawn once at each place.
+	limit := func(label string, look chart.Look, of func(compare.Record) float64, keep func(compare.Record) bool) {
+		seen := map[float64]bool{}
+		for _, r := range only(rows, keep) {
+			if x, y := place(r), of(r); !seen[x] && y > 0 && !math.IsInf(y, 0) {
+				seen[x] = true
+				c.Add(label, look, chart.At(x, y))
+			}
+		}
+	}
+	dots, long := dashed(flat, 1.5), flat
+	long.Dashes = []vg.Length{6, 2.5}
+	for _, n := range threads {
+		own := func(r compare.Record) bool { return analysis.CoderOf(r).Threads == n }
+		limit("limit: multiplying, "+onThreads(n), long, func(r compare.Record) float64 {
+			peak, _ := d.Ceiling("gf256", n)
+			return float64(peak.Gflops) / float64(r.M)
+		}, own)
+		limit("limit: memory, "+onThreads(n), dots, d.DataLimit, own)
+	}
+	limit("limit: memory of the GPU", dots, d.DataLimit, analysis.ByGPU)
 }

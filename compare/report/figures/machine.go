@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"gemm/compare/report/analysis"
 	"gemm/compare/report/chart"
 	"gemm/compare/report/number"
 	"gemm/compare/topology"
@@ -37,11 +36,11 @@ func newSketch(t *topology.Topology) sketch {
 }
 
 // machine is the picture of the host.
-func machine(v *analysis.View) (chart.Boxes, bool) {
-	if v.Topology == nil {
-		return chart.Boxes{}, false
+func (d drawn) machine(string) chart.Chart {
+	if d.Topology == nil {
+		return nil
 	}
-	return chart.Boxes{Title: v.CPU, Boxes: []chart.Box{newSketch(v.Topology).panel()}}, true
+	return chart.Boxes{Title: d.CPU, Boxes: []chart.Box{newSketch(d.Topology).panel()}}
 }
 
 // panel is the whole host under the given lines.
@@ -108,15 +107,15 @@ func (s sketch) box(b *topology.Box) chart.Box {
 	case b.Level == topology.InCore:
 		return s.core(b)
 	}
-	title := b.Title(size)
+	title := b.Title(number.ByteSize)
 	for s.brief && len(b.Inner) == 1 && b.Inner[0].Level < topology.InCore {
 		b = b.Inner[0]
-		title += "; " + b.Title(size)
+		title += "; " + b.Title(number.ByteSize)
 	}
 	if s.brief && s.on == nil && len(b.Inner) > 0 && b.Inner[0].Level == topology.InCore {
 		var cores []string
 		for _, run := range b.Runs() {
-			cores = append(cores, run[0].Several(len(run), size))
+			cores = append(cores, run[0].Several(len(run), number.ByteSize))
 		}
 		title += ": " + strings.Join(cores, "; ")
 	}
@@ -134,14 +133,11 @@ func (s sketch) core(b *topology.Box) chart.Box {
 	}
 	if !s.brief {
 		for _, c := range slices.Backward(b.Caches) {
-			out.Lines = append(out.Lines, c.Title(size))
+			out.Lines = append(out.Lines, c.Title(number.ByteSize))
 		}
 	}
 	return out
 }
-
-// size formats bytes.
-func size(bytes float64) string { return number.ByteSize(bytes) }
 
 // processor draws a processor with what runs on it.
 func (s sketch) processor(id int) chart.Box {
@@ -188,14 +184,14 @@ func (s sketch) marked(ids []int) string {
 // summary is a box of the tree in one line, with what runs in it. It is not short if that would be a long list.
 func (s sketch) summary(b *topology.Box) (line string, short bool) {
 	const most = 80 // characters, in the width of the drawing
-	line = fmt.Sprintf("%s: processors %s", b.Title(size), topology.List(b.Processors))
+	line = fmt.Sprintf("%s: processors %s", b.Title(number.ByteSize), topology.List(b.Processors))
 	var usable int
 	var on []int
 	for _, id := range b.Processors {
+		on = append(on, s.on[id]...)
 		if slices.Contains(s.usable, id) {
 			usable++
 		}
-		on = append(on, s.on[id]...)
 	}
 	if len(s.usable) > 0 && usable < len(b.Processors) {
 		line += fmt.Sprintf(", %d usable", usable)

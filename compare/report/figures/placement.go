@@ -9,7 +9,6 @@ import (
 	"gemm/compare"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/chart"
-	"gemm/compare/report/text"
 	"gemm/compare/topology"
 	"gemm/mpi/account"
 )
@@ -100,22 +99,11 @@ func affinityOf(r compare.Record) any {
 	return r.Params["affinity"]
 }
 
-// placementDrawings adds the figures of where workers and ranks run.
-func placementDrawings(v *analysis.View, add adder) {
-	if v.Topology == nil {
-		return
-	}
-	if p, ok := Workers(v); ok {
-		add("placement-workers", "drawing.placement-workers", placement(v, p), ok,
-			text.Args{"Variant": p.Rows[0].Variant})
-	}
-	if p, ok := Ranks(v); ok {
-		add("placement-ranks", "drawing.placement-ranks", placement(v, p), ok, text.Args{"Variant": p.Rows[0].Variant})
-	}
-}
-
 // placement is the picture of where the workers or ranks run: the host, once for each set of places.
-func placement(v *analysis.View, p Placement) chart.Boxes {
+func (d drawn) placement(p Placement, ok bool) chart.Chart {
+	if d.Topology == nil || !ok {
+		return nil
+	}
 	first := p.Rows[0]
 	noun, mark := "worker", "w"
 	if len(first.Ranks) > 0 {
@@ -137,7 +125,7 @@ func placement(v *analysis.View, p Placement) chart.Boxes {
 				names, row = append(names, fmt.Sprint(affinityOf(r))), r
 			}
 		}
-		s := newSketch(v.Topology)
+		s := newSketch(d.Topology)
 		on, said := seats(row)
 		s.on, s.mark, s.brief = on, mark, true
 		title := "affinity " + strings.Join(slices.Compact(names), ", ") + said

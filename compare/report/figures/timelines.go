@@ -3,6 +3,7 @@ package figures
 import (
 	"cmp"
 	"fmt"
+	"image/color"
 	"slices"
 
 	"gemm/compare/report/analysis"
@@ -23,33 +24,51 @@ func timeUnit(longest float64) (unit string, scale float64) {
 	return "s", 1
 }
 
-// Timeline is the chart of a concert.
-func Timeline(c analysis.Concert) chart.Lanes {
-	longest := 0.0
+// key returns the names that are used, with their colours: that of their place, and grey for waiting.
+func key(names []string, used map[string]bool) (out []string, colors []color.RGBA) {
+	for i, name := range names {
+		if !used[name] {
+			continue
+		}
+		of := chart.Palette[i%len(chart.Palette)]
+		if name == timeline.Waiting {
+			of = chart.Mid
+		}
+		out, colors = append(out, name), append(colors, of)
+	}
+	return out, colors
+}
+
+// timeline is when workers were busy, a panel for each schedule.
+func (d drawn) timeline(string) chart.Chart {
+	concerts := d.Concerts()
+	if len(concerts) == 0 {
+		return nil
+	}
+	c, longest := concerts[0], 0.0
 	for _, t := range c.Traces {
 		longest = max(longest, t.Seconds)
 	}
 	unit, scale := timeUnit(longest)
-	title := fmt.Sprintf("%s, %s, %s, %d workers", c.Variant, c.Type, c.Label(), c.Threads)
+	lanes := chart.Lanes{Title: fmt.Sprintf("%s, %s, %s, %d workers", c.Variant, c.Type, c.Label(), c.Threads),
+		XLabel: "time, " + unit + " (faint: idle)", YLabel: "worker", Room: 150, Colors: chart.Palette}
 	if set := analysis.Setting(c.Rest); set != "" {
-		title += ", " + set
+		lanes.Title += ", " + set
 	}
-	lanes := chart.Lanes{Title: title, XLabel: "time, " + unit + " (faint: idle)"}
-	for _, t := range c.Traces {
-		shares := analysis.BusyTimes(t)
+	for i, t := range c.Traces {
 		total := 0.0
-		for _, x := range shares {
+		for _, x := range analysis.BusyTimes(t) {
 			total += x
 		}
 		panel := chart.Panel{
 			Label: fmt.Sprintf("%s: %s, busy %s", analysis.ScheduleOf(t), number.Seconds(t.Seconds),
 				number.Percent(total/t.Seconds/float64(t.Workers))),
-			End:   scale * t.Seconds,
-			Lanes: make([][]chart.Busy, t.Workers),
+			End: scale * t.Seconds, Lanes: make([][]chart.Busy, t.Workers),
 		}
 		for _, s := range t.Spans {
 			if s.Worker >= 0 && s.Worker < t.Workers {
-				panel.Lanes[s.Worker] = append(panel.Lanes[s.Worker], chart.Busy{From: scale * s.Begin, To: scale * s.End})
+				panel.Lanes[s.Worker] = append(panel.Lanes[s.Worker],
+					chart.Busy{From: scale * s.Begin, To: scale * s.End, Kind: i % len(chart.Palette)})
 			}
 		}
 		for _, lane := range panel.Lanes {
@@ -60,28 +79,20 @@ func Timeline(c analysis.Concert) chart.Lanes {
 	return lanes
 }
 
-// EnsembleID names the timeline of the ranks, or of the GPU.
-func EnsembleID(family string) string {
-	if family == analysis.OnGPU {
-		return "gpu-timeline"
-	}
-	return "mpi-timeline"
-}
-
-// gpuPhases are the phases of a product on a GPU.
-var gpuPhases = []string{"h2d", "kernels", "d2h"}
-
 // ensembleRoom is the largest height of the lanes of a variant, in points.
 const ensembleRoom = 88
 
-// ensembleChart is the chart of an ensemble.
-func ensembleChart(e analysis.Ensemble, family string) chart.Lanes {
+// ensemble is when the ranks, or the streams of the GPU, did what, a panel for each variant.
+func (d drawn) ensemble(family string) chart.Chart {
+	e, ok := d.Ensemble(family)
+	if !ok {
+		return nil
+	}
 	phases, what := slices.Concat(analysis.PhaseNames, []string{timeline.Waiting}), "rank"
 	if family == analysis.OnGPU {
-		phases, what = gpuPhases, "stream"
+		phases, what = []string{"h2d", "kernels", "d2h"}, "stream"
 	}
-	longest := 0.0
-	used := map[string]bool{}
+	longest, used := 0.0, map[string]bool{}
 	for _, t := range e.Traces {
 		longest = max(longest, t.Seconds)
 		for _, p := range t.Phases {
@@ -89,29 +100,15 @@ func ensembleChart(e analysis.Ensemble, family string) chart.Lanes {
 		}
 	}
 	unit, scale := timeUnit(longest)
-	lanes := chart.Lanes{
-		Title:  fmt.Sprintf("%s, %s, %d %ss", e.Type, e.Label(), e.Lanes, what),
-		XLabel: "time, " + unit, YLabel: what, Room: ensembleRoom,
-	}
-	kinds := map[string]int{}
-	for i, name := range phases {
-		if !used[name] {
-			continue
-		}
-		kinds[name] = len(lanes.Kinds)
-		color := chart.Palette[i%len(chart.Palette)]
-		if name == timeline.Waiting {
-			color = chart.Mid
-		}
-		lanes.Kinds, lanes.Colors = append(lanes.Kinds, name), append(lanes.Colors, color)
-	}
+	lanes := chart.Lanes{Title: fmt.Sprintf("%s, %s, %d %ss", e.Type, e.Label(), e.Lanes, what),
+		XLabel: "time, " + unit, YLabel: what, Room: ensembleRoom}
+	lanes.Kinds, lanes.Colors = key(phases, used)
 	for _, t := range e.Traces {
-		panel := chart.Panel{
-			Label: fmt.Sprintf("%s: %s", t.Variant, number.Seconds(t.Seconds)),
-			End:   scale * t.Seconds, Lanes: make([][]chart.Busy, e.Lanes),
-		}
+		panel := chart.Panel{Label: fmt.Sprintf("%s: %s", t.Variant, number.Seconds(t.Seconds)),
+			End: scale * t.Seconds, Lanes: make([][]chart.Busy, e.Lanes)}
 		for _, p := range t.Phases {
-			if kind, ok := kinds[p.Name]; ok && p.Call == "" && p.Lane >= 0 && p.Lane < e.Lanes {
+			kind := slices.Index(lanes.Kinds, p.Name)
+			if kind >= 0 && p.Call == "" && p.Lane >= 0 && p.Lane < e.Lanes {
 				panel.End = max(panel.End, scale*p.End)
 				panel.Lanes[p.Lane] = append(panel.Lanes[p.Lane],
 					chart.Busy{From: scale * p.Begin, To: scale * p.End, Kind: kind})
@@ -122,9 +119,35 @@ func ensembleChart(e analysis.Ensemble, family string) chart.Lanes {
 	return lanes
 }
 
-// ensembleDrawings adds the timeline of the ranks, or of the GPU.
-func ensembleDrawings(d drawn, family string, add adder) {
-	if e, ok := d.Ensemble(family); ok {
-		add(EnsembleID(family), "drawing."+EnsembleID(family), ensembleChart(e, family), true)
+// inside is what the groups of warps on a multiprocessor did around the end of a tile.
+func (d drawn) inside(typ string) chart.Chart {
+	const micro = 1e6
+	lanes := chart.Lanes{XLabel: "time, µs (faint: nothing noted)", YLabel: "warps", Room: ensembleRoom,
+		Kinds:  []string{timeline.Waiting, "copy", "multiply", "store"},
+		Colors: []color.RGBA{chart.Mid, chart.Palette[1], chart.Palette[0], chart.Palette[2]}}
+	for _, c := range d.Crews(typ) {
+		from, to := c.Window()
+		if !(to > from) {
+			continue
+		}
+		panel := chart.Panel{End: micro * (to - from), Lanes: make([][]chart.Busy, len(c.Lanes)),
+			Label: fmt.Sprintf("%s: a slice of k in %s", analysis.Algorithm(c.Variant), number.Seconds(c.Step()))}
+		for i, lane := range c.Lanes {
+			panel.Names = append(panel.Names, lane.Name)
+			for _, s := range lane.Steps {
+				if kind := slices.Index(lanes.Kinds, s.Name); kind >= 0 && s.End > from && s.Begin < to {
+					begin, end := max(s.Begin, from)-from, min(s.End, to)-from
+					panel.Lanes[i] = append(panel.Lanes[i], chart.Busy{From: micro * begin, To: micro * end, Kind: kind})
+				}
+			}
+		}
+		if lanes.Title == "" {
+			lanes.Title = fmt.Sprintf("one multiprocessor at the end of a tile, %s, %s", c.Type, c.Shape.Label())
+		}
+		lanes.Panels = append(lanes.Panels, panel)
 	}
+	if len(lanes.Panels) == 0 {
+		return nil
+	}
+	return lanes
 }

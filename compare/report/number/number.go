@@ -3,31 +3,20 @@
 package number
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
 
 	"github.com/dustin/go-humanize"
-
-	"gemm/compare/report/document"
 )
 
-// Numbered returns a count that is not 0.
-func Numbered(n int) document.Text {
-	if n <= 0 {
-		return Absent
-	}
-	return document.Text(fmt.Sprint(n))
-}
-
 // Times returns a ratio with its interval.
-func Times(ratio, lo, hi float64) document.Text {
+func Times(ratio, lo, hi float64) string {
 	text := Significant(ratio)
 	if known := Extent(lo, hi, Significant); known != Absent {
 		text += " (" + strings.ReplaceAll(known, " ", "") + ")"
 	}
-	return document.Text(text)
+	return (text)
 }
 
 // Absent stands for a number that is not there.
@@ -57,18 +46,6 @@ func Significant(x float64) string {
 	}
 	decimals := 2 - int(math.Floor(math.Log10(math.Abs(rounded))))
 	return strconv.FormatFloat(rounded, 'f', max(decimals, 0), 64)
-}
-
-// Decimal returns x with three significant digits and no exponent, absent if it is not finite.
-func Decimal(x float64) string {
-	if math.IsNaN(x) || math.IsInf(x, 0) {
-		return Absent
-	}
-	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'e', 2, 64), 64)
-	if rounded == 0 {
-		return "0"
-	}
-	return strconv.FormatFloat(rounded, 'f', max(0, 2-int(math.Floor(math.Log10(math.Abs(rounded))))), 64)
 }
 
 // Seconds returns a duration with three significant digits and its unit.
@@ -132,18 +109,6 @@ func Probability(p float64) string {
 		return "<\u00a00.0001"
 	}
 	return strconv.FormatFloat(p, 'g', 2, 64)
-}
-
-// Settled returns a setting as a cell, in one line if it is short.
-func Settled(text string) document.Text {
-	const short = 20 // characters
-	switch {
-	case text == "":
-		return Absent
-	case len(text) <= short:
-		text = strings.ReplaceAll(text, " ", "\u00a0")
-	}
-	return document.Escape(text)
 }
 
 // Share returns a share of a whole in percent. What is below 0 or, as written, above 100 % is no

@@ -78,7 +78,9 @@ func Shares() (compare.Document, []float64) {
 	add(50, 50, "serial/hinted", func(r *compare.Record) { r.Ceiling = 100 }) // the highest on one thread
 	add(40, 40, "serial/ikj", func(r *compare.Record) { r.Ceiling = 60 })
 	add(150, 150, "serial/packed", func(*compare.Record) {})
-	add(110, 110, "serial/strassen", func(r *compare.Record) { r.Predicted = &compare.Predicted{Flops: 0.8 * 2 * 64 * 64 * 64} })
+	add(110, 110, "serial/strassen", func(r *compare.Record) {
+		r.Predicted = &compare.Predicted{Flops: 0.8 * 2 * 64 * 64 * 64}
+	})
 	add(50, 100, "parallel/packed", many(2, nil))
 	add(45, 90, "parallel/rows", many(16, nil)) // of two processors
 	add(30, 30, "parallel/tiles", many(2, gemm.Params{"gomaxprocs": 1}))

@@ -101,18 +101,14 @@ func Turn(id string) func(*compare.Record) { return func(r *compare.Record) { r.
 func Ladder() []compare.Record {
 	var rows []compare.Record
 	for _, n := range []int{64, 128, 256} {
-		s := math.Pow(float64(n)/64, 3)
-		work := 2 * math.Pow(float64(n), 3)
-		rows = append(rows,
-			Row("serial/naive", n, 1e-3*s,
-				Predicted(compare.Predicted{Flops: work, Accesses: work, L1Traffic: 8 * work, L2Traffic: 4 * work,
-					Traffic: 8 * work})),
-			Row("serial/ikj", n, 1e-4*s,
-				Predicted(compare.Predicted{Flops: work, Accesses: 1.5 * work, L1Traffic: work, L2Traffic: work, Traffic: work})),
-			Row("serial/packed", n, 5e-5*s,
-				Predicted(compare.Predicted{Flops: work, Accesses: work / 2, Workspace: 1 << 20, L1Traffic: work / 8,
-					L2Traffic: work / 8, Traffic: work / 8})),
-		)
+		s, work := math.Pow(float64(n)/64, 3), 2*math.Pow(float64(n), 3)
+		traffic := func(accesses, l1, last float64) func(*compare.Record) {
+			return Predicted(compare.Predicted{Flops: work, Accesses: accesses * work, L1Traffic: l1 * work,
+				L2Traffic: min(4, l1) * work, Traffic: last * work})
+		}
+		rows = append(rows, Row("serial/naive", n, 1e-3*s, traffic(1, 8, 8)),
+			Row("serial/ikj", n, 1e-4*s, traffic(1.5, 1, 1)),
+			Row("serial/packed", n, 5e-5*s, traffic(0.5, 0.125, 0.125)))
 	}
 	return rows
 }
@@ -163,10 +159,8 @@ func OnHosts(hosts int, rows ...compare.Record) []compare.Record {
 // Raced returns rows of a variant at n = 256 that take the given milliseconds by ranks.
 func Raced(variant string, ms map[int]float64, params ...any) []compare.Record {
 	var rows []compare.Record
-	for _, ranks := range []int{1, 2, 4, 8, 16, 32} {
-		if t, ok := ms[ranks]; ok {
-			rows = append(rows, Row("mpi/"+variant, 256, t/1e3, OnRanks("strong", ranks, params...)))
-		}
+	for _, ranks := range slices.Sorted(maps.Keys(ms)) {
+		rows = append(rows, Row("mpi/"+variant, 256, ms[ranks]/1e3, OnRanks("strong", ranks, params...)))
 	}
 	return OnLocal("serial/naive", rows...)
 }
@@ -241,10 +235,9 @@ func OnLocal(local string, rows ...compare.Record) []compare.Record {
 // one turn.
 func Scaled(experiment compare.Experiment, ms map[int]float64, params ...any) []compare.Record {
 	var rows []compare.Record
-	for _, p := range []int{1, 2, 4, 8, 16, 32} {
-		if s, ok := ms[p]; ok {
-			rows = append(rows, Row("parallel/rows", 256, s/1e3, ThreadsOf(experiment, p, params...), Turn(string(experiment))))
-		}
+	for _, p := range slices.Sorted(maps.Keys(ms)) {
+		rows = append(rows, Row("parallel/rows", 256, ms[p]/1e3, ThreadsOf(experiment, p, params...),
+			Turn(string(experiment))))
 	}
 	return rows
 }

@@ -15,10 +15,8 @@ import (
 	"gemm/internal/child"
 )
 
-// CompileTeX runs xelatex on a document with its figures. The test fails for an error, for a character that the
-// fonts lack, and for a line that is wider than the page by more than over points. It is skipped
-// without xelatex, and with -short.
-func CompileTeX(t *testing.T, document func(io.Writer) error, drawings []chart.Drawing, over float64) {
+// NeedTeX skips a test without xelatex, and with -short.
+func NeedTeX(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("runs xelatex for seconds")
@@ -26,6 +24,14 @@ func CompileTeX(t *testing.T, document func(io.Writer) error, drawings []chart.D
 	if _, err := exec.LookPath("xelatex"); err != nil {
 		t.Skip("no xelatex; install texlive-xetex")
 	}
+}
+
+// CompileTeX runs xelatex on a document with its figures. The test fails for an error, for a character that the
+// fonts lack, and for a line that is wider than the page by more than over points. It is skipped
+// without xelatex, and with -short.
+func CompileTeX(t *testing.T, document func(io.Writer) error, drawings []chart.Drawing, over float64) {
+	t.Helper()
+	NeedTeX(t)
 	dir := t.TempDir()
 	write := func(name string, content func(io.Writer) error) {
 		var data bytes.Buffer
@@ -61,7 +67,8 @@ func CompileTeX(t *testing.T, document func(io.Writer) error, drawings []chart.D
 	if missing := regexp.MustCompile(`Missing character: .*`).FindAllString(string(log), 5); missing != nil {
 		t.Errorf("%q", missing)
 	}
-	for _, box := range regexp.MustCompile(`Overfull \\hbox \(([0-9.]+)pt too wide\).*`).FindAllStringSubmatch(string(log), -1) {
+	overfull := regexp.MustCompile(`Overfull \\hbox \(([0-9.]+)pt too wide\).*`)
+	for _, box := range overfull.FindAllStringSubmatch(string(log), -1) {
 		var points float64
 		if _, err := fmt.Sscan(box[1], &points); err != nil {
 			t.Fatal(err)

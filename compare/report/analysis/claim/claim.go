@@ -1,16 +1,14 @@
 // Package claim judges claims on ratios of times: which of two is faster, and by how much. Every claim
 // that a report takes up is judged here, by cases. A case is one measured ratio with its 95 % interval.
+// The claims themselves are data, in claims.yaml.
 //
 // A band around 1 separates the outcomes. A ratio whose whole interval lies above the band is faster,
 // below it slower, within it no difference. An interval that crosses an end of the band cannot be told.
 package claim
 
 import (
-	"cmp"
 	"math"
-	"slices"
 
-	"gemm/compare"
 	"gemm/compare/report/analysis"
 )
 
@@ -37,6 +35,8 @@ var (
 	Much     = Range{Far, math.Inf(1)}    // far faster
 	Hardly   = Range{1 / (1 + Band), Far} // no difference, or slightly faster
 )
+
+var words = map[string]Range{"same": Same, "faster": Faster, "slightly": Slightly, "much": Much, "hardly": Hardly}
 
 // Times is the claim that one is from least to most times as fast as the other.
 func Times(least, most float64) Range { return Range{least / Around, most * Around} }
@@ -74,53 +74,24 @@ func (r Range) Judge(lo, hi float64) Outcome {
 	return Open
 }
 
-// Verdict is what the cases of a claim say together.
-type Verdict int
+// Verdict is what the cases of a claim say together: the key of its words.
+type Verdict string
 
 const (
-	Unmeasured Verdict = iota // there is no case
-	Undecided                 // too few cases are decided
-	Supported                 // it holds in all that are
-	Mixed                     // it holds in some
-	Refuted                   // it holds in none
-	Reversed                  // the opposite holds in all
+	Unmeasured Verdict = "unmeasured" // there is no case
+	Undecided  Verdict = "undecided"  // too few cases are decided
+	Supported  Verdict = "supported"  // it holds in all that are
+	Mixed      Verdict = "mixed"      // it holds in some
+	Refuted    Verdict = "refuted"    // it holds in none
+	Reversed   Verdict = "reversed"   // the opposite holds in all
 )
 
-// Place is where a case was measured: the problem, and the threads or ranks.
-type Place struct {
-	analysis.Problem // on one thread
-	Workers          int
-}
-
-// PlaceOf returns the place of a row.
-func PlaceOf(r compare.Record) Place {
-	return Place{analysis.Alone(r), analysis.AxisOf(r.Variant).Count(r)}
-}
-
-// Cases are the places of the cases of a claim, by outcome.
-type Cases map[Outcome][]Place
-
-// Add adds a case.
-func (c Cases) Add(o Outcome, p Place) { c[o] = append(c[o], p) }
-
-// All is the number of cases.
-func (c Cases) All() int { return c.Decided() + len(c[TooFew]) + len(c[Open]) }
-
-// Decided is the number of cases that are decided.
-func (c Cases) Decided() int {
-	n := 0
-	for o := Holds; o <= Opposite; o++ {
-		n += len(c[o])
-	}
-	return n
-}
-
-// Verdict returns what the cases say together. That all agree is said only if at least half are decided.
-func (c Cases) Verdict() Verdict {
-	decided := c.Decided()
-	most := 2*decided >= c.All()
-	switch holds := len(c[Holds]); {
-	case c.All() == 0:
+// verdict returns what cases say together, by their number, the number of those that are decided, and of those
+// for the claim and for the opposite. That all agree is said only if at least half are decided.
+func verdict(all, decided, holds, opposite int) Verdict {
+	most := 2*decided >= all
+	switch {
+	case all == 0:
 		return Unmeasured
 	case decided < Enough, holds == decided && !most:
 		return Undecided
@@ -128,30 +99,8 @@ func (c Cases) Verdict() Verdict {
 		return Supported
 	case holds > 0:
 		return Mixed
-	case len(c[Opposite]) == decided && most:
+	case opposite == decided && most:
 		return Reversed
 	}
 	return Refuted
-}
-
-// Group is the numbers of workers, ascending, of one problem.
-type Group struct {
-	analysis.Problem
-	Workers []int
-}
-
-// At returns where the cases with an outcome were measured, the smallest problem first.
-func (c Cases) At(o Outcome) []Group {
-	places := slices.SortedFunc(slices.Values(c[o]), func(x, y Place) int {
-		return cmp.Or(x.Compare(y.Problem), cmp.Compare(x.Workers, y.Workers))
-	})
-	var out []Group
-	for _, p := range slices.Compact(places) {
-		if len(out) == 0 || out[len(out)-1].Problem != p.Problem {
-			out = append(out, Group{Problem: p.Problem})
-		}
-		last := &out[len(out)-1]
-		last.Workers = append(last.Workers, p.Workers)
-	}
-	return out
 }

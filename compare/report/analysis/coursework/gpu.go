@@ -2,11 +2,47 @@ package coursework
 
 import (
 	"fmt"
+	"strconv"
 
 	"gemm"
 	"gemm/compare"
 	"gemm/compare/report/analysis"
 )
+
+// Count is a number of things, empty if it is not known.
+type Count int
+
+// String returns the number, or nothing.
+func (c Count) String() string {
+	if c <= 0 {
+		return ""
+	}
+	return strconv.Itoa(int(c))
+}
+
+// Setting is a row of the table of settings of a GPU: of a kernel alone, without copies.
+type Setting struct {
+	compare.Record
+	Threads, Slice, Elements Count // of a block, of k, and of C for each thread
+	Access                   string
+	Over                     float64 // speed-up over the first row
+}
+
+// Settings returns the settings of a type on a GPU that compute in its arithmetic, none if none was timed.
+func Settings(v *analysis.View, typ string) []Setting {
+	var out []Setting
+	all := analysis.Pick(v.Entries(typ), func(e analysis.Entry) bool { return analysis.Exact(e.Record) })
+	for _, e := range all {
+		s := Setting{Record: e.Record, Slice: Count(e.Slice), Elements: Count(Elements(e.Record)), Access: Access(e.Record),
+			Over: analysis.Known(all[0].Record, all[0].Median) / analysis.Known(e.Record, e.Median)}
+		s.Phases = nil
+		if s.GPU != nil {
+			s.Threads = Count(s.GPU.Threads)
+		}
+		out = append(out, s)
+	}
+	return out
+}
 
 // Access returns how the threads of a rung access memory: uncoalesced, coalesced, shared (slices of A and
 // B in shared memory), wide (the same, copied by up to 16 bytes), engine (the same,

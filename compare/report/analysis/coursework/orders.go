@@ -3,17 +3,62 @@ package coursework
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"gemm/compare"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/analysis/claim"
 )
 
+// Order is a row of the table of loop orders.
+type Order struct {
+	compare.Record
+	Name    string
+	A, B, C string  // how the innermost loop goes through each: row, column, stays
+	Over    float64 // speed-up over the first order
+}
+
+// Ms returns the time in milliseconds.
+func (o Order) Ms() float64 { return 1e3 * analysis.Known(o.Record, o.Median) }
+
+// Ordered is a table of orders of the loops.
+type Ordered []Order
+
+// Orders returns the orders of the loops of a type, at the largest size that the most were timed at, in
+// their order in the alphabet.
+func Orders(v *analysis.View, typ string) Ordered {
+	var all Ordered
+	for _, r := range v.Records {
+		name, ok := r.Params[string(compare.LoopOrders)].(string)
+		known := func(o Order) bool { return o.Name == name && o.N == r.N }
+		if ok && len(name) == 3 && r.Type == typ && analysis.ProblemOf(r).Cube() && !slices.ContainsFunc(all, known) {
+			all = append(all, Order{Record: r, Name: name,
+				A: walk(name[2], "ik"), B: walk(name[2], "kj"), C: walk(name[2], "ij")})
+		}
+	}
+	best := analysis.Fullest(analysis.Pick(all, func(o Order) bool { return o.Speed() }),
+		func(o Order) int { return o.N }, func(o Order) string { return o.Name }, cmp.Compare)
+	if len(best) < 2 {
+		return nil
+	}
+	out := analysis.Pick(all, func(o Order) bool { return o.N == best[0].N })
+	slices.SortFunc(out, func(x, y Order) int { return strings.Compare(x.Name, y.Name) })
+	for i := range out {
+		out[i].Over = out[0].Ms() / out[i].Ms()
+	}
+	return out
+}
+
+// walk returns how a loop over an index goes through a matrix with two indices, which is stored by rows.
+func walk(index byte, indices string) string {
+	return []string{"stays", "column", "row"}[strings.IndexByte(indices, index)+1]
+}
+
 // Contest is two orders of the loops that are compared, and what explains the difference.
 type Contest struct {
 	Slow, Quick Order
 	analysis.Comparison
-	Outcome claim.Outcome // of the claim that Quick is faster
+	Says string // faster, level, few or open
 	// Alike says that the innermost loops are the same.
 	Alike bool
 	// Chained says that the innermost loop of Slow, and it alone, adds to one element: a step waits for the
@@ -25,28 +70,33 @@ type Contest struct {
 	More  float64
 }
 
+// says is the word for what a contest says of the claim that Quick is faster.
+func says(o claim.Outcome) string {
+	word, ok := map[claim.Outcome]string{claim.Holds: "faster", claim.Level: "level", claim.TooFew: "few"}[o]
+	if !ok {
+		return "open"
+	}
+	return word
+}
+
 // much is the ratio of traffic from which it explains a ratio of times.
 const much = 1.5
 
 // Contests compares the fastest order with the fastest of those with another innermost loop, and the two
 // orders of each innermost loop.
-func Contests(orders []Order) []Contest {
-	timed := slices.DeleteFunc(slices.Clone(orders), func(o Order) bool { return !o.Speed() })
+func (o Ordered) Contests() []Contest {
+	timed := analysis.Pick(o, func(o Order) bool { return o.Speed() })
 	slices.SortStableFunc(timed, func(x, y Order) int { return cmp.Compare(x.Median, y.Median) })
-	fastest := map[byte]Order{} // by the index of the innermost loop
 	var rivals, alike []Contest
-	for _, o := range timed {
-		quick, known := fastest[o.Name[2]]
-		switch {
-		case known:
-			alike = append(alike, Contest{Slow: o, Quick: quick, Alike: true})
-		case len(fastest) > 0:
-			rivals = append(rivals, Contest{Slow: o, Quick: timed[0]})
+	for _, same := range analysis.GroupBy(timed, func(o Order) byte { return o.Name[2] }) {
+		if same[0].Name != timed[0].Name {
+			rivals = append(rivals, Contest{Slow: same[0], Quick: timed[0]})
 		}
-		if !known {
-			fastest[o.Name[2]] = o
+		for _, slow := range same[1:] {
+			alike = append(alike, Contest{Slow: slow, Quick: same[0], Alike: true})
 		}
 	}
+	slices.SortStableFunc(alike, func(x, y Contest) int { return cmp.Compare(x.Slow.Median, y.Slow.Median) })
 	all := slices.Concat(rivals, alike)
 	var duels []analysis.Duel
 	for _, c := range all {
@@ -54,11 +104,16 @@ func Contests(orders []Order) []Contest {
 	}
 	for i, f := range analysis.Fight(duels) {
 		c := &all[i]
-		c.Comparison, c.Outcome = f.Comparison, claim.Faster.Judge(f.Lo, f.Hi)
+		c.Comparison, c.Says = f.Comparison, says(claim.Faster.Judge(f.Lo, f.Hi))
 		c.Chained = c.Slow.Name[2] == 'k' && !c.Alike
 		c.Cache, c.More = busier(c.Slow.Record, c.Quick.Record)
 	}
 	return all
+}
+
+// Alike returns the contests of orders with the same innermost loop.
+func (o Ordered) Alike() []Contest {
+	return analysis.Pick(o.Contests(), func(c Contest) bool { return c.Alike })
 }
 
 // busier returns the outermost cache whose traffic is much larger for slow than for quick, and the ratio.

@@ -5,7 +5,6 @@ import (
 
 	"gemm"
 	"gemm/compare"
-	"gemm/compare/report/analysis/claim"
 )
 
 // order is a timed row of an order with its interval and the traffic that the model predicts.
@@ -28,35 +27,35 @@ func TestContests(t *testing.T) {
 		order("jki", 8, 1.01, 40, 40), wrong, order("kji", 9, 1.2, 40, 40)}
 	type told struct {
 		slow, quick    string
-		outcome        claim.Outcome
+		says           string
 		alike, chained bool
 		cache          string
 		more           float64
 	}
 	want := []told{
-		{"ijk", "ikj", claim.Holds, false, true, "l1", 3},
-		{"jki", "ikj", claim.Holds, false, false, "last", 4},
-		{"jik", "ijk", claim.Level, true, false, "", 0},
-		{"kji", "jki", claim.Open, true, false, "", 0},
+		{"ijk", "ikj", "faster", false, true, "l1", 3},
+		{"jki", "ikj", "faster", false, false, "last", 4},
+		{"jik", "ijk", "level", true, false, "", 0},
+		{"kji", "jki", "open", true, false, "", 0},
 	}
-	got := Contests(orders)
+	got := Ordered(orders).Contests()
 	if len(got) != len(want) {
 		t.Fatalf("%d contests, want %d", len(got), len(want))
 	}
 	for i, c := range got {
-		if x := (told{c.Slow.Name, c.Quick.Name, c.Outcome, c.Alike, c.Chained, c.Cache, c.More}); x != want[i] {
+		if x := (told{c.Slow.Name, c.Quick.Name, c.Says, c.Alike, c.Chained, c.Cache, c.More}); x != want[i] {
 			t.Errorf("%+v, want %+v", x, want[i])
 		}
 	}
-	if got := Contests(orders[:1]); len(got) != 0 {
+	if got := Ordered(orders[:1]).Contests(); len(got) != 0 {
 		t.Errorf("one order: %+v", got)
 	}
-	alone := Contests([]Order{order("ijk", 4, 1.01, 1, 1), {Record: func() compare.Record {
+	alone := Ordered{order("ijk", 4, 1.01, 1, 1), {Record: func() compare.Record {
 		r := order("ikj", 1, 1.01, 1, 1).Record
 		r.Turn, r.Predicted = "another", nil
 		return r
-	}(), Name: "ikj"}})
-	if len(alone) != 1 || alone[0].Outcome != claim.TooFew || alone[0].Cache != "" {
+	}(), Name: "ikj"}}.Contests()
+	if len(alone) != 1 || alone[0].Says != "few" || alone[0].Cache != "" {
 		t.Errorf("orders that were not interleaved: %+v", alone)
 	}
 }

@@ -31,6 +31,20 @@ type Versions struct {
 	Untimed []compare.Record // rows that have no time
 }
 
+// Name returns the variant, with the first option of a program in C.
+func (r Version) Name() string { return strings.TrimSpace(r.Variant + " " + r.Options) }
+
+// Ms returns the time in milliseconds, of a GPU with the copies.
+func (r Version) Ms() float64 { return 1e3 * analysis.Whole(r.Record) }
+
+// Faults returns the rows without a time.
+func (t Versions) Faults() []analysis.Fault { return analysis.FaultsOf(t.Untimed) }
+
+// Copies reports whether a version ran on a GPU, so that its time has copies.
+func (t Versions) Copies() bool {
+	return slices.ContainsFunc(t.Rows, func(r Version) bool { return analysis.ByGPU(r.Record) })
+}
+
 // leastVersions is the number of versions from which there is a table.
 const leastVersions = 3
 
@@ -75,7 +89,7 @@ func VersionsOf(v *analysis.View, typ string) (Versions, bool) {
 		return r.Type == typ && r.Build == "" && analysis.ProblemOf(r).Cube() &&
 			slices.Contains(ofVersions, r.Experiment)
 	})
-	at := slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return r.N != t.N })
+	at := analysis.Pick(rows, func(r compare.Record) bool { return r.N == t.N })
 	onOne, onAll := versions(v)
 	for _, of := range onOne {
 		t.addSerial(at, rows, of)
@@ -123,8 +137,8 @@ var ofVersions = []compare.Experiment{compare.MainLadder, compare.StrongScaling,
 func (t *Versions) addSerial(at, rows []compare.Record, v compare.Variant) {
 	compiled := v.Role == gemm.Program && v.Class != gemm.Interpreted
 	of := func(rows []compare.Record) []compare.Record {
-		return analysis.Timed(slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool {
-			return r.Variant != v.Name || r.Threads > 1 || !compiled && r.Experiment != compare.MainLadder
+		return analysis.Timed(analysis.Pick(rows, func(r compare.Record) bool {
+			return r.Variant == v.Name && r.Threads <= 1 && (compiled || r.Experiment == compare.MainLadder)
 		}))
 	}
 	own := of(at)
@@ -146,29 +160,21 @@ func (t *Versions) addPrograms(own []compare.Record) {
 	slices.SortStableFunc(own, func(x, y compare.Record) int {
 		return strings.Compare(analysis.OptionsOf(x), analysis.OptionsOf(y))
 	})
-	own = slices.CompactFunc(own, func(x, y compare.Record) bool {
-		return analysis.OptionsOf(x) == analysis.OptionsOf(y)
-	})
-	for _, r := range own {
-		options := analysis.OptionsOf(r)
+	for _, same := range analysis.GroupBy(own, analysis.OptionsOf) {
+		options := analysis.OptionsOf(same[0])
 		if !slices.Contains(t.Options, options) {
 			t.Options = append(t.Options, options)
 		}
 		first, _, _ := strings.Cut(options, " ")
-		t.Rows = append(t.Rows, Version{Record: r, Options: first})
+		t.Rows = append(t.Rows, Version{Record: same[0], Options: first})
 	}
 }
 
 // addFastest adds the fastest of the rows that keep says to keep, without those on more threads than the
 // host has processors.
 func (t *Versions) addFastest(v *analysis.View, at []compare.Record, keep func(compare.Record) bool) {
-	var best compare.Record
-	for _, r := range analysis.Timed(at) {
-		if keep(r) && !v.Crowds(r) && (best.Variant == "" || analysis.Whole(r) < analysis.Whole(best)) {
-			best = r
-		}
-	}
-	if best.Variant != "" {
+	own := analysis.Pick(at, func(r compare.Record) bool { return r.Speed() && keep(r) && !v.Crowds(r) })
+	if best, ok := analysis.Least(own, analysis.Whole); ok {
 		t.Rows = append(t.Rows, Version{Record: best})
 	}
 }
@@ -176,59 +182,3 @@ func (t *Versions) addFastest(v *analysis.View, at []compare.Record, keep func(c
 // rateOf returns the operations in a second, of a GPU with the copies. Ratios of rates are ratios of
 // times if the sizes are equal.
 func rateOf(r compare.Record) float64 { return 2 * r.Terms() / analysis.Whole(r) }
-
-// Gflops returns the speed of a version, of a GPU with the copies.
-func (r Version) Gflops() float64 { return rateOf(r.Record) / 1e9 }
-
-// Order is a row of the table of loop orders.
-type Order struct {
-	compare.Record
-	Name  string
-	Walks [3]string // how the innermost loop goes through A, B and C: row, column, stays
-	Over  float64   // speed-up over the first order
-}
-
-// orderParam is the parameter that Orders is about.
-const orderParam = string(compare.LoopOrders)
-
-// Orders returns the orders of the loops of a type, at the largest size that the most were timed at, in
-// their order in the alphabet.
-func Orders(v *analysis.View, typ string) []Order {
-	count, rows := map[int]int{}, map[int][]Order{}
-	for _, r := range v.Records {
-		name, ok := r.Params[orderParam].(string)
-		if !ok || len(name) != 3 || r.Type != typ || !analysis.ProblemOf(r).Cube() ||
-			slices.ContainsFunc(rows[r.N], func(o Order) bool { return o.Name == name }) {
-			continue
-		}
-		rows[r.N] = append(rows[r.N], Order{Record: r, Name: name, Walks: walks(name[2])})
-		if r.Speed() {
-			count[r.N]++
-		}
-	}
-	best := 0
-	for n, timed := range count {
-		if cmp.Or(cmp.Compare(timed, count[best]), cmp.Compare(n, best)) > 0 {
-			best = n
-		}
-	}
-	out := rows[best]
-	slices.SortFunc(out, func(x, y Order) int { return strings.Compare(x.Name, y.Name) })
-	for i := range out {
-		out[i].Over = analysis.Known(out[0].Record, out[0].Median) / analysis.Known(out[i].Record, out[i].Median)
-	}
-	if count[best] < 2 {
-		return nil
-	}
-	return out
-}
-
-// walks returns how a loop over an index goes through A[i, k], B[k, j] and C[i, j], which are stored by
-// rows.
-func walks(index byte) [3]string {
-	var out [3]string
-	for m, indices := range []string{"ik", "kj", "ij"} {
-		out[m] = []string{"stays", "column", "row"}[strings.IndexByte(indices, index)+1]
-	}
-	return out
-}

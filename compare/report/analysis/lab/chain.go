@@ -1,6 +1,8 @@
+// Package lab analyses what a well-known lab on a GPU measures: iterated products, and the occupancy of kernels.
 package lab
 
 import (
+	"math"
 	"slices"
 
 	"gemm/compare"
@@ -9,11 +11,26 @@ import (
 
 // Chain is an iterated product next to one product of the same variant, size and parameters.
 type Chain struct {
+	analysis.Problem
 	Row   compare.Record
 	Steps int
 	One   compare.Record // without a variant if it was not measured
 	// Each compares one product with a step of the chain: the ratio is below 1 if the steps take longer.
 	Each analysis.Comparison
+}
+
+// Variant is the row of a variant with its parameters, without the steps of the chain.
+func (c Chain) Variant() compare.Record {
+	c.Row.Params = analysis.Omit(c.Row.Params, "chain")
+	return c.Row
+}
+
+// Fate is the status of a row without a time.
+func (c Chain) Fate() compare.Status {
+	if c.Row.Speed() {
+		return ""
+	}
+	return c.Row.Status
 }
 
 // stepsOf returns the steps of the iterated product of a row; 0: it is one product.
@@ -36,32 +53,32 @@ func step(r compare.Record, steps int) compare.Record {
 	return r
 }
 
-// Seconds returns the time of a step, and false if the chain was not timed.
-func (c Chain) Seconds() (float64, bool) {
-	return float64(c.Row.Median) / float64(c.Steps), c.Row.Speed()
-}
+// Seconds returns the time of a step, NaN if the chain was not timed.
+func (c Chain) Seconds() float64 { return analysis.Known(c.Row, c.Row.Median) / float64(c.Steps) }
 
-// Lost returns what a step takes longer than one product, as a share of the product, and false if one was not timed.
-func (c Chain) Lost() (float64, bool) { return 1/c.Each.Ratio - 1, c.Row.Speed() && c.One.Speed() }
+// Lost returns what a step takes longer than one product, as a share of the product, NaN if one was not timed.
+func (c Chain) Lost() float64 {
+	if !c.Row.Speed() || !c.One.Speed() {
+		return math.NaN()
+	}
+	return 1/c.Each.Ratio - 1
+}
 
 // Chains returns the iterated products among the rows, in their order.
 func Chains(rows []compare.Record) []Chain {
 	var out []Chain
+	rows = analysis.Pick(rows, func(r compare.Record) bool { return r.Experiment == compare.IteratedProduct })
 	for _, r := range rows {
-		steps := stepsOf(r)
-		if r.Experiment != compare.IteratedProduct || steps == 0 {
+		c := Chain{Problem: analysis.ProblemOf(r), Row: r, Steps: stepsOf(r)}
+		if c.Steps == 0 {
 			continue
 		}
-		c := Chain{Row: r, Steps: steps}
-		for _, o := range rows {
-			if o.Experiment == compare.IteratedProduct && stepsOf(o) == 0 && o.Variant == r.Variant &&
-				analysis.ProblemOf(o) == analysis.ProblemOf(r) && o.Host == r.Host &&
-				analysis.Omit(o.Params, "chain").String() == analysis.Omit(r.Params, "chain").String() {
-				c.One = o
-			}
-		}
-		if c.Row.Speed() && c.One.Speed() {
-			c.Each = analysis.Versus(c.One, step(r, steps))
+		c.One, _ = analysis.Find(rows, func(o compare.Record) bool {
+			return stepsOf(o) == 0 && o.Variant == r.Variant && analysis.ProblemOf(o) == c.Problem && o.Host == r.Host &&
+				analysis.Omit(o.Params, "chain").String() == c.Variant().Params.String()
+		})
+		if r.Speed() && c.One.Speed() {
+			c.Each = analysis.Versus(c.One, step(r, c.Steps))
 		}
 		out = append(out, c)
 	}

@@ -1,0 +1,144 @@
+package analysis
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"gemm"
+	"gemm/compare"
+)
+
+// OpenMP is our pool and OpenMP on the same loops, of one type at one size.
+type OpenMP struct {
+	Problem
+	Rows        []OpenMPThreads
+	Chunks      []OpenMPChunks // on the most threads
+	Interleaved bool           // the rows of every pair
+}
+
+// OpenMPThreads is the comparison on one number of threads.
+type OpenMPThreads struct {
+	Threads, Settings     int
+	Faster, Level, Slower int            // settings at which the pool is that
+	Ratio                 float64        // geometric mean of OpenMP's time over ours
+	Pool, Other           compare.Record // the fastest setting of each
+}
+
+// PoolSet is the setting of the fastest row of the pool.
+func (t OpenMPThreads) PoolSet() string { return Setting(t.Pool.Params) }
+
+// OtherSet is the setting of the fastest row of OpenMP.
+func (t OpenMPThreads) OtherSet() string { return Setting(t.Other.Params) }
+
+// OpenMPChunks is what chunks do under a schedule: the time with the worst over the time with the best one.
+type OpenMPChunks struct {
+	Threads               int
+	Schedule              string
+	Pool, Other           float64
+	PoolChunk, OtherChunk int // the best; 0: the schedule's own
+}
+
+// OpenMPPair is our pool and OpenMP on one setting. The comparison is of OpenMP's time with ours.
+type OpenMPPair struct {
+	Threads  int
+	Schedule string
+	Chunk    int // 0: the schedule's own
+	Pool     compare.Record
+	OpenMP   compare.Record
+	Comparison
+}
+
+// OpenMPPairs returns the pairs of the experiment openmp of a type, by threads, schedule and chunk, at
+// the size with the most settings, the largest of several. The p values are adjusted by Holm's
+// procedure.
+func (v *View) OpenMPPairs(typ string) []OpenMPPair {
+	sizes := GroupBy(Timed(v.Pick(func(r compare.Record) bool {
+		return r.Experiment == compare.OpenMPLoops && r.Type == typ
+	})), Alone)
+	if len(sizes) == 0 {
+		return nil
+	}
+	rows := slices.MaxFunc(sizes, func(x, y []compare.Record) int {
+		return cmp.Or(cmp.Compare(len(x), len(y)), Alone(x[0]).Compare(Alone(y[0])))
+	})
+	kernel := v.Playing(gemm.ReportKernel)
+	twin := v.Twin(kernel)
+	var out []OpenMPPair
+	var duels []Duel
+	for _, r := range Pick(rows, func(r compare.Record) bool { return r.Variant == kernel }) {
+		other, ok := Find(rows, func(o compare.Record) bool {
+			return o.Variant == twin && o.Threads == r.Threads && o.Params["schedule"] == r.Params["schedule"] &&
+				ChunkOf(o.Params) == ChunkOf(r.Params)
+		})
+		if ok {
+			schedule, _ := r.Params["schedule"].(string)
+			out = append(out, OpenMPPair{r.Threads, schedule, ChunkOf(r.Params), r, other, Comparison{}})
+			duels = append(duels, Duel{other, r})
+		}
+	}
+	for i, f := range Fight(duels) {
+		out[i].Comparison = f.Comparison
+	}
+	order := []string{"default", "static", "dynamic", "guided"}
+	slices.SortStableFunc(out, func(x, y OpenMPPair) int {
+		return cmp.Or(cmp.Compare(x.Threads, y.Threads),
+			cmp.Compare(slices.Index(order, x.Schedule), slices.Index(order, y.Schedule)),
+			cmp.Compare(x.Chunk, y.Chunk))
+	})
+	return out
+}
+
+// OpenMP returns the comparisons of our pool with OpenMP, one a type.
+func (v *View) OpenMP() []OpenMP {
+	var out []OpenMP
+	for _, typ := range v.SharedTypes() {
+		pairs := v.OpenMPPairs(typ)
+		if len(pairs) == 0 {
+			continue
+		}
+		o := OpenMP{Problem: Alone(pairs[0].Pool), Interleaved: !slices.ContainsFunc(pairs, func(p OpenMPPair) bool {
+			return !InTurn(p.Pool, p.OpenMP)
+		})}
+		byThreads := GroupBy(pairs, func(p OpenMPPair) int { return p.Threads })
+		for _, own := range byThreads {
+			t := OpenMPThreads{Threads: own[0].Threads, Settings: len(own)}
+			sum := 0.0
+			for _, p := range own {
+				sum += math.Log(p.Ratio)
+				switch p.Outcome {
+				case Quicker:
+					t.Faster++
+				case Slower:
+					t.Slower++
+				default:
+					t.Level++
+				}
+			}
+			t.Ratio = math.Exp(sum / float64(len(own)))
+			t.Pool, t.Other, _, _ = extremes(own)
+			o.Rows = append(o.Rows, t)
+		}
+		most := byThreads[len(byThreads)-1]
+		for _, schedule := range []string{"static", "dynamic", "guided"} {
+			own := Pick(most, func(p OpenMPPair) bool { return p.Schedule == schedule })
+			if len(own) < 2 {
+				continue
+			}
+			pool, other, slowPool, slowOther := extremes(own)
+			o.Chunks = append(o.Chunks, OpenMPChunks{Threads: own[0].Threads, Schedule: schedule,
+				Pool: float64(slowPool.Median / pool.Median), PoolChunk: ChunkOf(pool.Params),
+				Other: float64(slowOther.Median / other.Median), OtherChunk: ChunkOf(other.Params)})
+		}
+		out = append(out, o)
+	}
+	return out
+}
+
+// extremes returns the fastest and the slowest rows of pairs.
+func extremes(pairs []OpenMPPair) (pool, other, slowPool, slowOther compare.Record) {
+	byPool := func(x, y OpenMPPair) int { return cmp.Compare(x.Pool.Median, y.Pool.Median) }
+	byOther := func(x, y OpenMPPair) int { return cmp.Compare(x.OpenMP.Median, y.OpenMP.Median) }
+	return slices.MinFunc(pairs, byPool).Pool, slices.MinFunc(pairs, byOther).OpenMP,
+		slices.MaxFunc(pairs, byPool).Pool, slices.MaxFunc(pairs, byOther).OpenMP
+}

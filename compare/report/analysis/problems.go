@@ -1,0 +1,80 @@
+package analysis
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"gemm"
+	"gemm/compare"
+)
+
+// Problem is a case: what must be equal of two rows for their times to be compared.
+type Problem struct {
+	compare.Problem
+	Threads int
+}
+
+// ProblemOf returns the case of a row.
+func ProblemOf(r compare.Record) Problem { return Problem{r.Problem, max(r.Threads, 1)} }
+
+// String returns all that p consists of.
+func (p Problem) String() string { return fmt.Sprint(p.Problem, " ", p.Threads) }
+
+// Cube reports whether p is C = A·B with square operands.
+func (p Problem) Cube() bool {
+	return p.IsCube() && p.Batch == 0 && (p.Op == "nn" || p.Op == "") && p.Alpha == 1 && p.Beta == 0
+}
+
+// Compare orders points by work, then by shape.
+func (p Problem) Compare(q Problem) int {
+	return cmp.Or(
+		p.Shape.Compare(q.Shape), cmp.Compare(p.Batch, q.Batch), cmp.Compare(p.Threads, q.Threads),
+		cmp.Compare(p.Op, q.Op), cmp.Compare(p.Alpha, q.Alpha), cmp.Compare(p.Beta, q.Beta),
+		cmp.Compare(p.LDA, q.LDA), cmp.Compare(p.LDB, q.LDB), cmp.Compare(p.LDC, q.LDC))
+}
+
+// Label returns the shape of p, with what makes it more than a plain product.
+func (p Problem) Label() string {
+	text := p.Problem.Label()
+	if p.Op != "nn" && p.Op != "" {
+		text += " " + p.Op
+	}
+	if p.Alpha != 1 || p.Beta != 0 {
+		text += fmt.Sprintf(" α=%g β=%g", p.Alpha, p.Beta)
+	}
+	if p.LDA > p.K || p.LDB > p.N || p.LDC > p.N {
+		text += fmt.Sprintf(" ld %d,%d,%d", p.LDA, p.LDB, p.LDC)
+	}
+	return text
+}
+
+// Problems returns the problems of rows, the smallest first.
+func Problems(rows []compare.Record) []Problem {
+	out := Distinct(rows, ProblemOf)
+	slices.SortFunc(out, Problem.Compare)
+	return out
+}
+
+// plainOf returns the plain product of a type and shape on the given number of threads.
+func plainOf(typ string, s gemm.Shape, threads int) Problem {
+	return Problem{compare.Problem{Type: typ, Op: "nn", Alpha: 1, Shape: s, LDA: s.K, LDB: s.N, LDC: s.N}, threads}
+}
+
+// cubeOf returns the plain product of square matrices on one thread.
+func cubeOf(typ string, n int) Problem { return plainOf(typ, gemm.Shape{M: n, N: n, K: n}, 1) }
+
+// Alone returns the problem of a row without its threads.
+func Alone(r compare.Record) Problem {
+	p := ProblemOf(r)
+	p.Threads = 1
+	return p
+}
+
+// OpenMPProblem is the problem of a row on any number of threads.
+var OpenMPProblem = Alone
+
+// plain reports whether p is C = A·B of operands without gaps.
+func (p Problem) plain() bool {
+	return p.Label() == p.Shape.Label()
+}

@@ -1,0 +1,118 @@
+package chapters
+
+import (
+	"fmt"
+	"slices"
+
+	"gemm/compare/report/analysis"
+	"gemm/compare/report/analysis/claim"
+	"gemm/compare/report/number"
+	"gemm/compare/report/page"
+)
+
+// Judged is the claims of published texts with what the rows say of them, and the figures of the rules.
+type Judged struct {
+	Rows                     []Verdict // of the families that ran
+	Lacking                  []Lacking
+	Band, Far, Around, Drift float64 // Band in percent
+	Enough                   int
+}
+
+// Verdict is a claim, and what the rows of a host say of it.
+type Verdict struct {
+	claim.Judgement
+	host *Host
+}
+
+// Lacking is the claims about a family that no host has cases of.
+type Lacking struct {
+	Family string
+	Claims []*claim.Claim
+	data   *Data
+}
+
+// Commands returns the commands that measure the claims.
+func (l Lacking) Commands() []string {
+	return claim.Commands(l.data.Hosts[0].View, l.data.Program, l.Claims...)
+}
+
+// Judged returns the claims that reports judge. A claim that no host has cases of is there once.
+func (d *Data) Judged() Judged {
+	j := Judged{Band: 100 * claim.Band, Far: claim.Far, Around: claim.Around, Drift: analysis.Drift, Enough: claim.Enough}
+	for i := range claim.Claims() {
+		c := &claim.Claims()[i]
+		var found, lacking []Verdict
+		for _, h := range d.Hosts {
+			if verdict := (Verdict{c.Judge(h.View), h}); len(verdict.Cases) > 0 {
+				found = append(found, verdict)
+			} else if c.Ran(h.View) {
+				lacking = append(lacking, verdict)
+			}
+		}
+		j.Rows = append(j.Rows, found...)
+		if len(found) > 0 || len(d.Hosts) == 0 {
+			continue
+		}
+		if len(lacking) > 0 {
+			j.Rows = append(j.Rows, slices.MinFunc(lacking, func(x, y Verdict) int { return x.Needs - y.Needs }))
+		}
+		if n := len(j.Lacking); n == 0 || j.Lacking[n-1].Family != c.Rows.Family {
+			j.Lacking = append(j.Lacking, Lacking{Family: c.Rows.Family, data: d})
+		}
+		last := &j.Lacking[len(j.Lacking)-1]
+		last.Claims = append(last.Claims, c)
+	}
+	return j
+}
+
+// Host names the host that has the cases, if there are several.
+func (x Verdict) Host() string {
+	if len(x.Cases) == 0 || !x.host.Several() {
+		return ""
+	}
+	return x.host.Title()
+}
+
+// Share says how many cases of all are decided.
+func (x Verdict) Share() string {
+	if len(x.Cases) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d / %d", x.Decided(), len(x.Cases))
+}
+
+// Class mutes claims without cases.
+func (x Verdict) Class() string {
+	if len(x.Cases) == 0 {
+		return "muted"
+	}
+	return ""
+}
+
+// evidence is the least and the greatest ratio of a claim's cases, and where, or else what the host lacks.
+func (s *speaker) evidence(x Verdict) page.Text {
+	switch {
+	case len(x.Cases) == 0 && x.Needs > 0:
+		return page.Text(fmt.Sprint(x.Needs, " ")) + s.word("claim", "needs")
+	case len(x.Cases) == 0:
+		return ""
+	}
+	least, most := s.ratio(x, x.Least()), s.ratio(x, x.Most())
+	if least == most {
+		return least
+	}
+	return least + s.word("claim", "and") + most
+}
+
+// ratio is the ratio of a case, and where it was measured.
+func (s *speaker) ratio(x Verdict, c claim.Case) page.Text {
+	text := page.Text(number.Times(c.Ratio, c.Lo, c.Hi)) + s.word("claim", "at") +
+		page.Escape(s.sizes([]analysis.Problem{analysis.Alone(c.Fast)}))
+	if !analysis.ByGPU(c.Fast) {
+		text += s.mark2() + s.place(c.Fast)
+	}
+	if x.Vary != "" {
+		text += s.mark2() + page.Code(fmt.Sprintf("%s %v / %v", x.Vary, c.Slow.Params[x.Vary], c.Fast.Params[x.Vary]))
+	}
+	return text
+}

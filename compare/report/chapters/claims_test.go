@@ -1,0 +1,65 @@
+package chapters_test
+
+import (
+	"strings"
+	"testing"
+
+	"gemm/compare"
+	"gemm/compare/report/chapters"
+)
+
+func withClaims(d *chapters.Data) { d.Claims = true }
+
+// scheduled returns rows of a kernel under two schedules on four threads at three sizes; static takes the given times
+// as long as dynamic.
+func scheduled(kernel string, ratio float64) []compare.Record {
+	var rows []compare.Record
+	for _, n := range []int{128, 256, 512} {
+		rows = append(rows, row(kernel, n, ratio*1e-3, threadsOf(compare.StrongScaling, 4, "schedule", "static"), turn),
+			row(kernel, n, 1e-3, threadsOf(compare.StrongScaling, 4, "schedule", "dynamic"), turn))
+	}
+	return rows
+}
+
+// TestClaims checks the table of claims: one that the rows support, reversed by flipped rows, and those without cases.
+func TestClaims(t *testing.T) {
+	const kernel = "parallel/collapse-atomic"
+	supported := many(scheduled(kernel, 1.1)...)
+	if text := fill(t, "en", supported); strings.Contains(text, "{#claims}") {
+		t.Error("claims are judged that nobody asked for")
+	}
+	en := section(t, fill(t, "en", supported, withClaims), "claims")
+	has(t, en, "within 5 % of 1", "up to 1.25 times", "From 3 decided cases",
+		"static is slightly slower than dynamic. | figure 23 | **supported** | 3 / 3 | 1.10 (1.10): n = 128, 4 threads |",
+		"static is slightly faster than dynamic. | section 2.3.1, p. 24 | **reversed** | 3 / 3 | 0.909 (",
+		"static and dynamic take the same time. | figure 23 | **not supported** | 3 / 3 | 1.10 (1.10): n = 128, 4 threads, "+
+			"`schedule static / dynamic` |",
+		"*The chunk size does not change the time.* | *figures 21 and 22* | *not measured* | — | — |",
+		"- threads (5 claims): `gemm parallel --variants parallel/collapse-inner-atomic,parallel/collapse-atomic,",
+		"`gemm parallel --variants parallel/collapse-atomic --schedule static,dynamic --chunk 0,1,16,64`",
+		"- MPI (3 claims): `gemm mpi --variants mpi/scatter-rows,mpi/scatter-blocks,mpi/p2p-rows --np 2,4,8,16 --local "+
+			"serial/naive --sizes 512,768,1024`", "- CUDA (5 claims): `gemm cuda --type f64 --variants cuda/packed-smem,")
+	hasNot(t, en, "| Host |", "NaN", "Over MPI")
+	flipped := section(t, fill(t, "en", many(scheduled(kernel, 1/1.1)...), withClaims), "claims")
+	has(t, flipped, "static is slightly slower than dynamic. | figure 23 | **reversed** | 3 / 3 | 0.909 (",
+		"static is slightly faster than dynamic. | section 2.3.1, p. 24 | **supported** |")
+	other := section(t, fill(t, "en", many(scheduled("parallel/rows", 1.1)...), withClaims), "claims")
+	has(t, other, "static is slightly slower than dynamic.* | *figure 23* | *not measured* | — | — |")
+
+	wide := many(append(scheduled(kernel, 1.1)[:4], scheduled(kernel, 1.2)[4:]...)...)
+	has(t, fill(t, "en", wide, withClaims), "1.10 (1.10): n = 128, 4 threads; 1.20 (1.20): n = 512, 4 threads |")
+	has(t, fill(t, "en", with(), withClaims), "{#claims}", "- threads (8 claims): ")
+}
+
+// TestClaimsOfHosts checks that a claim has a row for each host with cases, or says what the hosts lack.
+func TestClaimsOfHosts(t *testing.T) {
+	small := many(scheduled("parallel/collapse-atomic", 1/1.1)...)
+	small.Hosts[0].Cores = 2
+	doc := joined(many(scheduled("parallel/collapse-atomic", 1.1)...), small)
+	text := section(t, fill(t, "en", doc, withClaims), "claims")
+	has(t, text, "| Host | Claim |", "slightly slower than dynamic. | figure 23 | **supported** |",
+		"| — | *The chunk size does not")
+	hasNot(t, text, "slightly slower than dynamic. | figure 23 | **reversed** |") // 4 threads are too many for h2
+	has(t, section(t, fill(t, "en", small, withClaims), "claims"),
+		"slightly slower than dynamic.* | *figure 23* | *not measured* | — | *4 processors needed* |")
+}

@@ -1,0 +1,82 @@
+package chapters_test
+
+import (
+	"fmt"
+	"testing"
+
+	"gemm/compare"
+	"gemm/compare/report/analysis"
+	"gemm/cuda/usage"
+)
+
+// encoder returns a row of k data and m parity shards of n bytes.
+func encoder(variant string, k, m, n int, seconds float64, change ...func(*compare.Record)) compare.Record {
+	return row(variant, n, seconds, append([]func(*compare.Record){func(r *compare.Record) {
+		r.Type, r.Compute, r.Unit, r.Gflops = "gf256", "gf256", "Gmul/s", compare.None()
+		r.M, r.K, r.LDA, r.Predicted = m, k, k, nil
+		r.Turn = fmt.Sprintf("peers %dx%dx%d", m, n, k)
+		r.DataGBps = compare.Number(float64(k) * float64(n) / seconds / 1e9)
+		r.Rate = compare.Number(m) * r.DataGBps
+		if analysis.ByGPU(*r) {
+			r.Turn = "cuda " + r.Turn
+			r.GPU, r.PercentPeak = &usage.Device{Pipe: "gf256", Clock: 1900}, compare.None()
+		}
+	}}, change...)...)
+}
+
+// measuredField returns the rows on a host with peaks and bandwidths for codes.
+func measuredField(rows ...compare.Record) compare.Document {
+	doc := planted(rows...)
+	h := &doc.Hosts[0]
+	h.Ceilings = append(h.Ceilings, compare.Ceiling{Unit: "cpu", Pipe: "gf256", Threads: 1, Gflops: 80, Run: "r1"})
+	for _, rate := range []compare.Number{1000, 900} {
+		h.Bandwidths = append(h.Bandwidths, compare.Bandwidth{Unit: "gpu", Name: "copy", GBps: rate, Run: "r1"})
+	}
+	return doc
+}
+
+// TestCodes checks the fastest of ours on each code, its limits, and what is said of the library.
+func TestCodes(t *testing.T) {
+	const ours, library, gpu = "serial/packed", "reference/reedsolomon", "cuda/tuned"
+	one := func(variant string, seconds float64, change ...func(*compare.Record)) compare.Record {
+		return encoder(variant, 10, 4, 65536, seconds, change...)
+	}
+	few := func(r *compare.Record) { r.Samples = r.Samples[:1] }
+	const compared = "On 1 thread, our fastest variant is faster than the library in "
+	const table = "codes-table"
+	for _, test := range []said{
+		{table, measuredField(one(ours, 1e-4), one("serial/ikj", 2e-4), one(gpu, 1e-6), one("cuda/word", 1e-5)),
+			[]string{"| 10+4 | 64 KiB | 1 thread | `serial/packed` | 6.55 | 32.8 | 91.8 % |",
+				"| 10+4 | 64 KiB | GPU | `cuda/tuned` | 655 | — | 91.8 % |",
+				"`reference/reedsolomon` was not interleaved with our variants"},
+			[]string{"ikj", "word", "× library", "figures/"}},
+		{table, planted(one(gpu, 1e-6, copied(2e-6, 1e-6, 5e-6))), []string{"| 655 | 164 |"}, nil},
+		{table, planted(one(ours, 1e-4), one(library, 2e-4)), []string{compared + "1 of 1 case and slower in 0; the ratio " +
+			"of the speeds is 2.00 (2.00) (10+4, 64 KiB).", "| 2.00 (2.00) |"}, nil},
+		{table, planted(one(ours, 2e-4), one(library, 1e-4)),
+			[]string{compared + "0 of 1 case and slower in 1;", "0.500 (0.500)"}, nil},
+		{table, planted(one(ours, 1e-4), one(library, 1e-4)), []string{compared + "0 of 1 case and slower in 0;"}, nil},
+		{table, planted(one(ours, 1e-4, few), one(library, 2e-4, few)),
+			[]string{compared + "0 of 1 case and slower in 0;"}, nil},
+		{table, planted(one(ours, 2e-4, inTurn("")), one(library, 1e-4)),
+			[]string{"was not interleaved", "| 0.500 |"}, []string{compared}},
+		{table, planted(one(gpu, 1e-5), one(library, 2e-4), one(library, 1e-4, on(2))), []string{"| 65.5 | 10.0 |"}, nil},
+		{table, planted(one(ours, 1e-4), one(library, 2e-4), encoder(ours, 17, 3, 65536, 1e-4),
+			encoder(library, 17, 3, 65536, 3e-4), one("parallel/packed", 1e-4, on(2)), one(library, 3e-4, on(2))),
+			[]string{compared + "2 of 2 cases and slower in 0; the ratio of the speeds is 2.00 (2.00) (10+4, 64 KiB) to 3.00",
+				"On 2 threads, our fastest variant is faster than the library in 1 of 1", "(figures/codes-64-KiB.svg)"}, nil},
+		{table, planted(encoder(ours, 10, 4, 4096, 1e-6), encoder(ours, 10, 4, 8192, 1e-6), encoder(ours, 17, 3, 8192, 1e-6)),
+			[]string{"| 17+3 | 8 KiB |", "codes-8-KiB"}, []string{"4 KiB"}},
+	} {
+		test.check(t)
+	}
+	square := func(r *compare.Record) { r.M, r.K, r.LDA = r.N, r.N, r.N }
+	text := fill(t, "en", planted(encoder("serial/naive", 1, 1, 64, 1e-3, square), encoder(ours, 1, 1, 64, 1e-4, square)))
+	has(t, section(t, text, "paper-codes"), "| **one thread** | **`serial/packed`** | **1 thread** |", "| **10.0** |",
+		"at n = 64, gf256.")
+	hasNot(t, text, "{#codes-table}")
+	for _, doc := range []compare.Document{planted(encoder(ours, 200, 57, 4096, 1e-4)), with(),
+		planted(one(gpu, 1, came(compare.Unavailable, "no driver")))} {
+		hasNot(t, fill(t, "en", doc), "{#codes-table}", "{#paper-codes}")
+	}
+}

@@ -1,0 +1,69 @@
+package chapters
+
+import (
+	"gemm/compare/report/analysis"
+	"gemm/compare/report/analysis/coursework"
+)
+
+// Part is what one host has of a section.
+type Part[T any] struct {
+	Host *Host
+	Of   T // what the host has
+}
+
+// parts returns what the hosts have: find reports whether there is anything.
+func parts[T any](d *Data, find func(*analysis.View) (T, bool)) []Part[T] {
+	var out []Part[T]
+	for _, h := range d.Hosts {
+		if of, ok := find(h.View); ok {
+			out = append(out, Part[T]{h, of})
+		}
+	}
+	return out
+}
+
+// some returns the rows that the hosts have.
+func some[T ~[]R, R any](d *Data, rows func(*analysis.View) T) []Part[T] {
+	return parts(d, func(v *analysis.View) (T, bool) {
+		all := rows(v)
+		return all, len(all) > 0
+	})
+}
+
+// Course is the tables that courses on parallel programming ask for.
+type Course struct {
+	Versions       []Part[coursework.Versions]  // with their speed-ups
+	Ranks, Threads []Part[coursework.Times]     // times over sizes
+	GPU            []Part[[]coursework.Setting] // of f32, then of f64
+	Orders         []Part[coursework.Ordered]   // of the loops
+	Sizes          []Part[[]coursework.Sweep]   // shares of the peak over many sizes
+}
+
+// Some reports whether there is a table.
+func (c Course) Some() bool {
+	return len(c.Versions)+len(c.Ranks)+len(c.Threads)+len(c.GPU)+len(c.Orders)+len(c.Sizes) > 0
+}
+
+// courseType is the element type of the tables of processors.
+const courseType = "f64"
+
+// Type returns the element type of the tables of processors.
+func (Course) Type() string { return courseType }
+
+// Course returns the tables for coursework.
+func (d *Data) Course() Course {
+	of := func(times func(*analysis.View, string) (coursework.Times, bool)) []Part[coursework.Times] {
+		return parts(d, func(v *analysis.View) (coursework.Times, bool) { return times(v, courseType) })
+	}
+	gpu := func(typ string) []Part[[]coursework.Setting] {
+		return some(d, func(v *analysis.View) []coursework.Setting { return coursework.Settings(v, typ) })
+	}
+	return Course{
+		Versions: parts(d, func(v *analysis.View) (coursework.Versions, bool) {
+			return coursework.VersionsOf(v, courseType)
+		}),
+		Ranks: of(coursework.ByRanks), Threads: of(coursework.ByThreads), GPU: append(gpu("f32"), gpu("f64")...),
+		Orders: some(d, func(v *analysis.View) coursework.Ordered { return coursework.Orders(v, courseType) }),
+		Sizes:  some(d, func(v *analysis.View) []coursework.Sweep { return coursework.Sweeps(v, courseType) }),
+	}
+}

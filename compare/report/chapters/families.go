@@ -1,0 +1,105 @@
+package chapters
+
+import (
+	"slices"
+
+	"gemm"
+	"gemm/compare"
+	"gemm/compare/note"
+	"gemm/compare/report/analysis"
+	"gemm/compare/report/figures"
+	"gemm/compare/report/page"
+)
+
+// Algorithm is a variant whose pseudo-code a report shows.
+type Algorithm struct {
+	compare.Variant
+	Type string // the element type of a kernel for GPUs; empty: the pseudo-code is for all types
+}
+
+// Algorithms returns the variants of a family whose pseudo-code a report shows: the rungs and products of the suite
+// that were timed on any host. Of the types of a kernel for GPUs, f32 is preferred.
+func (d *Data) Algorithms(family string) []Algorithm {
+	timed := map[string]bool{}
+	for _, r := range d.Timed() {
+		timed[r.Variant] = timed[r.Variant] || analysis.RanItself(r)
+	}
+	var out []Algorithm
+	for _, v := range d.Variants {
+		own := v.Family() == family && (v.Role == gemm.Rung || v.Role == gemm.Production)
+		if !own || v.Pseudocode == "" || !timed[v.Name] {
+			continue
+		}
+		a := Algorithm{Variant: v}
+		if v.Location == gemm.OnGPU && len(v.Types) > 0 {
+			a.Type = v.Types[max(0, slices.Index(v.Types, "f32"))]
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
+// Ran reports whether a row in the chapter of a family was timed on the host.
+func (h *Host) Ran(family string) bool {
+	return slices.ContainsFunc(h.Records, func(r compare.Record) bool { return analysis.Home(r) == family && r.Speed() })
+}
+
+// TypeOf returns the type that the tables of a family are of: the main type if the family was timed with that, else the
+// first that it was timed with.
+func (h *Host) TypeOf(family string) string {
+	types := analysis.Types(h.Pick(func(r compare.Record) bool { return analysis.Home(r) == family && r.Speed() }))
+	if main := h.MainType(); len(types) == 0 || slices.Contains(types, main) {
+		return main
+	}
+	return types[0]
+}
+
+// Ran reports whether one was timed on any host.
+func (d *Data) Ran(family string) bool {
+	return slices.ContainsFunc(d.Hosts, func(h *Host) bool { return h.Ran(family) })
+}
+
+// Fate returns the first reason why a row of a family has no speed.
+func (d *Data) Fate(family string) (why note.Note) {
+	for _, r := range d.Rows {
+		if analysis.Family(r.Variant) == family && r.Reason.Text != "" {
+			return r.Reason
+		}
+	}
+	return why
+}
+
+// Floats reports whether a row in the chapter of a family was timed on the host, other than over GF(2⁸).
+func (h *Host) Floats(family string) bool { return h.Ran(family) && h.TypeOf(family) != "gf256" }
+
+// Floats reports whether one was timed on any host.
+func (d *Data) Floats(family string) bool {
+	return slices.ContainsFunc(d.Hosts, func(h *Host) bool { return h.Floats(family) })
+}
+
+// Lanes returns the timelines of the ranks of several variants, or of the streams of a GPU; nil if there are none.
+func (h *Host) Lanes(family string) *analysis.Ensemble {
+	if e, ok := h.Ensemble(family); ok {
+		return &e
+	}
+	return nil
+}
+
+// LoopsOfC returns the experiments on compilers of C that have rows, of each type.
+func (h *Host) LoopsOfC() (all []analysis.CLoops) {
+	for _, typ := range []string{"f64", "f32"} {
+		if c, _ := h.CLoops(typ); len(c.All) > 0 {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// CodeWidths returns the widths of shards at which several codes were timed.
+func (h *Host) CodeWidths() []int {
+	widths, _ := analysis.AtWidths(analysis.Timed(h.CodeRows()))
+	return widths
+}
+
+// CodesFigure returns the file of the figure of a width.
+func (h *Host) CodesFigure(width int) page.Text { return h.Figure(figures.Codes(width)) }

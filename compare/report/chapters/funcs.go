@@ -1,0 +1,389 @@
+package chapters
+
+import (
+	"cmp"
+	"embed"
+	"fmt"
+	"io/fs"
+	"math"
+	"path"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"go.yaml.in/yaml/v3"
+
+	"gemm"
+	"gemm/compare"
+	"gemm/compare/note"
+	"gemm/compare/report/analysis"
+	"gemm/compare/report/number"
+	"gemm/compare/report/page"
+)
+
+//go:embed en/*.md zh/*.md tables/*.yaml words.yaml
+var files embed.FS
+
+// Languages are the languages of reports.
+var Languages = []string{"en", "zh"}
+
+// words are the words for values of records, by group, value and language.
+type words map[string]map[string]map[string]string
+
+// loaded returns the words and the tables, which are part of the program: an error in one is an error of the program.
+var loaded = sync.OnceValues(func() (words, page.Tables) {
+	read := func(name string) []byte {
+		data, err := files.ReadFile(name)
+		if err != nil {
+			panic(err)
+		}
+		return data
+	}
+	w := words{}
+	if err := yaml.Unmarshal(read("words.yaml"), &w); err != nil {
+		panic(fmt.Sprintf("chapters: words.yaml: %v", err))
+	}
+	t := page.Tables{}
+	names, _ := fs.Glob(files, "tables/*.yaml")
+	for _, name := range names {
+		if err := t.Read(read(name)); err != nil {
+			panic(fmt.Sprintf("chapters: %s: %v", name, err))
+		}
+	}
+	return w, t
+})
+
+// Templates returns the chapters in a language: each is a template by the name of its file without number and ending,
+// and report includes all in their order.
+func Templates(lang string) (*page.Templates, error) {
+	t := page.New(Funcs(lang))
+	var all strings.Builder
+	names, err := fs.Glob(files, lang+"/*.md")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		source, err := files.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		short := Name(name)
+		if short != "appendix" {
+			fmt.Fprintf(&all, "{{template %q .}}\n\n", short)
+		}
+		if err := t.Add(short, string(source)); err != nil {
+			return nil, err
+		}
+	}
+	return t, t.Add("report", all.String())
+}
+
+// Word returns the word for a value in a language, or the value itself if there is none.
+func Word(lang, group, value string) string {
+	w, _ := loaded()
+	return cmp.Or(w[group][value][lang], value)
+}
+
+// Words returns the words that writers of pages add.
+func Words(lang string) page.Words {
+	word := func(value string) string { return Word(lang, "page", value) }
+	return page.Words{Contents: word("contents"), Figure: word("figure"), Table: word("table"),
+		Algorithm: word("algorithm"),
+		Stop:      word("stop"), Filter: word("filter"), Rows: word("rows")}
+}
+
+// Builtin returns the chapters of the suite in a language as one template.
+func Builtin(lang string) string {
+	var all strings.Builder
+	names, _ := fs.Glob(files, lang+"/*.md")
+	for _, name := range names {
+		if source, err := files.ReadFile(name); err == nil && Name(name) != "appendix" {
+			fmt.Fprintf(&all, "{{/* %s */}}\n%s\n", Name(name), source)
+		}
+	}
+	return all.String()
+}
+
+// Name returns the name of the template in a file.
+func Name(file string) string {
+	name := strings.TrimSuffix(path.Base(file), ".md")
+	return strings.TrimLeft(name, "0123456789-")
+}
+
+// speaker is what functions of templates need to know: the language.
+type speaker struct {
+	lang  string
+	words words
+	funcs map[string]any
+}
+
+// Funcs returns the functions of templates in a language.
+func Funcs(lang string) map[string]any {
+	w, tables := loaded()
+	s := &speaker{lang: lang, words: w}
+	s.funcs = map[string]any{
+		// Text.
+		"code":   func(x any) page.Text { return page.Code(fmt.Sprint(x)) },
+		"codes":  func(names []string) page.Text { return s.join(names, page.Code) },
+		"list":   s.list,
+		"count":  s.count,
+		"word":   s.word,
+		"note":   s.note,
+		"reason": s.reason,
+		"link":   page.Link,
+		"fence":  page.Fence,
+		"dict":   dict,
+		"spaced": spaced,
+		"known":  func(text string) string { return strings.Replace(text, number.Absent, "", 1) },
+		"table":  func(name string, data any) (page.Text, error) { return tables.Table(name, lang, data, s.funcs) },
+		// Numbers.
+		"sig":     func(x any) string { return number.Significant(float(x)) },
+		"percent": func(x any) string { return number.Percent(float(x)) },
+		"share":   func(x any) string { return number.Share(float(x)) },
+		"ofpeak":  func(x any) string { return number.OfPeak(float(x)) },
+		"seconds": func(x any) string { return number.Seconds(float(x)) },
+		"bytes":   func(x any) string { return number.ByteSize(float(x)) },
+		"prob":    func(x any) string { return number.Probability(float(x)) },
+		"mean":    mean,
+		"times":   func(c analysis.Comparison) string { return string(number.Times(c.Ratio, c.Lo, c.Hi)) },
+		"within":  func(c analysis.Comparison) page.Text { return s.within(c) },
+		// Rows.
+		"rate":   s.rate,
+		"speed":  s.speed,
+		"place":  s.place,
+		"size":   func(x any) string { return s.sizes([]analysis.Problem{problem(x)}) },
+		"sizes":  s.sizes,
+		"where":  s.where,
+		"median": func(r compare.Record) string { return number.Seconds(analysis.Known(r, r.Median)) },
+		"time":   func(r compare.Record) string { return number.Seconds(analysis.Whole(r)) },
+		"peak":   func(r compare.Record) string { return peak(r, analysis.WholeShare(r)) },
+		"short":  func(variant string) page.Text { return page.Code(analysis.Short(variant)) },
+		"name":   func(r compare.Record) page.Text { return name(r) },
+		// Claims.
+		"said":     func(text map[string]string) page.Text { return page.Text(text[lang]) },
+		"evidence": s.evidence,
+	}
+	return s.funcs
+}
+
+// float returns a number of any type as a float64, NaN if it is none.
+func float(x any) float64 {
+	v := reflect.ValueOf(x)
+	if t := reflect.TypeFor[float64](); x != nil && v.CanConvert(t) && v.Kind() != reflect.String {
+		return v.Convert(t).Float()
+	}
+	return math.NaN()
+}
+
+// mark stands between the items of a list.
+func (s *speaker) mark() string {
+	if s.lang == "zh" {
+		return "、"
+	}
+	return ", "
+}
+
+// join joins names with the language's comma.
+func (s *speaker) join(names []string, as func(string) page.Text) page.Text {
+	texts := make([]page.Text, len(names))
+	for i, name := range names {
+		texts[i] = as(name)
+	}
+	return page.Join(texts, s.mark())
+}
+
+// list joins the items of a slice with the language's comma.
+func (s *speaker) list(items any) page.Text {
+	v := reflect.ValueOf(items)
+	texts := make([]page.Text, v.Len())
+	for i := range texts {
+		texts[i] = page.Markdown(v.Index(i).Interface())
+	}
+	return page.Join(texts, s.mark())
+}
+
+// count says how many things there are: "2 rows". English nouns take an s.
+func (s *speaker) count(n int, noun string) string {
+	if s.lang == "en" && n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprint(n, " ", noun)
+}
+
+// word returns the word for a value, or the value itself if there is none.
+func (s *speaker) word(group string, value any) page.Text {
+	key := fmt.Sprint(value)
+	if text, ok := s.words[group][key][s.lang]; ok {
+		return page.Text(text)
+	}
+	return page.Escape(key)
+}
+
+// duration is a time as Go prints it, without the space before its unit.
+var duration = regexp.MustCompile(`^([0-9.]+)(ns|µs|ms|s)$`)
+
+// note returns a warning or a reason in the language: the words of its code if there are any, and otherwise its text.
+func (s *speaker) note(n note.Note) string {
+	text := strings.TrimSuffix(n.Text, ".")
+	said, ok := s.words["note"][n.Code][s.lang]
+	for name, value := range n.Args {
+		plain := fmt.Sprint(value)
+		spaced := duration.ReplaceAllString(plain, "$1 $2")
+		text = strings.ReplaceAll(text, plain, spaced)
+		ok = ok && strings.Contains(said, "{"+name+"}")
+		said = strings.ReplaceAll(said, "{"+name+"}", spaced)
+	}
+	if ok && !strings.Contains(said, "{") {
+		return said
+	}
+	return text
+}
+
+// reason returns the words for the reason of a gain, with its values.
+func (s *speaker) reason(g analysis.Gain) page.Text {
+	text, known := s.words["reason"][string(g.Reason())][s.lang]
+	if !known {
+		return number.Absent
+	}
+	for name, value := range g.Values() {
+		text = strings.ReplaceAll(text, "{"+name+"}", strconv.FormatFloat(math.Round(100*value)/100, 'f', -1, 64))
+	}
+	return page.Text(text)
+}
+
+// dict returns its arguments, names and values by turns, for a template that takes several values.
+func dict(pairs ...any) (map[string]any, error) {
+	if len(pairs)%2 != 0 {
+		return nil, fmt.Errorf("dict: %v has no value", pairs[len(pairs)-1])
+	}
+	m := map[string]any{}
+	for pair := range slices.Chunk(pairs, 2) {
+		m[fmt.Sprint(pair[0])] = pair[1]
+	}
+	return m, nil
+}
+
+// spaced returns at most n items of a slice: the first, the last, and some between.
+func spaced(n int, items any) any {
+	v := reflect.ValueOf(items)
+	if v.Len() <= n || n < 2 {
+		return items
+	}
+	out := reflect.MakeSlice(v.Type(), 0, n)
+	for i := range n {
+		out = reflect.Append(out, v.Index(i*(v.Len()-1)/(n-1)))
+	}
+	return out.Interface()
+}
+
+// within returns the interval of a comparison in parentheses, nothing if it has none.
+func (s *speaker) within(c analysis.Comparison) page.Text {
+	known := number.Extent(c.Lo, c.Hi, number.Significant)
+	switch {
+	case known == number.Absent:
+		return ""
+	case s.lang == "zh":
+		return page.Text("（95 % 置信区间 " + known + "）")
+	}
+	return page.Text(" (95 % interval " + known + ")")
+}
+
+// rate returns the speed of a row, of a GPU with the copies, with an asterisk if its samples vary too much.
+func (s *speaker) rate(r compare.Record) page.Text {
+	rate, _ := analysis.Speed(r)
+	text := page.Text(number.Significant(float64(rate) * float64(r.Median) / analysis.Whole(r)))
+	if r.Speed() && analysis.Wide(r) {
+		text += `\*`
+	}
+	return text
+}
+
+// speed returns the rate of a row with its unit.
+func (s *speaker) speed(r compare.Record) page.Text {
+	_, unit := analysis.Speed(r)
+	return s.rate(r) + page.Text(" "+unit)
+}
+
+// place says on what a row ran: threads, ranks or the GPU.
+func (s *speaker) place(r compare.Record) page.Text {
+	nouns := map[string][3]string{"en": {"thread", "rank", "GPU"}, "zh": {"个线程", "个进程", "GPU"}}[s.lang]
+	switch {
+	case analysis.ByGPU(r):
+		return page.Text(nouns[2])
+	case analysis.Family(r.Variant) == analysis.OnRanks || analysis.Of(r).Location == gemm.OnRanks:
+		text := s.count(analysis.OverRanks.Count(r), nouns[1])
+		if helpers, ok := r.Resolved["helpers"].(int); ok && helpers > 0 {
+			text += map[string]string{"en": " and helpers", "zh": "和辅助线程"}[s.lang]
+		}
+		return page.Text(text)
+	}
+	return page.Text(s.count(max(r.Threads, 1), nouns[0]))
+}
+
+// problem returns the case of a row, or x if it is one.
+func problem(x any) analysis.Problem {
+	switch x := x.(type) {
+	case analysis.Problem:
+		return x
+	case compare.Record:
+		return analysis.ProblemOf(x)
+	case *compare.Record:
+		return analysis.ProblemOf(*x)
+	}
+	panic(fmt.Sprintf("chapters: %T has no size", x))
+}
+
+// mostListed is the number of square sizes up to which sizes lists all.
+const mostListed = 8
+
+// sizes returns problems as "n = 64, 128" for cubes, followed by the other shapes. Of many cubes it returns the first,
+// the last and their number.
+func (s *speaker) sizes(ps []analysis.Problem) string {
+	var cubes, others []string
+	for _, p := range ps {
+		if p.Cube() && p.Label() == fmt.Sprint(p.N) {
+			cubes = append(cubes, fmt.Sprint(p.N))
+		} else {
+			others = append(others, p.Label())
+		}
+	}
+	if len(cubes) > mostListed {
+		many := map[string]string{"en": "%s to %s (%d sizes)", "zh": "%s 至 %s（%d 个规模）"}[s.lang]
+		cubes = []string{fmt.Sprintf(many, cubes[0], cubes[len(cubes)-1], len(cubes))}
+	}
+	if len(cubes) > 0 {
+		cubes[0] = "n = " + cubes[0]
+	}
+	return strings.Join(append(cubes, others...), s.mark())
+}
+
+// where names a row in prose: variant, size and place.
+func (s *speaker) where(r compare.Record) page.Text {
+	return page.Code(r.Variant) + s.mark2() + page.Escape(s.sizes([]analysis.Problem{problem(r)})) + s.mark2() + s.place(r)
+}
+
+func (s *speaker) mark2() page.Text {
+	return page.Text(map[string]string{"en": ", ", "zh": "，"}[s.lang])
+}
+
+// peak returns a row's percent of the peak. A row that takes several products for one has their number before the
+// percent of each.
+func peak(r compare.Record, percent float64) string {
+	text := number.OfPeak(percent)
+	if n := analysis.Products(r); n > 1 && text != number.Absent {
+		return fmt.Sprintf("%d × %s", n, text)
+	}
+	return text
+}
+
+// name returns a row's variant and the parameters that it was asked to have.
+func name(r compare.Record) page.Text {
+	text := page.Code(r.Variant)
+	if len(r.Params) > 0 {
+		text += " " + page.Escape(cmp.Or(r.Params.String(), ""))
+	}
+	return text
+}

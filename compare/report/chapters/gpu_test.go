@@ -1,0 +1,209 @@
+package chapters_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"gemm"
+	"gemm/compare"
+	"gemm/compare/report/figures"
+	"gemm/compare/report/reporttest"
+	"gemm/cuda/occupancy"
+	"gemm/parallel/timeline"
+)
+
+// onGPU returns the chapter on the GPU.
+func onGPU(t *testing.T, lang string, doc compare.Document) string {
+	t.Helper()
+	text := section(t, fill(t, lang, doc), "paper-cuda")
+	hasNot(t, text, "NaN", "Inf")
+	return text
+}
+
+// accelerated returns three sizes of kernels and libraries on a GPU with what explains them: peaks, a sweep of
+// occupancies on a capability, and what warps noted.
+func accelerated() compare.Document {
+	var rows []compare.Record
+	for i, n := range []int{1024, 2048, 4096} {
+		for j, name := range []string{"naive", "smem", "warptile", "cublas", "tf32-mma", "cublas-tf32", "f16x3"} {
+			rows = append(rows, kernel(name, n, float64(8-j)*1e-3*float64(int(1)<<(3*i)), copied(1e-3, 1e-3, 0),
+				func(r *compare.Record) { r.Residual, r.Bound = 1e-6, 1e-4 }))
+		}
+		rows = append(rows, kernel("dmma", n, 1e-2, reporttest.Double), kernel("cublas", n, 2e-2, reporttest.Double))
+	}
+	doc := planted(rows...)
+	h := &doc.Hosts[0]
+	for pipe, peaks := range map[string][]compare.Number{"f64": {33100}, "tf32": {450e3}, "f32": {59000, 60000}} {
+		for _, peak := range peaks {
+			h.Ceilings = append(h.Ceilings, compare.Ceiling{Unit: "gpu", Pipe: pipe, Run: "r1", Gflops: peak})
+		}
+	}
+	h.Bandwidths = append(h.Bandwidths, compare.Bandwidth{Unit: "gpu", Name: "copy", GBps: 4310, Run: "r1"})
+	sweep := func(over string, threads, regs, smem int, share float64) {
+		doc.Measurements = append(doc.Measurements, compare.Measurement{Host: "h1", Run: "r1", Name: "occupancy",
+			Params:  gemm.Params{"cc": "9.0", "over": over, "threads": threads, "regs": regs, "smem": smem},
+			Samples: []float64{share}})
+	}
+	sweep("threads", 32, 128, 16384, 0.2)
+	sweep("threads", 1024, 128, 16384, 0)
+	sweep("registers", 256, 32, 16384, 1)
+	sweep("registers", 256, 128, 16384, 0.25)
+	sweep("shared memory", 256, 128, 65536, 0.25)
+	steps := func(begin float64, names ...string) (out []timeline.Step) {
+		for i, name := range names {
+			out = append(out, timeline.Step{Name: name, Begin: begin + float64(i)*5e-7, End: begin + float64(i+1)*5e-7})
+		}
+		return out
+	}
+	trace := compare.Trace{Key: rows[4].Key, Run: "r1", Seconds: 1e-3}
+	trace.Lanes, trace.Phases = []string{"kernels"}, []timeline.Phase{{Name: "kernels", End: 1e-3}}
+	apart := trace
+	trace.Inside = []timeline.Group{{Role: "producer", Phases: steps(0, "wait", "copy", "wait", "copy")},
+		{Role: "consumer", Warpgroup: 1, Phases: steps(5e-7, "wait", "multiply", "wait", "multiply", "wait", "store")}}
+	doc.Traces = []compare.Trace{trace, apart}
+	return doc
+}
+
+// TestLeads compares our fastest kernel of each arithmetic with the fastest library, at the largest size of both.
+func TestLeads(t *testing.T) {
+	text := section(t, fill(t, "en", accelerated()), "cuda-measurements")
+	has(t, text, "| f32 | 4096 | `warptile` | 358 |", "| 0.833 (0.833–0.834) | | tf32 | 4096 | `tf32-mma` |",
+		"| 0.750 (0.750) |", "| f16x3 | 4096 | `f16x3` |", "| — | — | — | | f64 | 4096 | `dmma` |", "| 2.00 (2.00) |")
+	hasNot(t, text, "held the clock")
+	ours := func(seconds float64, turn string) string {
+		return section(t, fill(t, "en", planted(kernel("naive", 512, 9e-3), kernel("warptile", 512, seconds),
+			kernel("cublas", 512, 2e-3, inTurn(turn)), kernel("warptile", 1024, 5e-3, func(r *compare.Record) {
+				r.GPU.Throttled = "power cap"
+			}))), "cuda-measurements")
+	}
+	has(t, ours(1e-3, "cuda ladder512"), "| f32 | 512 | `warptile` | 268 | 50.0 | `cublas` | 134 | 2.00 (2.00) |",
+		"The clock of the GPU was limited: power cap in 1 row.")
+	has(t, ours(4e-3, "cuda ladder512"), "| `warptile` | 67.1 | 50.0 | `cublas` | 134 | 0.500 (0.500) |")
+	has(t, ours(4e-3, "another"), "| `cublas` | 134 | 0.500 |")
+	alone := section(t, fill(t, "zh", planted(kernel("naive", 64, 1e-3))), "cuda-measurements")
+	has(t, alone, "| f32 | 64 | `naive` | 0.524 |")
+	hasNot(t, alone, "库的速度比 |", "GPU 频率受限")
+	elsewhere := planted(kernel("warptile", 64, 1e-3, reporttest.Of("maxregs", "maxregs", 64)))
+	hasNot(t, onGPU(t, "en", elsewhere), "{#cuda-measurements}")
+	has(t, onGPU(t, "en", elsewhere), "The kernels that were timed are in the [appendix](appendix#rows).")
+	library := planted(kernel("cublas", 64, 1e-3))
+	has(t, onGPU(t, "en", library), "| **`cublas`** |")
+	hasNot(t, onGPU(t, "en", library), "Fastest of ours", "{#cuda-algorithms}")
+}
+
+// TestHostToHost compares products from and to the memory of the host with the processor.
+func TestHostToHost(t *testing.T) {
+	// The speed-ups of the GPU over the processor at three sizes, with copies.
+	both := func(copies [3]float64) compare.Document {
+		var rows []compare.Record
+		for i, n := range []int{64, 128, 256} {
+			cpu := 1e-3 * float64(i+1)
+			whole := cpu / copies[i]
+			rows = append(rows, row("serial/packed", n, cpu, reporttest.Single),
+				kernel("warptile", n, whole/8, copied(whole, whole/10, whole)))
+		}
+		return planted(rows...)
+	}
+	for _, test := range []struct {
+		copies   [3]float64
+		en, none string
+	}{
+		{[3]float64{0.2, 0.3, 0.4}, "256 a product takes 8.00 times as long as the kernel alone. At the largest size " +
+			"of both, the GPU is not faster", "on, the GPU"},
+		{[3]float64{2, 3, 4}, "From n = 64 on, the GPU is faster than the fastest variant on the processor.", "is not"},
+		{[3]float64{2, 0.3, 4}, "From n = 256 on, the GPU is faster", "is not"},
+	} {
+		text := section(t, fill(t, "en", both(test.copies)), "gpu-host")
+		has(t, text, test.en, fmt.Sprintf("| `serial/packed` | 3.00 ms | %.2f", test.copies[2]))
+		hasNot(t, text, test.none)
+	}
+	doc := planted(kernel("warptile", 64, 1e-4, copied(1e-4, 2e-4, 0)))
+	apart := section(t, fill(t, "en", doc), "gpu-host")
+	has(t, apart, "| 64 | `warptile` | 100 µs | 400 µs | 4.00 |")
+	hasNot(t, apart, "processor.", "Processor")
+	hasNot(t, onGPU(t, "en", planted(kernel("warptile", 64, 1e-4), row("serial/packed", 64, 1e-3,
+		reporttest.Single))), "{#gpu-host}")
+}
+
+// TestGPULimits: the limits are those that the records have, or those of the compute capability.
+func TestGPULimits(t *testing.T) {
+	doc := accelerated()
+	has(t, section(t, fill(t, "en", doc), "gpu-limits"), "| threads | 2048 | 1024 | — |", "| warps | 64 | 32 | — |",
+		"| registers of 32 bits | 65536 | 65536 | 255 |", "| 228 KiB | 48 KiB (227 KiB) | — |", "| blocks | 32 | — | — |",
+		"| compute capability | 9.0 |", "| clock of the rows | 1900 MHz |", "| copies within the memory | 4310 GB/s |",
+		"| f64 | 33.1 | | f32 | 60.0 | | tf32 | 450 |")
+	hasNot(t, onGPU(t, "en", doc), "multiprocessors |", "| memory |")
+	doc.Hosts[0].AddGPU(occupancy.GPU{Name: "A GPU", Capability: "8.6", Multiprocessors: 28, Memory: 12 << 30, Free: 1,
+		L2: 3 << 20, Clock: 1807, MemoryClock: 7501, BusWidth: 192, Warp: 32, BlockThreads: 1024, BlockShared: 48 << 10,
+		BlockRegisters: 65536, Threads: 1536, Blocks: 16, Shared: 100 << 10, Registers: 65536, CopyEngines: 2})
+	has(t, section(t, fill(t, "en", doc), "gpu-limits"), "| 1536 | 1024 | — |", "| 48 | 32 | — |",
+		"| 100 KiB | 48 KiB | — |",
+		"| 8.6 |", "| multiprocessors | 28 |", "| 12 GiB |", "| 3 MiB |", "| 1807 MHz |", "| 7501 MHz, 192 bit |",
+		"| 2147483647×65535×65535 |")
+	bare := planted(kernel("naive", 64, 1e-3, func(r *compare.Record) { r.GPU.Clock = 0 }))
+	hasNot(t, onGPU(t, "en", bare), "{#gpu-limits}")
+}
+
+// TestTiles: each tile that is not feasible has the condition that forbids it, the others the occupancy on this GPU and
+// the fastest rung that was measured with them.
+func TestTiles(t *testing.T) {
+	doc := accelerated()
+	block := func(name string, seconds float64, block, slice int) compare.Record {
+		return kernel(name, 2048, seconds, func(r *compare.Record) {
+			r.Experiment, r.Params = compare.BlockSizes, gemm.Params{"block": block, "bk": slice}
+		})
+	}
+	doc.Records = append(doc.Records, block("multistage", 2e-3, 16, 8), block("doublebuffer", 1e-3, 16, 8),
+		block("multistage", 4e-3, 8, 8))
+	text := strings.ReplaceAll(section(t, fill(t, "en", doc), "gpu-design"), "*", "")
+	has(t, text, "57 of 96 tiles", "| 128×128×8 | 8×8 | 256 | 16 KiB | 16384 | yes | 25.0 % | `doublebuffer` | 17200 |",
+		"| 64×64×8 | 8×8 | 64 | 8 KiB | 4096 | yes | 25.0 % | `multistage` | 4290 |",
+		"| 64×64×8 | 4×4 | 256 | 8 KiB | 4096 | yes | 50.0 % | — | — |",
+		"| 32×32×8 | 8×8 | 16 | 4 KiB | 1024 | no: copies (21) | — | — | — |",
+		"| 128×128×32 | 8×8 | 256 | 64 KiB | 16384 | no: shared memory (17) | — |",
+		"| 256×256×8 | 8×8 | 1024 | 32 KiB | 65536 | no: registers for C (18) | — |",
+		"| 128×256×8 | 4×4 | 2048 | 24 KiB | 32768 | no: threads (16) | — |", "no: unequal copies",
+		"Speeds are at n = 2048.",
+		"a kernel with 256 threads a block, 128 registers a thread and 16 KiB of shared memory")
+	doc.Measurements = doc.Measurements[:0]
+	doc.Hosts[0].Devices = []occupancy.GPU{{Capability: "8.6"}}
+	text = strings.ReplaceAll(section(t, fill(t, "zh", doc), "gpu-design"), "*", "")
+	has(t, text, "96 种分块中，有 57 种", "| 128×128×8 | 8×8 | 256 | 16 KiB | 16384 | 是 | 33.3 % |", "否：共享内存 (17)")
+	hasNot(t, text, "每线程 128")
+	doc = planted(kernel("naive", 64, 1e-3))
+	hasNot(t, section(t, fill(t, "en", doc), "gpu-design"), "Occupancy |", "Fastest", " at n =")
+}
+
+// TestGPUChains: a step of an iterated product is compared with one product.
+func TestGPUChains(t *testing.T) {
+	chained := func(variant string, slower float64) []compare.Record {
+		row := func(steps int, seconds float64) compare.Record {
+			return row(variant, 512, seconds, experiment(compare.IteratedProduct),
+				inTurn("chain "+variant), func(r *compare.Record) { r.Params = gemm.Params{"chain": steps} })
+		}
+		return []compare.Record{row(0, 1e-2), row(10, 1e-1*slower)}
+	}
+	doc := planted(append(chained("cuda/dmma", 1.02), chained("cuda/warptile", 1.5)...)...)
+	has(t, section(t, fill(t, "en", doc), "gpu-chain"), "differs from the time of one product by 2.00 % to 50.0 %.",
+		"| `cuda/dmma` | f64 | 512 | 10 | 10.2 ms | 10.0 ms | 0.980",
+		"| `cuda/warptile` | f64 | 512 | 10 | 15.0 ms | 10.0 ms | 0.667")
+	doc.Records[3] = kernel("warptile", 512, 1, reporttest.Of(compare.IteratedProduct, "chain", 10),
+		came(compare.Failed, "x"), reporttest.Double)
+	has(t, section(t, fill(t, "zh", doc), "gpu-chain"), "每一步与单次乘法的时间相差 2.00 % 至 2.00 %", "| 失败 |")
+	doc = planted(append(chained("serial/packed", 1.5), kernel("naive", 64, 1e-3))...)
+	hasNot(t, onGPU(t, "en", doc), "{#gpu-chain}")
+}
+
+// TestGPUFigures checks that the figures of the chapter exist and are shown.
+func TestGPUFigures(t *testing.T) {
+	doc := accelerated()
+	const want = "gpu-timeline gpu-rates-f32 gpu-rates-tf32 gpu-host-f32 gpu-rates-f64 gpu-inside-f32 gpu-errors " +
+		"gpu-occupancy-threads gpu-occupancy-registers gpu-occupancy-memory"
+	all, text := figures.Of(doc), onGPU(t, "en", doc)
+	for _, id := range strings.Fields(want) {
+		if !all.Has(id) || id != "gpu-occupancy-threads" && !strings.Contains(text, "](figures/"+id+".svg)") {
+			t.Errorf("no figure %s", id)
+		}
+	}
+}

@@ -1,0 +1,258 @@
+package figures
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gemm"
+	"gemm/compare"
+	"gemm/compare/report/analysis"
+	"gemm/compare/report/analysis/coursework"
+	"gemm/compare/report/chart"
+)
+
+// group returns bars of one value.
+func group(label string, pt chart.Point, color int) chart.Group {
+	return chart.Group{Label: label, Bars: []chart.Bar{{Point: pt, Color: color}}}
+}
+
+// rated is the speed of a row as the value of a bar.
+func rated(r compare.Record) chart.Point { return measured(r, 0, float64(r.Gflops)) }
+
+// waterfall is the steps of an answer, and below them how many times as fast as the textbook loops
+// each kernel of the user is.
+func (d drawn) waterfall(typ string) chart.Chart {
+	a := d.Answer(typ)
+	bars := chart.Bars{Kind: chart.Factors, Colors: chart.Palette,
+		Title:  fmt.Sprintf("%s, n = %d: from the textbook loops to the fastest variant", typ, a.Main),
+		XLabel: "times as fast as " + d.First(analysis.Serial) + " (logarithmic)"}
+	add := func(label string, from, to float64, color int) {
+		g := group(label, chart.At(0, to), color)
+		g.Bars[0].From = from
+		bars.Groups = append(bars.Groups, g)
+	}
+	before := 1.0
+	for _, s := range a.Steps(a.Main) {
+		if s.Key == "start" {
+			continue
+		}
+		color := 0
+		if s.Total < before {
+			color = 1
+		}
+		add(s.Row.Variant, before, s.Total, color)
+		before = s.Total
+	}
+	if len(bars.Groups) == 0 {
+		return nil
+	}
+	naive, _ := a.Textbook(a.Main)
+	for _, c := range a.Champions(a.Main) {
+		if analysis.Brought(c.Record) {
+			add(c.Variant, 1, analysis.Whole(naive)/analysis.Whole(c.Record), 2)
+		}
+	}
+	return bars
+}
+
+// builds are the builds of the experiment compiler in the order of their bars, with their places in the palette.
+var builds = []struct {
+	name, legend string
+	color        int
+}{
+	{"v1", "v1", 5}, {"v1 -B", "v1 without bounds checks", 0},
+	{"v3", "v3", 4}, {"v3 -B", "v3 without bounds checks", 1},
+}
+
+// compiler is the speed of each variant in each build relative to v1, at the n that most variants
+// have, the largest one of these.
+func (d drawn) compiler(typ string) chart.Chart {
+	rows := d.of(compare.CompilerOptions, typ)
+	if len(rows) == 0 {
+		return nil
+	}
+	at := func(n int) []compare.Record { return only(rows, func(r compare.Record) bool { return r.N == n }) }
+	count := func(n int) int { return len(analysis.Distinct(at(n), analysis.VariantOf)) }
+	n := slices.MaxFunc(analysis.Distinct(rows, func(r compare.Record) int { return r.N }),
+		func(x, y int) int { return cmp.Or(cmp.Compare(count(x), count(y)), cmp.Compare(x, y)) })
+	rows = at(n)
+	bars := chart.Bars{Kind: chart.Times, XLabel: "times as fast",
+		Title: fmt.Sprintf("%s, n = %d: speed relative to the build for GOAMD64=v1", typ, n)}
+	find := func(variant, build string) (compare.Record, bool) {
+		i := slices.IndexFunc(rows, func(r compare.Record) bool {
+			return r.Build == build && (r.Variant == variant || variant == "")
+		})
+		return rows[max(i, 0)], i >= 0
+	}
+	for _, b := range builds {
+		if _, ok := find("", b.name); ok {
+			bars.Names = append(bars.Names, b.legend)
+			bars.Colors = append(bars.Colors, chart.Palette[b.color])
+		}
+	}
+	for _, variant := range analysis.Distinct(rows, analysis.VariantOf) {
+		base, ok := find(variant, builds[0].name)
+		if !ok {
+			continue
+		}
+		g := group(variant, measured(base, 0, 1), 0)
+		for _, b := range builds[1:] {
+			if r, ok := find(variant, b.name); ok {
+				color := slices.Index(bars.Names, b.legend)
+				g.Bars = append(g.Bars, chart.Bar{Point: relative(r, base, 0), Color: color})
+			}
+		}
+		if len(g.Bars) > 1 {
+			bars.Groups = append(bars.Groups, g)
+		}
+	}
+	if len(bars.Groups) == 0 {
+		return nil
+	}
+	return bars
+}
+
+// cLoops is the speed of each loop in C by the options of its compiler, and of the same loops in Go.
+func (d drawn) cLoops(typ string) chart.Chart {
+	c, ok := d.CLoops(typ)
+	if !ok {
+		return nil
+	}
+	bars := chart.Bars{XLabel: "GFLOP/s",
+		Title: fmt.Sprintf("%s, n = %s: the same loops by compilers of C and Go", typ, c.Label())}
+	for i, options := range c.Options {
+		bars.Names = append(bars.Names, "C "+options)
+		bars.Colors = append(bars.Colors, chart.Palette[i%len(chart.Palette)])
+	}
+	for _, variant := range analysis.Distinct(c.Loops, func(l analysis.CLoop) string { return l.Variant }) {
+		g := chart.Group{Label: variant}
+		for i, options := range c.Options {
+			if r, ok := c.Of(variant, options); ok {
+				g.Bars = append(g.Bars, chart.Bar{Point: rated(r), Color: i})
+			}
+		}
+		bars.Groups = append(bars.Groups, g)
+	}
+	if len(c.Go) > 0 {
+		bars.Names, bars.Colors = append(bars.Names, "Go"), append(bars.Colors, chart.Ink)
+	}
+	for _, r := range c.Go {
+		bars.Groups = append(bars.Groups, group(r.Variant, rated(r), len(c.Options)))
+	}
+	return bars
+}
+
+// orders is the speed of the orders of the plain loops, in a colour for each innermost loop.
+func (d drawn) orders(typ string) chart.Chart {
+	all := coursework.Orders(d.View, typ)
+	if len(all) == 0 {
+		return nil
+	}
+	bars := chart.Bars{
+		Title:  fmt.Sprintf("%s, n = %d: the orders of three plain loops", typ, all[0].N),
+		XLabel: "GFLOP/s", Colors: chart.Palette,
+		Names: []string{"row of A, column of B", "rows of B and C", "columns of A and C"},
+	}
+	for _, o := range all {
+		if o.Speed() {
+			bars.Groups = append(bars.Groups, group(o.Name, rated(o.Record), strings.IndexByte("kji", o.Name[2])))
+		}
+	}
+	return bars
+}
+
+// times is the time of the kernel of the 2024 report, a block of bars for each schedule with a group for
+// each number of threads. The marks are of the same program with OpenMP.
+func (d drawn) times(typ string) chart.Chart {
+	c, ok := d.Collapsed(typ)
+	if !ok {
+		return nil
+	}
+	kernel := d.Playing(gemm.ReportKernel)
+	out := chart.Columns{Title: kernel + ", " + typ, XLabel: "threads, by schedule", YLabel: "time, ms",
+		Colors: chart.Palette}
+	if c.Chunk > 0 {
+		out.Title += fmt.Sprintf(", chunk %d", c.Chunk)
+	}
+	sizes := c.Sizes[max(0, len(c.Sizes)-len(chart.Palette)):]
+	for _, n := range sizes {
+		out.Names = append(out.Names, fmt.Sprint(n))
+	}
+	out.Names[0] = "n = " + out.Names[0]
+	for _, schedule := range c.Schedules {
+		block := chart.Block{Label: schedule}
+		for _, threads := range c.Threads {
+			g := chart.Group{Label: fmt.Sprint(threads)}
+			for i, n := range sizes {
+				bar := chart.Bar{Color: i}
+				if r, ok := c.Of(kernel, schedule, threads, n); ok {
+					bar.Y = 1e3 * float64(r.Median)
+				}
+				if r, ok := c.Of(d.Twin(kernel), schedule, threads, n); ok {
+					bar.Mark, out.Mark = 1e3*float64(r.Median), "OpenMP"
+				}
+				g.Bars = append(g.Bars, bar)
+			}
+			block.Groups = append(block.Groups, g)
+		}
+		out.Blocks = append(out.Blocks, block)
+	}
+	return out
+}
+
+// distributions is the time of the ways to share a product out: a block of bars for each size, with a group for each
+// number of ranks.
+func (d drawn) distributions(typ string) chart.Chart {
+	all := d.Distributions(typ)
+	if len(all) < 2 {
+		return nil
+	}
+	out := chart.Columns{Title: typ + ": " + d.First(analysis.Serial) + " on each rank", XLabel: "ranks, by size",
+		YLabel: "time, ms", Colors: chart.Palette}
+	for _, variant := range d.Ways() {
+		out.Names = append(out.Names, analysis.Algorithm(variant))
+	}
+	for i, x := range all {
+		if i == 0 || all[i-1].Problem != x.Problem {
+			out.Blocks = append(out.Blocks, chart.Block{Label: "n = " + x.Label()})
+		}
+		g := chart.Group{Label: fmt.Sprint(x.Ranks)}
+		for way, r := range x.Rows {
+			g.Bars = append(g.Bars, chart.Bar{Point: chart.Point{Y: 1e3 * float64(r.Median)}, Color: way})
+		}
+		block := &out.Blocks[len(out.Blocks)-1]
+		block.Groups = append(block.Groups, g)
+	}
+	return out
+}
+
+// phases is the phases of the slowest rank of each variant.
+func (d drawn) phases(typ string) chart.Chart {
+	rows := d.Foremost(d.Phased(typ))
+	longest, used := 0.0, map[string]bool{}
+	for _, r := range rows {
+		sum := 0.0
+		for name, s := range analysis.Slowest(r) {
+			sum, used[name] = sum+s, used[name] || s > 0
+		}
+		longest = max(longest, sum)
+	}
+	if !(longest > 0) {
+		return nil
+	}
+	unit, scale := timeUnit(longest)
+	bars := chart.Bars{Kind: chart.Parts, XLabel: "time, " + unit,
+		Title: fmt.Sprintf("%s, %s, %d ranks: the slowest rank", typ, analysis.Alone(rows[0]).Label(),
+			analysis.OverRanks.Count(rows[0]))}
+	bars.Names, bars.Colors = key(analysis.PhaseNames, used)
+	for _, r := range rows {
+		g := chart.Group{Label: r.Variant}
+		for i, name := range bars.Names {
+			g.Bars = append(g.Bars, chart.Bar{Point: chart.Point{Y: scale * analysis.Slowest(r)[name]}, Color: i})
+		}
+		bars.Groups = append(bars.Groups, g)
+	}
+	return bars
+}

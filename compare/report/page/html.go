@@ -1,0 +1,291 @@
+package page
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/wyatt915/treeblood"
+	"github.com/yuin/goldmark/ast"
+	east "github.com/yuin/goldmark/extension/ast"
+
+	"gemm/compare/report/chart"
+)
+
+var (
+	//go:embed templates/report.html.tmpl
+	htmlText string
+	//go:embed templates/report.css
+	htmlStyle string
+	htmlPage  = template.Must(template.New("report").Parse(htmlText))
+)
+
+// HTML writes the page as one file, with its style and its figures. It is an error if it shows a figure that is not
+// among drawings.
+func (p *Page) HTML(w io.Writer, drawings []chart.Drawing) error {
+	h := htmlWriter{Page: p, drawings: drawings}
+	h.blocks(p.root)
+	if h.err != nil {
+		return h.err
+	}
+	return htmlPage.Execute(w, map[string]any{
+		"Lang": p.Lang, "Title": p.title, "Subtitle": p.subtitle, "Cover": p.Cover, "Words": p.Words, "Headings": p.headings,
+		"Style": template.CSS(htmlStyle), "Body": template.HTML(h.b.String()),
+	})
+}
+
+// htmlWriter writes the nodes of a page.
+type htmlWriter struct {
+	*Page
+	drawings []chart.Drawing
+	b        strings.Builder
+	err      error
+}
+
+func (h *htmlWriter) printf(format string, args ...any) { fmt.Fprintf(&h.b, format, args...) }
+
+// blocks writes the blocks below n.
+func (h *htmlWriter) blocks(n ast.Node) {
+	for _, c := range children(n) {
+		switch c := c.(type) {
+		case *ast.Heading:
+			id, _ := c.AttributeString("id")
+			h.printf("<h%d id=\"%s\">%s</h%d>\n", c.Level, escapeHTML(string(id.([]byte))), h.spans(c), c.Level)
+		case *ast.Paragraph:
+			h.printf("<p>%s</p>\n", h.spans(c))
+		case *ast.TextBlock:
+			h.printf("%s", h.spans(c))
+		case *ast.List:
+			tag := "ul"
+			if c.IsOrdered() {
+				tag = "ol"
+			}
+			h.printf("<%s>\n", tag)
+			h.blocks(c)
+			h.printf("</%s>\n", tag)
+		case *ast.ListItem:
+			id := ""
+			if anchor, ok := c.AttributeString("id"); ok {
+				id = ` id="` + escapeHTML(string(anchor.([]byte))) + `"`
+			}
+			h.b.WriteString("<li" + id + ">")
+			h.blocks(c)
+			h.b.WriteString("</li>\n")
+		case *ast.Blockquote:
+			h.b.WriteString("<blockquote>\n")
+			h.blocks(c)
+			h.b.WriteString("</blockquote>\n")
+		case *ast.ThematicBreak:
+			h.b.WriteString("<hr>\n")
+		case *ast.FencedCodeBlock:
+			h.printf("<pre><code>%s</code></pre>\n", escapeHTML(h.lines(c)))
+		case *block:
+			h.block(c)
+		}
+	}
+}
+
+// block writes a block that Markdown has not.
+func (h *htmlWriter) block(c *block) {
+	caption := h.inline(c.caption)
+	switch c.kind {
+	case kindFigure:
+		h.printf("<figure id=\"%s\" class=\"drawing\">\n%s\n<figcaption><b>%s %d%s</b>%s</figcaption>\n</figure>\n",
+			escapeHTML(c.id), h.drawing(c), h.Words.Figure, c.number, h.Words.Stop, caption)
+	case kindTable:
+		h.table(c, caption)
+	case kindEquation:
+		tex, number := untagged(c.lines[0].text)
+		if number != "" {
+			number = "<span>(" + escapeHTML(number) + ")</span>"
+		}
+		h.printf("<div class=\"equation\"><div class=\"scroll-x\">%s</div>%s</div>\n", h.formula(tex), number)
+	case kindAlgorithms:
+		h.b.WriteString("<div class=\"algorithms\">\n")
+		for _, a := range c.lines {
+			h.printf("<figure class=\"algorithm\">\n<figcaption><b>%s %d%s</b><code>%s</code></figcaption>\n"+
+				"<pre>%s</pre>\n</figure>\n",
+				h.Words.Algorithm, a.number, h.Words.Stop, escapeHTML(a.name), escapeHTML(a.text))
+		}
+		h.b.WriteString("</div>\n")
+	} // The table of contents is in every page.
+}
+
+// Tables of more rows than these can be folded, and are folded.
+const (
+	foldable = 40
+	folded   = 150
+)
+
+// table writes a table with its caption.
+func (h *htmlWriter) table(c *block, caption string) {
+	id := fmt.Sprint("table-", c.number)
+	h.printf("<figure id=\"%s\">\n<figcaption id=\"%s-caption\"><b>%s %d%s</b>%s</figcaption>\n", id, id,
+		h.Words.Table, c.number,
+		h.Words.Stop, caption)
+	rows := c.table.ChildCount() - 1
+	if rows > foldable {
+		open := " open"
+		if rows > folded {
+			open = ""
+		}
+		h.printf("<details%s>\n<summary>%d %s</summary>\n", open, rows, h.Words.Rows)
+	}
+	h.printf("<div class=\"scroll\" role=\"region\" aria-labelledby=\"%s-caption\" tabindex=\"0\">\n"+
+		"<table aria-labelledby=\"%s-caption\">\n",
+		id, id)
+	for i, row := range children(c.table) {
+		tag, scope := "td", ""
+		if i == 0 {
+			h.b.WriteString("<thead>")
+			tag, scope = "th", ` scope="col"`
+		} else if i == 1 {
+			h.b.WriteString("<tbody>\n")
+		}
+		class := ""
+		if name := classOf(row); name != "" {
+			class = ` class="` + name + `"`
+		}
+		h.printf("<tr%s>", class)
+		for j, cell := range children(row) {
+			number := ""
+			if cell.(*east.TableCell).Alignment == east.AlignRight {
+				number = ` class="number"`
+			}
+			if j == 0 && i > 0 {
+				h.printf("<th scope=\"row\"%s>%s</th>", number, h.spans(cell))
+				continue
+			}
+			h.printf("<%s%s%s>%s</%s>", tag, scope, number, h.spans(cell), tag)
+		}
+		h.b.WriteString("</tr>")
+		if i == 0 {
+			h.b.WriteString("</thead>")
+		}
+		h.b.WriteString("\n")
+	}
+	h.b.WriteString("</tbody>\n</table>\n</div>\n")
+	if rows > foldable {
+		h.b.WriteString("</details>\n")
+	}
+	h.b.WriteString("</figure>\n")
+}
+
+// spans writes the inline nodes below n.
+func (h *htmlWriter) spans(n ast.Node) string { return h.inline(children(n)) }
+
+// inline returns inline nodes as HTML.
+func (h *htmlWriter) inline(nodes []ast.Node) string {
+	var b strings.Builder
+	for _, n := range nodes {
+		switch n := n.(type) {
+		case *ast.Text:
+			b.WriteString(escapeHTML(h.text(n)))
+			if n.HardLineBreak() {
+				b.WriteString("<br>")
+			}
+		case *ast.String:
+			b.WriteString(escapeHTML(string(n.Value)))
+		case *ast.CodeSpan:
+			b.WriteString("<code>" + escapeHTML(h.plain(n)) + "</code>")
+		case *ast.Emphasis:
+			tag := []string{"em", "strong"}[min(n.Level, 2)-1]
+			b.WriteString("<" + tag + ">" + h.spans(n) + "</" + tag + ">")
+		case *ast.Link:
+			b.WriteString(h.link(n))
+		default:
+			b.WriteString(h.spans(n))
+		}
+	}
+	return b.String()
+}
+
+// link writes a link. One to a file of the repository is text: the page does not know where the repository is.
+func (h *htmlWriter) link(n *ast.Link) string {
+	label, target := h.spans(n), target(n)
+	if id, ok := strings.CutPrefix(target, "appendix#"); ok {
+		target = "report-appendix.html#" + id
+	} else if id, internal := strings.CutPrefix(target, "#"); internal && !h.has(id) {
+		return label // of a form that has not the section
+	} else if !remote(target) && !internal {
+		if h.plain(n) == target {
+			return "<code>" + escapeHTML(target) + "</code>"
+		}
+		return label + " (<code>" + escapeHTML(target) + "</code>)"
+	}
+	return `<a href="` + escapeHTML(target) + `">` + label + "</a>"
+}
+
+// target returns where a link leads.
+func target(n *ast.Link) string { return string(n.Destination) }
+
+// remote reports whether a target is a URL.
+func remote(target string) bool {
+	return strings.HasPrefix(target, "https://") || strings.HasPrefix(target, "http://")
+}
+
+func escapeHTML(s string) string { return template.HTMLEscapeString(s) }
+
+var tag = regexp.MustCompile(`\\tag\{([^}]*)\}`)
+
+// untagged returns an equation without its number, and the number.
+func untagged(tex string) (equation, number string) {
+	if m := tag.FindStringSubmatch(tex); m != nil {
+		number = m[1]
+	}
+	return strings.TrimSpace(tag.ReplaceAllString(tex, "")), number
+}
+
+// formula returns an equation as MathML.
+func (h *htmlWriter) formula(tex string) string {
+	mathML, err := treeblood.DisplayStyle(tex, nil)
+	if err != nil {
+		h.err = fmt.Errorf("report: equation %s: %w", tex, err)
+	}
+	return element.ReplaceAllStringFunc(strings.TrimSpace(between.ReplaceAllString(mathML, "><")), sorted)
+}
+
+var (
+	between   = regexp.MustCompile(`>\s+<`)                 // the space between elements
+	element   = regexp.MustCompile(`<m\w+( \w+="[^"]*")+>`) // with attributes
+	attribute = regexp.MustCompile(` \w+="[^"]*"`)
+)
+
+// sorted returns an element with its attributes in the order of their names: the library gives them in any.
+func sorted(element string) string {
+	attributes := attribute.FindAllString(element, -1)
+	slices.Sort(attributes)
+	name, _, _ := strings.Cut(element, " ")
+	return name + strings.Join(attributes, "") + ">"
+}
+
+// svgHead is all of an SVG document before its content but its viewBox.
+var svgHead = regexp.MustCompile(`(?s)^.*<svg[^>]*(viewBox="[^"]*")[^>]*>\s*<title>[^<]*</title>`)
+
+// drawing returns a figure as an element of the page. It uses the fonts of the style, and variables of the style for
+// the colours that are not of data, so it follows the reader's light or dark scheme.
+func (h *htmlWriter) drawing(c *block) string {
+	i := slices.IndexFunc(h.drawings, func(d chart.Drawing) bool { return d.ID == c.id })
+	if i < 0 {
+		h.err = fmt.Errorf("report: there is no figure %s", c.id)
+		return ""
+	}
+	var buf bytes.Buffer
+	if err := h.drawings[i].SVG(&buf); err != nil {
+		h.err = err
+	}
+	svg := svgHead.ReplaceAllString(buf.String(), fmt.Sprintf(`<svg $1 role="img" aria-label="%s">`,
+		strings.ReplaceAll(escapeHTML(h.plain(c.caption...)), "$", "$$")))
+	for name, color := range map[string]string{
+		"ink": chart.Hex(chart.Ink), "mid": chart.Hex(chart.Mid), "faint": chart.Hex(chart.Faint),
+		"paper": chart.Hex(chart.Paper),
+	} {
+		svg = strings.ReplaceAll(svg, color, "var(--"+name+")")
+	}
+	return strings.ReplaceAll(svg, chart.FontFamily, "")
+}

@@ -1,0 +1,52 @@
+package page_test
+
+import (
+	"strings"
+	"testing"
+
+	"gemm/compare/report/page"
+)
+
+// TestLinksOfMarkdown writes links of a page that is part of the repository, and of one that is not.
+func TestLinksOfMarkdown(t *testing.T) {
+	const text = "# T\n\n## Here {#here}\n\n[a](#here) [b](#gone) [`c`](appendix#rows) [d](serial/ikj.go#x) `[e](f)` " +
+		"[g\\]](https://h)\n\n[docs/i.md](docs/i.md)\n\n![](docs/x.svg)\n\n![F.](figures/f.svg)\n"
+	for folder, want := range map[string]string{
+		"": "[a](#here) b [`c`](report-appendix.md#rows) d (`serial/ikj.go#x`) `[e](f)` " +
+			"[g\\]](https://h)\n\n`docs/i.md`\n\n![](docs/x.svg)",
+		"docs/a": "[a](#here) b `c` [d](../../serial/ikj.go#x) `[e](f)` " +
+			"[g\\]](https://h)\n\n[docs/i.md](../i.md)\n\n![](../x.svg)",
+	} {
+		p := page.Parse(text, "en", page.Words{})
+		p.Folder = folder
+		var b strings.Builder
+		err := p.Markdown(&b)
+		if got := b.String(); err != nil || !strings.Contains(got, want) || !strings.Contains(got, "![F.](figures/f.svg)") {
+			t.Errorf("folder %q: no %q in\n%s (%v)", folder, want, b.String(), err)
+		}
+	}
+}
+
+// TestSection takes a section of one template into another.
+func TestSection(t *testing.T) {
+	set := page.New(nil)
+	for name, source := range map[string]string{
+		"chapter": "## Loops {#loops}\n\nno\n\n### Times {#times}\n\n{{.}}\n\n```text\n## x {#y}\n```\n\n#### More " +
+			"{#more}\n\n### End {#end}\n\nno",
+		"own": "# Mine\n\n## A\n\n{{section \"chapter\" \"times\" .}}\n\n{{with section \"chapter\" \"gone\" .}}## " +
+			"B{{end}}",
+		"endless": "{{section \"endless\" \"x\" .}}",
+	} {
+		if err := set.Add(name, source); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := set.Fill("own", "a*b")
+	const want = "# Mine\n\n## A\n\na\\*b\n\n```text\n## x {#y}\n```\n\n### More {#more}\n\n"
+	if got != want || err != nil {
+		t.Errorf("got %q, want %q (%v)", got, want, err)
+	}
+	if _, err := set.Fill("endless", nil); err == nil || !strings.Contains(err.Error(), "without end") {
+		t.Errorf("a template that includes itself: %v", err)
+	}
+}

@@ -1,0 +1,516 @@
+package page
+
+import (
+	_ "embed"
+	"fmt"
+	"io"
+	"strings"
+	"text/template"
+	"unicode"
+
+	"github.com/yuin/goldmark/ast"
+	east "github.com/yuin/goldmark/extension/ast"
+	"golang.org/x/text/width"
+)
+
+//go:embed templates/report.tex.tmpl
+var texText string
+
+var texPage = template.Must(template.New("report").Delims("<<", ">>").
+	Funcs(template.FuncMap{"tex": texString}).Parse(texText))
+
+// TeX writes the page for xelatex, which must run twice. It needs the recommended LaTeX packages of TeX Live, and
+// ctex if the page has Chinese characters. Figures are read from figures/<id>.pdf, and stand in pairs if they follow
+// each other. A table is set in the largest type in which it fits on the paper, and is rotated only if it must be.
+func (p *Page) TeX(w io.Writer) error {
+	t := texWriter{Page: p}
+	t.blocks(p.root)
+	author := ""
+	for _, f := range p.Cover {
+		if f.Author {
+			author = f.Value
+		}
+	}
+	chinese := p.Lang == "zh" || strings.ContainsFunc(p.title+p.subtitle+t.b.String(), isHan)
+	for _, f := range p.Cover {
+		chinese = chinese || strings.ContainsFunc(f.Name+f.Value, isHan)
+	}
+	return texPage.Execute(w, map[string]any{
+		"Lang": p.Lang, "Title": p.title, "Subtitle": p.subtitle, "Cover": p.Cover, "Author": author, "Chinese": chinese,
+		"Body": t.b.String(),
+	})
+}
+
+// isHan reports whether r is a Chinese character.
+func isHan(r rune) bool { return unicode.Is(unicode.Han, r) }
+
+// texWriter writes the nodes of a page.
+type texWriter struct {
+	*Page
+	b strings.Builder
+}
+
+func (t *texWriter) printf(format string, args ...any) { fmt.Fprintf(&t.b, format, args...) }
+
+// blocks writes the blocks below n.
+func (t *texWriter) blocks(n ast.Node) {
+	all := children(n)
+	for i := 0; i < len(all); i++ {
+		switch c := all[i].(type) {
+		case *ast.Heading:
+			id, _ := c.AttributeString("id")
+			command := []string{"section", "subsection", "subsubsection"}[min(max(c.Level-1, 1), 3)-1]
+			room := `\room`
+			if i > 0 && all[i-1].Kind() == ast.KindHeading {
+				room = "" // or it parts the two
+			}
+			t.printf("\n%s\\%s{\\texorpdfstring{%s}{%s}}\\hypertarget{%s}{}\n", room, command, t.spans(c), bookmark(t.plain(c)),
+				texLabel(string(id.([]byte))))
+		case *ast.Paragraph:
+			t.printf("\n%s\n", t.spans(c))
+		case *ast.TextBlock:
+			t.b.WriteString(t.spans(c))
+		case *ast.List:
+			kind := "itemize"
+			if c.IsOrdered() {
+				kind = "enumerate"
+			}
+			t.printf("\n\\begin{%s}\\raggedright\\setlength\\itemsep{1pt}\\setlength\\parskip{0pt}\n", kind)
+			t.blocks(c)
+			t.printf("\\end{%s}\n", kind)
+		case *ast.ListItem:
+			t.b.WriteString("\\item ")
+			if anchor, ok := c.AttributeString("id"); ok {
+				t.printf("\\hypertarget{%s}{}", texLabel(string(anchor.([]byte))))
+			}
+			t.blocks(c)
+			t.b.WriteString("\n")
+		case *ast.Blockquote:
+			t.b.WriteString("\\begin{quote}")
+			t.blocks(c)
+			t.b.WriteString("\\end{quote}\n")
+		case *ast.ThematicBreak:
+			t.b.WriteString("\n\\bigskip\\hrule\\bigskip\n")
+		case *ast.FencedCodeBlock:
+			t.b.WriteString("\n\\begin{quote}\\scriptsize\\raggedright\\setlength\\parskip{0pt}\n")
+			t.literal(t.lines(c))
+			t.b.WriteString("\\end{quote}\n")
+		case *block:
+			if c.kind == kindFigure && i+1 < len(all) {
+				if next, ok := all[i+1].(*block); ok && next.kind == kindFigure {
+					t.figures(c, next)
+					i++
+					continue
+				}
+			}
+			t.block(c)
+		}
+	}
+}
+
+// literal writes lines of literal text.
+func (t *texWriter) literal(text string) {
+	for _, line := range texLines(text) {
+		t.printf("\\literalline{%s}\n", line)
+	}
+}
+
+// block writes a block that Markdown has not.
+func (t *texWriter) block(c *block) {
+	switch c.kind {
+	case kindFigure:
+		t.figures(c)
+	case kindTable:
+		t.table(c)
+	case kindEquation:
+		tex, number := untagged(c.lines[0].text)
+		if number != "" {
+			number = "(" + texString(number) + ")"
+		}
+		t.printf("\n\\par\\nopagebreak\\noindent\\hspace*{\\fill}$\\displaystyle %s$\\hspace*{\\fill}%s\\par\n", tex, number)
+	case kindAlgorithms:
+		t.b.WriteString("\n\\begin{multicols}{2}\\setlength\\parskip{0pt}\\footnotesize\\raggedright\n")
+		for _, a := range c.lines {
+			t.printf("\\noindent\\begin{minipage}{\\linewidth}\\hrule\\smallskip\n"+
+				"\\textbf{%s %d} %s\\par\\smallskip\\hrule\\smallskip\n{\\scriptsize\n",
+				texString(t.Words.Algorithm), a.number, texCode(a.name))
+			t.literal(a.text)
+			t.b.WriteString("}\\smallskip\\hrule\\medskip\\end{minipage}\\par\n")
+		}
+		t.b.WriteString("\\end{multicols}\n")
+	case kindContents:
+		t.b.WriteString("\n\\begin{multicols}{2}\\setlength\\parskip{0pt}" +
+			"\\setcounter{tocdepth}{2}\\tableofcontents\\end{multicols}\n")
+	}
+}
+
+// figures writes figures side by side.
+func (t *texWriter) figures(all ...*block) {
+	width := map[int]string{1: `.62`, 2: `.48`}[len(all)]
+	t.b.WriteString("\n\\begin{center}\\vspace{-\\parskip}\n")
+	for i, c := range all {
+		if i > 0 {
+			t.b.WriteString("\\hfill\n")
+		}
+		t.printf("\\begin{minipage}[t]{%s\\linewidth}\\hypertarget{%s}{}\\centering\n"+
+			"\\includegraphics[width=\\linewidth]{figures/%s.pdf}\n\\captionof{figure}{%s}\n\\end{minipage}",
+			width, texLabel(c.id), c.id, t.inline(c.caption))
+	}
+	t.b.WriteString("\n\\end{center}\\medskip\n")
+}
+
+// unsplit is the most lines of a table that stays on one page.
+const unsplit = 22
+
+// table writes a table with its caption.
+func (t *texWriter) table(c *block) {
+	layout := t.fit(c.table)
+	if layout.Landscape {
+		t.b.WriteString("\n\\begin{landscape}")
+	}
+	rows := children(c.table)
+	long := layout.Landscape || len(rows) > unsplit
+	caption := t.inline(c.caption)
+	if long {
+		t.printf("\n{%s\n\\begin{longtable}{@{}%s@{}}\n", layout.Size, layout.Columns)
+		if caption != "" {
+			t.printf("\\caption{%s}\\\\\n", caption)
+		}
+	} else {
+		t.printf("\n\\begin{center}\\begin{minipage}{\\linewidth}\\centering%s\n", layout.Size)
+		if caption != "" {
+			t.printf("\\captionof{table}{%s}\n", caption)
+		}
+		t.printf("\\begin{tabular}{@{}%s@{}}\n", layout.Columns)
+	}
+	for i, row := range rows {
+		class := classOf(row)
+		var cells []string
+		for _, cell := range children(row) {
+			text := t.spans(cell)
+			switch {
+			case text == "":
+			case class == "wrong":
+				text = `\textcolor{bad}{` + text + `}`
+			case class == "muted":
+				text = `\textcolor{muted}{` + text + `}`
+			}
+			cells = append(cells, text)
+		}
+		line := strings.Join(cells, " & ") + `\\`
+		if long && i > 0 && (i < 3 || i > len(rows)-4) && i < len(rows)-1 {
+			line += "*" // no page has less than three lines of it
+		}
+		switch {
+		case i == 0 && !long:
+			t.printf("\\toprule\n%s\n\\midrule\n", line)
+		case i == 0:
+			t.printf("\\toprule\n%s\n\\midrule\n\\endfirsthead\n"+
+				"\\toprule\n%[1]s\n\\midrule\n\\endhead\n\\bottomrule\n\\endfoot\n", line)
+		case class == "best":
+			t.b.WriteString(`\rowcolor{best}` + line + "\n")
+		default:
+			t.b.WriteString(line + "\n")
+		}
+	}
+	if long {
+		t.b.WriteString("\\end{longtable}\n}\n")
+	} else {
+		t.b.WriteString("\\bottomrule\n\\end{tabular}\\end{minipage}\\end{center}\\medskip\n")
+	}
+	if layout.Landscape {
+		t.b.WriteString("\\end{landscape}\n")
+	}
+}
+
+// spans returns the inline nodes below n as TeX.
+func (t *texWriter) spans(n ast.Node) string { return t.inline(children(n)) }
+
+// inline returns inline nodes as TeX.
+func (t *texWriter) inline(nodes []ast.Node) string {
+	var b strings.Builder
+	for _, n := range nodes {
+		switch n := n.(type) {
+		case *ast.Text:
+			b.WriteString(texString(together.Replace(t.text(n))))
+			if n.HardLineBreak() {
+				b.WriteString(`\\ `)
+			}
+		case *ast.String:
+			b.WriteString(texString(string(n.Value)))
+		case *ast.CodeSpan:
+			b.WriteString(texCode(t.plain(n)))
+		case *ast.Emphasis:
+			b.WriteString([]string{`\emph{`, `\textbf{`}[min(n.Level, 2)-1] + t.spans(n) + `}`)
+		case *ast.Link:
+			b.WriteString(t.link(n))
+		default:
+			b.WriteString(t.spans(n))
+		}
+	}
+	return b.String()
+}
+
+// link writes a link. One to the appendix or to a file of the repository is text.
+func (t *texWriter) link(n *ast.Link) string {
+	label, target := t.spans(n), target(n)
+	switch id, internal := strings.CutPrefix(target, "#"); {
+	case internal && !t.has(id): // a form without the section
+		return label
+	case internal:
+		return `\hyperlink{` + texLabel(id) + `}{` + label + `}`
+	case strings.HasPrefix(target, "appendix#"):
+		return label
+	case remote(target):
+		return `\href{` + texURL.Replace(target) + `}{` + label + `}`
+	case t.plain(n) == target:
+		return texCode(target)
+	}
+	return label + " (" + texCode(target) + ")"
+}
+
+// bookmark returns a heading without what means something to TeX.
+func bookmark(title string) string {
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(`\{}$&#%_^~"`+"`", r) || !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, title)
+}
+
+// texLabel returns an anchor of letters, digits and dashes.
+func texLabel(id string) string {
+	return strings.Map(func(r rune) rune {
+		if r < 128 && (unicode.IsLetter(r) || unicode.IsDigit(r)) {
+			return r
+		}
+		return '-'
+	}, id)
+}
+
+// texLayout is how a table is set.
+type texLayout struct {
+	Landscape bool
+	Size      string // a command for the size of type
+	Columns   string // their specification
+}
+
+// The size of the page, in TeX points, and the space of a column in addition to its text.
+const (
+	texPortrait  = 503.0
+	texLandscape = 750.0
+	texBetween   = 7.0
+)
+
+// fit returns the layout of t: the first of footnotesize and scriptsize, upright
+// and turned, in which its columns have room. Cells of text, and heads, may be
+// broken into lines; numbers may not.
+func (p *Page) fit(t *east.Table) texLayout {
+	columns := t.Alignments
+	least, most := make([]float64, len(columns)), make([]float64, len(columns))
+	for _, row := range children(t) {
+		for i, cell := range children(row) {
+			text := p.plain(cell)
+			if row.Kind() == east.KindTableHeader { // it is broken between words
+				for _, word := range strings.Fields(text) {
+					least[i] = max(least[i], units(word)+0.25)
+				}
+				most[i] = max(least[i], min(units(text), 14))
+				continue
+			}
+			wide := units(text)
+			if e, ok := cell.FirstChild().(*ast.Emphasis); ok && e.Level == 2 {
+				wide *= 1.2 // in bold
+			}
+			most[i] = max(most[i], wide)
+			if columns[i] != east.AlignRight {
+				wide = min(wide+0.25, 20)
+			}
+			least[i] = max(least[i], wide)
+		}
+	}
+	layouts := []struct {
+		texLayout
+		unit, room float64 // of a character, of the page
+	}{
+		{texLayout{Size: `\footnotesize`}, 4.25, texPortrait},
+		{texLayout{Size: `\scriptsize`}, 3.98, texPortrait},
+		{texLayout{Size: `\footnotesize`, Landscape: true}, 4.25, texLandscape},
+		{texLayout{Size: `\scriptsize`, Landscape: true}, 3.98, texLandscape},
+	}
+	for i, l := range layouts {
+		free := l.room - texBetween*float64(len(columns))
+		wants := 0.0
+		for j := range least {
+			free -= least[j] * l.unit
+			wants += (most[j] - least[j]) * l.unit
+		}
+		if free < 0 && i < len(layouts)-1 {
+			continue
+		}
+		share := 1.0
+		if wants > 0 {
+			share = max(0, min(1, free/wants))
+		}
+		spare := 0.0
+		if share == 1 && free-wants > float64(len(columns)) {
+			spare = 0.1 // widths are rounded; a name of exactly that width would be broken
+		}
+		shrink := 1.0
+		if free < 0 { // nothing fits: narrow all columns alike
+			shrink = 1 + free/(l.room-texBetween*float64(len(columns))-free)
+		}
+		var widths strings.Builder
+		for j, align := range columns {
+			letter := "L"
+			if align == east.AlignRight {
+				letter = "R"
+			}
+			fmt.Fprintf(&widths, "%s{%.1fpt}", letter, spare+shrink*l.unit*(least[j]+share*(most[j]-least[j])))
+		}
+		l.Columns = widths.String()
+		return l.texLayout
+	}
+	return texLayout{}
+}
+
+// units returns about how many digits s is wide.
+func units(s string) float64 {
+	n := 0.0
+	for _, r := range s {
+		switch kind := width.LookupRune(r).Kind(); {
+		case kind == width.EastAsianWide || kind == width.EastAsianFullwidth:
+			n += 2
+		case strings.ContainsRune("mwMW%×÷±→—µ", r):
+			n += 1.75
+		case unicode.IsUpper(r):
+			n += 1.5
+		case strings.ContainsRune(" .,:;|'!()[]", r):
+			n += 0.8
+		default:
+			n++
+		}
+	}
+	return n
+}
+
+// texURL escapes a URL for \href, in an argument of another command too.
+var texURL = strings.NewReplacer(`\`, `\%5C`, `%`, `\%`, `#`, `\#`, `&`, `\&`, `{`, `\%7B`, `}`, `\%7D`, `^`, `\%5E`,
+	`~`, `\string~`, `_`, `\_`)
+
+// texSpecial is how characters are written that mean something to TeX, or that its
+// fonts for text do not have. All others are written as they are.
+var texSpecial = texCharacters()
+
+func texCharacters() map[rune]string {
+	special := map[rune]string{
+		'\\': `\textbackslash{}`, '{': `\{`, '}': `\}`, '$': `\$`, '&': `\&`, '#': `\#`, '%': `\%`, '_': `\_`,
+		'^': `\textasciicircum{}`, '~': `\textasciitilde{}`, '"': `\textquotedbl{}`, '[': `{[}`, ']': `{]}`, '*': `{*}`,
+		'`':  `\textasciigrave{}`,
+		'\n': ` `, '\t': ` `, '\u00a0': `~`, '−': `$-$`, '\u2009': `\,`, '\u202f': `\,`, '–': `\textendash{}`,
+		'\u2011': `\mbox{-}`, '⋯': `$\cdots$`, '▷': `$\triangleright$`, '′': `$'$`, '∪': `$\cup$`, '∖': `$\setminus$`,
+	}
+	for character, name := range map[rune]string{
+		'×': "times", '÷': "div", '·': "cdot", '±': "pm", '¬': "neg",
+		'≤': "le", '≥': "ge", '≠': "ne", '≈': "approx", '≡': "equiv", '≪': "ll", '≫': "gg", '∞': "infty", '√': "surd",
+		'←': "leftarrow", '→': "rightarrow", '↔': "leftrightarrow", '⇒': "Rightarrow",
+		'∑': "sum", '∏': "prod", '∈': "in", '⊂': "subset", '∧': "wedge", '∨': "vee", '⊕': "oplus",
+		'⊗': "otimes", '‖': "Vert", '∣': "mid",
+		'⌈': "lceil", '⌉': "rceil", '⌊': "lfloor", '⌋': "rfloor", '★': "star", '✓': "surd",
+		'α': "alpha", 'β': "beta", 'γ': "gamma", 'δ': "delta", 'ε': "varepsilon", 'η': "eta", 'θ': "theta",
+		'κ': "kappa", 'λ': "lambda", 'μ': "mu", 'µ': "mu", 'π': "pi", 'ρ': "rho", 'σ': "sigma", 'τ': "tau", 'φ': "varphi",
+		'ψ': "psi", 'ω': "omega",
+		'Γ': "Gamma", 'Δ': "Delta", 'Θ': "Theta", 'Λ': "Lambda", 'Π': "Pi", 'Σ': "Sigma", 'Φ': "Phi", 'Ω': "Omega",
+	} {
+		special[character] = `$\` + name + `$`
+	}
+	for small, plain := range map[string]string{
+		"⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿⁱᵀ":     "0123456789+-niT",
+		"₀₁₂₃₄₅₆₇₈₉₊₋ᵢⱼₖₘₙₚᵣ": "0123456789+-ijkmnpr",
+	} {
+		mark := "^"
+		if strings.HasPrefix(small, "₀") {
+			mark = "_"
+		}
+		for i, character := range []rune(small) {
+			special[character] = fmt.Sprintf(`$%s{%c}$`, mark, plain[i])
+		}
+	}
+	return special
+}
+
+// texLines returns the lines of literal text, indented as they are.
+func texLines(literal string) []string {
+	var lines []string
+	for line := range strings.Lines(literal) {
+		line = strings.ReplaceAll(strings.TrimRight(line, " \n"), "\t", "    ")
+		text := strings.TrimLeft(line, " ")
+		indent := strings.Repeat("\u00a0", len(line)-len(text))
+		lines = append(lines, texCode(indent+strings.ReplaceAll(text, "  ",
+			"\u00a0\u00a0"))) // TeX takes two spaces for one
+	}
+	return lines
+}
+
+// together keeps a value with its name or unit.
+var together = strings.NewReplacer(" = ", "\u00a0=\u00a0", " %", "\u00a0%")
+
+// texString returns s so that TeX prints its characters. It may break words so
+// long that they are paths.
+func texString(s string) string {
+	words := strings.Split(s, " ")
+	for i, word := range words {
+		breaks := ""
+		if len(word) > 30 {
+			breaks = "/_.-"
+		}
+		words[i] = texRunes(word, breaks)
+	}
+	return strings.Join(words, " ")
+}
+
+// texCode returns s as literal text that may be broken after punctuation.
+func texCode(s string) string {
+	return `\texttt{` + texRunes(s, "/,=_.:;|)]}") + `}`
+}
+
+// unbroken is the number of characters in a row without a place to break the line at most.
+const unbroken = 40
+
+// texRunes returns s as TeX that may break lines after the characters breaks too, and within long words.
+func texRunes(s, breaks string) string {
+	var b strings.Builder
+	runes := []rune(s)
+	row := 0
+	for i, r := range runes {
+		special, ok := texSpecial[r]
+		if !ok {
+			special = string(r)
+		}
+		// A tilde or a circumflex over the character before is a rune of its own.
+		accent := map[rune]string{'\u0302': `\hat`, '\u0303': `\tilde`}
+		if accent[r] != "" {
+			continue
+		}
+		if i+1 < len(runes) {
+			if name := accent[runes[i+1]]; name != "" {
+				special = "$" + name + "{" + strings.Trim(special, "$") + "}$"
+			}
+		}
+		b.WriteString(special)
+		if row++; r == ' ' || isHan(r) {
+			row = 0
+		}
+		if i+1 < len(runes) {
+			switch {
+			case strings.ContainsRune(breaks, r), row >= unbroken:
+				b.WriteString(`\allowbreak{}`)
+				row = 0
+			case r == runes[i+1] && strings.ContainsRune("-'<>,", r):
+				b.WriteString("{}") // or they are a ligature
+			}
+		}
+	}
+	return b.String()
+}
