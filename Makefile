@@ -1,6 +1,6 @@
 # Targets and their variables; `make help` prints both. Variables follow the target, such as
 # make report PROFILE=full.
-## PROFILE=quick    report: quick (two to three minutes), full, parallel, mpi, cuda, gf256 or course
+## PROFILE=quick    report: quick (about six minutes), full, parallel, mpi, cuda, gf256 or course
 ## LANG_REPORT=en   report: language of the report, en or zh
 ## OUT=report       report, bench-peers, bench-full, bench-hosts, check-report: the folder
 ## RESUME=          report, bench-peers: any value continues the records in OUT; empty replaces them

@@ -51,7 +51,7 @@ END
 printf 'toy:\n  - {field: Variant, en: Variant, zh: 变体, format: short}\n  - {field: Squared, en: Squared, zh: 平方, format: sig, align: right}\n' \
 	>compare/report/chapters/tables/toy.yaml
 for lang in en zh; do
-	printf '\n### Toy {#toy}\n\n{{range .Hosts}}{{with .Main}}{{table "toy" (.Champions .Main)}}{{end}}{{end}}\n' \
+	printf '\n{{range .Hosts}}{{with .Main}}{{table "toy" (.Champions .Main)}}{{end}}{{end}}\n' \
 		>>"compare/report/chapters/$lang/85-comparison.md"
 done
 added "compare/report/analysis/answer.go compare/report/chapters/en/85-comparison.md compare/report/chapters/zh/85-comparison.md compare/report/chapters/tables/toy.yaml"
