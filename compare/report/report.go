@@ -25,6 +25,9 @@ type Options struct {
 	Cover    []page.Field // of the cover page; empty: there is none
 	Claims   bool         // judge the claims of the course report of 2024; the profile course always has them judged
 	Template Template     // of the user; empty: the chapters of the suite
+
+	// Hide says of the ID of a figure that the report leaves it out. Default: nil, all figures are shown.
+	Hide func(id string) bool
 }
 
 // Template is a template of a report.
@@ -61,7 +64,8 @@ var course = regexp.MustCompile(`--profile[ =]course\b`)
 func Build(doc compare.Document, opt Options) (report, appendix *page.Page, drawings []chart.Drawing, err error) {
 	lang := cmp.Or(opt.Lang, "en")
 	all := figures.Of(doc)
-	data := chapters.NewData(doc, opt.Command, all.Has)
+	has := func(id string) bool { return all.Has(id) && (opt.Hide == nil || !opt.Hide(id)) }
+	data := chapters.NewData(doc, opt.Command, has)
 	ofCourse := func(r compare.RunInfo) bool { return course.MatchString(r.Command) }
 	data.Claims = opt.Claims || slices.ContainsFunc(doc.Runs, ofCourse)
 	set, err := chapters.Templates(lang)

@@ -72,6 +72,9 @@ func text(name string) string {
 // recordIn matches a record of a command, of a template and of a headline.
 var recordIn = regexp.MustCompile(`(?:--in results/|record:? "?)([\w.-]+\.json\.gz)`)
 
+// without matches the comment of a template that has the figures that its page leaves out.
+var without = regexp.MustCompile(`\{\{/\* without (\S+) \*/\}\}`)
+
 // records returns the names of the files in results/ that a document is made from.
 func (d document) records() []string {
 	var names []string
@@ -136,8 +139,13 @@ func (in results) report(d document) (*page.Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	made, _, drawings, err := report.Build(doc, report.Options{Lang: d.lang,
-		Template: report.Template{Name: path.Base(d.template), Source: text(d.template) + text("common.md")}})
+	source := text(d.template)
+	opt := report.Options{Lang: d.lang, Template: report.Template{Name: path.Base(d.template), Source: source + text("common.md")}}
+	if m := without.FindStringSubmatch(source); m != nil {
+		hidden := regexp.MustCompile(m[1])
+		opt.Hide = hidden.MatchString
+	}
+	made, _, drawings, err := report.Build(doc, opt)
 	if err != nil || d.lang != "en" { // Languages share the figures: the letters inside of them are English.
 		return made, err
 	}
