@@ -140,7 +140,8 @@ func (in results) report(d document) (*page.Page, error) {
 		return nil, err
 	}
 	source := text(d.template)
-	opt := report.Options{Lang: d.lang, Template: report.Template{Name: path.Base(d.template), Source: source + text("common.md")}}
+	opt := report.Options{Lang: d.lang,
+		Template: report.Template{Name: path.Base(d.template), Source: source + text("common.md")}}
 	if m := without.FindStringSubmatch(source); m != nil {
 		hidden := regexp.MustCompile(m[1])
 		opt.Hide = hidden.MatchString
