@@ -73,8 +73,8 @@ var importTable = map[string][]string{
 	"internal/python": {"compare/note", ".", "internal/peer"},
 
 	"compare": {
-		"cuda/occupancy", "cuda/usage", "gf256", "half", "internal/child", "internal/cpu", "internal/output", "internal/sample",
-		"compare/note", "mpi/account",
+		"cuda/occupancy", "cuda/usage", "gf256", "half", "internal/child", "internal/cpu", "internal/output",
+		"internal/sample", "compare/note", "mpi/account",
 		"parallel/timeline", ".", "internal/peak", "compare/optional", "compare/topology", "compare/verify",
 		"cuda/guest",
 		"compare/batch", "compare/chain",
@@ -93,9 +93,11 @@ var importTable = map[string][]string{
 		"internal/pseudocode", "blas", "parallel/pool",
 	},
 
-	"compare/report/analysis": {"cuda/occupancy", "compare/note", "parallel/timeline", ".", "compare", "cuda", "mpi/account"},
-	"compare/report/number":   nil,
-	"compare/trace":           {".", "compare"},
+	"compare/report/analysis": {
+		"cuda/occupancy", "compare/note", "parallel/timeline", ".", "compare", "cuda", "mpi/account",
+	},
+	"compare/report/number": nil,
+	"compare/trace":         {".", "compare"},
 	"compare/report/reporttest": {
 		"compare/note", "compare/report/chart", "cuda/usage", "internal/catalog", "internal/child", "mpi/account", ".", "compare/topology",
 		"compare",
@@ -165,7 +167,8 @@ var importTable = map[string][]string{
 		"internal/tune", "user",
 	},
 	"internal/pages": {
-		"internal/catalog", "compare/report/chart", "compare/report/number", "compare/report/page", "compare/report/chapters", ".", "compare", "cuda",
+		"internal/catalog", "compare/report/chart", "compare/report/number", "compare/report/page",
+		"compare/report/chapters", ".", "compare", "cuda",
 		"compare/report", "internal/sample",
 	},
 }

@@ -126,8 +126,8 @@ func (d Document) Declared(suite []gemm.Variant) Document {
 	return d
 }
 
-// undeclared is the variant of a row of schema 1 that no suite has: a kernel of the user, by its family, or a rung. A GPU
-// computed it if it was measured next to what GPUs compute.
+// undeclared is the variant of a row of schema 1 that no suite has: a kernel of the user, by its family, or a
+// rung. A GPU computed it if it was measured next to what GPUs compute.
 func undeclared(r Record) Variant {
 	v := gemm.Variant{Name: r.Variant}
 	if v.Family() == "user" {
@@ -166,7 +166,7 @@ type Host struct {
 	Sockets    int             `json:"sockets"`
 	NUMA       int             `json:"numa"`           // nodes
 	Cores      int             `json:"cores"`          // processors that this process may use
-	Quota      Number          `json:"quota"`          // cores' worth of time that the control group grants; null: no limit
+	Quota      Number          `json:"quota"`          // cores' worth of time from the control group; null: no limit
 	Caches     []Cache         `json:"caches"`         // of one core, smallest level first
 	ISA        string          `json:"isa"`            // as in GEMM_CPU: avx512, avx2, …
 	Held       bool            `json:"held,omitempty"` // libraries and ceilings were held to ISA too

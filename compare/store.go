@@ -214,10 +214,10 @@ func (d *Document) whole() error {
 	return nil
 }
 
-// Merge concatenates documents. If a host or run (by id) or a row (by identity) is in several
-// documents, it is kept once; of two rows with one identity from different runs the later one is
-// kept. A host with other GPUs is another host, although its processors give it the same id. Turns with the same name in different documents stay separate, unless the documents have a
-// row of that turn in common.
+// Merge concatenates documents. If a host or run (by id) or a row (by identity) is in several documents, it
+// is kept once; of two rows with one identity from different runs the later one is kept. A host with other
+// GPUs is another host, although its processors give it the same id. Turns with the same name in different
+// documents stay separate, unless the documents have a row of that turn in common.
 func Merge(docs ...Document) (Document, error) {
 	var s Store
 	for _, doc := range docs {

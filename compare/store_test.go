@@ -188,7 +188,8 @@ func TestMergeKeepsTopology(t *testing.T) {
 	}
 }
 
-// TestMergeKeepsGPUsApart merges records of two GPUs that were in machines with the same processors, and so the same id.
+// TestMergeKeepsGPUsApart merges records of two GPUs that were in machines with the same processors, and so
+// the same id.
 func TestMergeKeepsGPUsApart(t *testing.T) {
 	of := func(run string, gpus ...string) Document {
 		r := rowOf(1)
