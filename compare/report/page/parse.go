@@ -102,9 +102,6 @@ func Parse(t Text, lang string, words Words) *Page {
 	return p
 }
 
-// Title returns the title of the page.
-func (p *Page) Title() string { return p.title }
-
 // Figures returns the figures of the page in their order.
 func (p *Page) Figures() []Figure { return p.figures }
 
