@@ -14,22 +14,11 @@ import (
 	"gemm"
 	"gemm/cuda"
 	"gemm/cuda/device"
-	"gemm/internal/gemmtest"
 	"gemm/parallel"
 )
 
 // onGPU returns the variants on a GPU, which the test needs.
-func onGPU(t *testing.T) []gemm.Variant {
-	b := device.NewBackend()
-	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	_, err := b.Device(0)
-	gemmtest.Require(t, "cuda", err)
-	return cuda.Variants(b)
-}
+func onGPU(t *testing.T) []gemm.Variant { return cuda.Variants(device.OnGPU(t)) }
 
 // multiply computes the product by the variant and says what has computed it, if that is another one.
 func multiply[T gemm.Element](t *testing.T, all []gemm.Variant, name string, p gemm.Params, c, a, b gemm.Matrix[T]) (
@@ -236,10 +225,11 @@ func TestUnbiased(t *testing.T) {
 
 // TestPeaks checks that each pipe of the GPU has one peak.
 func TestPeaks(t *testing.T) {
-	b := device.NewBackend()
-	t.Cleanup(func() { _ = b.Close() })
+	b := device.OnGPU(t)
 	d, err := b.Device(0)
-	gemmtest.Require(t, "cuda", err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	peaks, err := d.Peaks(t.Context(), 100*time.Millisecond)
 	if err != nil {
 		t.Fatal(err)

@@ -18,10 +18,13 @@ import (
 // Backend constructs the multipliers of cuda.Variants on the GPUs of this host.
 type Backend struct {
 	devices map[int]*Device
+	panels  cuda.Panels // those of the products that users choose: a kernel in floating point is faster with large ones
 }
 
 // NewBackend returns a Backend that has taken no GPU yet.
-func NewBackend() *Backend { return &Backend{map[int]*Device{}} }
+func NewBackend() *Backend {
+	return &Backend{map[int]*Device{}, cuda.Panels{Edge: 512, Bytes: 64 << 20, Most: 8}}
+}
 
 // Device returns the GPU with the number. The error is an ErrUnavailable if there is none.
 func (b *Backend) Device(number int) (*Device, error) {
@@ -118,7 +121,7 @@ func construct[T gemm.Element](b *Backend, name string, p gemm.Params) (*product
 		return nil, err
 	}
 	typ := gemm.TypeOf[T]().Name
-	out := &product[T]{d: d, name: cuda.Family + "/" + name, warm: p.Text("l2") == "warm", top: true}
+	out := &product[T]{d: d, name: cuda.Family + "/" + name, warm: p.Text("l2") == "warm", top: true, panels: b.panels}
 	if name == cuda.CuBLAS || name == cuda.CuBLASTF32 {
 		out.another = func() engine { return &libraryEngine{d: d, typ: typ, tf32: name == cuda.CuBLASTF32} }
 		out.engine = out.another()

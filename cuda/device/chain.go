@@ -68,16 +68,12 @@ func stageChain[T gemm.Element](ctx context.Context, p *product[T], steps int, c
 	if a.Rows != a.Cols || steps < 1 {
 		return nil, errors.New("cuda: an iterated product has square matrices and at least one step")
 	}
-	leave, err := p.enter()
+	leave, err := p.enter(&err)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
 	d := p.d
-	if err := d.usable(); err != nil {
-		return nil, err
-	}
-	defer d.bind(&err)()
 	if err := d.rings(); err != nil {
 		return nil, err
 	}
@@ -87,14 +83,11 @@ func stageChain[T gemm.Element](ctx context.Context, p *product[T], steps int, c
 			err = errors.Join(err, r.free())
 		}
 	}()
-	if r.room, err = d.allocate(chainMatrices * r.bytes); err != nil {
-		return nil, err
-	}
-	if err := d.void(r.room, d.up.stream); err != nil {
+	if err := d.renew(&r.room, chainMatrices*r.bytes, d.up.stream); err != nil {
 		return nil, err
 	}
 	for i, x := range []gemm.Matrix[T]{chainA: a, chainS: s, chainB: b} {
-		if err := upload(ctx, d, d.up, r.at(i), r.ld, x); err != nil {
+		if err := upload(ctx, d, r.at(i), r.ld, x); err != nil {
 			return nil, err
 		}
 	}
@@ -107,7 +100,7 @@ func stageChain[T gemm.Element](ctx context.Context, p *product[T], steps int, c
 	if err := p.engine.prepare(gemm.Cube(a.Rows), r.operands(0), cuda.Plain); err != nil {
 		return nil, err
 	}
-	p.choose()
+	p.choose(p.engine)
 	return r, nil
 }
 
@@ -131,16 +124,15 @@ func (r *chain[T]) operands(step int) operands {
 
 // Do implements gemm.Run. The time is that of all steps, between two events.
 func (r *chain[T]) Do(ctx context.Context) (cost gemm.Cost, err error) {
-	leave, err := r.p.enter()
+	leave, err := r.p.enter(&err)
 	if err != nil {
 		return cost, err
 	}
 	defer leave()
 	d := r.p.d
-	if err := errors.Join(d.usable(), ctx.Err()); err != nil || r.c.Rows == 0 {
+	if err := ctx.Err(); err != nil || r.c.Rows == 0 {
 		return cost, err
 	}
-	defer d.bind(&err)()
 	r.done = false
 	for to, from := range map[int]int{chainFirst: chainA, chainSum: chainS} {
 		if err := cu.MemcpyDtoDAsync(r.at(to), r.at(from), r.bytes, d.stream); err != nil {
@@ -150,8 +142,8 @@ func (r *chain[T]) Do(ctx context.Context) (cost gemm.Cost, err error) {
 	if err := cu.MemsetD8Async(r.at(chainOther), 0xff, r.bytes, d.stream); err != nil {
 		return cost, failed("cuMemsetD8Async", err)
 	}
-	if err := d.start.Record(d.stream); err != nil {
-		return cost, failed("cuEventRecord", err)
+	if err := record(d.start, d.stream); err != nil {
+		return cost, err
 	}
 	n := r.c.Rows
 	blocks := (n + 3) / 4 * ((n + 1023) / 1024)
@@ -164,8 +156,8 @@ func (r *chain[T]) Do(ctx context.Context) (cost gemm.Cost, err error) {
 			return cost, err
 		}
 	}
-	if err := d.end.Record(d.stream); err != nil {
-		return cost, failed("cuEventRecord", err)
+	if err := record(d.end, d.stream); err != nil {
+		return cost, err
 	}
 	d.monitor.sample(&r.clocks) // while they run
 	if err := d.wait(ctx, d.end); err != nil {
@@ -181,21 +173,19 @@ var errNoChain = errors.New("cuda: there is no result of the iterated product: c
 
 // Collect implements gemm.Run.
 func (r *chain[T]) Collect(ctx context.Context) (err error) {
-	leave, err := r.p.enter()
+	leave, err := r.p.enter(&err)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	d := r.p.d
-	if err := d.usable(); err != nil || r.c.Rows == 0 {
-		return err
+	if r.c.Rows == 0 {
+		return nil
 	}
 	if !r.done {
 		return errNoChain
 	}
-	defer d.bind(&err)()
-	r.p.choose() // again: the products are done
-	return download(ctx, d, d.down, r.c, r.operands(r.steps).a, r.ld)
+	r.p.choose(r.p.engine) // again: the products are done
+	return fetch(ctx, r.p.d, r.c, r.operands(r.steps).a, r.ld)
 }
 
 // Device implements usage.OnDevice. Operands are in the L2 cache as far as the step before has left them there.
@@ -216,14 +206,13 @@ func (r *chain[T]) free() error { return errors.Join(r.p.engine.close(), r.p.d.f
 
 // Close implements gemm.Run.
 func (r *chain[T]) Close() (err error) {
-	leave, err := r.p.enter()
+	if r.p.d.Lost() {
+		return nil
+	}
+	leave, err := r.p.enter(&err)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	if r.p.d.Lost() {
-		return nil
-	}
-	defer r.p.d.bind(&err)()
 	return r.free()
 }

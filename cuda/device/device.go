@@ -33,13 +33,16 @@ type Device struct {
 	start   cu.Event
 	packed  cu.Event // between both, where a product packs first
 	end     cu.Event
+	zero    cu.Event  // before all of these
+	epoch   time.Time // when zero was recorded
+	items   [mostBuffers][eventsOfItem]cu.Event
 	product busy.Flag
 
 	compiler *nvrtc.Cache
 	kernels  map[string]*kernel // compiled and loaded, by what they were compiled from
 	blas     *cublas
 	monitor  *monitor // of clocks; nil: there is none
-	up, down *ring    // to and from the device; nil: not taken yet
+	up, down ring     // to and from the device
 	placed   map[placement]*placed
 	closers  []func() error // of what products keep on it
 
@@ -100,15 +103,40 @@ func open(number int) (_ *Device, err error) {
 		}
 	}()
 	defer d.bind(&err)()
-	if d.stream, err = cu.MakeStream(cu.NonBlocking); err != nil {
-		return nil, failed("cuStreamCreate", err)
+	for _, s := range d.streams() {
+		if *s, err = cu.MakeStream(cu.NonBlocking); err != nil {
+			return nil, failed("cuStreamCreate", err)
+		}
 	}
-	for _, e := range []*cu.Event{&d.start, &d.packed, &d.end} {
+	for _, e := range d.events() {
 		if *e, err = cu.MakeEvent(cu.DefaultEvent); err != nil {
 			return nil, failed("cuEventCreate", err)
 		}
 	}
+	if err := record(d.zero, d.stream); err != nil {
+		return nil, err
+	}
+	if err := d.stream.Synchronize(); err != nil {
+		return nil, failed("cuStreamSynchronize", err)
+	}
+	d.epoch = time.Now()
 	return d, nil
+}
+
+// streams returns the streams of the stages, that of the kernels first.
+func (d *Device) streams() [len(stageNames)]*cu.Stream {
+	return [...]*cu.Stream{&d.stream, &d.up.stream, &d.down.stream}
+}
+
+// events returns the events that the device has from the beginning to the end.
+func (d *Device) events() []*cu.Event {
+	out := []*cu.Event{&d.start, &d.packed, &d.end, &d.zero}
+	for i := range d.items {
+		for j := range d.items[i] {
+			out = append(out, &d.items[i][j])
+		}
+	}
+	return out
 }
 
 // bind makes the context current on this thread until release is called. If *err is set then,
@@ -244,36 +272,6 @@ func (d *Device) wait(ctx context.Context, e cu.Event) error {
 	}
 }
 
-// elapsed records the end of what has been started since d.start was recorded, waits for it
-// and returns the time between.
-func (d *Device) elapsed(ctx context.Context) (time.Duration, error) {
-	if err := d.end.Record(d.stream); err != nil {
-		return 0, failed("cuEventRecord", err)
-	}
-	if err := d.wait(ctx, d.end); err != nil {
-		return 0, err
-	}
-	return between(d.start, d.end)
-}
-
-// between returns the time from one event to another.
-func between(from, to cu.Event) (time.Duration, error) {
-	ms, err := from.Elapsed(to)
-	return time.Duration(ms * float64(time.Millisecond)), failed("cuEventElapsedTime", err)
-}
-
-// rings allocates the rings if that has not been done.
-func (d *Device) rings() (err error) {
-	for _, r := range []**ring{&d.up, &d.down} {
-		if *r == nil {
-			if *r, err = newRing(); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // memory is a piece of the device's memory.
 type memory struct {
 	at    cu.DevicePtr
@@ -319,6 +317,18 @@ func (d *Device) allocate(bytes int64) (memory, error) {
 // element, and C only if β is not 0; what they read there must not change a result.
 func (d *Device) void(m memory, stream cu.Stream) error {
 	return failed("cuMemsetD8Async", cu.MemsetD8Async(m.at, 0xff, m.bytes, stream))
+}
+
+// renew replaces memory by so many bytes of NaN, written on the stream. If there are not as many, the memory is given
+// back.
+func (d *Device) renew(m *memory, bytes int64, on cu.Stream) (err error) {
+	if err := d.free(m); err != nil {
+		return err
+	}
+	if *m, err = d.allocate(bytes); err != nil {
+		return err
+	}
+	return d.void(*m, on)
 }
 
 // free gives memory back. On a GPU that is lost nothing can be.
@@ -405,27 +415,14 @@ func (d *Device) Close() (err error) {
 	for _, key := range slices.Sorted(maps.Keys(d.kernels)) {
 		err = errors.Join(err, failed("cuModuleUnload", d.kernels[key].module.Unload()))
 	}
-	for _, r := range []*ring{d.up, d.down} {
-		if r != nil {
-			err = errors.Join(err, r.close())
+	err = errors.Join(err, d.up.close(), d.down.close())
+	for _, e := range d.events() {
+		err = errors.Join(err, destroyEvent(e))
+	}
+	for _, s := range d.streams() {
+		if *s != (cu.Stream{}) {
+			err = errors.Join(err, failed("cuStreamDestroy", s.Destroy()))
 		}
 	}
-	return errors.Join(err, destroyEvent(&d.start), destroyEvent(&d.packed), destroyEvent(&d.end),
-		destroyStream(&d.stream))
-}
-
-// destroyEvent destroys an event, if it was created.
-func destroyEvent(e *cu.Event) error {
-	if *e == (cu.Event{}) {
-		return nil
-	}
-	return failed("cuEventDestroy", cu.DestroyEvent(e))
-}
-
-// destroyStream destroys a stream, if it was created.
-func destroyStream(s *cu.Stream) error {
-	if *s == (cu.Stream{}) {
-		return nil
-	}
-	return failed("cuStreamDestroy", s.Destroy())
+	return err
 }

@@ -14,7 +14,6 @@ import (
 	"gemm/compare/optional"
 	"gemm/compare/verify"
 	"gemm/cuda"
-	"gemm/cuda/device"
 	"gemm/cuda/usage"
 	"gemm/gf256"
 	"gemm/half"
@@ -24,15 +23,7 @@ import (
 // TestVariants runs the conformance suite for every variant, with every setting that a rung
 // is offered with.
 func TestVariants(t *testing.T) {
-	b := device.NewBackend()
-	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	_, err := b.Device(0)
-	gemmtest.Require(t, "cuda", err)
-	for _, v := range cuda.Variants(b) {
+	for _, v := range onGPU(t) {
 		t.Run(v.Name, func(t *testing.T) {
 			needTorch(t, v)
 			suite := gemmtest.Suite{Sizes: []int{130}, OneCall: true}
@@ -90,11 +81,7 @@ func settings(v gemm.Variant, typ string) []gemm.Params {
 // TestStaged compares staged products of integers with the exact result, for odd shapes and leading
 // dimensions and for every copy of the operands.
 func TestStaged(t *testing.T) {
-	b := device.NewBackend()
-	t.Cleanup(func() { _ = b.Close() })
-	_, err := b.Device(0)
-	gemmtest.Require(t, "cuda", err)
-	for _, v := range cuda.Variants(b) {
+	for _, v := range onGPU(t) {
 		for _, typ := range v.Types() {
 			test := gemm.ByType(typ, staged[float64], staged[float32], staged[half.F16], staged[half.BF16], stagedBytes)
 			for _, p := range settings(v, typ) {
@@ -226,11 +213,7 @@ func padded[T gemm.Element](rows, cols, pad int) gemm.Matrix[T] {
 
 // TestChain compares iterated products of integers with the exact result, twice, for odd sizes and leading dimensions.
 func TestChain(t *testing.T) {
-	b := device.NewBackend()
-	t.Cleanup(func() { _ = b.Close() })
-	_, err := b.Device(0)
-	gemmtest.Require(t, "cuda", err)
-	for _, v := range cuda.Variants(b) {
+	for _, v := range onGPU(t) {
 		if !v.Can.Has(gemm.Chains) {
 			continue
 		}

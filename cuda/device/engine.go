@@ -141,8 +141,8 @@ func (e *rungEngine) start(o operands, m *marks) error {
 	}
 	for i, l := range e.sequence.Launches {
 		if e.packs() && e.kernels[i] == e.main {
-			if err := e.d.packed.Record(e.d.stream); err != nil {
-				return failed("cuEventRecord", err)
+			if err := record(e.d.packed, e.d.stream); err != nil {
+				return err
 			}
 		}
 		arguments := make([]argument, len(l.Arguments))

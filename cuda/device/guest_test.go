@@ -14,7 +14,6 @@ import (
 	"gemm/compare/optional"
 	"gemm/cuda/device"
 	"gemm/cuda/guest"
-	"gemm/internal/gemmtest"
 	"gemm/internal/starter"
 )
 
@@ -35,10 +34,7 @@ const (
 // TestGuests computes by the kernel that users begin with, and checks what is said of kernels that
 // write what they must not.
 func TestGuests(t *testing.T) {
-	b := device.NewBackend()
-	t.Cleanup(func() { _ = b.Close() })
-	_, err := b.Device(0)
-	gemmtest.Require(t, "cuda", err)
+	b := device.OnGPU(t)
 	start, _ := starter.Starters()[1].Source("kernel.cu")
 	for name, test := range map[string]struct {
 		source string
@@ -113,10 +109,7 @@ func TestGuests(t *testing.T) {
 
 // TestGuestCheats has kernels that compute honestly in one launch, or seem to, and not in others. None is believed.
 func TestGuestCheats(t *testing.T) {
-	b := device.NewBackend()
-	t.Cleanup(func() { _ = b.Close() })
-	_, err := b.Device(0)
-	gemmtest.Require(t, "cuda", err)
+	b := device.OnGPU(t)
 	const m, n, k = 30, 28, 20 // one block
 	copies := guest.ZonesOf(gemm.Shape{M: m, N: n, K: k}, 4).Bytes / 4
 	const (

@@ -182,7 +182,7 @@ func collect[T gemm.Element](ctx context.Context, j *judge, c, a, b gemm.Matrix[
 		is gemm.Matrix[T]
 	}{{o.a, a}, {o.b, b}} {
 		staged := gemm.NewMatrix[T](x.is.Rows, x.is.Cols)
-		if err := download(ctx, j.d, j.d.down, staged, x.at, max(1, x.is.Cols)); err != nil {
+		if err := fetch(ctx, j.d, staged, x.at, max(1, x.is.Cols)); err != nil {
 			return err
 		}
 		for i := range x.is.Rows {
@@ -191,7 +191,7 @@ func collect[T gemm.Element](ctx context.Context, j *judge, c, a, b gemm.Matrix[
 			}
 		}
 	}
-	return download(ctx, j.d, j.d.down, c, j.kept.at, max(1, c.Cols))
+	return fetch(ctx, j.d, c, j.kept.at, max(1, c.Cols))
 }
 
 // read returns 8 bytes of the device's memory, after all that was started on the stream.
@@ -203,8 +203,8 @@ func (d *Device) read(ctx context.Context, from cu.DevicePtr) (uint64, error) {
 	if err := copyRows(p.at, 0, 8, nil, from, 8, 8, 1, d.stream); err != nil {
 		return 0, err
 	}
-	if err := p.done.Record(d.stream); err != nil {
-		return 0, failed("cuEventRecord", err)
+	if err := record(p.done, d.stream); err != nil {
+		return 0, err
 	}
 	if err := d.wait(ctx, p.done); err != nil {
 		return 0, err

@@ -13,17 +13,18 @@ import (
 	"gemm/internal/gemmtest"
 )
 
-// opened returns the first GPU until the test ends.
-func opened(t *testing.T) *Device {
+// OnGPU returns a backend that has the first GPU until the test ends.
+func OnGPU(t testing.TB) *Backend {
 	t.Helper()
-	d, err := open(0)
-	gemmtest.Require(t, "cuda", err)
+	b := NewBackend()
 	t.Cleanup(func() {
-		if err := d.Close(); err != nil {
+		if err := b.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return d
+	_, err := b.Device(0)
+	gemmtest.Require(t, "cuda", err)
+	return b
 }
 
 // TestTaken checks that there is a context on the GPU from open to Close, and none for Describe.
@@ -63,7 +64,7 @@ func TestTaken(t *testing.T) {
 
 // TestRefused checks that the GPU is usable after calls that were refused.
 func TestRefused(t *testing.T) {
-	d := opened(t)
+	d := OnGPU(t).devices[0]
 	refused := func(what string, call func() error) {
 		t.Helper()
 		err := func() (err error) {
@@ -97,7 +98,7 @@ func TestRefused(t *testing.T) {
 
 // TestFarRows copies rows that are further apart than one call of the driver copies.
 func TestFarRows(t *testing.T) {
-	d := opened(t)
+	d := OnGPU(t).devices[0]
 	var err error
 	defer d.bind(&err)()
 	if err = d.rings(); err != nil {
@@ -124,7 +125,7 @@ func TestFarRows(t *testing.T) {
 	err = errors.Join(
 		copyRows(nil, room.at, pitch, sent, 0, width, width, rows, d.stream),
 		copyRows(came, 0, width, nil, room.at, pitch, width, rows, d.stream),
-		d.settle(t.Context()),
+		d.settle(t.Context(), d.stream),
 	)
 	if err != nil {
 		t.Fatal(err)

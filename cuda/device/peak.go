@@ -86,8 +86,8 @@ func (d *Device) Peaks(ctx context.Context, each time.Duration) (out []Peak, err
 		}
 		best, rounds := 0.0, 64
 		for begin := time.Now(); best == 0 || time.Since(begin) < each; {
-			if err := d.start.Record(d.stream); err != nil {
-				return nil, failed("cuEventRecord", err)
+			if err := record(d.start, d.stream); err != nil {
+				return nil, err
 			}
 			if err := d.launch(k, [3]int{blocks, 1, 1}, [3]int{threads, 1, 1}, 0,
 				[]uint64{uint64(rounds), x, uint64(room.at)}); err != nil {
@@ -121,8 +121,8 @@ func (d *Device) CopyRate(ctx context.Context) (gbps float64, err error) {
 	}
 	defer func() { err = errors.Join(err, d.free(&room)) }()
 	for range 5 {
-		if err := d.start.Record(d.stream); err != nil {
-			return 0, failed("cuEventRecord", err)
+		if err := record(d.start, d.stream); err != nil {
+			return 0, err
 		}
 		if err := cu.MemcpyDtoDAsync(room.at+bytes, room.at, bytes, d.stream); err != nil {
 			return 0, failed("cuMemcpyDtoDAsync", err)

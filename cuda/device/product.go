@@ -25,8 +25,9 @@ type product[T gemm.Element] struct {
 	// judge returns what checks a kernel of the user's; nil: it is not one. Its operands are its own.
 	judge func(d *Device, x *placed, op cuda.Operation, c, a, b gemm.Matrix[T]) (*judge, error)
 
+	panels   cuda.Panels   // those of products with operands on the host
 	another  func() engine // a new one; nil: products are not streamed
-	assembly *assembly[T]  // nil: none has been streamed yet
+	streamed *streamed[T]  // nil: none has been streamed yet
 }
 
 // Resolved implements gemm.Explainer.
@@ -38,15 +39,23 @@ func (p *product[T]) Resolved() gemm.Params {
 }
 
 // choose notes the parameters that the engine has chosen.
-func (p *product[T]) choose() {
-	chosen := p.engine.resolved()
+func (p *product[T]) choose(e engine) {
+	chosen := e.resolved()
 	p.chosen.Store(&chosen)
 }
 
-// enter begins to use the device, which has one product at a time: the error is an ErrBusy
-// where another goroutine uses it.
-func (p *product[T]) enter() (leave func(), err error) {
-	return p.d.product.Leave, p.d.product.Enter(p.name)
+// enter begins to use the device and binds it, with *err as Device.bind has it. The device has one product at a time:
+// the error is an ErrBusy where another goroutine uses it.
+func (p *product[T]) enter(err *error) (leave func(), _ error) {
+	if err := p.d.product.Enter(p.name); err != nil {
+		return nil, err
+	}
+	if err := p.d.usable(); err != nil {
+		p.d.product.Leave()
+		return nil, err
+	}
+	release := p.d.bind(err)
+	return func() { release(); p.d.product.Leave() }, nil
 }
 
 // align is what addresses of matrices on the device are multiples of.
@@ -140,22 +149,11 @@ func part[T gemm.Element](x gemm.Matrix[T], columns bool, at, n int) gemm.Matrix
 }
 
 // whole computes the operation from and to the host's memory.
-func (p *product[T]) whole(ctx context.Context, op cuda.Operation, a, b, c gemm.Matrix[T]) error {
-	leave, err := p.enter()
+func (p *product[T]) whole(ctx context.Context, op cuda.Operation, a, b, c gemm.Matrix[T]) (err error) {
+	leave, err := p.enter(&err)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	return p.inPanels(ctx, op, a, b, c)
-}
-
-// settle waits for all that has been started on the stream.
-func (d *Device) settle(ctx context.Context) error {
-	if d.Lost() {
-		return nil
-	}
-	if err := d.end.Record(d.stream); err != nil {
-		return failed("cuEventRecord", err)
-	}
-	return d.wait(ctx, d.end)
+	return p.inPanels(ctx, op, a, b, c, (*panels[T]).multiply)
 }

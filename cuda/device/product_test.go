@@ -3,10 +3,12 @@
 package device
 
 import (
+	"context"
 	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"gonum.org/v1/gonum/blas"
@@ -14,7 +16,6 @@ import (
 	"gemm"
 	"gemm/cuda"
 	"gemm/gf256"
-	"gemm/internal/gemmtest"
 	"gemm/parallel/timeline"
 )
 
@@ -35,47 +36,55 @@ func at[T gemm.Float](transposed bool, x gemm.Matrix[T], i, j int) T {
 	return x.At(i, j)
 }
 
+// exact fails unless C is the product of the integers.
+func exact[T gemm.Float](t *testing.T, c, a, x gemm.Matrix[T]) {
+	t.Helper()
+	for i := range c.Rows {
+		for j := range c.Cols {
+			var want T
+			for l := range a.Cols {
+				want += a.At(i, l) * x.At(l, j)
+			}
+			if got := c.At(i, j); !(got == want) {
+				t.Fatalf("element (%d, %d) is %v, want %v", i, j, got, want)
+			}
+		}
+	}
+}
+
 // TestPanels compares products from and to host memory, in overlapping panels of integers, with the
 // exact result. The cases: a last panel with fewer rows, devices without a panel, transposed
 // operands, and a C that is read.
 func TestPanels(t *testing.T) {
-	defer func(p cuda.Panels) { panels = p }(panels)
-	b := NewBackend()
-	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	_, err := b.Device(0)
-	gemmtest.Require(t, "cuda", err)
+	b := OnGPU(t)
 	for _, v := range cuda.Variants(b) {
 		if v.GF256 == nil && !v.Can.Has(gemm.Gemms) {
 			continue
 		}
 		if v.F32 != nil {
-			t.Run("f32/"+v.Name, func(t *testing.T) { inPanels[float32](t, v) })
+			t.Run("f32/"+v.Name, func(t *testing.T) { inPanels[float32](t, b, v) })
 		}
 		if v.F64 != nil {
-			t.Run("f64/"+v.Name, func(t *testing.T) { inPanels[float64](t, v) })
+			t.Run("f64/"+v.Name, func(t *testing.T) { inPanels[float64](t, b, v) })
 		}
 		if v.GF256 != nil {
-			t.Run("gf256/"+v.Name, func(t *testing.T) { bytesInPanels(t, v) })
+			t.Run("gf256/"+v.Name, func(t *testing.T) { bytesInPanels(t, b, v) })
 		}
 	}
 }
 
-func inPanels[T gemm.Float](t *testing.T, v gemm.Variant) {
-	multiplier, err := gemm.NewGemmer[T](v, nil)
-	if errors.Is(err, gemm.ErrUnavailable) {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+func inPanels[T gemm.Float](t *testing.T, b *Backend, v gemm.Variant) {
 	for _, s := range []struct{ m, n, k, edge, panels int }{{300, 70, 90, 1 << 20, 1}, {300, 70, 90, 40, 7},
 		{33, 9, 17, 1, 7}, {9, 33, 17, 1, 7}, {64, 130, 40, 16, 8}} {
-		panels = cuda.Panels{Edge: s.edge, Bytes: 1, Most: 8}
-		if got := panels.Cut(gemm.Shape{M: s.m, N: s.n, K: s.k}, 4, 1<<30); got.Count != s.panels {
+		b.panels = cuda.Panels{Edge: s.edge, Bytes: 1, Most: 8}
+		multiplier, err := gemm.NewGemmer[T](v, nil)
+		if errors.Is(err, gemm.ErrUnavailable) {
+			t.Skip(err)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := b.panels.Cut(gemm.Shape{M: s.m, N: s.n, K: s.k}, 4, 1<<30); got.Count != s.panels {
 			t.Fatalf("%d×%d are the panels %+v, want %d", s.m, s.n, got, s.panels)
 		}
 		for _, op := range []cuda.Operation{cuda.Plain, {Alpha: 2, Beta: -1}, {TransA: true, Alpha: 1},
@@ -113,6 +122,39 @@ func inPanels[T gemm.Float](t *testing.T, v gemm.Variant) {
 	}
 }
 
+// checks is a context that is cancelled after a number of checks.
+type checks struct {
+	context.Context
+	left *atomic.Int32
+}
+
+func (c checks) Err() error {
+	if c.left.Add(-1) < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestPanelsCancelled cancels a product in panels at each check of its context. The device can be used after that.
+func TestPanelsCancelled(t *testing.T) {
+	b := OnGPU(t)
+	b.panels = cuda.Panels{Edge: 40, Bytes: 1, Most: 8}
+	m, err := b.F32("naive", gemm.Params{"device": 0, "l2": "cold"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, x, c := integers[float32](300, 90, 5), integers[float32](90, 70, 3), integers[float32](300, 70, 2)
+	err = context.Canceled
+	for n := int32(0); err != nil; n++ {
+		ctx := checks{t.Context(), &atomic.Int32{}}
+		ctx.left.Store(n)
+		if err = m.Multiply(ctx, c, a, x); err != nil && !errors.Is(err, context.Canceled) || b.Lost() {
+			t.Fatalf("cancelled at check %d: %v", n, err)
+		}
+	}
+	exact(t, c, a, x)
+}
+
 // randomBytes returns a matrix of elements of GF(2⁸) whose rows have 3 elements between them.
 func randomBytes(rows, cols int, seed uint64) gemm.Matrix[gf256.Elem] {
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -123,15 +165,15 @@ func randomBytes(rows, cols int, seed uint64) gemm.Matrix[gf256.Elem] {
 	return m.Slice(0, 0, rows, cols)
 }
 
-// bytesInPanels is inPanels in GF(2⁸), with more panels than there are slots for.
-func bytesInPanels(t *testing.T, v gemm.Variant) {
-	multiplier, err := gemm.New[gf256.Elem](v, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+// bytesInPanels is inPanels in GF(2⁸), with more panels than buffers.
+func bytesInPanels(t *testing.T, b *Backend, v gemm.Variant) {
 	for _, s := range []struct{ m, n, k, edge int }{{4, 5000, 10, 1 << 20}, {4, 5000, 10, 300}, {300, 70, 33, 40},
 		{5, 90, 0, 16}} {
-		panels = cuda.Panels{Edge: s.edge, Bytes: 1, Most: 8}
+		b.panels = cuda.Panels{Edge: s.edge, Bytes: 1, Most: 8}
+		multiplier, err := gemm.New[gf256.Elem](v, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
 		a, x, c := randomBytes(s.m, s.k, 1), randomBytes(s.k, s.n, 2), randomBytes(s.m, s.n, 3)
 		if err := multiplier.Multiply(t.Context(), c, a, x); err != nil {
 			t.Fatal(err)
@@ -151,14 +193,8 @@ func bytesInPanels(t *testing.T, v gemm.Variant) {
 // TestShared checks that products with the same operands share their copies on the device until the
 // last one is closed. None may return the result of another.
 func TestShared(t *testing.T) {
-	b := NewBackend()
-	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	d, err := b.Device(0)
-	gemmtest.Require(t, "cuda", err)
+	b := OnGPU(t)
+	d := b.devices[0]
 	a, x, c := integers[float32](70, 40, 5), integers[float32](40, 50, 3), integers[float32](70, 50, 2)
 	var runs []gemm.Run
 	for _, name := range []string{"naive", "blocktile2d"} {
@@ -184,17 +220,7 @@ func TestShared(t *testing.T) {
 			if err := run.Collect(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			for i := range c.Rows {
-				for j := range c.Cols {
-					var want float32
-					for l := range a.Cols {
-						want += a.At(i, l) * x.At(l, j)
-					}
-					if got := c.At(i, j); !(got == want) {
-						t.Fatalf("element (%d, %d) is %v, want %v", i, j, got, want)
-					}
-				}
-			}
+			exact(t, c, a, x)
 		}
 	}
 	if err := runs[0].Collect(t.Context()); !errors.Is(err, errCollect) {
@@ -212,14 +238,7 @@ func TestShared(t *testing.T) {
 
 // TestFallback checks that a product says what has computed it: not before it is done, and not of the last one.
 func TestFallback(t *testing.T) {
-	b := NewBackend()
-	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	_, err := b.Device(0)
-	gemmtest.Require(t, "cuda", err)
+	b := OnGPU(t)
 	m, err := b.F32(cuda.F16x3, gemm.Params{"device": 0, "l2": "cold"})
 	if errors.Is(err, gemm.ErrUnavailable) {
 		t.Skip(err) // the GPU is of another compute capability
@@ -241,8 +260,12 @@ func TestFallback(t *testing.T) {
 		if before := said(); before != nil {
 			t.Errorf("before the product with %v: %v", test.element, before)
 		}
-		if _, err := run.Do(t.Context()); err != nil {
+		cost, err := run.Do(t.Context())
+		if err != nil {
 			t.Fatal(err)
+		}
+		if !(cost.Phases["host"] > 0) {
+			t.Errorf("the phases are %v, without the product from the host", cost.Phases)
 		}
 		if err := run.Collect(t.Context()); err != nil {
 			t.Fatal(err)
@@ -259,14 +282,7 @@ func TestFallback(t *testing.T) {
 // TestTimelineInside checks what warps note in a product: a producer and consumers, whose steps follow each other
 // within the call of the kernel, and a right result.
 func TestTimelineInside(t *testing.T) {
-	b := NewBackend()
-	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	_, err := b.Device(0)
-	gemmtest.Require(t, "cuda", err)
+	b := OnGPU(t)
 	m, err := b.F32("tf32-wgmma-persistent", gemm.Params{"device": 0, "l2": "cold"})
 	if errors.Is(err, gemm.ErrUnavailable) {
 		t.Skip(err)
@@ -323,14 +339,7 @@ func TestTimelineInside(t *testing.T) {
 // TestTimeline checks that a product with a timeline is right, that its copies and kernels follow each
 // other, and that kernels lie in their phase.
 func TestTimeline(t *testing.T) {
-	b := NewBackend()
-	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	_, err := b.Device(0)
-	gemmtest.Require(t, "cuda", err)
+	b := OnGPU(t)
 	a, x, c := integers[float64](70, 40, 5), integers[float64](40, 50, 3), integers[float64](70, 50, 2)
 	m, err := b.F64("packed-global", gemm.Params{"device": 0, "l2": "cold"})
 	if err != nil {
@@ -349,17 +358,7 @@ func TestTimeline(t *testing.T) {
 	if err := run.Collect(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for i := range c.Rows {
-		for j := range c.Cols {
-			var want float64
-			for l := range a.Cols {
-				want += a.At(i, l) * x.At(l, j)
-			}
-			if got := c.At(i, j); !(got == want) {
-				t.Fatalf("element (%d, %d) is %v, want %v", i, j, got, want)
-			}
-		}
-	}
+	exact(t, c, a, x)
 	did := line.Activity()
 	var phases, kernels []string
 	var within timeline.Phase

@@ -82,34 +82,19 @@ func (p gemmer[T]) StageGemm(ctx context.Context, tA, tB blas.Transpose, alpha T
 
 // stage brings the operands to the device, or finds them there.
 func (p *product[T]) stage(ctx context.Context, op cuda.Operation, c, a, b gemm.Matrix[T]) (run gemm.Run, err error) {
-	leave, err := p.enter()
+	leave, err := p.enter(&err)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
 	d := p.d
-	if err := d.usable(); err != nil {
-		return nil, err
-	}
-	defer d.bind(&err)()
 	if err := d.rings(); err != nil {
 		return nil, err
 	}
 	r := &staged[T]{p: p, op: op, c: c, a: a, b: b, phases: map[string]time.Duration{}}
 	if p.top && op.Beta == 0 && op.Batch == 0 {
-		// Twice: the second product finds compiled and loaded kernels.
-		for range 2 {
-			begin := time.Now()
-			err := p.inPanels(ctx, op, a, b, c)
-			if errors.Is(err, errMemory) {
-				delete(r.phases, "host")
-				r.warnings = append(r.warnings, note.New("no-time-from-host", gemm.Why(err)))
-				break
-			}
-			if err != nil {
-				return nil, err
-			}
-			r.phases["host"] = time.Since(begin)
+		if err := r.timeFromHost(ctx); err != nil {
+			return nil, err
 		}
 	}
 	owner := ""
@@ -128,13 +113,28 @@ func (p *product[T]) stage(ctx context.Context, op cuda.Operation, c, a, b gemm.
 	if err := p.engine.prepare(r.shape, r.layout.at(r.room.at), op); err != nil {
 		return nil, err
 	}
-	p.choose()
+	p.choose(p.engine)
 	if p.judge != nil {
 		if r.judge, err = p.judge(d, r.placed, op, c, a, b); err != nil {
 			return nil, err
 		}
 	}
 	return r, nil
+}
+
+// timeFromHost measures the product from and to the host's memory, after a warm-up.
+func (r *staged[T]) timeFromHost(ctx context.Context) error {
+	err := r.p.inPanels(ctx, r.op, r.a, r.b, r.c, (*panels[T]).warmUp)
+	begin := time.Now()
+	if err == nil {
+		err = r.p.inPanels(ctx, r.op, r.a, r.b, r.c, (*panels[T]).multiply)
+	}
+	if errors.Is(err, errMemory) {
+		r.warnings = append(r.warnings, note.New("no-time-from-host", gemm.Why(err)))
+		return nil
+	}
+	r.phases["host"] = time.Since(begin)
+	return err
 }
 
 // sets returns the number of copies of operands that have so many bytes together. Unless L2 is to be warm,
@@ -172,10 +172,7 @@ func place[T gemm.Element](ctx context.Context, d *Device, op cuda.Operation, c,
 			err = errors.Join(err, d.leave(x))
 		}
 	}()
-	if x.room, err = d.allocate(int64(x.all()) * l.bytes); err != nil {
-		return nil, err
-	}
-	if err := d.void(x.room, d.stream); err != nil {
+	if err := d.renew(&x.room, int64(x.all())*l.bytes, d.stream); err != nil {
 		return nil, err
 	}
 	if x.copies["d2h"], err = d.copyTime(ctx, x.room.at, copied[T](c.Rows, c.Cols), false); err != nil {
@@ -189,17 +186,17 @@ func place[T gemm.Element](ctx context.Context, d *Device, op cuda.Operation, c,
 		return nil, err
 	}
 	o := l.at(x.room.at)
-	if err := upload(ctx, d, d.up, o.a, o.lda, a); err != nil {
+	if err := upload(ctx, d, o.a, o.lda, a); err != nil {
 		return nil, err
 	}
-	if err := upload(ctx, d, d.up, o.b, o.ldb, b); err != nil {
+	if err := upload(ctx, d, o.b, o.ldb, b); err != nil {
 		return nil, err
 	}
 	if x.begins {
 		if x.begin, err = d.allocate(l.end - l.c); err != nil {
 			return nil, err
 		}
-		if err := upload(ctx, d, d.up, x.begin.at, o.ldc, c); err != nil {
+		if err := upload(ctx, d, x.begin.at, o.ldc, c); err != nil {
 			return nil, err
 		}
 	}
@@ -231,15 +228,11 @@ func (r *staged[T]) Do(ctx context.Context) (gemm.Cost, error) { return r.Repeat
 // Repeat computes the product the given number of times and returns the total cost, by events. If the
 // context has a timeline, it is the cost of a product from and to the host's memory, of which the timeline is.
 func (r *staged[T]) Repeat(ctx context.Context, times int) (cost gemm.Cost, err error) {
-	leave, err := r.p.enter()
+	leave, err := r.p.enter(&err)
 	if err != nil {
 		return cost, err
 	}
 	defer leave()
-	d := r.p.d
-	if err := d.usable(); err != nil {
-		return cost, err
-	}
 	if err := ctx.Err(); err != nil {
 		return cost, err
 	}
@@ -247,7 +240,6 @@ func (r *staged[T]) Repeat(ctx context.Context, times int) (cost gemm.Cost, err 
 	if r.c.Rows == 0 || r.c.Cols == 0 {
 		return cost, nil
 	}
-	defer d.bind(&err)()
 	if line := timeline.Of(ctx); line != nil && times == 1 {
 		var did timeline.Activity
 		if did, cost.Time, err = r.trace(ctx); err == nil {
@@ -269,7 +261,7 @@ func (r *staged[T]) Repeat(ctx context.Context, times int) (cost gemm.Cost, err 
 		cost.Time += took
 	}
 	if r.p.engine.packs() && times == 1 {
-		if r.phases["pack"], err = between(d.start, d.packed); err != nil {
+		if r.phases["pack"], err = between(r.p.d.start, r.p.d.packed); err != nil {
 			return cost, err
 		}
 	}
@@ -297,8 +289,8 @@ func (r *staged[T]) burst(ctx context.Context, times int) (time.Duration, error)
 	if err := r.fill(ctx, times); err != nil {
 		return 0, err
 	}
-	if err := d.start.Record(d.stream); err != nil {
-		return 0, failed("cuEventRecord", err)
+	if err := record(d.start, d.stream); err != nil {
+		return 0, err
 	}
 	for range times {
 		if err := r.p.engine.start(r.set(r.next), nil); err != nil {
@@ -306,8 +298,8 @@ func (r *staged[T]) burst(ctx context.Context, times int) (time.Duration, error)
 		}
 		r.next = (r.next + 1) % r.sets
 	}
-	if err := d.end.Record(d.stream); err != nil {
-		return 0, failed("cuEventRecord", err)
+	if err := record(d.end, d.stream); err != nil {
+		return 0, err
 	}
 	d.monitor.sample(&r.clocks) // while they run
 	if err := d.wait(ctx, d.end); err != nil {
@@ -325,7 +317,7 @@ func (r *staged[T]) fill(ctx context.Context, times int) error {
 	d, bytes := r.p.d, r.layout.end-r.layout.c
 	if r.judge != nil {
 		r.next = 0 // all sets are drawn, the first ones first: they are not in the L2 cache
-		if err := errors.Join(r.judge.before(times), d.settle(ctx)); err != nil {
+		if err := errors.Join(r.judge.before(times), d.settle(ctx, d.stream)); err != nil {
 			return err
 		}
 	}
@@ -351,25 +343,20 @@ var errCollect = errors.New("cuda: another product of the same operands has been
 
 // Collect implements gemm.Run.
 func (r *staged[T]) Collect(ctx context.Context) (err error) {
-	leave, err := r.p.enter()
+	leave, err := r.p.enter(&err)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	d := r.p.d
-	if err := d.usable(); err != nil {
-		return err
-	}
-	defer d.bind(&err)()
 	if r.by != any(r) {
 		return errCollect
 	}
-	r.p.choose() // again: the product is done
+	r.p.choose(r.p.engine) // again: the product is done
 	if r.judge != nil {
 		return collect(ctx, r.judge, r.c, r.a, r.b)
 	}
 	o := r.set(r.last)
-	return download(ctx, d, d.down, r.c, o.c, o.ldc)
+	return fetch(ctx, r.p.d, r.c, o.c, o.ldc)
 }
 
 // Device implements usage.OnDevice.
@@ -401,14 +388,13 @@ func (r *staged[T]) free() error {
 
 // Close implements gemm.Run.
 func (r *staged[T]) Close() (err error) {
-	leave, err := r.p.enter()
+	if r.p.d.Lost() {
+		return nil
+	}
+	leave, err := r.p.enter(&err)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	if r.p.d.Lost() {
-		return nil
-	}
-	defer r.p.d.bind(&err)()
 	return r.free()
 }

@@ -16,18 +16,17 @@ import (
 	"gemm/cuda"
 	"gemm/cuda/usage"
 	"gemm/gf256"
-	"gemm/internal/gemmtest"
 	"gemm/serial"
 )
 
-// streamed is what Stream is of.
-type streamed interface {
+// pinner is what pins memory.
+type pinner interface {
 	gemm.Multiplier[gf256.Elem]
 	Pin([]byte) (func() error, error)
 }
 
 // pinnedBytes returns pinned memory, which is free when the test ends.
-func pinnedBytes(t testing.TB, p streamed, n int) []gf256.Elem {
+func pinnedBytes(t testing.TB, p pinner, n int) []gf256.Elem {
 	t.Helper()
 	memory, err := syscall.Mmap(-1, 0, n, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED|syscall.MAP_ANON)
 	if err != nil {
@@ -91,15 +90,7 @@ func sameProduct(t *testing.T, c, a, b gemm.Matrix[gf256.Elem]) {
 // openStreamed returns the field product of cuda/tuned and its device.
 func openStreamed(t testing.TB) *product[gf256.Elem] {
 	t.Helper()
-	_, err := find(0)
-	gemmtest.Require(t, "cuda", err)
-	b := NewBackend()
-	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	v, err := gemm.Lookup(cuda.Variants(b), "cuda/tuned")
+	v, err := gemm.Lookup(cuda.Variants(OnGPU(t)), "cuda/tuned")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,19 +10,13 @@ import (
 
 	"gemm"
 	"gemm/cuda"
-	"gemm/cuda/device"
-	"gemm/internal/gemmtest"
 )
 
 // TestTails compares products whose last tiles are cut along k with the exact result, twice: the counts of arrivals
 // must be 0 again after a product.
 func TestTails(t *testing.T) {
-	b := device.NewBackend()
-	t.Cleanup(func() { _ = b.Close() })
-	_, err := b.Device(0)
-	gemmtest.Require(t, "cuda", err)
 	cut := map[string]bool{}
-	for _, v := range cuda.Variants(b) {
+	for _, v := range onGPU(t) {
 		if v.F32 != nil && slices.ContainsFunc(cuda.Ladder("f32"), splitter(v.Name)) {
 			t.Run("f32/"+v.Name, func(t *testing.T) { cut["f32"] = tails[float32](t, v) || cut["f32"] })
 		}

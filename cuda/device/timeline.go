@@ -68,8 +68,8 @@ func (m *marks) now(lane int) cu.Event {
 		return e
 	}
 	m.made = append(m.made, e)
-	if err := e.Record(m.streams[lane]); err != nil {
-		m.err = errors.Join(m.err, failed("cuEventRecord", err))
+	if err := record(e, m.streams[lane]); err != nil {
+		m.err = errors.Join(m.err, err)
 	}
 	return e
 }
@@ -77,7 +77,7 @@ func (m *marks) now(lane int) cu.Event {
 // follow has the stream of a lane wait for the event.
 func (m *marks) follow(lane int, e cu.Event) {
 	if m.err == nil {
-		m.err = failed("cuStreamWaitEvent", m.streams[lane].Wait(e, 0))
+		m.err = follow(m.streams[lane], e)
 	}
 }
 
@@ -217,12 +217,12 @@ func (r *staged[T]) trace(ctx context.Context) (did timeline.Activity, took time
 	s := r.shape
 	m.begin(laneUp, phaseUp, "", copied[T](s.M, s.K)+copied[T](s.K, s.N))
 	m.begin(laneUp, phaseUp, "A", copied[T](s.M, s.K))
-	if err := upload(ctx, d, d.up, o.a, o.lda, r.a); err != nil {
+	if err := upload(ctx, d, o.a, o.lda, r.a); err != nil {
 		return did, 0, err
 	}
 	m.end()
 	m.begin(laneUp, phaseUp, "B", copied[T](s.K, s.N))
-	if err := upload(ctx, d, d.up, o.b, o.ldb, r.b); err != nil {
+	if err := upload(ctx, d, o.b, o.ldb, r.b); err != nil {
 		return did, 0, err
 	}
 	m.end()
@@ -235,7 +235,7 @@ func (r *staged[T]) trace(ctx context.Context) (did timeline.Activity, took time
 	m.end()
 	m.follow(laneDown, m.now(laneKernels))
 	m.begin(laneDown, phaseDown, "", copied[T](s.M, s.N))
-	if err := download(ctx, d, d.down, r.c, o.c, o.ldc); err != nil {
+	if err := download(ctx, d, r.c, o.c, o.ldc); err != nil {
 		return did, 0, err
 	}
 	m.end()

@@ -30,39 +30,34 @@ type piece struct {
 
 const pieceBytes = 16 << 20
 
-// newRing takes the memory of a ring, with a stream of its own.
-func newRing() (_ *ring, err error) {
-	r := &ring{}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, r.close())
-		}
-	}()
-	if r.stream, err = cu.MakeStream(cu.NonBlocking); err != nil {
-		return nil, failed("cuStreamCreate", err)
-	}
-	for i := range r.pieces {
-		p := &r.pieces[i]
-		if p.at, err = pinned(pieceBytes); err != nil {
-			return nil, err
-		}
-		if p.done, err = cu.MakeEvent(cu.DisableTiming); err != nil {
-			return nil, failed("cuEventCreate", err)
+// rings takes the memory of both rings, unless that has been done.
+func (d *Device) rings() (err error) {
+	for _, r := range []*ring{&d.up, &d.down} {
+		for i := range r.pieces {
+			p := &r.pieces[i]
+			if p.at != nil {
+				continue
+			}
+			if p.done, err = cu.MakeEvent(cu.DisableTiming); err != nil {
+				return failed("cuEventCreate", err)
+			}
+			if p.at, err = pinned(pieceBytes); err != nil {
+				return errors.Join(err, destroyEvent(&p.done))
+			}
 		}
 	}
-	return r, nil
+	return nil
 }
 
-// close gives all back.
+// close gives the memory back.
 func (r *ring) close() (err error) {
 	for i := range r.pieces {
 		p := &r.pieces[i]
 		if p.at != nil {
-			err = errors.Join(err, failed("cuMemFreeHost", cu.MemFreeHost(p.at)))
+			err = errors.Join(err, failed("cuMemFreeHost", cu.MemFreeHost(p.at)), destroyEvent(&p.done))
 		}
-		err = errors.Join(err, destroyEvent(&p.done))
 	}
-	return errors.Join(err, destroyStream(&r.stream))
+	return err
 }
 
 // take returns the next piece, when its last copy is done.
@@ -109,9 +104,9 @@ func inParallel(n int, f func(from, to int)) {
 	group.Wait()
 }
 
-// upload starts copies of the matrix to the device, on the ring's stream. Pinned memory needs no ring.
-func upload[T gemm.Element](ctx context.Context, d *Device, r *ring, to cu.DevicePtr, ld int, m gemm.Matrix[T]) error {
-	size := gemm.TypeOf[T]().Size
+// upload starts copies of the matrix to the device. Pinned memory needs no ring.
+func upload[T gemm.Element](ctx context.Context, d *Device, to cu.DevicePtr, ld int, m gemm.Matrix[T]) error {
+	r, size := &d.up, gemm.TypeOf[T]().Size
 	if pins(d, m) {
 		return copyRows(nil, to, int64(ld*size), unsafe.Pointer(unsafe.SliceData(m.Data)), 0, int64(m.Stride*size),
 			int64(m.Cols*size), int64(m.Rows), r.stream)
@@ -132,28 +127,25 @@ func upload[T gemm.Element](ctx context.Context, d *Device, r *ring, to cu.Devic
 			r.stream); err != nil {
 			return err
 		}
-		return failed("cuEventRecord", p.done.Record(r.stream))
+		return record(p.done, r.stream)
 	})
 }
 
-// download copies the matrix from the device, and returns when it is there. A part is on
-// its way while the one before is taken out of the ring.
-func download[T gemm.Element](ctx context.Context, d *Device, r *ring, m gemm.Matrix[T], from cu.DevicePtr,
-	ld int) error {
-	size := gemm.TypeOf[T]().Size
+// fetch copies the matrix from the device, and returns when it is there.
+func fetch[T gemm.Element](ctx context.Context, d *Device, m gemm.Matrix[T], from cu.DevicePtr, ld int) error {
+	if err := download(ctx, d, m, from, ld); err != nil {
+		return err
+	}
+	return d.settle(ctx, d.down.stream)
+}
+
+// download starts the copy of the matrix from the device to pinned memory. To other memory it copies through the ring,
+// and returns when the matrix is there: a part is being copied while the one before is taken out of the ring.
+func download[T gemm.Element](ctx context.Context, d *Device, m gemm.Matrix[T], from cu.DevicePtr, ld int) error {
+	r, size := &d.down, gemm.TypeOf[T]().Size
 	if pins(d, m) {
-		p, err := r.take(ctx, d) // for its event
-		if err != nil {
-			return err
-		}
-		if err := copyRows(unsafe.Pointer(unsafe.SliceData(m.Data)), 0, int64(m.Stride*size), nil, from,
-			int64(ld*size), int64(m.Cols*size), int64(m.Rows), r.stream); err != nil {
-			return err
-		}
-		if err := p.done.Record(r.stream); err != nil {
-			return failed("cuEventRecord", err)
-		}
-		return d.wait(ctx, p.done)
+		return copyRows(unsafe.Pointer(unsafe.SliceData(m.Data)), 0, int64(m.Stride*size), nil, from, int64(ld*size),
+			int64(m.Cols*size), int64(m.Rows), r.stream)
 	}
 	take := func() error { return nil } // the part before
 	err := blocksOf(m.Rows, m.Cols, size, func(i, j, rows, cols int) error {
@@ -166,8 +158,8 @@ func download[T gemm.Element](ctx context.Context, d *Device, r *ring, m gemm.Ma
 			r.stream); err != nil {
 			return err
 		}
-		if err := p.done.Record(r.stream); err != nil {
-			return failed("cuEventRecord", err)
+		if err := record(p.done, r.stream); err != nil {
+			return err
 		}
 		if err := take(); err != nil {
 			return err
@@ -191,8 +183,8 @@ func download[T gemm.Element](ctx context.Context, d *Device, r *ring, m gemm.Ma
 
 // copyTime returns the time of the copy alone, between pinned memory and the device.
 func (d *Device) copyTime(ctx context.Context, at cu.DevicePtr, bytes int64, up bool) (time.Duration, error) {
-	if err := d.start.Record(d.stream); err != nil {
-		return 0, failed("cuEventRecord", err)
+	if err := record(d.start, d.stream); err != nil {
+		return 0, err
 	}
 	for done := int64(0); done < bytes; done += pieceBytes {
 		n := min(pieceBytes, bytes-done)
