@@ -33,6 +33,7 @@ var importTable = map[string][]string{
 	"half":                 nil,
 	"internal/child":       nil,
 	"internal/cpu":         nil,
+	"internal/frame":       nil,
 	"compare/note":         nil,
 	"internal/output":      nil,
 	"internal/sample":      nil,
@@ -58,11 +59,11 @@ var importTable = map[string][]string{
 	"cuda/ladder":         {"."},
 	"cuda/kernels":        {".", "cuda/ladder"},
 	"cuda/sass":           {"internal/child", "internal/output", "."},
-	"cuda/wire":           {"cuda/usage", "gf256", "half", "internal/child", "."},
+	"cuda/wire":           {"cuda/usage", "gf256", "half", "internal/child", "internal/frame", "."},
 	"internal/block":      {"gf256", "half", "internal/cpu", "internal/tuned", "internal/kernel", "parallel/pool"},
 	"internal/busy":       {"."},
 	"internal/dl":         {"internal/child", "."},
-	"internal/peer":       {"compare/optional", "internal/child", "internal/cpu", "internal/trust", "."},
+	"internal/peer":       {"compare/optional", "internal/child", "internal/cpu", "internal/frame", "internal/trust", "."},
 	"internal/matfile":    {"gf256", "half", "internal/output", "."},
 	"internal/pseudocode": {"."},
 	"internal/shard":      {"gf256", "internal/output", "parallel/timeline", "."},
@@ -70,7 +71,7 @@ var importTable = map[string][]string{
 	"mpi/memory":          {"internal/cpu", "."},
 	"parallel/pool":       {"internal/cpu", "parallel/timeline", "."},
 
-	"internal/python": {"compare/note", ".", "internal/peer"},
+	"internal/python": {"compare/note", "internal/child", ".", "internal/peer"},
 
 	"compare": {
 		"cuda/occupancy", "cuda/usage", "gf256", "half", "internal/child", "internal/cpu", "internal/output",
@@ -113,8 +114,8 @@ var importTable = map[string][]string{
 	"cuda/recipe":   {".", "cuda"},
 	"reference": {"compare/note", "gf256", "internal/cpu", "internal/trust", ".", "internal/busy", "internal/dl",
 		"internal/peer", "internal/pseudocode", "internal/python", "serial"},
-	"cuda/remote": {"cuda/usage", "gf256", "half", "internal/child", "parallel/timeline", ".", "cuda/wire",
-		"internal/block", "compare", "cuda"},
+	"cuda/remote": {"cuda/usage", "gf256", "half", "internal/child", "internal/frame", "parallel/timeline", ".",
+		"cuda/wire", "internal/block", "cuda"},
 	"parallel": {"gf256", "half", "internal/cpu", ".", "internal/busy", "internal/pseudocode",
 		"parallel/pool", "serial"},
 
@@ -154,11 +155,11 @@ var importTable = map[string][]string{
 	"internal/tune": {
 		"cuda/occupancy", "internal/cpu", "internal/sample", "internal/tuned", ".", "internal/kernel",
 		"internal/settings", "compare/verify", "internal/block", "parallel/pool", "compare", "cuda",
-		"internal/catalog",
+		"cuda/remote", "internal/catalog",
 	},
 
 	"cmd": {
-		"cuda/occupancy", "gf256", "half", "internal/child", "internal/cpu", "internal/output",
+		"cuda/occupancy", "gf256", "half", "internal/child", "internal/cpu", "internal/frame", "internal/output",
 		"internal/sample", "internal/starter", "internal/tuned", ".", "internal/kernel", "internal/peak", "internal/settings",
 		"compare/report/chapters", "compare/verify", "cuda/guest", "cuda/wire", "compare/topology", "internal/block",
 		"internal/matfile",

@@ -73,6 +73,8 @@ type Driver struct {
 	// none, and wraps gemm.ErrUnavailable. Worker is nil in a process that runs the cases on a
 	// device itself.
 	Worker func(ctx context.Context) (*exec.Cmd, error)
+	// NoWorker returns why a worker that ended without a message has no device; nil: it may have one.
+	NoWorker func(end error, stdout string) error
 	// Warn is called once with a warning that concerns all rows of a worker. It may be nil.
 	Warn func(text string)
 

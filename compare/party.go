@@ -42,7 +42,7 @@ func (d *Driver) assign(cases []Case) []assignment {
 		}
 	}
 	if len(onDevice) > 0 {
-		out = append(out, assignment{away{worker{d.Worker, cmp.Or(d.stop, stopTime)}}, onDevice})
+		out = append(out, assignment{away{worker{d.Worker, d.NoWorker, cmp.Or(d.stop, stopTime)}}, onDevice})
 	}
 	return out
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"gemm"
+	"gemm/internal/child"
 )
 
 // process is a party in other operating-system processes: ranks, the worker of a device, or a build
@@ -242,7 +243,7 @@ func (d *Driver) attempt(ctx context.Context, cases []Case, p process, notes map
 // output after the last line.
 func (a *attempt) cause(err error, rest []byte) error {
 	names := a.process.names()
-	var x *exit
+	var end child.End
 	switch {
 	case errors.Is(err, gemm.ErrUnavailable):
 		return err
@@ -252,7 +253,7 @@ func (a *attempt) cause(err error, rest []byte) error {
 		return names.unborn
 	case a.silent:
 		return names.silent
-	case len(rest) > 0 && errors.As(err, &x) && x.state.Success():
+	case len(rest) > 0 && errors.As(err, &end) && end.Status == "":
 		return fmt.Errorf("%s ended in the middle of a line: %s", names.name, short(rest))
 	}
 	return err

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -28,7 +27,8 @@ const stopTime = 5 * time.Second
 // worker is the process of a device: a program that is started for the task of all turns.
 type worker struct {
 	command func(ctx context.Context) (*exec.Cmd, error)
-	stop    time.Duration // in which it has to end
+	absent  func(end error, stdout string) error // see Driver
+	stop    time.Duration                        // in which it has to end
 }
 
 var errMute = errors.New(workerName + " hangs: it shows no sign of life")
@@ -45,9 +45,9 @@ func (w worker) run(ctx context.Context, task []byte, out io.Writer) error {
 	}
 	var first beginning
 	err = talk(cmd, workerName, task, io.MultiWriter(&first, out), w.stop)
-	if x := (*exit)(nil); errors.As(err, &x) && !bytes.HasPrefix(first, []byte("{")) { // it wrote no message
+	if errors.As(err, &child.End{}) && w.absent != nil && !bytes.HasPrefix(first, []byte("{")) { // it wrote no message
 		line, _, _ := strings.Cut(string(first), "\n")
-		return cmp.Or(NoWorker(x.state, line, x.reason), err)
+		return cmp.Or(w.absent(err, line), err)
 	}
 	return err
 }
@@ -70,45 +70,7 @@ func talk(cmd *exec.Cmd, name string, task []byte, out io.Writer, stop time.Dura
 	if cmd.ProcessState == nil {
 		return gemm.Unavailablef("%s cannot be started: %w", filepath.Base(cmd.Path), err)
 	}
-	return &exit{name, cmd.ProcessState, told.Reason()}
-}
-
-// exit is the end of a process before it was done.
-type exit struct {
-	name   string
-	state  *os.ProcessState
-	reason string // the last line of its standard error
-}
-
-func (x *exit) Error() string {
-	if x.state.Success() {
-		return x.name + " ended before it was done"
-	}
-	text := fmt.Sprintf("%s ended with %s", x.name, strings.Replace(x.state.String(), "signal: ", "signal ", 1))
-	if x.reason != "" {
-		text += ": " + x.reason
-	}
-	return text
-}
-
-// NoWorker returns why a worker that ended without a message has no device, from its standard
-// output and the last line of its standard error. The error wraps gemm.ErrUnavailable. It is nil if
-// something else ended the worker.
-func NoWorker(state *os.ProcessState, stdout, stderr string) error {
-	const loading, finding = "error while loading shared libraries: ", "Error in initialization, "
-	_, library, loads := strings.Cut(stderr, loading)
-	_, why, _ := strings.Cut(stdout, "details on: ")
-	reason := stderr
-	switch {
-	case state.ExitCode() == 127 && loads: // of the system's loader
-		library, _, _ = strings.Cut(library, ":")
-		reason = fmt.Sprintf("there is no NVIDIA driver: %s is not found", library)
-	case state.ExitCode() == 1 && strings.HasPrefix(stdout, finding): // of gorgonia.org/cu
-		reason = "there is no NVIDIA GPU, or its driver does not work: " + strings.TrimSpace(why)
-	case state.ExitCode() != 1 || reason == "":
-		return nil
-	}
-	return gemm.Unavailablef("%s", reason)
+	return child.NewEnd(name, cmd.ProcessState, &told)
 }
 
 // meet puts what a worker found into the descriptions of the host and the run.

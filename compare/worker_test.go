@@ -25,6 +25,7 @@ import (
 	"gemm"
 	"gemm/compare/note"
 	"gemm/cuda/occupancy"
+	"gemm/cuda/remote"
 	"gemm/cuda/usage"
 	"gemm/parallel/timeline"
 )
@@ -235,7 +236,7 @@ func TestWorkerIsStartedAgain(t *testing.T) {
 			t.Parallel()
 			starts := 0
 			d := Driver{Store: &Store{}, Budget: testBudget, Progress: &silent{}, pause: time.Millisecond,
-				Worker: func(ctx context.Context) (*exec.Cmd, error) {
+				NoWorker: remote.NoWorker, Worker: func(ctx context.Context) (*exec.Cmd, error) {
 					cmd := exec.CommandContext(ctx, os.Args[0])
 					cmd.Env = append(os.Environ(), plantedVariable+"="+test.faults[min(starts, len(test.faults)-1)])
 					starts++
@@ -425,7 +426,7 @@ func TestWorkersThatAreNotThere(t *testing.T) {
 			store := &Store{}
 			starts := 0
 			d := Driver{Store: store, Budget: testBudget, Progress: &silent{},
-				Worker: faultyWorker(test.fault, test.first, &starts)}
+				Worker: faultyWorker(test.fault, test.first, &starts), NoWorker: remote.NoWorker}
 			if err := d.Run(t.Context(), gpuCases()); err != nil {
 				t.Fatal(err)
 			}

@@ -2,9 +2,14 @@ package reference
 
 import (
 	"context"
+	_ "embed" // the source of the program
 	"fmt"
+	"os"
+	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"gemm"
@@ -20,10 +25,36 @@ import (
 // are on the stacks of threads. It serves one measurement at a time.
 type OpenMP struct{ process *peer.Process }
 
+// openMPSource is the program that measures libgomp; its head has the requests that it understands.
+//
+//go:embed openmp/main.c
+var openMPSource []byte
+
+// openMPProgram is compiled from openMPSource. Clang has a runtime of its own, with which the source does not compile.
+var openMPProgram = peer.Source{Name: "openmp", Text: openMPSource, Compilers: []string{"gcc", "cc"},
+	Flags: []string{"-fopenmp"}}
+
+// openMPFile returns the file of the compiled openMPProgram.
+var openMPFile = sync.OnceValues(openMPProgram.File)
+
+// withoutOpenMP returns the environment without the variables that OpenMP and libgomp read.
+func withoutOpenMP(environment []string) []string {
+	return slices.DeleteFunc(slices.Clone(environment), func(setting string) bool {
+		return strings.HasPrefix(setting, "OMP_") || strings.HasPrefix(setting, "GOMP_")
+	})
+}
+
 // NewOpenMP starts the process; Close ends it. The error is a gemm.ErrUnavailable if
 // there is no gcc or no libgomp, and elsewhere than on Linux.
 func NewOpenMP() (*OpenMP, error) {
-	p, err := newOpenMPProcess()
+	file, err := openMPFile()
+	var p *peer.Process
+	if err == nil {
+		cmd := exec.Command(file)
+		// Private arrays of reductions lie on the threads' stacks.
+		cmd.Env = append(withoutOpenMP(os.Environ()), "OMP_STACKSIZE=16M")
+		p, err = peer.Start(cmd)
+	}
 	if err != nil {
 		return nil, gemm.Unavailablef("libgomp cannot be measured: %w", err)
 	}
@@ -50,20 +81,15 @@ func (o *OpenMP) Merge(ctx context.Context, threads int, method string, n, times
 }
 
 // ask returns the time that the program answers.
-func (o *OpenMP) ask(ctx context.Context, what string, numbers ...int) (time.Duration, error) {
-	words := []string{what}
+func (o *OpenMP) ask(ctx context.Context, request string, numbers ...int) (time.Duration, error) {
 	for _, x := range numbers {
-		words = append(words, strconv.Itoa(x))
+		request += " " + strconv.Itoa(x)
 	}
-	text, err := o.process.Ask(ctx, strings.Join(words, " "), nil, nil)
+	took, err := o.process.Time(ctx, request)
 	if err != nil {
-		return 0, fmt.Errorf("libgomp, %s: %w", words, err)
+		err = fmt.Errorf("libgomp, %s: %w", request, err)
 	}
-	seconds, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		return 0, fmt.Errorf("libgomp, %s: answers %q for a time", words, text)
-	}
-	return time.Duration(seconds * float64(time.Second)), nil
+	return took, err
 }
 
 // Close ends the process.

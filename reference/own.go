@@ -21,15 +21,6 @@ type process struct {
 	again bool // it replaces one that its library ended
 }
 
-// newProcess starts the program; again says that it replaces a process that its library ended.
-func newProcess(program string, again bool) (*process, error) {
-	l, err := peer.NewLibrary(program)
-	if err != nil {
-		return nil, err
-	}
-	return &process{l, again}, nil
-}
-
 // first implements place.
 func (p *process) first(uintptr) error {
 	x := gemm.NewMatrix[float64](1, 1)
@@ -70,11 +61,13 @@ func (l *library) take(program string, threads int) (*held, error) {
 		return nil, err
 	}
 	var p *process
-	load := func(name string, again bool) (r *routines, err error) {
+	load := func(name string, again bool) (*routines, error) {
 		if p == nil {
-			if p, err = newProcess(program, again); err != nil {
+			holder, err := peer.NewLibrary(program)
+			if err != nil {
 				return nil, err
 			}
+			p = &process{holder, again}
 		}
 		return l.loadHeld(p, name, settings)
 	}
@@ -198,11 +191,12 @@ func (x *separate[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm.R
 	if err != nil {
 		return nil, err
 	}
-	r := &run[T]{library: x.library, threads: x.threads, held: p}
-	if r.product, err = stage(ctx, p.process, x.library.product(gemm.TypeOf[T]().Name), c, a, b); err != nil {
+	r, err := stage(ctx, p.process, x.library.product(gemm.TypeOf[T]().Name), c, a, b)
+	if err != nil {
 		p.Kill()
 		return nil, err
 	}
+	r.Release = func() { x.library.idle.Give(x.threads, p) }
 	return r, nil
 }
 
@@ -225,60 +219,31 @@ func (x *separate[T]) StageBatch(ctx context.Context, tA, tB blas.Transpose, alp
 		return nil, err
 	}
 	typ := gemm.TypeOf[T]().Name
-	r := &batch[T]{run[T]{library: x.library, threads: x.threads, held: p}, "a call for each, in C"}
+	by := "a call for each, in C"
 	call := peer.Call{ABI: peer.Exchanged, Symbol: x.library.product(typ)}
 	strided := gemm.ByType(typ, "cblas_dgemm_batch_strided", "cblas_sgemm_batch_strided", "", "", "")
 	if _, err := p.Find(strided); err == nil {
-		call, r.by = peer.Call{ABI: peer.Strided, Symbol: strided}, strided
+		call, by = peer.Call{ABI: peer.Strided, Symbol: strided}, strided
 	}
 	op := peer.Operation{TransA: tA, TransB: tB, Alpha: float64(alpha), Beta: float64(beta)}
 	if alpha == 0 { // α·NaN is NaN to some libraries
 		op.TransA, op.TransB = blas.NoTrans, blas.NoTrans
 		a, b = gemm.NewBatch[T](c.Count, m, 0), gemm.NewBatch[T](c.Count, 0, n)
 	}
-	if r.product, err = peer.StageBatch(ctx, p.Library, call, op, c, a, b); err != nil {
+	r, err := peer.StageBatch(ctx, p.Library, call, op, c, a, b)
+	if err != nil {
 		p.Kill()
 		return nil, err
 	}
-	return r, nil
+	r.Release = func() { x.library.idle.Give(x.threads, p) }
+	return batch[T]{r, by}, nil
 }
 
 // batch is a batch that is staged in a process of the library's own.
 type batch[T gemm.Float] struct {
-	run[T]
+	*peer.Product[T]
 	by string
 }
 
 // Resolved implements gemm.Explainer.
-func (r *batch[T]) Resolved() gemm.Params { return gemm.Params{"batched": r.by} }
-
-// run is a product that is staged in a process of the library's own.
-type run[T gemm.Float] struct {
-	library *library
-	threads int
-	held    *held
-	product *peer.Product[T]
-}
-
-// Do implements gemm.Run.
-func (r *run[T]) Do(ctx context.Context) (gemm.Cost, error) { return r.product.Do(ctx) }
-
-// Repeat computes the product the given number of times and returns the total cost, by the clock of
-// the library's process.
-func (r *run[T]) Repeat(ctx context.Context, times int) (gemm.Cost, error) {
-	return r.product.Repeat(ctx, times)
-}
-
-// Collect implements gemm.Run.
-func (r *run[T]) Collect(ctx context.Context) error { return r.product.Collect(ctx) }
-
-// Close implements gemm.Run: the process is free for another product.
-func (r *run[T]) Close() (err error) {
-	if r.held == nil || r.held.Ended() {
-		return nil // what ended it has been said
-	}
-	err = r.product.Close()
-	r.library.idle.Give(r.threads, r.held)
-	r.held = nil
-	return err
-}
+func (r batch[T]) Resolved() gemm.Params { return gemm.Params{"batched": r.by} }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,7 +23,7 @@ import (
 
 // What those who measure ask for if it is there.
 var (
-	_ optional.Repeater = (*run[float64])(nil)
+	_ optional.Repeater = (*peer.Product[float64])(nil)
 	_ optional.Warner   = (*multiplier[float64])(nil)
 	_ optional.Warner   = (*separate[float64])(nil)
 )
@@ -147,12 +146,12 @@ func TestUncomputed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := r.(*run[float64]).held
+	p := r.(*peer.Product[float64]).Process()
 	defer p.Kill() // it is no OpenBLAS any more
-	if err := p.Open("libc.so.6"); err != nil {
+	if _, err := p.Ask(ctx, "open libc.so.6"); err != nil {
 		t.Fatal(err)
 	}
-	_, err = p.Ask(ctx, "stage f64 exchanged dgemm_ 0 NN 1 0 0 0 0 0 0 0 1", nil, nil)
+	_, err = p.Ask(ctx, "stage f64 exchanged dgemm_ 0 NN 1 0 0 0 0 0 0 0 1")
 	if err == nil || !strings.Contains(err.Error(), "no symbol dgemm_") {
 		t.Errorf("a library without dgemm_: %v", err)
 	}
@@ -178,7 +177,7 @@ func TestRepeat(t *testing.T) {
 	for range 20 {
 		for _, times := range []int{1, 1000} {
 			start := time.Now()
-			cost, err := r.(*run[float64]).Repeat(ctx, times)
+			cost, err := r.(*peer.Product[float64]).Repeat(ctx, times)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -204,12 +203,12 @@ func TestDead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := r.(*run[float64]).held
+	p := r.(*peer.Product[float64]).Process()
 	if err := syscall.Kill(p.PID(), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.Do(ctx); err == nil ||
-		!strings.Contains(err.Error(), "the process of the library ended: signal: killed") {
+		!strings.Contains(err.Error(), "its process ended with signal killed") {
 		t.Errorf("a product in a dead process: %v", err)
 	}
 	if err := r.Close(); err != nil {
@@ -221,17 +220,17 @@ func TestDead(t *testing.T) {
 // TestCancelled cancels a product that takes long.
 func TestCancelled(t *testing.T) {
 	x := staged[float64](t, openBLAS, 1)
-	c, a, b := operands[float64](64, 64, 64)
+	c, a, b := operands[float64](2000, 2000, 2000)
 	r, err := x.Stage(context.Background(), c, a, b)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := r.(*run[float64]).Repeat(ctx, math.MaxInt32); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("a product that takes hours: %v", err)
+	if _, err := r.Do(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a product that takes longer: %v", err)
 	}
-	if !r.(*run[float64]).held.Ended() {
+	if !r.(*peer.Product[float64]).Process().Ended() {
 		t.Error("the process is still there")
 	}
 	if _, err := r.Do(ctx); !errors.Is(err, context.DeadlineExceeded) {
@@ -389,7 +388,7 @@ func TestAgain(t *testing.T) {
 		load: func(p place, _ string) (*routines, error) {
 			loads++
 			if p.expendable() {
-				_, err := p.(*process).Ask(t.Context(), "stage what", nil, nil)
+				_, err := p.(*process).Ask(t.Context(), "stage what")
 				return nil, err
 			}
 			return &routines{setThreads: func(n int) int { return n }}, nil

@@ -68,7 +68,7 @@ var processor = sync.OnceValue(func() string { return cpu.Host().Model })
 // textbook is the product of a program in C, in a process of the program's own.
 type textbook[T gemm.Float] struct {
 	holder, file string                      // of the process, and of the program that it opens
-	prepare      func(l *peer.Library) error // before each product; nil: nothing
+	prepare      func(l *peer.Library) error // before each product
 	resolved     gemm.Params
 }
 
@@ -94,7 +94,7 @@ func newCompiled[T gemm.Float](name, options string, more ...string) (*textbook[
 	if err != nil {
 		return nil, gemm.Unavailablef("%s with %s: %w", name, options, err).WithRemedy("install another gcc")
 	}
-	return &textbook[T]{holder: holder, file: file,
+	return &textbook[T]{holder: holder, file: file, prepare: func(*peer.Library) error { return nil },
 		resolved: gemm.Params{"compiler": c.Version, "cflags": options, "process": "own"}}, nil
 }
 
@@ -123,7 +123,7 @@ func (x *textbook[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm.R
 		return nil, err
 	}
 	if c.Rows == 0 || c.Cols == 0 || a.Cols == 0 {
-		return nothing[T]{c}, nil
+		return peer.Stage(ctx, nil, peer.Call{}, peer.Multiplication, c, a, b)
 	}
 	if err := indices(c.Rows, c.Cols, a.Cols); err != nil {
 		return nil, err
@@ -132,61 +132,21 @@ func (x *textbook[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm.R
 	if err != nil {
 		return nil, err
 	}
-	if x.prepare != nil {
-		err = x.prepare(l)
-	}
 	var p *peer.Product[T]
-	if err == nil {
+	if err = x.prepare(l); err == nil {
 		p, err = peer.Stage(ctx, l, peer.Call{ABI: peer.RowMajor, Symbol: "multiply"}, peer.Multiplication, c, a, b)
 	}
 	if err != nil {
 		l.Kill()
 		return nil, err
 	}
-	return &programRun[T]{Product: p, process: l, file: x.file}, nil
+	p.Release = func() { idlePrograms.Give(x.file, l) }
+	return p, nil
 }
-
-// programRun is a product that is staged in a process of a program in C.
-type programRun[T gemm.Float] struct {
-	*peer.Product[T]
-	process *peer.Library // nil after Close
-	file    string
-}
-
-// Close implements gemm.Run: the process is free for another product.
-func (r *programRun[T]) Close() error {
-	if r.process == nil || r.process.Ended() {
-		return nil // what ended it has been said
-	}
-	err := r.Product.Close()
-	idlePrograms.Give(r.file, r.process)
-	r.process = nil
-	return err
-}
-
-// nothing is a product without terms: C is zero.
-type nothing[T gemm.Float] struct{ c gemm.Matrix[T] }
-
-func (nothing[T]) Do(ctx context.Context) (gemm.Cost, error) { return gemm.Cost{}, ctx.Err() }
-
-func (nothing[T]) Repeat(ctx context.Context, _ int) (gemm.Cost, error) {
-	return gemm.Cost{}, ctx.Err()
-}
-
-func (r nothing[T]) Collect(ctx context.Context) error {
-	peer.Scale(r.c, 0)
-	return ctx.Err()
-}
-
-func (nothing[T]) Close() error { return nil }
 
 // Multiply implements gemm.Multiplier.
 func (x *textbook[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
-	r, err := x.Stage(ctx, c, a, b)
-	if err != nil {
-		return err
-	}
-	return peer.Once(ctx, r)
+	return peer.Multiply(ctx, x, c, a, b)
 }
 
 // Resolved implements gemm.Explainer: the compiler and its options, and the settings of OpenMP.

@@ -40,12 +40,12 @@ var libraries = []*library{openBLAS, mkl, blis}
 func places(t *testing.T) []place {
 	out := []place{new(here)}
 	if file, err := peer.Program(); err == nil {
-		p, err := newProcess(file, false)
+		p, err := peer.NewLibrary(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(p.Kill)
-		out = append(out, p)
+		out = append(out, &process{Library: p})
 	}
 	return out
 }

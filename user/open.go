@@ -206,7 +206,7 @@ func (k *kernel) load(ctx context.Context, threads int) (*peer.Library, error) {
 	}
 	if err != nil {
 		l.Kill()
-		return nil, said(err)
+		return nil, err
 	}
 	return l, nil
 }

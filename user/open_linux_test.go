@@ -153,13 +153,13 @@ func TestBehaviour(t *testing.T) {
 	for name, test := range map[string]struct{ before, with, want string }{
 		"prints": {"#include <stdio.h>", `puts("ok 1"); printf("error"); fflush(stdout);` + rows, ""},
 		"reads":  {"#include <stdio.h>", `if (getchar() != EOF) return;` + rows, ""},
-		"exits":  {"#include <stdlib.h>", `if (n == 8) exit(3);` + rows, "it ended its process with status 3"},
-		"leaves": {"#include <stdlib.h>", `if (n == 8) exit(0);` + rows, "it ended its process with status 0"},
+		"exits":  {"#include <stdlib.h>", `if (n == 8) exit(3);` + rows, "its process ended with exit status 3"},
+		"leaves": {"#include <stdlib.h>", `if (n == 8) exit(0);` + rows, "its process ended before it was done"},
 		"complain": {"#include <stdio.h>\n#include <stdlib.h>",
 			`if (n == 8) { fputs("no luck\n", stderr); abort(); }` + rows,
-			"it crashed: aborted: no luck"},
+			"its process ended with signal aborted: no luck"},
 		"crashes": {"", `if (n == 8) *(volatile int *)8 = 0;` + rows,
-			"it crashed: segmentation fault: at the address 0x8"},
+			"its process ended with signal segmentation fault: at the address 0x8"},
 		"lazy": {"", rows + `if (n == 8) C[10] = 0.0 / 0.0;`, "the product is wrong"},
 		"idle": {"", `if (n == 8) return;` + rows,
 			"it does not write element (0, 0) of C, or adds to what was there before"},
@@ -425,7 +425,7 @@ func TestRefused(t *testing.T) {
 			"compile it with -fopenmp",
 		file("late.c", `#include <stdlib.h>
 			__attribute__((constructor)) static void x(void) { exit(4); }
-			void f(void) {}`): "cannot be loaded: it ended its process with status 4",
+			void f(void) {}`): "cannot be loaded: its process ended with exit status 4",
 	} {
 		all, err := open(t.Context(), Options{}, kernel)
 		if err == nil {

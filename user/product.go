@@ -1,13 +1,10 @@
 package user
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math"
-	"os/exec"
-	"strings"
-	"syscall"
 
 	"gonum.org/v1/gonum/blas"
 
@@ -51,11 +48,7 @@ func (x *multiplier[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm
 
 // Multiply implements gemm.Multiplier, for operands of this process.
 func (x *multiplier[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
-	r, err := x.Stage(ctx, c, a, b)
-	if err != nil {
-		return err
-	}
-	return peer.Once(ctx, r)
+	return peer.Multiply(ctx, x, c, a, b)
 }
 
 // stage stages the operation in a process of the kernel's own.
@@ -64,18 +57,18 @@ func (x *multiplier[T]) stage(ctx context.Context, op peer.Operation, c, a, b ge
 	if empty := c.Rows == 0 || c.Cols == 0 || a.Rows == 0 || a.Cols == 0; most > math.MaxInt32 && !empty {
 		return nil, optional.Unsuited{Reason: fmt.Sprintf("the dimension %d exceeds an int of C", most)}
 	}
-	r := &run[T]{kernel: x.kernel, threads: x.threads}
 	l, err := x.kernel.take(ctx, x.threads)
 	if err != nil {
 		return nil, err
 	}
 	call := peer.Call{ABI: peer.ABI(x.kernel.ABI), Symbol: x.symbol(), Guarded: true}
-	if r.product, err = peer.Stage(ctx, l, call, op, c, a, b); err != nil {
+	p, err := peer.Stage(ctx, l, call, op, c, a, b)
+	if err != nil {
 		l.Kill()
-		return nil, said(err)
+		return nil, err
 	}
-	r.library = l
-	return r, nil
+	p.Release = func() { x.kernel.idle.Give(x.threads, l) }
+	return run[T]{p}, nil
 }
 
 // gemmer is the product of a kernel whose ABI has the whole operation.
@@ -102,67 +95,25 @@ func (x *gemmer[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a,
 }
 
 // run is a product that is staged in a process of the kernel's own.
-type run[T gemm.Float] struct {
-	kernel  *kernel
-	threads int
-	library *peer.Library    // nil: it is closed
-	product *peer.Product[T] // in the process of library
-}
+type run[T gemm.Float] struct{ *peer.Product[T] }
 
 // Do implements gemm.Run.
-func (r *run[T]) Do(ctx context.Context) (gemm.Cost, error) { return r.ended(r.product.Do(ctx)) }
+func (r run[T]) Do(ctx context.Context) (gemm.Cost, error) { return r.ended(r.Product.Do(ctx)) }
 
 // Repeat implements optional.Repeater.
-func (r *run[T]) Repeat(ctx context.Context, times int) (gemm.Cost, error) {
-	return r.ended(r.product.Repeat(ctx, times))
+func (r run[T]) Repeat(ctx context.Context, times int) (gemm.Cost, error) {
+	return r.ended(r.Product.Repeat(ctx, times))
 }
 
 // ended ends the process after an error: a kernel that has written where it must not has spoilt it.
-func (r *run[T]) ended(cost gemm.Cost, err error) (gemm.Cost, error) {
-	if err != nil {
-		r.library.Kill()
-		return gemm.Cost{}, said(err)
+func (r run[T]) ended(cost gemm.Cost, err error) (gemm.Cost, error) {
+	if p := r.Process(); err != nil && p != nil {
+		p.Kill()
 	}
-	return cost, nil
+	return cost, err
 }
 
 // Collect implements gemm.Run.
-func (r *run[T]) Collect(ctx context.Context) error {
-	if err := r.product.Collect(ctx); err != nil {
-		return said(err)
-	}
-	return r.product.Spoilt()
-}
-
-// Close implements gemm.Run: the process is free for another product.
-func (r *run[T]) Close() error {
-	if r.library == nil || r.library.Ended() {
-		return nil // what ended it has been said
-	}
-	err := r.product.Close()
-	r.kernel.idle.Give(r.threads, r.library)
-	r.library = nil
-	return err
-}
-
-// said returns the error of a process in the words of who wrote the kernel.
-func said(err error) error {
-	var end peer.End
-	if !errors.As(err, &end) {
-		return err
-	}
-	what := "it ended its process with status 0"
-	var exit *exec.ExitError
-	if errors.As(end.Status, &exit) {
-		status, _ := exit.Sys().(syscall.WaitStatus)
-		if status.Signaled() {
-			what = "it crashed: " + status.Signal().String()
-		} else {
-			what = fmt.Sprintf("it ended its process with status %d", exit.ExitCode())
-		}
-	}
-	if end.Said != "" {
-		what += ": " + strings.TrimSpace(end.Said)
-	}
-	return errors.New(what)
+func (r run[T]) Collect(ctx context.Context) error {
+	return cmp.Or(r.Product.Collect(ctx), r.Spoilt())
 }

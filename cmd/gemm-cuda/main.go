@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -21,6 +20,7 @@ import (
 	"gemm/cuda/guest"
 	"gemm/cuda/occupancy"
 	"gemm/cuda/wire"
+	"gemm/internal/frame"
 	"gemm/internal/output"
 	"gemm/internal/settings"
 	"gemm/internal/tuned"
@@ -75,7 +75,7 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 		if err != nil {
 			return err
 		}
-		if err := json.NewEncoder(out).Encode(s); err != nil {
+		if err := frame.NewWriter(out).Encode("system", s); err != nil {
 			return err
 		}
 	default:

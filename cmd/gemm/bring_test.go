@@ -36,7 +36,7 @@ func TestBring(t *testing.T) {
 	wrong := map[string]string{
 		"unwritten":  "it does not write element (39, 39) of C",
 		"outside":    "it writes outside C, element 1 behind its last one",
-		"crashes":    "it crashed: segmentation fault: ",
+		"crashes":    "its process ended with signal segmentation fault: ",
 		"endless":    "took longer than the row's time limit of 2s",
 		"transposes": "it changes A: element (0, 1) was ",
 	}
@@ -207,7 +207,7 @@ func TestBringBatch(t *testing.T) {
 		}
 	}
 	want := map[string]string{"user/ann-dgemm": "", "user/bob-dgemm": "", "user/eve": "", "user/best": "",
-		"user/bad": "bad.c does not compile: bad.c:1:25: error: ", "user/noisy": "it crashed: aborted: ",
+		"user/bad": "bad.c does not compile: bad.c:1:25: error: ", "user/noisy": "its process ended with signal aborted: ",
 		"reference/c-ikj": "", "reference/c-naive": "", "serial/packed": "", "serial/naive": "", "serial/hinted": ""}
 	rows := records(t, filepath.Join(dir, "rows.json")).Records
 	if len(rows) != len(want) {

@@ -21,6 +21,7 @@ import (
 	"gemm/compare/probe"
 	"gemm/compare/verify"
 	"gemm/cuda"
+	"gemm/cuda/remote"
 	"gemm/internal/catalog"
 	"gemm/internal/output"
 	"gemm/internal/sample"
@@ -703,7 +704,7 @@ func measure(c *cli.Context, d compare.Driver, cases []compare.Case, file string
 	d.Probes, d.Progress, d.Command = append(probe.Of(cases), pingPongs(c.Context)...), p, commandLine(os.Args[1:])
 	d.MPI = mpi.Version()
 	if d.Lead == nil {
-		d.Launch, d.Worker = launcher(c), workerOf(c.Context).Serve
+		d.Launch, d.Worker, d.NoWorker = launcher(c), workerOf(c.Context).Serve, remote.NoWorker
 		d.Warn = func(text string) {
 			p.Close() // the line takes the place of the bar
 			fmt.Fprintf(c.App.ErrWriter, "gemm %s: %s\n", c.Command.Name, text)

@@ -27,6 +27,7 @@ import (
 	"gemm/gf256"
 	"gemm/half"
 	"gemm/internal/catalog"
+	"gemm/internal/frame"
 	"gemm/internal/settings"
 	"gemm/internal/tuned"
 )
@@ -100,7 +101,7 @@ func describeFake(kind string) error {
 	if strings.HasPrefix(kind, "tunes") {
 		found.GPUs = []cuda.GPU{cudatest.SmallGPU}
 	}
-	return json.NewEncoder(os.Stdout).Encode(found)
+	return frame.NewWriter(os.Stdout).Encode("system", found)
 }
 
 // fakeBackend computes products of f64, and conflictfree's of f32, by the textbook, and hangs
@@ -361,7 +362,7 @@ func TestCUDAWithoutWorker(t *testing.T) {
 	for kind, want := range map[string]string{
 		"none":    "there is no NVIDIA driver",
 		"rubbish": "gemm-cuda describes the GPUs in words of its own: build both from one source",
-		"crashes": "gemm-cuda ended with signal: killed",
+		"crashes": "gemm-cuda ended with signal killed",
 		"panics":  "gemm-cuda ended with exit status 2: panic: planted", "works": "",
 	} {
 		listed := listing{}
@@ -498,7 +499,7 @@ func TestCUDAEncodes(t *testing.T) {
 	const bytes = 70 << 20 // four slices
 	data := archive(t, dir, bytes)
 	args := encoding("--variant", "cuda/tuned")
-	failWith(t, dir, withWorker(t, "dies"), 1, "gemm-cuda ended with signal: killed", args...)
+	failWith(t, dir, withWorker(t, "dies"), 1, "gemm-cuda ended with signal killed", args...)
 	if r, took := interruptedInWorker(t, dir, withWorker(t, "waits"), args...); r.status != statusInterrupted ||
 		took > 4*time.Second { // the worker was not killed for want of a reply
 		t.Errorf("Ctrl-C: status %d after %v, %s", r.status, took, r.stderr)

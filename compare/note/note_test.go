@@ -2,6 +2,7 @@ package note
 
 import (
 	"encoding/json"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -14,6 +15,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"gemm/internal/child"
 )
 
 func TestNotes(t *testing.T) {
@@ -91,6 +94,9 @@ func TestEachNoteArises(t *testing.T) {
 	})
 	if err != nil || !made["samples"] {
 		t.Fatalf("no note is found: %v", err)
+	}
+	for _, status := range []string{"", "signal %s", "exit status %d"} { // as internal/peer has it
+		fmt.Fprintf(&program, "%q", child.End{Name: "its process", Status: status})
 	}
 	made["fewer"], made["beyond"] = made["why"], made["why"]
 	const verb = `(%[][.0-9]*[a-z]+(\.%[a-z])?|" ?\+)`

@@ -8,6 +8,7 @@ import (
 	"gemm"
 	"gemm/cuda"
 	"gemm/cuda/usage"
+	"gemm/internal/peer"
 	"gemm/internal/python"
 )
 
@@ -43,12 +44,12 @@ func (t torch[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm.Run, 
 	if err != nil {
 		return nil, err
 	}
-	return torchRun[T]{run.(*python.Run[T]), t.device, t.watts}, nil
+	return torchRun[T]{run.(*peer.Product[T]), t.device, t.watts}, nil
 }
 
 // torchRun is a product that is staged in the process of PyTorch.
 type torchRun[T gemm.Number] struct {
-	*python.Run[T]
+	*peer.Product[T]
 	device usage.Device
 	watts  func() float64
 }

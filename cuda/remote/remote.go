@@ -3,9 +3,10 @@
 package remote
 
 import (
+	"bytes"
+	"cmp"
 	"context"
-	"encoding/json"
-	"fmt"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,10 +16,10 @@ import (
 	"time"
 
 	"gemm"
-	"gemm/compare"
 	"gemm/cuda"
 	"gemm/cuda/wire"
 	"gemm/internal/child"
+	"gemm/internal/frame"
 )
 
 // Find returns the path of the GPU program: next to this program, or on PATH. The error wraps
@@ -125,7 +126,7 @@ func (w *Worker) describe(interruptible context.Context) (s cuda.System, err err
 	if err != nil {
 		return s, err
 	}
-	var stdout strings.Builder
+	var stdout bytes.Buffer
 	var stderr child.Tail
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err = child.Run(cmd, describeStop)
@@ -134,10 +135,13 @@ func (w *Worker) describe(interruptible context.Context) (s cuda.System, err err
 		return s, interruptible.Err()
 	case ctx.Err() != nil:
 		return s, gemm.Unavailablef("%s does not describe the GPUs within %v", cuda.Worker, describeTime)
+	case cmd.ProcessState == nil:
+		return s, gemm.Unavailablef("%s cannot be started: %w", cuda.Worker, err)
 	case err != nil:
-		return s, refusal(cmd, err, stdout.String(), stderr.Reason())
+		end := child.NewEnd(cuda.Worker, cmd.ProcessState, &stderr)
+		return s, cmp.Or(NoWorker(end, stdout.String()), error(gemm.Unavailablef("%w", end)))
 	}
-	if err := json.Unmarshal([]byte(stdout.String()), &s); err != nil {
+	if _, err := frame.NewReader(&stdout).Decode(&s); err != nil {
 		return s, gemm.Unavailablef("%s describes the GPUs in words of its own", cuda.Worker).
 			WithRemedy("build both from one source: %v", err)
 	}
@@ -147,16 +151,24 @@ func (w *Worker) describe(interruptible context.Context) (s cuda.System, err err
 	return s, nil
 }
 
-// refusal returns why the worker ended with err, for the reason that it gave.
-func refusal(cmd *exec.Cmd, err error, stdout, reason string) error {
-	if cmd.ProcessState == nil {
-		return gemm.Unavailablef("%s cannot be started: %w", cuda.Worker, err)
+// NoWorker returns why a worker that ended without a message has no device, from the error of its end and its standard
+// output. The error wraps gemm.ErrUnavailable. It is nil if something else ended the worker.
+func NoWorker(err error, stdout string) error {
+	var end child.End
+	errors.As(err, &end)
+	const loading, finding = "error while loading shared libraries: ", "Error in initialization, "
+	_, library, loads := strings.Cut(end.Said, loading)
+	_, why, _ := strings.Cut(stdout, "details on: ")
+	switch {
+	case end.Status == "exit status 127" && loads: // of the system's loader
+		library, _, _ = strings.Cut(library, ":")
+		return gemm.Unavailablef("there is no NVIDIA driver: %s is not found", library)
+	case end.Status == "exit status 1" && strings.HasPrefix(stdout, finding): // of gorgonia.org/cu
+		return gemm.Unavailablef("there is no NVIDIA GPU, or its driver does not work: %s", strings.TrimSpace(why))
+	case end.Status == "exit status 1" && end.Said != "":
+		return gemm.Unavailablef("%s", end.Said)
 	}
-	if why := compare.NoWorker(cmd.ProcessState, stdout, reason); why != nil {
-		return why
-	}
-	text := strings.TrimSuffix(fmt.Sprintf("%s ended with %v: %s", cuda.Worker, err, reason), ": ")
-	return gemm.Unavailablef("%s", text)
+	return nil
 }
 
 // Check returns an error if s lacks what v needs: a GPU that is new enough, and the

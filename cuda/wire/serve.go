@@ -1,10 +1,8 @@
 package wire
 
 import (
-	"bufio"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +16,7 @@ import (
 	"gemm/cuda/usage"
 	"gemm/gf256"
 	"gemm/half"
+	"gemm/internal/frame"
 )
 
 // Streamer is a multiplier that computes several products at once, if their operands lie in memory that it has
@@ -37,7 +36,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, shared *os.File, va
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	s := &server{
-		out: out, memory: openMemory(shared), variants: variants, multipliers: map[string]any{},
+		out: frame.NewWriter(out), memory: openMemory(shared), variants: variants, multipliers: map[string]any{},
 		unpin: map[int64]func() error{}, cancels: map[int64]context.CancelFunc{},
 	}
 	tasks := make(chan task, mostFlying)
@@ -75,7 +74,7 @@ type server struct {
 	flight      sync.WaitGroup // products that a Streamer computes
 
 	mu      sync.Mutex
-	out     io.Writer
+	out     frame.Writer
 	broken  error // of writing
 	cancels map[int64]context.CancelFunc
 }
@@ -88,11 +87,12 @@ type task struct {
 
 // read reads requests until there are none any more.
 func (s *server) read(ctx context.Context, in io.Reader, tasks chan<- task) error {
-	r := bufio.NewReader(in)
+	r := frame.NewReader(in)
 	for {
 		var next request
-		err := cmp.Or(line(r, &next), next.Params.Whole())
-		switch {
+		word, err := r.Decode(&next)
+		next.Do = word
+		switch err = cmp.Or(err, next.Params.Whole()); {
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
@@ -129,17 +129,13 @@ func (s *server) answer(id int64, stages []usage.Stage, err error) {
 	if err != nil {
 		r.Error, r.Unavailable = gemm.Why(err), errors.Is(err, gemm.ErrUnavailable)
 	}
-	text, err := json.Marshal(r)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if cancel := s.cancels[id]; cancel != nil {
 		cancel()
 		delete(s.cancels, id)
 	}
-	if err == nil {
-		_, err = s.out.Write(append(text, '\n'))
-	}
-	s.broken = cmp.Or(s.broken, err)
+	s.broken = cmp.Or(s.broken, s.out.Encode("reply", r))
 }
 
 // lost returns the first error of writing.

@@ -1,26 +1,22 @@
 // Package wire carries products between gemm and the GPU program, gemm-cuda multiply, which serves
 // them until its input ends. Operands lie in memory that both processes map: a file without a name,
-// which gemm makes and hands down as file 3. What goes through pipes is a line of JSON for each
-// request and each reply, in which operands are offsets in this file. Several requests may be on
-// their way; a reply has the number of its request.
+// which gemm makes and hands down as file 3. What goes through pipes is a frame for each request and each reply, whose
+// text is JSON, in which operands are offsets in this file. Several requests may be on their way; a reply has the
+// number of its request.
 //
-//	gemm                                  gemm-cuda
-//	{"id":1,"do":"map","segment":…}   →   maps a part of the file, pins it for the GPU if requested
-//	                                  ←   {"id":1}
-//	{"id":2,"do":"multiply","a":…}    →   reads A and B, writes C
-//	{"id":3,"do":"multiply","a":…}    →
-//	                                  ←   {"id":2,"stages":…}
-//	{"id":3,"do":"cancel"}            →   ends product 3 early; its reply says so
-//	                                  ←   {"id":3,"error":"context canceled"}
-//	{"id":4,"do":"unmap","segment":…} →
-//	                                  ←   {"id":4}
+//	gemm                                 gemm-cuda
+//	map 0 {"id":1,"segment":…}       →   maps a part of the file, pins it for the GPU if requested
+//	                                 ←   reply 0 {"id":1}
+//	multiply 0 {"id":2,"a":…}        →   reads A and B, writes C
+//	multiply 0 {"id":3,"a":…}        →
+//	                                 ←   reply 0 {"id":2,"stages":…}
+//	cancel 0 {"id":3}                →   ends product 3 early; its reply says so
+//	                                 ←   reply 0 {"id":3,"error":"context canceled"}
+//	unmap 0 {"id":4,"segment":…}     →
+//	                                 ←   reply 0 {"id":4}
 package wire
 
 import (
-	"bufio"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"time"
 	"unsafe"
 
@@ -29,7 +25,7 @@ import (
 )
 
 // protocol is the version of requests and replies.
-const protocol = 2
+const protocol = 3
 
 // Product is C ← α·A·B + β·C as the variant computes it; C ← A·B in GF(2⁸).
 type Product[T gemm.Element] struct {
@@ -47,11 +43,11 @@ const (
 	doCancel   = "cancel"
 )
 
-// request is one line to the program.
+// request is one frame to the program.
 type request struct {
 	Protocol int    `json:"protocol"`
 	ID       int64  `json:"id"` // a request to cancel has that of the product
-	Do       string `json:"do"`
+	Do       string `json:"-"`  // the word of the frame
 	// Segment is what is mapped or unmapped. Pin: products of the variant will copy from it and to it.
 	Segment segment `json:"segment,omitzero"`
 	Pin     bool    `json:"pin,omitempty"`
@@ -79,7 +75,7 @@ type place struct {
 	Stride int   `json:"stride"` // from matrix row to matrix row, in elements
 }
 
-// reply is one line from the program.
+// reply is one frame from the program.
 type reply struct {
 	ID    int64  `json:"id"`
 	Error string `json:"error,omitempty"`
@@ -94,26 +90,6 @@ const stopTime = 5 * time.Second
 
 // mostFlying is how many products may be on their way to the program and in it.
 const mostFlying = 16
-
-// mostHead is the length that a line can have.
-const mostHead = 1 << 16
-
-// line reads a line of JSON into v.
-func line(r *bufio.Reader, v any) error {
-	var text []byte
-	for {
-		part, err := r.ReadSlice('\n')
-		text = append(text, part...)
-		switch {
-		case err == nil:
-			return json.Unmarshal(text, v)
-		case len(text) > mostHead:
-			return fmt.Errorf("a line is longer than %d bytes", mostHead)
-		case !errors.Is(err, bufio.ErrBufferFull):
-			return err
-		}
-	}
-}
 
 // sizeOf returns the bytes of an element.
 func sizeOf[T gemm.Element]() int { return gemm.TypeOf[T]().Size }

@@ -22,6 +22,7 @@ import (
 	"gemm/cuda/usage"
 	"gemm/gf256"
 	"gemm/half"
+	"gemm/internal/frame"
 	"gemm/internal/gemmtest"
 	"gemm/serial"
 )
@@ -75,7 +76,7 @@ func served(fault string) {
 		fmt.Print("hello\n", strings.Repeat("x", 1<<20))
 		os.Exit(0)
 	case "stranger":
-		fmt.Println(`{"id":77}`)
+		fmt.Println(`reply 0 {"id":77}`)
 		_, _ = io.Copy(io.Discard, os.Stdin)
 	case "hangs":
 		time.Sleep(time.Minute)
@@ -344,10 +345,10 @@ func TestFaults(t *testing.T) {
 		{"early", "serial/naive", "ended with exit status 1: wire.test: there is no driver", false},
 		{"unavailable", "serial/naive", "needs compute capability 8.0", true},
 		{"fails", "serial/naive", "the kernel is wrong", false},
-		{"quiet", "serial/naive", "ended before its reply", false},
+		{"quiet", "serial/naive", "ended before it was done", false},
 		{"dies", "serial/naive", "ended with exit status 1: wire.test: the GPU has fallen off the bus", false},
-		{"killed", "serial/naive", "ended with signal: killed", false},
-		{"rubbish", "serial/naive", "the reply: invalid character 'h'", false},
+		{"killed", "serial/naive", "ended with signal killed", false},
+		{"rubbish", "serial/naive", `the reply: "hello" is not a frame`, false},
 		{"stranger", "serial/naive", "it answers request 77", false},
 		{"none", "cuda/naive", `there is no variant "cuda/naive": build both programs`, false},
 	} {
@@ -426,7 +427,7 @@ func TestKilledBetweenProducts(t *testing.T) {
 	}
 	for range 3 {
 		if _, err := Multiply(t.Context(), w, p); err == nil ||
-			!strings.Contains(err.Error(), "ended with signal: killed") {
+			!strings.Contains(err.Error(), "ended with signal killed") {
 			t.Errorf("after the end: %v", err)
 		}
 	}
@@ -436,8 +437,8 @@ func TestKilledBetweenProducts(t *testing.T) {
 // TestEndsWithParent ends the input of a program that computes, as the end of this process does, and closes another.
 func TestEndsWithParent(t *testing.T) {
 	for want, end := range map[string]func(w *Worker) error{
-		"ended before its reply": func(w *Worker) error { return w.to.Close() },
-		"the worker is closed":   (*Worker).Close,
+		"ended before it was done": func(w *Worker) error { return w.to.Close() },
+		"the worker is closed":     (*Worker).Close,
 	} {
 		w := worker(t, "none")
 		x := func() gemm.Matrix[float64] { return matrix[float64](1000, 1000, 1) }
@@ -463,9 +464,8 @@ func TestEndsWithParent(t *testing.T) {
 
 func TestBrokenRequests(t *testing.T) {
 	for text, want := range map[string]string{
-		"hello\n":                  "invalid character",
-		"{\"protocol\":9}\n":       "protocol 9, this program speaks 2",
-		strings.Repeat("x", 1<<17): "longer than",
+		"hello\n": "is not a frame", "map 0 hello\n": "invalid character",
+		"map 0 {\"protocol\":9}\n": "protocol 9, this program speaks 3",
 	} {
 		var out bytes.Buffer
 		if err := Serve(t.Context(), strings.NewReader(text), &out, nil, serial.Variants()); err == nil ||
@@ -493,32 +493,33 @@ func TestRefusedRequests(t *testing.T) {
 	}
 	served := make(chan error, 1)
 	go func() { served <- Serve(t.Context(), in, out, m.file, serial.Variants()) }()
-	r := bufio.NewReader(replies)
-	const multiplying = `"do":"multiply","variant":"serial/naive","type":"f64",`
+	w, r := frame.NewWriter(requests), frame.NewReader(replies)
+	const multiplying = `multiply "variant":"serial/naive","type":"f64",`
 	for _, test := range []struct{ text, want string }{
-		{`"do":"dance"`, `there is no request \"dance\"`},
-		{`"do":"multiply","variant":"serial/naive","type":"f8"`, `there is no type \"f8\"`},
+		{`dance "id":5`, `there is no request \"dance\"`},
+		{`multiply "variant":"serial/naive","type":"f8"`, `there is no type \"f8\"`},
 		{multiplying + `"m":-1`, "-1×0"},
 		{multiplying + `"m":4294967296,"k":4294967296,"a":{"stride":4294967296}`,
 			"4294967296×4294967296"},
 		{multiplying + `"m":1,"n":1,"k":1,"a":{"stride":1}`, "does not lie in"},
-		{`"do":"map","variant":"serial/naive","type":"f64","segment":{"at":4096,"bytes":4096}`, "there are 4096 bytes"},
-		{`"do":"map","variant":"serial/naive","type":"f64","segment":{"at":0,"bytes":4096}`, ""},
-		{`"do":"map","variant":"serial/naive","type":"f64","segment":{"at":0,"bytes":4096}`, "is mapped already"},
+		{`map "variant":"serial/naive","type":"f64","segment":{"at":4096,"bytes":4096}`, "there are 4096 bytes"},
+		{`map "variant":"serial/naive","type":"f64","segment":{"at":0,"bytes":4096}`, ""},
+		{`map "variant":"serial/naive","type":"f64","segment":{"at":0,"bytes":4096}`, "is mapped already"},
 		{multiplying + `"m":1,"n":1,"k":1,"a":{"at":4,"stride":1}`, "does not lie"},
 		{multiplying + `"m":1,"n":1,"k":1,"a":{"at":4096,"stride":1}`, "does not"},
 		{multiplying + `"m":2,"n":1,"k":1,"a":{"stride":0},"b":{"stride":1}`, "does"},
 		{multiplying + `"alpha":1,"m":1,"n":1,"k":1,"a":{"stride":1},` +
 			`"b":{"at":8,"stride":1},"c":{"at":16,"stride":1}`, ""},
-		{`"do":"unmap","segment":{"at":0,"bytes":4096}`, ""},
-		{`"do":"unmap","segment":{"at":0,"bytes":4096}`, "is not mapped"},
+		{`unmap "segment":{"at":0,"bytes":4096}`, ""},
+		{`unmap "segment":{"at":0,"bytes":4096}`, "is not mapped"},
 	} {
-		if _, err := fmt.Fprintf(requests, "{\"protocol\":2,\"id\":5,%s}\n", test.text); err != nil {
+		word, text, _ := strings.Cut(test.text, " ")
+		if err := w.Send(word, `{"protocol":3,"id":5,`+text+"}"); err != nil {
 			t.Fatal(err)
 		}
-		got, err := r.ReadString('\n')
-		if err != nil || !strings.Contains(got, test.want) || strings.Contains(got, `"error"`) != (test.want != "") {
-			t.Errorf("%s: %s, %v; want %q", test.text, got, err, test.want)
+		got, err := r.Next()
+		if err != nil || !strings.Contains(got.Text, test.want) || strings.Contains(got.Text, `"error`) != (test.want != "") {
+			t.Errorf("%s: %v, %v; want %q", test.text, got, err, test.want)
 		}
 	}
 	_ = requests.Close()

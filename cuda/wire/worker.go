@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -12,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -21,6 +19,7 @@ import (
 	"gemm"
 	"gemm/cuda/usage"
 	"gemm/internal/child"
+	"gemm/internal/frame"
 )
 
 // Worker is a program that serves products, as this process knows it. It ends when it is closed, and when this process
@@ -33,11 +32,12 @@ type Worker struct {
 	flying chan struct{} // has an element for each product
 	grace  time.Duration // see stopTime
 
-	sending sync.Mutex
-	to      io.WriteCloser
-	calls   map[int64]chan reply // guarded by sending
-	last    int64                // guarded by sending
-	closed  bool                 // guarded by sending
+	sending  sync.Mutex
+	to       io.WriteCloser
+	requests frame.Writer
+	calls    map[int64]chan reply // guarded by sending
+	last     int64                // guarded by sending
+	closed   bool                 // guarded by sending
 
 	ended chan struct{} // closed when the program has ended
 	err   error         // why; set before
@@ -68,22 +68,21 @@ func Start(cmd *exec.Cmd) (_ *Worker, err error) {
 		grace: stopTime,
 		calls: map[int64]chan reply{}, ended: make(chan struct{}),
 	}
-	in, to, err := os.Pipe()
+	from, out, err := os.Pipe()
+	if err == nil {
+		w.to, err = cmd.StdinPipe()
+	}
 	if err != nil {
 		return nil, errors.Join(err, m.file.Close())
 	}
-	from, out, err := os.Pipe()
-	if err != nil {
-		return nil, errors.Join(err, m.file.Close(), in.Close(), to.Close())
-	}
-	w.to = to
-	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = in, out, &w.stderr, []*os.File{m.file}
+	w.requests = frame.NewWriter(w.to)
+	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = out, &w.stderr, []*os.File{m.file}
 	cmd.WaitDelay = stopTime
 	ended, err := child.Start(cmd, syscall.SIGKILL)
-	_, _ = in.Close(), out.Close()
+	_ = out.Close()
 	if err != nil {
 		m.close()
-		_, _ = to.Close(), from.Close()
+		_ = from.Close()
 		return nil, gemm.Unavailablef("%s cannot be started: %w", w.name, err)
 	}
 	go w.listen(from, ended)
@@ -92,11 +91,11 @@ func Start(cmd *exec.Cmd) (_ *Worker, err error) {
 
 // listen hands out replies until there are none any more, and then notes why.
 func (w *Worker) listen(from io.ReadCloser, ended <-chan error) {
-	r := bufio.NewReader(from)
+	r := frame.NewReader(from)
 	var wrong error
-	for wrong == nil {
+	for {
 		var answer reply
-		if wrong = line(r, &answer); wrong != nil {
+		if _, wrong = r.Decode(&answer); wrong != nil {
 			break
 		}
 		w.sending.Lock()
@@ -109,33 +108,28 @@ func (w *Worker) listen(from io.ReadCloser, ended <-chan error) {
 		}
 		call <- answer
 	}
-	if !errors.Is(wrong, io.EOF) {
+	if errors.Is(wrong, io.EOF) || errors.Is(wrong, io.ErrUnexpectedEOF) {
+		wrong = nil
+	} else {
 		_ = w.cmd.Process.Kill()
 	}
 	_ = from.Close()
-	status := <-ended
-	w.err = w.why(wrong, status)
+	<-ended
+	w.sending.Lock()
+	switch {
+	case w.closed:
+		w.err = errClosed
+	case wrong != nil:
+		w.err = fmt.Errorf("%s: the reply: %w", w.name, wrong)
+	default:
+		w.err = child.NewEnd(w.name, w.cmd.ProcessState, &w.stderr)
+	}
+	w.sending.Unlock()
 	close(w.ended)
 }
 
 // errClosed is the error of a product after Close.
 var errClosed = errors.New("the worker is closed")
-
-// why returns why the program has ended, which wrote something wrong or ended with the status.
-func (w *Worker) why(wrong, status error) error {
-	w.sending.Lock()
-	closed := w.closed
-	w.sending.Unlock()
-	switch {
-	case closed:
-		return errClosed
-	case !errors.Is(wrong, io.EOF):
-		return fmt.Errorf("%s: the reply: %w", w.name, wrong)
-	case status == nil:
-		return fmt.Errorf("%s ended before its reply", w.name)
-	}
-	return errors.New(strings.TrimSuffix(fmt.Sprintf("%s ended with %v: %s", w.name, status, w.stderr.Reason()), ": "))
-}
 
 // send writes a request with a new number, and returns where the reply comes.
 func (w *Worker) send(r request) (int64, <-chan reply, error) {
@@ -159,7 +153,7 @@ func (w *Worker) write(r request) error {
 	if err != nil {
 		return err
 	}
-	_, _ = w.to.Write(append(text, '\n')) // if it fails, the program has ended
+	_ = w.requests.Send(r.Do, string(text)) // if it fails, the program has ended
 	return nil
 }
 

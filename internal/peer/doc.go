@@ -1,7 +1,6 @@
-// Package peer runs code of others in processes of its own, so that it can be measured and cannot
-// harm this one. A Process answers requests, one line each. A Library is a process that holds a
-// shared library; its program is library/main.c, which is compiled once and kept in the user's
-// cache folder. A Product is a product that is staged in such a process.
+// Package peer runs code of others in processes of its own, so that it can be measured and cannot harm this one. A
+// Process answers requests. A Library is a process that holds a shared library; its program is library/main.c, which is
+// compiled once and kept in the user's cache folder. A Product is a product that is staged in such a process.
 //
 // # Fairness
 //

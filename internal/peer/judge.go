@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
 	"time"
@@ -166,25 +165,16 @@ func duration(seconds float64) time.Duration { return time.Duration(seconds * fl
 // ask sends a request for that many products and reads what it says, and the results. It returns the time that passed
 // until the answer.
 func (j *judge[T]) ask(ctx context.Context, request string, times int, said *[2]float64) (at clocks, err error) {
-	var begin clocks
 	if size := times * len(j.a) * j.c.Rows * j.c.Cols; len(j.results) != size {
 		j.results = nil // frees it before
 		j.results = make([]T, size)
 	}
-	text, err := j.process.Ask(ctx, request, func(io.Writer) error {
-		begin = j.process.clocks()
-		return nil
-	}, func(r io.Reader) error {
-		now := j.process.clocks()
-		at = clocks{now.wall - begin.wall, now.cpu - begin.cpu}
-		_, err := io.ReadFull(r, raw(j.results))
-		return err
-	})
+	text, at, err := j.process.exchange(ctx, request, nil, [][]byte{raw(j.results)})
 	if err != nil {
 		return at, err
 	}
 	if n, err := fmt.Sscan(text, &said[0], &said[1]); n != 2 {
-		return at, fmt.Errorf("the process of the library answers %q for two times: %w", text, err)
+		return at, fmt.Errorf("its process answers %q for two times: %w", text, err)
 	}
 	return at, nil
 }

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"os/exec"
 	"strconv"
-	"strings"
 	"syscall"
+	"time"
 )
 
 // holder is the source of the program; its head has the requests that it understands.
@@ -39,15 +39,58 @@ func NewLibrary(program string) (*Library, error) {
 	return l, nil
 }
 
+// Start starts the command, a program that answers requests. It learns nothing of the end of this process while it is
+// stopped, and is killed then. There are such processes on Linux only.
+func Start(cmd *exec.Cmd) (*Process, error) { return start(cmd, syscall.SIGKILL) }
+
+// PID returns the number by which the system knows the process.
+func (p *Process) PID() int { return p.pid }
+
+// Ask sends a request that has no bytes, and returns the answer. A process whose answer does not come, or whose context
+// ends meanwhile, has ended when Ask returns; then the error is that of the context, or a child.End.
+func (p *Process) Ask(ctx context.Context, request string) (string, error) {
+	text, _, err := p.exchange(ctx, request, nil, nil)
+	return text, err
+}
+
+// Time is Ask for an answer in seconds.
+func (p *Process) Time(ctx context.Context, request string) (time.Duration, error) {
+	text, err := p.Ask(ctx, request)
+	if err != nil {
+		return 0, err
+	}
+	seconds, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return 0, fmt.Errorf("its process answers %q for a time: %w", text, err)
+	}
+	return duration(seconds), nil
+}
+
 // simple asks for what no context ends.
-func (l *Library) simple(words ...string) (string, error) {
-	return l.Ask(context.Background(), strings.Join(words, " "), nil, nil)
+func (l *Library) simple(request string) (string, error) { return l.Ask(context.Background(), request) }
+
+// of asks for a symbol of the library, by a request with its name and numbers.
+func (l *Library) of(request, symbol string, numbers ...int) (string, error) {
+	request += " " + symbol
+	for _, x := range numbers {
+		request += " " + strconv.Itoa(x)
+	}
+	text, err := l.simple(request)
+	if err != nil && !l.Ended() {
+		err = fmt.Errorf("%w: it is not the library meant", err)
+	}
+	return text, err
+}
+
+// do is Ask for what has no answer but success.
+func (l *Library) do(ctx context.Context, request string) error {
+	_, err := l.Ask(ctx, request)
+	return err
 }
 
 // Setenv sets a variable in the environment that libraries of the process see.
 func (l *Library) Setenv(name, value string) error {
-	_, err := l.simple("setenv", name, value)
-	return err
+	return l.do(context.Background(), "setenv "+name+" "+value)
 }
 
 // Open opens the library that the other methods mean from then on, by its path or by its name among
@@ -55,29 +98,20 @@ func (l *Library) Setenv(name, value string) error {
 func (l *Library) Open(name string) error { return l.OpenContext(context.Background(), name) }
 
 // OpenContext is Open for a library that may hang while it is opened.
-func (l *Library) OpenContext(ctx context.Context, name string) error {
-	_, err := l.Ask(ctx, "open "+name, nil, nil)
-	return err
-}
+func (l *Library) OpenContext(ctx context.Context, name string) error { return l.do(ctx, "open "+name) }
 
 // OpenGlobal opens another library, whose symbols libraries are to find.
-func (l *Library) OpenGlobal(name string) error {
-	_, err := l.simple("global", name)
-	return err
-}
+func (l *Library) OpenGlobal(name string) error { return l.do(context.Background(), "global "+name) }
 
 // Unload unloads the library.
-func (l *Library) Unload() error {
-	_, err := l.simple("close")
-	return err
-}
+func (l *Library) Unload() error { return l.do(context.Background(), "close") }
 
 // Find returns the address of a symbol in the process, under any of the names that builds of
 // OpenBLAS give it; the methods below find theirs so too.
 func (l *Library) Find(symbol string) (uintptr, error) {
-	text, err := l.simple("find", symbol)
+	text, err := l.of("find", symbol)
 	if err != nil {
-		return 0, l.stranger(err)
+		return 0, err
 	}
 	address, err := strconv.ParseUint(text, 10, 64)
 	return uintptr(address), err
@@ -85,40 +119,20 @@ func (l *Library) Find(symbol string) (uintptr, error) {
 
 // Integer calls a function with one integer argument or none and returns its int.
 func (l *Library) Integer(symbol string, argument ...int) (int, error) {
-	text, err := l.simple(words("integer", symbol, argument)...)
+	text, err := l.of("integer", symbol, argument...)
 	if err != nil {
-		return 0, l.stranger(err)
+		return 0, err
 	}
 	return strconv.Atoi(text)
 }
 
 // Text is Integer for a function that returns a string.
 func (l *Library) Text(symbol string, argument ...int) (string, error) {
-	text, err := l.simple(words("text", symbol, argument)...)
-	return text, l.stranger(err)
+	return l.of("text", symbol, argument...)
 }
 
 // Buffer calls a function that writes a string, void f(char *, int).
-func (l *Library) Buffer(symbol string) (string, error) {
-	text, err := l.simple("buffer", symbol)
-	return text, l.stranger(err)
-}
+func (l *Library) Buffer(symbol string) (string, error) { return l.of("buffer", symbol) }
 
 // Maps returns the name of the file that says what the process has mapped.
 func (l *Library) Maps() string { return fmt.Sprintf("/proc/%d/maps", l.PID()) }
-
-// stranger says of a symbol that is not there what it means.
-func (l *Library) stranger(err error) error {
-	if err != nil && !l.Ended() {
-		return fmt.Errorf("%w: it is not the library meant", err)
-	}
-	return err
-}
-
-func words(request, symbol string, argument []int) []string {
-	out := []string{request, symbol}
-	for _, x := range argument {
-		out = append(out, strconv.Itoa(x))
-	}
-	return out
-}

@@ -1,7 +1,7 @@
 package peer
 
 import (
-	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"gemm/internal/child"
+	"gemm/internal/frame"
 )
 
 // Process is a process that answers requests. A signal stops it except while it answers one, so its
@@ -22,42 +23,33 @@ import (
 type Process struct {
 	cmd    *exec.Cmd
 	pid    int // of the process that does the work; it is not cmd if that only supervises
-	in     *bufio.Writer
-	out    *bufio.Reader
+	in     frame.Writer
+	out    *frame.Reader
 	stderr child.Tail
 	ended  chan struct{} // closed when it has
-	status error         // of its end; known once ended is closed
 }
 
 // Program returns the file of the compiled Holder, compiled at the first use.
 var Program = sync.OnceValues(Holder.File)
 
-// Start starts the command, a program that answers requests. It learns nothing of the end of this process while it is
-// stopped, and is killed then.
-func Start(cmd *exec.Cmd) (*Process, error) { return start(cmd, syscall.SIGKILL) }
-
-// start is Start for a program that gets another signal then.
+// start is Start for a program that gets another signal when this process has ended.
 func start(cmd *exec.Cmd, last syscall.Signal) (*Process, error) {
 	p := &Process{cmd: cmd, ended: make(chan struct{})}
 	p.cmd.Stderr = &p.stderr
 	p.cmd.WaitDelay = time.Second // what the process has started may hold its standard error
 	in, err := p.cmd.StdinPipe()
-	if err != nil {
+	out, wrong := p.cmd.StdoutPipe()
+	if err := cmp.Or(err, wrong); err != nil {
 		return nil, err
 	}
-	out, err := p.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	const room = 1 << 20
-	p.in, p.out = bufio.NewWriterSize(in, room), bufio.NewReaderSize(out, room)
+	p.in, p.out = frame.NewWriter(in), frame.NewReader(out)
 	ended, err := child.Start(p.cmd, last)
 	if err != nil {
 		return nil, err
 	}
 	p.pid = cmd.Process.Pid
 	go func() {
-		p.status = <-ended
+		<-ended
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what it has started and left behind
 		close(p.ended)
 	}()
@@ -78,9 +70,8 @@ const wakeEvery = time.Second
 // being created can miss the signal. Where python3 is a script, it creates some.
 func (p *Process) wake() (stop func()) {
 	p.signal(syscall.SIGCONT)
-	again, done, ended := time.NewTicker(wakeEvery), make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
+	again, done, ended := time.NewTicker(wakeEvery), make(chan struct{}), sync.WaitGroup{}
+	ended.Go(func() {
 		for {
 			select {
 			case <-again.C:
@@ -89,16 +80,13 @@ func (p *Process) wake() (stop func()) {
 				return
 			}
 		}
-	}()
+	})
 	return func() {
 		again.Stop()
 		close(done)
-		<-ended // a signal that came later would have the process run while others are measured
+		ended.Wait() // a signal that came later would have the process run while others are measured
 	}
 }
-
-// PID returns the number by which the system knows the process.
-func (p *Process) PID() int { return p.pid }
 
 // clocks returns the time, and the processor time of the process.
 func (p *Process) clocks() clocks {
@@ -126,58 +114,62 @@ func (p *Process) Kill() {
 	<-p.ended
 }
 
-// Ask sends a request with what follows its line, and returns the answer and reads what follows
-// that. send and receive may be nil. A process whose answer does not come, or whose context ends
-// meanwhile, has ended when Ask returns; then the error is that of the context, or an End.
-func (p *Process) Ask(ctx context.Context, request string, send func(io.Writer) error,
-	receive func(io.Reader) error) (string, error) {
+// exchange sends a request and the bytes of sent behind it, and returns the answer, whose bytes fill received. It also
+// returns the time from the request to the answer. A process whose answer does not come, or whose context ends
+// meanwhile, has ended when exchange returns; then the error is that of the context, or a child.End.
+func (p *Process) exchange(ctx context.Context, request string, sent, received [][]byte) (string, clocks, error) {
 	if err := ctx.Err(); err != nil {
-		return "", err
-	}
-	if strings.Contains(request, "\n") {
-		return "", fmt.Errorf("%q has several lines", request)
+		return "", clocks{}, err
 	}
 	defer context.AfterFunc(ctx, func() { p.signal(syscall.SIGKILL) })()
 	defer p.signal(syscall.SIGSTOP)
 	defer p.wake()()
-	answer, err := p.exchange(request, send, receive)
-	if err == nil {
-		switch said, text, _ := strings.Cut(answer, " "); {
-		case said == "ok":
-			return text, nil
-		case said == "error" && text != "":
-			return "", errors.New(text)
+	word, text, _ := strings.Cut(request, " ")
+	begin := p.clocks()
+	err := p.in.Send(word, text, sent...)
+	var answer frame.Frame
+	var wrong frame.Wrong
+	switch {
+	case errors.As(err, &wrong):
+		return "", clocks{}, err
+	case err == nil:
+		answer, err = p.out.Next()
+	}
+	now := p.clocks()
+	at := clocks{now.wall - begin.wall, now.cpu - begin.cpu}
+	switch {
+	case err == nil && answer.Word == "error" && answer.Text != "":
+		return "", at, errors.New(answer.Text)
+	case err == nil && answer.Word == "ok":
+		if err = p.fill(received, answer); err == nil {
+			return answer.Text, at, nil
 		}
-		err = fmt.Errorf("its process answers %q, which is no answer", answer)
-		p.Kill()
-		return "", err
+	case err == nil:
+		err = frame.Wrong{Line: answer.Word + " " + answer.Text}
 	}
 	p.Kill()
-	if ctx.Err() != nil {
-		return "", ctx.Err()
+	if errors.As(err, &wrong) {
+		return "", at, fmt.Errorf("its process answers %s, which is no answer", frame.Quote(wrong.Line))
 	}
-	return "", End{Status: p.status, Said: p.stderr.Reason()}
+	if ctx.Err() != nil {
+		return "", at, ctx.Err()
+	}
+	return "", at, child.NewEnd("its process", p.cmd.ProcessState, &p.stderr)
 }
 
-func (p *Process) exchange(request string, send func(io.Writer) error, receive func(io.Reader) error) (string, error) {
-	if _, err := p.in.WriteString(request + "\n"); err != nil {
-		return "", err
+// fill reads the bytes of an answer.
+func (p *Process) fill(received [][]byte, answer frame.Frame) error {
+	total := int64(0)
+	for _, x := range received {
+		total += int64(len(x))
 	}
-	if send != nil {
-		if err := send(p.in); err != nil {
-			return "", err
+	if answer.Length != total {
+		return frame.Wrong{Line: fmt.Sprintf("%s %d %s", answer.Word, answer.Length, answer.Text)}
+	}
+	for _, x := range received {
+		if _, err := io.ReadFull(p.out, x); err != nil {
+			return err
 		}
 	}
-	if err := p.in.Flush(); err != nil {
-		return "", err
-	}
-	answer, err := p.out.ReadString('\n')
-	if err != nil {
-		return "", err
-	}
-	answer = strings.TrimSuffix(answer, "\n")
-	if receive != nil && strings.HasPrefix(answer, "ok") {
-		err = receive(p.out)
-	}
-	return answer, err
+	return nil
 }

@@ -51,7 +51,7 @@ func TestRefused(t *testing.T) {
 	for request, want := range map[string]string{
 		"dance": "no such request", "find dgemm_": "no symbol dgemm_", "open /nowhere.so": "/nowhere.so: cannot open",
 		"run 1": "nothing is staged", "setenv X": "wants a name and a value",
-		"integer": "wants a symbol", "global /nowhere.so": "cannot open", "two\nlines": "has several lines",
+		"integer": "wants a symbol", "global /nowhere.so": "cannot open", "two\nlines": "is not a frame",
 	} {
 		if _, err := p.simple(request); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", request, err, want)

@@ -5,7 +5,6 @@ package peer
 import (
 	"context"
 	"errors"
-	"io"
 	"os/exec"
 	"runtime"
 	"syscall"
@@ -21,13 +20,7 @@ func Program() (string, error) { return "", errNoProcess }
 // Process is a process that answers requests: there is none on this system.
 type Process struct{ pid int }
 
-// Start returns an error: there are no such processes on this system.
-func Start(*exec.Cmd) (*Process, error) { return nil, errNoProcess }
-
-// PID returns 0.
-func (*Process) PID() int { return 0 }
-
-func start(cmd *exec.Cmd, _ syscall.Signal) (*Process, error) { return Start(cmd) }
+func start(*exec.Cmd, syscall.Signal) (*Process, error) { return nil, errNoProcess }
 
 func (*Process) clocks() clocks { return clocks{} }
 
@@ -37,7 +30,6 @@ func (*Process) Ended() bool { return true }
 // Kill does nothing.
 func (*Process) Kill() {}
 
-// Ask returns an error.
-func (*Process) Ask(context.Context, string, func(io.Writer) error, func(io.Reader) error) (string, error) {
-	return "", errNoProcess
+func (*Process) exchange(context.Context, string, [][]byte, [][]byte) (string, clocks, error) {
+	return "", clocks{}, errNoProcess
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -55,10 +54,11 @@ type Operation struct {
 // Multiplication is C = A·B.
 var Multiplication = Operation{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1}
 
-// Product is a product that is staged in a process. It implements gemm.Run and
-// gemm.Repeater, except that Close leaves the process to its owner.
+// Product is a product that is staged in a process. It implements gemm.Run and optional.Repeater.
 type Product[T gemm.Number] struct {
-	process *Process         // nil: there is nothing to multiply
+	Release func() // called by the first Close, if not nil: the process is free for another product
+
+	process *Process         // nil: there is nothing to multiply, or the product is closed
 	judge   judging[T]       // nil: the process is no library's, and has requests of its own
 	c       []gemm.Matrix[T] // of each product of a batch, otherwise one
 	beta    T
@@ -81,9 +81,6 @@ func Stage[T gemm.Float](ctx context.Context, l *Library, call Call, op Operatio
 	if err != nil {
 		return nil, err
 	}
-	if c.Rows == 0 || c.Cols == 0 || k == 0 {
-		return &Product[T]{c: []gemm.Matrix[T]{c}, beta: T(op.Beta)}, ctx.Err()
-	}
 	one := func(x gemm.Matrix[T]) []gemm.Matrix[T] { return []gemm.Matrix[T]{x} }
 	return stage(ctx, l, call, op, [3]int{c.Rows, c.Cols, k}, one(c), one(a), one(b))
 }
@@ -98,9 +95,6 @@ func StageBatch[T gemm.Float](ctx context.Context, l *Library, call Call, op Ope
 	m, n, k, err := gemm.CheckBatch(op.TransA, op.TransB, a, b, c)
 	if err != nil {
 		return nil, err
-	}
-	if m == 0 || n == 0 || k == 0 {
-		return &Product[T]{c: matrices(c), beta: T(op.Beta)}, ctx.Err()
 	}
 	return stage(ctx, l, call, op, [3]int{m, n, k}, matrices(c), matrices(a), matrices(b))
 }
@@ -118,6 +112,9 @@ func matrices[T gemm.Float](x gemm.Batch[T]) []gemm.Matrix[T] {
 // those of A and of B.
 func stage[T gemm.Float](ctx context.Context, l *Library, call Call, op Operation, shape [3]int,
 	c, a, b []gemm.Matrix[T]) (*Product[T], error) {
+	if slices.Contains(shape[:], 0) {
+		return &Product[T]{c: c, beta: T(op.Beta)}, ctx.Err()
+	}
 	guarded := 0
 	if call.Guarded {
 		guarded = 1
@@ -155,16 +152,7 @@ func StageBy[T gemm.Number](ctx context.Context, p *Process, request string, c g
 // send stages a product by a request of the process, which the rows of the sent matrices follow.
 func send[T gemm.Number](ctx context.Context, p *Process, request string, c, sent []gemm.Matrix[T]) (*Product[T],
 	error) {
-	_, err := p.Ask(ctx, request, func(w io.Writer) error {
-		for _, x := range sent {
-			for i := range x.Rows {
-				if _, err := w.Write(raw(x.Row(i))); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	}, nil)
+	_, _, err := p.exchange(ctx, request, rows(sent), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -190,15 +178,8 @@ func (p *Product[T]) Repeat(ctx context.Context, times int) (gemm.Cost, error) {
 		took, err := p.judge.repeat(ctx, times)
 		return gemm.Cost{Time: took}, err
 	}
-	text, err := p.process.Ask(ctx, "run "+strconv.Itoa(times), nil, nil)
-	if err != nil {
-		return gemm.Cost{}, err
-	}
-	seconds, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		return gemm.Cost{}, fmt.Errorf("the process of the library answers %q for a time: %w", text, err)
-	}
-	return gemm.Cost{Time: time.Duration(seconds * float64(time.Second))}, nil
+	took, err := p.process.Time(ctx, "run "+strconv.Itoa(times))
+	return gemm.Cost{Time: took}, err
 }
 
 // Collect copies the C of the process into the C that was staged, for each product.
@@ -212,26 +193,32 @@ func (p *Product[T]) Collect(ctx context.Context) error {
 	if p.judge != nil {
 		return p.judge.collect(p.c)
 	}
-	_, err := p.process.Ask(ctx, "collect", nil, func(r io.Reader) error {
-		for _, c := range p.c {
-			for i := range c.Rows {
-				if _, err := io.ReadFull(r, raw(c.Row(i))); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	})
+	_, _, err := p.process.exchange(ctx, "collect", nil, rows(p.c))
 	return err
 }
 
-// Close has the process let go of the operands.
-func (p *Product[T]) Close() error {
-	if p.process == nil {
-		return nil
+// Process returns the process; nil: there is nothing to multiply, or the product is closed.
+func (p *Product[T]) Process() *Process { return p.process }
+
+// Close has the process let go of the operands. If it has ended, what ended it has been said.
+func (p *Product[T]) Close() (err error) {
+	if p.process != nil && !p.process.Ended() {
+		_, err = p.process.Ask(context.Background(), "drop")
 	}
-	_, err := p.process.Ask(context.Background(), "drop", nil, nil)
+	if p.process = nil; p.Release != nil {
+		p.Release()
+		p.Release = nil
+	}
 	return err
+}
+
+// Multiply stages a product, and computes, collects and closes it.
+func Multiply[T gemm.Element](ctx context.Context, x gemm.Stager[T], c, a, b gemm.Matrix[T]) error {
+	r, err := x.Stage(ctx, c, a, b)
+	if err != nil {
+		return err
+	}
+	return Once(ctx, r)
 }
 
 // Once computes a product that has been staged, and collects and closes it.
@@ -283,6 +270,20 @@ func letter(t blas.Transpose) rune {
 		return 'N'
 	}
 	return 'T'
+}
+
+// rows returns the bytes of the rows of matrices.
+func rows[T gemm.Number](matrices []gemm.Matrix[T]) (all [][]byte) {
+	for _, x := range matrices {
+		if x.Stride == x.Cols {
+			all = append(all, raw(x.Data[:x.Rows*x.Cols]))
+			continue
+		}
+		for i := range x.Rows {
+			all = append(all, raw(x.Row(i)))
+		}
+	}
+	return all
 }
 
 // raw returns the bytes of a row.

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
+	"gemm/internal/child"
 )
 
 // opened returns a process that holds the functions of testdata/functions.c.
@@ -161,7 +162,7 @@ func TestFaults(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v, want %q", symbol, err, want)
 		}
-		if end := (End{}); errors.As(err, &end) != l.Ended() {
+		if end := (child.End{}); errors.As(err, &end) != l.Ended() {
 			t.Errorf("%s: the process has ended: %v, and the error is %v", symbol, l.Ended(), err)
 		}
 	}

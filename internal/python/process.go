@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"gemm"
+	"gemm/internal/child"
 	"gemm/internal/peer"
 )
 
@@ -73,12 +74,11 @@ type seat struct {
 	library Library
 }
 
-// pool has the idle processes, and why libraries are not available.
-var pool = struct {
-	sync.Mutex
-	idle    map[seat]*process
-	missing map[seat]error
-}{idle: map[seat]*process{}, missing: map[seat]error{}}
+// idle are the processes that compute nothing, and missing is why libraries are not available, by seat.
+var (
+	idle    peer.Idle[seat, *process]
+	missing sync.Map
+)
 
 // seat returns the seat of the library with the Python in use.
 func (l Library) seat() seat { return seat{cmp.Or(os.Getenv(Variable), "python3"), l} }
@@ -87,39 +87,26 @@ func (l Library) seat() seat { return seat{cmp.Or(os.Getenv(Variable), "python3"
 // is given back. The error is an ErrUnavailable if there is no Python, no library or no GPU.
 func (l Library) take(ctx context.Context) (*process, error) {
 	s := l.seat()
-	if p, err := s.find(); p != nil || err != nil {
-		return p, err
+	if p, ok := idle.Take(s); ok {
+		return p, nil
+	}
+	if err, ok := missing.Load(s); ok {
+		return nil, err.(error)
 	}
 	p, err := s.start(ctx)
 	if errors.Is(err, gemm.ErrUnavailable) {
-		pool.Lock()
-		defer pool.Unlock()
-		pool.missing[s] = err
+		missing.Store(s, err)
 	}
 	return p, err
 }
 
-// find returns an idle process, or why there can be none; nil if a process has to be started.
-func (s seat) find() (*process, error) {
-	pool.Lock()
-	defer pool.Unlock()
-	p := pool.idle[s]
-	delete(pool.idle, s)
-	if p != nil && !p.Ended() {
-		return p, nil
-	}
-	return nil, pool.missing[s]
-}
-
-// give keeps the process for another product, unless one is idle already: PyTorch takes 300 MB.
+// give keeps the process for another product, in the place of one that is idle: PyTorch takes 300 MB.
 func (p *process) give() {
-	pool.Lock()
-	defer pool.Unlock()
-	if other := pool.idle[p.seat]; other != nil && !other.Ended() {
+	if other, ok := idle.Take(p.seat); ok {
 		go p.Kill()
-		return
+		p = other
 	}
-	pool.idle[p.seat] = p
+	idle.Give(p.seat, p)
 }
 
 // start starts a process and has it load the library.
@@ -156,7 +143,7 @@ func (s seat) start(ctx context.Context) (*process, error) {
 	p := &process{Process: started, seat: s}
 	limited, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	text, err := p.Ask(limited, "describe", nil, nil)
+	text, err := p.Ask(limited, "describe")
 	if err == nil {
 		err = json.Unmarshal([]byte(text), &p.told)
 	}
@@ -173,7 +160,7 @@ func (s seat) start(ctx context.Context) (*process, error) {
 
 // refusal returns why the library is not available.
 func (s seat) refusal(ctx context.Context, err error) error {
-	var end peer.End
+	var end child.End
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()

@@ -95,14 +95,10 @@ func (x *Multiplier[T]) Warnings() []note.Note {
 
 // Multiply implements gemm.Multiplier.
 func (x *Multiplier[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
-	r, err := x.Stage(ctx, c, a, b)
-	if err != nil {
-		return err
-	}
-	return peer.Once(ctx, r)
+	return peer.Multiply(ctx, x, c, a, b)
 }
 
-// Stage implements gemm.Stager: it copies a and b into a process. The Run is a *Run.
+// Stage implements gemm.Stager: it copies a and b into a process. The Run is a *peer.Product.
 func (x *Multiplier[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm.Run, error) {
 	if err := gemm.CheckShapes(c, a, b); err != nil {
 		return nil, err
@@ -129,22 +125,6 @@ func (x *Multiplier[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm
 		}
 		return nil, err
 	}
-	return &Run[T]{product, p}, nil
-}
-
-// Run is a product that is staged in a process. It implements gemm.Run and optional.Repeater.
-type Run[T gemm.Number] struct {
-	*peer.Product[T]
-	process *process // nil: the Run is closed
-}
-
-// Close implements gemm.Run: the process is free for another product.
-func (r *Run[T]) Close() error {
-	if r.process == nil || r.process.Ended() {
-		return nil // what ended it has been said
-	}
-	err := r.Product.Close()
-	r.process.give()
-	r.process = nil
-	return err
+	product.Release = p.give
+	return product, nil
 }

@@ -1,14 +1,14 @@
 """Multiplies matrices with NumPy or PyTorch, or in Python alone.
 
 python3 -c PROGRAM LIBRARY [NUMBER] begins with the name of the library: numpy, torch, cuda or python. The number
-is that of threads for torch, and of the GPU for cuda. A request is a line on standard input, the answer
-a line on standard output, "ok" with what was asked for or "error" with the reason. Matrices follow their
-line as rows without what lies between them, in the bytes of this machine.
+is that of threads for torch, and of the GPU for cuda. Requests on standard input and answers, "ok" or "error", on
+standard output are frames, as internal/frame has them; here without the number of bytes. Matrices are their rows
+without what lies between them.
 
     describe                    -> JSON: version, kernel, python, threads, and the seconds of a call
     stage f32|f64|tf32|f16|bf16 SETS M N K PADA PADB PADC, then A and B
     run N                       -> the seconds that N products took
-    collect                     -> a line, then C
+    collect                     -> C
     drop                        lets go of A, B and C
 
 A PAD is what the distance of two rows exceeds their length by. Every product uses the next one of SETS
@@ -276,33 +276,29 @@ def of_a_call(library):
     return min(library.seconds([operands] * 100) for _ in range(5)) / 100
 
 
-def answer(library, product, words, requests, answers):
-    """Answers a request, and returns the product that is staged from then on."""
-    request, arguments = words[0], words[1:]
+def answer(library, product, request, arguments, requests):
+    """Returns the product that is staged after a request, and the text and the bytes of the answer."""
+    text, content = "", b""
     if request == "stage":
         product = None
         library.free()
         product = Product(library, requests, arguments[0], *map(int, arguments[1:]))
-        answers.write(b"ok\n")
     elif request == "describe":
         told = library.describe()
         told.update(python=platform.python_version(), threads=library.threads, call=of_a_call(library))
-        answers.write(b"ok %s\n" % json.dumps(told).encode())
+        text = json.dumps(told)
     elif request == "drop":
         product = None
         library.free()
-        answers.write(b"ok\n")
     elif not product:
-        answers.write(b"error nothing is staged\n")
+        raise RuntimeError("nothing is staged")
     elif request == "run":
-        answers.write(b"ok %.9g\n" % product.run(int(arguments[0])))
+        text = "%.9g" % product.run(int(arguments[0]))
     elif request == "collect":
         content = product.library.get(product.c)
-        answers.write(b"ok\n")
-        answers.write(content)
     else:
-        answers.write(b"error no such request: %s\n" % request.encode())
-    return product
+        raise RuntimeError("no such request: %s" % request)
+    return product, text, content
 
 
 def reason(error):
@@ -323,10 +319,13 @@ def main():
         sys.exit(reason(error))
     product = None
     while line := requests.readline():
+        request, _, *arguments = line.decode().split()
         try:
-            product = answer(library, product, line.decode().split(), requests, answers)
+            word, (product, text, content) = "ok", answer(library, product, request, arguments, requests)
         except Exception as error:
-            answers.write(b"error %s\n" % reason(error).encode())
+            word, text, content = "error", reason(error), b""
+        answers.write(b"%s %d %s\n" % (word.encode(), len(content), text.encode()))
+        answers.write(content)
         answers.flush()
 
 

@@ -13,6 +13,7 @@ import (
 
 	"gemm"
 	"gemm/internal/gemmtest"
+	"gemm/internal/peer"
 )
 
 // need returns the product of the library with one thread, or skips the test if there is none. Debian's
@@ -73,7 +74,7 @@ func TestStaged(t *testing.T) {
 				t.Fatal(err)
 			}
 			for times := 1; times < 9; times++ {
-				cost, err := run.(*Run[float64]).Repeat(t.Context(), times)
+				cost, err := run.(*peer.Product[float64]).Repeat(t.Context(), times)
 				if err != nil || cost.Time <= 0 {
 					t.Fatalf("%d products take %v: %v", times, cost.Time, err)
 				}
@@ -146,7 +147,7 @@ func TestEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run.(*Run[float64]).process.Kill()
+	run.(*peer.Product[float64]).Process().Kill()
 	if _, err := run.Do(t.Context()); err == nil || !strings.Contains(err.Error(), "ended") {
 		t.Errorf("of a process that was killed: %v", err)
 	}
@@ -170,8 +171,8 @@ func TestUnavailable(t *testing.T) {
 	for _, c := range []struct{ script, want string }{
 		{"echo 'ModuleNotFoundError: No module named numpy' >&2; exit 1", "(ModuleNotFoundError: No module named numpy): pip install numpy, or set GEMM_PYTHON"},
 		{"exit 3", "exit status 3"},
-		{"read line; echo 'error a reason'; read line", "(a reason)"},
-		{"read line; echo ok what; read line", "invalid character"},
+		{"read line; echo 'error 0 a reason'; read line", "(a reason)"},
+		{"read line; echo ok 0 what; read line", "invalid character"},
 	} {
 		file := filepath.Join(t.TempDir(), "python")
 		if err := os.WriteFile(file, []byte("#!/bin/sh\n"+c.script+"\n"), 0o755); err != nil {

@@ -15,6 +15,7 @@ import (
 	"gemm/compare"
 	"gemm/cuda"
 	"gemm/cuda/occupancy"
+	"gemm/cuda/remote"
 	"gemm/internal/sample"
 	"gemm/internal/settings"
 	"gemm/internal/tuned"
@@ -497,7 +498,7 @@ func (d *Device) measurer() func(ctx context.Context, cases []compare.Case, b co
 			}
 		}
 		driver := compare.Driver{Store: store, Budget: b, Seed: 1, Progress: compare.Quiet{}, Command: d.Command,
-			Worker: d.untuned, Warn: warn}
+			Worker: d.untuned, NoWorker: remote.NoWorker, Warn: warn}
 		err := driver.Run(ctx, cases)
 		doc := store.Document()
 		if len(doc.Runs) > 0 {

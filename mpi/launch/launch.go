@@ -114,7 +114,7 @@ func (l Launcher) Run(ctx context.Context, arguments ...string) error {
 	}
 	defer remove()
 	mark := fmt.Sprintf("%s=%d-%d", jobVariable, os.Getpid(), time.Now().UnixNano())
-	said := words{launcher: filepath.Base(l.Path)}
+	var said child.Tail
 	cmd := exec.Command(l.Path, arguments...)
 	cmd.Env = append(environment, mark)
 	cmd.Stderr, cmd.WaitDelay = &said, drainTime
@@ -129,11 +129,11 @@ func (l Launcher) Run(ctx context.Context, arguments ...string) error {
 	select {
 	case err = <-ended:
 	case <-ctx.Done():
-		terminate(cmd)
+		signal(cmd, syscall.SIGTERM)
 		select {
 		case <-ended:
 		case <-time.After(termTime):
-			kill(cmd)
+			signal(cmd, syscall.SIGKILL)
 			<-ended
 		}
 		return ctx.Err()
@@ -141,5 +141,5 @@ func (l Launcher) Run(ctx context.Context, arguments ...string) error {
 	if err == nil || errors.Is(err, exec.ErrWaitDelay) {
 		return nil
 	}
-	return errors.New(said.reason(cmd.ProcessState.String()))
+	return reason(child.NewEnd(filepath.Base(l.Path), cmd.ProcessState, &said), &said)
 }

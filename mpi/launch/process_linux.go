@@ -2,18 +2,18 @@ package launch
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
+	"time"
 )
 
-// terminate tells the group of the command to end; one that has ended gets no signal.
-func terminate(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
-
-// kill ends the group of the command.
-func kill(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+// signal sends a signal to the group of the command; one that has ended gets none.
+func signal(cmd *exec.Cmd, s syscall.Signal) { _ = syscall.Kill(-cmd.Process.Pid, s) }
 
 // sweep kills the processes of this host whose environment has the variable. mpiexec.hydra has put its proxies
 // into sessions of their own, and a proxy its ranks.
@@ -35,4 +35,54 @@ func here(entry string) bool {
 	own, err := os.Readlink("/proc/self/ns/net")
 	its, err2 := os.Readlink(filepath.Join(entry, "ns/net"))
 	return err == nil && err2 == nil && own == its
+}
+
+// starters are programs that start ranks on behalf of a job, and wait without end for those on hosts
+// that are cut off. The daemons of Slurm and others serve more than one job, and are not among them.
+var starters = []string{"mpirun", "orterun", "orted", "prterun", "prted", "mpirun.openmpi", "mpirun.mpich", "mpiexec",
+	"mpiexec.openmpi", "mpiexec.mpich", "mpiexec.hydra", "hydra_pmi_proxy"}
+
+// interrupts is how many signals mpirun needs to end: version 4 two, within 5 s, and version 5 three. between is the
+// time between two of them: version 5 kills this process less than 0.4 s after the first.
+const (
+	interrupts = 3
+	between    = 50 * time.Millisecond
+)
+
+// EndStarters ends the programs that started this rank on this host, by interrupts, as a user does who presses
+// Ctrl-C until it helps: at the first, mpirun asks other hosts to end, and waits. This process may be
+// ended too, at once or a second later.
+func EndStarters() {
+	var found []int
+	for pid := os.Getppid(); pid > 1; {
+		name, parent := parentage(pid)
+		if !slices.Contains(starters, name) {
+			break
+		}
+		found = append(found, pid)
+		pid = parent
+	}
+	for _, pid := range slices.Backward(found) { // mpiexec before its proxy
+		for range interrupts {
+			_ = syscall.Kill(pid, syscall.SIGINT)
+			time.Sleep(between)
+		}
+	}
+}
+
+// parentage returns the name of a process and its parent; no name if it has ended.
+func parentage(pid int) (name string, parent int) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return "", 0
+	}
+	// The name, in parentheses, may have any characters.
+	begin, end := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
+	if begin < 0 || end < begin {
+		return "", 0
+	}
+	if fields := bytes.Fields(stat[end+1:]); len(fields) > 1 {
+		parent, _ = strconv.Atoi(string(fields[1]))
+	}
+	return string(stat[begin+1 : end]), parent
 }

@@ -3,13 +3,14 @@
 package launch
 
 import (
-	"os"
 	"os/exec"
+	"syscall"
 )
 
-func terminate(cmd *exec.Cmd) { _ = cmd.Process.Signal(os.Interrupt) }
-
-func kill(cmd *exec.Cmd) { _ = cmd.Process.Kill() }
+func signal(cmd *exec.Cmd, s syscall.Signal) { _ = cmd.Process.Signal(s) }
 
 // sweep finds no processes: there is no /proc.
 func sweep(string) {}
+
+// EndStarters does nothing on systems other than Linux.
+func EndStarters() {}

@@ -1,6 +1,6 @@
 // Measures what parallel loops of libgomp, GNU's runtime of OpenMP, cost.
 //
-// A request is a line on standard input, the answer a line on standard output, "ok"
+// Requests and answers are frames without bytes, as in internal/peer/library/main.c. An answer is "ok"
 // with the seconds that TIMES of them took or "error" with the reason.
 //
 //     fork-join THREADS TIMES               parallel regions with nothing in them
@@ -150,7 +150,7 @@ static void repeat(double (*measured)(long), long times) {
     double start = now();
     do measured(1);
     while (now() - start < awake);
-    printf("ok %.9g\n", measured(times));
+    printf("ok 0 %.9g\n", measured(times));
 }
 
 // team returns the threads of a parallel region, which may be fewer than asked for.
@@ -171,7 +171,7 @@ static void measure(const char *line) {
     int used = 0, complete = 0;
     work.n = 1;
     work.chunk = 1;
-    sscanf(line, "%15s %n", what, &used);
+    sscanf(line, "%15s %*d %n", what, &used);
     line += used;
     if (!strcmp(what, "static")) schedule = omp_sched_static;
     if (!strcmp(what, "dynamic")) schedule = omp_sched_dynamic;
@@ -183,16 +183,16 @@ static void measure(const char *line) {
     else if (merge) complete = sscanf(line, "%d %ld %ld", &work.threads, &work.n, &times) == 3;
     else if (!strcmp(what, "fork-join")) complete = sscanf(line, "%d %ld", &work.threads, &times) == 2;
     else {
-        printf("error no such request\n");
+        printf("error 0 no such request\n");
         return;
     }
     if (!complete || work.threads < 1 || work.chunk < 0 || work.n < 1 || times < 1) {
-        printf("error %s wants other numbers\n", what);
+        printf("error 0 %s wants other numbers\n", what);
         return;
     }
     int threads = team();
     if (threads < work.threads) {
-        printf("error libgomp gives %d of %d threads\n", threads, work.threads);
+        printf("error 0 libgomp gives %d of %d threads\n", threads, work.threads);
         return;
     }
     if (schedule) {
@@ -203,7 +203,7 @@ static void measure(const char *line) {
     } else if (prepare()) {
         repeat(merge, times);
     } else {
-        printf("error no memory for %d private arrays of %ld numbers\n", work.threads, work.n);
+        printf("error 0 no memory for %d private arrays of %ld numbers\n", work.threads, work.n);
     }
     release();
 }

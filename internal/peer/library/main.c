@@ -1,8 +1,7 @@
 // Holds one library in a process of its own and multiplies with it.
 //
-// A request is a line on standard input, the answer a line on standard output, "ok"
-// with what was asked for or "error" with the reason. Matrices follow their line as
-// rows without what lies between them, in the bytes of this machine.
+// Requests on standard input and answers, "ok" or "error", on standard output are frames, as internal/frame has them;
+// here without the number of bytes. Matrices are their rows without what lies between them.
 //
 //     setenv NAME VALUE          before a library reads it
 //     open FILE                  the library that is meant from here on
@@ -37,6 +36,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,10 +97,19 @@ static struct {
     double last;               // seconds of a call
 } product;
 
-// fail answers that a request cannot be met.
-static void fail(const char *reason) {
-    fprintf(out, "error %s\n", reason ? reason : "no reason given");
+// answer writes an answer of one line and the number of bytes that follow it.
+static void answer(const char *word, long long length, const char *format, ...) {
+    char text[8192];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    fprintf(out, "%s %lld %.*s\n", word, length, (int)strcspn(text, "\n"), text);
 }
+
+// ok answers that a request is met, and fail that it cannot be.
+static void ok(void) { answer("ok", 0, ""); }
+static void fail(const char *reason) { answer("error", 0, "%s", reason ? reason : "no reason given"); }
 
 // find returns a symbol of the library under one of the names that builds of OpenBLAS
 // give it, or answers that there is none.
@@ -112,7 +121,7 @@ static void *find(const char *symbol) {
         void *address = dlsym(library, name);
         if (address) return address;
     }
-    fprintf(out, "error no symbol %s\n", symbol);
+    answer("error", 0, "no symbol %s", symbol);
     return NULL;
 }
 
@@ -217,14 +226,14 @@ static void drop(void) {
     memset(&product, 0, sizeof product);
 }
 
-// last_words ends the process, since what follows a line cannot be skipped.
+// last_words ends the process.
 static void last_words(const char *reason) {
     fprintf(stderr, "%s\n", reason);
     exit(1);
 }
 
-// stage places operands.
-static void stage(const char *arguments) {
+// stage places operands, whose bytes follow the line.
+static void stage(const char *arguments, long long sent) {
     char type[4], abi[16], symbol[256], ta, tb;
     long long pad_a, pad_b, pad_c;
     drop();
@@ -254,11 +263,13 @@ static void stage(const char *arguments) {
     product.line = malloc((length(a) > length(b) ? length(a) : length(b)) * product.size + 1);
     if (!product.line || !allocate(a) || !allocate(b) || !allocate(c))
         last_words("no memory for a copy of the operands");
+    size_t elements = a->rows * a->columns + b->rows * b->columns + (product.beta != 0 ? c->rows * c->columns : 0);
+    if ((size_t)sent != elements * product.size) last_words("stage wants the bytes of its operands");
     if (!receive(a) || !receive(b) || (product.beta != 0 && !receive(c)))
         last_words("no memory for a copy of the operands, or an end within them");
     product.last = 1;
     product.routine = find(symbol);
-    if (product.routine) fprintf(out, "ok\n");
+    if (product.routine) ok();
 }
 
 // step returns the elements from a matrix of a batch to the next.
@@ -416,16 +427,16 @@ static int outside(const struct matrix *x) {
         if (at < 0) continue;
         int last = i == product.places || (i && at < (long long)bytes / 2);
         long long element = last ? at / size + 1 : ((long long)bytes - at + size - 1) / size;
-        if (last) fprintf(out, "error it writes outside %s, element %lld behind its last one\n", x->name, element);
-        else fprintf(out, "error it writes outside %s, element %lld before its first one\n", x->name, element);
+        if (last) answer("error", 0, "it writes outside %s, element %lld behind its last one", x->name, element);
+        else answer("error", 0, "it writes outside %s, element %lld before its first one", x->name, element);
         return 1;
     }
     size_t used = length(x) * product.size, pad = x->ld * product.size - used;
     for (long place = 0; pad > 0 && place < product.places; place++)
         for (long long i = 0; i < lines(x); i++) {
             if (changed(x, x->first + place * (long)x->step + i * x->ld * size + used, pad) < 0) continue;
-            fprintf(out, "error it writes outside %s, between the elements of %s %lld and of the next one\n", x->name,
-                    x->by_columns ? "column" : "row", i);
+            answer("error", 0, "it writes outside %s, between the elements of %s %lld and of the next one", x->name,
+                   x->by_columns ? "column" : "row", i);
             return 1;
         }
     return 0;
@@ -449,7 +460,7 @@ static int modified(const struct matrix *x, uint64_t seed) {
         is = value(now + at);
     }
     if (row < 0) return 0;
-    fprintf(out, "error it changes %s: element (%lld, %lld) was %.9g and is %.9g\n", x->name, row, column, was, is);
+    answer("error", 0, "it changes %s: element (%lld, %lld) was %.9g and is %.9g", x->name, row, column, was, is);
     return 1;
 }
 
@@ -539,13 +550,13 @@ static void run(const char *arguments) {
     }
     if (!dry) product.last = took / (double)times;
     if (product.guarded && (outside(c) || outside(a) || outside(b) || left())) return;
-    fprintf(out, "ok %.9g %.9g\n", took, warm);
+    answer("ok", (long long)bytes * times, "%.9g %.9g", took, warm);
     fwrite(results, bytes, times, out);
 }
 
-// call calls a function of one or no integer.
-static void call(const char *arguments, int text) {
-    char symbol[256];
+// call answers with the address of a function, or with what it returns or writes.
+static void call(const char *request, const char *arguments) {
+    char symbol[256], text[256] = "";
     long argument = 0;
     if (sscanf(arguments, "%255s %ld", symbol, &argument) < 1) {
         fail("wants a symbol");
@@ -553,22 +564,25 @@ static void call(const char *arguments, int text) {
     }
     void *address = find(symbol);
     if (!address) return;
-    if (text) {
-        const char *answer = ((const char *(*)(long))address)(argument);
-        fprintf(out, "ok %.*s\n", answer ? (int)strcspn(answer, "\n") : 0, answer ? answer : "");
+    if (!strcmp(request, "find")) {
+        answer("ok", 0, "%lu", (unsigned long)address);
+    } else if (!strcmp(request, "integer")) {
+        answer("ok", 0, "%d", (int)((long (*)(long))address)(argument));
+    } else if (!strcmp(request, "text")) {
+        const char *said = ((const char *(*)(long))address)(argument);
+        answer("ok", 0, "%s", said ? said : "");
     } else {
-        fprintf(out, "ok %d\n", (int)((long (*)(long))address)(argument));
+        ((void (*)(char *, int))address)(text, sizeof text - 1);
+        answer("ok", 0, "%s", text);
     }
 }
 
-static void open_library(const char *file) {
-    void *opened = dlopen(file, RTLD_NOW | RTLD_LOCAL);
-    if (!opened) {
-        fail(dlerror());
-        return;
-    }
-    library = opened;
-    fprintf(out, "ok\n");
+// open_library opens the library that is meant, or one whose symbols others are to find.
+static void open_library(const char *file, int global) {
+    void *opened = dlopen(file, RTLD_NOW | (global ? RTLD_GLOBAL : RTLD_LOCAL));
+    if (opened && !global) library = opened;
+    if (opened) ok();
+    else fail(dlerror());
 }
 
 // put writes text and a number to standard error, in a handler of signals.
@@ -700,48 +714,35 @@ int main(void) {
     if (!detach()) last_words("standard input and output cannot be moved: raise ulimit -n");
     catch();
     while (fgets(line, sizeof line, in)) {
+        char word[16];
+        long long length;
+        int used = 0;
         line[strcspn(line, "\n")] = 0;
-        char *arguments = strchr(line, ' ');
-        if (arguments) *arguments++ = 0;
-        else arguments = line + strlen(line);
-        if (!strcmp(line, "setenv")) {
+        if (sscanf(line, "%15s %lld%n", word, &length, &used) != 2) last_words("a request is not a frame");
+        char *arguments = line + used + (line[used] == ' ');
+        if (!strcmp(word, "setenv")) {
             char *value = strchr(arguments, ' ');
             if (value) *value++ = 0;
-            if (value && !setenv(arguments, value, 1)) fprintf(out, "ok\n");
+            if (value && !setenv(arguments, value, 1)) ok();
             else fail("wants a name and a value");
-        } else if (!strcmp(line, "open")) {
-            open_library(arguments);
-        } else if (!strcmp(line, "global")) {
-            if (dlopen(arguments, RTLD_NOW | RTLD_GLOBAL)) fprintf(out, "ok\n");
-            else fail(dlerror());
-        } else if (!strcmp(line, "close")) {
+        } else if (!strcmp(word, "open") || !strcmp(word, "global")) {
+            open_library(arguments, *word == 'g');
+        } else if (!strcmp(word, "close")) {
             if (library) dlclose(library);
             library = NULL;
-            fprintf(out, "ok\n");
-        } else if (!strcmp(line, "find")) {
-            void *address = find(arguments);
-            if (address) fprintf(out, "ok %lu\n", (unsigned long)address);
-        } else if (!strcmp(line, "integer")) {
-            call(arguments, 0);
-        } else if (!strcmp(line, "text")) {
-            call(arguments, 1);
-        } else if (!strcmp(line, "buffer")) {
-            char text[256] = "";
-            void *address = find(arguments);
-            if (address) {
-                ((void (*)(char *, int))address)(text, sizeof text - 1);
-                text[strcspn(text, "\n")] = 0;
-                fprintf(out, "ok %s\n", text);
-            }
-        } else if (!strcmp(line, "stage")) {
-            stage(arguments);
-        } else if (!strcmp(line, "run")) {
+            ok();
+        } else if (!strcmp(word, "find") || !strcmp(word, "integer") || !strcmp(word, "text") ||
+                   !strcmp(word, "buffer")) {
+            call(word, arguments);
+        } else if (!strcmp(word, "stage")) {
+            stage(arguments, length);
+        } else if (!strcmp(word, "run")) {
             run(arguments);
-        } else if (!strcmp(line, "pid")) {
-            fprintf(out, "ok %ld\n", (long)self);
-        } else if (!strcmp(line, "drop")) {
+        } else if (!strcmp(word, "pid")) {
+            answer("ok", 0, "%ld", (long)self);
+        } else if (!strcmp(word, "drop")) {
             drop();
-            fprintf(out, "ok\n");
+            ok();
         } else {
             fail("no such request");
         }
