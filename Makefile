@@ -1,6 +1,6 @@
 # Targets and their variables; `make help` prints both. Variables follow the target, such as
 # make report PROFILE=full.
-## PROFILE=quick    report: quick (about six minutes), full, parallel, mpi, cuda, gf256 or course
+## PROFILE=quick    report: quick (about five minutes), full, parallel, mpi, cuda, gf256 or course
 ## LANG_REPORT=en   report: language of the report, en or zh
 ## OUT=report       report, bench-peers, bench-full, bench-hosts, check-report: the folder
 ## RESUME=          report, bench-peers: any value continues the records in OUT; empty replaces them
@@ -87,7 +87,7 @@ slow-generated:
 slow-width:
 	@[ "$$(uname -m)" = x86_64 ] || { echo "slow-tests: width needs x86-64, and this is $$(uname -m)" >&2; exit 1; }
 	GEMM_TEST_REQUIRE= GOARCH=386 CGO_ENABLED=0 $(GO) test -short . ./gf256 ./blas ./internal/block ./internal/kernel ./internal/tuned ./cuda ./mpi/plan
-	GOARCH=386 CGO_ENABLED=0 $(GO) test -short -run 'TestUnaligned|TestFor$$|TestChunks' ./parallel ./parallel/pool
+	GOARCH=386 CGO_ENABLED=0 $(GO) test -short -run 'TestUnaligned|TestFor$$|TestChunks' ./parallel ./pool
 
 slow-cgocheck:
 	GEMM_TEST_CONFORMANCE=all CGO_ENABLED=1 GOEXPERIMENT=cgocheck2 $(GO) test -tags mpi ./mpi ./mpi/comm
@@ -179,7 +179,7 @@ generate: ## generate the generated code again
 	$(GO) generate ./...
 
 docs: ## render the pages of docs/, the tables of the READMEs and results/README.md from the records in results/
-	$(GO) run ./internal/pages/render
+	$(GO) run ./cmd/pages/render
 
 bench-rs: build ## measure gemm rs on files in memory, next to klauspost/reedsolomon and par2 -> rs.json
 	scripts/rs-bench.sh
@@ -198,17 +198,17 @@ bench-blas: ## measure blas and lapack next to gonum -> blas.bench.txt
 
 bench-full: deps build ## measure the comparison of docs/full, on 16 cores and a GPU in 25 minutes, and render it
 	OUT=$(OUT) scripts/full.sh
-	$(GO) run ./internal/pages/render -pack results/full.json.gz $(OUT)/full/results.json
+	$(GO) run ./cmd/pages/render -pack results/full.json.gz $(OUT)/full/results.json
 	$(MAKE) docs
 
 bench-peers: deps build peers ## measure us and other libraries interleaved, and render docs/peers
 	bin/gemm compare --profile peers --out $(OUT) $(if $(RESUME),--resume,--force)
-	$(GO) run ./internal/pages/render -pack results/peers.json.gz $(OUT)/results.json
+	$(GO) run ./cmd/pages/render -pack results/peers.json.gz $(OUT)/results.json
 	$(MAKE) docs
 
 bench-hosts: deps build ## measure 2 hosts made of this one (needs root), and render docs/hosts and docs/hosts-1gbit
 	scripts/hosts-bench.sh $(OUT)
-	for name in hosts hosts-1gbit; do $(GO) run ./internal/pages/render -pack results/$$name.json.gz $(OUT)/$$name.json || exit; done
+	for name in hosts hosts-1gbit; do $(GO) run ./cmd/pages/render -pack results/$$name.json.gz $(OUT)/$$name.json || exit; done
 	$(MAKE) docs
 
 fuzz: ## run every fuzz target for FUZZTIME

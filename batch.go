@@ -6,9 +6,8 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// Batch is Count matrices of one form in one slice: element (i, j) of matrix x is
-// Data[x*Step+i*Stride+j]. Steps are at least as long as a matrix, so matrices do not overlap. Elements
-// between rows and between matrices are never written.
+// Batch is Count matrices of one form in one slice: element (i, j) of matrix x is Data[x*Step+i*Stride+j]. Steps are at
+// least as long as a matrix, so matrices do not overlap. Elements between rows and between matrices are never written.
 type Batch[T Element] struct {
 	Count, Step        int
 	Rows, Cols, Stride int

@@ -19,18 +19,16 @@ const (
 
 // Bound limits the error of a variant's product Ĉ.
 //
-// Worst holds for every pair of operands. Random holds for operands whose rounding errors are
-// independent with mean zero, such as random matrices; the probability that a correct product
-// exceeds it is below 1e-9. It is smaller than Worst by a factor of about √k, and so finds faults
-// that a worst-case bound misses. u is the unit roundoff of the arithmetic, SumRoundoff of the type; the
-// rounding of C to half precision is added by Type.Rounded.
+// Worst holds for every pair of operands. Random holds for operands whose rounding errors are independent with mean
+// zero, such as random matrices; the probability that a correct product exceeds it is below 1e-9. It is smaller than
+// Worst by a factor of about √k, and so finds faults that a worst-case bound misses. u is the unit roundoff of the
+// arithmetic, SumRoundoff of the type; the rounding of C to half precision is added by Type.Rounded.
 type Bound struct {
 	Kind   BoundKind
 	Worst  func(s Shape, p Params, u float64) float64
 	Random func(s Shape, p Params, u float64) float64
-	// Largest limits the magnitude of every number that the algorithm computes on
-	// the way, for max|A| = max|B| = 1. Integers up to q are multiplied without any
-	// rounding where q²·Largest is at most 1/u.
+	// Largest limits the magnitude of every number that the algorithm computes on the way, for max|A| = max|B| = 1.
+	// Integers up to q are multiplied without any rounding where q²·Largest is at most 1/u.
 	Largest func(s Shape, p Params) float64
 }
 

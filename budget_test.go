@@ -48,7 +48,7 @@ func faults(sizes map[string]int64, targets, lines int) (list []string) {
 		total += sizes[name]
 		if sizes[name] > mostFile {
 			list = append(list, fmt.Sprintf("%s has %d bytes, the limit is %g: pack records (results/README.md), show fewer"+
-				" figures (internal/pages), have a generator write several files, or assert values in place of a golden",
+				" figures (cmd/pages), have a generator write several files, or assert values in place of a golden",
 				name, sizes[name], mostFile))
 		}
 		if goFile(name) && !strings.HasSuffix(name, "_test.go") {

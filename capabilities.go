@@ -8,8 +8,8 @@ import (
 // Location says where the products of a variant are computed.
 type Location string
 
-// The locations. A Run of a variant on ranks is an account.Distributed, and one of a variant on a
-// GPU is a usage.OnDevice.
+// The locations. A Run of a variant on ranks is a record.Distributed, and one of a variant on a
+// GPU is a record.OnDevice.
 const (
 	InProcess Location = ""      // by this process, or by one that serves it alone
 	OnRanks   Location = "ranks" // by the processes of an MPI job
@@ -100,12 +100,12 @@ const (
 	Gemms       Capabilities = 1 << iota // Gemmer
 	Stages                               // Stager
 	GemmStages                           // GemmStager
-	Touches                              // optional.Toucher
+	Touches                              // Toucher
 	Explains                             // Explainer
-	Warns                                // optional.Warner
-	Repeats                              // the Run of a Stager is an optional.Repeater
-	Loads                                // optional.Loadable
-	Chains                               // optional.Chainer
+	Warns                                // record.Warner
+	Repeats                              // the Run of a Stager is a Repeater
+	Loads                                // Loadable
+	Chains                               // Chainer
 	Batches                              // BatchGemmer
 	BatchStages                          // BatchStager
 )

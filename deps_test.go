@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"gemm/gemmtest"
 )
 
 // TestDeps runs scripts/deps.sh with replacements for the programs that it calls. They log their
@@ -112,18 +114,14 @@ esac`
 			}
 			for program, body := range programs {
 				script := "#!" + bash + "\necho \"" + program + " $*\" >>\"$STATE/calls\"\n" + body + "\n"
-				if err := os.WriteFile(filepath.Join(dir, program), []byte(script), 0o755); err != nil {
-					t.Fatal(err)
-				}
+				gemmtest.Must(t, os.WriteFile(filepath.Join(dir, program), []byte(script), 0o755))
 			}
 			for _, tool := range []string{"env", "grep", "cut", "mktemp", "rm", "tail", "timeout", "touch"} {
 				target, err := exec.LookPath(tool)
 				if err != nil {
 					t.Skipf("there is no %s", tool)
 				}
-				if err := os.Symlink(target, filepath.Join(dir, tool)); err != nil {
-					t.Fatal(err)
-				}
+				gemmtest.Must(t, os.Symlink(target, filepath.Join(dir, tool)))
 			}
 			cmd := exec.Command(bash, "scripts/deps.sh")
 			cmd.Env = []string{"PATH=" + dir, "STATE=" + dir, "DEPS=" + test.deps, "CUDA_HOME=" + dir}

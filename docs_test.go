@@ -14,15 +14,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"gemm/gemmtest"
 )
 
 // read returns the text of a file of this repository.
 func read(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	return string(text)
 }
 
@@ -43,9 +43,7 @@ func files(t *testing.T, match func(name string) bool) []string {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	return names
 }
 
@@ -147,9 +145,7 @@ func TestDependencies(t *testing.T) {
 	imported := map[string]string{} // a file that imports it, by module
 	for _, name := range files(t, goFile) {
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		for _, spec := range file.Imports {
 			for _, m := range modules {
 				if under(strings.Trim(spec.Path.Value, `"`), m) {
@@ -194,9 +190,7 @@ func TestEnvironment(t *testing.T) {
 			continue
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		ast.Inspect(file, func(node ast.Node) bool {
 			literal, ok := node.(*ast.BasicLit)
 			if !ok || literal.Kind != token.STRING {
@@ -232,9 +226,7 @@ func TestNewcomersAreTold(t *testing.T) {
 		"docs/troubleshooting.md": container,
 	} {
 		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		for _, want := range wanted {
 			if !strings.Contains(string(text), want) {
 				t.Errorf("%s does not name %q", page, want)

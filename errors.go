@@ -20,3 +20,21 @@ var (
 	// ErrType: the variant has no implementation for the element type.
 	ErrType = errors.New("gemm: no such element type")
 )
+
+// Unsuited is the error of a product that a variant is not made for. Its row is skipped.
+type Unsuited struct{ Reason string }
+
+// Error implements error.
+func (u Unsuited) Error() string { return u.Reason }
+
+// Wrong is the error of a product whose result is not that of its operands.
+type Wrong struct{ Reason string }
+
+// Error implements error.
+func (w Wrong) Error() string { return w.Reason }
+
+// Suspect is the error of a product whose time cannot be true.
+type Suspect struct{ Reason string }
+
+// Error implements error.
+func (s Suspect) Error() string { return s.Reason }

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"gemm/gemmtest"
 )
 
 // importsOf returns the foreign packages that the package in dir imports, directly or through other
@@ -23,23 +25,17 @@ func importsOf(t *testing.T, dir string) map[string]string {
 		}
 		seen[dir] = true
 		entries, err := os.ReadDir(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		for _, entry := range entries {
 			name := path.Join(dir, entry.Name())
 			if entry.IsDir() || path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {
 				continue
 			}
 			file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
-			if err != nil {
-				t.Fatal(err)
-			}
+			gemmtest.Must(t, err)
 			for _, spec := range file.Imports {
 				imported, err := strconv.Unquote(spec.Path.Value)
-				if err != nil {
-					t.Fatal(err)
-				}
+				gemmtest.Must(t, err)
 				found[imported] = dir
 				if under(imported, module) {
 					visit(path.Join(".", strings.TrimPrefix(imported, module)))
@@ -58,7 +54,7 @@ func TestImportsOfBlas(t *testing.T) {
 	own := []string{"", "/gf256", "/half", "/internal/block", "/internal/cpu", "/internal/kernel",
 		"/internal/kernel/f16", "/internal/kernel/f32", "/internal/kernel/f64", "/internal/kernel/gf",
 		"/internal/tuned",
-		"/parallel/pool", "/parallel/timeline"}
+		"/internal/timeline", "/pool"}
 	others := []string{"github.com/klauspost/cpuid/v2", "golang.org/x/sys/unix", "gonum.org/v1/gonum/blas",
 		"gonum.org/v1/gonum/blas/blas32", "gonum.org/v1/gonum/blas/blas64", "gonum.org/v1/gonum/blas/gonum",
 		"gonum.org/v1/gonum/mat"}

@@ -27,155 +27,155 @@ const module = "gemm"
 // where it belongs. Dependencies point one way: a package imports only packages of the groups above
 // its own. An entry that no import needs is an error too.
 var importTable = map[string][]string{
-	"compare/report/chart": nil,
-	"cuda/occupancy":       nil,
-	"gf256":                nil,
-	"half":                 nil,
-	"internal/child":       nil,
-	"internal/cpu":         nil,
-	"internal/frame":       nil,
-	"compare/note":         nil,
-	"internal/output":      nil,
-	"internal/sample":      nil,
-	"internal/starter":     nil,
-	"internal/trust":       nil,
-	"internal/tuned":       nil,
-	"parallel/timeline":    nil,
+	"compare/report/chart":  nil,
+	"compare/report/number": nil,
+	"gf256":                 nil,
+	"half":                  nil,
+	"internal/child":        nil,
+	"internal/cpu":          nil,
+	"internal/frame":        nil,
+	"internal/occupancy":    nil,
+	"internal/output":       nil,
+	"internal/sample":       nil,
+	"internal/starter":      nil,
+	"internal/timeline":     nil,
+	"internal/trust":        nil,
+	"internal/tuned":        nil,
+	"lapack":                nil,
 
 	".":                   {"gf256", "half"},
-	"cuda/usage":          {"compare/note"},
-	"mpi/account":         {"compare/note", "parallel/timeline"},
 	"compare/report/page": {"compare/report/chart"},
 	"internal/kernel":     {"gf256", "half", "internal/cpu"},
 	"internal/peak":       {"gf256", "internal/cpu"},
 	"internal/settings":   {"internal/cpu", "internal/output", "internal/trust", "internal/tuned"},
+	"internal/topology":   {"internal/cpu"},
 
-	"compare/topology":    {"internal/cpu"},
-	"compare/optional":    {"compare/note", "."},
 	"compare/verify":      {"gf256", "half", "internal/cpu", "."},
-	"compare/chain":       {"gf256", ".", "compare/verify"},
-	"compare/batch":       {".", "compare/verify"},
 	"cuda/guest":          {"."},
 	"cuda/ladder":         {"."},
-	"cuda/kernels":        {".", "cuda/ladder"},
 	"cuda/sass":           {"internal/child", "internal/output", "."},
-	"cuda/wire":           {"cuda/usage", "gf256", "half", "internal/child", "internal/frame", "."},
-	"internal/block":      {"gf256", "half", "internal/cpu", "internal/tuned", "internal/kernel", "parallel/pool"},
+	"cuda/wire":           {"gf256", "half", "internal/child", "internal/frame", "internal/timeline", "."},
+	"internal/block":      {"gf256", "half", "internal/cpu", "internal/tuned", "internal/kernel"},
 	"internal/busy":       {"."},
-	"internal/dl":         {"internal/child", "."},
-	"internal/peer":       {"compare/optional", "internal/child", "internal/cpu", "internal/frame", "internal/trust", "."},
+	"internal/dl":         {"internal/child", "internal/cpu", "."},
 	"internal/matfile":    {"gf256", "half", "internal/output", "."},
+	"internal/note":       {"."},
+	"internal/peer":       {"internal/child", "internal/cpu", "internal/frame", "internal/trust", "."},
 	"internal/pseudocode": {"."},
-	"internal/shard":      {"gf256", "internal/output", "parallel/timeline", "."},
+	"internal/shard":      {"gf256", "internal/cpu", "internal/output", "internal/timeline", "."},
 	"mpi/launch":          {"internal/child", "internal/cpu", "internal/output", "."},
 	"mpi/memory":          {"internal/cpu", "."},
-	"parallel/pool":       {"internal/cpu", "parallel/timeline", "."},
+	"pool":                {"internal/cpu", "internal/timeline", "."},
 
-	"internal/python": {"compare/note", "internal/child", ".", "internal/peer"},
-
-	"compare": {
-		"cuda/occupancy", "cuda/usage", "gf256", "half", "internal/child", "internal/cpu", "internal/output",
-		"internal/sample", "compare/note", "mpi/account",
-		"parallel/timeline", ".", "internal/peak", "compare/optional", "compare/topology", "compare/verify",
-		"cuda/guest",
-		"compare/batch", "compare/chain",
+	"blas": {".", "internal/kernel", "internal/block", "pool"},
+	"compare/record": {
+		"internal/cpu", "internal/occupancy", "internal/output", "internal/timeline", ".", "internal/topology",
+		"internal/note",
 	},
-	"cuda": {"cuda/occupancy", "cuda/usage", "compare/note", "gf256", "half", "internal/output", "internal/trust",
-		"internal/tuned", "parallel/timeline", ".", "compare/optional", "cuda/guest", "cuda/ladder", "cuda/kernels", "internal/busy",
-		"internal/dl",
-		"internal/peer", "internal/python"},
-	"internal/gemmtest": {"cuda/usage", "gf256", "half", "internal/cpu", "mpi/account", ".", "compare/optional",
-		"mpi/launch"},
-	"user": {"compare/note", "internal/output", ".", "compare/optional", "internal/peer"},
-	"blas": {".", "internal/kernel", "internal/block", "parallel/pool"},
+	"cuda/kernels":    {".", "cuda/ladder"},
+	"internal/python": {"internal/child", ".", "internal/note", "internal/peer"},
+	"user":            {"internal/output", ".", "internal/note", "internal/peer"},
 
+	"cmd/shard-bench":         {"internal/child", ".", "compare/record"},
+	"compare/plan":            {"gf256", ".", "compare/verify", "compare/record"},
+	"compare/report/analysis": {"internal/occupancy", "internal/timeline", ".", "internal/note", "compare/record"},
+	"compare/report/trace":    {".", "compare/record"},
+	"cuda": {
+		"gf256", "half", "internal/occupancy", "internal/output", "internal/timeline", "internal/trust",
+		"internal/tuned", ".", "cuda/guest", "cuda/ladder", "internal/busy", "internal/dl", "internal/note",
+		"internal/peer", "compare/record", "cuda/kernels", "internal/python",
+	},
+	"gemmtest": {"gf256", "half", "internal/cpu", ".", "mpi/launch", "compare/record"},
 	"serial": {
 		"gf256", "half", "internal/cpu", "internal/tuned", ".", "internal/kernel", "internal/block",
-		"internal/pseudocode", "blas", "parallel/pool",
+		"internal/pseudocode", "blas",
 	},
 
-	"compare/report/analysis": {
-		"cuda/occupancy", "compare/note", "parallel/timeline", ".", "compare", "cuda", "mpi/account",
+	"compare/report/analysis/claim": {".", "compare/record", "compare/report/analysis"},
+	"compare/report/analysis/lab":   {"compare/record", "compare/report/analysis"},
+	"compare/run/turn": {
+		"gf256", "half", "internal/cpu", "internal/sample", "internal/timeline", ".", "internal/peak",
+		"compare/verify", "internal/note", "compare/record", "compare/plan",
 	},
-	"compare/report/number": nil,
-	"compare/trace":         {".", "compare"},
-	"compare/report/reporttest": {
-		"compare/note", "compare/report/chart", "cuda/usage", "internal/catalog", "internal/child", "mpi/account", ".", "compare/topology",
-		"compare",
+	"compare/schedule": {".", "internal/note", "compare/record", "compare/plan"},
+	"cuda/cudatest":    {".", "cuda"},
+	"cuda/explain": {
+		"internal/occupancy", "internal/output", ".", "cuda/guest", "cuda/sass", "compare/record", "cuda",
 	},
-	"compare/report/analysis/claim": {".", "compare", "compare/report/analysis"},
-	"compare/report/analysis/lab":   {"compare", "compare/report/analysis"},
+	"cuda/recipe": {".", "cuda"},
+	"cuda/remote": {
+		"gf256", "half", "internal/child", "internal/frame", "internal/timeline", ".", "cuda/wire", "internal/block",
+		"cuda",
+	},
+	"parallel": {"gf256", "half", "internal/cpu", ".", "internal/busy", "internal/pseudocode", "pool", "serial"},
+	"reference": {
+		"gf256", "internal/cpu", "internal/trust", ".", "internal/busy", "internal/dl", "internal/note",
+		"internal/peer", "internal/pseudocode", "internal/python", "serial",
+	},
 
 	"compare/report/analysis/coursework": {
-		".", "compare", "compare/report/analysis", "compare/report/analysis/claim",
+		".", "compare/record", "compare/report/analysis", "compare/report/analysis/claim",
 	},
-	"cuda/cudatest": {".", "cuda"},
-	"cuda/explain":  {"cuda/occupancy", "internal/output", ".", "cuda/guest", "compare", "cuda/sass", "cuda"},
-	"cuda/recipe":   {".", "cuda"},
-	"reference": {"compare/note", "gf256", "internal/cpu", "internal/trust", ".", "internal/busy", "internal/dl",
-		"internal/peer", "internal/pseudocode", "internal/python", "serial"},
-	"cuda/remote": {"cuda/usage", "gf256", "half", "internal/child", "internal/frame", "parallel/timeline", ".",
-		"cuda/wire", "internal/block", "cuda"},
-	"parallel": {"gf256", "half", "internal/cpu", ".", "internal/busy", "internal/pseudocode",
-		"parallel/pool", "serial"},
+	"compare/run": {
+		"internal/child", "internal/cpu", "internal/frame", "internal/occupancy", "internal/output",
+		"internal/sample", ".", "compare/record", "compare/plan", "compare/run/turn", "compare/schedule",
+	},
+	"lib": {"internal/cpu", ".", "internal/block", "blas", "serial", "cuda/recipe", "parallel"},
+	"mpi": {
+		"gf256", "half", "internal/cpu", "internal/sample", "internal/timeline", ".", "internal/kernel",
+		"internal/peak", "internal/block", "internal/busy", "internal/dl", "internal/note", "internal/pseudocode",
+		"mpi/launch", "mpi/memory", "compare/record", "serial", "parallel", "reference",
+	},
 
-	"lapack": nil,
+	"cmd/catalog": {"internal/tuned", ".", "cuda/kernels", "cuda", "serial", "parallel", "reference", "mpi"},
+	"compare":     {".", "compare/record", "compare/plan", "compare/run/turn", "compare/schedule", "compare/run"},
 	"compare/probe": {
-		"internal/sample", ".", "internal/kernel", "internal/block", "parallel/pool", "compare", "reference",
-		"parallel",
+		"internal/sample", ".", "internal/kernel", "internal/block", "pool", "compare/record", "compare/plan",
+		"parallel", "reference", "compare/run",
 	},
 	"compare/report/figures": {
-		".", "cuda/occupancy", "mpi/account", "parallel/timeline", "compare/report/chart", "compare/topology",
-		"compare", "compare/report/analysis", "compare/report/analysis/coursework",
-		"compare/report/analysis/lab",
-		"compare/report/number",
-	},
-	"internal/shard/bench": {"internal/child", ".", "compare"},
-	"mpi": {
-		"compare/note", "gf256", "half", "internal/cpu", "mpi/account", ".",
-		"internal/kernel", "internal/peak", "internal/block", "internal/busy", "internal/dl", "internal/pseudocode",
-		"internal/sample", "mpi/memory", "mpi/launch", "parallel/timeline", "reference", "serial", "parallel",
+		"compare/report/chart", "compare/report/number", "internal/occupancy", "internal/timeline", ".",
+		"internal/topology", "compare/record", "compare/report/analysis", "compare/report/analysis/lab",
+		"compare/report/analysis/coursework",
 	},
 
+	"cmd/reporttest": {
+		"compare/report/chart", "internal/child", ".", "internal/topology", "internal/note", "compare/record",
+		"cmd/catalog",
+	},
+	"cmd/tune": {
+		"internal/cpu", "internal/occupancy", "internal/sample", "internal/tuned", ".", "internal/kernel",
+		"internal/settings", "compare/verify", "internal/block", "pool", "compare/record", "compare/plan", "cuda",
+		"cuda/remote", "compare/run", "cmd/catalog", "compare",
+	},
 	"compare/report/chapters": {
-		"compare/note", ".", "compare/report/page", "compare",
-		"compare/report/analysis", "compare/report/analysis/claim", "compare/report/analysis/coursework",
-		"compare/report/analysis/lab",
-		"compare/report/number", "compare/report/figures",
+		"compare/report/number", ".", "compare/report/page", "internal/note", "compare/record",
+		"compare/report/analysis", "compare/report/analysis/claim", "compare/report/analysis/lab",
+		"compare/report/analysis/coursework", "compare/report/figures",
 	},
-	"internal/catalog": {
-		".", "cuda/kernels", "cuda", "internal/tuned", "reference", "serial", "parallel", "mpi",
-	},
-	"lib": {".", "internal/cpu", "internal/block", "serial", "parallel", "blas", "cuda/recipe"},
 
 	"compare/report": {
-		"compare/report/chart", "internal/child", "internal/output", "compare/report/page", "compare",
+		"compare/report/chart", "internal/child", "internal/output", "compare/report/page", "compare/record",
 		"compare/report/analysis", "compare/report/figures", "compare/report/chapters",
-	},
-	"internal/tune": {
-		"cuda/occupancy", "internal/cpu", "internal/sample", "internal/tuned", ".", "internal/kernel",
-		"internal/settings", "compare/verify", "internal/block", "parallel/pool", "compare", "cuda",
-		"cuda/remote", "internal/catalog",
 	},
 
 	"cmd": {
-		"cuda/occupancy", "gf256", "half", "internal/child", "internal/cpu", "internal/frame", "internal/output",
-		"internal/sample", "internal/starter", "internal/tuned", ".", "internal/kernel", "internal/peak", "internal/settings",
-		"compare/report/chapters", "compare/verify", "cuda/guest", "cuda/wire", "compare/topology", "internal/block",
-		"internal/matfile",
-		"internal/shard", "compare", "compare/trace", "cuda", "cuda/explain", "cuda/sass", "cuda/remote",
-		"compare/probe", "mpi", "mpi/launch", "internal/catalog", "compare/report",
-		"internal/tune", "user",
+		"gf256", "half", "internal/child", "internal/cpu", "internal/frame", "internal/occupancy", "internal/output",
+		"internal/sample", "internal/starter", "internal/tuned", ".", "internal/kernel", "internal/peak",
+		"internal/settings", "internal/topology", "compare/verify", "cuda/guest", "cuda/sass", "cuda/wire",
+		"internal/block", "internal/matfile", "internal/shard", "mpi/launch", "compare/record", "user",
+		"compare/plan", "compare/report/trace", "cuda", "serial", "compare/run/turn", "cuda/explain", "cuda/remote",
+		"parallel", "compare/run", "mpi", "cmd/catalog", "compare", "compare/probe", "cmd/tune",
+		"compare/report/chapters", "compare/report",
 	},
-	"internal/pages": {
-		"internal/catalog", "compare/report/chart", "compare/report/number", "compare/report/page",
-		"compare/report/chapters", ".", "compare", "cuda",
-		"compare/report", "internal/sample",
+	"cmd/pages": {
+		"compare/report/chart", "compare/report/number", "internal/sample", ".", "compare/report/page",
+		"compare/record", "cuda", "cmd/catalog", "compare/report/chapters", "compare/report",
 	},
 }
 
 // testOnly lists the packages that only tests import.
-var testOnly = []string{"internal/gemmtest", "compare/report/reporttest"}
+var testOnly = []string{"gemmtest", "cmd/reporttest"}
 
 // externalTable says which packages of this module may import a package from
 // elsewhere; a path covers those below it. What is not listed may be imported
@@ -186,7 +186,7 @@ var externalTable = map[string][]string{
 	"gonum.org/v1/plot":                {"compare/report/chart", "compare/report/figures"},
 	"github.com/yuin/goldmark":         {"compare/report/page"},
 	"github.com/wyatt915/treeblood":    {"compare/report/page"},
-	"go.yaml.in/yaml":                  {"compare", "compare/report/text", "compare/note", "internal/pages"},
+	"go.yaml.in/yaml":                  {"compare", "compare/report/text", "internal/note", "cmd/pages"},
 	"gorgonia.org/cu":                  {"cuda/device"}, // its init exits if there is no GPU
 	"github.com/emer/empi":             {"mpi"},
 	"github.com/ebitengine/purego":     {"internal/dl"},
@@ -194,7 +194,7 @@ var externalTable = map[string][]string{
 	"github.com/klauspost/reedsolomon": {"reference"},
 	"github.com/sbinet/npyio":          {"internal/matfile"},
 	"github.com/gofrs/flock":           {"internal/output"},
-	"github.com/agnivade":              {"compare", "internal/catalog", "cmd/gemm"},
+	"github.com/agnivade":              {"compare", "cmd/catalog", "cmd/gemm"},
 	"github.com/mmcloughlin/avo":       nil, // the generators are a module of their own
 	"gonum.org/v1/gonum/blas/gonum":    {"serial", "blas"},
 	"gonum.org/v1/gonum/lapack/gonum":  {"lapack"},
@@ -275,7 +275,7 @@ func checkLayout(fsys fs.FS) (made map[arrow]bool, err error) {
 			return nil
 		}
 		documented[dir] = documented[dir] || file.Doc != nil
-		errs = append(errs, checkDocs(files, file), checkProcesses(files, dir, file))
+		errs = append(errs, checkDocs(files, file), checkProcesses(files, dir, file), checkPure(files, dir, file))
 		if path.Base(name) == "variants.go" && constrained(file) {
 			errs = append(errs, fmt.Errorf("%s: has a build constraint; the list of variants is the same in every build", name))
 		}
@@ -380,7 +380,7 @@ func checkName(name string, file *ast.File) error {
 // call them. A process that another package starts might outlive this one.
 var (
 	starters = []string{"Start", "Run", "Output", "CombinedOutput"}
-	starting = []string{"internal/child", "internal/gemmtest"}
+	starting = []string{"internal/child", "gemmtest"}
 )
 
 // checkProcesses checks that a file that makes commands has package child start them.
@@ -397,6 +397,41 @@ func checkProcesses(files *token.FileSet, dir string, file *ast.File) error {
 		}
 		if f, ok := call.Fun.(*ast.SelectorExpr); ok && slices.Contains(starters, f.Sel.Name) {
 			errs = append(errs, fmt.Errorf("%v: calls %s of a command; internal/child starts processes, and ends them with this one", files.Position(f.Sel.Pos()), f.Sel.Name))
+		}
+		return true
+	})
+	return errors.Join(errs...)
+}
+
+// pure are the packages whose results depend on their arguments alone: they may not import what is in asking, nor use
+// the functions of package time in clocks.
+var (
+	pure   = []string{"compare/plan", "compare/schedule"}
+	asking = []string{"os", "runtime", "syscall", "math/rand", "net", module + "/internal/cpu"}
+	clocks = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTicker", "NewTimer"}
+)
+
+// checkPure checks that a file of a pure package asks neither the host nor the clock.
+func checkPure(files *token.FileSet, dir string, file *ast.File) error {
+	if !slices.Contains(pure, dir) {
+		return nil
+	}
+	var errs []error
+	impure := func(n ast.Node, what string) {
+		errs = append(errs, fmt.Errorf("%v: uses %s; the package is pure", files.Position(n.Pos()), what))
+	}
+	for _, spec := range file.Imports {
+		imported := strings.Trim(spec.Path.Value, `"`)
+		if slices.ContainsFunc(asking, func(root string) bool { return under(imported, root) }) ||
+			imported == "time" && spec.Name != nil {
+			impure(spec, spec.Path.Value)
+		}
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if f, ok := n.(*ast.SelectorExpr); ok && slices.Contains(clocks, f.Sel.Name) {
+			if of, ok := f.X.(*ast.Ident); ok && of.Name == "time" {
+				impure(f, "time."+f.Sel.Name)
+			}
 		}
 		return true
 	})
@@ -477,6 +512,60 @@ func TestLayout(t *testing.T) {
 	}
 }
 
+// circle returns the folders of a circle of imports between folders at the top, nil if there is none. Packages that
+// only tests import do not count.
+func circle(made map[arrow]bool) []string {
+	imports := map[string]map[string]bool{}
+	for a := range made {
+		from, _, _ := strings.Cut(a.importer, "/")
+		to, _, _ := strings.Cut(a.imported, "/")
+		if from == to || slices.Contains(testOnly, a.importer) {
+			continue
+		}
+		if imports[from] == nil {
+			imports[from] = map[string]bool{}
+		}
+		imports[from][to] = true
+	}
+	seen := map[string]bool{}
+	var visit func(path []string) []string
+	visit = func(path []string) []string {
+		last := path[len(path)-1]
+		if at := slices.Index(path[:len(path)-1], last); at >= 0 {
+			return path[at:]
+		}
+		if seen[last] {
+			return nil
+		}
+		seen[last] = true
+		for _, to := range slices.Sorted(maps.Keys(imports[last])) {
+			if found := visit(append(slices.Clip(path), to)); found != nil {
+				return found
+			}
+		}
+		return nil
+	}
+	for _, from := range slices.Sorted(maps.Keys(imports)) {
+		if found := visit([]string{from}); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// TestNoCircle checks that no folder at the top imports another that imports it, directly or through others.
+func TestNoCircle(t *testing.T) {
+	made, _ := checkLayout(os.DirFS("."))
+	if found := circle(made); found != nil {
+		t.Errorf("these folders import each other: %s", strings.Join(found, " -> "))
+	}
+	planted := map[arrow]bool{{"cuda/device", "compare/record"}: true, {"compare/report", "mpi"}: true,
+		{"mpi", "cuda"}: true, {"gemmtest", "mpi"}: true, {"mpi", "internal/cpu"}: true}
+	if found := circle(planted); len(found) != 4 {
+		t.Errorf("the circle of compare, mpi and cuda is found as %q", found)
+	}
+}
+
 // TestNeedless allows an import that no package makes. The error must name it.
 func TestNeedless(t *testing.T) {
 	table := map[string][]string{"serial": {".", "internal/block"}}
@@ -498,7 +587,7 @@ func TestLayoutFaults(t *testing.T) {
 		"clean": {map[string]string{
 			"doc.go":                   doc + "package gemm\nimport _ \"gonum.org/v1/gonum/mat\"\n",
 			"serial/ikj.go":            doc + "package serial\nimport \"MODULE\"\nvar _ gemm.Params\n",
-			"serial/ikj_test.go":       "package serial\nimport _ \"MODULE/internal/gemmtest\"\n",
+			"serial/ikj_test.go":       "package serial\nimport _ \"MODULE/gemmtest\"\n",
 			"internal/kernel/f64/k.go": doc + "package f64\nimport \"MODULE/internal/cpu\"\n",
 			"cmd/gemm/main.go":         doc + "package main\nimport \"MODULE/compare\"\n",
 			"testdata/bad.go":          "package util",
@@ -508,8 +597,8 @@ func TestLayoutFaults(t *testing.T) {
 			"serial/ikj.go": doc + "package serial\nimport \"MODULE/compare\"\n",
 		}, "serial/ikj.go: imports MODULE/compare; it may import"},
 		"report measures": {map[string]string{
-			"compare/report/html.go": doc + "package report\nimport \"MODULE/internal/catalog\"\n",
-		}, "imports MODULE/internal/catalog"},
+			"compare/report/html.go": doc + "package report\nimport \"MODULE/cmd/catalog\"\n",
+		}, "imports MODULE/cmd/catalog"},
 		"root imports a library": {map[string]string{
 			"doc.go": doc + "package gemm\nimport \"gonum.org/v1/gonum/stat\"\n",
 		}, "the contract imports only"},
@@ -523,14 +612,23 @@ func TestLayoutFaults(t *testing.T) {
 			"cuda/plan.go": doc + "package cuda\nimport \"gorgonia.org/cu\"\n",
 		}, "imports gorgonia.org/cu"},
 		"conformance suite outside tests": {map[string]string{
-			"serial/ikj.go": doc + "package serial\nimport \"MODULE/internal/gemmtest\"\n",
+			"serial/ikj.go": doc + "package serial\nimport \"MODULE/gemmtest\"\n",
 		}, "which is for tests"},
 		"registration": {map[string]string{
-			"internal/catalog/catalog.go": doc + "package catalog\nimport _ \"MODULE/serial\"\n",
+			"cmd/catalog/catalog.go": doc + "package catalog\nimport _ \"MODULE/serial\"\n",
 		}, "for its side effects"},
 		"process that nobody ends": {map[string]string{
 			"compare/c.go": doc + "package compare\nimport \"os/exec\"\nvar _ = exec.Command(\"go\").Run()\n",
 		}, "compare/c.go:4:28: calls Run of a command"},
+		"plan that asks the host": {map[string]string{
+			"compare/plan/p.go": doc + "package plan\nimport \"os/exec\"\n",
+		}, `compare/plan/p.go:3:8: uses "os/exec"; the package is pure`},
+		"plan that asks for the processors": {map[string]string{
+			"compare/plan/p.go": doc + "package plan\nimport \"MODULE/internal/cpu\"\n",
+		}, `uses "MODULE/internal/cpu"; the package is pure`},
+		"schedule that asks the clock": {map[string]string{
+			"compare/schedule/s.go": doc + "package schedule\nimport \"time\"\nvar now = time.Now\n",
+		}, "compare/schedule/s.go:4:11: uses time.Now; the package is pure"},
 		"package without a row": {map[string]string{
 			"extra/extra.go": doc + "package extra\n",
 		}, "extra: the package has no row"},

@@ -10,8 +10,7 @@ type Loop struct {
 	// Sums is the number of sums that consecutive multiply-adds are added to, one after the other. A
 	// sum waits for its previous addition. 0: every multiply-add has a sum of its own.
 	Sums int `json:"sums,omitempty"`
-	// Stored says that the sum is an element of C, which is stored and loaded again for every
-	// addition.
+	// Stored says that the sum is an element of C, which is stored and loaded again for every addition.
 	Stored bool `json:"stored,omitempty"`
 	// Instructions is the number of instructions for a multiply-add, or for a vector of them if the
 	// loop has vector instructions. It is counted in the compiled loop for f64 or GF(2⁸) with

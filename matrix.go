@@ -57,8 +57,7 @@ func (m Matrix[T]) Row(i int) []T {
 	return m.Data[lo : lo+m.Cols : lo+m.Cols]
 }
 
-// Slice returns the rows×cols block of m whose first element is (i, j). It
-// shares m's data and stride.
+// Slice returns the rows×cols block of m whose first element is (i, j). It shares m's data and stride.
 func (m Matrix[T]) Slice(i, j, rows, cols int) Matrix[T] {
 	if i < 0 || j < 0 || rows < 0 || cols < 0 || rows > m.Rows-i || cols > m.Cols-j {
 		panic(fmt.Sprintf("gemm: block %d×%d at (%d, %d) lies outside %v", rows, cols, i, j, m))

@@ -14,10 +14,9 @@ func As[I any, T Element](m Multiplier[T]) (I, bool) {
 	return x, ok && !TypeOf[T]().IsField()
 }
 
-// Gemmer computes the full BLAS operation C ← α·op(A)·op(B) + β·C, where op(X) is X (blas.NoTrans)
-// or its transpose (blas.Trans, blas.ConjTrans). Shapes are op(A) m×k, op(B) k×n and C m×n; errors
-// are the same as for a Multiplier. If β = 0, C is not read, so NaN there does not spread. If α = 0
-// or k = 0, A and B are not read.
+// Gemmer computes the full BLAS operation C ← α·op(A)·op(B) + β·C, where op(X) is X (blas.NoTrans) or its transpose
+// (blas.Trans, blas.ConjTrans). Shapes are op(A) m×k, op(B) k×n and C m×n; errors are the same as for a Multiplier. If
+// β = 0, C is not read, so NaN there does not spread. If α = 0 or k = 0, A and B are not read.
 //
 // α multiplies the sums of products. If |α| ≤ 2²⁴, the sums lose by underflow at most the least
 // normal number per term, and a sum that overflows stays infinite. If |α| > 2²⁴ or |α| < 2⁻²⁴, then
@@ -31,9 +30,8 @@ type Gemmer[T Element] interface {
 	Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b Matrix[T], beta T, c Matrix[T]) error
 }
 
-// Stager is a Multiplier whose operands live elsewhere, on other ranks or on a device. Stage places
-// them there; the Run then computes the product as often as required. Measurements use a Stager in
-// place of Multiply.
+// Stager is a Multiplier whose operands live elsewhere, on other ranks or on a device. Stage places them there; the Run
+// then computes the product as often as required. Measurements use a Stager in place of Multiply.
 //
 // All ranks make the same calls. On ranks other than the root, c, a and b are empty. If a context is
 // cancelled, all ranks agree on that.
@@ -65,4 +63,35 @@ type BatchStager[T Element] interface {
 // record has them next to the requested parameters.
 type Explainer interface {
 	Resolved() Params
+}
+
+// The optional interfaces by which a multiplier lets a measurement do more than multiply. A variant declares those
+// that its multipliers have (Capabilities).
+
+// Toucher is a Multiplier whose workers use the same parts of the operands in every product. In
+// Touch each worker writes zeros to its parts. The matrices hold zeros and have not been accessed
+// before, so the system places the pages on the NUMA node of the worker (first touch).
+type Toucher[T Element] interface {
+	Touch(c, a, b Matrix[T])
+}
+
+// Loadable is implemented by multipliers whose parts can be given unequal work, for experiments on schedules.
+type Loadable[T Element] interface {
+	// Loaded returns the multiplier under an artificial load: it computes the first part of a product once, the last
+	// part 1+load times, and the parts between in proportion. It shares everything else with the receiver.
+	Loaded(load int) Multiplier[T]
+}
+
+// Chainer is implemented by multipliers that compute iterated products where their operands lie.
+type Chainer[T Element] interface {
+	// StageChain stages the operands of an iterated product of square matrices, as verify.Chain defines it: in each of
+	// the steps s ← s + b, then c ← a·s, and c and a change places. Each Do of the Run begins with the operands as they
+	// were staged, and its time is that of all steps. Collect brings the result into c.
+	StageChain(ctx context.Context, steps int, c, a, s, b Matrix[T]) (Run, error)
+}
+
+// Repeater is a Run that computes its product several times on one request, and returns the
+// cost of all of them. It is for products in other processes that are too short to be timed one by one.
+type Repeater interface {
+	Repeat(ctx context.Context, times int) (Cost, error)
 }

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"gemm/gemmtest"
 )
 
 // renamedTree returns a copy of the files of this repository that may have the path of the module.
@@ -20,13 +22,9 @@ func renamedTree(t *testing.T) string {
 	kinds := map[string]bool{".go": true, ".md": true, ".mod": true, ".sh": true, ".yml": true, ".s": true}
 	for _, name := range files(t, func(name string) bool { return kinds[path.Ext(name)] }) {
 		info, err := os.Stat(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		copied := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(copied), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, os.MkdirAll(filepath.Dir(copied), 0o700))
 		if err := os.WriteFile(copied, []byte(read(t, name)), info.Mode().Perm()|0o200); err != nil {
 			t.Fatal(err)
 		}
@@ -45,9 +43,7 @@ func texts(t *testing.T, dir string) map[string]string {
 		found[strings.TrimPrefix(name, dir+"/")] = read(t, name)
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	return found
 }
 
@@ -98,14 +94,10 @@ func checkRenamed(t *testing.T, tree map[string]string, from, to string) {
 			continue
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ImportsOnly)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		for _, spec := range file.Imports {
 			imported, err := strconv.Unquote(spec.Path.Value)
-			if err != nil {
-				t.Fatal(err)
-			}
+			gemmtest.Must(t, err)
 			if from != to && under(imported, from) {
 				t.Errorf("%s imports %s", name, imported)
 			}
@@ -121,7 +113,7 @@ func checkRenamed(t *testing.T, tree map[string]string, from, to string) {
 		"go.mod":           "module " + to + "\n",
 		"layout_test.go":   "const module = \"" + to + "\"\n",
 		".golangci.yml":    "- " + to + "\n",
-		"doc.go":           to + "/internal/catalog lists",
+		"doc.go":           to + "/cmd/catalog lists",
 		"docs/howto-go.md": "replace " + to + " => ../gemm\n",
 	} {
 		if !strings.Contains(tree[name], want) {

@@ -21,9 +21,10 @@ import (
 type publicPackage struct {
 	types   map[string]*ast.TypeSpec
 	methods map[string][]*ast.FuncDecl
-	others  []ast.Node                    // exported functions, and specifications of values
-	owner   map[ast.Node]*ast.File        // of each of these
-	imports map[*ast.File]map[string]bool // names of packages that others cannot import, as a file has them
+	others  []ast.Node                      // exported functions, and specifications of values
+	owner   map[ast.Node]*ast.File          // of each of these
+	imports map[*ast.File]map[string]string // packages that others cannot import, by their names in a file
+	aliases map[string]bool                 // types of such packages to which a public package gives a name
 	files   *token.FileSet
 	errs    []error
 	seen    map[string]bool // types that have been visited
@@ -35,10 +36,10 @@ func isPublic(dir string) bool {
 }
 
 // checkSignatures returns an error for each exported declaration in fsys that names a type of an
-// internal package: another module could not write the type's name. It sees through types that are
-// not exported but that exported ones are made of.
+// internal package: another module could not write the type's name, unless a public package has an alias for it. It
+// sees through types that are not exported but that exported ones are made of.
 func checkSignatures(fsys fs.FS) error {
-	packages := map[string]*publicPackage{}
+	packages, aliases := map[string]*publicPackage{}, map[string]bool{}
 	err := fs.WalkDir(fsys, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -58,7 +59,7 @@ func checkSignatures(fsys fs.FS) error {
 		if packages[dir] == nil {
 			packages[dir] = &publicPackage{
 				types: map[string]*ast.TypeSpec{}, methods: map[string][]*ast.FuncDecl{},
-				owner: map[ast.Node]*ast.File{}, imports: map[*ast.File]map[string]bool{},
+				owner: map[ast.Node]*ast.File{}, imports: map[*ast.File]map[string]string{}, aliases: aliases,
 				files: token.NewFileSet(), seen: map[string]bool{},
 			}
 		}
@@ -77,7 +78,7 @@ func (p *publicPackage) add(name string, source []byte) error {
 	if err != nil || file.Name.Name == "main" {
 		return err
 	}
-	p.imports[file] = map[string]bool{}
+	p.imports[file] = map[string]string{}
 	for _, spec := range file.Imports {
 		imported, err := strconv.Unquote(spec.Path.Value)
 		if err != nil {
@@ -88,7 +89,7 @@ func (p *publicPackage) add(name string, source []byte) error {
 			if spec.Name != nil {
 				local = spec.Name.Name
 			}
-			p.imports[file][local] = true
+			p.imports[file][local] = imported
 		}
 	}
 	for _, decl := range file.Decls {
@@ -109,6 +110,9 @@ func (p *publicPackage) add(name string, source []byte) error {
 				switch spec := spec.(type) {
 				case *ast.TypeSpec:
 					p.types[spec.Name.Name] = spec
+					if of, ok := spec.Type.(*ast.SelectorExpr); ok && spec.Assign.IsValid() && spec.Name.IsExported() {
+						p.aliases[p.internal(file, of)] = true
+					}
 				case *ast.ValueSpec:
 					if slices.ContainsFunc(spec.Names, (*ast.Ident).IsExported) {
 						p.others = append(p.others, spec)
@@ -118,6 +122,15 @@ func (p *publicPackage) add(name string, source []byte) error {
 		}
 	}
 	return nil
+}
+
+// internal returns the type that the selector names, by its package's path, if other modules cannot import that
+// package; otherwise "".
+func (p *publicPackage) internal(file *ast.File, of *ast.SelectorExpr) string {
+	if id, ok := of.X.(*ast.Ident); ok && p.imports[file][id.Name] != "" {
+		return p.imports[file][id.Name] + "." + of.Sel.Name
+	}
+	return ""
 }
 
 // receiver returns the name of the type whose method decl is.
@@ -201,9 +214,9 @@ func (p *publicPackage) visit(file *ast.File, name string, expr ast.Node) {
 			p.visit(file, name, n.Type)
 			return false
 		case *ast.SelectorExpr:
-			if id, ok := n.X.(*ast.Ident); ok && p.imports[file][id.Name] {
-				p.errs = append(p.errs, fmt.Errorf("%s: %s names %s.%s, of a package that other modules cannot import",
-					p.files.Position(n.Pos()), name, id.Name, n.Sel.Name))
+			if of := p.internal(file, n); of != "" && !p.aliases[of] {
+				p.errs = append(p.errs, fmt.Errorf("%s: %s names %s, of a package that other modules cannot import",
+					p.files.Position(n.Pos()), name, path.Base(of)))
 			}
 			return false
 		case *ast.Ident:

@@ -78,9 +78,8 @@ func TypeNamed(name string) Type {
 	return Type{Name: name}
 }
 
-// ByType returns what belongs to the type with the name: a value, or the instance of a
-// generic function. It panics if there is no such type, so that names are checked where
-// they come in.
+// ByType returns what belongs to the type with the name: a value, or the instance of a generic function. It panics if
+// there is no such type, so that names are checked where they come in.
 func ByType[F any](name string, ofF64, ofF32, ofF16, ofBF16, ofGF256 F) F {
 	switch name {
 	case f64.Name:

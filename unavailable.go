@@ -12,8 +12,7 @@ type Unavailable struct {
 	Cause  error  // that errors.Is finds too; may be nil
 }
 
-// Unavailablef returns an Unavailable without a remedy. An error among the arguments of %w is
-// the cause.
+// Unavailablef returns an Unavailable without a remedy. An error among the arguments of %w is the cause.
 func Unavailablef(format string, args ...any) Unavailable {
 	err := fmt.Errorf(format, args...)
 	return Unavailable{Reason: err.Error(), Cause: errors.Unwrap(err)}

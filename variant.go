@@ -63,8 +63,7 @@ type Variant struct {
 	// Revision, if not empty, tells versions of one implementation apart. It is digest among the
 	// resolved parameters; a row of another revision is not kept.
 	Revision string `json:"-"`
-	// Source, if not nil, is what a process needs that measures the variant and does not have it in its
-	// list.
+	// Source, if not nil, is what a process needs that measures the variant and does not have it in its list.
 	Source any `json:"-"`
 	// The constructors. A nil one means that there is no such element type; one
 	// that returns ErrUnavailable says why the variant cannot run here.
@@ -105,8 +104,7 @@ func (v Variant) Types() []string {
 	return types
 }
 
-// Param describes one parameter of a variant. Its Default is an int or a
-// string, and so are its values.
+// Param describes one parameter of a variant. Its Default is an int or a string, and so are its values.
 type Param struct {
 	Name    string
 	Doc     string
@@ -180,9 +178,8 @@ func (p Params) Whole() error {
 	return nil
 }
 
-// Resolve returns p with what it leaves out at v's defaults. The error is an
-// ErrParam that names every parameter that v does not understand or that has a
-// value it cannot have.
+// Resolve returns p with what it leaves out at v's defaults. The error is an ErrParam that names every parameter that v
+// does not understand or that has a value it cannot have.
 func (v Variant) Resolve(p Params) (Params, error) {
 	resolved := make(Params, len(v.Params))
 	for _, q := range v.Params {

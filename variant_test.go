@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"gemm"
+	"gemm/gemmtest"
 	"gemm/gf256"
 	"gemm/serial"
 )
@@ -93,9 +94,7 @@ func TestLookup(t *testing.T) {
 // TestNewGemmer has a variant without the full operation, and one that declares it.
 func TestNewGemmer(t *testing.T) {
 	naive, err := gemm.Lookup(serial.Variants(), "serial/naive")
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	if g, err := gemm.NewGemmer[float64](naive, nil); g != nil || !errors.Is(err, gemm.ErrVariant) ||
 		!strings.Contains(err.Error(), "serial/naive computes") {
 		t.Errorf("serial/naive: %v, %v", g, err)
@@ -105,9 +104,7 @@ func TestNewGemmer(t *testing.T) {
 		t.Errorf("serial/naive, declared: %v, %v", g, err)
 	}
 	packed, err := gemm.Lookup(serial.Variants(), "serial/packed")
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	if g, err := gemm.NewGemmer[float32](packed, nil); g == nil || err != nil {
 		t.Errorf("serial/packed: %v, %v", g, err)
 	}
@@ -119,9 +116,7 @@ func TestNewGemmer(t *testing.T) {
 func TestParamsInJSON(t *testing.T) {
 	want := gemm.Params{"cutoff": 64, "leaf": "serial/packed"}
 	data, err := json.Marshal(want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	var got gemm.Params
 	if err := errors.Join(json.Unmarshal(data, &got), got.Whole()); err != nil || got.String() != want.String() ||
 		got.Int("cutoff") != 64 {

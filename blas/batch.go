@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
-	"gemm/parallel/pool"
+	"gemm/pool"
 )
 
 // Problem is the operation C ← α·op(A)·op(B) + β·C with op(A) M×K, op(B) K×N and C M×N, without its operands.

@@ -14,7 +14,7 @@ import (
 	"gonum.org/v1/gonum/blas/gonum"
 
 	"gemm"
-	"gemm/internal/gemmtest"
+	"gemm/gemmtest"
 )
 
 // problems are of all transposes and of shapes on every way: empty, small, direct, blocked, narrow, and shared by
@@ -62,9 +62,7 @@ func TestPlan(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 1))
 	for _, q := range problems() {
 		p, err := NewPlan(q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		for _, count := range []int{0, 1, 2, 7} {
 			sa, sb, sc := max(1, p.needA)+2, max(1, p.needB), max(1, p.needC)+5
 			a, b, c := filled(rng, count*sa), filled(rng, count*sb), filled(rng, count*sc)
@@ -73,13 +71,9 @@ func TestPlan(t *testing.T) {
 			for i := range count {
 				wantProduct(p, a[i*sa:], b[i*sb:], want[i*sc:])
 				as, bs, cs = append(as, a[i*sa:]), append(bs, b[i*sb:]), append(cs, many[i*sc:])
-				if err := p.Multiply(a[i*sa:], b[i*sb:], single[i*sc:]); err != nil {
-					t.Fatal(err)
-				}
+				gemmtest.Must(t, p.Multiply(a[i*sa:], b[i*sb:], single[i*sc:]))
 			}
-			if err := errors.Join(p.BatchStrided(count, a, sa, b, sb, c, sc), p.Batch(as, bs, cs)); err != nil {
-				t.Fatal(err)
-			}
+			gemmtest.Must(t, errors.Join(p.BatchStrided(count, a, sa, b, sb, c, sc), p.Batch(as, bs, cs)))
 			for name, got := range map[string][]float64{"Multiply": single, "Batch": many, "BatchStrided": c} {
 				if !near(got, want) {
 					t.Errorf("%+v, %d products: %s is wrong", q, count, name)
@@ -93,16 +87,12 @@ func TestPlan(t *testing.T) {
 func TestBatchOfOneMatrix(t *testing.T) {
 	q := Problem[float32]{M: 2, N: 1, K: 2, Alpha: 1}
 	a, b, c := []float32{1, 2, 3, 4}, [][]float32{{1, 0}, {0, 1}}, [][]float32{make([]float32, 2), make([]float32, 2)}
-	if err := GemmBatch(q, [][]float32{a, a}, b, c); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, GemmBatch(q, [][]float32{a, a}, b, c))
 	if got := fmt.Sprint(c); got != "[[1 3] [2 4]]" {
 		t.Errorf("the columns of A are %s", got)
 	}
 	d := make([]float32, 4)
-	if err := GemmBatchStrided(q, 2, slices.Concat(a, a), 4, []float32{1, 0, 0, 1}, 2, d, 2); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, GemmBatchStrided(q, 2, slices.Concat(a, a), 4, []float32{1, 0, 0, 1}, 2, d, 2))
 	if got := fmt.Sprint(d); got != "[1 3 2 4]" {
 		t.Errorf("the columns of A are %s", got)
 	}
@@ -135,9 +125,7 @@ func TestPlanRefuses(t *testing.T) {
 		}
 	}
 	p, err := NewPlan(good)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	a, b, c := make([]float64, 16), make([]float64, 24), []float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
 	for says, err := range map[string]error{
 		"A, B and C have 7, 24 and 12": p.Multiply(a[:7], b, c),
@@ -181,9 +169,7 @@ func TestBatchOverlap(t *testing.T) {
 	for range 20000 {
 		q := Problem[float64]{M: rng.IntN(3), N: rng.IntN(3), K: rng.IntN(3), Alpha: 1, LDA: 2, LDB: 2, LDC: 2 + rng.IntN(3)}
 		p, err := NewPlan(q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		var all [3][][]float64
 		writes, uses := map[int]bool{}, [3][]int{} // the elements of C so far, and of all matrices
 		want := false
@@ -222,9 +208,7 @@ func TestPlanAllocates(t *testing.T) {
 	for _, n := range []int{2, 8, 64} {
 		for _, workers := range []int{1, 2} {
 			p, err := NewPlan(Problem[float32]{M: n, N: n, K: n, Alpha: 1, Workers: workers})
-			if err != nil {
-				t.Fatal(err)
-			}
+			gemmtest.Must(t, err)
 			const count = 50
 			x, c := make([]float32, count*n*n), make([]float32, count*n*n)
 			var as, cs [][]float32
@@ -248,9 +232,7 @@ func TestPlanFromManyGoroutines(t *testing.T) {
 	const n, count = 20, 30
 	rng := rand.New(rand.NewPCG(2, 9))
 	p, err := NewPlan(Problem[float64]{M: n, N: n, K: n, Alpha: 1, Workers: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	a, b, want := filled(rng, count*n*n), filled(rng, count*n*n), make([]float64, count*n*n)
 	for i := range count {
 		wantProduct(p, a[i*n*n:], b[i*n*n:], want[i*n*n:])

@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"gemm"
+	"gemm/gemmtest"
 )
 
 // order of the matrices of the benchmarks: go test -bench . ./blas -n 2048
@@ -132,9 +133,7 @@ func benchSmall[T gemm.Float](b *testing.B, name string, n int, p *precision[T],
 	matrix := gemm.Matrix[T]{Rows: n, Cols: n, Stride: n, Data: x}
 	to := gemm.Matrix[T]{Rows: n, Cols: n, Stride: n, Data: y}
 	plan, err := NewPlan(Problem[T]{M: n, N: n, K: n, Alpha: 1, Workers: 1})
-	if err != nil {
-		b.Fatal(err)
-	}
+	gemmtest.Must(b, err)
 	for _, part := range []struct {
 		name string
 		run  func()
@@ -252,9 +251,7 @@ func BenchmarkBatch(b *testing.B) {
 			x[i] = float64(i%7) - 3
 		}
 		p, err := NewPlan(Problem[float64]{M: n, N: n, K: n, Alpha: 1, Workers: 1})
-		if err != nil {
-			b.Fatal(err)
-		}
+		gemmtest.Must(b, err)
 		impl := Implementation{Workers: 1}
 		for _, by := range []struct {
 			name string
@@ -278,9 +275,7 @@ func BenchmarkBatch(b *testing.B) {
 		} {
 			b.Run(fmt.Sprintf("n=%d/by=%s", n, by.name), func(b *testing.B) {
 				for b.Loop() {
-					if err := by.run(); err != nil {
-						b.Fatal(err)
-					}
+					gemmtest.Must(b, by.run())
 				}
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/count, "ns/product")
 			})

@@ -8,7 +8,7 @@ import (
 
 	"gemm"
 	"gemm/internal/block"
-	"gemm/parallel/pool"
+	"gemm/pool"
 )
 
 // Zgemm computes C ← α·op(A)·op(B) + β·C in complex numbers, by four real products:

@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/blas/gonum"
 	"gonum.org/v1/gonum/blas/testblas"
 
-	"gemm/internal/gemmtest"
+	"gemm/gemmtest"
 )
 
 func TestZhemm(t *testing.T)  { testblas.ZhemmTest(t, impl) }

@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/gonum/blas/gonum"
 	"gonum.org/v1/gonum/blas/testblas"
 
-	"gemm/internal/gemmtest"
+	"gemm/gemmtest"
 )
 
 func TestZgemm(t *testing.T) { testblas.ZgemmTest(t, impl) }

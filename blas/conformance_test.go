@@ -9,7 +9,7 @@ import (
 
 	"gemm"
 	"gemm/blas"
-	"gemm/internal/gemmtest"
+	"gemm/gemmtest"
 	"gemm/serial"
 )
 
@@ -42,9 +42,7 @@ func (functions[T]) GemmBatch(ctx context.Context, tA, tB gonum.Transpose, alpha
 // TestFunctions runs the conformance suite, concurrent calls included.
 func TestFunctions(t *testing.T) {
 	v, err := gemm.Lookup(serial.Variants(), "serial/packed")
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	v.Name, v.Can, v.F16, v.BF16, v.GF256 = "blas/functions", gemm.Gemms|gemm.Batches, nil, nil, nil
 	v.F32 = func(gemm.Params) (gemm.Multiplier[float32], error) { return functions[float32]{}, nil }
 	v.F64 = func(gemm.Params) (gemm.Multiplier[float64], error) { return functions[float64]{}, nil }

@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
-	"gemm/internal/gemmtest"
+	"gemm/gemmtest"
 )
 
 // testNonFinite puts a NaN or an Inf into operands without zeros and expects them

@@ -11,7 +11,7 @@ import (
 
 	"gemm"
 	"gemm/internal/block"
-	"gemm/parallel/pool"
+	"gemm/pool"
 )
 
 // Dgemv computes y ← α·op(A)·x + β·y with A m×n. gonum's kernel reads A at the speed of memory on one processor; a

@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/gonum"
 
-	"gemm/internal/gemmtest"
+	"gemm/gemmtest"
 )
 
 // vectorCases are operations that workers share: ragged, narrow, and with all strides.

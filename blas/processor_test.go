@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/blas/gonum"
 	"gonum.org/v1/gonum/mat"
 
-	"gemm/internal/gemmtest"
+	"gemm/gemmtest"
 )
 
 // TestOneProcessor checks that on one processor the routines with two workers are as fast as with

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"gemm"
-	"gemm/internal/gemmtest"
+	"gemm/gemmtest"
 )
 
 // TestFunctionsAllocate checks that the second product of a size allocates nothing.
@@ -18,9 +18,7 @@ func TestFunctionsAllocate(t *testing.T) {
 	for _, n := range []int{3, 12, 100, 300} {
 		a, c := gemm.NewMatrix[float32](n, n), gemm.NewMatrix[float32](n, n)
 		if got := testing.AllocsPerRun(20, func() {
-			if err := errors.Join(Multiply(c, a, a), Gemm(NoTrans, Trans, 2, a, a, 1, c)); err != nil {
-				t.Fatal(err)
-			}
+			gemmtest.Must(t, errors.Join(Multiply(c, a, a), Gemm(NoTrans, Trans, 2, a, a, 1, c)))
 		}); got != 0 {
 			t.Errorf("n=%d: %v allocations", n, got)
 		}

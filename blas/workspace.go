@@ -8,7 +8,7 @@ import (
 	"gemm"
 	"gemm/internal/block"
 	"gemm/internal/kernel"
-	"gemm/parallel/pool"
+	"gemm/pool"
 )
 
 // precision holds the idle workspaces for the routines of one element type.

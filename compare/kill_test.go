@@ -4,10 +4,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"gemm"
+	"gemm/compare/plan"
+	"gemm/compare/record"
+	"gemm/gemmtest"
 )
 
 // TestKill9 kills a process that measures, again and again, and checks that every
@@ -40,7 +44,7 @@ func TestKill9(t *testing.T) {
 			_ = cmd.Process.Kill()
 			<-done
 		}
-		doc, err := Load(path)
+		doc, err := record.Load(path)
 		if err != nil {
 			if os.IsNotExist(err) {
 				continue // killed before it began
@@ -58,21 +62,15 @@ func TestKill9(t *testing.T) {
 		t.Fatal(err)
 	}
 	counts := map[string]int{}
-	name := ""
-	for _, b := range journal {
-		if b == '\n' {
-			counts[name]++
-			name = ""
-			continue
-		}
-		name += string(b)
+	for name := range strings.Lines(string(journal)) {
+		counts[name]++
 	}
 	for name, n := range counts {
 		if n != 1 {
 			t.Errorf("%s was measured %d times", name, n)
 		}
 	}
-	store, err := OpenStore(path, Resume)
+	store, err := record.OpenStore(path, record.Resume)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,18 +84,17 @@ func TestKill9(t *testing.T) {
 	}
 }
 
-func killCases() []Case {
-	l := Ladder{Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1}
-	l.Variants = append(l.Variants, variant("test/good", product[float64]))
+func killCases() []plan.Case {
+	var sizes []int
 	for n := range 24 {
-		l.Shapes = append(l.Shapes, gemm.Cube(40+n))
+		sizes = append(sizes, 40+n)
 	}
-	return l.Cases()
+	return ladder([]gemm.Variant{gemmtest.Variant("test/good", nil)}, sizes...).Cases()
 }
 
 // measureForKill is the process that is killed.
 func measureForKill(t *testing.T, path string) {
-	store, err := OpenStore(path, Resume)
+	store, err := record.OpenStore(path, record.Resume)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +103,7 @@ func measureForKill(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	defer func() { _ = journal.Close() }()
-	budget := Budget{Reps: 6, Time: 30 * time.Millisecond, Timeout: 10 * time.Second}
+	budget := plan.Budget{Reps: 6, Time: 30 * time.Millisecond, Timeout: 10 * time.Second}
 	d := Driver{Store: store, Budget: budget, Progress: journalling{journal}}
 	if err := d.Run(t.Context(), killCases()); err != nil {
 		t.Fatal(err)
@@ -115,8 +112,8 @@ func measureForKill(t *testing.T, path string) {
 
 type journalling struct{ f *os.File }
 
-func (journalling) Begin([]Case) {}
-func (j journalling) Done(r Record, kept bool) {
+func (journalling) Begin([]plan.Case) {}
+func (j journalling) Done(r record.Record, kept bool) {
 	if !kept {
 		_, _ = j.f.WriteString(r.Shape.Label() + "\n")
 	}

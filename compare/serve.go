@@ -3,59 +3,57 @@ package compare
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
 
 	"gemm"
-	"gemm/cuda/guest"
+	"gemm/compare/plan"
+	"gemm/compare/record"
+	"gemm/compare/run"
+	"gemm/compare/run/turn"
 )
 
 // Served is what a process needs to measure for the driver of another process: on ranks, on a
-// device, or as a build with other compiler options.
+// GPU, or as a build with other compiler options.
 type Served struct {
 	Variants []gemm.Variant // variants with working constructors
-	// Guests returns the variants of the kernels that the task brings; nil: there are none.
-	Guests func(kernels []guest.Kernel) []gemm.Variant
-	Probes func(cases []Case) []Probe    // measured before the cases; nil: none
-	Lead   func(b Budget) (*Lead, error) // on rank 0 of a job; otherwise nil
-	Device *Device                       // in the worker of a device; otherwise nil
+	// Brought returns the variants of the sources that the task brings; nil: there are none.
+	Brought func(sources []json.RawMessage) ([]gemm.Variant, error)
+	Probes  func(cases []plan.Case) []run.Probe     // measured before the cases; nil: none
+	Lead    func(b plan.Budget) (*turn.Lead, error) // on rank 0 of a job; otherwise nil
+	Device  *Device                                 // in the worker of a GPU; otherwise nil
 }
 
-// Device is the device of a worker.
+// Device is the GPUs of a worker.
 type Device struct {
 	// Describe adds the GPUs, their driver and the versions of libraries to the host and the run.
-	Describe func(h *Host, r *RunInfo)
-	// Ceilings measures the peak of each pipe of GPU number device, and its bandwidth, for the
-	// given time each.
-	Ceilings func(ctx context.Context, device int, each time.Duration) ([]Ceiling, []Bandwidth, error)
-	// Lost reports whether the device can compute nothing more for this process: after a fault, or
-	// if a kernel does not end. It is called after each call of a multiplier, on the same
-	// goroutine.
+	Describe func(h *record.Host, r *record.RunInfo)
+	// Ceilings measures the peak of each pipe of GPU number device, and its bandwidth, for the given time each.
+	Ceilings func(ctx context.Context, device int, each time.Duration) ([]record.Ceiling, []record.Bandwidth, error)
+	// Lost reports whether the device can compute nothing more for this process: after a fault, or if a kernel does
+	// not end. It is called after each call of a multiplier, on the same goroutine.
 	Lost func() bool
 
-	known []Ceiling // ceilings that this run has already
+	known []record.Ceiling // ceilings that this run has already
 }
 
-// The files in the folder of a Launch: the task, and the messages of rank 0.
-const (
-	taskFile    = "task"
-	messageFile = "messages"
-)
-
-// ServeFolder is Serve with the files in the folder of a Launch.
+// ServeFolder is Serve with the files in the folder of a run.Launch.
 func ServeFolder(ctx context.Context, folder string, s Served) error {
-	in, err := os.Open(filepath.Join(folder, taskFile))
+	in, err := os.Open(filepath.Join(folder, run.TaskFile))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = in.Close() }()
-	out, err := os.OpenFile(filepath.Join(folder, messageFile), os.O_WRONLY|os.O_APPEND, 0)
+	out, err := os.OpenFile(filepath.Join(folder, run.MessageFile), os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
 		return err
 	}
@@ -67,22 +65,18 @@ func ServeFolder(ctx context.Context, folder string, s Served) error {
 // without freeing what is on the device: multipliers may still run on a goroutine that Serve left
 // behind. The same holds after the context has ended, if they do not return.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, s Served) error {
-	task, cases, err := readTask(in, s)
+	task, err := run.ReadTask(in, s.Variants, s.Brought, runtime.NumCPU())
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	l := newLine(out, cases, cancel)
-	defer l.live()()
-	d := Driver{
-		Store: &Store{}, Budget: task.Budget, Seed: task.Seed, Ceilings: task.Ceilings, Progress: l,
-		Lead: &Lead{}, tell: func(f found) { l.send(message{Found: &f}) },
-		traced: func(t Trace) { l.send(message{Trace: &t}) },
-		gone:   func(err error) { l.send(message{Gone: err.Error()}) },
-	}
+	to := run.NewReporter(out, task.Cases, cancel)
+	defer to.Live()()
+	d := Driver{Store: &record.Store{}, Budget: task.Budget, Seed: task.Seed, Ceilings: task.Ceilings,
+		Progress: to, Lead: &turn.Lead{}, to: to}
 	if s.Probes != nil {
-		d.Probes = s.Probes(cases)
+		d.Probes = s.Probes(task.Cases)
 	}
 	if s.Lead != nil {
 		if d.Lead, err = s.Lead(task.Budget); err != nil {
@@ -90,8 +84,8 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, s Served) error {
 		}
 	}
 	told := d.Lead.Now
-	d.Lead.Now = func(c Case) {
-		l.at(c)
+	d.Lead.Now = func(c plan.Case) {
+		to.At(c)
 		if told != nil {
 			told(c)
 		}
@@ -99,19 +93,18 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, s Served) error {
 	if s.Device != nil {
 		d.device = s.Device
 		d.device.known = task.Known
-		err = d.runOnDevice(ctx, cases)
+		err = d.runOnDevice(ctx, task.Cases)
 	} else {
-		err = d.Run(ctx, cases)
+		err = d.Run(ctx, task.Cases)
 	}
 	if err == nil {
-		l.send(message{Done: true})
+		to.End()
 	}
 	return cmp.Or(context.Cause(ctx), err)
 }
 
-// runOnDevice runs the driver on another goroutine, and leaves it behind if the device does not
-// answer.
-func (d *Driver) runOnDevice(ctx context.Context, cases []Case) error {
+// runOnDevice runs the driver on another goroutine, and leaves it behind if the device does not answer.
+func (d *Driver) runOnDevice(ctx context.Context, cases []plan.Case) error {
 	gave := make(chan string, 1)
 	d.Lead.Lost = d.device.Lost
 	d.Lead.GiveUp = func(reason string) {
@@ -138,25 +131,28 @@ func (d *Driver) runOnDevice(ctx context.Context, cases []Case) error {
 // leaveTime is the time that the product in progress has to return after the context has ended.
 const leaveTime = 2 * time.Second
 
-// beginDevice describes the GPUs and measures the ceilings of those that the cases need. If
-// something is missing, a measurement has the reason. It does nothing in a process that serves no
-// device.
-func (d *Driver) beginDevice(ctx context.Context, cases []Case) ([]Measurement, error) {
-	if d.device == nil {
-		return nil, nil
+// begin describes the GPUs and measures the ceilings of those that the cases need. If
+// something is missing, a measurement has the reason.
+func (x *Device) begin(ctx context.Context, d *Driver, p *run.Parties, cases []plan.Case) (run.Found, error) {
+	b := p.Bench
+	defer b.Watch(d.Budget.Timeout, func() { d.Lead.GiveUp(turn.ErrEndless.Error()) })()
+	libraries := maps.Clone(p.Info.Libraries)
+	x.Describe(&b.Host, &p.Info)
+	found := run.Found{Libraries: maps.Clone(p.Info.Libraries)}
+	maps.DeleteFunc(found.Libraries, func(name, version string) bool { return libraries[name] == version })
+	for _, c := range x.known {
+		c.Run = b.Run
+		b.Host.Ceilings = append(b.Host.Ceilings, c)
 	}
-	defer d.watch(d.Budget.Timeout, func() { d.Lead.GiveUp(errEndless.Error()) })()
-	d.device.Describe(&d.host, &d.run)
-	ceilings, bandwidths := slices.Clone(d.device.known), []Bandwidth(nil)
 	var missing error
 	for _, n := range devices(cases) {
-		if d.Ceilings <= 0 || slices.ContainsFunc(d.device.known, func(c Ceiling) bool { return c.Device == n }) {
+		if d.Ceilings <= 0 || slices.ContainsFunc(x.known, func(c record.Ceiling) bool { return c.Device == n }) {
 			continue
 		}
-		peaks, rates, err := d.device.Ceilings(ctx, n, d.Ceilings)
+		peaks, rates, err := x.Ceilings(ctx, n, d.Ceilings)
 		if err != nil {
 			if ctx.Err() != nil {
-				return nil, ctx.Err()
+				return found, ctx.Err()
 			}
 			if d.Lead.Lost() {
 				d.Lead.GiveUp(err.Error())
@@ -164,35 +160,26 @@ func (d *Driver) beginDevice(ctx context.Context, cases []Case) ([]Measurement, 
 			missing = errors.Join(missing, err)
 		}
 		for _, c := range peaks {
-			c.Device = n
-			ceilings = append(ceilings, c)
+			c.Device, c.Unit, c.Run = n, "gpu", b.Run
+			b.Host.Ceilings = append(b.Host.Ceilings, c)
 		}
-		for _, b := range rates {
-			b.Device = n
-			bandwidths = append(bandwidths, b)
+		for _, r := range rates {
+			r.Device, r.Unit, r.Run = n, "gpu", b.Run
+			b.Host.Bandwidths = append(b.Host.Bandwidths, r)
 		}
 	}
-	for _, c := range ceilings {
-		c.Unit, c.Run = "gpu", d.run.ID
-		d.host.Ceilings = append(d.host.Ceilings, c)
+	if missing != nil {
+		found.Measurements = []record.Measurement{{Host: b.Host.ID, Run: b.Run, Name: "gpu-ceilings",
+			Params: gemm.Params{}, Unit: "GFLOP/s", Reason: strings.ReplaceAll(missing.Error(), "\n", "; ")}}
 	}
-	for _, b := range bandwidths {
-		b.Unit, b.Run = "gpu", d.run.ID
-		d.host.Bandwidths = append(d.host.Bandwidths, b)
-	}
-	if missing == nil {
-		return nil, nil
-	}
-	reason := strings.ReplaceAll(missing.Error(), "\n", "; ")
-	return []Measurement{{Host: d.host.ID, Run: d.run.ID, Name: "gpu-ceilings", Params: gemm.Params{}, Unit: "GFLOP/s",
-		Reason: reason}}, nil
+	return found, nil
 }
 
 // devices returns the numbers of the GPUs of the cases, ascending.
-func devices(cases []Case) []int {
+func devices(cases []plan.Case) []int {
 	var out []int
 	for _, c := range cases {
-		out = append(out, c.device())
+		out = append(out, c.Device())
 	}
 	slices.Sort(out)
 	return slices.Compact(out)

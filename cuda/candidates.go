@@ -9,7 +9,7 @@ import (
 	"gemm"
 	"gemm/cuda/kernels"
 	"gemm/cuda/ladder"
-	"gemm/cuda/occupancy"
+	"gemm/internal/occupancy"
 )
 
 // TileError is the error of a kernel that does not compile with a setting, or does not fit

@@ -12,8 +12,8 @@ import (
 
 	"gemm"
 	"gemm/cuda/nvrtc"
-	"gemm/cuda/occupancy"
-	"gemm/internal/gemmtest"
+	"gemm/gemmtest"
+	"gemm/internal/occupancy"
 )
 
 var hopper = occupancy.Capability{Major: 9}
@@ -197,9 +197,7 @@ func TestCheckEmpty(t *testing.T) {
 func TestCandidates(t *testing.T) {
 	for _, c := range occupancy.Capabilities() {
 		limits, err := occupancy.LimitsOf(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		for _, typ := range gemm.TypeNames() {
 			for _, r := range Ladder(typ) {
 				tiles := r.Candidates(c)

@@ -10,7 +10,7 @@ import (
 
 	"gemm"
 	"gemm/cuda/nvrtc"
-	"gemm/internal/gemmtest"
+	"gemm/gemmtest"
 )
 
 func packed(ld int) Operand { return Operand{Address: 1 << 20, LD: ld} }
@@ -48,9 +48,7 @@ func TestChoice(t *testing.T) {
 		r := rung(t, c.typ, c.name)
 		p, err := r.Plan(h200, c.s, packed(c.s.K), packed(c.s.N), packed(c.s.N),
 			gemm.Params{"tile": Auto, "split": 0, "stages": 0})
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		cut, _ := p.Resolved(nil)["cut"].(string)
 		if p.Tile.Name() != c.tile || p.Split != c.split || cut != c.cut {
 			t.Errorf("%s %s %v: tile %s in %d parts, cut %q, want %s in %d, cut %q", c.typ, c.name, c.s,
@@ -82,9 +80,7 @@ func TestFitted(t *testing.T) {
 	} {
 		r := rung(t, "gf256", c.name)
 		p, err := r.Plan(h200, c.s, packed(max(1, c.s.K)), packed(c.s.N), packed(c.s.N), gemm.Params{"tile": c.tile})
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		if got := p.Tile.Name(); got != c.want || r.Shared(p.Tile) != c.bytes {
 			t.Errorf("%s %v with the tile %s: %s and %d bytes, want %s and %d", c.name, c.s, c.tile, got, r.Shared(p.Tile),
 				c.want, c.bytes)
@@ -118,9 +114,7 @@ func TestByteWidths(t *testing.T) {
 		{1 << 20, 4098, 2}, {1 << 20, 4095, 1}} {
 		o := Operand{uintptr(c.address), c.ld}
 		p, err := r.Plan(h200, gemm.Shape{M: 4, N: 4000, K: 10}, packed(10), o, o, gemm.Params{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		if want := (Widths{A: 1, B: c.want, C: c.want}); p.Widths != want {
 			t.Errorf("at %#x with rows %d apart: %v, want %v", c.address, c.ld, p.Widths, want)
 		}
@@ -149,9 +143,7 @@ func TestLayouts(t *testing.T) {
 	auto := gemm.Params{"tile": Auto, "split": 0, "stages": 0}
 	plan := func(n int) Plan {
 		p, err := r.Plan(h200, gemm.Cube(n), packed(n), packed(n), packed(n), auto)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		return p
 	}
 	p := plan(4095)
@@ -204,9 +196,7 @@ func TestShortMemory(t *testing.T) {
 	plan := func(g GPU, n, split int) Plan {
 		p, err := r.Plan(g, gemm.Cube(n), packed(n), packed(n), packed(n),
 			gemm.Params{"tile": Auto, "split": split, "stages": 0})
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		return p
 	}
 	if p := plan(h200, 1000, 0); p.Tail.Blocks == 0 ||
@@ -293,9 +283,7 @@ func TestResolved(t *testing.T) {
 			gemm.Params{"tile": "128x128x16/64x32/8x8", "stages": 3, "split": 1, "anew": "A, B"}},
 	} {
 		p, err := rung(t, c.typ, c.name).Plan(h200, gemm.Cube(c.n), packed(c.n), packed(c.n), packed(c.n), c.p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		if got := p.Resolved(c.p); !maps.Equal(got, c.want) {
 			t.Errorf("%s %s %v: %v, want %v", c.typ, c.name, c.p, got, c.want)
 		}
@@ -313,9 +301,7 @@ func TestCheckRegisters(t *testing.T) {
 		kept  bool
 	}{{0, true}, {64, true}, {24, false}} {
 		e, err := Explain(l, r, r.Tiles[2], c.limit, hopper)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		err = (Plan{Rung: r, Tile: r.Tiles[2], MaxReg: c.limit}).CheckRegisters(e.Kernel.Registers)
 		if c.kept != (err == nil) || err != nil && !errors.Is(err, gemm.ErrParam) {
 			t.Errorf("%d registers, at most %d: %v", e.Kernel.Registers, c.limit, err)

@@ -6,7 +6,7 @@ import (
 
 	"gemm/cuda/ladder"
 	"gemm/cuda/nvrtc"
-	"gemm/cuda/occupancy"
+	"gemm/internal/occupancy"
 )
 
 // Explanation is what can be said of a rung without running it.

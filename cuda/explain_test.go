@@ -8,7 +8,8 @@ import (
 
 	"gemm"
 	"gemm/cuda/nvrtc"
-	"gemm/cuda/occupancy"
+	"gemm/gemmtest"
+	"gemm/internal/occupancy"
 )
 
 // compiler says the same of every program, and notes the options of the last.
@@ -31,9 +32,7 @@ func (c compiler) Compile(p nvrtc.Program) (nvrtc.Image, error) {
 func rung(t *testing.T, typ, name string) Rung {
 	t.Helper()
 	r, err := RungNamed(name, typ)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	return r
 }
 
@@ -65,9 +64,7 @@ func TestExplain(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		if e.Blocks != test.blocks || e.Global != test.global || e.Block != test.block || e.Intensity != test.flopByte ||
 			e.Kernel.Shared != test.bytes {
 			t.Errorf("%s of %s: %d blocks, %v and %v reads, %v flop a byte, %d bytes", test.name, test.typ, e.Blocks, e.Global,
@@ -110,9 +107,7 @@ func TestExplainLimited(t *testing.T) {
 		tile := r.Tiles[0]
 		tile.Pad = test.pad
 		e, err := Explain(c, r, tile, test.maxRegs, capability)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		if all := strings.Join(options, " "); !strings.Contains(all, test.want) || strings.Contains(all, test.not) ||
 			strings.Contains(all, "PAD=-") {
 			t.Errorf("padding %d, at most %d registers: options %s", test.pad, test.maxRegs, all)
@@ -157,9 +152,7 @@ func TestChanges(t *testing.T) {
 		r := rung(t, "f32", name)
 		e, err := Explain(compiler{name: entry, kernel: nvrtc.Kernel{Registers: registers}}, r, r.Tiles[0], 0,
 			occupancy.Capability{Major: 8})
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		return e
 	}
 	from, to := explain("conflictfree", 128), explain("doublebuffer", 127)

@@ -1,6 +1,6 @@
 package cuda
 
-import "gemm/cuda/occupancy"
+import "gemm/internal/occupancy"
 
 // Feasible is a square block of threads, each with 8×8 elements of C, and its values in the
 // constraints 16 to 22 of the 2024 report, which are for single precision. There sm = sk = 8·Edge,

@@ -6,7 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"gemm/cuda/occupancy"
+	"gemm/gemmtest"
+	"gemm/internal/occupancy"
 )
 
 // TestFeasible checks that exactly the blocks of the report are feasible: 16×16 and 8×8 threads with
@@ -14,9 +15,7 @@ import (
 func TestFeasible(t *testing.T) {
 	for _, c := range occupancy.Capabilities() {
 		tiles, err := FeasibleTiles(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		var edges []string
 		for _, f := range tiles {
 			if len(f.Fails) == 0 {
@@ -54,9 +53,7 @@ func TestFeasibleFigures(t *testing.T) {
 		{occupancy.Capability{Major: 8, Minor: 9}, 16, 32, 256, 65536, 16384, 16, []string{"17"}, 2, 1. / 3},
 	} {
 		tiles, err := FeasibleTiles(test.c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		i := slices.IndexFunc(tiles, func(f Feasible) bool { return f.Edge == test.edge && f.Slice == test.slice })
 		f := tiles[i]
 		if f.Threads != test.threads || f.Shared != test.shared || f.Sums != test.sums || f.Copies != test.copies ||

@@ -11,7 +11,7 @@ import (
 	"gemm/cuda/guest"
 	"gemm/cuda/kernels"
 	"gemm/cuda/nvrtc"
-	"gemm/internal/gemmtest"
+	"gemm/gemmtest"
 )
 
 const guestHead = `extern "C" __global__ void f(int M, int N, int K, float alpha, const float *A, const float *B, ` +
@@ -26,9 +26,7 @@ func TestGuestProgram(t *testing.T) {
 	compile := func(source, header string) (nvrtc.Image, error) {
 		t.Helper()
 		for name, text := range map[string]string{"f.cu": source, "tile.h": header} {
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			gemmtest.Must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 		}
 		k, err := guest.Read("user/f", filepath.Join(dir, "f.cu"), "", "", guest.Launch{})
 		if err != nil || k.Fault != "" {

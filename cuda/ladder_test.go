@@ -14,7 +14,7 @@ import (
 	"gemm"
 	"gemm/cuda/kernels"
 	"gemm/cuda/nvrtc"
-	"gemm/internal/gemmtest"
+	"gemm/gemmtest"
 )
 
 var update = flag.Bool("update", false, "write the table of registers of this host's NVRTC")
@@ -127,18 +127,14 @@ func TestKernels(t *testing.T) {
 		for _, key := range slices.Sorted(maps.Keys(got)) {
 			lines = append(lines, key+": "+got[key]+"\n")
 		}
-		if err := os.WriteFile(file, []byte(strings.Join(lines, "")), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, os.WriteFile(file, []byte(strings.Join(lines, "")), 0o600))
 	}
 	data, err := os.ReadFile(file)
 	if errors.Is(err, os.ErrNotExist) {
 		t.Logf("there is no table of NVRTC %s", l.Version())
 		return
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	want := map[string]string{}
 	for line := range strings.Lines(string(data)) {
 		key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")

@@ -147,7 +147,7 @@ func (r Rung) Sequence(g GPU, s gemm.Shape, op Operation, a, b, c Operand, p gem
 	case ladder.Packed:
 		q.packed(kernel, op, depth, from, c)
 	default:
-		kernel.Arguments = join(q.arguments(op, depth, from, c), q.tailArguments(), q.batchArguments())
+		kernel.Arguments = slices.Concat(q.arguments(op, depth, from, c), q.tailArguments(), q.batchArguments())
 		q.Launches = append(q.Launches, kernel)
 	}
 	return q, err
@@ -210,15 +210,6 @@ func (r Rung) scalar(x float64) Argument {
 	return Argument{Bits: uint64(math.Float32bits(float32(x)))}
 }
 
-// join returns the arguments of all groups in their order.
-func join(groups ...[]Argument) []Argument {
-	var out []Argument
-	for _, g := range groups {
-		out = append(out, g...)
-	}
-	return out
-}
-
 // lay adds the launches that lay out anew those of op(A) and op(B) that the kernel does not read as
 // they are stored, and returns where it reads them.
 func (q *Sequence) lay(op Operation, arch int, a, b Operand) (from [2]place) {
@@ -258,7 +249,7 @@ func (q *Sequence) lay(op Operation, arch int, a, b Operand) (from [2]place) {
 		if blocks := ceil(rows, height) * ceil(cols, width); blocks > 0 && op.Alpha != 0 {
 			q.Launches = append(q.Launches, Launch{Program: program, Kernel: strings.TrimSuffix(program.Name, ".cu"),
 				Blocks: blocks, Threads: 256,
-				Arguments: join(numbers(rows, cols), x.stored.arguments(), from[i].arguments())})
+				Arguments: slices.Concat(numbers(rows, cols), x.stored.arguments(), from[i].arguments())})
 		}
 	}
 	return from
@@ -268,13 +259,13 @@ func (q *Sequence) lay(op Operation, arch int, a, b Operand) (from [2]place) {
 func (q *Sequence) arguments(op Operation, depth int, from [2]place, c Operand) []Argument {
 	r, shape, to := q.Rung, numbers(q.M, q.N, depth), place{BufferC, 0, c.LD}.arguments()
 	if r.Type == "gf256" {
-		out := join(shape, from[0].arguments(), from[1].arguments(), to)
+		out := slices.Concat(shape, from[0].arguments(), from[1].arguments(), to)
 		if r.AtLaunch {
 			out = append(out, numbers(q.Tile.BM, q.Tile.BN, q.Tile.BK)...)
 		}
 		return out
 	}
-	return join(shape, []Argument{r.scalar(op.Alpha)}, from[0].arguments(), from[1].arguments(),
+	return slices.Concat(shape, []Argument{r.scalar(op.Alpha)}, from[0].arguments(), from[1].arguments(),
 		[]Argument{r.scalar(op.Beta)}, to)
 }
 
@@ -292,10 +283,10 @@ func (q *Sequence) packed(kernel Launch, op Operation, depth int, from [2]place,
 		}{{"pack_a", q.M, depth, blocksA}, {"pack_b", depth, q.N, blocksB}} {
 			q.Launches = append(q.Launches, Launch{Program: kernel.Program, Kernel: pack.name,
 				Blocks: pack.blocks, Threads: kernel.Threads,
-				Arguments: join(numbers(pack.rows, pack.cols), from[i].arguments(), to[i].arguments()[:1])})
+				Arguments: slices.Concat(numbers(pack.rows, pack.cols), from[i].arguments(), to[i].arguments()[:1])})
 		}
 	}
-	kernel.Arguments = join(numbers(q.M, q.N, depth), []Argument{r.scalar(op.Alpha)}, to[0].arguments()[:1],
+	kernel.Arguments = slices.Concat(numbers(q.M, q.N, depth), []Argument{r.scalar(op.Alpha)}, to[0].arguments()[:1],
 		to[1].arguments()[:1], []Argument{r.scalar(op.Beta)}, place{BufferC, 0, c.LD}.arguments())
 	q.Launches = append(q.Launches, kernel)
 }

@@ -11,7 +11,7 @@ import (
 	"gemm"
 	"gemm/cuda/ladder"
 	"gemm/cuda/nvrtc"
-	"gemm/internal/gemmtest"
+	"gemm/gemmtest"
 )
 
 // h100 has the limits of a GPU of compute capability 9.0.

@@ -1,6 +1,6 @@
 package cuda
 
-import "gemm/cuda/occupancy"
+import "gemm/internal/occupancy"
 
 // System is what the worker finds: the driver, the libraries that it opens, and the GPUs.
 type System struct {
@@ -12,6 +12,14 @@ type System struct {
 	// Missing says, line by line, what of the above is not there, and what to do.
 	Missing []string `json:"missing,omitempty"`
 }
+
+// What a GPU can hold, under names that other modules can write.
+type (
+	Capability = occupancy.Capability // a compute capability
+	Kernel     = occupancy.Kernel     // what a kernel takes of a multiprocessor
+	Occupancy  = occupancy.Occupancy  // how many blocks of a kernel run at once
+	Resource   = occupancy.Resource   // threads, registers or shared memory
+)
 
 // GPU is a device and its limits.
 type GPU occupancy.GPU

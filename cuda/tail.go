@@ -127,7 +127,7 @@ func (q *Sequence) tailArguments() []Argument {
 	partial := place{BufferWork, q.take(q.PartialBytes()), 0}
 	arrived := place{BufferWork, q.take(4 * int64(q.arrivals())), 0}
 	q.Zeros = append(q.Zeros, Span{arrived.at, 4 * int64(q.arrivals())})
-	return join(numbers(t.Whole, t.Span, t.Each), partial.arguments()[:1], arrived.arguments()[:1])
+	return slices.Concat(numbers(t.Whole, t.Span, t.Each), partial.arguments()[:1], arrived.arguments()[:1])
 }
 
 // Choice is what the cost model says of a product with one tile.

@@ -5,7 +5,8 @@ import (
 	"testing"
 
 	"gemm"
-	"gemm/cuda/occupancy"
+	"gemm/gemmtest"
+	"gemm/internal/occupancy"
 	"gemm/internal/tuned"
 )
 
@@ -107,9 +108,7 @@ func TestTunedPlans(t *testing.T) {
 		t.Helper()
 		a, b, c := packedOperands(s)
 		plan, err := r.Plan(g, s, a, b, c, p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		return plan
 	}
 	open := gemm.Params{"device": 0, "l2": "cold", "stages": 0, "tile": "auto", "split": 0, "maxregs": 0}

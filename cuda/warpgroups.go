@@ -4,6 +4,7 @@ import (
 	"gemm"
 	"gemm/cuda/kernels"
 	"gemm/cuda/nvrtc"
+	"slices"
 )
 
 // TensorMap describes a matrix in global memory to the copy engine (TMA), and the box of it that one
@@ -57,11 +58,11 @@ func (q *Sequence) rounded(kernel Launch, op Operation, depth int, from [2]place
 		q.Launches = append(q.Launches, Launch{
 			Program: nvrtc.Program{Name: "tf32.cu", Source: kernels.TF32, Arch: kernel.Program.Arch},
 			Kernel:  "to_tf32", Blocks: ceil(q.M*(ld/8), 256), Threads: 256,
-			Arguments: join(numbers(q.M, depth), from[0].arguments(), a.arguments()),
+			Arguments: slices.Concat(numbers(q.M, depth), from[0].arguments(), a.arguments()),
 		})
 	}
 	t := q.Tile
-	kernel.Arguments = join(numbers(q.M, q.N, depth), []Argument{q.Rung.scalar(op.Alpha),
+	kernel.Arguments = slices.Concat(numbers(q.M, q.N, depth), []Argument{q.Rung.scalar(op.Alpha),
 		a.mapped(TensorMap{Type: "f32", Rows: q.M, Cols: ld, BoxRows: t.BM / max(1, q.Rung.Cluster), BoxCols: t.BK}),
 		from[1].mapped(TensorMap{Type: "f32", Rows: depth, Cols: q.N, BoxRows: t.BK, BoxCols: boxOfB}),
 		q.Rung.scalar(op.Beta)}, place{BufferC, 0, c.LD}.arguments(), q.tailArguments())
@@ -84,7 +85,7 @@ func (q *Sequence) split(kernel Launch, op Operation, depth int, from [2]place, 
 	add := func(name string, blocks int, arguments ...[]Argument) {
 		if blocks > 0 {
 			q.Launches = append(q.Launches, Launch{Program: kernel.Program, Kernel: name, Blocks: blocks,
-				Threads: 256, Arguments: join(arguments...)})
+				Threads: 256, Arguments: slices.Concat(arguments...)})
 		}
 	}
 	a, b := from[0].arguments(), from[1].arguments()
@@ -95,7 +96,7 @@ func (q *Sequence) split(kernel Launch, op Operation, depth int, from [2]place, 
 	t := q.Tile
 	mapA := TensorMap{Type: "f16", Rows: q.M, Cols: depth, BoxRows: t.BM, BoxCols: t.BK}
 	mapB := TensorMap{Type: "f16", Rows: depth, Cols: q.N, BoxRows: t.BK, BoxCols: boxOfB}
-	kernel.Arguments = join(numbers(q.M, q.N, depth), []Argument{q.Rung.scalar(op.Alpha), highA.mapped(mapA),
+	kernel.Arguments = slices.Concat(numbers(q.M, q.N, depth), []Argument{q.Rung.scalar(op.Alpha), highA.mapped(mapA),
 		lowA.mapped(mapA), highB.mapped(mapB), lowB.mapped(mapB)}, exponentsA, exponentsB, unfitA, unfit,
 		[]Argument{q.Rung.scalar(op.Beta)}, place{BufferC, 0, c.LD}.arguments(), q.tailArguments())
 	q.Launches = append(q.Launches, kernel)
@@ -124,7 +125,7 @@ func (q *Sequence) fallBack(op Operation, depth int, from [2]place, c Operand, u
 	program.Options = append(program.Options, "-DGUARDED")
 	q.Launches = append(q.Launches, Launch{Program: program, Kernel: MainKernel, Blocks: other.Blocks(),
 		Threads: rung.Threads(other.Tile), Shared: rung.Shared(other.Tile),
-		Arguments: join(other.arguments(op, depth, from, c), []Argument{unfit})})
+		Arguments: slices.Concat(other.arguments(op, depth, from, c), []Argument{unfit})})
 	q.Fallback = &Fallback{At: int64(unfit.Bits), Variant: Family + "/" + rung.Name}
 	return nil
 }
@@ -143,7 +144,7 @@ func (q *Sequence) boxes(kernel Launch, op Operation, depth int, from [2]place, 
 		return mapped(p, rows, cols, edge)
 	}
 	a, b, to := operand(from[0], q.TransA, q.M, depth), operand(from[1], q.TransB, depth, q.N), place{BufferC, 0, c.LD}
-	kernel.Arguments = join(numbers(q.M, q.N, depth), []Argument{q.Rung.scalar(op.Alpha), a, b,
+	kernel.Arguments = slices.Concat(numbers(q.M, q.N, depth), []Argument{q.Rung.scalar(op.Alpha), a, b,
 		q.Rung.scalar(op.Beta)}, to.arguments())
 	switch {
 	case q.Rung.Persistent && q.Widths.C*q.Rung.Size() == 16:

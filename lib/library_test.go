@@ -19,8 +19,8 @@ import (
 	"testing"
 	"time"
 
+	"gemm/gemmtest"
 	"gemm/internal/child"
-	"gemm/internal/gemmtest"
 )
 
 // built is the library and the program that checks it, in a folder of its own.
@@ -122,9 +122,7 @@ func TestC(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			says, err := check(t, nil, test.args...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			gemmtest.Must(t, err)
 			if !strings.HasPrefix(says, test.says) || test.says == "" && says != "" {
 				t.Errorf("prints %q, want %q", says, test.says)
 			}
@@ -154,9 +152,7 @@ func TestUnload(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "unload")
 	file := filepath.Join(library(t), "libgemm.so")
 	_, err := output(t.Context(), nil, "gcc", "-Wall", "-Werror", "-I.", "testdata/unload.c", "-o", program, "-ldl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	if says, err := output(t.Context(), nil, program, file); err != nil || says != "" {
 		t.Errorf("prints %q, error %v", says, err)
 	}
@@ -195,14 +191,10 @@ func TestThreadsOfEnvironment(t *testing.T) {
 // functions takes the place of one of the program.
 func TestExports(t *testing.T) {
 	file, err := elf.Open(filepath.Join(library(t), "libgemm.so"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	defer file.Close()
 	symbols, err := file.DynamicSymbols()
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	var names []string
 	for _, s := range symbols {
 		if s.Section != elf.SHN_UNDEF {
@@ -226,9 +218,7 @@ func TestExports(t *testing.T) {
 // TestModules checks that the library has no code of commands, drawings and GPUs.
 func TestModules(t *testing.T) {
 	info, err := buildinfo.ReadFile(filepath.Join(library(t), "libgemm.so"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	for _, module := range info.Deps {
 		switch module.Path {
 		case "gonum.org/v1/gonum", "github.com/klauspost/cpuid/v2", "golang.org/x/sys":
@@ -263,16 +253,12 @@ func BenchmarkCall(b *testing.B) {
 	b.Run("by=go", func(b *testing.B) {
 		p := plain(8, 8, 8)
 		for b.Loop() {
-			if err := doubles.compute("", 1, 0, &p); err != nil {
-				b.Fatal(err)
-			}
+			gemmtest.Must(b, doubles.compute("", 1, 0, &p))
 		}
 	})
 	b.Run("by=c", func(b *testing.B) {
 		says, err := check(b, nil, "calls", fmt.Sprint(b.N), "1")
-		if err != nil {
-			b.Fatal(err)
-		}
+		gemmtest.Must(b, err)
 		var time float64
 		if _, err := fmt.Sscan(says, &time); err != nil {
 			b.Fatal(err)

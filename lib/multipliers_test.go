@@ -15,6 +15,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
+	"gemm/gemmtest"
 )
 
 // plain returns the product C = A·B of matrices of small integers. Its result is exact in every variant.
@@ -94,9 +95,7 @@ func TestStandardThreads(t *testing.T) {
 // TestMostThreads compares the limit in gemm.h with the one of the variants.
 func TestMostThreads(t *testing.T) {
 	header, err := os.ReadFile("gemm.h")
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	match := regexp.MustCompile(`#define GEMM_MAX_THREADS (\d+)`).FindSubmatch(header)
 	if match == nil {
 		t.Fatal("gemm.h has no GEMM_MAX_THREADS")

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"gemm/internal/gemmtest"
+	"gemm/gemmtest"
 )
 
 // python returns a Python that has NumPy. Debian's NumPy is for its own Python only.

@@ -114,12 +114,7 @@ func (x *bcastRows[T]) multiply(k *clock) error {
 			return err
 		}
 		if x.world.Rank() > 0 && x.a.Rows > 0 {
-			err := k.during(collecting, func() error {
-				r, err := comm.Isend(x.world, x.c[i], 0, tagC)
-				back = append(back, r)
-				return err
-			})
-			if err != nil {
+			if err := x.giveBack(k, x.c[i], &back); err != nil {
 				return err
 			}
 		}
@@ -132,8 +127,6 @@ func (x *bcastRows[T]) multiply(k *clock) error {
 		return waitAll(back)
 	})
 }
-
-func (x *bcastRows[T]) collect() error { return nil }
 
 func (x *bcastRows[T]) close() error { return x.b.close() }
 

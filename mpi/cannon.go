@@ -205,11 +205,9 @@ func (x *cannon[T]) collect() error {
 
 func (x *cannon[T]) plan() prediction {
 	steps, skew := plan.Cannon(x.shape, x.grid.Hosts(x.job.hosts), x.grid.Grid)
-	return prediction{
-		schedule: x.grid.ByRank(steps), skew: x.grid.ByRank(skew), bound: plan.BoundSpread(x.shape, x.grid.Ranks()),
-		grid: x.grid.Grid, busy: plan.Busy(x.grid.Grid, x.shape),
-		largest: gemm.Shape{M: ceil(x.shape.M, x.grid.P), N: ceil(x.shape.N, x.grid.Q), K: x.shape.K},
-	}
+	out := x.overGrid(x.grid, x.grid.ByRank(steps), plan.BoundSpread(x.shape, x.grid.Ranks()))
+	out.skew = x.grid.ByRank(skew)
+	return out
 }
 
 func cannonVariant() gemm.Variant {
@@ -220,14 +218,10 @@ func cannonVariant() gemm.Variant {
 		Params: commonParams(scheduleParam(), gridParam()),
 	}
 	v = types{newCannon[float32], newCannon[float64], newCannon[gf256.Elem]}.of(v)
-	return variant(v, func(s gemm.Shape, ranks int, p gemm.Params) float64 {
-		g, err := gridOf(p, ranks, s)
-		if err != nil {
-			return 0 // the constructor says so
-		}
+	return variant(v, gridWorkspace(func(s gemm.Shape, g plan.Grid, _ gemm.Params) float64 {
 		m, n, k := float64(s.M), float64(s.N), float64(s.K)
 		// The operands, and on each rank two blocks of each at a time.
 		deepest := 2 * float64((plan.Shifts{Grid: g, K: s.K}).Depth(0).Len())
 		return m*k + k*n + m*n + deepest*(float64(g.Q)*m+float64(g.P)*n)
-	})
+	}))
 }

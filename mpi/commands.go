@@ -14,8 +14,8 @@ import (
 	"gemm"
 	"gemm/gf256"
 	"gemm/half"
+	"gemm/internal/timeline"
 	"gemm/mpi/plan"
-	"gemm/parallel/timeline"
 )
 
 // command is a message by which rank 0 tells the other ranks what to do. Members that a command does

@@ -5,10 +5,10 @@ import (
 	"unsafe"
 
 	"gemm"
+	"gemm/internal/timeline"
 	"gemm/mpi/comm"
 	"gemm/mpi/memory"
 	"gemm/mpi/plan"
-	"gemm/parallel/timeline"
 )
 
 // Under the schedule dynamic, the ranks of a host steal work from each other. Ranks with equal parts

@@ -90,8 +90,6 @@ func (x *gridBlocks[T]) multiply(k *clock) error {
 	})
 }
 
-func (x *gridBlocks[T]) collect() error { return nil }
-
 func (x *gridBlocks[T]) plan() prediction {
 	return prediction{
 		schedule: x.grid.ByRank(plan.GridBlocks(x.shape, x.grid.Hosts(x.job.hosts), x.grid.Grid)),
@@ -109,11 +107,7 @@ func gridBlocksVariant() gemm.Variant {
 		Params: commonParams(gridParam()),
 	}
 	v = types{newGridBlocks[float32], newGridBlocks[float64], newGridBlocks[gf256.Elem]}.of(v)
-	return variant(v, func(s gemm.Shape, ranks int, p gemm.Params) float64 {
-		g, err := gridOf(p, ranks, s)
-		if err != nil {
-			return 0 // the constructor says so
-		}
+	return variant(v, gridWorkspace(func(s gemm.Shape, g plan.Grid, _ gemm.Params) float64 {
 		return float64(g.Q)*float64(s.M)*float64(s.K) + float64(g.P)*float64(s.K)*float64(s.N) + 2*float64(s.M)*float64(s.N)
-	})
+	}))
 }

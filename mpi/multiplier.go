@@ -13,13 +13,13 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
-	"gemm/compare/note"
+	"gemm/compare/record"
 	"gemm/internal/block"
 	"gemm/internal/cpu"
-	"gemm/mpi/account"
+	"gemm/internal/note"
+	"gemm/internal/timeline"
 	"gemm/mpi/comm"
 	"gemm/mpi/plan"
-	"gemm/parallel/timeline"
 )
 
 // A task is a product to be staged, as one rank has it.
@@ -34,6 +34,12 @@ type task[T gemm.Element] struct {
 	spare   bool           // this rank has more processors than threads that compute
 	places  []int          // of the thread with the messages, and of the one that computes at the same time; nil: anywhere
 }
+
+// place does nothing: an algorithm that has something to place does it itself.
+func (t *task[T]) place() error { return nil }
+
+// collect does nothing: C is on rank 0, unless an algorithm collects it.
+func (t *task[T]) collect() error { return nil }
 
 // close gives back what the ranks have in common.
 func (t *task[T]) close() error { return t.disband() }
@@ -60,7 +66,7 @@ type prediction struct {
 	rooted   bool          // operands begin and end on rank 0
 	grid     plan.Grid     // of the ranks that compute; 0×0 if rows alone are shared out
 	busy     int           // ranks with terms of their own to compute
-	warning  note.Note     // of its rows; may be the zero note
+	warning  gemm.Note     // of its rows; may be the zero note
 	largest  gemm.Shape    // what the rank with most has to compute, in one step or several
 }
 
@@ -74,7 +80,7 @@ type clock struct {
 	phases  map[string]time.Duration
 	stopped bool // the context ended: what was left was not computed
 	skewed  comm.Traffic
-	log     *account.Log // nil: without a timeline
+	log     *comm.Log // nil: without a timeline
 }
 
 // The phases of a product.
@@ -206,7 +212,7 @@ func (m *multiplier[T]) stage(j *Job, c, a, b gemm.Matrix[T]) (*lead[T], error) 
 		return nil, j.blame(m.name, err)
 	}
 	m.resolved.Store(&s.resolved)
-	return &lead[T]{s, m.name, cmd.Run, account.Distribution{}}, nil
+	return &lead[T]{s, m.name, cmd.Run, record.Distribution{}}, nil
 }
 
 // blame keeps an error that leaves the ranks out of step.
@@ -380,7 +386,7 @@ type lead[T gemm.Element] struct {
 	*staged[T]
 	variant string
 	number  int
-	last    account.Distribution
+	last    record.Distribution
 }
 
 // Do implements gemm.Run. Its time is the time of the slowest rank.
@@ -441,7 +447,7 @@ func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Se
 func (l *lead[T]) describe(all []report) error {
 	p := l.plan()
 	size := int64(gemm.TypeOf[T]().Size)
-	d := account.Distribution{Used: p.busy, Bound: p.bound * float64(size)}
+	d := record.Distribution{Used: p.busy, Bound: p.bound * float64(size)}
 	if l.helped {
 		for _, did := range all[p.grid.Ranks():] {
 			if did.Phases[computing] > 0 {
@@ -459,7 +465,7 @@ func (l *lead[T]) describe(all []report) error {
 			return fmt.Errorf("rank %d moved %+v bytes, its plan has %+v", r, did.Moved, want)
 		}
 		sum := did.Moved.Total()
-		d.Ranks = append(d.Ranks, account.Rank{
+		d.Ranks = append(d.Ranks, record.Rank{
 			Rank: r, Host: l.job.peers[r].Host, CPUs: did.CPUs, Phases: did.Phases, Sent: sum.Sent, Recv: sum.Recv,
 			SentBetween: did.Moved.Between.Sent, RecvBetween: did.Moved.Between.Recv,
 		})
@@ -485,14 +491,14 @@ func (l *lead[T]) describe(all []report) error {
 		return err
 	}
 	if l.rate > 0 {
-		d.Model = account.Model(plan.Time(p.skew.Then(p.schedule), int(size), cluster, p.largest.Terms()/l.rate))
+		d.Model = record.Model(plan.Time(p.skew.Then(p.schedule), int(size), cluster, p.largest.Terms()/l.rate))
 	}
 	l.last = d
 	return nil
 }
 
-// Distribution implements account.Distributed.
-func (l *lead[T]) Distribution() account.Distribution { return l.last }
+// Distribution implements record.Distributed.
+func (l *lead[T]) Distribution() record.Distribution { return l.last }
 
 // Collect implements gemm.Run.
 func (l *lead[T]) Collect(context.Context) error {
@@ -536,14 +542,10 @@ func (l *lead[T]) end() error {
 // nothing is a product without terms: C is zero, and nobody sends anything.
 type nothing[T gemm.Element] struct{ *task[T] }
 
-func (nothing[T]) place() error { return nil }
-
 func (x nothing[T]) multiply(*clock) error {
 	zero(x.c)
 	return nil
 }
-
-func (nothing[T]) collect() error { return nil }
 
 func (x nothing[T]) plan() prediction {
 	return prediction{schedule: plan.Schedule{Hosts: x.job.hosts}, rooted: true}

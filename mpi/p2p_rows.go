@@ -72,8 +72,6 @@ func (t *task[T]) rowOperands(rows plan.Span) (a, b, c gemm.Matrix[T]) {
 	return memory.Matrix[T](rows.Len(), s.K), memory.Matrix[T](s.K, s.N), memory.Matrix[T](rows.Len(), s.N)
 }
 
-func (p *p2pRows[T]) place() error { return nil }
-
 func (p *p2pRows[T]) multiply(k *clock) error {
 	if p.world.Rank() != 0 {
 		return p.work(k)
@@ -130,8 +128,6 @@ func (p *p2pRows[T]) work(k *clock) error {
 	}
 	return k.during(collecting, func() error { return comm.Send(p.world, p.c, 0, tagC) })
 }
-
-func (p *p2pRows[T]) collect() error { return nil }
 
 func (p *p2pRows[T]) plan() prediction {
 	all := p.first == 0

@@ -172,12 +172,7 @@ func (p *p2pRowsOverlap[T]) work(k *clock) error {
 			if err := p.compute(k, rowsOf(p.c, s), rowsOf(here.a[0], s), here.b[0], i > 0, back...); err != nil {
 				return err
 			}
-			err := k.during(collecting, func() error {
-				r, err := comm.Isend(p.world, rowsOf(p.c, s), 0, tagC)
-				back = append(back, r)
-				return err
-			})
-			if err != nil {
+			if err := p.giveBack(k, rowsOf(p.c, s), &back); err != nil {
 				return err
 			}
 		}
@@ -189,6 +184,15 @@ func (p *p2pRowsOverlap[T]) plan() prediction {
 	out := p.p2pRows.plan()
 	out.schedule = plan.P2PRowsOverlap(p.shape, p.job.hosts, p.first == 0, p.params.Int("panel"))
 	return out
+}
+
+// giveBack begins to send a part of C to rank 0, and adds the message to those under way.
+func (t *task[T]) giveBack(k *clock, c gemm.Matrix[T], under *[]*comm.Request) error {
+	return k.during(collecting, func() error {
+		r, err := comm.Isend(t.world, c, 0, tagC)
+		*under = append(*under, r)
+		return err
+	})
 }
 
 // waitAll waits for all of the messages and returns the first error.

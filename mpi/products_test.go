@@ -21,12 +21,11 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
-	"gemm/compare/note"
+	"gemm/compare/record"
+	"gemm/gemmtest"
 	"gemm/internal/cpu"
-	"gemm/internal/gemmtest"
-	"gemm/mpi/account"
+	"gemm/internal/timeline"
 	"gemm/mpi/plan"
-	"gemm/parallel/timeline"
 )
 
 // TestProducts has rank 0 run the tests of this file; with -short each at least once.
@@ -125,9 +124,7 @@ func forVariants(t *testing.T, p gemm.Params, f func(t *testing.T, v gemm.Varian
 func named(t *testing.T, name string) gemm.Variant {
 	t.Helper()
 	v, err := gemm.Lookup(Variants(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	return v
 }
 
@@ -135,19 +132,15 @@ func named(t *testing.T, name string) gemm.Variant {
 func staging[T gemm.Float](t *testing.T, v gemm.Variant, p gemm.Params, o operands[T]) gemm.Run {
 	t.Helper()
 	m, err := gemm.New[T](v, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	r, err := m.(gemm.Stager[T]).Stage(context.Background(), o.c, o.a, o.b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	return r
 }
 
 // multiplied multiplies, checks the result and returns what is said of it.
 func multiplied[T gemm.Float](t *testing.T, v gemm.Variant, p gemm.Params,
-	o operands[T]) (account.Distribution, gemm.Cost) {
+	o operands[T]) (record.Distribution, gemm.Cost) {
 	t.Helper()
 	r := staging(t, v, p, o)
 	o.spoil(T(math.NaN()))
@@ -161,10 +154,8 @@ func multiplied[T gemm.Float](t *testing.T, v gemm.Variant, p gemm.Params,
 	if err != nil {
 		t.Fatalf("%v: %v", p, err)
 	}
-	d := r.(account.Distributed).Distribution()
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
+	d := r.(record.Distributed).Distribution()
+	gemmtest.Must(t, r.Close())
 	return d, cost
 }
 
@@ -178,12 +169,8 @@ func TestRanksThreads(t *testing.T) {
 		forVariants(t, gemm.Params{"threads": 2, "local": x.local}, func(t *testing.T, v gemm.Variant) {
 			o := newOperands[float64](130, 70, 90, 2)
 			m, err := gemm.New[float64](v, gemm.Params{"threads": 2, "local": x.local})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := m.Multiply(context.Background(), o.c, o.a, o.b); err != nil {
-				t.Fatal(err)
-			}
+			gemmtest.Must(t, err)
+			gemmtest.Must(t, m.Multiply(context.Background(), o.c, o.a, o.b))
 			if err := check(o); err != nil {
 				t.Error(err)
 			}
@@ -201,14 +188,10 @@ func TestRanksLocal(t *testing.T) {
 	for _, local := range []string{"serial/naive", "serial/transposed", "serial/strassen", rowsName} {
 		forVariants(t, gemm.Params{"local": local}, func(t *testing.T, v gemm.Variant) {
 			m, err := gemm.New[float32](v, gemm.Params{"local": local})
-			if err != nil {
-				t.Fatal(err)
-			}
+			gemmtest.Must(t, err)
 			for _, n := range []int{9, 40} {
 				o := newOperands[float32](n, n+3, n+1, 1)
-				if err := m.Multiply(context.Background(), o.c, o.a, o.b); err != nil {
-					t.Fatal(err)
-				}
+				gemmtest.Must(t, m.Multiply(context.Background(), o.c, o.a, o.b))
 				if err := check(o); err != nil {
 					t.Error(err)
 				}
@@ -239,13 +222,9 @@ func TestRanksHalve(t *testing.T) {
 			var found [][]float64
 			for _, local := range []string{packedName, "serial/strassen"} {
 				m, err := gemm.New[float64](named(t, name), gemm.Params{"local": local, "panel": n, "schedule": schedule})
-				if err != nil {
-					t.Fatal(err)
-				}
+				gemmtest.Must(t, err)
 				c := gemm.NewMatrix[float64](n, n)
-				if err := m.Multiply(context.Background(), c, a, b); err != nil {
-					t.Fatal(err)
-				}
+				gemmtest.Must(t, m.Multiply(context.Background(), c, a, b))
 				found = append(found, c.Data)
 			}
 			if slices.Equal(found[0], found[1]) {
@@ -261,13 +240,9 @@ func TestBoundOf(t *testing.T) {
 	v := named(t, "mpi/summa")
 	for _, local := range locals() {
 		p, err := v.Resolve(gemm.Params{"local": local.Name})
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		q, err := local.Resolve(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		got, own := v.BoundWith(p), local.Bound
 		if got.Kind != own.Kind {
 			t.Errorf("%s: the bound is %s, want %s", local.Name, got.Kind, own.Kind)
@@ -314,7 +289,7 @@ func TestRanksGrid(t *testing.T) {
 }
 
 // wantUsed checks what is said of ranks without work.
-func wantUsed(t *testing.T, d account.Distribution, used int) {
+func wantUsed(t *testing.T, d record.Distribution, used int) {
 	t.Helper()
 	warned := len(d.Warnings) == 1 && strings.HasPrefix(d.Warnings[0].Text,
 		fmt.Sprintf("%d of %d ranks", len(d.Ranks)-used, len(d.Ranks)))
@@ -373,9 +348,7 @@ func TestRanksTight(t *testing.T) {
 	if got := r.product.(*bcastRows[float64]).b; got.window != nil || len(got.hosts) != plan.Count(got.hosts) {
 		t.Errorf("the copies are shared on the hosts %v", got.hosts)
 	}
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, r.Close())
 	multiplied(t, named(t, "mpi/bcast-rows"), nil, newOperands[float64](20, 400, 500, 0))
 }
 
@@ -404,9 +377,7 @@ func TestRanksSpread(t *testing.T) {
 		if hosts := got.Hosts(theJob.hosts); hosts[0] != hosts[1] || hosts[2] != hosts[3] {
 			t.Errorf("%s: the places of the grid %v are on the hosts %v", name, got.Grid, hosts)
 		}
-		if err := r.Close(); err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, r.Close())
 	}
 }
 
@@ -453,9 +424,7 @@ func TestRanksHelpers(t *testing.T) {
 		if used > 1 && helpers == nil || d.Counted != 0 {
 			t.Errorf("%s: %d ranks computed, and %d bytes were sent", schedule, used, d.Counted)
 		}
-		if err := r.Close(); err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, r.Close())
 	}
 }
 
@@ -493,9 +462,7 @@ func TestRanksSpare(t *testing.T) {
 		if got := r.(*lead[float64]).running; got != 2 {
 			t.Errorf("%d threads run, one computes", got)
 		}
-		if err := r.Close(); err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, r.Close())
 		multiplied(t, v, p, newOperands[float64](150, 140, 130, 1))
 	})
 }
@@ -518,9 +485,9 @@ func TestRanksLittle(t *testing.T) {
 }
 
 // wantSent checks that a row says that owners of panels send them, and why.
-func wantSent(t *testing.T, d account.Distribution, why string) {
+func wantSent(t *testing.T, d record.Distribution, why string) {
 	t.Helper()
-	says := func(w note.Note) bool {
+	says := func(w gemm.Note) bool {
 		return w.Code == "owners-send" && strings.Contains(w.Text, why)
 	}
 	if !slices.ContainsFunc(d.Warnings, says) {
@@ -570,19 +537,13 @@ func TestRanksDone(t *testing.T) {
 	forRank0(t)
 	p := gemm.Params{"grid": "2x1", "schedule": static, "local": "serial/naive"}
 	r := staging(t, named(t, "mpi/srumma"), p, newOperands[float64](1, 1500, 1500, 0)).(*lead[float64])
-	if err := theJob.tell(command{Do: doMultiply, Run: r.number}); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, theJob.tell(command{Do: doMultiply, Run: r.number}))
 	_, all, err := r.multiply(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	if computed := all[0].Phases[computing]; all[1].Phases[computing] > 0 || !(all[1].Seconds >= computed/2) {
 		t.Errorf("rank 0 computes for %v s, rank 1 says that the product took %v s", computed, all[1].Seconds)
 	}
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, r.Close())
 }
 
 // TestRanksStrided has long messages from where the operands lie, not side by side.
@@ -612,9 +573,7 @@ func TestRanksBytes(t *testing.T) {
 			}
 			return r.multiply(context.Background())
 		}()
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		if err := r.describe(all); err != nil {
 			t.Errorf("what was moved is refused: %v", err)
 		}
@@ -670,13 +629,9 @@ func TestRanksInTurn(t *testing.T) {
 					}
 				}
 				for _, r := range []gemm.Run{second, first} {
-					if err := r.Collect(ctx); err != nil {
-						t.Fatal(err)
-					}
+					gemmtest.Must(t, r.Collect(ctx))
 				}
-				if err := errors.Join(check(one), check(two)); err != nil {
-					t.Fatal(err)
-				}
+				gemmtest.Must(t, errors.Join(check(one), check(two)))
 			}
 			if err := errors.Join(first.Close(), second.Close()); err != nil {
 				t.Error(err)
@@ -693,9 +648,7 @@ func TestRanksCancelled(t *testing.T) {
 		cancel()
 		o := newOperands[float64](9, 8, 7, 0)
 		m, err := gemm.New[float64](v, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		if _, err := m.(gemm.Stager[float64]).Stage(ended, o.c, o.a, o.b); !errors.Is(err, context.Canceled) {
 			t.Errorf("Stage: %v, want %v", err, context.Canceled)
 		}
@@ -752,9 +705,7 @@ func TestRanksRefusal(t *testing.T) {
 	forRank0(t)
 	for _, name := range []string{"mpi/p2p-rows", "mpi/summa"} {
 		m, err := gemm.New[float64](named(t, name), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		core := m.(interface{ core() *multiplier[float64] }).core()
 		form := core.make
 		core.make = func(*task[float64]) (product[float64], error) { return nil, errors.New("planted") }
@@ -767,9 +718,7 @@ func TestRanksRefusal(t *testing.T) {
 			t.Fatal(theJob.broken)
 		}
 		core.make = form
-		if err := m.Multiply(context.Background(), o.c, o.a, o.b); err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, m.Multiply(context.Background(), o.c, o.a, o.b))
 		if err := check(o); err != nil {
 			t.Errorf("%s, after a refusal: %v", name, err)
 		}
@@ -784,9 +733,7 @@ func TestRanksRoom(t *testing.T) {
 	}
 	for _, name := range []string{"mpi/scatter-rows", "mpi/scatter-blocks"} {
 		m, err := gemm.New[float64](named(t, name), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		core := m.(interface{ core() *multiplier[float64] }).core()
 		c := command{Shape: gemm.Cube(1 << 24)}
 		empty := gemm.Matrix[float64]{}
@@ -801,20 +748,14 @@ func TestRanksRoom(t *testing.T) {
 func TestRanksGemm(t *testing.T) {
 	forRank0(t)
 	m, err := gemm.New[float64](named(t, "mpi/summa"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	g, err := gemm.NewGemmer[float64](named(t, "mpi/summa"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	for _, tA := range []blas.Transpose{blas.NoTrans, blas.Trans} {
 		for _, tB := range []blas.Transpose{blas.NoTrans, blas.Trans} {
 			o := newOperands[float64](40, 50, 60, 3)
 			want := newOperands[float64](40, 50, 60, 3)
-			if err := m.Multiply(context.Background(), want.c, want.a, want.b); err != nil {
-				t.Fatal(err)
-			}
+			gemmtest.Must(t, m.Multiply(context.Background(), want.c, want.a, want.b))
 			a, b := o.a, o.b
 			if tA != blas.NoTrans {
 				a = untransposed(a, blas.Trans)
@@ -823,9 +764,7 @@ func TestRanksGemm(t *testing.T) {
 				b = untransposed(b, blas.Trans)
 			}
 			before := newOperands[float64](40, 50, 60, 3).c
-			if err := g.Gemm(context.Background(), tA, tB, 2, a, b, -0.5, o.c); err != nil {
-				t.Fatal(err)
-			}
+			gemmtest.Must(t, g.Gemm(context.Background(), tA, tB, 2, a, b, -0.5, o.c))
 			for i := range o.c.Rows {
 				for j := range o.c.Cols {
 					if x := 2*want.c.At(i, j) - 0.5*before.At(i, j); !(o.c.At(i, j) == x) {
@@ -841,9 +780,7 @@ func TestRanksGemm(t *testing.T) {
 func TestRanksFarAlpha(t *testing.T) {
 	forRank0(t)
 	g, err := gemm.NewGemmer[float64](named(t, "mpi/summa"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	for _, x := range [][4]float64{{1e300, 1e-200, 1e-200, 1e-100}, {1e-300, 1e200, 1e200, 1e100}} {
 		o := newOperands[float64](4, 5, 6, 3)
 		for i := range o.a.Rows {
@@ -889,17 +826,11 @@ func TestMonitoring(t *testing.T) {
 		seen[n] = monitoring(t, prefix, out)
 	}
 	data, err := os.ReadFile(filepath.Join(dir, "ranks"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var ranks []account.Rank
-	if err := json.Unmarshal(data, &ranks); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
+	var ranks []record.Rank
+	gemmtest.Must(t, json.Unmarshal(data, &ranks))
 	told, err := json.Marshal(command{Do: doMultiply, Run: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	if len(ranks) != 3 || ranks[1].Sent == 0 {
 		t.Fatalf("the ranks moved %+v", ranks)
 	}
@@ -925,9 +856,7 @@ func monitoring(t *testing.T, prefix, out string) map[[2]int]int64 {
 	found := map[[2]int]int64{}
 	for _, file := range files {
 		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		for _, x := range line.FindAllStringSubmatch(string(data), -1) {
 			from, _ := strconv.Atoi(x[1])
 			to, _ := strconv.Atoi(x[2])
@@ -957,16 +886,10 @@ func TestRanksMonitored(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	data, err := json.Marshal(r.(account.Distributed).Distribution().Ranks)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, data, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
+	data, err := json.Marshal(r.(record.Distributed).Distribution().Ranks)
+	gemmtest.Must(t, err)
+	gemmtest.Must(t, os.WriteFile(file, data, 0o644))
+	gemmtest.Must(t, r.Close())
 }
 
 // TestShare shares out the processors of hosts.
@@ -1151,9 +1074,7 @@ func TestRanksTimeline(t *testing.T) {
 		if _, err := l.Do(t.Context()); err != nil || theJob.world.Log().On() || len(theJob.world.Log().Stop()) > 0 {
 			t.Errorf("a product without a timeline: %v, and the log is in use", err)
 		}
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, l.Close())
 	})
 }
 
@@ -1161,9 +1082,7 @@ func TestRanksTimeline(t *testing.T) {
 func TestRanksClocks(t *testing.T) {
 	forRank0(t)
 	v, err := gemm.Lookup(Variants(), "mpi/p2p-rows")
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	l := staging(t, v, nil, newOperands[float64](60, 50, 70, 1)).(*lead[float64])
 	a := recorded(t, l)
 	sent := map[int]float64{}
@@ -1183,9 +1102,7 @@ func TestRanksClocks(t *testing.T) {
 	if received != 2*(theJob.Size()-1) {
 		t.Errorf("%d messages are received", received)
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, l.Close())
 }
 
 // TestRanksSteals checks that a chunk of another rank is in the timeline, with the rank that has it. The
@@ -1193,9 +1110,7 @@ func TestRanksClocks(t *testing.T) {
 func TestRanksSteals(t *testing.T) {
 	forRank0(t)
 	v, err := gemm.Lookup(Variants(), "mpi/cannon")
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	l := staging(t, v, nil, newOperands[float64](256, 256, 256, 1)).(*lead[float64])
 	if l.resolved["helpers"] == nil {
 		t.Log("ranks do not steal on this host")
@@ -1212,7 +1127,5 @@ func TestRanksSteals(t *testing.T) {
 			}
 		}
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, l.Close())
 }

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"gemm"
+	"gemm/gemmtest"
 	"gemm/internal/child"
-	"gemm/internal/gemmtest"
 	"gemm/internal/kernel"
 	"gemm/internal/tuned"
 	"gemm/mpi/clocks"
@@ -221,9 +221,7 @@ func TestLimit(t *testing.T) {
 func limitAll(t *testing.T, limit time.Duration) {
 	t.Helper()
 	forRank0(t)
-	if err := theJob.Limit(limit, func(reason string) { panic(reason) }); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, theJob.Limit(limit, func(reason string) { panic(reason) }))
 }
 
 // TestRanksSilent lets the other rank wait until that one has mpirun end this one.
@@ -236,9 +234,7 @@ func TestRanksSilent(t *testing.T) {
 func TestRanksAbsent(t *testing.T) {
 	limitAll(t, 20*time.Millisecond)
 	r := staging(t, named(t, "mpi/summa"), nil, newOperands[float64](10, 10, 10, 0)).(*lead[float64])
-	if err := theJob.tell(command{Do: doMultiply, Run: r.number}); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, theJob.tell(command{Do: doMultiply, Run: r.number}))
 	select {}
 }
 

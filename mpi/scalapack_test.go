@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"gemm"
-	"gemm/internal/gemmtest"
-	"gemm/mpi/account"
+	"gemm/compare/record"
+	"gemm/gemmtest"
 	"gemm/mpi/comm"
 	"gemm/mpi/launch"
 	"gemm/mpi/plan"
@@ -75,24 +75,18 @@ func TestRanksScaLAPACK(t *testing.T) {
 func TestRanksScaLAPACKRow(t *testing.T) {
 	forRank0(t)
 	m, err := gemm.New[float64](scalapackVariant(), gemm.Params{"block": 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	a, b, c := gemm.NewMatrix[float64](5, 4), gemm.NewMatrix[float64](4, 3), gemm.NewMatrix[float64](5, 3)
 	run, err := m.(gemm.Stager[float64]).Stage(t.Context(), c, a, b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	defer run.Close()
 	cost, err := run.Do(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	if len(cost.Phases) != 1 || cost.Phases[computing] <= 0 || cost.Sent != 0 || cost.Recv != 0 {
 		t.Errorf("the cost is %+v, want the phase %s alone and no bytes", cost, computing)
 	}
-	d := run.(account.Distributed).Distribution()
-	if d.Counted != 0 || d.Predicted != 0 || d.Bound != 0 || d.Model != (account.Model{}) {
+	d := run.(record.Distributed).Distribution()
+	if d.Counted != 0 || d.Predicted != 0 || d.Bound != 0 || d.Model != (record.Model{}) {
 		t.Errorf("the distribution has numbers that nobody counted or planned: %+v", d)
 	}
 	g := plan.Near(theJob.Size(), gemm.Shape{})
@@ -127,9 +121,7 @@ func TestRanksLackScaLAPACK(t *testing.T) {
 		t.Skip("all ranks have it")
 	}
 	m, err := gemm.New[float64](scalapackVariant(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	a, b, c := gemm.NewMatrix[float64](5, 4), gemm.NewMatrix[float64](4, 3), gemm.NewMatrix[float64](5, 3)
 	err = m.Multiply(t.Context(), c, a, b)
 	if !errors.Is(err, gemm.ErrUnavailable) || !strings.Contains(err.Error(), "rank 1") ||

@@ -43,13 +43,9 @@ func scatterBlocksVariant() gemm.Variant {
 		Params: commonParams(gridParam()),
 	}
 	v = types{newScatterBlocks[float32], newScatterBlocks[float64], newScatterBlocks[gf256.Elem]}.of(v)
-	return variant(v, func(s gemm.Shape, ranks int, p gemm.Params) float64 {
-		g, err := gridOf(p, ranks, s)
-		if err != nil {
-			return 0 // the constructor says so
-		}
+	return variant(v, gridWorkspace(func(s gemm.Shape, g plan.Grid, _ gemm.Params) float64 {
 		return 2 * packedElements(s, g)
-	})
+	}))
 }
 
 // hostBlocks is scatter-blocks over several hosts. Rank 0 sends the first rank of each host the blocks of
@@ -295,12 +291,7 @@ func (x *hostBlocks[T]) multiply(k *clock) error {
 		if rank == 0 {
 			continue
 		}
-		err = k.during(collecting, func() error {
-			r, err := comm.Isend(x.world, c, 0, tagC)
-			back = append(back, r)
-			return err
-		})
-		if err != nil {
+		if err := x.giveBack(k, c, &back); err != nil {
 			return err
 		}
 	}
@@ -312,8 +303,6 @@ func (x *hostBlocks[T]) multiply(k *clock) error {
 	})
 }
 
-func (x *hostBlocks[T]) collect() error { return nil }
-
 func (x *hostBlocks[T]) close() error { return x.free() }
 
 func (x *hostBlocks[T]) plan() prediction {
@@ -321,12 +310,10 @@ func (x *hostBlocks[T]) plan() prediction {
 	if hosts == nil {
 		hosts = x.job.hosts
 	}
-	return prediction{
-		schedule: plan.HostBlocks(x.shape, x.grid, x.job.hosts, hosts, x.bands),
-		bound:    plan.BoundShared(x.shape, hosts), rooted: true,
-		grid: x.grid.Grid, busy: plan.Busy(x.grid.Grid, x.shape),
-		largest: gemm.Shape{M: ceil(x.shape.M, x.grid.P), N: ceil(x.shape.N, x.grid.Q), K: x.shape.K},
-	}
+	out := x.overGrid(x.grid, plan.HostBlocks(x.shape, x.grid, x.job.hosts, hosts, x.bands),
+		plan.BoundShared(x.shape, hosts))
+	out.rooted = true
+	return out
 }
 
 // notices tell the other ranks of a host that data is in the memory that they share.

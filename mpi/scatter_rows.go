@@ -159,8 +159,6 @@ func (x *joined[T]) unpack() {
 	}
 }
 
-func (x *joined[T]) collect() error { return nil }
-
 func (x *joined[T]) plan() prediction {
 	busy := 0
 	for rank := range x.grid.Ranks() {

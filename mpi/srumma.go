@@ -5,8 +5,8 @@ import (
 	"iter"
 
 	"gemm"
-	"gemm/compare/note"
 	"gemm/gf256"
+	"gemm/internal/note"
 	"gemm/mpi/comm"
 	"gemm/mpi/memory"
 	"gemm/mpi/plan"
@@ -271,7 +271,7 @@ func (x *srumma[T]) close() error {
 }
 
 func (x *srumma[T]) plan() prediction {
-	schedule, warning := plan.Srumma, note.Note{}
+	schedule, warning := plan.Srumma, gemm.Note{}
 	if x.denied != "" {
 		schedule = plan.SrummaSent
 		warning = note.New("owners-send", x.denied)
@@ -290,11 +290,5 @@ func srummaVariant() gemm.Variant {
 			panelParam(256, "columns of A and rows of B that are fetched at once")),
 	}
 	v = types{newSrumma[float32], newSrumma[float64], newSrumma[gf256.Elem]}.of(v)
-	return variant(v, func(s gemm.Shape, ranks int, p gemm.Params) float64 {
-		g, err := gridOf(p, ranks, s)
-		if err != nil {
-			return 0 // the constructor says so
-		}
-		return spreadWorkspace(s, g, p)
-	})
+	return variant(v, gridWorkspace(spreadWorkspace))
 }

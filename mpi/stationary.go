@@ -222,11 +222,13 @@ func (x *stationary[T]) collect() error {
 
 // predict returns what the ranks are predicted to do, with that schedule of the places of the grid.
 func (x *stationary[T]) predict(schedule plan.Schedule) prediction {
-	return prediction{
-		schedule: x.grid.ByRank(schedule), bound: plan.BoundSpread(x.shape, x.grid.Ranks()),
-		grid: x.grid.Grid, busy: plan.Busy(x.grid.Grid, x.shape),
-		largest: gemm.Shape{M: ceil(x.shape.M, x.grid.P), N: ceil(x.shape.N, x.grid.Q), K: x.shape.K},
-	}
+	return x.overGrid(x.grid, x.grid.ByRank(schedule), plan.BoundSpread(x.shape, x.grid.Ranks()))
+}
+
+// overGrid returns what ranks with blocks of C over a grid are predicted to do.
+func (t *task[T]) overGrid(g plan.Layout, schedule plan.Schedule, bound float64) prediction {
+	return prediction{schedule: schedule, bound: bound, grid: g.Grid, busy: plan.Busy(g.Grid, t.shape),
+		largest: gemm.Shape{M: ceil(t.shape.M, g.P), N: ceil(t.shape.N, g.Q), K: t.shape.K}}
 }
 
 // spreadWorkspace returns the number of elements of distributed operands, with the panels that a

@@ -84,11 +84,5 @@ func summaVariant() gemm.Variant {
 	}
 	v = types{newSumma[float32], newSumma[float64], newSumma[gf256.Elem]}.of(v)
 	v.F32, v.F64 = leadingGemm(v.Name, newSumma[float32]), leadingGemm(v.Name, newSumma[float64])
-	return variant(v, func(s gemm.Shape, ranks int, p gemm.Params) float64 {
-		g, err := gridOf(p, ranks, s)
-		if err != nil {
-			return 0 // the constructor says so
-		}
-		return spreadWorkspace(s, g, p)
-	})
+	return variant(v, gridWorkspace(spreadWorkspace))
 }

@@ -3,7 +3,6 @@ package mpi
 import (
 	"embed"
 	"fmt"
-	"io/fs"
 	"sync"
 
 	"gemm"
@@ -122,6 +121,18 @@ func gridOf(p gemm.Params, ranks int, s gemm.Shape) (plan.Grid, error) {
 		err = fmt.Errorf("%w: grid is %s, there are %d ranks", gemm.ErrParam, text, ranks)
 	}
 	return g, err
+}
+
+// gridWorkspace returns the workspace of an algorithm over a grid, where the parameters have one: without it, the
+// constructor has an error.
+func gridWorkspace(of func(gemm.Shape, plan.Grid, gemm.Params) float64) func(gemm.Shape, int, gemm.Params) float64 {
+	return func(s gemm.Shape, ranks int, p gemm.Params) float64 {
+		g, err := gridOf(p, ranks, s)
+		if err != nil {
+			return 0
+		}
+		return of(s, g, p)
+	}
 }
 
 // available returns why a process cannot lead as many ranks as the parameters ask for.
@@ -268,9 +279,3 @@ func (t types) of(v gemm.Variant) gemm.Variant {
 	v.F32, v.F64, v.GF256 = leading(v.Name, t.f32), leading(v.Name, t.f64), leading(v.Name, t.gf)
 	return v
 }
-
-//go:embed scatter_rows.go
-var sources embed.FS
-
-// Sources returns the Go files of this package that reports quote.
-func Sources() fs.FS { return sources }

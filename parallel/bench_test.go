@@ -9,8 +9,9 @@ import (
 	"time"
 
 	"gemm"
+	"gemm/gemmtest"
 	"gemm/gf256"
-	"gemm/parallel/pool"
+	"gemm/pool"
 )
 
 // benchWorkers are the numbers of workers that benchmarks have: one, as many as there
@@ -31,18 +32,14 @@ func BenchmarkMerge(b *testing.B) {
 		b.Run(fmt.Sprintf("atomic/workers=%d", workers), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := MergeAtomic(b.Context(), pool, c, copies); err != nil {
-					b.Fatal(err)
-				}
+				gemmtest.Must(b, MergeAtomic(b.Context(), pool, c, copies))
 			}
 			perUnit(b, order*order, "ns/element")
 		})
 		b.Run(fmt.Sprintf("reduce/workers=%d", workers), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := MergeReduce(b.Context(), pool, c, copies); err != nil {
-					b.Fatal(err)
-				}
+				gemmtest.Must(b, MergeReduce(b.Context(), pool, c, copies))
 			}
 			perUnit(b, order*order, "ns/element")
 		})
@@ -94,9 +91,7 @@ func BenchmarkShards(b *testing.B) {
 				for i := range by {
 					for call := range cold + turn {
 						begin := time.Now()
-						if err := by[i].Multiply(b.Context(), parity[i], x, y); err != nil {
-							b.Fatal(err)
-						}
+						gemmtest.Must(b, by[i].Multiply(b.Context(), parity[i], x, y))
 						if call >= cold {
 							now[i] = append(now[i], float64(time.Since(begin).Nanoseconds())/1e3)
 						}

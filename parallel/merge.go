@@ -5,7 +5,7 @@ import (
 	"context"
 
 	"gemm"
-	"gemm/parallel/pool"
+	"gemm/pool"
 )
 
 // MergeAtomic adds private copies of C to c. Each copy is added by one worker. The additions are atomic,

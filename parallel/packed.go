@@ -9,7 +9,7 @@ import (
 	"gemm"
 	"gemm/gf256"
 	"gemm/half"
-	"gemm/parallel/pool"
+	"gemm/pool"
 	"gemm/serial"
 )
 

@@ -11,9 +11,8 @@ import (
 	"unsafe"
 
 	"gemm"
-	"gemm/compare/optional"
+	"gemm/gemmtest"
 	"gemm/gf256"
-	"gemm/internal/gemmtest"
 	"gemm/serial"
 )
 
@@ -94,7 +93,7 @@ func loaded[T gemm.Element](f func(gemm.Params) (gemm.Multiplier[T], error)) fun
 		if err != nil {
 			return nil, err
 		}
-		return m.(optional.Loadable[T]).Loaded(2), nil
+		return m.(gemm.Loadable[T]).Loaded(2), nil
 	}
 }
 
@@ -120,23 +119,15 @@ func TestRan(t *testing.T) {
 // its model and its record have the same.
 func TestSharedCutoff(t *testing.T) {
 	one, err := gemm.Lookup(serial.Variants(), "serial/strassen")
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	alone, err := one.Resolve(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	v := strassenVariant()
 	for _, workers := range []int{1, 2, 5} {
 		p, err := v.Resolve(gemm.Params{"threads": workers})
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		m, err := gemm.New[float64](v, p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		want := alone.Int("cutoff") * workers
 		if got := m.(gemm.Explainer).Resolved().Int("cutoff"); got != want {
 			t.Errorf("%d workers halve down to %d, want %d", workers, got, want)
@@ -166,13 +157,9 @@ func TestPackedFieldShares(t *testing.T) {
 		var want gemm.Matrix[gf256.Elem]
 		for _, threads := range []int{1, 2, 5} {
 			x, err := gemm.New[gf256.Elem](packedVariant(), gemm.Params{"threads": threads})
-			if err != nil {
-				t.Fatal(err)
-			}
+			gemmtest.Must(t, err)
 			c := gemm.NewMatrix[gf256.Elem](m, n)
-			if err := x.Multiply(t.Context(), c, a, b); err != nil {
-				t.Fatal(err)
-			}
+			gemmtest.Must(t, x.Multiply(t.Context(), c, a, b))
 			if threads == 1 {
 				want = c
 			}
@@ -197,13 +184,9 @@ func TestStrassenShares(t *testing.T) {
 	var want gemm.Matrix[float64]
 	for _, threads := range []int{1, 2, 5} {
 		x, err := gemm.New[float64](strassenVariant(), gemm.Params{"threads": threads, "cutoff": 60})
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		c := gemm.NewMatrix[float64](m, n)
-		if err := x.Multiply(t.Context(), c, a, b); err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, x.Multiply(t.Context(), c, a, b))
 		if threads == 1 {
 			want = c
 		} else if !slices.Equal(c.Data, want.Data) {
@@ -220,15 +203,11 @@ func BenchmarkPacked(b *testing.B) {
 		for _, threads := range []int{1, 2} {
 			b.Run(fmt.Sprintf("n=%d/threads=%d", n, threads), func(b *testing.B) {
 				m, err := gemm.New[float64](packedVariant(), gemm.Params{"threads": threads})
-				if err != nil {
-					b.Fatal(err)
-				}
+				gemmtest.Must(b, err)
 				x, y, c := gemm.NewMatrix[float64](n, n), gemm.NewMatrix[float64](n, n), gemm.NewMatrix[float64](n, n)
 				b.ReportAllocs()
 				for b.Loop() {
-					if err := m.Multiply(b.Context(), c, x, y); err != nil {
-						b.Fatal(err)
-					}
+					gemmtest.Must(b, m.Multiply(b.Context(), c, x, y))
 				}
 				b.ReportMetric(2*float64(n)*float64(n)*float64(n)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 			})

@@ -62,7 +62,7 @@ func (f *firstError) note(err error) {
 	}
 }
 
-// Loaded implements optional.Loadable.
+// Loaded implements gemm.Loadable.
 func (r rows[T]) Loaded(load int) gemm.Multiplier[T] {
 	r.load = load
 	return r

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gemm"
+	"gemm/gemmtest"
 )
 
 // longestStop returns the upper end of the longest pause that the world has been
@@ -36,9 +37,7 @@ func BenchmarkStopTheWorld(b *testing.B) {
 	for _, threads := range []int{1, 2} {
 		b.Run(fmt.Sprintf("threads=%d", threads), func(b *testing.B) {
 			m, err := gemm.New[float64](packedVariant(), gemm.Params{"threads": threads})
-			if err != nil {
-				b.Fatal(err)
-			}
+			gemmtest.Must(b, err)
 			stop, stopped := make(chan struct{}), make(chan int)
 			go func() {
 				collections := 0
@@ -55,9 +54,7 @@ func BenchmarkStopTheWorld(b *testing.B) {
 			}()
 			_, before := longestStop(nil)
 			for b.Loop() {
-				if err := m.Multiply(b.Context(), c, x, y); err != nil {
-					b.Fatal(err)
-				}
+				gemmtest.Must(b, m.Multiply(b.Context(), c, x, y))
 			}
 			seconds, _ := longestStop(before)
 			close(stop)

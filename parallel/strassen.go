@@ -2,7 +2,7 @@ package parallel
 
 import (
 	"gemm"
-	"gemm/parallel/pool"
+	"gemm/pool"
 	"gemm/serial"
 )
 

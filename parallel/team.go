@@ -9,7 +9,7 @@ import (
 
 	"gemm"
 	"gemm/internal/busy"
-	"gemm/parallel/pool"
+	"gemm/pool"
 	"gemm/serial"
 )
 

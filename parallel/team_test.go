@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"gemm"
-	"gemm/internal/gemmtest"
-	"gemm/parallel/pool"
+	"gemm/gemmtest"
+	"gemm/pool"
 )
 
 // TestPinnedProduct checks that a variant's record says where its workers were.
@@ -20,13 +20,9 @@ func TestPinnedProduct(t *testing.T) {
 		if errors.Is(err, gemm.ErrUnavailable) {
 			t.Skip(err)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		a := gemm.NewMatrix[float64](3, 3)
-		if err := m.Multiply(t.Context(), gemm.NewMatrix[float64](3, 3), a, a); err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, m.Multiply(t.Context(), gemm.NewMatrix[float64](3, 3), a, a))
 		if got, _ := m.(gemm.Explainer).Resolved()["placement"].(string); !strings.Contains(got, ",") {
 			t.Errorf("%s: placement %q", v.Name, got)
 		}
@@ -52,9 +48,7 @@ func TestTimes(t *testing.T) {
 // loop.
 func TestSettle(t *testing.T) {
 	m, err := gemm.New[float64](rowsVariant(), gemm.Params{"threads": 2, "schedule": "auto"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	a := gemm.NewMatrix[float64](50, 50)
@@ -72,9 +66,7 @@ func TestSettle(t *testing.T) {
 // TestHugeTile has a tile that is larger than any matrix.
 func TestHugeTile(t *testing.T) {
 	m, err := gemm.New[float64](tilesVariant(), gemm.Params{"threads": 2, "tile": math.MaxInt})
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	a, b := gemm.Matrix[float64]{Rows: 3, Cols: 1, Stride: 1, Data: []float64{1, 2, 3}},
 		gemm.Matrix[float64]{Rows: 1, Cols: 1, Stride: 1, Data: []float64{2}}
 	c := gemm.NewMatrix[float64](3, 1)
@@ -91,9 +83,7 @@ func TestOneProcessor(t *testing.T) {
 			a, b, c := gemm.NewMatrix[float64](n, n), gemm.NewMatrix[float64](n, n), gemm.NewMatrix[float64](n, n)
 			gemmtest.OneProcessor(t, func() func() {
 				m, err := gemm.New[float64](v, gemm.Params{"threads": 2})
-				if err != nil {
-					t.Fatal(err)
-				}
+				gemmtest.Must(t, err)
 				return func() { _ = m.Multiply(context.Background(), c, a, b) }
 			})
 		})

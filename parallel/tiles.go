@@ -42,7 +42,7 @@ func (x tiles[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 	})
 }
 
-// Loaded implements optional.Loadable.
+// Loaded implements gemm.Loadable.
 func (x tiles[T]) Loaded(load int) gemm.Multiplier[T] {
 	x.load = load
 	return x

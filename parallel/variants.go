@@ -2,7 +2,6 @@ package parallel
 
 import (
 	"embed"
-	"io/fs"
 
 	"gemm"
 	"gemm/internal/pseudocode"
@@ -26,9 +25,3 @@ func Variants() []gemm.Variant {
 		strassenVariant(),
 	})
 }
-
-//go:embed rows.go
-var sources embed.FS
-
-// Sources returns the Go files of this package that reports quote.
-func Sources() fs.FS { return sources }

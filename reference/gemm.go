@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
-	"gemm/compare/note"
 	"gemm/internal/dl"
+	"gemm/internal/note"
 	"gemm/internal/peer"
 )
 
@@ -145,11 +145,11 @@ func (x *multiplier[T]) Resolved() gemm.Params { return x.lib.resolved(x.threads
 
 // Warnings returns why a speed of this library says little of it: an empty list where
 // nothing is known against it.
-func (x *multiplier[T]) Warnings() []note.Note { return x.library.warnings(x.lib) }
+func (x *multiplier[T]) Warnings() []gemm.Note { return x.library.warnings(x.lib) }
 
-func (l *library) warnings(r *routines) []note.Note {
+func (l *library) warnings(r *routines) []gemm.Note {
 	if r.slow == "" {
 		return nil
 	}
-	return []note.Note{note.New("slow-kernel", l.Title+" "+r.version, r.kernel, r.slow)}
+	return []gemm.Note{note.New("slow-kernel", l.Title+" "+r.version, r.kernel, r.slow)}
 }

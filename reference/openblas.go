@@ -3,7 +3,6 @@ package reference
 import (
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 
 	"gemm"
@@ -41,26 +40,6 @@ var openBLAS = &library{
 	hold: "OPENBLAS_CORETYPE",
 }
 
-// OpenBLAS's kernels for wide registers, as openblas_get_corename calls them.
-var (
-	coresAVX512 = []string{"SkylakeX", "Cooperlake", "SapphireRapids"}
-	coresAVX2   = []string{"Haswell", "Zen"}
-)
-
-// betterCore returns the value of OPENBLAS_CORETYPE for kernels that suit the processor better than
-// those of core, and "" if there are none.
-func betterCore(core string, sets []cpu.ISA, fullWidth bool) string {
-	switch {
-	case slices.Contains(coresAVX512, core), slices.Contains(coresAVX2, core) && !fullWidth:
-		return ""
-	case slices.Contains(sets, cpu.AVX512):
-		return "SKYLAKEX"
-	case slices.Contains(sets, cpu.AVX2NoGFNI) && !slices.Contains(coresAVX2, core):
-		return "HASWELL"
-	}
-	return ""
-}
-
 func loadOpenBLAS(p place, name string) (*routines, error) {
 	open := func() (core string, err error) {
 		if err := p.Open(name); err != nil {
@@ -75,7 +54,7 @@ func loadOpenBLAS(p place, name string) (*routines, error) {
 	var forced, slow string
 	// The kernel is chosen when the library is opened, so a better one takes
 	// opening it again.
-	if better := betterCore(core, cpu.Supported(), cpu.FullWidthAVX512()); better != "" {
+	if better := dl.BetterCore(core, cpu.Supported(), cpu.FullWidthAVX512()); better != "" {
 		own := core
 		if set(p, better, "OPENBLAS_CORETYPE") {
 			if err := p.Unload(); err != nil {

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"gemm"
-	"gemm/internal/gemmtest"
+	"gemm/gemmtest"
 	"gemm/internal/peer"
 )
 
@@ -47,9 +47,7 @@ func TestOpenMP(t *testing.T) {
 			for times := range least {
 				start := time.Now()
 				took, err := measure(times)
-				if err != nil {
-					t.Fatal(err)
-				}
+				gemmtest.Must(t, err)
 				if !(took > 0 && took < time.Since(start)) {
 					t.Errorf("%s: %d times took %v of %v", name, times, took, time.Since(start))
 				}
@@ -98,13 +96,9 @@ func TestOpenMPAsItComes(t *testing.T) {
 		t.Errorf("with a limit of one thread: %v", err)
 	}
 	file, err := openMPFile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	p, err := peer.Start(exec.Command(file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	limited := &OpenMP{p}
 	defer limited.Close()
 	if _, err := limited.ForkJoin(t.Context(), 2, 1); err == nil ||

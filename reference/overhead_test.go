@@ -9,6 +9,7 @@ import (
 	"github.com/ebitengine/purego"
 
 	"gemm"
+	"gemm/gemmtest"
 )
 
 // BenchmarkCall measures the fixed cost of a product of one element: through this package, through
@@ -16,27 +17,19 @@ import (
 func BenchmarkCall(b *testing.B) {
 	need(b, openBLAS)
 	m, err := newShared[float64](openBLAS, 1)
-	if err != nil {
-		b.Fatal(err)
-	}
+	gemmtest.Must(b, err)
 	d := new(here)
-	if err := d.Open(mapped(d, "libopenblas")[0]); err != nil {
-		b.Fatal(err)
-	}
+	gemmtest.Must(b, d.Open(mapped(d, "libopenblas")[0]))
 	x, y, z := gemm.NewMatrix[float64](1, 1), gemm.NewMatrix[float64](1, 1), gemm.NewMatrix[float64](1, 1)
 	b.Run("product", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if err := m.Multiply(context.Background(), z, x, y); err != nil {
-				b.Fatal(err)
-			}
+			gemmtest.Must(b, m.Multiply(context.Background(), z, x, y))
 		}
 	})
 	b.Run("cblas", func(b *testing.B) {
 		address, err := d.Find("cblas_dgemm")
-		if err != nil {
-			b.Fatal(err)
-		}
+		gemmtest.Must(b, err)
 		var dgemm func(order, tA, tB, m, n, k int32, alpha float64, a *float64, lda int32, b *float64, ldb int32,
 			beta float64, c *float64, ldc int32)
 		purego.RegisterFunc(&dgemm, address)
@@ -48,9 +41,7 @@ func BenchmarkCall(b *testing.B) {
 	})
 	b.Run("nothing", func(b *testing.B) {
 		address, err := d.Find("openblas_get_num_threads")
-		if err != nil {
-			b.Fatal(err)
-		}
+		gemmtest.Must(b, err)
 		b.ReportAllocs()
 		for b.Loop() {
 			purego.SyscallN(address)

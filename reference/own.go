@@ -9,7 +9,6 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
-	"gemm/compare/note"
 	"gemm/internal/dl"
 	"gemm/internal/peer"
 	"gemm/internal/trust"
@@ -173,7 +172,7 @@ func (x *separate[T]) Resolved() gemm.Params {
 
 // Warnings returns why a speed of this library says little of it: an empty list where
 // nothing is known against it.
-func (x *separate[T]) Warnings() []note.Note { return x.library.warnings(x.lib) }
+func (x *separate[T]) Warnings() []gemm.Note { return x.library.warnings(x.lib) }
 
 // Stage implements gemm.Stager: it copies a and b into a process of the library's own.
 func (x *separate[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm.Run, error) {

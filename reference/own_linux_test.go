@@ -15,17 +15,17 @@ import (
 	"time"
 
 	"gemm"
-	"gemm/compare/optional"
+	"gemm/compare/record"
+	"gemm/gemmtest"
 	"gemm/internal/dl"
-	"gemm/internal/gemmtest"
 	"gemm/internal/peer"
 )
 
 // What those who measure ask for if it is there.
 var (
-	_ optional.Repeater = (*peer.Product[float64])(nil)
-	_ optional.Warner   = (*multiplier[float64])(nil)
-	_ optional.Warner   = (*separate[float64])(nil)
+	_ gemm.Repeater = (*peer.Product[float64])(nil)
+	_ record.Warner = (*multiplier[float64])(nil)
+	_ record.Warner = (*separate[float64])(nil)
 )
 
 // own returns the program of libraries, or skips the test if there is none.
@@ -42,9 +42,7 @@ func staged[T gemm.Float](t testing.TB, l *library, threads int) *separate[T] {
 	own(t)
 	need(t, l)
 	m, err := newMultiplier[T](l, threads)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	return m.(*separate[T])
 }
 
@@ -94,16 +92,12 @@ func product[T gemm.Float](t *testing.T, x *separate[T], m, n, k int) {
 	ctx := context.Background()
 	c, a, b := operands[T](m, n, k)
 	r, err := x.Stage(ctx, c, a, b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	cost, err := r.Do(ctx)
 	if err == nil {
 		err = r.Collect(ctx)
 	}
-	if err := errors.Join(err, r.Close()); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, errors.Join(err, r.Close()))
 	check(t, c, a, b)
 	if m*n*k > 0 && cost.Time <= 0 {
 		t.Errorf("%d×%d×%d took %v", m, n, k, cost.Time)
@@ -123,9 +117,7 @@ func TestStage(t *testing.T) {
 				t.Errorf("resolved process %v", got)
 			}
 			c, a, b := operands[float64](3, 4, 5)
-			if err := x64.Multiply(context.Background(), c, a, b); err != nil {
-				t.Fatal(err)
-			}
+			gemmtest.Must(t, x64.Multiply(context.Background(), c, a, b))
 			check(t, c, a, b)
 			if got := x64.Resolved()["process"]; got != "shared" {
 				t.Errorf("after a product here: resolved process %v", got)
@@ -143,9 +135,7 @@ func TestUncomputed(t *testing.T) {
 	ctx := context.Background()
 	c, a, b := operands[float64](3, 3, 3)
 	r, err := x.Stage(ctx, c, a, b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	p := r.(*peer.Product[float64]).Process()
 	defer p.Kill() // it is no OpenBLAS any more
 	if _, err := p.Ask(ctx, "open libc.so.6"); err != nil {
@@ -169,18 +159,14 @@ func TestRepeat(t *testing.T) {
 	ctx := context.Background()
 	c, a, b := operands[float64](48, 48, 48)
 	r, err := x.Stage(ctx, c, a, b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	defer r.Close()
 	best := map[int]time.Duration{}
 	for range 20 {
 		for _, times := range []int{1, 1000} {
 			start := time.Now()
 			cost, err := r.(*peer.Product[float64]).Repeat(ctx, times)
-			if err != nil {
-				t.Fatal(err)
-			}
+			gemmtest.Must(t, err)
 			if took := time.Since(start); cost.Time > took {
 				t.Fatalf("%d products took %v of %v", times, cost.Time, took)
 			}
@@ -200,13 +186,9 @@ func TestDead(t *testing.T) {
 	ctx := context.Background()
 	c, a, b := operands[float64](8, 8, 8)
 	r, err := x.Stage(ctx, c, a, b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	p := r.(*peer.Product[float64]).Process()
-	if err := syscall.Kill(p.PID(), syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, syscall.Kill(p.PID(), syscall.SIGKILL))
 	if _, err := r.Do(ctx); err == nil ||
 		!strings.Contains(err.Error(), "its process ended with signal killed") {
 		t.Errorf("a product in a dead process: %v", err)
@@ -222,9 +204,7 @@ func TestCancelled(t *testing.T) {
 	x := staged[float64](t, openBLAS, 1)
 	c, a, b := operands[float64](2000, 2000, 2000)
 	r, err := x.Stage(context.Background(), c, a, b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
 	if _, err := r.Do(ctx); !errors.Is(err, context.DeadlineExceeded) {
@@ -254,16 +234,10 @@ func TestUntrusted(t *testing.T) {
 	folder := filepath.Join(cache, "gemm")
 	for _, program := range []peer.Source{peer.Holder, openMPProgram} {
 		file, err := program.Compile(folder)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte("#!/bin/sh\necho >"+ran+"\n"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
+		gemmtest.Must(t, os.WriteFile(file, []byte("#!/bin/sh\necho >"+ran+"\n"), 0o700))
 	}
-	if err := os.Chmod(folder, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, os.Chmod(folder, 0o777))
 	said := inChild(t, "TestUntrusted", "XDG_CACHE_HOME="+cache)
 	if want := "other users can write the folder " + folder; !strings.HasPrefix(said, "true; ") ||
 		strings.Count(said, want) != 2 {
@@ -278,9 +252,7 @@ func TestUntrusted(t *testing.T) {
 func compiled(t *testing.T, file, source string) {
 	t.Helper()
 	text := filepath.Join(t.TempDir(), "main.c")
-	if err := os.WriteFile(text, []byte(source), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, os.WriteFile(text, []byte(source), 0o600))
 	if said, err := exec.Command("cc", "-shared", "-fPIC", "-O1", "-o", file, text).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, said)
 	}
@@ -352,9 +324,7 @@ GEMM(scipy_dgemm_64_, double)
 	t.Setenv("GEMM_OPENBLAS", file)
 	l := &library{Search: openBLAS.Search, load: openBLAS.load}
 	m, err := newMultiplier[float64](l, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	x := m.(*separate[float64])
 	product(t, x, 7, 5, 3)
 	c, a, b := operands[float64](7, 5, 3)
@@ -394,9 +364,7 @@ func TestAgain(t *testing.T) {
 			return &routines{setThreads: func(n int) int { return n }}, nil
 		}}
 	p, err := l.take(file, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	p.Kill()
 	if loads != 2 {
 		t.Errorf("it was loaded %d times", loads)

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"gemm"
-	"gemm/internal/gemmtest"
+	"gemm/gemmtest"
 	"gemm/internal/peer"
 )
 
@@ -32,9 +32,7 @@ func TestPrograms(t *testing.T) {
 			}
 			gemmtest.Suite{OneCall: true}.Run(t, v, params...)
 			m, err := v.F64(must(v.Resolve(nil)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			gemmtest.Must(t, err)
 			resolved := m.(gemm.Explainer).Resolved()
 			if resolved["compiler"] == "" || resolved["process"] != "own" || !strings.Contains(resolved.Text("cflags"),
 				"-O3") {
@@ -58,13 +56,9 @@ func TestOptionsAreUsed(t *testing.T) {
 	for _, options := range []string{unoptimized, usual, native} {
 		for _, name := range []string{"c-naive", "c-ikj"} {
 			x, err := newCompiled[float64](name, options)
-			if err != nil {
-				t.Fatal(err)
-			}
+			gemmtest.Must(t, err)
 			data, err := os.ReadFile(x.file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			gemmtest.Must(t, err)
 			if other, again := files[string(data)]; again {
 				t.Errorf("%s with %s is the same file as %s", name, options, other)
 			}
@@ -82,9 +76,7 @@ func TestNoCompiler(t *testing.T) {
 		!strings.Contains(err.Error(), "there is no C compiler among gcc, clang, cc: install gcc") {
 		t.Errorf("the error is %v", err)
 	}
-	if err := os.WriteFile(filepath.Join(empty, "gcc"), []byte("#!/bin/sh\nexit 3\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, os.WriteFile(filepath.Join(empty, "gcc"), []byte("#!/bin/sh\nexit 3\n"), 0o755))
 	if _, err = findCompiler(); !errors.Is(err, gemm.ErrUnavailable) || !strings.Contains(err.Error(),
 		"the compiler gcc: exit status 3") {
 		t.Errorf("the error is %v", err)
@@ -103,9 +95,7 @@ func TestOpenMPTakesItsSettings(t *testing.T) {
 	t.Setenv("OMP_THREAD_LIMIT", "2")
 	v := openMPCollapseVariant()
 	m, err := v.F32(must(v.Resolve(gemm.Params{"threads": 3, "schedule": "guided", "chunk": 2})))
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	x := m.(*textbook[float32])
 	// A process that is idle has the limit of its start.
 	var kept []*peer.Library

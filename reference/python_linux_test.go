@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"gemm"
-	"gemm/internal/gemmtest"
+	"gemm/gemmtest"
 	"gemm/internal/python"
 )
 
@@ -38,9 +38,7 @@ func TestPythonAlone(t *testing.T) {
 	gemmtest.Require(t, "numpy", err) // which comes with Python
 	gemmtest.Suite{OneCall: true}.Run(t, v, nil)
 	x := gemm.NewMatrix[float64](8, 8)
-	if err := m.Multiply(t.Context(), gemm.NewMatrix[float64](8, 8), x, x); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, m.Multiply(t.Context(), gemm.NewMatrix[float64](8, 8), x, x))
 	told := m.(gemm.Explainer).Resolved()
 	if told["version"] == "" || told["version"] != told["python"] || told["kernel"] == "" || told["process"] != "own" {
 		t.Errorf("resolved to %v", told)

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"gemm"
+	"gemm/gemmtest"
 	"gemm/gf256"
 	"gemm/internal/block"
-	"gemm/internal/gemmtest"
 	"gemm/serial"
 )
 
@@ -35,9 +35,7 @@ func fieldMatrix(rng *rand.Rand, rows, cols int) gemm.Matrix[gf256.Elem] {
 func TestReedSolomon(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	x, err := newReedSolomon(2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	ours := serial.NewPackedField(block.Serial)
 	for _, shape := range [][3]int{
 		{0, 3, 3}, {3, 0, 3}, {3, 3, 0}, {1, 1, 1}, {4, 1000, 10}, {4, 1000, 10}, {4, 1001, 11}, {2, 70_000, 4},
@@ -46,9 +44,7 @@ func TestReedSolomon(t *testing.T) {
 		m, n, k := shape[0], shape[1], shape[2]
 		a, b, c, want := fieldMatrix(rng, m, k), fieldMatrix(rng, k, n), fieldMatrix(rng, m, n), fieldMatrix(rng, m, n)
 		copy(want.Data, c.Data)
-		if err := errors.Join(x.Multiply(t.Context(), c, a, b), ours.Multiply(t.Context(), want, a, b)); err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, errors.Join(x.Multiply(t.Context(), c, a, b), ours.Multiply(t.Context(), want, a, b)))
 		if !slices.Equal(c.Data, want.Data) {
 			t.Errorf("%v: the products differ", shape)
 		}
@@ -59,9 +55,7 @@ func TestReedSolomon(t *testing.T) {
 // is right or refused with ErrBusy.
 func TestReedSolomonConcurrent(t *testing.T) {
 	x, err := newReedSolomon(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	var all sync.WaitGroup
 	var encoded atomic.Int64
 	for g := range 4 {
@@ -102,9 +96,7 @@ func TestReedSolomonConcurrent(t *testing.T) {
 func TestReedSolomonErrors(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	x, err := newReedSolomon(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	for name, test := range map[string]struct {
@@ -136,9 +128,7 @@ func BenchmarkReedSolomon(b *testing.B) {
 			k, m := code[0], code[1]
 			b.Run(fmt.Sprintf("%d+%d/%dKiB", k, m, size>>10), func(b *testing.B) {
 				peer, err := newReedSolomon(1)
-				if err != nil {
-					b.Fatal(err)
-				}
+				gemmtest.Must(b, err)
 				multipliers := []gemm.Multiplier[gf256.Elem]{serial.NewPackedField(block.Serial), peer}
 				a, x, c := fieldMatrix(rng, m, k), fieldMatrix(rng, k, size), fieldMatrix(rng, m, size)
 				x.Stride, c.Stride = size, size // as shards in one buffer lie
@@ -146,9 +136,7 @@ func BenchmarkReedSolomon(b *testing.B) {
 				for b.Loop() {
 					for i, multiplier := range multipliers {
 						start := time.Now()
-						if err := multiplier.Multiply(b.Context(), c, a, x); err != nil {
-							b.Fatal(err)
-						}
+						gemmtest.Must(b, multiplier.Multiply(b.Context(), c, a, x))
 						samples[i] = append(samples[i], time.Since(start).Seconds())
 					}
 				}

@@ -18,9 +18,9 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
+	"gemm/gemmtest"
 	"gemm/internal/cpu"
 	"gemm/internal/dl"
-	"gemm/internal/gemmtest"
 	"gemm/internal/peer"
 )
 
@@ -41,9 +41,7 @@ func places(t *testing.T) []place {
 	out := []place{new(here)}
 	if file, err := peer.Program(); err == nil {
 		p, err := peer.NewLibrary(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		t.Cleanup(p.Kill)
 		out = append(out, &process{Library: p})
 	}
@@ -64,9 +62,7 @@ func TestVariants(t *testing.T) {
 			}
 			suite.Run(t, v, params...)
 			m, err := gemm.NewGemmer[float64](v, gemm.Params{"threads": 1})
-			if err != nil {
-				t.Fatal(err)
-			}
+			gemmtest.Must(t, err)
 			for name, value := range m.(gemm.Explainer).Resolved() {
 				if value == "" || value == 0 || value == "unknown" && runtime.GOOS == "linux" {
 					t.Errorf("resolved %s is %v", name, value)
@@ -95,9 +91,7 @@ func FuzzMultiply(f *testing.F) {
 // TestAbsent looks for what is not there, or is something else.
 func TestAbsent(t *testing.T) {
 	text := filepath.Join(t.TempDir(), "liboops.so")
-	if err := os.WriteFile(text, []byte("no library\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, os.WriteFile(text, []byte("no library\n"), 0o644))
 	tests := map[string]struct {
 		names []string
 		value string // of the environment variable
@@ -153,33 +147,6 @@ func TestOther(t *testing.T) {
 	}
 }
 
-func TestBetterCore(t *testing.T) {
-	avx2 := []cpu.ISA{cpu.AVX2NoGFNI, cpu.SSSE3, cpu.Generic}
-	avx512 := append([]cpu.ISA{cpu.AVX512}, avx2...)
-	for _, test := range []struct {
-		core      string
-		sets      []cpu.ISA
-		fullWidth bool
-		want      string
-	}{
-		{"SkylakeX", avx512, true, ""},
-		{"Cooperlake", avx512, false, ""},
-		{"Haswell", avx512, true, "SKYLAKEX"},
-		{"Zen", avx512, false, ""},
-		{"Prescott", avx512, true, "SKYLAKEX"},
-		{"Prescott", avx512, false, "SKYLAKEX"},
-		{"Prescott", avx2, false, "HASWELL"},
-		{"Sandybridge", avx2, false, "HASWELL"},
-		{"Haswell", avx2, false, ""},
-		{"Prescott", []cpu.ISA{cpu.SSSE3, cpu.Generic}, false, ""},
-		{"neoversen1", []cpu.ISA{cpu.Generic}, false, ""},
-	} {
-		if got := betterCore(test.core, test.sets, test.fullWidth); got != test.want {
-			t.Errorf("%s on %v, full width %v: %q, want %q", test.core, test.sets, test.fullWidth, got, test.want)
-		}
-	}
-}
-
 func TestSlowArch(t *testing.T) {
 	avx2 := []cpu.ISA{cpu.AVX2NoGFNI, cpu.SSSE3, cpu.Generic}
 	for _, test := range []struct {
@@ -219,9 +186,7 @@ func TestThreadingLayer(t *testing.T) {
 	for name, test := range tests {
 		dir := t.TempDir()
 		for _, file := range test.files {
-			if err := os.WriteFile(filepath.Join(dir, file), nil, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			gemmtest.Must(t, os.WriteFile(filepath.Join(dir, file), nil, 0o644))
 		}
 		if test.want == layerGNU && !hasGNU {
 			test.want = layerSequential
@@ -354,15 +319,13 @@ func kernelOf(l *library) string {
 func TestOpenBLASKernel(t *testing.T) {
 	if isChild() {
 		if lie := os.Getenv("REFERENCE_TEST_LIE"); lie != "" {
-			if err := new(here).Setenv("OPENBLAS_CORETYPE", lie); err != nil {
-				t.Fatal(err)
-			}
+			gemmtest.Must(t, new(here).Setenv("OPENBLAS_CORETYPE", lie))
 		}
 		fmt.Println("child: " + kernelOf(openBLAS))
 		os.Exit(0)
 	}
 	need(t, openBLAS)
-	better := betterCore("Prescott", cpu.Supported(), cpu.FullWidthAVX512())
+	better := dl.BetterCore("Prescott", cpu.Supported(), cpu.FullWidthAVX512())
 	if better == "" {
 		t.Skip("this processor has no AVX2")
 	}
@@ -494,17 +457,13 @@ func benchmark[T gemm.Float](b *testing.B, v gemm.Variant) {
 	for _, n := range []int{64, 256, 1024} {
 		b.Run(fmt.Sprintf("%s/%s/n=%d", v.Name, gemm.TypeOf[T]().Name, n), func(b *testing.B) {
 			m, err := gemm.New[T](v, nil)
-			if err != nil {
-				b.Fatal(err)
-			}
+			gemmtest.Must(b, err)
 			x, y, z := gemm.NewMatrix[T](n, n), gemm.NewMatrix[T](n, n), gemm.NewMatrix[T](n, n)
 			for i := range x.Data {
 				x.Data[i], y.Data[i] = T(i%7)-3, T(i%5)-2
 			}
 			for b.Loop() {
-				if err := m.Multiply(context.Background(), z, x, y); err != nil {
-					b.Fatal(err)
-				}
+				gemmtest.Must(b, m.Multiply(context.Background(), z, x, y))
 			}
 			b.ReportMetric(2*math.Pow(float64(n), 3)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 		})
@@ -516,13 +475,9 @@ func benchmark[T gemm.Float](b *testing.B, v gemm.Variant) {
 func TestSmall(t *testing.T) {
 	need(t, libxsmm)
 	v, err := gemm.Lookup(Variants(), "reference/libxsmm")
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	multiplier, err := gemm.New[float64](v, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	own := func(ctx context.Context, c, a, b gemm.Matrix[float64]) error {
 		s, ok := multiplier.(gemm.Stager[float64])
 		if !ok {

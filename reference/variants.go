@@ -8,7 +8,6 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
-	"gemm/compare/note"
 	"gemm/internal/peer"
 	"gemm/internal/pseudocode"
 	"gemm/internal/python"
@@ -81,7 +80,7 @@ func newProduct[T gemm.Float](l *library) (gemm.Multiplier[T], error) {
 type local[T gemm.Float] interface {
 	gemm.Multiplier[T]
 	gemm.Explainer
-	Warnings() []note.Note
+	Warnings() []gemm.Note
 }
 
 // away is a product in a process of the library's own.

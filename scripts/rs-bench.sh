@@ -1,5 +1,5 @@
 #!/bin/bash
-# Measures gemm rs, klauspost/reedsolomon's stream-encoder and par2 on the same files in memory: see internal/shard/bench,
+# Measures gemm rs, klauspost/reedsolomon's stream-encoder and par2 on the same files in memory: see cmd/shard-bench,
 # whose options it takes. Example:
 #
 #     scripts/rs-bench.sh -cases 10+4:512,50+20:4096 -rounds 3 -out rs.json
@@ -9,7 +9,7 @@ programs=$(mktemp -d)
 trap 'rm -rf "$programs"' EXIT
 peer=$(go list -m -f '{{.Dir}}' github.com/klauspost/reedsolomon)
 CGO_ENABLED=0 go build -o "$programs/stream-encoder" "$peer/examples/stream-encoder.go"
-CGO_ENABLED=0 go build -buildvcs=true -o "$programs/bench" ./internal/shard/bench
+CGO_ENABLED=0 go build -buildvcs=true -o "$programs/bench" ./cmd/shard-bench
 more=()
 if par2=$(command -v par2); then
 	more+=(-par2 "$par2")

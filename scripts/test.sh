@@ -17,7 +17,7 @@ starts='(^|[^[:alnum:]_."])go (func\(|[[:alnum:]_.]+\()|\.Go\(|[ .(]pool\.(New|R
 both="^$module/(compare/probe|internal/(peak|shard)|lapack|mpi|parallel)\$"
 # Of the first two the tests named below; products of tune and gemmtest are those of other packages; a report has one
 # goroutine, and so have the commands.
-never="^$module/(blas|compare/verify|cmd/gemm|compare/report|internal/gemmtest|internal/tune)\$"
+never="^$module/(blas|compare/verify|cmd/gemm|compare/report|gemmtest|cmd/tune)\$"
 named='^Test(ComplexAllocates|ComplexProducts|Concurrent|OneValue|PlanFromManyGoroutines|SharedVectors|VectorsAllocate|Workers)$'
 named+='|^Test(PlantedFaultsFloat|ReferenceIsTheSameOnAnyNumberOfProcessors|WideField)$|^Example'
 ranks="^$module/mpi(/comm)?\$"

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"gemm"
+	"gemm/gemmtest"
 	"gemm/gf256"
-	"gemm/internal/gemmtest"
 )
 
 // orders returns the choices of the parameter order.

@@ -10,7 +10,6 @@ import (
 	"gemm/half"
 	"gemm/internal/block"
 	"gemm/internal/tuned"
-	"gemm/parallel/pool"
 )
 
 // Packed is the product of BLAS libraries: loops around a micro-kernel. Blocks of A and B are first
@@ -29,7 +28,7 @@ import (
 type Packed[T gemm.Float] struct{ engine *block.Engine[T] }
 
 // Loop is a parallel loop, such as a *pool.Pool.
-type Loop = pool.Loop
+type Loop = block.Loop
 
 // NewPacked returns serial/packed on the workers of a loop.
 func NewPacked[T gemm.Float](loop Loop) Packed[T] {

@@ -17,16 +17,14 @@ import (
 	"testing"
 
 	"gemm"
-	"gemm/internal/gemmtest"
+	"gemm/gemmtest"
 )
 
 // find returns the variant called name.
 func find(t testing.TB, name string) gemm.Variant {
 	t.Helper()
 	v, err := gemm.Lookup(Variants(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	return v
 }
 
@@ -108,13 +106,9 @@ func TestZeroTimesNaN(t *testing.T) {
 		b := gemm.Matrix[float64]{Rows: 2, Cols: 1, Stride: 1, Data: []float64{bad, 3}}
 		for _, v := range Variants() {
 			m, err := gemm.New[float64](v, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			gemmtest.Must(t, err)
 			c := gemm.NewMatrix[float64](1, 1)
-			if err := m.Multiply(t.Context(), c, a, b); err != nil {
-				t.Fatal(err)
-			}
+			gemmtest.Must(t, m.Multiply(t.Context(), c, a, b))
 			if got, drops := c.At(0, 0), v.Name == "serial/gonum"; drops && got != 3 || !drops && !math.IsNaN(got) {
 				t.Errorf("%s: 0·%v + 1·3 is %v", v.Name, bad, got)
 			}
@@ -161,13 +155,9 @@ func TestInfBecomesNaN(t *testing.T) {
 			p["cutoff"] = 2
 		}
 		m, err := gemm.New[float64](find(t, name), p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		c := gemm.NewMatrix[float64](4, 4)
-		if err := m.Multiply(t.Context(), c, a, b); err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, m.Multiply(t.Context(), c, a, b))
 		for i, got := range c.Data {
 			if got != want[i] && !(math.IsNaN(got) && math.IsNaN(want[i])) {
 				t.Errorf("%s: C is %v, want %v", name, c.Data, want)
@@ -211,9 +201,7 @@ func TestCancelledMidway(t *testing.T) {
 			m, n, k = 128, 2900, 2900
 		}
 		x, err := gemm.New[float64](v, inPieces(v))
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		c, a, b := gemm.NewMatrix[float64](m, n), gemm.NewMatrix[float64](m, k), gemm.NewMatrix[float64](k, n)
 		for left := range 3 {
 			ctx := &countdown{t.Context(), left}
@@ -235,13 +223,9 @@ func TestAllocations(t *testing.T) {
 	ctx := t.Context()
 	for _, v := range Variants() {
 		m, err := gemm.New[float64](v, inPieces(v))
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		allocs := testing.AllocsPerRun(5, func() { err = errors.Join(err, m.Multiply(ctx, c, a, b)) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		if allocs != 0 && v.Name != "serial/gonum" {
 			t.Errorf("%s: %v allocations a product, want none", v.Name, allocs)
 		}
@@ -321,17 +305,11 @@ func TestWorkspace(t *testing.T) {
 		for _, name := range []string{"serial/strassen", "serial/winograd"} {
 			v := find(t, name)
 			p, err := v.Resolve(gemm.Params{"cutoff": 5, "leaf": "serial/ikj"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			gemmtest.Must(t, err)
 			x, err := gemm.New[float64](v, p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			gemmtest.Must(t, err)
 			c, a, b := gemm.NewMatrix[float64](m, n), gemm.NewMatrix[float64](m, k), gemm.NewMatrix[float64](k, n)
-			if err := x.Multiply(t.Context(), c, a, b); err != nil {
-				t.Fatal(err)
-			}
+			gemmtest.Must(t, x.Multiply(t.Context(), c, a, b))
 			held, want := float64(cap(x.(*recursion[float64]).take().work)), v.Model(gemm.Shape{M: m, N: n, K: k}, p).Workspace
 			if held != want || held == 0 {
 				t.Errorf("%s %v: holds %v elements, the model says %v", name, shape, held, want)
@@ -346,9 +324,7 @@ func TestWorkspace(t *testing.T) {
 // TestResolved: packed says what its micro-kernel and its blocks are.
 func TestResolved(t *testing.T) {
 	m, err := gemm.New[float64](find(t, "serial/packed"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	p := m.(gemm.Explainer).Resolved()
 	if p.Text("kernel") == "" || p.Int("mc") <= 0 || p.Int("kc") <= 0 || p.Int("nc") <= 0 {
 		t.Errorf("resolved to %v", p)
@@ -362,9 +338,7 @@ func TestTraffic(t *testing.T) {
 	once := func(v string) float64 {
 		variant := find(t, v)
 		p, err := variant.Resolve(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		return variant.Model(gemm.Cube(n), p).Traffic(cache, line)
 	}
 	for name, want := range map[string]float64{
@@ -413,9 +387,7 @@ func TestBoundsChecks(t *testing.T) {
 		}
 		for _, match := range kept {
 			line, err := strconv.Atoi(string(match[1]))
-			if err != nil {
-				t.Fatal(err)
-			}
+			gemmtest.Must(t, err)
 			if first <= line && line <= last {
 				t.Errorf("%s:%d: a bounds check is left in the loop of %s", file, line, function)
 			}
@@ -428,9 +400,7 @@ func loopLines(t *testing.T, file, function string) (first, last int) {
 	t.Helper()
 	files := token.NewFileSet()
 	parsed, err := parser.ParseFile(files, file, nil, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	for _, decl := range parsed.Decls {
 		f, ok := decl.(*ast.FuncDecl)
 		if !ok || f.Name.Name != function {
@@ -461,17 +431,13 @@ func BenchmarkMultiply(b *testing.B) {
 
 func benchmark[T gemm.Float](b *testing.B, v gemm.Variant, n int) {
 	m, err := gemm.New[T](v, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	gemmtest.Must(b, err)
 	c, x, y := gemm.NewMatrix[T](n, n), gemm.NewMatrix[T](n, n), gemm.NewMatrix[T](n, n)
 	for i := range x.Data {
 		x.Data[i], y.Data[i] = T(i%7-3), T(i%5-2)
 	}
 	for b.Loop() {
-		if err := m.Multiply(b.Context(), c, x, y); err != nil {
-			b.Fatal(err)
-		}
+		gemmtest.Must(b, m.Multiply(b.Context(), c, x, y))
 	}
 	b.ReportMetric(2*float64(n)*float64(n)*float64(n)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 }

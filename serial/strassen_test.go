@@ -12,6 +12,7 @@ import (
 	"unsafe"
 
 	"gemm"
+	"gemm/gemmtest"
 	"gemm/internal/block"
 	"gemm/internal/cpu"
 )
@@ -50,9 +51,7 @@ func TestFolded(t *testing.T) {
 	for levels := 1; levels <= 3; levels++ {
 		n := n0 << levels
 		folded, err := v.Resolve(gemm.Params{"cutoff": n0})
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		model := v.Model(gemm.Cube(n), folded)
 		temporaries := 0
 		for h := n / 2; h > n0; h /= 2 {
@@ -82,12 +81,8 @@ func TestTemporaries(t *testing.T) {
 	a, b, c := gemm.NewMatrix[float64](m, k), gemm.NewMatrix[float64](k, n), gemm.NewMatrix[float64](m, n)
 	for leaf, fold := range map[string]bool{"serial/ikj": false, "serial/packed": true} {
 		x, err := gemm.New[float64](find(t, "serial/strassen"), gemm.Params{"cutoff": 9, "leaf": leaf})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := x.Multiply(t.Context(), c, a, b); err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
+		gemmtest.Must(t, x.Multiply(t.Context(), c, a, b))
 		// 65×32×49, 32×16×24, 16×8×12, of a harmonic mean of 11, and 8×4×6 where the last
 		// additions are not folded.
 		want := 65*49 + 49*32 + 65*32 + 32*24 + 24*16 + 32*16 + 16*12 + 12*8 + 16*8
@@ -141,9 +136,7 @@ func TestMultiplyTwo(t *testing.T) {
 		for _, name := range []string{"serial/strassen", "serial/winograd"} {
 			for _, leaf := range []string{"serial/ikj", "serial/packed"} {
 				x, err := gemm.New[float64](find(t, name), gemm.Params{"cutoff": 9, "leaf": leaf})
-				if err != nil {
-					t.Fatal(err)
-				}
+				gemmtest.Must(t, err)
 				matrix := func(rows, cols int) gemm.Matrix[float64] {
 					x := gemm.Matrix[float64]{Rows: rows, Cols: cols, Stride: cols + 3, Data: make([]float64, rows*(cols+3))}
 					for i := range x.Data {
@@ -154,9 +147,7 @@ func TestMultiplyTwo(t *testing.T) {
 				a, b := [2]gemm.Matrix[float64]{matrix(m, k), matrix(m, k)}, [2]gemm.Matrix[float64]{matrix(k, n), matrix(k, n)}
 				c := matrix(m, n)
 				beside := slices.Clone(c.Data)
-				if err := x.(Twofold[float64]).MultiplyTwo(t.Context(), c, a, b); err != nil {
-					t.Fatal(err)
-				}
+				gemmtest.Must(t, x.(Twofold[float64]).MultiplyTwo(t.Context(), c, a, b))
 				for i := range m {
 					for j := range c.Stride {
 						want := beside[i*c.Stride+j]
@@ -232,9 +223,7 @@ func benchStrassen[T gemm.Float](b *testing.B) {
 				}
 				timed := func(m gemm.Multiplier[T], c gemm.Matrix[T]) float64 {
 					begin := time.Now()
-					if err := m.Multiply(b.Context(), c, x, y); err != nil {
-						b.Fatal(err)
-					}
+					gemmtest.Must(b, m.Multiply(b.Context(), c, x, y))
 					return time.Since(begin).Seconds()
 				}
 				cutoff := n >> halvings

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"gemm"
+	"gemm/gemmtest"
 	"gemm/internal/kernel"
 	"gemm/internal/tuned"
 )
@@ -42,16 +43,12 @@ func TestTunedCutoff(t *testing.T) {
 			}
 			const n = 1000
 			asked, err := v.Resolve(gemm.Params{"cutoff": c.want})
-			if err != nil {
-				t.Fatal(err)
-			}
+			gemmtest.Must(t, err)
 			if got, want := v.Model(gemm.Cube(n), p).Workspace, v.Model(gemm.Cube(n), asked).Workspace; got != want {
 				t.Errorf("%s, tuned for %s: a workspace of %v is predicted, want %v", name, c.what, got, want)
 			}
 			m, err := gemm.New[float64](v, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			gemmtest.Must(t, err)
 			if got := m.(*recursion[float64]).cutoff; got != c.want {
 				t.Errorf("%s, tuned for %s: it halves down to %d, want %d", name, c.what, got, c.want)
 			}

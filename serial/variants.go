@@ -2,7 +2,6 @@ package serial
 
 import (
 	"embed"
-	"io/fs"
 	"slices"
 
 	"gemm"
@@ -73,9 +72,3 @@ func leafParam(standard string) gemm.Param {
 func cutoffParam(standard int, doc string) gemm.Param {
 	return gemm.Param{Name: "cutoff", Default: standard, Min: 1, Doc: doc}
 }
-
-//go:embed ikj.go
-var sources embed.FS
-
-// Sources returns the Go files of this package that reports quote.
-func Sources() fs.FS { return sources }

@@ -6,13 +6,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"gemm/gemmtest"
 )
 
 func TestParse(t *testing.T) {
 	odd := filepath.Join(t.TempDir(), "a,b=c:d.so")
-	if err := os.WriteFile(odd, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, os.WriteFile(odd, nil, 0o600))
 	for text, want := range map[string]Kernel{
 		"dgemm.c":               {Path: "dgemm.c", Name: "dgemm"},
 		"./libmine.so.3":        {Path: "./libmine.so.3", Name: "mine"},
@@ -74,9 +74,7 @@ func TestDistinct(t *testing.T) {
 		var kernels []Kernel
 		for _, text := range texts {
 			k, err := Parse(text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			gemmtest.Must(t, err)
 			kernels = append(kernels, k)
 		}
 		kernels, err := Distinct(kernels)
@@ -147,9 +145,7 @@ func TestFunctions(t *testing.T) {
 		{"x.so", "a b c d e f g h i j k l m n", "", "", "k, l and 2 more"},
 	} {
 		parsed, err := Parse(test.kernel)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		k := &kernel{Kernel: parsed}
 		got, err := k.functions(strings.Fields(test.exports))
 		if test.fault != "" {

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"gemm"
-	"gemm/compare/optional"
-	"gemm/internal/gemmtest"
+	"gemm/compare/record"
+	"gemm/gemmtest"
 	"gemm/internal/peer"
 )
 
@@ -31,9 +31,7 @@ func need(t *testing.T) {
 func source(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -41,9 +39,7 @@ func source(t *testing.T, name, text string) string {
 func brought(t *testing.T, o Options, texts ...string) []gemm.Variant {
 	t.Helper()
 	all, err := open(t.Context(), o, texts...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	t.Cleanup(all.Close)
 	return all.Variants()
 }
@@ -125,9 +121,7 @@ func TestResolved(t *testing.T) {
 	path := source(t, "f.c", head+rows+"}")
 	v := brought(t, Options{Flags: "-O2 -lm"}, path)[0]
 	got, err := product(t.Context(), v, nil, 9)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	version, _ := got["compiler"].(string)
 	if version == "" || got["cflags"] != "-O2 -lm" || got["file"] != path || got["symbol"] != "f" ||
 		got["abi"] != "rowmajor" || got["process"] != "own" || got["threads"] != 1 || v.Has("threads") ||
@@ -218,13 +212,9 @@ func TestEscapes(t *testing.T) {
 		t.Errorf("%v, want that a process still runs", err)
 	}
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	pid, err := strconv.Atoi(string(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
 		t.Errorf("process %d is still there: %v", pid, err)
 	}
@@ -236,16 +226,14 @@ func TestUnsuited(t *testing.T) {
 	v := brought(t, Options{}, source(t, "square_dgemm.c",
 		"void square_dgemm(int n, double *A, double *B, double *C) { for (int i = 0; i < n * n; i++) C[i] = 0; }"))[0]
 	m, err := gemm.New[float64](v, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	wide, square := gemm.NewMatrix[float64](2, 3), gemm.NewMatrix[float64](2, 2)
 	for want, c := range map[string][3]gemm.Matrix[float64]{
 		"the ABI square has n×n matrices only":     {gemm.NewMatrix[float64](2, 3), square, wide},
 		"the ABI square has no leading dimensions": {wide.Slice(0, 0, 2, 2), square, square},
 	} {
 		_, err := m.(gemm.Stager[float64]).Stage(t.Context(), c[0], c[1], c[2])
-		if unsuited := (optional.Unsuited{}); !errors.As(err, &unsuited) || unsuited.Reason != want {
+		if unsuited := (gemm.Unsuited{}); !errors.As(err, &unsuited) || unsuited.Reason != want {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
@@ -289,9 +277,7 @@ func TestOpenMP(t *testing.T) {
 case "$*" in *openmp*) echo "x.c: error: no OpenMP here" >&2; exit 1;; esac
 exec cc "$@"
 `)
-	if err := os.Chmod(refusing, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, os.Chmod(refusing, 0o700))
 	for name, test := range map[string]struct{ file, text, flags, cc, used, warning string }{
 		"pragma": {"f.c", pragma, "-O1", "", "-O1 -fopenmp", ""},
 		"C++":    {"f.cpp", `extern "C" ` + pragma, "", "", DefaultFlags + " -fopenmp", ""},
@@ -314,10 +300,8 @@ exec cc "$@"
 				t.Errorf("options %v, threads %v, %v; want %q", got["cflags"], v.Has("threads"), err, test.used)
 			}
 			m, err := gemm.New[float64](v, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			warnings := m.(optional.Warner).Warnings()
+			gemmtest.Must(t, err)
+			warnings := m.(record.Warner).Warnings()
 			said := strings.Trim(fmt.Sprint(warnings), "[]")
 			if !strings.HasPrefix(said, test.warning) || (said == "") != (test.warning == "") {
 				t.Errorf("warnings %q, want %q", warnings, test.warning)
@@ -402,13 +386,9 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	image, err := os.ReadFile(foreign)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	image[18] = 243 // of another processor
-	if err := os.WriteFile(foreign, image, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, os.WriteFile(foreign, image, 0o600))
 	for kernel, want := range map[string]string{
 		filepath.Join(dir, "no.so"): "there is no file " + dir, filepath.Join(dir, "no.c"): "there is no file " + dir,
 		dir:     "is not a regular file",

@@ -2,7 +2,7 @@ package user
 
 import (
 	"gemm"
-	"gemm/compare/note"
+	"gemm/internal/note"
 	"gemm/internal/peer"
 )
 
@@ -57,12 +57,12 @@ func constructor[T gemm.Float](k *kernel) func(p gemm.Params) (gemm.Multiplier[T
 	}
 }
 
-// Warnings implements optional.Warner.
-func (x *multiplier[T]) Warnings() []note.Note {
+// Warnings implements record.Warner.
+func (x *multiplier[T]) Warnings() []gemm.Note {
 	if x.kernel.warning == "" {
 		return nil
 	}
-	return []note.Note{note.Read(x.kernel.warning)}
+	return []gemm.Note{note.Read(x.kernel.warning)}
 }
 
 // model predicts the cost of a product by its definition, since the loops are not known.

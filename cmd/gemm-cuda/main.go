@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,13 +15,15 @@ import (
 
 	"gemm"
 	"gemm/compare"
+	"gemm/compare/plan"
+	"gemm/compare/record"
+	"gemm/compare/run"
 	"gemm/cuda"
 	"gemm/cuda/device"
-	"gemm/cuda/explain"
 	"gemm/cuda/guest"
-	"gemm/cuda/occupancy"
 	"gemm/cuda/wire"
 	"gemm/internal/frame"
+	"gemm/internal/occupancy"
 	"gemm/internal/output"
 	"gemm/internal/settings"
 	"gemm/internal/tuned"
@@ -30,7 +33,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	out, err := apart()
 	if err == nil {
-		err = run(ctx, os.Args[1:], os.Stdin, out)
+		err = execute(ctx, os.Args[1:], os.Stdin, out)
 	}
 	stop()
 	if err != nil {
@@ -53,8 +56,8 @@ func apart() (*os.File, error) {
 
 var errUsage = errors.New("wants one argument: serve or multiply, with the task on standard input, or describe; gemm starts it")
 
-// run does what the one argument says.
-func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
+// execute does what the one argument says.
+func execute(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
 	if len(args) != 1 {
 		return errUsage
 	}
@@ -90,16 +93,19 @@ func serve(ctx context.Context, b *device.Backend, in io.Reader, out io.Writer) 
 	if err != nil {
 		return err
 	}
-	guests := func(kernels []guest.Kernel) []gemm.Variant { return guest.Variants(b, kernels) }
+	brought := func(sources []json.RawMessage) ([]gemm.Variant, error) {
+		kernels, err := guest.FromTask(sources)
+		return guest.Variants(b, kernels), err
+	}
 	return compare.Serve(ctx, in, out, compare.Served{
-		Variants: cuda.Variants(b), Guests: guests, Probes: func(cases []compare.Case) []compare.Probe {
+		Variants: cuda.Variants(b), Brought: brought, Probes: func(cases []plan.Case) []run.Probe {
 			if len(system.GPUs) == 0 {
 				return nil
 			}
-			return explain.OccupancyProbes(system.GPUs[0].Capability, cases)
+			return run.OccupancyProbes(system.GPUs[0].Capability, cases)
 		}, Device: &compare.Device{
 			Lost: b.Lost,
-			Describe: func(h *compare.Host, r *compare.RunInfo) {
+			Describe: func(h *record.Host, r *record.RunInfo) {
 				for _, g := range system.GPUs {
 					h.AddGPU(occupancy.GPU(g))
 				}
@@ -110,8 +116,8 @@ func serve(ctx context.Context, b *device.Backend, in io.Reader, out io.Writer) 
 					}
 				}
 			},
-			Ceilings: func(ctx context.Context, gpu int, each time.Duration) ([]compare.Ceiling,
-				[]compare.Bandwidth, error) {
+			Ceilings: func(ctx context.Context, gpu int, each time.Duration) ([]record.Ceiling,
+				[]record.Bandwidth, error) {
 				return ceilings(ctx, b, gpu, each)
 			},
 		}})
@@ -119,7 +125,7 @@ func serve(ctx context.Context, b *device.Backend, in io.Reader, out io.Writer) 
 
 // ceilings measures the GPU with that number.
 func ceilings(ctx context.Context, b *device.Backend, gpu int,
-	each time.Duration) ([]compare.Ceiling, []compare.Bandwidth, error) {
+	each time.Duration) ([]record.Ceiling, []record.Bandwidth, error) {
 	d, err := b.Device(gpu)
 	if err != nil {
 		return nil, nil, err
@@ -128,13 +134,13 @@ func ceilings(ctx context.Context, b *device.Backend, gpu int,
 	if err != nil && !errors.Is(err, gemm.ErrUnavailable) {
 		return nil, nil, err
 	}
-	var found []compare.Ceiling
+	var found []record.Ceiling
 	for _, p := range peaks {
-		found = append(found, compare.Ceiling{Unit: "gpu", Pipe: p.Pipe, Threads: 1, Gflops: compare.Number(p.Gflops)})
+		found = append(found, record.Ceiling{Unit: "gpu", Pipe: p.Pipe, Threads: 1, Gflops: record.Number(p.Gflops)})
 	}
 	rate, copied := d.CopyRate(ctx)
 	if copied != nil {
 		return found, nil, errors.Join(err, copied)
 	}
-	return found, []compare.Bandwidth{{Unit: "gpu", Name: "copy", Threads: 1, GBps: compare.Number(rate)}}, err
+	return found, []record.Bandwidth{{Unit: "gpu", Name: "copy", Threads: 1, GBps: record.Number(rate)}}, err
 }

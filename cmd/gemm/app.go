@@ -12,8 +12,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"gemm/cmd/catalog"
 	"gemm/cmd/gemm/completion"
-	"gemm/internal/catalog"
 	"gemm/internal/cpu"
 	"gemm/internal/output"
 	"gemm/internal/settings"
@@ -21,9 +21,9 @@ import (
 	"gemm/mpi"
 )
 
-// run runs the command line args, whose first element is the program's name. The
+// runGemm runs the command line args, whose first element is the program's name. The
 // error is the one line to be printed; status returns its exit status.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+func runGemm(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	ctx, stdout, stderr = withWorkerOf(ctx), output.Screen{Writer: stdout}, output.Lines{Writer: stderr}
 	found, _ := settings.Load() // useTuned says what is wrong with them
 	tuned.Use(found)
@@ -154,10 +154,7 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		if !c.Args().Present() {
 			return cli.ShowAppHelp(c)
 		}
-		var names []string
-		for _, known := range app.VisibleCommands() {
-			names = append(names, known.Name)
-		}
+		names := mapped(app.VisibleCommands(), func(known *cli.Command) string { return known.Name })
 		return fmt.Errorf("gemm: %w; see gemm --help", unknown("command", c.Args().First(), names))
 	}
 	return app

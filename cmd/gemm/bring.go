@@ -9,7 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gemm"
-	"gemm/compare"
+	"gemm/compare/plan"
 	"gemm/cuda/guest"
 	"gemm/user"
 )
@@ -168,9 +168,9 @@ func open(c *cli.Context, kernels []user.Kernel, threads int) (*user.Kernels, er
 }
 
 // checkBrought returns an error if there is no row of one of the kernels.
-func checkBrought(brought []gemm.Variant, cases []compare.Case) error {
+func checkBrought(brought []gemm.Variant, cases []plan.Case) error {
 	for _, v := range brought {
-		if !slices.ContainsFunc(cases, func(k compare.Case) bool { return k.Variant.Name == v.Name }) {
+		if !slices.ContainsFunc(cases, func(k plan.Case) bool { return k.Variant.Name == v.Name }) {
 			return usagef("--bring: there is no row of %s, whose type is %s: see --type, --sizes and --profile", v.Name,
 				v.Types()[0])
 		}

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"gemm/compare"
-	"gemm/internal/gemmtest"
+	"gemm/compare/record"
+	"gemm/gemmtest"
 	"gemm/internal/peer"
 )
 
@@ -59,16 +59,16 @@ func TestBring(t *testing.T) {
 		name, brought := strings.CutPrefix(row.Variant, "user/")
 		switch want := wrong[name]; {
 		case brought && name != "unwritten" && row.M != row.N:
-			if row.Status != compare.Skipped || row.Reason.Text != "the ABI square has n×n matrices only" {
+			if row.Status != record.Skipped || row.Reason.Text != "the ABI square has n×n matrices only" {
 				t.Errorf("%s %s: %s, %s", row.Variant, row.Shape, row.Status, row.Reason)
 			}
 		case want == "":
-			if row.Status != compare.OK || row.Turn == "" || brought && (row.Resolved["abi"] != "square" ||
+			if row.Status != record.OK || row.Turn == "" || brought && (row.Resolved["abi"] != "square" ||
 				row.Resolved["symbol"] != "square_dgemm" || row.Resolved["cflags"] != "-O3 -march=native") {
 				t.Errorf("%s: %s, %s, turn %q, resolved %v", row.Variant, row.Status, row.Reason, row.Turn,
 					row.Resolved)
 			}
-		case row.M == row.N && !strings.Contains(row.Reason.Text, want), row.Status == compare.OK:
+		case row.M == row.N && !strings.Contains(row.Reason.Text, want), row.Status == record.OK:
 			t.Errorf("%s: %s, %s; want %q", row.Variant, row.Status, row.Reason, want)
 		}
 		if row.Turn != rows[0].Turn && row.Shape == rows[0].Shape {
@@ -103,7 +103,7 @@ func TestBringAgain(t *testing.T) {
 		succeed(t, dir, append([]string{"serial", "--bring", "mine.c", "--variants", "serial/packed", "--sizes", "33",
 			"--time", "1ms", "--json", "rows.json"}, arguments...)...)
 		rows := records(t, filepath.Join(dir, "rows.json")).Records
-		if len(rows) != 2 || rows[1].Variant != "user/mine" || rows[1].Status != compare.OK {
+		if len(rows) != 2 || rows[1].Variant != "user/mine" || rows[1].Status != record.OK {
 			t.Fatalf("the rows are %+v", rows)
 		}
 		return fmt.Sprint(rows[1].Resolved, rows[1].Samples)
@@ -137,7 +137,7 @@ func TestBringTogether(t *testing.T) {
 		"--sizes", "30", "--time", "1ms", "--json", "parallel.json")
 	var got []string
 	for _, row := range records(t, filepath.Join(dir, "parallel.json")).Records {
-		if row.Status != compare.OK {
+		if row.Status != record.OK {
 			t.Errorf("%s: %s, %s", row.Variant, row.Status, row.Reason)
 		}
 		if row.Variant == "user/rows" {
@@ -150,7 +150,7 @@ func TestBringTogether(t *testing.T) {
 	succeed(t, dir, "compare", "--bring", "rows.c=rowmajor:f32", "--cflags", "-O1 -fno-openmp", "--families", "serial",
 		"--variants", "serial/packed", "--sizes", "24x20x16", "--type", "f32", "--time", "1ms", "--out", "report")
 	rows := records(t, filepath.Join(dir, "report", "results.json")).Records
-	if len(rows) != 2 || rows[1].Variant != "user/rows" || rows[1].Status != compare.OK ||
+	if len(rows) != 2 || rows[1].Variant != "user/rows" || rows[1].Status != record.OK ||
 		rows[1].Turn != rows[0].Turn {
 		t.Errorf("the rows are %+v", rows)
 	}
@@ -215,7 +215,7 @@ func TestBringBatch(t *testing.T) {
 	}
 	for _, row := range rows {
 		fault, ok := want[row.Variant]
-		if !ok || (fault == "") != (row.Status == compare.OK) || !strings.HasPrefix(row.Reason.Text, fault) ||
+		if !ok || (fault == "") != (row.Status == record.OK) || !strings.HasPrefix(row.Reason.Text, fault) ||
 			row.Turn != rows[0].Turn {
 			t.Errorf("%s: %s, %q, turn %q", row.Variant, row.Status, row.Reason, row.Turn)
 		}
@@ -290,7 +290,7 @@ func TestCourseSizes(t *testing.T) {
 	c, _ := planned(t, "--variants", "serial/packed", "--type", "f64", "--sizes", "7,cs267")
 	n := 0
 	for _, k := range c {
-		if k.Experiment == compare.MainLadder {
+		if k.Experiment == record.MainLadder {
 			n++
 		}
 	}

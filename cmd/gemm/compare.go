@@ -15,16 +15,18 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gemm"
+	"gemm/cmd/catalog"
 	"gemm/compare"
+	"gemm/compare/plan"
+	"gemm/compare/record"
 	"gemm/compare/report"
-	"gemm/internal/catalog"
 	"gemm/mpi/launch"
 )
 
 func compareCommand() *cli.Command {
 	var names []string
 	var docs strings.Builder
-	for _, p := range compare.Profiles() {
+	for _, p := range plan.Profiles(runtime.GOMAXPROCS(0)) {
 		names = append(names, p.Name)
 		fmt.Fprintf(&docs, "   %-9s %s\n", p.Name, p.Doc)
 	}
@@ -62,26 +64,24 @@ func compareCommand() *cli.Command {
 }
 
 // profileOf returns the profile that the flags name, with their budget. A file may name the variants.
-func profileOf(c *cli.Context, variants []gemm.Variant) (compare.Profile, error) {
+func profileOf(c *cli.Context, variants []gemm.Variant) (plan.Profile, error) {
 	name := c.String("profile")
-	profiles := compare.Profiles()
+	processors := runtime.GOMAXPROCS(0)
+	profiles := plan.Profiles(processors)
 	if ext := filepath.Ext(name); ext == ".yaml" || ext == ".yml" {
 		text, err := os.ReadFile(name)
 		if err == nil {
-			profiles[0], err = compare.ReadProfile(name, text, variants)
+			profiles[0], err = plan.ReadProfile(name, text, variants, processors)
 		}
 		if err != nil {
-			return compare.Profile{}, usagef("--profile: %v", err)
+			return plan.Profile{}, usagef("--profile: %v", err)
 		}
 		name = profiles[0].Name
 	}
-	i := slices.IndexFunc(profiles, func(p compare.Profile) bool { return p.Name == name })
+	names := mapped(profiles, func(p plan.Profile) string { return p.Name })
+	i := slices.Index(names, name)
 	if i < 0 {
-		var names []string
-		for _, p := range profiles {
-			names = append(names, p.Name)
-		}
-		return compare.Profile{}, usagef("--profile %q: must be one of %s, or a file FILE.yaml", name,
+		return plan.Profile{}, usagef("--profile %q: must be one of %s, or a file FILE.yaml", name,
 			strings.Join(names, ", "))
 	}
 	profile := profiles[i]
@@ -97,12 +97,13 @@ func profileOf(c *cli.Context, variants []gemm.Variant) (compare.Profile, error)
 	return profile, positive(c, "reps", "time", "timeout")
 }
 
-// comparison returns the rows that the flags ask for, with those of the kernels that the user brought.
-func comparison(c *cli.Context, brought ...gemm.Variant) ([]compare.Case, compare.Profile, error) {
+// comparison returns what the flags request, with the kernels that the user brought.
+func comparison(c *cli.Context, brought ...gemm.Variant) (plan.Comparison, error) {
 	variants := catalog.Variants()
 	profile, err := profileOf(c, append(slices.Clone(variants), brought...))
+	p := plan.Comparison{Profile: profile, Largest: c.IsSet("trace")}
 	if err != nil {
-		return nil, profile, err
+		return p, err
 	}
 	if c.IsSet("families") {
 		families := listed[string](c, "families")
@@ -113,115 +114,54 @@ func comparison(c *cli.Context, brought ...gemm.Variant) ([]compare.Case, compar
 			return v.Family() == "mpi" || v.Family() == "cuda"
 		})
 		if len(variants) == 0 {
-			return nil, profile, usagef("--isa %s: ranks and GPUs are not held: choose --families serial, parallel "+
-				"or reference", c.String("isa"))
+			return p, usagef("--isa %s: ranks and GPUs are not held: choose --families serial, parallel or reference",
+				c.String("isa"))
 		}
 	}
-	l := compare.Ladder{Shapes: profile.Shapes, Ops: []string{"nn"}, Alpha: 1}
-	if l.Variants, err = parseVariants(listed[string](c, "variants"), variants, variants); err != nil {
-		return nil, profile, err
+	if p.Variants, err = parseVariants(listed[string](c, "variants"), variants, variants); err != nil {
+		return p, err
 	}
-	l.Variants = append(slices.Clone(l.Variants), brought...)
-	l.Types = profile.Types
-	if l.Types == nil {
-		l.Types = gemm.TypeNames()
-	}
+	p.Variants = append(slices.Clone(p.Variants), brought...)
 	if c.IsSet("type") {
-		l.Types = listed[string](c, "type")
+		p.Types = listed[string](c, "type")
 	}
-	if l.Sweep, err = workerSweep(c, profile); err != nil {
-		return nil, profile, err
-	}
-	if !c.IsSet("threads") && profile.LibraryThreads != nil {
-		l.Libraries = map[string][]any{"threads": anys(profile.LibraryThreads)}
-	}
-	l.Keep = func(k compare.Case) bool { return profile.Keeps(k, c.IsSet("sizes")) }
 	if c.IsSet("sizes") {
-		l.Shapes = listed[gemm.Shape](c, "sizes")
-		profile.Budget.Call, profile.Budget.Loops.Call = 0, 0
-	}
-	cases := l.Cases()
-	for i, k := range cases {
-		cases[i].Timeline = profile.Draws(k)
-	}
-	for _, e := range profile.Planned(l.Variants, l.Types) {
-		sized := !c.IsSet("sizes") || slices.Contains(l.Shapes, e.Base())
-		asked := func(flag, param string) bool {
-			return !c.IsSet(flag) || e.Params[param] == nil || slices.Contains(l.Sweep[param], e.Params[param])
-		}
-		if sized && asked("threads", "threads") && asked("np", "ranks") {
-			cases = append(cases, e)
-		}
-	}
-	if len(cases) == 0 {
-		return nil, profile, usagef("--profile %s has no row of these variants, sizes, types and threads", profile.Name)
-	}
-	if c.IsSet("trace") {
-		drawLargest(cases)
-		if !c.Bool("resume") && !slices.ContainsFunc(cases, func(k compare.Case) bool { return k.Timeline }) {
-			return nil, profile,
-				usagef("--trace: none of the rows has a timeline: choose variants on threads, ranks or a GPU")
-		}
-	}
-	return cases, profile, checkBrought(brought, cases)
-}
-
-// drawLargest requests a timeline of each variant that can have one, at the largest product of the main
-// tables.
-func drawLargest(cases []compare.Case) {
-	largest := map[string]int{}
-	for i, k := range cases {
-		at, ok := largest[k.Variant.Name]
-		serial := k.Variant.Family() == "serial" || k.Variant.Role.Outside()
-		if !serial && k.Experiment == compare.MainLadder && (!ok || k.Terms() > cases[at].Terms()) {
-			largest[k.Variant.Name] = i
-		}
-	}
-	for _, i := range largest {
-		cases[i].Timeline = true
-	}
-}
-
-// workerSweep returns the numbers of threads and ranks, from the flags or from the profile. There
-// are at most as many threads as processors: larger numbers of a profile are dropped, those of a
-// flag are an error.
-func workerSweep(c *cli.Context, p compare.Profile) (map[string][]any, error) {
-	sweep := map[string][]any{}
-	for _, n := range p.Ranks {
-		sweep["ranks"] = append(sweep["ranks"], n)
+		p.Shapes = listed[gemm.Shape](c, "sizes")
 	}
 	if c.IsSet("np") {
-		sweep["ranks"] = anys(listed[int](c, "np"))
-		for _, n := range sweep["ranks"] {
-			if n.(int) < 1 {
-				return nil, usagef("--np %d: must be positive integers", n)
+		p.Ranks = listed[int](c, "np")
+		for _, n := range p.Ranks {
+			if n < 1 {
+				return p, usagef("--np %d: must be positive integers", n)
 			}
 		}
 		if !c.Bool(oversubscribeName) {
-			if err := checkCounts(sweep["ranks"], launch.Here().Processors); err != nil {
-				return nil, err
+			if err := checkCounts(anys(p.Ranks), launch.Here().Processors); err != nil {
+				return p, err
 			}
-		}
-	}
-	most := runtime.GOMAXPROCS(0)
-	var counts []any
-	for _, n := range p.Threads {
-		if n <= most {
-			counts = append(counts, n)
 		}
 	}
 	if c.IsSet("threads") {
-		counts = anys(listed[int](c, "threads"))
-		for _, n := range counts {
-			if n.(int) < 1 || n.(int) > most {
-				return nil, usagef("--threads %d: must be 1 to %d, the processors of this machine", n, most)
+		p.Threads = listed[int](c, "threads")
+		for _, n := range p.Threads {
+			if most := profile.Processors; n < 1 || n > most {
+				return p, usagef("--threads %d: must be 1 to %d, the processors of this machine", n, most)
 			}
 		}
 	}
-	if counts != nil {
-		sweep["threads"] = counts
+	return p, nil
+}
+
+// rowsOf returns the cases of a comparison.
+func rowsOf(c *cli.Context, p plan.Comparison, brought []gemm.Variant) ([]plan.Case, error) {
+	cases, err := p.Cases()
+	switch {
+	case len(cases) == 0:
+		return nil, usagef("--profile %s has no row of these variants, sizes, types and threads", p.Profile.Name)
+	case err != nil && !c.Bool("resume"):
+		return nil, usagef("--trace: %v", err)
 	}
-	return sweep, nil
+	return cases, checkBrought(brought, cases)
 }
 
 // again is the most time in which rows with a wide spread are measured again.
@@ -229,7 +169,7 @@ const again = 20 * time.Second
 
 // printProfiles prints the built-in profiles as they are written.
 func printProfiles(w io.Writer) error {
-	for i, p := range compare.Profiles() {
+	for i, p := range plan.Profiles(runtime.GOMAXPROCS(0)) {
 		if i > 0 {
 			fmt.Fprint(w, "\n---\n")
 		}
@@ -251,7 +191,11 @@ func runCompare(c *cli.Context) error {
 		return err
 	}
 	defer kernels.Close()
-	cases, profile, err := comparison(c, kernels.Variants()...)
+	requested, err := comparison(c, kernels.Variants()...)
+	if err != nil {
+		return err
+	}
+	cases, err := rowsOf(c, requested, kernels.Variants())
 	if err != nil {
 		return err
 	}
@@ -277,13 +221,14 @@ func runCompare(c *cli.Context) error {
 	if err := checkTrace(c, records); err != nil { // its folder may be that of the report
 		return err
 	}
-	store, err := compare.OpenStore(records, how)
+	store, err := record.OpenStore(records, how)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
 	p, failed := measure(c, compare.Driver{
-		Store: store, Seed: 1, Budget: profile.Budget, Ceilings: profile.Ceilings, Bandwidth: true, Again: again,
+		Store: store, Seed: 1, Budget: requested.Budget(), Ceilings: requested.Profile.Ceilings, Bandwidth: true,
+		Again: again,
 	}, cases, records)
 	// After an interruption too, of the rows that there are: a second one ends the program. The records are on disk
 	// already, and a PDF wants a TeX system.
@@ -304,36 +249,21 @@ func runCompare(c *cli.Context) error {
 	return errors.Join(failed, traced, summarise(c.App.Writer, store.Rows(p.rows), paths))
 }
 
-// summarise writes the rows of the first experiment, the ladder if there is one, at the largest shape
-// with a speed of each variant and type; rows that went wrong; why rows are unavailable; and which
-// files there are.
-func summarise(w io.Writer, rows []compare.Record, paths []string) error {
-	type series struct{ variant, typ, params string }
-	of := func(r compare.Record) series { return series{r.Variant, r.Type, r.Params.String()} }
-	best, counts := map[series]compare.Record{}, map[compare.Status]int{}
+// summarise writes the rows of plan.Summary; why rows are unavailable; and which files there are.
+func summarise(w io.Writer, rows []record.Record, paths []string) error {
+	if err := errors.Join(printTable(w, plan.Summary(rows)), printNoise(w, rows)); err != nil {
+		return err
+	}
+	counts := map[record.Status]int{}
 	for _, r := range rows {
 		counts[r.Status]++
-		was, ok := best[of(r)]
-		if r.Experiment == rows[0].Experiment && (!ok || r.Speed() && (!was.Speed() || r.Terms() > was.Terms())) {
-			best[of(r)] = r
-		}
-	}
-	var shown []compare.Record
-	for _, r := range rows {
-		is := r.Experiment == rows[0].Experiment && r.Shape == best[of(r)].Shape
-		if (r.Status.Bad() || is) && !unavailable(r) {
-			shown = append(shown, r)
-		}
-	}
-	if err := errors.Join(printTable(w, shown), printNoise(w, rows)); err != nil {
-		return err
 	}
 	if err := printUnavailable(w, rows); err != nil {
 		return err
 	}
 	var parts []string
-	for _, s := range []compare.Status{compare.OK, compare.Wrong, compare.Suspect, compare.Failed, compare.Timeout,
-		compare.Skipped, compare.Unavailable} {
+	for _, s := range []record.Status{record.OK, record.Wrong, record.Suspect, record.Failed, record.Timeout,
+		record.Skipped, record.Unavailable} {
 		if counts[s] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", counts[s], s))
 		}

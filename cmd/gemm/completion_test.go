@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"gemm/cmd/catalog"
 	"gemm/cmd/gemm/completion"
-	"gemm/internal/catalog"
-	"gemm/internal/gemmtest"
+	"gemm/gemmtest"
 )
 
 // completed returns what a shell is told of a command line, whose last word is to be completed: the

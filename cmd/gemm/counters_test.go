@@ -19,10 +19,12 @@ import (
 
 	"gemm"
 	"gemm/compare"
+	"gemm/compare/plan"
+	"gemm/compare/record"
 	"gemm/cuda"
 	"gemm/cuda/cudatest"
 	"gemm/cuda/explain"
-	"gemm/cuda/usage"
+	"gemm/internal/frame"
 )
 
 // The variables that say how the fake profiler is to behave, and the file in which it notes
@@ -56,8 +58,8 @@ func serveCounted() error {
 	return compare.Serve(context.Background(), os.Stdin, os.Stdout, compare.Served{
 		Variants: cuda.Variants(countedBackend{tile: os.Getenv(profilerVariable + "_TILE")}),
 		Device: &compare.Device{
-			Describe: func(h *compare.Host, _ *compare.RunInfo) { h.GPUs = []string{"Fake H1"} },
-			Ceilings: func(context.Context, int, time.Duration) ([]compare.Ceiling, []compare.Bandwidth, error) {
+			Describe: func(h *record.Host, _ *record.RunInfo) { h.GPUs = []string{"Fake H1"} },
+			Ceilings: func(context.Context, int, time.Duration) ([]record.Ceiling, []record.Bandwidth, error) {
 				return nil, nil, errors.New("not faked")
 			},
 			Lost: func() bool { return false },
@@ -96,7 +98,7 @@ func (p *countedProduct) Do(context.Context) (gemm.Cost, error) {
 func (p *countedProduct) Collect(ctx context.Context) error { return p.Multiply(ctx, p.c, p.a, p.b) }
 func (p *countedProduct) Close() error                      { return nil }
 
-func (p *countedProduct) Device() usage.Device { return usage.Device{Pipe: "f64", Registers: 77} }
+func (p *countedProduct) Device() record.Device { return record.Device{Pipe: "f64", Registers: 77} }
 
 func (p *countedProduct) Watts() float64 { return 0 }
 
@@ -122,10 +124,10 @@ func fakeProfiler(args []string) error {
 	}
 	var asked struct {
 		Cases    []struct{ Variant, Turn string }
-		Budget   compare.Budget
+		Budget   plan.Budget
 		Ceilings int
 	}
-	if err := json.Unmarshal(task, &asked); err != nil {
+	if _, err := frame.NewReader(strings.NewReader(string(task))).Decode(&asked); err != nil {
 		return err
 	}
 	if len(asked.Cases) != 1 || asked.Cases[0].Turn != "" || asked.Budget.Reps != 1 || asked.Budget.Time != 1 ||
@@ -194,8 +196,8 @@ func TestCounters(t *testing.T) {
 	dir := t.TempDir()
 	args := []string{"cuda", "--variants", "cuda/naive,cuda/smem", "--sizes", "16", "--time", "1ms", "--json", "r.json"}
 	variables, notes := withProfiler(t, "works")
-	load := func() compare.Document {
-		doc, err := compare.Load(filepath.Join(dir, "r.json"))
+	load := func() record.Document {
+		doc, err := record.Load(filepath.Join(dir, "r.json"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -248,7 +250,7 @@ func TestCounters(t *testing.T) {
 
 	args[len(args)-1] = "-"
 	r = start(t, dir, variables, append(args, "--counters")...)
-	if doc, err := compare.Parse([]byte(r.stdout)); err != nil || len(doc.Records) != 3 ||
+	if doc, err := record.Parse([]byte(r.stdout)); err != nil || len(doc.Records) != 3 ||
 		!maps.Equal(doc.Records[2].GPU.Counters, cudatest.TableCounters(12345678)) {
 		t.Errorf("on standard output: %v, %+v", err, r)
 	}
@@ -272,8 +274,8 @@ func TestCountersThatFail(t *testing.T) {
 			!strings.HasPrefix(lines[1], "gemm cuda: --counters: none of 1 rows has any: "+want) {
 			t.Errorf("%s: status %d, %q; want %q", how, r.status, r.stderr, want)
 		}
-		doc, err := compare.Load(filepath.Join(dir, "r.json"))
-		if err != nil || len(doc.Records) != 1 || doc.Records[0].Status != compare.OK || doc.Records[0].GPU == nil ||
+		doc, err := record.Load(filepath.Join(dir, "r.json"))
+		if err != nil || len(doc.Records) != 1 || doc.Records[0].Status != record.OK || doc.Records[0].GPU == nil ||
 			doc.Records[0].GPU.Counters != nil {
 			t.Errorf("%s: %v, the rows are %+v", how, err, doc.Records)
 		}

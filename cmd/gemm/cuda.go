@@ -11,19 +11,22 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"gemm"
 	"gemm/compare"
+	"gemm/compare/plan"
+	"gemm/compare/record"
+	"gemm/compare/run"
 	"gemm/cuda"
 	"gemm/cuda/explain"
-	"gemm/cuda/occupancy"
 	"gemm/cuda/remote"
+	"gemm/internal/occupancy"
 )
 
-// cudaCommand returns the command that measures the family, explains it or computes
-// occupancies.
+// cudaCommand returns the command that measures the family, explains it or computes occupancies.
 func cudaCommand(f ladder) *cli.Command {
 	c := f.command()
 	c.UsageText = "[options]\n   gemm cuda --explain --cc CAPABILITY [options]"
@@ -67,13 +70,9 @@ var explainDefaults = map[string]string{"sizes": "4096", "type": "f32,f64"}
 // explainShares are the flags that both measuring and explaining have.
 var explainShares = []string{"sizes", "type", "maxregs", "json", "force"}
 
-// checkExplain returns an error if a flag is there that only measuring has, or only
-// explaining.
+// checkExplain returns an error if a flag is there that only measuring has, or only explaining.
 func checkExplain(c *cli.Context) error {
-	var explains []string
-	for _, flag := range explainFlags() {
-		explains = append(explains, flag.Names()[0])
-	}
+	explains := mapped(explainFlags(), func(f cli.Flag) string { return f.Names()[0] })
 	for _, flag := range c.Command.Flags {
 		name := flag.Names()[0]
 		if !c.IsSet(name) || slices.Contains(explainShares, name) {
@@ -96,9 +95,9 @@ func checkExplain(c *cli.Context) error {
 
 // withSettings returns the cases whose settings are possible together, as check says, and prints how many
 // are left out: a sweep combines all values. A value that is possible in no case is an error.
-func (f ladder) withSettings(c *cli.Context, cases []compare.Case, check func(compare.Case) error) ([]compare.Case,
+func (f ladder) withSettings(c *cli.Context, cases []plan.Case, check func(plan.Case) error) ([]plan.Case,
 	error) {
-	var kept, left []compare.Case
+	var kept, left []plan.Case
 	var reasons []error // of those that are left out
 	for _, k := range cases {
 		if err := check(k); err != nil {
@@ -109,15 +108,14 @@ func (f ladder) withSettings(c *cli.Context, cases []compare.Case, check func(co
 	}
 	for i, k := range left {
 		for _, s := range f.sweeps {
-			same := func(other compare.Case) bool { return other.Params[s.name()] == k.Params[s.name()] }
+			same := func(other plan.Case) bool { return other.Params[s.name()] == k.Params[s.name()] }
 			if c.IsSet(s.flag) && k.Params[s.name()] != nil && !slices.ContainsFunc(kept, same) {
 				return nil, usagef("--%s %v: %s", s.flag, k.Params[s.name()], oneLine(reasons[i]))
 			}
 		}
 	}
 	if len(left) > 0 {
-		fmt.Fprintf(c.App.ErrWriter, "gemm %s: %d of %d rows are left out, which cannot be so: %s\n", c.Command.Name,
-			len(left), len(cases), oneLine(reasons[0]))
+		say(c, "%d of %d rows are left out, which cannot be so: %s", len(left), len(cases), oneLine(reasons[0]))
 	}
 	return kept, nil
 }
@@ -137,8 +135,7 @@ func occupancyCommand() *cli.Command {
 			&cli.IntFlag{Name: "regs", DefaultText: "none", Usage: "`COUNT`: registers of a thread"},
 			&cli.StringFlag{Name: "smem", Value: "0", DefaultText: "0",
 				Usage: "`BYTES`: shared memory of a block, static and dynamic, such as 16384 or 16KiB"},
-			&cli.BoolFlag{Name: "sweep", DisableDefaultText: true,
-				Usage: "add three tables: the occupancy over threads, over registers and over shared memory"},
+			switchFlag("sweep", "add three tables: the occupancy over threads, over registers and over shared memory"),
 			jsonFlag("the figures"), forceFlag("replace the existing file"),
 		},
 		Action: runOccupancy,
@@ -147,11 +144,7 @@ func occupancyCommand() *cli.Command {
 
 // capabilities lists the compute capabilities whose limits are known.
 func capabilities() string {
-	var names []string
-	for _, c := range occupancy.Capabilities() {
-		names = append(names, c.String())
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(mapped(occupancy.Capabilities(), occupancy.Capability.String), ", ")
 }
 
 // parseCapability returns the compute capability that --cc says.
@@ -166,8 +159,7 @@ func parseCapability(c *cli.Context) (occupancy.Capability, error) {
 	return capability, nil
 }
 
-// checkFile returns an error if --json FILE and --force do not go together with what is
-// there.
+// checkFile returns an error if --json FILE and --force do not go together with what is there.
 func checkFile(c *cli.Context) error {
 	name := c.String("json")
 	switch {
@@ -191,12 +183,7 @@ func runOccupancy(c *cli.Context) error {
 	if err := checkFile(c); err != nil {
 		return err
 	}
-	if name := c.String("json"); name != "" {
-		return writeJSON(c, name, filled.Document())
-	}
-	var b strings.Builder
-	filled.Print(&b)
-	return writeAll(c.App.Writer, []byte(b.String()))
+	return writeResult(c, filled.Document(), filled.Print)
 }
 
 // parseKernel returns what the flags say of the GPU and of the kernel.
@@ -240,8 +227,8 @@ func checkReplace(c *cli.Context, name string) error {
 }
 
 func countersFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "counters", DisableDefaultText: true,
-		Usage: "run each row once more under NVIDIA's profiler, ncu, and add its counters to the record"}
+	return switchFlag("counters",
+		"run each row once more under NVIDIA's profiler, ncu, and add its counters to the record")
 }
 
 // checkProfiler returns an error if --counters cannot be had.
@@ -259,14 +246,13 @@ func checkProfiler(c *cli.Context) error {
 	return nil
 }
 
-// addCounters runs each row that is ok and has no counters once more under the profiler, and adds
-// the counters to the record. If a row gets none, it has a warning. cases are the cases of the
-// rows. The error is that of the store; or it says how to continue after an interruption, or why no
-// row could have counters.
-func addCounters(c *cli.Context, store *compare.Store, cases []compare.Case, rows []compare.Record) error {
+// addCounters runs each row that is ok and has no counters once more under the profiler, and adds the counters to the
+// record. If a row gets none, it has a warning. cases are the cases of the rows. The error is that of the store; or it
+// says how to continue after an interruption, or why no row could have counters.
+func addCounters(c *cli.Context, store *record.Store, cases []plan.Case, rows []record.Record) error {
 	var todo []int
 	for i, r := range rows {
-		if r.Status == compare.OK && r.GPU != nil && len(r.GPU.Counters) == 0 {
+		if r.Status == record.OK && r.GPU != nil && len(r.GPU.Counters) == 0 {
 			todo = append(todo, i)
 		}
 	}
@@ -278,18 +264,21 @@ func addCounters(c *cli.Context, store *compare.Store, cases []compare.Case, row
 		if c.Context.Err() != nil {
 			return withoutCounters(c, len(todo)-n, len(rows))
 		}
-		at := slices.IndexFunc(cases, func(k compare.Case) bool { return measures(k, rows[i]) })
+		at := slices.IndexFunc(cases, func(k plan.Case) bool { return measures(k, rows[i]) })
 		if at < 0 {
 			return fmt.Errorf("the row %s %s %s was not asked for", rows[i].Variant, rows[i].Type, rows[i].Label())
 		}
 		p.describe("counters of " + cases[at].String())
-		counters, err := explain.Counters(c.Context, cases[at], rows[i], c.Uint64("seed"), workerOf(c.Context).Serve)
+		counters, err := explain.Counters(c.Context, cases[at].Variant, rows[i], workerOf(c.Context).Serve,
+			func(ctx context.Context, limit time.Duration, worker explain.Command) (record.Record, error) {
+				return measureOnce(ctx, cases[at].InTurn(""), c.Uint64("seed"), limit, worker)
+			})
 		switch {
 		case c.Context.Err() != nil:
 			return withoutCounters(c, len(todo)-n, len(rows))
 		case err != nil:
 			p.Close() // the line takes the place of the bar
-			fmt.Fprintf(c.App.ErrWriter, "gemm %s: no counters of %s: %s\n", c.Command.Name, cases[at], oneLine(err))
+			say(c, "no counters of %s: %s", cases[at], oneLine(err))
 			first = cmp.Or(first, err)
 			failed++
 		default:
@@ -308,6 +297,18 @@ func addCounters(c *cli.Context, store *compare.Store, cases []compare.Case, row
 	return nil
 }
 
+// measureOnce measures a case once, by a worker.
+func measureOnce(ctx context.Context, k plan.Case, seed uint64, limit time.Duration,
+	worker explain.Command) (record.Record, error) {
+	d := compare.Driver{Store: &record.Store{}, Seed: seed, Progress: compare.Quiet{},
+		Budget:    plan.Budget{Reps: 1, Time: time.Nanosecond, Timeout: limit},
+		Processes: run.Processes{Worker: worker, NoWorker: remote.NoWorker}}
+	if err := d.Run(ctx, []plan.Case{k}); err != nil {
+		return record.Record{}, err
+	}
+	return d.Store.Document().Records[0], nil
+}
+
 // withoutCounters returns the error of an interruption with rows that have no counters yet.
 func withoutCounters(c *cli.Context, left, rows int) error {
 	file := c.String("json")
@@ -319,7 +320,7 @@ func withoutCounters(c *cli.Context, left, rows int) error {
 }
 
 // measures reports whether r is the row of k, both being of one command.
-func measures(k compare.Case, r compare.Record) bool {
+func measures(k plan.Case, r record.Record) bool {
 	return r.Variant == k.Variant.Name && r.Type == k.Type && r.Op == k.Op && r.Params.String() == k.Params.String() &&
 		gemm.Shape{M: r.M, N: r.N, K: r.K} == k.Shape
 }
@@ -350,8 +351,7 @@ func system(ctx context.Context) (cuda.System, error) {
 	return s, err
 }
 
-// onGPU returns the error of finding what v needs: a GPU that is new enough, and the
-// compiler or the library.
+// onGPU returns the error of finding what v needs: a GPU that is new enough, and the compiler or the library.
 func onGPU(ctx context.Context, v gemm.Variant) error {
 	s, err := system(ctx)
 	if err != nil {
@@ -362,7 +362,7 @@ func onGPU(ctx context.Context, v gemm.Variant) error {
 
 // checkDevices returns an error if --device asks for a GPU that is not there; where there
 // is none at all, the rows say so.
-func checkDevices(c *cli.Context, cases []compare.Case) error {
+func checkDevices(c *cli.Context, cases []plan.Case) error {
 	if !c.IsSet("device") {
 		return nil
 	}
@@ -379,10 +379,7 @@ func checkDevices(c *cli.Context, cases []compare.Case) error {
 			return nil
 		}
 		if !slices.ContainsFunc(s.GPUs, func(g cuda.GPU) bool { return g.Index == n }) {
-			var names []string
-			for _, g := range s.GPUs {
-				names = append(names, fmt.Sprintf("%d (%s)", g.Index, g.Name))
-			}
+			names := mapped(s.GPUs, func(g cuda.GPU) string { return fmt.Sprintf("%d (%s)", g.Index, g.Name) })
 			there := "are"
 			if len(names) == 1 {
 				there = "is"

@@ -9,7 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"gemm/compare/report/reporttest"
+	"gemm/cmd/reporttest"
 )
 
 // The lines of docs/options.md that the table of options is between.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"gemm"
-	"gemm/internal/catalog"
+	"gemm/cmd/catalog"
 	"gemm/internal/output"
 )
 
@@ -65,14 +65,12 @@ func oneLine(err error) string { return joined(err.Error()) }
 // reason returns why a variant cannot run, in one line.
 func reason(err error) string { return joined(gemm.Why(err)) }
 
-// joined returns the lines of an error's text as one, without the name of the package in the
-// middle.
+// joined returns the lines of an error's text as one, without the name of the package in the middle.
 func joined(text string) string {
 	return strings.ReplaceAll(output.Line(text), ": gemm: ", ": ")
 }
 
-// unknown returns a usageError for a word that is not among the known ones; it
-// names those nearest to it.
+// unknown returns a usageError for a word that is not among the known ones; it names those nearest to it.
 func unknown(what, word string, known []string) error {
 	return usagef("%s %q is unknown; the nearest are %s", what, word, strings.Join(catalog.Nearest(word, known), ", "))
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -19,11 +20,10 @@ import (
 // explainFlags are the flags of gemm cuda that only --explain has.
 func explainFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.BoolFlag{Name: "explain", DisableDefaultText: true,
-			Usage: "explain every rung without a GPU: registers, occupancy, traffic, bank conflicts, changes"},
+		switchFlag("explain", "explain every rung without a GPU: registers, occupancy, traffic, bank conflicts, changes"),
 		&cli.StringFlag{Name: "cc", Usage: "`CAPABILITY`: with --explain: compute capability, such as 8.6 or sm_86"},
-		&cli.BoolFlag{Name: "tiles", DisableDefaultText: true,
-			Usage: "with --explain: list the feasible thread blocks, and the number of settings that a search tries"},
+		switchFlag("tiles",
+			"with --explain: list the feasible thread blocks, and the number of settings that a search tries"),
 		listFlag("pad", "", "", "`LIST`: with --explain: padding between rows of a slice in shared memory, in elements", anyInteger),
 		&cli.IntFlag{Name: "multiprocessors", DefaultText: "none",
 			Usage: "`COUNT`: with --explain: multiprocessors of the GPU, to compute waves of blocks"},
@@ -55,27 +55,21 @@ func runExplain(c *cli.Context) error {
 		return err
 	}
 	cache := &nvrtc.Cache{Compiler: library, Folder: folder}
-	fmt.Fprintf(c.App.ErrWriter, "gemm cuda: NVRTC %s (%s) compiles for %s\n", library.Version(), library.File,
-		task.Capability.Target())
+	say(c, "NVRTC %s (%s) compiles for %s", library.Version(), library.File, task.Capability.Target())
 	if task.Disassembler, err = sass.Find(); err != nil {
-		fmt.Fprintf(c.App.ErrWriter, "gemm cuda: instructions are not counted: %s\n", gemm.Why(err))
+		say(c, "instructions are not counted: %s", gemm.Why(err))
 	}
 	doc, err := explain.Rungs(c.Context, cache, task)
 	if err != nil {
 		return err
 	}
 	if cache.Lost != nil {
-		fmt.Fprintf(c.App.ErrWriter, "gemm cuda: compiled kernels are not kept: %v\n", cache.Lost)
+		say(c, "compiled kernels are not kept: %v", cache.Lost)
 	}
 	if !slices.ContainsFunc(doc.Rungs, func(r explain.Row) bool { return r.Reason == "" }) {
 		return fmt.Errorf("no rung can be compiled: %s", doc.Rungs[0].Reason)
 	}
-	if name := c.String("json"); name != "" {
-		return writeJSON(c, name, doc)
-	}
-	var b strings.Builder
-	doc.Print(&b, task)
-	return writeAll(c.App.Writer, []byte(b.String()))
+	return writeResult(c, doc, func(out io.Writer) { doc.Print(out, task) })
 }
 
 // explainTiles is gemm cuda --explain --tiles.
@@ -84,12 +78,7 @@ func explainTiles(c *cli.Context, task explain.Task) error {
 	if err != nil {
 		return err
 	}
-	if name := c.String("json"); name != "" {
-		return writeJSON(c, name, doc)
-	}
-	var b strings.Builder
-	doc.Print(&b)
-	return writeAll(c.App.Writer, []byte(b.String()))
+	return writeResult(c, doc, doc.Print)
 }
 
 // parseExplain returns what the flags ask for.
@@ -164,8 +153,7 @@ func roofline(c *cli.Context, t *explain.Task) error {
 // The registers of a thread that the compiler can be limited to.
 const leastRegisters, mostRegisters = 16, 255
 
-// counts returns the numbers that a flag lists, each 0 or from least to most: 0 alone where
-// the flag is not there.
+// counts returns the numbers that a flag lists, each 0 or from least to most: 0 alone where the flag is not there.
 func counts(c *cli.Context, flag string, least, most int) ([]int, error) {
 	if !c.IsSet(flag) {
 		return []int{0}, nil

@@ -12,7 +12,7 @@ import (
 	"gemm/cuda/explain"
 	"gemm/cuda/nvrtc"
 	"gemm/cuda/sass"
-	"gemm/internal/gemmtest"
+	"gemm/gemmtest"
 )
 
 // TestExplain compiles the ladder of f64 for a GPU that has no room for one of its settings.

@@ -14,10 +14,11 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gemm"
+	"gemm/cmd/catalog"
 	"gemm/cmd/gemm/completion"
-	"gemm/compare"
+	"gemm/compare/plan"
+	"gemm/compare/record"
 	"gemm/half"
-	"gemm/internal/catalog"
 	"gemm/internal/cpu"
 	"gemm/internal/settings"
 	"gemm/internal/tuned"
@@ -29,9 +30,9 @@ func jsonFlag(what string) cli.Flag {
 	return &cli.StringFlag{Name: "json", Usage: "`FILE`: write " + what + " to FILE, or to standard output if it is -"}
 }
 
-// timelineFlag requests the timelines of rows.
-func timelineFlag(usage string) cli.Flag {
-	return &cli.BoolFlag{Name: "timeline", DisableDefaultText: true, Usage: usage}
+// switchFlag is a flag without a value.
+func switchFlag(name, usage string) cli.Flag {
+	return &cli.BoolFlag{Name: name, DisableDefaultText: true, Usage: usage}
 }
 
 // traceFlag is the flag of the file with timelines.
@@ -66,14 +67,8 @@ func sizesFlag(value, def string) cli.Flag {
 	return f
 }
 
-// courseSizes returns compare.CourseSizes as the flag takes them.
-func courseSizes() []string {
-	var sizes []string
-	for _, n := range compare.CourseSizes() {
-		sizes = append(sizes, strconv.Itoa(n))
-	}
-	return sizes
-}
+// courseSizes returns plan.CourseSizes as the flag takes them.
+func courseSizes() []string { return mapped(plan.CourseSizes(), strconv.Itoa) }
 
 // typeFlag is the flag of the element types that there are of the variants.
 func typeFlag(variants []gemm.Variant, value, def string) cli.Flag {
@@ -85,25 +80,18 @@ func typeFlag(variants []gemm.Variant, value, def string) cli.Flag {
 }
 
 func resumeFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "resume", DisableDefaultText: true,
-		Usage: "keep the existing records, and measure the rows that are missing or failed"}
+	return switchFlag("resume", "keep the existing records, and measure the rows that are missing or failed")
 }
 
-func forceFlag(usage string) cli.Flag {
-	return &cli.BoolFlag{Name: "force", DisableDefaultText: true, Usage: usage}
-}
+func forceFlag(usage string) cli.Flag { return switchFlag("force", usage) }
 
 func noTunedFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "no-tuned", DisableDefaultText: true,
-		Usage: "ignore the settings of gemm tune: use the default block sizes, cut-offs and tiles"}
+	return switchFlag("no-tuned", "ignore the settings of gemm tune: use the default block sizes, cut-offs and tiles")
 }
 
 // isaFlag is the flag of the instruction set that a comparison is held to.
 func isaFlag() cli.Flag {
-	var names []string
-	for _, isa := range cpu.All() {
-		names = append(names, string(isa))
-	}
+	names := mapped(cpu.All(), func(isa cpu.ISA) string { return string(isa) })
 	return choiceFlag("isa", "", "the widest of this processor", "`SET`: instruction set that our kernels, the "+
 		"libraries and the ceilings are held to, without rows of ranks and GPUs: "+strings.Join(names, ", "), names)
 }
@@ -123,9 +111,8 @@ func hold(c *cli.Context) error {
 	return nil
 }
 
-// useTuned applies --no-tuned: this process, and those that it starts, ignore the tuned settings.
-// Otherwise it prints what is wrong with them. It must be called before the first variant is looked
-// up.
+// useTuned applies --no-tuned: this process, and those that it starts, ignore the tuned settings. Otherwise it prints
+// what is wrong with them. It must be called before the first variant is looked up.
 func useTuned(c *cli.Context) {
 	if c.Bool("no-tuned") {
 		tuned.Disable()
@@ -133,28 +120,28 @@ func useTuned(c *cli.Context) {
 		return
 	}
 	if _, err := settings.Load(); err != nil {
-		fmt.Fprintf(c.App.ErrWriter, "%s: %v\n", c.Command.HelpName, err)
+		say(c, "%v", err)
 	}
 }
 
 // mode returns what to do with records that are there already.
-func mode(c *cli.Context) (compare.Mode, error) {
+func mode(c *cli.Context) (record.Mode, error) {
 	switch {
 	case c.Bool("resume") && c.Bool("force"):
 		return 0, usagef("--resume keeps the records that are there and --force replaces them; choose one")
 	case c.Bool("resume"):
-		return compare.Resume, nil
+		return record.Resume, nil
 	case c.Bool("force"):
-		return compare.Replace, nil
+		return record.Replace, nil
 	}
-	return compare.Create, nil
+	return record.Create, nil
 }
 
 // modeFor is mode for records in the file of --json.
-func modeFor(c *cli.Context, file string) (compare.Mode, error) {
+func modeFor(c *cli.Context, file string) (record.Mode, error) {
 	how, err := mode(c)
 	traces := c.String("trace") != "" && c.Bool("force")
-	if err == nil && how != compare.Create && (file == "" || file == stdoutName) && !traces {
+	if err == nil && how != record.Create && (file == "" || file == stdoutName) && !traces {
 		err = usagef("--resume and --force are for the records in --json FILE")
 	}
 	return how, err
@@ -260,25 +247,25 @@ func choiceFlag(name, value, def, usage string, known []string) cli.Flag {
 func (l *list[T]) wanted() []any { return anys(l.values) }
 
 // sayUnmeasured says in one line what the flags name and no row has.
-func sayUnmeasured(c *cli.Context, cases []compare.Case) {
+func sayUnmeasured(c *cli.Context, cases []plan.Case) {
 	var missing []string
 	for _, flag := range []struct {
 		name string
-		of   func(compare.Case) any
+		of   func(plan.Case) any
 	}{
-		{"families", func(k compare.Case) any { return k.Variant.Family() }},
-		{"variants", func(k compare.Case) any { return k.Variant.Name }},
-		{"sizes", func(k compare.Case) any { return k.Base() }},
-		{"type", func(k compare.Case) any { return k.Type }},
-		{"threads", func(k compare.Case) any { return k.Params["threads"] }},
-		{"np", func(k compare.Case) any { return k.Params["ranks"] }},
+		{"families", func(k plan.Case) any { return k.Variant.Family() }},
+		{"variants", func(k plan.Case) any { return k.Variant.Name }},
+		{"sizes", func(k plan.Case) any { return k.Base() }},
+		{"type", func(k plan.Case) any { return k.Type }},
+		{"threads", func(k plan.Case) any { return k.Params["threads"] }},
+		{"np", func(k plan.Case) any { return k.Params["ranks"] }},
 	} {
 		if !c.IsSet(flag.name) {
 			continue
 		}
 		var none []string
 		for _, value := range c.Generic(flag.name).(interface{ wanted() []any }).wanted() {
-			if value == "all" || slices.ContainsFunc(cases, func(k compare.Case) bool { return flag.of(k) == value }) {
+			if value == "all" || slices.ContainsFunc(cases, func(k plan.Case) bool { return flag.of(k) == value }) {
 				continue
 			}
 			if shape, ok := value.(gemm.Shape); ok {
@@ -354,10 +341,13 @@ func checkWords(flag string, words, known []string) error {
 }
 
 // anys returns the values as values of parameters.
-func anys[T any](values []T) []any {
-	out := make([]any, len(values))
-	for i, v := range values {
-		out[i] = v
+func anys[T any](values []T) []any { return mapped(values, func(v T) any { return v }) }
+
+// mapped returns what f returns of each item.
+func mapped[T, U any](items []T, f func(T) U) []U {
+	out := make([]U, len(items))
+	for i, item := range items {
+		out[i] = f(item)
 	}
 	return out
 }
@@ -402,11 +392,7 @@ func named(name string, from []gemm.Variant) (gemm.Variant, error) {
 
 // namesOf returns the names of variants.
 func namesOf(variants []gemm.Variant) []string {
-	names := make([]string, len(variants))
-	for i, v := range variants {
-		names[i] = v.Name
-	}
-	return names
+	return mapped(variants, func(v gemm.Variant) string { return v.Name })
 }
 
 // family returns the variants of a family.
@@ -417,8 +403,7 @@ func family(name string) []gemm.Variant {
 // addressable is the memory that a process can address on the machines of today.
 const addressable = 1 << 47
 
-// checkMemory returns an error if need, in bytes, is more than what is
-// available; it says what to do.
+// checkMemory returns an error if need, in bytes, is more than what is available; it says what to do.
 func checkMemory(what string, need float64, remedy string) error {
 	have := float64(cpu.Available())
 	if have <= 0 {
@@ -435,7 +420,7 @@ func bytes(n float64) string { return humanize.IBytes(uint64(math.Min(n, math.Ma
 
 // checkCases returns an error unless the cases can be measured: they understand
 // their parameters, and there is memory for each.
-func checkCases(cases []compare.Case) error {
+func checkCases(cases []plan.Case) error {
 	for _, c := range cases {
 		if err := c.Err(); err != nil {
 			return usagef("%s: %s", c.Variant.Name, oneLine(err))

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"gemm/compare"
+	"gemm/compare/record"
 )
 
 const guestParameters = "(int M, int N, int K, float alpha, const float *A, const float *B, float beta, float *C)"
@@ -46,7 +46,7 @@ func TestBringToGPU(t *testing.T) {
 		name := row.Variant + " " + row.Type
 		reason, ok := want[name]
 		delete(want, name)
-		right := row.Reason.Text == reason && (reason == "") == (row.Status == compare.OK)
+		right := row.Reason.Text == reason && (reason == "") == (row.Status == record.OK)
 		if !ok || !right || !strings.HasPrefix(row.Turn, "cuda f") {
 			t.Errorf("%s: %s %q, turn %q", name, row.Status, row.Reason, row.Turn)
 		}
@@ -74,13 +74,13 @@ func TestBringToBoth(t *testing.T) {
 		out := "report-" + bad[:strings.Index(bad, ".")+2]
 		r := start(t, dir, withWorker(t, "works"), "compare", "--families", "serial", "--variants", "serial/naive", "--sizes",
 			"1", "--type", "f64", "--time", "1ms", "--out", out, "--bring", bad, "--bring", good)
-		got := map[string]compare.Status{}
+		got := map[string]record.Status{}
 		for _, row := range records(t, filepath.Join(dir, out, "results.json")).Records {
-			if row.Experiment == compare.MainLadder {
+			if row.Experiment == record.MainLadder {
 				got[row.Variant] = row.Status
 			}
 		}
-		if r.status != statusFailed || got["user/good"] != compare.OK || got["user/bad"] != compare.Failed {
+		if r.status != statusFailed || got["user/good"] != record.OK || got["user/bad"] != record.Failed {
 			t.Errorf("%s and %s: status %d, rows %v, %s", good, bad, r.status, got, r.stderr)
 		}
 	}

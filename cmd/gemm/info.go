@@ -13,18 +13,18 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gemm"
-	"gemm/compare"
-	"gemm/compare/topology"
+	"gemm/cmd/catalog"
+	"gemm/cmd/tune"
+	"gemm/compare/record"
 	"gemm/cuda"
-	"gemm/cuda/occupancy"
 	"gemm/internal/block"
-	"gemm/internal/catalog"
 	"gemm/internal/cpu"
 	"gemm/internal/kernel"
+	"gemm/internal/occupancy"
 	"gemm/internal/output"
 	"gemm/internal/peak"
 	"gemm/internal/settings"
-	"gemm/internal/tune"
+	"gemm/internal/topology"
 	"gemm/internal/tuned"
 	"gemm/mpi"
 	"gemm/mpi/launch"
@@ -36,8 +36,7 @@ func infoCommand() *cli.Command {
 		Usage:     "describe this machine; with --peak, measure its peak",
 		UsageText: "[--peak] [--json FILE [--force]]",
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "peak", DisableDefaultText: true,
-				Usage: "measure the peak rate at each number of threads, and the memory bandwidth"},
+			switchFlag("peak", "measure the peak rate at each number of threads, and the memory bandwidth"),
 			jsonFlag("the description"), forceFlag("replace the existing file"),
 		},
 		Action: runInfo,
@@ -46,8 +45,8 @@ func infoCommand() *cli.Command {
 
 // information is what info --json writes.
 type information struct {
-	Schema int          `json:"schema"`
-	Host   compare.Host `json:"host"`
+	Schema int         `json:"schema"`
+	Host   record.Host `json:"host"`
 
 	Limit  int64     `json:"memory_limit"`     // bytes that the control group grants; 0: no limit
 	Free   int64     `json:"memory_available"` // bytes; 0: not known
@@ -103,13 +102,13 @@ func runInfo(c *cli.Context) error {
 		return err
 	}
 	useTuned(c)
-	host, err := compare.DescribeHost()
+	host, err := record.DescribeHost()
 	if err != nil {
 		return err
 	}
 	host.MPI = mpi.Version()
 	info := information{
-		Schema: compare.OutputSchema, Host: host, Limit: cpu.Host().MemoryLimit, Free: cpu.Available(),
+		Schema: record.OutputSchema, Host: host, Limit: cpu.Host().MemoryLimit, Free: cpu.Available(),
 		ISAs: cpu.Supported(), Build: describeBuild(),
 		Kernels: []engine{describeEngine[float64](), describeEngine[float32]()}, Field: field{kernel.BestField().Name},
 		Backends: backends(),
@@ -196,9 +195,8 @@ func backends() []backend {
 	return found
 }
 
-// measurePeak measures the peaks and the bandwidth at 1, 2, 4, … and all
-// processors, and puts them in h.
-func measurePeak(c *cli.Context, h *compare.Host) error {
+// measurePeak measures the peaks and the bandwidth at 1, 2, 4, … and all processors, and puts them in h.
+func measurePeak(c *cli.Context, h *record.Host) error {
 	const took = 300 * time.Millisecond
 	for n := 1; ; n = min(2*n, runtime.GOMAXPROCS(0)) {
 		for _, pipe := range []string{"f64", "f32", "gf256"} {
@@ -207,14 +205,14 @@ func measurePeak(c *cli.Context, h *compare.Host) error {
 				return errInterrupted
 			}
 			h.Ceilings = append(h.Ceilings,
-				compare.Ceiling{Unit: "cpu", Pipe: pipe, ISA: string(isa), Threads: n, Gflops: compare.Number(gflops)})
+				record.Ceiling{Unit: "cpu", Pipe: pipe, ISA: string(isa), Threads: n, Gflops: record.Number(gflops)})
 		}
 		gbps := peak.Triad(c.Context, n, peak.TriadBytes(largest(h.Caches)), took)
 		if c.Context.Err() != nil {
 			return errInterrupted
 		}
 		h.Bandwidths = append(h.Bandwidths,
-			compare.Bandwidth{Unit: "cpu", Name: "triad", Threads: n, GBps: compare.Number(gbps)})
+			record.Bandwidth{Unit: "cpu", Name: "triad", Threads: n, GBps: record.Number(gbps)})
 		if n == runtime.GOMAXPROCS(0) {
 			return nil
 		}
@@ -222,7 +220,7 @@ func measurePeak(c *cli.Context, h *compare.Host) error {
 }
 
 // largest returns the size of the largest cache in bytes.
-func largest(caches []compare.Cache) int64 {
+func largest(caches []record.Cache) int64 {
 	var size int64
 	for _, c := range caches {
 		size = max(size, c.Bytes)
@@ -235,7 +233,7 @@ func printInfo(c *cli.Context, info information) error {
 	w := output.NewTable(c.App.Writer)
 	row := func(name, format string, args ...any) { w.Row(name, fmt.Sprintf(format, args...)) }
 	h := info.Host
-	row("processor", "%s", known(h.CPU))
+	row("processor", "%s", cmp.Or(h.CPU, "unknown"))
 	row("sockets", "%s", count(h.Sockets))
 	row("NUMA nodes", "%s", count(h.NUMA))
 	row("processors", "%d usable%s", h.Cores, usable(h.Topology))
@@ -249,10 +247,7 @@ func printInfo(c *cli.Context, info information) error {
 		row(fmt.Sprintf("cache L%d", cache.Level), "%s %s, lines of %d B%s", bytes(float64(cache.Bytes)), cache.Kind,
 			cache.Line, shared(cache))
 	}
-	isas := make([]string, len(info.ISAs))
-	for i, isa := range info.ISAs {
-		isas[i] = string(isa)
-	}
+	isas := mapped(info.ISAs, func(isa cpu.ISA) string { return string(isa) })
 	row("instructions", "%s; GEMM_CPU can be %s", h.ISA, strings.Join(isas, ", "))
 	for _, e := range info.Kernels {
 		v := e.InUse
@@ -262,7 +257,7 @@ func printInfo(c *cli.Context, info information) error {
 	row("packed gf256", "%s", info.Field.Kernel)
 	row("memory", "%s, %s available%s", bytes(float64(h.Memory)), bytes(float64(info.Free)), limit(info.Limit))
 	row("huge pages", "%s", h.PagePolicy)
-	row("system", "%s", known(h.OS))
+	row("system", "%s", cmp.Or(h.OS, "unknown"))
 	b := info.Build
 	row("build", "gemm %s, %s %s/%s%s", b.Version, b.Go, b.OS, b.Arch, buildOptions(b))
 	for _, backend := range info.Backends {
@@ -274,7 +269,7 @@ func printInfo(c *cli.Context, info information) error {
 	}
 	row("mpi", "%s; %s", cmp.Or(h.MPI, "not in this build"), info.launcher)
 	if s := info.CUDA; s != nil {
-		row("cuda", "driver %s for CUDA %s; NVRTC %s, cuBLAS %s", known(s.Driver), known(s.CUDA),
+		row("cuda", "driver %s for CUDA %s; NVRTC %s, cuBLAS %s", cmp.Or(s.Driver, "unknown"), cmp.Or(s.CUDA, "unknown"),
 			cmp.Or(s.NVRTC, "not found"), cmp.Or(s.CuBLAS, "not found"))
 		for _, line := range s.Missing {
 			row("cuda", "%s", line)
@@ -288,10 +283,10 @@ func printInfo(c *cli.Context, info information) error {
 			unit = "Gmul/s"
 		}
 		row("peak "+ceiling.Pipe, "%.4g %s with %s (%s)", float64(ceiling.Gflops), unit,
-			threads(ceiling.Threads), ceiling.ISA)
+			counted(ceiling.Threads, "thread"), ceiling.ISA)
 	}
 	for _, bandwidth := range h.Bandwidths {
-		row(bandwidth.Name, "%.4g GB/s with %s", float64(bandwidth.GBps), threads(bandwidth.Threads))
+		row(bandwidth.Name, "%.4g GB/s with %s", float64(bandwidth.GBps), counted(bandwidth.Threads, "thread"))
 	}
 	if info.CUDA != nil {
 		for _, g := range info.CUDA.GPUs {
@@ -340,28 +335,12 @@ func origin(e engine) string {
 	return fmt.Sprintf("tuned on %s: %s", e.Tuned.Time.Local().Format(time.DateOnly), e.File)
 }
 
-// known returns text, or says that it is not known.
-func known(text string) string {
-	if text == "" {
-		return "unknown"
-	}
-	return text
-}
-
 // count returns n, or says that it is not known.
 func count(n int) string {
 	if n == 0 {
 		return "unknown"
 	}
 	return fmt.Sprint(n)
-}
-
-// threads returns the number with its noun.
-func threads(n int) string {
-	if n == 1 {
-		return "1 thread"
-	}
-	return fmt.Sprintf("%d threads", n)
 }
 
 // usable says which processors the process may run on, in the order in which threads are placed.
@@ -388,7 +367,7 @@ func printTopology(row func(name, format string, args ...any), t *topology.Topol
 }
 
 // shared says by how many processors a cache is shared, if it is.
-func shared(c compare.Cache) string {
+func shared(c record.Cache) string {
 	if c.Shared <= 1 {
 		return ""
 	}

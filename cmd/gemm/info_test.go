@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"gemm/compare"
-	"gemm/compare/topology"
+	"gemm/compare/record"
+	"gemm/internal/topology"
 )
 
 // TestInfoOfTopology describes a host with a GPU, and one of which nothing is known.
@@ -27,8 +27,8 @@ func TestInfoOfTopology(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
 		{usable(host), ": 2,1"},
 		{usable(nil), ""},
-		{shared(compare.Cache{Shared: 2}), ", shared by 2"},
-		{shared(compare.Cache{Shared: 1}), ""},
+		{shared(record.Cache{Shared: 2}), ", shared by 2"},
+		{shared(record.Cache{Shared: 1}), ""},
 	} {
 		if c.got != c.want {
 			t.Errorf("%q, want %q", c.got, c.want)

@@ -17,14 +17,18 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gemm"
+	"gemm/cmd/catalog"
 	"gemm/compare"
+	"gemm/compare/plan"
 	"gemm/compare/probe"
+	"gemm/compare/record"
+	"gemm/compare/run"
 	"gemm/compare/verify"
 	"gemm/cuda"
 	"gemm/cuda/remote"
-	"gemm/internal/catalog"
 	"gemm/internal/output"
 	"gemm/internal/sample"
+	"gemm/internal/settings"
 	"gemm/mpi"
 	"gemm/mpi/launch"
 )
@@ -33,10 +37,10 @@ import (
 type ladder struct {
 	family, usage, description string
 	sweeps                     []sweep
-	// workers is the flag of the numbers of workers: what is swept names the experiment.
-	// Empty: there are none.
-	workers string
-	sizes   string // that are measured unless others are asked for; empty: small ones
+	// workers is the flag of the numbers of workers: what is swept names the experiment. Empty: there are none.
+	workers  string
+	timeline string // what a timeline has; empty: rows have none, as a serial product, whose worker does one thing
+	sizes    string // that are measured unless others are asked for; empty: small ones
 	// beside are the variants that the user's own kernels are measured with unless --variants names
 	// others. Empty: the user can bring none.
 	beside []string
@@ -116,8 +120,9 @@ var ladders = []ladder{
 			{flag: "cutoff", usage: "`LIST`: sizes at which the recursion ends and the leaf computes"},
 			chainSweep,
 		},
-		workers: "threads",
-		beside:  []string{"reference/openmp-collapse", "parallel/packed"},
+		workers:  "threads",
+		timeline: "record which thread computes what and when, in one additional product of every row",
+		beside:   []string{"reference/openmp-collapse", "parallel/packed"},
 	},
 	{
 		family: mpiFamily,
@@ -146,7 +151,8 @@ var ladders = []ladder{
 			{flag: "schedule", usage: "`LIST`: whether idle ranks steal work from other ranks of their host (dynamic)", kind: option},
 			{flag: "affinity", usage: "`LIST`: placements of ranks", kind: option},
 		},
-		workers: "np",
+		workers:  "np",
+		timeline: "record which rank does what and when, in one additional product of every row",
 	},
 	{
 		family: cuda.Family,
@@ -172,6 +178,8 @@ var ladders = []ladder{
 				kind: option},
 			chainSweep,
 		},
+		timeline: "record when operands are copied, kernels run and warps wait, in one additional product " +
+			"of every row",
 		sizes:  "512,1024,2048,4096",
 		beside: []string{"all"},
 	},
@@ -188,6 +196,14 @@ func (f ladder) measured(c *cli.Context) []gemm.Variant {
 			return c.IsSet(s.flag) && v.Has(s.name())
 		})
 	})
+}
+
+// unit returns what the workers are, by the name of their parameter.
+func (f ladder) unit() string {
+	if f.workers == "np" {
+		return "ranks"
+	}
+	return "threads"
 }
 
 // nameable returns the variants that --variants can name: the family's, and those of others, unless they need ranks
@@ -236,31 +252,20 @@ func (f ladder) command() *cli.Command {
 			flags = append(flags, wordsFlag(s.flag, "", "", usage, known, anyWord))
 		}
 	}
-	switch f.workers {
-	case "threads":
-		flags = append(flags,
-			&cli.BoolFlag{Name: "weak", DisableDefaultText: true,
-				Usage: "weak scaling: multiply m by the number of threads"},
-			timelineFlag("record which thread computes what and when, in one additional product of every row"),
-		)
-	case "np":
-		flags = append(flags,
-			&cli.BoolFlag{Name: "weak", DisableDefaultText: true,
-				Usage: "weak scaling: multiply m by the number of ranks"},
-			timelineFlag("record which rank does what and when, in one additional product of every row"),
-			oversubscribeFlag(),
-		)
+	if f.workers != "" {
+		flags = append(flags, switchFlag("weak", "weak scaling: multiply m by the number of "+f.unit()))
 	}
-	if f.family == cuda.Family {
-		flags = append(flags,
-			timelineFlag("record when operands are copied, kernels run and warps wait, in one additional product "+
-				"of every row"))
+	if f.timeline != "" {
+		flags = append(flags, switchFlag("timeline", f.timeline))
+	}
+	if f.family == mpiFamily {
+		flags = append(flags, oversubscribeFlag())
 	}
 	if f.family != mpiFamily {
 		flags = append(flags, listFlag(batchName, "", "",
 			"`LIST`: products of a batch: as many products of each shape are computed and timed as one", anyInteger))
 	}
-	if f.timed() {
+	if f.timeline != "" {
 		flags = append(flags, traceFlag("record timelines, as --timeline does, and write them"))
 	}
 	if f.beside != nil {
@@ -284,8 +289,9 @@ func (f ladder) command() *cli.Command {
 }
 
 // rows returns the rows that the flags ask for, with those of the kernels that the user brought.
-func (f ladder) rows(c *cli.Context, brought ...gemm.Variant) (compare.Ladder, error) {
-	l := compare.Ladder{Alpha: factorOf(c, "alpha"), Beta: factorOf(c, "beta"), LD: c.Int("ld"), Sweep: map[string][]any{}}
+func (f ladder) rows(c *cli.Context, brought ...gemm.Variant) (plan.Ladder, error) {
+	l := plan.Ladder{Alpha: factorOf(c, "alpha"), Beta: factorOf(c, "beta"), LD: c.Int("ld"),
+		Processors: runtime.NumCPU(), Sweep: map[string][]any{}}
 	var err error
 	names, nameable := listed[string](c, "variants"), f.nameable()
 	if len(names) == 0 && len(brought) > 0 {
@@ -341,18 +347,14 @@ func (f ladder) rows(c *cli.Context, brought ...gemm.Variant) (compare.Ladder, e
 	case f.family == cuda.Family:
 		l.Experiment = onGPUExperiment(l.Sweep)
 	}
-	if err != nil || !f.timed() {
+	if err != nil || f.timeline == "" {
 		return l, err
 	}
 	return l, f.timelines(c, &l)
 }
 
-// timed reports whether the rows of the family can have timelines. A serial product has one worker, which
-// does one thing.
-func (f ladder) timed() bool { return f.workers != "" || f.family == cuda.Family }
-
 // timelines requests the timelines of the rows, for --timeline and --trace.
-func (f ladder) timelines(c *cli.Context, l *compare.Ladder) error {
+func (f ladder) timelines(c *cli.Context, l *plan.Ladder) error {
 	l.Timeline = c.Bool("timeline") || c.IsSet("trace")
 	n := 0
 	for _, k := range l.Cases() {
@@ -378,13 +380,13 @@ func (f ladder) timelines(c *cli.Context, l *compare.Ladder) error {
 const batchName = "batch"
 
 // batches makes l the experiment on batches.
-func batches(c *cli.Context, l *compare.Ladder) error {
+func batches(c *cli.Context, l *plan.Ladder) error {
 	for _, name := range []string{"weak", "timeline", "trace", "load", "bring", "counters"} {
 		if c.IsSet(name) {
 			return usagef("--%s: a batch has none, leave --%[1]s or --%s out", name, batchName)
 		}
 	}
-	l.Experiment, l.Batches = compare.Batches, listed[int](c, batchName)
+	l.Experiment, l.Batches = record.Batches, listed[int](c, batchName)
 	for _, n := range l.Batches {
 		if n < 1 {
 			return usagef("--%s %d: must be a number of products, 1 or more", batchName, n)
@@ -394,7 +396,7 @@ func batches(c *cli.Context, l *compare.Ladder) error {
 }
 
 // iterate makes l the experiment on iterated products. One product is measured with them, for comparison.
-func iterate(c *cli.Context, l *compare.Ladder) error {
+func iterate(c *cli.Context, l *plan.Ladder) error {
 	for _, s := range l.Shapes {
 		if s != gemm.Cube(s.N) {
 			return usagef("--chain is for square matrices: %s is not, choose another of --sizes", s.Label())
@@ -411,8 +413,8 @@ func iterate(c *cli.Context, l *compare.Ladder) error {
 			return usagef("--chain %v: must be steps from 1 to %d", n, verify.MostSteps)
 		}
 	}
-	l.Experiment, l.Sweep["chain"] = compare.IteratedProduct, append([]any{0}, steps...)
-	l.Keep = func(k compare.Case) bool { _, has := k.Params["chain"]; return has }
+	l.Experiment, l.Sweep["chain"] = record.IteratedProduct, append([]any{0}, steps...)
+	l.Keep = func(k plan.Case) bool { _, has := k.Params["chain"]; return has }
 	if len(l.Cases()) == 0 {
 		return usagef("--chain: none of the variants has it")
 	}
@@ -434,16 +436,15 @@ func choices(param string, variants []gemm.Variant) []string {
 	return found
 }
 
-// onGPUExperiment returns the experiment of the first parameter that has several values; empty
-// if there is none.
-func onGPUExperiment(sweep map[string][]any) compare.Experiment {
+// onGPUExperiment returns the experiment of the first parameter that has several values; empty if there is none.
+func onGPUExperiment(sweep map[string][]any) record.Experiment {
 	for _, of := range []struct {
 		param      string
-		experiment compare.Experiment
+		experiment record.Experiment
 	}{
-		{"tile", compare.TileShapes},
-		{"block", compare.BlockSizes}, {"bk", compare.BlockSizes}, {"stages", compare.PipelineStages},
-		{"maxregs", compare.RegisterLimits}, {"l2", compare.CacheStates},
+		{"tile", record.TileShapes},
+		{"block", record.BlockSizes}, {"bk", record.BlockSizes}, {"stages", record.PipelineStages},
+		{"maxregs", record.RegisterLimits}, {"l2", record.CacheStates},
 	} {
 		if len(sweep[of.param]) > 1 {
 			return of.experiment
@@ -458,33 +459,30 @@ const mostTimelines = 100
 
 // experiment makes l an experiment if something is swept. Several schedules with several threads
 // are strong scaling, so that T(1) and T(p) are interleaved.
-func (f ladder) experiment(c *cli.Context, l *compare.Ladder) error {
+func (f ladder) experiment(c *cli.Context, l *plan.Ladder) error {
 	several := func(name string) bool { return len(l.Sweep[name]) > 1 }
-	workers := "threads"
-	if f.workers == "np" {
-		workers = "ranks"
-	}
+	workers := f.unit()
 	switch {
 	case c.Bool("weak") && !several(workers) && !led(c.Context):
 		return usagef("--weak needs several numbers of %s, such as --%s 1,2,4", workers, f.workers)
 	case c.Bool("weak"):
-		l.Experiment = compare.WeakScaling
+		l.Experiment = record.WeakScaling
 	case several("panel"):
-		l.Experiment = compare.PanelWidths
+		l.Experiment = record.PanelWidths
 	case several("gomaxprocs"):
-		l.Experiment = compare.ProcessorLimits
+		l.Experiment = record.ProcessorLimits
 	case several("affinity"):
-		l.Experiment = compare.Affinities
+		l.Experiment = record.Affinities
 	case slices.ContainsFunc(l.Sweep["load"], func(load any) bool { return load != 0 }):
-		l.Experiment = compare.ArtificialLoad
+		l.Experiment = record.ArtificialLoad
 	case several("chunk"):
-		l.Experiment = compare.ChunkSizes
+		l.Experiment = record.ChunkSizes
 	case several(workers):
-		l.Experiment = compare.StrongScaling
+		l.Experiment = record.StrongScaling
 	case several("schedule") && f.family == mpiFamily:
-		l.Experiment = compare.RankSchedules
+		l.Experiment = record.RankSchedules
 	case several("schedule"):
-		l.Experiment = compare.ChunkSizes
+		l.Experiment = record.ChunkSizes
 	}
 	if l.Experiment != "" && workers == "threads" {
 		l.Baselines = baselines(*l)
@@ -494,7 +492,7 @@ func (f ladder) experiment(c *cli.Context, l *compare.Ladder) error {
 
 // baselines returns the variants that an experiment is compared with: the fastest serial one, and
 // the plain loop if it can compute the operation.
-func baselines(l compare.Ladder) []gemm.Variant {
+func baselines(l plan.Ladder) []gemm.Variant {
 	plain := slices.Equal(l.Ops, []string{"nn"}) && l.Alpha == 1 && l.Beta == 0
 	return slices.DeleteFunc(catalog.Variants(), func(v gemm.Variant) bool {
 		return v.Name != "serial/packed" && (v.Name != "serial/ikj" || !plain)
@@ -502,7 +500,7 @@ func baselines(l compare.Ladder) []gemm.Variant {
 }
 
 // cases returns the cases that the flags ask for, with those of the kernels that the user brought.
-func (f ladder) cases(c *cli.Context, brought []gemm.Variant) ([]compare.Case, error) {
+func (f ladder) cases(c *cli.Context, brought []gemm.Variant) ([]plan.Case, error) {
 	l, err := f.rows(c, brought...)
 	if err != nil {
 		return nil, err
@@ -515,7 +513,7 @@ func (f ladder) cases(c *cli.Context, brought []gemm.Variant) ([]compare.Case, e
 		return nil, usagef("none of the variants has the type %s", c.Generic("type"))
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.Sweep)) {
-		if !slices.ContainsFunc(cases, func(k compare.Case) bool { _, ok := k.Params[name]; return ok }) {
+		if !slices.ContainsFunc(cases, func(k plan.Case) bool { _, ok := k.Params[name]; return ok }) {
 			return nil, usagef("--%s: none of the variants has it", name)
 		}
 	}
@@ -528,11 +526,11 @@ func (f ladder) cases(c *cli.Context, brought []gemm.Variant) ([]compare.Case, e
 		if _, err := counts(c, "maxregs", leastRegisters, mostRegisters); err != nil {
 			return nil, err
 		}
-		return f.withSettings(c, cases, func(k compare.Case) error {
+		return f.withSettings(c, cases, func(k plan.Case) error {
 			return cuda.CheckSettings(k.Variant.Name, k.Type, k.Params)
 		})
 	case mpiFamily: // before ranks are started
-		return f.withSettings(c, cases, func(k compare.Case) error { return mpi.CheckSettings(k.Variant, k.Params) })
+		return f.withSettings(c, cases, func(k plan.Case) error { return mpi.CheckSettings(k.Variant, k.Params) })
 	}
 	return cases, nil
 }
@@ -583,7 +581,7 @@ func (f ladder) run(c *cli.Context) error {
 		return err
 	}
 	defer store.Close()
-	show := func(rows []compare.Record) error {
+	show := func(rows []record.Record) error {
 		switch {
 		case c.String("trace") == stdoutName:
 			return nil
@@ -613,7 +611,7 @@ func (f ladder) run(c *cli.Context) error {
 }
 
 // checkRun returns an error if the rows cannot be measured as the flags say. It announces rows that take long.
-func checkRun(c *cli.Context, cases []compare.Case) error {
+func checkRun(c *cli.Context, cases []plan.Case) error {
 	if err := checkTrace(c, c.String("json")); err != nil {
 		return err
 	}
@@ -630,14 +628,14 @@ func checkRun(c *cli.Context, cases []compare.Case) error {
 }
 
 // openRecords opens the records in the file of --json. Without a file they are in memory only.
-func openRecords(file string, how compare.Mode) (*compare.Store, error) {
+func openRecords(file string, how record.Mode) (*record.Store, error) {
 	if file == "" || file == stdoutName {
-		return &compare.Store{}, nil
+		return &record.Store{}, nil
 	}
 	if err := checkRegular(file); err != nil {
 		return nil, err
 	}
-	return compare.OpenStore(file, how)
+	return record.OpenStore(file, how)
 }
 
 // Without --time, the samples of a row take up to longest. With more than manyRows rows they take
@@ -652,8 +650,8 @@ const (
 )
 
 // budget returns the budget of one of the given number of rows.
-func budget(c *cli.Context, rows int) compare.Budget {
-	b := compare.Budget{Reps: c.Int("reps"), Time: c.Duration("time"), Timeout: c.Duration("timeout")}
+func budget(c *cli.Context, rows int) plan.Budget {
+	b := plan.Budget{Reps: c.Int("reps"), Time: c.Duration("time"), Timeout: c.Duration("timeout")}
 	if c.IsSet("time") || rows <= manyRows {
 		return b
 	}
@@ -665,10 +663,9 @@ func budget(c *cli.Context, rows int) compare.Budget {
 	return b
 }
 
-// announce warns where threads cannot all run at the same time, and says how long a
-// great number of rows takes.
-func announce(c *cli.Context, cases []compare.Case) error {
-	host, err := compare.DescribeHost()
+// announce warns where threads cannot all run at the same time, and says how long a great number of rows takes.
+func announce(c *cli.Context, cases []plan.Case) error {
+	host, err := record.DescribeHost()
 	if err != nil {
 		return err
 	}
@@ -680,7 +677,7 @@ func announce(c *cli.Context, cases []compare.Case) error {
 		}
 	}
 	if crowded := host.Crowded(threads); crowded.Text != "" {
-		fmt.Fprintf(c.App.ErrWriter, "gemm %s: %s\n", c.Command.Name, crowded)
+		say(c, "%s", crowded)
 	}
 	if n := len(cases); n > manyRows {
 		b := budget(c, n)
@@ -688,34 +685,33 @@ func announce(c *cli.Context, cases []compare.Case) error {
 		if b.Patience > 0 {
 			slow = fmt.Sprintf("while they take less than %v", b.Patience)
 		}
-		fmt.Fprintf(c.App.ErrWriter,
-			"gemm %s: %d rows take %v and more: up to %v of samples each (--time), and at least %d samples %s (--reps)\n",
-			c.Command.Name, n, (time.Duration(n) * b.Time).Round(time.Minute), b.Time, b.Reps, slow)
+		say(c, "%d rows take %v and more: up to %v of samples each (--time), and at least %d samples %s (--reps)", n,
+			(time.Duration(n) * b.Time).Round(time.Minute), b.Time, b.Reps, slow)
 	}
 	return nil
 }
 
 // measure runs the driver over the cases. An error says what went wrong with the
 // rows, or how to go on after an interruption; file is where the records are.
-func measure(c *cli.Context, d compare.Driver, cases []compare.Case, file string) (*progress, error) {
+func measure(c *cli.Context, d compare.Driver, cases []plan.Case, file string) (*progress, error) {
 	p := newProgress(c.App.ErrWriter, len(cases))
 	defer p.Close()
 	d.Store.Declare(catalog.Variants()) // of rows that are there already
 	d.Probes, d.Progress, d.Command = append(probe.Of(cases), pingPongs(c.Context)...), p, commandLine(os.Args[1:])
 	d.MPI = mpi.Version()
 	if d.Lead == nil {
-		d.Launch, d.Worker, d.NoWorker = launcher(c), workerOf(c.Context).Serve, remote.NoWorker
-		d.Warn = func(text string) {
-			p.Close() // the line takes the place of the bar
-			fmt.Fprintf(c.App.ErrWriter, "gemm %s: %s\n", c.Command.Name, text)
-		}
+		d.Processes = run.Processes{Launch: launcher(c), Worker: workerOf(c.Context).Serve, NoWorker: remote.NoWorker,
+			Warn: func(text string) {
+				p.Close() // the line takes the place of the bar
+				say(c, "%s", text)
+			}}
 	}
-	d.Build = func(ctx context.Context, program string) *exec.Cmd {
-		args := []string{"serial", "--" + taskName, taskInput}
+	d.Processes.Build = func(ctx context.Context, program string) *exec.Cmd {
+		cmd := exec.CommandContext(ctx, program)
 		if c.Bool("no-tuned") {
-			args = append(args, "--no-tuned")
+			cmd.Env = append(os.Environ(), settings.Variable+"=off")
 		}
-		return exec.CommandContext(ctx, program, args...)
+		return cmd
 	}
 	err := d.Run(c.Context, cases)
 	switch {
@@ -748,8 +744,7 @@ func commandLine(args []string) string {
 	return strings.Join(words, " ")
 }
 
-// resumption returns the command that goes on where the one with the arguments
-// was interrupted.
+// resumption returns the command that goes on where the one with the arguments was interrupted.
 func resumption(args []string) string {
 	var kept []string
 	for _, arg := range args {

@@ -2,17 +2,16 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"gemm"
-	"gemm/compare"
+	"gemm/cmd/catalog"
+	"gemm/compare/record"
 	"gemm/gf256"
 	"gemm/half"
-	"gemm/internal/catalog"
 	"gemm/internal/output"
 	"gemm/mpi"
 	"gemm/mpi/launch"
@@ -35,18 +34,18 @@ type listing struct {
 }
 
 type listedVariant struct {
-	compare.Variant        // as records have it
-	Available       bool   `json:"available"`
-	Reason          string `json:"reason"` // why not
+	record.Variant        // as records have it
+	Available      bool   `json:"available"`
+	Reason         string `json:"reason"` // why not
 }
 
 func runList(c *cli.Context) error {
 	if err := checkFile(c); err != nil {
 		return err
 	}
-	doc := listing{Schema: compare.OutputSchema}
+	doc := listing{Schema: record.OutputSchema}
 	for _, v := range catalog.Variants() {
-		row := listedVariant{Variant: compare.Of(v), Available: true}
+		row := listedVariant{Variant: record.Of(v), Available: true}
 		if err := available(c.Context, v); errors.Is(err, errInterrupted) {
 			return err
 		} else if err != nil {
@@ -86,17 +85,4 @@ func available(ctx context.Context, v gemm.Variant) error {
 func made[T gemm.Element](v gemm.Variant) error {
 	_, err := gemm.New[T](v, nil)
 	return err
-}
-
-// writeJSON writes v to the file called name or to standard output.
-func writeJSON(c *cli.Context, name string, v any) error {
-	data, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return err
-	}
-	data = append(data, '\n')
-	if name == stdoutName {
-		return writeAll(c.App.Writer, data)
-	}
-	return writeFile(c, name, data)
 }

@@ -12,17 +12,16 @@ import (
 
 func main() {
 	ctx := interruptible()
-	err := run(ctx, os.Args, os.Stdout, os.Stderr)
+	err := runGemm(ctx, os.Args, os.Stdout, os.Stderr)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, oneLine(err))
 	}
 	os.Exit(exitStatus(ctx, err))
 }
 
-// interruptible returns a context that ends at Ctrl-C, at SIGTERM and, unless the program was
-// started to ignore it, as nohup does, at SIGHUP. A second Ctrl-C or SIGTERM ends the program
-// at once. A second SIGHUP does not: where a terminal is closed, the shell and the system send
-// one each.
+// interruptible returns a context that ends at Ctrl-C, at SIGTERM and, unless the program was started to ignore it, as
+// nohup does, at SIGHUP. A second Ctrl-C or SIGTERM ends the program at once. A second SIGHUP does not: where a
+// terminal is closed, the shell and the system send one each.
 func interruptible() context.Context {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 1)

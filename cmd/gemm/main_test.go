@@ -13,6 +13,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -25,13 +26,14 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
-	"gemm/compare"
-	"gemm/compare/topology"
+	"gemm/cmd/catalog"
+	"gemm/compare/plan"
+	"gemm/compare/record"
 	"gemm/compare/verify"
 	"gemm/half"
-	"gemm/internal/catalog"
 	"gemm/internal/matfile"
 	"gemm/internal/settings"
+	"gemm/internal/topology"
 	"gemm/mpi"
 )
 
@@ -315,7 +317,7 @@ func TestRecordsAreNotReplacedUnasked(t *testing.T) {
 	measured := []string{"serial", "--variants", "all,serial/naive", "--sizes", "8", "--time", "1ms", "--reps",
 		"1", "--json"}
 	r := start(t, dir, nil, append(measured, "r.json")...)
-	doc, err := compare.Load(filepath.Join(dir, "r.json"))
+	doc, err := record.Load(filepath.Join(dir, "r.json"))
 	if r.status != 0 || err != nil || linesOfTable(r.stdout) != 1+len(doc.Records) {
 		t.Fatalf("status %d, %v, %d records; a variant that all has too was measured twice:\n%s%s", r.status, err,
 			len(doc.Records), r.stdout, r.stderr)
@@ -391,7 +393,7 @@ func TestList(t *testing.T) {
 	if err := json.Unmarshal(data, &doc); err != nil || doc.Schema != 1 {
 		t.Fatalf("schema %d, %v", doc.Schema, err)
 	}
-	records, err := compare.Parse([]byte(succeed(t, dir, "serial", "--variants", "serial/ikj,serial/strassen", "--sizes",
+	records, err := record.Parse([]byte(succeed(t, dir, "serial", "--variants", "serial/ikj,serial/strassen", "--sizes",
 		"8", "--time", "1ms", "--json", "-").stdout))
 	if err != nil || len(records.Variants) != 2 {
 		t.Fatalf("the records describe %d variants: %v", len(records.Variants), err)
@@ -456,9 +458,9 @@ func TestInfo(t *testing.T) {
 }
 
 // records parses the records in a file.
-func records(t *testing.T, name string) compare.Document {
+func records(t *testing.T, name string) record.Document {
 	t.Helper()
-	doc, err := compare.Load(name)
+	doc, err := record.Load(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -479,7 +481,7 @@ func TestSerial(t *testing.T) {
 		t.Errorf("%d records", len(doc.Records))
 	}
 	for _, row := range doc.Records {
-		if row.Status != compare.OK || !(row.Residual <= row.Bound) || !row.Speed() {
+		if row.Status != record.OK || !(row.Residual <= row.Bound) || !row.Speed() {
 			t.Errorf("%s %s %s: %s %s", row.Variant, row.Type, row.Shape.Label(), row.Status, row.Reason)
 		}
 	}
@@ -515,10 +517,10 @@ func TestSerial(t *testing.T) {
 		t.Error("--force did not measure again")
 	}
 
-	parsed, err := compare.Parse([]byte(succeed(t, dir, "serial", "--variants", "serial/naive", "--type", "gf256",
+	parsed, err := record.Parse([]byte(succeed(t, dir, "serial", "--variants", "serial/naive", "--type", "gf256",
 		"--sizes", "9", "--json", "-", "--time", "1ms").stdout))
 	if err != nil || len(parsed.Records) != 1 || parsed.Records[0].Type != "gf256" ||
-		parsed.Records[0].Status != compare.OK {
+		parsed.Records[0].Status != record.OK {
 		t.Errorf("serial --json -: %+v, %v", parsed.Records, err)
 	}
 	r = start(t, dir, nil, "serial", "--variants", "serial/naive", "--sizes", "9", "--trans", "tt")
@@ -529,10 +531,10 @@ func TestSerial(t *testing.T) {
 }
 
 // serialRecords runs gemm serial with the arguments and returns its records.
-func serialRecords(t *testing.T, args ...string) []compare.Record {
+func serialRecords(t *testing.T, args ...string) []record.Record {
 	t.Helper()
 	r := start(t, "", nil, append([]string{"serial", "--json", "-"}, args...)...)
-	doc, err := compare.Parse([]byte(r.stdout))
+	doc, err := record.Parse([]byte(r.stdout))
 	if err != nil {
 		t.Fatalf("gemm serial %v: %v, %s", args, err, r.stderr)
 	}
@@ -542,7 +544,7 @@ func serialRecords(t *testing.T, args ...string) []compare.Record {
 // Every option of gemm serial changes what is measured.
 func TestSerialOptions(t *testing.T) {
 	t.Parallel()
-	quick := func(args ...string) []compare.Record {
+	quick := func(args ...string) []record.Record {
 		return serialRecords(t, append([]string{"--sizes", "40", "--time", "1ms"}, args...)...)
 	}
 	plain := quick("--variants", "serial/packed")[0]
@@ -556,7 +558,7 @@ func TestSerialOptions(t *testing.T) {
 		t.Fatalf("--trans tt,tn: %+v", r)
 	}
 	for _, row := range r {
-		if row.Status != compare.OK || row.Alpha != 2 || row.Beta != -1 || row.LDB != 43 || row.Type != "f32" ||
+		if row.Status != record.OK || row.Alpha != 2 || row.Beta != -1 || row.LDB != 43 || row.Type != "f32" ||
 			len(row.Samples) < 17 {
 			t.Errorf("%+v", row)
 		}
@@ -564,7 +566,7 @@ func TestSerialOptions(t *testing.T) {
 	if other := quick("--variants", "serial/packed", "--seed", "2")[0]; other.Residual == plain.Residual {
 		t.Errorf("with another seed the residual is %v too", plain.Residual)
 	}
-	spent := func(row compare.Record) (total float64) {
+	spent := func(row record.Record) (total float64) {
 		for _, s := range row.Samples {
 			total += s * float64(row.Inner)
 		}
@@ -575,7 +577,7 @@ func TestSerialOptions(t *testing.T) {
 		t.Errorf("--time 300ms: %v s of samples, with 1ms %v s", spent(long), spent(plain))
 	}
 	if row := serialRecords(t, "--sizes", "700", "--variants", "serial/naive", "--timeout",
-		"1ms")[0]; row.Status != compare.Timeout {
+		"1ms")[0]; row.Status != record.Timeout {
 		t.Errorf("--timeout 1ms: %s", row.Status)
 	}
 	for _, row := range quick("--variants", "serial/strassen,serial/blocked", "--cutoff", "8,16", "--leaf", "serial/ikj",
@@ -584,15 +586,15 @@ func TestSerialOptions(t *testing.T) {
 		if row.Variant == "serial/strassen" && leaf != "serial/ikj" || row.Variant == "serial/blocked" && block != 7 {
 			t.Errorf("%s with %v", row.Variant, row.Params)
 		}
-		if row.Status != compare.OK || row.Resolved["cutoff"] != row.Params["cutoff"] {
+		if row.Status != record.OK || row.Resolved["cutoff"] != row.Params["cutoff"] {
 			t.Errorf("%s: %s, asked %v, was %v", row.Variant, row.Status, row.Params, row.Resolved)
 		}
 	}
 	studied := func(args ...string) (orders []string) {
 		for _, row := range quick(args...) {
-			if row.Variant == "serial/loops" && row.Status == compare.OK && row.Experiment == compare.LoopOrders {
+			if row.Variant == "serial/loops" && row.Status == record.OK && row.Experiment == record.LoopOrders {
 				orders = append(orders, fmt.Sprint(row.Params["order"]))
-			} else if row.Variant == "serial/loops" || row.Experiment != compare.MainLadder {
+			} else if row.Variant == "serial/loops" || row.Experiment != record.MainLadder {
 				t.Errorf("%v: %s %s in the experiment %s", args, row.Variant, row.Status, row.Experiment)
 			}
 		}
@@ -655,7 +657,7 @@ func signalled(t *testing.T, file string, rows int, signals []os.Signal, line ..
 		t.Fatal(err)
 	}
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		if doc, err := compare.Load(file); err == nil && len(doc.Records) >= rows {
+		if doc, err := record.Load(file); err == nil && len(doc.Records) >= rows {
 			break
 		}
 		if time.Now().After(deadline) {
@@ -799,8 +801,8 @@ func TestCompareAndReport(t *testing.T) {
 		if v.Role == gemm.Study {
 			continue // in no ladder
 		}
-		i := slices.IndexFunc(doc.Records, func(r compare.Record) bool { return r.Variant == v.Name })
-		if i < 0 || doc.Records[i].Status != compare.OK {
+		i := slices.IndexFunc(doc.Records, func(r record.Record) bool { return r.Variant == v.Name })
+		if i < 0 || doc.Records[i].Status != record.OK {
 			t.Errorf("compare has no row of %s that is ok", v.Name)
 		}
 		if !strings.Contains(compared, v.Name) {
@@ -853,25 +855,27 @@ func TestCompareAndReport(t *testing.T) {
 	}
 }
 
-// planned returns the rows that gemm compare with the arguments would measure.
-func planned(t *testing.T, args ...string) (cases []compare.Case, profile compare.Profile) {
+// planned returns what gemm compare with the arguments requests, and the rows that it would measure.
+func planned(t *testing.T, args ...string) (cases []plan.Case, requested plan.Comparison) {
 	t.Helper()
 	app := newApp(io.Discard, io.Discard)
 	app.Command("compare").Action = func(c *cli.Context) (err error) {
-		cases, profile, err = comparison(c)
+		if requested, err = comparison(c); err == nil {
+			cases, err = rowsOf(c, requested, nil)
+		}
 		return err
 	}
 	if err := app.Run(append([]string{"gemm", "compare"}, args...)); err != nil {
 		t.Fatal(err)
 	}
-	return cases, profile
+	return cases, requested
 }
 
 // TestProfiles checks the names of variants in the built-in profiles, and plans a profile of the user's own.
 func TestProfiles(t *testing.T) {
 	var printed strings.Builder
-	for i, p := range compare.Profiles() {
-		if _, err := compare.ReadProfile(p.Name, []byte(p.Text), catalog.Variants()); err != nil {
+	for i, p := range plan.Profiles(runtime.GOMAXPROCS(0)) {
+		if _, err := plan.ReadProfile(p.Name, []byte(p.Text), catalog.Variants(), p.Processors); err != nil {
 			t.Error(err)
 		}
 		if i > 0 {
@@ -909,23 +913,10 @@ func TestProfiles(t *testing.T) {
 func TestComparisonIsNarrowed(t *testing.T) {
 	all, quick := planned(t)
 	long, full := planned(t, "--profile", "full")
-	if full.Budget.Time <= quick.Budget.Time || len(long) <= len(all) {
-		t.Errorf("full has %d rows of %v, quick %d of %v", len(long), full.Budget.Time, len(all), quick.Budget.Time)
+	if most, least := full.Budget().Time, quick.Budget().Time; most <= least || len(long) <= len(all) {
+		t.Errorf("full has %d rows of %v, quick %d of %v", len(long), most, len(all), least)
 	}
-	for _, v := range catalog.Variants() {
-		for _, typ := range v.Types() {
-			for _, shape := range quick.Shapes {
-				c := compare.Request{Variant: v, Type: typ, Shape: shape}.Case()
-				kept := quick.Keeps(c, false)
-				if planned := slices.ContainsFunc(all, func(c compare.Case) bool {
-					return c.Experiment == compare.MainLadder && c.Variant.Name == v.Name && c.Type == typ && c.Shape == shape
-				}); planned != kept {
-					t.Errorf("%s %s %v is planned: %v, want %v", v.Name, typ, shape, planned, kept)
-				}
-			}
-		}
-	}
-	experiments := func(cases []compare.Case) map[string]bool {
+	experiments := func(cases []plan.Case) map[string]bool {
 		found := map[string]bool{}
 		for _, c := range cases {
 			found[string(c.Experiment)] = true
@@ -934,7 +925,7 @@ func TestComparisonIsNarrowed(t *testing.T) {
 	}
 	threads, parallel := planned(t, "--profile", "parallel")
 	for _, plan := range []struct {
-		cases []compare.Case
+		cases []plan.Case
 		want  string
 	}{
 		{all, "chunk compiler cutoff ladder load strong"},
@@ -946,8 +937,8 @@ func TestComparisonIsNarrowed(t *testing.T) {
 			t.Errorf("the experiments are %s, want %s", got, plan.want)
 		}
 	}
-	if parallel.Budget.Timeout <= 0 {
-		t.Errorf("profile parallel: %+v", parallel)
+	if b := parallel.Budget(); b.Timeout <= 0 {
+		t.Errorf("profile parallel: %+v", b)
 	}
 	fewer, _ := planned(t, "--profile", "parallel", "--sizes", "512", "--threads", "1")
 	for _, c := range fewer {

@@ -6,13 +6,12 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"gemm/cmd/catalog"
 	"gemm/cmd/gemm/completion"
 	"gemm/cmd/gemm/manual"
-	"gemm/internal/catalog"
 )
 
-// completionCommand returns the command that prints the script by which a shell completes command
-// lines of gemm.
+// completionCommand returns the command that prints the script by which a shell completes command lines of gemm.
 func completionCommand() *cli.Command {
 	shells := completion.Shells()
 	c := &cli.Command{
@@ -35,8 +34,7 @@ func completionCommand() *cli.Command {
 	return c
 }
 
-// committed returns the day of the revision that this program was built from, empty if it is not
-// known.
+// committed returns the day of the revision that this program was built from, empty if it is not known.
 func committed() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"gemm/internal/gemmtest"
+	"gemm/gemmtest"
 )
 
 // manualPage returns the manual page.

@@ -13,14 +13,16 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gemm"
+	"gemm/cmd/catalog"
 	"gemm/compare"
-	"gemm/compare/probe"
-	"gemm/internal/catalog"
+	"gemm/compare/plan"
+	"gemm/compare/run"
+	"gemm/compare/run/turn"
 	"gemm/internal/child"
 	"gemm/internal/cpu"
 	"gemm/mpi"
 	"gemm/mpi/launch"
-	"gemm/mpi/plan"
+	mpiplan "gemm/mpi/plan"
 )
 
 // mpiFamily is the family whose variants run on ranks, and the command that measures it.
@@ -50,9 +52,8 @@ func checkRanks(lookup func(string) (string, bool), built bool) error {
 	}
 }
 
-// beginning is the time limit for all ranks to begin. farewell is how long a rank waits before it
-// ends after an error of all ranks, so that each can print it. goodbye is how long rank 0 waits for
-// the others to end.
+// beginning is the time limit for all ranks to begin. farewell is how long a rank waits before it ends after an error
+// of all ranks, so that each can print it. goodbye is how long rank 0 waits for the others to end.
 const (
 	beginning = 2 * time.Minute
 	farewell  = 300 * time.Millisecond
@@ -82,8 +83,7 @@ func runRank(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	}
 	withJob := context.WithValue(ctx, jobKey{}, job)
 	if job.Rank() != 0 {
-		// All ranks need the settings that the options choose. Rank 0 alone prints what is wrong
-		// with the command line.
+		// All ranks need the settings that the options choose. Rank 0 alone prints what is wrong with the command line.
 		_ = newApp(io.Discard, io.Discard).RunContext(withJob, args)
 		return serve(ctx, job, stderr)
 	}
@@ -143,12 +143,11 @@ func jobOf(ctx context.Context) *mpi.Job {
 // led reports whether this process leads ranks.
 func led(ctx context.Context) bool { return jobOf(ctx) != nil }
 
-// onRanks completes and checks the numbers of ranks and the grids of l. The ranks are those of this
-// job, or by default one per processor. Too many ranks for this host are an error unless
-// oversubscribe is set.
-func onRanks(ctx context.Context, oversubscribe bool, l *compare.Ladder) error {
+// onRanks completes and checks the numbers of ranks and the grids of l. The ranks are those of this job, or by default
+// one per processor. Too many ranks for this host are an error unless oversubscribe is set.
+func onRanks(ctx context.Context, oversubscribe bool, l *plan.Ladder) error {
 	for _, text := range l.Sweep["grid"] {
-		if _, err := plan.ParseGrid(text.(string)); err != nil && text != "auto" {
+		if _, err := mpiplan.ParseGrid(text.(string)); err != nil && text != "auto" {
 			return usagef("--grid %q: must be PxQ, such as 2x4, or auto", text)
 		}
 	}
@@ -174,8 +173,7 @@ func onRanks(ctx context.Context, oversubscribe bool, l *compare.Ladder) error {
 // each takes memory, and all take turns.
 const mostRanks = 8
 
-// checkCounts returns an error for a number of ranks that would overload a host with the given
-// processors.
+// checkCounts returns an error for a number of ranks that would overload a host with the given processors.
 func checkCounts(ranks []any, processors int) error {
 	for _, n := range ranks {
 		if most := mostRanks * processors; n.(int) > most {
@@ -189,14 +187,13 @@ func checkCounts(ranks []any, processors int) error {
 const oversubscribeName = "oversubscribe"
 
 func oversubscribeFlag() cli.Flag {
-	return &cli.BoolFlag{Name: oversubscribeName, DisableDefaultText: true,
-		Usage: fmt.Sprintf("allow --np more than %d ranks for each processor of this host", mostRanks)}
+	return switchFlag(oversubscribeName,
+		fmt.Sprintf("allow --np more than %d ranks for each processor of this host", mostRanks))
 }
 
-// lead returns what the driver of rank 0 needs to lead the others; nil if this process
-// is no rank. A row may take as long as the limit says. show shows the rows that there are
-// when the ranks are given up.
-func lead(c *cli.Context, limit time.Duration, show func() error) (*compare.Lead, error) {
+// lead returns what the driver of rank 0 needs to lead the others; nil if this process is no rank. A row may take as
+// long as the limit says. show shows the rows that there are when the ranks are given up.
+func lead(c *cli.Context, limit time.Duration, show func() error) (*turn.Lead, error) {
 	job := jobOf(c.Context)
 	if job == nil {
 		return nil, nil
@@ -207,12 +204,12 @@ func lead(c *cli.Context, limit time.Duration, show func() error) (*compare.Lead
 		}
 		forsake(c.App.ErrWriter, job, reason)
 	}
-	return &compare.Lead{Peak: job.Peak, GiveUp: giveUp, Silent: job.Silent}, job.Limit(limit, giveUp)
+	return &turn.Lead{Peak: job.Peak, GiveUp: giveUp, Silent: job.Silent}, job.Limit(limit, giveUp)
 }
 
 // launcher returns how the driver of a process that is no rank starts ranks. What mpirun is
 // given because of this host is said once.
-func launcher(c *cli.Context) compare.Launch {
+func launcher(c *cli.Context) run.Launch {
 	said := map[string]bool{}
 	return func(ctx context.Context, ranks int, folder string) error {
 		if !mpi.Built {
@@ -234,7 +231,7 @@ func launcher(c *cli.Context) compare.Launch {
 		arguments, warnings := mpirun.Arguments(launch.Here(), ranks, command...)
 		for _, w := range warnings {
 			if !said[w] {
-				fmt.Fprintf(c.App.ErrWriter, "gemm %s: %s\n", c.Command.Name, w)
+				say(c, "%s", w)
 			}
 			said[w] = true
 		}
@@ -242,43 +239,34 @@ func launcher(c *cli.Context) compare.Launch {
 	}
 }
 
-// taskName is the flag with which a driver starts ranks or another build of this program.
+// taskName is the flag with which a driver starts ranks: the folder of their task.
 const taskName = "task"
-
-// taskInput is the value of that flag for a task on standard input.
-const taskInput = "-"
 
 func taskFlag() cli.Flag { return &cli.StringFlag{Name: taskName, Hidden: true} }
 
-// runTask measures the task of the driver that started this process. On the ranks of a job the task
-// is in the folder, otherwise it comes on standard input. If a row fails, its record has the
-// reason.
+// runTask measures the task of the driver that started these ranks. If a row fails, its record has the reason.
 func runTask(c *cli.Context, folder string) error {
-	served := compare.Served{Variants: catalog.Variants()}
-	if folder == taskInput {
-		served.Probes = probe.Of
-		return compare.Serve(c.Context, c.App.Reader, c.App.Writer, served)
-	}
 	if !led(c.Context) {
 		return gemm.Unavailablef("--%s is for ranks that gemm has started", taskName)
 	}
-	served.Probes = func([]compare.Case) []compare.Probe { return pingPongs(c.Context) }
-	served.Lead = func(b compare.Budget) (*compare.Lead, error) {
+	served := compare.Served{Variants: catalog.Variants()}
+	served.Probes = func([]plan.Case) []run.Probe { return pingPongs(c.Context) }
+	served.Lead = func(b plan.Budget) (*turn.Lead, error) {
 		return lead(c, b.Timeout, func() error { return nil })
 	}
 	return compare.ServeFolder(c.Context, folder, served)
 }
 
 // pingPongs returns the times of messages between the ranks that this process leads.
-func pingPongs(ctx context.Context) []compare.Probe {
+func pingPongs(ctx context.Context) []run.Probe {
 	job := jobOf(ctx)
 	if job == nil || job.Size() < 2 {
 		return nil
 	}
-	var out []compare.Probe
+	var out []run.Probe
 	for _, p := range job.Patterns() {
 		for _, bytes := range p.Sizes() {
-			out = append(out, compare.Probe{
+			out = append(out, run.Probe{
 				Name: "ping-pong", Params: gemm.Params{"bytes": bytes, "ranks": job.Size(), "path": p.Path(),
 					"pairs": p.Way()},
 				Unit:    "s",
@@ -289,15 +277,14 @@ func pingPongs(ctx context.Context) []compare.Probe {
 	return out
 }
 
-// announceRanks says where the ranks that this process leads run, and warns where they
-// cannot all run at the same time.
-func announceRanks(c *cli.Context, cases []compare.Case) {
+// announceRanks says where the ranks that this process leads run, and warns where they cannot all run at the same time.
+func announceRanks(c *cli.Context, cases []plan.Case) {
 	job := jobOf(c.Context)
 	if job == nil {
 		return
 	}
 	for _, line := range job.Placement() {
-		fmt.Fprintf(c.App.ErrWriter, "gemm mpi: %s\n", line)
+		say(c, "%s", line)
 	}
 	local, processors := job.Local(), len(cpu.Topology())
 	if processors == 0 {
@@ -310,7 +297,7 @@ func announceRanks(c *cli.Context, cases []compare.Case) {
 		}
 	}
 	if threads > processors {
-		fmt.Fprintf(c.App.ErrWriter,
-			"gemm mpi: oversubscribed: %d threads of %d ranks share the %d processors of this host, so times depend on the scheduler\n", threads, local, processors)
+		say(c, "oversubscribed: %d threads of %d ranks share the %d processors of this host, so times depend on the "+
+			"scheduler", threads, local, processors)
 	}
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gemm"
-	"gemm/compare"
+	"gemm/compare/plan"
+	"gemm/compare/record"
 	"gemm/mpi"
 )
 
@@ -38,7 +39,7 @@ func TestCheckRanks(t *testing.T) {
 }
 
 // sweptOnRanks returns the rows that gemm mpi with the arguments would measure.
-func sweptOnRanks(t *testing.T, args ...string) (cases []compare.Case) {
+func sweptOnRanks(t *testing.T, args ...string) (cases []plan.Case) {
 	t.Helper()
 	app := newApp(io.Discard, io.Discard)
 	app.Command("mpi").Action = func(c *cli.Context) error {
@@ -57,7 +58,7 @@ func TestExperimentsOnRanks(t *testing.T) {
 	all := len(mpi.Variants())
 	for _, test := range []struct {
 		args       string
-		experiment compare.Experiment
+		experiment record.Experiment
 		rows       int
 	}{
 		{"", "ladder", all},
@@ -118,7 +119,7 @@ func TestUsageOfRanks(t *testing.T) {
 func TestGridsAreLeftOut(t *testing.T) {
 	r := start(t, "", nil, "mpi", "--np", "1,2", "--grid", "1x1,1x2", "--variants", "mpi/summa", "--sizes", "8", "--time", "1ms",
 		"--json", "-")
-	doc, err := compare.Parse([]byte(r.stdout))
+	doc, err := record.Parse([]byte(r.stdout))
 	if err != nil || len(doc.Records) != 3 {
 		t.Fatalf("%d rows, %v, %s", len(doc.Records), err, r.stderr)
 	}
@@ -149,7 +150,7 @@ func TestRanksWithoutMPI(t *testing.T) {
 		t.Errorf("as a rank: status %d, %s%s", r.status, r.stdout, r.stderr)
 	}
 	for _, row := range records(t, filepath.Join(dir, "r.json")).Records {
-		if row.Status != compare.Unavailable || !strings.Contains(row.Reason.Text, "libopenmpi-dev") {
+		if row.Status != record.Unavailable || !strings.Contains(row.Reason.Text, "libopenmpi-dev") {
 			t.Errorf("%v: %s %q", row.Params, row.Status, row.Reason)
 		}
 	}
@@ -197,7 +198,7 @@ func TestTooManyRanks(t *testing.T) {
 			t.Errorf("%d ranks on 2 processors: %v, want %q", n, err, want)
 		}
 	}
-	l := compare.Ladder{Sweep: map[string][]any{"ranks": {1000000}}}
+	l := plan.Ladder{Sweep: map[string][]any{"ranks": {1000000}}}
 	if err := onRanks(t.Context(), true, &l); err != nil {
 		t.Errorf("with --oversubscribe: %v", err)
 	}

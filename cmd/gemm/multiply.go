@@ -15,13 +15,13 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
-	"gemm/compare"
+	"gemm/cmd/catalog"
+	"gemm/compare/plan"
 	"gemm/compare/verify"
 	"gemm/cuda"
 	"gemm/cuda/remote"
 	"gemm/gf256"
 	"gemm/half"
-	"gemm/internal/catalog"
 	"gemm/internal/matfile"
 )
 
@@ -67,9 +67,7 @@ func runMultiply(c *cli.Context) error {
 		out: c.String("out"), variant: c.String("variant"),
 		alpha: factorOf(c, "alpha"), beta: factorOf(c, "beta"),
 	}
-	p.warn = func(format string, args ...any) {
-		fmt.Fprintf(c.App.ErrWriter, "gemm multiply: "+format+"\n", args...)
-	}
+	p.warn = func(format string, args ...any) { say(c, format, args...) }
 	if err := checkMultiply(c, p.beta); err != nil {
 		return err
 	}
@@ -178,7 +176,7 @@ func multiply[T gemm.Element](ctx context.Context, p product) error {
 	if err != nil {
 		return err
 	}
-	job := compare.Request{
+	job := plan.Request{
 		Variant: v, Type: gemm.TypeOf[T]().Name, Shape: gemm.Shape{M: p.a.Rows, N: p.b.Cols, K: p.a.Cols},
 		Op: "nn", Alpha: p.alpha, Beta: p.beta, Params: params,
 	}.Case()
@@ -246,7 +244,7 @@ func multiply[T gemm.Element](ctx context.Context, p product) error {
 }
 
 // checkRoom returns an error if memory lacks for the product, and for the copy that the GPU program has.
-func checkRoom(job compare.Case) error {
+func checkRoom(job plan.Case) error {
 	what, room := "the product", job.ProductBytes()
 	if job.Variant.Location == gemm.OnGPU {
 		what, room = what+" and its copy for "+cuda.Worker, 2*room
@@ -289,8 +287,7 @@ func verdictOf[T gemm.Element](op verify.Operation[T], c gemm.Matrix[T], limit v
 	return result, ""
 }
 
-// unlessInterrupted returns err, which reading or writing a file gave, or where ctx has ended an
-// errInterrupted.
+// unlessInterrupted returns err, which reading or writing a file gave, or where ctx has ended an errInterrupted.
 func unlessInterrupted(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%w; nothing was written", errInterrupted)
@@ -313,8 +310,7 @@ func apply[T gemm.Element](ctx context.Context, m gemm.Multiplier[T], op verify.
 // errPlain: a variant was asked for α or β that has none.
 var errPlain = errors.New("computes C = A*B only, without --alpha, --beta and --c: choose a production variant such as serial/packed")
 
-// choose returns the variant and its parameters: the one asked for, or the
-// fastest.
+// choose returns the variant and its parameters: the one asked for, or the fastest.
 func choose[T gemm.Element](ctx context.Context, p product) (gemm.Variant, gemm.Params, error) {
 	if p.variant == "" {
 		return fastest[T](ctx)

@@ -8,8 +8,7 @@ import (
 	"gemm/internal/starter"
 )
 
-// newKernelCommand returns the command that writes a source to begin with, with a command below for
-// each language.
+// newKernelCommand returns the command that writes a source to begin with, with a command below for each language.
 func newKernelCommand() *cli.Command {
 	c := &cli.Command{
 		Name: "new-kernel", Usage: "write a kernel of your own to begin with, in C or CUDA",

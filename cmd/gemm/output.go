@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,15 +15,43 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"gemm"
-	"gemm/compare"
+	"gemm/compare/record"
 	"gemm/compare/report"
-	"gemm/compare/trace"
+	"gemm/compare/report/trace"
 	"gemm/internal/output"
 	"gemm/user"
 )
 
+// say writes a line to standard error.
+func say(c *cli.Context, format string, args ...any) {
+	fmt.Fprintf(c.App.ErrWriter, c.Command.HelpName+": "+format+"\n", args...)
+}
+
+// writeJSON writes v to the file called name or to standard output.
+func writeJSON(c *cli.Context, name string, v any) error {
+	data, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	data = append(data, '\n')
+	if name == stdoutName {
+		return writeAll(c.App.Writer, data)
+	}
+	return writeFile(c, name, data)
+}
+
+// writeResult writes doc to the file of --json, or without it what print prints of doc to standard output.
+func writeResult(c *cli.Context, doc any, print func(out io.Writer)) error {
+	if name := c.String("json"); name != "" {
+		return writeJSON(c, name, doc)
+	}
+	var b strings.Builder
+	print(&b)
+	return writeAll(c.App.Writer, []byte(b.String()))
+}
+
 // printRows writes the rows as a table, and a line for each reason why rows are unavailable.
-func printRows(out io.Writer, rows []compare.Record) error {
+func printRows(out io.Writer, rows []record.Record) error {
 	shown := slices.DeleteFunc(slices.Clone(rows), unavailable)
 	if err := printTable(out, shown); err != nil {
 		return err
@@ -34,7 +63,7 @@ func printRows(out io.Writer, rows []compare.Record) error {
 }
 
 // printNoise writes how much times of identical code among the rows differ, if there are pairs of such rows.
-func printNoise(out io.Writer, rows []compare.Record) error {
+func printNoise(out io.Writer, rows []record.Record) error {
 	noise := report.Noise(rows)
 	if noise == "" {
 		return nil
@@ -47,7 +76,7 @@ func printNoise(out io.Writer, rows []compare.Record) error {
 const manySizes = 16
 
 // printAverages writes the average share of the peak of each variant that has rows of many sizes.
-func printAverages(out io.Writer, rows []compare.Record) error {
+func printAverages(out io.Writer, rows []record.Record) error {
 	type series struct{ name, typ string }
 	var order []series
 	speeds, counts := map[series][]float64{}, map[series]int{}
@@ -80,7 +109,7 @@ func printAverages(out io.Writer, rows []compare.Record) error {
 }
 
 // printTable writes the rows as a table, and nothing if there are none.
-func printTable(out io.Writer, rows []compare.Record) error {
+func printTable(out io.Writer, rows []record.Record) error {
 	if len(rows) == 0 {
 		return nil
 	}
@@ -110,11 +139,19 @@ func printTable(out io.Writer, rows []compare.Record) error {
 }
 
 // number formats x, or says that there is none.
-func number(format string, x compare.Number) string {
+func number(format string, x record.Number) string {
 	if !x.Known() {
 		return "-"
 	}
 	return fmt.Sprintf(format, float64(x))
+}
+
+// counted returns a number with its noun, which is regular.
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // seconds formats a time in the unit of its size, with four figures.
@@ -132,14 +169,14 @@ func seconds(s float64) string {
 }
 
 // outcome returns an error if rows went wrong, or none of them is ok. A kernel of the user must not time out either.
-func outcome(rows []compare.Record) error {
-	var bad []compare.Record
+func outcome(rows []record.Record) error {
+	var bad []record.Record
 	ok := 0
 	for _, r := range rows {
 		switch {
-		case r.Status == compare.OK:
+		case r.Status == record.OK:
 			ok++
-		case r.Status.Bad() && (r.Status != compare.Timeout || familyOf(r) == user.Family):
+		case r.Status.Bad() && (r.Status != record.Timeout || familyOf(r) == user.Family):
 			bad = append(bad, r)
 		}
 	}
@@ -163,24 +200,21 @@ type absence struct {
 
 // printUnavailable writes how many of the rows are unavailable, and why. Variants of a family that
 // are unavailable for the same reason have one line together, any other variant has its own.
-func printUnavailable(out io.Writer, rows []compare.Record) error {
+func printUnavailable(out io.Writer, rows []record.Record) error {
 	all := map[string][]string{} // variants with rows, by family
 	for _, r := range rows {
 		all[familyOf(r)] = added(all[familyOf(r)], r.Variant)
 	}
 	for _, a := range absences(rows) {
-		name, many, first := strings.Join(a.variants, ", "), "s", ""
+		name, first := strings.Join(a.variants, ", "), ""
 		family := gemm.Variant{Name: a.variants[0]}.Family()
 		if len(a.variants) > 1 && len(a.variants) == len(all[family]) {
 			name = family
 		}
-		if a.rows == 1 {
-			many = ""
-		}
 		if len(a.reasons) > 1 {
 			first = ", the first for this reason"
 		}
-		if _, err := fmt.Fprintf(out, "%s: %d row%s unavailable%s: %s\n", name, a.rows, many, first,
+		if _, err := fmt.Fprintf(out, "%s: %s unavailable%s: %s\n", name, counted(a.rows, "row"), first,
 			output.Line(a.reasons[0])); err != nil {
 			return err
 		}
@@ -189,9 +223,9 @@ func printUnavailable(out io.Writer, rows []compare.Record) error {
 }
 
 // absences returns the lines for those rows that are unavailable, in the order of the rows.
-func absences(rows []compare.Record) []*absence {
-	rows = slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return !unavailable(r) })
-	common := func(r compare.Record) string { return familyOf(r) + ": " + r.Note() }
+func absences(rows []record.Record) []*absence {
+	rows = slices.DeleteFunc(slices.Clone(rows), func(r record.Record) bool { return !unavailable(r) })
+	common := func(r record.Record) string { return familyOf(r) + ": " + r.Note() }
 	sharing := map[string][]string{} // variants, by family and reason
 	for _, r := range rows {
 		sharing[common(r)] = added(sharing[common(r)], r.Variant)
@@ -215,9 +249,9 @@ func absences(rows []compare.Record) []*absence {
 }
 
 // unavailable reports whether the row cannot be measured here.
-func unavailable(r compare.Record) bool { return r.Status == compare.Unavailable }
+func unavailable(r record.Record) bool { return r.Status == record.Unavailable }
 
-func familyOf(r compare.Record) string { return gemm.Variant{Name: r.Variant}.Family() }
+func familyOf(r record.Record) string { return gemm.Variant{Name: r.Variant}.Family() }
 
 // added returns the names with one more, unless it is there already.
 func added(names []string, name string) []string {
@@ -281,7 +315,7 @@ func sameFile(name, other string) bool {
 }
 
 // writeTrace writes the timelines of the document to the file of --trace.
-func writeTrace(c *cli.Context, doc compare.Document) error {
+func writeTrace(c *cli.Context, doc record.Document) error {
 	name := c.String("trace")
 	if name == "" {
 		return nil

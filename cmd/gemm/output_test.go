@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"gemm/compare"
+	"gemm/compare/record"
 )
 
 // quick has one row, which takes no time to measure.
@@ -99,7 +99,7 @@ func TestTwoProcesses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		if doc, err := compare.Load(file); err == nil && len(doc.Records) == 1 {
+		if doc, err := record.Load(file); err == nil && len(doc.Records) == 1 {
 			break
 		}
 		if time.Now().After(deadline) {

@@ -14,22 +14,22 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gemm"
-	"gemm/compare"
-	"gemm/compare/note"
+	"gemm/compare/plan"
+	"gemm/compare/record"
 )
 
 // parallelRecords runs gemm parallel with the arguments on short products and returns
 // its document and what it wrote to standard error.
-func parallelRecords(t *testing.T, args ...string) (compare.Document, string) {
+func parallelRecords(t *testing.T, args ...string) (record.Document, string) {
 	t.Helper()
 	args = append([]string{"parallel", "--json", "-", "--sizes", "24", "--time", "1ms"}, args...)
 	r := start(t, "", nil, args...)
-	doc, err := compare.Parse([]byte(r.stdout))
+	doc, err := record.Parse([]byte(r.stdout))
 	if err != nil || r.status != 0 {
 		t.Fatalf("gemm %v: status %d, %v, %s", args, r.status, err, r.stderr)
 	}
 	for _, row := range doc.Records {
-		if row.Status != compare.OK {
+		if row.Status != record.OK {
 			t.Errorf("gemm %v: %s %v: %s, %s", args, row.Variant, row.Params, row.Status, row.Reason)
 		}
 	}
@@ -37,7 +37,7 @@ func parallelRecords(t *testing.T, args ...string) (compare.Document, string) {
 }
 
 // swept returns the rows that gemm parallel with the arguments would measure.
-func swept(t *testing.T, args ...string) (cases []compare.Case) {
+func swept(t *testing.T, args ...string) (cases []plan.Case) {
 	t.Helper()
 	app := newApp(io.Discard, io.Discard)
 	app.Command("parallel").Action = func(c *cli.Context) error {
@@ -57,7 +57,7 @@ func swept(t *testing.T, args ...string) (cases []compare.Case) {
 func TestParallelExperiments(t *testing.T) {
 	for _, test := range []struct {
 		args       string
-		experiment compare.Experiment
+		experiment record.Experiment
 		rows       int // of the variants with threads
 	}{
 		{"--variants parallel/rows", "ladder", 1},
@@ -94,7 +94,7 @@ func TestParallelExperiments(t *testing.T) {
 		if strings.Contains(test.args, "--trans") || strings.Contains(test.args, "--beta") {
 			want = want[1:]
 		}
-		if test.experiment == compare.MainLadder {
+		if test.experiment == record.MainLadder {
 			want = nil
 		}
 		if rows != test.rows || !slices.Equal(serial, want) {
@@ -201,7 +201,7 @@ func TestCrowdedThreads(t *testing.T) {
 		t.Errorf("standard error %q, want one line of warning", stderr)
 	}
 	if r := doc.Records[0]; r.Threads != many ||
-		!slices.ContainsFunc(r.Warnings, func(w note.Note) bool { return strings.HasPrefix(w.Text, want) }) {
+		!slices.ContainsFunc(r.Warnings, func(w gemm.Note) bool { return strings.HasPrefix(w.Text, want) }) {
 		t.Errorf("%d threads, warnings %q", r.Threads, r.Warnings)
 	}
 }
@@ -211,7 +211,7 @@ func TestResumedSweep(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "r.json")
-	sweep := func(schedules string, more ...string) compare.Document {
+	sweep := func(schedules string, more ...string) record.Document {
 		succeed(t, dir, append([]string{"parallel", "--variants", "parallel/rows,parallel/tiles", "--sizes", "16",
 			"--threads", "1",
 			"--schedule", schedules, "--chunk", "0,4", "--time", "1ms", "--json", file}, more...)...)
@@ -222,7 +222,7 @@ func TestResumedSweep(t *testing.T) {
 	if len(part.Records) != 2*2+2 || len(whole.Records) != 2*2*2+2 || len(whole.Runs) != 1 {
 		t.Fatalf("%d rows, then %d of %d runs", len(part.Records), len(whole.Records), len(whole.Runs))
 	}
-	if !slices.ContainsFunc(whole.Measurements, func(m compare.Measurement) bool { return m.Name == "fork-join" }) {
+	if !slices.ContainsFunc(whole.Measurements, func(m record.Measurement) bool { return m.Name == "fork-join" }) {
 		t.Error("beside an experiment on threads it is not measured what loops cost")
 	}
 	for i, r := range part.Records {
@@ -269,7 +269,7 @@ func TestTimeOfManyRows(t *testing.T) {
 		{[]string{"--time", "3s"}, 1000 * manyRows, 3 * time.Second, 0},
 	} {
 		app := newApp(io.Discard, io.Discard)
-		var got compare.Budget
+		var got plan.Budget
 		app.Command("parallel").Action = func(c *cli.Context) error {
 			got = budget(c, test.rows)
 			return nil
@@ -286,8 +286,8 @@ func TestLinesOfProgress(t *testing.T) {
 	var stderr strings.Builder
 	p := newProgress(&stderr, 2)
 	defer p.Close()
-	row := compare.Record{Key: compare.Key{Variant: "parallel/rows",
-		Problem: compare.Problem{Type: "f64", Shape: gemm.Cube(8)}}, Status: compare.OK}
+	row := record.Record{Key: record.Key{Variant: "parallel/rows",
+		Problem: record.Problem{Type: "f64", Shape: gemm.Cube(8)}}, Status: record.OK}
 	p.Done(row, false)
 	if stderr.Len() > 0 {
 		t.Errorf("a line within %v: %q", p.every, stderr.String())

@@ -14,7 +14,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"gemm/compare"
+	"gemm/compare/record"
 	"gemm/internal/cpu"
 )
 
@@ -31,7 +31,7 @@ func TestPeers(t *testing.T) {
 		t.Errorf("standard error is %q, want %q", r.stderr, missing)
 	}
 	for _, row := range records(t, filepath.Join(dir, "peers", "results.json")).Records {
-		if row.Status != compare.OK && row.Status != compare.Unavailable || row.Status == compare.OK && !(row.Ceiling > 0) {
+		if row.Status != record.OK && row.Status != record.Unavailable || row.Status == record.OK && !(row.Ceiling > 0) {
 			t.Errorf("%s at %d: %s, ceiling %v, %s", row.Variant, row.N, row.Status, row.Ceiling, row.Reason)
 		}
 	}
@@ -91,8 +91,8 @@ func TestPeersOfEveryFamily(t *testing.T) {
 
 // TestComparisonLimits checks that compare takes the limits that the families take.
 func TestComparisonLimits(t *testing.T) {
-	_, profile := planned(t, "--profile", "peers", "--time", "7ms", "--timeout", "3s", "--reps", "8")
-	if b := profile.Budget; b.Time != 7*time.Millisecond || b.Timeout != 3*time.Second || b.Reps != 8 {
+	_, requested := planned(t, "--profile", "peers", "--time", "7ms", "--timeout", "3s", "--reps", "8")
+	if b := requested.Budget(); b.Time != 7*time.Millisecond || b.Timeout != 3*time.Second || b.Reps != 8 {
 		t.Errorf("the budget is %+v", b)
 	}
 	fail(t, "", 2, "--time 0s: must be a positive duration", "compare", "--time", "0s")
@@ -133,15 +133,15 @@ func TestISA(t *testing.T) {
 		}
 	}
 	for _, row := range doc.Records {
-		want := compare.Unavailable
+		want := record.Unavailable
 		if row.Variant == "serial/packed" || cpu.Supported()[0] == cpu.Generic {
-			want = compare.OK
+			want = record.OK
 		}
-		if row.Status != want && want == compare.Unavailable || row.Host != host.ID {
+		if row.Status != want && want == record.Unavailable || row.Host != host.ID {
 			t.Errorf("%s of host %s is %s (%s), want %s of %s", row.Variant, row.Host, row.Status, row.Reason, want,
 				host.ID)
 		}
-		if row.Status == compare.OK && row.Resolved["kernel"] != "go-2x4" && row.Variant == "serial/packed" {
+		if row.Status == record.OK && row.Resolved["kernel"] != "go-2x4" && row.Variant == "serial/packed" {
 			t.Errorf("%s computes with %v", row.Variant, row.Resolved["kernel"])
 		}
 	}

@@ -10,14 +10,15 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
-	"gemm/compare"
+	"gemm/compare/plan"
+	"gemm/compare/record"
 	"gemm/internal/output"
 )
 
 // progress keeps the rows that a driver finishes. If standard error is a terminal, it shows a bar
 // with the case in progress and the time left. Otherwise it prints a line from time to time.
 type progress struct {
-	rows     []compare.Record
+	rows     []record.Record
 	bar      *progressbar.ProgressBar // nil: none
 	terminal int                      // file descriptor
 
@@ -67,7 +68,7 @@ func terminalOf(w io.Writer) *os.File {
 }
 
 // Begin implements compare.Progress.
-func (p *progress) Begin(cases []compare.Case) {
+func (p *progress) Begin(cases []plan.Case) {
 	if p.bar == nil {
 		return
 	}
@@ -100,8 +101,8 @@ func (p *progress) step() {
 }
 
 // Done implements compare.Progress.
-func (p *progress) Done(r compare.Record, kept bool) {
-	same := func(old compare.Record) bool { return old.Key == r.Key && old.Params.String() == r.Params.String() }
+func (p *progress) Done(r record.Record, kept bool) {
+	same := func(old record.Record) bool { return old.Key == r.Key && old.Params.String() == r.Params.String() }
 	if i := slices.IndexFunc(p.rows, same); i >= 0 { // it was measured again
 		p.rows[i] = r
 		return

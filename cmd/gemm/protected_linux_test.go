@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"gemm/internal/gemmtest"
+	"gemm/gemmtest"
 	"gemm/internal/settings"
 )
 

@@ -20,8 +20,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"gemm"
-	"gemm/compare"
-	"gemm/internal/gemmtest"
+	"gemm/compare/record"
+	"gemm/gemmtest"
 	"gemm/internal/tuned"
 	"gemm/mpi"
 	"gemm/mpi/launch"
@@ -160,7 +160,7 @@ func (s *session) start(variables []string, args ...string) (*exec.Cmd, *strings
 	return cmd, &stdout, &stderr
 }
 
-// run runs the command to its end.
+// runGemm runs the command to its end.
 func (s *session) run(variables []string, args ...string) result {
 	s.t.Helper()
 	cmd, stdout, stderr := s.start(variables, args...)
@@ -241,8 +241,8 @@ func (s *session) measuring(least int) {
 		for _, name := range names {
 			data, err := os.ReadFile(name)
 			for line := range strings.Lines(string(data)) {
-				var sign struct{ Now *int }
-				if err == nil && json.Unmarshal([]byte(line), &sign) == nil && sign.Now != nil && *sign.Now >= least {
+				text, sign := strings.CutPrefix(strings.TrimSpace(line), "now 0 ")
+				if now, wrong := strconv.Atoi(text); err == nil && sign && wrong == nil && now >= least {
 					return true
 				}
 			}
@@ -255,7 +255,7 @@ func (s *session) measuring(least int) {
 func (s *session) rowsIn(name string, rows int) {
 	s.t.Helper()
 	s.until(fmt.Sprintf("%s has %d rows", name, rows), func() bool {
-		doc, err := compare.Load(filepath.Join(s.dir, name))
+		doc, err := record.Load(filepath.Join(s.dir, name))
 		return err == nil && len(doc.Records) >= rows
 	})
 }
@@ -325,7 +325,7 @@ func TestRanks(t *testing.T) {
 		t.Errorf("the command is %q, MPI is %q", command, doc.Hosts[0].MPI)
 	}
 	for _, row := range doc.Records {
-		if row.Status != compare.OK || row.Params["ranks"] != 3 || len(row.Ranks) != 3 || row.Threads != 3 ||
+		if row.Status != record.OK || row.Params["ranks"] != 3 || len(row.Ranks) != 3 || row.Threads != 3 ||
 			row.BytesCounted != row.BytesPredicted || row.Phases == nil {
 			t.Errorf("%s %s %s: %s %s, params %v, %d ranks, %d threads, %d bytes of %d", row.Variant, row.Type,
 				row.Shape.Label(), row.Status, row.Reason,
@@ -344,7 +344,7 @@ func TestRanks(t *testing.T) {
 	after := records(t, filepath.Join(s.dir, "r.json"))
 	strong := 0
 	for _, row := range after.Records[len(doc.Records):] {
-		if row.Status == compare.OK && row.Experiment == compare.StrongScaling && row.Run != "" && row.Ceiling > 0 {
+		if row.Status == record.OK && row.Experiment == record.StrongScaling && row.Run != "" && row.Ceiling > 0 {
 			strong++
 		}
 	}
@@ -372,12 +372,12 @@ func TestOptionsOfRanks(t *testing.T) {
 	r := s.run(nil, s.program, "mpi", "--np", "2", "--sizes", "40", "--time", "1ms", "--threads", "2", "--local",
 		"serial/naive", "--master", "works", "--panel", "7",
 		"--grid", "2x1", "--replication", "1", "--affinity", "none", "--seed", "3", "--json", "-")
-	doc, err := compare.Parse([]byte(r.stdout))
+	doc, err := record.Parse([]byte(r.stdout))
 	if err != nil || r.status != 0 {
 		t.Fatalf("status %d, %v, %s", r.status, err, r.stderr)
 	}
 	for _, row := range doc.Records {
-		if row.Status != compare.OK || row.Threads != 4 {
+		if row.Status != record.OK || row.Threads != 4 {
 			t.Errorf("%s: %s %s, %d threads", row.Variant, row.Status, row.Reason, row.Threads)
 		}
 		for name, value := range row.Params {
@@ -392,9 +392,9 @@ func TestOptionsOfRanks(t *testing.T) {
 	}
 	weak := s.run(nil, s.program, "mpi", "--np", "1,2", "--weak", "--sizes", "20", "--variants", "mpi/summa", "--time",
 		"1ms", "--json", "-")
-	doc, err = compare.Parse([]byte(weak.stdout))
+	doc, err = record.Parse([]byte(weak.stdout))
 	if err != nil || len(doc.Records) != 2 || doc.Records[1].M != 40 || doc.Records[1].N != 20 ||
-		doc.Records[1].Experiment != compare.WeakScaling {
+		doc.Records[1].Experiment != record.WeakScaling {
 		t.Errorf("weak scaling: %v, %s", err, weak.stdout)
 	}
 }
@@ -407,13 +407,13 @@ func TestRanksHalveParts(t *testing.T) {
 	plant(t, tuned.Values{Cutoff: 33})
 	r := s.run(variables, s.program, "mpi", "--np", "2", "--sizes", "150", "--time", "1ms", "--local",
 		"serial/strassen,serial/packed", "--panel", "80", "--json", "-")
-	doc, err := compare.Parse([]byte(r.stdout))
+	doc, err := record.Parse([]byte(r.stdout))
 	if err != nil || r.status != 0 || len(doc.Records) == 0 {
 		t.Fatalf("status %d, %v, %s", r.status, err, r.stderr)
 	}
 	kinds := map[any]gemm.BoundKind{"serial/strassen": gemm.Normwise, "serial/packed": gemm.Componentwise}
 	for _, row := range doc.Records {
-		if want := kinds[row.Params["local"]]; row.Status != compare.OK || row.BoundKind != want {
+		if want := kinds[row.Params["local"]]; row.Status != record.OK || row.BoundKind != want {
 			t.Errorf("%s %v: %s %s, bound %s, want %s", row.Variant, row.Params, row.Status, row.Reason, row.BoundKind, want)
 		}
 		// What is not halved has a bound of k times the classical one, and as much for sums.
@@ -509,7 +509,7 @@ func TestFaultsUnderMpirun(t *testing.T) {
 				s.signal(test.rank, test.signal)
 				s.ends(cmd, time.Now())
 				doc := records(t, filepath.Join(s.dir, "r.json"))
-				if len(doc.Records) != 1 || doc.Records[0].Status != compare.OK {
+				if len(doc.Records) != 1 || doc.Records[0].Status != record.OK {
 					t.Errorf("the rows are %+v", doc.Records)
 				}
 				return
@@ -540,7 +540,7 @@ func TestMemoryOfARank(t *testing.T) {
 		t.Errorf("the rows are %+v", doc.Records)
 	}
 	for _, row := range doc.Records {
-		if row.Status != compare.OK {
+		if row.Status != record.OK {
 			t.Errorf("%d: %s %q", row.N, row.Status, row.Reason)
 		}
 	}
@@ -561,7 +561,7 @@ func TestHungRanks(t *testing.T) {
 		s.signal(1, syscall.SIGSTOP)
 		s.ends(cmd, at.Add(limit))
 		doc := records(t, filepath.Join(s.dir, "r.json"))
-		if len(doc.Records) != 2 || doc.Records[1].Status != compare.Timeout ||
+		if len(doc.Records) != 2 || doc.Records[1].Status != record.Timeout ||
 			!strings.Contains(doc.Records[1].Reason.Text, "a rank hangs") {
 			t.Errorf("the rows are %+v", doc.Records)
 		}
@@ -571,24 +571,24 @@ func TestHungRanks(t *testing.T) {
 	})
 	t.Run("rank 1 of gemm", func(t *testing.T) {
 		t.Parallel()
-		faultOfStarted(t, 1, syscall.SIGSTOP, 3*time.Second, compare.Timeout, "a rank hangs: nothing came back")
+		faultOfStarted(t, 1, syscall.SIGSTOP, 3*time.Second, record.Timeout, "a rank hangs: nothing came back")
 	})
 	// Rank 0 says so itself where it is woken to be ended.
 	t.Run("rank 0 of gemm", func(t *testing.T) {
 		t.Parallel()
-		faultOfStarted(t, 0, syscall.SIGSTOP, 3*time.Second, compare.Timeout, "hangs")
+		faultOfStarted(t, 0, syscall.SIGSTOP, 3*time.Second, record.Timeout, "hangs")
 	})
 }
 
 // TestKilledRank kills a rank that gemm has started.
 func TestKilledRank(t *testing.T) {
-	faultOfStarted(t, 1, syscall.SIGKILL, 30*time.Second, compare.Failed, " was killed by signal 9")
+	faultOfStarted(t, 1, syscall.SIGKILL, 30*time.Second, record.Failed, " was killed by signal 9")
 }
 
 // faultOfStarted sends a signal to a rank in the second of four cases. The row of this case must
 // have the status and its reason, and come within afterFault of the fault, or of the time limit if a
 // rank hangs. The other rows must be there.
-func faultOfStarted(t *testing.T, rank int, signal syscall.Signal, limit time.Duration, status compare.Status,
+func faultOfStarted(t *testing.T, rank int, signal syscall.Signal, limit time.Duration, status record.Status,
 	want string) {
 	t.Helper()
 	s := newSession(t)
@@ -600,7 +600,7 @@ func faultOfStarted(t *testing.T, rank int, signal syscall.Signal, limit time.Du
 	at := time.Now()
 	s.rowsIn("r.json", 2)
 	most := afterFault
-	if status == compare.Timeout {
+	if status == record.Timeout {
 		most += limit
 	}
 	if took := time.Since(at); took > most {
@@ -612,11 +612,11 @@ func faultOfStarted(t *testing.T, rank int, signal syscall.Signal, limit time.Du
 		t.Fatalf("%d rows, %s", len(rows), stderr)
 	}
 	for i, row := range rows {
-		if i != 1 && row.Status != compare.OK || i == 1 && (row.Status != status || !strings.Contains(row.Reason.Text, want)) {
+		if i != 1 && row.Status != record.OK || i == 1 && (row.Status != status || !strings.Contains(row.Reason.Text, want)) {
 			t.Errorf("%s %d: %s %q", row.Type, row.N, row.Status, row.Reason)
 		}
 	}
-	if got := cmd.ProcessState.ExitCode(); got != statusFailed || status == compare.Timeout &&
+	if got := cmd.ProcessState.ExitCode(); got != statusFailed || status == record.Timeout &&
 		!strings.Contains(stderr.String(), "the ranks hung in mpi/summa f64 800") {
 		t.Errorf("status %d, %s", got, stderr)
 	}
@@ -633,7 +633,7 @@ func TestFaultsInATurn(t *testing.T) {
 	}
 	failed := 0
 	for _, row := range records(t, filepath.Join(s.dir, "r.json")).Records {
-		if row.Status == compare.Failed && strings.Contains(row.Reason.Text, "panicked: planted") {
+		if row.Status == record.Failed && strings.Contains(row.Reason.Text, "panicked: planted") {
 			failed++
 		}
 	}
@@ -756,7 +756,7 @@ func TestTraceOfRanks(t *testing.T) {
 	s := newSession(t)
 	r := s.run(nil, s.program, "mpi", "--np", "4", "--variants", "mpi/p2p-rows,mpi/summa", "--sizes", "96",
 		"--time", "1ms", "--json", "r.json", "--trace", "-")
-	doc, err := compare.Load(filepath.Join(s.dir, "r.json"))
+	doc, err := record.Load(filepath.Join(s.dir, "r.json"))
 	if r.status != 0 || err != nil || len(doc.Traces) != 2 {
 		t.Fatalf("status %d, %v, %d timelines, %s", r.status, err, len(doc.Traces), r.stderr)
 	}
@@ -789,14 +789,14 @@ func TestPeersOfRanks(t *testing.T) {
 		"--time", "1ms", "--json", "-"}
 	for _, line := range [][]string{s.ranks(2, args...), append([]string{s.program, "mpi", "--np", "2"}, args...)} {
 		r := s.run(nil, line...)
-		doc, err := compare.Parse([]byte(r.stdout))
+		doc, err := record.Parse([]byte(r.stdout))
 		if err != nil || r.status != 0 {
 			t.Fatalf("%v: status %d, %v, %s", line, r.status, err, r.stderr)
 		}
 		var rows []string
 		for _, row := range doc.Records {
 			rows = append(rows, strings.TrimSpace(row.Variant+" "+row.Params.String()))
-			if row.Status != compare.OK && row.Status != compare.Unavailable {
+			if row.Status != record.OK && row.Status != record.Unavailable {
 				t.Errorf("%v: %s %s %s", line, row.Variant, row.Status, row.Reason)
 			}
 		}

@@ -11,10 +11,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"gemm/compare"
+	"gemm/cmd/catalog"
+	"gemm/compare/record"
 	"gemm/compare/report"
 	"gemm/compare/report/chapters"
-	"gemm/internal/catalog"
 	"gemm/internal/output"
 )
 
@@ -119,9 +119,9 @@ func runReport(c *cli.Context) error {
 		filepath.Join(c.String("out"), "results.json"))...); err != nil {
 		return err
 	}
-	var docs []compare.Document
+	var docs []record.Document
 	for _, name := range c.StringSlice("in") {
-		doc, err := compare.Load(name)
+		doc, err := record.Load(name)
 		if err != nil {
 			return err
 		}
@@ -130,7 +130,7 @@ func runReport(c *cli.Context) error {
 		}
 		docs = append(docs, doc)
 	}
-	doc, err := compare.Merge(docs...)
+	doc, err := record.Merge(docs...)
 	if err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func runReport(c *cli.Context) error {
 	records := filepath.Join(dir, "results.json")
 	if _, err := os.Stat(records); err == nil && slices.Contains(formats, "json") {
 		if !c.Bool("force") {
-			return fmt.Errorf("%w: %s: replace them with --force, or name another folder with --out", compare.ErrExists, records)
+			return fmt.Errorf("%w: %s: replace them with --force, or name another folder with --out", record.ErrExists, records)
 		}
 		lock, err := output.NewLock(records)
 		if err != nil {
@@ -163,8 +163,7 @@ func runReport(c *cli.Context) error {
 	return printPaths(c.App.Writer, paths)
 }
 
-// printPaths prints the names of the files of a report, one per line. A folder of figures is one
-// line.
+// printPaths prints the names of the files of a report, one per line. A folder of figures is one line.
 func printPaths(w io.Writer, paths []string) error {
 	var b, folders strings.Builder
 	figures := map[string]int{}

@@ -13,9 +13,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gemm"
-	"gemm/compare"
+	"gemm/cmd/catalog"
+	"gemm/compare/record"
 	"gemm/gf256"
-	"gemm/internal/catalog"
 	"gemm/internal/output"
 	"gemm/internal/shard"
 )
@@ -67,7 +67,7 @@ func rsCommand() *cli.Command {
 				Flags: []cli.Flag{
 					in(),
 					&cli.StringFlag{Name: "out", Usage: "`FILE`: file to write"},
-					&cli.BoolFlag{Name: "repair", DisableDefaultText: true, Usage: "write the lost and damaged shards again"},
+					switchFlag("repair", "write the lost and damaged shards again"),
 					variant(),
 					traceFlag("record when slices are read, multiplied and written, and write the timeline"),
 					forceFlag("replace existing files; with --repair, also shards of other files"),
@@ -123,8 +123,7 @@ func parityFlags(more ...cli.Flag) []cli.Flag {
 	return append([]cli.Flag{
 		&cli.StringFlag{Name: "in", DefaultText: "next to each file",
 			Usage: "`DIR`: folder of the parity folders, as --out named it"},
-		&cli.BoolFlag{Name: "content", DisableDefaultText: true,
-			Usage: "compare the bytes also if a file has another size or time than the protected one"},
+		switchFlag("content", "compare the bytes also if a file has another size or time than the protected one"),
 	}, more...)
 }
 
@@ -218,7 +217,7 @@ func runVerify(c *cli.Context) error {
 		err = writeJSON(c, name, struct {
 			Schema int `json:"schema"`
 			*shard.Report
-		}{compare.OutputSchema, r})
+		}{record.OutputSchema, r})
 	} else {
 		err = printShards(c.App.Writer, r)
 	}
@@ -325,7 +324,7 @@ func runProtect(c *cli.Context) error {
 		})
 		if c.Context.Err() != nil {
 			coder.clear()
-			return fmt.Errorf("%w after %s", errInterrupted, counted(made))
+			return fmt.Errorf("%w after %s", errInterrupted, counted(made, "file"))
 		}
 		if err != nil {
 			failed++
@@ -334,17 +333,17 @@ func runProtect(c *cli.Context) error {
 	}
 	coder.clear()
 	if made > 0 {
-		say(c, "%s with %d+%d parity; %s", counted(made), c.Int("data"), c.Int("parity"),
+		say(c, "%s with %d+%d parity; %s", counted(made, "file"), c.Int("data"), c.Int("parity"),
 			throughput(total, start, coder.used()))
 	}
 	if before > 0 {
-		say(c, "%s already with parity", counted(before))
+		say(c, "%s already with parity", counted(before, "file"))
 	}
 	if made+before+failed == 0 {
 		say(c, "there is nothing to protect in %s", strings.Join(names, ", "))
 	}
 	if failed > 0 {
-		return fmt.Errorf("not protected: %d of %s", failed, counted(made+before+failed))
+		return fmt.Errorf("not protected: %d of %s", failed, counted(made+before+failed, "file"))
 	}
 	return nil
 }
@@ -394,7 +393,7 @@ func runCheck(c *cli.Context) error {
 		return err
 	}
 	coder := withBar(c)
-	found := checked{Schema: compare.OutputSchema, Files: []*shard.FileReport{}}
+	found := checked{Schema: record.OutputSchema, Files: []*shard.FileReport{}}
 	for _, name := range names {
 		t, err := shard.Locate(name, c.String("in"))
 		if err != nil {
@@ -422,12 +421,12 @@ func runCheck(c *cli.Context) error {
 	bad, repairable := found.bad()
 	switch {
 	case repairable > 0:
-		return fmt.Errorf("not good: %d of %s: %s restores %d", bad, counted(len(found.Files)),
+		return fmt.Errorf("not good: %d of %s: %s restores %d", bad, counted(len(found.Files), "file"),
 			commandLine(repairing(c, names)), repairable)
 	case bad > 0:
-		return fmt.Errorf("not good: %d of %s", bad, counted(len(found.Files)))
+		return fmt.Errorf("not good: %d of %s", bad, counted(len(found.Files), "file"))
 	case found.failed > 0:
-		return fmt.Errorf("not checked: %d of %s", found.failed, counted(len(found.Files)+found.failed))
+		return fmt.Errorf("not checked: %d of %s", found.failed, counted(len(found.Files)+found.failed, "file"))
 	}
 	return nil
 }
@@ -466,7 +465,7 @@ func printFiles(out io.Writer, found checked) error {
 			w.Row(r.State, r.Bytes, r.File, strings.Join(notes, "; "))
 		}
 	}
-	fmt.Fprintf(w, "good: %d of %s\n", len(found.Files)-bad, counted(len(found.Files)))
+	fmt.Fprintf(w, "good: %d of %s\n", len(found.Files)-bad, counted(len(found.Files), "file"))
 	return w.Flush()
 }
 
@@ -509,7 +508,7 @@ func runRepair(c *cli.Context) error {
 			})
 		if c.Context.Err() != nil {
 			coder.clear()
-			return fmt.Errorf("%w after %s", errInterrupted, counted(files))
+			return fmt.Errorf("%w after %s", errInterrupted, counted(files, "file"))
 		}
 		if err != nil {
 			coder.clear()
@@ -517,18 +516,10 @@ func runRepair(c *cli.Context) error {
 		}
 	}
 	if failed > 0 {
-		return fmt.Errorf("not repaired: %d of %s", failed, counted(files))
+		return fmt.Errorf("not repaired: %d of %s", failed, counted(files, "file"))
 	}
-	say(c, "all good: %s; %s", counted(files), throughput(total, start, coder.used()))
+	say(c, "all good: %s; %s", counted(files, "file"), throughput(total, start, coder.used()))
 	return nil
-}
-
-// counted returns a number of files.
-func counted(n int) string {
-	if n == 1 {
-		return "1 file"
-	}
-	return fmt.Sprintf("%d files", n)
 }
 
 // repairedText says what was repaired.
@@ -687,14 +678,14 @@ func (b *barredCoder) writeTimeline(c *cli.Context, set shard.Set) error {
 	if b.Timeline == nil {
 		return nil
 	}
-	host, err := compare.DescribeHost()
+	host, err := record.DescribeHost()
 	if err != nil {
 		return err
 	}
-	row := compare.Trace{Activity: b.Timeline.Activity()}
+	row := record.Trace{Activity: b.Timeline.Activity()}
 	row.Host, row.Variant, row.Type, row.Op = host.ID, b.used(), gemm.TypeOf[gf256.Elem]().Name, "nn"
 	row.Shape = gemm.Shape{M: set.Parity, N: int(set.Payload()), K: set.Data}
-	return writeTrace(c, compare.Document{Hosts: []compare.Host{host}, Traces: []compare.Trace{row}})
+	return writeTrace(c, record.Document{Hosts: []record.Host{host}, Traces: []record.Trace{row}})
 }
 
 // clear removes the bar.
@@ -702,11 +693,6 @@ func (b *barredCoder) clear() {
 	if b.bar != nil {
 		_ = b.bar.Clear()
 	}
-}
-
-// say writes a line to standard error.
-func say(c *cli.Context, format string, args ...any) {
-	fmt.Fprintf(c.App.ErrWriter, c.Command.HelpName+": "+format+"\n", args...)
 }
 
 // interruptedCoding returns err, and says what Ctrl-C leaves.

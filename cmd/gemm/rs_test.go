@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"gemm/internal/catalog"
+	"gemm/cmd/catalog"
 )
 
 // archive writes a file of n bytes for shards and returns them.

@@ -5,15 +5,15 @@ import (
 	"strings"
 	"testing"
 
-	"gemm/compare"
-	"gemm/compare/report/reporttest"
+	"gemm/cmd/reporttest"
+	"gemm/compare/record"
 )
 
 // TestTableHasTheSharesOfTheRecords prints rows of every kind as they were measured, before all peaks were: the
 // table has the shares that the records, results.csv and the report have.
 func TestTableHasTheSharesOfTheRecords(t *testing.T) {
 	doc, wants := reporttest.Shares()
-	var store compare.Store
+	var store record.Store
 	for _, h := range doc.Hosts {
 		if err := store.PutHost(h); err != nil {
 			t.Fatal(err)
@@ -40,9 +40,9 @@ func TestTableHasTheSharesOfTheRecords(t *testing.T) {
 
 // TestTableSaysNoise prints identical code with times that differ by a half.
 func TestTableSaysNoise(t *testing.T) {
-	on2 := func(r *compare.Record) { r.Threads, r.Turn = 2, "peers" }
-	rows := []compare.Record{reporttest.Row("parallel/packed", 128, 1e-3, on2),
-		reporttest.Row("parallel/strassen", 128, 1.5e-3, on2, func(r *compare.Record) {
+	on2 := func(r *record.Record) { r.Threads, r.Turn = 2, "peers" }
+	rows := []record.Record{reporttest.Row("parallel/packed", 128, 1e-3, on2),
+		reporttest.Row("parallel/strassen", 128, 1.5e-3, on2, func(r *record.Record) {
 			r.Resolved = map[string]any{"ran": "parallel/packed"}
 		})}
 	var out strings.Builder

@@ -7,10 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"gemm"
-	"gemm/compare"
-	"gemm/internal/catalog"
-	"gemm/internal/gemmtest"
+	"gemm/compare/record"
+	"gemm/gemmtest"
 )
 
 // lane is a thread of a trace: a process is a row.
@@ -52,7 +50,7 @@ func TestTraceOfWorkers(t *testing.T) {
 		!strings.Contains(r.stdout, "parallel/tiles") {
 		t.Fatalf("status %d, %s%s", r.status, r.stdout, r.stderr)
 	}
-	doc, err := compare.Load(filepath.Join(dir, "r.json"))
+	doc, err := record.Load(filepath.Join(dir, "r.json"))
 	if err != nil || len(doc.Traces) != 2 {
 		t.Fatalf("%v, %d timelines", err, len(doc.Traces))
 	}
@@ -110,33 +108,6 @@ func TestTraceUsage(t *testing.T) {
 		"--trace", "t.json")
 	if left, err := filepath.Glob(filepath.Join(dir, "*t.json*")); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %q, %v", left, err)
-	}
-}
-
-// TestDrawLargest checks that gemm compare --trace draws each variant that has timelines once, at its
-// largest product of the main tables.
-func TestDrawLargest(t *testing.T) {
-	l := compare.Ladder{Variants: catalog.Variants(), Shapes: []gemm.Shape{gemm.Cube(8), gemm.Cube(24), gemm.Cube(16)},
-		Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1}
-	cases := l.Cases()
-	drawLargest(cases)
-	drawn := map[string]int{}
-	for _, k := range cases {
-		if !k.Timeline {
-			continue
-		}
-		drawn[k.Variant.Name]++
-		if k.Shape != gemm.Cube(24) || k.Variant.Family() == "serial" {
-			t.Errorf("%v has a timeline", k)
-		}
-	}
-	for _, name := range []string{"parallel/rows", "mpi/summa", "cuda/dmma"} {
-		if drawn[name] != 1 {
-			t.Errorf("%s has %d timelines, want 1", name, drawn[name])
-		}
-	}
-	if drawn["reference/openblas"] > 0 || drawn["cuda/cublas"] > 1 {
-		t.Errorf("timelines are of %v", drawn)
 	}
 }
 

@@ -11,11 +11,11 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"gemm/compare"
+	"gemm/cmd/tune"
+	"gemm/compare/record"
 	"gemm/cuda"
 	"gemm/internal/output"
 	"gemm/internal/settings"
-	"gemm/internal/tune"
 )
 
 // gpuTime is the default time to tune the family cuda.
@@ -61,15 +61,15 @@ func runTune(c *cli.Context) error {
 			return err
 		}
 	}
-	var records *compare.Store
+	var records *record.Store
 	if name := c.String("records"); name != "" {
-		if records, err = compare.OpenStore(name, compare.Resume); err != nil {
+		if records, err = record.OpenStore(name, record.Resume); err != nil {
 			return err
 		}
 		defer records.Close()
 	}
 	if options.Settings, err = settings.Read(); err != nil {
-		fmt.Fprintf(c.App.ErrWriter, "gemm tune: %v, and replaces it\n", err)
+		say(c, "%v, and replaces it", err)
 	}
 	p := newProgress(c.App.ErrWriter, tune.Steps(options.Families))
 	defer p.Close()
@@ -136,10 +136,10 @@ func checkTuned(c *cli.Context, file string) error {
 }
 
 // tunedDevice returns the GPU with what tuning it needs.
-func tunedDevice(c *cli.Context, p *progress, gpu cuda.GPU, records *compare.Store) *tune.Device {
+func tunedDevice(c *cli.Context, p *progress, gpu cuda.GPU, records *record.Store) *tune.Device {
 	return &tune.Device{
 		GPU: gpu, Worker: workerOf(c.Context).Serve, Command: commandLine(os.Args[1:]), Records: records,
-		Warn: func(text string) { fmt.Fprintf(c.App.ErrWriter, "gemm tune: %s\n", text) },
+		Warn: func(text string) { say(c, "%s", text) },
 		Chosen: func(s tune.GPUChoice) {
 			if p.bar == nil {
 				fmt.Fprintf(c.App.ErrWriter, "%s %s: %s; %d of %d tried\n", s.GPUTask, s.Shape, searched(s), s.Tried, s.Of)
@@ -215,7 +215,7 @@ func printSearches(out io.Writer, g *tune.GPUResult) error {
 		"TRIED", "OUTCOME")
 	wrong := 0
 	for _, t := range g.Trials {
-		if t.Status != compare.OK {
+		if t.Status != record.OK {
 			wrong++
 		}
 	}

@@ -14,14 +14,14 @@ import (
 	"time"
 
 	"gemm"
-	"gemm/compare"
+	"gemm/cmd/tune"
+	"gemm/compare/record"
 	"gemm/cuda"
 	"gemm/cuda/cudatest"
-	"gemm/cuda/occupancy"
 	"gemm/gf256"
 	"gemm/half"
+	"gemm/internal/occupancy"
 	"gemm/internal/settings"
-	"gemm/internal/tune"
 	"gemm/internal/tuned"
 	"gemm/serial"
 )
@@ -145,12 +145,12 @@ func TestTuneCUDA(t *testing.T) {
 	if c := doc.CUDA.Chosen[0]; !c.Kept || c.Gain < 1.9 || c.Gain > 2.1 || c.Library.Known() || c.Best.Tile != want.Tile {
 		t.Errorf("chosen: %+v", c)
 	}
-	rows, err := compare.Load(filepath.Join(dir, "records.json"))
+	rows, err := record.Load(filepath.Join(dir, "records.json"))
 	if err != nil || len(rows.Records) != 2 || len(rows.Runs) != 1 || rows.Hosts[0].GPUs[0] != "Fake H1" {
 		t.Fatalf("%+v, %v", rows, err)
 	}
 	for i, row := range rows.Records {
-		if row.Experiment != compare.TunedKernels || row.Variant != "cuda/warptile" || row.Status != compare.OK ||
+		if row.Experiment != record.TunedKernels || row.Variant != "cuda/warptile" || row.Status != record.OK ||
 			(len(row.Params) == 0) != (i == 0) {
 			t.Errorf("row %d: %+v", i, row)
 		}
@@ -170,7 +170,7 @@ func TestTuneCUDA(t *testing.T) {
 		args := append([]string{"cuda", "--variants", "cuda/warptile", "--type", "f32", "--sizes", "128", "--time", "10ms",
 			"--json", "-"}, strings.Fields(c.args)...)
 		r := start(t, "", variables, args...)
-		doc, err := compare.Parse([]byte(r.stdout))
+		doc, err := record.Parse([]byte(r.stdout))
 		if err != nil || r.status != 0 || len(doc.Records) != 1 {
 			t.Fatalf("%q: status %d, %v, %s", c.args, r.status, err, r.stderr)
 		}

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"gemm/cmd/tune"
 	"gemm/internal/kernel"
 	"gemm/internal/settings"
-	"gemm/internal/tune"
 	"gemm/internal/tuned"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"gemm/compare"
+	"gemm/compare/record"
 	"gemm/internal/kernel"
 	"gemm/internal/settings"
 	"gemm/internal/tuned"
@@ -48,8 +48,8 @@ func strassenCutoff(t *testing.T, variables []string, args ...string) (any, stri
 	r := start(t, "", variables,
 		append([]string{"serial", "--variants", "serial/strassen", "--sizes", "70", "--time", "1ms", "--json",
 			"-"}, args...)...)
-	doc, err := compare.Parse([]byte(r.stdout))
-	if err != nil || r.status != 0 || len(doc.Records) != 1 || doc.Records[0].Status != compare.OK {
+	doc, err := record.Parse([]byte(r.stdout))
+	if err != nil || r.status != 0 || len(doc.Records) != 1 || doc.Records[0].Status != record.OK {
 		t.Fatalf("status %d, %v, %s", r.status, err, r.stderr)
 	}
 	return doc.Records[0].Resolved["cutoff"], r.stderr

@@ -19,14 +19,15 @@ import (
 	"time"
 
 	"gemm"
+	"gemm/cmd/catalog"
 	"gemm/compare"
+	"gemm/compare/record"
 	"gemm/cuda"
 	"gemm/cuda/cudatest"
 	"gemm/cuda/guest"
 	"gemm/cuda/wire"
 	"gemm/gf256"
 	"gemm/half"
-	"gemm/internal/catalog"
 	"gemm/internal/frame"
 	"gemm/internal/settings"
 	"gemm/internal/tuned"
@@ -221,13 +222,14 @@ func serveFake(kind string) error {
 	}
 	return compare.Serve(ctx, os.Stdin, os.Stdout, compare.Served{
 		Variants: cuda.Variants(backend),
-		Guests: func(kernels []guest.Kernel) []gemm.Variant {
-			return guest.Variants(fakeBackend{hangs: kind == "hangs"}, kernels)
+		Brought: func(sources []json.RawMessage) ([]gemm.Variant, error) {
+			kernels, err := guest.FromTask(sources)
+			return guest.Variants(fakeBackend{hangs: kind == "hangs"}, kernels), err
 		},
 		Device: &compare.Device{
-			Describe: func(h *compare.Host, r *compare.RunInfo) { h.GPUs, r.Libraries["NVRTC"] = []string{"Fake H1"}, "13.0" },
-			Ceilings: func(context.Context, int, time.Duration) ([]compare.Ceiling, []compare.Bandwidth, error) {
-				return []compare.Ceiling{{Pipe: "f64", Gflops: 1e6}}, nil, nil
+			Describe: func(h *record.Host, r *record.RunInfo) { h.GPUs, r.Libraries["NVRTC"] = []string{"Fake H1"}, "13.0" },
+			Ceilings: func(context.Context, int, time.Duration) ([]record.Ceiling, []record.Bandwidth, error) {
+				return []record.Ceiling{{Pipe: "f64", Gflops: 1e6}}, nil, nil
 			},
 			Lost: fakeLost.Load,
 		},
@@ -255,12 +257,12 @@ func TestCUDAMeasures(t *testing.T) {
 	if r.status != 0 || r.stderr != "" {
 		t.Fatalf("status %d, %s", r.status, r.stderr)
 	}
-	doc, err := compare.Load(filepath.Join(dir, "r.json"))
+	doc, err := record.Load(filepath.Join(dir, "r.json"))
 	if err != nil || len(doc.Records) != 20 {
 		t.Fatalf("%d rows, %v", len(doc.Records), err)
 	}
 	for _, row := range doc.Records {
-		if row.Status != compare.OK || row.Experiment != compare.MainLadder ||
+		if row.Status != record.OK || row.Experiment != record.MainLadder ||
 			row.Turn != fmt.Sprintf("cuda f64 %d nn", row.N) {
 			t.Errorf("%s: %s %q of %s, turn %q", row.Variant, row.Status, row.Reason, row.Experiment, row.Turn)
 		}
@@ -271,10 +273,10 @@ func TestCUDAMeasures(t *testing.T) {
 
 	r = start(t, dir, withWorker(t, "works"), "compare", "--families", "serial,cuda", "--type", "f64", "--sizes", "64",
 		"--variants", "serial/packed,cuda/smem,cuda/cublas-tf32", "--time", "1ms", "--out", "both")
-	doc, err = compare.Load(filepath.Join(dir, "both", "results.json"))
+	doc, err = record.Load(filepath.Join(dir, "both", "results.json"))
 	if r.status != 0 || err != nil ||
 		!slices.ContainsFunc(doc.Records,
-			func(row compare.Record) bool { return row.Variant == "cuda/smem" && row.Status == compare.OK }) {
+			func(row record.Record) bool { return row.Variant == "cuda/smem" && row.Status == record.OK }) {
 		t.Errorf("compare: status %d, %s, %v, rows %+v", r.status, r.stderr, err, doc.Records)
 	}
 }
@@ -294,14 +296,14 @@ func TestCUDASweeps(t *testing.T) {
 			t.Errorf("%s: status %d, %s", test.args, r.status, r.stderr)
 			continue
 		}
-		doc, err := compare.Load(filepath.Join(dir, "r.json"))
+		doc, err := record.Load(filepath.Join(dir, "r.json"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		found := false
 		for _, row := range doc.Records {
 			found = found || row.Variant+" "+row.Params.String() == test.row
-			if string(row.Experiment) != test.experiment || row.Status != compare.OK {
+			if string(row.Experiment) != test.experiment || row.Status != record.OK {
 				t.Errorf("%s: %s %v is of %s: %s", test.args, row.Variant, row.Params, row.Experiment, row.Reason)
 			}
 		}
@@ -547,7 +549,7 @@ func TestCUDAInterrupted(t *testing.T) {
 		!strings.Contains(r.stderr, "go on with gemm cuda --variants cuda/naive,cuda/dmma --sizes 8 --json r.json --resume") {
 		t.Errorf("status %d, %s", r.status, r.stderr)
 	}
-	if _, err := compare.Load(filepath.Join(dir, "r.json")); err != nil {
+	if _, err := record.Load(filepath.Join(dir, "r.json")); err != nil {
 		t.Error(err)
 	}
 }

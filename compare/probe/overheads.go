@@ -8,18 +8,18 @@ import (
 	"time"
 
 	"gemm"
-	"gemm/compare"
+	"gemm/compare/plan"
+	"gemm/compare/run"
 	"gemm/internal/sample"
 	"gemm/parallel"
-	"gemm/parallel/pool"
+	"gemm/pool"
 	"gemm/reference"
 )
 
-// overheads returns the probes for rows of the family parallel. At each of their numbers of
-// threads, up to four per processor, they measure the time to begin and end a loop (fork-join), to
-// get a chunk (chunk), and to merge private copies of C (merge), in package parallel and in
-// libgomp.
-func overheads(cases []compare.Case) []compare.Probe {
+// overheads returns the probes for rows of the family parallel. At each of their numbers of threads, up to four per
+// processor, they measure the time to begin and end a loop (fork-join), to get a chunk (chunk), and to merge private
+// copies of C (merge), in package parallel and in libgomp.
+func overheads(cases []plan.Case) []run.Probe {
 	var threads []int
 	for _, c := range cases {
 		v := c.Variant
@@ -29,7 +29,7 @@ func overheads(cases []compare.Case) []compare.Probe {
 		}
 	}
 	slices.Sort(threads)
-	var out []compare.Probe
+	var out []run.Probe
 	for _, n := range slices.Compact(threads) {
 		out = append(out, forkJoin(n).probes("fork-join")...)
 		for _, schedule := range []string{"static", "dynamic", "guided"} {
@@ -178,13 +178,12 @@ func here(work func(ctx context.Context) error) func(context.Context, *reference
 	}
 }
 
-// probes returns the contenders as probes of the name. All are measured when the
-// samples of one are first asked for.
-func (t *turn) probes(name string) []compare.Probe {
-	var out []compare.Probe
+// probes returns the contenders as probes of the name. All are measured when the samples of one are first asked for.
+func (t *turn) probes(name string) []run.Probe {
+	var out []run.Probe
 	for i := range t.contenders {
 		c := &t.contenders[i]
-		out = append(out, compare.Probe{Name: name, Params: c.params, Unit: "ns",
+		out = append(out, run.Probe{Name: name, Params: c.params, Unit: "ns",
 			Samples: func(ctx context.Context) ([]float64, error) {
 				if !t.measured {
 					t.measure(ctx)
@@ -208,8 +207,7 @@ func (c *contender) samples() ([]float64, error) {
 	return out, nil
 }
 
-// Of each contender rounds × reps samples are taken at least, and for rounds × burst
-// unless the median is known before.
+// Of each contender rounds × reps samples are taken at least, and for rounds × burst unless the median is known before.
 const (
 	rounds = 4
 	reps   = 5

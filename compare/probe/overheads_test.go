@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"gemm"
-	"gemm/compare"
-	"gemm/parallel/pool"
+	"gemm/compare/plan"
+	"gemm/pool"
 	"gemm/reference"
 )
 
@@ -22,15 +22,15 @@ import (
 func TestOverheads(t *testing.T) {
 	threads := []gemm.Param{{Name: "threads", Default: 1, Min: 1}}
 	serial, parallel := gemm.Variant{Name: "serial/x"}, gemm.Variant{Name: "parallel/x", Params: threads}
-	cases := []compare.Case{{Variant: serial}}
+	cases := []plan.Case{{Variant: serial}}
 	for _, role := range []gemm.Role{gemm.Library, gemm.Brought, gemm.Program} {
-		cases = append(cases, compare.Case{Variant: gemm.Variant{Name: "other/x", Params: threads, Role: role}})
+		cases = append(cases, plan.Case{Variant: gemm.Variant{Name: "other/x", Params: threads, Role: role}})
 	}
 	if probes := overheads(cases); len(probes) > 0 {
 		t.Errorf("for rows without a pool %d overheads are measured", len(probes))
 	}
 	for _, n := range []int{2, 1, 2, 1 << 20} {
-		cases = append(cases, compare.Request{Variant: parallel, Params: gemm.Params{"threads": n}}.Case())
+		cases = append(cases, plan.Request{Variant: parallel, Params: gemm.Params{"threads": n}}.Case())
 	}
 	var got []string
 	for _, p := range overheads(cases) {

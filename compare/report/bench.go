@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"gemm/compare"
+	"gemm/compare/record"
 	"gemm/compare/report/analysis"
 )
 
@@ -21,14 +21,14 @@ import (
 // The parts of the name are the keys for -col, -row and -filter of benchstat. Parameters are among
 // them, and so are the build and the experiment unless it is the ladder. The number after the dash
 // is the number of threads.
-func Bench(w io.Writer, doc compare.Document) error {
+func Bench(w io.Writer, doc record.Document) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprint(b, "Unit GFLOP/s better=higher\nUnit Gmul/s better=higher\n")
 	cpus := make(map[string]string)
 	for _, h := range doc.Hosts {
 		cpus[h.ID] = h.CPU
 	}
-	runs := make(map[string]compare.RunInfo)
+	runs := make(map[string]record.RunInfo)
 	for _, r := range doc.Runs {
 		runs[r.ID] = r
 	}
@@ -65,13 +65,13 @@ func Bench(w io.Writer, doc compare.Document) error {
 }
 
 // benchName returns the name of a row's benchmark.
-func benchName(r compare.Record) string {
+func benchName(r record.Record) string {
 	parts := []string{"BenchmarkMultiply", "family=" + analysis.Family(r.Variant),
 		"algorithm=" + analysis.Algorithm(r.Variant), "type=" + r.Type, "op=" + r.Op}
 	if r.Alpha != 1 || r.Beta != 0 {
 		parts = append(parts, "alpha="+csvNumber(r.Alpha), "beta="+csvNumber(r.Beta))
 	}
-	if r.Experiment != compare.MainLadder {
+	if r.Experiment != record.MainLadder {
 		parts = append(parts, "experiment="+string(r.Experiment))
 	}
 	if r.Build != "" {
@@ -92,9 +92,9 @@ func benchName(r compare.Record) string {
 }
 
 // Noise says in English how much times of identical code among rows differ; "": there are no pairs of such rows.
-func Noise(rows []compare.Record) string {
+func Noise(rows []record.Record) string {
 	var parts []string
-	for _, v := range analysis.Views(compare.Document{Records: rows}) {
+	for _, v := range analysis.Views(record.Document{Records: rows}) {
 		for _, f := range v.Floors() {
 			where := "one thread"
 			switch {

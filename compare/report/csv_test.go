@@ -10,14 +10,16 @@ import (
 	"strings"
 	"testing"
 
-	"gemm/compare"
-	"gemm/compare/note"
+	"gemm"
+
+	"gemm/cmd/reporttest"
+	"gemm/compare/record"
 	"gemm/compare/report/number"
-	"gemm/compare/report/reporttest"
+	"gemm/internal/note"
 )
 
 // table returns a document as rows of a CSV table, and the cell of a column in one of them.
-func table(t *testing.T, doc compare.Document) ([][]string, func(row int, column string) string) {
+func table(t *testing.T, doc record.Document) ([][]string, func(row int, column string) string) {
 	t.Helper()
 	var out bytes.Buffer
 	if err := CSV(&out, doc); err != nil {
@@ -38,9 +40,9 @@ func TestCSVHasNoFormulas(t *testing.T) {
 		"\t=1": "'=1", "\r=1": "'=1", "=HYPERLINK(\"x\",\"y\")": "'=HYPERLINK(\"x\",\"y\")",
 		"too slow": "too slow", "a=1": "a=1", "": "", "-1": "-1",
 	} {
-		r := compare.Record{Reason: note.Note{Text: text}, Warnings: []note.Note{note.Read("=1"), note.Read("b")}}
+		r := record.Record{Reason: gemm.Note{Text: text}, Warnings: []gemm.Note{note.Read("=1"), note.Read("b")}}
 		r.Host, r.Alpha = text, -2.5e-7
-		_, cell := table(t, compare.Document{Records: []compare.Record{r}})
+		_, cell := table(t, record.Document{Records: []record.Record{r}})
 		got := []string{cell(0, "reason"), cell(0, "host"), cell(0, "warnings"), cell(0, "alpha")}
 		if !slices.Equal(got, []string{want, want, "'=1; b", "-2.5e-07"}) {
 			t.Errorf("%q: the cells are %q", text, got)
@@ -56,7 +58,7 @@ func TestSharesOfThePeak(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	read, err := compare.Parse(encoded)
+	read, err := record.Parse(encoded)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,19 +17,21 @@ import (
 	"testing"
 	"time"
 
-	"gemm/compare"
-	"gemm/compare/note"
+	"gemm"
+
+	"gemm/cmd/reporttest"
+	"gemm/compare/record"
 	"gemm/compare/report/page"
-	"gemm/compare/report/reporttest"
-	"gemm/internal/gemmtest"
+	"gemm/gemmtest"
+	"gemm/internal/note"
 )
 
 // oneOfEach has a row of every kind, a machine, measurements and a timeline.
-func oneOfEach(t *testing.T) compare.Document {
+func oneOfEach(t *testing.T) record.Document {
 	doc := drawable()
 	doc.Hosts[0].Topology = reporttest.Hybrid()
 	doc.Records = append(doc.Records, reporttest.Kernel("smem", 512, 1e-3), reporttest.Kernel("naive", 512, 2e-3))
-	doc.Measurements = append(doc.Measurements, compare.Measurement{Host: "h1", Run: "r1", Name: "spin", Unit: "ns",
+	doc.Measurements = append(doc.Measurements, record.Measurement{Host: "h1", Run: "r1", Name: "spin", Unit: "ns",
 		Samples: []float64{1, 2, 3}, Params: map[string]any{"threads": 2}})
 	doc.Traces = load(t, "parallel-xeon").Traces[:1]
 	doc.Traces[0].Host, doc.Traces[0].Run = "h1", "r1"
@@ -86,12 +88,12 @@ func TestOddRecords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	with := func(odd string, at ...place) (compare.Document, error) {
+	with := func(odd string, at ...place) (record.Document, error) {
 		text, from := "", 0
 		for _, p := range at {
 			text, from = text+string(data[from:p.from])+odd, p.to
 		}
-		return compare.Parse([]byte(text + string(data[from:])))
+		return record.Parse([]byte(text + string(data[from:])))
 	}
 	places := numbers(t, data)
 	if len(places) < 80 {
@@ -125,7 +127,7 @@ func TestOddRecords(t *testing.T) {
 }
 
 // renderBounded renders a document.
-func renderBounded(t *testing.T, name string, doc compare.Document) {
+func renderBounded(t *testing.T, name string, doc record.Document) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // a failsafe
 	defer cancel()
@@ -194,8 +196,8 @@ func TestOddWords(t *testing.T) {
 	doc := drawable()
 	for i := range doc.Records {
 		if r := &doc.Records[i]; r.Variant == "serial/naive" {
-			r.Variant, r.Reason, r.Turn = "user/"+long, note.Note{Text: dashes}, control
-			r.Warnings = []note.Note{note.Read(control)}
+			r.Variant, r.Reason, r.Turn = "user/"+long, gemm.Note{Text: dashes}, control
+			r.Warnings = []gemm.Note{note.Read(control)}
 			r.Resolved = map[string]any{"leaf": long, "ran": control}
 		}
 	}

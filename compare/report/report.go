@@ -1,4 +1,4 @@
-// Package report renders records. It measures nothing: every rendering is a pure function of a compare.Document, and
+// Package report renders records. It measures nothing: every rendering is a pure function of a record.Document, and
 // the same records give the same bytes.
 //
 // Build fills the templates of package chapters, or a template of the user, with records. Write writes the report, and
@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"gemm/compare"
+	"gemm/compare/record"
 	"gemm/compare/report/chapters"
 	"gemm/compare/report/chart"
 	"gemm/compare/report/figures"
@@ -61,12 +61,12 @@ var course = regexp.MustCompile(`--profile[ =]course\b`)
 
 // Build returns the report of records and the appendix, which has hosts, runs and every row, with the figures that they
 // show. An error is one of a template of the user.
-func Build(doc compare.Document, opt Options) (report, appendix *page.Page, drawings []chart.Drawing, err error) {
+func Build(doc record.Document, opt Options) (report, appendix *page.Page, drawings []chart.Drawing, err error) {
 	lang := cmp.Or(opt.Lang, "en")
 	all := figures.Of(doc)
 	has := func(id string) bool { return all.Has(id) && (opt.Hide == nil || !opt.Hide(id)) }
 	data := chapters.NewData(doc, opt.Command, has)
-	ofCourse := func(r compare.RunInfo) bool { return course.MatchString(r.Command) }
+	ofCourse := func(r record.RunInfo) bool { return course.MatchString(r.Command) }
 	data.Claims = opt.Claims || slices.ContainsFunc(doc.Runs, ofCourse)
 	set, err := chapters.Templates(lang)
 	if err != nil {

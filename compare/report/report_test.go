@@ -10,30 +10,29 @@ import (
 	"strings"
 	"testing"
 
-	"gemm/compare"
+	"gemm/cmd/catalog"
+	"gemm/cmd/reporttest"
+	"gemm/compare/record"
 	"gemm/compare/report/chapters"
 	"gemm/compare/report/chart"
 	"gemm/compare/report/page"
-	"gemm/compare/report/reporttest"
-	"gemm/cuda/usage"
-	"gemm/internal/catalog"
 )
 
 // folder of the repository, from this package.
 const root = "../.."
 
 // load returns records of results/, merged.
-func load(t testing.TB, names ...string) compare.Document {
+func load(t testing.TB, names ...string) record.Document {
 	t.Helper()
-	var docs []compare.Document
+	var docs []record.Document
 	for _, name := range names {
-		doc, err := compare.Load(filepath.Join(root, "results", name+".json.gz"))
+		doc, err := record.Load(filepath.Join(root, "results", name+".json.gz"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		docs = append(docs, doc)
 	}
-	doc, err := compare.Merge(docs...)
+	doc, err := record.Merge(docs...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,11 +40,11 @@ func load(t testing.TB, names ...string) compare.Document {
 }
 
 // documents are records of every kind: each file in results/, several merged, none, and hostile ones.
-func documents(t *testing.T) map[string]compare.Document {
+func documents(t *testing.T) map[string]record.Document {
 	t.Helper()
-	docs := map[string]compare.Document{"empty": {Schema: compare.Schema}, "no rows": reporttest.Planted(),
-		"a row that says nothing":      reporttest.Planted(compare.Record{Key: compare.Key{Host: "h1"}}),
-		"a host that is not described": {Schema: compare.Schema, Records: reporttest.Ladder()},
+	docs := map[string]record.Document{"empty": {Schema: record.Schema}, "no rows": reporttest.Planted(),
+		"a row that says nothing":      reporttest.Planted(record.Record{Key: record.Key{Host: "h1"}}),
+		"a host that is not described": {Schema: record.Schema, Records: reporttest.Ladder()},
 		"merged":                       load(t, "full", "gf256-h200", "laptop"), "hostile": hostile(load(t, "laptop"))}
 	files, err := filepath.Glob(filepath.Join(root, "results", "*.json.gz"))
 	if err != nil || len(files) < 20 {
@@ -63,7 +62,7 @@ const evil = "<script>alert(\"x\")</script> & \\input{x} $x_1$ | *y* [z](http://
 	"\\end{document} % ~ ^ #\n\n# a|b\n<b>&amp; \u202exyz"
 
 // hostile puts that into every text of a document that a report prints.
-func hostile(doc compare.Document) compare.Document {
+func hostile(doc record.Document) record.Document {
 	doc = chart.Mapped(doc, func(s string) string { return s }) // a copy
 	h := &doc.Hosts[0]
 	h.CPU, h.OS, h.MPI, h.ISA, h.PagePolicy = evil, evil, evil, evil, evil
@@ -183,13 +182,13 @@ func emptySection(text string) string {
 }
 
 // checkChinese checks that a page in Chinese has no English sentence but from records.
-func checkChinese(t *testing.T, doc compare.Document, text string) {
+func checkChinese(t *testing.T, doc record.Document, text string) {
 	t.Helper()
 	text, _, _ = strings.Cut(text, "{#references}") // titles stay in their language
 	var data strings.Builder
 	fmt.Fprint(&data, doc.Hosts, doc.Runs)
 	for _, r := range doc.Records {
-		fmt.Fprint(&data, r.Reason, r.Warnings, r.Resolved, r.Params, cmp.Or(r.GPU, &usage.Device{}))
+		fmt.Fprint(&data, r.Reason, r.Warnings, r.Resolved, r.Params, cmp.Or(r.GPU, &record.Device{}))
 	}
 	plain := strings.ReplaceAll(data.String(), "\\", "")
 	for line := range strings.Lines(text) {

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"gemm/compare"
+	"gemm/compare/record"
 	"gemm/compare/report/chart"
 	"gemm/compare/report/page"
 	"gemm/internal/child"
@@ -57,7 +57,7 @@ func Formats() []string {
 // appendix, report-appendix.html and so on, and results.csv, results.json and results.bench.txt. The
 // format pdf writes tex too, and runs xelatex on it. Each file is replaced as a whole or not at all.
 // Figures of another report stay. When ctx ends, Write returns at once, with the cause.
-func Write(ctx context.Context, dir string, doc compare.Document, opt WriteOptions) ([]string, error) {
+func Write(ctx context.Context, dir string, doc record.Document, opt WriteOptions) ([]string, error) {
 	wanted := opt.Formats
 	if wanted == nil {
 		wanted = slices.DeleteFunc(Formats(), func(f string) bool { return f == "pdf" })
@@ -177,7 +177,7 @@ func (f *folder) save(name string, content func(io.Writer) error) {
 }
 
 // latest returns when the last run of doc began: the date of a document made of it.
-func latest(doc compare.Document) time.Time {
+func latest(doc record.Document) time.Time {
 	last := time.Unix(0, 0)
 	for _, r := range doc.Runs {
 		if r.Time.After(last) {

@@ -17,40 +17,40 @@ import (
 	"golang.org/x/perf/benchfmt"
 
 	"gemm"
-	"gemm/compare"
-	"gemm/compare/note"
+	"gemm/cmd/reporttest"
+	"gemm/compare/record"
 	"gemm/compare/report/analysis"
-	"gemm/compare/report/reporttest"
+	"gemm/internal/note"
 )
 
 // bytes256 makes a row one over GF(2⁸).
-func bytes256(r *compare.Record) {
+func bytes256(r *record.Record) {
 	r.Type, r.Compute, r.Unit, r.BoundKind = "gf256", "gf256", "Gmul/s", gemm.Exact
-	r.Rate, r.Gflops, r.DataGBps, r.PercentPeak, r.Residual, r.Bound = r.Gflops/2, compare.None(), 3, compare.None(), 0, 0
+	r.Rate, r.Gflops, r.DataGBps, r.PercentPeak, r.Residual, r.Bound = r.Gflops/2, record.None(), 3, record.None(), 0, 0
 }
 
 // small is a few rows with all that a row can have or lack.
-func small() compare.Document {
+func small() record.Document {
 	full := reporttest.Row("serial/strassen", 64, 1.25e-3, reporttest.Experiment("cutoff"))
 	full.Params, full.CI = gemm.Params{"cutoff": 16}, &[2]float64{1.2e-3, 1.3e-3}
 	full.Samples = []float64{1.25e-3, 1.3e-3, 1.2e-3}
-	full.Inner, full.Turn, full.Warnings = 4, "t1", []note.Note{note.Read("spread 12 %"), note.Read("a, \"b\"")}
+	full.Inner, full.Turn, full.Warnings = 4, "t1", []gemm.Note{note.Read("spread 12 %"), note.Read("a, \"b\"")}
 	full.Resolved = gemm.Params{"cutoff": 16, "leaf": "packed"}
 	full.Phases = map[string]float64{"pack": 1e-4, "compute": 1e-3}
 	bytewise := reporttest.Row("serial/naive", 8, 1e-6, bytes256)
 	bytewise.Samples, bytewise.CI = []float64{1e-6}, nil
-	none := reporttest.Row("reference/blis", 5, 1, reporttest.Unpredicted, func(r *compare.Record) {
+	none := reporttest.Row("reference/blis", 5, 1, reporttest.Unpredicted, func(r *record.Record) {
 		r.Shape, r.LDA, r.Inner, r.Unit = gemm.Shape{M: 3, N: 5, K: 7}, 7, 0, ""
-	}, reporttest.Came(compare.Unavailable, "no library; install it,\nor not"))
-	wrong := reporttest.Row("serial/ikj", 64, 1e-3, reporttest.Came(compare.Wrong, "residual is NaN"))
-	wrong.Residual = compare.Number(math.Inf(1))
+	}, reporttest.Came(record.Unavailable, "no library; install it,\nor not"))
+	wrong := reporttest.Row("serial/ikj", 64, 1e-3, reporttest.Came(record.Wrong, "residual is NaN"))
+	wrong.Residual = record.Number(math.Inf(1))
 	shared := reporttest.Row("mpi/summa", 64, 1e-3, reporttest.OnRanks("ladder", 2))
 	return reporttest.Planted(full, bytewise, none, wrong, shared)
 }
 
 // TestRecords compares the rows in every format of records with a file.
 func TestRecords(t *testing.T) {
-	for name, write := range map[string]func(io.Writer, compare.Document) error{"csv": CSV, "bench": Bench} {
+	for name, write := range map[string]func(io.Writer, record.Document) error{"csv": CSV, "bench": Bench} {
 		var buf bytes.Buffer
 		if err := write(&buf, small()); err != nil {
 			t.Fatal(err)
@@ -66,7 +66,7 @@ func TestRecords(t *testing.T) {
 	if err := JSON(&first, doc); err != nil {
 		t.Fatal(err)
 	}
-	read, err := compare.Parse(first.Bytes())
+	read, err := record.Parse(first.Bytes())
 	if err = errors.Join(err, JSON(&second, read)); err != nil || len(read.Records) != len(doc.Records) ||
 		!bytes.Equal(first.Bytes(), second.Bytes()) {
 		t.Errorf("what is read back is not what was written: %v", err)
@@ -118,7 +118,7 @@ func TestBench(t *testing.T) {
 }
 
 // drawable returns small with rows for two figures.
-func drawable() compare.Document {
+func drawable() record.Document {
 	doc := small()
 	doc.Records = append(doc.Records, reporttest.Row("serial/naive", 64, 1e-3), reporttest.Row("serial/naive", 128, 9e-3),
 		reporttest.Row("serial/packed", 128, 1e-3))

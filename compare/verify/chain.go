@@ -54,12 +54,12 @@ func DrawChain[T gemm.Element](n, ld, steps int, seed uint64) Chain[T] {
 	step := math.Ldexp(centre, digits) / float64(steps*max(steps, 8))
 	spread := min(1, float64(n)/float64(steps)) / 3
 	fill := func(x gemm.Matrix[T], stream uint64, middle, width float64) {
-		rng, sign := rand.New(rand.NewPCG(seed, stream)), signs(n, seed, streamS)
+		rng, sign := rand.New(rand.NewPCG(seed, stream)), signs(n, rand.New(rand.NewPCG(seed, streamS)))
 		for i := range n {
 			row := x.Row(i)
 			for j := range row {
 				whole := math.Max(1, math.Floor(middle+width*(2*rng.Float64()-1)))
-				set(row, j, sign[i]*sign[j]*math.Ldexp(whole, -digits-exponent))
+				row[j] = gemm.FromFloat64[T](sign[i] * sign[j] * math.Ldexp(whole, -digits-exponent))
 			}
 		}
 	}
@@ -70,16 +70,6 @@ func DrawChain[T gemm.Element](n, ld, steps int, seed uint64) Chain[T] {
 		func() { fill(c.B, streamR<<8|streamT, step, step/2) },
 	)
 	return c
-}
-
-// set writes x to element j of a row of floating-point numbers.
-func set[T gemm.Element](row []T, j int, x float64) {
-	switch p := any(&row[j]).(type) {
-	case *float32:
-		*p = float32(x)
-	case *float64:
-		*p = x
-	}
 }
 
 // IntegerChain returns a chain of integers whose result is exact, with q the largest magnitude in A and B, and the
@@ -97,16 +87,16 @@ func IntegerChain[T gemm.Element](n, ld, steps int, seed uint64, q int) (Chain[T
 		first[i] = true
 	}
 	sum := float64(steps) * float64(steps+1) / 2
+	zero, one := gemm.FromFloat64[T](0), gemm.FromFloat64[T](1)
 	for i := range n {
 		b, whole := c.B.Row(i), of.Row(i)
 		for j := range b {
 			if !first[i] || first[j] {
-				set(b, j, 0)
+				b[j] = zero
 			}
-			set(whole, j, sum*number(b[j]))
+			whole[j] = gemm.FromFloat64[T](sum * number(b[j]))
 		}
-		set(whole, i, 1)
-		set(c.S.Row(i), i, 1)
+		whole[i], c.S.Row(i)[i] = one, one
 	}
 	return c, Operation[T]{TransA: blas.NoTrans, TransB: blas.NoTrans, A: c.A, B: of, Alpha: 1}
 }

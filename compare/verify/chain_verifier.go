@@ -89,16 +89,13 @@ type floatChain[T gemm.Float] struct {
 func newFloatChain[T gemm.Float](c Chain[T], seed uint64) *floatChain[T] {
 	n := c.A.Rows
 	v := &floatChain[T]{Chain: c, a: widened(c.A, blas.NoTrans), s: widened(c.S, blas.NoTrans),
-		b: widened(c.B, blas.NoTrans), finite: true}
-	for _, x := range []gemm.Matrix[float64]{v.a, v.s, v.b} {
-		most := maxAbs(x)
-		v.finite = v.finite && !math.IsNaN(most) && !math.IsInf(most, 0)
-	}
+		b: widened(c.B, blas.NoTrans)}
+	v.norm, v.mostS, v.mostB = maxAbs(v.a), maxAbs(v.s), maxAbs(v.b)
+	v.finite = finite(v.norm, v.mostS, v.mostB)
 	if !v.finite || n == 0 {
 		return v
 	}
-	v.sumS, v.sumB, v.mostS, v.mostB = columnSum(v.s), columnSum(v.b), maxAbs(v.s), maxAbs(v.b)
-	v.norm = maxAbs(v.a)
+	v.sumS, v.sumB = columnSum(v.s), columnSum(v.b)
 	for i := range c.N {
 		sum, _ := v.norms(i + 1)
 		v.norm *= sum
@@ -163,8 +160,8 @@ func (v *floatChain[T]) probe(seed uint64) {
 	x := newPairs(chainProbes * n)
 	for q := range chainProbes {
 		probe := x.hi[q*n : (q+1)*n]
+		copy(probe, signs(n, rng))
 		for j := range probe {
-			probe[j] = float64(2*rng.IntN(2) - 1)
 			x.abs[q*n+j] = 1
 		}
 		v.signs = append(v.signs, probe)
@@ -318,17 +315,6 @@ func (v *floatChain[T]) compareProbes(c gemm.Matrix[T], kind gemm.BoundKind) (fl
 	})
 }
 
-// relative returns the error over its scale: 0 if both are 0, NaN if one of them is NaN or the scale is infinite.
-func relative(err, scale float64) float64 {
-	switch {
-	case math.IsNaN(err) || math.IsNaN(scale) || math.IsInf(scale, 0):
-		return math.NaN()
-	case err == 0:
-		return 0
-	}
-	return err / scale
-}
-
 // fieldChain is the ChainVerifier of GF(2⁸). The residual is the number of wrong elements of a small result, and of
 // wrong rows of a large one.
 type fieldChain struct {
@@ -355,11 +341,7 @@ func newFieldChain(c Chain[gf256.Elem], seed uint64) *fieldChain {
 		}
 		return v
 	}
-	v.x = gemm.NewMatrix[gf256.Elem](n, fieldProbes)
-	rng := rand.New(rand.NewPCG(seed, 4))
-	for i := range v.x.Data {
-		v.x.Data[i] = gf256.New(uint8(1 + rng.IntN(255)))
-	}
+	v.x = fieldVectors(n, rand.New(rand.NewPCG(seed, 4)))
 	v.want = v.x
 	for i := c.N; i > 0; i-- {
 		v.want = fieldProduct(factors[i%2], v.want)
@@ -376,25 +358,8 @@ func (v *fieldChain) Assures(Limit) bool { return true }
 
 // Check implements ChainVerifier.
 func (v *fieldChain) Check(c gemm.Matrix[gf256.Elem], _ Limit) Verdict {
-	got, what, wrong := c, "elements", 0
-	if !v.whole {
-		got, what = fieldProduct(c, v.x), "rows"
+	if v.whole {
+		return fieldVerdict(wrongElements(c, v.want), "elements", c)
 	}
-	for i := range v.want.Rows {
-		differ := 0
-		for j, x := range v.want.Row(i) {
-			if got.At(i, j) != x {
-				differ++
-			}
-		}
-		if !v.whole {
-			differ = min(differ, 1)
-		}
-		wrong += differ
-	}
-	out := Verdict{Limit: Limit{Kind: gemm.Exact}, Residual: float64(wrong)}
-	if wrong > 0 {
-		out.Reason = fmt.Sprintf("%d %s of %v are wrong", wrong, what, c)
-	}
-	return out
+	return fieldVerdict(wrongRows(fieldProduct(c, v.x), v.want), "rows", c)
 }

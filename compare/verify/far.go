@@ -46,8 +46,7 @@ func exponent(x float64) int {
 	return e
 }
 
-// isFar reports whether the operands are far. The largest magnitudes of A, B and C₀ are
-// given.
+// isFar reports whether the operands are far. The largest magnitudes of A, B and C₀ are given.
 func (v *floatVerifier[T]) isFar(maxA, maxB, maxC float64) bool {
 	if maxA == 0 || maxB == 0 || v.alpha == 0 || v.a.Cols == 0 {
 		maxA, maxB = 0, 0
@@ -177,13 +176,12 @@ func (v *floatVerifier[T]) judge(e *element, got float64, limit Limit) (residual
 			return 0, false
 		}
 	}
-	return v.normalised(err, scale, math.Ldexp(v.underflow, -unit)), false
+	return relative(math.Max(0, err-math.Ldexp(v.underflow, -unit)), scale), false
 }
 
-// mayOverflow reports whether a sum in T may be got, which is infinite or NaN, although the element
-// is not. The largest partial sum is that of the positive terms alone, or of the negative ones; if
-// both overflow, NaN is possible. Terms count before the multiplication by α, as far as Gemmers
-// apply α to sums.
+// mayOverflow reports whether a sum in T may be got, which is infinite or NaN, although the element is not. The largest
+// partial sum is that of the positive terms alone, or of the negative ones; if both overflow, NaN is possible. Terms
+// count before the multiplication by α, as far as Gemmers apply α to sums.
 func (v *floatVerifier[T]) mayOverflow(e *element, got float64, limit Limit) bool {
 	most := sumsOf[T]().most
 	u := gemm.TypeOf[T]().SumRoundoff

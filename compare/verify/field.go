@@ -3,19 +3,18 @@ package verify
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 
 	"gemm"
 	"gemm/gf256"
 )
 
-// fieldProbes are the random vectors over GF(2⁸): a wrong row or column passes with
-// probability 2⁻¹²⁷ at most.
+// fieldProbes are the random vectors over GF(2⁸): a wrong row or column passes with probability 2⁻¹²⁷ at most.
 const fieldProbes = 16
 
-// fieldVerifier is the Verifier of products over GF(2⁸), which are exact. The residual is the
-// number of errors: of elements in a small product, of columns in a wide one, of rows in another
-// large one.
+// fieldVerifier is the Verifier of products over GF(2⁸), which are exact. The residual is the number of errors: of
+// elements in a small product, of columns in a wide one, of rows in another large one.
 type fieldVerifier struct {
 	a, b  gemm.Matrix[gf256.Elem]
 	exact gemm.Matrix[gf256.Elem] // A·B of a small product
@@ -35,15 +34,8 @@ func newFieldVerifier(op Operation[gf256.Elem], seed uint64) *fieldVerifier {
 		return v
 	}
 	rng := rand.New(rand.NewPCG(seed, 3))
-	vectors := func(n int) gemm.Matrix[gf256.Elem] {
-		x := gemm.NewMatrix[gf256.Elem](n, fieldProbes)
-		for i := range x.Data {
-			x.Data[i] = gf256.New(uint8(1 + rng.IntN(255)))
-		}
-		return x
-	}
 	if n >= m+k {
-		y, transposed := vectors(m), gemm.NewMatrix[gf256.Elem](k, m)
+		y, transposed := fieldVectors(m, rng), gemm.NewMatrix[gf256.Elem](k, m)
 		for i := range m {
 			for l, x := range v.a.Row(i) {
 				transposed.Set(l, i, x)
@@ -52,13 +44,21 @@ func newFieldVerifier(op Operation[gf256.Elem], seed uint64) *fieldVerifier {
 		v.y, v.ya = multiplesOf(y), multiplesOf(fieldProduct(transposed, y))
 		return v
 	}
-	v.x = vectors(n)
+	v.x = fieldVectors(n, rng)
 	v.abx = fieldProduct(v.a, fieldProduct(v.b, v.x))
 	return v
 }
 
-// multiples are a vector of fieldProbes elements times each element of GF(2⁸), eight
-// elements in a word.
+// fieldVectors returns fieldProbes random vectors without a zero, as columns.
+func fieldVectors(n int, rng *rand.Rand) gemm.Matrix[gf256.Elem] {
+	x := gemm.NewMatrix[gf256.Elem](n, fieldProbes)
+	for i := range x.Data {
+		x.Data[i] = gf256.New(uint8(1 + rng.IntN(255)))
+	}
+	return x
+}
+
+// multiples are a vector of fieldProbes elements times each element of GF(2⁸), eight elements in a word.
 type multiples [256][fieldProbes / 8]uint64
 
 // multiplesOf returns the multiples of the rows of x.
@@ -121,28 +121,40 @@ func (v *fieldVerifier) Assures(Limit) bool { return true }
 
 // Check implements Verifier.
 func (v *fieldVerifier) Check(c gemm.Matrix[gf256.Elem], limit Limit) Verdict {
-	got, want, what := c, v.exact, "elements"
-	wrong := 0
 	switch {
 	case v.y != nil:
-		wrong, want, what = v.wrongColumns(c), gemm.Matrix[gf256.Elem]{}, "columns"
+		return fieldVerdict(v.wrongColumns(c), "columns", c)
 	case !v.whole:
-		got, want, what = fieldProduct(c, v.x), v.abx, "rows"
+		return fieldVerdict(wrongRows(fieldProduct(c, v.x), v.abx), "rows", c)
 	case isEmpty(c):
-		want = gemm.Matrix[gf256.Elem]{}
+		return fieldVerdict(0, "elements", c)
 	}
+	return fieldVerdict(wrongElements(c, v.exact), "elements", c)
+}
+
+// wrongElements returns how many elements of got differ from want, and wrongRows how many matrix rows.
+func wrongElements(got, want gemm.Matrix[gf256.Elem]) (wrong int) {
 	for i := range want.Rows {
-		differ := 0
 		for j, x := range want.Row(i) {
 			if got.At(i, j) != x {
-				differ++
+				wrong++
 			}
 		}
-		if !v.whole {
-			differ = min(differ, 1)
-		}
-		wrong += differ
 	}
+	return wrong
+}
+
+func wrongRows(got, want gemm.Matrix[gf256.Elem]) (wrong int) {
+	for i := range want.Rows {
+		if !slices.Equal(got.Row(i), want.Row(i)) {
+			wrong++
+		}
+	}
+	return wrong
+}
+
+// fieldVerdict is the verdict on c, of which something is wrong that many times.
+func fieldVerdict(wrong int, what string, c gemm.Matrix[gf256.Elem]) Verdict {
 	out := Verdict{Limit: Limit{Kind: gemm.Exact}, Residual: float64(wrong)}
 	if wrong > 0 {
 		out.Reason = fmt.Sprintf("%d %s of %v are wrong", wrong, what, c)

@@ -98,17 +98,7 @@ func drawIntegers[T gemm.Element](x gemm.Matrix[T], seed, stream uint64, q int) 
 	for i := range x.Rows {
 		row := x.Row(i)
 		for j := range row {
-			integer := rng.IntN(2*q+1) - q
-			switch p := any(&row[j]).(type) {
-			case *float32:
-				*p = float32(integer)
-			case *float64:
-				*p = float64(integer)
-			case *half.F16:
-				*p = half.From[half.F16](float32(integer))
-			case *half.BF16:
-				*p = half.From[half.BF16](float32(integer))
-			}
+			row[j] = gemm.FromFloat64[T](float64(rng.IntN(2*q+1) - q))
 		}
 	}
 }
@@ -145,7 +135,8 @@ func draw[T gemm.Element](x gemm.Matrix[T], transposed bool, seed, rowSigns, col
 		}
 		return
 	}
-	r, c := signs(x.Rows, seed, rowSigns), signs(x.Cols, seed, colSigns)
+	r := signs(x.Rows, rand.New(rand.NewPCG(seed, rowSigns)))
+	c := signs(x.Cols, rand.New(rand.NewPCG(seed, colSigns)))
 	for i := range x.Rows {
 		switch row := any(x.Row(i)).(type) {
 		case []float32:
@@ -179,8 +170,7 @@ func drawBytes(row []gf256.Elem, rng *rand.Rand) {
 }
 
 // signs returns n random signs.
-func signs(n int, seed, stream uint64) []float64 {
-	rng := rand.New(rand.NewPCG(seed, stream))
+func signs(n int, rng *rand.Rand) []float64 {
 	s := make([]float64, n)
 	for i := range s {
 		s[i] = float64(2*rng.IntN(2) - 1)
@@ -201,8 +191,7 @@ func allocate[T gemm.Element](rows, cols, ld int) gemm.Matrix[T] {
 	return m
 }
 
-// Poison fills C with what no product holds, so that a call that writes nothing
-// cannot pass with an older result.
+// Poison fills C with what no product holds, so that a call that writes nothing cannot pass with an older result.
 func (o Operands[T]) Poison() { Poison(o.C) }
 
 // Poison fills c with what no product holds.
@@ -210,17 +199,8 @@ func Poison[T gemm.Element](c gemm.Matrix[T]) {
 	if isEmpty(c) {
 		return
 	}
-	var bad T
-	switch p := any(&bad).(type) {
-	case *float32:
-		*p = float32(math.NaN())
-	case *float64:
-		*p = math.NaN()
-	case *half.F16:
-		*p = half.From[half.F16](float32(math.NaN()))
-	case *half.BF16:
-		*p = half.From[half.BF16](float32(math.NaN()))
-	case *gf256.Elem:
+	bad := gemm.FromFloat64[T](math.NaN())
+	if p, ok := any(&bad).(*gf256.Elem); ok {
 		*p = gf256.New(0xa5)
 	}
 	for i := range c.Rows {

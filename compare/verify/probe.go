@@ -18,8 +18,7 @@ const (
 	depth    = 64 // rows of B·x, at most, that several rows of A·(B·x) take before the next
 )
 
-// projection is the reference of the probes of one width: row by row, probe by
-// probe, block by block.
+// projection is the reference of the probes of one width: row by row, probe by probe, block by block.
 type projection struct {
 	width, blocks int
 	signs         [][]float64 // a probe
@@ -33,15 +32,13 @@ func (v *floatVerifier[T]) confidence(width int) float64 {
 	return gemm.Confidence(float64(probes * v.a.Rows * blocks))
 }
 
-// width returns the widest probe, a power of two or all columns, in which a lost element of the
-// typical size shows.
+// width returns the widest probe, a power of two or all columns, in which a lost element of the typical size shows.
 //
-// Probes of width w sum probes·m·k·n/w terms, the sampled rows sum sampledRows·k·n. If the
-// arithmetic is much coarser than its type, such as TF32, w would be so small that the probes took
-// longer than everything else. So w is not chosen below probes·m/(dearest·sampledRows) columns. A
-// wider probe is just as sound: it compares every error with a limit that no right result exceeds.
-// If a lost element is below the limit, Check says Weak. The product of integers, which is exact
-// and has probes over all columns, still finds such an element.
+// Probes of width w sum probes·m·k·n/w terms, the sampled rows sum sampledRows·k·n. If the arithmetic is much coarser
+// than its type, such as TF32, w would be so small that the probes took longer than everything else. So w is not chosen
+// below probes·m/(dearest·sampledRows) columns. A wider probe is just as sound: it compares every error with a limit
+// that no right result exceeds. If a lost element is below the limit, Check says Weak. The product of integers, which
+// is exact and has probes over all columns, still finds such an element.
 func (v *floatVerifier[T]) width(bound, typical float64) int {
 	n := v.b.Cols
 	width := minWidth
@@ -52,8 +49,7 @@ func (v *floatVerifier[T]) width(bound, typical float64) int {
 	return min(width, n)
 }
 
-// projection returns the reference of probes of the given width, with the
-// scales of a componentwise check where wanted.
+// projection returns the reference of probes of the given width, with the scales of a componentwise check where wanted.
 func (v *floatVerifier[T]) projection(width int, scales bool) *projection {
 	p := v.blocks[width]
 	if p != nil && (p.abs != nil || !scales) {
@@ -63,11 +59,7 @@ func (v *floatVerifier[T]) projection(width int, scales bool) *projection {
 	p = &projection{width: width, blocks: (n + width - 1) / width}
 	rng := rand.New(rand.NewPCG(v.seed, 2))
 	for range probes {
-		signs := make([]float64, n)
-		for j := range signs {
-			signs[j] = float64(2*rng.IntN(2) - 1)
-		}
-		p.signs = append(p.signs, signs)
+		p.signs = append(p.signs, signs(n, rng))
 	}
 	sums := probes * p.blocks
 	p.hi, p.lo = make([]float64, m*sums), make([]float64, m*sums)
@@ -184,8 +176,7 @@ func longest(m gemm.Matrix[float64], most float64) (row, column float64) {
 	return most * math.Sqrt(row), most * math.Sqrt(slices.Max(columns))
 }
 
-// signedSums writes the sums of row over each block, signed by each probe, in
-// the order of a projection.
+// signedSums writes the sums of row over each block, signed by each probe, in the order of a projection.
 func (v *floatVerifier[T]) signedSums(p *projection, row, hi, lo []float64) {
 	for q, signs := range p.signs {
 		for block := range p.blocks {
@@ -254,7 +245,7 @@ func (v *floatVerifier[T]) probe(c gemm.Matrix[T], p *projection, limit Limit) (
 				if exact {
 					lost = confidence * v.roundings(row[block*p.width:min((block+1)*p.width, len(row))])
 				}
-				errs[i*sums+s] = v.normalised(err, confidence*scale, lost)
+				errs[i*sums+s] = relative(math.Max(0, err-lost), confidence*scale)
 			}
 		}
 	})

@@ -24,10 +24,9 @@ const (
 	tileDepth    = 4       // terms of each that are read at once
 )
 
-// floatVerifier is the Verifier of floating-point products. It holds the operands as float64. For
-// float32 and half precision this is exact, and float64 arithmetic has twice the precision. For float64, twice the
-// precision is a pair of float64, a high and a low part (Dekker 1971; Ogita, Rump and Oishi,
-// Accurate sum and dot product, 2005).
+// floatVerifier is the Verifier of floating-point products. It holds the operands as float64. For float32 and half
+// precision this is exact, and float64 arithmetic has twice the precision. For float64, twice the precision is a pair
+// of float64, a high and a low part (Dekker 1971; Ogita, Rump and Oishi, Accurate sum and dot product, 2005).
 type floatVerifier[T gemm.Number] struct {
 	a, b        gemm.Matrix[float64] // op(A), op(B)
 	c0          gemm.Matrix[T]
@@ -78,11 +77,7 @@ func newFloatVerifier[T gemm.Number](op Operation[T], seed uint64) *floatVerifie
 		maxC = maxAbs(v.c0)
 		v.norm = v.norm.plus(magnitude(v.beta, maxC))
 	}
-	v.finite = true
-	for _, most := range []float64{maxA, maxB, maxC} {
-		v.finite = v.finite && !math.IsNaN(most) && !math.IsInf(most, 0)
-	}
-	if v.finite {
+	if v.finite = finite(maxA, maxB, maxC); v.finite {
 		v.normAB = math.Ldexp(v.norm.x, v.norm.exp)
 		v.normRC = sync.OnceValue(func() float64 {
 			row, _ := longest(v.a, maxA)
@@ -93,6 +88,11 @@ func newFloatVerifier[T gemm.Number](op Operation[T], seed uint64) *floatVerifie
 		v.reference()
 	}
 	return v
+}
+
+// finite reports whether none of the numbers is NaN or infinite.
+func finite(numbers ...float64) bool {
+	return !slices.ContainsFunc(numbers, func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) })
 }
 
 // rounded returns x as T has it.
@@ -194,8 +194,7 @@ func addExact(hi, _, abs *[tileCols]float64, a [tileDepth]float64, b *[tileDepth
 	}
 }
 
-// addPairs adds a[t]·b[t][j] to the pair (hi[j], lo[j]), one after the other, and their
-// magnitudes to abs[j].
+// addPairs adds a[t]·b[t][j] to the pair (hi[j], lo[j]), one after the other, and their magnitudes to abs[j].
 func addPairs(hi, lo, abs *[tileCols]float64, a [tileDepth]float64, b *[tileDepth][]float64) {
 	b0 := b[0][:min(len(b[0]), tileCols)]
 	b1, b2, b3 := b[1][:len(b0)], b[2][:len(b0)], b[3][:len(b0)]
@@ -284,9 +283,9 @@ func (v *floatVerifier[T]) compare(c gemm.Matrix[T], limit Limit) (float64, int)
 		e := &v.elements[x]
 		got := gemm.ToFloat64(c.At(e.i, e.j))
 		if exact {
-			return v.normalised(math.Abs(got-v.value(e, limit)), e.abs, 0)
+			return relative(math.Abs(got-v.value(e, limit)), e.abs)
 		}
-		return v.normalised(math.Abs((got-e.hi)-e.lo), v.scale(limit, e), v.underflow)
+		return relative(math.Max(0, math.Abs((got-e.hi)-e.lo)-v.underflow), v.scale(limit, e))
 	})
 }
 
@@ -335,21 +334,19 @@ func (v *floatVerifier[T]) scale(limit Limit, e *element) float64 {
 	return part*math.Abs(e.hi+e.lo) + (1-part)*scale
 }
 
-// normalised returns the error divided by its scale. It is 0 if both are 0, and NaN if one of them
-// is NaN or if the scale is infinite, since every error would be small compared with that.
-func (v *floatVerifier[T]) normalised(err, scale, underflow float64) float64 {
-	if math.IsNaN(err) || math.IsNaN(scale) || math.IsInf(scale, 0) {
+// relative returns the error over its scale. It is 0 if both are 0, and NaN if one of them is NaN or if the scale is
+// infinite, since every error would be small compared with that.
+func relative(err, scale float64) float64 {
+	switch {
+	case math.IsNaN(err) || math.IsNaN(scale) || math.IsInf(scale, 0):
 		return math.NaN()
-	}
-	err = math.Max(0, err-underflow)
-	if err == 0 {
+	case err == 0:
 		return 0
 	}
 	return err / scale
 }
 
-// typical returns the median magnitude of the elements over their scale: the
-// residual of an element that is lost.
+// typical returns the median magnitude of the elements over their scale: the residual of an element that is lost.
 func (v *floatVerifier[T]) typical(limit Limit) float64 {
 	var sizes []float64
 	for step, i := max(1, len(v.elements)/sampled), 0; i < len(v.elements); i += step {
@@ -383,26 +380,24 @@ func isEmpty[T gemm.Element](m gemm.Matrix[T]) bool { return m.Rows == 0 || m.Co
 
 // widened returns op(m) in float64, sharing m's data if that is possible.
 func widened[T gemm.Number](m gemm.Matrix[T], trans blas.Transpose) gemm.Matrix[float64] {
-	if isEmpty(m) && trans == blas.NoTrans {
-		return gemm.NewMatrix[float64](m.Rows, m.Cols)
+	if same, ok := any(m).(gemm.Matrix[float64]); ok && trans == blas.NoTrans && !isEmpty(m) {
+		return same
 	}
+	rows, cols := m.Rows, m.Cols
+	if trans != blas.NoTrans {
+		rows, cols = cols, rows
+	}
+	w := gemm.NewMatrix[float64](rows, cols)
 	if isEmpty(m) {
-		return gemm.NewMatrix[float64](m.Cols, m.Rows)
+		return w
 	}
-	if trans == blas.NoTrans {
-		if same, ok := any(m).(gemm.Matrix[float64]); ok {
-			return same
-		}
-		w := gemm.NewMatrix[float64](m.Rows, m.Cols)
-		share(m.Rows, m.Cols, func(from, to int) {
+	share(m.Rows, m.Cols, func(from, to int) {
+		if trans == blas.NoTrans {
 			for i := from; i < to; i++ {
 				widen(w.Row(i), m.Row(i))
 			}
-		})
-		return w
-	}
-	w := gemm.NewMatrix[float64](m.Cols, m.Rows)
-	share(m.Rows, m.Cols, func(from, to int) {
+			return
+		}
 		for j := range m.Cols {
 			row := w.Row(j)
 			for i := from; i < to; i++ {

@@ -40,9 +40,8 @@ func largest(n, cost int, f func(int) float64) (float64, int) {
 	return worst, at
 }
 
-// share calls f for consecutive parts from ≤ i < to of 0 … n−1, on all processors, and returns when
-// all calls have returned. cost is the number of operations of an index. The caller does little
-// work alone.
+// share calls f for consecutive parts from ≤ i < to of 0 … n−1, on all processors, and returns when all calls have
+// returned. cost is the number of operations of an index. The caller does little work alone.
 func share(n, cost int, f func(from, to int)) {
 	const least = 1 << 16 // operations of a part, so that starting it costs nothing beside
 	workers := runtime.GOMAXPROCS(0)

@@ -22,8 +22,7 @@ type Operation[T gemm.Element] struct {
 	C0             gemm.Matrix[T] // read only where Beta is not 0
 }
 
-// Limit is the error that a result may have: a bound of the kind given, without
-// its operands. See gemm.Bound.
+// Limit is the error that a result may have: a bound of the kind given, without its operands. See gemm.Bound.
 type Limit struct {
 	Kind  gemm.BoundKind
 	Bound float64
@@ -36,8 +35,7 @@ type Verdict struct {
 	Reason   string  // why it is not OK; empty if it is
 	// Weak: the limit is so wide that an element that is lost would pass.
 	Weak bool
-	// Void: the limit is no smaller than any element, so that zeros would pass: it proves
-	// nothing.
+	// Void: the limit is no smaller than any element, so that zeros would pass: it proves nothing.
 	Void bool
 	// Note says what the check accepted or could not decide; empty if there is nothing to say.
 	Note string
@@ -65,10 +63,9 @@ func (v Verdict) OK() bool { return v.Residual <= v.Bound }
 //	|Σ_j ΔC_ij·x_j| ≤ λ·√(Σ_j d_ij²) ≤ λ·β·Σ_l |a_il|·‖b_l‖₂
 //
 // with a probability of at least 1 − 1e-9 for all probes together; of the other kinds the last term is λ·β·√w times
-// their norm. This limit is √w times the limit
-// of one element; the worst case would be w times it. w is chosen so that one lost element exceeds
-// the limit of its probe four times, but not so small that the probes take much longer than the
-// rows; see floatVerifier.width.
+// their norm. This limit is √w times the limit of one element; the worst case would be w times it. w is chosen so that
+// one lost element exceeds the limit of its probe four times, but not so small that the probes take much longer than
+// the rows; see floatVerifier.width.
 //
 // All processors share the work. The result is the same on any number of processors.
 type Verifier[T gemm.Element] interface {

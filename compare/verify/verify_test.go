@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
+	"gemm/gemmtest"
 	"gemm/gf256"
-	"gemm/internal/gemmtest"
 )
 
 // layout returns the layout of an operation. op has a letter for A and one for B: n for stored as it

@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
-	"gemm/internal/gemmtest"
+	"gemm/gemmtest"
 )
 
 // TestBatches runs the conformance suite on the variants with batches, and computes batches of ragged products of

@@ -9,12 +9,12 @@ import (
 	"gorgonia.org/cu"
 
 	"gemm"
-	"gemm/compare/note"
+	"gemm/compare/record"
 	"gemm/cuda"
 	"gemm/cuda/kernels"
 	"gemm/cuda/nvrtc"
-	"gemm/cuda/usage"
 	"gemm/gf256"
+	"gemm/internal/note"
 )
 
 // chainer is a product that computes iterated products too, and fieldChainer one over GF(2⁸).
@@ -23,12 +23,12 @@ type (
 	fieldChainer          struct{ *product[gf256.Elem] }
 )
 
-// StageChain implements optional.Chainer.
+// StageChain implements gemm.Chainer.
 func (p chainer[T]) StageChain(ctx context.Context, steps int, c, a, s, b gemm.Matrix[T]) (gemm.Run, error) {
 	return stageChain(ctx, p.product, steps, c, a, s, b)
 }
 
-// StageChain implements optional.Chainer.
+// StageChain implements gemm.Chainer.
 func (p fieldChainer) StageChain(ctx context.Context, steps int, c, a, s, b gemm.Matrix[gf256.Elem]) (gemm.Run, error) {
 	return stageChain(ctx, p.product, steps, c, a, s, b)
 }
@@ -142,7 +142,7 @@ func (r *chain[T]) Do(ctx context.Context) (cost gemm.Cost, err error) {
 	if err := cu.MemsetD8Async(r.at(chainOther), 0xff, r.bytes, d.stream); err != nil {
 		return cost, failed("cuMemsetD8Async", err)
 	}
-	if err := record(d.start, d.stream); err != nil {
+	if err := mark(d.start, d.stream); err != nil {
 		return cost, err
 	}
 	n := r.c.Rows
@@ -156,7 +156,7 @@ func (r *chain[T]) Do(ctx context.Context) (cost gemm.Cost, err error) {
 			return cost, err
 		}
 	}
-	if err := record(d.end, d.stream); err != nil {
+	if err := mark(d.end, d.stream); err != nil {
 		return cost, err
 	}
 	d.monitor.sample(&r.clocks) // while they run
@@ -188,8 +188,8 @@ func (r *chain[T]) Collect(ctx context.Context) (err error) {
 	return fetch(ctx, r.p.d, r.c, r.operands(r.steps).a, r.ld)
 }
 
-// Device implements usage.OnDevice. Operands are in the L2 cache as far as the step before has left them there.
-func (r *chain[T]) Device() usage.Device {
+// Device implements record.OnDevice. Operands are in the L2 cache as far as the step before has left them there.
+func (r *chain[T]) Device() record.Device {
 	out := r.p.engine.device()
 	out.Clock, out.Throttled, out.L2 = r.clocks.median(), r.clocks.throttled(), "warm"
 	if out.Throttled != "" {
@@ -198,7 +198,7 @@ func (r *chain[T]) Device() usage.Device {
 	return out
 }
 
-// Watts implements usage.OnDevice.
+// Watts implements record.OnDevice.
 func (r *chain[T]) Watts() float64 { return r.p.d.monitor.watts() }
 
 // free gives the memory back.

@@ -23,8 +23,7 @@ import (
 	"gemm/internal/busy"
 )
 
-// Device is a GPU that this process computes on. Its methods may be called on any
-// goroutine, on one at a time.
+// Device is a GPU that this process computes on. Its methods may be called on any goroutine, on one at a time.
 type Device struct {
 	GPU     cuda.GPU
 	at      cu.Device
@@ -113,7 +112,7 @@ func open(number int) (_ *Device, err error) {
 			return nil, failed("cuEventCreate", err)
 		}
 	}
-	if err := record(d.zero, d.stream); err != nil {
+	if err := mark(d.zero, d.stream); err != nil {
 		return nil, err
 	}
 	if err := d.stream.Synchronize(); err != nil {
@@ -278,8 +277,7 @@ type memory struct {
 	bytes int64
 }
 
-// errMemory is the cause of an Unavailable: the device does not have as much memory as a product
-// needs.
+// errMemory is the cause of an Unavailable: the device does not have as much memory as a product needs.
 var errMemory = errors.New("too little memory of the GPU is free")
 
 // reserve is for kernels' stacks, and for what the driver needs itself.

@@ -11,13 +11,12 @@ import (
 	"testing"
 
 	"gemm"
-	"gemm/compare/optional"
+	"gemm/compare/record"
 	"gemm/compare/verify"
 	"gemm/cuda"
-	"gemm/cuda/usage"
+	"gemm/gemmtest"
 	"gemm/gf256"
 	"gemm/half"
-	"gemm/internal/gemmtest"
 )
 
 // TestVariants runs the conformance suite for every variant, with every setting that a rung
@@ -143,7 +142,7 @@ func staged[T gemm.Number](t *testing.T, v gemm.Variant, p gemm.Params) {
 				}
 			}
 		}
-		if d := run.(usage.OnDevice).Device(); d.Pipe == "" || d.L2 != "cold" {
+		if d := run.(record.OnDevice).Device(); d.Pipe == "" || d.L2 != "cold" {
 			t.Errorf("%+v", d)
 		}
 		if err := run.Close(); err != nil {
@@ -197,7 +196,7 @@ func stagedBytes(t *testing.T, v gemm.Variant, p gemm.Params) {
 				}
 			}
 		}
-		if d := run.(usage.OnDevice).Device(); d.Pipe != "gf256" || d.L2 != "cold" {
+		if d := run.(record.OnDevice).Device(); d.Pipe != "gf256" || d.L2 != "cold" {
 			t.Errorf("%+v", d)
 		}
 		if err := run.Close(); err != nil {
@@ -235,7 +234,7 @@ func chained[T gemm.Float](t *testing.T, v gemm.Variant) {
 		const steps = 3
 		of, product := verify.IntegerChain[T](n, n+3, steps, 1, 2)
 		c := padded[T](n, n, 3)
-		run, err := m.(optional.Chainer[T]).StageChain(t.Context(), steps, c, of.A, of.S, of.B)
+		run, err := m.(gemm.Chainer[T]).StageChain(t.Context(), steps, c, of.A, of.S, of.B)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -111,8 +111,7 @@ func copyRows(toHost unsafe.Pointer, to cu.DevicePtr, toPitch int64, fromHost un
 	return driverError("cuMemcpy2DAsync", C.cuMemcpy2DAsync(p, C.CUstream(unsafe.Pointer(on.C()))))
 }
 
-// pinned takes memory of the host that is locked in place, for copies that the device makes
-// by itself.
+// pinned takes memory of the host that is locked in place, for copies that the device makes by itself.
 func pinned(bytes int64) (at unsafe.Pointer, err error) {
 	err = driverError("cuMemHostAlloc", C.cuMemHostAlloc(&at, C.size_t(bytes), C.CU_MEMHOSTALLOC_PORTABLE))
 	return at, err
@@ -170,8 +169,7 @@ const (
 	outsideZero = 0
 )
 
-// encodeMap is the driver's cuTensorMapEncodeTiled, which drivers before 12.0 do not have: it cannot be
-// linked.
+// encodeMap is the driver's cuTensorMapEncodeTiled, which drivers before 12.0 do not have: it cannot be linked.
 var encodeMap = sync.OnceValues(func() (encoder, error) {
 	driver, err := dl.Open("libcuda.so.1")
 	if err != nil {

@@ -9,10 +9,10 @@ import (
 	"gorgonia.org/cu"
 
 	"gemm"
-	"gemm/compare/note"
+	"gemm/compare/record"
 	"gemm/cuda"
-	"gemm/cuda/occupancy"
-	"gemm/cuda/usage"
+	"gemm/internal/note"
+	"gemm/internal/occupancy"
 )
 
 // operands are matrices by rows on the device, and their leading dimensions in elements.
@@ -23,15 +23,13 @@ type operands struct {
 
 // engine computes products on operands that are on the device.
 type engine interface {
-	// prepare prepares such operations of the shape op(A)·op(B), for operands with the alignment of
-	// o.
+	// prepare prepares such operations of the shape op(A)·op(B), for operands with the alignment of o.
 	prepare(s gemm.Shape, o operands, op cuda.Operation) error
 	// start starts the operation on the device's stream, and marks its kernels.
 	start(o operands, m *marks) error
-	// packs reports whether start packs before the product proper, and records Device.packed
-	// between both.
+	// packs reports whether start packs before the product proper, and records Device.packed between both.
 	packs() bool
-	device() usage.Device
+	device() record.Device
 	resolved() gemm.Params
 	close() error
 }
@@ -60,8 +58,8 @@ func (e *libraryEngine) start(o operands, _ *marks) error {
 func (e *libraryEngine) packs() bool  { return false }
 func (e *libraryEngine) close() error { return nil }
 
-func (e *libraryEngine) device() usage.Device {
-	return usage.Device{Pipe: e.d.libraryPipe(e.typ, e.tf32)}
+func (e *libraryEngine) device() record.Device {
+	return record.Device{Pipe: e.d.libraryPipe(e.typ, e.tf32)}
 }
 
 // libraryPipe returns what computes in cuBLAS on the device.
@@ -141,7 +139,7 @@ func (e *rungEngine) start(o operands, m *marks) error {
 	}
 	for i, l := range e.sequence.Launches {
 		if e.packs() && e.kernels[i] == e.main {
-			if err := record(e.d.packed, e.d.stream); err != nil {
+			if err := mark(e.d.packed, e.d.stream); err != nil {
 				return err
 			}
 		}
@@ -174,8 +172,8 @@ func (e *rungEngine) close() error {
 	return e.d.free(&e.work)
 }
 
-func (e *rungEngine) device() usage.Device {
-	out := usage.Device{
+func (e *rungEngine) device() record.Device {
+	out := record.Device{
 		Pipe: e.rung.Pipe, Registers: e.main.Registers, Spills: e.main.Spills, Shared: e.main.Shared,
 		Threads: e.rung.Threads(e.sequence.Tile), Blocks: e.sequence.Blocks(),
 	}
@@ -191,7 +189,7 @@ func (e *rungEngine) device() usage.Device {
 
 // occupy adds the occupancy of a kernel that takes what u says, and returns how many of its blocks a multiprocessor
 // holds; 0: not known.
-func (d *Device) occupy(u *usage.Device) (blocks int) {
+func (d *Device) occupy(u *record.Device) (blocks int) {
 	capability, err := occupancy.ParseCapability(d.GPU.Capability)
 	if err == nil {
 		var o occupancy.Occupancy

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"gemm/cuda/nvrtc"
-	"gemm/internal/gemmtest"
+	"gemm/gemmtest"
 )
 
 // faultVariable has the test binary run one kernel that does what no kernel of the ladder

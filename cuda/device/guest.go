@@ -12,9 +12,9 @@ import (
 	"gorgonia.org/cu"
 
 	"gemm"
+	"gemm/compare/record"
 	"gemm/cuda"
 	"gemm/cuda/guest"
-	"gemm/cuda/usage"
 )
 
 // Guest32 implements guest.Backend.
@@ -134,8 +134,8 @@ func (e *guestEngine) start(o operands, _ *marks) error {
 func (e *guestEngine) packs() bool  { return false }
 func (e *guestEngine) close() error { return nil }
 
-func (e *guestEngine) device() usage.Device {
-	out := usage.Device{Pipe: e.kernel.Type, Registers: e.loaded.Registers, Spills: e.loaded.Spills,
+func (e *guestEngine) device() record.Device {
+	out := record.Device{Pipe: e.kernel.Type, Registers: e.loaded.Registers, Spills: e.loaded.Spills,
 		Shared: e.loaded.Shared + e.kernel.Shared, Threads: e.size.Threads(), Blocks: e.size.Blocks()}
 	e.d.occupy(&out)
 	return out

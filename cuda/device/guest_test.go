@@ -11,7 +11,6 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
-	"gemm/compare/optional"
 	"gemm/cuda/device"
 	"gemm/cuda/guest"
 	"gemm/internal/starter"
@@ -170,8 +169,8 @@ __device__ const float *first;
 				same(t, err, 1, 0, a, x, c)
 			} else if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%v, want %q", err, test.want)
-			} else if strings.HasPrefix(test.want, wrong) && !errors.As(err, &optional.Wrong{}) {
-				t.Errorf("%v is no optional.Wrong", err)
+			} else if strings.HasPrefix(test.want, wrong) && !errors.As(err, &gemm.Wrong{}) {
+				t.Errorf("%v is no gemm.Wrong", err)
 			}
 		})
 	}
@@ -188,7 +187,7 @@ __device__ const float *first;
 			same(t, err, scalars[0], scalars[1], a, x, c)
 			source = strings.Replace(source, "p < K", "p < K - 1", 1)
 			err = bursts(t, b, guest.Kernel{Type: "f64", Source: source}, "cold", scalars[0], 0, a, x, c)
-			if !errors.As(err, &optional.Wrong{}) {
+			if !errors.As(err, &gemm.Wrong{}) {
 				t.Errorf("a kernel that loses a term: %v", err)
 			}
 		}
@@ -215,7 +214,7 @@ func bursts[T gemm.Float](t *testing.T, b *device.Backend, k guest.Kernel, l2 st
 	}()
 	for range 8 {
 		const times = 5
-		cost, err := run.(optional.Repeater).Repeat(t.Context(), times)
+		cost, err := run.(gemm.Repeater).Repeat(t.Context(), times)
 		if err != nil {
 			return err
 		}

@@ -13,7 +13,6 @@ import (
 	"gorgonia.org/cu"
 
 	"gemm"
-	"gemm/compare/optional"
 	"gemm/cuda"
 	"gemm/cuda/guest"
 	"gemm/cuda/kernels"
@@ -157,9 +156,9 @@ func (j *judge) verdict(ctx context.Context, kind uint64, at int64) error {
 		if set == int64(j.staged) {
 			return err
 		}
-		return optional.Wrong{Reason: err.Error()}
+		return gemm.Wrong{Reason: err.Error()}
 	}
-	return optional.Wrong{Reason: fmt.Sprintf(
+	return gemm.Wrong{Reason: fmt.Sprintf(
 		"row %d of C is wrong in a launch that was timed: its sum with random signs is not that of the product", at)}
 }
 
@@ -187,7 +186,7 @@ func collect[T gemm.Element](ctx context.Context, j *judge, c, a, b gemm.Matrix[
 		}
 		for i := range x.is.Rows {
 			if !slices.Equal(staged.Row(i), x.is.Row(i)) { // a NaN is not drawn
-				return optional.Wrong{Reason: "it changes the operands that other launches begin with"}
+				return gemm.Wrong{Reason: "it changes the operands that other launches begin with"}
 			}
 		}
 	}
@@ -203,7 +202,7 @@ func (d *Device) read(ctx context.Context, from cu.DevicePtr) (uint64, error) {
 	if err := copyRows(p.at, 0, 8, nil, from, 8, 8, 1, d.stream); err != nil {
 		return 0, err
 	}
-	if err := record(p.done, d.stream); err != nil {
+	if err := mark(p.done, d.stream); err != nil {
 		return 0, err
 	}
 	if err := d.wait(ctx, p.done); err != nil {

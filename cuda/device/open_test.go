@@ -10,7 +10,7 @@ import (
 	"gorgonia.org/cu"
 
 	"gemm/cuda/nvrtc"
-	"gemm/internal/gemmtest"
+	"gemm/gemmtest"
 )
 
 // OnGPU returns a backend that has the first GPU until the test ends.

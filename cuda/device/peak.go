@@ -86,7 +86,7 @@ func (d *Device) Peaks(ctx context.Context, each time.Duration) (out []Peak, err
 		}
 		best, rounds := 0.0, 64
 		for begin := time.Now(); best == 0 || time.Since(begin) < each; {
-			if err := record(d.start, d.stream); err != nil {
+			if err := mark(d.start, d.stream); err != nil {
 				return nil, err
 			}
 			if err := d.launch(k, [3]int{blocks, 1, 1}, [3]int{threads, 1, 1}, 0,
@@ -107,8 +107,7 @@ func (d *Device) Peaks(ctx context.Context, each time.Duration) (out []Peak, err
 	return out, nil
 }
 
-// CopyRate measures how many bytes a second a copy within the device's memory reads and
-// writes.
+// CopyRate measures how many bytes a second a copy within the device's memory reads and writes.
 func (d *Device) CopyRate(ctx context.Context) (gbps float64, err error) {
 	if err := d.usable(); err != nil {
 		return 0, err
@@ -121,7 +120,7 @@ func (d *Device) CopyRate(ctx context.Context) (gbps float64, err error) {
 	}
 	defer func() { err = errors.Join(err, d.free(&room)) }()
 	for range 5 {
-		if err := record(d.start, d.stream); err != nil {
+		if err := mark(d.start, d.stream); err != nil {
 			return 0, err
 		}
 		if err := cu.MemcpyDtoDAsync(room.at+bytes, room.at, bytes, d.stream); err != nil {

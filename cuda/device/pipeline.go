@@ -71,25 +71,25 @@ type item[T gemm.Element] struct {
 // it blocks. If start fails, drain has to be called.
 func (x *pipeline[T]) start(ctx context.Context, i *item[T]) error {
 	d, e := x.d, i.events
-	if err := record(e[inBegins], d.up.stream); err != nil {
+	if err := mark(e[inBegins], d.up.stream); err != nil {
 		return err
 	}
 	if err := i.in(); err != nil {
 		return err
 	}
-	if err := cmp.Or(record(e[inEnds], d.up.stream), follow(d.stream, e[inEnds])); err != nil {
+	if err := cmp.Or(mark(e[inEnds], d.up.stream), follow(d.stream, e[inEnds])); err != nil {
 		return err
 	}
 	if err := x.prepare(ctx, i.shape, i.on); err != nil {
 		return err
 	}
-	if err := record(e[kernelBegins], d.stream); err != nil {
+	if err := mark(e[kernelBegins], d.stream); err != nil {
 		return err
 	}
 	if err := x.engine.start(i.on, nil); err != nil {
 		return err
 	}
-	if err := record(e[kernelEnds], d.stream); err != nil {
+	if err := mark(e[kernelEnds], d.stream); err != nil {
 		return err
 	}
 	if i.pinned = pins(d, i.c); i.pinned {
@@ -120,13 +120,13 @@ func (x *pipeline[T]) prepare(ctx context.Context, s gemm.Shape, o operands) err
 // copyOut copies C out when the kernels have ended, or starts that if C is pinned.
 func (x *pipeline[T]) copyOut(ctx context.Context, i *item[T]) error {
 	e, out := i.events, x.d.down.stream
-	if err := cmp.Or(follow(out, e[kernelEnds]), record(e[outBegins], out)); err != nil {
+	if err := cmp.Or(follow(out, e[kernelEnds]), mark(e[outBegins], out)); err != nil {
 		return err
 	}
 	if err := download(ctx, x.d, i.c, i.on.c, i.on.ldc); err != nil {
 		return err
 	}
-	return record(e[outEnds], out)
+	return mark(e[outEnds], out)
 }
 
 // finish returns when C is on the host. It may be called on another goroutine than start.
@@ -157,7 +157,7 @@ func (d *Device) settle(ctx context.Context, streams ...cu.Stream) (err error) {
 		if d.Lost() {
 			return err
 		}
-		failure := record(d.end, s)
+		failure := mark(d.end, s)
 		if failure == nil {
 			failure = d.wait(ctx, d.end)
 		}
@@ -166,8 +166,8 @@ func (d *Device) settle(ctx context.Context, streams ...cu.Stream) (err error) {
 	return err
 }
 
-// record records an event on a stream.
-func record(e cu.Event, on cu.Stream) error { return failed("cuEventRecord", e.Record(on)) }
+// mark records an event on a stream.
+func mark(e cu.Event, on cu.Stream) error { return failed("cuEventRecord", e.Record(on)) }
 
 // follow has a stream wait for an event.
 func follow(s cu.Stream, e cu.Event) error { return failed("cuStreamWaitEvent", s.Wait(e, 0)) }

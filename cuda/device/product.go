@@ -75,8 +75,7 @@ type layout struct {
 func asStored[T gemm.Element](x gemm.Matrix[T]) int { return max(1, x.Stride, x.Cols) }
 func aligned[T gemm.Element](cols int) int          { return cuda.AlignedLD(cols, gemm.TypeOf[T]().Size) }
 
-// roomFor returns the bytes that x takes with the leading dimension: none without columns,
-// however many rows it has.
+// roomFor returns the bytes that x takes with the leading dimension: none without columns, however many rows it has.
 func roomFor[T gemm.Element](x gemm.Matrix[T], ld int) int64 {
 	if x.Cols == 0 {
 		return 0
@@ -115,8 +114,7 @@ func (p *product[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error
 // gemmer is a product in floating point, which has the full BLAS operation.
 type gemmer[T gemm.Number] struct{ *product[T] }
 
-// Gemm implements gemm.Gemmer. Operands that are stored transposed are laid out anew on the
-// device, but by cuBLAS.
+// Gemm implements gemm.Gemmer. Operands that are stored transposed are laid out anew on the device, but by cuBLAS.
 func (p gemmer[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T,
 	c gemm.Matrix[T]) error {
 	if _, _, _, err := gemm.CheckGemm(tA, tB, a, b, c); err != nil {

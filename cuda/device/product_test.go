@@ -16,7 +16,7 @@ import (
 	"gemm"
 	"gemm/cuda"
 	"gemm/gf256"
-	"gemm/parallel/timeline"
+	"gemm/internal/timeline"
 )
 
 // integers returns a matrix of small integers whose rows have 3 elements between them.

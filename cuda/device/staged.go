@@ -13,10 +13,10 @@ import (
 	"gorgonia.org/cu"
 
 	"gemm"
-	"gemm/compare/note"
+	"gemm/compare/record"
 	"gemm/cuda"
-	"gemm/cuda/usage"
-	"gemm/parallel/timeline"
+	"gemm/internal/note"
+	"gemm/internal/timeline"
 )
 
 // placement says which operands of the host lie on the device, and how.
@@ -52,7 +52,7 @@ type staged[T gemm.Element] struct {
 	c, a, b gemm.Matrix[T]
 	*placed
 	phases   map[string]time.Duration
-	warnings []note.Note
+	warnings []gemm.Note
 	clocks   clocks
 	judge    *judge // nil: the kernel is not a user's
 }
@@ -146,9 +146,8 @@ func (d *Device) sets(bytes int64, warm bool) int {
 	return max(1, int((3*int64(d.GPU.L2)+bytes-1)/bytes))
 }
 
-// place copies the operands to the device unless they are there, and measures the copies. There are
-// several copies of the operands, so that no product finds those of the last one in the L2 cache,
-// unless L2 is to be warm.
+// place copies the operands to the device unless they are there, and measures the copies. There are several copies of
+// the operands, so that no product finds those of the last one in the L2 cache, unless L2 is to be warm.
 func place[T gemm.Element](ctx context.Context, d *Device, op cuda.Operation, c, a, b gemm.Matrix[T],
 	warm bool, owner string) (_ *placed, err error) {
 	l := layoutOf(c, a, b)
@@ -289,7 +288,7 @@ func (r *staged[T]) burst(ctx context.Context, times int) (time.Duration, error)
 	if err := r.fill(ctx, times); err != nil {
 		return 0, err
 	}
-	if err := record(d.start, d.stream); err != nil {
+	if err := mark(d.start, d.stream); err != nil {
 		return 0, err
 	}
 	for range times {
@@ -298,7 +297,7 @@ func (r *staged[T]) burst(ctx context.Context, times int) (time.Duration, error)
 		}
 		r.next = (r.next + 1) % r.sets
 	}
-	if err := record(d.end, d.stream); err != nil {
+	if err := mark(d.end, d.stream); err != nil {
 		return 0, err
 	}
 	d.monitor.sample(&r.clocks) // while they run
@@ -359,8 +358,8 @@ func (r *staged[T]) Collect(ctx context.Context) (err error) {
 	return fetch(ctx, r.p.d, r.c, o.c, o.ldc)
 }
 
-// Device implements usage.OnDevice.
-func (r *staged[T]) Device() usage.Device {
+// Device implements record.OnDevice.
+func (r *staged[T]) Device() record.Device {
 	out := r.p.engine.device()
 	out.Clock, out.Throttled, out.L2 = r.clocks.median(), r.clocks.throttled(), "cold"
 	if r.p.warm {
@@ -373,7 +372,7 @@ func (r *staged[T]) Device() usage.Device {
 	return out
 }
 
-// Watts implements usage.OnDevice.
+// Watts implements record.OnDevice.
 func (r *staged[T]) Watts() float64 { return r.p.d.monitor.watts() }
 
 // free gives the operands back.

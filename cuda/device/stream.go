@@ -18,7 +18,7 @@ import (
 
 	"gemm"
 	"gemm/cuda"
-	"gemm/cuda/usage"
+	"gemm/internal/timeline"
 )
 
 // streamed are products of one algorithm with operands in pinned memory. They are the items of the pipeline. A stays on
@@ -83,7 +83,7 @@ func pins[T gemm.Element](d *Device, x gemm.Matrix[T]) bool {
 // end and says when the stages of the product took place. It waits while there are too many products. B and C must
 // stay as they are until the end. One goroutine calls it; the functions that wait may be called on any. If both
 // results are nil, the product needs Multiply: B and C are not pinned, or the device has no room for them.
-func (p *product[T]) Stream(ctx context.Context, c, a, b gemm.Matrix[T]) (wait func() ([]usage.Stage, error),
+func (p *product[T]) Stream(ctx context.Context, c, a, b gemm.Matrix[T]) (wait func() ([]timeline.Stage, error),
 	err error) {
 	if err := gemm.CheckShapes(c, a, b); err != nil {
 		return nil, err
@@ -108,7 +108,7 @@ func (p *product[T]) Stream(ctx context.Context, c, a, b gemm.Matrix[T]) (wait f
 		x.leave()
 		return nil, err
 	}
-	return func() ([]usage.Stage, error) { return x.end(ctx, i) }, nil
+	return func() ([]timeline.Stage, error) { return x.end(ctx, i) }, nil
 }
 
 // newStreamed returns a pipeline without buffers.
@@ -250,7 +250,7 @@ func bits[T gemm.Element](x []T) []byte {
 }
 
 // end waits for a product, gives its buffer back, and returns when its stages took place.
-func (x *streamed[T]) end(ctx context.Context, i *item[T]) (stages []usage.Stage, err error) {
+func (x *streamed[T]) end(ctx context.Context, i *item[T]) (stages []timeline.Stage, err error) {
 	defer func() { x.free <- i.buffer }()
 	defer x.leave()
 	defer x.d.bind(&err)()
@@ -266,7 +266,7 @@ func (x *streamed[T]) end(ctx context.Context, i *item[T]) (stages []usage.Stage
 		if err != nil {
 			return nil, err
 		}
-		stages = append(stages, usage.Stage{Name: name, Begin: begin, End: end})
+		stages = append(stages, timeline.Stage{Name: name, Begin: begin, End: end})
 	}
 	return stages, nil
 }

@@ -14,8 +14,8 @@ import (
 
 	"gemm"
 	"gemm/cuda"
-	"gemm/cuda/usage"
 	"gemm/gf256"
+	"gemm/internal/timeline"
 	"gemm/serial"
 )
 
@@ -158,7 +158,7 @@ func TestPinned(t *testing.T) {
 }
 
 // checkStages fails unless the stages are there, one after the other.
-func checkStages(t *testing.T, stages []usage.Stage) {
+func checkStages(t *testing.T, stages []timeline.Stage) {
 	t.Helper()
 	last := int64(0)
 	for i, s := range stages {
@@ -247,7 +247,7 @@ func BenchmarkStream(b *testing.B) {
 			b.Run(fmt.Sprintf("%dMiB/%d", size>>20, flying), func(b *testing.B) {
 				width := size / (k + m) / 256 * 256
 				b.SetBytes(k * int64(width))
-				var waits []func() ([]usage.Stage, error)
+				var waits []func() ([]timeline.Stage, error)
 				for i := 0; b.Loop(); i++ {
 					at := i % flying
 					if len(waits) == flying {

@@ -13,7 +13,7 @@ import (
 
 	"gemm/cuda"
 	"gemm/cuda/moments"
-	"gemm/parallel/timeline"
+	"gemm/internal/timeline"
 )
 
 // The lanes of a product's timeline are the streams of the device.
@@ -68,7 +68,7 @@ func (m *marks) now(lane int) cu.Event {
 		return e
 	}
 	m.made = append(m.made, e)
-	if err := record(e, m.streams[lane]); err != nil {
+	if err := mark(e, m.streams[lane]); err != nil {
 		m.err = errors.Join(m.err, err)
 	}
 	return e

@@ -6,8 +6,8 @@ import (
 	"context"
 
 	"gemm"
+	"gemm/compare/record"
 	"gemm/cuda"
-	"gemm/cuda/usage"
 	"gemm/internal/peer"
 	"gemm/internal/python"
 )
@@ -16,7 +16,7 @@ import (
 // kernels of this process are measured. The time is by events of that process.
 type torch[T gemm.Number] struct {
 	*python.Multiplier[T]
-	device usage.Device
+	device record.Device
 	watts  func() float64
 }
 
@@ -26,7 +26,7 @@ const mostSets = 1000
 // newTorch returns the product of PyTorch with the name on the device.
 func newTorch[T gemm.Number](d *Device, name string, p gemm.Params) (gemm.Multiplier[T], error) {
 	pipe := d.libraryPipe(gemm.TypeOf[T]().Name, cuda.IsTF32(name))
-	out := torch[T]{watts: d.monitor.watts, device: usage.Device{Pipe: pipe, L2: p.Text("l2")}}
+	out := torch[T]{watts: d.monitor.watts, device: record.Device{Pipe: pipe, L2: p.Text("l2")}}
 	if cuda.IsTF32(name) {
 		if err := d.tooOld(cuda.LeastTF32); err != nil {
 			return nil, err
@@ -50,12 +50,12 @@ func (t torch[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm.Run, 
 // torchRun is a product that is staged in the process of PyTorch.
 type torchRun[T gemm.Number] struct {
 	*peer.Product[T]
-	device usage.Device
+	device record.Device
 	watts  func() float64
 }
 
-// Watts implements usage.OnDevice.
+// Watts implements record.OnDevice.
 func (r torchRun[T]) Watts() float64 { return r.watts() }
 
-// Device implements usage.OnDevice. What PyTorch's kernel takes is not known.
-func (r torchRun[T]) Device() usage.Device { return r.device }
+// Device implements record.OnDevice. What PyTorch's kernel takes is not known.
+func (r torchRun[T]) Device() record.Device { return r.device }

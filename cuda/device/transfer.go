@@ -88,8 +88,7 @@ func blocksOf(rows, cols, size int, f func(i, j, rows, cols int) error) error {
 	return nil
 }
 
-// copiers is how many goroutines copy between a matrix and a piece of the ring: one does
-// not keep up with the bus.
+// copiers is how many goroutines copy between a matrix and a piece of the ring: one does not keep up with the bus.
 const copiers = 4
 
 // inParallel calls f for parts of n rows.
@@ -127,7 +126,7 @@ func upload[T gemm.Element](ctx context.Context, d *Device, to cu.DevicePtr, ld 
 			r.stream); err != nil {
 			return err
 		}
-		return record(p.done, r.stream)
+		return mark(p.done, r.stream)
 	})
 }
 
@@ -158,7 +157,7 @@ func download[T gemm.Element](ctx context.Context, d *Device, m gemm.Matrix[T], 
 			r.stream); err != nil {
 			return err
 		}
-		if err := record(p.done, r.stream); err != nil {
+		if err := mark(p.done, r.stream); err != nil {
 			return err
 		}
 		if err := take(); err != nil {
@@ -183,7 +182,7 @@ func download[T gemm.Element](ctx context.Context, d *Device, m gemm.Matrix[T], 
 
 // copyTime returns the time of the copy alone, between pinned memory and the device.
 func (d *Device) copyTime(ctx context.Context, at cu.DevicePtr, bytes int64, up bool) (time.Duration, error) {
-	if err := record(d.start, d.stream); err != nil {
+	if err := mark(d.start, d.stream); err != nil {
 		return 0, err
 	}
 	for done := int64(0); done < bytes; done += pieceBytes {

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"gemm"
-	"gemm/compare"
+	"gemm/compare/record"
 	"gemm/cuda/guest"
 	"gemm/internal/output"
 )
@@ -85,32 +85,28 @@ func profilerArgs(log, kernels string) []string {
 	}
 }
 
-// Counters measures the case once under the profiler and returns the counters of its kernel. row is
-// the row of the case: if the kernel has another setting now, it is not the kernel that was timed,
-// and that is an error.
-func Counters(ctx context.Context, k compare.Case, row compare.Record, seed uint64,
-	worker func(context.Context) (*exec.Cmd, error)) (map[string]float64, error) {
+// Counters has the variant of the row measured once under the profiler and returns the counters of its kernel. measure
+// measures the row again with a worker that the command starts, and worker returns the command without a profiler. If
+// the kernel has another setting now, it is not the kernel that was timed, and that is an error.
+func Counters(ctx context.Context, v gemm.Variant, row record.Record, worker Command,
+	measure func(ctx context.Context, limit time.Duration, worker Command) (record.Record, error)) (map[string]float64,
+	error) {
 	scratch, err := output.NewScratch("counters")
 	if err != nil {
 		return nil, err
 	}
 	defer scratch.Remove()
 	file := filepath.Join(scratch.Path, "log")
-	d := compare.Driver{
-		Store: &compare.Store{}, Seed: seed, Progress: compare.Quiet{},
-		Budget: compare.Budget{Reps: 1, Time: time.Nanosecond, Timeout: profileTimeout},
-		Worker: func(ctx context.Context) (*exec.Cmd, error) {
-			served, err := worker(ctx)
-			if err != nil {
-				return nil, err
-			}
-			cmd := exec.CommandContext(ctx, Profiler, append(profilerArgs(file, pattern(k.Variant)), served.Args...)...)
-			cmd.Env = append(os.Environ(), "LC_ALL=C") // numbers have a decimal point then
-			return cmd, nil
-		},
-	}
-	k.Turn = "" // it is measured alone
-	if err := d.Run(ctx, []compare.Case{k}); err != nil {
+	got, err := measure(ctx, profileTimeout, func(ctx context.Context) (*exec.Cmd, error) {
+		served, err := worker(ctx)
+		if err != nil {
+			return nil, err
+		}
+		cmd := exec.CommandContext(ctx, Profiler, append(profilerArgs(file, pattern(v)), served.Args...)...)
+		cmd.Env = append(os.Environ(), "LC_ALL=C") // numbers have a decimal point then
+		return cmd, nil
+	})
+	if err != nil {
 		return nil, err
 	}
 	log, err := os.ReadFile(file)
@@ -118,8 +114,8 @@ func Counters(ctx context.Context, k compare.Case, row compare.Record, seed uint
 		return nil, err
 	}
 	counters, err := parseCounters(string(log))
-	switch got := d.Store.Document().Records[0]; {
-	case got.Status != compare.OK:
+	switch {
+	case got.Status != record.OK:
 		err = fmt.Errorf("under %s the row is %s: %s", Profiler, got.Status, got.Note())
 	case err == nil && got.Resolved.String() != row.Resolved.String():
 		return nil, fmt.Errorf("it runs with %v now and ran with %v: measure it again with --force", got.Resolved,
@@ -130,6 +126,9 @@ func Counters(ctx context.Context, k compare.Case, row compare.Record, seed uint
 	}
 	return counters, err
 }
+
+// Command returns a command, or says why there is none.
+type Command = func(ctx context.Context) (*exec.Cmd, error)
 
 // complaintOf returns the first error in the profiler's log; empty if there is none.
 func complaintOf(log string) string {
@@ -207,7 +206,7 @@ func counterValues(names, launch []string) (map[string]float64, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s wrote %q for %s, which is not a number", Profiler, launch[i], name)
 		}
-		if compare.Number(value).Known() {
+		if record.Number(value).Known() {
 			counters[name] = value
 		}
 	}

@@ -7,10 +7,10 @@ import (
 	"errors"
 
 	"gemm"
-	"gemm/compare"
+	"gemm/compare/record"
 	"gemm/cuda"
 	"gemm/cuda/nvrtc"
-	"gemm/cuda/occupancy"
+	"gemm/internal/occupancy"
 )
 
 // Task is what a call explains.
@@ -80,7 +80,7 @@ type Product struct {
 // Rungs compiles the rungs with all of their settings, limits of registers and padding.
 func Rungs(ctx context.Context, compiler nvrtc.Compiler, task Task) (Document, error) {
 	rows, err := explained(ctx, compiler, task)
-	return Document{compare.OutputSchema, task.Capability.String(), compiler.Version(), task.Multiprocessors, task.Peaks,
+	return Document{record.OutputSchema, task.Capability.String(), compiler.Version(), task.Multiprocessors, task.Peaks,
 		task.Bandwidth, rows}, err
 }
 

@@ -9,7 +9,8 @@ import (
 	"gemm"
 	"gemm/cuda"
 	"gemm/cuda/nvrtc"
-	"gemm/cuda/occupancy"
+	"gemm/gemmtest"
+	"gemm/internal/occupancy"
 )
 
 // squeeze leaves one space of several, so that the widths of columns do not matter.
@@ -34,9 +35,7 @@ func TestExplained(t *testing.T) {
 		Multiprocessors: 108, Peaks: map[string]float64{"f64": 9700}, Bandwidth: 1500,
 	}
 	rows, err := explained(t.Context(), compiler{}, task)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	seen := map[string]Row{}
 	for _, row := range rows {
 		if row.Reason == "" && len(row.Products) != 2 || row.MaxRegs != 0 {

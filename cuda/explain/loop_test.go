@@ -13,9 +13,9 @@ import (
 
 	"gemm/cuda"
 	"gemm/cuda/nvrtc"
-	"gemm/cuda/occupancy"
 	"gemm/cuda/sass"
-	"gemm/internal/gemmtest"
+	"gemm/gemmtest"
+	"gemm/internal/occupancy"
 )
 
 var update = flag.Bool("update", false, "write what the tests find to docs/cuda.md")
@@ -33,9 +33,7 @@ func TestLoops(t *testing.T) {
 	compiler := &nvrtc.Cache{Compiler: library, Folder: t.TempDir()}
 	const page = "../../docs/cuda.md"
 	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	current := string(text)
 	rows := documented.FindAllStringSubmatch(current, -1)
 	if len(rows) < 5 {
@@ -51,9 +49,7 @@ func TestLoops(t *testing.T) {
 		}
 		r := rungs[at]
 		e, err := cuda.Explain(compiler, r, r.Tiles[0], 0, occupancy.Capability{Major: 9})
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		found, err := loop(t.Context(), disassembler, e)
 		if err != nil || found == nil {
 			t.Fatalf("%s: %v, %v", r.Name, found, err)
@@ -79,9 +75,7 @@ func TestLoops(t *testing.T) {
 		}
 	}
 	if *update {
-		if err := os.WriteFile(page, []byte(current), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, os.WriteFile(page, []byte(current), 0o644))
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"gemm/compare"
-	"gemm/cuda/occupancy"
+	"gemm/compare/record"
+	"gemm/internal/occupancy"
 )
 
 // Occupied is how a kernel fills a multiprocessor.
@@ -121,7 +121,7 @@ func (filled Occupied) Document() OccupancyDocument {
 	}
 	l := o.Limits
 	return OccupancyDocument{
-		Schema: compare.OutputSchema, Capability: l.Capability.String(), Kernel: o.Kernel, Sweeps: filled.sweeps,
+		Schema: record.OutputSchema, Capability: l.Capability.String(), Kernel: o.Kernel, Sweeps: filled.sweeps,
 		Limits: []Limit{
 			limit(occupancy.Threads, "warps", o.BlockWarps, l.Warps),
 			limit(occupancy.Registers, "registers", o.BlockRegisters, l.Registers),

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"gemm/compare"
+	"gemm/compare/record"
 	"gemm/cuda"
-	"gemm/cuda/occupancy"
+	"gemm/internal/occupancy"
 )
 
 // Tiles is which blocks of threads are feasible and what a search may try, as JSON has it.
@@ -34,7 +34,7 @@ func NewTiles(capability occupancy.Capability, rungs []cuda.Rung) (Tiles, error)
 	if err != nil {
 		return Tiles{}, err
 	}
-	doc := Tiles{compare.OutputSchema, capability.String(), cuda.Constraints(), tiles, nil}
+	doc := Tiles{record.OutputSchema, capability.String(), cuda.Constraints(), tiles, nil}
 	for _, r := range rungs {
 		search := Search{cuda.Family + "/" + r.Name, r.Type, []string{}}
 		for _, t := range r.Candidates(capability) {

@@ -5,6 +5,7 @@ package guest
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -181,4 +182,15 @@ func model(s gemm.Shape) gemm.Model {
 	m, n, k := float64(s.M), float64(s.N), float64(s.K)
 	least := m*k + k*n + m*n
 	return gemm.Model{Flops: 2 * m * n * k, Accesses: least, Traffic: func(_, _ float64) float64 { return least }}
+}
+
+// FromTask returns the kernels of sources of variants, as another process has written them.
+func FromTask(sources []json.RawMessage) ([]Kernel, error) {
+	kernels := make([]Kernel, len(sources))
+	for i, text := range sources {
+		if err := json.Unmarshal(text, &kernels[i]); err != nil {
+			return nil, fmt.Errorf("kernel %d: %w", i+1, err)
+		}
+	}
+	return kernels, nil
 }

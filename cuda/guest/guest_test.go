@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"gemm"
+	"gemm/gemmtest"
 )
 
 const product = "(int M, int N, int K, float alpha, const float *A, const float *B, float beta, float *C)"
@@ -16,9 +17,7 @@ const product = "(int M, int N, int K, float alpha, const float *A, const float 
 func write(t *testing.T, source string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "mine.cu")
-	if err := os.WriteFile(path, []byte(source), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, os.WriteFile(path, []byte(source), 0o600))
 	return path
 }
 

@@ -102,18 +102,15 @@ func (p *parser) operator(of string) byte {
 	return 0
 }
 
-func (p *parser) sum() int64 {
-	value := p.term()
-	for op := p.operator("+-"); op != 0; op = p.operator("+-") {
-		value = p.apply(op, value, p.term())
-	}
-	return value
-}
+func (p *parser) sum() int64 { return p.chain("+-", p.term) }
 
-func (p *parser) term() int64 {
-	value := p.factor()
-	for op := p.operator("*/%"); op != 0; op = p.operator("*/%") {
-		value = p.apply(op, value, p.factor())
+func (p *parser) term() int64 { return p.chain("*/%", p.factor) }
+
+// chain is operands with operators between them, applied from left to right.
+func (p *parser) chain(operators string, operand func() int64) int64 {
+	value := operand()
+	for op := p.operator(operators); op != 0; op = p.operator(operators) {
+		value = p.apply(op, value, operand())
 	}
 	return value
 }

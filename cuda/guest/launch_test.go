@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"gemm"
+	"gemm/gemmtest"
 )
 
 var odd = gemm.Shape{M: 1000, N: 300, K: 77}
@@ -98,9 +99,7 @@ func TestCheck(t *testing.T) {
 		{Launch{Block: "512", Shared: 400}, ""},
 	} {
 		size, err := test.launch.At(odd)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		err = test.launch.Check(size, limits)
 		if test.want == "" && err != nil || test.want != "" &&
 			(err == nil || !strings.Contains(err.Error(), test.want)) {

@@ -4,6 +4,8 @@ import (
 	"io/fs"
 	"strings"
 	"testing"
+
+	"gemm/gemmtest"
 )
 
 // TestConstants has what sources may say, and what must fail: conditions without a value.
@@ -60,9 +62,7 @@ func TestAssertions(t *testing.T) {
 	}
 	for _, file := range all {
 		source, err := files.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		read := 0
 		for _, s := range ConstantsOf(string(source)) {
 			if strings.Contains(s.kind, ": ") {

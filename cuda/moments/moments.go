@@ -10,7 +10,7 @@ import (
 
 	"gemm/cuda/kernels"
 	"gemm/cuda/nvrtc"
-	"gemm/parallel/timeline"
+	"gemm/internal/timeline"
 )
 
 // The variables of a kernel that notes its steps, and what they have room for: as in timeline.cu.

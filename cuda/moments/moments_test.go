@@ -11,8 +11,8 @@ import (
 	"gemm/cuda"
 	"gemm/cuda/kernels"
 	"gemm/cuda/nvrtc"
-	"gemm/internal/gemmtest"
-	"gemm/parallel/timeline"
+	"gemm/gemmtest"
+	"gemm/internal/timeline"
 )
 
 // enumerated returns the names of an enumeration in timeline.cu, which begins at 1.

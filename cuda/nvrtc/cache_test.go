@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"gemm/gemmtest"
 	"gemm/internal/trust"
 )
 
@@ -92,12 +93,8 @@ func TestCorrupt(t *testing.T) {
 			t.Fatalf("the folder has %v, %v", files, err)
 		}
 		data, err := os.ReadFile(files[0])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(files[0], damage(data), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
+		gemmtest.Must(t, os.WriteFile(files[0], damage(data), 0o600))
 		for range 2 { // once more: it was mended
 			image, err := c.Compile(p)
 			if err != nil || compiler.calls != 2 || string(image.Code) != "code of\nx" {
@@ -113,9 +110,7 @@ func TestCorrupt(t *testing.T) {
 // TestNoRoom checks that there is an image if the disk is full, and an error if there is none.
 func TestNoRoom(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, os.WriteFile(file, nil, 0o600))
 	compiler := &counter{version: "13.0"}
 	c := &Cache{Compiler: compiler, Folder: filepath.Join(file, "folder")}
 	if image, err := c.Compile(Program{Source: "x"}); err != nil || len(image.Code) == 0 {
@@ -152,9 +147,7 @@ func TestWritableByOthers(t *testing.T) {
 		if _, err := c.Compile(p); err != nil || c.Lost != nil {
 			t.Fatal(err, c.Lost)
 		}
-		if err := open(c, filepath.Join(c.Folder, c.key(p)+".cubin")); err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, open(c, filepath.Join(c.Folder, c.key(p)+".cubin")))
 		compiler.calls = 0
 		for range 2 {
 			if image, err := c.Compile(p); err != nil || string(image.Code) != "code of\nx" {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"gemm"
-	"gemm/internal/gemmtest"
+	"gemm/gemmtest"
 )
 
 const source = `extern "C" __global__ void twice(float *x) {
@@ -32,9 +32,7 @@ func TestCompile(t *testing.T) {
 		t.Errorf("the version is %s", l.Version())
 	}
 	image, err := l.Compile(Program{Name: "twice.cu", Source: source, Arch: 80})
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	if !strings.HasPrefix(string(image.Code), "\x7fELF") {
 		t.Errorf("the image begins with %q", image.Code[:4])
 	}
@@ -64,9 +62,7 @@ func TestSpills(t *testing.T) {
 }
 `
 	image, err := l.Compile(Program{Name: "sum.cu", Source: hungry, Arch: 80, Options: []string{"--maxrregcount=32"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	if k := image.Kernels["sum"]; k.Registers > 32 || k.Spills == 0 || k.Stack == 0 {
 		t.Errorf("the kernel is %+v", k)
 	}
@@ -76,9 +72,7 @@ func TestWarnings(t *testing.T) {
 	l := library(t)
 	image, err := l.Compile(Program{Name: "idle.cu",
 		Source: `extern "C" __global__ void idle() { int unused = 1; }`, Arch: 80})
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	if !strings.Contains(image.Warnings, "idle.cu(1): warning") || !strings.Contains(image.Warnings, "unused") {
 		t.Errorf("the compiler says %q", image.Warnings)
 	}
@@ -113,9 +107,7 @@ func TestFind(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 	file := t.TempDir() + "/libnvrtc.so.13"
-	if err := os.WriteFile(file, []byte("no library"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, os.WriteFile(file, []byte("no library"), 0o600))
 	t.Setenv(Variable, file)
 	if _, err := Find(); !errors.Is(err, gemm.ErrUnavailable) || !strings.Contains(err.Error(), "GEMM_NVRTC="+file+": ") {
 		t.Errorf("the error is %v", err)

@@ -9,12 +9,11 @@ import (
 
 	"gemm"
 	"gemm/cuda"
-	"gemm/cuda/usage"
 	"gemm/cuda/wire"
 	"gemm/gf256"
 	"gemm/half"
 	"gemm/internal/block"
-	"gemm/parallel/timeline"
+	"gemm/internal/timeline"
 )
 
 // Backend is the backend of variants of the family cuda whose products the worker computes. Each multiplier has a
@@ -142,7 +141,7 @@ func (m *multiplier[T]) product(ctx context.Context, alpha float64, a, b gemm.Ma
 }
 
 // activity returns the stages of a product that began at the time.
-func activity(stages []usage.Stage, begin time.Time) (a timeline.Activity) {
+func activity(stages []timeline.Stage, begin time.Time) (a timeline.Activity) {
 	since := func(nanoseconds int64) float64 { return time.Unix(0, nanoseconds).Sub(begin.Round(0)).Seconds() }
 	for i, s := range stages {
 		a.Lanes = append(a.Lanes, s.Name)

@@ -22,8 +22,7 @@ import (
 	"gemm/internal/frame"
 )
 
-// Find returns the path of the GPU program: next to this program, or on PATH. The error wraps
-// gemm.ErrUnavailable.
+// Find returns the path of the GPU program: next to this program, or on PATH. The error wraps gemm.ErrUnavailable.
 func Find() (string, error) {
 	var folders []string
 	if program, err := os.Executable(); err == nil {
@@ -171,8 +170,7 @@ func NoWorker(err error, stdout string) error {
 	return nil
 }
 
-// Check returns an error if s lacks what v needs: a GPU that is new enough, and the
-// compiler or the library.
+// Check returns an error if s lacks what v needs: a GPU that is new enough, and the compiler or the library.
 func Check(s cuda.System, v gemm.Variant) error {
 	_, algorithm, _ := strings.Cut(v.Name, "/")
 	least := 0

@@ -10,8 +10,9 @@ import (
 
 	"gemm"
 	"gemm/cuda"
-	"gemm/cuda/usage"
 	"gemm/gf256"
+	"gemm/internal/child"
+	"gemm/internal/timeline"
 )
 
 // TestCheck checks that the error names what a variant lacks.
@@ -54,10 +55,10 @@ var _ interface {
 
 func TestActivity(t *testing.T) {
 	begin := time.Now()
-	stage := func(name string, from, to time.Duration) usage.Stage {
-		return usage.Stage{Name: name, Begin: begin.Add(from).UnixNano(), End: begin.Add(to).UnixNano()}
+	stage := func(name string, from, to time.Duration) timeline.Stage {
+		return timeline.Stage{Name: name, Begin: begin.Add(from).UnixNano(), End: begin.Add(to).UnixNano()}
 	}
-	got := activity([]usage.Stage{stage("copy in", 1e6, 3e6), stage("kernel", 3e6, 5e6)}, begin)
+	got := activity([]timeline.Stage{stage("copy in", 1e6, 3e6), stage("kernel", 3e6, 5e6)}, begin)
 	if len(got.Lanes) != 2 || got.Lanes[1] != "kernel" || len(got.Phases) != 2 {
 		t.Fatalf("%+v", got)
 	}
@@ -66,6 +67,25 @@ func TestActivity(t *testing.T) {
 		near := math.Abs(p.Begin-want[0]) < 1e-6 && math.Abs(p.End-want[1]) < 1e-6
 		if p.Lane != i || p.Name != got.Lanes[i] || !near {
 			t.Errorf("phase %d is %+v", i, p)
+		}
+	}
+}
+
+// TestNoWorker checks why a worker that wrote no message has no GPU.
+func TestNoWorker(t *testing.T) {
+	for _, test := range []struct{ status, said, stdout, want string }{
+		{"exit status 127", "gemm-cuda: error while loading shared libraries: libcuda.so.1: cannot open shared object file",
+			"", "there is no NVIDIA driver: libcuda.so.1 is not found"},
+		{"exit status 1", "", `Error in initialization, please refer to "http" for details on: NoDevice`,
+			"there is no NVIDIA GPU, or its driver does not work: NoDevice"},
+		{"exit status 1", "there is no NVIDIA driver", "", "there is no NVIDIA driver"},
+		{"exit status 2", "panic: planted", "hello", ""},
+		{"signal killed", "", "", ""},
+	} {
+		err := NoWorker(child.End{Name: "gemm-cuda", Status: test.status, Said: test.said}, test.stdout)
+		if (err == nil) != (test.want == "") || err != nil && gemm.Why(err) != test.want ||
+			err != nil && !errors.Is(err, gemm.ErrUnavailable) {
+			t.Errorf("%s, %q, %q: %v, want %q", test.status, test.said, test.stdout, err, test.want)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"gemm"
+	"gemm/gemmtest"
 )
 
 //go:embed testdata/loops.txt
@@ -31,18 +32,14 @@ func TestLoopOf(t *testing.T) {
 			"BAR": 1}},
 	} {
 		code, err := Parse(listing, test.kernel)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		got, err := code.LoopOf(test.multiplyAdds)
 		if err != nil || got.Steps != test.steps || fmt.Sprint(got.Instructions) != fmt.Sprint(test.want) {
 			t.Errorf("%s: %v, %v\nwant %v steps of %v", test.kernel, got, err, test.steps, test.want)
 		}
 	}
 	code, err := Parse(listing, "straight")
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	if _, err := code.LoopOf(1); !errors.Is(err, ErrNoLoop) {
 		t.Errorf("a kernel without a loop: %v", err)
 	}
@@ -71,9 +68,7 @@ func TestFaults(t *testing.T) {
 		t.Errorf("without a disassembler: %v", err)
 	}
 	program := filepath.Join(t.TempDir(), "fails")
-	if err := os.WriteFile(program, []byte("#!/bin/sh\necho broken cubin >&2\nexit 3\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, os.WriteFile(program, []byte("#!/bin/sh\necho broken cubin >&2\nexit 3\n"), 0o700))
 	_, err := Disassemble(t.Context(), program, nil)
 	if err == nil || !strings.Contains(err.Error(), "3: broken cubin") {
 		t.Errorf("a disassembler that fails: %v", err)

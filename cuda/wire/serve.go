@@ -13,10 +13,10 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
-	"gemm/cuda/usage"
 	"gemm/gf256"
 	"gemm/half"
 	"gemm/internal/frame"
+	"gemm/internal/timeline"
 )
 
 // Streamer is a multiplier that computes several products at once, if their operands lie in memory that it has
@@ -27,7 +27,7 @@ type Streamer[T gemm.Element] interface {
 	// Stream starts C = A·B and returns a function that waits for its end, on any goroutine. The operands must stay as
 	// they are until then, but for A. Stream waits while too many products are under way. If both results are nil,
 	// these operands can only be multiplied by Multiply, when all streamed products have ended.
-	Stream(ctx context.Context, c, a, b gemm.Matrix[T]) (wait func() ([]usage.Stage, error), err error)
+	Stream(ctx context.Context, c, a, b gemm.Matrix[T]) (wait func() ([]timeline.Stage, error), err error)
 }
 
 // Serve computes the products that are requested on in with the variants, from and to the shared file, until in or the
@@ -124,7 +124,7 @@ func (s *server) read(ctx context.Context, in io.Reader, tasks chan<- task) erro
 }
 
 // answer writes the reply to a request.
-func (s *server) answer(id int64, stages []usage.Stage, err error) {
+func (s *server) answer(id int64, stages []timeline.Stage, err error) {
 	r := reply{ID: id, Stages: stages}
 	if err != nil {
 		r.Error, r.Unavailable = gemm.Why(err), errors.Is(err, gemm.ErrUnavailable)
@@ -183,7 +183,7 @@ func ofType[T gemm.Element](s *server, t task, more blasOf[T]) {
 	case t.Do == doMap:
 		err = mapSegment(s, t, m)
 	default:
-		var wait func() ([]usage.Stage, error)
+		var wait func() ([]timeline.Stage, error)
 		if wait, err = multiply(s, t, m, more); wait != nil {
 			s.flight.Go(func() {
 				stages, err := wait()
@@ -240,7 +240,8 @@ func mapSegment[T gemm.Element](s *server, t task, m gemm.Multiplier[T]) error {
 }
 
 // multiply computes the product of a request, or starts it and returns what waits for it.
-func multiply[T gemm.Element](s *server, t task, m gemm.Multiplier[T], more blasOf[T]) (func() ([]usage.Stage, error),
+func multiply[T gemm.Element](s *server, t task, m gemm.Multiplier[T], more blasOf[T]) (func() ([]timeline.Stage,
+	error),
 	error) {
 	if err := t.ctx.Err(); err != nil {
 		return nil, err

@@ -1,8 +1,7 @@
-// Package wire carries products between gemm and the GPU program, gemm-cuda multiply, which serves
-// them until its input ends. Operands lie in memory that both processes map: a file without a name,
-// which gemm makes and hands down as file 3. What goes through pipes is a frame for each request and each reply, whose
-// text is JSON, in which operands are offsets in this file. Several requests may be on their way; a reply has the
-// number of its request.
+// Package wire carries products between gemm and the GPU program, gemm-cuda multiply, which serves them until its input
+// ends. Operands lie in memory that both processes map: a file without a name, which gemm makes and hands down as file
+// 3. What goes through pipes is a frame for each request and each reply, whose text is JSON, in which operands are
+// offsets in this file. Several requests may be on their way; a reply has the number of its request.
 //
 //	gemm                                 gemm-cuda
 //	map 0 {"id":1,"segment":…}       →   maps a part of the file, pins it for the GPU if requested
@@ -20,8 +19,9 @@ import (
 	"time"
 	"unsafe"
 
+	"gemm/internal/timeline"
+
 	"gemm"
-	"gemm/cuda/usage"
 )
 
 // protocol is the version of requests and replies.
@@ -82,7 +82,7 @@ type reply struct {
 	// Unavailable says that the error wraps gemm.ErrUnavailable.
 	Unavailable bool `json:"unavailable,omitempty"`
 	// Stages are those of a product that a Streamer computed.
-	Stages []usage.Stage `json:"stages,omitempty"`
+	Stages []timeline.Stage `json:"stages,omitempty"`
 }
 
 // stopTime is how long the program has to end what was cancelled, and to free the device when its input ends.

@@ -19,11 +19,11 @@ import (
 	"time"
 
 	"gemm"
-	"gemm/cuda/usage"
+	"gemm/gemmtest"
 	"gemm/gf256"
 	"gemm/half"
 	"gemm/internal/frame"
-	"gemm/internal/gemmtest"
+	"gemm/internal/timeline"
 	"gemm/serial"
 )
 
@@ -116,17 +116,17 @@ func (s *streamer) Pin(memory []byte) (func() error, error) {
 	}, nil
 }
 
-func (s *streamer) Stream(ctx context.Context, c, a, b gemm.Matrix[gf256.Elem]) (func() ([]usage.Stage, error),
+func (s *streamer) Stream(ctx context.Context, c, a, b gemm.Matrix[gf256.Elem]) (func() ([]timeline.Stage, error),
 	error) {
 	if s.refuses || len(s.pinned) == 0 {
 		return nil, nil
 	}
 	s.slots <- true
 	a = gemm.Matrix[gf256.Elem]{Rows: a.Rows, Cols: a.Cols, Stride: a.Stride, Data: slices.Clone(a.Data)}
-	return func() ([]usage.Stage, error) {
+	return func() ([]timeline.Stage, error) {
 		defer func() { <-s.slots }()
 		time.Sleep(time.Duration(rand.IntN(200)) * time.Microsecond) // replies are out of order
-		return []usage.Stage{{Name: "kernels", Begin: 1, End: 2}}, s.Multiply(ctx, c, a, b)
+		return []timeline.Stage{{Name: "kernels", Begin: 1, End: 2}}, s.Multiply(ctx, c, a, b)
 	}, nil
 }
 
@@ -136,9 +136,7 @@ func worker(t testing.TB, fault string) *Worker {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), servedVariable+"="+fault, "GORACE=atexit_sleep_ms=0")
 	w, err := Start(cmd)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	t.Cleanup(func() { _ = w.Close() })
 	return w
 }
@@ -159,20 +157,14 @@ func carries[T gemm.Number](t *testing.T, w *Worker, m, n, k int, alpha, beta fl
 	a, b := matrix[T](m, k, 1), matrix[T](k, n, -2)
 	c, want := matrix[T](m, n, 3), matrix[T](m, n, 3)
 	v, err := gemm.Lookup(serial.Variants(), "serial/packed")
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	s := &server{variants: serial.Variants()}
 	here := task{t.Context(), request{Variant: v.Name, Alpha: alpha, Beta: beta}}
 	if alpha == 1 && beta == 0 {
 		m, err := gemm.New[T](v, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		err = m.Multiply(t.Context(), want, a, b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 	} else if err := full(s, here, want, a, b); err != nil {
 		t.Fatal(err)
 	}
@@ -415,16 +407,12 @@ func TestContextEnds(t *testing.T) {
 func TestKilledBetweenProducts(t *testing.T) {
 	w := worker(t, "streams")
 	room, err := Allocate[gf256.Elem](t.Context(), w, "serial/packed", nil, 14*100)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	p := fieldProduct(room, 100, 3)
 	if _, err := Multiply(t.Context(), w, p); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, w.cmd.Process.Kill())
 	for range 3 {
 		if _, err := Multiply(t.Context(), w, p); err == nil ||
 			!strings.Contains(err.Error(), "ended with signal killed") {
@@ -483,14 +471,10 @@ func TestRefusedRequests(t *testing.T) {
 	in, requests := io.Pipe()
 	replies, out := io.Pipe()
 	m, err := newMemory()
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	defer m.close()
 	s, err := m.grow(4096)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	served := make(chan error, 1)
 	go func() { served <- Serve(t.Context(), in, out, m.file, serial.Variants()) }()
 	w, r := frame.NewWriter(requests), frame.NewReader(replies)
@@ -514,9 +498,7 @@ func TestRefusedRequests(t *testing.T) {
 		{`unmap "segment":{"at":0,"bytes":4096}`, "is not mapped"},
 	} {
 		word, text, _ := strings.Cut(test.text, " ")
-		if err := w.Send(word, `{"protocol":3,"id":5,`+text+"}"); err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, w.Send(word, `{"protocol":3,"id":5,`+text+"}"))
 		got, err := r.Next()
 		if err != nil || !strings.Contains(got.Text, test.want) || strings.Contains(got.Text, `"error`) != (test.want != "") {
 			t.Errorf("%s: %v, %v; want %q", test.text, got, err, test.want)
@@ -549,9 +531,7 @@ func carriedBy[T gemm.Element](w *Worker, v gemm.Variant) func(gemm.Params) (gem
 // TestConformance runs the suite on products that another process computes.
 func TestConformance(t *testing.T) {
 	v, err := gemm.Lookup(serial.Variants(), "serial/naive")
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	w := worker(t, "none")
 	v.F64, v.F32 = carriedBy[float64](w, v), carriedBy[float32](w, v)
 	v.F16, v.BF16 = carriedBy[half.F16](w, v), carriedBy[half.BF16](w, v)
@@ -563,9 +543,7 @@ func TestConformance(t *testing.T) {
 func BenchmarkRequest(b *testing.B) {
 	w := worker(b, "none")
 	room, err := Allocate[gf256.Elem](b.Context(), w, "serial/packed", nil, 14*64)
-	if err != nil {
-		b.Fatal(err)
-	}
+	gemmtest.Must(b, err)
 	p := fieldProduct(room, 64, 1)
 	for b.Loop() {
 		if _, err := Multiply(b.Context(), w, p); err != nil {

@@ -17,9 +17,9 @@ import (
 	"unsafe"
 
 	"gemm"
-	"gemm/cuda/usage"
 	"gemm/internal/child"
 	"gemm/internal/frame"
+	"gemm/internal/timeline"
 )
 
 // Worker is a program that serves products, as this process knows it. It ends when it is closed, and when this process
@@ -348,7 +348,7 @@ func (w *Worker) Close() error {
 
 // Multiply has the worker compute p into p.C. The operands may lie anywhere: those that lie in memory of Allocate
 // are not copied. If the program says when the stages of the product took place, they are returned.
-func Multiply[T gemm.Element](ctx context.Context, w *Worker, p Product[T]) ([]usage.Stage, error) {
+func Multiply[T gemm.Element](ctx context.Context, w *Worker, p Product[T]) ([]timeline.Stage, error) {
 	if err := gemm.CheckShapes(p.C, p.A, p.B); err != nil {
 		return nil, err
 	}

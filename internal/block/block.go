@@ -25,7 +25,6 @@ import (
 
 	"gemm/internal/cpu"
 	"gemm/internal/kernel"
-	"gemm/parallel/pool"
 )
 
 // View is a matrix in memory, transposed or not: element (i, l) is
@@ -40,8 +39,20 @@ func (v View[T]) from(i, l int) View[T] {
 	return View[T]{v.Data[min(i*v.Row+l*v.Col, len(v.Data)):], v.Row, v.Col}
 }
 
-// Loop is a parallel loop.
-type Loop = pool.Loop
+// Loop is a parallel loop, such as a *Pool. Run calls body(worker, lo, hi) for chunks lo ≤ i < hi, and returns when
+// all calls have returned. Together the chunks hold every i in [0, n) once. Run uses at most the
+// given number of workers, and at most Workers. Workers are numbered from 0. Calls for the same
+// worker follow each other. Calls for different workers may run at the same time.
+//
+// In Run, free workers take the chunks in order, except for the first chunk of each. In RunOwn, a
+// worker gets the same chunks in every loop, unless another worker is slow. Ready reports whether a
+// short loop should have several workers, although they may have to be woken.
+type Loop interface {
+	Workers() int
+	Run(workers, n int, body func(worker, lo, hi int))
+	RunOwn(workers, n int, body func(worker, lo, hi int))
+	Ready() bool
+}
 
 // Serial is the Loop of one worker.
 var Serial Loop = serial{}

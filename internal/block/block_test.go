@@ -10,8 +10,8 @@ import (
 	"testing"
 	"unsafe"
 
+	"gemm/gemmtest"
 	"gemm/internal/cpu"
-	"gemm/internal/gemmtest"
 	"gemm/internal/kernel"
 )
 
@@ -96,9 +96,7 @@ func testGemm[T kernel.Float](t *testing.T, blocking Blocking, loop Loop) {
 						}
 					}
 				}
-				if err := e.Gemm(t.Context(), m, n, k, alpha, a, b, beta, c); err != nil {
-					t.Fatal(err)
-				}
+				gemmtest.Must(t, e.Gemm(t.Context(), m, n, k, alpha, a, b, beta, c))
 				for i, x := range c.Data {
 					if !(x == want.Data[i]) && !(math.IsNaN(float64(x)) && math.IsNaN(float64(want.Data[i]))) {
 						t.Fatalf("%v trans=%d α=%v β=%v: element %d is %v, want %v", shape, trans, alpha, beta, i, x, want.Data[i])
@@ -284,9 +282,7 @@ func benchGemm[T kernel.Float](b *testing.B) {
 			m, n, k := shape[0], shape[1], shape[2]
 			x, y, c := filled[T](m*k), filled[T](k*n), filled[T](m*n)
 			for b.Loop() {
-				if err := e.Gemm(b.Context(), m, n, k, 1, View[T]{x, k, 1}, View[T]{y, n, 1}, 0, View[T]{c, n, 1}); err != nil {
-					b.Fatal(err)
-				}
+				gemmtest.Must(b, e.Gemm(b.Context(), m, n, k, 1, View[T]{x, k, 1}, View[T]{y, n, 1}, 0, View[T]{c, n, 1}))
 			}
 			b.ReportMetric(float64(b.N)*2*float64(m)*float64(n)*float64(k)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 		})

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"gemm/gemmtest"
 	"gemm/gf256"
 	"gemm/internal/kernel"
 )
@@ -62,9 +63,7 @@ func testField(t *testing.T, e *Field, rng *rand.Rand, m, n, k, longer int) {
 				gf256.AddScaled(row, a[i*lda+l], b[l*ldb:][:n])
 			}
 		}
-		if err := e.Multiply(t.Context(), m, n, k, a, lda, b, ldb, c, ldc); err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, e.Multiply(t.Context(), m, n, k, a, lda, b, ldb, c, ldc))
 		for at, got := range c {
 			if got != want[at] {
 				t.Fatalf("product %d: element (%d, %d) is %v, want %v", product, at/ldc, at%ldc, got, want[at])
@@ -259,9 +258,7 @@ func BenchmarkCodes(b *testing.B) {
 				e := HostField(Serial)
 				b.SetBytes(int64(k * n))
 				for b.Loop() {
-					if err := e.Multiply(b.Context(), m, n, k, x, k, y, n, c, n); err != nil {
-						b.Fatal(err)
-					}
+					gemmtest.Must(b, e.Multiply(b.Context(), m, n, k, x, k, y, n, c, n))
 				}
 			})
 		}

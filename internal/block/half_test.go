@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/blas"
 
+	"gemm/gemmtest"
 	"gemm/half"
 	"gemm/internal/kernel"
 )
@@ -54,9 +55,7 @@ func halfProduct[T half.Float](t *testing.T, e *Half[T], rng *rand.Rand, shape [
 	was := append([]T(nil), c.Data...)
 	for _, beta := range []float32{3, 0} {
 		err := e.Gemm(context.Background(), m, n, k, half.From[T](-2), a, b, half.From[T](beta), c.Data, c.Stride)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		for i := range m {
 			for j := range n {
 				var sum float32

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"gemm/gemmtest"
 	"gemm/internal/kernel"
 )
 
@@ -42,9 +43,7 @@ func testRescale[T kernel.Float](t *testing.T, x [4]T) {
 	a, b, c := filled(m*k, x[1]), filled(k*n, x[2]), filled(m*n, 1)
 	e := Host[T](Serial)
 	for _, views := range [][2]View[T]{{{a, k, 1}, {b, n, 1}}, {{a, 1, m}, {b, 1, k}}} {
-		if err := e.Gemm(context.Background(), m, n, k, x[0], views[0], views[1], 0, View[T]{c, n, 1}); err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, e.Gemm(context.Background(), m, n, k, x[0], views[0], views[1], 0, View[T]{c, n, 1}))
 		for _, got := range c {
 			if want := k * x[3]; got != want && !(math.Abs(float64(got/want)-1) < 1e-5) {
 				t.Errorf("%g·%g·%g, %d terms: %g, want %g", x[0], x[1], x[2], k, got, want)

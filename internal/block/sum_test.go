@@ -7,6 +7,7 @@ import (
 	"math"
 	"testing"
 
+	"gemm/gemmtest"
 	"gemm/internal/kernel"
 )
 
@@ -64,9 +65,7 @@ func testSum[T kernel.Float](t *testing.T, blocking Blocking, loop Loop) {
 						}
 					}
 				}
-				if err := e.Sum(t.Context(), m, n, k, a, b, c, fresh); err != nil {
-					t.Fatal(err)
-				}
+				gemmtest.Must(t, e.Sum(t.Context(), m, n, k, a, b, c, fresh))
 				for at := range c {
 					for i, x := range c[at].Data {
 						w := want[at].Data[i]

@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// Start starts the command in a process group of its own, which Ctrl-C does not reach, and
-// returns where the error of its end comes. On Linux it gets the signal when this process has
-// ended, however that was.
+// Start starts the command in a process group of its own, which Ctrl-C does not reach, and returns where the error of
+// its end comes. On Linux it gets the signal when this process has ended, however that was.
 func Start(cmd *exec.Cmd, last syscall.Signal) (<-chan error, error) {
 	apart(cmd, last)
 	started, ended := make(chan error, 1), make(chan error, 1)
@@ -27,10 +26,9 @@ func Start(cmd *exec.Cmd, last syscall.Signal) (<-chan error, error) {
 	return ended, <-started
 }
 
-// Run runs a command that was made with a context until it ends. The command has its own process
-// group, which Ctrl-C does not reach. If the context ends, the group is interrupted, and killed if
-// it does not end within the grace. On Linux the command is killed when this process ends for any
-// reason. The error is that of exec.Cmd.Run.
+// Run runs a command that was made with a context until it ends. The command has its own process group, which Ctrl-C
+// does not reach. If the context ends, the group is interrupted, and killed if it does not end within the grace. On
+// Linux the command is killed when this process ends for any reason. The error is that of exec.Cmd.Run.
 func Run(cmd *exec.Cmd, grace time.Duration) error {
 	cmd.Cancel = func() error { return interrupt(cmd) }
 	cmd.WaitDelay = grace

@@ -28,9 +28,8 @@ var parent = os.Getppid()
 // errOrphan: the process that started this one has ended.
 var errOrphan = errors.New("the process that started this one has ended")
 
-// Follow has the system kill this process when the one that started it ends, for a process
-// that hangs does not learn of that. An error says that it has ended already, or that the
-// system refuses: this process must then end.
+// Follow has the system kill this process when the one that started it ends, for a process that hangs does not learn of
+// that. An error says that it has ended already, or that the system refuses: this process must then end.
 func Follow() error {
 	set := make(chan error)
 	go func() {

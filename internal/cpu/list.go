@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// List formats processors in their order and with ranges, like the kernel: "0-3,8".
+// List formats processors, or other integers, in their order and with ranges, like the kernel: "0-3,8".
 func List(processors []int) string {
 	var parts []string
 	for i := 0; i < len(processors); {

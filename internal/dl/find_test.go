@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"gemm/gemmtest"
 )
 
 // TestExpand replaces patterns: in a folder and in a name, the newest version comes first.
@@ -14,9 +16,7 @@ func TestExpand(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a/libx.so.2", "a/libx.so.10", "a/libx.so.3", "a/liby.so.4", "b/libx.so.5"} {
 		file := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, nil, 0o644)); err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, nil, 0o644)))
 	}
 	got := expand([]string{"libx.so", dir + "/*/libx.so.*", "libx.so.[0-9]", "/nowhere/*/libx.so"})
 	want := []string{"libx.so", dir + "/a/libx.so.10", dir + "/a/libx.so.3", dir + "/a/libx.so.2", dir + "/b/libx.so.5"}

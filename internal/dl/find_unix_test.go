@@ -11,20 +11,15 @@ import (
 	"testing"
 
 	"gemm"
+	"gemm/gemmtest"
 )
 
 func TestRegular(t *testing.T) {
 	dir := t.TempDir()
 	pipe, file, link := filepath.Join(dir, "pipe.so"), filepath.Join(dir, "file.so"), filepath.Join(dir, "link.so")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(pipe, link); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, syscall.Mkfifo(pipe, 0o600))
+	gemmtest.Must(t, os.WriteFile(file, nil, 0o600))
+	gemmtest.Must(t, os.Symlink(pipe, link))
 	for _, name := range []string{pipe, link, dir} {
 		if err := regular(name); err == nil {
 			t.Errorf("%s may be opened", name)
@@ -41,9 +36,7 @@ func TestRegular(t *testing.T) {
 // A pipe must not be opened as a library: that blocks until somebody writes to it.
 func TestPipeIsNoLibrary(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "libpipe.so")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, syscall.Mkfifo(pipe, 0o600))
 	t.Setenv("GEMM_PIPE", pipe)
 	open := func(name string) (bool, error) {
 		t.Errorf("%s was opened", name)

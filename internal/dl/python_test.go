@@ -9,15 +9,15 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"gemm/gemmtest"
 )
 
 // plant writes an empty file, and the folders above it.
 func plant(t *testing.T, path ...string) string {
 	t.Helper()
 	file := filepath.Join(path...)
-	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, nil, 0o644)); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, nil, 0o644)))
 	return file
 }
 
@@ -55,9 +55,7 @@ func TestCurrentFolder(t *testing.T) {
 	}
 	dir := t.TempDir()
 	t.Chdir(dir)
-	if err := os.WriteFile("json.py", []byte("open('ran', 'w')\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, os.WriteFile("json.py", []byte("open('ran', 'w')\n"), 0o600))
 	got := foldersOf(python)
 	if _, err := os.Stat("ran"); err == nil || len(got) == 0 || slices.Contains(got, dir) {
 		t.Errorf("the folders are %q; the module in the current folder ran: %v", got, err == nil)
@@ -76,9 +74,7 @@ func TestFoldersOf(t *testing.T) {
 		{`echo '["/usr"]'; exit 1`, nil},
 	} {
 		python := filepath.Join(t.TempDir(), "python3")
-		if err := os.WriteFile(python, []byte("#!/bin/sh\n"+c.script+"\n"), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, os.WriteFile(python, []byte("#!/bin/sh\n"+c.script+"\n"), 0o755))
 		if got := foldersOf(python); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.script, got, c.want)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"gemm/gemmtest"
 	"gemm/gf256"
 )
 
@@ -17,18 +18,14 @@ func fenced(t *testing.T, n int, behind bool) unsafe.Pointer {
 	page := unix.Getpagesize()
 	inner := (n + page - 1) / page * page
 	memory, err := unix.Mmap(-1, 0, inner+2*page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	t.Cleanup(func() {
 		if err := unix.Munmap(memory); err != nil {
 			t.Error(err)
 		}
 	})
 	for _, fence := range [][]byte{memory[:page], memory[page+inner:]} {
-		if err := unix.Mprotect(fence, unix.PROT_NONE); err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, unix.Mprotect(fence, unix.PROT_NONE))
 	}
 	if behind {
 		return unsafe.Pointer(&memory[page+inner-n])

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"unsafe"
 
-	"gemm/internal/gemmtest"
+	"gemm/gemmtest"
 )
 
 func TestInstructionSets(t *testing.T) { gemmtest.InstructionSets(t, ".") }

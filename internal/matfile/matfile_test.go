@@ -17,6 +17,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"gemm"
+	"gemm/gemmtest"
 	"gemm/gf256"
 	"gemm/half"
 )
@@ -146,9 +147,7 @@ func TestRefusesWhatIsNoRealMatrix(t *testing.T) {
 	_, err = read[gf256.Elem]("testdata/array.csv")
 	checkError(t, "array.csv", err, `line 2, column 1: "0.33333333333333331" is not an integer from 0 to 255`)
 	folder := filepath.Join(t.TempDir(), "folder.npy")
-	if err := os.Mkdir(folder, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, os.Mkdir(folder, 0o755))
 	_, err = read[float64](folder)
 	checkError(t, folder, err, "is not a regular file")
 }
@@ -239,9 +238,7 @@ func TestRefusesDamagedFiles(t *testing.T) {
 		{"quote.csv", "1,2\n\"3,4\n", "line 2: extraneous or missing \" in quoted-field"},
 	} {
 		name := filepath.Join(t.TempDir(), c.name)
-		if err := os.WriteFile(name, []byte(c.content), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, os.WriteFile(name, []byte(c.content), 0o644))
 		_, err := read[float64](name)
 		if c.want != "" {
 			checkError(t, c.name, err, c.want)
@@ -254,9 +251,7 @@ func TestRefusesDamagedFiles(t *testing.T) {
 func TestAddsEntriesOfOnePlace(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "a.mtx")
 	text := "%%MatrixMarket matrix coordinate integer symmetric\n2 2 3\n2 1 5\n2 1 6\n2 2 1\n"
-	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, os.WriteFile(name, []byte(text), 0o644))
 	got, err := read[float64](name)
 	if want := (gemm.Matrix[float64]{Rows: 2, Cols: 2, Stride: 2, Data: []float64{0, 11, 11, 1}}); err != nil ||
 		!same(got, want) {
@@ -313,9 +308,7 @@ func TestWritesWhatItReads(t *testing.T) {
 func TestWritesNumPysBytes(t *testing.T) {
 	for _, name := range []string{"f64-c.npy", "f32-c.npy", "f16-c.npy", "bf16-c.npy", "u1.npy"} {
 		want, err := os.ReadFile(filepath.Join("testdata", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		copied := filepath.Join(t.TempDir(), name)
 		switch name {
 		case "f64-c.npy":
@@ -334,9 +327,7 @@ func TestWritesNumPysBytes(t *testing.T) {
 			m, _ := read[gf256.Elem](filepath.Join("testdata", name))
 			err = Write(t.Context(), copied, m)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		if got, err := os.ReadFile(copied); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%s: %q, %v, want %q", name, got, err, want)
 		}
@@ -344,17 +335,11 @@ func TestWritesNumPysBytes(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "m.npy")
 	random := rand.New(rand.NewPCG(1, 2))
 	m := tabulate(17, 5, func(int, int) float64 { return random.NormFloat64() })
-	if err := Write(t.Context(), name, m); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, Write(t.Context(), name, m))
 	content, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	var dense mat.Dense
-	if err := npy.Read(bytes.NewReader(content), &dense); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, npy.Read(bytes.NewReader(content), &dense))
 	if !mat.Equal(&dense, gemm.Dense(m)) {
 		t.Error("npyio reads another matrix than was written")
 	}
@@ -363,9 +348,7 @@ func TestWritesNumPysBytes(t *testing.T) {
 func TestFailedWriteLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "m.csv")
-	if err := os.WriteFile(name, []byte("old"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, os.WriteFile(name, []byte("old"), 0o644))
 	if err := Write(t.Context(), name, gemm.NewMatrix[float64](0, 1)); err == nil {
 		t.Fatal("a 0×1 matrix was written to .csv")
 	}
@@ -390,9 +373,7 @@ func TestWritable(t *testing.T) {
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
 		t.Errorf("Writable left %v, %v", entries, err)
 	}
-	if err := os.Mkdir(name, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, os.Mkdir(name, 0o755))
 	checkError(t, name, Writable(name), "is not a regular file")
 	checkError(t, "m.txt", Writable(filepath.Join(dir, "m.txt")), "ends neither in")
 	absent := filepath.Join(dir, "absent", "m.npy")
@@ -412,9 +393,7 @@ func fuzz(f *testing.F, extension string) {
 	}
 	for _, name := range names {
 		content, err := os.ReadFile(name)
-		if err != nil {
-			f.Fatal(err)
-		}
+		gemmtest.Must(f, err)
 		f.Add(content)
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {
@@ -436,9 +415,7 @@ func fuzz(f *testing.F, extension string) {
 			return
 		}
 		name := filepath.Join(t.TempDir(), "fuzz"+extension)
-		if err := Write(t.Context(), name, m); err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, Write(t.Context(), name, m))
 		if again, err := read[float64](name); err != nil || !same(again, m) {
 			t.Fatalf("%v, %v, want %v", again, err, m)
 		}
@@ -454,9 +431,7 @@ func TestReadingEndsWithTheContext(t *testing.T) {
 	for _, name := range []string{"f64-c.npy", "array.mtx", "coordinate.mtx", "array.csv"} {
 		ctx, cancel := context.WithCancel(t.Context())
 		f, err := Open(ctx, filepath.Join("testdata", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		cancel()
 		if _, err := Read[float64](f); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: reading gives %v", name, err)
@@ -475,9 +450,7 @@ func TestWritingEndsWithTheContext(t *testing.T) {
 	for _, extension := range []string{".npy", ".mtx", ".csv"} {
 		dir := t.TempDir()
 		name := filepath.Join(dir, "m"+extension)
-		if err := os.WriteFile(name, []byte("old"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, os.WriteFile(name, []byte("old"), 0o644))
 		if err := Write(ctx, name, gemm.NewMatrix[float64](2, 2)); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: writing gives %v", extension, err)
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"gemm"
+	"gemm/gemmtest"
 	"gemm/half"
 )
 
@@ -24,9 +25,7 @@ const refused = "refused"
 func contents[T gemm.Element](t *testing.T, name, content string) (got string, err error) {
 	t.Helper()
 	name = filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(name, []byte(content), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, os.WriteFile(name, []byte(content), 0o644))
 	m, err := read[T](name)
 	if err != nil {
 		return refused, err
@@ -324,9 +323,7 @@ func TestWritesOthersNumbers(t *testing.T) {
 		"a.csv": "inf,-inf,nan,-1.5\n",
 	} {
 		path := filepath.Join(t.TempDir(), name)
-		if err := Write(t.Context(), path, m); err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, Write(t.Context(), path, m))
 		if got, err := os.ReadFile(path); err != nil || string(got) != want {
 			t.Errorf("%s: %q, %v, want %q", name, got, err, want)
 		}

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"gemm/internal/gemmtest"
+	"gemm/gemmtest"
 	"gemm/internal/output"
 )
 

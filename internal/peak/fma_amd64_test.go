@@ -6,9 +6,9 @@ import (
 	"slices"
 	"testing"
 
+	"gemm/gemmtest"
 	"gemm/gf256"
 	"gemm/internal/cpu"
-	"gemm/internal/gemmtest"
 )
 
 // TestAssembly compares the loops with the Go code that they equal, bit by bit,

@@ -12,7 +12,6 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
-	"gemm/compare/optional"
 )
 
 // judge has products computed in the process of a library, and trusts nothing that the library does. Each call has
@@ -204,9 +203,9 @@ func (j *judge[T]) check(result []T, call uint64, signs []float64) error {
 				continue
 			}
 			if err := j.spoilt(result, call); err != nil {
-				return optional.Wrong{Reason: err.Error()}
+				return gemm.Wrong{Reason: err.Error()}
 			}
-			return optional.Wrong{Reason: fmt.Sprintf(
+			return gemm.Wrong{Reason: fmt.Sprintf(
 				"row %d of C is wrong in a call that was timed: its sum with random signs is %.9g, not %.9g", i, got[i], sum)}
 		}
 	}

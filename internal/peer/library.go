@@ -93,8 +93,7 @@ func (l *Library) Setenv(name, value string) error {
 	return l.do(context.Background(), "setenv "+name+" "+value)
 }
 
-// Open opens the library that the other methods mean from then on, by its path or by its name among
-// the system's.
+// Open opens the library that the other methods mean from then on, by its path or by its name among the system's.
 func (l *Library) Open(name string) error { return l.OpenContext(context.Background(), name) }
 
 // OpenContext is Open for a library that may hang while it is opened.

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"gemm/internal/gemmtest"
+	"gemm/gemmtest"
 )
 
 // own returns the program of libraries, or skips the test if there is none.

@@ -54,7 +54,7 @@ type Operation struct {
 // Multiplication is C = A·B.
 var Multiplication = Operation{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1}
 
-// Product is a product that is staged in a process. It implements gemm.Run and optional.Repeater.
+// Product is a product that is staged in a process. It implements gemm.Run and gemm.Repeater.
 type Product[T gemm.Number] struct {
 	Release func() // called by the first Close, if not nil: the process is free for another product
 
@@ -72,9 +72,8 @@ type judging[T gemm.Number] interface {
 	untouched() error
 }
 
-// Stage copies the operands into the process of the library. Leading dimensions exceed the least ones
-// by as much as the strides of the operands do, if the ABI has leading dimensions. If β is not 0, each
-// product begins with this C.
+// Stage copies the operands into the process of the library. Leading dimensions exceed the least ones by as much as the
+// strides of the operands do, if the ABI has leading dimensions. If β is not 0, each product begins with this C.
 func Stage[T gemm.Float](ctx context.Context, l *Library, call Call, op Operation, c, a, b gemm.Matrix[T]) (*Product[T],
 	error) {
 	_, _, k, err := gemm.CheckGemm(op.TransA, op.TransB, a, b, c)

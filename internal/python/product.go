@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 
 	"gemm"
-	"gemm/compare/note"
+	"gemm/internal/note"
 	"gemm/internal/peer"
 )
 
@@ -85,12 +85,12 @@ func (l Library) Accepts(s gemm.Shape) error {
 
 // Warnings returns what a call from Python costs, if that is a part of the time of the last product
 // that was staged.
-func (x *Multiplier[T]) Warnings() []note.Note {
+func (x *Multiplier[T]) Warnings() []gemm.Note {
 	told := x.told.Load()
 	if told == nil || !x.small.Load() {
 		return nil
 	}
-	return []note.Note{note.New("python", fmt.Sprintf("%.2g", 1e6*told.Call))}
+	return []gemm.Note{note.New("python", fmt.Sprintf("%.2g", 1e6*told.Call))}
 }
 
 // Multiply implements gemm.Multiplier.

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"gemm"
-	"gemm/internal/gemmtest"
+	"gemm/gemmtest"
 	"gemm/internal/peer"
 )
 
@@ -70,18 +70,14 @@ func TestStaged(t *testing.T) {
 			}
 			a, b, c := integers(9, 11, 5), integers(11, 10, 3), integers(9, 10, 2)
 			run, err := m.Stage(t.Context(), c, a, b)
-			if err != nil {
-				t.Fatal(err)
-			}
+			gemmtest.Must(t, err)
 			for times := 1; times < 9; times++ {
 				cost, err := run.(*peer.Product[float64]).Repeat(t.Context(), times)
 				if err != nil || cost.Time <= 0 {
 					t.Fatalf("%d products take %v: %v", times, cost.Time, err)
 				}
 				clear(c.Data)
-				if err := run.Collect(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				gemmtest.Must(t, run.Collect(t.Context()))
 				exactly(t, c, a, b)
 			}
 			if err := run.Close(); err != nil {
@@ -124,9 +120,7 @@ func TestDescribed(t *testing.T) {
 			for n, warns := range map[int]int{8: 1, 300: 0} {
 				x := gemm.NewMatrix[float32](n, n)
 				run, err := m.Stage(t.Context(), gemm.NewMatrix[float32](n, n), x, x)
-				if err != nil {
-					t.Fatal(err)
-				}
+				gemmtest.Must(t, err)
 				if err := run.Close(); err != nil {
 					t.Error(err)
 				}
@@ -144,9 +138,7 @@ func TestEnds(t *testing.T) {
 	x := integers(20, 20, 3)
 	c := gemm.NewMatrix[float64](20, 20)
 	run, err := m.Stage(t.Context(), c, x, x)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	run.(*peer.Product[float64]).Process().Kill()
 	if _, err := run.Do(t.Context()); err == nil || !strings.Contains(err.Error(), "ended") {
 		t.Errorf("of a process that was killed: %v", err)
@@ -154,9 +146,7 @@ func TestEnds(t *testing.T) {
 	if err := run.Close(); err != nil {
 		t.Error(err)
 	}
-	if err := m.Multiply(t.Context(), c, x, x); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, m.Multiply(t.Context(), c, x, x))
 	exactly(t, c, x, x)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -175,9 +165,7 @@ func TestUnavailable(t *testing.T) {
 		{"read line; echo ok 0 what; read line", "invalid character"},
 	} {
 		file := filepath.Join(t.TempDir(), "python")
-		if err := os.WriteFile(file, []byte("#!/bin/sh\n"+c.script+"\n"), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, os.WriteFile(file, []byte("#!/bin/sh\n"+c.script+"\n"), 0o755))
 		t.Setenv(Variable, file)
 		for range 2 { // the second time it is remembered
 			_, err := New[float64](NumPy(1))
@@ -202,9 +190,7 @@ func TestUnavailable(t *testing.T) {
 // TestInterrupted ends the context while Python loads a library.
 func TestInterrupted(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "python")
-	if err := os.WriteFile(file, []byte("#!/bin/sh\nexec sleep 60\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, os.WriteFile(file, []byte("#!/bin/sh\nexec sleep 60\n"), 0o755))
 	t.Setenv(Variable, file)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()

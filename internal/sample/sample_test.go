@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"gemm/gemmtest"
 )
 
 // fixed returns a Call that claims to take d for each of its calls.
@@ -30,9 +32,7 @@ func TestShortCallsAreBatched(t *testing.T) {
 	if got := time.Duration(s.Inner) * d; got < batchTo {
 		t.Errorf("a sample of %d calls lasts %v, want at least %v", s.Inner, got, batchTo)
 	}
-	if err := s.Burst(t.Context(), Budget{Reps: 6, Time: time.Second}); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, s.Burst(t.Context(), Budget{Reps: 6, Time: time.Second}))
 	for _, x := range s.Seconds {
 		if math.Abs(x-100e-9) > 1e-15 {
 			t.Errorf("sample is %g s a call, want 1e-7", x)
@@ -122,9 +122,7 @@ func TestBurstsBeginPlaced(t *testing.T) {
 				t.Fatal(err)
 			}
 			start = time.Now()
-			if err := s.Burst(t.Context(), Budget{Reps: 1, Max: 1}); err != nil {
-				t.Fatal(err)
-			}
+			gemmtest.Must(t, s.Burst(t.Context(), Budget{Reps: 1, Max: 1}))
 			return last.Sub(start)
 		}
 		after := begins()
@@ -161,9 +159,7 @@ func TestSettle(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := calls
-		if err := s.Settle(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, s.Settle(t.Context()))
 		if s.Sample() != test.want || calls > before != test.calls {
 			t.Errorf("first %v, then %v: a sample takes %v after %d calls, want %v", test.first, test.later, s.Sample(),
 				calls-before, test.want)
@@ -182,9 +178,7 @@ func TestRepetitionStopsWhenTheMedianIsKnown(t *testing.T) {
 	if _, err := s.Warm(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Burst(t.Context(), Budget{Reps: 1, Time: time.Hour}); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, s.Burst(t.Context(), Budget{Reps: 1, Time: time.Hour}))
 	if len(s.Seconds) != MinForInterval {
 		t.Errorf("%d samples of a constant, want %d", len(s.Seconds), MinForInterval)
 	}
@@ -196,9 +190,7 @@ func TestRepetitionGoesOnWhileSamplesScatter(t *testing.T) {
 		i++
 		return time.Duration(1+i%7) * time.Millisecond, nil
 	}}
-	if err := s.Burst(t.Context(), Budget{Reps: 3, Time: time.Hour}); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, s.Burst(t.Context(), Budget{Reps: 3, Time: time.Hour}))
 	if len(s.Seconds) < 50 {
 		t.Errorf("stopped after %d samples between 1 and 7 ms", len(s.Seconds))
 	}
@@ -215,9 +207,7 @@ func TestLocking(t *testing.T) {
 			}
 			return time.Millisecond, nil
 		}}
-		if err := s.Burst(t.Context(), Budget{Reps: 1}); err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, s.Burst(t.Context(), Budget{Reps: 1}))
 	}
 }
 
@@ -227,16 +217,12 @@ func TestLimitsOfABudget(t *testing.T) {
 		return 2 * time.Millisecond, nil
 	}
 	s := Sampler{Inner: 1, Call: sleep}
-	if err := s.Burst(t.Context(), Budget{Reps: 9, Time: time.Nanosecond}); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, s.Burst(t.Context(), Budget{Reps: 9, Time: time.Nanosecond}))
 	if len(s.Seconds) != 9 {
 		t.Errorf("%d samples, want the 9 asked for at least", len(s.Seconds))
 	}
 	s = Sampler{Inner: 1, Call: sleep}
-	if err := s.Burst(t.Context(), Budget{Reps: 1000, Time: time.Hour, Limit: 5 * time.Millisecond}); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, s.Burst(t.Context(), Budget{Reps: 1000, Time: time.Hour, Limit: 5 * time.Millisecond}))
 	if len(s.Seconds) > 2 {
 		t.Errorf("%d samples of 2 ms within a limit of 5 ms", len(s.Seconds))
 	}
@@ -249,9 +235,7 @@ func TestEveryBurstHasRoomForASample(t *testing.T) {
 		return time.Duration(1+i%7) * time.Millisecond, nil
 	}}
 	for burst := 1; burst <= 2; burst++ {
-		if err := s.Burst(t.Context(), Budget{Time: time.Hour, Max: 10 * burst}); err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, s.Burst(t.Context(), Budget{Time: time.Hour, Max: 10 * burst}))
 		if len(s.Seconds) != 10*burst {
 			t.Errorf("%d samples after burst %d, want %d", len(s.Seconds), burst, 10*burst)
 		}
@@ -332,9 +316,7 @@ func BenchmarkOverhead(b *testing.B) {
 			return time.Since(start), nil
 		}}
 		start := time.Now()
-		if err := s.Burst(context.Background(), Budget{Reps: MaxSamples}); err != nil {
-			b.Fatal(err)
-		}
+		gemmtest.Must(b, s.Burst(context.Background(), Budget{Reps: MaxSamples}))
 		total += time.Since(start)
 		for _, x := range s.Seconds {
 			inside += time.Duration(x * 1e9)

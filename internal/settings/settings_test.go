@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"gemm/gemmtest"
 	"gemm/internal/tuned"
 )
 
@@ -52,9 +53,7 @@ func TestSaveAndRead(t *testing.T) {
 	}
 	want := sample(thisHost())
 	path, err := Save(want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	if named, err := Path(); err != nil || named != path || !strings.HasPrefix(path, dir) {
 		t.Errorf("saved as %s, Path is %s, %v", path, named, err)
 	}
@@ -89,9 +88,7 @@ func TestSaveAndRead(t *testing.T) {
 
 func TestParse(t *testing.T) {
 	good, err := json.Marshal(sample(epyc))
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	if s, err := parse(good, epyc); err != nil || !reflect.DeepEqual(s, sample(epyc)) {
 		t.Fatalf("%+v, %v", s, err)
 	}
@@ -163,9 +160,7 @@ func TestParse(t *testing.T) {
 func TestUnusableFile(t *testing.T) {
 	configured(t)
 	path, err := Save(sample(thisHost()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	check := func(what string) {
 		t.Helper()
 		s, err := Read()
@@ -174,16 +169,10 @@ func TestUnusableFile(t *testing.T) {
 			t.Errorf("%s: %+v, %v", what, s, err)
 		}
 	}
-	if err := os.Truncate(path, 100); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, os.Truncate(path, 100))
 	check("truncated")
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(path, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, os.Remove(path))
+	gemmtest.Must(t, os.Mkdir(path, 0o755))
 	check("a folder")
 	if err := Writable(); err == nil || !strings.Contains(err.Error(), path) ||
 		!strings.Contains(err.Error(), "not a regular file") {
@@ -198,9 +187,7 @@ func TestWritableByOthers(t *testing.T) {
 	}
 	configured(t)
 	path, err := Save(sample(thisHost()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	refused := func(what string) {
 		t.Helper()
 		if s, err := Read(); err == nil || len(s.Tuned) != 0 ||
@@ -210,19 +197,13 @@ func TestWritableByOthers(t *testing.T) {
 	}
 	// A link to a file of the user's own is as good as the file.
 	elsewhere := filepath.Join(t.TempDir(), "settings.json")
-	if err := errors.Join(os.Rename(path, elsewhere), os.Symlink(elsewhere, path)); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, errors.Join(os.Rename(path, elsewhere), os.Symlink(elsewhere, path)))
 	if s, err := Read(); err != nil || len(s.Tuned) == 0 {
 		t.Errorf("through a link: %+v, %v", s, err)
 	}
-	if err := os.Chmod(elsewhere, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, os.Chmod(elsewhere, 0o666))
 	refused("a file that all can write")
-	if err := errors.Join(os.Chmod(elsewhere, 0o644), os.Chmod(filepath.Dir(path), 0o777)); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, errors.Join(os.Chmod(elsewhere, 0o644), os.Chmod(filepath.Dir(path), 0o777)))
 	refused("a folder that all can write")
 	if err := Writable(); err == nil || !strings.Contains(err.Error(), "other users can write the folder ") {
 		t.Errorf("Writable of such a folder: %v", err)
@@ -231,20 +212,14 @@ func TestWritableByOthers(t *testing.T) {
 
 func TestWritable(t *testing.T) {
 	dir := configured(t)
-	if err := Writable(); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, Writable())
 	path, err := Path()
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) != 0 {
 		t.Errorf("Writable left %v, %v", left, err)
 	}
 	file := filepath.Join(dir, "file")
-	if err := os.WriteFile(file, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, os.WriteFile(file, nil, 0o644))
 	for _, name := range []string{"XDG_CONFIG_HOME", "HOME", "AppData"} {
 		t.Setenv(name, file)
 	}
@@ -270,16 +245,10 @@ func TestWritable(t *testing.T) {
 func TestSaveInPlace(t *testing.T) {
 	configured(t)
 	path, err := Save(tuned.Settings{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	target := filepath.Join(t.TempDir(), "settings")
-	if err := errors.Join(os.Rename(path, target), os.Chmod(target, 0o600), os.Symlink(target, path)); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(target, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, errors.Join(os.Rename(path, target), os.Chmod(target, 0o600), os.Symlink(target, path)))
+	gemmtest.Must(t, os.WriteFile(target, nil, 0o600))
 	if _, err := Save(tuned.Settings{}); err != nil {
 		t.Fatal(err)
 	}
@@ -323,9 +292,7 @@ func TestFileName(t *testing.T) {
 // Whatever a file holds, what is taken from it is within the limits.
 func FuzzParse(f *testing.F) {
 	good, err := json.Marshal(sample(epyc))
-	if err != nil {
-		f.Fatal(err)
-	}
+	gemmtest.Must(f, err)
 	f.Add(good)
 	f.Add([]byte(`{"schema":1,"host":{"cpu":"AMD EPYC"},"tuned":[{}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {

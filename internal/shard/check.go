@@ -9,8 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
-	"sync"
 
 	"gemm/internal/output"
 )
@@ -195,18 +193,11 @@ func (c *Coder) checkContent(ctx context.Context, r *FileReport) error {
 	set := r.report.Set
 	done := c.meter("checking", set.Payload()*int64(set.Data))
 	failures := make([]error, set.Data)
-	var work sync.WaitGroup
-	turns := make(chan struct{}, min(runtime.GOMAXPROCS(0), readers))
-	for i := range set.Data {
-		work.Go(func() {
-			turns <- struct{}{}
-			defer func() { <-turns }()
-			s := &r.report.Shards[i]
-			s.bad, failures[i] = r.row(file, i).check(ctx, done)
-			s.BadBlocks = s.bad.count()
-		})
-	}
-	work.Wait()
+	eachShard(set.Data, func(i int) {
+		s := &r.report.Shards[i]
+		s.bad, failures[i] = r.row(file, i).check(ctx, done)
+		s.BadBlocks = s.bad.count()
+	})
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -401,7 +392,7 @@ func (c *Coder) repair(ctx context.Context, r *FileReport) error {
 	if err := c.transfer(ctx, t, c.meter("repairing", set.Payload()*int64(set.Data))); err != nil {
 		return err
 	}
-	if err := sums.finish(); err != nil {
+	if err := finish(sums.to); err != nil {
 		return err
 	}
 	if file != nil {

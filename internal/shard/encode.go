@@ -35,7 +35,7 @@ func (c *Coder) Encode(ctx context.Context, e Encoding) (Set, error) {
 	set := Set{Data: e.Data, Parity: e.Parity, Matrix: e.Matrix, Length: info.Size(), Block: c.blockBytes(),
 		Version: version}
 	_, _ = rand.Read(set.ID[:]) // this never fails
-	generator, err := set.generator()
+	all, err := set.parityRun()
 	if err != nil {
 		return Set{}, err
 	}
@@ -61,10 +61,6 @@ func (c *Coder) Encode(ctx context.Context, e Encoding) (Set, error) {
 
 	var files output.Group
 	defer files.Discard()
-	all := run{
-		to:     set.Payload(),
-		matrix: gf256.Matrix{Rows: set.Parity, Cols: set.Data, Data: generator.Data[set.Data*set.Data:]},
-	}
 	var writers []*writer
 	for i := range set.Shards() {
 		if i < set.Data {
@@ -77,23 +73,48 @@ func (c *Coder) Encode(ctx context.Context, e Encoding) (Set, error) {
 		writers = append(writers, w)
 		all.out = append(all.out, []sink{w})
 	}
-	t := transfer{length: set.Payload(), shards: set.Shards(), block: set.Block, data: set.Data, runs: only(all)}
-	err = c.transfer(ctx, t, c.meter("encoding", set.Payload()*int64(set.Data)))
-	if err == nil && changed(file, info) || errors.Is(err, io.EOF) {
-		return Set{}, fmt.Errorf("%s: was changed while it was read: encode it again", e.File)
-	}
-	if err != nil {
+	if err := c.readOnce(ctx, set, all, file, info, "encoding", "encode"); err != nil {
 		return Set{}, err
 	}
-	for _, w := range writers {
-		if err := w.finish(); err != nil {
-			return Set{}, err
-		}
+	if err := finish(writers); err != nil {
+		return Set{}, err
 	}
 	if err := c.commit(ctx, &files); err != nil {
 		return Set{}, err
 	}
-	return set, e.remove(old, set.Shards())
+	return set, removeOld(e.Dir, old, 0, set.Shards())
+}
+
+// parityRun returns the run that computes the parity of a set. It has neither sources nor sinks yet.
+func (s Set) parityRun() (run, error) {
+	generator, err := s.generator()
+	if err != nil {
+		return run{}, err
+	}
+	return run{to: s.Payload(),
+		matrix: gf256.Matrix{Rows: s.Parity, Cols: s.Data, Data: generator.Data[s.Data*s.Data:]}}, nil
+}
+
+// readOnce computes what all says of a file, which must stay as it is meanwhile. what says it on the bar, and again
+// what to do if the file changes.
+func (c *Coder) readOnce(ctx context.Context, set Set, all run, file *os.File, info fs.FileInfo, what,
+	again string) error {
+	t := transfer{length: set.Payload(), shards: set.Shards(), block: set.Block, data: set.Data, runs: only(all)}
+	err := c.transfer(ctx, t, c.meter(what, set.Payload()*int64(set.Data)))
+	if err == nil && changed(file, info) || errors.Is(err, io.EOF) {
+		return fmt.Errorf("%s: was changed while it was read: %s it again", file.Name(), again)
+	}
+	return err
+}
+
+// finish completes shards.
+func finish(shards []*writer) error {
+	for _, w := range shards {
+		if err := w.finish(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // commit gives files their names, once all are on the disk.
@@ -107,14 +128,15 @@ func only(r run) iter.Seq2[run, error] {
 	return func(yield func(run, error) bool) { yield(r, nil) }
 }
 
-// remove removes old shards with numbers beyond the n new ones.
-func (e Encoding) remove(old []found, n int) error {
+// removeOld removes the old shards in a folder that were not replaced by the new ones, which have the numbers from
+// first to before end.
+func removeOld(dir string, old []found, first, end int) error {
 	for _, f := range old {
-		if i, named := index(f.name); !named || !f.intact || i < n {
+		if i, named := index(f.name); !named || !f.intact || first <= i && i < end {
 			continue // one of the new shards, or not ours by both name and header
 		}
-		if err := os.Remove(filepath.Join(e.Dir, f.name)); err != nil {
-			return fmt.Errorf("%s: cannot be removed: %w", filepath.Join(e.Dir, f.name), cause(err))
+		if err := os.Remove(filepath.Join(dir, f.name)); err != nil {
+			return fmt.Errorf("%s: cannot be removed: %w", filepath.Join(dir, f.name), cause(err))
 		}
 	}
 	return nil

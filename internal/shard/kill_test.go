@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"gemm/gemmtest"
 	"gemm/internal/output"
 )
 
@@ -46,12 +47,8 @@ func TestKill9(t *testing.T) {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestKill9$")
 		cmd.Env = append(os.Environ(), variable+"="+top)
 		stdout, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
+		gemmtest.Must(t, cmd.Start())
 		if _, err := stdout.Read(make([]byte, 1)); err != nil { // it begins
 			t.Fatal(err)
 		}
@@ -61,9 +58,7 @@ func TestKill9(t *testing.T) {
 			t.Fatalf("the process ended by itself: %v", err)
 		}
 		all, err := find(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		for _, f := range all {
 			if f.state == Good {
 				(&Report{Dir: dir}).check(t.Context(), &f, c.meter("", 0))
@@ -116,9 +111,7 @@ func codeForKill(t *testing.T, c *Coder, top string, turn int) {
 	if _, err := c.Encode(t.Context(), e); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(filepath.Join(e.Dir, Name(turn%6))); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, os.Remove(filepath.Join(e.Dir, Name(turn%6))))
 	rec := Reconstruction{Dir: e.Dir, File: filepath.Join(top, "restored"), Repair: true, Force: true}
 	if _, err := c.Reconstruct(t.Context(), rec); err != nil {
 		t.Fatal(err)
@@ -137,27 +130,19 @@ func protectForKill(t *testing.T, c *Coder, top string, turn int) {
 		_ = os.RemoveAll(p.Dir)
 	}
 	at, when := int64(turn*977%len(data)), time.Unix(1e9+int64(turn/4), 0)
-	if err := output.Write(name, data, output.Permissions, false); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chtimes(name, when, when); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, output.Write(name, data, output.Permissions, false))
+	gemmtest.Must(t, os.Chtimes(name, when, when))
 	_, err := c.Protect(t.Context(),
 		Protection{File: name, Dir: p.Dir, Data: 4, Parity: 2, Matrix: Cauchy, Force: true})
 	if err != nil && !errors.Is(err, ErrProtected) {
 		t.Fatal(err)
 	}
 	r, err := c.Check(t.Context(), p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	shard := filepath.Join(p.Dir, Name(4+turn%2))
 	flip(t, shard, r.set.payloadAt()+at/4)
 	flip(t, name, at)
-	if err := os.Chtimes(name, when, when); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, os.Chtimes(name, when, when))
 	if _, err := c.Repair(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
@@ -170,9 +155,7 @@ func protectForKill(t *testing.T, c *Coder, top string, turn int) {
 func flip(t *testing.T, name string, at int64) {
 	t.Helper()
 	f, err := os.OpenFile(name, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	defer f.Close()
 	b := make([]byte, 1)
 	if _, err := f.ReadAt(b, at); err != nil {
@@ -205,9 +188,7 @@ func wholeParity(t *testing.T, c *Coder, dir string) (whole, others int) {
 		return 0, 0
 	}
 	all, err := find(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	for _, f := range all {
 		if f.state != Good {
 			t.Errorf("%s is %s: %s", f.name, f.state, f.reason)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"gemm/internal/gemmtest"
+	"gemm/gemmtest"
 )
 
 // TestProtectWithoutPermission: a file that must not be replaced is left as it is, and the error says what to do.
@@ -19,9 +19,7 @@ func TestProtectWithoutPermission(t *testing.T) {
 	rewrite(t, p, data)
 	dir := filepath.Dir(p.File)
 	for _, folder := range []string{filepath.Dir(dir), dir, p.Dir} {
-		if err := os.Chmod(folder, 0o555); err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, os.Chmod(folder, 0o555))
 		defer os.Chmod(folder, 0o755)
 	}
 	gemmtest.AsNobody(t, func() {

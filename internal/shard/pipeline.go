@@ -13,7 +13,7 @@ import (
 
 	"gemm"
 	"gemm/gf256"
-	"gemm/parallel/timeline"
+	"gemm/internal/timeline"
 )
 
 // transfer is one or more products of matrices of bytes, C = matrix·B, with rows of any length that

@@ -5,14 +5,12 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 
-	"gemm/gf256"
 	"gemm/internal/output"
 )
 
@@ -56,7 +54,7 @@ func (c *Coder) Protect(ctx context.Context, p Protection) (Set, error) {
 	set := Set{Data: p.Data, Parity: p.Parity, Matrix: p.Matrix, Length: info.Size(), Block: c.blockBytes(),
 		Version: version, description: originalOf(info).encode()}
 	_, _ = rand.Read(set.ID[:]) // this never fails
-	generator, err := set.generator()
+	all, err := set.parityRun()
 	if err != nil {
 		return Set{}, err
 	}
@@ -81,10 +79,6 @@ func (c *Coder) Protect(ctx context.Context, p Protection) (Set, error) {
 	var files output.Group
 	defer files.Discard()
 	sums := &tableWriter{set: set}
-	all := run{
-		to:     set.Payload(),
-		matrix: gf256.Matrix{Rows: set.Parity, Cols: set.Data, Data: generator.Data[set.Data*set.Data:]},
-	}
 	for i := range set.Shards() {
 		if i < set.Data {
 			all.in = append(all.in, part{file, int64(i) * set.Payload(), set.Length})
@@ -98,21 +92,16 @@ func (c *Coder) Protect(ctx context.Context, p Protection) (Set, error) {
 		sums.to = append(sums.to, w)
 		all.out = append(all.out, []sink{w})
 	}
-	t := transfer{length: set.Payload(), shards: set.Shards(), block: set.Block, data: set.Data, runs: only(all)}
-	err = c.transfer(ctx, t, c.meter("protecting", set.Payload()*int64(set.Data)))
-	if err == nil && changed(file, info) || errors.Is(err, io.EOF) {
-		return Set{}, fmt.Errorf("%s: was changed while it was read: protect it again", p.File)
-	}
-	if err != nil {
+	if err := c.readOnce(ctx, set, all, file, info, "protecting", "protect"); err != nil {
 		return Set{}, err
 	}
-	if err := sums.finish(); err != nil {
+	if err := finish(sums.to); err != nil {
 		return Set{}, err
 	}
 	if err := c.commit(ctx, &files); err != nil {
 		return Set{}, err
 	}
-	return set, p.remove(old, set)
+	return set, removeOld(p.Dir, old, set.Data, set.Shards())
 }
 
 // replaced returns the shards that exist in the folder and would be replaced by those of the set. It is an ErrProtected
@@ -136,19 +125,6 @@ func (p Protection) replaced(set Set) ([]found, error) {
 			"with --force once the file is as it should be", p.Dir)
 	}
 	return old, nil
-}
-
-// remove removes the old shards that were not replaced by those of the set.
-func (p Protection) remove(old []found, set Set) error {
-	for _, f := range old {
-		if i, named := index(f.name); !named || !f.intact || i >= set.Data && i < set.Shards() {
-			continue // one of the new shards, or not ours by both name and header
-		}
-		if err := os.Remove(filepath.Join(p.Dir, f.name)); err != nil {
-			return fmt.Errorf("%s: cannot be removed: %w", filepath.Join(p.Dir, f.name), cause(err))
-		}
-	}
-	return nil
 }
 
 // tableWriter writes the checksums of the data shards into the tables of parity shards.
@@ -210,16 +186,6 @@ func (t *tableWriter) add(row int, entries []byte, off int64) []byte {
 	}
 	delete(t.some, off)
 	return s.sums
-}
-
-// finish completes the parity shards.
-func (t *tableWriter) finish() error {
-	for _, w := range t.to {
-		if err := w.finish(); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // dataTable returns the offset, in a table, of the checksums of the data shards.

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"gemm/gemmtest"
 	"gemm/gf256"
 	"gemm/internal/output"
 )
@@ -25,9 +26,7 @@ var when = time.Date(2020, 3, 4, 5, 6, 7, 89, time.UTC)
 func protected(t testing.TB, c *Coder, data []byte, k, m int) Protected {
 	t.Helper()
 	name := write(t, t.TempDir(), "file", data)
-	if err := os.Chtimes(name, when, when); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, os.Chtimes(name, when, when))
 	p := Protected{File: name, Dir: ParityFolder(name, "")}
 	if _, err := c.Protect(t.Context(),
 		Protection{File: name, Dir: p.Dir, Data: k, Parity: m, Matrix: Vandermonde}); err != nil {
@@ -40,12 +39,8 @@ func protected(t testing.TB, c *Coder, data []byte, k, m int) Protected {
 func rewrite(t testing.TB, p Protected, data []byte) {
 	t.Helper()
 	info, err := os.Stat(p.File)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(os.WriteFile(p.File, data, info.Mode()), os.Chtimes(p.File, when, when)); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
+	gemmtest.Must(t, errors.Join(os.WriteFile(p.File, data, info.Mode()), os.Chtimes(p.File, when, when)))
 }
 
 // stripe returns n offsets of bytes in stripe s of the file, in its first parts.
@@ -62,9 +57,7 @@ func TestProtect(t *testing.T) {
 	for _, size := range []int{1, 3, 64, 1000, 5*64*7 - 3, 5 * 64 * 7} {
 		data := random(size, uint64(size))
 		p := protected(t, c, data, 5, 3)
-		if err := os.Chmod(p.File, 0o640); err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, os.Chmod(p.File, 0o640))
 		r, err := c.Check(t.Context(), p)
 		if err != nil || !r.IsGood() || r.Note != "" {
 			t.Fatalf("%d bytes: %+v, %v", size, r, err)
@@ -115,9 +108,7 @@ func TestProtectLost(t *testing.T) {
 	data := random(5*64*7, 1)
 	p := protected(t, c, data, 5, 2)
 	r, err := c.Check(t.Context(), p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	for _, off := range stripe(3, 2, r.set) {
 		data[off]++
 	}
@@ -143,9 +134,7 @@ func TestProtectInterchange(t *testing.T) {
 	p := protected(t, c, data, 4, 2)
 	dir, set := encode(t, c, data, 4, 2, Vandermonde)
 	r, err := c.Check(t.Context(), p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	for i := 4; i < 6; i++ {
 		at := r.set.payloadAt()
 		if got := read(t, p.Dir, Name(i))[at : at+set.Payload()]; !bytes.Equal(got, payload(t, dir, i, set)) {
@@ -181,9 +170,7 @@ func TestProtectedStates(t *testing.T) {
 			content: Missing, reason: "file2 has its size, time and beginning", repair: "rename it back to file"},
 		"both renamed": {harm: func(t *testing.T, p *Protected) {
 			dir := ParityFolder(p.File+"2", "")
-			if err := errors.Join(os.Rename(p.File, p.File+"2"), os.Rename(p.Dir, dir)); err != nil {
-				t.Fatal(err)
-			}
+			gemmtest.Must(t, errors.Join(os.Rename(p.File, p.File+"2"), os.Rename(p.Dir, dir)))
 			p.File, p.Dir = p.File+"2", dir
 		}, state: Good, content: Good, reason: "it was protected as file"},
 		"of another": {harm: func(t *testing.T, p *Protected) {
@@ -236,9 +223,7 @@ func TestProtectMirror(t *testing.T) {
 	c := newCoder(t)
 	data := random(2000, 1)
 	p := protected(t, c, data, 2, 2)
-	if err := os.Remove(p.File); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, os.Remove(p.File))
 	if _, err := c.Repair(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
@@ -304,9 +289,7 @@ func TestProtectMidway(t *testing.T) {
 	rewrite(t, p, broken)
 	for _, name := range []string{p.File, filepath.Join(p.Dir, "shards")} {
 		lock, err := output.NewLock(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		if _, err := c.Repair(t.Context(), p); !errors.Is(err, output.ErrInUse) {
 			t.Errorf("repaired at the same time: %v", err)
 		}
@@ -333,9 +316,7 @@ func TestTree(t *testing.T) {
 		if path == "empty" {
 			contents[path] = nil
 		}
-		if err := os.MkdirAll(filepath.Dir(at(path)), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, os.MkdirAll(filepath.Dir(at(path)), 0o777))
 		if i == 0 {
 			contents[path] = random(500, 9)
 		}
@@ -360,9 +341,7 @@ func TestTree(t *testing.T) {
 				said = append(said, err.Error())
 			}
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		return made, before, said
 	}
 	if made, before, said := protect(); made != 7 || before != 0 || len(said) != 1 ||
@@ -376,9 +355,7 @@ func TestTree(t *testing.T) {
 		t.Helper()
 		found := map[string]State{}
 		target, err := Locate(top, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		if err := visit(t.Context(), target, false, func(r *FileReport, err error) {
 			if r == nil {
 				found[err.Error()] = Damaged
@@ -437,9 +414,7 @@ func TestLocate(t *testing.T) {
 	at := func(path string) string { return filepath.Join(top, filepath.FromSlash(path)) }
 	for _, dir := range []string{"file.gemm-parity", "tree/deep", "tree.gemm-parity/deep/c.gemm-parity",
 		"gone.gemm-parity", "store/file.gemm-parity"} {
-		if err := os.MkdirAll(at(dir), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, os.MkdirAll(at(dir), 0o777))
 	}
 	for _, file := range []string{"file", "tree/deep/c", "tree.gemm-parity/files", "gone.gemm-parity/files"} {
 		write(t, filepath.Dir(at(file)), filepath.Base(file), nil)
@@ -474,9 +449,7 @@ func TestLocate(t *testing.T) {
 func TestParityOfHere(t *testing.T) {
 	t.Chdir(t.TempDir())
 	here, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	if got := ParityFolder(".", ""); got != here+ParityExtension {
 		t.Errorf("%s, want it next to %s", got, here)
 	}

@@ -14,8 +14,7 @@ import (
 )
 
 // Verify reads all shards in a folder and reports which are good, and the bad blocks of the others. Bad shards are not
-// an error. A folder without shards
-// is an error, and so is one where it is not clear which file is meant.
+// an error. A folder without shards is an error, and so is one where it is not clear which file is meant.
 func (c *Coder) Verify(ctx context.Context, dir string) (*Report, error) {
 	r, err := scan(dir, noSet)
 	if err != nil {
@@ -41,25 +40,18 @@ func (c *Coder) verify(ctx context.Context, r *Report) error {
 	}
 	done := c.meter("verifying", total)
 	defer c.Timeline.begin(fileLane, verifying)(total)
-	var work sync.WaitGroup
-	turns := make(chan struct{}, min(runtime.GOMAXPROCS(0), readers))
-	for i := range r.copies {
-		work.Go(func() {
-			turns <- struct{}{}
-			defer func() { <-turns }()
-			for n := range r.copies[i] { // the other copies only if the first is bad
-				f := &r.copies[i][n]
-				r.check(ctx, f, done)
-				if s := r.Shards[i].is(*f, r.Set); n == 0 || s.State == Good || s.BadBlocks < r.Shards[i].BadBlocks {
-					r.Shards[i] = s
-				}
-				if f.state == Good {
-					break
-				}
+	eachShard(len(r.copies), func(i int) {
+		for n := range r.copies[i] { // the other copies only if the first is bad
+			f := &r.copies[i][n]
+			r.check(ctx, f, done)
+			if s := r.Shards[i].is(*f, r.Set); n == 0 || s.State == Good || s.BadBlocks < r.Shards[i].BadBlocks {
+				r.Shards[i] = s
 			}
-		})
-	}
-	work.Wait()
+			if f.state == Good {
+				break
+			}
+		}
+	})
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -76,6 +68,20 @@ func (c *Coder) verify(ctx context.Context, r *Report) error {
 		}
 	}
 	return nil
+}
+
+// eachShard calls f for 0 to n−1, for as many at the same time as shards are read.
+func eachShard(n int, f func(i int)) {
+	var work sync.WaitGroup
+	turns := make(chan struct{}, min(runtime.GOMAXPROCS(0), readers))
+	for i := range n {
+		work.Go(func() {
+			turns <- struct{}{}
+			defer func() { <-turns }()
+			f(i)
+		})
+	}
+	work.Wait()
 }
 
 // Reconstruction describes a call of Reconstruct.

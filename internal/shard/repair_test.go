@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"gemm/gemmtest"
 	"gemm/internal/output"
 )
 
@@ -28,19 +29,11 @@ func old(t testing.TB, dir string, set Set) Set {
 	var files output.Group
 	for i := range set.Shards() {
 		w, err := newWriter(&files, dir, header{Set: older, index: i}, 0o644)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := w.write(payload(t, dir, i, set), 0); err != nil {
-			t.Fatal(err)
-		}
-		if err := w.finish(); err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
+		gemmtest.Must(t, w.write(payload(t, dir, i, set), 0))
+		gemmtest.Must(t, w.finish())
 	}
-	if err := files.Commit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, files.Commit(t.Context()))
 	return older
 }
 
@@ -176,9 +169,7 @@ func TestPartsOfShards(t *testing.T) {
 				spoil(t, dir, set, i, int64(i))
 			}
 			r, err := c.Verify(t.Context(), dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			gemmtest.Must(t, err)
 			s := r.Shards[0]
 			if s.State == Good || s.BadBlocks != test.bad || !strings.Contains(s.Reason, test.reason) {
 				t.Errorf("shard 0 is %+v, want %d bad blocks and %q", s, test.bad, test.reason)

@@ -2,6 +2,7 @@ package shard
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +13,7 @@ import (
 	"strings"
 
 	"gemm/gf256"
+	"gemm/internal/cpu"
 	"gemm/internal/output"
 )
 
@@ -431,22 +433,4 @@ func spansText(list []Span) string {
 }
 
 // Ranges formats ascending integers, such as 0-3,7; "none" if there are none.
-func Ranges(list []int) string {
-	var parts []string
-	for i := 0; i < len(list); {
-		j := i
-		for j+1 < len(list) && list[j+1] == list[j]+1 {
-			j++
-		}
-		part := strconv.Itoa(list[i])
-		if j > i {
-			part += "-" + strconv.Itoa(list[j])
-		}
-		parts = append(parts, part)
-		i = j + 1
-	}
-	if parts == nil {
-		return "none"
-	}
-	return strings.Join(parts, ",")
-}
+func Ranges(list []int) string { return cmp.Or(cpu.List(list), "none") }

@@ -19,6 +19,7 @@ import (
 	"github.com/klauspost/reedsolomon"
 
 	"gemm"
+	"gemm/gemmtest"
 	"gemm/gf256"
 	"gemm/internal/output"
 	"gemm/serial"
@@ -28,13 +29,9 @@ import (
 func newCoder(t testing.TB) *Coder {
 	t.Helper()
 	ikj, err := gemm.Lookup(serial.Variants(), "serial/ikj")
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	m, err := gemm.New[gf256.Elem](ikj, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	return &Coder{Multiplier: m, block: 64, buffer: 4096}
 }
 
@@ -50,9 +47,7 @@ func random(n int, seed uint64) []byte {
 func write(t testing.TB, dir, name string, data []byte) string {
 	t.Helper()
 	name = filepath.Join(dir, name)
-	if err := os.WriteFile(name, data, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, os.WriteFile(name, data, 0o644))
 	return name
 }
 
@@ -60,9 +55,7 @@ func write(t testing.TB, dir, name string, data []byte) string {
 func read(t testing.TB, parts ...string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(parts...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	return data
 }
 
@@ -73,9 +66,7 @@ func encode(t testing.TB, c *Coder, data []byte, k, m int, matrix Matrix) (dir s
 	dir = filepath.Join(top, "shards")
 	set, err := c.Encode(context.Background(),
 		Encoding{File: write(t, top, "file", data), Dir: dir, Data: k, Parity: m, Matrix: matrix})
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	return dir, set
 }
 
@@ -90,9 +81,7 @@ func payload(t testing.TB, dir string, i int, set Set) []byte {
 func names(t testing.TB, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	var list []string
 	for _, entry := range entries {
 		list = append(list, entry.Name())
@@ -111,9 +100,7 @@ func theirs(t testing.TB, k, m int, matrix Matrix) reedsolomon.Encoder {
 		options = append(options, reedsolomon.WithCauchyMatrix())
 	}
 	encoder, err := reedsolomon.New(k, m, options...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	return encoder
 }
 
@@ -131,12 +118,8 @@ func TestInterchange(t *testing.T) {
 				dir, set := encode(t, c, data, k, m, matrix)
 				encoder := theirs(t, k, m, matrix)
 				want, err := encoder.Split(slices.Clone(data))
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := encoder.Encode(want); err != nil {
-					t.Fatal(err)
-				}
+				gemmtest.Must(t, err)
+				gemmtest.Must(t, encoder.Encode(want))
 				for i := range want {
 					if !bytes.Equal(payload(t, dir, i, set), want[i]) {
 						t.Fatalf("the payload of shard %d is not klauspost's", i)
@@ -150,9 +133,7 @@ func TestInterchange(t *testing.T) {
 						shards[i] = payload(t, dir, i, set)
 					}
 				}
-				if err := encoder.Reconstruct(shards); err != nil {
-					t.Fatal(err)
-				}
+				gemmtest.Must(t, encoder.Reconstruct(shards))
 				var restored bytes.Buffer
 				if err := encoder.Join(&restored, shards, len(data)); err != nil || !bytes.Equal(restored.Bytes(), data) {
 					t.Errorf("klauspost restores %d bytes of our shards, %v", restored.Len(), err)
@@ -165,12 +146,8 @@ func TestInterchange(t *testing.T) {
 					}
 					var files output.Group
 					w, err := newWriter(&files, dir, header{Set: set, index: i}, 0o644)
-					if err != nil {
-						t.Fatal(err)
-					}
-					if err := errors.Join(w.write(want[i], 0), w.finish(), files.Commit(t.Context())); err != nil {
-						t.Fatal(err)
-					}
+					gemmtest.Must(t, err)
+					gemmtest.Must(t, errors.Join(w.write(want[i], 0), w.finish(), files.Commit(t.Context())))
 				}
 				out := filepath.Join(t.TempDir(), "file")
 				if _, err := c.Reconstruct(t.Context(), Reconstruction{Dir: dir, File: out, Repair: true}); err != nil {
@@ -238,9 +215,7 @@ func TestSizes(t *testing.T) {
 				t.Errorf("%d bytes over %d: payload of %d", size, k, set.Payload())
 			}
 			for _, lost := range []int{0, k} {
-				if err := os.Remove(filepath.Join(dir, Name(lost))); err != nil {
-					t.Fatal(err)
-				}
+				gemmtest.Must(t, os.Remove(filepath.Join(dir, Name(lost))))
 			}
 			out := filepath.Join(t.TempDir(), "out")
 			if _, err := c.Reconstruct(t.Context(), Reconstruction{Dir: dir, File: out}); err != nil ||
@@ -258,9 +233,7 @@ func TestOtherBlocks(t *testing.T) {
 	for _, block := range []int{1, 100, defaultBlock} {
 		c.block = block
 		dir, _ := encode(t, c, data, 3, 1, Vandermonde)
-		if err := os.Remove(filepath.Join(dir, Name(0))); err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, os.Remove(filepath.Join(dir, Name(0))))
 		c.block = 64
 		out := filepath.Join(t.TempDir(), "out")
 		if _, err := c.Reconstruct(t.Context(), Reconstruction{Dir: dir, File: out, Repair: true}); err != nil ||
@@ -314,17 +287,13 @@ func TestFaults(t *testing.T) {
 	rename := func(t *testing.T, dir string, pairs ...string) {
 		t.Helper()
 		for i := 0; i < len(pairs); i += 2 {
-			if err := os.Rename(filepath.Join(dir, pairs[i]), filepath.Join(dir, pairs[i+1])); err != nil {
-				t.Fatal(err)
-			}
+			gemmtest.Must(t, os.Rename(filepath.Join(dir, pairs[i]), filepath.Join(dir, pairs[i+1])))
 		}
 	}
 	remove := func(t *testing.T, dir string, lost ...int) {
 		t.Helper()
 		for _, i := range lost {
-			if err := os.Remove(filepath.Join(dir, Name(i))); err != nil {
-				t.Fatal(err)
-			}
+			gemmtest.Must(t, os.Remove(filepath.Join(dir, Name(i))))
 		}
 	}
 	for name, test := range map[string]struct {
@@ -418,9 +387,7 @@ func TestFaults(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			gemmtest.Must(t, err)
 			if lost := r.Faulty(); !slices.Equal(lost, test.lost) {
 				t.Errorf("lost are %v, want %v: %+v", lost, test.lost, r.Shards)
 			} else if len(lost) > 0 && (r.Shards[lost[0]].State != test.state || r.Shards[lost[0]].Reason == "") {
@@ -542,13 +509,9 @@ func TestFolderInUse(t *testing.T) {
 	c := newCoder(t)
 	dir, _ := encode(t, c, random(1000, 1), 2, 1, Vandermonde)
 	file := write(t, t.TempDir(), "file", random(1000, 2))
-	if err := os.Remove(filepath.Join(dir, Name(1))); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, os.Remove(filepath.Join(dir, Name(1))))
 	lock, err := lockFolder(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	e := Encoding{File: file, Dir: dir, Data: 2, Parity: 1, Matrix: Vandermonde, Force: true}
 	rec := Reconstruction{Dir: dir, Repair: true}
 	if _, err := c.Encode(t.Context(), e); !errors.Is(err, output.ErrInUse) {
@@ -600,17 +563,13 @@ func TestPermissions(t *testing.T) {
 	c := newCoder(t)
 	top := t.TempDir()
 	file := write(t, top, "file", random(100, 1))
-	if err := os.Chmod(file, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, os.Chmod(file, 0o600))
 	dir, out := filepath.Join(top, "shards"), filepath.Join(top, "out")
 	if _, err := c.Encode(t.Context(),
 		Encoding{File: file, Dir: dir, Data: 2, Parity: 1, Matrix: Vandermonde}); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(filepath.Join(dir, Name(0))); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, os.Remove(filepath.Join(dir, Name(0))))
 	if _, err := c.Reconstruct(t.Context(), Reconstruction{Dir: dir, File: out, Repair: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -675,9 +634,7 @@ func TestMidway(t *testing.T) {
 	if _, err := c.Encode(t.Context(), e); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(filepath.Join(dir, Name(0))); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, os.Remove(filepath.Join(dir, Name(0))))
 	before := names(t, dir)
 	last := read(t, dir, Name(4))
 	last[len(last)-1000]++ // of a block that is not read yet
@@ -788,9 +745,7 @@ func FuzzErasures(f *testing.F) {
 			at := int64(n * 31 % len(whole))
 			switch n % 3 {
 			case 0:
-				if err := os.Remove(filepath.Join(dir, Name(i))); err != nil {
-					t.Fatal(err)
-				}
+				gemmtest.Must(t, os.Remove(filepath.Join(dir, Name(i))))
 			case 1:
 				whole[at] ^= 1 << (b % 8)
 				write(t, dir, Name(i), whole)

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"gemm/parallel/timeline"
+	"gemm/internal/timeline"
 )
 
 // Timeline records what a Coder does with each slice, and when. A nil Timeline records nothing.

@@ -10,7 +10,7 @@ import (
 	"gemm/cuda"
 	"gemm/cuda/guest"
 	"gemm/cuda/nvrtc"
-	"gemm/internal/gemmtest"
+	"gemm/gemmtest"
 )
 
 // starter returns the starter of the language.
@@ -44,9 +44,7 @@ int main(void)
 }
 `
 	for name, text := range map[string]string{"kernel.c": source, "main.c": program} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	cmd := exec.Command(compiler, "-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Werror",
 		"-o", "product", "kernel.c", "main.c")
@@ -64,9 +62,7 @@ int main(void)
 func TestCUDA(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "kernel.cu")
 	source, _ := starter(t, "cuda").Source(path)
-	if err := os.WriteFile(path, []byte(source), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, os.WriteFile(path, []byte(source), 0o600))
 	k, err := guest.Read("user/kernel", path, "", "", guest.Launch{})
 	if err != nil || k.Fault != "" || k.Symbol != "matmul" || k.Type != "f32" || k.Block != "32x32" || k.Grid == "" {
 		t.Fatalf("%v, %+v", err, k)

@@ -10,14 +10,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"gemm/gemmtest"
 )
 
 // mode gives a file or folder a mode that the process's umask does not change.
 func mode(t *testing.T, path string, mode fs.FileMode) {
 	t.Helper()
-	if err := os.Chmod(path, mode); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, os.Chmod(path, mode))
 }
 
 // give changes the owner of a file or folder to another user, or skips the test.
@@ -32,9 +32,7 @@ func give(t *testing.T, path string) {
 func open(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "trust-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	mode(t, dir, 0o755)
 	return dir
@@ -71,9 +69,7 @@ func TestFile(t *testing.T) {
 			rename(t, top+"/cache/gemm/program", top+"/cache/gemm/other")
 		}, "gemm/program is not a regular file"},
 		"link to an open folder": {func(t *testing.T, top string) {
-			if err := os.Mkdir(top+"/shared", 0o755); err != nil {
-				t.Fatal(err)
-			}
+			gemmtest.Must(t, os.Mkdir(top+"/shared", 0o755))
 			mode(t, top+"/shared", 0o777)
 			rename(t, top+"/cache/gemm", top+"/shared/gemm")
 		}, "/shared (mode drwxrwxrwx)"},
@@ -82,20 +78,14 @@ func TestFile(t *testing.T) {
 			mode(t, top+"/cache", 0o777)
 		}, "/cache (mode drwxrwxrwx)"},
 		"not there": {func(t *testing.T, top string) {
-			if err := os.Remove(top + "/cache/gemm/program"); err != nil {
-				t.Fatal(err)
-			}
+			gemmtest.Must(t, os.Remove(top+"/cache/gemm/program"))
 		}, "no such file"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			top := open(t)
 			file := filepath.Join(top, "cache", "gemm", "program")
-			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(file, nil, 0o755); err != nil {
-				t.Fatal(err)
-			}
+			gemmtest.Must(t, os.MkdirAll(filepath.Dir(file), 0o755))
+			gemmtest.Must(t, os.WriteFile(file, nil, 0o755))
 			for _, made := range []string{filepath.Join(top, "cache"), filepath.Dir(file), file} {
 				mode(t, made, 0o755)
 			}
@@ -116,9 +106,7 @@ func TestFile(t *testing.T) {
 // rename moves a file or folder and leaves a link to it.
 func rename(t *testing.T, from, to string) {
 	t.Helper()
-	if err := errors.Join(os.Rename(from, to), os.Symlink(to, from)); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, errors.Join(os.Rename(from, to), os.Symlink(to, from)))
 }
 
 // TestCache finds the folder for compiled programs: the user's or, if it cannot be made, one in the folder for
@@ -153,12 +141,8 @@ func TestCache(t *testing.T) {
 	if _, err := Cache(); !errors.Is(err, ErrUntrusted) || !strings.HasSuffix(err.Error(), remedy) {
 		t.Errorf("with a folder that all can write: %v", err)
 	}
-	if err := os.Remove(fallback); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(home, fallback); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, os.Remove(fallback))
+	gemmtest.Must(t, os.Symlink(home, fallback))
 	give(t, fallback)
 	if _, err := Cache(); !errors.Is(err, ErrUntrusted) || !strings.Contains(err.Error(), "the link "+fallback) {
 		t.Errorf("with a link of another user: %v", err)
@@ -172,9 +156,7 @@ func TestCache(t *testing.T) {
 // TestFolder checks a folder that is named relative to the working folder.
 func TestFolder(t *testing.T) {
 	t.Chdir(open(t))
-	if err := os.Mkdir("gemm", 0o755); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, os.Mkdir("gemm", 0o755))
 	mode(t, "gemm", 0o755)
 	if err := Folder("gemm"); err != nil {
 		t.Error(err)

@@ -7,7 +7,6 @@ import (
 	"unsafe"
 
 	"gemm"
-	"gemm/mpi/account"
 	"gemm/mpi/plan"
 )
 
@@ -18,7 +17,7 @@ type Comm struct {
 	numbers    []int // of the ranks, among all ranks
 	hosts      []int // of all ranks of the job
 	traffic    *Traffic
-	log        *account.Log
+	log        *Log
 }
 
 // Traffic is the number of bytes in the arguments of calls, and the number of messages, in this process, by the
@@ -50,7 +49,7 @@ func (c *Comm) HostOf(rank int) int {
 func (c *Comm) Hosts() []int { return c.hosts }
 
 // Log returns the log of the calls of c and of all communicators made from it, except by Quiet.
-func (c *Comm) Log() *account.Log { return c.log }
+func (c *Comm) Log() *Log { return c.log }
 
 // noted notes a call, with a rank of c or with all (-1), and the bytes that it counts. The function that
 // it returns ends the call.
@@ -133,7 +132,7 @@ func Recv[T gemm.Element](c *Comm, m gemm.Matrix[T], from, tag int) error {
 type Request struct {
 	pending
 	pin  runtime.Pinner
-	log  *account.Log
+	log  *Log
 	done bool
 	then func() error // nil: nothing follows
 }
@@ -278,30 +277,23 @@ func Ibcast[T gemm.Element](c *Comm, m gemm.Matrix[T], root int) (*Request, erro
 //	                          before   rows 0–2     ·      ·
 //	                          after    rows 0, 1  row 2    –
 func ScatterRows[T gemm.Element](c *Comm, root int, all gemm.Matrix[T], spans []plan.Span, mine gemm.Matrix[T]) error {
-	defer c.noted("scatter", -1)()
-	b, err := countParts(c, root, spans, int64(mine.Cols)*int64(gemm.TypeOf[T]().Size), 1, all, mine)
-	if err != nil {
-		return err
-	}
-	if mine.Cols == 0 { // on all ranks alike; Open MPI would wait for what nobody sends
-		return nil
-	}
-	counts, from := lengths(spans)
-	return c.scatterv(wholeOf(all, layout{shape: rows, cols: all.Cols, stride: all.Stride}), counts, from, b, root)
+	return moveRows(c, root, all, spans, mine, sending)
 }
 
 // GatherRows is the inverse of ScatterRows.
 func GatherRows[T gemm.Element](c *Comm, root int, mine, all gemm.Matrix[T], spans []plan.Span) error {
-	defer c.noted("gather", -1)()
-	b, err := countGathered(c, root, spans, int64(mine.Cols)*int64(gemm.TypeOf[T]().Size), 1, all, mine)
-	if err != nil {
+	return moveRows(c, root, all, spans, mine, receiving)
+}
+
+func moveRows[T gemm.Element](c *Comm, root int, all gemm.Matrix[T], spans []plan.Span, mine gemm.Matrix[T],
+	way direction) error {
+	defer c.noted(way.String(), -1)()
+	b, err := countParts(c, root, spans, mine.Cols, 1, all, mine, way)
+	if err != nil || mine.Cols == 0 { // on all ranks alike; Open MPI would wait for what nobody sends
 		return err
 	}
-	if mine.Cols == 0 { // on all ranks alike; Open MPI would wait for what nobody sends
-		return nil
-	}
 	counts, from := lengths(spans)
-	return c.gatherv(b, wholeOf(all, layout{shape: rows, cols: all.Cols, stride: all.Stride}), counts, from, root)
+	return c.movev(wholeOf(all, layout{shape: rows, cols: all.Cols, stride: all.Stride}), counts, from, b, root, way)
 }
 
 // ScatterCols sends each rank its columns of the root's matrix; spans divides them evenly. There is
@@ -311,41 +303,27 @@ func GatherRows[T gemm.Element](c *Comm, root int, mine, all gemm.Matrix[T], spa
 //	spans [0,2) [2,4) [4,5)   first call:  columns 0, 1 → rank 0, columns 2, 3 → rank 1
 //	                          second call: column 4 → rank 2
 func ScatterCols[T gemm.Element](c *Comm, root int, all gemm.Matrix[T], spans []plan.Span, mine gemm.Matrix[T]) error {
-	defer c.noted("scatter", -1)()
-	b, err := countParts(c, root, spans, int64(mine.Rows)*int64(gemm.TypeOf[T]().Size),
-		int64(len(widthsOf(spans))), all, mine)
-	if err != nil {
-		return err
-	}
-	if mine.Rows == 0 { // on all ranks alike; Open MPI would wait for what nobody sends
-		return nil
-	}
-	return byWidth(spans, func(width int, counts, from []int) error {
-		part := b
-		if counts[c.rank] == 0 {
-			part.layout, part.at = layout{}, nil
-		}
-		return c.scatterv(wholeOf(all, layout{vector, mine.Rows, width, all.Stride}), counts, from, part, root)
-	})
+	return moveCols(c, root, all, spans, mine, sending)
 }
 
 // GatherCols is the inverse of ScatterCols.
 func GatherCols[T gemm.Element](c *Comm, root int, mine, all gemm.Matrix[T], spans []plan.Span) error {
-	defer c.noted("gather", -1)()
-	b, err := countGathered(c, root, spans, int64(mine.Rows)*int64(gemm.TypeOf[T]().Size),
-		int64(len(widthsOf(spans))), all, mine)
-	if err != nil {
+	return moveCols(c, root, all, spans, mine, receiving)
+}
+
+func moveCols[T gemm.Element](c *Comm, root int, all gemm.Matrix[T], spans []plan.Span, mine gemm.Matrix[T],
+	way direction) error {
+	defer c.noted(way.String(), -1)()
+	b, err := countParts(c, root, spans, mine.Rows, int64(len(widthsOf(spans))), all, mine, way)
+	if err != nil || mine.Rows == 0 { // on all ranks alike; Open MPI would wait for what nobody sends
 		return err
-	}
-	if mine.Rows == 0 { // on all ranks alike; Open MPI would wait for what nobody sends
-		return nil
 	}
 	return byWidth(spans, func(width int, counts, from []int) error {
 		part := b
 		if counts[c.rank] == 0 {
 			part.layout, part.at = layout{}, nil
 		}
-		return c.gatherv(part, wholeOf(all, layout{vector, mine.Rows, width, all.Stride}), counts, from, root)
+		return c.movev(wholeOf(all, layout{vector, mine.Rows, width, all.Stride}), counts, from, part, root, way)
 	})
 }
 
@@ -382,35 +360,22 @@ func widthsOf(spans []plan.Span) []int {
 	return widths
 }
 
-// countParts counts the parts that the root sends, each bytes per index of the spans, in one call for each of
-// some sizes of parts. It returns the buffer of the part that is received.
-func countParts[T gemm.Element](c *Comm, root int, spans []plan.Span, each, calls int64,
-	all, mine gemm.Matrix[T]) (buffer, error) {
-	b, err := checkParts(c, spans, all, mine)
-	if err == nil {
-		c.countParts(root, func(r int) int64 { return int64(spans[r].Len()) * each }, calls, sending)
-	}
-	return b, err
-}
-
-// countGathered is countParts in the opposite direction.
-func countGathered[T gemm.Element](c *Comm, root int, spans []plan.Span, each, calls int64,
-	all, mine gemm.Matrix[T]) (buffer, error) {
-	b, err := checkParts(c, spans, all, mine)
-	if err == nil {
-		c.countParts(root, func(r int) int64 { return int64(spans[r].Len()) * each }, calls, receiving)
-	}
-	return b, err
-}
-
-func checkParts[T gemm.Element](c *Comm, spans []plan.Span, all, mine gemm.Matrix[T]) (buffer, error) {
+// countParts counts the parts that the root sends or receives, of some elements per index of the spans, in one call
+// for each of some sizes of parts. It returns the buffer of this rank's part.
+func countParts[T gemm.Element](c *Comm, root int, spans []plan.Span, each int, calls int64, all, mine gemm.Matrix[T],
+	way direction) (buffer, error) {
 	if len(spans) != c.size {
 		panic(fmt.Sprintf("comm: %d parts for %d ranks", len(spans), c.size))
 	}
 	if _, err := layoutOf(all.Rows, all.Cols, all.Stride); err != nil {
 		return buffer{}, err
 	}
-	return bufferOf(mine)
+	b, err := bufferOf(mine)
+	if err == nil {
+		size := int64(each) * int64(gemm.TypeOf[T]().Size)
+		c.countParts(root, func(r int) int64 { return int64(spans[r].Len()) * size }, calls, way)
+	}
+	return b, err
 }
 
 // lengths returns the lengths and the beginnings of the spans.

@@ -83,6 +83,14 @@ const (
 	receiving direction = false
 )
 
+// String returns the name of a call in the log.
+func (d direction) String() string {
+	if d == sending {
+		return "scatter"
+	}
+	return "gather"
+}
+
 // countParts counts calls in which the root sends parts to all other ranks, or receives them.
 func (c *Comm) countParts(root int, part func(rank int) int64, calls int64, way direction) {
 	all := int64(0)

@@ -77,8 +77,7 @@ func (handle) irecv(buffer, int, int, *Request) error                           
 func (handle) sendrecv(buffer, int, buffer, int, int) error                       { return errNone }
 func (handle) bcast(buffer, int) error                                            { return errNone }
 func (handle) ibcast(buffer, int, *Request) error                                 { return errNone }
-func (handle) scatterv(buffer, []int, []int, buffer, int) error                   { return errNone }
-func (handle) gatherv(buffer, buffer, []int, []int, int) error                    { return errNone }
+func (handle) movev(buffer, []int, []int, buffer, int, direction) error           { return errNone }
 func (handle) gather(element, unsafe.Pointer, int, unsafe.Pointer, int) error     { return errNone }
 func (handle) reduceScatter(element, unsafe.Pointer, []int, unsafe.Pointer) error { return errNone }
 func (handle) scatterJoined(element, unsafe.Pointer, unsafe.Pointer, int, unsafe.Pointer, int, int) error {

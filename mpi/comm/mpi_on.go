@@ -244,7 +244,6 @@ import (
 	"github.com/emer/empi/mpi"
 
 	"gemm/internal/cpu"
-	"gemm/mpi/account"
 	"gemm/mpi/plan"
 )
 
@@ -295,7 +294,7 @@ func Start() (*Comm, error) {
 		return nil, err
 	}
 	c := &Comm{handle: handle{C.world(), world}, rank: world.Rank(), size: world.Size(), traffic: &Traffic{},
-		log: &account.Log{}}
+		log: &Log{}}
 	for r := range c.size {
 		c.numbers = append(c.numbers, r)
 	}
@@ -372,7 +371,7 @@ func Version() string {
 }
 
 // derived returns the Comm of a communicator that was made from c.
-func (c *Comm) derived(made C.MPI_Comm, traffic *Traffic, log *account.Log) (*Comm, error) {
+func (c *Comm) derived(made C.MPI_Comm, traffic *Traffic, log *Log) (*Comm, error) {
 	communicators = append(communicators, made)
 	var rank, size C.int
 	if err := errors.Join(
@@ -656,7 +655,8 @@ func ints(xs []int) []C.int {
 	return out
 }
 
-func (h handle) scatterv(all buffer, counts, from []int, mine buffer, root int) error {
+// movev moves parts of the root's matrix to all ranks, or from all ranks to the root.
+func (h handle) movev(all buffer, counts, from []int, mine buffer, root int, way direction) error {
 	t, err := partType(all)
 	if err != nil {
 		return err
@@ -666,19 +666,9 @@ func (h handle) scatterv(all buffer, counts, from []int, mine buffer, root int) 
 		return err
 	}
 	c, d := ints(counts), ints(from)
-	return failed(C.MPI_Scatterv(all.at, &c[0], &d[0], t, mine.at, n, own, C.int(root), h.comm), "MPI_Scatterv")
-}
-
-func (h handle) gatherv(mine, all buffer, counts, from []int, root int) error {
-	t, err := partType(all)
-	if err != nil {
-		return err
+	if way == sending {
+		return failed(C.MPI_Scatterv(all.at, &c[0], &d[0], t, mine.at, n, own, C.int(root), h.comm), "MPI_Scatterv")
 	}
-	n, own, err := mine.message()
-	if err != nil {
-		return err
-	}
-	c, d := ints(counts), ints(from)
 	return failed(C.MPI_Gatherv(mine.at, n, own, all.at, &c[0], &d[0], t, C.int(root), h.comm), "MPI_Gatherv")
 }
 

@@ -14,10 +14,10 @@ import (
 	"unsafe"
 
 	"gemm"
+	"gemm/gemmtest"
 	"gemm/gf256"
 	"gemm/internal/child"
 	"gemm/internal/cpu"
-	"gemm/internal/gemmtest"
 	"gemm/mpi/plan"
 )
 
@@ -58,9 +58,7 @@ var job = gemmtest.Job{AsRank: asRank, Library: Version()}
 // processors, so that those of MPICH yield if there are more.
 func TestOnRanks(t *testing.T) {
 	if processors := cpu.Places(); len(processors) > 2 {
-		if err := cpu.Pin(processors[:2]); err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, cpu.Pin(processors[:2]))
 		defer func() {
 			if err := cpu.Pin(processors); err != nil {
 				t.Error(err)

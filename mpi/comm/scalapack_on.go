@@ -107,7 +107,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"unsafe"
@@ -175,7 +174,7 @@ func openScaLAPACK(name string) (*ScaLAPACK, error) {
 	}
 	core := C.GoString(C.core_of(l.c))
 	kernel := core
-	if better := betterCore(core, cpu.Supported(), cpu.FullWidthAVX512()); better != "" {
+	if better := dl.BetterCore(core, cpu.Supported(), cpu.FullWidthAVX512()); better != "" {
 		if setting("OPENBLAS_CORETYPE", better) {
 			// The kernel is chosen when the library is opened.
 			if err := l.open.Close(); err != nil {
@@ -209,21 +208,6 @@ func setting(variable, value string) bool {
 		return false
 	}
 	return dl.Setenv(variable, value) == nil
-}
-
-// betterCore returns the value of OPENBLAS_CORETYPE for kernels that suit the processor better than
-// those of core. It returns "" if there are none, or if the BLAS is not OpenBLAS (core is empty).
-func betterCore(core string, sets []cpu.ISA, fullWidth bool) string {
-	avx2 := core == "Haswell" || core == "Zen"
-	switch {
-	case core == "", core == "SkylakeX", core == "Cooperlake", core == "SapphireRapids", avx2 && !fullWidth:
-		return ""
-	case slices.Contains(sets, cpu.AVX512):
-		return "SKYLAKEX"
-	case slices.Contains(sets, cpu.AVX2NoGFNI) && !avx2:
-		return "HASWELL"
-	}
-	return ""
 }
 
 // newLibrary opens the file with the path or name, unless it was built for another MPI.

@@ -6,13 +6,13 @@ import (
 	"slices"
 
 	"gemm"
-	"gemm/compare"
-	"gemm/compare/note"
+	"gemm/compare/record"
+	"gemm/internal/note"
 )
 
 // Whole returns the time of a product that begins and ends in the memory of the host: of a GPU with
 // the copies of the operands and of the result.
-func Whole(r compare.Record) float64 {
+func Whole(r record.Record) float64 {
 	t := median(r)
 	if ByGPU(r) {
 		t += r.Phases["h2d"] + r.Phases["d2h"]
@@ -28,7 +28,7 @@ func (m Mark) Class() string { return string(m) }
 
 // Champion is the fastest variant of one family at one size.
 type Champion struct {
-	compare.Record
+	record.Record
 	Mark              // best: the fastest of those that begin in one memory
 	Key       string  // serial, parallel, mpi, cuda; of others and of the user the variant
 	OverNaive float64 // how many times as fast as the textbook loops; NaN if these were not timed
@@ -54,21 +54,21 @@ func (c Champion) Copied() bool { return ByGPU(c.Record) && withCopies(c.Record)
 type Answer struct {
 	Type string
 	Main int // the largest size that the textbook loops and the most families were timed at
-	rows []compare.Record
+	rows []record.Record
 	view *View
 }
 
 // Answer returns the answer for one type.
 func (v *View) Answer(typ string) Answer {
 	a := Answer{Type: typ, view: v}
-	a.rows = Pick(Timed(v.Ladder(typ)), func(r compare.Record) bool {
+	a.rows = Pick(Timed(v.Ladder(typ)), func(r record.Record) bool {
 		p := ProblemOf(r)
 		return p.Cube() && p.plain() && r.Median > 0 && !v.Crowds(r)
 	})
 	most := 0
 	for _, rows := range GroupBy(a.rows, sizeOf) {
-		own := Pick(rows, func(r compare.Record) bool { return !Foreign(r.Variant) })
-		count := len(Distinct(own, func(r compare.Record) string { return Family(r.Variant) })) +
+		own := Pick(rows, func(r record.Record) bool { return !Foreign(r.Variant) })
+		count := len(Distinct(own, func(r record.Record) string { return Family(r.Variant) })) +
 			len(Distinct(Pick(rows, Textbook), VariantOf))
 		if count > most || count == most && rows[0].N > a.Main {
 			most, a.Main = count, rows[0].N
@@ -79,20 +79,20 @@ func (v *View) Answer(typ string) Answer {
 
 // Fastest returns the row of the least time at n among those that keep accepts. Where copies of others
 // were timed, rows on a GPU without them are left out: their times are of less.
-func (a Answer) Fastest(n int, keep func(compare.Record) bool) (compare.Record, bool) {
-	copied := slices.ContainsFunc(a.rows, func(r compare.Record) bool { return r.N == n && withCopies(r) })
-	return a.least(n, Whole, func(r compare.Record) bool {
+func (a Answer) Fastest(n int, keep func(record.Record) bool) (record.Record, bool) {
+	copied := slices.ContainsFunc(a.rows, func(r record.Record) bool { return r.N == n && withCopies(r) })
+	return a.least(n, Whole, func(r record.Record) bool {
 		return keep(r) && (!ByGPU(r) || !copied || withCopies(r))
 	})
 }
 
 // withCopies reports whether the copies of a row on a GPU were timed.
-func withCopies(r compare.Record) bool { return !math.IsNaN(CopiedApart(r)) }
+func withCopies(r record.Record) bool { return !math.IsNaN(CopiedApart(r)) }
 
 // least returns the row at n of the least time among those that keep accepts.
-func (a Answer) least(n int, time func(compare.Record) float64,
-	keep func(compare.Record) bool) (best compare.Record, found bool) {
-	return Least(a.rows, func(r compare.Record) float64 {
+func (a Answer) least(n int, time func(record.Record) float64,
+	keep func(record.Record) bool) (best record.Record, found bool) {
+	return Least(a.rows, func(r record.Record) float64 {
 		if r.N != n || !keep(r) {
 			return math.NaN()
 		}
@@ -106,8 +106,8 @@ const OnSpread = OnRanks + "-spread"
 
 // Best returns the fastest row of a family at n: of our variants, or of the kernels of the user. Those of the family
 // mpi have their operands on one rank; OnSpread has the others.
-func (a Answer) Best(family string, n int) (compare.Record, bool) {
-	return a.Fastest(n, func(r compare.Record) bool {
+func (a Answer) Best(family string, n int) (record.Record, bool) {
+	return a.Fastest(n, func(r record.Record) bool {
 		own := Family(r.Variant)
 		if Of(r).Spread {
 			own = OnSpread
@@ -117,14 +117,14 @@ func (a Answer) Best(family string, n int) (compare.Record, bool) {
 }
 
 // InFull reports whether a row is of a product in the arithmetic of its type.
-func InFull(r compare.Record) bool { return !ByGPU(r) || Exact(r) }
+func InFull(r record.Record) bool { return !ByGPU(r) || Exact(r) }
 
 // Textbook returns the row of the textbook loops at n.
-func (a Answer) Textbook(n int) (compare.Record, bool) { return a.least(n, median, Textbook) }
+func (a Answer) Textbook(n int) (record.Record, bool) { return a.least(n, median, Textbook) }
 
 // Of returns the fastest row of a variant at n, of a GPU by the kernel alone.
-func (a Answer) Of(variant string, n int) (compare.Record, bool) {
-	return a.least(n, median, func(r compare.Record) bool { return r.Variant == variant })
+func (a Answer) Of(variant string, n int) (record.Record, bool) {
+	return a.least(n, median, func(r record.Record) bool { return r.Variant == variant })
 }
 
 // Champions returns the rows of the table at n: the textbook loops, the fastest of each family,
@@ -140,7 +140,7 @@ func (a Answer) Champions(n int) []Champion {
 			out = append(out, Champion{Record: r, Key: family})
 		}
 	}
-	of := func(r compare.Record) Coder {
+	of := func(r record.Record) Coder {
 		if Of(r).Location == gemm.OnRanks {
 			return Coder{r.Variant, 0} // the best number of ranks
 		}
@@ -148,7 +148,7 @@ func (a Answer) Champions(n int) []Champion {
 	}
 	var kernels, peers []Champion
 	for _, place := range Distinct(a.rows, of) {
-		r, ok := a.Fastest(n, func(r compare.Record) bool { return of(r) == place })
+		r, ok := a.Fastest(n, func(r record.Record) bool { return of(r) == place })
 		switch c := (Champion{Record: r, Key: r.Variant}); {
 		case ok && Brought(r):
 			kernels = append(kernels, c)
@@ -177,7 +177,7 @@ func (a Answer) Champions(n int) []Champion {
 // Step is a step of the way from the textbook loops to the fastest variant.
 type Step struct {
 	Key    string // start, order, unrolling, packing, threads, ranks, gpu
-	Row    compare.Record
+	Row    record.Record
 	Factor float64 // how many times as fast as the step before; 1 for the first
 	Total  float64 // how many times as fast as the textbook loops
 }
@@ -190,26 +190,26 @@ func (a Answer) Steps(n int) []Step {
 		return nil
 	}
 	steps := []Step{{"start", naive, 1, 1}}
-	ordered := func(r compare.Record) bool { // the same loops in another order
+	ordered := func(r record.Record) bool { // the same loops in another order
 		return Of(r).Parent == naive.Variant && Of(r).Loop.Order != "" && Of(r).Loop.Order != Of(naive).Loop.Order
 	}
-	inner := func(r compare.Record) bool { // loops whose multiply-adds do not wait for one sum
+	inner := func(r record.Record) bool { // loops whose multiply-adds do not wait for one sum
 		of := Of(r)
 		return of.Class == gemm.Plain && of.Loop.Instructions > 0 && of.Loop.Sums != 1 && !ordered(r)
 	}
-	serial := func(r compare.Record) bool { return Family(r.Variant) == Serial && Ours(r) }
+	serial := func(r record.Record) bool { return Family(r.Variant) == Serial && Ours(r) }
 	for _, s := range []struct {
 		key  string
-		keep func(compare.Record) bool
+		keep func(record.Record) bool
 	}{
-		{"order", func(r compare.Record) bool { return serial(r) && ordered(r) }},
-		{"unrolling", func(r compare.Record) bool { return serial(r) && inner(r) }},
-		{"packing", func(r compare.Record) bool { return serial(r) && !inner(r) && !ordered(r) }},
-		{"threads", func(r compare.Record) bool { return Family(r.Variant) == Parallel }},
-		{"ranks", func(r compare.Record) bool {
+		{"order", func(r record.Record) bool { return serial(r) && ordered(r) }},
+		{"unrolling", func(r record.Record) bool { return serial(r) && inner(r) }},
+		{"packing", func(r record.Record) bool { return serial(r) && !inner(r) && !ordered(r) }},
+		{"threads", func(r record.Record) bool { return Family(r.Variant) == Parallel }},
+		{"ranks", func(r record.Record) bool {
 			return Family(r.Variant) == OnRanks && Ours(r) && !Of(r).Spread
 		}},
-		{"gpu", func(r compare.Record) bool { return ByGPU(r) && Ours(r) && Exact(r) }},
+		{"gpu", func(r record.Record) bool { return ByGPU(r) && Ours(r) && Exact(r) }},
 	} {
 		if r, ok := a.Fastest(n, s.keep); ok && !Textbook(r) {
 			last := steps[len(steps)-1].Row
@@ -253,7 +253,7 @@ func (a Answer) Way() *Way {
 func (w Way) Comparison() Comparison { return wholly(w.Naive.Row, w.Best.Row) }
 
 // wholly compares two rows like Versus, but with the copies of a GPU, of which there is no interval.
-func wholly(a, b compare.Record) Comparison {
+func wholly(a, b record.Record) Comparison {
 	if ByGPU(a) || ByGPU(b) {
 		return justRatio(Whole(a) / Whole(b))
 	}
@@ -262,7 +262,7 @@ func wholly(a, b compare.Record) Comparison {
 
 // Behind reports whether a product takes longer than another by more than the noise. With the copies of a GPU, which
 // have no interval, it is by more than Tolerance.
-func Behind(r, best compare.Record) bool {
+func Behind(r, best record.Record) bool {
 	if ByGPU(r) || ByGPU(best) {
 		return Whole(r) > Whole(best)*(1+Tolerance)
 	}
@@ -310,18 +310,18 @@ func (a Answer) Wins() []Win {
 
 // AllSizes returns the sizes of square products at which a family was timed, ascending.
 func (a Answer) AllSizes(family string) []int {
-	return Ascending(Pick(a.rows, func(r compare.Record) bool { return Family(r.Variant) == family }), sizeOf)
+	return Ascending(Pick(a.rows, func(r record.Record) bool { return Family(r.Variant) == family }), sizeOf)
 }
 
 // Pair is our fastest row and that of a library of others, on equally many threads or on the GPU.
-type Pair struct{ Own, Peer compare.Record }
+type Pair struct{ Own, Peer record.Record }
 
 // Rivals pairs our fastest row with that of the fastest library on one thread, on the most threads and on the GPU,
 // where the kernels alone count: each at the largest size that most libraries were timed at. Rows on ranks have no
 // part in it.
 func (a Answer) Rivals() []Pair {
 	const onGPU = math.MaxInt
-	place := func(r compare.Record) int { // the number of threads; 0: nowhere
+	place := func(r record.Record) int { // the number of threads; 0: nowhere
 		switch f := Family(r.Variant); {
 		case f == OnGPU && Exact(r):
 			return onGPU
@@ -341,9 +341,9 @@ func (a Answer) Rivals() []Pair {
 			if !ok || !too || threads == 0 {
 				continue
 			}
-			same := func(r compare.Record) bool { return Rival(r) && max(r.Threads, 1) == threads && !ByGPU(r) }
+			same := func(r record.Record) bool { return Rival(r) && max(r.Threads, 1) == threads && !ByGPU(r) }
 			if threads == onGPU {
-				same = func(r compare.Record) bool { return Rival(r) && ByGPU(r) && Exact(r) }
+				same = func(r record.Record) bool { return Rival(r) && ByGPU(r) && Exact(r) }
 			} else {
 				most = max(most, threads)
 			}
@@ -402,7 +402,7 @@ func (v *View) Others() []Answer {
 
 // Highest returns our row of the highest speed in a type, in any experiment; nil if there is none.
 func (v *View) Highest(typ string) *Champion {
-	best, ok := Least(v.Records, func(r compare.Record) float64 {
+	best, ok := Least(v.Records, func(r record.Record) float64 {
 		if r.Type != typ || !r.Speed() || !Ours(r) || !InFull(r) || v.Crowds(r) {
 			return math.NaN()
 		}
@@ -416,4 +416,4 @@ func (v *View) Highest(typ string) *Champion {
 }
 
 // Wide reports whether a row has the warning that its samples vary too much.
-func Wide(r compare.Record) bool { return r.Warns(note.Spread) }
+func Wide(r record.Record) bool { return r.Warns(note.Spread) }

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"gemm/compare"
+	"gemm/compare/record"
 )
 
 // mostShards is how many shards a code over GF(2⁸) has at most.
@@ -14,9 +14,9 @@ const mostShards = 256
 
 // encodes reports whether a row is a Reed–Solomon code: the k rows of B are data shards, the m rows
 // of C are parity shards, of n bytes each.
-func encodes(r compare.Record) bool {
+func encodes(r record.Record) bool {
 	p := ProblemOf(r)
-	return r.Type == "gf256" && r.Experiment == compare.MainLadder && p.plain() && !p.Cube() && r.M > 0 && r.K > 0 &&
+	return r.Type == "gf256" && r.Experiment == record.MainLadder && p.plain() && !p.Cube() && r.M > 0 && r.K > 0 &&
 		r.M+r.K <= mostShards
 }
 
@@ -27,7 +27,7 @@ type Coder struct {
 }
 
 // CoderOf returns what computed a row.
-func CoderOf(r compare.Record) Coder {
+func CoderOf(r record.Record) Coder {
 	if ByGPU(r) {
 		return Coder{Variant: r.Variant}
 	}
@@ -39,9 +39,9 @@ func CodeName(p Problem) string { return fmt.Sprintf("%d+%d", p.K, p.M) }
 
 // CodeRows returns the rows of codes, one a coder and problem: that with its parameters at
 // their defaults, if it was measured with several.
-func (v *View) CodeRows() []compare.Record {
-	var out []compare.Record
-	for _, same := range GroupBy(v.Pick(encodes), func(r compare.Record) string {
+func (v *View) CodeRows() []record.Record {
+	var out []record.Record
+	for _, same := range GroupBy(v.Pick(encodes), func(r record.Record) string {
 		return r.Variant + " " + ProblemOf(r).String()
 	}) {
 		r, _ := At(same, same[0].Variant, ProblemOf(same[0]))
@@ -49,7 +49,7 @@ func (v *View) CodeRows() []compare.Record {
 	}
 	families := []string{Serial, Parallel, Reference, OnRanks, OnGPU}
 	rungs := v.gpuVariants()
-	slices.SortStableFunc(out, func(x, y compare.Record) int {
+	slices.SortStableFunc(out, func(x, y record.Record) int {
 		return cmp.Or(
 			cmp.Compare(x.N, y.N), cmp.Compare(x.M, y.M), cmp.Compare(x.K, y.K),
 			cmp.Compare(slices.Index(families, Family(x.Variant)), slices.Index(families, Family(y.Variant))),
@@ -65,7 +65,7 @@ func memoryShare(p Problem) float64 { return float64(p.K) / float64(p.K+p.M) }
 // DataLimit is the data rate in GB/s at which memory could read the data and write the parity of a
 // row once: by the triad on as many threads, or by copies on the GPU. It is NaN if these were not
 // measured.
-func (v *View) DataLimit(r compare.Record) float64 {
+func (v *View) DataLimit(r record.Record) float64 {
 	if ByGPU(r) {
 		return memoryShare(ProblemOf(r)) * v.DeviceCopy()
 	}
@@ -85,14 +85,14 @@ func (v *View) DeviceCopy() float64 {
 }
 
 // CodeThreads returns the numbers of threads of the processor's rows, ascending.
-func (v *View) CodeThreads(rows []compare.Record) []int {
-	own := Pick(rows, func(r compare.Record) bool { return !ByGPU(r) })
-	return Ascending(own, func(r compare.Record) int { return max(r.Threads, 1) })
+func (v *View) CodeThreads(rows []record.Record) []int {
+	own := Pick(rows, func(r record.Record) bool { return !ByGPU(r) })
+	return Ascending(own, func(r record.Record) int { return max(r.Threads, 1) })
 }
 
 // AtWidths returns the widths of shards at which several codes were measured, ascending, and the rows with
 // these widths. If there is no such width, it returns all rows.
-func AtWidths(rows []compare.Record) (widths []int, at []compare.Record) {
+func AtWidths(rows []record.Record) (widths []int, at []record.Record) {
 	for _, own := range GroupBy(rows, sizeOf) {
 		if len(Distinct(own, Alone)) > 1 {
 			widths, at = append(widths, own[0].N), append(at, own...)
@@ -107,7 +107,7 @@ func AtWidths(rows []compare.Record) (widths []int, at []compare.Record) {
 
 // Code is the fastest of ours on one code in one place: on a number of threads, or on the GPU.
 type Code struct {
-	compare.Record
+	record.Record
 	Over   Comparison // with the library on as many threads, for a GPU on the most: above 1, ours is faster
 	Memory float64    // share of the rate that memory permits; NaN if that was not measured
 }
@@ -137,7 +137,7 @@ func (v *View) Codes() []Code {
 		threads int
 	}
 	var out []Code
-	for _, own := range GroupBy(Pick(rows, Ours), func(r compare.Record) place {
+	for _, own := range GroupBy(Pick(rows, Ours), func(r record.Record) place {
 		return place{Alone(r), CoderOf(r).Threads}
 	}) {
 		slices.Reverse(own) // the last of equal ones
@@ -148,8 +148,8 @@ func (v *View) Codes() []Code {
 }
 
 // overLibrary compares a row with the library on as many threads, the row of a GPU with that on the most.
-func overLibrary(all []compare.Record, r compare.Record) Comparison {
-	var library compare.Record
+func overLibrary(all []record.Record, r record.Record) Comparison {
+	var library record.Record
 	for _, o := range all {
 		fits := max(o.Threads, 1) == max(r.Threads, 1) || ByGPU(r) && o.Threads >= library.Threads
 		if Rival(o) && Alone(o) == Alone(r) && fits {
@@ -187,7 +187,7 @@ func (v *View) OverLibrary() []OverLibrary {
 
 // BestCode returns our fastest row of the code that most coders were timed at, with the largest shards; nil if there is
 // none.
-func (v *View) BestCode() *compare.Record {
+func (v *View) BestCode() *record.Record {
 	rows := Timed(v.CodeRows())
 	coders := map[Problem]int{}
 	for _, r := range rows {
@@ -197,7 +197,7 @@ func (v *View) BestCode() *compare.Record {
 	if len(own) == 0 {
 		return nil
 	}
-	best := slices.MaxFunc(own, func(r, s compare.Record) int {
+	best := slices.MaxFunc(own, func(r, s record.Record) int {
 		return cmp.Or(cmp.Compare(r.N, s.N), cmp.Compare(coders[Alone(r)], coders[Alone(s)]),
 			cmp.Compare(Alone(r).String(), Alone(s).String()), cmp.Compare(Whole(s), Whole(r)))
 	})

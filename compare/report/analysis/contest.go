@@ -6,8 +6,9 @@ import (
 	"math"
 	"slices"
 
+	"gemm/compare/record"
+
 	"gemm"
-	"gemm/compare"
 )
 
 // kind is a sort of shape that is averaged and tabled together.
@@ -26,8 +27,8 @@ var kinds = []kind{
 // Match is one shape with all rows of one turn, on one number of threads.
 type Match struct {
 	Problem
-	Own   compare.Record   // of the suite; its status says whether it has a speed
-	Peers []compare.Record // of libraries and of the user, those without a speed too
+	Own   record.Record   // of the suite; its status says whether it has a speed
+	Peers []record.Record // of libraries and of the user, those without a speed too
 }
 
 // Contest is the matches of one host, by type, threads and size.
@@ -40,13 +41,13 @@ type Contest struct {
 // turn with a library. On one thread we are the serial production variant, on several the parallel one.
 func NewContest(v *View) Contest {
 	c := Contest{View: v}
-	rows := v.Pick(func(r compare.Record) bool {
-		return r.Experiment == compare.MainLadder && r.Turn != "" && r.Type != "gf256" && !ByGPU(r) && len(r.Ranks) == 0 &&
+	rows := v.Pick(func(r record.Record) bool {
+		return r.Experiment == record.MainLadder && r.Turn != "" && r.Type != "gf256" && !ByGPU(r) && len(r.Ranks) == 0 &&
 			(entrant(r) || Rival(r) || Brought(r))
 	})
 	types := Types(rows)
 	for _, here := range GroupBy(rows, ProblemOf) {
-		m := Match{Problem: ProblemOf(here[0]), Peers: Pick(here, func(r compare.Record) bool { return !entrant(r) })}
+		m := Match{Problem: ProblemOf(here[0]), Peers: Pick(here, func(r record.Record) bool { return !entrant(r) })}
 		slices.Reverse(here)
 		m.Own, _ = Find(here, entrant)
 		if m.Own.Variant != "" && slices.ContainsFunc(m.Peers, Rival) {
@@ -61,7 +62,7 @@ func NewContest(v *View) Contest {
 }
 
 // entrant reports whether a row is the one that we enter: of production, serial on one thread and parallel on several.
-func entrant(r compare.Record) bool {
+func entrant(r record.Record) bool {
 	family := Family(r.Variant)
 	return Of(r).Role == gemm.Production && (family == Serial && r.Threads <= 1 || family == Parallel && r.Threads > 1)
 }
@@ -103,7 +104,7 @@ func (g Group) Own() string { return g.Matches[0].Own.Variant }
 // loss is a match that a library wins, or may win.
 type loss struct {
 	Match
-	Peer compare.Record // the fastest library
+	Peer record.Record // the fastest library
 	Comparison
 }
 
@@ -162,7 +163,7 @@ type Contender struct {
 // Contenders returns the variants that were timed, ours first.
 func (c Contest) Contenders() []Contender {
 	var out []Contender
-	var rows []compare.Record
+	var rows []record.Record
 	for _, m := range c.Matches {
 		rows = append(rows, Timed(m.rows())...)
 	}
@@ -183,33 +184,33 @@ func (c Contest) Contenders() []Contender {
 }
 
 // rows returns our row and those of the others.
-func (m Match) rows() []compare.Record { return append([]compare.Record{m.Own}, m.Peers...) }
+func (m Match) rows() []record.Record { return append([]record.Record{m.Own}, m.Peers...) }
 
 // Row returns the row of a variant in m.
-func (m Match) Row(variant string) (compare.Record, bool) {
-	return Find(m.rows(), func(r compare.Record) bool { return r.Variant == variant })
+func (m Match) Row(variant string) (record.Record, bool) {
+	return Find(m.rows(), func(r record.Record) bool { return r.Variant == variant })
 }
 
 // Peer returns the row of a peer; false if it has no speed or we have none.
-func (m Match) Peer(variant string) (compare.Record, bool) {
-	return Find(m.Peers, func(r compare.Record) bool { return r.Variant == variant && r.Speed() && m.Own.Speed() })
+func (m Match) Peer(variant string) (record.Record, bool) {
+	return Find(m.Peers, func(r record.Record) bool { return r.Variant == variant && r.Speed() && m.Own.Speed() })
 }
 
 // against compares a peer with our row. Peers that were not interleaved with it, as in a run that was resumed,
 // have an interval only if the noise of such times is known.
-func (m Match) against(peer compare.Record) Comparison {
+func (m Match) against(peer record.Record) Comparison {
 	return Fight([]Duel{{First: peer, Second: m.Own}})[0].Comparison
 }
 
 // Resumed returns the number of matches with a peer that was not interleaved with our row.
 func (c Contest) Resumed() int {
 	return len(Pick(c.Matches, func(m Match) bool {
-		return m.Own.Speed() && slices.ContainsFunc(Timed(m.Peers), func(r compare.Record) bool { return !InTurn(r, m.Own) })
+		return m.Own.Speed() && slices.ContainsFunc(Timed(m.Peers), func(r record.Record) bool { return !InTurn(r, m.Own) })
 	}))
 }
 
 // best returns the library that takes the least time.
-func (m Match) best() (compare.Record, bool) {
+func (m Match) best() (record.Record, bool) {
 	best, ok := Least(Pick(m.Peers, Rival), median)
 	return best, ok && m.Own.Speed()
 }
@@ -277,9 +278,9 @@ func (v *View) Order(variant string) int {
 // PeersOf returns the peers of matches in the order of tables, without those that were not available in any
 // match.
 func (v *View) PeersOf(matches []Match) []string {
-	var rows []compare.Record
+	var rows []record.Record
 	for _, m := range matches {
-		rows = append(rows, Pick(m.Peers, func(r compare.Record) bool { return r.Status != compare.Unavailable })...)
+		rows = append(rows, Pick(m.Peers, func(r record.Record) bool { return r.Status != record.Unavailable })...)
 	}
 	names := Distinct(rows, VariantOf)
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(v.Order(a), v.Order(b)) })
@@ -288,7 +289,7 @@ func (v *View) PeersOf(matches []Match) []string {
 
 // Top returns the ceiling of the turn of m, and NaN if there is none.
 func (m Match) Top() float64 {
-	r, _ := Find(m.rows(), func(r compare.Record) bool { return r.Ceiling > 0 })
+	r, _ := Find(m.rows(), func(r record.Record) bool { return r.Ceiling > 0 })
 	return positive(r.Ceiling)
 }
 

@@ -5,20 +5,20 @@ import (
 	"slices"
 	"testing"
 
-	"gemm/compare"
-	"gemm/compare/report/reporttest"
+	"gemm/cmd/reporttest"
+	"gemm/compare/record"
 )
 
 // TestPeersOf wants the peers in the order of tables, and none that is nowhere available.
 func TestPeersOf(t *testing.T) {
-	row := func(variant string, status compare.Status) compare.Record {
-		return compare.Record{Key: compare.Key{Variant: variant}, Status: status}
+	row := func(variant string, status record.Status) record.Record {
+		return record.Record{Key: record.Key{Variant: variant}, Status: status}
 	}
 	matches := []Match{
-		{Peers: []compare.Record{row("user/mine", compare.Failed), row("reference/numpy", compare.Unavailable),
-			row("reference/torch", compare.OK), row("reference/mkl", compare.Unavailable)}},
-		{Peers: []compare.Record{row("reference/numpy", compare.OK), row("serial/gonum", compare.OK),
-			row("reference/mkl", compare.Unavailable)}},
+		{Peers: []record.Record{row("user/mine", record.Failed), row("reference/numpy", record.Unavailable),
+			row("reference/torch", record.OK), row("reference/mkl", record.Unavailable)}},
+		{Peers: []record.Record{row("reference/numpy", record.OK), row("serial/gonum", record.OK),
+			row("reference/mkl", record.Unavailable)}},
 	}
 	v := View{Variants: reporttest.Variants()}
 	want := []string{"serial/gonum", "reference/numpy", "reference/torch", "user/mine"}
@@ -32,7 +32,7 @@ func TestMean(t *testing.T) {
 	match := func(ours, theirs float64) Match {
 		own, peer := reporttest.Row("serial/packed", 64, ours, reporttest.Turn("peers")),
 			reporttest.Row("reference/mkl", 64, theirs, reporttest.Turn("peers"))
-		return Match{Problem: ProblemOf(own), Own: own, Peers: []compare.Record{peer}}
+		return Match{Problem: ProblemOf(own), Own: own, Peers: []record.Record{peer}}
 	}
 	mean := func(peer Peer, matches ...Match) Mean { return Group{Matches: matches}.Mean(peer) }
 	near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-12*math.Abs(b) }

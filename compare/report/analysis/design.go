@@ -5,9 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"gemm/compare"
-	"gemm/cuda"
-	"gemm/cuda/occupancy"
+	"gemm/compare/record"
+	"gemm/internal/occupancy"
 )
 
 // DesignCapabilities are the compute capabilities of the design: Turing, Ampere, Ada and Hopper.
@@ -53,10 +52,14 @@ const (
 	EvenCopies    Condition = "even" // threads copy equal numbers of elements
 )
 
+// Tile is the sizes of the blocks of a kernel: the rows and columns of C and the slice of k of a block of threads, and
+// the rows and columns of a thread.
+type Tile struct{ BM, BN, BK, TM, TN int }
+
 // Design is a tile of a kernel in single precision, and what it needs. In the symbols of the 2024
 // report, BM = sm, BN = sk, BK = sn, TM = ty and TN = tx.
 type Design struct {
-	cuda.Tile
+	Tile
 	Threads   int       // of a block (16)
 	Slices    int       // bytes of a slice of A and one of B (17)
 	Sums      int       // registers of a block for its part of C (18)
@@ -75,7 +78,7 @@ func Designs() []Design {
 		for _, rows := range []int{32, 64, 128, 256} {
 			for _, cols := range []int{32, 64, 128, 256} {
 				for _, slice := range []int{8, 16, 32} {
-					out = append(out, NewDesign(cuda.Tile{BM: rows, BN: cols, BK: slice, TM: edge, TN: edge}))
+					out = append(out, NewDesign(Tile{BM: rows, BN: cols, BK: slice, TM: edge, TN: edge}))
 				}
 			}
 		}
@@ -84,7 +87,7 @@ func Designs() []Design {
 }
 
 // NewDesign returns what the tile needs. The limits of a block are the same for all capabilities.
-func NewDesign(t cuda.Tile) Design {
+func NewDesign(t Tile) Design {
 	limits, err := occupancy.LimitsOf(DesignCapabilities[0])
 	if err != nil {
 		panic(err) // the capabilities are those of the table
@@ -108,7 +111,7 @@ func NewDesign(t cuda.Tile) Design {
 
 // shownTiles are the tiles of the plan: those of the 2024 report, larger ones, and for each condition one that violates
 // it.
-var shownTiles = []cuda.Tile{
+var shownTiles = []Tile{
 	{BM: 32, BN: 32, BK: 8, TM: 8, TN: 8}, {BM: 64, BN: 64, BK: 8, TM: 8, TN: 8},
 	{BM: 64, BN: 64, BK: 16, TM: 8, TN: 8}, {BM: 128, BN: 128, BK: 8, TM: 8, TN: 8},
 	{BM: 128, BN: 128, BK: 16, TM: 8, TN: 8}, {BM: 128, BN: 128, BK: 32, TM: 8, TN: 8},
@@ -121,9 +124,9 @@ var shownTiles = []cuda.Tile{
 // Planned is a tile of the plan on one GPU.
 type Planned struct {
 	Design
-	Mark                 // muted: the tile is not feasible
-	Share float64        // of the warps of a multiprocessor; NaN if the tile is not feasible or the GPU is not known
-	Best  compare.Record // the fastest rung with this tile in the experiment block; without a variant if there is none
+	Mark                // muted: the tile is not feasible
+	Share float64       // of the warps of a multiprocessor; NaN if the tile is not feasible or the GPU is not known
+	Best  record.Record // the fastest rung with this tile in the experiment block; without a variant if there is none
 }
 
 // Block is the tile of a block and its slice.
@@ -171,21 +174,21 @@ func (v *View) Plan() Plan {
 
 // Device returns the limits of the first GPU of the host. If the records have none, they are those of its compute
 // capability, which the sweep of occupancies has; what is not known is 0.
-func (v *View) Device() cuda.GPU {
+func (v *View) Device() occupancy.GPU {
 	if len(v.Devices) > 0 {
-		return cuda.GPU(v.Devices[0])
+		return v.Devices[0]
 	}
 	for _, m := range v.Measurements {
 		name, _ := m.Params["cc"].(string)
 		c, err := occupancy.ParseCapability(name)
 		l, known := occupancy.LimitsOf(c)
 		if m.Name == OccupancySweep && err == nil && known == nil {
-			return cuda.GPU{Capability: name, Warp: l.Warp, Threads: l.Threads, Blocks: l.Blocks, Registers: l.Registers,
+			return occupancy.GPU{Capability: name, Warp: l.Warp, Threads: l.Threads, Blocks: l.Blocks, Registers: l.Registers,
 				Shared: l.Shared, BlockThreads: l.BlockThreads, BlockRegisters: l.BlockRegisters, BlockShared: l.BlockShared,
 				BlockSharedOptIn: l.BlockSharedOptIn}
 		}
 	}
-	return cuda.GPU{}
+	return occupancy.GPU{}
 }
 
 // OccupancyStep is a range in which the occupancy stays the same.

@@ -5,25 +5,25 @@ import (
 	"testing"
 
 	"gemm/cuda"
-	"gemm/cuda/occupancy"
+	"gemm/internal/occupancy"
 )
 
 // TestDesigns checks the settings of the 2024 report: its tiles are feasible, a block of each feasible one can be
 // launched, and its reasons forbid the others.
 func TestDesigns(t *testing.T) {
 	for _, test := range []struct {
-		tile                  cuda.Tile
+		tile                  Tile
 		threads, slices, sums int
 		fails                 Condition
 	}{
-		{cuda.Tile{BM: 128, BN: 128, BK: 8, TM: 8, TN: 8}, 256, 8192, 16384, ""},
-		{cuda.Tile{BM: 128, BN: 128, BK: 16, TM: 8, TN: 8}, 256, 16384, 16384, ""},
-		{cuda.Tile{BM: 64, BN: 64, BK: 8, TM: 8, TN: 8}, 64, 4096, 4096, ""},
-		{cuda.Tile{BM: 64, BN: 64, BK: 16, TM: 8, TN: 8}, 64, 8192, 4096, ""},
-		{cuda.Tile{BM: 128, BN: 256, BK: 8, TM: 4, TN: 4}, 2048, 12288, 32768, BlockThreads},
-		{cuda.Tile{BM: 128, BN: 128, BK: 32, TM: 8, TN: 8}, 256, 32768, 16384, HalfShared},
-		{cuda.Tile{BM: 256, BN: 256, BK: 8, TM: 8, TN: 8}, 1024, 16384, 65536, HalfRegisters},
-		{cuda.Tile{BM: 32, BN: 32, BK: 8, TM: 8, TN: 8}, 16, 2048, 1024, RowOfSlice},
+		{Tile{BM: 128, BN: 128, BK: 8, TM: 8, TN: 8}, 256, 8192, 16384, ""},
+		{Tile{BM: 128, BN: 128, BK: 16, TM: 8, TN: 8}, 256, 16384, 16384, ""},
+		{Tile{BM: 64, BN: 64, BK: 8, TM: 8, TN: 8}, 64, 4096, 4096, ""},
+		{Tile{BM: 64, BN: 64, BK: 16, TM: 8, TN: 8}, 64, 8192, 4096, ""},
+		{Tile{BM: 128, BN: 256, BK: 8, TM: 4, TN: 4}, 2048, 12288, 32768, BlockThreads},
+		{Tile{BM: 128, BN: 128, BK: 32, TM: 8, TN: 8}, 256, 32768, 16384, HalfShared},
+		{Tile{BM: 256, BN: 256, BK: 8, TM: 8, TN: 8}, 1024, 16384, 65536, HalfRegisters},
+		{Tile{BM: 32, BN: 32, BK: 8, TM: 8, TN: 8}, 16, 2048, 1024, RowOfSlice},
 	} {
 		d := NewDesign(test.tile)
 		if d.Threads != test.threads || d.Slices != test.slices || d.Sums != test.sums ||
@@ -55,7 +55,7 @@ func TestDesignsAgree(t *testing.T) {
 	}
 	compared := 0
 	for _, f := range tiles {
-		d := NewDesign(cuda.Tile{BM: 8 * f.Edge, BN: 8 * f.Edge, BK: f.Slice, TM: 8, TN: 8})
+		d := NewDesign(Tile{BM: 8 * f.Edge, BN: 8 * f.Edge, BK: f.Slice, TM: 8, TN: 8})
 		if d.Threads != f.Threads || 2*d.Slices != f.Shared || d.Sums != f.Sums ||
 			d.Feasible() != (len(f.Fails) == 0) {
 			t.Errorf("%+v, package cuda says %+v", d, f)

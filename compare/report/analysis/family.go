@@ -4,19 +4,19 @@ import (
 	"math"
 	"slices"
 
-	"gemm/compare"
+	"gemm/compare/record"
 )
 
 // FamilyRow is a variant in the table of its family.
 type FamilyRow struct {
-	compare.Record
+	record.Record
 	Mark              // best: the fastest; muted: another variant computed the product
 	By        string  // the variant that computed the product, if it is another: the row has no speed then
 	OverNaive float64 // how many times as fast as the first variant; NaN if that was not timed
 }
 
 // In returns the row, whose speed is in the unit of its type.
-func (r FamilyRow) In(string) compare.Record { return r.Record }
+func (r FamilyRow) In(string) record.Record { return r.Record }
 
 // FamilyTable has every variant of a family at the largest size that all but a few were timed at. Rows of a GPU are of
 // kernels alone.
@@ -39,9 +39,9 @@ func (t *FamilyTable) Units() []string {
 // familyRows returns the fastest row of each variant of a family at the main size if more than half of the variants
 // were timed at it, else, and for a GPU always, at the largest size of which that is true. Rows of other arithmetic
 // than the type's are among them.
-func (a Answer) familyRows(fam string) []compare.Record {
-	own := Pick(a.rows, func(r compare.Record) bool { return Home(r) == fam })
-	rows := map[int][]compare.Record{}
+func (a Answer) familyRows(fam string) []record.Record {
+	own := Pick(a.rows, func(r record.Record) bool { return Home(r) == fam })
+	rows := map[int][]record.Record{}
 	most, best := 0, 0
 	for _, n := range Distinct(own, sizeOf) {
 		for _, variant := range Distinct(own, VariantOf) {
@@ -69,7 +69,7 @@ func (v *View) FamilyTable(fam, typ string) *FamilyTable {
 	if len(rows) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(rows, func(x, y compare.Record) int { return v.byPlace(x.Variant, y.Variant) })
+	slices.SortStableFunc(rows, func(x, y record.Record) int { return v.byPlace(x.Variant, y.Variant) })
 	t := &FamilyTable{Family: fam, Type: typ, N: rows[0].N}
 	first := v.First(Serial)
 	if fam == OnGPU {
@@ -100,19 +100,19 @@ func (v *View) FamilyTable(fam, typ string) *FamilyTable {
 	i := slices.IndexFunc(t.Rows, func(r FamilyRow) bool { return r.Variant == best.Variant })
 	t.Rows[i].Mark = "best"
 	ladder := Pick(v.All, inLadder(typ))
-	here := Pick(ladder, func(r compare.Record) bool {
+	here := Pick(ladder, func(r record.Record) bool {
 		return r.Speed() && ProblemOf(r).Cube() && r.N == t.N
 	})
 	for _, r := range here { // products that another variant computed
 		if Family(r.Variant) == fam && ProblemOf(r).plain() && !RanItself(r) {
 			row := FamilyRow{Record: r, Mark: "muted", By: Ran(r), OverNaive: math.NaN()}
-			row.Status, row.Median = compare.Skipped, compare.None()
+			row.Status, row.Median = record.Skipped, record.None()
 			t.Rows = append(t.Rows, row)
 		}
 	}
-	all := Pick(ladder, func(r compare.Record) bool { return Home(r) == fam })
+	all := Pick(ladder, func(r record.Record) bool { return Home(r) == fam })
 	t.Missing = Pick(Distinct(all, VariantOf), func(variant string) bool {
-		return !slices.ContainsFunc(here, func(r compare.Record) bool { return r.Variant == variant && Home(r) == fam })
+		return !slices.ContainsFunc(here, func(r record.Record) bool { return r.Variant == variant && Home(r) == fam })
 	})
 	return t
 }

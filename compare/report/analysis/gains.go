@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"gemm/compare"
+	"gemm/compare/record"
 )
 
 // Gain compares a variant with the one that it changes one thing of, at the largest case that both have enough samples
@@ -21,7 +21,7 @@ type Gain struct {
 // row that another variant computed has no part in it.
 func (v *View) Gains(fam, typ string) []Gain {
 	all := v.Ladder(typ)
-	variants := Distinct(Pick(all, func(r compare.Record) bool { return Home(r) == fam }), VariantOf)
+	variants := Distinct(Pick(all, func(r record.Record) bool { return Home(r) == fam }), VariantOf)
 	slices.SortStableFunc(variants, v.byPlace)
 	var out []Gain
 	for _, variant := range v.ParentsFirst(variants) {
@@ -37,8 +37,8 @@ func (v *View) Gains(fam, typ string) []Gain {
 }
 
 // gain returns the gain over one parent, nil if no case was timed for both.
-func (v *View) gain(rows []compare.Record, parent, variant string) (best *Gain) {
-	for _, p := range Problems(Pick(rows, func(r compare.Record) bool { return r.Variant == variant })) {
+func (v *View) gain(rows []record.Record, parent, variant string) (best *Gain) {
+	for _, p := range Problems(Pick(rows, func(r record.Record) bool { return r.Variant == variant })) {
 		after, _ := At(rows, variant, p)
 		before, ok := ParentRow(rows, parent, after)
 		if !ok || !before.Speed() || !after.Speed() {

@@ -5,27 +5,26 @@ import (
 	"math"
 	"slices"
 
-	"gemm/compare"
-	"gemm/cuda"
+	"gemm/compare/record"
 )
 
 // Exact reports whether a row computes in the arithmetic of its type.
-func Exact(r compare.Record) bool { return r.Compute == r.Type }
+func Exact(r record.Record) bool { return r.Compute == r.Type }
 
 // OccupancySweep is the measurement of occupancies over what a kernel takes of a multiprocessor.
 const OccupancySweep = "occupancy"
 
 // Simt reports whether a row is of a rung that computes without tensor cores. GPUs multiply half precision on these
 // only.
-func Simt(r compare.Record) bool {
+func Simt(r record.Record) bool {
 	return Ours(r) && Exact(r) && r.GPU != nil && r.GPU.Pipe == r.Type && r.Type != "f16" && r.Type != "bf16"
 }
 
 // Emulates reports whether r has the accuracy of its type from several products of a narrower one.
-func Emulates(r compare.Record) bool { return r.Compute == cuda.F16x3 }
+func Emulates(r record.Record) bool { return r.Compute == "f16x3" }
 
 // Products is how many products in the arithmetic of its pipe a row takes for one.
-func Products(r compare.Record) int {
+func Products(r record.Record) int {
 	if Emulates(r) {
 		return 3
 	}
@@ -34,12 +33,12 @@ func Products(r compare.Record) int {
 
 // Rungs returns the timed rows of the GPU ladder for plain products of a type, one per variant and
 // shape. If a variant was measured with several parameters, it is the row with the defaults.
-func (v *View) Rungs(typ string) []compare.Record {
-	all := Timed(v.Pick(func(r compare.Record) bool {
-		return r.Experiment == compare.MainLadder && r.Type == typ && ByGPU(r) && r.Median > 0 && ProblemOf(r).plain()
+func (v *View) Rungs(typ string) []record.Record {
+	all := Timed(v.Pick(func(r record.Record) bool {
+		return r.Experiment == record.MainLadder && r.Type == typ && ByGPU(r) && r.Median > 0 && ProblemOf(r).plain()
 	}))
 	variants := v.gpuVariants()
-	var out []compare.Record
+	var out []record.Record
 	for _, p := range Problems(all) {
 		for _, variant := range variants {
 			if r, ok := At(all, variant, p); ok {
@@ -60,7 +59,7 @@ func (v *View) gpuVariants() []string {
 // GPUTypes returns the floating-point types of the timed rows of the family, f32 first: its
 // ladder is the longest one. Products over GF(2⁸) have a chapter of their own.
 func (v *View) GPUTypes() []string {
-	out := Types(v.Pick(func(r compare.Record) bool { return ByGPU(r) && r.Speed() && r.Type != field }))
+	out := Types(v.Pick(func(r record.Record) bool { return ByGPU(r) && r.Speed() && r.Type != field }))
 	if i := slices.Index(out, "f32"); i > 0 {
 		out = slices.Insert(slices.Delete(out, i, i+1), 0, "f32")
 	}
@@ -69,8 +68,8 @@ func (v *View) GPUTypes() []string {
 
 // Pipe returns the measured peak of a pipe of the GPU, the highest where several runs
 // measured it.
-func (v *View) Pipe(name string) (compare.Ceiling, bool) {
-	return Least(v.Ceilings, func(c compare.Ceiling) float64 {
+func (v *View) Pipe(name string) (record.Ceiling, bool) {
+	return Least(v.Ceilings, func(c record.Ceiling) float64 {
 		if c.Unit != "gpu" || c.Pipe != name || !(c.Gflops > 0) {
 			return math.NaN()
 		}
@@ -82,14 +81,14 @@ func (v *View) Pipe(name string) (compare.Ceiling, bool) {
 // arithmetic of the type.
 type Facing struct {
 	Problem
-	CPU    compare.Record // without a speed if none was measured
-	Kernel compare.Record // the quickest with operands on the GPU
-	Copied compare.Record // the quickest with operands in the memory of the host
+	CPU    record.Record // without a speed if none was measured
+	Kernel record.Record // the quickest with operands on the GPU
+	Copied record.Record // the quickest with operands in the memory of the host
 }
 
 // CopiedApart is the time of a product whose operands and result are copied one after the
 // other, NaN if the copies were not timed.
-func CopiedApart(r compare.Record) float64 {
+func CopiedApart(r record.Record) float64 {
 	to, ok := r.Phases["h2d"]
 	from, too := r.Phases["d2h"]
 	if !ok || !too {
@@ -100,10 +99,10 @@ func CopiedApart(r compare.Record) float64 {
 
 // Overlapped is the time of a product whose copies and computation overlap. It is NaN if it was not
 // timed.
-func Overlapped(r compare.Record) float64 { return positive(r.Phases["host"]) }
+func Overlapped(r record.Record) float64 { return positive(r.Phases["host"]) }
 
 // WithCopies is the least time in which the GPU does a product for the host.
-func WithCopies(r compare.Record) float64 {
+func WithCopies(r record.Record) float64 {
 	t := Overlapped(r)
 	if a := CopiedApart(r); math.IsNaN(t) || a < t {
 		return a
@@ -113,16 +112,16 @@ func WithCopies(r compare.Record) float64 {
 
 // Facings returns the cubes of a type by size at which copies were timed.
 func (v *View) Facings(typ string) []Facing {
-	cpu := Pick(Timed(v.Records), func(r compare.Record) bool {
+	cpu := Pick(Timed(v.Records), func(r record.Record) bool {
 		return r.Type == typ && Exact(r) && !ByGPU(r) && r.Build == "" && r.Median > 0
 	})
-	rows := Pick(v.Rungs(typ), func(r compare.Record) bool { return ProblemOf(r).Cube() && Ours(r) && Exact(r) })
+	rows := Pick(v.Rungs(typ), func(r record.Record) bool { return ProblemOf(r).Cube() && Ours(r) && Exact(r) })
 	var out []Facing
 	for _, p := range Problems(rows) {
-		here := Pick(rows, func(r compare.Record) bool { return ProblemOf(r) == p })
+		here := Pick(rows, func(r record.Record) bool { return ProblemOf(r) == p })
 		f := Facing{Problem: p}
 		f.Kernel, _ = Least(here, median)
-		f.CPU, _ = Least(Pick(cpu, func(r compare.Record) bool { return Alone(r) == p }), median)
+		f.CPU, _ = Least(Pick(cpu, func(r record.Record) bool { return Alone(r) == p }), median)
 		var ok bool
 		if f.Copied, ok = Least(here, WithCopies); ok {
 			out = append(out, f)
@@ -177,16 +176,16 @@ func (v *View) HostToHost() *HostToHost {
 // Lead is the fastest kernel of ours in one arithmetic and the fastest library, at the largest cube that both
 // computed.
 type Lead struct {
-	Own, Library compare.Record // kernels alone; Library has no variant if it was not timed
-	Comparison                  // of the library with ours: above 1, ours is faster
+	Own, Library record.Record // kernels alone; Library has no variant if it was not timed
+	Comparison                 // of the library with ours: above 1, ours is faster
 }
 
 // Leads returns the fastest kernels of the arithmetics that kernels of ours compute in, in the order of types.
 func (v *View) Leads() []Lead {
 	var out []Lead
 	for _, typ := range v.GPUTypes() {
-		rows := Pick(v.Rungs(typ), func(r compare.Record) bool { return ProblemOf(r).Cube() })
-		for _, in := range GroupBy(rows, func(r compare.Record) string { return r.Compute }) {
+		rows := Pick(v.Rungs(typ), func(r record.Record) bool { return ProblemOf(r).Cube() })
+		for _, in := range GroupBy(rows, func(r record.Record) string { return r.Compute }) {
 			sizes := Problems(Pick(in, Ours))
 			if len(sizes) == 0 {
 				continue
@@ -216,7 +215,7 @@ type PipePeak struct {
 // Pipes returns the peaks of the pipes of the GPU, the lowest first.
 func (v *View) Pipes() []PipePeak {
 	var out []PipePeak
-	for _, pipe := range Distinct(v.Ceilings, func(c compare.Ceiling) string { return c.Pipe }) {
+	for _, pipe := range Distinct(v.Ceilings, func(c record.Ceiling) string { return c.Pipe }) {
 		if highest, ok := v.Pipe(pipe); ok {
 			out = append(out, PipePeak{pipe, float64(highest.Gflops) / 1e3})
 		}
@@ -234,8 +233,8 @@ type HeldBack struct {
 // HeldBack returns what held the clock of the GPU back.
 func (v *View) HeldBack() []HeldBack {
 	var out []HeldBack
-	held := Timed(v.Pick(func(r compare.Record) bool { return r.GPU != nil && r.GPU.Throttled != "" }))
-	for _, rows := range GroupBy(held, func(r compare.Record) string { return r.GPU.Throttled }) {
+	held := Timed(v.Pick(func(r record.Record) bool { return r.GPU != nil && r.GPU.Throttled != "" }))
+	for _, rows := range GroupBy(held, func(r record.Record) string { return r.GPU.Throttled }) {
 		out = append(out, HeldBack{rows[0].GPU.Throttled, len(rows)})
 	}
 	return out
@@ -246,8 +245,8 @@ const ladderSize = 4096
 
 // LadderRows returns the rows of a type at one size: ladderSize, or else the largest size at which
 // most rungs were timed.
-func (v *View) LadderRows(typ string) (best []compare.Record) {
-	rows := Pick(v.Rungs(typ), func(r compare.Record) bool { return ProblemOf(r).Cube() })
+func (v *View) LadderRows(typ string) (best []record.Record) {
+	rows := Pick(v.Rungs(typ), func(r record.Record) bool { return ProblemOf(r).Cube() })
 	for _, here := range GroupBy(rows, ProblemOf) { // the smallest first
 		if here[0].N == ladderSize && len(here) > 2 {
 			return here
@@ -264,14 +263,14 @@ var Precisions = []string{"f64", "f32", "f16x3", "tf32", "f16", "bf16"}
 
 // Accuracies returns the rows on the GPU at ladderSize, or else at the largest cube with as many precisions, with an
 // error that is known.
-func (v *View) Accuracies() []compare.Record {
-	var all []compare.Record
+func (v *View) Accuracies() []record.Record {
+	var all []record.Record
 	for _, typ := range v.GPUTypes() {
-		all = append(all, Pick(v.Rungs(typ), func(r compare.Record) bool {
+		all = append(all, Pick(v.Rungs(typ), func(r record.Record) bool {
 			return ProblemOf(r).Cube() && r.Residual > 0 && slices.Contains(Precisions, r.Compute)
 		})...)
 	}
-	return Fullest(all, sizeOf, func(r compare.Record) string { return r.Compute }, func(x, y int) int {
+	return Fullest(all, sizeOf, func(r record.Record) string { return r.Compute }, func(x, y int) int {
 		return cmp.Or(cmp.Compare(slices.Index([]int{ladderSize}, x), slices.Index([]int{ladderSize}, y)), x-y)
 	})
 }
@@ -281,7 +280,7 @@ const ReportedSize = 2048
 
 // Entry is a row of the table for this GPU: a rung with one of its settings.
 type Entry struct {
-	compare.Record
+	record.Record
 	Block, Slice int // 0: the rung has no such setting
 }
 
@@ -289,8 +288,8 @@ type Entry struct {
 // else at the largest size, and rows of the other variants from the ladder. They are in the order
 // of the ladder, large blocks first.
 func (v *View) Entries(typ string) []Entry {
-	rows := v.Pick(func(r compare.Record) bool {
-		return r.Experiment == compare.BlockSizes && r.Type == typ && ByGPU(r) && ProblemOf(r).Cube()
+	rows := v.Pick(func(r record.Record) bool {
+		return r.Experiment == record.BlockSizes && r.Type == typ && ByGPU(r) && ProblemOf(r).Cube()
 	})
 	if len(Timed(rows)) == 0 {
 		return nil

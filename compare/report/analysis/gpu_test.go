@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"gemm"
-	"gemm/compare"
-	"gemm/compare/report/reporttest"
-	"gemm/parallel/timeline"
+	"gemm/cmd/reporttest"
+	"gemm/compare/record"
+	"gemm/internal/timeline"
 )
 
 // TestRungs checks that there is one row for each variant and shape, in the order of the ladder. It
@@ -17,11 +17,11 @@ import (
 func TestRungs(t *testing.T) {
 	v := Views(reporttest.Planted(
 		reporttest.Kernel("cublas", 64, 1e-3),
-		reporttest.Kernel("naive", 64, 1e-3, func(r *compare.Record) { r.Params = gemm.Params{"l2": "warm"} }),
+		reporttest.Kernel("naive", 64, 1e-3, func(r *record.Record) { r.Params = gemm.Params{"l2": "warm"} }),
 		reporttest.Kernel("naive", 64, 2e-3),
-		reporttest.Kernel("smem", 64, 1e-3, func(r *compare.Record) { r.Op = "nt" }),
-		reporttest.Kernel("smem", 64, 1e-3, func(r *compare.Record) { r.LDA++ }),
-		reporttest.Kernel("smem", 64, 1, reporttest.Came(compare.Wrong, "x")),
+		reporttest.Kernel("smem", 64, 1e-3, func(r *record.Record) { r.Op = "nt" }),
+		reporttest.Kernel("smem", 64, 1e-3, func(r *record.Record) { r.LDA++ }),
+		reporttest.Kernel("smem", 64, 1, reporttest.Came(record.Wrong, "x")),
 		reporttest.Kernel("smem", 64, 1e-3, reporttest.Of("block", "block", 8)),
 		reporttest.Kernel("dmma", 64, 1e-3, reporttest.Double),
 		reporttest.Row("serial/packed", 64, 1e-3, reporttest.Single)))[0]
@@ -38,13 +38,13 @@ func TestRungs(t *testing.T) {
 // neither was measured.
 func TestCopies(t *testing.T) {
 	for _, test := range []struct {
-		change func(*compare.Record)
+		change func(*record.Record)
 		want   float64
 	}{
-		{func(*compare.Record) {}, math.NaN()}, {reporttest.Copied(1, 2, 0), 4}, {reporttest.Copied(1, 2, 3), 3},
+		{func(*record.Record) {}, math.NaN()}, {reporttest.Copied(1, 2, 0), 4}, {reporttest.Copied(1, 2, 3), 3},
 		{reporttest.Copied(1, 2, 5), 4},
-		{func(r *compare.Record) { r.Phases = map[string]float64{"h2d": 1} }, math.NaN()},
-		{func(r *compare.Record) { r.Phases = map[string]float64{"host": 7} }, 7},
+		{func(r *record.Record) { r.Phases = map[string]float64{"h2d": 1} }, math.NaN()},
+		{func(r *record.Record) { r.Phases = map[string]float64{"host": 7} }, 7},
 	} {
 		if got := WithCopies(reporttest.Kernel("naive", 64, 1, test.change)); got != test.want &&
 			!(math.IsNaN(got) && math.IsNaN(test.want)) {
@@ -54,8 +54,8 @@ func TestCopies(t *testing.T) {
 }
 
 // noted returns a trace of what the groups noted.
-func noted(groups ...timeline.Group) compare.Trace {
-	t := compare.Trace{}
+func noted(groups ...timeline.Group) record.Trace {
+	t := record.Trace{}
 	t.Inside = groups
 	return t
 }
@@ -72,11 +72,11 @@ func stepsFrom(begin float64, names string) (out []timeline.Step) {
 
 // TestAccuracies takes the size with the most precisions.
 func TestAccuracies(t *testing.T) {
-	known := func(r *compare.Record) { r.Residual = 1e-7 }
+	known := func(r *record.Record) { r.Residual = 1e-7 }
 	doc := reporttest.Planted(reporttest.Kernel("warptile", 512, 1, known),
 		reporttest.Kernel("tf32-mma", 512, 1, known),
 		reporttest.Kernel("warptile", 1024, 1, known),
-		reporttest.Kernel("smem", 512, 1, func(r *compare.Record) { r.Residual = 0 }))
+		reporttest.Kernel("smem", 512, 1, func(r *record.Record) { r.Residual = 0 }))
 	got := Views(doc)[0].Accuracies()
 	if len(got) != 2 || got[0].N != 512 || got[0].Compute == got[1].Compute {
 		t.Errorf("got %d rows: %v", len(got), got)

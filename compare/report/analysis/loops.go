@@ -5,8 +5,9 @@ import (
 	"math"
 	"slices"
 
+	"gemm/compare/record"
+
 	"gemm"
-	"gemm/compare"
 )
 
 // A Reason is what limits a loop, or what a step between two variants changes.
@@ -65,7 +66,7 @@ type core struct {
 	units  float64 // that multiply and add vectors
 	clock  float64 // cycles a second
 	memory float64 // cycles a line from memory
-	caches []compare.Cache
+	caches []record.Cache
 	line   float64 // bytes
 	size   float64 // bytes of an element
 }
@@ -107,7 +108,7 @@ func (v *View) core(typ string) core {
 
 // ways is the usual associativity of a cache. A first level has as many sets as a page has lines, so
 // that its sets are found before the address is translated: 8 ways for 32 KiB, 12 for 48 KiB.
-func ways(c compare.Cache) float64 {
+func ways(c record.Cache) float64 {
 	switch {
 	case c.Level == 1:
 		return max(1, float64(c.Bytes)/4096)
@@ -119,7 +120,7 @@ func ways(c compare.Cache) float64 {
 
 // sets returns the number of sets of a cache that lines with a stride in bytes fall into. Lines whose
 // stride is a multiple of a power of two fall into few.
-func (c core) sets(cache compare.Cache, stride int) float64 {
+func (c core) sets(cache record.Cache, stride int) float64 {
 	all := int(float64(cache.Bytes) / (c.line * ways(cache)))
 	if all < 1 || stride%int(c.line) != 0 {
 		return float64(max(1, all))
@@ -132,7 +133,7 @@ func (c core) sets(cache compare.Cache, stride int) float64 {
 }
 
 // level returns the first level of cache for which fits says so, 0 for memory.
-func (c core) level(fits func(compare.Cache) bool) int {
+func (c core) level(fits func(record.Cache) bool) int {
 	cache, _ := Find(c.caches, fits)
 	return cache.Level
 }
@@ -162,7 +163,7 @@ type Cost struct {
 // the chain of additions, the instructions, the lines of B and the arithmetic take, divided by the
 // workers, and what the workers do one after the other. It has no prediction for loops that are not
 // described, and for vector loops on hosts without vector instructions for the type.
-func (v *View) Cost(r compare.Record) (Cost, bool) {
+func (v *View) Cost(r record.Record) (Cost, bool) {
 	declared := *Of(r)
 	if ran := Ran(r); ran != r.Variant {
 		declared = v.Variant(ran)
@@ -217,9 +218,9 @@ func (v *View) Cost(r compare.Record) (Cost, bool) {
 }
 
 // fetch adds the term of the cache lines of B, and what is to be said about them.
-func (c core) fetch(out *Cost, terms map[Reason]float64, r compare.Record) {
+func (c core) fetch(out *Cost, terms map[Reason]float64, r record.Record) {
 	k, perLine := float64(r.K), c.line/c.size
-	inB := c.level(func(cache compare.Cache) bool {
+	inB := c.level(func(cache record.Cache) bool {
 		return float64(r.K)*float64(r.N)*c.size <= float64(cache.Bytes)
 	})
 	switch {
@@ -235,8 +236,8 @@ func (c core) fetch(out *Cost, terms map[Reason]float64, r compare.Record) {
 	// Down the columns. The lines of a column are used again for the next columns if they still are in
 	// the first level of cache.
 	stride := max(r.LDB, r.N) * int(c.size)
-	roomy := c.level(func(cache compare.Cache) bool { return k*c.line <= float64(cache.Bytes) })
-	level := c.level(func(cache compare.Cache) bool { return k <= c.sets(cache, stride)*ways(cache) })
+	roomy := c.level(func(cache record.Cache) bool { return k*c.line <= float64(cache.Bytes) })
+	level := c.level(func(cache record.Cache) bool { return k <= c.sets(cache, stride)*ways(cache) })
 	switch {
 	case level == 1:
 		if inB != 1 {
@@ -255,7 +256,7 @@ func (c core) fetch(out *Cost, terms map[Reason]float64, r compare.Record) {
 }
 
 // busy returns how many workers of a row compute at the same time, on average.
-func busy(r compare.Record) float64 {
+func busy(r record.Record) float64 {
 	workers := float64(max(1, r.Threads))
 	tile, ok := r.Resolved["tile"].(int)
 	if Of(r).Loop.Level != gemm.TilesLevel || !ok || tile < 1 || r.M*r.N == 0 {
@@ -295,7 +296,7 @@ func Accounts(predicted, measured float64) bool {
 
 // Explain returns what accounts for a measured ratio of two rows: their loops, or else the nearest of
 // the ratios of operations, accesses and traffic. Differences below Tolerance are finer than these.
-func (v *View) Explain(before, after compare.Record, measured float64) Explanation {
+func (v *View) Explain(before, after record.Record, measured float64) Explanation {
 	out := Explanation{Predicted: math.NaN()}
 	p, ok1 := v.Cost(before)
 	q, ok2 := v.Cost(after)
@@ -365,8 +366,8 @@ func cause(before, after Cost) Reason {
 
 // Predictions returns the predicted ratios of operations, accesses and traffic of two rows; NaN if a model
 // is missing.
-func Predictions(before, after compare.Record) (ratios [4]float64) {
-	of := func(r compare.Record) (x [4]float64) {
+func Predictions(before, after record.Record) (ratios [4]float64) {
+	of := func(r record.Record) (x [4]float64) {
 		if p := r.Predicted; p != nil {
 			x = [4]float64{p.Flops, p.Accesses, p.L1Traffic, p.L2Traffic}
 		}
@@ -382,24 +383,24 @@ func Predictions(before, after compare.Record) (ratios [4]float64) {
 // Standing is a row under the roofline of its host (Williams, Waterman and Patterson,
 // Roofline: an insightful visual performance model, 2009).
 type Standing struct {
-	compare.Record
+	record.Record
 	Intensity float64 // executed operations a byte of predicted traffic
 	Rate      float64 // executed operations a second, in 10⁹
 }
 
 // Roof places a variant's row at its largest case, cubes preferred, under the
 // roofline. It has no place without a prediction of operations and traffic.
-func (v *View) Roof(rows []compare.Record, variant string) (Standing, bool) {
-	own := Pick(rows, func(r compare.Record) bool {
+func (v *View) Roof(rows []record.Record, variant string) (Standing, bool) {
+	own := Pick(rows, func(r record.Record) bool {
 		return r.Variant == variant && r.Predicted != nil && r.Predicted.Flops > 0 && r.Predicted.Traffic > 0
 	})
-	if cubes := Pick(own, func(r compare.Record) bool { return ProblemOf(r).Cube() }); len(cubes) > 0 {
+	if cubes := Pick(own, func(r record.Record) bool { return ProblemOf(r).Cube() }); len(cubes) > 0 {
 		own = cubes
 	}
 	if len(own) == 0 {
 		return Standing{}, false
 	}
-	r := slices.MaxFunc(own, func(x, y compare.Record) int {
+	r := slices.MaxFunc(own, func(x, y record.Record) int {
 		return cmp.Or(ProblemOf(x).Compare(ProblemOf(y)), cmp.Compare(len(y.Params), len(x.Params)))
 	})
 	return Standing{r, r.Predicted.Flops / r.Predicted.Traffic, r.Predicted.Flops / float64(r.Median) / 1e9}, true

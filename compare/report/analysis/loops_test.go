@@ -5,26 +5,26 @@ import (
 	"testing"
 
 	"gemm"
-	"gemm/compare"
-	"gemm/compare/report/reporttest"
+	"gemm/cmd/reporttest"
+	"gemm/compare/record"
 )
 
 // zen is a host with two vector units of AVX-512 at 4 GHz.
-var zen = Views(compare.Document{Variants: reporttest.Variants(),
-	Hosts: []compare.Host{{ID: "h", ISA: "avx512", Cores: 2,
-		Caches: []compare.Cache{{Level: 1, Bytes: 48 << 10, Line: 64}, {Level: 2, Bytes: 1 << 20, Line: 64},
+var zen = Views(record.Document{Variants: reporttest.Variants(),
+	Hosts: []record.Host{{ID: "h", ISA: "avx512", Cores: 2,
+		Caches: []record.Cache{{Level: 1, Bytes: 48 << 10, Line: 64}, {Level: 2, Bytes: 1 << 20, Line: 64},
 			{Level: 3, Bytes: 32 << 20, Line: 64}},
-		Ceilings:   []compare.Ceiling{{Unit: "cpu", Pipe: "f64", Threads: 1, Gflops: 128}},
-		Bandwidths: []compare.Bandwidth{{Unit: "cpu", Name: "triad", Threads: 1, GBps: 16}}}}})[0]
+		Ceilings:   []record.Ceiling{{Unit: "cpu", Pipe: "f64", Threads: 1, Gflops: 128}},
+		Bandwidths: []record.Bandwidth{{Unit: "cpu", Name: "triad", Threads: 1, GBps: 16}}}}})[0]
 
 // product returns a row of an n×n×n product.
-func product(variant string, n, threads int) compare.Record {
-	return compare.Record{Of: reporttest.Variant(variant), Key: compare.Key{Variant: variant,
-		Problem: compare.Problem{Type: "f64", Shape: gemm.Cube(n), LDA: n, LDB: n, LDC: n}}, Threads: threads}
+func product(variant string, n, threads int) record.Record {
+	return record.Record{Of: reporttest.Variant(variant), Key: record.Key{Variant: variant,
+		Problem: record.Problem{Type: "f64", Shape: gemm.Cube(n), LDA: n, LDB: n, LDC: n}}, Threads: threads}
 }
 
 // inField makes a row one over GF(2⁸).
-func inField(r compare.Record) compare.Record {
+func inField(r record.Record) record.Record {
 	r.Type = field
 	return r
 }
@@ -56,7 +56,7 @@ func TestCost(t *testing.T) {
 				test.cycles, test.limit)
 		}
 	}
-	for _, r := range []compare.Record{product("serial/gonum", 64, 1), product("reference/openblas", 64, 1),
+	for _, r := range []record.Record{product("serial/gonum", 64, 1), product("reference/openblas", 64, 1),
 		product("serial/naive", 0, 1),
 		inField(product("serial/hinted", 64, 1))} {
 		if got, ok := zen.Cost(r); ok {
@@ -80,8 +80,8 @@ func TestCore(t *testing.T) {
 		gflops              float64
 		lanes, units, clock float64
 	}{{"avx512", 128, 8, 2, 4e9}, {"avx512", 60, 8, 1, 3.75e9}, {"avx2", 56, 4, 2, 3.5e9}, {"generic", 7, 1, 2, 3.5e9}} {
-		v := Views(compare.Document{Hosts: []compare.Host{{ID: "h", ISA: test.isa, Cores: 1,
-			Ceilings: []compare.Ceiling{{Unit: "cpu", Pipe: "f64", Threads: 1, Gflops: compare.Number(test.gflops)}}}}})[0]
+		v := Views(record.Document{Hosts: []record.Host{{ID: "h", ISA: test.isa, Cores: 1,
+			Ceilings: []record.Ceiling{{Unit: "cpu", Pipe: "f64", Threads: 1, Gflops: record.Number(test.gflops)}}}}})[0]
 		if c := v.core("f64"); c.lanes != test.lanes || c.units != test.units || math.Abs(c.clock-test.clock) > 1 {
 			t.Errorf("%s at %v GFLOP/s: %v lanes, %v units, %v Hz", test.isa, test.gflops, c.lanes, c.units, c.clock)
 		}
@@ -137,7 +137,7 @@ func TestParentsFirst(t *testing.T) {
 			t.Fatalf("got %v, want %v", got, want)
 		}
 	}
-	rows := []compare.Record{product("serial/naive", 64, 1), product("serial/packed", 64, 1)}
+	rows := []record.Record{product("serial/naive", 64, 1), product("serial/packed", 64, 1)}
 	if parent := zen.Ancestor(rows, "serial/packed"); parent != "serial/naive" {
 		t.Errorf("the nearest ancestor of packed with rows is %q", parent)
 	}

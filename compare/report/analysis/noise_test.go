@@ -5,13 +5,13 @@ import (
 	"testing"
 
 	"gemm"
-	"gemm/compare"
-	"gemm/compare/report/reporttest"
+	"gemm/cmd/reporttest"
+	"gemm/compare/record"
 )
 
 // on2 puts a row on two threads, in a turn.
-func on2(turn string, ran ...string) func(*compare.Record) {
-	return func(r *compare.Record) {
+func on2(turn string, ran ...string) func(*record.Record) {
+	return func(r *record.Record) {
 		r.Threads, r.Turn, r.Params = 2, turn, gemm.Params{"threads": 2}
 		for _, name := range ran {
 			r.Resolved = gemm.Params{"ran": name}
@@ -25,8 +25,8 @@ func speed(n int, gflops float64) float64 { return 2 * math.Pow(float64(n), 3) /
 // TestNoiseFloor plants identical code with disjoint intervals, 96.6 and 161 GFLOP/s: no smaller difference
 // between rows on threads counts from then on.
 func TestNoiseFloor(t *testing.T) {
-	rows := func(ran ...string) []compare.Record {
-		return []compare.Record{
+	rows := func(ran ...string) []record.Record {
+		return []record.Record{
 			reporttest.Row("parallel/packed", 128, speed(128, 161), on2("peers 128")),
 			reporttest.Row("parallel/strassen", 128, speed(128, 96.6), on2("peers 128", ran...)),
 			reporttest.Row("parallel/packed", 256, speed(256, 150), on2("peers 256")),
@@ -54,14 +54,14 @@ func TestNoiseFloor(t *testing.T) {
 			floors[0].Pairs != 1 || math.Abs(floors[0].Factor/(161/96.6)-1) > 1e-3) {
 			t.Errorf("%v: floors %+v", test.ran, floors)
 		}
-		at := func(variant string) compare.Record {
+		at := func(variant string) record.Record {
 			for _, r := range v.All {
 				if r.Variant == variant && (r.N == 256 || variant == "parallel/strassen") {
 					return r
 				}
 			}
 			t.Fatalf("no %s", variant)
-			return compare.Record{}
+			return record.Record{}
 		}
 		c := Contrast(at("reference/openblas"), at("parallel/packed"))
 		if c.Outcome != test.openblas || !(c.Lo <= test.from && c.Hi >= test.of) || Apart(at("reference/openblas"),
@@ -86,31 +86,31 @@ func TestNoiseFloor(t *testing.T) {
 
 // TestFloorsAreOfIdenticalCode plants rows of one case that differ in a setting, a build, a run or a problem.
 func TestFloorsAreOfIdenticalCode(t *testing.T) {
-	set := func(change func(r *compare.Record)) compare.Record {
-		return reporttest.Row("serial/blocked", 64, 2e-3, func(r *compare.Record) {
-			r.Experiment, r.Resolved = compare.StrongScaling, gemm.Params{"block": 192}
+	set := func(change func(r *record.Record)) record.Record {
+		return reporttest.Row("serial/blocked", 64, 2e-3, func(r *record.Record) {
+			r.Experiment, r.Resolved = record.StrongScaling, gemm.Params{"block": 192}
 			change(r)
 		})
 	}
-	first := reporttest.Row("serial/blocked", 64, 1e-3, func(r *compare.Record) { r.Resolved = gemm.Params{"block": 192} })
+	first := reporttest.Row("serial/blocked", 64, 1e-3, func(r *record.Record) { r.Resolved = gemm.Params{"block": 192} })
 	for name, test := range map[string]struct {
-		change func(r *compare.Record)
+		change func(r *record.Record)
 		pairs  int
 	}{
-		"a repeat":        {func(*compare.Record) {}, 1},
-		"another setting": {func(r *compare.Record) { r.Resolved = gemm.Params{"block": 64} }, 0},
-		"another run":     {func(r *compare.Record) { r.Run = "r2" }, 0},
-		"another build":   {func(r *compare.Record) { r.Build = "v3" }, 0},
-		"another type":    {func(r *compare.Record) { r.Type = "f32" }, 0},
-		"more threads":    {func(r *compare.Record) { r.Threads = 2 }, 0},
-		"another variant": {func(r *compare.Record) { r.Variant = "serial/hinted" }, 0},
-		"no speed":        {reporttest.Came(compare.Wrong, "one element"), 0},
-		"the same by name": {func(r *compare.Record) {
+		"a repeat":        {func(*record.Record) {}, 1},
+		"another setting": {func(r *record.Record) { r.Resolved = gemm.Params{"block": 64} }, 0},
+		"another run":     {func(r *record.Record) { r.Run = "r2" }, 0},
+		"another build":   {func(r *record.Record) { r.Build = "v3" }, 0},
+		"another type":    {func(r *record.Record) { r.Type = "f32" }, 0},
+		"more threads":    {func(r *record.Record) { r.Threads = 2 }, 0},
+		"another variant": {func(r *record.Record) { r.Variant = "serial/hinted" }, 0},
+		"no speed":        {reporttest.Came(record.Wrong, "one element"), 0},
+		"the same by name": {func(r *record.Record) {
 			r.Params = gemm.Params{"block": 192}
 		}, 1},
 	} {
 		doc := reporttest.With()
-		doc.Records = []compare.Record{first, set(test.change)}
+		doc.Records = []record.Record{first, set(test.change)}
 		floors := Views(doc)[0].Floors()
 		if len(floors) != min(test.pairs, 1) || test.pairs > 0 && math.Abs(floors[0].Factor-2) > 1e-9 {
 			t.Errorf("%s: %+v, want %d pairs", name, floors, test.pairs)
@@ -120,8 +120,8 @@ func TestFloorsAreOfIdenticalCode(t *testing.T) {
 
 // TestDependentSamplesDoNotDecide has drifting samples: the rank test alone would call the rows different.
 func TestDependentSamplesDoNotDecide(t *testing.T) {
-	row := func(variant string, times []float64, lo, hi float64) compare.Record {
-		return reporttest.Row(variant, 64, times[len(times)/2], reporttest.Turn("peers"), func(r *compare.Record) {
+	row := func(variant string, times []float64, lo, hi float64) record.Record {
+		return reporttest.Row(variant, 64, times[len(times)/2], reporttest.Turn("peers"), func(r *record.Record) {
 			r.Samples, r.CI = times, &[2]float64{lo, hi}
 		})
 	}

@@ -5,8 +5,9 @@ import (
 	"math"
 	"slices"
 
+	"gemm/compare/record"
+
 	"gemm"
-	"gemm/compare"
 )
 
 // OpenMP is our pool and OpenMP on the same loops, of one type at one size.
@@ -20,9 +21,9 @@ type OpenMP struct {
 // OpenMPThreads is the comparison on one number of threads.
 type OpenMPThreads struct {
 	Threads, Settings     int
-	Faster, Level, Slower int            // settings at which the pool is that
-	Ratio                 float64        // geometric mean of OpenMP's time over ours
-	Pool, Other           compare.Record // the fastest setting of each
+	Faster, Level, Slower int           // settings at which the pool is that
+	Ratio                 float64       // geometric mean of OpenMP's time over ours
+	Pool, Other           record.Record // the fastest setting of each
 }
 
 // PoolSet is the setting of the fastest row of the pool.
@@ -44,8 +45,8 @@ type OpenMPPair struct {
 	Threads  int
 	Schedule string
 	Chunk    int // 0: the schedule's own
-	Pool     compare.Record
-	OpenMP   compare.Record
+	Pool     record.Record
+	OpenMP   record.Record
 	Comparison
 }
 
@@ -53,21 +54,21 @@ type OpenMPPair struct {
 // the size with the most settings, the largest of several. The p values are adjusted by Holm's
 // procedure.
 func (v *View) OpenMPPairs(typ string) []OpenMPPair {
-	sizes := GroupBy(Timed(v.Pick(func(r compare.Record) bool {
-		return r.Experiment == compare.OpenMPLoops && r.Type == typ
+	sizes := GroupBy(Timed(v.Pick(func(r record.Record) bool {
+		return r.Experiment == record.OpenMPLoops && r.Type == typ
 	})), Alone)
 	if len(sizes) == 0 {
 		return nil
 	}
-	rows := slices.MaxFunc(sizes, func(x, y []compare.Record) int {
+	rows := slices.MaxFunc(sizes, func(x, y []record.Record) int {
 		return cmp.Or(cmp.Compare(len(x), len(y)), Alone(x[0]).Compare(Alone(y[0])))
 	})
 	kernel := v.Playing(gemm.ReportKernel)
 	twin := v.Twin(kernel)
 	var out []OpenMPPair
 	var duels []Duel
-	for _, r := range Pick(rows, func(r compare.Record) bool { return r.Variant == kernel }) {
-		other, ok := Find(rows, func(o compare.Record) bool {
+	for _, r := range Pick(rows, func(r record.Record) bool { return r.Variant == kernel }) {
+		other, ok := Find(rows, func(o record.Record) bool {
 			return o.Variant == twin && o.Threads == r.Threads && o.Params["schedule"] == r.Params["schedule"] &&
 				ChunkOf(o.Params) == ChunkOf(r.Params)
 		})
@@ -136,7 +137,7 @@ func (v *View) OpenMP() []OpenMP {
 }
 
 // extremes returns the fastest and the slowest rows of pairs.
-func extremes(pairs []OpenMPPair) (pool, other, slowPool, slowOther compare.Record) {
+func extremes(pairs []OpenMPPair) (pool, other, slowPool, slowOther record.Record) {
 	byPool := func(x, y OpenMPPair) int { return cmp.Compare(x.Pool.Median, y.Pool.Median) }
 	byOther := func(x, y OpenMPPair) int { return cmp.Compare(x.OpenMP.Median, y.OpenMP.Median) }
 	return slices.MinFunc(pairs, byPool).Pool, slices.MinFunc(pairs, byOther).OpenMP,

@@ -7,27 +7,26 @@ import (
 	"slices"
 
 	"gemm"
-	"gemm/compare"
-	"gemm/compare/note"
+	"gemm/compare/record"
 )
 
 // This file is about code that is not of the suite and no library of others: kernels that the user
 // brought, and textbook programs in C.
 
 // Brought reports whether a row is of a kernel that the user brought.
-func Brought(r compare.Record) bool { return Of(r).Role == gemm.Brought }
+func Brought(r record.Record) bool { return Of(r).Role == gemm.Brought }
 
 // Program reports whether a row is of a textbook program in C or in Python.
-func Program(r compare.Record) bool { return Of(r).Role == gemm.Program }
+func Program(r record.Record) bool { return Of(r).Role == gemm.Program }
 
 // Rival reports whether a row is of a library of others.
-func Rival(r compare.Record) bool {
+func Rival(r record.Record) bool {
 	return Of(r).Role == gemm.Library || Of(r).Role == gemm.Baseline
 }
 
 // Home returns the family whose chapter a row is in. For a kernel of the user it is the family for
 // what the kernel ran on.
-func Home(r compare.Record) string {
+func Home(r record.Record) string {
 	switch {
 	case !Brought(r):
 		return Family(r.Variant)
@@ -42,7 +41,7 @@ func Home(r compare.Record) string {
 // Kernel is a kernel that the user brought, on one type and number of threads.
 type Kernel struct {
 	Variant, Type string
-	Rows          []compare.Record // of the ladder, or else of strong scaling; the smallest first
+	Rows          []record.Record // of the ladder, or else of strong scaling; the smallest first
 }
 
 // Kernels returns the kernels of the user.
@@ -51,38 +50,38 @@ func (v *View) Kernels() []Kernel {
 		variant, typ, home string
 		threads            int
 	}
-	ladder := func(r compare.Record) bool { return r.Experiment == compare.MainLadder }
-	rows := v.Pick(func(r compare.Record) bool {
-		return Brought(r) && (ladder(r) || r.Experiment == compare.StrongScaling)
+	ladder := func(r record.Record) bool { return r.Experiment == record.MainLadder }
+	rows := v.Pick(func(r record.Record) bool {
+		return Brought(r) && (ladder(r) || r.Experiment == record.StrongScaling)
 	})
 	var out []Kernel
-	for _, own := range GroupBy(rows, func(r compare.Record) identity {
+	for _, own := range GroupBy(rows, func(r record.Record) identity {
 		return identity{r.Variant, r.Type, Home(r), max(r.Threads, 1)}
 	}) {
 		if slices.ContainsFunc(own, ladder) {
 			own = Pick(own, ladder)
 		}
-		slices.SortStableFunc(own, func(x, y compare.Record) int { return ProblemOf(x).Compare(ProblemOf(y)) })
+		slices.SortStableFunc(own, func(x, y record.Record) int { return ProblemOf(x).Compare(ProblemOf(y)) })
 		out = append(out, Kernel{own[0].Variant, own[0].Type, own})
 	}
 	return out
 }
 
 // First returns the row of the smallest product.
-func (k Kernel) First() compare.Record { return k.Rows[0] }
+func (k Kernel) First() record.Record { return k.Rows[0] }
 
 // Main returns the timed row of the largest product, of a square one if there is one; none if no row was timed.
-func (k Kernel) Main() (best []compare.Record) {
+func (k Kernel) Main() (best []record.Record) {
 	for _, r := range k.Timed() {
 		if len(best) == 0 || ProblemOf(r).Cube() || !ProblemOf(best[0]).Cube() {
-			best = []compare.Record{r}
+			best = []record.Record{r}
 		}
 	}
 	return best
 }
 
 // Timed returns the rows with a speed.
-func (k Kernel) Timed() []compare.Record { return Timed(k.Rows) }
+func (k Kernel) Timed() []record.Record { return Timed(k.Rows) }
 
 // MeanShare returns the mean of the shares of the peak over all timed rows, in percent. It is NaN if no peak is known.
 func (k Kernel) MeanShare() float64 {
@@ -124,9 +123,9 @@ func (k Kernel) told(fit bool, names ...string) []string {
 
 // beside returns the rows that a row of the user is ranked among: of the ladder or of its experiment, on
 // the same problem, on as many threads or on the GPU too. The GPU's are of the same arithmetic.
-func (v *View) beside(r compare.Record) []compare.Record {
-	return Timed(v.Pick(func(o compare.Record) bool {
-		return (o.Experiment == compare.MainLadder || o.Experiment == r.Experiment) && o.Build == "" &&
+func (v *View) beside(r record.Record) []record.Record {
+	return Timed(v.Pick(func(o record.Record) bool {
+		return (o.Experiment == record.MainLadder || o.Experiment == r.Experiment) && o.Build == "" &&
 			ProblemOf(o) == ProblemOf(r) && ByGPU(o) == ByGPU(r) &&
 			(!ByGPU(r) || o.Compute == r.Compute) && len(o.Ranks) == 0
 	}))
@@ -135,13 +134,13 @@ func (v *View) beside(r compare.Record) []compare.Record {
 // Yardstick is a row that a kernel of the user is compared with.
 type Yardstick struct {
 	Key        string // naive, program, own, library
-	Row        compare.Record
+	Row        record.Record
 	Comparison // how many times as fast as it the kernel is
 }
 
 // Ranked is a row of a kernel of the user, of a GPU without the copies, among the rows on the same problem.
 type Ranked struct {
-	compare.Record
+	record.Record
 	Place      int                // 1: the fastest
 	Among      int                // variants
 	Yardsticks []Yardstick        // what it is compared with
@@ -149,12 +148,12 @@ type Ranked struct {
 }
 
 // Ranking returns the rows with their ranks.
-func (v *View) Ranking(rows []compare.Record) []Ranked {
+func (v *View) Ranking(rows []record.Record) []Ranked {
 	var out []Ranked
 	for _, r := range rows {
 		r.Phases = nil
 		all := v.beside(r)
-		faster := Pick(all, func(o compare.Record) bool { return o.Variant != r.Variant && o.Median < r.Median })
+		faster := Pick(all, func(o record.Record) bool { return o.Variant != r.Variant && o.Median < r.Median })
 		s := Ranked{Record: r, Yardsticks: v.yardsticks(r), Over: map[string]float64{},
 			Place: 1 + len(Distinct(faster, VariantOf)), Among: len(Distinct(all, VariantOf))}
 		for _, y := range s.Yardsticks {
@@ -171,7 +170,7 @@ func (s Ranked) Rank() string { return fmt.Sprintf("%d / %d", s.Place, s.Among) 
 // yardsticks returns the rows that a row of the user is compared with: the textbook loops, the fastest loops in C, our
 // fastest variant and the fastest library of others, each on the same problem. The textbook loops of
 // a processor have one thread; the others have as many as the row.
-func (v *View) yardsticks(r compare.Record) []Yardstick {
+func (v *View) yardsticks(r record.Record) []Yardstick {
 	rows := v.beside(r)
 	textbook, first := rows, v.First(OnGPU)
 	if !ByGPU(r) {
@@ -180,14 +179,14 @@ func (v *View) yardsticks(r compare.Record) []Yardstick {
 		textbook, first = v.beside(one), v.First(Serial)
 	}
 	var out []Yardstick
-	add := func(key string, rows []compare.Record, keep func(compare.Record) bool) {
+	add := func(key string, rows []record.Record, keep func(record.Record) bool) {
 		if best, ok := Least(Pick(rows, keep), median); ok {
 			out = append(out, Yardstick{key, best, Versus(best, r)})
 		}
 	}
-	add("naive", textbook, func(o compare.Record) bool { return o.Variant == first })
-	add("program", rows, func(o compare.Record) bool { return Program(o) && Of(o).Class != gemm.Interpreted })
-	add("own", rows, func(o compare.Record) bool {
+	add("naive", textbook, func(o record.Record) bool { return o.Variant == first })
+	add("program", rows, func(o record.Record) bool { return Program(o) && Of(o).Class != gemm.Interpreted })
+	add("own", rows, func(o record.Record) bool {
 		return Ours(o) && Of(o).Class != gemm.Fast && o.Variant != first
 	})
 	add("library", rows, Rival)
@@ -196,20 +195,20 @@ func (v *View) yardsticks(r compare.Record) []Yardstick {
 
 // Fault is rows that came to the same bad end.
 type Fault struct {
-	compare.Record           // the first of them
-	Variants       []string  // of all rows
-	Problems       []Problem // of all rows
+	record.Record           // the first of them
+	Variants      []string  // of all rows
+	Problems      []Problem // of all rows
 }
 
 // FaultsOf returns the rows without a speed by type, status and reason.
-func FaultsOf(rows []compare.Record) []Fault {
+func FaultsOf(rows []record.Record) []Fault {
 	type end struct {
 		typ, why string
-		status   compare.Status
+		status   record.Status
 	}
-	bad := Pick(rows, func(r compare.Record) bool { return r.Status != compare.OK })
+	bad := Pick(rows, func(r record.Record) bool { return r.Status != record.OK })
 	var out []Fault
-	for _, own := range GroupBy(bad, func(r compare.Record) end { return end{r.Type, r.Reason.Text, r.Status} }) {
+	for _, own := range GroupBy(bad, func(r record.Record) end { return end{r.Type, r.Reason.Text, r.Status} }) {
 		out = append(out, Fault{own[0], Distinct(own, VariantOf), Distinct(own, ProblemOf)})
 	}
 	return out
@@ -217,7 +216,7 @@ func FaultsOf(rows []compare.Record) []Fault {
 
 // Faults returns what is wrong with the kernels of the user.
 func (v *View) Faults() []Fault {
-	var rows []compare.Record
+	var rows []record.Record
 	for _, k := range v.Kernels() {
 		rows = append(rows, k.Rows...)
 	}
@@ -253,7 +252,7 @@ func (v *View) Briefs(typ string, most int) Briefs {
 			out.More++
 		default:
 			for _, k := range own {
-				bad := Pick(k.Rows, func(r compare.Record) bool { return r.Status.Bad() })
+				bad := Pick(k.Rows, func(r record.Record) bool { return r.Status.Bad() })
 				out.Shown = append(out.Shown, Brief{v.Ranking(k.Main())[0], len(bad)})
 			}
 		}
@@ -264,7 +263,7 @@ func (v *View) Briefs(typ string, most int) Briefs {
 // CLoop is a textbook loop in C with one set of options, or a loop in Go.
 type CLoop struct {
 	Options string // empty: in Go
-	compare.Record
+	record.Record
 	Mark                    // best: the fastest
 	OverLeast    Comparison // with the same loop with the least optimization
 	OverPrevious Comparison // with the loop in C before it, with the same options
@@ -277,22 +276,22 @@ func (l CLoop) Built() string { return cmp.Or(l.Options, "Go") }
 const CFlags = "cflags"
 
 // OptionsOf returns the options that a row of a program in C was compiled with.
-func OptionsOf(r compare.Record) string { return Asked[string](r, CFlags) }
+func OptionsOf(r record.Record) string { return Asked[string](r, CFlags) }
 
 // CLoops is the experiment on the compilers of C for one type, at one size.
 type CLoops struct {
 	Problem
-	Options []string         // the least optimization first
-	Loops   []CLoop          // timed, by variant and options
-	Go      []compare.Record // timed: the same loops in Go, in the same turn
-	All     []compare.Record // with those that have no speed
+	Options []string        // the least optimization first
+	Loops   []CLoop         // timed, by variant and options
+	Go      []record.Record // timed: the same loops in Go, in the same turn
+	All     []record.Record // with those that have no speed
 }
 
 // CLoops returns the experiment of a type at its largest size. It reports false if no program in C
 // was timed.
 func (v *View) CLoops(typ string) (CLoops, bool) {
-	out := CLoops{All: v.Pick(func(r compare.Record) bool {
-		return r.Experiment == compare.CompilerOptions && r.Type == typ && r.Build == ""
+	out := CLoops{All: v.Pick(func(r record.Record) bool {
+		return r.Experiment == record.CompilerOptions && r.Type == typ && r.Build == ""
 	})}
 	out.Type = typ
 	for _, p := range Problems(Pick(Timed(out.All), Program)) {
@@ -314,13 +313,13 @@ func (v *View) CLoops(typ string) (CLoops, bool) {
 
 // Several reports whether most loops in C were timed at several sizes with the same options.
 func (c CLoops) Several() bool {
-	of := func(r compare.Record) string { return r.Variant + " " + OptionsOf(r) }
+	of := func(r record.Record) string { return r.Variant + " " + OptionsOf(r) }
 	timed := Pick(Timed(c.All), Program)
 	return 2*len(Distinct(timed, of)) <= len(timed)
 }
 
 // Of returns the row of a loop with the given options.
-func (c CLoops) Of(variant, options string) (compare.Record, bool) {
+func (c CLoops) Of(variant, options string) (record.Record, bool) {
 	l, ok := Find(c.Loops, func(l CLoop) bool { return l.Variant == variant && l.Options == options })
 	return l.Record, ok
 }
@@ -330,14 +329,14 @@ func (c CLoops) Least() string { return c.Options[0] }
 
 // Compiler returns the compiler that the programs in C say they were built by.
 func (c CLoops) Compiler() string {
-	r, _ := Find(c.All, func(r compare.Record) bool { return Program(r) && r.Resolved["compiler"] != nil })
+	r, _ := Find(c.All, func(r record.Record) bool { return Program(r) && r.Resolved["compiler"] != nil })
 	name, _ := r.Resolved["compiler"].(string)
 	return name
 }
 
 // Absent returns why a program in C was not timed.
-func (c CLoops) Absent() note.Note {
-	r, _ := Find(c.All, func(r compare.Record) bool { return Program(r) && r.Reason.Text != "" })
+func (c CLoops) Absent() gemm.Note {
+	r, _ := Find(c.All, func(r record.Record) bool { return Program(r) && r.Reason.Text != "" })
 	return r.Reason
 }
 
@@ -377,7 +376,7 @@ func (c CLoops) Rows() []CLoop {
 
 // GoAndC is the fastest of loops in Go compared with the fastest in C: Quicker if C is.
 type GoAndC struct {
-	Go compare.Record
+	Go record.Record
 	C  CLoop
 	Comparison
 }

@@ -5,18 +5,19 @@ import (
 	"fmt"
 	"slices"
 
+	"gemm/compare/record"
+
 	"gemm"
-	"gemm/compare"
 )
 
 // Problem is a case: what must be equal of two rows for their times to be compared.
 type Problem struct {
-	compare.Problem
+	record.Problem
 	Threads int
 }
 
 // ProblemOf returns the case of a row.
-func ProblemOf(r compare.Record) Problem { return Problem{r.Problem, max(r.Threads, 1)} }
+func ProblemOf(r record.Record) Problem { return Problem{r.Problem, max(r.Threads, 1)} }
 
 // String returns all that p consists of.
 func (p Problem) String() string { return fmt.Sprint(p.Problem, " ", p.Threads) }
@@ -50,7 +51,7 @@ func (p Problem) Label() string {
 }
 
 // Problems returns the problems of rows, the smallest first.
-func Problems(rows []compare.Record) []Problem {
+func Problems(rows []record.Record) []Problem {
 	out := Distinct(rows, ProblemOf)
 	slices.SortFunc(out, Problem.Compare)
 	return out
@@ -58,14 +59,14 @@ func Problems(rows []compare.Record) []Problem {
 
 // plainOf returns the plain product of a type and shape on the given number of threads.
 func plainOf(typ string, s gemm.Shape, threads int) Problem {
-	return Problem{compare.Problem{Type: typ, Op: "nn", Alpha: 1, Shape: s, LDA: s.K, LDB: s.N, LDC: s.N}, threads}
+	return Problem{record.Problem{Type: typ, Op: "nn", Alpha: 1, Shape: s, LDA: s.K, LDB: s.N, LDC: s.N}, threads}
 }
 
 // cubeOf returns the plain product of square matrices on one thread.
 func cubeOf(typ string, n int) Problem { return plainOf(typ, gemm.Shape{M: n, N: n, K: n}, 1) }
 
 // Alone returns the problem of a row without its threads.
-func Alone(r compare.Record) Problem {
+func Alone(r record.Record) Problem {
 	p := ProblemOf(r)
 	p.Threads = 1
 	return p

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"gemm/compare"
+	"gemm/compare/record"
 )
 
 // families are what a ranking is of, in the order of tables. The operands of all begin in one memory.
@@ -48,7 +48,7 @@ func (a Answer) Ranking() Ranking {
 	at, seen := map[int][]Champion{}, map[string][]int{}
 	var k Ranking
 	for _, n := range all {
-		at[n] = of[n].champions(families, func(family string) (compare.Record, bool) { return of[n].Best(family, n) })
+		at[n] = of[n].champions(families, func(family string) (record.Record, bool) { return of[n].Best(family, n) })
 		for _, c := range at[n] {
 			seen[c.Key] = append(seen[c.Key], n)
 		}
@@ -136,11 +136,11 @@ func (a Answer) split() (sizes []int, at map[int]Answer) {
 
 // Has reports whether there are rows of a family, or of libraries that are in its chapter.
 func (a Answer) Has(family string) bool {
-	return slices.ContainsFunc(a.rows, func(r compare.Record) bool { return Home(r) == family })
+	return slices.ContainsFunc(a.rows, func(r record.Record) bool { return Home(r) == family })
 }
 
 // champions returns the fastest rows of families or variants.
-func (a Answer) champions(names []string, fastest func(name string) (compare.Record, bool)) []Champion {
+func (a Answer) champions(names []string, fastest func(name string) (record.Record, bool)) []Champion {
 	var out []Champion
 	for _, name := range names {
 		r, ok := fastest(name)
@@ -158,8 +158,8 @@ func (a Answer) champions(names []string, fastest func(name string) (compare.Rec
 
 // ofVariants returns the fastest row of each variant of a family at n.
 func (a Answer) ofVariants(family string, n int) []Champion {
-	return a.champions(Distinct(a.rows, VariantOf), func(variant string) (compare.Record, bool) {
-		return a.Fastest(n, func(r compare.Record) bool {
+	return a.champions(Distinct(a.rows, VariantOf), func(variant string) (record.Record, bool) {
+		return a.Fastest(n, func(r record.Record) bool {
 			return r.Variant == variant && Family(variant) == family && !Rival(r) && InFull(r) && !Of(r).Spread
 		})
 	})
@@ -205,7 +205,7 @@ func ranges(sizes []int, at map[int][]Champion) []Range {
 // Speeds is the fastest rows at one size, by family. Libraries are one of them.
 type Speeds struct {
 	N  int
-	By map[string]compare.Record
+	By map[string]record.Record
 }
 
 // Speeds returns the fastest rows at the sizes that several families were timed at.
@@ -213,7 +213,7 @@ func (a Answer) Speeds() []Speeds {
 	var out []Speeds
 	sizes, at := a.split()
 	for _, n := range sizes {
-		s := Speeds{n, map[string]compare.Record{}}
+		s := Speeds{n, map[string]record.Record{}}
 		for _, family := range families {
 			if r, ok := at[n].Best(family, n); ok {
 				s.By[family] = r
@@ -222,7 +222,7 @@ func (a Answer) Speeds() []Speeds {
 		if len(s.By) < 2 {
 			continue
 		}
-		library := func(r compare.Record) bool { return Rival(r) && InFull(r) && !Of(r).Spread }
+		library := func(r record.Record) bool { return Rival(r) && InFull(r) && !Of(r).Spread }
 		if r, ok := at[n].Fastest(n, library); ok {
 			s.By["library"] = r
 		}

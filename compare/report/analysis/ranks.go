@@ -6,26 +6,26 @@ import (
 	"math"
 	"slices"
 
+	"gemm/compare/record"
+
 	"gemm"
-	"gemm/compare"
-	"gemm/mpi/account"
 )
 
 // OfRanksIn returns the timed rows of a type of the family mpi with a number of ranks, each once: the
 // rows of experiments with a fixed size, or all rows if there are none.
-func (v *View) OfRanksIn(typ string) []compare.Record {
-	all := v.Pick(func(r compare.Record) bool {
+func (v *View) OfRanksIn(typ string) []record.Record {
+	all := v.Pick(func(r record.Record) bool {
 		return Family(r.Variant) == OverRanks.Family && OverRanks.Count(r) > 0
 	})
-	var fixed []compare.Record
+	var fixed []record.Record
 	for _, experiment := range OverRanks.fixed() {
-		fixed = append(fixed, Pick(all, func(r compare.Record) bool { return r.Experiment == experiment })...)
+		fixed = append(fixed, Pick(all, func(r record.Record) bool { return r.Experiment == experiment })...)
 	}
 	if len(fixed) == 0 {
 		fixed = all
 	}
-	var out []compare.Record
-	for _, same := range GroupBy(fixed, func(r compare.Record) string {
+	var out []record.Record
+	for _, same := range GroupBy(fixed, func(r record.Record) string {
 		return fmt.Sprint(r.Variant, ProblemOf(r), r.Params, Hosts(r))
 	}) {
 		if r := same[0]; r.Type == typ && r.Speed() && r.Median > 0 {
@@ -33,7 +33,7 @@ func (v *View) OfRanksIn(typ string) []compare.Record {
 		}
 	}
 	variants := Distinct(v.Records, VariantOf)
-	slices.SortStableFunc(out, func(x, y compare.Record) int {
+	slices.SortStableFunc(out, func(x, y record.Record) int {
 		return cmp.Or(
 			cmp.Compare(slices.Index(variants, x.Variant), slices.Index(variants, y.Variant)),
 			Alone(x).Compare(Alone(y)), cmp.Compare(OverRanks.Count(x), OverRanks.Count(y)),
@@ -44,19 +44,19 @@ func (v *View) OfRanksIn(typ string) []compare.Record {
 
 // RanksOfHosts returns how many ranks each host of a row has, in the order of their first ranks. It is nil
 // if the row has no ranks.
-func RanksOfHosts(r compare.Record) []int {
+func RanksOfHosts(r record.Record) []int {
 	var out []int
-	for _, ranks := range GroupBy(r.Ranks, func(rank account.Rank) string { return rank.Host }) {
+	for _, ranks := range GroupBy(r.Ranks, func(rank record.Rank) string { return rank.Host }) {
 		out = append(out, len(ranks))
 	}
 	return out
 }
 
 // Hosts returns the number of hosts that the ranks of a row are on. 0: the row does not say.
-func Hosts(r compare.Record) int { return max(len(RanksOfHosts(r)), r.Hosts) }
+func Hosts(r record.Record) int { return max(len(RanksOfHosts(r)), r.Hosts) }
 
 // RanksOfHost returns how many ranks each host of a row has. 0: there are none, or the hosts differ.
-func RanksOfHost(r compare.Record) int {
+func RanksOfHost(r record.Record) int {
 	hosts := RanksOfHosts(r)
 	if len(hosts) == 0 || slices.Min(hosts) != slices.Max(hosts) {
 		return 0
@@ -69,12 +69,12 @@ var PhaseNames = []string{"skew", "distribute", "communicate", "compute", "reduc
 
 // Slowest returns the phases of the rank that they take longest together, among the ranks that
 // compute: one that only deals out and collects waits for the others.
-func Slowest(r compare.Record) map[string]float64 {
-	computing := Pick(r.Ranks, func(rank account.Rank) bool { return rank.Phases["compute"] > 0 })
+func Slowest(r record.Record) map[string]float64 {
+	computing := Pick(r.Ranks, func(rank record.Rank) bool { return rank.Phases["compute"] > 0 })
 	if len(computing) == 0 {
 		computing = r.Ranks
 	}
-	slowest, ok := Least(computing, func(rank account.Rank) float64 { return -together(rank.Phases) })
+	slowest, ok := Least(computing, func(rank record.Rank) float64 { return -together(rank.Phases) })
 	if !ok {
 		return r.Phases
 	}
@@ -91,23 +91,23 @@ func together(phases map[string]float64) float64 {
 }
 
 // Phased returns the rows of a type whose phases are known.
-func (v *View) Phased(typ string) []compare.Record {
-	return Pick(v.OfRanksIn(typ), func(r compare.Record) bool { return len(r.Phases) > 0 || len(Slowest(r)) > 0 })
+func (v *View) Phased(typ string) []record.Record {
+	return Pick(v.OfRanksIn(typ), func(r record.Record) bool { return len(r.Phases) > 0 || len(Slowest(r)) > 0 })
 }
 
 // Foremost returns the rows for a figure of one size and number of ranks: the largest size that
 // most variants have, the most ranks that do not exceed the processors, and for each variant its
 // fastest row.
-func (v *View) Foremost(rows []compare.Record) []compare.Record {
-	if tame := Pick(rows, func(r compare.Record) bool { return !v.Crowds(r) }); len(tame) > 0 {
+func (v *View) Foremost(rows []record.Record) []record.Record {
+	if tame := Pick(rows, func(r record.Record) bool { return !v.Crowds(r) }); len(tame) > 0 {
 		rows = tame
 	}
 	type place struct {
 		Problem
 		ranks int
 	}
-	of := func(r compare.Record) place { return place{ProblemOf(r), OverRanks.Count(r)} }
-	var out []compare.Record
+	of := func(r record.Record) place { return place{ProblemOf(r), OverRanks.Count(r)} }
+	var out []record.Record
 	for _, own := range GroupBy(Fullest(rows, of, VariantOf, func(x, y place) int {
 		return cmp.Or(x.Compare(y.Problem), cmp.Compare(x.ranks, y.ranks))
 	}), VariantOf) {
@@ -119,7 +119,7 @@ func (v *View) Foremost(rows []compare.Record) []compare.Record {
 
 // Agree reports whether two rows have equal values for the parameters that were requested of both,
 // and compute in the same way, except in the parameters named.
-func Agree(a, o compare.Record, but ...string) bool {
+func Agree(a, o record.Record, but ...string) bool {
 	for name, value := range Omit(a.Params, but...) {
 		if other, ok := o.Params[name]; ok && other != value {
 			return false
@@ -139,7 +139,7 @@ func Agree(a, o compare.Record, but ...string) bool {
 type Distribution struct {
 	Problem // on one thread
 	Ranks   int
-	Rows    []compare.Record
+	Rows    []record.Record
 }
 
 // Ways are the ways of figure 15 of the 2024 report: rows by messages, rows by collective calls, and blocks.
@@ -155,17 +155,17 @@ func (v *View) Distributions(typ string) []Distribution {
 		Problem
 		ranks int
 	}
-	of := func(r compare.Record) place { return place{Alone(r), OverRanks.Count(r)} }
+	of := func(r record.Record) place { return place{Alone(r), OverRanks.Count(r)} }
 	var out []Distribution
-	for _, experiment := range append([]compare.Experiment{compare.Distributions}, OverRanks.fixed()...) {
-		rows := v.Pick(func(r compare.Record) bool {
+	for _, experiment := range append([]record.Experiment{record.Distributions}, OverRanks.fixed()...) {
+		rows := v.Pick(func(r record.Record) bool {
 			p := of(r)
 			return r.Experiment == experiment && r.Type == typ && slices.Contains(ways, r.Variant) && r.Speed() &&
 				r.Median > 0 && p.ranks > 0 && Local(r) == textbook && r.Params["master"] != "works" && p.Cube() &&
 				!slices.ContainsFunc(out, func(d Distribution) bool { return d.Problem == p.Problem && d.Ranks == p.ranks })
 		})
 		for _, own := range GroupBy(rows, of) {
-			d := Distribution{Alone(own[0]), of(own[0]).ranks, make([]compare.Record, len(ways))}
+			d := Distribution{Alone(own[0]), of(own[0]).ranks, make([]record.Record, len(ways))}
 			for _, r := range own {
 				d.Rows[slices.Index(ways, r.Variant)] = r
 			}
@@ -179,19 +179,19 @@ func (v *View) Distributions(typ string) []Distribution {
 }
 
 // Local is the local variant of a row on ranks, empty if the row does not say.
-func Local(r compare.Record) string {
+func Local(r record.Record) string {
 	name, _ := cmp.Or(r.Resolved["local"], r.Params["local"]).(string)
 	return name
 }
 
 // Counted returns the rows of a type whose bytes were counted.
-func (v *View) Counted(typ string) []compare.Record {
-	return Pick(v.OfRanksIn(typ), func(r compare.Record) bool { return len(r.Ranks) > 0 })
+func (v *View) Counted(typ string) []record.Record {
+	return Pick(v.OfRanksIn(typ), func(r record.Record) bool { return len(r.Ranks) > 0 })
 }
 
 // OverLeast returns the ratio of the counted bytes to the lower bound. It is NaN if nothing is
 // sent: there is one rank, or only one rank has something to compute.
-func OverLeast(r compare.Record) float64 {
+func OverLeast(r record.Record) float64 {
 	if !(r.BytesBound > 0) || r.BytesCounted == 0 {
 		return math.NaN()
 	}
@@ -199,7 +199,7 @@ func OverLeast(r compare.Record) float64 {
 }
 
 // Sent is a product on ranks with what it cost to move the operands.
-type Sent struct{ compare.Record }
+type Sent struct{ record.Record }
 
 // Sent returns the fastest row of each variant on ranks at the largest common size, on the most ranks.
 func (v *View) Sent(typ string) []Sent {
@@ -260,21 +260,21 @@ type Link struct {
 // Links returns the latency and the bandwidth of messages on each path, measured with the fewest ranks: more may wait
 // for processors.
 func (v *View) Links() []Link {
-	number := func(name string) func(compare.Measurement) int {
-		return func(m compare.Measurement) int { n, _ := m.Params[name].(int); return n }
+	number := func(name string) func(record.Measurement) int {
+		return func(m record.Measurement) int { n, _ := m.Params[name].(int); return n }
 	}
 	bytes, ranks := number("bytes"), number("ranks")
-	path := func(m compare.Measurement) string { text, _ := m.Params["path"].(string); return text }
-	pings := Pick(v.Measurements, func(m compare.Measurement) bool {
+	path := func(m record.Measurement) string { text, _ := m.Params["path"].(string); return text }
+	pings := Pick(v.Measurements, func(m record.Measurement) bool {
 		pairs, ok := m.Params["pairs"]
 		return m.Name == "ping-pong" && len(m.Samples) > 0 && (!ok || pairs == "one")
 	})
 	var out []Link
 	for _, all := range GroupBy(pings, path) {
 		fewest := slices.Min(Distinct(all, ranks))
-		own := Pick(all, func(m compare.Measurement) bool { return ranks(m) == fewest })
-		small, _ := Least(own, func(m compare.Measurement) float64 { return float64(bytes(m)) })
-		large, _ := Least(own, func(m compare.Measurement) float64 { return -float64(bytes(m)) })
+		own := Pick(all, func(m record.Measurement) bool { return ranks(m) == fewest })
+		small, _ := Least(own, func(m record.Measurement) float64 { return float64(bytes(m)) })
+		large, _ := Least(own, func(m record.Measurement) float64 { return -float64(bytes(m)) })
 		latency := Middle(small.Samples)
 		if bandwidth := float64(bytes(large)-bytes(small)) / (Middle(large.Samples) - latency); bandwidth > 0 {
 			out = append(out, Link{path(own[0]), latency, bandwidth})

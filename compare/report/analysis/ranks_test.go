@@ -7,9 +7,8 @@ import (
 	"testing"
 
 	"gemm"
-	"gemm/compare"
-	"gemm/compare/report/reporttest"
-	"gemm/mpi/account"
+	"gemm/cmd/reporttest"
+	"gemm/compare/record"
 )
 
 // TestAgree checks that rows with other values of a common parameter, or other loops, do not agree.
@@ -17,18 +16,18 @@ func TestAgree(t *testing.T) {
 	first := reporttest.Row("mpi/p2p-rows", 256, 1e-3,
 		reporttest.OnRanks("strong", 4, "master", "idle", "local", "serial/packed"))
 	for name, test := range map[string]struct {
-		change func(*compare.Record)
+		change func(*record.Record)
 		but    string
 		want   bool
 	}{
-		"as they are": {func(*compare.Record) {}, "", true},
-		"another that ran": {func(r *compare.Record) {
+		"as they are": {func(*record.Record) {}, "", true},
+		"another that ran": {func(r *record.Record) {
 			r.Params, r.Resolved = gemm.Params{"ranks": 4}, gemm.Params{"local": "serial/naive"}
 		}, "", false},
-		"another local":       {func(r *compare.Record) { r.Params["local"] = "serial/naive" }, "", false},
-		"a local as named":    {func(r *compare.Record) { r.Params["local"] = "serial/naive" }, "local", true},
-		"other ranks":         {func(r *compare.Record) { r.Params["ranks"] = 2 }, "", false},
-		"one parameter alone": {func(r *compare.Record) { r.Params["panel"] = 64 }, "", true},
+		"another local":       {func(r *record.Record) { r.Params["local"] = "serial/naive" }, "", false},
+		"a local as named":    {func(r *record.Record) { r.Params["local"] = "serial/naive" }, "local", true},
+		"other ranks":         {func(r *record.Record) { r.Params["ranks"] = 2 }, "", false},
+		"one parameter alone": {func(r *record.Record) { r.Params["panel"] = 64 }, "", true},
 	} {
 		second := reporttest.Row("mpi/scatter-rows", 256, 1e-3, reporttest.OnRanks("strong", 4, "local", "serial/packed"))
 		test.change(&second)
@@ -48,10 +47,10 @@ func TestHosts(t *testing.T) {
 		reporttest.Raced("summa", map[int]float64{32: 12}))
 	doc := reporttest.Many(rows...)
 	doc.Hosts[0].Ceilings = append(doc.Hosts[0].Ceilings,
-		compare.Ceiling{Unit: "cpu", Pipe: "f64", Threads: 32, Gflops: 1280},
-		compare.Ceiling{Unit: "cpu", Pipe: "f64", Threads: 16, Gflops: 640})
+		record.Ceiling{Unit: "cpu", Pipe: "f64", Threads: 32, Gflops: 1280},
+		record.Ceiling{Unit: "cpu", Pipe: "f64", Threads: 16, Gflops: 640})
 	v := Views(doc)[0]
-	v.Records = v.Pick(func(r compare.Record) bool { return len(r.Ranks) > 0 })
+	v.Records = v.Pick(func(r record.Record) bool { return len(r.Ranks) > 0 })
 	for i, want := range []struct {
 		of      []int
 		axis    int
@@ -113,17 +112,17 @@ func TestTrait(t *testing.T) {
 
 // TestDistributions prefers the rows of the experiment to those of a command with several numbers of ranks.
 func TestDistributions(t *testing.T) {
-	row := func(experiment compare.Experiment, variant string, n, ranks int, seconds float64) compare.Record {
-		r := compare.Record{Status: compare.OK, Median: compare.Number(seconds), Samples: []float64{seconds},
+	row := func(experiment record.Experiment, variant string, n, ranks int, seconds float64) record.Record {
+		r := record.Record{Status: record.OK, Median: record.Number(seconds), Samples: []float64{seconds},
 			Resolved: gemm.Params{"local": "serial/naive"}, Params: gemm.Params{"ranks": ranks}}
 		r.Experiment, r.Variant = experiment, variant
-		r.Problem = compare.Problem{Type: "f64", Op: "nn", Alpha: 1, Shape: gemm.Cube(n), LDA: n, LDB: n, LDC: n}
+		r.Problem = record.Problem{Type: "f64", Op: "nn", Alpha: 1, Shape: gemm.Cube(n), LDA: n, LDB: n, LDC: n}
 		return r
 	}
-	v := &View{Variants: reporttest.Variants(), Records: []compare.Record{
-		row(compare.StrongScaling, "mpi/p2p-rows", 256, 2, 9), row(compare.StrongScaling, "mpi/scatter-blocks", 512, 2, 8),
-		row(compare.Distributions, "mpi/scatter-rows", 256, 4, 3), row(compare.Distributions, "mpi/p2p-rows", 256, 2, 2),
-		row(compare.Distributions, "mpi/scatter-rows", 256, 2, 1), row(compare.WeakScaling, "mpi/p2p-rows", 1024, 2, 1),
+	v := &View{Variants: reporttest.Variants(), Records: []record.Record{
+		row(record.StrongScaling, "mpi/p2p-rows", 256, 2, 9), row(record.StrongScaling, "mpi/scatter-blocks", 512, 2, 8),
+		row(record.Distributions, "mpi/scatter-rows", 256, 4, 3), row(record.Distributions, "mpi/p2p-rows", 256, 2, 2),
+		row(record.Distributions, "mpi/scatter-rows", 256, 2, 1), row(record.WeakScaling, "mpi/p2p-rows", 1024, 2, 1),
 	}}
 	var got []string
 	for _, d := range v.Distributions("f64") {
@@ -141,11 +140,11 @@ func TestDistributions(t *testing.T) {
 
 // TestSlowest takes, of the ranks that compute, the one whose phases take longest together.
 func TestSlowest(t *testing.T) {
-	r := compare.Record{Phases: map[string]float64{"compute": 9}}
+	r := record.Record{Phases: map[string]float64{"compute": 9}}
 	if got := Slowest(r); got["compute"] != 9 {
 		t.Errorf("without ranks: %v", got)
 	}
-	r.Ranks = []account.Rank{{Phases: map[string]float64{"collect": 50}},
+	r.Ranks = []record.Rank{{Phases: map[string]float64{"collect": 50}},
 		{Phases: map[string]float64{"compute": 2, "distribute": 1.5}}, {Phases: map[string]float64{"compute": 3}}}
 	for range r.Ranks { // in any order
 		r.Ranks = append(r.Ranks[1:], r.Ranks[0])

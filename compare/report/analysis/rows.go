@@ -8,8 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"gemm/compare/record"
+
 	"gemm"
-	"gemm/compare"
 )
 
 // Pick returns the rows that keep says to keep, nil if there are none. A row is large: each is copied once.
@@ -91,12 +92,12 @@ func Fullest[R any, K, V comparable](rows []R, key func(R) K, value func(R) V, o
 }
 
 // Timed returns the rows that have a speed.
-func Timed(rows []compare.Record) []compare.Record { return Pick(rows, compare.Record.Speed) }
+func Timed(rows []record.Record) []record.Record { return Pick(rows, record.Record.Speed) }
 
 // Known returns a figure of a row that has a speed, NaN of one that has none.
-func Known(r compare.Record, x compare.Number) float64 {
+func Known(r record.Record, x record.Number) float64 {
 	if !r.Speed() {
-		return float64(compare.None())
+		return float64(record.None())
 	}
 	return float64(x)
 }
@@ -132,7 +133,7 @@ func ChunkOf(p gemm.Params) int {
 }
 
 // Asked returns a parameter of a row as it was asked for, or else as run; zero if it has none.
-func Asked[T comparable](r compare.Record, name string) (value T) {
+func Asked[T comparable](r record.Record, name string) (value T) {
 	for _, p := range []gemm.Params{r.Params, r.Resolved} {
 		if x, ok := p[name].(T); ok && x != value {
 			return x
@@ -153,10 +154,10 @@ func Anchor(text string) string {
 }
 
 // Types returns the element types of rows, in the order of gemm.Types, those it lacks last.
-func Types(rows []compare.Record) []string {
+func Types(rows []record.Record) []string {
 	known := gemm.TypeNames()
 	place := func(t string) int { return (slices.Index(known, t) + len(known) + 1) % (len(known) + 1) }
-	out := Ascending(rows, func(r compare.Record) string { return r.Type })
+	out := Ascending(rows, func(r record.Record) string { return r.Type })
 	slices.SortStableFunc(out, func(a, b string) int { return cmp.Compare(place(a), place(b)) })
 	return out
 }
@@ -182,15 +183,15 @@ func Ascending[R any, K cmp.Ordered](rows []R, of func(R) K) []K {
 }
 
 // VariantOf returns the variant of a row.
-func VariantOf(r compare.Record) string { return r.Variant }
+func VariantOf(r record.Record) string { return r.Variant }
 
 // sizeOf returns the n of a row.
-func sizeOf(r compare.Record) int { return r.N }
+func sizeOf(r record.Record) int { return r.N }
 
 // At returns the row of a variant at a point: with its default parameters if it
 // was measured with several.
-func At(rows []compare.Record, variant string, p Problem) (compare.Record, bool) {
-	return Least(rows, func(r compare.Record) float64 {
+func At(rows []record.Record, variant string, p Problem) (record.Record, bool) {
+	return Least(rows, func(r record.Record) float64 {
 		if r.Variant != variant || ProblemOf(r) != p {
 			return math.NaN()
 		}
@@ -199,8 +200,8 @@ func At(rows []compare.Record, variant string, p Problem) (compare.Record, bool)
 }
 
 // Quickest returns the row of the least time at p among those that keep says.
-func Quickest(rows []compare.Record, p Problem, keep func(compare.Record) bool) (compare.Record, bool) {
-	return Least(rows, func(r compare.Record) float64 {
+func Quickest(rows []record.Record, p Problem, keep func(record.Record) bool) (record.Record, bool) {
+	return Least(rows, func(r record.Record) float64 {
 		if ProblemOf(r) != p || !keep(r) {
 			return math.NaN()
 		}
@@ -210,17 +211,17 @@ func Quickest(rows []compare.Record, p Problem, keep func(compare.Record) bool) 
 
 // median is the time of a row as it was measured: on a GPU that of the kernel alone. It is NaN of a row without a
 // speed.
-func median(r compare.Record) float64 { return Known(r, r.Median) }
+func median(r record.Record) float64 { return Known(r, r.Median) }
 
 // Speed returns a row's speed in the unit of its type: GFLOP/s, or for the field
 // of bytes Gmul/s. It is absent if the row is not ok.
-func Speed(r compare.Record) (compare.Number, string) {
+func Speed(r record.Record) (record.Number, string) {
 	value, unit := r.Gflops, "GFLOP/s"
 	if r.Type == "gf256" {
 		value, unit = r.Rate, "Gmul/s"
 	}
 	if !r.Speed() {
-		return compare.None(), unit
+		return record.None(), unit
 	}
 	return value, unit
 }

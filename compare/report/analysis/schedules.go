@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"slices"
 
+	"gemm/compare/record"
+
 	"gemm"
-	"gemm/compare"
 )
 
 // Bout is rows of one variant on one problem that differ in one parameter.
@@ -14,12 +15,12 @@ type Bout struct {
 	Problem
 	Variant string
 	Rest    gemm.Params // the other parameters, but for the threads
-	Rows    []compare.Record
+	Rows    []record.Record
 	rivalry
 }
 
 // Bouts pairs rows off by one parameter and has them compete.
-func Bouts(rows []compare.Record, param string) []Bout {
+func Bouts(rows []record.Record, param string) []Bout {
 	out := Pairings(rows, param)
 	for i := range out {
 		out[i].rivalry = compete(out[i].Rows)
@@ -30,10 +31,10 @@ func Bouts(rows []compare.Record, param string) []Bout {
 // Pairings groups rows that differ in one parameter only. There is a group for each setting of the
 // others with several values of the parameter, in the order of variants and sizes. If two
 // experiments have such rows, the group comes from the one with more of them.
-func Pairings(rows []compare.Record, param string) []Bout {
+func Pairings(rows []record.Record, param string) []Bout {
 	var all []Bout
-	rest := func(r compare.Record) gemm.Params { return Omit(r.Params, "threads", param) }
-	for _, own := range GroupBy(rows, func(r compare.Record) string {
+	rest := func(r record.Record) gemm.Params { return Omit(r.Params, "threads", param) }
+	for _, own := range GroupBy(rows, func(r record.Record) string {
 		return fmt.Sprint(r.Experiment, r.Variant, ProblemOf(r), rest(r))
 	}) {
 		all = append(all, Bout{Problem: ProblemOf(own[0]), Variant: own[0].Variant, Rest: rest(own[0]), Rows: own})
@@ -57,15 +58,15 @@ func Pairings(rows []compare.Record, param string) []Bout {
 
 // Chunked are the rows between which chunks are compared: all but those under auto,
 // which chooses its own.
-func (v *View) Chunked(typ string) []compare.Record {
-	return Pick(v.Along(OverThreads, typ, compare.ChunkSizes, compare.StrongScaling), func(r compare.Record) bool {
+func (v *View) Chunked(typ string) []record.Record {
+	return Pick(v.Along(OverThreads, typ, record.ChunkSizes, record.StrongScaling), func(r record.Record) bool {
 		return r.Params["schedule"] != "auto"
 	})
 }
 
 // Starves reports whether r's chunks are so large that some worker has none: larger than
 // an equal part of the loop.
-func Starves(r compare.Record) bool {
+func Starves(r record.Record) bool {
 	length := r.M // of rows
 	switch Of(r).Loop.Level {
 	case gemm.InnerLevel:
@@ -86,14 +87,14 @@ type Collapsed struct {
 	Chunk          int // 0: the schedule's own
 	Schedules      []string
 	Threads, Sizes []int // ascending
-	Rows           []compare.Record
+	Rows           []record.Record
 }
 
 // The schedules of the 2024 report, and the experiments that have rows in them, the best first: in
 // strong scaling a kernel's rows of one size are interleaved.
 var (
 	reportSchedules = []string{"default", "static", "dynamic"}
-	sharing         = []compare.Experiment{compare.StrongScaling, compare.ChunkSizes, compare.OpenMPLoops}
+	sharing         = []record.Experiment{record.StrongScaling, record.ChunkSizes, record.OpenMPLoops}
 )
 
 // Collapsed returns those times for square matrices of a type, of the smallest chunk. It reports false
@@ -101,35 +102,35 @@ var (
 func (v *View) Collapsed(typ string) (Collapsed, bool) {
 	of := v.Playing(gemm.ReportKernel)
 	twin := v.Twin(of)
-	chunk := func(r compare.Record) int { return ChunkOf(r.Params) }
-	rows := Timed(v.Pick(func(r compare.Record) bool {
+	chunk := func(r record.Record) int { return ChunkOf(r.Params) }
+	rows := Timed(v.Pick(func(r record.Record) bool {
 		return r.Type == typ && (r.Variant == of || r.Variant == twin) && ProblemOf(r).Cube() &&
 			slices.Contains(sharing, r.Experiment) && slices.Contains(reportSchedules, scheduleOf(r)) &&
 			Setting(Omit(r.Params, "schedule", "chunk")) == ""
 	}))
-	slices.SortStableFunc(rows, func(x, y compare.Record) int {
+	slices.SortStableFunc(rows, func(x, y record.Record) int {
 		return cmp.Compare(slices.Index(sharing, x.Experiment), slices.Index(sharing, y.Experiment))
 	})
 	var out Collapsed
-	if smallest, ok := Least(rows, func(r compare.Record) float64 { return float64(chunk(r)) }); ok {
+	if smallest, ok := Least(rows, func(r record.Record) float64 { return float64(chunk(r)) }); ok {
 		out.Chunk = chunk(smallest)
 	}
-	out.Rows = Pick(rows, func(r compare.Record) bool { return chunk(r) == out.Chunk })
-	kernel := Pick(out.Rows, func(r compare.Record) bool { return r.Variant == of })
+	out.Rows = Pick(rows, func(r record.Record) bool { return chunk(r) == out.Chunk })
+	kernel := Pick(out.Rows, func(r record.Record) bool { return r.Variant == of })
 	out.Schedules = Pick(reportSchedules, func(s string) bool {
-		return slices.ContainsFunc(kernel, func(r compare.Record) bool { return scheduleOf(r) == s })
+		return slices.ContainsFunc(kernel, func(r record.Record) bool { return scheduleOf(r) == s })
 	})
-	out.Threads = Ascending(kernel, func(r compare.Record) int { return r.Threads })
+	out.Threads = Ascending(kernel, func(r record.Record) int { return r.Threads })
 	out.Sizes = Ascending(kernel, sizeOf)
 	return out, len(out.Schedules) >= 2 && len(out.Threads) >= 2
 }
 
 // Of returns the row of a variant, of the best experiment that has one.
-func (c Collapsed) Of(variant, schedule string, threads, n int) (compare.Record, bool) {
-	return Find(c.Rows, func(r compare.Record) bool {
+func (c Collapsed) Of(variant, schedule string, threads, n int) (record.Record, bool) {
+	return Find(c.Rows, func(r record.Record) bool {
 		return r.Variant == variant && scheduleOf(r) == schedule && r.Threads == threads && r.N == n
 	})
 }
 
 // scheduleOf returns the schedule that was asked for, or else the one that ran.
-func scheduleOf(r compare.Record) string { return Asked[string](r, "schedule") }
+func scheduleOf(r record.Record) string { return Asked[string](r, "schedule") }

@@ -6,8 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"gemm/compare/record"
+
 	"gemm"
-	"gemm/compare"
 )
 
 // Axis is what the rows of a series differ in.
@@ -25,11 +26,11 @@ var (
 )
 
 // fixed names the experiments that have a problem of a fixed size, the best first.
-func (a Axis) fixed() []compare.Experiment {
+func (a Axis) fixed() []record.Experiment {
 	if a.Family == OnRanks {
-		return []compare.Experiment{compare.StrongScaling, compare.MainLadder}
+		return []record.Experiment{record.StrongScaling, record.MainLadder}
 	}
-	return []compare.Experiment{compare.StrongScaling, compare.ChunkSizes, compare.Affinities, compare.ProcessorLimits}
+	return []record.Experiment{record.StrongScaling, record.ChunkSizes, record.Affinities, record.ProcessorLimits}
 }
 
 // AxisOf returns the axis of a variant's series.
@@ -42,7 +43,7 @@ func AxisOf(variant string) Axis {
 
 // Count returns where a row is on the axis: its threads, its ranks whatever threads each of them has,
 // or its hosts. 0: the row does not say, or its hosts have different numbers of ranks.
-func (a Axis) Count(r compare.Record) int {
+func (a Axis) Count(r record.Record) int {
 	switch a {
 	case OverThreads:
 		return r.Threads
@@ -60,8 +61,8 @@ func (a Axis) Named(letters string) string { return strings.ReplaceAll(letters, 
 
 // Along returns the timed rows of an axis in the given experiments. Over hosts, it leaves out rows whose
 // ranks take turns on processors.
-func (v *View) Along(a Axis, typ string, experiments ...compare.Experiment) []compare.Record {
-	return v.Pick(func(r compare.Record) bool {
+func (v *View) Along(a Axis, typ string, experiments ...record.Experiment) []record.Record {
+	return v.Pick(func(r record.Record) bool {
 		return r.Type == typ && Family(r.Variant) == a.Family && a.Count(r) > 0 && r.Speed() && r.Median > 0 &&
 			slices.Contains(experiments, r.Experiment) && (a != OverHosts || !v.Crowds(r))
 	})
@@ -72,7 +73,7 @@ func (v *View) SharedTypes() []string { return v.TypesOf(OverThreads) }
 
 // TypesOf returns the element types of the rows of an axis.
 func (v *View) TypesOf(a Axis) []string {
-	return Types(v.Pick(func(r compare.Record) bool { return Family(r.Variant) == a.Family }))
+	return Types(v.Pick(func(r record.Record) bool { return Family(r.Variant) == a.Family }))
 }
 
 // Series is the rows of one variant that differ in their place on an axis alone.
@@ -80,19 +81,19 @@ type Series struct {
 	Problem // of one thread
 	Axis    Axis
 	Variant string
-	Rest    gemm.Params      // asked for, but for the axis
-	Set     string           // rest in words
-	Rows    []compare.Record // along the axis, ascending
+	Rest    gemm.Params     // asked for, but for the axis
+	Set     string          // rest in words
+	Rows    []record.Record // along the axis, ascending
 }
 
 // seriesOf returns the series of rows, sorted by size.
-func (v *View) seriesOf(a Axis, rows []compare.Record) []Series {
+func (v *View) seriesOf(a Axis, rows []record.Record) []Series {
 	var out []Series
 	if a == OverRanks { // of as many ranks, those on the fewest hosts stand
 		rows = slices.Clone(rows)
-		slices.SortStableFunc(rows, func(x, y compare.Record) int { return Hosts(x) - Hosts(y) })
+		slices.SortStableFunc(rows, func(x, y record.Record) int { return Hosts(x) - Hosts(y) })
 	}
-	rest := func(r compare.Record) gemm.Params {
+	rest := func(r record.Record) gemm.Params {
 		if a != OverHosts {
 			return Omit(r.Params, a.Param)
 		}
@@ -100,7 +101,7 @@ func (v *View) seriesOf(a Axis, rows []compare.Record) []Series {
 		p["ranks/host"] = RanksOfHost(r)
 		return p
 	}
-	for _, own := range GroupBy(rows, func(r compare.Record) string {
+	for _, own := range GroupBy(rows, func(r record.Record) string {
 		return fmt.Sprint(r.Experiment, r.Variant, Alone(r), rest(r))
 	}) {
 		r := own[0]
@@ -111,7 +112,7 @@ func (v *View) seriesOf(a Axis, rows []compare.Record) []Series {
 		for _, same := range GroupBy(own, a.Count) {
 			s.Rows = append(s.Rows, same[0])
 		}
-		slices.SortFunc(s.Rows, func(x, y compare.Record) int { return cmp.Compare(a.Count(x), a.Count(y)) })
+		slices.SortFunc(s.Rows, func(x, y record.Record) int { return cmp.Compare(a.Count(x), a.Count(y)) })
 		if len(s.Rows) > 1 {
 			out = append(out, s)
 		}
@@ -129,23 +130,23 @@ func (s Series) Legend() string {
 }
 
 // Most returns the row of the most threads.
-func (s Series) Most() compare.Record { return s.Rows[len(s.Rows)-1] }
+func (s Series) Most() record.Record { return s.Rows[len(s.Rows)-1] }
 
 // Full returns the row with the most threads that do not exceed the processors, or with the fewest
 // threads if all exceed them.
-func (s Series) Full(v *View) compare.Record {
-	fit := Pick(s.Rows, func(r compare.Record) bool { return !v.Crowds(r) })
+func (s Series) Full(v *View) record.Record {
+	fit := Pick(s.Rows, func(r record.Record) bool { return !v.Crowds(r) })
 	return append(s.Rows[:1:1], fit...)[len(fit)]
 }
 
 // One returns the row of one thread or rank.
-func (s Series) One() (compare.Record, bool) { return s.Rows[0], s.Axis.Count(s.Rows[0]) == 1 }
+func (s Series) One() (record.Record, bool) { return s.Rows[0], s.Axis.Count(s.Rows[0]) == 1 }
 
 // Count returns where a row is on the axis.
-func (s Series) Count(r compare.Record) int { return s.Axis.Count(r) }
+func (s Series) Count(r record.Record) int { return s.Axis.Count(r) }
 
 // Speedup compares a row of the series with the row on one thread.
-func (s Series) Speedup(r compare.Record) (Comparison, bool) {
+func (s Series) Speedup(r record.Record) (Comparison, bool) {
 	one, ok := s.One()
 	if !ok || s.Count(r) == 1 {
 		return Comparison{}, false
@@ -160,7 +161,7 @@ func (v *View) StrongSeries(a Axis, typ string) []Series {
 	var out []Series
 	for _, own := range GroupBy(v.Along(a, typ, a.fixed()...), VariantOf) {
 		for _, experiment := range a.fixed() {
-			rows := Pick(own, func(r compare.Record) bool { return r.Experiment == experiment })
+			rows := Pick(own, func(r record.Record) bool { return r.Experiment == experiment })
 			if found := v.seriesOf(a, rows); len(found) > 0 {
 				out = append(out, oneChunk(found)...)
 				break
@@ -212,8 +213,8 @@ func (v *View) Leading(all []Series, p Problem) []Series {
 // Scaled is the speed-up of a series of strong scaling on the most threads, ranks or hosts that have processors.
 type Scaled struct {
 	Series
-	Last       compare.Record // the row of that
-	Comparison                // of its time
+	Last       record.Record // the row of that
+	Comparison               // of its time
 	view       *View
 }
 
@@ -227,7 +228,7 @@ func (s Scaled) Efficiency() float64 { return s.Ratio / float64(s.On()) }
 // and Flatt, Measuring parallel processor performance, 1990). It is below 0 if the speed-up is above p, and NaN if it
 // is not known.
 func (s Scaled) Fraction(p int) float64 {
-	r, _ := Find(s.Rows, func(r compare.Record) bool { return s.Count(r) == p && !s.view.Crowds(r) })
+	r, _ := Find(s.Rows, func(r record.Record) bool { return s.Count(r) == p && !s.view.Crowds(r) })
 	n := float64(p)
 	return (median(r)/float64(s.Rows[0].Median) - 1/n) / (1 - 1/n)
 }

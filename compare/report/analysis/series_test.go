@@ -4,15 +4,15 @@ import (
 	"slices"
 	"testing"
 
-	"gemm/compare"
-	"gemm/compare/report/reporttest"
+	"gemm/cmd/reporttest"
+	"gemm/compare/record"
 )
 
 // TestMainSize checks that the size that most variants have is returned; if there are several, the
 // largest.
 func TestMainSize(t *testing.T) {
-	at := func(n int, variants ...string) []compare.Record {
-		var rows []compare.Record
+	at := func(n int, variants ...string) []record.Record {
+		var rows []record.Record
 		for _, v := range variants {
 			for _, p := range []int{1, 2} {
 				rows = append(rows, reporttest.Row("parallel/"+v, n, 1e-3/float64(p), reporttest.ThreadsOf("strong", p)))
@@ -34,7 +34,7 @@ func TestPairings(t *testing.T) {
 		reporttest.Swept("chunk", "schedule", []any{"static", "dynamic", "guided"}, []float64{1, 2, 3}, "chunk", 0),
 		reporttest.Swept("chunk", "schedule", []any{"static"}, []float64{1}, "chunk", 4))
 	got := Pairings(rows, "schedule")
-	if len(got) != 1 || len(got[0].Rows) != 3 || got[0].Rows[0].Experiment != compare.ChunkSizes {
+	if len(got) != 1 || len(got[0].Rows) != 3 || got[0].Rows[0].Experiment != record.ChunkSizes {
 		t.Errorf("%d pairings: %+v", len(got), got)
 	}
 	if got := Pairings(rows, "affinity"); len(got) != 0 {
@@ -47,9 +47,9 @@ func TestPairings(t *testing.T) {
 func TestCrowded(t *testing.T) {
 	doc := reporttest.Many(reporttest.Scaled("strong", map[int]float64{1: 1, 2: 0.5, 4: 0.4})...)
 	for _, test := range []struct {
-		quota compare.Number
+		quota record.Number
 		most  int // threads that are not too many
-	}{{2.5, 2}, {3, 3}, {20, 16}, {compare.None(), 16}} {
+	}{{2.5, 2}, {3, 3}, {20, 16}, {record.None(), 16}} {
 		doc.Hosts[0].Quota = test.quota
 		v := Views(doc)[0]
 		for p := 1; p <= 20; p++ {
@@ -58,7 +58,7 @@ func TestCrowded(t *testing.T) {
 			}
 		}
 	}
-	doc.Hosts[0].Cores, doc.Hosts[0].Quota = 0, compare.None()
+	doc.Hosts[0].Cores, doc.Hosts[0].Quota = 0, record.None()
 	if Views(doc)[0].IsCrowded(64) {
 		t.Error("crowded on a host whose number of processors is not known")
 	}

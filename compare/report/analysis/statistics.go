@@ -7,10 +7,11 @@ import (
 	"math"
 	"slices"
 
+	"gemm/compare/record"
+
 	"github.com/aclements/go-moremath/stats"
 
 	"gemm"
-	"gemm/compare"
 )
 
 // Tolerance is the difference below which two times are called the same, as a part
@@ -19,16 +20,16 @@ const Tolerance = 0.05
 
 // rivalry is what the pairs of some rows say together.
 type rivalry struct {
-	Quick, Slow compare.Record // the pair that differs most, of those that can be told apart if any can
-	Comparison                 // of Slow with Quick; P is adjusted for the number of pairs
-	Clearest    Comparison     // of the pair whose interval begins highest
-	Bounded     bool           // the intervals of all pairs lie within the tolerance
-	Turn        string         // that all rows were sampled in; empty: not all in one
+	Quick, Slow record.Record // the pair that differs most, of those that can be told apart if any can
+	Comparison                // of Slow with Quick; P is adjusted for the number of pairs
+	Clearest    Comparison    // of the pair whose interval begins highest
+	Bounded     bool          // the intervals of all pairs lie within the tolerance
+	Turn        string        // that all rows were sampled in; empty: not all in one
 }
 
 // compete compares every two of the rows (at least two) like Versus, with Holm's procedure. A test that finds no
 // difference does not show that there is none: Bounded says that.
-func compete(rows []compare.Record) rivalry {
+func compete(rows []record.Record) rivalry {
 	var duels []Duel
 	out := rivalry{Bounded: true, Turn: rows[0].Turn}
 	for i, a := range rows {
@@ -81,8 +82,8 @@ func holm(p []float64) []float64 {
 }
 
 // InTurn reports whether rows were sampled in one turn, which is one of a run.
-func InTurn(rows ...compare.Record) bool {
-	return rows[0].Turn != "" && !slices.ContainsFunc(rows, func(r compare.Record) bool {
+func InTurn(rows ...record.Record) bool {
+	return rows[0].Turn != "" && !slices.ContainsFunc(rows, func(r record.Record) bool {
 		return r.Turn != rows[0].Turn || r.Run != rows[0].Run
 	})
 }
@@ -90,7 +91,7 @@ func InTurn(rows ...compare.Record) bool {
 // Versus compares two rows like Contrast if they were interleaved. Otherwise it returns the ratio
 // only: no sample shows what the machine did between them, so neither an interval nor a test is
 // valid.
-func Versus(a, b compare.Record) Comparison {
+func Versus(a, b record.Record) Comparison {
 	if InTurn(a, b) {
 		return Contrast(a, b)
 	}
@@ -143,8 +144,8 @@ func (v *View) Floors() []Floor { return v.floors }
 // findFloors computes them.
 func (v *View) findFloors() []Floor {
 	found := map[Floor][]float64{}
-	timed := Pick(v.All, func(r compare.Record) bool { return r.Speed() && r.Median > 0 })
-	for _, rows := range GroupBy(timed, func(r compare.Record) string {
+	timed := Pick(v.All, func(r record.Record) bool { return r.Speed() && r.Median > 0 })
+	for _, rows := range GroupBy(timed, func(r record.Record) string {
 		return fmt.Sprint(r.Run, "|", r.Build, "|", Hosts(r), "|", ProblemOf(r))
 	}) {
 		for i, a := range rows {
@@ -169,19 +170,19 @@ func (v *View) findFloors() []Floor {
 
 // identical reports whether the same code computed two rows of one case with the same settings. A variant that
 // computed another's product did so with its default settings.
-func identical(a, b compare.Record) bool {
+func identical(a, b record.Record) bool {
 	switch {
 	case Ran(a) != Ran(b) || ByGPU(a) != ByGPU(b) || a.GPU != nil && b.GPU != nil && a.GPU.L2 != b.GPU.L2:
 		return false
 	case RanItself(a) && RanItself(b):
 		return settled(a) == settled(b)
 	}
-	plain := func(r compare.Record) bool { return !RanItself(r) || len(Omit(r.Params, "threads")) == 0 }
+	plain := func(r record.Record) bool { return !RanItself(r) || len(Omit(r.Params, "threads")) == 0 }
 	return plain(a) && plain(b)
 }
 
 // settled returns the parameters of a row as run.
-func settled(r compare.Record) string {
+func settled(r record.Record) string {
 	p := Omit(r.Params)
 	if p == nil {
 		p = gemm.Params{}
@@ -208,7 +209,7 @@ func (v *View) setNoise() {
 }
 
 // noise returns the logarithm of the floor for a comparison of two rows, 0 if it is not known.
-func noise(a, b compare.Record) float64 {
+func noise(a, b record.Record) float64 {
 	at := 1
 	if InTurn(a, b) {
 		at = 0
@@ -228,7 +229,7 @@ func noise(a, b compare.Record) float64 {
 // code differ. Rows differ if Mann and Whitney's rank test says so (On a test of whether one of two random
 // variables is stochastically larger than the other, 1947), which compares all samples, and the interval is on
 // one side of 1. The test alone would call rows different whose samples are not independent.
-func Contrast(a, b compare.Record) Comparison {
+func Contrast(a, b record.Record) Comparison {
 	c := justRatio(float64(a.Median) / float64(b.Median))
 	if a.CI != nil && b.CI != nil {
 		down := math.Hypot(math.Log(float64(a.Median)/a.CI[0]), math.Log(b.CI[1]/float64(b.Median)))
@@ -271,12 +272,12 @@ func (c Comparison) beyond(noise float64) int {
 
 // Apart reports whether two medians differ by more than the noise. Rows without an interval are taken as they
 // are, so that those of slow loops, with one sample, have a place.
-func Apart(a, b compare.Record) bool { return Contrast(a, b).beyond(noise(a, b)) != 0 }
+func Apart(a, b record.Record) bool { return Contrast(a, b).beyond(noise(a, b)) != 0 }
 
 // rankTest returns the two-sided p value of Mann and Whitney's test, 1 where all
 // samples are equal. If only quantiles of the samples are kept, U is in proportion to that of all of them, and p is
 // from its normal distribution.
-func rankTest(a, b compare.Record) float64 {
+func rankTest(a, b record.Record) float64 {
 	result, err := stats.MannWhitneyUTest(a.Samples, b.Samples, stats.LocationDiffers)
 	switch {
 	case err != nil:
@@ -315,15 +316,15 @@ func (f Floor) Where() string {
 }
 
 // Load returns the highest load average at the beginning of a run, of processors.
-func (v *View) Load() float64 { return Most(v.Runs, func(r compare.RunInfo) float64 { return r.Load }) }
+func (v *View) Load() float64 { return Most(v.Runs, func(r record.RunInfo) float64 { return r.Load }) }
 
 // Stolen returns the largest share of the processors' time that a hypervisor gave to others during a row.
 func (v *View) Stolen() float64 {
-	return Most(v.All, func(r compare.Record) float64 { return r.Steal })
+	return Most(v.All, func(r record.Record) float64 { return r.Steal })
 }
 
 // Duel is two rows of one case that differ in what a finding is about.
-type Duel struct{ First, Second compare.Record }
+type Duel struct{ First, Second record.Record }
 
 // Fought is the outcome of duels, with p values adjusted for their number.
 type Fought struct {
@@ -334,7 +335,7 @@ type Fought struct {
 // Fight compares the pairs like Versus, or like Contrast if it is known how much times of identical code differ
 // that were not interleaved. P and Outcome are adjusted by Holm's procedure.
 func Fight(duels []Duel) []Fought {
-	return fight(duels, func(a, b compare.Record) Comparison {
+	return fight(duels, func(a, b record.Record) Comparison {
 		if noise(a, b) > 0 {
 			return Contrast(a, b)
 		}
@@ -342,7 +343,7 @@ func Fight(duels []Duel) []Fought {
 	})
 }
 
-func fight(duels []Duel, compared func(a, b compare.Record) Comparison) []Fought {
+func fight(duels []Duel, compared func(a, b record.Record) Comparison) []Fought {
 	out := make([]Fought, len(duels))
 	p := make([]float64, len(duels))
 	for i, d := range duels {

@@ -5,9 +5,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/aclements/go-moremath/stats"
+	"gemm/compare/record"
 
-	"gemm/compare"
+	"github.com/aclements/go-moremath/stats"
 )
 
 // TestHolm compares adjusted p values with those worked out by hand.
@@ -32,7 +32,7 @@ func TestHolm(t *testing.T) {
 }
 
 // about returns a row of n samples within a part of the seconds, all rows in one turn.
-func about(rng *rand.Rand, n int, seconds, part float64) compare.Record {
+func about(rng *rand.Rand, n int, seconds, part float64) record.Record {
 	values := make([]float64, n)
 	for i := range values {
 		values[i] = seconds * (1 + part*(2*rng.Float64()-1))
@@ -46,23 +46,23 @@ func TestCompete(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, test := range []struct {
 		name           string
-		rows           []compare.Record
+		rows           []record.Record
 		apart, bounded bool
 		ratio          float64 // about, of the pair that is named
 	}{
-		{"the same", []compare.Record{about(rng, 30, 1, 0.02), about(rng, 30, 1, 0.02), about(rng, 30, 1, 0.02)},
+		{"the same", []record.Record{about(rng, 30, 1, 0.02), about(rng, 30, 1, 0.02), about(rng, 30, 1, 0.02)},
 			false, true, 1},
-		{"one apart", []compare.Record{about(rng, 30, 1, 0.02), about(rng, 30, 1.5, 0.02), about(rng, 30, 1, 0.02)},
+		{"one apart", []record.Record{about(rng, 30, 1, 0.02), about(rng, 30, 1.5, 0.02), about(rng, 30, 1, 0.02)},
 			true, false, 1.5},
-		{"a little apart", []compare.Record{about(rng, 30, 1, 0.001), about(rng, 30, 1.02, 0.001)}, true, true, 1.02},
+		{"a little apart", []record.Record{about(rng, 30, 1, 0.001), about(rng, 30, 1.02, 0.001)}, true, true, 1.02},
 		// They differ by half, but the samples are too few to tell.
-		{"few samples", []compare.Record{about(rng, 3, 1, 0.01), about(rng, 3, 1.5, 0.01)}, false, false, 1.5},
+		{"few samples", []record.Record{about(rng, 3, 1, 0.01), about(rng, 3, 1.5, 0.01)}, false, false, 1.5},
 		// A test that finds nothing does not show that there is nothing.
-		{"wide samples", []compare.Record{about(rng, 12, 1, 0.5), about(rng, 12, 1, 0.5)}, false, false, 1},
+		{"wide samples", []record.Record{about(rng, 12, 1, 0.5), about(rng, 12, 1, 0.5)}, false, false, 1},
 		// Six samples tell one pair apart but not one of fifteen, whose p must be 15 times less.
-		{"many rows", []compare.Record{about(rng, 6, 1, 0.001), about(rng, 6, 1.5, 0.001), about(rng, 6, 1, 0.001),
+		{"many rows", []record.Record{about(rng, 6, 1, 0.001), about(rng, 6, 1.5, 0.001), about(rng, 6, 1, 0.001),
 			about(rng, 6, 1, 0.001), about(rng, 6, 1, 0.001), about(rng, 6, 1, 0.001)}, false, false, 1.5},
-		{"two rows", []compare.Record{about(rng, 6, 1, 0.001), about(rng, 6, 1.5, 0.001)}, true, false, 1.5},
+		{"two rows", []record.Record{about(rng, 6, 1, 0.001), about(rng, 6, 1.5, 0.001)}, true, false, 1.5},
 	} {
 		got := compete(test.rows)
 		if apart := got.P < Significance; apart != test.apart || got.Bounded != test.bounded ||
@@ -81,12 +81,12 @@ func TestCompete(t *testing.T) {
 func TestCompeteTurn(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	a, b := about(rng, 30, 1, 0.01), about(rng, 30, 3, 0.01)
-	if got := compete([]compare.Record{a, b}); got.Turn != "t" || !(got.P < Significance) {
+	if got := compete([]record.Record{a, b}); got.Turn != "t" || !(got.P < Significance) {
 		t.Errorf("in turn: %+v", got)
 	}
 	for _, turns := range [][2]string{{"t", "u"}, {"t", ""}, {"", ""}} {
 		a.Turn, b.Turn = turns[0], turns[1]
-		got := compete([]compare.Record{a, b})
+		got := compete([]record.Record{a, b})
 		if got.Turn != "" || got.Bounded || !math.IsNaN(got.P) ||
 			!math.IsNaN(got.Lo) || !math.IsNaN(got.Hi) || !(math.Abs(got.Ratio-3) <= 0.1) {
 			t.Errorf("turns %q: %+v", turns, got)
@@ -102,7 +102,7 @@ func TestCompeteErrs(t *testing.T) {
 	for _, rows := range []int{2, 4, 7} {
 		claimed := 0
 		for range trials {
-			var drawn []compare.Record
+			var drawn []record.Record
 			for range rows {
 				drawn = append(drawn, about(rng, 12, 1, 0.3))
 			}
@@ -117,11 +117,11 @@ func TestCompeteErrs(t *testing.T) {
 }
 
 // samples returns a row with the median and interval of its samples.
-func samples(values ...float64) compare.Record {
-	r := compare.Record{Samples: values, Median: compare.None()}
+func samples(values ...float64) record.Record {
+	r := record.Record{Samples: values, Median: record.None()}
 	if n := len(values); n > 0 {
 		median, lo, hi := stats.QuantileCI(n, 0.5, 0.95).SampleCI(stats.Sample{Xs: values})
-		r.Median = compare.Number(median)
+		r.Median = record.Number(median)
 		if !math.IsInf(lo, 0) && !math.IsInf(hi, 0) {
 			r.CI = &[2]float64{lo, hi}
 		}
@@ -134,7 +134,7 @@ func TestContrast(t *testing.T) {
 	e := math.E
 	for _, test := range []struct {
 		name   string
-		a, b   compare.Record
+		a, b   record.Record
 		want   Outcome
 		ratio  float64
 		lo, hi float64 // NaN: none
@@ -145,8 +145,8 @@ func TestContrast(t *testing.T) {
 		{"slower", samples(1, 1, 1, 1, 1, 1.1), samples(2, 2, 2, 2, 2, 2), Slower, 0.5, 0.5, 0.55, nan},
 		{"quicker", samples(6, 6.1, 6.2, 6.2, 6.3, 6.4), samples(1, 1, 1, 1, 1, 1), Quicker, 6.2, 6, 6.4, nan},
 		// Distances of 3 and 4 on the logarithmic scale make one of 5.
-		{"right angle", compare.Record{Median: 1, CI: &[2]float64{math.Pow(e, -3), math.Pow(e, 4)}},
-			compare.Record{Median: 1, CI: &[2]float64{math.Pow(e, -3), math.Pow(e, 4)}}, TooFew, 1, math.Pow(e, -5),
+		{"right angle", record.Record{Median: 1, CI: &[2]float64{math.Pow(e, -3), math.Pow(e, 4)}},
+			record.Record{Median: 1, CI: &[2]float64{math.Pow(e, -3), math.Pow(e, 4)}}, TooFew, 1, math.Pow(e, -5),
 			math.Pow(e, 5), nan},
 		{"apart", samples(1, 2, 3, 4, 5, 6), samples(10, 11, 12, 13, 14, 15), Slower, 3.5 / 12.5, nan, nan, 2.0 / 924},
 		{"the same", samples(1, 2, 3, 4, 5, 6, 7, 8, 9, 10), samples(1, 2, 3, 4, 5, 6, 7, 8, 9, 10), Level, 1, nan, nan, 1},
@@ -178,7 +178,7 @@ func TestContrast(t *testing.T) {
 // the interval holds it in at least 95 % of them.
 func TestIntervalCovers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	draw := func(n int, scale float64) compare.Record {
+	draw := func(n int, scale float64) record.Record {
 		values := make([]float64, n)
 		for i := range values {
 			values[i] = scale * (1 + rng.ExpFloat64())
@@ -208,7 +208,7 @@ func TestVerdictErrs(t *testing.T) {
 	for _, n := range []int{5, 12, 60} {
 		claimed := 0
 		for range trials {
-			a, b := compare.Record{Median: 1}, compare.Record{Median: 2}
+			a, b := record.Record{Median: 1}, record.Record{Median: 2}
 			for range n {
 				a.Samples = append(a.Samples, 1+rng.ExpFloat64())
 				b.Samples = append(b.Samples, 1+rng.ExpFloat64())

@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"gemm"
-	"gemm/compare"
-	"gemm/parallel/timeline"
+	"gemm/compare/record"
+	"gemm/internal/timeline"
 )
 
 // Concert is the traces of one variant on one case that differ in the schedule and its chunk. They
@@ -17,16 +17,16 @@ type Concert struct {
 	Problem
 	Variant string
 	Rest    gemm.Params // the other parameters, but for the threads
-	Traces  []compare.Trace
+	Traces  []record.Trace
 }
 
 // Concerts groups the traces of a host. Traces with the most work and the most workers come first.
 func (v *View) Concerts() []Concert {
 	var out []Concert
-	rest := func(t compare.Trace) gemm.Params { return Omit(t.Params, "threads", "schedule", "chunk") }
-	problem := func(t compare.Trace) Problem { return plainOf(t.Type, t.Shape, t.Workers) }
-	whole := Pick(v.traces, func(t compare.Trace) bool { return t.Workers >= 1 && t.Seconds > 0 && len(t.Spans) > 0 })
-	for _, own := range GroupBy(whole, func(t compare.Trace) string {
+	rest := func(t record.Trace) gemm.Params { return Omit(t.Params, "threads", "schedule", "chunk") }
+	problem := func(t record.Trace) Problem { return plainOf(t.Type, t.Shape, t.Workers) }
+	whole := Pick(v.traces, func(t record.Trace) bool { return t.Workers >= 1 && t.Seconds > 0 && len(t.Spans) > 0 })
+	for _, own := range GroupBy(whole, func(t record.Trace) string {
 		return fmt.Sprint(t.Experiment, t.Variant, problem(t), rest(t))
 	}) {
 		out = append(out, Concert{Problem: problem(own[0]), Variant: own[0].Variant, Rest: rest(own[0]), Traces: own})
@@ -40,7 +40,7 @@ func (v *View) Concerts() []Concert {
 type Ensemble struct {
 	Problem
 	Lanes  int
-	Traces []compare.Trace
+	Traces []record.Trace
 }
 
 // mostTogether is how many traces an ensemble has.
@@ -64,7 +64,7 @@ func (v *View) Ensemble(family string) (e Ensemble, ok bool) {
 		} else if order < 0 {
 			continue
 		}
-		same := func(other compare.Trace) bool { return other.Variant == t.Variant }
+		same := func(other record.Trace) bool { return other.Variant == t.Variant }
 		if len(e.Traces) < mostTogether && !slices.ContainsFunc(e.Traces, same) {
 			e.Traces = append(e.Traces, t)
 		}
@@ -74,11 +74,11 @@ func (v *View) Ensemble(family string) (e Ensemble, ok bool) {
 
 // Clocks returns within how many seconds the times of ranks on different hosts are known; 0: on one host.
 func (e Ensemble) Clocks() float64 {
-	return Most(e.Traces, func(t compare.Trace) float64 { return t.ClockError })
+	return Most(e.Traces, func(t record.Trace) float64 { return t.ClockError })
 }
 
 // BusyTimes returns the seconds that each worker of a trace was busy.
-func BusyTimes(t compare.Trace) []float64 {
+func BusyTimes(t record.Trace) []float64 {
 	out := make([]float64, t.Workers)
 	for _, s := range t.Spans {
 		if s.Worker >= 0 && s.Worker < t.Workers {
@@ -90,7 +90,7 @@ func BusyTimes(t compare.Trace) []float64 {
 
 // ScheduleOf names the schedule of a trace in the letters that figures have, with the
 // chunk asked for.
-func ScheduleOf(t compare.Trace) string {
+func ScheduleOf(t record.Trace) string {
 	asked := gemm.Params{"schedule": cmp.Or(t.Params["schedule"], t.Resolved["schedule"], any("static")),
 		"chunk": ChunkOf(t.Params)}
 	text, ran := Setting(asked), t.Resolved["schedule"]
@@ -107,7 +107,7 @@ func ScheduleOf(t compare.Trace) string {
 // Crew is what the groups of warps on one multiprocessor did inside of a kernel. Groups of a role that follow each
 // other there are one lane.
 type Crew struct {
-	compare.Trace
+	record.Trace
 	Lanes []CrewLane
 }
 
@@ -122,7 +122,7 @@ type CrewLane struct {
 func (v *View) Crews(typ string) []Crew {
 	var out []Crew
 	for _, variant := range v.gpuVariants() {
-		if largest, ok := Least(v.traces, func(t compare.Trace) float64 {
+		if largest, ok := Least(v.traces, func(t record.Trace) float64 {
 			if t.Variant != variant || t.Type != typ || len(t.Inside) == 0 {
 				return math.NaN()
 			}
@@ -135,7 +135,7 @@ func (v *View) Crews(typ string) []Crew {
 }
 
 // crewOf returns the crew of the first multiprocessor of the trace.
-func crewOf(t compare.Trace) Crew {
+func crewOf(t record.Trace) Crew {
 	c := Crew{Trace: t}
 	for _, g := range t.Inside {
 		if g.Multiprocessor != t.Inside[0].Multiprocessor || len(g.Phases) == 0 {

@@ -5,64 +5,65 @@ import (
 	"slices"
 	"strings"
 
+	"gemm/compare/record"
+
 	"gemm"
-	"gemm/compare"
 )
 
 // Of returns what the document says of the variant of a row; if that is nothing, its name.
-func Of(r compare.Record) *compare.Variant {
+func Of(r record.Record) *record.Variant {
 	if r.Of == nil {
-		return &compare.Variant{Variant: gemm.Variant{Name: r.Variant}}
+		return &record.Variant{Variant: gemm.Variant{Name: r.Variant}}
 	}
 	return r.Of
 }
 
 // Variant returns what the document says of a variant. If that is nothing, it has no name.
-func (v *View) Variant(name string) compare.Variant {
-	return v.pick(func(of compare.Variant) bool { return of.Name == name })
+func (v *View) Variant(name string) record.Variant {
+	return v.pick(func(of record.Variant) bool { return of.Name == name })
 }
 
 // Named returns the variants of the document that keep says to keep, in report order.
-func (v *View) Named(keep func(compare.Variant) bool) []string {
-	return Distinct(Pick(v.Variants, keep), func(of compare.Variant) string { return of.Name })
+func (v *View) Named(keep func(record.Variant) bool) []string {
+	return Distinct(Pick(v.Variants, keep), func(of record.Variant) string { return of.Name })
 }
 
 // pick returns the first variant that keep says to keep.
-func (v *View) pick(keep func(compare.Variant) bool) compare.Variant {
+func (v *View) pick(keep func(record.Variant) bool) record.Variant {
 	of, _ := Find(v.Variants, keep)
 	return of
 }
 
 // First returns the first rung of a family: for serial the textbook loops, which speed-ups are over.
 func (v *View) First(family string) string {
-	return v.pick(func(of compare.Variant) bool { return of.Family() == family && of.Role == gemm.Rung }).Name
+	return v.pick(func(of record.Variant) bool { return of.Family() == family && of.Role == gemm.Rung }).Name
 }
 
 // Production returns the first variant of a family that users choose for their products.
 func (v *View) Production(family string) string {
-	return v.pick(func(of compare.Variant) bool { return of.Family() == family && of.Role == gemm.Production }).Name
+	return v.pick(func(of record.Variant) bool { return of.Family() == family && of.Role == gemm.Production }).Name
 }
 
 // Playing returns the variant that published texts have as p.
 func (v *View) Playing(p gemm.Part) string {
-	return v.pick(func(of compare.Variant) bool { return of.Plays(p) }).Name
+	return v.pick(func(of record.Variant) bool { return of.Plays(p) }).Name
 }
 
 // Twin returns the program in another language that does what a variant does.
 func (v *View) Twin(variant string) string {
-	return v.pick(func(of compare.Variant) bool { return of.Role == gemm.Program && of.Parent == variant }).Name
+	return v.pick(func(of record.Variant) bool { return of.Role == gemm.Program && of.Parent == variant }).Name
 }
 
 // OfField returns the library of others that computes products over GF(2⁸), and nothing else.
 func (v *View) OfField() string {
-	return v.pick(func(of compare.Variant) bool {
+	return v.pick(func(of record.Variant) bool {
 		return of.Role == gemm.Library && slices.Equal(of.Types, []string{field})
 	}).Name
 }
 
 // place returns the place of a variant among those of the document, which are in report order. Others are last.
 func (v *View) place(variant string) int {
-	i := slices.IndexFunc(v.Variants, func(of compare.Variant) bool { return of.Name == variant })
+	i := slices.IndexFunc(v.Variants, func(of record.Variant) bool { return of.Name == variant })
 	return (i + len(v.Variants) + 1) % (len(v.Variants) + 1)
 }
 
@@ -70,15 +71,15 @@ func (v *View) place(variant string) int {
 func (v *View) byPlace(x, y string) int { return v.place(x) - v.place(y) }
 
 // Textbook reports whether a row is of the textbook loops on one thread, in Go.
-func Textbook(r compare.Record) bool {
+func Textbook(r record.Record) bool {
 	return Of(r).Class == gemm.Textbook && Of(r).Role == gemm.Rung && Of(r).Location == gemm.InProcess
 }
 
 // Ancestor returns the nearest of the parents of a variant, their parents and so on that has rows, ""
 // if none has.
-func (v *View) Ancestor(rows []compare.Record, variant string) string {
+func (v *View) Ancestor(rows []record.Record, variant string) string {
 	for parent := v.Variant(variant).Parent; parent != ""; parent = v.Variant(parent).Parent {
-		if slices.ContainsFunc(rows, func(r compare.Record) bool { return r.Variant == parent }) {
+		if slices.ContainsFunc(rows, func(r record.Record) bool { return r.Variant == parent }) {
 			return parent
 		}
 	}
@@ -108,10 +109,10 @@ func (v *View) ParentsFirst(variants []string) []string {
 
 // ParentRow returns the row of a parent that a row is compared with: of the same problem, on as many
 // threads unless the parent is of another family.
-func ParentRow(rows []compare.Record, parent string, after compare.Record) (compare.Record, bool) {
+func ParentRow(rows []record.Record, parent string, after record.Record) (record.Record, bool) {
 	p := ProblemOf(after)
 	if Family(parent) != Family(after.Variant) {
-		r, ok := Find(rows, func(r compare.Record) bool { return r.Variant == parent && r.Problem == after.Problem })
+		r, ok := Find(rows, func(r record.Record) bool { return r.Variant == parent && r.Problem == after.Problem })
 		if !ok {
 			return r, false
 		}
@@ -122,10 +123,10 @@ func ParentRow(rows []compare.Record, parent string, after compare.Record) (comp
 
 // Ran returns the variant that computed a row. This is the row's variant, unless that is a recursion
 // and its cut-off ended it before the first division. Then the leaf computed the whole product.
-func Ran(r compare.Record) string { return cmp.Or(r.Ran(), r.Variant) }
+func Ran(r record.Record) string { return cmp.Or(r.Ran(), r.Variant) }
 
 // RanItself reports whether a row was computed by its own variant.
-func RanItself(r compare.Record) bool { return Ran(r) == r.Variant }
+func RanItself(r record.Record) bool { return Ran(r) == r.Variant }
 
 // The families of variants.
 const (
@@ -162,13 +163,13 @@ func Short(variant string) string {
 func Foreign(variant string) bool { return Family(variant) == Reference }
 
 // Ours reports whether a row is of the suite, and neither of a library of others nor of the user.
-func Ours(r compare.Record) bool { return Of(r).Role.Ours() }
+func Ours(r record.Record) bool { return Of(r).Role.Ours() }
 
 // ByGPU reports whether a GPU computed the row.
-func ByGPU(r compare.Record) bool { return Home(r) == OnGPU }
+func ByGPU(r record.Record) bool { return Home(r) == OnGPU }
 
 // Vendor reports whether a variant is NVIDIA's library: one on the GPU that has all of BLAS's operation.
-func Vendor(v compare.Variant) bool {
+func Vendor(v record.Variant) bool {
 	return v.Location == gemm.OnGPU && v.Role == gemm.Library && v.Can.Has(gemm.Gemms)
 }
 
@@ -205,7 +206,7 @@ func (v *View) Judged() (out []Judgement) {
 
 // judge compares the variants of j on one type, and reports whether both were timed on a square product.
 func (v *View) judge(j *Judgement, typ string) bool {
-	rows := Pick(Timed(v.Ladder(typ)), func(r compare.Record) bool { return !v.Crowds(r) })
+	rows := Pick(Timed(v.Ladder(typ)), func(r record.Record) bool { return !v.Crowds(r) })
 	for _, p := range slices.Backward(Problems(rows)) {
 		before, ok := At(rows, j.Before, p)
 		after, both := At(rows, j.After, p)

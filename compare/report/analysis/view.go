@@ -10,8 +10,9 @@ import (
 	"slices"
 	"strings"
 
+	"gemm/compare/record"
+
 	"gemm"
-	"gemm/compare"
 )
 
 // Granted returns the number of processors that a product may use on this host: the usable ones, or
@@ -29,7 +30,7 @@ func (v *View) IsCrowded(threads int) bool { return v.Cores > 0 && v.Crowded(thr
 
 // Crowds reports whether the threads of a row cannot run at the same time. Of ranks on several hosts, it
 // looks at the host with the most. The others are taken to have as many processors as the first.
-func (v *View) Crowds(r compare.Record) bool {
+func (v *View) Crowds(r record.Record) bool {
 	threads := r.Threads
 	if hosts := RanksOfHosts(r); len(hosts) > 1 {
 		threads = threads / len(r.Ranks) * slices.Max(hosts)
@@ -45,10 +46,10 @@ func (v *View) Trait(variant string, p gemm.Params) string {
 	}
 	alike, known := v.alike[variant]
 	if !known {
-		rows := v.Pick(func(r compare.Record) bool { return r.Variant == variant })
-		alike = Omit(append(rows, compare.Record{})[0].Params, OverRanks.Param)
+		rows := v.Pick(func(r record.Record) bool { return r.Variant == variant })
+		alike = Omit(append(rows, record.Record{})[0].Params, OverRanks.Param)
 		maps.DeleteFunc(alike, func(name string, value any) bool {
-			return slices.ContainsFunc(rows, func(r compare.Record) bool { return r.Params[name] != value })
+			return slices.ContainsFunc(rows, func(r record.Record) bool { return r.Params[name] != value })
 		})
 		v.alike[variant] = alike
 	}
@@ -62,33 +63,33 @@ func (v *View) Trait(variant string, p gemm.Params) string {
 // View is what one host contributed to a document. Rows are compared within a
 // view only.
 type View struct {
-	compare.Host
+	record.Host
 	Suffix       string // of anchors: empty, or "-" and the host's id if there are several
-	Runs         []compare.RunInfo
-	Records      []compare.Record  // without times of products that another variant computed: see Ran
-	All          []compare.Record  // with them: for tables of all rows
-	Variants     []compare.Variant // of the document, in report order
-	Measurements []compare.Measurement
-	traces       []compare.Trace
+	Runs         []record.RunInfo
+	Records      []record.Record  // without times of products that another variant computed: see Ran
+	All          []record.Record  // with them: for tables of all rows
+	Variants     []record.Variant // of the document, in report order
+	Measurements []record.Measurement
+	traces       []record.Trace
 	floors       []Floor
-	peaks        compare.Peaks          // of all hosts
+	peaks        record.Peaks           // of all hosts
 	alike        map[string]gemm.Params // by variant of the family mpi: what its rows share
 }
 
 // Views splits a document by host, in the document's order. A host that rows
 // name but that is not described has only its id.
-func Views(doc compare.Document) []*View {
+func Views(doc record.Document) []*View {
 	doc = doc.Settled().Declared(nil)
 	peaks := doc.Peaks()
-	declared := map[string]*compare.Variant{}
+	declared := map[string]*record.Variant{}
 	for i, of := range doc.Variants {
 		declared[of.Name] = &doc.Variants[i]
 	}
-	hosts := func(h compare.Host) string { return h.ID }
-	runs := func(r compare.RunInfo) string { return r.Host }
-	records := func(r compare.Record) string { return r.Host }
-	measurements := func(m compare.Measurement) string { return m.Host }
-	traces := func(t compare.Trace) string { return t.Host }
+	hosts := func(h record.Host) string { return h.ID }
+	runs := func(r record.RunInfo) string { return r.Host }
+	records := func(r record.Record) string { return r.Host }
+	measurements := func(m record.Measurement) string { return m.Host }
+	traces := func(t record.Trace) string { return t.Host }
 	ids := slices.Concat(Distinct(doc.Hosts, hosts), Distinct(doc.Runs, runs), Distinct(doc.Records, records),
 		Distinct(doc.Measurements, measurements), Distinct(doc.Traces, traces))
 	ids = Distinct(ids, func(id string) string { return id })
@@ -97,13 +98,13 @@ func Views(doc compare.Document) []*View {
 		v := &View{Variants: doc.Variants, peaks: peaks, alike: map[string]gemm.Params{},
 			Runs: onHost(doc.Runs, runs, id), All: onHost(doc.Records, records, id),
 			Measurements: onHost(doc.Measurements, measurements, id), traces: onHost(doc.Traces, traces, id)}
-		v.Host, _ = Find(doc.Hosts, func(h compare.Host) bool { return h.ID == id })
+		v.Host, _ = Find(doc.Hosts, func(h record.Host) bool { return h.ID == id })
 		v.ID = id
 		for i := range v.All {
 			v.All[i].Of = declared[v.All[i].Variant]
 		}
 		v.setNoise()
-		v.Records = Pick(v.All, func(r compare.Record) bool { return RanItself(r) || !r.Speed() })
+		v.Records = Pick(v.All, func(r record.Record) bool { return RanItself(r) || !r.Speed() })
 		if len(ids) > 1 {
 			v.Suffix = "-" + Anchor(id)
 		}
@@ -118,36 +119,36 @@ func onHost[R any](items []R, host func(R) string, id string) []R {
 }
 
 // Pick returns the rows of the view that keep says to keep, without those that another variant computed.
-func (v *View) Pick(keep func(compare.Record) bool) []compare.Record { return Pick(v.Records, keep) }
+func (v *View) Pick(keep func(record.Record) bool) []record.Record { return Pick(v.Records, keep) }
 
 // Ladder returns the rows of the experiment ladder of one type.
-func (v *View) Ladder(typ string) []compare.Record { return v.Pick(inLadder(typ)) }
+func (v *View) Ladder(typ string) []record.Record { return v.Pick(inLadder(typ)) }
 
-func inLadder(typ string) func(compare.Record) bool {
-	return func(r compare.Record) bool { return r.Experiment == compare.MainLadder && r.Type == typ }
+func inLadder(typ string) func(record.Record) bool {
+	return func(r record.Record) bool { return r.Experiment == record.MainLadder && r.Type == typ }
 }
 
 // Ceiling returns the measured peak of a type at a number of busy threads.
-func (v *View) Ceiling(typ string, threads int) (compare.Ceiling, bool) {
-	return v.peaks.Of(v.ID, compare.Ceiling{Unit: "cpu", Pipe: gemm.TypeNamed(typ).Pipe(), Threads: threads})
+func (v *View) Ceiling(typ string, threads int) (record.Ceiling, bool) {
+	return v.peaks.Of(v.ID, record.Ceiling{Unit: "cpu", Pipe: gemm.TypeNamed(typ).Pipe(), Threads: threads})
 }
 
-// Percent returns the speed of a row in percent of the peak, NaN if it is not known: see compare.Peaks.
-func Percent(r compare.Record) float64 { return Known(r, r.PercentPeak) }
+// Percent returns the speed of a row in percent of the peak, NaN if it is not known: see record.Peaks.
+func Percent(r record.Record) float64 { return Known(r, r.PercentPeak) }
 
 // WholeShare is Percent of a product that begins and ends in the memory of the host.
-func WholeShare(r compare.Record) float64 {
+func WholeShare(r record.Record) float64 {
 	return Percent(r) * float64(r.Median) / Whole(r)
 }
 
 // Bandwidth returns the measured triad at a number of busy threads, the highest
 // where several runs measured it.
-func (v *View) Bandwidth(threads int) (compare.Bandwidth, bool) {
+func (v *View) Bandwidth(threads int) (record.Bandwidth, bool) {
 	return v.bandwidth("cpu", "triad", threads)
 }
 
-func (v *View) bandwidth(unit, name string, threads int) (compare.Bandwidth, bool) {
-	return Least(v.Bandwidths, func(w compare.Bandwidth) float64 {
+func (v *View) bandwidth(unit, name string, threads int) (record.Bandwidth, bool) {
+	return Least(v.Bandwidths, func(w record.Bandwidth) float64 {
 		if w.Unit != unit || w.Name != name || unit == "cpu" && w.Threads != threads || !(w.GBps > 0) {
 			return math.NaN()
 		}
@@ -158,24 +159,24 @@ func (v *View) bandwidth(unit, name string, threads int) (compare.Bandwidth, boo
 // Peak is what was measured on a number of busy threads, NaN for what was not.
 type Peak struct {
 	Threads         int
-	F64, F32, GF256 compare.Number // 10⁹ operations or multiplications a second
-	Memory          compare.Number // GB/s
+	F64, F32, GF256 record.Number // 10⁹ operations or multiplications a second
+	Memory          record.Number // GB/s
 }
 
 // PeaksByThreads returns the measured peaks of the processor, on as many threads as it has processors at most.
 func (v *View) PeaksByThreads() []Peak {
 	var out []Peak
-	own := Pick(v.Ceilings, func(c compare.Ceiling) bool {
+	own := Pick(v.Ceilings, func(c record.Ceiling) bool {
 		return c.Unit == "cpu" && (v.Cores == 0 || c.Threads <= v.Cores)
 	})
-	for _, n := range Ascending(own, func(c compare.Ceiling) int { return c.Threads }) {
-		of := func(typ string) compare.Number {
+	for _, n := range Ascending(own, func(c record.Ceiling) int { return c.Threads }) {
+		of := func(typ string) record.Number {
 			if c, ok := v.Ceiling(typ, n); ok {
 				return c.Gflops
 			}
-			return compare.None()
+			return record.None()
 		}
-		p := Peak{n, of("f64"), of("f32"), of("gf256"), compare.None()}
+		p := Peak{n, of("f64"), of("f32"), of("gf256"), record.None()}
 		if w, ok := v.Bandwidth(n); ok {
 			p.Memory = w.GBps
 		}

@@ -9,15 +9,15 @@ import (
 	"testing"
 
 	"gemm"
-	"gemm/compare"
+	"gemm/cmd/catalog"
+	"gemm/cmd/reporttest"
+	"gemm/compare/record"
 	"gemm/compare/report/analysis"
-	"gemm/compare/report/reporttest"
-	"gemm/internal/catalog"
 )
 
 // TestAdviceIsJudgedByTheRows changes the times, and with them what the rows say of an item.
 func TestAdviceIsJudgedByTheRows(t *testing.T) {
-	doc := func(n int, ikj float64, change ...func(*compare.Record)) compare.Document {
+	doc := func(n int, ikj float64, change ...func(*record.Record)) record.Document {
 		return planted(row("serial/naive", n, 1), row("serial/ikj", n, 1/ikj, change...))
 	}
 	both := doc(64, 8)
@@ -27,7 +27,7 @@ func TestAdviceIsJudgedByTheRows(t *testing.T) {
 	contradicted := "| S4 | Walk memory in its order | **contradicted** | `serial/ikj` | `serial/naive` | 0.500 " +
 		"(0.500) | 128 | f64 |"
 	for name, test := range map[string]struct {
-		doc  compare.Document
+		doc  record.Document
 		want string
 	}{
 		"faster":             {doc(64, 8), supported},
@@ -35,10 +35,10 @@ func TestAdviceIsJudgedByTheRows(t *testing.T) {
 		"the largest counts": {both, contradicted},
 		"no difference":      {doc(64, 1), ""},
 		"one sample":         {doc(64, 8, sampled(1, 0.125)), ""},
-		"a wrong result":     {doc(64, 8, came(compare.Wrong, "one element")), ""},
+		"a wrong result":     {doc(64, 8, came(record.Wrong, "one element")), ""},
 		"without the loops":  {planted(doc(64, 8).Records[1:]...), ""},
 		"a leaf for the whole": {planted(row("serial/packed", 64, 1),
-			row("serial/strassen", 64, 2, func(r *compare.Record) { r.Params = gemm.Params{"cutoff": 512} })), ""},
+			row("serial/strassen", 64, 2, func(r *record.Record) { r.Params = gemm.Params{"cutoff": 512} })), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := fill(t, "en", test.doc)
@@ -79,7 +79,7 @@ func TestAdvicePage(t *testing.T) {
 				t.Errorf("docs/advice.md has no item %s", a.Item)
 			}
 			doc := planted(judging(a.Over, 2), judging(of.Name, 1))
-			doc.Hosts[0].Cores, doc.Hosts[0].Quota = 16, compare.None()
+			doc.Hosts[0].Cores, doc.Hosts[0].Quota = 16, record.None()
 			text := section(t, fill(t, "en", doc), "advice")
 			has(t, text, "| "+a.Item+" | ", "| supported | `"+of.Name+"` | `"+a.Over+"` | 2.00 (")
 			hasNot(t, text+fill(t, "zh", doc), "| "+a.Item+" | "+a.Item+" |") // has no words
@@ -88,12 +88,12 @@ func TestAdvicePage(t *testing.T) {
 }
 
 // judging returns a row of the ladder of a variant.
-func judging(variant string, seconds float64) compare.Record {
+func judging(variant string, seconds float64) record.Record {
 	switch analysis.Family(variant) {
 	case analysis.OnGPU:
 		return kernel(analysis.Short(variant), 256, seconds)
 	case analysis.OnRanks:
-		return row(variant, 256, seconds, ranksOf(compare.MainLadder, 4))
+		return row(variant, 256, seconds, ranksOf(record.MainLadder, 4))
 	}
 	return row(variant, 256, seconds, reporttest.Unpredicted)
 }

@@ -6,10 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	"gemm/compare"
-	"gemm/compare/note"
+	"gemm"
+
+	"gemm/compare/record"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/number"
+	"gemm/internal/note"
 )
 
 // BadVariants returns the variants that have bad rows.
@@ -31,7 +33,7 @@ func (d *Data) Compared() []*Host {
 }
 
 // Code names the code of a row.
-func (d *Data) Code(r *compare.Record) string { return analysis.CodeName(analysis.ProblemOf(*r)) }
+func (d *Data) Code(r *record.Record) string { return analysis.CodeName(analysis.ProblemOf(*r)) }
 
 // Commands returns what was typed to measure, each once.
 func (d *Data) Commands() string {
@@ -44,7 +46,7 @@ func (d *Data) Commands() string {
 }
 
 // Run is a run of the program as a row of a table.
-type Run struct{ compare.RunInfo }
+type Run struct{ record.RunInfo }
 
 // Begun is the time at which the run began.
 func (r Run) Begun() string { return r.Time.UTC().Format("2006-01-02 15:04 UTC") }
@@ -83,7 +85,7 @@ func (h *Host) Libraries() []Library {
 
 // Row is a record in the table of all.
 type Row struct {
-	compare.Record
+	record.Record
 	HostName string // if there are several
 	Remarks  string // the numbers of its remarks
 }
@@ -91,7 +93,7 @@ type Row struct {
 // Remark is a note that rows refer to by its number.
 type Remark struct {
 	Number int
-	Note   note.Note
+	Note   gemm.Note
 }
 
 // AllRows is the table of all rows.
@@ -129,16 +131,16 @@ func (d *Data) AllRows() AllRows {
 }
 
 // remarks returns why a row is as it is, and what warns of it.
-func remarks(r compare.Record) []note.Note {
-	var out []note.Note
+func remarks(r record.Record) []gemm.Note {
+	var out []gemm.Note
 	if r.Reason.Text != "" {
 		out = append(out, r.Reason)
 	}
 	if r.GPU != nil && r.GPU.Throttled != "" {
 		out = append(out, note.New("clock", r.GPU.Throttled))
 	}
-	if ran := analysis.Ran(r); !analysis.RanItself(r) && r.Speed() && r.Experiment != compare.CutoffSweep {
-		out = append(out, note.Note{Code: "ran", Text: ran, Args: map[string]any{"Variant": ran}})
+	if ran := analysis.Ran(r); !analysis.RanItself(r) && r.Speed() && r.Experiment != record.CutoffSweep {
+		out = append(out, gemm.Note{Code: "ran", Text: ran, Args: map[string]any{"Variant": ran}})
 	}
 	return append(out, r.Cautions()...)
 }
@@ -146,7 +148,7 @@ func remarks(r compare.Record) []note.Note {
 // Class marks rows that are wrong or have no time.
 func (r Row) Class() string {
 	switch {
-	case r.Status == compare.Wrong, r.Status == compare.Suspect:
+	case r.Status == record.Wrong, r.Status == record.Suspect:
 		return "wrong"
 	case !r.Speed():
 		return "muted"
@@ -160,7 +162,7 @@ func (r Row) Size() string { return analysis.ProblemOf(r.Record).Label() }
 // Settings are the parameters that were asked for, and the build of the experiment on compilers.
 func (r Row) Settings() string {
 	text := r.Params.String()
-	if r.Experiment == compare.CompilerOptions {
+	if r.Experiment == record.CompilerOptions {
 		text = strings.TrimSpace(text + " " + r.Build)
 	}
 	return text
@@ -192,7 +194,7 @@ func (r Row) Rate() string {
 func (r Row) Share() string { return peak(r.Record, analysis.Percent(r.Record)) }
 
 // Wide returns the rows whose samples vary too much.
-func (d *Data) Wide() []compare.Record {
+func (d *Data) Wide() []record.Record {
 	return analysis.Pick(d.Timed(), analysis.Wide)
 }
 

@@ -9,30 +9,29 @@ import (
 	"testing"
 
 	"gemm"
-	"gemm/compare"
+	"gemm/compare/record"
 	"gemm/compare/report/chapters"
 	"gemm/compare/report/figures"
-	"gemm/cuda/usage"
 )
 
 // appendix returns the appendix of records in a language as Markdown.
-func appendix(t *testing.T, lang string, doc compare.Document) string {
+func appendix(t *testing.T, lang string, doc record.Document) string {
 	t.Helper()
 	return filled(t, lang, `{{template "appendix" .}}`, doc)
 }
 
 var (
 	on2     = on(2)
-	ranks2  = func(r *compare.Record) { r.Threads, r.Params = 2, gemm.Params{"ranks": 2} }
-	gpu     = func(r *compare.Record) { r.GPU = &usage.Device{Pipe: r.Type} }
-	ofBytes = func(r *compare.Record) { r.Type, r.Compute, r.Unit, r.Rate = "gf256", "gf256", "Gmul/s", 1 }
-	oblong  = func(r *compare.Record) { r.M, r.N, r.K, r.LDA, r.LDB, r.LDC = 3, 5, 7, 7, 5, 5 }
+	ranks2  = func(r *record.Record) { r.Threads, r.Params = 2, gemm.Params{"ranks": 2} }
+	gpu     = func(r *record.Record) { r.GPU = &record.Device{Pipe: r.Type} }
+	ofBytes = func(r *record.Record) { r.Type, r.Compute, r.Unit, r.Rate = "gf256", "gf256", "Gmul/s", 1 }
+	oblong  = func(r *record.Record) { r.M, r.N, r.K, r.LDA, r.LDB, r.LDC = 3, 5, 7, 7, 5, 5 }
 	turn    = inTurn("t")
 )
 
 // stairs has every step from the textbook loops to the fastest variant at two sizes, and more rows.
-func stairs(more ...compare.Record) compare.Document {
-	return bare(append([]compare.Record{
+func stairs(more ...record.Record) record.Document {
+	return bare(append([]record.Record{
 		row("serial/naive", 64, 10e-3), row("serial/ikj", 64, 2e-3), row("serial/packed", 64, 1e-4),
 		row("parallel/packed", 64, 2e-4, on2),
 		row("serial/naive", 128, 80e-3), row("serial/ikj", 128, 10e-3), row("serial/hinted", 128, 9e-3),
@@ -41,16 +40,16 @@ func stairs(more ...compare.Record) compare.Document {
 }
 
 // bare has no other rows than these.
-func bare(rows ...compare.Record) compare.Document {
+func bare(rows ...record.Record) record.Document {
 	doc := planted(rows...)
-	doc.Hosts[0].Quota = compare.None()
+	doc.Hosts[0].Quota = record.None()
 	return doc
 }
 
 // answers are documents with what their answer, method and conclusion must say, and must not.
 var answers = []struct {
 	name      string
-	doc       compare.Document
+	doc       record.Document
 	want, not []string
 }{
 	{"the ranges, the steps and the conclusion", stairs(), []string{"9 results verified; no row is wrong",
@@ -106,21 +105,21 @@ var answers = []struct {
 		row("reference/openblas", 128, 1.01e-3, turn)),
 		[]string{"**faster than** `reference/openblas` at n = 128, 1.02 (1.02) times"}, nil},
 	{"a library that noise hides", stairs(row("serial/packed", 128, 9e-4, turn,
-		func(r *compare.Record) { r.CI = &[2]float64{8e-4, 12e-4} }),
-		row("reference/openblas", 128, 1e-3, turn, func(r *compare.Record) { r.CI = &[2]float64{7e-4, 11e-4} })),
+		func(r *record.Record) { r.CI = &[2]float64{8e-4, 12e-4} }),
+		row("reference/openblas", 128, 1e-3, turn, func(r *record.Record) { r.CI = &[2]float64{7e-4, 11e-4} })),
 		[]string{"**level with** `reference/openblas` at n = 128, 1.11 ("}, nil},
 	{"more libraries at a smaller size", stairs(row("reference/openblas", 64, 5e-5), row("reference/blis", 64, 1),
 		row("reference/blis", 128, 1)),
 		[]string{"**slower than** `reference/openblas` at n = 64"}, []string{"faster than** `reference/blis`"}},
 	{"a library on other threads", stairs(row("reference/openblas", 128, 1e-5,
-		func(r *compare.Record) { r.Threads = 4 })), []string{
+		func(r *record.Record) { r.Threads = 4 })), []string{
 		"No library was timed on the same number of threads"}, []string{"slower than"}},
 	{"strassen below its cut-off is packed", stairs(row("serial/strassen", 128, 9e-4, ran(1200))),
 		[]string{"packing and SIMD (`serial/packed`)"}, []string{"`serial/strassen`"}},
 	{"strassen above its cut-off", stairs(row("serial/strassen", 128, 4e-4, ran(64))), []string{
 		"**n = 64 to 128: one thread**, `serial/strassen` on 1 thread, 10.5 GFLOP/s at n = 128",
 		"packing and SIMD (`serial/strassen`)"}, nil},
-	{"something wrong", stairs(row("serial/blocked", 128, 1e-6, came(compare.Wrong, "it is wrong"))), []string{
+	{"something wrong", stairs(row("serial/blocked", 128, 1e-6, came(record.Wrong, "it is wrong"))), []string{
 		"**1 row wrong, failed or timed out**: `serial/blocked`. [All rows](appendix#rows) has the reasons. 9 " +
 			"results verified."},
 		[]string{"no row is wrong", "`serial/blocked` on"}},
@@ -140,7 +139,7 @@ var answers = []struct {
 		"**n = 128: threads**", "**CUDA** compared with **threads**: slower at the largest common size, 0.166 times"},
 		[]string{": CUDA**"}},
 	{"a GPU in less precision", stairs(row("cuda/tf32-mma", 128, 1e-7, gpu, copied(1e-7, 1e-7, 0),
-		func(r *compare.Record) { r.Compute = "tf32" })), []string{"**n = 128: threads**"}, []string{"use `cuda"}},
+		func(r *record.Record) { r.Compute = "tf32" })), []string{"**n = 128: threads**"}, []string{"use `cuda"}},
 	{"a library on the GPU", stairs(row("cuda/naive", 128, 2e-5, gpu), row("cuda/cublas", 128, 1e-5, gpu)), []string{
 		"`cuda/naive` on the GPU (kernels alone) is **slower than** `cuda/cublas` at n = 128, 0.500 times its " +
 			"speed"}, nil},
@@ -151,13 +150,13 @@ var answers = []struct {
 	{"spread operands", stairs(row("mpi/summa", 128, 1e-6, ranks2)), []string{
 		"**n = 128: threads**", "| MPI, spread | `summa` | 2 ranks"}, []string{"ranks (`mpi/summa`)",
 		"use `mpi/summa`"}},
-	{"more ranks than processors", stairs(row("mpi/bcast-rows", 128, 1e-6, func(r *compare.Record) {
+	{"more ranks than processors", stairs(row("mpi/bcast-rows", 128, 1e-6, func(r *record.Record) {
 		r.Threads, r.Params = 4, gemm.Params{"ranks": 4}
 	})), []string{"**n = 128: threads**"}, []string{"`mpi/bcast-rows`"}},
 	{"a peak that was measured too low", stairs(row("serial/packed", 256, 1e-4), row("parallel/packed", 256, 1,
 		on2)), []string{
 		"**n = 256: one thread**, `serial/packed` on 1 thread, 336 GFLOP/s, 839† % of the measured peak."}, nil},
-	{"a difference within the noise", stairs(row("parallel/packed", 128, 6e-4, on2, experiment(compare.StrongScaling)),
+	{"a difference within the noise", stairs(row("parallel/packed", 128, 6e-4, on2, experiment(record.StrongScaling)),
 		row("mpi/scatter-rows", 128, 4.8e-4, ranks2)), []string{
 		"**n = 128: MPI**, `mpi/scatter-rows` on 2 ranks, 8.74 GFLOP/s. Within the noise of it: `parallel/packed` on " +
 			"2 threads.",
@@ -165,8 +164,8 @@ var answers = []struct {
 		"by at most a factor of 1.20 on several threads or ranks, not interleaved (1 pair)",
 		"**MPI** compared with **threads**: level at the largest common size, 1.04 times",
 		"use `mpi/scatter-rows` for n = 128 (or `parallel/packed`)."}, nil},
-	{"a busy host", func() compare.Document {
-		doc := stairs(row("serial/hinted", 64, 1e-3, func(r *compare.Record) { r.Steal = 0.123 }))
+	{"a busy host", func() record.Document {
+		doc := stairs(row("serial/hinted", 64, 1e-3, func(r *record.Record) { r.Steal = 0.123 }))
 		doc.Runs[0].Load = 3.5
 		return doc
 	}(), []string{"The load average was 3.50", "gave up to 12.3 % of the processors' time"}, nil},
@@ -185,19 +184,19 @@ var answers = []struct {
 		"use `user/mine`"}, nil},
 	{"a slow kernel of the user", stairs(row("user/mine", 128, .16)), []string{"**n = 128: threads**",
 		"0.500 times as fast as the textbook", "number 5 of 5 variants"}, []string{"use `user/mine`"}},
-	{"faulty kernels of the user", stairs(row("user/bad", 64, 1, came(compare.Wrong, "element (3, 5) was not written")),
-		row("user/ragged", 64, 1e-2), row("user/ragged", 128, 1, came(compare.Failed, "it crashed"))), []string{
+	{"faulty kernels of the user", stairs(row("user/bad", 64, 1, came(record.Wrong, "element (3, 5) was not written")),
+		row("user/ragged", 64, 1e-2), row("user/ragged", 128, 1, came(record.Failed, "it crashed"))), []string{
 		"**2 rows wrong, failed or timed out**: `user/bad`, `user/ragged`",
 		"Without a right result: `user/bad`. See [your kernels](#kernels).",
 		"**1 row wrong, failed or timed out**: see [your kernels](#kernels)."}, nil},
-	{"many kernels of the user", stairs(func() (rows []compare.Record) {
+	{"many kernels of the user", stairs(func() (rows []record.Record) {
 		for _, name := range strings.Fields("a b c d e f g h") {
 			rows = append(rows, row("user/"+name, 128, 1e-2))
 		}
 		return rows
 	}()...), []string{"Your kernel `user/f`", "2 more kernels of yours: see [your kernels](#kernels)"}, []string{
 		"Your kernel `user/g`"}},
-	{"a family that changes often", bare(func() (rows []compare.Record) {
+	{"a family that changes often", bare(func() (rows []record.Record) {
 		for i := range 8 {
 			n := 64 * (i + 1)
 			rows = append(rows, row("serial/packed", n, 1e-3*float64(1+i%2)), row("parallel/packed", n,
@@ -215,10 +214,10 @@ var answers = []struct {
 }
 
 // code makes a row one of ten data and four parity shards.
-func code(r *compare.Record) {
+func code(r *record.Record) {
 	ofBytes(r)
 	r.M, r.K, r.LDA, r.LDB, r.LDC = 4, 10, 10, r.N, r.N
-	r.DataGBps = compare.Number(10 * float64(r.N) / float64(r.Median) / 1e9)
+	r.DataGBps = record.Number(10 * float64(r.N) / float64(r.Median) / 1e9)
 }
 
 var english = regexp.MustCompile(`[A-Za-z]{2,}(?: [a-z]{2,}){2,}`)
@@ -266,7 +265,7 @@ func TestSeveralHosts(t *testing.T) {
 func TestOddDocuments(t *testing.T) {
 	odd := stairs(row("serial/packed", 0, 1), row("", 64, 1), row("user/mine", 64, 0), row("serial/ikj", 64, math.Inf(1)))
 	odd.Hosts[0].Cores, odd.Hosts[0].Quota = -1, 0
-	for _, doc := range []compare.Document{{}, odd} {
+	for _, doc := range []record.Document{{}, odd} {
 		text, all := fill(t, "en", doc), appendix(t, "en", doc)
 		hasNot(t, text+all, "NaN", "Inf", "%!", "of 0 processors")
 		if len(doc.Records) == 0 {
@@ -280,24 +279,24 @@ func TestOddDocuments(t *testing.T) {
 // TestBorrowedRowsAreInNoComparison adds rows that another variant computed: all figures stay the same, and their
 // speed stands in the table of all rows only, with a note.
 func TestBorrowedRowsAreInNoComparison(t *testing.T) {
-	own := []compare.Record{row("reference/openblas", 64, 4e-5), row("reference/openblas", 128, 3e-3)}
-	var borrowed []compare.Record
+	own := []record.Record{row("reference/openblas", 64, 4e-5), row("reference/openblas", 128, 3e-3)}
+	var borrowed []record.Record
 	threads := func(n int) change {
-		return func(r *compare.Record) { r.Threads, r.Params = n, gemm.Params{"threads": n} }
+		return func(r *record.Record) { r.Threads, r.Params = n, gemm.Params{"threads": n} }
 	}
 	for _, n := range []int{64, 128} {
 		for p := 1; p <= 2; p++ {
 			own = append(own, row("parallel/packed", n, 3e-5*math.Pow(float64(n)/64, 3)/float64(p), threads(p),
-				experiment(compare.StrongScaling)))
+				experiment(record.StrongScaling)))
 			borrowed = append(borrowed, row("parallel/strassen", n, 2*math.Pow(float64(n), 3)/777e9, threads(p),
-				func(r *compare.Record) {
+				func(r *record.Record) {
 					r.Resolved = gemm.Params{"ran": "parallel/packed", "cutoff": 512}
 				}))
 		}
 		borrowed = append(borrowed, row("serial/strassen", n, 2*math.Pow(float64(n), 3)/777e9, ran(512)))
 	}
 	with, without := stairs(slices.Concat(own, borrowed)...), stairs(own...)
-	drawn := func(doc compare.Document) (all []string) {
+	drawn := func(doc record.Document) (all []string) {
 		for _, d := range figures.Drawings(doc) {
 			var b bytes.Buffer
 			if err := d.SVG(&b); err != nil {
@@ -322,7 +321,7 @@ func TestBorrowedRowsAreInNoComparison(t *testing.T) {
 // TestRowsHaveNotes wants the reason of a row in words, in both languages, under one number for equal notes.
 func TestRowsHaveNotes(t *testing.T) {
 	doc := stairs(row("serial/blocked", 64, 1e-3, wide), row("serial/blocked", 128, 1e-3, wide),
-		row("cuda/naive", 128, 1, came(compare.Unavailable, "there is no driver")))
+		row("cuda/naive", 128, 1, came(record.Unavailable, "there is no driver")))
 	doc.Hosts[0].Quota = 1.5
 	text := appendix(t, "en", doc)
 	has(t, text, "| `serial/blocked` | ladder | f64 | 64 | — | 1 | ok | 1 | 1.00 ms |",

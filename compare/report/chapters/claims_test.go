@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"gemm/compare"
+	"gemm/compare/record"
 	"gemm/compare/report/chapters"
 )
 
@@ -12,11 +12,11 @@ func withClaims(d *chapters.Data) { d.Claims = true }
 
 // scheduled returns rows of a kernel under two schedules on four threads at three sizes; static takes the given times
 // as long as dynamic.
-func scheduled(kernel string, ratio float64) []compare.Record {
-	var rows []compare.Record
+func scheduled(kernel string, ratio float64) []record.Record {
+	var rows []record.Record
 	for _, n := range []int{128, 256, 512} {
-		rows = append(rows, row(kernel, n, ratio*1e-3, threadsOf(compare.StrongScaling, 4, "schedule", "static"), turn),
-			row(kernel, n, 1e-3, threadsOf(compare.StrongScaling, 4, "schedule", "dynamic"), turn))
+		rows = append(rows, row(kernel, n, ratio*1e-3, threadsOf(record.StrongScaling, 4, "schedule", "static"), turn),
+			row(kernel, n, 1e-3, threadsOf(record.StrongScaling, 4, "schedule", "dynamic"), turn))
 	}
 	return rows
 }

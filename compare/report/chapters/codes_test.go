@@ -4,33 +4,32 @@ import (
 	"fmt"
 	"testing"
 
-	"gemm/compare"
+	"gemm/compare/record"
 	"gemm/compare/report/analysis"
-	"gemm/cuda/usage"
 )
 
 // encoder returns a row of k data and m parity shards of n bytes.
-func encoder(variant string, k, m, n int, seconds float64, change ...func(*compare.Record)) compare.Record {
-	return row(variant, n, seconds, append([]func(*compare.Record){func(r *compare.Record) {
-		r.Type, r.Compute, r.Unit, r.Gflops = "gf256", "gf256", "Gmul/s", compare.None()
+func encoder(variant string, k, m, n int, seconds float64, change ...func(*record.Record)) record.Record {
+	return row(variant, n, seconds, append([]func(*record.Record){func(r *record.Record) {
+		r.Type, r.Compute, r.Unit, r.Gflops = "gf256", "gf256", "Gmul/s", record.None()
 		r.M, r.K, r.LDA, r.Predicted = m, k, k, nil
 		r.Turn = fmt.Sprintf("peers %dx%dx%d", m, n, k)
-		r.DataGBps = compare.Number(float64(k) * float64(n) / seconds / 1e9)
-		r.Rate = compare.Number(m) * r.DataGBps
+		r.DataGBps = record.Number(float64(k) * float64(n) / seconds / 1e9)
+		r.Rate = record.Number(m) * r.DataGBps
 		if analysis.ByGPU(*r) {
 			r.Turn = "cuda " + r.Turn
-			r.GPU, r.PercentPeak = &usage.Device{Pipe: "gf256", Clock: 1900}, compare.None()
+			r.GPU, r.PercentPeak = &record.Device{Pipe: "gf256", Clock: 1900}, record.None()
 		}
 	}}, change...)...)
 }
 
 // measuredField returns the rows on a host with peaks and bandwidths for codes.
-func measuredField(rows ...compare.Record) compare.Document {
+func measuredField(rows ...record.Record) record.Document {
 	doc := planted(rows...)
 	h := &doc.Hosts[0]
-	h.Ceilings = append(h.Ceilings, compare.Ceiling{Unit: "cpu", Pipe: "gf256", Threads: 1, Gflops: 80, Run: "r1"})
-	for _, rate := range []compare.Number{1000, 900} {
-		h.Bandwidths = append(h.Bandwidths, compare.Bandwidth{Unit: "gpu", Name: "copy", GBps: rate, Run: "r1"})
+	h.Ceilings = append(h.Ceilings, record.Ceiling{Unit: "cpu", Pipe: "gf256", Threads: 1, Gflops: 80, Run: "r1"})
+	for _, rate := range []record.Number{1000, 900} {
+		h.Bandwidths = append(h.Bandwidths, record.Bandwidth{Unit: "gpu", Name: "copy", GBps: rate, Run: "r1"})
 	}
 	return doc
 }
@@ -38,10 +37,10 @@ func measuredField(rows ...compare.Record) compare.Document {
 // TestCodes checks the fastest of ours on each code, its limits, and what is said of the library.
 func TestCodes(t *testing.T) {
 	const ours, library, gpu = "serial/packed", "reference/reedsolomon", "cuda/tuned"
-	one := func(variant string, seconds float64, change ...func(*compare.Record)) compare.Record {
+	one := func(variant string, seconds float64, change ...func(*record.Record)) record.Record {
 		return encoder(variant, 10, 4, 65536, seconds, change...)
 	}
-	few := func(r *compare.Record) { r.Samples = r.Samples[:1] }
+	few := func(r *record.Record) { r.Samples = r.Samples[:1] }
 	const compared = "On 1 thread, our fastest variant is faster than the library in "
 	const table = "codes-table"
 	for _, test := range []said{
@@ -70,13 +69,13 @@ func TestCodes(t *testing.T) {
 	} {
 		test.check(t)
 	}
-	square := func(r *compare.Record) { r.M, r.K, r.LDA = r.N, r.N, r.N }
+	square := func(r *record.Record) { r.M, r.K, r.LDA = r.N, r.N, r.N }
 	text := fill(t, "en", planted(encoder("serial/naive", 1, 1, 64, 1e-3, square), encoder(ours, 1, 1, 64, 1e-4, square)))
 	has(t, section(t, text, "paper-codes"), "| **one thread** | **`serial/packed`** | **1 thread** |", "| **10.0** |",
 		"at n = 64, gf256.")
 	hasNot(t, text, "{#codes-table}")
-	for _, doc := range []compare.Document{planted(encoder(ours, 200, 57, 4096, 1e-4)), with(),
-		planted(one(gpu, 1, came(compare.Unavailable, "no driver")))} {
+	for _, doc := range []record.Document{planted(encoder(ours, 200, 57, 4096, 1e-4)), with(),
+		planted(one(gpu, 1, came(record.Unavailable, "no driver")))} {
 		hasNot(t, fill(t, "en", doc), "{#codes-table}", "{#paper-codes}")
 	}
 }

@@ -5,53 +5,53 @@ import (
 	"testing"
 
 	"gemm"
-	"gemm/compare"
-	"gemm/compare/report/reporttest"
+	"gemm/cmd/reporttest"
+	"gemm/compare/record"
 )
 
 // looped is a row of an order of the loops in one turn, with the bytes that the model predicts behind the caches.
-func looped(order string, seconds, l1, l2, last float64) compare.Record {
-	return row("serial/loops", 128, seconds, reporttest.Of(compare.LoopOrders, "order", order),
-		inTurn("orders"), reporttest.Predicted(compare.Predicted{L1Traffic: l1, L2Traffic: l2, Traffic: last}))
+func looped(order string, seconds, l1, l2, last float64) record.Record {
+	return row("serial/loops", 128, seconds, reporttest.Of(record.LoopOrders, "order", order),
+		inTurn("orders"), reporttest.Predicted(record.Predicted{L1Traffic: l1, L2Traffic: l2, Traffic: last}))
 }
 
 // strong is a row of strong scaling, on workers counted by a parameter.
-func strong(variant string, n, count int, seconds float64, param string, more ...any) compare.Record {
-	return row(variant, n, seconds, threadsOf(compare.StrongScaling, count, more...), func(r *compare.Record) {
+func strong(variant string, n, count int, seconds float64, param string, more ...any) record.Record {
+	return row(variant, n, seconds, threadsOf(record.StrongScaling, count, more...), func(r *record.Record) {
 		delete(r.Params, "threads")
 		r.Params[param], r.Resolved = count, gemm.Params{"local": "serial/packed"}
 	})
 }
 
 // laddered puts a row into the ladder.
-func laddered(r compare.Record) compare.Record {
-	r.Experiment = compare.MainLadder
+func laddered(r record.Record) record.Record {
+	r.Experiment = record.MainLadder
 	return r
 }
 
 // compiled is a row of a program in C with options.
-func compiled(variant, options string, seconds float64) compare.Record {
-	return row(variant, 128, seconds, reporttest.Of(compare.CompilerOptions, "cflags", options))
+func compiled(variant, options string, seconds float64) record.Record {
+	return row(variant, 128, seconds, reporttest.Of(record.CompilerOptions, "cflags", options))
 }
 
 // courseVersions are versions of one product, one of them on a GPU.
-func courseVersions(more ...compare.Record) compare.Document {
-	doc := planted(append([]compare.Record{
+func courseVersions(more ...record.Record) record.Document {
+	doc := planted(append([]record.Record{
 		row("serial/naive", 128, 80e-3), row("serial/ikj", 128, 10e-3),
 		row("serial/packed", 128, 1e-3), compiled("reference/c-naive", "-O3 -x -y", 40e-3),
 		compiled("reference/c-naive", "-O0", 400e-3), row("reference/numpy", 128, 8e-4),
-		row("parallel/packed", 128, 5e-4, threadsOf(compare.MainLadder, 2)),
-		row("mpi/scatter-rows", 128, 1e-3, ranksOf(compare.MainLadder, 2)),
-		row("mpi/p2p-rows", 128, 1e-6, ranksOf(compare.MainLadder, 4)),
+		row("parallel/packed", 128, 5e-4, threadsOf(record.MainLadder, 2)),
+		row("mpi/scatter-rows", 128, 1e-3, ranksOf(record.MainLadder, 2)),
+		row("mpi/p2p-rows", 128, 1e-6, ranksOf(record.MainLadder, 4)),
 		row("cuda/naive", 128, 2e-5, copied(2e-5, 1e-5, 0)),
-		row("reference/openblas", 128, 1, came(compare.Skipped, "it needs too much memory")),
+		row("reference/openblas", 128, 1, came(record.Skipped, "it needs too much memory")),
 	}, more...)...)
-	doc.Hosts[0].Quota = compare.None()
+	doc.Hosts[0].Quota = record.None()
 	return doc
 }
 
 // swept are rows of a variant at n sizes, by turns with 50 % and 25 % of the peak.
-func swept(n int) (rows []compare.Record) {
+func swept(n int) (rows []record.Record) {
 	for i := range n {
 		rows = append(rows, row("serial/packed", 31+i, 2*math.Pow(float64(31+i), 3)/(20e9-10e9*float64(i%2))))
 	}
@@ -60,14 +60,14 @@ func swept(n int) (rows []compare.Record) {
 
 func TestCourse(t *testing.T) {
 	late := strong("mpi/p2p-rows", 256, 1, 1, "ranks")
-	came(compare.Timeout, "took longer")(&late)
+	came(record.Timeout, "took longer")(&late)
 	vague := looped("kij", 1.04e-3, 1, 1, 1)
 	vague.CI = &[2]float64{0.9e-3, 1.2e-3}
 	other := looped("kji", 9e-3, 4, 4, 4)
 	other.Turn = ""
-	gpu := func(n int, seconds float64, block int) compare.Record {
-		return kernel("blocktile2d", n, seconds, reporttest.Of(compare.BlockSizes, "block", block),
-			copied(1, 1, 0), func(r *compare.Record) { r.Resolved["tile"] = "64x64x8/8x8" })
+	gpu := func(n int, seconds float64, block int) record.Record {
+		return kernel("blocktile2d", n, seconds, reporttest.Of(record.BlockSizes, "block", block),
+			copied(1, 1, 0), func(r *record.Record) { r.Resolved["tile"] = "64x64x8/8x8" })
 	}
 	for name, test := range map[string]said{
 		"versions": {"course-versions", courseVersions(row("reference/python", 32, 10e-3)), []string{
@@ -82,7 +82,7 @@ func TestCourse(t *testing.T) {
 			"| `cuda/naive` | GPU | 0.0500 | 20.0 | 12800 |", "GPU times include the copies.",
 			"Without a time: `reference/openblas`, n = 128 (it needs too much memory)."}, []string{"mpi/p2p-rows"}},
 		"no Python": {"course-versions", courseVersions(row("reference/python", 32, 1,
-			came(compare.Unavailable, "there is no python3"))), []string{
+			came(record.Unavailable, "there is no python3"))), []string{
 			"| `serial/naive` | 1 thread | 80.0 | — | 1.00 |", "; `reference/python` (there is no python3)."},
 			[]string{"ran at"}},
 		"ranks": {"course-ranks", planted(strong("mpi/scatter-rows", 128, 1, 1e-3, "ranks"),
@@ -128,11 +128,11 @@ func TestCourse(t *testing.T) {
 	} {
 		t.Run(name, test.check)
 	}
-	for _, rows := range [][]compare.Record{ // fewer than a table needs
+	for _, rows := range [][]record.Record{ // fewer than a table needs
 		{row("serial/naive", 64, 1), row("serial/ikj", 64, .5)},
 		{row("serial/ikj", 64, 1), row("serial/hinted", 64, .5), row("serial/packed", 64, .1)},
 		{strong("parallel/rows", 128, 2, 1e-3, "threads", "schedule", "static"), looped("ijk", 4e-3, 1, 1, 1)}, swept(15),
-		{row("cuda/cublas", 128, 1, experiment("block"), came(compare.Unavailable, "no driver"))},
+		{row("cuda/cublas", 128, 1, experiment("block"), came(record.Unavailable, "no driver"))},
 	} {
 		hasNot(t, fill(t, "en", planted(rows...)), "{#course")
 	}

@@ -8,19 +8,19 @@ import (
 	"slices"
 	"strings"
 
-	"gemm/compare"
+	"gemm/compare/record"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/page"
 )
 
 // Data is what the templates of a report print.
 type Data struct {
-	Program  string            // the program's name in commands to type
-	Hosts    []*Host           // in the order of the records
-	Rows     []compare.Record  // of all hosts
-	Variants []compare.Variant // of the suite, in the order of a report
-	Runs     []compare.RunInfo // of the program
-	Claims   bool              // the claims of the 2024 report are judged
+	Program  string           // the program's name in commands to type
+	Hosts    []*Host          // in the order of the records
+	Rows     []record.Record  // of all hosts
+	Variants []record.Variant // of the suite, in the order of a report
+	Runs     []record.RunInfo // of the program
+	Claims   bool             // the claims of the 2024 report are judged
 }
 
 // Host is what one host contributed.
@@ -31,7 +31,7 @@ type Host struct {
 }
 
 // NewData returns the data of a report. drawn reports whether there is a figure with an ID; nil: there are all.
-func NewData(doc compare.Document, program string, drawn func(id string) bool) *Data {
+func NewData(doc record.Document, program string, drawn func(id string) bool) *Data {
 	d := &Data{Program: cmp.Or(program, "gemm"), Rows: doc.Records, Variants: doc.Variants, Runs: doc.Runs}
 	for _, v := range analysis.Views(doc) {
 		d.Hosts = append(d.Hosts, &Host{v, d, drawn})
@@ -58,12 +58,12 @@ func (d *Data) Names() []string {
 }
 
 // Bad returns the rows that are wrong or failed, or took too long.
-func (d *Data) Bad() []compare.Record {
-	return analysis.Pick(d.Rows, func(r compare.Record) bool { return r.Status.Bad() })
+func (d *Data) Bad() []record.Record {
+	return analysis.Pick(d.Rows, func(r record.Record) bool { return r.Status.Bad() })
 }
 
 // Timed returns the rows with a right result and a time.
-func (d *Data) Timed() []compare.Record { return analysis.Timed(d.Rows) }
+func (d *Data) Timed() []record.Record { return analysis.Timed(d.Rows) }
 
 // Title names a host in prose: by its processor and GPU; if another host has the same, by its instruction set too, or
 // else by its ID.

@@ -4,8 +4,7 @@ import (
 	"slices"
 
 	"gemm"
-	"gemm/compare"
-	"gemm/compare/note"
+	"gemm/compare/record"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/figures"
 	"gemm/compare/report/page"
@@ -13,7 +12,7 @@ import (
 
 // Algorithm is a variant whose pseudo-code a report shows.
 type Algorithm struct {
-	compare.Variant
+	record.Variant
 	Type string // the element type of a kernel for GPUs; empty: the pseudo-code is for all types
 }
 
@@ -41,13 +40,13 @@ func (d *Data) Algorithms(family string) []Algorithm {
 
 // Ran reports whether a row in the chapter of a family was timed on the host.
 func (h *Host) Ran(family string) bool {
-	return slices.ContainsFunc(h.Records, func(r compare.Record) bool { return analysis.Home(r) == family && r.Speed() })
+	return slices.ContainsFunc(h.Records, func(r record.Record) bool { return analysis.Home(r) == family && r.Speed() })
 }
 
 // TypeOf returns the type that the tables of a family are of: the main type if the family was timed with that, else the
 // first that it was timed with.
 func (h *Host) TypeOf(family string) string {
-	types := analysis.Types(h.Pick(func(r compare.Record) bool { return analysis.Home(r) == family && r.Speed() }))
+	types := analysis.Types(h.Pick(func(r record.Record) bool { return analysis.Home(r) == family && r.Speed() }))
 	if main := h.MainType(); len(types) == 0 || slices.Contains(types, main) {
 		return main
 	}
@@ -60,7 +59,7 @@ func (d *Data) Ran(family string) bool {
 }
 
 // Fate returns the first reason why a row of a family has no speed.
-func (d *Data) Fate(family string) (why note.Note) {
+func (d *Data) Fate(family string) (why gemm.Note) {
 	for _, r := range d.Rows {
 		if analysis.Family(r.Variant) == family && r.Reason.Text != "" {
 			return r.Reason

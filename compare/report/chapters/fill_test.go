@@ -10,16 +10,16 @@ import (
 	"testing"
 
 	"gemm"
-	"gemm/compare"
-	"gemm/compare/note"
+	"gemm/cmd/catalog"
+	"gemm/cmd/reporttest"
+	"gemm/compare/record"
 	"gemm/compare/report/chapters"
-	"gemm/compare/report/reporttest"
-	"gemm/internal/catalog"
+	"gemm/internal/note"
 )
 
 // fill returns the report of records in a language as Markdown. All figures are there. Both languages must have the
 // same sections, figures, tables and numbers.
-func fill(t *testing.T, lang string, doc compare.Document, change ...func(*chapters.Data)) string {
+func fill(t *testing.T, lang string, doc record.Document, change ...func(*chapters.Data)) string {
 	t.Helper()
 	texts, shapes := map[string]string{}, map[string]string{}
 	for _, lang := range chapters.Languages {
@@ -75,7 +75,7 @@ func shape(text string) string {
 }
 
 // filled returns a template filled with records.
-func filled(t *testing.T, lang, source string, doc compare.Document, change ...func(*chapters.Data)) string {
+func filled(t *testing.T, lang, source string, doc record.Document, change ...func(*chapters.Data)) string {
 	t.Helper()
 	set, err := chapters.Templates(lang)
 	if err != nil {
@@ -96,7 +96,7 @@ func filled(t *testing.T, lang, source string, doc compare.Document, change ...f
 }
 
 // change changes a row.
-type change = func(*compare.Record)
+type change = func(*record.Record)
 
 var (
 	row, planted, with, many = reporttest.Row, reporttest.Planted, reporttest.With, reporttest.Many
@@ -107,11 +107,11 @@ var (
 )
 
 // on gives a row threads.
-func on(threads int) change { return func(r *compare.Record) { r.Threads = threads } }
+func on(threads int) change { return func(r *record.Record) { r.Threads = threads } }
 
 // ran makes a row one of a recursion that its cut-off ended before the first division, if n is not greater.
 func ran(cutoff int) change {
-	return func(r *compare.Record) {
+	return func(r *record.Record) {
 		if r.Resolved = (gemm.Params{"cutoff": cutoff}); r.N <= cutoff {
 			r.Resolved["ran"] = "serial/packed"
 		}
@@ -119,12 +119,12 @@ func ran(cutoff int) change {
 }
 
 // wide makes the samples of a row vary too much.
-func wide(r *compare.Record) {
-	r.Warnings = []note.Note{note.Read("wide spread: repeat on a quiet machine")}
+func wide(r *record.Record) {
+	r.Warnings = []gemm.Note{note.Read("wide spread: repeat on a quiet machine")}
 }
 
 // joined returns the records of documents as those of hosts of their own, h1, h2 and so on.
-func joined(docs ...compare.Document) compare.Document {
+func joined(docs ...record.Document) record.Document {
 	out := docs[0]
 	for i, d := range docs[1:] {
 		host, run := d.Hosts[0], d.Runs[0]
@@ -187,7 +187,7 @@ func hasNot(t *testing.T, text string, parts ...string) {
 // said is what a section of the report of records must say, and must not.
 type said struct {
 	id        string
-	doc       compare.Document
+	doc       record.Document
 	want, not []string
 }
 
@@ -204,7 +204,7 @@ func TestRender(t *testing.T) {
 	if file == "" {
 		t.Skip("GEMM_RECORDS is not set")
 	}
-	doc, err := compare.Load(file)
+	doc, err := record.Load(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,12 +218,12 @@ func TestRender(t *testing.T) {
 
 // TestAbsent: a family that did not run is one line, with the reason if there is one.
 func TestAbsent(t *testing.T) {
-	packed := row("parallel/packed", 256, 1e-3, threadsOf(compare.MainLadder, 2))
+	packed := row("parallel/packed", 256, 1e-3, threadsOf(record.MainLadder, 2))
 	apart, field := packed, packed
-	apart.Experiment, apart.Shape = compare.ChunkSizes, gemm.Shape{M: 3, N: 5, K: 7}
-	field.Type, field.Unit, field.Rate, field.Gflops = "gf256", "Gmul/s", 3, compare.None()
-	tuned := kernel("tuned", 64, 1e-3, func(r *compare.Record) { r.Type, r.Compute = "gf256", "gf256" })
-	missing, noMPI := came(compare.Unavailable, "no driver: install it"), came(compare.Unavailable, "built without MPI")
+	apart.Experiment, apart.Shape = record.ChunkSizes, gemm.Shape{M: 3, N: 5, K: 7}
+	field.Type, field.Unit, field.Rate, field.Gflops = "gf256", "Gmul/s", 3, record.None()
+	tuned := kernel("tuned", 64, 1e-3, func(r *record.Record) { r.Type, r.Compute = "gf256", "gf256" })
+	missing, noMPI := came(record.Unavailable, "no driver: install it"), came(record.Unavailable, "built without MPI")
 	noRanks := row("mpi/summa", 256, 1, ranksOf("strong", 2), noMPI)
 	line := []string{"#", "math", "|", "```"}
 	const never = "This family was not measured. To measure it: `gemm compare --families "

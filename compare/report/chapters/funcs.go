@@ -17,8 +17,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"gemm"
-	"gemm/compare"
-	"gemm/compare/note"
+	"gemm/compare/record"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/number"
 	"gemm/compare/report/page"
@@ -157,11 +156,11 @@ func Funcs(lang string) map[string]any {
 		"size":   func(x any) string { return s.sizes([]analysis.Problem{problem(x)}) },
 		"sizes":  s.sizes,
 		"where":  s.where,
-		"median": func(r compare.Record) string { return number.Seconds(analysis.Known(r, r.Median)) },
-		"time":   func(r compare.Record) string { return number.Seconds(analysis.Whole(r)) },
-		"peak":   func(r compare.Record) string { return peak(r, analysis.WholeShare(r)) },
+		"median": func(r record.Record) string { return number.Seconds(analysis.Known(r, r.Median)) },
+		"time":   func(r record.Record) string { return number.Seconds(analysis.Whole(r)) },
+		"peak":   func(r record.Record) string { return peak(r, analysis.WholeShare(r)) },
 		"short":  func(variant string) page.Text { return page.Code(analysis.Short(variant)) },
-		"name":   func(r compare.Record) page.Text { return name(r) },
+		"name":   func(r record.Record) page.Text { return name(r) },
 		// Claims.
 		"said":     func(text map[string]string) page.Text { return page.Text(text[lang]) },
 		"evidence": s.evidence,
@@ -226,7 +225,7 @@ func (s *speaker) word(group string, value any) page.Text {
 var duration = regexp.MustCompile(`^([0-9.]+)(ns|µs|ms|s)$`)
 
 // note returns a warning or a reason in the language: the words of its code if there are any, and otherwise its text.
-func (s *speaker) note(n note.Note) string {
+func (s *speaker) note(n gemm.Note) string {
 	text := strings.TrimSuffix(n.Text, ".")
 	said, ok := s.words["note"][n.Code][s.lang]
 	for name, value := range n.Args {
@@ -292,7 +291,7 @@ func (s *speaker) within(c analysis.Comparison) page.Text {
 }
 
 // rate returns the speed of a row, of a GPU with the copies, with an asterisk if its samples vary too much.
-func (s *speaker) rate(r compare.Record) page.Text {
+func (s *speaker) rate(r record.Record) page.Text {
 	rate, _ := analysis.Speed(r)
 	text := page.Text(number.Significant(float64(rate) * float64(r.Median) / analysis.Whole(r)))
 	if r.Speed() && analysis.Wide(r) {
@@ -302,13 +301,13 @@ func (s *speaker) rate(r compare.Record) page.Text {
 }
 
 // speed returns the rate of a row with its unit.
-func (s *speaker) speed(r compare.Record) page.Text {
+func (s *speaker) speed(r record.Record) page.Text {
 	_, unit := analysis.Speed(r)
 	return s.rate(r) + page.Text(" "+unit)
 }
 
 // place says on what a row ran: threads, ranks or the GPU.
-func (s *speaker) place(r compare.Record) page.Text {
+func (s *speaker) place(r record.Record) page.Text {
 	nouns := map[string][3]string{"en": {"thread", "rank", "GPU"}, "zh": {"个线程", "个进程", "GPU"}}[s.lang]
 	switch {
 	case analysis.ByGPU(r):
@@ -328,9 +327,9 @@ func problem(x any) analysis.Problem {
 	switch x := x.(type) {
 	case analysis.Problem:
 		return x
-	case compare.Record:
+	case record.Record:
 		return analysis.ProblemOf(x)
-	case *compare.Record:
+	case *record.Record:
 		return analysis.ProblemOf(*x)
 	}
 	panic(fmt.Sprintf("chapters: %T has no size", x))
@@ -361,7 +360,7 @@ func (s *speaker) sizes(ps []analysis.Problem) string {
 }
 
 // where names a row in prose: variant, size and place.
-func (s *speaker) where(r compare.Record) page.Text {
+func (s *speaker) where(r record.Record) page.Text {
 	return page.Code(r.Variant) + s.mark2() + page.Escape(s.sizes([]analysis.Problem{problem(r)})) + s.mark2() + s.place(r)
 }
 
@@ -371,7 +370,7 @@ func (s *speaker) mark2() page.Text {
 
 // peak returns a row's percent of the peak. A row that takes several products for one has their number before the
 // percent of each.
-func peak(r compare.Record, percent float64) string {
+func peak(r record.Record, percent float64) string {
 	text := number.OfPeak(percent)
 	if n := analysis.Products(r); n > 1 && text != number.Absent {
 		return fmt.Sprintf("%d × %s", n, text)
@@ -380,7 +379,7 @@ func peak(r compare.Record, percent float64) string {
 }
 
 // name returns a row's variant and the parameters that it was asked to have.
-func name(r compare.Record) page.Text {
+func name(r record.Record) page.Text {
 	text := page.Code(r.Variant)
 	if len(r.Params) > 0 {
 		text += " " + page.Escape(cmp.Or(r.Params.String(), ""))

@@ -6,15 +6,15 @@ import (
 	"testing"
 
 	"gemm"
-	"gemm/compare"
+	"gemm/cmd/reporttest"
+	"gemm/compare/record"
 	"gemm/compare/report/figures"
-	"gemm/compare/report/reporttest"
-	"gemm/cuda/occupancy"
-	"gemm/parallel/timeline"
+	"gemm/internal/occupancy"
+	"gemm/internal/timeline"
 )
 
 // onGPU returns the chapter on the GPU.
-func onGPU(t *testing.T, lang string, doc compare.Document) string {
+func onGPU(t *testing.T, lang string, doc record.Document) string {
 	t.Helper()
 	text := section(t, fill(t, lang, doc), "paper-cuda")
 	hasNot(t, text, "NaN", "Inf")
@@ -23,25 +23,25 @@ func onGPU(t *testing.T, lang string, doc compare.Document) string {
 
 // accelerated returns three sizes of kernels and libraries on a GPU with what explains them: peaks, a sweep of
 // occupancies on a capability, and what warps noted.
-func accelerated() compare.Document {
-	var rows []compare.Record
+func accelerated() record.Document {
+	var rows []record.Record
 	for i, n := range []int{1024, 2048, 4096} {
 		for j, name := range []string{"naive", "smem", "warptile", "cublas", "tf32-mma", "cublas-tf32", "f16x3"} {
 			rows = append(rows, kernel(name, n, float64(8-j)*1e-3*float64(int(1)<<(3*i)), copied(1e-3, 1e-3, 0),
-				func(r *compare.Record) { r.Residual, r.Bound = 1e-6, 1e-4 }))
+				func(r *record.Record) { r.Residual, r.Bound = 1e-6, 1e-4 }))
 		}
 		rows = append(rows, kernel("dmma", n, 1e-2, reporttest.Double), kernel("cublas", n, 2e-2, reporttest.Double))
 	}
 	doc := planted(rows...)
 	h := &doc.Hosts[0]
-	for pipe, peaks := range map[string][]compare.Number{"f64": {33100}, "tf32": {450e3}, "f32": {59000, 60000}} {
+	for pipe, peaks := range map[string][]record.Number{"f64": {33100}, "tf32": {450e3}, "f32": {59000, 60000}} {
 		for _, peak := range peaks {
-			h.Ceilings = append(h.Ceilings, compare.Ceiling{Unit: "gpu", Pipe: pipe, Run: "r1", Gflops: peak})
+			h.Ceilings = append(h.Ceilings, record.Ceiling{Unit: "gpu", Pipe: pipe, Run: "r1", Gflops: peak})
 		}
 	}
-	h.Bandwidths = append(h.Bandwidths, compare.Bandwidth{Unit: "gpu", Name: "copy", GBps: 4310, Run: "r1"})
+	h.Bandwidths = append(h.Bandwidths, record.Bandwidth{Unit: "gpu", Name: "copy", GBps: 4310, Run: "r1"})
 	sweep := func(over string, threads, regs, smem int, share float64) {
-		doc.Measurements = append(doc.Measurements, compare.Measurement{Host: "h1", Run: "r1", Name: "occupancy",
+		doc.Measurements = append(doc.Measurements, record.Measurement{Host: "h1", Run: "r1", Name: "occupancy",
 			Params:  gemm.Params{"cc": "9.0", "over": over, "threads": threads, "regs": regs, "smem": smem},
 			Samples: []float64{share}})
 	}
@@ -56,12 +56,12 @@ func accelerated() compare.Document {
 		}
 		return out
 	}
-	trace := compare.Trace{Key: rows[4].Key, Run: "r1", Seconds: 1e-3}
+	trace := record.Trace{Key: rows[4].Key, Run: "r1", Seconds: 1e-3}
 	trace.Lanes, trace.Phases = []string{"kernels"}, []timeline.Phase{{Name: "kernels", End: 1e-3}}
 	apart := trace
 	trace.Inside = []timeline.Group{{Role: "producer", Phases: steps(0, "wait", "copy", "wait", "copy")},
 		{Role: "consumer", Warpgroup: 1, Phases: steps(5e-7, "wait", "multiply", "wait", "multiply", "wait", "store")}}
-	doc.Traces = []compare.Trace{trace, apart}
+	doc.Traces = []record.Trace{trace, apart}
 	return doc
 }
 
@@ -73,7 +73,7 @@ func TestLeads(t *testing.T) {
 	hasNot(t, text, "held the clock")
 	ours := func(seconds float64, turn string) string {
 		return section(t, fill(t, "en", planted(kernel("naive", 512, 9e-3), kernel("warptile", 512, seconds),
-			kernel("cublas", 512, 2e-3, inTurn(turn)), kernel("warptile", 1024, 5e-3, func(r *compare.Record) {
+			kernel("cublas", 512, 2e-3, inTurn(turn)), kernel("warptile", 1024, 5e-3, func(r *record.Record) {
 				r.GPU.Throttled = "power cap"
 			}))), "cuda-measurements")
 	}
@@ -95,8 +95,8 @@ func TestLeads(t *testing.T) {
 // TestHostToHost compares products from and to the memory of the host with the processor.
 func TestHostToHost(t *testing.T) {
 	// The speed-ups of the GPU over the processor at three sizes, with copies.
-	both := func(copies [3]float64) compare.Document {
-		var rows []compare.Record
+	both := func(copies [3]float64) record.Document {
+		var rows []record.Record
 		for i, n := range []int{64, 128, 256} {
 			cpu := 1e-3 * float64(i+1)
 			whole := cpu / copies[i]
@@ -141,7 +141,7 @@ func TestGPULimits(t *testing.T) {
 		"| 100 KiB | 48 KiB | — |",
 		"| 8.6 |", "| multiprocessors | 28 |", "| 12 GiB |", "| 3 MiB |", "| 1807 MHz |", "| 7501 MHz, 192 bit |",
 		"| 2147483647×65535×65535 |")
-	bare := planted(kernel("naive", 64, 1e-3, func(r *compare.Record) { r.GPU.Clock = 0 }))
+	bare := planted(kernel("naive", 64, 1e-3, func(r *record.Record) { r.GPU.Clock = 0 }))
 	hasNot(t, onGPU(t, "en", bare), "{#gpu-limits}")
 }
 
@@ -149,9 +149,9 @@ func TestGPULimits(t *testing.T) {
 // the fastest rung that was measured with them.
 func TestTiles(t *testing.T) {
 	doc := accelerated()
-	block := func(name string, seconds float64, block, slice int) compare.Record {
-		return kernel(name, 2048, seconds, func(r *compare.Record) {
-			r.Experiment, r.Params = compare.BlockSizes, gemm.Params{"block": block, "bk": slice}
+	block := func(name string, seconds float64, block, slice int) record.Record {
+		return kernel(name, 2048, seconds, func(r *record.Record) {
+			r.Experiment, r.Params = record.BlockSizes, gemm.Params{"block": block, "bk": slice}
 		})
 	}
 	doc.Records = append(doc.Records, block("multistage", 2e-3, 16, 8), block("doublebuffer", 1e-3, 16, 8),
@@ -177,19 +177,19 @@ func TestTiles(t *testing.T) {
 
 // TestGPUChains: a step of an iterated product is compared with one product.
 func TestGPUChains(t *testing.T) {
-	chained := func(variant string, slower float64) []compare.Record {
-		row := func(steps int, seconds float64) compare.Record {
-			return row(variant, 512, seconds, experiment(compare.IteratedProduct),
-				inTurn("chain "+variant), func(r *compare.Record) { r.Params = gemm.Params{"chain": steps} })
+	chained := func(variant string, slower float64) []record.Record {
+		row := func(steps int, seconds float64) record.Record {
+			return row(variant, 512, seconds, experiment(record.IteratedProduct),
+				inTurn("chain "+variant), func(r *record.Record) { r.Params = gemm.Params{"chain": steps} })
 		}
-		return []compare.Record{row(0, 1e-2), row(10, 1e-1*slower)}
+		return []record.Record{row(0, 1e-2), row(10, 1e-1*slower)}
 	}
 	doc := planted(append(chained("cuda/dmma", 1.02), chained("cuda/warptile", 1.5)...)...)
 	has(t, section(t, fill(t, "en", doc), "gpu-chain"), "differs from the time of one product by 2.00 % to 50.0 %.",
 		"| `cuda/dmma` | f64 | 512 | 10 | 10.2 ms | 10.0 ms | 0.980",
 		"| `cuda/warptile` | f64 | 512 | 10 | 15.0 ms | 10.0 ms | 0.667")
-	doc.Records[3] = kernel("warptile", 512, 1, reporttest.Of(compare.IteratedProduct, "chain", 10),
-		came(compare.Failed, "x"), reporttest.Double)
+	doc.Records[3] = kernel("warptile", 512, 1, reporttest.Of(record.IteratedProduct, "chain", 10),
+		came(record.Failed, "x"), reporttest.Double)
 	has(t, section(t, fill(t, "zh", doc), "gpu-chain"), "每一步与单次乘法的时间相差 2.00 % 至 2.00 %", "| 失败 |")
 	doc = planted(append(chained("serial/packed", 1.5), kernel("naive", 64, 1e-3))...)
 	hasNot(t, onGPU(t, "en", doc), "{#gpu-chain}")

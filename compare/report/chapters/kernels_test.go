@@ -5,42 +5,41 @@ import (
 	"testing"
 
 	"gemm"
-	"gemm/compare"
-	"gemm/compare/report/reporttest"
-	"gemm/cuda/usage"
+	"gemm/cmd/reporttest"
+	"gemm/compare/record"
 )
 
 // mine is a row of a kernel of the user that was loaded as a source file.
-func mine(variant string, n int, seconds float64, change ...func(*compare.Record)) compare.Record {
-	return row(variant, n, seconds, append([]func(*compare.Record){inTurn(fmt.Sprint("n ", n)),
-		func(r *compare.Record) {
+func mine(variant string, n int, seconds float64, change ...func(*record.Record)) record.Record {
+	return row(variant, n, seconds, append([]func(*record.Record){inTurn(fmt.Sprint("n ", n)),
+		func(r *record.Record) {
 			r.Resolved = gemm.Params{"file": "mine.c", "compiler": "gcc 12", "cflags": "-O3 -march=native", "abi": "square"}
 		}}, change...)...)
 }
 
 // mineOnGPU makes a row of a kernel one of a GPU.
-func mineOnGPU(r *compare.Record) {
+func mineOnGPU(r *record.Record) {
 	r.Resolved = gemm.Params{"symbol": "mine", "grid_dims": "8x8x1", "block_dims": "16x16x1", "smem": 0}
-	r.GPU = &usage.Device{Pipe: r.Type}
+	r.GPU = &record.Device{Pipe: r.Type}
 }
 
 // besides are what kernels are compared with.
-func besides(more ...compare.Record) compare.Document {
-	return planted(append([]compare.Record{
+func besides(more ...record.Record) record.Document {
+	return planted(append([]record.Record{
 		row("serial/naive", 64, 10e-3), row("serial/packed", 64, 1e-4),
 		row("reference/openblas", 64, 9e-5, inTurn("n 64")),
 		row("serial/naive", 128, 80e-3), row("serial/packed", 128, 1e-3),
 		row("reference/openblas", 128, 9e-4, inTurn("n 128")),
-		row("parallel/packed", 128, 5e-4, threadsOf(compare.MainLadder, 2)),
+		row("parallel/packed", 128, 5e-4, threadsOf(record.MainLadder, 2)),
 	}, more...)...)
 }
 
 func TestKernels(t *testing.T) {
-	var sizes []compare.Record
+	var sizes []record.Record
 	for i := range 20 {
 		sizes = append(sizes, mine("user/mine", 31+32*i, 1e-3*float64(i+1)))
 	}
-	wrong := came(compare.Wrong, "element (3, 5) was not written")
+	wrong := came(record.Wrong, "element (3, 5) was not written")
 	for name, test := range map[string]said{
 		"fast": {"kernels", besides(mine("user/mine", 64, 5e-5), mine("user/mine", 128, 2e-4)), []string{
 			"| `user/mine` | f64 | 1 thread | mine.c, gcc 12, -O3 -march=native, square | 2 / 2 | 39.3 |",
@@ -55,8 +54,8 @@ func TestKernels(t *testing.T) {
 				"(fastest loops in C), 0.00625 × `serial/packed`"}, []string{"| Size |"}},
 		"wrong": {"kernels", besides(mine("user/a", 64, 1, wrong), mine("user/a", 128, 1, wrong),
 			mine("user/b", 64, 1, wrong),
-			mine("user/late", 64, 1, came(compare.Timeout, "took longer than 10s")),
-			mine("user/ragged", 64, 1e-2), mine("user/ragged", 128, 1, came(compare.Wrong, ""))), []string{
+			mine("user/late", 64, 1, came(record.Timeout, "took longer than 10s")),
+			mine("user/ragged", 64, 1e-2), mine("user/ragged", 128, 1, came(record.Wrong, ""))), []string{
 			"| `user/a` | f64 | 1 thread | mine.c, gcc 12, -O3 -march=native, square | 0 / 2 | — |",
 			"| `user/a`, `user/b` | f64 | **wrong** | element (3, 5) was not written | 1.00e-16 | 1.00e-14 | n = 64, 128 |",
 			"| `user/late` | f64 | timed out | took longer than 10s | — | — | n = 64 |",
@@ -65,7 +64,7 @@ func TestKernels(t *testing.T) {
 		"alone": {"kernels", planted(mine("user/mine", 64, 1e-3)), []string{"rank 1 of 1."}, []string{"Speed:"}},
 		"at many sizes": {"kernels", besides(sizes...), []string{"n = 639: ", "| 20 / 20 |", "| n = 31 |", "| n = 639 |",
 			"12 of 20 sizes"}, []string{"| n = 95 |"}},
-		"on threads": {"kernels", besides(mine("user/mine", 128, 2e-4, threadsOf(compare.StrongScaling, 2))), []string{
+		"on threads": {"kernels", besides(mine("user/mine", 128, 2e-4, threadsOf(record.StrongScaling, 2))), []string{
 			"- `user/mine`, 2 threads, f64, n = 128", "2.50 × `parallel/packed`"}, nil},
 		"in f32": {"kernels", besides(mine("user/mine", 128, 2e-4, reporttest.Single)),
 			[]string{"1 thread, f32, n = 128"}, nil},

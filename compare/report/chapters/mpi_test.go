@@ -8,16 +8,15 @@ import (
 	"testing"
 
 	"gemm"
-	"gemm/compare"
-	"gemm/compare/report/reporttest"
-	"gemm/mpi/account"
-	"gemm/parallel/timeline"
+	"gemm/cmd/reporttest"
+	"gemm/compare/record"
+	"gemm/internal/timeline"
 )
 
 // onRanks is a row of a variant on ranks that take the given milliseconds: 3/4 of them compute, and the rest send.
-func onRanks(variant string, ranks int, ms float64, change ...func(*compare.Record)) compare.Record {
-	return row("mpi/"+variant, 256, ms/1e3, append([]func(*compare.Record){
-		ranksOf("strong", ranks), func(r *compare.Record) {
+func onRanks(variant string, ranks int, ms float64, change ...func(*record.Record)) record.Record {
+	return row("mpi/"+variant, 256, ms/1e3, append([]func(*record.Record){
+		ranksOf("strong", ranks), func(r *record.Record) {
 			for i := range r.Ranks {
 				r.Ranks[i].Phases = map[string]float64{"communicate": ms / 4e3, "compute": 3 * ms / 4e3}
 			}
@@ -25,26 +24,26 @@ func onRanks(variant string, ranks int, ms float64, change ...func(*compare.Reco
 }
 
 // pinged adds messages of some bytes that take the given seconds.
-func pinged(d *compare.Document, params gemm.Params, bytes int, seconds float64) {
+func pinged(d *record.Document, params gemm.Params, bytes int, seconds float64) {
 	p := gemm.Params{"bytes": bytes}
 	for name, value := range params {
 		p[name] = value
 	}
-	d.Measurements = append(d.Measurements, compare.Measurement{Host: "h1", Run: "r1", Name: "ping-pong", Unit: "s",
+	d.Measurements = append(d.Measurements, record.Measurement{Host: "h1", Run: "r1", Name: "ping-pong", Unit: "s",
 		Params: p, Samples: []float64{seconds, seconds, seconds}})
 }
 
 // mpi returns the chapter on ranks of records.
-func mpi(t *testing.T, lang string, doc compare.Document) string {
+func mpi(t *testing.T, lang string, doc record.Document) string {
 	t.Helper()
 	return section(t, fill(t, lang, doc), "paper-mpi")
 }
 
 // TestMessagesOfVariants looks at the table of what messages cost.
 func TestMessagesOfVariants(t *testing.T) {
-	modelled := func(r *compare.Record) { r.ModelSeconds, r.ModelLatency, r.ModelTransfer = 2e-3, 1e-4, 3e-4 }
+	modelled := func(r *record.Record) { r.ModelSeconds, r.ModelLatency, r.ModelTransfer = 2e-3, 1e-4, 3e-4 }
 	doc := many(onRanks("scatter-rows", 4, 4, modelled), onRanks("summa", 4, 1), onRanks("summa", 2, 9),
-		onRanks("summa", 32, 0.1), onRanks("cannon", 4, 2, func(r *compare.Record) {
+		onRanks("summa", 32, 0.1), onRanks("cannon", 4, 2, func(r *record.Record) {
 			r.Ranks, r.Phases, r.ModelSeconds, r.BytesCounted = nil, nil, math.NaN(), 0
 		}))
 	text := section(t, fill(t, "en", doc), "mpi-measurements")
@@ -53,7 +52,7 @@ func TestMessagesOfVariants(t *testing.T) {
 		"| `cannon` | all ranks | 2.00 ms | — | — | — | — | — | — |")
 	hasNot(t, text, "NaN", "Inf", "9.00 ms", "100 µs |", "Between hosts")
 	has(t, mpi(t, "en", doc), "n = 256, 4 ranks, f64", "Cost of the messages")
-	doc.Records = reporttest.OnHosts(2, onRanks("summa", 2, 1, func(r *compare.Record) { r.BytesBetween = 2048 }))
+	doc.Records = reporttest.OnHosts(2, onRanks("summa", 2, 1, func(r *record.Record) { r.BytesBetween = 2048 }))
 	text = mpi(t, "en", doc)
 	has(t, text, "| Between hosts |", "| 1.50 | 2 KiB |", "n = 256, 2 ranks on 2 hosts, f64.")
 	hasNot(t, text, "of it messages")
@@ -99,11 +98,11 @@ func TestLinks(t *testing.T) {
 func TestClocksOfRanks(t *testing.T) {
 	doc := many(onRanks("summa", 2, 1))
 	hasNot(t, mpi(t, "en", doc), "mpi-timeline")
-	trace := compare.Trace{Run: "r1", Workers: 2, Seconds: 3e-3, Key: compare.Key{Host: "h1", Variant: "mpi/summa",
-		Problem: compare.Problem{Type: "f64", Op: "nn", Alpha: 1, Shape: gemm.Cube(256)},
+	trace := record.Trace{Run: "r1", Workers: 2, Seconds: 3e-3, Key: record.Key{Host: "h1", Variant: "mpi/summa",
+		Problem: record.Problem{Type: "f64", Op: "nn", Alpha: 1, Shape: gemm.Cube(256)},
 	}}
-	trace.Ranks, trace.Phases = []account.Rank{{Rank: 0}, {Rank: 1}}, []timeline.Phase{{Name: "compute", End: 1e-3}}
-	doc.Traces = []compare.Trace{trace}
+	trace.Ranks, trace.Phases = []record.Rank{{Rank: 0}, {Rank: 1}}, []timeline.Phase{{Name: "compute", End: 1e-3}}
+	doc.Traces = []record.Trace{trace}
 	text := mpi(t, "en", doc)
 	has(t, text, "mpi-timeline.svg")
 	hasNot(t, text, "clocks")
@@ -123,14 +122,14 @@ func TestHostsWithRanks(t *testing.T) {
 // TestOddRanks fills the chapter from rows that lack something: no number comes from nothing, and no part is empty.
 func TestOddRanks(t *testing.T) {
 	single := onRanks("summa", 2, 1, reporttest.Single)
-	for name, rows := range map[string][]compare.Record{
+	for name, rows := range map[string][]record.Record{
 		"no number of ranks":   {row("mpi/summa", 256, 1e-3)},
-		"no ranks":             {onRanks("summa", 2, 1, func(r *compare.Record) { r.Ranks = nil })},
-		"nothing sent":         {onRanks("cannon", 2, 1, func(r *compare.Record) { r.BytesCounted, r.RanksUsed = 0, 1 })},
+		"no ranks":             {onRanks("summa", 2, 1, func(r *record.Record) { r.Ranks = nil })},
+		"nothing sent":         {onRanks("cannon", 2, 1, func(r *record.Record) { r.BytesCounted, r.RanksUsed = 0, 1 })},
 		"too many ranks":       {onRanks("summa", 99, 1)},
-		"one failed":           {onRanks("summa", 2, 1), onRanks("summa", 4, 1, came(compare.Failed, "x"))},
+		"one failed":           {onRanks("summa", 2, 1), onRanks("summa", 4, 1, came(record.Failed, "x"))},
 		"another type":         {single},
-		"another experiment":   {onRanks("summa", 2, 1, experiment(compare.PanelWidths))},
+		"another experiment":   {onRanks("summa", 2, 1, experiment(record.PanelWidths))},
 		"no samples":           {onRanks("summa", 2, 1, sampled(1, 1e-3)), onRanks("summa", 1, 1)},
 		"hosts of other sizes": reporttest.OnHosts(2, onRanks("summa", 3, 1), onRanks("summa", 1, 2)),
 	} {

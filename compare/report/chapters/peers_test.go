@@ -6,15 +6,15 @@ import (
 	"testing"
 
 	"gemm"
-	"gemm/compare"
+	"gemm/compare/record"
 	"gemm/compare/report/analysis"
 )
 
 // contender is a row of a turn with libraries: m×n×k on threads with the given GFLOP/s.
-func contender(variant string, m, n, k, threads int, gflops float64, change ...func(*compare.Record)) compare.Record {
-	return row(variant, n, 2*float64(m)*float64(n)*float64(k)/gflops/1e9, append([]func(*compare.Record){
-		func(r *compare.Record) {
-			r.M, r.K, r.LDA, r.Threads, r.Gflops = m, k, k, threads, compare.Number(gflops)
+func contender(variant string, m, n, k, threads int, gflops float64, change ...func(*record.Record)) record.Record {
+	return row(variant, n, 2*float64(m)*float64(n)*float64(k)/gflops/1e9, append([]func(*record.Record){
+		func(r *record.Record) {
+			r.M, r.K, r.LDA, r.Threads, r.Gflops = m, k, k, threads, record.Number(gflops)
 			r.Turn = fmt.Sprintf("peers %dx%dx%d", m, n, k)
 			if analysis.Foreign(variant) {
 				r.Resolved = gemm.Params{"version": "1.2", "kernel": "wide"}
@@ -23,8 +23,8 @@ func contender(variant string, m, n, k, threads int, gflops float64, change ...f
 }
 
 // contested are a small cube, two larger ones and a skinny shape on one thread, and a cube on two.
-func contested(changes map[string]change) compare.Document {
-	rows := []compare.Record{
+func contested(changes map[string]change) record.Document {
+	rows := []record.Record{
 		contender("serial/packed", 2, 2, 2, 1, 0.5), contender("reference/openblas", 2, 2, 2, 1, 1),
 		contender("serial/packed", 64, 64, 64, 1, 36), contender("reference/openblas", 64, 64, 64, 1, 30),
 		contender("serial/packed", 512, 512, 512, 1, 36), contender("reference/openblas", 512, 512, 512, 1, 30),
@@ -43,9 +43,9 @@ func contested(changes map[string]change) compare.Document {
 
 func TestPeers(t *testing.T) {
 	one := func(variant string, n int, rate float64) change {
-		return func(r *compare.Record) { *r = contender(variant, n, n, n, 1, rate) }
+		return func(r *record.Record) { *r = contender(variant, n, n, n, 1, rate) }
 	}
-	resumed := func(r *compare.Record) { r.Turn += ", part 2" }
+	resumed := func(r *record.Record) { r.Turn += ", part 2" }
 	for _, test := range []struct {
 		change map[string]change
 		want   []string
@@ -60,10 +60,10 @@ func TestPeers(t *testing.T) {
 		{map[string]change{"reference/openblas 512 1": one("reference/openblas", 512, 40),
 			"reference/openblas 64 1": one("reference/openblas", 64, 37)}, []string{
 			"| square | f64 | 1 | n = 64, 512 | n = 512 | `openblas` | 0.900 (0.899–0.901) |", "is ahead in 3"}, "ahead in 1"},
-		{map[string]change{"serial/packed 512 1": came(compare.Wrong, "one element")},
+		{map[string]change{"serial/packed 512 1": came(record.Wrong, "one element")},
 			[]string{"| square | f64 | 1 | 2 | 1.20 ±0.1 \\[1\\] | — |", "Of 4 cases"}, "2.00 ±"},
-		{map[string]change{"reference/mkl 512 1": came(compare.Unavailable, "no MKL"),
-			"reference/mkl 512 2": came(compare.Unavailable, "no MKL")}, []string{"| Shapes | openblas |"}, "mkl"},
+		{map[string]change{"reference/mkl 512 1": came(record.Unavailable, "no MKL"),
+			"reference/mkl 512 2": came(record.Unavailable, "no MKL")}, []string{"| Shapes | openblas |"}, "mkl"},
 		{map[string]change{"reference/mkl 512 2": resumed, "reference/openblas 2 1": resumed}, []string{
 			"interleaved (A B A B …), but in 2 cases ours and a library were measured at different times. A ratio",
 			"| square | f64 | 2 | 1 | — | 3.00 |", "is ahead in none; in 2 more"}, "| 0.500 ±"},

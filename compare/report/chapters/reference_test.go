@@ -16,10 +16,10 @@ import (
 	"testing"
 	"text/template/parse"
 
-	"gemm/compare"
+	"gemm/cmd/reporttest"
+	"gemm/compare/record"
 	"gemm/compare/report/chapters"
 	"gemm/compare/report/page"
-	"gemm/compare/report/reporttest"
 )
 
 const (
@@ -84,7 +84,7 @@ var exampleRow = regexp.MustCompile("(?m)^\\| `(\\w+)` \\| .* \\| `(.*)` \\| (.*
 // examples fills the example of each function.
 func examples(t *testing.T, text string) {
 	t.Helper()
-	doc, err := compare.Load(root + "/results/laptop.json.gz")
+	doc, err := record.Load(root + "/results/laptop.json.gz")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +190,8 @@ func documented(t *testing.T) map[string]map[string]string {
 		}
 		out[name.Name][of] = strings.TrimSuffix(text, ".")
 	}
-	for _, dir := range []string{".", "../analysis", "../analysis/*", root, root + "/compare", root + "/cuda/ladder"} {
+	for _, dir := range []string{".", "../analysis", "../analysis/*", root, root + "/compare/record",
+		root + "/cuda/ladder"} {
 		files, err := filepath.Glob(dir + "/*.go")
 		if err != nil {
 			t.Fatal(err)

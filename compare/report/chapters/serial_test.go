@@ -7,36 +7,36 @@ import (
 	"testing"
 
 	"gemm"
-	"gemm/compare"
-	"gemm/compare/report/reporttest"
+	"gemm/cmd/reporttest"
+	"gemm/compare/record"
 )
 
 // part returns what a shared part says of a family of the first host.
-func part(t *testing.T, lang, name, family string, doc compare.Document) string {
+func part(t *testing.T, lang, name, family string, doc record.Document) string {
 	t.Helper()
 	call := `{{with index .Hosts 0}}{{template %q (dict "Data" $ "Host" . "Family" %q "Type" .MainType)}}{{end}}`
 	return filled(t, lang, fmt.Sprintf(call, name, family), doc)
 }
 
 // few gives a row two samples.
-func few(seconds float64) func(*compare.Record) { return sampled(2, seconds) }
+func few(seconds float64) func(*record.Record) { return sampled(2, seconds) }
 
 // descended has a kernel of the user that changes one thing of ikj.
-func descended() compare.Document {
+func descended() record.Document {
 	doc := with(row("user/mine", 256, 32e-4))
-	i := slices.IndexFunc(doc.Variants, func(v compare.Variant) bool { return v.Name == "user/mine" })
+	i := slices.IndexFunc(doc.Variants, func(v record.Variant) bool { return v.Name == "user/mine" })
 	doc.Variants[i].Parent = "serial/ikj"
 	return doc
 }
 
 // TestSteps has steps for each reason. The planted host has 32 KiB of L1, 12 MiB of L3, AVX2, 40 GFLOP/s and 10 GB/s.
 func TestSteps(t *testing.T) {
-	step := func(from, to string, n int, times float64, change ...func(*compare.Record)) compare.Document {
+	step := func(from, to string, n int, times float64, change ...func(*record.Record)) record.Document {
 		return planted(row(from, n, 1e-3, change...), row(to, n, 1e-3/times, change...))
 	}
-	traded := func(times, flops, accesses, l1, l2 float64) compare.Document {
-		predicted := func(f, a, l1, l2 float64) func(*compare.Record) {
-			return reporttest.Predicted(compare.Predicted{Flops: f, Accesses: a, L1Traffic: l1, L2Traffic: l2})
+	traded := func(times, flops, accesses, l1, l2 float64) record.Document {
+		predicted := func(f, a, l1, l2 float64) func(*record.Record) {
+			return reporttest.Predicted(record.Predicted{Flops: f, Accesses: a, L1Traffic: l1, L2Traffic: l2})
 		}
 		return planted(row("serial/packed", 64, 1e-3, predicted(1, 1, 1, 1)),
 			row("serial/strassen", 64, 1e-3/times, predicted(flops, accesses, l1, l2)))
@@ -44,7 +44,7 @@ func TestSteps(t *testing.T) {
 	const naive, ikj, hinted, packed = "serial/naive", "serial/ikj", "serial/hinted", "serial/packed"
 	const strassen, rows, atomic = "serial/strassen", "parallel/rows", "parallel/collapse-atomic"
 	for _, test := range []struct {
-		doc        compare.Document
+		doc        record.Document
 		want, none string
 	}{
 		{with(), "| `ikj` | `naive` | 256 | 10.0 (9.99–10.0) | associativity conflicts: the 256 lines of a column of B " +
@@ -54,7 +54,7 @@ func TestSteps(t *testing.T) {
 		{step(naive, ikj, 64, 7), "| additions wait for one another, 10 cycles each | 6.67 | faster |", "conflicts"},
 		{step(naive, ikj, 1000, 9), "| a cache line for each element of B, 12.5 % of it used | 8.00 |", "conflicts"},
 		{step(ikj, hinted, 64, 1.4), "| 4 instructions a multiply-add, not 6 | 1.50 |", "check"},
-		{step(naive, ikj, 64, 8, func(r *compare.Record) { r.Type = "gf256" }),
+		{step(naive, ikj, 64, 8, func(r *record.Record) { r.Type = "gf256" }),
 			"| 8 instructions a multiply-add, not 82; in the slower loop 10 check bounds | 10.2 | faster |", "10 cycles"},
 		{step(hinted, "serial/blocked", 2000, 1.8), "| lines of B come from behind L1, 2 cycles a multiply-add |", "sets"},
 		{step(hinted, packed, 64, 7), "| 4 elements an instruction, not 1; a tile of C stays in registers |", "not 4"},
@@ -80,7 +80,7 @@ func TestSteps(t *testing.T) {
 			"| an atomic addition of 20 cycles for each term | 0.0750 |", "faster"},
 		{step(atomic, "parallel/collapse-reduce", 256, 1.12, on(2)),
 			"| private copies of C are merged by atomic additions | 1.10 |", "slower"},
-		{step(rows, "parallel/tiles", 256, 0.51, on(2), func(r *compare.Record) { r.Resolved = gemm.Params{"tile": 256} }),
+		{step(rows, "parallel/tiles", 256, 0.51, on(2), func(r *record.Record) { r.Resolved = gemm.Params{"tile": 256} }),
 			"| workers with a tile: 1, not 2 | 0.500 |", "naive"},
 	} {
 		got := part(t, "en", "steps", "serial", test.doc) + part(t, "en", "steps", "parallel", test.doc)
@@ -102,18 +102,18 @@ func TestFamily(t *testing.T) {
 		"| **`packed`** | — | **10.5** | **26.2** | **20.0** | **3.20 ms** | | *`strassen`* | *`packed`* | — | — | — | — |",
 		"Table: Variants of the family `serial` at n = 256, f64; × naive is the speed-up over `serial/naive`; "+
 			"not timed at this size: `serial/hinted`.")
-	doc.Records = slices.DeleteFunc(doc.Records, func(r compare.Record) bool { return r.Variant != "serial/ikj" })
+	doc.Records = slices.DeleteFunc(doc.Records, func(r record.Record) bool { return r.Variant != "serial/ikj" })
 	got := part(t, "en", "family", "serial", doc)
 	has(t, got, "| **`ikj`** | **5.24** | **13.1** | **6.40 ms** |", "at n = 256, f64.")
 	hasNot(t, got, "naive", "Computed by", "NaN")
-	bytes := planted(row("serial/packed", 64, 1e-3, func(r *compare.Record) { r.Type, r.Rate = "gf256", 3 }))
+	bytes := planted(row("serial/packed", 64, 1e-3, func(r *record.Record) { r.Type, r.Rate = "gf256", 3 }))
 	has(t, part(t, "en", "family", "serial", bytes), "| Variant | Gmul/s | ", "| **`packed`** | **3.00** |")
 	gpu := planted(kernel("naive", 512, 1e-3, copied(1, 1, 0)), kernel("f16x3", 512, 1e-4))
 	has(t, part(t, "en", "family", "cuda", gpu), "| `naive` | f32 | 268 | 50.0 | 1.00 | 1.00 ms |",
 		"| **`f16x3`** | **f16** | **2680** | **3 × 50.0** | **10.0** | **100 µs** |", "without copies",
 		"× naive is the speed-up over `cuda/naive`; `cuda/f16x3` takes three products in half precision for one.")
-	ranks := planted(row("mpi/summa", 64, 1, ranksOf(compare.MainLadder, 2)))
-	ranks.Hosts[0].Quota = compare.None()
+	ranks := planted(row("mpi/summa", 64, 1, ranksOf(record.MainLadder, 2)))
+	ranks.Hosts[0].Quota = record.None()
 	has(t, part(t, "en", "family", "mpi", ranks), "| **2 ranks** |", "the operands of `mpi/summa` are on all ranks")
 	if got := part(t, "zh", "family", "cuda", with()); strings.TrimSpace(got) != "" {
 		t.Errorf("a family without rows has the table %q", got)
@@ -122,7 +122,7 @@ func TestFamily(t *testing.T) {
 
 // TestAlgorithms looks for pseudo-code of the variants that were timed, and of no others.
 func TestAlgorithms(t *testing.T) {
-	doc := with(row("serial/gonum", 64, 1), row("serial/hinted", 64, 1, came(compare.Skipped, "slow")),
+	doc := with(row("serial/gonum", 64, 1), row("serial/hinted", 64, 1, came(record.Skipped, "slow")),
 		row("serial/strassen", 64, 1, ran(512)), row("serial/loops", 64, 1))
 	got := fill(t, "en", doc)
 	has(t, section(t, got, "serial-algorithms"), "```algorithm serial/naive C ← 0", "```algorithm serial/packed", "MC")
@@ -132,9 +132,9 @@ func TestAlgorithms(t *testing.T) {
 }
 
 // cRow is a row of a loop with options of its compiler, or in Go without, at n = 128 in one turn.
-func cRow(variant, options string, ms float64, change ...func(*compare.Record)) compare.Record {
-	return row(variant, 128, ms/1e3, append([]func(*compare.Record){func(r *compare.Record) {
-		r.Experiment, r.Turn = compare.CompilerOptions, "compiler f64 128 nn"
+func cRow(variant, options string, ms float64, change ...func(*record.Record)) record.Record {
+	return row(variant, 128, ms/1e3, append([]func(*record.Record){func(r *record.Record) {
+		r.Experiment, r.Turn = record.CompilerOptions, "compiler f64 128 nn"
 		if options != "" {
 			r.Params = gemm.Params{"cflags": options}
 			r.Resolved = gemm.Params{"cflags": options, "compiler": "gcc 12.2"}
@@ -145,10 +145,10 @@ func cRow(variant, options string, ms float64, change ...func(*compare.Record)) 
 // TestLoopsOfC compares three loops with two sets of options, the first a little out of order, and loops in Go.
 func TestLoopsOfC(t *testing.T) {
 	const naive, restrict, ikj, most = "reference/c-naive", "reference/c-restrict", "reference/c-ikj", "-O3 -march=native"
-	loops := func(fastest float64) compare.Document {
+	loops := func(fastest float64) record.Document {
 		return with(cRow(naive, most, 2), cRow(naive, "-O0", 8), cRow(restrict, "-O0", 8), cRow(restrict, most, 1),
 			cRow(ikj, "-O0", 4), cRow(ikj, most, 0.25), cRow("serial/naive", "", 3), cRow("serial/hinted", "", fastest),
-			row(ikj, 64, 1, experiment(compare.CompilerOptions)))
+			row(ikj, 64, 1, experiment(record.CompilerOptions)))
 	}
 	got := section(t, fill(t, "en", loops(0.5)), "compiler-c")
 	has(t, got, "The fastest of these loops in Go, `serial/hinted`, takes 2.00 (2.00) times as long as the fastest in "+
@@ -168,7 +168,7 @@ func TestLoopsOfC(t *testing.T) {
 		"`serial/hinted`, is 2.50 (2.50) times as fast as the fastest in C")
 	has(t, section(t, fill(t, "zh", loops(0.25)), "compiler-c"), "（`-O3 -march=native`）的 1.00 (0.999–1.00) 倍（无显著差异）")
 	got = section(t, fill(t, "en", with(cRow("serial/naive", "", 3), cRow(ikj, "-O2", 1,
-		came(compare.Unavailable, "there is no C compiler")))), "compiler-c")
+		came(record.Unavailable, "there is no C compiler")))), "compiler-c")
 	has(t, got, "For f64, no textbook loop in C was timed: there is no C compiler.")
 	hasNot(t, got, "|", "fastest")
 	hasNot(t, fill(t, "en", with()), "{#compiler-c}")

@@ -7,13 +7,13 @@ import (
 	"testing"
 
 	"gemm"
-	"gemm/compare"
-	"gemm/compare/report/reporttest"
-	"gemm/parallel/timeline"
+	"gemm/cmd/reporttest"
+	"gemm/compare/record"
+	"gemm/internal/timeline"
 )
 
 // threads returns the measurements of threads of records.
-func threads(t *testing.T, lang string, rows ...compare.Record) string {
+func threads(t *testing.T, lang string, rows ...record.Record) string {
 	t.Helper()
 	return section(t, fill(t, lang, many(rows...)), "parallel-measurements")
 }
@@ -53,19 +53,19 @@ func TestTimelineOfWorkers(t *testing.T) {
 	doc := many(reporttest.Scaled("strong", map[int]float64{1: 1, 2: 0.55})...)
 	measured := func() string { return section(t, fill(t, "en", doc), "parallel-measurements") }
 	hasNot(t, measured(), "timeline-1")
-	doc.Traces = []compare.Trace{{Run: "r1", Workers: 2, Seconds: 1e-3, Spans: []timeline.Span{{End: 1e-3}},
-		Key: compare.Key{Host: "h1", Experiment: compare.ArtificialLoad, Variant: "parallel/rows",
-			Problem: compare.Problem{Type: "f64", Op: "nn", Alpha: 1, Shape: gemm.Cube(256)}}}}
+	doc.Traces = []record.Trace{{Run: "r1", Workers: 2, Seconds: 1e-3, Spans: []timeline.Span{{End: 1e-3}},
+		Key: record.Key{Host: "h1", Experiment: record.ArtificialLoad, Variant: "parallel/rows",
+			Problem: record.Problem{Type: "f64", Op: "nn", Alpha: 1, Shape: gemm.Cube(256)}}}}
 	has(t, measured(),
 		"of `parallel/rows` computed (coloured) and waited (grey), n = 256, with a load that grows along the loop.")
-	doc.Traces[0].Experiment = compare.StrongScaling
+	doc.Traces[0].Experiment = record.StrongScaling
 	hasNot(t, measured(), "with a load")
 }
 
 // openMP returns the pool and OpenMP on one and two threads under two schedules and two chunks. OpenMP takes twice as
 // long, but half with the schedule dynamic on two threads.
-func openMP() []compare.Record {
-	var rows []compare.Record
+func openMP() []record.Record {
+	var rows []record.Record
 	for _, threads := range []int{1, 2} {
 		for _, schedule := range []string{"static", "dynamic"} {
 			for _, chunk := range []int{0, 16} {
@@ -76,7 +76,7 @@ func openMP() []compare.Record {
 				if chunk == 16 && threads == 2 {
 					pool, other = 2*pool, 3*other
 				}
-				set := threadsOf(compare.OpenMPLoops, threads, "schedule", schedule, "chunk", chunk)
+				set := threadsOf(record.OpenMPLoops, threads, "schedule", schedule, "chunk", chunk)
 				both := inTurn(fmt.Sprint(threads, schedule, chunk))
 				rows = append(rows, row("parallel/collapse-atomic", 128, pool, set, both),
 					row("reference/openmp-collapse", 128, other, set, both))
@@ -88,7 +88,7 @@ func openMP() []compare.Record {
 
 // TestPoolAndOpenMP looks at the table and the chunks, and exchanges the two.
 func TestPoolAndOpenMP(t *testing.T) {
-	text := func(rows []compare.Record) string { return section(t, fill(t, "en", many(rows...)), "openmp") }
+	text := func(rows []record.Record) string { return section(t, fill(t, "en", many(rows...)), "openmp") }
 	has(t, text(openMP()), "`parallel/collapse-atomic`", "`reference/openmp-collapse`", "n = 128", "openmp-f64.svg",
 		"| 1 | 4 | 4 | 0 | 0 | 2.00 | static | 0.524 | static | 0.262 |",
 		"| 2 | 4 | 2 | 0 | 2 | 1.22 | static | 1.05 | dynamic | 2.10 |", "each pair was interleaved.",
@@ -115,6 +115,6 @@ func TestPoolAndOpenMP(t *testing.T) {
 	hasNot(t, apart, "interleaved")
 	captions := threads(t, "en", openMP()...)
 	has(t, captions, "a line across a bar: OpenMP", "dashed: OpenMP")
-	pool := slices.DeleteFunc(openMP(), func(r compare.Record) bool { return strings.HasPrefix(r.Variant, "reference/") })
+	pool := slices.DeleteFunc(openMP(), func(r record.Record) bool { return strings.HasPrefix(r.Variant, "reference/") })
 	hasNot(t, fill(t, "en", many(pool...)), "OpenMP", "{#openmp}")
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"gemm"
-	"gemm/compare"
+	"gemm/compare/record"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/analysis/coursework"
 	"gemm/compare/report/chart"
@@ -19,7 +19,7 @@ func group(label string, pt chart.Point, color int) chart.Group {
 }
 
 // rated is the speed of a row as the value of a bar.
-func rated(r compare.Record) chart.Point { return measured(r, 0, float64(r.Gflops)) }
+func rated(r record.Record) chart.Point { return measured(r, 0, float64(r.Gflops)) }
 
 // waterfall is the steps of an answer, and below them how many times as fast as the textbook loops
 // each kernel of the user is.
@@ -69,19 +69,19 @@ var builds = []struct {
 // compiler is the speed of each variant in each build relative to v1, at the n that most variants
 // have, the largest one of these.
 func (d drawn) compiler(typ string) chart.Chart {
-	rows := d.of(compare.CompilerOptions, typ)
+	rows := d.of(record.CompilerOptions, typ)
 	if len(rows) == 0 {
 		return nil
 	}
-	at := func(n int) []compare.Record { return only(rows, func(r compare.Record) bool { return r.N == n }) }
+	at := func(n int) []record.Record { return only(rows, func(r record.Record) bool { return r.N == n }) }
 	count := func(n int) int { return len(analysis.Distinct(at(n), analysis.VariantOf)) }
-	n := slices.MaxFunc(analysis.Distinct(rows, func(r compare.Record) int { return r.N }),
+	n := slices.MaxFunc(analysis.Distinct(rows, func(r record.Record) int { return r.N }),
 		func(x, y int) int { return cmp.Or(cmp.Compare(count(x), count(y)), cmp.Compare(x, y)) })
 	rows = at(n)
 	bars := chart.Bars{Kind: chart.Times, XLabel: "times as fast",
 		Title: fmt.Sprintf("%s, n = %d: speed relative to the build for GOAMD64=v1", typ, n)}
-	find := func(variant, build string) (compare.Record, bool) {
-		i := slices.IndexFunc(rows, func(r compare.Record) bool {
+	find := func(variant, build string) (record.Record, bool) {
+		i := slices.IndexFunc(rows, func(r record.Record) bool {
 			return r.Build == build && (r.Variant == variant || variant == "")
 		})
 		return rows[max(i, 0)], i >= 0

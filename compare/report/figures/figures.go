@@ -10,7 +10,7 @@ import (
 
 	"gonum.org/v1/plot/vg"
 
-	"gemm/compare"
+	"gemm/compare/record"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/chart"
 	"gemm/compare/report/number"
@@ -147,7 +147,7 @@ type Set struct {
 
 // Of returns the figures of doc. If doc has several hosts there is a set for each, with a dash and the host's id
 // appended to their IDs. Only cubes and C = A·B are drawn, but for codes and the series over threads and ranks.
-func Of(doc compare.Document) *Set {
+func Of(doc record.Document) *Set {
 	s := &Set{charts: map[string]func() chart.Chart{}}
 	add := func(kind spec, d drawn, suffix string) {
 		each := []string{""}
@@ -190,7 +190,7 @@ func (s *Set) Has(id string) bool {
 }
 
 // Drawings returns all figures that doc has data for, in the order of the report.
-func Drawings(doc compare.Document) []chart.Drawing {
+func Drawings(doc record.Document) []chart.Drawing {
 	var all []chart.Drawing
 	s := Of(doc)
 	for _, id := range s.ids {
@@ -204,7 +204,7 @@ func Drawings(doc compare.Document) []chart.Drawing {
 // drawn is the rows of one host that figures show.
 type drawn struct {
 	*analysis.View
-	rows   []compare.Record // cubes of C = A·B with a speed, the latest of each row
+	rows   []record.Record // cubes of C = A·B with a speed, the latest of each row
 	looks  map[string]chart.Look
 	packed string // the serial variant that users choose, which others are compared with
 }
@@ -239,13 +239,13 @@ func newDrawn(v *analysis.View) drawn {
 }
 
 // of returns the drawn rows of one experiment and type.
-func (d drawn) of(experiment compare.Experiment, typ string) []compare.Record {
-	return only(d.rows, func(r compare.Record) bool { return r.Experiment == experiment && r.Type == typ })
+func (d drawn) of(experiment record.Experiment, typ string) []record.Record {
+	return only(d.rows, func(r record.Record) bool { return r.Experiment == experiment && r.Type == typ })
 }
 
 // only returns the rows to keep.
-func only(rows []compare.Record, keep func(compare.Record) bool) []compare.Record {
-	var out []compare.Record
+func only(rows []record.Record, keep func(record.Record) bool) []record.Record {
+	var out []record.Record
 	for _, r := range rows {
 		if keep(r) {
 			out = append(out, r)
@@ -256,7 +256,7 @@ func only(rows []compare.Record, keep func(compare.Record) bool) []compare.Recor
 
 // measured returns y, a speed that goes with r's median, at x, with what the 95 %
 // interval of the median makes of it.
-func measured(r compare.Record, x, y float64) chart.Point {
+func measured(r record.Record, x, y float64) chart.Point {
 	pt := chart.At(x, y)
 	if r.CI != nil && r.CI[0] > 0 {
 		pt.Lo, pt.Hi = min(y, y*float64(r.Median)/r.CI[1]), max(y, y*float64(r.Median)/r.CI[0])
@@ -266,7 +266,7 @@ func measured(r compare.Record, x, y float64) chart.Point {
 
 // relative returns at x how many times as fast as base r is. Its interval divides
 // the far ends of the two, and so holds with 90 % at least.
-func relative(r, base compare.Record, x float64) chart.Point {
+func relative(r, base record.Record, x float64) chart.Point {
 	pt := measured(r, x, float64(base.Median)/float64(r.Median))
 	if base.CI != nil && base.CI[0] > 0 {
 		pt.Lo *= min(1, base.CI[0]/float64(base.Median))

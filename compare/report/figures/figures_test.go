@@ -8,13 +8,11 @@ import (
 	"testing"
 
 	"gemm"
-	"gemm/compare"
+	"gemm/cmd/reporttest"
+	"gemm/compare/record"
 	"gemm/compare/report/chart"
 	"gemm/compare/report/figures"
-	"gemm/compare/report/reporttest"
-	"gemm/cuda/usage"
-	"gemm/mpi/account"
-	"gemm/parallel/timeline"
+	"gemm/internal/timeline"
 )
 
 var row, planted, turn = reporttest.Row, reporttest.Planted, reporttest.Turn
@@ -105,19 +103,19 @@ func boxed(b chart.Box) string {
 }
 
 // with returns a change to a row.
-func with(name string, value any) func(*compare.Record) {
-	return func(r *compare.Record) { r.Params = gemm.Params{name: value} }
+func with(name string, value any) func(*record.Record) {
+	return func(r *record.Record) { r.Params = gemm.Params{name: value} }
 }
 
 // build makes a row one of a build of the experiment compiler.
-func build(name string) func(*compare.Record) {
-	return func(r *compare.Record) { r.Experiment, r.Build = compare.CompilerOptions, name }
+func build(name string) func(*record.Record) {
+	return func(r *record.Record) { r.Experiment, r.Build = record.CompilerOptions, name }
 }
 
 // inC makes a row one of a loop in C, or of a loop in Go next to it.
-func inC(options string) func(*compare.Record) {
-	return func(r *compare.Record) {
-		r.Experiment, r.Turn = compare.CompilerOptions, fmt.Sprint("compiler ", r.N)
+func inC(options string) func(*record.Record) {
+	return func(r *record.Record) {
+		r.Experiment, r.Turn = record.CompilerOptions, fmt.Sprint("compiler ", r.N)
 		if options != "" {
 			r.Params = gemm.Params{"cflags": options}
 			r.Resolved = gemm.Params{"cflags": options, "compiler": "gcc 12.2"}
@@ -126,42 +124,42 @@ func inC(options string) func(*compare.Record) {
 }
 
 // coded makes a row one of a code of data and parity shards.
-func coded(k, m, threads int) func(*compare.Record) {
-	return func(r *compare.Record) {
+func coded(k, m, threads int) func(*record.Record) {
+	return func(r *record.Record) {
 		r.Type, r.Compute, r.M, r.K, r.LDA, r.Predicted, r.Threads = "gf256", "gf256", m, k, k, nil, threads
-		r.DataGBps = compare.Number(float64(k) * float64(r.N) / float64(r.Median) / 1e9)
-		r.Rate = compare.Number(m) * r.DataGBps
+		r.DataGBps = record.Number(float64(k) * float64(r.N) / float64(r.Median) / 1e9)
+		r.Rate = record.Number(m) * r.DataGBps
 	}
 }
 
 // kernel has the kernel of the 2024 report by schedule, threads, size and chunk, and OpenMP.
-func kernel() compare.Document {
-	var rows []compare.Record
+func kernel() record.Document {
+	var rows []record.Record
 	const pool, other = "parallel/collapse-atomic", "reference/openmp-collapse"
-	add := func(variant string, experiment compare.Experiment, n int, ms float64, threads int, params ...any) {
+	add := func(variant string, experiment record.Experiment, n int, ms float64, threads int, params ...any) {
 		rows = append(rows, row(variant, n, ms/1e3/float64(threads), turn(fmt.Sprint(experiment, variant, n)),
 			reporttest.ThreadsOf(experiment, threads, params...)))
 	}
 	for _, threads := range []int{1, 2} {
 		for _, schedule := range []string{"static", "dynamic"} {
 			for i, n := range []int{128, 256} {
-				add(pool, compare.StrongScaling, n, float64(1+7*i), threads, "schedule", schedule)
-				add(pool, compare.OpenMPLoops, n, 30, threads, "schedule", schedule, "chunk", 0)
+				add(pool, record.StrongScaling, n, float64(1+7*i), threads, "schedule", schedule)
+				add(pool, record.OpenMPLoops, n, 30, threads, "schedule", schedule, "chunk", 0)
 			}
-			add(other, compare.OpenMPLoops, 128, 0.5, threads, "schedule", schedule, "chunk", 0)
+			add(other, record.OpenMPLoops, 128, 0.5, threads, "schedule", schedule, "chunk", 0)
 		}
 		for i, chunk := range []int{0, 1, 16} {
-			add(pool, compare.ChunkSizes, 512, float64(4+i), threads, "schedule", "dynamic", "chunk", chunk)
-			add("parallel/rows", compare.ChunkSizes, 1024, 1, threads, "schedule", "dynamic", "chunk", chunk)
+			add(pool, record.ChunkSizes, 512, float64(4+i), threads, "schedule", "dynamic", "chunk", chunk)
+			add("parallel/rows", record.ChunkSizes, 1024, 1, threads, "schedule", "dynamic", "chunk", chunk)
 		}
-		add(other, compare.OpenMPLoops, 512, 6, threads, "schedule", "dynamic", "chunk", 16)
+		add(other, record.OpenMPLoops, 512, 6, threads, "schedule", "dynamic", "chunk", 16)
 	}
 	return reporttest.Many(rows...)
 }
 
 // userRows are the ladder with a kernel of the user.
-func userRows() compare.Document {
-	mine := func(r *compare.Record) {
+func userRows() record.Document {
+	mine := func(r *record.Record) {
 		r.Resolved = gemm.Params{"file": "mine.c", "compiler": "gcc 12", "cflags": "-O3", "abi": "square"}
 	}
 	return planted(row("serial/naive", 64, 1e-2), row("serial/naive", 128, 8e-2),
@@ -170,8 +168,8 @@ func userRows() compare.Document {
 }
 
 // onGPU has rows of the GPU in three arithmetics.
-func onGPU() compare.Document {
-	var rows []compare.Record
+func onGPU() record.Document {
+	var rows []record.Record
 	for _, n := range []int{1024, 1025, 2048} {
 		work := math.Pow(float64(n)/1024, 3)
 		rows = append(rows, reporttest.Kernel("naive", n, 1e-3*work, reporttest.Copied(1e-3, 5e-4, 2e-3)),
@@ -179,11 +177,11 @@ func onGPU() compare.Document {
 			reporttest.Kernel("dmma", n, 2e-3*work, reporttest.Double), row("serial/packed", n, 1*work, reporttest.Single))
 	}
 	doc := planted(rows...)
-	doc.Hosts[0].Ceilings = append(doc.Hosts[0].Ceilings, compare.Ceiling{Unit: "gpu", Pipe: "f64", Gflops: 33100},
-		compare.Ceiling{Unit: "gpu", Pipe: "f64-tensor", Gflops: 65800},
-		compare.Ceiling{Unit: "gpu", Pipe: "tf32", Gflops: 4e5})
+	doc.Hosts[0].Ceilings = append(doc.Hosts[0].Ceilings, record.Ceiling{Unit: "gpu", Pipe: "f64", Gflops: 33100},
+		record.Ceiling{Unit: "gpu", Pipe: "f64-tensor", Gflops: 65800},
+		record.Ceiling{Unit: "gpu", Pipe: "tf32", Gflops: 4e5})
 	for i, regs := range []int{128, 96, 32} {
-		doc.Measurements = append(doc.Measurements, compare.Measurement{Host: "h1", Run: "r1",
+		doc.Measurements = append(doc.Measurements, record.Measurement{Host: "h1", Run: "r1",
 			Name: "occupancy", Samples: [][]float64{{0.25}, nil, {1}}[i],
 			Params: gemm.Params{"cc": "9.0", "over": "registers", "threads": 256, "regs": regs, "smem": 16384}})
 	}
@@ -191,29 +189,29 @@ func onGPU() compare.Document {
 }
 
 // traced has a trace of two lanes.
-func traced(variant string, phases ...timeline.Phase) compare.Document {
+func traced(variant string, phases ...timeline.Phase) record.Document {
 	doc := planted(row(variant, 64, 3e-3))
-	trace := compare.Trace{Run: "r1", Workers: 2, Seconds: 3e-3, Key: doc.Records[0].Key}
-	trace.Phases, trace.Lanes, trace.Ranks = phases, []string{"h2d", "kernels"}, []account.Rank{{}, {Rank: 1}}
-	doc.Traces = []compare.Trace{trace}
+	trace := record.Trace{Run: "r1", Workers: 2, Seconds: 3e-3, Key: doc.Records[0].Key}
+	trace.Phases, trace.Lanes, trace.Ranks = phases, []string{"h2d", "kernels"}, []record.Rank{{}, {Rank: 1}}
+	doc.Traces = []record.Trace{trace}
 	return doc
 }
 
 var tests = []struct {
 	name, id string
-	doc      func() compare.Document
+	doc      func() record.Document
 	want     string
 }{
-	{"the later of two rows stands, a wrong one does not", "gflops-serial-f64", func() compare.Document {
+	{"the later of two rows stands, a wrong one does not", "gflops-serial-f64", func() record.Document {
 		wide := row("serial/ikj", 128, 8e-6)
 		wide.Median, wide.Gflops, wide.CI = 8e-6, 0.5, &[2]float64{4e-6, 16e-6}
 		return planted(row("serial/ikj", 64, 1e-6), wide, row("serial/ikj", 64, 2e-6),
-			row("serial/ikj", 256, 1e-3, reporttest.Came(compare.Wrong, "x")),
+			row("serial/ikj", 256, 1e-3, reporttest.Came(record.Wrong, "x")),
 			row("serial/blocked", 64, 1e-4, with("block", 16)), row("serial/blocked", 64, 1e-5, with("block", 32)),
 			row("reference/mkl", 64, 1e-7), row("reference/mkl", 128, 1e-6))
 	}, "ikj: 64→262 128→0.5(0.25–1)\nblocked block=16: 64→5.24\nblocked block=32: 64→52.4\nlimit 40\n"},
-	{"an interleaved packed is the base", "strassen-crossover-f64", func() compare.Document {
-		sweep := func(n, cut int, s float64) compare.Record {
+	{"an interleaved packed is the base", "strassen-crossover-f64", func() record.Document {
+		sweep := func(n, cut int, s float64) record.Record {
 			return row("serial/strassen", n, s, reporttest.Experiment("cutoff"), with("cutoff", cut))
 		}
 		return planted(row("serial/packed", 128, 1e-3), row("serial/packed", 256, 8e-3),
@@ -222,9 +220,9 @@ var tests = []struct {
 			row("serial/winograd", 256, 8e-3, turn("t")),
 			row("serial/packed", 256, 16e-3, turn("t"), reporttest.Experiment("turn")))
 	}, "strassen: 128→0.5 256→1\nwinograd: 256→2\nstrassen, best cut-off: 128→0.25 256→2\nlimit 1\n"},
-	{"an interval as wide as both allow", "strassen-crossover-f64", func() compare.Document {
-		timed := func(variant string, n int, median, lo, hi float64) compare.Record {
-			return row(variant, n, median, func(r *compare.Record) {
+	{"an interval as wide as both allow", "strassen-crossover-f64", func() record.Document {
+		timed := func(variant string, n int, median, lo, hi float64) record.Record {
+			return row(variant, n, median, func(r *record.Record) {
 				if r.CI = nil; lo > 0 {
 					r.CI = &[2]float64{lo, hi}
 				}
@@ -233,28 +231,28 @@ var tests = []struct {
 		return planted(timed("serial/packed", 64, 6, 3, 12), timed("serial/strassen", 64, 2, 1, 4),
 			timed("serial/packed", 128, 6, 0, 0), timed("serial/strassen", 128, 6, 0, 0))
 	}, "strassen: 64→3(0.75–12) 128→1\nlimit 1\n"},
-	{"one thread", "roofline-f64", func() compare.Document {
+	{"one thread", "roofline-f64", func() record.Document {
 		return planted(row("serial/naive", 64, 1e-6), row("serial/ikj", 64, 2e-6),
-			row("parallel/rows", 64, 1e-6, func(r *compare.Record) { r.Threads = 2 }))
+			row("parallel/rows", 64, 1e-6, func(r *record.Record) { r.Threads = 2 }))
 	}, "naive: 1→524\nikj: 1→262\nlimit 40\nslope 10\n"},
-	{"the size of most variants", "compiler-f64", func() compare.Document {
+	{"the size of most variants", "compiler-f64", func() record.Document {
 		return planted(row("serial/ikj", 128, 1e-3, build("v1")),
 			row("serial/ikj", 128, 5e-4, build("v3")), row("serial/ikj", 128, 8e-4, build("v3 -B")),
 			row("serial/naive", 128, 1e-3, build("v1")), row("serial/ikj", 256, 1e-3, build("v1")))
 	}, "serial/ikj: v1 1 v3 2 v3 without bounds checks 1.25\n"},
-	{"a gain over one thread", "strong-speedup-f64", func() compare.Document {
+	{"a gain over one thread", "strong-speedup-f64", func() record.Document {
 		return reporttest.Many(reporttest.Scaled("strong", map[int]float64{1: 1, 2: 0.5, 4: 0.4}, "schedule", "static")...)
 	}, "rows, static: 1→1 2→2 4→2.5\nideal: 1→1 2→2 4→4\n"},
-	{"a gain over one rank", "mpi-strong-speedup-f64", func() compare.Document {
+	{"a gain over one rank", "mpi-strong-speedup-f64", func() record.Document {
 		return reporttest.Many(reporttest.Raced("summa", map[int]float64{1: 1, 4: 0.5})...)
 	}, "summa: 1→1 4→2\nideal: 1→1 4→4\n"},
-	{"bytes", "mpi-bytes-f64", func() compare.Document {
+	{"bytes", "mpi-bytes-f64", func() record.Document {
 		return reporttest.Many(reporttest.Raced("summa", map[int]float64{1: 1, 2: 1, 4: 0.5})...)
 	}, "summa: 2→1.5 4→1.5\nlimit 1\n"},
-	{"phases of the slowest rank", "mpi-phases-f64", func() compare.Document {
+	{"phases of the slowest rank", "mpi-phases-f64", func() record.Document {
 		return reporttest.Many(reporttest.Raced("summa", map[int]float64{2: 4})...)
 	}, "mpi/summa: compute 2\n"},
-	{"ways to share a product out", "mpi-distribution-f64", func() compare.Document {
+	{"ways to share a product out", "mpi-distribution-f64", func() record.Document {
 		return reporttest.Many(reporttest.OnLocal("serial/naive", slices.Concat(
 			reporttest.Raced("p2p-rows", map[int]float64{2: 4, 4: 2}),
 			reporttest.Raced("scatter-rows", map[int]float64{2: 3}))...)...)
@@ -262,7 +260,7 @@ var tests = []struct {
 n = 256, 2: 4/0 3/0 0/0
 n = 256, 4: 2/0 0/0 0/0
 `},
-	{"an unset chunk is at the left", "chunk-guided-f64", func() compare.Document {
+	{"an unset chunk is at the left", "chunk-guided-f64", func() record.Document {
 		return reporttest.Many(reporttest.Swept("chunk", "chunk", []any{0, 4, 16}, []float64{1, 2, 4},
 			"schedule", "guided")...)
 	}, "4 threads: 1→1 4→2 16→4\n"},
@@ -280,16 +278,16 @@ OpenMP, static: 1→8.39 2→16.8
 pool, dynamic: 1→0.14 2→0.28
 OpenMP, dynamic: 1→8.39 2→16.8
 `},
-	{"loops between the sizes of those in C", "loops-f64", func() compare.Document {
+	{"loops between the sizes of those in C", "loops-f64", func() record.Document {
 		return planted(row("reference/c-naive", 64, 1e-3, inC("-O0")),
 			row("reference/c-naive", 128, 8e-3, inC("-O0")), row("reference/c-naive", 128, 2e-3, inC("-O3 -g")),
 			row("serial/naive", 128, 3e-3, inC("")), row("serial/naive", 128, 1e-6), row("serial/naive", 32, 1))
 	}, "Go naive: 128→1.4\nC naive -O0: 64→0.524 128→0.524\nC naive -O3: 128→2.1\n"},
-	{"loops by compilers", "compiler-c-f64", func() compare.Document {
+	{"loops by compilers", "compiler-c-f64", func() record.Document {
 		return planted(row("reference/c-naive", 128, 8e-3, inC("-O0")),
 			row("reference/c-naive", 128, 2e-3, inC("-O3")), row("serial/naive", 128, 4e-3, inC("")))
 	}, "reference/c-naive: C -O0 0.524 C -O3 2.1\nserial/naive: Go 1.05\n"},
-	{"the innermost loop has the colour", "orders-f64", func() compare.Document {
+	{"the innermost loop has the colour", "orders-f64", func() record.Document {
 		return planted(row("serial/orders", 128, 4e-3, with("order", "ijk")),
 			row("serial/orders", 128, 1e-3, with("order", "ikj")))
 	}, "ijk: row of A, column of B 1.05\nikj: rows of B and C 4.19\n"},
@@ -323,38 +321,38 @@ naive: 100→50
 tf32-mma: 100→50
 limit 100
 `},
-	{"the ends of the axis", "occupancy-registers", func() compare.Document {
-		return planted(reporttest.Kernel("naive", 64, 1, reporttest.Came(compare.Failed, "x")))
+	{"the ends of the axis", "occupancy-registers", func() record.Document {
+		return planted(reporttest.Kernel("naive", 64, 1, reporttest.Came(record.Failed, "x")))
 	}, `7.5: 16→100 64→100 64→75 80→75 80→50 128→50 128→25 255→25
 8.6, 8.9: 16→83.3 48→83.3 48→66.7 64→66.7 64→50 80→50 80→33.3 128→33.3 128→16.7 255→16.7
 9.0: 16→100 32→100 32→75 40→75 40→62.5 48→62.5 48→50 64→50 64→37.5 80→37.5 80→25 128→25 128→12.5 255→12.5
 limit 100
 `},
-	{"streams", "gpu-timeline", func() compare.Document {
+	{"streams", "gpu-timeline", func() record.Document {
 		return traced("cuda/naive", timeline.Phase{Lane: 1, Name: "kernels", Begin: 1e-3, End: 2e-3},
 			timeline.Phase{Name: "h2d", End: 1e-3})
 	}, "cuda/naive: 3.00 ms, 3\n 0: 0–1 h2d\n 1: 1–2 kernels\n"},
-	{"calls and unknown lanes are not drawn", "mpi-timeline", func() compare.Document {
+	{"calls and unknown lanes are not drawn", "mpi-timeline", func() record.Document {
 		return traced("mpi/summa", timeline.Phase{Name: "communicate", End: 1e-3},
 			timeline.Phase{Lane: 9, Name: "compute", End: 1}, timeline.Phase{Name: "compute", Call: "bcast", End: 1e-3},
 			timeline.Phase{Lane: 1, Name: timeline.Waiting, End: 4e-3})
 	}, "mpi/summa: 3.00 ms, 4\n 0: 0–1 communicate\n 1: 0–4 wait\n"},
-	{"every worker", "timeline-1", func() compare.Document {
+	{"every worker", "timeline-1", func() record.Document {
 		doc := traced("parallel/rows")
 		doc.Traces[0].Params = gemm.Params{"threads": 2, "schedule": "guided"}
 		doc.Traces[0].Spans = []timeline.Span{{Worker: 1, Begin: 1e-3, End: 3e-3, To: 2}, {Worker: 1, End: 1e-3, To: 1},
 			{Worker: 7, End: 1}, {Worker: -1, End: 1}}
 		return doc
 	}, "guided: 3.00 ms, busy 50.0 %, 3\n 0:\n 1: 0–1 1–3\n"},
-	{"limits where there are rows", "codes-64-KiB", func() compare.Document {
+	{"limits where there are rows", "codes-64-KiB", func() record.Document {
 		doc := planted()
-		doc.Hosts[0].Ceilings = []compare.Ceiling{{Unit: "cpu", Pipe: "gf256", Threads: 1, Gflops: 240, Run: "r1"}}
-		doc.Hosts[0].Bandwidths = append(doc.Hosts[0].Bandwidths, compare.Bandwidth{Unit: "gpu", Name: "copy", GBps: 1000})
+		doc.Hosts[0].Ceilings = []record.Ceiling{{Unit: "cpu", Pipe: "gf256", Threads: 1, Gflops: 240, Run: "r1"}}
+		doc.Hosts[0].Bandwidths = append(doc.Hosts[0].Bandwidths, record.Bandwidth{Unit: "gpu", Name: "copy", GBps: 1000})
 		for _, code := range [][2]int{{10, 4}, {4, 2}} {
 			doc.Records = append(doc.Records, row("serial/packed", 64<<10, 1e-5, coded(code[0], code[1], 1)),
 				row("reference/reedsolomon", 64<<10, 2e-5, coded(code[0], code[1], 1)),
-				row("cuda/tuned", 64<<10, 1e-6, coded(code[0], code[1], 1), func(r *compare.Record) {
-					r.GPU = &usage.Device{Pipe: "gf256"}
+				row("cuda/tuned", 64<<10, 1e-6, coded(code[0], code[1], 1), func(r *record.Record) {
+					r.GPU = &record.Device{Pipe: "gf256"}
 				}))
 		}
 		doc.Records = append(doc.Records, row("serial/ikj", 64<<10, 1e-4, coded(4, 2, 1)))
@@ -366,12 +364,12 @@ limit: multiplying, 1 thread: 1→120 2→60
 limit: memory, 1 thread: 1→6.67 2→7.14
 limit: memory of the GPU: 1→667 2→714
 `},
-	{"contenders up to the ceiling", "square-f64-1", func() compare.Document {
-		var rows []compare.Record
+	{"contenders up to the ceiling", "square-f64-1", func() record.Document {
+		var rows []record.Record
 		for _, n := range []int{512, 1024} {
 			for i, variant := range []string{"serial/packed", "reference/mkl"} {
 				rows = append(rows, row(variant, n, float64(i+1)*1e-2, turn(fmt.Sprint("peers ", n)),
-					func(r *compare.Record) { r.Ceiling = 40 }))
+					func(r *record.Record) { r.Ceiling = 40 }))
 			}
 		}
 		return planted(rows...)
@@ -396,24 +394,24 @@ func TestValues(t *testing.T) {
 
 // TestNothingIsDrawn has records that have no figure.
 func TestNothingIsDrawn(t *testing.T) {
-	change := func(f func(*compare.Record)) compare.Document {
+	change := func(f func(*record.Record)) record.Document {
 		return planted(row("serial/ikj", 64, 1e-3, f), row("serial/ikj", 128, 1e-3, f))
 	}
-	strong := func(n int) compare.Record {
+	strong := func(n int) record.Record {
 		return row("parallel/rows", n, 1e-3, reporttest.ThreadsOf("strong", 2))
 	}
-	for name, doc := range map[string]compare.Document{
+	for name, doc := range map[string]record.Document{
 		"no rows":               planted(),
 		"one number of threads": planted(strong(64), strong(128)),
 		"one chunk": planted(row("parallel/rows", 64, 1e-3,
 			reporttest.ThreadsOf("chunk", 2, "schedule", "static", "chunk", 4))),
 		"one size":     planted(row("serial/ikj", 64, 1e-3)),
-		"wrong":        change(reporttest.Came(compare.Wrong, "x")),
-		"timeout":      change(reporttest.Came(compare.Timeout, "x")),
-		"not square":   change(func(r *compare.Record) { r.M, r.N, r.K, r.LDA, r.LDB, r.LDC = 3, 5, 7, 7, 5, 5 }),
-		"transposed":   change(func(r *compare.Record) { r.Op = "tn" }),
-		"scaled":       change(func(r *compare.Record) { r.Alpha = 2 }),
-		"accumulating": change(func(r *compare.Record) { r.Beta = 1 }),
+		"wrong":        change(reporttest.Came(record.Wrong, "x")),
+		"timeout":      change(reporttest.Came(record.Timeout, "x")),
+		"not square":   change(func(r *record.Record) { r.M, r.N, r.K, r.LDA, r.LDB, r.LDC = 3, 5, 7, 7, 5, 5 }),
+		"transposed":   change(func(r *record.Record) { r.Op = "tn" }),
+		"scaled":       change(func(r *record.Record) { r.Alpha = 2 }),
+		"accumulating": change(func(r *record.Record) { r.Beta = 1 }),
 		"no baseline":  planted(row("serial/ikj", 64, 1e-3), row("serial/packed", 64, 1e-3, reporttest.Unpredicted)),
 		"one build":    planted(row("serial/ikj", 64, 1e-3, build("v1"))),
 		"no v1":        planted(row("serial/ikj", 64, 1e-3, build("v3")), row("serial/ikj", 64, 1e-3, build("v3 -B"))),
@@ -431,7 +429,7 @@ func TestNothingIsDrawn(t *testing.T) {
 // TestHostsHaveFigures checks that each host has a set of figures of its own rows, with IDs that are
 // file names whatever the host is called, and that they have the measured peak of their host.
 func TestHostsHaveFigures(t *testing.T) {
-	rows := []compare.Record{row("serial/ikj", 64, 1e-3), row("serial/ikj", 128, 1e-3)}
+	rows := []record.Record{row("serial/ikj", 64, 1e-3), row("serial/ikj", 128, 1e-3)}
 	doc, other := planted(rows...), planted(rows...)
 	doc.Hosts[0].ID, doc.Hosts[0].Ceilings, other.Hosts[0].ID = "../../a", nil, "b"
 	doc.Hosts, doc.Records = append(doc.Hosts, other.Hosts...), slices.Concat(rows, rows)

@@ -9,12 +9,12 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"gemm"
-	"gemm/compare"
+	"gemm/compare/record"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/analysis/lab"
 	"gemm/compare/report/chart"
 	"gemm/compare/report/number"
-	"gemm/cuda/occupancy"
+	"gemm/internal/occupancy"
 )
 
 // look is how a variant of the GPU is drawn: NVIDIA's library in the colour of what
@@ -30,8 +30,8 @@ func (d drawn) look(variant string) chart.Look {
 
 // drawnAt reports whether curves over n show a problem. They show cubes, but not a size next to a
 // multiple of 32 that is shown itself; these have a table.
-func drawnAt(rows []compare.Record, p analysis.Problem) bool {
-	return p.Cube() && !slices.ContainsFunc(rows, func(r compare.Record) bool {
+func drawnAt(rows []record.Record, p analysis.Problem) bool {
+	return p.Cube() && !slices.ContainsFunc(rows, func(r record.Record) bool {
 		return analysis.ProblemOf(r).Cube() && r.N%32 == 0 && (r.N == p.N+1 || r.N == p.N-1)
 	})
 }
@@ -41,7 +41,7 @@ func drawnAt(rows []compare.Record, p analysis.Problem) bool {
 func (d drawn) gpuRates(compute string, c *chart.Curve) {
 	typ := strings.Replace(compute, "tf32", "f32", 1)
 	rows := d.Rungs(typ)
-	add := func(label string, look chart.Look, r compare.Record) {
+	add := func(label string, look chart.Look, r record.Record) {
 		c.Add(label, look, measured(r, float64(r.N), float64(r.Gflops)/1e3))
 	}
 	for _, r := range rows {
@@ -84,7 +84,7 @@ func (d drawn) host(typ string, c *chart.Curve) {
 		}
 		for i, t := range []float64{float64(f.Kernel.Median), analysis.Overlapped(f.Copied),
 			analysis.CopiedApart(f.Copied), cpu} {
-			if n := float64(f.N); compare.Number(t).Known() && t > 0 {
+			if n := float64(f.N); record.Number(t).Known() && t > 0 {
 				c.Add([]string{"GPU, kernel alone", "GPU, copies overlapped", "GPU, copies apart", "processor"}[i],
 					chart.LookOf(i), chart.At(n, 2*n*n*n/t/1e9))
 			}
@@ -239,7 +239,7 @@ func (d drawn) lookOfCoder(c analysis.Coder) chart.Look {
 		return look
 	}
 	of := func(production bool) []string {
-		return d.Named(func(v compare.Variant) bool {
+		return d.Named(func(v record.Variant) bool {
 			return v.Role.Ours() && (v.Role == gemm.Production) == production && v.Location != gemm.OnRanks &&
 				slices.Contains(v.Types, "gf256")
 		})
@@ -259,11 +259,11 @@ func (d drawn) codes(of string, c *chart.Curve) {
 	rows := analysis.Timed(d.CodeRows())
 	all, _ := analysis.AtWidths(rows)
 	width := all[slices.IndexFunc(all, func(width int) bool { return Codes(width) == "codes-"+of })]
-	rows = only(rows, func(r compare.Record) bool { return r.N == width })
-	codes := analysis.Distinct(rows, func(r compare.Record) [2]int { return [2]int{r.M, r.K} })
+	rows = only(rows, func(r record.Record) bool { return r.N == width })
+	codes := analysis.Distinct(rows, func(r record.Record) [2]int { return [2]int{r.M, r.K} })
 	slices.SortFunc(codes, func(x, y [2]int) int { return slices.Compare(x[:], y[:]) })
 	// The axis is logarithmic: powers of two are as far from one another.
-	place := func(r compare.Record) float64 { return math.Exp2(float64(slices.Index(codes, [2]int{r.M, r.K}))) }
+	place := func(r record.Record) float64 { return math.Exp2(float64(slices.Index(codes, [2]int{r.M, r.K}))) }
 	c.Title = "GF(256), shards of " + number.ByteSize(float64(width))
 	for i, code := range codes {
 		c.Sizes = append(c.Sizes, math.Exp2(float64(i)))
@@ -273,7 +273,7 @@ func (d drawn) codes(of string, c *chart.Curve) {
 	if len(threads) > 2 {
 		threads = []int{threads[0], threads[len(threads)-1]}
 	}
-	rows = only(rows, func(r compare.Record) bool {
+	rows = only(rows, func(r record.Record) bool {
 		return r.DataGBps > 0 && (analysis.ByGPU(r) || slices.Contains(threads, analysis.CoderOf(r).Threads))
 	})
 	type spot struct {
@@ -281,10 +281,10 @@ func (d drawn) codes(of string, c *chart.Curve) {
 		at float64
 	}
 	places := map[analysis.Coder]int{}
-	for _, x := range analysis.Distinct(rows, func(r compare.Record) spot { return spot{analysis.CoderOf(r), place(r)} }) {
+	for _, x := range analysis.Distinct(rows, func(r record.Record) spot { return spot{analysis.CoderOf(r), place(r)} }) {
 		places[x.Coder]++
 	}
-	rows = only(rows, func(r compare.Record) bool { return places[analysis.CoderOf(r)] >= 2 })
+	rows = only(rows, func(r record.Record) bool { return places[analysis.CoderOf(r)] >= 2 })
 	for _, r := range rows {
 		who := analysis.CoderOf(r)
 		label := strings.TrimPrefix(who.Variant, analysis.Reference+"/")
@@ -294,7 +294,7 @@ func (d drawn) codes(of string, c *chart.Curve) {
 		c.Add(label, d.lookOfCoder(who), measured(r, place(r), float64(r.DataGBps)))
 	}
 	// A limit is drawn once at each place.
-	limit := func(label string, look chart.Look, of func(compare.Record) float64, keep func(compare.Record) bool) {
+	limit := func(label string, look chart.Look, of func(record.Record) float64, keep func(record.Record) bool) {
 		seen := map[float64]bool{}
 		for _, r := range only(rows, keep) {
 			if x, y := place(r), of(r); !seen[x] && y > 0 && !math.IsInf(y, 0) {
@@ -306,8 +306,8 @@ func (d drawn) codes(of string, c *chart.Curve) {
 	dots, long := dashed(flat, 1.5), flat
 	long.Dashes = []vg.Length{6, 2.5}
 	for _, n := range threads {
-		own := func(r compare.Record) bool { return analysis.CoderOf(r).Threads == n }
-		limit("limit: multiplying, "+onThreads(n), long, func(r compare.Record) float64 {
+		own := func(r record.Record) bool { return analysis.CoderOf(r).Threads == n }
+		limit("limit: multiplying, "+onThreads(n), long, func(r record.Record) float64 {
 			peak, _ := d.Ceiling("gf256", n)
 			return float64(peak.Gflops) / float64(r.M)
 		}, own)

@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"gemm"
-	"gemm/compare"
+	"gemm/compare/record"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/chart"
 )
@@ -20,8 +20,8 @@ import (
 func rates(fam string) func(drawn, string, *chart.Curve) {
 	return func(d drawn, typ string, c *chart.Curve) {
 		sets := make(map[string][]string) // of parameters, by variant
-		var own, yard []compare.Record
-		for _, r := range d.of(compare.MainLadder, typ) {
+		var own, yard []record.Record
+		for _, r := range d.of(record.MainLadder, typ) {
 			switch rate, _ := analysis.Speed(r); {
 			case !rate.Known() || !(rate > 0):
 			case fam == "" || analysis.Home(r) == fam:
@@ -36,7 +36,7 @@ func rates(fam string) func(drawn, string, *chart.Curve) {
 		if len(own) == 0 {
 			return
 		}
-		add := func(label string, look chart.Look, r compare.Record) {
+		add := func(label string, look chart.Look, r record.Record) {
 			rate, unit := analysis.Speed(r)
 			c.YLabel = unit
 			c.Add(label, look, measured(r, float64(r.N), float64(rate)))
@@ -62,7 +62,7 @@ func rates(fam string) func(drawn, string, *chart.Curve) {
 }
 
 // rate is the speed of a row, of a GPU with the copies.
-func rate(r compare.Record) float64 {
+func rate(r record.Record) float64 {
 	speed, _ := analysis.Speed(r)
 	return float64(speed) * float64(r.Median) / analysis.Whole(r)
 }
@@ -71,7 +71,7 @@ func rate(r compare.Record) float64 {
 func (d drawn) families(typ string, c *chart.Curve) {
 	a := d.Answer(typ)
 	threads := 1
-	put := func(label string, look chart.Look, r compare.Record) {
+	put := func(label string, look chart.Look, r record.Record) {
 		if !analysis.ByGPU(r) {
 			threads = max(threads, r.Threads)
 		}
@@ -90,7 +90,7 @@ func (d drawn) families(typ string, c *chart.Curve) {
 		}
 	}
 	for _, n := range a.AllSizes(analysis.Reference) {
-		library := func(r compare.Record) bool { return analysis.Foreign(r.Variant) && analysis.Rival(r) }
+		library := func(r record.Record) bool { return analysis.Foreign(r.Variant) && analysis.Rival(r) }
 		if r, ok := a.Fastest(n, library); ok {
 			put("libraries, best", chart.LookOf(5), r)
 		}
@@ -111,11 +111,11 @@ func (d drawn) families(typ string, c *chart.Curve) {
 
 // packedFor returns the row of serial/packed that r is compared with: an interleaved one, else one
 // of the same experiment, else that of the ladder.
-func (d drawn) packedFor(r compare.Record) (compare.Record, bool) {
-	for _, fits := range []func(p compare.Record) bool{
-		func(p compare.Record) bool { return p.Turn != "" && p.Turn == r.Turn },
-		func(p compare.Record) bool { return p.Experiment == r.Experiment },
-		func(p compare.Record) bool { return p.Experiment == compare.MainLadder },
+func (d drawn) packedFor(r record.Record) (record.Record, bool) {
+	for _, fits := range []func(p record.Record) bool{
+		func(p record.Record) bool { return p.Turn != "" && p.Turn == r.Turn },
+		func(p record.Record) bool { return p.Experiment == r.Experiment },
+		func(p record.Record) bool { return p.Experiment == record.MainLadder },
 	} {
 		for _, p := range d.rows {
 			if p.Variant == d.packed && p.Type == r.Type && p.N == r.N && fits(p) {
@@ -123,18 +123,18 @@ func (d drawn) packedFor(r compare.Record) (compare.Record, bool) {
 			}
 		}
 	}
-	return compare.Record{}, false
+	return record.Record{}, false
 }
 
 // crossover adds the speed of Strassen's and Winograd's algorithms relative to packed: of the ladder, and with the best
 // cut-off of the sweep.
 func (d drawn) crossover(typ string, c *chart.Curve) {
-	fast := d.Named(func(v compare.Variant) bool { return v.Class == gemm.Fast && v.Family() == analysis.Serial })
-	for _, experiment := range []compare.Experiment{compare.MainLadder, compare.CutoffSweep} {
+	fast := d.Named(func(v record.Variant) bool { return v.Class == gemm.Fast && v.Family() == analysis.Serial })
+	for _, experiment := range []record.Experiment{record.MainLadder, record.CutoffSweep} {
 		rows := d.of(experiment, typ)
 		for _, variant := range fast {
 			label, look := analysis.Algorithm(variant), d.looks[variant]
-			if experiment == compare.CutoffSweep {
+			if experiment == record.CutoffSweep {
 				label += ", best cut-off"
 				look.Marker, look.Dashes = chart.Triangle, []vg.Length{1.5, 2}
 			}
@@ -144,7 +144,7 @@ func (d drawn) crossover(typ string, c *chart.Curve) {
 					continue
 				}
 				if base, ok := d.packedFor(r); ok {
-					if pt := relative(r, base, float64(r.N)); experiment == compare.MainLadder {
+					if pt := relative(r, base, float64(r.N)); experiment == record.MainLadder {
 						c.Add(label, look, pt)
 					} else if pt.Y > best[r.N].Y {
 						best[r.N] = pt
@@ -170,7 +170,7 @@ func (d drawn) roofline(typ string, c *chart.Curve) {
 	if !(peak > 0) || !(triad > 0) {
 		return
 	}
-	rows := slices.DeleteFunc(d.of(compare.MainLadder, typ), analysis.ByGPU)
+	rows := slices.DeleteFunc(d.of(record.MainLadder, typ), analysis.ByGPU)
 	sizes := make(map[int]bool)
 	for _, variant := range analysis.Distinct(rows, analysis.VariantOf) {
 		r, ok := d.Roof(rows, variant)
@@ -213,10 +213,10 @@ func (d drawn) loopColors() (variants []string, colors map[string]int) {
 // loops adds the textbook variants in Go, and loops in C by the options of their compiler, at the sizes between those
 // that a loop in C was timed at. Interleaved rows go before rows of the ladder.
 func (d drawn) loops(typ string, c *chart.Curve) {
-	rows := slices.Concat(d.of(compare.CompilerOptions, typ), d.of(compare.MainLadder, typ))
-	rows = slices.DeleteFunc(rows, func(r compare.Record) bool { return r.Build != "" })
+	rows := slices.Concat(d.of(record.CompilerOptions, typ), d.of(record.MainLadder, typ))
+	rows = slices.DeleteFunc(rows, func(r record.Record) bool { return r.Build != "" })
 	programs := only(rows, analysis.Program)
-	sizes := analysis.Distinct(programs, func(r compare.Record) int { return r.N })
+	sizes := analysis.Distinct(programs, func(r record.Record) int { return r.N })
 	if len(sizes) < 2 {
 		return
 	}
@@ -224,10 +224,10 @@ func (d drawn) loops(typ string, c *chart.Curve) {
 	seen := map[string]bool{}
 	variants, colors := d.loopColors()
 	for _, variant := range variants {
-		own := only(rows, func(r compare.Record) bool {
+		own := only(rows, func(r record.Record) bool {
 			return r.Variant == variant && r.N >= slices.Min(sizes) && r.N <= slices.Max(sizes)
 		})
-		slices.SortStableFunc(own, func(x, y compare.Record) int {
+		slices.SortStableFunc(own, func(x, y record.Record) int {
 			return cmp.Compare(analysis.OptionsOf(x), analysis.OptionsOf(y))
 		})
 		for _, r := range own {
@@ -305,7 +305,7 @@ func gains(a analysis.Axis) func(drawn, string, *chart.Curve) {
 }
 
 // took returns the time of a row in milliseconds at x.
-func took(r compare.Record, x float64) chart.Point {
+func took(r record.Record, x float64) chart.Point {
 	pt := chart.At(x, 1e3*float64(r.Median))
 	if r.CI != nil {
 		pt.Lo, pt.Hi = 1e3*r.CI[0], 1e3*r.CI[1]
@@ -315,8 +315,8 @@ func took(r compare.Record, x float64) chart.Point {
 
 // chunkRows are the rows of chunks: of the kernel of the 2024 report, if its chunks were swept, or
 // else of the variant with the most rows, the first of those that are level, at its largest size.
-func (d drawn) chunkRows(schedule, typ string) []compare.Record {
-	rows := map[string][]compare.Record{}
+func (d drawn) chunkRows(schedule, typ string) []record.Record {
+	rows := map[string][]record.Record{}
 	var variant string
 	for _, g := range analysis.Pairings(d.Chunked(typ), "chunk") {
 		if g.Rest["schedule"] == schedule {
@@ -333,7 +333,7 @@ func (d drawn) chunkRows(schedule, typ string) []compare.Record {
 		return nil
 	}
 	largest := slices.MaxFunc(analysis.Distinct(rows[variant], analysis.OpenMPProblem), analysis.Problem.Compare)
-	return only(rows[variant], func(r compare.Record) bool { return analysis.OpenMPProblem(r) == largest })
+	return only(rows[variant], func(r record.Record) bool { return analysis.OpenMPProblem(r) == largest })
 }
 
 // chunks adds the time over the chunk under one schedule, a curve for each number of threads. With the kernel
@@ -345,12 +345,12 @@ func chunks(schedule string) func(drawn, string, *chart.Curve) {
 			return
 		}
 		sizes := slices.Sorted(slices.Values(analysis.Distinct(rows,
-			func(r compare.Record) int { return analysis.ChunkOf(r.Params) })))
+			func(r record.Record) int { return analysis.ChunkOf(r.Params) })))
 		unset := sizes[0] == 0
 		if unset {
 			sizes = append(sizes[1:], 1)
 		}
-		add := func(label string, look chart.Look, r compare.Record) {
+		add := func(label string, look chart.Look, r record.Record) {
 			c.Add(label, look, took(r, cmp.Or(float64(analysis.ChunkOf(r.Params)), float64(sizes[0])/4)))
 		}
 		looks := map[int]chart.Look{}
@@ -366,8 +366,8 @@ func chunks(schedule string) func(drawn, string, *chart.Curve) {
 		}
 		variant, size := rows[0].Variant, analysis.OpenMPProblem(rows[0])
 		if kernel := d.Playing(gemm.ReportKernel); variant == kernel {
-			for _, r := range analysis.Timed(d.Pick(func(r compare.Record) bool {
-				return r.Variant == d.Twin(kernel) && r.Experiment == compare.OpenMPLoops && r.Type == typ &&
+			for _, r := range analysis.Timed(d.Pick(func(r record.Record) bool {
+				return r.Variant == d.Twin(kernel) && r.Experiment == record.OpenMPLoops && r.Type == typ &&
 					r.Params["schedule"] == schedule && analysis.OpenMPProblem(r) == size
 			})) {
 				if look, ok := looks[r.Threads]; ok && (unset || analysis.ChunkOf(r.Params) > 0) {

@@ -7,7 +7,7 @@ import (
 
 	"gemm/compare/report/chart"
 	"gemm/compare/report/number"
-	"gemm/compare/topology"
+	"gemm/internal/topology"
 )
 
 // The largest hosts that are drawn in full: beyond fewCores, the caches of a core are named once for its neighbours,

@@ -6,21 +6,20 @@ import (
 	"slices"
 	"strings"
 
-	"gemm/compare"
+	"gemm/compare/record"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/chart"
-	"gemm/compare/topology"
-	"gemm/mpi/account"
+	"gemm/internal/topology"
 )
 
 // Placement is rows that differ in where their workers or ranks run.
 type Placement struct {
-	Rows []compare.Record // at least one; of one product and different affinities
+	Rows []record.Record // at least one; of one product and different affinities
 }
 
 // Workers returns the rows of a host whose workers are drawn; ok is false if the workers of none were pinned.
 func Workers(v *analysis.View) (p Placement, ok bool) {
-	p = place(v, func(r compare.Record) bool {
+	p = place(v, func(r record.Record) bool {
 		return analysis.Family(r.Variant) == analysis.Parallel && r.Threads > 1
 	})
 	return p, p.bound()
@@ -28,7 +27,7 @@ func Workers(v *analysis.View) (p Placement, ok bool) {
 
 // Ranks returns the rows of a host whose ranks are drawn; ok is false if there are none of several ranks.
 func Ranks(v *analysis.View) (p Placement, ok bool) {
-	p = place(v, func(r compare.Record) bool { return len(r.Ranks) > 1 })
+	p = place(v, func(r record.Record) bool { return len(r.Ranks) > 1 })
 	return p, len(p.Rows) > 0
 }
 
@@ -37,14 +36,14 @@ func (p Placement) Count() int { return cmp.Or(len(p.Rows[0].Ranks), p.Rows[0].T
 
 // bound reports whether the place of a worker or a rank is known.
 func (p Placement) bound() bool {
-	return slices.ContainsFunc(p.Rows, func(r compare.Record) bool {
+	return slices.ContainsFunc(p.Rows, func(r record.Record) bool {
 		on, _ := seats(r)
 		return len(on) > 0
 	})
 }
 
 // placed returns where the workers or ranks of a row run, as the record has it.
-func placed(r compare.Record) string {
+func placed(r record.Record) string {
 	var parts []string
 	for _, rank := range r.Ranks {
 		parts = append(parts, rank.CPUs)
@@ -55,7 +54,7 @@ func placed(r compare.Record) string {
 
 // place chooses, of the timed rows that are kept, those of one product with known places, in the most different
 // ones. If there are several, it is one with the most workers or ranks, and the largest.
-func place(v *analysis.View, keep func(compare.Record) bool) Placement {
+func place(v *analysis.View, keep func(record.Record) bool) Placement {
 	var all []Placement
 	at := map[string]int{}
 	for _, r := range v.Records {
@@ -85,14 +84,14 @@ func place(v *analysis.View, keep func(compare.Record) bool) Placement {
 			cmp.Compare(a.Rows[0].N, b.Rows[0].N))
 	})
 	order := []any{"close", "spread", "none"}
-	slices.SortStableFunc(best.Rows, func(a, b compare.Record) int {
+	slices.SortStableFunc(best.Rows, func(a, b record.Record) int {
 		return cmp.Compare(slices.Index(order, affinityOf(a)), slices.Index(order, affinityOf(b)))
 	})
 	return best
 }
 
 // affinityOf returns the affinity of a row.
-func affinityOf(r compare.Record) any {
+func affinityOf(r record.Record) any {
 	if affinity, ok := r.Resolved["affinity"]; ok {
 		return affinity
 	}
@@ -119,7 +118,7 @@ func (d drawn) placement(p Placement, ok bool) chart.Chart {
 	}
 	for _, where := range analysis.Distinct(p.Rows, placed) {
 		var names []string
-		var row compare.Record
+		var row record.Record
 		for _, r := range p.Rows {
 			if placed(r) == where {
 				names, row = append(names, fmt.Sprint(affinityOf(r))), r
@@ -139,7 +138,7 @@ func (d drawn) placement(p Placement, ok bool) chart.Chart {
 }
 
 // seats returns the workers or ranks of a row by processor, and what is to be said of those whose place is not known.
-func seats(r compare.Record) (on map[int][]int, said string) {
+func seats(r record.Record) (on map[int][]int, said string) {
 	if len(r.Ranks) > 0 {
 		return seatsOfRanks(r.Ranks)
 	}
@@ -156,7 +155,7 @@ func seats(r compare.Record) (on map[int][]int, said string) {
 
 // seatsOfRanks is seats for ranks, on the host of rank 0. A rank that shares several processors with another one is not
 // bound to a place.
-func seatsOfRanks(all []account.Rank) (on map[int][]int, said string) {
+func seatsOfRanks(all []record.Rank) (on map[int][]int, said string) {
 	on = map[int][]int{}
 	sharing := map[int]int{} // ranks by processor
 	for _, x := range all {

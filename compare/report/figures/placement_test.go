@@ -5,15 +5,14 @@ import (
 	"strings"
 	"testing"
 
-	"gemm/compare"
+	"gemm/cmd/reporttest"
+	"gemm/compare/record"
 	"gemm/compare/report/figures"
-	"gemm/compare/report/reporttest"
-	"gemm/compare/topology"
-	"gemm/mpi/account"
+	"gemm/internal/topology"
 )
 
 // boxesOf returns the boxes of the given ID among the drawings of rows on a host in words, empty if there are none.
-func boxesOf(host *topology.Topology, id string, rows ...compare.Record) string {
+func boxesOf(host *topology.Topology, id string, rows ...record.Record) string {
 	doc := reporttest.Planted(rows...)
 	doc.Hosts[0].Topology = host
 	d, _ := figures.Of(doc).Find(id)
@@ -24,8 +23,8 @@ func boxesOf(host *topology.Topology, id string, rows ...compare.Record) string 
 const machine = "package 0; NUMA node 0, 64 GiB; L3 32 MiB"
 
 // pinned returns a row of workers on the given processors.
-func pinned(affinity string, threads int, placement string) compare.Record {
-	r := row("parallel/rows", 64, 1e-3, reporttest.ThreadsOf(compare.Affinities, threads, "affinity", affinity))
+func pinned(affinity string, threads int, placement string) record.Record {
+	r := row("parallel/rows", 64, 1e-3, reporttest.ThreadsOf(record.Affinities, threads, "affinity", affinity))
 	r.Resolved["affinity"] = affinity
 	if placement != "" {
 		r.Resolved["placement"] = placement
@@ -34,14 +33,14 @@ func pinned(affinity string, threads int, placement string) compare.Record {
 }
 
 // ranked returns a row of ranks on the given processors; those after a / are on another host.
-func ranked(affinity string, processors ...string) compare.Record {
-	r := row("mpi/summa", 64, 1e-3, reporttest.OnRanks(compare.Affinities, len(processors), "affinity", affinity))
+func ranked(affinity string, processors ...string) record.Record {
+	r := row("mpi/summa", 64, 1e-3, reporttest.OnRanks(record.Affinities, len(processors), "affinity", affinity))
 	for i, list := range processors {
 		host := "node1"
 		if other, ok := strings.CutPrefix(list, "/"); ok {
 			host, list = "node2", other
 		}
-		r.Ranks[i] = account.Rank{Rank: i, Host: host, CPUs: list}
+		r.Ranks[i] = record.Rank{Rank: i, Host: host, CPUs: list}
 	}
 	return r
 }
@@ -57,14 +56,14 @@ func TestPlacements(t *testing.T) {
 		caches = append(caches, fmt.Sprintf("L3 32 MiB: processors %d-%d,%d-%d", 2*i, 2*i+1, 128+2*i, 129+2*i))
 	}
 	failed := ranked("close", "0", "1")
-	reporttest.Came(compare.Wrong, "x")(&failed)
-	workers := []compare.Record{pinned("none", 2, ""), pinned("spread", 2, "0,2"), pinned("close", 2, "0,1"),
+	reporttest.Came(record.Wrong, "x")(&failed)
+	workers := []record.Record{pinned("none", 2, ""), pinned("spread", 2, "0,2"), pinned("close", 2, "0,1"),
 		pinned("none", 4, ""), pinned("spread", 4, "0,1,2,3"), pinned("close", 4, "0,1,2,3")}
 	const chosen = "the system chooses the processors"
 	for _, test := range []struct {
 		of       *topology.Topology
 		id, want string
-		rows     []compare.Record
+		rows     []record.Record
 	}{
 		{container, "topology", "[package 0[NUMA node 0, 64 GiB[L3 32 MiB[L2 2 MiB | L1d 48 KiB[-0 / 4] / L2 2 MiB | " +
 			"L1d 48 KiB[1 / -5]]]] / package 1[NUMA node 1, 64 GiB[L3 32 MiB[L2 2 MiB | L1d 48 KiB[-2 / -6] / L2 2 " +
@@ -80,23 +79,23 @@ func TestPlacements(t *testing.T) {
 			"[*0: w0 / 1 / *2: w1 / 3]]\naffinity none: " + chosen + "\n", workers},
 		// Where all processors have a worker, close and spread are the same places.
 		{host, "placement-workers", "affinity close, spread[" + machine + "[*0: w0,4 / *1: w1,5 / *2: w2 / *3: w3]]\n" +
-			"affinity none: " + chosen + "\n", []compare.Record{pinned("spread", 6, "0,1,2,3,0,1"),
+			"affinity none: " + chosen + "\n", []record.Record{pinned("spread", 6, "0,1,2,3,0,1"),
 			pinned("close", 6, "0,1,2,3,0,1"), pinned("none", 6, "")}},
-		{host, "placement-workers", "", []compare.Record{pinned("none", 2, "")}},
+		{host, "placement-workers", "", []record.Record{pinned("none", 2, "")}},
 		{nil, "placement-workers", "", workers},
 		{host, "placement-ranks", "affinity close[" + machine + "[*0: r0 / *1: r0 / *2: r1 / *3: r1]]\naffinity none: " +
-			chosen + " of ranks 0-1 among 0-3\n", []compare.Record{ranked("none", "0-3", "0-3"),
+			chosen + " of ranks 0-1 among 0-3\n", []record.Record{ranked("none", "0-3", "0-3"),
 			ranked("close", "0-1", "2-3")}},
 		{host, "placement-ranks", "affinity none: " + chosen + " of ranks 0-1 among 0-3[" + machine +
-			"[0 / 1 / 2 / 3]]\n", []compare.Record{ranked("none", "0-3", "0-3")}},
+			"[0 / 1 / 2 / 3]]\n", []record.Record{ranked("none", "0-3", "0-3")}},
 		{host, "placement-ranks", "affinity close[" + machine + "[*0: r0-1 / *1: r2 / 2 / 3]]\n",
-			[]compare.Record{ranked("close", "0", "0", "1")}},
+			[]record.Record{ranked("close", "0", "0", "1")}},
 		{host, "placement-ranks", "affinity close; ranks 2-3 are on other hosts[" + machine +
-			"[*0: r0 / *1: r1 / 2 / 3]]\n", []compare.Record{ranked("close", "0", "1", "/0", "/1")}},
+			"[*0: r0 / *1: r1 / 2 / 3]]\n", []record.Record{ranked("close", "0", "1", "/0", "/1")}},
 		{host, "placement-ranks", "affinity close: " + chosen + " of ranks 0-1[" + machine + "[0 / 1 / 2 / 3]]\n",
-			[]compare.Record{ranked("close", "", "")}},
-		{host, "placement-ranks", "", []compare.Record{ranked("close", "0")}}, // a single rank
-		{host, "placement-ranks", "", []compare.Record{failed}},
+			[]record.Record{ranked("close", "", "")}},
+		{host, "placement-ranks", "", []record.Record{ranked("close", "0")}}, // a single rank
+		{host, "placement-ranks", "", []record.Record{failed}},
 	} {
 		if got := boxesOf(test.of, test.id, test.rows...); got != test.want {
 			t.Errorf("%s is drawn as\n%swant\n%s", test.id, got, test.want)

@@ -9,7 +9,7 @@ import (
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/chart"
 	"gemm/compare/report/number"
-	"gemm/parallel/timeline"
+	"gemm/internal/timeline"
 )
 
 // timeUnit returns the unit of a time axis up to the given number of seconds, and the number of

@@ -13,7 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"gemm"
-	"gemm/compare"
+	"gemm/compare/record"
 	"gemm/compare/report/analysis"
 )
 
@@ -48,12 +48,12 @@ type Claim struct {
 // Rows says which rows a claim is about.
 type Rows struct {
 	Family      string
-	Experiments []compare.Experiment // none: all
-	Type        string               // on a GPU
-	Size        int                  // the least n: of square matrices on a GPU, elsewhere of products with n³ terms
-	From, To    int                  // workers of the faster row; To 0: no limit
-	Textbook    bool                 // ranks compute by the textbook loops
-	Not         gemm.Params          // which they do not have
+	Experiments []record.Experiment // none: all
+	Type        string              // on a GPU
+	Size        int                 // the least n: of square matrices on a GPU, elsewhere of products with n³ terms
+	From, To    int                 // workers of the faster row; To 0: no limit
+	Textbook    bool                // ranks compute by the textbook loops
+	Not         gemm.Params         // which they do not have
 }
 
 // Setting is what one side of a comparison has.
@@ -78,7 +78,7 @@ var Claims = sync.OnceValue(func() []Claim {
 
 // Case is two rows that a claim is about, and the ratio of their times.
 type Case struct {
-	Slow, Fast compare.Record
+	Slow, Fast record.Record
 	analysis.Comparison
 	Outcome Outcome
 }
@@ -113,7 +113,7 @@ func (j Judgement) Most() Case { return slices.MaxFunc(j.Cases, byRatio) }
 
 // Ran reports whether a host has timed rows of the claim's family.
 func (c *Claim) Ran(v *analysis.View) bool {
-	return slices.ContainsFunc(v.Records, func(r compare.Record) bool {
+	return slices.ContainsFunc(v.Records, func(r record.Record) bool {
 		return r.Speed() && analysis.Family(r.Variant) == c.Rows.Family
 	})
 }
@@ -149,7 +149,7 @@ func (c *Claim) Judge(v *analysis.View) Judgement {
 }
 
 // outcome returns what a ratio says of the claim.
-func (c *Claim) outcome(fast compare.Record, x analysis.Comparison) Outcome {
+func (c *Claim) outcome(fast record.Record, x analysis.Comparison) Outcome {
 	claimed := words[c.Range]
 	switch p := float64(workers(fast)); {
 	case len(c.Times) == 2:
@@ -161,17 +161,17 @@ func (c *Claim) outcome(fast compare.Record, x analysis.Comparison) Outcome {
 }
 
 // workers returns the threads or ranks of a row.
-func workers(r compare.Record) int { return analysis.AxisOf(r.Variant).Count(r) }
+func workers(r record.Record) int { return analysis.AxisOf(r.Variant).Count(r) }
 
 // rows returns the rows that the claim is about.
-func (c *Claim) rows(v *analysis.View) []compare.Record {
+func (c *Claim) rows(v *analysis.View) []record.Record {
 	w := c.Rows
 	if w.Family == analysis.OnGPU {
-		return slices.DeleteFunc(v.Rungs(w.Type), func(r compare.Record) bool {
+		return slices.DeleteFunc(v.Rungs(w.Type), func(r record.Record) bool {
 			return !analysis.ProblemOf(r).Cube() || r.N < w.Size
 		})
 	}
-	return v.Pick(func(r compare.Record) bool {
+	return v.Pick(func(r record.Record) bool {
 		leaf := v.Variant(r.Variant).Leaf
 		if w.Textbook {
 			leaf = v.First(analysis.Serial)
@@ -184,12 +184,12 @@ func (c *Claim) rows(v *analysis.View) []compare.Record {
 }
 
 // plays reports whether a row has the setting.
-func (s Setting) plays(v *analysis.View, r compare.Record) bool {
+func (s Setting) plays(v *analysis.View, r record.Record) bool {
 	return r.Variant == v.Playing(s.Part) && has(r, s.Params)
 }
 
 // has reports whether a row has parameters. One that it lacks is off.
-func has(r compare.Record, params gemm.Params) bool {
+func has(r record.Record, params gemm.Params) bool {
 	for name, value := range params {
 		if got, ok := r.Params[name]; got != value && (ok || value != 0) {
 			return false
@@ -199,7 +199,7 @@ func has(r compare.Record, params gemm.Params) bool {
 }
 
 // pairs returns the rows of the two settings that are alike in everything else.
-func (c *Claim) pairs(v *analysis.View, rows []compare.Record) []Case {
+func (c *Claim) pairs(v *analysis.View, rows []record.Record) []Case {
 	but := slices.AppendSeq(slices.Collect(maps.Keys(c.Slow.Params)), maps.Keys(c.Fast.Params))
 	problem := analysis.ProblemOf
 	if slices.Contains(but, analysis.OverThreads.Param) {
@@ -258,8 +258,8 @@ func best(all []Case, key func(Case) string, order func(x, y Case) int) []Case {
 
 // groups returns a case for each group of rows that differ in the varied parameter alone: the two of them that differ
 // most. They are the same only if all pairs are.
-func (c *Claim) groups(v *analysis.View, rows []compare.Record) []Case {
-	rows = slices.DeleteFunc(rows, func(r compare.Record) bool {
+func (c *Claim) groups(v *analysis.View, rows []record.Record) []Case {
+	rows = slices.DeleteFunc(rows, func(r record.Record) bool {
 		return !c.Of.plays(v, r) || analysis.Starves(r) || len(c.Values) > 0 && !slices.Contains(c.Values, r.Params[c.Vary])
 	})
 	var out []Case

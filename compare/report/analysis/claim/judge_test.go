@@ -8,13 +8,13 @@ import (
 	"testing"
 
 	"gemm"
-	"gemm/compare"
+	"gemm/cmd/reporttest"
+	"gemm/compare/record"
 	"gemm/compare/report/analysis"
-	"gemm/compare/report/reporttest"
 )
 
 // view returns the view of the rows of one host with 16 processors.
-func view(rows ...compare.Record) *analysis.View {
+func view(rows ...record.Record) *analysis.View {
 	return analysis.Views(reporttest.Many(rows...))[0]
 }
 
@@ -29,7 +29,7 @@ func claimed(t *testing.T, id string) *Claim {
 }
 
 // row returns a row of a setting at n on the given workers, interleaved with the others at n.
-func row(c *Claim, s Setting, n, workers int, seconds float64) compare.Record {
+func row(c *Claim, s Setting, n, workers int, seconds float64) record.Record {
 	var params []any
 	for name, value := range s.Params {
 		if name == "threads" {
@@ -38,21 +38,21 @@ func row(c *Claim, s Setting, n, workers int, seconds float64) compare.Record {
 		}
 		params = append(params, name, value)
 	}
-	change := reporttest.ThreadsOf(compare.StrongScaling, workers, params...)
+	change := reporttest.ThreadsOf(record.StrongScaling, workers, params...)
 	local := "serial/ikj"
 	switch c.Rows.Family {
 	case analysis.OnRanks:
-		change, local = reporttest.OnRanks(compare.StrongScaling, workers, params...), "serial/naive"
+		change, local = reporttest.OnRanks(record.StrongScaling, workers, params...), "serial/naive"
 	case analysis.OnGPU:
-		change = reporttest.Experiment(compare.MainLadder)
+		change = reporttest.Experiment(record.MainLadder)
 	}
 	return reporttest.OnLocal(local, reporttest.Row(view().Playing(s.Part), n, seconds, change,
 		reporttest.Turn(fmt.Sprint(c.Rows.Family, n))))[0]
 }
 
 // measured returns rows of a claim at three sizes, in which the time of Slow is ratio times the time of Fast.
-func measured(c *Claim, ratio float64) []compare.Record {
-	var rows []compare.Record
+func measured(c *Claim, ratio float64) []record.Record {
+	var rows []record.Record
 	workers := max(c.Rows.From, 2)
 	for _, n := range []int{512, 1024, 2048} {
 		slow, fast := row(c, c.Slow, n, workers, ratio), row(c, c.Fast, n, workers, 1)
@@ -102,18 +102,18 @@ func TestClaimsFlip(t *testing.T) {
 }
 
 // each changes every row.
-func each(rows []compare.Record, change func(r *compare.Record)) []compare.Record {
+func each(rows []record.Record, change func(r *record.Record)) []record.Record {
 	for i := range rows {
 		change(&rows[i])
 	}
 	return rows
 }
 
-func apart(r *compare.Record) { r.Turn = r.Variant + fmt.Sprint(r.Params) }
+func apart(r *record.Record) { r.Turn = r.Variant + fmt.Sprint(r.Params) }
 
 // of returns a change of the rows of a variant.
-func of(variant string, change func(*compare.Record)) func(*compare.Record) {
-	return func(r *compare.Record) {
+func of(variant string, change func(*record.Record)) func(*record.Record) {
+	return func(r *record.Record) {
 		if r.Variant == variant {
 			change(r)
 		}
@@ -121,20 +121,20 @@ func of(variant string, change func(*compare.Record)) func(*compare.Record) {
 }
 
 // param returns a change of a parameter, local one of the loops of each worker, and ranks one of their number.
-func param(name string, value any) func(*compare.Record) {
-	return func(r *compare.Record) { r.Params[name] = value }
+func param(name string, value any) func(*record.Record) {
+	return func(r *record.Record) { r.Params[name] = value }
 }
 
-func local(name string) func(*compare.Record) {
-	return func(r *compare.Record) { r.Resolved["local"] = name }
+func local(name string) func(*record.Record) {
+	return func(r *record.Record) { r.Resolved["local"] = name }
 }
 
-func ranks(n int) func(*compare.Record) {
-	return func(r *compare.Record) { r.Params["ranks"], r.Threads = n, n }
+func ranks(n int) func(*record.Record) {
+	return func(r *record.Record) { r.Params["ranks"], r.Threads = n, n }
 }
 
 // half halves n.
-func half(r *compare.Record) {
+func half(r *record.Record) {
 	n := r.N / 2
 	r.Shape, r.LDA, r.LDB, r.LDC = gemm.Cube(n), n, n, n
 }
@@ -142,19 +142,19 @@ func half(r *compare.Record) {
 // TestTheVeryThing checks that rows of other kernels, sizes and settings are no cases, and what the others say.
 func TestTheVeryThing(t *testing.T) {
 	const kernel = "parallel/collapse-atomic"
-	named := func(name string) func(*compare.Record) { return func(r *compare.Record) { r.Variant = name } }
-	at512 := func(change func(*compare.Record)) func(*compare.Record) {
-		return func(r *compare.Record) {
+	named := func(name string) func(*record.Record) { return func(r *record.Record) { r.Variant = name } }
+	at512 := func(change func(*record.Record)) func(*record.Record) {
+		return func(r *record.Record) {
 			if r.N == 512 {
 				change(r)
 			}
 		}
 	}
-	few := func(r *compare.Record) { reporttest.Sampled(3, float64(r.Median))(r) }
+	few := func(r *record.Record) { reporttest.Sampled(3, float64(r.Median))(r) }
 	for _, test := range []struct {
 		name, id string
 		ratio    float64
-		change   func(*compare.Record)
+		change   func(*record.Record)
 		want     Verdict
 		all      int
 	}{
@@ -168,25 +168,25 @@ func TestTheVeryThing(t *testing.T) {
 		{"what no drift explains", "single", 1.8, apart, Supported, 3},
 		{"the opposite, beyond a drift", "single", 1 / 1.8, apart, Reversed, 3},
 		{"far more than claimed", "private", 77, apart, Refuted, 3},
-		{"less than claimed", "private", 1.2, func(*compare.Record) {}, Refuted, 3},
-		{"not faster", "reduction", 1, func(*compare.Record) {}, Refuted, 3},
-		{"a speed-up below the threads", "inverse", 1.5, func(*compare.Record) {}, Refuted, 3},
+		{"less than claimed", "private", 1.2, func(*record.Record) {}, Refuted, 3},
+		{"not faster", "reduction", 1, func(*record.Record) {}, Refuted, 3},
+		{"a speed-up below the threads", "inverse", 1.5, func(*record.Record) {}, Refuted, 3},
 		{"another kernel", "chunk", 2, of(kernel, named("parallel/rows")), Unmeasured, 0},
 		{"other loops for rows of C", "single", 2, local("serial/naive"), Unmeasured, 0},
 		{"another kernel on ranks", "blocks", 1.15, local("serial/packed"), Unmeasured, 0},
 		{"a master that computes", "few", 2, param("master", "works"), Unmeasured, 0},
 		{"auto", "private", 2.5, param("schedule", "auto"), Unmeasured, 0},
-		{"a load", "ahead", 1.15, reporttest.Experiment(compare.ArtificialLoad), Unmeasured, 0},
+		{"a load", "ahead", 1.15, reporttest.Experiment(record.ArtificialLoad), Unmeasured, 0},
 		{"chunks that leave workers idle", "chunk", 2, param("chunk", 1<<30), Unmeasured, 0},
 		{"a stand-in for the lab's kernel", "lab-transposed", 2, of("cuda/packed-smem", named("cuda/smem")), Unmeasured, 0},
 		{"small matrices on ranks", "few", 2, half, Undecided, 2},
 		{"small matrices on a GPU", "lab-tensor", 2.37, half, Undecided, 2},
 		{"many ranks", "few", 2, ranks(8), Unmeasured, 0},
 		{"few ranks", "many", 1.1, ranks(4), Unmeasured, 0},
-		{"two experiments", "private", 2.5, of(kernel, reporttest.Experiment(compare.ChunkSizes)), Unmeasured, 0},
-		{"two problems", "private", 2.5, of(kernel, func(r *compare.Record) { r.Beta = 1 }), Unmeasured, 0},
+		{"two experiments", "private", 2.5, of(kernel, reporttest.Experiment(record.ChunkSizes)), Unmeasured, 0},
+		{"two problems", "private", 2.5, of(kernel, func(r *record.Record) { r.Beta = 1 }), Unmeasured, 0},
 		{"more ranks than processors", "many", 1.1, ranks(32), Unmeasured, 0},
-		{"one that is wrong", "private", 2.5, at512(reporttest.Came(compare.Wrong, "one element")), Undecided, 2},
+		{"one that is wrong", "private", 2.5, at512(reporttest.Came(record.Wrong, "one element")), Undecided, 2},
 		{"one that differs", "private", 2.5, at512(reporttest.Sampled(20, 1)), Mixed, 3},
 	} {
 		c := claimed(t, test.id)
@@ -204,7 +204,7 @@ func TestTheVeryThing(t *testing.T) {
 		t.Errorf("of a chunk with few samples, all pairs are called the same: %v", j.Verdict())
 	}
 	doc := reporttest.With()
-	doc.Hosts[0].Cores, doc.Hosts[0].Quota = 2, compare.None()
+	doc.Hosts[0].Cores, doc.Hosts[0].Quota = 2, record.None()
 	for id, want := range map[string]int{"behind": 4, "many": 5, "ahead": 0, "chunk": 0, "lab-shared": 0} {
 		if got := claimed(t, id).Judge(analysis.Views(doc)[0]).Needs; got != want {
 			t.Errorf("%s needs %d processors, want %d", id, got, want)
@@ -214,7 +214,7 @@ func TestTheVeryThing(t *testing.T) {
 
 // TestChosenWorkers checks which numbers of threads and which schedules count.
 func TestChosenWorkers(t *testing.T) {
-	rows := func(id, schedule string, ratios ...float64) (rows []compare.Record) {
+	rows := func(id, schedule string, ratios ...float64) (rows []record.Record) {
 		c := claimed(t, id)
 		for i, ratio := range ratios {
 			if i == 0 || id != "inverse" { // which compares with one thread
@@ -229,7 +229,7 @@ func TestChosenWorkers(t *testing.T) {
 	}
 	for _, test := range []struct {
 		id   string
-		rows []compare.Record
+		rows []record.Record
 		want Outcome
 	}{
 		{"ahead", rows("ahead", "", 1.15, 1, 0.5), Holds},      // on 2, 4 and 8 threads; the fewest count

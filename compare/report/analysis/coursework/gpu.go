@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"gemm"
-	"gemm/compare"
+	"gemm/compare/record"
 	"gemm/compare/report/analysis"
 )
 
@@ -22,7 +22,7 @@ func (c Count) String() string {
 
 // Setting is a row of the table of settings of a GPU: of a kernel alone, without copies.
 type Setting struct {
-	compare.Record
+	record.Record
 	Threads, Slice, Elements Count // of a block, of k, and of C for each thread
 	Access                   string
 	Over                     float64 // speed-up over the first row
@@ -47,7 +47,7 @@ func Settings(v *analysis.View, typ string) []Setting {
 // Access returns how the threads of a rung access memory: uncoalesced, coalesced, shared (slices of A and
 // B in shared memory), wide (the same, copied by up to 16 bytes), engine (the same,
 // brought by the copy engine) or library.
-func Access(r compare.Record) string {
+func Access(r record.Record) string {
 	if !analysis.Ours(r) {
 		return "library"
 	}
@@ -65,7 +65,7 @@ const producers = 128
 
 // Elements returns how many elements of C a thread computes: those of its block's tile over the threads of
 // its block that compute. It returns 0 if the row does not have them.
-func Elements(r compare.Record) int {
+func Elements(r record.Record) int {
 	tile, _ := r.Resolved["tile"].(string)
 	var bm, bn int
 	if _, err := fmt.Sscanf(tile, "%dx%d", &bm, &bn); err != nil || r.GPU == nil || r.GPU.Threads == 0 {

@@ -4,9 +4,8 @@ import (
 	"testing"
 
 	"gemm"
-	"gemm/compare"
-	"gemm/compare/report/reporttest"
-	"gemm/cuda/usage"
+	"gemm/cmd/reporttest"
+	"gemm/compare/record"
 )
 
 // TestElements counts the elements of C that a thread computes: a warpgroup that only has slices brought
@@ -23,9 +22,9 @@ func TestElements(t *testing.T) {
 		{"cuda/f16x3", "128x128x64", 384, 64, "engine"},
 		{"cuda/smem", "", 1024, 0, "shared"},
 	} {
-		r := compare.Record{Of: reporttest.Variant(test.variant)}
+		r := record.Record{Of: reporttest.Variant(test.variant)}
 		r.Variant, r.Type, r.Resolved = test.variant, "f32", gemm.Params{"tile": test.tile}
-		r.GPU = &usage.Device{Threads: test.threads}
+		r.GPU = &record.Device{Threads: test.threads}
 		if got := Elements(r); got != test.want {
 			t.Errorf("%s: %d elements, want %d", test.variant, got, test.want)
 		}

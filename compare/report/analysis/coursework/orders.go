@@ -5,14 +5,14 @@ import (
 	"slices"
 	"strings"
 
-	"gemm/compare"
+	"gemm/compare/record"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/analysis/claim"
 )
 
 // Order is a row of the table of loop orders.
 type Order struct {
-	compare.Record
+	record.Record
 	Name    string
 	A, B, C string  // how the innermost loop goes through each: row, column, stays
 	Over    float64 // speed-up over the first order
@@ -29,7 +29,7 @@ type Ordered []Order
 func Orders(v *analysis.View, typ string) Ordered {
 	var all Ordered
 	for _, r := range v.Records {
-		name, ok := r.Params[string(compare.LoopOrders)].(string)
+		name, ok := r.Params[string(record.LoopOrders)].(string)
 		known := func(o Order) bool { return o.Name == name && o.N == r.N }
 		if ok && len(name) == 3 && r.Type == typ && analysis.ProblemOf(r).Cube() && !slices.ContainsFunc(all, known) {
 			all = append(all, Order{Record: r, Name: name,
@@ -117,7 +117,7 @@ func (o Ordered) Alike() []Contest {
 }
 
 // busier returns the outermost cache whose traffic is much larger for slow than for quick, and the ratio.
-func busier(slow, quick compare.Record) (cache string, more float64) {
+func busier(slow, quick record.Record) (cache string, more float64) {
 	if slow.Predicted == nil || quick.Predicted == nil {
 		return "", 0
 	}

@@ -3,15 +3,16 @@ package coursework
 import (
 	"testing"
 
+	"gemm/compare/record"
+
 	"gemm"
-	"gemm/compare"
 )
 
 // order is a timed row of an order with its interval and the traffic that the model predicts.
 func order(name string, seconds, spread float64, l1, last float64) Order {
-	r := compare.Record{Status: compare.OK, Turn: "orders", Median: compare.Number(seconds),
+	r := record.Record{Status: record.OK, Turn: "orders", Median: record.Number(seconds),
 		CI:        &[2]float64{seconds / spread, seconds * spread},
-		Predicted: &compare.Predicted{L1Traffic: l1, L2Traffic: last, Traffic: last}}
+		Predicted: &record.Predicted{L1Traffic: l1, L2Traffic: last, Traffic: last}}
 	r.Variant, r.Type, r.Shape, r.Params = "serial/loops", "f64", gemm.Cube(64), gemm.Params{"order": name}
 	for i := range 10 {
 		r.Samples = append(r.Samples, seconds*(1+1e-3*float64(i-5)))
@@ -22,7 +23,7 @@ func order(name string, seconds, spread float64, l1, last float64) Order {
 // TestContests compares orders, of which one has no time.
 func TestContests(t *testing.T) {
 	wrong := order("kij", 1, 1, 1, 1)
-	wrong.Status = compare.Wrong
+	wrong.Status = record.Wrong
 	orders := []Order{order("ijk", 4, 1.01, 30, 10), order("ikj", 1, 1.01, 10, 10), order("jik", 4.1, 1.001, 30, 10),
 		order("jki", 8, 1.01, 40, 40), wrong, order("kji", 9, 1.2, 40, 40)}
 	type told struct {
@@ -50,7 +51,7 @@ func TestContests(t *testing.T) {
 	if got := Ordered(orders[:1]).Contests(); len(got) != 0 {
 		t.Errorf("one order: %+v", got)
 	}
-	alone := Ordered{order("ijk", 4, 1.01, 1, 1), {Record: func() compare.Record {
+	alone := Ordered{order("ijk", 4, 1.01, 1, 1), {Record: func() record.Record {
 		r := order("ikj", 1, 1.01, 1, 1).Record
 		r.Turn, r.Predicted = "another", nil
 		return r

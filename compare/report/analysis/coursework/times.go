@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"gemm"
-	"gemm/compare"
+	"gemm/compare/record"
 	"gemm/compare/report/analysis"
 )
 
@@ -23,7 +23,7 @@ type Times struct {
 type Line struct {
 	identity
 	Crowded bool // more workers than there are processors
-	rows    map[int]compare.Record
+	rows    map[int]record.Record
 }
 
 // identity is what the rows of a line have in common.
@@ -34,7 +34,7 @@ type identity struct {
 }
 
 // identify returns what a row has in common with its line.
-func identify(v *analysis.View, a analysis.Axis, r compare.Record) identity {
+func identify(v *analysis.View, a analysis.Axis, r record.Record) identity {
 	return identity{r.Variant, v.Trait(r.Variant, analysis.Omit(r.Params, a.Param)), a.Count(r)}
 }
 
@@ -56,7 +56,7 @@ func (t Times) Crowded() bool {
 
 // Faults returns the rows without a time.
 func (t Times) Faults() []analysis.Fault {
-	var rows []compare.Record
+	var rows []record.Record
 	for _, l := range t.Lines {
 		for _, n := range t.Sizes {
 			if r, ok := l.rows[n]; ok {
@@ -70,13 +70,13 @@ func (t Times) Faults() []analysis.Fault {
 // ByRanks returns the times of strong scaling on ranks, by variant: of those that the report of 2024
 // compares. What this experiment lacks is from the ladder.
 func ByRanks(v *analysis.View, typ string) (Times, bool) {
-	rows := func(experiment compare.Experiment) []compare.Record {
-		return v.Pick(func(r compare.Record) bool {
+	rows := func(experiment record.Experiment) []record.Record {
+		return v.Pick(func(r record.Record) bool {
 			return r.Type == typ && r.Experiment == experiment && slices.Contains(v.Ways(), r.Variant)
 		})
 	}
-	t, ok := timesOf(v, analysis.OverRanks, rows(compare.StrongScaling))
-	for _, r := range rows(compare.MainLadder) {
+	t, ok := timesOf(v, analysis.OverRanks, rows(record.StrongScaling))
+	for _, r := range rows(record.MainLadder) {
 		l, found := analysis.Find(t.Lines, func(l Line) bool { return l.identity == identify(v, analysis.OverRanks, r) })
 		if found && r.Speed() && analysis.ProblemOf(r).Cube() && slices.Contains(t.Sizes, r.N) && !l.rows[r.N].Speed() {
 			l.rows[r.N] = r
@@ -88,20 +88,20 @@ func ByRanks(v *analysis.View, typ string) (Times, bool) {
 // ByThreads returns the times of strong scaling on threads by schedule, of the loop whose outermost
 // index is divided.
 func ByThreads(v *analysis.View, typ string) (Times, bool) {
-	return timesOf(v, analysis.OverThreads, v.Pick(func(r compare.Record) bool {
+	return timesOf(v, analysis.OverThreads, v.Pick(func(r record.Record) bool {
 		_, scheduled := r.Params["schedule"]
-		return r.Type == typ && r.Experiment == compare.StrongScaling && scheduled &&
+		return r.Type == typ && r.Experiment == record.StrongScaling && scheduled &&
 			r.Variant == v.Playing(gemm.ReportOuter)
 	}))
 }
 
 // timesOf returns the table of rows. It reports false unless there are times on two counts at least.
-func timesOf(v *analysis.View, a analysis.Axis, rows []compare.Record) (Times, bool) {
-	rows = analysis.Pick(rows, func(r compare.Record) bool { return analysis.ProblemOf(r).Cube() })
-	t := Times{Sizes: analysis.Ascending(rows, func(r compare.Record) int { return r.N })}
-	of := func(r compare.Record) identity { return identify(v, a, r) }
+func timesOf(v *analysis.View, a analysis.Axis, rows []record.Record) (Times, bool) {
+	rows = analysis.Pick(rows, func(r record.Record) bool { return analysis.ProblemOf(r).Cube() })
+	t := Times{Sizes: analysis.Ascending(rows, func(r record.Record) int { return r.N })}
+	of := func(r record.Record) identity { return identify(v, a, r) }
 	for _, own := range analysis.GroupBy(rows, of) {
-		l := Line{of(own[0]), v.Crowds(own[0]), map[int]compare.Record{}}
+		l := Line{of(own[0]), v.Crowds(own[0]), map[int]record.Record{}}
 		for _, r := range own {
 			l.rows[r.N] = r
 		}
@@ -112,7 +112,7 @@ func timesOf(v *analysis.View, a analysis.Axis, rows []compare.Record) (Times, b
 			cmp.Compare(schedule(x), schedule(y)), strings.Compare(x.Set, y.Set), cmp.Compare(x.Count, y.Count))
 	})
 	timed := analysis.Timed(rows)
-	locals := analysis.Distinct(timed, func(r compare.Record) any { return r.Resolved["local"] })
+	locals := analysis.Distinct(timed, func(r record.Record) any { return r.Resolved["local"] })
 	if len(locals) == 1 {
 		t.Local, _ = locals[0].(string)
 	}
@@ -140,13 +140,13 @@ type Sweep struct {
 // Sweeps returns the variants of one thread that were timed at 16 cubes or more, in the order of the
 // records.
 func Sweeps(v *analysis.View, typ string) []Sweep {
-	rows := v.Pick(func(r compare.Record) bool {
-		return r.Experiment == compare.MainLadder && r.Type == typ && r.Threads <= 1 && r.Speed() &&
+	rows := v.Pick(func(r record.Record) bool {
+		return r.Experiment == record.MainLadder && r.Type == typ && r.Threads <= 1 && r.Speed() &&
 			analysis.ProblemOf(r).Cube() && !analysis.ByGPU(r) && len(r.Ranks) == 0
 	})
 	var out []Sweep
 	for _, own := range analysis.GroupBy(rows, analysis.VariantOf) {
-		sizes := analysis.GroupBy(own, func(r compare.Record) int { return r.N })
+		sizes := analysis.GroupBy(own, func(r record.Record) int { return r.N })
 		s := Sweep{Variant: own[0].Variant, Count: len(sizes), Least: math.Inf(1), Most: math.Inf(-1)}
 		for _, same := range sizes {
 			share := analysis.Percent(same[0])

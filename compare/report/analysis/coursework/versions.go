@@ -10,13 +10,13 @@ import (
 	"strings"
 
 	"gemm"
-	"gemm/compare"
+	"gemm/compare/record"
 	"gemm/compare/report/analysis"
 )
 
 // Version is a row of the table of versions.
 type Version struct {
-	compare.Record
+	record.Record
 	Options  string  // the first of the options of a program in C; otherwise empty
 	Relative float64 // speed-up over the version before; NaN for the first
 	Absolute float64 // speed-up over the first version
@@ -26,9 +26,9 @@ type Version struct {
 type Versions struct {
 	N       int
 	Rows    []Version
-	Options []string         // all options of the programs in C
-	Apart   []Version        // the versions that were timed at another size than N
-	Untimed []compare.Record // rows that have no time
+	Options []string        // all options of the programs in C
+	Apart   []Version       // the versions that were timed at another size than N
+	Untimed []record.Record // rows that have no time
 }
 
 // Name returns the variant, with the first option of a program in C.
@@ -51,8 +51,8 @@ const leastVersions = 3
 // versions returns the variants that courses go through in the order of the table: on one thread, and then on the
 // threads of the host. Loops in Python come first, and then ours: those that read B down its columns, along its rows
 // and in blocks. Programs in C stand next to the same loops in Go, libraries of others last.
-func versions(v *analysis.View) (onOne, onAll []compare.Variant) {
-	var programs, libraries []compare.Variant
+func versions(v *analysis.View) (onOne, onAll []record.Variant) {
+	var programs, libraries []record.Variant
 	for _, of := range v.Variants {
 		switch threaded := of.Family() == analysis.Parallel; {
 		case !of.Plays(gemm.Course) || of.Location != gemm.InProcess:
@@ -67,15 +67,15 @@ func versions(v *analysis.View) (onOne, onAll []compare.Variant) {
 		}
 	}
 	order := []gemm.Walk{"", gemm.Columns, gemm.Rows, gemm.Blocks}
-	slices.SortStableFunc(onOne, func(x, y compare.Variant) int {
+	slices.SortStableFunc(onOne, func(x, y record.Variant) int {
 		return cmp.Compare(slices.Index(order, x.Loop.Walk), slices.Index(order, y.Loop.Walk))
 	})
 	for _, p := range programs {
-		i := slices.IndexFunc(onOne, func(of compare.Variant) bool { return of.Name == p.Parent })
+		i := slices.IndexFunc(onOne, func(of record.Variant) bool { return of.Name == p.Parent })
 		onOne = slices.Insert(onOne, i+1, p)
 	}
 	// Products alone go before the whole of BLAS's operation.
-	slices.SortStableFunc(libraries, func(x, y compare.Variant) int {
+	slices.SortStableFunc(libraries, func(x, y record.Variant) int {
 		return cmp.Compare(x.Can&gemm.Gemms, y.Can&gemm.Gemms)
 	})
 	return append(onOne, libraries...), append(onAll, libraries...)
@@ -85,25 +85,25 @@ func versions(v *analysis.View) (onOne, onAll []compare.Variant) {
 // the most families were timed at. It reports false if there are fewer than three, or no textbook loops.
 func VersionsOf(v *analysis.View, typ string) (Versions, bool) {
 	t := Versions{N: v.Answer(typ).Main}
-	rows := v.Pick(func(r compare.Record) bool {
+	rows := v.Pick(func(r record.Record) bool {
 		return r.Type == typ && r.Build == "" && analysis.ProblemOf(r).Cube() &&
 			slices.Contains(ofVersions, r.Experiment)
 	})
-	at := analysis.Pick(rows, func(r compare.Record) bool { return r.N == t.N })
+	at := analysis.Pick(rows, func(r record.Record) bool { return r.N == t.N })
 	onOne, onAll := versions(v)
 	for _, of := range onOne {
 		t.addSerial(at, rows, of)
 	}
 	for _, of := range onAll {
-		t.addFastest(v, at, func(r compare.Record) bool {
-			return r.Variant == of.Name && (r.Threads > 1 || of.Role.Ours()) && r.Experiment == compare.MainLadder
+		t.addFastest(v, at, func(r record.Record) bool {
+			return r.Variant == of.Name && (r.Threads > 1 || of.Role.Ours()) && r.Experiment == record.MainLadder
 		})
 	}
-	t.addFastest(v, at, func(r compare.Record) bool {
+	t.addFastest(v, at, func(r record.Record) bool {
 		return analysis.Of(r).Location == gemm.OnRanks && analysis.Of(r).Plays(gemm.Course) && analysis.OverRanks.Count(r) > 1
 	})
-	t.addFastest(v, at, func(r compare.Record) bool {
-		return analysis.ByGPU(r) && analysis.Ours(r) && analysis.Exact(r) && r.Experiment == compare.MainLadder
+	t.addFastest(v, at, func(r record.Record) bool {
+		return analysis.ByGPU(r) && analysis.Ours(r) && analysis.Exact(r) && r.Experiment == record.MainLadder
 	})
 	for _, r := range rows {
 		of := analysis.Of(r)
@@ -129,16 +129,16 @@ func VersionsOf(v *analysis.View, typ string) (Versions, bool) {
 // ofVersions are the experiments with rows of the table: most versions are in the ladder, variants on
 // ranks may be in the experiment strong only, and programs in C with their options are in the experiment
 // compiler.
-var ofVersions = []compare.Experiment{compare.MainLadder, compare.StrongScaling, compare.CompilerOptions}
+var ofVersions = []record.Experiment{record.MainLadder, record.StrongScaling, record.CompilerOptions}
 
 // addSerial adds the rows of a variant on one thread: of a program in C one for each set of options, of
 // others that of the ladder. at has the rows of the size of the table, rows those of all sizes: the loops in
 // Python are timed at a size of their own.
-func (t *Versions) addSerial(at, rows []compare.Record, v compare.Variant) {
+func (t *Versions) addSerial(at, rows []record.Record, v record.Variant) {
 	compiled := v.Role == gemm.Program && v.Class != gemm.Interpreted
-	of := func(rows []compare.Record) []compare.Record {
-		return analysis.Timed(analysis.Pick(rows, func(r compare.Record) bool {
-			return r.Variant == v.Name && r.Threads <= 1 && (compiled || r.Experiment == compare.MainLadder)
+	of := func(rows []record.Record) []record.Record {
+		return analysis.Timed(analysis.Pick(rows, func(r record.Record) bool {
+			return r.Variant == v.Name && r.Threads <= 1 && (compiled || r.Experiment == record.MainLadder)
 		}))
 	}
 	own := of(at)
@@ -148,7 +148,7 @@ func (t *Versions) addSerial(at, rows []compare.Record, v compare.Variant) {
 		return
 	case v.Class == gemm.Interpreted && len(own) == 0:
 		own = of(rows)
-		slices.SortStableFunc(own, func(x, y compare.Record) int { return cmp.Compare(y.N, x.N) })
+		slices.SortStableFunc(own, func(x, y record.Record) int { return cmp.Compare(y.N, x.N) })
 	}
 	if len(own) > 0 {
 		t.Rows = append(t.Rows, Version{Record: own[0]})
@@ -156,8 +156,8 @@ func (t *Versions) addSerial(at, rows []compare.Record, v compare.Variant) {
 }
 
 // addPrograms adds the rows of a program in C, one for each set of options.
-func (t *Versions) addPrograms(own []compare.Record) {
-	slices.SortStableFunc(own, func(x, y compare.Record) int {
+func (t *Versions) addPrograms(own []record.Record) {
+	slices.SortStableFunc(own, func(x, y record.Record) int {
 		return strings.Compare(analysis.OptionsOf(x), analysis.OptionsOf(y))
 	})
 	for _, same := range analysis.GroupBy(own, analysis.OptionsOf) {
@@ -172,8 +172,8 @@ func (t *Versions) addPrograms(own []compare.Record) {
 
 // addFastest adds the fastest of the rows that keep says to keep, without those on more threads than the
 // host has processors.
-func (t *Versions) addFastest(v *analysis.View, at []compare.Record, keep func(compare.Record) bool) {
-	own := analysis.Pick(at, func(r compare.Record) bool { return r.Speed() && keep(r) && !v.Crowds(r) })
+func (t *Versions) addFastest(v *analysis.View, at []record.Record, keep func(record.Record) bool) {
+	own := analysis.Pick(at, func(r record.Record) bool { return r.Speed() && keep(r) && !v.Crowds(r) })
 	if best, ok := analysis.Least(own, analysis.Whole); ok {
 		t.Rows = append(t.Rows, Version{Record: best})
 	}
@@ -181,4 +181,4 @@ func (t *Versions) addFastest(v *analysis.View, at []compare.Record, keep func(c
 
 // rateOf returns the operations in a second, of a GPU with the copies. Ratios of rates are ratios of
 // times if the sizes are equal.
-func rateOf(r compare.Record) float64 { return 2 * r.Terms() / analysis.Whole(r) }
+func rateOf(r record.Record) float64 { return 2 * r.Terms() / analysis.Whole(r) }

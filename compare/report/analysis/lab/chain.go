@@ -5,28 +5,28 @@ import (
 	"math"
 	"slices"
 
-	"gemm/compare"
+	"gemm/compare/record"
 	"gemm/compare/report/analysis"
 )
 
 // Chain is an iterated product next to one product of the same variant, size and parameters.
 type Chain struct {
 	analysis.Problem
-	Row   compare.Record
+	Row   record.Record
 	Steps int
-	One   compare.Record // without a variant if it was not measured
+	One   record.Record // without a variant if it was not measured
 	// Each compares one product with a step of the chain: the ratio is below 1 if the steps take longer.
 	Each analysis.Comparison
 }
 
 // Variant is the row of a variant with its parameters, without the steps of the chain.
-func (c Chain) Variant() compare.Record {
+func (c Chain) Variant() record.Record {
 	c.Row.Params = analysis.Omit(c.Row.Params, "chain")
 	return c.Row
 }
 
 // Fate is the status of a row without a time.
-func (c Chain) Fate() compare.Status {
+func (c Chain) Fate() record.Status {
 	if c.Row.Speed() {
 		return ""
 	}
@@ -34,15 +34,15 @@ func (c Chain) Fate() compare.Status {
 }
 
 // stepsOf returns the steps of the iterated product of a row; 0: it is one product.
-func stepsOf(r compare.Record) int {
+func stepsOf(r record.Record) int {
 	steps, _ := r.Params["chain"].(int)
 	return steps
 }
 
 // step returns the row of a chain as if it were of one of its steps.
-func step(r compare.Record, steps int) compare.Record {
+func step(r record.Record, steps int) record.Record {
 	n := float64(steps)
-	r.Median /= compare.Number(n)
+	r.Median /= record.Number(n)
 	r.Samples = slices.Clone(r.Samples)
 	for i := range r.Samples {
 		r.Samples[i] /= n
@@ -65,15 +65,15 @@ func (c Chain) Lost() float64 {
 }
 
 // Chains returns the iterated products among the rows, in their order.
-func Chains(rows []compare.Record) []Chain {
+func Chains(rows []record.Record) []Chain {
 	var out []Chain
-	rows = analysis.Pick(rows, func(r compare.Record) bool { return r.Experiment == compare.IteratedProduct })
+	rows = analysis.Pick(rows, func(r record.Record) bool { return r.Experiment == record.IteratedProduct })
 	for _, r := range rows {
 		c := Chain{Problem: analysis.ProblemOf(r), Row: r, Steps: stepsOf(r)}
 		if c.Steps == 0 {
 			continue
 		}
-		c.One, _ = analysis.Find(rows, func(o compare.Record) bool {
+		c.One, _ = analysis.Find(rows, func(o record.Record) bool {
 			return stepsOf(o) == 0 && o.Variant == r.Variant && analysis.ProblemOf(o) == c.Problem && o.Host == r.Host &&
 				analysis.Omit(o.Params, "chain").String() == c.Variant().Params.String()
 		})

@@ -5,19 +5,19 @@ import (
 	"testing"
 
 	"gemm"
-	"gemm/compare"
+	"gemm/cmd/reporttest"
+	"gemm/compare/record"
 	"gemm/compare/report/analysis"
-	"gemm/compare/report/reporttest"
 )
 
 // TestChains compares steps of iterated products with one product of the same variant and parameters.
 func TestChains(t *testing.T) {
-	row := func(variant string, seconds float64, params gemm.Params) compare.Record {
-		return reporttest.Row(variant, 512, seconds, func(r *compare.Record) {
-			r.Experiment, r.Turn, r.Params = compare.IteratedProduct, "chain", params
+	row := func(variant string, seconds float64, params gemm.Params) record.Record {
+		return reporttest.Row(variant, 512, seconds, func(r *record.Record) {
+			r.Experiment, r.Turn, r.Params = record.IteratedProduct, "chain", params
 		})
 	}
-	rows := []compare.Record{
+	rows := []record.Record{
 		row("parallel/packed", 1, gemm.Params{"chain": 0, "threads": 1}),
 		row("parallel/packed", 0.5, gemm.Params{"chain": 0, "threads": 2}),
 		row("parallel/packed", 6, gemm.Params{"chain": 10, "threads": 2}),

@@ -1,0 +1,189 @@
+// Package pages writes the documents that are made from the records in results/. These are a page of summary and
+// figures for each topic, one whole report in every language, the table of headline results in the READMEs, and the
+// index of the records. The same records give the same bytes.
+package pages
+
+import (
+	"bytes"
+	"cmp"
+	"embed"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"gemm/cmd/catalog"
+	"gemm/compare/record"
+	"gemm/compare/report"
+	"gemm/compare/report/page"
+)
+
+// Each file in texts/pages is a template of docs/TOPIC/report.md, or of report.zh.md. It is filled as gemm report does,
+// with the records that the command in it reads. texts/common.md has what pages share. texts/first.md is filled
+// like them. Those in texts/parts are filled with functions of this package.
+//
+//go:embed texts
+var texts embed.FS
+
+// document is a template, and the file of the repository that has what it makes: as a whole, or between two lines.
+type document struct {
+	template, file, lang string
+	begin                string // the first of these lines
+}
+
+// end is the second line.
+const end = "<!-- End of what make docs makes. -->\n"
+
+// documents returns all that are made from records: the pages, and parts of other documents.
+func documents() []document {
+	const results, first = "<!-- Made by make docs from the records in results/. -->\n",
+		"<!-- The first page of docs/full, made by make docs. -->\n"
+	var all []document
+	names, _ := fs.Glob(texts, "texts/pages/*.md")
+	for _, name := range names {
+		topic, lang, _ := strings.Cut(strings.TrimSuffix(path.Base(name), ".md"), ".")
+		file := path.Join("docs", topic, strings.TrimSuffix("report."+lang, ".")+".md")
+		all = append(all, document{template: strings.TrimPrefix(name, "texts/"), file: file, lang: cmp.Or(lang, "en")})
+	}
+	return append(all,
+		document{"first.md", "README.md", "en", first},
+		document{"first.md", "README.zh.md", "zh", first},
+		document{"parts/headlines.md", "README.md", "en", results},
+		document{"parts/headlines.md", "README.zh.md", "zh", results},
+		document{"parts/performance.md", "docs/performance.md", "en", results},
+		document{"parts/rs.md", "docs/rs.md", "en", results},
+		document{"parts/records.md", "results/README.md", "en", results})
+}
+
+// text returns one of the texts.
+func text(name string) string {
+	data, err := texts.ReadFile("texts/" + name)
+	if err != nil {
+		panic(err)
+	}
+	return string(data)
+}
+
+// recordIn matches a record of a command, of a template and of a headline.
+var recordIn = regexp.MustCompile(`(?:--in results/|record:? "?)([\w.-]+\.json\.gz)`)
+
+// without matches the comment of a template that has the figures that its page leaves out.
+var without = regexp.MustCompile(`\{\{/\* without (\S+) \*/\}\}`)
+
+// records returns the names of the files in results/ that a document is made from.
+func (d document) records() []string {
+	var names []string
+	source := text(d.template)
+	if strings.Contains(source, "headlines") {
+		source += text("headlines.yaml")
+	}
+	for _, m := range recordIn.FindAllStringSubmatch(source, -1) {
+		if !slices.Contains(names, m[1]) {
+			names = append(names, m[1])
+		}
+	}
+	return names
+}
+
+// Render writes all documents below root, the folder of the repository.
+func Render(root string) error {
+	in := results{root, map[string]*committed{}}
+	for _, d := range documents() {
+		if err := in.render(d); err != nil {
+			return fmt.Errorf("%s: %w", d.file, err)
+		}
+	}
+	return in.renderDrawings()
+}
+
+// render writes one document, a page with the figures that it shows.
+func (in results) render(d document) error {
+	fill := in.part
+	if d.begin == "" || d.template == "first.md" {
+		fill = in.report
+	}
+	made, err := fill(d)
+	if err != nil {
+		return err
+	}
+	made.Folder = path.Dir(d.file)
+	var b bytes.Buffer
+	if err := made.Markdown(&b); err != nil {
+		return err
+	}
+	file := filepath.Join(in.root, d.file)
+	if d.begin == "" {
+		return write(file, b.Bytes())
+	}
+	old, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	before, rest, begins := strings.Cut(string(old), d.begin)
+	_, after, ends := strings.Cut(rest, end)
+	if !begins || !ends {
+		return fmt.Errorf("there are no lines %q and %q", d.begin, end)
+	}
+	part := strings.ReplaceAll(b.String(), "](figures/", "](docs/figures/")
+	return write(file, []byte(before+d.begin+"\n"+part+"\n"+end+after))
+}
+
+// report returns a page, and writes its figures: to docs/figures if it is a part of a document.
+func (in results) report(d document) (*page.Page, error) {
+	doc, err := in.merged(d.records())
+	if err != nil {
+		return nil, err
+	}
+	source := text(d.template)
+	opt := report.Options{Lang: d.lang,
+		Template: report.Template{Name: path.Base(d.template), Source: source + text("common.md")}}
+	if m := without.FindStringSubmatch(source); m != nil {
+		hidden := regexp.MustCompile(m[1])
+		opt.Hide = hidden.MatchString
+	}
+	made, _, drawings, err := report.Build(doc, opt)
+	if err != nil || d.lang != "en" { // Languages share the figures: the letters inside of them are English.
+		return made, err
+	}
+	dir := filepath.Join(in.root, "docs", "figures")
+	if d.begin == "" {
+		dir = filepath.Join(in.root, path.Dir(d.file), "figures")
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return nil, err
+	}
+	for _, drawing := range drawings {
+		if made.Shows(drawing.ID) {
+			if err := writeFigure(filepath.Join(dir, drawing.ID+".svg"), drawing); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return made, nil
+}
+
+// merged returns the named records as one document.
+func (in results) merged(names []string) (record.Document, error) {
+	var docs []record.Document
+	for _, name := range names {
+		r, err := in.committed(name)
+		if err != nil {
+			return record.Document{}, err
+		}
+		docs = append(docs, r.Document)
+	}
+	doc, err := record.Merge(docs...)
+	return doc.Declared(catalog.Variants()), err
+}
+
+// write writes a file and makes its folder.
+func write(name string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+		return err
+	}
+	return os.WriteFile(name, data, 0o644)
+}

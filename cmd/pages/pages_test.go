@@ -1,0 +1,178 @@
+package pages
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"gemm"
+	"gemm/compare/record"
+	"gemm/compare/report/chapters"
+	"gemm/compare/report/page"
+	"gemm/gemmtest"
+)
+
+// root is the folder of the repository.
+const root = "../.."
+
+// TestPagesAreCurrent renders all pages into a copy, and compares it with the repository.
+func TestPagesAreCurrent(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it renders all pages")
+	}
+	dir := t.TempDir()
+	for _, folder := range []string{"docs", "results"} {
+		gemmtest.Must(t, os.CopyFS(filepath.Join(dir, folder), os.DirFS(filepath.Join(root, folder))))
+	}
+	for _, name := range []string{"README.md", "README.zh.md"} {
+		data, err := os.ReadFile(filepath.Join(root, name))
+		gemmtest.Must(t, err)
+		gemmtest.Must(t, write(filepath.Join(dir, name), data))
+	}
+	gemmtest.Must(t, Render(dir))
+	rendered, here := contents(t, dir), contents(t, root)
+	for name, data := range here {
+		if made, ok := rendered[name]; !ok || made != data {
+			t.Errorf("%s is behind the records or the program: run make docs, and read the difference", name)
+		}
+	}
+	for name := range rendered {
+		if _, ok := here[name]; !ok {
+			t.Errorf("%s is missing: run make docs", name)
+		}
+	}
+}
+
+// contents returns the files that pages are, by name.
+func contents(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	for _, top := range []string{"docs", "results", "README.md", "README.zh.md"} {
+		err := filepath.WalkDir(filepath.Join(dir, top), func(name string, e os.DirEntry, err error) error {
+			if err != nil || e.IsDir() {
+				return err
+			}
+			data, err := os.ReadFile(name)
+			files[strings.TrimPrefix(name, dir)] = string(data)
+			return err
+		})
+		gemmtest.Must(t, err)
+	}
+	return files
+}
+
+// TestRecordsWantAPage checks that a record that no page shows is an error that names it.
+func TestRecordsWantAPage(t *testing.T) {
+	dir := t.TempDir()
+	data, err := os.ReadFile(filepath.Join(root, "results", "mpi-xeon-16.json.gz"))
+	gemmtest.Must(t, err)
+	in := results{dir, map[string]*committed{}}
+	for _, name := range []string{"mpi-xeon-16.json.gz", "stray.json.gz"} {
+		gemmtest.Must(t, write(filepath.Join(dir, "results", name), data))
+	}
+	if _, err := in.records(); err == nil || !strings.Contains(err.Error(), "stray.json.gz") {
+		t.Errorf("records with one that has no page: %v", err)
+	}
+}
+
+// TestFullHasEveryChapter looks for the chapters of gemm report in both pages of docs/full.
+func TestFullHasEveryChapter(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(root, "compare", "report", "chapters", "en", "*.md"))
+	if err != nil || len(files) < 10 {
+		t.Fatalf("%d chapters, %v", len(files), err)
+	}
+	for _, file := range files {
+		name := chapters.Name(file)
+		for _, page := range []string{"pages/full.md", "pages/full.zh.md"} {
+			if name != "parts" && name != "appendix" && !strings.Contains(text(page), ` "`+name+`" `) {
+				t.Errorf("%s has no chapter %s", page, name)
+			}
+		}
+	}
+}
+
+// TestHeadlines computes a row from two timed rows, and finds fault with a record without it.
+func TestHeadlines(t *testing.T) {
+	row := func(variant, turn string, n int, median float64) record.Record {
+		return record.Record{
+			Key: record.Key{
+				Host: "h", Experiment: record.MainLadder, Variant: variant,
+				Problem: record.Problem{Type: "f64", Op: "nn", Shape: gemm.Cube(n)},
+			},
+			Run: "r", Threads: 1, Status: record.OK, Turn: turn, Median: record.Number(median), Gflops: 50,
+			Rate: 50, PercentPeak: 90,
+		}
+	}
+	doc := record.Document{
+		Hosts: []record.Host{{ID: "h", CPU: "Some(R) Processor", ISA: "avx2"}},
+		Runs:  []record.RunInfo{{ID: "r", Host: "h"}},
+		Records: []record.Record{
+			row("serial/packed", "a", 64, 1), row("reference/mkl", "a", 64, 2),
+			row("serial/packed", "b", 128, 1), row("reference/mkl", "b", 128, 0.5),
+			row("serial/packed", "d", 256, 1), row("reference/mkl", "e", 256, 100), // not in the same turn
+			row("serial/packed", "c", 2048, 1), row("reference/mkl", "c", 2048, 1),
+		},
+	}
+	h := headline{Text: map[string]string{"zh": "乘积"}, Record: "x.json", Shape: "2048", Over: [2]int{64, 4096},
+		contender: contender{Variant: "serial/packed", Type: "f64", Threads: 1},
+		Others:    []contender{{Name: "MKL", Zh: "库", Variant: "reference/mkl"}}}
+	got, err := h.cells(doc, "zh")
+	want := cells{Text: "乘积", Speed: "50.0 GFLOP/s", Share: "90 %", Hardware: "Some, avx2", Day: "0001-01-01",
+		Record: "x.json", Ratios: []page.Text{"库 1.00 (0.50–2.00)"}}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, %v; want %+v", got, err, want)
+	}
+	h.Others[0].Variant = "reference/blis"
+	if _, err := h.cells(doc, "en"); err == nil {
+		t.Error("a record without the peer is no error")
+	}
+	h.Type = "f32"
+	if _, err := h.cells(doc, "en"); err == nil {
+		t.Error("a record without the row is no error")
+	}
+}
+
+// TestRatios compares products with a library in each run that has both, and takes the mean of the medians.
+func TestRatios(t *testing.T) {
+	row := func(variant string, n, batch int, median, again float64) record.Record {
+		r := timed("a", n, 0, median)
+		r.Variant, r.Batch = variant, batch
+		if again > 0 {
+			r.Again = []record.Again{{Run: "b", Median: record.Number(again)}}
+		}
+		return r
+	}
+	r := committed{"x", record.Document{Runs: []record.RunInfo{{ID: "a"}, {ID: "b"}}, Records: []record.Record{
+		row("serial/packed", 8, 0, 1, 2), row("reference/mkl", 8, 0, 4, 4), row("reference/blis", 8, 0, 3, 0),
+		row("serial/packed", 16, 100, 2, 0), row("reference/mkl", 16, 100, 1, 0)}}}
+	table, err := r.Ratios(1, "8 100*16")
+	want := [][]page.Text{{"3.00 (2.00–4.00)", "3.00"}, {"**0.50**", ""}, {"1.22", ""}}
+	for i, row := range table.Rows {
+		for j, library := range table.Libraries {
+			if got := ratio(row.Over(library)); got != want[i][j] {
+				t.Errorf("%s, %s: %q, want %q", row.Text, library, got, want[i][j])
+			}
+		}
+	}
+	if err != nil || !slices.Equal(table.Libraries, []string{"MKL f64", "BLIS f64"}) || len(table.Rows) != 3 ||
+		table.Rows[1].Text != "100 × 16³" {
+		t.Errorf("%+v, %v", table, err)
+	}
+	if _, err := r.Ratios(1, "x*8"); err == nil {
+		t.Error("a batch that is no number is no error")
+	}
+}
+
+// TestClasses names each style once.
+func TestClasses(t *testing.T) {
+	text, style := classes(`<a style="x:1"/><b style="y:2"/><c style="x:1"/>`)
+	if want := `<a class="s0"/><b class="s1"/><c class="s0"/>`; text != want {
+		t.Errorf("got %s, want %s", text, want)
+	}
+	if want := "<style>.s0{x:1}.s1{y:2}</style>\n"; style != want {
+		t.Errorf("got %s, want %s", style, want)
+	}
+}

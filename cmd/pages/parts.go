@@ -1,0 +1,138 @@
+package pages
+
+import (
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"gemm/cmd/catalog"
+	"gemm/compare/record"
+	"gemm/compare/report/chapters"
+	"gemm/compare/report/page"
+)
+
+// results are the records in results/ of a repository, by the names of their files.
+type results struct {
+	root   string
+	loaded map[string]*committed
+}
+
+// record is a file in results/, as templates see it.
+type committed struct {
+	Name string
+	record.Document
+}
+
+// record returns one of the records.
+func (in results) committed(name string) (*committed, error) {
+	if r := in.loaded[name]; r != nil {
+		return r, nil
+	}
+	doc, err := record.Load(filepath.Join(in.root, "results", name))
+	if err != nil {
+		return nil, err
+	}
+	in.loaded[name] = &committed{name, doc.Declared(catalog.Variants())}
+	return in.loaded[name], nil
+}
+
+// part returns a part of a document.
+func (in results) part(d document) (*page.Page, error) {
+	tables := page.Tables{}
+	if err := tables.Read([]byte(text("tables.yaml"))); err != nil {
+		return nil, err
+	}
+	funcs := chapters.Funcs(d.lang)
+	for name, f := range map[string]any{
+		"record":    in.committed,
+		"records":   in.records,
+		"headlines": func() ([]cells, error) { return in.headlines(d.lang) },
+		"bench":     in.bench,
+		"table":     func(name string, data any) (page.Text, error) { return tables.Table(name, d.lang, data, funcs) },
+		"typed":     func(lines []string) string { return strings.Join(lines, "\n") },
+		// Formats.
+		"ratio": ratio,
+		"file":  func(name string) page.Text { return page.Link(name, "results/"+name) },
+		"lines": func(lines []page.Text) page.Text { return page.Join(lines, "<br>") },
+		"coded": func(lines []string) page.Text { return "`" + page.Text(strings.Join(lines, "`<br>`")) + "`" },
+	} {
+		funcs[name] = f
+	}
+	set := page.New(funcs)
+	name := path.Base(d.template)
+	if err := set.Add(name, text(d.template)); err != nil {
+		return nil, err
+	}
+	filled, err := set.Fill(name, nil)
+	return page.Parse(filled, d.lang, chapters.Words(d.lang)), err
+}
+
+// records returns all records. Each must be on a page.
+func (in results) records() ([]*committed, error) {
+	names, err := filepath.Glob(filepath.Join(in.root, "results", "*.json.gz"))
+	var all []*committed
+	for _, name := range names {
+		r, err := in.committed(filepath.Base(name))
+		if err != nil {
+			return nil, err
+		}
+		if len(r.Documents()) == 0 {
+			return nil, fmt.Errorf("results/%s: no page shows it; give it one in cmd/pages/texts, or remove it", r.Name)
+		}
+		all = append(all, r)
+	}
+	return all, err
+}
+
+// Documents links the documents that the record is in.
+func (r *committed) Documents() []page.Text {
+	return distinct(documents(), func(d document) []page.Text {
+		if !slices.Contains(d.records(), r.Name) {
+			return nil
+		}
+		return []page.Text{page.Link(strings.TrimPrefix(d.file, "docs/"), d.file)}
+	})
+}
+
+// Rows returns the number of rows.
+func (r *committed) Rows() int { return len(r.Records) }
+
+// Machines names the hosts with their GPUs.
+func (r *committed) Machines() []page.Text {
+	return distinct(r.Hosts, func(h record.Host) []page.Text {
+		text := fmt.Sprintf("%s, %d processors", processor(h), h.Cores)
+		if h.Cores == 1 {
+			text = processor(h) + ", 1 processor"
+		}
+		return []page.Text{page.Escape(strings.Join(append([]string{text}, h.GPUs...), "; "))}
+	})
+}
+
+// Days returns the day of the first run and, if it is another, of the last.
+func (r *committed) Days() string {
+	days := distinct(r.Runs, func(run record.RunInfo) []string { return []string{dayOf(run)} })
+	slices.Sort(days)
+	return strings.Join(slices.Compact([]string{days[0], days[len(days)-1]}), " to ")
+}
+
+// Revisions returns the revisions of the program.
+func (r *committed) Revisions() []string {
+	return distinct(r.Runs, func(run record.RunInfo) []string { return []string{run.Git[:min(len(run.Git), 8)]} })
+}
+
+// Commands returns the commands that were typed.
+func (r *committed) Commands() []string { return distinct(r.Runs, record.RunInfo.Commands) }
+
+// distinct returns what f returns of items, each but once, and nothing that is empty.
+func distinct[T any, S ~string](items []T, f func(T) []S) (list []S) {
+	for _, item := range items {
+		for _, s := range f(item) {
+			if s != "" && !slices.Contains(list, s) {
+				list = append(list, s)
+			}
+		}
+	}
+	return list
+}

@@ -1,0 +1,225 @@
+package pages
+
+import (
+	"compress/gzip"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/perf/benchfmt"
+
+	"gemm"
+	"gemm/compare/record"
+	"gemm/compare/report/page"
+)
+
+// nameOf names the product or the batch of a row.
+func nameOf(r record.Record) string {
+	text := r.Label()
+	if r.IsCube() {
+		text = fmt.Sprintf("%d³", r.N)
+	}
+	if r.Batch > 0 {
+		text = fmt.Sprintf("%d × %s", r.Batch, text)
+	}
+	if r.Op != "nn" {
+		text += ", " + r.Op
+	}
+	return text
+}
+
+// ratios are times of libraries over ours.
+type ratios struct {
+	Libraries []string // with their type
+	Rows      []compared
+}
+
+// compared are the times of libraries over ours for a product, a value a run.
+type compared struct {
+	Text string
+	over map[string][]float64
+}
+
+// Over returns the values of a library.
+func (c compared) Over(library string) []float64 { return c.over[library] }
+
+// rivals are the libraries that products are compared with.
+var rivals = []contender{{Name: "MKL", Variant: "reference/mkl"}, {Name: "OpenBLAS", Variant: "reference/openblas"},
+	{Name: "BLIS", Variant: "reference/blis"}, {Name: "libxsmm", Variant: "reference/libxsmm"},
+	{Name: "PyTorch", Variant: "reference/torch"}}
+
+// Ratios compares products, such as 64, 1000*64 for a batch, or 16x32x64. The last row has geometric means. Libraries
+// that no row has are left out.
+func (r *committed) Ratios(threads int, products string) (table ratios, err error) {
+	own := "serial/packed"
+	if threads > 1 {
+		own = "parallel/packed"
+	}
+	for _, text := range strings.Fields(products) {
+		batch, shape := 0, text
+		if before, after, found := strings.Cut(text, "*"); found {
+			if batch, err = strconv.Atoi(before); err != nil {
+				return table, err
+			}
+			shape = after
+		}
+		p := record.Record{Threads: threads, Key: record.Key{Problem: record.Problem{Op: "nn", Batch: batch}}}
+		if p.Shape, err = gemm.ParseShape(shape); err != nil {
+			return table, err
+		}
+		row := compared{nameOf(p), map[string][]float64{}}
+		for _, p.Type = range []string{"f64", "f32"} {
+			ours := r.medians(own, p)
+			for _, rival := range rivals {
+				theirs := r.medians(rival.Variant, p)
+				for _, run := range r.Runs {
+					if name := rival.Name + " " + p.Type; ours[run.ID] > 0 && theirs[run.ID] > 0 {
+						row.over[name] = append(row.over[name], theirs[run.ID]/ours[run.ID])
+					}
+				}
+			}
+		}
+		table.Rows = append(table.Rows, row)
+	}
+	means := compared{"geometric mean", map[string][]float64{}}
+	for _, typ := range []string{"f64", "f32"} {
+		for _, rival := range rivals {
+			name := rival.Name + " " + typ
+			var medians []float64
+			for _, row := range table.Rows {
+				if list := row.over[name]; len(list) > 0 {
+					medians = append(medians, median(list))
+				}
+			}
+			if len(medians) > 0 {
+				table.Libraries = append(table.Libraries, name)
+			}
+			if len(medians) == len(table.Rows) {
+				means.over[name] = []float64{mean(medians)}
+			}
+		}
+	}
+	table.Rows = append(table.Rows, means)
+	return table, nil
+}
+
+// medians returns the median times of a variant's row for the product of another, by run.
+func (r *committed) medians(variant string, of record.Record) map[string]float64 {
+	medians := map[string]float64{}
+	for _, row := range r.Records {
+		if row.Variant == variant && row.Type == of.Type && row.Speed() && row.Op == of.Op && row.Batch == of.Batch &&
+			row.Threads == of.Threads && row.Shape == of.Shape {
+			medians[row.Run] = float64(row.Median)
+			for _, a := range row.Again {
+				medians[a.Run] = float64(a.Median)
+			}
+		}
+	}
+	return medians
+}
+
+// ratio writes the median of ratios with their range. Below 1 it is bold.
+func ratio(list []float64) page.Text {
+	if len(list) == 0 {
+		return ""
+	}
+	x := median(list)
+	cell := spread(x, list)
+	if x < 0.995 {
+		cell = strings.Replace(cell, digits(x), "**"+digits(x)+"**", 1)
+	}
+	return page.Text(cell)
+}
+
+// pair is the median times of us and of somebody else, in seconds.
+type pair struct {
+	Text         string
+	Ours, Theirs float64
+}
+
+// Ratio returns their time over ours.
+func (p pair) Ratio() []float64 { return []float64{p.Theirs / p.Ours} }
+
+// Batches returns the rows of warptile that cuBLAS has too.
+func (r *committed) Batches() (pairs []pair) {
+	for _, row := range r.Records {
+		if row.Variant != "cuda/warptile" || !row.Speed() {
+			continue
+		}
+		key := row.Key
+		key.Variant = "cuda/cublas"
+		i := slices.IndexFunc(r.Records, func(other record.Record) bool { return other.Key == key && other.Speed() })
+		if i < 0 {
+			continue
+		}
+		pairs = append(pairs, pair{nameOf(row), float64(row.Median), float64(r.Records[i].Median)})
+	}
+	return pairs
+}
+
+// benchmarks are the times of Go's benchmarks in seconds, by name without the number of processors.
+type benchmarks map[string][]float64
+
+// bench reads what benchmarks printed, which is compressed by gzip.
+func (in results) bench(file string) (benchmarks, error) {
+	packed, err := os.Open(filepath.Join(in.root, "results", file))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = packed.Close() }()
+	text, err := gzip.NewReader(packed)
+	if err != nil {
+		return nil, fmt.Errorf("results/%s: %w", file, err)
+	}
+	times := benchmarks{}
+	reader := benchfmt.NewReader(text, file)
+	for reader.Scan() {
+		switch line := reader.Result().(type) {
+		case *benchfmt.Result:
+			seconds, ok := line.Value("sec/op")
+			if !ok {
+				return nil, fmt.Errorf("results/%s: %s has no time", file, line.Name)
+			}
+			name := line.Name.String()
+			if i := strings.LastIndex(name, "-"); i > 0 {
+				name = name[:i]
+			}
+			times[name] = append(times[name], seconds)
+		case *benchfmt.SyntaxError:
+			return nil, line
+		}
+	}
+	return times, reader.Err()
+}
+
+// Gonum returns routines that were timed as gonum's too, at all n up to 8192 that there are.
+func (b benchmarks) Gonum(routines ...string) (pairs []pair) {
+	for _, routine := range routines {
+		for n := range 8193 {
+			by := func(who string) []float64 { return b[fmt.Sprintf("%s/n=%d/by=%s", routine, n, who)] }
+			if ours, theirs := by("gemm"), by("gonum"); len(ours) > 0 && len(theirs) > 0 {
+				text := fmt.Sprintf("%s, n = %d", path.Base(routine), n)
+				pairs = append(pairs, pair{text, median(ours), median(theirs)})
+			}
+		}
+	}
+	return pairs
+}
+
+// Calls returns the least time of each part of a small product, in ns, a row for each n.
+func (b benchmarks) Calls(sizes ...int) (rows []map[string]string) {
+	for _, n := range sizes {
+		row := map[string]string{"n": fmt.Sprint(n)}
+		for name, list := range b {
+			if part, found := strings.CutPrefix(name, fmt.Sprintf("Small/type=f64/n=%d/part=", n)); found {
+				row[part] = fmt.Sprintf("%.0f", slices.Min(list)*1e9)
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}

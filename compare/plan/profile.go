@@ -1,0 +1,137 @@
+package plan
+
+import (
+	"bytes"
+	"cmp"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"reflect"
+	"strings"
+	"time"
+
+	"gemm/compare/record"
+
+	"go.yaml.in/yaml/v3"
+
+	"gemm"
+)
+
+// Profile says what a comparison measures, and for how long. It is read from YAML: docs/profiles.md has all keys.
+type Profile struct {
+	Name string `yaml:"-"`
+	Text string `yaml:"-"` // of a built-in profile, as it is written
+	// Processors are those of the host that it is for.
+	Processors int    `yaml:"-"`
+	Doc        string // one line, for help texts
+	Budget     Budget
+	Ceilings   time.Duration // time to measure each peak and bandwidth
+	Types      []string      `word:"type"` // nil: all
+	Threads    counts        // numbers of threads; nil: the default of each variant
+	// LibraryThreads are the numbers of threads of libraries of others; nil: Threads.
+	LibraryThreads counts `yaml:"libraries"`
+	Ranks          counts // numbers of ranks in the ladder
+	Shapes         shapes
+	Ladder         rules // of the rows of the ladder that are measured
+	// Sizes are rules besides those of Ladder, for Shapes. They are not for shapes that the user has requested.
+	Sizes     rules
+	Timelines *Selection // of the rows of the ladder with a timeline; nil: none
+	// Baselines are the variants that speed-ups of the experiments are quoted over.
+	Baselines   []string      `word:"variant"`
+	Cutoffs     map[int][]int // cut-offs of the experiment cutoff, by size
+	Compiler    builds        // other builds of this program in the experiment compiler
+	Loops       builds        // loops in Go in that experiment, next to those in C
+	Experiments []study
+}
+
+// builds are the variants and the sizes of an experiment on compilers.
+type builds struct {
+	Sizes    []int
+	Variants []string `word:"variant"`
+}
+
+//go:embed profiles/*.yaml
+var profiles embed.FS
+
+// profileNames are the built-in profiles, in the order of help texts.
+var profileNames = []string{"quick", "full", "parallel", "mpi", "cuda", "peers", "gf256", "course"}
+
+// Profiles returns the built-in profiles for a host with that many processors. Names of variants are not checked.
+func Profiles(processors int) []Profile {
+	var out []Profile
+	for _, name := range profileNames {
+		text, missing := profiles.ReadFile("profiles/" + name + ".yaml")
+		p, err := ReadProfile(name, text, nil, processors)
+		if err = cmp.Or(missing, err); err != nil {
+			panic(err) // of this program
+		}
+		p.Text = string(text)
+		out = append(out, p)
+	}
+	return out
+}
+
+// ReadProfile reads a profile from a file, for a host with that many processors. The profile may name the given
+// variants; nil: any. An error names the file, the line and the nearest word that is known.
+func ReadProfile(file string, text []byte, variants []gemm.Variant, processors int) (Profile, error) {
+	p := Profile{Name: strings.TrimSuffix(path.Base(file), path.Ext(file)), Processors: processors}
+	var document yaml.Node
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	err := decoder.Decode(&document)
+	if err == nil {
+		err = newVocabulary(variants, processors).check(document.Content[0], reflect.TypeFor[Profile](), "")
+	}
+	if err == nil {
+		err = document.Decode(&p)
+	}
+	if another := decoder.Decode(&yaml.Node{}); err == nil && !errors.Is(another, io.EOF) {
+		err = errors.New("it has several documents: keep one profile")
+	}
+	if err != nil {
+		text := strings.TrimPrefix(err.Error(), "yaml: ")
+		return p, fmt.Errorf("%s: %s", file, strings.Join(strings.Fields(text), " "))
+	}
+	return p, nil
+}
+
+// CourseSizes returns the sizes of a well-known course, CS267 of Berkeley: the multiples of 32 up to
+// 1024, and one less and one more.
+func CourseSizes() []int {
+	var sizes []int
+	for n := 32; n <= 1024; n += 32 {
+		sizes = append(sizes, n-1, n, n+1)
+	}
+	return sizes
+}
+
+// Budget limits the time of a row.
+type Budget struct {
+	Reps int           // least number of samples, as far as Patience and Timeout permit
+	Time time.Duration // most time for samples after there are Reps
+	// Timeout limits staging, warm-up and samples together. The product of integers before them and
+	// the timeline after them have the same limit each. 0: no limit.
+	Timeout time.Duration
+	// Patience limits the samples of a slow product while there are fewer than Reps. A sample that
+	// would exceed it is not taken, except the first. 0: no limit.
+	Patience time.Duration
+	// Call limits one call of a product with more than callTerms terms, as predicted by the rate of
+	// the size before. 0: no limit but Timeout.
+	Call time.Duration
+	// Loops has Call and Patience for the rows of the experiment distribution, which run textbook loops.
+	Loops Limits
+	// Bursts limits the bursts of a turn: between them, time passes without samples. 0: mostBursts.
+	Bursts int
+}
+
+// Limits are limits of a Budget for some rows.
+type Limits struct{ Call, Patience time.Duration }
+
+// Of returns the budget of the rows of an experiment.
+func (b Budget) Of(e record.Experiment) Budget {
+	if e == record.Distributions {
+		b.Call, b.Patience = b.Loops.Call, b.Loops.Patience
+	}
+	return b
+}

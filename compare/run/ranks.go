@@ -1,0 +1,63 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"gemm/internal/output"
+)
+
+// ranks is the process that a Launch starts: count ranks. They read the task from a file and write messages to another.
+type ranks struct {
+	*Parties
+	count int
+}
+
+// The files in the folder of a Launch: the task, and the messages of rank 0.
+const (
+	TaskFile    = "task"
+	MessageFile = "messages"
+)
+
+// run implements process.
+func (r ranks) run(ctx context.Context, task []byte, out io.Writer) error {
+	scratch, err := output.NewScratch("ranks")
+	if err != nil {
+		return err
+	}
+	defer scratch.Remove()
+	if err := os.WriteFile(filepath.Join(scratch.Path, TaskFile), task, 0o600); err != nil {
+		return err
+	}
+	messages, err := os.OpenFile(filepath.Join(scratch.Path, MessageFile), os.O_RDONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = messages.Close() }()
+	ended := make(chan error, 1)
+	go func() { ended <- r.Launch(ctx, r.count, scratch.Path) }()
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for {
+		select {
+		case err := <-ended:
+			_, lost := io.Copy(out, messages)
+			return cmp.Or(err, lost)
+		case <-look.C: // copies what has come since the last look
+			if _, err := io.Copy(out, messages); err != nil {
+				return errors.Join(err, <-ended)
+			}
+		}
+	}
+}
+
+// meet implements process.
+func (r ranks) meet(f Found, to Sink) (run, warning string, err error) {
+	r.adopt(&f, "cpu")
+	return r.Bench.Run, "", errors.Join(to.PutHost(r.Bench.Host), to.PutMeasurements(f.Measurements...))
+}

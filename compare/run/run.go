@@ -1,0 +1,117 @@
+// Package run has cases measured by one of the parties: by this process (package turn), by MPI ranks, by the worker of
+// a GPU, or by a build of this program with other compiler options. The other parties are processes, which life.go
+// follows. They read a task and write messages (messages.go).
+//
+// A library and a kernel of the user run in processes too, of package peer, which their multipliers start: for this
+// package, this process measures them.
+package run
+
+import (
+	"context"
+	"os/exec"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"gemm/compare/plan"
+	"gemm/compare/record"
+	"gemm/compare/run/turn"
+	"gemm/compare/schedule"
+	"gemm/internal/cpu"
+)
+
+// Launch starts the given number of ranks of this program, which measure the task in the folder, and
+// returns when they have ended. The error says in one line why they ended early. It wraps
+// gemm.ErrUnavailable if ranks cannot be started here. If the context ends, Launch ends the ranks.
+type Launch func(ctx context.Context, ranks int, folder string) error
+
+// Processes is how other parties are started.
+type Processes struct {
+	// Launch starts ranks. It is nil in a process that is rank 0, and if there are no ranks: the variants then return
+	// errors that say what to do.
+	Launch Launch
+	// Worker returns the command that serves the cases on a GPU. Its error says why there is none, and wraps
+	// gemm.ErrUnavailable. It is nil in a process that measures the cases on a GPU itself.
+	Worker func(ctx context.Context) (*exec.Cmd, error)
+	// NoWorker returns why a worker that wrote no message has no GPU, from its end and its output; nil: something else
+	// ended it. It may be nil.
+	NoWorker func(end error, stdout string) error
+	// Build returns the command that serves a task by program, a build with other compiler options. It is nil in a
+	// process that measures such cases itself.
+	Build func(ctx context.Context, program string) *exec.Cmd
+	// Warn is called once with a warning that concerns all rows of a worker. It may be nil.
+	Warn func(text string)
+	// Dead and Stop replace deadTime and stopTime unless they are 0.
+	Dead, Stop time.Duration
+}
+
+// Parties are what can measure cases.
+type Parties struct {
+	Processes
+	Bench *turn.Bench    // this process
+	Info  record.RunInfo // of this run, whose id the bench has
+
+	freed float64 // bytes of workspaces that the last cases have freed
+	other string  // warning for all rows if the worker is of another revision
+}
+
+// Sink takes what a party finds and measures.
+type Sink interface {
+	// Begin is called with all cases of a turn before they are measured.
+	Begin(cases []plan.Case)
+	// Keep stores rows and their traces.
+	Keep(rows []record.Record, traces []record.Trace) error
+	// PutHost, PutRun and PutMeasurements are those of a record.Store.
+	PutHost(h record.Host) error
+	PutRun(r record.RunInfo) error
+	PutMeasurements(all ...record.Measurement) error
+}
+
+// muchFreed is the number of freed bytes that pays for a garbage collection before the next cases.
+const muchFreed = 64 << 20
+
+// Memory returns the bytes that are available. It first returns the workspaces of the last cases to the system if they
+// are large, which would count as used. Memory in a sync.Pool is freed by the second collection.
+func (p *Parties) Memory() float64 {
+	if p.freed > muchFreed {
+		runtime.GC()
+		debug.FreeOSMemory()
+	}
+	p.freed = 0
+	return float64(cpu.Available())
+}
+
+// Measure has the party of the step measure its cases, after the step's pause. The error is that of the context or of
+// the sink.
+func (p *Parties) Measure(ctx context.Context, step schedule.Step, to Sink) (schedule.Outcome, error) {
+	if step.Wait > 0 {
+		select {
+		case <-time.After(step.Wait):
+		case <-ctx.Done():
+			return schedule.Outcome{}, ctx.Err()
+		}
+	}
+	start := time.Now()
+	end, err := p.measure(ctx, step, to)
+	return schedule.Outcome{Took: time.Since(start), End: end}, err
+}
+
+func (p *Parties) measure(ctx context.Context, step schedule.Step, to Sink) (*schedule.End, error) {
+	switch step.Party.Kind {
+	case schedule.Ranks:
+		return p.follow(ctx, step, ranks{p, step.Party.Count}, to)
+	case schedule.GPU:
+		return p.follow(ctx, step, worker{p}, to)
+	case schedule.Built:
+		return p.follow(ctx, step, build{plan.BuildNamed(step.Party.Build), p}, to)
+	}
+	to.Begin(step.Cases)
+	rows, traces, err := p.Bench.Measure(ctx, step.Cases)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range step.Cases {
+		p.freed += c.Workspace()
+	}
+	return nil, to.Keep(rows, traces)
+}

@@ -1,0 +1,117 @@
+package schedule
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"gemm"
+	"gemm/compare/plan"
+	"gemm/compare/record"
+	"gemm/internal/note"
+)
+
+// If a process ends before it has begun a case, it is started again: once, or restarts times in
+// succession if an earlier one has begun a case. A driver that crashed takes a moment to recover, so
+// each pause before a start is twice the last.
+const (
+	restarts = 3
+	pause    = 500 * time.Millisecond
+)
+
+// absent is what another process measures, and what became of the process.
+type absent struct {
+	party  Party
+	given  []plan.Case                 // to the process that runs
+	notes  map[record.ID]string        // warnings for their rows
+	done   map[record.ID]record.Status // those with a row
+	worked bool                        // a process has begun a case
+	idle   int                         // processes in succession that have not
+	end    *End
+}
+
+// recover is the step after a process has ended, with or without all rows.
+func (s *Schedule) recover() Step {
+	a, end := s.out, s.out.end
+	left := slices.DeleteFunc(slices.Clone(a.given), func(c plan.Case) bool {
+		_, ok := a.done[c.ID()]
+		return ok
+	})
+	switch {
+	case len(left) == 0:
+		s.out = nil
+		return Step{}
+	case end == nil:
+		return s.giveUp(left, record.Failed, fmt.Errorf("%s ended and left no row", a.party))
+	case end.Gone != nil:
+		return s.giveUp(left, record.Failed, end.Gone)
+	case end.Case >= 0:
+		a.worked, a.idle = true, 0
+		return s.blame(a, end, left)
+	}
+	most := 1
+	switch {
+	case a.worked:
+		most = restarts
+	case end.Status == record.Unavailable:
+		most = 0
+	}
+	if a.idle >= most {
+		return s.giveUp(left, end.Status, end.Reason)
+	}
+	a.notes[left[0].ID()] = fmt.Sprintf("%s started again: %v", a.party.was(), end.Reason)
+	wait := cmp.Or(s.rules.Pause, pause) << a.idle
+	a.idle++
+	a.given = left
+	return Step{Wait: wait, Party: a.party, Cases: left}
+}
+
+// giveUp is the step that stores rows for the cases that are left, which no process will measure.
+func (s *Schedule) giveUp(left []plan.Case, status record.Status, reason error) Step {
+	var step Step
+	for _, c := range left {
+		step.Rows = append(step.Rows, s.lost(c, status, reason))
+	}
+	s.out = nil
+	return step
+}
+
+// lost returns the row of a case that a process has lost.
+func (s *Schedule) lost(c plan.Case, status record.Status, reason error) record.Record {
+	r := s.unmeasured(c, status, note.Read(gemm.Why(reason)))
+	s.seen.learn(c, r, s.rules.Budget)
+	return r
+}
+
+// blame is the step after a process has ended in a case: it stores a row with the failure, unless the case has one, and
+// has a new process measure the others. Those of the same turn are measured without a turn, since they have lost the
+// samples that they could be compared with.
+func (s *Schedule) blame(a *absent, end *End, left []plan.Case) Step {
+	step := Step{Party: a.party}
+	culprit := a.given[end.Case]
+	status, ok := a.done[culprit.ID()]
+	if !ok {
+		status = record.Failed
+		if end.Hung {
+			status = record.Timeout
+		}
+		step.Rows = append(step.Rows, s.lost(culprit, status, end.Reason))
+		left = slices.DeleteFunc(left, func(c plan.Case) bool { return c.ID() == culprit.ID() })
+	}
+	if status == record.Timeout && s.hung == nil {
+		s.hung = fmt.Errorf("%s hung in %s and had to be ended", a.party, culprit)
+	}
+	for i, c := range left {
+		if inOneTurn(c, culprit) {
+			a.notes[c.ID()] = fmt.Sprintf("measured apart: its turn was lost when %s ended %s: %v", culprit, a.party,
+				end.Reason)
+			left[i] = c.InTurn("")
+		}
+	}
+	a.given, step.Cases = left, left
+	if len(left) == 0 {
+		s.out = nil
+	}
+	return step
+}
