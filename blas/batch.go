@@ -159,8 +159,7 @@ func GemmBatch[T gemm.Float](p Problem[T], a, b, c [][]T) error {
 	return plan.Batch(a, b, c)
 }
 
-// GemmBatchStrided computes C[i] ← α·op(A[i])·op(B[i]) + β·C[i] for matrices of one shape, as Plan.BatchStrided
-// does.
+// GemmBatchStrided computes C[i] ← α·op(A[i])·op(B[i]) + β·C[i] for matrices of one shape, as Plan.BatchStrided does.
 func GemmBatchStrided[T gemm.Float](p Problem[T], count int, a []T, strideA int, b []T, strideB int, c []T,
 	strideC int) error {
 	plan, err := NewPlan(p)

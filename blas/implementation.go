@@ -16,11 +16,10 @@
 //
 // # Concurrency
 //
-// Any number of goroutines may call the functions, and the methods of one Implementation, at the same
-// time. Each call has a workspace of its own, which is kept for the next call. A large product is
-// divided among as many goroutines as GOMAXPROCS says; a small one is computed by the caller alone. A
-// program that multiplies on all its goroutines has work for all processors already: Implementation with
-// one worker saves it the division.
+// Any number of goroutines may call the functions, and the methods of one Implementation, at the same time. Each call
+// has a workspace of its own, which is kept for the next call. A large product is divided among as many goroutines as
+// GOMAXPROCS says; a small one is computed by the caller alone. A program that multiplies on all its goroutines has
+// work for all processors already: Implementation with one worker saves it the division.
 //
 // Block sizes are computed from the caches of the processor. What gemm tune has measured is not read.
 //
@@ -43,18 +42,16 @@
 // For complex numbers (Z and C) all of level 3 is overridden, with hemm, herk and her2k. A complex product is four real
 // products.
 //
-// All of level 3 are products. The last five divide the special matrix recursively into halves until
-// small blocks on the diagonal are left. So all but O(n²) of the work is done by gemm on full
-// matrices (Kågström, Ling and Van Loan, GEMM-Based Level 3 BLAS, ACM TOMS 24(3), 1998; Elmroth,
-// Gustavson, Jonsson and Kågström, Recursive Blocked Algorithms and Hybrid Data Structures for
-// Dense Matrix Library Software, SIAM Review 46(1), 2004).
+// All of level 3 are products. The last five divide the special matrix recursively into halves until small blocks on
+// the diagonal are left. So all but O(n²) of the work is done by gemm on full matrices (Kågström, Ling and Van Loan,
+// GEMM-Based Level 3 BLAS, ACM TOMS 24(3), 1998; Elmroth, Gustavson, Jonsson and Kågström, Recursive Blocked Algorithms
+// and Hybrid Data Structures for Dense Matrix Library Software, SIAM Review 46(1), 2004).
 //
-// Arguments are checked as in gonum, and bad ones panic with gonum's messages. In addition, the
-// check here is right for leading dimensions so large that their product with the number of rows
-// overflows. Results differ from gonum's in rounding, and in zeros that meet NaN or Inf: gonum
-// skips products with a zero of one operand. Here none is skipped, so 0·NaN is NaN, as in IEEE 754.
-// If β = 0, C is not read; if α = 0, neither A nor B is read. The imaginary parts on the diagonal of a
-// Hermitian matrix are not read; in a result they are 0. A complex α or β without an imaginary part
+// Arguments are checked as in gonum, and bad ones panic with gonum's messages. In addition, the check here is right for
+// leading dimensions so large that their product with the number of rows overflows. Results differ from gonum's in
+// rounding, and in zeros that meet NaN or Inf: gonum skips products with a zero of one operand. Here none is skipped,
+// so 0·NaN is NaN, as in IEEE 754. If β = 0, C is not read; if α = 0, neither A nor B is read. The imaginary parts on
+// the diagonal of a Hermitian matrix are not read; in a result they are 0. A complex α or β without an imaginary part
 // multiplies as a real number.
 //
 // # Range
@@ -75,9 +72,8 @@ import (
 	"gonum.org/v1/gonum/blas/gonum"
 )
 
-// Implementation is a BLAS for blas64.Use and blas32.Use. The zero value is ready for use, and any number
-// of goroutines may call it at the same time. Matrices are stored by rows. gonum documents the arguments
-// of the routines.
+// Implementation is a BLAS for blas64.Use and blas32.Use. The zero value is ready for use, and any number of goroutines
+// may call it at the same time. Matrices are stored by rows. gonum documents the arguments of the routines.
 type Implementation struct {
 	gonum.Implementation
 	// Workers is the most goroutines that compute one routine of level 3. 1 is the caller alone. 0 is

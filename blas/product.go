@@ -23,8 +23,7 @@ func Multiply[T gemm.Float](c, a, b gemm.Matrix[T]) error {
 	return MultiplyContext(context.Background(), c, a, b)
 }
 
-// MultiplyContext is Multiply until ctx is cancelled. Then it returns the context's error, and C is
-// undefined.
+// MultiplyContext is Multiply until ctx is cancelled. Then it returns the context's error, and C is undefined.
 func MultiplyContext[T gemm.Float](ctx context.Context, c, a, b gemm.Matrix[T]) error {
 	if err := gemm.CheckShapes(c, a, b); err != nil {
 		return err

@@ -10,9 +10,8 @@ import (
 	"gemm/internal/block"
 )
 
-// Dtrmm computes B ← α·op(A)·B if s is Left, and B ← α·B·op(A) if s is Right. B is m×n. A is
-// triangular and stored in its triangle ul. The other triangle is not read, nor is the diagonal if
-// d is Unit.
+// Dtrmm computes B ← α·op(A)·B if s is Left, and B ← α·B·op(A) if s is Right. B is m×n. A is triangular and stored in
+// its triangle ul. The other triangle is not read, nor is the diagonal if d is Unit.
 func (i Implementation) Dtrmm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float64,
 	a []float64, lda int, b []float64, ldb int) {
 	if !triangularFits(s, ul, tA, d, m, n, a, lda, b, ldb) || alpha == 0 {
@@ -102,8 +101,7 @@ func gonumSolves[T gemm.Float](s blas.Side, ul blas.Uplo, tA blas.Transpose, d b
 	return true
 }
 
-// triangular calls a routine for A on the left. If A is on the right, the routine gets the transposes:
-// (B·A)ᵀ = Aᵀ·Bᵀ.
+// triangular calls a routine for A on the left. If A is on the right, the routine gets the transposes: (B·A)ᵀ = Aᵀ·Bᵀ.
 func (p *precision[T]) triangular(workers int,
 	routine func(w *workspace[T], m, n int, alpha T, t triangle[T], b view[T]),
 	s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int,
@@ -117,8 +115,7 @@ func (p *precision[T]) triangular(workers int,
 	w.giveBack()
 }
 
-// triangularMultiply computes B ← α·T·B with T of order m and B m×n. Both are divided into halves; for
-// an upper T,
+// triangularMultiply computes B ← α·T·B with T of order m and B m×n. Both are divided into halves; for an upper T,
 //
 //	B₁ ← α·T₁₁·B₁, then B₁ ← B₁ + α·T₁₂·B₂, then B₂ ← α·T₂₂·B₂
 //
@@ -212,8 +209,7 @@ func (w *workspace[T]) solve(m, n int, alpha T, t triangle[T], b view[T]) {
 	}
 }
 
-// inStrips calls a routine for a block on the diagonal, of an order up to corner, once for each strip of
-// columns of B.
+// inStrips calls a routine for a block on the diagonal, of an order up to corner, once for each strip of columns of B.
 func (w *workspace[T]) inStrips(m, n int, alpha T, t triangle[T], b view[T],
 	routine func(w *workspace[T], m, n int, alpha T, t triangle[T], b view[T]),
 ) {

@@ -53,8 +53,7 @@ type workspace[T gemm.Float] struct {
 	complexes *complexes[T]      // of complex products, allocated when there is one
 }
 
-// borrow returns a workspace for a number of workers; below 1 it is GOMAXPROCS. The caller returns it by
-// giveBack.
+// borrow returns a workspace for a number of workers; below 1 it is GOMAXPROCS. The caller returns it by giveBack.
 func (p *precision[T]) borrow(workers int) *workspace[T] {
 	if workers < 1 {
 		workers = runtime.GOMAXPROCS(0)

@@ -27,9 +27,8 @@ func (e TileError) Error() string {
 // Is reports whether target is gemm.ErrParam.
 func (e TileError) Is(target error) bool { return target == gemm.ErrParam }
 
-// Check returns a TileError if an assertion in the source of the kernel fails for the setting, on
-// any architecture of the rung, for copies of the given widths. Check does not ask whether a GPU
-// has room for it.
+// Check returns a TileError if an assertion in the source of the kernel fails for the setting, on any architecture of
+// the rung, for copies of the given widths. Check does not ask whether a GPU has room for it.
 func (r Rung) Check(t Tile, w Widths) error {
 	own := r.Tiles[0].Macros()
 	for i, m := range t.Macros() {
@@ -75,12 +74,11 @@ func (r Rung) leastBlocks(t Tile) int {
 // mostCandidates is how many settings of a rung are offered at most.
 const mostCandidates = 60
 
-// Candidates returns settings of the rung that a search may try on a GPU of the compute capability,
-// in a fixed order: the rung's own settings first, then from large tiles to small ones. Each passes
-// Check for every alignment of the operands. A block fits into the limits of threads, of shared
-// memory and, by an estimate, of registers. If there are too many, every block tile keeps the same
-// number. A rung without slices has only its own settings. There are none if the limits of the
-// capability are not known.
+// Candidates returns settings of the rung that a search may try on a GPU of the compute capability, in a fixed order:
+// the rung's own settings first, then from large tiles to small ones. Each passes Check for every alignment of the
+// operands. A block fits into the limits of threads, of shared memory and, by an estimate, of registers. If there are
+// too many, every block tile keeps the same number. A rung without slices has only its own settings. There are none if
+// the limits of the capability are not known.
 func (r Rung) Candidates(c occupancy.Capability) []Tile {
 	limits, err := occupancy.LimitsOf(c)
 	if err != nil {

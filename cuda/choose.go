@@ -82,9 +82,8 @@ func (p Plan) cuts(g GPU, asked int) []Plan {
 	return out
 }
 
-// splits returns the candidate numbers of parts of k: the requested one; or those that fill the
-// multiprocessors if the tiles of C alone do not, as far as the partial sums fit in the memory of
-// the GPU.
+// splits returns the candidate numbers of parts of k: the requested one; or those that fill the multiprocessors if the
+// tiles of C alone do not, as far as the partial sums fit in the memory of the GPU.
 func (r Rung) splits(t Tile, g GPU, s gemm.Shape, asked int) []int {
 	if !r.Splits {
 		return []int{1}

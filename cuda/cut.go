@@ -11,9 +11,8 @@ type Panels struct {
 	Most  int
 }
 
-// Cut is a product whose C moves between host and GPU in panels along its longer edge. They are
-// panels of columns of C and op(B), while op(A) stays on the GPU; or panels of rows of C and op(A),
-// while op(B) stays.
+// Cut is a product whose C moves between host and GPU in panels along its longer edge. They are panels of columns of C
+// and op(B), while op(A) stays on the GPU; or panels of rows of C and op(A), while op(B) stays.
 type Cut struct {
 	Columns bool
 	Size    int // rows or columns of a panel, but for the last

@@ -61,9 +61,8 @@ func Explain(c nvrtc.Compiler, r Rung, t Tile, maxRegs int, capability occupancy
 	return e, err
 }
 
-// BlocksWithin returns the least BLOCKS with which the compiler keeps a thread within maxRegs
-// registers. BLOCKS whole blocks must fit on a multiprocessor, so the resulting limit,
-// 65536/(BLOCKS*threads), can be lower.
+// BlocksWithin returns the least BLOCKS with which the compiler keeps a thread within maxRegs registers. BLOCKS whole
+// blocks must fit on a multiprocessor, so the resulting limit, 65536/(BLOCKS*threads), can be lower.
 func (r Rung) BlocksWithin(t Tile, maxRegs int) int {
 	return ceil(64<<10, maxRegs*r.Threads(t))
 }
@@ -99,8 +98,7 @@ type Change struct {
 	To     float64 `json:"to"`
 }
 
-// Changes returns the figures that differ between a rung and the one after it, with the names
-// that they have in tables.
+// Changes returns the figures that differ between a rung and the one after it, with the names that they have in tables.
 func Changes(from, to Explanation) []Change {
 	var out []Change
 	for _, figure := range []struct {

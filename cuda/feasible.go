@@ -2,9 +2,8 @@ package cuda
 
 import "gemm/internal/occupancy"
 
-// Feasible is a square block of threads, each with 8×8 elements of C, and its values in the
-// constraints 16 to 22 of the 2024 report, which are for single precision. There sm = sk = 8·Edge,
-// sn = Slice and tx = ty = 8.
+// Feasible is a square block of threads, each with 8×8 elements of C, and its values in the constraints 16 to 22 of the
+// 2024 report, which are for single precision. There sm = sk = 8·Edge, sn = Slice and tx = ty = 8.
 type Feasible struct {
 	Edge      int      `json:"block"` // threads of the block along an edge
 	Slice     int      `json:"bk"`    // k indices of a slice
@@ -26,8 +25,7 @@ type Constraint struct {
 	Says string `json:"says"`
 }
 
-// reportRegisters is what the compiler gives the kernels of the report a thread (its
-// figure 30).
+// reportRegisters is what the compiler gives the kernels of the report a thread (its figure 30).
 const reportRegisters = 128
 
 // The constraints, in the report's order. 19 and 20 define what 21 is about: a thread copies

@@ -19,8 +19,7 @@ typedef signed char int8_t; typedef unsigned char uint8_t; typedef short int16_t
 typedef int int32_t; typedef unsigned int uint32_t; typedef long long int64_t; typedef unsigned long long uint64_t;
 `
 
-// GuestProgram returns the source of a kernel of the user's as it is compiled for a compute
-// capability, 90 for 9.0.
+// GuestProgram returns the source of a kernel of the user's as it is compiled for a compute capability, 90 for 9.0.
 func GuestProgram(k guest.Kernel, arch int) nvrtc.Program {
 	return nvrtc.Program{Name: k.File, Source: k.Source, Arch: arch, Include: k.Folder, Headers: headers}
 }

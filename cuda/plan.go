@@ -49,8 +49,7 @@ var errShapeLimit = fmt.Errorf("cuda: the shape is beyond what kernels count: m,
 	math.MaxInt32/2, math.MaxInt32)
 
 // Plan returns how the rung computes a product of the shape on the GPU with the resolved parameters. The error is a
-// gemm.ErrParam if the parameters do not fit the rung, and a gemm.ErrUnavailable if the GPU cannot fulfil
-// them.
+// gemm.ErrParam if the parameters do not fit the rung, and a gemm.ErrUnavailable if the GPU cannot fulfil them.
 func (r Rung) Plan(g GPU, s gemm.Shape, a, b, c Operand, p gemm.Params) (Plan, error) {
 	return r.plan(g, s, Plain, a, b, c, p)
 }
@@ -96,9 +95,8 @@ func (r Rung) plan(g GPU, s gemm.Shape, op Operation, a, b, c Operand, p gemm.Pa
 	return plan, r.fits(plan.Tile, g)
 }
 
-// CheckSettings returns a gemm.ErrParam if the kernel of the variant, such as cuda/warptile, cannot
-// have the parameters in the element type, for any operands and any GPU. For a variant that is not
-// a rung it returns nil.
+// CheckSettings returns a gemm.ErrParam if the kernel of the variant, such as cuda/warptile, cannot have the parameters
+// in the element type, for any operands and any GPU. For a variant that is not a rung it returns nil.
 func CheckSettings(variant, typ string, p gemm.Params) error {
 	r, err := RungNamed(strings.TrimPrefix(variant, Family+"/"), typ)
 	if err != nil {
@@ -122,9 +120,8 @@ func CheckSettings(variant, typ string, p gemm.Params) error {
 	return err
 }
 
-// CheckRegisters returns an error if a thread of the kernel has more registers than the parameter
-// maxregs permits. The compiler ignores a limit that would let more blocks fit than a
-// multiprocessor can hold.
+// CheckRegisters returns an error if a thread of the kernel has more registers than the parameter maxregs permits. The
+// compiler ignores a limit that would let more blocks fit than a multiprocessor can hold.
 func (p Plan) CheckRegisters(registers int) error {
 	if p.MaxReg == 0 || registers <= p.MaxReg {
 		return nil
@@ -133,8 +130,7 @@ func (p Plan) CheckRegisters(registers int) error {
 		gemm.ErrParam, p.MaxReg, p.Rung.Name, p.Tile.Name(), registers)
 }
 
-// Resolved returns what the plan has for the parameters that were asked for, and which operands
-// are laid out anew.
+// Resolved returns what the plan has for the parameters that were asked for, and which operands are laid out anew.
 func (p Plan) Resolved(asked gemm.Params) gemm.Params {
 	out := gemm.Params{"tile": p.Tile.Name()}
 	for name, value := range map[string]int{"block": p.Tile.Edge(), "bk": p.Tile.BK, "stages": p.Tile.Stages,
@@ -164,8 +160,7 @@ func (p Plan) PartialBytes() int64 {
 	return int64(p.Rung.Size()) * int64(p.Tail.places()) * int64(p.Tile.BM) * int64(p.Tile.BN)
 }
 
-// fits returns an ErrUnavailable if a block with the setting wants more than the GPU has
-// for one.
+// fits returns an ErrUnavailable if a block with the setting wants more than the GPU has for one.
 func (r Rung) fits(t Tile, g GPU) error {
 	if threads := r.Threads(t); threads > g.BlockThreads && g.BlockThreads > 0 {
 		return gemm.Unavailablef("%s with tile %s has %d threads a block, the GPU at most %d", r.Name, t.Name(), threads,
@@ -408,8 +403,7 @@ func (r Rung) asked(p gemm.Params, tiles []Tile) ([]Tile, error) {
 	return out, nil
 }
 
-// mostEdge is the most that a number of a tile can be, and the most stages: their product is an
-// int.
+// mostEdge is the most that a number of a tile can be, and the most stages: their product is an int.
 const mostEdge = 1 << 14
 
 // ParseTile returns the setting that is written as Tile.Name writes it.

@@ -38,8 +38,7 @@ const (
 	BufferWork Buffer = "work"
 )
 
-// Argument is an argument of a kernel. It is 8 bytes wide or stands at the beginning of 8, unless it is
-// a map.
+// Argument is an argument of a kernel. It is 8 bytes wide or stands at the beginning of 8, unless it is a map.
 type Argument struct {
 	Buffer Buffer     `json:"buffer,omitempty"` // that it points into; empty: it is a number
 	Bits   uint64     `json:"bits"`             // of the number, or the bytes before the place in the buffer

@@ -24,6 +24,5 @@ type (
 // GPU is a device and its limits.
 type GPU occupancy.GPU
 
-// holds reports whether the given bytes fit into the free memory of the GPU. It returns true if
-// that is not known.
+// holds reports whether the given bytes fit into the free memory of the GPU. It returns true if that is not known.
 func (g GPU) holds(bytes int64) bool { return g.Free == 0 || bytes <= g.Free }

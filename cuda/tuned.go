@@ -10,12 +10,10 @@ import (
 	"gemm/internal/tuned"
 )
 
-// Class is a kind of product for which one setting of a kernel is about the best: what
-// gemm tune finds a setting for.
+// Class is a kind of product for which one setting of a kernel is about the best: what gemm tune finds a setting for.
 type Class string
 
-// The classes of products whose operands permit copies of 16 bytes. The names of the other classes
-// end in Narrow.
+// The classes of products whose operands permit copies of 16 bytes. The names of the other classes end in Narrow.
 const (
 	Large  Class = "large"  // C has more than 4 tiles of 128×128 a multiprocessor
 	Medium Class = "medium" // up to 4
@@ -143,9 +141,8 @@ func open(p gemm.Params) bool {
 	return true
 }
 
-// tuned returns the plan of a product from the settings of gemm tune for its class on this GPU, if
-// the parameters leave the choice open. The plan has no tile if there are no such settings; ignored
-// says why settings cannot be used.
+// tuned returns the plan of a product from the settings of gemm tune for its class on this GPU, if the parameters leave
+// the choice open. The plan has no tile if there are no such settings; ignored says why settings cannot be used.
 func (r Rung) tuned(g GPU, s gemm.Shape, wide bool, p gemm.Params) (plan Plan, ignored string) {
 	if !open(p) {
 		return Plan{}, ""
@@ -175,8 +172,7 @@ func (r Rung) tuned(g GPU, s gemm.Shape, wide bool, p gemm.Params) (plan Plan, i
 	return fastest(candidates, g), ""
 }
 
-// setting returns the tile that k says, with its stages. The error says why the kernel
-// cannot have it on the GPU.
+// setting returns the tile that k says, with its stages. The error says why the kernel cannot have it on the GPU.
 func (r Rung) setting(k tuned.Kernel, g GPU) (Tile, error) {
 	t, err := r.ParseTile(k.Tile)
 	if err != nil {

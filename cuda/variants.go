@@ -47,8 +47,7 @@ const (
 // LeastTF32 is the compute capability from which there are products in TF32: 80 is 8.0.
 const LeastTF32 = 80
 
-// Variants returns the family in report order. Without a backend each constructor says
-// what runs it.
+// Variants returns the family in report order. Without a backend each constructor says what runs it.
 func Variants(b Backend) []gemm.Variant {
 	if b == nil {
 		b = absent{}

@@ -7,9 +7,8 @@ import (
 	"slices"
 )
 
-// TensorMap describes a matrix in global memory to the copy engine (TMA), and the box of it that one
-// copy brings into shared memory. A row of the box has 128 bytes and arrives swizzled; what lies outside
-// of the matrix arrives as 0.
+// TensorMap describes a matrix in global memory to the copy engine (TMA), and the box of it that one copy brings into
+// shared memory. A row of the box has 128 bytes and arrives swizzled; what lies outside of the matrix arrives as 0.
 type TensorMap struct {
 	Type    string `json:"type"` // of the elements: f32, f16 or bf16
 	Rows    int    `json:"rows"`

@@ -8,11 +8,10 @@ import (
 	"gemm/mpi/plan"
 )
 
-// bcastRows is scatter-rows with a Bcast of B, which is the same for all ranks. In a Bcast, ranks
-// that have a panel pass it on. So rank 0 does not send B P times. A panel is some columns of B, which
-// rank 0 packs; each is multiplied while the next one is in flight. The rows of A travel by Scatterv,
-// without padding. The columns of C that a panel gives return at once, against the stream of B: a link
-// carries both directions at the same time.
+// bcastRows is scatter-rows with a Bcast of B, which is the same for all ranks. In a Bcast, ranks that have a panel
+// pass it on. So rank 0 does not send B P times. A panel is some columns of B, which rank 0 packs; each is multiplied
+// while the next one is in flight. The rows of A travel by Scatterv, without padding. The columns of C that a panel
+// gives return at once, against the stream of B: a link carries both directions at the same time.
 //
 //	rank                 0          1          2
 //	Scatterv             A₀         A₁         A₂

@@ -8,23 +8,21 @@ import (
 	"gemm/mpi/plan"
 )
 
-// cannon multiplies operands that are distributed over a grid, by shifting blocks. The skew comes first: row i
-// of the grid gets A's blocks from i places farther right, and column j B's blocks from j places farther
-// down. Then every rank holds two blocks that belong together. It multiplies them, passes A's block to
-// its left neighbour and B's block to the one above, and repeats that for all blocks of k (Cannon, A
-// cellular computer to implement the Kalman filter algorithm, 1969). Only neighbours exchange
-// messages, and the messages of a step are in flight while it is computed. The skew is a phase of
-// its own, since operands could be kept skewed.
+// cannon multiplies operands that are distributed over a grid, by shifting blocks. The skew comes first: row i of the
+// grid gets A's blocks from i places farther right, and column j B's blocks from j places farther down. Then every rank
+// holds two blocks that belong together. It multiplies them, passes A's block to its left neighbour and B's block to
+// the one above, and repeats that for all blocks of k (Cannon, A cellular computer to implement the Kalman filter
+// algorithm, 1969). Only neighbours exchange messages, and the messages of a step are in flight while it is computed.
+// The skew is a phase of its own, since operands could be kept skewed.
 //
 //	grid of 2×2        (0,0)      (0,1)      (1,0)      (1,1)
 //	owns               A₀₀ B₀₀    A₀₁ B₀₁    A₁₀ B₁₀    A₁₁ B₁₁
 //	skewed             A₀₀ B₀₀    A₀₁ B₁₁    A₁₁ B₁₀    A₁₀ B₀₁
 //	after step 1       A₀₁ B₁₀    A₀₀ B₀₁    A₁₀ B₀₀    A₁₁ B₁₁
 //
-// On a grid of P×Q that is not square, k has lcm(P, Q) blocks, and the last column and row get theirs from
-// the owners; see plan.Shifts, which says who has which block when, and its source. A rank does not
-// receive a block that it owns. Ranks beyond the grid have no blocks. Under the schedule dynamic they
-// help the others of their host: see crew.
+// On a grid of P×Q that is not square, k has lcm(P, Q) blocks, and the last column and row get theirs from the owners;
+// see plan.Shifts, which says who has which block when, and its source. A rank does not receive a block that it owns.
+// Ranks beyond the grid have no blocks. Under the schedule dynamic they help the others of their host: see crew.
 type cannon[T gemm.Element] struct {
 	*task[T]
 	grid   plan.Layout
@@ -112,9 +110,8 @@ func (x *cannon[T]) place() (err error) {
 // pair is the two blocks of a step.
 type pair[T gemm.Element] struct{ a, b gemm.Matrix[T] }
 
-// pass starts the messages before a step: it receives the blocks that this rank does not own, and sends
-// those that others get from this rank. had are the blocks of the step before; before the first
-// step there are none.
+// pass starts the messages before a step: it receives the blocks that this rank does not own, and sends those that
+// others get from this rank. had are the blocks of the step before; before the first step there are none.
 func (x *cannon[T]) pass(step int, had pair[T]) (next pair[T], under []*comm.Request, err error) {
 	add := func(r *comm.Request, failed error) {
 		if err = failed; err == nil {

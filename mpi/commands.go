@@ -18,8 +18,7 @@ import (
 	"gemm/mpi/plan"
 )
 
-// command is a message by which rank 0 tells the other ranks what to do. Members that a command does
-// not use are zero.
+// command is a message by which rank 0 tells the other ranks what to do. Members that a command does not use are zero.
 type command struct {
 	Do      string `json:"do"`
 	Run     int    `json:"run,omitempty"`
@@ -186,9 +185,8 @@ func (j *Job) finalize() error {
 	return errors.Join(err, j.world.Finalize())
 }
 
-// exitGrace is the time after the limit before a rank ends itself. Rank 0 gives the row up earlier,
-// so this is for ranks that hear nothing any more, for instance because the host of mpirun is cut
-// off.
+// exitGrace is the time after the limit before a rank ends itself. Rank 0 gives the row up earlier, so this is for
+// ranks that hear nothing any more, for instance because the host of mpirun is cut off.
 const exitGrace = 10 * time.Second
 
 // watch ends this process if it waits too long for other ranks.

@@ -11,14 +11,12 @@ import (
 	"gemm/mpi/plan"
 )
 
-// Under the schedule dynamic, the ranks of a host steal work from each other. Ranks with equal parts
-// finish with the slowest processor, and the processors of a virtual machine differ by a factor of
-// two, from one second to the next. So a rank that waits steals:
-// it computes columns of C for the rank that has most of them left.
+// Under the schedule dynamic, the ranks of a host steal work from each other. Ranks with equal parts finish with the
+// slowest processor, and the processors of a virtual machine differ by a factor of two, from one second to the next. So
+// a rank that waits steals: it computes columns of C for the rank that has most of them left.
 //
-// The operands and C of all ranks of a host are in memory that MPI shares between them (MPI 4.0,
-// 12.2.3). A thief reads the operands and writes the columns of C in place. Messages are the same
-// as without stealing.
+// The operands and C of all ranks of a host are in memory that MPI shares between them (MPI 4.0, 12.2.3). A thief reads
+// the operands and writes the columns of C in place. Messages are the same as without stealing.
 //
 //	slot of rank 0   step: where A, B and C are, m, n, k   ticket: epoch 7, 11 chunks, 4 taken   done: 3
 //	slot of rank 1   …                                     ticket: epoch 9, 11 chunks, 11 taken  done: 10
@@ -85,11 +83,10 @@ func (s step) chunk(i int) (cols plan.Span, add bool) {
 	return plan.Span{Lo: int(lo), Hi: int(min(lo+width, s.n))}, add
 }
 
-// The width of chunks is a compromise. Wide chunks: the others wait longer for the last chunk of a
-// slow rank. So a step has about stepChunks chunks. Narrow chunks: A is read once for each chunk. So
-// a chunk has one to three times chunkBytes of a row of C, which is a whole number of micro-kernel
-// tiles; wider ones made no product faster. It is wider if it would have fewer than chunkTerms
-// multiply-adds, a fifth of a millisecond.
+// The width of chunks is a compromise. Wide chunks: the others wait longer for the last chunk of a slow rank. So a step
+// has about stepChunks chunks. Narrow chunks: A is read once for each chunk. So a chunk has one to three times
+// chunkBytes of a row of C, which is a whole number of micro-kernel tiles; wider ones made no product faster. It is
+// wider if it would have fewer than chunkTerms multiply-adds, a fifth of a millisecond.
 const (
 	stepChunks = 11
 	chunkBytes = 384
@@ -181,10 +178,9 @@ type crew[T gemm.Element] struct {
 	local  *local[T]
 }
 
-// form gives the task a crew, and shared memory for the given number of matrices with the given
-// number of elements. All ranks call it. There is no crew in three cases: the schedule is static,
-// the local variant computes the part of a rank in one call (see local.whole), or the host has no
-// slots.
+// form gives the task a crew, and shared memory for the given number of matrices with the given number of elements. All
+// ranks call it. There is no crew in three cases: the schedule is static, the local variant computes the part of a rank
+// in one call (see local.whole), or the host has no slots.
 func (t *task[T]) form(matrices, elements int) error {
 	if t.params.Text("schedule") != dynamic || t.local.whole {
 		return nil

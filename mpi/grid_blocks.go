@@ -8,10 +8,9 @@ import (
 	"gemm/mpi/plan"
 )
 
-// gridBlocks is scatter-blocks without the copies. Rank 0 sends the rows of A down the first column
-// of the grid, and the columns of B along its first row, directly from its operands by vector
-// types. The ranks there pass them on along their row and down their column. Rank 0 sends each
-// operand once.
+// gridBlocks is scatter-blocks without the copies. Rank 0 sends the rows of A down the first column of the grid, and
+// the columns of B along its first row, directly from its operands by vector types. The ranks there pass them on along
+// their row and down their column. Rank 0 sends each operand once.
 //
 //	grid of 2×2        (0,0)     (0,1)     (1,0)     (1,1)
 //	Scatterv           A₀ B₀     B₁        A₁

@@ -31,9 +31,8 @@ import (
 //	rank 1    Start ─ greet ─ Serve: obey, obey, …           until "quit"
 //	rank 2    Start ─ greet ─ Serve: obey, obey, …           until "quit"
 //
-// All ranks must make the same MPI calls in the same order. A rank that cannot, refuses (see
-// agree), so that all skip the same calls. A rank that fails otherwise leaves the ranks out of
-// step; then the processes have to end.
+// All ranks must make the same MPI calls in the same order. A rank that cannot, refuses (see agree), so that all skip
+// the same calls. A rank that fails otherwise leaves the ranks out of step; then the processes have to end.
 type Job struct {
 	world  *comm.Comm  // carries operands and results; its bytes are counted
 	quiet  *comm.Comm  // carries everything else
@@ -99,11 +98,10 @@ var (
 	started sync.Mutex
 )
 
-// Start initializes MPI, once per process, and returns when all ranks have done so. The error is
-// gemm.ErrUnavailable in a build without MPI. On every rank it is an error if a rank has other
-// arguments or is another program; the error names that rank. It is a launch.Alone if the library of this
-// program does not understand what has started the ranks. After Start, one thread at a time may
-// call MPI.
+// Start initializes MPI, once per process, and returns when all ranks have done so. The error is gemm.ErrUnavailable in
+// a build without MPI. On every rank it is an error if a rank has other arguments or is another program; the error
+// names that rank. It is a launch.Alone if the library of this program does not understand what has started the ranks.
+// After Start, one thread at a time may call MPI.
 func Start(arguments []string) (*Job, error) {
 	started.Lock()
 	defer started.Unlock()
@@ -313,10 +311,9 @@ func revision() string {
 	return out
 }
 
-// share returns the processors that belong to a rank alone. The ranks of a host that have the same
-// mask divide it into equal parts, neighbouring processors together. share returns nil if
-// processors cannot be divided: if there are fewer than ranks, or if another rank has an
-// overlapping mask that is not the same.
+// share returns the processors that belong to a rank alone. The ranks of a host that have the same mask divide it into
+// equal parts, neighbouring processors together. share returns nil if processors cannot be divided: if there are fewer
+// than ranks, or if another rank has an overlapping mask that is not the same.
 func share(peers []greeting, rank int, mask []int) []int {
 	local, n := 0, 0
 	for r, g := range peers {

@@ -10,14 +10,12 @@ import (
 	"gemm/mpi/plan"
 )
 
-// layers is summa on several layers of ranks, the 2.5D algorithm. The range of k is divided among
-// the layers. Each layer computes its part of every element of C, and the parts are added, which
-// leaves some rows of its block on each rank (Solomonik and Demmel, Communication-optimal parallel
-// 2.5D matrix multiplication and LU factorization algorithms, Euro-Par 2011; with copies of C, as
-// in Schatz, van de Geijn and Poulson, Parallel matrix multiplication: a systematic journey, SIAM
-// J. Sci. Comput. 38(6), 2016). The copies of C need memory, and save the messages of a larger
-// grid: with C layers of P×Q ranks, a rank receives (1−1/Q)·mk/PC + (1−1/P)·kn/QC + (1−1/C)·mn/PQ
-// elements.
+// layers is summa on several layers of ranks, the 2.5D algorithm. The range of k is divided among the layers. Each
+// layer computes its part of every element of C, and the parts are added, which leaves some rows of its block on each
+// rank (Solomonik and Demmel, Communication-optimal parallel 2.5D matrix multiplication and LU factorization
+// algorithms, Euro-Par 2011; with copies of C, as in Schatz, van de Geijn and Poulson, Parallel matrix multiplication:
+// a systematic journey, SIAM J. Sci. Comput. 38(6), 2016). The copies of C need memory, and save the messages of a
+// larger grid: with C layers of P×Q ranks, a rank receives (1−1/Q)·mk/PC + (1−1/P)·kn/QC + (1−1/C)·mn/PQ elements.
 //
 //	grid of 2×2×2      layer 0: ranks 0–3, k in [0, k/2)     layer 1: ranks 4–7, the rest
 //	panels             C⁰ on 0–3                             C¹ on 4–7
@@ -45,8 +43,7 @@ func newLayers[T gemm.Element](t *task[T]) (product[T], error) {
 	return x, nil
 }
 
-// layersOf returns the grid that resolved parameters ask for, which all ranks find alike
-// from the size of the product.
+// layersOf returns the grid that resolved parameters ask for, which all ranks find alike from the size of the product.
 func layersOf(p gemm.Params, ranks int, s gemm.Shape, size int64) plan.Grid {
 	return plan.Layered(ranks, s, p.Int("replication"), min(mostCopy/float64(size), math.MaxInt32))
 }

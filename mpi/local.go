@@ -52,8 +52,7 @@ func locals() []gemm.Variant {
 		func(v gemm.Variant) bool { return v.Role == gemm.Study })
 }
 
-// localVariant returns the local variant called name, which the parameter's check has
-// found to be one.
+// localVariant returns the local variant called name, which the parameter's check has found to be one.
 func localVariant(name string) gemm.Variant {
 	v, err := gemm.Lookup(locals(), name)
 	if err != nil {

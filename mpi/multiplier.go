@@ -121,9 +121,8 @@ type report struct {
 	Phases  map[string]float64 `json:"phases"`
 	CPUs    string             `json:"cpus"`
 
-	// Timeline is what the rank did when, in seconds after Begun. Begun is a time of rank 0's clock
-	// when the report has come there, and of the rank's own clock before. Within is the limit of the
-	// error in all of them.
+	// Timeline is what the rank did when, in seconds after Begun. Begun is a time of rank 0's clock when the report has
+	// come there, and of the rank's own clock before. Within is the limit of the error in all of them.
 	Timeline []timeline.Phase `json:"timeline,omitempty"`
 	Begun    float64          `json:"begun,omitempty"`
 	Within   float64          `json:"within,omitempty"`
@@ -148,9 +147,8 @@ func (m *multiplier[T]) Resolved() gemm.Params {
 // core is the multiplier itself, of what wraps one too.
 func (m *multiplier[T]) core() *multiplier[T] { return m }
 
-// Multiply implements gemm.Multiplier: operands are distributed and the result is
-// collected, whatever the variant counts as its time. The error is an ErrBusy where the job
-// has another product.
+// Multiply implements gemm.Multiplier: operands are distributed and the result is collected, whatever the variant
+// counts as its time. The error is an ErrBusy where the job has another product.
 func (m *multiplier[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 	j, err := m.begin(ctx, c, a, b)
 	if err != nil {
@@ -442,8 +440,7 @@ func (l *lead[T]) do(ctx context.Context) (gemm.Cost, error) {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// describe keeps what the ranks did. The error says that they moved other bytes than
-// was planned.
+// describe keeps what the ranks did. The error says that they moved other bytes than was planned.
 func (l *lead[T]) describe(all []report) error {
 	p := l.plan()
 	size := int64(gemm.TypeOf[T]().Size)
@@ -561,8 +558,7 @@ func zero[T gemm.Element](c gemm.Matrix[T]) {
 	}
 }
 
-// gemmer is a multiplier for the whole BLAS operation. The ranks compute op(A)·op(B); rank 0
-// applies α and β·C.
+// gemmer is a multiplier for the whole BLAS operation. The ranks compute op(A)·op(B); rank 0 applies α and β·C.
 type gemmer[T gemm.Float] struct{ *multiplier[T] }
 
 // Gemm implements gemm.Gemmer.
@@ -600,8 +596,7 @@ func (g gemmer[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, 
 	return nil
 }
 
-// rescaled returns operands with the same product, whose sums stay in the range as block.Rescale
-// says.
+// rescaled returns operands with the same product, whose sums stay in the range as block.Rescale says.
 func rescaled[T gemm.Float](ctx context.Context, n int, alpha T,
 	a, b gemm.Matrix[T]) (T, gemm.Matrix[T], gemm.Matrix[T], error) {
 	left, right := block.View[T]{Data: a.Data, Row: a.Stride, Col: 1}, block.View[T]{Data: b.Data, Row: b.Stride, Col: 1}

@@ -8,11 +8,10 @@ import (
 	"gemm/mpi/plan"
 )
 
-// p2pRowsOverlap is p2p-rows with overlap. The range of k is divided into panels. While a worker
-// adds the product of one panel to its rows of C, the next panel is in flight. The first panel is
-// short, and the next ones grow. The last panel is multiplied some rows at a time; finished rows
-// travel back while the next ones are computed. What remains to wait for is the first panel and the
-// last rows.
+// p2pRowsOverlap is p2p-rows with overlap. The range of k is divided into panels. While a worker adds the product of
+// one panel to its rows of C, the next panel is in flight. The first panel is short, and the next ones grow. The last
+// panel is multiplied some rows at a time; finished rows travel back while the next ones are computed. What remains to
+// wait for is the first panel and the last rows.
 //
 //	worker    receives   A₁⁰ B⁰ | A₁¹ B¹     | A₁² B²
 //	          computes          | C₁ = A₁⁰B⁰ | C₁ += A₁¹B¹ | C₁ += A₁²B², rows by rows
@@ -24,10 +23,9 @@ type p2pRowsOverlap[T gemm.Element] struct {
 	as, bs [2]gemm.Matrix[T] // on a worker, room for a panel and the next
 }
 
-// packed is a panel in the form in which rank 0 sends it: columns of A for each worker, and rows of
-// B. There are two reasons to copy them. MPI divides strided data into small pieces, which move
-// only while the sender is in an MPI call. And other ranks copy several times as fast from the huge
-// pages of the packed panel as from an operand.
+// packed is a panel in the form in which rank 0 sends it: columns of A for each worker, and rows of B. There are two
+// reasons to copy them. MPI divides strided data into small pieces, which move only while the sender is in an MPI call.
+// And other ranks copy several times as fast from the huge pages of the packed panel as from an operand.
 type packed[T gemm.Element] struct {
 	as      []part[T]
 	b, from gemm.Matrix[T]

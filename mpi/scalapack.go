@@ -11,15 +11,13 @@ import (
 	"gemm/reference"
 )
 
-// scalapack is the product of a library on the same ranks and operands: one call of ScaLAPACK's
-// pdgemm or psgemm (Choi, Dongarra, Ostrouchov, Petitet, Walker and Whaley, A proposal for a set of
-// parallel basic linear algebra subprograms, LNCS 1041, 1996). Matrices are distributed
-// block-cyclically: square blocks are dealt to the rows and columns of the grid, round robin. This
-// keeps all ranks busy in algorithms that work on a part of a matrix.
+// scalapack is the product of a library on the same ranks and operands: one call of ScaLAPACK's pdgemm or psgemm (Choi,
+// Dongarra, Ostrouchov, Petitet, Walker and Whaley, A proposal for a set of parallel basic linear algebra subprograms,
+// LNCS 1041, 1996). Matrices are distributed block-cyclically: square blocks are dealt to the rows and columns of the
+// grid, round robin. This keeps all ranks busy in algorithms that work on a part of a matrix.
 //
-// The library stores matrices by columns, so our matrices are transposed for it. Its grid is P×Q
-// with P ≤ Q. It deals the rows of the transposed matrices, our columns, over P, and our rows over
-// Q.
+// The library stores matrices by columns, so our matrices are transposed for it. Its grid is P×Q with P ≤ Q. It deals
+// the rows of the transposed matrices, our columns, over P, and our rows over Q.
 //
 //	grid of 1×2, blocks of 2      rank 0            rank 1
 //	C of 7 rows                   rows 0–1, 4–5     rows 2–3, 6
@@ -127,8 +125,7 @@ func (x *scalapack[T]) collect() error {
 	return comm.Unite(x.world, x.task.c, x.owned(s.M, s.N), x.blocks(x.c, s.M, s.N))
 }
 
-// plan implements product. Ranks that hold a block may have terms to compute: which of
-// them do is the library's choice.
+// plan implements product. Ranks that hold a block may have terms to compute: which of them do is the library's choice.
 func (x *scalapack[T]) plan() prediction {
 	s, busy := x.shape, 0
 	for rank := range x.world.Size() {

@@ -106,8 +106,7 @@ func (x *srumma[T]) place() (err error) {
 	return x.window.Ready()
 }
 
-// expose takes the rank's matrices, from memory that the others can read if there is any.
-// All ranks call it.
+// expose takes the rank's matrices, from memory that the others can read if there is any. All ranks call it.
 func (x *srumma[T]) expose() error {
 	slots, err := x.job.slots()
 	if err == nil && slots != nil && slots.host.Size() == x.world.Size() {
@@ -135,9 +134,8 @@ func (x *srumma[T]) expose() error {
 	return nil
 }
 
-// apart creates a window if no crew shares memory. If one rank cannot have one, no rank has one.
-// The memory of a window on the other ranks is then lost, since all ranks have to take part in
-// freeing it.
+// apart creates a window if no crew shares memory. If one rank cannot have one, no rank has one. The memory of a window
+// on the other ranks is then lost, since all ranks have to take part in freeing it.
 func (x *srumma[T]) apart(bytes int) error {
 	if x.denied = x.job.denied; x.denied != "" {
 		return nil

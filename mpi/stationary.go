@@ -7,10 +7,9 @@ import (
 	"gemm/mpi/plan"
 )
 
-// stationary is the common part of the algorithms in which C stays in place. The operands are
-// distributed over a grid of ranks and multiplied one panel of k after the other. The algorithms
-// differ in how a rank gets the panels of others. The next panel is in flight while this one is
-// multiplied (lookahead).
+// stationary is the common part of the algorithms in which C stays in place. The operands are distributed over a grid
+// of ranks and multiplied one panel of k after the other. The algorithms differ in how a rank gets the panels of
+// others. The next panel is in flight while this one is multiplied (lookahead).
 //
 // A local variant that can compute two products as one, with twice the k, gets two panels at a
 // time: with a longer k it adds to C less often.
@@ -31,8 +30,7 @@ type stationary[T gemm.Element] struct {
 	bring func(s int, u *coming[T], i int) error
 }
 
-// newStationary returns this rank's part of a product of panels, which are spread over the rank's layer of
-// the grid.
+// newStationary returns this rank's part of a product of panels, which are spread over the rank's layer of the grid.
 func newStationary[T gemm.Element](t *task[T], g plan.Layout, panels []plan.Panel) *stationary[T] {
 	x := &stationary[T]{task: t, grid: g, panels: panels, together: 1}
 	if t.local.two != nil {

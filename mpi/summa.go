@@ -7,12 +7,11 @@ import (
 	"gemm/mpi/plan"
 )
 
-// summa multiplies operands that are distributed over a grid of ranks. C stays in place. For one
-// panel of k after the other, the ranks in the grid column that holds the columns of A broadcast
-// them along the rows of the grid; the ranks in the grid row that holds the rows of B broadcast
-// them down the columns; and every rank adds their product to its block of C (van de Geijn and
-// Watts, SUMMA: Scalable Universal Matrix Multiplication Algorithm, 1997). The next panel is in
-// flight while this one is multiplied (lookahead).
+// summa multiplies operands that are distributed over a grid of ranks. C stays in place. For one panel of k after the
+// other, the ranks in the grid column that holds the columns of A broadcast them along the rows of the grid; the ranks
+// in the grid row that holds the rows of B broadcast them down the columns; and every rank adds their product to its
+// block of C (van de Geijn and Watts, SUMMA: Scalable Universal Matrix Multiplication Algorithm, 1997). The next panel
+// is in flight while this one is multiplied (lookahead).
 //
 //	grid of 2×2        (0,0)      (0,1)      (1,0)      (1,1)
 //	owns               A₀₀ B₀₀    A₀₁ B₀₁    A₁₀ B₁₀    A₁₁ B₁₁
@@ -46,8 +45,7 @@ func (t *task[T]) panel() int { return panelWidth(t.params, plan.Count(t.job.hos
 // Resolved implements gemm.Explainer.
 func (x *summa[T]) Resolved() gemm.Params { return gemm.Params{"panel": x.panel()} }
 
-// newBroadcasts returns this rank's part of a product of panels, which are spread over the rank's layer of
-// the grid.
+// newBroadcasts returns this rank's part of a product of panels, which are spread over the rank's layer of the grid.
 func newBroadcasts[T gemm.Element](t *task[T], g plan.Layout, panels []plan.Panel) *summa[T] {
 	x := &summa[T]{newStationary(t, g, panels)}
 	x.bring = x.broadcast

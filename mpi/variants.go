@@ -219,10 +219,9 @@ func variant(v gemm.Variant, workspace func(s gemm.Shape, ranks int, p gemm.Para
 	return v
 }
 
-// localModel is the model of the local variant for the whole product: all ranks together have its
-// operations and accesses. For a variant that halves dimensions it is the workspace only. What such
-// a variant saves depends on how often a part can be halved, and a rank has at most the operations
-// of packed.
+// localModel is the model of the local variant for the whole product: all ranks together have its operations and
+// accesses. For a variant that halves dimensions it is the workspace only. What such a variant saves depends on how
+// often a part can be halved, and a rank has at most the operations of packed.
 func localModel(s gemm.Shape, p gemm.Params) gemm.Model {
 	v, resolved := localOf(p)
 	model := v.Model(s, resolved)
@@ -234,10 +233,9 @@ func localModel(s gemm.Shape, p gemm.Params) gemm.Model {
 	return model
 }
 
-// boundOf is the bound with a local variant. Parts are summed in any order, which classical bounds
-// cover. A variant that halves dimensions halves a part at most as often as the whole product, so
-// the errors of all parts together are at most its own bound; the additions of parts are those of a
-// classical product, whose bound is added.
+// boundOf is the bound with a local variant. Parts are summed in any order, which classical bounds cover. A variant
+// that halves dimensions halves a part at most as often as the whole product, so the errors of all parts together are
+// at most its own bound; the additions of parts are those of a classical product, whose bound is added.
 func boundOf(p gemm.Params) gemm.Bound {
 	v, resolved := localOf(p)
 	if v.Bound.Kind == gemm.Componentwise {

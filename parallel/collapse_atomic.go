@@ -58,8 +58,7 @@ func (x privately[T]) sum(ctx context.Context,
 	})
 }
 
-// private keeps the memory of private copies for the next product of any pool. It holds *[][]float32
-// and *[][]float64.
+// private keeps the memory of private copies for the next product of any pool. It holds *[][]float32 and *[][]float64.
 var private = map[string]*sync.Pool{"f32": {}, "f64": {}}
 
 // takePrivate returns count matrices whose elements are not cleared. If there is not enough memory,

@@ -6,16 +6,14 @@ import (
 	"gemm"
 )
 
-// collapseReduce merges the private copies of C without atomic additions. After all copies are
-// complete, the matrix rows of C are divided among the workers, and each row is the sum of that row
-// in all copies. This is a reduction:
+// collapseReduce merges the private copies of C without atomic additions. After all copies are complete, the matrix
+// rows of C are divided among the workers, and each row is the sum of that row in all copies. This is a reduction:
 //
 //	parallel: private P = 0
 //	  for (i, l): for j: P[i][j] += A[i][l]·B[l][j]
 //	parallel for i: C[i] = Σ P[i]
 //
-// The sums are formed in the order of the workers. So with a static schedule the result is the same
-// every time.
+// The sums are formed in the order of the workers. So with a static schedule the result is the same every time.
 type collapseReduce[T gemm.Float] struct{ privately[T] }
 
 // Multiply implements gemm.Multiplier.

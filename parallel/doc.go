@@ -1,5 +1,4 @@
-// Package parallel has the variants that divide one product among several threads. Package pool runs
-// their loops.
+// Package parallel has the variants that divide one product among several threads. Package pool runs their loops.
 //
 // The variants, in the order of the ladder:
 //

@@ -12,9 +12,8 @@ import (
 //
 //	for i, for l: parallel for j: C[i][j] += A[i][l]·B[l][j]
 //
-// This is what a pragma before the wrong loop does. There are only 2n operations per fork and join,
-// so these must cost much less than a row takes. Neighbouring workers also write to the same cache
-// lines of C.
+// This is what a pragma before the wrong loop does. There are only 2n operations per fork and join, so these must cost
+// much less than a row takes. Neighbouring workers also write to the same cache lines of C.
 type inner[T gemm.Float] struct{ toucher[T] }
 
 // Multiply implements gemm.Multiplier.

@@ -32,9 +32,8 @@ func MergeAtomic[T gemm.Float](ctx context.Context, p *pool.Pool, c gemm.Matrix[
 	return cmp.Or(err, ctx.Err())
 }
 
-// MergeReduce sets c to the sum of its private copies (at least one) without atomic additions. The
-// workers divide the matrix rows of c. Each row is the sum of that row in all copies, in their
-// order.
+// MergeReduce sets c to the sum of its private copies (at least one) without atomic additions. The workers divide the
+// matrix rows of c. Each row is the sum of that row in all copies, in their order.
 func MergeReduce[T gemm.Float](ctx context.Context, p *pool.Pool, c gemm.Matrix[T], copies []gemm.Matrix[T]) error {
 	if c.Cols == 0 {
 		return ctx.Err() // however many rows there are

@@ -13,9 +13,8 @@ import (
 	"gemm/serial"
 )
 
-// packedVariant is serial/packed on a pool of workers. A task is some rows of a block of columns of
-// C. A free worker takes half of an equal part of the tasks that are left; in GF(2⁸) it first takes
-// tasks of its own share.
+// packedVariant is serial/packed on a pool of workers. A task is some rows of a block of columns of C. A free worker
+// takes half of an equal part of the tasks that are left; in GF(2⁸) it first takes tasks of its own share.
 //
 // If the layout of A suits the micro-kernel, each worker packs the blocks of B that it needs, and the
 // workers share only the operands. Otherwise they first pack a panel of A together. A product that is

@@ -9,14 +9,12 @@ import (
 	"gemm/gf256"
 )
 
-// rows shares out the outermost loop, that over the rows of C. A chunk of rows is a
-// product of its own,
+// rows shares out the outermost loop, that over the rows of C. A chunk of rows is a product of its own,
 //
 //	C[lo:hi, :] = A[lo:hi, :]·B
 //
-// which a serial variant computes, ikj by default. No two workers write to one row, so
-// that nothing needs to be protected or merged: the way to begin with. Every worker
-// reads all of B.
+// which a serial variant computes, ikj by default. No two workers write to one row, so that nothing needs to be
+// protected or merged: the way to begin with. Every worker reads all of B.
 type rows[T gemm.Element] struct {
 	toucher[T]
 	locals []gemm.Multiplier[T]

@@ -6,10 +6,9 @@ import (
 	"gemm/serial"
 )
 
-// strassenVariant is serial/strassen on a pool of workers. The seven products of a level are
-// computed one after the other, and the workers divide each of them like parallel/packed. The
-// additions that are folded into a product are divided with it, the others by matrix rows. Products
-// side by side would each need a workspace of their own.
+// strassenVariant is serial/strassen on a pool of workers. The seven products of a level are computed one after the
+// other, and the workers divide each of them like parallel/packed. The additions that are folded into a product are
+// divided with it, the others by matrix rows. Products side by side would each need a workspace of their own.
 func strassenVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:   "parallel/strassen",

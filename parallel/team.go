@@ -21,8 +21,7 @@ type team struct {
 	product  busy.Flag // of a variant with a schedule, which serves one loop at a time
 }
 
-// newTeam returns the team of resolved parameters. A variant without a schedule has
-// none.
+// newTeam returns the team of resolved parameters. A variant without a schedule has none.
 func newTeam(variant string, p gemm.Params) (*team, error) {
 	t := &team{variant: variant}
 	var err error
@@ -49,8 +48,7 @@ func (t *team) pieces(ctx context.Context, n, cost int, body func(worker, lo, hi
 	return cmp.Or(err, ctx.Err())
 }
 
-// patience is the number of multiply-adds between two checks of a context: some 10 ms if they are
-// atomic.
+// patience is the number of multiply-adds between two checks of a context: some 10 ms if they are atomic.
 const patience = 1 << 20
 
 // cancellable returns a body that divides each chunk into pieces of about patience multiply-adds, checks
@@ -91,8 +89,7 @@ func (t *team) workers(ctx context.Context, body func(worker int)) error {
 	})
 }
 
-// Resolved implements gemm.Explainer: the schedule and the chunk as they were run, and
-// where the workers were.
+// Resolved implements gemm.Explainer: the schedule and the chunk as they were run, and where the workers were.
 func (t *team) Resolved() gemm.Params {
 	out := gemm.Params{}
 	switch s := t.schedule.(type) {
@@ -111,9 +108,8 @@ func (t *team) Resolved() gemm.Params {
 	return out
 }
 
-// touch writes a zero to each page of m, which holds zeros and has not been accessed. The matrix
-// rows are divided as by pool.Static(0). The system places a page on the NUMA node of the processor that
-// accesses it first.
+// touch writes a zero to each page of m, which holds zeros and has not been accessed. The matrix rows are divided as by
+// pool.Static(0). The system places a page on the NUMA node of the processor that accesses it first.
 func touch[T gemm.Element](t *team, m gemm.Matrix[T]) {
 	var zero T
 	page := max(1, 4096/int(unsafe.Sizeof(zero)))
@@ -155,8 +151,7 @@ func (t toucher[T]) product(ctx context.Context, c, a, b gemm.Matrix[T], f func(
 // teamCan are the optional interfaces of every multiplier on a team.
 const teamCan = gemm.Touches | gemm.Explains
 
-// onTeam returns the constructor of the variant called name, of which form makes one for a
-// team.
+// onTeam returns the constructor of the variant called name, of which form makes one for a team.
 func onTeam[T gemm.Element](name string,
 	form func(t toucher[T], p gemm.Params) (gemm.Multiplier[T], error)) func(gemm.Params) (gemm.Multiplier[T], error) {
 	return func(p gemm.Params) (gemm.Multiplier[T], error) {
@@ -230,8 +225,7 @@ func locals() []gemm.Variant {
 	})
 }
 
-// localVariant returns the variant of the parameter local, which the parameter's check
-// has found to be one.
+// localVariant returns the variant of the parameter local, which the parameter's check has found to be one.
 func localVariant(p gemm.Params) gemm.Variant {
 	v, err := gemm.Lookup(locals(), p.Text("local"))
 	if err != nil {
@@ -252,9 +246,8 @@ func newLocals[T gemm.Element](p gemm.Params) ([]gemm.Multiplier[T], error) {
 	return out, nil
 }
 
-// localModel is the model of a product of whole shape. Workers compute parts by the local variant,
-// each of part shape. Operations and accesses are those of the whole product; each worker has the
-// workspace of a part.
+// localModel is the model of a product of whole shape. Workers compute parts by the local variant, each of part shape.
+// Operations and accesses are those of the whole product; each worker has the workspace of a part.
 func localModel(p gemm.Params, whole, part [3]int) gemm.Model {
 	v := localVariant(p)
 	resolved, err := v.Resolve(nil)

@@ -47,10 +47,9 @@ func loadBLIS(p place, name string) (*routines, error) {
 	if err != nil {
 		return nil, err
 	}
-	// BLIS 0.9 decides from names of processors whether AVX-512 is worthwhile, and takes newer
-	// processors for Haswells. If a kernel is requested that it was built without, it aborts the
-	// process. So in this process, only a library of the system is asked, which is built for all
-	// processors.
+	// BLIS 0.9 decides from names of processors whether AVX-512 is worthwhile, and takes newer processors for Haswells.
+	// If a kernel is requested that it was built without, it aborts the process. So in this process, only a library of
+	// the system is asked, which is built for all processors.
 	_, narrowed := cpu.Held()
 	if p.expendable() || system(mapped(p, "libblis")) {
 		switch {

@@ -1,10 +1,9 @@
-// Package reference compares this suite with the libraries that people use: OpenBLAS, Intel MKL and
-// BLIS, and klauspost/reedsolomon in GF(2⁸). The last one is Go and runs in this process; the
-// others are not part of the build. A library is searched when a variant is constructed. If none is
-// found, the error is gemm.ErrUnavailable. The search takes the usual names with any version, the
-// newest first, 32-bit integers before 64-bit ones. The environment variables GEMM_OPENBLAS,
-// GEMM_MKL and GEMM_BLIS name a file instead. The symbols of OpenBLAS may be those of pip's builds:
-// scipy_dgemm_64_.
+// Package reference compares this suite with the libraries that people use: OpenBLAS, Intel MKL and BLIS, and
+// klauspost/reedsolomon in GF(2⁸). The last one is Go and runs in this process; the others are not part of the build. A
+// library is searched when a variant is constructed. If none is found, the error is gemm.ErrUnavailable. The search
+// takes the usual names with any version, the newest first, 32-bit integers before 64-bit ones. The environment
+// variables GEMM_OPENBLAS, GEMM_MKL and GEMM_BLIS name a file instead. The symbols of OpenBLAS may be those of pip's
+// builds: scipy_dgemm_64_.
 //
 // NumPy and PyTorch are called from Python, in a process of their own, and so are the loops of a textbook
 // in Python alone; see package internal/python.
@@ -23,19 +22,17 @@
 //
 // # Programs in C
 //
-// Textbook loops in C (programs/c-*.c) and an OpenMP program (programs/openmp-collapse.c) are compiled
-// as libraries by the first of gcc, clang and cc, at the first use and for this processor. The same
-// processes hold them, on Linux only.
+// Textbook loops in C (programs/c-*.c) and an OpenMP program (programs/openmp-collapse.c) are compiled as libraries by
+// the first of gcc, clang and cc, at the first use and for this processor. The same processes hold them, on Linux only.
 //
 // # Calls in this process
 //
-// Libraries are called without cgo, by github.com/ebitengine/purego. Products call sgemm_ and
-// dgemm_, the Fortran versions of cblas_sgemm and cblas_dgemm, with the operands exchanged: a
-// row-major matrix is the transpose of a column-major one. All their arguments are pointers, so a
-// call costs about 0.2 µs and one allocation. cblas_dgemm mixes integers and floating-point
-// numbers. That needs reflection, 1 µs and 12 allocations, a fifth of the time of a 64×64×64
-// product at 100 GFLOP/s. BenchmarkCall measures both, and a call that does nothing. A product
-// cannot be interrupted: a context that is cancelled meanwhile has no effect.
+// Libraries are called without cgo, by github.com/ebitengine/purego. Products call sgemm_ and dgemm_, the Fortran
+// versions of cblas_sgemm and cblas_dgemm, with the operands exchanged: a row-major matrix is the transpose of a
+// column-major one. All their arguments are pointers, so a call costs about 0.2 µs and one allocation. cblas_dgemm
+// mixes integers and floating-point numbers. That needs reflection, 1 µs and 12 allocations, a fifth of the time of a
+// 64×64×64 product at 100 GFLOP/s. BenchmarkCall measures both, and a call that does nothing. A product cannot be
+// interrupted: a context that is cancelled meanwhile has no effect.
 //
 // # Fairness
 //
@@ -55,7 +52,6 @@
 //     n = 64 on two threads nine tenths of their speed and is left alone. In a
 //     process of its own a library waits as it is made to.
 //
-// These settings are for one process only, when a library is opened; child processes do not inherit
-// them. OpenMP keeps a set of workers for each operating-system thread that calls it, so lock your
-// thread if you call often.
+// These settings are for one process only, when a library is opened; child processes do not inherit them. OpenMP keeps
+// a set of workers for each operating-system thread that calls it, so lock your thread if you call often.
 package reference

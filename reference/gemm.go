@@ -143,8 +143,7 @@ func letter(t blas.Transpose) byte {
 // the version, the kernel and the file.
 func (x *multiplier[T]) Resolved() gemm.Params { return x.lib.resolved(x.threads, "shared") }
 
-// Warnings returns why a speed of this library says little of it: an empty list where
-// nothing is known against it.
+// Warnings returns why a speed of this library says little of it: an empty list where nothing is known against it.
 func (x *multiplier[T]) Warnings() []gemm.Note { return x.library.warnings(x.lib) }
 
 func (l *library) warnings(r *routines) []gemm.Note {

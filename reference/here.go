@@ -38,8 +38,7 @@ func (h *here) Find(symbol string) (uintptr, error) {
 	return 0, fmt.Errorf("%w: it is not the library meant", first)
 }
 
-// call calls a function of one integer or none and returns what it leaves in the
-// register of results.
+// call calls a function of one integer or none and returns what it leaves in the register of results.
 func (h *here) call(symbol string, argument []int) (uintptr, error) {
 	address, err := h.Find(symbol)
 	if err != nil {

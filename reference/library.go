@@ -43,8 +43,7 @@ type routines struct {
 	// setThreads sets the number of threads of later calls. It returns the number that they will
 	// use, which is lower if the library has fewer.
 	setThreads func(n int) int
-	// perThread: setThreads holds only for calls from the same thread of the
-	// operating system.
+	// perThread: setThreads holds only for calls from the same thread of the operating system.
 	perThread bool
 
 	// mu is held for reading during calls, and for writing while the number of
@@ -218,9 +217,8 @@ func (r *routines) leave() {
 	r.mu.RUnlock()
 }
 
-// calm limits the spinning of library workers in this process between calls. It must come before
-// anything that may load libgomp or OpenBLAS. The workers then poll for 2¹⁶ ticks of the clock
-// before they sleep; the default is 2²⁶.
+// calm limits the spinning of library workers in this process between calls. It must come before anything that may load
+// libgomp or OpenBLAS. The workers then poll for 2¹⁶ ticks of the clock before they sleep; the default is 2²⁶.
 func calm(p place) {
 	set(p, "1000", "GOMP_SPINCOUNT", "OMP_WAIT_POLICY")
 	set(p, "16", "OPENBLAS_THREAD_TIMEOUT")

@@ -89,9 +89,8 @@ func slowMKL(kernel string, sets []cpu.ISA) string {
 	return ""
 }
 
-// threadingLayer returns the layer to use with a library of the given files: GNU's
-// if it is there, else the sequential one. MKL ends the process when a layer
-// that it is told to use is missing, and does not load libgomp itself.
+// threadingLayer returns the layer to use with a library of the given files: GNU's if it is there, else the sequential
+// one. MKL ends the process when a layer that it is told to use is missing, and does not load libgomp itself.
 func threadingLayer(p place, files []string) (int, error) {
 	has := func(part string) bool {
 		return slices.ContainsFunc(files, func(file string) bool {
@@ -121,8 +120,7 @@ func mklVersion(text string) string {
 	return strings.TrimRight(number, "\x00")
 }
 
-// mklKernel returns the name of the kernels among the files of MKL that are
-// loaded: def, mc3, avx2, avx512, avx10.
+// mklKernel returns the name of the kernels among the files of MKL that are loaded: def, mc3, avx2, avx512, avx10.
 func mklKernel(files []string) string {
 	for _, file := range files {
 		part, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(file), "libmkl_"), ".")

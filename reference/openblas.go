@@ -10,9 +10,8 @@ import (
 	"gemm/internal/dl"
 )
 
-// openBLAS is OpenBLAS (openblas.net). Fedora's libopenblas.so.0 has one thread
-// only, so its libopenblasp comes first. Libraries with 64-bit integers serve as well. Of pip's
-// packages, NumPy brings an OpenBLAS with a number in its name.
+// openBLAS is OpenBLAS (openblas.net). Fedora's libopenblas.so.0 has one thread only, so its libopenblasp comes first.
+// Libraries with 64-bit integers serve as well. Of pip's packages, NumPy brings an OpenBLAS with a number in its name.
 var openBLAS = &library{
 	name:  "openblas",
 	parts: []gemm.Part{gemm.Course},
@@ -52,8 +51,7 @@ func loadOpenBLAS(p place, name string) (*routines, error) {
 		return nil, err
 	}
 	var forced, slow string
-	// The kernel is chosen when the library is opened, so a better one takes
-	// opening it again.
+	// The kernel is chosen when the library is opened, so a better one takes opening it again.
 	if better := dl.BetterCore(core, cpu.Supported(), cpu.FullWidthAVX512()); better != "" {
 		own := core
 		if set(p, better, "OPENBLAS_CORETYPE") {

@@ -16,13 +16,12 @@ import (
 	"gemm/internal/peer"
 )
 
-// OpenMP measures the cost of parallel loops in libgomp, GNU's OpenMP runtime, for comparison with
-// package parallel. The loops run in a process of their own, a small program (openmp/main.c), which
-// gcc -O2 -fopenmp compiles at the first use; it is kept in the user's cache folder. The process is
-// stopped between measurements, so that spinning threads disturb nobody, and runs for 200 µs before
-// the clock starts. libgomp has its default settings: environment variables that begin with OMP_ or
-// GOMP_ are removed. The exception is OMP_STACKSIZE=16M, since the private arrays of a reduction
-// are on the stacks of threads. It serves one measurement at a time.
+// OpenMP measures the cost of parallel loops in libgomp, GNU's OpenMP runtime, for comparison with package parallel.
+// The loops run in a process of their own, a small program (openmp/main.c), which gcc -O2 -fopenmp compiles at the
+// first use; it is kept in the user's cache folder. The process is stopped between measurements, so that spinning
+// threads disturb nobody, and runs for 200 µs before the clock starts. libgomp has its default settings: environment
+// variables that begin with OMP_ or GOMP_ are removed. The exception is OMP_STACKSIZE=16M, since the private arrays of
+// a reduction are on the stacks of threads. It serves one measurement at a time.
 type OpenMP struct{ process *peer.Process }
 
 // openMPSource is the program that measures libgomp; its head has the requests that it understands.
@@ -72,10 +71,9 @@ func (o *OpenMP) Loop(ctx context.Context, threads int, schedule string, chunk, 
 	return o.ask(ctx, schedule, threads, chunk, n, times)
 }
 
-// Merge returns the time to add private arrays of n float64, one per thread, to a shared one, times
-// times. The method is atomic (an atomic addition per element), critical (a thread adds its whole
-// array in a critical section), or reduce (the clause reduction; its private arrays are zeroed
-// before the clock starts).
+// Merge returns the time to add private arrays of n float64, one per thread, to a shared one, times times. The method
+// is atomic (an atomic addition per element), critical (a thread adds its whole array in a critical section), or reduce
+// (the clause reduction; its private arrays are zeroed before the clock starts).
 func (o *OpenMP) Merge(ctx context.Context, threads int, method string, n, times int) (time.Duration, error) {
 	return o.ask(ctx, method, threads, n, times)
 }

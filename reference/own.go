@@ -46,9 +46,8 @@ type held struct {
 	*routines
 }
 
-// take returns the library in a process of its own, one that is idle or a new one,
-// with that many threads. It is the caller's until it is given back. The error is an
-// ErrUnavailable if l is not there or cannot use that many threads.
+// take returns the library in a process of its own, one that is idle or a new one, with that many threads. It is the
+// caller's until it is given back. The error is an ErrUnavailable if l is not there or cannot use that many threads.
 func (l *library) take(program string, threads int) (*held, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -170,8 +169,7 @@ func (x *separate[T]) Resolved() gemm.Params {
 	return x.lib.resolved(x.threads, "own")
 }
 
-// Warnings returns why a speed of this library says little of it: an empty list where
-// nothing is known against it.
+// Warnings returns why a speed of this library says little of it: an empty list where nothing is known against it.
 func (x *separate[T]) Warnings() []gemm.Note { return x.library.warnings(x.lib) }
 
 // Stage implements gemm.Stager: it copies a and b into a process of the library's own.

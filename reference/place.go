@@ -8,14 +8,11 @@ import (
 	"strings"
 )
 
-// place is a process that a library is loaded into: this one, or one of the
-// library's own. Errors are one line.
+// place is a process that a library is loaded into: this one, or one of the library's own. Errors are one line.
 type place interface {
-	// Setenv sets a variable in the environment that libraries of the place see, and
-	// in no other.
+	// Setenv sets a variable in the environment that libraries of the place see, and in no other.
 	Setenv(name, value string) error
-	// Open opens the library that the other methods mean from then on, by its path or
-	// by its name among the system's.
+	// Open opens the library that the other methods mean from then on, by its path or by its name among the system's.
 	Open(name string) error
 	// OpenGlobal opens another one, whose symbols libraries are to find.
 	OpenGlobal(name string) error
@@ -24,9 +21,8 @@ type place interface {
 	// Find returns the address of a symbol in that process, under any of its decorated
 	// names; the methods below find theirs so too.
 	Find(symbol string) (uintptr, error)
-	// Integer calls a function with one integer argument or none and returns its int. Text does the
-	// same for a function that returns a string, and Buffer for one that writes a string, void
-	// f(char *, int).
+	// Integer calls a function with one integer argument or none and returns its int. Text does the same for a function
+	// that returns a string, and Buffer for one that writes a string, void f(char *, int).
 	Integer(symbol string, argument ...int) (int, error)
 	Text(symbol string, argument ...int) (string, error)
 	Buffer(symbol string) (string, error)

@@ -32,8 +32,7 @@ const (
 	native      = "-O3 -march=native -funroll-loops"
 )
 
-// cCompilers are the compilers in the order in which they are tried. Clang needs a package of its own
-// for OpenMP.
+// cCompilers are the compilers in the order in which they are tried. Clang needs a package of its own for OpenMP.
 var cCompilers = []string{"gcc", "clang", "cc"}
 
 // theCompiler is the compiler of all programs in C. The error is an ErrUnavailable.
@@ -194,8 +193,7 @@ func serialVariant(name string) gemm.Variant {
 	return v
 }
 
-// programModel returns the model of a program: that of the same loops in Go, with copies of the
-// operands.
+// programModel returns the model of a program: that of the same loops in Go, with copies of the operands.
 func programModel(name string) func(gemm.Shape, gemm.Params) gemm.Model {
 	same := serialVariant(name).Model
 	return func(s gemm.Shape, _ gemm.Params) gemm.Model {

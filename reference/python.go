@@ -5,8 +5,7 @@ import (
 	"gemm/internal/python"
 )
 
-// pythonVariant returns the variant of a library of Python with any number of threads, as its users call
-// it.
+// pythonVariant returns the variant of a library of Python with any number of threads, as its users call it.
 func pythonVariant(with func(threads int) python.Library, parts ...gemm.Part) gemm.Variant {
 	l := with(1)
 	return gemm.Variant{

@@ -32,8 +32,7 @@ const reedSolomonName = "reference/reedsolomon"
 // mostShards is how many data and parity shards codes over GF(2⁸) have at most.
 const mostShards = 256
 
-// newReedSolomon returns the product on that many goroutines, with no other instructions
-// than GEMM_CPU allows.
+// newReedSolomon returns the product on that many goroutines, with no other instructions than GEMM_CPU allows.
 func newReedSolomon(threads int) (gemm.Multiplier[gf256.Elem], error) {
 	isa, err := cpu.Detect()
 	if err != nil {
@@ -56,8 +55,7 @@ func newReedSolomon(threads int) (gemm.Multiplier[gf256.Elem], error) {
 	return &reedSolomon{options: options}, nil
 }
 
-// Multiply implements gemm.Multiplier. The error is an ErrUnavailable if m + k is more
-// than 256.
+// Multiply implements gemm.Multiplier. The error is an ErrUnavailable if m + k is more than 256.
 func (x *reedSolomon) Multiply(ctx context.Context, c, a, b gemm.Matrix[gf256.Elem]) error {
 	if err := cmp.Or(gemm.CheckShapes(c, a, b), ctx.Err()); err != nil {
 		return err

@@ -18,10 +18,9 @@ import (
 //go:embed *.txt
 var files embed.FS
 
-// Variants returns the libraries in report order. The BLAS libraries compute products and the whole
-// of gemm.Gemmer, in f32 and f64; libxsmm and Accelerate compute products, on one thread, and so do
-// NumPy and PyTorch, on any; the next library computes products in GF(2⁸); textbook
-// programs in C and in Python follow.
+// Variants returns the libraries in report order. The BLAS libraries compute products and the whole of gemm.Gemmer, in
+// f32 and f64; libxsmm and Accelerate compute products, on one thread, and so do NumPy and PyTorch, on any; the next
+// library computes products in GF(2⁸); textbook programs in C and in Python follow.
 func Variants() []gemm.Variant {
 	var out []gemm.Variant
 	for _, l := range []*library{openBLAS, mkl, blis} {

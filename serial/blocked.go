@@ -7,8 +7,7 @@ import (
 	"gemm/gf256"
 )
 
-// blocked is hinted on blocks of B of block × block elements: all rows of C use one block before
-// the next block begins.
+// blocked is hinted on blocks of B of block × block elements: all rows of C use one block before the next block begins.
 //
 //	for jj, for ll: C[:, jj] += A[:, ll]·B[ll, jj]
 //

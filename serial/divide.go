@@ -6,8 +6,7 @@ import (
 	"gemm"
 )
 
-// divide halves the largest of m, n and k until all are at most the cutoff. A leaf variant computes
-// what remains:
+// divide halves the largest of m, n and k until all are at most the cutoff. A leaf variant computes what remains:
 //
 //	m: (C₁; C₂) = (A₁·B; A₂·B)      n: (C₁ C₂) = (A·B₁ A·B₂)      k: C = A₁·B₁ + A₂·B₂
 //

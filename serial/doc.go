@@ -1,8 +1,7 @@
-// Package serial is a ladder of matrix multiplications for one processor. It climbs from the
-// definition to the packed product of BLAS libraries; Strassen's and Winograd's fast algorithms
-// stand next to it. Each algorithm is one file. Its comment says what changes compared with the
-// file before, what that saves in memory traffic or operations, and how large the error is. The
-// lesson is the difference between two files.
+// Package serial is a ladder of matrix multiplications for one processor. It climbs from the definition to the packed
+// product of BLAS libraries; Strassen's and Winograd's fast algorithms stand next to it. Each algorithm is one file.
+// Its comment says what changes compared with the file before, what that saves in memory traffic or operations, and how
+// large the error is. The lesson is the difference between two files.
 //
 //	naive       three loops in the order of the definition; B is read down its columns
 //	ikj         the same loops in another order: all accesses are contiguous
@@ -17,11 +16,10 @@
 //	gonum       gonum's dgemm and sgemm, as a baseline
 //	loops       naive with its loops in any order, for comparison: no step of the ladder
 //
-// C is m×n, A is m×k and B is k×n. Memory traffic is the number of elements that move between
-// memory and a cache of Z elements. The cache has lines of L elements, is fully associative, and
-// replaces the line that was used least recently. An element that is written counts twice, since
-// its line is read first. On real caches, strides that are powers of two cost more: they map to the
-// same sets.
+// C is m×n, A is m×k and B is k×n. Memory traffic is the number of elements that move between memory and a cache of Z
+// elements. The cache has lines of L elements, is fully associative, and replaces the line that was used least
+// recently. An element that is written counts twice, since its line is read first. On real caches, strides that are
+// powers of two cost more: they map to the same sets.
 //
 // Unless its file says otherwise, an algorithm is classical. It executes 2mnk operations, and every
 // element of C is the sum of its k products in some order. The error is |Ĉ − C| ≤ γ_k·|A||B| with

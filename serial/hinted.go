@@ -18,8 +18,7 @@ import (
 //   - The four elements of A are variables, not elements of a slice, which a store to C might
 //     change. Go has no restrict, and does not need it for values that are loaded before the loop.
 //
-// The Go compiler does not generate vector instructions. B is read m times as in ikj, m·kn elements
-// unless it fits.
+// The Go compiler does not generate vector instructions. B is read m times as in ikj, m·kn elements unless it fits.
 type hinted[T gemm.Float] struct{}
 
 func (hinted[T]) accumulate(ctx context.Context, c, a, b gemm.Matrix[T]) error {
@@ -37,8 +36,7 @@ func (hinted[T]) accumulate(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 	return nil
 }
 
-// fours returns n rounded down to a multiple of four, at least four: the rows of B that
-// addRows adds at once.
+// fours returns n rounded down to a multiple of four, at least four: the rows of B that addRows adds at once.
 func fours(n int) int { return max(4, n&^3) }
 
 // addRows adds x[l]·B[l][:] to c for every l, four at a time.

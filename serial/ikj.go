@@ -7,8 +7,7 @@ import (
 	"gemm/gf256"
 )
 
-// ikj is naive with its two inner loops exchanged: row i of C is the sum of the rows of B, each
-// times one element of A.
+// ikj is naive with its two inner loops exchanged: row i of C is the sum of the rows of B, each times one element of A.
 //
 //	for i, for l: C[i][:] += A[i][l]·B[l][:]
 //

@@ -43,8 +43,7 @@ func (x loopsField) accumulate(ctx context.Context, c, a, b gemm.Matrix[gf256.El
 	return inOrder(ctx, x.order, x.inner, c, a, b)
 }
 
-// inner runs the two inner loops of an order, the middle one from first to last, for one index of the
-// outermost loop.
+// inner runs the two inner loops of an order, the middle one from first to last, for one index of the outermost loop.
 type inner[T gemm.Element] func(c, a, b gemm.Matrix[T], outer, first, last int)
 
 // inOrder runs the outermost loop, and the middle one in pieces. It looks at the context between them. Pieces

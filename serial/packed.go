@@ -16,12 +16,11 @@ import (
 // copied (packed) into the order in which they are used. Package gemm/internal/block has the loops,
 // and gemm/internal/kernel the micro-kernels, in the widest vector instructions of the processor.
 //
-// Compared with blocked it adds a level below the caches, the registers. A tile of MR×NR sums stays
-// in registers for a whole block of k. Each of the MR + NR elements that are loaded is used NR or
-// MR times. That leaves mnk·(1/MR + 1/NR) loads and 2mn·k/KC accesses to C. Packing makes every
-// load contiguous, for all strides and transposes, and for powers of two. It costs 2·(mk + kn·m/MC)
-// accesses and a workspace of MC·KC + KC·NC. Small products, and products with few rows or columns,
-// are computed without it.
+// Compared with blocked it adds a level below the caches, the registers. A tile of MR×NR sums stays in registers for a
+// whole block of k. Each of the MR + NR elements that are loaded is used NR or MR times. That leaves mnk·(1/MR + 1/NR)
+// loads and 2mn·k/KC accesses to C. Packing makes every load contiguous, for all strides and transposes, and for powers
+// of two. It costs 2·(mk + kn·m/MC) accesses and a workspace of MC·KC + KC·NC. Small products, and products with few
+// rows or columns, are computed without it.
 //
 // A is read once, B is read m/MC times, and C is read and written k/KC times. Each of the blocks is
 // sized for one of the caches (see block.Fit).
@@ -207,10 +206,9 @@ func PackedBound(loop func(p gemm.Params) Loop) gemm.Bound {
 	return bound
 }
 
-// PackedModel predicts the cost of NewPacked's product in float64. For float32 blocks have more
-// elements, and the cost is not higher. NewPackedHalf has blocks of C instead of a panel of A, which are not larger.
-// NewPackedField streams B and C in the same way; its workspace is the panel of A, at most 1 MiB, and half of L2 for
-// each worker.
+// PackedModel predicts the cost of NewPacked's product in float64. For float32 blocks have more elements, and the cost
+// is not higher. NewPackedHalf has blocks of C instead of a panel of A, which are not larger. NewPackedField streams B
+// and C in the same way; its workspace is the panel of A, at most 1 MiB, and half of L2 for each worker.
 func PackedModel(shape gemm.Shape, loop Loop) gemm.Model {
 	m, n, k := shape.M, shape.N, shape.K
 	s, e := sizeOf(shape), block.Host[float64](loop)

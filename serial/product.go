@@ -37,12 +37,10 @@ func (p product[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error 
 	return p.accumulate(ctx, c, a, b)
 }
 
-// patience is the number of terms that are computed between two looks at a context, some
-// 10 ms.
+// patience is the number of terms that are computed between two looks at a context, some 10 ms.
 const patience = 1 << 22
 
-// unheard returns how many indices of a loop are worth patience, at least one, where each
-// is that many terms.
+// unheard returns how many indices of a loop are worth patience, at least one, where each is that many terms.
 func unheard(terms int) int { return max(1, patience/max(1, terms)) }
 
 // zero writes zeros to all of c.
@@ -55,8 +53,7 @@ func zero[T gemm.Element](c gemm.Matrix[T]) {
 	}
 }
 
-// stateless returns the constructor of an algorithm that has neither parameters
-// nor workspace.
+// stateless returns the constructor of an algorithm that has neither parameters nor workspace.
 func stateless[T gemm.Element](a accumulator[T]) func(gemm.Params) (gemm.Multiplier[T], error) {
 	return func(gemm.Params) (gemm.Multiplier[T], error) { return product[T]{a}, nil }
 }

@@ -60,8 +60,7 @@ type scheme struct {
 	temporaries func(m, n, k int) int // elements
 	sums        additions
 	again       int // quarters of C that an addition finds in L2, from the one before
-	// grown returns the growth of errors in a product whose seven products, of k terms,
-	// have g.
+	// grown returns the growth of errors in a product whose seven products, of k terms, have g.
 	grown func(g growth, k, u float64) growth
 }
 
@@ -269,8 +268,7 @@ func quarters[T gemm.Float](x gemm.Matrix[T]) (all [4]gemm.Matrix[T]) {
 	return all
 }
 
-// temporary returns a rows×cols matrix in the first elements of work, and the rest
-// of work.
+// temporary returns a rows×cols matrix in the first elements of work, and the rest of work.
 func temporary[T gemm.Float](work []T, rows, cols int) (gemm.Matrix[T], []T) {
 	return gemm.Matrix[T]{Rows: rows, Cols: cols, Stride: cols, Data: work[:rows*cols]}, work[rows*cols:]
 }
@@ -319,9 +317,8 @@ func (r *descent[T]) addTiles(_, lo, hi int) {
 	}
 }
 
-// workspace returns the elements of the temporaries of all levels, the last without
-// where its additions are folded. One level's are a quarter of the operands, at most;
-// all together a third.
+// workspace returns the elements of the temporaries of all levels, the last without where its additions are folded. One
+// level's are a quarter of the operands, at most; all together a third.
 func (s scheme) workspace(m, n, k, cutoff int, fold bool) int {
 	need := 0
 	for divides(m, n, k, cutoff) && !(fold && lastLevel(m, n, k, cutoff)) {
@@ -345,9 +342,8 @@ type leafPart struct {
 	gemm.Model
 }
 
-// model predicts the cost of the recursion, level by level: the additions, the peeled parts and the
-// leaves. leaf is the model of the leaf. folded is the workspace of a product that additions are
-// folded into; nil: none are.
+// model predicts the cost of the recursion, level by level: the additions, the peeled parts and the leaves. leaf is the
+// model of the leaf. folded is the workspace of a product that additions are folded into; nil: none are.
 func (s scheme) model(shape gemm.Shape, cutoff int, leaf func(gemm.Shape) gemm.Model,
 	folded func(m, n, k int) int) gemm.Model {
 	whole := sizeOf(shape)
@@ -494,8 +490,7 @@ func newRecursion[T gemm.Float](s scheme, step step[T], cutoff int, leaf leaf[T]
 	return r
 }
 
-// meanParam describes the cutoff of a recursion; untuned is its default on a host that was
-// not tuned.
+// meanParam describes the cutoff of a recursion; untuned is its default on a host that was not tuned.
 func meanParam(untuned int) gemm.Param {
 	return cutoffParam(tunedCutoff(untuned), "harmonic mean of m, n and k of products that are not halved any more")
 }
@@ -545,8 +540,7 @@ func newSerial[T gemm.Float](s scheme, step step[T]) func(gemm.Params) (gemm.Mul
 	}
 }
 
-// sumWorkspace returns the workspace of products of sums, in elements of the type that
-// has more.
+// sumWorkspace returns the workspace of products of sums, in elements of the type that has more.
 func sumWorkspace(loop Loop) func(m, n, k int) int {
 	f64, f32 := block.Host[float64](loop), block.Host[float32](loop)
 	return func(m, n, k int) int { return max(f64.SumWorkspace(m, n, k), f32.SumWorkspace(m, n, k)) }

@@ -10,9 +10,8 @@ import (
 	"gemm/internal/tuned"
 )
 
-// strassen halves all three dimensions at once. It computes the four quarters of C from seven
-// products in place of eight (Strassen, Gaussian Elimination is not Optimal, Numerische Mathematik
-// 13, 1969):
+// strassen halves all three dimensions at once. It computes the four quarters of C from seven products in place of
+// eight (Strassen, Gaussian Elimination is not Optimal, Numerische Mathematik 13, 1969):
 //
 //	M₁ = (A₁₁ + A₂₂)·(B₁₁ + B₂₂)      M₅ = (A₁₁ + A₁₂)·B₂₂
 //	M₂ = (A₂₁ + A₂₂)·B₁₁              M₆ = (A₂₁ − A₁₁)·(B₁₁ + B₁₂)
@@ -27,19 +26,17 @@ import (
 //
 //	7^ℓ·(2n₀³ + 6n₀²) − 6n²
 //
-// operations. With n₀ = 1 the exponent is log₂ 7 ≈ 2.81. The price is additions, which mostly move
-// memory: (4·18 − 3)·(n/2)² elements per level if the quarters do not fit in cache (three products
-// that are added to two quarters are read once). So the recursion ends at the cutoff, from which
-// the leaf is faster.
+// operations. With n₀ = 1 the exponent is log₂ 7 ≈ 2.81. The price is additions, which mostly move memory: (4·18 −
+// 3)·(n/2)² elements per level if the quarters do not fit in cache (three products that are added to two quarters are
+// read once). So the recursion ends at the cutoff, from which the leaf is faster.
 //
-// If the leaf is packed, the additions of the last level are folded into it. Its packing reads and
-// writes every element of A and B anyway, and forms the sums on the way. A product is added to
-// quarters of C while a cache has it (Huang, Smith, Henry and van de Geijn, Strassen's Algorithm
-// Reloaded, SC16; see block.Engine.Sum). The remaining traffic is one element for each further term
-// of a sum, and two for each further quarter of C: 26·(n/2)² in place of 69·(n/2)². The levels
-// above keep temporaries. To fold two levels at once, as 49 products of sums of up to four blocks
-// (Huang, Rice, Matthews and van de Geijn, IPDPS 2017), was slower by 3 to 7 % at n = 3072 to 6144:
-// it streams all operands for every product, while the recursion stays in its temporaries.
+// If the leaf is packed, the additions of the last level are folded into it. Its packing reads and writes every element
+// of A and B anyway, and forms the sums on the way. A product is added to quarters of C while a cache has it (Huang,
+// Smith, Henry and van de Geijn, Strassen's Algorithm Reloaded, SC16; see block.Engine.Sum). The remaining traffic is
+// one element for each further term of a sum, and two for each further quarter of C: 26·(n/2)² in place of 69·(n/2)².
+// The levels above keep temporaries. To fold two levels at once, as 49 products of sums of up to four blocks (Huang,
+// Rice, Matthews and van de Geijn, IPDPS 2017), was slower by 3 to 7 % at n = 3072 to 6144: it streams all operands for
+// every product, while the recursion stays in its temporaries.
 //
 // The workspace of a level is a sum of A, a sum of B and a product, each the size of a quarter: at
 // most (mk + kn + mn)/3 elements in all. The folded level has only the product.
@@ -91,8 +88,7 @@ func StrassenModel(shape gemm.Shape, cutoff int, loop Loop) gemm.Model {
 	return strassenScheme().model(shape, cutoff, leaf, sumWorkspace(loop))
 }
 
-// StrassenBound returns the bound on the error of NewStrassen's product. Of the
-// parameters it reads cutoff.
+// StrassenBound returns the bound on the error of NewStrassen's product. Of the parameters it reads cutoff.
 func StrassenBound() gemm.Bound { return strassenScheme().bound() }
 
 // StrassenCutoff describes the parameter cutoff of NewStrassen with several workers; see SharedCutoff.

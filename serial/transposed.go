@@ -7,17 +7,14 @@ import (
 	"gemm/internal/block"
 )
 
-// transposed is the other way to make the accesses of naive contiguous. The loops keep the order of
-// the definition, but B is first copied into its transpose, so that a row of A meets a row of Bᵀ.
-// The sum stays in a register, which leaves two accesses per step. The copy adds 2kn: 2mnk + 2mn +
-// 2kn in all.
+// transposed is the other way to make the accesses of naive contiguous. The loops keep the order of the definition, but
+// B is first copied into its transpose, so that a row of A meets a row of Bᵀ. The sum stays in a register, which leaves
+// two accesses per step. The copy adds 2kn: 2mnk + 2mn + 2kn in all.
 //
-// Compared with ikj it saves the loads and stores of C. But each addition waits for the one before,
-// so a step takes three or four cycles. It also needs a workspace as large as B, which is kept for
-// the next product.
+// Compared with ikj it saves the loads and stores of C. But each addition waits for the one before, so a step takes
+// three or four cycles. It also needs a workspace as large as B, which is kept for the next product.
 //
-// Bᵀ is read m times unless it fits, m·kn elements. The copy reads kn and writes 2kn, or 2kn·L if n
-// lines do not fit.
+// Bᵀ is read m times unless it fits, m·kn elements. The copy reads kn and writes 2kn, or 2kn·L if n lines do not fit.
 type transposed[T gemm.Float] struct {
 	idle block.Idle[[]T] // Bᵀ, n×k
 }

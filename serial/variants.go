@@ -37,8 +37,7 @@ func production() []gemm.Variant { return []gemm.Variant{packedVariant(), gonumV
 // leaves returns the variants that a recursion can end in.
 func leaves() []gemm.Variant { return append(loopNests(), production()...) }
 
-// leafVariant returns the leaf called name, which the parameter's check has
-// found to be one.
+// leafVariant returns the leaf called name, which the parameter's check has found to be one.
 func leafVariant(name string) gemm.Variant {
 	v, err := gemm.Lookup(leaves(), name)
 	if err != nil {

@@ -21,10 +21,9 @@ import (
 //
 //	C₁₁ = P₁ + P₂   C₁₂ = U₄ + P₃   C₂₁ = U₃ − P₄   C₂₂ = U₃ + P₅
 //
-// A level adds four quarters of A, four of B and seven of C. For n = 2^ℓ·n₀ that makes
-// 7^ℓ·(2n₀³ + 5n₀²) − 5n² operations. Five of the additions of C follow each other, for each tile while
-// a cache has it. Together they read five quarters and write three. So the traffic is 48·(n/2)² elements
-// per level, compared with 69.
+// A level adds four quarters of A, four of B and seven of C. For n = 2^ℓ·n₀ that makes 7^ℓ·(2n₀³ + 5n₀²) − 5n²
+// operations. Five of the additions of C follow each other, for each tile while a cache has it. Together they read five
+// quarters and write three. So the traffic is 48·(n/2)² elements per level, compared with 69.
 //
 // The order below needs two temporaries, X and Y; the products are formed in the quarters of C (Boyer,
 // Dumas, Pernet and Zhou, Memory Efficient Scheduling of Strassen-Winograd's Matrix Multiplication
@@ -91,8 +90,7 @@ func winograd[T gemm.Float](r *descent[T], ctx context.Context, c, a, b [4]gemm.
 	return nil
 }
 
-// winogradScheme is what winograd costs and how its errors grow. For
-// max|A| = max|B| = 1, with k the half dimension:
+// winogradScheme is what winograd costs and how its errors grow. For max|A| = max|B| = 1, with k the half dimension:
 //
 //	P₁, P₂   at most k, with the error ε(k) of a product
 //	P₃, P₄   at most 4k; 4ε, and 9k for the roundings of S₄, of whose four terms one

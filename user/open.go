@@ -24,8 +24,7 @@ type Options struct {
 	Threads int    // that a kernel may use unless a row says otherwise; 0: 1
 }
 
-// Kernels are kernels that have been compiled and found, ready to be measured. Close removes what was
-// compiled.
+// Kernels are kernels that have been compiled and found, ready to be measured. Close removes what was compiled.
 type Kernels struct {
 	kernels []*kernel
 	scratch *output.Scratch // nil: nothing was compiled

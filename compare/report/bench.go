@@ -18,9 +18,8 @@ import (
 //
 //	BenchmarkMultiply/family=serial/algorithm=ikj/type=f64/op=nn/size=512-1  1  89123456 ns/op  3.012 GFLOP/s
 //
-// The parts of the name are the keys for -col, -row and -filter of benchstat. Parameters are among
-// them, and so are the build and the experiment unless it is the ladder. The number after the dash
-// is the number of threads.
+// The parts of the name are the keys for -col, -row and -filter of benchstat. Parameters are among them, and so are the
+// build and the experiment unless it is the ladder. The number after the dash is the number of threads.
 func Bench(w io.Writer, doc record.Document) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprint(b, "Unit GFLOP/s better=higher\nUnit Gmul/s better=higher\n")

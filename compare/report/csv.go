@@ -14,11 +14,10 @@ import (
 	"gemm/internal/output"
 )
 
-// csvColumns are the columns of a table of records, in their order. Their names are the members in
-// JSON, with these exceptions: ci_low_s and ci_high_s are the ends of ci_s; samples and ranks are
-// numbers of them; predicted_… are the members of predicted. params, resolved and phases_s are
-// "name=value" separated by spaces; warnings are separated by "; ". A text that a spreadsheet would
-// evaluate begins with an apostrophe, and one of several lines is one Line. Later
+// csvColumns are the columns of a table of records, in their order. Their names are the members in JSON, with these
+// exceptions: ci_low_s and ci_high_s are the ends of ci_s; samples and ranks are numbers of them; predicted_… are the
+// members of predicted. params, resolved and phases_s are "name=value" separated by spaces; warnings are separated by
+// "; ". A text that a spreadsheet would evaluate begins with an apostrophe, and one of several lines is one Line. Later
 // versions may add columns at the end; none changes its place or meaning.
 var csvColumns = []struct {
 	name  string
@@ -127,9 +126,8 @@ func csvBatch(r record.Record) string {
 	return strconv.Itoa(r.Batch)
 }
 
-// csvText returns the text of a cell. A spreadsheet evaluates a text that begins with =, +, - or @
-// as a formula. Such a text gets an apostrophe before it unless it is a
-// number.
+// csvText returns the text of a cell. A spreadsheet evaluates a text that begins with =, +, - or @ as a formula. Such a
+// text gets an apostrophe before it unless it is a number.
 func csvText(text string) string {
 	if text == "" || strings.IndexByte("=+-@", text[0]) < 0 {
 		return text
@@ -140,8 +138,7 @@ func csvText(text string) string {
 	return "'" + text
 }
 
-// csvNumber returns x so that it reads back as the same number, or nothing where
-// it is not finite.
+// csvNumber returns x so that it reads back as the same number, or nothing where it is not finite.
 func csvNumber[T ~float64](x T) string {
 	if !record.Number(x).Known() {
 		return ""

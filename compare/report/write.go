@@ -51,12 +51,11 @@ func Formats() []string {
 	return names
 }
 
-// Write renders doc into the folder dir, which it creates if necessary, and returns the paths of
-// the files. The figures come first: figures/<id>.svg and .png for html and md, and .pdf for tex
-// and pdf. Then come report.html, report.md, report.tex and report.pdf, each followed by that of the
-// appendix, report-appendix.html and so on, and results.csv, results.json and results.bench.txt. The
-// format pdf writes tex too, and runs xelatex on it. Each file is replaced as a whole or not at all.
-// Figures of another report stay. When ctx ends, Write returns at once, with the cause.
+// Write renders doc into the folder dir, which it creates if necessary, and returns the paths of the files. The figures
+// come first: figures/<id>.svg and .png for html and md, and .pdf for tex and pdf. Then come report.html, report.md,
+// report.tex and report.pdf, each followed by that of the appendix, report-appendix.html and so on, and results.csv,
+// results.json and results.bench.txt. The format pdf writes tex too, and runs xelatex on it. Each file is replaced as a
+// whole or not at all. Figures of another report stay. When ctx ends, Write returns at once, with the cause.
 func Write(ctx context.Context, dir string, doc record.Document, opt WriteOptions) ([]string, error) {
 	wanted := opt.Formats
 	if wanted == nil {

@@ -9,7 +9,7 @@ import "time"
 //	    │                        │                      │  ▲───┘ the next case begins
 //	    │                        │                      │ all cases have rows
 //	    │ no sign within         │ no sign within       ▼
-//	    │ bornTime               │ the limit of a       finished
+//	    │ startTime              │ the limit of a       finished
 //	    │                        │ row and deadTime     │ no sign within deadTime
 //	    ▼                        ▼                      ▼
 //	   hung ◄────────────────────┴──────────────────────┘ (busy too)
@@ -29,22 +29,22 @@ const (
 	dead
 )
 
-// happening is something that happens to a process.
-type happening int
+// event is what happens to a process.
+type event int
 
 const (
-	signs   happening = iota // it shows a sign of life
-	begins                   // a case
-	ends                     // all its cases have rows
-	waits                    // nothing has come, until now
-	departs                  // it has ended, or is stopped for what it wrote
+	signs   event = iota // it shows a sign of life
+	begins               // a case
+	ends                 // all its cases have rows
+	waits                // nothing has come, until now
+	departs              // it has ended, or is stopped for what it wrote
 )
 
-// bornTime is the time limit for the first sign of life, and deadTime for the next sign after the time limit of a row.
+// startTime is the time limit for the first sign of life, and deadTime for the next sign after the time limit of a row.
 // On a busy machine signs come late.
 const (
-	bornTime = 2 * time.Minute
-	deadTime = 8 * signEvery
+	startTime = 2 * time.Minute
+	deadTime  = 8 * signEvery
 )
 
 // life is the state of a process.
@@ -57,7 +57,7 @@ type life struct {
 }
 
 // on changes the state.
-func (l *life) on(h happening, now time.Time) {
+func (l *life) on(h event, now time.Time) {
 	next := l.state
 	switch {
 	case l.state == dead:
@@ -88,7 +88,7 @@ func (l *life) overdue(now time.Time) bool {
 	patience := l.dead
 	switch {
 	case l.state == starting:
-		patience = bornTime
+		patience = startTime
 	case l.state != finished && l.limit <= 0:
 		return false
 	case l.state != finished:

@@ -9,7 +9,7 @@ import (
 func TestLife(t *testing.T) {
 	const limit, patience = time.Minute, 10 * time.Second
 	epoch := time.Unix(0, 0)
-	for was, want := range map[state][]state{ // by happening, and then by a long wait
+	for was, want := range map[state][]state{ // by event, and then by a long wait
 		starting: {ready, busy, finished, starting, dead, hung},
 		ready:    {ready, busy, finished, ready, dead, hung},
 		busy:     {busy, busy, finished, busy, dead, hung},
@@ -17,12 +17,12 @@ func TestLife(t *testing.T) {
 		hung:     {hung, hung, hung, hung, dead, hung},
 		dead:     {dead, dead, dead, dead, dead, dead},
 	} {
-		longest := map[state]time.Duration{starting: bornTime, finished: patience}[was]
+		longest := map[state]time.Duration{starting: startTime, finished: patience}[was]
 		if longest == 0 {
 			longest = limit + patience
 		}
 		for i, next := range want {
-			h, now := happening(i), epoch.Add(longest)
+			h, now := event(i), epoch.Add(longest)
 			if h > departs {
 				h, now = waits, now.Add(1)
 			}

@@ -137,7 +137,7 @@ func (v *conversation) conclude(err error) *schedule.End {
 	case v.state == hung && v.party.Kind != schedule.Ranks:
 		v.end.Reason = fmt.Errorf("%s hangs: it shows no sign of life", v.party)
 	case v.state == hung && v.was == starting:
-		v.end.Reason = fmt.Errorf("the ranks have not begun within %v: use fewer ranks", bornTime)
+		v.end.Reason = fmt.Errorf("the ranks have not begun within %v: use fewer ranks", startTime)
 	case v.state == hung:
 		v.end.Reason = errors.New("rank 0 hangs: it shows no sign of life")
 	case v.end.Reason == nil, cut && !(errors.As(err, &ended) && ended.Status == ""):

@@ -20,8 +20,8 @@ const (
 	pause    = 500 * time.Millisecond
 )
 
-// absent is what another process measures, and what became of the process.
-type absent struct {
+// remote is what another process measures, and what became of the process.
+type remote struct {
 	party  Party
 	given  []plan.Case                 // to the process that runs
 	notes  map[record.ID]string        // warnings for their rows
@@ -87,7 +87,7 @@ func (s *Schedule) lost(c plan.Case, status record.Status, reason error) record.
 // blame is the step after a process has ended in a case: it stores a row with the failure, unless the case has one, and
 // has a new process measure the others. Those of the same turn are measured without a turn, since they have lost the
 // samples that they could be compared with.
-func (s *Schedule) blame(a *absent, end *End, left []plan.Case) Step {
+func (s *Schedule) blame(a *remote, end *End, left []plan.Case) Step {
 	step := Step{Party: a.party}
 	culprit := a.given[end.Case]
 	status, ok := a.done[culprit.ID()]

@@ -80,7 +80,7 @@ type Schedule struct {
 	groups []group
 	turns  map[string]bool // names of turns that times of this host have
 	seen   lessons
-	out    *absent // what a process is measuring; nil: nothing
+	out    *remote // what a process is measuring; nil: nothing
 	part   []plan.Case
 	alone  []attempt // cases of this run that were not in a turn
 	second bool      // rows with a wide spread are being measured once more
@@ -141,7 +141,7 @@ func (s *Schedule) admit(g group, now Now) Step {
 		return step // its memory is looked at when all that is kept has been reported
 	}
 	named := s.named(todo, now.Memory)
-	s.out = &absent{party: g.party, given: named, notes: map[record.ID]string{}, done: map[record.ID]record.Status{}}
+	s.out = &remote{party: g.party, given: named, notes: map[record.ID]string{}, done: map[record.ID]record.Status{}}
 	step.Party, step.Cases = g.party, named
 	return step
 }

@@ -127,7 +127,8 @@ func TestRefusals(t *testing.T) {
 	}
 	measure("keep serial/a", "this process [serial/a]")
 	w.store = record.Store{}
-	measure("this process [serial/a]", "serial/a is skipped: predicted to take 8m32s a call at the rate of the size before, "+
+	measure("this process [serial/a]", "serial/a is skipped: predicted to take 8m32s a call at the rate of "+
+		"the size before, "+
 		"the row may take 1s: raise it with --timeout")
 	w.rules.Budget.Timeout, w.measure = time.Hour, nil
 	measure("this process [serial/a]", "this process [serial/a]") // the one in time is predicted to fit
@@ -142,7 +143,8 @@ func TestSlowCallsAreSkipped(t *testing.T) {
 	s := Schedule{rules: Rules{Budget: budget}, seen: lessons{lessonKey(of(1)): {c: of(512), took: 2}}}
 	loop := sized("serial/a", "", 1024, nil)
 	loop.Experiment = record.Distributions
-	const want = "predicted to take 16s a call at the rate of the size before, a call of this profile may take 1s: request it with --sizes"
+	const want = "predicted to take 16s a call at the rate of the size before, a call of this profile may take 1s: " +
+		"request it with --sizes"
 	for _, test := range []struct {
 		c    plan.Case
 		want string

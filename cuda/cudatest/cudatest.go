@@ -1,5 +1,4 @@
-// Package cudatest has what tests of the GPU's ladder share: a GPU that is not there, and the
-// output of a profiler.
+// Package cudatest has what tests of the GPU's ladder share: a GPU that is not there, and the output of a profiler.
 package cudatest
 
 import (

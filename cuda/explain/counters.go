@@ -54,9 +54,8 @@ var counterNames = []string{
 	"dram__bytes_read.sum",
 }
 
-// kernelPattern is the profiler's expression for the names of kernels that multiply: gemm for the
-// rungs, and the names of cuBLAS, some of which are in the arguments of a template. It matches a
-// whole name as well as a part of one.
+// kernelPattern is the profiler's expression for the names of kernels that multiply: gemm for the rungs, and the names
+// of cuBLAS, some of which are in the arguments of a template. It matches a whole name as well as a part of one.
 const kernelPattern = `regex:.*(gemm|gemv|cutlass|xmma|nvjet|sm[0-9]+_).*`
 
 // pattern returns the profiler's expression for the names of the kernel of a variant.
@@ -184,8 +183,7 @@ func parseCounters(log string) (map[string]float64, error) {
 	return counters, nil
 }
 
-// isMain reports whether a kernel of that name, which is empty in the line of the units, is
-// the one that multiplies.
+// isMain reports whether a kernel of that name, which is empty in the line of the units, is the one that multiplies.
 func isMain(name string) bool {
 	function, _, _ := strings.Cut(name, "(")
 	return function != "" && !slices.Contains(besideKernels, function)

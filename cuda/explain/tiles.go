@@ -45,8 +45,7 @@ func NewTiles(capability occupancy.Capability, rungs []cuda.Rung) (Tiles, error)
 	return doc, nil
 }
 
-// Print writes which blocks of threads are feasible, and why the others are not, to a writer that
-// takes all.
+// Print writes which blocks of threads are feasible, and why the others are not, to a writer that takes all.
 func (doc Tiles) Print(out io.Writer) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "BLOCK\tBK\tTILE\tTHREADS\tSHARED\tSUMS\tCOPIES\tROWS\tREGISTERS\tBLOCKS\tOCCUPANCY\tFEASIBLE")

@@ -119,8 +119,7 @@ func parametersOf(typ string) string {
 	return Parameters
 }
 
-// Missing returns the error of a compiled source that has kernels with the given names, but not the
-// one of k.
+// Missing returns the error of a compiled source that has kernels with the given names, but not the one of k.
 func (k Kernel) Missing(have []string) error {
 	slices.Sort(have)
 	return fmt.Errorf("%s: the compiled source has no kernel %s: it has %s", k.File, k.Symbol, strings.Join(have, ", "))
@@ -176,8 +175,7 @@ func Variants(b Backend, kernels []Kernel) []gemm.Variant {
 	return out
 }
 
-// model is the cost of a product that reads and writes every element once: what the kernel does
-// besides is not known.
+// model is the cost of a product that reads and writes every element once: what the kernel does besides is not known.
 func model(s gemm.Shape) gemm.Model {
 	m, n, k := float64(s.M), float64(s.N), float64(s.K)
 	least := m*k + k*n + m*n

@@ -216,8 +216,7 @@ var (
 	mostBlocks  = [3]int{math.MaxInt32, 65535, 65535}
 )
 
-// At returns the dimensions for a product of the shape. The error names the dimension that no GPU
-// permits.
+// At returns the dimensions for a product of the shape. The error names the dimension that no GPU permits.
 func (l Launch) At(s gemm.Shape) (out Size, err error) {
 	if out.Block, err = cmp.Or(l.Block, "32x32").at(s); err != nil {
 		return out, fmt.Errorf("--%s %w", BlockFlag, err)

@@ -1,8 +1,7 @@
 // Package kernels has the rungs of the CUDA ladder. A rung is three files in the folder of its type: NAME.cu is the
 // source, NAME.go what the suite must know of it, NAME.txt its pseudo-code. Order says which follows which. Each source
-// changes one thing compared with the one before, so the diff of two neighbours is the lesson. The sources
-// are CUDA C++ without headers; NVRTC compiles them for the GPU at run time. Block sizes are macros
-// that the host sets.
+// changes one thing compared with the one before, so the diff of two neighbours is the lesson. The sources are CUDA C++
+// without headers; NVRTC compiles them for the GPU at run time. Block sizes are macros that the host sets.
 package kernels
 
 import (
@@ -50,11 +49,10 @@ func Source(typ, name string) (file, text string, err error) {
 	return file, text, nil
 }
 
-// Pseudocode returns the pseudo-code of an algorithm, such as naive of the element type f32, and
-// whether there is one. It suits a report in any language. Capital letters such as I and J are sets
-// of indices, so C[I, J] is a block of C. As and Bs are slices of A and B in shared memory; a name
-// with a prime is a second buffer. load4 and load2 read 16 bytes by one instruction, async is
-// cp.async, mma and wmma are instructions of the tensor cores.
+// Pseudocode returns the pseudo-code of an algorithm, such as naive of the element type f32, and whether there is one.
+// It suits a report in any language. Capital letters such as I and J are sets of indices, so C[I, J] is a block of C.
+// As and Bs are slices of A and B in shared memory; a name with a prime is a second buffer. load4 and load2 read 16
+// bytes by one instruction, async is cp.async, mma and wmma are instructions of the tensor cores.
 func Pseudocode(typ, algorithm string) (string, bool) {
 	_, text, ok := read(typ, algorithm+".txt")
 	return text, ok

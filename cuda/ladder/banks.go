@@ -1,8 +1,7 @@
 package ladder
 
-// Access describes how the warps of a block read or write a slice of one operand in shared memory.
-// It is counted from the addresses in the source of the kernel; the compiler may join accesses to
-// neighbouring elements.
+// Access describes how the warps of a block read or write a slice of one operand in shared memory. It is counted from
+// the addresses in the source of the kernel; the compiler may join accesses to neighbouring elements.
 type Access struct {
 	Operand  string  `json:"operand"` // A or B
 	Write    bool    `json:"write"`
@@ -32,9 +31,8 @@ func Write(operand string, bytes, count int, at func(thread, i int) int) Request
 	return Request{operand, true, bytes, count, at}
 }
 
-// Accesses returns the accesses of a block to shared memory for one slice of k. It is empty
-// where the kernel uses none, and lacks the reads of rungs whose lanes read what the
-// instruction leaves open.
+// Accesses returns the accesses of a block to shared memory for one slice of k. It is empty where the kernel uses none,
+// and lacks the reads of rungs whose lanes read what the instruction leaves open.
 func (r Rung) Accesses(t Tile, w Widths) []Access {
 	if r.Banks == nil {
 		return nil
@@ -61,8 +59,7 @@ func (r Rung) Passes(t Tile, accesses []Access) float64 {
 	return passes / (float64(t.BM*t.BN*t.BK) / Lanes)
 }
 
-// Lanes is the threads of a warp, bankWords the banks of shared memory, each of
-// wordBytes.
+// Lanes is the threads of a warp, bankWords the banks of shared memory, each of wordBytes.
 const Lanes, bankWords, wordBytes = 32, 32, 4
 
 // access counts the accesses of a request for a block of the given threads.
@@ -97,10 +94,9 @@ func (q Request) access(threads int) Access {
 // serve returns, for a request of one warp: the passes over the banks, the passes without bank
 // conflicts, the number of lanes with an access, and the number of different addresses.
 //
-// A pass serves 32 lanes with 4 bytes each, 16 lanes with 8 bytes, or 8 lanes with 16 bytes. It
-// serves twice as many if for every i the lanes i and i^1, or i and i^2, need the same bytes
-// (https://forums.developer.nvidia.com/t/77228). A bank gives one of its words at a time, to all
-// lanes that need that word.
+// A pass serves 32 lanes with 4 bytes each, 16 lanes with 8 bytes, or 8 lanes with 16 bytes. It serves twice as many if
+// for every i the lanes i and i^1, or i and i^2, need the same bytes (https://forums.developer.nvidia.com/t/77228). A
+// bank gives one of its words at a time, to all lanes that need that word.
 func serve(addresses []int, bytes int) (passes, least, lanes, distinct int) {
 	group := Lanes * wordBytes / bytes
 	if bytes > wordBytes && (paired(addresses, 1) || paired(addresses, 2)) {

@@ -13,18 +13,16 @@ type Product struct {
 	Blocks int     `json:"blocks"`          // of the launch
 	Waves  int     `json:"waves,omitempty"` // how often they fill the multiprocessors; 0: not known
 	Fill   float64 `json:"fill,omitempty"`  // the share of all places in these waves that they use
-	// Elements of A, B and C that move between global memory and the multiprocessors (equation 11
-	// of the 2024 report; 12 is the case in which tiles divide the shape), and between shared
-	// memory and the threads (equations 14 and 15; per warp if its lanes share loads). A block
-	// copies whole slices to shared memory: elements outside of the matrix are 0 there, and are
-	// multiplied.
+	// Elements of A, B and C that move between global memory and the multiprocessors (equation 11 of the 2024 report;
+	// 12 is the case in which tiles divide the shape), and between shared memory and the threads (equations 14 and 15;
+	// per warp if its lanes share loads). A block copies whole slices to shared memory: elements outside of the matrix
+	// are 0 there, and are multiplied.
 	GlobalReads  float64 `json:"global_reads"`
 	GlobalWrites float64 `json:"global_writes"`
 	SharedReads  float64 `json:"shared_reads"`
 	SharedWrites float64 `json:"shared_writes"`
-	// Barriers is the number of barriers of a block. Saved is the number that a single slice in
-	// shared memory would need in addition: ceil(K/BK) - 1, one after each slice but the last,
-	// before the next may be copied.
+	// Barriers is the number of barriers of a block. Saved is the number that a single slice in shared memory would
+	// need in addition: ceil(K/BK) - 1, one after each slice but the last, before the next may be copied.
 	Barriers  int     `json:"barriers"`
 	Saved     int     `json:"barriers_saved"`
 	Flops     float64 `json:"-"`
@@ -72,9 +70,8 @@ func (p *Product) Fills(multiprocessors, blocks int) {
 	p.Fill = float64(p.Blocks) / float64(p.Waves*places)
 }
 
-// Bounded returns an upper bound on the rate in GFLOP/s, if every global access goes to memory
-// with the bandwidth in GB/s and the pipe computes peak GFLOP/s. memory is true if memory is the
-// limit.
+// Bounded returns an upper bound on the rate in GFLOP/s, if every global access goes to memory with the bandwidth in
+// GB/s and the pipe computes peak GFLOP/s. memory is true if memory is the limit.
 func (p Product) Bounded(peak, bandwidth float64) (rate float64, memory bool) {
 	rate = p.Intensity * bandwidth
 	return math.Min(rate, peak), rate < peak

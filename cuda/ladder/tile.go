@@ -15,8 +15,7 @@ type Tile struct {
 	MMAK       int // depth of a product of the tensor cores
 }
 
-// NoPad is the Pad of a tile whose rows of a slice lie one behind the other: 0 leaves the
-// kernel's own.
+// NoPad is the Pad of a tile whose rows of a slice lie one behind the other: 0 leaves the kernel's own.
 const NoPad = -1
 
 // Macro is a number of a kernel's source that the host sets.
@@ -51,8 +50,7 @@ func (t Tile) String() string {
 	return s
 }
 
-// Name returns the setting as the parameter tile has it: 128x128x8/32x64/8x8 are the tiles
-// of block, warp and thread.
+// Name returns the setting as the parameter tile has it: 128x128x8/32x64/8x8 are the tiles of block, warp and thread.
 func (t Tile) Name() string {
 	s := t.ofBlock()
 	if t.WM != 0 {
@@ -84,8 +82,7 @@ func (t Tile) Edge() int {
 	return 0
 }
 
-// PadOf returns the elements between rows of a slice of A, own where the tile leaves them to
-// the kernel.
+// PadOf returns the elements between rows of a slice of A, own where the tile leaves them to the kernel.
 func (t Tile) PadOf(own int) int {
 	if t.Pad == 0 {
 		return own

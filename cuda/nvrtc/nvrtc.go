@@ -107,9 +107,8 @@ type Image struct {
 // ErrCompile is wrapped by errors of programs that do not compile.
 var ErrCompile = errors.New("nvrtc: does not compile")
 
-// Compile compiles the program. It may be called on several goroutines; one compiles at a
-// time. The error is an ErrCompile with the compiler's first error, or says that this
-// version does not know the architecture.
+// Compile compiles the program. It may be called on several goroutines; one compiles at a time. The error is an
+// ErrCompile with the compiler's first error, or says that this version does not know the architecture.
 func (l *Library) Compile(p Program) (Image, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -156,8 +155,7 @@ var (
 	other     = regexp.MustCompile(`^ptxas info\s*: (\d+ bytes gmem|Function properties for|Compile time)|^\s*(\d+) bytes stack frame|^\s*$`)
 )
 
-// parse reads what the compiler says of the kernels, and returns the lines that say
-// something else.
+// parse reads what the compiler says of the kernels, and returns the lines that say something else.
 func parse(log string) (kernels map[string]Kernel, rest string, err error) {
 	kernels = map[string]Kernel{}
 	name := ""

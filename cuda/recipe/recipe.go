@@ -12,8 +12,7 @@ import (
 	"gemm/cuda"
 )
 
-// Operand is how a matrix lies on the GPU. Address may be given modulo 256: only what it is a
-// multiple of counts.
+// Operand is how a matrix lies on the GPU. Address may be given modulo 256: only what it is a multiple of counts.
 type Operand struct {
 	Address   uintptr `json:"address"`
 	LD        int     `json:"ld"`        // elements from one stored row to the next
@@ -34,8 +33,7 @@ type Request struct {
 	GPU     cuda.GPU    `json:"gpu"`
 }
 
-// Recipe is the answer. Programs are compiled by NVRTC for the GPU. The launches follow each other
-// on one stream.
+// Recipe is the answer. Programs are compiled by NVRTC for the GPU. The launches follow each other on one stream.
 type Recipe struct {
 	Variant  string      `json:"variant"`
 	Params   gemm.Params `json:"params"` // as chosen for the shape

@@ -8,9 +8,8 @@
 //	      for ir over MC by MR             one sliver of A: in L1
 //	        for jr over NC by NR           micro-kernel: a tile of C in registers
 //
-// Compared with these papers A and B are exchanged, which suits contiguous rows. The micro-kernel
-// moves along a row of tiles, and reads B by vectors and A by single elements. So the block that
-// stays in L2 is a block of B.
+// Compared with these papers A and B are exchanged, which suits contiguous rows. The micro-kernel moves along a row of
+// tiles, and reads B by vectors and A by single elements. So the block that stays in L2 is a block of B.
 //
 // Packing copies a block into the order in which the micro-kernel reads it. The loads of the kernel
 // are then contiguous for every stride, a block does not compete with itself for the sets of a
@@ -27,8 +26,7 @@ import (
 	"gemm/internal/kernel"
 )
 
-// View is a matrix in memory, transposed or not: element (i, l) is
-// Data[i*Row+l*Col].
+// View is a matrix in memory, transposed or not: element (i, l) is Data[i*Row+l*Col].
 type View[T kernel.Float] struct {
 	Data     []T
 	Row, Col int
@@ -72,8 +70,7 @@ func (serial) Run(_, n int, body func(worker, lo, hi int)) {
 // RunOwn is Run.
 func (s serial) RunOwn(workers, n int, body func(worker, lo, hi int)) { s.Run(workers, n, body) }
 
-// Engine computes any number of products at the same time. It keeps the buffers of the last one for
-// the next.
+// Engine computes any number of products at the same time. It keeps the buffers of the last one for the next.
 type Engine[T kernel.Float] struct {
 	kernel   kernel.Kernel[T]
 	blocking Blocking
@@ -150,9 +147,8 @@ func up(n, step int) int { return (n + step - 1) / step * step }
 // Rescale. For every element of C of k terms, the result has a small error in comparison with Σ|α·aᵢₗ·bₗⱼ| + |β·cᵢⱼ| if
 // this sum is at most 2⁻²⁵ of the largest number. To that error underflow adds at most 2²⁴·(k+1) of the least number.
 //
-// Gemm checks ctx before each call of the micro-kernel, which is some 100 µs of work. If ctx is
-// cancelled, Gemm returns its error, and C is undefined. Gemm allocates only buffers that are
-// smaller than the shape needs, and the copy for α.
+// Gemm checks ctx before each call of the micro-kernel, which is some 100 µs of work. If ctx is cancelled, Gemm returns
+// its error, and C is undefined. Gemm allocates only buffers that are smaller than the shape needs, and the copy for α.
 func (e *Engine[T]) Gemm(ctx context.Context, m, n, k int, alpha T, a, b View[T], beta T, c View[T]) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -252,8 +248,7 @@ func (e *task[T]) run(g *job[T]) error {
 	return g.ctx.Err()
 }
 
-// grown returns a slice of n elements: buf if it is large enough, otherwise a new one, on huge
-// pages if possible.
+// grown returns a slice of n elements: buf if it is large enough, otherwise a new one, on huge pages if possible.
 func grown[T any](buf []T, n int) []T {
 	if cap(buf) < n {
 		buf = make([]T, n)

@@ -10,8 +10,7 @@ import (
 	"gemm/internal/tuned"
 )
 
-// Blocking is the size of the blocks of a product, in elements: panels of A of MC×KC, and blocks of
-// B of KC×NC.
+// Blocking is the size of the blocks of a product, in elements: panels of A of MC×KC, and blocks of B of KC×NC.
 type Blocking struct {
 	MC, KC, NC int
 	// Direct is the largest m·n·k of a product that is not divided into blocks: one worker computes it
@@ -73,10 +72,9 @@ func Host[T kernel.Float](loop Loop) *Engine[T] {
 	return New(k, blocking, loop)
 }
 
-// Fit returns the blocking for tiles of mr×nr elements of size bytes. It follows Goto and van de
-// Geijn (Anatomy of High-Performance Matrix Multiplication, ACM TOMS 34(3), 2008, section 6.3) and
-// Low, Igual, Smith and Quintana-Ortí (Analytical Modeling Is Enough for High-Performance BLIS, ACM
-// TOMS 43(2), 2016), with A and B exchanged:
+// Fit returns the blocking for tiles of mr×nr elements of size bytes. It follows Goto and van de Geijn (Anatomy of
+// High-Performance Matrix Multiplication, ACM TOMS 34(3), 2008, section 6.3) and Low, Igual, Smith and Quintana-Ortí
+// (Analytical Modeling Is Enough for High-Performance BLIS, ACM TOMS 43(2), 2016), with A and B exchanged:
 //
 //   - the sliver of A, mr×KC, stays in half of L1 while slivers of B stream through;
 //   - the block of B, KC×NC, at least four slivers, stays in half of L2 while slivers of A stream
@@ -122,8 +120,7 @@ type Plan struct {
 	Workers      int
 }
 
-// small reports whether the product is not divided into blocks: one worker computes it from operands in
-// place.
+// small reports whether the product is not divided into blocks: one worker computes it from operands in place.
 func (e *Engine[T]) small(m, n, k, bRow, bCol int) bool {
 	return e.direct(m, n, k) && e.kernel.Strided && bCol == 1 && !e.competes(bRow, k) &&
 		(e.loop.Workers() == 1 || int64(m)*int64(n)*int64(k) < int64(e.blocking.Parallel))
@@ -231,11 +228,10 @@ func (e *Engine[T]) packsRows(n int) bool {
 	return !e.kernel.Strided || n > manyTiles*e.kernel.NR && e.loop.Workers() == 1
 }
 
-// share plans the workers of an m×n×k product, and its tasks. It needs MC, KC and PackB of p;
-// blocks of B have at most nc columns. All workers have the same number of blocks of columns, and
-// of rows of A to multiply them by. A task is some of these rows. Processors that also run other
-// programs are not equally fast, so fast workers take over tasks of slow ones. Therefore a worker takes
-// several tasks of a block at a time at first, and single tasks at the end.
+// share plans the workers of an m×n×k product, and its tasks. It needs MC, KC and PackB of p; blocks of B have at most
+// nc columns. All workers have the same number of blocks of columns, and of rows of A to multiply them by. A task is
+// some of these rows. Processors that also run other programs are not equally fast, so fast workers take over tasks of
+// slow ones. Therefore a worker takes several tasks of a block at a time at first, and single tasks at the end.
 func (e *Engine[T]) share(p *Plan, m, n, k, nc int) {
 	mr, nr := e.kernel.MR, e.kernel.NR
 	pays := 2 * int64(m) * int64(n) * int64(k) / int64(max(1, e.blocking.Parallel))
@@ -260,11 +256,10 @@ func (e *Engine[T]) share(p *Plan, m, n, k, nc int) {
 	p.Share = (rows + p.Rows - 1) / p.Rows
 }
 
-// rowShares returns how many workers share the rows of a block of columns, a divisor of their
-// number. Each of these workers packs the block of B for itself. So a worker packs k·n/workers
-// elements for every share, and reads its share of A. rowShares minimizes the sum, in which a
-// packed element counts copyCost times as much as one that is read. Each worker must have at least
-// a tile.
+// rowShares returns how many workers share the rows of a block of columns, a divisor of their number. Each of these
+// workers packs the block of B for itself. So a worker packs k·n/workers elements for every share, and reads its share
+// of A. rowShares minimizes the sum, in which a packed element counts copyCost times as much as one that is read. Each
+// worker must have at least a tile.
 func (e *Engine[T]) rowShares(p *Plan, n int) int {
 	const copyCost = 2.5
 	best, least := p.Workers, math.Inf(1)
@@ -315,10 +310,9 @@ func (e *Engine[T]) lies(b View[T], rows, columns int) bool {
 	return rows*columns <= limit && !e.competes(b.Row, rows)
 }
 
-// Roundings returns the most roundings that affect one product of two elements in an m×n×k product, for
-// any storage of the operands. They are the rounding of the product itself, the roundings of the
-// additions in a block of KC terms, and the roundings of the additions of blocks. Without blocks there
-// are k roundings.
+// Roundings returns the most roundings that affect one product of two elements in an m×n×k product, for any storage of
+// the operands. They are the rounding of the product itself, the roundings of the additions in a block of KC terms, and
+// the roundings of the additions of blocks. Without blocks there are k roundings.
 func (e *Engine[T]) Roundings(m, n, k int) int {
 	if m == 0 || n == 0 || k == 0 {
 		return 0

@@ -19,13 +19,11 @@ import (
 // It is built for the shapes of Reed–Solomon codes. A is small. Each of the k rows of B is a shard,
 // which may be megabytes long. If m ≤ MR, every element of B is loaded once.
 //
-// Shards often have a length of a power of two. Then the rows of B are whole pages apart and map
-// to the same sets of a cache, which holds only a few of them. There are two remedies. The kernel
-// reads B in place, a few rows in one pass. Or, if A and B have many rows, it copies the block, so
-// that rows do not share sets.
+// Shards often have a length of a power of two. Then the rows of B are whole pages apart and map to the same sets of a
+// cache, which holds only a few of them. There are two remedies. The kernel reads B in place, a few rows in one pass.
+// Or, if A and B have many rows, it copies the block, so that rows do not share sets.
 //
-// A Field computes any number of products at the same time. It keeps the buffers of the last one
-// for the next.
+// A Field computes any number of products at the same time. It keeps the buffers of the last one for the next.
 type Field struct {
 	kernel kernel.Field
 	caches Caches
@@ -134,9 +132,8 @@ const (
 // For tall slivers a pass is long although rows of B share sets. Each pass reads C again, and for a
 // tall sliver that costs more than the lost lines of B.
 //
-// Copies (PackB). B is copied if slivers are tall or more than two, and B has more than one long
-// pass. If the rows of B share no sets, B must have more than fieldApart long passes. With two
-// slivers, reading in place is faster.
+// Copies (PackB). B is copied if slivers are tall or more than two, and B has more than one long pass. If the rows of B
+// share no sets, B must have more than fieldApart long passes. With two slivers, reading in place is faster.
 //
 // Width (NC). Hardware prefetch starts anew in each call of the kernel, so blocks are wide:
 //
@@ -149,12 +146,11 @@ const (
 // Non-temporal stores (Stream). C bypasses the caches if all of the following hold: it is written
 // once, slivers are not tall, and L3 cannot hold B and C.
 //
-// Workers. If there are two workers, the second begins later, and the first sees its end later
-// still. So the first has more columns (Lead). With more workers Lead is 0, since the caller begins
-// last. Each worker has up to four blocks, so that all finish together. There are fewer if the
-// blocks would be too small, for two reasons. To look for further blocks costs time. And a worker
-// that takes a block of another worker misses its cache: the columns of the last product are in the
-// other worker's cache.
+// Workers. If there are two workers, the second begins later, and the first sees its end later still. So the first has
+// more columns (Lead). With more workers Lead is 0, since the caller begins last. Each worker has up to four blocks, so
+// that all finish together. There are fewer if the blocks would be too small, for two reasons. To look for further
+// blocks costs time. And a worker that takes a block of another worker misses its cache: the columns of the last
+// product are in the other worker's cache.
 func (e *Field) choose(m, n, k, ldb int) fieldPlan {
 	height, _, slivers := e.kernel.Slivers(m)
 	column, panel := 8*e.kernel.Words(height), min(e.caches.L3/2, fieldPanel)
@@ -438,11 +434,10 @@ func (e *fieldTask) updateBlock(g *fieldJob, worker, b, first, end int) {
 	}
 }
 
-// run is the micro-kernel's Run over n columns. If there are several workers, it changes the order of the
-// last columns. Hardware prefetch does not stop at the last column of a worker. It takes the next cache
-// lines of C away from another worker, which writes them. So the last fieldBack columns are computed in
-// descending order, in parts that double in width. The prefetch of a part then takes only lines that
-// this worker has already written:
+// run is the micro-kernel's Run over n columns. If there are several workers, it changes the order of the last columns.
+// Hardware prefetch does not stop at the last column of a worker. It takes the next cache lines of C away from another
+// worker, which writes them. So the last fieldBack columns are computed in descending order, in parts that double in
+// width. The prefetch of a part then takes only lines that this worker has already written:
 //
 //	columns  0 … turn      ascending, one call
 //	         turn … n      … │ third │ second │ first

@@ -70,9 +70,8 @@ func (e *Half[T]) Blocking() Blocking {
 	return b
 }
 
-// Gemm computes C ← α·A·B + β·C with A m×k, B k×n and C m×n, whose rows begin ldc elements apart. If β = 0, C is
-// not read. If α = 0 or k = 0, neither A nor B is read. If ctx is cancelled, Gemm returns its error, and C is
-// undefined.
+// Gemm computes C ← α·A·B + β·C with A m×k, B k×n and C m×n, whose rows begin ldc elements apart. If β = 0, C is not
+// read. If α = 0 or k = 0, neither A nor B is read. If ctx is cancelled, Gemm returns its error, and C is undefined.
 func (e *Half[T]) Gemm(ctx context.Context, m, n, k int, alpha T, a, b HalfView[T], beta T, c []T, ldc int) error {
 	if err := ctx.Err(); err != nil || m == 0 || n == 0 {
 		return err

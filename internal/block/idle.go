@@ -5,9 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// Idle holds workspaces that no product uses. It keeps one forever, so that a series of products
-// allocates nothing. If products at the same time have needed more, the others go to a sync.Pool, which
-// frees them. The zero value is empty.
+// Idle holds workspaces that no product uses. It keeps one forever, so that a series of products allocates nothing. If
+// products at the same time have needed more, the others go to a sync.Pool, which frees them. The zero value is empty.
 type Idle[W any] struct {
 	kept atomic.Pointer[W]
 	more sync.Pool

@@ -29,8 +29,7 @@ type sum[T kernel.Float] struct {
 	others      []Term[T] // targets that the job's part of M is added to; none before M is complete
 }
 
-// Sum computes the product M of two sums of matrices, and adds it to other matrices or subtracts it
-// from them:
+// Sum computes the product M of two sums of matrices, and adds it to other matrices or subtracts it from them:
 //
 //	M = (±A₁ ± A₂ …)·(±B₁ ± B₂ …)    C₁ ← C₁ ± M    C₂ ← C₂ ± M …
 //
@@ -105,8 +104,7 @@ func (e *Engine[T]) sumPlan(m, n, k int) Plan {
 	return p
 }
 
-// SumWorkspace returns the size of the buffers of Sum for an m×n×k product without a fresh target, in
-// elements.
+// SumWorkspace returns the size of the buffers of Sum for an m×n×k product without a fresh target, in elements.
 func (e *Engine[T]) SumWorkspace(m, n, k int) int {
 	p := e.sumPlan(m, n, k)
 	return up(p.MC, e.kernel.MR)*p.KC + up(p.NC, e.kernel.NR)*p.KC*p.Workers + m*n
@@ -138,8 +136,7 @@ func (e *task[T]) packSum(g *job[T], worker, chunk int) {
 	}
 }
 
-// addTo adds the tiles that t has computed, at element (row, j) of the job's part of M, to the
-// other targets.
+// addTo adds the tiles that t has computed, at element (row, j) of the job's part of M, to the other targets.
 func (e *task[T]) addTo(g *job[T], t *kernel.Tiles[T], row, j int) {
 	for _, other := range g.sum.others {
 		c := other.from(g.sum.row+row, j)

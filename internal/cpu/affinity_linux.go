@@ -23,8 +23,7 @@ func Allowed() []int {
 	return cpus
 }
 
-// Pin pins all threads of this process to the given processors, and so the threads and processes
-// that they start later.
+// Pin pins all threads of this process to the given processors, and so the threads and processes that they start later.
 func Pin(cpus []int) error {
 	set := mask(cpus)
 	tasks, err := os.ReadDir("/proc/self/task")
@@ -44,9 +43,8 @@ func Pin(cpus []int) error {
 	return nil
 }
 
-// PinThread pins the calling thread only. The goroutine must be locked to its thread. Before it
-// unlocks, it must pin the thread to the processors of the process again: the next goroutine on
-// this thread does not know about it.
+// PinThread pins the calling thread only. The goroutine must be locked to its thread. Before it unlocks, it must pin
+// the thread to the processors of the process again: the next goroutine on this thread does not know about it.
 func PinThread(cpus []int) error {
 	set := mask(cpus)
 	if err := unix.SchedSetaffinity(0, &set); err != nil {

@@ -42,8 +42,7 @@ func groups(files reader, controller string) []group {
 	if !ok {
 		return nil
 	}
-	// A path outside of the mounted tree belongs to a container that sees only its own group, at
-	// the mount point.
+	// A path outside of the mounted tree belongs to a container that sees only its own group, at the mount point.
 	inside, below := strings.CutPrefix(path.Clean("/"+own), strings.TrimSuffix(root, "/"))
 	if !below || inside != "" && inside[0] != '/' {
 		inside = ""
@@ -126,8 +125,7 @@ func memory(files reader) (limit, left int64) {
 	return limit, left
 }
 
-// available returns the bytes that the machine and the control groups have left, at least one; 0 if nothing is
-// known.
+// available returns the bytes that the machine and the control groups have left, at least one; 0 if nothing is known.
 func available(files reader) int64 {
 	free := kibibytes(field(files, "proc/meminfo", "MemAvailable"))
 	if _, left := memory(files); free == 0 || left < free {

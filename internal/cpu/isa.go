@@ -78,10 +78,9 @@ func supported(has func(...cpuid.FeatureID) bool) []ISA {
 	return sets
 }
 
-// Detect returns the instruction set of this program's kernels: the set that the environment
-// variable GEMM_CPU names, or else the widest set of the processor. An unknown name, or a set that
-// the processor lacks, is an error that lists the possible ones: a run that tests one set must not
-// quietly test another. The variable is read once.
+// Detect returns the instruction set of this program's kernels: the set that the environment variable GEMM_CPU names,
+// or else the widest set of the processor. An unknown name, or a set that the processor lacks, is an error that lists
+// the possible ones: a run that tests one set must not quietly test another. The variable is read once.
 //
 // After Hold, the set is the held one.
 func Detect() (ISA, error) {
@@ -100,9 +99,8 @@ var detect = sync.OnceValues(func() (ISA, error) {
 	return isa, nil
 })
 
-// FullWidthAVX512 reports whether the processor has AVX-512 with full-width units, so that a kernel
-// may be twice as fast as with AVX2. AMD's Zen 4 has AVX-512, but executes an instruction of 64
-// bytes as two of 32 bytes.
+// FullWidthAVX512 reports whether the processor has AVX-512 with full-width units, so that a kernel may be twice as
+// fast as with AVX2. AMD's Zen 4 has AVX-512, but executes an instruction of 64 bytes as two of 32 bytes.
 func FullWidthAVX512() bool {
 	return fullWidth(Supported(), cpuid.CPU.VendorID, cpuid.CPU.Family)
 }

@@ -20,9 +20,8 @@ type Processor struct {
 // the hardware threads of a core are adjacent. It returns none if they are not known.
 func Topology() []Processor { return topology(root) }
 
-// Places returns the processors that this process may run on, in the order of Topology. It returns
-// none if they are not known, as outside of Linux. They are the mask at the start of the process;
-// pinning threads does not change them.
+// Places returns the processors that this process may run on, in the order of Topology. It returns none if they are not
+// known, as outside of Linux. They are the mask at the start of the process; pinning threads does not change them.
 func Places() []int { return places(Topology(), began) }
 
 // began is the affinity mask at the start of the process.

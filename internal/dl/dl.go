@@ -20,8 +20,7 @@ func OpenGlobal(name string) (*Library, error) { return open(name, global) }
 // Handle returns what the functions of dlfcn.h know the library by.
 func (l *Library) Handle() uintptr { return l.handle }
 
-// Bind has each function, a pointer to a variable of a function type, call the symbol of the
-// library that it is under.
+// Bind has each function, a pointer to a variable of a function type, call the symbol of the library that it is under.
 func (l *Library) Bind(functions map[string]any) error {
 	for symbol, f := range functions {
 		address, err := l.Symbol(symbol)

@@ -38,8 +38,7 @@ func (l *Library) Symbol(name string) (uintptr, error) {
 	return address, nil
 }
 
-// Register has f, a pointer to a variable of a function type, call the function at the
-// address.
+// Register has f, a pointer to a variable of a function type, call the function at the address.
 func Register(f any, address uintptr) { purego.RegisterFunc(f, address) }
 
 // Call calls the function at the address with integers and pointers, and returns what it
@@ -51,8 +50,7 @@ func Call(address uintptr, arguments ...uintptr) uintptr {
 	return result
 }
 
-// Setenv sets a variable in the environment that libraries of this process see; its children
-// do not inherit it.
+// Setenv sets a variable in the environment that libraries of this process see; its children do not inherit it.
 func Setenv(name, value string) error {
 	address, err := purego.Dlsym(purego.RTLD_DEFAULT, "setenv")
 	if err != nil {

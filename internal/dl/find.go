@@ -26,14 +26,12 @@ type Search struct {
 // Find calls open with the names of the library until a call succeeds. The error is an
 // ErrUnavailable of one line, with the names that were tried and the remedy.
 //
-// A name with a slash is a pattern for files. Other names go to the system's loader, which searches
-// the library folders of this system; AnyVersion in a name stands for every version. The newest
-// version comes first. A match that is not a regular file is an error: the loader would open it,
-// and to open a pipe blocks without hearing signals.
+// A name with a slash is a pattern for files. Other names go to the system's loader, which searches the library folders
+// of this system; AnyVersion in a name stands for every version. The newest version comes first. A match that is not a
+// regular file is an error: the loader would open it, and to open a pipe blocks without hearing signals.
 //
-// Packages of pip come before the system's libraries if they are in the folder of make peers or in
-// the Python environment in use (VIRTUAL_ENV, CONDA_PREFIX). Other packages of the python3 on PATH
-// come last.
+// Packages of pip come before the system's libraries if they are in the folder of make peers or in the Python
+// environment in use (VIRTUAL_ENV, CONDA_PREFIX). Other packages of the python3 on PATH come last.
 func Find[L any](s Search, open func(name string) (L, error)) (L, error) {
 	try := func(name string) (l L, err error) {
 		if err := regular(name); err != nil {
@@ -67,8 +65,7 @@ func Find[L any](s Search, open func(name string) (L, error)) (L, error) {
 		strings.Join(s.Names, ", "), broken, s.Remedy, s.Variable)
 }
 
-// regular returns an error if name is the path of something that is there and is no
-// regular file.
+// regular returns an error if name is the path of something that is there and is no regular file.
 func regular(name string) error {
 	if !strings.Contains(name, "/") {
 		return nil
@@ -79,9 +76,8 @@ func regular(name string) error {
 	return nil
 }
 
-// Absent reports whether a library could not be opened because it is not there. The
-// loader of Linux names the file that is missing: if that is not the library, the library
-// is there and depends on it.
+// Absent reports whether a library could not be opened because it is not there. The loader of Linux names the file that
+// is missing: if that is not the library, the library is there and depends on it.
 func Absent(name string, err error) bool {
 	return runtime.GOOS == "linux" && strings.HasPrefix(err.Error(), name+": cannot open")
 }

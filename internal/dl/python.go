@@ -69,12 +69,10 @@ func environment() []string {
 // pythonTime is the time in which python3 must say where its packages are.
 const pythonTime = 5 * time.Second
 
-// installed returns the folders into which pip installs for the python3 on PATH. It asks python3
-// once.
+// installed returns the folders into which pip installs for the python3 on PATH. It asks python3 once.
 var installed = sync.OnceValue(func() []string { return foldersOf("python3") })
 
-// foldersOf returns the folders into which pip installs for the Python: none if it does not start or
-// does not answer.
+// foldersOf returns the folders into which pip installs for the Python: none if it does not start or does not answer.
 func foldersOf(python string) []string {
 	const program = "import sys; sys.path[:] = filter(None, sys.path)\n" + // without the current folder, which -c adds
 		"import json, site; print(json.dumps([sys.prefix, site.getuserbase(), *sys.path]))"

@@ -13,10 +13,9 @@ import (
 	"gemm"
 )
 
-// The format is RFC 4180, with some extensions: lines that begin with # are comments, empty lines are
-// skipped, and blanks around a number and a byte order mark are ignored. There is no line of column
-// titles. If the first row has blanks or tabs between numbers and no comma, they separate numbers in all
-// rows, as numpy.savetxt writes them.
+// The format is RFC 4180, with some extensions: lines that begin with # are comments, empty lines are skipped, and
+// blanks around a number and a byte order mark are ignored. There is no line of column titles. If the first row has
+// blanks or tabs between numbers and no comma, they separate numbers in all rows, as numpy.savetxt writes them.
 
 // csvBody marks a .csv file; there is no header to remember.
 type csvBody struct{}

@@ -1,17 +1,15 @@
 // Package matfile reads and writes matrices in files: NumPy's .npy, Matrix Market's .mtx, and .csv. The
 // file name's extension selects the format.
 //
-// Reading has two steps, so that the caller can refuse a matrix that does not fit in memory. Open reads
-// the header, compares it with the size of the file, and returns the shape and type. Read allocates the
-// matrix and reads the elements. Write writes a temporary file, which replaces the old file when it is
-// complete.
+// Reading has two steps, so that the caller can refuse a matrix that does not fit in memory. Open reads the header,
+// compares it with the size of the file, and returns the shape and type. Read allocates the matrix and reads the
+// elements. Write writes a temporary file, which replaces the old file when it is complete.
 //
 // An error is one line with the file, the line or offset, the value, and what to do.
 //
-// These errors are the reason why the formats are parsed here. npyio v0.9.0, a library for .npy, reads
-// zeros if data are cut off between two elements, panics if a header has no line end, and does not know
-// version 3; the tests compare with it. No Go library for Matrix Market reads both formats with every
-// real field and symmetry.
+// These errors are the reason why the formats are parsed here. npyio v0.9.0, a library for .npy, reads zeros if data
+// are cut off between two elements, panics if a header has no line end, and does not know version 3; the tests compare
+// with it. No Go library for Matrix Market reads both formats with every real field and symmetry.
 package matfile
 
 import (
@@ -104,10 +102,9 @@ func parse(name string, data *io.SectionReader) (*File, error) {
 	return f, nil
 }
 
-// Read returns the matrix in f. Elements of another floating-point type are rounded to T. A finite
-// element that would become an infinity or a zero is an error; in half precision, zeros are one if all
-// elements would become zero. Elements of GF(2⁸) are read only from bytes in .npy files and from
-// integers below 256 in text.
+// Read returns the matrix in f. Elements of another floating-point type are rounded to T. A finite element that would
+// become an infinity or a zero is an error; in half precision, zeros are one if all elements would become zero.
+// Elements of GF(2⁸) are read only from bytes in .npy files and from integers below 256 in text.
 func Read[T gemm.Element](f *File) (gemm.Matrix[T], error) {
 	m := gemm.NewMatrix[T](f.Rows, f.Cols)
 	var err error

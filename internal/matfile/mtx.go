@@ -208,8 +208,7 @@ func readMTX[T gemm.Element](f *File, body mtxBody, m gemm.Matrix[T]) error {
 	return nil
 }
 
-// put adds the entry v in line i and column j, counted from 0, to the matrix m of the given
-// symmetry.
+// put adds the entry v in line i and column j, counted from 0, to the matrix m of the given symmetry.
 func put[T gemm.Element](m gemm.Matrix[T], i, j int, v T, symmetry string) error {
 	skew := symmetry == "skew-symmetric"
 	var zero T

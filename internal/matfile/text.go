@@ -115,8 +115,7 @@ func number(text string, bits int) (float64, error) {
 	return x, nil
 }
 
-// isNaN reports whether text is NaN as C prints it: with or without a sign, and with or without
-// parentheses after it.
+// isNaN reports whether text is NaN as C prints it: with or without a sign, and with or without parentheses after it.
 func isNaN(text string) bool {
 	if strings.HasPrefix(text, "+") || strings.HasPrefix(text, "-") {
 		text = text[1:]

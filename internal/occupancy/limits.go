@@ -71,8 +71,7 @@ type Limits struct {
 
 const kib = 1 << 10
 
-// The sizes in KiB that shared memory can have, of which the largest is what a
-// multiprocessor has at most.
+// The sizes in KiB that shared memory can have, of which the largest is what a multiprocessor has at most.
 var (
 	volta      = []int{0, 8, 16, 32, 64, 96}
 	turing     = []int{32, 64}

@@ -1,29 +1,25 @@
 // Package occupancy computes how many blocks of a kernel a multiprocessor of an NVIDIA GPU can hold
 // at a time, and which resource limits that. It is arithmetic, and needs no GPU.
 //
-// A multiprocessor holds blocks until it has no block slots, no warps, no registers or no shared
-// memory left. Occupancy is the share of its warps that are in use then. More warps hide more
-// latency of memory and arithmetic. A kernel that keeps its sums in registers needs few warps, so
-// the best occupancy is rarely the highest.
+// A multiprocessor holds blocks until it has no block slots, no warps, no registers or no shared memory left. Occupancy
+// is the share of its warps that are in use then. More warps hide more latency of memory and arithmetic. A kernel that
+// keeps its sums in registers needs few warps, so the best occupancy is rarely the highest.
 //
 // # Sources
 //
-// Threads, blocks, registers and shared memory from 7.5 on, and the sizes of shared memory:
-// NVIDIA's CUDA Programming Guide 13.1, section 5.1, tables 30 to 32, "… per Compute
-// Capability". 7.0 and 7.2, which CUDA 13 no longer has: "Technical Specifications per
-// Compute Capability" in the CUDA C++ Programming Guide 11. The units, the partitions, the
-// sizes of shared memory of 7.0 and 7.2, the blocks of 10.1 and the arithmetic itself:
-// cuda_occupancy.h of CUDA 13.5, NVIDIA's own calculator, with which this package agrees. It
-// has 256 as the most registers of a thread, where the guide has 255. What is reserved from
-// 8.0 on: the guide, "Shared Memory" of 8.x, and arch_traits.h of NVIDIA/cccl.
+// Threads, blocks, registers and shared memory from 7.5 on, and the sizes of shared memory: NVIDIA's CUDA Programming
+// Guide 13.1, section 5.1, tables 30 to 32, "… per Compute Capability". 7.0 and 7.2, which CUDA 13 no longer has:
+// "Technical Specifications per Compute Capability" in the CUDA C++ Programming Guide 11. The units, the partitions,
+// the sizes of shared memory of 7.0 and 7.2, the blocks of 10.1 and the arithmetic itself: cuda_occupancy.h of CUDA
+// 13.5, NVIDIA's own calculator, with which this package agrees. It has 256 as the most registers of a thread, where
+// the guide has 255. What is reserved from 8.0 on: the guide, "Shared Memory" of 8.x, and arch_traits.h of NVIDIA/cccl.
 //
 // CUDA 12 calls 10.1 what CUDA 13 calls 11.0; 10.1 has the threads and the shared memory of 11.0.
 //
 // # Not modelled
 //
-// Shared memory is assumed to have its largest size, the default for a kernel without a preference;
-// Occupancy.Carveout says how much is needed. A kernel is assumed to have one barrier, and no
-// clusters of blocks.
+// Shared memory is assumed to have its largest size, the default for a kernel without a preference; Occupancy.Carveout
+// says how much is needed. A kernel is assumed to have one barrier, and no clusters of blocks.
 package occupancy
 
 import (

@@ -1,5 +1,4 @@
-// Package output writes files that must never be half written: records, reports, matrices, shards and
-// settings.
+// Package output writes files that must never be half written: records, reports, matrices, shards and settings.
 //
 // A file is written under a temporary name in the same folder, synced to disk, and then renamed. After an
 // error, with a full disk, or if the process is killed, the old file is unchanged. A file that is

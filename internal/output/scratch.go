@@ -67,15 +67,13 @@ func sweepScratch(dir string) {
 	}
 }
 
-// isScratch reports whether a folder called base, without its own folder, is a scratch folder
-// by its name.
+// isScratch reports whether a folder called base, without its own folder, is a scratch folder by its name.
 func isScratch(base string) bool {
 	parts := strings.Split(base, "-")
 	return len(parts) == 3 && parts[0] == "gemm" && parts[1] != "" && isDigits(parts[2])
 }
 
-// clearFolder removes a scratch folder. The marker goes last: if the process is killed, what
-// is left is still known.
+// clearFolder removes a scratch folder. The marker goes last: if the process is killed, what is left is still known.
 func clearFolder(path string) {
 	entries, _ := os.ReadDir(path)
 	for _, entry := range entries {

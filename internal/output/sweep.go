@@ -50,8 +50,7 @@ func Sweep(name string) {
 	SweepFolder(filepath.Dir(target), func(base string) bool { return base == filepath.Base(target) })
 }
 
-// SweepFolder removes the temporary files that killed processes left in the folder of files
-// whose names are accepted.
+// SweepFolder removes the temporary files that killed processes left in the folder of files whose names are accepted.
 func SweepFolder(dir string, accepts func(base string) bool) {
 	began := time.Now()
 	entries, _ := os.ReadDir(dir) // if it cannot be read, nothing is removed

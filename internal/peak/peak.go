@@ -44,10 +44,9 @@ const (
 // FMA returns the rate of multiply-adds, in GFLOP/s of all threads together, and the instruction set of the
 // loop: the widest one of the processor, or Generic if there is no loop for it.
 //
-// pipe is the element type, f32, f64 or gf256. For gf256 the rate is 10⁹ multiplications with addition per
-// second. FMA measures for about d, in bursts that all threads begin together, and returns the median
-// of the bursts. It returns NaN if ctx ends before. threads must not exceed GOMAXPROCS; otherwise they
-// would share processors.
+// pipe is the element type, f32, f64 or gf256. For gf256 the rate is 10⁹ multiplications with addition per second. FMA
+// measures for about d, in bursts that all threads begin together, and returns the median of the bursts. It returns NaN
+// if ctx ends before. threads must not exceed GOMAXPROCS; otherwise they would share processors.
 func FMA(ctx context.Context, pipe string, threads int, d time.Duration) (gflops float64, isa cpu.ISA) {
 	l := widest(pipe, cpu.Supported())
 	rate := together(ctx, threads, d, func(int) func() float64 {
@@ -101,9 +100,8 @@ func lookUp8(n int, table *[256]uint8, b uint8, x *[8]uint8) {
 	*x = [8]uint8{x0, x1, x2, x3, x4, x5, x6, x7}
 }
 
-// portable returns the loop in Go. Twelve sums and two factors fit into the sixteen registers of amd64. Other
-// 64-bit architectures have 32 registers and get 24 sums, enough for four pipes with a latency of four
-// to six cycles.
+// portable returns the loop in Go. Twelve sums and two factors fit into the sixteen registers of amd64. Other 64-bit
+// architectures have 32 registers and get 24 sums, enough for four pipes with a latency of four to six cycles.
 func portable[T float32 | float64]() loop {
 	if runtime.GOARCH == "amd64" {
 		return loop{cpu.Generic, 2 * 12 * repetitions, func() func() {
@@ -117,9 +115,8 @@ func portable[T float32 | float64]() loop {
 	}}
 }
 
-// multiplyAdd12 sets x[i] = x[i]·a + b for every i, n times. The compiler fuses this if the architecture always
-// has the instruction. The assembly adds a·b to x[i]; the compiler would compute that product only
-// once.
+// multiplyAdd12 sets x[i] = x[i]·a + b for every i, n times. The compiler fuses this if the architecture always has the
+// instruction. The assembly adds a·b to x[i]; the compiler would compute that product only once.
 func multiplyAdd12[T float32 | float64](n int, a, b T, x *[12]T) {
 	x0, x1, x2, x3, x4, x5 := x[0], x[1], x[2], x[3], x[4], x[5]
 	x6, x7, x8, x9, x10, x11 := x[6], x[7], x[8], x[9], x[10], x[11]
@@ -146,8 +143,7 @@ func multiplyAdd24[T float32 | float64](n int, a, b T, x *[24]T) {
 		x21, x22, x23}
 }
 
-// bursts is the number of bursts that count. One more comes before them, in which the clock frequency
-// settles.
+// bursts is the number of bursts that count. One more comes before them, in which the clock frequency settles.
 const bursts = 5
 
 // together runs a worker on each of a number of locked threads, and returns the median of what all of them

@@ -9,16 +9,14 @@ import (
 	"gemm/internal/cpu"
 )
 
-// block is the number of elements that a worker streams between two readings of the clock, about 100 µs of
-// work.
+// block is the number of elements that a worker streams between two readings of the clock, about 100 µs of work.
 const block = 1 << 16
 
 // TriadBytes returns a size in bytes for arrays that are far larger than a last cache of the given size.
 func TriadBytes(cache int64) int64 { return max(64<<20, 4*cache) }
 
-// Triad returns the memory bandwidth in GB/s (10⁹ bytes) of the loop a[i] = b[i] + s·c[i] over three arrays
-// of float64. Each array has the given number of bytes; together they must be far larger than the last
-// cache.
+// Triad returns the memory bandwidth in GB/s (10⁹ bytes) of the loop a[i] = b[i] + s·c[i] over three arrays of float64.
+// Each array has the given number of bytes; together they must be far larger than the last cache.
 //
 // As in STREAM (McCalpin, Memory Bandwidth and Machine Balance in Current High Performance Computers,
 // 1995) it counts 24 bytes per element: two loads and a store. The line that a processor reads before it

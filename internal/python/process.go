@@ -48,8 +48,7 @@ func TorchOnGPU(number int) Library {
 // Variable is the environment variable that names the program of Python.
 const Variable = "GEMM_PYTHON"
 
-// startTime is the time in which Python must load a library. Loading PyTorch from a slow disk takes
-// half a minute.
+// startTime is the time in which Python must load a library. Loading PyTorch from a slow disk takes half a minute.
 const startTime = 2 * time.Minute
 
 // description is what a process says of its library.

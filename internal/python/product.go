@@ -83,8 +83,7 @@ func (l Library) Accepts(s gemm.Shape) error {
 	return nil
 }
 
-// Warnings returns what a call from Python costs, if that is a part of the time of the last product
-// that was staged.
+// Warnings returns what a call from Python costs, if that is a part of the time of the last product that was staged.
 func (x *Multiplier[T]) Warnings() []gemm.Note {
 	told := x.told.Load()
 	if told == nil || !x.small.Load() {

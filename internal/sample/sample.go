@@ -1,5 +1,4 @@
-// Package sample repeats a piece of work until its median is known, and
-// summarises what it took.
+// Package sample repeats a piece of work until its median is known, and summarises what it took.
 package sample
 
 import (
@@ -17,8 +16,7 @@ import (
 const (
 	// MaxSamples is the most samples that are taken.
 	MaxSamples = 1000
-	// Precision is the half-width of the 95 % interval of the median, relative to
-	// it, at which repetition stops.
+	// Precision is the half-width of the 95 % interval of the median, relative to it, at which repetition stops.
 	Precision = 0.02
 	// batchBelow is the call time below which calls are batched, and batchTo the least time of a
 	// batch: two readings of the clock cost about 0.1 µs, less than 1 % of it. coldBelow is the
@@ -26,17 +24,14 @@ const (
 	batchBelow = 10 * time.Microsecond
 	batchTo    = 20 * time.Microsecond
 	coldBelow  = 2 * time.Millisecond
-	// warmFor is how long short calls are repeated before a burst. The work before has left its
-	// data in the caches. Workers that were parked have their own processors again after some
-	// milliseconds, a time slice of the system.
+	// warmFor is how long short calls are repeated before a burst. The work before has left its data in the caches.
+	// Workers that were parked have their own processors again after some milliseconds, a time slice of the system.
 	warmFor = 5 * time.Millisecond
-	// placedIn is the most time that calls are repeated while they take 1.5× as long as before: two
-	// workers on one processor take nearly twice as long. A worker that was parked may wake on the
-	// processor of another one that spins, and be moved to an idle processor only after several
-	// ticks.
+	// placedIn is the most time that calls are repeated while they take 1.5× as long as before: two workers on one
+	// processor take nearly twice as long. A worker that was parked may wake on the processor of another one that
+	// spins, and be moved to an idle processor only after several ticks.
 	placedIn = 50 * time.Millisecond
-	// settleBelow is the length of a first sample from which later ones are hardly shorter
-	// for want of workers.
+	// settleBelow is the length of a first sample from which later ones are hardly shorter for want of workers.
 	settleBelow = 50 * time.Millisecond
 	// MinForInterval is the number of samples from which the order statistics
 	// give a 95 % interval of the median at all: 2·2⁻⁶ = 3 %.
@@ -79,8 +74,7 @@ func (s *Sampler) Warm(ctx context.Context) (time.Duration, error) {
 	return d / time.Duration(max(1, s.Inner)), err
 }
 
-// Settle repeats what Warm has taken for short, so that Sample is not of a call whose workers
-// were asleep.
+// Settle repeats what Warm has taken for short, so that Sample is not of a call whose workers were asleep.
 func (s *Sampler) Settle(ctx context.Context) error {
 	if s.sample == 0 || s.sample >= settleBelow {
 		return nil
@@ -129,10 +123,9 @@ func (s *Sampler) warm(ctx context.Context) (time.Duration, error) {
 	}
 }
 
-// Burst takes samples until the median is known to Precision or b is used up, but
-// one at least unless there are b.Max already. Short ones are taken after some that do not
-// count. Collection of garbage is off while it runs. It returns the error of Call or
-// of ctx; the samples taken until then are kept.
+// Burst takes samples until the median is known to Precision or b is used up, but one at least unless there are b.Max
+// already. Short ones are taken after some that do not count. Collection of garbage is off while it runs. It returns
+// the error of Call or of ctx; the samples taken until then are kept.
 func (s *Sampler) Burst(ctx context.Context, b Budget) error {
 	if !s.Unlocked {
 		runtime.LockOSThread()
@@ -286,6 +279,5 @@ func (s Summary) Precise() bool {
 	return s.Lo >= (1-Precision)*s.Median && s.Hi <= (1+Precision)*s.Median
 }
 
-// Bounded reports whether the interval is finite, as it is from MinForInterval
-// samples on.
+// Bounded reports whether the interval is finite, as it is from MinForInterval samples on.
 func (s Summary) Bounded() bool { return !math.IsInf(s.Lo, 0) && !math.IsInf(s.Hi, 0) }

@@ -32,9 +32,8 @@ const Schema = 1
 // Variable is the environment variable that switches the settings off and on.
 const Variable = "GEMM_TUNED"
 
-// Load returns the settings of this host, which are read once. There are none if there is no file or no folder for
-// it, if GEMM_TUNED is off, or if there is an error. The error is one line with the fault of the file and
-// the remedy.
+// Load returns the settings of this host, which are read once. There are none if there is no file or no folder for it,
+// if GEMM_TUNED is off, or if there is an error. The error is one line with the fault of the file and the remedy.
 var Load = sync.OnceValues(func() (tuned.Settings, error) {
 	on, err := enabled(os.Getenv(Variable))
 	if !on || err != nil {
@@ -152,8 +151,7 @@ func Writable() error {
 	return advised(output.Writable(path, false))
 }
 
-// prepared returns the path of host's file. It creates the folder, and checks that an existing file is a regular
-// file.
+// prepared returns the path of host's file. It creates the folder, and checks that an existing file is a regular file.
 func prepared(host tuned.Host) (string, error) {
 	path, err := pathOf(host)
 	if err != nil {

@@ -43,9 +43,8 @@ type Coder struct {
 	memory memory
 }
 
-// defaultBlock is the bytes of payload under one checksum, and the least that is read at
-// once. The table is then 1/16384 of the payload. Larger blocks are not read: memory would
-// depend on the file.
+// defaultBlock is the bytes of payload under one checksum, and the least that is read at once. The table is then
+// 1/16384 of the payload. Larger blocks are not read: memory would depend on the file.
 const defaultBlock = 64 << 10
 
 func (c *Coder) blockBytes() int { return cmp.Or(c.block, defaultBlock) }

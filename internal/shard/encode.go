@@ -204,6 +204,5 @@ func newWriter(files *output.Group, dir string, h header, mode fs.FileMode) (*wr
 	return &writer{header: h, file: file}, nil
 }
 
-// permissions returns the permissions of a file that is made from a file with mode: the owner can read and write
-// it.
+// permissions returns the permissions of a file that is made from a file with mode: the owner can read and write it.
 func permissions(mode fs.FileMode) fs.FileMode { return mode.Perm()&0o666 | 0o600 }

@@ -49,10 +49,9 @@ const (
 	entryBytes  = 4 // of the table
 )
 
-// castagnoli is the polynomial of CRC-32C, which processors compute faster than memory delivers
-// bytes. It detects every burst of up to 32 bits and, in blocks of 64 KiB, every three flipped bits
-// (Koopman, "32-Bit Cyclic Redundancy Codes for Internet Applications", 2002). It misses one in 2³²
-// of other damage.
+// castagnoli is the polynomial of CRC-32C, which processors compute faster than memory delivers bytes. It detects every
+// burst of up to 32 bits and, in blocks of 64 KiB, every three flipped bits (Koopman, "32-Bit Cyclic Redundancy Codes
+// for Internet Applications", 2002). It misses one in 2³² of other damage.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // Matrix names a generator matrix.

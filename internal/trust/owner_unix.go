@@ -10,9 +10,8 @@ import (
 	"syscall"
 )
 
-// root returns the user number of root as this process sees it. In a user namespace without root,
-// the kernel shows files of root as files of another user, and so the files of all users outside of
-// the namespace.
+// root returns the user number of root as this process sees it. In a user namespace without root, the kernel shows
+// files of root as files of another user, and so the files of all users outside of the namespace.
 var root = sync.OnceValue(func() int {
 	if info, err := os.Stat("/proc/sys"); err == nil {
 		return owner(info)

@@ -1,10 +1,9 @@
 // Package trust says whether a file that this program stored earlier may be executed or loaded: no
 // other user may have written it.
 //
-// A file may be trusted if it and every folder above it belong to this user or to root,
-// and no other user has the permission to write them. A folder above may be writable by
-// others in two cases. If it has the sticky bit, as /tmp has, others cannot replace what
-// lies in it. If one of the folders above it is closed to others, they do not reach it.
+// A file may be trusted if it and every folder above it belong to this user or to root, and no other user has the
+// permission to write them. A folder above may be writable by others in two cases. If it has the sticky bit, as /tmp
+// has, others cannot replace what lies in it. If one of the folders above it is closed to others, they do not reach it.
 // The check is made on systems with owners and modes; elsewhere every file passes.
 package trust
 
@@ -19,9 +18,8 @@ import (
 // ErrUntrusted says that another user can have written a file, or can replace it.
 var ErrUntrusted = errors.New("not trusted")
 
-// File returns an error unless the file may be trusted. It is an ErrUntrusted that names the file
-// or folder and the remedy, or an error of the system, such as fs.ErrNotExist. A symbolic link is
-// not a file.
+// File returns an error unless the file may be trusted. It is an ErrUntrusted that names the file or folder and the
+// remedy, or an error of the system, such as fs.ErrNotExist. A symbolic link is not a file.
 func File(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -39,8 +37,7 @@ func File(path string) error {
 	return Folder(filepath.Dir(path))
 }
 
-// Folder returns an error unless files of this user in the folder may be trusted. The errors are
-// the same as for File.
+// Folder returns an error unless files of this user in the folder may be trusted. The errors are the same as for File.
 func Folder(path string) error {
 	path, err := filepath.Abs(path)
 	if err != nil {

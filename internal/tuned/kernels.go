@@ -43,8 +43,7 @@ func (s Settings) WithoutKernel(k Kernel) Settings {
 	return s
 }
 
-// ForKernel returns the setting for a rung, element type, model of GPU and class of shapes, and
-// whether there is one.
+// ForKernel returns the setting for a rung, element type, model of GPU and class of shapes, and whether there is one.
 func ForKernel(gpu, typ, rung, class string) (Kernel, bool) {
 	s := InUse()
 	i := slices.IndexFunc(s.Kernels, Kernel{GPU: gpu, Type: typ, Rung: rung, Class: class}.Of)

@@ -63,8 +63,7 @@ type Values struct {
 	Cutoff int `json:"cutoff"`
 }
 
-// The limits of a cutoff. Below the least one, the additions of a level cost more than it saves on any
-// machine.
+// The limits of a cutoff. Below the least one, the additions of a level cost more than it saves on any machine.
 const (
 	MinCutoff = 16
 	MaxCutoff = 1 << 20

@@ -7,10 +7,9 @@ import "math"
 // the own clock, and when it was there, by the other clock. Times are in seconds.
 type Round struct{ Sent, There, Back float64 }
 
-// Ahead returns how far the other clock is ahead of the own one, and the limit of the error. The
-// message was there at some time between Sent and Back. Ahead takes the middle of the shortest round;
-// the error is at most half of that round, however unequal both ways are (Cristian, Probabilistic
-// clock synchronization, 1989).
+// Ahead returns how far the other clock is ahead of the own one, and the limit of the error. The message was there at
+// some time between Sent and Back. Ahead takes the middle of the shortest round; the error is at most half of that
+// round, however unequal both ways are (Cristian, Probabilistic clock synchronization, 1989).
 func Ahead(rounds []Round) (seconds, within float64) {
 	within = math.Inf(1)
 	for _, r := range rounds {

@@ -8,8 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Now returns the time of this process's clock in seconds. It is CLOCK_MONOTONIC, which all processes
-// of a host share.
+// Now returns the time of this process's clock in seconds. It is CLOCK_MONOTONIC, which all processes of a host share.
 func Now() float64 {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {

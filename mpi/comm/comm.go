@@ -165,8 +165,7 @@ func request(c *Comm, b buffer, begin func(*Request) error) (*Request, error) {
 	return r, nil
 }
 
-// under has the requests in flight. After an error nobody may wait for a request, but MPI still writes to its
-// memory.
+// under has the requests in flight. After an error nobody may wait for a request, but MPI still writes to its memory.
 var under = map[*Request]bool{}
 
 // end unpins the memory.
@@ -327,8 +326,7 @@ func moveCols[T gemm.Element](c *Comm, root int, all gemm.Matrix[T], spans []pla
 	})
 }
 
-// wholeOf returns the root's matrix in the form from which parts are taken: as rows, or as vectors of its
-// columns.
+// wholeOf returns the root's matrix in the form from which parts are taken: as rows, or as vectors of its columns.
 func wholeOf[T gemm.Element](m gemm.Matrix[T], l layout) buffer {
 	return buffer{at: unsafe.Pointer(unsafe.SliceData(m.Data)), kind: elementOf[T](), layout: l}
 }
@@ -386,9 +384,8 @@ func lengths(spans []plan.Span) (counts, from []int) {
 	return counts, from
 }
 
-// ScatterJoined sends each rank its part of the root's buffer. The parts are adjacent, each of
-// len(first) + len(second) elements. It is one call with a combined type, whose two blocks go to
-// two locations.
+// ScatterJoined sends each rank its part of the root's buffer. The parts are adjacent, each of len(first) + len(second)
+// elements. It is one call with a combined type, whose two blocks go to two locations.
 //
 //	rank        0                 1        2
 //	before   A₀ B A₁ B A₂ B       ·        ·

@@ -10,8 +10,7 @@ import (
 // limit is the largest count of an MPI call, which is a C int.
 var limit = math.MaxInt32
 
-// Countable returns an error with the remedy if MPI cannot count that many elements. what names them in the
-// error.
+// Countable returns an error with the remedy if MPI cannot count that many elements. what names them in the error.
 func Countable(elements int, what, remedy string) error {
 	if elements > limit {
 		return fmt.Errorf("%d elements %s: MPI counts up to %d: %s", elements, what, limit, remedy)

@@ -18,9 +18,8 @@ type ScaLAPACK struct {
 	library
 }
 
-// Dealt is the part of one rank of a Rows×Cols matrix that is distributed block-cyclically in square blocks. Block
-// rows are dealt to the columns of the grid, round robin, and block columns to its rows. In Local the
-// blocks are adjacent.
+// Dealt is the part of one rank of a Rows×Cols matrix that is distributed block-cyclically in square blocks. Block rows
+// are dealt to the columns of the grid, round robin, and block columns to its rows. In Local the blocks are adjacent.
 type Dealt[T gemm.Float] struct {
 	Rows, Cols int
 	Local      gemm.Matrix[T]

@@ -25,9 +25,8 @@ func (s *Shared) At(rank int) unsafe.Pointer { return s.parts[rank] }
 // Own returns the address of this rank's part.
 func (w *Window) Own() unsafe.Pointer { return w.own }
 
-// Share allocates memory that the ranks of c share: bytes of it for this rank. All ranks of c are on one host and
-// make the same call. A request for more memory than there is may never return: Open MPI reports the error
-// to one rank only.
+// Share allocates memory that the ranks of c share: bytes of it for this rank. All ranks of c are on one host and make
+// the same call. A request for more memory than there is may never return: Open MPI reports the error to one rank only.
 func (c *Comm) Share(bytes int) (*Shared, error) {
 	s := &Shared{parts: make([]unsafe.Pointer, c.size)}
 	if err := c.share(pages(bytes), s); err != nil {
@@ -37,8 +36,7 @@ func (c *Comm) Share(bytes int) (*Shared, error) {
 	return s, nil
 }
 
-// Expose allocates bytes of memory on this rank, which all ranks of c can read. All make the same
-// call.
+// Expose allocates bytes of memory on this rank, which all ranks of c can read. All make the same call.
 func (c *Comm) Expose(bytes int) (*Window, error) {
 	var made window
 	var own unsafe.Pointer
@@ -83,9 +81,8 @@ func Rget[T gemm.Element](c *Comm, w *Window, m gemm.Matrix[T], rank int, at int
 	return request(c, b, func(r *Request) error { return w.rget(b, rank, at, r) })
 }
 
-// Here returns a matrix with contiguous rows at the given offset in a rank's memory, to be read in
-// place. That rank takes no part: the bytes count on this rank only, once, as received, like those
-// of Rget.
+// Here returns a matrix with contiguous rows at the given offset in a rank's memory, to be read in place. That rank
+// takes no part: the bytes count on this rank only, once, as received, like those of Rget.
 func Here[T gemm.Element](c *Comm, s *Shared, rows, cols, rank int, at int64) gemm.Matrix[T] {
 	defer c.noted("read", rank)()
 	m := gemm.Matrix[T]{Rows: rows, Cols: cols, Stride: cols}

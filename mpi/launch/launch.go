@@ -52,10 +52,9 @@ var segments = []string{"OMPI_MCA_btl_vader_backing_directory", "OMPI_MCA_btl_sm
 // sharedFolder is where Open MPI puts shared memory by itself.
 const sharedFolder = "/dev/shm"
 
-// scratch makes folders of this job's own for the files of mpirun and the memory that ranks
-// share, so that what a job leaves that was killed is known by where it is. It returns the
-// environment of l. Settings that are there stay as they are. MPICH has no such files, and would give
-// the names of the folders to hosts that do not have them.
+// scratch makes folders of this job's own for the files of mpirun and the memory that ranks share, so that what a job
+// leaves that was killed is known by where it is. It returns the environment of l. Settings that are there stay as they
+// are. MPICH has no such files, and would give the names of the folders to hosts that do not have them.
 func (l Launcher) scratch() (environment []string, remove func(), err error) {
 	if l.Family == MPICH {
 		return os.Environ(), func() {}, nil
@@ -99,11 +98,10 @@ const (
 // jobVariable has a value of its own in the processes of each job.
 const jobVariable = "GEMM_JOB"
 
-// Run runs l with the arguments until it ends. The error is one line that says what happened to the
-// ranks. Where the context ends, l is told to end them, and is killed if it does not; then the
-// error is the context's. When Run returns, no process of the job is left on this host. Neither l nor a rank
-// that called child.Follow outlives this process. What ranks write to standard output is lost. The files
-// and the shared memory that they leave are removed.
+// Run runs l with the arguments until it ends. The error is one line that says what happened to the ranks. Where the
+// context ends, l is told to end them, and is killed if it does not; then the error is the context's. When Run returns,
+// no process of the job is left on this host. Neither l nor a rank that called child.Follow outlives this process. What
+// ranks write to standard output is lost. The files and the shared memory that they leave are removed.
 func (l Launcher) Run(ctx context.Context, arguments ...string) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -78,9 +78,8 @@ func launcherAt(ctx context.Context, path string) (Launcher, error) {
 	return Launcher{path, saying(said.String())}, nil
 }
 
-// Arguments returns the arguments with which l starts the given number of ranks of the command from the
-// place, and a line for each argument that this host requires. Ranks are not bound: they choose their
-// processors themselves.
+// Arguments returns the arguments with which l starts the given number of ranks of the command from the place, and a
+// line for each argument that this host requires. Ranks are not bound: they choose their processors themselves.
 func (l Launcher) Arguments(p Place, ranks int, command ...string) (arguments, warnings []string) {
 	name := filepath.Base(l.Path)
 	with := func(why string, flags ...string) {

@@ -15,8 +15,7 @@ type Origin struct {
 	Rank     int    // of this process
 }
 
-// Tasks reports whether Slurm has started tasks without telling them that they are ranks. They may be
-// ranks even so.
+// Tasks reports whether Slurm has started tasks without telling them that they are ranks. They may be ranks even so.
 func (o Origin) Tasks() bool { return o.Variable == slurmTasks }
 
 // slurmTasks is set for every process of a step, by whatever it was started.

@@ -28,7 +28,8 @@ func reason(end child.End, said *child.Tail) error {
 	lines, cause := said.Lines()
 	all, why := strings.Join(lines, "\n"), why(lines, cause)
 	if m := slots.FindStringSubmatch(all); m != nil {
-		return fmt.Errorf("mpirun has too few slots for %s ranks: ask for fewer, or start mpirun --oversubscribe -n %s gemm mpi yourself", m[1], m[1])
+		return fmt.Errorf("mpirun has too few slots for %s ranks: ask for fewer, or start "+
+			"mpirun --oversubscribe -n %s gemm mpi yourself", m[1], m[1])
 	}
 	if m := onSignal.FindStringSubmatch(all); m != nil {
 		return fmt.Errorf("rank %s was killed by signal %s%s%s", m[1], m[2], m[3], why)

@@ -293,11 +293,10 @@ func fetched(s gemm.Shape, hosts []int, g Grid, width int,
 // First returns the step with which the rank at a place of the grid begins in srumma.
 func First(g Grid, i, j, steps int) int { return (i*g.Q + j*g.P) % g.Ranks() * steps / g.Ranks() }
 
-// Cannon predicts cannon, for operands that are distributed over the grid already. K is cut into
-// lcm(P, Q) blocks, and there are as many steps; see Shifts. Before each step, except the first, A moves
-// one column to the left and B one row up. The blocks of the first step are counted separately as the
-// skew: row i of the grid needs A's blocks from i columns farther, and column j needs B's from j rows
-// farther.
+// Cannon predicts cannon, for operands that are distributed over the grid already. K is cut into lcm(P, Q) blocks, and
+// there are as many steps; see Shifts. Before each step, except the first, A moves one column to the left and B one row
+// up. The blocks of the first step are counted separately as the skew: row i of the grid needs A's blocks from i
+// columns farther, and column j needs B's from j rows farther.
 //
 //	2×2           rank     0              1              2              3
 //	spread                 A₀₀ B₀₀        A₀₁ B₀₁        A₁₀ B₁₀        A₁₁ B₁₁

@@ -34,11 +34,10 @@ type Estimate struct{ Seconds, Latency, Transfer, Compute float64 }
 //	          max(in, out) / together
 //	          (in + out) / both
 //
-// Those of one rank, one memory and each direction of one link follow each other. The messages of a
-// step that is sent ahead inside a host begin when the terms of the step before the last have been
-// computed. All other messages begin when all terms so far have: between hosts, MPI sends the most of a
-// long message only while a rank is in one of its calls. Terms are computed when the messages of their
-// step have come:
+// Those of one rank, one memory and each direction of one link follow each other. The messages of a step that is sent
+// ahead inside a host begin when the terms of the step before the last have been computed. All other messages begin
+// when all terms so far have: between hosts, MPI sends the most of a long message only while a rank is in one of its
+// calls. Terms are computed when the messages of their step have come:
 //
 //	computed(i) = max(come(i), computed(i−1)) + share(i)·compute
 func Time(s Schedule, size int, c Cluster, compute float64) Estimate {
@@ -119,9 +118,8 @@ func over(bytes, bandwidth float64) float64 {
 	return bytes / bandwidth
 }
 
-// Pattern is which ranks exchange messages to measure what these cost: one pair of ranks or all, inside
-// hosts or between them. One pair sends a message back and forth. All pairs send in one direction, or in
-// both, at the same time.
+// Pattern is which ranks exchange messages to measure what these cost: one pair of ranks or all, inside hosts or
+// between them. One pair sends a message back and forth. All pairs send in one direction, or in both, at the same time.
 type Pattern struct{ Between, All, Both bool }
 
 // Path returns "inside" or "between".
@@ -165,8 +163,7 @@ func Patterns(hosts []int) []Pattern {
 	return out
 }
 
-// Peer returns the peer of a rank, -1 if it has none, and whether the rank is the first of the pair, which
-// sends first.
+// Peer returns the peer of a rank, -1 if it has none, and whether the rank is the first of the pair, which sends first.
 //
 //	hosts 0 0 0 1 1 1     inside     0→1      2 has none     3→4      5 has none
 //	                      between    0→3      1→4      2→5
@@ -254,10 +251,9 @@ type PingPong struct {
 //
 //	Σ ((latency + bytes/bandwidth)/seconds − 1)²
 //
-// in which short messages count as much as long ones. Latency and bandwidth are not negative. A sample
-// without a time is ignored; without samples the result is the zero Network. The bandwidth is +Inf
-// if longer messages take no longer. If all messages have one size, all of the time is attributed to
-// the bandwidth.
+// in which short messages count as much as long ones. Latency and bandwidth are not negative. A sample without a time
+// is ignored; without samples the result is the zero Network. The bandwidth is +Inf if longer messages take no longer.
+// If all messages have one size, all of the time is attributed to the bandwidth.
 func Fit(samples []PingPong) Network {
 	// The normal equations for the latency and the seconds per byte contain the sums of u·u, u·v, v·v, u
 	// and v, with u = 1/t and v = bytes/t.

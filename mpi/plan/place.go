@@ -89,10 +89,9 @@ func laid(g Grid, order []int) Layout {
 	return l
 }
 
-// Place returns the layout of a grid in which the busiest host sends and receives least, and among
-// equal ones all hosts together. Rank 0 stays at place 0. hosts are the hosts of the ranks; flow
-// predicts what they exchange, from the hosts of the places. Ranks keep their order if nothing is
-// better.
+// Place returns the layout of a grid in which the busiest host sends and receives least, and among equal ones all hosts
+// together. Rank 0 stays at place 0. hosts are the hosts of the ranks; flow predicts what they exchange, from the hosts
+// of the places. Ranks keep their order if nothing is better.
 //
 //	2×2, hosts 0 1 0 1     ranks 0 2 1 3 by place: the rows of the grid are hosts
 func Place(g Grid, hosts []int, flow func(hosts []int) []Flow) Layout {

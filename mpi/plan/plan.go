@@ -1,6 +1,5 @@
-// Package plan decides which rank owns which elements, and what is sent to whom: rows, columns and
-// blocks, grids of ranks, panels, and the order of steps. It is pure arithmetic without any
-// communication, and is tested without MPI.
+// Package plan decides which rank owns which elements, and what is sent to whom: rows, columns and blocks, grids of
+// ranks, panels, and the order of steps. It is pure arithmetic without any communication, and is tested without MPI.
 package plan
 
 import (

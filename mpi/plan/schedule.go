@@ -8,9 +8,8 @@ import (
 // Counts is what one rank sends and receives on one path.
 type Counts struct{ Sent, Recv, Messages int64 }
 
-// Traffic is what one rank sends and receives: to and from ranks of its own host, and of others. The
-// predictions count elements; multiply by their size for bytes. Package comm counts bytes, by the
-// same rules:
+// Traffic is what one rank sends and receives: to and from ranks of its own host, and of others. The predictions count
+// elements; multiply by their size for bytes. Package comm counts bytes, by the same rules:
 //
 //   - A message counts at the sender and at the receiver, on the path between the two. What a rank
 //     reads from another one's memory counts at the reader only. Data that a rank keeps is not counted.

@@ -28,9 +28,8 @@ const patience = 2500 * time.Millisecond
 // atOnce is the most questions at the same time.
 const atOnce = 64
 
-// Watch asks hosts, with their addresses by name, in the background. A host without an answer, as
-// behind some firewalls, is never said to be silent. An address of this host says nothing of others,
-// even if they have it too.
+// Watch asks hosts, with their addresses by name, in the background. A host without an answer, as behind some
+// firewalls, is never said to be silent. An address of this host says nothing of others, even if they have it too.
 func Watch(addresses map[string][]string) *Hosts { return watch(addresses, answers) }
 
 func watch(addresses map[string][]string, asks func(string) bool) *Hosts {

@@ -182,8 +182,7 @@ type Step struct {
 	Total  float64 // how many times as fast as the textbook loops
 }
 
-// Steps returns the way from the textbook loops to the fastest variant at n. A step that no row
-// shows is left out.
+// Steps returns the way from the textbook loops to the fastest variant at n. A step that no row shows is left out.
 func (a Answer) Steps(n int) []Step {
 	naive, ok := a.Textbook(n)
 	if !ok {

@@ -58,13 +58,11 @@ func (v *View) CodeRows() []record.Record {
 	return out
 }
 
-// memoryShare is the part of what a product over GF(2⁸) moves that is data: it reads k
-// shards and writes m.
+// memoryShare is the part of what a product over GF(2⁸) moves that is data: it reads k shards and writes m.
 func memoryShare(p Problem) float64 { return float64(p.K) / float64(p.K+p.M) }
 
-// DataLimit is the data rate in GB/s at which memory could read the data and write the parity of a
-// row once: by the triad on as many threads, or by copies on the GPU. It is NaN if these were not
-// measured.
+// DataLimit is the data rate in GB/s at which memory could read the data and write the parity of a row once: by the
+// triad on as many threads, or by copies on the GPU. It is NaN if these were not measured.
 func (v *View) DataLimit(r record.Record) float64 {
 	if ByGPU(r) {
 		return memoryShare(ProblemOf(r)) * v.DeviceCopy()
@@ -118,8 +116,7 @@ func (c Code) Name() string { return CodeName(ProblemOf(c.Record)) }
 // Compared reports whether the library was timed.
 func (c Code) Compared() bool { return !math.IsNaN(c.Over.Ratio) }
 
-// HostToHost is the data rate in GB/s of a GPU code with operands in host memory. It is NaN if copies
-// were not timed.
+// HostToHost is the data rate in GB/s of a GPU code with operands in host memory. It is NaN if copies were not timed.
 func (c Code) HostToHost() float64 {
 	if !ByGPU(c.Record) || !c.Speed() {
 		return math.NaN()

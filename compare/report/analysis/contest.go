@@ -275,8 +275,7 @@ func (v *View) Order(variant string) int {
 	return len(all)
 }
 
-// PeersOf returns the peers of matches in the order of tables, without those that were not available in any
-// match.
+// PeersOf returns the peers of matches in the order of tables, without those that were not available in any match.
 func (v *View) PeersOf(matches []Match) []string {
 	var rows []record.Record
 	for _, m := range matches {

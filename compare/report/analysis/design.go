@@ -70,8 +70,7 @@ type Design struct {
 // Feasible reports whether all conditions hold.
 func (d Design) Feasible() bool { return d.Fails == "" }
 
-// Designs returns the tiles of 32 to 256 rows and columns with slices of 8 to 32 and threads of 8×8
-// and 4×4 elements.
+// Designs returns the tiles of 32 to 256 rows and columns with slices of 8 to 32 and threads of 8×8 and 4×4 elements.
 func Designs() []Design {
 	var out []Design
 	for _, edge := range []int{8, 4} {
@@ -197,16 +196,14 @@ type OccupancyStep struct {
 	Share    float64 // of a multiprocessor's warps, 0 to 1
 }
 
-// OccupancyLine is the occupancy over a resource, on one compute capability or on several for which
-// it is the same.
+// OccupancyLine is the occupancy over a resource, on one compute capability or on several for which it is the same.
 type OccupancyLine struct {
 	Capabilities []occupancy.Capability
 	Steps        []OccupancyStep
 }
 
-// OccupancyOver returns the occupancy of DesignKernel over the threads of a block, the registers of
-// a thread or the shared memory of a block, the other two unchanged. Each capability of
-// DesignCapabilities is in one line.
+// OccupancyOver returns the occupancy of DesignKernel over the threads of a block, the registers of a thread or the
+// shared memory of a block, the other two unchanged. Each capability of DesignCapabilities is in one line.
 func OccupancyOver(over occupancy.Resource) []OccupancyLine {
 	var lines []OccupancyLine
 	for _, c := range DesignCapabilities {

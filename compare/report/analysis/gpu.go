@@ -66,8 +66,7 @@ func (v *View) GPUTypes() []string {
 	return out
 }
 
-// Pipe returns the measured peak of a pipe of the GPU, the highest where several runs
-// measured it.
+// Pipe returns the measured peak of a pipe of the GPU, the highest where several runs measured it.
 func (v *View) Pipe(name string) (record.Ceiling, bool) {
 	return Least(v.Ceilings, func(c record.Ceiling) float64 {
 		if c.Unit != "gpu" || c.Pipe != name || !(c.Gflops > 0) {
@@ -77,8 +76,7 @@ func (v *View) Pipe(name string) (record.Ceiling, bool) {
 	})
 }
 
-// Facing is the processor and the GPU on one product: each by its quickest variant in the
-// arithmetic of the type.
+// Facing is the processor and the GPU on one product: each by its quickest variant in the arithmetic of the type.
 type Facing struct {
 	Problem
 	CPU    record.Record // without a speed if none was measured
@@ -97,8 +95,7 @@ func CopiedApart(r record.Record) float64 {
 	return float64(r.Median) + to + from
 }
 
-// Overlapped is the time of a product whose copies and computation overlap. It is NaN if it was not
-// timed.
+// Overlapped is the time of a product whose copies and computation overlap. It is NaN if it was not timed.
 func Overlapped(r record.Record) float64 { return positive(r.Phases["host"]) }
 
 // WithCopies is the least time in which the GPU does a product for the host.
@@ -173,8 +170,7 @@ func (v *View) HostToHost() *HostToHost {
 	return nil
 }
 
-// Lead is the fastest kernel of ours in one arithmetic and the fastest library, at the largest cube that both
-// computed.
+// Lead is the fastest kernel of ours in one arithmetic and the fastest library, at the largest cube that both computed.
 type Lead struct {
 	Own, Library record.Record // kernels alone; Library has no variant if it was not timed
 	Comparison                 // of the library with ours: above 1, ours is faster
@@ -284,9 +280,8 @@ type Entry struct {
 	Block, Slice int // 0: the rung has no such setting
 }
 
-// Entries returns the rows of the experiment block of a type, at the size of the report's table or
-// else at the largest size, and rows of the other variants from the ladder. They are in the order
-// of the ladder, large blocks first.
+// Entries returns the rows of the experiment block of a type, at the size of the report's table or else at the largest
+// size, and rows of the other variants from the ladder. They are in the order of the ladder, large blocks first.
 func (v *View) Entries(typ string) []Entry {
 	rows := v.Pick(func(r record.Record) bool {
 		return r.Experiment == record.BlockSizes && r.Type == typ && ByGPU(r) && ProblemOf(r).Cube()

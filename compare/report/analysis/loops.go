@@ -34,10 +34,9 @@ const (
 	Traffic2     Reason = "traffic2" // behind the second
 )
 
-// The cycles of a core in the model: values in the middle of those of common x86 processors since 2013
-// (Agner Fog, Instruction tables, and The microarchitecture of Intel, AMD and VIA CPUs). They differ
-// between processors by less than the factor of two within which a step counts as explained. The model
-// was checked on one host, a Zen 4.
+// The cycles of a core in the model: values in the middle of those of common x86 processors since 2013 (Agner Fog,
+// Instruction tables, and The microarchitecture of Intel, AMD and VIA CPUs). They differ between processors by less
+// than the factor of two within which a step counts as explained. The model was checked on one host, a Zen 4.
 const (
 	addLatency     = 3.0  // a dependent addition in registers: 2 to 4
 	forwardLatency = 7.0  // a load of what was just stored: 5 on Skylake, 6 on Haswell, 8 on Zen 2
@@ -364,8 +363,7 @@ func cause(before, after Cost) Reason {
 	})
 }
 
-// Predictions returns the predicted ratios of operations, accesses and traffic of two rows; NaN if a model
-// is missing.
+// Predictions returns the predicted ratios of operations, accesses and traffic of two rows; NaN if a model is missing.
 func Predictions(before, after record.Record) (ratios [4]float64) {
 	of := func(r record.Record) (x [4]float64) {
 		if p := r.Predicted; p != nil {

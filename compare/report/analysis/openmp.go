@@ -50,9 +50,8 @@ type OpenMPPair struct {
 	Comparison
 }
 
-// OpenMPPairs returns the pairs of the experiment openmp of a type, by threads, schedule and chunk, at
-// the size with the most settings, the largest of several. The p values are adjusted by Holm's
-// procedure.
+// OpenMPPairs returns the pairs of the experiment openmp of a type, by threads, schedule and chunk, at the size with
+// the most settings, the largest of several. The p values are adjusted by Holm's procedure.
 func (v *View) OpenMPPairs(typ string) []OpenMPPair {
 	sizes := GroupBy(Timed(v.Pick(func(r record.Record) bool {
 		return r.Experiment == record.OpenMPLoops && r.Type == typ

@@ -287,8 +287,7 @@ type CLoops struct {
 	All     []record.Record // with those that have no speed
 }
 
-// CLoops returns the experiment of a type at its largest size. It reports false if no program in C
-// was timed.
+// CLoops returns the experiment of a type at its largest size. It reports false if no program in C was timed.
 func (v *View) CLoops(typ string) (CLoops, bool) {
 	out := CLoops{All: v.Pick(func(r record.Record) bool {
 		return r.Experiment == record.CompilerOptions && r.Type == typ && r.Build == ""

@@ -95,9 +95,8 @@ func (v *View) Phased(typ string) []record.Record {
 	return Pick(v.OfRanksIn(typ), func(r record.Record) bool { return len(r.Phases) > 0 || len(Slowest(r)) > 0 })
 }
 
-// Foremost returns the rows for a figure of one size and number of ranks: the largest size that
-// most variants have, the most ranks that do not exceed the processors, and for each variant its
-// fastest row.
+// Foremost returns the rows for a figure of one size and number of ranks: the largest size that most variants have, the
+// most ranks that do not exceed the processors, and for each variant its fastest row.
 func (v *View) Foremost(rows []record.Record) []record.Record {
 	if tame := Pick(rows, func(r record.Record) bool { return !v.Crowds(r) }); len(tame) > 0 {
 		rows = tame

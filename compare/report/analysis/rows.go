@@ -142,8 +142,7 @@ func Asked[T comparable](r record.Record, name string) (value T) {
 	return value
 }
 
-// Anchor returns text with everything but letters and digits as a dash, fit for
-// the ID of a section.
+// Anchor returns text with everything but letters and digits as a dash, fit for the ID of a section.
 func Anchor(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
@@ -188,8 +187,7 @@ func VariantOf(r record.Record) string { return r.Variant }
 // sizeOf returns the n of a row.
 func sizeOf(r record.Record) int { return r.N }
 
-// At returns the row of a variant at a point: with its default parameters if it
-// was measured with several.
+// At returns the row of a variant at a point: with its default parameters if it was measured with several.
 func At(rows []record.Record, variant string, p Problem) (record.Record, bool) {
 	return Least(rows, func(r record.Record) float64 {
 		if r.Variant != variant || ProblemOf(r) != p {

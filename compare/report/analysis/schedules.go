@@ -56,16 +56,14 @@ func Pairings(rows []record.Record, param string) []Bout {
 	return kept
 }
 
-// Chunked are the rows between which chunks are compared: all but those under auto,
-// which chooses its own.
+// Chunked are the rows between which chunks are compared: all but those under auto, which chooses its own.
 func (v *View) Chunked(typ string) []record.Record {
 	return Pick(v.Along(OverThreads, typ, record.ChunkSizes, record.StrongScaling), func(r record.Record) bool {
 		return r.Params["schedule"] != "auto"
 	})
 }
 
-// Starves reports whether r's chunks are so large that some worker has none: larger than
-// an equal part of the loop.
+// Starves reports whether r's chunks are so large that some worker has none: larger than an equal part of the loop.
 func Starves(r record.Record) bool {
 	length := r.M // of rows
 	switch Of(r).Loop.Level {

@@ -154,9 +154,8 @@ func (s Series) Speedup(r record.Record) (Comparison, bool) {
 	return Versus(one, r), true
 }
 
-// StrongSeries returns the strong-scaling series of one type, by variant. If an experiment has
-// several chunks, it is the series with the default chunk, or else the fastest one on the most
-// threads.
+// StrongSeries returns the strong-scaling series of one type, by variant. If an experiment has several chunks, it is
+// the series with the default chunk, or else the fastest one on the most threads.
 func (v *View) StrongSeries(a Axis, typ string) []Series {
 	var out []Series
 	for _, own := range GroupBy(v.Along(a, typ, a.fixed()...), VariantOf) {
@@ -186,8 +185,7 @@ func oneChunk(all []Series) []Series {
 	return out
 }
 
-// MainSize returns the problem that the most variants have series for, the largest of
-// those that are level.
+// MainSize returns the problem that the most variants have series for, the largest of those that are level.
 func MainSize(all []Series) (p Problem) {
 	problem := func(s Series) Problem { return s.Problem }
 	for _, s := range Fullest(all, problem, func(s Series) string { return s.Variant }, Problem.Compare) {
@@ -196,8 +194,7 @@ func MainSize(all []Series) (p Problem) {
 	return p
 }
 
-// Leading returns one series a variant at a problem: the quickest on the most threads
-// that there are processors for.
+// Leading returns one series a variant at a problem: the quickest on the most threads that there are processors for.
 func (v *View) Leading(all []Series, p Problem) []Series {
 	var out []Series
 	here := Pick(all, func(s Series) bool { return s.Problem == p })

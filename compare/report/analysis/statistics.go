@@ -14,8 +14,7 @@ import (
 	"gemm"
 )
 
-// Tolerance is the difference below which two times are called the same, as a part
-// of them.
+// Tolerance is the difference below which two times are called the same, as a part of them.
 const Tolerance = 0.05
 
 // rivalry is what the pairs of some rows say together.
@@ -88,9 +87,8 @@ func InTurn(rows ...record.Record) bool {
 	})
 }
 
-// Versus compares two rows like Contrast if they were interleaved. Otherwise it returns the ratio
-// only: no sample shows what the machine did between them, so neither an interval nor a test is
-// valid.
+// Versus compares two rows like Contrast if they were interleaved. Otherwise it returns the ratio only: no sample shows
+// what the machine did between them, so neither an interval nor a test is valid.
 func Versus(a, b record.Record) Comparison {
 	if InTurn(a, b) {
 		return Contrast(a, b)
@@ -219,11 +217,10 @@ func noise(a, b record.Record) float64 {
 
 // Contrast compares the times of two rows. All comparisons in reports are made by it.
 //
-// The interval combines the intervals of the two medians. On the logarithmic scale the ratio is a
-// difference. There the distances from each estimate to the ends of its interval add like the legs
-// of a right triangle (Zou and Donner, Construction of confidence limits about effect measures: a
-// general approach, Statistics in Medicine 27, 2008). Like the intervals of the medians, it assumes
-// no distribution. It needs both intervals.
+// The interval combines the intervals of the two medians. On the logarithmic scale the ratio is a difference. There the
+// distances from each estimate to the ends of its interval add like the legs of a right triangle (Zou and Donner,
+// Construction of confidence limits about effect measures: a general approach, Statistics in Medicine 27, 2008). Like
+// the intervals of the medians, it assumes no distribution. It needs both intervals.
 //
 // The noise floor is the length of one more leg: samples of one row do not show how much times of identical
 // code differ. Rows differ if Mann and Whitney's rank test says so (On a test of whether one of two random
@@ -274,9 +271,8 @@ func (c Comparison) beyond(noise float64) int {
 // are, so that those of slow loops, with one sample, have a place.
 func Apart(a, b record.Record) bool { return Contrast(a, b).beyond(noise(a, b)) != 0 }
 
-// rankTest returns the two-sided p value of Mann and Whitney's test, 1 where all
-// samples are equal. If only quantiles of the samples are kept, U is in proportion to that of all of them, and p is
-// from its normal distribution.
+// rankTest returns the two-sided p value of Mann and Whitney's test, 1 where all samples are equal. If only quantiles
+// of the samples are kept, U is in proportion to that of all of them, and p is from its normal distribution.
 func rankTest(a, b record.Record) float64 {
 	result, err := stats.MannWhitneyUTest(a.Samples, b.Samples, stats.LocationDiffers)
 	switch {
@@ -290,9 +286,8 @@ func rankTest(a, b record.Record) float64 {
 	return math.Erfc(math.Abs(share-0.5) * math.Sqrt(6*x*y/(x+y+1)))
 }
 
-// combinations returns the number of ways to choose k of n. If the rows do not differ, all these
-// rankings are equally likely. The two extreme ones are the strongest evidence that a rank test can
-// see.
+// combinations returns the number of ways to choose k of n. If the rows do not differ, all these rankings are equally
+// likely. The two extreme ones are the strongest evidence that a rank test can see.
 func combinations(n, k int) float64 {
 	c := 1.0
 	for i := 1; i <= min(k, n-k); i++ {

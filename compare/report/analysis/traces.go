@@ -88,8 +88,7 @@ func BusyTimes(t record.Trace) []float64 {
 	return out
 }
 
-// ScheduleOf names the schedule of a trace in the letters that figures have, with the
-// chunk asked for.
+// ScheduleOf names the schedule of a trace in the letters that figures have, with the chunk asked for.
 func ScheduleOf(t record.Trace) string {
 	asked := gemm.Params{"schedule": cmp.Or(t.Params["schedule"], t.Resolved["schedule"], any("static")),
 		"chunk": ChunkOf(t.Params)}

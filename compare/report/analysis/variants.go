@@ -75,8 +75,7 @@ func Textbook(r record.Record) bool {
 	return Of(r).Class == gemm.Textbook && Of(r).Role == gemm.Rung && Of(r).Location == gemm.InProcess
 }
 
-// Ancestor returns the nearest of the parents of a variant, their parents and so on that has rows, ""
-// if none has.
+// Ancestor returns the nearest of the parents of a variant, their parents and so on that has rows, "" if none has.
 func (v *View) Ancestor(rows []record.Record, variant string) string {
 	for parent := v.Variant(variant).Parent; parent != ""; parent = v.Variant(parent).Parent {
 		if slices.ContainsFunc(rows, func(r record.Record) bool { return r.Variant == parent }) {

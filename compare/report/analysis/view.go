@@ -1,6 +1,5 @@
-// Package analysis has the numbers of reports: what rows can be compared, what comparisons
-// show, and what models and laws predict. It has no words; chapters and figures put words and
-// marks to its results.
+// Package analysis has the numbers of reports: what rows can be compared, what comparisons show, and what models and
+// laws predict. It has no words; chapters and figures put words and marks to its results.
 package analysis
 
 import (
@@ -60,8 +59,7 @@ func (v *View) Trait(variant string, p gemm.Params) string {
 	return text
 }
 
-// View is what one host contributed to a document. Rows are compared within a
-// view only.
+// View is what one host contributed to a document. Rows are compared within a view only.
 type View struct {
 	record.Host
 	Suffix       string // of anchors: empty, or "-" and the host's id if there are several
@@ -141,8 +139,7 @@ func WholeShare(r record.Record) float64 {
 	return Percent(r) * float64(r.Median) / Whole(r)
 }
 
-// Bandwidth returns the measured triad at a number of busy threads, the highest
-// where several runs measured it.
+// Bandwidth returns the measured triad at a number of busy threads, the highest where several runs measured it.
 func (v *View) Bandwidth(threads int) (record.Bandwidth, bool) {
 	return v.bandwidth("cpu", "triad", threads)
 }

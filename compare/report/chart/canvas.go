@@ -51,8 +51,7 @@ func (d Drawing) PNG(w io.Writer) error { return PNG(w, d.Chart) }
 // PDF writes the drawing as a PDF document of one page.
 func (d Drawing) PDF(w io.Writer) error { return PDF(w, d.Chart) }
 
-// width is the width of every drawing. It is small, so that letters are legible on a telephone 360
-// pixels wide.
+// width is the width of every drawing. It is small, so that letters are legible on a telephone 360 pixels wide.
 const width = 5 * vg.Inch
 
 // The colours of everything but data.
@@ -69,9 +68,8 @@ const FontFamily = "font-family:'Liberation Sans',Arial,Helvetica,sans-serif;"
 // Hex returns c as it is written in an SVG document.
 func Hex(c color.RGBA) string { return fmt.Sprintf("#%02X%02X%02X", c.R, c.G, c.B) }
 
-// SVG writes ch as an SVG document with the title. The background is transparent. Colours other
-// than those of data are Ink, Mid, Faint and Paper. Letters are text with the widths of Liberation
-// Sans, whichever font the reader has.
+// SVG writes ch as an SVG document with the title. The background is transparent. Colours other than those of data are
+// Ink, Mid, Faint and Paper. Letters are text with the widths of Liberation Sans, whichever font the reader has.
 func SVG(w io.Writer, ch Chart, title string) error {
 	ch, title = Mapped(ch, label), Printable(title)
 	canvas := vgsvg.New(width, heightOf(ch))

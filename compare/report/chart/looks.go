@@ -27,8 +27,7 @@ type Look struct {
 	Dashes []vg.Length // lengths of dash and gap; nil: a full line
 }
 
-// LookOf returns the i-th Look. Colours repeat after 7 and markers after 8, so the first 56 differ in colour or
-// marker.
+// LookOf returns the i-th Look. Colours repeat after 7 and markers after 8, so the first 56 differ in colour or marker.
 func LookOf(i int) Look {
 	l := Look{Color: Palette[i%len(Palette)], Marker: Marker(i % int(markers))}
 	if i/len(Palette)%2 == 1 {
@@ -65,8 +64,7 @@ const (
 	Bare    // no marker: a line without data
 )
 
-// DrawGlyph draws m at the point, open markers filled with the colour of the
-// paper. It implements draw.GlyphDrawer.
+// DrawGlyph draws m at the point, open markers filled with the colour of the paper. It implements draw.GlyphDrawer.
 func (m Marker) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
 	r := s.Radius
 	var path vg.Path

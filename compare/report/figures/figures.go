@@ -209,8 +209,7 @@ type drawn struct {
 	packed string // the serial variant that users choose, which others are compared with
 }
 
-// newDrawn returns the rows of v that figures show. A variant looks the same in
-// every figure of its family.
+// newDrawn returns the rows of v that figures show. A variant looks the same in every figure of its family.
 func newDrawn(v *analysis.View) drawn {
 	d := drawn{View: v, looks: make(map[string]chart.Look), packed: v.Production(analysis.Serial)}
 	members := make(map[string]int)
@@ -254,8 +253,7 @@ func only(rows []record.Record, keep func(record.Record) bool) []record.Record {
 	return out
 }
 
-// measured returns y, a speed that goes with r's median, at x, with what the 95 %
-// interval of the median makes of it.
+// measured returns y, a speed that goes with r's median, at x, with what the 95 % interval of the median makes of it.
 func measured(r record.Record, x, y float64) chart.Point {
 	pt := chart.At(x, y)
 	if r.CI != nil && r.CI[0] > 0 {

@@ -17,8 +17,7 @@ import (
 	"gemm/internal/occupancy"
 )
 
-// look is how a variant of the GPU is drawn: NVIDIA's library in the colour of what
-// is read against.
+// look is how a variant of the GPU is drawn: NVIDIA's library in the colour of what is read against.
 func (d drawn) look(variant string) chart.Look {
 	look := d.looks[variant]
 	if analysis.Vendor(d.Variant(variant)) {

@@ -12,8 +12,7 @@ import (
 	"gemm/internal/timeline"
 )
 
-// timeUnit returns the unit of a time axis up to the given number of seconds, and the number of
-// units in a second.
+// timeUnit returns the unit of a time axis up to the given number of seconds, and the number of units in a second.
 func timeUnit(longest float64) (unit string, scale float64) {
 	switch {
 	case longest < 1e-3:

@@ -1,5 +1,4 @@
-// Package number formats numbers for readers of a report: rounded, with units, and with a dash for a missing
-// value.
+// Package number formats numbers for readers of a report: rounded, with units, and with a dash for a missing value.
 package number
 
 import (
@@ -61,8 +60,7 @@ func Seconds(s float64) string {
 	return Significant(value) + " " + prefix + "s"
 }
 
-// ByteSize returns a number of bytes with up to three significant digits and its
-// binary unit.
+// ByteSize returns a number of bytes with up to three significant digits and its binary unit.
 func ByteSize(n float64) string {
 	if math.IsNaN(n) || math.IsInf(n, 0) {
 		return Absent
@@ -99,8 +97,7 @@ func Between(lo, hi float64, format func(float64) string) (least, most string, s
 	return least, most, least == most
 }
 
-// Probability returns a p value: two significant digits, "< 0.0001" below that,
-// which no line is broken in.
+// Probability returns a p value: two significant digits, "< 0.0001" below that, which no line is broken in.
 func Probability(p float64) string {
 	switch {
 	case math.IsNaN(p):
@@ -137,8 +134,7 @@ func Dagger(percent float64) string {
 	return ""
 }
 
-// Percent returns a ratio in percent, which may be above 100: an efficiency, an error. Share is for
-// parts of a whole.
+// Percent returns a ratio in percent, which may be above 100: an efficiency, an error. Share is for parts of a whole.
 func Percent(x float64) string {
 	sentence := Significant(100 * x)
 	if sentence == Absent {

@@ -303,9 +303,8 @@ const (
 	texBetween   = 7.0
 )
 
-// fit returns the layout of t: the first of footnotesize and scriptsize, upright
-// and turned, in which its columns have room. Cells of text, and heads, may be
-// broken into lines; numbers may not.
+// fit returns the layout of t: the first of footnotesize and scriptsize, upright and turned, in which its columns have
+// room. Cells of text, and heads, may be broken into lines; numbers may not.
 func (p *Page) fit(t *east.Table) texLayout {
 	columns := t.Alignments
 	least, most := make([]float64, len(columns)), make([]float64, len(columns))
@@ -456,8 +455,7 @@ func texLines(literal string) []string {
 // together keeps a value with its name or unit.
 var together = strings.NewReplacer(" = ", "\u00a0=\u00a0", " %", "\u00a0%")
 
-// texString returns s so that TeX prints its characters. It may break words so
-// long that they are paths.
+// texString returns s so that TeX prints its characters. It may break words so long that they are paths.
 func texString(s string) string {
 	words := strings.Split(s, " ")
 	for i, word := range words {

@@ -50,8 +50,7 @@ func (t micros) MarshalJSON() ([]byte, error) {
 	return fmt.Appendf(nil, "%s%d.%03d", sign, n/1000, n%1000), nil
 }
 
-// Encode returns the timelines of the document, an event on each line. The error is ErrNone if there is
-// no timeline.
+// Encode returns the timelines of the document, an event on each line. The error is ErrNone if there is no timeline.
 func Encode(doc record.Document) ([]byte, error) {
 	if len(doc.Traces) == 0 {
 		return nil, ErrNone

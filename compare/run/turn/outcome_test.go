@@ -176,9 +176,11 @@ func TestCrowdedRowsAreWarned(t *testing.T) {
 		{record.Host{Cores: 4, Quota: 8}, 5, "5 threads share 4 processors; use at most 4 with --threads"},
 		{record.Host{Cores: 4, Quota: 2.5}, 2, ""},
 		{record.Host{Cores: 4, Quota: 2.5}, 3,
-			"3 threads on a quota of 2.5 processors: the control group stops them part of the time; use at most 2 with --threads"},
+			"3 threads on a quota of 2.5 processors: " +
+				"the control group stops them part of the time; use at most 2 with --threads"},
 		{record.Host{Cores: 4, Quota: 0.5}, 1,
-			"1 threads on a quota of 0.5 processors: the control group stops them part of the time; use at most 1 with --threads"},
+			"1 threads on a quota of 0.5 processors: " +
+				"the control group stops them part of the time; use at most 1 with --threads"},
 	} {
 		if got := test.h.Crowded(test.threads).Text; got != test.want {
 			t.Errorf("%d threads on %d processors with a quota of %v: %q, want %q", test.threads, test.h.Cores, test.h.Quota,

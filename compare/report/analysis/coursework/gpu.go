@@ -44,9 +44,8 @@ func Settings(v *analysis.View, typ string) []Setting {
 	return out
 }
 
-// Access returns how the threads of a rung access memory: uncoalesced, coalesced, shared (slices of A and
-// B in shared memory), wide (the same, copied by up to 16 bytes), engine (the same,
-// brought by the copy engine) or library.
+// Access returns how the threads of a rung access memory: uncoalesced, coalesced, shared (slices of A and B in shared
+// memory), wide (the same, copied by up to 16 bytes), engine (the same, brought by the copy engine) or library.
 func Access(r record.Record) string {
 	if !analysis.Ours(r) {
 		return "library"

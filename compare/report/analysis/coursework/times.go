@@ -85,8 +85,7 @@ func ByRanks(v *analysis.View, typ string) (Times, bool) {
 	return t, ok
 }
 
-// ByThreads returns the times of strong scaling on threads by schedule, of the loop whose outermost
-// index is divided.
+// ByThreads returns the times of strong scaling on threads by schedule, of the loop whose outermost index is divided.
 func ByThreads(v *analysis.View, typ string) (Times, bool) {
 	return timesOf(v, analysis.OverThreads, v.Pick(func(r record.Record) bool {
 		_, scheduled := r.Params["schedule"]
@@ -137,8 +136,7 @@ type Sweep struct {
 	Most    float64
 }
 
-// Sweeps returns the variants of one thread that were timed at 16 cubes or more, in the order of the
-// records.
+// Sweeps returns the variants of one thread that were timed at 16 cubes or more, in the order of the records.
 func Sweeps(v *analysis.View, typ string) []Sweep {
 	rows := v.Pick(func(r record.Record) bool {
 		return r.Experiment == record.MainLadder && r.Type == typ && r.Threads <= 1 && r.Speed() &&

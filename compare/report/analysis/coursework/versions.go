@@ -126,9 +126,8 @@ func VersionsOf(v *analysis.View, typ string) (Versions, bool) {
 	return t, textbook && len(t.Rows) >= leastVersions
 }
 
-// ofVersions are the experiments with rows of the table: most versions are in the ladder, variants on
-// ranks may be in the experiment strong only, and programs in C with their options are in the experiment
-// compiler.
+// ofVersions are the experiments with rows of the table: most versions are in the ladder, variants on ranks may be in
+// the experiment strong only, and programs in C with their options are in the experiment compiler.
 var ofVersions = []record.Experiment{record.MainLadder, record.StrongScaling, record.CompilerOptions}
 
 // addSerial adds the rows of a variant on one thread: of a program in C one for each set of options, of
