@@ -62,7 +62,7 @@ var importTable = map[string][]string{
 	"internal/note":       {"."},
 	"internal/peer":       {"internal/child", "internal/cpu", "internal/frame", "internal/trust", "."},
 	"internal/pseudocode": {"."},
-	"internal/shard":      {"gf256", "internal/cpu", "internal/output", "internal/timeline", "."},
+	"shard":               {"gf256", "internal/cpu", "internal/output", "internal/timeline", "."},
 	"mpi/launch":          {"internal/child", "internal/cpu", "internal/output", "."},
 	"mpi/memory":          {"internal/cpu", "."},
 	"pool":                {"internal/cpu", "internal/timeline", "."},
@@ -97,8 +97,8 @@ var importTable = map[string][]string{
 		"gf256", "half", "internal/cpu", "internal/sample", "internal/timeline", ".", "internal/peak",
 		"compare/verify", "internal/note", "compare/record", "compare/plan",
 	},
-	"compare/schedule": {".", "internal/note", "compare/record", "compare/plan"},
-	"cuda/cudatest":    {".", "cuda"},
+	"compare/schedule":  {".", "internal/note", "compare/record", "compare/plan"},
+	"gemmtest/cudatest": {".", "cuda"},
 	"cuda/explain": {
 		"internal/occupancy", "internal/output", ".", "cuda/guest", "cuda/sass", "compare/record", "cuda",
 	},
@@ -139,7 +139,7 @@ var importTable = map[string][]string{
 		"compare/report/analysis/coursework",
 	},
 
-	"cmd/reporttest": {
+	"gemmtest/reporttest": {
 		"compare/report/chart", "internal/child", ".", "internal/topology", "internal/note", "compare/record",
 		"cmd/catalog",
 	},
@@ -163,7 +163,7 @@ var importTable = map[string][]string{
 		"gf256", "half", "internal/child", "internal/cpu", "internal/frame", "internal/occupancy", "internal/output",
 		"internal/sample", "internal/starter", "internal/tuned", ".", "internal/kernel", "internal/peak",
 		"internal/settings", "internal/topology", "compare/verify", "cuda/guest", "cuda/sass", "cuda/wire",
-		"internal/block", "internal/matfile", "internal/shard", "mpi/launch", "compare/record", "user",
+		"internal/block", "internal/matfile", "shard", "mpi/launch", "compare/record", "user",
 		"compare/plan", "compare/report/trace", "cuda", "serial", "compare/run/turn", "cuda/explain", "cuda/remote",
 		"parallel", "compare/run", "mpi", "cmd/catalog", "compare", "compare/probe", "cmd/tune",
 		"compare/report/chapters", "compare/report",
@@ -175,7 +175,7 @@ var importTable = map[string][]string{
 }
 
 // testOnly lists the packages that only tests import.
-var testOnly = []string{"gemmtest", "cmd/reporttest"}
+var testOnly = []string{"gemmtest", "gemmtest/reporttest"}
 
 // externalTable says which packages of this module may import a package from
 // elsewhere; a path covers those below it. What is not listed may be imported

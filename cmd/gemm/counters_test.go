@@ -22,8 +22,8 @@ import (
 	"gemm/compare/plan"
 	"gemm/compare/record"
 	"gemm/cuda"
-	"gemm/cuda/cudatest"
 	"gemm/cuda/explain"
+	"gemm/gemmtest/cudatest"
 	"gemm/internal/frame"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"gemm/cmd/reporttest"
+	"gemm/gemmtest/reporttest"
 )
 
 // The lines of docs/options.md that the table of options is between.

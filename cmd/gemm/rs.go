@@ -17,7 +17,7 @@ import (
 	"gemm/compare/record"
 	"gemm/gf256"
 	"gemm/internal/output"
-	"gemm/internal/shard"
+	"gemm/shard"
 )
 
 func rsCommand() *cli.Command {

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"gemm/cmd/reporttest"
 	"gemm/compare/record"
+	"gemm/gemmtest/reporttest"
 )
 
 // TestTableHasTheSharesOfTheRecords prints rows of every kind as they were measured, before all peaks were: the

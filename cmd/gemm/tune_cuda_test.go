@@ -17,7 +17,7 @@ import (
 	"gemm/cmd/tune"
 	"gemm/compare/record"
 	"gemm/cuda"
-	"gemm/cuda/cudatest"
+	"gemm/gemmtest/cudatest"
 	"gemm/gf256"
 	"gemm/half"
 	"gemm/internal/occupancy"

@@ -13,8 +13,8 @@ import (
 	"gemm/compare/plan"
 	"gemm/compare/record"
 	"gemm/cuda"
-	"gemm/cuda/cudatest"
 	"gemm/gemmtest"
+	"gemm/gemmtest/cudatest"
 	"gemm/internal/occupancy"
 )
 

@@ -12,9 +12,9 @@ import (
 
 	"gemm"
 
-	"gemm/cmd/reporttest"
 	"gemm/compare/record"
 	"gemm/compare/report/number"
+	"gemm/gemmtest/reporttest"
 	"gemm/internal/note"
 )
 

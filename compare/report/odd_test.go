@@ -19,10 +19,10 @@ import (
 
 	"gemm"
 
-	"gemm/cmd/reporttest"
 	"gemm/compare/record"
 	"gemm/compare/report/page"
 	"gemm/gemmtest"
+	"gemm/gemmtest/reporttest"
 	"gemm/internal/note"
 )
 

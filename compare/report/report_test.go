@@ -11,11 +11,11 @@ import (
 	"testing"
 
 	"gemm/cmd/catalog"
-	"gemm/cmd/reporttest"
 	"gemm/compare/record"
 	"gemm/compare/report/chapters"
 	"gemm/compare/report/chart"
 	"gemm/compare/report/page"
+	"gemm/gemmtest/reporttest"
 )
 
 // folder of the repository, from this package.

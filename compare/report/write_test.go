@@ -17,9 +17,9 @@ import (
 	"golang.org/x/perf/benchfmt"
 
 	"gemm"
-	"gemm/cmd/reporttest"
 	"gemm/compare/record"
 	"gemm/compare/report/analysis"
+	"gemm/gemmtest/reporttest"
 	"gemm/internal/note"
 )
 

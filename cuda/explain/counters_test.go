@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"gemm"
-	"gemm/cuda/cudatest"
 	"gemm/cuda/guest"
+	"gemm/gemmtest/cudatest"
 )
 
 func TestParseCounters(t *testing.T) {

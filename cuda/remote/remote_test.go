@@ -44,7 +44,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A multiplier of bytes is what internal/shard calls a Slicer.
+// A multiplier of bytes is what shard calls a Slicer.
 var _ interface {
 	gemm.Multiplier[gf256.Elem]
 	io.Closer

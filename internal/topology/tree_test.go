@@ -7,7 +7,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
-	"gemm/cmd/reporttest"
+	"gemm/gemmtest/reporttest"
 	"gemm/internal/topology"
 )
 

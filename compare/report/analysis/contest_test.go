@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"gemm/cmd/reporttest"
 	"gemm/compare/record"
+	"gemm/gemmtest/reporttest"
 )
 
 // TestPeersOf wants the peers in the order of tables, and none that is nowhere available.

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"gemm"
-	"gemm/cmd/reporttest"
 	"gemm/compare/record"
+	"gemm/gemmtest/reporttest"
 )
 
 // zen is a host with two vector units of AVX-512 at 4 GHz.

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"gemm"
-	"gemm/cmd/reporttest"
 	"gemm/compare/record"
+	"gemm/gemmtest/reporttest"
 )
 
 // TestAgree checks that rows with other values of a common parameter, or other loops, do not agree.

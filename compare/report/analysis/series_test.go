@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"gemm/cmd/reporttest"
 	"gemm/compare/record"
+	"gemm/gemmtest/reporttest"
 )
 
 // TestMainSize checks that the size that most variants have is returned; if there are several, the

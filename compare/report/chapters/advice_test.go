@@ -10,9 +10,9 @@ import (
 
 	"gemm"
 	"gemm/cmd/catalog"
-	"gemm/cmd/reporttest"
 	"gemm/compare/record"
 	"gemm/compare/report/analysis"
+	"gemm/gemmtest/reporttest"
 )
 
 // TestAdviceIsJudgedByTheRows changes the times, and with them what the rows say of an item.

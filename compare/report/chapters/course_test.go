@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"gemm"
-	"gemm/cmd/reporttest"
 	"gemm/compare/record"
+	"gemm/gemmtest/reporttest"
 )
 
 // looped is a row of an order of the loops in one turn, with the bytes that the model predicts behind the caches.

@@ -11,9 +11,9 @@ import (
 
 	"gemm"
 	"gemm/cmd/catalog"
-	"gemm/cmd/reporttest"
 	"gemm/compare/record"
 	"gemm/compare/report/chapters"
+	"gemm/gemmtest/reporttest"
 	"gemm/internal/note"
 )
 

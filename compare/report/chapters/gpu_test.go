@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"gemm"
-	"gemm/cmd/reporttest"
 	"gemm/compare/record"
 	"gemm/compare/report/figures"
+	"gemm/gemmtest/reporttest"
 	"gemm/internal/occupancy"
 	"gemm/internal/timeline"
 )

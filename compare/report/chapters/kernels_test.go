@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"gemm"
-	"gemm/cmd/reporttest"
 	"gemm/compare/record"
+	"gemm/gemmtest/reporttest"
 )
 
 // mine is a row of a kernel of the user that was loaded as a source file.

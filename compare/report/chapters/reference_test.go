@@ -16,10 +16,10 @@ import (
 	"testing"
 	"text/template/parse"
 
-	"gemm/cmd/reporttest"
 	"gemm/compare/record"
 	"gemm/compare/report/chapters"
 	"gemm/compare/report/page"
+	"gemm/gemmtest/reporttest"
 )
 
 const (

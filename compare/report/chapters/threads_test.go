@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"gemm"
-	"gemm/cmd/reporttest"
 	"gemm/compare/record"
+	"gemm/gemmtest/reporttest"
 	"gemm/internal/timeline"
 )
 

@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"gemm"
-	"gemm/cmd/reporttest"
 	"gemm/compare/record"
 	"gemm/compare/report/chart"
 	"gemm/compare/report/figures"
+	"gemm/gemmtest/reporttest"
 	"gemm/internal/timeline"
 )
 

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"gemm/cmd/reporttest"
 	"gemm/compare/record"
 	"gemm/compare/report/figures"
+	"gemm/gemmtest/reporttest"
 	"gemm/internal/topology"
 )
 

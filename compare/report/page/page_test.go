@@ -13,8 +13,8 @@ import (
 
 	"github.com/yuin/goldmark/ast"
 
-	"gemm/cmd/reporttest"
 	"gemm/compare/report/chart"
+	"gemm/gemmtest/reporttest"
 )
 
 var words = Words{Contents: "Contents", Figure: "Figure", Table: "Table", Algorithm: "Algorithm", Stop: ". ",

@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"gemm"
-	"gemm/cmd/reporttest"
 	"gemm/compare/record"
 	"gemm/compare/report/analysis"
+	"gemm/gemmtest/reporttest"
 )
 
 // view returns the view of the rows of one host with 16 processors.

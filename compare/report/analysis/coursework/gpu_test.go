@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"gemm"
-	"gemm/cmd/reporttest"
 	"gemm/compare/record"
+	"gemm/gemmtest/reporttest"
 )
 
 // TestElements counts the elements of C that a thread computes: a warpgroup that only has slices brought

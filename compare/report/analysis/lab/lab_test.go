@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"gemm"
-	"gemm/cmd/reporttest"
 	"gemm/compare/record"
 	"gemm/compare/report/analysis"
+	"gemm/gemmtest/reporttest"
 )
 
 // TestChains compares steps of iterated products with one product of the same variant and parameters.
