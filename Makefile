@@ -166,9 +166,10 @@ lint: vet ## check as make vet does, and by golangci-lint, also with MPI and wit
 	@if [ "$$(scripts/mpi.sh)" != no ]; then eval "export $$(scripts/mpi.sh env)"; set -x; bin/lint/golangci-lint run --build-tags mpi $(MPI_PACKAGES); fi
 	$(call with_cuda,bin/lint/golangci-lint run --build-tags cuda $(CUDA_PACKAGES))
 
-vet: ## check format and go vet, also with MPI and with CUDA if they are installed, and the scripts
+vet: ## check format, words and go vet, also with MPI and with CUDA if they are installed, and the scripts
 	@scripts/deps.sh lint
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "gofmt -w is due for: $$unformatted" >&2; exit 1; }
+	scripts/words.sh
 	$(GO) vet ./...
 	@if [ "$$(scripts/mpi.sh)" != no ]; then eval "export $$(scripts/mpi.sh env)"; set -x; $(GO) vet -tags mpi $(MPI_PACKAGES); fi
 	$(call with_cuda,$(GO) vet -tags cuda $(CUDA_PACKAGES))
@@ -179,7 +180,7 @@ generate: ## generate the generated code again
 	$(GO) generate ./...
 
 docs: ## render the pages of docs/, the tables of the READMEs and results/README.md from the records in results/
-	$(GO) run ./cmd/pages/render
+	$(GO) run ./cmd/pages
 
 bench-rs: build ## measure gemm rs on files in memory, next to klauspost/reedsolomon and par2 -> rs.json
 	scripts/rs-bench.sh
@@ -198,17 +199,17 @@ bench-blas: ## measure blas and lapack next to gonum -> blas.bench.txt
 
 bench-full: deps build ## measure the comparison of docs/full, on 16 cores and a GPU in 25 minutes, and render it
 	OUT=$(OUT) scripts/full.sh
-	$(GO) run ./cmd/pages/render -pack results/full.json.gz $(OUT)/full/results.json
+	$(GO) run ./cmd/pages -pack results/full.json.gz $(OUT)/full/results.json
 	$(MAKE) docs
 
 bench-peers: deps build peers ## measure us and other libraries interleaved, and render docs/peers
 	bin/gemm compare --profile peers --out $(OUT) $(if $(RESUME),--resume,--force)
-	$(GO) run ./cmd/pages/render -pack results/peers.json.gz $(OUT)/results.json
+	$(GO) run ./cmd/pages -pack results/peers.json.gz $(OUT)/results.json
 	$(MAKE) docs
 
 bench-hosts: deps build ## measure 2 hosts made of this one (needs root), and render docs/hosts and docs/hosts-1gbit
 	scripts/hosts-bench.sh $(OUT)
-	for name in hosts hosts-1gbit; do $(GO) run ./cmd/pages/render -pack results/$$name.json.gz $(OUT)/$$name.json || exit; done
+	for name in hosts hosts-1gbit; do $(GO) run ./cmd/pages -pack results/$$name.json.gz $(OUT)/$$name.json || exit; done
 	$(MAKE) docs
 
 fuzz: ## run every fuzz target for FUZZTIME

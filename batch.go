@@ -30,8 +30,7 @@ func (b Batch[T]) Nth(x int) Matrix[T] {
 	return m
 }
 
-// Stacked returns the matrices as one, with the rows of each below those of the one before. It returns false
-// if they do not lie like that.
+// Stacked returns the matrices as one, each below the one before. It returns false if they do not lie like that.
 func (b Batch[T]) Stacked() (Matrix[T], bool) {
 	m := Matrix[T]{Rows: b.Count * b.Rows, Cols: b.Cols, Stride: b.Stride, Data: b.Data}
 	return m, b.Step == b.Rows*b.Stride || m.Rows == 0 || m.Cols == 0

@@ -21,7 +21,7 @@ const (
 	mostLines   = 2500
 )
 
-// tree returns the sizes of the files that git has or would add. Without git it returns those of all files.
+// tree returns the sizes of the files that git has or would add. Without git, of all files.
 func tree(t *testing.T) map[string]int64 {
 	t.Helper()
 	sizes := map[string]int64{}

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Location says where the products of a variant are computed.
+// Location is where the products of a variant are computed.
 type Location string
 
 // The locations. A Run of a variant on ranks is a record.Distributed, and one of a variant on a
@@ -16,7 +16,7 @@ const (
 	OnGPU     Location = "gpu"   // by a GPU, with the driver in the worker's process
 )
 
-// Role says what a variant is there for.
+// Role is the purpose of a variant.
 type Role string
 
 // The roles.
@@ -25,7 +25,7 @@ const (
 	Production Role = "production" // what users choose for their products
 	Baseline   Role = "baseline"   // what others are compared with, in Go
 	Library    Role = "library"    // the product of a library of others
-	Brought    Role = "user"       // a kernel that the user brought, of any quality
+	UserKernel Role = "user"       // a kernel of the user, of any quality
 	Program    Role = "program"    // a textbook program in C or Python: it shows what compilers and OpenMP do
 	Study      Role = "study"      // settings of one algorithm that an experiment compares: no ladder has it
 )
@@ -33,9 +33,9 @@ const (
 // Ours reports whether the variant is of this suite.
 func (r Role) Ours() bool { return r == Rung || r == Production || r == Study }
 
-// Outside reports whether code that is not of this suite computes the products, with workers of its own: a
+// Outside reports whether code outside of this suite computes the products, with its own workers: a
 // library, a program in C or a kernel of the user.
-func (r Role) Outside() bool { return r == Library || r == Brought || r == Program }
+func (r Role) Outside() bool { return r == Library || r == UserKernel || r == Program }
 
 // Class says how much a product costs, by how its loops are made.
 type Class string
@@ -64,9 +64,9 @@ const (
 // Part is what published texts call a variant: their claims and tables are about it.
 type Part string
 
-// The parts. Course is the part of several variants, each of the others that of one.
+// The parts. Several variants have the part Course; every other part has one variant.
 const (
-	Course         Part = "course"          // a version that courses on parallel programming go through
+	Course         Part = "course"          // a version that courses on parallel programming teach
 	ReportLoops    Part = "report-loops"    // of the 2024 report: the loops of its first chapter
 	ReportKernel   Part = "report-kernel"   // the loops i and k collapsed, private copies of C merged by atomic additions
 	ReportTerms    Part = "report-terms"    // the same, an atomic addition a term
@@ -94,8 +94,8 @@ func (v Variant) Plays(p Part) bool { return slices.Contains(v.Parts, p) }
 // Capabilities are the optional interfaces of the multipliers of a variant.
 type Capabilities uint
 
-// The capabilities. Those about the full BLAS operation are for floating-point types only. A library
-// that is staged in a process of its own is not a Stager on systems without such processes.
+// The capabilities. The full BLAS operation is for floating-point types only. A library
+// that is staged in a separate process is not a Stager on systems without such processes.
 const (
 	Gemms       Capabilities = 1 << iota // Gemmer
 	Stages                               // Stager

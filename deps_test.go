@@ -36,7 +36,7 @@ esac`
 		libraries = `echo libscalapack-openmpi.so.2.2; test ! -e "$STATE/installed" || echo libopenblas.so.0 libblis.so.4`
 	)
 	tests := map[string]struct {
-		programs map[string]string // stand-ins beside those below
+		programs map[string]string // stand-ins next to the programs below
 		deps     string            // of the environment
 		says     []string          // parts of what it prints
 		calls    []string          // parts of lines that it must have called

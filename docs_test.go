@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -215,9 +216,9 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestNewcomersAreTold: the pages that a newcomer reads say what a container and a PDF need, and in which language
+// TestNewcomersFindRequirements: the pages that a newcomer reads say what a container and a PDF need, and in which language
 // make report writes.
-func TestNewcomersAreTold(t *testing.T) {
+func TestNewcomersFindRequirements(t *testing.T) {
 	container := []string{"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "--oversubscribe"}
 	pdf := []string{"`xelatex`", "texlive-xetex", "texlive-latex-recommended", "texlive-fonts-recommended"}
 	for page, wanted := range map[string][]string{
@@ -306,7 +307,7 @@ func checkCommands(text string) error {
 		if marked && !slices.Contains(needs, need) {
 			errs = append(errs, fmt.Errorf("a block needs %q, which is none of %v", need, needs))
 		}
-		if block.info != "sh" && !marked && block.info != "go" && !strings.HasPrefix(block.info, "python") {
+		if !slices.Contains([]string{"sh", "go", "mermaid"}, block.info) && !marked && !strings.HasPrefix(block.info, "python") {
 			errs = append(errs, fmt.Errorf("a block is in %q; commands are in sh, programs in go or python, and others "+
 				"are indented", block.info))
 		}
@@ -343,6 +344,37 @@ func TestCommandsInDocuments(t *testing.T) {
 		if err := checkCommands(read(t, name)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestWords has scripts/words.sh find phrases that are planted in comments, help texts and documents, and no others.
+func TestWords(t *testing.T) {
+	dir := t.TempDir()
+	var names strings.Builder
+	for name, text := range map[string]string{
+		"a.go":         "package a // nobody waits\n", // (words: planted)
+		"b.sh":         "echo nobody # the ranks, who wait\n",
+		"c.md":         "It goes\nthrough. The type is that of A.\n",
+		"good.go":      "package a // --bring names kernels\n\nvar nobody = `that of`\n", // (words: planted)
+		"good.md":      "[Kernels](bring.md) of `somebody`; a settled case, nobody (words: planted).\n",
+		"testdata/d.c": "// nobody\n",
+	} {
+		name = filepath.Join(dir, name)
+		gemmtest.Must(t, os.MkdirAll(filepath.Dir(name), 0o777))
+		gemmtest.Must(t, os.WriteFile(name, []byte(text), 0o644))
+		fmt.Fprintln(&names, name)
+	}
+	cmd := exec.CommandContext(t.Context(), "scripts/words.sh", "-")
+	cmd.Stdin = strings.NewReader(names.String())
+	out, err := cmd.Output()
+	var found []string
+	for line := range strings.Lines(string(out)) {
+		found = append(found, strings.Join(strings.SplitN(strings.TrimPrefix(line, dir+"/"), ":", 4)[:3], ":"))
+	}
+	slices.Sort(found)
+	want := []string{`a.go:1: "nobody"`, `b.sh:1: "ranks, who"`, `c.md:2: "that of"`}
+	if cmd.ProcessState.ExitCode() != 1 || !slices.Equal(found, want) {
+		t.Errorf("%v; it finds %q, want %q", err, found, want)
 	}
 }
 

@@ -1,6 +1,10 @@
 package gemm
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+)
 
 // Errors that implementations return, wrapped with the values at fault.
 var (
@@ -27,7 +31,7 @@ type Unsuited struct{ Reason string }
 // Error implements error.
 func (u Unsuited) Error() string { return u.Reason }
 
-// Wrong is the error of a product whose result is not that of its operands.
+// Wrong is the error of a product with a wrong result.
 type Wrong struct{ Reason string }
 
 // Error implements error.
@@ -38,3 +42,20 @@ type Suspect struct{ Reason string }
 
 // Error implements error.
 func (s Suspect) Error() string { return s.Reason }
+
+// Exclusive admits one product at a time to a Multiplier of the second kind, one that uses something that exists
+// once. The zero value is free.
+type Exclusive struct{ held atomic.Bool }
+
+// Enter begins a product of the variant, which ends with Leave. The error is an ErrBusy
+// if another product has begun and not ended.
+func (f *Exclusive) Enter(variant string) error {
+	if f.held.CompareAndSwap(false, true) {
+		return nil
+	}
+	return fmt.Errorf("%w: %s has one product at a time, and another goroutine has begun one: "+
+		"make a multiplier for each goroutine, or call one after the other", ErrBusy, variant)
+}
+
+// Leave ends a product.
+func (f *Exclusive) Leave() { f.held.Store(false) }

@@ -74,15 +74,14 @@ func named(name string) gemm.Variant {
 	return v
 }
 
-// A name that is not in the list is an error that says which are.
+// An unknown name is an error that lists the known ones.
 func ExampleLookup() {
 	_, err := gemm.Lookup(slices.Concat(serial.Variants(), parallel.Variants()), "packed")
 	fmt.Println(err)
 	// Output: gemm: bad variant "packed": the list has serial/packed, parallel/packed
 }
 
-// A Matrix is seen by gonum as its own, and the other way round: nothing is
-// copied.
+// A Matrix and a mat.Dense of gonum share their data: nothing is copied.
 func ExampleDense() {
 	m := gemm.NewMatrix[float64](2, 2)
 	gemm.Dense(m).Set(0, 1, 7)
@@ -131,7 +130,7 @@ func ExampleNew_half() {
 	// Output: 0.3333 3
 }
 
-// A block of a larger matrix is a Matrix; what lies round it is left alone.
+// A block of a larger matrix is a Matrix; the elements around it are not written.
 func ExampleMatrix_Slice() {
 	board := gemm.NewMatrix[float64](3, 4)
 	block := board.Slice(1, 1, 2, 2)
@@ -169,7 +168,7 @@ func ExampleNew_field() {
 	// Output: 1
 }
 
-// Parameters have defaults; one that cannot be is an error that says what can.
+// Parameters have defaults. A value out of range is an error that gives the range.
 func ExampleVariant_Resolve() {
 	strassen := named("serial/strassen")
 	params, err := strassen.Resolve(gemm.Params{"cutoff": 16})

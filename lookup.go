@@ -3,6 +3,8 @@ package gemm
 import (
 	"cmp"
 	"fmt"
+	"io/fs"
+	"path"
 	"strings"
 )
 
@@ -54,4 +56,16 @@ func NewGemmer[T Number](v Variant, p Params) (Gemmer[T], error) {
 			"operation", ErrVariant, v.Name)
 	}
 	return g, nil
+}
+
+// WithPseudocode sets the Pseudocode of the variants from text files with the names of the algorithms, such as
+// naive.txt for serial/naive, and returns the variants. A variant without a file is unchanged.
+func WithPseudocode(files fs.FS, variants []Variant) []Variant {
+	for i := range variants {
+		v := &variants[i]
+		if text, err := fs.ReadFile(files, path.Base(v.Name)+".txt"); err == nil {
+			v.Pseudocode = string(text)
+		}
+	}
+	return variants
 }

@@ -16,7 +16,7 @@ import (
 // Float is the element types of floating-point matrices that Go computes with.
 type Float interface{ float32 | float64 }
 
-// Number is all element types of floating-point matrices, those of half precision included.
+// Number is all element types of floating-point matrices, half precision included.
 type Number interface{ Float | half.F16 | half.BF16 }
 
 // Element is all element types: the floating-point ones and the field of bytes.

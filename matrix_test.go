@@ -75,28 +75,6 @@ func TestBlocksShareDataAndStride(t *testing.T) {
 	}
 }
 
-func TestCheckShapes(t *testing.T) {
-	matrix := gemm.NewMatrix[float32]
-	narrow := matrix(2, 3)
-	narrow.Stride = 2
-	for name, test := range map[string]struct {
-		c, a, b gemm.Matrix[float32]
-		ok      bool
-	}{
-		"conform":       {matrix(2, 4), matrix(2, 3), matrix(3, 4), true},
-		"k is 0":        {matrix(2, 4), matrix(2, 0), matrix(0, 4), true},
-		"inner differs": {matrix(2, 4), matrix(2, 3), matrix(2, 4), false},
-		"C has rows":    {matrix(3, 4), matrix(2, 3), matrix(3, 4), false},
-		"stride":        {matrix(2, 4), narrow, matrix(3, 4), false},
-		"negative":      {gemm.Matrix[float32]{Rows: -1}, gemm.Matrix[float32]{Rows: -1}, matrix(0, 0), false},
-	} {
-		if err := gemm.CheckShapes(test.c, test.a, test.b); (err == nil) != test.ok ||
-			err != nil && !errors.Is(err, gemm.ErrShape) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
 // TestHugeStrides checks matrices for which the product of rows and stride, or the sum of an
 // offset and a size, overflows.
 func TestHugeStrides(t *testing.T) {

@@ -1,7 +1,8 @@
 package gemm
 
-// Note is a warning or a reason: what a row says besides its figures. Code says what it is, for programs and for
-// reports in other languages. Args are its arguments by name. Without a code, only Text says it, in English.
+// Note is a warning or a reason in a record. Code identifies it, for programs and for
+// reports in other languages. Args are its arguments by name. Text is the English text; a note without a code has only
+// this.
 type Note struct {
 	Code string         `json:"code,omitempty"`
 	Args map[string]any `json:"args,omitempty"`

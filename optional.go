@@ -6,7 +6,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// The optional interfaces of a Multiplier. Those about the full BLAS operation are for numbers: a field has no α.
+// The optional interfaces of a Multiplier. The full BLAS operation is for numbers only: a field has no α.
 
 // As returns m as I, an optional interface about the full BLAS operation, if m has it and T is a type of numbers.
 func As[I any, T Element](m Multiplier[T]) (I, bool) {
@@ -22,9 +22,9 @@ func As[I any, T Element](m Multiplier[T]) (I, bool) {
 // normal number per term, and a sum that overflows stays infinite. If |α| > 2²⁴ or |α| < 2⁻²⁴, then
 // serial/packed, parallel/packed and the variants of mpi multiply an operand by α first, if the sums would
 // leave the range. So underflow and overflow occur only if the result itself is out of range. If the elements
-// of both operands differ so much that either order loses some, mpi loses small ones.
+// of both operands differ so much that neither order fits, small ones underflow in mpi.
 //
-// In half precision α and β have the element type, and the arithmetic is that of f32, with its underflow and
+// In half precision α and β have the element type. The arithmetic is f32, with its underflow and
 // overflow. At the end an element of C is rounded to the type, once.
 type Gemmer[T Element] interface {
 	Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b Matrix[T], beta T, c Matrix[T]) error
@@ -86,7 +86,7 @@ type Loadable[T Element] interface {
 type Chainer[T Element] interface {
 	// StageChain stages the operands of an iterated product of square matrices, as verify.Chain defines it: in each of
 	// the steps s ← s + b, then c ← a·s, and c and a change places. Each Do of the Run begins with the operands as they
-	// were staged, and its time is that of all steps. Collect brings the result into c.
+	// were staged, and its time includes all steps. Collect copies the result into c.
 	StageChain(ctx context.Context, steps int, c, a, s, b Matrix[T]) (Run, error)
 }
 

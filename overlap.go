@@ -48,7 +48,7 @@ func (x block) meets(y block) bool {
 	}
 	rows := x.rows
 	if x.stride == y.stride {
-		rows = 1 // the others lie in the same way between those of y
+		rows = 1 // every other row has the same position between rows of y
 	}
 	for i := range rows {
 		lo := x.at + i*x.stride

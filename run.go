@@ -9,7 +9,7 @@ import (
 type Run interface {
 	// Do computes the product once, on the staged operands, and returns what it cost.
 	Do(ctx context.Context) (Cost, error)
-	// Collect brings the result of the last Do into the c that was staged.
+	// Collect copies the result of the last Do into the c that was staged.
 	Collect(ctx context.Context) error
 	// Close frees what Stage took.
 	Close() error

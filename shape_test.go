@@ -1,7 +1,6 @@
 package gemm_test
 
 import (
-	"encoding/json"
 	"slices"
 	"testing"
 
@@ -41,12 +40,5 @@ func TestShapesInOrder(t *testing.T) {
 	slices.SortFunc(got, gemm.Shape.Compare)
 	if !slices.Equal(got, want) {
 		t.Errorf("in order: %v", got)
-	}
-}
-
-func TestShapeInJSON(t *testing.T) {
-	data, err := json.Marshal(gemm.Shape{M: 1, N: 2, K: 3})
-	if string(data) != `{"m":1,"n":2,"k":3}` || err != nil {
-		t.Errorf("%s, %v", data, err)
 	}
 }

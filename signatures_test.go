@@ -243,7 +243,7 @@ func TestSignatures(t *testing.T) {
 	}
 }
 
-// TestSignatureFaults plants declarations that name an internal type, or do so where nobody sees it.
+// TestSignatureFaults plants declarations that name an internal type, or do so in a hidden place.
 func TestSignatureFaults(t *testing.T) {
 	for code, want := range map[string]string{
 		"func F(l block.Loop) {}":                                        "F names block.Loop",

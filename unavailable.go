@@ -41,10 +41,10 @@ func (u Unavailable) Is(target error) bool { return target == ErrUnavailable }
 // Unwrap returns the cause.
 func (u Unavailable) Unwrap() error { return u.Cause }
 
-// Why returns the text of err, of an Unavailable without what all of them begin with.
+// Why returns the text of err. If err is an Unavailable, the prefix is left out.
 func Why(err error) string {
 	var u Unavailable
-	if errors.As(err, &u) && err.Error() == u.Error() { // nothing is said around it
+	if errors.As(err, &u) && err.Error() == u.Error() { // it is not wrapped in other text
 		return u.Why()
 	}
 	return err.Error()

@@ -12,8 +12,8 @@ import (
 	"gemm/half"
 )
 
-// Variant names one implementation. What planning, measuring and reporting must know of it stands here, so that nobody
-// looks at its name. Records carry the members that have names in JSON.
+// Variant names one implementation. Its fields have all that planning, measuring and reporting need; no code depends
+// on the name. Records carry the members that have names in JSON.
 type Variant struct {
 	Name   string  `json:"name"` // family/algorithm, the same everywhere
 	Doc    string  `json:"doc"`  // one sentence: what it does that its parent does not
@@ -22,10 +22,12 @@ type Variant struct {
 	// family. It is empty for the first variant of a family and for libraries of others.
 	Parent string `json:"parent,omitempty"`
 	// Location, Role, Class and Can say what the variant is. The conformance suite checks Location and Can.
-	Location Location     `json:"location,omitempty"`
-	Role     Role         `json:"role,omitempty"`
-	Class    Class        `json:"class,omitempty"`
-	Can      Capabilities `json:"can,omitzero"`
+	Location Location `json:"location,omitempty"`
+	Role     Role     `json:"role,omitempty"`
+	Class    Class    `json:"class,omitempty"`
+	// FormerRole is the role in records of schema 1, which do not declare it, if it was another.
+	FormerRole Role         `json:"-"`
+	Can        Capabilities `json:"can,omitzero"`
 	// Spread says that the operands are spread over the ranks before the product begins. Otherwise they are on rank 0.
 	Spread bool `json:"spread,omitempty"`
 	// Leaf is the variant that computes the parts of a product, unless the parameter leaf or local names another one.
@@ -57,10 +59,10 @@ type Variant struct {
 	Ran func(s Shape, p Params) string `json:"-"`
 	// Bound limits the error of a product.
 	Bound Bound `json:"-"`
-	// BoundOf, if not nil, replaces Bound: it returns the bound for resolved parameters. It is for
-	// variants that use another variant, which a parameter chooses.
-	BoundOf func(p Params) Bound `json:"-"`
-	// Revision, if not empty, tells versions of one implementation apart. It is digest among the
+	// BoundOf, if not nil, replaces Bound: it returns the bound in an element type for resolved parameters. It is for
+	// variants whose arithmetic depends on the type, or that use another variant, which a parameter chooses.
+	BoundOf func(typ string, p Params) Bound `json:"-"`
+	// Revision, if not empty, identifies a version of the implementation. It is digest among the
 	// resolved parameters; a row of another revision is not kept.
 	Revision string `json:"-"`
 	// Source, if not nil, is what a process needs that measures the variant and does not have it in its list.
@@ -74,10 +76,10 @@ type Variant struct {
 	GF256 func(Params) (Multiplier[gf256.Elem], error) `json:"-"`
 }
 
-// BoundWith returns the bound on the error of a product with resolved parameters.
-func (v Variant) BoundWith(p Params) Bound {
+// BoundWith returns the bound on the error of a product in an element type with resolved parameters.
+func (v Variant) BoundWith(typ string, p Params) Bound {
 	if v.BoundOf != nil {
-		return v.BoundOf(p)
+		return v.BoundOf(typ, p)
 	}
 	return v.Bound
 }

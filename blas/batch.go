@@ -25,7 +25,7 @@ type Problem[T gemm.Float] struct {
 	Workers        int // as in Implementation
 }
 
-// Plan is a Problem whose arguments are checked and whose way is chosen. It multiplies any number of operands. Any
+// Plan is a Problem whose arguments are checked and whose algorithm is chosen. It multiplies any number of operands. Any
 // number of goroutines may use a plan at the same time.
 type Plan[T gemm.Float] struct {
 	problem             Problem[T]
@@ -33,7 +33,7 @@ type Plan[T gemm.Float] struct {
 	needA, needB, needC int               // elements of an operand, from the first to the last
 	few                 bool
 	precision           *precision[T]
-	crews               sync.Pool // of *crew[T]
+	workers             sync.Pool // of *batchWorkers[T]
 	places              sync.Pool // of *[]place
 }
 
@@ -89,16 +89,16 @@ func NewPlan[T gemm.Float](p Problem[T]) (*Plan[T], error) {
 // Multiply computes the operation. The operands begin with the first elements of the slices. The error is a
 // gemm.ErrShape if a slice is too short, or a gemm.ErrOverlap if C overlaps A or B; then nothing is written.
 func (p *Plan[T]) Multiply(a, b, c []T) error {
-	if err := p.hold(a, b, c); err != nil {
+	if err := p.checkOperands(a, b, c); err != nil {
 		return err
 	}
 	if p.few {
 		p.small(a, b, c)
 		return nil
 	}
-	w := p.precision.borrow(p.problem.Workers)
+	w := p.precision.acquire(p.problem.Workers)
 	p.compute(w, a, b, c)
-	w.giveBack()
+	w.release()
 	return nil
 }
 
@@ -106,25 +106,25 @@ func (p *Plan[T]) Multiply(a, b, c []T) error {
 // unless there are few and each is large: then the workers share each product. A matrix may be an operand of several
 // products. The error is a gemm.ErrShape if the numbers of matrices differ, or if a slice is too short; it is a
 // gemm.ErrOverlap if a matrix of c has an element in common with any other matrix. Then nothing is written. The checks
-// take some 10 ns a product, and up to 0.5 µs if matrices of a and b lie between those of c.
+// take some 10 ns a product, and up to 0.5 µs if matrices of a and b lie between matrices of c.
 func (p *Plan[T]) Batch(a, b, c [][]T) error {
 	if len(a) != len(c) || len(b) != len(c) {
 		return fmt.Errorf("%w: a batch of %d matrices A, %d B and %d C", gemm.ErrShape, len(a), len(b), len(c))
 	}
 	for i := range c {
-		if err := p.hold(a[i], b[i], c[i]); err != nil {
+		if err := p.checkOperands(a[i], b[i], c[i]); err != nil {
 			return fmt.Errorf("product %d: %w", i, err)
 		}
 	}
-	if err := p.apart(a, b, c); err != nil {
+	if err := p.checkDisjoint(a, b, c); err != nil {
 		return err
 	}
-	p.all(operands[T]{many: [3][][]T{a, b, c}}, len(c))
+	p.run(operands[T]{many: [3][][]T{a, b, c}}, len(c))
 	return nil
 }
 
 // BatchStrided is Batch for matrices that lie in one slice of A, one of B and one of C. Each begins a stride, in
-// elements, behind the one before. A stride is at least as long as a matrix, so those of C do not overlap. To
+// elements, behind the one before. A stride is at least as long as a matrix, so matrices of C do not overlap. To
 // multiply by one A or B several times, Batch takes it several times. A count of 0 does nothing. The error is a
 // gemm.ErrShape if the count is negative, or if a stride or a slice is too short; it is a gemm.ErrOverlap if a matrix
 // of C overlaps one of A or B. Then nothing is written.
@@ -146,7 +146,7 @@ func (p *Plan[T]) BatchStrided(count int, a []T, strideA int, b []T, strideB int
 	if err := gemm.CheckBatchOverlap(all[2], all[0], all[1]); err != nil {
 		return err
 	}
-	p.all(operands[T]{one: [3][]T{a, b, c}, stride: [3]int{strideA, strideB, strideC}}, count)
+	p.run(operands[T]{one: [3][]T{a, b, c}, stride: [3]int{strideA, strideB, strideC}}, count)
 	return nil
 }
 
@@ -176,8 +176,8 @@ func (p *Plan[T]) matrix(i int, data []T) gemm.Matrix[T] {
 	return x
 }
 
-// hold returns an error if a slice is too short, or if C overlaps A or B.
-func (p *Plan[T]) hold(a, b, c []T) error {
+// checkOperands returns an error if a slice is too short, or if C overlaps A or B.
+func (p *Plan[T]) checkOperands(a, b, c []T) error {
 	if len(a) >= p.needA && len(b) >= p.needB && len(c) >= p.needC {
 		if gemm.Disjoint(c[:p.needC], a[:p.needA]) && gemm.Disjoint(c[:p.needC], b[:p.needB]) {
 			return nil
@@ -188,9 +188,9 @@ func (p *Plan[T]) hold(a, b, c []T) error {
 		len(b), len(c), p.needA, p.needB, p.needC)
 }
 
-// apart returns a gemm.ErrOverlap if a matrix of c has an element in common with another one. All are long enough. It
-// compares those whose addresses meet, and looks for them in the order of the addresses of c.
-func (p *Plan[T]) apart(a, b, c [][]T) error {
+// checkDisjoint returns a gemm.ErrOverlap if a matrix of c has an element in common with another one. All are long
+// enough. It compares matrices whose ranges of addresses overlap, and finds them in the order of the addresses of c.
+func (p *Plan[T]) checkDisjoint(a, b, c [][]T) error {
 	size := unsafe.Sizeof(*new(T))
 	width := uintptr(p.needC) * size
 	kept, ok := p.places.Get().(*[]place)
@@ -213,7 +213,7 @@ func (p *Plan[T]) apart(a, b, c [][]T) error {
 				if y.at >= x.at+width {
 					break
 				}
-				if p.meet(c[x.i], 2, c[y.i], p.needC) {
+				if p.overlap(c[x.i], 2, c[y.i], p.needC) {
 					return fmt.Errorf("%w: C of the products %d and %d", gemm.ErrOverlap, min(x.i, y.i), max(x.i, y.i))
 				}
 			}
@@ -232,7 +232,7 @@ func (p *Plan[T]) apart(a, b, c [][]T) error {
 				if z.at >= hi {
 					break
 				}
-				if p.meet(c[z.i], x, data, need) {
+				if p.overlap(c[z.i], x, data, need) {
 					return fmt.Errorf("%w: C of product %d and %c of product %d", gemm.ErrOverlap, z.i, "AB"[x], i)
 				}
 			}
@@ -260,8 +260,8 @@ func after(places []place, lo, width uintptr, near int) int {
 	return sort.Search(len(places), func(i int) bool { return places[i].at+width > lo })
 }
 
-// meet reports whether a matrix C has an element in common with operand x of A, B and C, of which need are read.
-func (p *Plan[T]) meet(c []T, x int, data []T, need int) bool {
+// overlap reports whether a matrix C has an element in common with operand x of A, B and C, of which need are read.
+func (p *Plan[T]) overlap(c []T, x int, data []T, need int) bool {
 	other := p.matrix(x, data[:need])
 	return gemm.CheckOverlap(p.matrix(2, c[:p.needC]), other, other) != nil
 }
@@ -273,8 +273,8 @@ func (p *Plan[T]) small(a, b, c []T) {
 		q.LDB, q.Beta, unsafe.SliceData(c), q.LDC)
 }
 
-// smalls is series for small products.
-func (p *Plan[T]) smalls(o *operands[T], lo, hi int) {
+// smallSeries is series for small products.
+func (p *Plan[T]) smallSeries(o *operands[T], lo, hi int) {
 	q, kernel := &p.problem, &p.precision.kernel
 	if o.many[2] != nil || q.TransB != NoTrans {
 		for i := lo; i < hi; i++ {
@@ -296,15 +296,15 @@ func (p *Plan[T]) smalls(o *operands[T], lo, hi int) {
 // series computes the products lo ≤ i < hi of a batch on the caller alone.
 func (p *Plan[T]) series(o *operands[T], workers, lo, hi int) {
 	if p.few {
-		p.smalls(o, lo, hi)
+		p.smallSeries(o, lo, hi)
 		return
 	}
-	w := p.precision.borrow(workers)
+	w := p.precision.acquire(workers)
 	for i := lo; i < hi; i++ {
 		a, b, c := o.at(i)
 		p.compute(w, a, b, c)
 	}
-	w.giveBack()
+	w.release()
 }
 
 // compute computes one product, whose operands are long enough.
@@ -315,15 +315,16 @@ func (p *Plan[T]) compute(w *workspace[T], a, b, c []T) {
 }
 
 const (
-	// alone is the most multiplications of a batch that one worker computes: less time than it takes to wake another.
-	alone = 1 << 16
-	// shared is the least multiplications of a product that several workers share, if there are fewer products than
-	// workers.
-	shared = 1 << 20
+	// mostAlone is the most multiplications of a batch that one worker computes: less time than it takes to wake
+	// another.
+	mostAlone = 1 << 16
+	// leastShared is the least multiplications of a product that several workers share, if there are fewer products
+	// than workers.
+	leastShared = 1 << 20
 )
 
-// all computes a batch of products.
-func (p *Plan[T]) all(o operands[T], count int) {
+// run computes a batch of products.
+func (p *Plan[T]) run(o operands[T], count int) {
 	q := &p.problem
 	if q.M == 0 || q.N == 0 {
 		return
@@ -334,20 +335,20 @@ func (p *Plan[T]) all(o operands[T], count int) {
 	}
 	each := terms(q.M, q.N, q.K)
 	switch {
-	case workers == 1 || count == 1 || count < workers && each >= shared || each*int64(count) <= alone:
-		if each*int64(count) <= alone {
+	case workers == 1 || count == 1 || count < workers && each >= leastShared || each*int64(count) <= mostAlone:
+		if each*int64(count) <= mostAlone {
 			workers = 1
 		}
 		p.series(&o, workers, 0, count)
 	default:
-		g, ok := p.crews.Get().(*crew[T])
+		g, ok := p.workers.Get().(*batchWorkers[T])
 		if !ok || g.pool.Workers() != workers {
-			g = newCrew(p, workers)
+			g = newBatchWorkers(p, workers)
 		}
 		g.operands = o
 		g.pool.Run(workers, count, g.body)
 		g.operands = operands[T]{} // leaves them to the garbage collector
-		p.crews.Put(g)
+		p.workers.Put(g)
 	}
 }
 
@@ -369,15 +370,15 @@ func (o *operands[T]) at(i int) (a, b, c []T) {
 // part returns operand x of product i. If it has no elements, it may be behind the end of the slice.
 func (o *operands[T]) part(x, i int) []T { return o.one[x][min(i*o.stride[x], len(o.one[x])):] }
 
-// crew is a pool of workers with a workspace each, which share the products of a batch.
-type crew[T gemm.Float] struct {
+// batchWorkers is a pool of workers with a workspace each, which share the products of a batch.
+type batchWorkers[T gemm.Float] struct {
 	operands operands[T]
 	pool     *pool.Pool
 	body     func(worker, lo, hi int)
 }
 
-func newCrew[T gemm.Float](p *Plan[T], workers int) *crew[T] {
-	g := &crew[T]{pool: pool.New(workers)}
+func newBatchWorkers[T gemm.Float](p *Plan[T], workers int) *batchWorkers[T] {
+	g := &batchWorkers[T]{pool: pool.New(workers)}
 	g.body = func(_, lo, hi int) { p.series(&g.operands, 1, lo, hi) }
 	return g
 }

@@ -200,33 +200,6 @@ func TestBatchOverlap(t *testing.T) {
 	}
 }
 
-// TestPlanAllocates checks that the second product and the second batch allocate nothing.
-func TestPlanAllocates(t *testing.T) {
-	if gemmtest.Raced {
-		t.Skip("the race detector makes sync.Pool forget")
-	}
-	for _, n := range []int{2, 8, 64} {
-		for _, workers := range []int{1, 2} {
-			p, err := NewPlan(Problem[float32]{M: n, N: n, K: n, Alpha: 1, Workers: workers})
-			gemmtest.Must(t, err)
-			const count = 50
-			x, c := make([]float32, count*n*n), make([]float32, count*n*n)
-			var as, cs [][]float32
-			for i := range count {
-				as, cs = append(as, x[i*n*n:]), append(cs, c[i*n*n:])
-			}
-			if got := testing.AllocsPerRun(20, func() {
-				if errors.Join(p.Multiply(x, x, c), p.Batch(as, as, cs),
-					p.BatchStrided(count, x, n*n, x, n*n, c, n*n)) != nil {
-					t.Fatal("it failed")
-				}
-			}); got != 0 {
-				t.Errorf("n=%d, %d workers: %v allocations", n, workers, got)
-			}
-		}
-	}
-}
-
 // TestPlanFromManyGoroutines has 64 goroutines use one plan.
 func TestPlanFromManyGoroutines(t *testing.T) {
 	const n, count = 20, 30

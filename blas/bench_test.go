@@ -1,103 +1,16 @@
 package blas
 
 import (
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"testing"
 
 	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/blas/gonum"
-	"gonum.org/v1/gonum/lapack/lapack64"
-	"gonum.org/v1/gonum/mat"
 
 	"gemm"
 	"gemm/gemmtest"
 )
-
-// order of the matrices of the benchmarks: go test -bench . ./blas -n 2048
-var benchN = flag.Int("n", 512, "order of the matrices of the benchmarks of gonum's mat")
-
-// inTurn runs a benchmark with gonum's own BLAS in use, and with this one.
-func inTurn(b *testing.B, flops float64, run func()) {
-	for _, by := range []struct {
-		name string
-		use  blas.Float64
-	}{{"gonum", gonum.Implementation{}}, {"gemm", Implementation{}}} {
-		b.Run(fmt.Sprintf("n=%d/by=%s", *benchN, by.name), func(b *testing.B) {
-			blas64.Use(by.use)
-			defer blas64.Use(gonum.Implementation{})
-			run()
-			for b.Loop() {
-				run()
-			}
-			b.ReportMetric(flops*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
-		})
-	}
-}
-
-// random returns an n×n matrix.
-func random(n int) *mat.Dense {
-	rng := rand.New(rand.NewPCG(1, 1))
-	m := mat.NewDense(n, n, nil)
-	for i := range m.RawMatrix().Data {
-		m.RawMatrix().Data[i] = rng.Float64() - 0.5
-	}
-	return m
-}
-
-func cube(n int) float64 { return float64(n) * float64(n) * float64(n) }
-
-func BenchmarkMul(b *testing.B) {
-	x, y, z := random(*benchN), random(*benchN), mat.NewDense(*benchN, *benchN, nil)
-	inTurn(b, 2*cube(*benchN), func() { z.Mul(x, y) })
-}
-
-func BenchmarkLU(b *testing.B) {
-	x := random(*benchN)
-	var lu mat.LU
-	inTurn(b, 2*cube(*benchN)/3, func() { lu.Factorize(x) })
-}
-
-// BenchmarkGetrf is BenchmarkLU without the estimate of the condition number.
-func BenchmarkGetrf(b *testing.B) {
-	x, pivots := random(*benchN), make([]int, *benchN)
-	lu := mat.NewDense(*benchN, *benchN, nil)
-	inTurn(b, 2*cube(*benchN)/3, func() {
-		lu.Copy(x)
-		lapack64.Getrf(lu.RawMatrix(), pivots)
-	})
-}
-
-func BenchmarkCholesky(b *testing.B) {
-	s := mat.NewSymDense(*benchN, random(*benchN).RawMatrix().Data)
-	for i := range *benchN {
-		s.SetSym(i, i, float64(*benchN)) // dominates its row
-	}
-	var chol mat.Cholesky
-	inTurn(b, cube(*benchN)/3, func() {
-		if !chol.Factorize(s) {
-			b.Fatal("the matrix is not positive definite")
-		}
-	})
-}
-
-func BenchmarkQR(b *testing.B) {
-	x := random(*benchN)
-	var qr mat.QR
-	inTurn(b, 4*cube(*benchN)/3, func() { qr.Factorize(x) })
-}
-
-func BenchmarkSVD(b *testing.B) {
-	x := random(*benchN)
-	var svd mat.SVD
-	inTurn(b, 4*cube(*benchN), func() {
-		if !svd.Factorize(x, mat.SVDThin) {
-			b.Fatal("the singular values were not found")
-		}
-	})
-}
 
 // BenchmarkSmall measures the parts of a call for small matrices: a call that does nothing, one that checks its
 // arguments, the kernel, and all of it; and other ways to the same product.
@@ -122,8 +35,9 @@ func empty[T gemm.Float](_, _ blas.Transpose, _, _, _ int, _ T, _ []T, _ int, _ 
 //go:noinline
 func checks[T gemm.Float](tA, tB blas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, _ T, c []T,
 	ldc int) {
-	if !precisionOf[T]().isFew(tB, m, n, k, alpha) || !lies(len(a), tA, m, k, lda) || !lies(len(b), tB, k, n, ldb) ||
-		!lies(len(c), NoTrans, m, n, ldc) {
+	if !precisionOf[T]().isFew(tB, m, n, k, alpha) || !fitsFew(len(a), tA, m, k, lda) ||
+		!fitsFew(len(b), tB, k, n, ldb) ||
+		!fitsFew(len(c), NoTrans, m, n, ldc) {
 		panic("blas: these are not few")
 	}
 }
@@ -155,38 +69,11 @@ func benchSmall[T gemm.Float](b *testing.B, name string, n int, p *precision[T],
 	}
 }
 
-// BenchmarkSlender multiplies matrices with few columns, few rows, or both, on one worker.
-func BenchmarkSlender(b *testing.B) {
-	for _, shape := range [][3]int{{4096, 4096, 16}, {64, 64, 8192}, {16, 4096, 4096}, {1, 4096, 4096},
-		{4096, 16, 4096}, {4096, 1, 4096}} {
-		m, n, k := shape[0], shape[1], shape[2]
-		benchSlender(b, fmt.Sprintf("type=f64/%d×%d×%d", m, n, k), m, n, k, Implementation{Workers: 1}.Dgemm)
-		benchSlender(b, fmt.Sprintf("type=f32/%d×%d×%d", m, n, k), m, n, k, Implementation{Workers: 1}.Sgemm)
-	}
-}
-
-func benchSlender[T gemm.Float](b *testing.B, name string, m, n, k int, run routine[T]) {
-	x, y, z := make([]T, m*k), make([]T, k*n), make([]T, m*n)
-	for i := range x { // memory that was never written is one page
-		x[i] = T(i%7) - 3
-	}
-	for i := range y {
-		y[i] = T(i%5) - 2
-	}
-	call := func() { run(NoTrans, NoTrans, m, n, k, 1, x, k, y, n, 0, z, n) }
-	call() // touches C
-	b.Run(name, func(b *testing.B) {
-		for b.Loop() {
-			call()
-		}
-		b.ReportMetric(2*float64(m)*float64(n)*float64(k)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
-	})
-}
-
 // BenchmarkRoutines calls routines for small matrices, and a row times a transposed matrix.
 func BenchmarkRoutines(b *testing.B) {
+	rng := rand.New(rand.NewPCG(1, 1))
 	for _, n := range []int{2, 4, 8, 12, 16} {
-		x, y, z := random(n).RawMatrix().Data, random(n).RawMatrix().Data, make([]float64, n*n)
+		x, y, z := filled(rng, n*n), filled(rng, n*n), make([]float64, n*n)
 		for i := range n {
 			x[i*n+i] += float64(n) // the triangle has an inverse
 		}
@@ -202,7 +89,7 @@ func BenchmarkRoutines(b *testing.B) {
 		}
 	}
 	const n, k = 1024, 1024
-	row, matrix, product := make([]float64, k), random(n).RawMatrix().Data, make([]float64, n)
+	row, matrix, product := make([]float64, k), filled(rng, n*k), make([]float64, n)
 	comparedWithGonum(b, "row", func(by blas.Float64) {
 		by.Dgemm(blas.NoTrans, blas.Trans, 1, n, k, 1, row, k, matrix, k, 0, product, n)
 	})

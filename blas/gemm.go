@@ -12,8 +12,8 @@ import (
 // Dgemm computes C ← α·op(A)·op(B) + β·C with op(A) m×k, op(B) k×n and C m×n.
 func (i Implementation) Dgemm(tA, tB blas.Transpose, m, n, k int, alpha float64, a []float64, lda int, b []float64,
 	ldb int, beta float64, c []float64, ldc int) {
-	if double.kernel.IsFew(m, n, k, tB != NoTrans) && block.IsModerate(alpha) && lies(len(a), tA, m, k, lda) &&
-		lies(len(b), tB, k, n, ldb) && lies(len(c), NoTrans, m, n, ldc) {
+	if double.kernel.IsFew(m, n, k, tB != NoTrans) && block.IsModerate(alpha) && fitsFew(len(a), tA, m, k, lda) &&
+		fitsFew(len(b), tB, k, n, ldb) && fitsFew(len(c), NoTrans, m, n, ldc) {
 		double.small(tA, tB, m, n, k, alpha, unsafe.SliceData(a), lda, unsafe.SliceData(b), ldb, beta,
 			unsafe.SliceData(c), ldc)
 		return
@@ -28,8 +28,8 @@ func (i Implementation) Dgemm(tA, tB blas.Transpose, m, n, k int, alpha float64,
 // Sgemm is Dgemm for float32.
 func (i Implementation) Sgemm(tA, tB blas.Transpose, m, n, k int, alpha float32, a []float32, lda int, b []float32,
 	ldb int, beta float32, c []float32, ldc int) {
-	if single.kernel.IsFew(m, n, k, tB != NoTrans) && block.IsModerate(alpha) && lies(len(a), tA, m, k, lda) &&
-		lies(len(b), tB, k, n, ldb) && lies(len(c), NoTrans, m, n, ldc) {
+	if single.kernel.IsFew(m, n, k, tB != NoTrans) && block.IsModerate(alpha) && fitsFew(len(a), tA, m, k, lda) &&
+		fitsFew(len(b), tB, k, n, ldb) && fitsFew(len(c), NoTrans, m, n, ldc) {
 		single.small(tA, tB, m, n, k, alpha, unsafe.SliceData(a), lda, unsafe.SliceData(b), ldb, beta,
 			unsafe.SliceData(c), ldc)
 		return
@@ -63,9 +63,9 @@ func gemmFits(tA, tB blas.Transpose, m, n, k, a, lda, b, ldb, c, ldc int) bool {
 	return true
 }
 
-// lies reports whether a slice of n elements holds op of a matrix of few rows and columns, and t is valid. It also
+// fitsFew reports whether a slice of n elements holds op of a matrix of few rows and columns, and t is valid. It also
 // returns false if the leading dimension is larger than the slice.
-func lies(n int, t blas.Transpose, rows, cols, ld int) bool {
+func fitsFew(n int, t blas.Transpose, rows, cols, ld int) bool {
 	switch t {
 	case NoTrans:
 	case Trans, ConjTrans:
@@ -104,8 +104,8 @@ func (p *precision[T]) gemm(workers int, tA, tB blas.Transpose, m, n, k int, alp
 // product computes C ← α·A·B + β·C with A m×k, B k×n and C m×n. The error is the context's.
 func (p *precision[T]) product(ctx context.Context, workers, m, n, k int, alpha T, a, b view[T], beta T,
 	c view[T]) error {
-	w := p.borrow(workers)
+	w := p.acquire(workers)
 	err := w.product(ctx, m, n, k, alpha, a, b, beta, c)
-	w.giveBack()
+	w.release()
 	return err
 }

@@ -77,7 +77,7 @@ import (
 type Implementation struct {
 	gonum.Implementation
 	// Workers is the most goroutines that compute one routine of level 3. 1 is the caller alone. 0 is
-	// as many as GOMAXPROCS says at the time of the call, and more than those are of no use.
+	// as many as GOMAXPROCS says at the time of the call, more are of no use.
 	Workers int
 }
 
@@ -111,7 +111,7 @@ func covers(n, rows, cols, ld int) bool {
 }
 
 // extent returns the elements of a rows×cols matrix with leading dimension ld ≥ cols, from the first to the last. The
-// error says that no slice has so many.
+// error says that no slice can have them.
 func extent(rows, cols, ld int) (int, error) {
 	if rows == 0 || cols == 0 {
 		return 0, nil

@@ -1,9 +1,11 @@
 package blas
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
 
@@ -53,40 +55,6 @@ func TestNonFinite(t *testing.T) {
 	t.Run("f32", func(t *testing.T) { testNonFinite(t, singles(impl)) })
 }
 
-// TestSolveNaN puts a NaN into the right-hand side of a triangular system: it is in
-// those unknowns that depend on it and in no other.
-func TestSolveNaN(t *testing.T) {
-	const n, k = 70, 40
-	for _, ul := range []blas.Uplo{blas.Upper, blas.Lower} {
-		for row := 0; row < n; row += 5 {
-			column := row * 7 % k
-			a, x := make([]float64, n*n), make([]float64, n*k)
-			for i := range a {
-				a[i] = 1
-			}
-			for i := range n {
-				for j := range k {
-					// The product of a triangle of ones with a matrix of ones.
-					x[i*k+j] = float64(i + 1)
-					if ul == blas.Upper {
-						x[i*k+j] = float64(n - i)
-					}
-				}
-			}
-			x[row*k+column] = math.NaN()
-			impl.Dtrsm(blas.Left, ul, blas.NoTrans, blas.NonUnit, n, k, 1, a, n, x, k)
-			for i := range n {
-				for j := range k {
-					depends := j == column && (i == row || (i > row) == (ul == blas.Lower))
-					if got := x[i*k+j]; depends != math.IsNaN(got) || !depends && got != 1 {
-						t.Fatalf("%c, NaN in (%d, %d): X(%d, %d) is %v", ul, row, column, i, j, got)
-					}
-				}
-			}
-		}
-	}
-}
-
 // TestZerosAreNotSkipped multiplies zeros by NaN, in products of every size.
 func TestZerosAreNotSkipped(t *testing.T) {
 	for _, n := range []int{1, 2, 8, 31, 64, 100} {
@@ -103,25 +71,6 @@ func TestZerosAreNotSkipped(t *testing.T) {
 	}
 }
 
-// TestConcurrent solves and multiplies from several goroutines at a time.
-func TestConcurrent(t *testing.T) {
-	var group sync.WaitGroup
-	for g := range 8 {
-		group.Go(func() {
-			rng := rand.New(rand.NewPCG(8, uint64(g)))
-			for i := range 12 {
-				got, want := expected(rng, names[i%len(names)], draw[float64](rng, 90, 80, 70))
-				doubles(impl).run(names[i%len(names)], got)
-				if where := differ(got, want); where != "" {
-					t.Errorf("%s %v: %s", names[i%len(names)], got, where)
-					return
-				}
-			}
-		})
-	}
-	group.Wait()
-}
-
 // TestWorkers calls routines with other numbers of goroutines that can run at once:
 // large products are shared out to that many.
 func TestWorkers(t *testing.T) {
@@ -133,26 +82,91 @@ func TestWorkers(t *testing.T) {
 		check(t, doubles(impl), rng, "gemm", 150, 250, 200)
 		check(t, singles(impl), rng, "syrk", 0, 250, 200)
 		check(t, doubles(impl), rng, "trsm", 250, 150, 0)
-		w := double.borrow(0)
+		w := double.acquire(0)
 		if w.workers != workers {
 			t.Errorf("GOMAXPROCS is %d, the workspace has %d workers", workers, w.workers)
 		}
-		w.giveBack()
+		w.release()
 	}
 }
 
+// TestAllocations checks that the second call of a routine, function or plan allocates nothing.
 func TestAllocations(t *testing.T) {
 	if gemmtest.Raced {
 		t.Skip("the race detector makes sync.Pool forget")
+	}
+	none := func(name string, n int, call func()) {
+		t.Helper()
+		if got := testing.AllocsPerRun(20, call); got != 0 {
+			t.Errorf("%s, n=%d: %v allocations", name, n, got)
+		}
 	}
 	rng := rand.New(rand.NewPCG(9, 10))
 	for _, n := range []int{4, 100} {
 		for _, name := range names {
 			x, _ := expected(rng, name, draw[float64](rng, n, n, n))
-			r := doubles(impl)
-			if allocations := testing.AllocsPerRun(20, func() { r.run(name, x) }); allocations != 0 {
-				t.Errorf("%s n=%d: %v allocations, want none", name, n, allocations)
-			}
+			none(name, n, func() { doubles(impl).run(name, x) })
 		}
+	}
+	for _, name := range complexNames {
+		x := complexCalls(rng, name)[0]
+		none("complex "+name, x.n, func() { x.run(impl, name) })
+	}
+	const order = 800
+	x, y, z := make([]float64, order*order), make([]float64, order), filledComplex(rng, 40*40)
+	none("gemv", order, func() { impl.Dgemv(NoTrans, order, order, 1, x, order, x, 1, 0, y, 1) })
+	none("zgemm", 40, func() { impl.Zgemm(NoTrans, NoTrans, 40, 40, 40, 1, z, 40, z, 40, 0, z, 40) })
+	for _, n := range []int{2, 12, 64, 300} {
+		a, c := gemm.NewMatrix[float32](n, n), gemm.NewMatrix[float32](n, n)
+		none("Multiply", n, func() {
+			gemmtest.Must(t, errors.Join(Multiply(c, a, a), Gemm(NoTrans, Trans, 2, a, a, 1, c)))
+		})
+		for _, workers := range []int{1, 2} {
+			p, err := NewPlan(Problem[float32]{M: n, N: n, K: n, Alpha: 1, Workers: workers})
+			gemmtest.Must(t, err)
+			const count = 5
+			x, c := make([]float32, count*n*n), make([]float32, count*n*n)
+			var as, cs [][]float32
+			for i := range count {
+				as, cs = append(as, x[i*n*n:]), append(cs, c[i*n*n:])
+			}
+			none("Plan", n, func() {
+				gemmtest.Must(t, errors.Join(p.Multiply(x, x, c), p.Batch(as, as, cs),
+					p.BatchStrided(count, x, n*n, x, n*n, c, n*n)))
+			})
+		}
+	}
+}
+
+// TestConcurrent calls one Implementation from many goroutines, with several numbers of workers.
+func TestConcurrent(t *testing.T) {
+	const n, order = 40, 800
+	a, x, y := filledComplex(rand.New(rand.NewPCG(3, 4)), n*n), make([]float64, order*order), make([]float64, order)
+	for i := range y {
+		x[i*order+i], y[i] = 1, float64(i)
+	}
+	for _, workers := range []int{-1, 1, 3} {
+		impl := Implementation{Workers: workers}
+		want := make([]complex128, n*n)
+		impl.Zgemm(NoTrans, NoTrans, n, n, n, 1, a, n, a, n, 0, want, n)
+		var group sync.WaitGroup
+		for g := range 16 {
+			group.Go(func() {
+				rng := rand.New(rand.NewPCG(12, uint64(g)))
+				name := names[g%len(names)]
+				got, after := expected(rng, name, draw[float64](rng, 90, 110, 70))
+				doubles(impl).run(name, got)
+				if where := differ(got, after); where != "" {
+					t.Errorf("%d workers: %s %v: %s", workers, name, got, where)
+				}
+				c, z := make([]complex128, n*n), make([]float64, order)
+				impl.Zgemm(NoTrans, NoTrans, n, n, n, 1, a, n, a, n, 0, c, n)
+				impl.Dgemv(Trans, order, order, 1, x, order, y, 1, 0, z, 1)
+				if !slices.Equal(c, want) || !slices.Equal(z, y) {
+					t.Errorf("%d workers: a product differs from the one before", workers)
+				}
+			})
+		}
+		group.Wait()
 	}
 }

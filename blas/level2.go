@@ -67,7 +67,7 @@ const (
 )
 
 // share returns how many of the workers share a matrix.
-func (b *byVectors[T]) share(workers, m, n int) int {
+func (b *vectorKernels[T]) share(workers, m, n int) int {
 	size := int64(unsafe.Sizeof(*new(T)))
 	hi, lo := bits.Mul64(uint64(max(0, m)), uint64(max(0, n)))
 	if hi != 0 || lo > 1<<50 || int64(lo)*size < large {
@@ -80,7 +80,7 @@ func (b *byVectors[T]) share(workers, m, n int) int {
 }
 
 // gemv computes y ← α·op(A)·x + β·y if several workers share A or α is extreme, and reports whether it did.
-func (b *byVectors[T]) gemv(p *precision[T], workers int, tA blas.Transpose, m, n int, alpha T, a []T, lda int,
+func (b *vectorKernels[T]) gemv(p *precision[T], workers int, tA blas.Transpose, m, n int, alpha T, a []T, lda int,
 	x []T, incX int, beta T, y []T, incY int) bool {
 	v := matrixVector[T]{tA: tA, m: m, n: n, alpha: alpha, beta: beta, a: a, lda: lda, x: x, incX: incX, y: y, incY: incY}
 	if p.extreme(workers, &v) {
@@ -95,7 +95,7 @@ func (b *byVectors[T]) gemv(p *precision[T], workers int, tA blas.Transpose, m, 
 }
 
 // ger computes A ← α·x·yᵀ + A if several workers share A, or if gonum's result would be wrong.
-func (b *byVectors[T]) ger(p *precision[T], workers, m, n int, alpha T, x []T, incX int, y []T, incY int, a []T,
+func (b *vectorKernels[T]) ger(p *precision[T], workers, m, n int, alpha T, x []T, incX int, y []T, incY int, a []T,
 	lda int) bool {
 	v := matrixVector[T]{ger: true, tA: NoTrans, m: m, n: n, alpha: alpha, a: a, lda: lda, x: y, incX: incY, y: x,
 		incY: incX}
@@ -217,14 +217,14 @@ func (v *matrixVector[T]) part(lo, hi int) matrixVector[T] {
 	return out
 }
 
-// byVectors computes parts of one type by gonum's kernels.
-type byVectors[T gemm.Float] struct {
+// vectorKernels computes parts of one type by gonum's kernels.
+type vectorKernels[T gemm.Float] struct {
 	compute func(v matrixVector[T])
-	idle    sync.Pool // of *sharing[T]
+	idle    sync.Pool // of *sharedVectors[T]
 }
 
 var (
-	doubleVectors = byVectors[float64]{compute: func(v matrixVector[float64]) {
+	doubleVectors = vectorKernels[float64]{compute: func(v matrixVector[float64]) {
 		switch {
 		case v.ger && v.descends():
 			v.byRows(gonums.Daxpy)
@@ -235,7 +235,7 @@ var (
 		}
 		gonums.Dgemv(v.tA, v.m, v.n, v.alpha, v.a, v.lda, v.x, v.incX, v.beta, v.y, v.incY)
 	}}
-	singleVectors = byVectors[float32]{compute: func(v matrixVector[float32]) {
+	singleVectors = vectorKernels[float32]{compute: func(v matrixVector[float32]) {
 		switch {
 		case v.ger && v.descends():
 			v.byRows(gonums.Saxpy)
@@ -249,8 +249,8 @@ var (
 	gonums = Implementation{}.Implementation
 )
 
-// sharing is one operation that workers share.
-type sharing[T gemm.Float] struct {
+// sharedVectors is one operation that workers share.
+type sharedVectors[T gemm.Float] struct {
 	v    matrixVector[T]
 	unit int // elements of y that are not divided
 	pool *pool.Pool
@@ -258,10 +258,10 @@ type sharing[T gemm.Float] struct {
 }
 
 // run computes v on several workers. Each element of y, or row of A, is computed by one, as gonum does.
-func (b *byVectors[T]) run(workers int, v matrixVector[T]) {
-	s, ok := b.idle.Get().(*sharing[T])
+func (b *vectorKernels[T]) run(workers int, v matrixVector[T]) {
+	s, ok := b.idle.Get().(*sharedVectors[T])
 	if !ok || s.pool.Workers() != workers {
-		s = &sharing[T]{pool: pool.New(workers)}
+		s = &sharedVectors[T]{pool: pool.New(workers)}
 		s.body = func(_, lo, hi int) {
 			rows, _ := ordered(s.v.tA, s.v.m, s.v.n)
 			b.compute(s.v.part(lo*s.unit, min(hi*s.unit, rows)))

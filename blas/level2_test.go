@@ -4,13 +4,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"testing"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/gonum"
-
-	"gemm/gemmtest"
 )
 
 // vectorCases are operations that workers share: ragged, narrow, and with all strides.
@@ -134,38 +131,6 @@ func TestLargeVectors(t *testing.T) {
 		if got, want := said(by), said(other); got == nil || got != want {
 			t.Errorf("panicked with %v, gonum with %v", got, want)
 		}
-	}
-}
-
-// TestVectorsAllocate checks that the second call allocates nothing, and that goroutines do not meet.
-func TestVectorsAllocate(t *testing.T) {
-	const n = 800
-	a, x := make([]float64, n*n), make([]float64, n)
-	for i := range x {
-		x[i] = 1
-		a[i*n+i] = float64(i)
-	}
-	by := Implementation{Workers: 2}
-	var all sync.WaitGroup
-	for range 8 {
-		all.Go(func() {
-			y := make([]float64, n)
-			by.Dgemv(Trans, n, n, 1, a, n, x, 1, 0, y, 1)
-			for i := range y {
-				if y[i] != float64(i) {
-					t.Errorf("y[%d] = %v", i, y[i])
-					return
-				}
-			}
-		})
-	}
-	all.Wait()
-	if gemmtest.Raced {
-		return // the race detector makes sync.Pool forget
-	}
-	y := make([]float64, n)
-	if got := testing.AllocsPerRun(20, func() { by.Dgemv(NoTrans, n, n, 1, a, n, x, 1, 0, y, 1) }); got != 0 {
-		t.Errorf("%v allocations", got)
 	}
 }
 

@@ -389,9 +389,14 @@ func TestExact(t *testing.T) {
 	}
 }
 
-// TestNarrow multiplies what multiplyNarrow is for, and what just is not.
+// TestNarrow multiplies with a C of few columns, about the limits of multiplyNarrow, and with a C of one row, which is
+// computed as a column.
 func TestNarrow(t *testing.T) {
 	rng := rand.New(rand.NewPCG(12, 13))
+	for range 8 {
+		check(t, doubles(impl), rng, "gemm", 1, 50, 5000)
+		check(t, singles(impl), rng, "gemm", 1, 200, 129)
+	}
 	for _, m := range []int{3, 1025} {
 		for range 4 {
 			check(t, doubles(impl), rng, "gemm", m, narrow+rng.IntN(2), tall-rng.IntN(2))
@@ -468,30 +473,4 @@ func testArguments[T gemm.Float](t *testing.T, ours, theirs routines[T]) {
 func TestArguments(t *testing.T) {
 	t.Run("f64", func(t *testing.T) { testArguments(t, doubles(impl), doubles(gonum.Implementation{})) })
 	t.Run("f32", func(t *testing.T) { testArguments(t, singles(impl), singles(gonum.Implementation{})) })
-}
-
-// TestRow compares a row times a transposed matrix with gonum's product, for every length of the
-// vectors and several scalars. Our routine computes it as a matrix times a column.
-func TestRow(t *testing.T) {
-	rng := rand.New(rand.NewPCG(8, 9))
-	for _, s := range [][2]int{{1, 1}, {7, 3}, {16, 16}, {33, 40}, {200, 129}, {50, 5000}} {
-		n, k := s[0], s[1]
-		lda, ldb, ldc := k+1, k+2, n+3
-		a, b, c := make([]float64, lda), make([]float64, n*ldb), make([]float64, ldc)
-		for _, x := range [][]float64{a, b, c} {
-			for i := range x {
-				x[i] = rng.Float64() - 0.5
-			}
-		}
-		for _, scalars := range [][2]float64{{1, 0}, {-2, 0.5}} {
-			got, want := slices.Clone(c), slices.Clone(c)
-			impl.Dgemm(blas.NoTrans, blas.Trans, 1, n, k, scalars[0], a, lda, b, ldb, scalars[1], got, ldc)
-			gonum.Implementation{}.Dgemm(blas.NoTrans, blas.Trans, 1, n, k, scalars[0], a, lda, b, ldb, scalars[1], want, ldc)
-			for i := range got {
-				if !(math.Abs(got[i]-want[i]) <= 1e-15*float64(k+2)) {
-					t.Fatalf("1×%d×%d: element %d is %v, want %v", n, k, i, got[i], want[i])
-				}
-			}
-		}
-	}
 }

@@ -9,7 +9,7 @@ import (
 	"gemm"
 )
 
-// What Gemm takes of an operand. The constants are gonum's.
+// The transposes that Gemm and Problem take. The constants are gonum's.
 const (
 	NoTrans   = blas.NoTrans   // the matrix
 	Trans     = blas.Trans     // its transpose
@@ -32,8 +32,8 @@ func MultiplyContext[T gemm.Float](ctx context.Context, c, a, b gemm.Matrix[T]) 
 }
 
 // Gemm computes C ← α·op(A)·op(B) + β·C, where op(X) is X (NoTrans) or its transpose (Trans). If β = 0,
-// C is not read. If α = 0, A and B are not read. The errors are those of Multiply, or a gemm.ErrParam if tA
-// or tB is none of the constants.
+// C is not read. If α = 0, A and B are not read. The errors are Multiply's, or a gemm.ErrParam if tA or tB
+// is none of the constants.
 func Gemm[T gemm.Float](tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T, c gemm.Matrix[T]) error {
 	return GemmContext(context.Background(), tA, tB, alpha, a, b, beta, c)
 }

@@ -17,8 +17,8 @@ import (
 // The routines at the ends of the range: α and operands for which α·A, α·B or A·B overflows or underflows, although the
 // result is far from both. The shapes are around every change of the algorithm. The oracle sums in 2 400 bits.
 
-// magnitudes are α and those of the elements of A and B. Every third row of A, or column of B, has other ones, if they
-// are not 0.
+// magnitudes are of α and of the elements of A and B. Every third row of A, or column of B, has others or otherB, if
+// not 0.
 type magnitudes struct{ alpha, a, b, others, otherB float64 }
 
 var doubleMagnitudes = []magnitudes{

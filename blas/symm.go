@@ -48,9 +48,9 @@ func (p *precision[T]) symm(workers int, s blas.Side, ul blas.Uplo, m, n int, al
 	if s == blas.Right {
 		m, n, vb, vc = n, m, transposed(vb), transposed(vc)
 	}
-	w := p.borrow(workers)
+	w := p.acquire(workers)
 	w.symmetric(m, n, alpha, lower(ul, stored(blas.NoTrans, a, lda)), vb, beta, vc)
-	w.giveBack()
+	w.release()
 }
 
 // symmetric computes C ← α·A·B + β·C with A symmetric of order m, stored in its lower triangle, and B

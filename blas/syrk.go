@@ -79,16 +79,16 @@ func syr2kFits[T element](ul blas.Uplo, tA blas.Transpose, n, k int, a []T, lda 
 
 func (p *precision[T]) syrk(workers int, ul blas.Uplo, tA blas.Transpose, n, k int, alpha T, a []T, lda int, beta T,
 	c []T, ldc int) {
-	w := p.borrow(workers)
+	w := p.acquire(workers)
 	w.rankK(n, k, alpha, stored(tA, a, lda), beta, lower(ul, stored(blas.NoTrans, c, ldc)))
-	w.giveBack()
+	w.release()
 }
 
 func (p *precision[T]) syr2k(workers int, ul blas.Uplo, tA blas.Transpose, n, k int, alpha T, a []T, lda int, b []T,
 	ldb int, beta T, c []T, ldc int) {
-	w := p.borrow(workers)
+	w := p.acquire(workers)
 	w.rank2K(n, k, alpha, stored(tA, a, lda), stored(tA, b, ldb), beta, lower(ul, stored(blas.NoTrans, c, ldc)))
-	w.giveBack()
+	w.release()
 }
 
 // rankK computes the lower triangle of C ← α·A·Aᵀ + β·C with A n×k. A is divided into A₁ above A₂:

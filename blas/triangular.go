@@ -110,9 +110,9 @@ func (p *precision[T]) triangular(workers int,
 	if s == blas.Right {
 		m, n, t, vb = n, m, t.transposed(), transposed(vb)
 	}
-	w := p.borrow(workers)
+	w := p.acquire(workers)
 	routine(w, m, n, alpha, t, vb)
-	w.giveBack()
+	w.release()
 }
 
 // triangularMultiply computes B ← α·T·B with T of order m and B m×n. Both are divided into halves; for an upper T,

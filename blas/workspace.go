@@ -50,11 +50,11 @@ type workspace[T gemm.Float] struct {
 	engine    *block.Engine[T]
 	square    [corner * corner]T // a block on the diagonal
 	across    []T                // buffer of multiplyNarrow, allocated when it is first called
-	complexes *complexes[T]      // of complex products, allocated when there is one
+	complexes *complexBuffers[T] // of complex products, allocated when there is one
 }
 
-// borrow returns a workspace for a number of workers; below 1 it is GOMAXPROCS. The caller returns it by giveBack.
-func (p *precision[T]) borrow(workers int) *workspace[T] {
+// acquire returns a workspace for a number of workers; below 1 it is GOMAXPROCS. The caller returns it by release.
+func (p *precision[T]) acquire(workers int) *workspace[T] {
 	if workers < 1 {
 		workers = runtime.GOMAXPROCS(0)
 	}
@@ -64,7 +64,7 @@ func (p *precision[T]) borrow(workers int) *workspace[T] {
 	return &workspace[T]{precision: p, workers: workers, engine: block.Host[T](pool.New(workers))}
 }
 
-func (w *workspace[T]) giveBack() { w.precision.idle[min(w.workers, 2)-1].Put(w) }
+func (w *workspace[T]) release() { w.precision.idle[min(w.workers, 2)-1].Put(w) }
 
 // multiply computes C ← α·A·B + β·C with A m×k, B k×n and C m×n.
 func (w *workspace[T]) multiply(m, n, k int, alpha T, a, b view[T], beta T, c view[T]) {

@@ -60,14 +60,14 @@ type Driver struct {
 
 	device *Device       // in a process that serves a GPU
 	to     *run.Reporter // in a process that measures for another one
-	waits  waits
+	delays delays
 }
 
-// waits replace times that processes have, unless they are 0: after its limit for a case on ranks or a GPU, and before
-// a process is started again.
-type waits struct{ grace, pause time.Duration }
+// delays replace the times that a case on ranks or a GPU has after its limit, and before a process is started again.
+// 0: the default.
+type delays struct{ grace, pause time.Duration }
 
-// Run measures the cases that are not in the store yet, in their order, and those of a GPU at the end. Rows that ended
+// Run measures the cases that are not in the store yet, in their order, on a GPU at the end. Rows that ended
 // as failed, timeout or unavailable are measured again.
 //
 // A row is on disk before the next one begins. The rows of a turn are finished together, and are on
@@ -75,17 +75,17 @@ type waits struct{ grace, pause time.Duration }
 // returns the error of the context or of the store, or at the end says in which case ranks or a device hung.
 func (d *Driver) Run(ctx context.Context, cases []plan.Case) error {
 	start := time.Now()
-	parties, err := d.begin(ctx, cases)
+	executors, err := d.begin(ctx, cases)
 	if err != nil {
 		return err
 	}
-	defer parties.Bench.Free()
+	defer executors.Bench.Free()
 	s := schedule.New(cases, schedule.Rules{
-		Budget: d.Budget, Again: d.Again, Host: parties.Bench.Host.ID, Run: parties.Bench.Run, Pause: d.waits.pause,
+		Budget: d.Budget, Again: d.Again, Host: executors.Bench.Host.ID, Run: executors.Bench.Run, Pause: d.delays.pause,
 		Ranks: d.Processes.Launch != nil, GPU: d.Processes.Worker != nil, Builds: d.Processes.Build != nil,
 	}, d.Store)
 	for {
-		step, more := s.Next(schedule.Now{Elapsed: time.Since(start), Memory: parties.Memory()})
+		step, more := s.Next(schedule.Now{Elapsed: time.Since(start), Memory: executors.Memory()})
 		if !more {
 			return cmp.Or(ctx.Err(), s.Err())
 		}
@@ -98,7 +98,7 @@ func (d *Driver) Run(ctx context.Context, cases []plan.Case) error {
 		if len(step.Cases) == 0 {
 			continue
 		}
-		outcome, err := parties.Measure(ctx, step, keeper{d.Progress, d.Store, d, s, step})
+		outcome, err := executors.Measure(ctx, step, sink{d.Progress, d.Store, d, s, step})
 		if err != nil {
 			return err
 		}
@@ -106,8 +106,8 @@ func (d *Driver) Run(ctx context.Context, cases []plan.Case) error {
 	}
 }
 
-// keeper keeps what a step measures. It is a run.Sink.
-type keeper struct {
+// sink stores what a step measures. It is a run.Sink.
+type sink struct {
 	Progress
 	*record.Store
 	d    *Driver
@@ -116,7 +116,7 @@ type keeper struct {
 }
 
 // Keep implements run.Sink.
-func (k keeper) Keep(rows []record.Record, traces []record.Trace) error {
+func (k sink) Keep(rows []record.Record, traces []record.Trace) error {
 	return k.d.put(k.s.Measured(k.step, rows, traces))
 }
 
@@ -145,7 +145,7 @@ func (d *Driver) put(rows []record.Record, traces []record.Trace) error {
 
 // begin describes the host and the run, measures the ceilings at the numbers of threads of the cases and the probes,
 // and stores all of it. It returns what measures the cases.
-func (d *Driver) begin(ctx context.Context, cases []plan.Case) (*run.Parties, error) {
+func (d *Driver) begin(ctx context.Context, cases []plan.Case) (*run.Executors, error) {
 	var variants []gemm.Variant
 	for _, c := range cases {
 		variants = append(variants, c.Variant)
@@ -156,13 +156,13 @@ func (d *Driver) begin(ctx context.Context, cases []plan.Case) (*run.Parties, er
 		return nil, err
 	}
 	host.MPI = d.MPI
-	p := &run.Parties{Processes: d.Processes, Info: record.NewRun(d.Command, host.ID, time.Now())}
+	p := &run.Executors{Processes: d.Processes, Info: record.NewRun(d.Command, host.ID, time.Now())}
 	for _, old := range d.Store.Document().Runs {
 		if old.Host == p.Info.Host && old.SameProgram(p.Info) {
 			p.Info = old.ContinuedBy(d.Command)
 		}
 	}
-	b := &turn.Bench{Budget: d.Budget, Seed: d.Seed, Ceilings: d.Ceilings, Lead: d.Lead, Grace: d.waits.grace,
+	b := &turn.Bench{Budget: d.Budget, Seed: d.Seed, Ceilings: d.Ceilings, Lead: d.Lead, Grace: d.delays.grace,
 		Host: host, Run: p.Info.ID, Abandon: d.abandon}
 	p.Bench = b
 	if d.Ceilings > 0 {

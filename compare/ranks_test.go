@@ -20,7 +20,7 @@ import (
 // TestRanks starts ranks for all cases with the same number of ranks, in a driver of their own. On three ranks a host
 // is lost in mpi/b at n = 12: no ranks are started for the cases that are left, until the next run.
 func TestRanks(t *testing.T) {
-	lost, told, starts := true, 0, []int(nil)
+	lost, next, starts := true, 0, []int(nil)
 	var variants []gemm.Variant
 	for _, name := range []string{"mpi/a", "mpi/b", "mpi/c"} {
 		v := gemmtest.OnRanks(name, nil)
@@ -40,11 +40,11 @@ func TestRanks(t *testing.T) {
 	measure := func() *silent {
 		var p silent
 		drive(t, &Driver{Store: store, Budget: testBudget, Progress: &p, Ceilings: time.Millisecond, MPI: "an MPI",
-			Command: "gemm mpi", Processes: run.Processes{Launch: launcher(t, variants, &starts, &told)}}, l.Cases())
+			Command: "gemm mpi", Processes: run.Processes{Launch: launcher(t, variants, &starts, &next)}}, l.Cases())
 		return &p
 	}
-	if p := measure(); told == 0 || len(p.began) == 0 || len(p.rows) != 12 || !slices.Equal(starts, []int{1, 3}) {
-		t.Errorf("progress was told of %d beginnings and %d rows, ranks were started for %d", len(p.began), len(p.rows),
+	if p := measure(); next == 0 || len(p.began) == 0 || len(p.rows) != 12 || !slices.Equal(starts, []int{1, 3}) {
+		t.Errorf("progress was next of %d beginnings and %d rows, ranks were started for %d", len(p.began), len(p.rows),
 			starts)
 	}
 	doc := store.Document()
@@ -87,7 +87,7 @@ func TestRanks(t *testing.T) {
 
 // launcher returns a Launch of ranks that are a driver in this process. It notes how many ranks it starts, and the
 // cases that they begin. If they give up, node7 does not answer.
-func launcher(t *testing.T, variants []gemm.Variant, starts *[]int, told *int) run.Launch {
+func launcher(t *testing.T, variants []gemm.Variant, starts *[]int, next *int) run.Launch {
 	return func(ctx context.Context, ranks int, folder string) error {
 		*starts = append(*starts, ranks)
 		over := make(chan error, 1)
@@ -111,7 +111,7 @@ func launcher(t *testing.T, variants []gemm.Variant, starts *[]int, told *int) r
 						runtime.Goexit()
 					},
 					Silent: func() []string { return []string{"node7"} },
-					Now:    func(plan.Case) { *told++ },
+					Now:    func(plan.Case) { *next++ },
 				}, nil
 			},
 		}

@@ -26,11 +26,11 @@ import (
 // GPU, or as a build with other compiler options.
 type Served struct {
 	Variants []gemm.Variant // variants with working constructors
-	// Brought returns the variants of the sources that the task brings; nil: there are none.
-	Brought func(sources []json.RawMessage) ([]gemm.Variant, error)
-	Probes  func(cases []plan.Case) []run.Probe     // measured before the cases; nil: none
-	Lead    func(b plan.Budget) (*turn.Lead, error) // on rank 0 of a job; otherwise nil
-	Device  *Device                                 // in the worker of a GPU; otherwise nil
+	// UserVariants returns the variants of the sources in a task; nil: there are none.
+	UserVariants func(sources []json.RawMessage) ([]gemm.Variant, error)
+	Probes       func(cases []plan.Case) []run.Probe     // measured before the cases; nil: none
+	Lead         func(b plan.Budget) (*turn.Lead, error) // on rank 0 of a job; otherwise nil
+	Device       *Device                                 // in the worker of a GPU; otherwise nil
 }
 
 // Device is the GPUs of a worker.
@@ -65,14 +65,14 @@ func ServeFolder(ctx context.Context, folder string, s Served) error {
 // without freeing what is on the device: multipliers may still run on a goroutine that Serve left
 // behind. The same holds after the context has ended, if they do not return.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, s Served) error {
-	task, err := run.ReadTask(in, s.Variants, s.Brought, runtime.NumCPU())
+	task, err := run.ReadTask(in, s.Variants, s.UserVariants, runtime.NumCPU())
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	to := run.NewReporter(out, task.Cases, cancel)
-	defer to.Live()()
+	defer to.Heartbeat()()
 	d := Driver{Store: &record.Store{}, Budget: task.Budget, Seed: task.Seed, Ceilings: task.Ceilings,
 		Progress: to, Lead: &turn.Lead{}, to: to}
 	if s.Probes != nil {
@@ -83,11 +83,11 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, s Served) error {
 			return err
 		}
 	}
-	told := d.Lead.Now
+	next := d.Lead.Now
 	d.Lead.Now = func(c plan.Case) {
-		to.At(c)
-		if told != nil {
-			told(c)
+		to.SetCase(c)
+		if next != nil {
+			next(c)
 		}
 	}
 	if s.Device != nil {
@@ -131,9 +131,9 @@ func (d *Driver) runOnDevice(ctx context.Context, cases []plan.Case) error {
 // leaveTime is the time that the product in progress has to return after the context has ended.
 const leaveTime = 2 * time.Second
 
-// begin describes the GPUs and measures the ceilings of those that the cases need. If
+// begin describes the GPUs and measures the ceilings of the GPUs of the cases. If
 // something is missing, a measurement has the reason.
-func (x *Device) begin(ctx context.Context, d *Driver, p *run.Parties, cases []plan.Case) (run.Found, error) {
+func (x *Device) begin(ctx context.Context, d *Driver, p *run.Executors, cases []plan.Case) (run.Found, error) {
 	b := p.Bench
 	defer b.Watch(d.Budget.Timeout, func() { d.Lead.GiveUp(turn.ErrEndless.Error()) })()
 	libraries := maps.Clone(p.Info.Libraries)

@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -237,7 +236,7 @@ func TestWorkerMeasures(t *testing.T) {
 		t.Errorf("the topology is %+v", host.Topology)
 	}
 	if len(p.rows) != 13 || len(p.began) != 13 {
-		t.Errorf("progress was told of %d rows and %d beginnings", len(p.rows), len(p.began))
+		t.Errorf("progress was next of %d rows and %d beginnings", len(p.rows), len(p.began))
 	}
 	if drive(t, &d, cases); len(p.kept) != 13 || starts != 1 {
 		t.Errorf("the second time: %d rows kept, %d starts", len(p.kept), starts)
@@ -255,7 +254,7 @@ func TestWorkerFaults(t *testing.T) {
 	const limit, hung = 500 * time.Millisecond, "gemm-cuda hung in cuda/b f64 8 and had to be ended"
 	for _, test := range []struct {
 		fault  string
-		limit  time.Duration // of a row; nothing waits for a long one
+		limit  time.Duration // of a row; nothing delays for a long one
 		status record.Status
 		reason string // of the row of cuda/b at 8
 		starts int
@@ -347,8 +346,7 @@ func TestWorkerWithoutCeilings(t *testing.T) {
 	}
 }
 
-// TestInterruptedWorker ends the context while cuda/b is measured, whose worker ends, or
-// ignores it until it is killed.
+// TestInterruptedWorker ends the context while cuda/b is measured, whose worker ends, or ignores it until it is killed.
 func TestInterruptedWorker(t *testing.T) {
 	for _, fault := range []string{"slow", "ignores"} {
 		t.Run(fault, func(t *testing.T) {
@@ -389,7 +387,7 @@ func TestInterruptedWorker(t *testing.T) {
 	}
 }
 
-// pidIn waits for the file and returns the process id in it.
+// pidIn delays for the file and returns the process id in it.
 func pidIn(t *testing.T, file string) int {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
@@ -400,41 +398,4 @@ func pidIn(t *testing.T, file string) int {
 	}
 	t.Fatal("the worker does not begin")
 	return 0
-}
-
-// TestKilledDriverLeavesNoWorker kills a process that has a worker that does not listen.
-func TestKilledDriverLeavesNoWorker(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("other systems do not tell the worker")
-	}
-	if os.Getenv("GEMM_TEST_DRIVER") != "" {
-		if err := os.Unsetenv("GEMM_TEST_DRIVER"); err != nil {
-			t.Fatal(err)
-		}
-		starts := 0
-		d := Driver{Store: &record.Store{}, Budget: plan.Budget{Reps: 6, Timeout: time.Minute}, Progress: Quiet{},
-			Processes: faultyWorker("ignores", 9, &starts)}
-		t.Fatal(d.Run(t.Context(), gpuCases()))
-	}
-	file := filepath.Join(t.TempDir(), "pid")
-	cmd := exec.Command(os.Args[0], "-test.run=^TestKilledDriverLeavesNoWorker$")
-	cmd.Env = append(os.Environ(), "GEMM_TEST_DRIVER=yes", plantedVariable+"_FILE="+file)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	pid := pidIn(t, file)
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = cmd.Wait()
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		if err != nil || strings.Contains(string(stat), ") Z ") {
-			return
-		}
-		if time.Now().After(deadline) {
-			_ = syscall.Kill(pid, syscall.SIGKILL)
-			t.Fatal("the worker is left behind")
-		}
-	}
 }

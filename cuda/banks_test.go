@@ -40,7 +40,7 @@ func TestAccesses(t *testing.T) {
 		{"f32", "conflictfree", Tile{BM: 128, BN: 128, BK: 8, TM: 8, TN: 8, Pad: NoPad},
 			[]access{{"A", false, 16, 2, 2, 16}, {"B", false, 16, 4, 4, 2}, {"A", true, 4, 2, 1, 1}}},
 		// "In two passes instead of four."
-		{"f32", "warptile", Tile{BM: 128, BN: 128, BK: 8, WM: 32, WN: 64, TM: 8, TN: 8, Stages: 4},
+		{"f32", "tuned", Tile{BM: 128, BN: 128, BK: 8, WM: 32, WN: 64, TM: 8, TN: 8, Stages: 4},
 			[]access{{"A", false, 16, 2, 2, 8}, {"B", false, 16, 2, 2, 4}, {"A", true, 4, 1, 1, 1}}},
 		// "Four of the eight that half a warp wants at once are in one bank."
 		{"f64", "packed-smem", Tile{BM: 8, BN: 8, BK: 8},
@@ -51,8 +51,16 @@ func TestAccesses(t *testing.T) {
 				{"B", true, 8, 2, 2, 1}}},
 		{"f64", "conflictfree", Tile{BM: 64, BN: 64, BK: 8, TM: 4, TN: 4},
 			[]access{{"A", false, 16, 2, 2, 16}, {"B", false, 16, 4, 4, 2}}},
+		// "The lanes that store A meet in one bank", and neighbours in a row of C read two pairs apart.
+		{"f64", "transposed", Tile{BM: 64, BN: 64, BK: 8, TM: 4, TN: 4},
+			[]access{{"A", false, 16, 2, 2, 16}, {"B", false, 16, 8, 4, 2}, {"A", true, 8, 8, 2, 1}}},
+		// "The 8 rows and 4 columns of registers lie in 32 different banks", as do the 8 rows of a matrix.
+		{"f16", "mma-smem", Tile{BM: 128, BN: 128, BK: 32, WM: 64, WN: 64},
+			[]access{{"A", false, 4, 1, 1, 1}, {"B", false, 4, 1, 1, 1}}},
+		{"f16", "mma-ldmatrix", Tile{BM: 128, BN: 128, BK: 32, WM: 64, WN: 64},
+			[]access{{"A", false, 16, 4, 4, 1}, {"B", false, 16, 4, 4, 1}}},
 		// "The 16 lanes cover all banks."
-		{"f64", "dmma", Tile{BM: 128, BN: 128, BK: 16, WM: 64, WN: 32, Stages: 3},
+		{"f64", "tuned", Tile{BM: 128, BN: 128, BK: 16, WM: 64, WN: 32, Stages: 3},
 			[]access{{"A", false, 8, 2, 2, 1}, {"B", false, 8, 2, 2, 1}}},
 		// 32 bytes side by side are 8 words; four lanes share each.
 		{"gf256", "tiled", Tile{BM: 4, BN: 64, BK: 10}, []access{{"A", false, 1, 1, 1, 32}, {"B", false, 1, 1, 1, 1}}},
@@ -134,7 +142,7 @@ func TestSectors(t *testing.T) {
 		typ, name string
 		want      float64
 	}{{"f32", "naive", 33}, {"f32", "coalesced", 5}, {"f32", "smem", 0}, {"f64", "naive", 9}, {"f64", "packed-global", 12},
-		{"f64", "dmma", 0}, {"gf256", "naive", 2}} {
+		{"f64", "tuned", 0}, {"gf256", "naive", 2}} {
 		r := rung(t, test.typ, test.name)
 		if got := r.Sectors(r.Tiles[0]); got != test.want {
 			t.Errorf("%s/%s: %v sectors, want %v", test.typ, test.name, got, test.want)

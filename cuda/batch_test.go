@@ -12,7 +12,7 @@ import (
 // TestBatchSequence checks the launches of a batch: one for all products, the steps between matrices, copies that every
 // matrix permits, and launches before it if operands are stored transposed. What kernels cannot count is refused.
 func TestBatchSequence(t *testing.T) {
-	r, square := rung(t, "f32", "warptile"), Operand{LD: 64}
+	r, square := rung(t, "f32", "tuned"), Operand{LD: 64}
 	for _, test := range []struct {
 		name           string
 		s              gemm.Shape
@@ -81,7 +81,7 @@ func TestBatchSequence(t *testing.T) {
 
 // TestBatchTiles checks which tiles batches have: small ones for small products, which no single product has.
 func TestBatchTiles(t *testing.T) {
-	r := rung(t, "f32", "warptile")
+	r := rung(t, "f32", "tuned")
 	for _, test := range []struct {
 		n, batch int
 		want     string

@@ -167,7 +167,7 @@ func TestCheck(t *testing.T) {
 }
 
 // TestCheckEmpty checks that a setting without a number, or with a negative one, is refused: a kernel's own default would
-// be used. The threads of a rung's settings are those of its source.
+// be used. The threads of a rung's settings agree with its source.
 func TestCheckEmpty(t *testing.T) {
 	for _, typ := range gemm.TypeNames() {
 		for _, r := range Ladder(typ) {

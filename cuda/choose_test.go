@@ -25,22 +25,22 @@ func TestChoice(t *testing.T) {
 		split     int
 		cut       string
 	}{
-		{"f32", "warptile", gemm.Cube(4096), "128x256x16/64x64/8x16", 1, "248 of 512 tiles over 132 blocks"},
-		{"f32", "warptile", gemm.Cube(2048), "128x256x16/64x64/8x16", 1, ""},
-		{"f32", "warptile", gemm.Cube(3072), "128x256x16/64x64/8x16", 1, "156 of 288 tiles over 132 blocks"},
-		{"f32", "warptile", gemm.Cube(2049), "64x128x16/32x64/8x8", 1, "33 of 561 tiles over 129 blocks"},
-		{"f32", "warptile", gemm.Cube(1024), "64x128x16/32x64/8x8", 1, ""},
-		{"f32", "warptile", gemm.Cube(1000), "64x128x16/32x64/8x8", 4, ""},
-		{"f64", "dmma", gemm.Cube(3072), "128x128x16/64x32", 1, "48 of 576 tiles over 132 blocks"},
-		{"f64", "dmma", gemm.Cube(4096), "128x128x16/64x32", 1, ""},
-		{"f64", "dmma", gemm.Cube(8192), "128x128x16/64x32", 1, "4 of 4096 tiles over 128 blocks"},
-		{"f64", "dmma", gemm.Cube(2049), "128x128x16/64x32", 1, "25 of 289 tiles over 129 blocks"},
-		{"f32", "tf32-wgmma-persistent", gemm.Cube(256), "256x128x32", 1, ""},
-		{"f32", "tf32-wgmma-persistent", gemm.Cube(1024), "256x128x32", 4, ""},
-		{"f32", "tf32-wgmma-persistent", gemm.Cube(2049), "256x128x32", 1, "30 of 162 tiles over 120 blocks"},
-		{"f32", "tf32-wgmma-persistent", gemm.Cube(3072), "256x128x32", 1, "24 of 288 tiles over 96 blocks"},
-		{"f32", "tf32-wgmma-persistent", gemm.Cube(4096), "256x128x32", 1, ""},
-		{"f32", "tf32-wgmma-persistent", gemm.Cube(8192), "256x128x32", 1, "68 of 2048 tiles over 204 blocks"},
+		{"f32", "tuned", gemm.Cube(4096), "128x256x16/64x64/8x16", 1, "248 of 512 tiles over 132 blocks"},
+		{"f32", "tuned", gemm.Cube(2048), "128x256x16/64x64/8x16", 1, ""},
+		{"f32", "tuned", gemm.Cube(3072), "128x256x16/64x64/8x16", 1, "156 of 288 tiles over 132 blocks"},
+		{"f32", "tuned", gemm.Cube(2049), "64x128x16/32x64/8x8", 1, "33 of 561 tiles over 129 blocks"},
+		{"f32", "tuned", gemm.Cube(1024), "64x128x16/32x64/8x8", 1, ""},
+		{"f32", "tuned", gemm.Cube(1000), "64x128x16/32x64/8x8", 4, ""},
+		{"f64", "tuned", gemm.Cube(3072), "128x128x16/64x32", 1, "48 of 576 tiles over 132 blocks"},
+		{"f64", "tuned", gemm.Cube(4096), "128x128x16/64x32", 1, ""},
+		{"f64", "tuned", gemm.Cube(8192), "128x128x16/64x32", 1, "4 of 4096 tiles over 128 blocks"},
+		{"f64", "tuned", gemm.Cube(2049), "128x128x16/64x32", 1, "25 of 289 tiles over 129 blocks"},
+		{"f32", "tuned-tf32", gemm.Cube(256), "256x128x32", 1, ""},
+		{"f32", "tuned-tf32", gemm.Cube(1024), "256x128x32", 4, ""},
+		{"f32", "tuned-tf32", gemm.Cube(2049), "256x128x32", 1, "30 of 162 tiles over 120 blocks"},
+		{"f32", "tuned-tf32", gemm.Cube(3072), "256x128x32", 1, "24 of 288 tiles over 96 blocks"},
+		{"f32", "tuned-tf32", gemm.Cube(4096), "256x128x32", 1, ""},
+		{"f32", "tuned-tf32", gemm.Cube(8192), "256x128x32", 1, "68 of 2048 tiles over 204 blocks"},
 		{"f32", F16x3, gemm.Cube(1024), "128x128x64", 2, ""},
 		{"f32", F16x3, gemm.Cube(4096), "128x128x64", 1, ""},
 		{"f32", "doublebuffer", gemm.Cube(2049), "128x128x8/8x8", 1, ""},
@@ -123,7 +123,7 @@ func TestByteWidths(t *testing.T) {
 
 // TestParts checks that equal parts of k are whole slices that cover it, and that none is empty.
 func TestParts(t *testing.T) {
-	r := rung(t, "f32", "warptile")
+	r := rung(t, "f32", "tuned")
 	for _, k := range []int{0, 1, 15, 16, 17, 1000, 4096} {
 		for n := 1; n <= 9; n++ {
 			p := Plan{Rung: r, Tile: r.Tiles[0], Shape: gemm.Shape{M: 64, N: 64, K: k}}.inParts(n)
@@ -136,10 +136,10 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestLayouts checks which operands are copied to a new layout: those whose strides forbid copies of
+// TestLayouts checks which operands are copied to a new layout, because their strides forbid copies of
 // 16 bytes, if the product is long enough. In the new layout no block of the kernel has an edge.
 func TestLayouts(t *testing.T) {
-	r := rung(t, "f32", "warptile")
+	r := rung(t, "f32", "tuned")
 	auto := gemm.Params{"tile": Auto, "split": 0, "stages": 0}
 	plan := func(n int) Plan {
 		p, err := r.Plan(h200, gemm.Cube(n), packed(n), packed(n), packed(n), auto)
@@ -163,7 +163,7 @@ func TestLayouts(t *testing.T) {
 
 // TestPlanErrors checks that parameters that do not fit are refused with the valid ones.
 func TestPlanErrors(t *testing.T) {
-	r := rung(t, "f32", "warptile")
+	r := rung(t, "f32", "tuned")
 	o := packed(64)
 	for name, p := range map[string]gemm.Params{
 		"a tile in words": {"tile": "big"}, "a tile without warps": {"tile": "128x128x8/8x8"},
@@ -191,7 +191,7 @@ func TestPlanErrors(t *testing.T) {
 // TestShortMemory plans products on a GPU with little memory. Extra buffers are dropped if they do not
 // fit; parameters that the user set are kept.
 func TestShortMemory(t *testing.T) {
-	r, short := rung(t, "f32", "warptile"), h200
+	r, short := rung(t, "f32", "tuned"), h200
 	short.Free = 1 << 20
 	plan := func(g GPU, n, split int) Plan {
 		p, err := r.Plan(g, gemm.Cube(n), packed(n), packed(n), packed(n),
@@ -245,10 +245,10 @@ func TestCheckSettings(t *testing.T) {
 		p         gemm.Params
 		says      string // empty: no error
 	}{
-		{"warptile", "f32", gemm.Params{}, ""},
-		{"warptile", "f32", gemm.Params{"tile": Auto, "stages": 4, "split": 0, "maxregs": 128}, ""},
-		{"warptile", "f32", gemm.Params{"stages": 1}, "one slice is copied while another is multiplied: STAGES >= 2, STAGES = 1"},
-		{"warptile", "f32", gemm.Params{"tile": "96x96x16/64x32/8x8"}, "BM % WM == 0 && BN % WN == 0, BM = 96, WM = 64, BN = 96, WN = 32"},
+		{"tuned", "f32", gemm.Params{}, ""},
+		{"tuned", "f32", gemm.Params{"tile": Auto, "stages": 4, "split": 0, "maxregs": 128}, ""},
+		{"tuned", "f32", gemm.Params{"stages": 1}, "one slice is copied while another is multiplied: STAGES >= 2, STAGES = 1"},
+		{"tuned", "f32", gemm.Params{"tile": "96x96x16/64x32/8x8"}, "BM % WM == 0 && BN % WN == 0, BM = 96, WM = 64, BN = 96, WN = 32"},
 		{"doublebuffer", "f32", gemm.Params{"block": 8, "bk": 16}, ""},
 		{"doublebuffer", "f32", gemm.Params{"block": 12}, "it has 128x128x8/8x8"},
 		{"blocktile2d", "f32", gemm.Params{"tile": "512x512x8/8x8"}, "at most 1024 threads: THREADS <= 1024, THREADS = 4096"},
@@ -277,9 +277,9 @@ func TestResolved(t *testing.T) {
 			gemm.Params{"tile": "128x128x8/8x8", "block": 16, "bk": 8}},
 		{"f32", "doublebuffer", 64, gemm.Params{"tile": Auto, "block": 8, "bk": 0, "maxregs": 0},
 			gemm.Params{"tile": "64x64x8/8x8", "block": 8, "bk": 8}},
-		{"f64", "dmma", 3072, gemm.Params{"tile": "128x128x16/64x32", "stages": 0, "split": 0},
+		{"f64", "tuned", 3072, gemm.Params{"tile": "128x128x16/64x32", "stages": 0, "split": 0},
 			gemm.Params{"tile": "128x128x16/64x32", "stages": 3, "split": 1, "cut": "48 of 576 tiles over 132 blocks"}},
-		{"f32", "warptile", 4095, gemm.Params{"tile": "128x128x16/64x32/8x8", "stages": 0, "split": 1},
+		{"f32", "tuned", 4095, gemm.Params{"tile": "128x128x16/64x32/8x8", "stages": 0, "split": 1},
 			gemm.Params{"tile": "128x128x16/64x32/8x8", "stages": 3, "split": 1, "anew": "A, B"}},
 	} {
 		p, err := rung(t, c.typ, c.name).Plan(h200, gemm.Cube(c.n), packed(c.n), packed(c.n), packed(c.n), c.p)

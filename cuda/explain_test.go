@@ -51,16 +51,16 @@ func TestExplain(t *testing.T) {
 		{"f32", "smem", 32, 8192, 0, 1, 1. / 16, 2, 8, 8192},
 		{"f32", "blocktile1d", 52, 4096, 0, 2, 1. / 32, 1.125, 16, 4096},
 		{"f32", "blocktile2d", 128, 16384, 1, 2, 1. / 64, 0.25, 32, 16384},
-		{"f32", "warptile", 127, 0, 1, 2, 1. / 64, 0.25, 32, 4 * 3 * 16 * (128 + 4 + 128)},
+		{"f32", "tuned", 127, 0, 1, 2, 1. / 64, 0.25, 32, 4 * 3 * 16 * (128 + 4 + 128)},
 		{"f64", "packed-global", 27, 0, 0, 16, 2, 0, 0.125, 0},
-		{"f64", "dmma", 222, 0, 0, 0, 1. / 64, 1./64 + 1./32, 16, 0},
+		{"f64", "tuned", 222, 0, 0, 0, 1. / 64, 1./64 + 1./32, 16, 0},
 	} {
 		r := rung(t, test.typ, test.name)
 		e, err := Explain(compiler{name: entry, kernel: nvrtc.Kernel{Registers: test.registers, Shared: test.shared}}, r,
 			r.Tiles[test.tile], 0, ampere)
-		if test.name == "dmma" { // 112128 bytes of shared memory, where a block may have 101376
+		if test.typ == "f64" && test.name == "tuned" { // 112128 bytes of shared memory, where a block may have 101376
 			if !errors.Is(err, occupancy.ErrKernel) {
-				t.Errorf("dmma on 8.6: %v", err)
+				t.Errorf("tuned in f64 on 8.6: %v", err)
 			}
 			continue
 		}
@@ -74,7 +74,7 @@ func TestExplain(t *testing.T) {
 }
 
 func TestExplainErrors(t *testing.T) {
-	r := rung(t, "f64", "dmma")
+	r := rung(t, "f64", "tuned")
 	_, err := Explain(compiler{name: entry}, r, r.Tiles[0], 0, occupancy.Capability{Major: 7, Minor: 5})
 	if want := "needs compute capability 8.0"; !errors.Is(err, gemm.ErrUnavailable) ||
 		err.Error() != gemm.ErrUnavailable.Error()+": "+want {
@@ -163,7 +163,7 @@ func TestChanges(t *testing.T) {
 		[]Change{{"sectors a k", 33, 5}}) {
 		t.Errorf("the changes are %+v", got)
 	}
-	for _, change := range Changes(explain("warptile", 127), explain("tf32-mma", 255)) {
+	for _, change := range Changes(explain("tuned", 127), explain("tuned-tf32-mma", 255)) {
 		if change.Figure == "passes" {
 			t.Errorf("what wmma reads is not known, here it is %v", change.To)
 		}

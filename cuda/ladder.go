@@ -6,6 +6,7 @@ package cuda
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"gemm"
@@ -31,7 +32,7 @@ type (
 // NoPad is the Pad of a tile whose rows of a slice lie one behind the other.
 const NoPad = ladder.NoPad
 
-// rungs are those of all element types. The rungs of one type are in their order.
+// rungs has the rungs of all element types, each type in its order.
 var rungs = func() []Rung {
 	var out []Rung
 	for _, r := range kernels.Order {
@@ -93,6 +94,24 @@ func RungNamed(name, typ string) (Rung, error) {
 		return Rung{}, fmt.Errorf("%w: cuda/%s has no %s", gemm.ErrType, name, typ)
 	}
 	return rungs[i], nil
+}
+
+// ParentRung returns the rung that r changes; the first rung of a type may have none.
+func (r Rung) ParentRung() (Rung, bool) {
+	if r.Parent == "" {
+		mine := Ladder(r.Type)
+		i := slices.IndexFunc(mine, func(o Rung) bool { return o.Name == r.Name }) - 1
+		if i < 0 {
+			return Rung{}, false
+		}
+		return mine[i], true
+	}
+	typ, name, ok := strings.Cut(r.Parent, "/")
+	if !ok {
+		typ, name = r.Type, r.Parent
+	}
+	parent, err := RungNamed(name, typ)
+	return parent, err == nil
 }
 
 // Ladder returns the rungs of an element type in their order.

@@ -22,15 +22,15 @@ var update = flag.Bool("update", false, "write the table of registers of this ho
 // archs are the compute capabilities that every kernel is compiled for, if the compiler knows them.
 var archs = []int{75, 80, 86, 89, 90}
 
-// TestLadder checks that every folder has three files for each of its rungs, that a rung changes one of its type before
-// it, and that its settings fit in a block and in the registers of any GPU.
+// TestLadder checks that every folder has a source for each of its rungs, that a rung changes one before it, and that
+// its settings fit in a block and in the registers of any GPU.
 func TestLadder(t *testing.T) {
 	files := map[string]bool{}
 	for _, typ := range gemm.TypeNames() {
-		before := map[string]bool{}
+		before := map[string]bool{"": true}
 		for _, r := range Ladder(typ) {
 			file, _, err := kernels.Source(typ, r.Name)
-			if err != nil || before[r.Name] || r.Parent != "" && !before[r.Parent] {
+			if err != nil || before[r.Name] || !before[r.Parent] && !strings.Contains(r.Parent, "/") {
 				t.Errorf("%s: %s after %v: %v", typ, r.Name, before, err)
 			}
 			files[file], before[r.Name] = true, true
@@ -47,11 +47,6 @@ func TestLadder(t *testing.T) {
 	have, err := filepath.Glob(filepath.Join("kernels", "*", "*.cu"))
 	if err != nil || len(have) != len(files) {
 		t.Errorf("%d rungs have files of %v, %v", len(files), have, err)
-	}
-	for _, file := range have {
-		if _, err := os.Stat(strings.TrimSuffix(file, ".cu") + ".go"); err != nil {
-			t.Error(err)
-		}
 	}
 }
 

@@ -95,7 +95,7 @@ func (r Rung) plan(g GPU, s gemm.Shape, op Operation, a, b, c Operand, p gemm.Pa
 	return plan, r.fits(plan.Tile, g)
 }
 
-// CheckSettings returns a gemm.ErrParam if the kernel of the variant, such as cuda/warptile, cannot have the parameters
+// CheckSettings returns a gemm.ErrParam if the kernel of the variant, such as cuda/tuned, cannot have the parameters
 // in the element type, for any operands and any GPU. For a variant that is not a rung it returns nil.
 func CheckSettings(variant, typ string, p gemm.Params) error {
 	r, err := RungNamed(strings.TrimPrefix(variant, Family+"/"), typ)
@@ -282,7 +282,7 @@ func powerOfTwo(n int) int {
 	return n & -n
 }
 
-// Blocks returns the blocks of a launch: those of whole tiles of C, and of its Tail.
+// Blocks returns the blocks of a launch: for whole tiles of C, and for its Tail.
 func (p Plan) Blocks() int {
 	x := p.tiles()
 	if p.Tail.Blocks > 0 {
@@ -340,7 +340,7 @@ func (p Plan) Program(arch int) nvrtc.Program {
 	return program
 }
 
-// options returns the macros of the plan, except those of its tile.
+// options returns the macros of the plan, without its tile.
 func (p Plan) options() []string {
 	var out []string
 	if p.Tail.Blocks > 0 {
@@ -364,7 +364,7 @@ func (p Plan) options() []string {
 	return out
 }
 
-// asked returns those of the tiles that agree with the parameters, or the one that the parameter tile describes. The
+// asked returns the tiles that agree with the parameters, or the one that the parameter tile describes. The
 // first is the default.
 func (r Rung) asked(p gemm.Params, tiles []Tile) ([]Tile, error) {
 	if n, ok := p["maxregs"].(int); ok && n != 0 && !r.Capped {

@@ -3,7 +3,6 @@ package cuda
 import (
 	"math"
 	"regexp"
-	"strings"
 	"testing"
 
 	"gemm"
@@ -32,7 +31,7 @@ func TestProduct(t *testing.T) {
 			SharedWrites: 64 * 64 * 64 / 16, Barriers: 4}},
 		// Edges: 2 by 1 tiles, 2 slices. A is read once, B twice; a warp of 64×32 reads
 		// 96 elements for each k.
-		{"f64", "dmma", Tile{BM: 128, BN: 128, BK: 16, WM: 64, WN: 32, Stages: 3}, 129, 100, 17, Product{
+		{"f64", "tuned", Tile{BM: 128, BN: 128, BK: 16, WM: 64, WN: 32, Stages: 3}, 129, 100, 17, Product{
 			Blocks: 2, GlobalReads: 129*17 + 2*17*100, GlobalWrites: 129 * 100, SharedReads: 2 * 8 * 96 * 32,
 			SharedWrites: 2 * 256 * 32, Barriers: 3, Saved: 1}},
 		// 9 indices of k are two blocks of 8: A becomes 16×16, B 16×8.
@@ -70,8 +69,7 @@ func TestBarriers(t *testing.T) {
 	for _, typ := range gemm.TypeNames() {
 		for _, r := range Ladder(typ) {
 			source := comment.ReplaceAllString(r.source(), "")
-			n := strings.Count(source, "__syncthreads()") // of a block
-			n += strings.Count(source, " meet();")        // of a cluster
+			n := len(regexp.MustCompile(`__syncthreads\(\)| (meet|cluster_barrier)\(\);`).FindAllString(source, -1))
 			if (r.Barriers != ladder.Barriers{}) != (n > 0) {
 				t.Errorf("%s/%s has %d barriers in its source, here %+v", typ, r.Name, n, r.Barriers)
 			}

@@ -20,7 +20,7 @@ func TestPseudocode(t *testing.T) {
 		name := strings.TrimPrefix(v.Name, Family+"/")
 		for _, typ := range v.Types() {
 			if gemm.TypeNamed(typ).IsHalf() {
-				continue // its ladder repeats that of TF32
+				continue // its ladder repeats TF32
 			}
 			text, ok := kernels.Pseudocode(typ, name)
 			if !ok {

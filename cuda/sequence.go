@@ -17,7 +17,7 @@ type Operation struct {
 	TransA, TransB bool
 	Alpha, Beta    float64
 	// Batch is the number of such operations that are computed at once; 0: one, and no batch. The rows of each matrix
-	// of a batch follow those of the matrix before.
+	// of a batch follow the rows of the matrix before.
 	Batch int
 }
 
@@ -209,8 +209,8 @@ func (r Rung) scalar(x float64) Argument {
 	return Argument{Bits: uint64(math.Float32bits(float32(x)))}
 }
 
-// lay adds the launches that lay out anew those of op(A) and op(B) that the kernel does not read as
-// they are stored, and returns where it reads them.
+// lay adds the launches that copy op(A) and op(B) to the layouts that the kernel reads, if they are stored
+// otherwise, and returns where it reads them.
 func (q *Sequence) lay(op Operation, arch int, a, b Operand) (from [2]place) {
 	element := map[string]string{"f32": "float", "f64": "double", "f16": "short", "bf16": "short"}[q.Rung.Type]
 	size := q.Rung.Size()

@@ -202,14 +202,14 @@ func TestSequenceCompiles(t *testing.T) {
 			}
 		}
 	})
-	if len(seen) != 6 { // two kernels in two types, one in three, and one in one
+	if len(seen) != 7 { // two kernels in three types, and one in one
 		t.Errorf("compiled %v", seen)
 	}
 }
 
 // TestSequenceFree checks that a product whose partial sums do not fit in the memory is not divided.
 func TestSequenceFree(t *testing.T) {
-	r, s := rung(t, "f32", "warptile"), gemm.Shape{M: 64, N: 64, K: 1 << 16}
+	r, s := rung(t, "f32", "tuned"), gemm.Shape{M: 64, N: 64, K: 1 << 16}
 	g := h100
 	for _, test := range []struct {
 		free  int64

@@ -57,8 +57,8 @@ func (p Plan) inParts(parts int) Plan {
 	return p
 }
 
-// tails returns the plan with the tiles cut that do not fill the multiprocessors, and with those of one wave more. The
-// blocks of the tail fill the multiprocessors in part or wholly.
+// tails returns the plan with the tiles cut that do not fill the multiprocessors, and the plan with one more wave of
+// tiles cut. The blocks of the tail fill the multiprocessors in part or wholly.
 func (p Plan) tails(g GPU) []Plan {
 	if p.Rung.Persistent {
 		return p.equalTails(g)

@@ -12,7 +12,7 @@ import (
 func TestTails(t *testing.T) {
 	whole, cut := 0, 0
 	for _, name := range [][2]string{
-		{"f32", "warptile"}, {"f64", "dmma"}, {"f32", "tf32-wgmma-persistent"}, {"f32", F16x3},
+		{"f32", "tuned"}, {"f64", "tuned"}, {"f32", "tuned-tf32"}, {"f32", F16x3},
 	} {
 		r := rung(t, name[0], name[1])
 		for _, s := range []gemm.Shape{gemm.Cube(3072), gemm.Cube(2049), {M: 64, N: 64, K: 1 << 16},

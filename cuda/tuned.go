@@ -34,7 +34,7 @@ const (
 	Rows   Class = "rows"    // more
 )
 
-// classEdge is the edge of the tiles of C by which classes tell how full a GPU is.
+// classEdge is the edge of the tiles of C by which classes say how full a GPU is.
 const classEdge = 128
 
 // Class returns the class of a product of the rung on the GPU. Where wide is false its operands do

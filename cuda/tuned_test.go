@@ -20,7 +20,7 @@ func packedOperands(s gemm.Shape) (a, b, c Operand) {
 }
 
 func TestClass(t *testing.T) {
-	r := rung(t, "f32", "warptile")
+	r := rung(t, "f32", "tuned")
 	for _, c := range []struct {
 		s    gemm.Shape
 		want Class
@@ -98,8 +98,8 @@ func TestCandidatesHaveNames(t *testing.T) {
 
 func TestTunedPlans(t *testing.T) {
 	t.Cleanup(tuned.Disable)
-	r := rung(t, "f32", "warptile")
-	best := tuned.Kernel{GPU: h200.Name, Type: "f32", Rung: "warptile", Class: "large", Tile: "64x128x16/32x64/8x8",
+	r := rung(t, "f32", "tuned")
+	best := tuned.Kernel{GPU: h200.Name, Type: "f32", Rung: "tuned", Class: "large", Tile: "64x128x16/32x64/8x8",
 		Stages: 3, Split: 1}
 	deep := best
 	deep.Class, deep.Tile, deep.Split = "deep", "128x128x8/32x64/8x8", 6
@@ -157,7 +157,7 @@ func TestTunedPlans(t *testing.T) {
 // What the kernel cannot have is not used, and the plan says why.
 func TestTunedSettingsThatAreNone(t *testing.T) {
 	t.Cleanup(tuned.Disable)
-	r := rung(t, "f64", "dmma")
+	r := rung(t, "f64", "tuned")
 	s := gemm.Cube(4096)
 	a, b, c := packedOperands(s)
 	for _, bad := range []struct {
@@ -170,7 +170,7 @@ func TestTunedSettingsThatAreNone(t *testing.T) {
 		{"128x128x16/64x32", 8, "bytes of shared memory a block, the GPU has 232448"},
 		{"512x512x16/64x32", 2, "THREADS = 4096"},
 	} {
-		tuned.Use(tuned.Settings{}.WithKernel(tuned.Kernel{GPU: h200.Name, Type: "f64", Rung: "dmma", Class: "large",
+		tuned.Use(tuned.Settings{}.WithKernel(tuned.Kernel{GPU: h200.Name, Type: "f64", Rung: "tuned", Class: "large",
 			Tile: bad.tile, Stages: bad.stages, Split: 1}))
 		plan, err := r.Plan(h200, s, a, b, c, gemm.Params{})
 		if err != nil || plan.Tile != r.Tiles[0] && plan.Tile != r.Tiles[1] {

@@ -1,7 +1,6 @@
 package cuda
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -60,17 +59,19 @@ func Variants(b Backend) []gemm.Variant {
 			continue
 		}
 		of := slices.DeleteFunc(slices.Clone(rungs), func(o Rung) bool { return !same(o) })
-		v := gemm.Variant{Doc: r.Doc, Role: r.Role, Bound: r.Bound, Compute: r.Compute, Can: can}
+		v := gemm.Variant{Doc: r.Doc, Role: r.Role, FormerRole: r.Former, Bound: r.Bound, Compute: r.Compute, Can: can}
 		v.Class, v.Fetch = r.Rung.Class, map[string]gemm.Fetch{}
-		before := Ladder(r.Type)
-		if n := slices.IndexFunc(before, same); n > 0 {
-			v.Parent = Family + "/" + cmp.Or(r.Parent, before[n-1].Name)
+		if parent, ok := r.ParentRung(); ok {
+			v.Parent = Family + "/" + parent.Name
 		}
 		if r.Part != "" {
 			v.Parts = []gemm.Part{r.Part}
 		}
 		if r.Advice != "" {
 			v.Advice = []gemm.Advice{{Item: r.Advice, Over: v.Parent}}
+		}
+		v.BoundOf = func(typ string, _ gemm.Params) gemm.Bound {
+			return of[slices.IndexFunc(of, func(o Rung) bool { return o.Type == typ })].Bound
 		}
 		var types []string
 		for _, o := range of {

@@ -1,13 +1,14 @@
 package cuda
 
 import (
+	"slices"
+
 	"gemm"
 	"gemm/cuda/kernels"
 	"gemm/cuda/nvrtc"
-	"slices"
 )
 
-// TensorMap describes a matrix in global memory to the copy engine (TMA), and the box of it that one copy brings into
+// TensorMap describes a matrix in global memory to the copy engine (TMA), and the box of it that one copy writes to
 // shared memory. A row of the box has 128 bytes and arrives swizzled; what lies outside of the matrix arrives as 0.
 type TensorMap struct {
 	Type    string `json:"type"` // of the elements: f32, f16 or bf16
@@ -129,7 +130,7 @@ func (q *Sequence) fallBack(op Operation, depth int, from [2]place, c Operand, u
 	return nil
 }
 
-// boxes adds the kernel to which the copy engine brings boxes of A and B as they are stored, and from which it stores
+// boxes adds the kernel to which the copy engine copies boxes of A and B as they are stored, and from which it stores
 // boxes of C if its rows begin at multiples of 16 bytes.
 func (q *Sequence) boxes(kernel Launch, op Operation, depth int, from [2]place, c Operand) {
 	const edge, rowsOfC = 64, 16
@@ -146,9 +147,9 @@ func (q *Sequence) boxes(kernel Launch, op Operation, depth int, from [2]place, 
 	kernel.Arguments = slices.Concat(numbers(q.M, q.N, depth), []Argument{q.Rung.scalar(op.Alpha), a, b,
 		q.Rung.scalar(op.Beta)}, to.arguments())
 	switch {
-	case q.Rung.Persistent && q.Widths.C*q.Rung.Size() == 16:
+	case q.Rung.ByEngine && q.Widths.C*q.Rung.Size() == 16:
 		kernel.Arguments = append(kernel.Arguments, mapped(to, q.M, q.N, rowsOfC))
-	case q.Rung.Persistent: // any map will do: the kernel does not read it
+	case q.Rung.ByEngine: // any map will do: the kernel does not read it
 		kernel.Arguments = append(kernel.Arguments, a)
 	}
 	q.Launches = append(q.Launches, kernel)

@@ -9,8 +9,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"sync/atomic"
-	"time"
 
 	"gonum.org/v1/gonum/blas"
 
@@ -74,13 +72,13 @@ func product[T gemm.Element](u under[T], m, n, k int, gaps [3]int, a, b func(i, 
 		return fmt.Errorf("%d×%d×%d, strides %d, %d, %d: %w", m, n, k, ga.Stride, gb.Stride, gc.Stride, err)
 	}
 	if err := call(func() error {
-		return u.m.Multiply(context.Background(), gc.Matrix, ga.Matrix, gb.Matrix)
+		return u.m.Multiply(context.Background(), gc.matrix(), ga.matrix(), gb.matrix())
 	}); err != nil {
 		return at(err)
 	}
 	return at(errors.Join(
 		ga.changed("A", false), gb.changed("B", false), gc.changed("C", true),
-		check(gc.Matrix)))
+		check(gc.matrix())))
 }
 
 // gaps are the guard zones between the rows of A, B and C.
@@ -136,7 +134,7 @@ func conforms[T, S gemm.Element](c gemm.Matrix[T], want gemm.Matrix[S]) error {
 	return c.Check()
 }
 
-// equal returns an error unless c is want; NaN is equal to nothing.
+// equal returns an error unless c is want; NaN is not equal to NaN.
 func equal[T gemm.Element](c, want gemm.Matrix[T]) error {
 	if err := conforms(c, want); err != nil {
 		return err
@@ -202,7 +200,7 @@ func checkShapeErrors[T gemm.Element](u under[T]) error {
 		const m, n, k = 4, 5, 3
 		c := newGuarded(u.kind, m, n, 2, func(int, int) T { return u.kind.sentinel })
 		a, b := newGuarded(u.kind, m, k, 2, drawn(u.kind, rng)), newGuarded(u.kind, k, n, 2, drawn(u.kind, rng))
-		o := operands{c.Matrix, a.Matrix, b.Matrix}
+		o := operands{c.matrix(), a.matrix(), b.matrix()}
 		spoil[name](&o)
 		err := call(func() error { return u.m.Multiply(context.Background(), o[0], o[1], o[2]) })
 		if !errors.Is(err, gemm.ErrShape) {
@@ -221,7 +219,7 @@ func checkOverlap[T gemm.Element](u under[T]) error {
 	rng := rand.New(rand.NewPCG(3, 5))
 	const n = 9
 	all := newGuarded(u.kind, 3*n, 3*n, 1, drawn(u.kind, rng))
-	block := func(i, j int) gemm.Matrix[T] { return all.Slice(i, j, n, n) }
+	block := func(i, j int) gemm.Matrix[T] { return all.matrix().Slice(i, j, n, n) }
 	for name, x := range map[string][3]gemm.Matrix[T]{
 		"C is A": {block(0, 0), block(0, 0), block(n, n)}, "C is B": {block(0, 0), block(n, n), block(0, 0)},
 		"a corner of C is in A": {block(n-1, n-1), block(0, 0), block(2*n, 2*n)},
@@ -249,7 +247,7 @@ func checkCancelled[T gemm.Element](u under[T]) error {
 	a, b := newGuarded(u.kind, m, k, 1, drawn(u.kind, rng)), newGuarded(u.kind, k, n, 1, drawn(u.kind, rng))
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	err := call(func() error { return u.m.Multiply(ctx, c.Matrix, a.Matrix, b.Matrix) })
+	err := call(func() error { return u.m.Multiply(ctx, c.matrix(), a.matrix(), b.matrix()) })
 	if !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("got %v from a cancelled context, want %v", err, context.Canceled)
 	}
@@ -270,14 +268,14 @@ func checkEmpty[T gemm.Element](u under[T]) error {
 		empty := func(rows, cols int) gemm.Matrix[T] { return gemm.Matrix[T]{Rows: rows, Cols: cols, Stride: cols} }
 		a, b, c := empty(m, k), empty(k, n), empty(m, n)
 		at := func(what string, got error) error { return fmt.Errorf("%d×%d×%d%s: %w", m, n, k, what, got) }
-		if err := ends(func() error { return u.m.Multiply(context.Background(), c, a, b) }); err != nil {
+		if err := inTime(func() error { return u.m.Multiply(context.Background(), c, a, b) }); err != nil {
 			return at("", err)
 		}
-		if err := ends(func() error { return u.m.Multiply(ctx, c, a, b) }); !errors.Is(err, context.Canceled) {
+		if err := inTime(func() error { return u.m.Multiply(ctx, c, a, b) }); !errors.Is(err, context.Canceled) {
 			return at(" with a cancelled context", cmp.Or(err, errors.New("got no error")))
 		}
 		for _, t := range []blas.Transpose{blas.NoTrans, blas.Trans} {
-			if err := ends(func() error { return emptyGemm(u.m, t, a, b, c) }); err != nil {
+			if err := inTime(func() error { return emptyGemm(u.m, t, a, b, c) }); err != nil {
 				return at(fmt.Sprintf(", op %c%[1]c, α=2, β=3", t), err)
 			}
 		}
@@ -298,39 +296,10 @@ func emptyGemm[T gemm.Element](m gemm.Multiplier[T], t blas.Transpose, a, b, c g
 	return g.Gemm(context.Background(), t, t, gemm.FromFloat64[T](2), a, b, gemm.FromFloat64[T](3), c)
 }
 
-// endless is the time limit of a call that should take microseconds.
-var endless = 30 * time.Second
-
-// ends returns f's error, or an error if f does not return.
-func ends(f func() error) error {
-	done := make(chan error, 1)
-	go func() { done <- call(f) }()
-	select {
-	case err := <-done:
-		return err
-	case <-time.After(endless):
-		return fmt.Errorf("does not return within %v", endless)
-	}
-}
-
-// listened is a context that is cancelled after a number of calls of Err.
-type listened struct {
-	context.Context
-	left atomic.Int64
-}
-
-// Err implements context.Context.
-func (l *listened) Err() error {
-	if l.left.Add(-1) < 0 {
-		return context.Canceled
-	}
-	return nil
-}
-
-// checkHeard checks that a multiplier hears a context in the middle of a product, for matrices of
-// all proportions: checks at the beginning and at the end are not enough. The shapes are hardly
+// checkPolled checks that a multiplier checks its context in the middle of a product, for matrices of
+// all proportions: checks at the beginning and at the end are not enough. The products are not much
 // larger than the work of the simplest loops between two checks.
-func checkHeard[T gemm.Element](u under[T]) error {
+func checkPolled[T gemm.Element](u under[T]) error {
 	if u.s.OneCall {
 		return nil
 	}
@@ -338,11 +307,10 @@ func checkHeard[T gemm.Element](u under[T]) error {
 	for _, shape := range [][3]int{{1, 1 << 12, 1 << 12}, {1 << 11, 1 << 11, 1}, {1 << 8, 1 << 8, 1 << 7}} {
 		m, n, k := shape[0], shape[1], shape[2]
 		a, b, c := gemm.NewMatrix[T](m, k), gemm.NewMatrix[T](k, n), gemm.NewMatrix[T](m, n)
-		ctx := &listened{Context: context.Background()}
-		ctx.left.Store(few)
+		ctx := NewCountdown(context.Background(), few)
 		err := call(func() error { return u.m.Multiply(ctx, c, a, b) })
 		if !errors.Is(err, context.Canceled) {
-			return fmt.Errorf("%d×%d×%d: got %v from a context that was cancelled at look %d, want %v", m, n, k, err, few+1,
+			return fmt.Errorf("%d×%d×%d: got %v from a context that was cancelled at check %d, want %v", m, n, k, err, few+1,
 				context.Canceled)
 		}
 	}
@@ -386,8 +354,8 @@ func checkModel[T gemm.Element](u under[T]) error {
 			continue // exact: there is no rounding to bound
 		}
 		roundoff := 0x1p-24
-		worst, random := u.v.BoundWith(u.p).Worst(gemm.Shape{M: m, N: n, K: k}, u.p, roundoff),
-			u.v.BoundWith(u.p).Random(gemm.Shape{M: m, N: n, K: k}, u.p, roundoff)
+		worst, random := u.v.BoundWith(gemm.TypeOf[T]().Name, u.p).Worst(gemm.Shape{M: m, N: n, K: k}, u.p, roundoff),
+			u.v.BoundWith(gemm.TypeOf[T]().Name, u.p).Random(gemm.Shape{M: m, N: n, K: k}, u.p, roundoff)
 		if !(worst >= random) || !(random >= 0) {
 			return at("the worst-case bound is %v, the bound for random operands %v", worst, random)
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"testing"
 	"time"
 
 	"gemm"
@@ -27,12 +28,12 @@ func newProblem[T gemm.Element](kind kind[T], rng *rand.Rand, m, n, k int) probl
 func (p problem[T]) solve(u under[T], ctx context.Context) (busy bool, err error) {
 	m, n, k := p.want.Rows, p.want.Cols, p.a.Cols
 	c := newGuarded(u.kind, m, n, 1, func(int, int) T { return u.kind.sentinel })
-	err = call(func() error { return u.m.Multiply(ctx, c.Matrix, p.a, p.b) })
+	err = call(func() error { return u.m.Multiply(ctx, c.matrix(), p.a, p.b) })
 	if errors.Is(err, gemm.ErrBusy) && strings.Contains(err.Error(), u.v.Name) {
 		return true, c.changed("C", false)
 	}
 	if err == nil {
-		err = errors.Join(c.changed("C", true), equal(c.Matrix, p.want))
+		err = errors.Join(c.changed("C", true), equal(c.matrix(), p.want))
 	}
 	if err != nil {
 		err = fmt.Errorf("%d×%d×%d: %w", m, n, k, err)
@@ -43,15 +44,15 @@ func (p problem[T]) solve(u under[T], ctx context.Context) (busy bool, err error
 // hung is the time after which a few small products are considered to hang.
 var hung = time.Minute
 
-// inTime returns the error of f, or an error if f takes too long.
+// inTime returns the error of f, or an error if f does not return in time.
 func inTime(f func() error) error {
 	done := make(chan error, 1)
-	go func() { done <- f() }()
+	go func() { done <- call(f) }()
 	select {
 	case err := <-done:
 		return err
 	case <-time.After(hung):
-		return fmt.Errorf("has not ended after %v", hung)
+		return fmt.Errorf("does not return within %v", hung)
 	}
 }
 
@@ -67,6 +68,45 @@ func (c *interrupted) Err() error {
 		c.do()
 	}
 	return c.Context.Err()
+}
+
+// Countdown is a context that is cancelled after a number of calls of Err.
+type Countdown struct {
+	context.Context
+	left atomic.Int64
+}
+
+// NewCountdown returns a context that is cancelled after the given number of checks.
+func NewCountdown(ctx context.Context, checks int) *Countdown {
+	c := &Countdown{Context: ctx}
+	c.left.Store(int64(checks))
+	return c
+}
+
+// Err implements context.Context.
+func (c *Countdown) Err() error {
+	if c.left.Add(-1) < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// Left returns the number of checks that are left; it is negative after the cancellation.
+func (c *Countdown) Left() int { return int(c.left.Load()) }
+
+// CancelAt calls product with contexts that are cancelled at each of the first checks. The test fails
+// unless the error is context.Canceled, after at most more further checks.
+func CancelAt(t *testing.T, checks, more int, product func(ctx context.Context) error) {
+	t.Helper()
+	for left := range checks {
+		ctx := NewCountdown(t.Context(), left)
+		if err := product(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("cancelled after %d checks: got %v", left, err)
+		}
+		if ctx.Left() < -more {
+			t.Errorf("cancelled after %d checks: checked %d times more, want at most %d", left, -ctx.Left(), more)
+		}
+	}
 }
 
 // checkConcurrent calls the multiplier from several goroutines at the same time. Every product
@@ -93,10 +133,10 @@ func checkConcurrent[T gemm.Element](u under[T]) error {
 // checkWithin starts products while another one is running, and waits for them within it.
 func checkWithin[T gemm.Element](u under[T], problems []problem[T]) error {
 	for _, outer := range problems {
-		for looks := int64(1); looks <= 2; looks++ {
+		for checks := int64(1); checks <= 2; checks++ {
 			var within error
 			ctx := &interrupted{Context: context.Background()}
-			ctx.left.Store(looks)
+			ctx.left.Store(checks)
 			ctx.do = func() {
 				within = inTime(func() error {
 					for _, inner := range problems {

@@ -7,7 +7,6 @@ import (
 
 	"gemm"
 	"gemm/compare/record"
-	"gemm/half"
 )
 
 // checkDeclared checks that the multiplier has exactly the optional interfaces that its variant
@@ -18,7 +17,7 @@ func checkDeclared[T gemm.Element](u under[T]) error {
 	case typ.IsField():
 		declared &^= gemm.Gemms | gemm.GemmStages | gemm.Batches | gemm.BatchStages
 	case typ.IsHalf():
-		declared &^= gemm.Chains | gemm.Batches | gemm.BatchStages // which are of f32 and f64
+		declared &^= gemm.Chains | gemm.Batches | gemm.BatchStages // which f32 and f64 have
 	}
 	var errs []error
 	want := func(name string, has, want bool) {
@@ -27,13 +26,11 @@ func checkDeclared[T gemm.Element](u under[T]) error {
 		}
 	}
 	m := any(u.m)
-	gemms, stages := isGemmer(m)
-	want("Gemmer", gemms, declared.Has(gemm.Gemms))
+	want("Gemmer", implements[gemm.Gemmer[T]](m), declared.Has(gemm.Gemms))
 	want("Stager", implements[gemm.Stager[T]](m), declared.Has(gemm.Stages))
-	want("GemmStager", stages, declared.Has(gemm.GemmStages))
-	batches, batchStages := isBatcher(m)
-	want("BatchGemmer", batches, declared.Has(gemm.Batches))
-	want("BatchStager", batchStages, declared.Has(gemm.BatchStages))
+	want("GemmStager", implements[gemm.GemmStager[T]](m), declared.Has(gemm.GemmStages))
+	want("BatchGemmer", implements[gemm.BatchGemmer[T]](m), declared.Has(gemm.Batches))
+	want("BatchStager", implements[gemm.BatchStager[T]](m), declared.Has(gemm.BatchStages))
 	want("Toucher", implements[gemm.Toucher[T]](m), declared.Has(gemm.Touches))
 	want("Explainer", implements[gemm.Explainer](m), declared.Has(gemm.Explains))
 	want("Loadable", implements[gemm.Loadable[T]](m), declared.Has(gemm.Loads))
@@ -52,22 +49,6 @@ func checkDeclared[T gemm.Element](u under[T]) error {
 		want("Repeater", false, declared.Has(gemm.Repeats))
 	}
 	return errors.Join(errs...)
-}
-
-// isGemmer reports whether m computes the full BLAS operation, and whether it stages it.
-func isGemmer(m any) (gemms, stages bool) {
-	return implements[gemm.Gemmer[float32]](m) || implements[gemm.Gemmer[float64]](m) ||
-			implements[gemm.Gemmer[half.F16]](m) || implements[gemm.Gemmer[half.BF16]](m),
-		implements[gemm.GemmStager[float32]](m) || implements[gemm.GemmStager[float64]](m) ||
-			implements[gemm.GemmStager[half.F16]](m) || implements[gemm.GemmStager[half.BF16]](m)
-}
-
-// isBatcher reports whether m computes batches, and whether it stages them.
-func isBatcher(m any) (batches, stages bool) {
-	return implements[gemm.BatchGemmer[float32]](m) || implements[gemm.BatchGemmer[float64]](m) ||
-			implements[gemm.BatchGemmer[half.F16]](m) || implements[gemm.BatchGemmer[half.BF16]](m),
-		implements[gemm.BatchStager[float32]](m) || implements[gemm.BatchStager[float64]](m) ||
-			implements[gemm.BatchStager[half.F16]](m) || implements[gemm.BatchStager[half.BF16]](m)
 }
 
 // implements reports whether x has the interface I.

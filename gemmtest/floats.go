@@ -185,7 +185,7 @@ func checkRounded[T gemm.Number](u under[T]) error {
 func rounded[T gemm.Number](u under[T], rng *rand.Rand, shape, gap [3]int) error {
 	m, n, k := shape[0], shape[1], shape[2]
 	a, b := tabulated(m, k, real[T](rng)), tabulated(k, n, real[T](rng))
-	bound := u.v.BoundWith(u.p)
+	bound := u.v.BoundWith(gemm.TypeOf[T]().Name, u.p)
 	limit := bound.Random(gemm.Shape{M: m, N: n, K: k}, u.p, gemm.TypeOf[T]().SumRoundoff)
 	return product(u, m, n, k, gap, a.At, b.At, func(c gemm.Matrix[T]) error {
 		return within(c, newPrecise(a, b), bound.Kind, limit)
@@ -280,7 +280,7 @@ func checkGemm[T gemm.Number](u under[T]) error {
 			step = 1
 		}
 		for at := first; at < len(ops); at += step {
-			if err := gemmOnce(u, g, rng, shape, ops[at]); err != nil {
+			if err := batchOnce(u, gemmCall(g), rng, [4]int{1, shape[0], shape[1], shape[2]}, ops[at], 0); err != nil {
 				return err
 			}
 		}
@@ -312,41 +312,6 @@ func stored[T gemm.Element](kind kind[T], t blas.Transpose, rows, cols, gap int,
 		return newGuarded(kind, rows, cols, gap, op.At)
 	}
 	return newGuarded(kind, cols, rows, gap, func(i, j int) T { return op.At(j, i) })
-}
-
-// gemmOnce checks one operation. If the contract says that an operand is not read, it contains NaN.
-func gemmOnce[T gemm.Number](u under[T], g gemm.Gemmer[T], rng *rand.Rand, shape [3]int, op operation) error {
-	m, n, k := shape[0], shape[1], shape[2]
-	unread := func(int, int) T { return u.kind.sentinel }
-	a, b := tabulated(m, k, drawn(u.kind, rng)), tabulated(k, n, drawn(u.kind, rng))
-	x, y := a, b
-	if op.alpha == 0 {
-		a, b = tabulated(m, k, unread), tabulated(k, n, unread)
-	}
-	old := drawn(u.kind, rng)
-	if op.beta == 0 {
-		old = unread
-	}
-	ga, gb := stored(u.kind, op.tA, m, k, 2, a), stored(u.kind, op.tB, k, n, 1, b)
-	gc := newGuarded(u.kind, m, n, 3, old)
-	want := tabulated(m, n, func(i, j int) T {
-		sum := op.alpha * dot(k, func(l int) T { return x.At(i, l) }, func(l int) T { return y.At(l, j) })
-		if op.beta != 0 {
-			sum += op.beta * gemm.ToFloat64(gc.At(i, j))
-		}
-		return gemm.FromFloat64[T](sum)
-	})
-	err := call(func() error {
-		return g.Gemm(context.Background(), op.tA, op.tB, gemm.FromFloat64[T](op.alpha), ga.Matrix, gb.Matrix,
-			gemm.FromFloat64[T](op.beta), gc.Matrix)
-	})
-	if err == nil {
-		err = errors.Join(ga.changed("A", false), gb.changed("B", false), gc.changed("C", true), equal(gc.Matrix, want))
-	}
-	if err != nil {
-		return fmt.Errorf("%d×%d×%d, op %c%c, α=%v, β=%v: %w", m, n, k, op.tA, op.tB, op.alpha, op.beta, err)
-	}
-	return nil
 }
 
 // gemmSpreads checks that a NaN in C stays NaN if β is not 0.
@@ -383,17 +348,17 @@ func gemmErrors[T gemm.Number](u under[T], g gemm.Gemmer[T], rng *rand.Rand) err
 				}
 				return blas.NoTrans
 			}
-			short := c.Matrix
+			short := c.matrix()
 			short.Data = short.Data[:len(short.Data)-1]
 			for name, f := range map[string]func() error{
 				"A transposed": func() error {
-					return g.Gemm(context.Background(), turned(tA), tB, one, a.Matrix, b.Matrix, one, c.Matrix)
+					return g.Gemm(context.Background(), turned(tA), tB, one, a.matrix(), b.matrix(), one, c.matrix())
 				},
 				"B transposed": func() error {
-					return g.Gemm(context.Background(), tA, turned(tB), one, a.Matrix, b.Matrix, one, c.Matrix)
+					return g.Gemm(context.Background(), tA, turned(tB), one, a.matrix(), b.matrix(), one, c.matrix())
 				},
 				"C's data short": func() error {
-					return g.Gemm(context.Background(), tA, tB, one, a.Matrix, b.Matrix, zero, short)
+					return g.Gemm(context.Background(), tA, tB, one, a.matrix(), b.matrix(), zero, short)
 				},
 			} {
 				if err := call(f); !errors.Is(err, gemm.ErrShape) {
@@ -405,7 +370,7 @@ func gemmErrors[T gemm.Number](u under[T], g gemm.Gemmer[T], rng *rand.Rand) err
 			}
 			ctx, cancel := context.WithCancel(context.Background())
 			cancel()
-			if err := g.Gemm(ctx, tA, tB, one, a.Matrix, b.Matrix, one, c.Matrix); !errors.Is(err, context.Canceled) {
+			if err := g.Gemm(ctx, tA, tB, one, a.matrix(), b.matrix(), one, c.matrix()); !errors.Is(err, context.Canceled) {
 				return fmt.Errorf("gemm with a cancelled context: got %v, want %v", err, context.Canceled)
 			}
 		}

@@ -131,7 +131,7 @@ func (u under[T]) checks() []named[T] {
 		{"overlap", checkOverlap[T]},
 		{"cancelled", checkCancelled[T]},
 		{"empty", checkEmpty[T]},
-		{"heard", checkHeard[T]},
+		{"polled", checkPolled[T]},
 		{"concurrent", checkConcurrent[T]},
 		{"model", checkModel[T]},
 	}, u.kind.own...)

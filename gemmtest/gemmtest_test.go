@@ -16,7 +16,6 @@ import (
 	"gemm/compare/record"
 	"gemm/gf256"
 	"gemm/half"
-	"gemm/internal/busy"
 )
 
 // textbook is a correct multiplier with a fault planted after, or in place of, its
@@ -27,8 +26,8 @@ type textbook[T gemm.Element] struct {
 	fault func(c, a, b gemm.Matrix[T])      // after a product
 	lax   bool                              // checks no shapes
 	blind bool                              // does not see that operands overlap
-	deaf  bool                              // does not look at the context
-	busy  bool                              // looks at the context at first only
+	deaf  bool                              // does not check the context
+	early bool                              // checks the context at first only
 	hangs chan struct{}                     // does empty products once it is closed; nil: at once
 }
 
@@ -52,7 +51,7 @@ func (x textbook[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error
 			sums = x.kind.product(a.Slice(i, 0, 1, k), b.Slice(0, 0, k, n))
 		}
 		for j := range n {
-			if err := ctx.Err(); err != nil && !x.deaf && !x.busy {
+			if err := ctx.Err(); err != nil && !x.deaf && !x.early {
 				return err
 			}
 			if x.dot != nil {
@@ -178,8 +177,8 @@ func faults[T gemm.Element](kind kind[T]) map[string]struct {
 		"no shape is wrong":        {textbook[T]{kind: kind, lax: true}, "shape errors"},
 		"overlap":                  {textbook[T]{kind: kind, blind: true}, "overlap"},
 		"panics":                   {after(func(c, _, _ gemm.Matrix[T]) { c.Set(-1, 0, one) }), "exact"},
-		"cannot be stopped":        {textbook[T]{kind: kind, deaf: true}, "cancelled, empty, heard"},
-		"is stopped at first only": {textbook[T]{kind: kind, busy: true}, "heard"},
+		"cannot be stopped":        {textbook[T]{kind: kind, deaf: true}, "cancelled, empty, polled"},
+		"is stopped at first only": {textbook[T]{kind: kind, early: true}, "polled"},
 	}
 }
 
@@ -206,10 +205,10 @@ func testFaults[T gemm.Element](t *testing.T, kind kind[T]) {
 	}
 }
 
-// TestEndless finds a multiplier that does not return from an empty product.
-func TestEndless(t *testing.T) {
-	defer func(was time.Duration) { endless = was }(endless)
-	endless = time.Millisecond
+// TestHung finds a multiplier that does not return from an empty product.
+func TestHung(t *testing.T) {
+	defer func(before time.Duration) { hung = before }(hung)
+	hung = time.Millisecond
 	hangs := make(chan struct{})
 	defer close(hangs)
 	kind := fieldKind()
@@ -290,11 +289,11 @@ func drift(times float64) func(c, a, b gemm.Matrix[float64]) {
 // in the wrong way.
 type sharing struct {
 	textbook[float64]
-	sums    []float64  // that all products form a row in; nil: they do not
-	mutex   sync.Mutex // that a product waits for
-	waits   bool       // for the mutex
-	product busy.Flag  // that a product holds
-	name    string     // which it names; empty: it holds nothing
+	sums    []float64      // that all products form a row in; nil: they do not
+	mutex   sync.Mutex     // that a product waits for
+	waits   bool           // for the mutex
+	product gemm.Exclusive // that a product holds
+	name    string         // which it names; empty: it holds nothing
 }
 
 func (x *sharing) Multiply(ctx context.Context, c, a, b gemm.Matrix[float64]) error {

@@ -17,7 +17,7 @@ const mpirunLimit = 3 * time.Minute
 
 // Job is how the ranks of a test binary are started.
 type Job struct {
-	AsRank  string // the environment variable that tells TestMain to begin and end MPI
+	AsRank  string // if this environment variable is set, TestMain begins and ends MPI
 	Library string // the MPI of the binary, with its version
 }
 
@@ -45,7 +45,7 @@ func MpirunStatus(t *testing.T, job Job, ranks int, run string, variables ...str
 		t.Fatal(err)
 	}
 	// Of no processors all ranks are too many.
-	args, _ := mpirun.Arguments(launch.Place{Root: os.Geteuid() == 0}, ranks, self, "-test.run", run,
+	args, _ := mpirun.Arguments(launch.Resources{Root: os.Geteuid() == 0}, ranks, self, "-test.run", run,
 		"-test.v="+fmt.Sprint(testing.Verbose()), "-test.short="+fmt.Sprint(testing.Short()))
 	cmd := exec.CommandContext(ctx, mpirun.Path, args...)
 	cmd.Env = append(append(os.Environ(), job.AsRank+"=1", "GOMAXPROCS=1", "OMPI_MCA_mpi_yield_when_idle=1"),

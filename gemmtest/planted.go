@@ -57,7 +57,7 @@ func Variant(name string, f Func[float64]) gemm.Variant {
 	return VariantOf(name, f)
 }
 
-// VariantOf returns a planted variant with m as its f64 implementation. Its capabilities are those of the other
+// VariantOf returns a planted variant with m as its f64 implementation. It has the capabilities of the other
 // variants of its family.
 func VariantOf(name string, m gemm.Multiplier[float64]) gemm.Variant {
 	v := gemm.Variant{

@@ -32,7 +32,7 @@ func Require(t testing.TB, feature string, missing error) {
 	}
 }
 
-// Must ends a test that an unexpected error keeps from going on.
+// Must ends the test if there is an error.
 func Must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {

@@ -7,7 +7,10 @@
 // logarithms modulo 255 (Plank, "A Tutorial on Reed–Solomon Coding", 1997, section 4).
 package gf256
 
-import "fmt"
+import (
+	"fmt"
+	"unsafe"
+)
 
 // Poly is the reduction polynomial x⁸ + x⁴ + x³ + x² + 1.
 const Poly = 0x11d
@@ -81,4 +84,9 @@ func AddScaled(dst []Elem, a Elem, src []Elem) {
 	for i, b := range src {
 		dst[i].v ^= row[b.v]
 	}
+}
+
+// Bytes returns elems as bytes, sharing their memory.
+func Bytes(elems []Elem) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(elems))), len(elems))
 }

@@ -17,7 +17,7 @@ type F16 struct{ bits uint16 }
 // bits. It is a struct for the same reason as F16. The zero value is 0.
 type BF16 struct{ bits uint16 }
 
-// Float is the formats.
+// Float is either format.
 type Float interface {
 	F16 | BF16
 	// Bits returns the number as it is stored.
@@ -48,10 +48,10 @@ func (x F16) Float32() float32 {
 // Float32 implements Float.
 func (x BF16) Float32() float32 { return math.Float32frombits(uint32(x.bits) << 16) }
 
-// String returns the number with the fewest digits that tell it from others of the format.
+// String returns the number with the fewest digits that distinguish it from all others of the format.
 func (x F16) String() string { return text(x) }
 
-// String returns the number with the fewest digits that tell it from others of the format.
+// String returns the number with the fewest digits that distinguish it from all others of the format.
 func (x BF16) String() string { return text(x) }
 
 func text[T Float](x T) string {
@@ -60,7 +60,7 @@ func text[T Float](x T) string {
 
 // Shortest returns the decimal number with the fewest digits that is rounded to x: 0.3333 for the F16 nearest to 1/3.
 func Shortest[T Float](x T) float64 {
-	const most = 5 // digits tell all numbers of both formats apart
+	const most = 5 // digits distinguish all numbers of both formats
 	value := float64(x.Float32())
 	for digits := range most {
 		short, err := strconv.ParseFloat(strconv.FormatFloat(value, 'e', digits, 64), 64)
@@ -71,7 +71,7 @@ func Shortest[T Float](x T) float64 {
 	return value // NaN
 }
 
-// FromBits returns the number that is stored so.
+// FromBits returns the number with these bits.
 func FromBits[T Float](bits uint16) (x T) {
 	*(*uint16)(unsafe.Pointer(&x)) = bits
 	return x

@@ -22,7 +22,7 @@ import (
 )
 
 // Implementation is a LAPACK for lapack64.Use. The zero value is ready for use, and any number of goroutines may call
-// it at the same time. gonum documents the arguments of the routines. Those of this package allocate memory.
+// it at the same time. gonum documents the arguments of the routines. The routines of this package allocate memory.
 type Implementation struct {
 	gonum.Implementation
 	// Workers is the most goroutines that rotate singular vectors. 0 is as many as GOMAXPROCS.

@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"gemm/gemmtest"
-	"gemm/internal/child"
+	"gemm/internal/ipc"
 )
 
 // built is the library and the program that checks it, in a folder of its own.
@@ -89,7 +89,7 @@ func output(ctx context.Context, env []string, name string, args ...string) (str
 	cmd.Env = append(os.Environ(), env...)
 	var out, says bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &says
-	if err := child.Run(cmd, time.Second); err != nil {
+	if err := ipc.Run(cmd, time.Second); err != nil {
 		return out.String(), fmt.Errorf("%s: %w\n%s%s", filepath.Base(cmd.Path), err, out.String(), says.String())
 	}
 	return out.String() + says.String(), nil
@@ -245,24 +245,4 @@ func TestHeader(t *testing.T) {
 			}
 		})
 	}
-}
-
-// BenchmarkCall measures a product of 8×8 matrices by Go, and by a program in C.
-func BenchmarkCall(b *testing.B) {
-	library(b)
-	b.Run("by=go", func(b *testing.B) {
-		p := plain(8, 8, 8)
-		for b.Loop() {
-			gemmtest.Must(b, doubles.compute("", 1, 0, &p))
-		}
-	})
-	b.Run("by=c", func(b *testing.B) {
-		says, err := check(b, nil, "calls", fmt.Sprint(b.N), "1")
-		gemmtest.Must(b, err)
-		var time float64
-		if _, err := fmt.Sscan(says, &time); err != nil {
-			b.Fatal(err)
-		}
-		b.ReportMetric(time, "ns/op")
-	})
 }

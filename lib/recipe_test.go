@@ -13,12 +13,12 @@ import (
 // TestRecipe checks what programs in other languages are answered: a recipe, or a refusal that says
 // of which kind it is.
 func TestRecipe(t *testing.T) {
-	const request = `{"variant": "cuda/dmma", "type": "f64", "m": 64, "n": 64, "k": 64,
+	const request = `{"variant": "cuda/tuned", "type": "f64", "m": 64, "n": 64, "k": 64,
 		"a": {"ld": 64}, "b": {"ld": 64}, "c": {"ld": 64},
 		"gpu": {"cc": "CC", "multiprocessors": 100, "clock_mhz": 1000}}`
 	var x recipe.Recipe
 	if err := json.Unmarshal(recipeOf([]byte(strings.Replace(request, "CC", "8.0", 1))), &x); err != nil ||
-		x.Variant != "cuda/dmma" || len(x.Launches) == 0 {
+		x.Variant != "cuda/tuned" || len(x.Launches) == 0 {
 		t.Errorf("%+v, %v", x, err)
 	}
 	for sent, want := range map[string]struct {

@@ -4,7 +4,6 @@ import (
 	"gemm"
 	"gemm/gf256"
 	"gemm/mpi/comm"
-	"gemm/mpi/memory"
 	"gemm/mpi/plan"
 )
 
@@ -21,7 +20,8 @@ import (
 //
 // Over several hosts, the ranks of a host share one copy of B: see copies.
 type bcastRows[T gemm.Element] struct {
-	*task[T]
+	rooted
+	task   *task[T]
 	spans  []plan.Span      // of rows of A and C, by rank
 	panels []plan.Span      // of columns of B and C
 	a      gemm.Matrix[T]   // this rank's rows
@@ -32,115 +32,106 @@ type bcastRows[T gemm.Element] struct {
 func newBcastRows[T gemm.Element](t *task[T]) (product[T], error) {
 	x := &bcastRows[T]{task: t, spans: plan.Spans(t.shape.M, t.world.Size()),
 		panels: plan.Chunks(t.shape.N, t.params.Int("panel"))}
-	rank := t.world.Rank()
-	x.a = memory.Matrix[T](x.spans[rank].Len(), t.shape.K)
+	rows := x.spans[t.rank()]
+	x.a = newMatrix[T](rows.Len(), t.shape.K)
 	for _, s := range x.panels {
-		if rank == 0 {
-			x.c = append(x.c, colsOf(rowsOf(t.c, x.spans[0]), s))
+		if t.rank() == 0 {
+			x.c = append(x.c, colsOf(rowsOf(t.c, rows), s))
 		} else {
-			x.c = append(x.c, memory.Matrix[T](x.spans[rank].Len(), s.Len()))
+			x.c = append(x.c, newMatrix[T](rows.Len(), s.Len()))
 		}
 	}
 	return x, nil
 }
 
-func (x *bcastRows[T]) place() (err error) {
-	x.b, err = newCopies[T](x.job, x.shape.K, x.panels)
+func (x *bcastRows[T]) prepare() (err error) {
+	x.b, err = newCopies(x.task, x.panels)
 	return err
 }
 
-// begin begins to bring panel i of B; none behind the last.
-func (x *bcastRows[T]) begin(k *clock, i int) (r *comm.Request, err error) {
+func (x *bcastRows[T]) multiply(prof *profile) error {
+	var back inflight[T] // the messages of C
+	err := prof.during(distributing, func() error {
+		if err := x.receive(&back); err != nil {
+			return err
+		}
+		return comm.ScatterRows(x.task.world, 0, x.task.a, x.spans, x.a)
+	})
+	if err != nil {
+		return err
+	}
+	now, err := x.broadcast(prof, 0)
+	if err != nil {
+		return err
+	}
+	for i, c := range x.c {
+		next, err := x.broadcast(prof, i+1) // in flight while panel i is multiplied
+		if err != nil {
+			return err
+		}
+		if err := prof.during(distributing, now.Wait); err != nil {
+			return err
+		}
+		if err := x.task.compute(prof, c, x.a, x.b.b[i], false, append(back.requests, next)...); err != nil {
+			return err
+		}
+		if x.task.rank() > 0 && c.Rows > 0 {
+			if err := x.task.sendBack(prof, c, &back.requests); err != nil {
+				return err
+			}
+		}
+		now = next
+	}
+	return prof.during(collecting, func() error {
+		if err := x.b.notifier.wait(); err != nil {
+			return err
+		}
+		return waitAll(back.requests)
+	})
+}
+
+// broadcast starts to broadcast panel i of B; there is none after the last.
+func (x *bcastRows[T]) broadcast(prof *profile, i int) (r *comm.Request, err error) {
 	if i == len(x.panels) {
 		return nil, nil
 	}
-	err = k.during(distributing, func() error {
-		var b gemm.Matrix[T]
-		if x.world.Rank() == 0 {
-			b = colsOf(x.task.b, x.panels[i])
-		}
-		r, err = x.b.begin(i, b)
+	err = prof.during(distributing, func() error {
+		r, err = x.b.broadcast(x.task, i, x.panels[i])
 		return err
 	})
 	return r, err
 }
 
-// expect begins to receive C of all other ranks, on rank 0.
-func (x *bcastRows[T]) expect() (under []*comm.Request, err error) {
-	if x.world.Rank() > 0 {
-		return nil, nil
+// receive starts to receive C of all other ranks, on rank 0.
+func (x *bcastRows[T]) receive(back *inflight[T]) error {
+	if x.task.rank() > 0 {
+		return nil
 	}
 	for _, s := range x.panels {
-		for rank := 1; rank < x.world.Size(); rank++ {
-			c := colsOf(rowsOf(x.task.c, x.spans[rank]), s)
-			if c.Rows == 0 {
-				continue
+		for rank := 1; rank < x.task.world.Size(); rank++ {
+			if c := colsOf(rowsOf(x.task.c, x.spans[rank]), s); c.Rows > 0 {
+				back.add(comm.Irecv(x.task.world, c, rank, tagC))
 			}
-			r, err := comm.Irecv(x.world, c, rank, tagC)
-			if err != nil {
-				return under, err
-			}
-			under = append(under, r)
 		}
 	}
-	return under, nil
+	return back.err
 }
-
-func (x *bcastRows[T]) multiply(k *clock) error {
-	var back []*comm.Request // of C
-	err := k.during(distributing, func() (err error) {
-		if back, err = x.expect(); err != nil {
-			return err
-		}
-		return comm.ScatterRows(x.world, 0, x.task.a, x.spans, x.a)
-	})
-	if err != nil {
-		return err
-	}
-	here, err := x.begin(k, 0)
-	if err != nil {
-		return err
-	}
-	for i := range x.panels {
-		next, err := x.begin(k, i+1)
-		if err != nil {
-			return err
-		}
-		if err := k.during(distributing, here.Wait); err != nil {
-			return err
-		}
-		if err := x.compute(k, x.c[i], x.a, x.b.b[i], false, append([]*comm.Request{next}, back...)...); err != nil {
-			return err
-		}
-		if x.world.Rank() > 0 && x.a.Rows > 0 {
-			if err := x.giveBack(k, x.c[i], &back); err != nil {
-				return err
-			}
-		}
-		here = next
-	}
-	return k.during(collecting, func() error {
-		if err := x.b.end(); err != nil {
-			return err
-		}
-		return waitAll(back)
-	})
-}
-
-func (x *bcastRows[T]) close() error { return x.b.close() }
 
 func (x *bcastRows[T]) plan() prediction {
-	copies := plan.InOrder(plan.Grid{P: x.world.Size(), Q: 1, C: 1}).Order
+	s, hosts := x.task.shape, ownHosts(x.task.world.Size())
 	if x.b != nil {
-		copies = x.b.hosts
+		hosts = x.b.hosts
 	}
 	return prediction{
-		schedule: plan.BcastRows(x.shape, x.job.hosts, copies, x.params.Int("panel")),
-		bound:    plan.BoundShared(x.shape, copies), rooted: true,
-		busy:    min(len(copies), x.shape.M),
-		largest: gemm.Shape{M: x.spans[0].Len(), N: x.shape.N, K: x.shape.K},
+		schedule: plan.BcastRows(s, x.task.job.hosts, hosts, x.task.params.Int("panel")),
+		bound:    plan.BoundShared(s, hosts), rooted: true,
+		busy:    min(len(hosts), s.M),
+		largest: gemm.Shape{M: x.spans[0].Len(), N: s.N, K: s.K},
 	}
 }
+
+// ownHosts returns the hosts of ranks that are each on a host of its own.
+func ownHosts(ranks int) []int { return plan.InOrder(plan.Grid{P: ranks, Q: 1, C: 1}).Order }
 
 func bcastRowsVariant() gemm.Variant {
 	v := gemm.Variant{
@@ -154,93 +145,123 @@ func bcastRowsVariant() gemm.Variant {
 	return variant(v, func(s gemm.Shape, ranks int, _ gemm.Params) float64 { return rowWorkspace(s, ranks) })
 }
 
-// copies are the copies of B that rank 0 broadcasts, in panels. If the ranks are on several hosts, there is one
-// copy on each, which its ranks share. A panel crosses the network once for each host: rank 0 sends it to
-// the first rank of each. That rank tells the others of its host when the panel is there, and they read
-// it in place. Otherwise, and if the hosts lack the memory to share, each rank has its own copy.
+// copies are the copies of B that rank 0 broadcasts, in panels. If the ranks are on several hosts, there is one copy on
+// each, which its ranks share. A panel crosses the network once for each host: rank 0 broadcasts it to the first rank
+// of each. That rank notifies the others of its host when the panel has arrived, and they read it in place. Otherwise,
+// and if the hosts lack the memory to share, each rank has its own copy.
 //
 //	hosts        0          0              1             1
 //	ranks        0          1              2             3
-//	panel 0      copies     is told        receives      is told
+//	panel 0      copies     is notified    receives      is notified
 //	             B⁰ ──────────────────────→ B⁰
 type copies[T gemm.Element] struct {
-	job   *Job
-	hosts []int      // of the ranks whose copies are shared; each rank has its own if there is one a rank
-	heads *comm.Comm // the ranks that receive panels; nil elsewhere
-	b     []gemm.Matrix[T]
-	notices[T]
+	hosts    []int      // of the ranks; ranks of one host share a copy
+	leaders  *comm.Comm // the ranks that receive panels; nil elsewhere
+	b        []gemm.Matrix[T]
+	notifier notifier[T]
 }
 
-// newCopies allocates copies of panels with the given numbers of columns, of rows rows each. All ranks call it.
-func newCopies[T gemm.Element](j *Job, rows int, panels []plan.Span) (*copies[T], error) {
-	x := &copies[T]{job: j, hosts: plan.InOrder(plan.Grid{P: j.Size(), Q: 1, C: 1}).Order,
-		b: make([]gemm.Matrix[T], len(panels)), notices: notices[T]{host: j.host}}
-	if err := x.share(rows, panels); err != nil {
+// newCopies allocates copies of B in panels. All ranks call it.
+func newCopies[T gemm.Element](t *task[T], panels []plan.Span) (*copies[T], error) {
+	host := t.job.host
+	x := &copies[T]{hosts: ownHosts(t.world.Size()), b: make([]gemm.Matrix[T], len(panels)),
+		notifier: notifier[T]{host: host}}
+	window, err := shareCopies(t, panels)
+	if err != nil {
 		return nil, err
 	}
-	var err error
-	if x.heads, err = j.seats.Heads(x.hosts); err != nil {
+	if window != nil {
+		x.notifier.window, x.hosts = window, t.job.hosts
+	}
+	if x.leaders, err = t.job.splits.Leaders(x.hosts); err != nil {
 		return nil, err
 	}
-	if x.window == nil {
-		for i, s := range panels {
-			x.b[i] = memory.Matrix[T](rows, s.Len())
-		}
-		return x, nil
-	}
-	// Each rank of a host has room for some of the panels.
-	arenas := make([]memory.Arena[T], j.host.Size())
+	arenas := make([]arena[T], host.Size()) // each rank of a host has room for some of the panels
 	for i, s := range panels {
+		if window == nil {
+			x.b[i] = newMatrix[T](t.shape.K, s.Len())
+			continue
+		}
 		owner := i % len(arenas)
-		arenas[owner].Base = x.window.At(owner)
-		x.b[i] = arenas[owner].Matrix(rows, s.Len())
+		arenas[owner].base = window.At(owner)
+		x.b[i] = arenas[owner].matrix(t.shape.K, s.Len())
 	}
 	return x, nil
 }
 
-// share takes the memory that the ranks of a host share, if several hosts have several ranks.
-func (x *copies[T]) share(rows int, panels []plan.Span) error {
-	hosts := x.job.hosts
-	if n := plan.Count(hosts); n == 1 || n == len(hosts) || rows == 0 || len(panels) == 0 {
-		return nil
+// shareCopies returns memory that the ranks of a host share, if several hosts have several ranks; otherwise nil.
+func shareCopies[T gemm.Element](t *task[T], panels []plan.Span) (*comm.Shared, error) {
+	hosts, host := t.job.hosts, t.job.host
+	if n := plan.Count(hosts); n == 1 || n == len(hosts) || t.shape.K == 0 || len(panels) == 0 {
+		return nil, nil
 	}
-	each := (len(panels) + x.job.host.Size() - 1) / x.job.host.Size()
-	bytes := memory.Bytes[T](each, each*rows*panels[0].Len())
-	if cramped, err := x.job.cramped(bytes); cramped || err != nil {
-		return err
+	each := (len(panels) + host.Size() - 1) / host.Size()
+	bytes := sharedBytes[T](each, each*t.shape.K*panels[0].Len())
+	if lacking, err := t.job.lacksShared(bytes); lacking || err != nil {
+		return nil, err
 	}
-	var err error
-	if x.window, err = x.job.shared(x.job.host, bytes); x.window != nil {
-		x.hosts = hosts
-	}
-	return err
+	return t.shareMemory(bytes)
 }
 
-// begin begins to bring panel i of B, of rank 0, to all copies. The request is nil if there is nothing to wait for.
-func (x *copies[T]) begin(i int, b gemm.Matrix[T]) (*comm.Request, error) {
-	if x.heads == nil {
-		return x.hear()
+// broadcast starts to broadcast panel i of B, which has the given columns, from rank 0 to all copies. The request is
+// nil if there is nothing to wait for.
+func (x *copies[T]) broadcast(t *task[T], i int, cols plan.Span) (*comm.Request, error) {
+	if x.leaders == nil {
+		return x.notifier.receive()
 	}
-	if x.job.Rank() == 0 {
-		memory.Copy(x.b[i], b)
-		if err := x.tell(); err != nil {
+	if t.rank() == 0 {
+		comm.Copy(x.b[i], colsOf(t.b, cols))
+		if err := x.notifier.send(); err != nil {
 			return nil, err
 		}
 	}
-	if x.heads.Size() == 1 {
+	if x.leaders.Size() == 1 {
 		return nil, nil
 	}
-	r, err := comm.Ibcast(x.heads, x.b[i], 0)
-	if err != nil || x.job.Rank() == 0 {
+	r, err := comm.Ibcast(x.leaders, x.b[i], 0)
+	if err != nil || t.rank() == 0 {
 		return r, err
 	}
-	return r.Then(x.tell), nil
+	return r.Then(x.notifier.send), nil
 }
 
-// close frees the memory. All ranks call it.
-func (x *copies[T]) close() error {
-	if x == nil {
+// notifier notifies the other ranks of a host that data is in the memory that they share.
+type notifier[T gemm.Element] struct {
+	host   *comm.Comm
+	window *comm.Shared // nil: nothing is shared
+	sent   []*comm.Request
+}
+
+// send notifies the other ranks of this host.
+func (x *notifier[T]) send() error {
+	if x.window == nil {
 		return nil
 	}
-	return x.free()
+	if err := x.window.Sync(); err != nil {
+		return err
+	}
+	for r := 1; r < x.host.Size(); r++ {
+		q, err := comm.Isend(x.host, gemm.NewMatrix[T](1, 1), r, tagB)
+		if err != nil {
+			return err
+		}
+		x.sent = append(x.sent, q)
+	}
+	return nil
+}
+
+// receive starts to receive the next notification of the first rank of this host.
+func (x *notifier[T]) receive() (*comm.Request, error) {
+	r, err := comm.Irecv(x.host, gemm.NewMatrix[T](1, 1), 0, tagB)
+	if err != nil {
+		return nil, err
+	}
+	return r.Then(x.window.Sync), nil
+}
+
+// wait returns when all notifications have been sent.
+func (x *notifier[T]) wait() error {
+	sent := x.sent
+	x.sent = nil
+	return waitAll(sent)
 }

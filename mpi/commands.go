@@ -14,11 +14,12 @@ import (
 	"gemm"
 	"gemm/gf256"
 	"gemm/half"
+	"gemm/internal/peak"
 	"gemm/internal/timeline"
 	"gemm/mpi/plan"
 )
 
-// command is a message by which rank 0 tells the other ranks what to do. Members that a command does not use are zero.
+// command is a message of rank 0 that the other ranks execute. Members that a command does not use are zero.
 type command struct {
 	Do      string `json:"do"`
 	Run     int    `json:"run,omitempty"`
@@ -47,8 +48,8 @@ const (
 	doQuit     = "quit"
 )
 
-// tell sends a command to all other ranks.
-func (j *Job) tell(c command) error {
+// broadcast sends a command to all other ranks.
+func (j *Job) broadcast(c command) error {
 	if j.broken != nil {
 		return j.broken
 	}
@@ -59,17 +60,17 @@ func (j *Job) tell(c command) error {
 	if err != nil {
 		return err
 	}
-	return j.quiet.Tell(data)
+	return j.control.SendAll(data)
 }
 
-// Serve obeys the commands of rank 0 on another rank, and returns after "quit". If it returns an
+// Serve executes the commands of rank 0 on another rank, and returns after "quit". If it returns an
 // error, the ranks are out of step, and the caller must end the process. lost must end the process
 // too; it is called, on any goroutine, if a command takes longer than Limit allows.
 func (j *Job) Serve(ctx context.Context, lost func(reason string)) error {
 	j.watch.lost = lost
 	for {
-		stop := j.within("a word of rank 0")
-		data, err := j.quiet.Hear()
+		stop := j.within("a command of rank 0")
+		data, err := j.control.Poll()
 		stop()
 		if err != nil {
 			return err
@@ -82,7 +83,7 @@ func (j *Job) Serve(ctx context.Context, lost func(reason string)) error {
 		if c.Do == doQuit {
 			return j.finalize()
 		}
-		err = j.obey(ctx, c)
+		err = j.execute(ctx, c)
 		stop()
 		if err != nil {
 			return fmt.Errorf("rank %d: %s %s: %w", j.Rank(), c.Do, c.Variant, err)
@@ -90,10 +91,10 @@ func (j *Job) Serve(ctx context.Context, lost func(reason string)) error {
 	}
 }
 
-func (j *Job) obey(ctx context.Context, c command) error {
+func (j *Job) execute(ctx context.Context, c command) error {
 	switch c.Do {
 	case doStage:
-		// If a rank refuses, all ranks know, and nothing is staged.
+		// If one rank refuses, all ranks skip the product.
 		return ignoreRefusal(j.stage(c))
 	case doMultiply:
 		// Garbage collection is off during products, as on rank 0.
@@ -116,12 +117,13 @@ func (j *Job) obey(ctx context.Context, c command) error {
 		}
 		return err
 	case doPeak:
-		return j.peak(c)
+		_, err := j.peak(c)
+		return err
 	case doLimit:
 		j.watch.limit = c.Left
 		return nil
 	case doPingPong:
-		_, err := j.quiet.Exchange(c.Pattern, c.Bytes, c.Times)
+		_, err := j.control.Exchange(c.Pattern, c.Bytes, c.Times)
 		return err
 	}
 	return fmt.Errorf("mpi: unknown command %q", c.Do)
@@ -160,6 +162,80 @@ func stageOn[T gemm.Element](j *Job, c command) (run, error) {
 	return stage(j, m.(interface{ core() *multiplier[T] }).core(), c, gemm.Matrix[T]{}, gemm.Matrix[T]{}, gemm.Matrix[T]{})
 }
 
+// Peak returns the rate of multiply-adds on registers, in GFLOP/s, of all ranks together. All ranks
+// are measured at the same time, with the given number of threads each.
+func (j *Job) Peak(pipe string, threads int, each time.Duration) (float64, error) {
+	defer j.within(doPeak)()
+	c := command{Do: doPeak, Pipe: pipe, Times: threads, Left: each}
+	if err := j.broadcast(c); err != nil {
+		return 0, err
+	}
+	return j.peak(c)
+}
+
+// peak measures this rank's part; rank 0 gets the sum.
+func (j *Job) peak(c command) (float64, error) {
+	if err := j.control.Barrier(); err != nil {
+		return 0, err
+	}
+	// All ranks measure, or none: a signal ends them between two measurements.
+	own, _ := peak.FMA(context.Background(), c.Pipe, c.Times, c.Left)
+	all, err := gatherJSON(j, own)
+	sum := 0.0
+	for _, x := range all {
+		sum += x
+	}
+	return sum, err
+}
+
+// pingPongs is how often each size is sampled.
+const pingPongs = 9
+
+// pingPongTime is how long the messages of a sample take together, about. Between hosts they take longer than what
+// a switch stores: it would let a short burst pass at a higher rate than the link has.
+var pingPongTime = map[bool]time.Duration{false: 2 * time.Millisecond, true: 20 * time.Millisecond}
+
+// Patterns returns the patterns of messages that PingPong measures in this job.
+func (j *Job) Patterns() []plan.Pattern { return plan.Patterns(j.hosts) }
+
+// ping identifies a measurement of messages.
+type ping struct {
+	plan.Pattern
+	bytes int
+}
+
+// PingPong returns samples of the time, in seconds, of a message of the given size between the ranks of
+// a pattern. They are measured once per job.
+func (j *Job) PingPong(pattern plan.Pattern, bytes int) ([]float64, error) {
+	key := ping{pattern, bytes}
+	if j.pings[key] != nil {
+		return j.pings[key], nil
+	}
+	send := func(times int) (float64, error) {
+		defer j.within(doPingPong)()
+		if err := j.broadcast(command{Do: doPingPong, Pattern: pattern, Bytes: bytes, Times: times}); err != nil {
+			return 0, err
+		}
+		return j.control.Exchange(pattern, bytes, times)
+	}
+	once, err := send(2)
+	if err != nil {
+		return nil, err
+	}
+	// On a crowded host a message waits for time slices, and there are fewer of them.
+	times := max(1, min(200, int(pingPongTime[pattern.Between].Seconds()/max(once, 1e-9))))
+	var out []float64
+	for range pingPongs {
+		took, err := send(times)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, took)
+	}
+	j.pings[key] = out
+	return out, nil
+}
+
 // Close ends the job on all ranks. Rank 0 calls it once. If the ranks are out of step it returns the
 // reason, and the processes have to be ended.
 func (j *Job) Close() error {
@@ -167,7 +243,7 @@ func (j *Job) Close() error {
 		return j.broken
 	}
 	defer j.within(doQuit)()
-	if err := j.tell(command{Do: doQuit}); err != nil {
+	if err := j.broadcast(command{Do: doQuit}); err != nil {
 		return err
 	}
 	return j.finalize()
@@ -181,12 +257,12 @@ func (j *Job) finalize() error {
 		}
 	}
 	err := j.world.Free()
-	j.meeting.End()
+	j.rendezvous.Wait()
 	return errors.Join(err, j.world.Finalize())
 }
 
-// exitGrace is the time after the limit before a rank ends itself. Rank 0 gives the row up earlier, so this is for
-// ranks that hear nothing any more, for instance because the host of mpirun is cut off.
+// exitGrace is the time after the limit before a rank ends itself. Rank 0 gives up the row earlier, so this is for
+// ranks that receive nothing any more, for instance because the host of mpirun is cut off.
 const exitGrace = 10 * time.Second
 
 // watch ends this process if it waits too long for other ranks.
@@ -202,7 +278,7 @@ type watch struct {
 func (j *Job) Limit(limit time.Duration, lost func(reason string)) error {
 	j.watch.limit, j.watch.lost = limit, lost
 	defer j.within("the limit")()
-	return j.tell(command{Do: doLimit, Left: limit})
+	return j.broadcast(command{Do: doLimit, Left: limit})
 }
 
 // within ends the process unless stop is called in time.
@@ -214,8 +290,8 @@ func (j *Job) within(what string) (stop func()) {
 	timer := time.AfterFunc(w.limit+w.grace, func() {
 		reason := fmt.Sprintf("rank %d ends itself: %s takes longer than the limit of %v and %v of grace", j.Rank(),
 			what, w.limit, w.grace)
-		if silent := j.Silent(); len(silent) > 0 {
-			reason += ", and no answer comes from " + strings.Join(silent, ", ")
+		if lost := j.Unreachable(); len(lost) > 0 {
+			reason += ", and no answer comes from " + strings.Join(lost, ", ")
 		}
 		w.lost(reason)
 	})

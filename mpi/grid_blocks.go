@@ -4,7 +4,6 @@ import (
 	"gemm"
 	"gemm/gf256"
 	"gemm/mpi/comm"
-	"gemm/mpi/memory"
 	"gemm/mpi/plan"
 )
 
@@ -19,83 +18,80 @@ import (
 //	Gatherv in rows    C₀₀ C₀₁             C₁₀ C₁₁
 //	in column 0        C
 type gridBlocks[T gemm.Element] struct {
-	*task[T]
+	rooted
+	task       *task[T]
 	grid       plan.Layout
-	at         *comm.Grid // nil outside
+	ranks      *comm.Grid
+	i, j       int // the place of this rank
 	rows, cols []plan.Span
 	a, b, c    gemm.Matrix[T]
 	panel      gemm.Matrix[T] // C of all of the grid's row, in column 0
 }
 
 func newGridBlocks[T gemm.Element](t *task[T]) (product[T], error) {
-	g, err := gridOf(t.params, t.world.Size(), t.shape)
+	g, err := t.layGrid(plan.GridBlocks)
 	if err != nil {
 		return nil, err
 	}
-	x := &gridBlocks[T]{
-		task: t, grid: t.lay(g, plan.GridBlocksFlow),
-		rows: plan.Spans(t.shape.M, g.P), cols: plan.Spans(t.shape.N, g.Q),
-	}
-	if rank := t.world.Rank(); rank < g.Ranks() {
-		i, j, _ := x.grid.At(rank)
-		m, n := x.rows[i].Len(), x.cols[j].Len()
-		x.a, x.b, x.c = memory.Matrix[T](m, t.shape.K), memory.Matrix[T](t.shape.K, n), memory.Matrix[T](m, n)
-		if j == 0 {
-			x.panel = memory.Matrix[T](m, t.shape.N)
+	x := &gridBlocks[T]{task: t, grid: g, rows: plan.Spans(t.shape.M, g.P), cols: plan.Spans(t.shape.N, g.Q)}
+	if t.rank() < g.Ranks() {
+		x.i, x.j, _ = x.grid.At(t.rank())
+		m, n := x.rows[x.i].Len(), x.cols[x.j].Len()
+		x.a, x.b, x.c = newMatrix[T](m, t.shape.K), newMatrix[T](t.shape.K, n), newMatrix[T](m, n)
+		if x.j == 0 {
+			x.panel = newMatrix[T](m, t.shape.N)
 		}
 	}
 	return x, nil
 }
 
-func (x *gridBlocks[T]) place() error {
-	p, err := x.job.seats.In(x.grid)
-	if err == nil {
-		x.at = p.Layer
-	}
+func (x *gridBlocks[T]) prepare() (err error) {
+	x.ranks, err = x.task.job.splits.Grid(x.grid)
 	return err
 }
 
-func (x *gridBlocks[T]) multiply(k *clock) error {
-	if x.at == nil {
+func (x *gridBlocks[T]) multiply(prof *profile) error {
+	if x.ranks.Ranks == nil {
 		return nil
 	}
-	err := k.during(distributing, func() error {
-		if x.at.J == 0 {
-			if err := comm.ScatterRows(x.at.Col, 0, x.task.a, x.rows, x.a); err != nil {
-				return err
-			}
-		}
-		if x.at.I == 0 {
-			if err := comm.ScatterCols(x.at.Row, 0, x.task.b, x.cols, x.b); err != nil {
-				return err
-			}
-		}
-		if err := comm.Bcast(x.at.Row, x.a, 0); err != nil {
-			return err
-		}
-		return comm.Bcast(x.at.Col, x.b, 0)
-	})
-	if err != nil {
+	if err := prof.during(distributing, x.distribute); err != nil {
 		return err
 	}
-	if err := x.compute(k, x.c, x.a, x.b, false); err != nil {
+	if err := x.task.compute(prof, x.c, x.a, x.b, false); err != nil {
 		return err
 	}
-	return k.during(collecting, func() error {
-		if err := comm.GatherCols(x.at.Row, 0, x.c, x.panel, x.cols); err != nil || x.at.J != 0 {
+	return prof.during(collecting, func() error {
+		if err := comm.GatherCols(x.ranks.Row, 0, x.c, x.panel, x.cols); err != nil || x.j > 0 {
 			return err
 		}
-		return comm.GatherRows(x.at.Col, 0, x.panel, x.task.c, x.rows)
+		return comm.GatherRows(x.ranks.Col, 0, x.panel, x.task.c, x.rows)
 	})
 }
 
-func (x *gridBlocks[T]) plan() prediction {
-	return prediction{
-		schedule: x.grid.ByRank(plan.GridBlocks(x.shape, x.grid.Hosts(x.job.hosts), x.grid.Grid)),
-		bound:    plan.BoundRooted(x.shape, x.grid.Ranks(), true), rooted: true,
-		grid: x.grid.Grid, busy: plan.Busy(x.grid.Grid, x.shape),
-		largest: gemm.Shape{M: x.rows[0].Len(), N: x.cols[0].Len(), K: x.shape.K},
+// distribute scatters A down column 0 and B along row 0 of the grid, and broadcasts the blocks along rows and columns.
+func (x *gridBlocks[T]) distribute() error {
+	if x.j == 0 {
+		if err := comm.ScatterRows(x.ranks.Col, 0, x.task.a, x.rows, x.a); err != nil {
+			return err
+		}
 	}
+	if x.i == 0 {
+		if err := comm.ScatterCols(x.ranks.Row, 0, x.task.b, x.cols, x.b); err != nil {
+			return err
+		}
+	}
+	if err := comm.Bcast(x.ranks.Row, x.a, 0); err != nil {
+		return err
+	}
+	return comm.Bcast(x.ranks.Col, x.b, 0)
+}
+
+func (x *gridBlocks[T]) plan() prediction {
+	s := x.task.shape
+	out := x.task.overGrid(x.grid.Grid, x.grid.ByRank(plan.GridBlocks(s, x.grid.Hosts(x.task.job.hosts), x.grid.Grid)),
+		plan.BoundRooted(s, x.grid.Ranks(), true))
+	out.rooted = true
+	return out
 }
 
 func gridBlocksVariant() gemm.Variant {

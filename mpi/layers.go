@@ -6,7 +6,6 @@ import (
 	"gemm"
 	"gemm/gf256"
 	"gemm/mpi/comm"
-	"gemm/mpi/memory"
 	"gemm/mpi/plan"
 )
 
@@ -21,29 +20,35 @@ import (
 //	panels             C⁰ on 0–3                             C¹ on 4–7
 //	ReduceScatter      rank 0: first rows of C⁰₀₀ + C¹₀₀     rank 4: its last rows
 type layers[T gemm.Element] struct {
-	*summa[T] // of this rank's layer
-	l         int
-	sum       gemm.Matrix[T] // this rank's rows of its block of C
+	task  *task[T]
+	grid  plan.Layout
+	layer *summa[T]      // on this rank's layer, of its range of k
+	l     int            // the layer of this rank
+	sum   gemm.Matrix[T] // this rank's rows of its block of C
 }
 
 func newLayers[T gemm.Element](t *task[T]) (product[T], error) {
-	g := t.lay(layersOf(t.params, t.world.Size(), t.shape, int64(gemm.TypeOf[T]().Size)), plan.LayersFlow)
-	x := &layers[T]{}
+	g := t.lay(layersOf(t.params, t.world.Size(), t.shape, int64(gemm.TypeOf[T]().Size)), inPanels(plan.Layers))
 	if g.C > 1 {
 		if err := comm.Countable(ceil(t.shape.M, g.P)*ceil(t.shape.N, g.Q), "to add",
 			"use more ranks or fewer layers"); err != nil {
 			return nil, err
 		}
 	}
-	rank := t.world.Rank()
-	if rank < g.Ranks() {
-		_, _, x.l = g.At(rank)
+	x := &layers[T]{task: t, grid: g}
+	if t.rank() < g.Ranks() {
+		_, _, x.l = g.At(t.rank())
 	}
-	x.summa = newBroadcasts(t, g, t.panelsOf(g.Grid, plan.Split(t.shape.K, g.C, x.l)))
+	x.layer = newSummaOf(t, g, x.panels(x.l))
 	return x, nil
 }
 
-// layersOf returns the grid that resolved parameters ask for, which all ranks find alike from the size of the product.
+// panels returns the panels of a layer.
+func (x *layers[T]) panels(l int) []plan.Panel {
+	return x.task.panelsOf(x.grid.Grid, plan.Split(x.task.shape.K, x.grid.C, l))
+}
+
+// layersOf returns the grid of resolved parameters. All ranks compute the same grid from the shape of the product.
 func layersOf(p gemm.Params, ranks int, s gemm.Shape, size int64) plan.Grid {
 	return plan.Layered(ranks, s, p.Int("replication"), min(mostCopy/float64(size), math.MaxInt32))
 }
@@ -51,44 +56,48 @@ func layersOf(p gemm.Params, ranks int, s gemm.Shape, size int64) plan.Grid {
 // mostCopy is the size of a rank's copy of C, in bytes, up to which layers are added.
 const mostCopy = 4 << 30
 
-func (x *layers[T]) place() (err error) {
-	if err = x.settle(); err != nil || x.Ranks == nil {
+// Resolved implements gemm.Explainer.
+func (x *layers[T]) Resolved() gemm.Params { return x.layer.Resolved() }
+
+func (x *layers[T]) prepare() error {
+	own := x.layer.own
+	if err := own.prepare(x.panels); err != nil || !own.inside {
 		return err
 	}
-	x.sum = x.c
+	x.sum = own.c
 	if x.grid.C > 1 {
-		x.sum = memory.Matrix[T](plan.Split(x.m, x.grid.C, x.l).Len(), x.n)
+		x.sum = newMatrix[T](plan.Split(own.m, x.grid.C, x.l).Len(), own.n)
 	}
-	return x.fill(func(l int) []plan.Panel {
-		return x.panelsOf(x.grid.Grid, plan.Split(x.shape.K, x.grid.C, l))
-	})
+	return nil
 }
 
-func (x *layers[T]) multiply(k *clock) error {
-	if err := x.summa.multiply(k); err != nil || x.Ranks == nil || x.grid.C == 1 {
+func (x *layers[T]) multiply(prof *profile) error {
+	own := x.layer.own
+	if err := x.layer.multiply(prof); err != nil || !own.inside || x.grid.C == 1 {
 		return err
 	}
-	return k.during(reducing, func() error {
-		return comm.ReduceScatter(x.Through, x.c, plan.Spans(x.c.Rows, x.grid.C), x.sum)
+	return prof.during(reducing, func() error {
+		return comm.ReduceScatter(own.ranks.Through, own.c, plan.Spans(own.m, x.grid.C), x.sum)
 	})
 }
 
+// collect gathers the rows of C that each layer has summed.
 func (x *layers[T]) collect() error {
-	if x.Ranks == nil {
+	if !x.layer.own.inside {
 		return nil
 	}
-	return comm.Unite(x.Ranks, x.task.c, func(rank int) []comm.Block {
+	return comm.GatherBlocks(x.layer.own.ranks.Ranks, x.task.c, func(rank int) []comm.Block {
 		i, j, l := x.grid.At(rank)
-		rows := plan.Split(x.shape.M, x.grid.P, i)
+		rows := plan.Split(x.task.shape.M, x.grid.P, i)
 		part := plan.Split(rows.Len(), x.grid.C, l)
 		own := plan.Span{Lo: rows.Lo + part.Lo, Hi: rows.Lo + part.Hi}
-		return []comm.Block{{Rows: own, Cols: plan.Split(x.shape.N, x.grid.Q, j)}}
+		return []comm.Block{{Rows: own, Cols: plan.Split(x.task.shape.N, x.grid.Q, j)}}
 	}, []gemm.Matrix[T]{x.sum})
 }
 
 func (x *layers[T]) plan() prediction {
-	out := x.predict(plan.Layers(x.shape, x.grid.Hosts(x.job.hosts), x.grid.Grid, x.panel()))
-	out.largest.K = ceil(x.shape.K, x.grid.C)
+	out := x.layer.own.predict(plan.Layers(x.task.shape, x.layer.own.hosts(), x.grid.Grid, x.task.panel()))
+	out.largest.K = ceil(x.task.shape.K, x.grid.C)
 	return out
 }
 
@@ -101,6 +110,6 @@ func layersVariant() gemm.Variant {
 	}
 	v = types{newLayers[float32], newLayers[float64], newLayers[gf256.Elem]}.of(v)
 	return variant(v, func(s gemm.Shape, ranks int, p gemm.Params) float64 {
-		return spreadWorkspace(s, layersOf(p, ranks, s, 8), p)
+		return distributedWorkspace(s, layersOf(p, ranks, s, 8), p)
 	})
 }

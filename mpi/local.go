@@ -16,24 +16,22 @@ import (
 	"gemm/internal/cpu"
 	"gemm/internal/kernel"
 	"gemm/mpi/comm"
-	"gemm/mpi/memory"
 	"gemm/mpi/plan"
 	"gemm/parallel"
 	"gemm/serial"
 )
 
-// local computes what a rank has to, by a variant of another family.
+// local computes a rank's part, by a variant of another family.
 type local[T gemm.Element] struct {
 	gemm.Multiplier[T]
-	name   string
-	params gemm.Params
-	// addTo computes C ← A·B + C; nil: the product is computed apart and added.
+	name string
+	// addTo computes C ← A·B + C; nil: the product is computed in apart and added.
 	addTo func(ctx context.Context, c, a, b gemm.Matrix[T]) error
 	apart gemm.Matrix[T]
-	// two computes C ← A₀·B₀ + A₁·B₁; nil: the variant has nothing to gain.
+	// two computes C ← A₀·B₀ + A₁·B₁; nil: the variant is not faster with it.
 	two func(ctx context.Context, c gemm.Matrix[T], a, b [2]gemm.Matrix[T]) error
-	// whole says that a part is computed in one go. Fewer operations than a product of
-	// the textbook has a variant only where it halves all dimensions.
+	// whole says that a part is computed in one call: a variant that halves all dimensions saves operations only if the
+	// part is large.
 	whole bool
 }
 
@@ -91,7 +89,7 @@ func newLocal[T gemm.Element](name string, threads int) (*local[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &local[T]{Multiplier: m, name: name, params: params, whole: v.Bound.Kind != gemm.Componentwise}
+	l := &local[T]{Multiplier: m, name: name, whole: v.Bound.Kind != gemm.Componentwise}
 	if two, ok := m.(serial.Twofold[T]); ok {
 		l.two = two.MultiplyTwo
 	} else if g, ok := gemm.As[gemm.Gemmer[T]](m); ok {
@@ -103,9 +101,6 @@ func newLocal[T gemm.Element](name string, threads int) (*local[T], error) {
 	return l, nil
 }
 
-// resolved returns the parameters as they are used.
-func (l *local[T]) resolved() gemm.Params { return gemm.Params{"local": l.name} }
-
 // add computes C ← A·B + C.
 func (l *local[T]) add(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 	if l.addTo != nil {
@@ -114,10 +109,10 @@ func (l *local[T]) add(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 	return l.sum(c, func(c gemm.Matrix[T]) error { return l.Multiply(ctx, c, a, b) })
 }
 
-// sum adds to C what f computes apart.
+// sum adds to C what f computes in another matrix.
 func (l *local[T]) sum(c gemm.Matrix[T], f func(gemm.Matrix[T]) error) error {
 	if cap(l.apart.Data) < c.Rows*c.Cols {
-		l.apart = memory.Matrix[T](c.Rows, c.Cols)
+		l.apart = newMatrix[T](c.Rows, c.Cols)
 	}
 	x := gemm.Matrix[T]{Rows: c.Rows, Cols: c.Cols, Stride: c.Cols, Data: l.apart.Data[:c.Rows*c.Cols]}
 	if err := f(x); err != nil {
@@ -149,8 +144,8 @@ func plus[T gemm.Float](c, x gemm.Matrix[T]) {
 const pieceCols = 240
 
 // part computes C ← A·B, or adds to C.
-func (l *local[T]) part(k *clock, c, a, b gemm.Matrix[T], add bool) error {
-	return k.unlessStopped(func(ctx context.Context) error {
+func (l *local[T]) part(prof *profile, c, a, b gemm.Matrix[T], add bool) error {
+	return prof.unlessStopped(func(ctx context.Context) error {
 		if add {
 			return l.add(ctx, c, a, b)
 		}
@@ -159,8 +154,8 @@ func (l *local[T]) part(k *clock, c, a, b gemm.Matrix[T], add bool) error {
 }
 
 // partTwo computes C ← A₀·B₀ + A₁·B₁, or adds to C.
-func (l *local[T]) partTwo(k *clock, c gemm.Matrix[T], a, b [2]gemm.Matrix[T], add bool) error {
-	return k.unlessStopped(func(ctx context.Context) error {
+func (l *local[T]) partTwo(prof *profile, c gemm.Matrix[T], a, b [2]gemm.Matrix[T], add bool) error {
+	return prof.unlessStopped(func(ctx context.Context) error {
 		if add {
 			return l.sum(c, func(c gemm.Matrix[T]) error { return l.two(ctx, c, a, b) })
 		}
@@ -170,40 +165,40 @@ func (l *local[T]) partTwo(k *clock, c gemm.Matrix[T], a, b [2]gemm.Matrix[T], a
 
 // unlessStopped calls f unless the context has ended, which it notes. The messages of a product are
 // exchanged nevertheless, so that all ranks stay in step.
-func (k *clock) unlessStopped(f func(ctx context.Context) error) error {
-	if k.stopped {
+func (prof *profile) unlessStopped(f func(ctx context.Context) error) error {
+	if prof.stopped {
 		return nil
 	}
-	err := k.ctx.Err()
+	err := prof.ctx.Err()
 	if err == nil {
-		err = f(k.ctx)
+		err = f(prof.ctx)
 	}
-	if k.stopped = err != nil && k.ctx.Err() != nil; k.stopped {
+	if prof.stopped = err != nil && prof.ctx.Err() != nil; prof.stopped {
 		return nil
 	}
 	return err
 }
 
-// compute computes C ← A·B, or adds to C, while messages are in flight. A rank with a spare
-// processor computes on that, and continues to make MPI calls on its own. Other ranks check the
-// messages between two pieces of the product, or before a product that is computed in one call.
-func (t *task[T]) compute(k *clock, c, a, b gemm.Matrix[T], add bool, pending ...*comm.Request) error {
+// compute computes C ← A·B, or adds to C, while messages are in flight. A rank with a spare processor computes on it,
+// and continues to make MPI calls on its own. Other ranks poll the messages between two pieces of the product, or
+// before a product that is computed in one call.
+func (t *task[T]) compute(prof *profile, c, a, b gemm.Matrix[T], add bool, requests ...*comm.Request) error {
 	switch {
 	case c.Rows == 0:
 		return nil
-	case t.crew != nil:
-		return t.crew.compute(k, c, a, b, add, pending)
+	case t.stealing != nil:
+		return t.stealing.compute(prof, c, a, b, add, requests)
 	}
-	return k.during(computing, func() error {
-		if len(pending) == 0 || t.spare || t.local.whole {
-			return t.overlap(func() error { return t.local.part(k, c, a, b, add) }, pending)
+	return prof.during(computing, func() error {
+		if len(requests) == 0 || t.spare || t.local.whole {
+			return t.overlap(func() error { return t.local.part(prof, c, a, b, add) }, requests)
 		}
 		for lo := 0; lo < c.Cols; lo += pieceCols {
 			s := plan.Span{Lo: lo, Hi: min(lo+pieceCols, c.Cols)}
-			if err := t.local.part(k, colsOf(c, s), a, colsOf(b, s), add); err != nil {
+			if err := t.local.part(prof, colsOf(c, s), a, colsOf(b, s), add); err != nil {
 				return err
 			}
-			if _, err := test(pending); err != nil {
+			if _, err := test(requests); err != nil {
 				return err
 			}
 		}
@@ -211,23 +206,27 @@ func (t *task[T]) compute(k *clock, c, a, b gemm.Matrix[T], add bool, pending ..
 	})
 }
 
-// computeTwo computes C ← A₀·B₀ + A₁·B₁, or adds to C, as compute does.
-func (t *task[T]) computeTwo(k *clock, c gemm.Matrix[T], a, b [2]gemm.Matrix[T], add bool,
-	pending []*comm.Request) error {
+// computeStep computes the product of one pair of panels, as compute does, or the sum of two.
+func (t *task[T]) computeStep(prof *profile, c gemm.Matrix[T], pairs []pair[T], add bool,
+	requests []*comm.Request) error {
+	if len(pairs) == 1 {
+		return t.compute(prof, c, pairs[0].a, pairs[0].b, add, requests...)
+	}
 	if c.Rows == 0 {
 		return nil
 	}
-	return k.during(computing, func() error {
-		return t.overlap(func() error { return t.local.partTwo(k, c, a, b, add) }, pending)
+	a, b := [2]gemm.Matrix[T]{pairs[0].a, pairs[1].a}, [2]gemm.Matrix[T]{pairs[0].b, pairs[1].b}
+	return prof.during(computing, func() error {
+		return t.overlap(func() error { return t.local.partTwo(prof, c, a, b, add) }, requests)
 	})
 }
 
-// overlap computes a part in one call on the spare processor, while messages are in flight.
-func (t *task[T]) overlap(part func() error, pending []*comm.Request) error {
-	if len(pending) > 0 && t.spare {
-		return t.aside(part, pending)
+// overlap computes a part in one call, on the spare processor if there is one, while messages are in flight.
+func (t *task[T]) overlap(part func() error, requests []*comm.Request) error {
+	if len(requests) > 0 && t.spare {
+		return t.computeAside(part, requests)
 	}
-	_, err := test(pending)
+	_, err := test(requests)
 	return errors.Join(err, part())
 }
 
@@ -237,9 +236,9 @@ var errPanicked = errors.New("mpi: the local variant panicked")
 // processors may be hardware threads of one core, and constant polling would slow the other.
 const pollInterval = 50 * time.Microsecond
 
-// aside computes a part on another thread, and goes on with the messages on this one. Each
-// stays on a processor of its own: left to the system, who computes goes from one to the next.
-func (t *task[T]) aside(part func() error, pending []*comm.Request) error {
+// computeAside computes a part on another thread, and polls the messages on this one. Each stays on a processor of its
+// own: otherwise the system moves the thread that computes.
+func (t *task[T]) computeAside(part func() error, requests []*comm.Request) error {
 	computed := make(chan error, 1)
 	var panicked any
 	go func() {
@@ -248,40 +247,40 @@ func (t *task[T]) aside(part func() error, pending []*comm.Request) error {
 			panicked = recover()
 			computed <- err
 		}()
-		defer t.keep(1)()
+		defer t.pin(1)()
 		err = part()
 	}()
-	defer t.keep(0)()
+	defer t.pin(0)()
 	defer func() {
 		if panicked != nil {
-			panic(panicked) // where it can be told of, as without another thread
+			panic(panicked) // on the goroutine of the caller, as without another thread
 		}
 	}()
-	look := time.NewTicker(pollInterval)
-	defer look.Stop()
+	poll := time.NewTicker(pollInterval)
+	defer poll.Stop()
 	for {
-		arrived, err := test(pending)
+		arrived, err := test(requests)
 		if arrived || err != nil {
 			return errors.Join(<-computed, err)
 		}
 		select {
 		case err := <-computed:
 			return err
-		case <-look.C:
+		case <-poll.C:
 		}
 	}
 }
 
-// keep has the calling goroutine run on one of the task's places until it calls release.
-func (t *task[T]) keep(place int) (release func()) {
-	if t.places == nil {
+// pin pins the calling goroutine to one of the task's two processors until it calls release.
+func (t *task[T]) pin(n int) (release func()) {
+	if t.pinned == nil {
 		return func() {}
 	}
 	runtime.LockOSThread()
-	// Where the system refuses, it chooses the processor itself.
-	_ = cpu.PinThread(t.places[place:][:1])
+	// If the system refuses, it chooses the processor itself.
+	_ = cpu.PinThread(t.pinned[n:][:1])
 	return func() {
-		// A thread that cannot be set free ends with its goroutine.
+		// A thread that cannot be unpinned ends with its goroutine.
 		if cpu.PinThread(t.job.share) == nil {
 			runtime.UnlockOSThread()
 		}
@@ -289,25 +288,25 @@ func (t *task[T]) keep(place int) (release func()) {
 }
 
 // wait waits for the messages, which is time of the phase.
-func (t *task[T]) wait(k *clock, phase string, pending ...*comm.Request) error {
-	if t.crew != nil {
-		return t.crew.wait(k, phase, pending)
+func (t *task[T]) wait(prof *profile, phase string, requests ...*comm.Request) error {
+	if t.stealing != nil {
+		return t.stealing.wait(prof, phase, requests)
 	}
-	return k.during(phase, func() error { return waitAll(pending) })
+	return prof.during(phase, func() error { return waitAll(requests) })
 }
 
-// finish returns when the ranks that this one may help are done.
-func (t *task[T]) finish(k *clock) error {
-	if t.crew == nil {
+// finish returns when the ranks from which this one may steal are done.
+func (t *task[T]) finish(prof *profile) error {
+	if t.stealing == nil {
 		return nil
 	}
-	return t.crew.finish(k)
+	return t.stealing.finish(prof)
 }
 
-// test lets MPI go on with the messages, and reports whether all have arrived.
-func test(pending []*comm.Request) (bool, error) {
+// test lets MPI make progress on the messages, and reports whether all have arrived.
+func test(requests []*comm.Request) (bool, error) {
 	all := true
-	for _, r := range pending {
+	for _, r := range requests {
 		done, err := r.Test()
 		if err != nil {
 			return false, err
@@ -315,4 +314,77 @@ func test(pending []*comm.Request) (bool, error) {
 		all = all && done
 	}
 	return all, nil
+}
+
+// waitAll waits for all of the messages and returns the first error.
+func waitAll(requests []*comm.Request) error {
+	var first error
+	for _, r := range requests {
+		if err := r.Wait(); err != nil && first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// share returns the processors for a rank only. The ranks of a host that have the same mask divide it into
+// equal parts, neighbouring processors together. share returns nil if processors cannot be divided: if there are fewer
+// than ranks, or if another rank has an overlapping mask that is not the same.
+func share(peers []identity, rank int, mask []int) []int {
+	local, n := 0, 0
+	for r, g := range peers {
+		switch {
+		case g.Host != peers[rank].Host:
+		case slices.Equal(g.CPUs, mask):
+			if r == rank {
+				local = n
+			}
+			n++
+		case slices.ContainsFunc(g.CPUs, func(id int) bool { return slices.Contains(mask, id) }):
+			return nil
+		}
+	}
+	if n > len(mask) {
+		return nil
+	}
+	each := len(mask) / n
+	return mask[local*each : (local+1)*each]
+}
+
+// threads returns the number of threads of a rank. If 0 are requested, it is the rank's share of the
+// processors in its mask.
+func (j *Job) threads(requested int) int {
+	if requested > 0 {
+		return requested
+	}
+	sharing := 0
+	for _, g := range j.peers {
+		if g.Host == j.peers[j.Rank()].Host && slices.Equal(g.CPUs, j.mask) {
+			sharing++
+		}
+	}
+	return max(1, len(j.mask)/sharing)
+}
+
+// bind pins this process: to its own share of the processors, or to all of its mask.
+func (j *Job) bind(affinity string) error {
+	want := j.mask
+	if affinity == closeBy && j.share != nil {
+		want = j.share
+	}
+	if len(want) == 0 || slices.Equal(want, j.pinned) || j.pinned == nil && slices.Equal(want, j.mask) {
+		return nil
+	}
+	j.pinned = want
+	return cpu.Pin(want)
+}
+
+// twoProcessors returns two processors of this rank's share, as far apart as possible, so that they are not
+// hardware threads of one core unless the rank has only one core. It returns nil if the rank has
+// fewer than two, or if affinity leaves the choice to the system.
+func (j *Job) twoProcessors(affinity string) []int {
+	if affinity != closeBy || len(j.share) < 2 {
+		return nil
+	}
+	return []int{j.share[0], j.share[len(j.share)/2]}
 }

@@ -1,10 +1,11 @@
 package mpi
 
 import (
+	"iter"
+
 	"gemm"
 	"gemm/gf256"
 	"gemm/mpi/comm"
-	"gemm/mpi/memory"
 	"gemm/mpi/plan"
 )
 
@@ -17,13 +18,13 @@ import (
 //	computes                  C₁ = A₁·B    C₂ = A₂·B
 //	receives  C₁ C₂ ←         C₁           C₂
 type p2pRows[T gemm.Element] struct {
-	*task[T]
-	workers
-	rows    plan.Span      // of C that this rank computes
-	a, b, c gemm.Matrix[T] // this rank's part; of rank 0 they lie in the operands
+	rooted
+	task    *task[T]
+	workers workers
+	a, b, c gemm.Matrix[T] // this rank's part; on rank 0 parts of the operands
 }
 
-// workers are the ranks that share out the rows of C.
+// workers are the ranks that divide the rows of C among them.
 type workers struct{ first, n int }
 
 // newWorkers returns the ranks that compute: all, or all but rank 0.
@@ -42,7 +43,7 @@ func (w workers) rows(m, rank int) plan.Span {
 	return plan.Split(m, w.n, rank-w.first)
 }
 
-// busy returns the ranks that have rows.
+// busy returns the number of ranks that have rows.
 func (w workers) busy(m int) int { return min(w.n, m) }
 
 // The tags of messages.
@@ -53,98 +54,93 @@ const (
 )
 
 func newP2PRows[T gemm.Element](t *task[T]) (product[T], error) {
-	p := &p2pRows[T]{task: t, workers: newWorkers(t.world.Size(), t.params)}
-	p.rows = p.workers.rows(t.shape.M, t.world.Rank())
-	p.a, p.b, p.c = t.rowOperands(p.rows)
-	return p, nil
+	x := &p2pRows[T]{task: t, workers: newWorkers(t.world.Size(), t.params)}
+	rows, s := x.workers.rows(t.shape.M, t.rank()), t.shape
+	switch {
+	case t.rank() == 0:
+		x.a, x.b, x.c = rowsOf(t.a, rows), t.b, rowsOf(t.c, rows)
+	case rows.Len() > 0:
+		x.a, x.b, x.c = newMatrix[T](rows.Len(), s.K), newMatrix[T](s.K, s.N), newMatrix[T](rows.Len(), s.N)
+	}
+	return x, nil
 }
 
-// rowOperands returns the matrices for a rank's rows of A, all of B and its rows of C. On rank 0
-// they are parts of the operands, on the others matrices of their own.
-func (t *task[T]) rowOperands(rows plan.Span) (a, b, c gemm.Matrix[T]) {
-	s := t.shape
-	if t.world.Rank() == 0 {
-		return rowsOf(t.a, rows), t.b, rowsOf(t.c, rows)
+func (x *p2pRows[T]) multiply(prof *profile) error {
+	if x.task.rank() > 0 && x.c.Rows == 0 {
+		return nil
 	}
-	if rows.Len() == 0 {
-		return a, b, c
-	}
-	return memory.Matrix[T](rows.Len(), s.K), memory.Matrix[T](s.K, s.N), memory.Matrix[T](rows.Len(), s.N)
-}
-
-func (p *p2pRows[T]) multiply(k *clock) error {
-	if p.world.Rank() != 0 {
-		return p.work(k)
-	}
-	err := k.during(distributing, func() error {
-		return p.others(func(rank int, rows plan.Span) error {
-			if err := comm.Send(p.world, rowsOf(p.task.a, rows), rank, tagA); err != nil {
-				return err
-			}
-			return comm.Send(p.world, p.task.b, rank, tagB)
-		})
-	})
-	if err != nil {
+	if err := prof.during(distributing, x.distribute); err != nil {
 		return err
 	}
-	if err := p.compute(k, p.c, p.a, p.b, false); err != nil {
+	if err := x.task.compute(prof, x.c, x.a, x.b, false); err != nil {
 		return err
 	}
-	return k.during(collecting, func() error {
-		return p.others(func(rank int, rows plan.Span) error {
-			return comm.Recv(p.world, rowsOf(p.task.c, rows), rank, tagC)
-		})
-	})
+	return prof.during(collecting, x.gather)
 }
 
-// others calls f for the workers besides rank 0 that have rows.
-func (p *p2pRows[T]) others(f func(rank int, rows plan.Span) error) error {
-	for rank := 1; rank < p.world.Size(); rank++ {
-		if rows := p.workers.rows(p.shape.M, rank); rows.Len() > 0 {
-			if err := f(rank, rows); err != nil {
-				return err
-			}
+// distribute sends A and B to the workers, or receives them.
+func (x *p2pRows[T]) distribute() error {
+	world := x.task.world
+	if x.task.rank() > 0 {
+		if err := comm.Recv(world, x.a, 0, tagA); err != nil {
+			return err
+		}
+		return comm.Recv(world, x.b, 0, tagB)
+	}
+	for rank, rows := range x.workers.others(x.task.shape.M) {
+		if err := comm.Send(world, rowsOf(x.task.a, rows), rank, tagA); err != nil {
+			return err
+		}
+		if err := comm.Send(world, x.task.b, rank, tagB); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// work is the part of a worker that is not rank 0.
-func (p *p2pRows[T]) work(k *clock) error {
-	if p.rows.Len() == 0 {
-		return nil
+// gather receives C from the workers, or sends it.
+func (x *p2pRows[T]) gather() error {
+	if x.task.rank() > 0 {
+		return comm.Send(x.task.world, x.c, 0, tagC)
 	}
-	err := k.during(distributing, func() error {
-		if err := comm.Recv(p.world, p.a, 0, tagA); err != nil {
+	for rank, rows := range x.workers.others(x.task.shape.M) {
+		if err := comm.Recv(x.task.world, rowsOf(x.task.c, rows), rank, tagC); err != nil {
 			return err
 		}
-		return comm.Recv(p.world, p.b, 0, tagB)
-	})
-	if err != nil {
-		return err
 	}
-	if err := p.compute(k, p.c, p.a, p.b, false); err != nil {
-		return err
-	}
-	return k.during(collecting, func() error { return comm.Send(p.world, p.c, 0, tagC) })
+	return nil
 }
 
-func (p *p2pRows[T]) plan() prediction {
-	all := p.first == 0
+// others returns the workers other than rank 0 that have rows of C, with these rows.
+func (w workers) others(m int) iter.Seq2[int, plan.Span] {
+	return func(yield func(int, plan.Span) bool) {
+		for rank := 1; rank < w.first+w.n; rank++ {
+			if rows := w.rows(m, rank); rows.Len() > 0 && !yield(rank, rows) {
+				return
+			}
+		}
+	}
+}
+
+func (x *p2pRows[T]) plan() prediction {
+	return x.workers.predict(x.task.shape, plan.P2PRows(x.task.shape, x.task.job.hosts, x.workers.first == 0))
+}
+
+// predict returns what the ranks are predicted to do in a product with the given schedule.
+func (w workers) predict(s gemm.Shape, schedule plan.Schedule) prediction {
 	return prediction{
-		schedule: plan.P2PRows(p.shape, p.job.hosts, all),
-		bound:    plan.BoundRooted(p.shape, p.world.Size(), all), rooted: true,
-		busy:    p.busy(p.shape.M),
-		largest: gemm.Shape{M: plan.Split(p.shape.M, p.n, 0).Len(), N: p.shape.N, K: p.shape.K},
+		schedule: schedule, bound: plan.BoundRooted(s, len(schedule.Hosts), w.first == 0), rooted: true,
+		busy:    w.busy(s.M),
+		largest: gemm.Shape{M: plan.Split(s.M, w.n, 0).Len(), N: s.N, K: s.K},
 	}
 }
 
-// rowsOf returns the rows of m that s says.
+// rowsOf returns some rows of m.
 func rowsOf[T gemm.Element](m gemm.Matrix[T], s plan.Span) gemm.Matrix[T] {
 	return m.Slice(s.Lo, 0, s.Len(), m.Cols)
 }
 
-// colsOf returns the columns of m that s says.
+// colsOf returns some columns of m.
 func colsOf[T gemm.Element](m gemm.Matrix[T], s plan.Span) gemm.Matrix[T] {
 	return m.Slice(0, s.Lo, m.Rows, s.Len())
 }

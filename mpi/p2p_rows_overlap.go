@@ -4,7 +4,6 @@ import (
 	"gemm"
 	"gemm/gf256"
 	"gemm/mpi/comm"
-	"gemm/mpi/memory"
 	"gemm/mpi/plan"
 )
 
@@ -17,191 +16,179 @@ import (
 //	          computes          | C₁ = A₁⁰B⁰ | C₁ += A₁¹B¹ | C₁ += A₁²B², rows by rows
 //	          sends                                        |   C₁, rows by rows
 type p2pRowsOverlap[T gemm.Element] struct {
-	*p2pRows[T]
-	panels []plan.Span
-	out    []packed[T]       // on rank 0, by panel
-	as, bs [2]gemm.Matrix[T] // on a worker, room for a panel and the next
+	rooted
+	task    *task[T]
+	workers workers
+	panels  []plan.Span // of k
+	c       gemm.Matrix[T]
+	packed  []packed[T] // on rank 0, by panel
+	buffers [2]pair[T]  // on a worker, for a panel and the next one
 }
 
 // packed is a panel in the form in which rank 0 sends it: columns of A for each worker, and rows of B. There are two
 // reasons to copy them. MPI divides strided data into small pieces, which move only while the sender is in an MPI call.
 // And other ranks copy several times as fast from the huge pages of the packed panel as from an operand.
 type packed[T gemm.Element] struct {
-	as      []part[T]
-	b, from gemm.Matrix[T]
-}
-
-// part is a worker's part of a panel of A, and where that is in A.
-type part[T gemm.Element] struct {
-	rank    int
-	a, from gemm.Matrix[T]
+	as map[int]gemm.Matrix[T] // by worker
+	b  gemm.Matrix[T]
 }
 
 func newP2PRowsOverlap[T gemm.Element](t *task[T]) (product[T], error) {
-	p := &p2pRowsOverlap[T]{p2pRows: &p2pRows[T]{task: t, workers: newWorkers(t.world.Size(), t.params)}}
-	p.panels = plan.Growing(t.shape.K, t.params.Int("panel"))
-	rank := t.world.Rank()
-	p.rows = p.workers.rows(t.shape.M, rank)
-	if rank != 0 {
-		if p.rows.Len() > 0 {
-			p.c = memory.Matrix[T](p.rows.Len(), t.shape.N)
-			widest := 0
-			for _, s := range p.panels {
-				widest = max(widest, s.Len())
+	x := &p2pRowsOverlap[T]{task: t, workers: newWorkers(t.world.Size(), t.params)}
+	x.panels = plan.Growing(t.shape.K, t.params.Int("panel"))
+	rows := x.workers.rows(t.shape.M, t.rank())
+	switch {
+	case t.rank() == 0:
+		x.c = rowsOf(t.c, rows)
+		for _, s := range x.panels {
+			p := packed[T]{as: map[int]gemm.Matrix[T]{}}
+			for rank, rows := range x.workers.others(t.shape.M) {
+				p.as[rank] = newMatrix[T](rows.Len(), s.Len())
 			}
-			for i := range p.as {
-				p.as[i], p.bs[i] = memory.Matrix[T](p.rows.Len(), widest), memory.Matrix[T](widest, t.shape.N)
+			if len(p.as) > 0 {
+				p.b = newMatrix[T](s.Len(), t.shape.N)
 			}
+			x.packed = append(x.packed, p)
 		}
-		return p, nil
+	case rows.Len() > 0:
+		x.c = newMatrix[T](rows.Len(), t.shape.N)
+		widest := 0
+		for _, s := range x.panels {
+			widest = max(widest, s.Len())
+		}
+		for i := range x.buffers {
+			x.buffers[i] = pair[T]{newMatrix[T](rows.Len(), widest), newMatrix[T](widest, t.shape.N)}
+		}
 	}
-	p.a, p.b, p.c = t.rowOperands(p.rows)
-	if p.world.Size() == 1 {
-		return p, nil
-	}
-	for _, s := range p.panels {
-		x := packed[T]{b: memory.Matrix[T](s.Len(), t.shape.N), from: rowsOf(t.b, s)}
-		// The function returns no errors.
-		_ = p.others(func(rank int, rows plan.Span) error {
-			x.as = append(x.as, part[T]{rank, memory.Matrix[T](rows.Len(), s.Len()), colsOf(rowsOf(t.a, rows), s)})
-			return nil
-		})
-		p.out = append(p.out, x)
-	}
-	return p, nil
+	return x, nil
 }
 
 // pieces returns the ranges of rows of C that are sent at once.
-func (p *p2pRowsOverlap[T]) pieces(rows int) []plan.Span {
-	return plan.Chunks(rows, p.params.Int("panel"))
+func (x *p2pRowsOverlap[T]) pieces(rows int) []plan.Span {
+	return plan.Chunks(rows, x.task.params.Int("panel"))
 }
 
-func (p *p2pRowsOverlap[T]) multiply(k *clock) error {
-	if p.world.Rank() != 0 {
-		return p.work(k)
+func (x *p2pRowsOverlap[T]) multiply(prof *profile) error {
+	switch {
+	case x.task.rank() == 0:
+		return x.lead(prof)
+	case x.c.Rows > 0:
+		return x.work(prof)
 	}
-	var under []*comm.Request // messages under way
-	add := func(r *comm.Request, err error) error {
-		under = append(under, r)
-		return err
-	}
-	err := k.during(distributing, func() error {
-		for _, x := range p.out {
-			memory.Copy(x.b, x.from)
-			for _, y := range x.as {
-				memory.Copy(y.a, y.from)
-				if err := add(comm.Isend(p.world, y.a, y.rank, tagA)); err != nil {
-					return err
-				}
-				if err := add(comm.Isend(p.world, x.b, y.rank, tagB)); err != nil {
-					return err
-				}
-				if p.first == 0 {
-					continue // rank 0 has rows of its own to compute
-				}
-				// One worker gets its panel while the next is told of its own: many who
-				// copy from one process at once hinder each other.
-				if err := waitAll(under[:len(under)-2]); err != nil {
-					return err
-				}
+	return nil
+}
+
+// lead is the part of rank 0.
+func (x *p2pRowsOverlap[T]) lead(prof *profile) error {
+	var f inflight[T]
+	err := prof.during(distributing, func() error {
+		if err := x.send(&f); err != nil {
+			return err
+		}
+		for rank, rows := range x.workers.others(x.task.shape.M) {
+			for _, s := range x.pieces(rows.Len()) {
+				f.add(comm.Irecv(x.task.world, rowsOf(rowsOf(x.task.c, rows), s), rank, tagC))
 			}
 		}
-		return p.others(func(rank int, rows plan.Span) error {
-			c := rowsOf(p.task.c, rows)
-			for _, s := range p.pieces(c.Rows) {
-				if err := add(comm.Irecv(p.world, rowsOf(c, s), rank, tagC)); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		return f.err
 	})
 	if err != nil {
 		return err
 	}
-	if err := p.compute(k, p.c, p.a, p.b, false, under...); err != nil {
+	a := rowsOf(x.task.a, x.workers.rows(x.task.shape.M, 0))
+	if err := x.task.compute(prof, x.c, a, x.task.b, false, f.requests...); err != nil {
 		return err
 	}
-	return k.during(collecting, func() error { return waitAll(under) })
+	return prof.during(collecting, func() error { return waitAll(f.requests) })
 }
 
-// expect begins to receive a panel; none behind the last.
-func (p *p2pRowsOverlap[T]) expect(k *clock, i int) (u coming[T], err error) {
-	if i == len(p.panels) {
-		return u, nil
-	}
-	depth := p.panels[i].Len()
-	u.a[0], u.b[0] = of(p.as[i%2].Data, p.c.Rows, depth, depth), of(p.bs[i%2].Data, depth, p.c.Cols, p.c.Cols)
-	err = k.during(distributing, func() error {
-		if err := u.add(comm.Irecv(p.world, u.a[0], 0, tagA)); err != nil {
-			return err
+// send packs the panels and starts to send them.
+func (x *p2pRowsOverlap[T]) send(f *inflight[T]) error {
+	for i, panel := range x.panels {
+		p := x.packed[i]
+		if len(p.as) > 0 {
+			comm.Copy(p.b, rowsOf(x.task.b, panel))
 		}
-		return u.add(comm.Irecv(p.world, u.b[0], 0, tagB))
+		for rank, rows := range x.workers.others(x.task.shape.M) {
+			comm.Copy(p.as[rank], colsOf(rowsOf(x.task.a, rows), panel))
+			f.add(comm.Isend(x.task.world, p.as[rank], rank, tagA))
+			f.add(comm.Isend(x.task.world, p.b, rank, tagB))
+			if f.err == nil && x.workers.first > 0 { // otherwise rank 0 has rows of its own to compute
+				// Only the last panel is in flight: many ranks that copy from one process at once slow each other down.
+				f.err = waitAll(f.requests[:len(f.requests)-2])
+			}
+			if f.err != nil {
+				return f.err
+			}
+		}
+	}
+	return nil
+}
+
+// receive starts to receive a panel; there is none after the last.
+func (x *p2pRowsOverlap[T]) receive(prof *profile, i int) (f inflight[T], err error) {
+	if i == len(x.panels) {
+		return f, nil
+	}
+	depth := x.panels[i].Len()
+	p := pair[T]{of(x.buffers[i%2].a.Data, x.c.Rows, depth, depth), of(x.buffers[i%2].b.Data, depth, x.c.Cols, x.c.Cols)}
+	f.pairs = []pair[T]{p}
+	err = prof.during(distributing, func() error {
+		f.add(comm.Irecv(x.task.world, p.a, 0, tagA))
+		f.add(comm.Irecv(x.task.world, p.b, 0, tagB))
+		return f.err
 	})
-	return u, err
+	return f, err
 }
 
 // work is the part of a worker that is not rank 0.
-func (p *p2pRowsOverlap[T]) work(k *clock) error {
-	if p.rows.Len() == 0 {
-		return nil
-	}
-	here, err := p.expect(k, 0)
+func (x *p2pRowsOverlap[T]) work(prof *profile) error {
+	now, err := x.receive(prof, 0)
 	if err != nil {
 		return err
 	}
 	var back []*comm.Request
-	for i := range p.panels {
-		if err := p.wait(k, distributing, here.pending...); err != nil {
+	for i := range x.panels {
+		if err := x.task.wait(prof, distributing, now.requests...); err != nil {
 			return err
 		}
-		next, err := p.expect(k, i+1)
+		next, err := x.receive(prof, i+1) // in flight while this panel is multiplied
 		if err != nil {
 			return err
 		}
-		if i+1 < len(p.panels) {
-			if err := p.compute(k, p.c, here.a[0], here.b[0], i > 0, next.pending...); err != nil {
+		a, b := now.pairs[0].a, now.pairs[0].b
+		if i+1 < len(x.panels) {
+			if err := x.task.compute(prof, x.c, a, b, i > 0, next.requests...); err != nil {
 				return err
 			}
-			here = next
+			now = next
 			continue
 		}
-		for _, s := range p.pieces(p.c.Rows) {
-			if err := p.compute(k, rowsOf(p.c, s), rowsOf(here.a[0], s), here.b[0], i > 0, back...); err != nil {
+		for _, s := range x.pieces(x.c.Rows) {
+			if err := x.task.compute(prof, rowsOf(x.c, s), rowsOf(a, s), b, i > 0, back...); err != nil {
 				return err
 			}
-			if err := p.giveBack(k, rowsOf(p.c, s), &back); err != nil {
+			if err := x.task.sendBack(prof, rowsOf(x.c, s), &back); err != nil {
 				return err
 			}
 		}
 	}
-	return k.during(collecting, func() error { return waitAll(back) })
+	return prof.during(collecting, func() error { return waitAll(back) })
 }
 
-func (p *p2pRowsOverlap[T]) plan() prediction {
-	out := p.p2pRows.plan()
-	out.schedule = plan.P2PRowsOverlap(p.shape, p.job.hosts, p.first == 0, p.params.Int("panel"))
-	return out
+func (x *p2pRowsOverlap[T]) plan() prediction {
+	t := x.task
+	schedule := plan.P2PRowsOverlap(t.shape, t.job.hosts, x.workers.first == 0, t.params.Int("panel"))
+	return x.workers.predict(t.shape, schedule)
 }
 
-// giveBack begins to send a part of C to rank 0, and adds the message to those under way.
-func (t *task[T]) giveBack(k *clock, c gemm.Matrix[T], under *[]*comm.Request) error {
-	return k.during(collecting, func() error {
+// sendBack starts to send a part of C to rank 0, and adds the message to those in flight.
+func (t *task[T]) sendBack(prof *profile, c gemm.Matrix[T], requests *[]*comm.Request) error {
+	return prof.during(collecting, func() error {
 		r, err := comm.Isend(t.world, c, 0, tagC)
-		*under = append(*under, r)
+		*requests = append(*requests, r)
 		return err
 	})
-}
-
-// waitAll waits for all of the messages and returns the first error.
-func waitAll(under []*comm.Request) error {
-	var first error
-	for _, r := range under {
-		if err := r.Wait(); err != nil && first == nil {
-			first = err
-		}
-	}
-	return first
 }
 
 func p2pRowsOverlapVariant() gemm.Variant {

@@ -35,10 +35,10 @@ func TestProducts(t *testing.T) {
 		run   string
 	}{
 		{1, "Refusal|Room|Deadline|Bounds"},
-		{2, "Blocks|Helpers|Done|Threads|Local|Halve|Panels|Cancelled|Deadline|Refusal|InTurn|Gemm|FarAlpha|" +
+		{2, "Blocks|Helpers|Done|Local|Halve|Panels|Cancelled|Deadline|Refusal|Interleaved|FarAlpha|" +
 			"Bytes|Bounds"},
 		{3, "Blocks|Bounds|Bytes|Deadline"},
-		{4, "Blocks|Grid|Replication|Used|Refusal|InTurn|Bounds|Bytes"},
+		{4, "Blocks|Grid|Replication|Used|Refusal|Interleaved|Bounds|Bytes"},
 		{5, "Blocks"},
 		{6, "Strided|Panels|Blocks"},
 		{7, "Blocks"},
@@ -159,45 +159,28 @@ func multiplied[T gemm.Float](t *testing.T, v gemm.Variant, p gemm.Params,
 	return d, cost
 }
 
-// TestRanksThreads has ranks of two threads.
-func TestRanksThreads(t *testing.T) {
-	forRank0(t)
-	for _, x := range []struct{ local, name string }{
-		{packedName, threadName}, {"serial/ikj", rowsName}, {threadName, threadName},
-		{"serial/strassen", "parallel/strassen"},
-	} {
-		forVariants(t, gemm.Params{"threads": 2, "local": x.local}, func(t *testing.T, v gemm.Variant) {
-			o := newOperands[float64](130, 70, 90, 2)
-			m, err := gemm.New[float64](v, gemm.Params{"threads": 2, "local": x.local})
-			gemmtest.Must(t, err)
-			gemmtest.Must(t, m.Multiply(context.Background(), o.c, o.a, o.b))
-			if err := check(o); err != nil {
-				t.Error(err)
-			}
-			p := m.(gemm.Explainer).Resolved()
-			if p["threads"] != 2 || p["local"] != x.name {
-				t.Errorf("resolved %v, want 2 threads of %s", p, x.name)
-			}
-		})
-	}
-}
-
-// TestRanksLocal has ranks compute by other variants.
+// TestRanksLocal has ranks compute by other variants, and on two threads.
 func TestRanksLocal(t *testing.T) {
 	forRank0(t)
-	for _, local := range []string{"serial/naive", "serial/transposed", "serial/strassen", rowsName} {
-		forVariants(t, gemm.Params{"local": local}, func(t *testing.T, v gemm.Variant) {
-			m, err := gemm.New[float32](v, gemm.Params{"local": local})
+	for _, x := range []struct {
+		threads     int
+		local, name string
+	}{
+		{1, "serial/naive", "serial/naive"}, {1, "serial/transposed", "serial/transposed"},
+		{1, "serial/strassen", "serial/strassen"}, {1, rowsName, rowsName}, {2, packedName, threadName},
+		{2, "serial/ikj", rowsName}, {2, threadName, threadName}, {2, "serial/strassen", "parallel/strassen"},
+	} {
+		p := gemm.Params{"local": x.local, "threads": x.threads}
+		forVariants(t, p, func(t *testing.T, v gemm.Variant) {
+			m, err := gemm.New[float32](v, p)
 			gemmtest.Must(t, err)
-			for _, n := range []int{9, 40} {
+			for _, n := range []int{9, 70} {
 				o := newOperands[float32](n, n+3, n+1, 1)
 				gemmtest.Must(t, m.Multiply(context.Background(), o.c, o.a, o.b))
-				if err := check(o); err != nil {
-					t.Error(err)
-				}
+				gemmtest.Must(t, check(o))
 			}
-			if p := m.(gemm.Explainer).Resolved(); p["local"] != local {
-				t.Errorf("resolved %v, want %s", p, local)
+			if got := m.(gemm.Explainer).Resolved(); got["threads"] != x.threads || got["local"] != x.name {
+				t.Errorf("resolved %v, want %d threads of %s", got, x.threads, x.name)
 			}
 		})
 	}
@@ -243,7 +226,7 @@ func TestBoundOf(t *testing.T) {
 		gemmtest.Must(t, err)
 		q, err := local.Resolve(nil)
 		gemmtest.Must(t, err)
-		got, own := v.BoundWith(p), local.Bound
+		got, own := v.BoundWith("f64", p), local.Bound
 		if got.Kind != own.Kind {
 			t.Errorf("%s: the bound is %s, want %s", local.Name, got.Kind, own.Kind)
 		}
@@ -344,8 +327,8 @@ func TestSeveralHosts(t *testing.T) {
 func TestRanksTight(t *testing.T) {
 	forRank0(t)
 	multiplied(t, named(t, "mpi/scatter-blocks"), nil, newOperands[float64](20, 400, 500, 0))
-	r := staging(t, named(t, "mpi/bcast-rows"), nil, newOperands[float64](20, 400, 500, 0)).(*lead[float64])
-	if got := r.product.(*bcastRows[float64]).b; got.window != nil || len(got.hosts) != plan.Count(got.hosts) {
+	r := staging(t, named(t, "mpi/bcast-rows"), nil, newOperands[float64](20, 400, 500, 0)).(*leader[float64])
+	if got := r.product.(*bcastRows[float64]).b; got.notifier.window != nil || len(got.hosts) != plan.Count(got.hosts) {
 		t.Errorf("the copies are shared on the hosts %v", got.hosts)
 	}
 	gemmtest.Must(t, r.Close())
@@ -362,13 +345,13 @@ func TestRanksSpread(t *testing.T) {
 	for _, name := range []string{"mpi/summa", "mpi/cannon", "mpi/25d", "mpi/grid-blocks"} {
 		v := named(t, name)
 		params := understood(v, gemm.Params{"replication": 1})
-		r := staging(t, v, params, newOperands[float64](60, 30, 30, 0)).(*lead[float64])
+		r := staging(t, v, params, newOperands[float64](60, 30, 30, 0)).(*leader[float64])
 		var got plan.Layout
 		switch x := r.product.(type) {
 		case *summa[float64]:
-			got = x.grid
+			got = x.own.grid
 		case *cannon[float64]:
-			got = x.grid
+			got = x.own.grid
 		case *layers[float64]:
 			got = x.grid
 		case *gridBlocks[float64]:
@@ -405,11 +388,11 @@ func TestRanksBlocks(t *testing.T) {
 func TestRanksHelpers(t *testing.T) {
 	forRank0(t)
 	for schedule, helpers := range map[string]any{static: nil, dynamic: 1} {
-		if schedule == dynamic && theJob.crowded() {
+		if schedule == dynamic && theJob.oversubscribed() {
 			helpers = nil
 		}
 		r := staging(t, named(t, "mpi/cannon"), gemm.Params{"schedule": schedule, "grid": "1x1"},
-			newOperands[float64](600, 600, 600, 0)).(*lead[float64])
+			newOperands[float64](600, 600, 600, 0)).(*leader[float64])
 		if _, err := r.Do(context.Background()); err != nil {
 			t.Fatal(err)
 		}
@@ -459,7 +442,7 @@ func TestRanksSpare(t *testing.T) {
 	forVariants(t, gemm.Params{"panel": 16}, func(t *testing.T, v gemm.Variant) {
 		p := understood(v, gemm.Params{"panel": 16, "schedule": static})
 		r := staging(t, v, p, newOperands[float64](150, 140, 130, 1))
-		if got := r.(*lead[float64]).running; got != 2 {
+		if got := r.(*leader[float64]).running; got != 2 {
 			t.Errorf("%d threads run, one computes", got)
 		}
 		gemmtest.Must(t, r.Close())
@@ -536,8 +519,8 @@ func TestRanksUnshared(t *testing.T) {
 func TestRanksDone(t *testing.T) {
 	forRank0(t)
 	p := gemm.Params{"grid": "2x1", "schedule": static, "local": "serial/naive"}
-	r := staging(t, named(t, "mpi/srumma"), p, newOperands[float64](1, 1500, 1500, 0)).(*lead[float64])
-	gemmtest.Must(t, theJob.tell(command{Do: doMultiply, Run: r.number}))
+	r := staging(t, named(t, "mpi/srumma"), p, newOperands[float64](1, 1500, 1500, 0)).(*leader[float64])
+	gemmtest.Must(t, theJob.broadcast(command{Do: doMultiply, Run: r.number}))
 	_, all, err := r.multiply(context.Background())
 	gemmtest.Must(t, err)
 	if computed := all[0].Phases[computing]; all[1].Phases[computing] > 0 || !(all[1].Seconds >= computed/2) {
@@ -566,9 +549,9 @@ func TestRanksBytes(t *testing.T) {
 		if len(d.Ranks) != theJob.Size() || cost.Sent != d.Ranks[0].Sent || cost.Recv != d.Ranks[0].Recv {
 			t.Errorf("rank 0 sent %d and received %d bytes, the ranks %+v", cost.Sent, cost.Recv, d.Ranks)
 		}
-		r := staging(t, v, nil, o).(*lead[float64])
+		r := staging(t, v, nil, o).(*leader[float64])
 		_, all, err := func() (report, []report, error) {
-			if err := theJob.tell(command{Do: doMultiply, Run: r.number}); err != nil {
+			if err := theJob.broadcast(command{Do: doMultiply, Run: r.number}); err != nil {
 				return report{}, nil, err
 			}
 			return r.multiply(context.Background())
@@ -609,8 +592,8 @@ func TestRanksBounds(t *testing.T) {
 	})
 }
 
-// TestRanksInTurn alternates between two staged products of different element types.
-func TestRanksInTurn(t *testing.T) {
+// TestRanksInterleaved alternates between two staged products of different element types.
+func TestRanksInterleaved(t *testing.T) {
 	forRank0(t)
 	ctx := context.Background()
 	all := Variants()
@@ -744,59 +727,20 @@ func TestRanksRoom(t *testing.T) {
 	}
 }
 
-// TestRanksGemm multiplies transposed operands, with scalars.
-func TestRanksGemm(t *testing.T) {
-	forRank0(t)
-	m, err := gemm.New[float64](named(t, "mpi/summa"), nil)
-	gemmtest.Must(t, err)
-	g, err := gemm.NewGemmer[float64](named(t, "mpi/summa"), nil)
-	gemmtest.Must(t, err)
-	for _, tA := range []blas.Transpose{blas.NoTrans, blas.Trans} {
-		for _, tB := range []blas.Transpose{blas.NoTrans, blas.Trans} {
-			o := newOperands[float64](40, 50, 60, 3)
-			want := newOperands[float64](40, 50, 60, 3)
-			gemmtest.Must(t, m.Multiply(context.Background(), want.c, want.a, want.b))
-			a, b := o.a, o.b
-			if tA != blas.NoTrans {
-				a = untransposed(a, blas.Trans)
-			}
-			if tB != blas.NoTrans {
-				b = untransposed(b, blas.Trans)
-			}
-			before := newOperands[float64](40, 50, 60, 3).c
-			gemmtest.Must(t, g.Gemm(context.Background(), tA, tB, 2, a, b, -0.5, o.c))
-			for i := range o.c.Rows {
-				for j := range o.c.Cols {
-					if x := 2*want.c.At(i, j) - 0.5*before.At(i, j); !(o.c.At(i, j) == x) {
-						t.Fatalf("op %c%c: C(%d, %d) is %v, want %v", tA, tB, i, j, o.c.At(i, j), x)
-					}
-				}
-			}
-		}
-	}
-}
-
-// TestRanksFarAlpha checks products in which α brings back what A·B loses.
+// TestRanksFarAlpha checks products in which A·B overflows or underflows, and α·A·B does not.
 func TestRanksFarAlpha(t *testing.T) {
 	forRank0(t)
 	g, err := gemm.NewGemmer[float64](named(t, "mpi/summa"), nil)
 	gemmtest.Must(t, err)
 	for _, x := range [][4]float64{{1e300, 1e-200, 1e-200, 1e-100}, {1e-300, 1e200, 1e200, 1e100}} {
 		o := newOperands[float64](4, 5, 6, 3)
-		for i := range o.a.Rows {
-			for l := range o.a.Cols {
-				o.a.Set(i, l, x[1])
-			}
+		for i := range o.a.Data {
+			o.a.Data[i] = x[1]
 		}
-		for l := range o.b.Rows {
-			for j := range o.b.Cols {
-				o.b.Set(l, j, x[2])
-			}
+		for i := range o.b.Data {
+			o.b.Data[i] = x[2]
 		}
-		if err := g.Gemm(context.Background(), blas.NoTrans, blas.NoTrans, x[0], o.a, o.b, 0,
-			o.c); err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, g.Gemm(context.Background(), blas.NoTrans, blas.NoTrans, x[0], o.a, o.b, 0, o.c))
 		if got, want := o.c.At(2, 3), float64(o.a.Cols)*x[3]; !(math.Abs(got/want-1) < 1e-12) {
 			t.Errorf("%g·%g·%g, %d terms: %g, want %g", x[0], x[1], x[2], o.a.Cols, got, want)
 		}
@@ -874,7 +818,7 @@ func TestRanksMonitored(t *testing.T) {
 	if file == "" || err != nil {
 		t.Skip("for TestMonitoring")
 	}
-	// What the network takes is known: how many messages tell differs from run to run.
+	// The cost of messages is given: the number of messages that measure it differs from run to run.
 	for _, p := range theJob.Patterns() {
 		for _, size := range p.Sizes() {
 			theJob.pings[ping{p, size}] = []float64{1e-6 + float64(size)/1e10}
@@ -895,14 +839,14 @@ func TestRanksMonitored(t *testing.T) {
 // TestShare shares out the processors of hosts.
 func TestShare(t *testing.T) {
 	all := []int{0, 1, 2, 3, 8, 9}
-	peers := []greeting{{Host: "a", CPUs: all}, {Host: "b", CPUs: all}, {Host: "a", CPUs: all},
+	peers := []identity{{Host: "a", CPUs: all}, {Host: "b", CPUs: all}, {Host: "a", CPUs: all},
 		{Host: "b", CPUs: []int{8}}}
 	for r, want := range [][]int{{0, 1, 2}, nil, {3, 8, 9}, nil} {
 		if got := share(peers, r, peers[r].CPUs); !slices.Equal(got, want) {
 			t.Errorf("rank %d has %v, want %v", r, got, want)
 		}
 	}
-	bound := []greeting{{Host: "a", CPUs: []int{0, 1}}, {Host: "a", CPUs: []int{2, 3}}, {Host: "a", CPUs: []int{2, 3}}}
+	bound := []identity{{Host: "a", CPUs: []int{0, 1}}, {Host: "a", CPUs: []int{2, 3}}, {Host: "a", CPUs: []int{2, 3}}}
 	for r, want := range [][]int{{0, 1}, {2}, {3}} {
 		if got := share(bound, r, bound[r].CPUs); !slices.Equal(got, want) {
 			t.Errorf("rank %d, which mpirun has bound, has %v, want %v", r, got, want)
@@ -922,7 +866,7 @@ func (p *placed) Multiply(context.Context, gemm.Matrix[float64], gemm.Matrix[flo
 // Afterwards both threads may run anywhere in the rank's set of processors.
 func TestAside(t *testing.T) {
 	j := &Job{share: cpu.Places()}
-	places := j.apart(closeBy)
+	places := j.twoProcessors(closeBy)
 	if places == nil {
 		t.Skip("there are no two processors whose numbers are known")
 	}
@@ -933,19 +877,17 @@ func TestAside(t *testing.T) {
 	defer runtime.UnlockOSThread()
 	share := slices.Sorted(slices.Values(j.share))
 	computing := &placed{}
-	x := &task[float64]{job: j, places: places, local: &local[float64]{Multiplier: computing}}
+	x := &task[float64]{job: j, pinned: places, local: &local[float64]{Multiplier: computing}}
 	var none gemm.Matrix[float64]
-	if err := x.aside(func() error { return x.local.part(&clock{ctx: context.Background()}, none, none, none, false) },
-		nil); err != nil {
-		t.Fatal(err)
-	}
+	prof := &profile{ctx: context.Background()}
+	gemmtest.Must(t, x.computeAside(func() error { return x.local.part(prof, none, none, none, false) }, nil))
 	if !slices.Equal(computing.cpus, places[1:]) {
 		t.Errorf("it computes on %v, want %d", computing.cpus, places[1])
 	}
 	if got := cpu.Allowed(); !slices.Equal(got, share) {
 		t.Errorf("the thread of messages may run on %v afterwards, want %v", got, share)
 	}
-	release := x.keep(0)
+	release := x.pin(0)
 	if got := cpu.Allowed(); !slices.Equal(got, places[:1]) {
 		t.Errorf("the thread of messages is on %v, want %d", got, places[0])
 	}
@@ -955,51 +897,31 @@ func TestAside(t *testing.T) {
 // TestApart chooses the two processors.
 func TestApart(t *testing.T) {
 	j := &Job{share: []int{3, 4, 5, 6}} // two cores of two threads
-	if got := j.apart(closeBy); !slices.Equal(got, []int{3, 5}) {
+	if got := j.twoProcessors(closeBy); !slices.Equal(got, []int{3, 5}) {
 		t.Errorf("they are %v, want those of two cores", got)
 	}
-	if got := j.apart(none); got != nil {
+	if got := j.twoProcessors(none); got != nil {
 		t.Errorf("%v are chosen with affinity none", got)
 	}
-	if got := (&Job{share: []int{3}}).apart(closeBy); got != nil {
+	if got := (&Job{share: []int{3}}).twoProcessors(closeBy); got != nil {
 		t.Errorf("%v are chosen of one", got)
 	}
 }
 
 // TestAlike checks that the error names the rank that differs.
 func TestAlike(t *testing.T) {
-	one := greeting{Arguments: []string{"-x"}, Revision: "1", Mask: "avx2"}
-	for want, change := range map[string]func(*greeting){
-		"":                                 func(*greeting) {},
-		"rank 2 is another program":        func(g *greeting) { g.Revision = "2" },
-		`rank 2 has GEMM_CPU="generic"`:    func(g *greeting) { g.Mask = "generic" },
-		"rank 2 was given other arguments": func(g *greeting) { g.Arguments = []string{"-y"} },
+	one := identity{Arguments: []string{"-x"}, Revision: "1", Mask: "avx2"}
+	for want, change := range map[string]func(*identity){
+		"":                                 func(*identity) {},
+		"rank 2 is another program":        func(g *identity) { g.Revision = "2" },
+		`rank 2 has GEMM_CPU="generic"`:    func(g *identity) { g.Mask = "generic" },
+		"rank 2 was given other arguments": func(g *identity) { g.Arguments = []string{"-y"} },
 	} {
 		other := one
 		change(&other)
-		err := alike([]greeting{one, one, other})
+		err := alike([]identity{one, one, other})
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%v, want %q", err, want)
-		}
-	}
-}
-
-// TestWorkers shares out rows with and without rank 0.
-func TestWorkers(t *testing.T) {
-	for _, x := range []struct {
-		ranks  int
-		master string
-		want   []plan.Span
-	}{
-		{1, idle, []plan.Span{{Lo: 0, Hi: 5}}},
-		{3, idle, []plan.Span{{}, {Lo: 0, Hi: 3}, {Lo: 3, Hi: 5}}},
-		{3, works, []plan.Span{{Lo: 0, Hi: 2}, {Lo: 2, Hi: 4}, {Lo: 4, Hi: 5}}},
-	} {
-		w := newWorkers(x.ranks, gemm.Params{"master": x.master})
-		for r, want := range x.want {
-			if got := w.rows(5, r); got != want {
-				t.Errorf("%d ranks, master %s: rank %d has rows %v, want %v", x.ranks, x.master, r, got, want)
-			}
 		}
 	}
 }
@@ -1011,7 +933,7 @@ func TestTimelines(t *testing.T) {
 }
 
 // recorded returns what the ranks did in a product with a timeline.
-func recorded[T gemm.Element](t *testing.T, l *lead[T]) timeline.Activity {
+func recorded[T gemm.Element](t *testing.T, l *leader[T]) timeline.Activity {
 	t.Helper()
 	var line timeline.Recorder
 	if _, err := l.Do(timeline.With(t.Context(), &line)); err != nil {
@@ -1028,7 +950,7 @@ func recorded[T gemm.Element](t *testing.T, l *lead[T]) timeline.Activity {
 func TestRanksTimeline(t *testing.T) {
 	forRank0(t)
 	forVariants(t, nil, func(t *testing.T, v gemm.Variant) {
-		l := staging(t, v, nil, newOperands[float64](60, 50, 70, 1)).(*lead[float64])
+		l := staging(t, v, nil, newOperands[float64](60, 50, 70, 1)).(*leader[float64])
 		a := recorded(t, l)
 		if ranks := theJob.Size(); (a.ClockError > 0) != (ranks > 2) || !(a.ClockError < 1) {
 			t.Errorf("the clocks of %d ranks differ by %v s at most", ranks, a.ClockError)
@@ -1083,7 +1005,7 @@ func TestRanksClocks(t *testing.T) {
 	forRank0(t)
 	v, err := gemm.Lookup(Variants(), "mpi/p2p-rows")
 	gemmtest.Must(t, err)
-	l := staging(t, v, nil, newOperands[float64](60, 50, 70, 1)).(*lead[float64])
+	l := staging(t, v, nil, newOperands[float64](60, 50, 70, 1)).(*leader[float64])
 	a := recorded(t, l)
 	sent := map[int]float64{}
 	received := 0
@@ -1111,7 +1033,7 @@ func TestRanksSteals(t *testing.T) {
 	forRank0(t)
 	v, err := gemm.Lookup(Variants(), "mpi/cannon")
 	gemmtest.Must(t, err)
-	l := staging(t, v, nil, newOperands[float64](256, 256, 256, 1)).(*lead[float64])
+	l := staging(t, v, nil, newOperands[float64](256, 256, 256, 1)).(*leader[float64])
 	if l.resolved["helpers"] == nil {
 		t.Log("ranks do not steal on this host")
 	} else {

@@ -15,10 +15,10 @@ import (
 
 	"gemm"
 	"gemm/gemmtest"
-	"gemm/internal/child"
+	"gemm/internal/ipc"
 	"gemm/internal/kernel"
 	"gemm/internal/tuned"
-	"gemm/mpi/clocks"
+	"gemm/mpi/comm"
 	"gemm/mpi/launch"
 )
 
@@ -50,7 +50,7 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	runtime.LockOSThread()
-	err := child.Follow()
+	err := ipc.DieWithParent()
 	var j *Job
 	if err == nil {
 		j, err = Start(nil)
@@ -65,7 +65,7 @@ func TestMain(m *testing.M) {
 		for r := range j.hosts {
 			j.hosts[r] = r % n
 		}
-		j.host, err = j.quiet.Split(j.hosts[j.Rank()], j.Rank())
+		j.host, err = j.control.Split(j.hosts[j.Rank()], j.Rank())
 	}
 	if err == nil && os.Getenv(cramped) != "" {
 		j.shm = func() int64 { return 1 << 20 }
@@ -75,7 +75,7 @@ func TestMain(m *testing.M) {
 			j.peers[r].Clock = fmt.Sprint("clock ", r)
 		}
 		if j.Rank() > 1 {
-			j.now = func() float64 { return clocks.Now() + 1000*float64(j.Rank()) }
+			j.now = func() float64 { return comm.Now() + 1000*float64(j.Rank()) }
 		}
 	}
 	if err == nil && os.Getenv(roomy) != "" {
@@ -204,7 +204,7 @@ func settings(v gemm.Variant) []gemm.Params {
 // themselves, and not before the limit.
 func TestLimit(t *testing.T) {
 	for run, want := range map[string]string{
-		"Silent": "rank 1 ends itself: a word of rank 0 takes longer than the limit of 20ms and 50ms of grace",
+		"Silent": "rank 1 ends itself: a command of rank 0 takes longer than the limit of 20ms and 50ms of grace",
 		"Absent": "rank 1 ends itself: multiply takes longer than the limit of 20ms and 50ms of grace",
 	} {
 		t.Run(run, func(t *testing.T) {
@@ -233,8 +233,8 @@ func TestRanksSilent(t *testing.T) {
 // TestRanksAbsent lets the other rank wait in a product.
 func TestRanksAbsent(t *testing.T) {
 	limitAll(t, 20*time.Millisecond)
-	r := staging(t, named(t, "mpi/summa"), nil, newOperands[float64](10, 10, 10, 0)).(*lead[float64])
-	gemmtest.Must(t, theJob.tell(command{Do: doMultiply, Run: r.number}))
+	r := staging(t, named(t, "mpi/summa"), nil, newOperands[float64](10, 10, 10, 0)).(*leader[float64])
+	gemmtest.Must(t, theJob.broadcast(command{Do: doMultiply, Run: r.number}))
 	select {}
 }
 
@@ -248,7 +248,7 @@ func TestRanksLimited(t *testing.T) {
 
 // TestWatched: rank 0 watches the other hosts, and the first rank of each of them the host of rank 0.
 func TestWatched(t *testing.T) {
-	peers := []greeting{{Host: "a", Addresses: []string{"1"}}, {Host: "b", Addresses: []string{"2"}},
+	peers := []identity{{Host: "a", Addresses: []string{"1"}}, {Host: "b", Addresses: []string{"2"}},
 		{Host: "a", Addresses: []string{"1"}},
 		{Host: "b", Addresses: []string{"2"}}, {Host: "c", Addresses: []string{"3"}}}
 	for rank, want := range []string{"map[b:[2] c:[3]]", "map[a:[1]]", "map[]", "map[]", "map[a:[1]]"} {

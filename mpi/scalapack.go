@@ -4,27 +4,25 @@ import (
 	"slices"
 
 	"gemm"
-	"gemm/internal/pseudocode"
 	"gemm/mpi/comm"
-	"gemm/mpi/memory"
 	"gemm/mpi/plan"
 	"gemm/reference"
 )
 
 // scalapack is the product of a library on the same ranks and operands: one call of ScaLAPACK's pdgemm or psgemm (Choi,
 // Dongarra, Ostrouchov, Petitet, Walker and Whaley, A proposal for a set of parallel basic linear algebra subprograms,
-// LNCS 1041, 1996). Matrices are distributed block-cyclically: square blocks are dealt to the rows and columns of the
-// grid, round robin. This keeps all ranks busy in algorithms that work on a part of a matrix.
+// LNCS 1041, 1996). Matrices are distributed block-cyclically: square blocks are assigned to the rows and columns of
+// the grid, round robin. This keeps all ranks busy in algorithms that work on a part of a matrix.
 //
-// The library stores matrices by columns, so our matrices are transposed for it. Its grid is P×Q with P ≤ Q. It deals
-// the rows of the transposed matrices, our columns, over P, and our rows over Q.
+// The library stores matrices by columns, so our matrices are transposed for it. Its grid is P×Q with P ≤ Q. It
+// distributes the rows of the transposed matrices, our columns, over P, and our rows over Q.
 //
 //	grid of 1×2, blocks of 2      rank 0            rank 1
 //	C of 7 rows                   rows 0–1, 4–5     rows 2–3, 6
 //
 // The library sends its messages itself: they are not counted and not planned.
 type scalapack[T gemm.Float] struct {
-	*task[T]
+	task    *task[T]
 	library *comm.ScaLAPACK
 	grid    plan.Grid
 	ranks   *comm.ProcessGrid
@@ -39,19 +37,19 @@ func newScaLAPACK[T gemm.Float](t *task[T]) (product[T], error) {
 	}
 	x := &scalapack[T]{task: t, library: library, block: t.params.Int("block")}
 	x.grid = plan.Near(t.world.Size(), gemm.Shape{})
-	mine := func(rows, cols int) gemm.Matrix[T] {
-		i, j, _ := x.grid.At(t.world.Rank())
-		return memory.Matrix[T](held(dealt(rows, x.block, x.grid.Q, j)), held(dealt(cols, x.block, x.grid.P, i)))
+	i, j, _ := x.grid.At(t.rank())
+	own := func(rows, cols int) gemm.Matrix[T] {
+		return newMatrix[T](count(cyclic(rows, x.block, x.grid.Q, j)), count(cyclic(cols, x.block, x.grid.P, i)))
 	}
 	s := t.shape
-	x.a, x.b, x.c = mine(s.M, s.K), mine(s.K, s.N), mine(s.M, s.N)
+	x.a, x.b, x.c = own(s.M, s.K), own(s.K, s.N), own(s.M, s.N)
 	return x, nil
 }
 
-// dealt returns part i of n indices that are dealt in blocks to the parts, round robin.
+// cyclic returns part i of n indices whose blocks are assigned to the parts round robin.
 //
-//	dealt(7, 2, 2, i): [0,2) [4,6) | [2,4) [6,7)
-func dealt(n, block, parts, i int) []plan.Span {
+//	cyclic(7, 2, 2, i): [0,2) [4,6) | [2,4) [6,7)
+func cyclic(n, block, parts, i int) []plan.Span {
 	var out []plan.Span
 	for lo := i * block; lo < n; lo += parts * block {
 		out = append(out, plan.Span{Lo: lo, Hi: min(lo+block, n)})
@@ -59,8 +57,8 @@ func dealt(n, block, parts, i int) []plan.Span {
 	return out
 }
 
-// held returns the number of indices of a part.
-func held(part []plan.Span) int {
+// count returns the number of indices of a part.
+func count(part []plan.Span) int {
 	n := 0
 	for _, s := range part {
 		n += s.Len()
@@ -68,74 +66,69 @@ func held(part []plan.Span) int {
 	return n
 }
 
-// areas returns the blocks of a rank in a matrix of rows×cols, row by row.
-func (x *scalapack[T]) areas(rank, rows, cols int) []comm.Block {
-	var out []comm.Block
-	i, j, _ := x.grid.At(rank)
-	across := dealt(cols, x.block, x.grid.P, i)
-	for _, r := range dealt(rows, x.block, x.grid.Q, j) {
-		for _, c := range across {
-			out = append(out, comm.Block{Rows: r, Cols: c})
+// areas returns a function that returns the blocks of a rank in a matrix of rows×cols, row by row.
+func (x *scalapack[T]) areas(rows, cols int) func(rank int) []comm.Block {
+	return func(rank int) (out []comm.Block) {
+		i, j, _ := x.grid.At(rank)
+		for _, r := range cyclic(rows, x.block, x.grid.Q, j) {
+			for _, c := range cyclic(cols, x.block, x.grid.P, i) {
+				out = append(out, comm.Block{Rows: r, Cols: c})
+			}
 		}
+		return out
 	}
-	return out
 }
 
 // blocks returns where the areas of this rank lie in its own matrix.
-func (x *scalapack[T]) blocks(mine gemm.Matrix[T], rows, cols int) []gemm.Matrix[T] {
-	var out []gemm.Matrix[T]
-	at, from := 0, 0
-	for _, s := range x.areas(x.world.Rank(), rows, cols) {
-		out = append(out, mine.Slice(at, from, s.Rows.Len(), s.Cols.Len()))
-		if from += s.Cols.Len(); from == mine.Cols {
-			at, from = at+s.Rows.Len(), 0
+func (x *scalapack[T]) blocks(own gemm.Matrix[T], rows, cols int) (out []gemm.Matrix[T]) {
+	i, j := 0, 0
+	for _, s := range x.areas(rows, cols)(x.task.rank()) {
+		out = append(out, own.Slice(i, j, s.Rows.Len(), s.Cols.Len()))
+		if j += s.Cols.Len(); j == own.Cols {
+			i, j = i+s.Rows.Len(), 0
 		}
 	}
 	return out
 }
 
-func (x *scalapack[T]) place() (err error) {
+func (x *scalapack[T]) prepare() (err error) {
 	if x.ranks, err = x.library.Grid(x.grid.P, x.grid.Q); err != nil {
 		return err
 	}
-	s := x.shape
-	if err := comm.Spread(x.world, x.task.a, x.owned(s.M, s.K), x.blocks(x.a, s.M, s.K)); err != nil {
+	s, world := x.task.shape, x.task.world
+	if err := comm.ScatterBlocks(world, x.task.a, x.areas(s.M, s.K), x.blocks(x.a, s.M, s.K)); err != nil {
 		return err
 	}
-	return comm.Spread(x.world, x.task.b, x.owned(s.K, s.N), x.blocks(x.b, s.K, s.N))
-}
-
-func (x *scalapack[T]) owned(rows, cols int) func(rank int) []comm.Block {
-	return func(rank int) []comm.Block { return x.areas(rank, rows, cols) }
+	return comm.ScatterBlocks(world, x.task.b, x.areas(s.K, s.N), x.blocks(x.b, s.K, s.N))
 }
 
 // multiply cannot be interrupted.
-func (x *scalapack[T]) multiply(k *clock) error {
-	return k.during(computing, func() error {
-		s := x.shape
+func (x *scalapack[T]) multiply(prof *profile) error {
+	return prof.during(computing, func() error {
+		s := x.task.shape
 		return comm.Product(x.ranks, x.block,
-			comm.Dealt[T]{Rows: s.M, Cols: s.N, Local: x.c},
-			comm.Dealt[T]{Rows: s.M, Cols: s.K, Local: x.a},
-			comm.Dealt[T]{Rows: s.K, Cols: s.N, Local: x.b})
+			comm.BlockCyclic[T]{Rows: s.M, Cols: s.N, Local: x.c},
+			comm.BlockCyclic[T]{Rows: s.M, Cols: s.K, Local: x.a},
+			comm.BlockCyclic[T]{Rows: s.K, Cols: s.N, Local: x.b})
 	})
 }
 
 func (x *scalapack[T]) collect() error {
-	s := x.shape
-	return comm.Unite(x.world, x.task.c, x.owned(s.M, s.N), x.blocks(x.c, s.M, s.N))
+	s := x.task.shape
+	return comm.GatherBlocks(x.task.world, x.task.c, x.areas(s.M, s.N), x.blocks(x.c, s.M, s.N))
 }
 
-// plan implements product. Ranks that hold a block may have terms to compute: which of them do is the library's choice.
+// plan implements product. Ranks that hold a block may have terms to compute; the library chooses which of them do.
 func (x *scalapack[T]) plan() prediction {
-	s, busy := x.shape, 0
-	for rank := range x.world.Size() {
+	s, busy := x.task.shape, 0
+	for rank := range x.task.world.Size() {
 		i, j, _ := x.grid.At(rank)
 		holds := func(rows, cols int) bool { return j*x.block < rows && i*x.block < cols }
 		if holds(s.M, s.N) || holds(s.M, s.K) || holds(s.K, s.N) {
 			busy++
 		}
 	}
-	return prediction{schedule: plan.Schedule{Hosts: x.job.hosts}, grid: x.grid, busy: busy}
+	return prediction{schedule: plan.Schedule{Hosts: x.task.job.hosts}, grid: x.grid, busy: busy}
 }
 
 // Resolved implements gemm.Explainer.
@@ -150,8 +143,8 @@ func (x *scalapack[T]) Resolved() gemm.Params {
 	return out
 }
 
-// leadingScaLAPACK is leading for a library that may be missing.
-func leadingScaLAPACK[T gemm.Float](name string) func(gemm.Params) (gemm.Multiplier[T], error) {
+// scalapackConstructor is constructor for a library that may be missing.
+func scalapackConstructor[T gemm.Float](name string) func(gemm.Params) (gemm.Multiplier[T], error) {
 	return func(p gemm.Params) (gemm.Multiplier[T], error) {
 		m, err := newMultiplier(name, p, newScaLAPACK[T])
 		if err != nil {
@@ -180,8 +173,8 @@ func scalapackVariant() gemm.Variant {
 			Doc: "rows and columns of a block of the block-cyclic distribution"}),
 		Model: scalapackModel,
 		Bound: gemm.Classical,
-		F32:   leadingScaLAPACK[float32](name),
-		F64:   leadingScaLAPACK[float64](name),
+		F32:   scalapackConstructor[float32](name),
+		F64:   scalapackConstructor[float64](name),
 	}
 }
 
@@ -191,4 +184,4 @@ func scalapackModel(s gemm.Shape, p gemm.Params) gemm.Model {
 }
 
 // Peers returns the libraries that run on the ranks of a job too.
-func Peers() []gemm.Variant { return pseudocode.Add(files, []gemm.Variant{scalapackVariant()}) }
+func Peers() []gemm.Variant { return gemm.WithPseudocode(files, []gemm.Variant{scalapackVariant()}) }

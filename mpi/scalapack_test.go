@@ -159,15 +159,15 @@ func TestRanksNoScaLAPACK(t *testing.T) {
 	}
 }
 
-// TestDealt checks the parts against a definition, index by index, and the formula of
+// TestCyclic checks the parts against a definition, index by index, and the formula of
 // ScaLAPACK's numroc.
-func TestDealt(t *testing.T) {
+func TestCyclic(t *testing.T) {
 	for n := range 14 {
 		for block := 1; block < 6; block++ {
 			for parts := 1; parts < 5; parts++ {
 				for i := range parts {
 					var got, want []int
-					for _, s := range dealt(n, block, parts, i) {
+					for _, s := range cyclic(n, block, parts, i) {
 						for x := s.Lo; x < s.Hi; x++ {
 							got = append(got, x)
 						}
@@ -178,9 +178,9 @@ func TestDealt(t *testing.T) {
 						}
 					}
 					if !slices.Equal(got, want) {
-						t.Errorf("dealt(%d, %d, %d, %d) has %v, want %v", n, block, parts, i, got, want)
+						t.Errorf("cyclic(%d, %d, %d, %d) has %v, want %v", n, block, parts, i, got, want)
 					}
-					if got, want := held(dealt(n, block, parts, i)), numroc(n, block, i, parts); got != want {
+					if got, want := count(cyclic(n, block, parts, i)), numroc(n, block, i, parts); got != want {
 						t.Errorf("part %d of %d in blocks of %d over %d holds %d, numroc says %d", i, n, block, parts, got, want)
 					}
 				}

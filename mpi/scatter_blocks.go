@@ -6,7 +6,6 @@ import (
 	"gemm"
 	"gemm/gf256"
 	"gemm/mpi/comm"
-	"gemm/mpi/memory"
 	"gemm/mpi/plan"
 )
 
@@ -21,16 +20,16 @@ import (
 //
 // Over several hosts, blocks are messages in place of one Scatter: see hostBlocks.
 func newScatterBlocks[T gemm.Element](t *task[T]) (product[T], error) {
-	g, err := gridOf(t.params, t.world.Size(), t.shape)
+	l, err := t.layGrid(func(s gemm.Shape, hosts []int, g plan.Grid) plan.Schedule {
+		return plan.HostBlocks(s, plan.InOrder(g), hosts, hosts, 1)
+	})
 	if err != nil {
 		return nil, err
 	}
-	l := t.lay(g, plan.BlocksFlow)
-	if plan.Count(t.job.hosts) > 1 && g.Ranks() == t.world.Size() {
-		return &hostBlocks[T]{task: t, grid: l, bands: plan.Bands(t.shape, g)}, nil
+	if plan.Count(t.job.hosts) > 1 && l.Ranks() == t.world.Size() {
+		return newHostBlocks(t, l), nil
 	}
-	j, err := newJoined(t, l)
-	return &j, err
+	return newJoined(t, l)
 }
 
 func scatterBlocksVariant() gemm.Variant {
@@ -61,109 +60,109 @@ func scatterBlocksVariant() gemm.Variant {
 //
 // If a host lacks the memory to share, each rank has blocks of its own, as if it were on a host of its own.
 type hostBlocks[T gemm.Element] struct {
-	*task[T]
-	notices[T]
+	rooted
+	task       *task[T]
+	notifier   notifier[T]
 	grid       plan.Layout
 	bands      int
-	hosts      []int              // of the ranks, which share blocks
+	hosts      []int              // of the ranks; ranks of one host share blocks
 	rows, cols [][]int            // by host, the rows and columns of the grid whose blocks it needs
-	heads      []int              // by host, its first rank
-	blocks     [][]gemm.Matrix[T] // by step, those of this host: of A in step 0, of a band of B in the others
+	leaders    []int              // by host, its first rank
+	blocks     [][]gemm.Matrix[T] // by step, the blocks of this host: of A in step 0, of a band of B in the others
 	c          []gemm.Matrix[T]   // this rank's block, by band
 }
 
-func (x *hostBlocks[T]) place() error {
+func newHostBlocks[T gemm.Element](t *task[T], l plan.Layout) *hostBlocks[T] {
+	x := &hostBlocks[T]{task: t, grid: l, bands: plan.Bands(t.shape, l.Grid), notifier: notifier[T]{host: t.job.host}}
+	x.setHosts(t.job.hosts)
+	return x
+}
+
+// setHosts sets the hosts whose ranks share blocks.
+func (x *hostBlocks[T]) setHosts(hosts []int) {
+	x.hosts, x.leaders = hosts, plan.Leaders(hosts)
+	x.rows, x.cols = x.grid.Needed(hosts)
+}
+
+// own returns the host of this rank.
+func (x *hostBlocks[T]) own() int { return x.hosts[x.task.rank()] }
+
+func (x *hostBlocks[T]) prepare() error {
 	if err := x.share(); err != nil {
 		return err
 	}
-	rank := x.world.Rank()
-	h := x.hosts[rank]
-	take := memory.Matrix[T]
-	if x.window != nil {
-		arena := memory.Arena[T]{Base: x.window.At(0)}
-		take = arena.Matrix
+	matrix := newMatrix[T]
+	if x.notifier.window != nil {
+		matrix = (&arena[T]{base: x.notifier.window.At(0)}).matrix
 	}
 	for step := range 1 + x.bands {
 		x.blocks = append(x.blocks, nil)
-		for _, s := range x.spans(h, step) {
+		for _, s := range x.spans(x.own(), step) {
 			b := x.source(step, s)
 			if x.copied() {
-				b = take(x.size(step, s))
+				b = matrix(x.size(step, s))
 			}
 			x.blocks[step] = append(x.blocks[step], b)
 		}
 	}
-	i, j, _ := x.grid.At(rank)
-	rows := plan.Split(x.shape.M, x.grid.P, i)
-	for p := range x.bands {
-		if s := x.grid.Band(x.shape, x.bands, j, p); rank == 0 {
+	i, j, _ := x.grid.At(x.task.rank())
+	rows := plan.Split(x.task.shape.M, x.grid.P, i)
+	for band := range x.bands {
+		if s := x.grid.Band(x.task.shape, x.bands, j, band); x.task.rank() == 0 {
 			x.c = append(x.c, colsOf(rowsOf(x.task.c, rows), s))
 		} else {
-			x.c = append(x.c, memory.Matrix[T](rows.Len(), s.Len()))
+			x.c = append(x.c, newMatrix[T](rows.Len(), s.Len()))
 		}
 	}
 	return nil
 }
 
-// share takes the memory that the ranks of a host share.
+// share takes the memory that the ranks of a host share. If a host lacks it, each rank is on a host of its own.
 func (x *hostBlocks[T]) share() error {
-	own := plan.InOrder(x.grid.Grid).Order // each rank on a host of its own
-	x.on(x.job.hosts)
-	if plan.Count(x.hosts) == len(own) {
+	ranks := x.task.world.Size()
+	if plan.Count(x.hosts) == ranks {
 		return nil
 	}
-	x.host = x.job.host
 	matrices, elements := 0, 0
 	for step := range 1 + x.bands {
-		for _, s := range x.spans(x.hosts[x.world.Rank()], step) {
+		for _, s := range x.spans(x.own(), step) {
 			rows, cols := x.size(step, s)
 			matrices, elements = matrices+1, elements+rows*cols
 		}
 	}
-	bytes := memory.Bytes[T](matrices, elements)
-	cramped, err := x.job.cramped(ceil(bytes, x.host.Size()))
+	bytes := sharedBytes[T](matrices, elements)
+	lacking, err := x.task.job.lacksShared(ceil(bytes, x.notifier.host.Size()))
 	if err != nil {
 		return err
 	}
-	if !cramped {
-		if x.host.Rank() > 0 {
+	if !lacking {
+		if x.notifier.host.Rank() > 0 {
 			bytes = 0 // all of it is the first rank's
 		}
-		if x.window, err = x.job.shared(x.host, bytes); err != nil {
-			return err
-		}
+		x.notifier.window, err = x.task.shareMemory(bytes)
 	}
-	if x.window == nil {
-		x.on(own)
+	if x.notifier.window == nil {
+		x.setHosts(ownHosts(ranks))
 	}
-	return nil
-}
-
-// on sets the hosts whose ranks share blocks.
-func (x *hostBlocks[T]) on(hosts []int) {
-	x.hosts, x.heads = hosts, make([]int, plan.Count(hosts))
-	for h := range x.heads {
-		x.heads[h] = slices.Index(hosts, h)
-	}
-	x.rows, x.cols = x.grid.Needed(hosts)
+	return err
 }
 
 // copied reports whether this rank reads blocks from memory of its own or its host's. Otherwise it is rank 0
 // without others on its host, which reads the operands.
 func (x *hostBlocks[T]) copied() bool {
-	return x.world.Rank() > 0 || x.window != nil && x.host.Size() > 1
+	return x.task.rank() > 0 || x.notifier.window != nil && x.notifier.host.Size() > 1
 }
 
 // spans returns the rows of A or the columns of B that a host receives in a step.
 func (x *hostBlocks[T]) spans(host, step int) (out []plan.Span) {
 	if step == 0 {
 		for _, i := range x.rows[host] {
-			out = append(out, plan.Split(x.shape.M, x.grid.P, i))
+			out = append(out, plan.Split(x.task.shape.M, x.grid.P, i))
 		}
 		return out
 	}
 	for _, j := range x.cols[host] {
-		out = append(out, x.grid.Band(x.shape, x.bands, j, step-1))
+		out = append(out, x.grid.Band(x.task.shape, x.bands, j, step-1))
 	}
 	return out
 }
@@ -171,15 +170,15 @@ func (x *hostBlocks[T]) spans(host, step int) (out []plan.Span) {
 // size returns the rows and columns of a block of a step.
 func (x *hostBlocks[T]) size(step int, s plan.Span) (rows, cols int) {
 	if step == 0 {
-		return s.Len(), x.shape.K
+		return s.Len(), x.task.shape.K
 	}
-	return x.shape.K, s.Len()
+	return x.task.shape.K, s.Len()
 }
 
 // source returns a block of the operands, which rank 0 has.
 func (x *hostBlocks[T]) source(step int, s plan.Span) gemm.Matrix[T] {
 	switch {
-	case x.world.Rank() > 0:
+	case x.task.rank() > 0:
 		return gemm.Matrix[T]{}
 	case step == 0:
 		return rowsOf(x.task.a, s)
@@ -187,180 +186,113 @@ func (x *hostBlocks[T]) source(step int, s plan.Span) gemm.Matrix[T] {
 	return colsOf(x.task.b, s)
 }
 
-// begin begins to bring the blocks of a step to all hosts; none behind the last.
-func (x *hostBlocks[T]) begin(k *clock, step int) (under []*comm.Request, err error) {
+// send starts to send the blocks of a step to all hosts, or to receive them; there are none after the last step.
+func (x *hostBlocks[T]) send(prof *profile, step int) (f inflight[T], err error) {
 	if step > x.bands {
-		return nil, nil
+		return f, nil
 	}
-	add := func(r *comm.Request, err error) error {
-		under = append(under, r)
-		return err
-	}
-	err = k.during(distributing, func() error {
-		rank := x.world.Rank()
-		h := x.hosts[rank]
-		for n, s := range x.spans(h, step) {
-			block, err := x.blocks[step][n], error(nil)
-			switch {
-			case s.Len() == 0 || !x.copied():
-			case rank == 0:
-				memory.Copy(block, x.source(step, s))
-				err = x.tell()
-			case rank == x.heads[h]:
-				var r *comm.Request
-				if r, err = comm.Irecv(x.world, block, 0, tagB); err == nil {
-					err = add(r.Then(x.tell), nil)
-				}
-			default:
-				err = add(x.hear())
-			}
-			if err != nil {
-				return err
+	err = prof.during(distributing, func() error {
+		for n, s := range x.spans(x.own(), step) {
+			if s.Len() > 0 && x.copied() {
+				x.receive(&f, step, s, x.blocks[step][n])
 			}
 		}
-		if rank > 0 {
-			return nil
+		if x.task.rank() > 0 {
+			return f.err
 		}
-		for h, head := range x.heads[1:] {
+		for h, leader := range x.leaders[1:] {
 			for _, s := range x.spans(h+1, step) {
-				if s.Len() == 0 {
-					continue
-				}
-				if err := add(comm.Isend(x.world, x.source(step, s), head, tagB)); err != nil {
-					return err
+				if s.Len() > 0 {
+					f.add(comm.Isend(x.task.world, x.source(step, s), leader, tagB))
 				}
 			}
 		}
-		return nil
+		return f.err
 	})
-	return under, err
+	return f, err
 }
 
-// expect begins to receive C of all other ranks, on rank 0.
-func (x *hostBlocks[T]) expect() (under []*comm.Request, err error) {
-	for p := range x.bands {
-		for rank := 1; rank < x.world.Size() && x.world.Rank() == 0; rank++ {
+// receive copies a block on rank 0, starts to receive it on the first rank of another host, and waits for the
+// notification on the others.
+func (x *hostBlocks[T]) receive(f *inflight[T], step int, s plan.Span, block gemm.Matrix[T]) {
+	switch x.task.rank() {
+	case 0:
+		comm.Copy(block, x.source(step, s))
+		f.add(nil, x.notifier.send())
+	case x.leaders[x.own()]:
+		r, err := comm.Irecv(x.task.world, block, 0, tagB)
+		if err == nil {
+			r.Then(x.notifier.send)
+		}
+		f.add(r, err)
+	default:
+		f.add(x.notifier.receive())
+	}
+}
+
+// receiveC starts to receive C of all other ranks, on rank 0.
+func (x *hostBlocks[T]) receiveC(back *inflight[T]) error {
+	for band := range x.bands {
+		for rank := 1; rank < x.task.world.Size() && x.task.rank() == 0; rank++ {
 			i, j, _ := x.grid.At(rank)
-			rows, cols := plan.Split(x.shape.M, x.grid.P, i), x.grid.Band(x.shape, x.bands, j, p)
-			if rows.Len() == 0 || cols.Len() == 0 {
-				continue
+			rows, cols := plan.Split(x.task.shape.M, x.grid.P, i), x.grid.Band(x.task.shape, x.bands, j, band)
+			if rows.Len() > 0 && cols.Len() > 0 {
+				back.add(comm.Irecv(x.task.world, colsOf(rowsOf(x.task.c, rows), cols), rank, tagC))
 			}
-			r, err := comm.Irecv(x.world, colsOf(rowsOf(x.task.c, rows), cols), rank, tagC)
-			if err != nil {
-				return under, err
-			}
-			under = append(under, r)
 		}
 	}
-	return under, nil
+	return back.err
 }
 
-func (x *hostBlocks[T]) multiply(k *clock) error {
-	back, err := x.expect()
+func (x *hostBlocks[T]) multiply(prof *profile) error {
+	var back inflight[T] // the messages of C
+	if err := x.receiveC(&back); err != nil {
+		return err
+	}
+	first, err := x.send(prof, 0)
 	if err != nil {
 		return err
 	}
-	here, err := x.begin(k, 0)
+	now, err := x.send(prof, 1)
 	if err != nil {
 		return err
 	}
-	first, err := x.begin(k, 1)
-	if err != nil {
-		return err
-	}
-	here = append(here, first...)
-	rank := x.world.Rank()
-	i, j, _ := x.grid.At(rank)
-	row, col := slices.Index(x.rows[x.hosts[rank]], i), slices.Index(x.cols[x.hosts[rank]], j)
-	for p, c := range x.c {
-		next, err := x.begin(k, p+2)
+	now.requests = append(first.requests, now.requests...)
+	i, j, _ := x.grid.At(x.task.rank())
+	row, col := slices.Index(x.rows[x.own()], i), slices.Index(x.cols[x.own()], j)
+	for band, c := range x.c {
+		next, err := x.send(prof, band+2) // in flight while this band is multiplied
 		if err != nil {
 			return err
 		}
-		if err := x.wait(k, distributing, here...); err != nil {
+		if err := x.task.wait(prof, distributing, now.requests...); err != nil {
 			return err
 		}
-		here = next
+		now = next
 		if c.Rows == 0 || c.Cols == 0 {
 			continue
 		}
-		err = x.compute(k, c, x.blocks[0][row], x.blocks[p+1][col], false, slices.Concat(next, back)...)
+		err = x.task.compute(prof, c, x.blocks[0][row], x.blocks[band+1][col], false,
+			slices.Concat(next.requests, back.requests)...)
+		if err == nil && x.task.rank() > 0 {
+			err = x.task.sendBack(prof, c, &back.requests)
+		}
 		if err != nil {
 			return err
 		}
-		if rank == 0 {
-			continue
-		}
-		if err := x.giveBack(k, c, &back); err != nil {
-			return err
-		}
 	}
-	return k.during(collecting, func() error {
-		if err := x.end(); err != nil {
+	return prof.during(collecting, func() error {
+		if err := x.notifier.wait(); err != nil {
 			return err
 		}
-		return waitAll(back)
+		return waitAll(back.requests)
 	})
 }
 
-func (x *hostBlocks[T]) close() error { return x.free() }
-
 func (x *hostBlocks[T]) plan() prediction {
-	hosts := x.hosts
-	if hosts == nil {
-		hosts = x.job.hosts
-	}
-	out := x.overGrid(x.grid, plan.HostBlocks(x.shape, x.grid, x.job.hosts, hosts, x.bands),
-		plan.BoundShared(x.shape, hosts))
+	s := x.task.shape
+	out := x.task.overGrid(x.grid.Grid, plan.HostBlocks(s, x.grid, x.task.job.hosts, x.hosts, x.bands),
+		plan.BoundShared(s, x.hosts))
 	out.rooted = true
 	return out
-}
-
-// notices tell the other ranks of a host that data is in the memory that they share.
-type notices[T gemm.Element] struct {
-	host   *comm.Comm
-	window *comm.Shared // nil: nothing is shared
-	told   []*comm.Request
-}
-
-// tell tells the other ranks of this host that data is there.
-func (x *notices[T]) tell() error {
-	if x.window == nil {
-		return nil
-	}
-	if err := x.window.Sync(); err != nil {
-		return err
-	}
-	for r := 1; r < x.host.Size(); r++ {
-		q, err := comm.Isend(x.host, gemm.NewMatrix[T](1, 1), r, tagB)
-		if err != nil {
-			return err
-		}
-		x.told = append(x.told, q)
-	}
-	return nil
-}
-
-// hear begins to wait for the next notice of the first rank of this host.
-func (x *notices[T]) hear() (*comm.Request, error) {
-	r, err := comm.Irecv(x.host, gemm.NewMatrix[T](1, 1), 0, tagB)
-	if err != nil {
-		return nil, err
-	}
-	return r.Then(x.window.Sync), nil
-}
-
-// end waits until all have been told.
-func (x *notices[T]) end() error {
-	told := x.told
-	x.told = nil
-	return waitAll(told)
-}
-
-// free frees the memory. All ranks call it.
-func (x *notices[T]) free() error {
-	if x.window == nil {
-		return nil
-	}
-	return x.window.Free()
 }

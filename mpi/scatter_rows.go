@@ -4,7 +4,6 @@ import (
 	"gemm"
 	"gemm/gf256"
 	"gemm/mpi/comm"
-	"gemm/mpi/memory"
 	"gemm/mpi/plan"
 )
 
@@ -17,17 +16,17 @@ import (
 //	rank                 0         1         2
 //	after Scatter      A₀ B      A₁ B      A₂ B
 //	after Gather       C₀ C₁ C₂   ·          ·
-type scatterRows[T gemm.Element] struct{ joined[T] }
+type scatterRows[T gemm.Element] struct{ *joined[T] }
 
 func newScatterRows[T gemm.Element](t *task[T]) (product[T], error) {
-	j, err := newJoined(t, plan.InOrder(plan.Grid{P: t.world.Size(), Q: 1, C: 1}))
-	return &scatterRows[T]{j}, err
+	x, err := newJoined(t, plan.InOrder(plan.Grid{P: t.world.Size(), Q: 1, C: 1}))
+	return &scatterRows[T]{x}, err
 }
 
 func (x *scatterRows[T]) plan() prediction {
 	out := x.joined.plan()
 	out.grid = plan.Grid{}
-	out.schedule = plan.ScatterRows(x.shape, x.job.hosts)
+	out.schedule = plan.ScatterRows(x.task.shape, x.task.job.hosts)
 	return out
 }
 
@@ -47,7 +46,8 @@ func scatterRowsVariant() gemm.Variant {
 // joined is a product whose operands are scattered in one call. The blocks of A and of B that a
 // rank needs, padded to the same size on all ranks, are adjacent in the buffer.
 type joined[T gemm.Element] struct {
-	*task[T]
+	rooted
+	task        *task[T]
 	grid        plan.Layout
 	ranks       *comm.Comm // of the grid; nil outside
 	m, n        int        // rows and columns of a padded block of C
@@ -61,50 +61,46 @@ func packedElements(s gemm.Shape, g plan.Grid) float64 {
 	return float64(g.Ranks()) * (m*float64(s.K) + float64(s.K)*n + m*n)
 }
 
-func ceil(n, parts int) int { return (n + parts - 1) / parts }
-
-func newJoined[T gemm.Element](t *task[T], g plan.Layout) (joined[T], error) {
-	j := joined[T]{task: t, grid: g, m: ceil(t.shape.M, g.P), n: ceil(t.shape.N, g.Q)}
-	rank := t.world.Rank()
-	if rank == 0 {
-		err := memory.Room[T](packedElements(t.shape, g.Grid), "the joined blocks of all ranks on rank 0")
+func newJoined[T gemm.Element](t *task[T], g plan.Layout) (*joined[T], error) {
+	x := &joined[T]{task: t, grid: g, m: ceil(t.shape.M, g.P), n: ceil(t.shape.N, g.Q)}
+	if t.rank() == 0 {
+		err := fitsMemory[T](packedElements(t.shape, g.Grid), "the joined blocks of all ranks on rank 0")
 		if err != nil {
-			return j, err
+			return x, err
 		}
 	}
-	// What a call in the product would find, too late for the ranks to stay in step.
-	if err := comm.Countable(max(j.m*t.shape.K, t.shape.K*j.n, j.m*j.n), "in a block for a rank",
+	// A call in the product would find that too late for the ranks to stay in step.
+	if err := comm.Countable(max(x.m*t.shape.K, t.shape.K*x.n, x.m*x.n), "in a block for a rank",
 		"use more ranks"); err != nil {
-		return j, err
+		return x, err
 	}
-	if rank == 0 {
-		j.sent = memory.Matrix[T](g.Ranks(), (j.m+j.n)*t.shape.K).Data
-		j.found = memory.Matrix[T](g.Ranks(), j.m*j.n).Data
+	if t.rank() == 0 {
+		x.sent = newMatrix[T](g.Ranks(), (x.m+x.n)*t.shape.K).Data
+		x.found = newMatrix[T](g.Ranks(), x.m*x.n).Data
 	}
-	if rank < g.Ranks() {
-		j.a, j.b, j.c = memory.Matrix[T](j.m, t.shape.K).Data, memory.Matrix[T](t.shape.K, j.n).Data,
-			memory.Matrix[T](j.m, j.n).Data
+	if t.rank() < g.Ranks() {
+		x.a, x.b, x.c = newMatrix[T](x.m, t.shape.K).Data, newMatrix[T](t.shape.K, x.n).Data, newMatrix[T](x.m, x.n).Data
 	}
-	return j, nil
+	return x, nil
 }
 
-func (x *joined[T]) place() (err error) {
-	x.ranks, err = x.job.seats.First(x.grid.Ranks())
+func (x *joined[T]) prepare() (err error) {
+	x.ranks, err = x.task.job.splits.First(x.grid.Ranks())
 	return err
 }
 
-// block returns the rows and columns of C of the rank at (i, j), without padding.
+// block returns the rows and columns of C of a rank, without padding.
 func (x *joined[T]) block(rank int) (rows, cols plan.Span) {
 	i, j, _ := x.grid.At(rank)
 	cut := func(n, size, i int) plan.Span { return plan.Span{Lo: min(n, i*size), Hi: min(n, (i+1)*size)} }
-	return cut(x.shape.M, x.m, i), cut(x.shape.N, x.n, j)
+	return cut(x.task.shape.M, x.m, i), cut(x.task.shape.N, x.n, j)
 }
 
-func (x *joined[T]) multiply(k *clock) error {
+func (x *joined[T]) multiply(prof *profile) error {
 	if x.ranks == nil {
 		return nil
 	}
-	err := k.during(distributing, func() error {
+	err := prof.during(distributing, func() error {
 		x.pack()
 		return comm.ScatterJoined(x.ranks, 0, x.sent, x.a, x.b)
 	})
@@ -113,13 +109,13 @@ func (x *joined[T]) multiply(k *clock) error {
 	}
 	rows, cols := x.block(x.ranks.Rank())
 	if rows.Len() > 0 && cols.Len() > 0 {
-		a := of(x.a, rows.Len(), x.shape.K, x.shape.K)
-		b := of(x.b, x.shape.K, cols.Len(), x.n)
-		if err := x.compute(k, of(x.c, rows.Len(), cols.Len(), x.n), a, b, false); err != nil {
+		a := of(x.a, rows.Len(), x.task.shape.K, x.task.shape.K)
+		b := of(x.b, x.task.shape.K, cols.Len(), x.n)
+		if err := x.task.compute(prof, of(x.c, rows.Len(), cols.Len(), x.n), a, b, false); err != nil {
 			return err
 		}
 	}
-	return k.during(collecting, func() error {
+	return prof.during(collecting, func() error {
 		if err := comm.Gather(x.ranks, 0, x.c, x.found); err != nil {
 			return err
 		}
@@ -135,27 +131,27 @@ func of[T gemm.Element](data []T, rows, cols, stride int) gemm.Matrix[T] {
 
 // pack copies the blocks of A and B of every rank into rank 0's buffer.
 func (x *joined[T]) pack() {
-	if x.world.Rank() != 0 {
+	if x.task.rank() != 0 {
 		return
 	}
-	size := (x.m + x.n) * x.shape.K
+	size := (x.m + x.n) * x.task.shape.K
 	for rank := range x.grid.Ranks() {
 		rows, cols := x.block(rank)
 		part := x.sent[rank*size : (rank+1)*size]
-		memory.Copy(of(part, rows.Len(), x.shape.K, x.shape.K), rowsOf(x.task.a, rows))
-		memory.Copy(of(part[x.m*x.shape.K:], x.shape.K, cols.Len(), x.n), colsOf(x.task.b, cols))
+		comm.Copy(of(part, rows.Len(), x.task.shape.K, x.task.shape.K), rowsOf(x.task.a, rows))
+		comm.Copy(of(part[x.m*x.task.shape.K:], x.task.shape.K, cols.Len(), x.n), colsOf(x.task.b, cols))
 	}
 }
 
-// unpack copies the blocks of C of every rank to where they belong.
+// unpack copies the blocks of all ranks to C.
 func (x *joined[T]) unpack() {
-	if x.world.Rank() != 0 {
+	if x.task.rank() != 0 {
 		return
 	}
 	for rank := range x.grid.Ranks() {
 		rows, cols := x.block(rank)
 		part := x.found[rank*x.m*x.n:]
-		memory.Copy(colsOf(rowsOf(x.task.c, rows), cols), of(part, rows.Len(), cols.Len(), x.n))
+		comm.Copy(colsOf(rowsOf(x.task.c, rows), cols), of(part, rows.Len(), cols.Len(), x.n))
 	}
 }
 
@@ -167,8 +163,8 @@ func (x *joined[T]) plan() prediction {
 		}
 	}
 	return prediction{
-		schedule: plan.ScatterBlocks(x.shape, x.grid, x.job.hosts),
-		bound:    plan.BoundRooted(x.shape, x.grid.Ranks(), true), rooted: true,
-		grid: x.grid.Grid, busy: busy, largest: gemm.Shape{M: x.m, N: x.n, K: x.shape.K},
+		schedule: plan.ScatterBlocks(x.task.shape, x.grid, x.task.job.hosts),
+		bound:    plan.BoundRooted(x.task.shape, x.grid.Ranks(), true), rooted: true,
+		grid: x.grid.Grid, busy: busy, largest: gemm.Shape{M: x.m, N: x.n, K: x.task.shape.K},
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"gemm/gf256"
 	"gemm/internal/note"
 	"gemm/mpi/comm"
-	"gemm/mpi/memory"
 	"gemm/mpi/plan"
 )
 
@@ -16,7 +15,7 @@ import (
 // rank fetches the panels that it needs, while their owner computes and takes no part in the
 // transfer (Krishnan and Nieplocha, SRUMMA: a matrix multiplication algorithm suitable for clusters
 // and scalable shared memory systems, IPDPS 2004). No rank waits for a partner. The ranks of a row,
-// and of a column, begin with different panels, so at first no two of them read from the same rank.
+// and of a column, begin with different panels, so at first any two of them read from different ranks.
 //
 //	grid of 2×2     (0,0)          (0,1)          (1,0)          (1,1)
 //	owns            A₀₀ B₀₀        A₀₁ B₀₁        A₁₀ B₁₀        A₁₁ B₁₁
@@ -27,246 +26,246 @@ import (
 // ranks fetch panels from windows (MPI 4.0, 12.3.2 and 12.3.5). If MPI has no window for them,
 // owners send their panels to each rank, in the order in which that rank uses them.
 type srumma[T gemm.Element] struct {
-	*stationary[T]
+	task   *task[T]
+	own    *distributed[T]
+	steps  []plan.Span  // runs of panels that are multiplied in one call
 	window *comm.Window // nil: owners send
 	denied string       // why there is no window
-	as, bs []source     // of panels
+	as, bs []location   // of panels
 }
 
-// source is where a panel lies: how many bytes behind the beginning of a rank's part.
-type source struct {
-	rank int
-	at   int64
+// location is where a panel is in the shared memory of a rank, in bytes.
+type location struct {
+	rank   int
+	offset int64
 }
 
 func newSrumma[T gemm.Element](t *task[T]) (product[T], error) {
-	g, err := gridOf(t.params, t.world.Size(), t.shape)
+	g, err := t.layGrid(inPanels(plan.SrummaSent))
 	if err != nil {
 		return nil, err
 	}
-	x := &srumma[T]{stationary: newStationary(t, t.lay(g, plan.SrummaFlow),
-		plan.Panels(plan.Span{Hi: t.shape.K}, g.P, g.Q, t.params.Int("panel")))}
-	x.bring = x.fetch
-	if x.m >= 0 {
-		x.first = plan.First(x.grid.Grid, x.i, x.j, len(x.steps))
-		x.find()
+	panels := plan.Panels(plan.Span{Hi: t.shape.K}, g.P, g.Q, t.params.Int("panel"))
+	x := &srumma[T]{task: t, steps: plan.Steps(panels, t.together())}
+	x.own = newDistributed(t, g, panels, min(2, len(x.steps))*t.together())
+	if x.own.inside {
+		x.locate()
 	}
 	return x, nil
 }
 
-// find finds the panels of this rank's row and column.
-func (x *srumma[T]) find() {
-	owned := func(i, j int) (as, bs []source) {
-		y := *x.stationary
-		y.i, y.j, y.m, y.n = i, j, plan.Split(x.shape.M, x.grid.P, i).Len(), plan.Split(x.shape.N, x.grid.Q, j).Len()
-		at := map[*gemm.Matrix[T]]source{}
-		var used memory.Arena[T]
-		y.own(func(m *gemm.Matrix[T], rows, cols int) {
-			at[m] = source{x.grid.Rank(i, j, 0), int64(used.Reserve(rows, cols))}
+// locate finds the panels of this rank's row and column of the grid in the memory of their owners.
+func (x *srumma[T]) locate() {
+	x.as, x.bs = make([]location, len(x.own.panels)), make([]location, len(x.own.panels))
+	owner := func(i, j int) (owned distributed[T], at map[*gemm.Matrix[T]]location) {
+		owned, at = *x.own, map[*gemm.Matrix[T]]location{}
+		owned.at(i, j)
+		var used arena[T]
+		owned.takeOwn(func(m *gemm.Matrix[T], rows, cols int) {
+			at[m] = location{x.own.grid.Rank(i, j, 0), int64(used.reserve(rows, cols))}
 		})
-		for s := range x.panels {
-			as, bs = append(as, at[&y.a[s]]), append(bs, at[&y.b[s]])
-		}
-		return as, bs
+		return owned, at
 	}
-	x.as, x.bs = make([]source, len(x.panels)), make([]source, len(x.panels))
-	for j := range x.grid.Q {
-		as, _ := owned(x.i, j)
-		for s, p := range x.panels {
+	for j := range x.own.grid.Q {
+		owned, at := owner(x.own.i, j)
+		for s, p := range x.own.panels {
 			if p.Col == j {
-				x.as[s] = as[s]
+				x.as[s] = at[&owned.a[s]]
 			}
 		}
 	}
-	for i := range x.grid.P {
-		_, bs := owned(i, x.j)
-		for s, p := range x.panels {
+	for i := range x.own.grid.P {
+		owned, at := owner(i, x.own.j)
+		for s, p := range x.own.panels {
 			if p.Row == i {
-				x.bs[s] = bs[s]
+				x.bs[s] = at[&owned.b[s]]
 			}
 		}
 	}
 }
 
-func (x *srumma[T]) place() (err error) {
-	if x.Seat, err = x.job.seats.In(x.grid); err != nil {
+func (x *srumma[T]) prepare() (err error) {
+	if x.own.ranks, err = x.task.job.splits.Grid(x.own.grid); err != nil {
 		return err
 	}
-	if err = x.expose(); err != nil {
+	if err = x.allocate(); err != nil {
 		return err
 	}
-	if x.Ranks != nil {
-		if err = x.fill(func(int) []plan.Panel { return x.panels }); err != nil {
-			return err
-		}
+	if err = x.own.scatter(func(int) []plan.Panel { return x.own.panels }); err != nil || x.window == nil {
+		return err
 	}
-	if x.window == nil {
-		return nil
-	}
-	return x.window.Ready()
+	return x.window.Fence()
 }
 
-// expose takes the rank's matrices, from memory that the others can read if there is any. All ranks call it.
-func (x *srumma[T]) expose() error {
-	slots, err := x.job.slots()
-	if err == nil && slots != nil && slots.host.Size() == x.world.Size() {
-		err = x.form(memory.Needed(x.own))
+// allocate takes the rank's matrices, from memory that the other ranks can read if there is any. All ranks call it.
+func (x *srumma[T]) allocate() error {
+	slots, err := x.task.job.slots()
+	if err == nil && slots != nil && slots.host.Size() == x.task.world.Size() {
+		err = x.task.startStealing(needed(x.own.takeOwn))
 	}
 	if err != nil {
 		return err
 	}
-	mine, take := memory.Arena[T]{}, x.own
-	if x.crew != nil {
-		x.window, x.bring = &x.crew.window.Window, x.read
-	} else {
-		take = x.allocate
-		if err = x.apart(memory.Bytes[T](memory.Needed(take))); err != nil {
-			return err
-		}
-	}
-	if x.window == nil {
-		x.bring = x.hear
-		take(func(m *gemm.Matrix[T], rows, cols int) { *m = memory.Matrix[T](rows, cols) })
+	if s := x.task.stealing; s != nil { // all ranks read the panels in place, and need no buffers
+		x.window = &s.window.Window
+		allocateIn(x.window, x.own.takeOwn)
 		return nil
 	}
-	mine.Base = x.window.Own()
-	take(func(m *gemm.Matrix[T], rows, cols int) { *m = mine.Matrix(rows, cols) })
+	if x.window, err = x.expose(sharedBytes[T](needed(x.own.takeAll))); err != nil {
+		return err
+	}
+	allocateIn(x.window, x.own.takeAll)
 	return nil
 }
 
-// apart creates a window if no crew shares memory. If one rank cannot have one, no rank has one. The memory of a window
-// on the other ranks is then lost, since all ranks have to take part in freeing it.
-func (x *srumma[T]) apart(bytes int) error {
-	if x.denied = x.job.denied; x.denied != "" {
-		return nil
+// expose returns a window, and nil on all ranks if one rank cannot have one. The memory of a window on the other ranks
+// is then lost, since all ranks have to take part in freeing it.
+func (x *srumma[T]) expose(bytes int) (*comm.Window, error) {
+	job := x.task.job
+	if x.denied = job.denied; x.denied != "" {
+		return nil, nil
 	}
-	cramped, err := x.job.cramped(bytes)
+	lacking, err := job.lacksShared(bytes)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var window *comm.Window
-	lacks := x.job.errCramped(bytes)
-	if !cramped {
-		window, lacks = x.job.quiet.Expose(bytes)
+	refused := job.errLacksShared(bytes)
+	if !lacking {
+		window, refused = job.control.Expose(bytes)
 	}
 	var no refusal
-	if err = x.job.agree(lacks); errors.As(err, &no) {
+	if err = job.agree(refused); errors.As(err, &no) {
 		x.denied = no.text
-		if !cramped { // MPI would say so again
-			x.job.denied = no.text
+		if !lacking { // MPI would refuse again
+			job.denied = no.text
 		}
-		return nil
+		return nil, nil
 	}
-	x.window = window
-	return err
+	if err == nil {
+		x.task.windows = append(x.task.windows, window)
+	}
+	return window, err
 }
 
-// read finds what this rank has not got of a panel where its owner has it.
-func (x *srumma[T]) read(s int, u *coming[T], i int) error {
-	p := x.panels[s]
-	if p.Col != x.j {
-		u.a[i] = comm.Here[T](x.world, x.crew.window, x.m, p.K.Len(), x.as[s].rank, x.as[s].at)
+func (x *srumma[T]) multiply(prof *profile) error {
+	if !x.own.inside {
+		return x.task.finish(prof)
 	}
-	if p.Row != x.i {
-		u.b[i] = comm.Here[T](x.world, x.crew.window, p.K.Len(), x.n, x.bs[s].rank, x.bs[s].at)
-	}
-	return nil
-}
-
-// fetch begins to fetch what this rank has not got of a panel.
-func (x *srumma[T]) fetch(s int, u *coming[T], i int) error {
-	x.receive(s, u, i)
-	p := x.panels[s]
-	if p.Col != x.j && x.m > 0 {
-		if err := u.add(comm.Rget(x.world, x.window, u.a[i], x.as[s].rank, x.as[s].at)); err != nil {
-			return err
-		}
-	}
-	if p.Row != x.i && x.n > 0 {
-		return u.add(comm.Rget(x.world, x.window, u.b[i], x.bs[s].rank, x.bs[s].at))
-	}
-	return nil
-}
-
-// hear begins to receive what this rank has not got of a panel from its owners.
-func (x *srumma[T]) hear(s int, u *coming[T], i int) error {
-	x.receive(s, u, i)
-	p := x.panels[s]
-	if p.Col != x.j && x.m > 0 {
-		if err := u.add(comm.Irecv(x.Layer.Row, u.a[i], p.Col, 0)); err != nil {
-			return err
-		}
-	}
-	if p.Row != x.i && x.n > 0 {
-		return u.add(comm.Irecv(x.Layer.Col, u.b[i], p.Row, 0))
-	}
-	return nil
-}
-
-// offer begins to send this rank's panels to all that use them. MPI keeps the order of
-// messages between two ranks: each rank gets them as it calls hear.
-func (x *srumma[T]) offer() (sent []*comm.Request, err error) {
-	send := func(c *comm.Comm, m gemm.Matrix[T], to int) {
-		if err != nil || m.Rows == 0 || m.Cols == 0 {
-			return
-		}
-		var r *comm.Request
-		if r, err = comm.Isend(c, m, to, 0); err == nil {
-			sent = append(sent, r)
-		}
-	}
-	for turn := range x.steps {
-		for j := range x.grid.Q {
-			for s := range x.turn(x.i, j, turn) {
-				if x.panels[s].Col == x.j && j != x.j {
-					send(x.Layer.Row, x.a[s], j)
-				}
-			}
-		}
-		for i := range x.grid.P {
-			for s := range x.turn(i, x.j, turn) {
-				if x.panels[s].Row == x.i && i != x.i {
-					send(x.Layer.Col, x.b[s], i)
-				}
-			}
-		}
-	}
-	return sent, err
-}
-
-// turn returns the panels of a step of the rank at a place of the grid.
-func (x *srumma[T]) turn(i, j, turn int) iter.Seq[int] {
-	step := x.steps[(plan.First(x.grid.Grid, i, j, len(x.steps))+turn)%len(x.steps)]
-	return func(yield func(int) bool) {
-		for s := step.Lo; s < step.Hi && yield(s); s++ {
-		}
-	}
-}
-
-func (x *srumma[T]) multiply(k *clock) error {
-	if x.denied == "" || x.Ranks == nil {
-		return x.stationary.multiply(k)
-	}
-	var sent []*comm.Request
-	err := k.during(communicating, func() (err error) {
-		sent, err = x.offer()
-		return err
-	})
+	sent, err := x.send(prof)
 	if err != nil {
 		return err
 	}
-	if err := x.stationary.multiply(k); err != nil {
+	now, err := x.get(prof, 0)
+	if err != nil {
 		return err
 	}
-	return x.wait(k, communicating, sent...)
+	for s := range x.steps {
+		next, err := x.get(prof, s+1) // in flight while this step is multiplied
+		if err != nil {
+			return err
+		}
+		if err := x.task.wait(prof, communicating, now.requests...); err != nil {
+			return err
+		}
+		if err := x.task.computeStep(prof, x.own.c, now.pairs, s > 0, next.requests); err != nil {
+			return err
+		}
+		now = next
+	}
+	if err := x.task.finish(prof); err != nil || len(sent) == 0 {
+		return err
+	}
+	return x.task.wait(prof, communicating, sent...)
 }
 
-func (x *srumma[T]) close() error {
-	if x.crew == nil && x.window != nil {
-		return x.window.Free()
+// get starts to fetch the panels of the s-th step of this rank that it does not own; there are none after the last.
+func (x *srumma[T]) get(prof *profile, s int) (f inflight[T], err error) {
+	if s == len(x.steps) {
+		return f, nil
 	}
-	return x.stationary.close()
+	err = prof.during(communicating, func() error {
+		for panel := range x.panelsOf(x.own.i, x.own.j, s) {
+			f.pairs = append(f.pairs, x.fetch(&f, panel, s%2*x.task.together()+len(f.pairs)))
+		}
+		return f.err
+	})
+	return f, err
 }
+
+// fetch reads a panel in place if all ranks share memory, and otherwise starts to fetch it, or to receive it if there
+// is no window.
+func (x *srumma[T]) fetch(f *inflight[T], panel, buffer int) pair[T] {
+	p, world, depth := x.own.panels[panel], x.task.world, x.own.panels[panel].K.Len()
+	needA, needB := p.Col != x.own.j, p.Row != x.own.i
+	a, b := x.as[panel], x.bs[panel]
+	if s := x.task.stealing; s != nil {
+		out := pair[T]{x.own.a[panel], x.own.b[panel]}
+		if needA {
+			out.a = comm.ReadInPlace[T](world, s.window, x.own.m, depth, a.rank, a.offset)
+		}
+		if needB {
+			out.b = comm.ReadInPlace[T](world, s.window, depth, x.own.n, b.rank, b.offset)
+		}
+		return out
+	}
+	out := x.own.pair(panel, buffer)
+	needA, needB = needA && x.own.m > 0, needB && x.own.n > 0
+	switch {
+	case needA && x.window != nil:
+		f.add(comm.Rget(world, x.window, out.a, a.rank, a.offset))
+	case needA:
+		f.add(comm.Irecv(x.own.ranks.Row, out.a, p.Col, 0))
+	}
+	switch {
+	case needB && x.window != nil:
+		f.add(comm.Rget(world, x.window, out.b, b.rank, b.offset))
+	case needB:
+		f.add(comm.Irecv(x.own.ranks.Col, out.b, p.Row, 0))
+	}
+	return out
+}
+
+// send starts to send this rank's panels to all that use them, if there is no window. MPI keeps the order of messages
+// between two ranks: each rank receives them in the order in which it calls fetch.
+func (x *srumma[T]) send(prof *profile) ([]*comm.Request, error) {
+	if x.denied == "" {
+		return nil, nil
+	}
+	var f inflight[T]
+	send := func(c *comm.Comm, m gemm.Matrix[T], to int) {
+		if m.Rows > 0 && m.Cols > 0 && to != c.Rank() {
+			f.add(comm.Isend(c, m, to, 0))
+		}
+	}
+	err := prof.during(communicating, func() error {
+		for s := range x.steps {
+			for j := range x.own.grid.Q {
+				for panel := range x.panelsOf(x.own.i, j, s) {
+					send(x.own.ranks.Row, x.own.a[panel], j)
+				}
+			}
+			for i := range x.own.grid.P {
+				for panel := range x.panelsOf(i, x.own.j, s) {
+					send(x.own.ranks.Col, x.own.b[panel], i)
+				}
+			}
+		}
+		return f.err
+	})
+	return f.requests, err
+}
+
+// panelsOf returns the panels of the s-th step of the rank at a place of the grid.
+func (x *srumma[T]) panelsOf(i, j, s int) iter.Seq[int] {
+	step := x.steps[(plan.First(x.own.grid.Grid, i, j, len(x.steps))+s)%len(x.steps)]
+	return func(yield func(int) bool) {
+		for panel := step.Lo; panel < step.Hi && yield(panel); panel++ {
+		}
+	}
+}
+
+func (x *srumma[T]) collect() error { return x.own.gather() }
 
 func (x *srumma[T]) plan() prediction {
 	schedule, warning := plan.Srumma, gemm.Note{}
@@ -274,7 +273,7 @@ func (x *srumma[T]) plan() prediction {
 		schedule = plan.SrummaSent
 		warning = note.New("owners-send", x.denied)
 	}
-	out := x.predict(schedule(x.shape, x.grid.Hosts(x.job.hosts), x.grid.Grid, x.params.Int("panel")))
+	out := x.own.predict(schedule(x.task.shape, x.own.hosts(), x.own.grid.Grid, x.task.params.Int("panel")))
 	out.warning = warning
 	return out
 }
@@ -288,5 +287,5 @@ func srummaVariant() gemm.Variant {
 			panelParam(256, "columns of A and rows of B that are fetched at once")),
 	}
 	v = types{newSrumma[float32], newSrumma[float64], newSrumma[gf256.Elem]}.of(v)
-	return variant(v, gridWorkspace(spreadWorkspace))
+	return variant(v, gridWorkspace(distributedWorkspace))
 }

@@ -24,51 +24,99 @@ import (
 // in both directions.
 //
 // A rank receives (1−1/Q)·mk/P and (1−1/P)·kn/Q elements.
-type summa[T gemm.Element] struct{ *stationary[T] }
+type summa[T gemm.Element] struct {
+	task  *task[T]
+	own   *distributed[T]
+	steps []plan.Span // runs of panels that are multiplied in one call
+}
 
 func newSumma[T gemm.Element](t *task[T]) (product[T], error) {
-	g, err := gridOf(t.params, t.world.Size(), t.shape)
+	g, err := t.layGrid(inPanels(plan.Summa))
 	if err != nil {
 		return nil, err
 	}
-	return newBroadcasts(t, t.lay(g, plan.SummaFlow), t.panelsOf(g, plan.Span{Hi: t.shape.K})), nil
+	return newSummaOf(t, g, t.panelsOf(g.Grid, plan.Span{Hi: t.shape.K})), nil
+}
+
+// newSummaOf returns this rank's part of a product of panels, which are distributed over the rank's layer of the grid.
+func newSummaOf[T gemm.Element](t *task[T], g plan.Layout, panels []plan.Panel) *summa[T] {
+	steps := plan.Steps(panels, t.together())
+	return &summa[T]{t, newDistributed(t, g, panels, min(2, len(steps))*t.together()), steps}
+}
+
+// inPanels returns a schedule with the widest panels: the width does not change the number of elements.
+func inPanels(schedule func(gemm.Shape, []int, plan.Grid, int) plan.Schedule) func(gemm.Shape, []int,
+	plan.Grid) plan.Schedule {
+	return func(s gemm.Shape, hosts []int, g plan.Grid) plan.Schedule { return schedule(s, hosts, g, s.K) }
 }
 
 // panelsOf returns the panels of the range k in the order in which they are broadcast over a grid.
 func (t *task[T]) panelsOf(g plan.Grid, k plan.Span) []plan.Panel {
-	return plan.InTurns(plan.Panels(k, g.P, g.Q, t.panel()))
+	return plan.Alternating(plan.Panels(k, g.P, g.Q, t.panel()))
 }
 
 // panel returns the width of panels.
 func (t *task[T]) panel() int { return panelWidth(t.params, plan.Count(t.job.hosts)) }
 
 // Resolved implements gemm.Explainer.
-func (x *summa[T]) Resolved() gemm.Params { return gemm.Params{"panel": x.panel()} }
+func (x *summa[T]) Resolved() gemm.Params { return gemm.Params{"panel": x.task.panel()} }
 
-// newBroadcasts returns this rank's part of a product of panels, which are spread over the rank's layer of the grid.
-func newBroadcasts[T gemm.Element](t *task[T], g plan.Layout, panels []plan.Panel) *summa[T] {
-	x := &summa[T]{newStationary(t, g, panels)}
-	x.bring = x.broadcast
-	return x
+func (x *summa[T]) prepare() error {
+	return x.own.prepare(func(int) []plan.Panel { return x.own.panels })
 }
 
-// broadcast begins to broadcast a panel.
-func (x *summa[T]) broadcast(s int, u *coming[T], i int) error {
-	x.receive(s, u, i)
-	p := x.panels[s]
-	if x.grid.Q > 1 && x.c.Rows > 0 {
-		if err := u.add(comm.Ibcast(x.Layer.Row, u.a[i], p.Col)); err != nil {
+func (x *summa[T]) multiply(prof *profile) error {
+	if !x.own.inside {
+		return x.task.finish(prof)
+	}
+	if len(x.steps) == 0 {
+		zero(x.own.c)
+	}
+	now, err := x.broadcast(prof, 0)
+	if err != nil {
+		return err
+	}
+	for s := range x.steps {
+		next, err := x.broadcast(prof, s+1) // in flight while step s is multiplied
+		if err != nil {
 			return err
 		}
+		if err := x.task.wait(prof, communicating, now.requests...); err != nil {
+			return err
+		}
+		if err := x.task.computeStep(prof, x.own.c, now.pairs, s > 0, next.requests); err != nil {
+			return err
+		}
+		now = next
 	}
-	if x.grid.P > 1 && x.c.Cols > 0 {
-		return u.add(comm.Ibcast(x.Layer.Col, u.b[i], p.Row))
-	}
-	return nil
+	return x.task.finish(prof)
 }
 
+// broadcast starts to broadcast the panels of step s; there are none after the last step.
+func (x *summa[T]) broadcast(prof *profile, s int) (f inflight[T], err error) {
+	if s == len(x.steps) {
+		return f, nil
+	}
+	err = prof.during(communicating, func() error {
+		for panel := x.steps[s].Lo; panel < x.steps[s].Hi; panel++ {
+			p, owner := x.own.pair(panel, s%2*x.task.together()+len(f.pairs)), x.own.panels[panel]
+			f.pairs = append(f.pairs, p)
+			if x.own.grid.Q > 1 && p.a.Rows > 0 {
+				f.add(comm.Ibcast(x.own.ranks.Row, p.a, owner.Col))
+			}
+			if x.own.grid.P > 1 && p.b.Cols > 0 {
+				f.add(comm.Ibcast(x.own.ranks.Col, p.b, owner.Row))
+			}
+		}
+		return f.err
+	})
+	return f, err
+}
+
+func (x *summa[T]) collect() error { return x.own.gather() }
+
 func (x *summa[T]) plan() prediction {
-	return x.predict(plan.Summa(x.shape, x.grid.Hosts(x.job.hosts), x.grid.Grid, x.panel()))
+	return x.own.predict(plan.Summa(x.task.shape, x.own.hosts(), x.own.grid.Grid, x.task.panel()))
 }
 
 func summaVariant() gemm.Variant {
@@ -81,6 +129,6 @@ func summaVariant() gemm.Variant {
 		Params: commonParams(scheduleParam(), gridParam(), broadParam()),
 	}
 	v = types{newSumma[float32], newSumma[float64], newSumma[gf256.Elem]}.of(v)
-	v.F32, v.F64 = leadingGemm(v.Name, newSumma[float32]), leadingGemm(v.Name, newSumma[float64])
-	return variant(v, gridWorkspace(spreadWorkspace))
+	v.F32, v.F64 = gemmConstructor(v.Name, newSumma[float32]), gemmConstructor(v.Name, newSumma[float64])
+	return variant(v, gridWorkspace(distributedWorkspace))
 }

@@ -1,3 +1,18 @@
+// Package mpi multiplies matrices on the ranks that mpirun starts, by real MPI.
+//
+// Rank 0 leads, and the driver measures its multipliers (multiplier.go). A call that concerns all ranks is first
+// broadcast as a command (commands.go), which the other ranks execute with the same code and empty operands (task.go).
+// Package plan decides what each rank owns, sends and computes. Package comm sends the messages, and package launch
+// starts mpirun. The algorithms are here, one per file:
+//
+//	p2p_rows.go, p2p_rows_overlap.go          messages from rank 0 to each worker
+//	scatter_rows.go, scatter_blocks.go        one Scatter of joined parts, one Gather
+//	grid_blocks.go, bcast_rows.go             Scatterv and Bcast
+//	summa.go, srumma.go, layers.go            distributed operands; C stays in place (distributed.go)
+//	cannon.go                                 distributed operands whose blocks are shifted
+//
+// The first six begin and end with whole operands on rank 0, and the distribution is part of their time. In the last
+// four the operands are distributed already: Stage and Collect move them, outside of the measured time.
 package mpi
 
 import (
@@ -7,7 +22,6 @@ import (
 
 	"gemm"
 	"gemm/gf256"
-	"gemm/internal/pseudocode"
 	"gemm/mpi/comm"
 	"gemm/mpi/plan"
 )
@@ -17,10 +31,10 @@ import (
 //go:embed *.txt
 var files embed.FS
 
-// Variants returns the variants on ranks. First come those whose operands begin and end on rank 0,
-// from messages to collective calls, and then those whose operands are distributed.
+// Variants returns the variants on ranks: first with operands that begin and end on rank 0, from messages to collective
+// calls, and then with operands that are distributed.
 func Variants() []gemm.Variant {
-	return pseudocode.Add(files, []gemm.Variant{
+	return gemm.WithPseudocode(files, []gemm.Variant{
 		p2pRowsVariant(),
 		p2pRowsOverlapVariant(),
 		scatterRowsVariant(),
@@ -82,7 +96,7 @@ func broadParam() gemm.Param {
 		Doc: "columns of A and rows of B that are broadcast at once; 0: 512, or 128 if the ranks are on several hosts"}
 }
 
-// panelWidth returns the width of panels that resolved parameters ask for, if broadParam is theirs.
+// panelWidth returns the width of panels in resolved parameters with broadParam.
 func panelWidth(p gemm.Params, hosts int) int {
 	switch width := p.Int("panel"); {
 	case width > 0:
@@ -110,7 +124,7 @@ func replicationParam() gemm.Param {
 		Doc: "layers of ranks, each with a copy of C; 0: the number with the least communication and at most 4 GiB of C per rank"}
 }
 
-// gridOf returns the grid that resolved parameters ask for.
+// gridOf returns the grid of resolved parameters.
 func gridOf(p gemm.Params, ranks int, s gemm.Shape) (plan.Grid, error) {
 	text := p.Text("grid")
 	if text == auto {
@@ -135,21 +149,21 @@ func gridWorkspace(of func(gemm.Shape, plan.Grid, gemm.Params) float64) func(gem
 	}
 }
 
-// available returns why a process cannot lead as many ranks as the parameters ask for.
+// available returns why a process cannot lead the number of ranks in the parameters.
 func available(p gemm.Params) error {
 	if !comm.Built {
 		_, err := comm.Start()
 		return err
 	}
 	if here := launched(); p.Int("ranks") != here {
-		return gemm.Unavailablef("%d ranks are asked for, this process is one of %d", p.Int("ranks"), here).
+		return gemm.Unavailablef("%d ranks are requested, this process is one of %d", p.Int("ranks"), here).
 			WithRemedy("mpirun -n %d gemm mpi, or gemm mpi --np %d", p.Int("ranks"), p.Int("ranks"))
 	}
 	return nil
 }
 
-// leading returns the constructor of the multipliers of an algorithm.
-func leading[T gemm.Element](name string, form maker[T]) func(gemm.Params) (gemm.Multiplier[T], error) {
+// constructor returns the constructor of the multipliers of an algorithm.
+func constructor[T gemm.Element](name string, form maker[T]) func(gemm.Params) (gemm.Multiplier[T], error) {
 	return func(p gemm.Params) (gemm.Multiplier[T], error) {
 		m, err := newMultiplier(name, p, form)
 		if err != nil {
@@ -159,8 +173,8 @@ func leading[T gemm.Element](name string, form maker[T]) func(gemm.Params) (gemm
 	}
 }
 
-// leadingGemm is leading for multipliers that are the whole BLAS operation.
-func leadingGemm[T gemm.Float](name string, form maker[T]) func(gemm.Params) (gemm.Multiplier[T], error) {
+// gemmConstructor is constructor for multipliers that are the whole BLAS operation.
+func gemmConstructor[T gemm.Float](name string, form maker[T]) func(gemm.Params) (gemm.Multiplier[T], error) {
 	return func(p gemm.Params) (gemm.Multiplier[T], error) {
 		m, err := newMultiplier(name, p, form)
 		if err != nil {
@@ -204,7 +218,7 @@ func newMultiplier[T gemm.Element](name string, p gemm.Params, form maker[T]) (*
 	return &multiplier[T]{name: name, params: p, make: form}, nil
 }
 
-// variant fills in what the variants of the family have in common. workspace returns the
+// variant sets the common fields of the variants of the family. workspace returns the
 // elements that all ranks together hold besides the operands.
 func variant(v gemm.Variant, workspace func(s gemm.Shape, ranks int, p gemm.Params) float64) gemm.Variant {
 	v.Location, v.Bound, v.BoundOf = gemm.OnRanks, gemm.Classical, boundOf
@@ -235,8 +249,8 @@ func localModel(s gemm.Shape, p gemm.Params) gemm.Model {
 
 // boundOf is the bound with a local variant. Parts are summed in any order, which classical bounds cover. A variant
 // that halves dimensions halves a part at most as often as the whole product, so the errors of all parts together are
-// at most its own bound; the additions of parts are those of a classical product, whose bound is added.
-func boundOf(p gemm.Params) gemm.Bound {
+// at most its own bound; the bound of a classical product is added for the additions of parts.
+func boundOf(_ string, p gemm.Params) gemm.Bound {
 	v, resolved := localOf(p)
 	if v.Bound.Kind == gemm.Componentwise {
 		return gemm.Classical
@@ -274,6 +288,6 @@ type types struct {
 
 // of returns v with the constructors.
 func (t types) of(v gemm.Variant) gemm.Variant {
-	v.F32, v.F64, v.GF256 = leading(v.Name, t.f32), leading(v.Name, t.f64), leading(v.Name, t.gf)
+	v.F32, v.F64, v.GF256 = constructor(v.Name, t.f32), constructor(v.Name, t.f64), constructor(v.Name, t.gf)
 	return v
 }

@@ -16,12 +16,12 @@ import (
 // compare-and-swap: processors add integers atomically, but not floating-point numbers.
 //
 //	parallel for (i, l): for j: atomic C[i][j] += A[i][l]·B[l][j]
-type collapseInnerAtomic[T gemm.Float] struct{ toucher[T] }
+type collapseInnerAtomic[T gemm.Float] struct{ *team[T] }
 
 // Multiply implements gemm.Multiplier.
 func (x collapseInnerAtomic[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
-	return x.product(ctx, c, a, b, func() error {
-		if err := zero(ctx, x.team, c); err != nil {
+	return x.multiply(ctx, c, a, b, func() error {
+		if err := x.zero(ctx, c); err != nil {
 			return err
 		}
 		return x.pieces(ctx, c.Rows*a.Cols, c.Cols, func(_, lo, hi int) {
@@ -68,7 +68,7 @@ func atomicAdd[T gemm.Float](p *T, x T) {
 	}
 }
 
-func newCollapseInnerAtomic[T gemm.Float](t toucher[T], _ gemm.Params) (gemm.Multiplier[T], error) {
+func newCollapseInnerAtomic[T gemm.Float](t *team[T], _ gemm.Params) (gemm.Multiplier[T], error) {
 	return collapseInnerAtomic[T]{t}, nil
 }
 

@@ -14,12 +14,12 @@ import (
 //	parallel for i: C[i] = Σ P[i]
 //
 // The sums are formed in the order of the workers. So with a static schedule the result is the same every time.
-type collapseReduce[T gemm.Float] struct{ privately[T] }
+type collapseReduce[T gemm.Float] struct{ *team[T] }
 
 // Multiply implements gemm.Multiplier.
 func (x collapseReduce[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
-	return x.product(ctx, c, a, b, func() error {
-		copies, release, err := x.sum(ctx, c, a, b)
+	return x.multiply(ctx, c, a, b, func() error {
+		copies, release, err := privateSums(ctx, x.team, c, a, b)
 		defer release()
 		if err != nil {
 			return err
@@ -28,8 +28,8 @@ func (x collapseReduce[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T])
 	})
 }
 
-func newCollapseReduce[T gemm.Float](t toucher[T], _ gemm.Params) (gemm.Multiplier[T], error) {
-	return collapseReduce[T]{privately[T]{t}}, nil
+func newCollapseReduce[T gemm.Float](t *team[T], _ gemm.Params) (gemm.Multiplier[T], error) {
+	return collapseReduce[T]{t}, nil
 }
 
 func collapseReduceVariant() gemm.Variant {

@@ -14,14 +14,14 @@ import (
 //
 // This is what a pragma before the wrong loop does. There are only 2n operations per fork and join, so these must cost
 // much less than a row takes. Neighbouring workers also write to the same cache lines of C.
-type inner[T gemm.Float] struct{ toucher[T] }
+type inner[T gemm.Float] struct{ *team[T] }
 
 // Multiply implements gemm.Multiplier.
 func (x inner[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 	var i, l int
 	add := func(_, lo, hi int) { serial.AddScaled(c.Row(i)[lo:hi], a.At(i, l), b.Row(l)[lo:hi]) }
-	return x.product(ctx, c, a, b, func() error {
-		if err := zero(ctx, x.team, c); err != nil {
+	return x.multiply(ctx, c, a, b, func() error {
+		if err := x.zero(ctx, c); err != nil {
 			return err
 		}
 		for i = range c.Rows {
@@ -35,7 +35,7 @@ func (x inner[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 	})
 }
 
-func newInner[T gemm.Float](t toucher[T], _ gemm.Params) (gemm.Multiplier[T], error) {
+func newInner[T gemm.Float](t *team[T], _ gemm.Params) (gemm.Multiplier[T], error) {
 	return inner[T]{t}, nil
 }
 

@@ -46,11 +46,11 @@ func packedVariant() gemm.Variant {
 // packed is serial/packed on a team.
 type packed[T gemm.Float] struct {
 	*serial.Batched[T]
-	toucher[T]
+	*team[T]
 	affinity string
 }
 
-// GemmBatch implements gemm.BatchGemmer. The workers of a batch are not those of the team, which may be pinned.
+// GemmBatch implements gemm.BatchGemmer. The workers of a batch are not the workers of the team, which may be pinned.
 func (x packed[T]) GemmBatch(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Batch[T], beta T,
 	c gemm.Batch[T]) error {
 	if x.affinity != "none" {
@@ -63,11 +63,11 @@ func (x packed[T]) GemmBatch(ctx context.Context, tA, tB blas.Transpose, alpha T
 // Resolved implements gemm.Explainer.
 func (x packed[T]) Resolved() gemm.Params {
 	out := x.Batched.Resolved()
-	maps.Copy(out, x.toucher.Resolved())
+	maps.Copy(out, x.team.Resolved())
 	return out
 }
 
-func newPacked[T gemm.Float](t toucher[T], p gemm.Params) (gemm.Multiplier[T], error) {
+func newPacked[T gemm.Float](t *team[T], p gemm.Params) (gemm.Multiplier[T], error) {
 	return packed[T]{serial.NewBatched[T](t.pool), t, p.Text("affinity")}, nil
 }
 
@@ -75,17 +75,17 @@ func newPacked[T gemm.Float](t toucher[T], p gemm.Params) (gemm.Multiplier[T], e
 // and B that it needs.
 type packedHalf[T half.Float] struct {
 	serial.PackedHalf[T]
-	toucher[T]
+	*team[T]
 }
 
 // Resolved implements gemm.Explainer.
 func (x packedHalf[T]) Resolved() gemm.Params {
 	out := x.PackedHalf.Resolved()
-	maps.Copy(out, x.toucher.Resolved())
+	maps.Copy(out, x.team.Resolved())
 	return out
 }
 
-func newPackedHalf[T half.Float](t toucher[T], _ gemm.Params) (gemm.Multiplier[T], error) {
+func newPackedHalf[T half.Float](t *team[T], _ gemm.Params) (gemm.Multiplier[T], error) {
 	return packedHalf[T]{serial.NewPackedHalf[T](t.pool), t}, nil
 }
 
@@ -93,16 +93,16 @@ func newPackedHalf[T half.Float](t toucher[T], _ gemm.Params) (gemm.Multiplier[T
 // A, or by one sliver of A if there are few blocks.
 type packedField struct {
 	serial.PackedField
-	toucher[gf256.Elem]
+	*team[gf256.Elem]
 }
 
 // Resolved implements gemm.Explainer.
 func (x packedField) Resolved() gemm.Params {
 	out := x.PackedField.Resolved()
-	maps.Copy(out, x.toucher.Resolved())
+	maps.Copy(out, x.team.Resolved())
 	return out
 }
 
-func newPackedField(t toucher[gf256.Elem], _ gemm.Params) (gemm.Multiplier[gf256.Elem], error) {
+func newPackedField(t *team[gf256.Elem], _ gemm.Params) (gemm.Multiplier[gf256.Elem], error) {
 	return packedField{serial.NewPackedField(t.pool), t}, nil
 }

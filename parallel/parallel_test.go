@@ -196,21 +196,3 @@ func TestStrassenShares(t *testing.T) {
 }
 
 func FuzzVariants(f *testing.F) { gemmtest.Fuzz(f, Variants()) }
-
-// BenchmarkPacked measures products on one and on two workers.
-func BenchmarkPacked(b *testing.B) {
-	for _, n := range []int{64, 96, 128, 192, 256, 512, 1024, 2048} {
-		for _, threads := range []int{1, 2} {
-			b.Run(fmt.Sprintf("n=%d/threads=%d", n, threads), func(b *testing.B) {
-				m, err := gemm.New[float64](packedVariant(), gemm.Params{"threads": threads})
-				gemmtest.Must(b, err)
-				x, y, c := gemm.NewMatrix[float64](n, n), gemm.NewMatrix[float64](n, n), gemm.NewMatrix[float64](n, n)
-				b.ReportAllocs()
-				for b.Loop() {
-					gemmtest.Must(b, m.Multiply(b.Context(), c, x, y))
-				}
-				b.ReportMetric(2*float64(n)*float64(n)*float64(n)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
-			})
-		}
-	}
-}

@@ -3,20 +3,19 @@ package parallel
 import (
 	"cmp"
 	"context"
-	"sync"
 
 	"gemm"
 	"gemm/gf256"
 )
 
-// rows shares out the outermost loop, that over the rows of C. A chunk of rows is a product of its own,
+// rows divides the outermost loop, over the rows of C. A chunk of rows is a product,
 //
 //	C[lo:hi, :] = A[lo:hi, :]·B
 //
 // which a serial variant computes, ikj by default. No two workers write to one row, so that nothing needs to be
-// protected or merged: the way to begin with. Every worker reads all of B.
+// protected or merged. Every worker reads all of B.
 type rows[T gemm.Element] struct {
-	toucher[T]
+	*team[T]
 	locals []gemm.Multiplier[T]
 	load   int // see times
 }
@@ -26,7 +25,7 @@ func (r rows[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 	chunk := func(worker, lo, hi int) error {
 		return r.locals[worker].Multiply(ctx, c.Slice(lo, 0, hi-lo, c.Cols), a.Slice(lo, 0, hi-lo, a.Cols), b)
 	}
-	return r.product(ctx, c, a, b, func() error {
+	return r.multiply(ctx, c, a, b, func() error {
 		var first firstError
 		err := r.loop(ctx, c.Rows, func(worker, lo, hi int) {
 			if r.load == 0 {
@@ -39,25 +38,8 @@ func (r rows[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 				}
 			}
 		})
-		return cmp.Or(err, first.err)
+		return cmp.Or(err, first.err())
 	})
-}
-
-// firstError keeps the first error of several workers.
-type firstError struct {
-	mu  sync.Mutex
-	err error
-}
-
-func (f *firstError) note(err error) {
-	if err == nil {
-		return
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.err == nil {
-		f.err = err
-	}
 }
 
 // Loaded implements gemm.Loadable.
@@ -66,7 +48,7 @@ func (r rows[T]) Loaded(load int) gemm.Multiplier[T] {
 	return r
 }
 
-func newRows[T gemm.Element](t toucher[T], p gemm.Params) (gemm.Multiplier[T], error) {
+func newRows[T gemm.Element](t *team[T], p gemm.Params) (gemm.Multiplier[T], error) {
 	locals, err := newLocals[T](p)
 	if err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 
 // strassenVariant is serial/strassen on a pool of workers. The seven products of a level are computed one after the
 // other, and the workers divide each of them like parallel/packed. The additions that are folded into a product are
-// divided with it, the others by matrix rows. Products side by side would each need a workspace of their own.
+// divided with it, the others by matrix rows. Products at the same time would need a workspace each.
 func strassenVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:   "parallel/strassen",
@@ -47,18 +47,18 @@ func strassenBound() gemm.Bound {
 // strassen is serial/strassen on a team.
 type strassen[T gemm.Float] struct {
 	serial.Twofold[T]
-	toucher[T]
+	*team[T]
 	cutoff int
 }
 
 // Resolved implements gemm.Explainer.
 func (x strassen[T]) Resolved() gemm.Params {
-	out := x.toucher.Resolved()
+	out := x.team.Resolved()
 	out["cutoff"] = x.cutoff
 	return out
 }
 
-func newStrassen[T gemm.Float](t toucher[T], p gemm.Params) (gemm.Multiplier[T], error) {
+func newStrassen[T gemm.Float](t *team[T], p gemm.Params) (gemm.Multiplier[T], error) {
 	cutoff := withCutoff(p).Int("cutoff")
 	return strassen[T]{serial.NewStrassen[T](t.pool, cutoff), t, cutoff}, nil
 }

@@ -16,7 +16,7 @@ import (
 // There are more tiles than rows of tiles, and their size can be chosen. For t rows of C a worker
 // reads t columns of B, not all of it: k·t elements, which can stay in its own cache.
 type tiles[T gemm.Element] struct {
-	toucher[T]
+	*team[T]
 	locals     []gemm.Multiplier[T]
 	tile, load int // load: see times
 }
@@ -26,7 +26,7 @@ func (x tiles[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 	tile := max(1, min(x.tile, max(c.Rows, c.Cols)))
 	columns := (c.Cols + tile - 1) / tile
 	n := columns * ((c.Rows + tile - 1) / tile)
-	return x.product(ctx, c, a, b, func() error {
+	return x.multiply(ctx, c, a, b, func() error {
 		var first firstError
 		err := x.loop(ctx, n, func(worker, lo, hi int) {
 			for t := lo; t < hi; t++ {
@@ -38,7 +38,7 @@ func (x tiles[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 				}
 			}
 		})
-		return cmp.Or(err, first.err)
+		return cmp.Or(err, first.err())
 	})
 }
 
@@ -48,7 +48,7 @@ func (x tiles[T]) Loaded(load int) gemm.Multiplier[T] {
 	return x
 }
 
-func newTiles[T gemm.Element](t toucher[T], p gemm.Params) (gemm.Multiplier[T], error) {
+func newTiles[T gemm.Element](t *team[T], p gemm.Params) (gemm.Multiplier[T], error) {
 	locals, err := newLocals[T](p)
 	if err != nil {
 		return nil, err

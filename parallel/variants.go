@@ -4,7 +4,6 @@ import (
 	"embed"
 
 	"gemm"
-	"gemm/internal/pseudocode"
 )
 
 // files are the pseudo-code of the variants.
@@ -14,7 +13,7 @@ var files embed.FS
 
 // Variants returns the parallel variants in the order of the ladder.
 func Variants() []gemm.Variant {
-	return pseudocode.Add(files, []gemm.Variant{
+	return gemm.WithPseudocode(files, []gemm.Variant{
 		rowsVariant(),
 		innerVariant(),
 		collapseInnerAtomicVariant(),

@@ -18,7 +18,7 @@ type Auto struct {
 	now    *trial            // trial of the loop that runs, or of the last one
 }
 
-// trial is what an Auto knows of loops of one number of indices and workers.
+// trial is the measurement of loops with one number of indices and workers.
 type trial struct {
 	candidates []candidate
 	loops      int           // number of timed loops
@@ -78,7 +78,7 @@ func (a *Auto) Share(n, workers int) Shares {
 
 // current returns the candidate for the next loop.
 func (t *trial) current() *candidate {
-	if t.settled() {
+	if t.decided() {
 		best := &t.candidates[0]
 		for i := range t.candidates {
 			if c := &t.candidates[i]; c.best < best.best {
@@ -91,8 +91,8 @@ func (t *trial) current() *candidate {
 	return &t.candidates[min(i, 2*len(t.candidates)-1-i)] // forwards, then backwards
 }
 
-// settled reports whether the trial has ended.
-func (t *trial) settled() bool {
+// decided reports whether the trial has ended.
+func (t *trial) decided() bool {
 	rounds := t.loops / len(t.candidates)
 	return rounds >= 1 && t.spent >= autoLong || rounds >= autoRounds && t.spent >= autoTime || rounds >= autoMost
 }
@@ -102,7 +102,7 @@ func (a *Auto) took(d time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	t := a.now
-	if t.settled() {
+	if t.decided() {
 		return
 	}
 	c := t.current()
@@ -111,18 +111,18 @@ func (a *Auto) took(d time.Duration) {
 	t.spent += d
 }
 
-// Forget makes Settled return true until the next loop.
+// Forget makes Decided return true until the next loop.
 func (a *Auto) Forget() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.now = nil
 }
 
-// Settled reports whether the trial has ended for loops like the last one.
-func (a *Auto) Settled() bool {
+// Decided reports whether the trial has ended for loops like the last one.
+func (a *Auto) Decided() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.now == nil || a.now.settled()
+	return a.now == nil || a.now.decided()
 }
 
 // Chosen returns the name and the chunk of the schedule for the next loop like the last one. Before the

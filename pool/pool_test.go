@@ -11,7 +11,7 @@ import (
 	"gemm/gemmtest"
 )
 
-// runs are the loops of a pool whose chunks, but for the first, go to who is free.
+// runs are the loops of a pool that give all chunks but the first to free workers.
 var runs = map[string]func(p *Pool, workers, n int, body func(worker, lo, hi int)){
 	"Run": (*Pool).Run, "RunOwn": (*Pool).RunOwn,
 }
@@ -50,7 +50,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestRunOwn checks that each worker begins with its own share, and that the others take over what
+// TestRunOwn checks that each worker begins with its own share, and that the others steal the chunks that
 // a late worker has not begun.
 func TestRunOwn(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
@@ -58,7 +58,7 @@ func TestRunOwn(t *testing.T) {
 	for round := range 20 {
 		var begun sync.WaitGroup
 		begun.Add(3)
-		var rest atomic.Int32 // indices that others than the late worker have computed
+		var rest atomic.Int32 // indices that the other workers have computed
 		done := make(chan struct{})
 		var first [3]string
 		p.RunOwn(3, 26, func(worker, lo, hi int) {
@@ -147,12 +147,12 @@ func TestRunPanicEnds(t *testing.T) {
 }
 
 // TestRunSleeps alternates between loops in which the caller and the workers wait long enough to
-// park, and loops in which nobody parks.
+// park, and loops in which none parks.
 func TestRunSleeps(t *testing.T) {
 	if workers := 3; runtime.GOMAXPROCS(0) < workers {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(workers))
 	}
-	const long = 20 * time.Millisecond // much longer than one looks
+	const long = 20 * time.Millisecond // much longer than a runner spins
 	pool := New(3)
 	for loop := range 40 {
 		var calls [3]atomic.Int32

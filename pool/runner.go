@@ -10,7 +10,7 @@ import (
 	"gemm/internal/cpu"
 )
 
-// How long a goroutine spins before it parks. Longer times would cost other threads that want the processor.
+// How long a goroutine spins before it parks. Longer times would delay other threads on the processor.
 const (
 	// spinFor is the time after a loop. Products of a series follow each other faster.
 	spinFor = 50 * time.Microsecond
@@ -19,13 +19,13 @@ const (
 	spinInLoop = 200 * time.Microsecond
 )
 
-// looks is the number of polls between two readings of the clock, some microseconds. One reading
+// polls is the number of polls between two readings of the clock, some microseconds. One reading
 // takes as long as a hundred polls.
-const looks = 1000
+const polls = 1000
 
 // poll calls happened, for some microseconds at most, until it returns true. It reports whether it did.
 func poll(happened func() bool) bool {
-	for range looks {
+	for range polls {
 		if happened() {
 			return true
 		}
@@ -57,7 +57,7 @@ func spin(happened, running func() bool) bool {
 // loop writes the work next to the state, in the same cache line, and then changes the state.
 //
 //	from               to        by
-//	spinning, parked   called    begin; it rings if the runner is parked
+//	spinning, parked   called    begin, which wakes the runner if it is parked
 //	called             working   the runner
 //	called             spinning  takeBack, called by the caller of the loop
 //	working            spinning  the runner, which has finished
@@ -71,14 +71,14 @@ type runner struct {
 	worker, workers int
 
 	place int // the processor that it is pinned to, or anywhere
-	bell  bell
+	waker waker
 	_     [64]byte // no two runners poll the same cache line, nor the same pair of lines
 }
 
 // The states of a runner.
 const (
 	spinning = iota // polls for work
-	parked          // waits for its bell
+	parked          // waits for a wake-up
 	called          // has work that it has not begun
 	working         // executes its work
 	ended           // has returned, or is about to
@@ -88,7 +88,7 @@ const (
 func (r *runner) begin(p *Pool, l each, worker, workers int) {
 	r.pool, r.each, r.worker, r.workers = p, l, worker, workers
 	if r.state.Swap(called) == parked {
-		r.bell.ring(&r.state)
+		r.waker.wake(&r.state)
 	}
 }
 
@@ -108,23 +108,23 @@ func (r *runner) takeBack() bool {
 	return true
 }
 
-// live is the runner's goroutine: it waits for work and executes it, until it is ended.
-func (r *runner) live() {
+// serve is the runner's goroutine: it waits for work and executes it, until it is ended.
+func (r *runner) serve() {
 	if r.place != anywhere {
 		runtime.LockOSThread()
 	}
 	var last *Pool // of its last loop
 	wanted := func() bool { return r.state.Load() >= called }
 	running := func() bool { return last != nil && last.inLoop.Load() }
-	for tired := false; ; {
-		// A runner that has just woken the caller parks at once, to free a processor for it.
-		if (tired || !spin(wanted, running)) && !r.park(idleFor) {
+	for woke := false; ; {
+		// A runner that has woken the caller parks at once, to free a processor for it.
+		if (woke || !spin(wanted, running)) && !r.park(idleFor) {
 			return
 		}
-		tired = false
+		woke = false
 		if r.state.CompareAndSwap(called, working) {
 			last = r.pool
-			tired = r.serve()
+			woke = r.execute()
 		}
 	}
 }
@@ -140,7 +140,7 @@ func (r *runner) park(limit time.Duration) bool {
 		return true
 	}
 	for r.state.Load() == parked {
-		r.bell.wait(&r.state, limit)
+		r.waker.wait(&r.state, limit)
 		if r.state.Load() == parked && r.end() {
 			return false
 		}
@@ -162,16 +162,16 @@ func (r *runner) end() bool {
 	return true
 }
 
-// serve executes the runner's workers, and reports whether it has woken the caller. If a body ends
+// execute runs the runner's workers, and reports whether it has woken the caller. If a body ends
 // the goroutine, as testing.T.FailNow does, a new goroutine takes its place.
-func (r *runner) serve() (woken bool) {
+func (r *runner) execute() (woken bool) {
 	p := r.pool
 	returned := false
 	defer func() {
 		r.pool, r.each = nil, each{}
 		r.state.Store(spinning)
 		if !returned {
-			go r.live()
+			go r.serve()
 		}
 		woken = p.ended()
 	}()
@@ -222,9 +222,9 @@ func (p *Pool) acquire(runners int) {
 			*there = (*there)[:last]
 			continue
 		}
-		r := &runner{place: p.place(w), bell: newBell()}
+		r := &runner{place: p.place(w), waker: newWaker()}
 		p.runners = append(p.runners, r)
-		go r.live()
+		go r.serve()
 	}
 }
 

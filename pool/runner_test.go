@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-func TestHandsAreKept(t *testing.T) {
+func TestRunnersAreKept(t *testing.T) {
 	p := New(4)
 	loop := func() { p.Run(4, 100, func(_, _, _ int) { runtime.Gosched() }) }
 	loop()
@@ -27,10 +27,10 @@ func TestHandsAreKept(t *testing.T) {
 	}
 }
 
-// lame puts a runner that never begins on top of the idle ones, and returns it with a
+// stalled puts a runner that never begins on top of the idle ones, and returns it with a
 // function that takes it away again.
-func lame(state int32) (h *runner, gone func()) {
-	h = &runner{place: anywhere, bell: newBell()}
+func stalled(state int32) (h *runner, gone func()) {
+	h = &runner{place: anywhere, waker: newWaker()}
 	h.state.Store(state)
 	idle.Lock()
 	defer idle.Unlock()
@@ -56,7 +56,7 @@ func TestTakeBack(t *testing.T) {
 				}
 			},
 		} {
-			h, gone := lame(state)
+			h, gone := stalled(state)
 			counts := make([]atomic.Int32, 100)
 			run(New(3), len(counts), func(_, lo, hi int) {
 				for i := lo; i < hi; i++ {
@@ -80,7 +80,7 @@ func TestTakeBack(t *testing.T) {
 // runs after it.
 func TestTakeBackPanics(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
-	_, gone := lame(spinning)
+	_, gone := stalled(spinning)
 	defer gone()
 	var calls atomic.Int32
 	err := New(2).For(t.Context(), 2, Static(0), func(_, _, _ int) {
@@ -96,27 +96,27 @@ func TestTakeBackPanics(t *testing.T) {
 // more rarely.
 func TestReady(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
-	h, gone := lame(parked)
+	h, gone := stalled(parked)
 	defer gone()
 	p := New(2)
-	asked := func(times int) (shared string) {
+	sharedLoops := func(times int) (loops string) {
 		for i := range times {
 			if p.Ready() {
-				shared += fmt.Sprint(" ", i)
+				loops += fmt.Sprint(" ", i)
 			}
 		}
-		return shared
+		return loops
 	}
-	if got, want := asked(300), " 0 2 6 14 30 62 126 190 254"; got != want {
+	if got, want := sharedLoops(300), " 0 2 6 14 30 62 126 190 254"; got != want {
 		t.Errorf("shared loops%s, want%s", got, want)
 	}
 	p.lastFirst = h
 	h.state.Store(spinning)
-	if got, want := asked(4), " 0 1 2 3"; got != want {
+	if got, want := sharedLoops(4), " 0 1 2 3"; got != want {
 		t.Errorf("while a runner spins: shared loops%s, want%s", got, want)
 	}
 	h.state.Store(parked)
-	if got, want := asked(4), " 0 2"; got != want {
+	if got, want := sharedLoops(4), " 0 2"; got != want {
 		t.Errorf("when it has parked: shared loops%s, want%s", got, want)
 	}
 	if runtime.GOMAXPROCS(1); New(2).Ready() {
@@ -126,12 +126,12 @@ func TestReady(t *testing.T) {
 
 // TestPark checks when a runner that waits for a loop ends.
 func TestPark(t *testing.T) {
-	h, gone := lame(spinning)
+	h, gone := stalled(spinning)
 	defer gone()
 	if h.park(time.Nanosecond) || h.state.Load() != ended {
 		t.Errorf("without a loop it is in state %d", h.state.Load())
 	}
-	h, gone = lame(spinning)
+	h, gone = stalled(spinning)
 	defer gone()
 	most := int32(2 * runtime.GOMAXPROCS(0))
 	idle.parked.Add(most)
@@ -139,7 +139,7 @@ func TestPark(t *testing.T) {
 		t.Errorf("after %d others it is in state %d", most, h.state.Load())
 	}
 	idle.parked.Add(-most)
-	h, gone = lame(spinning)
+	h, gone = stalled(spinning)
 	gone() // a loop has acquired it
 	woken := make(chan bool)
 	go func() { woken <- h.park(time.Nanosecond) }()
@@ -171,11 +171,11 @@ func TestDescriptors(t *testing.T) {
 	}
 }
 
-// TestBell rings before and after the other one waits.
-func TestBell(t *testing.T) {
+// TestWaker wakes before and after the runner waits.
+func TestWaker(t *testing.T) {
 	var state atomic.Int32
-	b := newBell()
-	b.ring(&state)
+	b := newWaker()
+	b.wake(&state)
 	b.wait(&state, time.Hour)
 	state.Store(parked)
 	woken := make(chan struct{})
@@ -187,7 +187,7 @@ func TestBell(t *testing.T) {
 	}()
 	runtime.Gosched()
 	state.Store(called)
-	b.ring(&state)
+	b.wake(&state)
 	<-woken
 	b.wait(&state, time.Nanosecond)
 }

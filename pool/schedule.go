@@ -12,7 +12,7 @@ type Schedule interface {
 	Share(n, workers int) Shares
 }
 
-// Shares hands out the chunks of one loop. Together the chunks hold every index of [0, n) exactly once.
+// Shares are the chunks of one loop. Together the chunks hold every index of [0, n) exactly once.
 type Shares interface {
 	// Next returns the next chunk of a worker, lo ≤ i < hi. The chunk is empty if none is left for the
 	// worker. turn is the number of chunks that the worker has had. Workers call Next at the same time.
@@ -53,22 +53,22 @@ func NewSchedule(name string, chunk int) (Schedule, error) {
 }
 
 // Static divides a loop before it runs. Static(0) gives each of p workers one contiguous block:
-// ⌊n/p⌋ + 1 indices for the first n mod p workers, ⌊n/p⌋ for the others. Static(c) deals chunks of
+// ⌊n/p⌋ + 1 indices for the first n mod p workers, ⌊n/p⌋ for the others. Static(c) assigns chunks of
 // c round robin: worker w has the chunks w, w + p, w + 2p, …
 type Static int
 
 // Share implements Schedule.
 func (s Static) Share(n, workers int) Shares {
 	if s <= 0 {
-		return blocks{n, workers}
+		return staticBlocks{n, workers}
 	}
-	return dealt{n, workers, int(s), chunksOf(n, int(s))}
+	return staticChunks{n, workers, int(s), chunksOf(n, int(s))}
 }
 
-// blocks are the shares of Static(0).
-type blocks struct{ n, workers int }
+// staticBlocks are the shares of Static(0).
+type staticBlocks struct{ n, workers int }
 
-func (b blocks) Next(worker, turn int) (lo, hi int) {
+func (b staticBlocks) Next(worker, turn int) (lo, hi int) {
 	if turn > 0 {
 		return 0, 0
 	}
@@ -84,10 +84,10 @@ func (b blocks) Next(worker, turn int) (lo, hi int) {
 // chunksOf returns the number of chunks of n > 0 indices.
 func chunksOf(n, chunk int) int { return (n-1)/chunk + 1 }
 
-// dealt are the shares of Static(chunk).
-type dealt struct{ n, workers, chunk, chunks int }
+// staticChunks are the shares of Static(chunk).
+type staticChunks struct{ n, workers, chunk, chunks int }
 
-func (d dealt) Next(worker, turn int) (lo, hi int) {
+func (d staticChunks) Next(worker, turn int) (lo, hi int) {
 	i := turn*d.workers + worker
 	if i >= d.chunks {
 		return 0, 0
@@ -102,18 +102,18 @@ type Dynamic int
 // Share implements Schedule.
 func (s Dynamic) Share(n, _ int) Shares {
 	chunk := max(1, int(s))
-	return &grabbed{n: n, chunk: chunk, chunks: chunksOf(n, chunk)}
+	return &dynamicChunks{n: n, chunk: chunk, chunks: chunksOf(n, chunk)}
 }
 
-// grabbed are the shares of Dynamic: a counter. A worker takes a chunk by one atomic addition.
-type grabbed struct {
+// dynamicChunks are the shares of Dynamic: a counter. A worker takes a chunk by one atomic addition.
+type dynamicChunks struct {
 	n, chunk, chunks int
 	_                [64]byte     // keeps next out of the cache line of the fields that are only read
 	next             atomic.Int64 // the first chunk that no worker has taken
 	_                [56]byte
 }
 
-func (g *grabbed) Next(_, _ int) (lo, hi int) {
+func (g *dynamicChunks) Next(_, _ int) (lo, hi int) {
 	i := int(g.next.Add(1)) - 1
 	if i >= g.chunks {
 		return 0, 0
@@ -129,18 +129,18 @@ type Guided int
 
 // Share implements Schedule.
 func (s Guided) Share(n, workers int) Shares {
-	return &tapering{n: n, workers: workers, least: int(s)}
+	return &guidedChunks{n: n, workers: workers, least: int(s)}
 }
 
-// tapering are the shares of Guided.
-type tapering struct {
+// guidedChunks are the shares of Guided.
+type guidedChunks struct {
 	n, workers, least int
 	_                 [64]byte
 	next              atomic.Int64 // the first index that no worker has taken
 	_                 [56]byte
 }
 
-func (g *tapering) Next(_, _ int) (lo, hi int) {
+func (g *guidedChunks) Next(_, _ int) (lo, hi int) {
 	for {
 		lo = int(g.next.Load())
 		left := g.n - lo

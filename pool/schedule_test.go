@@ -18,8 +18,7 @@ import (
 	"gemm/internal/timeline"
 )
 
-// chunks returns the chunks of a loop as "worker:lo-hi", the workers taking turns, each
-// one chunk at a time.
+// chunks returns the chunks of a loop as "worker:lo-hi". The workers take one chunk each, round robin.
 func chunks(s Schedule, n, workers int) []string {
 	shares := s.Share(n, workers)
 	var out []string
@@ -244,23 +243,23 @@ func TestForCancelled(t *testing.T) {
 // TestAuto checks that auto chooses the fastest schedule, whatever the time of the first loop was.
 func TestAuto(t *testing.T) {
 	a := NewAuto(2)
-	if name, _ := a.Chosen(); name != "" || !a.Settled() {
-		t.Errorf("before the first loop: %q, settled %v", name, a.Settled())
+	if name, _ := a.Chosen(); name != "" || !a.Decided() {
+		t.Errorf("before the first loop: %q, decided %v", name, a.Decided())
 	}
 	// A worker of four has eight chunks of 25 among 800 indices.
 	costs := map[string]time.Duration{"static 0": 4 * time.Millisecond, "dynamic 2": 3 * time.Millisecond,
 		"dynamic 25": time.Millisecond, "guided 2": 2 * time.Millisecond}
 	tried := map[string]int{}
-	for loops := 0; loops == 0 || !a.Settled(); loops++ {
+	for loops := 0; loops == 0 || !a.Decided(); loops++ {
 		if loops > 4*autoMost {
-			t.Fatal("it does not settle")
+			t.Fatal("it chooses nothing")
 		}
 		a.Share(800, 4)
 		name, chunk := a.Chosen()
 		this := fmt.Sprint(name, " ", chunk)
 		cost := costs[this]
 		if loops == 2 {
-			cost = 20 * time.Millisecond // a first time is bad luck
+			cost = 20 * time.Millisecond // one disturbed loop
 		}
 		tried[this]++
 		a.took(cost)
@@ -271,12 +270,12 @@ func TestAuto(t *testing.T) {
 	if len(tried) != len(costs) {
 		t.Errorf("it has tried %v", tried)
 	}
-	// A loop of another size is tried anew, and the old one is remembered.
+	// A loop of another size has a new trial, and the old trial is kept.
 	p := New(4)
-	if err := p.For(t.Context(), 3, a, func(_, _, _ int) {}); err != nil || a.Settled() {
-		t.Errorf("a first loop of another size is settled; %v", err)
+	if err := p.For(t.Context(), 3, a, func(_, _, _ int) {}); err != nil || a.Decided() {
+		t.Errorf("a first loop of another size is decided; %v", err)
 	}
-	if err := p.For(t.Context(), 800, a, func(_, _, _ int) {}); err != nil || !a.Settled() {
+	if err := p.For(t.Context(), 800, a, func(_, _, _ int) {}); err != nil || !a.Decided() {
 		t.Errorf("it has forgotten; %v", err)
 	}
 }

@@ -83,8 +83,8 @@ func (l *library) open() (*routines, error) {
 		return nil, err
 	}
 	r, err := dl.Find(l.Search, func(name string) (*routines, error) {
-		p := new(here)
-		calm(p)
+		p := new(inProcess)
+		limitSpinning(p)
 		return l.loadHeld(p, name, settings)
 	})
 	if err == nil {
@@ -217,9 +217,9 @@ func (r *routines) leave() {
 	r.mu.RUnlock()
 }
 
-// calm limits the spinning of library workers in this process between calls. It must come before anything that may load
-// libgomp or OpenBLAS. The workers then poll for 2¹⁶ ticks of the clock before they sleep; the default is 2²⁶.
-func calm(p place) {
+// limitSpinning limits the spinning of library workers in this process between calls. It must come before anything that
+// may load libgomp or OpenBLAS. The workers then poll for 2¹⁶ ticks of the clock before they sleep; the default is 2²⁶.
+func limitSpinning(p place) {
 	set(p, "1000", "GOMP_SPINCOUNT", "OMP_WAIT_POLICY")
 	set(p, "16", "OPENBLAS_THREAD_TIMEOUT")
 }

@@ -61,7 +61,7 @@ func loadMKL(p place, name string) (*routines, error) {
 		return nil, err
 	}
 	r.version = mklVersion(text)
-	if _, err := p.Integer("MKL_Set_Dynamic", 0); err != nil { // as many threads as it is told, not as it sees fit
+	if _, err := p.Integer("MKL_Set_Dynamic", 0); err != nil { // exactly the threads that are set
 		return nil, err
 	}
 	r.setThreads = threadsBy(p, "MKL_Set_Num_Threads", "MKL_Get_Max_Threads")
@@ -90,7 +90,7 @@ func slowMKL(kernel string, sets []cpu.ISA) string {
 }
 
 // threadingLayer returns the layer to use with a library of the given files: GNU's if it is there, else the sequential
-// one. MKL ends the process when a layer that it is told to use is missing, and does not load libgomp itself.
+// one. MKL ends the process if the layer that is set is missing, and does not load libgomp itself.
 func threadingLayer(p place, files []string) (int, error) {
 	has := func(part string) bool {
 		return slices.ContainsFunc(files, func(file string) bool {

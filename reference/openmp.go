@@ -19,9 +19,9 @@ import (
 // OpenMP measures the cost of parallel loops in libgomp, GNU's OpenMP runtime, for comparison with package parallel.
 // The loops run in a process of their own, a small program (openmp/main.c), which gcc -O2 -fopenmp compiles at the
 // first use; it is kept in the user's cache folder. The process is stopped between measurements, so that spinning
-// threads disturb nobody, and runs for 200 µs before the clock starts. libgomp has its default settings: environment
-// variables that begin with OMP_ or GOMP_ are removed. The exception is OMP_STACKSIZE=16M, since the private arrays of
-// a reduction are on the stacks of threads. It serves one measurement at a time.
+// threads disturb no other measurement, and runs for 200 µs before the clock starts. libgomp has its default settings:
+// environment variables that begin with OMP_ or GOMP_ are removed. The exception is OMP_STACKSIZE=16M, since the
+// private arrays of a reduction are on the stacks of threads. It serves one measurement at a time.
 type OpenMP struct{ process *peer.Process }
 
 // openMPSource is the program that measures libgomp; its head has the requests that it understands.

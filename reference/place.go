@@ -44,7 +44,7 @@ func set(p place, value string, names ...string) bool {
 }
 
 // mapped returns the files that p has mapped whose base name begins with the prefix, sorted by
-// address. It returns none if the system does not tell.
+// address. It returns none if the system has no such list.
 func mapped(p place, prefix string) []string {
 	maps, err := os.Open(p.Maps())
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 
 	"gemm"
 	"gemm/internal/cpu"
+	"gemm/internal/output"
 	"gemm/internal/peer"
-	"gemm/internal/trust"
 	"gemm/serial"
 )
 
@@ -25,7 +25,7 @@ import (
 //go:embed programs/*.c
 var sources embed.FS
 
-// The options that programs in C are compiled with: none, the usual ones, and those of the 2024 report.
+// The options that programs in C are compiled with: none, the usual ones, and the options of the 2024 report.
 const (
 	unoptimized = "-O0"
 	usual       = "-O2"
@@ -87,7 +87,7 @@ func newCompiled[T gemm.Float](name, options string, more ...string) (*textbook[
 	}
 	element := gemm.ByType(gemm.TypeOf[T]().Name, "double", "float", "", "", "")
 	file, err := build(c, name, element, append(strings.Fields(options), more...)...)
-	if errors.Is(err, trust.ErrUntrusted) {
+	if errors.Is(err, output.ErrUntrusted) {
 		return nil, gemm.Unavailablef("%w", err)
 	}
 	if err != nil {
@@ -193,7 +193,7 @@ func serialVariant(name string) gemm.Variant {
 	return v
 }
 
-// programModel returns the model of a program: that of the same loops in Go, with copies of the operands.
+// programModel returns the model of the same loops in Go, with copies of the operands.
 func programModel(name string) func(gemm.Shape, gemm.Params) gemm.Model {
 	same := serialVariant(name).Model
 	return func(s gemm.Shape, _ gemm.Params) gemm.Model {

@@ -38,10 +38,10 @@ func aloneVariant() gemm.Variant {
 		Parts:   []gemm.Part{gemm.Course},
 		Can:     gemm.Explains | gemm.Warns | ownCan,
 		Model:   aloneModel,
-		Accepts: python.Alone().Accepts,
+		Accepts: python.Plain().Accepts,
 		Bound:   gemm.Classical,
 		F64: func(gemm.Params) (gemm.Multiplier[float64], error) {
-			return python.New[float64](python.Alone())
+			return python.New[float64](python.Plain())
 		},
 	}
 }

@@ -10,7 +10,6 @@ import (
 
 	"gemm"
 	"gemm/gf256"
-	"gemm/internal/busy"
 	"gemm/internal/cpu"
 )
 
@@ -19,7 +18,7 @@ import (
 // this program. The code is made anew if A differs from the A of the last product.
 type reedSolomon struct {
 	options []reedsolomon.Option
-	product busy.Flag // with what follows
+	product gemm.Exclusive // with what follows
 
 	rows, cols int // of A
 	a          []byte
@@ -83,7 +82,7 @@ func (x *reedSolomon) Multiply(ctx context.Context, c, a, b gemm.Matrix[gf256.El
 		x.shards[b.Rows+i] = gf256.Bytes(c.Row(i))
 	}
 	err := x.encoder.Encode(x.shards)
-	clear(x.shards) // lets go of the operands
+	clear(x.shards) // releases the operands
 	return err
 }
 

@@ -3,13 +3,11 @@ package reference
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"gemm"
 	"gemm/gemmtest"
@@ -114,41 +112,6 @@ func TestReedSolomonErrors(t *testing.T) {
 		err := x.Multiply(test.ctx, c, fieldMatrix(rng, test.m, test.k), fieldMatrix(rng, test.rows, test.n))
 		if !errors.Is(err, test.want) || !slices.Equal(c.Data, was) {
 			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
-// BenchmarkReedSolomon measures our products and the library's, interleaved, on one thread. It
-// reports the GB/s of data for both (medians of all turns) and the ratio. For several threads use
-// gemm compare, which lets the workers of one contender park before it measures the next.
-func BenchmarkReedSolomon(b *testing.B) {
-	rng := rand.New(rand.NewPCG(5, 6))
-	for _, code := range [][2]int{{4, 2}, {10, 4}, {17, 3}, {8, 8}, {16, 16}, {50, 20}, {128, 32}} {
-		for _, size := range []int{64 << 10, 1 << 20} {
-			k, m := code[0], code[1]
-			b.Run(fmt.Sprintf("%d+%d/%dKiB", k, m, size>>10), func(b *testing.B) {
-				peer, err := newReedSolomon(1)
-				gemmtest.Must(b, err)
-				multipliers := []gemm.Multiplier[gf256.Elem]{serial.NewPackedField(block.Serial), peer}
-				a, x, c := fieldMatrix(rng, m, k), fieldMatrix(rng, k, size), fieldMatrix(rng, m, size)
-				x.Stride, c.Stride = size, size // as shards in one buffer lie
-				var samples [2][]float64
-				for b.Loop() {
-					for i, multiplier := range multipliers {
-						start := time.Now()
-						gemmtest.Must(b, multiplier.Multiply(b.Context(), c, a, x))
-						samples[i] = append(samples[i], time.Since(start).Seconds())
-					}
-				}
-				var rates [2]float64
-				for i, s := range samples {
-					slices.Sort(s)
-					rates[i] = float64(k*size) / s[len(s)/2] / 1e9
-				}
-				b.ReportMetric(rates[0], "GB/s")
-				b.ReportMetric(rates[1], "peer-GB/s")
-				b.ReportMetric(rates[0]/rates[1], "ratio")
-			})
 		}
 	}
 }

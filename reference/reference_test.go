@@ -38,7 +38,7 @@ var libraries = []*library{openBLAS, mkl, blis}
 
 // places returns this process and, if there is a C compiler, one for a library.
 func places(t *testing.T) []place {
-	out := []place{new(here)}
+	out := []place{new(inProcess)}
 	if file, err := peer.Program(); err == nil {
 		p, err := peer.NewLibrary(file)
 		gemmtest.Must(t, err)
@@ -70,22 +70,6 @@ func TestVariants(t *testing.T) {
 			}
 		})
 	}
-}
-
-func FuzzMultiply(f *testing.F) {
-	var present []gemm.Variant
-	for i, v := range Variants()[:len(libraries)] {
-		if _, err := libraries[i].open(); err == nil {
-			// Many threads on few processors spin in each other's way, and every number has a
-			// process.
-			v.Params[0].Max = 3
-			present = append(present, v)
-		}
-	}
-	if len(present) == 0 {
-		f.Skip("no library is there")
-	}
-	gemmtest.Fuzz(f, present)
 }
 
 // TestAbsent looks for what is not there, or is something else.
@@ -171,7 +155,7 @@ func TestSlowArch(t *testing.T) {
 }
 
 func TestThreadingLayer(t *testing.T) {
-	hasGNU := new(here).OpenGlobal("libgomp.so.1") == nil
+	hasGNU := new(inProcess).OpenGlobal("libgomp.so.1") == nil
 	whole := []string{"libmkl_rt.so.2", "libmkl_core.so.2", "libmkl_intel_lp64.so.2"}
 	tests := map[string]struct {
 		files []string
@@ -191,13 +175,13 @@ func TestThreadingLayer(t *testing.T) {
 		if test.want == layerGNU && !hasGNU {
 			test.want = layerSequential
 		}
-		got, err := threadingLayer(new(here), []string{filepath.Join(dir, "libmkl_rt.so.2")})
+		got, err := threadingLayer(new(inProcess), []string{filepath.Join(dir, "libmkl_rt.so.2")})
 		if got != test.want || (err == nil) != (test.fails == "") ||
 			err != nil && !strings.Contains(err.Error(), test.fails) {
 			t.Errorf("%s: layer %d, %v; want %d, error %q", name, got, err, test.want, test.fails)
 		}
 	}
-	if got, err := threadingLayer(new(here), nil); got != layerSequential || err != nil {
+	if got, err := threadingLayer(new(inProcess), nil); got != layerSequential || err != nil {
 		t.Errorf("where the files are not known: layer %d, %v", got, err)
 	}
 }
@@ -271,17 +255,17 @@ func TestSystem(t *testing.T) {
 // TestSet makes settings for libraries, and sees that it leaves what the user set
 // and what children inherit.
 func TestSet(t *testing.T) {
-	if err := new(here).Setenv("GEMM_TEST_PROBE", "1"); err != nil {
+	if err := new(inProcess).Setenv("GEMM_TEST_PROBE", "1"); err != nil {
 		t.Skip(err)
 	}
 	if value, ok := os.LookupEnv("GEMM_TEST_PROBE"); ok {
 		t.Errorf("setenv shows in this process's own environment, as %q", value)
 	}
 	t.Setenv("GEMM_TEST_USER", "")
-	if set(new(here), "1", "GEMM_TEST_OTHER", "GEMM_TEST_USER") {
+	if set(new(inProcess), "1", "GEMM_TEST_OTHER", "GEMM_TEST_USER") {
 		t.Error("a setting of the user's, though empty, is overruled")
 	}
-	if !set(new(here), "1", "GEMM_TEST_OTHER") {
+	if !set(new(inProcess), "1", "GEMM_TEST_OTHER") {
 		t.Error("a setting is not made")
 	}
 }
@@ -319,7 +303,7 @@ func kernelOf(l *library) string {
 func TestOpenBLASKernel(t *testing.T) {
 	if isChild() {
 		if lie := os.Getenv("REFERENCE_TEST_LIE"); lie != "" {
-			gemmtest.Must(t, new(here).Setenv("OPENBLAS_CORETYPE", lie))
+			gemmtest.Must(t, new(inProcess).Setenv("OPENBLAS_CORETYPE", lie))
 		}
 		fmt.Println("child: " + kernelOf(openBLAS))
 		os.Exit(0)
@@ -349,7 +333,7 @@ func TestBLISKernel(t *testing.T) {
 	}
 	need(t, blis)
 	if runtime.GOARCH != "amd64" || !slices.Contains(cpu.Supported(), cpu.AVX2NoGFNI) ||
-		!system(mapped(new(here), "libblis")) {
+		!system(mapped(new(inProcess), "libblis")) {
 		t.Skip("whether it has the kernels for Haswell is not known")
 	}
 	const haswell = "3"
@@ -419,15 +403,6 @@ func TestPerThread(t *testing.T) {
 	}
 }
 
-// TestTooMany asks for more threads than there are.
-func TestTooMany(t *testing.T) {
-	one := &routines{setThreads: func(int) int { return 1 }}
-	l := &library{Search: dl.Search{Title: "One"}, opened: one}
-	if _, err := newShared[float32](l, 2); !errors.Is(err, gemm.ErrUnavailable) {
-		t.Errorf("two threads of a library that has one: %v", err)
-	}
-}
-
 // TestLimit passes an index that does not fit the library's integers.
 func TestLimit(t *testing.T) {
 	x, stride := &multiplier[float64]{}, math.MaxInt32
@@ -439,34 +414,6 @@ func TestLimit(t *testing.T) {
 	err := x.Gemm(context.Background(), blas.NoTrans, blas.NoTrans, 1, a, a, 0, c)
 	if !errors.Is(err, gemm.ErrUnavailable) || !strings.Contains(err.Error(), "2147483648") || c.Data[0] != 7 {
 		t.Errorf("a stride of 2³¹: %v, C is %v", err, c.Data)
-	}
-}
-
-// BenchmarkMultiply measures each library on one thread.
-func BenchmarkMultiply(b *testing.B) {
-	for i, v := range Variants()[:len(libraries)] {
-		if _, err := libraries[i].open(); err != nil {
-			continue
-		}
-		benchmark[float64](b, v)
-		benchmark[float32](b, v)
-	}
-}
-
-func benchmark[T gemm.Float](b *testing.B, v gemm.Variant) {
-	for _, n := range []int{64, 256, 1024} {
-		b.Run(fmt.Sprintf("%s/%s/n=%d", v.Name, gemm.TypeOf[T]().Name, n), func(b *testing.B) {
-			m, err := gemm.New[T](v, nil)
-			gemmtest.Must(b, err)
-			x, y, z := gemm.NewMatrix[T](n, n), gemm.NewMatrix[T](n, n), gemm.NewMatrix[T](n, n)
-			for i := range x.Data {
-				x.Data[i], y.Data[i] = T(i%7)-3, T(i%5)-2
-			}
-			for b.Loop() {
-				gemmtest.Must(b, m.Multiply(context.Background(), z, x, y))
-			}
-			b.ReportMetric(2*math.Pow(float64(n), 3)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
-		})
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"gemm"
 	"gemm/internal/peer"
-	"gemm/internal/pseudocode"
 	"gemm/internal/python"
 )
 
@@ -44,7 +43,7 @@ func Variants() []gemm.Variant {
 	}
 	out = append(out, productOnly(libxsmm), pythonVariant(python.NumPy, gemm.Course), pythonVariant(python.Torch),
 		productOnly(accelerate), reedSolomonVariant())
-	return pseudocode.Add(files, append(append(out, programVariants()...), aloneVariant()))
+	return gemm.WithPseudocode(files, append(append(out, programVariants()...), aloneVariant()))
 }
 
 // productOnly returns the variant of a library that computes C = A·B on one thread.
@@ -69,7 +68,7 @@ func newProduct[T gemm.Float](l *library) (gemm.Multiplier[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	if m, ok := m.(away[T]); ok {
+	if m, ok := m.(stagedProduct[T]); ok {
 		return productsOnly[T]{m}, nil
 	}
 	return struct{ local[T] }{m.(local[T])}, nil
@@ -82,15 +81,15 @@ type local[T gemm.Float] interface {
 	Warnings() []gemm.Note
 }
 
-// away is a product in a process of the library's own.
-type away[T gemm.Float] interface {
+// stagedProduct is a product in a process of the library's own.
+type stagedProduct[T gemm.Float] interface {
 	local[T]
 	gemm.Stager[T]
 	gemm.BatchStager[T]
 }
 
-// productsOnly is away without the rest of gemm.Gemmer.
-type productsOnly[T gemm.Float] struct{ away[T] }
+// productsOnly is stagedProduct without the rest of gemm.Gemmer.
+type productsOnly[T gemm.Float] struct{ stagedProduct[T] }
 
 // StageBatch implements gemm.BatchStager for products C = A·B.
 func (x productsOnly[T]) StageBatch(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Batch[T], beta T,
@@ -101,7 +100,7 @@ func (x productsOnly[T]) StageBatch(ctx context.Context, tA, tB blas.Transpose, 
 	if tA != blas.NoTrans || tB != blas.NoTrans || alpha != 1 || beta != 0 {
 		return nil, gemm.Unavailablef("this library computes C = A·B only, without transposes, α and β")
 	}
-	return x.away.StageBatch(ctx, tA, tB, alpha, a, b, beta, c)
+	return x.stagedProduct.StageBatch(ctx, tA, tB, alpha, a, b, beta, c)
 }
 
 // ownCan are the capabilities of a library that there is a process for.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Brings kernels to the ladder on a GPU, and checks what becomes of them: good ones are ok; wrong ones,
-# planted here, are rows that say what is wrong; and our kernels of the same run are ok.
+# Measures kernels of a user on a GPU by --bring, and checks their rows: good ones are ok; wrong ones, planted here, say
+# what is wrong; and our kernels of the same run are ok.
 #
 # It needs bin/gemm, bin/gemm-cuda, a GPU and python3, and takes about two minutes. If OUT is set, it
 # puts the records and the table in that folder.

@@ -64,7 +64,7 @@ compare() {
 held=mpi/p2p-rows,mpi/scatter-rows,mpi/scatter-blocks
 spread=mpi/p2p-rows-overlap,mpi/grid-blocks,mpi/bcast-rows,mpi/summa,mpi/srumma,mpi/cannon,mpi/25d,reference/scalapack
 
-# serial adds rows of slow loops to the record, with as many samples as are asked for.
+# serial adds rows of slow loops to the record, with as many samples as the arguments request.
 serial() { gemm serial --time 1s --timeout 3m --json "$record" --resume "$@"; }
 
 # step measures what a step is made of.

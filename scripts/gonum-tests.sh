@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Usage: scripts/gonum-tests.sh [PACKAGE]...
 #
-# Runs gonum's own tests of its matrices and of its LAPACK with our BLAS, and those of its matrices with
-# our LAPACK too, or the tests of other packages, such as stat/mds. The module cache is read-only, so a copy of
+# Runs gonum's own tests of its matrices and of its LAPACK with our BLAS, and the tests of its matrices
+# with our LAPACK too, or the tests of other packages, such as stat/mds. The module cache is read-only, so a copy of
 # gonum's module replaces it. The file blas/testdata/main_test.go is added to the copy. It selects gemm/blas and
 # gemm/lapack, and fails if a routine of gemm/blas was not called, unless packages are named.
 set -euo pipefail

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints those of its arguments that this host has: features of GEMM_TEST_REQUIRE, needs of .ci/steps and of documents.
+# Prints the arguments that this host has: features of GEMM_TEST_REQUIRE, needs of .ci/steps and of documents.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -47,10 +47,10 @@ build() (
 	"${GO:-go}" build -buildvcs=false -tags mpi -o "$scratch/$1/gemm" ./cmd/gemm
 )
 
-# by_node MPI prints how a launcher places ranks on each host in turn.
+# by_node MPI prints how a launcher places ranks on the hosts, one by one.
 by_node() { if [ "$1" = mpich ]; then echo "-ppn 1"; else echo "--map-by node"; fi; }
 
-# rows MPI HOSTS RANKS ARGUMENT… places ranks on each host in turn, and fails unless all variants are right
+# rows MPI HOSTS RANKS ARGUMENT… places ranks on the hosts, one by one, and fails unless all variants are right
 # and all hosts computed.
 rows() {
 	local mpi="$1" hosts="$2" n="$3" records="$scratch/rows.json" by_node all host

@@ -90,12 +90,12 @@ inside() {
 	nsenter --target "$pid" --net "$@"
 }
 
-# all are the namespaces of a host. Open MPI's UCX and MPICH's take ranks for those of one host, and
-# share memory with them, where they share processes or memory of System V.
+# all are the namespaces of a host. The UCX of Open MPI and of MPICH assumes one host, and shares memory, where ranks
+# share processes or memory of System V.
 all=(--net --uts --ipc --mount --pid)
 
 # begin HOST starts the first process of a host, which reaps orphans, and waits for it. The
-# processes of the others are below those of the first, for the agent runs there.
+# processes of the other hosts are children of the first host, where the agent runs.
 begin() {
 	local inside=()
 	[ "$1" -lt 2 ] || inside=(nsenter --target "$(holder 1)" --mount --pid)
@@ -210,8 +210,7 @@ up() {
 	echo "Run ranks there by: scripts/hosts.sh run mpirun -n $((2 * n)) bin/gemm mpi" >&2
 }
 
-# reach HOST waits until a host is reached from the first one: it answers, if only that nobody
-# listens.
+# reach HOST waits until a host answers the first one, if only that the port is closed.
 reach() {
 	local try
 	for ((try = 0; try < 100; try++)); do

@@ -14,7 +14,7 @@ fi
 scratch="$(mktemp -d)"
 trap 'rm -rf "$scratch"' EXIT
 
-# checks PROGRAM... runs all checks but those of signals and errors.
+# checks PROGRAM... runs all checks except signals and errors.
 checks() {
 	local check
 	for check in "threads 64 20" "random 1 200" "fork 1 50"; do

@@ -59,5 +59,5 @@ added "compare/report/analysis/answer.go compare/report/chapters/en/85-compariso
 grep -q '| Variant | Squared |' toy/report.md
 rm -r toy
 
-"$go" run -buildvcs=false ./cmd/pages/render # the pages that have all variants
+"$go" run -buildvcs=false ./cmd/pages # the pages that have all variants
 "$go" test -vet=off . ./serial ./cmd/catalog ./cmd/pages ./cuda/... ./compare/... ./cmd/gemm

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Puts libraries to compare with into bin/peers, where bin/gemm finds them.
 #
-# pip fetches those of scripts/peers.txt and compares each file with its checksum. A complete folder
+# pip fetches the libraries of scripts/peers.txt and compares each file with its checksum. A complete folder
 # of the same list is left alone. If something fails, the folder that was there stays, and the
 # script exits with 1. Debian has libxsmm as a static library only: it is linked to a shared one.
 set -euo pipefail

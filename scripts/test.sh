@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs every test of the module once, and lists the slowest.
 #
-#   plain   most packages. Those of kernels repeat their tests for each instruction set of this processor.
+#   plain   most packages. Packages of kernels repeat their tests for each instruction set of this processor.
 #   raced   packages whose code starts goroutines: under the race detector, in a build without MPI
 #   both    of these, packages whose tests are too slow for that: plain, and under the race detector with -short
 #   ranks   mpi, mpi/comm and what has limits of seconds, after the others, because ranks need the processors
@@ -14,9 +14,9 @@ cd "$(dirname "$0")/.."
 go="${GO:-go}"
 module="$("$go" list -m)"
 starts='(^|[^[:alnum:]_."])go (func\(|[[:alnum:]_.]+\()|\.Go\(|[ .(]pool\.(New|Run|For)' # what starts goroutines
-both="^$module/(compare/probe|internal/(peak|shard)|lapack|mpi|parallel)\$"
-# Of the first two the tests named below; products of tune and gemmtest are those of other packages; a report has one
-# goroutine, and so have the commands.
+both="^$module/(cmd/probe|internal/peak|shard|lapack|mpi|parallel)\$"
+# The first two run the tests named below; other packages have the products of tune and gemmtest; a report and the
+# commands have one goroutine.
 never="^$module/(blas|compare/verify|cmd/gemm|compare/report|gemmtest|cmd/tune)\$"
 named='^Test(ComplexAllocates|ComplexProducts|Concurrent|OneValue|PlanFromManyGoroutines|SharedVectors|VectorsAllocate|Workers)$'
 named+='|^Test(PlantedFaultsFloat|ReferenceIsTheSameOnAnyNumberOfProcessors|WideField)$|^Example'

@@ -29,8 +29,8 @@ func NewBatched[T gemm.Float](loop Loop) *Batched[T] {
 	return &Batched[T]{Packed: NewPacked[T](loop), workers: loop.Workers()}
 }
 
-// pieceTerms is the number of terms between two checks of a context: a worker computes them in some tenths of a second.
-const pieceTerms = 1 << 32
+// batchTerms is the number of terms between two checks of a context: a worker computes them in some tenths of a second.
+const batchTerms = 1 << 32
 
 // GemmBatch implements gemm.BatchGemmer.
 func (x *Batched[T]) GemmBatch(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Batch[T], beta T,
@@ -43,7 +43,7 @@ func (x *Batched[T]) GemmBatch(ctx context.Context, tA, tB blas.Transpose, alpha
 		alpha, k = 1, 0
 	}
 	terms := gemm.Shape{M: m, N: n, K: k}.Terms()
-	if terms > pieceTerms {
+	if terms > batchTerms {
 		for i := range c.Count {
 			if err := x.Gemm(ctx, tA, tB, alpha, a.Nth(i), b.Nth(i), beta, c.Nth(i)); err != nil {
 				return err
@@ -58,7 +58,7 @@ func (x *Batched[T]) GemmBatch(ctx context.Context, tA, tB blas.Transpose, alpha
 	}
 	piece := c.Count
 	if terms > 0 {
-		piece = int(min(float64(piece), max(1, pieceTerms/terms)))
+		piece = int(min(float64(piece), max(1, batchTerms/terms)))
 	}
 	for lo := 0; lo < c.Count; lo += piece {
 		if err := ctx.Err(); err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"gemm"
-	"gemm/gf256"
 )
 
 // blocked is hinted on blocks of B of block × block elements: all rows of C use one block before the next block begins.
@@ -15,47 +14,32 @@ import (
 // is read and written k/block times, and A is read n/block times. The traffic is
 // kn + mnk/block·(1 + 2) elements in place of m·kn, less by a factor of block/3 (Lam, Rothberg and Wolf, The Cache
 // Performance and Optimizations of Blocked Algorithms, ASPLOS 1991). It needs block² + 2·block ≤ Z.
-// With a larger block the traffic is that of hinted again; with a small one the loops are short.
-type blocked[T gemm.Float] struct{ block int }
+// With a larger block the traffic is as large as in hinted; with a small one the loops are short.
+type blocked[T gemm.Element] struct {
+	block int
+	inner accumulator[T] // hinted, or ikj in GF(2⁸)
+}
 
 func (x blocked[T]) accumulate(ctx context.Context, c, a, b gemm.Matrix[T]) error {
-	return eachBlock(ctx, x.block, c, a, b, addRows)
-}
-
-// blockedField is blocked in GF(2⁸), with the rows added as in ikjField.
-type blockedField struct{ block int }
-
-func (x blockedField) accumulate(ctx context.Context, c, a, b gemm.Matrix[gf256.Elem]) error {
-	return eachBlock(ctx, x.block, c, a, b, func(c, x []gf256.Elem, b gemm.Matrix[gf256.Elem]) {
-		for l, x := range x {
-			gf256.AddScaled(c, x, b.Row(l))
-		}
-	})
-}
-
-// eachBlock calls add(c, x, b) for every block b of B and every row: x is a piece of a row of A, c
-// is a piece of a row of C, and add adds x·b to c.
-func eachBlock[T gemm.Element](ctx context.Context, block int, c, a, b gemm.Matrix[T],
-	add func(c, x []T, b gemm.Matrix[T])) error {
-	for jj := 0; jj < b.Cols; jj += block {
-		cols := min(block, b.Cols-jj)
-		// A block with more elements than patience has terms is cut: no cache holds it.
-		deepest := min(block, fours(unheard(cols)))
-		rows := unheard(cols * deepest)
-		for ll := 0; ll < b.Rows; ll += deepest {
-			depth := min(deepest, b.Rows-ll)
-			part := b.Slice(ll, jj, depth, cols)
-			for i := range c.Rows {
-				if i%rows == 0 {
-					if err := ctx.Err(); err != nil {
-						return err
-					}
-				}
-				add(c.Row(i)[jj:jj+cols], a.Row(i)[ll:ll+depth], part)
+	for jj := 0; jj < b.Cols; jj += x.block {
+		cols := min(x.block, b.Cols-jj)
+		for ll := 0; ll < b.Rows; ll += x.block {
+			depth := min(x.block, b.Rows-ll)
+			err := x.inner.accumulate(ctx, c.Slice(0, jj, c.Rows, cols), a.Slice(0, ll, a.Rows, depth),
+				b.Slice(ll, jj, depth, cols))
+			if err != nil {
+				return err
 			}
 		}
 	}
 	return nil
+}
+
+// newBlocked returns the constructor of blocked.
+func newBlocked[T gemm.Element](inner loop[T]) func(gemm.Params) (gemm.Multiplier[T], error) {
+	return func(p gemm.Params) (gemm.Multiplier[T], error) {
+		return product[T]{blocked[T]{p.Int("block"), textbook[T]{"ikj", inner}}}, nil
+	}
 }
 
 // defaultBlock is the default of block: 288 KB of f64. It leaves room in an L2 of 512 KB, and its
@@ -85,14 +69,8 @@ func blockedVariant() gemm.Variant {
 		Loop:      gemm.Loop{Instructions: 4, Walk: gemm.Blocks},
 		FieldLoop: gemm.Loop{Instructions: 8, Walk: gemm.Blocks},
 		Bound:     gemm.Classical,
-		F32: func(p gemm.Params) (gemm.Multiplier[float32], error) {
-			return product[float32]{blocked[float32]{p.Int("block")}}, nil
-		},
-		F64: func(p gemm.Params) (gemm.Multiplier[float64], error) {
-			return product[float64]{blocked[float64]{p.Int("block")}}, nil
-		},
-		GF256: func(p gemm.Params) (gemm.Multiplier[gf256.Elem], error) {
-			return product[gf256.Elem]{blockedField{p.Int("block")}}, nil
-		},
+		F32:       newBlocked(hinted[float32]),
+		F64:       newBlocked(hinted[float64]),
+		GF256:     newBlocked(ikjField),
 	}
 }

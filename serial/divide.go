@@ -11,7 +11,7 @@ import (
 //	m: (C₁; C₂) = (A₁·B; A₂·B)      n: (C₁ C₂) = (A·B₁ A·B₂)      k: C = A₁·B₁ + A₂·B₂
 //
 // If k is halved, both halves add to the same C, so no workspace is needed. The blocks of each
-// level are half as large as those of the level above. So for every cache, whatever its size, the
+// level are half as large as the blocks of the level above. So for every cache, whatever its size, the
 // blocks of some level fit. With Q(m, n, k) = mk + kn + 2mn if the operands fit, and otherwise the
 // sum over the two halves, the traffic is Θ(mk + kn + mn + mnk/√Z). Up to a constant, no algorithm
 // has less (Frigo, Leiserson, Prokop and Ramachandran, Cache-Oblivious Algorithms, FOCS 1999,
@@ -61,11 +61,7 @@ func newDivide[T gemm.Float](p gemm.Params) (gemm.Multiplier[T], error) {
 
 // divideModel predicts divide's costs: the sums over all its leaves.
 func divideModel(shape gemm.Shape, p gemm.Params) gemm.Model {
-	s, cutoff, leaf := sizeOf(shape), p.Int("cutoff"), leafVariant(p.Text("leaf"))
-	leafParams, err := leaf.Resolve(nil)
-	if err != nil {
-		panic(err) // the defaults of a variant are valid
-	}
+	s, cutoff, leaf := sizeOf(shape), p.Int("cutoff"), leafModel(p.Text("leaf"))
 	// sum adds up f over the leaves of an m×n×k product; stop ends the recursion
 	// early. Halving yields at most eight shapes a level, which known remembers.
 	sum := func(f func(size, gemm.Model) float64, stop func(size) bool) float64 {
@@ -78,7 +74,7 @@ func divideModel(shape gemm.Shape, p gemm.Params) gemm.Model {
 				return s.once()
 			}
 			if max(m, n, k) <= cutoff {
-				return f(s, leaf.Model(at, leafParams))
+				return f(s, leaf(at))
 			}
 			if x, ok := known[at]; ok {
 				return x
@@ -107,8 +103,8 @@ func divideModel(shape gemm.Shape, p gemm.Params) gemm.Model {
 			func(_ size, m gemm.Model) float64 { return m.Traffic(cache, line) },
 			func(s size) bool { return s.a+s.b+s.c <= cache })
 	})
-	model.Workspace = leaf.Model(gemm.Shape{M: min(shape.M, cutoff), N: min(shape.N, cutoff), K: min(shape.K, cutoff)},
-		leafParams).Workspace
+	largest := gemm.Shape{M: min(shape.M, cutoff), N: min(shape.N, cutoff), K: min(shape.K, cutoff)}
+	model.Workspace = leaf(largest).Workspace
 	return model
 }
 

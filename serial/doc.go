@@ -24,5 +24,6 @@
 // Unless its file says otherwise, an algorithm is classical. It executes 2mnk operations, and every
 // element of C is the sum of its k products in some order. The error is |Ĉ − C| ≤ γ_k·|A||B| with
 // γ_k = k·u/(1 − k·u) (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section
-// 3.5); see gemm.Classical. A context is checked once for each row of C or for each block.
+// 3.5); see gemm.Classical. The loops know no context: a wrapper calls them for pieces of a product
+// and checks the context in between (see inPieces).
 package serial

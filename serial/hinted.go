@@ -1,10 +1,6 @@
 package serial
 
-import (
-	"context"
-
-	"gemm"
-)
+import "gemm"
 
 // hinted is ikj with four terms per step, like unrolled, written so that the Go compiler can
 // optimize it as a C compiler does with restrict, -O3 and -march=native, as far as it can:
@@ -19,34 +15,15 @@ import (
 //     change. Go has no restrict, and does not need it for values that are loaded before the loop.
 //
 // The Go compiler does not generate vector instructions. B is read m times as in ikj, m·kn elements unless it fits.
-type hinted[T gemm.Float] struct{}
-
-func (hinted[T]) accumulate(ctx context.Context, c, a, b gemm.Matrix[T]) error {
-	depth := fours(unheard(c.Cols))
-	for first := 0; first < a.Cols; first += depth {
-		end := min(first+depth, a.Cols)
-		part := b.Slice(first, 0, end-first, c.Cols)
-		for i := range c.Rows {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			addRows(c.Row(i), a.Row(i)[first:end], part)
+func hinted[T gemm.Float](c, a, b gemm.Matrix[T]) {
+	for i := range c.Rows {
+		row, x, l := c.Row(i), a.Row(i), 0
+		for ; l+3 < len(x); l += 4 {
+			addFour(row, (*[4]T)(x[l:]), b.Row(l), b.Row(l+1), b.Row(l+2), b.Row(l+3))
 		}
-	}
-	return nil
-}
-
-// fours returns n rounded down to a multiple of four, at least four: the rows of B that addRows adds at once.
-func fours(n int) int { return max(4, n&^3) }
-
-// addRows adds x[l]·B[l][:] to c for every l, four at a time.
-func addRows[T gemm.Float](c, x []T, b gemm.Matrix[T]) {
-	l := 0
-	for ; l+3 < len(x); l += 4 {
-		addFour(c, (*[4]T)(x[l:]), b.Row(l), b.Row(l+1), b.Row(l+2), b.Row(l+3))
-	}
-	for ; l < len(x); l++ {
-		AddScaled(c, x[l], b.Row(l))
+		for ; l < len(x); l++ {
+			AddScaled(row, x[l], b.Row(l))
+		}
 	}
 }
 
@@ -75,10 +52,10 @@ func hintedVariant() gemm.Variant {
 		},
 		Loop:  gemm.Loop{Order: "ikj", Instructions: 4, Walk: gemm.Rows},
 		Bound: gemm.Classical,
-		F32:   stateless(hinted[float32]{}),
-		F64:   stateless(hinted[float64]{}),
+		F32:   inOrder("ikj", hinted[float32]),
+		F64:   inOrder("ikj", hinted[float64]),
 	}
 }
 
-// rounds returns the number of times that addRows reads and writes a row of C for k rows of B.
+// rounds returns the number of times that hinted reads and writes a row of C for k rows of B.
 func rounds(k int) float64 { return float64(k/4 + k%4) }

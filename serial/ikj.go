@@ -1,8 +1,6 @@
 package serial
 
 import (
-	"context"
-
 	"gemm"
 	"gemm/gf256"
 )
@@ -18,21 +16,12 @@ import (
 //
 // B is read m times unless all of it stays in cache: m·kn elements, L times less than naive if its
 // columns do not fit. A row of C stays in cache while 2n ≤ Z.
-type ikj[T gemm.Float] struct{}
-
-func (ikj[T]) accumulate(ctx context.Context, c, a, b gemm.Matrix[T]) error {
-	depth := unheard(c.Cols)
+func ikj[T gemm.Float](c, a, b gemm.Matrix[T]) {
 	for i := range c.Rows {
-		for first := 0; first < a.Cols; first += depth {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			for l, x := range a.Row(i)[first:min(first+depth, a.Cols)] {
-				AddScaled(c.Row(i), x, b.Row(first+l))
-			}
+		for l, x := range a.Row(i) {
+			AddScaled(c.Row(i), x, b.Row(l))
 		}
 	}
-	return nil
 }
 
 // AddScaled adds x·b to c. b is at least as long as c. The loop has two elements per step, so that
@@ -52,21 +41,12 @@ func AddScaled[T gemm.Float](c []T, x T, b []T) {
 
 // ikjField is ikj in GF(2⁸). The innermost loop multiplies by one element, whose
 // products are one row of a table: a look-up a step in place of three.
-type ikjField struct{}
-
-func (ikjField) accumulate(ctx context.Context, c, a, b gemm.Matrix[gf256.Elem]) error {
-	depth := unheard(c.Cols)
+func ikjField(c, a, b gemm.Matrix[gf256.Elem]) {
 	for i := range c.Rows {
-		for first := 0; first < a.Cols; first += depth {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			for l, x := range a.Row(i)[first:min(first+depth, a.Cols)] {
-				gf256.AddScaled(c.Row(i), x, b.Row(first+l))
-			}
+		for l, x := range a.Row(i) {
+			gf256.AddScaled(c.Row(i), x, b.Row(l))
 		}
 	}
-	return nil
 }
 
 // rowWalk is the traffic of loops that add the given number of rows of B at a time to a row of C.
@@ -93,8 +73,8 @@ func ikjVariant() gemm.Variant {
 		Loop:      gemm.Loop{Order: "ikj", Instructions: 6, Walk: gemm.Rows},
 		FieldLoop: gemm.Loop{Order: "ikj", Instructions: 8, Walk: gemm.Rows},
 		Bound:     gemm.Classical,
-		F32:       stateless(ikj[float32]{}),
-		F64:       stateless(ikj[float64]{}),
-		GF256:     stateless(ikjField{}),
+		F32:       inOrder("ikj", ikj[float32]),
+		F64:       inOrder("ikj", ikj[float64]),
+		GF256:     inOrder("ikj", ikjField),
 	}
 }

@@ -1,13 +1,11 @@
 package serial
 
 import (
-	"context"
-
 	"gemm"
 	"gemm/gf256"
 )
 
-// loops is naive with its three loops in any order. The six orders share one statement, with 4mnk accesses
+// nests are naive with its three loops in any order. The six orders share one statement, with 4mnk accesses
 // in 2mnk operations, and form every sum in the same order. They differ in how the innermost loop walks
 // through A, B and C: it stays at an element, follows a row (stride 1) or goes down a column (stride n).
 //
@@ -16,7 +14,7 @@ import (
 //	ikj, kij  a row of C += an element of A · a row     stays   row     row
 //	jki, kji  a column of C += a column · an element    column  stays   column
 //
-// The operations and accesses are those of Table 1.1.1 of Golub and Van Loan, Matrix Computations, 4th ed.
+// The operations and accesses are listed in Table 1.1.1 of Golub and Van Loan, Matrix Computations, 4th ed.
 // Bryant and O'Hallaron, Computer Systems: A Programmer's Perspective, 3rd ed., section 6.6.2, measure
 // the six in C, with rows that are contiguous as here.
 //
@@ -24,42 +22,118 @@ import (
 // lines stay in cache until the next column needs them. So ikj and kij are the fastest for large matrices,
 // and jki and kji, with two walks down columns, the slowest. In ijk and jik, each step also waits for the
 // sum of the step before. The two orders of a pair differ in what their outer loops read again.
-type loops[T gemm.Float] struct {
-	order string
-	inner inner[T]
+type nests[T gemm.Element] map[string]loop[T]
+
+// newLoops returns the nests by their orders.
+func newLoops[T gemm.Float]() nests[T] {
+	return nests[T]{"ijk": naive[T], "ikj": ikjNest[T], "jik": jikNest[T],
+		"jki": jkiNest[T], "kij": kijNest[T], "kji": kjiNest[T]}
 }
 
-func (x loops[T]) accumulate(ctx context.Context, c, a, b gemm.Matrix[T]) error {
-	return inOrder(ctx, x.order, x.inner, c, a, b)
+// newLoopsField is newLoops for GF(2⁸).
+func newLoopsField() nests[gf256.Elem] {
+	return nests[gf256.Elem]{"ijk": naiveField, "ikj": ikjNestField, "jik": jikNestField,
+		"jki": jkiNestField, "kij": kijNestField, "kji": kjiNestField}
 }
 
-// loopsField is loops in GF(2⁸).
-type loopsField struct {
-	order string
-	inner inner[gf256.Elem]
-}
-
-func (x loopsField) accumulate(ctx context.Context, c, a, b gemm.Matrix[gf256.Elem]) error {
-	return inOrder(ctx, x.order, x.inner, c, a, b)
-}
-
-// inner runs the two inner loops of an order, the middle one from first to last, for one index of the outermost loop.
-type inner[T gemm.Element] func(c, a, b gemm.Matrix[T], outer, first, last int)
-
-// inOrder runs the outermost loop, and the middle one in pieces. It looks at the context between them. Pieces
-// are short, since a step down a column takes several times as long as one along a row.
-func inOrder[T gemm.Element](ctx context.Context, order string, run inner[T], c, a, b gemm.Matrix[T]) error {
-	of := func(loop int) int { return extent(order[loop], c.Rows, c.Cols, a.Cols) }
-	width := unheard(4 * of(2))
-	for outer := range of(0) {
-		for first := 0; first < of(1); first += width {
-			if err := ctx.Err(); err != nil {
-				return err
+func ikjNest[T gemm.Float](c, a, b gemm.Matrix[T]) {
+	for i := range c.Rows {
+		for k := range a.Cols {
+			for j := range c.Cols {
+				c.Data[i*c.Stride+j] += a.Data[i*a.Stride+k] * b.Data[k*b.Stride+j]
 			}
-			run(c, a, b, outer, first, min(first+width, of(1)))
 		}
 	}
-	return nil
+}
+
+func ikjNestField(c, a, b gemm.Matrix[gf256.Elem]) {
+	for i := range c.Rows {
+		for k := range a.Cols {
+			for j := range c.Cols {
+				c.Set(i, j, gf256.Add(c.At(i, j), gf256.Mul(a.At(i, k), b.At(k, j))))
+			}
+		}
+	}
+}
+
+func jikNest[T gemm.Float](c, a, b gemm.Matrix[T]) {
+	for j := range c.Cols {
+		for i := range c.Rows {
+			for k := range a.Cols {
+				c.Data[i*c.Stride+j] += a.Data[i*a.Stride+k] * b.Data[k*b.Stride+j]
+			}
+		}
+	}
+}
+
+func jikNestField(c, a, b gemm.Matrix[gf256.Elem]) {
+	for j := range c.Cols {
+		for i := range c.Rows {
+			for k := range a.Cols {
+				c.Set(i, j, gf256.Add(c.At(i, j), gf256.Mul(a.At(i, k), b.At(k, j))))
+			}
+		}
+	}
+}
+
+func jkiNest[T gemm.Float](c, a, b gemm.Matrix[T]) {
+	for j := range c.Cols {
+		for k := range a.Cols {
+			for i := range c.Rows {
+				c.Data[i*c.Stride+j] += a.Data[i*a.Stride+k] * b.Data[k*b.Stride+j]
+			}
+		}
+	}
+}
+
+func jkiNestField(c, a, b gemm.Matrix[gf256.Elem]) {
+	for j := range c.Cols {
+		for k := range a.Cols {
+			for i := range c.Rows {
+				c.Set(i, j, gf256.Add(c.At(i, j), gf256.Mul(a.At(i, k), b.At(k, j))))
+			}
+		}
+	}
+}
+
+func kijNest[T gemm.Float](c, a, b gemm.Matrix[T]) {
+	for k := range a.Cols {
+		for i := range c.Rows {
+			for j := range c.Cols {
+				c.Data[i*c.Stride+j] += a.Data[i*a.Stride+k] * b.Data[k*b.Stride+j]
+			}
+		}
+	}
+}
+
+func kijNestField(c, a, b gemm.Matrix[gf256.Elem]) {
+	for k := range a.Cols {
+		for i := range c.Rows {
+			for j := range c.Cols {
+				c.Set(i, j, gf256.Add(c.At(i, j), gf256.Mul(a.At(i, k), b.At(k, j))))
+			}
+		}
+	}
+}
+
+func kjiNest[T gemm.Float](c, a, b gemm.Matrix[T]) {
+	for k := range a.Cols {
+		for j := range c.Cols {
+			for i := range c.Rows {
+				c.Data[i*c.Stride+j] += a.Data[i*a.Stride+k] * b.Data[k*b.Stride+j]
+			}
+		}
+	}
+}
+
+func kjiNestField(c, a, b gemm.Matrix[gf256.Elem]) {
+	for k := range a.Cols {
+		for j := range c.Cols {
+			for i := range c.Rows {
+				c.Set(i, j, gf256.Add(c.At(i, j), gf256.Mul(a.At(i, k), b.At(k, j))))
+			}
+		}
+	}
 }
 
 // extent returns the length of the loop over the index i, j or k.
@@ -71,118 +145,6 @@ func extent[N int | float64](index byte, m, n, k N) N {
 		return n
 	}
 	return k
-}
-
-// newLoops returns the inner loops of an order.
-func newLoops[T gemm.Float](order string) loops[T] {
-	return loops[T]{order, map[string]inner[T]{
-		"ijk": ijkFloat[T], "ikj": ikjFloat[T], "jik": jikFloat[T],
-		"jki": jkiFloat[T], "kij": kijFloat[T], "kji": kjiFloat[T],
-	}[order]}
-}
-
-// newLoopsField is newLoops for GF(2⁸).
-func newLoopsField(order string) loopsField {
-	return loopsField{order, map[string]inner[gf256.Elem]{
-		"ijk": ijkElem, "ikj": ikjElem, "jik": jikElem,
-		"jki": jkiElem, "kij": kijElem, "kji": kjiElem,
-	}[order]}
-}
-
-func ijkFloat[T gemm.Float](c, a, b gemm.Matrix[T], i, first, last int) {
-	for j := first; j < last; j++ {
-		for k := range a.Cols {
-			c.Data[i*c.Stride+j] += a.Data[i*a.Stride+k] * b.Data[k*b.Stride+j]
-		}
-	}
-}
-
-func ikjFloat[T gemm.Float](c, a, b gemm.Matrix[T], i, first, last int) {
-	for k := first; k < last; k++ {
-		for j := range c.Cols {
-			c.Data[i*c.Stride+j] += a.Data[i*a.Stride+k] * b.Data[k*b.Stride+j]
-		}
-	}
-}
-
-func jikFloat[T gemm.Float](c, a, b gemm.Matrix[T], j, first, last int) {
-	for i := first; i < last; i++ {
-		for k := range a.Cols {
-			c.Data[i*c.Stride+j] += a.Data[i*a.Stride+k] * b.Data[k*b.Stride+j]
-		}
-	}
-}
-
-func jkiFloat[T gemm.Float](c, a, b gemm.Matrix[T], j, first, last int) {
-	for k := first; k < last; k++ {
-		for i := range c.Rows {
-			c.Data[i*c.Stride+j] += a.Data[i*a.Stride+k] * b.Data[k*b.Stride+j]
-		}
-	}
-}
-
-func kijFloat[T gemm.Float](c, a, b gemm.Matrix[T], k, first, last int) {
-	for i := first; i < last; i++ {
-		for j := range c.Cols {
-			c.Data[i*c.Stride+j] += a.Data[i*a.Stride+k] * b.Data[k*b.Stride+j]
-		}
-	}
-}
-
-func kjiFloat[T gemm.Float](c, a, b gemm.Matrix[T], k, first, last int) {
-	for j := first; j < last; j++ {
-		for i := range c.Rows {
-			c.Data[i*c.Stride+j] += a.Data[i*a.Stride+k] * b.Data[k*b.Stride+j]
-		}
-	}
-}
-
-func ijkElem(c, a, b gemm.Matrix[gf256.Elem], i, first, last int) {
-	for j := first; j < last; j++ {
-		for k := range a.Cols {
-			c.Set(i, j, gf256.Add(c.At(i, j), gf256.Mul(a.At(i, k), b.At(k, j))))
-		}
-	}
-}
-
-func ikjElem(c, a, b gemm.Matrix[gf256.Elem], i, first, last int) {
-	for k := first; k < last; k++ {
-		for j := range c.Cols {
-			c.Set(i, j, gf256.Add(c.At(i, j), gf256.Mul(a.At(i, k), b.At(k, j))))
-		}
-	}
-}
-
-func jikElem(c, a, b gemm.Matrix[gf256.Elem], j, first, last int) {
-	for i := first; i < last; i++ {
-		for k := range a.Cols {
-			c.Set(i, j, gf256.Add(c.At(i, j), gf256.Mul(a.At(i, k), b.At(k, j))))
-		}
-	}
-}
-
-func jkiElem(c, a, b gemm.Matrix[gf256.Elem], j, first, last int) {
-	for k := first; k < last; k++ {
-		for i := range c.Rows {
-			c.Set(i, j, gf256.Add(c.At(i, j), gf256.Mul(a.At(i, k), b.At(k, j))))
-		}
-	}
-}
-
-func kijElem(c, a, b gemm.Matrix[gf256.Elem], k, first, last int) {
-	for i := first; i < last; i++ {
-		for j := range c.Cols {
-			c.Set(i, j, gf256.Add(c.At(i, j), gf256.Mul(a.At(i, k), b.At(k, j))))
-		}
-	}
-}
-
-func kjiElem(c, a, b gemm.Matrix[gf256.Elem], k, first, last int) {
-	for j := first; j < last; j++ {
-		for i := range c.Rows {
-			c.Set(i, j, gf256.Add(c.At(i, j), gf256.Mul(a.At(i, k), b.At(k, j))))
-		}
-	}
 }
 
 // nest is the traffic of the loops in an order, counted from the innermost loop outwards. A loop multiplies
@@ -236,14 +198,16 @@ func loopsVariant() gemm.Variant {
 			return s.model(4*s.terms, s.nest(p.Text("order")))
 		},
 		Bound: gemm.Classical,
-		F32: func(p gemm.Params) (gemm.Multiplier[float32], error) {
-			return product[float32]{newLoops[float32](p.Text("order"))}, nil
-		},
-		F64: func(p gemm.Params) (gemm.Multiplier[float64], error) {
-			return product[float64]{newLoops[float64](p.Text("order"))}, nil
-		},
-		GF256: func(p gemm.Params) (gemm.Multiplier[gf256.Elem], error) {
-			return product[gf256.Elem]{newLoopsField(p.Text("order"))}, nil
-		},
+		F32:   newNest(newLoops[float32]()),
+		F64:   newNest(newLoops[float64]()),
+		GF256: newNest(newLoopsField()),
+	}
+}
+
+// newNest returns the constructor of the nest that the parameter order names.
+func newNest[T gemm.Element](all nests[T]) func(gemm.Params) (gemm.Multiplier[T], error) {
+	return func(p gemm.Params) (gemm.Multiplier[T], error) {
+		order := p.Text("order")
+		return inOrder(order, all[order])(p)
 	}
 }

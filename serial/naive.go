@@ -1,8 +1,6 @@
 package serial
 
 import (
-	"context"
-
 	"gemm"
 	"gemm/gf256"
 	"gemm/half"
@@ -19,67 +17,41 @@ import (
 // uses one element of it; the others are used when j has moved on. Are they still in cache then? If
 // k lines fit, k·L ≤ Z, they are: B is read m times, m·kn elements. If not, every step moves a
 // line, mnk·L elements. Then the row of A is evicted too and read again for every j, another mnk.
-type naive[T gemm.Float] struct{}
-
-func (naive[T]) accumulate(ctx context.Context, c, a, b gemm.Matrix[T]) error {
-	width := unheard(a.Cols)
+func naive[T gemm.Float](c, a, b gemm.Matrix[T]) {
 	for i := range c.Rows {
-		for first := 0; first < c.Cols; first += width {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			for j := first; j < min(first+width, c.Cols); j++ {
-				for l := range a.Cols {
-					c.Data[i*c.Stride+j] += a.Data[i*a.Stride+l] * b.Data[l*b.Stride+j]
-				}
+		for j := range c.Cols {
+			for l := range a.Cols {
+				c.Data[i*c.Stride+j] += a.Data[i*a.Stride+l] * b.Data[l*b.Stride+j]
 			}
 		}
 	}
-	return nil
 }
 
 // naiveField is naive in GF(2⁸).
-type naiveField struct{}
-
-func (naiveField) accumulate(ctx context.Context, c, a, b gemm.Matrix[gf256.Elem]) error {
-	width := unheard(a.Cols)
+func naiveField(c, a, b gemm.Matrix[gf256.Elem]) {
 	for i := range c.Rows {
-		for first := 0; first < c.Cols; first += width {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			for j := first; j < min(first+width, c.Cols); j++ {
-				for l := range a.Cols {
-					c.Set(i, j, gf256.Add(c.At(i, j), gf256.Mul(a.At(i, l), b.At(l, j))))
-				}
+		for j := range c.Cols {
+			for l := range a.Cols {
+				c.Set(i, j, gf256.Add(c.At(i, j), gf256.Mul(a.At(i, l), b.At(l, j))))
 			}
 		}
 	}
-	return nil
 }
 
 // naiveHalf is naive in half precision: a sum stays in single precision until its last term, and is rounded once. The
 // values of elements are looked up.
-type naiveHalf[T half.Float] struct{}
-
-func (naiveHalf[T]) accumulate(ctx context.Context, c, a, b gemm.Matrix[T]) error {
-	width, value := unheard(a.Cols), half.Values[T]()
+func naiveHalf[T half.Float](c, a, b gemm.Matrix[T]) {
+	value := half.Values[T]()
 	for i := range c.Rows {
 		row := half.Words(a.Row(i))
-		for first := 0; first < c.Cols; first += width {
-			if err := ctx.Err(); err != nil {
-				return err
+		for j := range c.Cols {
+			sum, column := c.Data[i*c.Stride+j].Float32(), half.Words(b.Data[j:])
+			for l, x := range row {
+				sum += value[x] * value[column[l*b.Stride]]
 			}
-			for j := first; j < min(first+width, c.Cols); j++ {
-				sum, column := c.Data[i*c.Stride+j].Float32(), half.Words(b.Data[j:])
-				for l, x := range row {
-					sum += value[x] * value[column[l*b.Stride]]
-				}
-				c.Data[i*c.Stride+j] = half.From[T](sum)
-			}
+			c.Data[i*c.Stride+j] = half.From[T](sum)
 		}
 	}
-	return nil
 }
 
 // columnWalk is the traffic of loops that walk down the columns of B.
@@ -106,10 +78,10 @@ func naiveVariant() gemm.Variant {
 		// Each At and Set copies a header, 48 bytes: 32 of the instructions.
 		FieldLoop: gemm.Loop{Order: "ijk", Sums: 1, Stored: true, Instructions: 82, Checks: 10, Walk: gemm.Columns},
 		Bound:     gemm.Classical,
-		F32:       stateless(naive[float32]{}),
-		F64:       stateless(naive[float64]{}),
-		F16:       stateless(naiveHalf[half.F16]{}),
-		BF16:      stateless(naiveHalf[half.BF16]{}),
-		GF256:     stateless(naiveField{}),
+		F32:       inOrder("ijk", naive[float32]),
+		F64:       inOrder("ijk", naive[float64]),
+		F16:       inOrder("ijk", naiveHalf[half.F16]),
+		BF16:      inOrder("ijk", naiveHalf[half.BF16]),
+		GF256:     inOrder("ijk", naiveField),
 	}
 }

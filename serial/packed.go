@@ -91,8 +91,8 @@ func view[T gemm.Float](m gemm.Matrix[T], t blas.Transpose) block.View[T] {
 	return block.View[T]{Data: m.Data, Row: 1, Col: m.Stride}
 }
 
-// PackedHalf is Packed in half precision: blocks are converted to float32 while they are packed, and the micro-kernel
-// is that of float32 (see block.Half).
+// PackedHalf is Packed in half precision: blocks are converted to float32 while they are packed, for the micro-kernel
+// of float32 (see block.Half).
 type PackedHalf[T half.Float] struct{ engine *block.Half[T] }
 
 // NewPackedHalf returns serial/packed in half precision on the workers of a loop.

@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"gemm"
@@ -167,8 +168,8 @@ func TestInfBecomesNaN(t *testing.T) {
 	}
 }
 
-// inPieces returns parameters with which v divides a product of 70×70×70.
-func inPieces(v gemm.Variant) gemm.Params {
+// divided returns parameters with which v divides a product of 70×70×70.
+func divided(v gemm.Variant) gemm.Params {
 	p := gemm.Params{}
 	for _, q := range v.Params {
 		if q.Name == "cutoff" || q.Name == "block" {
@@ -178,41 +179,57 @@ func inPieces(v gemm.Variant) gemm.Params {
 	return p
 }
 
-// countdown is a context that is cancelled after it has been looked at some times.
-type countdown struct {
-	context.Context
-	left int
-}
-
-func (c *countdown) Err() error {
-	if c.left--; c.left < 0 {
-		return context.Canceled
-	}
-	return nil
-}
-
-// TestCancelledMidway checks that every variant looks at the context several times in a product.
+// TestCancelledMidway checks that every variant checks the context several times in a product.
 // After the cancellation it computes only a few more pieces.
 func TestCancelledMidway(t *testing.T) {
 	for _, v := range Variants() {
-		m, n, k := 130, 120, 110
+		m, n, k := 260, 240, 220
 		if v.Name == "serial/gonum" {
 			// Its pieces are of 64 rows at least and a billion operations.
 			m, n, k = 128, 2900, 2900
 		}
-		x, err := gemm.New[float64](v, inPieces(v))
+		x, err := gemm.New[float64](v, divided(v))
 		gemmtest.Must(t, err)
 		c, a, b := gemm.NewMatrix[float64](m, n), gemm.NewMatrix[float64](m, k), gemm.NewMatrix[float64](k, n)
-		for left := range 3 {
-			ctx := &countdown{t.Context(), left}
-			if err := x.Multiply(ctx, c, a, b); !errors.Is(err, context.Canceled) {
-				t.Errorf("%s: cancelled after %d looks: got %v", v.Name, left, err)
-			}
-			if ctx.left < -4 {
-				t.Errorf("%s: cancelled after %d looks: looked %d times more", v.Name, left, -ctx.left)
+		t.Run(v.Name, func(t *testing.T) {
+			gemmtest.CancelAt(t, 3, 4, func(ctx context.Context) error { return x.Multiply(ctx, c, a, b) })
+		})
+	}
+}
+
+// TestPieces checks that the pieces of a product cover it once, and have the order of its loops.
+func TestPieces(t *testing.T) {
+	for _, order := range orders(t) {
+		for _, extents := range [][3]int{{300, 400, 500}, {1, 3000, 2001}, {3000, 2001, 1}, {2001, 1, 3000},
+			{1, 1, 1 << 21}} {
+			var before piece
+			terms := 0
+			gemmtest.Must(t, inPieces(t.Context(), order, extents, func(p piece) {
+				terms += p.m * p.n * p.depth
+				at, size := [3]int{p.i, p.j, p.k}, [3]int{p.m, p.n, p.depth}
+				last := [3]int{before.i, before.j, before.k}
+				x, y := inLoops(order, last), inLoops(order, at)
+				if terms > p.m*p.n*p.depth && slices.Compare(x[:], y[:]) >= 0 {
+					t.Errorf("%s, %v: %v follows %v", order, extents, p, before)
+				}
+				if size[strings.IndexByte("ijk", order[2])] != extents[strings.IndexByte("ijk", order[2])] || p.k%4 != 0 {
+					t.Errorf("%s, %v: the innermost loop is cut, or k not at a multiple of four: %v", order, extents, p)
+				}
+				before = p
+			}))
+			if want := extents[0] * extents[1] * extents[2]; terms != want {
+				t.Errorf("%s, %v: the pieces have %d terms, want %d", order, extents, terms, want)
 			}
 		}
 	}
+}
+
+// inLoops returns the indices i, j and k as the loops of the order nest them.
+func inLoops(order string, at [3]int) (sorted [3]int) {
+	for x := range order {
+		sorted[x] = at[strings.IndexByte("ijk", order[x])]
+	}
+	return sorted
 }
 
 // TestAllocations: no variant allocates once it has its workspace, but gonum its
@@ -222,7 +239,7 @@ func TestAllocations(t *testing.T) {
 	a, b, c := gemm.NewMatrix[float64](n, n), gemm.NewMatrix[float64](n, n), gemm.NewMatrix[float64](n, n)
 	ctx := t.Context()
 	for _, v := range Variants() {
-		m, err := gemm.New[float64](v, inPieces(v))
+		m, err := gemm.New[float64](v, divided(v))
 		gemmtest.Must(t, err)
 		allocs := testing.AllocsPerRun(5, func() { err = errors.Join(err, m.Multiply(ctx, c, a, b)) })
 		gemmtest.Must(t, err)
@@ -247,7 +264,7 @@ func TestSchemeErrors(t *testing.T) {
 				s              scheme
 				base, own, his float64
 			}{
-				{strassenScheme(), 12, 32.0 / 10, 5},
+				{strassenScheme, 12, 32.0 / 10, 5},
 				{winogradScheme, 18, 89.0 / 16, 6},
 			} {
 				g := test.s.growth(k, k, k, k0, u)
@@ -310,7 +327,7 @@ func TestWorkspace(t *testing.T) {
 			gemmtest.Must(t, err)
 			c, a, b := gemm.NewMatrix[float64](m, n), gemm.NewMatrix[float64](m, k), gemm.NewMatrix[float64](k, n)
 			gemmtest.Must(t, x.Multiply(t.Context(), c, a, b))
-			held, want := float64(cap(x.(*recursion[float64]).take().work)), v.Model(gemm.Shape{M: m, N: n, K: k}, p).Workspace
+			held, want := float64(cap(x.(*recursion[float64]).take(m, n, k).temporaries)), v.Model(gemm.Shape{M: m, N: n, K: k}, p).Workspace
 			if held != want || held == 0 {
 				t.Errorf("%s %v: holds %v elements, the model says %v", name, shape, held, want)
 			}

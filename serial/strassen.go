@@ -1,13 +1,10 @@
 package serial
 
 import (
-	"maps"
+	"context"
 
 	"gemm"
 	"gemm/internal/block"
-	"gemm/internal/cpu"
-	"gemm/internal/kernel"
-	"gemm/internal/tuned"
 )
 
 // strassen halves all three dimensions at once. It computes the four quarters of C from seven products in place of
@@ -20,6 +17,8 @@ import (
 //
 //	C₁₁ = M₁ + M₄ − M₅ + M₇           C₁₂ = M₃ + M₅
 //	C₂₁ = M₂ + M₄                     C₂₂ = M₁ − M₂ + M₃ + M₆
+//
+// The list has the order of computation, in which every quarter of C is first set and then added to.
 //
 // A level saves an eighth of the multiplications and pays with 18 additions of
 // quarters, five of A, five of B and eight of C. For n = 2^ℓ·n₀ that makes
@@ -48,94 +47,126 @@ import (
 // (Higham, 2nd ed., theorem 23.2; Brent 1970). A classical product has k² in place of the bracket.
 // An element of C that is small compared with max|A|·max|B| may have no correct digit. Inf or NaN
 // in A or B spreads to quarters that do not contain it, and Inf − Inf makes NaN.
-var strassen = algorithm{
-	//   A₁₁ A₁₂ A₂₁ A₂₂         B₁₁ B₁₂ B₂₁ B₂₂         C₁₁ C₁₂ C₂₁ C₂₂
-	{a: [4]int{0, 1, 0, -1}, b: [4]int{0, 0, 1, 1}, c: [4]int{1, 0, 0, 0}}, // M₇
-	{a: [4]int{-1, 0, 1, 0}, b: [4]int{1, 1, 0, 0}, c: [4]int{0, 0, 0, 1}}, // M₆
-	{a: [4]int{1, 0, 0, 1}, b: [4]int{1, 0, 0, 1}, c: [4]int{1, 0, 0, 1}},  // M₁
-	{a: [4]int{0, 0, 1, 1}, b: [4]int{1, 0, 0, 0}, c: [4]int{0, 0, 1, -1}}, // M₂
-	{a: [4]int{0, 0, 0, 1}, b: [4]int{-1, 0, 1, 0}, c: [4]int{1, 0, 1, 0}}, // M₄
-	{a: [4]int{1, 0, 0, 0}, b: [4]int{0, 1, 0, -1}, c: [4]int{0, 1, 0, 1}}, // M₃
-	{a: [4]int{1, 1, 0, 0}, b: [4]int{0, 0, 0, 1}, c: [4]int{-1, 1, 0, 0}}, // M₅
+var strassen = [7]step{
+	{a: sum{x12, -x22}, b: sum{x21, x22}, set: x11},           // M₇
+	{a: sum{x21, -x11}, b: sum{x11, x12}, set: x22},           // M₆
+	{a: sum{x11, x22}, b: sum{x11, x22}, add: sum{x11, x22}},  // M₁
+	{a: sum{x21, x22}, b: sum{x11}, set: x21, add: sum{-x22}}, // M₂
+	{a: sum{x22}, b: sum{x21, -x11}, add: sum{x11, x21}},      // M₄
+	{a: sum{x11}, b: sum{x12, -x22}, set: x12, add: sum{x22}}, // M₃
+	{a: sum{x11, x12}, b: sum{x22}, add: sum{x12, -x11}},      // M₅
 }
 
-// strassenScheme returns what strassen costs and how its errors grow.
-func strassenScheme() scheme {
-	products := strassen.products()
-	return scheme{
-		algorithm:   strassen,
-		temporaries: func(m, n, k int) int { return m*k + k*n + m*n },
-		sums:        additionsOf(products),
-		again:       3, // of M₁, M₄ and M₅
-		grown:       func(g growth, k, u float64) growth { return grown(products, g, k, u) },
+// step is a product of two sums of quarters. The quarter set of C, if it is not 0, becomes the product. The
+// product is added to the quarters add.
+type step struct {
+	a, b sum
+	set  quarter
+	add  sum
+}
+
+// sum is a sum of one or two quarters. In an operand, the first has no minus sign.
+type sum []quarter
+
+// quarter is a quarter of a matrix; −x is subtracted.
+type quarter int
+
+const (
+	x11 quarter = iota + 1
+	x12
+	x21
+	x22
+)
+
+// index returns the position in quarters, and sign ±1.
+func (q quarter) index() int { return int(max(q, -q)) - 1 }
+func (q quarter) sign() int {
+	if q < 0 {
+		return -1
 	}
+	return 1
+}
+
+// strassenLevel computes a level with three temporaries: a sum of A, a sum of B and a product.
+func strassenLevel[T gemm.Float](ctx context.Context, r *recursion[T], c, a, b quarters[T], d *adder[T], free []T) error {
+	m, n, k := c[0].Rows, c[0].Cols, a[0].Cols
+	if r.engine != nil && !divides(m, n, k, r.cutoff) {
+		return strassenFolded(ctx, r.engine, c, a, b)
+	}
+	left, free := temporary(free, m, k)
+	right, free := temporary(free, k, n)
+	spare, free := temporary(free, m, n)
+	for _, x := range strassen {
+		p := spare
+		if x.set != 0 {
+			p = c[x.set.index()]
+		}
+		if err := r.multiply(ctx, p, d.operand(left, a, x.a), d.operand(right, b, x.b), d, free); err != nil {
+			return err
+		}
+		var sums [2]addition[T]
+		for i, q := range x.add {
+			z := c[q.index()]
+			sums[i] = addition[T]{z, z, T(q.sign()), p}
+		}
+		d.add(sums[:len(x.add)]...)
+	}
+	return nil
+}
+
+// operand returns a sum of quarters: the quarter if there is one, otherwise to.
+func (d *adder[T]) operand(to gemm.Matrix[T], x quarters[T], s sum) gemm.Matrix[T] {
+	if len(s) == 1 {
+		return x[s[0].index()]
+	}
+	d.add(addition[T]{to, x[s[0].index()], T(s[1].sign()), x[s[1].index()]})
+	return to
+}
+
+// strassenFolded computes a level whose additions are folded into the packing and the updates of the engine.
+func strassenFolded[T gemm.Float](ctx context.Context, e *block.Engine[T], c, a, b quarters[T]) error {
+	for _, x := range strassen {
+		var left, right, to [3]block.Term[T]
+		targets := to[:0]
+		if x.set != 0 {
+			targets = terms(targets, c, sum{x.set})
+		}
+		err := e.Sum(ctx, c[0].Rows, c[0].Cols, a[0].Cols, terms(left[:0], a, x.a), terms(right[:0], b, x.b),
+			terms(targets, c, x.add), x.set != 0)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// terms appends quarters as terms of a sum.
+func terms[T gemm.Float](to []block.Term[T], x quarters[T], s sum) []block.Term[T] {
+	for _, q := range s {
+		m := x[q.index()]
+		to = append(to, block.Term[T]{Data: m.Data, Stride: m.Stride, Sign: T(q.sign())})
+	}
+	return to
+}
+
+var strassenScheme = scheme{
+	folds:       true,
+	temporaries: func(m, n, k int) int { return m*k + k*n + m*n },
+	a:           5, b: 5, c: 8,
+	again:   3, // of M₁, M₄ and M₅
+	grown:   strassenGrown,
+	untuned: strassenCutoff,
 }
 
 func strassenVariant() gemm.Variant {
-	return recursionVariant("serial/strassen", foldingLeaf,
+	v := fastVariant("serial/strassen", foldingLeaf,
 		"Strassen's algorithm: seven products of halves in place of eight, 18 additions, down to the cutoff",
-		[]gemm.Part{gemm.ReportLoops}, strassenScheme(), strassenCutoff(), divideOnce[float32], divideOnce[float64])
+		strassenScheme, strassenLevel[float32], strassenLevel[float64])
+	v.Parts = []gemm.Part{gemm.ReportLoops}
+	return v
 }
 
 // NewStrassen returns serial/strassen with the leaf packed, on the workers of a loop.
 func NewStrassen[T gemm.Float](loop Loop, cutoff int) Twofold[T] {
-	return newRecursion(strassenScheme(), divideOnce[T], cutoff, Packed[T]{block.Host[T](loop)}, loop)
-}
-
-// StrassenModel predicts the costs of NewStrassen's product.
-func StrassenModel(shape gemm.Shape, cutoff int, loop Loop) gemm.Model {
-	leaf := func(s gemm.Shape) gemm.Model { return PackedModel(s, loop) }
-	return strassenScheme().model(shape, cutoff, leaf, sumWorkspace(loop))
-}
-
-// StrassenBound returns the bound on the error of NewStrassen's product. Of the parameters it reads cutoff.
-func StrassenBound() gemm.Bound { return strassenScheme().bound() }
-
-// StrassenCutoff describes the parameter cutoff of NewStrassen with several workers; see SharedCutoff.
-func StrassenCutoff() gemm.Param {
-	p := cutoffParam(0, "harmonic mean of m, n and k of products that are not halved any more; 0: by the workers")
-	p.Min = 0
-	return p
-}
-
-// SharedCutoff returns the parameters with the cutoff that NewStrassen uses for the number of workers. If it is 0, it
-// grows with that number: workers multiply that much faster, and memory, which limits the additions of a level, does
-// not become faster with them. So where the cutoff of one worker was measured or is known, that of w workers is w
-// times as large. On 16 cores of a Xeon, a level at n = 4096 takes 0.96, 0.96, 0.98, 1.07 and 1.41 of the time of
-// packed with 1, 2, 4, 8 and 16 workers.
-func SharedCutoff(p gemm.Params, workers int) gemm.Params {
-	if p.Int("cutoff") > 0 {
-		return p
-	}
-	p = maps.Clone(p)
-	p["cutoff"] = tunedCutoff(strassenCutoff()) * workers
-	return p
-}
-
-// fullWidth reports whether the vectors of the micro-kernels are those of AVX-512, with full-width
-// units. A core that multiplies twice as fast waits for the same memory, so a level pays later.
-func fullWidth() bool { return kernel.Best[float64]().Lanes > 4 && cpu.FullWidthAVX512() }
-
-// strassenCutoff is the cutoff of strassen on a host that was not tuned. With vectors of AVX2, or
-// with AVX-512 in two halves, strassen is faster than packed from n ≈ 500 on. A core of a Xeon
-// gains nothing at 1024, and an eighth of the time at 2048.
-func strassenCutoff() int {
-	if fullWidth() {
-		return 1200
-	}
-	return 500
-}
-
-// tunedCutoff returns the default cutoff of strassen and winograd: from gemm tune on this host, or
-// else untuned. gemm tune measures strassen. Winograd's additions take another share of the time,
-// and so do products on several workers; their cutoffs keep the ratio of the untuned ones. A
-// variant has one default for both of its types. If they differ it is the larger one, at which
-// neither loses. They seldom differ, since float32 halves the time of additions and products alike.
-func tunedCutoff(untuned int) int {
-	f64, _ := tuned.For("f64", kernel.Best[float64]().Name)
-	f32, _ := tuned.For("f32", kernel.Best[float32]().Name)
-	if cutoff := max(f64.Cutoff, f32.Cutoff); cutoff > 0 {
-		return cutoff * untuned / strassenCutoff()
-	}
-	return untuned
+	return newRecursion(strassenScheme, strassenLevel[T], cutoff, Packed[T]{block.Host[T](loop)}, loop)
 }

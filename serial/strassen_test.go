@@ -2,44 +2,53 @@ package serial
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"testing"
-	"time"
-	"unsafe"
 
 	"gemm"
 	"gemm/gemmtest"
 	"gemm/internal/block"
-	"gemm/internal/cpu"
 )
 
-// TestProducts checks the properties of the algorithm that callers which compute its products rely
-// on.
+// TestProducts multiplies 2×2 matrices of unknowns by the list of products, and checks the order that the levels need.
 func TestProducts(t *testing.T) {
 	var met [4]bool
-	for i, x := range strassen.products() {
-		if x.a[0].sign != 1 || x.b[0].sign != 1 {
-			t.Errorf("a sum of product %d begins with −1: %v", i, x)
+	var c [4][4][4]int // how often a product of quarters of A and B is in a quarter of C
+	var sums [3]int
+	for i, x := range strassen {
+		if x.a[0] < 0 || x.b[0] < 0 || max(len(x.a), len(x.b), len(x.add)) > 2 {
+			t.Errorf("a sum of product %d begins with −1 or has more than two terms: %v", i, x)
 		}
-		for j, p := range x.c {
-			if first := !met[p.quarter]; first != (j == 0 && x.fresh) {
-				t.Errorf("product %d is the first of quarter %d: %v, in %v", i, p.quarter, first, x)
+		targets := x.add
+		if x.set != 0 {
+			targets = append(sum{x.set}, x.add...)
+		}
+		for j, to := range targets {
+			if set := j == 0 && x.set != 0; met[to.index()] == set {
+				t.Errorf("product %d sets quarter %d: %v, in %v", i, to, set, x)
 			}
-			met[p.quarter] = true
+			met[to.index()] = true
+			for _, a := range x.a {
+				for _, b := range x.b {
+					c[to.index()][a.index()][b.index()] += to.sign() * a.sign() * b.sign()
+				}
+			}
 		}
-		if terms := max(len(x.a), len(x.b), len(x.c)); terms > len(descent[float64]{}.terms[0]) {
-			t.Errorf("product %d has %d terms", i, terms)
+		sums[0], sums[1], sums[2] = sums[0]+len(x.a)-1, sums[1]+len(x.b)-1, sums[2]+len(x.add)
+	}
+	for q, got := range c {
+		var want [4][4]int
+		for l := range 2 {
+			want[q/2*2+l][2*l+q%2] = 1
+		}
+		if got != want {
+			t.Errorf("quarter %d of C has the products %v, want %v", q, got, want)
 		}
 	}
-	if met != [4]bool{true, true, true, true} {
-		t.Errorf("the quarters %v of C are computed", met)
-	}
-	if got, want := strassenScheme().sums, (additions{5, 5, 8}); got != want {
-		t.Errorf("%v additions, want %v", got, want)
+	if want := [3]int{strassenScheme.a, strassenScheme.b, strassenScheme.c}; sums != want {
+		t.Errorf("%v additions, want %v", sums, want)
 	}
 }
 
@@ -61,7 +70,7 @@ func TestFolded(t *testing.T) {
 			t.Errorf("%d levels: a workspace of %v, want %v", levels, model.Workspace, want)
 		}
 		leaf := func(s gemm.Shape) gemm.Model { return PackedModel(s, block.Serial) }
-		unfolded := strassenScheme().model(gemm.Cube(n), n0, leaf, nil)
+		unfolded := strassenScheme.model(gemm.Cube(n), n0, leaf, nil)
 		if model.Flops != unfolded.Flops {
 			t.Errorf("%d levels: %v operations, %v with temporaries", levels, model.Flops, unfolded.Flops)
 		}
@@ -89,7 +98,7 @@ func TestTemporaries(t *testing.T) {
 		if !fold {
 			want += 8*6 + 6*4 + 8*4
 		}
-		if held := cap(x.(*recursion[float64]).take().work); held != want {
+		if held := cap(x.(*recursion[float64]).take(m, n, k).temporaries); held != want {
 			t.Errorf("%s: holds %d elements, want %d", leaf, held, want)
 		}
 	}
@@ -178,7 +187,7 @@ func TestMultiplyTwo(t *testing.T) {
 // needs the result of the one before.
 func TestTiles(t *testing.T) {
 	const rows, cols = 2*tileRows + 3, 2*tileCols + 5
-	r := newRecursion(winogradScheme, winograd[float64], 8, Packed[float64]{}, block.Serial).take()
+	r := newAdder[float64](block.Serial)
 	x, y, z := gemm.NewMatrix[float64](rows, cols), gemm.NewMatrix[float64](rows, cols),
 		gemm.NewMatrix[float64](rows, cols)
 	for i := range x.Data {
@@ -199,64 +208,4 @@ func TestTiles(t *testing.T) {
 	if slices.ContainsFunc(r.sums[:cap(r.sums)], func(g addition[float64]) bool { return g.z.Data != nil }) {
 		t.Error("the operands are held")
 	}
-}
-
-// BenchmarkStrassen measures strassen against packed, interleaved, on one processor, with one
-// halving and with two. It reports the median ratio of neighbouring samples, and the largest
-// difference of the results and strassen's error bound, in units of u·max|A|·max|B|. n = 8192
-// needs 3 GB, and some 20 s a product with AVX-512:
-// -bench 'Strassen/f64/n=8192' -benchtime 3x.
-func BenchmarkStrassen(b *testing.B) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	b.Run("f64", benchStrassen[float64])
-	b.Run("f32", benchStrassen[float32])
-}
-
-func benchStrassen[T gemm.Float](b *testing.B) {
-	for _, n := range []int{1024, 1536, 2048, 3072, 4096, 6144, 8192} {
-		for halvings := 1; halvings <= 2; halvings++ {
-			b.Run(fmt.Sprintf("n=%d/halvings=%d", n, halvings), func(b *testing.B) {
-				rng := rand.New(rand.NewPCG(1, 2))
-				x, y, c, d := onHugePages[T](n), onHugePages[T](n), onHugePages[T](n), onHugePages[T](n)
-				for i := range x.Data {
-					x.Data[i], y.Data[i] = T(2*rng.Float64()-1), T(2*rng.Float64()-1)
-				}
-				timed := func(m gemm.Multiplier[T], c gemm.Matrix[T]) float64 {
-					begin := time.Now()
-					gemmtest.Must(b, m.Multiply(b.Context(), c, x, y))
-					return time.Since(begin).Seconds()
-				}
-				cutoff := n >> halvings
-				whole, halved := NewPacked[T](block.Serial), NewStrassen[T](block.Serial, cutoff)
-				timed(whole, c)
-				timed(halved, d)
-				var ratios, seconds []float64
-				for b.Loop() {
-					t := timed(whole, c)
-					s := timed(halved, d)
-					ratios, seconds = append(ratios, t/s), append(seconds, s)
-				}
-				var difference float64
-				for i := range c.Data {
-					difference = max(difference, math.Abs(float64(c.Data[i]-d.Data[i])))
-				}
-				u := gemm.TypeOf[T]().UnitRoundoff
-				slices.Sort(ratios)
-				slices.Sort(seconds)
-				b.ReportMetric(ratios[len(ratios)/2], "packed/strassen")
-				b.ReportMetric(2*math.Pow(float64(n), 3)/seconds[len(seconds)/2]/1e9, "GFLOP/s")
-				b.ReportMetric(difference/u, "difference")
-				b.ReportMetric(StrassenBound().Random(gemm.Cube(n), gemm.Params{"cutoff": cutoff}, u)/u, "bound")
-				b.ReportMetric(0, "ns/op")
-			})
-		}
-	}
-}
-
-// onHugePages returns an n×n matrix as a comparison has its operands: on huge pages
-// where the system gives them.
-func onHugePages[T gemm.Float](n int) gemm.Matrix[T] {
-	m := gemm.NewMatrix[T](n, n)
-	cpu.HugePages(unsafe.Pointer(unsafe.SliceData(m.Data)), uintptr(len(m.Data))*unsafe.Sizeof(m.Data[0]))
-	return m
 }

@@ -29,34 +29,38 @@ func (t *transposed[T]) accumulate(ctx context.Context, c, a, b gemm.Matrix[T]) 
 		*room = make([]T, b.Rows*b.Cols)
 	}
 	bt := gemm.Matrix[T]{Rows: b.Cols, Cols: b.Rows, Stride: b.Rows, Data: (*room)[:b.Rows*b.Cols]}
+	err := inPieces(ctx, "ikj", [3]int{b.Rows, 1, b.Cols}, func(p piece) {
+		transpose(bt.Slice(p.k, p.i, p.depth, p.m), b.Slice(p.i, p.k, p.m, p.depth))
+	})
+	if err != nil {
+		return err
+	}
+	return inPieces(ctx, "ijk", [3]int{c.Rows, c.Cols, a.Cols}, func(p piece) {
+		rowsByRows(c.Slice(p.i, p.j, p.m, p.n), a.Slice(p.i, 0, p.m, a.Cols), bt.Slice(p.j, 0, p.n, a.Cols))
+	})
+}
+
+// transpose writes the transpose of b to bt.
+func transpose[T gemm.Float](bt, b gemm.Matrix[T]) {
 	for l := range b.Rows {
-		if l%unheard(b.Cols) == 0 {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-		}
 		for j, y := range b.Row(l) {
 			bt.Data[j*bt.Stride+l] = y
 		}
 	}
-	width := unheard(a.Cols)
+}
+
+// rowsByRows adds A·B to C.
+func rowsByRows[T gemm.Float](c, a, bt gemm.Matrix[T]) {
 	for i := range c.Rows {
 		row := a.Row(i)
-		for first := 0; first < c.Cols; first += width {
-			if err := ctx.Err(); err != nil {
-				return err
+		for j := range c.Cols {
+			sum, column := c.At(i, j), bt.Row(j)[:len(row)]
+			for l, x := range row {
+				sum += x * column[l]
 			}
-			for j := first; j < min(first+width, c.Cols); j++ {
-				sum := c.At(i, j)
-				column := bt.Row(j)[:len(row)]
-				for l, x := range row {
-					sum += x * column[l]
-				}
-				c.Set(i, j, sum)
-			}
+			c.Set(i, j, sum)
 		}
 	}
-	return nil
 }
 
 func transposedVariant() gemm.Variant {

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"gemm"
-	"gemm/internal/pseudocode"
 )
 
 // files are the pseudo-code of the variants.
@@ -15,7 +14,7 @@ var files embed.FS
 
 // Variants returns the serial variants in the order of the ladder. The study of loop orders follows.
 func Variants() []gemm.Variant {
-	return pseudocode.Add(files, slices.Concat(loopNests(),
+	return gemm.WithPseudocode(files, slices.Concat(loopNests(),
 		[]gemm.Variant{divideVariant(), strassenVariant(), winogradVariant()}, production(),
 		[]gemm.Variant{loopsVariant()}))
 }
@@ -44,6 +43,16 @@ func leafVariant(name string) gemm.Variant {
 		panic(err)
 	}
 	return v
+}
+
+// leafModel returns the model of the leaf called name, with its defaults.
+func leafModel(name string) func(gemm.Shape) gemm.Model {
+	leaf := leafVariant(name)
+	p, err := leaf.Resolve(nil)
+	if err != nil {
+		panic(err) // the defaults of a variant are valid
+	}
+	return func(s gemm.Shape) gemm.Model { return leaf.Model(s, p) }
 }
 
 // newLeaf returns the leaf called name.

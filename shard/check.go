@@ -15,7 +15,7 @@ import (
 
 // The states of a file with parity, besides Good, Damaged, Missing, Foreign and Unreadable.
 const (
-	Changed     State = "changed"     // its size or time is not that of the protected file; its bytes were not compared
+	Changed     State = "changed"     // its size or time is not the protected file's; its bytes were not compared
 	Unprotected State = "unprotected" // there is no parity
 )
 
@@ -55,7 +55,7 @@ type Protected struct {
 	File, Dir string
 	Content   bool // compare the bytes even if the size or the time is another
 
-	without []candidate // files that could be this one under a new name; nil: those in its folder
+	without []renamedFile // files that could be this one under a new name; nil: those in its folder
 }
 
 // Check compares a file with its parity. Damage is not an error.
@@ -253,18 +253,18 @@ func (r *FileReport) judge(failure error) {
 func (r *FileReport) missing(p Protected) (*FileReport, error) {
 	r.report.findLost()
 	r.Lost = r.report.Lost.Stripes
-	was := r.report.Set.original()
-	if _, err := r.is(Missing, "there is no such file"); err != nil || r.openTable() != nil {
-		return r, err
+	_, _ = r.is(Missing, "there is no such file")
+	if r.openTable() != nil {
+		return r, nil
 	}
 	if p.without == nil {
-		p.without = beside(p.File)
+		p.without = filesNextTo(p.File)
 	}
 	for _, c := range p.without {
 		if r.report.Set.isOf(c.info) && r.begins(c.name) {
 			r.renamed = true
 			return r.is(Missing, "%s has its size, time and beginning: if it was renamed, rename it back to %s", c.name,
-				was.name)
+				r.report.Set.original().name)
 		}
 	}
 	return r, nil
@@ -296,7 +296,7 @@ func (c *Coder) Repair(ctx context.Context, p Protected) (r *FileReport, err err
 		return nil, fmt.Errorf("%s: there is no parity of %s: gemm rs protect makes it", p.Dir, p.File)
 	}
 	if folder := filepath.Dir(p.File); !isFolder(folder) {
-		return nil, fmt.Errorf("%s: is missing, and so is its folder: bring it back from a copy, or make the folder",
+		return nil, fmt.Errorf("%s: is missing, and so is its folder: restore it from a copy, or make the folder",
 			p.File)
 	}
 	for _, name := range []string{p.File, filepath.Join(p.Dir, "shards")} {
@@ -335,7 +335,7 @@ func (r *FileReport) remedy() string {
 	case r.State == Changed:
 		return "; protect it again with --force, or restore what was protected with --content"
 	case r.Lost > 0 && !r.renamed:
-		return "; bring it back from a copy"
+		return "; restore it from a copy"
 	}
 	return ""
 }
@@ -343,7 +343,11 @@ func (r *FileReport) remedy() string {
 // repair writes the file, if it is not good, and the faulty parity shards.
 func (c *Coder) repair(ctx context.Context, r *FileReport) error {
 	set, was := r.report.Set, r.report.Set.original()
-	p := plan{set: set, bad: r.report.bad(), sources: make([]source, set.Shards()), sinks: make([][]sink, set.Shards())}
+	p, err := newPlan(r.report, set.Data)
+	if err != nil {
+		return err
+	}
+	defer p.close()
 	if r.info != nil {
 		file, err := os.Open(r.File)
 		if err != nil {
@@ -354,28 +358,16 @@ func (c *Coder) repair(ctx context.Context, r *FileReport) error {
 			p.sources[i] = r.row(file, i)
 		}
 	}
-	if err := p.open(r.report, set.Data); err != nil {
+	if err := p.rewrite(r.report, r.Faulty, was.mode); err != nil {
 		return err
-	}
-	defer p.close()
-	var files output.Group
-	defer files.Discard()
-	sums := &tableWriter{set: set}
-	for _, i := range r.Faulty {
-		w, err := newRepaired(&files, r.report, i, was.mode)
-		if err != nil {
-			return err
-		}
-		sums.to = append(sums.to, w)
-		p.sinks[i] = append(p.sinks[i], w)
 	}
 	var file *output.Pending
 	if r.State != Good {
-		var err error
-		if file, err = files.Create(r.File, permissions(was.mode)); err != nil {
+		if file, err = p.files.Create(r.File, permissions(was.mode)); err != nil {
 			return err
 		}
 	}
+	sums := &tableWriter{set: set, to: p.shards}
 	for i := range set.Data {
 		p.sinks[i] = append(p.sinks[i], proof{r.row(nil, i)})
 		if file != nil {
@@ -385,14 +377,7 @@ func (c *Coder) repair(ctx context.Context, r *FileReport) error {
 			p.sinks[i] = append(p.sinks[i], sums.row(i))
 		}
 	}
-	t, err := p.transfer()
-	if err != nil {
-		return err
-	}
-	if err := c.transfer(ctx, t, c.meter("repairing", set.Payload()*int64(set.Data))); err != nil {
-		return err
-	}
-	if err := finish(sums.to); err != nil {
+	if err := c.carryOut(ctx, p, "repairing"); err != nil {
 		return err
 	}
 	if file != nil {
@@ -400,7 +385,7 @@ func (c *Coder) repair(ctx context.Context, r *FileReport) error {
 			return err
 		}
 	}
-	return c.commit(ctx, &files)
+	return commit(ctx, &p.files)
 }
 
 // finish gives the new file the time of the protected file, and the permissions and the owner of the file that it
@@ -418,5 +403,5 @@ func (r *FileReport) finish(file *output.Pending) error {
 		mode = r.info.Mode()
 		file.Own(r.info)
 	}
-	return file.Resemble(mode, was.time)
+	return file.SetAttributes(mode, was.time)
 }

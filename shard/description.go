@@ -21,7 +21,7 @@ type original struct {
 	name string
 }
 
-// describedBytes are the bytes of a description before the name, mostDescription those of all.
+// describedBytes are the bytes of a description before the name; mostDescription bounds the bytes with the name.
 const (
 	describedBytes  = 16
 	mostDescription = 1024

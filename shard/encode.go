@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"iter"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"gemm/gf256"
 	"gemm/internal/output"
@@ -27,6 +27,20 @@ type Encoding struct {
 // Encode makes the shards of a file. They get their names when all are complete and on disk; after an error none is
 // left. A killed process leaves temporary files, which are not shards; the next Encode removes them.
 func (c *Coder) Encode(ctx context.Context, e Encoding) (Set, error) {
+	return c.write(ctx, writing{Encoding: e, verb: "encode", replaced: e.replaced})
+}
+
+// writing is a call of Encode, or of Protect, which writes parity shards only.
+type writing struct {
+	Encoding
+	parityOnly bool
+	verb       string // what it does
+	// replaced returns the shards in the folder that the set will replace, or why it must not.
+	replaced func(file fs.FileInfo, set Set) ([]found, error)
+}
+
+// write makes shards of a file, which must stay as it is meanwhile.
+func (c *Coder) write(ctx context.Context, e writing) (Set, error) {
 	file, info, err := openFile(e.File)
 	if err != nil {
 		return Set{}, err
@@ -34,26 +48,30 @@ func (c *Coder) Encode(ctx context.Context, e Encoding) (Set, error) {
 	defer file.Close()
 	set := Set{Data: e.Data, Parity: e.Parity, Matrix: e.Matrix, Length: info.Size(), Block: c.blockBytes(),
 		Version: version}
+	makeFolder, first := os.Mkdir, 0
+	if e.parityOnly {
+		set.description = originalOf(info).encode()
+		makeFolder, first = os.MkdirAll, set.Data
+	}
 	_, _ = rand.Read(set.ID[:]) // this never fails
-	all, err := set.parityRun()
+	generator, err := set.generator()
 	if err != nil {
 		return Set{}, err
 	}
-	if _, err := e.replaced(info); err != nil {
+	if _, err := e.replaced(info, set); err != nil {
 		return Set{}, err
 	}
-	switch err := os.Mkdir(e.Dir, 0o777); {
-	case err == nil:
-		defer os.Remove(e.Dir) // has no effect once there is a shard
-	case !errors.Is(err, fs.ErrExist):
+	if err := makeFolder(e.Dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
 		return Set{}, fmt.Errorf("%s: cannot be made: %w", e.Dir, cause(err))
+	} else if err == nil {
+		defer os.Remove(e.Dir) // has no effect once there is a shard
 	}
 	lock, err := lockFolder(e.Dir)
 	if err != nil {
 		return Set{}, err
 	}
 	defer lock.Release()
-	old, err := e.replaced(info) // again: from now on no other process writes them
+	old, err := e.replaced(info, set) // again: from now on no other process writes them
 	if err != nil {
 		return Set{}, err
 	}
@@ -61,50 +79,40 @@ func (c *Coder) Encode(ctx context.Context, e Encoding) (Set, error) {
 
 	var files output.Group
 	defer files.Discard()
-	var writers []*writer
+	all := run{to: set.Payload(),
+		matrix: gf256.Matrix{Rows: set.Parity, Cols: set.Data, Data: generator.Data[set.Data*set.Data:]}}
+	sums := &tableWriter{set: set}
 	for i := range set.Shards() {
 		if i < set.Data {
 			all.in = append(all.in, part{file, int64(i) * set.Payload(), set.Length})
+		}
+		if i < first {
+			all.out = append(all.out, []sink{sums.row(i)})
+			continue
 		}
 		w, err := newWriter(&files, e.Dir, header{Set: set, index: i}, info.Mode())
 		if err != nil {
 			return Set{}, err
 		}
-		writers = append(writers, w)
+		sums.to = append(sums.to, w)
 		all.out = append(all.out, []sink{w})
 	}
-	if err := c.readOnce(ctx, set, all, file, info, "encoding", "encode"); err != nil {
-		return Set{}, err
-	}
-	if err := finish(writers); err != nil {
-		return Set{}, err
-	}
-	if err := c.commit(ctx, &files); err != nil {
-		return Set{}, err
-	}
-	return set, removeOld(e.Dir, old, 0, set.Shards())
-}
-
-// parityRun returns the run that computes the parity of a set. It has neither sources nor sinks yet.
-func (s Set) parityRun() (run, error) {
-	generator, err := s.generator()
-	if err != nil {
-		return run{}, err
-	}
-	return run{to: s.Payload(),
-		matrix: gf256.Matrix{Rows: s.Parity, Cols: s.Data, Data: generator.Data[s.Data*s.Data:]}}, nil
-}
-
-// readOnce computes what all says of a file, which must stay as it is meanwhile. what says it on the bar, and again
-// what to do if the file changes.
-func (c *Coder) readOnce(ctx context.Context, set Set, all run, file *os.File, info fs.FileInfo, what,
-	again string) error {
-	t := transfer{length: set.Payload(), shards: set.Shards(), block: set.Block, data: set.Data, runs: only(all)}
-	err := c.transfer(ctx, t, c.meter(what, set.Payload()*int64(set.Data)))
+	t := transfer{length: set.Payload(), shards: set.Shards(), block: set.Block, data: set.Data,
+		runs: func(yield func(run, error) bool) { yield(all, nil) }}
+	err = c.transfer(ctx, t, c.meter(strings.TrimSuffix(e.verb, "e")+"ing", set.Payload()*int64(set.Data)))
 	if err == nil && changed(file, info) || errors.Is(err, io.EOF) {
-		return fmt.Errorf("%s: was changed while it was read: %s it again", file.Name(), again)
+		return Set{}, fmt.Errorf("%s: was changed while it was read: %s it again", file.Name(), e.verb)
 	}
-	return err
+	if err == nil {
+		err = finish(sums.to)
+	}
+	if err == nil {
+		err = commit(ctx, &files)
+	}
+	if err != nil {
+		return Set{}, err
+	}
+	return set, removeOld(e.Dir, old, first, set.Shards())
 }
 
 // finish completes shards.
@@ -118,14 +126,9 @@ func finish(shards []*writer) error {
 }
 
 // commit gives files their names, once all are on the disk.
-func (c *Coder) commit(ctx context.Context, files *output.Group) error {
-	defer c.Timeline.begin(fileLane, syncing)(0)
+func commit(ctx context.Context, files *output.Group) error {
+	defer begin(ctx, fileLane, syncing)(0)
 	return files.Commit(ctx)
-}
-
-// only returns a single run.
-func only(r run) iter.Seq2[run, error] {
-	return func(yield func(run, error) bool) { yield(r, nil) }
 }
 
 // removeOld removes the old shards in a folder that were not replaced by the new ones, which have the numbers from
@@ -168,9 +171,8 @@ func changed(file *os.File, before fs.FileInfo) bool {
 	return err != nil || now.Size() != before.Size() || !now.ModTime().Equal(before.ModTime())
 }
 
-// replaced returns the shards that exist in the folder. Without Force they are an error; with Force there is an error if
-// the file to encode is one of them.
-func (e Encoding) replaced(file fs.FileInfo) ([]found, error) {
+// replaced returns the shards in the folder. They are an error without Force, or if the file to encode is one of them.
+func (e Encoding) replaced(file fs.FileInfo, _ Set) ([]found, error) {
 	if _, err := os.Stat(e.Dir); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -197,7 +199,7 @@ func (e Encoding) replaced(file fs.FileInfo) ([]found, error) {
 
 // newWriter adds the shard with header h to the group of files, in dir. Temporary names are never names of shards.
 func newWriter(files *output.Group, dir string, h header, mode fs.FileMode) (*writer, error) {
-	file, err := files.Create(filepath.Join(dir, Name(h.index)), permissions(mode))
+	file, err := files.Create(filepath.Join(dir, FileName(h.index)), permissions(mode))
 	if err != nil {
 		return nil, err
 	}

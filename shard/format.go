@@ -330,19 +330,16 @@ func (s Set) entries(p []byte) []byte {
 // finish writes the copy of the table, and the headers.
 func (w *writer) finish() error {
 	tables := w.tablesAt()
-	p := make([]byte, min(checkBytes, w.tableBytes()))
-	sum := uint32(0)
-	for off := int64(0); off < w.tableBytes(); off += int64(len(p)) {
-		p = p[:min(int64(len(p)), w.tableBytes()-off)]
-		if err := readFull(w.file, p, tables[0]+off); err != nil {
-			return unreadable(w.file.Name(), err)
-		}
-		sum = crc32.Update(sum, castagnoli, p)
+	sum, err := tableSum(w.file, w.Set, tables[0], func(p []byte, off int64) error {
 		for _, at := range tables[1:] {
 			if _, err := w.file.WriteAt(p, at+off); err != nil {
 				return err
 			}
 		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("%s: its table cannot be completed: %w", w.file.Name(), cause(err))
 	}
 	if w.known && w.table != sum {
 		return fmt.Errorf("%s: would not be what it was, so nothing was written: a block has changed with its "+
@@ -353,6 +350,6 @@ func (w *writer) finish() error {
 	if _, err := w.file.WriteAt(head, 0); err != nil || w.Version == oldVersion {
 		return err
 	}
-	_, err := w.file.WriteAt(append([]byte(w.description), head[:headerBytes]...), w.Size()-w.headBytes())
+	_, err = w.file.WriteAt(append([]byte(w.description), head[:headerBytes]...), w.Size()-w.headBytes())
 	return err
 }

@@ -82,15 +82,11 @@ func TestKill9(t *testing.T) {
 	if whole == 0 || unfinished == 0 {
 		t.Fatalf("%d whole shards and %d temporary files: killed too early or too late", whole, unfinished)
 	}
-	if _, err := c.Encode(t.Context(), killedEncoding(top)); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, failure(c.Encode(t.Context(), killedEncoding(top))))
 	if left := names(t, dir); len(left) != 6 {
 		t.Errorf("the next encoding leaves %v", left)
 	}
-	if _, err := c.Reconstruct(t.Context(), Reconstruction{Dir: dir, File: restored, Force: true}); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, failure(c.Reconstruct(t.Context(), Reconstruction{Dir: dir, File: restored, Force: true})))
 	protectForKill(t, c, top, 1)
 	if left := names(t, ParityFolder(kept, "")); len(left) != 2 {
 		t.Errorf("the next protection and repair leave %v", left)
@@ -105,22 +101,18 @@ func killedEncoding(top string) Encoding {
 		Matrix: Vandermonde, Force: true}
 }
 
-// codeForKill encodes, loses a shard and brings it and the file back.
+// codeForKill encodes, removes a shard, and restores it and the file.
 func codeForKill(t *testing.T, c *Coder, top string, turn int) {
 	e := killedEncoding(top)
-	if _, err := c.Encode(t.Context(), e); err != nil {
-		t.Fatal(err)
-	}
-	gemmtest.Must(t, os.Remove(filepath.Join(e.Dir, Name(turn%6))))
+	gemmtest.Must(t, failure(c.Encode(t.Context(), e)))
+	gemmtest.Must(t, os.Remove(filepath.Join(e.Dir, FileName(turn%6))))
 	rec := Reconstruction{Dir: e.Dir, File: filepath.Join(top, "restored"), Repair: true, Force: true}
-	if _, err := c.Reconstruct(t.Context(), rec); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, failure(c.Reconstruct(t.Context(), rec)))
 	protectForKill(t, c, top, turn)
 }
 
 // protectForKill protects a file, damages a byte of it and of a parity shard, and repairs both. Every other time the
-// parity is new, and the others it may be that of a process that was killed.
+// parity is new; otherwise a killed process may have left it.
 func protectForKill(t *testing.T, c *Coder, top string, turn int) {
 	t.Helper()
 	data := read(t, top, "file")
@@ -139,13 +131,11 @@ func protectForKill(t *testing.T, c *Coder, top string, turn int) {
 	}
 	r, err := c.Check(t.Context(), p)
 	gemmtest.Must(t, err)
-	shard := filepath.Join(p.Dir, Name(4+turn%2))
+	shard := filepath.Join(p.Dir, FileName(4+turn%2))
 	flip(t, shard, r.set.payloadAt()+at/4)
 	flip(t, name, at)
 	gemmtest.Must(t, os.Chtimes(name, when, when))
-	if _, err := c.Repair(t.Context(), p); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, failure(c.Repair(t.Context(), p)))
 	if r, err := c.Check(t.Context(), p); err != nil || !r.IsGood() || !bytes.Equal(read(t, name), data) {
 		t.Fatalf("after the repair: %+v, %v", r, err)
 	}
@@ -181,7 +171,7 @@ func differences(a, b []byte) (n int) {
 }
 
 // wholeParity checks that all parity shards in a folder are complete, up to the byte that the test damages. It returns
-// their number, and that of other files.
+// their number, and the number of other files.
 func wholeParity(t *testing.T, c *Coder, dir string) (whole, others int) {
 	t.Helper()
 	if _, err := os.Stat(dir); err != nil {

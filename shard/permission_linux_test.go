@@ -22,7 +22,7 @@ func TestProtectWithoutPermission(t *testing.T) {
 		gemmtest.Must(t, os.Chmod(folder, 0o555))
 		defer os.Chmod(folder, 0o755)
 	}
-	gemmtest.AsNobody(t, func() {
+	gemmtest.Unprivileged(t, func() {
 		_, err := c.Repair(t.Context(), p)
 		if err == nil || !strings.Contains(err.Error(), "permission denied: repair it as a user who may write in "+
 			filepath.Dir(p.File)) {

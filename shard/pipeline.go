@@ -40,7 +40,7 @@ type source interface {
 	read(p []byte, off int64) error
 }
 
-// sink writes the bytes of a row from off on. Calls are as those of a source.
+// sink writes the bytes of a row from off on. It is called as a source is.
 type sink interface {
 	write(p []byte, off int64) error
 }
@@ -75,9 +75,8 @@ const probes = 16
 // errProduct says that the result of the multiplier is wrong.
 var errProduct = errors.New("the product is wrong and was not kept: multiply by another variant")
 
-// probe returns an errProduct unless rows, the rows of B followed by those of C, are a product with
-// the matrix in the first, the last and some random columns. Otherwise a kernel that is wrong on
-// this processor would show only when shards are lost.
+// probe returns an errProduct unless C, the rows behind B, is matrix·B in the first, the last and some random columns.
+// Otherwise a kernel that is wrong on this processor would show only when shards are lost.
 func probe(matrix gf256.Matrix, rows gemm.Matrix[gf256.Elem]) error {
 	columns := [probes]int{0, rows.Cols - 1}
 	for p := range columns[2:] {
@@ -129,8 +128,9 @@ func each(n, goroutines int, f func(i int) error) error {
 	return first
 }
 
-// Slicer is a Multiplier that computes several products at the same time, from memory of its own. It is a pointer.
-type Slicer interface {
+// Allocator is a Multiplier with memory of its own, such as a GPU's page-locked buffers, that computes several products
+// at the same time. It is a pointer.
+type Allocator interface {
 	gemm.Multiplier[gf256.Elem]
 	// Allocate returns n bytes that the multiplier reaches without a copy. Its Close frees them.
 	Allocate(n int) ([]gf256.Elem, error)
@@ -143,17 +143,17 @@ type Slicer interface {
 // memory has the slices, for one file after the other.
 type memory struct {
 	all  []gf256.Elem   // of Go
-	of   Slicer         // or of a multiplier
+	of   Allocator      // or of a multiplier
 	owns [][]gf256.Elem // its slices
 }
 
-// noMemory is the error of a Slicer that has no memory for slices.
+// noMemory is the error of a Allocator that has no memory for slices.
 type noMemory struct{ error }
 
 func (e noMemory) Unwrap() error { return e.error }
 
 // slices returns n slices of some bytes.
-func (m *memory) slices(n, bytes int, of Slicer) (list [][]gf256.Elem, err error) {
+func (m *memory) slices(n, bytes int, of Allocator) (list [][]gf256.Elem, err error) {
 	if of == nil {
 		if len(m.all) < n*bytes {
 			m.all = make([]gf256.Elem, n*bytes)
@@ -192,14 +192,14 @@ type pipeline struct {
 	room     int // bytes of one
 	products int // at the same time
 	helpers  int // goroutines that read, or write, the rows of a slice
-	slicer   Slicer
+	slicer   Allocator
 }
 
 // pipeline plans a transfer. A slice has at least one block of each shard.
 func (c *Coder) pipeline(t transfer) pipeline {
 	p := pipeline{helpers: runtime.GOMAXPROCS(0)}
 	var owns bool
-	if p.slicer, owns = c.Multiplier.(Slicer); owns {
+	if p.slicer, owns = c.multiplier().(Allocator); owns {
 		p.products = p.slicer.InFlight()
 		p.slices = p.products + fewestSlices - 1
 		p.room = max(p.slicer.Buffer(), gf256.MaxShards*t.block)
@@ -257,10 +257,10 @@ func (f *feed) left() int64 { return f.length - f.given }
 
 // transfer runs t.
 func (c *Coder) transfer(ctx context.Context, t transfer, done *meter) error {
-	defer c.Timeline.begin(fileLane, coding)(t.length * int64(t.data))
+	defer begin(ctx, fileLane, coding)(t.length * int64(t.data))
 	f := newFeed(t)
 	defer f.stop()
-	if c.Choice != nil {
+	if c.Autotuner != nil {
 		if err := c.choose(ctx, f, done); err != nil {
 			return err
 		}
@@ -314,28 +314,28 @@ func (c *Coder) pass(ctx context.Context, f *feed, done *meter, columns int64) (
 
 // work reads, multiplies and writes a slice. Each product takes a turn.
 func (c *Coder) work(ctx context.Context, s *slice, p pipeline, turns chan struct{}) error {
-	end := c.Timeline.begin(s.lane, reading)
+	end := begin(ctx, s.lane, reading)
 	err := each(len(s.in), p.helpers, func(i int) error { return s.in[i].read(gf256.Bytes(s.rows.Row(i)), s.off) })
 	end(int64(len(s.in)) * int64(s.rows.Cols))
 	if err != nil {
 		return err
 	}
 	if s.matrix.Rows > 0 {
-		end := c.Timeline.begin(s.lane, timeline.Waiting)
+		end := begin(ctx, s.lane, timeline.Waiting)
 		select {
 		case turns <- struct{}{}:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 		end(0)
-		err := c.Timeline.product(ctx, s.lane, int64(s.rows.Rows)*int64(s.rows.Cols),
-			func(ctx context.Context) error { return s.multiply(ctx, c.Multiplier) })
+		err := product(ctx, s.lane, int64(s.rows.Rows)*int64(s.rows.Cols),
+			func(ctx context.Context) error { return s.multiply(ctx, c.multiplier()) })
 		<-turns
 		if err != nil {
 			return err
 		}
 	}
-	end = c.Timeline.begin(s.lane, writing)
+	end = begin(ctx, s.lane, storing)
 	var bytes atomic.Int64
 	err = each(len(s.out), p.helpers, func(i int) error {
 		for _, to := range s.out[i] {

@@ -8,11 +8,13 @@ import (
 	"unsafe"
 
 	"gemm"
+	"gemm/gemmtest"
 	"gemm/gf256"
+	"gemm/internal/timeline"
 )
 
-// slicing is a Slicer that checks how it is called.
-type slicing struct {
+// allocating is a Allocator that checks how it is called.
+type allocating struct {
 	gemm.Multiplier[gf256.Elem]
 	t         *testing.T
 	buffers   [][]gf256.Elem
@@ -20,7 +22,7 @@ type slicing struct {
 	now, most atomic.Int64 // products
 }
 
-func (m *slicing) Allocate(n int) ([]gf256.Elem, error) {
+func (m *allocating) Allocate(n int) ([]gf256.Elem, error) {
 	if n < m.Buffer() {
 		m.t.Errorf("%d bytes are allocated, of %d", n, m.Buffer())
 	}
@@ -28,10 +30,10 @@ func (m *slicing) Allocate(n int) ([]gf256.Elem, error) {
 	return m.buffers[len(m.buffers)-1], m.fails
 }
 
-func (m *slicing) InFlight() int { return 2 }
-func (m *slicing) Buffer() int   { return 20000 }
+func (m *allocating) InFlight() int { return 2 }
+func (m *allocating) Buffer() int   { return 20000 }
 
-func (m *slicing) Multiply(ctx context.Context, c, a, b gemm.Matrix[gf256.Elem]) error {
+func (m *allocating) Multiply(ctx context.Context, c, a, b gemm.Matrix[gf256.Elem]) error {
 	if now := m.now.Add(1); now > m.most.Load() {
 		m.most.Store(now)
 	}
@@ -55,11 +57,11 @@ func (m *slicing) Multiply(ctx context.Context, c, a, b gemm.Matrix[gf256.Elem])
 	return m.Multiplier.Multiply(ctx, c, a, b)
 }
 
-// TestSlicer: slices are in the memory of a Slicer, which is kept from file to file, and it has no more products at the
-// same time than it says.
-func TestSlicer(t *testing.T) {
+// TestAllocator: slices are in the memory of an Allocator, which is kept from file to file. It has no more products at
+// the same time than it says.
+func TestAllocator(t *testing.T) {
 	c := newCoder(t)
-	m := &slicing{Multiplier: c.Multiplier, t: t}
+	m := &allocating{Multiplier: c.Multiplier, t: t}
 	c.Multiplier = m
 	for range 2 {
 		encode(t, c, random(200000, 1), 4, 2, Vandermonde)
@@ -70,11 +72,28 @@ func TestSlicer(t *testing.T) {
 	if n := len(m.buffers); n < 3 || n > m.InFlight()+fewestSlices-1 {
 		t.Errorf("%d slices were allocated", n)
 	}
-	m = &slicing{Multiplier: c.Multiplier, t: t, fails: errors.New("too small")}
+	m = &allocating{Multiplier: c.Multiplier, t: t, fails: errors.New("too small")}
 	c.Multiplier = m
 	e := Encoding{File: write(t, t.TempDir(), "file", random(100, 1)), Dir: t.TempDir(), Data: 4, Parity: 2,
 		Matrix: Vandermonde}
 	if _, err := c.Encode(t.Context(), e); !errors.Is(err, m.fails) {
 		t.Errorf("without memory: %v", err)
+	}
+}
+
+// TestTimeline: the timeline of the context has what is done with slices, and with all files together.
+func TestTimeline(t *testing.T) {
+	c := newCoder(t)
+	var recorder timeline.Recorder
+	e := Encoding{File: write(t, t.TempDir(), "file", random(100000, 1)), Dir: t.TempDir(), Data: 4, Parity: 2,
+		Matrix: Vandermonde}
+	gemmtest.Must(t, failure(c.Encode(timeline.With(t.Context(), &recorder), e)))
+	a, bytes := recorder.Activity(), map[string]int64{}
+	for _, p := range a.Phases {
+		bytes[p.Name] += p.Bytes
+	}
+	if len(a.Lanes) < 2 || a.Lanes[0] != "files" || a.Lanes[1] != "slice 0" || bytes[coding] != 100000 ||
+		bytes[reading] != 100000 || bytes[multiplying] != 150000 || bytes[storing] != 150000 {
+		t.Errorf("lanes %q, bytes %v", a.Lanes, bytes)
 	}
 }

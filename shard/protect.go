@@ -2,7 +2,6 @@ package shard
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,8 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-
-	"gemm/internal/output"
 )
 
 // ParityExtension is the extension of folders with the parity of a file or of the files in a folder.
@@ -46,67 +43,12 @@ var ErrProtected = errors.New("is protected already")
 // Protect makes the parity shards of a file, which stays as it is. Its parts are the data shards. The parity shards get
 // their names when all are complete and on disk; after an error none is left.
 func (c *Coder) Protect(ctx context.Context, p Protection) (Set, error) {
-	file, info, err := openFile(p.File)
-	if err != nil {
-		return Set{}, err
-	}
-	defer file.Close()
-	set := Set{Data: p.Data, Parity: p.Parity, Matrix: p.Matrix, Length: info.Size(), Block: c.blockBytes(),
-		Version: version, description: originalOf(info).encode()}
-	_, _ = rand.Read(set.ID[:]) // this never fails
-	all, err := set.parityRun()
-	if err != nil {
-		return Set{}, err
-	}
-	if _, err := p.replaced(set); err != nil {
-		return Set{}, err
-	}
-	if err := os.MkdirAll(p.Dir, 0o777); err != nil {
-		return Set{}, fmt.Errorf("%s: cannot be made: %w", p.Dir, cause(err))
-	}
-	defer os.Remove(p.Dir) // has no effect once there is a shard
-	lock, err := lockFolder(p.Dir)
-	if err != nil {
-		return Set{}, err
-	}
-	defer lock.Release()
-	old, err := p.replaced(set) // again: from now on no other process writes them
-	if err != nil {
-		return Set{}, err
-	}
-	output.SweepFolder(p.Dir, isName)
-
-	var files output.Group
-	defer files.Discard()
-	sums := &tableWriter{set: set}
-	for i := range set.Shards() {
-		if i < set.Data {
-			all.in = append(all.in, part{file, int64(i) * set.Payload(), set.Length})
-			all.out = append(all.out, []sink{sums.row(i)})
-			continue
-		}
-		w, err := newWriter(&files, p.Dir, header{Set: set, index: i}, info.Mode())
-		if err != nil {
-			return Set{}, err
-		}
-		sums.to = append(sums.to, w)
-		all.out = append(all.out, []sink{w})
-	}
-	if err := c.readOnce(ctx, set, all, file, info, "protecting", "protect"); err != nil {
-		return Set{}, err
-	}
-	if err := finish(sums.to); err != nil {
-		return Set{}, err
-	}
-	if err := c.commit(ctx, &files); err != nil {
-		return Set{}, err
-	}
-	return set, removeOld(p.Dir, old, set.Data, set.Shards())
+	return c.write(ctx, writing{Encoding: Encoding(p), parityOnly: true, verb: "protect", replaced: p.replaced})
 }
 
-// replaced returns the shards that exist in the folder and would be replaced by those of the set. It is an ErrProtected
-// if they are of the same file and code, and an error if there are others, without Force.
-func (p Protection) replaced(set Set) ([]found, error) {
+// replaced returns the shards in the folder that the set would replace. The error is an ErrProtected if they are of the
+// same file and code. Other shards are an error without Force.
+func (p Protection) replaced(_ fs.FileInfo, set Set) ([]found, error) {
 	if _, err := os.Stat(p.Dir); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -165,7 +107,7 @@ func (t tableRow) write(p []byte, off int64) error {
 	return nil
 }
 
-// add adds the entries of a row. It returns those of all rows once they are there.
+// add adds the entries of a row. Once all rows are there, it returns the entries of all.
 func (t *tableWriter) add(row int, entries []byte, off int64) []byte {
 	t.mu.Lock()
 	defer t.mu.Unlock()

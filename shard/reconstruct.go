@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"sync"
 
 	"gemm/internal/output"
 )
@@ -39,7 +38,7 @@ func (c *Coder) verify(ctx context.Context, r *Report) error {
 		}
 	}
 	done := c.meter("verifying", total)
-	defer c.Timeline.begin(fileLane, verifying)(total)
+	defer begin(ctx, fileLane, verifying)(total)
 	eachShard(len(r.copies), func(i int) {
 		for n := range r.copies[i] { // the other copies only if the first is bad
 			f := &r.copies[i][n]
@@ -60,7 +59,7 @@ func (c *Coder) verify(ctx context.Context, r *Report) error {
 		if len(copies) == 0 {
 			continue
 		}
-		if s := r.Shards[i]; s.BadBlocks < r.Stripes && s.File != Name(i) {
+		if s := r.Shards[i]; s.BadBlocks < r.Stripes && s.File != FileName(i) {
 			r.warn("%s is shard %d by its header, whatever it is called: it is used as that", s.File, i)
 		}
 		if len(copies) > 1 {
@@ -72,16 +71,10 @@ func (c *Coder) verify(ctx context.Context, r *Report) error {
 
 // eachShard calls f for 0 to n−1, for as many at the same time as shards are read.
 func eachShard(n int, f func(i int)) {
-	var work sync.WaitGroup
-	turns := make(chan struct{}, min(runtime.GOMAXPROCS(0), readers))
-	for i := range n {
-		work.Go(func() {
-			turns <- struct{}{}
-			defer func() { <-turns }()
-			f(i)
-		})
-	}
-	work.Wait()
+	_ = each(n, min(runtime.GOMAXPROCS(0), readers), func(i int) error {
+		f(i)
+		return nil
+	})
 }
 
 // Reconstruction describes a call of Reconstruct.
@@ -154,18 +147,18 @@ func (rec Reconstruction) checkFile() error {
 // checkRepair returns an error if another file has the name of a shard that is to be repaired.
 func (rec Reconstruction) checkRepair(r *Report, faulty []int) error {
 	for _, i := range faulty {
-		info, err := os.Stat(filepath.Join(rec.Dir, Name(i)))
+		info, err := os.Stat(filepath.Join(rec.Dir, FileName(i)))
 		for _, s := range r.Shards {
-			if s.Index != i && s.BadBlocks < r.Stripes && s.File == Name(i) {
+			if s.Index != i && s.BadBlocks < r.Stripes && s.File == FileName(i) {
 				return fmt.Errorf("%s: is shard %d, but the place of shard %d, which is not good: rename it to %s",
-					filepath.Join(rec.Dir, s.File), s.Index, i, Name(s.Index))
+					filepath.Join(rec.Dir, s.File), s.Index, i, FileName(s.Index))
 			}
 		}
 		switch {
 		case err == nil && !info.Mode().IsRegular():
-			return fmt.Errorf("%s: is not a regular file: move it away", filepath.Join(rec.Dir, Name(i)))
+			return fmt.Errorf("%s: is not a regular file: move it away", filepath.Join(rec.Dir, FileName(i)))
 		case r.Shards[i].State == Foreign && !rec.Force:
-			return fmt.Errorf("%s: %s: move it away, or replace it with --force", filepath.Join(rec.Dir, Name(i)),
+			return fmt.Errorf("%s: %s: move it away, or replace it with --force", filepath.Join(rec.Dir, FileName(i)),
 				r.Shards[i].Reason)
 		}
 	}
@@ -182,31 +175,23 @@ func (c *Coder) reconstruct(ctx context.Context, rec Reconstruction, r *Report) 
 	if rec.File == "" && len(faulty) == 0 {
 		return nil
 	}
-	p := plan{set: set, bad: r.bad(), sources: make([]source, set.Shards()), sinks: make([][]sink, set.Shards())}
 	var mode fs.FileMode // of the first shard that is used
 	for _, s := range r.Shards {
 		if s.BadBlocks < r.Stripes {
 			mode = cmp.Or(mode, s.mode)
 		}
 	}
-	if err := p.open(r, 0); err != nil {
+	p, err := newPlan(r, 0)
+	if err != nil {
 		return err
 	}
 	defer p.close()
-	var files output.Group
-	defer files.Discard()
-	var writers []*writer
-	for _, i := range faulty {
-		w, err := newRepaired(&files, r, i, mode)
-		if err != nil {
-			return err
-		}
-		writers = append(writers, w)
-		p.sinks[i] = append(p.sinks[i], w)
+	if err := p.rewrite(r, faulty, mode); err != nil {
+		return err
 	}
 	if rec.File != "" {
 		output.Sweep(rec.File)
-		file, err := files.Create(rec.File, permissions(mode))
+		file, err := p.files.Create(rec.File, permissions(mode))
 		if err != nil {
 			return err
 		}
@@ -214,58 +199,8 @@ func (c *Coder) reconstruct(ctx context.Context, rec Reconstruction, r *Report) 
 			p.sinks[i] = append(p.sinks[i], part{file, int64(i) * set.Payload(), set.Length})
 		}
 	}
-	t, err := p.transfer()
-	if err != nil {
+	if err := c.carryOut(ctx, p, "reconstructing"); err != nil {
 		return err
 	}
-	if err := c.transfer(ctx, t, c.meter("reconstructing", set.Payload()*int64(set.Data))); err != nil {
-		return err
-	}
-	for _, w := range writers {
-		if err := w.finish(); err != nil {
-			return err
-		}
-	}
-	return c.commit(ctx, &files)
-}
-
-// open opens the shards from index from on, for their good blocks.
-func (p *plan) open(r *Report, from int) error {
-	for i, s := range r.Shards[from:] {
-		if s.BadBlocks == r.Stripes {
-			continue
-		}
-		name := filepath.Join(r.Dir, s.File)
-		in, _, err := openShard(name, s.header)
-		if err != nil {
-			p.close()
-			return unreadable(name, err)
-		}
-		p.sources[from+i] = in
-		p.closers = append(p.closers, in.close)
-	}
-	return nil
-}
-
-// close closes the shards.
-func (p *plan) close() {
-	for _, c := range p.closers {
-		c()
-	}
-}
-
-// newRepaired adds shard i, written again, to the group of files. If its header is known, its table must be what it
-// was.
-func newRepaired(files *output.Group, r *Report, i int, mode fs.FileMode) (*writer, error) {
-	h := header{Set: r.Set, index: i}
-	old := r.Shards[i].header
-	known := old.Set == r.Set && old.index == i
-	if known {
-		h.table = old.table
-	}
-	w, err := newWriter(files, r.Dir, h, mode)
-	if err == nil {
-		w.known = known
-	}
-	return w, err
+	return commit(ctx, &p.files)
 }

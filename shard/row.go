@@ -49,7 +49,7 @@ func findTable(file io.ReaderAt, h header) (at int64, intact int) {
 	tables := h.tablesAt()
 	at = tables[0]
 	for _, t := range tables {
-		if sum, err := tableSum(file, h.Set, t); err == nil && sum == h.table {
+		if sum, err := tableSum(file, h.Set, t, nil); err == nil && sum == h.table {
 			if intact == 0 {
 				at = t
 			}
@@ -59,17 +59,17 @@ func findTable(file io.ReaderAt, h header) (at int64, intact int) {
 	return at, intact
 }
 
-// tableSum returns the checksum of the table at an offset.
-func tableSum(file io.ReaderAt, s Set, at int64) (sum uint32, err error) {
+// tableSum returns the checksum of the table at an offset. It calls each, if not nil, with the pieces that it reads.
+func tableSum(file io.ReaderAt, s Set, at int64, each func(p []byte, off int64) error) (sum uint32, err error) {
 	p := make([]byte, min(checkBytes, s.tableBytes()))
-	for off := int64(0); off < s.tableBytes(); off += int64(len(p)) {
+	for off := int64(0); off < s.tableBytes() && err == nil; off += int64(len(p)) {
 		p = p[:min(int64(len(p)), s.tableBytes()-off)]
-		if err := readFull(file, p, at+off); err != nil {
-			return 0, err
+		if err = readFull(file, p, at+off); err == nil && each != nil {
+			err = each(p, off)
 		}
 		sum = crc32.Update(sum, castagnoli, p)
 	}
-	return sum, nil
+	return sum, err
 }
 
 // read implements source, for blocks that were good before.

@@ -72,8 +72,8 @@ type found struct {
 	bad    *blocks // nil: not known yet
 }
 
-// Name returns the file name of the shard with the index.
-func Name(index int) string { return fmt.Sprintf("%03d%s", index, extension) }
+// FileName returns the name of the file of the shard with the index, such as 001.shard.
+func FileName(index int) string { return fmt.Sprintf("%03d%s", index, extension) }
 
 // extension is the extension of shards.
 const extension = ".shard"
@@ -81,7 +81,7 @@ const extension = ".shard"
 // index returns the index in the name of a shard.
 func index(name string) (int, bool) {
 	i, err := strconv.Atoi(strings.TrimSuffix(name, extension))
-	return i, err == nil && i >= 0 && i < gf256.MaxShards && Name(i) == name
+	return i, err == nil && i >= 0 && i < gf256.MaxShards && FileName(i) == name
 }
 
 // isName reports whether name is the name of a shard.
@@ -182,8 +182,8 @@ func (f *found) known(whole bool) {
 	}
 }
 
-// recover completes f, whose headers are damaged, if they were those of shard i of the set. That is sure if all but the
-// checksum is still there, or the checksum is: it covers the id, and the checksum of the table.
+// recover completes f, whose headers are damaged, if it is shard i of the set. This is certain if everything but the
+// checksum of a header is intact, or the checksum is: it covers the id, and the checksum of the table.
 func (f *found) recover(dir string, s Set, i int) {
 	file, err := os.Open(filepath.Join(dir, f.name))
 	if err != nil || len(f.front) < headerBytes {
@@ -192,7 +192,7 @@ func (f *found) recover(dir string, s Set, i int) {
 	defer file.Close()
 	for _, at := range s.tablesAt() {
 		h := header{Set: s, index: i}
-		if h.table, err = tableSum(file, s, at); err != nil {
+		if h.table, err = tableSum(file, s, at, nil); err != nil {
 			continue
 		}
 		const sum = headerBytes - 4
@@ -231,7 +231,7 @@ func scan(dir string, prefer func(Set) bool) (*Report, error) {
 		if i >= set.Data {
 			kind = "parity"
 		}
-		none := found{name: Name(i), state: Missing, reason: "there is no such file"}
+		none := found{name: FileName(i), state: Missing, reason: "there is no such file"}
 		r.Shards = append(r.Shards, Shard{Index: i, Kind: kind}.is(none, set))
 	}
 	for _, f := range all {
@@ -324,8 +324,8 @@ func choose(dir string, all []found, prefer func(Set) bool) (Set, error) {
 	for _, s := range sets {
 		texts = append(texts, fmt.Sprintf("id %v has %d shards and needs %d", s.ID, len(indices[s]), s.needed()))
 	}
-	return Set{}, fmt.Errorf("%s: shards of %d files are mixed and it is not clear which is meant (%s): put those of each into a folder of its own",
-		dir, len(sets), strings.Join(texts, ", "))
+	return Set{}, fmt.Errorf("%s: shards of %d files are mixed and it is not clear which is meant (%s): "+
+		"put each into a folder of its own", dir, len(sets), strings.Join(texts, ", "))
 }
 
 // needed returns the number of shards without which a set is nothing.
@@ -394,11 +394,11 @@ func (r *Report) Enough() error {
 	}
 	usable := r.indices(func(s Shard) bool { return s.BadBlocks < r.Stripes })
 	if missing := r.Set.Data - len(usable); missing > 0 {
-		return fmt.Errorf("%s: %d shards are needed and %d are good (%s): bring back %d more of %s",
-			r.Dir, r.Set.Data, len(usable), Ranges(usable), missing,
-			Ranges(r.indices(func(s Shard) bool { return s.BadBlocks == r.Stripes })))
+		return fmt.Errorf("%s: %d shards are needed and %d are good (%s): copy %d more of %s",
+			r.Dir, r.Set.Data, len(usable), ranges(usable), missing,
+			ranges(r.indices(func(s Shard) bool { return s.BadBlocks == r.Stripes })))
 	}
-	return fmt.Errorf("%s: %v: bring back one of the shards that are bad there", r.Dir, r.lostText())
+	return fmt.Errorf("%s: %v: copy one of the shards that are bad there", r.Dir, r.lostText())
 }
 
 // lostText says which stripes cannot be restored.
@@ -409,7 +409,7 @@ func (r *Report) lostText() string {
 			parts = append(parts, "…")
 			break
 		}
-		parts = append(parts, fmt.Sprintf("%v (bad in shards %s)", at.Stripes, Ranges(at.Bad)))
+		parts = append(parts, fmt.Sprintf("%v (bad in shards %s)", at.Stripes, ranges(at.Bad)))
 	}
 	have := "have"
 	if r.Lost.Stripes == 1 {
@@ -432,5 +432,5 @@ func spansText(list []Span) string {
 	return strings.Join(parts, ",")
 }
 
-// Ranges formats ascending integers, such as 0-3,7; "none" if there are none.
-func Ranges(list []int) string { return cmp.Or(cpu.List(list), "none") }
+// ranges formats ascending integers, such as 0-3,7; "none" if there are none.
+func ranges(list []int) string { return cmp.Or(cpu.List(list), "none") }

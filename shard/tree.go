@@ -281,21 +281,21 @@ func (c *Coder) visit(ctx context.Context, t Target, content bool, table []liste
 	for _, path := range paths {
 		known[path] = true
 	}
-	var without []candidate
+	var without []renamedFile
 	for _, f := range here {
 		if known[f.path] || f.size == 0 {
 			continue
 		}
 		name := t.at(f.path).File
 		if info, err := os.Stat(name); err == nil {
-			without = append(without, candidate{name, info})
+			without = append(without, renamedFile{name, info})
 		}
 	}
 	for _, path := range paths {
 		p := t.at(path)
 		p.Content, p.without = content, without
 		if without == nil {
-			p.without = []candidate{}
+			p.without = []renamedFile{}
 		}
 		r, err := one(ctx, p)
 		if ctx.Err() != nil {
@@ -344,19 +344,19 @@ func (t Target) others(known map[string]bool, table, here []listed) []*FileRepor
 	return reports
 }
 
-// candidate is a file that could be another one under a new name.
-type candidate struct {
+// renamedFile is a file that could be another one under a new name.
+type renamedFile struct {
 	name string
 	info fs.FileInfo
 }
 
-// beside returns the regular files in the folder of a file.
-func beside(file string) []candidate {
-	var list []candidate
+// filesNextTo returns the regular files in the folder of a file.
+func filesNextTo(file string) []renamedFile {
+	var list []renamedFile
 	entries, _ := os.ReadDir(filepath.Dir(file))
 	for _, e := range entries {
 		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
-			list = append(list, candidate{filepath.Join(filepath.Dir(file), e.Name()), info})
+			list = append(list, renamedFile{filepath.Join(filepath.Dir(file), e.Name()), info})
 		}
 	}
 	return list

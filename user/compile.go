@@ -32,7 +32,7 @@ var toolchains = map[string]toolchain{
 	"Fortran": {"FC", []string{"gfortran", "flang"}},
 }
 
-// newCompiler returns the compiler of the language: that of the variable if it is set, or the first one that is found.
+// newCompiler returns the compiler of the language: the variable's if it is set, or the first one that is found.
 func newCompiler(ctx context.Context, language string) (peer.Compiler, error) {
 	t := toolchains[language]
 	c, err := peer.FindCompiler(ctx, t.variable, t.names)

@@ -1,4 +1,4 @@
-// Package user is the kernels that users bring. A kernel is a function in C, C++ or Fortran that
+// Package user is the kernels of users. A kernel is a function in C, C++ or Fortran that
 // multiplies matrices, in a shared library or in a source that is compiled here. It becomes a variant
 // user/NAME, which is measured and verified as all others are.
 //

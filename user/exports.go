@@ -25,7 +25,7 @@ type library struct {
 	threaded bool     // it may start threads, itself or by another library
 }
 
-// single matches libraries that start no threads unless they are told to.
+// single matches libraries that start threads only on request.
 var single = regexp.MustCompile(
 	`^(libc|libm|libmvec|libgcc_s|libstdc\+\+|libdl|libpthread|ld-linux[^.]*|libgfortran|libquadmath)\.so`)
 

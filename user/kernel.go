@@ -21,9 +21,9 @@ type ABI string
 
 // The ABIs.
 const (
-	// Square is void f(int n, T *A, T *B, T *C), by columns, C += A·B.
+	// Square is f(int n, T *A, T *B, T *C), by columns, C += A·B.
 	Square ABI = ABI(peer.Square)
-	// RowMajor is void f(int m, int n, int k, const T *A, const T *B, T *C), by rows, C = A·B.
+	// RowMajor is f(int m, int n, int k, const T *A, const T *B, T *C), by rows, C = A·B.
 	RowMajor ABI = ABI(peer.RowMajor)
 	// Fortran is sgemm_ and dgemm_, with all arguments of BLAS.
 	Fortran ABI = ABI(peer.Fortran)
@@ -41,7 +41,7 @@ type Kernel struct {
 	Named  bool   // the user gave the name
 }
 
-// abis are the ABIs that users can name, besides that of every source in CUDA.
+// abis are the ABIs that users can name; sources in CUDA have one of their own.
 var abis = []ABI{Square, RowMajor, Fortran, CBLAS}
 
 // abiCUDA is the ABI of a source in CUDA.

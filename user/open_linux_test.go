@@ -35,8 +35,8 @@ func source(t *testing.T, name, text string) string {
 	return path
 }
 
-// brought opens kernels and returns their variants.
-func brought(t *testing.T, o Options, texts ...string) []gemm.Variant {
+// opened opens kernels and returns their variants.
+func opened(t *testing.T, o Options, texts ...string) []gemm.Variant {
 	t.Helper()
 	all, err := open(t.Context(), o, texts...)
 	gemmtest.Must(t, err)
@@ -95,11 +95,11 @@ func TestConformance(t *testing.T) {
 		t.Skipf("no compiler for C++: %v", err)
 	}
 	const path = "testdata/whole.cpp"
-	for _, v := range brought(t, Options{Flags: "-O1"}, path+":dgemm_", path+":sgemm_", path+":cblas_dgemm",
+	for _, v := range opened(t, Options{Flags: "-O1"}, path+":dgemm_", path+":sgemm_", path+":cblas_dgemm",
 		path+":cblas_sgemm") {
 		t.Run(v.Name, func(t *testing.T) { gemmtest.Suite{OneCall: true}.Run(t, v) })
 	}
-	if v := brought(t, Options{}, path)[0]; strings.Join(v.Types(), " ") != "f64 f32" {
+	if v := opened(t, Options{}, path)[0]; strings.Join(v.Types(), " ") != "f64 f32" {
 		t.Errorf("the types are %v", v.Types())
 	}
 }
@@ -119,7 +119,7 @@ const head = "void f(int m, int n, int k, const double *A, const double *B, doub
 func TestResolved(t *testing.T) {
 	need(t)
 	path := source(t, "f.c", head+rows+"}")
-	v := brought(t, Options{Flags: "-O2 -lm"}, path)[0]
+	v := opened(t, Options{Flags: "-O2 -lm"}, path)[0]
 	got, err := product(t.Context(), v, nil, 9)
 	gemmtest.Must(t, err)
 	version, _ := got["compiler"].(string)
@@ -128,14 +128,14 @@ func TestResolved(t *testing.T) {
 		got["digest"] != v.Revision || v.Revision == "" {
 		t.Errorf("resolved %v, revision %s", got, v.Revision)
 	}
-	if other := brought(t, Options{}, path)[0]; other.Revision == v.Revision {
+	if other := opened(t, Options{}, path)[0]; other.Revision == v.Revision {
 		t.Error("with other options the revision is the same")
 	}
 	library := filepath.Join(t.TempDir(), "libf.so")
 	if said, err := exec.Command("cc", "-shared", "-fPIC", "-o", library, path).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, said)
 	}
-	v = brought(t, Options{}, library)[0]
+	v = opened(t, Options{}, library)[0]
 	if got, err = product(t.Context(), v, nil, 9); err != nil || v.Name != "user/f" || got["compiler"] != nil {
 		t.Errorf("the library is %s, resolved %v, %v", v.Name, got, err)
 	}
@@ -173,7 +173,7 @@ func TestBehaviour(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			v := brought(t, Options{Flags: "-O1"}, source(t, "f.c", test.before+"\n"+head+test.with+"}"))[0]
+			v := opened(t, Options{Flags: "-O1"}, source(t, "f.c", test.before+"\n"+head+test.with+"}"))[0]
 			limit := time.Minute
 			if name == "hangs" {
 				limit = 300 * time.Millisecond
@@ -191,11 +191,12 @@ func TestBehaviour(t *testing.T) {
 	}
 }
 
-// TestEscapes has a kernel start a process in a session of its own, which nobody waits for. It ends with the kernel's.
+// TestEscapes has a kernel start a process in a session of its own, which no process waits for. It ends with the
+// kernel's.
 func TestEscapes(t *testing.T) {
 	need(t)
 	file := filepath.Join(t.TempDir(), "pid")
-	v := brought(t, Options{Flags: "-O1"}, source(t, "f.c", `
+	v := opened(t, Options{Flags: "-O1"}, source(t, "f.c", `
 #include <stdio.h>
 #include <unistd.h>
 `+head+`
@@ -223,7 +224,7 @@ func TestEscapes(t *testing.T) {
 // TestUnsuited asks the ABIs for what they do not have.
 func TestUnsuited(t *testing.T) {
 	need(t)
-	v := brought(t, Options{}, source(t, "square_dgemm.c",
+	v := opened(t, Options{}, source(t, "square_dgemm.c",
 		"void square_dgemm(int n, double *A, double *B, double *C) { for (int i = 0; i < n * n; i++) C[i] = 0; }"))[0]
 	m, err := gemm.New[float64](v, nil)
 	gemmtest.Must(t, err)
@@ -243,7 +244,7 @@ func TestUnsuited(t *testing.T) {
 // numbers.
 func TestThreads(t *testing.T) {
 	need(t)
-	v := brought(t, Options{Flags: "-O1", Threads: 2}, source(t, "f.c", `
+	v := opened(t, Options{Flags: "-O1", Threads: 2}, source(t, "f.c", `
 #include <omp.h>
 #include <stdlib.h>
 `+head+`
@@ -294,7 +295,7 @@ exec cc "$@"
 			if _, err := exec.LookPath("gfortran"); name == "Fortran" && err != nil {
 				t.Skip(err)
 			}
-			v := brought(t, Options{Flags: test.flags}, source(t, test.file, test.text))[0]
+			v := opened(t, Options{Flags: test.flags}, source(t, test.file, test.text))[0]
 			got, err := product(t.Context(), v, nil, 9)
 			if err != nil || got["cflags"] != test.used || v.Has("threads") != strings.Contains(test.used, "-fopenmp") {
 				t.Errorf("options %v, threads %v, %v; want %q", got["cflags"], v.Has("threads"), err, test.used)
@@ -316,7 +317,7 @@ func TestFortran(t *testing.T) {
 	if _, err := exec.LookPath("gfortran"); err != nil {
 		t.Skip(err)
 	}
-	v := brought(t, Options{}, source(t, "f.f90", fortran+"  c = c + matmul(a, b)\nend"))[0]
+	v := opened(t, Options{}, source(t, "f.f90", fortran+"  c = c + matmul(a, b)\nend"))[0]
 	got, err := product(t.Context(), v, nil, 9)
 	if err != nil || got["abi"] != "square" || v.Has("threads") {
 		t.Errorf("bind(C): %v, threads %v, %v", got, v.Has("threads"), err)
@@ -329,7 +330,7 @@ func TestFortran(t *testing.T) {
       c(1:m,1:n) = x * matmul(a(1:m,1:k), b(1:k,1:n))
       end
 `)
-	v = brought(t, Options{}, text+":Mine=fortran")[0]
+	v = opened(t, Options{}, text+":Mine=fortran")[0]
 	if got, err = product(t.Context(), v, nil, 9); err != nil || got["symbol"] != "mine_" {
 		t.Errorf("a subroutine: %v, %v", got, err)
 	}
@@ -349,7 +350,7 @@ func TestFortran(t *testing.T) {
 // may mean.
 func TestSomeFail(t *testing.T) {
 	need(t)
-	all := brought(t, Options{}, source(t, "bad.c", "int f(void) {\n return x; }"), source(t, "f.c", head+rows+"}"),
+	all := opened(t, Options{}, source(t, "bad.c", "int f(void) {\n return x; }"), source(t, "f.c", head+rows+"}"),
 		"/nowhere/g.so=cblas:f32", source(t, "omp.so", "text"))
 	for i, want := range []struct{ types, fault string }{
 		{"f64 f32", "bad.c:2:9: error: "}, {"f64", ""}, {"f32", "there is no file /nowhere/g.so"},

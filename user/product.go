@@ -104,7 +104,7 @@ func (r run[T]) Repeat(ctx context.Context, times int) (gemm.Cost, error) {
 	return r.ended(r.Product.Repeat(ctx, times))
 }
 
-// ended ends the process after an error: a kernel that has written where it must not has spoilt it.
+// ended ends the process after an error: a kernel that has written where it must not has corrupted it.
 func (r run[T]) ended(cost gemm.Cost, err error) (gemm.Cost, error) {
 	if p := r.Process(); err != nil && p != nil {
 		p.Kill()
@@ -114,5 +114,5 @@ func (r run[T]) ended(cost gemm.Cost, err error) (gemm.Cost, error) {
 
 // Collect implements gemm.Run.
 func (r run[T]) Collect(ctx context.Context) error {
-	return cmp.Or(r.Product.Collect(ctx), r.Spoilt())
+	return cmp.Or(r.Product.Collect(ctx), r.Corrupted())
 }

@@ -13,7 +13,7 @@ func (all *Kernels) Variants() []gemm.Variant {
 		v := gemm.Variant{
 			Name:     Family + "/" + k.Name,
 			Doc:      "a kernel of the user, " + k.Path,
-			Role:     gemm.Brought,
+			Role:     gemm.UserKernel,
 			Can:      gemm.Stages | gemm.Repeats | gemm.Explains | gemm.Warns,
 			Model:    model,
 			Bound:    gemm.Classical,

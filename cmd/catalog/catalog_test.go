@@ -19,7 +19,7 @@ import (
 	"gemm/internal/tuned"
 )
 
-// TestVariantsFollowTheSettings checks that defaults are those of the settings in use.
+// TestVariantsFollowTheSettings checks that defaults follow the settings in use.
 func TestVariantsFollowTheSettings(t *testing.T) {
 	defer tuned.Disable()
 	cutoff := func() any {
@@ -165,7 +165,7 @@ func TestFamiliesAreInOrder(t *testing.T) {
 
 // TestRelations follows the parents of every variant to the first of a family, and looks for the other variants that
 // declarations name. All variants of the families serial and parallel have a parent, except the first and libraries of
-// others. A part of a published text is that of one variant, and so is an item of docs/advice.md.
+// others. A part of a published text, and an item of docs/advice.md, belongs to one variant.
 func TestRelations(t *testing.T) {
 	parents, players := map[string]string{}, map[string]string{}
 	for _, v := range Variants() {

@@ -11,8 +11,8 @@ import (
 	"syscall"
 
 	"gemm"
+	"gemm/cmd/probe"
 	"gemm/compare"
-	"gemm/compare/probe"
 	"gemm/internal/output"
 	"gemm/internal/settings"
 	"gemm/internal/tuned"

@@ -22,7 +22,7 @@ import (
 	"gemm/cuda/device"
 	"gemm/cuda/guest"
 	"gemm/cuda/wire"
-	"gemm/internal/frame"
+	"gemm/internal/ipc"
 	"gemm/internal/occupancy"
 	"gemm/internal/output"
 	"gemm/internal/settings"
@@ -78,7 +78,7 @@ func execute(ctx context.Context, args []string, in io.Reader, out io.Writer) er
 		if err != nil {
 			return err
 		}
-		if err := frame.NewWriter(out).Encode("system", s); err != nil {
+		if err := ipc.NewWriter(out).Encode("system", s); err != nil {
 			return err
 		}
 	default:
@@ -98,7 +98,7 @@ func serve(ctx context.Context, b *device.Backend, in io.Reader, out io.Writer) 
 		return guest.Variants(b, kernels), err
 	}
 	return compare.Serve(ctx, in, out, compare.Served{
-		Variants: cuda.Variants(b), Brought: brought, Probes: func(cases []plan.Case) []run.Probe {
+		Variants: cuda.Variants(b), UserVariants: brought, Probes: func(cases []plan.Case) []run.Probe {
 			if len(system.GPUs) == 0 {
 				return nil
 			}

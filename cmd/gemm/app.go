@@ -1,31 +1,37 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"embed"
 	"fmt"
 	"io"
 	"maps"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/urfave/cli/v2"
 
 	"gemm/cmd/catalog"
-	"gemm/cmd/gemm/completion"
+	"gemm/cmd/gemm/cmdline"
+	"gemm/compare/plan"
 	"gemm/internal/cpu"
 	"gemm/internal/output"
 	"gemm/internal/settings"
 	"gemm/internal/tuned"
 	"gemm/mpi"
+	"gemm/shard"
 )
 
 // runGemm runs the command line args, whose first element is the program's name. The
 // error is the one line to be printed; status returns its exit status.
 func runGemm(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	ctx, stdout, stderr = withWorkerOf(ctx), output.Screen{Writer: stdout}, output.Lines{Writer: stderr}
-	found, _ := settings.Load() // useTuned says what is wrong with them
+	found, _ := settings.Load() // applyTuned says what is wrong with them
 	tuned.Use(found)
 	if asRank(args) {
 		return runRank(ctx, args, stdout, stderr)
@@ -41,7 +47,7 @@ func runGemm(ctx context.Context, args []string, stdout, stderr io.Writer) error
 func runApp(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	out := &checkedWriter{w: stdout}
 	app := newApp(out, stderr)
-	completion.Install(app, args, describe)
+	cmdline.Complete(app, args, describe)
 	err := app.RunContext(ctx, flagsFirst(app.Commands, args))
 	if err == nil && out.err != nil {
 		return fmt.Errorf("gemm: standard output: %w", out.err)
@@ -61,7 +67,7 @@ func flagsFirst(commands []*cli.Command, args []string) []string {
 		}
 		c, commands = commands[i], commands[i].Subcommands
 	}
-	if c == nil || c.ArgsUsage == "" || completion.IsRequest(args) {
+	if c == nil || c.ArgsUsage == "" || cmdline.IsCompletion(args) {
 		return args
 	}
 	first, rest := slices.Clone(args[:at]), []string{"--"}
@@ -76,7 +82,7 @@ func flagsFirst(commands []*cli.Command, args []string) []string {
 			rest = append(rest, word)
 		default:
 			first = append(first, word)
-			if completion.TakesValue(c, word) && at < len(args) {
+			if cmdline.TakesValue(c, word) && at < len(args) {
 				first = append(first, args[at])
 				at++
 			}
@@ -103,6 +109,34 @@ func (c *checkedWriter) Write(p []byte) (int, error) {
 // stringify is the library's text of a flag in the help.
 var stringify = cli.FlagStringer
 
+//go:embed help
+var helpFiles embed.FS
+
+// helpFile returns a file of the folder help.
+func helpFile(name string) string {
+	data, err := helpFiles.ReadFile("help/" + name)
+	if err != nil {
+		panic(err) // of this program
+	}
+	return string(data)
+}
+
+// descriptions returns the descriptions of help/commands.txt by the name of the command.
+var descriptions = sync.OnceValue(func() map[string]string {
+	var profiles strings.Builder
+	for _, p := range plan.Profiles(runtime.GOMAXPROCS(0)) {
+		fmt.Fprintf(&profiles, "   %-9s %s\n", p.Name, p.Doc)
+	}
+	text := strings.NewReplacer("{profiles}", profiles.String(), "{capabilities}", capabilities(), "{parity}",
+		shard.ParityExtension).Replace(helpFile("commands.txt"))
+	found := map[string]string{}
+	for _, section := range strings.Split(text, "\n== ")[1:] {
+		name, description, _ := strings.Cut(section, "\n")
+		found[name] = strings.TrimSpace(description)
+	}
+	return found
+})
+
 // flagText is the text of a flag in the help. It differs from the library's in two points. It shows
 // --a where the library shows -a; both are understood. And of a usage such as "`LIST`: sizes" it
 // shows "--sizes LIST  sizes", as a man page does: without the placeholder before the colon.
@@ -119,18 +153,11 @@ func flagText(f cli.Flag) string {
 func newApp(stdout, stderr io.Writer) *cli.App {
 	cli.FlagStringer = flagText
 	app := &cli.App{
-		Name:      "gemm",
-		Usage:     "every way to multiply matrices, measured, verified and compared",
-		UsageText: "gemm COMMAND [options]\ngemm COMMAND --help",
-		Description: "Begin with gemm compare: it measures every variant on this machine and writes a\n" +
-			"report.\n\n" +
-			"Exit status:\n" +
-			"   0    all is well\n" +
-			"   1    a result is wrong, or something failed\n" +
-			"   2    the command line is wrong\n" +
-			"   129  the terminal was closed (SIGHUP)\n" +
-			"   130  the command was interrupted (Ctrl-C, SIGTERM)",
-		Version:         version(),
+		Name:            "gemm",
+		Description:     descriptions()["gemm"],
+		Usage:           "every way to multiply matrices, measured, verified and compared",
+		UsageText:       "gemm COMMAND [options]\ngemm COMMAND --help",
+		Version:         builtAs().Version,
 		Writer:          stdout,
 		ErrWriter:       stderr,
 		HideHelpCommand: true,
@@ -140,7 +167,7 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		OnUsageError: func(c *cli.Context, err error, _ bool) error {
 			return flagError("gemm", err, nil, c.App.Commands)
 		},
-		CustomAppHelpTemplate: appHelp,
+		CustomAppHelpTemplate: helpFile("app.tmpl"),
 		Commands: []*cli.Command{
 			compareCommand(), reportCommand(), ladders[0].command(), ladders[1].command(), ladders[2].command(),
 			cudaCommand(ladders[3]), multiplyCommand(), rsCommand(), listCommand(), infoCommand(), tuneCommand(),
@@ -148,7 +175,7 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		},
 	}
 	for _, c := range app.Commands {
-		equip(c, "gemm "+c.Name)
+		addCommon(c, "gemm "+c.Name)
 	}
 	app.Action = func(c *cli.Context) error {
 		if !c.Args().Present() {
@@ -160,16 +187,17 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 	return app
 }
 
-// equip gives c and its subcommands what every command has: the help, errors of one line that
+// addCommon gives c and its subcommands what every command has: the help, errors of one line that
 // begin with the name of the command, and no arguments besides flags.
-func equip(c *cli.Command, name string) {
+func addCommon(c *cli.Command, name string) {
 	var below []string
 	for _, b := range c.Subcommands {
-		equip(b, name+" "+b.Name)
+		addCommon(b, name+" "+b.Name)
 		below = append(below, b.Name)
 	}
 	c.HideHelpCommand = true
-	c.CustomHelpTemplate = commandHelp
+	c.CustomHelpTemplate = helpFile("command.tmpl")
+	c.Description = descriptions()[strings.TrimPrefix(name, "gemm ")]
 	c.OnUsageError = func(x *cli.Context, err error, _ bool) error {
 		return flagError(name, err, c.Flags, x.App.Commands)
 	}
@@ -214,7 +242,7 @@ func flagError(name string, err error, flags []cli.Flag, commands []*cli.Command
 	if flag, ok := strings.CutPrefix(text, "flag provided but not defined: -"); ok {
 		flag = "--" + strings.TrimLeft(flag, "-")
 		return fmt.Errorf("%s: %w", name, usagef("flag %q is unknown%s; see %s --help", flag,
-			meantFlag(flag, flagNames(flags), commands), name))
+			suggestFlag(flag, flagNames(flags), commands), name))
 	}
 	if flag, ok := strings.CutPrefix(text, "flag needs an argument: -"); ok {
 		return fmt.Errorf("%s: %w", name, usagef("--%s needs a value; see %s --help", strings.TrimLeft(flag, "-"), name))
@@ -228,9 +256,9 @@ func flagError(name string, err error, flags []cli.Flag, commands []*cli.Command
 	return fmt.Errorf("%s: %w", name, usagef("%s; see %s --help", text, name))
 }
 
-// meantFlag says which flag may be meant by one that is unknown: the same one of other commands, similar ones of this
+// suggestFlag says which flag may be meant by one that is unknown: the same one of other commands, similar ones of this
 // command, or a similar one of other commands.
-func meantFlag(flag string, own []string, commands []*cli.Command) string {
+func suggestFlag(flag string, own []string, commands []*cli.Command) string {
 	having := map[string][]string{} // commands by flag
 	for _, c := range commands {
 		for _, f := range flagNames(c.Flags) {
@@ -257,40 +285,79 @@ func flagNames(flags []cli.Flag) []string {
 	return names
 }
 
-// version returns the version of the build, of the module or of its revision.
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "unknown"
+// build is how the program was built.
+type build struct {
+	Version string `json:"version"`
+	Go      string `json:"go"`
+	OS      string `json:"os"`
+	Arch    string `json:"arch"`
+	GOAMD64 string `json:"goamd64,omitempty"`
+	Tags    string `json:"tags,omitempty"`
+	day     string // of the revision; empty: not known
 }
 
-// appHelp is the help of the program.
-const appHelp = `{{.Name}}: {{.Usage}}
+// builtAs returns how this program was built.
+func builtAs() build {
+	b := build{Version: "unknown", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return b
+	}
+	b.Version = cmp.Or(info.Main.Version, b.Version)
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "GOAMD64":
+			b.GOAMD64 = s.Value
+		case "-tags":
+			b.Tags = s.Value
+		case "vcs.time":
+			b.day, _, _ = strings.Cut(s.Value, "T")
+		}
+	}
+	return b
+}
 
-Usage:
-   {{wrap .UsageText 3}}
+// completionCommand returns the command that prints the script by which a shell completes command lines of gemm.
+func completionCommand() *cli.Command {
+	shells := cmdline.Shells()
+	c := &cli.Command{
+		Name:      "completion",
+		Usage:     "print the script by which a shell completes commands, options and variants",
+		UsageText: strings.Join(shells, "|"),
+		Action: func(*cli.Context) error {
+			return usagef("the shell is missing: %s; see gemm completion --help", strings.Join(shells, ", "))
+		},
+	}
+	for _, shell := range shells {
+		c.Subcommands = append(c.Subcommands, &cli.Command{
+			Name: shell, Usage: "print the script of " + shell,
+			Action: func(c *cli.Context) error { return writeAll(c.App.Writer, cmdline.Script(shell)) },
+		})
+	}
+	return c
+}
 
-Commands:{{range .VisibleCommands}}
-   {{.Name}}{{"\t"}}{{.Usage}}{{end}}
+// describe returns what the completion of a shell says of a word: what a variant does.
+func describe(word string) string {
+	for _, v := range catalog.Variants() {
+		if v.Name == word {
+			return v.Doc
+		}
+	}
+	return ""
+}
 
-Options:{{range .VisibleFlags}}
-   {{.}}{{end}}
-
-{{.Description}}
-`
-
-// commandHelp is the help of a command.
-const commandHelp = `{{.HelpName}}: {{.Usage}}
-
-Usage:
-   {{.HelpName}}{{if .UsageText}} {{.UsageText}}{{end}}
-{{if .Description}}
-{{.Description}}
-{{end}}{{if .VisibleCommands}}
-Commands:{{range .VisibleCommands}}
-   {{.Name}}{{"\t"}}{{.Usage}}{{end}}
-{{end}}
-Options:{{range .VisibleFlags}}
-   {{.}}{{end}}
-`
+// manCommand returns the command that prints the manual page.
+func manCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "man",
+		Usage: "print the manual page",
+		Action: func(c *cli.Context) error {
+			page, err := cmdline.Manual(newApp(nil, nil), builtAs().day)
+			if err != nil {
+				return err
+			}
+			return writeAll(c.App.Writer, page)
+		},
+	}
+}

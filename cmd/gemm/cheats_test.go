@@ -39,9 +39,7 @@ func TestCheats(t *testing.T) {
 	_, err := peer.Program()
 	gemmtest.Require(t, "gcc", err)
 	source, err := filepath.Abs(filepath.Join("testdata", "cheats.c"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	arguments := []string{"serial", "--variants", "serial/naive", "--sizes", "48", "--time", "20ms", "--json", "rows.json",
 		"--cflags", "-O2 -pthread -lm", "--bring", source + ":honest"}
 	for name := range cheats {
@@ -74,8 +72,8 @@ func TestCheats(t *testing.T) {
 	}
 }
 
-// TestOutcome wants an error of the command or none for outcomes of rows. A kernel of the user must not time out.
-func TestOutcome(t *testing.T) {
+// TestRowsError wants an error of the command or none for outcomes of rows. A kernel of the user must not time out.
+func TestRowsError(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		variant string
@@ -88,7 +86,7 @@ func TestOutcome(t *testing.T) {
 		{"serial/naive", record.Wrong, true}, {"serial/naive", record.Unavailable, false},
 	} {
 		rows := []record.Record{{Status: record.OK}, {Key: record.Key{Variant: test.variant}, Status: test.status}}
-		if err := outcome(rows); (err != nil) != test.bad {
+		if err := rowsError(rows); (err != nil) != test.bad {
 			t.Errorf("a row of %s that is %s: %v", test.variant, test.status, err)
 		}
 	}

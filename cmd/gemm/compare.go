@@ -16,6 +16,7 @@ import (
 
 	"gemm"
 	"gemm/cmd/catalog"
+	"gemm/cmd/gemm/cmdline"
 	"gemm/compare"
 	"gemm/compare/plan"
 	"gemm/compare/record"
@@ -24,31 +25,23 @@ import (
 )
 
 func compareCommand() *cli.Command {
-	var names []string
-	var docs strings.Builder
-	for _, p := range plan.Profiles(runtime.GOMAXPROCS(0)) {
-		names = append(names, p.Name)
-		fmt.Fprintf(&docs, "   %-9s %s\n", p.Name, p.Doc)
-	}
+	names := mapped(plan.Profiles(runtime.GOMAXPROCS(0)), func(p plan.Profile) string { return p.Name })
 	return &cli.Command{
 		Name:      "compare",
 		Usage:     "measure and verify all variants on this machine, and write a report",
 		UsageText: "[--profile NAME] [--out DIR] [options]",
-		Description: "Writes the records to results.json in DIR, row by row, and then the report in all\n" +
-			"formats but PDF. Profiles:\n\n" + docs.String() +
-			"\nA profile of your own is a file FILE.yaml; --profile print shows these, to begin with.\n" +
-			"An option with LIST takes several values, separated by commas.",
 		Flags: append([]cli.Flag{
-			choiceFlag("profile", names[0], names[0], "`NAME`: what is measured: "+strings.Join(names, ", ")+
+			cmdline.ChoiceFlag("profile", names[0], names[0], "`NAME`: what is measured: "+strings.Join(names, ", ")+
 				", or a file NAME.yaml; print shows these", append(names, "print")),
-			&cli.StringFlag{Name: "out", Value: "report", DefaultText: "report", Usage: "`DIR`: folder for the records and the report"},
+			&cli.StringFlag{Name: "out", Value: "report", DefaultText: "report",
+				Usage: "`DIR`: folder for the records and the report"},
 			resumeFlag(), forceFlag("replace the existing records"),
-			wordsFlag("families", "", "all", "`LIST`: families of variants: "+strings.Join(catalog.Families(), ", "),
-				catalog.Families(), among(catalog.Families())),
+			cmdline.WordsFlag("families", "", "all", "`LIST`: families of variants: "+strings.Join(catalog.Families(), ", "),
+				catalog.Families(), cmdline.Among(catalog.Families())),
 			variantsFlag(catalog.Variants()), sizesFlag("", "the profile's"), typeFlag(catalog.Variants(), "", "the profile's"),
-			listFlag("threads", "", "the profile's",
-				"`LIST`: numbers of threads, for variants that use threads", anyInteger),
-			listFlag("np", "", "the profile's", "`LIST`: numbers of ranks, for the family mpi", anyInteger),
+			cmdline.ListFlag("threads", "", "the profile's",
+				"`LIST`: numbers of threads, for variants that use threads", cmdline.Integer),
+			cmdline.ListFlag("np", "", "the profile's", "`LIST`: numbers of ranks, for the family mpi", cmdline.Integer),
 			oversubscribeFlag(),
 			isaFlag(),
 			&cli.IntFlag{Name: "reps", DefaultText: "the profile's", Usage: "`COUNT`: least number of samples of a row"},
@@ -97,16 +90,16 @@ func profileOf(c *cli.Context, variants []gemm.Variant) (plan.Profile, error) {
 	return profile, positive(c, "reps", "time", "timeout")
 }
 
-// comparison returns what the flags request, with the kernels that the user brought.
-func comparison(c *cli.Context, brought ...gemm.Variant) (plan.Comparison, error) {
+// comparison returns what the flags request, with the user's own kernels.
+func comparison(c *cli.Context, own ...gemm.Variant) (plan.Comparison, error) {
 	variants := catalog.Variants()
-	profile, err := profileOf(c, append(slices.Clone(variants), brought...))
+	profile, err := profileOf(c, append(slices.Clone(variants), own...))
 	p := plan.Comparison{Profile: profile, Largest: c.IsSet("trace")}
 	if err != nil {
 		return p, err
 	}
 	if c.IsSet("families") {
-		families := listed[string](c, "families")
+		families := cmdline.Listed[string](c, "families")
 		variants = slices.DeleteFunc(variants, func(v gemm.Variant) bool { return !slices.Contains(families, v.Family()) })
 	}
 	if c.IsSet("isa") { // other processes compute these, and devices
@@ -118,18 +111,18 @@ func comparison(c *cli.Context, brought ...gemm.Variant) (plan.Comparison, error
 				c.String("isa"))
 		}
 	}
-	if p.Variants, err = parseVariants(listed[string](c, "variants"), variants, variants); err != nil {
+	if p.Variants, err = parseVariants(cmdline.Listed[string](c, "variants"), variants, variants); err != nil {
 		return p, err
 	}
-	p.Variants = append(slices.Clone(p.Variants), brought...)
+	p.Variants = append(slices.Clone(p.Variants), own...)
 	if c.IsSet("type") {
-		p.Types = listed[string](c, "type")
+		p.Types = cmdline.Listed[string](c, "type")
 	}
 	if c.IsSet("sizes") {
-		p.Shapes = listed[gemm.Shape](c, "sizes")
+		p.Shapes = cmdline.Listed[gemm.Shape](c, "sizes")
 	}
 	if c.IsSet("np") {
-		p.Ranks = listed[int](c, "np")
+		p.Ranks = cmdline.Listed[int](c, "np")
 		for _, n := range p.Ranks {
 			if n < 1 {
 				return p, usagef("--np %d: must be positive integers", n)
@@ -142,7 +135,7 @@ func comparison(c *cli.Context, brought ...gemm.Variant) (plan.Comparison, error
 		}
 	}
 	if c.IsSet("threads") {
-		p.Threads = listed[int](c, "threads")
+		p.Threads = cmdline.Listed[int](c, "threads")
 		for _, n := range p.Threads {
 			if most := profile.Processors; n < 1 || n > most {
 				return p, usagef("--threads %d: must be 1 to %d, the processors of this machine", n, most)
@@ -153,7 +146,7 @@ func comparison(c *cli.Context, brought ...gemm.Variant) (plan.Comparison, error
 }
 
 // rowsOf returns the cases of a comparison.
-func rowsOf(c *cli.Context, p plan.Comparison, brought []gemm.Variant) ([]plan.Case, error) {
+func rowsOf(c *cli.Context, p plan.Comparison, own []gemm.Variant) ([]plan.Case, error) {
 	cases, err := p.Cases()
 	switch {
 	case len(cases) == 0:
@@ -161,7 +154,7 @@ func rowsOf(c *cli.Context, p plan.Comparison, brought []gemm.Variant) ([]plan.C
 	case err != nil && !c.Bool("resume"):
 		return nil, usagef("--trace: %v", err)
 	}
-	return cases, checkBrought(brought, cases)
+	return cases, checkKernels(own, cases)
 }
 
 // again is the most time in which rows with a wide spread are measured again.
@@ -182,11 +175,11 @@ func runCompare(c *cli.Context) error {
 	if c.String("profile") == "print" {
 		return printProfiles(c.App.Writer)
 	}
-	if err := hold(c); err != nil {
+	if err := applyISA(c); err != nil {
 		return err
 	}
-	useTuned(c)
-	kernels, err := bring(c, 1)
+	applyTuned(c)
+	kernels, err := openKernels(c, 1)
 	if err != nil {
 		return err
 	}
@@ -199,7 +192,7 @@ func runCompare(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	sayUnmeasured(c, cases)
+	warnUnmeasured(c, cases)
 	how, err := mode(c)
 	if err != nil {
 		return err
@@ -218,7 +211,7 @@ func runCompare(c *cli.Context) error {
 		return fmt.Errorf("--out %s: %w", dir, err)
 	}
 	records := filepath.Join(dir, "results.json")
-	if err := checkTrace(c, records); err != nil { // its folder may be that of the report
+	if err := checkTrace(c, records); err != nil { // it may be in the folder of the report
 		return err
 	}
 	store, err := record.OpenStore(records, how)
@@ -246,11 +239,11 @@ func runCompare(c *cli.Context) error {
 	if c.String("trace") == stdoutName {
 		return errors.Join(failed, traced)
 	}
-	return errors.Join(failed, traced, summarise(c.App.Writer, store.Rows(p.rows), paths))
+	return errors.Join(failed, traced, printSummary(c.App.Writer, store.Rows(p.rows), paths))
 }
 
-// summarise writes the rows of plan.Summary; why rows are unavailable; and which files there are.
-func summarise(w io.Writer, rows []record.Record, paths []string) error {
+// printSummary writes the rows of plan.Summary; why rows are unavailable; and which files there are.
+func printSummary(w io.Writer, rows []record.Record, paths []string) error {
 	if err := errors.Join(printTable(w, plan.Summary(rows)), printNoise(w, rows)); err != nil {
 		return err
 	}

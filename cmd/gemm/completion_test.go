@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,13 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"gemm/cmd/catalog"
-	"gemm/cmd/gemm/completion"
+	"gemm/cmd/gemm/cmdline"
 	"gemm/gemmtest"
 )
 
-// completed returns what a shell is told of a command line, whose last word is to be completed: the
-// words without their descriptions.
+// completed returns the words that a shell proposes for the last word of a command line, without descriptions.
 func completed(t *testing.T, line string) []string {
 	t.Helper()
 	var stdout, stderr strings.Builder
@@ -120,23 +117,7 @@ func TestCompletionIsAskedFor(t *testing.T) {
 	}
 }
 
-// TestCompletionOfNoShell: an unknown shell is an error that names those that are known.
-func TestCompletionOfNoShell(t *testing.T) {
-	for _, args := range [][]string{{"gemm", "completion"}, {"gemm", "completion", "ksh"}} {
-		err := runApp(context.Background(), args, &strings.Builder{}, &strings.Builder{})
-		if status(err) != statusUsage {
-			t.Errorf("%q: got %v", args, err)
-		}
-		for _, shell := range completion.Shells() {
-			if !strings.Contains(err.Error(), shell) {
-				t.Errorf("%q: %v does not name %s", args, err, shell)
-			}
-		}
-	}
-}
-
-// shellTests are what shells run after the script, with what they print. In bash the words are
-// those of readline, which separates them at = and at :.
+// shellTests are what shells run after the script, with what they print. In bash, readline separates words at = and :.
 var shellTests = map[string][]struct{ command, want string }{
 	"bash": {
 		{`COMP_WORDS=(gemm serial --variants serial/naive,serial/pac)`, "serial/naive,serial/packed"},
@@ -175,26 +156,20 @@ var shellFrames = map[string][2]string{
 func TestCompletionInShells(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "folder"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "a file.json"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range completion.Shells() {
+	gemmtest.Must(t, os.Mkdir(filepath.Join(dir, "folder"), 0o700))
+	write(t, filepath.Join(dir, "a file.json"), "")
+	for _, name := range cmdline.Shells() {
 		t.Run(name, func(t *testing.T) {
 			shell, err := exec.LookPath(name)
 			gemmtest.Require(t, name, err)
-			script := shellFrames[name][0] + string(completion.Script(name))
+			script := shellFrames[name][0] + string(cmdline.Script(name))
 			var want strings.Builder
 			for _, test := range shellTests[name] {
 				script += test.command + shellFrames[name][1]
 				want.WriteString(test.want + "\n")
 			}
 			file := filepath.Join(dir, "script."+name)
-			if err := os.WriteFile(file, []byte(script), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			write(t, file, script)
 			cmd := exec.CommandContext(t.Context(), shell, file)
 			cmd.Dir = dir
 			cmd.Env = append(os.Environ(), "HOME="+dir, "PATH="+filepath.Dir(binary)+":"+os.Getenv("PATH"))
@@ -203,14 +178,5 @@ func TestCompletionInShells(t *testing.T) {
 				t.Errorf("%v, got\n%s\nwant\n%s", err, got, want.String())
 			}
 		})
-	}
-}
-
-// TestDescriptions: the descriptions of variants are those of gemm list.
-func TestDescriptions(t *testing.T) {
-	for _, v := range catalog.Variants() {
-		if got := describe(v.Name); got != v.Doc || strings.ContainsAny(got, "\t\n") {
-			t.Errorf("%s: got %q", v.Name, got)
-		}
 	}
 }

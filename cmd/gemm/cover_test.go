@@ -13,11 +13,8 @@ func TestCover(t *testing.T) {
 	succeed(t, dir, "serial", "--variants", "serial/naive", "--sizes", "8", "--time", "1ms", "--json", "r.json")
 	succeed(t, dir, "report", "--in", "r.json", "--format", "md", "--lang", "zh", "--out", "out",
 		"--cover", "name=张三,course=并行, 分布式", "--cover", "id=7")
-	page, err := os.ReadFile(filepath.Join(dir, "out", "report.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := "**课程名称**: 并行, 分布式\n\n**姓名**: 张三\n\n**学号**: 7\n"; !strings.Contains(string(page), want) {
+	page := read(t, filepath.Join(dir, "out", "report.md"))
+	if want := "**课程名称**: 并行, 分布式\n\n**姓名**: 张三\n\n**学号**: 7\n"; !strings.Contains(page, want) {
 		t.Errorf("no %q in %.300s", want, page)
 	}
 	for field, want := range map[string]string{"nobody=x": "there is no field nobody", "name": "must be FIELD=TEXT",
@@ -35,9 +32,7 @@ func TestTemplate(t *testing.T) {
 	dir := t.TempDir()
 	succeed(t, dir, "serial", "--sizes", "16", "--reps", "1", "--time", "1ms", "--json", "r.json")
 	printed := succeed(t, dir, "report", "--template", "print", "--lang", "zh")
-	if err := os.WriteFile(filepath.Join(dir, "mine.md"), []byte(printed.stdout), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	write(t, filepath.Join(dir, "mine.md"), printed.stdout)
 	succeed(t, dir, "report", "--in", "r.json", "--format", "md", "--lang", "zh", "--out", "a")
 	succeed(t, dir, "report", "--in", "r.json", "--format", "md", "--lang", "zh", "--out", "b", "--template", "mine.md")
 	a, err := os.ReadFile(filepath.Join(dir, "a", "report.md"))
@@ -48,9 +43,7 @@ func TestTemplate(t *testing.T) {
 	for source, want := range map[string]string{
 		"# x\n\n{{range .Hots}}{{end}}\n": "mine.md:3:", "{{tabel}}": "the nearest is table",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, "mine.md"), []byte(source), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		write(t, filepath.Join(dir, "mine.md"), source)
 		r := start(t, dir, nil, "report", "--in", "r.json", "--template", "mine.md", "--out", "c")
 		if r.status != 1 || strings.Count(r.stderr, "\n") != 1 || !strings.Contains(r.stderr, "the nearest is") ||
 			!strings.Contains(r.stderr, want) {

@@ -125,10 +125,6 @@ func occupancyCommand() *cli.Command {
 		Name:      "occupancy",
 		Usage:     "compute the occupancy of a kernel, and what limits it",
 		UsageText: "--cc CAPABILITY --threads COUNT --regs COUNT [--smem BYTES] [options]",
-		Description: "Prints how many blocks of a kernel fit on a multiprocessor. It needs no GPU. The\n" +
-			"compiler prints the registers and the shared memory of a kernel (nvcc -Xptxas -v), and\n" +
-			"nvidia-smi --query-gpu=compute_cap prints the capability of a GPU. The known ones:\n" +
-			capabilities() + ".",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "cc", Usage: "`CAPABILITY`: compute capability, such as 8.6 or sm_86"},
 			&cli.IntFlag{Name: "threads", DefaultText: "none", Usage: "`COUNT`: threads of a block"},
@@ -247,8 +243,8 @@ func checkProfiler(c *cli.Context) error {
 }
 
 // addCounters runs each row that is ok and has no counters once more under the profiler, and adds the counters to the
-// record. If a row gets none, it has a warning. cases are the cases of the rows. The error is that of the store; or it
-// says how to continue after an interruption, or why no row could have counters.
+// record. If a row gets none, it has a warning. cases are the cases of the rows. The error is of the
+// store, or says how to continue after an interruption, or why no row could have counters.
 func addCounters(c *cli.Context, store *record.Store, cases []plan.Case, rows []record.Record) error {
 	var todo []int
 	for i, r := range rows {
@@ -351,13 +347,14 @@ func system(ctx context.Context) (cuda.System, error) {
 	return s, err
 }
 
-// onGPU returns the error of finding what v needs: a GPU that is new enough, and the compiler or the library.
-func onGPU(ctx context.Context, v gemm.Variant) error {
+// onGPU returns the error of finding what v needs in any of the types: a GPU that is new enough, and the compiler or
+// the library.
+func onGPU(ctx context.Context, v gemm.Variant, types ...string) error {
 	s, err := system(ctx)
 	if err != nil {
 		return err
 	}
-	return remote.Check(s, v)
+	return remote.Check(s, v, types...)
 }
 
 // checkDevices returns an error if --device asks for a GPU that is not there; where there

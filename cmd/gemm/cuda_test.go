@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -101,9 +100,7 @@ func TestOccupancySweep(t *testing.T) {
 	}
 
 	var doc explain.OccupancyDocument
-	if err := json.Unmarshal([]byte(succeed(t, "", append(args, "--json", "-")...).stdout), &doc); err != nil {
-		t.Fatal(err)
-	}
+	decode(t, succeed(t, "", append(args, "--json", "-")...).stdout, &doc)
 	var over []string
 	for _, s := range doc.Sweeps {
 		over = append(over, s.Over)
@@ -125,75 +122,23 @@ func TestOccupancyJSON(t *testing.T) {
 	if r := succeed(t, dir, args...); r.stdout != "" || r.stderr != "" {
 		t.Errorf("%+v", r)
 	}
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := read(t, file)
 	const want = `{"schema":1,"cc":"7.5","threads":256,"regs":128,"smem":0,"limits":[` +
 		`{"by":"threads","unit":"warps","takes":8,"has":32,"blocks":4},` +
 		`{"by":"registers","unit":"registers","takes":32768,"has":65536,"blocks":2},` +
 		`{"by":"shared memory","unit":"bytes","takes":0,"has":65536,"blocks":null},` +
 		`{"by":"blocks","unit":"blocks","takes":1,"has":16,"blocks":16}],` +
 		`"blocks":2,"limited_by":["registers"],"warps":16,"warps_max":32,"occupancy":0.5,"carveout":32768}`
-	if got := strings.Join(strings.Fields(string(data)), ""); got != strings.ReplaceAll(want, " ", "") {
+	if got := strings.Join(strings.Fields(data), ""); got != strings.ReplaceAll(want, " ", "") {
 		t.Errorf("%s, want %s", got, want)
 	}
 
 	fail(t, dir, 1, "o.json exists already: replace it with --force", args...)
-	if again, err := os.ReadFile(file); err != nil || string(again) != string(data) {
+	if again, err := os.ReadFile(file); err != nil || string(again) != data {
 		t.Errorf("the file was touched without --force: %v", err)
 	}
 	succeed(t, dir, append(args, "--force", "--sweep")...)
 	if again, err := os.ReadFile(file); err != nil || !strings.Contains(string(again), `"sweeps"`) {
 		t.Errorf("--force did not replace the file: %v", err)
-	}
-	fail(t, dir, 1, "not a regular file", "cuda", "occupancy", "--cc", "86", "--threads", "32", "--regs", "8", "--force",
-		"--json", dir)
-	fail(t, dir, 1, "absent/o.json", "cuda", "occupancy", "--cc", "86", "--threads", "32", "--regs", "8", "--json",
-		"absent/o.json")
-}
-
-func TestOccupancyUsage(t *testing.T) {
-	dir := t.TempDir()
-	fail(t, dir, 2, `argument "ocupancy": there are only flags and the command occupancy; see gemm cuda --help`,
-		"cuda", "ocupancy")
-	for _, c := range []struct{ args, want string }{
-		{"", "--cc is missing: give the compute capability, one of 7.0, 7.2,"},
-		{"--cc 8.6 --regs 32", "--threads is missing"},
-		{"--cc 8.6 --threads 32", "--regs is missing"},
-		{"--cc 8.5 --threads 32 --regs 8", `--cc: unknown compute capability "8.5"; known are 7.0, 7.2,`},
-		{"--cc 8.6 --threads 1025 --regs 8", "1025 threads a block, there can be 1 to 1024"},
-		{"--cc 8.6 --threads 0 --regs 8", "0 threads a block"},
-		{"--cc 8.6 --threads 32 --regs 256", "256 registers a thread, there can be 1 to 255"},
-		{"--cc 8.6 --threads 32 --regs 8 --smem 100KiB",
-			"102400 bytes of shared memory a block, there can be 0 to 101376 (99 KiB) on 8.6"},
-		{"--cc 8.6 --threads 32 --regs 8 --smem 48KB", `--smem "48KB": must be bytes, such as 16384, or KiB`},
-		{"--cc 8.6 --threads 32 --regs 8 --smem -1", `--smem "-1"`},
-		{"--cc 8.6 --threads 32 --regs 8 --smem 1.5KiB", `--smem "1.5KiB"`},
-		{"--cc 8.6 --threads 32 --regs 8 --smem KiB", `--smem "KiB"`},
-		{"--cc 8.6 --threads 32 --regs 8 --smem 9223372036854775807KiB", `--smem "9223372036854775807KiB"`},
-		{"--cc 8.6 --threads 1e3 --regs 8", `invalid value "1e3" for --threads`},
-		{"--cc 8.6 --threads 32 --regs 8 --force", "--force is for the file in --json FILE"},
-		{"--cc 8.6 --threads 32 --regs 8 --force --json -", "--force is for the file in --json FILE"},
-		{"--cc 8.6 --threads 32 --regs 8 stray", `argument "stray": there are only flags; see gemm cuda occupancy --help`},
-		{"--sweeps", `flag "--sweeps" is unknown; it may be --sweep; see`},
-	} {
-		fail(t, dir, 2, "gemm cuda occupancy: ", append([]string{"cuda", "occupancy"}, strings.Fields(c.args)...)...)
-		fail(t, dir, 2, c.want, append([]string{"cuda", "occupancy"}, strings.Fields(c.args)...)...)
-	}
-	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-		t.Errorf("usage errors left %v, %v", left, err)
-	}
-	help := succeed(t, dir, "cuda", "occupancy", "--help").stdout
-	if !strings.HasPrefix(help, "gemm cuda occupancy: ") {
-		t.Errorf("the help begins with %.40q", help)
-	}
-	for _, f := range visible(occupancyCommand().Flags) {
-		if !strings.Contains(help, "--"+f.Names()[0]) {
-			t.Errorf("the help lacks --%s", f.Names()[0])
-		}
-	}
-	if help := succeed(t, dir, "cuda", "--help").stdout; !strings.Contains(help, "\n   occupancy  ") {
-		t.Errorf("gemm cuda --help does not list occupancy:\n%s", help)
 	}
 }

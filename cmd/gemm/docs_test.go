@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -69,20 +68,15 @@ func unquote(usage string) (placeholder, text string) {
 // the table.
 func TestOptionsAreDocumented(t *testing.T) {
 	const name = "../../docs/options.md"
-	data, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, found := strings.Cut(string(data), optionsBegin)
+	data := read(t, name)
+	before, rest, found := strings.Cut(data, optionsBegin)
 	table, after, foundEnd := strings.Cut(rest, optionsEnd)
 	if !found || !foundEnd {
 		t.Fatalf("%s lacks the lines %q and %q", name, optionsBegin, optionsEnd)
 	}
 	want := optionsTable()
 	if *reporttest.Update {
-		if err := os.WriteFile(name, []byte(before+optionsBegin+want+optionsEnd+after), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		write(t, name, before+optionsBegin+want+optionsEnd+after)
 		return
 	}
 	if table != want {

@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gemm"
+	"gemm/cmd/gemm/cmdline"
 	"gemm/cuda"
 	"gemm/cuda/explain"
 	"gemm/cuda/nvrtc"
@@ -24,11 +25,13 @@ func explainFlags() []cli.Flag {
 		&cli.StringFlag{Name: "cc", Usage: "`CAPABILITY`: with --explain: compute capability, such as 8.6 or sm_86"},
 		switchFlag("tiles",
 			"with --explain: list the feasible thread blocks, and the number of settings that a search tries"),
-		listFlag("pad", "", "", "`LIST`: with --explain: padding between rows of a slice in shared memory, in elements", anyInteger),
+		cmdline.ListFlag("pad", "", "",
+			"`LIST`: with --explain: padding between rows of a slice in shared memory, in elements", cmdline.Integer),
 		&cli.IntFlag{Name: "multiprocessors", DefaultText: "none",
 			Usage: "`COUNT`: with --explain: multiprocessors of the GPU, to compute waves of blocks"},
-		listFlag("gflops", "", "",
-			"`LIST`: with --explain: peaks for the roofline, such as f32=67000,f64=34000,tf32=495000,f64-tensor=67000", anyWord),
+		cmdline.ListFlag("gflops", "", "",
+			"`LIST`: with --explain: peaks for the roofline, such as f32=67000,f64=34000,tf32=495000,f64-tensor=67000",
+			cmdline.Word),
 		&cli.Float64Flag{Name: "gbps", DefaultText: "none",
 			Usage: "`RATE`: with --explain: memory bandwidth for the roofline, in GB/s"},
 	}
@@ -86,13 +89,13 @@ func parseExplain(c *cli.Context) (t explain.Task, err error) {
 	if t.Capability, err = parseCapability(c); err != nil {
 		return t, err
 	}
-	for _, typ := range listed[string](c, "type") {
+	for _, typ := range cmdline.Listed[string](c, "type") {
 		t.Rungs = append(t.Rungs, cuda.Ladder(typ)...)
 	}
 	if c.Bool("tiles") {
 		return t, nil
 	}
-	t.Shapes = listed[gemm.Shape](c, "sizes")
+	t.Shapes = cmdline.Listed[gemm.Shape](c, "sizes")
 	for _, s := range t.Shapes {
 		const most = math.MaxInt32 / 2 // that kernels count
 		if max(s.M, s.N, s.K) > most {
@@ -136,7 +139,7 @@ func roofline(c *cli.Context, t *explain.Task) error {
 		return usagef("--gbps %v: must be a positive number", t.Bandwidth)
 	}
 	t.Peaks = map[string]float64{}
-	for _, part := range listed[string](c, "gflops") {
+	for _, part := range cmdline.Listed[string](c, "gflops") {
 		pipe, text, _ := strings.Cut(part, "=")
 		peak, err := strconv.ParseFloat(text, 64)
 		if err != nil || !(peak > 0) || math.IsInf(peak, 0) || !slices.Contains(pipes, pipe) {
@@ -158,7 +161,7 @@ func counts(c *cli.Context, flag string, least, most int) ([]int, error) {
 	if !c.IsSet(flag) {
 		return []int{0}, nil
 	}
-	values := listed[int](c, flag)
+	values := cmdline.Listed[int](c, flag)
 	for _, n := range values {
 		if n != 0 && (n < least || n > most) {
 			return nil, usagef("--%s %d: must be 0 or %d to %d", flag, n, least, most)

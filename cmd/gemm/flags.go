@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -15,7 +14,7 @@ import (
 
 	"gemm"
 	"gemm/cmd/catalog"
-	"gemm/cmd/gemm/completion"
+	"gemm/cmd/gemm/cmdline"
 	"gemm/compare/plan"
 	"gemm/compare/record"
 	"gemm/half"
@@ -42,12 +41,12 @@ func traceFlag(usage string) cli.Flag {
 }
 
 // variantsFlag is the flag of variants, of which the first two are the example.
-func variantsFlag(variants []gemm.Variant) cli.Flag {
-	return &cli.GenericFlag{
-		Name: "variants", DefaultText: "all",
-		Value: &list[string]{flag: "variants", parse: anyWord, blank: true, known: namesOf(variants)},
-		Usage: fmt.Sprintf("`LIST`: variants, such as %s,%s", variants[0].Name, variants[1].Name),
-	}
+func variantsFlag(variants []gemm.Variant) *cli.GenericFlag {
+	f := cmdline.ListFlag("variants", "", "all",
+		fmt.Sprintf("`LIST`: variants, such as %s,%s", variants[0].Name, variants[1].Name), cmdline.Word)
+	l := f.Value.(*cmdline.List[string])
+	l.Blank, l.Known = true, namesOf(variants)
+	return f
 }
 
 // variantFlag is the flag of the variant that multiplies elements of the type typ, any if it is
@@ -56,27 +55,24 @@ func variantFlag(typ string) cli.Flag {
 	variants := slices.DeleteFunc(catalog.Variants(), func(v gemm.Variant) bool {
 		return v.Location == gemm.OnRanks || typ != "" && !slices.Contains(v.Types(), typ)
 	})
-	return choiceFlag("variant", "", "the fastest here", "`NAME`: variant that multiplies", namesOf(variants))
+	return cmdline.ChoiceFlag("variant", "", "the fastest here", "`NAME`: variant that multiplies", namesOf(variants))
 }
 
 func sizesFlag(value, def string) cli.Flag {
-	f := listFlag("sizes", value, def,
+	f := cmdline.ListFlag("sizes", value, def,
 		"`LIST`: sizes: n for n×n matrices, MxNxK for an M×K matrix times a K×N matrix, or "+
-			"cs267 for 96 sizes from 31 to 1025", anyShape)
-	f.Value.(*list[gemm.Shape]).short = map[string][]string{"cs267": courseSizes()}
+			"cs267 for 96 sizes from 31 to 1025", cmdline.Shape)
+	f.Value.(*cmdline.List[gemm.Shape]).Short = map[string][]string{"cs267": mapped(plan.CourseSizes(), strconv.Itoa)}
 	return f
 }
-
-// courseSizes returns plan.CourseSizes as the flag takes them.
-func courseSizes() []string { return mapped(plan.CourseSizes(), strconv.Itoa) }
 
 // typeFlag is the flag of the element types that there are of the variants.
 func typeFlag(variants []gemm.Variant, value, def string) cli.Flag {
 	types := slices.DeleteFunc(gemm.TypeNames(), func(typ string) bool {
 		return !slices.ContainsFunc(variants, func(v gemm.Variant) bool { return slices.Contains(v.Types(), typ) })
 	})
-	return wordsFlag("type", value, def, "`LIST`: element types: "+strings.Join(types, ", "), types,
-		among(gemm.TypeNames()))
+	return cmdline.WordsFlag("type", value, def, "`LIST`: element types: "+strings.Join(types, ", "), types,
+		cmdline.Among(gemm.TypeNames()))
 }
 
 func resumeFlag() cli.Flag {
@@ -92,12 +88,12 @@ func noTunedFlag() cli.Flag {
 // isaFlag is the flag of the instruction set that a comparison is held to.
 func isaFlag() cli.Flag {
 	names := mapped(cpu.All(), func(isa cpu.ISA) string { return string(isa) })
-	return choiceFlag("isa", "", "the widest of this processor", "`SET`: instruction set that our kernels, the "+
+	return cmdline.ChoiceFlag("isa", "", "the widest of this processor", "`SET`: instruction set that our kernels, the "+
 		"libraries and the ceilings are held to, without rows of ranks and GPUs: "+strings.Join(names, ", "), names)
 }
 
-// hold applies --isa. It must be called before the first variant is looked up.
-func hold(c *cli.Context) error {
+// applyISA applies --isa. It must be called before the first variant is looked up.
+func applyISA(c *cli.Context) error {
 	if !c.IsSet("isa") {
 		return nil
 	}
@@ -111,9 +107,9 @@ func hold(c *cli.Context) error {
 	return nil
 }
 
-// useTuned applies --no-tuned: this process, and those that it starts, ignore the tuned settings. Otherwise it prints
+// applyTuned applies --no-tuned: this process, and those that it starts, ignore the tuned settings. Otherwise it prints
 // what is wrong with them. It must be called before the first variant is looked up.
-func useTuned(c *cli.Context) {
+func applyTuned(c *cli.Context) {
 	if c.Bool("no-tuned") {
 		tuned.Disable()
 		workerOf(c.Context).Environment = []string{settings.Variable + "=off"}
@@ -147,107 +143,8 @@ func modeFor(c *cli.Context, file string) (record.Mode, error) {
 	return how, err
 }
 
-// list is the value of a flag that lists entries, separated by commas.
-type list[T comparable] struct {
-	flag   string
-	parse  func(entry string) (T, error) // the error says what is wanted
-	blank  bool                          // an empty text is no entry, not an empty one
-	known  []string                      // what entries can be, if they are few words
-	short  map[string][]string           // entries that stand for others
-	text   string
-	values []T
-}
-
-// Set implements cli.Generic. The error begins with the flag, by which flagError knows it.
-func (l *list[T]) Set(text string) error {
-	l.text, l.values = text, nil
-	if text == "" && l.blank {
-		return nil
-	}
-	var entries []string
-	for entry := range strings.SplitSeq(text, ",") {
-		entry = strings.TrimSpace(entry)
-		switch {
-		case entry == "":
-			return usagef("--%s %q: an entry is empty", l.flag, text)
-		case slices.Contains(entries, entry):
-			return usagef("--%s %q: %s is given twice", l.flag, text, entry)
-		}
-		entries = append(entries, entry)
-	}
-	for i, entry := range entries {
-		if many, ok := l.short[entry]; ok {
-			entries = slices.Replace(entries, i, i+1, many...)
-			break
-		}
-	}
-	for _, entry := range entries {
-		value, err := l.parse(entry)
-		if err != nil {
-			return usagef("--%s %q: %v", l.flag, entry, err)
-		}
-		if slices.Contains(l.values, value) {
-			return usagef("--%s: %s is given twice", l.flag, entry)
-		}
-		l.values = append(l.values, value)
-	}
-	return nil
-}
-
-// String implements cli.Generic.
-func (l *list[T]) String() string { return l.text }
-
-// Choices implements completion.Choices.
-func (l *list[T]) Choices() completion.Words { return completion.Words{Known: l.known, Several: true} }
-
-// listFlag returns a flag with a list of entries, which parse checks. value is the text of the
-// default entries, and def is the default in the help.
-func listFlag[T comparable](name, value, def, usage string, parse func(entry string) (T, error)) *cli.GenericFlag {
-	l := &list[T]{flag: name, parse: parse}
-	if value != "" {
-		if err := l.Set(value); err != nil {
-			panic(err) // of this program
-		}
-	}
-	return &cli.GenericFlag{Name: name, Value: l, DefaultText: def, Usage: usage}
-}
-
-// wordsFlag returns a listFlag of words, of which the known ones are proposed and parse checks any.
-func wordsFlag(name, value, def, usage string, known []string, parse func(entry string) (string, error)) cli.Flag {
-	f := listFlag(name, value, def, usage, parse)
-	f.Value.(*list[string]).known = known
-	return f
-}
-
-// choice is the value of a flag that is one of few words. The command checks it.
-type choice struct {
-	text  string
-	known []string
-}
-
-// Set implements cli.Generic.
-func (c *choice) Set(text string) error {
-	c.text = text
-	return nil
-}
-
-// String implements cli.Generic.
-func (c *choice) String() string { return c.text }
-
-// Choices implements completion.Choices.
-func (c *choice) Choices() completion.Words { return completion.Words{Known: c.known} }
-
-// choiceFlag returns the flag of one of the known words, with the value that it has if it is not
-// given and its text in the help.
-func choiceFlag(name, value, def, usage string, known []string) cli.Flag {
-	return &cli.GenericFlag{Name: name, Value: &choice{value, known}, DefaultText: def, Usage: usage}
-}
-
-// wanted returns the entries.
-func (l *list[T]) wanted() []any { return anys(l.values) }
-
-// sayUnmeasured says in one line what the flags name and no row has.
-func sayUnmeasured(c *cli.Context, cases []plan.Case) {
+// warnUnmeasured says in one line what the flags name and no row has.
+func warnUnmeasured(c *cli.Context, cases []plan.Case) {
 	var missing []string
 	for _, flag := range []struct {
 		name string
@@ -264,7 +161,7 @@ func sayUnmeasured(c *cli.Context, cases []plan.Case) {
 			continue
 		}
 		var none []string
-		for _, value := range c.Generic(flag.name).(interface{ wanted() []any }).wanted() {
+		for _, value := range c.Generic(flag.name).(interface{ Entries() []any }).Entries() {
 			if value == "all" || slices.ContainsFunc(cases, func(k plan.Case) bool { return flag.of(k) == value }) {
 				continue
 			}
@@ -281,53 +178,6 @@ func sayUnmeasured(c *cli.Context, cases []plan.Case) {
 		say(c, "not measured, since no row has it: %s", strings.Join(missing, " "))
 	}
 }
-
-// listed returns the entries of a listFlag.
-func listed[T comparable](c *cli.Context, name string) []T { return c.Generic(name).(*list[T]).values }
-
-// among returns what understands the known words.
-func among(known []string) func(entry string) (string, error) {
-	return func(entry string) (string, error) {
-		if !slices.Contains(known, entry) {
-			return "", fmt.Errorf("must be one or more of %s", strings.Join(known, ", "))
-		}
-		return entry, nil
-	}
-}
-
-// anyWord understands every word.
-func anyWord(entry string) (string, error) { return entry, nil }
-
-// anyInteger understands integers.
-func anyInteger(entry string) (int, error) {
-	value, err := strconv.Atoi(entry)
-	if err != nil {
-		return 0, errors.New("must be integers, separated by commas")
-	}
-	return value, nil
-}
-
-// anyShape understands sizes, n or MxNxK.
-func anyShape(entry string) (gemm.Shape, error) {
-	var dims []int
-	for field := range strings.SplitSeq(entry, "x") {
-		dim, err := strconv.Atoi(field)
-		if err != nil || dim < 1 {
-			return gemm.Shape{}, errShape
-		}
-		dims = append(dims, dim)
-	}
-	switch len(dims) {
-	case 1:
-		return gemm.Cube(dims[0]), nil
-	case 3:
-		return gemm.Shape{M: dims[0], N: dims[1], K: dims[2]}, nil
-	}
-	return gemm.Shape{}, errShape
-}
-
-// errShape: an entry of --sizes is no shape.
-var errShape = errors.New("must be a positive integer n, or MxNxK")
 
 // checkWords returns an error for a word of the flag that is not among the known ones, which has
 // those nearest to it. Where nothing is known every word is taken.
@@ -434,7 +284,7 @@ func checkCases(cases []plan.Case) error {
 	return nil
 }
 
-// positive returns an error unless those of the flags that are set, integers or durations, are positive.
+// positive returns an error for a flag that is set and not positive, an integer or a duration.
 func positive(c *cli.Context, names ...string) error {
 	for _, name := range names {
 		if !c.IsSet(name) {
@@ -465,51 +315,10 @@ func writeAll(w io.Writer, data []byte) error {
 	return nil
 }
 
-// factor is the value of --alpha or --beta.
-type factor float64
-
-// Set implements cli.Generic. A number that float64 cannot hold is an error. strconv returns an
-// infinity for a number that is too large, but 0 without an error for one that is too small.
-func (f *factor) Set(text string) error {
-	x, err := strconv.ParseFloat(text, 64)
-	switch {
-	case errors.Is(err, strconv.ErrRange):
-		return errors.New("is too large for f64")
-	case err != nil:
-		return errors.New("must be a number")
-	case x == 0 && strings.ContainsAny(mantissa(text), "123456789abcdfABCDF"):
-		return errors.New("is too small for f64, which would have 0 in its place")
-	}
-	*f = factor(x)
-	return nil
-}
-
-// String implements cli.Generic.
-func (f *factor) String() string { return strconv.FormatFloat(float64(*f), 'g', -1, 64) }
-
-// mantissa returns the digits of a number before its exponent.
-func mantissa(text string) string {
-	text = strings.ToLower(text)
-	if digits, hexadecimal := strings.CutPrefix(strings.TrimLeft(text, "+-"), "0x"); hexadecimal {
-		digits, _, _ = strings.Cut(digits, "p")
-		return digits
-	}
-	digits, _, _ := strings.Cut(text, "e")
-	return digits
-}
-
-// factorFlag returns the flag of a factor with the value that it has if it is not given.
-func factorFlag(name string, value factor, defaultText, usage string) cli.Flag {
-	return &cli.GenericFlag{Name: name, Value: &value, DefaultText: defaultText, Usage: "`FACTOR`: factor of " + usage}
-}
-
-// factorOf returns the value of a factorFlag.
-func factorOf(c *cli.Context, name string) float64 { return float64(*c.Generic(name).(*factor)) }
-
 // checkFactors returns an error unless --alpha and --beta are finite numbers of the types.
 func checkFactors(c *cli.Context, types ...string) error {
 	for _, name := range []string{"alpha", "beta"} {
-		x := factorOf(c, name)
+		x := cmdline.FactorOf(c, name)
 		if math.IsNaN(x) || math.IsInf(x, 0) {
 			return usagef("--%s %v: must be a finite number", name, x)
 		}

@@ -18,16 +18,14 @@ func plantKernels(t *testing.T, sources map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range sources {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		write(t, filepath.Join(dir, name), text)
 	}
 	return dir
 }
 
-// TestBringToGPU brings kernels to the ladder: they are rows of its turn, and one that has no kernel
-// is a row that says so.
-func TestBringToGPU(t *testing.T) {
+// TestKernelsOnGPU measures kernels of the user in a turn of the ladder. A source without the kernel is a row that says
+// so.
+func TestKernelsOnGPU(t *testing.T) {
 	dir := plantKernels(t, map[string]string{
 		"mine.cu":   `extern "C" __global__ void mine` + guestParameters + "{}",
 		"double.cu": `extern "C" __global__ void f` + strings.ReplaceAll(guestParameters, "float", "double") + "{}",
@@ -63,8 +61,8 @@ func TestBringToGPU(t *testing.T) {
 	}
 }
 
-// TestBringToBoth brings a kernel that can run and one that cannot, of which one is for a GPU.
-func TestBringToBoth(t *testing.T) {
+// TestKernelsOnBoth measures a kernel that can run and one that cannot, of which one is for a GPU.
+func TestKernelsOnBoth(t *testing.T) {
 	dir := plantKernels(t, map[string]string{
 		"good.cu": `extern "C" __global__ void good` + strings.ReplaceAll(guestParameters, "float", "double") + "{}",
 		"good.c":  "void square_dgemm(int n, double *a, double *b, double *c) { c[0] += a[0] * b[0]; }",
@@ -85,30 +83,4 @@ func TestBringToBoth(t *testing.T) {
 		}
 	}
 	fail(t, dir, statusFailed, "--bring: ", "compare", "--bring", "bad.cu=cuda:f64", "--bring", "bad.c")
-}
-
-// TestBringToGPUMistakes checks that each mistake on the command line or in a source is one line that names the value.
-func TestBringToGPUMistakes(t *testing.T) {
-	dir := plantKernels(t, map[string]string{
-		"mine.cu": `extern "C" __global__ void mine` + guestParameters + "{}", "mine.c": "void mine(void) {}",
-		"line.cu": "// gemm: --grid m\n" + `extern "C" __global__ void mine` + guestParameters + "{}",
-	})
-	for _, test := range []struct{ args, want string }{
-		{"cuda --bring mine.c", "--bring mine.c: a kernel on a GPU is a .cu file"},
-		{"serial --bring mine.cu", "--bring mine.cu: a source in CUDA is for gemm cuda and gemm compare"},
-		{"cuda --bring mine.cu=rowmajor", "ABI rowmajor of mine.cu: a .cu file has the ABI cuda"},
-		{"compare --bring mine.c=cuda", "ABI cuda of mine.c: a .cu file has the ABI cuda"},
-		{"cuda --bring mine.cu --bring mine.cu", "are both called user/mine"},
-		{"cuda --bring mine.cu --grid m,1", `--grid "m,1" has "m,1" where a number, M, N or K is wanted`},
-		{"cuda --bring mine.cu --block-dims 32x", `--block-dims "32x" ends where`},
-		{"cuda --bring mine.cu --smem 4KB", `--smem "4KB": must be bytes`},
-		{"cuda --grid 1", "--grid: there is no source in CUDA among the kernels of --bring"},
-		{"compare --bring mine.cu --cflags -O3", "--cflags: there is no source among"},
-		{"cuda --bring mine.cu --type f64", "there is no row of user/mine, whose type is f32"},
-		{"cuda --bring mine.cu --explain --cc 9.0", "--bring is for measuring, which --explain does not"},
-	} {
-		fail(t, dir, 2, test.want, strings.Fields(test.args)...)
-	}
-	fail(t, dir, 1, "--bring: there is no file absent.cu", "cuda", "--bring", "absent.cu")
-	fail(t, dir, 1, `line.cu: the line gemm: --grid: "m" has "m" where`, "cuda", "--bring", "line.cu")
 }

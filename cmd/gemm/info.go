@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -24,7 +23,6 @@ import (
 	"gemm/internal/output"
 	"gemm/internal/peak"
 	"gemm/internal/settings"
-	"gemm/internal/topology"
 	"gemm/internal/tuned"
 	"gemm/mpi"
 	"gemm/mpi/launch"
@@ -79,16 +77,6 @@ type field struct {
 	Kernel string `json:"kernel"` // the micro-kernel
 }
 
-// build is how the program was built.
-type build struct {
-	Version string `json:"version"`
-	Go      string `json:"go"`
-	OS      string `json:"os"`
-	Arch    string `json:"arch"`
-	GOAMD64 string `json:"goamd64,omitempty"`
-	Tags    string `json:"tags,omitempty"`
-}
-
 // backend is an implementation that is not part of this program.
 type backend struct {
 	Name      string      `json:"name"`
@@ -101,7 +89,7 @@ func runInfo(c *cli.Context) error {
 	if err := checkFile(c); err != nil {
 		return err
 	}
-	useTuned(c)
+	applyTuned(c)
 	host, err := record.DescribeHost()
 	if err != nil {
 		return err
@@ -109,7 +97,7 @@ func runInfo(c *cli.Context) error {
 	host.MPI = mpi.Version()
 	info := information{
 		Schema: record.OutputSchema, Host: host, Limit: cpu.Host().MemoryLimit, Free: cpu.Available(),
-		ISAs: cpu.Supported(), Build: describeBuild(),
+		ISAs: cpu.Supported(), Build: builtAs(),
 		Kernels: []engine{describeEngine[float64](), describeEngine[float32]()}, Field: field{kernel.BestField().Name},
 		Backends: backends(),
 	}
@@ -140,22 +128,6 @@ func runInfo(c *cli.Context) error {
 		return writeJSON(c, name, info)
 	}
 	return printInfo(c, info)
-}
-
-// describeBuild returns how this program was built.
-func describeBuild() build {
-	b := build{Version: version(), Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range info.Settings {
-			switch s.Key {
-			case "GOAMD64":
-				b.GOAMD64 = s.Value
-			case "-tags":
-				b.Tags = s.Value
-			}
-		}
-	}
-	return b
 }
 
 // describeEngine returns how packed products of T are computed.
@@ -234,9 +206,13 @@ func printInfo(c *cli.Context, info information) error {
 	row := func(name, format string, args ...any) { w.Row(name, fmt.Sprintf(format, args...)) }
 	h := info.Host
 	row("processor", "%s", cmp.Or(h.CPU, "unknown"))
-	row("sockets", "%s", count(h.Sockets))
-	row("NUMA nodes", "%s", count(h.NUMA))
-	row("processors", "%d usable%s", h.Cores, usable(h.Topology))
+	row("sockets", "%s", cmp.Or(optional(h.Sockets > 0, "%d", h.Sockets), "unknown"))
+	row("NUMA nodes", "%s", cmp.Or(optional(h.NUMA > 0, "%d", h.NUMA), "unknown"))
+	usable := "" // in the order in which threads are placed
+	if h.Topology != nil {
+		usable = h.Topology.Usable
+	}
+	row("processors", "%d usable%s", h.Cores, optional(usable != "", ": %s", usable))
 	printTopology(row, h.Topology)
 	if h.Quota.Known() {
 		row("quota", "%.4g processors' worth of time", float64(h.Quota))
@@ -245,7 +221,7 @@ func printInfo(c *cli.Context, info information) error {
 	}
 	for _, cache := range h.Caches {
 		row(fmt.Sprintf("cache L%d", cache.Level), "%s %s, lines of %d B%s", bytes(float64(cache.Bytes)), cache.Kind,
-			cache.Line, shared(cache))
+			cache.Line, optional(cache.Shared > 1, ", shared by %d", cache.Shared))
 	}
 	isas := mapped(info.ISAs, func(isa cpu.ISA) string { return string(isa) })
 	row("instructions", "%s; GEMM_CPU can be %s", h.ISA, strings.Join(isas, ", "))
@@ -255,11 +231,13 @@ func printInfo(c *cli.Context, info information) error {
 			v.Direct, v.Parallel, v.Cutoff, origin(e))
 	}
 	row("packed gf256", "%s", info.Field.Kernel)
-	row("memory", "%s, %s available%s", bytes(float64(h.Memory)), bytes(float64(info.Free)), limit(info.Limit))
+	row("memory", "%s, %s available%s", bytes(float64(h.Memory)), bytes(float64(info.Free)),
+		optional(info.Limit > 0, ", %s granted", bytes(float64(info.Limit))))
 	row("huge pages", "%s", h.PagePolicy)
 	row("system", "%s", cmp.Or(h.OS, "unknown"))
 	b := info.Build
-	row("build", "gemm %s, %s %s/%s%s", b.Version, b.Go, b.OS, b.Arch, buildOptions(b))
+	row("build", "gemm %s, %s %s/%s%s", b.Version, b.Go, b.OS, b.Arch,
+		optional(b.GOAMD64 != "", " GOAMD64=%s", b.GOAMD64)+optional(b.Tags != "", " -tags %s", b.Tags))
 	for _, backend := range info.Backends {
 		if backend.Available {
 			row(backend.Name, "%s", strings.TrimSpace("available "+backend.Resolved.String()))
@@ -314,17 +292,9 @@ func printGPU(row func(name, format string, args ...any), g cuda.GPU) {
 	row("memory of the GPU", "%s, %s free", bytes(float64(g.Memory)), bytes(float64(g.Free)))
 	row("memory clock", "%d MHz at most, %d bits wide", g.MemoryClock, g.BusWidth)
 	row("L2 cache", "%s", bytes(float64(g.L2)))
-	row("error correction", "%s", onOff(g.ECC))
-	row("kernels at the same time", "%s", onOff(g.ConcurrentKernels))
+	row("error correction", "%s", yesNo[g.ECC])
+	row("kernels at the same time", "%s", yesNo[g.ConcurrentKernels])
 	row("copy engines", "%d", g.CopyEngines)
-}
-
-// onOff returns the word for a feature.
-func onOff(on bool) string {
-	if on {
-		return "yes"
-	}
-	return "no"
 }
 
 // origin says where the settings of an engine come from.
@@ -335,24 +305,8 @@ func origin(e engine) string {
 	return fmt.Sprintf("tuned on %s: %s", e.Tuned.Time.Local().Format(time.DateOnly), e.File)
 }
 
-// count returns n, or says that it is not known.
-func count(n int) string {
-	if n == 0 {
-		return "unknown"
-	}
-	return fmt.Sprint(n)
-}
-
-// usable says which processors the process may run on, in the order in which threads are placed.
-func usable(t *topology.Topology) string {
-	if t == nil || t.Usable == "" {
-		return ""
-	}
-	return ": " + t.Usable
-}
-
 // printTopology writes how the processors are nested.
-func printTopology(row func(name, format string, args ...any), t *topology.Topology) {
+func printTopology(row func(name, format string, args ...any), t *cpu.Topology) {
 	if t == nil {
 		row("topology", "unknown")
 		return
@@ -366,30 +320,13 @@ func printTopology(row func(name, format string, args ...any), t *topology.Topol
 	}
 }
 
-// shared says by how many processors a cache is shared, if it is.
-func shared(c record.Cache) string {
-	if c.Shared <= 1 {
+// optional returns a part of a line, and nothing if it is not to be shown.
+func optional(shown bool, format string, args ...any) string {
+	if !shown {
 		return ""
 	}
-	return fmt.Sprintf(", shared by %d", c.Shared)
+	return fmt.Sprintf(format, args...)
 }
 
-// limit says how much memory the control group grants, if there is a limit.
-func limit(n int64) string {
-	if n == 0 {
-		return ""
-	}
-	return fmt.Sprintf(", %s granted", bytes(float64(n)))
-}
-
-// buildOptions returns the options of the build that matter.
-func buildOptions(b build) string {
-	text := ""
-	if b.GOAMD64 != "" {
-		text += " GOAMD64=" + b.GOAMD64
-	}
-	if b.Tags != "" {
-		text += " -tags " + b.Tags
-	}
-	return text
-}
+// yesNo is the word for a feature.
+var yesNo = map[bool]string{true: "yes", false: "no"}

@@ -5,16 +5,15 @@ import (
 	"slices"
 	"testing"
 
-	"gemm/compare/record"
-	"gemm/internal/topology"
+	"gemm/internal/cpu"
 )
 
 // TestInfoOfTopology describes a host with a GPU, and one of which nothing is known.
 func TestInfoOfTopology(t *testing.T) {
 	var lines []string
 	row := func(name, format string, args ...any) { lines = append(lines, name+"|"+fmt.Sprintf(format, args...)) }
-	host := &topology.Topology{Processors: "0,2,1", Usable: "2,1", Cores: []string{"0,2", "1"},
-		Packages: []topology.Package{{Processors: "0-2"}}, GPUs: []topology.GPU{{Name: "A2", PCI: "0000:af:00.0",
+	host := &cpu.Topology{Processors: "0,2,1", Usable: "2,1", Cores: []string{"0,2", "1"},
+		Packages: []cpu.Package{{Processors: "0-2"}}, GPUs: []cpu.AttachedGPU{{Name: "A2", PCI: "0000:af:00.0",
 			Node: 1}}}
 	printTopology(row, host)
 	printTopology(row, nil)
@@ -23,15 +22,5 @@ func TestInfoOfTopology(t *testing.T) {
 		"|GPU A2 at 0000:af:00.0, NUMA node 1", "topology|unknown"}
 	if !slices.Equal(lines, want) {
 		t.Errorf("the topology is %q, want %q", lines, want)
-	}
-	for _, c := range []struct{ got, want string }{
-		{usable(host), ": 2,1"},
-		{usable(nil), ""},
-		{shared(record.Cache{Shared: 2}), ", shared by 2"},
-		{shared(record.Cache{Shared: 1}), ""},
-	} {
-		if c.got != c.want {
-			t.Errorf("%q, want %q", c.got, c.want)
-		}
 	}
 }

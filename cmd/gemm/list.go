@@ -71,7 +71,7 @@ func runList(c *cli.Context) error {
 // program that starts or computes it.
 func available(ctx context.Context, v gemm.Variant) error {
 	if v.Location == gemm.OnGPU {
-		return onGPU(ctx, v)
+		return onGPU(ctx, v, v.Types()...)
 	}
 	err := gemm.ByType(v.Types()[0], made[float64], made[float32], made[half.F16], made[half.BF16],
 		made[gf256.Elem])(v)

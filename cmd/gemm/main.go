@@ -1,13 +1,19 @@
-// Command gemm multiplies matrices in every way that this module knows,
-// measures and verifies each, and compares them in a report. See gemm --help.
+// Command gemm multiplies matrices in every way that this module knows, measures and verifies each, and compares them
+// in a report. See gemm --help.
 package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
+
+	"gemm"
+	"gemm/cmd/catalog"
+	"gemm/internal/output"
 )
 
 func main() {
@@ -38,4 +44,68 @@ func interruptible() context.Context {
 		cancel(cause)
 	}()
 	return ctx
+}
+
+// The exit statuses besides 0.
+const (
+	statusFailed      = 1   // something was wrong or failed
+	statusUsage       = 2   // the command line asks for what cannot be
+	statusHangup      = 129 // SIGHUP: the terminal was closed
+	statusInterrupted = 130 // by Ctrl-C or SIGTERM
+)
+
+// errInterrupted: a signal ended the command.
+var errInterrupted = errors.New("interrupted")
+
+// errHangup is the cause of a context that SIGHUP has ended.
+var errHangup = fmt.Errorf("hangup: %w", context.Canceled)
+
+// usageError is an error of the command line.
+type usageError struct{ text string }
+
+func (e usageError) Error() string { return e.text }
+
+// usagef returns a usageError.
+func usagef(format string, args ...any) error {
+	return usageError{fmt.Sprintf(format, args...)}
+}
+
+// exitStatus returns the exit status for what run returned, whose context was ctx.
+func exitStatus(ctx context.Context, err error) int {
+	s := status(err)
+	if s == statusInterrupted && errors.Is(context.Cause(ctx), errHangup) {
+		return statusHangup
+	}
+	return s
+}
+
+// status returns the exit status for what run returned, but for SIGHUP.
+func status(err error) int {
+	var usage usageError
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, errInterrupted) || errors.Is(err, context.Canceled):
+		return statusInterrupted
+	case errors.As(err, &usage):
+		return statusUsage
+	default:
+		return statusFailed
+	}
+}
+
+// oneLine returns the text of err in one line.
+func oneLine(err error) string { return joined(err.Error()) }
+
+// reason returns why a variant cannot run, in one line.
+func reason(err error) string { return joined(gemm.Why(err)) }
+
+// joined returns the lines of an error's text as one, without the name of the package in the middle.
+func joined(text string) string {
+	return strings.ReplaceAll(output.Line(text), ": gemm: ", ": ")
+}
+
+// unknown returns a usageError for a word that is not among the known ones; it names those nearest to it.
+func unknown(what, word string, known []string) error {
+	return usagef("%s %q is unknown; the nearest are %s", what, word, strings.Join(catalog.Nearest(word, known), ", "))
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"os/exec"
 	"regexp"
 	"slices"
@@ -23,8 +22,8 @@ func manualPage(t *testing.T) string {
 	return stdout.String()
 }
 
-// TestManualHasAllOptions looks for every command and option in the manual page, for the sections that
-// pages have, and for the variables in docs/options.md, except those of tests.
+// TestManualHasAllOptions looks for every command and option in the manual page, for the sections that pages have, and
+// for the variables in docs/options.md that are not for tests.
 func TestManualHasAllOptions(t *testing.T) {
 	page := strings.ReplaceAll(manualPage(t), `\-`, "-")
 	for _, section := range []string{"NAME", "SYNOPSIS", "DESCRIPTION", "COMMANDS", "EXIT STATUS", "ENVIRONMENT",
@@ -45,13 +44,10 @@ func TestManualHasAllOptions(t *testing.T) {
 			}
 		}
 	}
-	options, err := os.ReadFile("../../docs/options.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, row := range regexp.MustCompile("(?m)^\\| `(GEMM_[A-Z_]+)` ").FindAllStringSubmatch(string(options), -1) {
+	options := read(t, "../../docs/options.md")
+	for _, row := range regexp.MustCompile("(?m)^\\| `(GEMM_[A-Z_]+)` ").FindAllStringSubmatch(options, -1) {
 		if name := row[1]; !strings.HasPrefix(name, "GEMM_TEST") && !strings.Contains(page, name) {
-			t.Errorf("%s is in docs/options.md, and not in manual/manual.md", name)
+			t.Errorf("%s is in docs/options.md, and not in cmdline/manual.md", name)
 		}
 	}
 }

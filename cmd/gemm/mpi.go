@@ -18,8 +18,8 @@ import (
 	"gemm/compare/plan"
 	"gemm/compare/run"
 	"gemm/compare/run/turn"
-	"gemm/internal/child"
 	"gemm/internal/cpu"
+	"gemm/internal/ipc"
 	"gemm/mpi"
 	"gemm/mpi/launch"
 	mpiplan "gemm/mpi/plan"
@@ -52,33 +52,33 @@ func checkRanks(lookup func(string) (string, bool), built bool) error {
 	}
 }
 
-// beginning is the time limit for all ranks to begin. farewell is how long a rank waits before it ends after an error
-// of all ranks, so that each can print it. goodbye is how long rank 0 waits for the others to end.
+// startLimit is the time limit for all ranks to begin. errorDelay is how long a rank waits before it ends after an
+// error of all ranks, so that each can print it. closeLimit is how long rank 0 waits for the others to end.
 const (
-	beginning = 2 * time.Minute
-	farewell  = 300 * time.Millisecond
-	goodbye   = 10 * time.Second
+	startLimit = 2 * time.Minute
+	errorDelay = 300 * time.Millisecond
+	closeLimit = 10 * time.Second
 )
 
 // runRank runs the command line on one of the ranks that were started together. Rank 0 runs the
 // command, the others obey it.
 func runRank(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	runtime.LockOSThread() // all calls of MPI come from here
-	if err := child.Follow(); err != nil {
+	if err := ipc.DieWithParent(); err != nil {
 		return fmt.Errorf("gemm mpi: this process would outlive mpirun: %w", err)
 	}
-	defer launch.Furnish()()
-	begun := time.AfterFunc(beginning, func() {
-		abandon(stderr, fmt.Sprintf("the ranks have not all begun within %v", beginning))
+	defer launch.CreateSharedFolder()()
+	begun := time.AfterFunc(startLimit, func() {
+		exitAll(stderr, nil, fmt.Sprintf("the ranks have not all begun within %v", startLimit))
 	})
 	job, err := mpi.Start(args[1:])
 	begun.Stop()
 	if alone := (launch.Alone{}); errors.As(err, &alone) && alone.Rank > 0 {
-		time.Sleep(10 * farewell) // the first rank says it, and what started the ranks ends this one
+		time.Sleep(10 * errorDelay) // the first rank says it, and what started the ranks ends this one
 		os.Exit(statusFailed)
 	}
 	if err != nil {
-		time.Sleep(farewell)
+		time.Sleep(errorDelay)
 		return fmt.Errorf("gemm mpi: %w", err)
 	}
 	withJob := context.WithValue(ctx, jobKey{}, job)
@@ -91,8 +91,8 @@ func runRank(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	if ctx.Err() != nil {
 		return err // mpirun is ending the ranks, or will when this one has ended
 	}
-	defer time.AfterFunc(goodbye, func() {
-		forsake(stderr, job, fmt.Sprintf("the other ranks do not end within %v", goodbye))
+	defer time.AfterFunc(closeLimit, func() {
+		exitAll(stderr, job, fmt.Sprintf("the other ranks do not end within %v", closeLimit))
 	}).Stop()
 	if closed := job.Close(); closed != nil {
 		err = errors.Join(err, fmt.Errorf("gemm mpi: %w", closed))
@@ -108,25 +108,19 @@ func serve(ctx context.Context, job *mpi.Job, stderr io.Writer) (err error) {
 			err = fmt.Errorf("gemm mpi: rank %d: panicked: %v", job.Rank(), p)
 		}
 	}()
-	if err := job.Serve(ctx, func(reason string) { forsake(stderr, job, reason) }); err != nil {
+	if err := job.Serve(ctx, func(reason string) { exitAll(stderr, job, reason) }); err != nil {
 		return fmt.Errorf("gemm mpi: %w", err)
 	}
 	return nil
 }
 
-// abandon ends this process, and with it all ranks.
-func abandon(stderr io.Writer, reason string) {
+// exitAll ends this process, and with it all ranks. If a host does not answer, the programs that started this rank
+// would wait for it: they are ended too. job is nil before the ranks have begun.
+func exitAll(stderr io.Writer, job *mpi.Job, reason string) {
+	silent := job != nil && len(job.Unreachable()) > 0
 	fmt.Fprintln(stderr, "gemm mpi: "+reason)
-	os.Exit(statusFailed)
-}
-
-// forsake is abandon for a rank that waits in vain. If a host is lost, the programs that started this
-// rank would wait for it too.
-func forsake(stderr io.Writer, job *mpi.Job, reason string) {
-	lost := len(job.Silent()) > 0
-	fmt.Fprintln(stderr, "gemm mpi: "+reason)
-	if lost {
-		launch.EndStarters()
+	if silent {
+		launch.InterruptLaunchers()
 	}
 	os.Exit(statusFailed)
 }
@@ -140,11 +134,8 @@ func jobOf(ctx context.Context) *mpi.Job {
 	return job
 }
 
-// led reports whether this process leads ranks.
-func led(ctx context.Context) bool { return jobOf(ctx) != nil }
-
-// onRanks completes and checks the numbers of ranks and the grids of l. The ranks are those of this job, or by default
-// one per processor. Too many ranks for this host are an error unless oversubscribe is set.
+// onRanks completes and checks the numbers of ranks and the grids of l. The ranks are this job's, or by default one
+// per processor. Too many ranks for this host are an error unless oversubscribe is set.
 func onRanks(ctx context.Context, oversubscribe bool, l *plan.Ladder) error {
 	for _, text := range l.Sweep["grid"] {
 		if _, err := mpiplan.ParseGrid(text.(string)); err != nil && text != "auto" {
@@ -202,9 +193,9 @@ func lead(c *cli.Context, limit time.Duration, show func() error) (*turn.Lead, e
 		if err := show(); err != nil {
 			reason += "; " + oneLine(err)
 		}
-		forsake(c.App.ErrWriter, job, reason)
+		exitAll(c.App.ErrWriter, job, reason)
 	}
-	return &turn.Lead{Peak: job.Peak, GiveUp: giveUp, Silent: job.Silent}, job.Limit(limit, giveUp)
+	return &turn.Lead{Peak: job.Peak, GiveUp: giveUp, Silent: job.Unreachable}, job.Limit(limit, giveUp)
 }
 
 // launcher returns how the driver of a process that is no rank starts ranks. What mpirun is
@@ -246,7 +237,7 @@ func taskFlag() cli.Flag { return &cli.StringFlag{Name: taskName, Hidden: true} 
 
 // runTask measures the task of the driver that started these ranks. If a row fails, its record has the reason.
 func runTask(c *cli.Context, folder string) error {
-	if !led(c.Context) {
+	if jobOf(c.Context) == nil {
 		return gemm.Unavailablef("--%s is for ranks that gemm has started", taskName)
 	}
 	served := compare.Served{Variants: catalog.Variants()}
@@ -286,7 +277,7 @@ func announceRanks(c *cli.Context, cases []plan.Case) {
 	for _, line := range job.Placement() {
 		say(c, "%s", line)
 	}
-	local, processors := job.Local(), len(cpu.Topology())
+	local, processors := job.Local(), len(cpu.Processors())
 	if processors == 0 {
 		return // the rows say so
 	}

@@ -12,6 +12,7 @@ import (
 	"gemm"
 	"gemm/compare/plan"
 	"gemm/compare/record"
+	"gemm/gemmtest"
 	"gemm/mpi"
 )
 
@@ -48,9 +49,7 @@ func sweptOnRanks(t *testing.T, args ...string) (cases []plan.Case) {
 		cases = l.Cases()
 		return err
 	}
-	if err := app.Run(append([]string{"gemm", "mpi", "--sizes", "24"}, args...)); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, app.Run(append([]string{"gemm", "mpi", "--sizes", "24"}, args...)))
 	return cases
 }
 
@@ -87,34 +86,6 @@ func TestExperimentsOnRanks(t *testing.T) {
 	}
 }
 
-func TestUsageOfRanks(t *testing.T) {
-	dir := t.TempDir()
-	for want, args := range map[string][]string{
-		`ranks is 0, must be at least 1`:       {"--np", "0"},
-		`--np "two": must be integers`:         {"--np", "two"},
-		`threads is -1, must be at least 0`:    {"--threads", "-1"},
-		`panel is 0, must be at least 1`:       {"--panel", "0"},
-		`--block: none of the variants has it`: {"--block", "64", "--variants", "mpi/summa"},
-		`block is 0, must be at least 1`:       {"--block", "0", "--variants", "reference/scalapack"},
-		`--panel: none of the variants has it`: {"--panel", "8", "--variants",
-			"mpi/cannon"},
-		`--grid "2y3": must be PxQ, such as 2x4, or auto`: {"--grid", "2y3"},
-		`--grid 3x3: mpi/scatter-blocks f64: bad parameter: grid is 3x3, there are 2 ranks`: {"--np", "2", "--grid",
-			"3x3"},
-		`--np 1: mpi/summa f64: bad parameter: grid is 1x2, there are 1 ranks`: {"--np", "1,2", "--grid", "1x2",
-			"--variants", "mpi/summa"},
-		`--threads 2: mpi/summa f64: bad parameter: local serial/winograd has one thread, not 2`: {"--threads", "1,2",
-			"--np", "1", "--local", "serial/winograd", "--variants", "mpi/summa"},
-		`--master "wrks" is unknown; the nearest are works,`:        {"--master", "wrks"},
-		`--affinity "spread" is unknown`:                            {"--affinity", "spread"},
-		`--weak needs several numbers of ranks, such as --np 1,2,4`: {"--weak", "--np", "2"},
-	} {
-		fail(t, dir, 2, want, append([]string{"mpi", "--json", "r.json"}, args...)...)
-	}
-	fail(t, dir, 2, "--np 0: must be positive integers", "compare", "--np", "0")
-	fail(t, dir, 1, "choose a smaller size or fewer ranks", "mpi", "--np", "2", "--sizes", "1000000")
-}
-
 // TestGridsAreLeftOut sweeps grids over numbers of ranks: rows whose grid has more ranks are not started.
 func TestGridsAreLeftOut(t *testing.T) {
 	r := start(t, "", nil, "mpi", "--np", "1,2", "--grid", "1x1,1x2", "--variants", "mpi/summa", "--sizes", "8", "--time", "1ms",
@@ -137,9 +108,7 @@ func TestGridsAreLeftOut(t *testing.T) {
 func TestRanksWithoutMPI(t *testing.T) {
 	dir := t.TempDir()
 	program, err := pure()
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	r := startProgram(t, program, dir, nil, "mpi", "--np", "1,2", "--variants", "mpi/summa", "--sizes", "8", "--json", "r.json")
 	if r.status != 1 || !strings.Contains(r.stderr, "go build -tags mpi ./cmd/gemm") ||
 		!strings.HasPrefix(r.stdout, "mpi/summa: 2 rows unavailable: ") {
@@ -156,42 +125,8 @@ func TestRanksWithoutMPI(t *testing.T) {
 	}
 }
 
-func TestComparisonOnRanks(t *testing.T) {
-	count := func(args ...string) (ranks map[any]int, experiments map[string]bool) {
-		ranks, experiments = map[any]int{}, map[string]bool{}
-		cases, _ := planned(t, append([]string{"--families", "mpi"}, args...)...)
-		for _, c := range cases {
-			ranks[c.Params["ranks"]]++
-			experiments[string(c.Experiment)] = true
-		}
-		return ranks, experiments
-	}
-	if ranks, experiments := count("--np", "2,3"); ranks[2] != 4*len(mpi.Variants()) ||
-		ranks[3] != 3*len(mpi.Variants()) ||
-		len(ranks) != 2 || !experiments["ladder"] {
-		t.Errorf("profile quick: %v rows by ranks, experiments %v", ranks, experiments)
-	}
-	if ranks, experiments := count("--profile", "mpi", "--sizes", "1024,2048"); ranks[1] == 0 || experiments["ladder"] ||
-		!experiments["strong"] || !experiments["weak"] || !experiments["panel"] || !experiments["affinity"] {
-		t.Errorf("profile mpi: %v rows by ranks, experiments %v", ranks, experiments)
-	}
-	if ranks, _ := count("--profile", "mpi", "--np", "1"); len(ranks) != 1 || ranks[1] == 0 {
-		t.Errorf("profile mpi with --np 1: %v rows by ranks", ranks)
-	}
-	if ranks, experiments := count("--profile", "full", "--type", "f32"); len(ranks) == 0 || len(experiments) != 1 ||
-		!experiments["strong"] {
-		t.Errorf("profile full in f32: %v rows by ranks, experiments %v", ranks, experiments)
-	}
-}
-
-// TestTooManyRanks asks for ranks that would bring this host down.
+// TestTooManyRanks requests ranks that would overload this host.
 func TestTooManyRanks(t *testing.T) {
-	dir := t.TempDir()
-	for _, command := range [][]string{{"mpi"}, {"compare", "--profile", "mpi"}} {
-		for _, np := range []string{"99999999999", "2,1000000"} {
-			fail(t, dir, 2, "more than 8 ranks for each of ", append(command, "--np", np)...)
-		}
-	}
 	for n, want := range map[int]string{16: "",
 		17: "--np 17: more than 8 ranks for each of 2 processors: use at most 16, or add --oversubscribe"} {
 		if err := checkCounts([]any{1, n}, 2); want == "" && err != nil || want != "" && (err == nil || err.Error() != want) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 
 	"gemm"
 	"gemm/cmd/catalog"
+	"gemm/cmd/gemm/cmdline"
 	"gemm/compare/plan"
 	"gemm/compare/verify"
 	"gemm/cuda"
@@ -30,91 +32,94 @@ func multiplyCommand() *cli.Command {
 		Name:      "multiply",
 		Usage:     "multiply the matrices in two files",
 		UsageText: "--a FILE --b FILE --out FILE [options]",
-		Description: "Computes C = alpha*A*B + beta*C. The ending of a file's name says its format: .npy is\n" +
-			"NumPy's (float16, bfloat16 of ml_dtypes, float32 or float64, C or Fortran order), .mtx\n" +
-			"is Matrix Market's, .csv has numbers separated by commas or by blanks. Files must be\n" +
-			"regular files, not pipes.\n\n" +
-			"The result is verified before it is written. A wrong result is not written, and the\n" +
-			"exit status is 1. If a result cannot be verified, it is written with a warning. This\n" +
-			"is so if an operand has NaN or Inf, or if the error bound exceeds the result.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "a", Usage: "`FILE`: file of A"},
 			&cli.StringFlag{Name: "b", Usage: "`FILE`: file of B"},
 			&cli.StringFlag{Name: "c", Usage: "`FILE`: file of the C that beta multiplies"},
 			&cli.StringFlag{Name: "out", Usage: "`FILE`: file for the result; it may be one of the others"},
 			variantFlag(""),
-			choiceFlag("type", "", "that of the files; of f32, f16 and bf16 together, f32; otherwise f64",
+			cmdline.ChoiceFlag("type", "", "as in the files; f32 for f32, f16 and bf16 together; otherwise f64",
 				"`TYPE`: element type of the computation: "+strings.Join(gemm.TypeNames(), ", "), gemm.TypeNames()),
-			factorFlag("alpha", 1, "", "A*B"), factorFlag("beta", 0, "1 with --c, 0 without", "C"),
+			cmdline.FactorFlag("alpha", 1, "", "A*B"), cmdline.FactorFlag("beta", 0, "1 with --c, 0 without", "C"),
 			noTunedFlag(),
 		},
 		Action: runMultiply,
 	}
 }
 
-// product is what multiply is asked to compute.
+// product is what multiply computes.
 type product struct {
 	a, b, c     *matfile.File // c is nil if β is 0
 	out         string
 	variant     string // empty: the fastest
+	typ         string // element type
 	alpha, beta float64
-	warn        func(format string, args ...any)
+	say         func(format string, args ...any)
 }
 
+// runMultiply goes from the flags to the file of the result: parse, choose, load, compute, check, write.
 func runMultiply(c *cli.Context) error {
-	useTuned(c)
-	p := product{
-		out: c.String("out"), variant: c.String("variant"),
-		alpha: factorOf(c, "alpha"), beta: factorOf(c, "beta"),
+	applyTuned(c)
+	p, err := parseProduct(c)
+	defer p.close()
+	if err == nil {
+		err = gemm.ByType(p.typ, multiply[float64], multiply[float32], multiply[half.F16], multiply[half.BF16],
+			multiply[gf256.Elem])(c.Context, p)
 	}
-	p.warn = func(format string, args ...any) { say(c, format, args...) }
+	if err != nil && c.Context.Err() != nil {
+		return fmt.Errorf("%w; nothing was written", errInterrupted)
+	}
+	return err
+}
+
+// parseProduct returns the product of the flags, with open files.
+func parseProduct(c *cli.Context) (p product, err error) {
+	p = product{out: c.String("out"), variant: c.String("variant"), alpha: cmdline.FactorOf(c, "alpha"),
+		beta: cmdline.FactorOf(c, "beta"), say: func(format string, args ...any) { say(c, format, args...) }}
 	if err := checkMultiply(c, p.beta); err != nil {
-		return err
+		return p, err
 	}
 	if c.IsSet("c") && !c.IsSet("beta") {
 		p.beta = 1
 	}
-	for _, file := range []struct {
-		flag string
-		to   **matfile.File
-	}{{"a", &p.a}, {"b", &p.b}, {"c", &p.c}} {
-		if c.String(file.flag) == "" {
-			continue
-		}
-		f, err := matfile.Open(c.Context, c.String(file.flag))
-		if err != nil {
-			return unlessInterrupted(c.Context, err)
-		}
-		defer f.Close()
-		*file.to = f
+	if p.a, err = matfile.Open(c.Context, c.String("a")); err != nil {
+		return p, err
 	}
-	if err := p.checkShapes(); err != nil {
-		return err
+	if p.b, err = matfile.Open(c.Context, c.String("b")); err != nil {
+		return p, err
 	}
-	typ := p.elementType(c.String("type"))
-	if err := checkFactors(c, typ); err != nil {
-		return err
-	}
-	for _, f := range []*matfile.File{p.a, p.b, p.c} {
-		if f != nil && f.Type == "gf256" && typ != "gf256" {
-			return errors.New("an operand holds bytes (uint8): save it as float64, or compute in the field of bytes with --type gf256")
+	if c.String("c") != "" {
+		if p.c, err = matfile.Open(c.Context, c.String("c")); err != nil {
+			return p, err
 		}
 	}
-	if err := matfile.Writable(p.out); err != nil {
-		return err
+	switch {
+	case p.a.Cols != p.b.Rows:
+		return p, fmt.Errorf("%w: A is %d×%d and B is %d×%d, A must have as many columns as B has rows", gemm.ErrShape,
+			p.a.Rows, p.a.Cols, p.b.Rows, p.b.Cols)
+	case p.c != nil && (p.c.Rows != p.a.Rows || p.c.Cols != p.b.Cols):
+		return p, fmt.Errorf("%w: A*B is %d×%d and C is %d×%d", gemm.ErrShape, p.a.Rows, p.b.Cols, p.c.Rows, p.c.Cols)
 	}
-	return gemm.ByType(typ, multiply[float64], multiply[float32], multiply[half.F16], multiply[half.BF16],
-		multiply[gf256.Elem])(c.Context, p)
+	p.typ = cmp.Or(c.String("type"), p.widest())
+	if err := checkFactors(c, p.typ); err != nil {
+		return p, err
+	}
+	bytes := func(f *matfile.File) bool { return f.Type == "gf256" }
+	if p.typ != "gf256" && slices.ContainsFunc(p.files(), bytes) {
+		return p, errors.New("an operand holds bytes (uint8): save it as float64, or compute in the field of bytes with " +
+			"--type gf256")
+	}
+	return p, matfile.Writable(p.out)
 }
 
 // checkMultiply returns an error unless the flags go together.
 func checkMultiply(c *cli.Context, beta float64) error {
+	if err := requireFlags(c, "a", "b", "out"); err != nil {
+		return err
+	}
 	for _, name := range []string{"a", "b", "out", "c"} {
 		if c.String(name) == "" {
-			if name == "c" {
-				continue
-			}
-			return usagef("--%s is missing; see gemm multiply --help", name)
+			continue
 		}
 		if err := matfile.CheckName(c.String(name)); err != nil {
 			return usagef("--%s %v", name, err)
@@ -131,27 +136,24 @@ func checkMultiply(c *cli.Context, beta float64) error {
 	return checkFactors(c)
 }
 
-// checkShapes returns an error unless the files conform.
-func (p product) checkShapes() error {
-	if p.a.Cols != p.b.Rows {
-		return fmt.Errorf("%w: A is %d×%d and B is %d×%d, A must have as many columns as B has rows",
-			gemm.ErrShape, p.a.Rows, p.a.Cols, p.b.Rows, p.b.Cols)
-	}
-	if p.c != nil && (p.c.Rows != p.a.Rows || p.c.Cols != p.b.Cols) {
-		return fmt.Errorf("%w: A*B is %d×%d and C is %d×%d", gemm.ErrShape, p.a.Rows, p.b.Cols, p.c.Rows, p.c.Cols)
-	}
-	return nil
+// files returns the open files.
+func (p product) files() []*matfile.File {
+	return slices.DeleteFunc([]*matfile.File{p.a, p.b, p.c}, func(f *matfile.File) bool { return f == nil })
 }
 
-// elementType returns the type to compute in: the narrowest that has all elements of the files.
-func (p product) elementType(asked string) string {
-	if asked != "" {
-		return asked
+// close closes the files.
+func (p product) close() {
+	for _, f := range p.files() {
+		_ = f.Close() // it was only read
 	}
+}
+
+// widest returns the narrowest type that has all elements of the files.
+func (p product) widest() string {
 	typ := p.a.Type
-	for _, f := range []*matfile.File{p.b, p.c} {
+	for _, f := range p.files() {
 		switch {
-		case f == nil || f.Type == typ:
+		case f.Type == typ:
 		case narrow(f.Type) && narrow(typ): // two of f32, f16 and bf16
 			typ = "f32"
 		default:
@@ -170,86 +172,181 @@ func narrow(typ string) bool {
 	return t == gemm.TypeOf[float32]() || t.IsHalf()
 }
 
-// multiply computes and verifies the product in T and writes it.
+// multiply computes the product in T, checks it and writes it.
 func multiply[T gemm.Element](ctx context.Context, p product) error {
-	v, params, err := choose[T](ctx, p)
+	by, err := choose[T](ctx, p)
 	if err != nil {
 		return err
 	}
-	job := plan.Request{
-		Variant: v, Type: gemm.TypeOf[T]().Name, Shape: gemm.Shape{M: p.a.Rows, N: p.b.Cols, K: p.a.Cols},
-		Op: "nn", Alpha: p.alpha, Beta: p.beta, Params: params,
-	}.Case()
-	if err := checkRoom(job); err != nil {
-		return err
-	}
-	m, err := gemm.New[T](v, params)
+	defer by.close()
+	op, c, err := load[T](p, by)
 	if err != nil {
 		return err
-	}
-	if process, ok := m.(io.Closer); ok {
-		defer process.Close() // its product is there, or why not
-	}
-	op := verify.Operation[T]{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: p.alpha, Beta: p.beta}
-	if op.A, err = matfile.Read[T](p.a); err != nil {
-		return unlessInterrupted(ctx, err)
-	}
-	if op.B, err = matfile.Read[T](p.b); err != nil {
-		return unlessInterrupted(ctx, err)
-	}
-	c := gemm.NewMatrix[T](job.M, job.N)
-	if p.beta != 0 {
-		if op.C0, err = matfile.Read[T](p.c); err != nil {
-			return unlessInterrupted(ctx, err)
-		}
-		copy(c.Data, op.C0.Data)
-	}
-	stopped := fmt.Errorf("%w; nothing was written", errInterrupted)
-	write := func() error {
-		if ctx.Err() != nil { // while the result was checked
-			return stopped
-		}
-		if err := matfile.Write(ctx, p.out, c); err != nil {
-			return unlessInterrupted(ctx, err)
-		}
-		return nil
 	}
 	start := time.Now()
-	if err := apply(ctx, m, op, c); err != nil {
-		if ctx.Err() != nil {
-			return stopped
-		}
+	if err := compute(ctx, by.multiplier, op, c); err != nil {
 		return err
 	}
-	took := time.Since(start)
-
-	what := fmt.Sprintf("%s computed %s in %s, %v", v.Name, job.Shape, job.Type, took.Round(time.Microsecond))
-	limit := verify.LimitOf[T](v, job.Shape, resolved(v, params), p.alpha, p.beta, false)
-	result, wrong := "", ""
-	verified := make(chan struct{})
-	go func() {
-		defer close(verified)
-		result, wrong = verdictOf(op, c, limit)
-	}()
-	select {
-	case <-ctx.Done(): // the command ends, and with it the check
-		return stopped
-	case <-verified:
-	}
-	if wrong != "" {
+	shape := gemm.Shape{M: c.Rows, N: c.Cols, K: op.A.Cols}
+	what := fmt.Sprintf("%s computed %s in %s, %v", by.variant.Name, shape, p.typ,
+		time.Since(start).Round(time.Microsecond))
+	limit := verify.LimitOf[T](by.variant, shape, by.resolved, p.alpha, p.beta, false)
+	switch result, wrong := verified(ctx, op, c, limit); {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case wrong != "":
 		return fmt.Errorf("%s; the result is wrong and was not written: %s", what, wrong)
+	default:
+		p.say("%s; %s", what, result)
 	}
-	p.warn("%s; %s", what, result)
-	return write()
+	return matfile.Write(ctx, p.out, c)
 }
 
-// checkRoom returns an error if memory lacks for the product, and for the copy that the GPU program has.
-func checkRoom(job plan.Case) error {
-	what, room := "the product", job.ProductBytes()
-	if job.Variant.Location == gemm.OnGPU {
+// chosen is a variant, made with parameters.
+type chosen[T gemm.Element] struct {
+	variant          gemm.Variant
+	params, resolved gemm.Params // as requested; and all
+	multiplier       gemm.Multiplier[T]
+}
+
+// makeVariant makes a variant that uses all processors.
+func makeVariant[T gemm.Element](v gemm.Variant) (by chosen[T], err error) {
+	by = chosen[T]{variant: v, params: gemm.Params{}}
+	if v.Has("threads") {
+		by.params["threads"] = runtime.GOMAXPROCS(0)
+	}
+	if by.multiplier, err = gemm.New[T](v, by.params); err == nil {
+		by.resolved, err = v.Resolve(by.params)
+	}
+	return by, err
+}
+
+// close ends the process of the multiplier, if it has one.
+func (by chosen[T]) close() {
+	if process, ok := by.multiplier.(io.Closer); ok {
+		_ = process.Close() // its product is there, or why not
+	}
+}
+
+// errPlain: a variant that has no α and β is to multiply by them.
+var errPlain = errors.New("computes C = A*B only, without --alpha, --beta and --c: choose a production variant " +
+	"such as serial/packed")
+
+// choose returns the variant that p names, or the fastest.
+func choose[T gemm.Element](ctx context.Context, p product) (by chosen[T], err error) {
+	if p.variant == "" {
+		return fastest[T](ctx)
+	}
+	// Variants of a GPU are computed by the worker.
+	variants := slices.DeleteFunc(catalog.Variants(), func(v gemm.Variant) bool { return v.Location == gemm.OnGPU })
+	v, err := named(p.variant, slices.Concat(variants, cuda.Variants(remote.Backend{Worker: workerOf(ctx)})))
+	if err != nil {
+		return by, fmt.Errorf("--variant: %w", err)
+	}
+	if v.Location == gemm.OnGPU && slices.Contains(v.Types(), gemm.TypeOf[T]().Name) {
+		workerOf(ctx).Prepare() // meanwhile
+		if err := onGPU(ctx, v, gemm.TypeOf[T]().Name); err != nil {
+			return by, err
+		}
+	}
+	if by, err = makeVariant[T](v); err == nil && (p.alpha != 1 || p.beta != 0) && !production[T](v) {
+		by.close()
+		err = usagef("--variant %s %v", v.Name, errPlain)
+	}
+	return by, err
+}
+
+// fastest returns the production variant that multiplies matrices of medium size in the least time. In the field, where
+// none is a Gemmer, it tries every variant.
+func fastest[T gemm.Element](ctx context.Context) (best chosen[T], err error) {
+	const size, calls = 192, 3
+	least := time.Duration(math.MaxInt64)
+	a, b, c := gemm.NewMatrix[T](size, size), gemm.NewMatrix[T](size, size), gemm.NewMatrix[T](size, size)
+	for _, v := range catalog.Variants() {
+		if v.Location == gemm.OnRanks || gemm.TypeOf[T]().Name != "gf256" && !production[T](v) {
+			continue // for several processes, and this is one; or not made for speed
+		}
+		by, err := makeVariant[T](v)
+		if err != nil {
+			continue // not here
+		}
+		for range calls { // the first warms up
+			start := time.Now()
+			if err := by.multiplier.Multiply(ctx, c, a, b); err != nil {
+				break
+			}
+			if took := time.Since(start); took < least {
+				best, least = by, took
+			}
+		}
+	}
+	if best.multiplier == nil {
+		return best, gemm.Unavailablef("no variant for %s can run here; see gemm list", gemm.TypeOf[T]().Name)
+	}
+	return best, ctx.Err()
+}
+
+// production reports whether v computes the full BLAS operation, as the variants made for speed do. In the field there
+// is none.
+func production[T gemm.Element](v gemm.Variant) bool {
+	return v.Can.Has(gemm.Gemms) && gemm.TypeOf[T]().Name != "gf256"
+}
+
+// load reads the operands. C has C₀ if β is not 0. It is an error if memory lacks for the product, or for the copy of
+// the GPU program.
+func load[T gemm.Element](p product, by chosen[T]) (op verify.Operation[T], c gemm.Matrix[T], err error) {
+	op = verify.Operation[T]{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: p.alpha, Beta: p.beta}
+	what, room := "the product", plan.Request{
+		Variant: by.variant, Type: p.typ, Shape: gemm.Shape{M: p.a.Rows, N: p.b.Cols, K: p.a.Cols},
+		Op: "nn", Alpha: p.alpha, Beta: p.beta, Params: by.params,
+	}.Case().ProductBytes()
+	if by.variant.Location == gemm.OnGPU {
 		what, room = what+" and its copy for "+cuda.Worker, 2*room
 	}
-	return checkMemory(what, room, "multiply on a host with more")
+	if err := checkMemory(what, room, "multiply on a host with more"); err != nil {
+		return op, c, err
+	}
+	if op.A, err = matfile.Read[T](p.a); err != nil {
+		return op, c, err
+	}
+	if op.B, err = matfile.Read[T](p.b); err != nil {
+		return op, c, err
+	}
+	c = gemm.NewMatrix[T](p.a.Rows, p.b.Cols)
+	if p.beta != 0 {
+		op.C0, err = matfile.Read[T](p.c)
+		copy(c.Data, op.C0.Data)
+	}
+	return op, c, err
+}
+
+// compute computes op into c, which has C₀ if β is not 0.
+func compute[T gemm.Element](ctx context.Context, m gemm.Multiplier[T], op verify.Operation[T],
+	c gemm.Matrix[T]) error {
+	if op.Alpha == 1 && op.Beta == 0 {
+		return m.Multiply(ctx, c, op.A, op.B)
+	}
+	g, ok := gemm.As[gemm.Gemmer[T]](m)
+	if !ok {
+		return errPlain
+	}
+	return g.Gemm(ctx, op.TransA, op.TransB, gemm.FromFloat64[T](op.Alpha), op.A, op.B, gemm.FromFloat64[T](op.Beta), c)
+}
+
+// verified is verdictOf, but returns at once if the context ends: the command ends, and with it the check.
+func verified[T gemm.Element](ctx context.Context, op verify.Operation[T], c gemm.Matrix[T],
+	limit verify.Limit) (result, wrong string) {
+	verdict := make(chan [2]string, 1)
+	go func() {
+		result, wrong := verdictOf(op, c, limit)
+		verdict <- [2]string{result, wrong}
+	}()
+	select {
+	case <-ctx.Done():
+		return "", ""
+	case v := <-verdict:
+		return v[0], v[1]
+	}
 }
 
 // verdictOf returns what a check of c says: whether the result is verified, and otherwise why not, or why it is wrong.
@@ -260,19 +357,19 @@ func verdictOf[T gemm.Element](op verify.Operation[T], c gemm.Matrix[T], limit v
 		return "not verified: NaN or Inf is among the operands", ""
 	}
 	verdict, own := verifier.Check(c, limit), ""
-	if wide := verify.Telling[T](limit) != limit; verdict.OK() && (verdict.Void || verdict.Weak || wide) {
+	if wide := verify.Useful[T](limit) != limit; verdict.OK() && (verdict.Vacuous || verdict.Weak || wide) {
 		independent := verifier.Check(c, verify.Independent[T]())
-		if independent.OK() && !independent.Void || !independent.OK() && limit.Kind == gemm.Normwise {
+		if independent.OK() && !independent.Vacuous || !independent.OK() && limit.Kind == gemm.Normwise {
 			verdict = independent
 			own = fmt.Sprintf("; the only proven bound, %.2g (%s), would prove nothing", limit.Bound, limit.Kind)
-		} else { // no such check, or sums of so many terms that they may be as inaccurate
-			verdict.Void = verdict.Void || wide || !independent.OK()
+		} else { // no such check, or sums with too many terms to be more accurate
+			verdict.Vacuous = verdict.Vacuous || wide || !independent.OK()
 		}
 	}
 	switch {
 	case !verdict.OK():
 		return "", verdict.Reason + own
-	case verdict.Void:
+	case verdict.Vacuous:
 		result = limit.Unproven(gemm.TypeOf[T]().Name, op.A.Cols)
 	default:
 		result = fmt.Sprintf("verified: residual %.2g <= bound %.2g (%s)%s", verdict.Residual, verdict.Bound,
@@ -285,110 +382,4 @@ func verdictOf[T gemm.Element](op verify.Operation[T], c gemm.Matrix[T], limit v
 		result += "; " + verdict.Note
 	}
 	return result, ""
-}
-
-// unlessInterrupted returns err, which reading or writing a file gave, or where ctx has ended an errInterrupted.
-func unlessInterrupted(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return fmt.Errorf("%w; nothing was written", errInterrupted)
-	}
-	return err
-}
-
-// apply computes op into c, which holds C₀ where β is not 0.
-func apply[T gemm.Element](ctx context.Context, m gemm.Multiplier[T], op verify.Operation[T], c gemm.Matrix[T]) error {
-	if op.Alpha == 1 && op.Beta == 0 {
-		return m.Multiply(ctx, c, op.A, op.B)
-	}
-	g, ok := gemm.As[gemm.Gemmer[T]](m)
-	if !ok {
-		return errPlain
-	}
-	return g.Gemm(ctx, op.TransA, op.TransB, gemm.FromFloat64[T](op.Alpha), op.A, op.B, gemm.FromFloat64[T](op.Beta), c)
-}
-
-// errPlain: a variant was asked for α or β that has none.
-var errPlain = errors.New("computes C = A*B only, without --alpha, --beta and --c: choose a production variant such as serial/packed")
-
-// choose returns the variant and its parameters: the one asked for, or the fastest.
-func choose[T gemm.Element](ctx context.Context, p product) (gemm.Variant, gemm.Params, error) {
-	if p.variant == "" {
-		return fastest[T](ctx)
-	}
-	// Variants of a GPU are computed by the worker.
-	variants := slices.DeleteFunc(catalog.Variants(), func(v gemm.Variant) bool { return v.Location == gemm.OnGPU })
-	v, err := named(p.variant, slices.Concat(variants, cuda.Variants(remote.Backend{Worker: workerOf(ctx)})))
-	if err != nil {
-		return v, nil, fmt.Errorf("--variant: %w", err)
-	}
-	if v.Location == gemm.OnGPU && slices.Contains(v.Types(), gemm.TypeOf[T]().Name) {
-		workerOf(ctx).Prepare() // meanwhile
-		if err := onGPU(ctx, v); err != nil {
-			return v, nil, err
-		}
-	}
-	params := threaded(v)
-	if _, err := gemm.New[T](v, params); err != nil {
-		return v, nil, err
-	}
-	if (p.alpha != 1 || p.beta != 0) && !production[T](v) {
-		return v, nil, usagef("--variant %s %v", v.Name, errPlain)
-	}
-	return v, params, nil
-}
-
-// fastest returns the production variant that multiplies matrices of medium size
-// in the least time. In the field, if none is a Gemmer, it tries every variant.
-func fastest[T gemm.Element](ctx context.Context) (gemm.Variant, gemm.Params, error) {
-	const size, calls = 192, 3
-	var best gemm.Variant
-	var params gemm.Params
-	least := time.Duration(math.MaxInt64)
-	a, b, c := gemm.NewMatrix[T](size, size), gemm.NewMatrix[T](size, size), gemm.NewMatrix[T](size, size)
-	for _, v := range catalog.Variants() {
-		if v.Location == gemm.OnRanks || gemm.TypeOf[T]().Name != "gf256" && !production[T](v) {
-			continue // for several processes, and this is one; or not made for speed
-		}
-		p := threaded(v)
-		m, err := gemm.New[T](v, p)
-		if err != nil {
-			continue // not here
-		}
-		for range calls { // the first warms up
-			start := time.Now()
-			if err := m.Multiply(ctx, c, a, b); err != nil {
-				break
-			}
-			if took := time.Since(start); took < least {
-				best, params, least = v, p, took
-			}
-		}
-	}
-	if best.Name == "" {
-		return best, nil, gemm.Unavailablef("no variant for %s can run here; see gemm list", gemm.TypeOf[T]().Name)
-	}
-	return best, params, ctx.Err()
-}
-
-// production reports whether v computes the full BLAS operation, as the variants made
-// for speed do. In the field there is none.
-func production[T gemm.Element](v gemm.Variant) bool {
-	return v.Can.Has(gemm.Gemms) && gemm.TypeOf[T]().Name != "gf256"
-}
-
-// threaded returns the parameters that have v use all processors.
-func threaded(v gemm.Variant) gemm.Params {
-	if v.Has("threads") {
-		return gemm.Params{"threads": runtime.GOMAXPROCS(0)}
-	}
-	return gemm.Params{}
-}
-
-// resolved returns all parameters of v, whose constructor has accepted p.
-func resolved(v gemm.Variant, p gemm.Params) gemm.Params {
-	r, err := v.Resolve(p)
-	if err != nil {
-		panic(err)
-	}
-	return r
 }

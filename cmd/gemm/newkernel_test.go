@@ -19,9 +19,7 @@ func TestNewKernel(t *testing.T) {
 		if shown := succeed(t, dir, "new-kernel", language, "--out", "-").stdout; shown != string(source) {
 			t.Errorf("--out - shows %q", shown)
 		}
-		if err := os.WriteFile(filepath.Join(dir, file), []byte("mine"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		write(t, filepath.Join(dir, file), "mine")
 		fail(t, dir, 1, file+" exists already: replace it with --force", "new-kernel", language)
 		if kept, err := os.ReadFile(filepath.Join(dir, file)); err != nil || string(kept) != "mine" {
 			t.Errorf("%q, %v", kept, err)
@@ -31,9 +29,4 @@ func TestNewKernel(t *testing.T) {
 			t.Errorf("--force did not replace the file: %v", err)
 		}
 	}
-	fail(t, dir, 2, "the language is missing: gemm new-kernel c or gemm new-kernel cuda", "new-kernel")
-	fail(t, dir, 2, `argument "go": there are only flags and the command c or cuda`, "new-kernel", "go")
-	fail(t, dir, 2, "--out k.txt: the name must end in .cu, such as kernel.cu", "new-kernel", "cuda", "--out", "k.txt")
-	fail(t, dir, 2, "--force is for the file in --out FILE", "new-kernel", "c", "--out", "-", "--force")
-	fail(t, dir, 1, "absent/k.c", "new-kernel", "c", "--out", "absent/k.c")
 }

@@ -17,7 +17,6 @@ import (
 	"gemm"
 	"gemm/compare/record"
 	"gemm/compare/report"
-	"gemm/compare/report/trace"
 	"gemm/internal/output"
 	"gemm/user"
 )
@@ -168,8 +167,8 @@ func seconds(s float64) string {
 	}
 }
 
-// outcome returns an error if rows went wrong, or none of them is ok. A kernel of the user must not time out either.
-func outcome(rows []record.Record) error {
+// rowsError returns an error if rows went wrong, or none of them is ok. A kernel of the user must not time out either.
+func rowsError(rows []record.Record) error {
 	var bad []record.Record
 	ok := 0
 	for _, r := range rows {
@@ -191,8 +190,8 @@ func outcome(rows []record.Record) error {
 	return nil
 }
 
-// absence is a line that says of rows why they are unavailable.
-type absence struct {
+// unavailableLine is a line that says of rows why they are unavailable.
+type unavailableLine struct {
 	variants []string
 	rows     int
 	reasons  []string
@@ -205,7 +204,7 @@ func printUnavailable(out io.Writer, rows []record.Record) error {
 	for _, r := range rows {
 		all[familyOf(r)] = added(all[familyOf(r)], r.Variant)
 	}
-	for _, a := range absences(rows) {
+	for _, a := range unavailableLines(rows) {
 		name, first := strings.Join(a.variants, ", "), ""
 		family := gemm.Variant{Name: a.variants[0]}.Family()
 		if len(a.variants) > 1 && len(a.variants) == len(all[family]) {
@@ -222,23 +221,23 @@ func printUnavailable(out io.Writer, rows []record.Record) error {
 	return nil
 }
 
-// absences returns the lines for those rows that are unavailable, in the order of the rows.
-func absences(rows []record.Record) []*absence {
+// unavailableLines returns the lines for those rows that are unavailable, in the order of the rows.
+func unavailableLines(rows []record.Record) []*unavailableLine {
 	rows = slices.DeleteFunc(slices.Clone(rows), func(r record.Record) bool { return !unavailable(r) })
 	common := func(r record.Record) string { return familyOf(r) + ": " + r.Note() }
 	sharing := map[string][]string{} // variants, by family and reason
 	for _, r := range rows {
 		sharing[common(r)] = added(sharing[common(r)], r.Variant)
 	}
-	var lines []*absence
-	found := map[string]*absence{}
+	var lines []*unavailableLine
+	found := map[string]*unavailableLine{}
 	for _, r := range rows {
 		key := r.Variant
 		if len(sharing[common(r)]) > 1 {
 			key = common(r)
 		}
 		if found[key] == nil {
-			found[key] = &absence{}
+			found[key] = &unavailableLine{}
 			lines = append(lines, found[key])
 		}
 		a := found[key]
@@ -320,11 +319,11 @@ func writeTrace(c *cli.Context, doc record.Document) error {
 	if name == "" {
 		return nil
 	}
-	data, err := trace.Encode(doc)
+	data, err := report.Trace(doc)
 	switch {
-	case errors.Is(err, trace.ErrNone) && c.Context.Err() != nil:
+	case errors.Is(err, report.ErrNoTimeline) && c.Context.Err() != nil:
 		return nil // the interruption says it
-	case errors.Is(err, trace.ErrNone):
+	case errors.Is(err, report.ErrNoTimeline):
 		return fmt.Errorf("--trace %s: %w: measure them with --timeline or --trace, and see the warnings of the rows",
 			name, err)
 	case err != nil:

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"gemm/compare/record"
+	"gemm/gemmtest"
 )
 
 // quick has one row, which takes no time to measure.
@@ -24,16 +25,10 @@ func TestUsersFilesStay(t *testing.T) {
 	others := []string{".bashrc", ".bash_history", ".env", ".gitignore", "D/.results.json.bak", "sweep/.q.json.old"}
 	for _, name := range others {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte("a user's"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		write(t, path, "a user's")
 	}
-	if err := os.Mkdir(filepath.Join(dir, "sw*"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, os.Mkdir(filepath.Join(dir, "sw*"), 0o700))
 	for _, name := range []string{"b", "env", "git", "sw*/q.json"} {
 		succeed(t, dir, append(quick, "--json", name)...)
 	}
@@ -53,15 +48,11 @@ func TestHostileNames(t *testing.T) {
 	const name = "x\x1b[31m\a\r\u202e\xff\ngood     7      y"
 	const shown = `x\x1b[31m\a\r\u202e\xff; good     7      y`
 	file := filepath.Join(dir, name)
-	if err := os.WriteFile(file, []byte("contents"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	write(t, file, "contents")
 	if r := start(t, dir, nil, "rs", "protect", "--parity", "1", name); r.status != 0 || strings.Count(r.stderr, "\n") != 1 {
 		t.Fatalf("status %d, %q", r.status, r.stderr)
 	}
-	if err := os.WriteFile(file, []byte("damaged!"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	write(t, file, "damaged!")
 	r := start(t, dir, nil, "rs", "check", "--content", name)
 	if lines := strings.Split(r.stdout, "\n"); r.status != statusFailed || len(lines) != 4 || !strings.Contains(lines[1], shown) ||
 		strings.Count(r.stderr, "\n") != 1 || strings.ContainsAny(r.stdout+r.stderr, "\x1b\a\r\u202e") {
@@ -77,11 +68,8 @@ func TestTables(t *testing.T) {
 		t.Fatal(sources, err)
 	}
 	for _, source := range sources {
-		text, err := os.ReadFile(source)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if strings.Contains(string(text), "\"text/tab"+"writer\"") {
+		text := read(t, source)
+		if strings.Contains(text, "\"text/tab"+"writer\"") {
 			t.Errorf("%s imports text/tabwriter: use output.NewTable", source)
 		}
 	}
@@ -95,9 +83,7 @@ func TestTwoProcesses(t *testing.T) {
 	file := filepath.Join(dir, "r.json")
 	naive := []string{"serial", "--variants", "serial/naive", "--time", "1ms", "--timeout", "1h", "--resume", "--json"}
 	first := exec.CommandContext(t.Context(), binary, append(naive, file, "--sizes", "16,3000")...)
-	if err := first.Start(); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, first.Start())
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		if doc, err := record.Load(file); err == nil && len(doc.Records) == 1 {
 			break
@@ -106,15 +92,11 @@ func TestTwoProcesses(t *testing.T) {
 			t.Fatal("no row within 30 s")
 		}
 	}
-	if err := os.Symlink("r.json", filepath.Join(dir, "link")); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, os.Symlink("r.json", filepath.Join(dir, "link")))
 	holder := fmt.Sprintf("is in use by process %d on ", first.Process.Pid)
 	fail(t, dir, 1, "r.json "+holder, append(naive, "r.json", "--sizes", "8")...)
 	fail(t, dir, 1, "link "+holder, append(naive, "link", "--sizes", "8")...)
-	if err := first.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, first.Process.Kill())
 	_ = first.Wait() // it was killed
 	succeed(t, dir, append(naive, "r.json", "--sizes", "8")...)
 	if doc := records(t, file); len(doc.Records) != 2 {
@@ -125,24 +107,6 @@ func TestTwoProcesses(t *testing.T) {
 	}
 }
 
-// TestPackedRecords measures into a compressed file, goes on with it, and makes a report of it.
-func TestPackedRecords(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	serial := []string{"serial", "--variants", "serial/naive", "--type", "f64", "--time", "1ms", "--json", "r.json.gz"}
-	succeed(t, dir, append(serial, "--sizes", "8")...)
-	fail(t, dir, 1, "records exist already: r.json.gz", append(serial, "--sizes", "8")...)
-	succeed(t, dir, append(serial, "--sizes", "8,16", "--resume")...)
-	if doc := records(t, filepath.Join(dir, "r.json.gz")); len(doc.Records) != 2 {
-		t.Errorf("%d rows, want 2", len(doc.Records))
-	}
-	succeed(t, dir, "report", "--in", "r.json.gz", "--format", "csv", "--out", "out")
-	if text, err := os.ReadFile(filepath.Join(dir, "out", "results.csv")); err != nil ||
-		strings.Count(string(text), "\n") != 3 {
-		t.Errorf("%s, %v; want a head and two rows", text, err)
-	}
-}
-
 // TestOutputsAreReplacedInPlace runs every command that writes a file, twice: through a symbolic
 // link to a private file, and through a link to a file that does not exist yet.
 func TestOutputsAreReplacedInPlace(t *testing.T) {
@@ -150,9 +114,7 @@ func TestOutputsAreReplacedInPlace(t *testing.T) {
 	inputs := t.TempDir()
 	succeed(t, inputs, append(quick, "--json", "r.json")...)
 	for name, text := range map[string]string{"a.csv": "1,2\n3,4\n", "file": "some text"} {
-		if err := os.WriteFile(filepath.Join(inputs, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		write(t, filepath.Join(inputs, name), text)
 	}
 	at := func(name string) string { return filepath.Join(inputs, name) }
 	succeed(t, inputs, "rs", "encode", "--data", "2", "--parity", "1", "--in", "file", "--out", "shards")
@@ -171,16 +133,10 @@ func TestOutputsAreReplacedInPlace(t *testing.T) {
 				t.Parallel()
 				dir := t.TempDir()
 				link, target := filepath.Join(dir, file), filepath.Join(dir, "target")
-				if err := os.MkdirAll(filepath.Dir(link), 0o700); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.Symlink(target, link); err != nil {
-					t.Fatal(err)
-				}
+				gemmtest.Must(t, os.MkdirAll(filepath.Dir(link), 0o700))
+				gemmtest.Must(t, os.Symlink(target, link))
 				if !dangling {
-					if err := os.WriteFile(target, []byte("old"), 0o600); err != nil {
-						t.Fatal(err)
-					}
+					gemmtest.Must(t, os.WriteFile(target, []byte("old"), 0o600))
 				}
 				succeed(t, dir, args...)
 				if to, err := os.Readlink(link); err != nil || to != target {

@@ -16,6 +16,7 @@ import (
 	"gemm"
 	"gemm/compare/plan"
 	"gemm/compare/record"
+	"gemm/gemmtest"
 )
 
 // parallelRecords runs gemm parallel with the arguments on short products and returns
@@ -46,9 +47,7 @@ func swept(t *testing.T, args ...string) (cases []plan.Case) {
 		cases = l.Cases()
 		return err
 	}
-	if err := app.Run(append([]string{"gemm", "parallel", "--sizes", "24"}, args...)); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, app.Run(append([]string{"gemm", "parallel", "--sizes", "24"}, args...)))
 	return cases
 }
 
@@ -111,31 +110,8 @@ func TestParallelExperiments(t *testing.T) {
 		shapes[c.Shape] += c.Threads()
 	}
 	if len(shapes) != 2 || shapes[gemm.Shape{M: 30, N: 11, K: 12}] != 3 || shapes[gemm.Shape{M: 10, N: 11, K: 12}] != 3 {
-		t.Errorf("weak scaling has the threads %v by shape, want 3, and 1 beside two baselines", shapes)
+		t.Errorf("weak scaling has the threads %v by shape, want 3, and 1 for each of two baselines", shapes)
 	}
-}
-
-// TestMostTimelines checks that only rows with a timeline are counted. The baselines of each shape
-// and type have none.
-func TestMostTimelines(t *testing.T) {
-	args := func(chunks int) []string {
-		text := "0"
-		for i := 1; i < chunks; i++ {
-			text += fmt.Sprint(",", i)
-		}
-		return []string{"--variants", "parallel/rows", "--sizes", "16,24", "--timeline", "--chunk", text}
-	}
-	timelines := 0
-	for _, c := range swept(t, args(mostTimelines/2)...) {
-		if c.Timeline {
-			timelines++
-		}
-	}
-	if timelines != mostTimelines {
-		t.Errorf("%d rows with a timeline, want %d", timelines, mostTimelines)
-	}
-	want := fmt.Sprintf("--timeline is for %d rows at most, these are %d:", mostTimelines, mostTimelines+2)
-	fail(t, "", 2, want, append([]string{"parallel"}, args(mostTimelines/2+1)...)...)
 }
 
 // Every option of gemm parallel changes what is measured.
@@ -186,7 +162,7 @@ func TestParallelOptions(t *testing.T) {
 			t.Errorf("asked for %v, ran with %v", r.Params, r.Resolved)
 		}
 		if len(doc.Measurements) > 0 {
-			t.Errorf("beside a row that is no experiment is measured %+v", doc.Measurements[0])
+			t.Errorf("next to a row that is no experiment is measured %+v", doc.Measurements[0])
 		}
 	}
 }
@@ -223,19 +199,16 @@ func TestResumedSweep(t *testing.T) {
 		t.Fatalf("%d rows, then %d of %d runs", len(part.Records), len(whole.Records), len(whole.Runs))
 	}
 	if !slices.ContainsFunc(whole.Measurements, func(m record.Measurement) bool { return m.Name == "fork-join" }) {
-		t.Error("beside an experiment on threads it is not measured what loops cost")
+		t.Error("an experiment on threads lacks the cost of loops")
 	}
 	for i, r := range part.Records {
 		if !slices.Equal(r.Samples, whole.Records[i].Samples) {
 			t.Errorf("%s %v was measured again", r.Variant, r.Params)
 		}
 	}
-	before, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := read(t, file)
 	fail(t, dir, 2, "threads is 0", "parallel", "--threads", "0", "--json", file, "--force")
-	if after, err := os.ReadFile(file); err != nil || string(after) != string(before) {
+	if after, err := os.ReadFile(file); err != nil || string(after) != before {
 		t.Errorf("a usage error touched the records: %v", err)
 	}
 }
@@ -244,11 +217,11 @@ func TestResumedSweep(t *testing.T) {
 func TestManyRowsAreAnnounced(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "r.json")
-	stderr := interruptedAt(t, file, 0, "parallel", "--variants", "parallel/rows", "--threads", "1,2", "--schedule",
+	r, _ := interrupt(t, "", nil, hasRows(file, 0), "parallel", "--variants", "parallel/rows", "--threads", "1,2", "--schedule",
 		"static,dynamic,guided,auto",
 		"--chunk", "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24", "--sizes", "16,24", "--json", file)
-	if want := "gemm parallel: 404 rows take 7m0s and more: up to 990ms of samples each (--time), and at least 6 samples"; !strings.HasPrefix(stderr, want) {
-		t.Errorf("standard error %q, want it to begin with %q", stderr, want)
+	if want := "gemm parallel: 404 rows take 7m0s and more: up to 990ms of samples each (--time), and at least 6 samples"; !strings.HasPrefix(r.stderr, want) {
+		t.Errorf("standard error %q, want it to begin with %q", r.stderr, want)
 	}
 }
 

@@ -11,20 +11,18 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"gemm/gemmtest"
 )
 
-// TestInputsAreNoPipes: to open a pipe blocks until somebody writes to it, and no signal ends that.
+// TestInputsAreNoPipes: opening a pipe blocks until a process writes to it, and no signal ends that.
 func TestInputsAreNoPipes(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for _, name := range []string{"p.npy", "p.csv", "p.mtx", "p.json", "p.so"} {
-		if err := syscall.Mkfifo(filepath.Join(dir, name), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, syscall.Mkfifo(filepath.Join(dir, name), 0o600))
 	}
-	if err := os.WriteFile(filepath.Join(dir, "a.csv"), []byte("1\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	write(t, filepath.Join(dir, "a.csv"), "1\n")
 	for _, c := range []struct {
 		args, variable, want string
 		status               int

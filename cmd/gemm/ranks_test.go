@@ -5,7 +5,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,10 +18,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"gemm"
 	"gemm/compare/record"
 	"gemm/gemmtest"
-	"gemm/internal/tuned"
 	"gemm/mpi"
 	"gemm/mpi/launch"
 )
@@ -399,31 +396,6 @@ func TestOptionsOfRanks(t *testing.T) {
 	}
 }
 
-// TestRanksHalveParts checks that parts that are halved are verified with the bound of the halving
-// algorithm.
-func TestRanksHalveParts(t *testing.T) {
-	s := newSession(t) // before the caches, and with them the compiler's, are elsewhere
-	variables := tunedHost(t)
-	plant(t, tuned.Values{Cutoff: 33})
-	r := s.run(variables, s.program, "mpi", "--np", "2", "--sizes", "150", "--time", "1ms", "--local",
-		"serial/strassen,serial/packed", "--panel", "80", "--json", "-")
-	doc, err := record.Parse([]byte(r.stdout))
-	if err != nil || r.status != 0 || len(doc.Records) == 0 {
-		t.Fatalf("status %d, %v, %s", r.status, err, r.stderr)
-	}
-	kinds := map[any]gemm.BoundKind{"serial/strassen": gemm.Normwise, "serial/packed": gemm.Componentwise}
-	for _, row := range doc.Records {
-		if want := kinds[row.Params["local"]]; row.Status != record.OK || row.BoundKind != want {
-			t.Errorf("%s %v: %s %s, bound %s, want %s", row.Variant, row.Params, row.Status, row.Reason, row.BoundKind, want)
-		}
-		// What is not halved has a bound of k times the classical one, and as much for sums.
-		halved := float64(row.Bound) > 3*150*gemm.Classical.Random(gemm.Cube(150), nil, 0x1p-53)
-		if halved != (row.BoundKind == gemm.Normwise) {
-			t.Errorf("%s %v: a bound of %g", row.Variant, row.Params, row.Bound)
-		}
-	}
-}
-
 // TestRanksWithErrors checks that requests that cannot be fulfilled give one line and the right
 // status.
 func TestRanksWithErrors(t *testing.T) {
@@ -474,7 +446,7 @@ func TestWrongLauncher(t *testing.T) {
 	}
 	wrong, err := launch.Find(t.Context(), other)
 	gemmtest.Require(t, feature, err)
-	args, _ := wrong.Arguments(launch.Place{Root: os.Geteuid() == 0}, 2, s.program, "mpi", "--sizes", "8")
+	args, _ := wrong.Arguments(launch.Resources{Root: os.Geteuid() == 0}, 2, s.program, "mpi", "--sizes", "8")
 	r := s.run(nil, append([]string{wrong.Path}, args...)...)
 	want := fmt.Sprintf("has started 2 ranks (%s), but this program is built with %s, which sees 1: start it by %s",
 		map[string]string{"MPICH": "PMI_SIZE", "Open MPI": "OMPI_COMM_WORLD_SIZE"}[other],
@@ -654,9 +626,7 @@ func TestInterruptedRanks(t *testing.T) {
 			s := newSession(t)
 			cmd, stdout, stderr := s.start(nil, args(s)...)
 			s.rowsIn("r.json", 1)
-			if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
-				t.Fatal(err)
-			}
+			gemmtest.Must(t, cmd.Process.Signal(syscall.SIGINT))
 			s.over(cmd, time.Now())
 			doc := records(t, filepath.Join(s.dir, "r.json"))
 			if len(doc.Records) != 1 {
@@ -681,50 +651,11 @@ func TestInterruptedRanks(t *testing.T) {
 	}
 }
 
-// TestKilledDriver kills the driver: mpirun and its ranks must not outlive it. The next driver
-// removes their folders.
-func TestKilledDriver(t *testing.T) {
-	s := newSession(t)
-	cmd, _, _ := s.start(nil, append([]string{s.program, "mpi", "--np", "2"}, endless...)...)
-	s.measuring(1)
-	if n := len(s.processes()); n < 4 {
-		t.Errorf("%d processes, want the driver, mpirun and two ranks", n)
-	}
-	at := time.Now()
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	s.ends(cmd, at)
-	if took := time.Since(at); took > 10*time.Second {
-		t.Errorf("the last process ended after %v", took)
-	}
-	folders := func() []string {
-		names, _ := filepath.Glob(filepath.Join(s.dir, "gemm-ranks-*"))
-		return names
-	}
-	want := 2
-	if launcherName() == "mpiexec.hydra" {
-		want = 1
-	}
-	if left := folders(); len(left) != want {
-		t.Errorf("a killed driver leaves %q, want its folder and, of Open MPI, that of mpirun", left)
-	}
-	if r := s.run(nil, s.program, "mpi", "--np", "2", "--variants", "mpi/summa", "--sizes", "16", "--time",
-		"1ms"); r.status != 0 {
-		t.Errorf("the next driver: status %d, %s", r.status, r.stderr)
-	}
-	if left := folders(); len(left) != 0 {
-		t.Errorf("the next driver leaves %q", left)
-	}
-}
-
 // TestListAndInfoOfRanks checks that list and info show what is available.
 func TestListAndInfoOfRanks(t *testing.T) {
 	s := newSession(t)
 	l, err := launch.Find(t.Context(), mpi.Version())
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	want := fmt.Sprintf("%s; %s: %s", mpi.Version(), filepath.Base(l.Path), l.Name)
 	if r := s.run(nil, s.program, "info"); r.status != 0 || !strings.Contains(r.stdout, want) {
 		t.Errorf("info lacks %q: %s", want, r.stdout)
@@ -732,9 +663,7 @@ func TestListAndInfoOfRanks(t *testing.T) {
 	available := func(variables ...string) (yes int) {
 		var doc listing
 		r := s.run(variables, s.program, "list", "--json", "-")
-		if err := json.Unmarshal([]byte(r.stdout), &doc); err != nil {
-			t.Fatal(err)
-		}
+		decode(t, r.stdout, &doc)
 		for _, v := range doc.Variants {
 			if strings.HasPrefix(v.Name, "mpi/") && v.Available {
 				yes++
@@ -747,38 +676,6 @@ func TestListAndInfoOfRanks(t *testing.T) {
 	}
 	if n := available("PATH=" + t.TempDir()); n != 0 {
 		t.Errorf("%d variants on ranks are available without mpirun", n)
-	}
-}
-
-// TestTraceOfRanks reads the trace of four ranks back, and compares the phases of each rank with those
-// that it reported.
-func TestTraceOfRanks(t *testing.T) {
-	s := newSession(t)
-	r := s.run(nil, s.program, "mpi", "--np", "4", "--variants", "mpi/p2p-rows,mpi/summa", "--sizes", "96",
-		"--time", "1ms", "--json", "r.json", "--trace", "-")
-	doc, err := record.Load(filepath.Join(s.dir, "r.json"))
-	if r.status != 0 || err != nil || len(doc.Traces) != 2 {
-		t.Fatalf("status %d, %v, %d timelines, %s", r.status, err, len(doc.Traces), r.stderr)
-	}
-	got := totals(t, []byte(r.stdout))
-	for i, trace := range doc.Traces {
-		if len(trace.Ranks) != 4 || !(trace.Seconds > 0) {
-			t.Fatalf("%s: %d ranks, %v s", trace.Variant, len(trace.Ranks), trace.Seconds)
-		}
-		for _, rank := range trace.Ranks {
-			at := laneOf(i, rank.Rank)
-			for name, want := range rank.Phases {
-				if sum := got[at][name]; !(math.Abs(sum-want) < 1e-6) {
-					t.Errorf("%s: rank %d takes %v s to %s in the trace, and reported %v s", trace.Variant,
-						rank.Rank, sum,
-						name, want)
-				}
-			}
-			if len(got[at]) != len(rank.Phases)+1 { // and the time that it waits
-				t.Errorf("%s: rank %d has the phases %v in the trace, and reported %v", trace.Variant, rank.Rank,
-					got[at], rank.Phases)
-			}
-		}
 	}
 }
 

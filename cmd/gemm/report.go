@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gemm/cmd/catalog"
+	"gemm/cmd/gemm/cmdline"
 	"gemm/compare/record"
 	"gemm/compare/report"
 	"gemm/compare/report/chapters"
@@ -23,13 +24,11 @@ func reportCommand() *cli.Command {
 		Name:      "report",
 		Usage:     "write a report from records of one host or several",
 		UsageText: "--in FILE [--in FILE ...] [options]",
-		Description: "The format pdf needs xelatex. FILE must be a regular file, not a pipe; /dev/stdin is one\n" +
-			"if it is redirected from a file. With --trace and without --format and --out, no report is written.",
 		Flags: []cli.Flag{
 			&cli.StringSliceFlag{Name: "in",
 				Usage: "`FILE`: records, also compressed by gzip; repeat the option to merge several files"},
-			wordsFlag("format", "html", "html", "`LIST`: formats of the report: "+strings.Join(report.Formats(), ", "),
-				report.Formats(), among(report.Formats())),
+			cmdline.WordsFlag("format", "html", "html", "`LIST`: formats of the report: "+strings.Join(report.Formats(), ", "),
+				report.Formats(), cmdline.Among(report.Formats())),
 			langFlag(), coverFlag(), claimsFlag(),
 			&cli.StringFlag{Name: "template",
 				Usage: "`FILE.md`: template to write the report with; print writes the built-in template to " +
@@ -43,8 +42,8 @@ func reportCommand() *cli.Command {
 }
 
 func langFlag() cli.Flag {
-	return choiceFlag("lang", "en", "en", "`LANGUAGE`: language of the report: "+strings.Join(chapters.Languages, ", "),
-		chapters.Languages)
+	return cmdline.ChoiceFlag("lang", "en", "en",
+		"`LANGUAGE`: language of the report: "+strings.Join(chapters.Languages, ", "), chapters.Languages)
 }
 
 // language returns the value of --lang.
@@ -104,7 +103,7 @@ func reportOptions(c *cli.Context) (report.Options, error) {
 const printTemplate = "print"
 
 func runReport(c *cli.Context) error {
-	formats := listed[string](c, "format")
+	formats := cmdline.Listed[string](c, "format")
 	opt, err := reportOptions(c)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"gemm/compare/record"
+	"gemm/gemmtest"
 	"gemm/gemmtest/reporttest"
 )
 
@@ -15,17 +16,11 @@ func TestTableHasTheSharesOfTheRecords(t *testing.T) {
 	doc, wants := reporttest.Shares()
 	var store record.Store
 	for _, h := range doc.Hosts {
-		if err := store.PutHost(h); err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, store.PutHost(h))
 	}
-	if err := store.Put(doc.Records...); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, store.Put(doc.Records...))
 	var out strings.Builder
-	if err := printRows(&out, store.Rows(doc.Records)); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, printRows(&out, store.Rows(doc.Records)))
 	lines := strings.Split(out.String(), "\n")
 	for i, want := range wants {
 		line := lines[i+1]
@@ -46,9 +41,7 @@ func TestTableSaysNoise(t *testing.T) {
 			r.Resolved = map[string]any{"ran": "parallel/packed"}
 		})}
 	var out strings.Builder
-	if err := printRows(&out, rows); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, printRows(&out, rows))
 	want := "Noise: times of identical code differ by up to 1.5× on several threads, interleaved (1 pairs)"
 	if !strings.Contains(out.String(), want) {
 		t.Errorf("no %q in\n%s", want, out.String())

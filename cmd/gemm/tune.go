@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"gemm/cmd/gemm/cmdline"
 	"gemm/cmd/tune"
 	"gemm/compare/record"
 	"gemm/cuda"
@@ -27,15 +28,10 @@ func tuneCommand() *cli.Command {
 		Name:      "tune",
 		Usage:     "find the best block sizes, cut-offs and tiles for this machine",
 		UsageText: "[--families LIST] [--time DURATION] [--json FILE [--force]] [--records FILE]",
-		Description: "Compares candidates with the settings in use, interleaved, for f64 and f32. A candidate\n" +
-			"that is really faster is kept in a file for this processor model, in your folder of\n" +
-			"settings. Later runs use it, unless they have --no-tuned; gemm info shows it. With\n" +
-			"--families cuda, the settings are the tiles of kernels, for each class of shapes, on\n" +
-			"the first GPU.",
 		Flags: []cli.Flag{
-			wordsFlag("families", families, families,
+			cmdline.WordsFlag("families", families, families,
 				"`LIST`: families to tune; the settings of the others stay: "+strings.Join(tune.Families(),
-					", ")+", "+cuda.Family, append(tune.Families(), cuda.Family), among(append(tune.Families(), cuda.Family))),
+					", ")+", "+cuda.Family, append(tune.Families(), cuda.Family), cmdline.Among(append(tune.Families(), cuda.Family))),
 			&cli.DurationFlag{Name: "time", Value: 90 * time.Second, DefaultText: fmt.Sprintf("1m30s, and %v for cuda", gpuTime),
 				Usage: "`DURATION`: time to measure, approximately"},
 			jsonFlag("what was tried and chosen"), forceFlag("replace the existing file"),
@@ -85,7 +81,8 @@ func runTune(c *cli.Context) error {
 		if result == nil {
 			return fmt.Errorf("%w; the settings are what they were", failed)
 		}
-		failed = fmt.Errorf("%w; what was found is kept, %d classes of rungs stay as they were: gemm tune --families %s looks for all anew", failed, result.CUDA.Left, cuda.Family)
+		failed = fmt.Errorf("%w; what was found is kept, %d classes of rungs stay as they were: gemm tune --families %s "+
+			"searches all again", failed, result.CUDA.Left, cuda.Family)
 	} else if result.CUDA != nil {
 		failed = result.CUDA.Failed()
 	}
@@ -104,7 +101,7 @@ func runTune(c *cli.Context) error {
 
 // tuneOptions returns what the flags say is tuned, and for how long.
 func tuneOptions(c *cli.Context) (tune.Options, error) {
-	families := listed[string](c, "families")
+	families := cmdline.Listed[string](c, "families")
 	if err := positive(c, "time"); err != nil {
 		return tune.Options{}, err
 	}
@@ -119,7 +116,7 @@ func tuneOptions(c *cli.Context) (tune.Options, error) {
 		}
 		limit += gpuTime
 	}
-	return tune.Options{Families: families, Time: limit, Revision: version()}, nil
+	return tune.Options{Families: families, Time: limit, Revision: builtAs().Version}, nil
 }
 
 // checkTuned returns an error unless the files can be written that tuning writes in the end.
@@ -159,7 +156,7 @@ func printTuned(out io.Writer, r *tune.Result) error {
 		if r.CUDA != nil {
 			fmt.Fprintln(out)
 		}
-		if err := printRaces(out, r); err != nil {
+		if err := printTrials(out, r); err != nil {
 			return err
 		}
 	}
@@ -167,8 +164,8 @@ func printTuned(out io.Writer, r *tune.Result) error {
 	return err
 }
 
-// printRaces writes what was tried and chosen on the processor.
-func printRaces(out io.Writer, r *tune.Result) error {
+// printTrials writes what was tried and chosen on the processor.
+func printTrials(out io.Writer, r *tune.Result) error {
 	w := output.NewTable(out, "TYPE", "SETTING", "SHAPE", "TRIED", "AGAINST", "PAIRS", "RATIO", "95% INTERVAL")
 	for _, t := range r.Trials {
 		w.Row(t.Type, t.Setting, t.Shape, t.Candidate, t.Incumbent, t.Pairs, number("%.3f", t.Ratio), interval(t.CI))

@@ -17,6 +17,7 @@ import (
 	"gemm/cmd/tune"
 	"gemm/compare/record"
 	"gemm/cuda"
+	"gemm/gemmtest"
 	"gemm/gemmtest/cudatest"
 	"gemm/gf256"
 	"gemm/half"
@@ -81,7 +82,7 @@ func (p *tunedProduct[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (ge
 	switch {
 	case p.fault == "fails":
 		return nil, errors.New("the driver fell over")
-	case p.fault == "hangs" && p.rung.Name != "warptile":
+	case p.fault == "hangs" && p.rung.Name != "tuned":
 		_ = os.WriteFile(os.Getenv(plantedVariable+"_FILE"), nil, 0o600)
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -110,16 +111,14 @@ func TestTuneCUDA(t *testing.T) {
 	variables := append(tunedHost(t), withWorker(t, "tunes")...)
 	dir := t.TempDir()
 	other := tuned.Tune{Type: "f64", Kernel: "another", Values: tuned.Values{MC: 8, KC: 9, NC: 10}}
-	kernel := tuned.Kernel{GPU: "another", Type: "f32", Rung: "warptile", Class: "medium", Tile: "64x64x8/32x64/8x8",
+	kernel := tuned.Kernel{GPU: "another", Type: "f32", Rung: "tuned", Class: "medium", Tile: "64x64x8/32x64/8x8",
 		Stages: 2, Split: 1}
 	path, err := settings.Save(tuned.Settings{Tuned: []tuned.Tune{other}}.WithKernel(kernel))
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	args := []string{"tune", "--families", "cuda", "--time", "400ms", "--json", "tuning.json", "--records", "records.json"}
 	r := start(t, dir, variables, args...)
-	want := firstOther(cudatest.RungOf("f32", "warptile"))
-	if r.status != 0 || !strings.HasPrefix(r.stderr, "warptile f32 medium 128: "+want.Tile) ||
+	want := firstOther(cudatest.RungOf("f32", "tuned"))
+	if r.status != 0 || !strings.HasPrefix(r.stderr, "tuned f32 medium 128: "+want.Tile) ||
 		!strings.HasSuffix(r.stdout, "\nThe settings are in "+path+"\n") || !strings.Contains(r.stdout, "Fake H1\n") {
 		t.Fatalf("%+v, want %v", r, want)
 	}
@@ -129,16 +128,13 @@ func TestTuneCUDA(t *testing.T) {
 		t.Fatalf("%+v, %v", kept, err)
 	}
 	found := kept.Kernels[slices.IndexFunc(kept.Kernels, func(k tuned.Kernel) bool { return k.GPU == "Fake H1" })]
-	if found.Type != "f32" || found.Rung != "warptile" || found.Class != "medium" || found.Tile != want.Tile ||
+	if found.Type != "f32" || found.Rung != "tuned" || found.Class != "medium" || found.Tile != want.Tile ||
 		time.Since(found.Time) > time.Hour || found.Revision == "" {
 		t.Errorf("%+v is kept, want %v", found, want)
 	}
-	data, err := os.ReadFile(filepath.Join(dir, "tuning.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := read(t, filepath.Join(dir, "tuning.json"))
 	var doc tune.Result
-	if err := json.Unmarshal(data, &doc); err != nil || doc.CUDA == nil || doc.CUDA.GPU != "Fake H1" ||
+	if err := json.Unmarshal([]byte(data), &doc); err != nil || doc.CUDA == nil || doc.CUDA.GPU != "Fake H1" ||
 		len(doc.CUDA.Chosen) != 1 || len(doc.CUDA.Trials) == 0 || doc.CUDA.Left == 0 {
 		t.Fatalf("%v, %s", err, data)
 	}
@@ -150,7 +146,7 @@ func TestTuneCUDA(t *testing.T) {
 		t.Fatalf("%+v, %v", rows, err)
 	}
 	for i, row := range rows.Records {
-		if row.Experiment != record.TunedKernels || row.Variant != "cuda/warptile" || row.Status != record.OK ||
+		if row.Experiment != record.TunedKernels || row.Variant != "cuda/tuned" || row.Status != record.OK ||
 			(len(row.Params) == 0) != (i == 0) {
 			t.Errorf("row %d: %+v", i, row)
 		}
@@ -167,7 +163,7 @@ func TestTuneCUDA(t *testing.T) {
 		args string
 		used bool
 	}{{"", true}, {"--no-tuned", false}, {"--stages 2", false}} {
-		args := append([]string{"cuda", "--variants", "cuda/warptile", "--type", "f32", "--sizes", "128", "--time", "10ms",
+		args := append([]string{"cuda", "--variants", "cuda/tuned", "--type", "f32", "--sizes", "128", "--time", "10ms",
 			"--json", "-"}, strings.Fields(c.args)...)
 		r := start(t, "", variables, args...)
 		doc, err := record.Parse([]byte(r.stdout))
@@ -183,9 +179,9 @@ func TestTuneCUDA(t *testing.T) {
 // What was found before the search is interrupted is kept.
 func TestTuneCUDAIsInterrupted(t *testing.T) {
 	variables := append(withWorker(t, "tunes and hangs"), tunedHost(t)...)
-	r, _ := interruptedInWorker(t, t.TempDir(), variables, "tune", "--families", "cuda", "--time", "1m")
+	r, _ := interruptInWorker(t, t.TempDir(), variables, "tune", "--families", "cuda", "--time", "1m")
 	kept, err := settings.Read()
-	if err != nil || len(kept.Kernels) != 1 || kept.Kernels[0].Rung != "warptile" {
+	if err != nil || len(kept.Kernels) != 1 || kept.Kernels[0].Rung != "tuned" {
 		t.Errorf("%+v are kept, %v", kept, err)
 	}
 	if want := "interrupted; what was found is kept, "; r.status != statusInterrupted ||
@@ -199,7 +195,7 @@ func TestTuneCUDAFails(t *testing.T) {
 	variables := append(tunedHost(t), withWorker(t, "tunes and fails")...)
 	dir := t.TempDir()
 	r := start(t, dir, variables, "tune", "--families", "cuda", "--time", "400ms")
-	want := "gemm tune: 1 of 1 searches failed and leave the setting as it was, the first of warptile f32 medium: the default is error: the driver fell over\n"
+	want := "gemm tune: 1 of 1 searches failed and leave the setting as it was, the first of tuned f32 medium: the default is error: the driver fell over\n"
 	if r.status != 1 || !strings.HasSuffix(r.stderr, want) || !strings.Contains(r.stdout, "\nThe settings are in ") {
 		t.Errorf("%+v, want %q", r, want)
 	}
@@ -207,11 +203,8 @@ func TestTuneCUDAFails(t *testing.T) {
 
 func TestTuneCUDARefuses(t *testing.T) {
 	variables := tunedHost(t)
-	failWith(t, "", variables, 2, "--records is for --families cuda", "tune", "--records", "x.json")
 	path, err := settings.Path()
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	for kind, want := range map[string]string{"none": "there is no NVIDIA driver: install it",
 		"rubbish": "in words of its own"} {
 		failWith(t, "", append(variables, withWorker(t, kind)...), 1, want, "tune", "--families", "serial,cuda")

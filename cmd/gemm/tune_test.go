@@ -3,15 +3,14 @@ package main
 import (
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"gemm/cmd/tune"
+	"gemm/gemmtest"
 	"gemm/internal/kernel"
 	"gemm/internal/settings"
 	"gemm/internal/tuned"
@@ -24,20 +23,15 @@ func TestTune(t *testing.T) {
 	variables := tunedHost(t)
 	other := tuned.Tune{Type: "f64", Kernel: "another", Values: tuned.Values{MC: 8, KC: 9, NC: 10}}
 	path, err := settings.Save(tuned.Settings{Tuned: []tuned.Tune{other}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	dir := t.TempDir()
 	r := start(t, dir, variables, append(tuneBriefly, "--json", "tuning.json")...)
 	if r.status != 0 || r.stderr != "" || !strings.HasSuffix(r.stdout, "\nThe settings are in "+path+"\n") {
 		t.Fatalf("%+v", r)
 	}
-	data, err := os.ReadFile(filepath.Join(dir, "tuning.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := read(t, filepath.Join(dir, "tuning.json"))
 	var doc tune.Result
-	if err := json.Unmarshal(data, &doc); err != nil || doc.Schema != 1 || doc.File != path || len(doc.Trials) == 0 {
+	if err := json.Unmarshal([]byte(data), &doc); err != nil || doc.Schema != 1 || doc.File != path || len(doc.Trials) == 0 {
 		t.Fatalf("%v, %+v", err, doc)
 	}
 	kept, err := settings.Read()
@@ -71,9 +65,7 @@ func TestTune(t *testing.T) {
 	}
 
 	// A file that cannot be used is replaced.
-	if err := os.WriteFile(path, []byte("{"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	write(t, path, "{")
 	r = start(t, "", variables, append(tuneBriefly, "--json", "-")...)
 	if r.status != 0 || strings.Count(r.stderr, "\n") != 1 ||
 		!strings.HasPrefix(r.stderr, "gemm tune: "+path+" is ignored") {
@@ -90,13 +82,9 @@ func TestTune(t *testing.T) {
 func TestTuneRefuses(t *testing.T) {
 	variables := tunedHost(t)
 	dir := t.TempDir()
-	failWith(t, dir, variables, 2, `--families "mpi": must be one or more of serial`, "tune", "--families", "mpi")
-	failWith(t, dir, variables, 2, "--time 0s: must be a positive duration", "tune", "--time", "0")
 	// Before anything is measured.
 	failWith(t, dir, variables, 1, "absent/x.json: cannot be written", "tune", "--json", "absent/x.json")
-	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	write(t, filepath.Join(dir, "file"), "")
 	var below []string
 	for _, name := range []string{"XDG_CONFIG_HOME", "HOME", "AppData"} {
 		below = append(below, name+"="+filepath.Join(dir, "file"))
@@ -111,41 +99,18 @@ func TestTuneRefuses(t *testing.T) {
 func TestTuneIsInterrupted(t *testing.T) {
 	variables := tunedHost(t)
 	path := plant(t, tuned.Values{Cutoff: 33})
-	before, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := read(t, path)
 	old := time.Now().Add(-time.Hour)
-	if err := os.Chtimes(filepath.Dir(path), old, old); err != nil {
-		t.Fatal(err)
+	gemmtest.Must(t, os.Chtimes(filepath.Dir(path), old, old))
+	begun := func() bool { // the folder is tried out just before measuring begins
+		info, err := os.Stat(filepath.Dir(path))
+		return err == nil && time.Since(info.ModTime()) < time.Minute
 	}
-	var stderr strings.Builder
-	cmd := exec.CommandContext(t.Context(), binary, "tune")
-	cmd.Env, cmd.Stderr = append(os.Environ(), variables...), &stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+	r, _ := interrupt(t, "", variables, begun, "tune")
+	if !strings.Contains(r.stderr, "interrupted; the settings are what they were") || read(t, path) != before {
+		t.Errorf("%q, and the file is %q", r.stderr, read(t, path))
 	}
-	// The folder is tried out just before measuring begins.
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		if info, err := os.Stat(filepath.Dir(path)); err == nil && time.Since(info.ModTime()) < time.Minute {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("the folder was not tried within 30 s")
-		}
-	}
-	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
-	_ = cmd.Wait() // its status is looked at below
-	if got := cmd.ProcessState.ExitCode(); got != 130 ||
-		!strings.Contains(stderr.String(), "interrupted; the settings are what they were") {
-		t.Errorf("status %d, want 130; %q", got, stderr.String())
-	}
-	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
-		t.Errorf("the file is now %q, %v", after, err)
-	}
-	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) != 1 {
-		t.Errorf("the folder has %v, %v", left, err)
+	if left := entries(t, filepath.Dir(path)); len(left) != 1 {
+		t.Errorf("the folder has %v", left)
 	}
 }

@@ -2,13 +2,13 @@ package main
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"gemm/compare/record"
+	"gemm/gemmtest"
 	"gemm/internal/kernel"
 	"gemm/internal/settings"
 	"gemm/internal/tuned"
@@ -35,9 +35,7 @@ func plant(t *testing.T, v tuned.Values) string {
 		s = s.With(tuned.Tune{Type: typ, Kernel: name, Values: v, Time: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)})
 	}
 	path, err := settings.Save(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	return path
 }
 
@@ -95,24 +93,17 @@ func TestUnusableSettings(t *testing.T) {
 	variables := tunedHost(t)
 	untuned, _ := strassenCutoff(t, variables, "--no-tuned")
 	path := plant(t, tuned.Values{Cutoff: 33})
-	good, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	good := read(t, path)
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "a.csv"), []byte("1,2\n3,4\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	write(t, filepath.Join(dir, "a.csv"), "1,2\n3,4\n")
 	write := func(data string) {
 		t.Helper()
-		if err := os.WriteFile(path, []byte(data), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		write(t, path, data)
 	}
 	ignored := path + " is ignored: "
 	for name, data := range map[string]string{
-		"newer":  strings.Replace(string(good), `"schema": 1`, `"schema": 2`, 1),
-		"absurd": strings.Replace(string(good), `"cutoff": 33`, `"cutoff": 1`, 1),
+		"newer":  strings.Replace(good, `"schema": 1`, `"schema": 2`, 1),
+		"absurd": strings.Replace(good, `"cutoff": 33`, `"cutoff": 1`, 1),
 	} {
 		write(data)
 		r := start(t, "", variables, "info")

@@ -6,6 +6,7 @@ import (
 
 	"gemm"
 	"gemm/compare/record"
+	"gemm/gemmtest"
 )
 
 // TestUnavailableRows prints rows some of which are unavailable: a whole family for one reason, one
@@ -31,9 +32,7 @@ reference/reedsolomon: 2 rows unavailable, the first for this reason: too large:
 mpi/a, mpi/b: 2 rows unavailable: no MPI
 `
 	var out strings.Builder
-	if err := printRows(&out, rows); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, printRows(&out, rows))
 	lines := strings.SplitAfterN(out.String(), "\n", 4) // the heading and two rows come first
 	if !strings.HasPrefix(lines[1], "serial/packed ") || !strings.HasPrefix(lines[2], "mpi/c ") || lines[3] != want {
 		t.Errorf("got\n%swant\n%s", out.String(), want)

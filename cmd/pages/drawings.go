@@ -1,4 +1,4 @@
-package pages
+package main
 
 import (
 	"fmt"
@@ -23,7 +23,6 @@ func (in results) renderDrawings() error {
 	return nil
 }
 
-// gridOf returns rows of cells.
 func gridOf(rows, cols int, of func(i, j int) chart.Cell) [][]chart.Cell {
 	out := make([][]chart.Cell, rows)
 	for i := range out {

@@ -1,4 +1,4 @@
-package pages
+package main
 
 import (
 	"cmp"
@@ -15,10 +15,11 @@ import (
 	"gemm/internal/sample"
 )
 
-// headline is a row of the table of headline results in the READMEs. It shows the speed of a variant at one shape, and
+// headline is a row of the table of headline results in docs/performance.md. It shows the speed of a variant at one shape, and
 // its ratios to others over all shapes that both were timed at in one turn.
 type headline struct {
 	Text      map[string]string // what is multiplied, by language
+	Brief     bool              // whether the READMEs show it too
 	Record    string
 	contender `yaml:",inline"`
 	Shape     string // whose speed is shown
@@ -31,23 +32,28 @@ type headline struct {
 type contender struct {
 	Name, Zh string // Zh is the name in Chinese if it is another
 	Variant  string
+	Compute  string // arithmetic of the fastest GPU kernel for use, which stands for a variant
 	Type     string
 	Threads  int // busy threads or ranks; 0: any
 }
 
-// cells are what the table shows of a headline.
 type cells struct {
 	Text, Speed, Share, Hardware, Day, Record string
 	Ratios                                    []page.Text
 }
 
-// headlines returns the rows of the table in a language.
-func (in results) headlines(lang string) (rows []cells, err error) {
+// headlines returns the rows of docs/performance.md, or the few of the READMEs.
+func headlines(brief bool) []headline {
 	var all []headline
 	if err := yaml.Unmarshal([]byte(text("headlines.yaml")), &all); err != nil {
-		return nil, err
+		panic(err)
 	}
-	for _, h := range all {
+	return slices.DeleteFunc(all, func(h headline) bool { return brief && !h.Brief })
+}
+
+// headlines returns the rows of a table in a language.
+func (in results) headlines(brief bool, lang string) (rows []cells, err error) {
+	for _, h := range headlines(brief) {
 		r, err := in.committed(h.Record)
 		if err != nil {
 			return nil, err
@@ -81,12 +87,30 @@ func (h headline) matches(doc record.Document, r record.Record, c contender) boo
 	return c.Threads == 0 || r.Threads == c.Threads || r.Params["ranks"] == float64(c.Threads) || r.RanksUsed == c.Threads
 }
 
+// kernel returns the fastest GPU kernel for use in the arithmetic of the headline.
+func (h headline) kernel(doc record.Document, shape gemm.Shape) (name string) {
+	best := math.Inf(1)
+	for _, r := range doc.Records {
+		forUse := func(v record.Variant) bool {
+			return v.Name == r.Variant && v.Role == gemm.Production && v.Location == gemm.OnGPU
+		}
+		if r.Compute == h.Compute && r.Shape == shape && slices.ContainsFunc(doc.Variants, forUse) &&
+			h.matches(doc, r, contender{Variant: r.Variant, Type: h.Type}) && float64(r.Median) < best {
+			name, best = r.Variant, float64(r.Median)
+		}
+	}
+	return name
+}
+
 // cells computes the row from its record.
 func (h headline) cells(doc record.Document, lang string) (cells, error) {
 	out := cells{Text: h.Text[lang], Record: h.Record}
 	shape, err := gemm.ParseShape(h.Shape)
 	if err != nil {
 		return cells{}, err
+	}
+	if h.Compute != "" {
+		h.Variant = h.kernel(doc, shape)
 	}
 	ratios := make([][]float64, len(h.Others))
 	for _, r := range doc.Records {
@@ -123,7 +147,6 @@ func (h headline) cells(doc record.Document, lang string) (cells, error) {
 	return out, nil
 }
 
-// mean returns the geometric mean of ratios.
 func mean(ratios []float64) float64 {
 	sum := 0.0
 	for _, x := range ratios {
@@ -132,7 +155,6 @@ func mean(ratios []float64) float64 {
 	return math.Exp(sum / float64(len(ratios)))
 }
 
-// median returns the middle of numbers.
 func median(x []float64) float64 { return sample.Summarize(x).Median }
 
 // spread returns a ratio for a list and, if it has several, the lowest and the highest.
@@ -152,7 +174,6 @@ func digits(x float64) string {
 	return fmt.Sprintf("%.2f", x)
 }
 
-// speed returns how fast a row is, with its unit.
 func speed(r record.Record) string {
 	x, unit := float64(r.Gflops), "GFLOP/s"
 	if r.Type == "gf256" {
@@ -199,5 +220,4 @@ func processor(h record.Host) string {
 	return h.Name() + ", " + h.ISA
 }
 
-// dayOf returns the day of a run.
 func dayOf(run record.RunInfo) string { return run.Time.UTC().Format("2006-01-02") }

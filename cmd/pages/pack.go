@@ -1,4 +1,4 @@
-package pages
+package main
 
 import (
 	"compress/gzip"
@@ -18,10 +18,10 @@ import (
 // median is among them.
 const mostSamples = 29
 
-// Pack writes the documents in files as one, named name, in gzip's format. The first is the main one: of a row that
+// pack writes the documents in files as one, named name, in gzip's format. The first is the main one: of a row that
 // another document has too, the main one's stays and the other's median is added to it. Rows and measurements keep
 // quantiles of their samples, and a summary. Of the timelines of a kind one stays.
-func Pack(name string, files ...string) error {
+func pack(name string, files ...string) error {
 	if !strings.HasSuffix(name, ".json.gz") {
 		return fmt.Errorf("%s: the name of packed records ends in .json.gz", name)
 	}

@@ -1,4 +1,4 @@
-package pages
+package main
 
 import (
 	"bytes"
@@ -49,10 +49,10 @@ func TestPack(t *testing.T) {
 		gemmtest.Must(t, err)
 		gemmtest.Must(t, write(at(name), data))
 	}
-	if err := Pack(at("x.json"), at("a.json")); err == nil {
+	if err := pack(at("x.json"), at("a.json")); err == nil {
 		t.Error("a name without .json.gz is no error")
 	}
-	gemmtest.Must(t, Pack(at("x.json.gz"), at("a.json"), at("b.json")))
+	gemmtest.Must(t, pack(at("x.json.gz"), at("a.json"), at("b.json")))
 	doc, err := record.Load(at("x.json.gz"))
 	gemmtest.Must(t, err)
 	long, short := doc.Records[0], doc.Records[1]
@@ -84,7 +84,7 @@ func TestPack(t *testing.T) {
 	}
 	first, err := os.ReadFile(at("x.json.gz"))
 	gemmtest.Must(t, err)
-	gemmtest.Must(t, Pack(at("x.json.gz"), at("x.json.gz")))
+	gemmtest.Must(t, pack(at("x.json.gz"), at("x.json.gz")))
 	if second, err := os.ReadFile(at("x.json.gz")); err != nil || !bytes.Equal(first, second) {
 		t.Errorf("packed again, it is another file (%v)", err)
 	}

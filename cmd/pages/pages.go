@@ -1,19 +1,25 @@
-// Package pages writes the documents that are made from the records in results/. These are a page of summary and
-// figures for each topic, one whole report in every language, the table of headline results in the READMEs, and the
-// index of the records. The same records give the same bytes.
-package pages
+// Command pages writes the documents that are made from the records in results/, or packs records for results/:
+//
+//	go run ./cmd/pages
+//	go run ./cmd/pages -pack results/peers.json.gz report/results.json
+//
+// It is started in the root folder of the repository, as make docs does. The documents are a page of summary and
+// figures for each topic, one whole report in every language, the results in the READMEs and in
+// docs/performance.md, and the index of the records. The same records give the same bytes.
+package main
 
 import (
 	"bytes"
 	"cmp"
 	"embed"
+	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 
 	"gemm/cmd/catalog"
@@ -23,8 +29,8 @@ import (
 )
 
 // Each file in texts/pages is a template of docs/TOPIC/report.md, or of report.zh.md. It is filled as gemm report does,
-// with the records that the command in it reads. texts/common.md has what pages share. texts/first.md is filled
-// like them. Those in texts/parts are filled with functions of this package.
+// with the records that the command in it reads. texts/common.md has what pages share. Those in texts/parts are filled
+// with functions of this package.
 //
 //go:embed texts
 var texts embed.FS
@@ -40,8 +46,7 @@ const end = "<!-- End of what make docs makes. -->\n"
 
 // documents returns all that are made from records: the pages, and parts of other documents.
 func documents() []document {
-	const results, first = "<!-- Made by make docs from the records in results/. -->\n",
-		"<!-- The first page of docs/full, made by make docs. -->\n"
+	const results = "<!-- Made by make docs from the records in results/. -->\n"
 	var all []document
 	names, _ := fs.Glob(texts, "texts/pages/*.md")
 	for _, name := range names {
@@ -50,16 +55,14 @@ func documents() []document {
 		all = append(all, document{template: strings.TrimPrefix(name, "texts/"), file: file, lang: cmp.Or(lang, "en")})
 	}
 	return append(all,
-		document{"first.md", "README.md", "en", first},
-		document{"first.md", "README.zh.md", "zh", first},
-		document{"parts/headlines.md", "README.md", "en", results},
-		document{"parts/headlines.md", "README.zh.md", "zh", results},
+		document{"parts/readme.md", "README.md", "en", results},
+		document{"parts/readme.md", "README.zh.md", "zh", results},
+		document{"parts/headlines.md", "docs/performance.md", "en", "<!-- The headline results, made by make docs. -->\n"},
 		document{"parts/performance.md", "docs/performance.md", "en", results},
 		document{"parts/rs.md", "docs/rs.md", "en", results},
 		document{"parts/records.md", "results/README.md", "en", results})
 }
 
-// text returns one of the texts.
 func text(name string) string {
 	data, err := texts.ReadFile("texts/" + name)
 	if err != nil {
@@ -68,8 +71,8 @@ func text(name string) string {
 	return string(data)
 }
 
-// recordIn matches a record of a command, of a template and of a headline.
-var recordIn = regexp.MustCompile(`(?:--in results/|record:? "?)([\w.-]+\.json\.gz)`)
+// recordIn matches a record of a command and of a template.
+var recordIn = regexp.MustCompile(`(?:--in results/|record ")([\w.-]+\.json\.gz)`)
 
 // without matches the comment of a template that has the figures that its page leaves out.
 var without = regexp.MustCompile(`\{\{/\* without (\S+) \*/\}\}`)
@@ -78,19 +81,39 @@ var without = regexp.MustCompile(`\{\{/\* without (\S+) \*/\}\}`)
 func (d document) records() []string {
 	var names []string
 	source := text(d.template)
-	if strings.Contains(source, "headlines") {
-		source += text("headlines.yaml")
-	}
 	for _, m := range recordIn.FindAllStringSubmatch(source, -1) {
-		if !slices.Contains(names, m[1]) {
-			names = append(names, m[1])
+		names = append(names, m[1])
+	}
+	if strings.Contains(source, "headlines") {
+		for _, h := range headlines(strings.Contains(source, "headlines true")) {
+			names = append(names, h.Record)
 		}
 	}
-	return names
+	return distinct(names, func(name string) []string { return []string{name} })
 }
 
-// Render writes all documents below root, the folder of the repository.
-func Render(root string) error {
+func main() {
+	name := flag.String("pack", "", "write the records of the named files to this file, smaller, and render nothing")
+	flag.Parse()
+	if err := run(*name, flag.Args()); err != nil {
+		fmt.Fprintln(os.Stderr, "pages:", err)
+		os.Exit(1)
+	}
+}
+
+func run(name string, files []string) error {
+	switch {
+	case name != "" && len(files) == 0:
+		return errors.New("-pack needs the files whose records it packs")
+	case name != "":
+		return pack(name, files...)
+	case len(files) > 0:
+		return fmt.Errorf("%s: without -pack there are no files", files[0])
+	}
+	return renderAll(".")
+}
+
+func renderAll(root string) error {
 	in := results{root, map[string]*committed{}}
 	for _, d := range documents() {
 		if err := in.render(d); err != nil {
@@ -100,10 +123,9 @@ func Render(root string) error {
 	return in.renderDrawings()
 }
 
-// render writes one document, a page with the figures that it shows.
 func (in results) render(d document) error {
 	fill := in.part
-	if d.begin == "" || d.template == "first.md" {
+	if d.begin == "" {
 		fill = in.report
 	}
 	made, err := fill(d)
@@ -128,11 +150,10 @@ func (in results) render(d document) error {
 	if !begins || !ends {
 		return fmt.Errorf("there are no lines %q and %q", d.begin, end)
 	}
-	part := strings.ReplaceAll(b.String(), "](figures/", "](docs/figures/")
-	return write(file, []byte(before+d.begin+"\n"+part+"\n"+end+after))
+	return write(file, []byte(before+d.begin+"\n"+b.String()+"\n"+end+after))
 }
 
-// report returns a page, and writes its figures: to docs/figures if it is a part of a document.
+// report returns a page, and writes its figures.
 func (in results) report(d document) (*page.Page, error) {
 	doc, err := in.merged(d.records())
 	if err != nil {
@@ -149,10 +170,7 @@ func (in results) report(d document) (*page.Page, error) {
 	if err != nil || d.lang != "en" { // Languages share the figures: the letters inside of them are English.
 		return made, err
 	}
-	dir := filepath.Join(in.root, "docs", "figures")
-	if d.begin == "" {
-		dir = filepath.Join(in.root, path.Dir(d.file), "figures")
-	}
+	dir := filepath.Join(in.root, path.Dir(d.file), "figures")
 	if err := os.RemoveAll(dir); err != nil {
 		return nil, err
 	}
@@ -166,7 +184,6 @@ func (in results) report(d document) (*page.Page, error) {
 	return made, nil
 }
 
-// merged returns the named records as one document.
 func (in results) merged(names []string) (record.Document, error) {
 	var docs []record.Document
 	for _, name := range names {
@@ -180,7 +197,6 @@ func (in results) merged(names []string) (record.Document, error) {
 	return doc.Declared(catalog.Variants()), err
 }
 
-// write writes a file and makes its folder.
 func write(name string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 		return err

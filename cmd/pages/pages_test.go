@@ -1,4 +1,4 @@
-package pages
+package main
 
 import (
 	"os"
@@ -15,7 +15,6 @@ import (
 	"gemm/gemmtest"
 )
 
-// root is the folder of the repository.
 const root = "../.."
 
 // TestPagesAreCurrent renders all pages into a copy, and compares it with the repository.
@@ -32,7 +31,7 @@ func TestPagesAreCurrent(t *testing.T) {
 		gemmtest.Must(t, err)
 		gemmtest.Must(t, write(filepath.Join(dir, name), data))
 	}
-	gemmtest.Must(t, Render(dir))
+	gemmtest.Must(t, renderAll(dir))
 	rendered, here := contents(t, dir), contents(t, root)
 	for name, data := range here {
 		if made, ok := rendered[name]; !ok || made != data {
@@ -46,7 +45,6 @@ func TestPagesAreCurrent(t *testing.T) {
 	}
 }
 
-// contents returns the files that pages are, by name.
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -163,16 +161,5 @@ func TestRatios(t *testing.T) {
 	}
 	if _, err := r.Ratios(1, "x*8"); err == nil {
 		t.Error("a batch that is no number is no error")
-	}
-}
-
-// TestClasses names each style once.
-func TestClasses(t *testing.T) {
-	text, style := classes(`<a style="x:1"/><b style="y:2"/><c style="x:1"/>`)
-	if want := `<a class="s0"/><b class="s1"/><c class="s0"/>`; text != want {
-		t.Errorf("got %s, want %s", text, want)
-	}
-	if want := "<style>.s0{x:1}.s1{y:2}</style>\n"; style != want {
-		t.Errorf("got %s, want %s", style, want)
 	}
 }

@@ -1,4 +1,4 @@
-package pages
+package main
 
 import (
 	"fmt"
@@ -19,13 +19,13 @@ type results struct {
 	loaded map[string]*committed
 }
 
-// record is a file in results/, as templates see it.
+// committed is a file in results/, as templates see it.
 type committed struct {
 	Name string
 	record.Document
 }
 
-// record returns one of the records.
+// committed returns one of the records.
 func (in results) committed(name string) (*committed, error) {
 	if r := in.loaded[name]; r != nil {
 		return r, nil
@@ -38,7 +38,6 @@ func (in results) committed(name string) (*committed, error) {
 	return in.loaded[name], nil
 }
 
-// part returns a part of a document.
 func (in results) part(d document) (*page.Page, error) {
 	tables := page.Tables{}
 	if err := tables.Read([]byte(text("tables.yaml"))); err != nil {
@@ -48,7 +47,7 @@ func (in results) part(d document) (*page.Page, error) {
 	for name, f := range map[string]any{
 		"record":    in.committed,
 		"records":   in.records,
-		"headlines": func() ([]cells, error) { return in.headlines(d.lang) },
+		"headlines": func(brief bool) ([]cells, error) { return in.headlines(brief, d.lang) },
 		"bench":     in.bench,
 		"table":     func(name string, data any) (page.Text, error) { return tables.Table(name, d.lang, data, funcs) },
 		"typed":     func(lines []string) string { return strings.Join(lines, "\n") },

@@ -1,4 +1,4 @@
-package pages
+package main
 
 import (
 	"compress/gzip"
@@ -17,7 +17,6 @@ import (
 	"gemm/compare/report/page"
 )
 
-// nameOf names the product or the batch of a row.
 func nameOf(r record.Record) string {
 	text := r.Label()
 	if r.IsCube() {
@@ -47,8 +46,8 @@ type compared struct {
 // Over returns the values of a library.
 func (c compared) Over(library string) []float64 { return c.over[library] }
 
-// rivals are the libraries that products are compared with.
-var rivals = []contender{{Name: "MKL", Variant: "reference/mkl"}, {Name: "OpenBLAS", Variant: "reference/openblas"},
+// libraries are what products are compared with.
+var libraries = []contender{{Name: "MKL", Variant: "reference/mkl"}, {Name: "OpenBLAS", Variant: "reference/openblas"},
 	{Name: "BLIS", Variant: "reference/blis"}, {Name: "libxsmm", Variant: "reference/libxsmm"},
 	{Name: "PyTorch", Variant: "reference/torch"}}
 
@@ -74,10 +73,10 @@ func (r *committed) Ratios(threads int, products string) (table ratios, err erro
 		row := compared{nameOf(p), map[string][]float64{}}
 		for _, p.Type = range []string{"f64", "f32"} {
 			ours := r.medians(own, p)
-			for _, rival := range rivals {
-				theirs := r.medians(rival.Variant, p)
+			for _, library := range libraries {
+				theirs := r.medians(library.Variant, p)
 				for _, run := range r.Runs {
-					if name := rival.Name + " " + p.Type; ours[run.ID] > 0 && theirs[run.ID] > 0 {
+					if name := library.Name + " " + p.Type; ours[run.ID] > 0 && theirs[run.ID] > 0 {
 						row.over[name] = append(row.over[name], theirs[run.ID]/ours[run.ID])
 					}
 				}
@@ -87,8 +86,8 @@ func (r *committed) Ratios(threads int, products string) (table ratios, err erro
 	}
 	means := compared{"geometric mean", map[string][]float64{}}
 	for _, typ := range []string{"f64", "f32"} {
-		for _, rival := range rivals {
-			name := rival.Name + " " + typ
+		for _, library := range libraries {
+			name := library.Name + " " + typ
 			var medians []float64
 			for _, row := range table.Rows {
 				if list := row.over[name]; len(list) > 0 {
@@ -135,7 +134,7 @@ func ratio(list []float64) page.Text {
 	return page.Text(cell)
 }
 
-// pair is the median times of us and of somebody else, in seconds.
+// pair is two median times in seconds, ours and the library's.
 type pair struct {
 	Text         string
 	Ours, Theirs float64
@@ -144,14 +143,14 @@ type pair struct {
 // Ratio returns their time over ours.
 func (p pair) Ratio() []float64 { return []float64{p.Theirs / p.Ours} }
 
-// Batches returns the rows of warptile that cuBLAS has too.
+// Batches returns the rows of our kernel that cuBLAS has too.
 func (r *committed) Batches() (pairs []pair) {
 	for _, row := range r.Records {
-		if row.Variant != "cuda/warptile" || !row.Speed() {
-			continue
-		}
 		key := row.Key
 		key.Variant = "cuda/cublas"
+		if row.Key == key || !row.Speed() {
+			continue
+		}
 		i := slices.IndexFunc(r.Records, func(other record.Record) bool { return other.Key == key && other.Speed() })
 		if i < 0 {
 			continue

@@ -1,4 +1,4 @@
-package pages
+package main
 
 import (
 	"bytes"
@@ -68,7 +68,6 @@ func joined(svg string) string {
 	return strings.Join(out, "")
 }
 
-// tenth rounds a number to tenths.
 func tenth(number string) string {
 	x, err := strconv.ParseFloat(number, 64)
 	if err != nil {

@@ -2,8 +2,8 @@
 // of klauspost/reedsolomon, and par2. It writes a record, which the pages render into docs/rs.md. scripts/rs-bench.sh
 // calls it.
 //
-// The contenders of a case are interleaved, A B C A B C, and each sample is a process of its own, with its start. A
-// contender writes into an empty folder, which is removed afterwards, so that its successor has the same memory.
+// The programs of a case are interleaved, A B C A B C, and each sample is a process of its own, with its start. A
+// program writes into an empty folder, which is removed afterwards, so that its successor has the same memory.
 package main
 
 import (
@@ -28,7 +28,7 @@ import (
 
 	"gemm"
 	"gemm/compare/record"
-	"gemm/internal/child"
+	"gemm/internal/ipc"
 )
 
 func main() {
@@ -58,7 +58,7 @@ func run(ctx context.Context) error {
 	flag.StringVar(&b.gpu, "gpu", "", "name of the GPU for cuda/tuned; empty: none")
 	flag.StringVar(&b.dir, "dir", "/dev/shm", "folder for the files, best in memory")
 	flag.StringVar(&b.out, "out", "rs.json", "record to write")
-	flag.IntVar(&b.rounds, "rounds", 5, "samples of each contender")
+	flag.IntVar(&b.rounds, "rounds", 5, "samples of each program")
 	par2Most := flag.Int64("par2-most", 512, "largest file for par2, MiB")
 	cases := flag.String("cases", "10+4:64,50+20:64,10+4:512,50+20:512,10+4:4096,50+20:4096",
 		"data and parity shards, and MiB of the file")
@@ -131,15 +131,15 @@ type shards struct {
 	bytes        int64 // of the file
 }
 
-// contender is one way to do a task.
-type contender struct {
+// program is one way to do a task.
+type program struct {
 	task, by   string
 	processors int // 0: all
 	do         func(ctx context.Context) error
 }
 
-// contenders returns the contenders of a case.
-func (b *bench) contenders(c shards) []contender {
+// programs returns the programs of a case.
+func (b *bench) programs(c shards) []program {
 	data, parity := strconv.Itoa(c.data), strconv.Itoa(c.parity)
 	rs := func(variant string, processors int, words ...string) func(context.Context) error {
 		words = append([]string{"rs"}, words...)
@@ -151,7 +151,7 @@ func (b *bench) contenders(c shards) []contender {
 	}
 	encode := []string{"encode", "--in", b.name("file"), "--out", b.name("made")}
 	protect := []string{"protect", b.name("file"), "--out", b.name("made")}
-	all := []contender{
+	all := []program{
 		{"encode", "copy", 0, func(context.Context) error { return b.copy(c) }},
 		{"encode", "serial/packed", 0, rs("serial/packed", 0, encode...)},
 		{"encode", "serial/packed", 1, rs("serial/packed", 1, encode...)},
@@ -159,15 +159,15 @@ func (b *bench) contenders(c shards) []contender {
 		{"encode", "default", 0, rs("", 0, encode...)},
 	}
 	if b.gpu != "" {
-		all = append(all, contender{"encode", "cuda/tuned", 0, rs("cuda/tuned", 0, encode...)})
+		all = append(all, program{"encode", "cuda/tuned", 0, rs("cuda/tuned", 0, encode...)})
 	}
 	if b.encoder != "" {
-		all = append(all, contender{"encode", "klauspost/reedsolomon", 0, b.program(0, b.encoder, "-data", data, "-par",
+		all = append(all, program{"encode", "klauspost/reedsolomon", 0, b.program(0, b.encoder, "-data", data, "-par",
 			parity, "-out", b.name("made"), b.name("file"))})
 	}
-	all = append(all, contender{"protect", "serial/packed", 0, rs("serial/packed", 0, protect...)})
+	all = append(all, program{"protect", "serial/packed", 0, rs("serial/packed", 0, protect...)})
 	if b.par2 != "" && c.bytes <= b.par2Most {
-		all = append(all, contender{"protect", "par2", 0, b.program(0, b.par2, "create", "-qq", "-b"+data, "-c"+parity,
+		all = append(all, program{"protect", "par2", 0, b.program(0, b.par2, "create", "-qq", "-b"+data, "-c"+parity,
 			"-n1", "-m8000", "-B", b.dir, b.name("made/par2"), b.name("file"))})
 	}
 	return all
@@ -183,7 +183,7 @@ func (b *bench) program(processors int, name string, words ...string) func(conte
 		}
 		var out bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &out
-		if err := child.Run(cmd, time.Second); err != nil {
+		if err := ipc.Run(cmd, time.Second); err != nil {
 			return fmt.Errorf("%s %s: %w: %s", name, strings.Join(words, " "), err, out.String())
 		}
 		return nil
@@ -224,10 +224,10 @@ func (b *bench) copy(c shards) error {
 // slow is how long a sample may take until no second one is taken.
 const slow = 10 * time.Second
 
-// measure measures the contenders of a case. A round before those of the first case warms up, and is not recorded: the
+// measure measures the programs of a case. Before the first case, a round warms up and is not recorded: the
 // host of a virtual machine gives it memory at its first use.
 func (b *bench) measure(ctx context.Context, c shards) error {
-	all := b.contenders(c)
+	all := b.programs(c)
 	samples := make([][]float64, len(all))
 	enough, reasons := make([]bool, len(all)), make([]string, len(all))
 	first := 1

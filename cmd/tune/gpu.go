@@ -107,7 +107,7 @@ type GPUChoice struct {
 	Default GPUSetting    `json:"default"`
 	Best    GPUSetting    `json:"best"` // best setting other than the default
 	Gflops  record.Number `json:"gflops"`
-	Gain    record.Number `json:"gain"`    // the default's time over that of the best
+	Gain    record.Number `json:"gain"`    // the default's time over the best's time
 	Library record.Number `json:"library"` // cuBLAS's time over the shorter of both
 	Kept    bool          `json:"kept"`    // whether the best is used from now on
 	Note    string        `json:"note,omitempty"`
@@ -126,9 +126,6 @@ type gpuSearch struct {
 	GPUResult
 	good map[string][]GPUSetting // by rung: the best settings of its other classes
 }
-
-// userRungs are the rungs that users choose for their products; they are tuned first.
-var userRungs = []string{"warptile", "tf32-mma", "dmma", "tuned"}
 
 // The rounds of a search. A turn has the default and the given number of other settings. The first
 // round ends after the first share of the time, the second after the other.
@@ -178,14 +175,14 @@ func (s *gpuSearch) tasks() (tasks []GPUTask, users int) {
 	}
 	order := func(t GPUTask) int {
 		n := slices.Index(classes, t.Class)
-		if !slices.Contains(userRungs, t.Rung) {
+		if t.rung.Role != gemm.Production {
 			n += len(classes)
 		}
 		return n
 	}
 	slices.SortStableFunc(of, func(a, b GPUTask) int { return cmp.Compare(order(a), order(b)) })
 	for _, t := range of {
-		if slices.Contains(userRungs, t.Rung) {
+		if t.rung.Role == gemm.Production {
 			users++
 		}
 	}
@@ -218,8 +215,8 @@ func (s *gpuSearch) run(ctx context.Context) error {
 	return nil
 }
 
-// entrant is a setting with its outcome of the last round.
-type entrant struct {
+// measured is a setting with its outcome of the last round.
+type measured struct {
 	GPUSetting
 	ratio float64
 }
@@ -256,7 +253,7 @@ func (s *gpuSearch) search(ctx context.Context, t GPUTask, d time.Duration) erro
 	return s.decide(c, doc)
 }
 
-func settingsOf(entrants []entrant) []GPUSetting {
+func settingsOf(entrants []measured) []GPUSetting {
 	var out []GPUSetting
 	for _, e := range entrants {
 		out = append(out, e.GPUSetting)
@@ -300,7 +297,7 @@ func (s *gpuSearch) candidates(t GPUTask) []GPUSetting {
 }
 
 // neighbours returns the settings, the first of them also with other numbers of parts of k.
-func (s *gpuSearch) neighbours(t GPUTask, of []entrant) []GPUSetting {
+func (s *gpuSearch) neighbours(t GPUTask, of []measured) []GPUSetting {
 	out := settingsOf(of)
 	for _, e := range of[:min(finalists, len(of))] {
 		tile, err := t.rung.ParseTile(e.Tile)
@@ -319,10 +316,10 @@ func (s *gpuSearch) neighbours(t GPUTask, of []entrant) []GPUSetting {
 	return out
 }
 
-// round measures settings in turns with the default until the time is over. It returns the settings
+// round measures settings, interleaved with the default, until the time is over. It returns the settings
 // other than the default, the fastest first, and how many were measured.
 func (s *gpuSearch) round(ctx context.Context, t GPUTask, round int, from []GPUSetting, b plan.Budget,
-	until time.Time) (best []entrant, tried int, err error) {
+	until time.Time) (best []measured, tried int, err error) {
 	var took time.Duration // time of a turn
 	for turn := range slices.Chunk(from, turnOthers) {
 		begin := s.now()
@@ -342,11 +339,11 @@ func (s *gpuSearch) round(ctx context.Context, t GPUTask, round int, from []GPUS
 		}
 		for _, r := range rows[1:] {
 			if ratio := ratioOf(base, r); ratio.Known() && resolvedSetting(r) != resolvedSetting(base) {
-				best = append(best, entrant{resolvedSetting(r), float64(ratio)})
+				best = append(best, measured{resolvedSetting(r), float64(ratio)})
 			}
 		}
 	}
-	slices.SortStableFunc(best, func(a, b entrant) int { return cmp.Compare(b.ratio, a.ratio) })
+	slices.SortStableFunc(best, func(a, b measured) int { return cmp.Compare(b.ratio, a.ratio) })
 	return best, tried, nil
 }
 

@@ -91,14 +91,14 @@ func bestOf(typ, name string) GPUSetting {
 // A setting with a wrong result is not chosen.
 func TestSearchFindsTheFastest(t *testing.T) {
 	s := &speeds{gpu: cudatest.SmallGPU, library: time.Millisecond, spread: 0.001}
-	best, tricky := bestOf("f32", "warptile"), GPUSetting{}
-	for _, tile := range cudatest.RungOf("f32", "warptile").Candidates(occupancy.Capability{Major: 9})[10:11] {
+	best, tricky := bestOf("f32", "tuned"), GPUSetting{}
+	for _, tile := range cudatest.RungOf("f32", "tuned").Candidates(occupancy.Capability{Major: 9})[10:11] {
 		tricky = GPUSetting{Tile: tile.Name(), Stages: tile.Stages}
 	}
 	s.of = func(r cuda.Rung, class cuda.Class, got GPUSetting) (time.Duration, record.Status) {
 		same := func(want GPUSetting) bool { return got.Tile == want.Tile && got.Stages == want.Stages }
 		switch {
-		case r.Name != "warptile":
+		case r.Name != "tuned" || r.Type != "f32":
 			return 2 * time.Millisecond, record.OK // all alike
 		case same(tricky):
 			return time.Microsecond, record.Wrong
@@ -118,7 +118,7 @@ func TestSearchFindsTheFastest(t *testing.T) {
 		t.Errorf("%d choices of %d tasks, %d left", len(search.Chosen), len(tasks), search.Left)
 	}
 	for i, c := range search.Chosen {
-		if first := slices.Contains(userRungs, c.Rung); first != (i < users) {
+		if first := cudatest.RungOf(c.Type, c.Rung).Role == gemm.Production; first != (i < users) {
 			t.Errorf("%s is number %d, those of users are %d", c.GPUTask, i, users)
 		}
 		if c.Tried != c.Of || c.Of < 2 {
@@ -126,7 +126,7 @@ func TestSearchFindsTheFastest(t *testing.T) {
 		}
 		found := c.Best.Tile == best.Tile && c.Best.Stages == best.Stages
 		switch {
-		case c.Rung != "warptile":
+		case c.Rung != "tuned" || c.Type != "f32":
 			if c.Kept || c.Gain != 1 || c.Library.Known() != (c.Type != "gf256") || c.Library.Known() && c.Library != 0.5 {
 				t.Errorf("%s: %+v", c.GPUTask, c)
 			}
@@ -168,7 +168,7 @@ func TestSearchFindsTheFastest(t *testing.T) {
 
 // A gain that is not clear changes nothing.
 func TestSearchKeepsTheDefault(t *testing.T) {
-	best := bestOf("f32", "warptile")
+	best := bestOf("f32", "tuned")
 	for _, c := range []struct {
 		spread float64
 		took   time.Duration
@@ -182,7 +182,7 @@ func TestSearchKeepsTheDefault(t *testing.T) {
 		{0.001, 1500 * time.Microsecond, record.Wrong, false, "the default is wrong: as planted"},
 	} {
 		s := &speeds{gpu: cudatest.SmallGPU, library: time.Millisecond, spread: c.spread}
-		r := cudatest.RungOf("f32", "warptile")
+		r := cudatest.RungOf("f32", "tuned")
 		_, resolved, err := cudatest.PlanOf(r, cudatest.SmallGPU, 128, 128, 128, gemm.Params{})
 		gemmtest.Must(t, err)
 		own := resolvedSetting(record.Record{Resolved: resolved})
@@ -199,7 +199,7 @@ func TestSearchKeepsTheDefault(t *testing.T) {
 		search.good = map[string][]GPUSetting{}
 		tasks, _ := search.tasks()
 		gemmtest.Must(t, search.search(t.Context(), tasks[0], time.Hour))
-		if got := search.Chosen[0]; got.Rung != "warptile" || got.Kept != c.want || got.Note != c.note ||
+		if got := search.Chosen[0]; got.Rung != "tuned" || got.Kept != c.want || got.Note != c.note ||
 			c.note == "" && got.Best.Tile != best.Tile {
 			t.Errorf("%+v: %+v", c, got)
 		}

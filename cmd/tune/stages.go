@@ -37,19 +37,19 @@ func keep[T kernel.Float](t *tuner, v tuned.Values) {
 	tuned.Use(t.Settings)
 }
 
-// decided stores the outcome for a setting of T.
-func decided[T kernel.Float](t *tuner, c Choice) {
+// recordChoice stores the outcome for a setting of T.
+func recordChoice[T kernel.Float](t *tuner, c Choice) {
 	c.Type, c.Kernel = gemm.TypeOf[T]().Name, kernel.Best[T]().Name
 	t.Chosen = append(t.Chosen, c)
 }
 
 // try compares a candidate with the incumbent on w, and stores the outcome.
-func try[T kernel.Float](ctx context.Context, t *tuner, r race, w *workload[T], what Trial,
+func try[T kernel.Float](ctx context.Context, t *tuner, r pairing, w *workload[T], what Trial,
 	incumbent, candidate func(ctx context.Context) error) (Gain, error) {
 	what.Type, what.Shape = gemm.TypeOf[T]().Name, w.Shape.String()
 	t.options.Say(fmt.Sprintf("%s %s %s: %s against %s", what.Type, what.Setting, what.Shape, what.Candidate,
 		what.Incumbent))
-	g, err := match(ctx, r, w, incumbent, candidate)
+	g, err := comparePairs(ctx, r, w, incumbent, candidate)
 	if err != nil {
 		return g, fmt.Errorf("%s: %w", what.Candidate, err)
 	}
@@ -59,7 +59,7 @@ func try[T kernel.Float](ctx context.Context, t *tuner, r race, w *workload[T], 
 }
 
 // tryBlocks compares two blockings.
-func tryBlocks[T kernel.Float](ctx context.Context, t *tuner, r race, w *workload[T], what Trial,
+func tryBlocks[T kernel.Float](ctx context.Context, t *tuner, r pairing, w *workload[T], what Trial,
 	incumbent, candidate block.Blocking) (Gain, error) {
 	k := kernel.Best[T]()
 	return try(ctx, t, r, w, what, w.on(block.New(k, incumbent, block.Serial)),
@@ -112,12 +112,12 @@ var blockSizes = []int{1536, 1280, 1024, 768, 512, 384, 256, 128}
 
 const blockCalls = 160
 
-// The races. A search has many short ones; a decision takes a longer one.
+// The pairings. A search has many short ones; a decision takes a longer one.
 var (
-	searching = race{pairs: 9, most: 21, hopeless: 4}
-	crossings = race{pairs: 15, most: 61}
-	halvings  = race{pairs: sample.MinForInterval, most: sample.MinForInterval, hopeless: 3}
-	settling  = race{pairs: 15, most: 201}
+	searching  = pairing{pairs: 9, most: 21, giveUp: 4}
+	crossings  = pairing{pairs: 15, most: 61}
+	halvings   = pairing{pairs: sample.MinForInterval, most: sample.MinForInterval, giveUp: 3}
+	confirming = pairing{pairs: 15, most: 201}
 )
 
 // tuneBlocks chooses the block sizes of T.
@@ -174,13 +174,13 @@ func tuneBlocks[T kernel.Float](ctx context.Context, t *tuner, until time.Time) 
 	if err != nil && !errors.Is(err, errTime) {
 		return err
 	}
-	return settleBlocks(ctx, t, until, start, best, cube, tall)
+	return confirmBlocks(ctx, t, until, start, best, cube, tall)
 }
 
-// settleBlocks keeps the blocks that a search found if a second measurement confirms them: faster
+// confirmBlocks keeps the blocks that a search found if a second measurement confirms them: faster
 // than the default on one of the products, and slower on none. Among many candidates that are as
 // good as the incumbent, one seems faster by chance.
-func settleBlocks[T kernel.Float](ctx context.Context, t *tuner, until time.Time, start, best block.Blocking,
+func confirmBlocks[T kernel.Float](ctx context.Context, t *tuner, until time.Time, start, best block.Blocking,
 	on ...*workload[T]) error {
 	text := func(b block.Blocking) string { return fmt.Sprintf("mc=%d kc=%d nc=%d", b.MC, b.KC, b.NC) }
 	c := Choice{Setting: "blocks", Default: text(start), Chosen: text(best)}
@@ -190,7 +190,7 @@ func settleBlocks[T kernel.Float](ctx context.Context, t *tuner, until time.Time
 		c.Chosen, c.Note = text(start), "the best found is not faster when measured again"
 		slower := false
 		for i, w := range on {
-			g, err := tryBlocks(ctx, t, settling.before(time.Now().Add(time.Until(until)/time.Duration(len(on)-i))), w,
+			g, err := tryBlocks(ctx, t, confirming.before(time.Now().Add(time.Until(until)/time.Duration(len(on)-i))), w,
 				Trial{Setting: "blocks", Candidate: text(best), Incumbent: text(start)}, start, best)
 			if err != nil {
 				return err
@@ -210,23 +210,23 @@ func settleBlocks[T kernel.Float](ctx context.Context, t *tuner, until time.Time
 	v := values[T](t)
 	v.MC, v.KC, v.NC = best.MC, best.KC, best.NC
 	keep[T](t, v)
-	decided[T](t, c)
+	recordChoice[T](t, c)
 	return nil
 }
 
 // smallSizes are the sizes of products among which thresholds are searched.
 var smallSizes = []int{8, 12, 16, 20, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512}
 
-// stays stores that a threshold stays at its default.
-func stays[T kernel.Float](t *tuner, setting string, standard int, note string) {
-	decided[T](t, Choice{Setting: setting, Default: terms(standard), Chosen: terms(standard), Note: note})
+// keepDefault stores that a threshold stays at its default.
+func keepDefault[T kernel.Float](t *tuner, setting string, standard int, note string) {
+	recordChoice[T](t, Choice{Setting: setting, Default: terms(standard), Chosen: terms(standard), Note: note})
 }
 
 // tuneDirect chooses the largest size at which products of T are computed without packing.
 func tuneDirect[T kernel.Float](ctx context.Context, t *tuner, until time.Time) error {
 	base := blocking[T](t)
 	if !kernel.Best[T]().Strided {
-		stays[T](t, "direct", base.Direct, "the kernel needs packed operands")
+		keepDefault[T](t, "direct", base.Direct, "the kernel needs packed operands")
 		return nil
 	}
 	with := func(most int) *block.Engine[T] {
@@ -252,14 +252,14 @@ func tuneDirect[T kernel.Float](ctx context.Context, t *tuner, until time.Time) 
 	if i > 0 {
 		best = cubed(smallSizes[i-1])
 	}
-	return settleThreshold(ctx, t, until, "direct", base.Direct, best, with, func(v *tuned.Values) { v.Direct = best })
+	return confirmThreshold(ctx, t, until, "direct", base.Direct, best, with, func(v *tuned.Values) { v.Direct = best })
 }
 
 // tuneParallel chooses the least size at which two workers compute products of T.
 func tuneParallel[T kernel.Float](ctx context.Context, t *tuner, until time.Time) error {
 	base := blocking[T](t)
 	if runtime.GOMAXPROCS(0) < 2 {
-		stays[T](t, "parallel", base.Parallel, "there is one processor")
+		keepDefault[T](t, "parallel", base.Parallel, "there is one processor")
 		return nil
 	}
 	with := func(least int) *block.Engine[T] {
@@ -282,18 +282,18 @@ func tuneParallel[T kernel.Float](ctx context.Context, t *tuner, until time.Time
 		return err
 	}
 	if i == len(smallSizes) {
-		stays[T](t, "parallel", base.Parallel, fmt.Sprintf("a second worker does not pay up to %d", smallSizes[i-1]))
+		keepDefault[T](t, "parallel", base.Parallel, fmt.Sprintf("a second worker does not pay up to %d", smallSizes[i-1]))
 		return nil
 	}
 	best := cubed(smallSizes[i])
-	return settleThreshold(ctx, t, until, "parallel", base.Parallel, best, with,
+	return confirmThreshold(ctx, t, until, "parallel", base.Parallel, best, with,
 		func(v *tuned.Values) { v.Parallel = best })
 }
 
-// settleThreshold uses the threshold that was found if it is faster than the default for a product between both.
+// confirmThreshold uses the threshold that was found if it is faster than the default for a product between both.
 // with returns an engine with a threshold.
-func settleThreshold[T kernel.Float](ctx context.Context, t *tuner, until time.Time, setting string, standard, best int,
-	with func(threshold int) *block.Engine[T], set func(v *tuned.Values)) error {
+func confirmThreshold[T kernel.Float](ctx context.Context, t *tuner, until time.Time, setting string,
+	standard, best int, with func(threshold int) *block.Engine[T], set func(v *tuned.Values)) error {
 	c := Choice{Setting: setting, Default: terms(standard), Chosen: terms(standard),
 		Note: "no size tells another threshold from the default"}
 	if n, differ := apart(smallSizes, standard, best); differ {
@@ -301,7 +301,7 @@ func settleThreshold[T kernel.Float](ctx context.Context, t *tuner, until time.T
 		if err != nil {
 			return err
 		}
-		g, err := try(ctx, t, settling.before(until), w,
+		g, err := try(ctx, t, confirming.before(until), w,
 			Trial{Setting: setting, Candidate: terms(best), Incumbent: c.Default}, w.on(with(standard)), w.on(with(best)))
 		if err != nil {
 			return err
@@ -314,7 +314,7 @@ func settleThreshold[T kernel.Float](ctx context.Context, t *tuner, until time.T
 			keep[T](t, v)
 		}
 	}
-	decided[T](t, c)
+	recordChoice[T](t, c)
 	return nil
 }
 
@@ -402,17 +402,17 @@ func tuneCutoff[T kernel.Float](ctx context.Context, t *tuner, until time.Time) 
 		best, note = max(n, int(breakEvenBeyond(p))), fmt.Sprintf("halving was not faster up to %d, predicted from there", n)
 		before = &p
 	}
-	return settleCutoff[T](ctx, t, until, best, note, strassen)
+	return confirmCutoff[T](ctx, t, until, best, note, strassen)
 }
 
-// settleCutoff uses the cutoff that was found if it is faster than the default at a size that only one of them
+// confirmCutoff uses the cutoff that was found if it is faster than the default at a size that only one of them
 // halves. best is 0 if none was found.
-func settleCutoff[T kernel.Float](ctx context.Context, t *tuner, until time.Time, best int, note string,
+func confirmCutoff[T kernel.Float](ctx context.Context, t *tuner, until time.Time, best int, note string,
 	strassen gemm.Variant) error {
 	c := Choice{Setting: "cutoff", Default: fmt.Sprint(t.cutoff), Chosen: fmt.Sprint(t.cutoff), Note: note}
 	if best == 0 {
 		c.Note = "no time for one measurement: raise --time"
-		decided[T](t, c)
+		recordChoice[T](t, c)
 		return nil
 	}
 	best = min(max(best, tuned.MinCutoff), tuned.MaxCutoff)
@@ -424,7 +424,7 @@ func settleCutoff[T kernel.Float](ctx context.Context, t *tuner, until time.Time
 		}
 	}
 	if best == t.cutoff || n > maxSize {
-		decided[T](t, c)
+		recordChoice[T](t, c)
 		return nil
 	}
 	w, err := newWorkload[T](gemm.Cube(n), blas.NoTrans, strassen, gemm.Params{"cutoff": min(best, t.cutoff)})
@@ -443,7 +443,7 @@ func settleCutoff[T kernel.Float](ctx context.Context, t *tuner, until time.Time
 	if err != nil {
 		return err
 	}
-	g, err := try(ctx, t, settling.before(until), w,
+	g, err := try(ctx, t, confirming.before(until), w,
 		Trial{Setting: "cutoff", Candidate: fmt.Sprint(best), Incumbent: c.Default}, incumbent, candidate)
 	if err != nil {
 		return err
@@ -456,6 +456,6 @@ func settleCutoff[T kernel.Float](ctx context.Context, t *tuner, until time.Time
 	} else {
 		c.Note = fmt.Sprintf("%d was found, but is not faster at %d", best, n)
 	}
-	decided[T](t, c)
+	recordChoice[T](t, c)
 	return nil
 }

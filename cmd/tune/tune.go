@@ -19,7 +19,7 @@ import (
 type Options struct {
 	Families []string       // families to tune: of Families, or cuda.Family
 	Time     time.Duration  // approximate time of measuring
-	Settings tuned.Settings // existing settings; those of other families stay
+	Settings tuned.Settings // existing settings; other families keep theirs
 	Revision string         // revision of this program, stored in the settings
 	Device   *Device        // GPU for the family cuda; nil: none
 	Say      func(string)   // called with what is being measured
@@ -36,7 +36,7 @@ type Result struct {
 	Settings tuned.Settings `json:"settings"` // old settings and new ones
 }
 
-// Trial is a race of a candidate.
+// Trial is the comparison of a candidate with the setting in use.
 type Trial struct {
 	Type      string `json:"type"`
 	Setting   string `json:"setting"` // mc, kc, nc, blocks, direct, parallel, cutoff
@@ -107,7 +107,7 @@ func Steps(families []string) int { return len(stagesOf(families)) }
 // of a GPU are stored class by class, settings of the CPU only when all are tuned.
 func Run(ctx context.Context, o Options) (*Result, error) {
 	t := &tuner{options: o, Result: Result{Schema: record.OutputSchema, Settings: o.Settings}}
-	t.forget()
+	t.reset()
 	stages, whole := stagesOf(o.Families), 0
 	for _, s := range stages {
 		whole += s.share
@@ -128,8 +128,8 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	return &t.Result, nil
 }
 
-// forget removes the settings of the families from those in use, so candidates are compared with the defaults.
-func (t *tuner) forget() {
+// reset removes the settings of the families from those in use, so candidates are compared with the defaults.
+func (t *tuner) reset() {
 	if len(t.options.Families) == 1 && t.options.Families[0] == cuda.Family {
 		return // its candidates are always compared with the defaults
 	}

@@ -14,7 +14,7 @@ import (
 	"gemm/compare/record"
 )
 
-// Request is one row that somebody wants to measure.
+// Request is one requested row.
 type Request struct {
 	Experiment record.Experiment
 	Variant    gemm.Variant
@@ -27,7 +27,7 @@ type Request struct {
 	Batch       int         // products of a batch; 0: one product
 	Hosts       int         // of the job, if its ranks are on several; otherwise 0
 	Params      gemm.Params // parameters of the variant and conditions
-	Processors  int         // of the host, which ranks divide if they are not told their threads; 0: not known
+	Processors  int         // of the host, which ranks divide if their threads are not given; 0: not known
 	Turn        string      // cases with the same turn are measured interleaved (A B A B); empty: alone
 	Timeline    bool        // one additional product is computed after the samples, for a Trace
 }
@@ -130,7 +130,7 @@ func (c Case) OnDevice() bool { return c.Variant.Location == gemm.OnGPU }
 // processors of this process.
 func (c Case) Foreign() bool {
 	role := c.Variant.Role
-	return (role == gemm.Library || role == gemm.Brought) && c.Variant.Location == gemm.InProcess
+	return (role == gemm.Library || role == gemm.UserKernel) && c.Variant.Location == gemm.InProcess
 }
 
 // Outside reports whether a library or a program that is not of this suite computes the case, on the
@@ -226,7 +226,7 @@ func (c Case) Row() record.Record {
 	}
 	bound := c.Variant.Bound
 	if c.err == nil {
-		bound = c.Variant.BoundWith(c.resolved)
+		bound = c.Variant.BoundWith(c.Type, c.resolved)
 	}
 	r := record.Record{
 		Key: c.Key, Compute: compute,

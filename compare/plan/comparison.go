@@ -8,8 +8,7 @@ import (
 	"gemm/compare/record"
 )
 
-// Comparison is a profile, with what the user requests in place of the profile's. The zero value of a field leaves the
-// profile's.
+// Comparison is a profile and the requests of the user. The zero value of a field leaves the profile's value.
 type Comparison struct {
 	Profile  Profile
 	Variants []gemm.Variant // that are compared
@@ -33,8 +32,8 @@ func (c Comparison) Budget() Budget {
 	return b
 }
 
-// Cases returns the rows: those of the main tables, and then those of the profile's experiments, as far as they have
-// the requested sizes, types and numbers of threads and ranks. The error is ErrNoTimeline.
+// Cases returns the rows of the main tables, and then of the profile's experiments, as far as they have the requested
+// sizes, types and numbers of threads and ranks. The error is ErrNoTimeline.
 func (c Comparison) Cases() ([]Case, error) {
 	p := c.Profile
 	l := Ladder{Variants: c.Variants, Shapes: p.Shapes, Types: p.Types, Ops: []string{"nn"}, Alpha: 1,
@@ -75,8 +74,7 @@ func (c Comparison) Cases() ([]Case, error) {
 	return cases, nil
 }
 
-// sweep returns the numbers of threads and ranks. Numbers of threads that the profile has are those that the host has
-// processors for.
+// sweep returns the numbers of threads and ranks, without numbers of threads of the profile that exceed the processors.
 func (c Comparison) sweep() map[string][]any {
 	p, sweep := c.Profile, map[string][]any{}
 	if c.Ranks == nil {
@@ -108,9 +106,8 @@ func drawLargest(cases []Case) {
 	}
 }
 
-// Summary returns the rows that a command shows of a comparison: those of the first experiment, the ladder if there is
-// one, at the largest shape with a speed of each variant and type, and those that went wrong. Rows that are
-// unavailable are left out.
+// Summary returns the rows that a command shows of a comparison: of the first experiment, at the largest shape with a
+// speed of each variant and type; and all rows that failed. Unavailable rows are left out.
 func Summary(rows []record.Record) []record.Record {
 	type series struct{ variant, typ, params string }
 	of := func(r record.Record) series { return series{r.Variant, r.Type, r.Params.String()} }

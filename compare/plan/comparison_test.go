@@ -47,7 +47,7 @@ func smallComparison(t *testing.T) Comparison {
 	return c
 }
 
-// TestComparison requests other sizes, types and numbers of threads and ranks than those of the profile, and timelines.
+// TestComparison requests timelines, and sizes, types and numbers of threads and ranks that the profile lacks.
 func TestComparison(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(c *Comparison)
@@ -139,10 +139,10 @@ func TestTimelinesOfWarps(t *testing.T) {
 			t.Errorf("%s lacks their size", p.Name)
 		}
 	}
-	all := variants(nil, "cuda/tf32-wgmma-persistent", "cuda/f16x3", "cuda/warptile", "cuda/wgmma")
+	all := variants(nil, "cuda/tuned-tf32", "cuda/f16x3", "cuda/warptile", "cuda/wgmma")
 	all[3].Role = gemm.Study // the ladder has none of its rows
 	got := texts(slices.Concat(rowsOf(profileOn("cuda", 2), all)), drawn)
-	if want := []string{"cuda/tf32-wgmma-persistent f64 4096", "cuda/f16x3 f64 4096"}; !slices.Equal(got, want) {
+	if want := []string{"cuda/tuned-tf32 f64 4096", "cuda/f16x3 f64 4096"}; !slices.Equal(got, want) {
 		t.Errorf("timelines are of %q, want %q", got, want)
 	}
 }
@@ -163,7 +163,7 @@ func TestSummary(t *testing.T) {
 		row("serial/naive", 256, record.CutoffSweep, record.OK),
 		row("serial/packed", 4096, record.CutoffSweep, record.Failed),
 		row("serial/naive", 512, record.MainLadder, record.Skipped),
-		row("cuda/dmma", 512, record.MainLadder, record.Unavailable),
+		row("cuda/tuned", 512, record.MainLadder, record.Unavailable),
 	}) {
 		got = append(got, fmt.Sprint(r.Variant, " ", r.N))
 	}

@@ -47,8 +47,8 @@ func resolve(v gemm.Variant, p gemm.Params) (gemm.Params, error) {
 	return out, err
 }
 
-// Own returns p without the conditions of the variant.
-func Own(v gemm.Variant, p gemm.Params) gemm.Params {
+// WithoutConditions returns p without the conditions of the variant.
+func WithoutConditions(v gemm.Variant, p gemm.Params) gemm.Params {
 	p = maps.Clone(p)
 	for _, q := range conditions(v) {
 		delete(p, q.Name)
@@ -70,6 +70,6 @@ func (c Case) Products() float64 { return float64(max(1, c.Steps(), c.Batch)) }
 var errChain = fmt.Errorf("%w: an iterated product is of square matrices of f64, f32 or gf256, without transposes, "+
 	"α and β", gemm.ErrParam)
 
-// errBatch is the error of a batch that is asked for with something that batches do not have.
+// errBatch: a batch is requested with a condition that batches do not have.
 var errBatch = fmt.Errorf("%w: a batch is no iterated product, and has no artificial load and no timeline",
 	gemm.ErrParam)

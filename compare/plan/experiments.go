@@ -85,11 +85,11 @@ type study struct {
 	Types      []string          `word:"type"`   // nil: f64
 	Shapes     shapes
 	Sweep      map[string]values `word:"parameter"`
-	Libraries  map[string]values `word:"parameter"` // swept values of libraries of others; nil: those of Sweep
+	Libraries  map[string]values `word:"parameter"` // swept values of external libraries; nil: Sweep
 	Batches    []int             // products of a batch; nil: one product, and no batch
 	Apart      bool              // without the baselines, which are of threads
 	All        bool              // only if all the variants are there
-	// Timelines selects the rows with a timeline, of those with the last of the swept ranks; nil: none.
+	// Timelines selects the rows with a timeline, at the last of the swept ranks; nil: none.
 	Timelines *Selection
 }
 

@@ -145,22 +145,6 @@ func TestTurnsOnRanks(t *testing.T) {
 	}
 }
 
-// TestFieldTurn checks the turns over GF(2⁸): products that a library computes too are interleaved
-// with it, products of one type and shape alone are not.
-func TestFieldTurn(t *testing.T) {
-	shape := gemm.Shape{M: 4, N: 65536, K: 10}
-	const ours = "peers gf256, shards of 65536 bytes"
-	for _, test := range []struct{ name, typ, want string }{
-		{"serial/packed", "gf256", ours}, {"reference/reedsolomon", "gf256", ours}, {"parallel/packed", "gf256", ours},
-		{"serial/packed", "f64", "peers f64 4x65536x10 nn"}, {"serial/ikj", "gf256", ""},
-	} {
-		r := Request{Experiment: record.MainLadder, Variant: variant(test.name), Type: test.typ, Shape: shape}
-		if got := r.Case().turn(); got != test.want {
-			t.Errorf("%s in %s is in the turn %q, want %q", test.name, test.typ, got, test.want)
-		}
-	}
-}
-
 // TestTurnOfCodes checks that the codes with short shards are in one turn and follow each other. Codes
 // with long shards have turns of their own.
 func TestTurnOfCodes(t *testing.T) {
@@ -184,11 +168,6 @@ func TestTurnOfCodes(t *testing.T) {
 func TestLoopOrders(t *testing.T) {
 	v := variant("serial/loops")
 	v.Role, v.Params = gemm.Study, []gemm.Param{{Name: "order", Default: "ijk", Choices: []string{"ijk", "kij"}}}
-	for _, p := range Profiles(2) {
-		if got := inLadder(p, v); len(got) > 0 {
-			t.Errorf("%s: %v in the ladder", p.Name, got)
-		}
-	}
 	cases := Ladder{Variants: []gemm.Variant{v}, Shapes: cubes([]int{8}), Types: []string{"f64"}, Ops: []string{"nn"},
 		Alpha: 1, Sweep: map[string][]any{"order": {"ijk", "kij"}}}.Cases()
 	if len(cases) != 2 || cases[0].Experiment != record.LoopOrders || cases[0].Turn == "" ||

@@ -67,7 +67,7 @@ func (c Case) Workspace() float64 {
 	return float64(gemm.TypeNamed(c.Type).Size) * m.Workspace
 }
 
-// Flops returns the operations that the model predicts, or those of a classical algorithm.
+// Flops returns the operations that the model predicts; without a model, of the classical algorithm.
 func (c Case) Flops() float64 {
 	if m, ok := c.Model(); ok {
 		return m.Flops

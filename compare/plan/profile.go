@@ -23,26 +23,26 @@ import (
 type Profile struct {
 	Name string `yaml:"-"`
 	Text string `yaml:"-"` // of a built-in profile, as it is written
-	// Processors are those of the host that it is for.
+	// Processors is the number of processors of the host.
 	Processors int    `yaml:"-"`
 	Doc        string // one line, for help texts
 	Budget     Budget
 	Ceilings   time.Duration // time to measure each peak and bandwidth
 	Types      []string      `word:"type"` // nil: all
 	Threads    counts        // numbers of threads; nil: the default of each variant
-	// LibraryThreads are the numbers of threads of libraries of others; nil: Threads.
+	// LibraryThreads are the numbers of threads of external libraries; nil: Threads.
 	LibraryThreads counts `yaml:"libraries"`
 	Ranks          counts // numbers of ranks in the ladder
 	Shapes         shapes
 	Ladder         rules // of the rows of the ladder that are measured
-	// Sizes are rules besides those of Ladder, for Shapes. They are not for shapes that the user has requested.
+	// Sizes are further rules for Shapes. They do not apply to shapes that the user has requested.
 	Sizes     rules
 	Timelines *Selection // of the rows of the ladder with a timeline; nil: none
 	// Baselines are the variants that speed-ups of the experiments are quoted over.
 	Baselines   []string      `word:"variant"`
 	Cutoffs     map[int][]int // cut-offs of the experiment cutoff, by size
 	Compiler    builds        // other builds of this program in the experiment compiler
-	Loops       builds        // loops in Go in that experiment, next to those in C
+	Loops       builds        // loops in Go in that experiment, compared with loops in C
 	Experiments []study
 }
 

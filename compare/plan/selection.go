@@ -7,7 +7,7 @@ import (
 	"gemm"
 )
 
-// Selection selects rows: those that have all of what it says. The zero value selects all.
+// Selection selects rows that meet all its conditions. The zero value selects all.
 type Selection struct {
 	Variants []string `word:"variant"`
 	Families []string `word:"family"`
@@ -31,9 +31,9 @@ type Range struct{ Least, Most int }
 
 func (r Range) has(n int) bool { return n >= r.Least && (r.Most == 0 || n <= r.Most) }
 
-// roles are the names of the roles, and classes of the classes. The first ones are of those without a name.
+// roles are the names of the roles, and classes of the classes. The first ones stand for no name.
 var (
-	roles = []string{"rung", string(gemm.Production), string(gemm.Baseline), string(gemm.Library), string(gemm.Brought),
+	roles = []string{"rung", string(gemm.Production), string(gemm.Baseline), string(gemm.Library), string(gemm.UserKernel),
 		string(gemm.Program), string(gemm.Study)}
 	classes = []string{"plain", string(gemm.Interpreted), string(gemm.Textbook), string(gemm.Tuned), string(gemm.Fast)}
 )
@@ -73,7 +73,7 @@ func (c Case) worthwhile() bool {
 	return (c.Variant.Accepts == nil || c.Variant.Accepts(c.Shape) == nil) && c.Terms() >= c.Variant.Least
 }
 
-// rule decides whether the rows that it selects are measured: all, or those that Only has, or none.
+// rule decides whether the rows that it selects are measured: all, or the rows of Only, or none.
 type rule struct {
 	Selection `yaml:",inline"`
 	Only      *Selection

@@ -11,8 +11,8 @@ import (
 // turn returns the name of the turn of c: the cases that its times are compared with. It is empty if
 // there are none. For the experiment weak, c has the shape of one thread. The turns are:
 //
-//	ranks               all cases with the same type, shape and number of ranks; those of the experiment
-//	                    distribution are apart
+//	ranks               all cases with the same type, shape and number of ranks, apart from the
+//	                    experiment distribution
 //	GPU                 all cases with the same type and shape
 //	experiments         all settings of one variant, or of one number of threads
 //	compiler            all loops and options, without the builds of this program
@@ -26,7 +26,7 @@ func (c Case) turn() string {
 		if c.Hosts > 0 {
 			name += fmt.Sprintf(" on %d hosts", c.Hosts)
 		}
-		if c.Experiment == record.Distributions { // a product takes much longer than those of the other experiments
+		if c.Experiment == record.Distributions { // with much longer products than the other experiments
 			name = string(c.Experiment) + " " + name
 		}
 		return name

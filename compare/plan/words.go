@@ -38,7 +38,7 @@ func newVocabulary(variants []gemm.Variant, processors int) vocabulary {
 	return vocabulary{v, processors}
 }
 
-// check compares the keys and words of a node with those of the type that it is decoded into, and expands values.
+// check compares the keys and words of a node with the type that it is decoded into, and expands values.
 func (v vocabulary) check(node *yaml.Node, typ reflect.Type, word string) error {
 	for typ.Kind() == reflect.Pointer {
 		typ = typ.Elem()
@@ -72,7 +72,7 @@ func (v vocabulary) check(node *yaml.Node, typ reflect.Type, word string) error 
 	return errors.Join(errs...)
 }
 
-// fieldsOf returns the fields of a struct by their keys, those of its inlined parts too.
+// fieldsOf returns the fields of a struct, and of its inlined parts, by their keys.
 func fieldsOf(typ reflect.Type) map[string]reflect.StructField {
 	fields := map[string]reflect.StructField{}
 	for _, field := range reflect.VisibleFields(typ) {

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"gemm/internal/cpu"
-	"gemm/internal/topology"
 )
 
 // statuses are all that a row can have.
@@ -178,8 +177,8 @@ func inRange(name string, v reflect.Value) error {
 			}
 		}
 	case reflect.String:
-		if list := v.String(); slices.Contains(lists, name) && list != "" && topology.IDs(list) == nil {
-			return fmt.Errorf("%s is %.40q: it must be a list of processors below %d", name, list, cpu.Most)
+		if list := v.String(); slices.Contains(lists, name) && list != "" && cpu.ParseList(list) == nil {
+			return fmt.Errorf("%s is %.40q: it must be a list of processors below %d", name, list, cpu.MaxProcessors)
 		}
 	case reflect.Float64:
 		number = v.Float()

@@ -56,8 +56,12 @@ func TestDeclared(t *testing.T) {
 		Variants: []record.Variant{{Variant: gemm.Variant{Name: "serial/old"}},
 			{Variant: gemm.Variant{Name: "serial/a", Doc: "old"}}}}
 	got := doc.Declared(suite).Variants
+	doc.Schema, suite[1].FormerRole = 1, gemm.Production
+	if of := doc.Declared(suite).Variants; of[1].Role != gemm.Production {
+		t.Errorf("got %+v of an old record", of)
+	}
 	if len(got) != 4 || got[0].Doc != "old" || got[1].Parent != "serial/a" || got[2].Name != "serial/old" ||
-		got[3].Name != "user/mine" || got[3].Role != gemm.Brought {
+		got[3].Name != "user/mine" || got[3].Role != gemm.UserKernel {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -3,6 +3,7 @@
 package record
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"math"
@@ -40,13 +41,13 @@ type Variant struct {
 func Of(v gemm.Variant) Variant {
 	out := Variant{v, v.Types()}
 	out.Params, out.Model, out.Accepts, out.Ran, out.Source = nil, nil, nil, nil, nil
-	out.Bound, out.BoundOf = gemm.Bound{}, nil
+	out.Bound, out.BoundOf, out.FormerRole = gemm.Bound{}, nil, ""
 	out.F32, out.F64, out.F16, out.BF16, out.GF256 = nil, nil, nil, nil, nil
 	return out
 }
 
 // Declared returns d with what it does not say of variants as suite has it, in the order of suite: of its own variants,
-// which records of schema 1 do not describe, and of those that it has no rows of. Variants of neither come last. Rows
+// which records of schema 1 do not describe, and of variants without rows. Variants of neither come last. Rows
 // of old recursions get the variant that computed them.
 func (d Document) Declared(suite []gemm.Variant) Document {
 	own := map[string]Variant{}
@@ -58,7 +59,11 @@ func (d Document) Declared(suite []gemm.Variant) Document {
 	d.Variants = nil
 	for _, v := range suite {
 		if _, ok := own[v.Name]; !ok {
-			own[v.Name] = Of(v)
+			of := Of(v)
+			if d.Schema == 1 {
+				of.Role = cmp.Or(v.FormerRole, of.Role)
+			}
+			own[v.Name] = of
 		}
 		d.Variants = append(d.Variants, own[v.Name])
 		if v.Ran != nil {
@@ -89,7 +94,7 @@ func (d Document) Declared(suite []gemm.Variant) Document {
 func undeclared(r Record) Variant {
 	v := gemm.Variant{Name: r.Variant}
 	if v.Family() == "user" {
-		v.Role = gemm.Brought
+		v.Role = gemm.UserKernel
 	}
 	if strings.HasPrefix(r.Turn, "cuda ") {
 		v.Location = gemm.OnGPU

@@ -12,7 +12,6 @@ import (
 	"gemm/internal/cpu"
 	"gemm/internal/note"
 	"gemm/internal/occupancy"
-	"gemm/internal/topology"
 )
 
 // Host describes a machine that rows were measured on.
@@ -38,7 +37,7 @@ type Host struct {
 	Bandwidths []Bandwidth     `json:"bandwidths"`
 
 	// Topology is how the processors are nested; nil if it is not known.
-	Topology *topology.Topology `json:"topology,omitempty"`
+	Topology *cpu.Topology `json:"topology,omitempty"`
 }
 
 // Cache is one level of cache as one core sees it.
@@ -84,7 +83,7 @@ func DescribeHost() (Host, error) {
 	h := Host{
 		CPU: info.Model, Sockets: info.Sockets, NUMA: info.NUMANodes, Cores: info.Cores,
 		Quota: None(), ISA: string(isa), Memory: info.Memory, PagePolicy: info.HugePages, OS: info.OS,
-		Ceilings: []Ceiling{}, Bandwidths: []Bandwidth{}, Topology: topology.Here(),
+		Ceilings: []Ceiling{}, Bandwidths: []Bandwidth{}, Topology: cpu.HostTopology(),
 	}
 	held, _ := cpu.Held()
 	h.Held = held != ""
@@ -107,7 +106,7 @@ func (h Host) Name() string {
 	return strings.Join(parts, " + ")
 }
 
-// id returns the id of a host. Its name, which is hashed, tells machines of the same kind apart. The caches tell
+// id returns the id of a host. Its hashed name distinguishes machines of the same kind. The caches distinguish
 // virtual machines with the same name apart: several generations of processors call themselves the same there.
 func (h Host) id(name string) string {
 	text := fmt.Append(nil, name, h.CPU, h.Sockets, h.Cores, h.ISA, h.Memory>>30, h.Caches)
@@ -122,7 +121,7 @@ func (h Host) id(name string) string {
 func (h *Host) AddGPU(g occupancy.GPU) {
 	h.GPUs = append(h.GPUs, g.Name)
 	if h.Topology != nil && g.PCI != "" {
-		h.Topology.GPUs = append(h.Topology.GPUs, topology.NewGPU(g.Name, g.PCI))
+		h.Topology.GPUs = append(h.Topology.GPUs, cpu.NewAttachedGPU(g.Name, g.PCI))
 	}
 	g.Free, g.PCI = 0, "" // what is free changes, and the topology has the address
 	h.Devices = append(h.Devices, g)

@@ -3,7 +3,7 @@ package record
 import (
 	"testing"
 
-	"gemm/internal/topology"
+	"gemm/internal/cpu"
 )
 
 // TestHostID: machines that differ in their name or processor have ids of their own, and what
@@ -13,7 +13,7 @@ func TestHostID(t *testing.T) {
 		Caches: []Cache{{Level: 1, Bytes: 32 << 10}}}
 	id := host.id("debian")
 	host.Ceilings, host.Memory = []Ceiling{{Unit: "cpu"}}, host.Memory+4096
-	host.Topology = &topology.Topology{Processors: "0-1"}
+	host.Topology = &cpu.Topology{Processors: "0-1"}
 	if got := host.id("debian"); got != id {
 		t.Errorf("after it was measured the host is %s, before %s", got, id)
 	}

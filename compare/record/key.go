@@ -6,7 +6,7 @@ import (
 	"gemm"
 )
 
-// ID returns what tells r from other rows.
+// ID returns the identity of r.
 func (r Record) ID() ID { return r.Key.ID(r.Params) }
 
 // ID returns the identity of the row of t.

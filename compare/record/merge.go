@@ -23,7 +23,7 @@ func Merge(docs ...Document) (Document, error) {
 	return s.Document(), nil
 }
 
-// apart returns doc with new ids for hosts whose id is that of a host in s with other GPUs.
+// apart returns doc with new ids for hosts whose id belongs to a host with other GPUs in s.
 func (s *Store) apart(doc Document) Document {
 	names := func(h Host) []string { return slices.Compact(slices.Sorted(slices.Values(h.GPUs))) }
 	ids := map[string]string{}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"gemm/internal/topology"
+	"gemm/internal/cpu"
 )
 
 func TestMergeKeepsEveryRowOnce(t *testing.T) {
@@ -15,7 +15,7 @@ func TestMergeKeepsEveryRowOnce(t *testing.T) {
 		return r
 	}
 	one := Document{Schema: 1, Records: []Record{row("a", 1), row("a", 2)},
-		Hosts: []Host{{ID: "a", MPI: "Open MPI", Topology: &topology.Topology{Processors: "0-3"}}}}
+		Hosts: []Host{{ID: "a", MPI: "Open MPI", Topology: &cpu.Topology{Processors: "0-3"}}}}
 	two := Document{Schema: 1, Hosts: []Host{{ID: "b"}, {ID: "a"}}, Records: []Record{row("b", 1), row("a", 2)}}
 	doc, err := Merge(one, two)
 	if err != nil || len(doc.Hosts) != 2 || len(doc.Records) != 3 || doc.Hosts[0].MPI != "Open MPI" ||

@@ -7,7 +7,7 @@ import (
 	"gemm"
 )
 
-// Peaks are the highest measured peaks of a document: of its ceilings, and of those between the samples
+// Peaks are the highest measured peaks of a document: of its ceilings, and of peaks between the samples
 // of its rows. Other load can only lower a peak.
 type Peaks map[peakOf]Ceiling
 
@@ -16,7 +16,7 @@ type peakOf struct {
 	device, threads  int
 }
 
-// Peaks returns the peaks of d. A peak on more threads than processors is none: the ranks took turns.
+// Peaks returns the peaks of d. A peak on more threads than processors is ignored: the ranks shared processors.
 func (d Document) Peaks() Peaks {
 	out, most := Peaks{}, map[string]int{}
 	for _, h := range d.Hosts {
@@ -94,7 +94,7 @@ func (h Host) occupied(r Record) int {
 }
 
 // percent returns the speed of a row in percent of the peak on the processors that it kept busy, or of the
-// pipe of the GPU that it ran on. It is the only such figure. The peak of ranks counts for those that computed.
+// pipe of the GPU that it ran on. It is the only such figure. For ranks, the peak of the ranks that computed counts.
 func (p Peaks) percent(h Host, r Record) Number {
 	if !r.Speed() {
 		return None()
@@ -120,9 +120,9 @@ func (p Peaks) percent(h Host, r Record) Number {
 	return 100 * speed / c.Gflops
 }
 
-// Settled returns d with the percent of the peak of each row by the peaks of the whole document: they may
+// WithPeaks returns d with the percent of the peak of each row by the peaks of the whole document: they may
 // have been measured after the row.
-func (d Document) Settled() Document {
+func (d Document) WithPeaks() Document {
 	peaks, records := d.Peaks(), slices.Clone(d.Records)
 	for i, r := range records {
 		records[i].PercentPeak = peaks.percent(d.host(r.Host), r)

@@ -57,7 +57,7 @@ func TestPeakOfRanksThatComputed(t *testing.T) {
 	}
 	rows := Document{Hosts: []Host{{ID: "a", Cores: 2, Ceilings: []Ceiling{
 		{Unit: "cpu", Pipe: "f64", Threads: 2, Gflops: 10}}}},
-		Records: []Record{row(gemm.Params{"grid": "1x1"}), row(nil)}}.Settled().Records
+		Records: []Record{row(gemm.Params{"grid": "1x1"}), row(nil)}}.WithPeaks().Records
 	if one, two := float64(rows[0].PercentPeak), float64(rows[1].PercentPeak); !(math.Abs(one-60) < 1e-9) ||
 		!(math.Abs(two-30) < 1e-9) {
 		t.Errorf("%v %% of the peak of one rank, and %v %% of the peak of two, want 60 and 30", one, two)

@@ -55,7 +55,7 @@ func plain(err error) error {
 // Load reads the document at path, a regular file of JSON or of JSON in gzip's format. The error is one line that names
 // the file; a document of a newer schema is refused.
 func Load(path string) (Document, error) {
-	info, err := os.Stat(path) // before it is opened: to open a pipe blocks until somebody writes to it
+	info, err := os.Stat(path) // before it is opened: to open a pipe blocks until it has a writer
 	if errors.Is(err, fs.ErrNotExist) {
 		return Document{}, fmt.Errorf("%s: %w; gemm compare writes records, and so does --json of other commands",
 			path, fs.ErrNotExist)
@@ -145,7 +145,7 @@ func Parse(data []byte) (Document, error) {
 	if err := doc.whole(); err != nil {
 		return Document{}, err
 	}
-	return doc.Settled(), nil
+	return doc.WithPeaks(), nil
 }
 
 // firstNote is a note of schema 1, a text without a code.

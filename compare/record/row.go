@@ -206,7 +206,7 @@ type Trace struct {
 	// them are joined. A joined span goes from the first index of its first chunk to the last of its last chunk,
 	// although other workers may have computed some between; it is as long as its chunks together.
 	Spans []timeline.Span `json:"spans"`
-	// Ranks are those of this product, as Record.Ranks has those of a sample. A lane is a rank.
+	// Ranks are the ranks of this product; Record.Ranks has the ranks of a sample. A lane is a rank.
 	Ranks []Rank `json:"ranks,omitempty"`
 	timeline.Activity
 }

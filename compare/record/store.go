@@ -17,7 +17,7 @@ import (
 	"gemm/internal/timeline"
 )
 
-// ErrExists: records exist already and neither resuming nor replacing them was asked for.
+// ErrExists: records exist already, and neither resuming nor replacing them was requested.
 var ErrExists = errors.New("records exist already")
 
 // Mode says what to do with records that are there already.
@@ -98,7 +98,7 @@ func OpenStore(path string, mode Mode) (*Store, error) {
 	return s, nil
 }
 
-// Close lets other processes open the records. What was put is on disk already. Nothing more can be put.
+// Close releases the lock of the file. All rows are on disk already. Nothing more can be put.
 func (s *Store) Close() { s.lock.Release() }
 
 // open reads the records that are there, if the mode keeps them, and writes them back.
@@ -185,7 +185,7 @@ func (s *Store) Declare(variants []gemm.Variant) {
 	s.declare(all)
 }
 
-// declare adds those that are not there yet, each behind the one that it follows.
+// declare adds missing variants, each behind the one that it follows.
 func (s *Store) declare(variants []Variant) {
 	at := 0
 	for _, v := range variants {
@@ -210,19 +210,19 @@ func (s *Store) measured() []Variant {
 	return slices.DeleteFunc(slices.Clone(s.doc.Variants), func(v Variant) bool { return !has[v.Name] })
 }
 
-// Document returns what the store holds, settled. The caller must not change it.
+// Document returns what the store holds. The caller must not change it.
 func (s *Store) Document() Document {
 	doc := s.doc
 	doc.Schema, doc.Variants, doc.Records, doc.Traces = Schema, s.measured(), s.records.items, s.traces.items
-	return doc.Settled()
+	return doc.WithPeaks()
 }
 
-// Rows returns the rows as they are in the store, if they are, since later peaks settle them.
+// Rows returns rows as the store has them now: later peaks change their percentages.
 func (s *Store) Rows(rows []Record) []Record {
-	out, settled := slices.Clone(rows), s.Document().Records
+	out, stored := slices.Clone(rows), s.Document().Records
 	for i, r := range rows {
 		if at, ok := s.records.at[r.ID()]; ok {
-			out[i] = settled[at]
+			out[i] = stored[at]
 		}
 	}
 	return out
@@ -289,7 +289,7 @@ func (s *Store) PutMeasurements(m ...Measurement) error { return s.add(Document{
 // beginning or an end are dropped.
 func (s *Store) PutTraces(traces ...Trace) error { return s.add(Document{Traces: traces}) }
 
-// Put adds rows, or replaces those with their identities, whose traces go with them,
+// Put adds rows, or replaces the rows with the same identities and removes their traces,
 // and writes the file. Traces of the rows are put after them.
 func (s *Store) Put(records ...Record) error { return s.add(Document{Records: records}) }
 
@@ -298,8 +298,8 @@ func finite(xs []float64) []float64 {
 	return slices.DeleteFunc(append([]float64{}, xs...), func(x float64) bool { return !Number(x).Known() })
 }
 
-// settle settles the rows, and encodes those again that it changes.
-func (s *Store) settle() error {
+// updatePeaks encodes the rows again whose percentage of the peak has changed.
+func (s *Store) updatePeaks() error {
 	for i, r := range s.Document().Records {
 		old := s.records.items[i].PercentPeak
 		if old == r.PercentPeak || !old.Known() && !r.PercentPeak.Known() {
@@ -314,7 +314,7 @@ func (s *Store) settle() error {
 
 // Encode returns the document as JSON, a line a record.
 func (s *Store) Encode() ([]byte, error) {
-	if err := s.settle(); err != nil {
+	if err := s.updatePeaks(); err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer

@@ -12,7 +12,6 @@ import (
 
 	"gemm"
 	"gemm/internal/note"
-	"gemm/internal/output"
 	"gemm/internal/timeline"
 )
 
@@ -63,58 +62,6 @@ func reread(t *testing.T, store *Store) Document {
 	return doc
 }
 
-// TestStoreLeavesOtherFiles opens records in a folder with files of the user. Their names begin like
-// temporary files, or match the name of the records if that is read as a pattern.
-func TestStoreLeavesOtherFiles(t *testing.T) {
-	dir := t.TempDir()
-	others := []string{".bashrc", ".b.bak", ".env", ".gitignore", ".results.json.bak", "sweep/.q.json.old",
-		"sw*/.q.json.old"}
-	for _, name := range append(others, "sw*/.q.json.gemm-0123456789abcdef") {
-		path := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, nil, 0o600)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, name := range []string{"b", "env", "git", "results.json", "sw*/q.json"} {
-		store := opened(t, filepath.Join(dir, name), Create)
-		if _, err := OpenStore(filepath.Join(dir, name), Resume); !errors.Is(err, output.ErrInUse) {
-			t.Errorf("%s is opened twice: %v", name, err)
-		}
-		store.Close()
-	}
-	for _, name := range others {
-		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
-			t.Errorf("a user's file was removed: %v", err)
-		}
-	}
-	if left, err := os.ReadDir(filepath.Join(dir, "sw*")); err != nil || len(left) != 2 {
-		t.Errorf("left are %v, %v, want the records and a user's file", left, err)
-	}
-}
-
-// TestTracesAreKeptOnce stores the trace of one row twice and the trace of another once, resumes, and
-// merges.
-func TestTracesAreKeptOnce(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "r.json")
-	for mode, traces := range [][]Trace{Create: {traceOf(1, 1), traceOf(2, 2)}, Resume: {traceOf(2, 3)}} {
-		store := opened(t, path, Mode(mode))
-		if err := store.PutTraces(traces...); err != nil {
-			t.Fatal(err)
-		}
-		store.Close()
-	}
-	doc, err := Load(path)
-	if err != nil || len(doc.Traces) != 2 || len(doc.Traces[0].Spans) != 1 || len(doc.Traces[1].Spans) != 3 {
-		t.Fatalf("traces %+v, %v; want the one of a thread, and the later of two threads", doc.Traces, err)
-	}
-	other := traceOf(2, 1)
-	other.Host = "b"
-	merged, err := Merge(doc, doc, Document{Schema: 1, Traces: []Trace{other}})
-	if err != nil || len(merged.Traces) != 3 {
-		t.Errorf("%d traces merged, %v; want 3", len(merged.Traces), err)
-	}
-}
-
 // TestTracesGoWithTheirRows stores a row again, and merges it with the old one.
 func TestTracesGoWithTheirRows(t *testing.T) {
 	var store Store
@@ -147,23 +94,6 @@ func TestTracesGoWithTheirRows(t *testing.T) {
 	merged, err := Merge(before, Document{Schema: 1, Records: []Record{failed}})
 	if err != nil || len(merged.Records) != 3 || len(merged.Traces) != 2 {
 		t.Errorf("%d rows and %d traces merged, %v; want 3 and 2", len(merged.Records), len(merged.Traces), err)
-	}
-}
-
-// TestTracesSurviveNumbersThatJSONHasNot has a span without an end.
-func TestTracesSurviveNumbersThatJSONHasNot(t *testing.T) {
-	trace := traceOf(2, 2)
-	trace.Spans[0].End = math.NaN()
-	var s Store
-	if err := s.PutTraces(trace); err != nil {
-		t.Fatal(err)
-	}
-	doc := reread(t, &s)
-	if len(doc.Traces) != 1 || len(doc.Traces[0].Spans) != 1 || doc.Traces[0].Spans[0].Worker != 1 {
-		t.Errorf("read back %+v; want the span that has an end", doc.Traces)
-	}
-	if !math.IsNaN(trace.Spans[0].End) {
-		t.Error("the caller's spans were changed")
 	}
 }
 
@@ -245,8 +175,18 @@ func TestAbsent(t *testing.T) {
 	}
 }
 
-func TestRecordsSurviveNumbersThatJSONHasNot(t *testing.T) {
+// TestNumbersThatJSONHasNot has a row with residuals of NaN, and a span without an end.
+func TestNumbersThatJSONHasNot(t *testing.T) {
 	var s Store
+	trace := traceOf(2, 2)
+	trace.Spans[0].End = math.NaN()
+	if err := s.PutTraces(trace); err != nil {
+		t.Fatal(err)
+	}
+	if doc := reread(t, &s); len(doc.Traces) != 1 || len(doc.Traces[0].Spans) != 1 || doc.Traces[0].Spans[0].Worker != 1 ||
+		!math.IsNaN(trace.Spans[0].End) {
+		t.Errorf("read back %+v; want the span that has an end, and the caller's spans unchanged", doc.Traces)
+	}
 	r := rowAt("test/nan", 2)
 	r.Status, r.Reason.Text = Wrong, "NaN"
 	if err := s.Put(r); err != nil {
@@ -258,18 +198,5 @@ func TestRecordsSurviveNumbersThatJSONHasNot(t *testing.T) {
 	data, err := s.Encode()
 	if err != nil || !strings.Contains(string(data), `"residual":null`) {
 		t.Errorf("residual is not null in %s (%v)", data, err)
-	}
-}
-
-func TestUnwritableFolderIsFoundAtOnce(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := OpenStore(filepath.Join(file, "results.json"), Create); err == nil {
-		t.Error("a folder that is a file passes for writable")
-	}
-	if _, err := OpenStore(t.TempDir(), Replace); err == nil {
-		t.Error("a folder passes for a file that may be replaced")
 	}
 }

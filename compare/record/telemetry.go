@@ -2,9 +2,9 @@ package record
 
 import (
 	"gemm"
+	"gemm/internal/cpu"
 	"gemm/internal/occupancy"
 	"gemm/internal/timeline"
-	"gemm/internal/topology"
 )
 
 // The telemetry of backends: what a product says of itself besides its result and its time. Records have it as it is.
@@ -68,7 +68,7 @@ type Device struct {
 	Shared    int      `json:"smem"`      // bytes of a block
 	Threads   int      `json:"threads"`   // of a block
 	Blocks    int      `json:"blocks"`    // of a launch
-	Occupancy float64  `json:"occupancy"` // warps of a multiprocessor over those it can hold; 0: not known
+	Occupancy float64  `json:"occupancy"` // warps of a multiprocessor over the most that it can hold; 0: not known
 	Limit     []string `json:"limit"`     // what limits it: threads, registers, shared memory, blocks
 	// Waves is how many tiles of C the busiest place of a multiprocessor computes, one after the other. Fill is the
 	// share of the places' time that tiles take. 0: not known.
@@ -90,7 +90,7 @@ type Device struct {
 
 // What records have of the platform, under names that other modules can write.
 type (
-	Topology = topology.Topology // how the processors of a host are nested
+	Topology = cpu.Topology      // how the processors of a host are nested
 	GPU      = occupancy.GPU     // the limits of a GPU
 	Activity = timeline.Activity // what workers, ranks or streams of a GPU did in a product
 	Span     = timeline.Span     // of a chunk of a loop

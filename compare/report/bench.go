@@ -63,7 +63,6 @@ func Bench(w io.Writer, doc record.Document) error {
 	return b.Flush()
 }
 
-// benchName returns the name of a row's benchmark.
 func benchName(r record.Record) string {
 	parts := []string{"BenchmarkMultiply", "family=" + analysis.Family(r.Variant),
 		"algorithm=" + analysis.Algorithm(r.Variant), "type=" + r.Type, "op=" + r.Op}
@@ -102,7 +101,7 @@ func Noise(rows []record.Record) string {
 			case f.Several:
 				where = "several threads"
 			}
-			if f.InTurn {
+			if f.Interleaved {
 				where += ", interleaved"
 			}
 			parts = append(parts, fmt.Sprintf("%.3g× on %s (%d pairs)", f.Factor, where, f.Pairs))

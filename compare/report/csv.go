@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,88 +19,96 @@ import (
 // members of predicted. params, resolved and phases_s are "name=value" separated by spaces; warnings are separated by
 // "; ". A text that a spreadsheet would evaluate begins with an apostrophe, and one of several lines is one Line. Later
 // versions may add columns at the end; none changes its place or meaning.
-var csvColumns = []struct {
-	name  string
-	value func(record.Record) string
-}{
-	{"host", func(r record.Record) string { return r.Host }},
-	{"run", func(r record.Record) string { return r.Run }},
-	{"experiment", func(r record.Record) string { return string(r.Experiment) }},
-	{"variant", func(r record.Record) string { return r.Variant }},
-	{"build", func(r record.Record) string { return r.Build }},
-	{"type", func(r record.Record) string { return r.Type }},
-	{"compute", func(r record.Record) string { return r.Compute }},
-	{"op", func(r record.Record) string { return r.Op }},
-	{"alpha", func(r record.Record) string { return csvNumber(r.Alpha) }},
-	{"beta", func(r record.Record) string { return csvNumber(r.Beta) }},
-	{"m", func(r record.Record) string { return strconv.Itoa(r.M) }},
-	{"n", func(r record.Record) string { return strconv.Itoa(r.N) }},
-	{"k", func(r record.Record) string { return strconv.Itoa(r.K) }},
-	{"lda", func(r record.Record) string { return strconv.Itoa(r.LDA) }},
-	{"ldb", func(r record.Record) string { return strconv.Itoa(r.LDB) }},
-	{"ldc", func(r record.Record) string { return strconv.Itoa(r.LDC) }},
-	{"threads", func(r record.Record) string { return strconv.Itoa(r.Threads) }},
-	{"params", func(r record.Record) string { return r.Params.String() }},
-	{"resolved", func(r record.Record) string { return r.Resolved.String() }},
-	{"status", func(r record.Record) string { return string(r.Status) }},
-	{"reason", func(r record.Record) string { return r.Reason.Text }},
-	{"warnings", func(r record.Record) string {
+var csvColumns = strings.Fields(`
+	host run experiment variant build type compute op alpha beta m n k lda ldb ldc threads params resolved status reason
+	warnings samples inner turn median_s ci_low_s ci_high_s gflops rate unit data_gbps percent_peak residual bound
+	bound_kind predicted_flops predicted_accesses predicted_workspace_bytes predicted_l1_traffic_bytes
+	predicted_l2_traffic_bytes predicted_traffic_bytes phases_s ranks ranks_used bytes_counted bytes_predicted bytes_bound
+	bytes_between bytes_between_predicted model_s operands power_w batch`)
+
+// csvRanked are the columns that only rows of several processes have.
+var csvRanked = strings.Fields(`ranks ranks_used bytes_counted bytes_predicted bytes_bound bytes_between
+	bytes_between_predicted model_s`)
+
+// csvValues are the columns that are not a member in JSON as it is.
+var csvValues = map[string]func(record.Record) string{
+	"params":   func(r record.Record) string { return r.Params.String() },
+	"resolved": func(r record.Record) string { return r.Resolved.String() },
+	"reason":   func(r record.Record) string { return r.Reason.Text },
+	"warnings": func(r record.Record) string {
 		var texts []string
 		for _, warning := range r.Cautions() {
 			texts = append(texts, warning.Text)
 		}
 		return strings.Join(texts, "; ")
-	}},
-	{"samples", func(r record.Record) string { return strconv.Itoa(r.Count()) }},
-	{"inner", func(r record.Record) string { return strconv.Itoa(r.Inner) }},
-	{"turn", func(r record.Record) string { return r.Turn }},
-	{"median_s", func(r record.Record) string { return csvNumber(r.Median) }},
-	{"ci_low_s", func(r record.Record) string { return csvEnd(r, 0) }},
-	{"ci_high_s", func(r record.Record) string { return csvEnd(r, 1) }},
-	{"gflops", func(r record.Record) string { return csvNumber(r.Gflops) }},
-	{"rate", func(r record.Record) string { return csvNumber(r.Rate) }},
-	{"unit", func(r record.Record) string { return r.Unit }},
-	{"data_gbps", func(r record.Record) string { return csvNumber(r.DataGBps) }},
-	{"percent_peak", func(r record.Record) string { return csvNumber(r.PercentPeak) }},
-	{"residual", func(r record.Record) string { return csvNumber(r.Residual) }},
-	{"bound", func(r record.Record) string { return csvNumber(r.Bound) }},
-	{"bound_kind", func(r record.Record) string { return string(r.BoundKind) }},
-	{"predicted_flops", func(r record.Record) string { return csvNumber(prediction(r).Flops) }},
-	{"predicted_accesses", func(r record.Record) string { return csvNumber(prediction(r).Accesses) }},
-	{"predicted_workspace_bytes", func(r record.Record) string { return csvNumber(prediction(r).Workspace) }},
-	{"predicted_l1_traffic_bytes", func(r record.Record) string { return csvNumber(prediction(r).L1Traffic) }},
-	{"predicted_l2_traffic_bytes", func(r record.Record) string { return csvNumber(prediction(r).L2Traffic) }},
-	{"predicted_traffic_bytes", func(r record.Record) string { return csvNumber(prediction(r).Traffic) }},
-	{"phases_s", func(r record.Record) string { return csvPhases(r.Phases) }},
-	{"ranks", func(r record.Record) string { return csvRanked(r, float64(len(r.Ranks))) }},
-	{"ranks_used", func(r record.Record) string { return csvRanked(r, float64(r.RanksUsed)) }},
-	{"bytes_counted", func(r record.Record) string { return csvRanked(r, float64(r.BytesCounted)) }},
-	{"bytes_predicted", func(r record.Record) string { return csvRanked(r, float64(r.BytesPredicted)) }},
-	{"bytes_bound", func(r record.Record) string { return csvRanked(r, r.BytesBound) }},
-	{"bytes_between", func(r record.Record) string { return csvRanked(r, float64(r.BytesBetween)) }},
-	{"bytes_between_predicted", func(r record.Record) string {
-		return csvRanked(r, float64(r.BytesBetweenPredicted))
-	}},
-	{"model_s", func(r record.Record) string { return csvRanked(r, r.ModelSeconds) }},
-	{"operands", func(r record.Record) string { return r.Operands }},
-	{"power_w", csvPower},
-	{"batch", csvBatch},
+	},
+	"samples":   func(r record.Record) string { return strconv.Itoa(r.Count()) },
+	"ci_low_s":  func(r record.Record) string { return csvEnd(r, 0) },
+	"ci_high_s": func(r record.Record) string { return csvEnd(r, 1) },
+	"phases_s": func(r record.Record) string {
+		var parts []string
+		for _, name := range slices.Sorted(maps.Keys(r.Phases)) {
+			parts = append(parts, fmt.Sprintf("%s=%s", name, csvNumber(r.Phases[name])))
+		}
+		return strings.Join(parts, " ")
+	},
+	"ranks": func(r record.Record) string { return strconv.Itoa(len(r.Ranks)) },
+	"power_w": func(r record.Record) string { // of the GPU
+		if r.GPU == nil || r.GPU.Power == 0 {
+			return ""
+		}
+		return csvNumber(r.GPU.Power)
+	},
+	"batch": func(r record.Record) string {
+		if r.Batch == 0 {
+			return ""
+		}
+		return strconv.Itoa(r.Batch)
+	},
+}
+
+// csvValue returns the value of a column.
+func csvValue(r record.Record, column string) string {
+	ranked := slices.Contains(csvRanked, column)
+	if ranked && len(r.Ranks) == 0 {
+		return ""
+	}
+	if value := csvValues[column]; value != nil {
+		return value(r)
+	}
+	of := reflect.ValueOf(r)
+	if member, predicted := strings.CutPrefix(column, "predicted_"); predicted {
+		if column = member; r.Predicted == nil {
+			return ""
+		}
+		of = reflect.ValueOf(*r.Predicted)
+	}
+	for _, f := range reflect.VisibleFields(of.Type()) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch v := of.FieldByIndex(f.Index); {
+		case name != column:
+		case v.CanFloat():
+			return csvNumber(v.Float())
+		case v.CanInt() && ranked:
+			return csvNumber(float64(v.Int()))
+		default:
+			return fmt.Sprint(v.Interface())
+		}
+	}
+	panic("report: records have no member " + column)
 }
 
 // CSV writes a header and a row for each record of doc, RFC 4180 with lines that
 // end in LF. The cell of a number that is not there is empty.
 func CSV(w io.Writer, doc record.Document) error {
 	out := csv.NewWriter(w)
-	cells := make([]string, len(csvColumns))
-	for i, c := range csvColumns {
-		cells[i] = c.name
-	}
-	if err := out.Write(cells); err != nil {
+	if err := out.Write(csvColumns); err != nil {
 		return err
 	}
-	for _, r := range doc.Settled().Records {
+	cells := make([]string, len(csvColumns))
+	for _, r := range doc.WithPeaks().Records {
 		for i, c := range csvColumns {
-			cells[i] = csvText(output.Line(c.value(r)))
+			cells[i] = csvText(output.Line(csvValue(r, c)))
 		}
 		if err := out.Write(cells); err != nil {
 			return err
@@ -108,22 +116,6 @@ func CSV(w io.Writer, doc record.Document) error {
 	}
 	out.Flush()
 	return out.Error()
-}
-
-// csvPower returns the power that the GPU took; empty if it is not known.
-func csvPower(r record.Record) string {
-	if r.GPU == nil || r.GPU.Power == 0 {
-		return ""
-	}
-	return csvNumber(r.GPU.Power)
-}
-
-// csvBatch returns the products of a batch; empty: the row is of one product.
-func csvBatch(r record.Record) string {
-	if r.Batch == 0 {
-		return ""
-	}
-	return strconv.Itoa(r.Batch)
 }
 
 // csvText returns the text of a cell. A spreadsheet evaluates a text that begins with =, +, - or @ as a formula. Such a
@@ -146,36 +138,11 @@ func csvNumber[T ~float64](x T) string {
 	return strconv.FormatFloat(float64(x), 'g', -1, 64)
 }
 
-// csvRanked returns a figure of a row that several processes computed, nothing of others.
-func csvRanked(r record.Record, x float64) string {
-	if len(r.Ranks) == 0 {
-		return ""
-	}
-	return csvNumber(x)
-}
-
 func csvEnd(r record.Record, end int) string {
 	if r.CI == nil {
 		return ""
 	}
 	return csvNumber(r.CI[end])
-}
-
-// prediction returns the model's prediction for r; NaN if there is none.
-func prediction(r record.Record) record.Predicted {
-	if r.Predicted == nil {
-		nan := math.NaN()
-		return record.Predicted{Flops: nan, Accesses: nan, Workspace: nan, L1Traffic: nan, L2Traffic: nan, Traffic: nan}
-	}
-	return *r.Predicted
-}
-
-func csvPhases(phases map[string]float64) string {
-	var parts []string
-	for _, name := range slices.Sorted(maps.Keys(phases)) {
-		parts = append(parts, fmt.Sprintf("%s=%s", name, csvNumber(phases[name])))
-	}
-	return strings.Join(parts, " ")
 }
 
 // JSON writes doc as gemm report reads it, a line a record.

@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"gemm"
-
 	"gemm/compare/record"
 	"gemm/compare/report/number"
 	"gemm/gemmtest/reporttest"
@@ -32,8 +31,7 @@ func table(t *testing.T, doc record.Document) ([][]string, func(row int, column 
 	return rows[1:], func(row int, column string) string { return rows[1+row][slices.Index(rows[0], column)] }
 }
 
-// TestCSVHasNoFormulas has texts that a spreadsheet would compute, and numbers that it should
-// read.
+// TestCSVHasNoFormulas has texts that a spreadsheet would compute, and numbers that it should read.
 func TestCSVHasNoFormulas(t *testing.T) {
 	for text, want := range map[string]string{
 		"=1+2": "'=1+2", "+1+2": "'+1+2", "-1+2": "'-1+2", "@SUM(1)": "'@SUM(1)",

@@ -17,7 +17,7 @@ import (
 	"gemm/compare/record"
 	"gemm/compare/report/chart"
 	"gemm/compare/report/page"
-	"gemm/internal/child"
+	"gemm/internal/ipc"
 	"gemm/internal/output"
 )
 
@@ -39,7 +39,7 @@ var formats = []struct{ name, file string }{
 	{"bench", "results.bench.txt"},
 }
 
-// appendixFile returns the name of a file of the appendix, by that of the report.
+// appendixFile returns the name of a file of the appendix, by the name of the report's file.
 func appendixFile(file string) string { return strings.Replace(file, "report.", "report-appendix.", 1) }
 
 // Formats returns the names of the formats that Write writes.
@@ -53,7 +53,7 @@ func Formats() []string {
 
 // Write renders doc into the folder dir, which it creates if necessary, and returns the paths of the files. The figures
 // come first: figures/<id>.svg and .png for html and md, and .pdf for tex and pdf. Then come report.html, report.md,
-// report.tex and report.pdf, each followed by that of the appendix, report-appendix.html and so on, and results.csv,
+// report.tex and report.pdf, each followed by the same of the appendix, report-appendix.html and so on, and results.csv,
 // results.json and results.bench.txt. The format pdf writes tex too, and runs xelatex on it. Each file is replaced as a
 // whole or not at all. Figures of another report stay. When ctx ends, Write returns at once, with the cause.
 func Write(ctx context.Context, dir string, doc record.Document, opt WriteOptions) ([]string, error) {
@@ -78,7 +78,7 @@ func Write(ctx context.Context, dir string, doc record.Document, opt WriteOption
 
 	of := chart.Mapped(opt.Options, chart.Printable)
 	of.Template = opt.Template
-	shown := chart.Mapped(doc, chart.Printable) // by every writer but that of records
+	shown := chart.Mapped(doc, chart.Printable) // by every writer but JSON
 	var r, appendix *page.Page
 	var drawings []chart.Drawing
 	out := folder{ctx: ctx, dir: dir, force: opt.Force}
@@ -137,7 +137,7 @@ type folder struct {
 	err   error
 }
 
-// unless returns what f returns, or the cause of the end of ctx, which f need not hear: the program ends then.
+// unless returns what f returns, or the cause of the end of ctx, for which f need not poll: the program ends then.
 func unless(ctx context.Context, f func() error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -157,7 +157,7 @@ func (f *folder) write(name string, content func(io.Writer) error) {
 	f.save(name, func(w io.Writer) error { return unless(f.ctx, func() error { return content(w) }) })
 }
 
-// save is write for content that hears the context itself.
+// save is write for content that polls the context itself.
 func (f *folder) save(name string, content func(io.Writer) error) {
 	if f.err != nil {
 		return
@@ -214,7 +214,7 @@ func typeset(ctx context.Context, w io.Writer, r *page.Page, drawings []chart.Dr
 		cmd.Env = append(os.Environ(), fmt.Sprintf("SOURCE_DATE_EPOCH=%d", date.Unix()), "FORCE_SOURCE_DATE=1")
 		var output bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &output, &output
-		switch err := child.Run(cmd, time.Second); {
+		switch err := ipc.Run(cmd, time.Second); {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case limited.Err() != nil:

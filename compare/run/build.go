@@ -15,14 +15,14 @@ import (
 
 	"gemm"
 	"gemm/compare/plan"
-	"gemm/internal/child"
+	"gemm/internal/ipc"
 	"gemm/internal/output"
 )
 
 // build is the process of a build of this program with other options of the compiler.
 type build struct {
 	plan.Build
-	*Parties
+	*Executors
 }
 
 // run implements process.
@@ -39,11 +39,11 @@ func (b build) run(ctx context.Context, task []byte, out io.Writer) error {
 	if err := compile(ctx, b.Build, program); err != nil {
 		return err
 	}
-	return talk(b.Parties.Build(ctx, program), "build "+b.Name, task, out, stopTime)
+	return execute(b.Executors.Build(ctx, program), "build "+b.Name, task, out, stopTime)
 }
 
-// meet implements process: rows of a build are of a run of their own, which this command started.
-func (b build) meet(f Found, to Sink) (run, warning string, err error) {
+// merge implements process: rows of a build are of a run of their own, which this command started.
+func (b build) merge(f Found, to Sink) (run, warning string, err error) {
 	f.Run.Host, f.Run.Command = b.Bench.Host.ID, b.Info.Command
 	for i := range f.Measurements {
 		m := &f.Measurements[i]
@@ -63,8 +63,8 @@ func compile(ctx context.Context, b plan.Build, program string) error {
 		return gemm.Unavailablef("the go command is not on PATH").
 			WithRemedy("install Go to build with other compiler options")
 	}
-	// The build options of this program, except those of b: so packages that are compiled already are in the
-	// cache. git is called only if it worked when this program was built.
+	// With the other build options of this program, so that compiled packages are in the cache. git is called only if
+	// it worked when this program was built.
 	args := []string{"build", "-buildvcs=" + strconv.FormatBool(buildSetting("vcs.revision") != ""),
 		"-gcflags=" + b.Gcflags}
 	if buildSetting("-trimpath") == "true" {
@@ -73,9 +73,9 @@ func compile(ctx context.Context, b plan.Build, program string) error {
 	cmd := exec.CommandContext(ctx, goTool, append(args, "-o", program, "./cmd/gemm-build")...)
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), "GOAMD64="+b.GOAMD64, "CGO_ENABLED=0")
-	var said child.Tail
+	var said ipc.Tail
 	cmd.Stdout, cmd.Stderr = &said, &said
-	if err := child.Run(cmd, stopTime); err != nil {
+	if err := ipc.Run(cmd, stopTime); err != nil {
 		return fmt.Errorf("go build with GOAMD64=%s -gcflags=%q: %w: %s", b.GOAMD64, b.Gcflags, err, said.Reason())
 	}
 	return nil

@@ -16,22 +16,22 @@ import (
 	"gemm/compare/plan"
 	"gemm/compare/record"
 	"gemm/compare/schedule"
-	"gemm/internal/frame"
+	"gemm/internal/ipc"
 )
 
-// protocol is the version of the task and the messages by which two processes understand each other. The one that has
-// the records writes a task. The one that measures answers with messages, the first at once, and at least one every
-// signEvery. All are frames with JSON.
+// protocol is the version of the task and the messages. The process that has the records writes a task. The process
+// that measures answers with messages, the first at once, and at least one every heartbeatEvery. All are frames with
+// JSON.
 const protocol = 6
 
 // The words of the frames.
 const (
 	taskWord  = "task"
-	nowWord   = "now"   // a sign of life: the index of the case in progress, -1 before the first
+	nowWord   = "now"   // a heartbeat: the index of the case in progress, -1 before the first
 	foundWord = "found" // what was found and measured before the first case
 	traceWord = "trace" // the timeline of the next row
 	rowWord   = "row"
-	goneWord  = "gone" // which hosts are lost: no process that is started again can measure the other rows
+	goneWord  = "gone" // which hosts are lost: no new process can measure the other rows
 	doneWord  = "done" // the last message: there are no more rows
 )
 
@@ -47,7 +47,7 @@ type Task struct {
 }
 
 // newTask returns the task to measure the cases as b would.
-func (p *Parties) newTask(cases []plan.Case) (Task, error) {
+func (p *Executors) newTask(cases []plan.Case) (Task, error) {
 	b := p.Bench
 	t := Task{Protocol: protocol, Cases: cases, Budget: b.Budget, Seed: b.Seed, Ceilings: b.Ceilings}
 	for _, c := range cases {
@@ -70,12 +70,12 @@ func (p *Parties) newTask(cases []plan.Case) (Task, error) {
 	return t, nil
 }
 
-// ReadTask reads a task. Its cases are of the given variants, and of those of the sources that it brings; brought may
-// be nil.
-func ReadTask(in io.Reader, variants []gemm.Variant, brought func(sources []json.RawMessage) ([]gemm.Variant, error),
+// ReadTask reads a task. Its cases are of the given variants, or of variants that user makes of the sources in the
+// task; user may be nil.
+func ReadTask(in io.Reader, variants []gemm.Variant, user func(sources []json.RawMessage) ([]gemm.Variant, error),
 	processors int) (Task, error) {
 	var t Task
-	word, err := frame.NewReader(in).Decode(&t)
+	word, err := ipc.NewReader(in).Decode(&t)
 	switch {
 	case err != nil:
 		return t, fmt.Errorf("the task on standard input: %w", err)
@@ -83,8 +83,8 @@ func ReadTask(in io.Reader, variants []gemm.Variant, brought func(sources []json
 		return t, fmt.Errorf("the task is of protocol %d, this program speaks %d: build gemm and %s from one source",
 			t.Protocol, protocol, schedule.Worker)
 	}
-	if brought != nil {
-		more, err := brought(t.Brought)
+	if user != nil {
+		more, err := user(t.Brought)
 		if err != nil {
 			return t, fmt.Errorf("the task: %w", err)
 		}
@@ -108,7 +108,7 @@ func ReadTask(in io.Reader, variants []gemm.Variant, brought func(sources []json
 type Found struct {
 	Host         record.Host          `json:"host"`
 	Run          record.RunInfo       `json:"run"`
-	Libraries    map[string]string    `json:"libraries"` // versions of those found at run time
+	Libraries    map[string]string    `json:"libraries"` // versions of libraries found at run time
 	Measurements []record.Measurement `json:"measurements"`
 }
 
@@ -123,7 +123,7 @@ type message struct {
 }
 
 // decode returns the content of a frame. It is an error if the frame has anything else.
-func decode(f frame.Frame) (m message, err error) {
+func decode(f ipc.Frame) (m message, err error) {
 	content, ok := map[string]any{nowWord: &m.now, foundWord: &m.found, traceWord: &m.trace, rowWord: &m.row,
 		goneWord: &m.gone, doneWord: &m.done}[f.Word]
 	if !ok {
@@ -144,21 +144,21 @@ func decode(f frame.Frame) (m message, err error) {
 	return m, err
 }
 
-// signEvery is the time between two signs of life.
-const signEvery = time.Second
+// heartbeatEvery is the time between two heartbeats.
+const heartbeatEvery = time.Second
 
 // Reporter writes the messages of a process that measures for another one. It is a compare.Progress.
 type Reporter struct {
 	mu     sync.Mutex
-	out    frame.Writer
-	failed context.CancelCauseFunc // is called if nobody reads any more
+	out    ipc.Writer
+	failed context.CancelCauseFunc // is called if a message cannot be written
 	index  map[record.ID]int       // of the task's cases
 	now    int
 }
 
 // NewReporter returns a reporter on the cases of a task.
 func NewReporter(out io.Writer, cases []plan.Case, failed context.CancelCauseFunc) *Reporter {
-	r := &Reporter{out: frame.NewWriter(out), failed: failed, index: map[record.ID]int{}, now: -1}
+	r := &Reporter{out: ipc.NewWriter(out), failed: failed, index: map[record.ID]int{}, now: -1}
 	for i, c := range cases {
 		r.index[c.ID()] = i
 	}
@@ -177,22 +177,22 @@ func (r *Reporter) write(word string, v any) {
 	}
 }
 
-// Live shows signs of life until stop is called.
-func (r *Reporter) Live() (stop func()) {
-	sign := func() {
+// Heartbeat sends heartbeats until stop is called.
+func (r *Reporter) Heartbeat() (stop func()) {
+	send := func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.write(nowWord, r.now)
 	}
-	sign()
+	send()
 	done := make(chan struct{})
 	go func() {
-		every := time.NewTicker(signEvery)
+		every := time.NewTicker(heartbeatEvery)
 		defer every.Stop()
 		for {
 			select {
 			case <-every.C:
-				sign()
+				send()
 			case <-done:
 				return
 			}
@@ -201,8 +201,8 @@ func (r *Reporter) Live() (stop func()) {
 	return func() { close(done) }
 }
 
-// At says which case is being measured.
-func (r *Reporter) At(c plan.Case) {
+// SetCase reports the case in progress.
+func (r *Reporter) SetCase(c plan.Case) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if i, ok := r.index[c.ID()]; ok && i != r.now {
@@ -211,20 +211,20 @@ func (r *Reporter) At(c plan.Case) {
 	}
 }
 
-// Found says what there is before the first case.
+// Found reports what there is before the first case.
 func (r *Reporter) Found(f Found) { r.send(foundWord, f) }
 
-// Trace says which timeline the next row has.
+// Trace reports the timeline of the next row.
 func (r *Reporter) Trace(t record.Trace) { r.send(traceWord, t) }
 
-// Begin says which turn is being measured.
-func (r *Reporter) Begin(cases []plan.Case) { r.At(cases[0]) }
+// Begin reports the turn in progress.
+func (r *Reporter) Begin(cases []plan.Case) { r.SetCase(cases[0]) }
 
-// Done says what a case has become.
+// Done reports the row of a case.
 func (r *Reporter) Done(row record.Record, _ bool) { r.send(rowWord, row) }
 
-// Gone says which hosts are lost.
+// Gone reports which hosts are lost.
 func (r *Reporter) Gone(hosts error) { r.send(goneWord, hosts.Error()) }
 
-// End says that there are no more rows.
+// End reports that there are no more rows.
 func (r *Reporter) End() { r.send(doneWord, true) }

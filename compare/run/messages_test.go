@@ -16,16 +16,16 @@ import (
 	"gemm/compare/run/turn"
 	"gemm/cuda/guest"
 	"gemm/gemmtest"
-	"gemm/internal/frame"
+	"gemm/internal/ipc"
 )
 
 // sent returns the frame with the task of the cases.
-func sent(t *testing.T, p *Parties, cases []plan.Case) string {
+func sent(t *testing.T, p *Executors, cases []plan.Case) string {
 	t.Helper()
 	task, err := p.newTask(cases)
 	var out bytes.Buffer
 	if err == nil {
-		err = frame.NewWriter(&out).Encode(taskWord, task)
+		err = ipc.NewWriter(&out).Encode(taskWord, task)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +49,7 @@ func TestTasksComeBack(t *testing.T) {
 		Seed: 1 << 63, Ceilings: time.Millisecond, Run: "now"}
 	b.Host.Ceilings = []record.Ceiling{{Unit: "gpu", Run: "now", Device: 1}, {Unit: "gpu", Run: "before"},
 		{Unit: "cpu", Run: "now"}}
-	text := sent(t, &Parties{Bench: b}, want)
+	text := sent(t, &Executors{Bench: b}, want)
 	task, err := ReadTask(strings.NewReader(text), variants, nil, 7)
 	if err != nil || task.Budget != b.Budget || task.Seed != b.Seed || task.Ceilings != b.Ceilings ||
 		len(task.Cases) != len(want) || len(task.Known) != 1 || task.Known[0].Device != 1 {
@@ -86,7 +86,7 @@ func TestGuestsTravel(t *testing.T) {
 	for n := range 2 {
 		cases = append(cases, plan.Request{Variant: v, Type: "f32", Shape: gemm.Cube(8 + n), Op: "nn", Alpha: 1}.Case())
 	}
-	text := sent(t, &Parties{Bench: &turn.Bench{}}, cases)
+	text := sent(t, &Executors{Bench: &turn.Bench{}}, cases)
 	var came []guest.Kernel
 	task, err := ReadTask(strings.NewReader(text), nil, func(sources []json.RawMessage) (_ []gemm.Variant, err error) {
 		came, err = guest.FromTask(sources)
@@ -117,14 +117,13 @@ func TestDecode(t *testing.T) {
 		`then 1`:                                          false,
 	} {
 		word, text, _ := strings.Cut(line, " ")
-		if _, err := decode(frame.Frame{Word: word, Text: text}); (err == nil) != ok {
+		if _, err := decode(ipc.Frame{Word: word, Text: text}); (err == nil) != ok {
 			t.Errorf("%s: %v", line, err)
 		}
 	}
 }
 
-// TestSigns checks that there is a sign of life at once, one for each case that begins, and one
-// every signEvery.
+// TestSigns checks that there is a sign of life at once, one for each case that begins, and one every heartbeatEvery.
 func TestSigns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cases := []plan.Case{
@@ -134,10 +133,10 @@ func TestSigns(t *testing.T) {
 		var out bytes.Buffer
 		_, failed := context.WithCancelCause(t.Context())
 		r := NewReporter(&out, cases, failed)
-		stop := r.Live()
-		r.At(cases[1])
-		r.At(cases[1])
-		time.Sleep(2*signEvery + signEvery/2)
+		stop := r.Heartbeat()
+		r.SetCase(cases[1])
+		r.SetCase(cases[1])
+		time.Sleep(2*heartbeatEvery + heartbeatEvery/2)
 		stop()
 		synctest.Wait()
 		if want := "now 0 -1\n" + strings.Repeat("now 0 1\n", 3); out.String() != want {

@@ -17,7 +17,7 @@ import (
 	"gemm/compare/record"
 	"gemm/compare/run/turn"
 	"gemm/compare/schedule"
-	"gemm/internal/child"
+	"gemm/internal/ipc"
 )
 
 // spoken is a process that writes the text and ends; if the error is context.Canceled, when it is stopped.
@@ -52,7 +52,7 @@ func (*kept) PutRun(record.RunInfo) error                 { return nil }
 func (*kept) PutMeasurements(...record.Measurement) error { return nil }
 
 // listened has a process say the text about three cases, of which two are in a turn.
-func listened(t *testing.T, p *Parties, of process, text string, err error, to *kept) (*schedule.End, error) {
+func listened(t *testing.T, p *Executors, of process, text string, err error, to *kept) (*schedule.End, error) {
 	t.Helper()
 	var cases []plan.Case
 	for n, turn := range []string{"x", "x", ""} {
@@ -65,9 +65,9 @@ func listened(t *testing.T, p *Parties, of process, text string, err error, to *
 		text = strings.ReplaceAll(text, fmt.Sprint("ROW", n), "row 0 "+string(row))
 		cases = append(cases, c)
 	}
-	step := schedule.Step{Party: schedule.Party{Kind: schedule.GPU}, Cases: cases}
+	step := schedule.Step{Executor: schedule.Executor{Kind: schedule.GPU}, Cases: cases}
 	if _, ok := of.(ranks); ok {
-		step.Party.Kind = schedule.Ranks
+		step.Executor.Kind = schedule.Ranks
 	}
 	return p.follow(t.Context(), step, spoken{of, text, err}, to)
 }
@@ -75,7 +75,7 @@ func listened(t *testing.T, p *Parties, of process, text string, err error, to *
 // TestConversations checks how a process ended, and which rows it left, by what it wrote. In this test time passes when
 // nothing else happens.
 func TestConversations(t *testing.T) {
-	killed := child.End{Name: "gemm-cuda", Status: "signal killed"}
+	killed := ipc.ExitError{Name: "gemm-cuda", Status: "signal killed"}
 	for name, test := range map[string]struct {
 		text  string
 		err   error
@@ -87,7 +87,7 @@ func TestConversations(t *testing.T) {
 		"done early": {"now 0 0\nROW1\ndone 0 true\n", nil, "<nil>", 1, 1},
 		"ended":      {"now 0 0\nROW1\n", nil, "<nil>", 1, 1},
 		"killed":     {"now 0 2\nROW0\n", killed, "2 false error gemm-cuda ended with signal killed", 1, 1},
-		"half a line": {"now 0 0\nROW0\nrow 0 {", child.End{Name: "gemm-cuda"},
+		"half a line": {"now 0 0\nROW0\nrow 0 {", ipc.ExitError{Name: "gemm-cuda"},
 			`0 false error gemm-cuda: the end is in a line, "row 0 {"`,
 			1, 1},
 		"half a row":  {"now 0 0\nROW0\nrow 0 {", killed, "0 false error gemm-cuda ended with signal killed", 1, 1},
@@ -110,7 +110,7 @@ func TestConversations(t *testing.T) {
 			"0 false error gemm-cuda ended with signal killed, host a is gone", 1, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			p, to := &Parties{Bench: &turn.Bench{Budget: plan.Budget{Timeout: time.Minute}}}, &kept{}
+			p, to := &Executors{Bench: &turn.Bench{Budget: plan.Budget{Timeout: time.Minute}}}, &kept{}
 			end, err := listened(t, p, worker{p}, test.text, test.err, to)
 			got := "<nil>"
 			if end != nil {
@@ -126,7 +126,7 @@ func TestConversations(t *testing.T) {
 		})
 	}
 	full := &kept{err: errors.New("the disk is full")}
-	p := &Parties{Bench: &turn.Bench{}}
+	p := &Executors{Bench: &turn.Bench{}}
 	_, err := listened(t, p, worker{p}, "ROW0\nROW1\n", context.Canceled, full)
 	if !errors.Is(err, full.err) || len(full.rows) != 1 {
 		t.Errorf("%v after %d rows, want that %v after one", err, len(full.rows), full.err)
@@ -140,7 +140,7 @@ func TestSilentRanks(t *testing.T) {
 		"now 0 0\n": "rank 0 hangs: it shows no sign of life",
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			p := &Parties{Bench: &turn.Bench{Budget: plan.Budget{Timeout: time.Minute}}}
+			p := &Executors{Bench: &turn.Bench{Budget: plan.Budget{Timeout: time.Minute}}}
 			end, err := listened(t, p, ranks{p, 2}, text, context.Canceled, &kept{})
 			if err != nil || end == nil || !end.Hung || end.Reason.Error() != want {
 				t.Errorf("after %q: %+v, %v; want %s", text, end, err, want)
@@ -157,7 +157,7 @@ func TestWorkerOfAnotherRevision(t *testing.T) {
 		want      []string
 	}{{"a", "a", nil}, {"a", "b", []string{want}}, {"a", record.UnknownGit, nil}, {record.UnknownGit, "b", nil}} {
 		var warned, noted []string
-		p := &Parties{Bench: &turn.Bench{}, Info: record.RunInfo{Git: test.mine},
+		p := &Executors{Bench: &turn.Bench{}, Info: record.RunInfo{Git: test.mine},
 			Processes: Processes{Warn: func(text string) { warned = append(warned, text) }}}
 		found := fmt.Sprintf("found 0 {\"run\":{\"git\":%q}}\n", test.its)
 		to := &kept{}

@@ -14,7 +14,7 @@ import (
 
 // ranks is the process that a Launch starts: count ranks. They read the task from a file and write messages to another.
 type ranks struct {
-	*Parties
+	*Executors
 	count int
 }
 
@@ -41,14 +41,14 @@ func (r ranks) run(ctx context.Context, task []byte, out io.Writer) error {
 	defer func() { _ = messages.Close() }()
 	ended := make(chan error, 1)
 	go func() { ended <- r.Launch(ctx, r.count, scratch.Path) }()
-	look := time.NewTicker(lookEvery)
+	look := time.NewTicker(pollEvery)
 	defer look.Stop()
 	for {
 		select {
 		case err := <-ended:
 			_, lost := io.Copy(out, messages)
 			return cmp.Or(err, lost)
-		case <-look.C: // copies what has come since the last look
+		case <-look.C: // copies what is new
 			if _, err := io.Copy(out, messages); err != nil {
 				return errors.Join(err, <-ended)
 			}
@@ -56,8 +56,8 @@ func (r ranks) run(ctx context.Context, task []byte, out io.Writer) error {
 	}
 }
 
-// meet implements process.
-func (r ranks) meet(f Found, to Sink) (run, warning string, err error) {
-	r.adopt(&f, "cpu")
+// merge implements process.
+func (r ranks) merge(f Found, to Sink) (run, warning string, err error) {
+	r.assign(&f, "cpu")
 	return r.Bench.Run, "", errors.Join(to.PutHost(r.Bench.Host), to.PutMeasurements(f.Measurements...))
 }

@@ -1,6 +1,6 @@
-// Package run has cases measured by one of the parties: by this process (package turn), by MPI ranks, by the worker of
-// a GPU, or by a build of this program with other compiler options. The other parties are processes, which life.go
-// follows. They read a task and write messages (messages.go).
+// Package run measures cases by one of the executors: this process (package turn), MPI ranks, the worker of a GPU, or a
+// build of this program with other compiler options. The other executors are processes. They read a task and write
+// messages (messages.go); state.go has their states.
 //
 // A library and a kernel of the user run in processes too, of package peer, which their multipliers start: for this
 // package, this process measures them.
@@ -25,7 +25,7 @@ import (
 // gemm.ErrUnavailable if ranks cannot be started here. If the context ends, Launch ends the ranks.
 type Launch func(ctx context.Context, ranks int, folder string) error
 
-// Processes is how other parties are started.
+// Processes starts the other executors.
 type Processes struct {
 	// Launch starts ranks. It is nil in a process that is rank 0, and if there are no ranks: the variants then return
 	// errors that say what to do.
@@ -33,8 +33,8 @@ type Processes struct {
 	// Worker returns the command that serves the cases on a GPU. Its error says why there is none, and wraps
 	// gemm.ErrUnavailable. It is nil in a process that measures the cases on a GPU itself.
 	Worker func(ctx context.Context) (*exec.Cmd, error)
-	// NoWorker returns why a worker that wrote no message has no GPU, from its end and its output; nil: something else
-	// ended it. It may be nil.
+	// NoWorker returns why a worker that wrote no message has no GPU, from its end and its output; nil: it ended for
+	// another reason. It may be nil.
 	NoWorker func(end error, stdout string) error
 	// Build returns the command that serves a task by program, a build with other compiler options. It is nil in a
 	// process that measures such cases itself.
@@ -45,8 +45,8 @@ type Processes struct {
 	Dead, Stop time.Duration
 }
 
-// Parties are what can measure cases.
-type Parties struct {
+// Executors measure cases.
+type Executors struct {
 	Processes
 	Bench *turn.Bench    // this process
 	Info  record.RunInfo // of this run, whose id the bench has
@@ -55,24 +55,24 @@ type Parties struct {
 	other string  // warning for all rows if the worker is of another revision
 }
 
-// Sink takes what a party finds and measures.
+// Sink stores what an executor finds and measures.
 type Sink interface {
 	// Begin is called with all cases of a turn before they are measured.
 	Begin(cases []plan.Case)
 	// Keep stores rows and their traces.
 	Keep(rows []record.Record, traces []record.Trace) error
-	// PutHost, PutRun and PutMeasurements are those of a record.Store.
+	// See record.Store for the others.
 	PutHost(h record.Host) error
 	PutRun(r record.RunInfo) error
 	PutMeasurements(all ...record.Measurement) error
 }
 
-// muchFreed is the number of freed bytes that pays for a garbage collection before the next cases.
+// muchFreed is the number of freed bytes from which garbage is collected before the next cases.
 const muchFreed = 64 << 20
 
 // Memory returns the bytes that are available. It first returns the workspaces of the last cases to the system if they
 // are large, which would count as used. Memory in a sync.Pool is freed by the second collection.
-func (p *Parties) Memory() float64 {
+func (p *Executors) Memory() float64 {
 	if p.freed > muchFreed {
 		runtime.GC()
 		debug.FreeOSMemory()
@@ -81,9 +81,9 @@ func (p *Parties) Memory() float64 {
 	return float64(cpu.Available())
 }
 
-// Measure has the party of the step measure its cases, after the step's pause. The error is that of the context or of
-// the sink.
-func (p *Parties) Measure(ctx context.Context, step schedule.Step, to Sink) (schedule.Outcome, error) {
+// Measure measures the cases of a step by its executor, after the step's pause. The error is of the context or of the
+// sink.
+func (p *Executors) Measure(ctx context.Context, step schedule.Step, to Sink) (schedule.Outcome, error) {
 	if step.Wait > 0 {
 		select {
 		case <-time.After(step.Wait):
@@ -96,14 +96,14 @@ func (p *Parties) Measure(ctx context.Context, step schedule.Step, to Sink) (sch
 	return schedule.Outcome{Took: time.Since(start), End: end}, err
 }
 
-func (p *Parties) measure(ctx context.Context, step schedule.Step, to Sink) (*schedule.End, error) {
-	switch step.Party.Kind {
+func (p *Executors) measure(ctx context.Context, step schedule.Step, to Sink) (*schedule.End, error) {
+	switch step.Executor.Kind {
 	case schedule.Ranks:
-		return p.follow(ctx, step, ranks{p, step.Party.Count}, to)
+		return p.follow(ctx, step, ranks{p, step.Executor.Count}, to)
 	case schedule.GPU:
 		return p.follow(ctx, step, worker{p}, to)
 	case schedule.Built:
-		return p.follow(ctx, step, build{plan.BuildNamed(step.Party.Build), p}, to)
+		return p.follow(ctx, step, build{plan.BuildNamed(step.Executor.Build), p}, to)
 	}
 	to.Begin(step.Cases)
 	rows, traces, err := p.Bench.Measure(ctx, step.Cases)

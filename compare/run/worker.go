@@ -16,14 +16,14 @@ import (
 	"gemm"
 	"gemm/compare/record"
 	"gemm/compare/schedule"
-	"gemm/internal/child"
+	"gemm/internal/ipc"
 )
 
 // stopTime is how long a process has to free its device and end.
 const stopTime = 5 * time.Second
 
 // worker is the process of a GPU: a program that is started for the task of all turns.
-type worker struct{ *Parties }
+type worker struct{ *Executors }
 
 // run implements process.
 func (w worker) run(ctx context.Context, task []byte, out io.Writer) error {
@@ -31,38 +31,38 @@ func (w worker) run(ctx context.Context, task []byte, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	var first beginning
-	err = talk(cmd, schedule.Worker, task, io.MultiWriter(&first, out), cmp.Or(w.Stop, stopTime))
-	if w.NoWorker == nil || !errors.As(err, &child.End{}) || bytes.HasPrefix(first, []byte(nowWord+" ")) {
+	var first prefix
+	err = execute(cmd, schedule.Worker, task, io.MultiWriter(&first, out), cmp.Or(w.Stop, stopTime))
+	if w.NoWorker == nil || !errors.As(err, &ipc.ExitError{}) || bytes.HasPrefix(first, []byte(nowWord+" ")) {
 		return err
 	}
 	line, _, _ := strings.Cut(string(first), "\n") // it wrote no message
 	return cmp.Or(w.NoWorker(err, line), err)
 }
 
-// beginning keeps the first bytes that are written to it.
-type beginning []byte
+// prefix is a writer that keeps the first bytes.
+type prefix []byte
 
 // Write implements io.Writer.
-func (b *beginning) Write(data []byte) (int, error) {
+func (b *prefix) Write(data []byte) (int, error) {
 	const most = 256
 	*b = append(*b, data[:min(len(data), most-len(*b))]...)
 	return len(data), nil
 }
 
-// talk has the command, which was made with a context, read the task and write messages, and returns its end.
-func talk(cmd *exec.Cmd, name string, task []byte, out io.Writer, stop time.Duration) error {
-	var said child.Tail
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(task), out, &said
-	err := child.Run(cmd, stop)
+// execute runs the command, which was made with a context, on the task, and returns how it ended.
+func execute(cmd *exec.Cmd, name string, task []byte, out io.Writer, stop time.Duration) error {
+	var stderr ipc.Tail
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(task), out, &stderr
+	err := ipc.Run(cmd, stop)
 	if cmd.ProcessState == nil {
 		return gemm.Unavailablef("%s cannot be started: %w", filepath.Base(cmd.Path), err)
 	}
-	return child.NewEnd(name, cmd.ProcessState, &said)
+	return ipc.NewExitError(name, cmd.ProcessState, &stderr)
 }
 
-// meet puts what a worker found into the descriptions of the host and the run.
-func (w worker) meet(f Found, to Sink) (run, warning string, err error) {
+// merge adds what a worker found to the descriptions of the host and the run.
+func (w worker) merge(f Found, to Sink) (run, warning string, err error) {
 	h, info := &w.Bench.Host, &w.Info
 	h.CopyGPUs(f.Host)
 	libraries := map[string]string{}
@@ -77,6 +77,6 @@ func (w worker) meet(f Found, to Sink) (run, warning string, err error) {
 			w.Warn(w.other)
 		}
 	}
-	w.adopt(&f, "gpu")
+	w.assign(&f, "gpu")
 	return info.ID, w.other, errors.Join(to.PutHost(*h), to.PutRun(*info), to.PutMeasurements(f.Measurements...))
 }

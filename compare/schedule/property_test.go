@@ -76,7 +76,7 @@ func TestEveryCaseHasOneRow(t *testing.T) {
 // chance chooses what happens.
 type chance struct{ *rand.Rand }
 
-// request returns a case of any party.
+// request returns a case of any executor.
 func (r chance) request(i int) plan.Request {
 	family := []string{"serial", "mpi", "cuda", "build"}[r.IntN(4)]
 	turn := []string{"", "x", "y"}[r.IntN(3)]
@@ -111,7 +111,7 @@ func (r chance) outcome(step Step) ([]record.Record, Outcome) {
 		rows = append(rows, r.row(c))
 	}
 	o := Outcome{Took: time.Duration(r.IntN(1e9))}
-	if step.Party == Here || r.IntN(3) == 0 {
+	if step.Executor == Here || r.IntN(3) == 0 {
 		return rows, o
 	}
 	rows = slices.Clip(rows[:r.IntN(len(rows)+1)])

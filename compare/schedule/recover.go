@@ -20,15 +20,15 @@ const (
 	pause    = 500 * time.Millisecond
 )
 
-// remote is what another process measures, and what became of the process.
+// remote is what another process measures, and how the process ended.
 type remote struct {
-	party  Party
-	given  []plan.Case                 // to the process that runs
-	notes  map[record.ID]string        // warnings for their rows
-	done   map[record.ID]record.Status // those with a row
-	worked bool                        // a process has begun a case
-	idle   int                         // processes in succession that have not
-	end    *End
+	executor Executor
+	given    []plan.Case                 // to the process that runs
+	notes    map[record.ID]string        // warnings for their rows
+	done     map[record.ID]record.Status // cases with a row
+	worked   bool                        // a process has begun a case
+	idle     int                         // processes in succession that have not
+	end      *End
 }
 
 // recover is the step after a process has ended, with or without all rows.
@@ -43,12 +43,12 @@ func (s *Schedule) recover() Step {
 		s.out = nil
 		return Step{}
 	case end == nil:
-		return s.giveUp(left, record.Failed, fmt.Errorf("%s ended and left no row", a.party))
+		return s.giveUp(left, record.Failed, fmt.Errorf("%s ended and left no row", a.executor))
 	case end.Gone != nil:
 		return s.giveUp(left, record.Failed, end.Gone)
 	case end.Case >= 0:
 		a.worked, a.idle = true, 0
-		return s.blame(a, end, left)
+		return s.failCase(a, end, left)
 	}
 	most := 1
 	switch {
@@ -60,14 +60,14 @@ func (s *Schedule) recover() Step {
 	if a.idle >= most {
 		return s.giveUp(left, end.Status, end.Reason)
 	}
-	a.notes[left[0].ID()] = fmt.Sprintf("%s started again: %v", a.party.was(), end.Reason)
+	a.notes[left[0].ID()] = fmt.Sprintf("%s started again: %v", a.executor.was(), end.Reason)
 	wait := cmp.Or(s.rules.Pause, pause) << a.idle
 	a.idle++
 	a.given = left
-	return Step{Wait: wait, Party: a.party, Cases: left}
+	return Step{Wait: wait, Executor: a.executor, Cases: left}
 }
 
-// giveUp is the step that stores rows for the cases that are left, which no process will measure.
+// giveUp is the step that stores rows for the cases that no process will measure.
 func (s *Schedule) giveUp(left []plan.Case, status record.Status, reason error) Step {
 	var step Step
 	for _, c := range left {
@@ -80,31 +80,30 @@ func (s *Schedule) giveUp(left []plan.Case, status record.Status, reason error) 
 // lost returns the row of a case that a process has lost.
 func (s *Schedule) lost(c plan.Case, status record.Status, reason error) record.Record {
 	r := s.unmeasured(c, status, note.Read(gemm.Why(reason)))
-	s.seen.learn(c, r, s.rules.Budget)
+	s.history.add(c, r, s.rules.Budget)
 	return r
 }
 
-// blame is the step after a process has ended in a case: it stores a row with the failure, unless the case has one, and
-// has a new process measure the others. Those of the same turn are measured without a turn, since they have lost the
-// samples that they could be compared with.
-func (s *Schedule) blame(a *remote, end *End, left []plan.Case) Step {
-	step := Step{Party: a.party}
-	culprit := a.given[end.Case]
-	status, ok := a.done[culprit.ID()]
+// failCase is the step after a process has ended in a case. It stores a row with the failure, unless the case has one.
+// A new process measures the others: cases of the same turn without a turn, since the samples of the turn are lost.
+func (s *Schedule) failCase(a *remote, end *End, left []plan.Case) Step {
+	step := Step{Executor: a.executor}
+	failed := a.given[end.Case]
+	status, ok := a.done[failed.ID()]
 	if !ok {
 		status = record.Failed
 		if end.Hung {
 			status = record.Timeout
 		}
-		step.Rows = append(step.Rows, s.lost(culprit, status, end.Reason))
-		left = slices.DeleteFunc(left, func(c plan.Case) bool { return c.ID() == culprit.ID() })
+		step.Rows = append(step.Rows, s.lost(failed, status, end.Reason))
+		left = slices.DeleteFunc(left, func(c plan.Case) bool { return c.ID() == failed.ID() })
 	}
 	if status == record.Timeout && s.hung == nil {
-		s.hung = fmt.Errorf("%s hung in %s and had to be ended", a.party, culprit)
+		s.hung = fmt.Errorf("%s hung in %s and had to be ended", a.executor, failed)
 	}
 	for i, c := range left {
-		if inOneTurn(c, culprit) {
-			a.notes[c.ID()] = fmt.Sprintf("measured apart: its turn was lost when %s ended %s: %v", culprit, a.party,
+		if inOneTurn(c, failed) {
+			a.notes[c.ID()] = fmt.Sprintf("measured apart: its turn was lost when %s ended %s: %v", failed, a.executor,
 				end.Reason)
 			left[i] = c.InTurn("")
 		}

@@ -85,7 +85,7 @@ func TestRecovery(t *testing.T) {
 }
 
 // TestHungAfterItsRow has ranks end after a row that took too long: no other row is stored, and the first such case is
-// named at the end. The pause is that of the rules.
+// named at the end. The pause is from the rules.
 func TestHungAfterItsRow(t *testing.T) {
 	starts := 0
 	w := world{rules: Rules{Ranks: true, Pause: time.Millisecond}}
@@ -106,7 +106,7 @@ func TestHungAfterItsRow(t *testing.T) {
 	wants(t, "rows", w.rows(), "mpi/a timeout", "mpi/b timeout; the ranks were started again: boom", "mpi/c timeout")
 }
 
-// TestGroups has cases of all parties, and the same ones without the parties.
+// TestGroups has cases of all executors, and the same ones without the executors.
 func TestGroups(t *testing.T) {
 	two := gemm.Params{"ranks": 2}
 	built := func(name, build string) plan.Case {
@@ -125,7 +125,7 @@ func TestGroups(t *testing.T) {
 	if err := w.work(t, cases...); err != nil {
 		t.Error(err)
 	}
-	wants(t, "with all parties", w.log, "this process [serial/a]", "this process t[serial/b serial/c]", "1 ranks n[mpi/b]",
+	wants(t, "with all executors", w.log, "this process [serial/a]", "this process t[serial/b serial/c]", "1 ranks n[mpi/b]",
 		"2 ranks m[mpi/a mpi/c]", "build v1 [serial/d] [serial/e]", "build v3 [serial/f]", "this process [serial/h]",
 		"gemm-cuda g[cuda/a cuda/b]")
 	w = world{}

@@ -1,7 +1,7 @@
 // Package schedule decides what a comparison does next, as a function of its cases, of the rows so far, and of the time
-// and the memory that its caller names. It runs nothing and asks no clock.
+// and the memory that its caller names. It runs nothing and reads no clock.
 //
-// The cases are divided into groups that one party measures in one go: a turn for this process, all cases with one
+// The cases are divided into groups that one executor measures in one run: a turn for this process, all cases with one
 // number of ranks or with one build, and at the end all cases of the GPU. Each group is a few steps:
 //
 //	admit     rows on disk are kept, and cases that would not fit are refused
@@ -29,7 +29,7 @@ type Rules struct {
 	Host   string        // id of the host, of the rows
 	Run    string        // id of the run, of rows that are not measured
 	Pause  time.Duration // before a process is started again; 0: the default
-	// Whether there are parties besides this process. Without one, this process measures their cases.
+	// Whether there are these executors. Otherwise this process measures their cases.
 	Ranks, GPU, Builds bool
 }
 
@@ -46,19 +46,19 @@ type Now struct {
 	Memory  float64       // bytes that are available; 0: not known
 }
 
-// Step is the next thing to do: to report the rows that are kept, to store the rows of cases that are not measured, to
-// wait, and to have the party measure the cases. Each may be empty.
+// Step is what is done next: to report the rows that are kept, to store the rows of cases that are not measured, to
+// wait, and to measure the cases by the executor. Each may be empty.
 type Step struct {
-	Kept  []record.Record
-	Rows  []record.Record
-	Wait  time.Duration
-	Party Party
-	Cases []plan.Case
+	Kept     []record.Record
+	Rows     []record.Record
+	Wait     time.Duration
+	Executor Executor
+	Cases    []plan.Case
 
 	again bool // the rows are on disk already; the better result counts
 }
 
-// Outcome is what became of a step with cases.
+// Outcome is the outcome of a step with cases.
 type Outcome struct {
 	Took time.Duration
 	End  *End // how the process ended early; nil: it was done, or it is this process
@@ -70,34 +70,34 @@ type End struct {
 	Hung   bool
 	Status record.Status // of the rows that are lost by it: error or unavailable
 	Reason error
-	Gone   error // hosts that are lost: no process that is started again can measure the other rows; nil: none
+	Gone   error // hosts that are lost: no new process can measure the other rows; nil: none
 }
 
-// Schedule is a list of cases that is being worked off.
+// Schedule is a list of cases, and what is done of it.
 type Schedule struct {
-	rules  Rules
-	rows   Rows
-	groups []group
-	turns  map[string]bool // names of turns that times of this host have
-	seen   lessons
-	out    *remote // what a process is measuring; nil: nothing
-	part   []plan.Case
-	alone  []attempt // cases of this run that were not in a turn
-	second bool      // rows with a wide spread are being measured once more
-	left   time.Duration
-	hung   error
+	rules   Rules
+	rows    Rows
+	groups  []group
+	turns   map[string]bool // names of turns that times of this host have
+	history history
+	out     *remote // what a process is measuring; nil: nothing
+	part    []plan.Case
+	alone   []attempt // cases of this run that were not in a turn
+	second  bool      // rows with a wide spread are being measured once more
+	left    time.Duration
+	hung    error
 }
 
 // New returns the schedule of the cases.
 func New(cases []plan.Case, rules Rules, rows Rows) *Schedule {
-	s := &Schedule{rules: rules, rows: rows, groups: rules.groups(cases), turns: map[string]bool{}, seen: lessons{}}
+	s := &Schedule{rules: rules, rows: rows, groups: rules.groups(cases), turns: map[string]bool{}, history: history{}}
 	for _, r := range rows.Document().Records {
 		s.turned(r)
 	}
 	return s
 }
 
-// turned notes that the turn of a row has times.
+// turned records that the turn of a row has times.
 func (s *Schedule) turned(r record.Record) {
 	if r.Host == s.rules.Host && r.Speed() {
 		s.turns[r.Turn] = true
@@ -119,13 +119,13 @@ func (s *Schedule) Next(now Now) (Step, bool) {
 	return s.measureAgain(now)
 }
 
-// admit is the step of a group: what is kept, refused and measured of it.
+// admit is the first step of a group: which rows are kept, and which cases are refused and measured.
 func (s *Schedule) admit(g group, now Now) Step {
 	var step Step
 	var todo []plan.Case
 	for _, c := range g.cases {
 		if r, ok := s.find(c); ok && s.keeps(c, r, now) {
-			s.seen.learn(c, r, s.rules.Budget)
+			s.history.add(c, r, s.rules.Budget)
 			step.Kept = append(step.Kept, r)
 		} else if reason := s.refuse(c, now); reason.Text != "" {
 			step.Rows = append(step.Rows, s.unmeasured(c, record.Skipped, reason))
@@ -136,13 +136,13 @@ func (s *Schedule) admit(g group, now Now) Step {
 	if len(todo) == 0 {
 		return step
 	}
-	if g.party == Here {
+	if g.executor == Here {
 		s.part = todo
-		return step // its memory is looked at when all that is kept has been reported
+		return step // the memory is read after the kept rows are reported
 	}
 	named := s.named(todo, now.Memory)
-	s.out = &remote{party: g.party, given: named, notes: map[record.ID]string{}, done: map[record.ID]record.Status{}}
-	step.Party, step.Cases = g.party, named
+	s.out = &remote{executor: g.executor, given: named, notes: map[record.ID]string{}, done: map[record.ID]record.Status{}}
+	step.Executor, step.Cases = g.executor, named
 	return step
 }
 
@@ -182,7 +182,7 @@ func (s *Schedule) unmeasured(c plan.Case, status record.Status, reason gemm.Not
 	return r
 }
 
-// Measured takes rows of a step as they are measured, and returns them as they are to be stored, with their traces.
+// Measured returns measured rows of a step as they are to be stored, with their traces.
 func (s *Schedule) Measured(step Step, rows []record.Record, traces []record.Trace) ([]record.Record, []record.Trace) {
 	for i, r := range rows {
 		if step.again {
@@ -201,7 +201,7 @@ func (s *Schedule) Measured(step Step, rows []record.Record, traces []record.Tra
 			}
 			s.out.done[c.ID()] = r.Status
 		}
-		s.seen.learn(c, r, s.rules.Budget)
+		s.history.add(c, r, s.rules.Budget)
 		s.turned(r)
 	}
 	return rows, traces
@@ -218,7 +218,7 @@ func caseOf(cases []plan.Case, r record.Record) plan.Case {
 	return plan.Case{}
 }
 
-// Done takes what became of a step with cases.
+// Done records the outcome of a step with cases.
 func (s *Schedule) Done(step Step, o Outcome) {
 	switch {
 	case s.out != nil:
@@ -230,5 +230,5 @@ func (s *Schedule) Done(step Step, o Outcome) {
 	}
 }
 
-// Err says, at the end, in which case ranks or a device hung. It is nil if none did.
+// Err returns, at the end, in which case ranks or a device hung; nil: in none.
 func (s *Schedule) Err() error { return s.hung }

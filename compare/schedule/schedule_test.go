@@ -91,7 +91,7 @@ func TestTurnsOfRowsMeasuredLater(t *testing.T) {
 		fails[2] = false
 		measure("1|2, part 2|0", 0, 1, 2)
 		measure("1|2, part 2|0|3, part 3|4, part 3", 0, 1, 2, 3, 4)
-		rows := w.store.Document().Records // those of another host do not count
+		rows := w.store.Document().Records // rows of another host do not count
 		w.store = record.Store{}
 		for _, r := range rows {
 			r.Host = "another"
@@ -140,7 +140,7 @@ func TestSlowCallsAreSkipped(t *testing.T) {
 	of := func(n int) plan.Case { return sized("serial/a", "", n, nil).Case() }
 	budget := plan.Budget{Timeout: time.Minute, Call: time.Second,
 		Loops: plan.Limits{Call: 20 * time.Second, Patience: time.Hour}}
-	s := Schedule{rules: Rules{Budget: budget}, seen: lessons{lessonKey(of(1)): {c: of(512), took: 2}}}
+	s := Schedule{rules: Rules{Budget: budget}, history: history{timingKey(of(1)): {c: of(512), took: 2}}}
 	loop := sized("serial/a", "", 1024, nil)
 	loop.Experiment = record.Distributions
 	const want = "predicted to take 16s a call at the rate of the size before, a call of this profile may take 1s: " +
@@ -160,15 +160,15 @@ func TestPredictedTimes(t *testing.T) {
 	of := func(n int) plan.Case { return sized("mpi/a", "", n, nil).Case() }
 	for _, test := range []struct {
 		name string
-		last lesson
+		last timing
 		n    int
 		want float64 // seconds
 	}{
-		{"a call that is all fixed cost", lesson{c: of(1), took: 80e-6}, 4096, 80e-6},
-		{"operations", lesson{c: of(64), took: 100e-6 + 1}, 128, 100e-6 + 8},
-		{"messages of one element", lesson{of(1), 1e-3, 1e-3, 1e-3, 0}, 1024, 1e-3},
-		{"twice the modelled time", lesson{of(100), 2, 1, 0.25, 0.5}, 200, 0.5 + 1*4 + 0.5*8},
-		{"more than a Duration holds", lesson{c: of(1), took: 1e6}, 1 << 20, (1 << 62) / 1e9},
+		{"a call that is all fixed cost", timing{c: of(1), took: 80e-6}, 4096, 80e-6},
+		{"operations", timing{c: of(64), took: 100e-6 + 1}, 128, 100e-6 + 8},
+		{"messages of one element", timing{of(1), 1e-3, 1e-3, 1e-3, 0}, 1024, 1e-3},
+		{"twice the modelled time", timing{of(100), 2, 1, 0.25, 0.5}, 200, 0.5 + 1*4 + 0.5*8},
+		{"more than a Duration holds", timing{c: of(1), took: 1e6}, 1 << 20, (1 << 62) / 1e9},
 	} {
 		if got := test.last.predict(of(test.n)).Seconds(); !(math.Abs(got/test.want-1) < 1e-6) {
 			t.Errorf("%s: %g s, want %g", test.name, got, test.want)
@@ -283,37 +283,6 @@ func TestRowsAreMeasuredAgain(t *testing.T) {
 				alone && math.Abs(r.CI[1]-1-test.kept) > 1e-9 {
 				t.Errorf("%v: %s has the interval %v and the warnings %q", test, r.Variant, *r.CI, r.Warnings)
 			}
-		}
-	}
-}
-
-// TestSecondResults chooses between two results of a row. The trace of the second is kept with it.
-func TestSecondResults(t *testing.T) {
-	c := caseOfName("serial/a", "", nil)
-	of := func(run string, status record.Status, seconds, lo, hi float64) record.Record {
-		r := row(c, status, seconds)
-		if r.Run = run; hi > 0 {
-			r.CI = &[2]float64{lo, hi}
-		}
-		return r
-	}
-	var w world
-	w.put(t, []record.Record{of("first", record.OK, 10, 8, 15)})
-	s := New(nil, Rules{}, &w.store)
-	for _, test := range []struct {
-		second record.Record
-		want   string
-		traces int
-	}{
-		{of("second", record.OK, 11, 5, 20), "first", 0}, {of("second", record.OK, 11, 9, 11), "second", 1},
-		{of("second", record.OK, 11, 0, 0), "first", 0}, {of("second", record.Timeout, 0, 0, 0), "first", 0},
-		{of("second", record.Wrong, 0, 0, 0), "second", 1}, {of("second", record.Suspect, 0, 0, 0), "second", 1},
-	} {
-		rows, traces := s.Measured(Step{Cases: []plan.Case{c}, again: true}, []record.Record{test.second},
-			[]record.Trace{test.second.NewTrace()})
-		if rows[0].Run != test.want || len(traces) != test.traces {
-			t.Errorf("of 8 to 15 and %s %v it takes the %s with %d traces, want the %s with %d", test.second.Status,
-				test.second.CI, rows[0].Run, len(traces), test.want, test.traces)
 		}
 	}
 }

@@ -35,7 +35,7 @@ func sized(name, turn string, n int, p gemm.Params) plan.Request {
 	return plan.Request{Variant: v, Type: "f64", Shape: gemm.Cube(n), Alpha: 1, Params: p, Turn: turn}
 }
 
-// world is where a schedule is worked off: a store, a time and a memory, and parties with planted ends.
+// world is where a schedule is worked off: a store, a time and a memory, and executors with planted ends.
 type world struct {
 	rules   Rules
 	now     Now
@@ -69,7 +69,7 @@ func (w *world) work(t *testing.T, cases ...plan.Case) error {
 		if w.measure != nil {
 			rows, outcome = w.measure(step)
 		}
-		if step.Party != Here { // their rows come one by one
+		if step.Executor != Here { // their rows come one by one
 			for _, r := range rows {
 				measured, _ := s.Measured(step, []record.Record{r}, nil)
 				w.put(t, measured)
@@ -110,11 +110,11 @@ func (w *world) rows() []string {
 	return out
 }
 
-// called returns whom a step asks for what.
+// called returns the executor and the cases of a step.
 func called(step Step) string {
-	text := step.Party.String()
-	if step.Party.Kind == Ranks {
-		text = fmt.Sprint(step.Party.Count, " ranks")
+	text := step.Executor.String()
+	if step.Executor.Kind == Ranks {
+		text = fmt.Sprint(step.Executor.Count, " ranks")
 	}
 	if step.Wait > 0 {
 		text = fmt.Sprint("after ", step.Wait, " ", text)

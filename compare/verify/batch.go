@@ -17,8 +17,8 @@ type Batch[T gemm.Element] struct {
 	seed           uint64
 }
 
-// DrawBatch returns count operations, each drawn by Draw from a seed of its own. The rows of matrices follow those of
-// the matrix before.
+// DrawBatch returns count operations, each drawn by Draw from its own seed. The matrices are stacked, one below the
+// other.
 func DrawBatch[T gemm.Element](l Layout, count int, seed uint64) Batch[T] {
 	return drawBatch(l, count, seed, func(o Operands[T], seed uint64) {
 		draw(o.A, l.TransA != blas.NoTrans, seed, streamR, streamS)
@@ -53,7 +53,7 @@ func drawBatch[T gemm.Element](l Layout, count int, seed uint64, fill func(o Ope
 	if l.Beta != 0 {
 		b.C0 = stacked(l.M, l.N, l.LDC)
 	}
-	share(count, l.M*l.K+l.K*l.N+l.M*l.N, func(from, to int) {
+	parallelFor(count, l.M*l.K+l.K*l.N+l.M*l.N, func(from, to int) {
 		for x := from; x < to; x++ {
 			fill(b.Nth(x), b.seedOf(x))
 		}
@@ -92,9 +92,9 @@ func (b Batch[T]) Restore() {
 // Assures reports whether a Verifier of the first operation assures the limit: the others have the same form.
 func (b Batch[T]) Assures(limit Limit) bool { return New(b.Nth(0).Operation, b.seed).Assures(limit) }
 
-// Check compares every matrix C with its operation's result. The verdict is that of the first one that is wrong, or
-// has the largest residual of all. References are computed anew by each check: those of all operations would take many
-// times the memory of the operands.
+// Check compares every matrix C with its operation's result. It returns the verdict on the first wrong one; if all are
+// right, the one with the largest residual. Each check computes the references again: all of them together would take
+// many times the memory of the operands.
 func (b Batch[T]) Check(limit Limit) Verdict {
 	verdicts := make([]Verdict, b.C.Count)
 	terms := gemm.Shape{M: b.C.Rows, N: b.C.Cols, K: b.A.Rows * b.A.Cols / max(1, b.C.Rows)}.Terms()
@@ -107,7 +107,7 @@ func (b Batch[T]) Check(limit Limit) Verdict {
 	if terms > fullTerms { // all processors share each of them
 		one(0, b.C.Count)
 	} else {
-		share(b.C.Count, int(terms)+1, one)
+		parallelFor(b.C.Count, int(terms)+1, one)
 	}
 	worst := verdicts[0]
 	for x, v := range verdicts {

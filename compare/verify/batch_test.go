@@ -68,7 +68,11 @@ func multiply(o Operands[float64]) {
 			for p := range k {
 				sum += at(o.A, o.TransA != 'N', i, p) * at(o.B, o.TransB != 'N', p, j)
 			}
-			o.C.Set(i, j, o.Alpha*sum+o.Beta*o.C0.At(i, j))
+			sum *= o.Alpha
+			if o.Beta != 0 {
+				sum += o.Beta * o.C0.At(i, j)
+			}
+			o.C.Set(i, j, sum)
 		}
 	}
 }

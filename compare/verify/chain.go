@@ -11,7 +11,7 @@ import (
 )
 
 // MostSteps is the number of products of a Chain at most. With more, the elements of B would be below the last digit
-// of those of S in f32.
+// of S in f32.
 const MostSteps = 1000
 
 // Chain is an iterated product of n×n matrices in N steps. A₀ is A, and S₀ is S, the initial copy. Step i = 1 … N is
@@ -28,8 +28,8 @@ type Chain[T gemm.Element] struct {
 
 // DrawChain returns the operands of a chain of n×n matrices with rows ld elements apart.
 //
-// Signs are as Draw has them, with those of the rows of S, its columns, and B alike: all terms of an element of a
-// product have one sign, and |A_N| = |A||S₁|…|S_N|. Elements of A have magnitudes in [½, 1).
+// Signs are drawn as by Draw, the same for the rows and the columns of S and of B: all terms of an element of a product
+// have one sign, and |A_N| = |A||S₁|…|S_N|. Elements of A have magnitudes in [½, 1).
 //
 // A product by S multiplies magnitudes by about n·|s|. So the magnitudes of S are around 1/n, within a third of that,
 // and in chains of more than n steps within n/3N of it. B is smaller than S by the factor N·max(N, 8), and all
@@ -37,11 +37,11 @@ type Chain[T gemm.Element] struct {
 // whatever N and n are: nothing overflows, and nothing vanishes.
 //
 // S and B are multiples of one power of two, so small that all Sᵢ are below 2^p of it, where p is the bits of a
-// significand. So the additions are exact, and the errors of a result are those of the products.
+// significand. So the additions are exact, and only the products have errors.
 func DrawChain[T gemm.Element](n, ld, steps int, seed uint64) Chain[T] {
 	c := Chain[T]{steps, allocate[T](n, n, ld), allocate[T](n, n, ld), allocate[T](n, n, ld)}
 	if gemm.TypeOf[T]().Name == "gf256" {
-		atOnce(
+		concurrently(
 			func() { draw(c.A, false, seed, streamR, streamS) },
 			func() { draw(c.S, false, seed, streamS, streamT) },
 			func() { draw(c.B, false, seed, streamR, streamT) },
@@ -64,7 +64,7 @@ func DrawChain[T gemm.Element](n, ld, steps int, seed uint64) Chain[T] {
 		}
 	}
 	middle := math.Ldexp(centre, digits)
-	atOnce(
+	concurrently(
 		func() { draw(c.A, false, seed, streamR, streamS) },
 		func() { fill(c.S, streamS<<8|streamT, middle, middle*spread) },
 		func() { fill(c.B, streamR<<8|streamT, step, step/2) },
@@ -113,14 +113,14 @@ func number[T gemm.Element](x T) float64 {
 }
 
 // ExactChain is ExactIntegers for IntegerChain. The last product has operands of up to q + n/2·N(N−1)/2·q² and N·q.
-// Coarser arithmetic than that of the type has no room for the first.
+// Arithmetic that is coarser than the type has no room for the first.
 func ExactChain[T gemm.Element](v gemm.Variant, s gemm.Shape, p gemm.Params, steps int) int {
 	u := gemm.TypeOf[T]().UnitRoundoff
 	if u == 0 || v.Compute != "" {
 		return 0
 	}
 	n, last := float64(s.N), float64(steps)
-	largest := v.BoundWith(p).Largest(s, p)
+	largest := v.BoundWith(gemm.TypeOf[T]().Name, p).Largest(s, p)
 	for q := maxInteger; q > 0; q /= 2 {
 		f := float64(q)
 		before := f + n/2*last*(last-1)/2*f*f

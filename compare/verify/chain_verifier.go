@@ -27,7 +27,7 @@ const (
 //
 //	max|Â_N − A_N| ≤ (∏(1 + β·μᵢ/σᵢ) − 1)·max|A|·σ₁·…·σ_N.
 //
-// The random bound of a product holds with a probability of at least 1 − 1e-9, those of N products with 1 − N·1e-9.
+// The random bound of a product holds with a probability of at least 1 − 1e-9, of N products with 1 − N·1e-9.
 //
 // A small result is compared element by element, a large one in some matrix rows, with a reference in pairs of float64.
 // In addition every element of a large one enters probes: C·x is compared with A·(S₁·(…·(S_N·x))), which takes N + 1
@@ -134,7 +134,7 @@ func (v *floatChain[T]) multiplyRows() {
 	}
 	for i := 1; i <= v.N; i++ {
 		y := newPairs(len(x.hi))
-		share((n+block-1)/block, len(v.rows)*n*block, func(from, to int) {
+		parallelFor((n+block-1)/block, len(v.rows)*n*block, func(from, to int) {
 			var room [block]float64
 			for first := from * block; first < min(to*block, n); first += block {
 				s := room[:min(block, n-first)]
@@ -168,7 +168,7 @@ func (v *floatChain[T]) probe(seed uint64) {
 	}
 	times := func(row func(s []float64, l int)) {
 		y := newPairs(len(x.hi))
-		share(n, chainProbes*n, func(from, to int) {
+		parallelFor(n, chainProbes*n, func(from, to int) {
 			s := make([]float64, n)
 			for l := from; l < to; l++ {
 				row(s, l)
@@ -232,7 +232,7 @@ func (v *floatChain[T]) Assures(limit Limit) bool {
 	return v.finite && len(v.exact.hi) == 0
 }
 
-// scale is what an error is measured against.
+// scale is the denominator of a normalised error.
 func (v *floatChain[T]) scale(kind gemm.BoundKind, abs float64) float64 {
 	if kind == gemm.Normwise {
 		return v.norm
@@ -264,7 +264,7 @@ func (v *floatChain[T]) Check(c gemm.Matrix[T], limit Limit) Verdict {
 			at = fmt.Sprintf("row %d differs from the product of the chain", row)
 		}
 	}
-	out.Void, out.Weak = !v.Assures(limit), v.weak(limit)
+	out.Vacuous, out.Weak = !v.Assures(limit), v.weak(limit)
 	if !out.OK() {
 		out.Reason = out.exceeds(at)
 	}

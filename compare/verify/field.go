@@ -71,7 +71,7 @@ func multiplesOf(x gemm.Matrix[gf256.Elem]) []multiples {
 				t[1<<bit][j/8] |= uint64(gf256.Mul(element, gf256.New(1<<bit)).Byte()) << (j % 8 * 8)
 			}
 		}
-		for f := 1; f < 256; f++ { // the sum of those of its lowest bit and of the others
+		for f := 1; f < 256; f++ { // the sum of the entries for its lowest bit and for its other bits
 			for w := range t[f] {
 				t[f][w] = t[f&-f][w] ^ t[f&(f-1)][w]
 			}
@@ -98,7 +98,7 @@ func addProbed(sums [][fieldProbes / 8]uint64, tables []multiples, x gemm.Matrix
 func (v *fieldVerifier) wrongColumns(c gemm.Matrix[gf256.Elem]) int {
 	const block = 1 << 13 // columns, whose sums stay in cache
 	var wrong atomic.Int64
-	share((c.Cols+block-1)/block, (v.a.Rows+v.a.Cols)*block, func(from, to int) {
+	parallelFor((c.Cols+block-1)/block, (v.a.Rows+v.a.Cols)*block, func(from, to int) {
 		for first := from * block; first < min(to*block, c.Cols); first += block {
 			sums := make([][fieldProbes / 8]uint64, min(block, c.Cols-first))
 			addProbed(sums, v.y, c, first)
@@ -175,7 +175,7 @@ func fieldProduct(a, b gemm.Matrix[gf256.Elem]) gemm.Matrix[gf256.Elem] {
 			table[x][y] = gf256.Mul(gf256.New(uint8(x)), gf256.New(uint8(y)))
 		}
 	}
-	share(a.Rows, a.Cols*b.Cols, func(from, to int) {
+	parallelFor(a.Rows, a.Cols*b.Cols, func(from, to int) {
 		for i := from; i < to; i++ {
 			row := c.Row(i)
 			for l, x := range a.Row(i) {

@@ -32,7 +32,7 @@ type Layout struct {
 // Draw returns operands drawn from the seed. If touch is not nil, it is called with C, A and B
 // before anything has accessed them.
 //
-// Floating-point magnitudes are uniform in [½, 1). The signs are those of a product of rank one:
+// Floating-point magnitudes are uniform in [½, 1). The signs are of rank one:
 // a_il = r_i·s_l·|a_il| and b_lj = s_l·t_j·|b_lj|. So all terms of an element of C have the sign r_i·t_j, and
 // |C| = |A||B| ≈ 0.56·k. This has two effects: no element is small by cancellation, so a lost one cannot hide below
 // the bound; and half of the signs of a transposed result are wrong. Elements of GF(2⁸) are uniform.
@@ -41,7 +41,7 @@ func Draw[T gemm.Element](l Layout, seed uint64, touch func(c, a, b gemm.Matrix[
 	if touch != nil {
 		touch(o.C, o.A, o.B)
 	}
-	atOnce(
+	concurrently(
 		func() { draw(o.A, l.TransA != blas.NoTrans, seed, streamR, streamS) },
 		func() { draw(o.B, l.TransB != blas.NoTrans, seed, streamS, streamT) },
 		func() { draw(o.C0, false, seed, streamR, streamT) },
@@ -81,7 +81,7 @@ func allocateAll[T gemm.Element](l Layout) Operands[T] {
 // DrawIntegers returns operands whose elements are integers from −q to q.
 func DrawIntegers[T gemm.Element](l Layout, seed uint64, q int) Operands[T] {
 	o := allocateAll[T](l)
-	atOnce(
+	concurrently(
 		func() { drawIntegers(o.A, seed, streamR, q) },
 		func() { drawIntegers(o.B, seed, streamT, q) },
 		func() { drawIntegers(o.C0, seed, streamS, q) },
@@ -103,8 +103,8 @@ func drawIntegers[T gemm.Element](x gemm.Matrix[T], seed, stream uint64, q int) 
 	}
 }
 
-// atOnce calls every f at the same time, and returns when all are done.
-func atOnce(fs ...func()) {
+// concurrently calls every f at the same time, and returns when all are done.
+func concurrently(fs ...func()) {
 	var wait sync.WaitGroup
 	for _, f := range fs {
 		wait.Go(f)
@@ -186,7 +186,7 @@ func allocate[T gemm.Element](rows, cols, ld int) gemm.Matrix[T] {
 		m.Data = make([]T, (rows-1)*ld+cols)
 		p, size := unsafe.Pointer(unsafe.SliceData(m.Data)), uintptr(len(m.Data))*unsafe.Sizeof(m.Data[0])
 		cpu.HugePages(p, size)
-		cpu.Untouched(p, size)
+		cpu.ReleasePages(p, size)
 	}
 	return m
 }

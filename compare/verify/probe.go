@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	probes   = 2  // vectors of random signs a result is multiplied with
-	minWidth = 16 // columns of the narrowest probe
-	dearest  = 4  // times the terms of the sampled rows that those of probes may be
-	margin   = 4  // times its probe's limit by which a lost element stands out
-	depth    = 64 // rows of B·x, at most, that several rows of A·(B·x) take before the next
+	probes       = 2  // vectors of random signs a result is multiplied with
+	minWidth     = 16 // columns of the narrowest probe
+	maxProbeCost = 4  // terms of probes at most, in multiples of the terms of the sampled rows
+	margin       = 4  // times its probe's limit by which a lost element stands out
+	depth        = 64 // rows of B·x, at most, that several rows of A·(B·x) take before the next
 )
 
 // projection is the reference of the probes of one width: row by row, probe by probe, block by block.
@@ -36,13 +36,13 @@ func (v *floatVerifier[T]) confidence(width int) float64 {
 //
 // Probes of width w sum probes·m·k·n/w terms, the sampled rows sum sampledRows·k·n. If the arithmetic is much coarser
 // than its type, such as TF32, w would be so small that the probes took longer than everything else. So w is not chosen
-// below probes·m/(dearest·sampledRows) columns. A wider probe is just as sound: it compares every error with a limit
-// that no right result exceeds. If a lost element is below the limit, Check says Weak. The product of integers, which
-// is exact and has probes over all columns, still finds such an element.
+// below probes·m/(maxProbeCost·sampledRows) columns. A wider probe is just as sound: it compares every error with a
+// limit that no right result exceeds. If a lost element is below the limit, Check says Weak. The product of integers,
+// which is exact and has probes over all columns, still finds such an element.
 func (v *floatVerifier[T]) width(bound, typical float64) int {
 	n := v.b.Cols
 	width := minWidth
-	for width < n && (dearest*sampledRows*width < probes*v.a.Rows ||
+	for width < n && (maxProbeCost*sampledRows*width < probes*v.a.Rows ||
 		margin*v.confidence(2*width)*math.Sqrt(float64(2*width))*bound <= typical) {
 		width *= 2
 	}
@@ -64,12 +64,12 @@ func (v *floatVerifier[T]) projection(width int, scales bool) *projection {
 	sums := probes * p.blocks
 	p.hi, p.lo = make([]float64, m*sums), make([]float64, m*sums)
 	bxHi, bxLo := make([]float64, k*sums), make([]float64, k*sums)
-	share(k, 2*probes*n, func(from, to int) {
+	parallelFor(k, 2*probes*n, func(from, to int) {
 		for l := from; l < to; l++ {
 			v.signedSums(p, v.b.Row(l), bxHi[l*sums:], bxLo[l*sums:])
 		}
 	})
-	share(m, sums*k, func(from, to int) {
+	parallelFor(m, sums*k, func(from, to int) {
 		for l0 := 0; l0 < k; l0 += depth {
 			for i := from; i < to; i++ {
 				hi, lo := p.hi[i*sums:(i+1)*sums], p.lo[i*sums:(i+1)*sums]
@@ -111,13 +111,13 @@ func (v *floatVerifier[T]) scales(p *projection) []float64 {
 		}
 	}
 	b := make([]float64, k*p.blocks)
-	share(k, n, func(from, to int) {
+	parallelFor(k, n, func(from, to int) {
 		for l := from; l < to; l++ {
 			norms(v.b.Row(l), b[l*p.blocks:])
 		}
 	})
 	abs := make([]float64, m*p.blocks)
-	share(m, p.blocks*k, func(from, to int) {
+	parallelFor(m, p.blocks*k, func(from, to int) {
 		for l0 := 0; l0 < k; l0 += depth {
 			for i := from; i < to; i++ {
 				out := abs[i*p.blocks : (i+1)*p.blocks]
@@ -152,7 +152,7 @@ func norm(x []float64) float64 {
 	for _, x := range x {
 		sum += x * x
 	}
-	if sum >= 0x1p-900 && sum <= math.MaxFloat64 { // what underflowed is nothing beside it
+	if sum >= 0x1p-900 && sum <= math.MaxFloat64 { // then what underflowed is negligible
 		return math.Sqrt(sum)
 	}
 	return blas64.Nrm2(blas64.Vector{N: len(x), Inc: 1, Data: x})
@@ -226,7 +226,7 @@ func (v *floatVerifier[T]) probe(c gemm.Matrix[T], p *projection, limit Limit) (
 	sums, exact := probes*p.blocks, v.isExact(limit)
 	confidence := v.confidence(p.width)
 	errs := make([]float64, c.Rows*sums)
-	share(c.Rows, 2*probes*c.Cols, func(from, to int) {
+	parallelFor(c.Rows, 2*probes*c.Cols, func(from, to int) {
 		row, hi, lo := make([]float64, c.Cols), make([]float64, sums), make([]float64, sums)
 		for i := from; i < to; i++ {
 			widen(row, c.Row(i))

@@ -18,9 +18,9 @@ const (
 	fullTerms    = 1 << 24 // terms up to which every element is compared
 	fullElements = 1 << 22 // elements up to which every element is compared
 	sampledRows  = 64      // rows of a large product, at most, whose elements are compared one by one
-	sampled      = 256     // elements of those that the typical size is taken from
+	sampled      = 256     // elements of these that the typical size is computed from
 	tileRows     = 8       // of the elements compared one by one, whose sums are computed at once:
-	tileCols     = 128     // 24 KiB of them, beside a row of B in the nearest cache
+	tileCols     = 128     // 24 KiB of sums, which fit L1 with a row of B
 	tileDepth    = 4       // terms of each that are read at once
 )
 
@@ -38,11 +38,11 @@ type floatVerifier[T gemm.Number] struct {
 	// |α|·max‖aᵢ‖₂·max‖bⱼ‖₂ + |β|·max|C₀|
 	normRC func() float64
 	// What k products may lose by underflow before α multiplies them (Higham, equation 2.8). If |α|
-	// > 1/u, a Gemmer multiplies an operand first, so the loss is that of α = 1/u.
-	underflow float64
-	finite    bool
-	far       bool // see isFar
-	seed      uint64
+	// > 1/u, a Gemmer multiplies an operand first, so the loss is as for α = 1/u.
+	underflow  float64
+	finite     bool
+	outOfRange bool // see leavesRange
+	seed       uint64
 
 	elements []element           // compared one by one: all of C where it is small
 	whole    bool                // elements is all of C
@@ -66,10 +66,10 @@ func newFloatVerifier[T gemm.Number](op Operation[T], seed uint64) *floatVerifie
 	}
 	of := gemm.TypeOf[T]()
 	enlarged := math.Min(math.Max(1, math.Abs(v.alpha)), 1/of.SumRoundoff)
-	v.underflow = sumsOf[T]().tiny * (enlarged*float64(v.a.Cols) + 2)
+	v.underflow = sumRange[T]().tiny * (enlarged*float64(v.a.Cols) + 2)
 	if of.IsHalf() {
 		v.rounding = of.UnitRoundoff
-		v.underflow += reachOf[T]().tiny / 2
+		v.underflow += rangeOf[T]().tiny / 2
 	}
 	maxA, maxB, maxC := maxAbs(v.a), maxAbs(v.b), 0.0
 	v.norm = magnitude(v.alpha, maxA, maxB)
@@ -84,7 +84,7 @@ func newFloatVerifier[T gemm.Number](op Operation[T], seed uint64) *floatVerifie
 			_, column := longest(v.b, maxB)
 			return math.Abs(v.alpha)*row*column + math.Abs(v.beta)*maxC
 		})
-		v.far = v.isFar(maxA, maxB, maxC)
+		v.outOfRange = v.leavesRange(maxA, maxB, maxC)
 		v.reference()
 	}
 	return v
@@ -113,25 +113,25 @@ func (v *floatVerifier[T]) reference() {
 		rows[i] = i
 	}
 	count := min(sampledRows, max(1, fullElements/max(1, n)))
-	if v.far {
-		count = v.farRows(count)
+	if v.outOfRange {
+		count = v.scaledRows(count)
 	}
 	if !v.whole && count < m {
 		rows = sampleRows(m, count, v.seed)
 	}
 	v.elements = make([]element, len(rows)*n)
-	if v.far {
+	if v.outOfRange {
 		const steps = 50 // operations of a term
-		share(len(v.elements), steps*k, func(from, to int) {
+		parallelFor(len(v.elements), steps*k, func(from, to int) {
 			for x := from; x < to; x++ {
-				v.elements[x] = v.farElement(rows[x/n], x%n)
+				v.elements[x] = v.scaledElement(rows[x/n], x%n)
 			}
 		})
 		return
 	}
 	down, across := (len(rows)+tileRows-1)/tileRows, (n+tileCols-1)/tileCols
-	share(down*across, tileRows*tileCols*k, func(from, to int) {
-		for tile := from; tile < to; tile++ { // those of the same columns one after the other
+	parallelFor(down*across, tileRows*tileCols*k, func(from, to int) {
+		for tile := from; tile < to; tile++ { // tiles of the same columns one after the other
 			v.tile(rows, tile%down*tileRows, tile/down*tileCols)
 		}
 	})
@@ -239,13 +239,13 @@ func (v *floatVerifier[T]) Check(c gemm.Matrix[T], limit Limit) Verdict {
 		out.Reason = "operands hold NaN or Inf: a result cannot be verified"
 		return out
 	}
-	if v.far && limit.Kind == gemm.Euclidean { // whose norms may be beyond the range
-		return Verdict{Limit: limit, Void: true}
+	if v.outOfRange && limit.Kind == gemm.Euclidean { // whose norms may be beyond the range
+		return Verdict{Limit: limit, Vacuous: true}
 	}
-	if v.far {
-		return v.checkFar(c, limit)
+	if v.outOfRange {
+		return v.checkOutOfRange(c, limit)
 	}
-	out.Void = !v.Assures(limit)
+	out.Vacuous = !v.Assures(limit)
 	at := ""
 	if r, x := v.compare(c, limit); !(r <= 0) {
 		e := &v.elements[x]
@@ -306,7 +306,7 @@ func (v *floatVerifier[T]) Assures(limit Limit) bool {
 	for x := range v.elements {
 		e := &v.elements[x]
 		scale := v.scale(limit, e)
-		if v.far && limit.Kind == gemm.Normwise {
+		if v.outOfRange && limit.Kind == gemm.Normwise {
 			scale = math.Ldexp(v.norm.x, v.norm.exp-e.exp)
 		}
 		if limit.Bound*scale+math.Ldexp(v.underflow, -e.exp) < math.Abs(e.hi+e.lo) {
@@ -317,7 +317,7 @@ func (v *floatVerifier[T]) Assures(limit Limit) bool {
 	return v.finite && zeros
 }
 
-// scale is what the error of an element is measured against. In half precision, the part u of the bound is for the
+// scale is the denominator of the normalised error of an element. In half precision, the part u of the bound is for the
 // rounding of the element, and is measured against that.
 func (v *floatVerifier[T]) scale(limit Limit, e *element) float64 {
 	scale := e.abs
@@ -391,7 +391,7 @@ func widened[T gemm.Number](m gemm.Matrix[T], trans blas.Transpose) gemm.Matrix[
 	if isEmpty(m) {
 		return w
 	}
-	share(m.Rows, m.Cols, func(from, to int) {
+	parallelFor(m.Rows, m.Cols, func(from, to int) {
 		if trans == blas.NoTrans {
 			for i := from; i < to; i++ {
 				widen(w.Row(i), m.Row(i))

@@ -35,8 +35,8 @@ type Verdict struct {
 	Reason   string  // why it is not OK; empty if it is
 	// Weak: the limit is so wide that an element that is lost would pass.
 	Weak bool
-	// Void: the limit is no smaller than any element, so that zeros would pass: it proves nothing.
-	Void bool
+	// Vacuous: the limit is no smaller than any element, so that zeros would pass: it proves nothing.
+	Vacuous bool
 	// Note says what the check accepted or could not decide; empty if there is nothing to say.
 	Note string
 }
@@ -54,11 +54,11 @@ func (v Verdict) OK() bool { return v.Residual <= v.Bound }
 // In half precision a limit is u + (1+u)·γ, with γ for the sums in f32, and an error is compared with
 // u·|C| + (1+u)·γ·|A||B|. A limit of 0 is for integers whose sums are exact: C is then the sum, rounded once.
 //
-// A small product is compared element by element with a reference in twice the working precision. For a large product the
-// reference is computed for some rows, among them rows at the edges of tiles. In addition every element enters a
+// A small product is compared element by element with a reference in twice the working precision. For a large product
+// the reference is computed for some rows, among them rows at the edges of tiles. In addition every element enters a
 // probe: C·x is compared with A·(B·x), both in twice the working precision, where x has random signs on a block of w
-// columns (after Freivalds, Probabilistic machines can use less running time, 1977). If every error obeys
-// |ΔC_ij| ≤ d_ij, Hoeffding's inequality gives
+// columns (after Freivalds, Probabilistic machines can use less running time, 1977). If every error obeys |ΔC_ij| ≤
+// d_ij, Hoeffding's inequality gives
 //
 //	|Σ_j ΔC_ij·x_j| ≤ λ·√(Σ_j d_ij²) ≤ λ·β·Σ_l |a_il|·‖b_l‖₂
 //
@@ -115,7 +115,7 @@ func LimitOf[T gemm.Element](v gemm.Variant, s gemm.Shape, p gemm.Params, alpha,
 	if typ.IsField() {
 		return Limit{Kind: gemm.Exact}
 	}
-	bound, u := v.BoundWith(p), typ.SumRoundoff
+	bound, u := v.BoundWith(typ.Name, p), typ.SumRoundoff
 	limit := bound.Worst
 	if random {
 		limit = bound.Random
@@ -140,8 +140,8 @@ func Independent[T gemm.Element]() Limit {
 	return Limit{Kind: gemm.Euclidean, Bound: typ.Rounded(math.Sqrt(typ.SumRoundoff))}
 }
 
-// Telling returns the limit, or Independent in place of a normwise one of 1 or more, which would verify nothing.
-func Telling[T gemm.Element](l Limit) Limit {
+// Useful returns the limit, or Independent in place of a normwise one of 1 or more, which would verify nothing.
+func Useful[T gemm.Element](l Limit) Limit {
 	if l.Kind == gemm.Normwise && !(l.Bound < 1) {
 		return Independent[T]()
 	}
@@ -160,7 +160,7 @@ func ExactIntegers[T gemm.Element](v gemm.Variant, s gemm.Shape, p gemm.Params, 
 	if u == 0 || alpha != math.Trunc(alpha) || beta != math.Trunc(beta) {
 		return 0
 	}
-	largest, most := v.BoundWith(p).Largest(s, p), min(1/u, reachOf[T]().most)
+	largest, most := v.BoundWith(typ.Name, p).Largest(s, p), min(1/u, rangeOf[T]().most)
 	for q := maxInteger; q > 0; q /= 2 {
 		f := float64(q)
 		if typ.IsHalf() && q > 1 && f*f*math.Sqrt(largest) > 1/typ.UnitRoundoff {

@@ -5,7 +5,6 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"sync/atomic"
 	"testing"
 
 	"gonum.org/v1/gonum/blas"
@@ -33,48 +32,33 @@ func layout(m, n, k int, op string, alpha, beta float64, pad int) Layout {
 // is cheap to compute.
 const distinct = 16
 
-// rightFloat returns operands of n×n matrices, as measuring draws them but with
-// few different rows in A, and their product summed in T's own precision.
-func rightFloat[T gemm.Float](n int) (Operands[T], gemm.Matrix[T]) {
+// rightProduct returns operands of n×n matrices, as measuring draws them but with few different rows in A, and their
+// product summed in T's own precision.
+func rightProduct[T gemm.Element](n int) (Operands[T], gemm.Matrix[T]) {
 	o := Draw[T](layout(n, n, n, "nn", 1, 0, 0), 7, nil)
 	for i := distinct; i < n; i++ {
 		copy(o.A.Row(i), o.A.Row(i%distinct))
 	}
 	right := gemm.NewMatrix[T](n, n)
-	for i := range n {
-		row := right.Row(i)
-		if i >= distinct {
-			copy(row, right.Row(i%distinct))
-			continue
-		}
-		for l, x := range o.A.Row(i) {
-			for j, y := range o.B.Row(l) {
-				row[j] += x * y
-			}
-		}
-	}
+	multiplyRows(right, o.A, o.B, distinct)
 	return o, right
 }
 
-func rightField(n int) (Operands[gf256.Elem], gemm.Matrix[gf256.Elem]) {
-	o := Draw[gf256.Elem](layout(n, n, n, "nn", 1, 0, 0), 7, nil)
-	for i := distinct; i < n; i++ {
-		copy(o.A.Row(i), o.A.Row(i%distinct))
-	}
-	right := gemm.NewMatrix[gf256.Elem](n, n)
-	for i := range n {
-		row := right.Row(i)
-		if i >= distinct {
-			copy(row, right.Row(i%distinct))
+// multiplyRows adds A·B to c in T's own precision. The rows of A from count on are those before them.
+func multiplyRows[T gemm.Element](c, a, b gemm.Matrix[T], count int) {
+	plus := plusProduct[T]()
+	for i := range c.Rows {
+		row := c.Row(i)
+		if i >= count {
+			copy(row, c.Row(i%count))
 			continue
 		}
-		for l, x := range o.A.Row(i) {
-			for j, y := range o.B.Row(l) {
-				row[j] = gf256.Add(row[j], gf256.Mul(x, y))
+		for l, x := range a.Row(i) {
+			for j, y := range b.Row(l) {
+				row[j] = plus(row[j], x, y)
 			}
 		}
 	}
-	return o, right
 }
 
 // testFaults checks that v accepts the right result and finds every fault.
@@ -118,7 +102,7 @@ func product[T gemm.Element](a, b gemm.Matrix[T]) Operation[T] {
 }
 
 func plantFloat[T gemm.Float](t *testing.T, n int) {
-	o, right := rightFloat[T](n)
+	o, right := rightProduct[T](n)
 	v := New(product(o.A, o.B), 1)
 	u := gemm.TypeOf[T]().UnitRoundoff
 	other := right.At(n/3, n/2+1)
@@ -137,7 +121,7 @@ func plantFloat[T gemm.Float](t *testing.T, n int) {
 func TestPlantedFaultsField(t *testing.T) {
 	for _, n := range verifySizes(2048) {
 		t.Run(fmt.Sprint("gf256/", n), func(t *testing.T) {
-			o, right := rightField(n)
+			o, right := rightProduct[gf256.Elem](n)
 			v := New(product(o.A, o.B), 1)
 			other := gf256.Add(right.At(n/3, n/2+1), gf256.New(1))
 			bad := gf256.Add(right.At(n-1, 1), gf256.New(0x80))
@@ -150,20 +134,13 @@ func TestPlantedFaultsField(t *testing.T) {
 	}
 }
 
-// TestWideField plants faults in a product with so many columns that the verifier samples them: in the
+// TestWideField plants faults in a product with enough columns for the verifier to sample them: in the
 // first column, in the last one, and at the ends of blocks.
 func TestWideField(t *testing.T) {
 	c := layout(4, 500001, 10, "nn", 1, 0, 5)
 	o := Draw[gf256.Elem](c, 7, nil)
 	right := gemm.NewMatrix[gf256.Elem](c.M, c.N)
-	for i := range c.M {
-		row := right.Row(i)
-		for l, x := range o.A.Row(i) {
-			for j, y := range o.B.Row(l) {
-				row[j] = gf256.Add(row[j], gf256.Mul(x, y))
-			}
-		}
-	}
+	multiplyRows(right, o.A, o.B, c.M)
 	v := New(product(o.A, o.B), 1)
 	wrong := func(change func(c gemm.Matrix[gf256.Elem])) float64 {
 		c := gemm.Matrix[gf256.Elem]{Rows: c.M, Cols: c.N, Stride: c.N, Data: slices.Clone(right.Data)}
@@ -195,22 +172,6 @@ func TestWideField(t *testing.T) {
 	}
 }
 
-// TestWorstCaseBoundAloneWouldPass shows why the probes are random: a sum of a
-// row's errors in the worst case is as large as an element of C.
-func TestWorstCaseBoundAloneWouldPass(t *testing.T) {
-	const n = 4096
-	u := gemm.TypeOf[float32]().UnitRoundoff
-	worst := n * gemm.Classical.Worst(gemm.Cube(n), nil, u)
-	if worst < 0.9 {
-		t.Fatalf("the worst case of a row's sum is %g elements: the premise is gone", worst)
-	}
-	v := &floatVerifier[float32]{a: gemm.Matrix[float64]{Rows: n, Cols: n}, b: gemm.Matrix[float64]{Rows: n, Cols: n}}
-	random := v.confidence(n) * math.Sqrt(n) * gemm.Classical.Random(gemm.Cube(n), nil, u)
-	if !(random*margin < 1) {
-		t.Errorf("a lost element is %g of a probe's limit, want above %d", 1/random, margin)
-	}
-}
-
 func TestVerifierOfTheWholeOperation(t *testing.T) {
 	const m, n, k = 37, 29, 41
 	for _, op := range []string{"nn", "nt", "tn", "tt"} {
@@ -220,25 +181,7 @@ func TestVerifierOfTheWholeOperation(t *testing.T) {
 			v := New(o.Operation, 1)
 			limit := Limit{gemm.Componentwise,
 				gemm.Classical.Random(gemm.Shape{M: m, N: n, K: k + 3}, nil, gemm.TypeOf[float64]().UnitRoundoff)}
-			at := func(x gemm.Matrix[float64], trans blas.Transpose, i, j int) float64 {
-				if trans != blas.NoTrans {
-					i, j = j, i
-				}
-				return x.At(i, j)
-			}
-			for i := range m {
-				for j := range n {
-					var sum float64
-					for l := range k {
-						sum += at(o.A, o.TransA, i, l) * at(o.B, o.TransB, l, j)
-					}
-					sum *= c.Alpha
-					if c.Beta != 0 {
-						sum += c.Beta * o.C0.At(i, j)
-					}
-					o.C.Set(i, j, sum)
-				}
-			}
+			multiply(o)
 			if got := v.Check(o.C, limit); !got.OK() {
 				t.Errorf("%s α=%g β=%g: %+v, want ok", op, c.Alpha, c.Beta, got)
 			}
@@ -254,7 +197,7 @@ func TestVerifierOfTheWholeOperation(t *testing.T) {
 // products use, on a product small enough to be compared whole.
 func TestProbesAgreeWithElements(t *testing.T) {
 	const n = 100
-	o, right := rightFloat[float64](n)
+	o, right := rightProduct[float64](n)
 	v := newFloatVerifier(product(o.A, o.B), 1)
 	limit := gemm.Classical.Random(gemm.Cube(n), nil, gemm.TypeOf[float64]().UnitRoundoff)
 	for _, width := range []int{16, 64, n} {
@@ -324,7 +267,7 @@ func longEmptyProducts[T gemm.Element](t *testing.T) {
 		for _, op := range ops {
 			o := Draw[T](layout(s[0], s[1], s[2], op, 1, 0, 0), 1, nil)
 			Poison(o.C)
-			if got := New(o.Operation, 1).Check(o.C, Limit{Kind: gemm.Componentwise}); !got.OK() || got.Void {
+			if got := New(o.Operation, 1).Check(o.C, Limit{Kind: gemm.Componentwise}); !got.OK() || got.Vacuous {
 				t.Errorf("%v %s: %+v, want ok", s, op, got)
 			}
 		}
@@ -398,26 +341,6 @@ func sameOnAnyProcessors[T gemm.Float](t *testing.T) {
 	}
 }
 
-func TestShareCallsForEachOnce(t *testing.T) {
-	for _, processors := range []int{1, 3} {
-		before := runtime.GOMAXPROCS(processors)
-		defer runtime.GOMAXPROCS(before)
-		for _, n := range []int{0, 1, 2, 7, 100, 5000} {
-			for _, cost := range []int{0, 1, 1 << 12, 1 << 20} {
-				calls := make([]int32, n)
-				share(n, cost, func(from, to int) {
-					for i := from; i < to; i++ {
-						atomic.AddInt32(&calls[i], 1)
-					}
-				})
-				if slices.ContainsFunc(calls, func(times int32) bool { return times != 1 }) {
-					t.Errorf("%d processors, %d of cost %d: called %d times", processors, n, cost, calls)
-				}
-			}
-		}
-	}
-}
-
 func TestLargestIsTheFirst(t *testing.T) {
 	nan := math.NaN()
 	for name, test := range map[string]struct {
@@ -447,14 +370,14 @@ func TestLargestIsTheFirst(t *testing.T) {
 }
 
 // TestProbesOfWideBoundsStayCheap checks that probes, whatever the bound, take at most
-// dearest times the terms of the sampled rows, and twice where n is less.
+// maxProbeCost times the terms of the sampled rows, and twice where n is less.
 func TestProbesOfWideBoundsStayCheap(t *testing.T) {
 	for _, m := range []int{100, 4096, 8192, 100000} {
 		for _, bound := range []float64{0, 1e-5, 1.5e-3, 0.1, 10} {
 			const n = 8192
 			v := &floatVerifier[float32]{a: gemm.Matrix[float64]{Rows: m}, b: gemm.Matrix[float64]{Cols: n}}
 			width := v.width(bound, 1)
-			if probes*m*n/width > dearest*sampledRows*n {
+			if probes*m*n/width > maxProbeCost*sampledRows*n {
 				t.Errorf("m = %d, bound %g: probes of width %d cost %d rows", m, bound, width, probes*m/width)
 			}
 		}
@@ -466,13 +389,7 @@ func TestProbesOfWideBoundsStayCheap(t *testing.T) {
 func TestWeakIsSaidOfProbesTooWide(t *testing.T) {
 	const m, n, k = 40000, 256, 2
 	o := Draw[float32](layout(m, n, k, "nn", 1, 0, 0), 7, nil)
-	for i := range m {
-		for l, x := range o.A.Row(i) {
-			for j, y := range o.B.Row(l) {
-				o.C.Row(i)[j] += x * y
-			}
-		}
-	}
+	multiplyRows(o.C, o.A, o.B, m)
 	v := newFloatVerifier(product(o.A, o.B), 1)
 	for bound, weak := range map[float64]bool{1e-6: false, 1e-2: true} {
 		got := v.Check(o.C, Limit{gemm.Componentwise, bound})
@@ -496,7 +413,7 @@ func TestInfiniteScale(t *testing.T) {
 	copy(b.Data, []float64{1e154, 1e154, 1})
 	c := gemm.NewMatrix[float64](1, 1)
 	c.Data[0] = 7 // 5 is right
-	if v := New(product(a, b), 1).Check(c, Limit{Kind: gemm.Componentwise, Bound: 1e-15}); v.OK() && !v.Void {
+	if v := New(product(a, b), 1).Check(c, Limit{Kind: gemm.Componentwise, Bound: 1e-15}); v.OK() && !v.Vacuous {
 		t.Errorf("%+v", v)
 	}
 }
@@ -507,7 +424,7 @@ func TestFarMagnitudes(t *testing.T) {
 	const n = 300 // probed
 	for _, test := range []struct{ a, b, alpha float64 }{{1, 0x1p-570, 1}, {0x1p-570, 1, 1}, {0x1p-530, 0x1p570, 1},
 		{0x1p-500, 0x1p500, 0x1p-600}} {
-		o, right := rightFloat[float64](n)
+		o, right := rightProduct[float64](n)
 		for i := range o.A.Data {
 			o.A.Data[i] *= test.a
 			o.B.Data[i] *= test.b

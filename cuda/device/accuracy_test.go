@@ -112,7 +112,7 @@ var draws = []struct {
 	{"wide", func(r *rand.Rand) float64 { return math.Copysign(math.Exp2(24*r.Float64()-12), r.NormFloat64()) }},
 }
 
-// TestSinglePrecision checks that the errors of f16x3 are not larger than those of cuBLAS in single precision, the
+// TestSinglePrecision checks that the errors of f16x3 are not larger than the errors of cuBLAS in single precision, the
 // largest one and the root mean square. Sums of positive numbers are a little too small, since tensor cores cut off
 // when they add within a chunk of k: by 4u on average at most, of any k.
 func TestSinglePrecision(t *testing.T) {
@@ -143,15 +143,15 @@ func TestSinglePrecision(t *testing.T) {
 	}
 }
 
-// TestUnfit checks that warptile computes products whose operands f16x3 cannot split, and that no other product is
+// TestUnfit checks that the fallback computes products whose operands f16x3 cannot split, and that no other product is
 // affected.
 func TestUnfit(t *testing.T) {
 	all := onGPU(t)
 	const m, n, k = 300, 200, 500
 	ladder := cuda.Ladder("f32")
-	warptile := slices.IndexFunc(ladder, func(r cuda.Rung) bool { return r.Name == "warptile" })
+	fallback := slices.IndexFunc(ladder, func(r cuda.Rung) bool { return r.Name == "tuned" })
 	// The tile of a fallback is not chosen for the shape.
-	tile := gemm.Params{"tile": ladder[warptile].Tiles[0].Name(), "split": 1}
+	tile := gemm.Params{"tile": ladder[fallback].Tiles[0].Name(), "split": 1}
 	for _, test := range []struct {
 		name  string
 		spoil func(a, b gemm.Matrix[float32])
@@ -179,7 +179,7 @@ func TestUnfit(t *testing.T) {
 		test.spoil(a, b)
 		got, want := gemm.NewMatrix[float32](m, n), gemm.NewMatrix[float32](m, n)
 		by := multiply(t, all, "cuda/"+cuda.F16x3, nil, got, a, b)
-		if want := any("cuda/warptile"); test.falls && by != want || !test.falls && by != nil {
+		if want := any("cuda/tuned"); test.falls && by != want || !test.falls && by != nil {
 			t.Errorf("%s: %v has computed the product", test.name, by)
 		}
 		if !test.falls {
@@ -189,10 +189,10 @@ func TestUnfit(t *testing.T) {
 			}
 			continue
 		}
-		multiply(t, all, "cuda/warptile", tile, want, a, b)
+		multiply(t, all, "cuda/tuned", tile, want, a, b)
 		for i, x := range want.Data {
 			if y := got.Data[i]; !(x == y || x != x && y != y) {
-				t.Fatalf("%s: element %d is %v, and %v of warptile", test.name, i, y, x)
+				t.Fatalf("%s: element %d is %v, and %v of the fallback", test.name, i, y, x)
 			}
 		}
 	}

@@ -18,7 +18,7 @@ import (
 // Backend constructs the multipliers of cuda.Variants on the GPUs of this host.
 type Backend struct {
 	devices map[int]*Device
-	panels  cuda.Panels // those of the products that users choose: a kernel in floating point is faster with large ones
+	panels  cuda.Panels // of products on host operands; floating-point kernels are faster with large panels
 }
 
 // NewBackend returns a Backend that has taken no GPU yet.

@@ -14,14 +14,14 @@ import (
 // batcher is a product that computes batches too.
 type batcher[T gemm.Float] struct{ chainer[T] }
 
-// batched is a batch whose operands are on the device, where the rows of each matrix follow those of the one before.
+// batched is a batch on the device. Its matrices lie one after the other.
 type batched[T gemm.Float] struct {
 	*staged[T]
 	to gemm.Batch[T]
 }
 
-// StageBatch implements gemm.BatchStager. The kernels of all products are those of one launch, after the launches that
-// lay out anew operands which are stored transposed.
+// StageBatch implements gemm.BatchStager. One launch computes all products. Launches
+// before it copy operands that are stored transposed to a new layout.
 func (p batcher[T]) StageBatch(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Batch[T], beta T,
 	c gemm.Batch[T]) (gemm.Run, error) {
 	if _, _, _, err := gemm.CheckBatch(tA, tB, a, b, c); err != nil {

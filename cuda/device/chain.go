@@ -122,7 +122,7 @@ func (r *chain[T]) operands(step int) operands {
 	return operands{r.at(chainFirst + step%2), r.at(chainSum), r.at(chainFirst + (step+1)%2), r.ld, r.ld, r.ld}
 }
 
-// Do implements gemm.Run. The time is that of all steps, between two events.
+// Do implements gemm.Run. The time of all steps is measured between two events.
 func (r *chain[T]) Do(ctx context.Context) (cost gemm.Cost, err error) {
 	leave, err := r.p.enter(&err)
 	if err != nil {

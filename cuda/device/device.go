@@ -20,7 +20,6 @@ import (
 	"gemm"
 	"gemm/cuda"
 	"gemm/cuda/nvrtc"
-	"gemm/internal/busy"
 )
 
 // Device is a GPU that this process computes on. Its methods may be called on any goroutine, on one at a time.
@@ -35,7 +34,7 @@ type Device struct {
 	zero    cu.Event  // before all of these
 	epoch   time.Time // when zero was recorded
 	items   [mostBuffers][eventsOfItem]cu.Event
-	product busy.Flag
+	product gemm.Exclusive
 
 	compiler *nvrtc.Cache
 	kernels  map[string]*kernel // compiled and loaded, by what they were compiled from
@@ -122,7 +121,7 @@ func open(number int) (_ *Device, err error) {
 	return d, nil
 }
 
-// streams returns the streams of the stages, that of the kernels first.
+// streams returns the streams of kernels, of copies to the device and of copies to the host.
 func (d *Device) streams() [len(stageNames)]*cu.Stream {
 	return [...]*cu.Stream{&d.stream, &d.up.stream, &d.down.stream}
 }
@@ -311,14 +310,13 @@ func (d *Device) allocate(bytes int64) (memory, error) {
 	return memory{at, bytes}, nil
 }
 
-// void fills memory with NaN. Products read matrix rows to the end of the 16-byte unit that contains the last
+// poison fills memory with NaN. Products read matrix rows to the end of the 16-byte unit that contains the last
 // element, and C only if β is not 0; what they read there must not change a result.
-func (d *Device) void(m memory, stream cu.Stream) error {
+func (d *Device) poison(m memory, stream cu.Stream) error {
 	return failed("cuMemsetD8Async", cu.MemsetD8Async(m.at, 0xff, m.bytes, stream))
 }
 
-// renew replaces memory by so many bytes of NaN, written on the stream. If there are not as many, the memory is given
-// back.
+// renew replaces memory by new memory filled with NaN on the stream. If the allocation fails, m is empty.
 func (d *Device) renew(m *memory, bytes int64, on cu.Stream) (err error) {
 	if err := d.free(m); err != nil {
 		return err
@@ -326,7 +324,7 @@ func (d *Device) renew(m *memory, bytes int64, on cu.Stream) (err error) {
 	if *m, err = d.allocate(bytes); err != nil {
 		return err
 	}
-	return d.void(*m, on)
+	return d.poison(*m, on)
 }
 
 // free gives memory back. On a GPU that is lost nothing can be.

@@ -44,6 +44,10 @@ func TestVariants(t *testing.T) {
 				default:
 					only.GF256 = v.GF256
 				}
+				suite.Lacks = 0
+				if r, err := cuda.RungNamed(path.Base(v.Name), typ); err == nil && !r.Batches {
+					suite.Lacks = gemm.BatchStages
+				}
 				if s := settings(v, typ); len(s) > 0 {
 					suite.Run(t, only, s...)
 				}
@@ -154,7 +158,7 @@ func staged[T gemm.Number](t *testing.T, v gemm.Variant, p gemm.Params) {
 // rounded returns x as the type has it.
 func rounded[T gemm.Number](x float64) float64 { return gemm.ToFloat64(gemm.FromFloat64[T](x)) }
 
-// stagedBytes is staged in GF(2⁸). Widths are close to those of words and tiles; there are more rows
+// stagedBytes is staged in GF(2⁸). Widths are close to the widths of words and tiles; there are more rows
 // and k indices than a tile has; leading dimensions allow copies of 16, 8, 4, 2 and 1 bytes.
 func stagedBytes(t *testing.T, v gemm.Variant, p gemm.Params) {
 	m, err := gemm.New[gf256.Elem](v, p)

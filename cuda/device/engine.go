@@ -131,8 +131,8 @@ func (e *rungEngine) prepare(s gemm.Shape, o operands, op cuda.Operation) (err e
 	return nil
 }
 
-// start starts the launches. The operands lie as those that prepare was told of, at any addresses that are
-// aligned like theirs.
+// start starts the launches. The operands have the layout and the alignment that prepare was called with;
+// their addresses may differ.
 func (e *rungEngine) start(o operands, m *marks) error {
 	base := map[cuda.Buffer]cu.DevicePtr{
 		cuda.BufferA: o.a, cuda.BufferB: o.b, cuda.BufferC: o.c, cuda.BufferWork: e.work.at,

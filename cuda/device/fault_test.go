@@ -69,7 +69,7 @@ func runBroken(t *testing.T, name string) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	err = d.settle(ctx, d.stream)
+	err = d.synchronize(ctx, d.stream)
 	if name == "endless" && !errors.Is(err, context.DeadlineExceeded) || err == nil {
 		t.Errorf("the error is %v", err)
 	}

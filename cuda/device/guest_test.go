@@ -13,10 +13,10 @@ import (
 	"gemm"
 	"gemm/cuda/device"
 	"gemm/cuda/guest"
-	"gemm/internal/starter"
+	"gemm/user"
 )
 
-// guestHead begins a kernel that is brought, and guestBody computes the product.
+// guestHead begins a user kernel, and guestBody computes the product.
 const (
 	guestHead = `extern "C" __global__ void f(int M, int N, int K, float alpha, const float *A, const float *B,
 	float beta, float *C) {
@@ -34,7 +34,7 @@ const (
 // write what they must not.
 func TestGuests(t *testing.T) {
 	b := device.OnGPU(t)
-	start, _ := starter.Starters()[1].Source("kernel.cu")
+	start, _ := user.Starters()[1].Source("kernel.cu")
 	for name, test := range map[string]struct {
 		source string
 		launch guest.Launch

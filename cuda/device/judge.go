@@ -59,7 +59,7 @@ func newJudge[T gemm.Float](d *Device, x *placed, op cuda.Operation, c, a, b gem
 			return nil, err
 		}
 	}
-	return j, d.void(j.found, d.stream)
+	return j, d.poison(j.found, d.stream)
 }
 
 func (j *judge) free() error {
@@ -74,7 +74,7 @@ func (j *judge) launch(k *kernel, arguments ...uint64) error {
 	return j.d.launch(k, [3]int{8 * j.d.GPU.Multiprocessors, 1, 1}, [3]int{256, 1, 1}, 0, arguments)
 }
 
-// arguments are those of draw and inspect.
+// arguments returns the common arguments of the kernels draw and inspect.
 func (j *judge) arguments() []uint64 {
 	l, size := j.x.layout, int64(j.x.size)
 	return []uint64{uint64(int64(j.x.all()) * l.bytes / size), uint64(l.bytes / size), uint64(l.c / size),

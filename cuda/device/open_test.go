@@ -125,7 +125,7 @@ func TestFarRows(t *testing.T) {
 	err = errors.Join(
 		copyRows(nil, room.at, pitch, sent, 0, width, width, rows, d.stream),
 		copyRows(came, 0, width, nil, room.at, pitch, width, rows, d.stream),
-		d.settle(t.Context(), d.stream),
+		d.synchronize(t.Context(), d.stream),
 	)
 	if err != nil {
 		t.Fatal(err)

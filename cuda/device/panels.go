@@ -151,7 +151,7 @@ func (x *panels[T]) warmUp(ctx context.Context) error {
 			}
 		}
 	})
-	return x.d.settle(ctx, x.d.stream)
+	return x.d.synchronize(ctx, x.d.stream)
 }
 
 // multiply computes the product. A goroutine finishes the panels and gives their buffers back.

@@ -104,7 +104,7 @@ func (x *pipeline[T]) prepare(ctx context.Context, s gemm.Shape, o operands) err
 		return nil
 	}
 	if x.shape != (gemm.Shape{}) {
-		if err := x.d.settle(ctx, x.d.stream); err != nil {
+		if err := x.d.synchronize(ctx, x.d.stream); err != nil {
 			return err
 		}
 		x.shape = gemm.Shape{}
@@ -139,20 +139,20 @@ func (x *pipeline[T]) finish(ctx context.Context, i *item[T]) error {
 
 // drain waits for all that has been started, which uses operands and memory, and returns err.
 func (x *pipeline[T]) drain(ctx context.Context, err error) error {
-	return cmp.Or(err, x.d.settle(ctx, x.d.up.stream, x.d.stream, x.d.down.stream))
+	return cmp.Or(err, x.d.synchronize(ctx, x.d.up.stream, x.d.stream, x.d.down.stream))
 }
 
 // elapsed records the end of what has been started since d.start was recorded, waits for it
 // and returns the time between.
 func (d *Device) elapsed(ctx context.Context) (time.Duration, error) {
-	if err := d.settle(ctx, d.stream); err != nil {
+	if err := d.synchronize(ctx, d.stream); err != nil {
 		return 0, err
 	}
 	return between(d.start, d.end)
 }
 
-// settle waits for all that has been started on the streams.
-func (d *Device) settle(ctx context.Context, streams ...cu.Stream) (err error) {
+// synchronize waits until the streams have no work left.
+func (d *Device) synchronize(ctx context.Context, streams ...cu.Stream) (err error) {
 	for _, s := range streams {
 		if d.Lost() {
 			return err

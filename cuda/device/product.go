@@ -25,7 +25,7 @@ type product[T gemm.Element] struct {
 	// judge returns what checks a kernel of the user's; nil: it is not one. Its operands are its own.
 	judge func(d *Device, x *placed, op cuda.Operation, c, a, b gemm.Matrix[T]) (*judge, error)
 
-	panels   cuda.Panels   // those of products with operands on the host
+	panels   cuda.Panels   // of products on host operands
 	another  func() engine // a new one; nil: products are not streamed
 	streamed *streamed[T]  // nil: none has been streamed yet
 }

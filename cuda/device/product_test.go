@@ -251,7 +251,7 @@ func TestFallback(t *testing.T) {
 	for _, test := range []struct {
 		element float64
 		want    any
-	}{{math.Inf(1), cuda.Family + "/warptile"}, {1, nil}} {
+	}{{math.Inf(1), cuda.Family + "/tuned"}, {1, nil}} {
 		a.Set(3, 4, float32(test.element))
 		run, err := m.(gemm.Stager[float32]).Stage(t.Context(), c, a, x)
 		if err != nil {
@@ -283,7 +283,7 @@ func TestFallback(t *testing.T) {
 // within the call of the kernel, and a right result.
 func TestTimelineInside(t *testing.T) {
 	b := OnGPU(t)
-	m, err := b.F32("tf32-wgmma-persistent", gemm.Params{"device": 0, "l2": "cold"})
+	m, err := b.F32("tuned-tf32", gemm.Params{"device": 0, "l2": "cold"})
 	if errors.Is(err, gemm.ErrUnavailable) {
 		t.Skip(err)
 	}

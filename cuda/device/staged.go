@@ -80,7 +80,7 @@ func (p gemmer[T]) StageGemm(ctx context.Context, tA, tB blas.Transpose, alpha T
 	return p.stage(ctx, operation(tA, tB, gemm.ToFloat64(alpha), gemm.ToFloat64(beta)), c, a, b)
 }
 
-// stage brings the operands to the device, or finds them there.
+// stage copies the operands to the device unless they are there.
 func (p *product[T]) stage(ctx context.Context, op cuda.Operation, c, a, b gemm.Matrix[T]) (run gemm.Run, err error) {
 	leave, err := p.enter(&err)
 	if err != nil {
@@ -137,8 +137,8 @@ func (r *staged[T]) timeFromHost(ctx context.Context) error {
 	return err
 }
 
-// sets returns the number of copies of operands that have so many bytes together. Unless L2 is to be warm,
-// three times the size of that cache lies between two uses of a copy.
+// sets returns how many copies of the operands, of the given bytes, products rotate through. Unless L2 is to be warm,
+// three times its size is touched between two uses of a copy.
 func (d *Device) sets(bytes int64, warm bool) int {
 	if warm || bytes == 0 {
 		return 1
@@ -146,8 +146,8 @@ func (d *Device) sets(bytes int64, warm bool) int {
 	return max(1, int((3*int64(d.GPU.L2)+bytes-1)/bytes))
 }
 
-// place copies the operands to the device unless they are there, and measures the copies. There are several copies of
-// the operands, so that no product finds those of the last one in the L2 cache, unless L2 is to be warm.
+// place copies the operands to the device unless they are there, and measures the copies. Unless L2 is to be warm, products
+// rotate through several copies, so that no product finds its operands in L2.
 func place[T gemm.Element](ctx context.Context, d *Device, op cuda.Operation, c, a, b gemm.Matrix[T],
 	warm bool, owner string) (_ *placed, err error) {
 	l := layoutOf(c, a, b)
@@ -181,7 +181,7 @@ func place[T gemm.Element](ctx context.Context, d *Device, op cuda.Operation, c,
 		true); err != nil {
 		return nil, err
 	}
-	if err := d.void(x.room, d.up.stream); err != nil {
+	if err := d.poison(x.room, d.up.stream); err != nil {
 		return nil, err
 	}
 	o := l.at(x.room.at)
@@ -268,8 +268,8 @@ func (r *staged[T]) Repeat(ctx context.Context, times int) (cost gemm.Cost, err 
 	return cost, nil
 }
 
-// all returns how many copies of the operands there are. Those of a guest have one more, the first,
-// that no product uses: the others are drawn by it.
+// all returns how many copies of the operands there are. User kernels have one more, the first:
+// the others are drawn from it, and no product uses it.
 func (x *placed) all() int {
 	if x.owner != "" {
 		return x.sets + 1
@@ -316,7 +316,7 @@ func (r *staged[T]) fill(ctx context.Context, times int) error {
 	d, bytes := r.p.d, r.layout.end-r.layout.c
 	if r.judge != nil {
 		r.next = 0 // all sets are drawn, the first ones first: they are not in the L2 cache
-		if err := errors.Join(r.judge.before(times), d.settle(ctx, d.stream)); err != nil {
+		if err := errors.Join(r.judge.before(times), d.synchronize(ctx, d.stream)); err != nil {
 			return err
 		}
 	}

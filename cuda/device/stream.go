@@ -118,8 +118,8 @@ func newStreamed[T gemm.Element](p *product[T]) *streamed[T] {
 	return x
 }
 
-// take returns a buffer of so many bytes, when one is free; nil if the device has no room for one. If the buffers are
-// too small, there are as many new ones as the device has room for.
+// take waits for a free buffer of at least the given bytes; nil if the device has no room for one. If the buffers are
+// too small, new ones replace them, as many as the device has room for.
 func (x *streamed[T]) take(ctx context.Context, bytes int64) (*buffer, error) {
 	if bytes > x.each {
 		if err := x.clear(); err != nil {

@@ -236,7 +236,7 @@ func TestStreamRefuses(t *testing.T) {
 	sameProduct(t, c2, a, wide)
 }
 
-// BenchmarkStream has slices of 10+4 in several sizes, and several of them under way. The rate is that of B.
+// BenchmarkStream has slices of 10+4 in several sizes, and several of them in flight. The rate counts the bytes of B.
 func BenchmarkStream(b *testing.B) {
 	p := openStreamed(b)
 	const k, m, most = 10, 4, 4

@@ -196,7 +196,7 @@ func (r *staged[T]) rehearse(ctx context.Context, o operands) (err error) {
 }
 
 // trace computes the product once from the host's memory to the host's memory, one step after the
-// other, and returns what the streams did. It brings the operands to where their copies are already.
+// other, and returns what the streams did. It copies the operands over their copies on the device.
 func (r *staged[T]) trace(ctx context.Context) (did timeline.Activity, took time.Duration, err error) {
 	d := r.p.d
 	o := r.set(r.next)

@@ -135,7 +135,7 @@ func fetch[T gemm.Element](ctx context.Context, d *Device, m gemm.Matrix[T], fro
 	if err := download(ctx, d, m, from, ld); err != nil {
 		return err
 	}
-	return d.settle(ctx, d.down.stream)
+	return d.synchronize(ctx, d.down.stream)
 }
 
 // download starts the copy of the matrix from the device to pinned memory. To other memory it copies through the ring,

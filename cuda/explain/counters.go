@@ -139,7 +139,7 @@ func complaintOf(log string) string {
 	return ""
 }
 
-// executed is the counter that tells the kernel that multiplied from one that did nothing, such as a fallback.
+// executed distinguishes the kernel that multiplied from a kernel that did nothing, such as a fallback.
 const executed = "smsp__inst_executed.sum"
 
 // parseCounters returns the counters of a launch of a main kernel from the profiler's log: of the last one of those

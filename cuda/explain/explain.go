@@ -62,7 +62,7 @@ type Row struct {
 	Products  []Product     `json:"products"`
 }
 
-// Step describes a rung, and the figures that differ from the rung before.
+// Step describes a rung, and the figures that differ from its parent, or from the row before if the parent has none.
 type Step struct {
 	Says    string        `json:"says"`
 	After   string        `json:"after,omitempty"`
@@ -86,10 +86,16 @@ func Rungs(ctx context.Context, compiler nvrtc.Compiler, task Task) (Document, e
 
 func explained(ctx context.Context, compiler nvrtc.Compiler, task Task) ([]Row, error) {
 	var rows []Row
-	var before *cuda.Explanation // the first setting of the rung before
+	of := map[[2]string]*cuda.Explanation{} // the first settings of rungs, by type and name
+	var last *cuda.Explanation              // of the type
 	for _, r := range task.Rungs {
-		if before != nil && before.Rung.Type != r.Type {
-			before = nil
+		if last != nil && last.Rung.Type != r.Type {
+			last = nil
+		}
+		parent, _ := r.ParentRung()
+		before := of[[2]string{parent.Type, parent.Name}]
+		if before == nil {
+			before = last
 		}
 		first := true
 		for _, s := range combinations(r, task) {
@@ -112,7 +118,8 @@ func explained(ctx context.Context, compiler nvrtc.Compiler, task Task) ([]Row, 
 					return nil, err
 				}
 				if first {
-					row.Step, before, first = step(before, e), &e, false
+					row.Step, last, first = step(before, e), &e, false
+					of[[2]string{r.Type, r.Name}] = last
 				}
 			}
 			rows = append(rows, row)
@@ -180,7 +187,7 @@ func (row *Row) fill(e cuda.Explanation, task Task) {
 	}
 }
 
-// step returns what the rung is and how it differs from the one before, if there is one.
+// step returns what the rung is and how it differs from another, if there is one.
 func step(before *cuda.Explanation, e cuda.Explanation) *Step {
 	s := &Step{Says: e.Rung.Step()}
 	if before != nil {

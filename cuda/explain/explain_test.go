@@ -50,7 +50,7 @@ func TestExplained(t *testing.T) {
 	}
 	without, with := seen["cuda/conflictfree 64x64x8 thread 4x4 pad 0"], seen["cuda/conflictfree 64x64x8 thread 4x4 pad 4"]
 	if len(without.Accesses) != 4 || without.Accesses[2].Conflict <= with.Accesses[2].Conflict || with.Step != nil ||
-		without.Step.After != "cuda/smem" {
+		without.Step.After != "cuda/transposed" {
 		t.Errorf("padding: %+v and %+v", without, with)
 	}
 	if row := seen["cuda/conflictfree 64x64x8 thread 4x4 pad 1"]; !strings.HasSuffix(row.Reason, "PAD % 2 == 0, PAD = 1") {
@@ -62,9 +62,9 @@ func TestExplained(t *testing.T) {
 	for _, want := range []string{
 		"C of 1000 by 1000, k = 1000:",
 		"cuda/naive f64 8x32 4000 2 G 1 M 0 0 0 0 0.12 10 92.6% 187 GFLOP/s memory\n",
-		"cuda/dmma f64 128x128x16 warp 64x32 stages 2 64 16 M 1 M 49.55 M 16.52 M 64 62 14.71 1 29.6% - -\n",
+		"cuda/tuned f64 128x128x16 warp 64x32 stages 2 64 16 M 1 M 49.55 M 16.52 M 64 62 14.71 1 29.6% - -\n",
 		"times 1500 GB/s: ", "WAVES fill 108 multiprocessors",
-		"The last wave, by the cost model:", "cuda/dmma f64 128x128x16 warp 64x32 stages 3 ", " of 64 tiles over ",
+		"The last wave, by the cost model:", "cuda/tuned f64 128x128x16 warp 64x32 stages 3 ", " of 64 tiles over ",
 	} {
 		if !strings.Contains(squeeze(b.String()), want) {
 			t.Errorf("the table lacks %q:\n%s", want, b.String())
@@ -93,7 +93,7 @@ func TestExplained(t *testing.T) {
 		}
 		n, reached := len(r.Tiles), len(r.Tiles)
 		if r.Padded() {
-			n, reached = 3*n, 2*n // without that of 1
+			n, reached = 3*n, 2*n // without the speed of 1
 		}
 		if r.Capped {
 			want += n

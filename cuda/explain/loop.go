@@ -38,7 +38,7 @@ func loop(ctx context.Context, disassembler string, e cuda.Explanation) (*Loop, 
 	return &Loop{max(1, e.Tile.BK), found.Steps, found.Instructions}, err
 }
 
-// kinds are the columns of the table of loops: names of instructions. Those of no kind are the rest.
+// kinds are the columns of the table of loops: names of instructions. Instructions of no kind are the rest.
 var kinds = []struct {
 	name         string
 	instructions []string

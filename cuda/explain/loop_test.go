@@ -24,7 +24,7 @@ var update = flag.Bool("update", false, "write what the tests find to docs/cuda.
 var documented = regexp.MustCompile(`(?m)^\| ([\w-]+) \| (\d+) \| (\d+) (FFMA|HGMMA) \| (\d+) \| ([\d.]+) \|$`)
 
 // TestLoops wants as many multiply-adds in the loop of the machine code as a slice has, for each rung in the table of
-// docs/cuda.md, and what the table says. Loops have copies, but for those of consumers.
+// docs/cuda.md, and what the table says. Loops have copies, except the loops of consumers.
 func TestLoops(t *testing.T) {
 	library, err := nvrtc.Find()
 	gemmtest.Require(t, "nvrtc", err)

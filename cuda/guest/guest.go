@@ -1,5 +1,4 @@
-// Package guest is the kernels that users bring: a CUDA source, the kernel in it, and how it is
-// launched. Nothing in this package needs a GPU or a compiler.
+// Package guest reads CUDA kernels of users: the source, the kernel in it, and how it is launched. Nothing in this package needs a GPU or a compiler.
 package guest
 
 import (
@@ -17,7 +16,7 @@ import (
 	"gemm"
 )
 
-// Parameters are those of a kernel in single precision. In double precision, float is double. The
+// Parameters are the parameters of a kernel in single precision. In double precision, float is double. The
 // matrices are stored by rows, without gaps.
 const Parameters = "int M, int N, int K, float alpha, const float *A, const float *B, float beta, float *C"
 
@@ -30,7 +29,7 @@ type Kernel struct {
 	Symbol string `json:"symbol"`
 	Type   string `json:"type"` // f32 or f64; empty: not known, see Fault
 	Launch
-	// Fault is why the kernel cannot be launched, as far as the source tells. Its row says so.
+	// Fault is why the kernel cannot be launched, as far as the source shows. Its row has it.
 	Fault string `json:"fault,omitempty"`
 }
 
@@ -111,7 +110,7 @@ func choose(all []function, symbol, typ string) (chosen function, fault string) 
 	return chosen, ""
 }
 
-// parametersOf returns the parameters of a kernel of the type; those of f32 if it is empty.
+// parametersOf returns the parameters of a kernel of the type; empty means f32.
 func parametersOf(typ string) string {
 	if typ == "f64" {
 		return strings.ReplaceAll(Parameters, "float", "double")
@@ -155,7 +154,7 @@ func Variants(b Backend, kernels []Kernel) []gemm.Variant {
 	for _, k := range kernels {
 		v := gemm.Variant{
 			Name: k.Name, Doc: "a kernel of the user, " + k.File, Bound: gemm.Classical, Location: gemm.OnGPU,
-			Role: gemm.Brought, Revision: k.Digest(), Source: k,
+			Role: gemm.UserKernel, Revision: k.Digest(), Source: k,
 			Can: gemm.Gemms | gemm.Stages | gemm.GemmStages | gemm.Explains | gemm.Repeats,
 			Params: []gemm.Param{
 				{Name: "device", Doc: "number of the GPU", Default: 0},

@@ -26,8 +26,8 @@ type Launch struct {
 }
 
 // Dims are one to three expressions of M, N and K, as they are written between the parentheses of
-// dim3. The dimensions that are left out are 1. The operations are those of C on integers: + - * /
-// % and parentheses. x between two dimensions is a comma.
+// dim3. The dimensions that are left out are 1. The operations are + - * / % and
+// parentheses, on integers as in C. x between two dimensions is a comma.
 type Dims string
 
 // ParseDims returns the text as Dims.

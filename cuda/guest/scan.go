@@ -11,7 +11,7 @@ import (
 type function struct {
 	name       string
 	parameters string // as written
-	typ        string // f32 or f64 if they are those of a product; otherwise empty
+	typ        string // f32 or f64 if it has the parameters of a product; otherwise empty
 	c          bool   // extern "C"
 	at         int    // offset in the source
 }
@@ -24,8 +24,7 @@ var (
 	cBlock    = regexp.MustCompile(`extern\s*"C"\s*\{`)
 )
 
-// functions returns the __global__ functions that a source defines or declares, without those of
-// macros. Of a function that is declared and defined it returns the last.
+// functions returns the __global__ functions that a source defines or declares, macros not expanded. Of a function that is declared and defined it returns the last.
 func functions(source string) []function {
 	code := withoutComments(source)
 	var out []function

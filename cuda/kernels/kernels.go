@@ -1,12 +1,14 @@
-// Package kernels has the rungs of the CUDA ladder. A rung is three files in the folder of its type: NAME.cu is the
-// source, NAME.go what the suite must know of it, NAME.txt its pseudo-code. Order says which follows which. Each source
-// changes one thing compared with the one before, so the diff of two neighbours is the lesson. The sources are CUDA C++
-// without headers; NVRTC compiles them for the GPU at run time. Block sizes are macros that the host sets.
+// Package kernels has the rungs of the CUDA ladder. In the folder of its type, NAME.cu is the source of a rung, NAME.txt
+// its pseudo-code, and a literal in Go has what the suite must know of it. Order says which follows which. Each source
+// changes one thing compared with its parent, so the diff of both is the lesson; package production has the kernels for
+// use, with which the ladders end. The sources are CUDA C++ without headers; NVRTC compiles them for the GPU at run time.
+// Block sizes are macros that the host sets.
 package kernels
 
 import (
 	"embed"
 	"fmt"
+	"slices"
 )
 
 //go:embed */*.cu */*.txt
@@ -42,7 +44,7 @@ func JudgeOptions(bytes int) []string {
 
 // Source returns the path of a rung's source in this package, such as f32/naive.cu, and its text.
 func Source(typ, name string) (file, text string, err error) {
-	file, text, ok := read(typ, name+".cu")
+	file, text, ok := read(typ, name, ".cu")
 	if !ok {
 		return "", "", fmt.Errorf("kernels: %s has no rung %s", typ, name)
 	}
@@ -54,15 +56,23 @@ func Source(typ, name string) (file, text string, err error) {
 // As and Bs are slices of A and B in shared memory; a name with a prime is a second buffer. load4 and load2 read 16
 // bytes by one instruction, async is cp.async, mma and wmma are instructions of the tensor cores.
 func Pseudocode(typ, algorithm string) (string, bool) {
-	_, text, ok := read(typ, algorithm+".txt")
+	_, text, ok := read(typ, algorithm, ".txt")
 	return text, ok
 }
 
-func read(typ, name string) (file, text string, ok bool) {
-	for _, folder := range folders(typ) {
-		file := folder + "/" + name
-		if data, err := files.ReadFile(file); err == nil {
-			return file, string(data), true
+func read(typ, name, ending string) (file, text string, ok bool) {
+	stems := folders(typ)
+	for i, folder := range stems {
+		stems[i] = folder + "/" + name
+	}
+	for _, r := range Order {
+		if r.Source != "" && r.Name == name && slices.Contains(folders(typ), r.Type) {
+			stems = []string{r.Source}
+		}
+	}
+	for _, stem := range stems {
+		if data, err := files.ReadFile(stem + ending); err == nil {
+			return stem + ending, string(data), true
 		}
 	}
 	return "", "", false

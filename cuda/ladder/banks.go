@@ -21,7 +21,7 @@ type Request struct {
 	At           func(thread, i int) int
 }
 
-// Read returns requests that read so many bytes at once.
+// Read returns requests that read the given bytes at once.
 func Read(operand string, bytes, count int, at func(thread, i int) int) Request {
 	return Request{operand, false, bytes, count, at}
 }

@@ -13,10 +13,14 @@ type Rung struct {
 	Name string // such as blocktile2d
 	Type string // f32, f64, gf256, or half: f16 and bf16, which have one source
 	// Doc says in a sentence what the kernel does. Empty: what the first rung of this name says, of another type.
-	Doc    string
-	Parent string // the rung that it changes; empty: the one before it in its type
-	// Role, Class and Part are what a gemm.Variant has; of several rungs of one name, those of the first.
+	Doc string
+	// Source is the path of its files in cuda/kernels without the ending; empty: Name in the folder of the type.
+	Source string
+	// Parent is the rung that it changes, as NAME of the same type or as TYPE/NAME; empty: the one before it in its type.
+	Parent string
+	// Role, Class and Part are what a gemm.Variant has; of several rungs of one name, the first counts.
 	Role   gemm.Role
+	Former gemm.Role // FormerRole of the gemm.Variant
 	Class  gemm.Class
 	Part   gemm.Part
 	Advice string // item of docs/advice.md that the kernel follows, and its parent does not
@@ -46,6 +50,7 @@ type Rung struct {
 	Persistent bool
 	Cluster    int  // blocks that have tiles next to each other in a row and share copies; 0 means 1
 	Stacked    bool // the tiles of a cluster are one below the other
+	ByEngine   bool // the copy engine stores C, by a map of it
 	Operands   Operands
 	Fetch      gemm.Fetch // how threads get elements of A and B, if it does not follow from the other members
 	Fallback   string     // the rung that computes products whose operands turn out not to suit this one
@@ -61,7 +66,7 @@ type Rung struct {
 	Threads func(t Tile) int // of a block
 	Shared  func(t Tile) int // bytes that a launch asks for; nil: the kernel has its own
 	// Registers estimates what a thread keeps between two instructions: sums and fragments, in registers of 4 bytes.
-	// nil: those of thread tiles.
+	// nil: as for thread tiles.
 	Registers func(t Tile) int
 	// Reads returns the elements that a multiply-add reads from global and from shared memory.
 	Reads    func(t Tile) (global, block float64)
@@ -74,7 +79,7 @@ type Rung struct {
 	Elements func(t Tile, thread int) (a, b int)
 }
 
-// Arithmetic is what a kernel computes in: the zero one in that of the type.
+// Arithmetic is what a kernel computes in. The zero value is the arithmetic of the type.
 type Arithmetic struct {
 	Pipe    string // of the GPU: f32, f64, tf32, f16, bf16, f64-tensor or gf256; empty: the type
 	Compute string // empty: the type
@@ -92,9 +97,9 @@ type Operands int
 const (
 	AsTheyLie Operands = iota
 	Packed             // kernels pack_a and pack_b lay them out in blocks
-	Boxed              // the copy engine brings boxes of them as they are stored
-	Rounded            // a kernel rounds A to TF32, and the copy engine brings boxes
-	Split              // kernels split each element into two of f16, and the copy engine brings boxes
+	Boxed              // the copy engine copies boxes of them as they are stored
+	Rounded            // a kernel rounds A to TF32, and the copy engine copies boxes
+	Split              // kernels split each element into two of f16, and the copy engine copies boxes
 )
 
 // Speed is the measured speed of a rung with a setting. The choice between settings uses it. The
@@ -127,10 +132,16 @@ func (r Rung) In(typ string) Rung {
 	return r
 }
 
+// Then returns the rung after r that differs in nothing else.
+func (r Rung) Then(name, doc string) Rung {
+	r.Name, r.Doc, r.Parent, r.Advice, r.Part = name, doc, "", "", ""
+	return r
+}
+
 // Packs reports whether A and B are laid out anew before the product, by the kernels pack_a and pack_b.
 func (r Rung) Packs() bool { return r.Operands == Packed }
 
-// Mapped reports whether the copy engine brings the slices of the operands.
+// Mapped reports whether the copy engine copies the slices of the operands.
 func (r Rung) Mapped() bool { return r.Operands >= Boxed }
 
 // Prepares reports whether other kernels come before the one that multiplies: they are a part of the product.

@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 
 	"gemm/internal/output"
-	"gemm/internal/trust"
 )
 
 // Compiler is a Library, or what stands before one.
@@ -33,7 +32,7 @@ type Cache struct {
 
 // Folder returns the folder for compiled kernels.
 func Folder() (string, error) {
-	dir, err := trust.Cache()
+	dir, err := output.CacheFolder()
 	return filepath.Join(dir, "cuda"), err
 }
 
@@ -106,7 +105,7 @@ func (c *Cache) lose(err error) {
 var errCorrupt = errors.New("nvrtc: the file is not whole")
 
 func read(file, key string) (Image, error) {
-	if err := trust.File(file); err != nil {
+	if err := output.TrustFile(file); err != nil {
 		return Image{}, err
 	}
 	data, err := os.ReadFile(file)
@@ -126,7 +125,7 @@ func write(file, key string, image Image) error {
 	if err != nil {
 		return err
 	}
-	if err := trust.Make(filepath.Dir(file)); err != nil {
+	if err := output.MakeFolder(filepath.Dir(file)); err != nil {
 		return err
 	}
 	return output.Write(file, append(append(line, '\n'), image.Code...), 0o600, true)

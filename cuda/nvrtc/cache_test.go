@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"gemm/gemmtest"
-	"gemm/internal/trust"
+	"gemm/internal/output"
 )
 
 // counter is a Compiler that counts, and whose code is the program's source.
@@ -157,7 +157,7 @@ func TestWritableByOthers(t *testing.T) {
 		if compiler.calls != 2 {
 			t.Errorf("%s: compiled %d times, want 2", what, compiler.calls)
 		}
-		if !errors.Is(c.Lost, trust.ErrUntrusted) {
+		if !errors.Is(c.Lost, output.ErrUntrusted) {
 			t.Errorf("%s: what is said is %v", what, c.Lost)
 		}
 	}

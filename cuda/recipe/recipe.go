@@ -21,7 +21,7 @@ type Operand struct {
 
 // Request is the question: C = A·B of the shape on the GPU.
 type Request struct {
-	Variant string      `json:"variant"` // such as cuda/warptile; empty: the best of the type
+	Variant string      `json:"variant"` // such as cuda/tuned; empty: the best of the type
 	Type    string      `json:"type"`    // f32 or f64
 	M       int         `json:"m"`
 	N       int         `json:"n"`
@@ -193,7 +193,7 @@ func (q Request) check(s gemm.Shape) error {
 	return nil
 }
 
-// Variant is what another program is told of a variant.
+// Variant describes a variant to another program.
 type Variant struct {
 	Name   string   `json:"name"`
 	Doc    string   `json:"doc"`

@@ -61,7 +61,7 @@ func TestRecipes(t *testing.T) {
 // TestChosen checks which variant computes if none is requested.
 func TestChosen(t *testing.T) {
 	for _, test := range []struct{ capability, typ, want string }{
-		{"9.0", "f32", "cuda/warptile"}, {"9.0", "f64", "cuda/dmma"}, {"8.6", "f32", "cuda/warptile"},
+		{"9.0", "f32", "cuda/tuned"}, {"9.0", "f64", "cuda/tuned"}, {"8.6", "f32", "cuda/tuned"},
 		{"7.5", "f32", "cuda/doublebuffer"}, {"7.0", "f64", "cuda/conflictfree"},
 	} {
 		q := request("", test.typ)
@@ -74,7 +74,7 @@ func TestChosen(t *testing.T) {
 
 // TestSettings checks that parameters reach the compiler.
 func TestSettings(t *testing.T) {
-	q := request("cuda/tf32-mma", "f32")
+	q := request("cuda/tuned-tf32-mma", "f32")
 	q.Params = gemm.Params{"stages": 2.0, "split": 4.0}
 	x, err := recipe.Of(q)
 	if err != nil || !slices.Contains(x.Programs[0].Options, "-DSTAGES=2") ||
@@ -111,7 +111,7 @@ func TestBadRequests(t *testing.T) {
 		`"128x128"`:              {settings("tile", "128x128"), gemm.ErrParam},
 		"bytes of shared memory": {settings("stages", 64), gemm.ErrUnavailable},
 	} {
-		q := request("cuda/tf32-mma", "f32")
+		q := request("cuda/tuned-tf32-mma", "f32")
 		test.change(&q)
 		_, err := recipe.Of(q)
 		if err == nil || !errors.Is(err, test.is) || !strings.Contains(err.Error(), want) {

@@ -18,8 +18,7 @@ import (
 	"gemm"
 	"gemm/cuda"
 	"gemm/cuda/wire"
-	"gemm/internal/child"
-	"gemm/internal/frame"
+	"gemm/internal/ipc"
 )
 
 // Find returns the path of the GPU program: next to this program, or on PATH. The error wraps gemm.ErrUnavailable.
@@ -49,7 +48,7 @@ func Find() (string, error) {
 		WithRemedy("make build CUDA=yes builds it")
 }
 
-// How long the worker has to describe the GPUs, and to end when it is told to.
+// Limits on the time in which the worker describes the GPUs, and ends after a request.
 const (
 	describeTime = 10 * time.Second
 	describeStop = time.Second
@@ -57,7 +56,7 @@ const (
 
 // Worker is the worker as this program knows it.
 type Worker struct {
-	Environment []string // of its processes, beside that of this one
+	Environment []string // added to the environment of its processes
 
 	once  sync.Once
 	found cuda.System
@@ -126,9 +125,9 @@ func (w *Worker) describe(interruptible context.Context) (s cuda.System, err err
 		return s, err
 	}
 	var stdout bytes.Buffer
-	var stderr child.Tail
+	var stderr ipc.Tail
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	err = child.Run(cmd, describeStop)
+	err = ipc.Run(cmd, describeStop)
 	switch {
 	case interruptible.Err() != nil:
 		return s, interruptible.Err()
@@ -137,10 +136,10 @@ func (w *Worker) describe(interruptible context.Context) (s cuda.System, err err
 	case cmd.ProcessState == nil:
 		return s, gemm.Unavailablef("%s cannot be started: %w", cuda.Worker, err)
 	case err != nil:
-		end := child.NewEnd(cuda.Worker, cmd.ProcessState, &stderr)
+		end := ipc.NewExitError(cuda.Worker, cmd.ProcessState, &stderr)
 		return s, cmp.Or(NoWorker(end, stdout.String()), error(gemm.Unavailablef("%w", end)))
 	}
-	if _, err := frame.NewReader(&stdout).Decode(&s); err != nil {
+	if _, err := ipc.NewReader(&stdout).Decode(&s); err != nil {
 		return s, gemm.Unavailablef("%s describes the GPUs in words of its own", cuda.Worker).
 			WithRemedy("build both from one source: %v", err)
 	}
@@ -153,10 +152,10 @@ func (w *Worker) describe(interruptible context.Context) (s cuda.System, err err
 // NoWorker returns why a worker that ended without a message has no device, from the error of its end and its standard
 // output. The error wraps gemm.ErrUnavailable. It is nil if something else ended the worker.
 func NoWorker(err error, stdout string) error {
-	var end child.End
+	var end ipc.ExitError
 	errors.As(err, &end)
 	const loading, finding = "error while loading shared libraries: ", "Error in initialization, "
-	_, library, loads := strings.Cut(end.Said, loading)
+	_, library, loads := strings.Cut(end.Reason, loading)
 	_, why, _ := strings.Cut(stdout, "details on: ")
 	switch {
 	case end.Status == "exit status 127" && loads: // of the system's loader
@@ -164,17 +163,18 @@ func NoWorker(err error, stdout string) error {
 		return gemm.Unavailablef("there is no NVIDIA driver: %s is not found", library)
 	case end.Status == "exit status 1" && strings.HasPrefix(stdout, finding): // of gorgonia.org/cu
 		return gemm.Unavailablef("there is no NVIDIA GPU, or its driver does not work: %s", strings.TrimSpace(why))
-	case end.Status == "exit status 1" && end.Said != "":
-		return gemm.Unavailablef("%s", end.Said)
+	case end.Status == "exit status 1" && end.Reason != "":
+		return gemm.Unavailablef("%s", end.Reason)
 	}
 	return nil
 }
 
-// Check returns an error if s lacks what v needs: a GPU that is new enough, and the compiler or the library.
-func Check(s cuda.System, v gemm.Variant) error {
+// Check returns an error if s lacks what v needs in any of the types: a GPU that is new enough, and the compiler or the
+// library.
+func Check(s cuda.System, v gemm.Variant, types ...string) error {
 	_, algorithm, _ := strings.Cut(v.Name, "/")
 	least := 0
-	for _, typ := range v.Types() {
+	for _, typ := range types {
 		if r, err := cuda.RungNamed(algorithm, typ); err == nil && (least == 0 || r.Least < least) {
 			least = r.Least
 		}

@@ -11,7 +11,7 @@ import (
 	"gemm"
 	"gemm/cuda"
 	"gemm/gf256"
-	"gemm/internal/child"
+	"gemm/internal/ipc"
 	"gemm/internal/timeline"
 )
 
@@ -25,7 +25,7 @@ func TestCheck(t *testing.T) {
 		variant, want string
 	}{
 		{old, "smem", ""},
-		{old, "dmma", "needs compute capability 8.0, has 7.5"},
+		{old, "async", "needs compute capability 8.0, has 7.5"},
 		{old, "cublas", "no cuBLAS among libcublas.so.13"},
 		{bare, "smem", "NVRTC is not there"},
 		{bare, "cublas-tf32", ""},
@@ -36,7 +36,7 @@ func TestCheck(t *testing.T) {
 				of = v
 			}
 		}
-		err := Check(c.system, of)
+		err := Check(c.system, of, of.Types()...)
 		if c.want == "" && err != nil ||
 			c.want != "" && (!errors.Is(err, gemm.ErrUnavailable) || !strings.HasSuffix(err.Error(), c.want)) {
 			t.Errorf("%s: %v, want %q", c.variant, err, c.want)
@@ -82,7 +82,7 @@ func TestNoWorker(t *testing.T) {
 		{"exit status 2", "panic: planted", "hello", ""},
 		{"signal killed", "", "", ""},
 	} {
-		err := NoWorker(child.End{Name: "gemm-cuda", Status: test.status, Said: test.said}, test.stdout)
+		err := NoWorker(ipc.ExitError{Name: "gemm-cuda", Status: test.status, Reason: test.said}, test.stdout)
 		if (err == nil) != (test.want == "") || err != nil && gemm.Why(err) != test.want ||
 			err != nil && !errors.Is(err, gemm.ErrUnavailable) {
 			t.Errorf("%s, %q, %q: %v, want %q", test.status, test.said, test.stdout, err, test.want)

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"gemm"
-	"gemm/internal/child"
+	"gemm/internal/ipc"
 	"gemm/internal/output"
 )
 
@@ -53,7 +53,7 @@ func Disassemble(ctx context.Context, disassembler string, cubin []byte) (string
 	cmd := exec.CommandContext(ctx, disassembler, "-c", file)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := child.Run(cmd, time.Second); err != nil {
+	if err := ipc.Run(cmd, time.Second); err != nil {
 		first, _, _ := strings.Cut(strings.TrimSpace(stderr.String()), "\n")
 		return "", fmt.Errorf("%s: %w: %s; set %s to NVIDIA's nvdisasm of a newer toolkit", disassembler, err,
 			cmp.Or(first, "it says nothing"), Variable)

@@ -48,7 +48,7 @@ func TestLoopOf(t *testing.T) {
 	}
 }
 
-// TestMultiplyAdds counts those of a warp.
+// TestMultiplyAdds counts the multiply-adds of a warp.
 func TestMultiplyAdds(t *testing.T) {
 	for name, want := range map[string]float64{
 		"FFMA": 32, "DFMA": 32, "HMMA.1688.F32.TF32": 1024, "HMMA.16816.F32": 2048, "HMMA.16816.F32.BF16": 2048,

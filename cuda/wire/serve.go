@@ -15,7 +15,7 @@ import (
 	"gemm"
 	"gemm/gf256"
 	"gemm/half"
-	"gemm/internal/frame"
+	"gemm/internal/ipc"
 	"gemm/internal/timeline"
 )
 
@@ -36,13 +36,13 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, shared *os.File, va
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	s := &server{
-		out: frame.NewWriter(out), memory: openMemory(shared), variants: variants, multipliers: map[string]any{},
+		out: ipc.NewWriter(out), memory: openMemory(shared), variants: variants, multipliers: map[string]any{},
 		unpin: map[int64]func() error{}, cancels: map[int64]context.CancelFunc{},
 	}
 	tasks := make(chan task, mostFlying)
 	failed := make(chan error, 1)
 	go func() {
-		defer stop() // nobody waits for what is being computed
+		defer stop() // products in flight have no receiver any more
 		defer close(tasks)
 		failed <- s.read(ctx, in, tasks)
 	}()
@@ -74,7 +74,7 @@ type server struct {
 	flight      sync.WaitGroup // products that a Streamer computes
 
 	mu      sync.Mutex
-	out     frame.Writer
+	out     ipc.Writer
 	broken  error // of writing
 	cancels map[int64]context.CancelFunc
 }
@@ -87,7 +87,7 @@ type task struct {
 
 // read reads requests until there are none any more.
 func (s *server) read(ctx context.Context, in io.Reader, tasks chan<- task) error {
-	r := frame.NewReader(in)
+	r := ipc.NewReader(in)
 	for {
 		var next request
 		word, err := r.Decode(&next)

@@ -1,7 +1,7 @@
 // Package wire carries products between gemm and the GPU program, gemm-cuda multiply, which serves them until its input
 // ends. Operands lie in memory that both processes map: a file without a name, which gemm makes and hands down as file
-// 3. What goes through pipes is a frame for each request and each reply, whose text is JSON, in which operands are
-// offsets in this file. Several requests may be on their way; a reply has the number of its request.
+// 3. Pipes carry a frame for each request and each reply, whose text is JSON; operands are offsets in this file.
+// Several requests may be in flight; a reply has the number of its request.
 //
 //	gemm                                 gemm-cuda
 //	map 0 {"id":1,"segment":…}       →   maps a part of the file, pins it for the GPU if requested
@@ -46,7 +46,7 @@ const (
 // request is one frame to the program.
 type request struct {
 	Protocol int    `json:"protocol"`
-	ID       int64  `json:"id"` // a request to cancel has that of the product
+	ID       int64  `json:"id"` // a request to cancel has the ID of the product
 	Do       string `json:"-"`  // the word of the frame
 	// Segment is what is mapped or unmapped. Pin: products of the variant will copy from it and to it.
 	Segment segment `json:"segment,omitzero"`
@@ -81,7 +81,7 @@ type reply struct {
 	Error string `json:"error,omitempty"`
 	// Unavailable says that the error wraps gemm.ErrUnavailable.
 	Unavailable bool `json:"unavailable,omitempty"`
-	// Stages are those of a product that a Streamer computed.
+	// Stages are the stages of a product that a Streamer computed.
 	Stages []timeline.Stage `json:"stages,omitempty"`
 }
 

@@ -22,7 +22,7 @@ import (
 	"gemm/gemmtest"
 	"gemm/gf256"
 	"gemm/half"
-	"gemm/internal/frame"
+	"gemm/internal/ipc"
 	"gemm/internal/timeline"
 	"gemm/serial"
 )
@@ -141,7 +141,7 @@ func worker(t testing.TB, fault string) *Worker {
 	return w
 }
 
-// matrix returns a matrix with gaps between its rows, of numbers that are told apart.
+// matrix returns a matrix with gaps between its rows, all of whose numbers differ.
 func matrix[T gemm.Number](rows, cols int, first float64) gemm.Matrix[T] {
 	x := gemm.Matrix[T]{Rows: rows, Cols: cols, Stride: cols + 3, Data: make([]T, rows*(cols+3))}
 	for i := range x.Data {
@@ -477,7 +477,7 @@ func TestRefusedRequests(t *testing.T) {
 	gemmtest.Must(t, err)
 	served := make(chan error, 1)
 	go func() { served <- Serve(t.Context(), in, out, m.file, serial.Variants()) }()
-	w, r := frame.NewWriter(requests), frame.NewReader(replies)
+	w, r := ipc.NewWriter(requests), ipc.NewReader(replies)
 	const multiplying = `multiply "variant":"serial/naive","type":"f64",`
 	for _, test := range []struct{ text, want string }{
 		{`dance "id":5`, `there is no request \"dance\"`},

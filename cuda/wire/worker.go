@@ -17,8 +17,7 @@ import (
 	"unsafe"
 
 	"gemm"
-	"gemm/internal/child"
-	"gemm/internal/frame"
+	"gemm/internal/ipc"
 	"gemm/internal/timeline"
 )
 
@@ -28,13 +27,13 @@ type Worker struct {
 	name   string
 	cmd    *exec.Cmd
 	memory *memory
-	stderr child.Tail
+	stderr ipc.Tail
 	flying chan struct{} // has an element for each product
 	grace  time.Duration // see stopTime
 
 	sending  sync.Mutex
 	to       io.WriteCloser
-	requests frame.Writer
+	requests ipc.Writer
 	calls    map[int64]chan reply // guarded by sending
 	last     int64                // guarded by sending
 	closed   bool                 // guarded by sending
@@ -75,10 +74,10 @@ func Start(cmd *exec.Cmd) (_ *Worker, err error) {
 	if err != nil {
 		return nil, errors.Join(err, m.file.Close())
 	}
-	w.requests = frame.NewWriter(w.to)
+	w.requests = ipc.NewWriter(w.to)
 	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = out, &w.stderr, []*os.File{m.file}
 	cmd.WaitDelay = stopTime
-	ended, err := child.Start(cmd, syscall.SIGKILL)
+	ended, err := ipc.Start(cmd, syscall.SIGKILL)
 	_ = out.Close()
 	if err != nil {
 		m.close()
@@ -91,7 +90,7 @@ func Start(cmd *exec.Cmd) (_ *Worker, err error) {
 
 // listen hands out replies until there are none any more, and then notes why.
 func (w *Worker) listen(from io.ReadCloser, ended <-chan error) {
-	r := frame.NewReader(from)
+	r := ipc.NewReader(from)
 	var wrong error
 	for {
 		var answer reply
@@ -122,7 +121,7 @@ func (w *Worker) listen(from io.ReadCloser, ended <-chan error) {
 	case wrong != nil:
 		w.err = fmt.Errorf("%s: the reply: %w", w.name, wrong)
 	default:
-		w.err = child.NewEnd(w.name, w.cmd.ProcessState, &w.stderr)
+		w.err = ipc.NewExitError(w.name, w.cmd.ProcessState, &w.stderr)
 	}
 	w.sending.Unlock()
 	close(w.ended)
@@ -281,8 +280,7 @@ func (w *Worker) hasEnded() bool {
 	}
 }
 
-// stage returns a segment of at least so many bytes: one of those that earlier products had, or a new one in place of
-// those.
+// stage returns a segment of at least the given bytes: an idle one of earlier products, or a new one in place of them.
 func (w *Worker) stage(ctx context.Context, bytes int64, of request) (roomySegment, error) {
 	w.mu.Lock()
 	best := -1
@@ -363,7 +361,7 @@ func Multiply[T gemm.Element](ctx context.Context, w *Worker, p Product[T]) ([]t
 		Do: doMultiply, Variant: p.Variant, Type: gemm.TypeOf[T]().Name, Params: p.Params,
 		Shape: gemm.Shape{M: p.C.Rows, N: p.C.Cols, K: p.A.Cols}, Alpha: p.Alpha, Beta: p.Beta,
 	}
-	room, err := settle(ctx, w, p, &r)
+	room, err := locate(ctx, w, p, &r)
 	if err != nil {
 		return nil, err
 	}
@@ -380,8 +378,8 @@ func Multiply[T gemm.Element](ctx context.Context, w *Worker, p Product[T]) ([]t
 	return answer.Stages, nil
 }
 
-// settle says in the request where the operands lie. Those that lie elsewhere are copied to a segment.
-func settle[T gemm.Element](ctx context.Context, w *Worker, p Product[T], r *request) (room roomySegment, err error) {
+// locate writes the offsets of the operands into the request. It copies operands outside of segments to one.
+func locate[T gemm.Element](ctx context.Context, w *Worker, p Product[T], r *request) (room roomySegment, err error) {
 	type operand struct {
 		x      gemm.Matrix[T]
 		at     *place

@@ -68,8 +68,8 @@ func Sampled(n int, seconds float64) func(*record.Record) {
 	}
 }
 
-// Came gives a row an outcome other than ok: it has no speed then.
-func Came(status record.Status, reason string) func(*record.Record) {
+// WithStatus gives a row an outcome other than ok: it has no speed then.
+func WithStatus(status record.Status, reason string) func(*record.Record) {
 	return func(r *record.Record) {
 		r.Status, r.Reason, r.Samples, r.CI = status, note.Read(reason), nil, nil
 		r.Median, r.Gflops, r.PercentPeak = record.None(), record.None(), record.None()
@@ -154,8 +154,8 @@ func OnHosts(hosts int, rows ...record.Record) []record.Record {
 	return rows
 }
 
-// Raced returns rows of a variant at n = 256 that take the given milliseconds by ranks.
-func Raced(variant string, ms map[int]float64, params ...any) []record.Record {
+// RankRows returns rows of a variant at n = 256 that take the given milliseconds by ranks.
+func RankRows(variant string, ms map[int]float64, params ...any) []record.Record {
 	var rows []record.Record
 	for _, ranks := range slices.Sorted(maps.Keys(ms)) {
 		rows = append(rows, Row("mpi/"+variant, 256, ms[ranks]/1e3, OnRanks("strong", ranks, params...)))

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"gemm/compare/report/chart"
-	"gemm/internal/child"
+	"gemm/internal/ipc"
 )
 
 // NeedTeX skips a test without xelatex, and with -short.
@@ -53,7 +53,7 @@ func CompileTeX(t *testing.T, document func(io.Writer) error, drawings []chart.D
 	cmd.Dir = dir
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &output
-	err := child.Run(cmd, time.Second)
+	err := ipc.Run(cmd, time.Second)
 	if bytes.Contains(output.Bytes(), []byte("File `ctex.sty' not found")) {
 		t.Skip("no Chinese in TeX; install texlive-lang-chinese")
 	}

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"unsafe"
 
 	"gemm/gemmtest"
+	"gemm/gf256"
 	"gemm/internal/cpu"
 	"gemm/internal/kernel"
 )
@@ -18,7 +18,7 @@ import (
 func TestInstructionSets(t *testing.T) { gemmtest.InstructionSets(t, ".") }
 
 // goroutines is a Loop of three workers.
-var goroutines = dealtTo(3)
+var goroutines = roundRobin(3)
 
 // loops returns the loops that the products of a test run on. With the race detector, the loop on the
 // caller alone is left out: it has no races.
@@ -30,17 +30,17 @@ func loops() map[string]Loop {
 	return all
 }
 
-// dealtTo is the Loop of some workers.
-type dealtTo int
+// roundRobin is the Loop of some workers.
+type roundRobin int
 
-func (d dealtTo) Workers() int { return int(d) }
-func (dealtTo) Ready() bool    { return true }
+func (d roundRobin) Workers() int { return int(d) }
+func (roundRobin) Ready() bool    { return true }
 
 // RunOwn is Run.
-func (d dealtTo) RunOwn(workers, n int, body func(worker, lo, hi int)) { d.Run(workers, n, body) }
+func (d roundRobin) RunOwn(workers, n int, body func(worker, lo, hi int)) { d.Run(workers, n, body) }
 
-// Run deals chunks of three to goroutines.
-func (dealtTo) Run(workers, n int, body func(worker, lo, hi int)) {
+// Run gives chunks of three to goroutines, round robin.
+func (roundRobin) Run(workers, n int, body func(worker, lo, hi int)) {
 	var group sync.WaitGroup
 	for w := range workers {
 		group.Go(func() {
@@ -117,75 +117,72 @@ func TestGemm(t *testing.T) {
 	}
 }
 
+// TestWorkspace compares the buffers that products hold with what Workspace and SumWorkspace say.
 func TestWorkspace(t *testing.T) {
 	for _, shape := range [][3]int{{0, 1, 1}, {1, 1, 1}, {5, 6, 7}, {40, 50, 60}, {200, 3, 100}, {100, 200, 3}} {
-		for _, direct := range []int{0, 1000} {
-			e := New(kernel.Best[float64](), Blocking{32, 24, 40, direct, 50000}, goroutines)
-			m, n, k := shape[0], shape[1], shape[2]
-			a, b, c := make([]float64, m*k), make([]float64, k*n), make([]float64, m*n)
-			if err := e.Gemm(t.Context(), m, n, k, 1, View[float64]{a, k, 1}, View[float64]{b, n, 1}, 0,
-				View[float64]{c, n, 1}); err != nil {
-				t.Fatal(err)
-			}
+		m, n, k := shape[0], shape[1], shape[2]
+		check := func(e *Engine[float64], want int, err error) {
+			gemmtest.Must(t, err)
 			own := e.take()
-			held := cap(own.a)
+			held := cap(own.a) + cap(own.product)
 			for _, w := range own.workers {
 				held += cap(w.b) + cap(w.x)
 			}
-			if want := e.Workspace(m, n, k); held != want {
-				t.Errorf("%v: holds %d elements, Workspace says %d", shape, held, want)
+			if held != want {
+				t.Errorf("%v: holds %d elements, want %d", shape, held, want)
 			}
 		}
+		for _, direct := range []int{0, 1000} {
+			e := New(kernel.Best[float64](), Blocking{32, 24, 40, direct, 50000}, goroutines)
+			a, b, c := make([]float64, m*k), make([]float64, k*n), make([]float64, m*n)
+			check(e, e.Workspace(m, n, k), e.Gemm(t.Context(), m, n, k, 1, View[float64]{a, k, 1}, View[float64]{b, n, 1},
+				0, View[float64]{c, n, 1}))
+		}
+		if m > 0 {
+			e := New(kernel.Best[float64](), Blocking{32, 24, 40, 0, 50000}, goroutines)
+			check(e, e.SumWorkspace(m, n, k), e.Sum(t.Context(), m, n, k, terms[float64](2, m, k),
+				terms[float64](2, k, n), terms[float64](2, m, n), false))
+		}
 	}
 }
 
+// products returns products of every engine, with small blocks.
+func products() map[string]func(ctx context.Context) error {
+	const n = 40
+	e, field := New(kernel.Best[float64](), Blocking{8, 8, 8, 0, 1}, Serial), NewField(kernel.BestField(), narrow, Serial)
+	x, c := View[float64]{make([]float64, n*n), n, 1}, View[float64]{make([]float64, n*n), n, 1}
+	two, three, sums := terms[float64](2, n, n), terms[float64](3, n, n), terms[float64](2, n, n)
+	y, z := make([]gf256.Elem, 100*n*n), make([]gf256.Elem, 100*n*n)
+	return map[string]func(ctx context.Context) error{
+		"Gemm":  func(ctx context.Context) error { return e.Gemm(ctx, n, n, n, 1, x, x, 0, c) },
+		"Sum":   func(ctx context.Context) error { return e.Sum(ctx, n, n, n, two, three, sums, false) },
+		"Field": func(ctx context.Context) error { return field.Multiply(ctx, 5, 100*n, n-10, y, n, y, 100*n, z, 100*n) },
+	}
+}
+
+// TestAllocations: an engine allocates nothing after its first product.
 func TestAllocations(t *testing.T) {
-	e := New(kernel.Best[float64](), Blocking{16, 16, 16, 0, 1}, Serial)
-	const n = 40
-	x := View[float64]{make([]float64, n*n), n, 1}
-	c := make([]float64, n*n)
-	ctx := t.Context()
-	if allocs := testing.AllocsPerRun(10,
-		func() { _ = e.Gemm(ctx, n, n, n, 1, x, x, 0, View[float64]{c, n, 1}) }); allocs != 0 {
-		t.Errorf("%v allocations a product, want none", allocs)
+	for name, product := range products() {
+		var err error
+		ctx := t.Context()
+		if allocs := testing.AllocsPerRun(5, func() { err = errors.Join(err, product(ctx)) }); allocs != 0 || err != nil {
+			t.Errorf("%s: %v allocations a product, error %v", name, allocs, err)
+		}
 	}
 }
 
-// countdown is a context that is cancelled after it has been looked at some times.
-type countdown struct {
-	context.Context
-	left int
-}
-
-func (c *countdown) Err() error {
-	if c.left--; c.left < 0 {
-		return context.Canceled
-	}
-	return nil
-}
-
+// TestCancelled cancels products at each of their checks.
 func TestCancelled(t *testing.T) {
-	e := New(kernel.Best[float64](), Blocking{8, 8, 8, 0, 1}, Serial)
-	const n = 40
-	x := View[float64]{make([]float64, n*n), n, 1}
-	c := make([]float64, n*n)
-	gemm := func(left int) (looks int, err error) {
-		ctx := &countdown{t.Context(), left}
-		err = e.Gemm(ctx, n, n, n, 1, x, x, 0, View[float64]{c, n, 1})
-		return left - ctx.left, err
-	}
-	looks, err := gemm(1 << 30)
-	if err != nil || looks < n/8 {
-		t.Fatalf("%d looks, %v", looks, err)
-	}
-	for left := range looks {
-		more, err := gemm(left)
-		if !errors.Is(err, context.Canceled) {
-			t.Errorf("cancelled after %d looks: got %v", left, err)
-		}
-		if more > left+10 {
-			t.Errorf("cancelled after %d looks: went on for %d more", left, more-left)
-		}
+	for name, product := range products() {
+		t.Run(name, func(t *testing.T) {
+			ctx := gemmtest.NewCountdown(t.Context(), 1<<30)
+			gemmtest.Must(t, product(ctx))
+			checks := 1<<30 - ctx.Left()
+			if checks < 5 {
+				t.Errorf("%d checks", checks)
+			}
+			gemmtest.CancelAt(t, checks, 12, product)
+		})
 	}
 }
 
@@ -263,38 +260,4 @@ func TestParts(t *testing.T) {
 	if allocs := testing.AllocsPerRun(5, func() { packing(); update() }); allocs != 0 {
 		t.Errorf("%v allocations", allocs)
 	}
-}
-
-func BenchmarkGemm(b *testing.B) {
-	b.Run("f64", benchGemm[float64])
-	b.Run("f32", benchGemm[float32])
-}
-
-func benchGemm[T kernel.Float](b *testing.B) {
-	e := Host[T](Serial)
-	for _, shape := range [][3]int{
-		{2, 2, 2}, {4, 4, 4}, {8, 8, 8}, {16, 16, 16}, {32, 32, 32}, {48, 48, 48},
-		{64, 64, 64}, {65, 65, 65}, {100, 100, 100}, {127, 127, 127}, {128, 128, 128}, {256, 256, 256}, {257, 257, 257},
-		{512, 512, 512}, {1000, 1000, 1000}, {1024, 1024, 1024}, {2048, 2048, 2048}, {4096, 4096, 4096},
-		{4096, 4096, 16}, {16, 4096, 4096}, {4096, 16, 4096}, {8192, 64, 64}, {64, 64, 8192}, {1, 4096, 4096},
-	} {
-		b.Run(fmt.Sprintf("%dx%dx%d", shape[0], shape[1], shape[2]), func(b *testing.B) {
-			m, n, k := shape[0], shape[1], shape[2]
-			x, y, c := filled[T](m*k), filled[T](k*n), filled[T](m*n)
-			for b.Loop() {
-				gemmtest.Must(b, e.Gemm(b.Context(), m, n, k, 1, View[T]{x, k, 1}, View[T]{y, n, 1}, 0, View[T]{c, n, 1}))
-			}
-			b.ReportMetric(float64(b.N)*2*float64(m)*float64(n)*float64(k)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
-		})
-	}
-}
-
-// filled returns n small numbers, on huge pages where the system gives them.
-func filled[T kernel.Float](n int) []T {
-	x := make([]T, n)
-	cpu.HugePages(unsafe.Pointer(unsafe.SliceData(x)), uintptr(n)*unsafe.Sizeof(x[0]))
-	for i := range x {
-		x[i] = T(i%13) - 6
-	}
-	return x
 }

@@ -122,7 +122,7 @@ type Plan struct {
 
 // small reports whether the product is not divided into blocks: one worker computes it from operands in place.
 func (e *Engine[T]) small(m, n, k, bRow, bCol int) bool {
-	return e.direct(m, n, k) && e.kernel.Strided && bCol == 1 && !e.competes(bRow, k) &&
+	return e.direct(m, n, k) && e.kernel.Strided && bCol == 1 && !e.conflicts(bRow, k) &&
 		(e.loop.Workers() == 1 || int64(m)*int64(n)*int64(k) < int64(e.blocking.Parallel))
 }
 
@@ -131,9 +131,9 @@ func (e *Engine[T]) direct(m, n, k int) bool {
 	return int64(m)*int64(n)*int64(k) <= int64(e.blocking.Direct)
 }
 
-// competes reports whether rows of B compete for the same sets of L1. They do if there are more of them
+// conflicts reports whether rows of B map to the same sets of L1: there are more of them
 // than L1 has ways, and the distance between two rows is a multiple of a page.
-func (e *Engine[T]) competes(bRow, rows int) bool {
+func (e *Engine[T]) conflicts(bRow, rows int) bool {
 	const page, ways = 4096, 8
 	var zero T
 	return rows > ways && bRow*int(unsafe.Sizeof(zero))%page == 0
@@ -163,7 +163,7 @@ func (e *Engine[T]) Plan(m, n, k int, a, b View[T]) Plan {
 	if e.kernel.Strided {
 		p.PackA = a.Col != 1 && n > 2*nr || e.packsRows(n)
 		switch {
-		case b.Col == 1 && m <= fewRows*mr && !(m > 2*mr && e.streams(k, n) && !e.isRoomy()):
+		case b.Col == 1 && m <= fewRows*mr && !(m > 2*mr && e.streams(k, n) && !e.hasLargeL2()):
 			// There are too few rows to use a copy of B again. So read B once, by rows that are
 			// long enough for the hardware's prefetch, and few enough for it to follow.
 			p.PackB = false
@@ -176,9 +176,9 @@ func (e *Engine[T]) Plan(m, n, k int, a, b View[T]) Plan {
 				most = 1024
 			}
 			kc = max(kc, min(most, kc*nc/up(n, nr)))
-			p.PackB = b.Col != 1 || !e.lies(b, min(k, kc), n)
+			p.PackB = b.Col != 1 || !e.isReadInPlace(b, min(k, kc), n)
 		default:
-			p.PackB = b.Col != 1 || !e.lies(b, k, n)
+			p.PackB = b.Col != 1 || !e.isReadInPlace(b, k, n)
 		}
 	}
 	p.MC = m
@@ -198,8 +198,8 @@ func (e *Engine[T]) streams(k, n int) bool {
 	return int64(k)*int64(n) > 4*int64(e.blocking.MC)*int64(e.blocking.KC)
 }
 
-// isRoomy reports whether L2 has room for a block of B of about 1 MiB.
-func (e *Engine[T]) isRoomy() bool {
+// hasLargeL2 reports whether L2 has room for a block of B of about 1 MiB.
+func (e *Engine[T]) hasLargeL2() bool {
 	var zero T
 	return e.blocking.KC*e.blocking.NC*int(unsafe.Sizeof(zero)) >= 3<<18
 }
@@ -208,8 +208,8 @@ func (e *Engine[T]) isRoomy() bool {
 // compete for L2, there are fewer of them, and C is updated more often.
 func (e *Engine[T]) rowsAtATime(m, n, k, bRow int) (kc, nc int) {
 	mr := e.kernel.MR
-	switch streams, roomy := e.streams(k, n), e.isRoomy(); {
-	case streams && roomy && e.competes(bRow, k):
+	switch streams, roomy := e.streams(k, n), e.hasLargeL2(); {
+	case streams && roomy && e.conflicts(bRow, k):
 		return 8, 4096
 	case streams && !roomy && m <= mr:
 		return 4, 4096
@@ -293,13 +293,13 @@ const taskRows = 128
 // with AVX-512. It is limited because the garbage collector waits for the end of the call.
 const mostTerms = 1 << 22
 
-// woken, times Parallel, is the least m·n·k of a product that pays for waking parked workers.
-const woken = 2
+// wakeFactor·Parallel is the least m·n·k of a product that pays for waking parked workers.
+const wakeFactor = 2
 
-// lies reports whether a block of B of the given shape can be read in place as fast as a copy. Its rows
-// must not compete, and it must stay in L2. If its vectors cross cache lines, it must be at most an
+// isReadInPlace reports whether a block of B of the given shape can be read in place as fast as a copy. Its rows
+// must not cause conflict misses, and it must stay in L2. If its vectors cross cache lines, it must be at most an
 // eighth of the size of a packed block.
-func (e *Engine[T]) lies(b View[T], rows, columns int) bool {
+func (e *Engine[T]) isReadInPlace(b View[T], rows, columns int) bool {
 	const line = 64
 	var zero T
 	aligned := b.Row*int(unsafe.Sizeof(zero))%line == 0 && uintptr(unsafe.Pointer(unsafe.SliceData(b.Data)))%line == 0
@@ -307,7 +307,7 @@ func (e *Engine[T]) lies(b View[T], rows, columns int) bool {
 	if !aligned {
 		limit /= 8
 	}
-	return rows*columns <= limit && !e.competes(b.Row, rows)
+	return rows*columns <= limit && !e.conflicts(b.Row, rows)
 }
 
 // Roundings returns the most roundings that affect one product of two elements in an m×n×k product, for any storage of

@@ -1,8 +1,6 @@
 package block
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -16,7 +14,7 @@ import (
 // one sliver.
 var narrow = Caches{L1: 1, L2: 1, L3: 1}
 
-// TestField compares products with the definition. The shapes are those of tiles and blocks, one
+// TestField compares products with the definition. The shapes are of tiles and blocks, one
 // more and one less; the operands' rows are longer than their columns.
 func TestField(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -140,7 +138,7 @@ func TestFieldPasses(t *testing.T) {
 // NC. Of two workers the first has more columns, but hardly.
 func TestFieldBlocks(t *testing.T) {
 	for workers := 1; workers <= 4; workers++ {
-		e := NewField(kernel.BestField(), DefaultCaches, dealtTo(workers))
+		e := NewField(kernel.BestField(), DefaultCaches, roundRobin(workers))
 		for _, m := range []int{1, 4, 16, 100} {
 			for _, n := range []int{1, 65536, 65537, 1<<20 + 5} {
 				for _, k := range []int{1, 10, 50} {
@@ -182,7 +180,7 @@ func TestFieldStream(t *testing.T) {
 	} {
 		k := best
 		k.MR = 24
-		e := NewField(k, Caches{L1: 32 << 10, L2: 1 << 20, L3: 16 << 20}, dealtTo(test.workers))
+		e := NewField(k, Caches{L1: 32 << 10, L2: 1 << 20, L3: 16 << 20}, roundRobin(test.workers))
 		if p := e.choose(test.m, test.n, test.k, test.n); p.Stream != test.want {
 			t.Errorf("%+v: %+v", test, p)
 		}
@@ -200,7 +198,7 @@ func TestFieldBack(t *testing.T) {
 		{2, 1 << 20, 4, 1 << 20, 2, false},
 	} {
 		caches := Caches{L1: 32 << 10, L2: test.l2, L3: 16 << 20}
-		e := NewField(kernel.BestField(), caches, dealtTo(test.workers))
+		e := NewField(kernel.BestField(), caches, roundRobin(test.workers))
 		p := e.choose(test.m, test.n, test.k, test.n)
 		if p.Back != test.want || p.Back && p.blocks(test.n) < 2 {
 			t.Errorf("%+v: %+v", test, p)
@@ -213,54 +211,6 @@ func TestFieldStride(t *testing.T) {
 	for n := 1; n < 1000; n++ {
 		if s := stride(n); s < up(n, 64) || s > n+192 || s%128 != 64 {
 			t.Fatalf("rows of %d columns are %d apart", n, s)
-		}
-	}
-}
-
-// TestFieldCancelled: a product that is cancelled midway says so, and soon.
-func TestFieldCancelled(t *testing.T) {
-	e := NewField(kernel.BestField(), narrow, Serial)
-	const m, n, k = 5, 4000, 30
-	a, b, c := make([]gf256.Elem, m*k), make([]gf256.Elem, k*n), make([]gf256.Elem, m*n)
-	for left := range 5 {
-		ctx := &countdown{t.Context(), left}
-		if err := e.Multiply(ctx, m, n, k, a, k, b, n, c, n); !errors.Is(err, context.Canceled) {
-			t.Errorf("cancelled after %d looks: got %v", left, err)
-		}
-		if most := 1 + (n+2047)/2048*m; -ctx.left > most+2 {
-			t.Errorf("cancelled after %d looks: looked %d times more, want %d at most", left, -ctx.left, most)
-		}
-	}
-}
-
-// TestFieldAllocations: an engine allocates nothing once it has its buffers.
-func TestFieldAllocations(t *testing.T) {
-	e := NewField(kernel.BestField(), DefaultCaches, Serial)
-	const m, n, k = 33, 1000, 20
-	a, b, c := make([]gf256.Elem, m*k), make([]gf256.Elem, k*n), make([]gf256.Elem, m*n)
-	ctx := t.Context()
-	var err error
-	if allocs := testing.AllocsPerRun(5, func() {
-		err = errors.Join(err, e.Multiply(ctx, m, n, k, a, k, b, n, c, n))
-	}); allocs != 0 || err != nil {
-		t.Errorf("%v allocations a product, error %v", allocs, err)
-	}
-}
-
-// BenchmarkCodes computes the parity shards of codes by one worker, from the caches.
-func BenchmarkCodes(b *testing.B) {
-	for _, code := range [][2]int{{4, 2}, {10, 4}, {17, 3}, {16, 16}, {50, 20}} {
-		for _, n := range []int{64 << 10, 1 << 20} {
-			k, m := code[0], code[1]
-			b.Run(fmt.Sprintf("%d+%d/%dKiB", k, m, n>>10), func(b *testing.B) {
-				rng := rand.New(rand.NewPCG(1, 2))
-				x, y, c := drawn(rng, m*k), drawn(rng, k*n), make([]gf256.Elem, m*n)
-				e := HostField(Serial)
-				b.SetBytes(int64(k * n))
-				for b.Loop() {
-					gemmtest.Must(b, e.Multiply(b.Context(), m, n, k, x, k, y, n, c, n))
-				}
-			})
 		}
 	}
 }

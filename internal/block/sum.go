@@ -24,9 +24,9 @@ func (t Term[T]) view() View[T] { return View[T]{t.Data, t.Stride, 1} }
 // sum is the additional part of a job of Sum. The panel of A in the job is a panel of the sum a;
 // the rows of B belong to the sum b.
 type sum[T kernel.Float] struct {
-	a, b        []Term[T]
+	a, b, c     []Term[T] // copies, so that the arguments of Sum may be on the stack
 	row, column int       // first row and column of the panel in A
-	others      []Term[T] // targets that the job's part of M is added to; none before M is complete
+	others      []Term[T] // of c, the targets that the job's part of M is added to; none before M is complete
 }
 
 // Sum computes the product M of two sums of matrices, and adds it to other matrices or subtracts it from them:
@@ -65,14 +65,19 @@ func (e *task[T]) sumUp(ctx context.Context, m, n, k int, a, b, c []Term[T], fre
 	for w := range p.Workers {
 		e.workers[w].b = grown(e.workers[w].b, up(p.NC, e.kernel.NR)*p.KC)
 	}
-	home, others := c[0], c[1:]
+	g, s := &e.job, &e.sum
+	s.a, s.b, s.c = append(s.a[:0], a...), append(s.b[:0], b...), append(s.c[:0], c...)
+	defer func() { // releases the operands
+		*g, s.others = job[T]{}, nil
+		clear(s.a)
+		clear(s.b)
+		clear(s.c)
+	}()
+	home, others := s.c[0], s.c[1:]
 	if !fresh {
 		e.product = grown(e.product, m*n)
-		home, others = Term[T]{e.product, n, 1}, c
+		home, others = Term[T]{e.product, n, 1}, s.c
 	}
-	g, s := &e.job, &e.sum
-	defer func() { *g, *s = job[T]{}, sum[T]{} }() // leaves the operands to the garbage collector
-	*s = sum[T]{a: a, b: b}
 	*g = job[T]{ctx: ctx, n: n, alpha: home.Sign, sum: s, plan: p}
 	for s.row = 0; s.row < m; s.row += p.MC {
 		for s.column = 0; s.column < k; s.column += p.KC {

@@ -1,8 +1,6 @@
 package block
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"math"
 	"testing"
@@ -85,59 +83,6 @@ func TestSum(t *testing.T) {
 			{64, 64, 64, 0, 1}} {
 			t.Run(fmt.Sprintf("%s/%v/f32", name, blocking), func(t *testing.T) { testSum[float32](t, blocking, loop) })
 			t.Run(fmt.Sprintf("%s/%v/f64", name, blocking), func(t *testing.T) { testSum[float64](t, blocking, loop) })
-		}
-	}
-}
-
-func TestSumWorkspace(t *testing.T) {
-	for _, shape := range [][3]int{{1, 1, 1}, {5, 6, 7}, {40, 50, 60}, {200, 3, 100}, {100, 200, 3}} {
-		m, n, k := shape[0], shape[1], shape[2]
-		e := New(kernel.Best[float64](), Blocking{32, 24, 40, 0, 50000}, goroutines)
-		if err := e.Sum(t.Context(), m, n, k, terms[float64](2, m, k), terms[float64](2, k, n), terms[float64](2, m, n),
-			false); err != nil {
-			t.Fatal(err)
-		}
-		own := e.take()
-		held := cap(own.a) + cap(own.product)
-		for _, w := range own.workers {
-			held += cap(w.b)
-		}
-		if want := e.SumWorkspace(m, n, k); held != want {
-			t.Errorf("%v: holds %d elements, SumWorkspace says %d", shape, held, want)
-		}
-	}
-}
-
-func TestSumAllocations(t *testing.T) {
-	e := New(kernel.Best[float64](), Blocking{16, 16, 16, 0, 1}, Serial)
-	const n = 40
-	a, b, c := terms[float64](2, n, n), terms[float64](3, n, n), terms[float64](2, n, n)
-	ctx := t.Context()
-	if allocs := testing.AllocsPerRun(10, func() { _ = e.Sum(ctx, n, n, n, a, b, c, false) }); allocs != 0 {
-		t.Errorf("%v allocations a product, want none", allocs)
-	}
-}
-
-func TestSumCancelled(t *testing.T) {
-	e := New(kernel.Best[float64](), Blocking{8, 8, 8, 0, 1}, Serial)
-	const n = 40
-	a, b, c := terms[float64](2, n, n), terms[float64](2, n, n), terms[float64](2, n, n)
-	sum := func(left int) (looks int, err error) {
-		ctx := &countdown{t.Context(), left}
-		err = e.Sum(ctx, n, n, n, a, b, c, false)
-		return left - ctx.left, err
-	}
-	looks, err := sum(1 << 30)
-	if err != nil || looks < n/8 {
-		t.Fatalf("%d looks, %v", looks, err)
-	}
-	for left := range looks {
-		more, err := sum(left)
-		if !errors.Is(err, context.Canceled) {
-			t.Errorf("cancelled after %d looks: got %v", left, err)
-		}
-		if more > left+10 {
-			t.Errorf("cancelled after %d looks: went on for %d more", left, more-left)
 		}
 	}
 }

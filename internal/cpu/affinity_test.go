@@ -29,8 +29,7 @@ func TestPin(t *testing.T) {
 	}
 }
 
-// TestPinThread pins one of two threads and expects the other, and the places of the
-// process, to be as before.
+// TestPinThread pins one of two threads and expects the other, and the places of the process, to be as before.
 func TestPinThread(t *testing.T) {
 	all := Allowed()
 	if len(all) < 2 {

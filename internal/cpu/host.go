@@ -3,7 +3,6 @@ package cpu
 import (
 	"cmp"
 	"fmt"
-	"iter"
 	"os"
 	"path"
 	"runtime"
@@ -132,44 +131,43 @@ func firstCaches(files reader, id cpuid.CPUInfo) []Cache {
 	if allowed := ParseList(field(files, "proc/self/status", "Cpus_allowed_list")); len(allowed) > 0 {
 		first = allowed[0]
 	}
-	if found := caches(files, first); len(found) > 0 {
-		return found
+	var out []Cache
+	for _, c := range caches(files, first) {
+		if c.Bytes > 0 {
+			out = append(out, c.Cache)
+		}
+	}
+	if len(out) > 0 {
+		return out
 	}
 	return ownCaches(id)
 }
 
-// cacheDirs returns the folders of the caches of one processor.
-func cacheDirs(files reader, processor int) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for i := 0; ; i++ {
-			dir := fmt.Sprintf("sys/devices/system/cpu/cpu%d/cache/index%d", processor, i)
-			if text(files, path.Join(dir, "level")) == "" || !yield(dir) {
-				return
-			}
-		}
-	}
+// cacheFile is a cache as the files of one processor have it.
+type cacheFile struct {
+	Cache
+	set []int // the processors that share it
 }
 
-// caches returns the data and unified caches of one processor.
-func caches(files reader, processor int) []Cache {
-	var out []Cache
-	for dir := range cacheDirs(files, processor) {
-		kind := strings.ToLower(text(files, path.Join(dir, "type")))
-		if kind == "instruction" {
+// caches returns the data and unified caches of one processor whose levels are known.
+func caches(files reader, processor int) []cacheFile {
+	var out []cacheFile
+	for i := 0; ; i++ {
+		dir := fmt.Sprintf("sys/devices/system/cpu/cpu%d/cache/index%d", processor, i)
+		read := func(name string) string { return text(files, path.Join(dir, name)) }
+		if read("level") == "" {
+			break
+		}
+		level, err := strconv.Atoi(read("level"))
+		kind := strings.ToLower(read("type"))
+		if err != nil || kind == "instruction" {
 			continue
 		}
-		level, known := number(files, path.Join(dir, "level"))
-		size := cacheBytes(text(files, path.Join(dir, "size")))
-		if !known || size == 0 {
-			continue
-		}
-		line, _ := number(files, path.Join(dir, "coherency_line_size"))
-		out = append(out, Cache{
-			Level: int(level), Kind: kind, Bytes: size, Line: int(line),
-			Shared: len(ParseList(text(files, path.Join(dir, "shared_cpu_list")))),
-		})
+		line, _ := strconv.Atoi(read("coherency_line_size"))
+		set := ParseList(read("shared_cpu_list"))
+		out = append(out, cacheFile{Cache{level, kind, cacheBytes(read("size")), line, len(set)}, set})
 	}
-	slices.SortFunc(out, func(a, b Cache) int { return cmp.Compare(a.Level, b.Level) })
+	slices.SortStableFunc(out, func(a, b cacheFile) int { return cmp.Compare(a.Level, b.Level) })
 	return out
 }
 

@@ -20,8 +20,7 @@ func files(contents map[string]string) reader {
 	}
 }
 
-// server is a host of two sockets, of which the process may use processors 2 and
-// 3, in a control group of version 2.
+// server is a host of two sockets, of which the process may use processors 2 and 3, in a control group of version 2.
 var server = map[string]string{
 	"proc/cpuinfo":     "processor\t: 0\nvendor_id\t: GenuineIntel\nmodel name\t: Some Xeon: 2.0 GHz\n\nprocessor\t: 1\nmodel name\t: other\n",
 	"proc/meminfo":     "MemTotal:       16384 kB\nMemFree:         100 kB\nMemAvailable:    8192 kB\n",
@@ -103,17 +102,6 @@ func TestFactsBare(t *testing.T) {
 	}
 	if n := available(files(nil)); n != 0 {
 		t.Errorf("available are %d bytes, want 0: nothing is known", n)
-	}
-}
-
-func TestHugePagesPolicy(t *testing.T) {
-	for policy, want := range map[string]string{
-		"[always] madvise never": "always", "always madvise [never]": "never", "": "unknown", "always": "unknown",
-		"[always": "unknown",
-	} {
-		if got := hugePages(policy); got != want {
-			t.Errorf("hugePages(%q) = %q, want %q", policy, got, want)
-		}
 	}
 }
 

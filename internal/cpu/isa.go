@@ -12,7 +12,7 @@ import (
 	"github.com/klauspost/cpuid/v2"
 )
 
-// ISA is an instruction set of kernels. The values are those of GEMM_CPU and of records.
+// ISA is an instruction set of kernels. GEMM_CPU and records have these values.
 type ISA string
 
 // The instruction sets, widest first. A kernel of one of them may use only the instructions that are named here. AVX512

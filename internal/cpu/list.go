@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -23,10 +24,13 @@ func List(processors []int) string {
 	return strings.Join(parts, ",")
 }
 
-// Most is more processors than Linux can number.
-const Most = 8192
+// SortedList is List in ascending order.
+func SortedList(processors []int) string { return List(slices.Sorted(slices.Values(processors))) }
 
-// ParseList returns the processors of a list in this form; none if it is malformed, or has more than Most.
+// MaxProcessors is a number of processors that Linux cannot exceed.
+const MaxProcessors = 8192
+
+// ParseList returns the processors of a list in this form; none if it is malformed, or has more than MaxProcessors.
 func ParseList(list string) []int {
 	var out []int
 	if list == "" {
@@ -39,7 +43,7 @@ func ParseList(list string) []int {
 		if err == nil && isRange {
 			hi, err = strconv.Atoi(to)
 		}
-		if err != nil || lo < 0 || hi >= Most || len(out) > Most {
+		if err != nil || lo < 0 || hi >= MaxProcessors || len(out) > MaxProcessors {
 			return nil
 		}
 		for i := lo; i <= hi; i++ {

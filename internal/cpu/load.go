@@ -21,8 +21,8 @@ func load(files reader) float64 {
 // Ticks is the time of the processors since the start of the host, in ticks of its clock.
 type Ticks struct{ Stolen, All uint64 }
 
-// Now returns the ticks so far; zero if they are not known.
-func Now() Ticks { return ticks(root) }
+// ReadTicks returns the ticks so far; zero if they are not known.
+func ReadTicks() Ticks { return ticks(root) }
 
 // ticks reads the first line of /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal. What guests
 // took is in user already.

@@ -3,12 +3,105 @@ package cpu
 import (
 	"cmp"
 	"fmt"
-	"path"
+	"iter"
 	"slices"
 	"strings"
 )
 
-// Processor is one processor of the machine, with its position. Numbers are those of the kernel.
+// Topology is the processors of a host, as records have it. Lists of processors are written as Linux does, such as
+// 0-3,8.
+type Topology struct {
+	// Processors are online, sorted by NUMA node, package and core; processors of one core are adjacent.
+	Processors string `json:"processors"`
+	// Usable are the processors of the process that described the host (affinity, control group), in the order in
+	// which threads are placed. Empty: not known.
+	Usable   string        `json:"usable"`
+	Packages []Package     `json:"packages"`
+	Nodes    []Node        `json:"nodes"`
+	Cores    []string      `json:"cores"` // the processors of each
+	Kinds    []Kind        `json:"kinds,omitempty"`
+	Caches   []CacheSets   `json:"caches"` // smallest level first; no instruction caches
+	GPUs     []AttachedGPU `json:"gpus,omitempty"`
+}
+
+// Package is a processor as it is bought: what a socket holds.
+type Package struct {
+	ID         int    `json:"id"`
+	Processors string `json:"processors"`
+}
+
+// Node is a NUMA node: a part of the memory, and the processors that are nearest to it.
+type Node struct {
+	ID         int    `json:"id"`
+	Processors string `json:"processors"` // online or not; none: it is memory alone
+	Bytes      int64  `json:"bytes"`      // of its memory; 0: not known
+}
+
+// Kind is a kind of cores of a hybrid processor.
+type Kind struct {
+	Name       string `json:"name"` // performance, efficiency, low power
+	Processors string `json:"processors"`
+}
+
+// CacheSets are the caches of one level, kind and size.
+type CacheSets struct {
+	Level int      `json:"level"`
+	Kind  string   `json:"kind"`  // data, unified
+	Bytes int64    `json:"bytes"` // of each; 0: not known
+	Sets  []string `json:"sets"`  // the processors that share each
+}
+
+// AttachedGPU is a graphics processor and the NUMA node that it is nearest to.
+type AttachedGPU struct {
+	Name string `json:"name"`
+	PCI  string `json:"pci"`  // address, such as 0000:3b:00.0
+	Node int    `json:"node"` // -1: not known
+}
+
+// HostTopology returns the topology of this host; nil if it is not known, as outside of Linux.
+func HostTopology() *Topology { return topology(root, began) }
+
+func topology(files reader, allowed []int) *Topology {
+	all := processors(files)
+	if len(all) == 0 {
+		return nil
+	}
+	t := &Topology{Usable: List(places(all, allowed)), Nodes: nodes(files), Kinds: kinds(files),
+		Caches: sharedCaches(files, all)}
+	var ids []int
+	for _, p := range all {
+		ids = append(ids, p.ID)
+	}
+	t.Processors = List(ids)
+	for id, list := range together(all, func(p Processor) int { return p.Package }) {
+		t.Packages = append(t.Packages, Package{id, list})
+	}
+	for _, list := range together(all, func(p Processor) int { return p.Core }) {
+		t.Cores = append(t.Cores, list)
+	}
+	return t
+}
+
+// together returns the lists of processors with the same key, in the order in which the keys come first.
+func together(all []Processor, key func(Processor) int) iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		var keys []int
+		ids := map[int][]int{}
+		for _, p := range all {
+			if k := key(p); !slices.Contains(keys, k) {
+				keys = append(keys, k)
+			}
+			ids[key(p)] = append(ids[key(p)], p.ID)
+		}
+		for _, k := range keys {
+			if !yield(k, SortedList(ids[k])) {
+				return
+			}
+		}
+	}
+}
+
+// Processor is one processor of the machine, with its position, by the kernel's numbers.
 type Processor struct {
 	ID      int
 	Node    int // the NUMA node
@@ -16,18 +109,18 @@ type Processor struct {
 	Core    int // the least number of the hardware threads of its core
 }
 
-// Topology returns the online processors, sorted by NUMA node, package, core and number, so that
+// Processors returns the online processors, sorted by NUMA node, package, core and number, so that
 // the hardware threads of a core are adjacent. It returns none if they are not known.
-func Topology() []Processor { return topology(root) }
+func Processors() []Processor { return processors(root) }
 
-// Places returns the processors that this process may run on, in the order of Topology. It returns none if they are not
-// known, as outside of Linux. They are the mask at the start of the process; pinning threads does not change them.
-func Places() []int { return places(Topology(), began) }
+// Places returns the processors that this process may run on, in the order of Processors. It returns none if they are
+// not known, as outside of Linux. They are the mask at the start of the process; pinning threads does not change them.
+func Places() []int { return places(Processors(), began) }
 
 // began is the affinity mask at the start of the process.
 var began = Allowed()
 
-// places returns the allowed processors in the order of processors, and then those that are not in it.
+// places returns the allowed processors in the order of processors, and then the others.
 func places(processors []Processor, allowed []int) []int {
 	var out []int
 	for _, p := range processors {
@@ -43,19 +136,19 @@ func places(processors []Processor, allowed []int) []int {
 	return out
 }
 
-// topology reads the positions of the processors from the files of a Linux file system. If a file is missing, it assumes
-// the simplest machine: one node, one package, and a core for each processor.
-func topology(files reader) []Processor {
+// processors reads the positions of the processors from the files of a Linux file system. If a file is missing, it
+// assumes the simplest machine: one node, one package, and a core for each processor.
+func processors(files reader) []Processor {
 	const system = "sys/devices/system"
-	nodes := map[int]int{}
-	for _, node := range memoryNodes(files) {
-		for _, id := range node.Processors {
-			nodes[id] = node.ID
+	near := map[int]int{}
+	for _, node := range nodes(files) {
+		for _, id := range ParseList(node.Processors) {
+			near[id] = node.ID
 		}
 	}
 	var out []Processor
 	for _, id := range ParseList(text(files, system+"/cpu/online")) {
-		p := Processor{ID: id, Node: nodes[id], Core: id}
+		p := Processor{ID: id, Node: near[id], Core: id}
 		dir := fmt.Sprintf("%s/cpu/cpu%d/topology/", system, id)
 		if n, ok := number(files, dir+"physical_package_id"); ok {
 			p.Package = int(n)
@@ -72,23 +165,14 @@ func topology(files reader) []Processor {
 	return out
 }
 
-// MemoryNode is a NUMA node: a part of the memory, and the processors that are nearest to it.
-type MemoryNode struct {
-	ID         int
-	Processors []int // online or not; none: it is memory alone
-	Bytes      int64 // 0: not known
-}
-
-// MemoryNodes returns the NUMA nodes that are online, in the order of their numbers; none if they are not known.
-func MemoryNodes() []MemoryNode { return memoryNodes(root) }
-
-func memoryNodes(files reader) []MemoryNode {
+// nodes returns the NUMA nodes that are online, in the order of their numbers; none if they are not known.
+func nodes(files reader) []Node {
 	const folder = "sys/devices/system/node"
-	var out []MemoryNode
+	var out []Node
 	var total int64
 	for _, id := range ParseList(text(files, folder+"/online")) {
 		dir := fmt.Sprintf("%s/node%d/", folder, id)
-		out = append(out, MemoryNode{ID: id, Processors: ParseList(text(files, dir+"cpulist")),
+		out = append(out, Node{ID: id, Processors: SortedList(ParseList(text(files, dir+"cpulist"))),
 			Bytes: kibibytes(field(files, dir+"meminfo", fmt.Sprintf("Node %d MemTotal", id)))})
 		total += out[len(out)-1].Bytes
 	}
@@ -100,30 +184,24 @@ func memoryNodes(files reader) []MemoryNode {
 	return out
 }
 
-// Kind is a kind of cores of a hybrid processor: performance, efficiency, low power.
-type Kind struct {
-	Name       string
-	Processors []int
-}
-
-// Kinds returns the kinds of cores, the fastest first; none if all cores are of one kind, or if that is not known.
-func Kinds() []Kind { return kinds(root) }
-
-// kinds reads which processors each of the counters of an Intel hybrid processor is for.
+// kinds returns the kinds of cores, the fastest first; none if all cores are of one kind, or if that is not known. It
+// reads which processors each of the counters of an Intel hybrid processor is for.
 func kinds(files reader) []Kind {
 	var out []Kind
 	for _, k := range [][2]string{{"core", "performance"}, {"atom", "efficiency"}, {"lowpower", "low power"}} {
 		if ids := ParseList(text(files, "sys/devices/cpu_"+k[0]+"/cpus")); len(ids) > 0 {
-			out = append(out, Kind{k[1], ids})
+			out = append(out, Kind{k[1], SortedList(ids)})
 		}
 	}
 	return out
 }
 
-// NodeOf returns the NUMA node that a PCI device is nearest to, by its address, such as 0000:3b:00.0; -1 if it is not
-// known.
-func NodeOf(address string) int { return nodeOf(root, address) }
+// NewAttachedGPU returns the GPU of that name and PCI address on this host.
+func NewAttachedGPU(name, address string) AttachedGPU {
+	return AttachedGPU{Name: name, PCI: address, Node: nodeOf(root, address)}
+}
 
+// nodeOf returns the NUMA node that a PCI device is nearest to, by its address; -1 if it is not known.
 func nodeOf(files reader, address string) int {
 	n, ok := number(files, "sys/bus/pci/devices/"+strings.ToLower(address)+"/numa_node")
 	if !ok {
@@ -132,37 +210,24 @@ func nodeOf(files reader, address string) int {
 	return int(n)
 }
 
-// CacheSets are the caches of one level, kind and size, each with the processors that share it.
-type CacheSets struct {
-	Level int
-	Kind  string // data, unified
-	Bytes int64  // of each; 0: not known
-	Sets  [][]int
-}
-
-// SharedCaches returns which processors share which cache, smallest level first, in the order of Topology; none if it is
-// not known. Instruction caches are left out.
-func SharedCaches() []CacheSets { return sharedCaches(root, Topology()) }
-
+// sharedCaches returns which processors share which cache, smallest level first, in the order of the given processors;
+// none if it is not known. Instruction caches are left out.
 func sharedCaches(files reader, of []Processor) []CacheSets {
 	var out []CacheSets
 	for _, p := range of {
-		for dir := range cacheDirs(files, p.ID) {
-			kind := strings.ToLower(text(files, path.Join(dir, "type")))
-			level, known := number(files, path.Join(dir, "level"))
-			size := cacheBytes(text(files, path.Join(dir, "size")))
-			set := ParseList(text(files, path.Join(dir, "shared_cpu_list")))
-			if kind == "instruction" || !known || len(set) == 0 {
+		for _, c := range caches(files, p.ID) {
+			set := SortedList(c.set)
+			if set == "" {
 				continue
 			}
-			i := slices.IndexFunc(out, func(c CacheSets) bool {
-				return c.Level == int(level) && c.Kind == kind && c.Bytes == size
+			i := slices.IndexFunc(out, func(of CacheSets) bool {
+				return of.Level == c.Level && of.Kind == c.Kind && of.Bytes == c.Bytes
 			})
 			if i < 0 {
 				i = len(out)
-				out = append(out, CacheSets{Level: int(level), Kind: kind, Bytes: size})
+				out = append(out, CacheSets{Level: c.Level, Kind: c.Kind, Bytes: c.Bytes})
 			}
-			if !slices.ContainsFunc(out[i].Sets, func(s []int) bool { return slices.Equal(s, set) }) {
+			if !slices.Contains(out[i].Sets, set) {
 				out[i].Sets = append(out[i].Sets, set)
 			}
 		}

@@ -7,9 +7,8 @@ import (
 	"testing"
 )
 
-// TestTopology reads machines whose processors are numbered in other orders than they
-// are placed.
-func TestTopology(t *testing.T) {
+// TestProcessors reads machines whose processors are numbered in other orders than they are placed.
+func TestProcessors(t *testing.T) {
 	// tree has the processors' package and threads of a core, and the nodes' lists.
 	tree := func(online string, packages map[int]int, threads map[int]string, nodes map[int]string) map[string]string {
 		files := map[string]string{"sys/devices/system/cpu/online": online + "\n"}
@@ -37,7 +36,7 @@ func TestTopology(t *testing.T) {
 		"no mask":          {nil, nil, nil, nil},
 		"no topology": {tree("0-1", nil, nil, nil),
 			[]Processor{{ID: 0, Core: 0}, {ID: 1, Core: 1}}, []int{1}, []int{1}},
-		"two sockets in turn, two threads a core": {
+		"two sockets alternating, two threads a core": {
 			tree("0-7", map[int]int{0: 0, 1: 1, 2: 0, 3: 1, 4: 0, 5: 1, 6: 0, 7: 1},
 				map[int]string{0: "0,4", 4: "0,4", 1: "1,5", 5: "1,5", 2: "2,6", 6: "2,6", 3: "3,7", 7: "3,7"},
 				map[int]string{0: "0,2,4,6", 1: "1,3,5,7"}),
@@ -57,7 +56,7 @@ func TestTopology(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := topology(files(test.files))
+			got := processors(files(test.files))
 			if !slices.Equal(got, test.want) {
 				t.Errorf("the processors are %v, want %v", got, test.want)
 			}
@@ -68,22 +67,24 @@ func TestTopology(t *testing.T) {
 	}
 }
 
-// TestTopologyHere checks that this machine's processors are listed once each, and that the places
-// contain them.
-func TestTopologyHere(t *testing.T) {
-	var ids []int
-	for _, p := range Topology() {
-		ids = append(ids, p.ID)
+// TestTopology describes a container that may use a part of a server, whose sockets are numbered alternately.
+func TestTopology(t *testing.T) {
+	tree := map[string]string{"sys/devices/system/cpu/online": "0-4,6", "sys/devices/system/node/online": "0-1",
+		"sys/devices/system/node/node0/cpulist": "0,2,4,6", "sys/devices/system/node/node1/cpulist": "1,3"}
+	for id, of := range map[int]string{0: "0,4", 1: "1", 2: "2,6", 3: "3", 4: "0,4", 6: "2,6"} {
+		dir := fmt.Sprintf("sys/devices/system/cpu/cpu%d/topology/", id)
+		tree[dir+"thread_siblings_list"], tree[dir+"physical_package_id"] = of, fmt.Sprint(id%2)
 	}
-	sorted := slices.Clone(ids)
-	slices.Sort(sorted)
-	if len(slices.Compact(sorted)) != len(ids) {
-		t.Errorf("a processor is given twice: %v", ids)
+	want := &Topology{
+		Processors: "0,4,2,6,1,3", Usable: "2,1",
+		Packages: []Package{{0, "0,2,4,6"}, {1, "1,3"}}, Nodes: []Node{{0, "0,2,4,6", 0}, {1, "1,3", 0}},
+		Cores: []string{"0,4", "2,6", "1", "3"},
 	}
-	for _, id := range Places() {
-		if len(ids) > 0 && !slices.Contains(ids, id) {
-			t.Errorf("place %d is not online: %v", id, ids)
-		}
+	if got := topology(files(tree), []int{1, 2}); !reflect.DeepEqual(got, want) {
+		t.Errorf("the topology is %+v, want %+v", got, want)
+	}
+	if got := topology(files(nil), []int{0}); got != nil {
+		t.Errorf("without processors the topology is %+v", got)
 	}
 }
 
@@ -108,9 +109,9 @@ func TestSharedCaches(t *testing.T) {
 	}
 	tree["sys/devices/system/cpu/cpu1/cache/index3/size"] = "2M"
 	tree["sys/devices/system/cpu/cpu3/cache/index3/size"] = "2M"
-	cores := [][]int{{0, 2}, {1, 3}}
+	cores := []string{"0,2", "1,3"}
 	want := []CacheSets{{1, "data", 48 << 10, cores}, {2, "unified", 0, cores[:1]},
-		{2, "unified", 2 << 20, cores[1:]}, {3, "unified", 0, [][]int{{0, 1, 2, 3}}}}
+		{2, "unified", 2 << 20, cores[1:]}, {3, "unified", 0, []string{"0-3"}}}
 	if got := sharedCaches(files(tree), all); !reflect.DeepEqual(got, want) {
 		t.Errorf("shared caches are %v, want %v", got, want)
 	}
@@ -119,7 +120,7 @@ func TestSharedCaches(t *testing.T) {
 	}
 }
 
-func TestMemoryNodes(t *testing.T) {
+func TestNodes(t *testing.T) {
 	tree := map[string]string{
 		"sys/devices/system/node/online":        "0-2\n",
 		"sys/devices/system/node/node0/cpulist": "0-1,4\n",
@@ -128,24 +129,24 @@ func TestMemoryNodes(t *testing.T) {
 		"sys/devices/system/node/node2/cpulist": "\n",
 		"sys/devices/system/node/node2/meminfo": "Node 2 MemTotal:       32 kB\n",
 	}
-	want := []MemoryNode{{0, []int{0, 1, 4}, 16 << 20}, {1, []int{2, 3}, 0}, {2, nil, 32 << 10}}
-	if got := memoryNodes(files(tree)); !reflect.DeepEqual(got, want) {
+	want := []Node{{0, "0-1,4", 16 << 20}, {1, "2-3", 0}, {2, "", 32 << 10}}
+	if got := nodes(files(tree)); !reflect.DeepEqual(got, want) {
 		t.Errorf("nodes are %v, want %v", got, want)
 	}
 	tree["proc/meminfo"] = "MemTotal: 32768 kB\n" // what nodes have is free memory, and no total
-	for _, n := range memoryNodes(files(tree)) {
+	for _, n := range nodes(files(tree)) {
 		if n.Bytes != 0 {
 			t.Errorf("node %d has %d bytes of a machine with more than all nodes", n.ID, n.Bytes)
 		}
 	}
-	if got := memoryNodes(files(nil)); got != nil {
+	if got := nodes(files(nil)); got != nil {
 		t.Errorf("without files nodes are %v", got)
 	}
 }
 
 func TestKinds(t *testing.T) {
 	hybrid := map[string]string{"sys/devices/cpu_core/cpus": "0-3\n", "sys/devices/cpu_atom/cpus": "4-5\n"}
-	want := []Kind{{"performance", []int{0, 1, 2, 3}}, {"efficiency", []int{4, 5}}}
+	want := []Kind{{"performance", "0-3"}, {"efficiency", "4-5"}}
 	if got := kinds(files(hybrid)); !reflect.DeepEqual(got, want) {
 		t.Errorf("kinds are %v, want %v", got, want)
 	}

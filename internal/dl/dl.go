@@ -14,7 +14,7 @@ type Library struct {
 // line. Other libraries do not see its symbols.
 func Open(name string) (*Library, error) { return open(name, local) }
 
-// OpenGlobal opens a library whose symbols those that are opened later are to find.
+// OpenGlobal opens a library whose symbols the libraries opened later find.
 func OpenGlobal(name string) (*Library, error) { return open(name, global) }
 
 // Handle returns what the functions of dlfcn.h know the library by.

@@ -7,7 +7,7 @@ import (
 	"runtime"
 )
 
-// Who sees the symbols of a library.
+// The visibility of the symbols of a library.
 const local, global = 0, 0
 
 // errNone is all that there is to say of libraries here.

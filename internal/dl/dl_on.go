@@ -9,7 +9,7 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// Who sees the symbols of a library.
+// The visibility of the symbols of a library.
 const (
 	local  = purego.RTLD_LOCAL
 	global = purego.RTLD_GLOBAL

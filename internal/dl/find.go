@@ -28,7 +28,7 @@ type Search struct {
 //
 // A name with a slash is a pattern for files. Other names go to the system's loader, which searches the library folders
 // of this system; AnyVersion in a name stands for every version. The newest version comes first. A match that is not a
-// regular file is an error: the loader would open it, and to open a pipe blocks without hearing signals.
+// regular file is an error: the loader would open it, and opening a pipe blocks, signals or not.
 //
 // Packages of pip come before the system's libraries if they are in the folder of make peers or in the Python
 // environment in use (VIRTUAL_ENV, CONDA_PREFIX). Other packages of the python3 on PATH come last.

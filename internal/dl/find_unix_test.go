@@ -33,7 +33,7 @@ func TestRegular(t *testing.T) {
 	}
 }
 
-// A pipe must not be opened as a library: that blocks until somebody writes to it.
+// A pipe must not be opened as a library: that blocks until a process writes to it.
 func TestPipeIsNoLibrary(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "libpipe.so")
 	gemmtest.Must(t, syscall.Mkfifo(pipe, 0o600))

@@ -13,7 +13,7 @@ var (
 )
 
 // BetterCore returns the value of OPENBLAS_CORETYPE for kernels that suit a processor with the instruction sets better
-// than those of core. It returns "" if there are none, or if the BLAS is not OpenBLAS (core is empty). AVX-512 of full
+// than core's. It returns "" if there are none, or if the BLAS is not OpenBLAS (core is empty). AVX-512 of full
 // width is faster than AVX2.
 func BetterCore(core string, sets []cpu.ISA, fullWidth bool) string {
 	switch {

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"gemm/internal/child"
+	"gemm/internal/ipc"
 )
 
 // candidates returns the names to try in their order: files in the folder of make peers, files in the
@@ -81,7 +81,7 @@ func foldersOf(python string) []string {
 	var said bytes.Buffer
 	cmd := exec.CommandContext(ctx, python, "-c", program)
 	cmd.Stdout = &said
-	if err := child.Run(cmd, time.Second); err != nil {
+	if err := ipc.Run(cmd, time.Second); err != nil {
 		return nil
 	}
 	var folders []string

@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "write the sums of the generated code, as make generate does at its end")
 
-// TestGenerated: the generated code and its generators are those of the last make generate.
+// TestGenerated checks that neither the generated code nor its generators have changed since the last make generate.
 func TestGenerated(t *testing.T) {
 	const sumFile = "testdata/generated.sum"
 	files := map[string][]byte{}

@@ -303,35 +303,28 @@ func TestWritesWhatItReads(t *testing.T) {
 		"CSV cannot say the shape 3×0")
 }
 
+// copies checks that a file of testdata is written, byte for byte, as it was read.
+func copies[T gemm.Element](t *testing.T, name string) {
+	t.Helper()
+	want, err := os.ReadFile(filepath.Join("testdata", name))
+	gemmtest.Must(t, err)
+	m, err := read[T](filepath.Join("testdata", name))
+	gemmtest.Must(t, err)
+	copied := filepath.Join(t.TempDir(), name)
+	gemmtest.Must(t, Write(t.Context(), copied, m))
+	if got, err := os.ReadFile(copied); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%s: %q, %v, want %q", name, got, err, want)
+	}
+}
+
 // What is written must be what NumPy would write, byte for byte, and what
 // another reader of the format reads.
 func TestWritesNumPysBytes(t *testing.T) {
-	for _, name := range []string{"f64-c.npy", "f32-c.npy", "f16-c.npy", "bf16-c.npy", "u1.npy"} {
-		want, err := os.ReadFile(filepath.Join("testdata", name))
-		gemmtest.Must(t, err)
-		copied := filepath.Join(t.TempDir(), name)
-		switch name {
-		case "f64-c.npy":
-			m, _ := read[float64](filepath.Join("testdata", name))
-			err = Write(t.Context(), copied, m)
-		case "f32-c.npy":
-			m, _ := read[float32](filepath.Join("testdata", name))
-			err = Write(t.Context(), copied, m)
-		case "f16-c.npy":
-			m, _ := read[half.F16](filepath.Join("testdata", name))
-			err = Write(t.Context(), copied, m)
-		case "bf16-c.npy":
-			m, _ := read[half.BF16](filepath.Join("testdata", name))
-			err = Write(t.Context(), copied, m)
-		default:
-			m, _ := read[gf256.Elem](filepath.Join("testdata", name))
-			err = Write(t.Context(), copied, m)
-		}
-		gemmtest.Must(t, err)
-		if got, err := os.ReadFile(copied); err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%s: %q, %v, want %q", name, got, err, want)
-		}
-	}
+	copies[float64](t, "f64-c.npy")
+	copies[float32](t, "f32-c.npy")
+	copies[half.F16](t, "f16-c.npy")
+	copies[half.BF16](t, "bf16-c.npy")
+	copies[gf256.Elem](t, "u1.npy")
 	name := filepath.Join(t.TempDir(), "m.npy")
 	random := rand.New(rand.NewPCG(1, 2))
 	m := tabulate(17, 5, func(int, int) float64 { return random.NormFloat64() })
@@ -342,25 +335,6 @@ func TestWritesNumPysBytes(t *testing.T) {
 	gemmtest.Must(t, npy.Read(bytes.NewReader(content), &dense))
 	if !mat.Equal(&dense, gemm.Dense(m)) {
 		t.Error("npyio reads another matrix than was written")
-	}
-}
-
-func TestFailedWriteLeavesNothing(t *testing.T) {
-	dir := t.TempDir()
-	name := filepath.Join(dir, "m.csv")
-	gemmtest.Must(t, os.WriteFile(name, []byte("old"), 0o644))
-	if err := Write(t.Context(), name, gemm.NewMatrix[float64](0, 1)); err == nil {
-		t.Fatal("a 0×1 matrix was written to .csv")
-	}
-	if err := Write(t.Context(), name, gemm.Matrix[float64]{Rows: 1, Cols: 1, Stride: 1}); err == nil {
-		t.Fatal("a malformed matrix was written")
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) != 1 {
-		t.Errorf("%v, %v, want m.csv alone", entries, err)
-	}
-	if content, err := os.ReadFile(name); err != nil || string(content) != "old" {
-		t.Errorf("%q, %v, want what was there", content, err)
 	}
 }
 
@@ -443,22 +417,28 @@ func TestReadingEndsWithTheContext(t *testing.T) {
 	}
 }
 
-// TestWritingEndsWithTheContext: what was there stays, and nothing else is left.
-func TestWritingEndsWithTheContext(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
+// TestFailedWriteLeavesNothing: after an error, or if the context ends, the old file stays and no other is left.
+func TestFailedWriteLeavesNothing(t *testing.T) {
+	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, extension := range []string{".npy", ".mtx", ".csv"} {
+	good, malformed := gemm.NewMatrix[float64](2, 2), gemm.Matrix[float64]{Rows: 1, Cols: 1, Stride: 1}
+	for _, c := range []struct {
+		ctx  context.Context
+		file string
+		m    gemm.Matrix[float64]
+	}{
+		{cancelled, "m.npy", good}, {cancelled, "m.mtx", good}, {cancelled, "m.csv", good},
+		{t.Context(), "m.csv", gemm.NewMatrix[float64](0, 1)}, {t.Context(), "m.csv", malformed},
+	} {
 		dir := t.TempDir()
-		name := filepath.Join(dir, "m"+extension)
+		name := filepath.Join(dir, c.file)
 		gemmtest.Must(t, os.WriteFile(name, []byte("old"), 0o644))
-		if err := Write(ctx, name, gemm.NewMatrix[float64](2, 2)); !errors.Is(err, context.Canceled) {
-			t.Errorf("%s: writing gives %v", extension, err)
+		if err := Write(c.ctx, name, c.m); err == nil || c.ctx.Err() != nil && !errors.Is(err, context.Canceled) {
+			t.Errorf("%s, %v: writing gives %v", c.file, c.m, err)
 		}
-		if content, err := os.ReadFile(name); err != nil || string(content) != "old" {
-			t.Errorf("%s: %q, %v, want what was there", extension, content, err)
-		}
-		if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
-			t.Errorf("%v, %v, want m%s alone", entries, err, extension)
+		entries, err := os.ReadDir(dir)
+		if content, _ := os.ReadFile(name); err != nil || len(entries) != 1 || string(content) != "old" {
+			t.Errorf("%s: %v, %q, want what was there", c.file, entries, content)
 		}
 	}
 }

@@ -98,7 +98,7 @@ func TestNumbers(t *testing.T) {
 		}
 		fortran := strings.Contains(c.text, "d-") // others stop before it
 		if c.want != refused && c.scipy != c.want && c.numpy != c.want && !fortran {
-			t.Errorf("%q: nobody else reads %s", c.text, c.want)
+			t.Errorf("%q: no other program reads %s", c.text, c.want)
 		}
 	}
 }
@@ -294,7 +294,7 @@ func TestLostValues(t *testing.T) {
 	for text, want := range map[string]string{
 		"1,1e5\n": "line 1, column 2: 1e5 is out of the range of f16 and would become infinite; scale the matrix, or " +
 			"choose the type bf16 or f32",
-		"1,1e-9\n":     "", // a small element beside others
+		"1,1e-9\n":     "", // a small element among others
 		"0,1e-9\n":     "1e-09 is out of the range of f16 and would become 0; scale the matrix, or choose",
 		"-0,0\n":       "",
 		"65519,-inf\n": "",

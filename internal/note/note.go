@@ -53,15 +53,6 @@ var forms = sync.OnceValue(func() []form {
 	return out
 })
 
-// Args returns the names of the arguments of each code.
-func Args() map[string][]string {
-	out := map[string][]string{}
-	for _, f := range forms() {
-		out[f.code] = f.args
-	}
-	return out
-}
-
 // New returns the note of a code. Its arguments are given in the order of the text. It panics if there is no such
 // code, or if it has another number of arguments.
 func New(code string, args ...any) gemm.Note {

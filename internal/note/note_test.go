@@ -13,10 +13,11 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
-	"gemm/internal/child"
+	"gemm/internal/ipc"
 
 	"gemm"
 )
@@ -53,8 +54,8 @@ func TestNotes(t *testing.T) {
 	New("samples", 6)
 }
 
-// TestEachNoteArises checks that the program makes each note, by its code with its arguments or as the text of an error,
-// and that it makes no other.
+// TestEachNoteArises checks that the program makes each note, by its code with its arguments or as the text of an
+// error, and that it makes no other.
 func TestEachNoteArises(t *testing.T) {
 	made, program := map[string]bool{}, strings.Builder{}
 	err := filepath.WalkDir("../..", func(name string, d fs.DirEntry, err error) error {
@@ -82,7 +83,8 @@ func TestEachNoteArises(t *testing.T) {
 			code := strings.Trim(types.ExprString(call.Args[0]), `"`)
 			code = map[string]string{"note.Spread": Spread, "note.NoTimeline": NoTimeline}[code] + code
 			code = strings.TrimSuffix(strings.TrimSuffix(code, "note.Spread"), "note.NoTimeline")
-			if args, known := Args()[code]; code != "why" && (!known || len(args) != len(call.Args)-1) {
+			i := slices.IndexFunc(forms(), func(f form) bool { return f.code == code })
+			if code != "why" && (i < 0 || len(forms()[i].args) != len(call.Args)-1) {
 				t.Errorf("%s: there is no note %s with %d arguments", name, code, len(call.Args)-1)
 			}
 			made[code] = true
@@ -94,7 +96,7 @@ func TestEachNoteArises(t *testing.T) {
 		t.Fatalf("no note is found: %v", err)
 	}
 	for _, status := range []string{"", "signal %s", "exit status %d"} { // as internal/peer has it
-		fmt.Fprintf(&program, "%q", child.End{Name: "its process", Status: status})
+		fmt.Fprintf(&program, "%q", ipc.ExitError{Name: "its process", Status: status})
 	}
 	made["fewer"], made["beyond"] = made["why"], made["why"]
 	const verb = `(%[][.0-9]*[a-z]+(\.%[a-z])?|" ?\+)`

@@ -22,7 +22,7 @@ type GPU struct {
 	Blocks            int    `json:"blocks"`
 	Shared            int    `json:"shared"`
 	Registers         int    `json:"registers"`
-	SinglePerDouble   int    `json:"single_per_double"` // rate of f32 over that of f64
+	SinglePerDouble   int    `json:"single_per_double"` // rate of f32 over the rate of f64
 	ConcurrentKernels bool   `json:"concurrent_kernels"`
 	CopyEngines       int    `json:"copy_engines"`
 	ECC               bool   `json:"ecc"`

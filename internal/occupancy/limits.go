@@ -80,7 +80,7 @@ var (
 	hopper     = []int{0, 8, 16, 32, 64, 100, 132, 164, 196, 228}
 )
 
-// table has what tells the capabilities apart.
+// table has the properties in which capabilities differ.
 var table = []struct {
 	major, minor    int
 	threads, blocks int

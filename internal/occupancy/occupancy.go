@@ -62,13 +62,13 @@ type Occupancy struct {
 	BlockWarps     int
 	WarpRegisters  int // to each of its warps
 	BlockRegisters int // to all of them
-	BlockShared    int // bytes, with those reserved
+	BlockShared    int // bytes, with the reserved bytes
 
 	// How many blocks there can be by each resource. None by registers: no block can be
 	// launched, however empty the multiprocessor is.
 	ByThreads, ByRegisters, ByShared, ByBlocks int
 
-	Blocks    int        // at a time: the least of those
+	Blocks    int        // at a time: the least of these
 	LimitedBy []Resource // all whose number that is
 	Warps     int        // of these blocks
 	Share     float64    // of the warps that there can be: the occupancy, 0 to 1

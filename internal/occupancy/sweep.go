@@ -2,8 +2,8 @@ package occupancy
 
 import "slices"
 
-// Sweep returns the occupancy over one resource, in ascending steps. The other resources are those
-// of the kernel. The kernel of a step has the most of the resource with which the occupancy stays
+// Sweep returns the occupancy over one resource, in ascending steps. The other resources are as
+// in the kernel. The kernel of a step has the most of the resource with which the occupancy stays
 // the same; fewer, down to the step before, fill a multiprocessor alike.
 //
 //	Threads    a warp a step

@@ -88,8 +88,8 @@ func (p *Pending) Name() string { return p.name }
 // ReadAt implements io.ReaderAt.
 func (p *Pending) ReadAt(b []byte, off int64) (int, error) { return p.file.ReadAt(b, off) }
 
-// Resemble gives the file permissions and a time of its last change. It must not be written after that.
-func (p *Pending) Resemble(mode fs.FileMode, changed time.Time) error {
+// SetAttributes sets the permissions and the time of the last change. The file must not be written after that.
+func (p *Pending) SetAttributes(mode fs.FileMode, changed time.Time) error {
 	mode &= fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 	if err := os.Chmod(p.file.Name(), mode); err != nil {
 		return Unwritable(p.name, err)
@@ -201,7 +201,7 @@ func resolve(name string) (target string, info fs.FileInfo, err error) {
 		if err != nil {
 			return "", nil, Unwritable(name, err)
 		}
-		if !filepath.IsAbs(link) { // not cleaned: ".." is that of the folder that a link names
+		if !filepath.IsAbs(link) { // not cleaned: ".." may follow a link
 			link = dir + string(filepath.Separator) + link
 		}
 		target = link

@@ -12,12 +12,18 @@ import (
 	"time"
 )
 
+// must ends the test on an error.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // put writes a file for a test.
 func put(t *testing.T, name, text string) {
 	t.Helper()
-	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(name, []byte(text), 0o600))
 }
 
 // has fails the test unless the file called name has the text and the permissions.
@@ -36,9 +42,7 @@ func has(t *testing.T, name, text string, perm fs.FileMode) {
 func entries(t *testing.T, dir string) []string {
 	t.Helper()
 	list, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var names []string
 	for _, entry := range list {
 		names = append(names, entry.Name())
@@ -84,47 +88,22 @@ func TestSweepRemovesOnlyItsOwn(t *testing.T) {
 	}
 }
 
-// TestSweepLeavesOtherThings has a folder, a link and a file of the future under temporary
-// names.
+// TestSweepLeavesOtherThings has a folder, a link and a file of the future under temporary names.
 func TestSweepLeavesOtherThings(t *testing.T) {
 	dir := t.TempDir()
 	name := func(digit string) string { return filepath.Join(dir, ".b.gemm-"+strings.Repeat(digit, 16)) }
-	if err := os.Mkdir(name("1"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(name("1"), 0o700))
 	put(t, filepath.Join(dir, "file"), "a user's")
 	if err := os.Symlink("file", name("2")); err != nil {
 		t.Skip(err)
 	}
 	put(t, name("3"), "")
 	later := time.Now().Add(time.Hour)
-	if err := os.Chtimes(name("3"), later, later); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chtimes(name("3"), later, later))
 	before := entries(t, dir)
 	Sweep(filepath.Join(dir, "b"))
 	if after := entries(t, dir); !slices.Equal(after, before) {
 		t.Errorf("left are %q of %q", after, before)
-	}
-}
-
-// TestSweepLeavesLivingFiles sweeps while a file is being written.
-func TestSweepLeavesLivingFiles(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "b")
-	p, err := Create(name, Permissions, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Discard()
-	if _, err := p.Write([]byte("new")); err != nil {
-		t.Fatal(err)
-	}
-	Sweep(name)
-	if err := p.Commit(); err != nil {
-		t.Fatalf("a sweep has taken the file: %v", err)
-	}
-	if got, err := os.ReadFile(name); err != nil || string(got) != "new" {
-		t.Errorf("the file has %q, %v", got, err)
 	}
 }
 
@@ -133,12 +112,8 @@ func TestWriteKeepsPermissions(t *testing.T) {
 	for _, perm := range []fs.FileMode{0o600, 0o640, 0o666, 0o444} {
 		name := filepath.Join(t.TempDir(), "file")
 		put(t, name, "old")
-		if err := os.Chmod(name, perm); err != nil {
-			t.Fatal(err)
-		}
-		if err := Write(name, []byte("new"), Permissions, true); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chmod(name, perm))
+		must(t, Write(name, []byte("new"), Permissions, true))
 		has(t, name, "new", perm)
 	}
 }
@@ -148,9 +123,7 @@ func TestWriteKeepsPermissions(t *testing.T) {
 func TestWriteFollowsLinks(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, filepath.FromSlash(name)) }
-	if err := os.MkdirAll(at("data/deep"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(at("data/deep"), 0o700))
 	put(t, at("data/file"), "old")
 	for link, target := range map[string]string{
 		"one": "data/file", "data/deep/two": "../../one", "three": at("data/deep/two"),
@@ -204,26 +177,6 @@ func TestWriteRefuses(t *testing.T) {
 	}
 }
 
-// TestDiscard leaves the file as it was, and no other.
-func TestDiscard(t *testing.T) {
-	dir := t.TempDir()
-	name := filepath.Join(dir, "file")
-	put(t, name, "old")
-	p, err := Create(name, Permissions, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := p.WriteAt([]byte("new"), 0); err != nil {
-		t.Fatal(err)
-	}
-	p.Discard()
-	p.Discard()
-	has(t, name, "old", 0o600)
-	if left := entries(t, dir); !slices.Equal(left, []string{"file"}) {
-		t.Errorf("left are %v", left)
-	}
-}
-
 // TestLock takes a lock twice, gives it up and takes it again.
 func TestLock(t *testing.T) {
 	dir := t.TempDir()
@@ -233,9 +186,7 @@ func TestLock(t *testing.T) {
 	}
 	for range 2 {
 		lock, err := NewLock(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if _, err := NewLock(filepath.Join(dir, "link")); !errors.Is(err, ErrInUse) {
 			t.Errorf("the lock is taken twice: %v", err)
 		}

@@ -9,7 +9,7 @@ import (
 	"gemm/internal/output"
 )
 
-// TestWriteProtected replaces a file that this user may not write, in a folder where everybody may: only with force.
+// TestWriteProtected replaces a file that this user may not write, in a folder that all may write: only with force.
 func TestWriteProtected(t *testing.T) {
 	dir := gemmtest.OpenFolder(t)
 	name, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")
@@ -28,7 +28,7 @@ func TestWriteProtected(t *testing.T) {
 			t.Errorf("left are %q, %v", left, err)
 		}
 	}
-	gemmtest.AsNobody(t, func() {
+	gemmtest.Unprivileged(t, func() {
 		for _, to := range []string{name, link} {
 			for _, err := range []error{output.Writable(to, false), output.Write(to, []byte("new"), output.Permissions, false)} {
 				want := to + ": cannot be written: the file is write-protected: chmod u+w permits it, or name another"

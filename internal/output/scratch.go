@@ -11,7 +11,7 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Scratch is a folder for files that nobody needs after this process.
+// Scratch is a folder for temporary files of this process.
 type Scratch struct {
 	Path string
 	lock *flock.Flock // of the marker; nil if the file system has none
@@ -21,7 +21,7 @@ type Scratch struct {
 const marker = ".gemm-scratch"
 
 // NewScratch makes a folder gemm-PURPOSE-DIGITS in the system's folder for temporary files, and
-// removes those that killed processes left there. purpose has no hyphen.
+// removes the scratch folders of killed processes there. purpose has no hyphen.
 func NewScratch(purpose string) (*Scratch, error) { return NewScratchIn(os.TempDir(), purpose) }
 
 // NewScratchIn is NewScratch in another folder.

@@ -11,47 +11,61 @@ import (
 	"gemm/internal/cpu"
 )
 
-// TestAssembly compares the loops with the Go code that they equal, bit by bit,
-// and looks at the words round the accumulators.
-func TestAssembly(t *testing.T) {
-	require := func(t *testing.T, isa cpu.ISA) {
-		t.Helper()
+// require ends a test if the processor lacks an instruction set.
+func require(t *testing.T, isas ...cpu.ISA) {
+	t.Helper()
+	for _, isa := range isas {
 		var missing error
 		if has := cpu.Supported(); !slices.Contains(has, isa) {
 			missing = fmt.Errorf("this processor has no %s, only %v", isa, has)
 		}
 		gemmtest.Require(t, string(isa), missing)
 	}
+}
+
+// TestAssembly compares the loops with the Go code that they equal, bit by bit, and checks the words next to the
+// accumulators. In float32, for which Go has no fused multiply-add, all sums are exact.
+func TestAssembly(t *testing.T) {
+	fma32 := func(a, b, c float32) float32 { return a*b + c }
 	t.Run("avx512", func(t *testing.T) {
 		require(t, cpu.AVX512)
-		var x struct {
-			before float64
-			sums   [128]float64
-			after  float64
-		}
-		testF64(t, &x.before, x.sums[:], &x.after, func(n int, a, b float64) { fmaF64AVX512(n, a, b, &x.sums) })
-		var y struct {
-			before float32
-			sums   [256]float32
-			after  float32
-		}
-		testF32(t, &y.before, y.sums[:], &y.after, func(n int, a, b float32) { fmaF32AVX512(n, a, b, &y.sums) })
+		testFMA(t, 1.0/3, -5.0/7, 0.1, 128, math.FMA, func(n int, a, b float64, x []float64) {
+			fmaF64AVX512(n, a, b, (*[128]float64)(x))
+		})
+		testFMA(t, 3, -0.5, 0, 256, fma32, func(n int, a, b float32, x []float32) {
+			fmaF32AVX512(n, a, b, (*[256]float32)(x))
+		})
 	})
 	t.Run("avx2", func(t *testing.T) {
 		require(t, cpu.AVX2NoGFNI)
-		var x struct {
-			before float64
-			sums   [48]float64
-			after  float64
-		}
-		testF64(t, &x.before, x.sums[:], &x.after, func(n int, a, b float64) { fmaF64AVX2(n, a, b, &x.sums) })
-		var y struct {
-			before float32
-			sums   [96]float32
-			after  float32
-		}
-		testF32(t, &y.before, y.sums[:], &y.after, func(n int, a, b float32) { fmaF32AVX2(n, a, b, &y.sums) })
+		testFMA(t, 1.0/3, -5.0/7, 0.1, 48, math.FMA, func(n int, a, b float64, x []float64) {
+			fmaF64AVX2(n, a, b, (*[48]float64)(x))
+		})
+		testFMA(t, 3, -0.5, 0, 96, fma32, func(n int, a, b float32, x []float32) {
+			fmaF32AVX2(n, a, b, (*[96]float32)(x))
+		})
 	})
+}
+
+func testFMA[T float32 | float64](t *testing.T, a, b, from T, size int, fma func(a, b, c T) T,
+	run func(n int, a, b T, x []T)) {
+	t.Helper()
+	for _, n := range []int{1, 2, 1000} {
+		x, want := make([]T, size+2), make([]T, size+2)
+		for i := range x {
+			x[i] = T(i) + from
+			want[i] = x[i]
+			for range n {
+				if 0 < i && i <= size {
+					want[i] = fma(a, b, want[i])
+				}
+			}
+		}
+		run(n, a, b, x[1:1+size])
+		if !slices.Equal(x, want) {
+			t.Errorf("%T, n=%d: %v, want %v", a, n, x, want)
+		}
+	}
 }
 
 // TestField compares the loops of GF(2⁸) with multiplication in the field.
@@ -78,13 +92,7 @@ func TestField(t *testing.T) {
 			func(n int, b uint8, x []uint8) { lookUpAVX2(n, &low, &high, b, (*[256]uint8)(x)) }},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			for _, isa := range test.need {
-				var missing error
-				if has := cpu.Supported(); !slices.Contains(has, isa) {
-					missing = fmt.Errorf("this processor has no %s, only %v", isa, has)
-				}
-				gemmtest.Require(t, string(isa), missing)
-			}
+			require(t, test.need...)
 			for _, n := range []int{1, 2, 1001} {
 				for _, b := range []uint8{0, 1, 3, 0x80, 0xff} {
 					x := make([]uint8, test.size+2)
@@ -103,50 +111,5 @@ func TestField(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func testF64(t *testing.T, before *float64, x []float64, after *float64, run func(n int, a, b float64)) {
-	t.Helper()
-	const a, b = 1.0 / 3, -5.0 / 7
-	for _, n := range []int{1, 2, 1000} {
-		*before, *after = 17, 19
-		want := make([]float64, len(x))
-		for i := range x {
-			x[i] = float64(i) + 0.1
-			want[i] = x[i]
-			for range n {
-				want[i] = math.FMA(a, b, want[i])
-			}
-		}
-		run(n, a, b)
-		if !slices.Equal(x, want) {
-			t.Errorf("f64, n=%d: %v, want %v", n, x, want)
-		}
-		if *before != 17 || *after != 19 {
-			t.Errorf("f64, n=%d: wrote beyond the accumulators: %v, %v", n, *before, *after)
-		}
-	}
-}
-
-// testF32 keeps to sums that are exact, as Go has no fused multiply-add of
-// float32.
-func testF32(t *testing.T, before *float32, x []float32, after *float32, run func(n int, a, b float32)) {
-	t.Helper()
-	const a, b = 3, -0.5
-	for _, n := range []int{1, 2, 1000} {
-		*before, *after = 17, 19
-		want := make([]float32, len(x))
-		for i := range x {
-			x[i] = float32(i)
-			want[i] = x[i] + float32(n)*a*b
-		}
-		run(n, a, b)
-		if !slices.Equal(x, want) {
-			t.Errorf("f32, n=%d: %v, want %v", n, x, want)
-		}
-		if *before != 17 || *after != 19 {
-			t.Errorf("f32, n=%d: wrote beyond the accumulators: %v, %v", n, *before, *after)
-		}
 	}
 }

@@ -143,7 +143,7 @@ func multiplyAdd24[T float32 | float64](n int, a, b T, x *[24]T) {
 		x21, x22, x23}
 }
 
-// bursts is the number of bursts that count. One more comes before them, in which the clock frequency settles.
+// bursts is the number of bursts that count. One more comes before them, in which the clock frequency becomes stable.
 const bursts = 5
 
 // together runs a worker on each of a number of locked threads, and returns the median of what all of them

@@ -164,21 +164,3 @@ func TestTriad(t *testing.T) {
 		t.Errorf("triad gives %v, want %v", a, want)
 	}
 }
-
-func BenchmarkFMA(b *testing.B) {
-	for _, pipe := range []string{"f32", "f64", "gf256"} {
-		for _, isa := range cpu.Supported() {
-			l := widest(pipe, []cpu.ISA{isa, cpu.Generic})
-			if l.isa != isa {
-				continue
-			}
-			b.Run(pipe+"/"+string(isa), func(b *testing.B) {
-				call := l.start()
-				for b.Loop() {
-					call()
-				}
-				b.ReportMetric(l.flops*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
-			})
-		}
-	}
-}

@@ -9,10 +9,11 @@
 // but never while others are measured. A product shorter than 20 ms is computed once before the clock starts, so that
 // the cost of the pause is not in the time either.
 //
-// # Judging
+// # Verifying
 //
 // A library is not trusted. Each call that is timed has operands of its own, and its result is checked in this process:
-// the type judge says how. The times that its process reports are compared with clocks outside of it: the type pace.
+// the type verifier says how. The times that its process reports are compared with clocks outside of it: the type
+// clockCheck.
 //
 // # Faults
 //
@@ -25,5 +26,5 @@
 // has started, whatever group or session it is in.
 //
 // If another user can have written a program, it is not started; the error is a
-// trust.ErrUntrusted. There are such processes on Linux only.
+// output.ErrUntrusted. There are such processes on Linux only.
 package peer

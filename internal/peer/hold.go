@@ -31,7 +31,7 @@ func settings(isa cpu.ISA, narrowed bool) (map[string]string, error) {
 	return nil, notHeld(isa, "no setting holds it to fewer instructions than AVX2")
 }
 
-// NotHeld returns the error of a contender that cannot be held to the instruction set, an ErrUnavailable.
+// NotHeld returns the error of a variant that cannot be held to the instruction set, an ErrUnavailable.
 func NotHeld(reason string) error {
 	isa, _ := cpu.Held()
 	return notHeld(isa, reason)

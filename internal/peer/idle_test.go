@@ -2,23 +2,23 @@ package peer
 
 import "testing"
 
-// candle is a process that ends when it is told to.
-type candle struct{ out bool }
+// fakeProcess is a process whose end a test sets.
+type fakeProcess struct{ out bool }
 
-func (c *candle) Ended() bool { return c.out }
+func (c *fakeProcess) Ended() bool { return c.out }
 
 // TestIdle takes processes: each once, of its own key, and none that has ended.
 func TestIdle(t *testing.T) {
-	var x Idle[string, *candle]
+	var x Idle[string, *fakeProcess]
 	if _, ok := x.Take("a"); ok {
 		t.Error("there is a process in an empty Idle")
 	}
-	first, second, other := new(candle), new(candle), new(candle)
+	first, second, other := new(fakeProcess), new(fakeProcess), new(fakeProcess)
 	x.Give("a", first)
 	x.Give("a", second)
 	x.Give("b", other)
 	count := 0
-	x.Each(func(*candle) { count++ })
+	x.Each(func(*fakeProcess) { count++ })
 	if count != 3 {
 		t.Errorf("%d processes are idle, want 3", count)
 	}

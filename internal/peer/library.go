@@ -47,7 +47,7 @@ func Start(cmd *exec.Cmd) (*Process, error) { return start(cmd, syscall.SIGKILL)
 func (p *Process) PID() int { return p.pid }
 
 // Ask sends a request that has no bytes, and returns the answer. A process whose answer does not come, or whose context
-// ends meanwhile, has ended when Ask returns; then the error is that of the context, or a child.End.
+// ends meanwhile, has ended when Ask returns; then the error is the context's, or a ipc.ExitError.
 func (p *Process) Ask(ctx context.Context, request string) (string, error) {
 	text, _, err := p.exchange(ctx, request, nil, nil)
 	return text, err

@@ -14,8 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"gemm/internal/child"
-	"gemm/internal/frame"
+	"gemm/internal/ipc"
 )
 
 // Process is a process that answers requests. A signal stops it except while it answers one, so its
@@ -23,9 +22,9 @@ import (
 type Process struct {
 	cmd    *exec.Cmd
 	pid    int // of the process that does the work; it is not cmd if that only supervises
-	in     frame.Writer
-	out    *frame.Reader
-	stderr child.Tail
+	in     ipc.Writer
+	out    *ipc.Reader
+	stderr ipc.Tail
 	ended  chan struct{} // closed when it has
 }
 
@@ -42,8 +41,8 @@ func start(cmd *exec.Cmd, last syscall.Signal) (*Process, error) {
 	if err := cmp.Or(err, wrong); err != nil {
 		return nil, err
 	}
-	p.in, p.out = frame.NewWriter(in), frame.NewReader(out)
-	ended, err := child.Start(p.cmd, last)
+	p.in, p.out = ipc.NewWriter(in), ipc.NewReader(out)
+	ended, err := ipc.Start(p.cmd, last)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +57,7 @@ func start(cmd *exec.Cmd, last syscall.Signal) (*Process, error) {
 
 // signal sends a signal to the process and to what it has started.
 func (p *Process) signal(s syscall.Signal) {
-	if !p.Ended() { // the number may be that of another process now
+	if !p.Ended() { // another process may have the number now
 		_ = syscall.Kill(-p.cmd.Process.Pid, s)
 	}
 }
@@ -116,7 +115,7 @@ func (p *Process) Kill() {
 
 // exchange sends a request and the bytes of sent behind it, and returns the answer, whose bytes fill received. It also
 // returns the time from the request to the answer. A process whose answer does not come, or whose context ends
-// meanwhile, has ended when exchange returns; then the error is that of the context, or a child.End.
+// meanwhile, has ended when exchange returns; then the error is the context's, or a ipc.ExitError.
 func (p *Process) exchange(ctx context.Context, request string, sent, received [][]byte) (string, clocks, error) {
 	if err := ctx.Err(); err != nil {
 		return "", clocks{}, err
@@ -127,8 +126,8 @@ func (p *Process) exchange(ctx context.Context, request string, sent, received [
 	word, text, _ := strings.Cut(request, " ")
 	begin := p.clocks()
 	err := p.in.Send(word, text, sent...)
-	var answer frame.Frame
-	var wrong frame.Wrong
+	var answer ipc.Frame
+	var wrong ipc.FormatError
 	switch {
 	case errors.As(err, &wrong):
 		return "", clocks{}, err
@@ -145,26 +144,26 @@ func (p *Process) exchange(ctx context.Context, request string, sent, received [
 			return answer.Text, at, nil
 		}
 	case err == nil:
-		err = frame.Wrong{Line: answer.Word + " " + answer.Text}
+		err = ipc.FormatError{Line: answer.Word + " " + answer.Text}
 	}
 	p.Kill()
 	if errors.As(err, &wrong) {
-		return "", at, fmt.Errorf("its process answers %s, which is no answer", frame.Quote(wrong.Line))
+		return "", at, fmt.Errorf("its process answers %s, which is no answer", ipc.Quote(wrong.Line))
 	}
 	if ctx.Err() != nil {
 		return "", at, ctx.Err()
 	}
-	return "", at, child.NewEnd("its process", p.cmd.ProcessState, &p.stderr)
+	return "", at, ipc.NewExitError("its process", p.cmd.ProcessState, &p.stderr)
 }
 
 // fill reads the bytes of an answer.
-func (p *Process) fill(received [][]byte, answer frame.Frame) error {
+func (p *Process) fill(received [][]byte, answer ipc.Frame) error {
 	total := int64(0)
 	for _, x := range received {
 		total += int64(len(x))
 	}
 	if answer.Length != total {
-		return frame.Wrong{Line: fmt.Sprintf("%s %d %s", answer.Word, answer.Length, answer.Text)}
+		return ipc.FormatError{Line: fmt.Sprintf("%s %d %s", answer.Word, answer.Length, answer.Text)}
 	}
 	for _, x := range received {
 		if _, err := io.ReadFull(p.out, x); err != nil {

@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// errNoProcess: a process that is stopped is told of the end of the one that started it on Linux only.
+// errNoProcess: only Linux ends a stopped process together with the process that started it.
 var errNoProcess = errors.New("libraries have processes of their own on Linux only, not on " + runtime.GOOS)
 
 // Program returns an error: there are no such processes on this system.

@@ -24,13 +24,13 @@ const (
 	// Fortran is sgemm_ and dgemm_. Their integers may have 32 or 64 bits.
 	Fortran ABI = "fortran"
 	// Exchanged is Fortran with row-major operands in exchanged places: the function sees the
-	// transposes of all matrices, and computes that of C.
+	// transposes of all matrices, and computes the transpose of C.
 	Exchanged ABI = "exchanged"
 	// CBLAS is cblas_sgemm and cblas_dgemm, with the order CblasRowMajor.
 	CBLAS ABI = "cblas"
-	// RowMajor is void f(int m, int n, int k, const T *A, const T *B, T *C), C = A·B.
+	// RowMajor is f(int m, int n, int k, const T *A, const T *B, T *C), C = A·B.
 	RowMajor ABI = "rowmajor"
-	// Square is void f(int n, T *A, T *B, T *C), C += A·B. C is cleared before the product.
+	// Square is f(int n, T *A, T *B, T *C), C += A·B. C is cleared before the product.
 	Square ABI = "square"
 	// Strided is cblas_sgemm_batch_strided and cblas_dgemm_batch_strided, with the order CblasRowMajor.
 	Strided ABI = "strided"
@@ -58,14 +58,14 @@ var Multiplication = Operation{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha
 type Product[T gemm.Number] struct {
 	Release func() // called by the first Close, if not nil: the process is free for another product
 
-	process *Process         // nil: there is nothing to multiply, or the product is closed
-	judge   judging[T]       // nil: the process is no library's, and has requests of its own
-	c       []gemm.Matrix[T] // of each product of a batch, otherwise one
-	beta    T
+	process  *Process         // nil: there is nothing to multiply, or the product is closed
+	verifier resultChecker[T] // nil: the process is no library's, and has requests of its own
+	c        []gemm.Matrix[T] // of each product of a batch, otherwise one
+	beta     T
 }
 
-// judging is a judge, of an element type that a library computes with.
-type judging[T gemm.Number] interface {
+// resultChecker is a verifier, of an element type that a library computes with.
+type resultChecker[T gemm.Number] interface {
 	once(ctx context.Context) (time.Duration, error)
 	repeat(ctx context.Context, times int) (time.Duration, error)
 	collect(c []gemm.Matrix[T]) error
@@ -107,8 +107,8 @@ func matrices[T gemm.Float](x gemm.Batch[T]) []gemm.Matrix[T] {
 	return out
 }
 
-// stage stages products of the shape m, n, k, each with a C, an A and a B. All matrices C have one form, and so have
-// those of A and of B.
+// stage stages products of the shape m, n, k, each with a C, an A and a B. All matrices C have one form,
+// and so have all A and all B.
 func stage[T gemm.Float](ctx context.Context, l *Library, call Call, op Operation, shape [3]int,
 	c, a, b []gemm.Matrix[T]) (*Product[T], error) {
 	if slices.Contains(shape[:], 0) {
@@ -131,7 +131,7 @@ func stage[T gemm.Float](ctx context.Context, l *Library, call Call, op Operatio
 	}
 	p, err := send(ctx, l.Process, request, c, sent)
 	if err == nil {
-		p.judge = newJudge(l.Process, call, op, shape[2], c, a, b)
+		p.verifier = newVerifier(l.Process, call, op, shape[2], c, a, b)
 	}
 	return p, err
 }
@@ -160,21 +160,21 @@ func send[T gemm.Number](ctx context.Context, p *Process, request string, c, sen
 
 // Do implements gemm.Run.
 func (p *Product[T]) Do(ctx context.Context) (gemm.Cost, error) {
-	if p.judge == nil || p.process == nil {
+	if p.verifier == nil || p.process == nil {
 		return p.Repeat(ctx, 1)
 	}
-	took, err := p.judge.once(ctx)
+	took, err := p.verifier.once(ctx)
 	return gemm.Cost{Time: took}, err
 }
 
 // Repeat computes the product the given number of times and returns the total cost, by the clock of
-// the library's process. A judged product has other operands each time, and each result is checked.
+// the library's process. A verified product has other operands each time, and each result is checked.
 func (p *Product[T]) Repeat(ctx context.Context, times int) (gemm.Cost, error) {
 	if p.process == nil {
 		return gemm.Cost{}, ctx.Err()
 	}
-	if p.judge != nil {
-		took, err := p.judge.repeat(ctx, times)
+	if p.verifier != nil {
+		took, err := p.verifier.repeat(ctx, times)
 		return gemm.Cost{Time: took}, err
 	}
 	took, err := p.process.Time(ctx, "run "+strconv.Itoa(times))
@@ -189,8 +189,8 @@ func (p *Product[T]) Collect(ctx context.Context) error {
 		}
 		return ctx.Err()
 	}
-	if p.judge != nil {
-		return p.judge.collect(p.c)
+	if p.verifier != nil {
+		return p.verifier.collect(p.c)
 	}
 	_, _, err := p.process.exchange(ctx, "collect", nil, rows(p.c))
 	return err
@@ -199,7 +199,7 @@ func (p *Product[T]) Collect(ctx context.Context) error {
 // Process returns the process; nil: there is nothing to multiply, or the product is closed.
 func (p *Product[T]) Process() *Process { return p.process }
 
-// Close has the process let go of the operands. If it has ended, what ended it has been said.
+// Close releases the operands in the process. If that has ended, an earlier error has said why.
 func (p *Product[T]) Close() (err error) {
 	if p.process != nil && !p.process.Ended() {
 		_, err = p.process.Ask(context.Background(), "drop")
@@ -246,16 +246,16 @@ func Scale[T gemm.Number](c gemm.Matrix[T], beta T) {
 	}
 }
 
-// Spoilt returns an error if the C that was kept has elements that the library did not write, or that it computed from
-// what is around A and B. The process must be that of a library.
-func (p *Product[T]) Spoilt() error {
+// Corrupted returns an error if the C that was kept has elements that the library did not write, or that it computed
+// from what is around A and B. The process must hold a library.
+func (p *Product[T]) Corrupted() error {
 	if p.process == nil {
 		return nil
 	}
-	return p.judge.untouched()
+	return p.verifier.untouched()
 }
 
-// has reports whether the bits of x are those of pattern, as many as x has.
+// has reports whether x has the low bits of pattern.
 func has[T gemm.Float](x T, pattern uint64) bool {
 	if unsafe.Sizeof(x) == 4 {
 		return math.Float32bits(float32(x)) == uint32(pattern)

@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
-	"gemm/internal/child"
+	"gemm/internal/ipc"
 )
 
 // opened returns a process that holds the functions of testdata/functions.c.
@@ -162,7 +162,7 @@ func TestFaults(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v, want %q", symbol, err, want)
 		}
-		if end := (child.End{}); errors.As(err, &end) != l.Ended() {
+		if end := (ipc.ExitError{}); errors.As(err, &end) != l.Ended() {
 			t.Errorf("%s: the process has ended: %v, and the error is %v", symbol, l.Ended(), err)
 		}
 	}
@@ -193,7 +193,7 @@ func TestReadsOutside(t *testing.T) {
 	if err := errors.Join(err, p.Collect(t.Context())); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Spoilt(); err == nil || err.Error() != "it reads outside A or B for element (0, 0) of C" {
+	if err := p.Corrupted(); err == nil || err.Error() != "it reads outside A or B for element (0, 0) of C" {
 		t.Errorf("%v, want the element (0, 0)", err)
 	}
 	if x := c.At(1, 0); x != x {

@@ -16,8 +16,8 @@ import (
 	"strings"
 	"time"
 
-	"gemm/internal/child"
-	"gemm/internal/trust"
+	"gemm/internal/ipc"
+	"gemm/internal/output"
 )
 
 // Compiler is a compiler that is there.
@@ -56,7 +56,7 @@ func (c Compiler) Run(ctx context.Context, limit time.Duration, arguments ...str
 	var said bytes.Buffer
 	cmd := exec.CommandContext(ctx, c.Command[0], slices.Concat(c.Command[1:], arguments)...)
 	cmd.Stdout, cmd.Stderr = &said, &said
-	err := child.Run(cmd, time.Second)
+	err := ipc.Run(cmd, time.Second)
 	return said.String(), cmp.Or(ctx.Err(), err)
 }
 
@@ -71,10 +71,10 @@ type Source struct {
 // compileTime is how long a compiler may take.
 const compileTime = time.Minute
 
-// File returns the compiled program. It is compiled once and kept in the folder of trust.Cache, by
+// File returns the compiled program. It is compiled once and kept in the folder of output.CacheFolder, by
 // what it was compiled from.
 func (s Source) File() (string, error) {
-	folder, err := trust.Cache()
+	folder, err := output.CacheFolder()
 	if err != nil {
 		return "", err
 	}
@@ -82,11 +82,11 @@ func (s Source) File() (string, error) {
 }
 
 // Compile returns the compiled program in the folder, and compiles it unless it is there. The error
-// is a trust.ErrUntrusted if another user can have written the program.
+// is an output.ErrUntrusted if another user can have written the program.
 func (s Source) Compile(folder string) (string, error) {
 	sum := sha256.Sum256(fmt.Append(s.Text, runtime.GOARCH, s.Flags))
 	file := filepath.Join(folder, fmt.Sprintf("%s-%x", s.Name, sum[:8]))
-	if err := trust.File(file); !errors.Is(err, fs.ErrNotExist) {
+	if err := output.TrustFile(file); !errors.Is(err, fs.ErrNotExist) {
 		return file, err
 	}
 	compiler, err := FindCompiler(context.Background(), "", s.Compilers)
@@ -96,7 +96,7 @@ func (s Source) Compile(folder string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := trust.Make(folder); err != nil {
+	if err := output.MakeFolder(folder); err != nil {
 		return "", err
 	}
 	// Compile in a folder next to the program, to be renamed: several processes may compile at once.

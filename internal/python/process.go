@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"gemm"
-	"gemm/internal/child"
+	"gemm/internal/ipc"
 	"gemm/internal/peer"
 )
 
@@ -37,8 +37,8 @@ func NumPy(threads int) Library { return Library{Name: "numpy", Title: "NumPy", 
 // Torch returns PyTorch with the given number of threads.
 func Torch(threads int) Library { return Library{Name: "torch", Title: "PyTorch", Number: threads} }
 
-// Alone returns Python without a library: the loops of a textbook over lists of lists, in f64.
-func Alone() Library { return Library{Name: "python", Title: "Python", Number: 1} }
+// Plain returns Python without a library: the loops of a textbook over lists of lists, in f64.
+func Plain() Library { return Library{Name: "python", Title: "Python", Number: 1} }
 
 // TorchOnGPU returns PyTorch on the GPU with the number.
 func TorchOnGPU(number int) Library {
@@ -63,29 +63,29 @@ type description struct {
 // process holds a library.
 type process struct {
 	*peer.Process
-	seat seat
-	told description
+	key       key
+	described description
 }
 
-// seat is what a process can be exchanged for: the same library of the same Python.
-type seat struct {
+// key is what a process can be exchanged for: the same library of the same Python.
+type key struct {
 	python  string
 	library Library
 }
 
-// idle are the processes that compute nothing, and missing is why libraries are not available, by seat.
+// idle are the processes that compute nothing, and missing is why libraries are not available, by key.
 var (
-	idle    peer.Idle[seat, *process]
+	idle    peer.Idle[key, *process]
 	missing sync.Map
 )
 
-// seat returns the seat of the library with the Python in use.
-func (l Library) seat() seat { return seat{cmp.Or(os.Getenv(Variable), "python3"), l} }
+// key returns the key of the library with the Python in use.
+func (l Library) key() key { return key{cmp.Or(os.Getenv(Variable), "python3"), l} }
 
 // take returns a process with the library, one that is idle or a new one. It is the caller's until it
 // is given back. The error is an ErrUnavailable if there is no Python, no library or no GPU.
 func (l Library) take(ctx context.Context) (*process, error) {
-	s := l.seat()
+	s := l.key()
 	if p, ok := idle.Take(s); ok {
 		return p, nil
 	}
@@ -101,15 +101,15 @@ func (l Library) take(ctx context.Context) (*process, error) {
 
 // give keeps the process for another product, in the place of one that is idle: PyTorch takes 300 MB.
 func (p *process) give() {
-	if other, ok := idle.Take(p.seat); ok {
+	if other, ok := idle.Take(p.key); ok {
 		go p.Kill()
 		p = other
 	}
-	idle.Give(p.seat, p)
+	idle.Give(p.key, p)
 }
 
 // start starts a process and has it load the library.
-func (s seat) start(ctx context.Context) (*process, error) {
+func (s key) start(ctx context.Context) (*process, error) {
 	file, err := exec.LookPath(s.python)
 	if err != nil {
 		return nil, gemm.Unavailablef("no Python: %w", err).
@@ -125,7 +125,7 @@ func (s seat) start(ctx context.Context) (*process, error) {
 			cmd.Env = append(cmd.Env, variable+"_NUM_THREADS="+number)
 		}
 		settings, err := peer.Settings()
-		if err != nil && s.library != Alone() {
+		if err != nil && s.library != Plain() {
 			return nil, err
 		}
 		for variable, value := range settings {
@@ -139,18 +139,18 @@ func (s seat) start(ctx context.Context) (*process, error) {
 	if err != nil {
 		return nil, gemm.Unavailablef("%s: %w", s.python, err)
 	}
-	p := &process{Process: started, seat: s}
+	p := &process{Process: started, key: s}
 	limited, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	text, err := p.Ask(limited, "describe")
 	if err == nil {
-		err = json.Unmarshal([]byte(text), &p.told)
+		err = json.Unmarshal([]byte(text), &p.described)
 	}
 	if err != nil {
 		p.Kill()
 		return nil, s.refusal(ctx, err)
 	}
-	if err := peer.CheckKernel(p.told.Kernel); err != nil && !s.library.GPU {
+	if err := peer.CheckKernel(p.described.Kernel); err != nil && !s.library.GPU {
 		p.Kill()
 		return nil, err
 	}
@@ -158,17 +158,17 @@ func (s seat) start(ctx context.Context) (*process, error) {
 }
 
 // refusal returns why the library is not available.
-func (s seat) refusal(ctx context.Context, err error) error {
-	var end child.End
+func (s key) refusal(ctx context.Context, err error) error {
+	var end ipc.ExitError
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, context.DeadlineExceeded):
 		err = fmt.Errorf("it does not load within %v", startTime)
-	case errors.As(err, &end) && end.Said != "":
-		err = errors.New(end.Said)
+	case errors.As(err, &end) && end.Reason != "":
+		err = errors.New(end.Reason)
 	}
-	if s.library == Alone() {
+	if s.library == Plain() {
 		return gemm.Unavailablef("%s does not run (%w)", s.python, err).WithRemedy("set %s to a Python 3", Variable)
 	}
 	return gemm.Unavailablef("%s has no usable %s (%w)", s.python, s.library.Title, err).

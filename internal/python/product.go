@@ -14,14 +14,14 @@ import (
 type Multiplier[T gemm.Number] struct {
 	library Library
 	compute string // the type, or tf32
-	// sets returns the number of copies of operands that have so many bytes together. Each product uses
-	// the next copy. nil: there is one.
-	sets  func(bytes int64) int
-	told  atomic.Pointer[description] // nil: no process has been started
-	small atomic.Bool                 // the last product that was staged was small
+	// sets returns the number of copies of operands of the given total size. Each product uses the
+	// next copy. nil: there is one.
+	sets      func(bytes int64) int
+	described atomic.Pointer[description] // nil: no process has been started
+	small     atomic.Bool                 // the last product that was staged was small
 }
 
-// New returns the product of the library, which it loads. The arithmetic is that of T. The error is an
+// New returns the product of the library, which it loads. It computes in T. The error is an
 // ErrUnavailable if there is no such library.
 func New[T gemm.Float](l Library) (*Multiplier[T], error) {
 	x := &Multiplier[T]{library: l, compute: gemm.TypeOf[T]().Name}
@@ -30,15 +30,15 @@ func New[T gemm.Float](l Library) (*Multiplier[T], error) {
 		return nil, err
 	}
 	p.give()
-	if p.told.Threads < l.Number {
-		return nil, gemm.Unavailablef("threads=%d: this %s uses at most %d", l.Number, l.Title, p.told.Threads)
+	if p.described.Threads < l.Number {
+		return nil, gemm.Unavailablef("threads=%d: this %s uses at most %d", l.Number, l.Title, p.described.Threads)
 	}
 	return x, nil
 }
 
 // NewOnGPU returns the product of PyTorch on the GPU with the number. PyTorch is loaded by the first
 // product, whose context may end; its error is an ErrUnavailable if there is none. sets returns the number
-// of copies of operands that have so many bytes together.
+// of copies of operands of the given total size.
 func NewOnGPU[T gemm.Number](number int, tf32 bool, sets func(bytes int64) int) *Multiplier[T] {
 	x := &Multiplier[T]{library: TorchOnGPU(number), compute: gemm.TypeOf[T]().Name, sets: sets}
 	if tf32 {
@@ -51,18 +51,18 @@ func NewOnGPU[T gemm.Number](number int, tf32 bool, sets func(bytes int64) int) 
 func (x *Multiplier[T]) take(ctx context.Context) (*process, error) {
 	p, err := x.library.take(ctx)
 	if err == nil {
-		x.told.Store(&p.told)
+		x.described.Store(&p.described)
 	}
 	return p, err
 }
 
 // Resolved implements gemm.Explainer.
 func (x *Multiplier[T]) Resolved() gemm.Params {
-	told := x.told.Load()
-	if told == nil {
+	described := x.described.Load()
+	if described == nil {
 		return nil
 	}
-	out := gemm.Params{"version": told.Version, "kernel": told.Kernel, "python": told.Python}
+	out := gemm.Params{"version": described.Version, "kernel": described.Kernel, "python": described.Python}
 	if !x.library.GPU {
 		out["threads"], out["process"] = x.library.Number, "own"
 	}
@@ -77,7 +77,7 @@ const Most = 256 * 256 * 256
 
 // Accepts returns an Unavailable if the library does not compute products of the shape.
 func (l Library) Accepts(s gemm.Shape) error {
-	if l == Alone() && s.Terms() > Most {
+	if l == Plain() && s.Terms() > Most {
 		return gemm.Unavailablef("%s: loops in Python take too long: m*n*k must be at most 256*256*256", s)
 	}
 	return nil
@@ -85,11 +85,11 @@ func (l Library) Accepts(s gemm.Shape) error {
 
 // Warnings returns what a call from Python costs, if that is a part of the time of the last product that was staged.
 func (x *Multiplier[T]) Warnings() []gemm.Note {
-	told := x.told.Load()
-	if told == nil || !x.small.Load() {
+	described := x.described.Load()
+	if described == nil || !x.small.Load() {
 		return nil
 	}
-	return []gemm.Note{note.New("python", fmt.Sprintf("%.2g", 1e6*told.Call))}
+	return []gemm.Note{note.New("python", fmt.Sprintf("%.2g", 1e6*described.Call))}
 }
 
 // Multiply implements gemm.Multiplier.
@@ -106,7 +106,7 @@ func (x *Multiplier[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm
 	if err := x.library.Accepts(s); err != nil {
 		return nil, err
 	}
-	x.small.Store(s.Terms() < Least && x.library != Alone())
+	x.small.Store(s.Terms() < Least && x.library != Plain())
 	sets := 1
 	if x.sets != nil {
 		sets = x.sets(int64(gemm.TypeOf[T]().Size) * int64(a.Rows*a.Stride+b.Rows*b.Stride+c.Rows*c.Stride))

@@ -2,7 +2,7 @@
 
 python3 -c PROGRAM LIBRARY [NUMBER] begins with the name of the library: numpy, torch, cuda or python. The number
 is that of threads for torch, and of the GPU for cuda. Requests on standard input and answers, "ok" or "error", on
-standard output are frames, as internal/frame has them; here without the number of bytes. Matrices are their rows
+standard output are frames, as internal/ipc has them; here without the number of bytes. Matrices are their rows
 without what lies between them.
 
     describe                    -> JSON: version, kernel, python, threads, and the seconds of a call
@@ -83,7 +83,7 @@ class NumPy:
     def get(self, matrix):
         return matrix.tobytes()
 
-    def void(self, matrix):
+    def poison(self, matrix):
         matrix.fill(float("nan"))
 
     def prefer(self, kind):
@@ -132,7 +132,7 @@ class Python:
     def get(self, matrix):
         return b"".join(array.array("d", row).tobytes() for row in matrix)
 
-    def void(self, matrix):
+    def poison(self, matrix):
         for row in matrix:
             row[:] = [float("nan")] * len(row)
 
@@ -180,7 +180,7 @@ class Torch:
         matrix = matrix.cpu().contiguous()
         return ctypes.string_at(matrix.data_ptr(), matrix.numel() * matrix.element_size())
 
-    def void(self, matrix):
+    def poison(self, matrix):
         matrix.fill_(float("nan"))
 
     def prefer(self, kind):
@@ -264,7 +264,7 @@ class Product:
             self.seconds(1)
             if time.perf_counter() - start > AWAKE:
                 break
-        self.library.void(self.sets[(self.next + times - 1) % len(self.sets)][2])
+        self.library.poison(self.sets[(self.next + times - 1) % len(self.sets)][2])
         took = self.seconds(times)
         self.estimate = took / times
         return took

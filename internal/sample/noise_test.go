@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// planted returns n samples, each of what of returns for its index.
+// planted returns n samples: of(i) for each index i.
 func planted(n int, of func(i int, r *rand.Rand) float64) []float64 {
 	r := rand.New(rand.NewPCG(1, 2))
 	out := make([]float64, n)
@@ -16,8 +16,8 @@ func planted(n int, of func(i int, r *rand.Rand) float64) []float64 {
 	return out
 }
 
-// TestIntervalsOfDependentSamples has samples that drift, and samples of two modes, which order statistics alone
-// give intervals of that are too narrow to have the other mode in them.
+// TestIntervalsOfDependentSamples has samples that drift, and samples of two modes. Order statistics alone
+// give intervals that are too narrow: they do not contain the other mode.
 func TestIntervalsOfDependentSamples(t *testing.T) {
 	quiet := func(_ int, r *rand.Rand) float64 { return 1e-3 * (1 + 0.01*r.Float64()) }
 	for _, test := range []struct {

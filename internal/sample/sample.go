@@ -31,8 +31,8 @@ const (
 	// processor take nearly twice as long. A worker that was parked may wake on the processor of another one that
 	// spins, and be moved to an idle processor only after several ticks.
 	placedIn = 50 * time.Millisecond
-	// settleBelow is the length of a first sample from which later ones are hardly shorter for want of workers.
-	settleBelow = 50 * time.Millisecond
+	// rewarmBelow is the least time of a first sample to which parked workers add little.
+	rewarmBelow = 50 * time.Millisecond
 	// MinForInterval is the number of samples from which the order statistics
 	// give a 95 % interval of the median at all: 2·2⁻⁶ = 3 %.
 	MinForInterval = 6
@@ -63,7 +63,7 @@ type Sampler struct {
 	Seconds []float64 // a call, one a sample
 	Inner   int       // calls a sample
 
-	sample time.Duration // as Sample has it
+	sample time.Duration // returned by Sample
 }
 
 // Warm runs the work once or more, untimed as a sample, decides how many calls
@@ -74,9 +74,10 @@ func (s *Sampler) Warm(ctx context.Context) (time.Duration, error) {
 	return d / time.Duration(max(1, s.Inner)), err
 }
 
-// Settle repeats what Warm has taken for short, so that Sample is not of a call whose workers were asleep.
-func (s *Sampler) Settle(ctx context.Context) error {
-	if s.sample == 0 || s.sample >= settleBelow {
+// Rewarm repeats short samples, which Warm may have taken while the workers were parked. Sample is then the time of a
+// warm one.
+func (s *Sampler) Rewarm(ctx context.Context) error {
+	if s.sample == 0 || s.sample >= rewarmBelow {
 		return nil
 	}
 	for start, first := time.Now(), true; first || time.Since(start) < warmFor; first = false {
@@ -89,7 +90,7 @@ func (s *Sampler) Settle(ctx context.Context) error {
 	return nil
 }
 
-// Sample returns the shortest that a sample took in Settle, or the last in Warm; 0 before.
+// Sample returns the shortest time of a sample in Rewarm, or the last in Warm; 0 before.
 func (s *Sampler) Sample() time.Duration { return s.sample }
 
 // again takes a sample.
@@ -100,7 +101,7 @@ func (s *Sampler) again(ctx context.Context) (time.Duration, error) {
 	return s.Call(ctx, s.Inner)
 }
 
-// warm is Warm but that it returns the time of a sample.
+// warm is Warm, but returns the time of a sample.
 func (s *Sampler) warm(ctx context.Context) (time.Duration, error) {
 	if s.Before != nil {
 		s.Before()
@@ -113,7 +114,7 @@ func (s *Sampler) warm(ctx context.Context) (time.Duration, error) {
 	if d >= coldBelow || s.Before != nil {
 		return d, nil
 	}
-	// The first call is cold: only those that follow tell how short a call is.
+	// The first call is cold: only the following calls show how short a call is.
 	for {
 		d, err = s.Call(ctx, s.Inner)
 		if err != nil || s.Inner == 1 && d >= batchBelow || d >= batchTo {
@@ -132,7 +133,7 @@ func (s *Sampler) Burst(ctx context.Context, b Budget) error {
 		defer runtime.UnlockOSThread()
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	if err := s.rewarm(ctx); err != nil {
+	if err := s.warmUp(ctx); err != nil {
 		return err
 	}
 	start := time.Now()
@@ -169,7 +170,7 @@ func (s *Sampler) Burst(ctx context.Context, b Budget) error {
 // Pairs takes samples of two warm pieces of work, interleaved A B B A, and returns the ratio of a's
 // time to b's for each pair. The clock of the processor, and other load, change little from one
 // sample to the next. Pairs ends when enough returns true for the ratios, or at the time until,
-// after which no pair begins. The error is that of a Call or of ctx.
+// after which no pair begins. The error is from a Call or ctx.Err().
 func Pairs(ctx context.Context, a, b *Sampler, until time.Time, enough func(ratios []float64) bool) ([]float64, error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	var ratios []float64
@@ -195,8 +196,8 @@ func Pairs(ctx context.Context, a, b *Sampler, until time.Time, enough func(rati
 // machine it may take 1.5× as long, and work that is cut off can cost the earlier samples.
 func Fits(took, left time.Duration) bool { return took+took/2 <= left }
 
-// rewarm repeats the work as at the end of Warm, where a sample is short.
-func (s *Sampler) rewarm(ctx context.Context) error {
+// warmUp repeats the work before a burst if a sample is short.
+func (s *Sampler) warmUp(ctx context.Context) error {
 	if s.sample == 0 || s.sample >= warmFor {
 		return nil
 	}

@@ -22,49 +22,36 @@ func fixed(d time.Duration, calls *int) func(context.Context, int) (time.Duratio
 	}
 }
 
-func TestShortCallsAreBatched(t *testing.T) {
-	var calls int
-	s := Sampler{Call: fixed(100*time.Nanosecond, &calls)}
-	d, err := s.Warm(t.Context())
-	if err != nil || d != 100*time.Nanosecond {
-		t.Fatalf("Warm = %v, %v, want 100ns", d, err)
-	}
-	if got := time.Duration(s.Inner) * d; got < batchTo {
-		t.Errorf("a sample of %d calls lasts %v, want at least %v", s.Inner, got, batchTo)
-	}
-	gemmtest.Must(t, s.Burst(t.Context(), Budget{Reps: 6, Time: time.Second}))
-	for _, x := range s.Seconds {
-		if math.Abs(x-100e-9) > 1e-15 {
-			t.Errorf("sample is %g s a call, want 1e-7", x)
+// TestWarm checks how many calls make a sample. The time of the first call, which is cold, does not count.
+func TestWarm(t *testing.T) {
+	for _, test := range []struct {
+		first, call time.Duration
+		batched     bool
+	}{
+		{100 * time.Nanosecond, 100 * time.Nanosecond, true},
+		{time.Millisecond, 100 * time.Nanosecond, true},
+		{11 * time.Microsecond, 11 * time.Microsecond, false},
+	} {
+		calls := 0
+		later := fixed(test.call, &calls)
+		s := Sampler{Call: func(ctx context.Context, times int) (time.Duration, error) {
+			if calls == 0 {
+				calls++
+				return test.first, nil
+			}
+			return later(ctx, times)
+		}}
+		d, err := s.Warm(t.Context())
+		if err != nil || d != test.call || (s.Inner > 1) != test.batched ||
+			test.batched && time.Duration(s.Inner)*d < batchTo {
+			t.Errorf("calls of %v, the first %v: Warm = %v, %v and %d calls a sample", test.call, test.first, d, err, s.Inner)
 		}
-	}
-}
-
-func TestLongCallsAreNotBatched(t *testing.T) {
-	var calls int
-	s := Sampler{Call: fixed(11*time.Microsecond, &calls)}
-	if _, err := s.Warm(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if s.Inner != 1 {
-		t.Errorf("%d calls of 11 µs a sample, want 1", s.Inner)
-	}
-}
-
-// TestTheFirstCallIsCold: how long it takes says nothing of those that follow.
-func TestTheFirstCallIsCold(t *testing.T) {
-	var calls int
-	warm := fixed(100*time.Nanosecond, &calls)
-	s := Sampler{Call: func(ctx context.Context, times int) (time.Duration, error) {
-		if calls == 0 {
-			calls++
-			return time.Millisecond, nil
+		gemmtest.Must(t, s.Burst(t.Context(), Budget{Reps: 6, Time: time.Second}))
+		for _, x := range s.Seconds {
+			if math.Abs(x-test.call.Seconds()) > 1e-15 {
+				t.Errorf("sample is %g s a call, want %v", x, test.call)
+			}
 		}
-		return warm(ctx, times)
-	}}
-	d, err := s.Warm(t.Context())
-	if err != nil || d != 100*time.Nanosecond || time.Duration(s.Inner)*d < batchTo {
-		t.Errorf("Warm = %v, %v and %d calls a sample, want 100ns and a sample of at least %v", d, err, s.Inner, batchTo)
 	}
 }
 
@@ -103,8 +90,8 @@ func TestBurstsBeginWarm(t *testing.T) {
 	}
 }
 
-// TestBurstsBeginPlaced has workers that share a processor when a burst begins: it waits for
-// them to be apart, but not for ever.
+// TestBurstsBeginPlaced has workers that share a processor when a burst begins: it waits, up to a limit, until
+// they run on different processors.
 func TestBurstsBeginPlaced(t *testing.T) {
 	const usual = time.Millisecond
 	for _, test := range []struct{ apart, least, most time.Duration }{
@@ -136,8 +123,8 @@ func TestBurstsBeginPlaced(t *testing.T) {
 	}
 }
 
-// TestSettle has a first call that waits for the workers to start. A long product is not repeated.
-func TestSettle(t *testing.T) {
+// TestRewarm has a first call that waits for the workers to start. A long product is not repeated.
+func TestRewarm(t *testing.T) {
 	for _, test := range []struct {
 		first, later time.Duration
 		calls        bool
@@ -159,40 +146,16 @@ func TestSettle(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := calls
-		gemmtest.Must(t, s.Settle(t.Context()))
+		gemmtest.Must(t, s.Rewarm(t.Context()))
 		if s.Sample() != test.want || calls > before != test.calls {
 			t.Errorf("first %v, then %v: a sample takes %v after %d calls, want %v", test.first, test.later, s.Sample(),
 				calls-before, test.want)
 		}
 		failed := errors.New("failed")
 		s.Call = func(context.Context, int) (time.Duration, error) { return 0, failed }
-		if err := s.Settle(t.Context()); test.calls && !errors.Is(err, failed) {
+		if err := s.Rewarm(t.Context()); test.calls && !errors.Is(err, failed) {
 			t.Errorf("first %v: %v, want the error of the call", test.first, err)
 		}
-	}
-}
-
-func TestRepetitionStopsWhenTheMedianIsKnown(t *testing.T) {
-	var calls int
-	s := Sampler{Call: fixed(time.Millisecond, &calls)}
-	if _, err := s.Warm(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	gemmtest.Must(t, s.Burst(t.Context(), Budget{Reps: 1, Time: time.Hour}))
-	if len(s.Seconds) != MinForInterval {
-		t.Errorf("%d samples of a constant, want %d", len(s.Seconds), MinForInterval)
-	}
-}
-
-func TestRepetitionGoesOnWhileSamplesScatter(t *testing.T) {
-	i := 0
-	s := Sampler{Inner: 1, Call: func(context.Context, int) (time.Duration, error) {
-		i++
-		return time.Duration(1+i%7) * time.Millisecond, nil
-	}}
-	gemmtest.Must(t, s.Burst(t.Context(), Budget{Reps: 3, Time: time.Hour}))
-	if len(s.Seconds) < 50 {
-		t.Errorf("stopped after %d samples between 1 and 7 ms", len(s.Seconds))
 	}
 }
 
@@ -211,29 +174,35 @@ func TestLocking(t *testing.T) {
 	}
 }
 
-func TestLimitsOfABudget(t *testing.T) {
-	sleep := func(context.Context, int) (time.Duration, error) {
+// TestBudget checks when bursts end. scattered samples are between 1 and 7 ms.
+func TestBudget(t *testing.T) {
+	i := 0
+	scattered := func(context.Context, int) (time.Duration, error) {
+		i++
+		return time.Duration(1+i%7) * time.Millisecond, nil
+	}
+	sleeping := func(context.Context, int) (time.Duration, error) {
 		time.Sleep(2 * time.Millisecond)
 		return 2 * time.Millisecond, nil
 	}
-	s := Sampler{Inner: 1, Call: sleep}
-	gemmtest.Must(t, s.Burst(t.Context(), Budget{Reps: 9, Time: time.Nanosecond}))
-	if len(s.Seconds) != 9 {
-		t.Errorf("%d samples, want the 9 asked for at least", len(s.Seconds))
+	for name, test := range map[string]struct {
+		call        func(context.Context, int) (time.Duration, error)
+		budget      Budget
+		least, most int // samples
+	}{
+		"the median is known": {fixed(time.Millisecond, new(int)), Budget{Reps: 1, Time: time.Hour}, MinForInterval,
+			MinForInterval},
+		"samples scatter":   {scattered, Budget{Reps: 3, Time: time.Hour}, 50, MaxSamples},
+		"least repetitions": {sleeping, Budget{Reps: 9, Time: time.Nanosecond}, 9, 9},
+		"limit":             {sleeping, Budget{Reps: 1000, Time: time.Hour, Limit: 5 * time.Millisecond}, 1, 2},
+	} {
+		s := Sampler{Inner: 1, Call: test.call}
+		gemmtest.Must(t, s.Burst(t.Context(), test.budget))
+		if n := len(s.Seconds); n < test.least || n > test.most {
+			t.Errorf("%s: %d samples, want %d to %d", name, n, test.least, test.most)
+		}
 	}
-	s = Sampler{Inner: 1, Call: sleep}
-	gemmtest.Must(t, s.Burst(t.Context(), Budget{Reps: 1000, Time: time.Hour, Limit: 5 * time.Millisecond}))
-	if len(s.Seconds) > 2 {
-		t.Errorf("%d samples of 2 ms within a limit of 5 ms", len(s.Seconds))
-	}
-}
-
-func TestEveryBurstHasRoomForASample(t *testing.T) {
-	i := 0
-	s := Sampler{Inner: 1, Call: func(context.Context, int) (time.Duration, error) {
-		i++
-		return time.Duration(1+i%7) * time.Millisecond, nil
-	}}
+	s := Sampler{Inner: 1, Call: scattered}
 	for burst := 1; burst <= 2; burst++ {
 		gemmtest.Must(t, s.Burst(t.Context(), Budget{Time: time.Hour, Max: 10 * burst}))
 		if len(s.Seconds) != 10*burst {
@@ -302,25 +271,4 @@ func TestSummarize(t *testing.T) {
 	if Summarize([]float64{1, math.NaN(), 1, 1, 1, 1}).Precise() {
 		t.Error("a NaN among the samples passes for precise")
 	}
-}
-
-// BenchmarkOverhead measures the overhead of the loop that takes samples, for calls of 20 µs. The
-// metric overhead-% is the time of the loop that is not in a sample.
-func BenchmarkOverhead(b *testing.B) {
-	var inside, total time.Duration
-	for b.Loop() {
-		s := Sampler{Inner: 1, Call: func(context.Context, int) (time.Duration, error) {
-			start := time.Now()
-			for time.Since(start) < 20*time.Microsecond {
-			}
-			return time.Since(start), nil
-		}}
-		start := time.Now()
-		gemmtest.Must(b, s.Burst(context.Background(), Budget{Reps: MaxSamples}))
-		total += time.Since(start)
-		for _, x := range s.Seconds {
-			inside += time.Duration(x * 1e9)
-		}
-	}
-	b.ReportMetric(100*float64(total-inside)/float64(inside), "overhead-%")
 }

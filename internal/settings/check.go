@@ -19,7 +19,7 @@ const (
 	maxParallel = min(1<<45, math.MaxInt)
 )
 
-// The limits of the numbers of kernels are those of the parameters of the family cuda.
+// The limits of the numbers of kernels, equal to the limits of the parameters of the family cuda.
 const (
 	maxStages = 16
 	maxSplit  = 64

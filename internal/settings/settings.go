@@ -21,7 +21,6 @@ import (
 
 	"gemm/internal/cpu"
 	"gemm/internal/output"
-	"gemm/internal/trust"
 	"gemm/internal/tuned"
 )
 
@@ -54,7 +53,7 @@ func enabled(value string) (bool, error) {
 }
 
 // Read returns the settings in the file of this host, even if they are disabled; none if there is no file. The
-// error is that of Load.
+// error is the same as from Load.
 func Read() (tuned.Settings, error) {
 	host := thisHost()
 	path, err := pathOf(host)
@@ -85,7 +84,7 @@ func read(path string, host tuned.Host) (tuned.Settings, error) {
 	if err != nil {
 		return tuned.Settings{}, cause(err)
 	}
-	if err := cmp.Or(trust.Folder(filepath.Dir(path)), trust.File(file)); err != nil {
+	if err := cmp.Or(output.TrustFolder(filepath.Dir(path)), output.TrustFile(file)); err != nil {
 		return tuned.Settings{}, cause(err)
 	}
 	data, err := os.ReadFile(file)
@@ -160,7 +159,7 @@ func prepared(host tuned.Host) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return "", unwritable(path, err)
 	}
-	if err := trust.Folder(filepath.Dir(path)); err != nil {
+	if err := output.TrustFolder(filepath.Dir(path)); err != nil {
 		return "", fmt.Errorf("%s cannot be used: %w", path, err)
 	}
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {

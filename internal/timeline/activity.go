@@ -3,9 +3,10 @@ package timeline
 import (
 	"cmp"
 	"slices"
+	"time"
 )
 
-// Phase is what a rank, or a stream of a GPU, did for a time. Phases without a call follow each other
+// Phase is one activity of a rank, or of a stream of a GPU. Phases without a call follow each other
 // on a lane. A phase with a call lies inside of one without: it is a part of it.
 type Phase struct {
 	Lane  int     `json:"lane"`           // rank or stream
@@ -20,13 +21,13 @@ type Phase struct {
 // Waiting is the phase of a rank that has nothing to do until others have finished. It is in no total.
 const Waiting = "wait"
 
-// Activity is what the ranks of a product did, or the streams of a GPU.
+// Activity has the phases of the ranks of a product, or of the streams of a GPU.
 type Activity struct {
 	// Lanes names the streams of a GPU. It is empty if the lanes are ranks.
 	Lanes []string `json:"lanes,omitempty"`
-	// Phases are sorted by lane and then by time; a phase comes before its parts.
+	// Phases are sorted by lane and then by time; a phase precedes its parts.
 	Phases []Phase `json:"phases,omitempty"`
-	// ClockError is the largest error of the times of one lane relative to those of another, in
+	// ClockError is the largest error of the times of one lane relative to another lane, in
 	// seconds. It is 0 if all lanes read the same clock.
 	ClockError float64 `json:"clock_error_s,omitempty"`
 	// Inside is what groups of warps did inside of the kernel that multiplies, on some multiprocessors of a GPU.
@@ -44,7 +45,7 @@ type Group struct {
 	Phases         []Step `json:"phases"`
 }
 
-// Step is what a group did for a time: wait, copy, multiply or store.
+// Step is one activity of a group: wait, copy, multiply or store.
 type Step struct {
 	Name  string  `json:"phase"`
 	Begin float64 `json:"begin_s"` // seconds after the first lane of the product began
@@ -114,18 +115,45 @@ func Sort(phases []Phase) {
 	})
 }
 
-// Did notes what the ranks or the streams of the product did.
+// Did records the activity of the ranks or the streams of the product.
 func (t *Recorder) Did(a Activity) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.activity = a
 }
 
-// Activity returns what Did noted.
+// mostNoted is the most phases that Note adds: the phases of 1 TiB of shards.
+const mostNoted = 1 << 20
+
+// Note adds a phase that began at the given time and ends now, on the lane with the name. The times of the calls in
+// it are relative to its beginning.
+func (t *Recorder) Note(lane string, p Phase, begin time.Time, calls []Phase) {
+	p.Begin, p.End = begin.Sub(t.begun).Seconds(), time.Since(t.begun).Seconds()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	a := &t.activity
+	for len(a.Lanes) <= p.Lane {
+		a.Lanes = append(a.Lanes, "")
+	}
+	a.Lanes[p.Lane] = lane
+	if len(a.Phases)+len(calls) >= mostNoted {
+		return
+	}
+	a.Phases = append(a.Phases, p)
+	for _, call := range calls {
+		a.Phases = append(a.Phases, Phase{Lane: p.Lane, Name: p.Name, Call: call.Name, Bytes: call.Bytes,
+			Begin: p.Begin + call.Begin, End: p.Begin + call.End})
+	}
+}
+
+// Activity returns what Did or Note noted.
 func (t *Recorder) Activity() Activity {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.activity
+	a := t.activity
+	a.Phases = slices.Clone(a.Phases)
+	Sort(a.Phases)
+	return a
 }
 
 // Stage is a part of a product from and to the host's memory.

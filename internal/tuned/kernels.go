@@ -10,7 +10,7 @@ import (
 type Kernel struct {
 	GPU   string `json:"gpu"`   // name of the model in the driver
 	Type  string `json:"type"`  // f32, f64
-	Rung  string `json:"rung"`  // such as warptile
+	Rung  string `json:"rung"`  // such as multistage
 	Class string `json:"class"` // as in cuda.Class
 	Tile  string `json:"tile"`  // as cuda.Tile.Name writes it
 	// Stages is the number of slices in shared memory or on their way there; 0: the kernel has no stages.

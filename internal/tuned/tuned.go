@@ -71,16 +71,11 @@ const (
 
 // Find returns the entry for the type and the kernel.
 func (s Settings) Find(typ, kernel string) (Tune, bool) {
-	i := s.index(typ, kernel)
+	i := slices.IndexFunc(s.Tuned, func(t Tune) bool { return t.Type == typ && t.Kernel == kernel })
 	if i < 0 {
 		return Tune{}, false
 	}
 	return s.Tuned[i], true
-}
-
-// index returns the index of the entry for the type and kernel, -1 if there is none.
-func (s Settings) index(typ, kernel string) int {
-	return slices.IndexFunc(s.Tuned, func(t Tune) bool { return t.Type == typ && t.Kernel == kernel })
 }
 
 // With returns s with t in place of an entry for the same type and kernel.

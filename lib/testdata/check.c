@@ -428,7 +428,7 @@ static void check_collected(void)
 	for (int i = 0; i < 600; i++) {
 		if (i % 200 == 0)
 			check_large(300 + i);
-		gemm_free(gemm_cuda_recipe("{\"variant\": \"cuda/dmma\", \"type\": \"f64\", \"m\": 64, \"n\": 64, \"k\": 64,"
+		gemm_free(gemm_cuda_recipe("{\"variant\": \"cuda/tuned\", \"type\": \"f64\", \"m\": 64, \"n\": 64, \"k\": 64,"
 		                           "\"a\": {\"ld\": 64}, \"b\": {\"ld\": 64}, \"c\": {\"ld\": 64}, \"gpu\": "
 		                           "{\"cc\": \"8.0\", \"multiprocessors\": 100, \"clock_mhz\": 1000}}"));
 	}

@@ -1,22 +1,43 @@
 package comm
 
 import (
+	"fmt"
+	"math"
+	"os"
+
 	"gemm"
-	"gemm/mpi/clocks"
 )
 
-// clockRounds is how many messages are answered to compare two clocks.
+// clockRounds is the number of messages by which two clocks are compared.
 const clockRounds = 16
 
-// tagClock is the tag of their messages.
+// tagClock is the tag of these messages.
 const tagClock = 1 << 10
 
-// Ahead returns, on rank 0, how far the clock of a rank is ahead of its own, in seconds, and the limit
-// of the error. Rank 0 and this rank call it; now is the clock of the caller.
-func (c *Comm) Ahead(rank int, now func() float64) (seconds, within float64, err error) {
-	word := gemm.Matrix[float64]{Rows: 1, Cols: 1, Stride: 1, Data: make([]float64, 1)}
-	if c.rank != 0 {
-		for range clockRounds {
+// clockRound is a message to another rank and its answer, with times in seconds: when it was sent and when the answer
+// arrived, by the own clock, and when it reached the other rank, by the clock there.
+type clockRound struct{ sent, there, back float64 }
+
+// clockOffset returns how far the other clock is ahead of the own one, and the limit of the error. The message reached
+// the other rank at some time between sent and back. clockOffset takes the middle of the shortest round; the error is
+// at most half of that round, however unequal both ways are (Cristian, Probabilistic clock synchronization, 1989).
+func clockOffset(rounds []clockRound) (seconds, within float64) {
+	within = math.Inf(1)
+	for _, r := range rounds {
+		if half := (r.back - r.sent) / 2; half < within {
+			seconds, within = r.there-(r.sent+half), half
+		}
+	}
+	return seconds, within
+}
+
+// ClockOffset returns, on rank 0, how far the clock of a rank is ahead of its own, in seconds, and the limit of the
+// error. Rank 0 and this rank call it; now is the clock of the caller.
+func (c *Comm) ClockOffset(rank int, now func() float64) (seconds, within float64, err error) {
+	word := gemm.NewMatrix[float64](1, 1)
+	var rounds []clockRound
+	for range clockRounds {
+		if c.rank != 0 {
 			if err := Recv(c, word, 0, tagClock); err != nil {
 				return 0, 0, err
 			}
@@ -24,21 +45,27 @@ func (c *Comm) Ahead(rank int, now func() float64) (seconds, within float64, err
 			if err := Send(c, word, 0, tagClock); err != nil {
 				return 0, 0, err
 			}
+			continue
 		}
-		return 0, 0, nil
-	}
-	var rounds []clocks.Round
-	for range clockRounds {
-		round := clocks.Round{Sent: now()}
+		round := clockRound{sent: now()}
 		if err := Send(c, word, rank, tagClock); err != nil {
 			return 0, 0, err
 		}
 		if err := Recv(c, word, rank, tagClock); err != nil {
 			return 0, 0, err
 		}
-		round.Back, round.There = now(), word.Data[0]
+		round.back, round.there = now(), word.Data[0]
 		rounds = append(rounds, round)
 	}
-	seconds, within = clocks.Ahead(rounds)
+	if c.rank != 0 {
+		return 0, 0, nil
+	}
+	seconds, within = clockOffset(rounds)
 	return seconds, within, nil
+}
+
+// privateClock is the name of a clock that only this process is known to read.
+func privateClock() string {
+	host, _ := os.Hostname()
+	return fmt.Sprintf("%s %d", host, os.Getpid())
 }

@@ -30,7 +30,7 @@ func (c *Comm) Rank() int { return c.rank }
 // Size returns the number of ranks of c.
 func (c *Comm) Size() int { return c.size }
 
-// Traffic returns the counters of c and of all communicators made from it, except by Quiet.
+// Traffic returns the counters of c and of all communicators made from it, except by Uncounted.
 func (c *Comm) Traffic() *Traffic { return c.traffic }
 
 // World returns the number of a rank of c among all ranks.
@@ -48,12 +48,12 @@ func (c *Comm) HostOf(rank int) int {
 // Hosts returns the numbers of the hosts of all ranks of the job, which c and all others count by.
 func (c *Comm) Hosts() []int { return c.hosts }
 
-// Log returns the log of the calls of c and of all communicators made from it, except by Quiet.
+// Log returns the log of the calls of c and of all communicators made from it, except by Uncounted.
 func (c *Comm) Log() *Log { return c.log }
 
-// noted notes a call, with a rank of c or with all (-1), and the bytes that it counts. The function that
+// logged logs a call, with a rank of c or with all (-1), and the bytes that it counts. The function that
 // it returns ends the call.
-func (c *Comm) noted(call string, rank int) (end func()) {
+func (c *Comm) logged(call string, rank int) (end func()) {
 	if !c.log.On() {
 		return func() {}
 	}
@@ -65,14 +65,6 @@ func (c *Comm) noted(call string, rank int) (end func()) {
 		after, before := c.traffic.Total(), before.Total()
 		ended(after.Sent - before.Sent + after.Recv - before.Recv)
 	}
-}
-
-// Grid is the position of this process in a periodic grid of ranks, with the communicators of its row, of its
-// column and of the grid.
-type Grid struct {
-	I, J     int
-	All      *Comm
-	Row, Col *Comm // of the ranks (I, 0 … Q−1) and (0 … P−1, J)
 }
 
 // buffer is the memory of a message.
@@ -106,26 +98,28 @@ func bufferOf[T gemm.Element](m gemm.Matrix[T]) (buffer, error) {
 	return b, err
 }
 
-// Send sends m. It returns when m may be overwritten.
-func Send[T gemm.Element](c *Comm, m gemm.Matrix[T], to, tag int) error {
-	defer c.noted("send", to)()
+// transfer logs, counts and makes a call with m, of a rank or of all (-1).
+func transfer[T gemm.Element](c *Comm, name string, rank int, m gemm.Matrix[T], count func(bytes int64),
+	call func(b buffer) error) error {
+	defer c.logged(name, rank)()
 	b, err := bufferOf(m)
 	if err != nil {
 		return err
 	}
-	c.countSent(bytesOf(m), to)
-	return c.send(b, to, tag)
+	count(bytesOf(m))
+	return call(b)
+}
+
+// Send sends m. It returns when m may be overwritten.
+func Send[T gemm.Element](c *Comm, m gemm.Matrix[T], to, tag int) error {
+	return transfer(c, "send", to, m, func(bytes int64) { c.countSent(bytes, to) },
+		func(b buffer) error { return c.send(b, to, tag) })
 }
 
 // Recv waits for a message and writes it to m.
 func Recv[T gemm.Element](c *Comm, m gemm.Matrix[T], from, tag int) error {
-	defer c.noted("recv", from)()
-	b, err := bufferOf(m)
-	if err != nil {
-		return err
-	}
-	c.countReceived(bytesOf(m), from)
-	return c.recv(b, from, tag)
+	return transfer(c, "recv", from, m, func(bytes int64) { c.countReceived(bytes, from) },
+		func(b buffer) error { return c.recv(b, from, tag) })
 }
 
 // Request is a message in flight. Its memory stays pinned until Wait returns or Test reports the arrival.
@@ -143,8 +137,8 @@ func (r *Request) Then(f func() error) *Request {
 	return r
 }
 
-// followed calls what follows the message.
-func (r *Request) followed() error {
+// completed calls the function that follows the message.
+func (r *Request) completed() error {
 	if r.then == nil {
 		return nil
 	}
@@ -161,18 +155,19 @@ func request(c *Comm, b buffer, begin func(*Request) error) (*Request, error) {
 		r.pin.Unpin()
 		return nil, err
 	}
-	under[r] = true
+	inflight[r] = true
 	return r, nil
 }
 
-// under has the requests in flight. After an error nobody may wait for a request, but MPI still writes to its memory.
-var under = map[*Request]bool{}
+// inflight has the requests in flight. After an error no caller may wait for a request, but MPI still writes to its
+// memory.
+var inflight = map[*Request]bool{}
 
 // end unpins the memory.
 func (r *Request) end() {
 	r.done = true
 	r.pin.Unpin()
-	delete(under, r)
+	delete(inflight, r)
 }
 
 // Wait returns when the message has arrived. For a nil Request it returns at once.
@@ -186,7 +181,7 @@ func (r *Request) Wait() error {
 		return r.wait()
 	}()
 	if err == nil {
-		err = r.followed()
+		err = r.completed()
 	}
 	return err
 }
@@ -201,47 +196,31 @@ func (r *Request) Test() (bool, error) {
 		r.end()
 	}
 	if done && err == nil {
-		err = r.followed()
+		err = r.completed()
 	}
 	return done, err
 }
 
+// begin is transfer for a call that begins a message.
+func begin[T gemm.Element](c *Comm, name string, rank int, m gemm.Matrix[T], count func(bytes int64),
+	call func(b buffer, r *Request) error) (r *Request, err error) {
+	err = transfer(c, name, rank, m, count, func(b buffer) error {
+		r, err = request(c, b, func(r *Request) error { return call(b, r) })
+		return err
+	})
+	return r, err
+}
+
 // Isend starts to send m, which must not be written until it has arrived.
 func Isend[T gemm.Element](c *Comm, m gemm.Matrix[T], to, tag int) (*Request, error) {
-	defer c.noted("isend", to)()
-	b, err := bufferOf(m)
-	if err != nil {
-		return nil, err
-	}
-	c.countSent(bytesOf(m), to)
-	return request(c, b, func(r *Request) error { return c.isend(b, to, tag, r) })
+	return begin(c, "isend", to, m, func(bytes int64) { c.countSent(bytes, to) },
+		func(b buffer, r *Request) error { return c.isend(b, to, tag, r) })
 }
 
 // Irecv starts to receive m, which must not be used until it has arrived.
 func Irecv[T gemm.Element](c *Comm, m gemm.Matrix[T], from, tag int) (*Request, error) {
-	defer c.noted("irecv", from)()
-	b, err := bufferOf(m)
-	if err != nil {
-		return nil, err
-	}
-	c.countReceived(bytesOf(m), from)
-	return request(c, b, func(r *Request) error { return c.irecv(b, from, tag, r) })
-}
-
-// Sendrecv sends out and receives in at the same time.
-func Sendrecv[T gemm.Element](c *Comm, out gemm.Matrix[T], to int, in gemm.Matrix[T], from, tag int) error {
-	defer c.noted("sendrecv", to)()
-	o, err := bufferOf(out)
-	if err != nil {
-		return err
-	}
-	i, err := bufferOf(in)
-	if err != nil {
-		return err
-	}
-	c.countSent(bytesOf(out), to)
-	c.countReceived(bytesOf(in), from)
-	return c.sendrecv(o, to, i, from, tag)
+	return begin(c, "irecv", from, m, func(bytes int64) { c.countReceived(bytes, from) },
+		func(b buffer, r *Request) error { return c.irecv(b, from, tag, r) })
 }
 
 // Bcast sends the root's m to all.
@@ -250,24 +229,14 @@ func Sendrecv[T gemm.Element](c *Comm, out gemm.Matrix[T], to int, in gemm.Matri
 //	before      m     ·     ·
 //	after       m     m     m      (root 0)
 func Bcast[T gemm.Element](c *Comm, m gemm.Matrix[T], root int) error {
-	defer c.noted("bcast", -1)()
-	b, err := bufferOf(m)
-	if err != nil {
-		return err
-	}
-	c.countBcast(bytesOf(m), root)
-	return c.bcast(b, root)
+	return transfer(c, "bcast", -1, m, func(bytes int64) { c.countBcast(bytes, root) },
+		func(b buffer) error { return c.bcast(b, root) })
 }
 
 // Ibcast starts Bcast.
 func Ibcast[T gemm.Element](c *Comm, m gemm.Matrix[T], root int) (*Request, error) {
-	defer c.noted("ibcast", -1)()
-	b, err := bufferOf(m)
-	if err != nil {
-		return nil, err
-	}
-	c.countBcast(bytesOf(m), root)
-	return request(c, b, func(r *Request) error { return c.ibcast(b, root, r) })
+	return begin(c, "ibcast", -1, m, func(bytes int64) { c.countBcast(bytes, root) },
+		func(b buffer, r *Request) error { return c.ibcast(b, root, r) })
 }
 
 // ScatterRows sends each rank its rows of the root's matrix; spans[r] are the rows of rank r.
@@ -286,9 +255,9 @@ func GatherRows[T gemm.Element](c *Comm, root int, mine, all gemm.Matrix[T], spa
 
 func moveRows[T gemm.Element](c *Comm, root int, all gemm.Matrix[T], spans []plan.Span, mine gemm.Matrix[T],
 	way direction) error {
-	defer c.noted(way.String(), -1)()
+	defer c.logged(way.String(), -1)()
 	b, err := countParts(c, root, spans, mine.Cols, 1, all, mine, way)
-	if err != nil || mine.Cols == 0 { // on all ranks alike; Open MPI would wait for what nobody sends
+	if err != nil || mine.Cols == 0 { // on all ranks; Open MPI would wait for a message that no rank sends
 		return err
 	}
 	counts, from := lengths(spans)
@@ -312,9 +281,9 @@ func GatherCols[T gemm.Element](c *Comm, root int, mine, all gemm.Matrix[T], spa
 
 func moveCols[T gemm.Element](c *Comm, root int, all gemm.Matrix[T], spans []plan.Span, mine gemm.Matrix[T],
 	way direction) error {
-	defer c.noted(way.String(), -1)()
+	defer c.logged(way.String(), -1)()
 	b, err := countParts(c, root, spans, mine.Rows, int64(len(widthsOf(spans))), all, mine, way)
-	if err != nil || mine.Rows == 0 { // on all ranks alike; Open MPI would wait for what nobody sends
+	if err != nil || mine.Rows == 0 { // on all ranks; Open MPI would wait for a message that no rank sends
 		return err
 	}
 	return byWidth(spans, func(width int, counts, from []int) error {
@@ -391,7 +360,7 @@ func lengths(spans []plan.Span) (counts, from []int) {
 //	before   A₀ B A₁ B A₂ B       ·        ·
 //	after       A₀, B           A₁, B    A₂, B
 func ScatterJoined[T gemm.Element](c *Comm, root int, all, first, second []T) error {
-	defer c.noted("scatter", -1)()
+	defer c.logged("scatter", -1)()
 	if err := Countable(max(len(first), len(second)), "in a block for a rank", "use more ranks"); err != nil {
 		return err
 	}
@@ -404,9 +373,9 @@ func ScatterJoined[T gemm.Element](c *Comm, root int, all, first, second []T) er
 		unsafe.Pointer(unsafe.SliceData(first)), len(first), unsafe.Pointer(unsafe.SliceData(second)), len(second), root)
 }
 
-// Gather brings the equal parts of all ranks into the root's buffer, one after the other.
+// Gather collects the equal parts of all ranks in the root's buffer, one after the other.
 func Gather[T gemm.Element](c *Comm, root int, mine, all []T) error {
-	defer c.noted("gather", -1)()
+	defer c.logged("gather", -1)()
 	if err := Countable(len(mine), "of a rank", "use more ranks"); err != nil {
 		return err
 	}
@@ -425,7 +394,7 @@ func Gather[T gemm.Element](c *Comm, root int, mine, all []T) error {
 //	before   x₀ x₁        y₀ y₁
 //	after    x₀+y₀        x₁+y₁
 func ReduceScatter[T gemm.Element](c *Comm, all gemm.Matrix[T], spans []plan.Span, mine gemm.Matrix[T]) error {
-	defer c.noted("reduce-scatter", -1)()
+	defer c.logged("reduce-scatter", -1)()
 	// Open MPI sums the counts in an int.
 	if err := Countable(all.Rows*all.Cols, "to add", "use more ranks or fewer layers"); err != nil {
 		return err
@@ -434,7 +403,8 @@ func ReduceScatter[T gemm.Element](c *Comm, all gemm.Matrix[T], spans []plan.Spa
 	for r, s := range spans {
 		counts[r] = s.Len() * all.Cols
 	}
-	c.countReduceScatter(func(r int) int64 { return int64(counts[r]) * int64(gemm.TypeOf[T]().Size) })
+	part := func(r int) int64 { return int64(counts[r]) * int64(gemm.TypeOf[T]().Size) }
+	c.count(func(calls plan.Calls) { calls.ReduceScatter(c.all(), part) })
 	if all.Stride != all.Cols && all.Rows > 1 || mine.Stride != mine.Cols && mine.Rows > 1 {
 		panic("comm: ReduceScatter wants rows side by side")
 	}

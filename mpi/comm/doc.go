@@ -5,6 +5,6 @@
 // A message is a matrix with any stride; the transport chooses the derived type. Both ends of a message agree on rows
 // and columns, not on strides. Every call counts the bytes of its arguments (see Traffic).
 //
-// A process makes its calls one at a time; if the first came from a locked thread, all come from that. A build without
-// the tag mpi has the same functions. There Start returns gemm.ErrUnavailable with the remedy.
+// A process makes its calls one at a time; if the first call is made on a locked thread, all are made on it. A build
+// without the tag mpi has the same functions. There Start returns gemm.ErrUnavailable with the remedy.
 package comm

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"gemm"
-	"gemm/gf256"
 	"gemm/mpi/plan"
 )
 
@@ -88,18 +87,6 @@ func TestLayoutTooLarge(t *testing.T) {
 	}
 }
 
-func TestBytes(t *testing.T) {
-	if got := bytesOf(gemm.Matrix[float64]{Rows: 1 << 20, Cols: 1 << 20, Stride: 1 << 20}); got != 8<<40 {
-		t.Errorf("f64: %d", got)
-	}
-	if got := bytesOf(gemm.Matrix[float32]{Rows: 3, Cols: 5, Stride: 9}); got != 60 {
-		t.Errorf("f32: %d", got)
-	}
-	if got := bytesOf(gemm.Matrix[gf256.Elem]{Rows: 3, Cols: 5, Stride: 9}); got != 15 {
-		t.Errorf("gf256: %d", got)
-	}
-}
-
 func TestByWidth(t *testing.T) {
 	var got []string
 	err := byWidth(plan.Spans(5, 4), func(width int, counts, from []int) error {
@@ -113,17 +100,5 @@ func TestByWidth(t *testing.T) {
 	if err := byWidth(plan.Spans(0, 4),
 		func(int, []int, []int) error { t.Error("a call without columns"); return nil }); err != nil {
 		t.Error(err)
-	}
-}
-
-func TestCountable(t *testing.T) {
-	defer func(kept int) { limit = kept }(limit)
-	limit = 10
-	if err := Countable(10, "to add", "add fewer"); err != nil {
-		t.Error(err)
-	}
-	const want = "11 elements to add: MPI counts up to 10: add fewer"
-	if err := Countable(11, "to add", "add fewer"); err == nil || err.Error() != want {
-		t.Errorf("the error is %v, want %s", err, want)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"gemm/internal/timeline"
 )
 
-// Log notes when a rank does what in one product, between Start and Stop. At all other times, and if
-// it is nil, it notes nothing. One goroutine uses it.
+// Log records the phases and calls of a rank in one product, between Start and Stop. At all other times, and if it is
+// nil, it records nothing. One goroutine uses it.
 type Log struct {
 	on     bool
 	begun  time.Time
@@ -16,14 +16,14 @@ type Log struct {
 	phases []timeline.Phase
 }
 
-// Start has the log note what follows. Times count from begun.
+// Start starts the log. Times count from begun.
 func (l *Log) Start(begun time.Time) {
 	if l != nil {
 		*l = Log{on: true, begun: begun}
 	}
 }
 
-// Stop ends that, and returns what was noted, sorted.
+// Stop ends the log, and returns its phases and calls, sorted.
 func (l *Log) Stop() []timeline.Phase {
 	if l == nil {
 		return nil
@@ -34,7 +34,7 @@ func (l *Log) Stop() []timeline.Phase {
 	return phases
 }
 
-// On reports whether the log notes what happens.
+// On reports whether the log is started.
 func (l *Log) On() bool { return l != nil && l.on }
 
 // Enter begins a phase. Leave ends it; the phase began at start and took so long.
@@ -53,7 +53,7 @@ func (l *Log) Leave(start time.Time, took time.Duration) {
 }
 
 // Call begins a call in the phase of now, of a rank or of none (-1). The function that it returns ends
-// the call, which moved so many bytes. Calls outside of phases are not noted.
+// the call, which moved the given bytes. Calls outside of phases are not logged.
 func (l *Log) Call(name string, rank int) (end func(bytes int64)) {
 	if !l.On() || l.phase == "" {
 		return func(int64) {}

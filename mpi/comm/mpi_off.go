@@ -31,22 +31,12 @@ func (c *Comm) Free() error { return errNone }
 // Finalize ends MPI.
 func (c *Comm) Finalize() error { return errNone }
 
-// Quiet returns a communicator of the same ranks whose messages are not counted.
-func (c *Comm) Quiet() (*Comm, error) { return nil, errNone }
+// Uncounted returns a communicator of the same ranks whose messages are not counted.
+func (c *Comm) Uncounted() (*Comm, error) { return nil, errNone }
 
 // Split returns the communicator of the ranks with the same colour, in the order of their keys; nil if the colour
 // is negative.
 func (c *Comm) Split(_, _ int) (*Comm, error) { return nil, errNone }
-
-// NewGrid makes a p×q grid of the ranks of c, row by row.
-func (c *Comm) NewGrid(_, _ int) (*Grid, error) { return nil, errNone }
-
-// Shift returns the ranks of g.All to receive from and to send to, if all ranks send the given
-// number of columns to the left and of rows up.
-func (g *Grid) Shift(_, _ int) (from, to int, err error) { return 0, 0, errNone }
-
-// Host returns the ranks of c that share memory with this one.
-func (c *Comm) Host() (*Comm, error) { return nil, errNone }
 
 // Barrier returns when all ranks have called it.
 func (c *Comm) Barrier() error { return errNone }
@@ -54,14 +44,14 @@ func (c *Comm) Barrier() error { return errNone }
 // Max returns the largest x of all ranks, on each of them.
 func (c *Comm) Max(float64) (float64, error) { return 0, errNone }
 
-// Collect returns on rank 0 the data of each rank, and nil on the others.
-func (c *Comm) Collect([]byte) ([][]byte, error) { return nil, errNone }
+// GatherBytes returns on rank 0 the data of each rank, and nil on the others.
+func (c *Comm) GatherBytes([]byte) ([][]byte, error) { return nil, errNone }
 
-// Tell sends data from rank 0 to all others, which call Hear.
-func (c *Comm) Tell([]byte) error { return errNone }
+// SendAll sends data from rank 0 to all others, which call Poll.
+func (c *Comm) SendAll([]byte) error { return errNone }
 
-// Hear waits for data that rank 0 sends with Tell. First it polls, later it sleeps between polls.
-func (c *Comm) Hear() ([]byte, error) { return nil, errNone }
+// Poll waits for data that rank 0 sends with SendAll. First it polls, later it sleeps between polls.
+func (c *Comm) Poll() ([]byte, error) { return nil, errNone }
 
 // Exchange has this rank exchange messages of n bytes with its peer of the pattern, if it has one, while the other
 // pairs do so too. It returns the time of a message on the slowest rank, in seconds. All ranks call it.
@@ -74,7 +64,6 @@ func (handle) send(buffer, int, int) error                                      
 func (handle) recv(buffer, int, int) error                                        { return errNone }
 func (handle) isend(buffer, int, int, *Request) error                             { return errNone }
 func (handle) irecv(buffer, int, int, *Request) error                             { return errNone }
-func (handle) sendrecv(buffer, int, buffer, int, int) error                       { return errNone }
 func (handle) bcast(buffer, int) error                                            { return errNone }
 func (handle) ibcast(buffer, int, *Request) error                                 { return errNone }
 func (handle) movev(buffer, []int, []int, buffer, int, direction) error           { return errNone }

@@ -69,40 +69,15 @@ static int reduce_scatter(int kind, void *all, int *counts, void *mine, MPI_Comm
 }
 
 static int split(MPI_Comm c, int colour, int key, MPI_Comm *out) {
-	int e = comm_arrive(c);
+	int e = comm_barrier(c);
 	if (e == MPI_SUCCESS) e = MPI_Comm_split(c, colour, key, out);
 	if (e == MPI_SUCCESS && *out != MPI_COMM_NULL) e = MPI_Comm_set_errhandler(*out, MPI_ERRORS_RETURN);
 	return e;
 }
 
-static int grid(MPI_Comm c, int p, int q, MPI_Comm *all, MPI_Comm *row, MPI_Comm *col) {
-	int sides[2] = {p, q}, round[2] = {1, 1}, along[2] = {0, 1}, down[2] = {1, 0}, e;
-	if ((e = comm_arrive(c)) != MPI_SUCCESS) return e;
-	if ((e = MPI_Cart_create(c, 2, sides, round, 0, all)) != MPI_SUCCESS) return e;
-	if ((e = MPI_Cart_sub(*all, along, row)) != MPI_SUCCESS) return e;
-	return MPI_Cart_sub(*all, down, col);
-}
-
-// numbers returns the number of each rank of c among all ranks.
-static int numbers(MPI_Comm c, int size, int *out) {
-	MPI_Group all, some;
-	int *from = malloc(size * sizeof *from), e;
-	if (from == NULL) return MPI_ERR_NO_MEM;
-	for (int i = 0; i < size; i++) from[i] = i;
-	if ((e = MPI_Comm_group(c, &some)) == MPI_SUCCESS) {
-		if ((e = MPI_Comm_group(MPI_COMM_WORLD, &all)) == MPI_SUCCESS) {
-			e = MPI_Group_translate_ranks(some, size, from, all, out);
-			MPI_Group_free(&all);
-		}
-		MPI_Group_free(&some);
-	}
-	free(from);
-	return e;
-}
-
-// leads returns the number of the first rank of each rank's host. It counts the ranks of this rank's host and their
-// processors, which are bits of the n bytes of mask: of those that this rank may run on, and then of all.
-static int leads(MPI_Comm c, int *out, unsigned char *mask, int n, int *ranks) {
+// host_leaders returns the number of the first rank of each rank's host. It counts the ranks of this rank's host and
+// their processors, which are bits of the n bytes of mask: of those that this rank may run on, and then of all.
+static int host_leaders(MPI_Comm c, int *out, unsigned char *mask, int n, int *ranks) {
 	MPI_Comm here;
 	int lead, e;
 	if ((e = MPI_Comm_rank(c, &lead)) != MPI_SUCCESS) return e;
@@ -115,10 +90,10 @@ static int leads(MPI_Comm c, int *out, unsigned char *mask, int n, int *ranks) {
 	return e;
 }
 
-// hear waits for a message from rank 0 and returns its length. It polls without a pause for attention seconds,
+// poll waits for a message from rank 0 and returns its length. It polls without a pause at first,
 // then with pauses that double up to longest. It sleeps here and not in Go: Go's scheduler takes
 // milliseconds to wake a locked thread on a crowded host.
-static int hear(MPI_Comm c, double attention, long longest, int *bytes) {
+static int poll(MPI_Comm c, double without_pause, long longest, int *bytes) {
 	MPI_Status s;
 	int there = 0, e;
 	double begun = MPI_Wtime();
@@ -126,7 +101,7 @@ static int hear(MPI_Comm c, double attention, long longest, int *bytes) {
 	for (;;) {
 		if ((e = MPI_Iprobe(0, 0, c, &there, &s)) != MPI_SUCCESS) return e;
 		if (there) return MPI_Get_count(&s, MPI_BYTE, bytes);
-		if (MPI_Wtime() - begun < attention) {
+		if (MPI_Wtime() - begun < without_pause) {
 			sched_yield();
 			continue;
 		}
@@ -143,25 +118,16 @@ static int recv_status(void *p, int n, MPI_Datatype t, int from, int tag, MPI_Co
 	return MPI_Recv(p, n, t, from, tag, c, MPI_STATUS_IGNORE);
 }
 
-static int sendrecv(void *o, int on, MPI_Datatype ot, int to, void *i, int in, MPI_Datatype it, int from, int tag, MPI_Comm c) {
-	return MPI_Sendrecv(o, on, ot, to, tag, i, in, it, from, tag, c, MPI_STATUS_IGNORE);
-}
-
 static int wait_one(MPI_Request *r) { return MPI_Wait(r, MPI_STATUS_IGNORE); }
 static int test_one(MPI_Request *r, int *done) { return MPI_Test(r, done, MPI_STATUS_IGNORE); }
 
-static int host(MPI_Comm c, int rank, MPI_Comm *out) {
-	int e = comm_arrive(c);
-	return e == MPI_SUCCESS ? MPI_Comm_split_type(c, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, out) : e;
-}
-
 static int copy(MPI_Comm c, MPI_Comm *out) {
-	int e = comm_arrive(c);
+	int e = comm_barrier(c);
 	return e == MPI_SUCCESS ? MPI_Comm_dup(c, out) : e;
 }
 
 static int end(MPI_Comm c) {
-	int e = comm_arrive(c);
+	int e = comm_barrier(c);
 	return e == MPI_SUCCESS ? MPI_Finalize() : e;
 }
 
@@ -172,14 +138,14 @@ static int opened(MPI_Win w) {
 }
 
 static int close_window(MPI_Comm c, MPI_Win *w) {
-	int e = comm_arrive(c);
+	int e = comm_barrier(c);
 	if (e == MPI_SUCCESS) e = MPI_Win_unlock_all(*w);
 	return e == MPI_SUCCESS ? MPI_Win_free(w) : e;
 }
 
 // expose_memory allocates bytes of memory that other ranks may read, and stores its address in own.
 static int expose_memory(MPI_Comm c, MPI_Aint bytes, MPI_Win *w, void **own) {
-	int e = comm_arrive(c);
+	int e = comm_barrier(c);
 	if (e == MPI_SUCCESS) e = MPI_Win_allocate(bytes, 1, MPI_INFO_NULL, c, own, w);
 	return e == MPI_SUCCESS ? opened(*w) : e;
 }
@@ -191,7 +157,7 @@ static int share_memory(MPI_Comm c, MPI_Aint bytes, MPI_Win *w, void **parts) {
 	MPI_Aint size;
 	void *own;
 	int unit, ranks, e;
-	if ((e = comm_arrive(c)) != MPI_SUCCESS) return e;
+	if ((e = comm_barrier(c)) != MPI_SUCCESS) return e;
 	MPI_Info_create(&apart);
 	MPI_Info_set(apart, "alloc_shared_noncontig", "true");
 	e = MPI_Win_allocate_shared(bytes, 1, apart, c, &own, w);
@@ -298,17 +264,18 @@ func Start() (*Comm, error) {
 	for r := range c.size {
 		c.numbers = append(c.numbers, r)
 	}
-	return c, c.settle()
+	return c, c.findHosts()
 }
 
 // mostProcessors is one more than the largest number of a processor that is counted.
 const mostProcessors = 1 << 13
 
-// yieldVariable is the environment variable that has ranks of MPICH yield in any case.
+// yieldVariable is the environment variable that makes ranks of MPICH yield in any case.
 const yieldVariable = "GEMM_MPI_YIELD"
 
-// settle finds the hosts of the ranks. If there is one, with more ranks than processors, they yield while they wait.
-func (c *Comm) settle() error {
+// findHosts finds the hosts of the ranks. If there is one, with more ranks than processors, ranks yield while they
+// wait.
+func (c *Comm) findHosts() error {
 	var mask [mostProcessors / 8]byte
 	for _, p := range cpu.Places() {
 		if p < mostProcessors {
@@ -317,7 +284,7 @@ func (c *Comm) settle() error {
 	}
 	leads := make([]C.int, c.size)
 	var ranks C.int
-	if err := failed(C.leads(c.comm, &leads[0], (*C.uchar)(&mask[0]), C.int(len(mask)), &ranks),
+	if err := failed(C.host_leaders(c.comm, &leads[0], (*C.uchar)(&mask[0]), C.int(len(mask)), &ranks),
 		"MPI_Comm_split_type"); err != nil {
 		return err
 	}
@@ -335,7 +302,7 @@ func (c *Comm) settle() error {
 	}
 	excess, err := c.Max(excess)
 	if err == nil && excess > 0 && plan.Count(c.hosts) == 1 {
-		C.comm_crowd(1)
+		C.comm_set_yield(1)
 	}
 	return err
 }
@@ -381,16 +348,17 @@ func (c *Comm) derived(made C.MPI_Comm, traffic *Traffic, log *Log) (*Comm, erro
 		return nil, err
 	}
 	d := &Comm{handle: handle{comm: made}, rank: int(rank), size: int(size), hosts: c.hosts, traffic: traffic, log: log}
-	numbers := make([]C.int, d.size)
-	err := failed(C.numbers(made, size, &numbers[0]), "MPI_Group_translate_ranks")
+	own, numbers := C.int(c.numbers[c.rank]), make([]C.int, d.size)
+	err := failed(C.MPI_Allgather(unsafe.Pointer(&own), 1, C.MPI_INT, unsafe.Pointer(&numbers[0]), 1, C.MPI_INT, made),
+		"MPI_Allgather")
 	for _, r := range numbers {
 		d.numbers = append(d.numbers, int(r))
 	}
 	return d, err
 }
 
-// Quiet returns a communicator of the same ranks whose messages are not counted.
-func (c *Comm) Quiet() (*Comm, error) {
+// Uncounted returns a communicator of the same ranks whose messages are not counted.
+func (c *Comm) Uncounted() (*Comm, error) {
 	var made C.MPI_Comm
 	if err := failed(C.copy(c.comm, &made), "MPI_Comm_dup"); err != nil {
 		return nil, err
@@ -410,41 +378,6 @@ func (c *Comm) Split(colour, key int) (*Comm, error) {
 		return nil, err
 	}
 	return c.derived(made, c.traffic, c.log)
-}
-
-// NewGrid makes a p×q grid of the ranks of c, row by row.
-func (c *Comm) NewGrid(p, q int) (*Grid, error) {
-	var all, row, col C.MPI_Comm
-	if err := failed(C.grid(c.comm, C.int(p), C.int(q), &all, &row, &col), "MPI_Cart_create"); err != nil {
-		return nil, err
-	}
-	g := &Grid{I: c.rank / q, J: c.rank % q}
-	var errs [3]error
-	g.All, errs[0] = c.derived(all, c.traffic, c.log)
-	g.Row, errs[1] = c.derived(row, c.traffic, c.log)
-	g.Col, errs[2] = c.derived(col, c.traffic, c.log)
-	return g, errors.Join(errs[:]...)
-}
-
-// Shift returns the ranks of g.All to receive from and to send to, if all ranks send the given
-// number of columns to the left and of rows up.
-func (g *Grid) Shift(left, up int) (from, to int, err error) {
-	var source, target C.int
-	if left != 0 {
-		err = failed(C.MPI_Cart_shift(g.All.comm, 1, C.int(-left), &source, &target), "MPI_Cart_shift")
-	} else {
-		err = failed(C.MPI_Cart_shift(g.All.comm, 0, C.int(-up), &source, &target), "MPI_Cart_shift")
-	}
-	return int(source), int(target), err
-}
-
-// Host returns the ranks of c that share memory with this one.
-func (c *Comm) Host() (*Comm, error) {
-	var made C.MPI_Comm
-	if err := failed(C.host(c.comm, C.int(c.rank), &made), "MPI_Comm_split_type"); err != nil {
-		return nil, err
-	}
-	return c.derived(made, &Traffic{}, nil)
 }
 
 func (h handle) share(bytes int, s *Shared) error {
@@ -608,18 +541,6 @@ func (p *pending) test() (bool, error) {
 	return done != 0, err
 }
 
-func (h handle) sendrecv(out buffer, to int, in buffer, from, tag int) error {
-	on, ot, err := out.message()
-	if err != nil {
-		return err
-	}
-	n, t, err := in.message()
-	if err != nil {
-		return err
-	}
-	return failed(C.sendrecv(out.at, on, ot, C.int(to), in.at, n, t, C.int(from), C.int(tag), h.comm), "MPI_Sendrecv")
-}
-
 func (h handle) bcast(b buffer, root int) error {
 	if h.plain(b) {
 		switch b.kind {
@@ -638,7 +559,8 @@ func (h handle) bcast(b buffer, root int) error {
 	return failed(C.MPI_Bcast(b.at, n, t, C.int(root), h.comm), "MPI_Bcast")
 }
 
-// partType returns the type of a part of the root's matrix: rows with its stride, or vectors that may begin at any column.
+// partType returns the type of a part of the root's matrix: rows with its stride, or vectors that may begin at any
+// column.
 func partType(b buffer) (C.MPI_Datatype, error) {
 	if b.shape == vector {
 		return typed(b.kind, b.layout, 1)
@@ -679,32 +601,8 @@ func (h handle) scatterJoined(kind element, all, first unsafe.Pointer, n int, se
 }
 
 func (h handle) gather(kind element, mine unsafe.Pointer, n int, all unsafe.Pointer, root int) error {
-	if h.world == nil {
-		t := C.base(C.int(kind))
-		return failed(C.MPI_Gather(mine, C.int(n), t, all, C.int(n), t, C.int(root), h.comm), "MPI_Gather")
-	}
-	own := buffer{at: mine, layout: layout{count: n}}
-	whole := own
-	whole.at, whole.count = all, 0
-	if all != nil {
-		whole.count = n * h.world.Size()
-	}
-	switch kind {
-	case float64s:
-		return h.world.GatherF64(root, slice(float64sOf(whole)), float64sOf(own))
-	case float32s:
-		return h.world.GatherF32(root, slice(float32sOf(whole)), float32sOf(own))
-	default:
-		return h.world.GatherU8(root, slice(bytesAt(whole)), bytesAt(own))
-	}
-}
-
-// slice returns nil if there are no elements: empi takes the address of the first element otherwise.
-func slice[T any](xs []T) []T {
-	if len(xs) == 0 {
-		return nil
-	}
-	return xs
+	t := C.base(C.int(kind))
+	return failed(C.MPI_Gather(mine, C.int(n), t, all, C.int(n), t, C.int(root), h.comm), "MPI_Gather")
 }
 
 func (h handle) reduceScatter(kind element, all unsafe.Pointer, counts []int, mine unsafe.Pointer) error {
@@ -712,8 +610,8 @@ func (h handle) reduceScatter(kind element, all unsafe.Pointer, counts []int, mi
 	return failed(C.reduce_scatter(C.int(kind), all, &c[0], mine, h.comm), "MPI_Reduce_scatter")
 }
 
-// Collect returns on rank 0 the data of each rank, and nil on the others.
-func (c *Comm) Collect(data []byte) ([][]byte, error) {
+// GatherBytes returns on rank 0 the data of each rank, and nil on the others.
+func (c *Comm) GatherBytes(data []byte) ([][]byte, error) {
 	lengths := make([]C.int, c.size)
 	n := C.int(len(data))
 	if err := failed(C.MPI_Gather(unsafe.Pointer(&n), 1, C.MPI_INT, unsafe.Pointer(&lengths[0]), 1, C.MPI_INT, 0, c.comm),
@@ -741,8 +639,8 @@ func (c *Comm) Collect(data []byte) ([][]byte, error) {
 	return out, nil
 }
 
-// Tell sends data from rank 0 to all others, which call Hear.
-func (c *Comm) Tell(data []byte) error {
+// SendAll sends data from rank 0 to all others, which call Poll.
+func (c *Comm) SendAll(data []byte) error {
 	b := buffer{at: unsafe.Pointer(unsafe.SliceData(data)), kind: bytes, layout: layout{count: len(data)}}
 	var sent []*Request
 	var errs []error
@@ -757,16 +655,17 @@ func (c *Comm) Tell(data []byte) error {
 	return errors.Join(errs...)
 }
 
-// How long Hear polls without a pause, and the longest pause.
+// How long Poll polls without a pause, and the longest pause.
 const (
-	attention = 200 * time.Microsecond
-	nap       = 200 * time.Microsecond
+	withoutPause = 200 * time.Microsecond
+	longestPause = 200 * time.Microsecond
 )
 
-// Hear waits for data that rank 0 sends with Tell. First it polls, later it sleeps between polls.
-func (c *Comm) Hear() ([]byte, error) {
+// Poll waits for data that rank 0 sends with SendAll. First it polls, later it sleeps between polls.
+func (c *Comm) Poll() ([]byte, error) {
 	var n C.int
-	if err := failed(C.hear(c.comm, C.double(attention.Seconds()), C.long(nap), &n), "MPI_Iprobe"); err != nil {
+	found := C.poll(c.comm, C.double(withoutPause.Seconds()), C.long(longestPause), &n)
+	if err := failed(found, "MPI_Iprobe"); err != nil {
 		return nil, err
 	}
 	data := make([]byte, n+1)

@@ -16,8 +16,8 @@ import (
 	"gemm"
 	"gemm/gemmtest"
 	"gemm/gf256"
-	"gemm/internal/child"
 	"gemm/internal/cpu"
+	"gemm/internal/ipc"
 	"gemm/mpi/plan"
 )
 
@@ -27,14 +27,13 @@ const asRank = "GEMM_TEST_RANK"
 // all is the communicator of the ranks, where this process is one.
 var all *Comm
 
-// TestMain runs the tests; every process that mpirun started runs those that it was told
-// to, all together.
+// TestMain runs the tests. The processes that mpirun started run the same tests together.
 func TestMain(m *testing.M) {
 	if os.Getenv(asRank) == "" {
 		os.Exit(m.Run())
 	}
 	runtime.LockOSThread()
-	err := child.Follow()
+	err := ipc.DieWithParent()
 	if err == nil {
 		all, err = Start()
 	}
@@ -55,7 +54,7 @@ func TestMain(m *testing.M) {
 var job = gemmtest.Job{AsRank: asRank, Library: Version()}
 
 // TestOnRanks runs the tests of ranks on several numbers of them, with -short on two and three. They have two
-// processors, so that those of MPICH yield if there are more.
+// processors, so that ranks of MPICH yield if there are more.
 func TestOnRanks(t *testing.T) {
 	if processors := cpu.Places(); len(processors) > 2 {
 		gemmtest.Must(t, cpu.Pin(processors[:2]))
@@ -95,20 +94,20 @@ func must(what string, err error) {
 // comms returns the communicators that the calls are tested on: all ranks, all ranks with empi's
 // calls if it has them, and all ranks in the reverse order.
 func comms(t *testing.T) map[string]*Comm {
-	quiet, err := all.Quiet()
-	must("Quiet", err)
+	uncounted, err := all.Uncounted()
+	must("Uncounted", err)
 	turned, err := all.Split(0, all.Size()-all.Rank())
 	must("Split", err)
 	if want := all.Size() - 1 - all.Rank(); turned.Rank() != want || turned.Size() != all.Size() {
 		t.Fatalf("rank %d is %d of %d in the reverse order, want %d", all.Rank(), turned.Rank(), turned.Size(), want)
 	}
-	return map[string]*Comm{"world": all, "quiet": quiet, "turned": turned}
+	return map[string]*Comm{"world": all, "uncounted": uncounted, "turned": turned}
 }
 
 // each calls f for the communicators, in the same order on all ranks.
 func each(t *testing.T, f func(name string, c *Comm)) {
 	found := comms(t)
-	for _, name := range []string{"world", "quiet", "turned"} {
+	for _, name := range []string{"world", "uncounted", "turned"} {
 		f(name, found[name])
 	}
 }
@@ -148,7 +147,7 @@ func (k kind[T]) filled(rows, cols, gap int, element func(i, j int) int) gemm.Ma
 	return m
 }
 
-// mark is what nobody may overwrite.
+// mark is the value outside of a message, which must stay.
 const mark = 77
 
 func (k kind[T]) empty(rows, cols, gap int) gemm.Matrix[T] {
@@ -261,24 +260,10 @@ func messages[T gemm.Element](c *Comm, k kind[T], f form, m, n int) error {
 		}
 	}
 	right, left := (c.Rank()+1)%c.Size(), (c.Rank()+c.Size()-1)%c.Size()
-	out, in := k.filled(m, n, f.out, from(c.Rank(), 2)), k.empty(m, n, f.in)
-	if err := moved(c, bytes, bytes, func() error { return Sendrecv(c, out, right, in, left, 3) }); err != nil {
-		return fmt.Errorf("Sendrecv: %w", err)
-	}
-	if err := k.want(in, from(left, 2)); err != nil {
-		return fmt.Errorf("Sendrecv: %w", err)
-	}
-	in = k.empty(m, n, f.in)
-	if err := moved(c, 0, 0, func() error { return Sendrecv(c, out, c.Rank(), in, c.Rank(), 4) }); err != nil {
-		return fmt.Errorf("Sendrecv with itself: %w", err)
-	}
-	if err := k.want(in, from(c.Rank(), 2)); err != nil {
-		return fmt.Errorf("Sendrecv with itself: %w", err)
-	}
 	return requests(c, k, f, m, n, right, left)
 }
 
-// requests has messages under way while the garbage is collected.
+// requests has messages in flight while the garbage is collected.
 func requests[T gemm.Element](c *Comm, k kind[T], f form, m, n, right, left int) error {
 	const count = 4
 	bytes := count * int64(m) * int64(n) * int64(gemm.TypeOf[T]().Size)
@@ -328,7 +313,7 @@ func requests[T gemm.Element](c *Comm, k kind[T], f form, m, n, right, left int)
 	return nil
 }
 
-// TestRanksCollecting has long messages under way while garbage is made and collected.
+// TestRanksCollecting has long messages in flight while garbage is made and collected.
 func TestRanksCollecting(t *testing.T) {
 	ranks(t)
 	stop, stopped := make(chan struct{}), make(chan struct{})
@@ -350,12 +335,12 @@ func TestRanksCollecting(t *testing.T) {
 	}
 	close(stop)
 	<-stopped
-	if len(under) > 0 {
-		t.Errorf("%d requests are kept", len(under))
+	if len(inflight) > 0 {
+		t.Errorf("%d requests are kept", len(inflight))
 	}
 }
 
-// TestRanksForgotten drops requests under way: their memory stays until MPI has written it.
+// TestRanksForgotten drops requests in flight: their memory stays until MPI has written it.
 func TestRanksForgotten(t *testing.T) {
 	ranks(t)
 	left := (all.Rank() + all.Size() - 1) % all.Size()
@@ -367,7 +352,7 @@ func TestRanksForgotten(t *testing.T) {
 	}
 	must("Barrier", all.Barrier())
 	must("Send", Send(all, doubles.filled(100, 100, 0, from(all.Rank(), 1)), (all.Rank()+1)%all.Size(), 9))
-	for r := range under {
+	for r := range inflight {
 		must("Wait", r.Wait())
 	}
 	must("what was received", doubles.want(in, from(left, 1)))
@@ -569,12 +554,7 @@ func TestRanksLong(t *testing.T) {
 func TestRanksErrors(t *testing.T) {
 	ranks(t)
 	says := func(err error, what string) bool { return strings.Contains(strings.ToLower(err.Error()), what) }
-	grid, err := all.NewGrid(1, all.Size())
-	must("NewGrid", err)
-	found := comms(t)
-	found["grid"], found["row"] = grid.All, grid.Row
-	for _, name := range []string{"world", "quiet", "turned", "grid", "row"} {
-		c := found[name]
+	each(t, func(name string, c *Comm) {
 		short := func(what string, err error) {
 			if err == nil || !says(err, "truncate") {
 				t.Errorf("%s: %s of fewer elements than were sent: %v, want an error that says so", name, what, err)
@@ -599,8 +579,6 @@ func TestRanksErrors(t *testing.T) {
 				}
 				short("Test", err)
 			}
-			out, in := doubles.filled(3, 4, 0, from(c.Rank(), 4)), doubles.empty(2, 4, gap)
-			short("Sendrecv", Sendrecv(c, out, (c.Rank()+1)%c.Size(), in, (c.Rank()+c.Size()-1)%c.Size(), 4))
 		}
 		for what, err := range map[string]error{
 			"Send":  Send(c, long, c.Size(), 1),
@@ -615,9 +593,9 @@ func TestRanksErrors(t *testing.T) {
 			t.Errorf("%s: Isend to rank -5: no error", name)
 		}
 		must("after errors", messages(c, doubles, form{0, 1, 1 << 20}, 3, 4))
-	}
-	if len(under) > 0 {
-		t.Errorf("%d requests are kept", len(under))
+	})
+	if len(inflight) > 0 {
+		t.Errorf("%d requests are kept", len(inflight))
 	}
 }
 
@@ -649,76 +627,74 @@ func TestRanksSplit(t *testing.T) {
 	if c.Size() > 1 && *all.Traffic() == before {
 		t.Error("what is moved in a part of the ranks is not counted")
 	}
-	c, err = c.Quiet()
-	must("Quiet", err)
+	c, err = c.Uncounted()
+	must("Uncounted", err)
 	before = *all.Traffic()
 	must("Bcast", Bcast(c, doubles.filled(2, 2, 0, from(0, 0)), 0))
 	if *all.Traffic() != before {
-		t.Error("what is moved in quiet is counted")
+		t.Error("what is moved in uncounted is counted")
 	}
 }
 
+// TestRanksGrid checks the communicators of grids: the ranks of a row, a column and at one place of all layers.
 func TestRanksGrid(t *testing.T) {
 	ranks(t)
-	for p := 1; p <= all.Size(); p++ {
-		if all.Size()%p != 0 {
-			continue
-		}
-		q := all.Size() / p
-		g, err := all.NewGrid(p, q)
-		must("NewGrid", err)
-		i, j := all.Rank()/q, all.Rank()%q
-		if g.I != i || g.J != j || g.All.Rank() != all.Rank() || g.Row.Rank() != j || g.Row.Size() != q ||
-			g.Col.Rank() != i || g.Col.Size() != p {
-			t.Errorf("rank %d of %dx%d is at (%d, %d), %d of %d in its row, %d of %d in its column", all.Rank(), p, q,
-				g.I, g.J, g.Row.Rank(), g.Row.Size(), g.Col.Rank(), g.Col.Size())
-		}
-		for by := 1; by <= 2; by++ {
-			from, to, err := g.Shift(by, 0)
-			must("Shift", err)
-			if wantFrom, wantTo := i*q+(j+by)%q, i*q+((j-by)%q+q)%q; from != wantFrom || to != wantTo {
-				t.Errorf("%dx%d, rank %d, %d to the left: from %d to %d, want %d and %d", p, q, all.Rank(), by, from, to,
-					wantFrom, wantTo)
+	splits := NewSplits(all)
+	for c := 1; c <= 2; c++ {
+		for p := 1; p*c <= all.Size(); p++ {
+			l := plan.InOrder(plan.Grid{P: p, Q: all.Size() / c / p, C: c})
+			g, err := splits.Grid(l)
+			must("Grid", err)
+			if all.Rank() >= l.Ranks() {
+				if *g != (Grid{}) {
+					t.Errorf("rank %d outside of %v has %+v", all.Rank(), l.Grid, g)
+				}
+				continue
 			}
-			from, to, err = g.Shift(0, by)
-			must("Shift", err)
-			if wantFrom, wantTo := (i+by)%p*q+j, ((i-by)%p+p)%p*q+j; from != wantFrom || to != wantTo {
-				t.Errorf("%dx%d, rank %d, %d up: from %d to %d, want %d and %d", p, q, all.Rank(), by, from, to, wantFrom, wantTo)
+			i, j, layer := l.At(all.Rank())
+			if g.Ranks.Size() != l.Ranks() || g.Row.Rank() != j || g.Row.Size() != l.Q || g.Col.Rank() != i ||
+				g.Col.Size() != p || c > 1 && (g.Through.Rank() != layer || g.Through.Size() != c) {
+				t.Errorf("rank %d of %v: %+v", all.Rank(), l.Grid, g)
+			}
+			for r := range g.Row.Size() {
+				if want := l.Rank(i, r, layer); g.Row.World(r) != want {
+					t.Errorf("%v: rank %d of row %d is %d, want %d", l.Grid, r, i, g.Row.World(r), want)
+				}
 			}
 		}
 	}
 }
 
-func TestRanksTell(t *testing.T) {
+func TestRanksControl(t *testing.T) {
 	ranks(t)
-	quiet, err := all.Quiet()
-	must("Quiet", err)
+	uncounted, err := all.Uncounted()
+	must("Uncounted", err)
 	for i, n := range []int{0, 1, 100, 100_000} {
 		told := slices.Repeat([]byte{byte('a' + i)}, n)
 		if all.Rank() == 0 {
 			if i == 2 {
-				time.Sleep(5 * time.Millisecond) // the others sleep as well
+				time.Sleep(5 * time.Millisecond) // the others pause as well
 			}
-			must("Tell", quiet.Tell(told))
+			must("SendAll", uncounted.SendAll(told))
 		} else {
-			heard, err := quiet.Hear()
-			must("Hear", err)
+			heard, err := uncounted.Poll()
+			must("Poll", err)
 			if !slices.Equal(heard, told) {
 				t.Errorf("heard %d bytes, want %d that rank 0 told", len(heard), n)
 			}
 		}
 		gave := slices.Repeat([]byte{byte(all.Rank())}, n*all.Rank())
-		got, err := quiet.Collect(gave)
-		must("Collect", err)
+		got, err := uncounted.GatherBytes(gave)
+		must("GatherBytes", err)
 		if all.Rank() > 0 && got != nil {
-			t.Error("Collect returns something on other ranks than 0")
+			t.Error("GatherBytes returns something on other ranks than 0")
 		}
 		if all.Rank() == 0 && len(got) != all.Size() {
-			t.Errorf("Collect returns %d parts of %d ranks", len(got), all.Size())
+			t.Errorf("GatherBytes returns %d parts of %d ranks", len(got), all.Size())
 		}
 		for r, data := range got {
 			if !slices.Equal(data, slices.Repeat([]byte{byte(r)}, n*r)) {
-				t.Errorf("Collect: rank %d gave %d bytes, want %d of its own", r, len(data), n*r)
+				t.Errorf("GatherBytes: rank %d gave %d bytes, want %d of its own", r, len(data), n*r)
 			}
 		}
 	}
@@ -780,7 +756,7 @@ func TestRanksWindow(t *testing.T) {
 		for i := range own {
 			own[i] = float64(100*all.Rank() + i)
 		}
-		must("Ready", w.Ready())
+		must("Fence", w.Fence())
 		check := func(name string, from int, read func() gemm.Matrix[float64]) {
 			before := *all.Traffic()
 			got := read()
@@ -809,11 +785,11 @@ func TestRanksWindow(t *testing.T) {
 			})
 			if w == &shared.Window {
 				check(name+", here", from, func() gemm.Matrix[float64] {
-					return Here[float64](all, shared, rows, cols, from, gap*8)
+					return ReadInPlace[float64](all, shared, rows, cols, from, gap*8)
 				})
 			}
 		}
-		must("Ready", w.Ready())
+		must("Fence", w.Fence())
 		must("Free", w.Free())
 	}
 }

@@ -116,7 +116,7 @@ import (
 	"gemm/internal/dl"
 )
 
-// scalapackSearch returns what is tried, in this order, by a program with the MPI of the given name.
+// scalapackSearch returns the files that a program with the given MPI tries to open, in this order.
 func scalapackSearch(mpi string) dl.Search {
 	name := "libscalapack-mpich"
 	if strings.Contains(mpi, "Open MPI") {

@@ -58,8 +58,8 @@ func pages(bytes int) int { return max(1, (bytes+page-1)/page) * page }
 // it before the message that says so, and the reader after it.
 func (w *Window) Sync() error { return w.sync() }
 
-// Ready returns when every rank has called it. What they wrote to their parts before is then visible to all.
-func (w *Window) Ready() error {
+// Fence returns when every rank has called it. What they wrote to their parts before is then visible to all.
+func (w *Window) Fence() error {
 	if err := w.sync(); err != nil {
 		return err
 	}
@@ -72,24 +72,19 @@ func (w *Window) Ready() error {
 // Rget starts to copy to m, whose rows are contiguous, from the given offset in a rank's memory.
 // That rank takes no part: the bytes count on this rank only, as received.
 func Rget[T gemm.Element](c *Comm, w *Window, m gemm.Matrix[T], rank int, at int64) (*Request, error) {
-	defer c.noted("get", rank)()
-	b, err := bufferOf(m)
-	if err != nil {
-		return nil, err
-	}
-	c.countReceived(bytesOf(m), rank)
-	return request(c, b, func(r *Request) error { return w.rget(b, rank, at, r) })
+	return begin(c, "get", rank, m, func(bytes int64) { c.countFetched(bytes, rank) },
+		func(b buffer, r *Request) error { return w.rget(b, rank, at, r) })
 }
 
-// Here returns a matrix with contiguous rows at the given offset in a rank's memory, to be read in place. That rank
-// takes no part: the bytes count on this rank only, once, as received, like those of Rget.
-func Here[T gemm.Element](c *Comm, s *Shared, rows, cols, rank int, at int64) gemm.Matrix[T] {
-	defer c.noted("read", rank)()
+// ReadInPlace returns a matrix with contiguous rows at the given offset in a rank's memory, to be read in place. That
+// rank takes no part: the bytes count on this rank only, once, as received, as in Rget.
+func ReadInPlace[T gemm.Element](c *Comm, s *Shared, rows, cols, rank int, at int64) gemm.Matrix[T] {
+	defer c.logged("read", rank)()
 	m := gemm.Matrix[T]{Rows: rows, Cols: cols, Stride: cols}
 	if rows > 0 && cols > 0 {
 		m.Data = unsafe.Slice((*T)(unsafe.Add(s.parts[rank], at)), rows*cols)
 	}
-	c.countReceived(bytesOf(m), rank)
+	c.countFetched(bytesOf(m), rank)
 	return m
 }
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// versioned matches what MPICH and MVAPICH say of their version.
+// versioned matches the version texts of MPICH and MVAPICH.
 var versioned = regexp.MustCompile(`^(\S+) Version\s*:\s*(\S+)`)
 
 // named returns the name and version in the text of MPI_Get_library_version. It may have many lines, for instance

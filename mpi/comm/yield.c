@@ -14,15 +14,15 @@
 // MVAPICH, Cray MPICH and Intel MPI have MPICH_VERSION too: they say of which MPICH they are made.
 static int yields;
 
-int comm_arrive(MPI_Comm c) { return yields ? MPI_Barrier(c) : MPI_SUCCESS; }
+int comm_barrier(MPI_Comm c) { return yields ? MPI_Barrier(c) : MPI_SUCCESS; }
 
 #ifndef MPICH_VERSION
 
-void comm_crowd(int crowded) { (void)crowded; }
+void comm_set_yield(int crowded) { (void)crowded; }
 
 #else
 
-void comm_crowd(int crowded) { yields = crowded; }
+void comm_set_yield(int crowded) { yields = crowded; }
 
 // How often a rank that waits yields, before it sleeps, and its longest sleep, in nanoseconds. A rank that only yields
 // has its share of the processor's time, for nothing, which the ranks that compute lack.

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"gemm"
 	"gemm/internal/cpu"
 )
 
@@ -37,8 +36,8 @@ func TestRanksYield(t *testing.T) {
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	files, err := all.Collect(fmt.Appendf(nil, "/proc/%d/task/%d/status", os.Getpid(), syscall.Gettid()))
-	must("Collect", err)
+	files, err := all.GatherBytes(fmt.Appendf(nil, "/proc/%d/task/%d/status", os.Getpid(), syscall.Gettid()))
+	must("GatherBytes", err)
 	late := func(name string, call func() error) {
 		t.Helper()
 		for r := 1; r < len(files); r++ {
@@ -68,7 +67,6 @@ func TestRanksYield(t *testing.T) {
 		}
 	}
 	send := func(r int) error { return Send(all, x, r, 1) }
-	var grid *Grid
 	var shared *Shared
 	late("Barrier", all.Barrier)
 	late("Max", func() error { _, err := all.Max(1); return err })
@@ -79,11 +77,7 @@ func TestRanksYield(t *testing.T) {
 		must("Irecv", err)
 		return request.Wait()
 	}, send))
-	both := func(r int) error { return Sendrecv(all, x, r, gemm.NewMatrix[float64](3, 4), r, 2) }
-	late("Sendrecv", one(both, both))
 	late("Split", func() error { _, err := all.Split(0, 0); return err })
-	late("NewGrid", func() (err error) { grid, err = all.NewGrid(all.Size(), 1); return err })
-	late("Barrier of a grid", grid.All.Barrier)
 	late("Share", func() (err error) { shared, err = all.Share(1); return err })
 	late("Free", func() error { return shared.Free() })
 }

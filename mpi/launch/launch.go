@@ -1,5 +1,6 @@
-// Package launch starts ranks of a program by mpirun or mpiexec.hydra, whichever belongs to the
-// program's MPI, and says in one line what ended them. It needs no MPI of its own.
+// Package launch starts ranks of a program by mpirun or mpiexec.hydra, whichever belongs to the program's MPI, and
+// reports in one line what ended them. It watches the other hosts of a job, and lets ranks end it together. It needs no
+// MPI of its own.
 package launch
 
 import (
@@ -13,26 +14,26 @@ import (
 	"syscall"
 	"time"
 
-	"gemm/internal/child"
 	"gemm/internal/cpu"
+	"gemm/internal/ipc"
 	"gemm/internal/output"
 )
 
-// Place is what the arguments of a launcher depend on.
-type Place struct {
+// Resources are the processors and the user of a host, on which the arguments of a launcher depend.
+type Resources struct {
 	Cores, Processors int // that this process may use; a core has one processor or more
 	Root              bool
 }
 
 // Here describes this process.
-func Here() Place {
-	p := Place{Root: os.Geteuid() == 0}
+func Here() Resources {
+	p := Resources{Root: os.Geteuid() == 0}
 	allowed := map[int]bool{}
 	for _, id := range cpu.Places() {
 		allowed[id] = true
 	}
 	cores := map[[2]int]bool{}
-	for _, c := range cpu.Topology() {
+	for _, c := range cpu.Processors() {
 		if allowed[c.ID] {
 			cores[[2]int{c.Package, c.Core}] = true
 			p.Processors++
@@ -52,9 +53,9 @@ var segments = []string{"OMPI_MCA_btl_vader_backing_directory", "OMPI_MCA_btl_sm
 // sharedFolder is where Open MPI puts shared memory by itself.
 const sharedFolder = "/dev/shm"
 
-// scratch makes folders of this job's own for the files of mpirun and the memory that ranks share, so that what a job
-// leaves that was killed is known by where it is. It returns the environment of l. Settings that are there stay as they
-// are. MPICH has no such files, and would give the names of the folders to hosts that do not have them.
+// scratch makes folders of this job's own for the files of mpirun and the memory that ranks share, so that the files of
+// a killed job can be found. It returns the environment of l. Existing settings are kept. MPICH has no such files, and
+// would give the names of the folders to hosts that do not have them.
 func (l Launcher) scratch() (environment []string, remove func(), err error) {
 	if l.Family == MPICH {
 		return os.Environ(), func() {}, nil
@@ -79,9 +80,9 @@ func (l Launcher) scratch() (environment []string, remove func(), err error) {
 	}, nil
 }
 
-// Furnish creates the folder for the memory that ranks share; on hosts other than that of mpirun it
-// may not exist. A rank calls Furnish before it begins MPI, and leave at its end.
-func Furnish() (leave func()) {
+// CreateSharedFolder creates the folder for the memory that ranks share, which may not exist on hosts other than
+// mpirun's. A rank calls CreateSharedFolder before it begins MPI, and remove at its end.
+func CreateSharedFolder() (remove func()) {
 	folder := os.Getenv(segments[0])
 	if !strings.HasPrefix(filepath.Base(folder), "gemm-ranks-") || os.Mkdir(folder, 0o700) != nil {
 		return func() {}
@@ -98,10 +99,10 @@ const (
 // jobVariable has a value of its own in the processes of each job.
 const jobVariable = "GEMM_JOB"
 
-// Run runs l with the arguments until it ends. The error is one line that says what happened to the ranks. Where the
-// context ends, l is told to end them, and is killed if it does not; then the error is the context's. When Run returns,
-// no process of the job is left on this host. Neither l nor a rank that called child.Follow outlives this process. What
-// ranks write to standard output is lost. The files and the shared memory that they leave are removed.
+// Run runs l with the arguments until it ends. The error is one line that reports what happened to the ranks. If the
+// context ends, l is terminated by a signal, and is killed if it does not end; then the error is the context's. When
+// Run returns, no process of the job is left on this host. Neither l nor a rank that called ipc.DieWithParent outlives this
+// process. What ranks write to standard output is lost. The files and the shared memory that they leave are removed.
 func (l Launcher) Run(ctx context.Context, arguments ...string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -112,18 +113,18 @@ func (l Launcher) Run(ctx context.Context, arguments ...string) error {
 	}
 	defer remove()
 	mark := fmt.Sprintf("%s=%d-%d", jobVariable, os.Getpid(), time.Now().UnixNano())
-	var said child.Tail
+	var said ipc.Tail
 	cmd := exec.Command(l.Path, arguments...)
 	cmd.Env = append(environment, mark)
 	cmd.Stderr, cmd.WaitDelay = &said, drainTime
 	if l.Family == MPICH {
-		cmd.Stdout = &said // where mpiexec.hydra says what ended a rank
+		cmd.Stdout = &said // mpiexec.hydra writes there how a rank ended
 	}
-	ended, err := child.Start(cmd, syscall.SIGTERM)
+	ended, err := ipc.Start(cmd, syscall.SIGTERM)
 	if err != nil {
 		return fmt.Errorf("%s cannot be started: %w", l.Path, err)
 	}
-	defer sweep(mark)
+	defer killJob(mark)
 	select {
 	case err = <-ended:
 	case <-ctx.Done():
@@ -139,5 +140,5 @@ func (l Launcher) Run(ctx context.Context, arguments ...string) error {
 	if err == nil || errors.Is(err, exec.ErrWaitDelay) {
 		return nil
 	}
-	return reason(child.NewEnd(filepath.Base(l.Path), cmd.ProcessState, &said), &said)
+	return reason(ipc.NewExitError(filepath.Base(l.Path), cmd.ProcessState, &said), &said)
 }

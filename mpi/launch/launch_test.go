@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"gemm/internal/child"
+	"gemm/internal/ipc"
 )
 
 func TestArguments(t *testing.T) {
@@ -23,28 +23,28 @@ func TestArguments(t *testing.T) {
 	hydra := Launcher{"/x/mpiexec.hydra", Of("MPICH 4.0.2")}
 	for _, test := range []struct {
 		launcher Launcher
-		place    Place
+		place    Resources
 		ranks    int
 		want     string
 		warnings []string
 	}{
-		{mpirun, Place{Cores: 4, Processors: 8}, 4, "-n 4 --bind-to none gemm mpi", nil},
-		{mpirun, Place{Cores: 4, Processors: 8}, 5, "-n 5 --bind-to none --use-hwthread-cpus gemm mpi",
+		{mpirun, Resources{Cores: 4, Processors: 8}, 4, "-n 4 --bind-to none gemm mpi", nil},
+		{mpirun, Resources{Cores: 4, Processors: 8}, 5, "-n 5 --bind-to none --use-hwthread-cpus gemm mpi",
 			[]string{"5 ranks on 4 cores"}},
-		{mpirun, Place{Cores: 4, Processors: 8}, 9, "-n 9 --bind-to none --oversubscribe gemm mpi",
+		{mpirun, Resources{Cores: 4, Processors: 8}, 9, "-n 9 --bind-to none --oversubscribe gemm mpi",
 			[]string{"9 ranks share 8 processors"}},
-		{mpirun, Place{Cores: 2, Processors: 2, Root: true}, 2, "-n 2 --bind-to none --allow-run-as-root gemm mpi",
+		{mpirun, Resources{Cores: 2, Processors: 2, Root: true}, 2, "-n 2 --bind-to none --allow-run-as-root gemm mpi",
 			[]string{"started by root"}},
-		{mpirun, Place{Cores: 2, Processors: 2, Root: true}, 3,
+		{mpirun, Resources{Cores: 2, Processors: 2, Root: true}, 3,
 			"-n 3 --bind-to none --oversubscribe --allow-run-as-root gemm mpi",
 			[]string{"mpirun is given --oversubscribe: ", "--allow-run-as-root: "}},
-		{newer, Place{Cores: 4, Processors: 8, Root: true}, 9,
+		{newer, Resources{Cores: 4, Processors: 8, Root: true}, 9,
 			"-n 9 --bind-to none --map-by node:OVERSUBSCRIBE --allow-run-as-root gemm mpi",
 			[]string{"mpirun is given --map-by node:OVERSUBSCRIBE: 9 ranks share", "--allow-run-as-root: "}},
-		{newer, Place{Cores: 4, Processors: 8}, 5, "-n 5 --bind-to none --map-by :HWTCPUS gemm mpi",
+		{newer, Resources{Cores: 4, Processors: 8}, 5, "-n 5 --bind-to none --map-by :HWTCPUS gemm mpi",
 			[]string{"5 ranks on 4 cores"}},
-		{hydra, Place{Cores: 4, Processors: 8, Root: true}, 8, "-n 8 -bind-to none gemm mpi", nil},
-		{hydra, Place{Cores: 4, Processors: 8, Root: true}, 9, "-n 9 -bind-to none gemm mpi",
+		{hydra, Resources{Cores: 4, Processors: 8, Root: true}, 8, "-n 8 -bind-to none gemm mpi", nil},
+		{hydra, Resources{Cores: 4, Processors: 8, Root: true}, 9, "-n 9 -bind-to none gemm mpi",
 			[]string{"9 ranks share 8 processors"}},
 	} {
 		got, warnings := test.launcher.Arguments(test.place, test.ranks, "gemm", "mpi")
@@ -71,7 +71,7 @@ func TestHere(t *testing.T) {
 	}
 }
 
-// The words of mpirun, as Open MPI 4.1 and 5.0 have them, and of mpiexec.hydra of MPICH 4.0.
+// Output of mpirun of Open MPI 4.1 and 5.0, and of mpiexec.hydra of MPICH 4.0.
 const (
 	killed = `--------------------------------------------------------------------------
 Primary job  terminated normally, but 1 process returned
@@ -141,9 +141,9 @@ func TestReason(t *testing.T) {
 		{"", "mpirun ended with exit status 1"},
 		{"no end of line", "mpirun ended with exit status 1: no end of line"},
 	} {
-		var said child.Tail
+		var said ipc.Tail
 		_, _ = said.Write([]byte(test.said))
-		if got := reason(child.End{Name: "mpirun", Status: "exit status 1"}, &said); got.Error() != test.want {
+		if got := reason(ipc.ExitError{Name: "mpirun", Status: "exit status 1"}, &said); got.Error() != test.want {
 			t.Errorf("of %.60q it says %q, want %q", test.said, got, test.want)
 		}
 	}
@@ -157,7 +157,7 @@ func script(t *testing.T, text string) string {
 	}
 	name := filepath.Join(t.TempDir(), "mpirun")
 	// While this process has the script open for writing, a test that starts a process at the same
-	// time would inherit the open file. Then nobody could execute the script.
+	// time would inherit the open file. Then no process could execute the script.
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	if err := os.WriteFile(name, []byte("#!/bin/sh\n"+text), 0o755); err != nil {
@@ -207,7 +207,7 @@ func gone(t *testing.T, file string) {
 	}
 }
 
-// TestCancelled ends one that obeys, and one that does not.
+// TestCancelled ends a launcher that ends at a signal, and one that does not.
 func TestCancelled(t *testing.T) {
 	for name, test := range map[string]struct {
 		trap string
@@ -282,12 +282,12 @@ while :; do sleep 0.1; done`)
 	}
 }
 
-// TestFurnish makes the folder for shared memory on a host that has none, and no other.
-func TestFurnish(t *testing.T) {
+// TestCreateSharedFolder makes the folder for shared memory on a host that has none, and no other.
+func TestCreateSharedFolder(t *testing.T) {
 	for name, made := range map[string]bool{"gemm-ranks-1": true, "another": false} {
 		folder := filepath.Join(t.TempDir(), name)
 		t.Setenv(segments[0], folder)
-		leave := Furnish()
+		leave := CreateSharedFolder()
 		if _, err := os.Stat(folder); (err == nil) != made {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -305,7 +305,7 @@ func TestKilledWithItsStarter(t *testing.T) {
 		return
 	}
 	if folder := os.Getenv("GEMM_TEST_RANK"); folder != "" {
-		if err := child.Follow(); err != nil {
+		if err := ipc.DieWithParent(); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.WriteFile(filepath.Join(folder, "rank"), []byte(strconv.Itoa(os.Getpid())), 0o600); err != nil {
@@ -316,7 +316,7 @@ func TestKilledWithItsStarter(t *testing.T) {
 		return
 	}
 	folder := t.TempDir()
-	// The mpirun does not tell its rank to end, which shows that the rank follows.
+	// The mpirun does not end its rank, which shows that the rank follows.
 	mpirun := script(t, "echo $$ > $2/mpirun\nGEMM_TEST_RANK=$2 GEMM_TEST_MPIRUN= $1 -test.run=^TestKilledWithItsStarter$ > $2/out &\nwait")
 	cmd := exec.Command(os.Args[0], "-test.run=^TestKilledWithItsStarter$")
 	cmd.Env = append(os.Environ(), "GEMM_TEST_MPIRUN="+mpirun, "GEMM_TEST_FOLDER="+folder)

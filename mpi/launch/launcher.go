@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"gemm"
-	"gemm/internal/child"
+	"gemm/internal/ipc"
 )
 
 // Launcher is a program that starts ranks.
@@ -67,20 +67,20 @@ func Find(ctx context.Context, library string) (Launcher, error) {
 	return Launcher{}, gemm.Unavailablef("%s", lacking).WithRemedy("%s", remedies[of.Family])
 }
 
-// launcherAt asks the program for its version.
+// launcherAt runs the program with --version.
 func launcherAt(ctx context.Context, path string) (Launcher, error) {
 	cmd := exec.CommandContext(ctx, path, "--version")
 	var said strings.Builder
 	cmd.Stdout = &said
-	if err := child.Run(cmd, termTime); err != nil {
+	if err := ipc.Run(cmd, termTime); err != nil {
 		return Launcher{}, fmt.Errorf("%s --version: %w", path, err)
 	}
-	return Launcher{path, saying(said.String())}, nil
+	return Launcher{path, libraryOf(said.String())}, nil
 }
 
 // Arguments returns the arguments with which l starts the given number of ranks of the command from the place, and a
 // line for each argument that this host requires. Ranks are not bound: they choose their processors themselves.
-func (l Launcher) Arguments(p Place, ranks int, command ...string) (arguments, warnings []string) {
+func (l Launcher) Arguments(p Resources, ranks int, command ...string) (arguments, warnings []string) {
 	name := filepath.Base(l.Path)
 	with := func(why string, flags ...string) {
 		arguments = append(arguments, flags...)
@@ -92,7 +92,7 @@ func (l Launcher) Arguments(p Place, ranks int, command ...string) (arguments, w
 	crowded := fmt.Sprintf("%d ranks share %d processors, so times depend on the scheduler", ranks, p.Processors)
 	threaded := fmt.Sprintf("%d ranks on %d cores share them by hardware threads", ranks, p.Cores)
 	arguments = []string{"-n", strconv.Itoa(ranks)}
-	if l.Family == MPICH { // as many ranks as asked for, by any user
+	if l.Family == MPICH { // it starts any number of ranks, by any user
 		arguments = append(arguments, "-bind-to", "none")
 		if ranks > p.Processors {
 			with(crowded)

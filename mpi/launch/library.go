@@ -49,15 +49,15 @@ func Of(name string) Library {
 	return l
 }
 
-// What programs that start ranks say of their versions: of Open MPI, of MPICH and of Intel MPI.
+// Output of launchers with --version: of Open MPI, of MPICH and of Intel MPI.
 var (
 	mpirunSays = regexp.MustCompile(`\(Open MPI\) (\S+)`)
 	hydraSays  = regexp.MustCompile(`(?s)^HYDRA build details:.*?Version:\s+(\S+)`)
 	intelSays  = regexp.MustCompile(`Intel\(R\) MPI Library.*Version (\S+)`)
 )
 
-// saying returns the library to which a program belongs that says this of its version.
-func saying(text string) Library {
+// libraryOf returns the library of a program that prints the text as its version.
+func libraryOf(text string) Library {
 	for format, says := range map[string]*regexp.Regexp{"Open MPI %s": mpirunSays, "MPICH %s": hydraSays,
 		"Intel(R) MPI Library %s": intelSays} {
 		if m := says.FindStringSubmatch(text); m != nil {

@@ -9,13 +9,13 @@ import (
 type Origin struct {
 	Program  string // that a user calls
 	By       string // the same, in words
-	Family   Family // whose ranks the program starts; Unknown: those of both
-	Variable string // that says so
+	Family   Family // whose ranks the program starts; Unknown: of both families
+	Variable string // of the environment, that shows it
 	Ranks    int    // 0: not known
 	Rank     int    // of this process
 }
 
-// Tasks reports whether Slurm has started tasks without telling them that they are ranks. They may be ranks even so.
+// Tasks reports whether Slurm has started tasks without an interface for MPI. They may be ranks even so.
 func (o Origin) Tasks() bool { return o.Variable == slurmTasks }
 
 // slurmTasks is set for every process of a step, by whatever it was started.

@@ -15,9 +15,9 @@ import (
 // signal sends a signal to the group of the command; one that has ended gets none.
 func signal(cmd *exec.Cmd, s syscall.Signal) { _ = syscall.Kill(-cmd.Process.Pid, s) }
 
-// sweep kills the processes of this host whose environment has the variable. mpiexec.hydra has put its proxies
+// killJob kills the processes of this host whose environment has the variable. mpiexec.hydra has put its proxies
 // into sessions of their own, and a proxy its ranks.
-func sweep(variable string) {
+func killJob(variable string) {
 	entries, _ := filepath.Glob("/proc/[0-9]*")
 	for _, entry := range entries {
 		environment, err := os.ReadFile(filepath.Join(entry, "environ"))
@@ -49,10 +49,10 @@ const (
 	between    = 50 * time.Millisecond
 )
 
-// EndStarters ends the programs that started this rank on this host, by interrupts, as a user does who presses
-// Ctrl-C until it helps: at the first, mpirun asks other hosts to end, and waits. This process may be
+// InterruptLaunchers ends the programs that started this rank on this host, by interrupts, as Ctrl-C
+// pressed repeatedly: at the first, mpirun requests other hosts to end, and waits. This process may be
 // ended too, at once or a second later.
-func EndStarters() {
+func InterruptLaunchers() {
 	var found []int
 	for pid := os.Getppid(); pid > 1; {
 		name, parent := parentage(pid)

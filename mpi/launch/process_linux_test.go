@@ -12,7 +12,7 @@ import (
 // that runs it.
 func TestEndStarters(t *testing.T) {
 	if os.Getenv("GEMM_TEST_RANK") == "ends" {
-		EndStarters()
+		InterruptLaunchers()
 		return
 	}
 	mpirun := script(t, `trap 'echo interrupted' INT

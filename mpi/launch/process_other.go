@@ -9,8 +9,8 @@ import (
 
 func signal(cmd *exec.Cmd, s syscall.Signal) { _ = cmd.Process.Signal(s) }
 
-// sweep finds no processes: there is no /proc.
-func sweep(string) {}
+// killJob finds no processes: there is no /proc.
+func killJob(string) {}
 
-// EndStarters does nothing on systems other than Linux.
-func EndStarters() {}
+// InterruptLaunchers does nothing on systems other than Linux.
+func InterruptLaunchers() {}

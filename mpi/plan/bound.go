@@ -36,7 +36,7 @@ func Touched(s gemm.Shape, fraction float64) float64 {
 	}
 }
 
-// BoundSpread returns a lower bound on the elements that some rank sends and receives:
+// BoundDistributed returns a lower bound on the elements that some rank sends and receives:
 //
 //	Touched(1/P) − (mn + mk + nk)/P
 //
@@ -44,7 +44,7 @@ func Touched(s gemm.Shape, fraction float64) float64 {
 // or equal parts of the operands. Then some rank has at most 1/P of the operands and at least 1/P of the terms. It must
 // receive what it needs of A and B beyond its part, and send what it adds to C beyond its part. P is the number of
 // ranks with work. If neither terms nor operands divide evenly, a product can stay below the bound.
-func BoundSpread(s gemm.Shape, ranks int) float64 {
+func BoundDistributed(s gemm.Shape, ranks int) float64 {
 	share := 1 / float64(ranks)
 	return max(0, Touched(s, share)-share*s.Elements())
 }

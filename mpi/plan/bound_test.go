@@ -69,11 +69,11 @@ func TestTouchedIsLeast(t *testing.T) {
 	}
 }
 
-// TestBoundSpread: no variant with spread operands receives less than the bound.
-func TestBoundSpread(t *testing.T) {
+// TestBoundDistributed: no variant with spread operands receives less than the bound.
+func TestBoundDistributed(t *testing.T) {
 	for ranks := 1; ranks <= 36; ranks++ {
 		for _, s := range even(ranks) {
-			bound := plan.BoundSpread(s, ranks)
+			bound := plan.BoundDistributed(s, ranks)
 			if !(bound >= 0) || ranks == 1 && bound != 0 || ranks > 1 && bound == 0 {
 				t.Errorf("%v on %d: bound %v", s, ranks, bound)
 			}
@@ -105,15 +105,15 @@ func TestCloseToBound(t *testing.T) {
 			"summa": flows(plan.Summa(s, plan.OneHost(ranks), plan.Near(ranks, s), 100)), "cannon": flows(steps),
 			"25d": flows(plan.Layers(s, plan.OneHost(ranks), plan.Layered(ranks, s, 0, 0), 100)),
 		} {
-			if ratio := float64(worst(all)) / plan.BoundSpread(s, ranks); !(ratio <= 1.35) {
+			if ratio := float64(worst(all)) / plan.BoundDistributed(s, ranks); !(ratio <= 1.35) {
 				t.Errorf("%s on %d receives %.3f times the bound", name, ranks, ratio)
 			}
 		}
 	}
 	s := even(8)[0]
 	all := flows(plan.Layers(s, plan.OneHost(8), plan.Layered(8, s, 0, 0), 100))
-	if got := float64(worst(all)); !near(got, plan.BoundSpread(s, 8)) {
-		t.Errorf("25d on 2x2x2 receives %v, and attains the bound %v", got, plan.BoundSpread(s, 8))
+	if got := float64(worst(all)); !near(got, plan.BoundDistributed(s, 8)) {
+		t.Errorf("25d on 2x2x2 receives %v, and attains the bound %v", got, plan.BoundDistributed(s, 8))
 	}
 }
 

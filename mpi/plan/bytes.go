@@ -1,16 +1,13 @@
 package plan
 
-import (
-	"slices"
+import "gemm"
 
-	"gemm"
-)
-
-// The functions in this file predict what ranks send in a product, from shapes, grids and the hosts of
-// the ranks alone, by the rules of Traffic. hosts has the number of each rank's host.
+// The functions in this file predict what ranks send in a product, from shapes, grids and the hosts of the ranks alone,
+// by the rules of Traffic. The files of the algorithms, in package mpi, have examples with ranks and buffers. hosts has
+// the number of each rank's host.
 //
-// The schedules have the Traffic of all ranks in their order. Ranks outside the grid have none. If M,
-// N or K is 0, there are no steps. Rank 0 is the root.
+// The schedules have the Traffic of all ranks in their order. Ranks outside the grid have none. If M, N or K is 0,
+// there are no steps. Rank 0 is the root.
 
 // P2PRows predicts p2p-rows: rank 0 sends B and some rows of A to each other worker, and receives
 // rows of C. The workers are all ranks, or all except rank 0 if the master is idle.
@@ -26,9 +23,9 @@ func P2PRows(s gemm.Shape, hosts []int, works bool) Schedule {
 	}
 	there, back := out.step(1, false), out.step(0, false)
 	others(s.M, len(hosts), works, func(r int, rows int64) {
-		there.send(0, r, rows*int64(s.K))
-		there.send(0, r, area(s.K, s.N))
-		back.send(r, 0, rows*int64(s.N))
+		there.Send(0, r, rows*int64(s.K))
+		there.Send(0, r, area(s.K, s.N))
+		back.Send(r, 0, rows*int64(s.N))
 	})
 	return out
 }
@@ -47,8 +44,8 @@ func P2PRowsOverlap(s gemm.Shape, hosts []int, works bool, width int) Schedule {
 	for i, panel := range Growing(s.K, width) {
 		there := out.step(share(panel, s.K), i > 0)
 		others(s.M, len(hosts), works, func(r int, rows int64) {
-			there.send(0, r, rows*int64(panel.Len()))
-			there.send(0, r, area(panel.Len(), s.N))
+			there.Send(0, r, rows*int64(panel.Len()))
+			there.Send(0, r, area(panel.Len(), s.N))
 		})
 	}
 	back := out.step(0, true)
@@ -73,32 +70,20 @@ func others(m, ranks int, works bool, f func(rank int, rows int64)) {
 
 // ScatterRows predicts scatter-rows. One Scatter sends B and ⌈M/P⌉ rows of A, padded, to each rank.
 // One Gather returns as many rows of C.
-//
-//	M = 3, 2 ranks   rank       0                     1
-//	Scatter          before     A₀ B A₁ B             ·
-//	                 after      A₀ (2 rows), B        A₁ (1 row, 1 of padding), B
-//	Gather           before     C₀                    C₁
-//	                 after      C₀ C₁ (4 rows)        ·
 func ScatterRows(s gemm.Shape, hosts []int) Schedule {
 	return ScatterBlocks(s, InOrder(Grid{len(hosts), 1, 1}), hosts)
 }
 
 // ScatterBlocks predicts scatter-blocks. One Scatter sends ⌈M/p⌉ rows of A and ⌈N/q⌉ columns of B,
 // padded, to rank (i, j). One Gather returns its block of C.
-//
-//	2×2              rank       0                           1         2         3
-//	Scatter          before     A₀ B₀ A₀ B₁ A₁ B₀ A₁ B₁     ·         ·         ·
-//	                 after      A₀, B₀                      A₀, B₁    A₁, B₀    A₁, B₁
-//	Gather           before     C₀₀                         C₀₁       C₁₀       C₁₁
-//	                 after      C₀₀ C₀₁ C₁₀ C₁₁             ·         ·         ·
 func ScatterBlocks(s gemm.Shape, l Layout, hosts []int) Schedule {
 	out := Schedule{Hosts: hosts}
 	if empty(s) {
 		return out
 	}
 	rows, cols, ranks := pieces(s.M, l.P), pieces(s.N, l.Q), upTo(l.Ranks())
-	out.step(1, false).scatter(ranks, 0, func(int) int64 { return (rows + cols) * int64(s.K) }, 1)
-	out.step(0, false).gather(ranks, 0, func(int) int64 { return rows * cols }, 1)
+	out.step(1, false).Scatter(ranks, 0, func(int) int64 { return (rows + cols) * int64(s.K) }, 1)
+	out.step(0, false).Gather(ranks, 0, func(int) int64 { return rows * cols }, 1)
 	return out
 }
 
@@ -115,27 +100,23 @@ func (g Grid) Band(s gemm.Shape, bands, j, band int) Span {
 // HostBlocks predicts scatter-blocks over several hosts. copies are the hosts of the ranks, whose ranks share
 // blocks. Rank 0 sends the first rank of each other the rows of A that its ranks need, and then the columns of B,
 // a band of each block at a time. C returns in bands, too.
-//
-//	2×2, two hosts   rank       0 → 2                       1 → 0     2 → 0     3 → 0
-//	step 0                      A₁
-//	a step of a band            its part of B₀, B₁          of C₀₁    of C₁₀    of C₁₁
 func HostBlocks(s gemm.Shape, l Layout, hosts, copies []int, bands int) Schedule {
 	out := Schedule{Hosts: hosts}
 	if empty(s) {
 		return out
 	}
-	heads := heads(copies)
+	heads := Leaders(copies)
 	rows, cols := l.Needed(copies)
 	first := out.step(0, false)
 	for h, head := range heads {
 		for _, i := range rows[h] {
-			first.send(0, head, part(s.M, l.P, i)*int64(s.K))
+			first.Send(0, head, part(s.M, l.P, i)*int64(s.K))
 		}
 	}
-	back := func(c calls, band int) {
+	back := func(c Calls, band int) {
 		for r := range hosts {
 			i, j, _ := l.At(r)
-			c.send(r, 0, part(s.M, l.P, i)*int64(l.Band(s, bands, j, band).Len()))
+			c.Send(r, 0, part(s.M, l.P, i)*int64(l.Band(s, bands, j, band).Len()))
 		}
 	}
 	for band := range bands {
@@ -143,7 +124,7 @@ func HostBlocks(s gemm.Shape, l Layout, hosts, copies []int, bands int) Schedule
 		c := out.step(share(l.Band(s, bands, 0, band), Split(s.N, l.Q, 0).Len()), true)
 		for h, head := range heads {
 			for _, j := range cols[h] {
-				c.send(0, head, area(s.K, l.Band(s, bands, j, band).Len()))
+				c.Send(0, head, area(s.K, l.Band(s, bands, j, band).Len()))
 			}
 		}
 		if band > 1 {
@@ -157,28 +138,9 @@ func HostBlocks(s gemm.Shape, l Layout, hosts, copies []int, bands int) Schedule
 	return out
 }
 
-// heads returns the first rank of each host.
-func heads(hosts []int) []int {
-	var out []int
-	for r, h := range hosts {
-		if slices.Index(hosts, h) == r {
-			out = append(out, r)
-		}
-	}
-	return out
-}
-
 // GridBlocks predicts grid-blocks. Blocks of rows of A go down column 0 of the grid, then along the
 // rows. Blocks of columns of B go along row 0, then down the columns. Blocks of C return along the
 // rows, then up column 0. Columns with two different widths need two calls.
-//
-//	2×2               rank      0         1         2         3
-//	ScatterRows       column 0  A → A₀              A₁
-//	ScatterCols       row 0     B → B₀    B₁
-//	Bcast of A        rows      A₀ →      A₀        A₁ →      A₁
-//	Bcast of B        columns   B₀ ↓      B₁ ↓      B₀        B₁
-//	GatherCols        rows      C₀ ←      C₀₁       C₁ ←      C₁₁
-//	GatherRows        column 0  C ←                 C₁
 func GridBlocks(s gemm.Shape, hosts []int, g Grid) Schedule {
 	out := Schedule{Hosts: hosts}
 	if empty(s) {
@@ -188,20 +150,20 @@ func GridBlocks(s gemm.Shape, hosts []int, g Grid) Schedule {
 	cols := func(j int) int64 { return part(s.N, g.Q, j) }
 	k, calls := int64(s.K), widths(s.N, g.Q)
 	there := out.step(0, false)
-	there.scatter(g.Column(0, 0), 0, func(i int) int64 { return rows(i) * k }, 1)
-	there.scatter(g.Row(0, 0), 0, func(j int) int64 { return k * cols(j) }, calls)
+	there.Scatter(g.Column(0, 0), 0, func(i int) int64 { return rows(i) * k }, 1)
+	there.Scatter(g.Row(0, 0), 0, func(j int) int64 { return k * cols(j) }, calls)
 	along := out.step(1, false)
 	for i := range g.P {
-		along.bcast(g.Row(i, 0), g.Rank(i, 0, 0), rows(i)*k)
+		along.Bcast(g.Row(i, 0), g.Rank(i, 0, 0), rows(i)*k)
 	}
 	for j := range g.Q {
-		along.bcast(g.Column(j, 0), g.Rank(0, j, 0), k*cols(j))
+		along.Bcast(g.Column(j, 0), g.Rank(0, j, 0), k*cols(j))
 	}
 	back := out.step(0, false)
 	for i := range g.P {
-		back.gather(g.Row(i, 0), g.Rank(i, 0, 0), func(j int) int64 { return rows(i) * cols(j) }, calls)
+		back.Gather(g.Row(i, 0), g.Rank(i, 0, 0), func(j int) int64 { return rows(i) * cols(j) }, calls)
 	}
-	out.step(0, false).gather(g.Column(0, 0), 0, func(i int) int64 { return rows(i) * int64(s.N) }, 1)
+	out.step(0, false).Gather(g.Column(0, 0), 0, func(i int) int64 { return rows(i) * int64(s.N) }, 1)
 	return out
 }
 
@@ -210,12 +172,6 @@ func GridBlocks(s gemm.Shape, hosts []int, g Grid) Schedule {
 // hosts that share a copy of B, by rank: their first ranks get it, the others nothing. If every rank
 // has its own copy, each is a host of its own there, whichever host it is on.
 //
-//	N = 3, width 2, copies 0 0 1    rank      0         1         2
-//	ScatterRows                               A → A₀    A₁        A₂
-//	Bcast                                     B⁰ →      ·         B⁰
-//	messages                                  C ←       C₁⁰       C₂⁰
-//	Bcast, messages                           B¹ → C ←  C₁¹       B¹ C₂¹
-//
 // The columns of a panel return while the next one is multiplied and the one after it is broadcast.
 func BcastRows(s gemm.Shape, hosts, copies []int, width int) Schedule {
 	out := Schedule{Hosts: hosts}
@@ -223,16 +179,16 @@ func BcastRows(s gemm.Shape, hosts, copies []int, width int) Schedule {
 		return out
 	}
 	rows := func(r int) int64 { return part(s.M, len(hosts), r) }
-	out.step(0, false).scatter(upTo(len(hosts)), 0, func(r int) int64 { return rows(r) * int64(s.K) }, 1)
-	back := func(c calls, panel Span) {
+	out.step(0, false).Scatter(upTo(len(hosts)), 0, func(r int) int64 { return rows(r) * int64(s.K) }, 1)
+	back := func(c Calls, panel Span) {
 		for r := range hosts {
-			c.send(r, 0, rows(r)*int64(panel.Len()))
+			c.Send(r, 0, rows(r)*int64(panel.Len()))
 		}
 	}
-	panels, to := Chunks(s.N, width), heads(copies)
+	panels, to := Chunks(s.N, width), Leaders(copies)
 	for i, panel := range panels {
 		c := out.step(share(panel, s.N), i > 0)
-		c.bcast(to, 0, area(s.K, panel.Len()))
+		c.Bcast(to, 0, area(s.K, panel.Len()))
 		if i > 1 {
 			back(c, panels[i-2])
 		}
@@ -247,32 +203,26 @@ func BcastRows(s gemm.Shape, hosts, copies []int, width int) Schedule {
 
 // Summa predicts summa, for operands that are distributed over the grid already. A panel at a time,
 // each rank sends its columns of A along its row of the grid and its rows of B down its column, and
-// receives the panels of the others. C stays where it is computed. Panels follow each other as in InTurns.
-//
-//	2×2, K = 4, width 2     rank      0         1         2         3
-//	panel [0,2)             rows      A₀₀ →     A₀₀       A₁₀ →     A₁₀
-//	                        columns   B₀₀ ↓     B₀₁ ↓     B₀₀       B₀₁
-//	panel [2,4)             rows      A₀₁       A₀₁ ←     A₁₁       A₁₁ ←
-//	                        columns   B₁₀       B₁₁       B₁₀ ↑     B₁₁ ↑
+// receives the panels of the others. C stays where it is computed. Panels follow each other as in Alternating.
 func Summa(s gemm.Shape, hosts []int, g Grid, width int) Schedule {
 	return Layers(s, hosts, Grid{g.P, g.Q, 1}, width)
 }
 
 // Srumma predicts srumma, for operands that are distributed as for summa. Each rank fetches what
-// the broadcasts of summa would bring, and no rank sends.
-// In a step, every rank has the panel that is as many places behind the one that it begins with.
+// it receives by the broadcasts of summa, and no rank sends.
+// Every rank takes the panels in their order, from the panel with which it begins; see First.
 func Srumma(s gemm.Shape, hosts []int, g Grid, width int) Schedule {
-	return fetched(s, hosts, g, width, calls.fetch)
+	return fetched(s, hosts, g, width, Calls.Fetch)
 }
 
 // SrummaSent predicts srumma if the owners send their panels. Every panel that a rank needs is then a
 // message from its owner.
 func SrummaSent(s gemm.Shape, hosts []int, g Grid, width int) Schedule {
-	return fetched(s, hosts, g, width, func(c calls, rank, from int, elements int64) { c.send(from, rank, elements) })
+	return fetched(s, hosts, g, width, func(c Calls, rank, from int, elements int64) { c.Send(from, rank, elements) })
 }
 
 func fetched(s gemm.Shape, hosts []int, g Grid, width int,
-	fetch func(c calls, rank, from int, elements int64)) Schedule {
+	fetch func(c Calls, rank, from int, elements int64)) Schedule {
 	out := Schedule{Hosts: hosts}
 	if empty(s) {
 		return out
@@ -298,12 +248,7 @@ func First(g Grid, i, j, steps int) int { return (i*g.Q + j*g.P) % g.Ranks() * s
 // up. The blocks of the first step are counted separately as the skew: row i of the grid needs A's blocks from i
 // columns farther, and column j needs B's from j rows farther.
 //
-//	2×2           rank     0              1              2              3
-//	spread                 A₀₀ B₀₀        A₀₁ B₀₁        A₁₀ B₁₀        A₁₁ B₁₁
-//	skewed                 A₀₀ B₀₀        A₀₁ B₁₁        A₁₁ B₁₀        A₁₀ B₀₁
-//	step 1                 A₀₁ B₁₀        A₀₀ B₀₁        A₁₀ B₀₀        A₁₁ B₁₁
-//
-// A rank does not receive a block that it owns, such as rank 2 its A₁₀ before step 1.
+// A rank does not receive a block that it owns.
 func Cannon(s gemm.Shape, hosts []int, g Grid) (steps, skew Schedule) {
 	steps, skew = Schedule{Hosts: hosts}, Schedule{Hosts: hosts}
 	if empty(s) {
@@ -319,8 +264,8 @@ func Cannon(s gemm.Shape, hosts []int, g Grid) (steps, skew Schedule) {
 		for r := range g.Ranks() {
 			i, j, _ := g.At(r)
 			depth := int64(shifts.Depth(shifts.Block(i, j, step)).Len())
-			c.send(g.Rank(i, shifts.FromA(i, j, step), 0), r, part(s.M, g.P, i)*depth)
-			c.send(g.Rank(shifts.FromB(i, j, step), j, 0), r, depth*part(s.N, g.Q, j))
+			c.Send(g.Rank(i, shifts.FromA(i, j, step), 0), r, part(s.M, g.P, i)*depth)
+			c.Send(g.Rank(shifts.FromB(i, j, step), j, 0), r, depth*part(s.N, g.Q, j))
 		}
 	}
 	return steps, skew
@@ -341,7 +286,7 @@ func Layers(s gemm.Shape, hosts []int, g Grid, width int) Schedule {
 	var panels [][]Panel // by layer
 	steps := 0
 	for l := range g.C {
-		panels = append(panels, InTurns(Panels(Split(s.K, g.C, l), g.P, g.Q, width)))
+		panels = append(panels, Alternating(Panels(Split(s.K, g.C, l), g.P, g.Q, width)))
 		steps = max(steps, len(panels[l]))
 	}
 	for t := range steps {
@@ -361,19 +306,19 @@ func Layers(s gemm.Shape, hosts []int, g Grid, width int) Schedule {
 	for i := range g.P {
 		for j := range g.Q {
 			rows, cols := part(s.M, g.P, i), part(s.N, g.Q, j)
-			sum.reduceScatter(g.Through(i, j), func(l int) int64 { return part(int(rows), g.C, l) * cols })
+			sum.ReduceScatter(g.Through(i, j), func(l int) int64 { return part(int(rows), g.C, l) * cols })
 		}
 	}
 	return out
 }
 
 // panel counts the broadcasts of a panel in a layer.
-func (c calls) panel(s gemm.Shape, g Grid, layer int, p Panel) {
+func (c Calls) panel(s gemm.Shape, g Grid, layer int, p Panel) {
 	for i := range g.P {
-		c.bcast(g.Row(i, layer), g.Rank(i, p.Col, layer), part(s.M, g.P, i)*int64(p.K.Len()))
+		c.Bcast(g.Row(i, layer), g.Rank(i, p.Col, layer), part(s.M, g.P, i)*int64(p.K.Len()))
 	}
 	for j := range g.Q {
-		c.bcast(g.Column(j, layer), g.Rank(p.Row, j, layer), int64(p.K.Len())*part(s.N, g.Q, j))
+		c.Bcast(g.Column(j, layer), g.Rank(p.Row, j, layer), int64(p.K.Len())*part(s.N, g.Q, j))
 	}
 }
 

@@ -31,6 +31,15 @@ func (s Shifts) Block(i, j, step int) int { return (i + j + step) % s.Steps() }
 // Depth returns the range of k of a block.
 func (s Shifts) Depth(block int) Span { return Split(s.K, s.Steps(), block) }
 
+// Panels returns the blocks of k with their owners.
+func (s Shifts) Panels() []Panel {
+	var out []Panel
+	for l, k := range Spans(s.K, s.Steps()) {
+		out = append(out, Panel{K: k, Col: l % s.Q, Row: l % s.P})
+	}
+	return out
+}
+
 // FromA returns the column of the grid from which rank (i, j) gets its block of A for a step; j if it owns it.
 func (s Shifts) FromA(i, j, step int) int { return s.from(s.Block(i, j, step), j, s.Q, step) }
 

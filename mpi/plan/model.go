@@ -34,12 +34,12 @@ type Estimate struct{ Seconds, Latency, Transfer, Compute float64 }
 //	          max(in, out) / together
 //	          (in + out) / both
 //
-// Those of one rank, one memory and each direction of one link follow each other. The messages of a step that is sent
-// ahead inside a host begin when the terms of the step before the last have been computed. All other messages begin
-// when all terms so far have: between hosts, MPI sends the most of a long message only while a rank is in one of its
-// calls. Terms are computed when the messages of their step have come:
+// Messages of one rank, one memory and each direction of one link follow each other. The messages of a step that is
+// sent ahead inside a host begin when the terms of the step before the last have been computed. All other messages
+// begin when all terms so far have: between hosts, MPI sends the most of a long message only while a rank is in one of
+// its calls. Terms are computed when the messages of their step have arrived:
 //
-//	computed(i) = max(come(i), computed(i−1)) + share(i)·compute
+//	computed(i) = max(arrived(i), computed(i−1)) + share(i)·compute
 func Time(s Schedule, size int, c Cluster, compute float64) Estimate {
 	swift := Cluster{c.Inside.swift(), c.Between.swift()}
 	wide := Cluster{c.Inside.wide(), c.Between.wide()}
@@ -66,18 +66,18 @@ func (s Schedule) time(size int, c Cluster, compute float64) float64 {
 		if step.Ahead && !step.crosses() {
 			posted = begun
 		}
-		come := posted
+		arrived := posted
 		for i, took := range step.loads(s.Hosts, float64(size), c) {
 			if i == len(free) {
 				free = append(free, 0)
 			}
 			if took > 0 {
 				free[i] = max(free[i], posted) + took
-				come = max(come, free[i])
+				arrived = max(arrived, free[i])
 			}
 		}
 		begun = computed
-		computed = max(come, computed) + step.Share*compute
+		computed = max(arrived, computed) + step.Share*compute
 	}
 	return computed
 }
@@ -141,8 +141,8 @@ func (p Pattern) Way() string {
 	return "one"
 }
 
-// Sizes returns the bytes of the messages of the pattern. If all pairs send at the same time, long messages alone
-// are measured: they show the bandwidth, and the latency is that of one pair.
+// Sizes returns the bytes of the messages of the pattern. If all pairs send at the same time, only long messages
+// are measured: they show the bandwidth, and the latency is taken from one pair.
 func (p Pattern) Sizes() []int {
 	sizes := []int{1, 64, 1 << 10, 8 << 10, 64 << 10, 512 << 10, 4 << 20}
 	if p.All {

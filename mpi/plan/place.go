@@ -1,13 +1,6 @@
 package plan
 
-import (
-	"slices"
-
-	"gemm"
-)
-
-// Flow is the number of elements that a host sends to other hosts and receives from them.
-type Flow struct{ Sent, Recv int64 }
+import "slices"
 
 // Hosts numbers hosts in the order in which they appear: the number of each rank's host, from the name
 // or another sign of it.
@@ -27,6 +20,15 @@ func Hosts[H comparable](of []H) []int {
 
 // Count returns the number of hosts.
 func Count(hosts []int) int { return slices.Max(hosts) + 1 }
+
+// Leaders returns the first rank of each host.
+func Leaders(hosts []int) []int {
+	out := make([]int, Count(hosts))
+	for h := range out {
+		out[h] = slices.Index(hosts, h)
+	}
+	return out
+}
 
 // Layout is a grid with a rank at each of its places. Place n has the coordinates that Grid.At(n) returns.
 type Layout struct {
@@ -56,7 +58,7 @@ func (l Layout) Place(rank int) int { return l.places[rank] }
 // Ordered reports whether every rank is at the place with its number.
 func (l Layout) Ordered() bool { return slices.IsSorted(l.Order) }
 
-// Hosts returns the hosts of the places, from those of the ranks. Ranks outside of the grid follow.
+// Hosts returns the hosts of the places, from the hosts of the ranks. Ranks outside of the grid follow.
 func (l Layout) Hosts(hosts []int) []int {
 	out := slices.Clone(hosts)
 	for place, r := range l.Order {
@@ -89,21 +91,21 @@ func laid(g Grid, order []int) Layout {
 	return l
 }
 
-// Place returns the layout of a grid in which the busiest host sends and receives least, and among equal ones all hosts
-// together. Rank 0 stays at place 0. hosts are the hosts of the ranks; flow predicts what they exchange, from the hosts
-// of the places. Ranks keep their order if nothing is better.
+// MapRanks returns the layout of a grid in which the busiest host sends and receives least, and among equal ones all
+// hosts together. Rank 0 stays at place 0. hosts are the hosts of the ranks; schedule predicts what the places
+// exchange, from their hosts. Ranks keep their order if nothing is better.
 //
 //	2×2, hosts 0 1 0 1     ranks 0 2 1 3 by place: the rows of the grid are hosts
-func Place(g Grid, hosts []int, flow func(hosts []int) []Flow) Layout {
+func MapRanks(g Grid, hosts []int, schedule func(hosts []int) Schedule) Layout {
 	hosts = hosts[:g.Ranks()]
 	best := InOrder(g)
 	if Count(hosts) == 1 {
 		return best
 	}
-	least := cost(flow(hosts))
+	least := cost(schedule(hosts))
 	try := func(order []int) bool {
 		l := laid(g, slices.Clone(order))
-		c := cost(flow(l.Hosts(hosts)))
+		c := cost(schedule(l.Hosts(hosts)))
 		better := slices.Compare(c[:], least[:]) < 0
 		if better {
 			best, least = l, c
@@ -130,7 +132,7 @@ func Place(g Grid, hosts []int, flow func(hosts []int) []Flow) Layout {
 // the square of the ranks.
 const mostSwapped = 32
 
-// swapOne swaps the first two ranks of different hosts, except rank 0, for which try says that it helps.
+// swapOne swaps the first two ranks of different hosts, except rank 0, whose swap is an improvement.
 func swapOne(ranks, hosts []int, try func([]int) bool) bool {
 	for x := 1; x < len(ranks); x++ {
 		for y := x + 1; y < len(ranks); y++ {
@@ -147,11 +149,15 @@ func swapOne(ranks, hosts []int, try func([]int) bool) bool {
 	return false
 }
 
-// cost is what two placements are compared by: the elements of the busiest direction of a host, and of all.
-func cost(flows []Flow) (out [2]int64) {
-	for _, f := range flows {
-		out[0] = max(out[0], f.Sent, f.Recv)
-		out[1] += f.Sent
+// cost returns what two placements are compared by: the elements of the busiest direction of a host, and of all.
+func cost(s Schedule) (out [2]int64) {
+	hosts := make([]Counts, Count(s.Hosts))
+	for r, t := range s.Traffic() {
+		hosts[s.Hosts[r]].add(t.Between)
+	}
+	for _, h := range hosts {
+		out[0] = max(out[0], h.Sent, h.Recv)
+		out[1] += h.Recv
 	}
 	return out
 }
@@ -191,128 +197,6 @@ func tiled(g, tile Grid, turned bool) (places []int) {
 	return places
 }
 
-// flows are the flows of hosts while they are counted.
-type flows []Flow
-
-// send counts a message between two hosts.
-func (f flows) send(from, to int, elements int64) {
-	if from != to {
-		f[from].Sent += elements
-		f[to].Recv += elements
-	}
-}
-
-// bcast counts a broadcast from the root to the other hosts of places, to each once.
-func (f flows) bcast(root int, hosts []int, elements int64) {
-	seen := map[int]bool{}
-	for _, h := range hosts {
-		if !seen[h] {
-			seen[h] = true
-			f.send(root, h, elements)
-		}
-	}
-}
-
-// SummaFlow predicts what hosts exchange in summa, if a panel crosses the network once for each host
-// that needs it. hosts are the hosts of the places of the grid.
-func SummaFlow(s gemm.Shape, g Grid, hosts []int) []Flow {
-	f := make(flows, Count(hosts))
-	f.summa(s, g, hosts)
-	return f
-}
-
-func (f flows) summa(s gemm.Shape, g Grid, hosts []int) {
-	for i := range g.P {
-		row := hosts[i*g.Q : (i+1)*g.Q]
-		for j, h := range row {
-			f.bcast(h, row, part(s.M, g.P, i)*part(s.K, g.Q, j))
-		}
-	}
-	for j := range g.Q {
-		var col []int
-		for i := range g.P {
-			col = append(col, hosts[i*g.Q+j])
-		}
-		for i, h := range col {
-			f.bcast(h, col, part(s.N, g.Q, j)*part(s.K, g.P, i))
-		}
-	}
-}
-
-// LayersFlow predicts what hosts exchange in 25d: summa in each layer, then from every copy of C what
-// the other layers add up.
-func LayersFlow(s gemm.Shape, g Grid, hosts []int) []Flow {
-	f := make(flows, Count(hosts))
-	flat := Grid{g.P, g.Q, 1}
-	for l := range g.C {
-		within := gemm.Shape{M: s.M, N: s.N, K: Split(s.K, g.C, l).Len()}
-		f.summa(within, flat, hosts[l*flat.Ranks():(l+1)*flat.Ranks()])
-	}
-	for place := range flat.Ranks() {
-		i, j, _ := flat.At(place)
-		for to := range g.C {
-			own := part(int(part(s.M, g.P, i)), g.C, to) * part(s.N, g.Q, j)
-			for from := range g.C {
-				f.send(hosts[from*flat.Ranks()+place], hosts[to*flat.Ranks()+place], own)
-			}
-		}
-	}
-	return f
-}
-
-// CannonFlow predicts what hosts exchange in cannon, the skew included.
-func CannonFlow(s gemm.Shape, g Grid, hosts []int) []Flow {
-	f, shifts := make(flows, Count(hosts)), Shifts{g, s.K}
-	for place, h := range hosts {
-		i, j, _ := g.At(place)
-		for step := range shifts.Steps() {
-			depth := int64(shifts.Depth(shifts.Block(i, j, step)).Len())
-			f.send(hosts[g.Rank(i, shifts.FromA(i, j, step), 0)], h, part(s.M, g.P, i)*depth)
-			f.send(hosts[g.Rank(shifts.FromB(i, j, step), j, 0)], h, part(s.N, g.Q, j)*depth)
-		}
-	}
-	return f
-}
-
-// SrummaFlow predicts what hosts exchange in srumma: each rank fetches its panels itself.
-func SrummaFlow(s gemm.Shape, g Grid, hosts []int) []Flow {
-	f := make(flows, Count(hosts))
-	for place, h := range hosts {
-		i, j, _ := g.At(place)
-		for col := range g.Q {
-			f.send(hosts[g.Rank(i, col, 0)], h, part(s.M, g.P, i)*part(s.K, g.Q, col))
-		}
-		for row := range g.P {
-			f.send(hosts[g.Rank(row, j, 0)], h, part(s.N, g.Q, j)*part(s.K, g.P, row))
-		}
-	}
-	return f
-}
-
-// GridBlocksFlow predicts what hosts exchange in grid-blocks, if a broadcast crosses the network once
-// for each host that needs it.
-func GridBlocksFlow(s gemm.Shape, g Grid, hosts []int) []Flow {
-	f := make(flows, Count(hosts))
-	for i := range g.P {
-		rows, first := part(s.M, g.P, i), hosts[i*g.Q]
-		f.send(hosts[0], first, rows*int64(s.K))
-		f.bcast(first, hosts[i*g.Q:(i+1)*g.Q], rows*int64(s.K))
-		for j := range g.Q {
-			f.send(hosts[i*g.Q+j], first, rows*part(s.N, g.Q, j))
-		}
-		f.send(first, hosts[0], rows*int64(s.N))
-	}
-	for j := range g.Q {
-		var col []int
-		for i := range g.P {
-			col = append(col, hosts[i*g.Q+j])
-		}
-		f.send(hosts[0], col[0], int64(s.K)*part(s.N, g.Q, j))
-		f.bcast(col[0], col, int64(s.K)*part(s.N, g.Q, j))
-	}
-	return f
-}
-
 // Needed returns, for each host, the rows and the columns of the grid in which it has ranks, in ascending
 // order. hosts are the hosts of the ranks.
 func (l Layout) Needed(hosts []int) (rows, cols [][]int) {
@@ -327,26 +211,4 @@ func (l Layout) Needed(hosts []int) (rows, cols [][]int) {
 		rows[h], cols[h] = slices.Compact(rows[h]), slices.Compact(cols[h])
 	}
 	return rows, cols
-}
-
-// BlocksFlow predicts what hosts exchange if rank 0, at place 0, sends each other host the rows of A and
-// the columns of B of its blocks once, and receives its blocks of C.
-func BlocksFlow(s gemm.Shape, g Grid, hosts []int) []Flow {
-	f := make(flows, Count(hosts))
-	for h := range f {
-		rows, cols := map[int]bool{}, map[int]bool{}
-		for place, at := range hosts {
-			if i, j, _ := g.At(place); at == h {
-				rows[i], cols[j] = true, true
-				f.send(h, hosts[0], part(s.M, g.P, i)*part(s.N, g.Q, j))
-			}
-		}
-		for i := range rows {
-			f.send(hosts[0], h, part(s.M, g.P, i)*int64(s.K))
-		}
-		for j := range cols {
-			f.send(hosts[0], h, int64(s.K)*part(s.N, g.Q, j))
-		}
-	}
-	return f
 }

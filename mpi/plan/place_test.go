@@ -1,7 +1,6 @@
 package plan_test
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 
@@ -9,17 +8,30 @@ import (
 	"gemm/mpi/plan"
 )
 
-// flowOf are the functions that predict what hosts exchange.
-var flowOf = map[string]func(s gemm.Shape, g plan.Grid, hosts []int) []plan.Flow{
-	"summa": plan.SummaFlow, "25d": plan.LayersFlow, "cannon": plan.CannonFlow, "blocks": plan.BlocksFlow,
-	"srumma": plan.SrummaFlow, "grid-blocks": plan.GridBlocksFlow,
+// placed are the schedules by which ranks are placed.
+var placed = map[string]func(s gemm.Shape, g plan.Grid, hosts []int) plan.Schedule{
+	"25d":         func(s gemm.Shape, g plan.Grid, hosts []int) plan.Schedule { return plan.Layers(s, hosts, g, s.K) },
+	"srumma":      func(s gemm.Shape, g plan.Grid, hosts []int) plan.Schedule { return plan.SrummaSent(s, hosts, g, s.K) },
+	"grid-blocks": func(s gemm.Shape, g plan.Grid, hosts []int) plan.Schedule { return plan.GridBlocks(s, hosts, g) },
+	"blocks": func(s gemm.Shape, g plan.Grid, hosts []int) plan.Schedule {
+		return plan.HostBlocks(s, plan.InOrder(g), hosts, hosts, 1)
+	},
+	"cannon": func(s gemm.Shape, g plan.Grid, hosts []int) plan.Schedule {
+		steps, skew := plan.Cannon(s, hosts, g)
+		return skew.Then(steps)
+	},
 }
 
 // costs returns the elements of the busiest direction of a host, and of all hosts.
-func costs(flows []plan.Flow) (busiest, all int64) {
-	for _, f := range flows {
-		busiest = max(busiest, f.Sent, f.Recv)
-		all += f.Sent
+func costs(s plan.Schedule) (busiest, all int64) {
+	hosts := make([]plan.Counts, plan.Count(s.Hosts))
+	for r, t := range s.Traffic() {
+		h := &hosts[s.Hosts[r]]
+		h.Sent, h.Recv = h.Sent+t.Between.Sent, h.Recv+t.Between.Recv
+	}
+	for _, h := range hosts {
+		busiest = max(busiest, h.Sent, h.Recv)
+		all += h.Sent
 	}
 	return busiest, all
 }
@@ -31,13 +43,13 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// TestPlaceByHand has two hosts of two ranks, next to each other and spread.
-func TestPlaceByHand(t *testing.T) {
+// TestMapRanksByHand has two hosts of two ranks, next to each other and spread.
+func TestMapRanksByHand(t *testing.T) {
 	s, g := gemm.Shape{M: 40, N: 60, K: 80}, plan.Grid{P: 2, Q: 2, C: 1}
 	for _, hosts := range [][]int{{0, 0, 1, 1}, {0, 1, 0, 1}, {0, 1, 1, 0}} {
-		got := plan.Place(g, hosts, func(at []int) []plan.Flow { return plan.SummaFlow(s, g, at) })
+		got := plan.MapRanks(g, hosts, func(at []int) plan.Schedule { return placed["25d"](s, g, at) })
 		// Each host needs the half of A or of B that the other has: of A, with fewer elements.
-		busiest, all := costs(plan.SummaFlow(s, g, got.Hosts(hosts)))
+		busiest, all := costs(placed["25d"](s, g, got.Hosts(hosts)))
 		if at := got.Hosts(hosts); !slices.Equal(at, []int{0, 1, 0, 1}) || busiest != 40*80/2 || all != 40*80 {
 			t.Errorf("hosts %v: ranks %v are on %v, the busiest moves %d, all %d", hosts, got.Order, at, busiest, all)
 		}
@@ -46,15 +58,15 @@ func TestPlaceByHand(t *testing.T) {
 	// The layers are hosts where C is small, and the parts of C are where it is large.
 	for k, want := range map[int][]int{1000: {0, 0, 1, 1}, 4: {0, 1, 0, 1}} {
 		s := gemm.Shape{M: 40, N: 40, K: k}
-		got := plan.Place(deep, []int{0, 0, 1, 1}, func(at []int) []plan.Flow { return plan.LayersFlow(s, deep, at) })
+		got := plan.MapRanks(deep, []int{0, 0, 1, 1}, func(at []int) plan.Schedule { return placed["25d"](s, deep, at) })
 		if at := got.Hosts([]int{0, 0, 1, 1}); !slices.Equal(at, want) {
 			t.Errorf("k = %d: the places are on %v, want %v", k, at, want)
 		}
 	}
 }
 
-// TestPlaceIsBest compares with all placements of up to 8 ranks on two or three hosts.
-func TestPlaceIsBest(t *testing.T) {
+// TestMapRanksIsBest compares with all placements of up to 8 ranks on two or three hosts.
+func TestMapRanksIsBest(t *testing.T) {
 	s := gemm.Shape{M: 96, N: 120, K: 72}
 	for _, hosts := range [][]int{
 		{0, 0, 1, 1}, {0, 1, 0, 1}, {0, 1, 2}, {0, 0, 1, 1, 2, 2}, {0, 1, 2, 0, 1, 2}, {0, 0, 0, 1, 1, 2},
@@ -63,16 +75,16 @@ func TestPlaceIsBest(t *testing.T) {
 	} {
 		for layers := 1; layers <= len(hosts); layers++ {
 			for _, g := range grids(len(hosts), layers) {
-				for name, flow := range flowOf {
+				for name, schedule := range placed {
 					if layers > 1 && name != "25d" {
 						continue
 					}
-					got := plan.Place(g, hosts, func(at []int) []plan.Flow { return flow(s, g, at) })
+					got := plan.MapRanks(g, hosts, func(at []int) plan.Schedule { return schedule(s, g, at) })
 					wantLayout(t, got)
-					busiest, all := costs(flow(s, g, got.Hosts(hosts)))
+					busiest, all := costs(schedule(s, g, got.Hosts(hosts)))
 					leastBusy, least := busiest, all
 					arrange(hosts, func(at []int) {
-						b, a := costs(flow(s, g, at))
+						b, a := costs(schedule(s, g, at))
 						if b < leastBusy || b == leastBusy && a < least {
 							leastBusy, least = b, a
 						}
@@ -137,51 +149,4 @@ func arrange(hosts []int, f func([]int)) {
 		}
 	}
 	next()
-}
-
-// TestFlow: hosts send what others receive, and with a rank a host the elements of the ranks.
-func TestFlow(t *testing.T) {
-	for _, s := range shapes {
-		for ranks := 1; ranks <= 12; ranks++ {
-			for _, g := range grids(ranks, 1) {
-				for name, flow := range flowOf {
-					var sent, recv int64
-					for _, f := range flow(s, g, upTo(ranks)) {
-						sent, recv = sent+f.Sent, recv+f.Recv
-					}
-					if sent != recv {
-						t.Errorf("%s %v of %v: hosts send %d and receive %d", name, g, s, sent, recv)
-					}
-					for _, f := range flow(s, g, make([]int, ranks)) {
-						if f != (plan.Flow{}) {
-							t.Errorf("%s %v of %v on one host: %v", name, g, s, f)
-						}
-					}
-				}
-				steps, skew := cannon(s, ranks, g)
-				var want []string
-				for r := range ranks {
-					both := plan.Flow{Sent: steps[r].Sent + skew[r].Sent, Recv: steps[r].Recv + skew[r].Recv}
-					want = append(want, fmt.Sprint(both))
-				}
-				for r, f := range plan.CannonFlow(s, g, upTo(ranks)) {
-					if fmt.Sprint(f) != want[r] {
-						t.Errorf("cannon %v of %v: host %d has %v, its rank %s", g, s, r, f, want[r])
-					}
-				}
-			}
-			layered := plan.Layered(ranks, s, 0, 0)
-			for r, x := range flows(plan.Layers(s, plan.OneHost(ranks), layered, 5)) {
-				if f := plan.LayersFlow(s, layered, upTo(ranks))[r]; f.Recv != x.Recv {
-					t.Errorf("25d %v of %v: host %d receives %d, its rank %d", layered, s, r, f.Recv, x.Recv)
-				}
-			}
-		}
-	}
-}
-
-// cannon returns what the ranks of cannon move.
-func cannon(s gemm.Shape, ranks int, g plan.Grid) (steps, skew []count) {
-	a, b := plan.Cannon(s, plan.OneHost(ranks), g)
-	return flows(a), flows(b)
 }

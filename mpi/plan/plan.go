@@ -1,5 +1,6 @@
-// Package plan decides which rank owns which elements, and what is sent to whom: rows, columns and blocks, grids of
-// ranks, panels, and the order of steps. It is pure arithmetic without any communication, and is tested without MPI.
+// Package plan decides which rank owns which elements, and what ranks send to each other: rows, columns and blocks,
+// grids of ranks, panels, and the order of steps. It is pure arithmetic without any communication, and is tested
+// without MPI.
 package plan
 
 import (
@@ -166,12 +167,12 @@ func Panels(k Span, p, q, width int) []Panel {
 	return out
 }
 
-// InTurns returns the panels in another order, in which the pairs of owners alternate. The next panel is
-// in flight while one is multiplied, and then they come from different ranks: if these are on
+// Alternating returns the panels in another order, in which the pairs of owners alternate. The next panel is
+// in flight while one is multiplied, and then they are sent by different ranks: if these are on
 // different hosts, over different links, or over one in both directions.
 //
 //	owners (0,0) (0,0) (0,0) | (1,1) (1,1)     panels 0 3 1 4 2
-func InTurns(panels []Panel) []Panel {
+func Alternating(panels []Panel) []Panel {
 	type owners struct{ col, row int }
 	var order []owners
 	of := map[owners][]Panel{}

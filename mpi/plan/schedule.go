@@ -15,12 +15,12 @@ type Counts struct{ Sent, Recv, Messages int64 }
 //     reads from another one's memory counts at the reader only. Data that a rank keeps is not counted.
 //   - Scatter and Gather are counted as messages between the root and each other rank, and
 //     ReduceScatter as messages between all pairs of ranks.
-//   - Bcast has to bring its buffer to every host once, and to every rank once. It is counted as if
+//   - Bcast has to send its buffer to every host once, and to every rank once. It is counted as if
 //     the root sent it to the first rank of each other host, and each of these, like the root, once to
 //     the other ranks of its host together.
 //
 // The library chooses how a collective call is carried out. It may send more between hosts: a Bcast that
-// knows nothing of hosts, for example, brings the buffer to a host once for each rank.
+// ignores hosts, for example, sends the buffer to a host once for each rank.
 //
 // Messages counts latencies: 1 for a message at each of its ends. A collective counts on each of its
 // ranks: ⌈log₂ h⌉ between its h hosts, and ⌈log₂ r⌉ inside a host with r of its ranks. A message
@@ -86,106 +86,106 @@ func (s Schedule) Then(o Schedule) Schedule {
 }
 
 // step adds a step, whose calls the result counts.
-func (s *Schedule) step(share float64, ahead bool) calls {
-	c := calls{s.Hosts, make([]Traffic, len(s.Hosts))}
-	s.Steps = append(s.Steps, Step{c.traffic, share, ahead})
+func (s *Schedule) step(share float64, ahead bool) Calls {
+	c := NewCalls(s.Hosts)
+	s.Steps = append(s.Steps, Step{c.Traffic, share, ahead})
 	return c
 }
 
-// calls counts the calls of a step.
-type calls struct {
+// Calls counts what ranks send in calls of MPI; the rules are at Traffic.
+type Calls struct {
+	Traffic []Traffic // by rank
 	hosts   []int
-	traffic []Traffic
+	count   int // of hosts
 }
 
-// counts returns the counts of a rank on its path to a peer.
-func (c calls) counts(rank, peer int) *Counts {
+// NewCalls counts calls of ranks on the given hosts.
+func NewCalls(hosts []int) Calls { return Calls{make([]Traffic, len(hosts)), hosts, Count(hosts)} }
+
+// path returns the counts of a rank on its path to a peer.
+func (c Calls) path(rank, peer int) *Counts {
 	if c.hosts[rank] == c.hosts[peer] {
-		return &c.traffic[rank].Inside
+		return &c.Traffic[rank].Inside
 	}
-	return &c.traffic[rank].Between
+	return &c.Traffic[rank].Between
 }
 
-// send counts a message.
-func (c calls) send(from, to int, elements int64) { c.sends(from, to, elements, 1) }
+// Send counts a message with the given number of elements.
+func (c Calls) Send(from, to int, elements int64) { c.sends(from, to, elements, 1) }
 
 // sends counts some messages with the given number of elements together.
-func (c calls) sends(from, to int, elements, messages int64) {
+func (c Calls) sends(from, to int, elements, messages int64) {
 	if from != to && elements > 0 {
-		c.counts(from, to).add(Counts{Sent: elements, Messages: messages})
-		c.counts(to, from).add(Counts{Recv: elements, Messages: messages})
+		c.path(from, to).add(Counts{Sent: elements, Messages: messages})
+		c.path(to, from).add(Counts{Recv: elements, Messages: messages})
 	}
 }
 
-// fetch counts what a rank reads from another.
-func (c calls) fetch(rank, from int, elements int64) {
+// Fetch counts what a rank reads from the memory of another.
+func (c Calls) Fetch(rank, from int, elements int64) {
 	if rank != from && elements > 0 {
-		c.counts(rank, from).add(Counts{Recv: elements, Messages: 1})
+		c.path(rank, from).add(Counts{Recv: elements, Messages: 1})
 	}
 }
 
 // rounds counts the latencies of some collective calls of the ranks.
-func (c calls) rounds(ranks []int, calls int64) {
-	var hosts []int
+func (c Calls) rounds(ranks []int, calls int64) {
+	local, hosts := make([]int, c.count), 0
 	for _, r := range ranks {
-		if !slices.Contains(hosts, c.hosts[r]) {
-			hosts = append(hosts, c.hosts[r])
+		if local[c.hosts[r]]++; local[c.hosts[r]] == 1 {
+			hosts++
 		}
 	}
-	of := make([]int, len(hosts))
 	for _, r := range ranks {
-		of[slices.Index(hosts, c.hosts[r])]++
-	}
-	for _, r := range ranks {
-		c.traffic[r].Inside.Messages += calls * levels(of[slices.Index(hosts, c.hosts[r])])
-		c.traffic[r].Between.Messages += calls * levels(len(hosts))
+		c.Traffic[r].Inside.Messages += calls * levels(local[c.hosts[r]])
+		c.Traffic[r].Between.Messages += calls * levels(hosts)
 	}
 }
 
-// bcast counts a Bcast.
-func (c calls) bcast(ranks []int, root int, elements int64) {
+// Bcast counts a Bcast.
+func (c Calls) Bcast(ranks []int, root int, elements int64) {
 	if elements == 0 || len(ranks) == 1 {
 		return
 	}
 	c.rounds(ranks, 1)
-	heads := map[int]int{c.hosts[root]: root} // the rank of each host that gets the buffer first
-	alone := map[int]bool{c.hosts[root]: true}
+	leaders := make([]int, c.count) // 1 more than the rank of each host that gets the buffer first
+	alone := make([]bool, c.count)  // that rank sends nothing
+	leaders[c.hosts[root]], alone[c.hosts[root]] = root+1, true
 	for _, r := range ranks {
 		h := c.hosts[r]
-		head, ok := heads[h]
 		switch {
 		case r == root:
-		case !ok:
-			heads[h], alone[h] = r, true
-			c.traffic[root].Between.Sent += elements
-			c.traffic[r].Between.Recv += elements
+		case leaders[h] == 0:
+			leaders[h], alone[h] = r+1, true
+			c.Traffic[root].Between.Sent += elements
+			c.Traffic[r].Between.Recv += elements
 		default:
 			if alone[h] {
-				c.traffic[head].Inside.Sent += elements
+				c.Traffic[leaders[h]-1].Inside.Sent += elements
 				alone[h] = false
 			}
-			c.traffic[r].Inside.Recv += elements
+			c.Traffic[r].Inside.Recv += elements
 		}
 	}
 }
 
-// scatter counts some calls of Scatter, with parts by the index of the rank.
-func (c calls) scatter(ranks []int, root int, part func(i int) int64, calls int64) {
+// Scatter counts some calls of Scatter, with parts by the index of the rank.
+func (c Calls) Scatter(ranks []int, root int, part func(i int) int64, calls int64) {
 	c.parts(ranks, root, part, calls, func(r int, n int64) {
-		c.counts(root, r).Sent += n
-		c.counts(r, root).Recv += n
+		c.path(root, r).Sent += n
+		c.path(r, root).Recv += n
 	})
 }
 
-// gather is scatter in the opposite direction.
-func (c calls) gather(ranks []int, root int, part func(i int) int64, calls int64) {
+// Gather is Scatter in the opposite direction.
+func (c Calls) Gather(ranks []int, root int, part func(i int) int64, calls int64) {
 	c.parts(ranks, root, part, calls, func(r int, n int64) {
-		c.counts(r, root).Sent += n
-		c.counts(root, r).Recv += n
+		c.path(r, root).Sent += n
+		c.path(root, r).Recv += n
 	})
 }
 
-func (c calls) parts(ranks []int, root int, part func(i int) int64, calls int64, count func(r int, n int64)) {
+func (c Calls) parts(ranks []int, root int, part func(i int) int64, calls int64, count func(r int, n int64)) {
 	all := int64(0)
 	for i, r := range ranks {
 		n := part(i)
@@ -198,16 +198,16 @@ func (c calls) parts(ranks []int, root int, part func(i int) int64, calls int64,
 	}
 }
 
-// reduceScatter counts a ReduceScatter: every rank sends every other its part.
-func (c calls) reduceScatter(ranks []int, part func(i int) int64) {
+// ReduceScatter counts a ReduceScatter: every rank sends every other its part.
+func (c Calls) ReduceScatter(ranks []int, part func(i int) int64) {
 	all := int64(0)
 	for i, to := range ranks {
 		n := part(i)
 		all += n
 		for _, from := range ranks {
 			if from != to {
-				c.counts(from, to).Sent += n
-				c.counts(to, from).Recv += n
+				c.path(from, to).Sent += n
+				c.path(to, from).Recv += n
 			}
 		}
 	}
@@ -228,8 +228,7 @@ func upTo(n int) []int {
 	return out
 }
 
-// Row returns the ranks of a row of a layer, Column those of a column, and Through the ranks at one
-// place of all layers.
+// Row returns the ranks of a row of a layer.
 func (g Grid) Row(i, layer int) []int {
 	out := make([]int, g.Q)
 	for j := range out {
@@ -238,7 +237,7 @@ func (g Grid) Row(i, layer int) []int {
 	return out
 }
 
-// Column is described with Row.
+// Column returns the ranks of a column of a layer.
 func (g Grid) Column(j, layer int) []int {
 	out := make([]int, g.P)
 	for i := range out {
@@ -247,7 +246,7 @@ func (g Grid) Column(j, layer int) []int {
 	return out
 }
 
-// Through is described with Row.
+// Through returns the ranks at one place of all layers.
 func (g Grid) Through(i, j int) []int {
 	out := make([]int, g.C)
 	for l := range out {

@@ -74,7 +74,7 @@ func schedules(s gemm.Shape, hosts []int) map[string]plan.Schedule {
 		"scatter-blocks by hosts": plan.HostBlocks(s, plan.InOrder(near), hosts, upTo(ranks), 3),
 		"grid-blocks":             plan.GridBlocks(s, hosts, near),
 		"bcast-rows":              plan.BcastRows(s, hosts, upTo(ranks), 5), "summa": plan.Summa(s, hosts, near, 5),
-		"srumma, sent": plan.SrummaSent(s, hosts, near, 5), "cannon": steps, "cannon's skew": skew,
+		"srumma": plan.Srumma(s, hosts, near, 5), "srumma, sent": plan.SrummaSent(s, hosts, near, 5), "cannon": steps, "cannon's skew": skew,
 		"25d": plan.Layers(s, hosts, plan.Layered(ranks, s, 0, 0), 5),
 	}
 }
@@ -96,7 +96,7 @@ func TestBetween(t *testing.T) {
 						t.Errorf("%s of %v on %v: rank %d receives %d, on one host %d", name, s, hosts, r, got, want)
 					}
 				}
-				if sum.Sent != sum.Recv {
+				if sum.Sent != sum.Recv && name != "srumma" { // which reads without the owner
 					t.Errorf("%s of %v on %v: %d leave hosts, %d arrive", name, s, hosts, sum.Sent, sum.Recv)
 				}
 				for r, x := range alone[name].Traffic() {

@@ -67,9 +67,9 @@ def main() -> None:
     print(torch.cuda.get_device_name())
     for n in (64, 512, 1024, 4095, 4096):
         for dtype, variant in (
-            (torch.float32, "cuda/warptile"),
-            (torch.float32, "cuda/tf32-mma"),
-            (torch.float64, "cuda/dmma"),
+            (torch.float32, "cuda/tuned"),
+            (torch.float32, "cuda/tuned-tf32-mma"),
+            (torch.float64, "cuda/tuned"),
         ):
             compare(n, dtype, variant)
 

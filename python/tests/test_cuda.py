@@ -72,7 +72,7 @@ class CudaTensors(unittest.TestCase):
                     self.assertTrue(bool((whole == 7).all()), f"{typ} {m}x{n}x{k} from {first}: elements around out")
 
     def test_laid_out_anew(self) -> None:
-        for variant, compute in (("cuda/warptile", "f32"), ("cuda/tf32-mma", "tf32")):
+        for variant, compute in (("cuda/tuned", "f32"), ("cuda/tuned-tf32-mma", "tf32")):
             a, b = (torch.randn(4095, 4095, device="cuda") for _ in range(2))
             for x, y in ((a, b), (a.T, b), (a, b.T)):
                 assert_right(gemm_suite.matmul(x, y, variant=variant), x, y, compute, variant)
@@ -80,10 +80,10 @@ class CudaTensors(unittest.TestCase):
     def test_settings(self) -> None:
         a, b = torch.randn(512, 512, device="cuda"), torch.randn(512, 512, device="cuda")
         for stages in (2, 3):
-            c = gemm_suite.matmul(a, b, variant="cuda/tf32-mma", params={"stages": stages})
+            c = gemm_suite.matmul(a, b, variant="cuda/tuned-tf32-mma", params={"stages": stages})
             assert_right(c, a, b, "tf32", f"{stages} stages")
         with self.assertRaisesRegex(ValueError, "maxregs"):
-            gemm_suite.matmul(a, b, variant="cuda/warptile", params={"maxregs": 16})
+            gemm_suite.matmul(a, b, variant="cuda/tuned", params={"maxregs": 16})
 
     def test_empty(self) -> None:
         c = gemm_suite.matmul(torch.ones(3, 0, device="cuda"), torch.ones(0, 4, device="cuda"))

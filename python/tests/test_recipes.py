@@ -91,7 +91,7 @@ class Recipes(unittest.TestCase):
     def test_aligned_anew(self) -> None:
         """A large product of operands that begin anywhere: they are laid out anew, with zeros around."""
         a, b, out = (np.empty((1535, 1535), np.float32) for _ in range(3))
-        product, launches = self.product(a, b, out, "cuda/tf32-mma")
+        product, launches = self.product(a, b, out, "cuda/tuned-tf32-mma")
         copies = [s.places["T"] for s in launches if s.kernel == "align"]
         self.assertTrue(copies)
         zeros = [(1 << 40) + begin for begin, _ in product.zeros]
@@ -123,7 +123,7 @@ class Recipes(unittest.TestCase):
                     x, y, z = operand("a", a), operand("b", b), operand("out", c)
                     works.clear()
                     self.driver.launches.clear()
-                    _device.multiply(x, y, z, a, "cuda/tf32-mma", None)
+                    _device.multiply(x, y, z, a, "cuda/tuned-tf32-mma", None)
                     if z.by_columns:
                         x, y, z = (_device._transposed(o) for o in (y, x, z))
                     first = works[0].data_ptr() if works else 0
@@ -143,7 +143,7 @@ class Recipes(unittest.TestCase):
 
     def test_settings(self) -> None:
         a, b, out = (np.ones((64, 64), np.float32) for _ in range(3))
-        product, launches = self.product(a, b, out, "cuda/tf32-mma", {"stages": 2, "split": 2})
+        product, launches = self.product(a, b, out, "cuda/tuned-tf32-mma", {"stages": 2, "split": 2})
         self.assertIn("-DSTAGES=2", product.options)
         self.assertIn("-DCUT", product.options)
         self.assertEqual([launches[0].numbers[name] for name in ("whole", "span", "each")], [0, 2, 1])
@@ -151,15 +151,15 @@ class Recipes(unittest.TestCase):
         for variant, params, words in (
             ("cuda/naive", {"stages": 2}, "has no stages"),
             ("cuda/none", None, "cuda/naive"),
-            ("cuda/dmma", None, "for f32"),
-            ("cuda/warptile", {"tile": "3x3"}, "3x3"),
-            ("cuda/warptile", {"maxregs": 64}, "maxregs is 64"),
+            ("cuda/tuned", None, "for f32"),
+            ("cuda/tuned", {"tile": "3x3"}, "3x3"),
+            ("cuda/tuned", {"maxregs": 64}, "maxregs is 64"),
         ):
             with self.assertRaises(ValueError) as caught:
                 self.product(a, b, out, variant, params)
             self.assertIn(words, str(caught.exception))
         with self.assertRaises(gemm_suite.Unavailable):
-            self.product(a, b, out, "cuda/warptile", {"stages": 100})
+            self.product(a, b, out, "cuda/tuned", {"stages": 100})
 
 
 if __name__ == "__main__":

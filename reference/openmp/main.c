@@ -91,8 +91,8 @@ static double merge_critical(long times) {
     return now() - start;
 }
 
-// merge_reduce starts the clock when all threads have set their arrays, those of the
-// clause, to zero, which is no part of the merge.
+// merge_reduce starts the clock when all threads have set the private arrays of the clause to
+// zero, which is no part of the merge.
 static double merge_reduce(long times) {
     double took = 0;
     for (long t = 0; t < times; t++) {

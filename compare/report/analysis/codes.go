@@ -92,7 +92,7 @@ func (v *View) CodeThreads(rows []record.Record) []int {
 // these widths. If there is no such width, it returns all rows.
 func AtWidths(rows []record.Record) (widths []int, at []record.Record) {
 	for _, own := range GroupBy(rows, sizeOf) {
-		if len(Distinct(own, Alone)) > 1 {
+		if len(Distinct(own, OnOneThread)) > 1 {
 			widths, at = append(widths, own[0].N), append(at, own...)
 		}
 	}
@@ -106,22 +106,11 @@ func AtWidths(rows []record.Record) (widths []int, at []record.Record) {
 // Code is the fastest of ours on one code in one place: on a number of threads, or on the GPU.
 type Code struct {
 	record.Record
-	Over   Comparison // with the library on as many threads, for a GPU on the most: above 1, ours is faster
-	Memory float64    // share of the rate that memory permits; NaN if that was not measured
-}
-
-// Name is the code: data and parity shards.
-func (c Code) Name() string { return CodeName(ProblemOf(c.Record)) }
-
-// Compared reports whether the library was timed.
-func (c Code) Compared() bool { return !math.IsNaN(c.Over.Ratio) }
-
-// HostToHost is the data rate in GB/s of a GPU code with operands in host memory. It is NaN if copies were not timed.
-func (c Code) HostToHost() float64 {
-	if !ByGPU(c.Record) || !c.Speed() {
-		return math.NaN()
-	}
-	return float64(c.K) * float64(c.N) / WithCopies(c.Record) / 1e9
+	Name       string     // data and parity shards
+	Over       Comparison // with the library on as many threads, for a GPU on the most: above 1, ours is faster
+	Compared   bool       // the library was timed
+	Memory     float64    // share of the rate that memory permits; NaN if that was not measured
+	HostToHost float64    // data rate of a GPU in GB/s with operands in host memory; NaN if copies were not timed
 }
 
 // Codes returns the fastest of ours on each code in each place. They are at the widths at which several codes were
@@ -135,11 +124,16 @@ func (v *View) Codes() []Code {
 	}
 	var out []Code
 	for _, own := range GroupBy(Pick(rows, Ours), func(r record.Record) place {
-		return place{Alone(r), CoderOf(r).Threads}
+		return place{OnOneThread(r), CoderOf(r).Threads}
 	}) {
 		slices.Reverse(own) // the last of equal ones
-		r, _ := Least(own, median)
-		out = append(out, Code{r, overLibrary(all, r), Known(r, r.DataGBps) / v.DataLimit(r)})
+		r, _ := MinBy(own, median)
+		c := Code{Record: r, Name: CodeName(ProblemOf(r)), Over: overLibrary(all, r),
+			Memory: Known(r, r.DataGBps) / v.DataLimit(r), HostToHost: math.NaN()}
+		if c.Compared = !math.IsNaN(c.Over.Ratio); ByGPU(r) {
+			c.HostToHost = float64(r.K) * float64(r.N) / WithCopies(r) / 1e9
+		}
+		out = append(out, c)
 	}
 	return out
 }
@@ -149,7 +143,7 @@ func overLibrary(all []record.Record, r record.Record) Comparison {
 	var library record.Record
 	for _, o := range all {
 		fits := max(o.Threads, 1) == max(r.Threads, 1) || ByGPU(r) && o.Threads >= library.Threads
-		if Rival(o) && Alone(o) == Alone(r) && fits {
+		if OfLibrary(o) && OnOneThread(o) == OnOneThread(r) && fits {
 			library = o
 		}
 	}
@@ -173,9 +167,9 @@ func (v *View) OverLibrary() []OverLibrary {
 	var out []OverLibrary
 	for _, own := range GroupBy(compared, func(c Code) int { return max(c.Threads, 1) }) {
 		r := OverLibrary{Threads: max(own[0].Threads, 1), Codes: len(own)}
-		r.Least, _ = Least(own, func(c Code) float64 { return c.Over.Ratio })
-		r.Most, _ = Least(own, func(c Code) float64 { return -c.Over.Ratio })
-		r.Faster = len(Pick(own, func(c Code) bool { return c.Over.Outcome == Quicker }))
+		r.Least, _ = MinBy(own, func(c Code) float64 { return c.Over.Ratio })
+		r.Most, _ = MinBy(own, func(c Code) float64 { return -c.Over.Ratio })
+		r.Faster = len(Pick(own, func(c Code) bool { return c.Over.Outcome == Faster }))
 		r.Slower = len(Pick(own, func(c Code) bool { return c.Over.Outcome == Slower }))
 		out = append(out, r)
 	}
@@ -188,15 +182,15 @@ func (v *View) BestCode() *record.Record {
 	rows := Timed(v.CodeRows())
 	coders := map[Problem]int{}
 	for _, r := range rows {
-		coders[Alone(r)]++
+		coders[OnOneThread(r)]++
 	}
 	own := Pick(rows, Ours)
 	if len(own) == 0 {
 		return nil
 	}
 	best := slices.MaxFunc(own, func(r, s record.Record) int {
-		return cmp.Or(cmp.Compare(r.N, s.N), cmp.Compare(coders[Alone(r)], coders[Alone(s)]),
-			cmp.Compare(Alone(r).String(), Alone(s).String()), cmp.Compare(Whole(s), Whole(r)))
+		return cmp.Or(cmp.Compare(r.N, s.N), cmp.Compare(coders[OnOneThread(r)], coders[OnOneThread(s)]),
+			cmp.Compare(OnOneThread(r).String(), OnOneThread(s).String()), cmp.Compare(HostTime(s), HostTime(r)))
 	})
 	return &best
 }

@@ -3,19 +3,10 @@ package analysis
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"gemm/compare/record"
 	"gemm/internal/occupancy"
 )
-
-// DesignCapabilities are the compute capabilities of the design: Turing, Ampere, Ada and Hopper.
-var DesignCapabilities = []occupancy.Capability{{Major: 7, Minor: 5}, {Major: 8, Minor: 6}, {Major: 8, Minor: 9},
-	{Major: 9, Minor: 0}}
-
-// DesignKernel is the kernel of the sweeps: the tile 128×128×8 with 8×8 elements a thread and two
-// slices of A and of B, which is the default of the rung doublebuffer.
-var DesignKernel = occupancy.Kernel{Threads: 256, Registers: threadRegisters(8), Shared: 2 * 4 * 8 * (128 + 128)}
 
 // threadRegisters returns the registers of a thread with edge×edge elements of C. The compiler gives
 // the kernels of the 2024 report 127 or 128 for 8×8 (its figure 30), and doublebuffer 115 to 128
@@ -25,18 +16,6 @@ func threadRegisters(edge int) int {
 		return 128
 	}
 	return 64
-}
-
-// OnlyPlanned reports whether the records have rows of a GPU, and none of them was timed on any host.
-func OnlyPlanned(views []*View) bool {
-	planned := false
-	for _, v := range views {
-		if slices.ContainsFunc(Timed(v.Records), ByGPU) {
-			return false
-		}
-		planned = planned || slices.ContainsFunc(v.All, ByGPU)
-	}
-	return planned
 }
 
 // A Condition is what a tile must satisfy: an equation of the 2024 report by its number, or a word.
@@ -87,9 +66,9 @@ func Designs() []Design {
 
 // NewDesign returns what the tile needs. The limits of a block are the same for all capabilities.
 func NewDesign(t Tile) Design {
-	limits, err := occupancy.LimitsOf(DesignCapabilities[0])
+	limits, err := occupancy.LimitsOf(occupancy.Capability{Major: 9})
 	if err != nil {
-		panic(err) // the capabilities are those of the table
+		panic(err) // the table has the capability
 	}
 	d := Design{Tile: t, Threads: t.BM / t.TM * (t.BN / t.TN), Slices: 4 * t.BK * (t.BM + t.BN), Sums: t.BM * t.BN,
 		Registers: threadRegisters(t.TM)}
@@ -108,8 +87,7 @@ func NewDesign(t Tile) Design {
 	return d
 }
 
-// shownTiles are the tiles of the plan: those of the 2024 report, larger ones, and for each condition one that violates
-// it.
+// shownTiles are the tiles of the plan: of the 2024 report, larger ones, and for each condition one that violates it.
 var shownTiles = []Tile{
 	{BM: 32, BN: 32, BK: 8, TM: 8, TN: 8}, {BM: 64, BN: 64, BK: 8, TM: 8, TN: 8},
 	{BM: 64, BN: 64, BK: 16, TM: 8, TN: 8}, {BM: 128, BN: 128, BK: 8, TM: 8, TN: 8},
@@ -171,8 +149,8 @@ func (v *View) Plan() Plan {
 	return plan
 }
 
-// Device returns the limits of the first GPU of the host. If the records have none, they are those of its compute
-// capability, which the sweep of occupancies has; what is not known is 0.
+// Device returns the limits of the first GPU of the host. If the records have none, they are the limits of its
+// compute capability, which the sweep of occupancies has; what is not known is 0.
 func (v *View) Device() occupancy.GPU {
 	if len(v.Devices) > 0 {
 		return v.Devices[0]
@@ -188,53 +166,4 @@ func (v *View) Device() occupancy.GPU {
 		}
 	}
 	return occupancy.GPU{}
-}
-
-// OccupancyStep is a range in which the occupancy stays the same.
-type OccupancyStep struct {
-	From, To int     // of the resource that is swept
-	Share    float64 // of a multiprocessor's warps, 0 to 1
-}
-
-// OccupancyLine is the occupancy over a resource, on one compute capability or on several for which it is the same.
-type OccupancyLine struct {
-	Capabilities []occupancy.Capability
-	Steps        []OccupancyStep
-}
-
-// OccupancyOver returns the occupancy of DesignKernel over the threads of a block, the registers of a thread or the
-// shared memory of a block, the other two unchanged. Each capability of DesignCapabilities is in one line.
-func OccupancyOver(over occupancy.Resource) []OccupancyLine {
-	var lines []OccupancyLine
-	for _, c := range DesignCapabilities {
-		steps := stepsOver(c, over)
-		i := slices.IndexFunc(lines, func(l OccupancyLine) bool { return slices.Equal(l.Steps, steps) })
-		if i < 0 {
-			i = len(lines)
-			lines = append(lines, OccupancyLine{Steps: steps})
-		}
-		lines[i].Capabilities = append(lines[i].Capabilities, c)
-	}
-	return lines
-}
-
-// stepsOver returns the steps of one capability, ascending. Steps with the same occupancy are one.
-func stepsOver(c occupancy.Capability, over occupancy.Resource) []OccupancyStep {
-	swept, err := occupancy.Sweep(c, DesignKernel, over)
-	if err != nil {
-		panic(err) // the kernel and the capabilities are ours
-	}
-	var steps []OccupancyStep
-	from := 1
-	for _, o := range swept {
-		to := map[occupancy.Resource]int{occupancy.Threads: o.Kernel.Threads, occupancy.Registers: o.Kernel.Registers,
-			occupancy.Shared: o.Kernel.Shared}[over]
-		if n := len(steps); n > 0 && steps[n-1].Share == o.Share {
-			steps[n-1].To = to
-		} else {
-			steps = append(steps, OccupancyStep{from, to, o.Share})
-		}
-		from = to + 1
-	}
-	return steps
 }

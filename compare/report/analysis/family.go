@@ -86,7 +86,7 @@ func (v *View) FamilyTable(fam, typ string) *FamilyTable {
 		}
 		row := FamilyRow{Record: r, OverNaive: math.NaN()}
 		if ok {
-			row.OverNaive = Whole(naive) / Whole(r)
+			row.OverNaive = HostTime(naive) / HostTime(r)
 		}
 		if Of(r).Spread {
 			t.Spread = append(t.Spread, r.Variant)
@@ -96,7 +96,7 @@ func (v *View) FamilyTable(fam, typ string) *FamilyTable {
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	best, _ := Least(t.Rows, func(r FamilyRow) float64 { return Whole(r.Record) })
+	best, _ := MinBy(t.Rows, func(r FamilyRow) float64 { return HostTime(r.Record) })
 	i := slices.IndexFunc(t.Rows, func(r FamilyRow) bool { return r.Variant == best.Variant })
 	t.Rows[i].Mark = "best"
 	ladder := Pick(v.All, inLadder(typ))

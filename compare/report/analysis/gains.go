@@ -52,13 +52,13 @@ func (v *View) gain(rows []record.Record, parent, variant string) (best *Gain) {
 }
 
 // Parent names the first variant of a gain, without its family if both are of one.
-func (g Gain) Parent() string { return named(g.From, g.To) }
+func (g Gain) Parent() string { return shortName(g.From, g.To) }
 
 // Child names the second variant in the same way.
-func (g Gain) Child() string { return named(g.To, g.From) }
+func (g Gain) Child() string { return shortName(g.To, g.From) }
 
-func named(variant, beside string) string {
-	if Family(variant) == Family(beside) {
+func shortName(variant, other string) string {
+	if Family(variant) == Family(other) {
 		return Algorithm(variant)
 	}
 	return variant
@@ -74,9 +74,9 @@ const (
 )
 
 // Reason returns the main reason for a gain or a loss, or why there is none: empty if two rows that are predicted to be
-// level cannot be told apart.
+// level are not distinguishable.
 func (g Gain) Reason() Reason {
-	differ := g.Outcome == Quicker || g.Outcome == Slower
+	differ := g.Outcome == Faster || g.Outcome == Slower
 	switch {
 	case g.noisy:
 		return Noisy

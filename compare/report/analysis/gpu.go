@@ -49,7 +49,6 @@ func (v *View) Rungs(typ string) []record.Record {
 	return out
 }
 
-// gpuVariants returns the variants of the family in report order.
 func (v *View) gpuVariants() []string {
 	variants := Distinct(v.Pick(ByGPU), VariantOf)
 	slices.SortStableFunc(variants, v.byPlace)
@@ -68,7 +67,7 @@ func (v *View) GPUTypes() []string {
 
 // Pipe returns the measured peak of a pipe of the GPU, the highest where several runs measured it.
 func (v *View) Pipe(name string) (record.Ceiling, bool) {
-	return Least(v.Ceilings, func(c record.Ceiling) float64 {
+	return MinBy(v.Ceilings, func(c record.Ceiling) float64 {
 		if c.Unit != "gpu" || c.Pipe != name || !(c.Gflops > 0) {
 			return math.NaN()
 		}
@@ -76,12 +75,15 @@ func (v *View) Pipe(name string) (record.Ceiling, bool) {
 	})
 }
 
-// Facing is the processor and the GPU on one product: each by its quickest variant in the arithmetic of the type.
-type Facing struct {
+// HostToHostRow is the processor and the GPU on one product: each by its fastest variant in the arithmetic of the type.
+type HostToHostRow struct {
 	Problem
 	CPU    record.Record // without a speed if none was measured
-	Kernel record.Record // the quickest with operands on the GPU
-	Copied record.Record // the quickest with operands in the memory of the host
+	Kernel record.Record // the fastest with operands on the GPU
+	Copied record.Record // the fastest with operands in the memory of the host
+	Copies float64       // the time with copies
+	Slower float64       // the time with copies over the time of the kernel alone
+	Over   float64       // the time of the processor over the time with copies; NaN if the processor was not timed
 }
 
 // CopiedApart is the time of a product whose operands and result are copied one after the
@@ -107,53 +109,46 @@ func WithCopies(r record.Record) float64 {
 	return t
 }
 
-// Facings returns the cubes of a type by size at which copies were timed.
-func (v *View) Facings(typ string) []Facing {
+// HostToHostRows returns the cubes of a type by size at which copies were timed.
+func (v *View) HostToHostRows(typ string) []HostToHostRow {
 	cpu := Pick(Timed(v.Records), func(r record.Record) bool {
 		return r.Type == typ && Exact(r) && !ByGPU(r) && r.Build == "" && r.Median > 0
 	})
 	rows := Pick(v.Rungs(typ), func(r record.Record) bool { return ProblemOf(r).Cube() && Ours(r) && Exact(r) })
-	var out []Facing
+	var out []HostToHostRow
 	for _, p := range Problems(rows) {
 		here := Pick(rows, func(r record.Record) bool { return ProblemOf(r) == p })
-		f := Facing{Problem: p}
-		f.Kernel, _ = Least(here, median)
-		f.CPU, _ = Least(Pick(cpu, func(r record.Record) bool { return Alone(r) == p }), median)
+		f := HostToHostRow{Problem: p}
+		f.Kernel, _ = MinBy(here, median)
+		f.CPU, _ = MinBy(Pick(cpu, func(r record.Record) bool { return OnOneThread(r) == p }), median)
 		var ok bool
-		if f.Copied, ok = Least(here, WithCopies); ok {
+		if f.Copied, ok = MinBy(here, WithCopies); ok {
+			f.Copies = WithCopies(f.Copied)
+			f.Slower, f.Over = f.Copies/float64(f.Kernel.Median), median(f.CPU)/f.Copies
 			out = append(out, f)
 		}
 	}
 	return out
 }
 
-// Over returns how many times as fast as the processor the GPU is with copies, NaN if the processor was not timed.
-func (f Facing) Over() float64 { return median(f.CPU) / WithCopies(f.Copied) }
-
-// Copies returns the time with copies.
-func (f Facing) Copies() float64 { return WithCopies(f.Copied) }
-
-// Slower returns how many times as long as the kernel alone a product with copies takes.
-func (f Facing) Slower() float64 { return WithCopies(f.Copied) / float64(f.Kernel.Median) }
-
 // HostToHost is the processor and the GPU on cubes of one type, ascending.
 type HostToHost struct {
 	Type string
-	Rows []Facing
+	Rows []HostToHostRow
 	From int  // the size from which on the GPU is faster with copies; 0: it is not at the largest
 	Both bool // both were timed at a size
 }
 
 // Last is the largest product.
-func (c *HostToHost) Last() Facing { return c.Rows[len(c.Rows)-1] }
+func (c *HostToHost) Last() HostToHostRow { return c.Rows[len(c.Rows)-1] }
 
 // HostToHost compares processor and GPU on the main type, or else on the first type whose copies were timed; nil if
 // there is none.
 func (v *View) HostToHost() *HostToHost {
 	for _, typ := range append([]string{v.MainType()}, v.GPUTypes()...) {
-		c := &HostToHost{Type: typ, Rows: v.Facings(typ)}
+		c := &HostToHost{Type: typ, Rows: v.HostToHostRows(typ)}
 		for _, f := range c.Rows {
-			switch over := f.Over(); {
+			switch over := f.Over; {
 			case math.IsNaN(over):
 				continue
 			case over <= 1:
@@ -170,15 +165,15 @@ func (v *View) HostToHost() *HostToHost {
 	return nil
 }
 
-// Lead is the fastest kernel of ours in one arithmetic and the fastest library, at the largest cube that both computed.
-type Lead struct {
+// KernelPair is the fastest kernel of ours in one arithmetic and the fastest library, at the largest cube that both computed.
+type KernelPair struct {
 	Own, Library record.Record // kernels alone; Library has no variant if it was not timed
 	Comparison                 // of the library with ours: above 1, ours is faster
 }
 
-// Leads returns the fastest kernels of the arithmetics that kernels of ours compute in, in the order of types.
-func (v *View) Leads() []Lead {
-	var out []Lead
+// KernelPairs returns the fastest kernels of the arithmetics that kernels of ours compute in, in the order of types.
+func (v *View) KernelPairs() []KernelPair {
+	var out []KernelPair
 	for _, typ := range v.GPUTypes() {
 		rows := Pick(v.Rungs(typ), func(r record.Record) bool { return ProblemOf(r).Cube() })
 		for _, in := range GroupBy(rows, func(r record.Record) string { return r.Compute }) {
@@ -186,13 +181,13 @@ func (v *View) Leads() []Lead {
 			if len(sizes) == 0 {
 				continue
 			}
-			a := Lead{Comparison: justRatio(math.NaN())}
-			p, peers := sizes[len(sizes)-1], Problems(Pick(in, Rival))
+			a := KernelPair{Comparison: justRatio(math.NaN())}
+			p, peers := sizes[len(sizes)-1], Problems(Pick(in, OfLibrary))
 			for _, both := range Pick(sizes, func(p Problem) bool { return slices.Contains(peers, p) }) {
 				p = both
 			}
-			a.Own, _ = Quickest(in, p, Ours)
-			if library, ok := Quickest(in, p, Rival); ok {
+			a.Own, _ = FastestAt(in, p, Ours)
+			if library, ok := FastestAt(in, p, OfLibrary); ok {
 				a.Library, a.Comparison = library, Versus(library, a.Own)
 			}
 			a.Own.Phases, a.Library.Phases = nil, nil
@@ -220,18 +215,18 @@ func (v *View) Pipes() []PipePeak {
 	return out
 }
 
-// HeldBack is how many rows were measured while the clock of the GPU was held back for a reason.
-type HeldBack struct {
+// Throttle is how many rows were measured while the clock of the GPU was limited for a reason.
+type Throttle struct {
 	Reason string
 	Rows   int
 }
 
-// HeldBack returns what held the clock of the GPU back.
-func (v *View) HeldBack() []HeldBack {
-	var out []HeldBack
+// Throttles returns what limited the clock of the GPU.
+func (v *View) Throttles() []Throttle {
+	var out []Throttle
 	held := Timed(v.Pick(func(r record.Record) bool { return r.GPU != nil && r.GPU.Throttled != "" }))
 	for _, rows := range GroupBy(held, func(r record.Record) string { return r.GPU.Throttled }) {
-		out = append(out, HeldBack{rows[0].GPU.Throttled, len(rows)})
+		out = append(out, Throttle{rows[0].GPU.Throttled, len(rows)})
 	}
 	return out
 }
@@ -266,7 +261,7 @@ func (v *View) Accuracies() []record.Record {
 			return ProblemOf(r).Cube() && r.Residual > 0 && slices.Contains(Precisions, r.Compute)
 		})...)
 	}
-	return Fullest(all, sizeOf, func(r record.Record) string { return r.Compute }, func(x, y int) int {
+	return LargestGroup(all, sizeOf, func(r record.Record) string { return r.Compute }, func(x, y int) int {
 		return cmp.Or(cmp.Compare(slices.Index([]int{ladderSize}, x), slices.Index([]int{ladderSize}, y)), x-y)
 	})
 }

@@ -21,7 +21,7 @@ func TestRungs(t *testing.T) {
 		reporttest.Kernel("naive", 64, 2e-3),
 		reporttest.Kernel("smem", 64, 1e-3, func(r *record.Record) { r.Op = "nt" }),
 		reporttest.Kernel("smem", 64, 1e-3, func(r *record.Record) { r.LDA++ }),
-		reporttest.Kernel("smem", 64, 1, reporttest.Came(record.Wrong, "x")),
+		reporttest.Kernel("smem", 64, 1, reporttest.WithStatus(record.Wrong, "x")),
 		reporttest.Kernel("smem", 64, 1e-3, reporttest.Of("block", "block", 8)),
 		reporttest.Kernel("dmma", 64, 1e-3, reporttest.Double),
 		reporttest.Row("serial/packed", 64, 1e-3, reporttest.Single)))[0]
@@ -34,26 +34,6 @@ func TestRungs(t *testing.T) {
 	}
 }
 
-// TestCopies checks that the smaller of the times with and without overlap is taken, and NaN if
-// neither was measured.
-func TestCopies(t *testing.T) {
-	for _, test := range []struct {
-		change func(*record.Record)
-		want   float64
-	}{
-		{func(*record.Record) {}, math.NaN()}, {reporttest.Copied(1, 2, 0), 4}, {reporttest.Copied(1, 2, 3), 3},
-		{reporttest.Copied(1, 2, 5), 4},
-		{func(r *record.Record) { r.Phases = map[string]float64{"h2d": 1} }, math.NaN()},
-		{func(r *record.Record) { r.Phases = map[string]float64{"host": 7} }, 7},
-	} {
-		if got := WithCopies(reporttest.Kernel("naive", 64, 1, test.change)); got != test.want &&
-			!(math.IsNaN(got) && math.IsNaN(test.want)) {
-			t.Errorf("got %g, want %g", got, test.want)
-		}
-	}
-}
-
-// noted returns a trace of what the groups noted.
 func noted(groups ...timeline.Group) record.Trace {
 	t := record.Trace{}
 	t.Inside = groups
@@ -70,23 +50,10 @@ func stepsFrom(begin float64, names string) (out []timeline.Step) {
 	return out
 }
 
-// TestAccuracies takes the size with the most precisions.
-func TestAccuracies(t *testing.T) {
-	known := func(r *record.Record) { r.Residual = 1e-7 }
-	doc := reporttest.Planted(reporttest.Kernel("warptile", 512, 1, known),
-		reporttest.Kernel("tf32-mma", 512, 1, known),
-		reporttest.Kernel("warptile", 1024, 1, known),
-		reporttest.Kernel("smem", 512, 1, func(r *record.Record) { r.Residual = 0 }))
-	got := Views(doc)[0].Accuracies()
-	if len(got) != 2 || got[0].N != 512 || got[0].Compute == got[1].Compute {
-		t.Errorf("got %d rows: %v", len(got), got)
-	}
-}
-
 // TestCrews checks that groups of a role that follow each other are a lane, and groups at the same time are not; the
 // time of a slice; and the window around the end of the first tile.
 func TestCrews(t *testing.T) {
-	c := crewOf(noted(
+	c := warpTraceOf(noted(
 		timeline.Group{Role: "producer", Phases: stepsFrom(0, "wcwc")},
 		timeline.Group{Role: "consumer", Warpgroup: 1, Phases: stepsFrom(0, "wmwmwms")},
 		timeline.Group{Role: "consumer", Warpgroup: 1, Phases: stepsFrom(9, "wmwm"), Block: 5},
@@ -107,11 +74,11 @@ func TestCrews(t *testing.T) {
 	if from, to := c.Window(); from != 6-5*2 || to != 7+8*2 {
 		t.Errorf("the window is from %v to %v", from, to)
 	}
-	c = crewOf(noted(timeline.Group{Role: "consumer", Warpgroup: 1, Phases: stepsFrom(3, "wmwm")}))
+	c = warpTraceOf(noted(timeline.Group{Role: "consumer", Warpgroup: 1, Phases: stepsFrom(3, "wmwm")}))
 	if from, to := c.Window(); from != 3 || to != 3+13*2 {
 		t.Errorf("without a tile that ends, the window is from %v to %v", from, to)
 	}
-	if c := crewOf(noted(timeline.Group{Role: "consumer", Phases: stepsFrom(0, "w")})); !math.IsNaN(c.Step()) {
+	if c := warpTraceOf(noted(timeline.Group{Role: "consumer", Phases: stepsFrom(0, "w")})); !math.IsNaN(c.Step()) {
 		t.Errorf("a slice that has not ended takes %v", c.Step())
 	}
 }

@@ -5,9 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"gemm/compare/record"
-
 	"gemm"
+	"gemm/compare/record"
 )
 
 // A Reason is what limits a loop, or what a step between two variants changes.
@@ -34,7 +33,7 @@ const (
 	Traffic2     Reason = "traffic2" // behind the second
 )
 
-// The cycles of a core in the model: values in the middle of those of common x86 processors since 2013 (Agner Fog,
+// The cycles of a core in the model: values in the middle of the range of common x86 processors since 2013 (Agner Fog,
 // Instruction tables, and The microarchitecture of Intel, AMD and VIA CPUs). They differ between processors by less
 // than the factor of two within which a step counts as explained. The model was checked on one host, a Zen 4.
 const (
@@ -74,8 +73,8 @@ type core struct {
 const field = "gf256"
 
 // core returns the model of a core. A record has no clock: it follows from the measured peak. With
-// AVX-512 some processors have one unit of the full width and others have two. No clock is so high
-// that a peak of two units could be that of one, or the reverse.
+// AVX-512 some processors have one unit of the full width and others have two. No clock is high enough for the peak
+// of two units to be mistaken for the peak of one.
 func (v *View) core(typ string) core {
 	c := core{lanes: 1, units: 2, clock: 3.5e9, line: 64, caches: v.Caches, size: float64(gemm.TypeNamed(typ).Size)}
 	vector := 0.0 // bytes
@@ -376,30 +375,4 @@ func Predictions(before, after record.Record) (ratios [4]float64) {
 		ratios[i] = positive(p[i]) / positive(q[i])
 	}
 	return ratios
-}
-
-// Standing is a row under the roofline of its host (Williams, Waterman and Patterson,
-// Roofline: an insightful visual performance model, 2009).
-type Standing struct {
-	record.Record
-	Intensity float64 // executed operations a byte of predicted traffic
-	Rate      float64 // executed operations a second, in 10⁹
-}
-
-// Roof places a variant's row at its largest case, cubes preferred, under the
-// roofline. It has no place without a prediction of operations and traffic.
-func (v *View) Roof(rows []record.Record, variant string) (Standing, bool) {
-	own := Pick(rows, func(r record.Record) bool {
-		return r.Variant == variant && r.Predicted != nil && r.Predicted.Flops > 0 && r.Predicted.Traffic > 0
-	})
-	if cubes := Pick(own, func(r record.Record) bool { return ProblemOf(r).Cube() }); len(cubes) > 0 {
-		own = cubes
-	}
-	if len(own) == 0 {
-		return Standing{}, false
-	}
-	r := slices.MaxFunc(own, func(x, y record.Record) int {
-		return cmp.Or(ProblemOf(x).Compare(ProblemOf(y)), cmp.Compare(len(y.Params), len(x.Params)))
-	})
-	return Standing{r, r.Predicted.Flops / r.Predicted.Traffic, r.Predicted.Flops / float64(r.Median) / 1e9}, true
 }

@@ -9,7 +9,6 @@ import (
 	"gemm/gemmtest/reporttest"
 )
 
-// on2 puts a row on two threads, in a turn.
 func on2(turn string, ran ...string) func(*record.Record) {
 	return func(r *record.Record) {
 		r.Threads, r.Turn, r.Params = 2, turn, gemm.Params{"threads": 2}
@@ -43,14 +42,14 @@ func TestNoiseFloor(t *testing.T) {
 		from, of  float64 // the interval of the ratio to OpenBLAS has this in it
 		identical Outcome
 	}{
-		{nil, 0, Quicker, 1.5, 1.5, Slower},
+		{nil, 0, Faster, 1.5, 1.5, Slower},
 		{[]string{"parallel/packed"}, 1, Level, 1, 2, Level},
 	} {
 		doc := reporttest.Many()
 		doc.Records = rows(test.ran...)
 		v := Views(doc)[0]
 		floors := v.Floors()
-		if len(floors) != test.floors || test.floors > 0 && (!floors[0].Several || !floors[0].InTurn ||
+		if len(floors) != test.floors || test.floors > 0 && (!floors[0].Several || !floors[0].Interleaved ||
 			floors[0].Pairs != 1 || math.Abs(floors[0].Factor/(161/96.6)-1) > 1e-3) {
 			t.Errorf("%v: floors %+v", test.ran, floors)
 		}
@@ -64,17 +63,17 @@ func TestNoiseFloor(t *testing.T) {
 			return record.Record{}
 		}
 		c := Contrast(at("reference/openblas"), at("parallel/packed"))
-		if c.Outcome != test.openblas || !(c.Lo <= test.from && c.Hi >= test.of) || Apart(at("reference/openblas"),
-			at("parallel/packed")) != (test.openblas == Quicker) {
+		if c.Outcome != test.openblas || !(c.Lo <= test.from && c.Hi >= test.of) || Distinguishable(at("reference/openblas"),
+			at("parallel/packed")) != (test.openblas == Faster) {
 			t.Errorf("%v: OpenBLAS is %+v", test.ran, c)
 		}
-		if f := Fight([]Duel{{at("reference/openblas"), at("parallel/packed")}})[0]; f.Outcome != test.openblas {
-			t.Errorf("%v: a duel with OpenBLAS is %+v", test.ran, f)
+		if f := ComparePairs([]RowPair{{at("reference/openblas"), at("parallel/packed")}})[0]; f.Outcome != test.openblas {
+			t.Errorf("%v: a pair with OpenBLAS is %+v", test.ran, f)
 		}
-		if c := Contrast(at("reference/mkl"), at("parallel/packed")); c.Outcome != Quicker {
+		if c := Contrast(at("reference/mkl"), at("parallel/packed")); c.Outcome != Faster {
 			t.Errorf("%v: three times the speed is %+v", test.ran, c)
 		}
-		if c := Contrast(at("serial/gonum"), at("serial/packed")); c.Outcome != Quicker {
+		if c := Contrast(at("serial/gonum"), at("serial/packed")); c.Outcome != Faster {
 			t.Errorf("%v: one thread, of which no pair is known: %+v", test.ran, c)
 		}
 		packed := v.All[0]
@@ -104,7 +103,7 @@ func TestFloorsAreOfIdenticalCode(t *testing.T) {
 		"another type":    {func(r *record.Record) { r.Type = "f32" }, 0},
 		"more threads":    {func(r *record.Record) { r.Threads = 2 }, 0},
 		"another variant": {func(r *record.Record) { r.Variant = "serial/hinted" }, 0},
-		"no speed":        {reporttest.Came(record.Wrong, "one element"), 0},
+		"no speed":        {reporttest.WithStatus(record.Wrong, "one element"), 0},
 		"the same by name": {func(r *record.Record) {
 			r.Params = gemm.Params{"block": 192}
 		}, 1},

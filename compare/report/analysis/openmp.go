@@ -5,9 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"gemm/compare/record"
-
 	"gemm"
+	"gemm/compare/record"
 )
 
 // OpenMP is our pool and OpenMP on the same loops, of one type at one size.
@@ -24,13 +23,8 @@ type OpenMPThreads struct {
 	Faster, Level, Slower int           // settings at which the pool is that
 	Ratio                 float64       // geometric mean of OpenMP's time over ours
 	Pool, Other           record.Record // the fastest setting of each
+	PoolSet, OtherSet     string        // these settings
 }
-
-// PoolSet is the setting of the fastest row of the pool.
-func (t OpenMPThreads) PoolSet() string { return Setting(t.Pool.Params) }
-
-// OtherSet is the setting of the fastest row of OpenMP.
-func (t OpenMPThreads) OtherSet() string { return Setting(t.Other.Params) }
 
 // OpenMPChunks is what chunks do under a schedule: the time with the worst over the time with the best one.
 type OpenMPChunks struct {
@@ -55,17 +49,17 @@ type OpenMPPair struct {
 func (v *View) OpenMPPairs(typ string) []OpenMPPair {
 	sizes := GroupBy(Timed(v.Pick(func(r record.Record) bool {
 		return r.Experiment == record.OpenMPLoops && r.Type == typ
-	})), Alone)
+	})), OnOneThread)
 	if len(sizes) == 0 {
 		return nil
 	}
 	rows := slices.MaxFunc(sizes, func(x, y []record.Record) int {
-		return cmp.Or(cmp.Compare(len(x), len(y)), Alone(x[0]).Compare(Alone(y[0])))
+		return cmp.Or(cmp.Compare(len(x), len(y)), OnOneThread(x[0]).Compare(OnOneThread(y[0])))
 	})
-	kernel := v.Playing(gemm.ReportKernel)
-	twin := v.Twin(kernel)
+	kernel := v.WithPart(gemm.ReportKernel)
+	twin := v.Counterpart(kernel)
 	var out []OpenMPPair
-	var duels []Duel
+	var rowPairs []RowPair
 	for _, r := range Pick(rows, func(r record.Record) bool { return r.Variant == kernel }) {
 		other, ok := Find(rows, func(o record.Record) bool {
 			return o.Variant == twin && o.Threads == r.Threads && o.Params["schedule"] == r.Params["schedule"] &&
@@ -74,10 +68,10 @@ func (v *View) OpenMPPairs(typ string) []OpenMPPair {
 		if ok {
 			schedule, _ := r.Params["schedule"].(string)
 			out = append(out, OpenMPPair{r.Threads, schedule, ChunkOf(r.Params), r, other, Comparison{}})
-			duels = append(duels, Duel{other, r})
+			rowPairs = append(rowPairs, RowPair{other, r})
 		}
 	}
-	for i, f := range Fight(duels) {
+	for i, f := range ComparePairs(rowPairs) {
 		out[i].Comparison = f.Comparison
 	}
 	order := []string{"default", "static", "dynamic", "guided"}
@@ -97,8 +91,8 @@ func (v *View) OpenMP() []OpenMP {
 		if len(pairs) == 0 {
 			continue
 		}
-		o := OpenMP{Problem: Alone(pairs[0].Pool), Interleaved: !slices.ContainsFunc(pairs, func(p OpenMPPair) bool {
-			return !InTurn(p.Pool, p.OpenMP)
+		o := OpenMP{Problem: OnOneThread(pairs[0].Pool), Interleaved: !slices.ContainsFunc(pairs, func(p OpenMPPair) bool {
+			return !Interleaved(p.Pool, p.OpenMP)
 		})}
 		byThreads := GroupBy(pairs, func(p OpenMPPair) int { return p.Threads })
 		for _, own := range byThreads {
@@ -107,7 +101,7 @@ func (v *View) OpenMP() []OpenMP {
 			for _, p := range own {
 				sum += math.Log(p.Ratio)
 				switch p.Outcome {
-				case Quicker:
+				case Faster:
 					t.Faster++
 				case Slower:
 					t.Slower++
@@ -117,6 +111,7 @@ func (v *View) OpenMP() []OpenMP {
 			}
 			t.Ratio = math.Exp(sum / float64(len(own)))
 			t.Pool, t.Other, _, _ = extremes(own)
+			t.PoolSet, t.OtherSet = Setting(t.Pool.Params), Setting(t.Other.Params)
 			o.Rows = append(o.Rows, t)
 		}
 		most := byThreads[len(byThreads)-1]
@@ -135,7 +130,6 @@ func (v *View) OpenMP() []OpenMP {
 	return out
 }
 
-// extremes returns the fastest and the slowest rows of pairs.
 func extremes(pairs []OpenMPPair) (pool, other, slowPool, slowOther record.Record) {
 	byPool := func(x, y OpenMPPair) int { return cmp.Compare(x.Pool.Median, y.Pool.Median) }
 	byOther := func(x, y OpenMPPair) int { return cmp.Compare(x.OpenMP.Median, y.OpenMP.Median) }

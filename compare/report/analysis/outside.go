@@ -10,17 +10,16 @@ import (
 	"gemm/compare/record"
 )
 
-// This file is about code that is not of the suite and no library of others: kernels that the user
-// brought, and textbook programs in C.
+// This file is about code that is neither of the suite nor a library: kernels of the user, and textbook programs in C.
 
-// Brought reports whether a row is of a kernel that the user brought.
-func Brought(r record.Record) bool { return Of(r).Role == gemm.Brought }
+// OfUser reports whether a row is of a kernel of the user.
+func OfUser(r record.Record) bool { return Of(r).Role == gemm.UserKernel }
 
 // Program reports whether a row is of a textbook program in C or in Python.
 func Program(r record.Record) bool { return Of(r).Role == gemm.Program }
 
-// Rival reports whether a row is of a library of others.
-func Rival(r record.Record) bool {
+// OfLibrary reports whether a row is of a library.
+func OfLibrary(r record.Record) bool {
 	return Of(r).Role == gemm.Library || Of(r).Role == gemm.Baseline
 }
 
@@ -28,7 +27,7 @@ func Rival(r record.Record) bool {
 // what the kernel ran on.
 func Home(r record.Record) string {
 	switch {
-	case !Brought(r):
+	case !OfUser(r):
 		return Family(r.Variant)
 	case Of(r).Location == gemm.OnGPU || r.GPU != nil || r.Resolved["device"] != nil:
 		return OnGPU
@@ -38,7 +37,7 @@ func Home(r record.Record) string {
 	return Serial
 }
 
-// Kernel is a kernel that the user brought, on one type and number of threads.
+// Kernel is a kernel of the user, on one type and number of threads.
 type Kernel struct {
 	Variant, Type string
 	Rows          []record.Record // of the ladder, or else of strong scaling; the smallest first
@@ -52,7 +51,7 @@ func (v *View) Kernels() []Kernel {
 	}
 	ladder := func(r record.Record) bool { return r.Experiment == record.MainLadder }
 	rows := v.Pick(func(r record.Record) bool {
-		return Brought(r) && (ladder(r) || r.Experiment == record.StrongScaling)
+		return OfUser(r) && (ladder(r) || r.Experiment == record.StrongScaling)
 	})
 	var out []Kernel
 	for _, own := range GroupBy(rows, func(r record.Record) identity {
@@ -99,16 +98,16 @@ func (k Kernel) Right() string { return fmt.Sprintf("%d / %d", len(k.Timed()), l
 
 // Built returns the file, the compiler with its options, and the ABI of a kernel for processors.
 func (k Kernel) Built() []string {
-	return k.told(Home(k.First()) != OnGPU, "file", "compiler", CFlags, "abi")
+	return k.resolved(Home(k.First()) != OnGPU, "file", "compiler", CFlags, "abi")
 }
 
 // Launched returns the function, grid, block and shared memory in bytes of a kernel for GPUs.
 func (k Kernel) Launched() []string {
-	return k.told(Home(k.First()) == OnGPU, "symbol", "grid_dims", "block_dims", "smem")
+	return k.resolved(Home(k.First()) == OnGPU, "symbol", "grid_dims", "block_dims", "smem")
 }
 
-// told returns what a kernel says of itself under the names, each in the row of the largest product that has it.
-func (k Kernel) told(fit bool, names ...string) []string {
+// resolved returns the parameters with the names as run, each of the row of the largest product that has it.
+func (k Kernel) resolved(fit bool, names ...string) []string {
 	var out []string
 	for _, name := range names {
 		for _, r := range slices.Backward(k.Rows) {
@@ -121,9 +120,9 @@ func (k Kernel) told(fit bool, names ...string) []string {
 	return out
 }
 
-// beside returns the rows that a row of the user is ranked among: of the ladder or of its experiment, on
-// the same problem, on as many threads or on the GPU too. The GPU's are of the same arithmetic.
-func (v *View) beside(r record.Record) []record.Record {
+// comparable returns the rows that a row of the user is ranked among: of the ladder or of its experiment, on the same
+// problem, on as many threads or on the GPU too, and there in the same arithmetic.
+func (v *View) comparable(r record.Record) []record.Record {
 	return Timed(v.Pick(func(o record.Record) bool {
 		return (o.Experiment == record.MainLadder || o.Experiment == r.Experiment) && o.Build == "" &&
 			ProblemOf(o) == ProblemOf(r) && ByGPU(o) == ByGPU(r) &&
@@ -131,8 +130,8 @@ func (v *View) beside(r record.Record) []record.Record {
 	}))
 }
 
-// Yardstick is a row that a kernel of the user is compared with.
-type Yardstick struct {
+// Baseline is a row that a kernel of the user is compared with.
+type Baseline struct {
 	Key        string // naive, program, own, library
 	Row        record.Record
 	Comparison // how many times as fast as it the kernel is
@@ -141,10 +140,11 @@ type Yardstick struct {
 // Ranked is a row of a kernel of the user, of a GPU without the copies, among the rows on the same problem.
 type Ranked struct {
 	record.Record
-	Place      int                // 1: the fastest
-	Among      int                // variants
-	Yardsticks []Yardstick        // what it is compared with
-	Over       map[string]float64 // the speed over the speed of each, by key
+	Place     int                // 1: the fastest
+	Among     int                // variants
+	Rank      string             // "1 / 3"
+	Baselines []Baseline         // what it is compared with
+	Over      map[string]float64 // the speed over the speed of each, by key
 }
 
 // Ranking returns the rows with their ranks.
@@ -152,11 +152,12 @@ func (v *View) Ranking(rows []record.Record) []Ranked {
 	var out []Ranked
 	for _, r := range rows {
 		r.Phases = nil
-		all := v.beside(r)
+		all := v.comparable(r)
 		faster := Pick(all, func(o record.Record) bool { return o.Variant != r.Variant && o.Median < r.Median })
-		s := Ranked{Record: r, Yardsticks: v.yardsticks(r), Over: map[string]float64{},
+		s := Ranked{Record: r, Baselines: v.baselines(r), Over: map[string]float64{},
 			Place: 1 + len(Distinct(faster, VariantOf)), Among: len(Distinct(all, VariantOf))}
-		for _, y := range s.Yardsticks {
+		s.Rank = fmt.Sprintf("%d / %d", s.Place, s.Among)
+		for _, y := range s.Baselines {
 			s.Over[y.Key] = y.Ratio
 		}
 		out = append(out, s)
@@ -164,24 +165,21 @@ func (v *View) Ranking(rows []record.Record) []Ranked {
 	return out
 }
 
-// Rank returns the place among the variants: "1 / 3".
-func (s Ranked) Rank() string { return fmt.Sprintf("%d / %d", s.Place, s.Among) }
-
-// yardsticks returns the rows that a row of the user is compared with: the textbook loops, the fastest loops in C, our
+// baselines returns the rows that a row of the user is compared with: the textbook loops, the fastest loops in C, our
 // fastest variant and the fastest library of others, each on the same problem. The textbook loops of
 // a processor have one thread; the others have as many as the row.
-func (v *View) yardsticks(r record.Record) []Yardstick {
-	rows := v.beside(r)
+func (v *View) baselines(r record.Record) []Baseline {
+	rows := v.comparable(r)
 	textbook, first := rows, v.First(OnGPU)
 	if !ByGPU(r) {
 		one := r
 		one.Threads = 1
-		textbook, first = v.beside(one), v.First(Serial)
+		textbook, first = v.comparable(one), v.First(Serial)
 	}
-	var out []Yardstick
+	var out []Baseline
 	add := func(key string, rows []record.Record, keep func(record.Record) bool) {
-		if best, ok := Least(Pick(rows, keep), median); ok {
-			out = append(out, Yardstick{key, best, Versus(best, r)})
+		if best, ok := MinBy(Pick(rows, keep), median); ok {
+			out = append(out, Baseline{key, best, Versus(best, r)})
 		}
 	}
 	add("naive", textbook, func(o record.Record) bool { return o.Variant == first })
@@ -189,11 +187,11 @@ func (v *View) yardsticks(r record.Record) []Yardstick {
 	add("own", rows, func(o record.Record) bool {
 		return Ours(o) && Of(o).Class != gemm.Fast && o.Variant != first
 	})
-	add("library", rows, Rival)
+	add("library", rows, OfLibrary)
 	return out
 }
 
-// Fault is rows that came to the same bad end.
+// Fault is rows with the same failure.
 type Fault struct {
 	record.Record           // the first of them
 	Variants      []string  // of all rows
@@ -364,7 +362,7 @@ func (c CLoops) Rows() []CLoop {
 	for _, r := range c.Go {
 		add(CLoop{Record: r}, "")
 	}
-	fastest, _ := Least(rows, func(l CLoop) float64 { return median(l.Record) })
+	fastest, _ := MinBy(rows, func(l CLoop) float64 { return median(l.Record) })
 	for i, r := range rows {
 		if r.Median <= fastest.Median {
 			rows[i].Mark = "best"
@@ -380,10 +378,10 @@ type GoAndC struct {
 	Comparison
 }
 
-// Contest compares the fastest loops in Go and in C, nil if either was not timed.
-func (c CLoops) Contest() *GoAndC {
-	inGo, ok := Least(c.Go, median)
-	inC, too := Least(c.Loops, func(l CLoop) float64 { return median(l.Record) })
+// Fastest compares the fastest loops in Go and in C, nil if either was not timed.
+func (c CLoops) Fastest() *GoAndC {
+	inGo, ok := MinBy(c.Go, median)
+	inC, too := MinBy(c.Loops, func(l CLoop) float64 { return median(l.Record) })
 	if !ok || !too {
 		return nil
 	}

@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"gemm/compare/record"
-
 	"gemm"
+	"gemm/compare/record"
 )
 
 // Problem is a case: what must be equal of two rows for their times to be compared.
@@ -65,15 +64,12 @@ func plainOf(typ string, s gemm.Shape, threads int) Problem {
 // cubeOf returns the plain product of square matrices on one thread.
 func cubeOf(typ string, n int) Problem { return plainOf(typ, gemm.Shape{M: n, N: n, K: n}, 1) }
 
-// Alone returns the problem of a row without its threads.
-func Alone(r record.Record) Problem {
+// OnOneThread returns the problem of a row as on one thread.
+func OnOneThread(r record.Record) Problem {
 	p := ProblemOf(r)
 	p.Threads = 1
 	return p
 }
-
-// OpenMPProblem is the problem of a row on any number of threads.
-var OpenMPProblem = Alone
 
 // plain reports whether p is C = A·B of operands without gaps.
 func (p Problem) plain() bool {

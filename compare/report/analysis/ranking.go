@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"gemm/compare/record"
+	"gemm/internal/note"
 )
 
 // families are what a ranking is of, in the order of tables. The operands of all begin in one memory.
@@ -23,10 +24,10 @@ type Ranking struct {
 
 // Range is neighbouring sizes at which one family is the fastest or level with it.
 type Range struct {
-	Champion            // its fastest row at the largest size
-	Sizes    []int      // ascending
-	Level    []Champion // rows at the largest size of families that are at no size slower by more than the noise
-	Last     []Champion // the same of families that are level at the largest size, but not at all
+	Fastest           // its fastest row at the largest size
+	Sizes   []int     // ascending
+	Level   []Fastest // rows at the largest size of families that are at no size slower by more than the noise
+	Last    []Fastest // the same of families that are level at the largest size, but not at all
 }
 
 // From is the smallest size of the range.
@@ -35,7 +36,7 @@ func (r Range) From() int { return r.Sizes[0] }
 // To is the largest size of the range.
 func (r Range) To() int { return r.Sizes[len(r.Sizes)-1] }
 
-// Top returns at most n ranges, those of the largest sizes.
+// Top returns at most n ranges, the largest sizes.
 func (k Ranking) Top(n int) []Range { return k.Ranges[max(0, len(k.Ranges)-n):] }
 
 // Last returns the range of the largest sizes.
@@ -45,10 +46,10 @@ func (k Ranking) Last() Range { return k.Ranges[len(k.Ranges)-1] }
 // families of the largest size that most were timed at.
 func (a Answer) Ranking() Ranking {
 	all, of := a.split()
-	at, seen := map[int][]Champion{}, map[string][]int{}
+	at, seen := map[int][]Fastest{}, map[string][]int{}
 	var k Ranking
 	for _, n := range all {
-		at[n] = of[n].champions(families, func(family string) (record.Record, bool) { return of[n].Best(family, n) })
+		at[n] = of[n].fastestOf(families, func(family string) (record.Record, bool) { return of[n].Best(family, n) })
 		for _, c := range at[n] {
 			seen[c.Key] = append(seen[c.Key], n)
 		}
@@ -65,14 +66,14 @@ func (a Answer) Ranking() Ranking {
 		k.Left = nil
 		for _, family := range families {
 			if sizes := seen[family]; len(sizes) > 0 {
-				c, _ := Find(at[sizes[len(sizes)-1]], func(c Champion) bool { return c.Key == family })
-				k.Ranges = append(k.Ranges, Range{Champion: c, Sizes: sizes})
+				c, _ := Find(at[sizes[len(sizes)-1]], func(c Fastest) bool { return c.Key == family })
+				k.Ranges = append(k.Ranges, Range{Fastest: c, Sizes: sizes})
 			}
 		}
 	case k.Alone:
 		sizes := seen[k.Families[0]]
 		for _, n := range sizes {
-			at[n] = of[n].ofVariants(k.Families[0], n)
+			at[n] = of[n].fastestVariants(k.Families[0], n)
 		}
 		k.Ranges = ranges(sizes, at)
 	default:
@@ -90,14 +91,13 @@ func (a Answer) Ranking() Ranking {
 	return k
 }
 
-// keys returns the keys of rows.
-func keys(rows []Champion) []string { return Distinct(rows, func(c Champion) string { return c.Key }) }
+func keys(rows []Fastest) []string { return Distinct(rows, func(c Fastest) string { return c.Key }) }
 
 // compare finds the sizes that all families were timed at, and the ranges of these.
-func (k *Ranking) compare(sizes []int, at map[int][]Champion) {
-	own, common := map[int][]Champion{}, []int(nil)
+func (k *Ranking) compare(sizes []int, at map[int][]Fastest) {
+	own, common := map[int][]Fastest{}, []int(nil)
 	for _, n := range sizes {
-		own[n] = Pick(at[n], func(c Champion) bool { return slices.Contains(k.Families, c.Key) })
+		own[n] = Pick(at[n], func(c Fastest) bool { return slices.Contains(k.Families, c.Key) })
 		if len(own[n]) == len(k.Families) && len(own[n]) > 0 {
 			common = append(common, n)
 		}
@@ -105,7 +105,7 @@ func (k *Ranking) compare(sizes []int, at map[int][]Champion) {
 	k.Ranges = ranges(common, own)
 }
 
-// Choices returns the ranges of all sizes, with those of larger sizes. Neighbours with the same variants are one.
+// Choices returns the ranges of all sizes, Larger too. Neighbours with the same variants are one.
 func (k Ranking) Choices() []Range {
 	out := slices.Clone(k.Ranges)
 	for _, larger := range k.Larger {
@@ -129,7 +129,7 @@ const mostChoices = 6
 func (a Answer) split() (sizes []int, at map[int]Answer) {
 	at = map[int]Answer{}
 	for _, rows := range GroupBy(a.rows, sizeOf) {
-		at[rows[0].N] = Answer{Type: a.Type, rows: rows, view: a.view}
+		at[rows[0].N] = Answer{Type: a.Type, rows: rows}
 	}
 	return slices.Sorted(maps.Keys(at)), at
 }
@@ -139,49 +139,47 @@ func (a Answer) Has(family string) bool {
 	return slices.ContainsFunc(a.rows, func(r record.Record) bool { return Home(r) == family })
 }
 
-// champions returns the fastest rows of families or variants.
-func (a Answer) champions(names []string, fastest func(name string) (record.Record, bool)) []Champion {
-	var out []Champion
+// fastestOf returns the fastest rows of families or variants.
+func (a Answer) fastestOf(names []string, fastest func(name string) (record.Record, bool)) []Fastest {
+	var out []Fastest
 	for _, name := range names {
-		r, ok := fastest(name)
-		if !ok {
-			continue
+		if r, ok := fastest(name); ok {
+			c := a.fastest(r, name)
+			if Textbook(r) {
+				c.OverNaive = math.NaN()
+			}
+			out = append(out, c)
 		}
-		c := Champion{Record: r, Key: name, OverNaive: math.NaN()}
-		if naive, ok := a.Textbook(r.N); ok && !Textbook(r) {
-			c.OverNaive = Whole(naive) / Whole(r)
-		}
-		out = append(out, c)
 	}
 	return out
 }
 
-// ofVariants returns the fastest row of each variant of a family at n.
-func (a Answer) ofVariants(family string, n int) []Champion {
-	return a.champions(Distinct(a.rows, VariantOf), func(variant string) (record.Record, bool) {
+// fastestVariants returns the fastest row of each variant of a family at n.
+func (a Answer) fastestVariants(family string, n int) []Fastest {
+	return a.fastestOf(Distinct(a.rows, VariantOf), func(variant string) (record.Record, bool) {
 		return a.Fastest(n, func(r record.Record) bool {
-			return r.Variant == variant && Family(variant) == family && !Rival(r) && InFull(r) && !Of(r).Spread
+			return r.Variant == variant && Family(variant) == family && !OfLibrary(r) && InFull(r) && !Of(r).Spread
 		})
 	})
 }
 
-// ranges divides sizes, the largest first: a range goes on to smaller sizes while its key is there not behind the
+// ranges divides sizes, the largest first. A range continues to smaller sizes while its key is not slower than the
 // fastest.
-func ranges(sizes []int, at map[int][]Champion) []Range {
+func ranges(sizes []int, at map[int][]Fastest) []Range {
 	var out []Range
-	fastest := func(n int) Champion {
-		c, _ := Least(at[n], func(c Champion) float64 { return Whole(c.Record) })
+	fastest := func(n int) Fastest {
+		c, _ := MinBy(at[n], func(c Fastest) float64 { return HostTime(c.Record) })
 		return c
 	}
 	holds := func(key string, n int) bool {
-		c, ok := Find(at[n], func(c Champion) bool { return c.Key == key })
-		return ok && !Behind(c.Record, fastest(n).Record)
+		c, ok := Find(at[n], func(c Fastest) bool { return c.Key == key })
+		return ok && !IsSlower(c.Record, fastest(n).Record)
 	}
 	for _, n := range slices.Backward(sizes) {
 		if last := len(out) - 1; last >= 0 && holds(out[last].Key, n) {
 			out[last].Sizes = append(out[last].Sizes, n)
 		} else {
-			out = append(out, Range{Champion: fastest(n), Sizes: []int{n}})
+			out = append(out, Range{Fastest: fastest(n), Sizes: []int{n}})
 		}
 	}
 	slices.Reverse(out)
@@ -222,7 +220,7 @@ func (a Answer) Speeds() []Speeds {
 		if len(s.By) < 2 {
 			continue
 		}
-		library := func(r record.Record) bool { return Rival(r) && InFull(r) && !Of(r).Spread }
+		library := func(r record.Record) bool { return OfLibrary(r) && InFull(r) && !Of(r).Spread }
 		if r, ok := at[n].Fastest(n, library); ok {
 			s.By["library"] = r
 		}
@@ -230,3 +228,39 @@ func (a Answer) Speeds() []Speeds {
 	}
 	return out
 }
+
+// MainType returns the element type that most of a report is about: the first that was timed, in the
+// order of gemm.Types.
+func (v *View) MainType() string {
+	types := append(Types(Timed(v.Records)), "")
+	return types[0]
+}
+
+// Others returns the answers for all types but the main one that have ranges.
+func (v *View) Others() []Answer {
+	var out []Answer
+	for _, typ := range Types(Timed(v.Records)) {
+		if a := v.Answer(typ); typ != v.MainType() && len(a.Ranking().Ranges) > 0 {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// Highest returns our row of the highest speed in a type, in any experiment; nil if there is none.
+func (v *View) Highest(typ string) *Fastest {
+	best, ok := MinBy(v.Records, func(r record.Record) float64 {
+		if r.Type != typ || !r.Speed() || !Ours(r) || !InFull(r) || v.Oversubscribes(r) {
+			return math.NaN()
+		}
+		x, _ := Speed(r)
+		return -float64(x) * float64(r.Median) / HostTime(r)
+	})
+	if !ok {
+		return nil
+	}
+	return &Fastest{Record: best}
+}
+
+// Wide reports whether a row has the warning that its samples vary too much.
+func Wide(r record.Record) bool { return r.Warns(note.Spread) }

@@ -6,9 +6,8 @@ import (
 	"math"
 	"slices"
 
-	"gemm/compare/record"
-
 	"gemm"
+	"gemm/compare/record"
 )
 
 // OfRanksIn returns the timed rows of a type of the family mpi with a number of ranks, each once: the
@@ -36,7 +35,7 @@ func (v *View) OfRanksIn(typ string) []record.Record {
 	slices.SortStableFunc(out, func(x, y record.Record) int {
 		return cmp.Or(
 			cmp.Compare(slices.Index(variants, x.Variant), slices.Index(variants, y.Variant)),
-			Alone(x).Compare(Alone(y)), cmp.Compare(OverRanks.Count(x), OverRanks.Count(y)),
+			OnOneThread(x).Compare(OnOneThread(y)), cmp.Compare(OverRanks.Count(x), OverRanks.Count(y)),
 			cmp.Compare(Hosts(x), Hosts(y)), cmp.Compare(x.Threads, y.Threads))
 	})
 	return out
@@ -74,14 +73,13 @@ func Slowest(r record.Record) map[string]float64 {
 	if len(computing) == 0 {
 		computing = r.Ranks
 	}
-	slowest, ok := Least(computing, func(rank record.Rank) float64 { return -together(rank.Phases) })
+	slowest, ok := MinBy(computing, func(rank record.Rank) float64 { return -together(rank.Phases) })
 	if !ok {
 		return r.Phases
 	}
 	return slowest.Phases
 }
 
-// together returns the sum of the phases.
 func together(phases map[string]float64) float64 {
 	sum := 0.0
 	for _, name := range PhaseNames {
@@ -95,10 +93,10 @@ func (v *View) Phased(typ string) []record.Record {
 	return Pick(v.OfRanksIn(typ), func(r record.Record) bool { return len(r.Phases) > 0 || len(Slowest(r)) > 0 })
 }
 
-// Foremost returns the rows for a figure of one size and number of ranks: the largest size that most variants have, the
+// LargestCommon returns the rows for a figure of one size and number of ranks: the largest size that most variants have, the
 // most ranks that do not exceed the processors, and for each variant its fastest row.
-func (v *View) Foremost(rows []record.Record) []record.Record {
-	if tame := Pick(rows, func(r record.Record) bool { return !v.Crowds(r) }); len(tame) > 0 {
+func (v *View) LargestCommon(rows []record.Record) []record.Record {
+	if tame := Pick(rows, func(r record.Record) bool { return !v.Oversubscribes(r) }); len(tame) > 0 {
 		rows = tame
 	}
 	type place struct {
@@ -107,10 +105,10 @@ func (v *View) Foremost(rows []record.Record) []record.Record {
 	}
 	of := func(r record.Record) place { return place{ProblemOf(r), OverRanks.Count(r)} }
 	var out []record.Record
-	for _, own := range GroupBy(Fullest(rows, of, VariantOf, func(x, y place) int {
+	for _, own := range GroupBy(LargestGroup(rows, of, VariantOf, func(x, y place) int {
 		return cmp.Or(x.Compare(y.Problem), cmp.Compare(x.ranks, y.ranks))
 	}), VariantOf) {
-		r, _ := Least(own, median)
+		r, _ := MinBy(own, median)
 		out = append(out, r)
 	}
 	return out
@@ -143,7 +141,7 @@ type Distribution struct {
 
 // Ways are the ways of figure 15 of the 2024 report: rows by messages, rows by collective calls, and blocks.
 func (v *View) Ways() []string {
-	return []string{v.Playing(gemm.ReportMessages), v.Playing(gemm.ReportRows), v.Playing(gemm.ReportBlocks)}
+	return []string{v.WithPart(gemm.ReportMessages), v.WithPart(gemm.ReportRows), v.WithPart(gemm.ReportBlocks)}
 }
 
 // Distributions returns what that figure shows: products of square matrices with the plain loops on each rank,
@@ -154,7 +152,7 @@ func (v *View) Distributions(typ string) []Distribution {
 		Problem
 		ranks int
 	}
-	of := func(r record.Record) place { return place{Alone(r), OverRanks.Count(r)} }
+	of := func(r record.Record) place { return place{OnOneThread(r), OverRanks.Count(r)} }
 	var out []Distribution
 	for _, experiment := range append([]record.Experiment{record.Distributions}, OverRanks.fixed()...) {
 		rows := v.Pick(func(r record.Record) bool {
@@ -164,7 +162,7 @@ func (v *View) Distributions(typ string) []Distribution {
 				!slices.ContainsFunc(out, func(d Distribution) bool { return d.Problem == p.Problem && d.Ranks == p.ranks })
 		})
 		for _, own := range GroupBy(rows, of) {
-			d := Distribution{Alone(own[0]), of(own[0]).ranks, make([]record.Record, len(ways))}
+			d := Distribution{OnOneThread(own[0]), of(own[0]).ranks, make([]record.Record, len(ways))}
 			for _, r := range own {
 				d.Rows[slices.Index(ways, r.Variant)] = r
 			}
@@ -197,51 +195,33 @@ func OverLeast(r record.Record) float64 {
 	return float64(r.BytesCounted) / r.BytesBound
 }
 
-// Sent is a product on ranks with what it cost to move the operands.
-type Sent struct{ record.Record }
+// Communication is a product on ranks with what it cost to move the operands. A number that is not known is NaN.
+type Communication struct {
+	record.Record
+	From             string  // where the operands are before timing begins: root or ranks
+	NotComputing     float64 // share of the time in which the slowest rank that computes does not compute
+	Model, OverModel float64 // the predicted time, and the measured over it
+	Network          float64 // of messages, in the predicted time
+	Bytes, OverLeast float64 // counted, and over the lower bound
+	Between          float64 // bytes between hosts
+}
 
-// Sent returns the fastest row of each variant on ranks at the largest common size, on the most ranks.
-func (v *View) Sent(typ string) []Sent {
-	var out []Sent
-	for _, r := range v.Foremost(v.OfRanksIn(typ)) {
-		out = append(out, Sent{r})
+// Communication returns the fastest row of each variant on ranks at the largest common size, on the most ranks.
+func (v *View) Communication(typ string) []Communication {
+	var out []Communication
+	for _, r := range v.LargestCommon(v.OfRanksIn(typ)) {
+		phases, model := Slowest(r), positive(r.ModelSeconds)
+		c := Communication{Record: r, From: "root", NotComputing: 1 - phases["compute"]/together(phases),
+			Model: model, OverModel: float64(r.Median) / model, Network: positive(r.ModelLatency + r.ModelTransfer),
+			Bytes: positive(float64(r.BytesCounted)), OverLeast: OverLeast(r), Between: positive(float64(r.BytesBetween))}
+		if Of(r).Spread {
+			c.From = "ranks"
+		}
+		out = append(out, c)
 	}
 	return out
 }
 
-// From says where the operands are before the time begins.
-func (s Sent) From() string {
-	if Of(s.Record).Spread {
-		return "ranks"
-	}
-	return "root"
-}
-
-// Moving returns the part of its time in which the slowest rank that computes does not compute, NaN if it is not known.
-func (s Sent) Moving() float64 {
-	phases := Slowest(s.Record)
-	return 1 - phases["compute"]/together(phases)
-}
-
-// Model returns the predicted time, NaN if it was not predicted.
-func (s Sent) Model() float64 { return positive(s.ModelSeconds) }
-
-// Network returns the part of messages in the predicted time.
-func (s Sent) Network() float64 { return positive(s.ModelLatency + s.ModelTransfer) }
-
-// OverModel returns the measured time over the predicted one.
-func (s Sent) OverModel() float64 { return float64(s.Median) / s.Model() }
-
-// OverLeast returns the counted bytes over the lower bound, NaN if there are none.
-func (s Sent) OverLeast() float64 { return OverLeast(s.Record) }
-
-// Between returns the bytes between hosts, NaN if there are none.
-func (s Sent) Between() float64 { return positive(float64(s.BytesBetween)) }
-
-// Bytes returns the counted bytes, NaN if there are none.
-func (s Sent) Bytes() float64 { return positive(float64(s.BytesCounted)) }
-
-// positive returns x, NaN if it is not above 0.
 func positive(x float64) float64 {
 	if !(x > 0) {
 		return math.NaN()
@@ -272,8 +252,8 @@ func (v *View) Links() []Link {
 	for _, all := range GroupBy(pings, path) {
 		fewest := slices.Min(Distinct(all, ranks))
 		own := Pick(all, func(m record.Measurement) bool { return ranks(m) == fewest })
-		small, _ := Least(own, func(m record.Measurement) float64 { return float64(bytes(m)) })
-		large, _ := Least(own, func(m record.Measurement) float64 { return -float64(bytes(m)) })
+		small, _ := MinBy(own, func(m record.Measurement) float64 { return float64(bytes(m)) })
+		large, _ := MinBy(own, func(m record.Measurement) float64 { return -float64(bytes(m)) })
 		latency := Middle(small.Samples)
 		if bandwidth := float64(bytes(large)-bytes(small)) / (Middle(large.Samples) - latency); bandwidth > 0 {
 			out = append(out, Link{path(own[0]), latency, bandwidth})

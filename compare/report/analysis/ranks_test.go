@@ -11,40 +11,14 @@ import (
 	"gemm/gemmtest/reporttest"
 )
 
-// TestAgree checks that rows with other values of a common parameter, or other loops, do not agree.
-func TestAgree(t *testing.T) {
-	first := reporttest.Row("mpi/p2p-rows", 256, 1e-3,
-		reporttest.OnRanks("strong", 4, "master", "idle", "local", "serial/packed"))
-	for name, test := range map[string]struct {
-		change func(*record.Record)
-		but    string
-		want   bool
-	}{
-		"as they are": {func(*record.Record) {}, "", true},
-		"another that ran": {func(r *record.Record) {
-			r.Params, r.Resolved = gemm.Params{"ranks": 4}, gemm.Params{"local": "serial/naive"}
-		}, "", false},
-		"another local":       {func(r *record.Record) { r.Params["local"] = "serial/naive" }, "", false},
-		"a local as named":    {func(r *record.Record) { r.Params["local"] = "serial/naive" }, "local", true},
-		"other ranks":         {func(r *record.Record) { r.Params["ranks"] = 2 }, "", false},
-		"one parameter alone": {func(r *record.Record) { r.Params["panel"] = 64 }, "", true},
-	} {
-		second := reporttest.Row("mpi/scatter-rows", 256, 1e-3, reporttest.OnRanks("strong", 4, "local", "serial/packed"))
-		test.change(&second)
-		if got := Agree(first, second, test.but); got != test.want {
-			t.Errorf("%s: %v", name, got)
-		}
-	}
-}
-
 // TestHosts plants ranks on several hosts: what shares processors is on one host, and a host with another
 // number of ranks is on no axis.
 func TestHosts(t *testing.T) {
 	rows := slices.Concat(
-		reporttest.Raced("summa", map[int]float64{16: 9}),
-		reporttest.OnHosts(2, reporttest.Raced("summa", map[int]float64{16: 10, 32: 6})...),
-		reporttest.OnHosts(3, reporttest.Raced("summa", map[int]float64{8: 7})...),
-		reporttest.Raced("summa", map[int]float64{32: 12}))
+		reporttest.RankRows("summa", map[int]float64{16: 9}),
+		reporttest.OnHosts(2, reporttest.RankRows("summa", map[int]float64{16: 10, 32: 6})...),
+		reporttest.OnHosts(3, reporttest.RankRows("summa", map[int]float64{8: 7})...),
+		reporttest.RankRows("summa", map[int]float64{32: 12}))
 	doc := reporttest.Many(rows...)
 	doc.Hosts[0].Ceilings = append(doc.Hosts[0].Ceilings,
 		record.Ceiling{Unit: "cpu", Pipe: "f64", Threads: 32, Gflops: 1280},
@@ -59,8 +33,8 @@ func TestHosts(t *testing.T) {
 		{[]int{32}, 1, true}} {
 		r := v.Records[i]
 		if got := RanksOfHosts(r); !slices.Equal(got, want.of) || OverHosts.Count(r) != want.axis ||
-			v.Crowds(r) != want.crowded {
-			t.Errorf("row %d has %v ranks, is at %d, crowded %v; want %v", i, got, OverHosts.Count(r), v.Crowds(r),
+			v.Oversubscribes(r) != want.crowded {
+			t.Errorf("row %d has %v ranks, is at %d, crowded %v; want %v", i, got, OverHosts.Count(r), v.Oversubscribes(r),
 				want)
 		}
 	}
@@ -85,32 +59,32 @@ func TestHosts(t *testing.T) {
 
 // TestTrait checks that only the names of parameters that distinguish rows are returned.
 func TestTrait(t *testing.T) {
-	rows := slices.Concat(reporttest.Raced("summa", map[int]float64{2: 1, 4: 1}, "local", "serial/packed", "panel", 64),
-		reporttest.Raced("summa", map[int]float64{8: 1}, "local", "serial/packed", "panel", 128))
+	rows := slices.Concat(reporttest.RankRows("summa", map[int]float64{2: 1, 4: 1}, "local", "serial/packed", "panel", 64),
+		reporttest.RankRows("summa", map[int]float64{8: 1}, "local", "serial/packed", "panel", 128))
 	v := Views(reporttest.Many(rows...))[0]
-	if got := v.Trait("mpi/summa", rows[0].Params); got != "panel=64" {
+	if got := v.DistinctSetting("mpi/summa", rows[0].Params); got != "panel=64" {
 		t.Errorf("got %q", got)
 	}
 	hybrid := reporttest.Row("mpi/summa", 256, 1e-3,
 		reporttest.OnRanks("strong", 2, "local", "serial/packed", "panel", 64))
 	hybrid.Params["threads"], hybrid.Threads = 4, 8
 	v = Views(reporttest.Many(append(rows, hybrid)...))[0]
-	if got := v.Trait("mpi/summa", hybrid.Params); got != "panel=64 threads=4" {
+	if got := v.DistinctSetting("mpi/summa", hybrid.Params); got != "panel=64 threads=4" {
 		t.Errorf("got %q", got)
 	}
-	// What only some rows were asked to have tells them from those that were not.
+	// A parameter that only some rows have is shown.
 	bare := reporttest.Row("mpi/summa", 256, 1e-3, reporttest.OnRanks("strong", 16))
 	delete(bare.Params, "threads")
 	v = Views(reporttest.Many(bare, hybrid))[0]
-	if got := v.Trait("mpi/summa", hybrid.Params); got != "local=serial/packed panel=64 threads=4" {
+	if got := v.DistinctSetting("mpi/summa", hybrid.Params); got != "local=serial/packed panel=64 threads=4" {
 		t.Errorf("got %q", got)
 	}
-	if got := v.Trait("mpi/summa", bare.Params); got != "" {
+	if got := v.DistinctSetting("mpi/summa", bare.Params); got != "" {
 		t.Errorf("got %q", got)
 	}
 }
 
-// TestDistributions prefers the rows of the experiment to those of a command with several numbers of ranks.
+// TestDistributions prefers the rows of the experiment to the rows of a command with several numbers of ranks.
 func TestDistributions(t *testing.T) {
 	row := func(experiment record.Experiment, variant string, n, ranks int, seconds float64) record.Record {
 		r := record.Record{Status: record.OK, Median: record.Number(seconds), Samples: []float64{seconds},
@@ -135,21 +109,5 @@ func TestDistributions(t *testing.T) {
 	want := []string{"256 on 2: 2 1 0", "256 on 4: 0 3 0", "512 on 2: 0 0 8"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
-	}
-}
-
-// TestSlowest takes, of the ranks that compute, the one whose phases take longest together.
-func TestSlowest(t *testing.T) {
-	r := record.Record{Phases: map[string]float64{"compute": 9}}
-	if got := Slowest(r); got["compute"] != 9 {
-		t.Errorf("without ranks: %v", got)
-	}
-	r.Ranks = []record.Rank{{Phases: map[string]float64{"collect": 50}},
-		{Phases: map[string]float64{"compute": 2, "distribute": 1.5}}, {Phases: map[string]float64{"compute": 3}}}
-	for range r.Ranks { // in any order
-		r.Ranks = append(r.Ranks[1:], r.Ranks[0])
-		if got := Slowest(r); got["compute"] != 2 {
-			t.Errorf("it is the rank of %v", got)
-		}
 	}
 }

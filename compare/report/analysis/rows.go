@@ -8,9 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"gemm/compare/record"
-
 	"gemm"
+	"gemm/compare/record"
 )
 
 // Pick returns the rows that keep says to keep, nil if there are none. A row is large: each is copied once.
@@ -39,8 +38,8 @@ func Find[R any](rows []R, is func(R) bool) (found R, ok bool) {
 	return found, false
 }
 
-// Least returns the row of the least value, the first of equal ones. Rows with the value NaN have no part in it.
-func Least[R any](rows []R, value func(R) float64) (least R, ok bool) {
+// MinBy returns the row of the least value, the first of equal ones. Rows with the value NaN have no part in it.
+func MinBy[R any](rows []R, value func(R) float64) (least R, ok bool) {
 	best := -1
 	low := math.NaN()
 	for i := range rows {
@@ -54,8 +53,8 @@ func Least[R any](rows []R, value func(R) float64) (least R, ok bool) {
 	return rows[best], true
 }
 
-// Most returns the highest value of rows, 0 of none.
-func Most[R any](rows []R, value func(R) float64) float64 {
+// MaxOf returns the highest value of rows, 0 of none.
+func MaxOf[R any](rows []R, value func(R) float64) float64 {
 	highest := 0.0
 	for _, r := range rows {
 		highest = max(highest, value(r))
@@ -79,8 +78,8 @@ func GroupBy[R any, K comparable](rows []R, key func(R) K) [][]R {
 	return out
 }
 
-// Fullest returns the rows of the key that the most different values have, of level ones the last in order.
-func Fullest[R any, K, V comparable](rows []R, key func(R) K, value func(R) V, order func(x, y K) int) (fullest []R) {
+// LargestGroup returns the rows of the key that the most different values have, of level ones the last in order.
+func LargestGroup[R any, K, V comparable](rows []R, key func(R) K, value func(R) V, order func(x, y K) int) (fullest []R) {
 	most := 0
 	for _, own := range GroupBy(rows, key) {
 		n := len(Distinct(own, value))
@@ -126,13 +125,13 @@ func Setting(p gemm.Params) string {
 	return strings.Join(parts, " ")
 }
 
-// ChunkOf returns the chunk asked for, 0 for the schedule's default.
+// ChunkOf returns the requested chunk, 0 for the schedule's default.
 func ChunkOf(p gemm.Params) int {
 	chunk, _ := p["chunk"].(int)
 	return chunk
 }
 
-// Asked returns a parameter of a row as it was asked for, or else as run; zero if it has none.
+// Asked returns a parameter of a row as requested, or else as run; zero if it has none.
 func Asked[T comparable](r record.Record, name string) (value T) {
 	for _, p := range []gemm.Params{r.Params, r.Resolved} {
 		if x, ok := p[name].(T); ok && x != value {
@@ -184,12 +183,11 @@ func Ascending[R any, K cmp.Ordered](rows []R, of func(R) K) []K {
 // VariantOf returns the variant of a row.
 func VariantOf(r record.Record) string { return r.Variant }
 
-// sizeOf returns the n of a row.
 func sizeOf(r record.Record) int { return r.N }
 
 // At returns the row of a variant at a point: with its default parameters if it was measured with several.
 func At(rows []record.Record, variant string, p Problem) (record.Record, bool) {
-	return Least(rows, func(r record.Record) float64 {
+	return MinBy(rows, func(r record.Record) float64 {
 		if r.Variant != variant || ProblemOf(r) != p {
 			return math.NaN()
 		}
@@ -197,9 +195,9 @@ func At(rows []record.Record, variant string, p Problem) (record.Record, bool) {
 	})
 }
 
-// Quickest returns the row of the least time at p among those that keep says.
-func Quickest(rows []record.Record, p Problem, keep func(record.Record) bool) (record.Record, bool) {
-	return Least(rows, func(r record.Record) float64 {
+// FastestAt returns the row of the least time at p among those that keep says.
+func FastestAt(rows []record.Record, p Problem, keep func(record.Record) bool) (record.Record, bool) {
+	return MinBy(rows, func(r record.Record) float64 {
 		if ProblemOf(r) != p || !keep(r) {
 			return math.NaN()
 		}
@@ -207,8 +205,7 @@ func Quickest(rows []record.Record, p Problem, keep func(record.Record) bool) (r
 	})
 }
 
-// median is the time of a row as it was measured: on a GPU that of the kernel alone. It is NaN of a row without a
-// speed.
+// median is the measured time of a row, of a GPU without copies, NaN of a row without a speed.
 func median(r record.Record) float64 { return Known(r, r.Median) }
 
 // Speed returns a row's speed in the unit of its type: GFLOP/s, or for the field

@@ -5,51 +5,50 @@ import (
 	"fmt"
 	"slices"
 
-	"gemm/compare/record"
-
 	"gemm"
+	"gemm/compare/record"
 )
 
-// Bout is rows of one variant on one problem that differ in one parameter.
-type Bout struct {
+// Variation is rows of one variant on one problem that differ in one parameter.
+type Variation struct {
 	Problem
 	Variant string
 	Rest    gemm.Params // the other parameters, but for the threads
 	Rows    []record.Record
-	rivalry
+	pairwise
 }
 
-// Bouts pairs rows off by one parameter and has them compete.
-func Bouts(rows []record.Record, param string) []Bout {
-	out := Pairings(rows, param)
+// ComparedVariations groups rows like Variations, and compares the rows of each group.
+func ComparedVariations(rows []record.Record, param string) []Variation {
+	out := Variations(rows, param)
 	for i := range out {
-		out[i].rivalry = compete(out[i].Rows)
+		out[i].pairwise = compareAll(out[i].Rows)
 	}
 	return out
 }
 
-// Pairings groups rows that differ in one parameter only. There is a group for each setting of the
+// Variations groups rows that differ in one parameter only. There is a group for each setting of the
 // others with several values of the parameter, in the order of variants and sizes. If two
 // experiments have such rows, the group comes from the one with more of them.
-func Pairings(rows []record.Record, param string) []Bout {
-	var all []Bout
+func Variations(rows []record.Record, param string) []Variation {
+	var all []Variation
 	rest := func(r record.Record) gemm.Params { return Omit(r.Params, "threads", param) }
 	for _, own := range GroupBy(rows, func(r record.Record) string {
 		return fmt.Sprint(r.Experiment, r.Variant, ProblemOf(r), rest(r))
 	}) {
-		all = append(all, Bout{Problem: ProblemOf(own[0]), Variant: own[0].Variant, Rest: rest(own[0]), Rows: own})
+		all = append(all, Variation{Problem: ProblemOf(own[0]), Variant: own[0].Variant, Rest: rest(own[0]), Rows: own})
 	}
-	var kept []Bout
-	for _, same := range GroupBy(all, func(g Bout) string {
+	var kept []Variation
+	for _, same := range GroupBy(all, func(g Variation) string {
 		return fmt.Sprint(g.Variant, g.Problem, Setting(g.Rest))
 	}) {
-		g := slices.MaxFunc(same, func(x, y Bout) int { return cmp.Compare(len(x.Rows), len(y.Rows)) })
+		g := slices.MaxFunc(same, func(x, y Variation) int { return cmp.Compare(len(x.Rows), len(y.Rows)) })
 		if len(g.Rows) >= 2 {
 			kept = append(kept, g)
 		}
 	}
 	variants := Distinct(rows, VariantOf)
-	slices.SortStableFunc(kept, func(x, y Bout) int {
+	slices.SortStableFunc(kept, func(x, y Variation) int {
 		return cmp.Or(cmp.Compare(slices.Index(variants, x.Variant), slices.Index(variants, y.Variant)),
 			x.Problem.Compare(y.Problem))
 	})
@@ -98,8 +97,8 @@ var (
 // Collapsed returns those times for square matrices of a type, of the smallest chunk. It reports false
 // unless there are several schedules and numbers of threads.
 func (v *View) Collapsed(typ string) (Collapsed, bool) {
-	of := v.Playing(gemm.ReportKernel)
-	twin := v.Twin(of)
+	of := v.WithPart(gemm.ReportKernel)
+	twin := v.Counterpart(of)
 	chunk := func(r record.Record) int { return ChunkOf(r.Params) }
 	rows := Timed(v.Pick(func(r record.Record) bool {
 		return r.Type == typ && (r.Variant == of || r.Variant == twin) && ProblemOf(r).Cube() &&
@@ -110,7 +109,7 @@ func (v *View) Collapsed(typ string) (Collapsed, bool) {
 		return cmp.Compare(slices.Index(sharing, x.Experiment), slices.Index(sharing, y.Experiment))
 	})
 	var out Collapsed
-	if smallest, ok := Least(rows, func(r record.Record) float64 { return float64(chunk(r)) }); ok {
+	if smallest, ok := MinBy(rows, func(r record.Record) float64 { return float64(chunk(r)) }); ok {
 		out.Chunk = chunk(smallest)
 	}
 	out.Rows = Pick(rows, func(r record.Record) bool { return chunk(r) == out.Chunk })
@@ -130,5 +129,5 @@ func (c Collapsed) Of(variant, schedule string, threads, n int) (record.Record, 
 	})
 }
 
-// scheduleOf returns the schedule that was asked for, or else the one that ran.
+// scheduleOf returns the requested schedule, or else the one that ran.
 func scheduleOf(r record.Record) string { return Asked[string](r, "schedule") }

@@ -6,9 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"gemm/compare/record"
-
 	"gemm"
+	"gemm/compare/record"
 )
 
 // Axis is what the rows of a series differ in.
@@ -60,11 +59,11 @@ func (a Axis) Count(r record.Record) int {
 func (a Axis) Named(letters string) string { return strings.ReplaceAll(letters, "{one}", a.One) }
 
 // Along returns the timed rows of an axis in the given experiments. Over hosts, it leaves out rows whose
-// ranks take turns on processors.
+// ranks share processors.
 func (v *View) Along(a Axis, typ string, experiments ...record.Experiment) []record.Record {
 	return v.Pick(func(r record.Record) bool {
 		return r.Type == typ && Family(r.Variant) == a.Family && a.Count(r) > 0 && r.Speed() && r.Median > 0 &&
-			slices.Contains(experiments, r.Experiment) && (a != OverHosts || !v.Crowds(r))
+			slices.Contains(experiments, r.Experiment) && (a != OverHosts || !v.Oversubscribes(r))
 	})
 }
 
@@ -89,7 +88,7 @@ type Series struct {
 // seriesOf returns the series of rows, sorted by size.
 func (v *View) seriesOf(a Axis, rows []record.Record) []Series {
 	var out []Series
-	if a == OverRanks { // of as many ranks, those on the fewest hosts stand
+	if a == OverRanks { // of as many ranks, rows on the fewest hosts are kept
 		rows = slices.Clone(rows)
 		slices.SortStableFunc(rows, func(x, y record.Record) int { return Hosts(x) - Hosts(y) })
 	}
@@ -102,10 +101,10 @@ func (v *View) seriesOf(a Axis, rows []record.Record) []Series {
 		return p
 	}
 	for _, own := range GroupBy(rows, func(r record.Record) string {
-		return fmt.Sprint(r.Experiment, r.Variant, Alone(r), rest(r))
+		return fmt.Sprint(r.Experiment, r.Variant, OnOneThread(r), rest(r))
 	}) {
 		r := own[0]
-		s := Series{Problem: Alone(r), Axis: a, Variant: r.Variant, Rest: rest(r), Set: v.Trait(r.Variant, r.Params)}
+		s := Series{Problem: OnOneThread(r), Axis: a, Variant: r.Variant, Rest: rest(r), Set: v.DistinctSetting(r.Variant, r.Params)}
 		if a == OverHosts {
 			s.Set = strings.TrimSpace(fmt.Sprintf("%s ranks/host=%d", s.Set, RanksOfHost(r)))
 		}
@@ -132,10 +131,10 @@ func (s Series) Legend() string {
 // Most returns the row of the most threads.
 func (s Series) Most() record.Record { return s.Rows[len(s.Rows)-1] }
 
-// Full returns the row with the most threads that do not exceed the processors, or with the fewest
+// WithinProcessors returns the row with the most threads that do not exceed the processors, or with the fewest
 // threads if all exceed them.
-func (s Series) Full(v *View) record.Record {
-	fit := Pick(s.Rows, func(r record.Record) bool { return !v.Crowds(r) })
+func (s Series) WithinProcessors(v *View) record.Record {
+	fit := Pick(s.Rows, func(r record.Record) bool { return !v.Oversubscribes(r) })
 	return append(s.Rows[:1:1], fit...)[len(fit)]
 }
 
@@ -188,19 +187,19 @@ func oneChunk(all []Series) []Series {
 // MainSize returns the problem that the most variants have series for, the largest of those that are level.
 func MainSize(all []Series) (p Problem) {
 	problem := func(s Series) Problem { return s.Problem }
-	for _, s := range Fullest(all, problem, func(s Series) string { return s.Variant }, Problem.Compare) {
+	for _, s := range LargestGroup(all, problem, func(s Series) string { return s.Variant }, Problem.Compare) {
 		p = s.Problem
 	}
 	return p
 }
 
-// Leading returns one series a variant at a problem: the quickest on the most threads that there are processors for.
-func (v *View) Leading(all []Series, p Problem) []Series {
+// FastestSeries returns one series a variant at a problem: the quickest on the most threads that there are processors for.
+func (v *View) FastestSeries(all []Series, p Problem) []Series {
 	var out []Series
 	here := Pick(all, func(s Series) bool { return s.Problem == p })
 	for _, own := range GroupBy(here, func(s Series) string { return s.Variant }) {
 		out = append(out, slices.MinFunc(own, func(x, y Series) int {
-			a, b := x.Full(v), y.Full(v)
+			a, b := x.WithinProcessors(v), y.WithinProcessors(v)
 			return cmp.Or(cmp.Compare(b.Threads, a.Threads), cmp.Compare(a.Median, b.Median))
 		}))
 	}
@@ -221,11 +220,11 @@ func (s Scaled) On() int { return s.Count(s.Last) }
 // Efficiency returns the speed-up over the number of threads, ranks or hosts.
 func (s Scaled) Efficiency() float64 { return s.Ratio / float64(s.On()) }
 
-// Fraction returns the serial fraction with which Amdahl's law gives the speed-up on p threads, ranks or hosts (Karp
+// SerialFraction returns the serial fraction with which Amdahl's law gives the speed-up on p threads, ranks or hosts (Karp
 // and Flatt, Measuring parallel processor performance, 1990). It is below 0 if the speed-up is above p, and NaN if it
 // is not known.
-func (s Scaled) Fraction(p int) float64 {
-	r, _ := Find(s.Rows, func(r record.Record) bool { return s.Count(r) == p && !s.view.Crowds(r) })
+func (s Scaled) SerialFraction(p int) float64 {
+	r, _ := Find(s.Rows, func(r record.Record) bool { return s.Count(r) == p && !s.view.Oversubscribes(r) })
 	n := float64(p)
 	return (median(r)/float64(s.Rows[0].Median) - 1/n) / (1 - 1/n)
 }
@@ -242,15 +241,15 @@ func (v *View) Scaling(over, typ string) *Scaling {
 	a, _ := Find([]Axis{OverThreads, OverRanks, OverHosts}, func(a Axis) bool { return a.Param == over })
 	all := v.StrongSeries(a, typ)
 	out := Scaling{Problem: MainSize(all)}
-	for _, s := range v.Leading(all, out.Problem) {
+	for _, s := range v.FastestSeries(all, out.Problem) {
 		one, ok := s.One()
-		last := s.Full(v)
+		last := s.WithinProcessors(v)
 		if !ok || a.Count(last) == 1 {
 			continue
 		}
-		out.Rows = append(out.Rows, Scaled{s, last, Fight([]Duel{{one, last}})[0].Comparison, v})
+		out.Rows = append(out.Rows, Scaled{s, last, ComparePairs([]RowPair{{one, last}})[0].Comparison, v})
 		for _, r := range s.Rows[1:] {
-			if !v.Crowds(r) {
+			if !v.Oversubscribes(r) {
 				out.Counts = append(out.Counts, a.Count(r))
 			}
 		}

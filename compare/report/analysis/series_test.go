@@ -8,8 +8,7 @@ import (
 	"gemm/gemmtest/reporttest"
 )
 
-// TestMainSize checks that the size that most variants have is returned; if there are several, the
-// largest.
+// TestMainSize checks that the size that most variants have is returned; if there are several, the largest.
 func TestMainSize(t *testing.T) {
 	at := func(n int, variants ...string) []record.Record {
 		var rows []record.Record
@@ -33,33 +32,11 @@ func TestPairings(t *testing.T) {
 		reporttest.Swept("strong", "schedule", []any{"static", "dynamic"}, []float64{1, 2}),
 		reporttest.Swept("chunk", "schedule", []any{"static", "dynamic", "guided"}, []float64{1, 2, 3}, "chunk", 0),
 		reporttest.Swept("chunk", "schedule", []any{"static"}, []float64{1}, "chunk", 4))
-	got := Pairings(rows, "schedule")
+	got := Variations(rows, "schedule")
 	if len(got) != 1 || len(got[0].Rows) != 3 || got[0].Rows[0].Experiment != record.ChunkSizes {
 		t.Errorf("%d pairings: %+v", len(got), got)
 	}
-	if got := Pairings(rows, "affinity"); len(got) != 0 {
+	if got := Variations(rows, "affinity"); len(got) != 0 {
 		t.Errorf("%d pairings of a parameter that no row has", len(got))
-	}
-}
-
-// TestCrowded checks that the report calls the same numbers of threads too many as the warnings of
-// a measurement, down to a fraction of a processor.
-func TestCrowded(t *testing.T) {
-	doc := reporttest.Many(reporttest.Scaled("strong", map[int]float64{1: 1, 2: 0.5, 4: 0.4})...)
-	for _, test := range []struct {
-		quota record.Number
-		most  int // threads that are not too many
-	}{{2.5, 2}, {3, 3}, {20, 16}, {record.None(), 16}} {
-		doc.Hosts[0].Quota = test.quota
-		v := Views(doc)[0]
-		for p := 1; p <= 20; p++ {
-			if got := v.IsCrowded(p); got != (p > test.most) || got != (doc.Hosts[0].Crowded(p).Text != "") {
-				t.Errorf("a quota of %v: %d threads are crowded: %v", test.quota, p, got)
-			}
-		}
-	}
-	doc.Hosts[0].Cores, doc.Hosts[0].Quota = 0, record.None()
-	if Views(doc)[0].IsCrowded(64) {
-		t.Error("crowded on a host whose number of processors is not known")
 	}
 }

@@ -7,57 +7,56 @@ import (
 	"math"
 	"slices"
 
-	"gemm/compare/record"
-
 	"github.com/aclements/go-moremath/stats"
 
 	"gemm"
+	"gemm/compare/record"
 )
 
 // Tolerance is the difference below which two times are called the same, as a part of them.
 const Tolerance = 0.05
 
-// rivalry is what the pairs of some rows say together.
-type rivalry struct {
-	Quick, Slow record.Record // the pair that differs most, of those that can be told apart if any can
-	Comparison                // of Slow with Quick; P is adjusted for the number of pairs
-	Clearest    Comparison    // of the pair whose interval begins highest
-	Bounded     bool          // the intervals of all pairs lie within the tolerance
-	Turn        string        // that all rows were sampled in; empty: not all in one
+// pairwise is what the pairs of some rows show together.
+type pairwise struct {
+	Fast, Slow record.Record // the pair that differs most, among the distinguishable pairs if there are any
+	Comparison               // of Slow with Quick; P is adjusted for the number of pairs
+	Clearest   Comparison    // of the pair whose interval begins highest
+	Bounded    bool          // the intervals of all pairs lie within the tolerance
+	Turn       string        // that all rows were sampled in; empty: not all in one
 }
 
-// compete compares every two of the rows (at least two) like Versus, with Holm's procedure. A test that finds no
+// compareAll compares every two of the rows (at least two) like Versus, with Holm's procedure. A test that finds no
 // difference does not show that there is none: Bounded says that.
-func compete(rows []record.Record) rivalry {
-	var duels []Duel
-	out := rivalry{Bounded: true, Turn: rows[0].Turn}
+func compareAll(rows []record.Record) pairwise {
+	var rowPairs []RowPair
+	out := pairwise{Bounded: true, Turn: rows[0].Turn}
 	for i, a := range rows {
 		if a.Turn != out.Turn {
 			out.Turn = ""
 		}
 		for _, b := range rows[i+1:] {
 			if a.Median < b.Median {
-				duels = append(duels, Duel{b, a})
+				rowPairs = append(rowPairs, RowPair{b, a})
 			} else {
-				duels = append(duels, Duel{a, b})
+				rowPairs = append(rowPairs, RowPair{a, b})
 			}
 		}
 	}
-	pairs := fight(duels, Versus)
+	pairs := adjusted(rowPairs, Versus)
 	for _, q := range pairs {
 		out.Bounded = out.Bounded && q.Lo >= 1/(1+Tolerance) && q.Hi <= 1+Tolerance
 	}
-	out.Clearest = slices.MaxFunc(pairs, func(x, y Fought) int { return cmp.Compare(x.Lo, y.Lo) }).Comparison
-	worst, ok := Least(pairs, func(q Fought) float64 {
+	out.Clearest = slices.MaxFunc(pairs, func(x, y ComparedPair) int { return cmp.Compare(x.Lo, y.Lo) }).Comparison
+	worst, ok := MinBy(pairs, func(q ComparedPair) float64 {
 		if !(q.P < Significance) {
 			return math.NaN()
 		}
 		return -q.Ratio
 	})
 	if !ok {
-		worst = slices.MaxFunc(pairs, func(x, y Fought) int { return cmp.Compare(x.Ratio, y.Ratio) })
+		worst = slices.MaxFunc(pairs, func(x, y ComparedPair) int { return cmp.Compare(x.Ratio, y.Ratio) })
 	}
-	out.Slow, out.Quick, out.Comparison = worst.First, worst.Second, worst.Comparison
+	out.Slow, out.Fast, out.Comparison = worst.First, worst.Second, worst.Comparison
 	return out
 }
 
@@ -80,8 +79,8 @@ func holm(p []float64) []float64 {
 	return adjusted
 }
 
-// InTurn reports whether rows were sampled in one turn, which is one of a run.
-func InTurn(rows ...record.Record) bool {
+// Interleaved reports whether rows were sampled in one turn of one run.
+func Interleaved(rows ...record.Record) bool {
 	return rows[0].Turn != "" && !slices.ContainsFunc(rows, func(r record.Record) bool {
 		return r.Turn != rows[0].Turn || r.Run != rows[0].Run
 	})
@@ -90,13 +89,12 @@ func InTurn(rows ...record.Record) bool {
 // Versus compares two rows like Contrast if they were interleaved. Otherwise it returns the ratio only: no sample shows
 // what the machine did between them, so neither an interval nor a test is valid.
 func Versus(a, b record.Record) Comparison {
-	if InTurn(a, b) {
+	if Interleaved(a, b) {
 		return Contrast(a, b)
 	}
 	return justRatio(float64(a.Median) / float64(b.Median))
 }
 
-// justRatio is a comparison without an interval.
 func justRatio(ratio float64) Comparison {
 	return Comparison{Ratio: ratio, Lo: math.NaN(), Hi: math.NaN(), P: math.NaN()}
 }
@@ -108,10 +106,10 @@ const Significance = 0.01
 type Outcome int
 
 const (
-	TooFew  Outcome = iota // no samples could be told apart with p < significance: there are too few
-	Level                  // not distinguishable
-	Quicker                // the second row takes less time
-	Slower                 // the second row takes more time
+	TooFew Outcome = iota // no samples could give p < Significance: there are too few
+	Level                 // not distinguishable
+	Faster                // the second row takes less time
+	Slower                // the second row takes more time
 )
 
 // String returns the key of the words for an outcome.
@@ -127,11 +125,11 @@ type Comparison struct {
 
 // Floor is how much times of identical code differ.
 type Floor struct {
-	Several bool    // threads or ranks
-	GPU     bool    // on a GPU
-	InTurn  bool    // of rows that were interleaved
-	Factor  float64 // at most, in 19 of 20 pairs
-	Pairs   int
+	Several     bool    // threads or ranks
+	GPU         bool    // on a GPU
+	Interleaved bool    // of rows that were interleaved
+	Factor      float64 // at most, in 19 of 20 pairs
+	Pairs       int
 }
 
 // Floors returns the noise floors of the runs of a host, of pairs of rows of one run that the same code computed
@@ -139,7 +137,6 @@ type Floor struct {
 // another variant computed, with rows of that variant.
 func (v *View) Floors() []Floor { return v.floors }
 
-// findFloors computes them.
 func (v *View) findFloors() []Floor {
 	found := map[Floor][]float64{}
 	timed := Pick(v.All, func(r record.Record) bool { return r.Speed() && r.Median > 0 })
@@ -149,7 +146,7 @@ func (v *View) findFloors() []Floor {
 		for i, a := range rows {
 			for _, b := range rows[i+1:] {
 				if identical(a, b) {
-					f := Floor{Several: a.Threads > 1, GPU: ByGPU(a), InTurn: InTurn(a, b)}
+					f := Floor{Several: a.Threads > 1, GPU: ByGPU(a), Interleaved: Interleaved(a, b)}
 					found[f] = append(found[f], math.Abs(math.Log(float64(a.Median)/float64(b.Median))))
 				}
 			}
@@ -161,7 +158,7 @@ func (v *View) findFloors() []Floor {
 		f.Pairs, f.Factor = len(logs), math.Exp(logs[(19*len(logs)+19)/20-1])
 		out = append(out, f)
 	}
-	key := func(f Floor) string { return fmt.Sprint(f.GPU, f.Several, f.InTurn) }
+	key := func(f Floor) string { return fmt.Sprint(f.GPU, f.Several, f.Interleaved) }
 	slices.SortFunc(out, func(f, g Floor) int { return cmp.Compare(key(f), key(g)) })
 	return out
 }
@@ -197,7 +194,7 @@ func (v *View) setNoise() {
 		for _, f := range v.floors {
 			switch {
 			case f.GPU != ByGPU(*r) || f.Several != (r.Threads > 1):
-			case f.InTurn:
+			case f.Interleaved:
 				r.Noise[0] = f.Factor
 			default:
 				r.Noise[1] = f.Factor
@@ -209,7 +206,7 @@ func (v *View) setNoise() {
 // noise returns the logarithm of the floor for a comparison of two rows, 0 if it is not known.
 func noise(a, b record.Record) float64 {
 	at := 1
-	if InTurn(a, b) {
+	if Interleaved(a, b) {
 		at = 0
 	}
 	return math.Log(max(1, a.Noise[at], b.Noise[at]))
@@ -242,7 +239,7 @@ func Contrast(a, b record.Record) Comparison {
 	case !(2/combinations(a.Count()+b.Count(), a.Count()) < Significance):
 		c.Outcome = TooFew
 	case c.P < Significance && c.beyond(noise(a, b)) > 0:
-		c.Outcome = Quicker
+		c.Outcome = Faster
 	case c.P < Significance && c.beyond(noise(a, b)) < 0:
 		c.Outcome = Slower
 	default:
@@ -267,12 +264,12 @@ func (c Comparison) beyond(noise float64) int {
 	return 0
 }
 
-// Apart reports whether two medians differ by more than the noise. Rows without an interval are taken as they
-// are, so that those of slow loops, with one sample, have a place.
-func Apart(a, b record.Record) bool { return Contrast(a, b).beyond(noise(a, b)) != 0 }
+// Distinguishable reports whether two medians differ by more than the noise. Rows without an interval, such as slow
+// loops with one sample, are compared as they are.
+func Distinguishable(a, b record.Record) bool { return Contrast(a, b).beyond(noise(a, b)) != 0 }
 
 // rankTest returns the two-sided p value of Mann and Whitney's test, 1 where all samples are equal. If only quantiles
-// of the samples are kept, U is in proportion to that of all of them, and p is from its normal distribution.
+// of the samples are kept, U is in proportion to U of all samples, and p is from its normal distribution.
 func rankTest(a, b record.Record) float64 {
 	result, err := stats.MannWhitneyUTest(a.Samples, b.Samples, stats.LocationDiffers)
 	switch {
@@ -297,7 +294,7 @@ func combinations(n, k int) float64 {
 }
 
 // Floor returns the highest factor of the noise floors, 0 if none is known.
-func (v *View) Floor() float64 { return Most(v.floors, func(f Floor) float64 { return f.Factor }) }
+func (v *View) Floor() float64 { return MaxOf(v.floors, func(f Floor) float64 { return f.Factor }) }
 
 // Where is the word for what the rows of a floor ran on.
 func (f Floor) Where() string {
@@ -311,26 +308,26 @@ func (f Floor) Where() string {
 }
 
 // Load returns the highest load average at the beginning of a run, of processors.
-func (v *View) Load() float64 { return Most(v.Runs, func(r record.RunInfo) float64 { return r.Load }) }
+func (v *View) Load() float64 { return MaxOf(v.Runs, func(r record.RunInfo) float64 { return r.Load }) }
 
-// Stolen returns the largest share of the processors' time that a hypervisor gave to others during a row.
-func (v *View) Stolen() float64 {
-	return Most(v.All, func(r record.Record) float64 { return r.Steal })
+// Steal returns the largest share of the processors' time that a hypervisor gave to others during a row.
+func (v *View) Steal() float64 {
+	return MaxOf(v.All, func(r record.Record) float64 { return r.Steal })
 }
 
-// Duel is two rows of one case that differ in what a finding is about.
-type Duel struct{ First, Second record.Record }
+// RowPair is two rows of one case that differ in what a finding is about.
+type RowPair struct{ First, Second record.Record }
 
-// Fought is the outcome of duels, with p values adjusted for their number.
-type Fought struct {
-	Duel
+// ComparedPair is the comparison of a pair, with p adjusted for the number of pairs.
+type ComparedPair struct {
+	RowPair
 	Comparison
 }
 
-// Fight compares the pairs like Versus, or like Contrast if it is known how much times of identical code differ
+// ComparePairs compares the pairs like Versus, or like Contrast if it is known how much times of identical code differ
 // that were not interleaved. P and Outcome are adjusted by Holm's procedure.
-func Fight(duels []Duel) []Fought {
-	return fight(duels, func(a, b record.Record) Comparison {
+func ComparePairs(rowPairs []RowPair) []ComparedPair {
+	return adjusted(rowPairs, func(a, b record.Record) Comparison {
 		if noise(a, b) > 0 {
 			return Contrast(a, b)
 		}
@@ -338,16 +335,16 @@ func Fight(duels []Duel) []Fought {
 	})
 }
 
-func fight(duels []Duel, compared func(a, b record.Record) Comparison) []Fought {
-	out := make([]Fought, len(duels))
-	p := make([]float64, len(duels))
-	for i, d := range duels {
-		out[i] = Fought{d, compared(d.First, d.Second)}
+func adjusted(rowPairs []RowPair, compared func(a, b record.Record) Comparison) []ComparedPair {
+	out := make([]ComparedPair, len(rowPairs))
+	p := make([]float64, len(rowPairs))
+	for i, d := range rowPairs {
+		out[i] = ComparedPair{d, compared(d.First, d.Second)}
 		p[i] = out[i].P
 	}
 	for i, adjusted := range holm(p) {
 		out[i].P = adjusted
-		if o := out[i].Outcome; (o == Quicker || o == Slower) && !(adjusted < Significance) {
+		if o := out[i].Outcome; (o == Faster || o == Slower) && !(adjusted < Significance) {
 			out[i].Outcome = TooFew
 		}
 	}
@@ -358,15 +355,14 @@ func fight(duels []Duel, compared func(a, b record.Record) Comparison) []Fought 
 func (c Comparison) Inverse() Comparison {
 	c.Ratio, c.Lo, c.Hi = 1/c.Ratio, 1/c.Hi, 1/c.Lo
 	switch c.Outcome {
-	case Quicker:
+	case Faster:
 		c.Outcome = Slower
 	case Slower:
-		c.Outcome = Quicker
+		c.Outcome = Faster
 	}
 	return c
 }
 
-// Drift is the factor by which the speed of a machine may change between two turns: processors of
-// shared machines run at two thirds of their speed at times. It widens the interval of two rows that
-// were not sampled in turn on either side.
+// Drift is the factor by which the speed of a machine may change between two turns: processors of shared machines run
+// at two thirds of their speed at times. It widens the interval of two rows that were not interleaved, on either side.
 const Drift = 1.5

@@ -5,9 +5,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"gemm/compare/record"
-
 	"github.com/aclements/go-moremath/stats"
+
+	"gemm/compare/record"
 )
 
 // TestHolm compares adjusted p values with those worked out by hand.
@@ -55,22 +55,22 @@ func TestCompete(t *testing.T) {
 		{"one apart", []record.Record{about(rng, 30, 1, 0.02), about(rng, 30, 1.5, 0.02), about(rng, 30, 1, 0.02)},
 			true, false, 1.5},
 		{"a little apart", []record.Record{about(rng, 30, 1, 0.001), about(rng, 30, 1.02, 0.001)}, true, true, 1.02},
-		// They differ by half, but the samples are too few to tell.
+		// They differ by half, but the samples are too few for a test.
 		{"few samples", []record.Record{about(rng, 3, 1, 0.01), about(rng, 3, 1.5, 0.01)}, false, false, 1.5},
 		// A test that finds nothing does not show that there is nothing.
 		{"wide samples", []record.Record{about(rng, 12, 1, 0.5), about(rng, 12, 1, 0.5)}, false, false, 1},
-		// Six samples tell one pair apart but not one of fifteen, whose p must be 15 times less.
+		// Six samples distinguish one pair, but not one of fifteen, whose p must be 15 times less.
 		{"many rows", []record.Record{about(rng, 6, 1, 0.001), about(rng, 6, 1.5, 0.001), about(rng, 6, 1, 0.001),
 			about(rng, 6, 1, 0.001), about(rng, 6, 1, 0.001), about(rng, 6, 1, 0.001)}, false, false, 1.5},
 		{"two rows", []record.Record{about(rng, 6, 1, 0.001), about(rng, 6, 1.5, 0.001)}, true, false, 1.5},
 	} {
-		got := compete(test.rows)
+		got := compareAll(test.rows)
 		if apart := got.P < Significance; apart != test.apart || got.Bounded != test.bounded ||
 			!(got.Ratio >= 1 && math.Abs(got.Ratio/test.ratio-1) <= 0.4*(test.ratio-0.5)) {
 			t.Errorf("%s: apart %v, bounded %v, ratio %g; want %v, %v, about %g", test.name, apart, got.Bounded,
 				got.Ratio, test.apart, test.bounded, test.ratio)
 		}
-		if got.Slow.Median < got.Quick.Median {
+		if got.Slow.Median < got.Fast.Median {
 			t.Errorf("%s: the slow row is quicker", test.name)
 		}
 	}
@@ -81,12 +81,12 @@ func TestCompete(t *testing.T) {
 func TestCompeteTurn(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	a, b := about(rng, 30, 1, 0.01), about(rng, 30, 3, 0.01)
-	if got := compete([]record.Record{a, b}); got.Turn != "t" || !(got.P < Significance) {
+	if got := compareAll([]record.Record{a, b}); got.Turn != "t" || !(got.P < Significance) {
 		t.Errorf("in turn: %+v", got)
 	}
 	for _, turns := range [][2]string{{"t", "u"}, {"t", ""}, {"", ""}} {
 		a.Turn, b.Turn = turns[0], turns[1]
-		got := compete([]record.Record{a, b})
+		got := compareAll([]record.Record{a, b})
 		if got.Turn != "" || got.Bounded || !math.IsNaN(got.P) ||
 			!math.IsNaN(got.Lo) || !math.IsNaN(got.Hi) || !(math.Abs(got.Ratio-3) <= 0.1) {
 			t.Errorf("turns %q: %+v", turns, got)
@@ -106,7 +106,7 @@ func TestCompeteErrs(t *testing.T) {
 			for range rows {
 				drawn = append(drawn, about(rng, 12, 1, 0.3))
 			}
-			if compete(drawn).P < Significance {
+			if compareAll(drawn).P < Significance {
 				claimed++
 			}
 		}
@@ -143,7 +143,7 @@ func TestContrast(t *testing.T) {
 		// Six samples: their range is the interval of the median. All of one row above
 		// all of the other: p = 2/C(12, 6).
 		{"slower", samples(1, 1, 1, 1, 1, 1.1), samples(2, 2, 2, 2, 2, 2), Slower, 0.5, 0.5, 0.55, nan},
-		{"quicker", samples(6, 6.1, 6.2, 6.2, 6.3, 6.4), samples(1, 1, 1, 1, 1, 1), Quicker, 6.2, 6, 6.4, nan},
+		{"quicker", samples(6, 6.1, 6.2, 6.2, 6.3, 6.4), samples(1, 1, 1, 1, 1, 1), Faster, 6.2, 6, 6.4, nan},
 		// Distances of 3 and 4 on the logarithmic scale make one of 5.
 		{"right angle", record.Record{Median: 1, CI: &[2]float64{math.Pow(e, -3), math.Pow(e, 4)}},
 			record.Record{Median: 1, CI: &[2]float64{math.Pow(e, -3), math.Pow(e, 4)}}, TooFew, 1, math.Pow(e, -5),
@@ -155,7 +155,7 @@ func TestContrast(t *testing.T) {
 		{"too few", samples(1, 1.1, 1.2, 1.3), samples(9, 9.1, 9.2, 9.3), TooFew, 1.15 / 9.15, nan, nan, 2.0 / 70},
 		{"one sample", samples(1), samples(2), TooFew, 0.5, nan, nan, 1},
 		{"no samples", samples(), samples(2), TooFew, nan, nan, nan, nan},
-		// Five against five can be told apart, but have no intervals.
+		// Five against five are distinguishable, but have no intervals.
 		{"no interval", samples(1, 1.1, 1.2, 1.3, 1.4), samples(9, 9.1, 9.2, 9.3, 9.4), Slower, 1.2 / 9.2, nan,
 			nan, 2.0 / 252},
 	} {
@@ -196,29 +196,6 @@ func TestIntervalCovers(t *testing.T) {
 		}
 		if rate := float64(held) / trials; !(rate >= 0.95) {
 			t.Errorf("with %d and %d samples the interval holds the ratio in %.1f %%, want at least 95 %%", n[0], n[1], 100*rate)
-		}
-	}
-}
-
-// TestVerdictErrs draws both rows from one distribution: a difference is claimed
-// in about 1 % of them, not more.
-func TestVerdictErrs(t *testing.T) {
-	rng := rand.New(rand.NewPCG(5, 6))
-	const trials = 3000
-	for _, n := range []int{5, 12, 60} {
-		claimed := 0
-		for range trials {
-			a, b := record.Record{Median: 1}, record.Record{Median: 2}
-			for range n {
-				a.Samples = append(a.Samples, 1+rng.ExpFloat64())
-				b.Samples = append(b.Samples, 1+rng.ExpFloat64())
-			}
-			if o := Contrast(a, b).Outcome; o == Quicker || o == Slower {
-				claimed++
-			}
-		}
-		if rate := float64(claimed) / trials; !(rate <= 0.016) { // 1 % and three standard deviations
-			t.Errorf("with %d samples a difference that is not there is claimed in %.1f %%", n, 100*rate)
 		}
 	}
 }

@@ -11,45 +11,45 @@ import (
 	"gemm/internal/timeline"
 )
 
-// Concert is the traces of one variant on one case that differ in the schedule and its chunk. They
+// ScheduleTraces is the traces of one variant on one case that differ in the schedule and its chunk. They
 // are drawn over one time axis.
-type Concert struct {
+type ScheduleTraces struct {
 	Problem
 	Variant string
 	Rest    gemm.Params // the other parameters, but for the threads
 	Traces  []record.Trace
 }
 
-// Concerts groups the traces of a host. Traces with the most work and the most workers come first.
-func (v *View) Concerts() []Concert {
-	var out []Concert
+// ScheduleTraces groups the traces of a host. Traces with the most work and the most workers come first.
+func (v *View) ScheduleTraces() []ScheduleTraces {
+	var out []ScheduleTraces
 	rest := func(t record.Trace) gemm.Params { return Omit(t.Params, "threads", "schedule", "chunk") }
 	problem := func(t record.Trace) Problem { return plainOf(t.Type, t.Shape, t.Workers) }
 	whole := Pick(v.traces, func(t record.Trace) bool { return t.Workers >= 1 && t.Seconds > 0 && len(t.Spans) > 0 })
 	for _, own := range GroupBy(whole, func(t record.Trace) string {
 		return fmt.Sprint(t.Experiment, t.Variant, problem(t), rest(t))
 	}) {
-		out = append(out, Concert{Problem: problem(own[0]), Variant: own[0].Variant, Rest: rest(own[0]), Traces: own})
+		out = append(out, ScheduleTraces{Problem: problem(own[0]), Variant: own[0].Variant, Rest: rest(own[0]), Traces: own})
 	}
-	slices.SortStableFunc(out, func(x, y Concert) int { return y.Problem.Compare(x.Problem) })
+	slices.SortStableFunc(out, func(x, y ScheduleTraces) int { return y.Problem.Compare(x.Problem) })
 	return out
 }
 
-// Ensemble is the traces of what the ranks of several variants did, or the streams of a GPU, in one
+// PhaseTraces is the traces of what the ranks of several variants did, or the streams of a GPU, in one
 // product. They are drawn over one time axis.
-type Ensemble struct {
+type PhaseTraces struct {
 	Problem
 	Lanes  int
 	Traces []record.Trace
 }
 
-// mostTogether is how many traces an ensemble has.
-const mostTogether = 4
+// mostPhaseTraces is how many traces one drawing has.
+const mostPhaseTraces = 4
 
-// Ensemble returns the traces of a family of a host that most of its variants have in common: those with
+// PhaseTraces returns the traces of a family of a host that most of its variants have in common: those with
 // the most lanes, and of these the largest product. Among the settings of a variant it has the first. Kernels that
 // note their steps are compiled within the product that is traced, so that their traces are left out.
-func (v *View) Ensemble(family string) (e Ensemble, ok bool) {
+func (v *View) PhaseTraces(family string) (e PhaseTraces, ok bool) {
 	for _, t := range v.traces {
 		lanes := len(t.Ranks)
 		if family == OnGPU {
@@ -60,12 +60,12 @@ func (v *View) Ensemble(family string) (e Ensemble, ok bool) {
 		}
 		p := plainOf(t.Type, t.Shape, t.Workers)
 		if order := cmp.Or(cmp.Compare(lanes, e.Lanes), p.Compare(e.Problem)); order > 0 || e.Traces == nil {
-			e = Ensemble{Problem: p, Lanes: lanes}
+			e = PhaseTraces{Problem: p, Lanes: lanes}
 		} else if order < 0 {
 			continue
 		}
 		same := func(other record.Trace) bool { return other.Variant == t.Variant }
-		if len(e.Traces) < mostTogether && !slices.ContainsFunc(e.Traces, same) {
+		if len(e.Traces) < mostPhaseTraces && !slices.ContainsFunc(e.Traces, same) {
 			e.Traces = append(e.Traces, t)
 		}
 	}
@@ -73,8 +73,8 @@ func (v *View) Ensemble(family string) (e Ensemble, ok bool) {
 }
 
 // Clocks returns within how many seconds the times of ranks on different hosts are known; 0: on one host.
-func (e Ensemble) Clocks() float64 {
-	return Most(e.Traces, func(t record.Trace) float64 { return t.ClockError })
+func (e PhaseTraces) Clocks() float64 {
+	return MaxOf(e.Traces, func(t record.Trace) float64 { return t.ClockError })
 }
 
 // BusyTimes returns the seconds that each worker of a trace was busy.
@@ -88,7 +88,7 @@ func BusyTimes(t record.Trace) []float64 {
 	return out
 }
 
-// ScheduleOf names the schedule of a trace in the letters that figures have, with the chunk asked for.
+// ScheduleOf names the schedule of a trace in the letters that figures have, with the requested chunk.
 func ScheduleOf(t record.Trace) string {
 	asked := gemm.Params{"schedule": cmp.Or(t.Params["schedule"], t.Resolved["schedule"], any("static")),
 		"chunk": ChunkOf(t.Params)}
@@ -103,39 +103,39 @@ func ScheduleOf(t record.Trace) string {
 	return text
 }
 
-// Crew is what the groups of warps on one multiprocessor did inside of a kernel. Groups of a role that follow each
+// WarpTrace is what the groups of warps on one multiprocessor did inside of a kernel. Groups of a role that follow each
 // other there are one lane.
-type Crew struct {
+type WarpTrace struct {
 	record.Trace
-	Lanes []CrewLane
+	Lanes []WarpLane
 }
 
-// CrewLane is the steps of groups of one role, in the order of time.
-type CrewLane struct {
+// WarpLane is the steps of groups of one role, in the order of time.
+type WarpLane struct {
 	Name  string // such as consumer 2
 	Steps []timeline.Step
 }
 
-// Crews returns the traces of a type with steps inside of kernels, in the order of the ladder: of each variant the
+// WarpTraces returns the traces of a type with steps inside of kernels, in the order of the ladder: of each variant the
 // largest product.
-func (v *View) Crews(typ string) []Crew {
-	var out []Crew
+func (v *View) WarpTraces(typ string) []WarpTrace {
+	var out []WarpTrace
 	for _, variant := range v.gpuVariants() {
-		if largest, ok := Least(v.traces, func(t record.Trace) float64 {
+		if largest, ok := MinBy(v.traces, func(t record.Trace) float64 {
 			if t.Variant != variant || t.Type != typ || len(t.Inside) == 0 {
 				return math.NaN()
 			}
 			return -t.Shape.Terms()
 		}); ok {
-			out = append(out, crewOf(largest))
+			out = append(out, warpTraceOf(largest))
 		}
 	}
 	return out
 }
 
-// crewOf returns the crew of the first multiprocessor of the trace.
-func crewOf(t record.Trace) Crew {
-	c := Crew{Trace: t}
+// warpTraceOf returns the trace of the first multiprocessor of the trace.
+func warpTraceOf(t record.Trace) WarpTrace {
+	c := WarpTrace{Trace: t}
 	for _, g := range t.Inside {
 		if g.Multiprocessor != t.Inside[0].Multiprocessor || len(g.Phases) == 0 {
 			continue
@@ -147,12 +147,12 @@ func crewOf(t record.Trace) Crew {
 		case "worker":
 			name = fmt.Sprint(name, " ", g.Warpgroup+1)
 		}
-		at := slices.IndexFunc(c.Lanes, func(l CrewLane) bool {
+		at := slices.IndexFunc(c.Lanes, func(l WarpLane) bool {
 			return l.Name == name && l.Steps[len(l.Steps)-1].End <= g.Phases[0].Begin
 		})
 		if at < 0 {
 			at = len(c.Lanes)
-			c.Lanes = append(c.Lanes, CrewLane{Name: name})
+			c.Lanes = append(c.Lanes, WarpLane{Name: name})
 		}
 		c.Lanes[at].Steps = append(c.Lanes[at].Steps, g.Phases...)
 	}
@@ -160,7 +160,7 @@ func crewOf(t record.Trace) Crew {
 }
 
 // Step returns the median time of a slice of k, from one wait of a group to its next one; NaN if there are none.
-func (c Crew) Step() float64 {
+func (c WarpTrace) Step() float64 {
 	var took []float64
 	for _, l := range c.Lanes {
 		if l.Name == "producer" {
@@ -181,7 +181,7 @@ func (c Crew) Step() float64 {
 
 // Window returns the times around the end of the first tile: some slices before a group stores it, and after. Without a
 // tile that ends, it is the first slices.
-func (c Crew) Window() (from, to float64) {
+func (c WarpTrace) Window() (from, to float64) {
 	const before, after = 5, 8 // slices
 	step := c.Step()
 	from, to = math.Inf(1), math.Inf(-1)

@@ -5,9 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"gemm/compare/record"
-
 	"gemm"
+	"gemm/compare/record"
 )
 
 // Of returns what the document says of the variant of a row; if that is nothing, its name.
@@ -28,7 +27,6 @@ func (v *View) Named(keep func(record.Variant) bool) []string {
 	return Distinct(Pick(v.Variants, keep), func(of record.Variant) string { return of.Name })
 }
 
-// pick returns the first variant that keep says to keep.
 func (v *View) pick(keep func(record.Variant) bool) record.Variant {
 	of, _ := Find(v.Variants, keep)
 	return of
@@ -44,30 +42,29 @@ func (v *View) Production(family string) string {
 	return v.pick(func(of record.Variant) bool { return of.Family() == family && of.Role == gemm.Production }).Name
 }
 
-// Playing returns the variant that published texts have as p.
-func (v *View) Playing(p gemm.Part) string {
+// WithPart returns the variant that published texts have as p.
+func (v *View) WithPart(p gemm.Part) string {
 	return v.pick(func(of record.Variant) bool { return of.Plays(p) }).Name
 }
 
-// Twin returns the program in another language that does what a variant does.
-func (v *View) Twin(variant string) string {
+// Counterpart returns the program in another language that does what a variant does.
+func (v *View) Counterpart(variant string) string {
 	return v.pick(func(of record.Variant) bool { return of.Role == gemm.Program && of.Parent == variant }).Name
 }
 
-// OfField returns the library of others that computes products over GF(2⁸), and nothing else.
-func (v *View) OfField() string {
+// FieldLibrary returns the library that computes products over GF(2⁸), and nothing else.
+func (v *View) FieldLibrary() string {
 	return v.pick(func(of record.Variant) bool {
 		return of.Role == gemm.Library && slices.Equal(of.Types, []string{field})
 	}).Name
 }
 
-// place returns the place of a variant among those of the document, which are in report order. Others are last.
+// place returns the place of a variant in the document, which is in report order. Other variants are last.
 func (v *View) place(variant string) int {
 	i := slices.IndexFunc(v.Variants, func(of record.Variant) bool { return of.Name == variant })
 	return (i + len(v.Variants) + 1) % (len(v.Variants) + 1)
 }
 
-// byPlace orders variants by their places.
 func (v *View) byPlace(x, y string) int { return v.place(x) - v.place(y) }
 
 // Textbook reports whether a row is of the textbook loops on one thread, in Go.
@@ -134,7 +131,7 @@ const (
 	OnRanks   = "mpi"
 	OnGPU     = "cuda"
 	Reference = "reference" // libraries of others, and programs in C
-	User      = "user"      // kernels that the user brought
+	User      = "user"      // kernels of the user
 )
 
 // Family returns the part of a variant's name before the slash.
@@ -182,7 +179,7 @@ type Judgement struct {
 }
 
 // Supported reports whether the rows support the item.
-func (j Judgement) Supported() bool { return j.Outcome == Quicker }
+func (j Judgement) Supported() bool { return j.Outcome == Faster }
 
 // Judged returns the items that the rows of the ladder support or contradict.
 func (v *View) Judged() (out []Judgement) {
@@ -191,7 +188,7 @@ func (v *View) Judged() (out []Judgement) {
 		for _, a := range Pick(of.Advice, func(a gemm.Advice) bool { return a.Item != "" }) {
 			j := Judgement{Item: a.Item, Before: a.Over, After: of.Name}
 			i := slices.IndexFunc(types, func(typ string) bool { return v.judge(&j, typ) })
-			if i >= 0 && (j.Outcome == Quicker || j.Outcome == Slower) {
+			if i >= 0 && (j.Outcome == Faster || j.Outcome == Slower) {
 				out = append(out, j)
 			}
 		}
@@ -205,7 +202,7 @@ func (v *View) Judged() (out []Judgement) {
 
 // judge compares the variants of j on one type, and reports whether both were timed on a square product.
 func (v *View) judge(j *Judgement, typ string) bool {
-	rows := Pick(Timed(v.Ladder(typ)), func(r record.Record) bool { return !v.Crowds(r) })
+	rows := Pick(Timed(v.Ladder(typ)), func(r record.Record) bool { return !v.Oversubscribes(r) })
 	for _, p := range slices.Backward(Problems(rows)) {
 		before, ok := At(rows, j.Before, p)
 		after, both := At(rows, j.After, p)

@@ -3,43 +3,43 @@
 package analysis
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
 	"strings"
 
-	"gemm/compare/record"
-
 	"gemm"
+	"gemm/compare/record"
 )
 
-// Granted returns the number of processors that a product may use on this host: the usable ones, or
+// Processors returns the number of processors that a product may use on this host: the usable ones, or
 // fewer if the quota is lower.
-func (v *View) Granted() float64 {
+func (v *View) Processors() float64 {
 	if v.Quota.Known() {
 		return min(float64(v.Cores), float64(v.Quota))
 	}
 	return float64(v.Cores)
 }
 
-// IsCrowded reports whether the given threads cannot run on the host at the same time. It returns
+// Oversubscribed reports whether the given threads cannot run on the host at the same time. It returns
 // false if the number of processors is not known.
-func (v *View) IsCrowded(threads int) bool { return v.Cores > 0 && v.Crowded(threads).Text != "" }
+func (v *View) Oversubscribed(threads int) bool { return v.Cores > 0 && v.Crowded(threads).Text != "" }
 
-// Crowds reports whether the threads of a row cannot run at the same time. Of ranks on several hosts, it
+// Oversubscribes reports whether the threads of a row cannot run at the same time. Of ranks on several hosts, it
 // looks at the host with the most. The others are taken to have as many processors as the first.
-func (v *View) Crowds(r record.Record) bool {
+func (v *View) Oversubscribes(r record.Record) bool {
 	threads := r.Threads
 	if hosts := RanksOfHosts(r); len(hosts) > 1 {
 		threads = threads / len(r.Ranks) * slices.Max(hosts)
 	}
-	return v.IsCrowded(threads)
+	return v.Oversubscribed(threads)
 }
 
-// Trait describes, like Setting, the parameters that tell rows of a variant apart. For the family
-// mpi, whose rows have many parameters, these are the ones that are not the same in all rows.
-func (v *View) Trait(variant string, p gemm.Params) string {
+// DistinctSetting describes, like Setting, the parameters in which rows of a variant differ. For the family mpi, whose
+// rows have many parameters, these are the ones that are not the same in all rows.
+func (v *View) DistinctSetting(variant string, p gemm.Params) string {
 	if Family(variant) != OverRanks.Family {
 		return Setting(p)
 	}
@@ -77,7 +77,7 @@ type View struct {
 // Views splits a document by host, in the document's order. A host that rows
 // name but that is not described has only its id.
 func Views(doc record.Document) []*View {
-	doc = doc.Settled().Declared(nil)
+	doc = doc.WithPeaks().Declared(nil)
 	peaks := doc.Peaks()
 	declared := map[string]*record.Variant{}
 	for i, of := range doc.Variants {
@@ -111,7 +111,6 @@ func Views(doc record.Document) []*View {
 	return list
 }
 
-// onHost returns the items of a host.
 func onHost[R any](items []R, host func(R) string, id string) []R {
 	return Pick(items, func(x R) bool { return host(x) == id })
 }
@@ -134,9 +133,9 @@ func (v *View) Ceiling(typ string, threads int) (record.Ceiling, bool) {
 // Percent returns the speed of a row in percent of the peak, NaN if it is not known: see record.Peaks.
 func Percent(r record.Record) float64 { return Known(r, r.PercentPeak) }
 
-// WholeShare is Percent of a product that begins and ends in the memory of the host.
-func WholeShare(r record.Record) float64 {
-	return Percent(r) * float64(r.Median) / Whole(r)
+// HostShare is Percent of a product that begins and ends in the memory of the host.
+func HostShare(r record.Record) float64 {
+	return Percent(r) * float64(r.Median) / HostTime(r)
 }
 
 // Bandwidth returns the measured triad at a number of busy threads, the highest where several runs measured it.
@@ -145,7 +144,7 @@ func (v *View) Bandwidth(threads int) (record.Bandwidth, bool) {
 }
 
 func (v *View) bandwidth(unit, name string, threads int) (record.Bandwidth, bool) {
-	return Least(v.Bandwidths, func(w record.Bandwidth) float64 {
+	return MinBy(v.Bandwidths, func(w record.Bandwidth) float64 {
 		if w.Unit != unit || w.Name != name || unit == "cpu" && w.Threads != threads || !(w.GBps > 0) {
 			return math.NaN()
 		}
@@ -180,4 +179,30 @@ func (v *View) PeaksByThreads() []Peak {
 		out = append(out, p)
 	}
 	return out
+}
+
+// RooflinePoint is a row under the roofline of its host (Williams, Waterman and Patterson,
+// Roofline: an insightful visual performance model, 2009).
+type RooflinePoint struct {
+	record.Record
+	Intensity float64 // executed operations a byte of predicted traffic
+	Rate      float64 // executed operations a second, in 10⁹
+}
+
+// RooflinePoint places a variant's row at its largest case, cubes preferred, under the
+// roofline. It has no place without a prediction of operations and traffic.
+func (v *View) RooflinePoint(rows []record.Record, variant string) (RooflinePoint, bool) {
+	own := Pick(rows, func(r record.Record) bool {
+		return r.Variant == variant && r.Predicted != nil && r.Predicted.Flops > 0 && r.Predicted.Traffic > 0
+	})
+	if cubes := Pick(own, func(r record.Record) bool { return ProblemOf(r).Cube() }); len(cubes) > 0 {
+		own = cubes
+	}
+	if len(own) == 0 {
+		return RooflinePoint{}, false
+	}
+	r := slices.MaxFunc(own, func(x, y record.Record) int {
+		return cmp.Or(ProblemOf(x).Compare(ProblemOf(y)), cmp.Compare(len(y.Params), len(x.Params)))
+	})
+	return RooflinePoint{r, r.Predicted.Flops / r.Predicted.Traffic, r.Predicted.Flops / float64(r.Median) / 1e9}, true
 }

@@ -87,7 +87,6 @@ func TestAdvicePage(t *testing.T) {
 	}
 }
 
-// judging returns a row of the ladder of a variant.
 func judging(variant string, seconds float64) record.Record {
 	switch analysis.Family(variant) {
 	case analysis.OnGPU:

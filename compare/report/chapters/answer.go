@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"gemm"
-
 	"gemm/compare/record"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/number"
@@ -45,24 +44,6 @@ func (d *Data) Commands() string {
 	return strings.Join(slices.DeleteFunc(all, func(command string) bool { return command == "" }), "\n")
 }
 
-// Run is a run of the program as a row of a table.
-type Run struct{ record.RunInfo }
-
-// Begun is the time at which the run began.
-func (r Run) Begun() string { return r.Time.UTC().Format("2006-01-02 15:04 UTC") }
-
-// Revision is the revision of the program.
-func (r Run) Revision() string { return number.Revision(r.Git) }
-
-// RunRows returns the runs on the host.
-func (h *Host) RunRows() []Run {
-	var out []Run
-	for _, r := range h.Runs {
-		out = append(out, Run{r})
-	}
-	return out
-}
-
 // Library is a module or a library with the versions that runs used.
 type Library struct{ Name, Versions string }
 
@@ -88,6 +69,29 @@ type Row struct {
 	record.Record
 	HostName string // if there are several
 	Remarks  string // the numbers of its remarks
+	Size     string // the shape, with what makes it more than a plain product
+	Settings string // the requested parameters, and the build of the experiment on compilers
+	Workers  int    // threads, or ranks
+	Interval string // the 95 % interval of the median
+	Rate     string // the speed, of a GPU without the copies
+	Share    string // the speed in percent of the peak
+}
+
+// rowOf returns the row of a record, without remarks.
+func rowOf(r record.Record) Row {
+	rate, _ := analysis.Speed(r)
+	row := Row{Record: r, Size: analysis.ProblemOf(r).Label(), Settings: r.Params.String(), Workers: r.Threads,
+		Rate: number.Significant(float64(rate)), Share: peak(r, analysis.Percent(r))}
+	if r.Experiment == record.CompilerOptions {
+		row.Settings = strings.TrimSpace(row.Settings + " " + r.Build)
+	}
+	if ranks := analysis.OverRanks.Count(r); analysis.Family(r.Variant) == analysis.OnRanks && ranks > 0 {
+		row.Workers = ranks
+	}
+	if r.Speed() && r.CI != nil {
+		row.Interval = number.Extent(r.CI[0], r.CI[1], number.Seconds)
+	}
+	return row
 }
 
 // Remark is a note that rows refer to by its number.
@@ -108,7 +112,7 @@ func (d *Data) AllRows() AllRows {
 	numbers := map[string]int{}
 	for _, h := range d.Hosts {
 		for _, r := range h.All {
-			row := Row{Record: r}
+			row := rowOf(r)
 			if h.Several() {
 				row.HostName = h.Title()
 			}
@@ -156,43 +160,6 @@ func (r Row) Class() string {
 	return ""
 }
 
-// Size is the shape, with what makes it more than a plain product.
-func (r Row) Size() string { return analysis.ProblemOf(r.Record).Label() }
-
-// Settings are the parameters that were asked for, and the build of the experiment on compilers.
-func (r Row) Settings() string {
-	text := r.Params.String()
-	if r.Experiment == record.CompilerOptions {
-		text = strings.TrimSpace(text + " " + r.Build)
-	}
-	return text
-}
-
-// Workers is the number of threads, or of ranks.
-func (r Row) Workers() int {
-	if ranks := analysis.OverRanks.Count(r.Record); analysis.Family(r.Variant) == analysis.OnRanks && ranks > 0 {
-		return ranks
-	}
-	return r.Threads
-}
-
-// Interval is the 95 % interval of the median.
-func (r Row) Interval() string {
-	if !r.Speed() || r.CI == nil {
-		return ""
-	}
-	return number.Extent(r.CI[0], r.CI[1], number.Seconds)
-}
-
-// Rate is the speed, of a GPU that of the kernels alone.
-func (r Row) Rate() string {
-	rate, _ := analysis.Speed(r.Record)
-	return number.Significant(float64(rate))
-}
-
-// Share is the speed in percent of the peak.
-func (r Row) Share() string { return peak(r.Record, analysis.Percent(r.Record)) }
-
 // Wide returns the rows whose samples vary too much.
 func (d *Data) Wide() []record.Record {
 	return analysis.Pick(d.Timed(), analysis.Wide)
@@ -200,5 +167,5 @@ func (d *Data) Wide() []record.Record {
 
 // Floor returns the highest of the noise floors of all hosts, 0 if none is known.
 func (d *Data) Floor() float64 {
-	return analysis.Most(d.Hosts, func(h *Host) float64 { return h.Floor() })
+	return analysis.MaxOf(d.Hosts, func(h *Host) float64 { return h.Floor() })
 }

@@ -107,7 +107,7 @@ func (s *speaker) evidence(x Verdict) page.Text {
 // ratio is the ratio of a case, and where it was measured.
 func (s *speaker) ratio(x Verdict, c claim.Case) page.Text {
 	text := page.Text(number.Times(c.Ratio, c.Lo, c.Hi)) + s.word("claim", "at") +
-		page.Escape(s.sizes([]analysis.Problem{analysis.Alone(c.Fast)}))
+		page.Escape(s.sizes([]analysis.Problem{analysis.OnOneThread(c.Fast)}))
 	if !analysis.ByGPU(c.Fast) {
 		text += s.mark2() + s.place(c.Fast)
 	}

@@ -26,7 +26,7 @@ func TestClaims(t *testing.T) {
 	const kernel = "parallel/collapse-atomic"
 	supported := many(scheduled(kernel, 1.1)...)
 	if text := fill(t, "en", supported); strings.Contains(text, "{#claims}") {
-		t.Error("claims are judged that nobody asked for")
+		t.Error("claims are judged without a request")
 	}
 	en := section(t, fill(t, "en", supported, withClaims), "claims")
 	has(t, en, "within 5 % of 1", "up to 1.25 times", "From 3 decided cases",

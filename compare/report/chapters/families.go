@@ -58,8 +58,8 @@ func (d *Data) Ran(family string) bool {
 	return slices.ContainsFunc(d.Hosts, func(h *Host) bool { return h.Ran(family) })
 }
 
-// Fate returns the first reason why a row of a family has no speed.
-func (d *Data) Fate(family string) (why gemm.Note) {
+// WhyAbsent returns the first reason why a row of a family has no speed.
+func (d *Data) WhyAbsent(family string) (why gemm.Note) {
 	for _, r := range d.Rows {
 		if analysis.Family(r.Variant) == family && r.Reason.Text != "" {
 			return r.Reason
@@ -77,8 +77,8 @@ func (d *Data) Floats(family string) bool {
 }
 
 // Lanes returns the timelines of the ranks of several variants, or of the streams of a GPU; nil if there are none.
-func (h *Host) Lanes(family string) *analysis.Ensemble {
-	if e, ok := h.Ensemble(family); ok {
+func (h *Host) Lanes(family string) *analysis.PhaseTraces {
+	if e, ok := h.PhaseTraces(family); ok {
 		return &e
 	}
 	return nil

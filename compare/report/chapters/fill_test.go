@@ -2,8 +2,6 @@ package chapters_test
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -52,8 +50,8 @@ var (
 	figure  = regexp.MustCompile(`[0-9.]+[0-9]`)
 )
 
-// shape returns what does not depend on the language: anchors and figures, the numbers of each row of a table, and
-// those of the prose of each section.
+// shape returns what does not depend on the language: anchors and figures, and the numbers of each row of a table and of
+// the prose of each section.
 func shape(text string) string {
 	var out strings.Builder
 	var prose []string
@@ -101,7 +99,7 @@ type change = func(*record.Record)
 var (
 	row, planted, with, many = reporttest.Row, reporttest.Planted, reporttest.With, reporttest.Many
 	kernel, copied           = reporttest.Kernel, reporttest.Copied
-	came, sampled, inTurn    = reporttest.Came, reporttest.Sampled, reporttest.Turn
+	came, sampled, inTurn    = reporttest.WithStatus, reporttest.Sampled, reporttest.Turn
 	experiment               = reporttest.Experiment
 	threadsOf, ranksOf       = reporttest.ThreadsOf, reporttest.OnRanks
 )
@@ -123,7 +121,7 @@ func wide(r *record.Record) {
 	r.Warnings = []gemm.Note{note.Read("wide spread: repeat on a quiet machine")}
 }
 
-// joined returns the records of documents as those of hosts of their own, h1, h2 and so on.
+// joined returns the records of documents as one, on the hosts h1, h2 and so on.
 func joined(docs ...record.Document) record.Document {
 	out := docs[0]
 	for i, d := range docs[1:] {
@@ -196,24 +194,6 @@ func (s said) check(t *testing.T) {
 	text := section(t, fill(t, "en", s.doc), s.id)
 	has(t, text, s.want...)
 	hasNot(t, text, append(s.not, "NaN", "Inf", "%!", "<no value>")...)
-}
-
-// TestRender writes the chapters of the records in GEMM_RECORDS as Markdown to GEMM_OUT, for those who write chapters.
-func TestRender(t *testing.T) {
-	file := os.Getenv("GEMM_RECORDS")
-	if file == "" {
-		t.Skip("GEMM_RECORDS is not set")
-	}
-	doc, err := record.Load(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, lang := range chapters.Languages {
-		text := fill(t, lang, doc, func(d *chapters.Data) { d.Claims = os.Getenv("GEMM_CLAIMS") != "" })
-		if err := os.WriteFile(filepath.Join(os.Getenv("GEMM_OUT"), lang+".md"), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
 }
 
 // TestAbsent: a family that did not run is one line, with the reason if there is one.

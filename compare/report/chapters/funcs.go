@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -139,16 +140,18 @@ func Funcs(lang string) map[string]any {
 		"known":  func(text string) string { return strings.Replace(text, number.Absent, "", 1) },
 		"table":  func(name string, data any) (page.Text, error) { return tables.Table(name, lang, data, s.funcs) },
 		// Numbers.
-		"sig":     func(x any) string { return number.Significant(float(x)) },
-		"percent": func(x any) string { return number.Percent(float(x)) },
-		"share":   func(x any) string { return number.Share(float(x)) },
-		"ofpeak":  func(x any) string { return number.OfPeak(float(x)) },
-		"seconds": func(x any) string { return number.Seconds(float(x)) },
-		"bytes":   func(x any) string { return number.ByteSize(float(x)) },
-		"prob":    func(x any) string { return number.Probability(float(x)) },
-		"mean":    mean,
-		"times":   func(c analysis.Comparison) string { return string(number.Times(c.Ratio, c.Lo, c.Hi)) },
-		"within":  func(c analysis.Comparison) page.Text { return s.within(c) },
+		"sig":      func(x any) string { return number.Significant(float(x)) },
+		"percent":  func(x any) string { return number.Percent(float(x)) },
+		"share":    func(x any) string { return number.Share(float(x)) },
+		"ofpeak":   func(x any) string { return number.OfPeak(float(x)) },
+		"seconds":  func(x any) string { return number.Seconds(float(x)) },
+		"bytes":    func(x any) string { return number.ByteSize(float(x)) },
+		"prob":     func(x any) string { return number.Probability(float(x)) },
+		"mean":     mean,
+		"times":    func(c analysis.Comparison) string { return number.Times(c.Ratio, c.Lo, c.Hi) },
+		"within":   s.within,
+		"moment":   func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") },
+		"revision": number.Revision,
 		// Rows.
 		"rate":   s.rate,
 		"speed":  s.speed,
@@ -157,10 +160,10 @@ func Funcs(lang string) map[string]any {
 		"sizes":  s.sizes,
 		"where":  s.where,
 		"median": func(r record.Record) string { return number.Seconds(analysis.Known(r, r.Median)) },
-		"time":   func(r record.Record) string { return number.Seconds(analysis.Whole(r)) },
-		"peak":   func(r record.Record) string { return peak(r, analysis.WholeShare(r)) },
+		"time":   func(r record.Record) string { return number.Seconds(analysis.HostTime(r)) },
+		"peak":   func(r record.Record) string { return peak(r, analysis.HostShare(r)) },
 		"short":  func(variant string) page.Text { return page.Code(analysis.Short(variant)) },
-		"name":   func(r record.Record) page.Text { return name(r) },
+		"name":   name,
 		// Claims.
 		"said":     func(text map[string]string) page.Text { return page.Text(text[lang]) },
 		"evidence": s.evidence,
@@ -168,7 +171,6 @@ func Funcs(lang string) map[string]any {
 	return s.funcs
 }
 
-// float returns a number of any type as a float64, NaN if it is none.
 func float(x any) float64 {
 	v := reflect.ValueOf(x)
 	if t := reflect.TypeFor[float64](); x != nil && v.CanConvert(t) && v.Kind() != reflect.String {
@@ -185,7 +187,6 @@ func (s *speaker) mark() string {
 	return ", "
 }
 
-// join joins names with the language's comma.
 func (s *speaker) join(names []string, as func(string) page.Text) page.Text {
 	texts := make([]page.Text, len(names))
 	for i, name := range names {
@@ -253,7 +254,7 @@ func (s *speaker) reason(g analysis.Gain) page.Text {
 	return page.Text(text)
 }
 
-// dict returns its arguments, names and values by turns, for a template that takes several values.
+// dict returns its arguments, which alternate names and values, for a template that takes several values.
 func dict(pairs ...any) (map[string]any, error) {
 	if len(pairs)%2 != 0 {
 		return nil, fmt.Errorf("dict: %v has no value", pairs[len(pairs)-1])
@@ -293,7 +294,7 @@ func (s *speaker) within(c analysis.Comparison) page.Text {
 // rate returns the speed of a row, of a GPU with the copies, with an asterisk if its samples vary too much.
 func (s *speaker) rate(r record.Record) page.Text {
 	rate, _ := analysis.Speed(r)
-	text := page.Text(number.Significant(float64(rate) * float64(r.Median) / analysis.Whole(r)))
+	text := page.Text(number.Significant(float64(rate) * float64(r.Median) / analysis.HostTime(r)))
 	if r.Speed() && analysis.Wide(r) {
 		text += `\*`
 	}
@@ -382,7 +383,7 @@ func peak(r record.Record, percent float64) string {
 func name(r record.Record) page.Text {
 	text := page.Code(r.Variant)
 	if len(r.Params) > 0 {
-		text += " " + page.Escape(cmp.Or(r.Params.String(), ""))
+		text += " " + page.Escape(r.Params.String())
 	}
 	return text
 }

@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"gemm/compare/report/analysis"
-	"gemm/compare/report/analysis/lab"
+	"gemm/compare/report/analysis/coursework"
 	"gemm/compare/report/number"
 )
 
@@ -87,8 +87,8 @@ func (h *Host) Properties() []Property {
 }
 
 // Swept returns the kernel that the sweeps of occupancies vary, nil if there is none.
-func (h *Host) Swept() *lab.Occupied {
-	if k, ok := lab.Swept(h.View); ok {
+func (h *Host) Swept() *coursework.Occupied {
+	if k, ok := coursework.Swept(h.View); ok {
 		return &k
 	}
 	return nil
@@ -96,19 +96,19 @@ func (h *Host) Swept() *lab.Occupied {
 
 // Chains are the iterated products on the GPU.
 type Chains struct {
-	Rows        []lab.Chain
+	Rows        []coursework.Chain
 	Timed       bool    // a chain and its one product were
 	Least, Most float64 // what a step takes longer than one product, as a share
 }
 
 // Chains returns them, nil if there are none.
 func (h *Host) Chains() *Chains {
-	c := &Chains{Rows: lab.Chains(h.Pick(analysis.ByGPU))}
+	c := &Chains{Rows: coursework.Chains(h.Pick(analysis.ByGPU))}
 	if len(c.Rows) == 0 {
 		return nil
 	}
-	least, ok := analysis.Least(c.Rows, lab.Chain.Lost)
-	most, _ := analysis.Least(c.Rows, func(x lab.Chain) float64 { return -x.Lost() })
-	c.Timed, c.Least, c.Most = ok, least.Lost(), most.Lost()
+	least, ok := analysis.MinBy(c.Rows, func(x coursework.Chain) float64 { return x.Overhead })
+	most, _ := analysis.MinBy(c.Rows, func(x coursework.Chain) float64 { return -x.Overhead })
+	c.Timed, c.Least, c.Most = ok, least.Overhead, most.Overhead
 	return c
 }

@@ -7,7 +7,6 @@ import (
 
 	"gemm"
 	"gemm/compare/record"
-	"gemm/compare/report/figures"
 	"gemm/gemmtest/reporttest"
 	"gemm/internal/occupancy"
 	"gemm/internal/timeline"
@@ -126,7 +125,7 @@ func TestHostToHost(t *testing.T) {
 		reporttest.Single))), "{#gpu-host}")
 }
 
-// TestGPULimits: the limits are those that the records have, or those of the compute capability.
+// TestGPULimits: the limits are from the records, or else from the compute capability.
 func TestGPULimits(t *testing.T) {
 	doc := accelerated()
 	has(t, section(t, fill(t, "en", doc), "gpu-limits"), "| threads | 2048 | 1024 | — |", "| warps | 64 | 32 | — |",
@@ -193,17 +192,4 @@ func TestGPUChains(t *testing.T) {
 	has(t, section(t, fill(t, "zh", doc), "gpu-chain"), "每一步与单次乘法的时间相差 2.00 % 至 2.00 %", "| 失败 |")
 	doc = planted(append(chained("serial/packed", 1.5), kernel("naive", 64, 1e-3))...)
 	hasNot(t, onGPU(t, "en", doc), "{#gpu-chain}")
-}
-
-// TestGPUFigures checks that the figures of the chapter exist and are shown.
-func TestGPUFigures(t *testing.T) {
-	doc := accelerated()
-	const want = "gpu-timeline gpu-rates-f32 gpu-rates-tf32 gpu-host-f32 gpu-rates-f64 gpu-inside-f32 gpu-errors " +
-		"gpu-occupancy-threads gpu-occupancy-registers gpu-occupancy-memory"
-	all, text := figures.Of(doc), onGPU(t, "en", doc)
-	for _, id := range strings.Fields(want) {
-		if !all.Has(id) || id != "gpu-occupancy-threads" && !strings.Contains(text, "](figures/"+id+".svg)") {
-			t.Errorf("no figure %s", id)
-		}
-	}
 }

@@ -2,9 +2,7 @@ package chapters_test
 
 import (
 	"math"
-	"regexp"
 	"slices"
-	"strings"
 	"testing"
 
 	"gemm"
@@ -60,14 +58,14 @@ func TestMessagesOfVariants(t *testing.T) {
 
 // TestScalingOverHosts looks at the table of rows on several hosts.
 func TestScalingOverHosts(t *testing.T) {
-	doc := many(slices.Concat(reporttest.Raced("summa", map[int]float64{1: 8}),
-		reporttest.OnHosts(2, reporttest.Raced("summa", map[int]float64{2: 5})...),
-		reporttest.OnHosts(4, reporttest.Raced("summa", map[int]float64{4: 2.5})...),
-		reporttest.Raced("bcast-rows", map[int]float64{1: 8}),
-		reporttest.OnHosts(2, reporttest.Raced("bcast-rows", map[int]float64{2: 10})...))...)
+	doc := many(slices.Concat(reporttest.RankRows("summa", map[int]float64{1: 8}),
+		reporttest.OnHosts(2, reporttest.RankRows("summa", map[int]float64{2: 5})...),
+		reporttest.OnHosts(4, reporttest.RankRows("summa", map[int]float64{4: 2.5})...),
+		reporttest.RankRows("bcast-rows", map[int]float64{1: 8}),
+		reporttest.OnHosts(2, reporttest.RankRows("bcast-rows", map[int]float64{2: 10})...))...)
 	has(t, mpi(t, "en", doc), "| `summa` | ranks/host=1 | 4 | 2.50 ms | 3.20 | 80.0 % |",
 		"| `bcast-rows` | ranks/host=1 | 2 | 10.0 ms | 0.800 | 40.0 % |")
-	one := many(reporttest.Raced("summa", map[int]float64{1: 8, 2: 5, 4: 2.5})...)
+	one := many(reporttest.RankRows("summa", map[int]float64{1: 8, 2: 5, 4: 2.5})...)
 	hasNot(t, mpi(t, "en", one), "over hosts")
 }
 
@@ -117,31 +115,4 @@ func TestHostsWithRanks(t *testing.T) {
 	has(t, text, "**Test CPU**", "**CPU h2**", "with as many ranks that compute — Test CPU.",
 		"figures/mpi-phases-f64-h2.svg")
 	hasNot(t, text, "CPU h3", "-h3.svg")
-}
-
-// TestOddRanks fills the chapter from rows that lack something: no number comes from nothing, and no part is empty.
-func TestOddRanks(t *testing.T) {
-	single := onRanks("summa", 2, 1, reporttest.Single)
-	for name, rows := range map[string][]record.Record{
-		"no number of ranks":   {row("mpi/summa", 256, 1e-3)},
-		"no ranks":             {onRanks("summa", 2, 1, func(r *record.Record) { r.Ranks = nil })},
-		"nothing sent":         {onRanks("cannon", 2, 1, func(r *record.Record) { r.BytesCounted, r.RanksUsed = 0, 1 })},
-		"too many ranks":       {onRanks("summa", 99, 1)},
-		"one failed":           {onRanks("summa", 2, 1), onRanks("summa", 4, 1, came(record.Failed, "x"))},
-		"another type":         {single},
-		"another experiment":   {onRanks("summa", 2, 1, experiment(record.PanelWidths))},
-		"no samples":           {onRanks("summa", 2, 1, sampled(1, 1e-3)), onRanks("summa", 1, 1)},
-		"hosts of other sizes": reporttest.OnHosts(2, onRanks("summa", 3, 1), onRanks("summa", 1, 2)),
-	} {
-		doc := many(rows...)
-		if name == "no number of ranks" || name == "another type" {
-			doc.Records = rows
-		}
-		text := section(t, mpi(t, "en", doc), "mpi-measurements")
-		if strings.Count(text, "|") < 8 && !strings.Contains(text, "appendix#rows") ||
-			regexp.MustCompile("NaN|Inf|<no value>|%!").MatchString(text) {
-			t.Errorf("%s: there is nothing, or what is no number, in\n%s", name, text)
-		}
-	}
-	has(t, mpi(t, "en", many(single)), "2 ranks, f32.", "mpi-phases-f32.svg")
 }

@@ -9,11 +9,11 @@ import (
 	"gemm/compare/report/number"
 )
 
-// Contests returns the interleaved comparisons with libraries by host.
-func (d *Data) Contests() []Part[analysis.Contest] {
-	return parts(d, func(v *analysis.View) (analysis.Contest, bool) {
-		c := analysis.NewContest(v)
-		return c, len(c.Matches) > 0
+// LibraryComparisons returns the interleaved comparisons with libraries by host.
+func (d *Data) LibraryComparisons() []Part[analysis.LibraryComparison] {
+	return parts(d, func(v *analysis.View) (analysis.LibraryComparison, bool) {
+		c := analysis.NewLibraryComparison(v)
+		return c, len(c.Cases) > 0
 	})
 }
 

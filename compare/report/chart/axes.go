@@ -34,20 +34,23 @@ func newLanes(names plot.ConstantTicks, bottom, top float64) *plot.Plot {
 	return p
 }
 
-// gridX draws a faint line at each labelled tick of x.
+// grid is the style of the lines at labelled ticks.
+var grid = draw.LineStyle{Color: Faint, Width: vg.Points(0.5)}
+
+// gridX draws a line at each labelled tick of x.
 func gridX(c draw.Canvas, p *plot.Plot) {
 	for _, t := range p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max) {
 		if x := c.X(p.X.Norm(t.Value)); !t.IsMinor() && c.ContainsX(x) {
-			c.StrokeLine2(draw.LineStyle{Color: Faint, Width: vg.Points(0.5)}, x, c.Min.Y, x, c.Max.Y)
+			c.StrokeLine2(grid, x, c.Min.Y, x, c.Max.Y)
 		}
 	}
 }
 
-// gridY draws a faint line at each labelled tick of y.
+// gridY draws a line at each labelled tick of y.
 func gridY(c draw.Canvas, p *plot.Plot) {
 	for _, t := range p.Y.Tick.Marker.Ticks(p.Y.Min, p.Y.Max) {
 		if y := c.Y(p.Y.Norm(t.Value)); !t.IsMinor() && c.ContainsY(y) {
-			c.StrokeLine2(draw.LineStyle{Color: Faint, Width: vg.Points(0.5)}, c.Min.X, y, c.Max.X, y)
+			c.StrokeLine2(grid, c.Min.X, y, c.Max.X, y)
 		}
 	}
 }

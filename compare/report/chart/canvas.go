@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"codeberg.org/go-pdf/fpdf"
+	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
@@ -25,8 +26,6 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgpdf"
 	"gonum.org/v1/plot/vg/vgsvg"
-
-	"gonum.org/v1/plot"
 )
 
 // Chart is the content of a figure: a Curve, Bars, Columns, Lanes, Boxes or a Grid.
@@ -41,15 +40,6 @@ type Drawing struct {
 	Title string // the alternative text of an SVG document
 	Chart Chart
 }
-
-// SVG writes the drawing as an SVG document with a transparent background.
-func (d Drawing) SVG(w io.Writer) error { return SVG(w, d.Chart, d.Title) }
-
-// PNG writes the drawing as a PNG image on white.
-func (d Drawing) PNG(w io.Writer) error { return PNG(w, d.Chart) }
-
-// PDF writes the drawing as a PDF document of one page.
-func (d Drawing) PDF(w io.Writer) error { return PDF(w, d.Chart) }
 
 // width is the width of every drawing. It is small, so that letters are legible on a telephone 360 pixels wide.
 const width = 5 * vg.Inch
@@ -68,10 +58,10 @@ const FontFamily = "font-family:'Liberation Sans',Arial,Helvetica,sans-serif;"
 // Hex returns c as it is written in an SVG document.
 func Hex(c color.RGBA) string { return fmt.Sprintf("#%02X%02X%02X", c.R, c.G, c.B) }
 
-// SVG writes ch as an SVG document with the title. The background is transparent. Colours other than those of data are
-// Ink, Mid, Faint and Paper. Letters are text with the widths of Liberation Sans, whichever font the reader has.
-func SVG(w io.Writer, ch Chart, title string) error {
-	ch, title = Mapped(ch, label), Printable(title)
+// SVG writes the drawing as an SVG document. The background is transparent. All colours but the
+// colours of data are Ink, Mid, Faint and Paper. Letters are text with the widths of Liberation Sans, whichever font the reader has.
+func (d Drawing) SVG(w io.Writer) error {
+	ch, title := Mapped(d.Chart, label), Printable(d.Title)
 	canvas := vgsvg.New(width, heightOf(ch))
 	ch.draw(bounded(canvas, ch))
 	var buf bytes.Buffer
@@ -99,19 +89,19 @@ func SVG(w io.Writer, ch Chart, title string) error {
 var svgText = regexp.MustCompile(`(<text x="[^"]*" y="[^"]*" transform="scale\(1, -1\)")\s+` +
 	`style="font-family:[^"]*font-size:([0-9.]+)px([^"]*)">([^<]*)</text>`)
 
-// PNG writes ch as a PNG image of 200 dots an inch on white; fewer if it is taller than ten pages.
-func PNG(w io.Writer, ch Chart) error {
-	ch = Mapped(ch, label)
+// PNG writes the drawing as a PNG image of 200 dots an inch on white; fewer if it is taller than ten pages.
+func (d Drawing) PNG(w io.Writer) error {
+	ch := Mapped(d.Chart, label)
 	dpi := int(200 * min(1, 110*vg.Inch/heightOf(ch)))
 	canvas := vgimg.NewWith(vgimg.UseWH(width, heightOf(ch)), vgimg.UseDPI(max(1, dpi)))
 	ch.draw(bounded(canvas, ch))
 	return (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(w, canvas.Image())
 }
 
-// PDF writes ch as a PDF document of one page, its fonts embedded.
-func PDF(w io.Writer, ch Chart) error {
+// PDF writes the drawing as a PDF document of one page, its fonts embedded.
+func (d Drawing) PDF(w io.Writer) error {
 	fixPDFDate()
-	ch = Mapped(ch, label)
+	ch := Mapped(d.Chart, label)
 	canvas := vgpdf.New(width, heightOf(ch))
 	ch.draw(bounded(latin1Canvas{canvas}, ch))
 	_, err := canvas.WriteTo(w)

@@ -106,13 +106,13 @@ func each(f func(name string, ch Chart)) {
 func svgOf(t *testing.T, name string, ch Chart) (svg []byte, texts []string) {
 	t.Helper()
 	var b bytes.Buffer
-	if err := SVG(&b, ch, "a <title> & more"); err != nil {
+	if err := (Drawing{Chart: ch, Title: "a <title> & more"}).SVG(&b); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes(), checkSVG(t, name, b.Bytes())
 }
 
-// TestGolden compares a chart of each kind with what it was when somebody looked.
+// TestGolden compares a chart of each kind with its golden file.
 func TestGolden(t *testing.T) {
 	for kind, all := range charts {
 		svg, _ := svgOf(t, kind, all[0])
@@ -189,8 +189,8 @@ func checkSVG(t *testing.T, name string, svg []byte) []string {
 func TestFormats(t *testing.T) {
 	each(func(name string, ch Chart) {
 		var b [6]bytes.Buffer
-		if err := errors.Join(SVG(&b[0], ch, ""), SVG(&b[1], ch, ""), PNG(&b[2], ch), PNG(&b[3], ch), PDF(&b[4], ch),
-			PDF(&b[5], ch)); err != nil {
+		d := Drawing{Chart: ch}
+		if err := errors.Join(d.SVG(&b[0]), d.SVG(&b[1]), d.PNG(&b[2]), d.PNG(&b[3]), d.PDF(&b[4]), d.PDF(&b[5])); err != nil {
 			t.Fatal(err)
 		}
 		for i := 0; i < len(b); i += 2 {
@@ -214,8 +214,8 @@ func TestFormats(t *testing.T) {
 	})
 }
 
-// TestLanes checks that of thousands of chunks only what can be seen is drawn, and that no part of
-// a worker's time is lost.
+// TestLanes checks that thousands of chunks are drawn as what can be seen, and that no part of a worker's time is
+// missing.
 func TestLanes(t *testing.T) {
 	chunks := Lanes{Room: 150, Colors: Palette, Panels: []Panel{{Label: "many", End: 1, Lanes: make([][]Busy, 40)}}}
 	for i := range chunks.Panels[0].Lanes {
@@ -302,45 +302,6 @@ func TestTicks(t *testing.T) {
 	} {
 		if test.got != test.want {
 			t.Errorf("%s: ticks %s, want %s", test.name, test.got, test.want)
-		}
-	}
-}
-
-// TestLooks checks that the first 56 looks differ.
-func TestLooks(t *testing.T) {
-	seen := map[[2]any]bool{}
-	for i := range 56 {
-		seen[[2]any{LookOf(i).Color, LookOf(i).Marker}] = true
-	}
-	if len(seen) != 56 {
-		t.Errorf("%d looks differ", len(seen))
-	}
-}
-
-// TestBoxesFit checks that no box of a drawing is outside of the one that it is in, and that neighbours do not overlap.
-func TestBoxesFit(t *testing.T) {
-	leaf := Box{Lines: []string{"100: w16"}}
-	for n := 1; n <= 40; n++ {
-		row := slices.Repeat([]Box{leaf}, n)
-		b := Box{Lines: []string{"top"}, Inner: [][]Box{row, {leaf}}}
-		const wide = 200
-		most := columns(row, wide-2*boxPad)
-		if most < 1 || most > n {
-			t.Fatalf("%d boxes: %d columns", n, most)
-		}
-		seen, tall := 0, vg.Length(0)
-		b.lines(row, wide, func(line []Box, each, high vg.Length) {
-			seen += len(line)
-			tall += high + boxGap
-			if used := vg.Length(len(line))*(each+boxGap) - boxGap; !(used <= wide-2*boxPad+1e-9) ||
-				!(each >= leaf.least()) {
-				t.Errorf("%d boxes: a line is %v of %v wide, and a box %v of %v", n, used, wide-2*boxPad, each,
-					leaf.least())
-			}
-		})
-		if want := tall + boxLine + 2*boxPad + boxGap + leaf.tall(wide); seen != n ||
-			math.Abs(float64(b.tall(wide)-want)) > 1e-9 {
-			t.Errorf("%d boxes: %d are drawn, %v high, want %v", n, seen, b.tall(wide), want)
 		}
 	}
 }

@@ -54,7 +54,7 @@ type Curve struct {
 	Flat  bool  // drawn lower than others, for a page with much else on it
 }
 
-// Add puts a point among those of the series of that label.
+// Add puts a point into the series with that label.
 func (ch *Curve) Add(label string, look Look, pt Point) {
 	i := slices.IndexFunc(ch.Series, func(s Series) bool { return s.Label == label })
 	if i < 0 {

@@ -49,9 +49,9 @@ func (d drawn) waterfall(typ string) chart.Chart {
 		return nil
 	}
 	naive, _ := a.Textbook(a.Main)
-	for _, c := range a.Champions(a.Main) {
-		if analysis.Brought(c.Record) {
-			add(c.Variant, 1, analysis.Whole(naive)/analysis.Whole(c.Record), 2)
+	for _, c := range a.FastestRows(a.Main) {
+		if analysis.OfUser(c.Record) {
+			add(c.Variant, 1, analysis.HostTime(naive)/analysis.HostTime(c.Record), 2)
 		}
 	}
 	return bars
@@ -73,7 +73,9 @@ func (d drawn) compiler(typ string) chart.Chart {
 	if len(rows) == 0 {
 		return nil
 	}
-	at := func(n int) []record.Record { return only(rows, func(r record.Record) bool { return r.N == n }) }
+	at := func(n int) []record.Record {
+		return analysis.Pick(rows, func(r record.Record) bool { return r.N == n })
+	}
 	count := func(n int) int { return len(analysis.Distinct(at(n), analysis.VariantOf)) }
 	n := slices.MaxFunc(analysis.Distinct(rows, func(r record.Record) int { return r.N }),
 		func(x, y int) int { return cmp.Or(cmp.Compare(count(x), count(y)), cmp.Compare(x, y)) })
@@ -114,36 +116,6 @@ func (d drawn) compiler(typ string) chart.Chart {
 	return bars
 }
 
-// cLoops is the speed of each loop in C by the options of its compiler, and of the same loops in Go.
-func (d drawn) cLoops(typ string) chart.Chart {
-	c, ok := d.CLoops(typ)
-	if !ok {
-		return nil
-	}
-	bars := chart.Bars{XLabel: "GFLOP/s",
-		Title: fmt.Sprintf("%s, n = %s: the same loops by compilers of C and Go", typ, c.Label())}
-	for i, options := range c.Options {
-		bars.Names = append(bars.Names, "C "+options)
-		bars.Colors = append(bars.Colors, chart.Palette[i%len(chart.Palette)])
-	}
-	for _, variant := range analysis.Distinct(c.Loops, func(l analysis.CLoop) string { return l.Variant }) {
-		g := chart.Group{Label: variant}
-		for i, options := range c.Options {
-			if r, ok := c.Of(variant, options); ok {
-				g.Bars = append(g.Bars, chart.Bar{Point: rated(r), Color: i})
-			}
-		}
-		bars.Groups = append(bars.Groups, g)
-	}
-	if len(c.Go) > 0 {
-		bars.Names, bars.Colors = append(bars.Names, "Go"), append(bars.Colors, chart.Ink)
-	}
-	for _, r := range c.Go {
-		bars.Groups = append(bars.Groups, group(r.Variant, rated(r), len(c.Options)))
-	}
-	return bars
-}
-
 // orders is the speed of the orders of the plain loops, in a colour for each innermost loop.
 func (d drawn) orders(typ string) chart.Chart {
 	all := coursework.Orders(d.View, typ)
@@ -170,7 +142,7 @@ func (d drawn) times(typ string) chart.Chart {
 	if !ok {
 		return nil
 	}
-	kernel := d.Playing(gemm.ReportKernel)
+	kernel := d.WithPart(gemm.ReportKernel)
 	out := chart.Columns{Title: kernel + ", " + typ, XLabel: "threads, by schedule", YLabel: "time, ms",
 		Colors: chart.Palette}
 	if c.Chunk > 0 {
@@ -190,7 +162,7 @@ func (d drawn) times(typ string) chart.Chart {
 				if r, ok := c.Of(kernel, schedule, threads, n); ok {
 					bar.Y = 1e3 * float64(r.Median)
 				}
-				if r, ok := c.Of(d.Twin(kernel), schedule, threads, n); ok {
+				if r, ok := c.Of(d.Counterpart(kernel), schedule, threads, n); ok {
 					bar.Mark, out.Mark = 1e3*float64(r.Median), "OpenMP"
 				}
 				g.Bars = append(g.Bars, bar)
@@ -230,7 +202,7 @@ func (d drawn) distributions(typ string) chart.Chart {
 
 // phases is the phases of the slowest rank of each variant.
 func (d drawn) phases(typ string) chart.Chart {
-	rows := d.Foremost(d.Phased(typ))
+	rows := d.LargestCommon(d.Phased(typ))
 	longest, used := 0.0, map[string]bool{}
 	for _, r := range rows {
 		sum := 0.0
@@ -244,9 +216,9 @@ func (d drawn) phases(typ string) chart.Chart {
 	}
 	unit, scale := timeUnit(longest)
 	bars := chart.Bars{Kind: chart.Parts, XLabel: "time, " + unit,
-		Title: fmt.Sprintf("%s, %s, %d ranks: the slowest rank", typ, analysis.Alone(rows[0]).Label(),
+		Title: fmt.Sprintf("%s, %s, %d ranks: the slowest rank", typ, analysis.OnOneThread(rows[0]).Label(),
 			analysis.OverRanks.Count(rows[0]))}
-	bars.Names, bars.Colors = key(analysis.PhaseNames, used)
+	bars.Names, bars.Colors = legend(analysis.PhaseNames, used)
 	for _, r := range rows {
 		g := chart.Group{Label: r.Variant}
 		for i, name := range bars.Names {

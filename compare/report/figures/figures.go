@@ -16,7 +16,6 @@ import (
 	"gemm/compare/report/number"
 )
 
-// spec is a kind of figure.
 type spec struct {
 	id   string                               // with what it is drawn for in place of *
 	each func(d drawn) []string               // what it is drawn for, for example element types; nil: it is drawn once
@@ -43,8 +42,6 @@ var specs = []spec{
 	{"compiler-*", floats, drawn.compiler},
 	// Speed of textbook variants in Go, and of loops in C by the options of their compiler.
 	{"loops-*", twoFloats, lines(chart.Curve{XLabel: overN, YLabel: "GFLOP/s", LogY: true}, drawn.loops)},
-	// Speed of each loop in C by the options of its compiler, and of the same loops in Go.
-	{"compiler-c-*", twoFloats, drawn.cLoops},
 	// Speed of the six orders of the plain loops.
 	{"orders-*", twoFloats, drawn.orders},
 	// Speed of the pool and of OpenMP, by schedule.
@@ -56,13 +53,12 @@ var specs = []spec{
 	// Time over the chunk under a schedule, a curve for each number of threads.
 	{"chunk-static-*", sharedTypes, lines(overChunks, chunks("static"))},
 	{"chunk-dynamic-*", sharedTypes, lines(overChunks, chunks("dynamic"))},
-	{"chunk-guided-*", sharedTypes, lines(overChunks, chunks("guided"))},
 	// Time of the kernel of the 2024 report by schedule, threads and size.
 	{"times-*", sharedTypes, drawn.times},
 	// When workers were busy.
 	{"timeline-1", nil, drawn.timeline},
 	// When each rank did what.
-	{"mpi-timeline", nil, func(d drawn, _ string) chart.Chart { return d.ensemble(analysis.OnRanks) }},
+	{"mpi-timeline", nil, func(d drawn, _ string) chart.Chart { return d.phaseTraces(analysis.OnRanks) }},
 	// Time of the ways to share a product out with the plain loops on each rank, by size and ranks.
 	{"mpi-distribution-*", rankTypes, drawn.distributions},
 	// Phases of each variant's slowest rank.
@@ -75,7 +71,7 @@ var specs = []spec{
 	{"placement-workers", nil, func(d drawn, _ string) chart.Chart { return d.placement(Workers(d.View)) }},
 	{"placement-ranks", nil, func(d drawn, _ string) chart.Chart { return d.placement(Ranks(d.View)) }},
 	// When operands were copied and kernels ran.
-	{"gpu-timeline", nil, func(d drawn, _ string) chart.Chart { return d.ensemble(analysis.OnGPU) }},
+	{"gpu-timeline", nil, func(d drawn, _ string) chart.Chart { return d.phaseTraces(analysis.OnGPU) }},
 	// Speed on the GPU of what computes in an arithmetic: f32, tf32, f64, f16 and bf16.
 	{"gpu-rates-*", arithmetics, lines(toPeak, drawn.gpuRates)},
 	// Speed of the processor, and of the GPU with copies and without.
@@ -85,17 +81,14 @@ var specs = []spec{
 	// Error over speed on the GPU, by precision.
 	{"gpu-errors", nil, lines(chart.Curve{XLabel: "TFLOP/s", YLabel: "largest error / (|A||B|)", LogY: true,
 		Scattered: true}, drawn.errors)},
-	// Occupancy over threads, registers and memory of a kernel, and the rungs as they ran.
+	// Occupancy over registers and memory of a kernel, and the rungs as they ran.
 	{"gpu-occupancy-*", resourceNames, lines(occupancies, drawn.occupied)},
 	// Data a second over Reed–Solomon codes, at a width of shards, with what limits it.
 	{"codes-*", widths, lines(chart.Curve{XLabel: "code: data + parity shards", YLabel: "data, GB/s", LogY: true},
 		drawn.codes)},
-	// Speed beside libraries, <kind>-<type>-<threads>, kind square, small or skinny.
-	{"*", contests, lines(chart.Curve{XLabel: overN, YLabel: "GFLOP/s", Top: true}, drawn.contest)},
+	// Speed next to libraries, <kind>-<type>-<threads>, kind square, small or skinny.
+	{"*", comparisonGroups, lines(chart.Curve{XLabel: overN, YLabel: "GFLOP/s", Top: true}, drawn.comparison)},
 }
-
-// planned are the figures of the occupancy of a GPU if no row of one was timed. They are of no host.
-var planned = spec{"occupancy-*", resourceNames, lines(occupancies, drawn.planned)}
 
 const overN = "n (matrices are n×n)"
 
@@ -139,7 +132,7 @@ func lines(frame chart.Curve, data func(d drawn, of string, c *chart.Curve)) fun
 	}
 }
 
-// Set is the figures of records. A figure is built when it is asked for.
+// Set is the figures of records. A figure is built when it is requested.
 type Set struct {
 	ids    []string
 	charts map[string]func() chart.Chart
@@ -149,26 +142,19 @@ type Set struct {
 // appended to their IDs. Only cubes and C = A·B are drawn, but for codes and the series over threads and ranks.
 func Of(doc record.Document) *Set {
 	s := &Set{charts: map[string]func() chart.Chart{}}
-	add := func(kind spec, d drawn, suffix string) {
-		each := []string{""}
-		if kind.each != nil {
-			each = kind.each(d)
-		}
-		for _, of := range each {
-			id := strings.ReplaceAll(kind.id, "*", of) + suffix
-			s.ids = append(s.ids, id)
-			s.charts[id] = sync.OnceValue(func() chart.Chart { return kind.draw(d, of) })
-		}
-	}
-	views := analysis.Views(doc)
-	for _, v := range views {
+	for _, v := range analysis.Views(doc) {
 		d := newDrawn(v)
 		for _, kind := range specs {
-			add(kind, d, v.Suffix)
+			each := []string{""}
+			if kind.each != nil {
+				each = kind.each(d)
+			}
+			for _, of := range each {
+				id := strings.ReplaceAll(kind.id, "*", of) + v.Suffix
+				s.ids = append(s.ids, id)
+				s.charts[id] = sync.OnceValue(func() chart.Chart { return kind.draw(d, of) })
+			}
 		}
-	}
-	if analysis.OnlyPlanned(views) {
-		add(planned, drawn{}, "")
 	}
 	return s
 }
@@ -239,18 +225,7 @@ func newDrawn(v *analysis.View) drawn {
 
 // of returns the drawn rows of one experiment and type.
 func (d drawn) of(experiment record.Experiment, typ string) []record.Record {
-	return only(d.rows, func(r record.Record) bool { return r.Experiment == experiment && r.Type == typ })
-}
-
-// only returns the rows to keep.
-func only(rows []record.Record, keep func(record.Record) bool) []record.Record {
-	var out []record.Record
-	for _, r := range rows {
-		if keep(r) {
-			out = append(out, r)
-		}
-	}
-	return out
+	return analysis.Pick(d.rows, func(r record.Record) bool { return r.Experiment == experiment && r.Type == typ })
 }
 
 // measured returns y, a speed that goes with r's median, at x, with what the 95 % interval of the median makes of it.
@@ -282,7 +257,6 @@ func (d drawn) peak(typ string, threads int, unit string) chart.Limit {
 	return limit("measured peak, "+onThreads(threads), float64(peak.Gflops), unit)
 }
 
-// limit is a limit whose label has its level.
 func limit(label string, level float64, unit string) chart.Limit {
 	return chart.Limit{Level: level, Label: fmt.Sprintf("%s: %s %s", label, number.Significant(level), unit)}
 }
@@ -299,7 +273,6 @@ func dashed(look chart.Look, dash vg.Length) chart.Look {
 	return look
 }
 
-// onThreads says how many threads there are.
 func onThreads(n int) string {
 	if n <= 1 {
 		return "1 thread"

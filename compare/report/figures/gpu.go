@@ -11,7 +11,7 @@ import (
 	"gemm"
 	"gemm/compare/record"
 	"gemm/compare/report/analysis"
-	"gemm/compare/report/analysis/lab"
+	"gemm/compare/report/analysis/coursework"
 	"gemm/compare/report/chart"
 	"gemm/compare/report/number"
 	"gemm/internal/occupancy"
@@ -50,7 +50,7 @@ func (d drawn) gpuRates(compute string, c *chart.Curve) {
 	}
 	if compute != typ && len(c.Series) > 0 {
 		for _, p := range analysis.Problems(rows) {
-			if r, ok := analysis.Quickest(rows, p, analysis.Simt); ok && drawnAt(rows, p) {
+			if r, ok := analysis.FastestAt(rows, p, analysis.Simt); ok && drawnAt(rows, p) {
 				add("best without tensor cores", grey, r)
 			}
 		}
@@ -70,10 +70,9 @@ func (d drawn) gpuRates(compute string, c *chart.Curve) {
 	}
 }
 
-// host adds the processor and the GPU, with copies and without.
 func (d drawn) host(typ string, c *chart.Curve) {
 	rows := d.Rungs(typ)
-	for _, f := range d.Facings(typ) {
+	for _, f := range d.HostToHostRows(typ) {
 		if !drawnAt(rows, f.Problem) {
 			continue
 		}
@@ -120,13 +119,6 @@ func (d drawn) errors(_ string, c *chart.Curve) {
 	c.Title = fmt.Sprintf("GPU, n = %d: error over speed", rows[0].N)
 }
 
-// The IDs of the figures of the design.
-const (
-	OccupancyThreads   = "occupancy-threads"
-	OccupancyRegisters = "occupancy-registers"
-	OccupancyMemory    = "occupancy-memory"
-)
-
 // occupancies is the frame of a figure of occupancy.
 var occupancies = chart.Curve{YLabel: "occupancy, %", Top: true,
 	Limit: chart.Limit{Level: 100, Label: "as many warps as a multiprocessor can hold"}}
@@ -141,7 +133,6 @@ type resource struct {
 }
 
 var resources = []resource{
-	{"threads", occupancy.Threads, "threads of a block", 1, 16, []float64{32, 64, 128, 256, 512, 1024}},
 	{"registers", occupancy.Registers, "registers of a thread", 1, 16, []float64{16, 32, 64, 128, 255}},
 	{"memory", occupancy.Shared, "shared memory of a block, KiB", 1024, 1, []float64{1, 2, 4, 8, 16, 32, 64, 99, 227}},
 }
@@ -153,7 +144,6 @@ func resourceNames(drawn) (ids []string) {
 	return ids
 }
 
-// axisOf sets the axis of a resource.
 func axisOf(id string, c *chart.Curve) resource {
 	x := resources[slices.IndexFunc(resources, func(x resource) bool { return x.id == id })]
 	what, _, _ := strings.Cut(x.label, ",")
@@ -162,7 +152,7 @@ func axisOf(id string, c *chart.Curve) resource {
 }
 
 // at is how much a kernel takes of the resource, on the axis.
-func (x resource) at(o lab.Occupied) float64 { return float64(o.At(string(x.over))) / x.unit }
+func (x resource) at(o coursework.Occupied) float64 { return float64(o.At(string(x.over))) / x.unit }
 
 // step adds a step of a line: a share up to a place.
 func (x resource) step(c *chart.Curve, label string, look chart.Look, to, share float64) {
@@ -179,27 +169,10 @@ func (x resource) step(c *chart.Curve, label string, look chart.Look, to, share 
 	s.Points = append(s.Points, chart.At(from, 100*share), chart.At(to, 100*share))
 }
 
-// planned adds the occupancy of the kernel of the design in steps, with a line for each compute capability.
-func (d drawn) planned(id string, c *chart.Curve) {
-	x := axisOf(id, c)
-	c.Title += ", by compute capability"
-	dashes := [][]vg.Length{nil, {6, 2}, {2, 2}, {6, 2, 2, 2}}
-	for i, line := range analysis.OccupancyOver(x.over) {
-		var names []string
-		for _, c := range line.Capabilities {
-			names = append(names, c.String())
-		}
-		look := chart.Look{Color: chart.Palette[i], Marker: chart.Bare, Dashes: dashes[i]}
-		for _, s := range line.Steps {
-			x.step(c, strings.Join(names, ", "), look, float64(s.To)/x.unit, s.Share)
-		}
-	}
-}
-
 // occupied adds the recorded occupancy in steps, and the f32 rungs of the ladder as they ran.
 func (d drawn) occupied(id string, c *chart.Curve) {
 	x := axisOf(id, c)
-	for _, s := range lab.Occupancies(d.View, string(x.over)) {
+	for _, s := range coursework.Occupancies(d.View, string(x.over)) {
 		x.step(c, "doublebuffer's tile", chart.Look{Color: chart.Mid, Marker: chart.Bare}, x.at(s), s.Share)
 	}
 	if len(c.Series) == 0 {
@@ -207,7 +180,7 @@ func (d drawn) occupied(id string, c *chart.Curve) {
 	}
 	for _, r := range d.LadderRows("f32") {
 		if analysis.Ours(r) && r.GPU != nil && r.GPU.Occupancy > 0 {
-			o := lab.Occupied{Threads: r.GPU.Threads, Registers: r.GPU.Registers, Shared: r.GPU.Shared}
+			o := coursework.Occupied{Threads: r.GPU.Threads, Registers: r.GPU.Registers, Shared: r.GPU.Shared}
 			pt := chart.At(max(x.least, x.at(o)), 100*r.GPU.Occupancy)
 			c.Add(analysis.Algorithm(r.Variant), d.look(r.Variant), pt)
 		}
@@ -258,7 +231,7 @@ func (d drawn) codes(of string, c *chart.Curve) {
 	rows := analysis.Timed(d.CodeRows())
 	all, _ := analysis.AtWidths(rows)
 	width := all[slices.IndexFunc(all, func(width int) bool { return Codes(width) == "codes-"+of })]
-	rows = only(rows, func(r record.Record) bool { return r.N == width })
+	rows = analysis.Pick(rows, func(r record.Record) bool { return r.N == width })
 	codes := analysis.Distinct(rows, func(r record.Record) [2]int { return [2]int{r.M, r.K} })
 	slices.SortFunc(codes, func(x, y [2]int) int { return slices.Compare(x[:], y[:]) })
 	// The axis is logarithmic: powers of two are as far from one another.
@@ -272,7 +245,7 @@ func (d drawn) codes(of string, c *chart.Curve) {
 	if len(threads) > 2 {
 		threads = []int{threads[0], threads[len(threads)-1]}
 	}
-	rows = only(rows, func(r record.Record) bool {
+	rows = analysis.Pick(rows, func(r record.Record) bool {
 		return r.DataGBps > 0 && (analysis.ByGPU(r) || slices.Contains(threads, analysis.CoderOf(r).Threads))
 	})
 	type spot struct {
@@ -283,7 +256,7 @@ func (d drawn) codes(of string, c *chart.Curve) {
 	for _, x := range analysis.Distinct(rows, func(r record.Record) spot { return spot{analysis.CoderOf(r), place(r)} }) {
 		places[x.Coder]++
 	}
-	rows = only(rows, func(r record.Record) bool { return places[analysis.CoderOf(r)] >= 2 })
+	rows = analysis.Pick(rows, func(r record.Record) bool { return places[analysis.CoderOf(r)] >= 2 })
 	for _, r := range rows {
 		who := analysis.CoderOf(r)
 		label := strings.TrimPrefix(who.Variant, analysis.Reference+"/")
@@ -295,7 +268,7 @@ func (d drawn) codes(of string, c *chart.Curve) {
 	// A limit is drawn once at each place.
 	limit := func(label string, look chart.Look, of func(record.Record) float64, keep func(record.Record) bool) {
 		seen := map[float64]bool{}
-		for _, r := range only(rows, keep) {
+		for _, r := range analysis.Pick(rows, keep) {
 			if x, y := place(r), of(r); !seen[x] && y > 0 && !math.IsInf(y, 0) {
 				seen[x] = true
 				c.Add(label, look, chart.At(x, y))

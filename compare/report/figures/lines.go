@@ -61,10 +61,9 @@ func rates(fam string) func(drawn, string, *chart.Curve) {
 	}
 }
 
-// rate is the speed of a row, of a GPU with the copies.
 func rate(r record.Record) float64 {
 	speed, _ := analysis.Speed(r)
-	return float64(speed) * float64(r.Median) / analysis.Whole(r)
+	return float64(speed) * float64(r.Median) / analysis.HostTime(r)
 }
 
 // families adds the fastest variant of each family, of the libraries of others and the kernels of the user.
@@ -90,14 +89,14 @@ func (d drawn) families(typ string, c *chart.Curve) {
 		}
 	}
 	for _, n := range a.AllSizes(analysis.Reference) {
-		library := func(r record.Record) bool { return analysis.Foreign(r.Variant) && analysis.Rival(r) }
+		library := func(r record.Record) bool { return analysis.Foreign(r.Variant) && analysis.OfLibrary(r) }
 		if r, ok := a.Fastest(n, library); ok {
 			put("libraries, best", chart.LookOf(5), r)
 		}
 	}
 	for _, n := range a.AllSizes(analysis.User) {
-		for _, champion := range a.Champions(n) {
-			if r := champion.Record; analysis.Brought(r) {
+		for _, row := range a.FastestRows(n) {
+			if r := row.Record; analysis.OfUser(r) {
 				put(r.Variant, d.looks[r.Variant], r)
 			}
 		}
@@ -110,7 +109,7 @@ func (d drawn) families(typ string, c *chart.Curve) {
 }
 
 // packedFor returns the row of serial/packed that r is compared with: an interleaved one, else one
-// of the same experiment, else that of the ladder.
+// of the same experiment, else a row of the ladder.
 func (d drawn) packedFor(r record.Record) (record.Record, bool) {
 	for _, fits := range []func(p record.Record) bool{
 		func(p record.Record) bool { return p.Turn != "" && p.Turn == r.Turn },
@@ -173,7 +172,7 @@ func (d drawn) roofline(typ string, c *chart.Curve) {
 	rows := slices.DeleteFunc(d.of(record.MainLadder, typ), analysis.ByGPU)
 	sizes := make(map[int]bool)
 	for _, variant := range analysis.Distinct(rows, analysis.VariantOf) {
-		r, ok := d.Roof(rows, variant)
+		r, ok := d.RooflinePoint(rows, variant)
 		if !ok || r.Threads > 1 {
 			continue
 		}
@@ -190,7 +189,7 @@ func (d drawn) roofline(typ string, c *chart.Curve) {
 	c.Slope = chart.Slope{Rise: triad, Label: limit("triad", triad, "GB/s").Label}
 }
 
-// loopColors returns the loops of the figure over n in its order, those of the 2024 report in Go, then in C, and the
+// loopColors returns the loops of the figure over n in its order, first of the 2024 report in Go, then in C, and the
 // colour of each. Loops of one colour are the same loop.
 func (d drawn) loopColors() (variants []string, colors map[string]int) {
 	colors = map[string]int{}
@@ -215,7 +214,7 @@ func (d drawn) loopColors() (variants []string, colors map[string]int) {
 func (d drawn) loops(typ string, c *chart.Curve) {
 	rows := slices.Concat(d.of(record.CompilerOptions, typ), d.of(record.MainLadder, typ))
 	rows = slices.DeleteFunc(rows, func(r record.Record) bool { return r.Build != "" })
-	programs := only(rows, analysis.Program)
+	programs := analysis.Pick(rows, analysis.Program)
 	sizes := analysis.Distinct(programs, func(r record.Record) int { return r.N })
 	if len(sizes) < 2 {
 		return
@@ -224,7 +223,7 @@ func (d drawn) loops(typ string, c *chart.Curve) {
 	seen := map[string]bool{}
 	variants, colors := d.loopColors()
 	for _, variant := range variants {
-		own := only(rows, func(r record.Record) bool {
+		own := analysis.Pick(rows, func(r record.Record) bool {
 			return r.Variant == variant && r.N >= slices.Min(sizes) && r.N <= slices.Max(sizes)
 		})
 		slices.SortStableFunc(own, func(x, y record.Record) int {
@@ -259,174 +258,48 @@ func brief(options []string, i int) string {
 	return first
 }
 
-// openMP adds the pool and OpenMP, a curve for each schedule with its own chunk.
-func (d drawn) openMP(typ string, c *chart.Curve) {
-	for i, schedule := range []string{"static", "dynamic", "guided"} {
-		for _, p := range d.OpenMPPairs(typ) {
-			if p.Schedule == schedule && p.Chunk == 0 {
-				x := float64(p.Threads)
-				c.Title = fmt.Sprintf("%s, %s: two collapsed loops, our pool and OpenMP", typ,
-					analysis.OpenMPProblem(p.Pool).Label())
-				c.Add("pool, "+schedule, chart.LookOf(i), measured(p.Pool, x, float64(p.Pool.Gflops)))
-				c.Add("OpenMP, "+schedule, dashed(chart.LookOf(i), 4), measured(p.OpenMP, x, float64(p.OpenMP.Gflops)))
-			}
-		}
-	}
-}
-
-// gains adds the speed-up over one thread or rank of the leading series of the main size.
-func gains(a analysis.Axis) func(drawn, string, *chart.Curve) {
-	return func(d drawn, typ string, c *chart.Curve) {
-		all := d.StrongSeries(a, typ)
-		size := analysis.MainSize(all)
-		for _, s := range d.Leading(all, size) {
-			_, hasOne := s.One()
-			for _, r := range s.Rows {
-				pt := chart.At(float64(s.Count(r)), 1)
-				if !hasOne || s.Count(r) != 1 {
-					gain, ok := s.Speedup(r)
-					if !ok {
-						continue
-					}
-					pt = chart.At(pt.X, gain.Ratio)
-					if gain.Lo <= gain.Ratio && gain.Ratio <= gain.Hi {
-						pt.Lo, pt.Hi = gain.Lo, gain.Hi
-					}
-				}
-				c.Add(s.Legend(), d.looks[s.Variant], pt)
-			}
-		}
-		for _, p := range c.Places() {
-			c.Add("ideal", flat, chart.At(p, p))
-		}
-		c.XLabel, c.YLabel = a.Param, a.Named("speed-up over one {one}")
-		c.Title = fmt.Sprintf("%s, %s: %s", typ, size.Label(), c.YLabel)
-	}
-}
-
-// took returns the time of a row in milliseconds at x.
-func took(r record.Record, x float64) chart.Point {
-	pt := chart.At(x, 1e3*float64(r.Median))
-	if r.CI != nil {
-		pt.Lo, pt.Hi = 1e3*r.CI[0], 1e3*r.CI[1]
-	}
-	return pt
-}
-
-// chunkRows are the rows of chunks: of the kernel of the 2024 report, if its chunks were swept, or
-// else of the variant with the most rows, the first of those that are level, at its largest size.
-func (d drawn) chunkRows(schedule, typ string) []record.Record {
-	rows := map[string][]record.Record{}
-	var variant string
-	for _, g := range analysis.Pairings(d.Chunked(typ), "chunk") {
-		if g.Rest["schedule"] == schedule {
-			rows[g.Variant] = append(rows[g.Variant], g.Rows...)
-			if len(rows[g.Variant]) > len(rows[variant]) {
-				variant = g.Variant
-			}
-		}
-	}
-	if kernel := d.Playing(gemm.ReportKernel); rows[kernel] != nil {
-		variant = kernel
-	}
-	if variant == "" {
-		return nil
-	}
-	largest := slices.MaxFunc(analysis.Distinct(rows[variant], analysis.OpenMPProblem), analysis.Problem.Compare)
-	return only(rows[variant], func(r record.Record) bool { return analysis.OpenMPProblem(r) == largest })
-}
-
-// chunks adds the time over the chunk under one schedule, a curve for each number of threads. With the kernel
-// of the 2024 report goes the same program with OpenMP. A chunk left to the schedule stands at the left.
-func chunks(schedule string) func(drawn, string, *chart.Curve) {
-	return func(d drawn, typ string, c *chart.Curve) {
-		rows := d.chunkRows(schedule, typ)
-		if rows == nil {
-			return
-		}
-		sizes := slices.Sorted(slices.Values(analysis.Distinct(rows,
-			func(r record.Record) int { return analysis.ChunkOf(r.Params) })))
-		unset := sizes[0] == 0
-		if unset {
-			sizes = append(sizes[1:], 1)
-		}
-		add := func(label string, look chart.Look, r record.Record) {
-			c.Add(label, look, took(r, cmp.Or(float64(analysis.ChunkOf(r.Params)), float64(sizes[0])/4)))
-		}
-		looks := map[int]chart.Look{}
-		for _, r := range rows {
-			label := onThreads(r.Threads)
-			if set := analysis.Setting(analysis.Omit(r.Params, "schedule", "chunk")); set != "" {
-				label += ", " + set
-			}
-			if _, known := looks[r.Threads]; !known {
-				looks[r.Threads] = chart.LookOf(len(looks))
-			}
-			add(label, looks[r.Threads], r)
-		}
-		variant, size := rows[0].Variant, analysis.OpenMPProblem(rows[0])
-		if kernel := d.Playing(gemm.ReportKernel); variant == kernel {
-			for _, r := range analysis.Timed(d.Pick(func(r record.Record) bool {
-				return r.Variant == d.Twin(kernel) && r.Experiment == record.OpenMPLoops && r.Type == typ &&
-					r.Params["schedule"] == schedule && analysis.OpenMPProblem(r) == size
-			})) {
-				if look, ok := looks[r.Threads]; ok && (unset || analysis.ChunkOf(r.Params) > 0) {
-					add("OpenMP, "+onThreads(r.Threads), dashed(look, 4), r)
-				}
-			}
-		}
-		if unset {
-			for _, p := range c.Places() {
-				c.Names = append(c.Names, fmt.Sprint(p))
-			}
-			c.Names[0] = "default"
-		}
-		c.Title = fmt.Sprintf("%s, %s, %s, %s", variant, typ, size.Label(), schedule)
-	}
-}
-
 // bytes adds the bytes counted over the least there can be, at the size that most variants have.
 func (d drawn) bytes(typ string, c *chart.Curve) {
 	rows := d.Counted(typ)
-	main := d.Foremost(rows)
+	main := d.LargestCommon(rows)
 	if len(main) == 0 {
 		return
 	}
-	size := analysis.Alone(main[0])
+	size := analysis.OnOneThread(main[0])
 	for _, r := range rows {
-		if x := analysis.OverLeast(r); analysis.Alone(r) == size && x > 0 {
-			label := strings.TrimSuffix(analysis.Algorithm(r.Variant)+", "+d.Trait(r.Variant, r.Params), ", ")
+		if x := analysis.OverLeast(r); analysis.OnOneThread(r) == size && x > 0 {
+			label := strings.TrimSuffix(analysis.Algorithm(r.Variant)+", "+d.DistinctSetting(r.Variant, r.Params), ", ")
 			c.Add(label, d.looks[r.Variant], chart.At(float64(analysis.OverRanks.Count(r)), x))
 		}
 	}
 	c.Title = fmt.Sprintf("%s, %s: bytes over the least possible", typ, size.Label())
 }
 
-// contests are the groups of interleaved measurements with libraries.
-func contests(d drawn) (out []string) {
-	for _, g := range analysis.NewContest(d.View).Groups() {
+// comparisonGroups are the groups of interleaved measurements with libraries.
+func comparisonGroups(d drawn) (out []string) {
+	for _, g := range analysis.NewLibraryComparison(d.View).Groups() {
 		out = append(out, g.Figure())
 	}
 	return out
 }
 
-// contest adds the contenders of a group at its cubes, and their ceiling.
-func (d drawn) contest(of string, c *chart.Curve) {
-	groups := analysis.NewContest(d.View).Groups()
+// comparison adds the contenders of a group at its cubes, and their ceiling.
+func (d drawn) comparison(of string, c *chart.Curve) {
+	groups := analysis.NewLibraryComparison(d.View).Groups()
 	g := groups[slices.IndexFunc(groups, func(g analysis.Group) bool { return g.Figure() == of })]
-	own := g.Own()
+	own := g.Own
 	var ceilings []float64
-	for _, m := range g.Matches {
+	for _, m := range g.Cases {
 		if x := m.Top(); m.Cube() && !math.IsNaN(x) {
 			ceilings = append(ceilings, x)
 		}
 	}
-	for _, variant := range append([]string{own}, d.PeersOf(g.Matches)...) {
+	for _, variant := range append([]string{own}, d.PeersOf(g.Cases)...) {
 		look := chart.LookOf(max(d.Order(variant)-1, 0))
 		if variant != own {
 			look = dashed(look, 4)
 		}
-		for _, m := range g.Matches {
+		for _, m := range g.Cases {
 			if r, ok := m.Row(variant); ok && r.Speed() && r.Median > 0 && m.Cube() {
 				c.Add(variant, look, measured(r, float64(r.N), float64(r.Gflops)))
 			}

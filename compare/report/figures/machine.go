@@ -7,7 +7,7 @@ import (
 
 	"gemm/compare/report/chart"
 	"gemm/compare/report/number"
-	"gemm/internal/topology"
+	"gemm/internal/cpu"
 )
 
 // The largest hosts that are drawn in full: beyond fewCores, the caches of a core are named once for its neighbours,
@@ -17,9 +17,8 @@ const (
 	fewProcessors = 64
 )
 
-// sketch draws a host.
 type sketch struct {
-	of     *topology.Topology
+	of     *cpu.Topology
 	usable []int         // processors; none: not known
 	on     map[int][]int // the workers or ranks on each processor; nil: they are not shown
 	mark   string        // in front of their numbers
@@ -27,15 +26,13 @@ type sketch struct {
 	folded bool          // neighbours that are alike are one line each
 }
 
-// newSketch returns the sketch of a host.
-func newSketch(t *topology.Topology) sketch {
+func newSketch(t *cpu.Topology) sketch {
 	return sketch{
-		of: t, usable: topology.IDs(t.Usable),
-		brief: len(t.Cores) > fewCores, folded: len(topology.IDs(t.Processors)) > fewProcessors,
+		of: t, usable: cpu.ParseList(t.Usable),
+		brief: len(t.Cores) > fewCores, folded: len(cpu.ParseList(t.Processors)) > fewProcessors,
 	}
 }
 
-// machine is the picture of the host.
 func (d drawn) machine(string) chart.Chart {
 	if d.Topology == nil {
 		return nil
@@ -55,7 +52,7 @@ func (s sketch) panel(lines ...string) chart.Box {
 		}
 	}
 	for i, g := range s.of.GPUs {
-		if g.Node < 0 || !slices.ContainsFunc(s.of.Nodes, func(n topology.Node) bool { return n.ID == g.Node }) {
+		if g.Node < 0 || !slices.ContainsFunc(s.of.Nodes, func(n cpu.Node) bool { return n.ID == g.Node }) {
 			rest = append(rest, gpu(i, g))
 		}
 	}
@@ -65,19 +62,18 @@ func (s sketch) panel(lines ...string) chart.Box {
 	return b
 }
 
-// gpu is the box of a GPU.
-func gpu(i int, g topology.GPU) chart.Box {
+func gpu(i int, g cpu.AttachedGPU) chart.Box {
 	return chart.Box{Lines: []string{fmt.Sprintf("GPU %d, %s", i, g.Name)}}
 }
 
 // inner is what a box of the tree has in it.
-func (s sketch) inner(b *topology.Box) [][]chart.Box {
+func (s sketch) inner(b *cpu.Box) [][]chart.Box {
 	var rows [][]chart.Box
 	for _, run := range b.Runs() {
 		var row, folded []chart.Box
 		for i, inner := range run {
 			if line, short := s.summary(inner); s.folded && i > 0 && len(inner.Processors) > 1 && short &&
-				inner.Level != topology.InCore {
+				inner.Level != cpu.LevelCore {
 				folded = append(folded, chart.Box{Lines: []string{line}})
 				continue
 			}
@@ -88,7 +84,7 @@ func (s sketch) inner(b *topology.Box) [][]chart.Box {
 			rows = append(rows, folded)
 		}
 	}
-	if b.Level == topology.InNode {
+	if b.Level == cpu.LevelNode {
 		for i, g := range s.of.GPUs {
 			if g.Node == b.ID {
 				rows = append(rows, []chart.Box{gpu(i, g)})
@@ -100,19 +96,19 @@ func (s sketch) inner(b *topology.Box) [][]chart.Box {
 
 // box draws a box of the tree. Of one in another with the same processors, only the title is drawn if there is little
 // room.
-func (s sketch) box(b *topology.Box) chart.Box {
+func (s sketch) box(b *cpu.Box) chart.Box {
 	switch {
-	case b.Level == topology.Processor:
+	case b.Level == cpu.LevelProcessor:
 		return s.processor(b.ID)
-	case b.Level == topology.InCore:
+	case b.Level == cpu.LevelCore:
 		return s.core(b)
 	}
 	title := b.Title(number.ByteSize)
-	for s.brief && len(b.Inner) == 1 && b.Inner[0].Level < topology.InCore {
+	for s.brief && len(b.Inner) == 1 && b.Inner[0].Level < cpu.LevelCore {
 		b = b.Inner[0]
 		title += "; " + b.Title(number.ByteSize)
 	}
-	if s.brief && s.on == nil && len(b.Inner) > 0 && b.Inner[0].Level == topology.InCore {
+	if s.brief && s.on == nil && len(b.Inner) > 0 && b.Inner[0].Level == cpu.LevelCore {
 		var cores []string
 		for _, run := range b.Runs() {
 			cores = append(cores, run[0].Several(len(run), number.ByteSize))
@@ -122,8 +118,7 @@ func (s sketch) box(b *topology.Box) chart.Box {
 	return chart.Box{Lines: []string{title}, Inner: s.inner(b)}
 }
 
-// core draws a core.
-func (s sketch) core(b *topology.Box) chart.Box {
+func (s sketch) core(b *cpu.Box) chart.Box {
 	if s.brief && len(b.Processors) == 1 && b.Kind == "" {
 		return s.processor(b.Processors[0])
 	}
@@ -178,13 +173,13 @@ func (s sketch) marked(ids []int) string {
 	if len(ids) == 0 {
 		return ""
 	}
-	return s.mark + topology.List(ids)
+	return s.mark + cpu.SortedList(ids)
 }
 
 // summary is a box of the tree in one line, with what runs in it. It is not short if that would be a long list.
-func (s sketch) summary(b *topology.Box) (line string, short bool) {
+func (s sketch) summary(b *cpu.Box) (line string, short bool) {
 	const most = 80 // characters, in the width of the drawing
-	line = fmt.Sprintf("%s: processors %s", b.Title(number.ByteSize), topology.List(b.Processors))
+	line = fmt.Sprintf("%s: processors %s", b.Title(number.ByteSize), cpu.SortedList(b.Processors))
 	var usable int
 	var on []int
 	for _, id := range b.Processors {

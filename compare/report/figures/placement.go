@@ -9,7 +9,7 @@ import (
 	"gemm/compare/record"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/chart"
-	"gemm/internal/topology"
+	"gemm/internal/cpu"
 )
 
 // Placement is rows that differ in where their workers or ranks run.
@@ -37,7 +37,7 @@ func (p Placement) Count() int { return cmp.Or(len(p.Rows[0].Ranks), p.Rows[0].T
 // bound reports whether the place of a worker or a rank is known.
 func (p Placement) bound() bool {
 	return slices.ContainsFunc(p.Rows, func(r record.Record) bool {
-		on, _ := seats(r)
+		on, _ := placements(r)
 		return len(on) > 0
 	})
 }
@@ -52,8 +52,8 @@ func placed(r record.Record) string {
 	return place + strings.Join(parts, " ")
 }
 
-// place chooses, of the timed rows that are kept, those of one product with known places, in the most different
-// ones. If there are several, it is one with the most workers or ranks, and the largest.
+// place chooses, among the timed rows that keep accepts, the rows of one product with the most different known places.
+// If several products are level, it is one with the most workers or ranks, and the largest.
 func place(v *analysis.View, keep func(record.Record) bool) Placement {
 	var all []Placement
 	at := map[string]int{}
@@ -90,7 +90,6 @@ func place(v *analysis.View, keep func(record.Record) bool) Placement {
 	return best
 }
 
-// affinityOf returns the affinity of a row.
 func affinityOf(r record.Record) any {
 	if affinity, ok := r.Resolved["affinity"]; ok {
 		return affinity
@@ -125,7 +124,7 @@ func (d drawn) placement(p Placement, ok bool) chart.Chart {
 			}
 		}
 		s := newSketch(d.Topology)
-		on, said := seats(row)
+		on, said := placements(row)
 		s.on, s.mark, s.brief = on, mark, true
 		title := "affinity " + strings.Join(slices.Compact(names), ", ") + said
 		if len(s.on) == 0 && len(out.Boxes) > 0 {
@@ -137,37 +136,37 @@ func (d drawn) placement(p Placement, ok bool) chart.Chart {
 	return out
 }
 
-// seats returns the workers or ranks of a row by processor, and what is to be said of those whose place is not known.
-func seats(r record.Record) (on map[int][]int, said string) {
+// placements returns the workers or ranks of a row by processor, and a remark on workers without a known place.
+func placements(r record.Record) (on map[int][]int, said string) {
 	if len(r.Ranks) > 0 {
-		return seatsOfRanks(r.Ranks)
+		return rankPlacements(r.Ranks)
 	}
 	on = map[int][]int{}
 	place, _ := r.Resolved["placement"].(string)
 	if place == "" {
 		return on, ": the system chooses the processors"
 	}
-	for w, id := range topology.IDs(place) {
+	for w, id := range cpu.ParseList(place) {
 		on[id] = append(on[id], w)
 	}
 	return on, ""
 }
 
-// seatsOfRanks is seats for ranks, on the host of rank 0. A rank that shares several processors with another one is not
+// rankPlacements is placements for ranks, on the host of rank 0. A rank that shares several processors with another one is not
 // bound to a place.
-func seatsOfRanks(all []record.Rank) (on map[int][]int, said string) {
+func rankPlacements(all []record.Rank) (on map[int][]int, said string) {
 	on = map[int][]int{}
 	sharing := map[int]int{} // ranks by processor
 	for _, x := range all {
 		if x.Host == all[0].Host {
-			for _, id := range topology.IDs(x.CPUs) {
+			for _, id := range cpu.ParseList(x.CPUs) {
 				sharing[id]++
 			}
 		}
 	}
 	var elsewhere, free, may []int
 	for _, x := range all {
-		ids := topology.IDs(x.CPUs)
+		ids := cpu.ParseList(x.CPUs)
 		switch {
 		case x.Host != all[0].Host:
 			elsewhere = append(elsewhere, x.Rank)
@@ -180,14 +179,14 @@ func seatsOfRanks(all []record.Rank) (on map[int][]int, said string) {
 		}
 	}
 	if len(free) > 0 {
-		said = fmt.Sprintf(": the system chooses the processors of ranks %s", topology.List(free))
+		said = fmt.Sprintf(": the system chooses the processors of ranks %s", cpu.SortedList(free))
 		if len(may) > 0 {
 			slices.Sort(may)
-			said += " among " + topology.List(slices.Compact(may))
+			said += " among " + cpu.SortedList(slices.Compact(may))
 		}
 	}
 	if len(elsewhere) > 0 {
-		said += fmt.Sprintf("; ranks %s are on other hosts", topology.List(elsewhere))
+		said += fmt.Sprintf("; ranks %s are on other hosts", cpu.SortedList(elsewhere))
 	}
 	return on, said
 }

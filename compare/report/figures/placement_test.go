@@ -8,11 +8,11 @@ import (
 	"gemm/compare/record"
 	"gemm/compare/report/figures"
 	"gemm/gemmtest/reporttest"
-	"gemm/internal/topology"
+	"gemm/internal/cpu"
 )
 
 // boxesOf returns the boxes of the given ID among the drawings of rows on a host in words, empty if there are none.
-func boxesOf(host *topology.Topology, id string, rows ...record.Record) string {
+func boxesOf(host *cpu.Topology, id string, rows ...record.Record) string {
 	doc := reporttest.Planted(rows...)
 	doc.Hosts[0].Topology = host
 	d, _ := figures.Of(doc).Find(id)
@@ -22,7 +22,6 @@ func boxesOf(host *topology.Topology, id string, rows ...record.Record) string {
 // machine is a package of four processors that share a cache, named.
 const machine = "package 0; NUMA node 0, 64 GiB; L3 32 MiB"
 
-// pinned returns a row of workers on the given processors.
 func pinned(affinity string, threads int, placement string) record.Record {
 	r := row("parallel/rows", 64, 1e-3, reporttest.ThreadsOf(record.Affinities, threads, "affinity", affinity))
 	r.Resolved["affinity"] = affinity
@@ -49,19 +48,19 @@ func ranked(affinity string, processors ...string) record.Record {
 func TestPlacements(t *testing.T) {
 	container, host := reporttest.Machine(2, 1, 1, 2, 2), reporttest.Machine(1, 1, 1, 4, 1)
 	container.Usable = "1,4"
-	container.Nodes = append(container.Nodes, topology.Node{ID: 2, Bytes: 8 << 30})
-	container.GPUs = []topology.GPU{{Name: "H100", Node: 1}, {Name: "A2", Node: -1}}
+	container.Nodes = append(container.Nodes, cpu.Node{ID: 2, Bytes: 8 << 30})
+	container.GPUs = []cpu.AttachedGPU{{Name: "H100", Node: 1}, {Name: "A2", Node: -1}}
 	var caches []string
 	for i := 1; i < 16; i++ {
 		caches = append(caches, fmt.Sprintf("L3 32 MiB: processors %d-%d,%d-%d", 2*i, 2*i+1, 128+2*i, 129+2*i))
 	}
 	failed := ranked("close", "0", "1")
-	reporttest.Came(record.Wrong, "x")(&failed)
+	reporttest.WithStatus(record.Wrong, "x")(&failed)
 	workers := []record.Record{pinned("none", 2, ""), pinned("spread", 2, "0,2"), pinned("close", 2, "0,1"),
 		pinned("none", 4, ""), pinned("spread", 4, "0,1,2,3"), pinned("close", 4, "0,1,2,3")}
 	const chosen = "the system chooses the processors"
 	for _, test := range []struct {
-		of       *topology.Topology
+		of       *cpu.Topology
 		id, want string
 		rows     []record.Record
 	}{

@@ -23,8 +23,8 @@ func timeUnit(longest float64) (unit string, scale float64) {
 	return "s", 1
 }
 
-// key returns the names that are used, with their colours: that of their place, and grey for waiting.
-func key(names []string, used map[string]bool) (out []string, colors []color.RGBA) {
+// legend returns the names that are used, with their colours by place, and grey for waiting.
+func legend(names []string, used map[string]bool) (out []string, colors []color.RGBA) {
 	for i, name := range names {
 		if !used[name] {
 			continue
@@ -40,11 +40,11 @@ func key(names []string, used map[string]bool) (out []string, colors []color.RGB
 
 // timeline is when workers were busy, a panel for each schedule.
 func (d drawn) timeline(string) chart.Chart {
-	concerts := d.Concerts()
-	if len(concerts) == 0 {
+	groups := d.ScheduleTraces()
+	if len(groups) == 0 {
 		return nil
 	}
-	c, longest := concerts[0], 0.0
+	c, longest := groups[0], 0.0
 	for _, t := range c.Traces {
 		longest = max(longest, t.Seconds)
 	}
@@ -78,12 +78,12 @@ func (d drawn) timeline(string) chart.Chart {
 	return lanes
 }
 
-// ensembleRoom is the largest height of the lanes of a variant, in points.
-const ensembleRoom = 88
+// laneRoom is the largest height of the lanes of a variant, in points.
+const laneRoom = 88
 
-// ensemble is when the ranks, or the streams of the GPU, did what, a panel for each variant.
-func (d drawn) ensemble(family string) chart.Chart {
-	e, ok := d.Ensemble(family)
+// phaseTraces is when the ranks, or the streams of the GPU, did what, a panel for each variant.
+func (d drawn) phaseTraces(family string) chart.Chart {
+	e, ok := d.PhaseTraces(family)
 	if !ok {
 		return nil
 	}
@@ -100,8 +100,8 @@ func (d drawn) ensemble(family string) chart.Chart {
 	}
 	unit, scale := timeUnit(longest)
 	lanes := chart.Lanes{Title: fmt.Sprintf("%s, %s, %d %ss", e.Type, e.Label(), e.Lanes, what),
-		XLabel: "time, " + unit, YLabel: what, Room: ensembleRoom}
-	lanes.Kinds, lanes.Colors = key(phases, used)
+		XLabel: "time, " + unit, YLabel: what, Room: laneRoom}
+	lanes.Kinds, lanes.Colors = legend(phases, used)
 	for _, t := range e.Traces {
 		panel := chart.Panel{Label: fmt.Sprintf("%s: %s", t.Variant, number.Seconds(t.Seconds)),
 			End: scale * t.Seconds, Lanes: make([][]chart.Busy, e.Lanes)}
@@ -121,10 +121,10 @@ func (d drawn) ensemble(family string) chart.Chart {
 // inside is what the groups of warps on a multiprocessor did around the end of a tile.
 func (d drawn) inside(typ string) chart.Chart {
 	const micro = 1e6
-	lanes := chart.Lanes{XLabel: "time, µs (faint: nothing noted)", YLabel: "warps", Room: ensembleRoom,
+	lanes := chart.Lanes{XLabel: "time, µs (faint: nothing noted)", YLabel: "warps", Room: laneRoom,
 		Kinds:  []string{timeline.Waiting, "copy", "multiply", "store"},
 		Colors: []color.RGBA{chart.Mid, chart.Palette[1], chart.Palette[0], chart.Palette[2]}}
-	for _, c := range d.Crews(typ) {
+	for _, c := range d.WarpTraces(typ) {
 		from, to := c.Window()
 		if !(to > from) {
 			continue

@@ -15,13 +15,13 @@ func Times(ratio, lo, hi float64) string {
 	if known := Extent(lo, hi, Significant); known != Absent {
 		text += " (" + strings.ReplaceAll(known, " ", "") + ")"
 	}
-	return (text)
+	return text
 }
 
 // Absent stands for a number that is not there.
 const Absent = "—"
 
-// Revision shortens a revision to the twelve digits that tell it apart.
+// Revision shortens a revision to twelve digits, which identify it.
 func Revision(git string) string {
 	hash, dirty, _ := strings.Cut(git, "+")
 	if dirty != "" {

@@ -186,7 +186,6 @@ func nearest(wrong string, names []string) string {
 	})
 }
 
-// members returns the names of the exported fields and methods of a type.
 func members(of reflect.Type) []string {
 	var names []string
 	for i := range of.NumMethod() {

@@ -39,7 +39,6 @@ func (p *Page) HTML(w io.Writer, drawings []chart.Drawing) error {
 	})
 }
 
-// htmlWriter writes the nodes of a page.
 type htmlWriter struct {
 	*Page
 	drawings []chart.Drawing
@@ -49,7 +48,6 @@ type htmlWriter struct {
 
 func (h *htmlWriter) printf(format string, args ...any) { fmt.Fprintf(&h.b, format, args...) }
 
-// blocks writes the blocks below n.
 func (h *htmlWriter) blocks(n ast.Node) {
 	for _, c := range children(n) {
 		switch c := c.(type) {
@@ -122,7 +120,6 @@ const (
 	folded   = 150
 )
 
-// table writes a table with its caption.
 func (h *htmlWriter) table(c *block, caption string) {
 	id := fmt.Sprint("table-", c.number)
 	h.printf("<figure id=\"%s\">\n<figcaption id=\"%s-caption\"><b>%s %d%s</b>%s</figcaption>\n", id, id,
@@ -176,10 +173,8 @@ func (h *htmlWriter) table(c *block, caption string) {
 	h.b.WriteString("</figure>\n")
 }
 
-// spans writes the inline nodes below n.
 func (h *htmlWriter) spans(n ast.Node) string { return h.inline(children(n)) }
 
-// inline returns inline nodes as HTML.
 func (h *htmlWriter) inline(nodes []ast.Node) string {
 	var b strings.Builder
 	for _, n := range nodes {
@@ -221,10 +216,8 @@ func (h *htmlWriter) link(n *ast.Link) string {
 	return `<a href="` + escapeHTML(target) + `">` + label + "</a>"
 }
 
-// target returns where a link leads.
 func target(n *ast.Link) string { return string(n.Destination) }
 
-// remote reports whether a target is a URL.
 func remote(target string) bool {
 	return strings.HasPrefix(target, "https://") || strings.HasPrefix(target, "http://")
 }
@@ -241,7 +234,6 @@ func untagged(tex string) (equation, number string) {
 	return strings.TrimSpace(tag.ReplaceAllString(tex, "")), number
 }
 
-// formula returns an equation as MathML.
 func (h *htmlWriter) formula(tex string) string {
 	mathML, err := treeblood.DisplayStyle(tex, nil)
 	if err != nil {

@@ -42,7 +42,6 @@ func specimen() *Page {
 	return p
 }
 
-// drawings are the figures of the specimen.
 func drawings() []chart.Drawing {
 	look, points := chart.LookOf(0), []chart.Point{{X: 64, Y: 1, Lo: 1, Hi: 1}, {X: 128, Y: 2, Lo: 2, Hi: 2}}
 	curve := chart.Curve{Title: "GFLOP/s over n", XLabel: "n", YLabel: "GFLOP/s", Sizes: []float64{64, 128},
@@ -184,7 +183,6 @@ func FuzzEscape(f *testing.F) {
 	})
 }
 
-// row is a row of a table.
 type row struct {
 	Name  string
 	Speed float64
@@ -197,7 +195,6 @@ func (r row) Class() string    { return r.Kind }
 func (r row) At(n int) float64 { return r.of[n] }
 func (r row) Shout() Text      { return Text("**" + Escape(r.Name) + "!**") }
 
-// data is the data of a table.
 type data struct {
 	Rows  []row
 	Sizes []int
@@ -341,20 +338,6 @@ func TestTeXWords(t *testing.T) {
 			if len(part) > 4*unbroken {
 				t.Errorf("%q has no break", part)
 			}
-		}
-	}
-}
-
-// TestTeXAuthor: the author of the document is whom the cover names, and nobody else.
-func TestTeXAuthor(t *testing.T) {
-	for _, author := range []bool{false, true} {
-		p := specimen()
-		p.Cover[1].Author = author
-		var buf strings.Builder
-		err := p.TeX(&buf)
-		if got := strings.Contains(buf.String(), `,pdfauthor={张三 \& Co}}`); err != nil || got != author ||
-			strings.Contains(buf.String(), "pdfauthor") != author || strings.Contains(buf.String(), "pdfusetitle") {
-			t.Errorf("%v: %.900s, %v", author, buf.String(), err)
 		}
 	}
 }

@@ -144,7 +144,6 @@ type block struct {
 	number  int
 }
 
-// algorithm is pseudo-code with its name.
 type algorithm struct {
 	name, text string
 	number     int
@@ -255,7 +254,6 @@ func (p *Page) captioned(c *ast.Paragraph) bool {
 	return mark != nil
 }
 
-// children returns the children of a node.
 func children(n ast.Node) []ast.Node {
 	var all []ast.Node
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
@@ -264,7 +262,6 @@ func children(n ast.Node) []ast.Node {
 	return all
 }
 
-// info returns the info string of a block of code.
 func (p *Page) info(c *ast.FencedCodeBlock) string {
 	if c.Info == nil {
 		return ""
@@ -272,7 +269,6 @@ func (p *Page) info(c *ast.FencedCodeBlock) string {
 	return string(c.Info.Segment.Value(p.source))
 }
 
-// lines returns the text of a block of code.
 func (p *Page) lines(n ast.Node) string {
 	var b strings.Builder
 	for i := range n.Lines().Len() {
@@ -314,7 +310,6 @@ func (p *Page) text(n *ast.Text) string {
 	return s
 }
 
-// has reports whether the page has a section or a figure with the anchor.
 func (p *Page) has(id string) bool {
 	return p.Shows(id) || slices.Contains(p.items, id) ||
 		slices.ContainsFunc(p.headings, func(h Heading) bool { return h.ID == id })

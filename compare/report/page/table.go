@@ -199,7 +199,6 @@ func pipe(text Text) string {
 	return b.String()
 }
 
-// format returns a value as Markdown.
 func (c Column) format(value reflect.Value, funcs map[string]any) (Text, error) {
 	if !value.IsValid() {
 		return absent, nil

@@ -11,10 +11,10 @@ import (
 
 // errNoBatch: the variant computes no batches.
 var errNoBatch = errors.New("computes one product at a time where its operands lie: choose a variant with batches, " +
-	"such as cuda/warptile or cuda/cublas in f32 or f64")
+	"such as cuda/tuned or cuda/cublas in f32 or f64")
 
 // prepareBatch prepares the batch of the case by m.
-func prepareBatch[T gemm.Element](t *contender, m gemm.Multiplier[T], s *setting[T]) error {
+func prepareBatch[T gemm.Element](t *candidate, m gemm.Multiplier[T], s *operandCache[T]) error {
 	c, place := t.c, batchStager(m)
 	var once func(ctx context.Context, of verify.Batch[T]) error
 	if place == nil {
@@ -28,9 +28,9 @@ func prepareBatch[T gemm.Element](t *contender, m gemm.Multiplier[T], s *setting
 	call := func(ctx context.Context, of verify.Batch[T], times int) error {
 		return repeat(times, func() error { return once(ctx, of) })
 	}
-	timed, p := s.drawBatch(t.b, c), proofOf[T](c)
+	timed, p := s.drawBatch(t.b, c), verificationOf[T](c)
 	p.assures = timed.Assures(p.limit)
-	t.product.timed, t.product.proof = multiplying(timed, call, place), p
+	t.product.timed, t.product.verification = multiplying(timed, call, place), p
 	t.product.draw = func() multiplication {
 		var of verify.Batch[T]
 		onAllProcessors(func() { of = verify.DrawIntegerBatch[T](layout(c), c.Batch, t.b.Seed, p.magnitude) })

@@ -1,9 +1,8 @@
 // Package turn measures cases in this process, a turn at a time: it prepares all cases of the turn, checks their
 // products of integers, takes samples in interleaved bursts (A B A B), and verifies the results.
 //
-// Files in the order of a measurement: bench.go and turn.go; contender.go, one case of the turn; product.go, batch.go,
-// iterate.go and operands.go, what it multiplies; bursts.go; after.go, the power and the timeline; outcome.go,
-// the row.
+// Files in the order of a measurement: bench.go and turn.go; candidate.go, one case of the turn; product.go, batch.go,
+// iterate.go and operands.go, what it multiplies; bursts.go; telemetry.go, the power and the timeline; outcome.go, the row.
 package turn
 
 import (
@@ -29,11 +28,11 @@ type Bench struct {
 	// answer any more, and is nil if all do. It may be nil.
 	Abandon func(row record.Record, hosts error) error
 
-	operands settings // of the last case
+	operands operandCaches // of the last case
 }
 
 // Measure measures the cases of one turn: prepare all, sample them in interleaved bursts, check the results. It
-// returns their rows, and the traces of those that request a timeline. If there are several cases, the ceiling is
+// returns their rows, and the timelines that they request. If there are several cases, the ceiling is
 // measured after some of the bursts, at the case's number of threads. If the context is cancelled, Measure returns its
 // error and no rows, since rows are complete only after the last burst.
 func (b *Bench) Measure(ctx context.Context, cases []plan.Case) ([]record.Record, []record.Trace, error) {
@@ -48,14 +47,14 @@ func (b *Bench) Measure(ctx context.Context, cases []plan.Case) ([]record.Record
 		defer pinFastest(ctx, cases[0].Pipe(), most)()
 	}
 	t := turn{b: b, budget: b.Budget.Of(cases[0].Experiment), procs: procs,
-		contenders: make([]*contender, len(cases)), peaks: map[int][]float64{}}
+		candidates: make([]*candidate, len(cases)), peaks: map[int][]float64{}}
 	defer t.close()
-	began := cpu.Now()
+	began := cpu.ReadTicks()
 	t.begin(ctx, cases)
 	t.sample(ctx)
-	stolen := cpu.Now().StolenSince(began)
-	t.weigh(ctx)
-	t.draw(ctx)
+	stolen := cpu.ReadTicks().StolenSince(began)
+	t.readPower(ctx)
+	t.traceAll(ctx)
 	if ctx.Err() != nil {
 		return nil, nil, ctx.Err()
 	}
@@ -67,4 +66,4 @@ func (b *Bench) Measure(ctx context.Context, cases []plan.Case) ([]record.Record
 }
 
 // Free frees the operands of the last case.
-func (b *Bench) Free() { b.operands = settings{} }
+func (b *Bench) Free() { b.operands = operandCaches{} }

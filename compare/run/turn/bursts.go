@@ -18,9 +18,9 @@ const (
 )
 
 // burstsOf returns the number of bursts of a turn.
-func burstsOf(contenders []*contender, b plan.Budget) int {
+func burstsOf(candidates []*candidate, b plan.Budget) int {
 	bursts := cmp.Or(b.Bursts, mostBursts)
-	for _, t := range contenders {
+	for _, t := range candidates {
 		if took := t.sampler.Sample(); took > 0 {
 			bursts = min(bursts, int(b.Time/(burstSamples*took)))
 		}
@@ -29,7 +29,7 @@ func burstsOf(contenders []*contender, b plan.Budget) int {
 }
 
 // share returns the part of the row's budget for one burst.
-func (t *contender) share(b plan.Budget, burst, bursts int) sample.Budget {
+func (t *candidate) share(b plan.Budget, burst, bursts int) sample.Budget {
 	done, left := len(t.sampler.Seconds), bursts-burst
 	out := sample.Budget{
 		// As many samples as in the bursts before: otherwise the median would be of the first ones.
@@ -55,7 +55,7 @@ func limit(a, b time.Duration) time.Duration {
 }
 
 // spent reports whether one more sample like the last ones might exceed the budget.
-func (t *contender) spent(b plan.Budget) bool {
+func (t *candidate) spent(b plan.Budget) bool {
 	if len(t.sampler.Seconds) == 0 {
 		return false
 	}

@@ -50,21 +50,7 @@ func TestBandwidthIsMeasuredWhereItIsNeeded(t *testing.T) {
 	}
 }
 
-// TestTriadBytes: the arrays of a run are larger than the caches and take 2 GiB at most.
-func TestTriadBytes(t *testing.T) {
-	for _, c := range []struct{ cache, want int64 }{
-		{0, 64 << 20},
-		{32 << 20, 128 << 20},
-		{480 << 20, (2 << 30) / 3},
-		{math.MaxInt64 / 8, (2 << 30) / 3},
-	} {
-		if got := triadBytes([]record.Cache{{Level: 2, Bytes: 1 << 20}, {Level: 3, Bytes: c.cache}}); got != c.want {
-			t.Errorf("a cache of %d bytes: arrays of %d bytes, want %d", c.cache, got, c.want)
-		}
-	}
-}
-
-// TestCeilingInTurn measures contenders on one thread and on two in one group.
+// TestCeilingInTurn measures candidates on one thread and on two in one group.
 func TestCeilingInTurn(t *testing.T) {
 	if runtime.GOMAXPROCS(0) < 2 {
 		t.Skip("needs two processors")
@@ -98,7 +84,7 @@ func TestCeilingInTurn(t *testing.T) {
 // wantShares checks the share of each row in the highest peak of its type and number of threads.
 func wantShares(t *testing.T, on *Bench, rows []record.Record) {
 	t.Helper()
-	doc := record.Document{Hosts: []record.Host{on.Host}, Records: rows}.Settled()
+	doc := record.Document{Hosts: []record.Host{on.Host}, Records: rows}.WithPeaks()
 	for _, r := range doc.Records {
 		highest := 0.0
 		for _, c := range on.Host.Ceilings {

@@ -16,7 +16,7 @@ import (
 )
 
 // TestMultiply verifies chains whose additions one thread and several threads compute, twice each: Restore
-// brings the operands back. Without Restore, the result is that of another chain.
+// resets the operands. Without Restore, another chain is computed.
 func TestMultiply(t *testing.T) {
 	t.Run("f64", multiplyChain[float64])
 	t.Run("f32", multiplyChain[float32])

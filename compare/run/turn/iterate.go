@@ -15,9 +15,9 @@ import (
 )
 
 // prepareIteration prepares the iterated product of the case by m.
-func prepareIteration[T gemm.Element](t *contender, m gemm.Multiplier[T], s *setting[T]) {
+func prepareIteration[T gemm.Element](t *candidate, m gemm.Multiplier[T], s *operandCache[T]) {
 	c, timed := t.c, s.drawChain(t.b, t.c)
-	p := proof{limit: timed.verifier.Limit(verify.LimitOf[T](c.Variant, c.Shape, c.Resolved(), 1, 0, true)),
+	p := verification{limit: timed.verifier.Limit(verify.LimitOf[T](c.Variant, c.Shape, c.Resolved(), 1, 0, true)),
 		magnitude: verify.ExactChain[T](c.Variant, c.Shape, c.Resolved(), c.Steps())}
 	p.assures = timed.verifier.Assures(p.limit)
 	call := func(ctx context.Context, of *chain[T], times int) error {
@@ -29,7 +29,7 @@ func prepareIteration[T gemm.Element](t *contender, m gemm.Multiplier[T], s *set
 			return remote.StageChain(ctx, of.N, of.Result, of.A, of.S, of.B)
 		}
 	}
-	t.product.timed, t.product.proof = multiplying(timed, call, place), p
+	t.product.timed, t.product.verification = multiplying(timed, call, place), p
 	t.product.draw = func() multiplication {
 		of, product := verify.IntegerChain[T](c.N, c.LDA, c.Steps(), t.b.Seed, p.magnitude)
 		integers := newChain(of)
@@ -45,9 +45,9 @@ type chain[T gemm.Element] struct {
 	verifier verify.ChainVerifier[T]                                   // nil: of integers
 	check    func(c gemm.Matrix[T], limit verify.Limit) verify.Verdict // whether c is A_N
 	// Result holds A_N after Multiply.
-	Result gemm.Matrix[T]
-	sum    gemm.Matrix[T]    // Sᵢ
-	places [2]gemm.Matrix[T] // Aᵢ₋₁ and Aᵢ, in turn; the last one is Result
+	Result   gemm.Matrix[T]
+	sum      gemm.Matrix[T]    // Sᵢ
+	matrices [2]gemm.Matrix[T] // Aᵢ₋₁ and Aᵢ, swapped in each step; the last one is Result
 }
 
 // newChain returns the iterated product of the operands.
@@ -58,8 +58,8 @@ func newChain[T gemm.Element](of verify.Chain[T]) *chain[T] {
 		x.Data = make([]T, len(x.Data))
 		return x
 	}
-	c.sum, c.places[0], c.places[1] = room(), room(), room()
-	c.Result = c.places[of.N%2]
+	c.sum, c.matrices[0], c.matrices[1] = room(), room(), room()
+	c.Result = c.matrices[of.N%2]
 	return c
 }
 
@@ -69,10 +69,10 @@ func (c *chain[T]) Poison() { verify.Poison(c.Result) }
 // Check verifies the result.
 func (c *chain[T]) Check(limit verify.Limit) verify.Verdict { return c.check(c.Result, limit) }
 
-// Restore brings the matrices to what they are before the first step. It is not part of the timed product.
+// Restore sets the matrices to their values before the first step. It is not timed.
 func (c *chain[T]) Restore() {
 	for i := range c.A.Rows {
-		copy(c.places[0].Row(i), c.A.Row(i))
+		copy(c.matrices[0].Row(i), c.A.Row(i))
 		copy(c.sum.Row(i), c.S.Row(i))
 	}
 }
@@ -82,7 +82,7 @@ func (c *chain[T]) Restore() {
 func (c *chain[T]) Multiply(ctx context.Context, m gemm.Multiplier[T], threads int) error {
 	for i := range c.N {
 		c.add(threads)
-		if err := m.Multiply(ctx, c.places[(i+1)%2], c.places[i%2], c.sum); err != nil {
+		if err := m.Multiply(ctx, c.matrices[(i+1)%2], c.matrices[i%2], c.sum); err != nil {
 			return err
 		}
 	}

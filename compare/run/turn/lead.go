@@ -13,7 +13,7 @@ import (
 	"gemm/internal/peak"
 )
 
-// Lead is what measuring takes besides on rank 0 of a job, or in the worker of a device.
+// Lead has the functions that measuring needs on rank 0 of a job, or in the worker of a device.
 type Lead struct {
 	// Peak measures a ceiling on all ranks at the same time, with the given threads on each. It
 	// fails if the ranks are out of step. It is nil in the worker of a device.
@@ -23,23 +23,22 @@ type Lead struct {
 	// GiveUp ends the process, and with it all ranks, because a rank hangs, the ranks are out of step, or the device
 	// is lost. The row in progress is in the store then. GiveUp is called on any goroutine, and does not return.
 	GiveUp func(reason string)
-	// Silent returns the hosts of ranks that do not answer any more. It is nil if nobody asks them.
+	// Silent returns the hosts of ranks that do not answer any more. It may be nil.
 	Silent func() []string
 	// Now is called with the case in progress. It may be nil.
 	Now func(c plan.Case)
 }
 
-// grace is the time after its limit in which a case on several ranks may still return: rank 0 cannot
-// abandon a message that it waits for.
+// grace is the time after its limit in which a case on ranks may still return: rank 0 cannot cancel a receive.
 const grace = 5 * time.Second
 
-// ErrEndless: the device does not return from a product, and errHung: a rank does not.
+// ErrEndless: a product on the device does not return. errHung: a product on ranks does not.
 var (
 	errHung    = errors.New("a rank hangs: nothing came back")
 	ErrEndless = errors.New("the device hangs: nothing came back")
 )
 
-// errLost says that the device can compute nothing more.
+// errLost: the device can compute nothing more.
 var errLost = errors.New("the device was lost in this product")
 
 // Watch calls lost unless stop is called within the limit and grace; if lost was called, stop does
@@ -59,7 +58,7 @@ func (b *Bench) Watch(limit time.Duration, lost func()) (stop func()) {
 // guard calls f under a time limit, of which 0 means none, and turns a panic into an error. It gives up a case on ranks
 // or on a device if f does not return in time, or if the ranks are out of step or the device is lost afterwards: then
 // nothing more can be measured.
-func (t *contender) guard(ctx context.Context, limit time.Duration, f func(ctx context.Context) error) error {
+func (t *candidate) guard(ctx context.Context, limit time.Duration, f func(ctx context.Context) error) error {
 	if limit > 0 {
 		limited, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
@@ -94,15 +93,15 @@ func (l *Lead) now(c plan.Case) {
 	}
 }
 
-// outOfStep reports whether the ranks do not make the same calls any more.
-func (t *contender) outOfStep() bool {
+// outOfStep reports whether the ranks make different calls.
+func (t *candidate) outOfStep() bool {
 	defer t.b.Watch(time.Nanosecond, func() { t.giveUp(errHung) })()
 	_, err := t.b.Lead.Peak("f64", 1, time.Millisecond)
 	return err != nil
 }
 
 // giveUp stores the row of t, which err has ended, and ends the process.
-func (t *contender) giveUp(err error) {
+func (t *candidate) giveUp(err error) {
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = errTimeout
 	}
@@ -120,7 +119,7 @@ func (t *contender) giveUp(err error) {
 	t.b.Lead.GiveUp(reason)
 }
 
-// silent returns an error that names the hosts that do not answer any more; nil: all do, or nobody asks them.
+// silent returns an error that names the hosts that do not answer any more; nil: all do, or it is not known.
 func (l *Lead) silent() error {
 	if l.Silent == nil {
 		return nil
@@ -137,7 +136,7 @@ func (l *Lead) silent() error {
 
 // peak measures the ceiling of t, between bursts. ok is false on a device, which has no ceiling of
 // its own in a turn, and if ctx has ended.
-func (t *contender) peak(ctx context.Context) (gflops float64, ok bool) {
+func (t *candidate) peak(ctx context.Context) (gflops float64, ok bool) {
 	switch {
 	case t.c.OnDevice():
 		return 0, false
@@ -153,7 +152,7 @@ func (t *contender) peak(ctx context.Context) (gflops float64, ok bool) {
 }
 
 // each returns the resolved number of threads of a rank.
-func (t *contender) each() int {
+func (t *candidate) each() int {
 	if e, ok := t.product.multiplier.(gemm.Explainer); ok {
 		if n, ok := e.Resolved()["threads"].(int); ok {
 			return n

@@ -20,8 +20,8 @@ type operands[T gemm.Element] struct {
 // Check verifies C.
 func (o operands[T]) Check(limit verify.Limit) verify.Verdict { return o.verifier.Check(o.C, limit) }
 
-// setting holds the operands that consecutive cases of one problem share.
-type setting[T gemm.Element] struct {
+// operandCache has the operands that consecutive cases of one problem share.
+type operandCache[T gemm.Element] struct {
 	problem   record.Problem
 	workers   int // workers that touched the operands at the same time; 1 if none did
 	drawn     operands[T]
@@ -31,41 +31,41 @@ type setting[T gemm.Element] struct {
 	batch     verify.Batch[T]
 }
 
-// settings holds the setting of the last case, under its element type. The others are empty.
-type settings struct {
-	f64   setting[float64]
-	f32   setting[float32]
-	f16   setting[half.F16]
-	bf16  setting[half.BF16]
-	gf256 setting[gf256.Elem]
+// operandCaches has the operands of the last case, under its element type. The others are empty.
+type operandCaches struct {
+	f64   operandCache[float64]
+	f32   operandCache[float32]
+	f16   operandCache[half.F16]
+	bf16  operandCache[half.BF16]
+	gf256 operandCache[gf256.Elem]
 }
 
-// draw returns the operands of the case: the setting's, if they are of the same problem and
+// draw returns the operands of the case: the cached ones, if they are of the same problem and
 // were touched by at least as many workers. Otherwise it draws new ones, which touch puts into memory.
-func (s *setting[T]) draw(b *Bench, c plan.Case, workers int, touch func(c, a, b gemm.Matrix[T])) operands[T] {
+func (s *operandCache[T]) draw(b *Bench, c plan.Case, workers int, touch func(c, a, b gemm.Matrix[T])) operands[T] {
 	if s.problem == c.Problem && s.workers >= workers {
 		return s.drawn
 	}
 	s.keepChain(b, c)
 	o := operands[T]{Operands: verify.Draw(layout(c), b.Seed, touch)}
 	onAllProcessors(func() { o.verifier = verify.New(o.Operation, b.Seed) })
-	*s = setting[T]{problem: c.Problem, workers: workers, drawn: o, chain: s.chain}
+	*s = operandCache[T]{problem: c.Problem, workers: workers, drawn: o, chain: s.chain}
 	runtime.GC()
 	return o
 }
 
 // keepChain frees the last operands, maybe of another type, but not the iterated product of the problem.
-func (s *setting[T]) keepChain(b *Bench, c plan.Case) {
+func (s *operandCache[T]) keepChain(b *Bench, c plan.Case) {
 	var kept *chain[T]
 	if s.problem == c.Problem {
 		kept = s.chain
 	}
-	b.operands = settings{}
-	*s = setting[T]{problem: c.Problem, chain: kept}
+	b.operands = operandCaches{}
+	*s = operandCache[T]{problem: c.Problem, chain: kept}
 }
 
-// drawChain returns the iterated product of the case: the setting's if it is the same, otherwise a new one.
-func (s *setting[T]) drawChain(b *Bench, c plan.Case) *chain[T] {
+// drawChain returns the iterated product of the case: the cached one if it is the same, otherwise a new one.
+func (s *operandCache[T]) drawChain(b *Bench, c plan.Case) *chain[T] {
 	if s.problem != c.Problem {
 		s.keepChain(b, c)
 	}
@@ -79,12 +79,12 @@ func (s *setting[T]) drawChain(b *Bench, c plan.Case) *chain[T] {
 	return s.chain
 }
 
-// drawBatch returns the batch of the case: the setting's if it is of the same problem, otherwise a new one.
-func (s *setting[T]) drawBatch(b *Bench, c plan.Case) verify.Batch[T] {
+// drawBatch returns the batch of the case: the cached one if it is of the same problem, otherwise a new one.
+func (s *operandCache[T]) drawBatch(b *Bench, c plan.Case) verify.Batch[T] {
 	if s.problem != c.Problem || s.batch.C.Count == 0 {
-		b.operands = settings{}
+		b.operands = operandCaches{}
 		onAllProcessors(func() {
-			*s = setting[T]{problem: c.Problem, batch: verify.DrawBatch[T](layout(c), c.Batch, b.Seed)}
+			*s = operandCache[T]{problem: c.Problem, batch: verify.DrawBatch[T](layout(c), c.Batch, b.Seed)}
 		})
 		runtime.GC()
 	}
@@ -93,7 +93,7 @@ func (s *setting[T]) drawBatch(b *Bench, c plan.Case) verify.Batch[T] {
 
 // drawIntegers returns integers up to q for the exact check of the case. The cases of a turn share
 // the integers of the least magnitude; otherwise each would draw its own.
-func (s *setting[T]) drawIntegers(c plan.Case, seed uint64, q int) operands[T] {
+func (s *operandCache[T]) drawIntegers(c plan.Case, seed uint64, q int) operands[T] {
 	if was := s.magnitude; was == q || c.Turn != "" && 0 < was && was < q {
 		return s.integers
 	}

@@ -36,8 +36,8 @@ func touched64(touched *[]string) gemm.Variant {
 	return v
 }
 
-// TestOperandsAreTouchedByTheirUsers checks that the contender with the most threads touches the
-// operands of a setting first, once, before they are drawn.
+// TestOperandsAreTouchedByTheirUsers checks that the candidate with the most threads touches the
+// operands first, once, before they are drawn.
 func TestOperandsAreTouchedByTheirUsers(t *testing.T) {
 	var touched []string
 	v := touched64(&touched)
@@ -71,9 +71,8 @@ func TestOperandsAreTouchedAgainByMore(t *testing.T) {
 	}
 }
 
-// TestMostThreadsFirst checks the order in which contenders are prepared, for each setting: those
-// that keep more processors busy first, then those with more threads, then libraries after our
-// variants.
+// TestMostThreadsFirst checks the order in which candidates are prepared, for each problem: first by the processors that
+// they keep busy, then by threads, then libraries after our variants.
 func TestMostThreadsFirst(t *testing.T) {
 	ours, library := gemmtest.Shared("parallel/packed", nil), gemmtest.Shared("reference/library", nil)
 	var cases []plan.Case

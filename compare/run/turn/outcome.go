@@ -28,7 +28,7 @@ const (
 )
 
 // finish makes the row from the measurements, or of the error that has ended it.
-func (t *contender) finish(err error) record.Record {
+func (t *candidate) finish(err error) record.Record {
 	r := t.row
 	r.Host, r.Run = t.b.Host.ID, t.b.Run
 	r.Resolved = maps.Clone(r.Resolved)
@@ -63,8 +63,8 @@ func (t *contender) finish(err error) record.Record {
 		r.GPU = &g
 		r.Warnings = append(r.Warnings, g.Warnings...)
 	}
-	if crowded := t.crowded(&r); crowded.Text != "" {
-		r.Warnings = append(r.Warnings, crowded)
+	if oversubscribed := t.oversubscribed(&r); oversubscribed.Text != "" {
+		r.Warnings = append(r.Warnings, oversubscribed)
 	}
 	if t.product.overhead > 0 {
 		r.Warnings = append(r.Warnings, note.New("call", t.product.overhead.Round(50*time.Nanosecond).String()))
@@ -133,9 +133,9 @@ func summarize(r *record.Record, taken sample.Sampler) {
 	}
 }
 
-// crowded adds what the ranks did to the row. It returns a warning if threads or ranks do not run at the same time,
-// otherwise the zero note.
-func (t *contender) crowded(r *record.Record) gemm.Note {
+// oversubscribed adds what the ranks did to the row. It returns a warning if threads or ranks do not run at the same
+// time, otherwise the zero note.
+func (t *candidate) oversubscribed(r *record.Record) gemm.Note {
 	if t.c.Ranks() == 0 {
 		return t.b.Host.Crowded(r.Threads)
 	}
@@ -149,7 +149,7 @@ func (t *contender) crowded(r *record.Record) gemm.Note {
 }
 
 // rate puts the speed into the row, and its share of the peak as far as that is known.
-func (t *contender) rate(r *record.Record) {
+func (t *candidate) rate(r *record.Record) {
 	terms, median := t.c.Terms()*t.c.Products(), float64(r.Median)
 	if r.Type == "gf256" {
 		r.Rate = record.Number(terms / median / 1e9)
@@ -159,7 +159,7 @@ func (t *contender) rate(r *record.Record) {
 		r.Rate = r.Gflops
 	}
 	alone := record.Document{Hosts: []record.Host{t.b.Host}, Records: []record.Record{*r}}
-	r.PercentPeak = alone.Settled().Records[0].PercentPeak
+	r.PercentPeak = alone.WithPeaks().Records[0].PercentPeak
 	library := t.c.Foreign() && t.c.Variant.Role == gemm.Library
 	if library && r.Type != "gf256" && terms >= largePeer && r.PercentPeak < 50 {
 		r.Warnings = append(r.Warnings, note.New("slow"))
@@ -167,7 +167,7 @@ func (t *contender) rate(r *record.Record) {
 }
 
 // phases returns the median of each phase over the samples, in seconds; nil: there are none.
-func (t *contender) phases() map[string]float64 {
+func (t *candidate) phases() map[string]float64 {
 	all := map[string][]float64{}
 	for _, c := range t.remote.kept {
 		for name, took := range c.phases {
@@ -185,16 +185,16 @@ func (t *contender) phases() map[string]float64 {
 }
 
 // A peak that was measured again between the samples and now may be too low by margin, and one that cannot be measured
-// again by apart. It is measured again doubts times at most.
+// again by apart. It is measured again peakTries times at most.
 const (
-	margin = 1.1
-	apart  = 1.5
-	doubts = 20
+	margin    = 1.1
+	apart     = 1.5
+	peakTries = 20
 )
 
-// doubt makes a row suspect whose speed is above the peak of its processors by more than the spread of both. Another
-// program may have used them while the peak was measured: so it is measured again before.
-func (t *contender) doubt(ctx context.Context, r *record.Record) {
+// checkPeak makes a row suspect whose speed is above the peak of its processors by more than the spread of both.
+// Another program may have used them while the peak was measured: so it is measured again before.
+func (t *candidate) checkPeak(ctx context.Context, r *record.Record) {
 	if !r.Speed() || !(r.PercentPeak > 100) || !t.comparable(*r) {
 		return
 	}
@@ -207,7 +207,7 @@ func (t *contender) doubt(ctx context.Context, r *record.Record) {
 	over := apart
 	if !t.c.OnDevice() && t.c.Ranks() == 0 {
 		over = margin
-		for range doubts {
+		for range peakTries {
 			if again, ok := t.peak(ctx); ok && speed > over*highest {
 				highest = max(highest, again)
 			}
@@ -224,7 +224,7 @@ func (t *contender) doubt(ctx context.Context, r *record.Record) {
 }
 
 // comparable reports whether the peak is one of the instructions that the row may use, on as many processors.
-func (t *contender) comparable(r record.Record) bool {
+func (t *candidate) comparable(r record.Record) bool {
 	if _, narrowed := cpu.Held(); narrowed && t.c.Outside() || t.c.Ranks() > 0 && t.b.Host.Oversubscribed(r).Text != "" {
 		return false
 	}

@@ -16,7 +16,7 @@ import (
 
 // newMultiplier returns the multiplier of the case under its artificial load.
 func newMultiplier[T gemm.Element](c plan.Case) (gemm.Multiplier[T], error) {
-	m, err := gemm.New[T](c.Variant, plan.Own(c.Variant, c.Params))
+	m, err := gemm.New[T](c.Variant, plan.WithoutConditions(c.Variant, c.Params))
 	if err != nil || c.Load() == 0 {
 		return m, err
 	}
@@ -29,12 +29,12 @@ const probeTime = time.Millisecond
 // pinFastest pins this process, and the processes that it starts, to the n processors on which multiply-adds of the
 // type run fastest at this moment, until release is called.
 //
-// The contenders of a turn have to run on the same processors. The processors of a virtual machine share cores with
+// The candidates of a turn have to run on the same processors. The processors of a virtual machine share cores with
 // other machines, and one with a busy neighbour has two thirds of its speed, for seconds or minutes.
 //
-// The processors stay the same for the whole turn, even if some contenders use fewer of them: threads that were
-// crowded on one processor do not spread at once. The second hardware thread of a core is chosen only after all cores
-// have one, however fast it is while the first is idle.
+// The processors stay the same for the whole turn, even if some candidates use fewer of them: threads that were
+// crowded on one processor do not spread at once. The second hardware thread of a core is chosen only after all
+// cores have one, however fast it is while the first is idle.
 func pinFastest(ctx context.Context, pipe string, n int) (release func()) {
 	all := cpu.Places()
 	if n >= len(all) {
@@ -49,7 +49,7 @@ func pinFastest(ctx context.Context, pipe string, n int) (release func()) {
 		}
 		rates[i], _ = peak.FMA(ctx, pipe, 1, probeTime)
 	}
-	_ = cpu.Pin(fastest(all, cpu.Topology(), rates)[:n])
+	_ = cpu.Pin(fastest(all, cpu.Processors(), rates)[:n])
 	return release
 }
 

@@ -91,12 +91,12 @@ func TestPinnedRowsAreNotGathered(t *testing.T) {
 	run(t, plan.Ladder{Experiment: record.StrongScaling, Variants: []gemm.Variant{v},
 		Sweep: map[string][]any{"schedule": {"static", "dynamic"}}}, 0)
 	if masks["none"] != 1 {
-		t.Errorf("contenders on a thread may run on %d processors, want the fastest one", masks["none"])
+		t.Errorf("candidates on a thread may run on %d processors, want the fastest one", masks["none"])
 	}
 	run(t, plan.Ladder{Experiment: record.Affinities, Variants: []gemm.Variant{v},
 		Sweep: map[string][]any{"affinity": {"none", "close"}}}, 0)
 	if masks["none"] != len(all) || masks["close"] != len(all) {
-		t.Errorf("where one is pinned, contenders may run on %v processors, want %d", masks, len(all))
+		t.Errorf("where one is pinned, candidates may run on %v processors, want %d", masks, len(all))
 	}
 	if got := cpu.Allowed(); !slices.Equal(got, all) {
 		t.Errorf("afterwards %v are allowed, before %v", got, all)

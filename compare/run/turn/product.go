@@ -46,10 +46,9 @@ func (p *product) drawIntegers() {
 	p.integers = &of
 }
 
-// multiplyIntegers multiplies integers with the same shape and parameters as the timed product, and checks that the
-// result is exact. An error that would be lost among the rounding errors, such as one missing term of a sum, shows
-// here.
-func (p *product) multiplyIntegers(ctx context.Context) (verdict verify.Verdict, err error) {
+// checkIntegers multiplies integers with the same shape and parameters as the timed product, and checks that the result
+// is exact. An error that would be lost among the rounding errors, such as one missing term of a sum, shows here.
+func (p *product) checkIntegers(ctx context.Context) (verdict verify.Verdict, err error) {
 	if p.integers == nil {
 		p.drawIntegers()
 	}
@@ -82,7 +81,7 @@ func (m multiplication) computeStaged(ctx context.Context) error {
 }
 
 // prepareProduct prepares one product, and not an iterated one.
-func prepareProduct[T gemm.Element](t *contender, m gemm.Multiplier[T], s *setting[T]) error {
+func prepareProduct[T gemm.Element](t *candidate, m gemm.Multiplier[T], s *operandCache[T]) error {
 	c, place := t.c, stager(m, t.c)
 	call, err := caller(m, c)
 	if err != nil {
@@ -93,9 +92,9 @@ func prepareProduct[T gemm.Element](t *contender, m gemm.Multiplier[T], s *setti
 	if toucher, ok := m.(gemm.Toucher[T]); ok && c.Plain() {
 		workers, touch = t.busy, toucher.Touch
 	}
-	timed, p := s.draw(t.b, c, workers, touch), proofOf[T](c)
+	timed, p := s.draw(t.b, c, workers, touch), verificationOf[T](c)
 	p.assures = timed.verifier.Assures(p.limit)
-	t.product.timed, t.product.proof = multiplying(timed, call, place), p
+	t.product.timed, t.product.verification = multiplying(timed, call, place), p
 	t.product.draw = func() multiplication {
 		return multiplying(s.drawIntegers(c, t.b.Seed, p.magnitude), call, place)
 	}
@@ -112,10 +111,10 @@ func repeat(times int, f func() error) error {
 	return nil
 }
 
-// proofOf returns what verifies an operation of the case.
-func proofOf[T gemm.Element](c plan.Case) proof {
-	return proof{
-		limit:     verify.Telling[T](verify.LimitOf[T](c.Variant, c.Shape, c.Resolved(), c.Alpha, c.Beta, true)),
+// verificationOf returns what verifies an operation of the case.
+func verificationOf[T gemm.Element](c plan.Case) verification {
+	return verification{
+		limit:     verify.Useful[T](verify.LimitOf[T](c.Variant, c.Shape, c.Resolved(), c.Alpha, c.Beta, true)),
 		magnitude: verify.ExactIntegers[T](c.Variant, c.Shape, c.Resolved(), c.Alpha, c.Beta),
 	}
 }

@@ -7,10 +7,10 @@ import (
 	"gemm/gemmtest"
 )
 
-// TestDisturbs names the contenders after which the next one has to wait.
+// TestDisturbs names the candidates after which the next one has to wait.
 func TestDisturbs(t *testing.T) {
-	at := func(name string, threads int, elsewhere bool) *contender {
-		c := &contender{c: plan.Request{Variant: gemmtest.Variant(name, nil)}.Case(), product: product{elsewhere: elsewhere}}
+	at := func(name string, threads int, elsewhere bool) *candidate {
+		c := &candidate{c: plan.Request{Variant: gemmtest.Variant(name, nil)}.Case(), product: product{elsewhere: elsewhere}}
 		c.row.Threads = threads
 		return c
 	}
@@ -19,7 +19,7 @@ func TestDisturbs(t *testing.T) {
 		at("reference/reedsolomon", 2, false)
 	for _, test := range []struct {
 		name         string
-		before, next *contender
+		before, next *candidate
 		want         bool
 	}{
 		{"after one thread another", one, one, false},

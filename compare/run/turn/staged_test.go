@@ -82,8 +82,8 @@ func (u *uneven) Distribution() record.Distribution {
 	}
 }
 
-// TestDistributionIsInTheRow wants what a product on ranks tells, and the phases of the median: the last product, and
-// the one that warms up, take another time.
+// TestDistributionIsInTheRow wants the telemetry of a product on ranks, and the phases of the median: the last product,
+// and the one that warms up, take another time.
 func TestDistributionIsInTheRow(t *testing.T) {
 	v := gemmtest.VariantOf("mpi/uneven", &uneven{})
 	v.Params = gemmtest.OnRanks("", nil).Params

@@ -19,9 +19,9 @@ type turn struct {
 	b          *Bench
 	budget     plan.Budget
 	procs      int          // processors that this process may use
-	contenders []*contender // in the order of the cases
-	prepared   []*contender // in the order of preparation
-	before     *contender   // the contender that ran last
+	candidates []*candidate // in the order of the cases
+	prepared   []*candidate // in the order of preparation
+	before     *candidate   // the candidate that ran last
 	peaks      map[int][]float64
 }
 
@@ -38,12 +38,12 @@ func (t *turn) begin(ctx context.Context, cases []plan.Case) {
 		runtime.GOMAXPROCS(processors(c, t.procs))
 		x := t.b.prepare(ctx, c, busy(c, t.procs))
 		t.prepared = append(t.prepared, x)
-		t.contenders[i], t.before = x, x
+		t.candidates[i], t.before = x, x
 		x.begin(ctx, t.budget)
 	}
 }
 
-// close frees what the contenders hold, in reverse order.
+// close frees what the candidates hold, in reverse order.
 func (t *turn) close() {
 	for _, x := range slices.Backward(t.prepared) {
 		x.close()
@@ -53,11 +53,11 @@ func (t *turn) close() {
 // sample takes the samples, in interleaved bursts.
 func (t *turn) sample(ctx context.Context) {
 	bursts := 1
-	if len(t.contenders) > 1 {
-		bursts = burstsOf(t.contenders, t.budget)
+	if len(t.candidates) > 1 {
+		bursts = burstsOf(t.candidates, t.budget)
 	}
 	for burst := range bursts {
-		for _, x := range t.contenders {
+		for _, x := range t.candidates {
 			if x.err == nil && !x.done && x.row.Status != record.Wrong {
 				t.burst(ctx, x, burst, bursts)
 			}
@@ -65,8 +65,8 @@ func (t *turn) sample(ctx context.Context) {
 	}
 }
 
-// burst takes the samples of one burst. After the last burst of a contender it checks the result.
-func (t *turn) burst(ctx context.Context, x *contender, burst, bursts int) {
+// burst takes the samples of one burst. After the last burst of a candidate it checks the result.
+func (t *turn) burst(ctx context.Context, x *candidate, burst, bursts int) {
 	if t.before != x && t.before.disturbs(x) {
 		rest()
 	}
@@ -89,36 +89,36 @@ func (t *turn) burst(ctx context.Context, x *contender, burst, bursts int) {
 	}
 }
 
-// weigh reads the power that GPUs take while they compute the products.
-func (t *turn) weigh(ctx context.Context) {
-	for _, x := range t.contenders {
+// readPower reads the power that GPUs take while they compute the products.
+func (t *turn) readPower(ctx context.Context) {
+	for _, x := range t.candidates {
 		if x.remote.gpu != nil && x.err == nil && x.row.Status == record.OK {
 			x.power(ctx, t.budget.Timeout)
 		}
 	}
 }
 
-// draw records the timelines that are requested.
-func (t *turn) draw(ctx context.Context) {
-	for _, x := range t.contenders {
+// traceAll records the timelines that are requested.
+func (t *turn) traceAll(ctx context.Context) {
+	for _, x := range t.candidates {
 		if x.c.Timeline && x.err == nil && x.row.Status == record.OK {
 			runtime.GOMAXPROCS(processors(x.c, t.procs))
-			x.draw(ctx, t.budget.Timeout)
+			x.traceProduct(ctx, t.budget.Timeout)
 		}
 	}
 }
 
 // finish returns the rows and the traces.
 func (t *turn) finish(ctx context.Context) ([]record.Record, []record.Trace) {
-	records := make([]record.Record, len(t.contenders))
+	records := make([]record.Record, len(t.candidates))
 	var traces []record.Trace
-	for i, x := range t.contenders {
+	for i, x := range t.candidates {
 		if found := t.peaks[x.busy]; len(found) > 0 {
 			x.row.Ceiling = slices.Max(found) // a disturbance can only lower a peak
 		}
 		records[i] = x.finish(x.err)
 		runtime.GOMAXPROCS(t.procs)
-		x.doubt(ctx, &records[i])
+		x.checkPeak(ctx, &records[i])
 		if x.trace != nil {
 			trace := records[i].NewTrace()
 			x.trace.Key, x.trace.Run, x.trace.Params, x.trace.Resolved = trace.Key, trace.Run, trace.Params, trace.Resolved
@@ -140,17 +140,17 @@ func mostThreadsFirst(cases []plan.Case, procs int) []int {
 		return 0
 	}
 	order := make([]int, len(cases))
-	settings := map[record.Problem]int{}
+	operandCaches := map[record.Problem]int{}
 	for i, c := range cases {
 		order[i] = i
-		if _, ok := settings[c.Problem]; !ok {
-			settings[c.Problem] = len(settings)
+		if _, ok := operandCaches[c.Problem]; !ok {
+			operandCaches[c.Problem] = len(operandCaches)
 		}
 	}
 	slices.SortStableFunc(order, func(i, j int) int {
 		x, y := cases[i], cases[j]
 		return cmp.Or(
-			cmp.Compare(settings[x.Problem], settings[y.Problem]),
+			cmp.Compare(operandCaches[x.Problem], operandCaches[y.Problem]),
 			cmp.Compare(busy(y, procs), busy(x, procs)),
 			cmp.Compare(y.Threads(), x.Threads()),
 			cmp.Compare(foreign(x), foreign(y)),
@@ -162,7 +162,7 @@ func mostThreadsFirst(cases []plan.Case, procs int) []int {
 // restTime is longer than workers spin before they park, and than Go's monitor thread polls at its highest rate.
 const restTime = 20 * time.Millisecond
 
-// rest waits, busily, until the workers of the last contender are parked. It does not sleep: if no
+// rest waits, busily, until the workers of the last candidate are parked. It does not sleep: if no
 // processor of a virtual machine is busy, the host may move the virtual processors, even two to one
 // core. Go's monitor thread would not slow down either.
 func rest() {
@@ -171,15 +171,15 @@ func rest() {
 	}
 }
 
-// disturbs reports whether t disturbs a contender that runs immediately after it. There are two reasons.
+// disturbs reports whether t disturbs a candidate that runs immediately after it. There are two reasons.
 //
-// Workers of t spin for some milliseconds before they park. They take processors from a contender that runs in
+// Workers of t spin for some milliseconds before they park. They take processors from a candidate that runs in
 // another process, or without these workers.
 //
 // While t runs in another process, this process waits. Then the monitor thread of Go's scheduler polls every 70 µs,
 // and after 5 ms less and less often. A poll on the processor of the next product takes 20 µs of it: a product of
 // 24×24 doubles takes 0.87 µs instead of 0.55 µs on an EPYC.
-func (t *contender) disturbs(next *contender) bool {
+func (t *candidate) disturbs(next *candidate) bool {
 	workers := t.row.Threads > 1 && (next.row.Threads == 1 || next.c.Outside())
 	return workers || t.product.elsewhere && !next.product.elsewhere
 }

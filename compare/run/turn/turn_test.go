@@ -104,7 +104,7 @@ func TestNeighboursInTurn(t *testing.T) {
 	}
 }
 
-// TestBursts checks the bursts of fast and slow contenders. A burst of the slowest has two samples,
+// TestBursts checks the bursts of fast and slow candidates. A burst of the slowest has two samples,
 // and the bursts of the others take as long; or there are as few bursts as allowed.
 func TestBursts(t *testing.T) {
 	const open = -1 // samples: as many as make the median known
@@ -126,9 +126,9 @@ func TestBursts(t *testing.T) {
 		{[]time.Duration{time.Millisecond, time.Millisecond}, plan.Budget{Reps: 6, Time: time.Second, Bursts: 12}, 12,
 			[]int{996, 996}},
 	} {
-		all := []*contender{{err: errTimeout}} // never warm
+		all := []*candidate{{err: errTimeout}} // never warm
 		for _, took := range test.took {
-			c := &contender{sampler: sample.Sampler{Call: func(context.Context, int) (time.Duration, error) {
+			c := &candidate{sampler: sample.Sampler{Call: func(context.Context, int) (time.Duration, error) {
 				return took, nil
 			}}}
 			if _, err := c.sampler.Warm(t.Context()); err != nil {
@@ -169,8 +169,7 @@ func TestBursts(t *testing.T) {
 	}
 }
 
-// TestBurstsWeighAlike has a contender slow down after its first burst: those after it count
-// as much, each.
+// TestBurstsWeighAlike has a candidate slow down after its first burst: those after it count as much, each.
 func TestBurstsWeighAlike(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const slow = 2 * time.Millisecond
@@ -205,30 +204,9 @@ func TestBurstsWeighAlike(t *testing.T) {
 	})
 }
 
-// TestNeighboursThatFillUpWithSamples takes so many samples that the first bursts alone could fill
-// the limit of a row. Every burst must still leave a result.
-func TestNeighboursThatFillUpWithSamples(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		calls := 0
-		jitter := gemmtest.Observed(func() {
-			calls++
-			time.Sleep(time.Duration(15+30*(calls%2)) * time.Microsecond)
-		})
-		budget := plan.Budget{Reps: 6, Time: 600 * time.Millisecond, Timeout: 20 * time.Second}
-		rows, _ := measure(t, bench(t, budget, 0),
-			plan.Ladder{Variants: []gemm.Variant{pinned("serial/packed", jitter), pinned("serial/gonum", jitter)}})
-		for _, r := range rows {
-			if r.Status != record.OK || len(r.Samples) > sample.MaxSamples {
-				t.Errorf("%s: %s, %s (%d samples)", r.Variant, r.Status, r.Reason, len(r.Samples))
-			}
-		}
-	})
-}
-
-// TestSlowProductsInTurn measures slow products interleaved, with just enough time for a few samples.
-// The rows are ok with these samples. A product that is slower than the earlier ones does not cost
-// the row. One that takes more than half of the row's time is multiplied once on integers and once for its sample, and
-// one that takes longer has none.
+// TestSlowProductsInTurn measures slow products interleaved, with just enough time for a few samples. The rows are ok
+// with these samples. A product that is slower than the earlier ones does not cost the row. One that takes more than
+// half of the row's time is multiplied once on integers and once for its sample, and one that takes longer has none.
 func TestSlowProductsInTurn(t *testing.T) {
 	const took = 100 * time.Millisecond
 	slow := func(name string) gemm.Variant {

@@ -2,7 +2,7 @@
 //
 // Against doublebuffer: cp.async (compute capability 8.0) copies in the background, so the slice on
 // its way needs no registers, and a thread has no store to wait for before it can go on. It waits for
-// its own copies when it has multiplied, and the barrier waits for those of the others. The tile of A
+// its own copies when it has multiplied, and the barrier waits for the copies of the others. The tile of A
 // is still transposed: its elements are copied one by one to their places, BM*BK/THREADS copies of 4
 // bytes per thread. The alternative is 16-byte copies of A without a transpose, and fragments of 4
 // columns at once. It saves three of four of these copies (1 % of the instructions at 128 x 128 x 8),
@@ -184,7 +184,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n,
 
     fetch(0, k);
     wait();
-    // Nobody multiplies before all have copied.
+    // Barrier: all copies are complete.
     __syncthreads();
 
     int now = 0;

@@ -206,8 +206,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n,
 
     int now = 0, free = STAGES - 1;
     for (int rest = k; rest > 0; rest -= BK) {
-        // This slice has arrived: of this thread, and after the barrier of all. And
-        // nobody multiplies the slice before any more: its buffer is free.
+        // Barrier: all copies of this slice are complete, and all products of the slice before, whose
+        // buffer is free.
         wait();
         __syncthreads();
         if (rest > (STAGES - 1) * BK)

@@ -73,7 +73,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n,
             const int p = p0 + e / BN, j = col0 + e % BN;
             Bs[e / BN][e % BN] = p < k && j < n ? B[p * ldb + j] : 0;
         }
-        // Nobody multiplies before all have copied.
+        // Barrier: all copies are complete.
         __syncthreads();
 
         #pragma unroll
@@ -92,7 +92,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n,
                     sum[x][y] += a[x] * b[y];
         }
 
-        // Nobody copies the next slice before all have multiplied this one.
+        // Barrier: all products of the slice are complete, so the next one may replace it.
         __syncthreads();
     }
 

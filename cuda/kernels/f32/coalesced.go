@@ -7,6 +7,6 @@ var Coalesced = ladder.Rung{
 	Name: "coalesced", Type: "f32", Least: 70,
 	Doc:     "the threads of a warp go along a row, so their accesses are one transaction",
 	Advice:  "G12",
-	Tiles:   []ladder.Tile{{BM: 32, BN: 32}},
+	Tiles:   Naive.Tiles,
 	Threads: ladder.OnePerElement, Reads: ladder.Unshared, Elements: ladder.Across,
 }

@@ -181,7 +181,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n,
 
     load(k);
     store(0);
-    // Nobody multiplies before all have copied.
+    // Barrier: all copies are complete.
     __syncthreads();
 
     int now = 0;

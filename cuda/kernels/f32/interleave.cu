@@ -224,8 +224,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n,
     __syncthreads();
     read(0, 0, 0);
 
-    // next goes on to the next slice when it has arrived: of this thread, and after the
-    // barrier of all. And nobody will read the slice at hand any more: it is free.
+    // next goes on to the next slice. Barrier: all its copies are complete, and all reads of the slice at
+    // hand, which is free.
     int now = 0, free = (STAGES - 1) * SLICE, rest = k;
     auto next = [&]() {
         commit();

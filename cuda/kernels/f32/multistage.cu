@@ -3,7 +3,7 @@
 // Against async: there are STAGES slices in place of two, and STAGES - 1 of them can be in flight: a
 // copy has the time of STAGES - 1 slices to arrive, not of one. The copies of a slice are a group. A
 // thread waits for its groups but the youngest, and the barrier waits for the groups of the others.
-// The same barrier says that nobody reads the slice before any more, so the next copy goes there: one
+// After the same barrier no thread reads the slice before, so the next copy goes there: one
 // barrier per slice remains.
 //
 // Tile: a block of THREADS = (BM/TM)*(BN/TN) threads computes BM x BN elements of C;
@@ -199,8 +199,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n,
 
     int now = 0, free = STAGES - 1;
     for (int rest = k; rest > 0; rest -= BK) {
-        // This slice has arrived: of this thread, and after the barrier of all. And
-        // nobody multiplies the slice before any more: its buffer is free.
+        // Barrier: all copies of this slice are complete, and all products of the slice before, whose
+        // buffer is free.
         wait();
         __syncthreads();
         if (rest > (STAGES - 1) * BK)

@@ -10,6 +10,3 @@ var Multistage = ladder.Rung{
 	Threads: ladder.OnePerTile, Shared: transposedSlices, Reads: ladder.Thread, Barriers: ladder.Barriers{Slice: 1},
 	Banks: asyncQuads,
 }
-
-// transposedSlices is the bytes of STAGES·BK·(BM + 4 + BN) elements.
-func transposedSlices(t ladder.Tile) int { return 4 * t.Stages * t.BK * (t.BM + 4 + t.BN) }

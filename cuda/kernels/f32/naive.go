@@ -1,4 +1,3 @@
-// Package f32 has the rungs of single precision that run on the CUDA cores, and f16x3.
 package f32
 
 import (

@@ -1,6 +1,6 @@
 // prefetch: fragments are read from shared memory one step ahead of the products.
 //
-// Against blockorder: fragments are held twice. Those of k index p + 1 are read while the products of
+// Against blockorder: fragments are held twice. Fragments of k index p + 1 are read while the products of
 // p are computed, also across slices: so the wait for the next slice, and the one barrier per slice,
 // come before the last k index, and the products of that index are left to compute meanwhile. It takes
 // TM + TN more registers, so BLOCKS limits a thread to 128: two blocks still run at once. The loop is
@@ -229,8 +229,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n,
 
         #pragma unroll 2
         for (int p = 0; p < BK; p++) {
-            // The next slice has arrived: of this thread, and after the barrier of all. And
-            // nobody will read the slice at hand any more: it is free.
+            // Barrier: all copies of the next slice are complete, and all reads of the slice at hand,
+            // which is free.
             if (p == BK - 1) {
                 wait();
                 __syncthreads();

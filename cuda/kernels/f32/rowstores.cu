@@ -2,7 +2,7 @@
 //
 // Against interleave: if C cannot be written in units of 4 elements, its rows go through shared
 // memory, where the slices are done with. Before, a thread wrote its quads by single elements, 16
-// bytes away from those of its neighbours, and an instruction of a warp touched four times as many
+// bytes away from the quads of its neighbours, and an instruction of a warp touched four times as many
 // sectors as it filled. Where C is aligned nothing changes.
 //
 // Tile: a block of THREADS = (BM/TM)*(BN/TN) threads computes BM x BN elements of C;
@@ -224,8 +224,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n,
     __syncthreads();
     read(0, 0, 0);
 
-    // next goes on to the next slice when it has arrived: of this thread, and after the
-    // barrier of all. And nobody will read the slice at hand any more: it is free.
+    // next goes on to the next slice. Barrier: all its copies are complete, and all reads of the slice at
+    // hand, which is free.
     int now = 0, free = (STAGES - 1) * SLICE, rest = k;
     auto next = [&]() {
         commit();

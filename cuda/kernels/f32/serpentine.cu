@@ -228,8 +228,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n,
 
         #pragma unroll 2
         for (int p = 0; p < BK; p++) {
-            // The next slice has arrived: of this thread, and after the barrier of all. And
-            // nobody will read the slice at hand any more: it is free.
+            // Barrier: all copies of the next slice are complete, and all reads of the slice at hand,
+            // which is free.
             if (p == BK - 1) {
                 wait();
                 __syncthreads();

@@ -58,14 +58,14 @@ extern "C" __global__ void __launch_bounds__(THREADS) gemm(int m, int n, int k,
             const int p = p0 + e / BN, j = col0 + e % BN;
             Bs[e / BN][e % BN] = p < k && j < n ? B[p * ldb + j] : 0;
         }
-        // Nobody multiplies before all have copied.
+        // Barrier: all copies are complete.
         __syncthreads();
 
         #pragma unroll
         for (int p = 0; p < BK; p++)
             sum += As[row][p] * Bs[p][col];
 
-        // Nobody copies the next slice before all have multiplied this one.
+        // Barrier: all products of the slice are complete, so the next one may replace it.
         __syncthreads();
     }
 

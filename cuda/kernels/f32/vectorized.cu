@@ -152,7 +152,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n,
         }
         a_from += BK;
         b_from += BK * ldb;
-        // Nobody multiplies before all have copied.
+        // Barrier: all copies are complete.
         __syncthreads();
 
         #pragma unroll
@@ -175,7 +175,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n,
             }
         }
 
-        // Nobody copies the next slice before all have multiplied this one.
+        // Barrier: all products of the slice are complete, so the next one may replace it.
         __syncthreads();
     }
 

@@ -1,27 +1,14 @@
 // warptile: warp tiles between the tile of a block and the tile of a thread.
 //
-// Against rowstores: the threads of a warp compute a compact WM x WN tile, not rows of the tile of
-// their block. A warp reads WM + WN elements of shared memory for WM*WN products, and its threads
-// share what they read. Lanes i and i^1 read the same quad of B, and lanes i and i^2 the same quad of
-// A: shared memory then serves a 16-byte read of a whole warp in two passes in place of four. A warp
-// without elements of C copies, but does not multiply.
-// This rung is the one for use, so it also has BATCH, CUT, GUARDED and PADDED, which a product of
-// whole tiles with many blocks has no need of.
+// Against rowstores: the threads of a warp compute a compact WM x WN tile, in place of rows of the
+// tile of their block. A warp reads WM + WN elements of shared memory for WM*WN products, and its
+// threads share what they read. Lanes i and i^1 read the same quad of B, and lanes i and i^2 the same
+// quad of A: shared memory then serves a 16-byte read of a whole warp in two passes in place of four.
 //
 // Tile: BM x BN a block, WM x WN a warp, TM x TN a thread; a block has
 // THREADS = 32*(BM/WM)*(BN/WN) threads.
 // Launch: ceil(m/BM) * ceil(n/BN) blocks; dynamic shared memory of
 // 4*STAGES*BK*(BM + 4 + BN) bytes.
-// CUT: a block each has only the first `whole` tiles. The slices of the tiles after them stand in a row,
-// `span` for each tile, and each block after the whole ones computes `each` of them. Slices beyond k are
-// empty. Sums over a part of a tile's slices go to partial, where tile t and block b have place t + b,
-// both counted after the whole ones. The block that comes to a tile last adds the parts in the order of
-// k, so the result is the same in every run. arrived has an int for each cut tile, 0 before and after.
-// BATCH: the blocks of a product follow those of the product before, and step_a, step_b and step_c are the
-// elements from a matrix to the next.
-// GUARDED: the kernel does nothing if *wanted is 0.
-// PADDED: zeros extend the rows of A to a multiple of BM, and the columns of B to a multiple of BN,
-// so no block is at an edge.
 // Global reads of A and B: m*n*k*(1/BM + 1/BN) elements.
 // Shared reads: BM*BN*BK*(1/TM + 1/TN) elements a block and slice,
 // m*n*k*(1/TM + 1/TN) in all; counted once a warp, m*n*k*(1/WM + 1/WN).
@@ -48,13 +35,10 @@
 #define TN 8
 #endif
 #ifndef STAGES
-#define STAGES 4
+#define STAGES 3
 #endif
 #ifndef SWIZZLE
 #define SWIZZLE 8
-#endif
-#ifndef PADDED
-#define PADDED 0
 #endif
 #ifndef VB
 #define VB 4
@@ -65,10 +49,10 @@
 
 #define THREADS (32 * (BM / WM) * (BN / WN))
 
-// The least number of blocks that a multiprocessor shall hold at once: the compiler keeps a thread
-// within 65536/(BLOCKS*THREADS) registers, 128 for 64 sums per thread and 255 for more.
+// How many blocks a multiprocessor shall hold at once at least: the compiler keeps a thread
+// within 65536/(BLOCKS*THREADS) registers.
 #ifndef BLOCKS
-#define BLOCKS (THREADS > (TM * TN > 64 ? 256 : 512) ? 1 : (TM * TN > 64 ? 256 : 512) / THREADS)
+#define BLOCKS (THREADS == 256 ? 2 : 1)
 #endif
 
 static_assert(BM % WM == 0 && BN % WN == 0, "a tile of C is a whole number of warp tiles");
@@ -145,71 +129,30 @@ static __device__ void store_c(float *c, int inside, float alpha, const float *s
             c[v] = beta == 0 ? alpha * sum[v] : alpha * sum[v] + beta * c[v];
 }
 
-#ifdef CUT
-// add_parts writes a block's part of the sums of a cut tile t to their place. In the block that comes
-// last it returns true, with the sums of all parts.
-// Sums are written one by one: writing four at once wants them in four registers in a row, and the
-// multiply-adds then wait a tenth longer for the banks of the register file.
-static __device__ __forceinline__ bool add_parts(float *sum, int t, int block, int span, int each,
-    float *partial, int *arrived)
-{
-    constexpr int SUMS = BM * BN / THREADS; // of a thread; those of neighbouring threads are neighbours
-    const int first = t * span / each, parts = ((t + 1) * span - 1) / each - first + 1;
-    float *place = partial + (long long)(t + first) * SUMS * THREADS + threadIdx.x;
-    #pragma unroll
-    for (int e = 0; e < SUMS; e++)
-        place[((block - first) * SUMS + e) * THREADS] = sum[e];
-    __threadfence();
-    __syncthreads();
-    int last = 0;
-    if (threadIdx.x == 0 && atomicAdd(&arrived[t], 1) == parts - 1) {
-        arrived[t] = 0;
-        last = 1;
-    }
-    if (!__syncthreads_or(last))
-        return false;
-    __threadfence();
-    #pragma unroll
-    for (int e = 0; e < SUMS; e++)
-        sum[e] = 0;
-    #pragma unroll 1
-    for (int p = 0; p < parts; p++, place += SUMS * THREADS)
-        #pragma unroll
-        for (int e = 0; e < SUMS; e++)
-            sum[e] += __ldcg(&place[e * THREADS]);
-    return true;
-}
-#endif
-
-// product computes a tile of C, or its sums over a part of k: over depth indices from `begin` on.
-static __device__ __forceinline__ void product(int tile, int begin, int depth, int m, int n, int k,
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n, int k,
     float alpha, const float *A, long long lda, const float *B, long long ldb,
-    float beta, float *C, long long ldc
-#ifdef CUT
-    , int whole, int span, int each, float *partial, int *arrived
-#endif
-    )
+    float beta, float *C, long long ldc)
 {
     // STAGES times a slice of A, transposed, and one of B. Rows of A are 4 elements longer
     // than the tile: the 4 x 8 elements that a warp copies then go to 32 banks.
     extern __shared__ __align__(16) float shared[];
     constexpr int LD_A = BM + 4, SLICE_A = BK * LD_A, SLICE = SLICE_A + BK * BN;
 
-    // The place of the tile: groups of SWIZZLE rows of tiles, in a group column of tiles
+    // The tile of this block: groups of SWIZZLE rows of tiles, in a group column of tiles
     // after column of tiles.
     const int tiles_m = (m + BM - 1) / BM;
     const int tiles_n = (n + BN - 1) / BN;
-    const int group = tile / (SWIZZLE * tiles_n) * SWIZZLE;
+    const int group = (int)blockIdx.x / (SWIZZLE * tiles_n) * SWIZZLE;
     const int height = tiles_m - group < SWIZZLE ? tiles_m - group : SWIZZLE;
-    const int in_group = tile % (SWIZZLE * tiles_n);
+    const int in_group = (int)blockIdx.x % (SWIZZLE * tiles_n);
     const int row0 = (group + in_group % height) * BM;
     const int col0 = in_group / height * BN;
 
-    // The first quad of this thread.
+    // The first quad of this thread: two rows of quads belong to 2*LANES_N lanes.
     constexpr int LANES_M = WM / TM, LANES_N = WN / TN;
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int warp_row = warp / (BN / WN) * WM;
-    const int warp_col = (warp + warp / (BN / WN)) % (BN / WN) * WN;
+    const int warp_col = warp % (BN / WN) * WN;
     const int row = warp_row + (lane / (2 * LANES_N) * 2 + lane % 2) * 4;
     const int col = warp_col + lane / 2 % LANES_N * 4;
     // From one quad of a thread to the next.
@@ -221,13 +164,13 @@ static __device__ __forceinline__ void product(int tile, int begin, int depth, i
     constexpr int PASS_A = THREADS / 8, COPIES_A = BM / PASS_A * (BK / 8);
     const int a_row = threadIdx.x / 8, a_col = threadIdx.x % 8;
     const int a_rows = m - row0 - a_row;
-    const float *a_from = A + (row0 + a_row) * lda + begin + a_col;
+    const float *a_from = A + (row0 + a_row) * lda + a_col;
     const unsigned a_to = shared_address(&shared[a_col * LD_A + a_row]);
     // And of B: units along a row, PASS_B elements in a pass.
     constexpr int PASS_B = THREADS * VB, COPIES_B = BK * BN / PASS_B;
     const int b_row = threadIdx.x * VB / BN, b_col = threadIdx.x * VB % BN;
     const int b_cols = n - col0 - b_col;
-    const float *b_from = B + (begin + b_row) * ldb + col0 + b_col;
+    const float *b_from = B + b_row * ldb + col0 + b_col;
     const unsigned b_to = shared_address(&shared[SLICE_A + b_row * BN + b_col]);
 
     // From one copy to the next, in bytes.
@@ -284,17 +227,17 @@ static __device__ __forceinline__ void product(int tile, int begin, int depth, i
     // The first STAGES - 1 slices. A group without copies counts as one that has arrived.
     #pragma unroll 1
     for (int s = 0; s < STAGES - 1; s++) {
-        if (s * BK < depth)
-            fetch(s * SLICE, depth - s * BK);
+        if (s * BK < k)
+            fetch(s * SLICE, k - s * BK);
         commit();
     }
     wait();
     __syncthreads();
     read(0, 0, 0);
 
-    // next goes on to the next slice when it has arrived: of this thread, and after the
-    // barrier of all. And nobody will read the slice at hand any more: it is free.
-    int now = 0, free = (STAGES - 1) * SLICE, rest = depth;
+    // next goes on to the next slice. Barrier: all its copies are complete, and all reads of the slice at
+    // hand, which is free.
+    int now = 0, free = (STAGES - 1) * SLICE, rest = k;
     auto next = [&]() {
         commit();
         wait();
@@ -305,9 +248,8 @@ static __device__ __forceinline__ void product(int tile, int begin, int depth, i
     };
 
     // slice multiplies the slice at hand and has another copied, which lies inside A and B or
-    // of which that is not known. A warp that is idle has nothing inside C: it copies, and comes
-    // to the same barrier as the others, as __syncthreads wants it.
-    auto slice = [&](bool inside, bool idle) {
+    // of which that is not known.
+    auto slice = [&](bool inside) {
         if (!inside && rest > (STAGES - 1) * BK)
             fetch(free, rest - (STAGES - 1) * BK);
         #pragma unroll
@@ -326,29 +268,17 @@ static __device__ __forceinline__ void product(int tile, int begin, int depth, i
                 #pragma unroll
                 for (int x = 0; x < TM; x++) {
                     const int z = (y + p) % 2 ? TM - 1 - x : x;
-                    if (!idle)
-                        sum[z][y] += a[p % 2][z] * b[p % 2][y];
+                    sum[z][y] += a[p % 2][z] * b[p % 2][y];
                 }
         }
     };
-    const bool idle = row0 + warp_row >= m || col0 + warp_col >= n;
-    if (PADDED && idle)
+    if (row0 + BM <= m && col0 + BN <= n)
         #pragma unroll 1
         while (rest >= STAGES * BK)
-            slice(true, true);
-    else if (PADDED || row0 + BM <= m && col0 + BN <= n)
-        #pragma unroll 1
-        while (rest >= STAGES * BK)
-            slice(true, false);
+            slice(true);
     #pragma unroll 1
     while (rest > 0)
-        slice(false, idle);
-
-#ifdef CUT
-    const bool cut = begin > 0 || depth < k;
-    if (cut && !add_parts(&sum[0][0], tile - whole, (int)blockIdx.x - whole, span, each, partial, arrived))
-        return;
-#endif
+        slice(false);
 
     // C by way of shared memory: a warp writes rows of its tile to its own place in the memory of
     // the slices, and reads them back along a row.
@@ -387,50 +317,4 @@ static __device__ __forceinline__ void product(int tile, int begin, int depth, i
             store_c(c + i * ldc + j, i < c_rows ? c_cols - j : 0, alpha, &sum[x][y], beta);
         }
     }
-}
-
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n, int k,
-    float alpha, const float *A, long long lda, const float *B, long long ldb,
-    float beta, float *C, long long ldc
-#ifdef CUT
-    , int whole, int span, int each, float *partial, int *arrived
-#endif
-#ifdef BATCH
-    , long long step_a, long long step_b, long long step_c
-#endif
-#ifdef GUARDED
-    , const int *wanted
-#endif
-    )
-{
-#ifdef GUARDED
-    if (*wanted == 0)
-        return;
-#endif
-#ifdef CUT
-    int tile = blockIdx.x, first = 0, left = span; // slices of this block, from `first` of the tile on
-    if (tile >= whole) {
-        const int at = (tile - whole) * each;
-        const int all = (((m + BM - 1) / BM) * ((n + BN - 1) / BN) - whole) * span;
-        left = all - at < each ? all - at : each;
-        tile = whole + at / span;
-        first = at % span;
-    }
-    for (; left > 0; tile++, first = 0) {
-        const int slices = left < span - first ? left : span - first;
-        left -= slices;
-        const int depth = slices * BK < k - first * BK ? slices * BK : k - first * BK;
-        product(tile, first * BK, depth, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc,
-            whole, span, each, partial, arrived);
-        if (left > 0)
-            __syncthreads();
-    }
-#elif defined(BATCH)
-    const int tiles = ((m + BM - 1) / BM) * ((n + BN - 1) / BN);
-    const int x = (int)blockIdx.x / tiles;
-    product((int)blockIdx.x % tiles, 0, k, m, n, k, alpha, A + x * step_a, lda, B + x * step_b, ldb,
-        beta, C + x * step_c, ldc);
-#else
-    product(blockIdx.x, 0, k, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc);
-#endif
 }

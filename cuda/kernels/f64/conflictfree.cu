@@ -1,18 +1,11 @@
 // conflictfree: shared memory read 16 bytes at a time without bank conflicts, two buffers.
 //
-// What changes against smem:
-//  - A's slice is stored transposed, so that a thread's TM elements of one kk
-//    are contiguous, as B's TN are: both are read 16 bytes (two doubles) at a
-//    time.
+// What changes against transposed:
 //  - A thread's TM rows and TN columns are each split in two halves, BM/2 and
 //    BN/2 apart. Then the lanes of a warp read b_slice side by side, without
 //    gaps of TN: no two of them meet in a bank.
-//  - PAD elements lie between the rows of the transposed slice. The lanes
-//    that store A run along k, which is down the transposed slice; with
-//    PAD = 0 they meet in one bank, with PAD = 2 neighbouring rows are two
-//    doubles apart in the banks.
-//  - Global memory is read VA and VB elements at a time, C is written VC at a
-//    time (2: where base and leading dimension are multiples of 16 bytes).
+//  - PAD elements lie between the rows of the transposed slice. With PAD = 2,
+//    the lanes that store A run down rows two doubles apart in the banks.
 //  - Two buffers: the next slice goes to registers while this one is
 //    multiplied, then to the other buffer. One barrier a slice, not two.
 //
@@ -21,8 +14,7 @@
 // Shared:  2·(BM + PAD + BN)·BK doubles.
 // Traffic: global reads m·n·k·(1/BM + 1/BN) (equations 11, 12); shared reads
 //          of a block and slice (BM/TM)·(BN/TN)·(TM + TN)·BK
-//          = BM·BN·BK·(1/TM + 1/TN) (equations 14, 15), in half as many
-//          instructions. ceil(k/BK) + 1 barriers.
+//          = BM·BN·BK·(1/TM + 1/TN) (equations 14, 15). ceil(k/BK) + 1 barriers.
 
 #ifndef BM
 #define BM 64

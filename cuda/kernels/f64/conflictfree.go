@@ -2,7 +2,7 @@ package f64
 
 import "gemm/cuda/ladder"
 
-// Conflictfree changes the layout of both slices, and adds a second buffer.
+// Conflictfree spreads accesses over the banks, and adds a second buffer.
 var Conflictfree = ladder.Rung{
 	Name: "conflictfree", Type: "f64", Least: 70, Copies: true,
 	Tiles:   squares(),

@@ -1,18 +1,9 @@
-// dmma-wmma: tensor cores through the wmma instructions, slices copied asynchronously.
+// dmma-wmma: slices copied asynchronously, STAGES - 1 ahead.
 //
-// What changes against conflictfree:
-//  - The multiply-adds go to the tensor cores. A warp, not a thread, owns a
-//    tile of C (WM×WN), made of 8×8 accumulators; one wmma instruction adds
-//    an 8×4 by 4×8 product. Which lane holds which element is the
-//    instruction's affair: fragments are loaded and stored by wmma too.
-//  - cp.async copies from global to shared memory without registers between,
-//    STAGES - 1 slices ahead. It zero-fills what lies beyond an edge. A copy
-//    cannot transpose, so A's slice lies as in memory, rows of BK.
-//  - Rows of both slices are padded to 4 beyond a multiple of 16 doubles
-//    (the 32 banks). A half-warp reads 4 rows by 4 columns of a fragment at
-//    once: rows 4 apart in the banks do not meet.
-//  - The accumulators go through shared memory to C, so that whole rows of a
-//    warp's tile are written together.
+// What changes against dmma-smem: cp.async copies from global to shared memory
+// without registers between, and zero-fills what lies beyond an edge. Shared
+// memory holds STAGES slices of each matrix: the next ones are on their way
+// while one is multiplied. One barrier a slice, not two.
 //
 // Tile:    BM×BN elements of C a block, WM×WN a warp.
 // Launch:  ceil(m/BM)·ceil(n/BN) blocks of THREADS = 32·(BM/WM)·(BN/WN) threads.
@@ -84,7 +75,7 @@ __device__ __forceinline__ void copy_async(double *to, const double *from, int w
             :: "r"(address), "l"(from), "r"(bytes) : "memory");
 }
 
-// copy_commit closes a group of copies, those of one slice.
+// copy_commit closes the group of the copies of one slice.
 __device__ __forceinline__ void copy_commit()
 {
     asm volatile("cp.async.commit_group;" ::: "memory");

@@ -5,7 +5,7 @@ import (
 	"gemm/cuda/ladder"
 )
 
-// DMMAWMMA replaces thread tiles by products of the tensor cores.
+// DMMAWMMA copies slices asynchronously.
 var DMMAWMMA = ladder.Rung{
 	Name: "dmma-wmma", Type: "f64", Least: 80, Copies: true,
 	Doc:        "warp tiles by tensor cores, 8x8x4 by wmma",

@@ -1,4 +1,3 @@
-// Package f64 has the rungs of double precision.
 package f64
 
 import "gemm/cuda/ladder"

@@ -1,14 +1,9 @@
-// packed-global: A and B are first re-laid in blocks in global memory.
+// packed-global: blocks of B are column-major inside.
 //
-// What changes against naive: a block of threads reads blocks of A and B that
-// are contiguous (BM×BK and BK×BN elements, one after the other along k), not
-// rows that are lda and ldb apart. A is in blocks row after row, row-major
-// inside. B is in blocks column after column, column-major inside: all that a
-// thread reads along k, of A and of B, is contiguous within a block, and the
-// next block follows. Padding with zeros makes every block whole, so that
-// the loop over k has no guards. It is a layout for caches with long lines:
-// the lanes of a warp now read B BK elements apart, and the loads are as
-// many as before.
+// What changes against packed-rowmajor: all that a thread reads along k, of A
+// and of B, is contiguous within a block, and the next block follows. It is a
+// layout for caches with long lines: the lanes of a warp now read B BK
+// elements apart, and the loads are as many as before.
 //
 // Packed:  PA holds ceil(m/BM)·ceil(k/BK)·BM·BK doubles,
 //          PB holds ceil(k/BK)·ceil(n/BN)·BK·BN doubles.

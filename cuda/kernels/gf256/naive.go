@@ -1,4 +1,3 @@
-// Package gf256 has the rungs of the field of 256 elements.
 package gf256
 
 import "gemm/cuda/ladder"

@@ -60,14 +60,14 @@ extern "C" __global__ void __launch_bounds__(THREADS) gemm(int m, int n, int k,
         // All threads together copy the slice; beyond the edges of A and B it is 0.
         As[row][col] = i < m && p0 + col < k ? A[i * lda + p0 + col] : 0;
         Bs[row][col] = p0 + row < k && j < n ? B[(p0 + row) * ldb + j] : 0;
-        // Nobody multiplies before all have copied.
+        // Barrier: all copies are complete.
         __syncthreads();
 
         #pragma unroll 4
         for (int p = 0; p < BK; p++)
             sum ^= mul(As[row][p], Bs[p][col]);
 
-        // Nobody copies the next slice before all have multiplied this one.
+        // Barrier: all products of the slice are complete, so the next one may replace it.
         __syncthreads();
     }
 

@@ -99,7 +99,7 @@ extern "C" __global__ void __launch_bounds__(1024) gemm(int m, int n, int k,
             As[row * depth + p] = i < m && p0 + p < k ? A[i * lda + p0 + p] : 0;
         for (int p = row; p < depth; p += rows)
             Bs[p * words + col] = load(B + (p0 + p) * ldb + j, p0 + p < k ? n - j : 0);
-        // Nobody multiplies before all have copied.
+        // Barrier: all copies are complete.
         __syncthreads();
 
         #pragma unroll 2
@@ -117,7 +117,7 @@ extern "C" __global__ void __launch_bounds__(1024) gemm(int m, int n, int k,
                 sum.x[w] ^= product.x[w];
         }
 
-        // Nobody copies the next slice before all have multiplied this one.
+        // Barrier: all products of the slice are complete, so the next one may replace it.
         __syncthreads();
     }
 

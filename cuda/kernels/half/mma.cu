@@ -1,8 +1,9 @@
-// mma: warp tiles by tensor cores, 16 x 8 x 16 by mma.
+// mma: slices are copied asynchronously (cp.async), STAGES - 1 ahead, and fragments one step ahead.
 //
-// The layout is warptile's: a warp multiplies a tile of its own, from slices that cp.async copies while
-// earlier ones are multiplied. A row of a slice has 128 bytes, and its units of 16 bytes change places with the
-// row, so that the eight rows which ldmatrix reads at once lie in different banks.
+// Against mma-ldmatrix: cp.async copies units of 16 bytes to shared memory past the registers, while earlier slices
+// are multiplied. A row of a slice has 128 bytes, and its units change places with the row, so that the eight rows
+// which ldmatrix reads at once lie in different banks without padding. The fragments of the next 16 k indices are
+// read while these are multiplied. Groups of tiles that run at the same time share rows and columns in L2.
 // Types: elements are f16, or bf16 with BF16. Products are exact, sums are in f32, and C is rounded once.
 // TRANS_A: A is stored transposed, as k x m; TRANS_B: B as n x k. An operand is copied as it lies: ldmatrix
 // transposes its fragments.
@@ -40,9 +41,6 @@
 #ifndef TRANS_B
 #define TRANS_B 0
 #endif
-#ifndef VC
-#define VC 8
-#endif
 
 #ifdef BF16
 #define TYPE "bf16"
@@ -55,12 +53,12 @@
 
 static_assert(BM % 64 == 0 && BN % 64 == 0, "a slice is boxes of 64 x 64 elements");
 static_assert(BK == 64, "a row of a box is 128 bytes");
-static_assert(64 % WM == 0 && WM % 16 == 0, "fragments are 16 x 16, and rows of a warp lie in one box");
-static_assert(64 % WN == 0 && WN % 16 == 0, "so do columns");
+static_assert(64 % WM == 0 && 64 % WN == 0, "the rows and columns of a warp lie in one box");
+static_assert(WM % 16 == 0 && WN % 16 == 0 && BK % 16 == 0, "fragments are 16 x 16");
 static_assert(THREADS % 64 == 0 && THREADS <= 512, "a pass copies a multiple of 8 rows, of one box");
 static_assert(STAGES >= 2, "one slice is copied while another is multiplied");
 
-// shared_address is the address within shared memory that asynchronous copies want.
+// shared_address is the address within shared memory that copies and ldmatrix want.
 static __device__ unsigned shared_address(const void *p)
 {
     unsigned long long address;
@@ -116,34 +114,23 @@ static __device__ float widen(unsigned x)
 #endif
 }
 
-// update returns two neighbouring elements of beta*C + (x, y), rounded once. `left` elements of C exist from c on.
-// beta == 0 must not read C: it may hold NaN.
-static __device__ unsigned update(const unsigned short *c, int left, float x, float y, float beta)
+// store sets two neighbouring elements of C, of which `left` exist, to beta*C + (x, y), rounded once. Both are
+// copied at once if the address permits. beta == 0 must not read C: it may hold NaN.
+static __device__ void store(unsigned short *c, int left, float x, float y, float beta)
 {
-    if (beta != 0 && left > 1 && VC > 1) {
-        const unsigned pair = *(const unsigned *)c;
-        x += beta * widen(pair & 0xffff);
-        y += beta * widen(pair >> 16);
-    } else if (beta != 0) {
-        if (left > 0)
-            x += beta * widen(c[0]);
-        if (left > 1)
-            y += beta * widen(c[1]);
+    if (left > 1 && (unsigned long long)c % 4 == 0) {
+        if (beta != 0) {
+            const unsigned pair = *(const unsigned *)c;
+            x += beta * widen(pair & 0xffff);
+            y += beta * widen(pair >> 16);
+        }
+        *(unsigned *)c = pack(x, y);
+        return;
     }
-    return pack(x, y);
-}
-
-// store_c stores two neighbouring elements of C, of which `left` exist.
-static __device__ void store_c(unsigned short *c, int left, unsigned pair)
-{
-    if (left > 1 && VC > 1) {
-        *(unsigned *)c = pair;
-    } else {
-        if (left > 0)
-            c[0] = (unsigned short)pair;
-        if (left > 1)
-            c[1] = (unsigned short)(pair >> 16);
-    }
+    if (left > 0)
+        c[0] = (unsigned short)pack(beta == 0 ? x : x + beta * widen(c[0]), 0);
+    if (left > 1)
+        c[1] = (unsigned short)pack(beta == 0 ? y : y + beta * widen(c[1]), 0);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) gemm(int m, int n, int k, float alpha,
@@ -169,36 +156,32 @@ extern "C" __global__ void __launch_bounds__(THREADS) gemm(int m, int n, int k, 
 
     // copy starts the copy of slice s of A or B: `size` rows or columns from `first` on, of `all`. Beyond the edges
     // it is 0.
+    const int count = (k + BK - 1) / BK;
     auto copy = [&](int s, unsigned to, const unsigned short *from, long long ld, bool along_k, int first, int size,
         int all) {
+        if (s >= count)
+            return;
         #pragma unroll
         for (int r = 0; r < size; r += PASS) {
             // The row in the matrix as it is stored, and the column.
             const int y = along_k ? first + r + row : s * BK + (r + row) % 64;
             const int x = along_k ? s * BK + unit : first + (r + row) / 64 * 64 + unit;
             const int left = y < (along_k ? all : k) ? (along_k ? k : all) - x : 0;
-            copy_async(to + r * 128, left > 0 ? from + y * ld + x : from, left);
+            copy_async(to + s % STAGES * SLICE + r * 128, left > 0 ? from + y * ld + x : from, left);
         }
     };
-    const int count = (k + BK - 1) / BK;
-    auto copy_a = [&](int s) {
-        if (s < count)
-            copy(s, place + s % STAGES * SLICE, A, lda, !TRANS_A, row0, BM, m);
-    };
-    auto copy_b = [&](int s) {
-        if (s < count)
-            copy(s, place + s % STAGES * SLICE + SLICE_A, B, ldb, TRANS_B, col0, BN, n);
-    };
+    auto copy_a = [&](int s) { copy(s, place, A, lda, !TRANS_A, row0, BM, m); };
+    auto copy_b = [&](int s) { copy(s, place + SLICE_A, B, ldb, TRANS_B, col0, BN, n); };
     // A group without copies counts as one that has arrived.
     auto commit = [] { asm volatile("cp.async.commit_group;" ::: "memory"); };
-    // arrive returns when the oldest slice is there, of all threads. And all have read the slice before it.
+    // arrive returns when all threads have copied the oldest slice, and read the slice before it.
     auto arrive = [] {
         asm volatile("cp.async.wait_group %0;" :: "n"(STAGES - 2) : "memory");
         __syncthreads();
     };
 
-    // The rows of matrices that a lane gives to ldmatrix: of A, those of k indices 8 to 15 come last; of B, those
-    // of columns 8 to 15. The bits of an offset that say the unit are exclusive-or of the row's and the unit's own.
+    // The rows of matrices that a lane gives to ldmatrix: k indices 8 to 15 of A and columns 8 to 15 of B come last.
+    // The bits of an offset that say the unit are exclusive-or of the row's and the unit's own.
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int warp_row = warp / (BN / WN) * WM, warp_col = warp % (BN / WN) * WN;
     const int low = lane % 8, middle = lane / 8 % 2 * 8, high = lane / 16 * 8;
@@ -258,8 +241,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) gemm(int m, int n, int k, 
         for (int y = 0; y < WN / 8; y++) {
             const float *d = &sum[x / 2][y][x % 2 * 2];
             const int j = col0 + warp_col + 8 * y + lane % 4 * 2, left = i < m ? n - j : 0;
-            unsigned short *c = C + i * ldc + j;
-            store_c(c, left, update(c, left, alpha * d[0], alpha * d[1], beta));
+            store(C + i * ldc + j, left, alpha * d[0], alpha * d[1], beta);
         }
     }
 }

@@ -1,9 +1,8 @@
-// wgmma: products of whole warpgroups (wgmma), whose slices the copy engine brings (TMA).
+// wgmma: products of whole warpgroups, which read both operands from shared memory.
 //
-// Against mma: four warps together multiply 64 x 16 by 16 x BN elements with one instruction (compute capability
-// 9.0), which reads both operands from shared memory itself. One thread starts the copy of a whole slice; it
-// ends at a barrier in shared memory. No warp computes addresses.
-// The multiprocessor holds two blocks: one multiplies while the other waits for its slice.
+// Against mma-tma: four warps together multiply 64 x 16 by 16 x BN elements with one instruction (compute capability
+// 9.0). It reads slices in shared memory itself, as a descriptor says that they lie there: there are no fragments
+// in registers. A multiprocessor holds two blocks: one multiplies while the other waits for its slice.
 // Types: elements are f16, or bf16 with BF16. Products are exact, sums are in f32, and C is rounded once.
 // TRANS_A: A is stored transposed, as k x m; TRANS_B: B as n x k. An operand is read as it lies: a bit
 // of the instruction says whether its rows go along k.
@@ -35,9 +34,6 @@
 #ifndef TRANS_B
 #define TRANS_B 0
 #endif
-#ifndef VC
-#define VC 8
-#endif
 
 #ifdef BF16
 #define TYPE "bf16"
@@ -52,14 +48,14 @@
 #endif
 
 #define THREADS (128 * BM / 64)
-#define BOX (64 * 128) // bytes of a box: 64 rows of 64 elements
+#define BOX (64 * 128) // bytes of 64 rows of 64 elements
 
 static_assert(BN == 128, "wgmma has 128 columns here");
 static_assert(BM % 64 == 0 && THREADS <= 1024, "a warpgroup has 64 rows of C");
 static_assert(BK == 64, "a row of a box is 128 bytes");
 static_assert(8 * STAGES <= 64, "barriers have 64 bytes");
 
-// TensorMap describes a matrix and the box that one copy brings; the driver encodes it.
+// TensorMap describes a matrix and the box of one copy; the driver encodes it.
 struct alignas(64) TensorMap { unsigned long long opaque[16]; };
 
 // 16 sums as operands of an instruction, and ten of their names.
@@ -69,7 +65,7 @@ struct alignas(64) TensorMap { unsigned long long opaque[16]; };
 #define TEN(t) "%" #t "0, %" #t "1, %" #t "2, %" #t "3, %" #t "4, " \
     "%" #t "5, %" #t "6, %" #t "7, %" #t "8, %" #t "9, "
 
-// shared_address is the address within shared memory that asynchronous copies and barriers want.
+// shared_address is the address within shared memory that copies and barriers want.
 static __device__ unsigned shared_address(const void *p)
 {
     unsigned long long address;
@@ -83,7 +79,7 @@ static __device__ void init(unsigned barrier, int arrivals)
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(barrier), "r"(arrivals));
 }
 
-// expect counts one arrival. The phase then lasts until copies have brought the bytes, too.
+// expect counts one arrival. The phase then lasts until copies have written the bytes, too.
 static __device__ void expect(unsigned barrier, int bytes)
 {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
@@ -104,7 +100,7 @@ static __device__ void wait(unsigned barrier, int parity)
 }
 
 // copy_box starts the copy of a box of the matrix, from row y and column x on, to shared memory. What
-// lies outside of the matrix becomes 0. Rows of 128 bytes come swizzled: the 16 bytes at offset 16*i of
+// lies outside of the matrix becomes 0. Rows of 128 bytes arrive swizzled: the 16 bytes at offset 16*i of
 // row r lie at offset 16*(i ^ r % 8). The barrier gets the bytes.
 static __device__ void copy_box(unsigned to, const TensorMap *map, unsigned barrier, int x, int y)
 {
@@ -169,34 +165,23 @@ static __device__ float widen(unsigned x)
 #endif
 }
 
-// update returns two neighbouring elements of beta*C + (x, y), rounded once. `left` elements of C exist from c on.
-// beta == 0 must not read C: it may hold NaN.
-static __device__ unsigned update(const unsigned short *c, int left, float x, float y, float beta)
+// store sets two neighbouring elements of C, of which `left` exist, to beta*C + (x, y), rounded once. Both are
+// copied at once if the address permits. beta == 0 must not read C: it may hold NaN.
+static __device__ void store(unsigned short *c, int left, float x, float y, float beta)
 {
-    if (beta != 0 && left > 1 && VC > 1) {
-        const unsigned pair = *(const unsigned *)c;
-        x += beta * widen(pair & 0xffff);
-        y += beta * widen(pair >> 16);
-    } else if (beta != 0) {
-        if (left > 0)
-            x += beta * widen(c[0]);
-        if (left > 1)
-            y += beta * widen(c[1]);
+    if (left > 1 && (unsigned long long)c % 4 == 0) {
+        if (beta != 0) {
+            const unsigned pair = *(const unsigned *)c;
+            x += beta * widen(pair & 0xffff);
+            y += beta * widen(pair >> 16);
+        }
+        *(unsigned *)c = pack(x, y);
+        return;
     }
-    return pack(x, y);
-}
-
-// store_c stores two neighbouring elements of C, of which `left` exist.
-static __device__ void store_c(unsigned short *c, int left, unsigned pair)
-{
-    if (left > 1 && VC > 1) {
-        *(unsigned *)c = pair;
-    } else {
-        if (left > 0)
-            c[0] = (unsigned short)pair;
-        if (left > 1)
-            c[1] = (unsigned short)(pair >> 16);
-    }
+    if (left > 0)
+        c[0] = (unsigned short)pack(beta == 0 ? x : x + beta * widen(c[0]), 0);
+    if (left > 1)
+        c[1] = (unsigned short)pack(beta == 0 ? y : y + beta * widen(c[1]), 0);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 2) gemm(int m, int n, int k, float alpha,
@@ -273,9 +258,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) gemm(int m, int n, int 
         const int i = row0 + 16 * warp + lane / 4 + 8 * h;
         #pragma unroll
         for (int y = 0; y < BN / 8; y++) {
+            const float *d = &sum[4 * y + 2 * h];
             const int j = col0 + 8 * y + lane % 4 * 2, left = i < m ? n - j : 0;
-            unsigned short *c = C + i * ldc + j;
-            store_c(c, left, update(c, left, alpha * sum[4 * y + 2 * h], alpha * sum[4 * y + 2 * h + 1], beta));
+            store(C + i * ldc + j, left, alpha * d[0], alpha * d[1], beta);
         }
     }
     MARK(WORKER, DONE);

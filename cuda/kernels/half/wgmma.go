@@ -2,10 +2,10 @@ package half
 
 import "gemm/cuda/ladder"
 
-// WGMMA has products of warpgroups, and the copy engine.
+// WGMMA has products of warpgroups.
 var WGMMA = ladder.Rung{
 	Name: "wgmma", Type: "half", Least: 90, Exact: true, Copies: true, AsStored: true,
-	Doc:        "warpgroups multiply slices that the copy engine brings, in half precision",
+	Doc:        "warpgroups multiply slices in shared memory (wgmma), in half precision",
 	Arithmetic: truncated, Operands: ladder.Boxed,
 	Tiles:   []ladder.Tile{{BM: 128, BN: 128, BK: 64, Stages: 2}},
 	Threads: ladder.RowGroups(0), Shared: ladder.Ring(2, 64), Reads: ladder.ByRows,

@@ -5,21 +5,26 @@ import (
 	"gemm/cuda/ladder"
 )
 
-// MMA keeps fragments in registers of its own.
+// MMA reads fragments itself.
 var MMA = ladder.Rung{
-	Name: "tf32-mma", Type: "f32", Role: gemm.Production, Least: 80, Pads: true, Splits: true, Capped: true,
-	Copies:     true,
-	Doc:        "warp tiles by tensor cores, by mma, operands rounded to TF32",
-	Arithmetic: ladder.TF32, Narrow: 0.6,
-	Tiles: []ladder.Tile{
-		{BM: 256, BN: 128, BK: 32, WM: 64, WN: 64, Stages: 3}, {BM: 128, BN: 128, BK: 32, WM: 64, WN: 64, Stages: 3},
-		{BM: 128, BN: 128, BK: 32, WM: 64, WN: 64, Stages: 2}, {BM: 64, BN: 64, BK: 32, WM: 32, WN: 32, Stages: 3},
+	Name: "tf32-mma", Type: "f32", Former: gemm.Production, Least: 80, Copies: true,
+	Doc:        "the kernel reads fragments itself and multiplies them by mma, TF32",
+	Arithmetic: ladder.TF32,
+	Tiles:      Multistage.Tiles,
+	Threads:    ladder.WarpPerTile, Shared: Multistage.Shared, Registers: ladder.WarpFragments(1, 8),
+	Reads: ladder.Warp, Barriers: ladder.Barriers{Slice: 1},
+	// Elements of As[BM][BK + 4] and Bs[BK][BN + 8]: lane 4g + t has row or column g, and k index t.
+	Banks: func(t ladder.Tile, w ladder.Widths) []ladder.Request {
+		warpsN := t.BN / t.WN
+		read := func(operand string, edge int, at func(warp, x, p int) int) ladder.Request {
+			return ladder.Read(operand, 4, edge/8*t.BK/4, func(thread, i int) int {
+				warp, lane := thread/ladder.Lanes, thread%ladder.Lanes
+				return 4 * at(warp, i%(edge/8)*8+lane/4, i/(edge/8)*4+lane%4)
+			})
+		}
+		return append([]ladder.Request{
+			read("A", t.WM, func(warp, x, p int) int { return (warp/warpsN*t.WM+x)*(t.BK+4) + p }),
+			read("B", t.WN, func(warp, x, p int) int { return p*(t.BN+8) + warp%warpsN*t.WN + x }),
+		}, ladder.Units(4, 4, 8)(t, w)...)
 	},
-	Speeds: map[string]ladder.Speed{
-		"256x128x32/64x64": {Share: 0.345, Blocks: 1, Alone: 0.345, Ends: 1e-6},
-		"128x128x32/64x64": {Share: 0.345, Blocks: 2, Alone: 0.32, Ends: 3e-6},
-		"64x64x32/32x32":   {Share: 0.25, Blocks: 4, Alone: 0.215, Ends: 5e-7},
-	},
-	Threads: ladder.WarpPerTile, Shared: ladder.Slices(4, 4, 8), Registers: ladder.WarpFragments(1, 16),
-	Reads: ladder.Warp, Barriers: ladder.Barriers{Slice: 1, Besides: 1}, Banks: ladder.Units(4, 4, 8),
 }

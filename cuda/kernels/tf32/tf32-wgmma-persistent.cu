@@ -1,26 +1,12 @@
 // tf32-wgmma-persistent: one block on each multiprocessor, which computes tile after tile.
 //
-// Against tf32-wgmma-ws, there are three changes:
-// 1. The producer goes on to the slices of the next tile while the others still store the last one. So the
-//    ring is full when they begin, and no block waits for its first slice.
-// 2. Two neighbouring blocks are a cluster, and have neighbouring tiles in a row of tiles. Each copies half
-//    of a slice of A, to both (multicast): of each slice, a block reads 16 + 16 KiB from L2, not 32 + 16. A
-//    place in the ring is empty when the consumers of both blocks have read it.
-// 3. The last tiles are cut along k if they would leave multiprocessors idle (CUT).
-// A was rounded to TF32 before, by `to_tf32`, and has its k in the order that the lanes want: of each 8,
-// 0, 2, 4, 6, 1, 3, 5, 7. B lies as it is stored, so its columns are not next to each other along k, as wgmma
-// wants TF32 operands in shared memory. The kernel therefore computes C transposed: B's columns are the
-// 64 rows of a product, and come from registers, where they are rounded; A's rows are its columns.
+// Against tf32-wgmma-cluster: the producer goes on to the slices of the next tile while the others still
+// store the last one. So the ring is full when they begin, and no block waits for its first slice.
 //
 // Tile: BM x BN a block; THREADS = 384: the producer's warpgroup and two that have 64 columns each.
-// Launch: as many blocks as multiprocessors, or as tiles and parts if these are fewer, a multiple of CLUSTER.
-// A row of tiles counts as a multiple of CLUSTER, too: the last tile may lie beyond C. Dynamic shared memory of
+// Launch: as many blocks as multiprocessors, or as tiles if these are fewer, a multiple of CLUSTER. The
+// last tile in a row of tiles may lie beyond C. Dynamic shared memory of
 // 4*STAGES*BK*(BM + BN) + 1024 + 64 bytes.
-// CUT: only the first `whole` tiles are computed whole. Each of the others is cut into span/each parts of
-// `each` slices, of which the last may have fewer. Sums over parts go to partial. The block of the last part that
-// comes adds them, in the order of k, so the result is the same in every run; if all blocks of the launch run,
-// they wait for each other instead, and each adds a share of the tile. arrived has 2 ints, and 8 for each cut tile,
-// which are 0 before and after.
 // A: a map of m rows and 8*ceil(k/8) columns with boxes of BM/CLUSTER x BK; B: of k x n with boxes of BK x 32.
 // Global reads of A and B: m*n*k*(1/BM + 1/(BN*CLUSTER)) elements.
 // Shared reads: BM*BN*BK*(1/64 + 1/BM) elements a block and slice.
@@ -57,7 +43,7 @@ static_assert(BK == 32, "a row of a slice of A is 128 bytes");
 static_assert(16 * STAGES <= 64, "barriers have 64 bytes");
 static_assert(BM / CLUSTER % 8 == 0, "a block copies whole groups of 8 rows");
 
-// TensorMap describes a matrix and the box that one copy brings; the driver encodes it.
+// TensorMap describes a matrix and the box of one copy; the driver encodes it.
 struct alignas(64) TensorMap { unsigned long long opaque[16]; };
 
 // 16 sums as operands of an instruction.
@@ -88,7 +74,7 @@ static __device__ void arrive(unsigned barrier, int block)
         :: "r"(barrier), "r"(block) : "memory");
 }
 
-// expect counts one arrival. The phase then lasts until copies have brought the bytes, too.
+// expect counts one arrival. The phase then also waits for the bytes of copies.
 static __device__ void expect(unsigned barrier, int bytes)
 {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
@@ -118,7 +104,7 @@ static __device__ void copy_box(unsigned to, const TensorMap *map, unsigned barr
         :: "r"(to), "l"(map), "r"(barrier), "r"(x), "r"(y) : "memory");
 }
 
-// copy_to_all is copy_box for all blocks of the cluster: the box comes to the same place in each, and
+// copy_to_all is copy_box for all blocks of the cluster: the box has the same place in each, and
 // the barrier at the same place gets the bytes.
 static __device__ void copy_to_all(unsigned to, const TensorMap *map, unsigned barrier, int x, int y)
 {
@@ -127,8 +113,8 @@ static __device__ void copy_to_all(unsigned to, const TensorMap *map, unsigned b
         :: "r"(to), "l"(map), "r"(barrier), "r"(x), "r"(y), "h"((short)((1 << CLUSTER) - 1)) : "memory");
 }
 
-// meet is a barrier of all threads of the cluster.
-static __device__ void meet()
+// cluster_barrier is a barrier of all threads of the cluster.
+static __device__ void cluster_barrier()
 {
     asm volatile("barrier.cluster.arrive.release;\n"
         "barrier.cluster.wait.acquire;" ::: "memory");
@@ -153,7 +139,7 @@ template <int LEFT> static __device__ void finish()
     asm volatile("wgmma.wait_group.sync.aligned %0;" :: "n"(LEFT) : "memory");
 }
 
-// round_tf32 rounds to the nearest TF32 number, ties away from zero. wgmma would cut off instead.
+// round_tf32 rounds to the nearest TF32 number, ties away from zero. The tensor cores would truncate.
 static __device__ unsigned round_tf32(float x)
 {
     unsigned y;
@@ -187,26 +173,9 @@ static __device__ void store_c(float *c, float x, float beta)
     *c = beta == 0 ? x : x + beta * *c;
 }
 
-#ifdef CUT
-// ALONE is what a part adds to the arrivals at its tile, besides 1, if its block cannot wait for others.
-constexpr int ALONE = 1 << 16;
-
-// look reads what other blocks change.
-static __device__ int look(const int *p)
-{
-    int x;
-    asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(x) : "l"(p) : "memory");
-    return x;
-}
-#endif
-
 extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THREADS, 1) gemm(int m, int n, int k,
     float alpha, const __grid_constant__ TensorMap A, const __grid_constant__ TensorMap B,
-    float beta, float *C, long long ldc
-#ifdef CUT
-    , int whole, int span, int each, float *partial, int *arrived
-#endif
-    )
+    float beta, float *C, long long ldc)
 {
     // STAGES times a slice of A and one of B, at a multiple of 1024 bytes, then the barriers.
     extern __shared__ unsigned char shared[];
@@ -220,36 +189,21 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
             init(empty + 8 * s, 2 * CLUSTER);
         }
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-    meet();
+    cluster_barrier();
 
-    // Clusters compute tiles of BM x CLUSTER*BN. Without k, there is one slice, of zeros from beyond A and B.
-    const int rank = (int)blockIdx.x % CLUSTER, teams = (int)gridDim.x / CLUSTER;
+    // Clusters have tiles of BM x CLUSTER*BN. Without k, there is one slice, of zeros from beyond A and B.
+    const int rank = (int)blockIdx.x % CLUSTER, clusters = (int)gridDim.x / CLUSTER;
     const int tiles_m = (m + BM - 1) / BM, tiles_n = (n + CLUSTER * BN - 1) / (CLUSTER * BN);
+    const int tiles = tiles_m * tiles_n;
     const int count = k > 0 ? (k + BK - 1) / BK : 1, beyond = k > 0 ? 0 : 1 << 30;
-#ifdef CUT
-    const int uncut = whole / CLUSTER, parts = span / each;
-    const int items = uncut + (tiles_m * tiles_n - uncut) * parts;
-#else
-    const int items = tiles_m * tiles_n;
-#endif
 
-    // What a block does t-th: a tile, or a part of one. Tiles: groups of SWIZZLE rows of tiles, in a group
-    // column of tiles after column of tiles.
-    int row0, col0, first, last;
-    auto take = [&](int t) {
-        first = 0;
-        last = count;
-#ifdef CUT
-        if (t >= uncut) {
-            first = (t - uncut) % parts * each;
-            last = count - first < each ? count : first + each;
-            t = uncut + (t - uncut) / parts;
-        }
-#endif
-        const int group = t / (SWIZZLE * tiles_n) * SWIZZLE;
+    // The place of a tile: groups of SWIZZLE rows of tiles, in a group column of tiles after column of tiles.
+    int row0, col0;
+    auto locate = [&](int tile) {
+        const int group = tile / (SWIZZLE * tiles_n) * SWIZZLE;
         const int height = tiles_m - group < SWIZZLE ? tiles_m - group : SWIZZLE;
-        row0 = (group + t % (SWIZZLE * tiles_n) % height) * BM;
-        col0 = (t % (SWIZZLE * tiles_n) / height * CLUSTER + rank) * BN;
+        row0 = (group + tile % (SWIZZLE * tiles_n) % height) * BM;
+        col0 = (tile % (SWIZZLE * tiles_n) / height * CLUSTER + rank) * BN;
     };
 
     // The place in the ring, and the parity of its phase.
@@ -263,24 +217,23 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
 
     if (threadIdx.x < 128) { // the producer
         asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
-        if (threadIdx.x == 0)
-            for (int t = (int)blockIdx.x / CLUSTER; t < items; t += teams) {
-                take(t);
-                for (int s = first; s < last; s++) {
-                    MARK(PRODUCER, WAIT);
-                    wait(empty + 8 * stage, parity ^ 1);
-                    MARK(PRODUCER, COPY);
-                    const unsigned slice = slices + stage * SLICE, barrier = full + 8 * stage;
-                    expect(barrier, SLICE);
-                    copy_to_all(slice + rank * (SLICE_A / CLUSTER), &A, barrier, s * BK + beyond,
-                        row0 + rank * (BM / CLUSTER));
-                    for (int j = 0; j < BN; j += 32)
-                        copy_box(slice + SLICE_A + j * (BK * 4), &B, barrier, col0 + j, s * BK + beyond);
-                    advance();
-                }
+        for (int tile = (int)blockIdx.x / CLUSTER; threadIdx.x == 0 && tile < tiles; tile += clusters) {
+            locate(tile);
+            for (int s = 0; s < count; s++) {
+                MARK(PRODUCER, WAIT);
+                wait(empty + 8 * stage, parity ^ 1);
+                MARK(PRODUCER, COPY);
+                const unsigned slice = slices + stage * SLICE, barrier = full + 8 * stage;
+                expect(barrier, SLICE);
+                copy_to_all(slice + rank * (SLICE_A / CLUSTER), &A, barrier, s * BK + beyond,
+                    row0 + rank * (BM / CLUSTER));
+                for (int j = 0; j < BN; j += 32)
+                    copy_box(slice + SLICE_A + j * (BK * 4), &B, barrier, col0 + j, s * BK + beyond);
+                advance();
             }
+        }
         MARK(PRODUCER, DONE);
-        meet(); // the other block may still copy to this one
+        cluster_barrier(); // the other block may still copy to this one
         return;
     }
     asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
@@ -297,55 +250,16 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
             b_lane[e][h] = SLICE_A + warp / 2 * (BK * 128) + p * 128 + (j / 4 ^ p) * 16 + j % 4 * 4;
         }
 
-#ifdef CUT
-    // A warp adds the sums that it has of a tile, those of the other blocks and its own. Part p of tile t has
-    // place t*parts + p, counted after the whole tiles: float4 number x of a thread is of rows 8*x and so on.
-    if (threadIdx.x == 128)
-        atomicAdd(&arrived[0], 1);
-    auto place_of = [&](int t) {
-        return (float4 *)partial + ((long long)(t - uncut) * CLUSTER + rank) * (BM * BN / 4) + threadIdx.x - 128;
-    };
-    auto arrivals = [&](int t) { return &arrived[2 + ((t - uncut) / parts * CLUSTER + rank) * 8 + warp]; };
-    auto add_parts = [&](int t, int from, int step) {
-        const float4 *place = place_of(uncut + (t - uncut) / parts * parts);
-        constexpr int GROUP = 8; // of which the reads are under way at the same time
-        for (int x0 = from; x0 < BM / 8; x0 += GROUP * step) {
-            float4 sum[GROUP] = {};
-            #pragma unroll 2
-            for (int p = 0; p < parts; p++)
-                #pragma unroll
-                for (int u = 0; u < GROUP; u++) {
-                    const int x = x0 + u * step < BM / 8 ? x0 + u * step : x0;
-                    const float4 part = __ldcg(&place[(long long)p * CLUSTER * (BM * BN / 4) + 256 * x]);
-                    sum[u] = {sum[u].x + part.x, sum[u].y + part.y, sum[u].z + part.z, sum[u].w + part.w};
-                }
-            #pragma unroll
-            for (int u = 0; u < GROUP; u++) {
-                const int x = x0 + u * step, i = row0 + 8 * x + lane % 4 * 2, j = col0 + 16 * warp + lane / 4;
-                float *c = C + i * ldc + j;
-                if (x < BM / 8 && i < m && j < n)
-                    store_c(c, alpha * sum[u].x, beta);
-                if (x < BM / 8 && i < m && j + 8 < n)
-                    store_c(c + 8, alpha * sum[u].z, beta);
-                if (x < BM / 8 && i + 1 < m && j < n)
-                    store_c(c + ldc, alpha * sum[u].y, beta);
-                if (x < BM / 8 && i + 1 < m && j + 8 < n)
-                    store_c(c + ldc + 8, alpha * sum[u].w, beta);
-            }
-        }
-    };
-    int waits = items; // the first part whose warp waits for others
-#endif
-    for (int t = (int)blockIdx.x / CLUSTER; t < items; t += teams) {
-        take(t);
+    for (int tile = (int)blockIdx.x / CLUSTER; tile < tiles; tile += clusters) {
+        locate(tile);
         float sum[BM / 2];
-        unsigned before = empty; // the barrier of the slice before
+        unsigned last = empty; // the barrier of the slice before
         auto release = [&]() {
             if (threadIdx.x % 128 < CLUSTER)
-                arrive(before, threadIdx.x % 128);
+                arrive(last, threadIdx.x % 128);
         };
         #pragma unroll 2
-        for (int s = first; s < last; s++) {
+        for (int s = 0; s < count; s++) {
             MARK(CONSUMER, WAIT);
             wait(full + 8 * stage, parity);
             MARK(CONSUMER, MULTIPLY);
@@ -363,41 +277,18 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
             begin();
             #pragma unroll
             for (int p = 0; p < BK / 8; p++)
-                multiply(sum, b[p], descriptor(slice + 32 * p), s > first || p > 0);
+                multiply(sum, b[p], descriptor(slice + 32 * p), s > 0 || p > 0);
             commit();
             finish<1>(); // the products of the slice before
-            if (s > first)
+            if (s > 0)
                 release();
-            before = empty + 8 * stage;
+            last = empty + 8 * stage;
             advance();
         }
         finish<0>();
         MARK(CONSUMER, STORE);
         release();
 
-#ifdef CUT
-        if (t >= uncut) {
-            float4 *place = place_of(t);
-            #pragma unroll
-            for (int x = 0; x < BM / 8; x++)
-                __stcg(&place[256 * x], make_float4(sum[4 * x], sum[4 * x + 1], sum[4 * x + 2], sum[4 * x + 3]));
-            __threadfence();
-            __syncwarp();
-            int now = 0, all_run = 0;
-            if (lane == 0) {
-                all_run = look(&arrived[0]) == gridDim.x;
-                const int more = all_run ? 1 : 1 + ALONE;
-                now = atomicAdd(arrivals(t), more) + more;
-                __threadfence();
-            }
-            now = __shfl_sync(0xffffffff, now, 0);
-            if (now > ALONE && now % ALONE == parts)
-                add_parts(t, 0, 1);
-            else if (__shfl_sync(0xffffffff, all_run, 0) && t < waits)
-                waits = t;
-            continue;
-        }
-#endif
         // C: a lane has rows 2*(lane%4) and the next of each 8, and columns lane/4 and 8 further on.
         const int i0 = row0 + lane % 4 * 2, j = col0 + 16 * warp + lane / 4;
         if (beta == 0 && row0 + BM <= m && col0 + BN <= n) { // without conditions, one store follows the other
@@ -423,26 +314,6 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
                     store_c(c + 8, alpha * sum[4 * x + 2 + e], beta);
             }
     }
-#ifdef CUT
-    for (int t = waits; t < items; t += teams) {
-        int now = 0;
-        if (lane == 0)
-            while ((now = look(arrivals(t))) % ALONE < parts)
-                ;
-        if (__shfl_sync(0xffffffff, now, 0) > ALONE) // the last to come adds all
-            continue;
-        take(t);
-        add_parts(t, (t - uncut) % parts, parts);
-    }
-    int finished = 0;
-    if (lane == 0) {
-        __threadfence();
-        finished = atomicAdd(&arrived[1], 1) + 1;
-    }
-    if (__shfl_sync(0xffffffff, finished, 0) == 8 * gridDim.x) // nobody looks any more
-        for (int i = lane; i < 2 + 8 * CLUSTER * (tiles_m * tiles_n - uncut); i += 32)
-            arrived[i] = 0;
-#endif
     MARK(CONSUMER, DONE);
-    meet();
+    cluster_barrier();
 }

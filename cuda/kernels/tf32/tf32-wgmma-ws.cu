@@ -1,13 +1,10 @@
-// tf32-wgmma-ws: warps with roles: one thread copies, two warpgroups multiply.
+// tf32-wgmma-ws: warp specialisation: one thread copies, two warpgroups multiply.
 //
-// Against tf32-wgmma: the producer runs ahead through a ring of STAGES slices, and waits only where
-// the ring is full. No barrier stops the whole block. A slice has two barriers: full when it has
-// arrived, empty when both warpgroups have read it. The producer gives registers away (setmaxnreg), so a
+// Against tf32-wgmma: the producer runs ahead through a ring of STAGES slices, and waits only if the
+// ring is full. No barrier stops the whole block. A slice has two barriers: `full` when its copy is
+// complete, `empty` when both warpgroups have read it. The producer releases registers (setmaxnreg), so a
 // warpgroup can have 64 x 256 sums. It reads its part of the next slice of B while the last products run.
-// A was rounded to TF32 before, by `to_tf32`, and has its k in the order that the lanes want: of each 8,
-// 0, 2, 4, 6, 1, 3, 5, 7. B lies as it is stored, so its columns are not next to each other along k, as wgmma
-// wants TF32 operands in shared memory. The kernel therefore computes C transposed: B's columns are the
-// 64 rows of a product, and come from registers, where they are rounded; A's rows are its columns.
+// Tiles inside C are stored without conditions.
 //
 // Tile: BM x BN a block; THREADS = 384: the producer's warpgroup and two that have 64 columns each.
 // Launch: ceil(m/BM) * ceil(n/BN) blocks; dynamic shared memory
@@ -45,7 +42,7 @@ static_assert(BN == 128, "two warpgroups multiply: the registers are for them");
 static_assert(BK == 32, "a row of a slice of A is 128 bytes");
 static_assert(16 * STAGES <= 64, "barriers have 64 bytes");
 
-// TensorMap describes a matrix and the box that one copy brings; the driver encodes it.
+// TensorMap describes a matrix and the box of one copy; the driver encodes it.
 struct alignas(64) TensorMap { unsigned long long opaque[16]; };
 
 // 16 sums as operands of an instruction.
@@ -73,7 +70,7 @@ static __device__ void arrive(unsigned barrier)
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"(barrier) : "memory");
 }
 
-// expect counts one arrival. The phase then lasts until copies have brought the bytes, too.
+// expect counts one arrival. The phase then also waits for the bytes of copies.
 static __device__ void expect(unsigned barrier, int bytes)
 {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
@@ -122,7 +119,7 @@ template <int LEFT> static __device__ void finish()
     asm volatile("wgmma.wait_group.sync.aligned %0;" :: "n"(LEFT) : "memory");
 }
 
-// round_tf32 rounds to the nearest TF32 number, ties away from zero. wgmma would cut off instead.
+// round_tf32 rounds to the nearest TF32 number, ties away from zero. The tensor cores would truncate.
 static __device__ unsigned round_tf32(float x)
 {
     unsigned y;
@@ -174,7 +171,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) gemm(int m, int n, int 
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     __syncthreads();
 
-    // Tile t of C: groups of SWIZZLE rows of tiles, in a group column of tiles after column of tiles.
+    // The tile of this block: groups of SWIZZLE rows of tiles, in a group column of tiles after column
+    // of tiles.
     const int tiles_m = (m + BM - 1) / BM, tiles_n = (n + BN - 1) / BN;
     const int group = (int)blockIdx.x / (SWIZZLE * tiles_n) * SWIZZLE;
     const int height = tiles_m - group < SWIZZLE ? tiles_m - group : SWIZZLE;

@@ -1,12 +1,10 @@
-// tf32-wgmma: products of whole warpgroups (wgmma), whose slices the copy engine brings (TMA).
+// tf32-wgmma: products of whole warpgroups (wgmma).
 //
-// Against tf32-mma: four warps together multiply 64 x 8 by 8 x BM elements with one instruction
-// (compute capability 9.0), which reads one operand from shared memory itself. One thread starts the copy of
-// a whole slice; it ends at a barrier in shared memory. No warp computes addresses.
-// A was rounded to TF32 before, by `to_tf32`, and has its k in the order that the lanes want: of each 8,
-// 0, 2, 4, 6, 1, 3, 5, 7. B lies as it is stored, so its columns are not next to each other along k, as wgmma
-// wants TF32 operands in shared memory. The kernel therefore computes C transposed: B's columns are the
-// 64 rows of a product, and come from registers, where they are rounded; A's rows are its columns.
+// Against tf32-tma: four warps together multiply 64 x 8 by 8 x BM elements with one instruction
+// (compute capability 9.0), which reads one operand from shared memory itself. wgmma wants TF32 operands
+// in shared memory with neighbours along k, and B is stored by rows. The kernel therefore computes C
+// transposed: B's columns are the 64 rows of a product, and come from registers, where they are rounded;
+// A's rows are its columns.
 // The multiprocessor holds two blocks: one multiplies while the other waits for its slice.
 //
 // Tile: BM x BN a block; a warpgroup has 64 columns, a block THREADS = 128*BN/64 threads.
@@ -44,7 +42,7 @@ static_assert(BN % 64 == 0 && THREADS <= 1024, "a warpgroup has 64 columns of C"
 static_assert(BK == 32, "a row of a slice of A is 128 bytes");
 static_assert(8 * STAGES <= 64, "barriers have 64 bytes");
 
-// TensorMap describes a matrix and the box that one copy brings; the driver encodes it.
+// TensorMap describes a matrix and the box of one copy; the driver encodes it.
 struct alignas(64) TensorMap { unsigned long long opaque[16]; };
 
 // 16 sums as operands of an instruction.
@@ -66,7 +64,7 @@ static __device__ void init(unsigned barrier, int arrivals)
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(barrier), "r"(arrivals));
 }
 
-// expect counts one arrival. The phase then lasts until copies have brought the bytes, too.
+// expect counts one arrival. The phase then also waits for the bytes of copies.
 static __device__ void expect(unsigned barrier, int bytes)
 {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
@@ -115,7 +113,7 @@ template <int LEFT> static __device__ void finish()
     asm volatile("wgmma.wait_group.sync.aligned %0;" :: "n"(LEFT) : "memory");
 }
 
-// round_tf32 rounds to the nearest TF32 number, ties away from zero. wgmma would cut off instead.
+// round_tf32 rounds to the nearest TF32 number, ties away from zero. The tensor cores would truncate.
 static __device__ unsigned round_tf32(float x)
 {
     unsigned y;
@@ -161,7 +159,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) gemm(int m, int n, int 
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     __syncthreads();
 
-    // Tile t of C: groups of SWIZZLE rows of tiles, in a group column of tiles after column of tiles.
+    // The tile of this block: groups of SWIZZLE rows of tiles, in a group column of tiles after column
+    // of tiles.
     const int tiles_m = (m + BM - 1) / BM, tiles_n = (n + BN - 1) / BN;
     const int group = (int)blockIdx.x / (SWIZZLE * tiles_n) * SWIZZLE;
     const int height = tiles_m - group < SWIZZLE ? tiles_m - group : SWIZZLE;
@@ -169,6 +168,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) gemm(int m, int n, int 
     const int col0 = (int)blockIdx.x % (SWIZZLE * tiles_n) / height * BN;
 
     // fetch starts the copy of slice s.
+    const int count = (k + BK - 1) / BK;
     auto fetch = [&](int s) {
         const unsigned slice = slices + s % STAGES * SLICE, barrier = full + 8 * (s % STAGES);
         expect(barrier, SLICE);
@@ -176,7 +176,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) gemm(int m, int n, int 
         for (int j = 0; j < BN; j += 32)
             copy_box(slice + SLICE_A + j * (BK * 4), &B, barrier, col0 + j, s * BK);
     };
-    const int count = (k + BK - 1) / BK;
     if (threadIdx.x == 0)
         for (int s = 0; s < STAGES && s < count; s++)
             fetch(s);
@@ -216,7 +215,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) gemm(int m, int n, int 
             multiply(sum, b[p], descriptor(slice + 32 * p), s > 0 || p > 0);
         commit();
         finish<0>();
-        __syncthreads(); // all have read the slice: another may take its place
+        __syncthreads(); // all products of the slice are complete: another may take its place
         if (threadIdx.x == 0 && s + STAGES < count)
             fetch(s + STAGES);
     }
@@ -228,18 +227,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) gemm(int m, int n, int 
 
     // C: a lane has rows 2*(lane%4) and the next of each 8, and columns lane/4 and 8 further on.
     const int i0 = row0 + lane % 4 * 2, j = col0 + 16 * warp + lane / 4;
-    if (beta == 0 && row0 + BM <= m && col0 + BN <= n) { // without conditions, one store follows the other
-        float *c = C + i0 * ldc + j;
-        #pragma unroll
-        for (int x = 0; x < BM / 8; x++, c += 8 * ldc)
-            #pragma unroll
-            for (int e = 0; e < 2; e++) {
-                c[e * ldc] = alpha * sum[4 * x + e];
-                c[e * ldc + 8] = alpha * sum[4 * x + 2 + e];
-            }
-        MARK(WORKER, DONE);
-        return;
-    }
     #pragma unroll
     for (int x = 0; x < BM / 8; x++)
         #pragma unroll

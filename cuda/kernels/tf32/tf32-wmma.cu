@@ -1,19 +1,15 @@
-// tf32-wmma: warp tiles computed by tensor cores, in TF32, through the wmma instructions.
+// tf32-wmma: warps multiply fragments by tensor cores, in TF32, through the wmma instructions.
 //
-// Against warptile: a warp multiplies fragments by instructions for matrices (compute
-// capability 8.0) instead of single elements. The operands are rounded to TF32 (8 bits of
-// exponent, 10 of mantissa) in registers; products are exact and sums are in single
-// precision, so the error is about 2^-11 an operand, some three decimal digits where f32 has
-// seven.
-// The instruction is wmma of 16 x 16 x 8. Which lane holds which element is its own affair:
-// fragments are loaded and stored by wmma too, and C goes through shared memory, where the
-// slices are done with, to be scaled and to be written in rows.
-// The tile of A lies as in global memory, so it is copied in units of VA elements along k.
+// Against smem: a warp has a tile of WM x WN elements of C. It multiplies fragments of 16 x 8 and
+// 8 x 16 elements by instructions for matrices (compute capability 8.0), not single elements. The
+// operands are rounded to TF32 (8 bits of exponent, 10 of mantissa) on their way to shared memory;
+// products are exact and sums are in single precision, so the error is about 2^-11 an operand, some
+// three decimal digits where f32 has seven. The layout of a fragment over the lanes is not specified:
+// wmma loads and stores fragments, and C passes through shared memory to be scaled.
 // Rows are lengthened by 4 elements in A and by 8 in B, against bank conflicts.
 //
 // Tile: BM x BN a block, WM x WN a warp; a block has THREADS = 32*(BM/WM)*(BN/WN) threads.
-// Launch: ceil(m/BM) * ceil(n/BN) blocks; dynamic shared memory of
-// 4*STAGES*(BM*(BK + 4) + BK*(BN + 8)) bytes.
+// Launch: ceil(m/BM) * ceil(n/BN) blocks; 4*(BM*(BK + 4) + BK*(BN + 8)) bytes of shared memory.
 // Global reads of A and B: m*n*k*(1/BM + 1/BN) elements.
 // Shared reads: BM*BN*BK*(1/WM + 1/WN) elements a block and slice,
 // m*n*k*(1/WM + 1/WN) in all.
@@ -25,7 +21,7 @@
 #define BN 128
 #endif
 #ifndef BK
-#define BK 16
+#define BK 32
 #endif
 #ifndef WM
 #define WM 64
@@ -33,105 +29,41 @@
 #ifndef WN
 #define WN 64
 #endif
-#ifndef STAGES
-#define STAGES 3
-#endif
-#ifndef SWIZZLE
-#define SWIZZLE 8
-#endif
-#ifndef VA
-#define VA 4
-#endif
-#ifndef VB
-#define VB 4
-#endif
-#ifndef VC
-#define VC 4
-#endif
 
 #define THREADS (32 * (BM / WM) * (BN / WN))
-
-// How many blocks a multiprocessor shall hold at once at least: the compiler keeps a thread
-// within 65536/(BLOCKS*THREADS) registers.
-#ifndef BLOCKS
-#define BLOCKS (THREADS > 256 ? 1 : 256 / THREADS)
-#endif
+#define LD_A (BK + 4)
+#define LD_B (BN + 8)
+#define LD_C (WN + 4)
 
 static_assert(BM % WM == 0 && BN % WN == 0, "a tile of C is a whole number of warp tiles");
-static_assert(WM % 16 == 0 && WN % 16 == 0 && BK % 16 == 0,
-    "a warp tile is a whole number of fragments, a slice an even number");
+static_assert(WM % 16 == 0 && WN % 16 == 0 && BK % 8 == 0, "a warp tile is a whole number of fragments");
 static_assert(THREADS <= 1024, "a block has at most 1024 threads");
-static_assert(BM * BK % (THREADS * VA) == 0 && THREADS * VA % BK == 0,
-    "each thread copies the same number of units of A, from one column");
-static_assert(BK * BN % (THREADS * VB) == 0 &&
-    (BN % (THREADS * VB) == 0 || THREADS * VB % BN == 0),
-    "each thread copies the same number of units of B, from one column or one row");
-static_assert(STAGES >= 2, "one slice is copied while another is multiplied");
-static_assert(THREADS / 32 * 16 * (WN + 4) <= STAGES * (BM * (BK + 4) + BK * (BN + 8)),
+static_assert(BM * BK % THREADS == 0 && BK * BN % THREADS == 0,
+    "each thread copies the same number of elements");
+static_assert(4 * (BM * LD_A + BK * LD_B) <= 48 * 1024, "static shared memory ends at 48 KiB");
+static_assert(THREADS / 32 * 16 * LD_C <= BM * LD_A + BK * LD_B,
     "the results of the warps fit where the slices were");
 
-struct alignas(4 * VC) UnitC { float x[VC]; };
-
-// shared_address is the address within shared memory that cp.async wants.
-static __device__ unsigned shared_address(const void *p)
+// round_tf32 rounds to the nearest TF32 number, ties away from zero. The tensor cores would truncate.
+static __device__ float round_tf32(float x)
 {
-    unsigned long long address;
-    asm("cvta.to.shared.u64 %0, %1;" : "=l"(address) : "l"(p));
-    return (unsigned)address;
+    unsigned y;
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(y) : "f"(x));
+    return __uint_as_float(y);
 }
 
-// copy_async starts the copy of V elements to shared memory, of which the first `inside` (or
-// more) lie inside; the others become 0. 16 bytes go past the L1 cache.
-template <int V> static __device__ void copy_async(unsigned to, const float *from, int inside)
+// load_a has the warp read a fragment of A, 16 x 8 elements with rows LD_A elements apart.
+static __device__ void load_a(unsigned (&a)[4], const float *from)
 {
-    const int bytes = inside >= V ? 4 * V : inside > 0 ? 4 * inside : 0;
-    if (V == 4)
-        asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;"
-            :: "r"(to), "l"(from), "r"(bytes));
-    else
-        asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], %3, %2;"
-            :: "r"(to), "l"(from), "r"(bytes), "n"(4 * V));
-}
-
-// advance moves a pointer on. The compiler does not see how, and so does not keep where all
-// copies of a slice begin in registers of their own.
-static __device__ void advance(const float *&from, long long bytes)
-{
-    asm volatile("add.s64 %0, %0, %1;" : "+l"(from) : "l"(bytes));
-}
-
-// commit closes the group of copies that this thread started since the last commit.
-static __device__ void commit()
-{
-    asm volatile("cp.async.commit_group;" ::: "memory");
-}
-
-// wait returns when all groups of this thread but the STAGES - 2 youngest have arrived.
-static __device__ void wait()
-{
-    asm volatile("cp.async.wait_group %0;" :: "n"(STAGES - 2) : "memory");
-}
-
-// round_tf32 rounds the bits of a float to the nearest TF32 number, ties away from zero: half
-// a unit in its last place is added, and the tensor cores ignore what is behind that place.
-// Infinity and NaN stay as they are.
-static __device__ unsigned round_tf32(unsigned x)
-{
-    return fabsf(__uint_as_float(x)) < __int_as_float(0x7f800000) ? x + 0x1000 : x;
-}
-
-// load_a has the warp read a fragment of A, 16 x 8 elements with rows ld elements apart.
-static __device__ void load_a(unsigned (&a)[4], unsigned from, int ld)
-{
-    asm volatile("wmma.load.a.sync.aligned.row.m16n16k8.shared.tf32 {%0, %1, %2, %3}, [%4], %5;"
-        : "=r"(a[0]), "=r"(a[1]), "=r"(a[2]), "=r"(a[3]) : "r"(from), "r"(ld) : "memory");
+    asm volatile("wmma.load.a.sync.aligned.row.m16n16k8.tf32 {%0, %1, %2, %3}, [%4], %5;"
+        : "=r"(a[0]), "=r"(a[1]), "=r"(a[2]), "=r"(a[3]) : "l"(from), "r"(LD_A) : "memory");
 }
 
 // load_b has the warp read a fragment of B, 8 x 16 elements.
-static __device__ void load_b(unsigned (&b)[4], unsigned from, int ld)
+static __device__ void load_b(unsigned (&b)[4], const float *from)
 {
-    asm volatile("wmma.load.b.sync.aligned.row.m16n16k8.shared.tf32 {%0, %1, %2, %3}, [%4], %5;"
-        : "=r"(b[0]), "=r"(b[1]), "=r"(b[2]), "=r"(b[3]) : "r"(from), "r"(ld) : "memory");
+    asm volatile("wmma.load.b.sync.aligned.row.m16n16k8.tf32 {%0, %1, %2, %3}, [%4], %5;"
+        : "=r"(b[0]), "=r"(b[1]), "=r"(b[2]), "=r"(b[3]) : "l"(from), "r"(LD_B) : "memory");
 }
 
 // multiply adds the product of fragments to 16 x 16 sums.
@@ -146,209 +78,84 @@ static __device__ void multiply(float (&sum)[8], const unsigned (&a)[4], const u
 }
 
 // store_sums has the warp write 16 x 16 sums to shared memory.
-static __device__ void store_sums(unsigned to, const float (&sum)[8], int ld)
+static __device__ void store_sums(float *to, const float (&sum)[8])
 {
-    asm volatile("wmma.store.d.sync.aligned.row.m16n16k8.shared.f32\n"
-        "[%0], {%1, %2, %3, %4, %5, %6, %7, %8}, %9;"
-        :: "r"(to), "f"(sum[0]), "f"(sum[1]), "f"(sum[2]), "f"(sum[3]),
-           "f"(sum[4]), "f"(sum[5]), "f"(sum[6]), "f"(sum[7]), "r"(ld) : "memory");
+    asm volatile("wmma.store.d.sync.aligned.row.m16n16k8.f32 [%0], {%1, %2, %3, %4, %5, %6, %7, %8}, %9;"
+        :: "l"(to), "f"(sum[0]), "f"(sum[1]), "f"(sum[2]), "f"(sum[3]),
+           "f"(sum[4]), "f"(sum[5]), "f"(sum[6]), "f"(sum[7]), "r"(LD_C) : "memory");
 }
 
-// store_c updates the unit of C at c, of which `inside` elements (or more) lie inside.
-// beta == 0 must not read C: it may hold NaN.
-static __device__ void store_c(float *c, int inside, float alpha, const float *sum, float beta)
-{
-    if (inside >= VC) {
-        UnitC unit = {};
-        if (beta != 0)
-            unit = *(const UnitC *)c;
-        #pragma unroll
-        for (int v = 0; v < VC; v++)
-            unit.x[v] = beta == 0 ? alpha * sum[v] : alpha * sum[v] + beta * unit.x[v];
-        *(UnitC *)c = unit;
-        return;
-    }
-    #pragma unroll
-    for (int v = 0; v < VC; v++)
-        if (v < inside)
-            c[v] = beta == 0 ? alpha * sum[v] : alpha * sum[v] + beta * c[v];
-}
-
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n, int k,
+extern "C" __global__ void __launch_bounds__(THREADS) gemm(int m, int n, int k,
     float alpha, const float *A, long long lda, const float *B, long long ldb,
     float beta, float *C, long long ldc)
 {
-    // STAGES times a slice of A and one of B.
-    extern __shared__ __align__(128) float shared[];
-    constexpr int LD_A = BK + 4, SLICE_A = BM * LD_A;
-    constexpr int LD_B = BN + 8, SLICE = SLICE_A + BK * LD_B;
+    alignas(32) __shared__ float shared[BM * LD_A + BK * LD_B];
+    float *As = shared, *Bs = shared + BM * LD_A;
 
-    // The tile of this block: groups of SWIZZLE rows of tiles, in a group column of tiles
-    // after column of tiles.
-    const int tiles_m = (m + BM - 1) / BM;
+    // The tile of this block: tiles are counted row of tiles after row of tiles.
     const int tiles_n = (n + BN - 1) / BN;
-    const int group = (int)blockIdx.x / (SWIZZLE * tiles_n) * SWIZZLE;
-    const int height = tiles_m - group < SWIZZLE ? tiles_m - group : SWIZZLE;
-    const int in_group = (int)blockIdx.x % (SWIZZLE * tiles_n);
-    const int row0 = (group + in_group % height) * BM;
-    const int col0 = in_group / height * BN;
+    const int row0 = (int)blockIdx.x / tiles_n * BM;
+    const int col0 = (int)blockIdx.x % tiles_n * BN;
 
-    // The warp tile.
+    // The tile of this warp.
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int row = warp / (BN / WN) * WM;
-    const int col = (warp + warp / (BN / WN)) % (BN / WN) * WN;
-
-    // What this thread copies of A: units along a row, PASS_A rows in a pass.
-    constexpr int PASS_A = THREADS * VA / BK, COPIES_A = BM / PASS_A;
-    const int a_row = threadIdx.x * VA / BK, a_col = threadIdx.x * VA % BK;
-    const int a_rows = m - row0 - a_row;
-    const float *a_from = A + (row0 + a_row) * lda + a_col;
-    const unsigned a_to = shared_address(&shared[a_row * LD_A + a_col]);
-    // And of B: units along a row, PASS_B elements in a pass.
-    constexpr int PASS_B = THREADS * VB, COPIES_B = BK * BN / PASS_B;
-    const int b_row = threadIdx.x * VB / BN, b_col = threadIdx.x * VB % BN;
-    const int b_cols = n - col0 - b_col;
-    const float *b_from = B + b_row * ldb + col0 + b_col;
-    const unsigned b_to = shared_address(&shared[SLICE_A + b_row * LD_B + b_col]);
-
-    // From one copy to the next, in bytes.
-    const long long a_step = 4 * PASS_A * lda, a_back = 4 * (BK - (BM - PASS_A) * lda);
-    const long long b_step = 4 * (PASS_B > BN ? PASS_B / BN : 1) * ldb;
-
-    // copy starts copy c of the next slice, of which `rest` k indices are left, to the place at
-    // an offset of `to` elements. Beyond the edges of A and B it is 0; inside says that all
-    // lies within. The copies of a slice come in order: they move a_from and b_from on.
-    constexpr int COPIES = COPIES_A + COPIES_B;
-    auto copy = [&](int c, int to, int rest, bool inside) {
-        if (c < COPIES_A) {
-            const int i = c * PASS_A;
-            copy_async<VA>(a_to + 4 * (to + i * LD_A), a_from,
-                inside ? VA : i < a_rows ? rest - a_col : 0);
-            advance(a_from, c == COPIES_A - 1 ? a_back : a_step);
-        } else {
-            const int e = (c - COPIES_A) * PASS_B, p = e / BN, j = e % BN;
-            copy_async<VB>(b_to + 4 * (to + p * LD_B + j), b_from + j,
-                inside ? VB : p < rest - b_row ? b_cols - j : 0);
-            if (j + PASS_B >= BN)
-                advance(b_from, b_step);
-        }
-    };
-    // fetch starts all of them.
-    auto fetch = [&](int to, int rest) {
-        #pragma unroll 1
-        for (int c = 0; c < COPIES_A; c++)
-            copy(c, to, rest, false);
-        #pragma unroll 1
-        for (int c = COPIES_A; c < COPIES; c++)
-            copy(c, to, rest, false);
-    };
-
-    // Fragments for two steps of 8 k indices: one is read while the other is multiplied.
-    unsigned a[2][WM / 16][4], b[2][WN / 16][4];
-    const unsigned a_warp = shared_address(&shared[row * LD_A]);
-    const unsigned b_warp = shared_address(&shared[SLICE_A + col]);
-    auto read = [&](int half, int slice, int p) {
-        #pragma unroll
-        for (int x = 0; x < WM / 16; x++)
-            load_a(a[half][x], a_warp + 4 * slice + 4 * (p + 16 * x * LD_A), LD_A);
-        #pragma unroll
-        for (int y = 0; y < WN / 16; y++)
-            load_b(b[half][y], b_warp + 4 * slice + 4 * (p * LD_B + 16 * y), LD_B);
-    };
-    auto round = [&](int half) {
-        #pragma unroll
-        for (int v = 0; v < 4; v++) {
-            #pragma unroll
-            for (int x = 0; x < WM / 16; x++)
-                a[half][x][v] = round_tf32(a[half][x][v]);
-            #pragma unroll
-            for (int y = 0; y < WN / 16; y++)
-                b[half][y][v] = round_tf32(b[half][y][v]);
-        }
-    };
+    const int col = warp % (BN / WN) * WN;
 
     float sum[WM / 16][WN / 16][8] = {};
 
-    // The first STAGES - 1 slices. A group without copies counts as one that has arrived.
-    #pragma unroll 1
-    for (int s = 0; s < STAGES - 1; s++) {
-        if (s * BK < k)
-            fetch(s * SLICE, k - s * BK);
-        commit();
-    }
-    wait();
-    __syncthreads();
-    read(0, 0, 0);
-    round(0);
-
-    // next goes on to the next slice when it has arrived: of this thread, and after the
-    // barrier of all. And nobody will read the slice at hand any more: it is free.
-    int now = 0, free = (STAGES - 1) * SLICE, rest = k;
-    auto next = [&]() {
-        commit();
-        wait();
+    for (int p0 = 0; p0 < k; p0 += BK) {
+        // All threads together copy the slice; beyond the edges of A and B it is 0.
+        #pragma unroll 2
+        for (int u = 0; u < BM * BK / THREADS; u++) {
+            const int e = threadIdx.x + u * THREADS;
+            const int i = row0 + e / BK, p = p0 + e % BK;
+            As[e / BK * LD_A + e % BK] = i < m && p < k ? round_tf32(A[i * lda + p]) : 0;
+        }
+        #pragma unroll 2
+        for (int u = 0; u < BK * BN / THREADS; u++) {
+            const int e = threadIdx.x + u * THREADS;
+            const int p = p0 + e / BN, j = col0 + e % BN;
+            Bs[e / BN * LD_B + e % BN] = p < k && j < n ? round_tf32(B[p * ldb + j]) : 0;
+        }
+        // Barrier: all copies are complete.
         __syncthreads();
-        free = now;
-        now = now < (STAGES - 1) * SLICE ? now + SLICE : 0;
-        rest -= BK;
-    };
 
-    // slice multiplies the slice at hand and has another copied, which lies inside A and B or
-    // of which that is not known: then at once, else spread over the rows of fragments.
-    // A warp that is idle has nothing inside C: it copies, and comes to the same barrier as the
-    // others, as __syncthreads wants it.
-    constexpr int ROWS = WM / 16, PER_ROW = (COPIES - 1) / ((BK / 8 - 1) * ROWS) + 1;
-    auto slice = [&](bool inside, bool idle) {
-        if (!inside && rest > (STAGES - 1) * BK)
-            fetch(free, rest - (STAGES - 1) * BK);
         #pragma unroll
         for (int p = 0; p < BK; p += 8) {
-            const int half = p / 8 % 2;
-            if (p == BK - 8)
-                next();
-            read(1 - half, now, (p + 8) % BK);
-            if (idle)
-                continue;
+            unsigned a[WM / 16][4], b[WN / 16][4];
             #pragma unroll
-            for (int x = 0; x < ROWS; x++) {
+            for (int x = 0; x < WM / 16; x++)
+                load_a(a[x], &As[(row + 16 * x) * LD_A + p]);
+            #pragma unroll
+            for (int y = 0; y < WN / 16; y++)
+                load_b(b[y], &Bs[p * LD_B + col + 16 * y]);
+            #pragma unroll
+            for (int x = 0; x < WM / 16; x++)
                 #pragma unroll
                 for (int y = 0; y < WN / 16; y++)
-                    multiply(sum[x][y], a[half][x], b[half][y]);
-                if (inside) {
-                    const int first = (p / 8 * ROWS + x) * PER_ROW;
-                    #pragma unroll
-                    for (int c = first; c < first + PER_ROW; c++)
-                        if (c < COPIES)
-                            copy(c, free, rest, true);
-                }
-            }
-            round(1 - half);
+                    multiply(sum[x][y], a[x], b[y]);
         }
-    };
-    if (row0 + BM <= m && col0 + BN <= n)
-        #pragma unroll 1
-        while (rest >= STAGES * BK)
-            slice(true, false);
-    const bool idle = row0 + row >= m || col0 + col >= n;
-    #pragma unroll 1
-    while (rest > 0)
-        slice(false, idle);
 
-    // C by way of shared memory: a warp writes 16 rows of its tile to its own place in the memory
-    // of the slices, and reads them back along a row.
-    constexpr int LD_C = WN + 4;
+        // Barrier: all products of the slice are complete, so the next one may replace it.
+        __syncthreads();
+    }
+
+    // C: a warp writes 16 rows of its tile to its own place in the memory of the slices, and reads
+    // them back along a row. beta == 0 must not read C: it may hold NaN.
     float *rows_c = &shared[warp * 16 * LD_C];
-    __syncthreads();
     #pragma unroll
     for (int x = 0; x < WM / 16; x++) {
         #pragma unroll
         for (int y = 0; y < WN / 16; y++)
-            store_sums(shared_address(&rows_c[16 * y]), sum[x][y], LD_C);
+            store_sums(&rows_c[16 * y], sum[x][y]);
         __syncwarp();
         #pragma unroll
-        for (int e = lane * VC; e < 16 * WN; e += 32 * VC) {
+        for (int e = lane; e < 16 * WN; e += 32) {
             const int i = row0 + row + 16 * x + e / WN, j = col0 + col + e % WN;
-            store_c(&C[i * ldc + j], i < m ? n - j : 0, alpha, &rows_c[e / WN * LD_C + e % WN], beta);
+            const float s = alpha * rows_c[e / WN * LD_C + e % WN];
+            if (i < m && j < n)
+                C[i * ldc + j] = beta == 0 ? s : s + beta * C[i * ldc + j];
         }
         __syncwarp();
     }

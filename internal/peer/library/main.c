@@ -1,6 +1,6 @@
 // Holds one library in a process of its own and multiplies with it.
 //
-// Requests on standard input and answers, "ok" or "error", on standard output are frames, as internal/frame has them;
+// Requests on standard input and answers, "ok" or "error", on standard output are frames, as internal/ipc has them;
 // here without the number of bytes. Matrices are their rows without what lies between them.
 //
 //     setenv NAME VALUE          before a library reads it
@@ -13,21 +13,21 @@
 //     buffer SYMBOL              -> what f(char *, int) writes
 //     stage f32|f64 ABI SYMBOL GUARDED OPS ALPHA BETA M N K PADA PADB PADC COUNT,
 //                                then A and B as they are stored, and C unless BETA is 0
-//     run N SEED STAGED DRY      -> the seconds that N products took, and those of the calls before the clock
+//     run N SEED STAGED DRY      -> the seconds of N products, and the seconds of the calls before the clock
 //                                started; then C of each product, as it is stored. DRY is 1: all but the calls
-//     drop                       lets go of A, B and C
+//     drop                       releases A, B and C
 //     pid                        -> the number of the process that holds the library
 //
 // The ABI is fortran, exchanged, cblas, rowmajor, square or strided; type ABI of the package
 // has their meaning. OPS is two of N and T. A PAD is what the leading dimension of a matrix
 // exceeds the least one by. COUNT products of the shape are one: the rows of each matrix
-// follow those of the one before.
+// follow the rows of the previous one.
 //
 // The clock runs while the library does and at no other time: what the line, the
 // pipe and the scheduler cost is not in it.
 //
-// The operands of a product are what was staged, with new mantissas that SEED decides; those of the product number
-// STAGED are just that. C is filled with NaN before a product and copied after it. What C should be is nowhere in
+// The operands of a product are what was staged, with new mantissas that SEED decides; product number STAGED has
+// the old mantissas. C is filled with NaN before a product and copied after it. What C should be is nowhere in
 // this process: the other side knows the operands, and compares every C.
 #define _GNU_SOURCE
 #include <ctype.h>
@@ -51,7 +51,7 @@
 // The functions of the ABIs. The arguments of sgemm_ and dgemm_ are addresses, and the
 // lengths of the strings, which compilers of Fortran append. An integer is stored in 64
 // bits; a library whose integers have 32 reads the lower half, which is the first here.
-// Those of cblas_sgemm and cblas_dgemm are passed in registers or words of the stack.
+// The arguments of cblas_sgemm and cblas_dgemm are passed in registers or words of the stack.
 typedef void fortran(const char *ta, const char *tb, const long long *m, const long long *n, const long long *k,
                      const void *alpha, const void *a, const long long *lda, const void *b, const long long *ldb,
                      const void *beta, void *c, const long long *ldc, size_t, size_t);
@@ -129,9 +129,9 @@ static void *find(const char *symbol) {
 static long long lines(const struct matrix *x) { return x->by_columns ? x->columns : x->rows; }
 static long long length(const struct matrix *x) { return x->by_columns ? x->rows : x->columns; }
 
-// Zones lie before and behind guarded places. Those of A and B hold a NaN of both types and
+// Zones lie before and behind guarded places. The zones of A and B hold a NaN of both types and
 // byte orders, so that a product with elements read there is wrong; it is none of the NaNs
-// that reset fills C with. Those of C hold ordinary numbers of both types, which change if
+// that reset fills C with. The zones of C hold ordinary numbers of both types, which change if
 // anything is added to them. Behind the zones, nothing can be accessed.
 static const unsigned char ordinary[8] = {0xfb, 0x59, 0x8c, 0x42, 0xca, 0xc0, 0xf3, 0x3f};
 static const unsigned char not_a_number[8] = {0xff, 0xfe, 0xfe, 0xff, 0xff, 0xfe, 0xfe, 0xff};
@@ -158,7 +158,7 @@ static size_t behind(const struct matrix *x) { return 2 * page - ((uintptr_t)x->
 enum { HUGE_PAGE = 2 << 20, LINE = 64, MOST_PLACES = 8, GROUP_BYTES = 16 << 10, ALTERNATE_BYTES = 8 << 20 };
 
 // guard returns memory for the places of x, between zones. Small matrices begin at
-// different places of a page, as those of other contenders do.
+// different places of a page, as the operands of other variants do.
 static char *guard(struct matrix *x) {
     size_t within = x->bytes >= HUGE_PAGE ? 0 : 21 * 64 * (x == &product.b ? 1 : x == &product.c ? 2 : 0);
     x->mapped = all(x) + 3 * HUGE_PAGE;
@@ -184,7 +184,7 @@ static void shape(struct matrix *x, const char *name, long long rows, long long 
 }
 
 // allocate places x, on huge pages where the system gives them, as the operands of the
-// other contenders are.
+// other variants are.
 static int allocate(struct matrix *x) {
     x->step = (x->bytes + LINE - 1) / LINE * LINE + 3 * LINE + (product.guarded ? page : 0);
     if (product.guarded) return (x->data = guard(x)) != NULL;
@@ -277,7 +277,7 @@ static long long step(const struct matrix *x) { return x->rows / product.count *
 
 // multiply computes the product. The function of the ABI exchanged is column-major and the
 // operands are not: it sees the transposes of all matrices, and computes the transpose of
-// C as that of B times that of A.
+// C from the transposes of B and A.
 static void multiply(void) {
     const struct matrix *a = &product.a, *b = &product.b, *c = &product.c;
     float alpha32 = (float)product.alpha, beta32 = (float)product.beta;
@@ -492,7 +492,7 @@ static int left(void) {
     return 1;
 }
 
-// place_of returns the place of a call of the group. Those of a group follow each other; a single one alternates.
+// place_of returns the place of a call of the group. The places of a group follow each other; a single one alternates.
 static long place_of(long i) { return product.group > 1 ? i : product.calls % product.places; }
 
 // run computes products between two readings of the clock, a group at a time, and copies the C of each at once.
@@ -614,8 +614,8 @@ static void crashed(int signal_number, siginfo_t *info, void *context) {
     put("at the address 0x%llx\n", (long long)(uintptr_t)at);
 }
 
-// catch has crashed called for accesses to memory, on a stack of its own: that of the
-// function may be what overflows.
+// catch has crashed called for accesses to memory, on a stack of its own: the
+// stack of the function may be what overflows.
 static void catch(void) {
     static char stack[1 << 16];
     stack_t own = {.ss_sp = stack, .ss_size = sizeof stack};

@@ -17,7 +17,7 @@ Array = TypeVar("Array")
 class Variant(NamedTuple):
     """An implementation that matmul can be told to use."""
 
-    name: str  # such as parallel/packed or cuda/warptile
+    name: str  # such as parallel/packed or cuda/tuned
     doc: str
     types: tuple[str, ...]  # f32, f64
     device: str  # cpu or cuda
@@ -56,7 +56,7 @@ def matmul(
     stream of it.
 
     out      receives the product, and is returned. It must not overlap a or b.
-    variant  which implementation computes, such as "serial/packed" or "cuda/warptile"; None: the fastest.
+    variant  which implementation computes, such as "serial/packed" or "cuda/tuned"; None: the fastest.
              variants() lists them.
     threads  how many threads compute on processors; None: the environment variable GEMM_NUM_THREADS, else
              OMP_NUM_THREADS, else all processors.

@@ -3,7 +3,7 @@
 // The claims themselves are data, in claims.yaml.
 //
 // A band around 1 separates the outcomes. A ratio whose whole interval lies above the band is faster,
-// below it slower, within it no difference. An interval that crosses an end of the band cannot be told.
+// below it slower, within it no difference. An interval that crosses an end of the band is open.
 package claim
 
 import (

@@ -129,7 +129,7 @@ func Commands(v *analysis.View, program string, claims ...*Claim) []string {
 		}
 		parts = slices.DeleteFunc(parts, func(p gemm.Part) bool { return p == "" })
 		out = append(out, program+" "+strings.NewReplacer("{textbook}", v.First(analysis.Serial),
-			"{variants}", strings.Join(analysis.Distinct(parts, v.Playing), ",")).Replace(same[0].Command))
+			"{variants}", strings.Join(analysis.Distinct(parts, v.WithPart), ",")).Replace(same[0].Command))
 	}
 	return out
 }
@@ -137,7 +137,7 @@ func Commands(v *analysis.View, program string, claims ...*Claim) []string {
 // Judge returns what the rows of a host say of the claim.
 func (c *Claim) Judge(v *analysis.View) Judgement {
 	j := Judgement{Claim: c}
-	if c.Rows.From > 0 && v.IsCrowded(c.Rows.From) {
+	if c.Rows.From > 0 && v.Oversubscribed(c.Rows.From) {
 		j.Needs = c.Rows.From
 	}
 	if rows := c.rows(v); c.Vary != "" {
@@ -148,7 +148,6 @@ func (c *Claim) Judge(v *analysis.View) Judgement {
 	return j
 }
 
-// outcome returns what a ratio says of the claim.
 func (c *Claim) outcome(fast record.Record, x analysis.Comparison) Outcome {
 	claimed := words[c.Range]
 	switch p := float64(workers(fast)); {
@@ -160,10 +159,8 @@ func (c *Claim) outcome(fast record.Record, x analysis.Comparison) Outcome {
 	return claimed.Judge(x.Lo, x.Hi)
 }
 
-// workers returns the threads or ranks of a row.
 func workers(r record.Record) int { return analysis.AxisOf(r.Variant).Count(r) }
 
-// rows returns the rows that the claim is about.
 func (c *Claim) rows(v *analysis.View) []record.Record {
 	w := c.Rows
 	if w.Family == analysis.OnGPU {
@@ -176,16 +173,15 @@ func (c *Claim) rows(v *analysis.View) []record.Record {
 		if w.Textbook {
 			leaf = v.First(analysis.Serial)
 		}
-		return analysis.Family(r.Variant) == w.Family && r.Speed() && r.Median > 0 && !v.Crowds(r) &&
+		return analysis.Family(r.Variant) == w.Family && r.Speed() && r.Median > 0 && !v.Oversubscribes(r) &&
 			(len(w.Experiments) == 0 || slices.Contains(w.Experiments, r.Experiment)) &&
 			r.Terms() >= gemm.Cube(w.Size).Terms() && (leaf == "" || analysis.Local(r) == leaf) &&
 			(w.Not == nil || !has(r, w.Not))
 	})
 }
 
-// plays reports whether a row has the setting.
-func (s Setting) plays(v *analysis.View, r record.Record) bool {
-	return r.Variant == v.Playing(s.Part) && has(r, s.Params)
+func (s Setting) applies(v *analysis.View, r record.Record) bool {
+	return r.Variant == v.WithPart(s.Part) && has(r, s.Params)
 }
 
 // has reports whether a row has parameters. One that it lacks is off.
@@ -203,21 +199,21 @@ func (c *Claim) pairs(v *analysis.View, rows []record.Record) []Case {
 	but := slices.AppendSeq(slices.Collect(maps.Keys(c.Slow.Params)), maps.Keys(c.Fast.Params))
 	problem := analysis.ProblemOf
 	if slices.Contains(but, analysis.OverThreads.Param) {
-		problem = analysis.Alone
+		problem = analysis.OnOneThread
 	}
 	var out []Case
 	for _, slow := range rows {
-		if !c.Slow.plays(v, slow) {
+		if !c.Slow.applies(v, slow) {
 			continue
 		}
 		for _, fast := range rows {
 			n := workers(fast)
-			if !c.Fast.plays(v, fast) || n < c.Rows.From || c.Rows.To > 0 && n > c.Rows.To ||
+			if !c.Fast.applies(v, fast) || n < c.Rows.From || c.Rows.To > 0 && n > c.Rows.To ||
 				slow.Experiment != fast.Experiment || problem(slow) != problem(fast) || !analysis.Agree(slow, fast, but...) {
 				continue
 			}
 			x := Case{Slow: slow, Fast: fast, Comparison: analysis.Contrast(slow, fast)}
-			if !analysis.InTurn(slow, fast) {
+			if !analysis.Interleaved(slow, fast) {
 				if !c.Drift {
 					continue
 				}
@@ -230,10 +226,10 @@ func (c *Claim) pairs(v *analysis.View, rows []record.Record) []Case {
 	return c.chosen(out)
 }
 
-// chosen returns those of the cases that At says to take.
+// chosen returns the cases that At says to take.
 func (c *Claim) chosen(all []Case) []Case {
 	series := func(x Case) string {
-		return fmt.Sprint(x.Fast.Experiment, analysis.Alone(x.Fast), analysis.Omit(x.Fast.Params, "threads"))
+		return fmt.Sprint(x.Fast.Experiment, analysis.OnOneThread(x.Fast), analysis.Omit(x.Fast.Params, "threads"))
 	}
 	fewer := func(x, y Case) int { return cmp.Compare(workers(x.Fast), workers(y.Fast)) }
 	switch c.At {
@@ -242,14 +238,14 @@ func (c *Claim) chosen(all []Case) []Case {
 	case "most":
 		return best(all, series, func(x, y Case) int { return fewer(y, x) })
 	case "fastest":
-		return best(all, func(x Case) string { return analysis.Alone(x.Fast).String() }, func(x, y Case) int {
+		return best(all, func(x Case) string { return analysis.OnOneThread(x.Fast).String() }, func(x, y Case) int {
 			return cmp.Or(fewer(y, x), cmp.Compare(x.Fast.Median, y.Fast.Median))
 		})
 	}
 	return all
 }
 
-// best returns those of the cases with a key before which no other with that key comes.
+// best returns the first case of each key in an order, and cases level with it.
 func best(all []Case, key func(Case) string, order func(x, y Case) int) []Case {
 	return slices.DeleteFunc(slices.Clone(all), func(x Case) bool {
 		return slices.ContainsFunc(all, func(y Case) bool { return key(x) == key(y) && order(y, x) < 0 })
@@ -260,14 +256,14 @@ func best(all []Case, key func(Case) string, order func(x, y Case) int) []Case {
 // most. They are the same only if all pairs are.
 func (c *Claim) groups(v *analysis.View, rows []record.Record) []Case {
 	rows = slices.DeleteFunc(rows, func(r record.Record) bool {
-		return !c.Of.plays(v, r) || analysis.Starves(r) || len(c.Values) > 0 && !slices.Contains(c.Values, r.Params[c.Vary])
+		return !c.Of.applies(v, r) || analysis.Starves(r) || len(c.Values) > 0 && !slices.Contains(c.Values, r.Params[c.Vary])
 	})
 	var out []Case
-	for _, g := range analysis.Bouts(rows, c.Vary) {
+	for _, g := range analysis.ComparedVariations(rows, c.Vary) {
 		if g.Turn == "" {
 			continue
 		}
-		x := Case{g.Slow, g.Quick, g.Comparison, c.outcome(g.Quick, g.Clearest)}
+		x := Case{g.Slow, g.Fast, g.Comparison, c.outcome(g.Fast, g.Clearest)}
 		if x.Outcome == Holds && !g.Bounded {
 			x.Outcome = Open
 		}

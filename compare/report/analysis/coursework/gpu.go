@@ -45,7 +45,7 @@ func Settings(v *analysis.View, typ string) []Setting {
 }
 
 // Access returns how the threads of a rung access memory: uncoalesced, coalesced, shared (slices of A and B in shared
-// memory), wide (the same, copied by up to 16 bytes), engine (the same, brought by the copy engine) or library.
+// memory), wide (the same, copied by up to 16 bytes), engine (the same, copied by the copy engine) or library.
 func Access(r record.Record) string {
 	if !analysis.Ours(r) {
 		return "library"
@@ -59,11 +59,11 @@ func Access(r record.Record) string {
 	return "shared"
 }
 
-// producers is the number of threads of a warpgroup that only has slices brought.
+// producers is the number of threads of a warpgroup that only starts copies.
 const producers = 128
 
-// Elements returns how many elements of C a thread computes: those of its block's tile over the threads of
-// its block that compute. It returns 0 if the row does not have them.
+// Elements returns how many elements of C a thread computes: the tile of its block over the threads that compute. It
+// returns 0 if the row does not have them.
 func Elements(r record.Record) int {
 	tile, _ := r.Resolved["tile"].(string)
 	var bm, bn int

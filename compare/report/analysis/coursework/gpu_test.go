@@ -8,8 +8,7 @@ import (
 	"gemm/gemmtest/reporttest"
 )
 
-// TestElements counts the elements of C that a thread computes: a warpgroup that only has slices brought
-// computes none.
+// TestElements counts the elements of C that a thread computes: a warpgroup that only starts copies computes none.
 func TestElements(t *testing.T) {
 	for _, test := range []struct {
 		variant, tile string

@@ -14,7 +14,7 @@ import (
 type Order struct {
 	record.Record
 	Name    string
-	A, B, C string  // how the innermost loop goes through each: row, column, stays
+	A, B, C string  // how the innermost loop reads each: row, column, stays
 	Over    float64 // speed-up over the first order
 }
 
@@ -36,7 +36,7 @@ func Orders(v *analysis.View, typ string) Ordered {
 				A: walk(name[2], "ik"), B: walk(name[2], "kj"), C: walk(name[2], "ij")})
 		}
 	}
-	best := analysis.Fullest(analysis.Pick(all, func(o Order) bool { return o.Speed() }),
+	best := analysis.LargestGroup(analysis.Pick(all, func(o Order) bool { return o.Speed() }),
 		func(o Order) int { return o.N }, func(o Order) string { return o.Name }, cmp.Compare)
 	if len(best) < 2 {
 		return nil
@@ -49,29 +49,29 @@ func Orders(v *analysis.View, typ string) Ordered {
 	return out
 }
 
-// walk returns how a loop over an index goes through a matrix with two indices, which is stored by rows.
+// walk returns how a loop over an index reads a matrix with two indices, which is stored by rows.
 func walk(index byte, indices string) string {
 	return []string{"stays", "column", "row"}[strings.IndexByte(indices, index)+1]
 }
 
-// Contest is two orders of the loops that are compared, and what explains the difference.
-type Contest struct {
-	Slow, Quick Order
+// OrderComparison is two orders of the loops that are compared, and what explains the difference.
+type OrderComparison struct {
+	Slow, Fast Order
 	analysis.Comparison
-	Says string // faster, level, few or open
+	Verdict string // faster, level, few or open
 	// Alike says that the innermost loops are the same.
 	Alike bool
 	// Chained says that the innermost loop of Slow, and it alone, adds to one element: a step waits for the
 	// addition of the step before.
 	Chained bool
-	// Cache is the outermost cache, L1, L2 or last, that Slow moves much more to and from than Quick by the
+	// Cache is the outermost cache, L1, L2 or last, that Slow moves much more to and from than Fast by the
 	// model of the traffic, and More the ratio. Cache is empty if there is none.
 	Cache string
 	More  float64
 }
 
-// says is the word for what a contest says of the claim that Quick is faster.
-func says(o claim.Outcome) string {
+// verdict is the key of the word for the claim that Fast is faster.
+func verdict(o claim.Outcome) string {
 	word, ok := map[claim.Outcome]string{claim.Holds: "faster", claim.Level: "level", claim.TooFew: "few"}[o]
 	if !ok {
 		return "open"
@@ -82,38 +82,38 @@ func says(o claim.Outcome) string {
 // much is the ratio of traffic from which it explains a ratio of times.
 const much = 1.5
 
-// Contests compares the fastest order with the fastest of those with another innermost loop, and the two
-// orders of each innermost loop.
-func (o Ordered) Contests() []Contest {
+// Comparisons compares the fastest order with the fastest order of each other innermost loop, and the two orders of
+// each innermost loop.
+func (o Ordered) Comparisons() []OrderComparison {
 	timed := analysis.Pick(o, func(o Order) bool { return o.Speed() })
 	slices.SortStableFunc(timed, func(x, y Order) int { return cmp.Compare(x.Median, y.Median) })
-	var rivals, alike []Contest
+	var others, alike []OrderComparison
 	for _, same := range analysis.GroupBy(timed, func(o Order) byte { return o.Name[2] }) {
 		if same[0].Name != timed[0].Name {
-			rivals = append(rivals, Contest{Slow: same[0], Quick: timed[0]})
+			others = append(others, OrderComparison{Slow: same[0], Fast: timed[0]})
 		}
 		for _, slow := range same[1:] {
-			alike = append(alike, Contest{Slow: slow, Quick: same[0], Alike: true})
+			alike = append(alike, OrderComparison{Slow: slow, Fast: same[0], Alike: true})
 		}
 	}
-	slices.SortStableFunc(alike, func(x, y Contest) int { return cmp.Compare(x.Slow.Median, y.Slow.Median) })
-	all := slices.Concat(rivals, alike)
-	var duels []analysis.Duel
+	slices.SortStableFunc(alike, func(x, y OrderComparison) int { return cmp.Compare(x.Slow.Median, y.Slow.Median) })
+	all := slices.Concat(others, alike)
+	var pairs []analysis.RowPair
 	for _, c := range all {
-		duels = append(duels, analysis.Duel{First: c.Slow.Record, Second: c.Quick.Record})
+		pairs = append(pairs, analysis.RowPair{First: c.Slow.Record, Second: c.Fast.Record})
 	}
-	for i, f := range analysis.Fight(duels) {
+	for i, f := range analysis.ComparePairs(pairs) {
 		c := &all[i]
-		c.Comparison, c.Says = f.Comparison, says(claim.Faster.Judge(f.Lo, f.Hi))
+		c.Comparison, c.Verdict = f.Comparison, verdict(claim.Faster.Judge(f.Lo, f.Hi))
 		c.Chained = c.Slow.Name[2] == 'k' && !c.Alike
-		c.Cache, c.More = busier(c.Slow.Record, c.Quick.Record)
+		c.Cache, c.More = busier(c.Slow.Record, c.Fast.Record)
 	}
 	return all
 }
 
-// Alike returns the contests of orders with the same innermost loop.
-func (o Ordered) Alike() []Contest {
-	return analysis.Pick(o.Contests(), func(c Contest) bool { return c.Alike })
+// Alike returns the comparisons of orders with the same innermost loop.
+func (o Ordered) Alike() []OrderComparison {
+	return analysis.Pick(o.Comparisons(), func(c OrderComparison) bool { return c.Alike })
 }
 
 // busier returns the outermost cache whose traffic is much larger for slow than for quick, and the ratio.

@@ -15,49 +15,48 @@ import (
 // Times is a table of times over sizes.
 type Times struct {
 	Sizes []int
-	Lines []Line
+	Rows  []TimesRow
 	Local string // the variant that computes the part of a worker; empty: there are several, or none is known
 }
 
-// Line is a line of a table of times: rows that differ in their size alone.
-type Line struct {
+// TimesRow is a row of a table of times: records that differ in their size alone.
+type TimesRow struct {
 	identity
-	Crowded bool // more workers than there are processors
-	rows    map[int]record.Record
+	Oversubscribed bool // more workers than there are processors
+	rows           map[int]record.Record
 }
 
-// identity is what the rows of a line have in common.
+// identity is what the records of a row have in common.
 type identity struct {
 	Variant string
 	Set     string // schedule, or parameters besides the defaults
 	Count   int    // threads or ranks
 }
 
-// identify returns what a row has in common with its line.
 func identify(v *analysis.View, a analysis.Axis, r record.Record) identity {
-	return identity{r.Variant, v.Trait(r.Variant, analysis.Omit(r.Params, a.Param)), a.Count(r)}
+	return identity{r.Variant, v.DistinctSetting(r.Variant, analysis.Omit(r.Params, a.Param)), a.Count(r)}
 }
 
 // Workers returns the threads or ranks, with an asterisk if there are more than processors.
-func (l Line) Workers() string {
-	if l.Crowded {
+func (l TimesRow) Workers() string {
+	if l.Oversubscribed {
 		return fmt.Sprint(l.Count, "*")
 	}
 	return fmt.Sprint(l.Count)
 }
 
 // Ms returns the time at a size in milliseconds, NaN if there is none.
-func (l Line) Ms(n int) float64 { return 1e3 * analysis.Known(l.rows[n], l.rows[n].Median) }
+func (l TimesRow) Ms(n int) float64 { return 1e3 * analysis.Known(l.rows[n], l.rows[n].Median) }
 
-// Crowded reports whether a line has more workers than there are processors.
-func (t Times) Crowded() bool {
-	return slices.ContainsFunc(t.Lines, func(l Line) bool { return l.Crowded })
+// Oversubscribed reports whether a row has more workers than there are processors.
+func (t Times) Oversubscribed() bool {
+	return slices.ContainsFunc(t.Rows, func(l TimesRow) bool { return l.Oversubscribed })
 }
 
 // Faults returns the rows without a time.
 func (t Times) Faults() []analysis.Fault {
 	var rows []record.Record
-	for _, l := range t.Lines {
+	for _, l := range t.Rows {
 		for _, n := range t.Sizes {
 			if r, ok := l.rows[n]; ok {
 				rows = append(rows, r)
@@ -67,7 +66,7 @@ func (t Times) Faults() []analysis.Fault {
 	return analysis.FaultsOf(rows)
 }
 
-// ByRanks returns the times of strong scaling on ranks, by variant: of those that the report of 2024
+// ByRanks returns the times of strong scaling on ranks, by variant: of the variants that the report of 2024
 // compares. What this experiment lacks is from the ladder.
 func ByRanks(v *analysis.View, typ string) (Times, bool) {
 	rows := func(experiment record.Experiment) []record.Record {
@@ -77,7 +76,7 @@ func ByRanks(v *analysis.View, typ string) (Times, bool) {
 	}
 	t, ok := timesOf(v, analysis.OverRanks, rows(record.StrongScaling))
 	for _, r := range rows(record.MainLadder) {
-		l, found := analysis.Find(t.Lines, func(l Line) bool { return l.identity == identify(v, analysis.OverRanks, r) })
+		l, found := analysis.Find(t.Rows, func(l TimesRow) bool { return l.identity == identify(v, analysis.OverRanks, r) })
 		if found && r.Speed() && analysis.ProblemOf(r).Cube() && slices.Contains(t.Sizes, r.N) && !l.rows[r.N].Speed() {
 			l.rows[r.N] = r
 		}
@@ -90,7 +89,7 @@ func ByThreads(v *analysis.View, typ string) (Times, bool) {
 	return timesOf(v, analysis.OverThreads, v.Pick(func(r record.Record) bool {
 		_, scheduled := r.Params["schedule"]
 		return r.Type == typ && r.Experiment == record.StrongScaling && scheduled &&
-			r.Variant == v.Playing(gemm.ReportOuter)
+			r.Variant == v.WithPart(gemm.ReportOuter)
 	}))
 }
 
@@ -100,13 +99,13 @@ func timesOf(v *analysis.View, a analysis.Axis, rows []record.Record) (Times, bo
 	t := Times{Sizes: analysis.Ascending(rows, func(r record.Record) int { return r.N })}
 	of := func(r record.Record) identity { return identify(v, a, r) }
 	for _, own := range analysis.GroupBy(rows, of) {
-		l := Line{of(own[0]), v.Crowds(own[0]), map[int]record.Record{}}
+		l := TimesRow{of(own[0]), v.Oversubscribes(own[0]), map[int]record.Record{}}
 		for _, r := range own {
 			l.rows[r.N] = r
 		}
-		t.Lines = append(t.Lines, l)
+		t.Rows = append(t.Rows, l)
 	}
-	slices.SortStableFunc(t.Lines, func(x, y Line) int {
+	slices.SortStableFunc(t.Rows, func(x, y TimesRow) int {
 		return cmp.Or(cmp.Compare(slices.Index(v.Ways(), x.Variant), slices.Index(v.Ways(), y.Variant)),
 			cmp.Compare(schedule(x), schedule(y)), strings.Compare(x.Set, y.Set), cmp.Compare(x.Count, y.Count))
 	})
@@ -118,8 +117,8 @@ func timesOf(v *analysis.View, a analysis.Axis, rows []record.Record) (Times, bo
 	return t, len(analysis.Distinct(timed, a.Count)) > 1
 }
 
-// schedule returns the place of the schedule of a line among those of OpenMP.
-func schedule(l Line) int {
+// schedule returns the place of the schedule of a row among the schedules of OpenMP.
+func schedule(l TimesRow) int {
 	name, _, _ := strings.Cut(l.Set, " ")
 	return slices.Index([]string{"default", "static", "dynamic", "guided", "auto"}, name)
 }

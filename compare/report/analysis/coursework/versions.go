@@ -35,7 +35,7 @@ type Versions struct {
 func (r Version) Name() string { return strings.TrimSpace(r.Variant + " " + r.Options) }
 
 // Ms returns the time in milliseconds, of a GPU with the copies.
-func (r Version) Ms() float64 { return 1e3 * analysis.Whole(r.Record) }
+func (r Version) Ms() float64 { return 1e3 * analysis.HostTime(r.Record) }
 
 // Faults returns the rows without a time.
 func (t Versions) Faults() []analysis.Fault { return analysis.FaultsOf(t.Untimed) }
@@ -130,9 +130,8 @@ func VersionsOf(v *analysis.View, typ string) (Versions, bool) {
 // the experiment strong only, and programs in C with their options are in the experiment compiler.
 var ofVersions = []record.Experiment{record.MainLadder, record.StrongScaling, record.CompilerOptions}
 
-// addSerial adds the rows of a variant on one thread: of a program in C one for each set of options, of
-// others that of the ladder. at has the rows of the size of the table, rows those of all sizes: the loops in
-// Python are timed at a size of their own.
+// addSerial adds the rows of a variant on one thread: of a program in C one for each set of options, else the row of the
+// ladder. at has the rows of the size of the table, rows has all sizes: the loops in Python are timed at their own size.
 func (t *Versions) addSerial(at, rows []record.Record, v record.Variant) {
 	compiled := v.Role == gemm.Program && v.Class != gemm.Interpreted
 	of := func(rows []record.Record) []record.Record {
@@ -172,12 +171,12 @@ func (t *Versions) addPrograms(own []record.Record) {
 // addFastest adds the fastest of the rows that keep says to keep, without those on more threads than the
 // host has processors.
 func (t *Versions) addFastest(v *analysis.View, at []record.Record, keep func(record.Record) bool) {
-	own := analysis.Pick(at, func(r record.Record) bool { return r.Speed() && keep(r) && !v.Crowds(r) })
-	if best, ok := analysis.Least(own, analysis.Whole); ok {
+	own := analysis.Pick(at, func(r record.Record) bool { return r.Speed() && keep(r) && !v.Oversubscribes(r) })
+	if best, ok := analysis.MinBy(own, analysis.HostTime); ok {
 		t.Rows = append(t.Rows, Version{Record: best})
 	}
 }
 
 // rateOf returns the operations in a second, of a GPU with the copies. Ratios of rates are ratios of
 // times if the sizes are equal.
-func rateOf(r record.Record) float64 { return 2 * r.Terms() / analysis.Whole(r) }
+func rateOf(r record.Record) float64 { return 2 * r.Terms() / analysis.HostTime(r) }

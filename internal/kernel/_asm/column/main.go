@@ -161,6 +161,7 @@ func (g *generator) rest(window string, k, x reg.Register, at reg.GPVirtual, row
 	sum [together]reg.VecVirtual) {
 	from := g.vector()
 	address := func(base reg.Register) Mem { return Mem{Base: base, Index: at, Scale: 1} }
+	var load func(from Mem, to reg.VecVirtual)
 	if g.ISA == "AVX512" {
 		mask, one := K(), GP64()
 		MOVQ(k, reg.RCX)
@@ -168,31 +169,25 @@ func (g *generator) rest(window string, k, x reg.Register, at reg.GPVirtual, row
 		SHLQ(reg.CL, one)
 		DECQ(one)
 		KMOVW(one.As32(), mask)
-		load := func(from Mem, to reg.VecVirtual) {
+		load = func(from Mem, to reg.VecVirtual) {
 			if g.Size == 8 {
 				VMOVUPD_Z(from, mask, to)
 			} else {
 				VMOVUPS_Z(from, mask, to)
 			}
 		}
-		load(address(x), from)
-		for i := range row {
-			a := g.vector()
-			load(address(row[i]), a)
-			g.FMA(a, from, sum[i])
-		}
-		return
-	}
-	mask, base, unset := g.vector(), GP64(), GP64()
-	MOVQ(U32(g.Lanes()), unset)
-	SUBQ(k, unset)
-	LEAQ(NewDataAddr(Symbol{Name: window, Static: true}, 0), base)
-	VMOVDQU(Mem{Base: base, Index: unset, Scale: uint8(g.Size)}, mask)
-	load := func(from Mem, to reg.VecVirtual) {
-		if g.Size == 8 {
-			VMASKMOVPD(from, mask, to)
-		} else {
-			VMASKMOVPS(from, mask, to)
+	} else {
+		mask, base, unset := g.vector(), GP64(), GP64()
+		MOVQ(U32(g.Lanes()), unset)
+		SUBQ(k, unset)
+		LEAQ(NewDataAddr(Symbol{Name: window, Static: true}, 0), base)
+		VMOVDQU(Mem{Base: base, Index: unset, Scale: uint8(g.Size)}, mask)
+		load = func(from Mem, to reg.VecVirtual) {
+			if g.Size == 8 {
+				VMASKMOVPD(from, mask, to)
+			} else {
+				VMASKMOVPS(from, mask, to)
+			}
 		}
 	}
 	load(address(x), from)

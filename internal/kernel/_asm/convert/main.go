@@ -62,7 +62,7 @@ func main() {
 	Generate()
 }
 
-// loop generates a function that converts n numbers, eight at a time, with elements of so many bytes.
+// loop generates a function that converts n numbers, eight at a time, with elements of the given size in bytes.
 func loop(name, signature, does string, to, from int, begin func(), step func(from, to Mem)) {
 	name += "AVX2"
 	TEXT(name, NOSPLIT, signature)

@@ -8,11 +8,12 @@ package main
 import (
 	"flag"
 	"fmt"
-	"log"
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
+
+	"asm/simd"
 )
 
 const width = 32 // bytes of a vector
@@ -20,16 +21,13 @@ const width = 32 // bytes of a vector
 func main() {
 	typ := flag.String("type", "f64", "element type: f32 or f64")
 	flag.Parse()
-	size, ok := map[string]int{"f32": 4, "f64": 8}[*typ]
-	if !ok {
-		log.Fatalf("-type %s: f32 or f64", *typ)
-	}
-	name := fmt.Sprintf("float%d", 8*size)
-	duplicate(size, name)
-	split(size, name, 3)
-	split(size, name, 6)
-	transpose(size, name)
-	add(size, name)
+	s := simd.New(*typ, "avx2")
+	name := fmt.Sprintf("float%d", 8*s.Size)
+	duplicate(s, name)
+	split(s, name, 3)
+	split(s, name, 6)
+	transpose(s, name)
+	add(s, name)
 	Generate()
 }
 
@@ -45,16 +43,15 @@ func scalar(size int, from, to Mem, through reg.GPVirtual) {
 }
 
 // duplicate generates the copy of a block in the same order.
-func duplicate(size int, typ string) {
+func duplicate(s simd.Set, typ string) {
 	TEXT("copyAVX2", NOSPLIT, fmt.Sprintf("func(rows, cols int, dst []%[1]s, ldd int, src []%[1]s, lds int)", typ))
 	Doc("copyAVX2 copies a block of rows×cols; see kernel.Copy.")
 	Pragma("noescape")
 	rows, cols := Load(Param("rows"), GP64()), Load(Param("cols"), GP64())
 	dst, src := Load(Param("dst").Base(), GP64()), Load(Param("src").Base(), GP64())
 	ldd, lds := Load(Param("ldd"), GP64()), Load(Param("lds"), GP64())
-	shift := U8(map[int]int{4: 2, 8: 3}[size])
 	for _, x := range []reg.GPVirtual{cols.(reg.GPVirtual), ldd.(reg.GPVirtual), lds.(reg.GPVirtual)} {
-		SHLQ(shift, x)
+		SHLQ(s.Shift(), x)
 	}
 	TESTQ(rows, rows)
 	JLE(LabelRef("done"))
@@ -81,8 +78,8 @@ func duplicate(size int, typ string) {
 	Label("elements")
 	CMPQ(at, cols)
 	JGE(LabelRef("next"))
-	scalar(size, Mem{Base: src, Index: at, Scale: 1}, Mem{Base: dst, Index: at, Scale: 1}, GP64())
-	ADDQ(U8(size), at)
+	scalar(s.Size, Mem{Base: src, Index: at, Scale: 1}, Mem{Base: dst, Index: at, Scale: 1}, GP64())
+	ADDQ(U8(s.Size), at)
 	JMP(LabelRef("elements"))
 	Label("next")
 	ADDQ(lds, src)
@@ -97,17 +94,16 @@ func duplicate(size int, typ string) {
 // split generates the copy of a block into slivers with that many vectors a row. It copies a whole row,
 // over all slivers, before the next: neighbouring slivers share cache lines. If rows compete for cache
 // sets, these lines would be evicted before the second sliver is copied.
-func split(size int, typ string, vectors int) {
-	name := fmt.Sprintf("split%dAVX2", vectors*width/size)
+func split(s simd.Set, typ string, vectors int) {
+	name := fmt.Sprintf("split%dAVX2", vectors*s.Lanes())
 	TEXT(name, NOSPLIT, fmt.Sprintf("func(rows, slivers int, dst []%[1]s, next int, src []%[1]s, lds int)", typ))
-	Doc(fmt.Sprintf("%s copies rows into slivers of %d columns; see kernel.Split.", name, vectors*width/size))
+	Doc(fmt.Sprintf("%s copies rows into slivers of %d columns; see kernel.Split.", name, vectors*s.Lanes()))
 	Pragma("noescape")
 	rows, slivers := Load(Param("rows"), GP64()), Load(Param("slivers"), GP64())
 	dst, src := Load(Param("dst").Base(), GP64()), Load(Param("src").Base(), GP64())
 	next, lds := Load(Param("next"), GP64()), Load(Param("lds"), GP64())
-	shift := U8(map[int]int{4: 2, 8: 3}[size])
-	SHLQ(shift, next)
-	SHLQ(shift, lds)
+	SHLQ(s.Shift(), next)
+	SHLQ(s.Shift(), lds)
 	Comment("Rows of a block are short: the hardware does not fetch the next ones ahead.")
 	ahead := GP64()
 	MOVQ(lds, ahead)
@@ -142,16 +138,15 @@ func split(size int, typ string, vectors int) {
 }
 
 // transpose generates the copy of four rows into columns.
-func transpose(size int, typ string) {
+func transpose(s simd.Set, typ string) {
 	TEXT("transposeAVX2", NOSPLIT, fmt.Sprintf("func(rows, cols int, dst []%[1]s, ldd int, src []%[1]s, lds int)", typ))
 	Doc("transposeAVX2 copies up to four rows into columns; see kernel.Transpose.")
 	Pragma("noescape")
 	rows, cols := Load(Param("rows"), GP64()), Load(Param("cols"), GP64())
 	dst := Load(Param("dst").Base(), GP64())
 	ldd, lds := Load(Param("ldd"), GP64()), Load(Param("lds"), GP64())
-	shift := U8(map[int]int{4: 2, 8: 3}[size])
-	SHLQ(shift, ldd)
-	SHLQ(shift, lds)
+	SHLQ(s.Shift(), ldd)
+	SHLQ(s.Shift(), lds)
 	var row [4]reg.GPVirtual
 	row[0] = Load(Param("src").Base(), GP64()).(reg.GPVirtual)
 	Comment("A row that there is not is the one before it.")
@@ -163,7 +158,7 @@ func transpose(size int, typ string) {
 		CMPQ(rows, U8(i))
 		CMOVQGT(next, row[i])
 	}
-	lanes := width / size
+	lanes := s.Lanes()
 	SUBQ(U8(lanes), cols)
 	JLT(LabelRef("rest"))
 	Label("block")
@@ -173,7 +168,7 @@ func transpose(size int, typ string) {
 		VMOVUPD(Mem{Base: row[i]}, x[i])
 		ADDQ(U8(width), row[i])
 	}
-	if size == 8 {
+	if s.Size == 8 {
 		VUNPCKLPD(x[1], x[0], y[0]) // 00 10 02 12
 		VUNPCKHPD(x[1], x[0], y[1]) // 01 11 03 13
 		VUNPCKLPD(x[3], x[2], y[2]) // 20 30 22 32
@@ -211,8 +206,8 @@ func transpose(size int, typ string) {
 	JEQ(LabelRef("done"))
 	Label("column")
 	for i := range row {
-		scalar(size, Mem{Base: row[i]}, Mem{Base: dst, Disp: i * size}, GP64())
-		ADDQ(U8(size), row[i])
+		scalar(s.Size, Mem{Base: row[i]}, Mem{Base: dst, Disp: i * s.Size}, GP64())
+		ADDQ(U8(s.Size), row[i])
 	}
 	ADDQ(ldd, dst)
 	DECQ(cols)
@@ -223,27 +218,18 @@ func transpose(size int, typ string) {
 }
 
 // add generates the sum of one block and a multiple of another.
-func add(size int, typ string) {
+func add(s simd.Set, typ string) {
 	TEXT("addAVX2", NOSPLIT, fmt.Sprintf("func(rows, cols int, dst []%[1]s, ldd int, x []%[1]s, ldx int, alpha %[1]s, y []%[1]s, ldy int)", typ))
 	Doc("addAVX2 adds a multiple of a block to another; see kernel.Add.")
 	Pragma("noescape")
 	rows, cols := Load(Param("rows"), GP64()), Load(Param("cols"), GP64())
 	dst, x, y := Load(Param("dst").Base(), GP64()), Load(Param("x").Base(), GP64()), Load(Param("y").Base(), GP64())
 	ldd, ldx, ldy := Load(Param("ldd"), GP64()), Load(Param("ldx"), GP64()), Load(Param("ldy"), GP64())
-	shift := U8(map[int]int{4: 2, 8: 3}[size])
 	for _, x := range []reg.Register{cols, ldd, ldx, ldy} {
-		SHLQ(shift, x)
-	}
-	factor, err := Param("alpha").Resolve()
-	if err != nil {
-		log.Fatal(err)
+		SHLQ(s.Shift(), x)
 	}
 	alpha := YMM()
-	if size == 8 {
-		VBROADCASTSD(factor.Addr, alpha)
-	} else {
-		VBROADCASTSS(factor.Addr, alpha)
-	}
+	s.Broadcast(simd.Address("alpha"), alpha)
 	TESTQ(rows, rows)
 	JLE(LabelRef("done"))
 	Comment("Rows of slivers are short: the hardware does not fetch them ahead. What is written",
@@ -266,7 +252,7 @@ func add(size int, typ string) {
 	for i := range 2 {
 		sum := YMM()
 		VMOVUPS(Mem{Base: x, Index: at, Scale: 1, Disp: i * width}, sum)
-		multiplyAdd(size, Mem{Base: y, Index: at, Scale: 1, Disp: i * width}, alpha, sum)
+		s.FMA(Mem{Base: y, Index: at, Scale: 1, Disp: i * width}, alpha, sum)
 		VMOVUPS(sum, Mem{Base: dst, Index: at, Scale: 1, Disp: i * width})
 	}
 	ADDQ(U8(2*width), at)
@@ -277,14 +263,14 @@ func add(size int, typ string) {
 	JLT(LabelRef("elements"))
 	sum := YMM()
 	VMOVUPS(Mem{Base: x, Index: at, Scale: 1}, sum)
-	multiplyAdd(size, Mem{Base: y, Index: at, Scale: 1}, alpha, sum)
+	s.FMA(Mem{Base: y, Index: at, Scale: 1}, alpha, sum)
 	VMOVUPS(sum, Mem{Base: dst, Index: at, Scale: 1})
 	ADDQ(U8(width), at)
 	Label("elements")
 	CMPQ(at, cols)
 	JGE(LabelRef("next"))
 	one := XMM()
-	if size == 8 {
+	if s.Size == 8 {
 		VMOVSD(Mem{Base: x, Index: at, Scale: 1}, one)
 		VFMADD231SD(Mem{Base: y, Index: at, Scale: 1}, alpha.AsX(), one)
 		VMOVSD(one, Mem{Base: dst, Index: at, Scale: 1})
@@ -293,7 +279,7 @@ func add(size int, typ string) {
 		VFMADD231SS(Mem{Base: y, Index: at, Scale: 1}, alpha.AsX(), one)
 		VMOVSS(one, Mem{Base: dst, Index: at, Scale: 1})
 	}
-	ADDQ(U8(size), at)
+	ADDQ(U8(s.Size), at)
 	JMP(LabelRef("elements"))
 	Label("next")
 	for _, step := range [][2]reg.Register{{ldd, dst}, {ldd, aheadDst}, {ldx, x}, {ldx, aheadX}, {ldy, y}, {ldy, aheadY}} {
@@ -304,13 +290,4 @@ func add(size int, typ string) {
 	Label("done")
 	VZEROUPPER()
 	RET()
-}
-
-// multiplyAdd generates sum += alpha·y for a vector.
-func multiplyAdd(size int, y Mem, alpha, sum reg.VecVirtual) {
-	if size == 8 {
-		VFMADD231PD(y, alpha, sum)
-	} else {
-		VFMADD231PS(y, alpha, sum)
-	}
 }

@@ -8,35 +8,15 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
+
+	"asm/simd"
 )
 
-// loop describes one function.
-type loop struct {
-	isa          string // in the function's name
-	typ          string // Go's element type
-	size         int    // bytes of an element
-	width        int    // bytes of a register
-	accumulators int
-	vector       func() reg.VecVirtual
-	broadcast    func(ops ...Op)
-	move         func(ops ...Op)
-	fma          func(ops ...Op)
-}
-
 func main() {
-	avx512 := loop{isa: "AVX512", width: 64, accumulators: 16, vector: ZMM}
-	avx2 := loop{isa: "AVX2", width: 32, accumulators: 12, vector: YMM}
-	for _, l := range []loop{avx512, avx2} {
-		l.typ, l.size = "float64", 8
-		l.broadcast = func(ops ...Op) { VBROADCASTSD(ops...) }
-		l.move = func(ops ...Op) { VMOVUPD(ops...) }
-		l.fma = func(ops ...Op) { VFMADD231PD(ops...) }
-		l.generate()
-		l.typ, l.size = "float32", 4
-		l.broadcast = func(ops ...Op) { VBROADCASTSS(ops...) }
-		l.move = func(ops ...Op) { VMOVUPS(ops...) }
-		l.fma = func(ops ...Op) { VFMADD231PS(ops...) }
-		l.generate()
+	for _, isa := range []string{"avx512", "avx2"} {
+		for _, typ := range []string{"f64", "f32"} {
+			fma(simd.New(typ, isa))
+		}
 	}
 	affine("AVX512", 64, 16, ZMM, func(ops ...Op) { VMOVDQU64(ops...) }, func(p, q, sum reg.VecVirtual) {
 		VPTERNLOGQ(U8(0x96), p, q, sum) // the sum of the three
@@ -73,9 +53,9 @@ func affine(isa string, width, accumulators int, vector func() reg.VecVirtual, m
 	n := Load(Param("n"), GP64())
 	x := Mem{Base: Load(Param("x"), GP64())}
 	a, b, c, p, q := vector(), vector(), vector(), vector(), vector()
-	VPBROADCASTQ(parameter("a"), a)
-	VPBROADCASTQ(parameter("b"), b)
-	VPBROADCASTB(parameter("c"), c)
+	VPBROADCASTQ(simd.Address("a"), a)
+	VPBROADCASTQ(simd.Address("b"), b)
+	VPBROADCASTB(simd.Address("c"), c)
 	repeat(n, x, width, accumulators, vector, move, func(sum reg.VecVirtual) {
 		VGF2P8AFFINEQB(U8(0), a, c, p)
 		VGF2P8AFFINEQB(U8(0), b, c, q)
@@ -108,7 +88,7 @@ func lookUp(move func(ops ...Op)) {
 	VBROADCASTI128(Mem{Base: Load(Param("low"), GP64())}, low)
 	VBROADCASTI128(Mem{Base: Load(Param("high"), GP64())}, high)
 	b := GP32()
-	MOVBLZX(parameter("b"), b)
+	MOVBLZX(simd.Address("b"), b)
 	broadcast := func(x reg.Register, to reg.VecVirtual) {
 		VMOVD(x, to.AsX())
 		VPBROADCASTB(to.AsX(), to)
@@ -150,19 +130,14 @@ func repeat(n reg.Register, x Mem, width, accumulators int, vector func() reg.Ve
 	RET()
 }
 
-// parameter returns the memory of a parameter.
-func parameter(name string) Op {
-	component, err := Param(name).Resolve()
-	if err != nil {
-		panic(err)
+// fma generates the loop of fused multiply-adds.
+func fma(s simd.Set) {
+	accumulators, vector := 16, ZMM
+	if s.Narrow {
+		accumulators, vector = 12, YMM
 	}
-	return component.Addr
-}
-
-func (l loop) generate() {
-	name := fmt.Sprintf("fmaF%d%s", 8*l.size, l.isa)
-	elements := l.accumulators * l.width / l.size
-	TEXT(name, NOSPLIT, fmt.Sprintf("func(n int, a, b %s, x *[%d]%s)", l.typ, elements, l.typ))
+	name, typ := fmt.Sprintf("fmaF%d%s", 8*s.Size, s.ISA), fmt.Sprintf("float%d", 8*s.Size)
+	TEXT(name, NOSPLIT, fmt.Sprintf("func(n int, a, b %s, x *[%d]%s)", typ, accumulators*s.Lanes(), typ))
 	Doc(
 		fmt.Sprintf("%s equals", name),
 		"",
@@ -173,13 +148,13 @@ func (l loop) generate() {
 		"\t}",
 		"",
 		"for n ≥ 1. It needs no alignment.",
-		fmt.Sprintf("Registers: %d accumulators of %d elements, one each for a and b.", l.accumulators, l.width/l.size),
+		fmt.Sprintf("Registers: %d accumulators of %d elements, one each for a and b.", accumulators, s.Lanes()),
 	)
 	Pragma("noescape")
 	n := Load(Param("n"), GP64())
 	x := Mem{Base: Load(Param("x"), GP64())}
-	a, b := l.vector(), l.vector()
-	l.broadcast(parameter("a"), a)
-	l.broadcast(parameter("b"), b)
-	repeat(n, x, l.width, l.accumulators, l.vector, l.move, func(sum reg.VecVirtual) { l.fma(a, b, sum) })
+	a, b := vector(), vector()
+	s.Broadcast(simd.Address("a"), a)
+	s.Broadcast(simd.Address("b"), b)
+	repeat(n, x, s.Width, accumulators, vector, s.Move, func(sum reg.VecVirtual) { s.FMA(a, b, sum) })
 }

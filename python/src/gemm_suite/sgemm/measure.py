@@ -38,7 +38,7 @@ def bound(compute: str, shape: Shape) -> float:
     Sums in any order: Higham and Mary, A New Approach to Probabilistic Rounding Error Analysis, SIAM J. Sci. Comput.
     41(5), 2019, Theorem 3.1, for all elements at once with a probability of 1 - 1e-9. With TF32, both operands are
     rounded to 11 bits first, and the tensor cores truncate sums in single precision, so errors do not cancel. f16x3
-    is bounded as by `split` in cuda/kernels/f32/f16x3.go.
+    is bounded as by `split` in cuda/kernels/production/production.go.
     """
     m, n, k = shape
     u = 2.0**-53 if compute == "f64" else 2.0**-24
@@ -94,7 +94,7 @@ class Operands:
         self.exact: Any = a @ b
         self.scale: Any = abs(a) @ abs(b)
 
-    def void(self) -> None:
+    def poison(self) -> None:
         """Fills out with NaN: an element that a product does not write is found."""
         self.out[:] = float("nan")
 
@@ -113,7 +113,7 @@ def measure(row: Row, x: Operands) -> Result:
     multiply, reason = multiplier(row)
     if multiply is None:
         return left_out._replace(reason=reason)
-    x.void()
+    x.poison()
     try:
         multiply(x.a, x.b, x.out)
     except Unavailable as err:  # such as a kernel that this GPU cannot run

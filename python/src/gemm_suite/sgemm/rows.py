@@ -28,7 +28,7 @@ ON_GPU = (
     Row("f32x4(t8x8dbuf)", "f32", "cuda/doublebuffer", {"bk": 8}),
     Row("f32x4(t8x8k16dbuf)", "f32", "cuda/doublebuffer", {"bk": 16}),
     Row("f32x4(t8x8k16async)", "f32", "cuda/async", {"bk": 16}),
-    Row("f32(warptile)", "f32", "cuda/warptile"),
+    Row("f32(tuned)", "f32", "cuda/tuned"),
     Row("f32(cublas)", "f32", "cuBLAS"),
     Row("tf32(wmma+stage2)", "tf32", "cuda/tf32-wmma", {"stages": 2}),
     Row("tf32(wmma+stage3)", "tf32", "cuda/tf32-wmma", {"stages": 3}),

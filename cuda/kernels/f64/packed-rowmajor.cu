@@ -1,0 +1,92 @@
+// packed-rowmajor: A and B are first copied to blocks in global memory.
+//
+// What changes against naive: a block of threads reads blocks of A and B that
+// are contiguous (BM×BK and BK×BN elements, one after the other along k), not
+// rows that are lda and ldb apart. A is in blocks row after row, B in blocks
+// column after column; each block is row-major inside. Padding with zeros
+// makes every block whole, so that the loop over k has no guards. The loads of
+// a warp are as many as before, and coalesce within a row of a block.
+//
+// Packed:  PA holds ceil(m/BM)·ceil(k/BK)·BM·BK doubles,
+//          PB holds ceil(k/BK)·ceil(n/BN)·BK·BN doubles.
+// Tile:    BM×BN elements of C a block, one a thread.
+// Launch:  gemm:   ceil(m/BM)·ceil(n/BN) blocks,
+//          pack_a: ceil(m/BM)·ceil(k/BK) blocks,
+//          pack_b: ceil(k/BK)·ceil(n/BN) blocks (none where k = 0),
+//          all of THREADS = BM·BN threads. The packs come first.
+// Traffic: a row of A and a column of B a thread: 2·m·n·k global reads
+//          (k rounded up to BK), and m·k + k·n reads and writes to pack.
+
+#ifndef BM
+#define BM 8
+#endif
+#ifndef BN
+#define BN 8
+#endif
+#ifndef BK
+#define BK 8
+#endif
+#define THREADS (BM * BN)
+
+static_assert(THREADS <= 1024, "a block has at most 1024 threads");
+
+// pack_a copies the BM×BK block of A that blockIdx.x counts, zeros beyond the edge.
+extern "C" __global__ void __launch_bounds__(THREADS) pack_a(int m, int k,
+    const double *A, long long lda, double *P)
+{
+    const int slices = (k - 1) / BK + 1;
+    const int row0 = blockIdx.x / slices * BM;
+    const int k0 = blockIdx.x % slices * BK;
+    P += (long long)blockIdx.x * (BM * BK);
+    for (int e = threadIdx.x; e < BM * BK; e += THREADS) {
+        const int i = e / BK, kk = e % BK;
+        P[e] = i < m - row0 && kk < k - k0 ? A[(row0 + i) * lda + k0 + kk] : 0;
+    }
+}
+
+// pack_b copies a BK×BN block of B; blockIdx.x counts down the columns of blocks.
+extern "C" __global__ void __launch_bounds__(THREADS) pack_b(int k, int n,
+    const double *B, long long ldb, double *P)
+{
+    const int slices = (k - 1) / BK + 1;
+    const int col0 = blockIdx.x / slices * BN;
+    const int k0 = blockIdx.x % slices * BK;
+    P += (long long)blockIdx.x * (BK * BN);
+    for (int e = threadIdx.x; e < BK * BN; e += THREADS) {
+        const int kk = e / BN, j = e % BN;
+        P[e] = kk < k - k0 && j < n - col0 ? B[(k0 + kk) * ldb + col0 + j] : 0;
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) gemm(int m, int n, int k,
+    double alpha, const double *PA, const double *PB,
+    double beta, double *C, long long ldc)
+{
+    const int thread = threadIdx.x;
+    const int tiles_n = (n - 1) / BN + 1;
+    const int row0 = blockIdx.x / tiles_n * BM; // first row and column of the tile
+    const int col0 = blockIdx.x % tiles_n * BN;
+    const int rows = m - row0; // rows and columns of C from there on
+    const int cols = n - col0;
+
+    const int i = thread / BN; // this thread's element of the tile
+    const int j = thread % BN;
+    if (i >= rows || j >= cols)
+        return;
+
+    const int slices = k / BK + (k % BK != 0);
+    PA += (long long)(row0 / BM) * slices * (BM * BK) + i * BK;
+    PB += (long long)(col0 / BN) * slices * (BK * BN) + j;
+    C += row0 * ldc + col0;
+    double sum = 0;
+    for (int slice = 0; slice < slices; slice++) {
+        #pragma unroll
+        for (int kk = 0; kk < BK; kk++)
+            sum += PA[kk] * PB[kk * BN];
+        PA += BM * BK;
+        PB += BK * BN;
+    }
+
+    double *const c = &C[i * ldc + j];
+    *c = beta == 0 ? alpha * sum : alpha * sum + beta * *c;
+}

@@ -1,0 +1,409 @@
+// tuned: half precision for use, one block on each multiprocessor.
+//
+// The producer goes on to the slices of the next tile while the others still store the last one. So the ring is
+// full when they begin, and no block waits for its first slice. CLUSTER blocks one below the other have the same
+// columns of B: each copies a part of their slice, to all of them. C leaves through shared memory: the copy
+// engine stores it while the warps go on. BN suits the shape.
+// Types: elements are f16, or bf16 with BF16. Products are exact, sums are in f32, and C is rounded once.
+// TRANS_A: A is stored transposed, as k x m; TRANS_B: B as n x k. An operand is read as it lies: a bit
+// of the instruction says whether its rows go along k.
+//
+// Tile: BM x BN a block; THREADS = 384: the producer's warpgroup and two that have 64 rows each.
+// Launch: as many blocks as multiprocessors, or as tiles if these are fewer, in clusters of CLUSTER; dynamic
+// shared memory of 2*STAGES*BK*(BM + BN) + 1024 + 128 bytes, and 4096 for each warp that multiplies.
+// A, B: maps of the matrices as they are stored, with boxes of 64 x 64. to: a map of C with boxes of 16 x 64. It is
+// not read if VC is less than 8, since C does not permit a map: then warps store C.
+// Global reads of A and B: m*n*k*(1/(BM*CLUSTER) + 1/BN) elements.
+// Shared reads: BM*BN*BK*(1/64 + 1/BN) elements a block and slice.
+
+#ifndef BM
+#define BM 128
+#endif
+#ifndef BN
+#define BN 256
+#endif
+#ifndef BK
+#define BK 64
+#endif
+#ifndef STAGES
+#define STAGES 4
+#endif
+#ifndef SWIZZLE
+#define SWIZZLE 16
+#endif
+#ifndef CLUSTER
+#define CLUSTER 2
+#endif
+#ifndef TRANS_A
+#define TRANS_A 0
+#endif
+#ifndef TRANS_B
+#define TRANS_B 0
+#endif
+#ifndef VC
+#define VC 8
+#endif
+
+#ifdef BF16
+#define TYPE "bf16"
+#else
+#define TYPE "f16"
+#endif
+
+// MARK notes that a role begins a step, in builds for timelines (timeline.cu).
+#ifndef MARK
+#define MARKS
+#define MARK(role, step)
+#endif
+
+#define THREADS (128 * (1 + BM / 64))
+#define BOX (64 * 128) // bytes of a box: 64 rows of 64 elements
+#define CHUNK (16 * 128) // bytes of a chunk of C: 16 rows of 64 elements
+
+static_assert(BM == 128, "two warpgroups multiply: the registers are for them");
+static_assert(BN % 64 == 0 && BN <= 256, "wgmma has up to 256 columns, a box 64");
+static_assert(BK == 64, "a row of a box is 128 bytes");
+static_assert(16 * STAGES <= 128, "barriers have 128 bytes");
+static_assert(SWIZZLE % CLUSTER == 0, "the tiles of a cluster are in one column");
+
+// TensorMap describes a matrix and the box of one copy; the driver encodes it.
+struct alignas(64) TensorMap { unsigned long long opaque[16]; };
+
+// 16 sums as operands of an instruction, and ten of their names.
+#define SUMS(i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), \
+    "+f"(d[i + 5]), "+f"(d[i + 6]), "+f"(d[i + 7]), "+f"(d[i + 8]), "+f"(d[i + 9]), "+f"(d[i + 10]), \
+    "+f"(d[i + 11]), "+f"(d[i + 12]), "+f"(d[i + 13]), "+f"(d[i + 14]), "+f"(d[i + 15])
+#define TEN(t) "%" #t "0, %" #t "1, %" #t "2, %" #t "3, %" #t "4, " \
+    "%" #t "5, %" #t "6, %" #t "7, %" #t "8, %" #t "9, "
+
+// shared_address is the address within shared memory that asynchronous copies and barriers want.
+static __device__ unsigned shared_address(const void *p)
+{
+    unsigned long long address;
+    asm("cvta.to.shared.u64 %0, %1;" : "=l"(address) : "l"(p));
+    return (unsigned)address;
+}
+
+// A barrier in shared memory (mbarrier) has phases. init sets how many arrivals end a phase.
+static __device__ void init(unsigned barrier, int arrivals)
+{
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(barrier), "r"(arrivals));
+}
+
+// arrive counts one arrival at the barrier of a block of the cluster.
+static __device__ void arrive(unsigned barrier, unsigned block)
+{
+    asm volatile("{ .reg .u32 there;\n"
+        "mapa.shared::cluster.u32 there, %0, %1;\n"
+        "mbarrier.arrive.shared::cluster.b64 _, [there]; }"
+        :: "r"(barrier), "r"(block) : "memory");
+}
+
+// expect counts one arrival. The phase then also waits for the bytes of copies.
+static __device__ void expect(unsigned barrier, int bytes)
+{
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
+        :: "r"(barrier), "r"(bytes) : "memory");
+}
+
+// wait returns when the phase with the parity has ended. Phases alternate: 0, 1, 0, ... A wait for
+// parity 1 of a new barrier returns at once.
+static __device__ void wait(unsigned barrier, int parity)
+{
+    unsigned ended;
+    do
+        asm volatile("{ .reg .pred p;\n"
+            "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+            "selp.u32 %0, 1, 0, p; }"
+            : "=r"(ended) : "r"(barrier), "r"(parity) : "memory");
+    while (!ended);
+}
+
+// copy_box starts the copy of a box of the matrix, from row y and column x on, to shared memory. What
+// lies outside of the matrix becomes 0. Rows of 128 bytes come swizzled: the 16 bytes at offset 16*i of
+// row r lie at offset 16*(i ^ r % 8). The barrier gets the bytes.
+static __device__ void copy_box(unsigned to, const TensorMap *map, unsigned barrier, int x, int y)
+{
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
+        " [%0], [%1, {%3, %4}], [%2];"
+        :: "r"(to), "l"(map), "r"(barrier), "r"(x), "r"(y) : "memory");
+}
+
+// copy_to_all is copy_box for all blocks of the cluster: the box and the bytes go to the same places in each.
+static __device__ void copy_to_all(unsigned to, const TensorMap *map, unsigned barrier, int x, int y)
+{
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
+        ".multicast::cluster [%0], [%1, {%3, %4}], [%2], %5;"
+        :: "r"(to), "l"(map), "r"(barrier), "r"(x), "r"(y), "h"((unsigned short)((1 << CLUSTER) - 1)) : "memory");
+}
+
+// cluster_barrier is a barrier of all threads of the cluster.
+static __device__ void cluster_barrier()
+{
+    asm volatile("barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+
+// descriptor says where an operand of wgmma lies: rows of 128 bytes, swizzled, in groups of 8 that are
+// 1024 bytes apart. If rows go along k, one has 64 elements at a k index, and the next 64 are a box further.
+static __device__ unsigned long long descriptor(unsigned address)
+{
+    return (unsigned long long)(address >> 4 & 0x3fff) | (unsigned long long)(BOX >> 4) << 16 |
+        (1024ull >> 4) << 32 | 1ull << 62;
+}
+
+// begin comes before a warpgroup multiplies: what it has written to the registers of sums is then there.
+static __device__ void begin() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+
+// commit closes the group of products that were begun.
+static __device__ void commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+
+// finish returns when all groups but the LEFT youngest are done.
+template <int LEFT> static __device__ void finish()
+{
+    asm volatile("wgmma.wait_group.sync.aligned %0;" :: "n"(LEFT) : "memory");
+}
+
+// The operands of the instruction: its sums, and the names of all.
+#if BN == 256
+#define ALL_SUMS SUMS(0), SUMS(16), SUMS(32), SUMS(48), SUMS(64), SUMS(80), SUMS(96), SUMS(112)
+#define NAMES TEN() TEN(1) TEN(2) TEN(3) TEN(4) TEN(5) TEN(6) TEN(7) TEN(8) TEN(9) TEN(10) TEN(11) \
+    "%120, %121, %122, %123, %124, %125, %126, %127"
+#define ADD "%130"
+#define OTHERS "%128, %129, p, 1, 1, %131, %132"
+#elif BN == 192
+#define ALL_SUMS SUMS(0), SUMS(16), SUMS(32), SUMS(48), SUMS(64), SUMS(80)
+#define NAMES TEN() TEN(1) TEN(2) TEN(3) TEN(4) TEN(5) TEN(6) TEN(7) TEN(8) \
+    "%90, %91, %92, %93, %94, %95"
+#define ADD "%98"
+#define OTHERS "%96, %97, p, 1, 1, %99, %100"
+#elif BN == 128
+#define ALL_SUMS SUMS(0), SUMS(16), SUMS(32), SUMS(48)
+#define NAMES TEN() TEN(1) TEN(2) TEN(3) TEN(4) TEN(5) "%60, %61, %62, %63"
+#define ADD "%66"
+#define OTHERS "%64, %65, p, 1, 1, %67, %68"
+#elif BN == 64
+#define ALL_SUMS SUMS(0), SUMS(16)
+#define NAMES TEN() TEN(1) TEN(2) "%30, %31"
+#define ADD "%34"
+#define OTHERS "%32, %33, p, 1, 1, %35, %36"
+#endif
+#define TEXT(x) #x
+#define STRING(x) TEXT(x)
+
+// multiply adds the product of 64 x 16 and 16 x BN elements in shared memory to the sums of a warpgroup, or
+// to 0. It only begins: a commit and a wait follow.
+static __device__ void multiply(float (&d)[BN / 2], unsigned long long a, unsigned long long b, bool add)
+{
+    asm volatile("{ .reg .pred p;\n"
+        "setp.ne.b32 p, " ADD ", 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n" STRING(BN) "k16.f32." TYPE "." TYPE " {" NAMES "}, " OTHERS "; }"
+        : ALL_SUMS : "l"(a), "l"(b), "r"((int)add), "n"(TRANS_A), "n"(1 - TRANS_B));
+}
+
+// pack rounds two numbers to nearest even. The first is in the low half.
+static __device__ unsigned pack(float x, float y)
+{
+    unsigned pair;
+    asm("cvt.rn." TYPE "x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(y), "f"(x));
+    return pair;
+}
+
+// widen returns the element as a float.
+static __device__ float widen(unsigned x)
+{
+#ifdef BF16
+    return __uint_as_float(x << 16);
+#else
+    float y;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"((unsigned short)x));
+    return y;
+#endif
+}
+
+// update returns two neighbouring elements of beta*C + (x, y), rounded once. `left` elements of C exist from c on.
+// beta == 0 must not read C: it may hold NaN.
+static __device__ unsigned update(const unsigned short *c, int left, float x, float y, float beta)
+{
+    if (beta != 0 && left > 1 && VC > 1) {
+        const unsigned pair = *(const unsigned *)c;
+        x += beta * widen(pair & 0xffff);
+        y += beta * widen(pair >> 16);
+    } else if (beta != 0) {
+        if (left > 0)
+            x += beta * widen(c[0]);
+        if (left > 1)
+            y += beta * widen(c[1]);
+    }
+    return pack(x, y);
+}
+
+// store_matrices stores four matrices of 8 x 8 elements to shared memory, whose rows lanes 0 to 7, 8 to 15,
+// and so on give. A lane has elements of row lane/4.
+static __device__ void store_matrices(unsigned row, const unsigned (&pair)[4])
+{
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
+        :: "r"(row), "r"(pair[0]), "r"(pair[1]), "r"(pair[2]), "r"(pair[3]) : "memory");
+}
+
+// store_box starts the copy of a box from shared memory to the matrix. Rows outside of it are left out, and
+// columns in units of 16 bytes.
+static __device__ void store_box(const TensorMap *map, int x, int y, unsigned from)
+{
+    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];"
+        :: "l"(map), "r"(x), "r"(y), "r"(from) : "memory");
+}
+
+// stored returns when the boxes of all groups but the youngest of this thread have been read from shared memory.
+static __device__ void stored() { asm volatile("cp.async.bulk.wait_group.read 1;" ::: "memory"); }
+
+extern "C" __global__ void __cluster_dims__(CLUSTER) __launch_bounds__(THREADS, 1) gemm(
+    int m, int n, int k, float alpha,
+    const __grid_constant__ TensorMap A, const __grid_constant__ TensorMap B,
+    float beta, unsigned short *C, long long ldc,
+    const __grid_constant__ TensorMap to)
+{
+    // STAGES times a slice of A and one of B, at a multiple of 1024 bytes, two chunks of C for each warp, then the
+    // barriers. A slice is boxes of 64 x 64 elements.
+    extern __shared__ unsigned char shared[];
+    MARKS;
+    constexpr int SLICE_A = BM / 64 * BOX, SLICE = SLICE_A + BN / 64 * BOX;
+    const unsigned slices = (shared_address(shared) + 1023) / 1024 * 1024;
+    const unsigned chunks = slices + STAGES * SLICE;
+    const unsigned full = chunks + 2 * (BM / 16) * CHUNK, empty = full + 8 * STAGES;
+    if (threadIdx.x == 0)
+        for (int s = 0; s < STAGES; s++) {
+            init(full + 8 * s, 1);
+            init(empty + 8 * s, 2 * CLUSTER);
+        }
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    cluster_barrier();
+
+    // Tile t of C: the tiles of a cluster are neighbours in a column. Groups of SWIZZLE rows
+    // of tiles, in a group column of tiles after column of tiles.
+    const int rank = (int)blockIdx.x % CLUSTER;
+    const int tiles_m = (m + CLUSTER * BM - 1) / (CLUSTER * BM) * CLUSTER, tiles_n = (n + BN - 1) / BN;
+    const int count = (k + BK - 1) / BK;
+
+    // The place in the ring, and the parity of its phase.
+    int stage = 0, parity = 0;
+    auto advance = [&]() {
+        if (++stage == STAGES) {
+            stage = 0;
+            parity ^= 1;
+        }
+    };
+
+    if (threadIdx.x < 128) { // the producer
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+        if (threadIdx.x != 0)
+            return;
+        for (int t = blockIdx.x; t < tiles_m * tiles_n; t += gridDim.x) {
+            const int group = t / (SWIZZLE * tiles_n) * SWIZZLE;
+            const int height = tiles_m - group < SWIZZLE ? tiles_m - group : SWIZZLE;
+            const int row0 = (group + t % (SWIZZLE * tiles_n) % height) * BM;
+            const int col0 = t % (SWIZZLE * tiles_n) / height * BN;
+            for (int s = 0; s < count; s++) {
+                MARK(PRODUCER, WAIT);
+                wait(empty + 8 * stage, parity ^ 1);
+                MARK(PRODUCER, COPY);
+                const unsigned slice = slices + stage * SLICE, barrier = full + 8 * stage;
+                expect(barrier, SLICE);
+                for (int b = 0; b < BM; b += 64)
+                    copy_box(slice + b / 64 * BOX, &A, barrier, TRANS_A ? row0 + b : s * BK,
+                        TRANS_A ? s * BK : row0 + b);
+                for (int b = rank * 64; b < BN; b += CLUSTER * 64)
+                    copy_to_all(slice + SLICE_A + b / 64 * BOX, &B, barrier, TRANS_B ? s * BK : col0 + b,
+                        TRANS_B ? col0 + b : s * BK);
+                advance();
+            }
+        }
+        MARK(PRODUCER, DONE);
+        // No block ends before the others have read what it has sent: they arrive at its barriers.
+        for (int s = 0; s < STAGES; s++) {
+            wait(empty + 8 * stage, parity ^ 1);
+            advance();
+        }
+        return;
+    }
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+
+    // From one product of 16 k indices to the next.
+    constexpr int STEP_A = TRANS_A ? 16 * 128 : 16 * 2, STEP_B = TRANS_B ? 16 * 2 : 16 * 128;
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 - 4, warpgroup = warp / 4;
+    int place = 0; // of the two chunks of a warp
+
+    for (int t = blockIdx.x; t < tiles_m * tiles_n; t += gridDim.x) {
+        const int group = t / (SWIZZLE * tiles_n) * SWIZZLE;
+        const int height = tiles_m - group < SWIZZLE ? tiles_m - group : SWIZZLE;
+        const int row0 = (group + t % (SWIZZLE * tiles_n) % height) * BM;
+        const int col0 = t % (SWIZZLE * tiles_n) / height * BN;
+        float sum[BN / 2];
+        unsigned last = empty; // the barrier of the slice before
+        for (int s = 0; s < count; s++) {
+            MARK(CONSUMER, WAIT);
+            wait(full + 8 * stage, parity);
+            MARK(CONSUMER, MULTIPLY);
+            const unsigned slice = slices + stage * SLICE;
+            begin();
+            #pragma unroll
+            for (int p = 0; p < BK / 16; p++)
+                multiply(sum, descriptor(slice + warpgroup * BOX + p * STEP_A),
+                    descriptor(slice + SLICE_A + p * STEP_B), s > 0 || p > 0);
+            commit();
+            finish<1>(); // the products of the slice before
+            if (s > 0 && threadIdx.x % 128 < CLUSTER)
+                arrive(last, threadIdx.x % 128);
+            last = empty + 8 * stage;
+            advance();
+        }
+        finish<0>();
+        MARK(CONSUMER, STORE);
+        if (count > 0 && threadIdx.x % 128 < CLUSTER)
+            arrive(last, threadIdx.x % 128);
+        if (count == 0)
+            #pragma unroll
+            for (int i = 0; i < BN / 2; i++)
+                sum[i] = 0;
+
+        // C leaves in chunks of 64 columns: a warp puts its 16 rows of one into shared memory, swizzled as boxes are.
+        // A lane has columns 2*(lane%4) and the next of each 8, and rows lane/4 and 8 further on.
+        const int i0 = row0 + 16 * warp;
+        #pragma unroll
+        for (int y = 0; y < BN; y += 64) {
+            const int j0 = col0 + y;
+            const unsigned chunk = chunks + (warp * 2 + place) * CHUNK;
+            stored();
+            __syncwarp(); // the chunk before the last has left: this one takes its place
+            #pragma unroll
+            for (int u = 0; u < 8; u += 2) {
+                unsigned pair[4];
+                #pragma unroll
+                for (int v = 0; v < 4; v++) {
+                    const int e = (y / 8 + u + v / 2) * 4 + v % 2 * 2;
+                    const int i = i0 + lane / 4 + 8 * (v % 2), j = j0 + 8 * (u + v / 2) + lane % 4 * 2;
+                    pair[v] = update(C + i * ldc + j, i < m ? n - j : 0, alpha * sum[e], alpha * sum[e + 1], beta);
+                }
+                store_matrices(chunk + lane % 16 * 128 + ((u + lane / 16) ^ lane % 8) * 16, pair);
+            }
+            // The copy engine stores whole units of 8 columns. Where C ends within one, the warp stores.
+            asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+            const bool by_engine = VC == 8 && (j0 + 64 <= n || n % 8 == 0);
+            __syncwarp();
+            if (lane == 0 && by_engine && i0 < m && j0 < n)
+                store_box(&to, j0, i0, chunk);
+            asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+            for (int r = 0; r < 16 && i0 + r < m && !by_engine; r++)
+                #pragma unroll
+                for (int j = lane; j < 64; j += 32) {
+                    unsigned short x;
+                    asm volatile("ld.shared.u16 %0, [%1];"
+                        : "=h"(x) : "r"(chunk + r * 128 + (j / 8 ^ r % 8) * 16 + j % 8 * 2));
+                    if (j0 + j < n)
+                        C[(i0 + r) * ldc + j0 + j] = x;
+                }
+            place ^= 1;
+        }
+    }
+    MARK(CONSUMER, DONE);
+    asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+}

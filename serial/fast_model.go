@@ -1,0 +1,226 @@
+package serial
+
+import (
+	"maps"
+
+	"gemm"
+	"gemm/internal/block"
+	"gemm/internal/cpu"
+	"gemm/internal/kernel"
+	"gemm/internal/tuned"
+)
+
+// scheme describes a level of seven products, its cost, and how errors grow. Temporaries and additions are
+// counted for one level with the half dimensions m, n and k.
+type scheme struct {
+	folds       bool                  // the additions of the last level are folded into foldingLeaf
+	temporaries func(m, n, k int) int // elements
+	a, b, c     int                   // additions of quarters of A, of B and of C
+	again       int                   // quarters of C that an addition finds in L2, from the one before
+	// grown returns the growth of errors in a product whose seven products, of k terms, have g.
+	grown func(g growth, k, u float64) growth
+	// untuned returns the cutoff on a host that was not tuned.
+	untuned func() int
+}
+
+// foldingLeaf is the name of packed, the leaf that additions are folded into.
+const foldingLeaf = "serial/packed"
+
+// added returns the number of elements that are added, for quarters of that size.
+func (s scheme) added(half size) float64 {
+	return float64(s.a)*half.a + float64(s.b)*half.b + float64(s.c)*half.c
+}
+
+// workspace returns the elements of the temporaries of all levels, the last one excluded if it is folded. The
+// temporaries of a level are at most a quarter of the operands, all together a third.
+func (s scheme) workspace(m, n, k, cutoff int, fold bool) int {
+	need := 0
+	for divides(m, n, k, cutoff) && !(fold && lastLevel(m, n, k, cutoff)) {
+		m, n, k = m/2, n/2, k/2
+		need += s.temporaries(m, n, k)
+	}
+	return need
+}
+
+// divides reports whether an m×n×k product is halved. A level saves time in proportion to mnk, and
+// costs time in proportion to mk + kn + mn. So it pays if the harmonic mean of m, n and k exceeds
+// the cutoff, which is the break-even size of cubes (Higham, Exploiting Fast Matrix Multiplication
+// Within the Level 3 BLAS, ACM TOMS 16(4), 1990, section 3).
+func divides(m, n, k, cutoff int) bool {
+	x, y, z := float64(m), float64(n), float64(k)
+	return min(m, n, k) > 1 && 3*x*y*z > float64(cutoff)*(x*y+y*z+z*x)
+}
+
+// lastLevel reports whether the halves of an m×n×k product are left to the leaf. Their
+// additions can then be folded into it.
+func lastLevel(m, n, k, cutoff int) bool { return !divides(m/2, n/2, k/2, cutoff) }
+
+// Undivided returns leaf if a recursion with the parameter cutoff does not halve the product once, and
+// leaves all of it to the leaf. Otherwise it returns "".
+func Undivided(s gemm.Shape, p gemm.Params, leaf string) string {
+	if divides(s.M, s.N, s.K, p.Int("cutoff")) {
+		return ""
+	}
+	return leaf
+}
+
+// leafPart is one kind of product that the leaf of a recursion computes.
+type leafPart struct {
+	times, zeroed float64 // how often, and the elements made zero before
+	size
+	gemm.Model
+}
+
+// model predicts the cost of the recursion, level by level: the additions, the peeled parts and the leaves. leaf is the
+// model of the leaf. folded is the workspace of a product that additions are folded into, nil if there is none.
+func (s scheme) model(shape gemm.Shape, cutoff int, leaf func(gemm.Shape) gemm.Model,
+	folded func(m, n, k int) int) gemm.Model {
+	whole := sizeOf(shape)
+	if whole.terms == 0 {
+		return whole.model(0, nil)
+	}
+	m, n, k := shape.M, shape.N, shape.K
+	var parts []leafPart
+	products := 1.0            // of this level
+	sums, moved := 0.0, 0.0    // elements that are added so far, and that are moved for it
+	again := 0.0               // the moved elements that are in L2
+	largest, zeros := 0.0, 1.0 // workspace of a leaf; share of its C that is made zero before
+	count := func(times, zeroed float64, m, n, k int) {
+		part := gemm.Shape{M: m, N: n, K: k}
+		model := leaf(part)
+		largest = max(largest, model.Workspace)
+		parts = append(parts, leafPart{times, zeroed, sizeOf(part), model})
+	}
+	workspace := s.workspace(m, n, k, cutoff, folded != nil)
+	for divides(m, n, k, cutoff) {
+		last := lastLevel(m, n, k, cutoff)
+		m2, n2, k2 := m&^1, n&^1, k&^1
+		if k > k2 {
+			count(products, 0, m2, n2, 1)
+		}
+		if n > n2 {
+			count(products, float64(m2), m2, 1, k)
+		}
+		if m > m2 {
+			count(products, float64(n), 1, n, k)
+		}
+		m, n, k = m/2, n/2, k/2
+		half := sizeOf(gemm.Shape{M: m, N: n, K: k})
+		sums += products * s.added(half)
+		if folded != nil && last {
+			// One more term is read as it is packed, one more quarter of C read and written.
+			moved += products * (s.added(half) + float64(s.c)*half.c)
+			largest, zeros = max(largest, float64(folded(m, n, k))), 0
+		} else {
+			// A sum reads two elements, and writes one after reading its line.
+			moved += 4 * products * s.added(half)
+			again += products * float64(s.again) * half.c
+		}
+		products *= 7
+	}
+	count(products, zeros*float64(m)*float64(n), m, n, k)
+
+	model := gemm.Model{Flops: sums, Accesses: 3 * sums, Workspace: float64(workspace) + largest}
+	for _, part := range parts {
+		model.Flops += part.times * part.Flops
+		// The model of a leaf makes all of its C zero.
+		model.Accesses += part.times * (part.Accesses - part.c + part.zeroed)
+	}
+	model.Traffic = func(cache, line float64) float64 {
+		if whole.a+whole.b+whole.c+float64(workspace) <= cache {
+			return whole.once()
+		}
+		traffic := moved
+		if cache >= tilesHeld*tileRows*tileCols {
+			traffic -= again
+		}
+		for _, part := range parts {
+			traffic += part.times * part.Traffic(cache, line)
+		}
+		return max(traffic, whole.once())
+	}
+	return model
+}
+
+// serialModel is the model with the parameters cutoff and leaf.
+func (s scheme) serialModel(shape gemm.Shape, p gemm.Params) gemm.Model {
+	leaf := leafModel(p.Text("leaf"))
+	var folded func(m, n, k int) int
+	if s.folds && p.Text("leaf") == foldingLeaf {
+		folded = sumWorkspace(block.Serial)
+	}
+	return s.model(shape, p.Int("cutoff"), leaf, folded)
+}
+
+// sumWorkspace returns the workspace of products of sums, in elements of the type that has more.
+func sumWorkspace(loop Loop) func(m, n, k int) int {
+	f64, f32 := block.Host[float64](loop), block.Host[float32](loop)
+	return func(m, n, k int) int { return max(f64.SumWorkspace(m, n, k), f32.SumWorkspace(m, n, k)) }
+}
+
+// StrassenModel predicts the costs of NewStrassen's product.
+func StrassenModel(shape gemm.Shape, cutoff int, loop Loop) gemm.Model {
+	leaf := func(s gemm.Shape) gemm.Model { return PackedModel(s, loop) }
+	return strassenScheme.model(shape, cutoff, leaf, sumWorkspace(loop))
+}
+
+// StrassenBound returns the bound on the error of NewStrassen's product. Of the parameters it reads cutoff.
+func StrassenBound() gemm.Bound { return strassenScheme.bound() }
+
+// StrassenCutoff describes the parameter cutoff of NewStrassen with several workers; see SharedCutoff.
+func StrassenCutoff() gemm.Param {
+	p := cutoffParam(0, "harmonic mean of m, n and k of products that are not halved any more; 0: by the workers")
+	p.Min = 0
+	return p
+}
+
+// SharedCutoff returns the parameters with the cutoff that NewStrassen uses for the number of workers. If it is 0, it
+// grows with that number: workers multiply that much faster, and memory, which limits the additions of a level, does
+// not become faster with them. So the cutoff of w workers is w times the cutoff of one worker, measured or known.
+// On 16 cores of a Xeon, a level at n = 4096 takes 0.96, 0.96, 0.98, 1.07 and 1.41 of the time of
+// packed with 1, 2, 4, 8 and 16 workers.
+func SharedCutoff(p gemm.Params, workers int) gemm.Params {
+	if p.Int("cutoff") > 0 {
+		return p
+	}
+	p = maps.Clone(p)
+	p["cutoff"] = tunedCutoff(strassenCutoff()) * workers
+	return p
+}
+
+// fullWidth reports whether the micro-kernels have AVX-512 vectors with full-width
+// units. A core that multiplies twice as fast waits for the same memory, so a level pays later.
+func fullWidth() bool { return kernel.Best[float64]().Lanes > 4 && cpu.FullWidthAVX512() }
+
+// strassenCutoff is the cutoff of strassen on a host that was not tuned. With vectors of AVX2, or
+// with AVX-512 in two halves, strassen is faster than packed from n ≈ 500 on. A core of a Xeon
+// gains nothing at 1024, and an eighth of the time at 2048.
+func strassenCutoff() int {
+	if fullWidth() {
+		return 1200
+	}
+	return 500
+}
+
+// winogradCutoff is the cutoff of winograd on a host that was not tuned. With vectors of AVX2, or
+// with AVX-512 in two halves, a level pays from n ≈ 400 on.
+func winogradCutoff() int {
+	if fullWidth() {
+		return 1200
+	}
+	return 380
+}
+
+// tunedCutoff returns the default cutoff of strassen and winograd: from gemm tune on this host, or
+// else untuned. gemm tune measures strassen. Winograd's additions take another share of the time,
+// and so do products on several workers; their cutoffs keep the ratio of the untuned ones. A
+// variant has one default for both of its types. If they differ it is the larger one, at which
+// neither loses. They seldom differ, since float32 halves the time of additions and products alike.
+func tunedCutoff(untuned int) int {
+	f64, _ := tuned.For("f64", kernel.Best[float64]().Name)
+	f32, _ := tuned.For("f32", kernel.Best[float32]().Name)
+	if cutoff := max(f64.Cutoff, f32.Cutoff); cutoff > 0 {
+		return cutoff * untuned / strassenCutoff()
+	}
+	return untuned
+}
