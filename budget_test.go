@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// The budget of the tree. Who has to wait for a clone, or to search in it, does not contribute.
+// The budget of the tree: a large one takes long to clone and to search.
 const (
 	mostTree    = 12e6 // bytes of all files
 	mostFile    = 400e3

@@ -216,8 +216,8 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestNewcomersFindRequirements: the pages that a newcomer reads say what a container and a PDF need, and in which language
-// make report writes.
+// TestNewcomersFindRequirements: the pages that a newcomer reads say what a container and a PDF need, and in which
+// language make report writes.
 func TestNewcomersFindRequirements(t *testing.T) {
 	container := []string{"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "--oversubscribe"}
 	pdf := []string{"`xelatex`", "texlive-xetex", "texlive-latex-recommended", "texlive-fonts-recommended"}
@@ -226,10 +226,9 @@ func TestNewcomersFindRequirements(t *testing.T) {
 		"README.zh.md":            append([]string{"\nmake report LANG_REPORT=zh\n"}, append(pdf, container...)...),
 		"docs/troubleshooting.md": container,
 	} {
-		text, err := os.ReadFile(page)
-		gemmtest.Must(t, err)
+		text := read(t, page)
 		for _, want := range wanted {
-			if !strings.Contains(string(text), want) {
+			if !strings.Contains(text, want) {
 				t.Errorf("%s does not name %q", page, want)
 			}
 		}
@@ -307,7 +306,8 @@ func checkCommands(text string) error {
 		if marked && !slices.Contains(needs, need) {
 			errs = append(errs, fmt.Errorf("a block needs %q, which is none of %v", need, needs))
 		}
-		if !slices.Contains([]string{"sh", "go", "mermaid"}, block.info) && !marked && !strings.HasPrefix(block.info, "python") {
+		if !slices.Contains([]string{"sh", "go", "mermaid"}, block.info) && !marked && !strings.HasPrefix(block.info,
+			"python") {
 			errs = append(errs, fmt.Errorf("a block is in %q; commands are in sh, programs in go or python, and others "+
 				"are indented", block.info))
 		}

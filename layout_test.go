@@ -31,8 +31,8 @@ var entrances = map[string][]string{"compare": {"compare/record"}}
 // testOnly is the folder of packages that only tests import.
 const testOnly = "gemmtest"
 
-// externalTable says which packages of this module may import a package from elsewhere; a path covers the packages below it.
-// What is not listed may be imported anywhere but in the root package, which rootExternal rules.
+// externalTable says which packages of this module may import a package from elsewhere; a path covers the packages
+// below it. What is not listed may be imported anywhere but in the root package, which rootExternal rules.
 var externalTable = map[string][]string{
 	"github.com/urfave/cli":            {"cmd/gemm"},
 	"github.com/schollz":               {"cmd/gemm"},
@@ -84,24 +84,7 @@ func checkLayout(fsys fs.FS) (packages []string, made map[arrow]bool, err error)
 	made = map[arrow]bool{}
 	files := token.NewFileSet()
 	documented := map[string]bool{} // by folder, of packages that are not only tests
-	err = fs.WalkDir(fsys, ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if entry.IsDir() {
-			base := entry.Name()
-			if name != "." && (base == "testdata" || strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_")) {
-				return fs.SkipDir
-			}
-			return nil
-		}
-		if path.Ext(name) != ".go" {
-			return nil
-		}
-		source, err := fs.ReadFile(fsys, name)
-		if err != nil {
-			return err
-		}
+	err = walkGo(fsys, func(name string, source []byte) error {
 		file, err := parser.ParseFile(files, name, source, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
 			return err
@@ -128,6 +111,27 @@ func checkLayout(fsys fs.FS) (packages []string, made map[arrow]bool, err error)
 		}
 	}
 	return packages, made, errors.Join(errs...)
+}
+
+// walkGo calls visit with each Go file of the module in fsys.
+func walkGo(fsys fs.FS, visit func(name string, source []byte) error) error {
+	return fs.WalkDir(fsys, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		base := entry.Name()
+		switch {
+		case entry.IsDir() && name != "." && (base == "testdata" || strings.ContainsAny(base[:1], "._")):
+			return fs.SkipDir
+		case entry.IsDir() || path.Ext(name) != ".go":
+			return nil
+		}
+		source, err := fs.ReadFile(fsys, name)
+		if err != nil {
+			return err
+		}
+		return visit(name, source)
+	})
 }
 
 // arrow is an import of one package by another, by their folders.
@@ -290,7 +294,8 @@ func checkImport(dir, imported string) error {
 	switch {
 	case under(imported, testOnly) && !under(dir, testOnly):
 		return fmt.Errorf("imports %s, which is for tests", imported)
-	case open != nil && !under(dir, folder) && !under(dir, "cmd") && !under(dir, testOnly) && !slices.Contains(open, imported):
+	case open != nil && !under(dir, folder) && !under(dir, "cmd") && !under(dir, testOnly) && !slices.Contains(open,
+		imported):
 		return fmt.Errorf("imports %s; of %s it may import %s", imported, folder, strings.Join(open, ", "))
 	}
 	return nil
@@ -341,18 +346,19 @@ func checkProcesses(files *token.FileSet, dir string, file *ast.File) error {
 			return true
 		}
 		if f, ok := call.Fun.(*ast.SelectorExpr); ok && slices.Contains(starters, f.Sel.Name) {
-			errs = append(errs, fmt.Errorf("%v: calls %s of a command; internal/ipc starts processes, and ends them with this one", files.Position(f.Sel.Pos()), f.Sel.Name))
+			errs = append(errs, fmt.Errorf("%v: calls %s of a command; internal/ipc starts processes, and ends them "+
+				"with this one", files.Position(f.Sel.Pos()), f.Sel.Name))
 		}
 		return true
 	})
 	return errors.Join(errs...)
 }
 
-// pure are the packages whose results depend on their arguments alone: they may not import what is in asking, nor use
+// pure are the packages whose results depend on their arguments alone: they may not import what is in impure, nor use
 // the functions of package time in clocks.
 var (
 	pure   = []string{"compare/plan", "compare/schedule"}
-	asking = []string{"os", "runtime", "syscall", "math/rand", "net", module + "/internal/cpu"}
+	impure = []string{"os", "runtime", "syscall", "math/rand", "net", module + "/internal/cpu"}
 	clocks = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTicker", "NewTimer"}
 )
 
@@ -362,20 +368,20 @@ func checkPure(files *token.FileSet, dir string, file *ast.File) error {
 		return nil
 	}
 	var errs []error
-	impure := func(n ast.Node, what string) {
+	report := func(n ast.Node, what string) {
 		errs = append(errs, fmt.Errorf("%v: uses %s; the package is pure", files.Position(n.Pos()), what))
 	}
 	for _, spec := range file.Imports {
 		imported := strings.Trim(spec.Path.Value, `"`)
-		if slices.ContainsFunc(asking, func(root string) bool { return under(imported, root) }) ||
+		if slices.ContainsFunc(impure, func(root string) bool { return under(imported, root) }) ||
 			imported == "time" && spec.Name != nil {
-			impure(spec, spec.Path.Value)
+			report(spec, spec.Path.Value)
 		}
 	}
 	ast.Inspect(file, func(n ast.Node) bool {
 		if f, ok := n.(*ast.SelectorExpr); ok && slices.Contains(clocks, f.Sel.Name) {
 			if of, ok := f.X.(*ast.Ident); ok && of.Name == "time" {
-				impure(f, "time."+f.Sel.Name)
+				report(f, "time."+f.Sel.Name)
 			}
 		}
 		return true
@@ -394,7 +400,7 @@ func checkDocs(files *token.FileSet, file *ast.File) error {
 	for _, decl := range file.Decls {
 		switch decl := decl.(type) {
 		case *ast.FuncDecl:
-			if receiverExported(decl) {
+			if decl.Recv == nil || ast.IsExported(receiver(decl)) {
 				want(decl.Name, decl.Doc)
 			}
 		case *ast.GenDecl:
@@ -411,27 +417,6 @@ func checkDocs(files *token.FileSet, file *ast.File) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// receiverExported reports whether decl is a function, or a method of an exported type.
-func receiverExported(decl *ast.FuncDecl) bool {
-	if decl.Recv == nil {
-		return true
-	}
-	for receiver := decl.Recv.List[0].Type; ; {
-		switch expr := receiver.(type) {
-		case *ast.StarExpr:
-			receiver = expr.X
-		case *ast.IndexExpr: // one type parameter
-			receiver = expr.X
-		case *ast.IndexListExpr: // several
-			receiver = expr.X
-		case *ast.Ident:
-			return expr.IsExported()
-		default:
-			return false
-		}
-	}
 }
 
 // constrained reports whether file has a build constraint.

@@ -24,8 +24,8 @@ func place[T Element](m Matrix[T]) block { return blockOf(m.Data, m.Rows, m.Cols
 // end returns the address behind the last row.
 func (x block) end() uintptr { return x.at + (x.rows-1)*x.stride + x.width }
 
-// apart reports whether x ends before y begins, or the reverse.
-func (x block) apart(y block) bool {
+// disjoint reports whether x ends before y begins, or the reverse.
+func (x block) disjoint(y block) bool {
 	return x.rows == 0 || y.rows == 0 || x.end() <= y.at || y.end() <= x.at
 }
 
@@ -38,9 +38,9 @@ func (x block) row(lo, hi uintptr) (int, bool) {
 	return int(i), i < x.rows && x.at+i*x.stride < hi
 }
 
-// meets reports whether rows of x and y have a byte in common.
-func (x block) meets(y block) bool {
-	if x.apart(y) {
+// intersects reports whether rows of x and y have a byte in common.
+func (x block) intersects(y block) bool {
+	if x.disjoint(y) {
 		return false
 	}
 	if x.at < y.at {
@@ -65,7 +65,7 @@ func CheckOverlap[T Element](c, a, b Matrix[T]) error {
 	if Disjoint(c.Data, a.Data) && Disjoint(c.Data, b.Data) {
 		return nil
 	}
-	return overlapping(place(c).meets(place(a)), place(c).meets(place(b)))
+	return overlapping(place(c).intersects(place(a)), place(c).intersects(place(b)))
 }
 
 // Disjoint reports whether slices have no element in common. It takes a nanosecond.
@@ -89,20 +89,20 @@ func overlapping(a, b bool) error {
 
 // CheckBatchOverlap returns an ErrOverlap if a matrix of c has an element in common with one of a or b.
 func CheckBatchOverlap[T Element](c, a, b Batch[T]) error {
-	return overlapping(batchesMeet(c, a), batchesMeet(c, b))
+	return overlapping(batchesIntersect(c, a), batchesIntersect(c, b))
 }
 
-// batchesMeet reports whether matrices of c and x have an element in common. If they only lie between each other, as
-// blocks of rows do, it compares the pairs that do.
-func batchesMeet[T Element](c, x Batch[T]) bool {
+// batchesIntersect reports whether matrices of c and x share an element. If they only lie between each other, as blocks
+// of rows do, it compares the pairs that do.
+func batchesIntersect[T Element](c, x Batch[T]) bool {
 	all, others := wholeBatch(c), wholeBatch(x)
-	if Disjoint(c.Data, x.Data) || !all.meets(others) {
+	if Disjoint(c.Data, x.Data) || !all.intersects(others) {
 		return false
 	}
 	for i := range c.Count {
 		lo := all.at + uintptr(i)*all.stride
 		for j, ok := others.row(lo, lo+all.width); ok; j++ {
-			if place(c.Nth(i)).meets(place(x.Nth(j))) {
+			if place(c.Nth(i)).intersects(place(x.Nth(j))) {
 				return true
 			}
 			ok = j+1 < x.Count && others.at+uintptr(j+1)*others.stride < lo+all.width

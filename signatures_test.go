@@ -40,21 +40,10 @@ func isPublic(dir string) bool {
 // sees through types that are not exported but that exported ones are made of.
 func checkSignatures(fsys fs.FS) error {
 	packages, aliases := map[string]*publicPackage{}, map[string]bool{}
-	err := fs.WalkDir(fsys, ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		base := entry.Name()
-		if entry.IsDir() && name != "." && (base == "testdata" || strings.ContainsAny(base[:1], "._")) {
-			return fs.SkipDir
-		}
+	err := walkGo(fsys, func(name string, source []byte) error {
 		dir := path.Dir(name)
-		if entry.IsDir() || path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") || !isPublic(dir) {
+		if strings.HasSuffix(name, "_test.go") || !isPublic(dir) {
 			return nil
-		}
-		source, err := fs.ReadFile(fsys, name)
-		if err != nil {
-			return err
 		}
 		if packages[dir] == nil {
 			packages[dir] = &publicPackage{

@@ -25,8 +25,8 @@ type Problem[T gemm.Float] struct {
 	Workers        int // as in Implementation
 }
 
-// Plan is a Problem whose arguments are checked and whose algorithm is chosen. It multiplies any number of operands. Any
-// number of goroutines may use a plan at the same time.
+// Plan is a Problem whose arguments are checked and whose algorithm is chosen. It multiplies any number of operands.
+// Any number of goroutines may use a plan at the same time.
 type Plan[T gemm.Float] struct {
 	problem             Problem[T]
 	forms               [3]gemm.Matrix[T] // A, B and C without elements

@@ -188,7 +188,7 @@ func (d *Driver) begin(ctx context.Context, cases []plan.Case) (*run.Executors, 
 func (d *Driver) abandon(row record.Record, hosts error) error {
 	err := d.put([]record.Record{row}, nil)
 	if hosts != nil && d.to != nil {
-		d.to.Gone(hosts)
+		d.to.Unreachable(hosts)
 	}
 	return err
 }

@@ -46,9 +46,7 @@ func ladder(variants []gemm.Variant, sizes ...int) plan.Ladder {
 // drive runs the driver and returns the rows of its store.
 func drive(t *testing.T, d *Driver, cases []plan.Case) []record.Record {
 	t.Helper()
-	if err := d.Run(t.Context(), cases); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, d.Run(t.Context(), cases))
 	return d.Store.Document().Records
 }
 
@@ -62,9 +60,7 @@ func TestResume(t *testing.T) {
 	cases := ladder([]gemm.Variant{gemmtest.Variant("test/good", nil), flaky}, 8, 9).Cases()
 	run := func(ctx context.Context, how record.Mode, command string, p Progress) error {
 		store, err := record.OpenStore(path, how)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		defer store.Close()
 		return (&Driver{Store: store, Budget: testBudget, Progress: p, Command: command}).Run(ctx, cases)
 	}
@@ -84,13 +80,9 @@ func TestResume(t *testing.T) {
 		kept, measured int
 	}{{"gemm serial --resume", 1, 3}, {"gemm serial --sizes 9 --resume", 2, 2}} {
 		data, err := os.ReadFile(path) // a program of schema 1 has left them
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		_, rest, _ := strings.Cut(string(data), "\"hosts\":")
-		if err := os.WriteFile(path, []byte("{\"schema\":1,\n\"hosts\":"+rest), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, os.WriteFile(path, []byte("{\"schema\":1,\n\"hosts\":"+rest), 0o600))
 		var p silent
 		err = run(t.Context(), record.Resume, test.command, &p)
 		if err != nil || len(p.kept) != test.kept || len(p.rows) != test.measured {
@@ -129,9 +121,9 @@ func (c *cancelling) Begin(cases []plan.Case) {
 	}
 }
 
-// TestLargeWorkspacesAreGivenBack has a variant with a large workspace, and looks at the
+// TestLargeWorkspacesAreFreed has a variant with a large workspace, and looks at the
 // memory that this process holds when the next one begins.
-func TestLargeWorkspacesAreGivenBack(t *testing.T) {
+func TestLargeWorkspacesAreFreed(t *testing.T) {
 	const large = 128 << 20
 	held := func() int {
 		var m runtime.MemStats

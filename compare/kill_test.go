@@ -30,9 +30,7 @@ func TestKill9(t *testing.T) {
 		}
 		cmd := exec.Command(os.Args[0], "-test.run=^TestKill9$")
 		cmd.Env = append(os.Environ(), "GEMM_TEST_MEASURE="+path)
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, cmd.Start())
 		done := make(chan error, 1)
 		go func() { done <- cmd.Wait() }()
 		select {
@@ -58,9 +56,7 @@ func TestKill9(t *testing.T) {
 	}
 	// Each measured row appended its name to a journal once its record was on disk.
 	journal, err := os.ReadFile(path + ".journal")
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	counts := map[string]int{}
 	for name := range strings.Lines(string(journal)) {
 		counts[name]++
@@ -71,9 +67,7 @@ func TestKill9(t *testing.T) {
 		}
 	}
 	store, err := record.OpenStore(path, record.Resume)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	store.Close()
 	left, err := filepath.Glob(filepath.Join(filepath.Dir(path), ".*"))
 	if err != nil || len(left) > 0 {
@@ -95,19 +89,13 @@ func killCases() []plan.Case {
 // measureForKill is the process that is killed.
 func measureForKill(t *testing.T, path string) {
 	store, err := record.OpenStore(path, record.Resume)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	journal, err := os.OpenFile(path+".journal", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	defer func() { _ = journal.Close() }()
 	budget := plan.Budget{Reps: 6, Time: 30 * time.Millisecond, Timeout: 10 * time.Second}
 	d := Driver{Store: store, Budget: budget, Progress: journalling{journal}}
-	if err := d.Run(t.Context(), killCases()); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, d.Run(t.Context(), killCases()))
 }
 
 type journalling struct{ f *os.File }

@@ -44,7 +44,7 @@ func TestRanks(t *testing.T) {
 		return &p
 	}
 	if p := measure(); next == 0 || len(p.began) == 0 || len(p.rows) != 12 || !slices.Equal(starts, []int{1, 3}) {
-		t.Errorf("progress was next of %d beginnings and %d rows, ranks were started for %d", len(p.began), len(p.rows),
+		t.Errorf("the progress has %d beginnings and %d rows, ranks were started for %d", len(p.began), len(p.rows),
 			starts)
 	}
 	doc := store.Document()
@@ -106,12 +106,12 @@ func launcher(t *testing.T, variants []gemm.Variant, starts *[]int, next *int) r
 					Peak: func(_ string, threads int, _ time.Duration) (float64, error) {
 						return 1000 * float64(threads*ranks), nil
 					},
-					GiveUp: func(reason string) {
+					Abort: func(reason string) {
 						over <- errors.New(reason)
 						runtime.Goexit()
 					},
-					Silent: func() []string { return []string{"node7"} },
-					Now:    func(plan.Case) { *next++ },
+					Unreachable: func() []string { return []string{"node7"} },
+					Now:         func(plan.Case) { *next++ },
 				}, nil
 			},
 		}

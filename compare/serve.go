@@ -107,7 +107,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, s Served) error {
 func (d *Driver) runOnDevice(ctx context.Context, cases []plan.Case) error {
 	gave := make(chan string, 1)
 	d.Lead.Lost = d.device.Lost
-	d.Lead.GiveUp = func(reason string) {
+	d.Lead.Abort = func(reason string) {
 		gave <- reason
 		select {}
 	}
@@ -135,7 +135,7 @@ const leaveTime = 2 * time.Second
 // something is missing, a measurement has the reason.
 func (x *Device) begin(ctx context.Context, d *Driver, p *run.Executors, cases []plan.Case) (run.Found, error) {
 	b := p.Bench
-	defer b.Watch(d.Budget.Timeout, func() { d.Lead.GiveUp(turn.ErrEndless.Error()) })()
+	defer b.Watch(d.Budget.Timeout, func() { d.Lead.Abort(turn.ErrDeviceHung.Error()) })()
 	libraries := maps.Clone(p.Info.Libraries)
 	x.Describe(&b.Host, &p.Info)
 	found := run.Found{Libraries: maps.Clone(p.Info.Libraries)}
@@ -155,7 +155,7 @@ func (x *Device) begin(ctx context.Context, d *Driver, p *run.Executors, cases [
 				return found, ctx.Err()
 			}
 			if d.Lead.Lost() {
-				d.Lead.GiveUp(err.Error())
+				d.Lead.Abort(err.Error())
 			}
 			missing = errors.Join(missing, err)
 		}

@@ -45,7 +45,8 @@ func (m *device64) Do(ctx context.Context) (gemm.Cost, error) {
 		return gemm.Cost{}, err
 	}
 	if line := timeline.Of(ctx); line != nil {
-		line.Did(timeline.Activity{Lanes: []string{"kernels"}, Phases: []timeline.Phase{{Name: "kernels", End: 1e-3}}})
+		line.SetActivity(timeline.Activity{Lanes: []string{"kernels"},
+			Phases: []timeline.Phase{{Name: "kernels", End: 1e-3}}})
 	}
 	return gemm.Cost{Time: time.Millisecond}, nil
 }
@@ -110,7 +111,7 @@ func fakeWorker(fault string) {
 		},
 		Lost: func() bool { return lost },
 	}}
-	s.Variants = gpuVariants(func(ctx context.Context) error { return happen(ctx, fault, &lost) })
+	s.Variants = gpuVariants(func(ctx context.Context) error { return runFault(ctx, fault, &lost) })
 	switch fault {
 	case "no GPU":
 		fmt.Println("Error in initialization")
@@ -126,8 +127,8 @@ func fakeWorker(fault string) {
 	os.Exit(0)
 }
 
-// happen is what happens in a product of a worker with the fault.
-func happen(ctx context.Context, fault string, lost *bool) error {
+// runFault acts out the fault of a worker in a product.
+func runFault(ctx context.Context, fault string, lost *bool) error {
 	self := os.Getpid()
 	switch fault {
 	case "signal":
@@ -236,7 +237,7 @@ func TestWorkerMeasures(t *testing.T) {
 		t.Errorf("the topology is %+v", host.Topology)
 	}
 	if len(p.rows) != 13 || len(p.began) != 13 {
-		t.Errorf("progress was next of %d rows and %d beginnings", len(p.rows), len(p.began))
+		t.Errorf("the progress has %d rows and %d beginnings", len(p.rows), len(p.began))
 	}
 	if drive(t, &d, cases); len(p.kept) != 13 || starts != 1 {
 		t.Errorf("the second time: %d rows kept, %d starts", len(p.kept), starts)
@@ -254,7 +255,7 @@ func TestWorkerFaults(t *testing.T) {
 	const limit, hung = 500 * time.Millisecond, "gemm-cuda hung in cuda/b f64 8 and had to be ended"
 	for _, test := range []struct {
 		fault  string
-		limit  time.Duration // of a row; nothing delays for a long one
+		limit  time.Duration // of a row; no test waits for a long one
 		status record.Status
 		reason string // of the row of cuda/b at 8
 		starts int
@@ -353,9 +354,7 @@ func TestInterruptedWorker(t *testing.T) {
 			dir := t.TempDir()
 			t.Setenv(plantedVariable+"_FILE", filepath.Join(dir, "pid"))
 			store, err := record.OpenStore(filepath.Join(dir, "r.json"), record.Create)
-			if err != nil {
-				t.Fatal(err)
-			}
+			gemmtest.Must(t, err)
 			cases := gpuCases()
 			cases[0].Turn = "" // its row is there before
 			starts := 0
@@ -387,7 +386,7 @@ func TestInterruptedWorker(t *testing.T) {
 	}
 }
 
-// pidIn delays for the file and returns the process id in it.
+// pidIn waits for the file and returns the process id in it.
 func pidIn(t *testing.T, file string) int {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {

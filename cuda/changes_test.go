@@ -16,8 +16,8 @@ import (
 // mostChanges is the number of lines that a rung may change of its parent.
 const mostChanges = 120
 
-// TestChangedLines counts the lines that each rung changes of its parent, and compares them with the table in docs/ladder.md,
-// which -update writes. The kernels for use may change more.
+// TestChangedLines counts the lines that each rung changes of its parent, and compares them with the table in
+// docs/ladder.md, which -update writes. The kernels for use may change more.
 func TestChangedLines(t *testing.T) {
 	page := filepath.Join("..", "docs", "ladder.md")
 	table := "| type | rung | parent | lines changed |\n|---|---|---|---|\n"

@@ -27,7 +27,7 @@ func (r Rung) choose(g GPU, s gemm.Shape, batch int, wide bool, p gemm.Params) (
 	if batch > 0 {
 		tiles = slices.Concat(r.Tiles, r.Small)
 	}
-	tiles, err := r.asked(p, tiles)
+	tiles, err := r.requestedTiles(p, tiles)
 	if err != nil {
 		return Plan{}, err
 	}
@@ -71,12 +71,12 @@ func fastest(plans []Plan, g GPU) Plan {
 
 // cuts returns the plan of whole tiles with k cut in each way that is permitted: into the requested number of parts, or
 // in all ways if that is 0.
-func (p Plan) cuts(g GPU, asked int) []Plan {
+func (p Plan) cuts(g GPU, requested int) []Plan {
 	var out []Plan
-	for _, n := range p.Rung.splits(p.Tile, g, p.Shape, asked) {
+	for _, n := range p.Rung.splits(p.Tile, g, p.Shape, requested) {
 		out = append(out, p.inParts(n))
 	}
-	if p.Rung.Splits && asked == 0 {
+	if p.Rung.Splits && requested == 0 {
 		out = append(out, p.tails(g)...)
 	}
 	return out
@@ -84,12 +84,12 @@ func (p Plan) cuts(g GPU, asked int) []Plan {
 
 // splits returns the candidate numbers of parts of k: the requested one; or those that fill the multiprocessors if the
 // tiles of C alone do not, as far as the partial sums fit in the memory of the GPU.
-func (r Rung) splits(t Tile, g GPU, s gemm.Shape, asked int) []int {
+func (r Rung) splits(t Tile, g GPU, s gemm.Shape, requested int) []int {
 	if !r.Splits {
 		return []int{1}
 	}
-	if asked > 0 {
-		return []int{asked}
+	if requested > 0 {
+		return []int{requested}
 	}
 	out := []int{1}
 	const most = 16

@@ -63,7 +63,7 @@ func TestFitted(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		s     gemm.Shape
-		tile  string // asked for
+		tile  string // requested
 		want  string
 		bytes int // of dynamic shared memory
 	}{
@@ -207,7 +207,7 @@ func TestShortMemory(t *testing.T) {
 		t.Errorf("short of memory k is cut into %d, whose sums have %d bytes", p.Split, p.PartialBytes())
 	}
 	if p := plan(short, 1000, 4); p.Split != 4 {
-		t.Errorf("asked for 4 parts k is cut into %d", p.Split)
+		t.Errorf("with 4 parts requested, k is cut into %d", p.Split)
 	}
 	if p := plan(short, 4095, 0); p.LayA != (Layout{}) || p.LayB != (Layout{}) || p.Widths.B != 1 {
 		t.Errorf("short of memory A is laid out as %+v, B as %+v, copied by %v", p.LayA, p.LayB, p.Widths)
@@ -247,8 +247,10 @@ func TestCheckSettings(t *testing.T) {
 	}{
 		{"tuned", "f32", gemm.Params{}, ""},
 		{"tuned", "f32", gemm.Params{"tile": Auto, "stages": 4, "split": 0, "maxregs": 128}, ""},
-		{"tuned", "f32", gemm.Params{"stages": 1}, "one slice is copied while another is multiplied: STAGES >= 2, STAGES = 1"},
-		{"tuned", "f32", gemm.Params{"tile": "96x96x16/64x32/8x8"}, "BM % WM == 0 && BN % WN == 0, BM = 96, WM = 64, BN = 96, WN = 32"},
+		{"tuned", "f32", gemm.Params{"stages": 1},
+			"one slice is copied while another is multiplied: STAGES >= 2, STAGES = 1"},
+		{"tuned", "f32", gemm.Params{"tile": "96x96x16/64x32/8x8"},
+			"BM % WM == 0 && BN % WN == 0, BM = 96, WM = 64, BN = 96, WN = 32"},
 		{"doublebuffer", "f32", gemm.Params{"block": 8, "bk": 16}, ""},
 		{"doublebuffer", "f32", gemm.Params{"block": 12}, "it has 128x128x8/8x8"},
 		{"blocktile2d", "f32", gemm.Params{"tile": "512x512x8/8x8"}, "at most 1024 threads: THREADS <= 1024, THREADS = 4096"},

@@ -12,7 +12,7 @@ import (
 	"gemm/internal/occupancy"
 )
 
-// compiler says the same of every program, and notes the options of the last.
+// compiler says the same of every program, and records the options of the last.
 type compiler struct {
 	name    string // of the kernel
 	kernel  nvrtc.Kernel

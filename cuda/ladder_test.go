@@ -65,10 +65,10 @@ func caching(t *testing.T) *nvrtc.Cache {
 // everything says whether all settings of all rungs are compiled, which takes minutes.
 var everything = os.Getenv("GEMM_TEST_KERNELS") == "all"
 
-// TestKernels compiles every rung: its first settings for one architecture, which changes from rung
-// to rung, and its last settings, which are small, for other operands. With GEMM_TEST_KERNELS=all, which make slow-tests sets, it compiles them for every
-// architecture, and all settings for two. There must be no warning, and no more shared memory than
-// a block may have. Registers and spills are compared with the table of this version of NVRTC.
+// TestKernels compiles every rung: its first settings for one architecture, which changes from rung to rung, and its
+// last settings, which are small, for other operands. With GEMM_TEST_KERNELS=all, which make slow-tests sets, it
+// compiles them for every architecture, and all settings for two. There must be no warning, and no more shared memory
+// than a block may have. Registers and spills are compared with the table of this version of NVRTC.
 func TestKernels(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long, and nothing here runs at the same time")

@@ -102,7 +102,7 @@ func CheckSettings(variant, typ string, p gemm.Params) error {
 	if err != nil {
 		return nil
 	}
-	tiles, err := r.asked(p, r.Tiles)
+	tiles, err := r.requestedTiles(p, r.Tiles)
 	if err != nil {
 		return err
 	}
@@ -130,12 +130,12 @@ func (p Plan) CheckRegisters(registers int) error {
 		gemm.ErrParam, p.MaxReg, p.Rung.Name, p.Tile.Name(), registers)
 }
 
-// Resolved returns what the plan has for the parameters that were asked for, and which operands are laid out anew.
-func (p Plan) Resolved(asked gemm.Params) gemm.Params {
+// Resolved returns what the plan has for the requested parameters, and which operands are laid out anew.
+func (p Plan) Resolved(requested gemm.Params) gemm.Params {
 	out := gemm.Params{"tile": p.Tile.Name()}
 	for name, value := range map[string]int{"block": p.Tile.Edge(), "bk": p.Tile.BK, "stages": p.Tile.Stages,
 		"split": p.Split} {
-		if _, ok := asked[name]; ok {
+		if _, ok := requested[name]; ok {
 			out[name] = value
 		}
 	}
@@ -364,9 +364,9 @@ func (p Plan) options() []string {
 	return out
 }
 
-// asked returns the tiles that agree with the parameters, or the one that the parameter tile describes. The
+// requestedTiles returns the tiles that agree with the parameters, or the one that the parameter tile describes. The
 // first is the default.
-func (r Rung) asked(p gemm.Params, tiles []Tile) ([]Tile, error) {
+func (r Rung) requestedTiles(p gemm.Params, tiles []Tile) ([]Tile, error) {
 	if n, ok := p["maxregs"].(int); ok && n != 0 && !r.Capped {
 		return nil, fmt.Errorf("%w: maxregs is %d, but the registers of %s in %s cannot be limited: leave it 0",
 			gemm.ErrParam, n, r.Name, r.Type)

@@ -207,7 +207,7 @@ func params(of []Rung) []gemm.Param {
 // Auto is the tile that is chosen by shape.
 const Auto = "auto"
 
-// model is the cost of a classical product, with the elements that are asked of global
+// model is the cost of a classical product, with the elements that are requested from global
 // memory; no cache of the host's is between.
 func model(of []Rung, m, n, k int) gemm.Model {
 	mf, nf, kf := float64(m), float64(n), float64(k)

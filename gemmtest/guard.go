@@ -95,8 +95,8 @@ func matrixOf[T gemm.Element](b gemm.Batch[T]) gemm.Matrix[T] {
 	return gemm.Matrix[T]{Rows: b.Rows, Cols: b.Cols, Stride: b.Stride, Data: b.Data}
 }
 
-// changed returns an error if an element of the buffer has changed. If writable is true, the elements of the matrices may
-// change.
+// changed returns an error if an element of the buffer has changed. If writable is true, the elements of the matrices
+// may change.
 func (g guarded[T]) changed(name string, writable bool) error {
 	for at, x := range g.whole {
 		if bits(x) == bits(g.was[at]) {

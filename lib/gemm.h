@@ -114,8 +114,8 @@ const char *gemm_version(void);
 
 /* gemm_cuda_recipe returns how a kernel of this library computes C = A*B on an NVIDIA GPU, for a
  * program that compiles and launches kernels itself: the sources with the options of NVRTC, and the
- * launches with their arguments. It needs no GPU. request and recipe are JSON objects; the package
- * cuda/recipe of the source describes their members. After an error the object has the members
+ * launches with their arguments. It needs no GPU. request and recipe are JSON objects; the file
+ * lib/cuda.go of the source describes their members. After an error the object has the members
  * error, the text, and unavailable, whether the GPU cannot do it. gemm_free frees the recipe. The
  * function returns NULL, and gemm_error the reason, in a forked process. */
 char *gemm_cuda_recipe(const char *request);

@@ -12,7 +12,7 @@
 //	exports.go        the operands become matrices of Go in the caller's memory
 //	multipliers.go    package blas computes, or the multiplier of the variant that is named
 //
-// recipe.go answers programs that launch kernels on GPUs themselves.
+// cuda.go and recipe.go answer programs that launch kernels on GPUs themselves.
 //
 // The library holds no descriptors, since the program may close them all and reuse their numbers. Go's runtime would
 // hold the files with the limit of the control group; init reads the limit instead. _runtime has the rest.

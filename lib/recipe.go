@@ -10,7 +10,6 @@ import (
 	"unsafe"
 
 	"gemm"
-	"gemm/cuda/recipe"
 )
 
 // refusal is what gemm_cuda_recipe returns instead of a recipe.
@@ -21,11 +20,11 @@ type refusal struct {
 
 // recipeOf answers a request of JSON by JSON.
 func recipeOf(request []byte) []byte {
-	var q recipe.Request
+	var q recipeRequest
 	err := json.Unmarshal(request, &q)
-	var x recipe.Recipe
+	var x recipe
 	if err == nil {
-		x, err = recipe.Of(q)
+		x, err = newRecipe(q)
 	}
 	answer := any(x)
 	if err != nil {
@@ -49,7 +48,7 @@ func goCudaRecipe(request *C.char, size C.size_t) *C.char {
 //
 //export goCudaVariants
 func goCudaVariants() *C.char {
-	text, err := json.Marshal(recipe.Variants())
+	text, err := json.Marshal(recipeVariants())
 	if err != nil {
 		panic(err) // the values are strings
 	}

@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-
-	"gemm/cuda/recipe"
 )
 
 // TestRecipe checks what programs in other languages are answered: a recipe, or a refusal that says
@@ -16,7 +14,7 @@ func TestRecipe(t *testing.T) {
 	const request = `{"variant": "cuda/tuned", "type": "f64", "m": 64, "n": 64, "k": 64,
 		"a": {"ld": 64}, "b": {"ld": 64}, "c": {"ld": 64},
 		"gpu": {"cc": "CC", "multiprocessors": 100, "clock_mhz": 1000}}`
-	var x recipe.Recipe
+	var x recipe
 	if err := json.Unmarshal(recipeOf([]byte(strings.Replace(request, "CC", "8.0", 1))), &x); err != nil ||
 		x.Variant != "cuda/tuned" || len(x.Launches) == 0 {
 		t.Errorf("%+v, %v", x, err)

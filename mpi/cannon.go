@@ -29,7 +29,7 @@ type cannon[T gemm.Element] struct {
 }
 
 func newCannon[T gemm.Element](t *task[T]) (product[T], error) {
-	g, err := t.layGrid(func(s gemm.Shape, hosts []int, g plan.Grid) plan.Schedule {
+	g, err := t.placeGrid(func(s gemm.Shape, hosts []int, g plan.Grid) plan.Schedule {
 		steps, skew := plan.Cannon(s, hosts, g)
 		return skew.Then(steps)
 	})

@@ -64,10 +64,10 @@ func (j *Job) broadcast(c command) error {
 }
 
 // Serve executes the commands of rank 0 on another rank, and returns after "quit". If it returns an
-// error, the ranks are out of step, and the caller must end the process. lost must end the process
+// error, the ranks are out of step, and the caller must end the process. abort must end the process
 // too; it is called, on any goroutine, if a command takes longer than Limit allows.
-func (j *Job) Serve(ctx context.Context, lost func(reason string)) error {
-	j.watch.lost = lost
+func (j *Job) Serve(ctx context.Context, abort func(reason string)) error {
+	j.watch.abort = abort
 	for {
 		stop := j.within("a command of rank 0")
 		data, err := j.control.Poll()
@@ -269,14 +269,14 @@ const exitGrace = 10 * time.Second
 type watch struct {
 	limit time.Duration // 0: none
 	grace time.Duration // after the limit
-	lost  func(reason string)
+	abort func(reason string)
 }
 
 // Limit makes every rank end itself if it waits for others for longer than limit, the time limit of
-// a row, and 10 s of grace. 0 means no limit. Rank 0 calls it before any other command. lost is
+// a row, and 10 s of grace. 0 means no limit. Rank 0 calls it before any other command. abort is
 // called on any goroutine of rank 0, and must end the process.
-func (j *Job) Limit(limit time.Duration, lost func(reason string)) error {
-	j.watch.limit, j.watch.lost = limit, lost
+func (j *Job) Limit(limit time.Duration, abort func(reason string)) error {
+	j.watch.limit, j.watch.abort = limit, abort
 	defer j.within("the limit")()
 	return j.broadcast(command{Do: doLimit, Left: limit})
 }
@@ -284,16 +284,16 @@ func (j *Job) Limit(limit time.Duration, lost func(reason string)) error {
 // within ends the process unless stop is called in time.
 func (j *Job) within(what string) (stop func()) {
 	w := j.watch
-	if w.limit <= 0 || w.lost == nil {
+	if w.limit <= 0 || w.abort == nil {
 		return func() {}
 	}
 	timer := time.AfterFunc(w.limit+w.grace, func() {
 		reason := fmt.Sprintf("rank %d ends itself: %s takes longer than the limit of %v and %v of grace", j.Rank(),
 			what, w.limit, w.grace)
-		if lost := j.Unreachable(); len(lost) > 0 {
-			reason += ", and no answer comes from " + strings.Join(lost, ", ")
+		if silent := j.Unreachable(); len(silent) > 0 {
+			reason += ", and no answer comes from " + strings.Join(silent, ", ")
 		}
-		w.lost(reason)
+		w.abort(reason)
 	})
 	return func() { timer.Stop() }
 }

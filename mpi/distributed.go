@@ -170,9 +170,9 @@ func (x *distributed[T]) predict(schedule plan.Schedule) prediction {
 // hosts returns the hosts of the places of the grid.
 func (x *distributed[T]) hosts() []int { return x.grid.Hosts(x.task.job.hosts) }
 
-// together returns how many panels are multiplied at once, at most: with a longer k, a local variant that can compute
+// panelsAtOnce returns the most panels that are multiplied at once: with a longer k, a local variant that can compute
 // two products as one adds to C less often.
-func (t *task[T]) together() int {
+func (t *task[T]) panelsAtOnce() int {
 	if t.local.two != nil {
 		return 2
 	}

@@ -29,7 +29,7 @@ type gridBlocks[T gemm.Element] struct {
 }
 
 func newGridBlocks[T gemm.Element](t *task[T]) (product[T], error) {
-	g, err := t.layGrid(plan.GridBlocks)
+	g, err := t.placeGrid(plan.GridBlocks)
 	if err != nil {
 		return nil, err
 	}

@@ -174,7 +174,7 @@ func (j *Job) handshake(arguments []string) error {
 	if err != nil {
 		return err
 	}
-	return alike(j.peers)
+	return checkIdentities(j.peers)
 }
 
 // gatherJSON returns on rank 0 the values of all ranks, and nil on the others. All ranks call it.
@@ -281,9 +281,9 @@ func (j *Job) clockOffsets() (offsets []float64, within float64, err error) {
 	return offsets, worst[0] + worst[1], nil
 }
 
-// alike returns an error if a rank differs from rank 0 in its program, instruction sets or arguments.
+// checkIdentities returns an error if a rank differs from rank 0 in its program, instruction sets or arguments.
 // The error names the first such rank.
-func alike(peers []identity) error {
+func checkIdentities(peers []identity) error {
 	first := peers[0]
 	for r, g := range peers {
 		switch {

@@ -28,7 +28,7 @@ type layers[T gemm.Element] struct {
 }
 
 func newLayers[T gemm.Element](t *task[T]) (product[T], error) {
-	g := t.lay(layersOf(t.params, t.world.Size(), t.shape, int64(gemm.TypeOf[T]().Size)), inPanels(plan.Layers))
+	g := t.placeOn(layersOf(t.params, t.world.Size(), t.shape, int64(gemm.TypeOf[T]().Size)), inPanels(plan.Layers))
 	if g.C > 1 {
 		if err := comm.Countable(ceil(t.shape.M, g.P)*ceil(t.shape.N, g.Q), "to add",
 			"use more ranks or fewer layers"); err != nil {

@@ -145,7 +145,7 @@ const pieceCols = 240
 
 // part computes C ← A·B, or adds to C.
 func (l *local[T]) part(prof *profile, c, a, b gemm.Matrix[T], add bool) error {
-	return prof.unlessStopped(func(ctx context.Context) error {
+	return prof.unlessCancelled(func(ctx context.Context) error {
 		if add {
 			return l.add(ctx, c, a, b)
 		}
@@ -155,7 +155,7 @@ func (l *local[T]) part(prof *profile, c, a, b gemm.Matrix[T], add bool) error {
 
 // partTwo computes C ← A₀·B₀ + A₁·B₁, or adds to C.
 func (l *local[T]) partTwo(prof *profile, c gemm.Matrix[T], a, b [2]gemm.Matrix[T], add bool) error {
-	return prof.unlessStopped(func(ctx context.Context) error {
+	return prof.unlessCancelled(func(ctx context.Context) error {
 		if add {
 			return l.sum(c, func(c gemm.Matrix[T]) error { return l.two(ctx, c, a, b) })
 		}
@@ -163,9 +163,9 @@ func (l *local[T]) partTwo(prof *profile, c gemm.Matrix[T], a, b [2]gemm.Matrix[
 	})
 }
 
-// unlessStopped calls f unless the context has ended, which it notes. The messages of a product are
+// unlessCancelled calls f unless the context has ended, which it notes. The messages of a product are
 // exchanged nevertheless, so that all ranks stay in step.
-func (prof *profile) unlessStopped(f func(ctx context.Context) error) error {
+func (prof *profile) unlessCancelled(f func(ctx context.Context) error) error {
 	if prof.stopped {
 		return nil
 	}
@@ -224,7 +224,7 @@ func (t *task[T]) computeStep(prof *profile, c gemm.Matrix[T], pairs []pair[T], 
 // overlap computes a part in one call, on the spare processor if there is one, while messages are in flight.
 func (t *task[T]) overlap(part func() error, requests []*comm.Request) error {
 	if len(requests) > 0 && t.spare {
-		return t.computeAside(part, requests)
+		return t.computeOnThread(part, requests)
 	}
 	_, err := test(requests)
 	return errors.Join(err, part())
@@ -236,9 +236,9 @@ var errPanicked = errors.New("mpi: the local variant panicked")
 // processors may be hardware threads of one core, and constant polling would slow the other.
 const pollInterval = 50 * time.Microsecond
 
-// computeAside computes a part on another thread, and polls the messages on this one. Each stays on a processor of its
-// own: otherwise the system moves the thread that computes.
-func (t *task[T]) computeAside(part func() error, requests []*comm.Request) error {
+// computeOnThread computes a part on another thread, and polls the messages on this one. Each is pinned to its own
+// processor: otherwise the system moves the thread that computes.
+func (t *task[T]) computeOnThread(part func() error, requests []*comm.Request) error {
 	computed := make(chan error, 1)
 	var panicked any
 	go func() {

@@ -130,6 +130,7 @@ func (j *Job) lacksShared(bytes int) (bool, error) {
 
 // errLacksShared returns the error, with its remedies, of a host that lacks the given bytes per rank.
 func (j *Job) errLacksShared(bytes int) error {
-	return fmt.Errorf("ranks have to share %s each, and /dev/shm has %s left: make it larger (docker run --shm-size), or use a smaller size",
+	return fmt.Errorf("ranks have to share %s each, and /dev/shm has %s left: make it larger (docker run "+
+		"--shm-size), or use a smaller size",
 		humanize.IBytes(uint64(bytes)), humanize.IBytes(uint64(j.shm())))
 }

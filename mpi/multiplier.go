@@ -96,14 +96,14 @@ func (m *multiplier[T]) stage(j *Job, c, a, b gemm.Matrix[T]) (*leader[T], error
 	}
 	s, err := stage(j, m, cmd, c, a, b)
 	if err != nil {
-		return nil, j.outOfStep(m.name, err)
+		return nil, j.markBroken(m.name, err)
 	}
 	m.resolved.Store(&s.resolved)
 	return &leader[T]{s, m.name, cmd.Run, record.Distribution{}}, nil
 }
 
-// outOfStep keeps an error that leaves the ranks out of step.
-func (j *Job) outOfStep(variant string, err error) error {
+// markBroken keeps an error that leaves the ranks out of step.
+func (j *Job) markBroken(variant string, err error) error {
 	if err != nil && !errors.As(err, &refusal{}) {
 		j.broken = fmt.Errorf("the ranks are out of step since %s failed: %w", variant, err)
 	}
@@ -174,7 +174,7 @@ func (l *leader[T]) multiplyAll(ctx context.Context) (gemm.Cost, error) {
 	}
 	own, all, err := l.multiply(ctx)
 	if err != nil {
-		return gemm.Cost{}, l.job.outOfStep("a product", err)
+		return gemm.Cost{}, l.job.markBroken("a product", err)
 	}
 	cost := gemm.Cost{Phases: map[string]time.Duration{}, Sent: own.Moved.Total().Sent, Recv: own.Moved.Total().Recv}
 	stopped := false
@@ -196,7 +196,7 @@ func (l *leader[T]) multiplyAll(ctx context.Context) (gemm.Cost, error) {
 		return gemm.Cost{}, ctx.Err()
 	}
 	if line := timeline.Of(ctx); line != nil {
-		line.Did(activity(all))
+		line.SetActivity(activity(all))
 	}
 	return cost, l.describe(all)
 }
@@ -297,7 +297,7 @@ func (l *leader[T]) command(c command, execute func() error) error {
 	if err := l.job.broadcast(c); err != nil {
 		return err
 	}
-	return l.job.outOfStep(c.Do, execute())
+	return l.job.markBroken(c.Do, execute())
 }
 
 // gemmer is a multiplier for the whole BLAS operation. The ranks compute op(A)·op(B); rank 0 applies α and β·C.

@@ -683,13 +683,19 @@ func TestRanksDeadline(t *testing.T) {
 	}
 }
 
+// coreOf returns a multiplier of the variant called name, and the multiplier within.
+func coreOf(t *testing.T, name string) (gemm.Multiplier[float64], *multiplier[float64]) {
+	t.Helper()
+	m, err := gemm.New[float64](named(t, name), nil)
+	gemmtest.Must(t, err)
+	return m, m.(interface{ core() *multiplier[float64] }).core()
+}
+
 // TestRanksRefusal has rank 0 refuse what the others would stage.
 func TestRanksRefusal(t *testing.T) {
 	forRank0(t)
 	for _, name := range []string{"mpi/p2p-rows", "mpi/summa"} {
-		m, err := gemm.New[float64](named(t, name), nil)
-		gemmtest.Must(t, err)
-		core := m.(interface{ core() *multiplier[float64] }).core()
+		m, core := coreOf(t, name)
 		form := core.make
 		core.make = func(*task[float64]) (product[float64], error) { return nil, errors.New("planted") }
 		o := newOperands[float64](11, 12, 13, 0)
@@ -715,9 +721,7 @@ func TestRanksRoom(t *testing.T) {
 		t.Skip("this system does not say how much memory it has")
 	}
 	for _, name := range []string{"mpi/scatter-rows", "mpi/scatter-blocks"} {
-		m, err := gemm.New[float64](named(t, name), nil)
-		gemmtest.Must(t, err)
-		core := m.(interface{ core() *multiplier[float64] }).core()
+		_, core := coreOf(t, name)
 		c := command{Shape: gemm.Cube(1 << 24)}
 		empty := gemm.Matrix[float64]{}
 		if _, err := stage(theJob, core, c, empty, empty, empty); err == nil || !strings.Contains(err.Error(), "GiB") {
@@ -773,14 +777,14 @@ func TestMonitoring(t *testing.T) {
 	gemmtest.Must(t, err)
 	var ranks []record.Rank
 	gemmtest.Must(t, json.Unmarshal(data, &ranks))
-	told, err := json.Marshal(command{Do: doMultiply, Run: 1})
+	sent, err := json.Marshal(command{Do: doMultiply, Run: 1})
 	gemmtest.Must(t, err)
 	if len(ranks) != 3 || ranks[1].Sent == 0 {
 		t.Fatalf("the ranks moved %+v", ranks)
 	}
 	for r := 1; r < 3; r++ {
 		to, from := [2]int{0, r}, [2]int{r, 0}
-		if got, want := seen[many][to]-seen[few][to], (many-few)*(ranks[r].Recv+int64(len(told))); got != want {
+		if got, want := seen[many][to]-seen[few][to], (many-few)*(ranks[r].Recv+int64(len(sent))); got != want {
 			t.Errorf("rank 0 sent %d bytes to rank %d, counted are %d", got, r, want)
 		}
 		if got, want := seen[many][from]-seen[few][from], (many-few)*ranks[r].Sent; got != want {
@@ -862,9 +866,9 @@ func (p *placed) Multiply(context.Context, gemm.Matrix[float64], gemm.Matrix[flo
 	return nil
 }
 
-// TestAside checks that a rank computes on one processor while its messages wait on another.
+// TestComputeOnThread checks that a rank computes on one processor while its messages wait on another.
 // Afterwards both threads may run anywhere in the rank's set of processors.
-func TestAside(t *testing.T) {
+func TestComputeOnThread(t *testing.T) {
 	j := &Job{share: cpu.Places()}
 	places := j.twoProcessors(closeBy)
 	if places == nil {
@@ -880,7 +884,7 @@ func TestAside(t *testing.T) {
 	x := &task[float64]{job: j, pinned: places, local: &local[float64]{Multiplier: computing}}
 	var none gemm.Matrix[float64]
 	prof := &profile{ctx: context.Background()}
-	gemmtest.Must(t, x.computeAside(func() error { return x.local.part(prof, none, none, none, false) }, nil))
+	gemmtest.Must(t, x.computeOnThread(func() error { return x.local.part(prof, none, none, none, false) }, nil))
 	if !slices.Equal(computing.cpus, places[1:]) {
 		t.Errorf("it computes on %v, want %d", computing.cpus, places[1])
 	}
@@ -894,8 +898,8 @@ func TestAside(t *testing.T) {
 	release()
 }
 
-// TestApart chooses the two processors.
-func TestApart(t *testing.T) {
+// TestTwoProcessors chooses the two processors.
+func TestTwoProcessors(t *testing.T) {
 	j := &Job{share: []int{3, 4, 5, 6}} // two cores of two threads
 	if got := j.twoProcessors(closeBy); !slices.Equal(got, []int{3, 5}) {
 		t.Errorf("they are %v, want those of two cores", got)
@@ -908,8 +912,8 @@ func TestApart(t *testing.T) {
 	}
 }
 
-// TestAlike checks that the error names the rank that differs.
-func TestAlike(t *testing.T) {
+// TestCheckIdentities checks that the error names the rank that differs.
+func TestCheckIdentities(t *testing.T) {
 	one := identity{Arguments: []string{"-x"}, Revision: "1", Mask: "avx2"}
 	for want, change := range map[string]func(*identity){
 		"":                                 func(*identity) {},
@@ -919,7 +923,7 @@ func TestAlike(t *testing.T) {
 	} {
 		other := one
 		change(&other)
-		err := alike([]identity{one, one, other})
+		err := checkIdentities([]identity{one, one, other})
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%v, want %q", err, want)
 		}
@@ -1003,9 +1007,7 @@ func TestRanksTimeline(t *testing.T) {
 // TestRanksClocks checks that nothing arrives before it was sent, although the clocks are far apart.
 func TestRanksClocks(t *testing.T) {
 	forRank0(t)
-	v, err := gemm.Lookup(Variants(), "mpi/p2p-rows")
-	gemmtest.Must(t, err)
-	l := staging(t, v, nil, newOperands[float64](60, 50, 70, 1)).(*leader[float64])
+	l := staging(t, named(t, "mpi/p2p-rows"), nil, newOperands[float64](60, 50, 70, 1)).(*leader[float64])
 	a := recorded(t, l)
 	sent := map[int]float64{}
 	received := 0
@@ -1031,9 +1033,7 @@ func TestRanksClocks(t *testing.T) {
 // second rank has no part of its own in a grid of 1×1.
 func TestRanksSteals(t *testing.T) {
 	forRank0(t)
-	v, err := gemm.Lookup(Variants(), "mpi/cannon")
-	gemmtest.Must(t, err)
-	l := staging(t, v, nil, newOperands[float64](256, 256, 256, 1)).(*leader[float64])
+	l := staging(t, named(t, "mpi/cannon"), nil, newOperands[float64](256, 256, 256, 1)).(*leader[float64])
 	if l.resolved["helpers"] == nil {
 		t.Log("ranks do not steal on this host")
 	} else {

@@ -36,7 +36,7 @@ func newScaLAPACK[T gemm.Float](t *task[T]) (product[T], error) {
 		return nil, err
 	}
 	x := &scalapack[T]{task: t, library: library, block: t.params.Int("block")}
-	x.grid = plan.Near(t.world.Size(), gemm.Shape{})
+	x.grid = plan.Squarest(t.world.Size(), gemm.Shape{})
 	i, j, _ := x.grid.At(t.rank())
 	own := func(rows, cols int) gemm.Matrix[T] {
 		return newMatrix[T](count(cyclic(rows, x.block, x.grid.Q, j)), count(cyclic(cols, x.block, x.grid.P, i)))

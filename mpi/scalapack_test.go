@@ -89,7 +89,7 @@ func TestRanksScaLAPACKRow(t *testing.T) {
 	if d.Counted != 0 || d.Predicted != 0 || d.Bound != 0 || d.Model != (record.Model{}) {
 		t.Errorf("the distribution has numbers that nobody counted or planned: %+v", d)
 	}
-	g := plan.Near(theJob.Size(), gemm.Shape{})
+	g := plan.Squarest(theJob.Size(), gemm.Shape{})
 	// A has the most blocks: 3 of its rows, dealt out over Q, and 2 of its columns, over P.
 	if want := min(g.Q, 3) * min(g.P, 2); d.Used != want || len(d.Ranks) != theJob.Size() {
 		t.Errorf("%d of %d ranks are used, want %d of %d", d.Used, len(d.Ranks), want, theJob.Size())

@@ -20,7 +20,7 @@ import (
 //
 // Over several hosts, blocks are messages in place of one Scatter: see hostBlocks.
 func newScatterBlocks[T gemm.Element](t *task[T]) (product[T], error) {
-	l, err := t.layGrid(func(s gemm.Shape, hosts []int, g plan.Grid) plan.Schedule {
+	l, err := t.placeGrid(func(s gemm.Shape, hosts []int, g plan.Grid) plan.Schedule {
 		return plan.HostBlocks(s, plan.InOrder(g), hosts, hosts, 1)
 	})
 	if err != nil {

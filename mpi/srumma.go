@@ -41,13 +41,13 @@ type location struct {
 }
 
 func newSrumma[T gemm.Element](t *task[T]) (product[T], error) {
-	g, err := t.layGrid(inPanels(plan.SrummaSent))
+	g, err := t.placeGrid(inPanels(plan.SrummaSent))
 	if err != nil {
 		return nil, err
 	}
 	panels := plan.Panels(plan.Span{Hi: t.shape.K}, g.P, g.Q, t.params.Int("panel"))
-	x := &srumma[T]{task: t, steps: plan.Steps(panels, t.together())}
-	x.own = newDistributed(t, g, panels, min(2, len(x.steps))*t.together())
+	x := &srumma[T]{task: t, steps: plan.Steps(panels, t.panelsAtOnce())}
+	x.own = newDistributed(t, g, panels, min(2, len(x.steps))*t.panelsAtOnce())
 	if x.own.inside {
 		x.locate()
 	}
@@ -186,7 +186,7 @@ func (x *srumma[T]) get(prof *profile, s int) (f inflight[T], err error) {
 	}
 	err = prof.during(communicating, func() error {
 		for panel := range x.panelsOf(x.own.i, x.own.j, s) {
-			f.pairs = append(f.pairs, x.fetch(&f, panel, s%2*x.task.together()+len(f.pairs)))
+			f.pairs = append(f.pairs, x.fetch(&f, panel, s%2*x.task.panelsAtOnce()+len(f.pairs)))
 		}
 		return f.err
 	})

@@ -31,7 +31,7 @@ type summa[T gemm.Element] struct {
 }
 
 func newSumma[T gemm.Element](t *task[T]) (product[T], error) {
-	g, err := t.layGrid(inPanels(plan.Summa))
+	g, err := t.placeGrid(inPanels(plan.Summa))
 	if err != nil {
 		return nil, err
 	}
@@ -40,8 +40,8 @@ func newSumma[T gemm.Element](t *task[T]) (product[T], error) {
 
 // newSummaOf returns this rank's part of a product of panels, which are distributed over the rank's layer of the grid.
 func newSummaOf[T gemm.Element](t *task[T], g plan.Layout, panels []plan.Panel) *summa[T] {
-	steps := plan.Steps(panels, t.together())
-	return &summa[T]{t, newDistributed(t, g, panels, min(2, len(steps))*t.together()), steps}
+	steps := plan.Steps(panels, t.panelsAtOnce())
+	return &summa[T]{t, newDistributed(t, g, panels, min(2, len(steps))*t.panelsAtOnce()), steps}
 }
 
 // inPanels returns a schedule with the widest panels: the width does not change the number of elements.
@@ -99,7 +99,7 @@ func (x *summa[T]) broadcast(prof *profile, s int) (f inflight[T], err error) {
 	}
 	err = prof.during(communicating, func() error {
 		for panel := x.steps[s].Lo; panel < x.steps[s].Hi; panel++ {
-			p, owner := x.own.pair(panel, s%2*x.task.together()+len(f.pairs)), x.own.panels[panel]
+			p, owner := x.own.pair(panel, s%2*x.task.panelsAtOnce()+len(f.pairs)), x.own.panels[panel]
 			f.pairs = append(f.pairs, p)
 			if x.own.grid.Q > 1 && p.a.Rows > 0 {
 				f.add(comm.Ibcast(x.own.ranks.Row, p.a, owner.Col))

@@ -36,16 +36,16 @@ type task[T gemm.Element] struct {
 // rank returns the number of this rank.
 func (t *task[T]) rank() int { return t.world.Rank() }
 
-// layGrid lays the grid of the parameters on the hosts; schedule predicts what the places of the grid exchange.
-func (t *task[T]) layGrid(schedule func(s gemm.Shape, hosts []int, g plan.Grid) plan.Schedule) (plan.Layout, error) {
+// placeGrid lays the grid of the parameters on the hosts; schedule predicts what the places of the grid exchange.
+func (t *task[T]) placeGrid(schedule func(s gemm.Shape, hosts []int, g plan.Grid) plan.Schedule) (plan.Layout, error) {
 	g, err := gridOf(t.params, t.world.Size(), t.shape)
 	if err != nil {
 		return plan.Layout{}, err
 	}
-	return t.lay(g, schedule), nil
+	return t.placeOn(g, schedule), nil
 }
 
-func (t *task[T]) lay(g plan.Grid, schedule func(gemm.Shape, []int, plan.Grid) plan.Schedule) plan.Layout {
+func (t *task[T]) placeOn(g plan.Grid, schedule func(gemm.Shape, []int, plan.Grid) plan.Schedule) plan.Layout {
 	return plan.MapRanks(g, t.job.hosts, func(hosts []int) plan.Schedule { return schedule(t.shape, hosts, g) })
 }
 

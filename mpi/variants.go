@@ -128,7 +128,7 @@ func replicationParam() gemm.Param {
 func gridOf(p gemm.Params, ranks int, s gemm.Shape) (plan.Grid, error) {
 	text := p.Text("grid")
 	if text == auto {
-		return plan.Near(ranks, s), nil
+		return plan.Squarest(ranks, s), nil
 	}
 	g, err := plan.ParseGrid(text)
 	if err == nil && g.Ranks() > ranks {

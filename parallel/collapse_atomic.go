@@ -13,25 +13,16 @@ import (
 //	parallel: private P = 0
 //	  for (i, l): for j: P[i][j] += A[i][l]·B[l][j]
 //	  for i, for j: atomic C[i][j] += P[i][j]
-type collapseAtomic[T gemm.Float] struct{ *team[T] }
-
-// Multiply implements gemm.Multiplier.
-func (x collapseAtomic[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
-	return x.multiply(ctx, c, a, b, func() error {
-		copies, release, err := privateSums(ctx, x.team, c, a, b)
-		defer release()
-		if err != nil {
-			return err
-		}
-		if err := x.zero(ctx, c); err != nil {
-			return err
-		}
-		return MergeAtomic(ctx, x.pool, c, copies)
-	})
-}
-
-func newCollapseAtomic[T gemm.Float](t *team[T], _ gemm.Params) (gemm.Multiplier[T], error) {
-	return collapseAtomic[T]{t}, nil
+func collapseAtomic[T gemm.Float](ctx context.Context, t *team[T], c, a, b gemm.Matrix[T]) error {
+	copies, release, err := privateSums(ctx, t, c, a, b)
+	defer release()
+	if err != nil {
+		return err
+	}
+	if err := t.zero(ctx, c); err != nil {
+		return err
+	}
+	return MergeAtomic(ctx, t.pool, c, copies)
 }
 
 func collapseAtomicVariant() gemm.Variant {
@@ -45,7 +36,7 @@ func collapseAtomicVariant() gemm.Variant {
 		Model:  privateModel,
 		Loop:   gemm.Loop{Level: gemm.CollapsedLevel, Instructions: 6, Walk: gemm.Rows, Atomic: gemm.AtomicCopies},
 		Bound:  gemm.Classical,
-		F32:    onTeam("parallel/collapse-atomic", newCollapseAtomic[float32]),
-		F64:    onTeam("parallel/collapse-atomic", newCollapseAtomic[float64]),
+		F32:    loopsOnTeam("parallel/collapse-atomic", collapseAtomic[float32]),
+		F64:    loopsOnTeam("parallel/collapse-atomic", collapseAtomic[float64]),
 	}
 }

@@ -16,23 +16,18 @@ import (
 // compare-and-swap: processors add integers atomically, but not floating-point numbers.
 //
 //	parallel for (i, l): for j: atomic C[i][j] += A[i][l]·B[l][j]
-type collapseInnerAtomic[T gemm.Float] struct{ *team[T] }
-
-// Multiply implements gemm.Multiplier.
-func (x collapseInnerAtomic[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
-	return x.multiply(ctx, c, a, b, func() error {
-		if err := x.zero(ctx, c); err != nil {
-			return err
-		}
-		return x.pieces(ctx, c.Rows*a.Cols, c.Cols, func(_, lo, hi int) {
-			for q := lo; q < hi; q++ {
-				i, l := q/a.Cols, q%a.Cols
-				scale, row := a.At(i, l), c.Row(i)
-				for j, y := range b.Row(l) {
-					atomicAdd(&row[j], scale*y)
-				}
+func collapseInnerAtomic[T gemm.Float](ctx context.Context, t *team[T], c, a, b gemm.Matrix[T]) error {
+	if err := t.zero(ctx, c); err != nil {
+		return err
+	}
+	return t.pieces(ctx, c.Rows*a.Cols, c.Cols, func(_, lo, hi int) {
+		for q := lo; q < hi; q++ {
+			i, l := q/a.Cols, q%a.Cols
+			scale, row := a.At(i, l), c.Row(i)
+			for j, y := range b.Row(l) {
+				atomicAdd(&row[j], scale*y)
 			}
-		})
+		}
 	})
 }
 
@@ -68,10 +63,6 @@ func atomicAdd[T gemm.Float](p *T, x T) {
 	}
 }
 
-func newCollapseInnerAtomic[T gemm.Float](t *team[T], _ gemm.Params) (gemm.Multiplier[T], error) {
-	return collapseInnerAtomic[T]{t}, nil
-}
-
 func collapseInnerAtomicVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:   "parallel/collapse-inner-atomic",
@@ -83,7 +74,7 @@ func collapseInnerAtomicVariant() gemm.Variant {
 		Model:  ikjModel,
 		Loop:   gemm.Loop{Level: gemm.CollapsedLevel, Instructions: 28, Walk: gemm.Rows, Atomic: gemm.AtomicTerms},
 		Bound:  gemm.Classical,
-		F32:    onTeam("parallel/collapse-inner-atomic", newCollapseInnerAtomic[float32]),
-		F64:    onTeam("parallel/collapse-inner-atomic", newCollapseInnerAtomic[float64]),
+		F32:    loopsOnTeam("parallel/collapse-inner-atomic", collapseInnerAtomic[float32]),
+		F64:    loopsOnTeam("parallel/collapse-inner-atomic", collapseInnerAtomic[float64]),
 	}
 }

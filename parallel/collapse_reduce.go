@@ -14,22 +14,13 @@ import (
 //	parallel for i: C[i] = Σ P[i]
 //
 // The sums are formed in the order of the workers. So with a static schedule the result is the same every time.
-type collapseReduce[T gemm.Float] struct{ *team[T] }
-
-// Multiply implements gemm.Multiplier.
-func (x collapseReduce[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
-	return x.multiply(ctx, c, a, b, func() error {
-		copies, release, err := privateSums(ctx, x.team, c, a, b)
-		defer release()
-		if err != nil {
-			return err
-		}
-		return MergeReduce(ctx, x.pool, c, copies)
-	})
-}
-
-func newCollapseReduce[T gemm.Float](t *team[T], _ gemm.Params) (gemm.Multiplier[T], error) {
-	return collapseReduce[T]{t}, nil
+func collapseReduce[T gemm.Float](ctx context.Context, t *team[T], c, a, b gemm.Matrix[T]) error {
+	copies, release, err := privateSums(ctx, t, c, a, b)
+	defer release()
+	if err != nil {
+		return err
+	}
+	return MergeReduce(ctx, t.pool, c, copies)
 }
 
 func collapseReduceVariant() gemm.Variant {
@@ -44,7 +35,7 @@ func collapseReduceVariant() gemm.Variant {
 		Model:  privateModel,
 		Loop:   gemm.Loop{Level: gemm.CollapsedLevel, Instructions: 6, Walk: gemm.Rows},
 		Bound:  gemm.Classical,
-		F32:    onTeam("parallel/collapse-reduce", newCollapseReduce[float32]),
-		F64:    onTeam("parallel/collapse-reduce", newCollapseReduce[float64]),
+		F32:    loopsOnTeam("parallel/collapse-reduce", collapseReduce[float32]),
+		F64:    loopsOnTeam("parallel/collapse-reduce", collapseReduce[float64]),
 	}
 }

@@ -14,29 +14,20 @@ import (
 //
 // This is what a pragma before the wrong loop does. There are only 2n operations per fork and join, so these must cost
 // much less than a row takes. Neighbouring workers also write to the same cache lines of C.
-type inner[T gemm.Float] struct{ *team[T] }
-
-// Multiply implements gemm.Multiplier.
-func (x inner[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
+func inner[T gemm.Float](ctx context.Context, t *team[T], c, a, b gemm.Matrix[T]) error {
 	var i, l int
 	add := func(_, lo, hi int) { serial.AddScaled(c.Row(i)[lo:hi], a.At(i, l), b.Row(l)[lo:hi]) }
-	return x.multiply(ctx, c, a, b, func() error {
-		if err := x.zero(ctx, c); err != nil {
-			return err
-		}
-		for i = range c.Rows {
-			for l = range a.Cols {
-				if err := x.loop(ctx, c.Cols, add); err != nil {
-					return err
-				}
+	if err := t.zero(ctx, c); err != nil {
+		return err
+	}
+	for i = range c.Rows {
+		for l = range a.Cols {
+			if err := t.loop(ctx, c.Cols, add); err != nil {
+				return err
 			}
 		}
-		return nil
-	})
-}
-
-func newInner[T gemm.Float](t *team[T], _ gemm.Params) (gemm.Multiplier[T], error) {
-	return inner[T]{t}, nil
+	}
+	return nil
 }
 
 func innerVariant() gemm.Variant {
@@ -49,7 +40,7 @@ func innerVariant() gemm.Variant {
 		Model:  ikjModel,
 		Loop:   gemm.Loop{Level: gemm.InnerLevel, Instructions: 6, Walk: gemm.Rows, Joins: true},
 		Bound:  gemm.Classical,
-		F32:    onTeam("parallel/inner", newInner[float32]),
-		F64:    onTeam("parallel/inner", newInner[float64]),
+		F32:    loopsOnTeam("parallel/inner", inner[float32]),
+		F64:    loopsOnTeam("parallel/inner", inner[float64]),
 	}
 }

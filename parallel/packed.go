@@ -62,13 +62,17 @@ func (x packed[T]) GemmBatch(ctx context.Context, tA, tB blas.Transpose, alpha T
 
 // Resolved implements gemm.Explainer.
 func (x packed[T]) Resolved() gemm.Params {
-	out := x.Batched.Resolved()
-	maps.Copy(out, x.team.Resolved())
-	return out
+	return union(x.Batched.Resolved(), x.team.Resolved())
 }
 
 func newPacked[T gemm.Float](t *team[T], p gemm.Params) (gemm.Multiplier[T], error) {
 	return packed[T]{serial.NewBatched[T](t.pool), t, p.Text("affinity")}, nil
+}
+
+// union adds the parameters more to p, and returns p.
+func union(p, more gemm.Params) gemm.Params {
+	maps.Copy(p, more)
+	return p
 }
 
 // packedHalf is serial/packed in half precision on a team. A task is a block of C: each worker packs the blocks of A
@@ -80,9 +84,7 @@ type packedHalf[T half.Float] struct {
 
 // Resolved implements gemm.Explainer.
 func (x packedHalf[T]) Resolved() gemm.Params {
-	out := x.PackedHalf.Resolved()
-	maps.Copy(out, x.team.Resolved())
-	return out
+	return union(x.PackedHalf.Resolved(), x.team.Resolved())
 }
 
 func newPackedHalf[T half.Float](t *team[T], _ gemm.Params) (gemm.Multiplier[T], error) {
@@ -98,9 +100,7 @@ type packedField struct {
 
 // Resolved implements gemm.Explainer.
 func (x packedField) Resolved() gemm.Params {
-	out := x.PackedField.Resolved()
-	maps.Copy(out, x.team.Resolved())
-	return out
+	return union(x.PackedField.Resolved(), x.team.Resolved())
 }
 
 func newPackedField(t *team[gf256.Elem], _ gemm.Params) (gemm.Multiplier[gf256.Elem], error) {

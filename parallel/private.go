@@ -101,7 +101,8 @@ func takePrivate[T gemm.Float](count, rows, cols int) (copies []gemm.Matrix[T], 
 	}
 	if need > 1<<24 { // to read the available memory takes longer than a product that needs less
 		if have := float64(cpu.Available()); have > 0 && need > have {
-			return nil, release, fmt.Errorf("parallel: the private copies of C of %d workers need %.1f GiB of memory, %.1f GiB are available: use fewer threads, or parallel/rows",
+			return nil, release, fmt.Errorf("parallel: the private copies of C of %d workers need %.1f GiB of memory, "+
+				"%.1f GiB are available: use fewer threads, or parallel/rows",
 				count, need/(1<<30), have/(1<<30))
 		}
 	}

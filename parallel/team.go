@@ -36,6 +36,25 @@ func onTeam[T gemm.Element](name string,
 	}
 }
 
+// loops computes C = A·B by loops of a team, for operands without a dimension of 0.
+type loops[T gemm.Element] func(ctx context.Context, t *team[T], c, a, b gemm.Matrix[T]) error
+
+// loopsTeam is a team with the loops of a variant.
+type loopsTeam[T gemm.Element] struct {
+	*team[T]
+	loops loops[T]
+}
+
+// Multiply implements gemm.Multiplier.
+func (x loopsTeam[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
+	return x.multiply(ctx, c, a, b, func() error { return x.loops(ctx, x.team, c, a, b) })
+}
+
+// loopsOnTeam is onTeam for a variant that has nothing but loops.
+func loopsOnTeam[T gemm.Element](name string, l loops[T]) func(gemm.Params) (gemm.Multiplier[T], error) {
+	return onTeam(name, func(t *team[T], _ gemm.Params) (gemm.Multiplier[T], error) { return loopsTeam[T]{t, l}, nil })
+}
+
 // multiply computes C = A·B by loops, which runs loops of the team for operands that conform and have no dimension
 // of 0. Other products end at once, however large their other dimensions are. With the schedule auto, loops
 // is repeated until the schedule is chosen. The error is an ErrBusy if the team computes another product.

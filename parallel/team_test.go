@@ -44,9 +44,9 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// TestSettle has a product that is cancelled while auto tries, and then one without a
+// TestAutoAfterCancellation has a product that is cancelled while auto tries, and then one without a
 // loop.
-func TestSettle(t *testing.T) {
+func TestAutoAfterCancellation(t *testing.T) {
 	m, err := gemm.New[float64](rowsVariant(), gemm.Params{"threads": 2, "schedule": "auto"})
 	gemmtest.Must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -42,6 +42,16 @@ func chunks(s Schedule, n, workers int) []string {
 	return out
 }
 
+// runsAll checks that a loop of n indices runs all of them.
+func runsAll(t *testing.T, p *Pool, n int, s Schedule) {
+	t.Helper()
+	var calls atomic.Int32
+	err := p.For(t.Context(), n, s, func(_, lo, hi int) { calls.Add(int32(hi - lo)) })
+	if got := int(calls.Load()); err != nil || got != n {
+		t.Errorf("%T %v: %d indices, want %d; %v", s, s, got, n, err)
+	}
+}
+
 // TestChunks compares the chunks of small loops with a table. Its entries for static and guided are
 // what libgomp prints for the same loops.
 func TestChunks(t *testing.T) {
@@ -148,11 +158,7 @@ func TestOwnSchedule(t *testing.T) {
 	if want := []int{4, 3, 2, 1, 0}; !slices.Equal(order, want) {
 		t.Errorf("order %v, want %v", order, want)
 	}
-	var calls atomic.Int32
-	if err := New(3).For(t.Context(), 100, backwards{},
-		func(_, lo, hi int) { calls.Add(int32(hi - lo)) }); err != nil || calls.Load() != 100 {
-		t.Errorf("%d calls, want 100; %v", calls.Load(), err)
-	}
+	runsAll(t, New(3), 100, backwards{})
 }
 
 // TestForNested has bodies run loops on their own pool.
@@ -195,11 +201,7 @@ func TestForPanics(t *testing.T) {
 				strings.Contains(err.Error(), "\n") {
 				t.Fatalf("%s: error %v", name, err)
 			}
-			var calls atomic.Int32
-			if err := p.For(t.Context(), 10, s, func(_, lo, hi int) { calls.Add(int32(hi - lo)) }); err != nil ||
-				calls.Load() != 10 {
-				t.Fatalf("%s: %d calls after the panic, want 10; %v", name, calls.Load(), err)
-			}
+			runsAll(t, p, 10, s)
 		}
 	}
 }
@@ -301,11 +303,7 @@ func TestForgiving(t *testing.T) {
 		t.Errorf("an empty loop has the error %v", err)
 	}
 	for _, s := range []Schedule{Static(-1), Dynamic(-1), Dynamic(0), Guided(-1), new(Auto)} {
-		var calls atomic.Int32
-		if err := New(3).For(t.Context(), 10, s, func(_, lo, hi int) { calls.Add(int32(hi - lo)) }); err != nil ||
-			calls.Load() != 10 {
-			t.Errorf("%T %v: %d indices, want 10; %v", s, s, calls.Load(), err)
-		}
+		runsAll(t, New(3), 10, s)
 	}
 	pinned, err := NewPinned(2, closeBy)
 	if errors.Is(err, gemm.ErrUnavailable) {
@@ -336,10 +334,6 @@ func TestGoexit(t *testing.T) {
 		if err := <-ended; !errors.Is(err, errGoexit) {
 			t.Errorf("worker %d: error %v", at, err)
 		}
-		var calls atomic.Int32
-		if err := p.For(t.Context(), 100, Dynamic(1), func(_, lo, hi int) { calls.Add(int32(hi - lo)) }); err != nil ||
-			calls.Load() != 100 {
-			t.Errorf("after that %d indices, want 100; %v", calls.Load(), err)
-		}
+		runsAll(t, p, 100, Dynamic(1))
 	}
 }

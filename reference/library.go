@@ -29,7 +29,7 @@ type library struct {
 
 	mu     sync.Mutex
 	opened *routines             // in this process
-	idle   peer.Idle[int, *held] // in processes of their own, by threads
+	idle   peer.Pool[int, *held] // in processes of their own, by threads
 }
 
 // routines is a library that has been opened.

@@ -62,24 +62,24 @@ func NewOpenMP() (*OpenMP, error) {
 
 // ForkJoin returns the time of the given number of empty parallel regions.
 func (o *OpenMP) ForkJoin(ctx context.Context, threads, times int) (time.Duration, error) {
-	return o.ask(ctx, "fork-join", threads, times)
+	return o.exchange(ctx, "fork-join", threads, times)
 }
 
 // Loop returns the time of times loops of n empty bodies under schedule(runtime). The schedule is
 // static, dynamic or guided.
 func (o *OpenMP) Loop(ctx context.Context, threads int, schedule string, chunk, n, times int) (time.Duration, error) {
-	return o.ask(ctx, schedule, threads, chunk, n, times)
+	return o.exchange(ctx, schedule, threads, chunk, n, times)
 }
 
 // Merge returns the time to add private arrays of n float64, one per thread, to a shared one, times times. The method
 // is atomic (an atomic addition per element), critical (a thread adds its whole array in a critical section), or reduce
 // (the clause reduction; its private arrays are zeroed before the clock starts).
 func (o *OpenMP) Merge(ctx context.Context, threads int, method string, n, times int) (time.Duration, error) {
-	return o.ask(ctx, method, threads, n, times)
+	return o.exchange(ctx, method, threads, n, times)
 }
 
-// ask returns the time that the program answers.
-func (o *OpenMP) ask(ctx context.Context, request string, numbers ...int) (time.Duration, error) {
+// exchange returns the time that the program answers.
+func (o *OpenMP) exchange(ctx context.Context, request string, numbers ...int) (time.Duration, error) {
 	for _, x := range numbers {
 		request += " " + strconv.Itoa(x)
 	}

@@ -87,9 +87,9 @@ func TestOpenMPRefuses(t *testing.T) {
 	}
 }
 
-// TestOpenMPAsItComes sets a variable that libgomp reads. It must reach the program only if it is
+// TestOpenMPIgnoresTheEnvironment sets a variable that libgomp reads. It must reach the program only if it is
 // handed on.
-func TestOpenMPAsItComes(t *testing.T) {
+func TestOpenMPIgnoresTheEnvironment(t *testing.T) {
 	t.Setenv("OMP_THREAD_LIMIT", "1")
 	o := openMP(t)
 	if _, err := o.ForkJoin(t.Context(), 2, 1); err != nil {
@@ -111,8 +111,8 @@ func TestOpenMPAsItComes(t *testing.T) {
 	}
 }
 
-// TestOpenMPElsewhere checks that there is a reason and a remedy if libgomp cannot be measured.
-func TestOpenMPElsewhere(t *testing.T) {
+// TestOpenMPUnavailable checks that there is a reason and a remedy if libgomp cannot be measured.
+func TestOpenMPUnavailable(t *testing.T) {
 	openMP(t)
 	other := openMPProgram
 	other.Flags = append(slices.Clone(other.Flags), "-D__clang__")

@@ -46,12 +46,12 @@ type held struct {
 	*routines
 }
 
-// take returns the library in a process of its own, one that is idle or a new one, with that many threads. It is the
+// acquire returns the library in a process of its own, one that is idle or a new one, with that many threads. It is the
 // caller's until it is given back. The error is an ErrUnavailable if l is not there or cannot use that many threads.
-func (l *library) take(program string, threads int) (*held, error) {
+func (l *library) acquire(program string, threads int) (*held, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if p, ok := l.idle.Take(threads); ok {
+	if p, ok := l.idle.Get(threads); ok {
 		return p, nil
 	}
 	settings, err := l.settings()
@@ -109,11 +109,11 @@ func newMultiplier[T gemm.Float](l *library, threads int) (gemm.Multiplier[T], e
 	if err != nil {
 		return newShared[T](l, threads)
 	}
-	p, err := l.take(program, threads)
+	p, err := l.acquire(program, threads)
 	if err != nil {
 		return nil, err
 	}
-	l.idle.Give(threads, p)
+	l.idle.Put(threads, p)
 	return &separate[T]{library: l, program: program, threads: threads, lib: p.routines}, nil
 }
 
@@ -184,7 +184,7 @@ func (x *separate[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm.R
 	if err := indices(a.Stride, b.Stride, c.Stride, a.Rows, b.Rows); err != nil && !empty {
 		return nil, err
 	}
-	p, err := x.library.take(x.program, x.threads)
+	p, err := x.library.acquire(x.program, x.threads)
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +193,7 @@ func (x *separate[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm.R
 		p.Kill()
 		return nil, err
 	}
-	r.Release = func() { x.library.idle.Give(x.threads, p) }
+	r.Release = func() { x.library.idle.Put(x.threads, p) }
 	return r, nil
 }
 
@@ -211,7 +211,7 @@ func (x *separate[T]) StageBatch(ctx context.Context, tA, tB blas.Transpose, alp
 	if err := indices(a.Stride, b.Stride, c.Stride, a.Rows, b.Rows, a.Step, b.Step, c.Step, c.Count); err != nil {
 		return nil, err
 	}
-	p, err := x.library.take(x.program, x.threads)
+	p, err := x.library.acquire(x.program, x.threads)
 	if err != nil {
 		return nil, err
 	}
@@ -232,7 +232,7 @@ func (x *separate[T]) StageBatch(ctx context.Context, tA, tB blas.Transpose, alp
 		p.Kill()
 		return nil, err
 	}
-	r.Release = func() { x.library.idle.Give(x.threads, p) }
+	r.Release = func() { x.library.idle.Put(x.threads, p) }
 	return batch[T]{r, by}, nil
 }
 

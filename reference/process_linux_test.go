@@ -138,10 +138,10 @@ func TestUncomputed(t *testing.T) {
 	gemmtest.Must(t, err)
 	p := r.(*peer.Product[float64]).Process()
 	defer p.Kill() // it is no OpenBLAS any more
-	if _, err := p.Ask(ctx, "open libc.so.6"); err != nil {
+	if _, err := p.Request(ctx, "open libc.so.6"); err != nil {
 		t.Fatal(err)
 	}
-	_, err = p.Ask(ctx, "stage f64 exchanged dgemm_ 0 NN 1 0 0 0 0 0 0 0 1")
+	_, err = p.Request(ctx, "stage f64 exchanged dgemm_ 0 NN 1 0 0 0 0 0 0 0 1")
 	if err == nil || !strings.Contains(err.Error(), "no symbol dgemm_") {
 		t.Errorf("a library without dgemm_: %v", err)
 	}
@@ -344,7 +344,7 @@ func TestFewThreads(t *testing.T) {
 		load: func(place, string) (*routines, error) {
 			return &routines{setThreads: func(int) int { return 1 }}, nil
 		}}
-	_, own := l.take(file, 2)
+	_, own := l.acquire(file, 2)
 	l.opened, _ = l.load(nil, "")
 	_, shared := newShared[float32](l, 2)
 	for _, err := range []error{own, shared} {
@@ -363,12 +363,12 @@ func TestAgain(t *testing.T) {
 		load: func(p place, _ string) (*routines, error) {
 			loads++
 			if p.expendable() {
-				_, err := p.(*process).Ask(t.Context(), "stage what")
+				_, err := p.(*process).Request(t.Context(), "stage what")
 				return nil, err
 			}
 			return &routines{setThreads: func(n int) int { return n }}, nil
 		}}
-	p, err := l.take(file, 1)
+	p, err := l.acquire(file, 1)
 	gemmtest.Must(t, err)
 	p.Kill()
 	if loads != 2 {

@@ -98,11 +98,11 @@ func newCompiled[T gemm.Float](name, options string, more ...string) (*textbook[
 }
 
 // idlePrograms are processes that hold programs in C and compute nothing, by the program's file.
-var idlePrograms peer.Idle[string, *peer.Library]
+var idlePrograms peer.Pool[string, *peer.Library]
 
-// take returns a process that holds the program, one that is idle or a new one.
-func (x *textbook[T]) take(ctx context.Context) (*peer.Library, error) {
-	if l, ok := idlePrograms.Take(x.file); ok {
+// acquire returns a process that holds the program, one that is idle or a new one.
+func (x *textbook[T]) acquire(ctx context.Context) (*peer.Library, error) {
+	if l, ok := idlePrograms.Get(x.file); ok {
 		return l, nil
 	}
 	l, err := peer.NewLibrary(x.holder)
@@ -127,7 +127,7 @@ func (x *textbook[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm.R
 	if err := indices(c.Rows, c.Cols, a.Cols); err != nil {
 		return nil, err
 	}
-	l, err := x.take(ctx)
+	l, err := x.acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func (x *textbook[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm.R
 		l.Kill()
 		return nil, err
 	}
-	p.Release = func() { idlePrograms.Give(x.file, l) }
+	p.Release = func() { idlePrograms.Put(x.file, l) }
 	return p, nil
 }
 

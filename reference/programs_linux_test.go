@@ -99,12 +99,12 @@ func TestOpenMPTakesItsSettings(t *testing.T) {
 	x := m.(*textbook[float32])
 	// A process that is idle has the limit of its start.
 	var kept []*peer.Library
-	for l, ok := idlePrograms.Take(x.file); ok; l, ok = idlePrograms.Take(x.file) {
+	for l, ok := idlePrograms.Get(x.file); ok; l, ok = idlePrograms.Get(x.file) {
 		kept = append(kept, l)
 	}
 	defer func() {
 		for _, l := range kept {
-			idlePrograms.Give(x.file, l)
+			idlePrograms.Put(x.file, l)
 		}
 	}()
 	c, a, b := operands[float32](4, 5, 6)

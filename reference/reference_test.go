@@ -389,17 +389,17 @@ func TestThreads(t *testing.T) {
 // TestPerThread enters a library of which each thread of the operating system has
 // its own number of threads.
 func TestPerThread(t *testing.T) {
-	var told []int
+	var set []int
 	r := &routines{perThread: true, setThreads: func(n int) int {
-		told = append(told, n)
+		set = append(set, n)
 		return n
 	}}
 	for _, n := range []int{2, 2, 1} {
 		r.enter(n)
 		r.leave()
 	}
-	if want := []int{2, 2, 2, 1, 1}; !slices.Equal(told, want) {
-		t.Errorf("is told %v, want %v: each call's number, and once more when it changes", told, want)
+	if want := []int{2, 2, 2, 1, 1}; !slices.Equal(set, want) {
+		t.Errorf("is set %v, want %v: each call's number, and once more when it changes", set, want)
 	}
 }
 

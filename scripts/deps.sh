@@ -22,7 +22,7 @@
 # host without a network can continue. DEPS=no skips everything.
 set -euo pipefail
 
-# grep -q would not read to the end, and who writes to it would fail.
+# grep -q ends before its input does, so the writer would fail.
 library() { { ldconfig -p || /sbin/ldconfig -p; } 2>/dev/null | grep "$1" >/dev/null; }
 program() { command -v "$1" >/dev/null; }
 module() { program pkg-config && pkg-config --exists "$1"; }

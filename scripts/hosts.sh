@@ -10,7 +10,7 @@
 #   scripts/hosts.sh status             prints the hosts, their processes, and the files for MPI
 #   scripts/hosts.sh idle [HOST]        succeeds if nothing runs there
 #   scripts/hosts.sh possible           succeeds if hosts can be made here
-#   scripts/hosts.sh cut HOST           pulls the plug of a host; mend HOST puts it back
+#   scripts/hosts.sh cut HOST           disconnects a host; mend HOST connects it again
 #   scripts/hosts.sh down               ends the hosts with all that runs there
 #
 # An example, with the same binary on all hosts:
@@ -25,7 +25,7 @@
 # util-linux). Without them up ends with status 3 and the reason.
 #
 # GEMM_HOSTS=FOLDER   where the files are; the default is /run/gemm-hosts. Another folder has other hosts,
-#                     which do not meet these: the network is private, 10.213.77.0/24 in each.
+#                     on a network of their own: it is private, 10.213.77.0/24 in each.
 #
 # Files in the folder:
 #   agent       in place of ssh, as mpirun and mpiexec.hydra call it

@@ -32,7 +32,8 @@ func TestLoops(t *testing.T) {
 	}
 }
 
-// TestOrders checks that the nests add their terms in the order of their names. A is C, so that the result depends on it.
+// TestOrders checks that the nests add their terms in the order of their names. A is C, so that the result depends on
+// it.
 func TestOrders(t *testing.T) {
 	for _, order := range orders(t) {
 		checkOrder(t, order, newLoops[float64]()[order], func(c, a, b float64) float64 { return c + a*b },

@@ -60,9 +60,9 @@ type piece struct{ i, j, k, m, n, depth int }
 // pieceTerms is the number of terms that are computed between two checks of a context, some milliseconds.
 const pieceTerms = 1 << 20
 
-// inPieces cuts the product of the extents m, n and k into pieces of about pieceTerms terms, calls compute for each, and
-// checks ctx before each. It cuts the outermost loop of the order, and the middle one if a single index of
-// the outermost has more terms. So the pieces have the order of the uncut loops. A cut of k is at a multiple of four.
+// inPieces cuts the product of the extents m, n and k into pieces of about pieceTerms terms, calls compute for each,
+// and checks ctx before each. It cuts the outermost loop of the order, and the middle one if a single index of the
+// outermost has more terms. So the pieces have the order of the uncut loops. A cut of k is at a multiple of four.
 func inPieces(ctx context.Context, order string, extents [3]int, compute func(piece)) error {
 	outer, middle, inner := strings.IndexByte("ijk", order[0]), strings.IndexByte("ijk", order[1]),
 		strings.IndexByte("ijk", order[2])

@@ -327,7 +327,8 @@ func TestWorkspace(t *testing.T) {
 			gemmtest.Must(t, err)
 			c, a, b := gemm.NewMatrix[float64](m, n), gemm.NewMatrix[float64](m, k), gemm.NewMatrix[float64](k, n)
 			gemmtest.Must(t, x.Multiply(t.Context(), c, a, b))
-			held, want := float64(cap(x.(*recursion[float64]).take(m, n, k).temporaries)), v.Model(gemm.Shape{M: m, N: n, K: k}, p).Workspace
+			held, want := float64(cap(x.(*recursion[float64]).take(m, n, k).temporaries)), v.Model(gemm.Shape{M: m, N: n,
+				K: k}, p).Workspace
 			if held != want || held == 0 {
 				t.Errorf("%s %v: holds %v elements, the model says %v", name, shape, held, want)
 			}

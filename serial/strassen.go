@@ -88,7 +88,8 @@ func (q quarter) sign() int {
 }
 
 // strassenLevel computes a level with three temporaries: a sum of A, a sum of B and a product.
-func strassenLevel[T gemm.Float](ctx context.Context, r *recursion[T], c, a, b quarters[T], d *adder[T], free []T) error {
+func strassenLevel[T gemm.Float](ctx context.Context, r *recursion[T], c, a, b quarters[T], d *adder[T],
+	free []T) error {
 	m, n, k := c[0].Rows, c[0].Cols, a[0].Cols
 	if r.engine != nil && !divides(m, n, k, r.cutoff) {
 		return strassenFolded(ctx, r.engine, c, a, b)

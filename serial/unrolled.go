@@ -4,7 +4,8 @@ import "gemm"
 
 // unrolled is naive with four steps of the innermost loop written out, each with its own sum. There are three gains. A
 // quarter of the loop overhead is left. The four sums stay in registers, so C is loaded and stored once per element:
-// 2mnk + 2mn accesses. And the four additions do not wait for one another, unlike the additions of naive and transposed.
+// 2mnk + 2mn accesses. And the four additions do not wait for one another, unlike the additions of naive and
+// transposed.
 //
 // The columns of B are read as in naive, with the same traffic. If memory limits the speed, the
 // only gain is that four cache lines are fetched at the same time.

@@ -39,7 +39,8 @@ import (
 // stored sums there would be 14 terms each of A, B and C, compared with 12 in strassen. With two or more
 // levels it is faster than strassen over packed nevertheless, which folds the last level only. T₃ and
 // T₄ are used once; forming them while they are packed made no difference.
-func winogradLevel[T gemm.Float](ctx context.Context, r *recursion[T], c, a, b quarters[T], d *adder[T], free []T) error {
+func winogradLevel[T gemm.Float](ctx context.Context, r *recursion[T], c, a, b quarters[T], d *adder[T],
+	free []T) error {
 	a11, a12, a21, a22 := a[0], a[1], a[2], a[3]
 	b11, b12, b21, b22 := b[0], b[1], b[2], b[3]
 	c11, c12, c21, c22 := c[0], c[1], c[2], c[3]

@@ -36,7 +36,7 @@ func (m lazy) Close() error {
 func TestAutotuner(t *testing.T) {
 	c := newCoder(t)
 	plain, started, closed := c.Multiplier, 0, false
-	contend := func(name string, times int, slow bool) *Candidate {
+	newCandidate := func(name string, times int, slow bool) *Candidate {
 		return &Candidate{Name: name, Slow: slow, Products: 2,
 			Start: func(context.Context) (gemm.Multiplier[gf256.Elem], error) {
 				started++
@@ -48,8 +48,9 @@ func TestAutotuner(t *testing.T) {
 	}
 	var rates []Rate
 	c.Autotuner = &Autotuner{
-		Candidates: []*Candidate{contend("lazy", 20, false), contend("none", 0, false), contend("fast", 1, false)},
-		Chosen:     func(r []Rate) { rates = r },
+		Candidates: []*Candidate{newCandidate("lazy", 100, false), newCandidate("none", 0, false), newCandidate("fast",
+			1, false)},
+		Chosen: func(r []Rate) { rates = r },
 	}
 	c.leastTuned = 100000
 	encode(t, c, random(50000, 1), 4, 2, Vandermonde)
@@ -69,7 +70,7 @@ func TestAutotuner(t *testing.T) {
 	full := &Candidate{Name: "full", Start: func(context.Context) (gemm.Multiplier[gf256.Elem], error) {
 		return &allocating{Multiplier: plain, t: t, fails: errors.New("full")}, nil
 	}}
-	c.Autotuner = &Autotuner{Candidates: []*Candidate{contend("fast", 1, false), full},
+	c.Autotuner = &Autotuner{Candidates: []*Candidate{newCandidate("fast", 1, false), full},
 		Chosen: func(r []Rate) { rates = r }}
 	if encode(t, c, data, 4, 2, Vandermonde); c.Autotuner.Used() != "fast" || len(rates) != 1 {
 		t.Errorf("without memory: %s was used, rates %v", c.Autotuner.Used(), rates)
@@ -77,7 +78,7 @@ func TestAutotuner(t *testing.T) {
 
 	// A slow one starts while others multiply. It is tried if the file is long enough.
 	begin, now := make(chan struct{}), make(chan struct{})
-	slow := contend("slow", 1, true)
+	slow := newCandidate("slow", 1, true)
 	start := slow.Start
 	slow.Start = func(ctx context.Context) (gemm.Multiplier[gf256.Elem], error) {
 		close(begin)
@@ -88,7 +89,7 @@ func TestAutotuner(t *testing.T) {
 			return nil, ctx.Err()
 		}
 	}
-	c.Autotuner = &Autotuner{Candidates: []*Candidate{contend("lazy", 20, false), slow},
+	c.Autotuner = &Autotuner{Candidates: []*Candidate{newCandidate("lazy", 100, false), slow},
 		Chosen: func(r []Rate) { rates = r }}
 	encode(t, c, data, 4, 2, Vandermonde)
 	<-begin

@@ -75,8 +75,8 @@ func (r *FileReport) close() {
 	}
 }
 
-// is sets the state and the reason.
-func (r *FileReport) is(state State, format string, args ...any) (*FileReport, error) {
+// setState sets the state and the reason.
+func (r *FileReport) setState(state State, format string, args ...any) (*FileReport, error) {
 	r.State, r.Reason = state, fmt.Sprintf(format, args...)
 	return r, nil
 }
@@ -88,27 +88,26 @@ func (c *Coder) checkFile(ctx context.Context, p Protected) (*FileReport, error)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
-		return r.is(Unreadable, "%v", cause(err))
+		return r.setState(Unreadable, "%v", cause(err))
 	case !info.Mode().IsRegular():
-		return r.is(Unreadable, "it is not a regular file")
+		return r.setState(Unreadable, "it is not a regular file")
 	default:
 		r.info, r.Bytes = info, info.Size()
 	}
 	if _, err := os.Stat(p.Dir); errors.Is(err, fs.ErrNotExist) && r.info != nil {
-		return r.is(Unprotected, "there is no parity in %s", p.Dir)
+		return r.setState(Unprotected, "there is no parity in %s", p.Dir)
 	}
 	r.report, err = scan(p.Dir, func(s Set) bool { return s.isOf(r.info) })
 	switch {
 	case errors.Is(err, errNoShards):
-		return r.is(Unprotected, "there is no parity in %s", p.Dir)
+		return r.setState(Unprotected, "there is no parity in %s", p.Dir)
 	case err != nil:
 		return nil, err
 	}
 	set := r.report.Set
 	r.set = set
 	if set.description == "" {
-		return nil, fmt.Errorf("%s: has shards and no parity of a file that stays as it is: gemm rs verify --in %s "+
-			"checks them", p.Dir, p.Dir)
+		return nil, fmt.Errorf("%s: has shards and no parity of a file that stays as it is: Verify checks them", p.Dir)
 	}
 	if err := c.verify(ctx, r.report); err != nil {
 		return nil, err
@@ -124,9 +123,9 @@ func (c *Coder) checkFile(ctx context.Context, p Protected) (*FileReport, error)
 	case r.info == nil:
 		return r.missing(p)
 	case !same && was.name != filepath.Base(p.File):
-		return r.is(Foreign, "the parity is of %s, %d bytes, and its size or time is another", was.name, set.Length)
+		return r.setState(Foreign, "the parity is of %s, %d bytes, and its size or time is another", was.name, set.Length)
 	case !same && !p.Content:
-		return r.is(Changed, "%s", difference(r.info, set))
+		return r.setState(Changed, "%s", difference(r.info, set))
 	}
 	if err := c.checkContent(ctx, r); err != nil {
 		r.close()
@@ -165,8 +164,7 @@ func (r *FileReport) openTable() error {
 		}
 		_ = file.Close()
 	}
-	return errors.New("no parity shard has an intact table of checksums: protect it again with --force if it is as " +
-		"it should be")
+	return errors.New("no parity shard has an intact table of checksums: protect it again if it is as it should be")
 }
 
 // row returns data shard i, a part of the file.
@@ -181,12 +179,12 @@ func (r *FileReport) row(file *os.File, i int) *row {
 // checkContent compares the bytes of the file with the checksums.
 func (c *Coder) checkContent(ctx context.Context, r *FileReport) error {
 	if err := r.openTable(); err != nil {
-		_, _ = r.is(Unreadable, "%v", err)
+		_, _ = r.setState(Unreadable, "%v", err)
 		return nil
 	}
 	file, err := os.Open(r.File)
 	if err != nil {
-		_, _ = r.is(Unreadable, "%v", cause(err))
+		_, _ = r.setState(Unreadable, "%v", cause(err))
 		return nil
 	}
 	defer file.Close()
@@ -206,12 +204,12 @@ func (c *Coder) checkContent(ctx context.Context, r *FileReport) error {
 	}
 	r.report.findLost()
 	r.Lost = r.report.Lost.Stripes
-	r.judge(errors.Join(failures...))
+	r.classify(errors.Join(failures...))
 	return nil
 }
 
-// judge sets the state of a file whose bytes were compared.
-func (r *FileReport) judge(failure error) {
+// classify sets the state of a file whose bytes were compared.
+func (r *FileReport) classify(failure error) {
 	set, bad := r.report.Set, int64(0)
 	for i, s := range r.report.Shards[:set.Data] {
 		bad += s.BadBlocks
@@ -253,7 +251,7 @@ func (r *FileReport) judge(failure error) {
 func (r *FileReport) missing(p Protected) (*FileReport, error) {
 	r.report.findLost()
 	r.Lost = r.report.Lost.Stripes
-	_, _ = r.is(Missing, "there is no such file")
+	_, _ = r.setState(Missing, "there is no such file")
 	if r.openTable() != nil {
 		return r, nil
 	}
@@ -263,7 +261,7 @@ func (r *FileReport) missing(p Protected) (*FileReport, error) {
 	for _, c := range p.without {
 		if r.report.Set.isOf(c.info) && r.begins(c.name) {
 			r.renamed = true
-			return r.is(Missing, "%s has its size, time and beginning: if it was renamed, rename it back to %s", c.name,
+			return r.setState(Missing, "%s has its size, time and beginning: if it was renamed, rename it back to %s", c.name,
 				r.report.Set.original().name)
 		}
 	}
@@ -293,7 +291,7 @@ func (c *Coder) Repair(ctx context.Context, p Protected) (r *FileReport, err err
 		}
 	}()
 	if _, err := os.Stat(p.Dir); err != nil {
-		return nil, fmt.Errorf("%s: there is no parity of %s: gemm rs protect makes it", p.Dir, p.File)
+		return nil, fmt.Errorf("%s: there is no parity of %s: Protect makes it", p.Dir, p.File)
 	}
 	if folder := filepath.Dir(p.File); !isFolder(folder) {
 		return nil, fmt.Errorf("%s: is missing, and so is its folder: restore it from a copy, or make the folder",
@@ -331,10 +329,7 @@ func isFolder(name string) bool {
 
 // remedy says what to do with a file that is left alone.
 func (r *FileReport) remedy() string {
-	switch {
-	case r.State == Changed:
-		return "; protect it again with --force, or restore what was protected with --content"
-	case r.Lost > 0 && !r.renamed:
+	if r.Lost > 0 && !r.renamed {
 		return "; restore it from a copy"
 	}
 	return ""
@@ -377,7 +372,7 @@ func (c *Coder) repair(ctx context.Context, r *FileReport) error {
 			p.sinks[i] = append(p.sinks[i], sums.row(i))
 		}
 	}
-	if err := c.carryOut(ctx, p, "repairing"); err != nil {
+	if err := c.execute(ctx, p, "repairing"); err != nil {
 		return err
 	}
 	if file != nil {

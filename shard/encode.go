@@ -21,8 +21,11 @@ type Encoding struct {
 	Dir          string // for the shards; made if it is not there
 	Data, Parity int    // shards
 	Matrix       Matrix
-	Force        bool // replace the shards that are there
+	Force        bool // replace the shards that are there; else they are an ErrExists
 }
+
+// ErrExists: a file that a call writes exists, and Force is not set.
+var ErrExists = errors.New("exists already")
 
 // Encode makes the shards of a file. They get their names when all are complete and on disk; after an error none is
 // left. A killed process leaves temporary files, which are not shards; the next Encode removes them.
@@ -181,8 +184,8 @@ func (e Encoding) replaced(file fs.FileInfo, _ Set) ([]found, error) {
 		return nil, err
 	}
 	if len(old) > 0 && !e.Force {
-		return nil, fmt.Errorf("%s: shards exist already, %d with %s: name another folder, or replace them with --force",
-			e.Dir, len(old), old[0].name)
+		return nil, fmt.Errorf("%s: a set of shards %w, %d with %s: name another folder", e.Dir, ErrExists, len(old),
+			old[0].name)
 	}
 	for _, f := range old {
 		name := filepath.Join(e.Dir, f.name)

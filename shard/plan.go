@@ -68,8 +68,8 @@ func (p *plan) rewrite(r *Report, shards []int, mode fs.FileMode) error {
 	return nil
 }
 
-// carryOut runs the transfer of a plan and completes the new shards.
-func (c *Coder) carryOut(ctx context.Context, p *plan, what string) error {
+// execute runs the transfer of a plan and completes the new shards.
+func (c *Coder) execute(ctx context.Context, p *plan, what string) error {
 	t, err := p.transfer()
 	if err == nil {
 		err = c.transfer(ctx, t, c.meter(what, p.set.Payload()*int64(p.set.Data)))
@@ -80,7 +80,7 @@ func (c *Coder) carryOut(ctx context.Context, p *plan, what string) error {
 	return finish(p.shards)
 }
 
-// transfer returns the transfer that carries out the plan. In each stripe it reads any good blocks, as many as there
+// transfer returns the transfer that executes the plan. In each stripe it reads any good blocks, as many as there
 // are data shards, and computes the others that have a sink. Without a bad one among these nothing is computed, and
 // only the blocks that have a sink are read.
 func (p *plan) transfer() (transfer, error) {

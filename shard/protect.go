@@ -63,8 +63,8 @@ func (p Protection) replaced(_ fs.FileInfo, set Set) ([]found, error) {
 		}
 	}
 	if !p.Force {
-		return nil, fmt.Errorf("%s: has the parity of another file, time or code: name another folder, or replace it "+
-			"with --force once the file is as it should be", p.Dir)
+		return nil, fmt.Errorf("%s: parity of another file, time or code %w: check that %s is as it should be, or name "+
+			"another folder", p.Dir, ErrExists, p.File)
 	}
 	return old, nil
 }

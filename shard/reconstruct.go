@@ -20,8 +20,8 @@ func (c *Coder) Verify(ctx context.Context, dir string) (*Report, error) {
 		return nil, err
 	}
 	if d := r.Set.description; d != "" {
-		return nil, fmt.Errorf("%s: has the parity of a file that stays as it is: check it with gemm rs check %s",
-			dir, dir)
+		return nil, fmt.Errorf("%s: has the parity of a file that stays as it is: Check compares it with the file",
+			dir)
 	}
 	return r, c.verify(ctx, r)
 }
@@ -43,7 +43,7 @@ func (c *Coder) verify(ctx context.Context, r *Report) error {
 		for n := range r.copies[i] { // the other copies only if the first is bad
 			f := &r.copies[i][n]
 			r.check(ctx, f, done)
-			if s := r.Shards[i].is(*f, r.Set); n == 0 || s.State == Good || s.BadBlocks < r.Shards[i].BadBlocks {
+			if s := r.Shards[i].withFile(*f, r.Set); n == 0 || s.State == Good || s.BadBlocks < r.Shards[i].BadBlocks {
 				r.Shards[i] = s
 			}
 			if f.state == Good {
@@ -137,7 +137,7 @@ func (rec Reconstruction) checkFile() error {
 	case exists && !info.Mode().IsRegular():
 		return fmt.Errorf("%s: is not a regular file: name another", rec.File)
 	case exists && !rec.Force:
-		return fmt.Errorf("%s: exists already: name another file, or replace it with --force", rec.File)
+		return fmt.Errorf("%s: %w: name another file", rec.File, ErrExists)
 	case isName(filepath.Base(rec.File)):
 		return fmt.Errorf("%s: is the name of a shard: name another file", rec.File)
 	}
@@ -158,7 +158,7 @@ func (rec Reconstruction) checkRepair(r *Report, faulty []int) error {
 		case err == nil && !info.Mode().IsRegular():
 			return fmt.Errorf("%s: is not a regular file: move it away", filepath.Join(rec.Dir, FileName(i)))
 		case r.Shards[i].State == Foreign && !rec.Force:
-			return fmt.Errorf("%s: %s: move it away, or replace it with --force", filepath.Join(rec.Dir, FileName(i)),
+			return fmt.Errorf("%s: %w, and %s: move it away", filepath.Join(rec.Dir, FileName(i)), ErrExists,
 				r.Shards[i].Reason)
 		}
 	}
@@ -199,7 +199,7 @@ func (c *Coder) reconstruct(ctx context.Context, rec Reconstruction, r *Report) 
 			p.sinks[i] = append(p.sinks[i], part{file, int64(i) * set.Payload(), set.Length})
 		}
 	}
-	if err := c.carryOut(ctx, p, "reconstructing"); err != nil {
+	if err := c.execute(ctx, p, "reconstructing"); err != nil {
 		return err
 	}
 	return commit(ctx, &p.files)

@@ -163,7 +163,7 @@ func (r *Report) check(ctx context.Context, f *found, done *meter) {
 	f.bad = allBlocks(f.header.Stripes())
 	in, intact, err := openShard(filepath.Join(r.Dir, f.name), f.header)
 	if err != nil {
-		f.is(Unreadable, cause(err).Error())
+		f.setState(Unreadable, cause(err).Error())
 		return
 	}
 	defer in.close()
@@ -171,21 +171,21 @@ func (r *Report) check(ctx context.Context, f *found, done *meter) {
 	bad := f.bad.count()
 	switch {
 	case err != nil && bad == f.bad.n:
-		f.is(Unreadable, cause(err).Error())
+		f.setState(Unreadable, cause(err).Error())
 	case err != nil:
-		f.is(Damaged, fmt.Sprintf("%s (%v)", badText(f.bad), cause(err)))
+		f.setState(Damaged, fmt.Sprintf("%s (%v)", badText(f.bad), cause(err)))
 	case bad > 0:
-		f.is(Damaged, badText(f.bad))
+		f.setState(Damaged, badText(f.bad))
 	}
 	switch {
 	case intact == 0 && bad == 0: // blocks and checksums agree and are not what was written
 		f.bad = allBlocks(f.bad.n)
-		f.is(Damaged, "the table of checksums does not have its own")
+		f.setState(Damaged, "the table of checksums does not have its own")
 	case f.state == Truncated: // of course
 	case intact == 0:
-		f.is(Damaged, "the table of checksums is damaged")
+		f.setState(Damaged, "the table of checksums is damaged")
 	case intact < len(f.header.tablesAt()):
-		f.is(Damaged, "a copy of the table of checksums is damaged")
+		f.setState(Damaged, "a copy of the table of checksums is damaged")
 	}
 }
 
@@ -201,8 +201,8 @@ func badText(bad *blocks) string {
 	return fmt.Sprintf("%d of %d blocks are bad: %v", n, bad.n, bad)
 }
 
-// is sets the state of a file, unless it has a bad one already, and adds the reason.
-func (f *found) is(state State, reason string) {
+// setState sets the state of a file, unless it has a bad one already, and adds the reason.
+func (f *found) setState(state State, reason string) {
 	switch f.state {
 	case Good:
 		f.state, f.reason = state, reason

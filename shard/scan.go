@@ -104,7 +104,7 @@ func find(dir string) ([]found, error) {
 		if output.IsTemporary(entry.Name()) {
 			continue
 		}
-		if f, ok := look(dir, entry.Name()); ok {
+		if f, ok := inspect(dir, entry.Name()); ok {
 			all = append(all, f)
 		}
 	}
@@ -129,8 +129,8 @@ func cause(err error) error {
 	return err
 }
 
-// look reads the header of a file. ok is false if the file is not a shard.
-func look(dir, name string) (f found, ok bool) {
+// inspect reads the header of a file. ok is false if the file is not a shard.
+func inspect(dir, name string) (f found, ok bool) {
 	_, named := index(name)
 	f = found{name: name, state: Unreadable}
 	info, err := os.Stat(filepath.Join(dir, name))
@@ -174,11 +174,11 @@ func (f *found) known(whole bool) {
 	f.intact, f.state, f.reason = true, Good, ""
 	switch size := f.header.Size(); {
 	case f.size < size:
-		f.is(Truncated, fmt.Sprintf("%d bytes are missing at its end", size-f.size))
+		f.setState(Truncated, fmt.Sprintf("%d bytes are missing at its end", size-f.size))
 	case f.size > size:
-		f.is(Damaged, fmt.Sprintf("%d bytes are too many", f.size-size))
+		f.setState(Damaged, fmt.Sprintf("%d bytes are too many", f.size-size))
 	case !whole:
-		f.is(Damaged, "a header is damaged")
+		f.setState(Damaged, "a header is damaged")
 	}
 }
 
@@ -232,7 +232,7 @@ func scan(dir string, prefer func(Set) bool) (*Report, error) {
 			kind = "parity"
 		}
 		none := found{name: FileName(i), state: Missing, reason: "there is no such file"}
-		r.Shards = append(r.Shards, Shard{Index: i, Kind: kind}.is(none, set))
+		r.Shards = append(r.Shards, Shard{Index: i, Kind: kind}.withFile(none, set))
 	}
 	for _, f := range all {
 		named, isNamed := index(f.name)
@@ -256,19 +256,19 @@ func scan(dir string, prefer func(Set) bool) (*Report, error) {
 			continue
 		}
 		if isNamed && named < set.Shards() {
-			r.Shards[named] = r.Shards[named].is(f, set)
+			r.Shards[named] = r.Shards[named].withFile(f, set)
 		}
 	}
 	for i, copies := range r.copies {
 		if len(copies) > 0 {
-			r.Shards[i] = r.Shards[i].is(copies[0], set)
+			r.Shards[i] = r.Shards[i].withFile(copies[0], set)
 		}
 	}
 	return r, nil
 }
 
-// is returns s, of the set, with the state of the file f. Its blocks are bad unless they were checked.
-func (s Shard) is(f found, set Set) Shard {
+// withFile returns s, of the set, with the state of the file f. Its blocks are bad unless they were checked.
+func (s Shard) withFile(f found, set Set) Shard {
 	s.State, s.Bytes, s.File, s.Reason, s.mode, s.bad = f.state, f.size, f.name, f.reason, f.mode, f.bad
 	s.header = header{}
 	if f.intact {
@@ -287,7 +287,7 @@ func (r *Report) warn(format string, args ...any) {
 }
 
 // errNoShards: a folder has no shards.
-var errNoShards = errors.New("there are no shards; gemm rs encode --out makes them")
+var errNoShards = errors.New("there are no shards; Encode makes them")
 
 // choose returns the set of the shards that the report describes.
 func choose(dir string, all []found, prefer func(Set) bool) (Set, error) {

@@ -304,6 +304,7 @@ func TestFaults(t *testing.T) {
 		warning string // part of one
 		verify  string // part of the error
 		repair  string // part of the error
+		exists  bool   // the error of the repair is an ErrExists
 	}{
 		"nothing": {harm: func(*testing.T, string) {}},
 		"missing": {harm: func(t *testing.T, dir string) { remove(t, dir, 0, 5) }, lost: []int{0, 5}, state: Missing},
@@ -351,7 +352,7 @@ func TestFaults(t *testing.T) {
 		}, lost: []int{3}, state: Missing, warning: "x is damaged and of no use"},
 		"foreign": {harm: func(t *testing.T, dir string) { write(t, dir, FileName(3), read(t, other, FileName(3))) },
 			lost: []int{3}, state: Foreign, warning: "003.shard is shard 3 of another file, id ",
-			repair: "move it away, or replace it with --force"},
+			repair: "move it away", exists: true},
 		"foreign, beside": {harm: func(t *testing.T, dir string) { write(t, dir, "x", read(t, other, FileName(3))) },
 			warning: "x is shard 3 of another file, id "},
 		"two files": {harm: func(t *testing.T, dir string) {
@@ -412,7 +413,10 @@ func TestFaults(t *testing.T) {
 				if after := names(t, dir); !slices.Equal(after, before) {
 					t.Errorf("an error left %v of %v", after, before)
 				}
-				if !strings.Contains(test.repair, "--force") {
+				if errors.Is(err, ErrExists) != test.exists {
+					t.Errorf("%v: is it an ErrExists? want %v", err, test.exists)
+				}
+				if !test.exists {
 					return
 				}
 				_, err = c.Reconstruct(t.Context(), Reconstruction{Dir: dir, File: out, Repair: true, Force: true})
@@ -443,13 +447,16 @@ func TestRefusals(t *testing.T) {
 	}
 	before := append(names(t, top), names(t, there)...)
 	for want, change := range map[string]func(e *Encoding){
-		"there: shards exist already, 6 with 000.shard": func(*Encoding) {},
-		"shard: is to be encoded, and replaced":         func(e *Encoding) { e.File, e.Force = shard0, true },
-		"link: is to be encoded, and replaced":          func(e *Encoding) { e.File, e.Force = link, true },
-		"empty: is empty":                               func(e *Encoding) { e.File = empty },
-		"absent: cannot be read: no such file":          func(e *Encoding) { e.File = filepath.Join(top, "absent") },
-		"there: is a folder: pack it":                   func(e *Encoding) { e.File = there },
-		"file: is not a folder":                         func(e *Encoding) { e.Dir = file },
+		"there: a set of shards exists already, 6 with 000.shard": func(*Encoding) {},
+		"shard: is to be encoded, and replaced":                   func(e *Encoding) { e.File, e.Force = shard0, true },
+		"link: is to be encoded, and replaced":                    func(e *Encoding) { e.File, e.Force = link, true },
+		"empty: is empty":                                         func(e *Encoding) { e.File = empty },
+		"absent: cannot be read: no such file": func(e *Encoding) {
+			e.File = filepath.Join(top,
+				"absent")
+		},
+		"there: is a folder: pack it": func(e *Encoding) { e.File = there },
+		"file: is not a folder":       func(e *Encoding) { e.Dir = file },
 		"absent/shards: cannot be made: no such file": func(e *Encoding) {
 			e.Dir = filepath.Join(top, "absent", "shards")
 		},

@@ -35,7 +35,7 @@ func Locate(name, in string) (Target, error) {
 	case errors.Is(err, fs.ErrNotExist) && errors.Is(parity, fs.ErrNotExist):
 		return t, fmt.Errorf("%s: there is no such file, and no parity of it in %s", t.Name, t.Dir)
 	case t.IsFolder && errors.Is(parity, fs.ErrNotExist):
-		return t, fmt.Errorf("%s: there is no parity in %s: gemm rs protect makes it", t.Name, t.Dir)
+		return t, fmt.Errorf("%s: there is no parity in %s: Protect makes it", t.Name, t.Dir)
 	}
 	return t, nil
 }
@@ -108,7 +108,7 @@ func readTable(dir string) ([]listed, error) {
 	at := bytes.LastIndex(data, []byte("\n"+tableTail)) + 1
 	if !bytes.HasPrefix(data, []byte(tableHead)) || at == 0 ||
 		string(data[at:]) != fmt.Sprintf("%s%08x\n", tableTail, crc32.Checksum(data[:at], castagnoli)) {
-		return nil, fmt.Errorf("%s: is damaged; gemm rs repair writes it again", name)
+		return nil, fmt.Errorf("%s: is damaged; Repair writes it again", name)
 	}
 	var files []listed
 	for line := range strings.Lines(string(data[len(tableHead):at])) {
@@ -120,7 +120,7 @@ func readTable(dir string) ([]listed, error) {
 		f.time, err2 = strconv.ParseInt(time, 10, 64)
 		f.path, err3 = strconv.Unquote(quoted)
 		if errors.Join(err, err2, err3) != nil || !filepath.IsLocal(filepath.FromSlash(f.path)) {
-			return nil, fmt.Errorf("%s: is damaged: line %q; gemm rs repair writes it again", name,
+			return nil, fmt.Errorf("%s: is damaged: line %q; Repair writes it again", name,
 				strings.TrimSuffix(line, "\n"))
 		}
 		files = append(files, f)

@@ -42,7 +42,7 @@ type kernel struct {
 	threaded bool                          // it may use threads
 	warning  string                        // of rows; empty: none
 	fault    error                         // why it cannot run; nil: it can
-	idle     peer.Idle[int, *peer.Library] // by threads
+	idle     peer.Pool[int, *peer.Library] // by threads
 }
 
 // Open compiles sources and finds the functions, and loads each library once. Rows of a kernel that cannot run say
@@ -179,7 +179,7 @@ func (k *kernel) check(ctx context.Context) error {
 		}
 		return fmt.Errorf("%s cannot be loaded: %s", k.Path, reason)
 	}
-	k.idle.Give(k.threads, l)
+	k.idle.Put(k.threads, l)
 	return nil
 }
 
@@ -210,9 +210,9 @@ func (k *kernel) load(ctx context.Context, threads int) (*peer.Library, error) {
 	return l, nil
 }
 
-// take returns a process that holds the library, one that is idle or a new one.
-func (k *kernel) take(ctx context.Context, threads int) (*peer.Library, error) {
-	if l, ok := k.idle.Take(threads); ok {
+// acquire returns a process that holds the library, one that is idle or a new one.
+func (k *kernel) acquire(ctx context.Context, threads int) (*peer.Library, error) {
+	if l, ok := k.idle.Get(threads); ok {
 		return l, nil
 	}
 	return k.load(ctx, threads)

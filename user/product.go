@@ -56,7 +56,7 @@ func (x *multiplier[T]) stage(ctx context.Context, op peer.Operation, c, a, b ge
 	if empty := c.Rows == 0 || c.Cols == 0 || a.Rows == 0 || a.Cols == 0; most > math.MaxInt32 && !empty {
 		return nil, gemm.Unsuited{Reason: fmt.Sprintf("the dimension %d exceeds an int of C", most)}
 	}
-	l, err := x.kernel.take(ctx, x.threads)
+	l, err := x.kernel.acquire(ctx, x.threads)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (x *multiplier[T]) stage(ctx context.Context, op peer.Operation, c, a, b ge
 		l.Kill()
 		return nil, err
 	}
-	p.Release = func() { x.kernel.idle.Give(x.threads, l) }
+	p.Release = func() { x.kernel.idle.Put(x.threads, l) }
 	return run[T]{p}, nil
 }
 

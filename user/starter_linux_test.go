@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"gemm/cuda"
-	"gemm/cuda/guest"
 	"gemm/cuda/nvrtc"
+	"gemm/cuda/userkernel"
 	"gemm/gemmtest"
 )
 
@@ -63,13 +63,13 @@ func TestStarterCUDA(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "kernel.cu")
 	source, _ := starter(t, "cuda").Source(path)
 	gemmtest.Must(t, os.WriteFile(path, []byte(source), 0o600))
-	k, err := guest.Read("user/kernel", path, "", "", guest.Launch{})
+	k, err := userkernel.Read("user/kernel", path, "", "", userkernel.Launch{})
 	if err != nil || k.Fault != "" || k.Symbol != "matmul" || k.Type != "f32" || k.Block != "32x32" || k.Grid == "" {
 		t.Fatalf("%v, %+v", err, k)
 	}
 	l, err := nvrtc.Find()
 	gemmtest.Require(t, "nvrtc", err)
-	image, err := l.Compile(cuda.GuestProgram(k, 90))
+	image, err := l.Compile(cuda.UserProgram(k, 90))
 	if err != nil || image.Warnings != "" || image.Kernels["matmul"].Registers == 0 {
 		t.Errorf("%v, %q, %v", err, image.Warnings, image.Kernels)
 	}

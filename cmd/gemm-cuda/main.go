@@ -20,8 +20,8 @@ import (
 	"gemm/compare/run"
 	"gemm/cuda"
 	"gemm/cuda/device"
-	"gemm/cuda/guest"
-	"gemm/cuda/wire"
+	"gemm/cuda/remote"
+	"gemm/cuda/userkernel"
 	"gemm/internal/ipc"
 	"gemm/internal/occupancy"
 	"gemm/internal/output"
@@ -70,7 +70,7 @@ func execute(ctx context.Context, args []string, in io.Reader, out io.Writer) er
 			return err // without freeing anything: the device may be lost
 		}
 	case "multiply":
-		if err := wire.Serve(ctx, in, out, wire.Shared(), cuda.Variants(b)); err != nil {
+		if err := remote.Serve(ctx, in, out, remote.Shared(), cuda.Variants(b)); err != nil {
 			return err
 		}
 	case "describe":
@@ -94,8 +94,8 @@ func serve(ctx context.Context, b *device.Backend, in io.Reader, out io.Writer) 
 		return err
 	}
 	brought := func(sources []json.RawMessage) ([]gemm.Variant, error) {
-		kernels, err := guest.FromTask(sources)
-		return guest.Variants(b, kernels), err
+		kernels, err := userkernel.FromTask(sources)
+		return userkernel.Variants(b, kernels), err
 	}
 	return compare.Serve(ctx, in, out, compare.Served{
 		Variants: cuda.Variants(b), UserVariants: brought, Probes: func(cases []plan.Case) []run.Probe {

@@ -30,7 +30,7 @@ import (
 // runGemm runs the command line args, whose first element is the program's name. The
 // error is the one line to be printed; status returns its exit status.
 func runGemm(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	ctx, stdout, stderr = withWorkerOf(ctx), output.Screen{Writer: stdout}, output.Lines{Writer: stderr}
+	ctx, stdout, stderr = withWorkerCache(ctx), output.Screen{Writer: stdout}, output.Lines{Writer: stderr}
 	found, _ := settings.Load() // applyTuned says what is wrong with them
 	tuned.Use(found)
 	if asRank(args) {

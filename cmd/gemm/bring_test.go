@@ -231,7 +231,8 @@ func TestKernelRefusals(t *testing.T) {
 	t.Parallel()
 	path, dir := example(t, "dgemm-blocked.c"), t.TempDir()
 	write(t, filepath.Join(dir, "bad.c"), "void f(void) { return 1 +; }\n")
-	fail(t, dir, statusUsage, "there is no row of user/dgemm-blocked, whose type is f64", "serial", "--bring", path, "--type",
+	fail(t, dir, statusUsage, "there is no row of user/dgemm-blocked, whose type is f64", "serial", "--bring", path,
+		"--type",
 		"f32")
 	fail(t, dir, statusUsage, "there is no row of user/dgemm-blocked", "compare", "--bring", path, "--profile", "peers",
 		"--type", "f32")

@@ -129,7 +129,7 @@ func comparison(c *cli.Context, own ...gemm.Variant) (plan.Comparison, error) {
 			}
 		}
 		if !c.Bool(oversubscribeName) {
-			if err := checkCounts(anys(p.Ranks), launch.Here().Processors); err != nil {
+			if err := checkCounts(anys(p.Ranks), launch.Detect().Processors); err != nil {
 				return p, err
 			}
 		}

@@ -55,7 +55,8 @@ func TestReportIsInterrupted(t *testing.T) {
 func TestInterruptedComparisonHasAReport(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	interrupt(t, "", nil, hasRows(filepath.Join(dir, "results.json"), 1), "compare", "--variants", "serial/naive", "--sizes", "16,900",
+	interrupt(t, "", nil, hasRows(filepath.Join(dir, "results.json"), 1), "compare", "--variants", "serial/naive",
+		"--sizes", "16,900",
 		"--type", "f64", "--time", "1ms", "--out", dir)
 	if page, err := os.ReadFile(filepath.Join(dir, "report.html")); err != nil ||
 		!strings.Contains(string(page), "serial/naive") {
@@ -166,7 +167,8 @@ func TestProfiles(t *testing.T) {
 	write := func(text string) {
 		write(t, file, text)
 	}
-	write("shapes: [8, 9x10x11]\ntypes: [f32]\nladder:\n- {variants: [serial/ikj], only: {cubes: true}}\n- {never: true}\n" +
+	write("shapes: [8, 9x10x11]\ntypes: [f32]\nladder:\n- {variants: [serial/ikj], only: {cubes: true}}\n- " +
+		"{never: true}\n" +
 		"experiments:\n- {experiment: chunk, variants: [parallel/rows], shapes: [7], sweep: {threads: [1], chunk: [0, 4]}}")
 	cases, _ := planned(t, "--profile", file, "--type", "f32,f64")
 	var got []string
@@ -220,6 +222,13 @@ func TestComparisonIsNarrowed(t *testing.T) {
 	}
 	if len(fewer) == 0 || len(fewer) >= len(threads) {
 		t.Errorf("%d of %d rows have 1 thread and n = 512", len(fewer), len(threads))
+	}
+	for np, args := range map[int][]string{1: {"--profile", "mpi", "--np", "1"}, 3: {"--families", "mpi", "--np", "3"}} {
+		ranks, _ := planned(t, args...)
+		other := func(c plan.Case) bool { return c.Ranks() != np }
+		if len(ranks) == 0 || slices.ContainsFunc(ranks, other) {
+			t.Errorf("%q: %d rows, on %d ranks: %v", args, len(ranks), np, !slices.ContainsFunc(ranks, other))
+		}
 	}
 	narrow, _ := planned(t, "--families", "serial", "--type", "f32", "--sizes", "64,3x4x5")
 	for _, c := range narrow {

@@ -105,8 +105,8 @@ func TestCompletionOfEveryFlag(t *testing.T) {
 	}
 }
 
-// TestCompletionIsAskedFor: without the mark of the scripts, the flag of the library is unknown.
-func TestCompletionIsAskedFor(t *testing.T) {
+// TestCompletionRequest: without the mark of the scripts, the flag of the library is unknown.
+func TestCompletionRequest(t *testing.T) {
 	for _, args := range [][]string{
 		{"gemm", "serial", "--generate-bash-completion"}, {"gemm", "serial", "x", "--generate-bash-completion"},
 	} {

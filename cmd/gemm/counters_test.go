@@ -41,7 +41,7 @@ func init() {
 	switch {
 	case filepath.Base(os.Args[0]) == explain.Profiler:
 		err = fakeProfiler(os.Args[1:])
-	case os.Getenv(plantedVariable) == "counted" && len(os.Args) == 2 && os.Args[1] == "serve":
+	case os.Getenv(fakeWorkerVariable) == "counted" && len(os.Args) == 2 && os.Args[1] == "serve":
 		err = serveCounted()
 	default:
 		return
@@ -193,11 +193,7 @@ func TestCounters(t *testing.T) {
 	dir := t.TempDir()
 	args := []string{"cuda", "--variants", "cuda/naive,cuda/smem", "--sizes", "16", "--time", "1ms", "--json", "r.json"}
 	variables, notes := withProfiler(t, "works")
-	load := func() record.Document {
-		doc, err := record.Load(filepath.Join(dir, "r.json"))
-		gemmtest.Must(t, err)
-		return doc
-	}
+	load := func() record.Document { return records(t, filepath.Join(dir, "r.json")) }
 	ran := func() string {
 		data, err := os.ReadFile(notes)
 		if err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -115,7 +115,7 @@ func (f ladder) withSettings(c *cli.Context, cases []plan.Case, check func(plan.
 		}
 	}
 	if len(left) > 0 {
-		say(c, "%d of %d rows are left out, which cannot be so: %s", len(left), len(cases), oneLine(reasons[0]))
+		logf(c, "%d of %d rows are left out, which cannot be so: %s", len(left), len(cases), oneLine(reasons[0]))
 	}
 	return kept, nil
 }
@@ -274,7 +274,7 @@ func addCounters(c *cli.Context, store *record.Store, cases []plan.Case, rows []
 			return withoutCounters(c, len(todo)-n, len(rows))
 		case err != nil:
 			p.Close() // the line takes the place of the bar
-			say(c, "no counters of %s: %s", cases[at], oneLine(err))
+			logf(c, "no counters of %s: %s", cases[at], oneLine(err))
 			first = cmp.Or(first, err)
 			failed++
 		default:
@@ -324,8 +324,8 @@ func measures(k plan.Case, r record.Record) bool {
 // workerKey is the key of the worker in the context of the command.
 type workerKey struct{}
 
-// withWorkerOf returns a context in which system asks the worker only once.
-func withWorkerOf(ctx context.Context) context.Context {
+// withWorkerCache returns a context in which system queries the worker only once.
+func withWorkerCache(ctx context.Context) context.Context {
 	return context.WithValue(ctx, workerKey{}, &remote.Worker{})
 }
 

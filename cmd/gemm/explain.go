@@ -15,7 +15,6 @@ import (
 	"gemm/cuda"
 	"gemm/cuda/explain"
 	"gemm/cuda/nvrtc"
-	"gemm/cuda/sass"
 )
 
 // explainFlags are the flags of gemm cuda that only --explain has.
@@ -58,16 +57,16 @@ func runExplain(c *cli.Context) error {
 		return err
 	}
 	cache := &nvrtc.Cache{Compiler: library, Folder: folder}
-	say(c, "NVRTC %s (%s) compiles for %s", library.Version(), library.File, task.Capability.Target())
-	if task.Disassembler, err = sass.Find(); err != nil {
-		say(c, "instructions are not counted: %s", gemm.Why(err))
+	logf(c, "NVRTC %s (%s) compiles for %s", library.Version(), library.File, task.Capability.Target())
+	if task.Disassembler, err = explain.FindDisassembler(); err != nil {
+		logf(c, "instructions are not counted: %s", gemm.Why(err))
 	}
 	doc, err := explain.Rungs(c.Context, cache, task)
 	if err != nil {
 		return err
 	}
-	if cache.Lost != nil {
-		say(c, "compiled kernels are not kept: %v", cache.Lost)
+	if cache.StoreErr != nil {
+		logf(c, "compiled kernels are not kept: %v", cache.StoreErr)
 	}
 	if !slices.ContainsFunc(doc.Rungs, func(r explain.Row) bool { return r.Reason == "" }) {
 		return fmt.Errorf("no rung can be compiled: %s", doc.Rungs[0].Reason)
@@ -102,7 +101,7 @@ func parseExplain(c *cli.Context) (t explain.Task, err error) {
 			return t, usagef("--sizes %s: m, n and k must be at most %d, the most that kernels can count", s, most)
 		}
 	}
-	if t.MaxRegs, err = counts(c, "maxregs", leastRegisters, mostRegisters); err != nil {
+	if t.MaxRegs, err = counts(c, "maxregs", minRegisters, maxRegisters); err != nil {
 		return t, err
 	}
 	if t.Pads, err = counts(c, "pad", 1, 64); err != nil {
@@ -154,7 +153,7 @@ func roofline(c *cli.Context, t *explain.Task) error {
 }
 
 // The registers of a thread that the compiler can be limited to.
-const leastRegisters, mostRegisters = 16, 255
+const minRegisters, maxRegisters = 16, 255
 
 // counts returns the numbers that a flag lists, each 0 or from least to most: 0 alone where the flag is not there.
 func counts(c *cli.Context, flag string, least, most int) ([]int, error) {

@@ -10,7 +10,6 @@ import (
 
 	"gemm/cuda/explain"
 	"gemm/cuda/nvrtc"
-	"gemm/cuda/sass"
 	"gemm/gemmtest"
 )
 
@@ -23,9 +22,9 @@ func TestExplain(t *testing.T) {
 	r := succeed(t, "", "cuda", "--explain", "--cc", "8.6", "--type", "f64")
 	for _, want := range []string{
 		"cuda/packed-global        f64   16x16x16 ", "100.0%     threads, registers",
-		"cuda/tuned                 f64   128x128x16 warp 64x32 stages 3  -  ",
+		"cuda/tuned                f64   128x128x16 warp 64x32 stages 3  -  ",
 		"cannot be launched: 112128 bytes of shared memory a block, there can be 0 to 101376 (99 KiB) on 8.6: choose smaller tiles or fewer stages",
-		"cuda/tuned                 f64   128x128x16 warp 64x32 stages 2  256 ",
+		"cuda/tuned                f64   128x128x16 warp 64x32 stages 2  256 ",
 	} {
 		if !strings.Contains(r.stdout, want) {
 			t.Errorf("the table lacks %q:\n%s", want, r.stdout)
@@ -38,7 +37,7 @@ func TestExplain(t *testing.T) {
 	if err != nil || len(kept) == 0 {
 		t.Errorf("%d compiled kernels are kept, %v", len(kept), err)
 	}
-	t.Setenv(sass.Variable, filepath.Join(cache, "none")) // the table has its counts, which take longer than the rest
+	t.Setenv(explain.DisassemblerVariable, filepath.Join(cache, "none")) // the table has its counts
 	var e explain.Document
 	if err := json.Unmarshal([]byte(succeed(t, "", "cuda", "--explain", "--cc", "8.6", "--type", "f64", "--json", "-",
 		"--sizes", "1000,64x32x100",
@@ -51,7 +50,8 @@ func TestExplain(t *testing.T) {
 		t.Errorf("the document has %+v", e)
 	}
 	for _, want := range []string{
-		"cuda/conflictfree f64: shared memory read 16 bytes at a time without bank conflicts, two buffers.\n after cuda/smem: registers ",
+		"cuda/conflictfree f64: shared memory read 16 bytes at a time without bank conflicts, two buffers.\n after " +
+			"cuda/transposed: registers ",
 		"C of 4096 by 4096, k = 4096:",
 		"cuda/conflictfree f64 64x64x8 thread 4x4 4096 2.147 G 16.78 M 34.36 G 2.147 G 513 511 7.94\n",
 		"cuda/tuned f64 128x128x16 warp 64x32 stages 2 8 B 2+0 8 B 2+0 16 B 4+0 16 B 4+0 0.09375\n",

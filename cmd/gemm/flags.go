@@ -116,7 +116,7 @@ func applyTuned(c *cli.Context) {
 		return
 	}
 	if _, err := settings.Load(); err != nil {
-		say(c, "%v", err)
+		logf(c, "%v", err)
 	}
 }
 
@@ -175,7 +175,7 @@ func warnUnmeasured(c *cli.Context, cases []plan.Case) {
 		}
 	}
 	if missing != nil {
-		say(c, "not measured, since no row has it: %s", strings.Join(missing, " "))
+		logf(c, "not measured, since no row has it: %s", strings.Join(missing, " "))
 	}
 }
 

@@ -255,6 +255,17 @@ func printInfo(c *cli.Context, info information) error {
 	} else {
 		row("cuda", "%s", info.NoCUDA)
 	}
+	printPeaks(row, h)
+	if info.CUDA != nil {
+		for _, g := range info.CUDA.GPUs {
+			printGPU(row, g)
+		}
+	}
+	return w.Flush()
+}
+
+// printPeaks writes the measured peaks and bandwidths.
+func printPeaks(row func(name, format string, args ...any), h record.Host) {
 	for _, ceiling := range h.Ceilings {
 		unit := "GFLOP/s"
 		if ceiling.Pipe == "gf256" {
@@ -266,12 +277,6 @@ func printInfo(c *cli.Context, info information) error {
 	for _, bandwidth := range h.Bandwidths {
 		row(bandwidth.Name, "%.4g GB/s with %s", float64(bandwidth.GBps), counted(bandwidth.Threads, "thread"))
 	}
-	if info.CUDA != nil {
-		for _, g := range info.CUDA.GPUs {
-			printGPU(row, g)
-		}
-	}
-	return w.Flush()
 }
 
 // printGPU writes the GPU and its limits.

@@ -11,7 +11,7 @@ import (
 
 	"gemm"
 	"gemm/compare/plan"
-	"gemm/cuda/guest"
+	"gemm/cuda/userkernel"
 	"gemm/user"
 )
 
@@ -44,11 +44,11 @@ func cflagsFlag() cli.Flag {
 // launchFlags are the flags that say how kernels for a GPU are launched.
 func launchFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: guest.BlockFlag, DefaultText: "32x32",
+		&cli.StringFlag{Name: userkernel.BlockFlag, DefaultText: "32x32",
 			Usage: "`X,Y,Z`: threads of a block of the CUDA kernels of --bring"},
-		&cli.StringFlag{Name: guest.GridFlag, DefaultText: "a thread for each element, x along N, y along M",
+		&cli.StringFlag{Name: userkernel.GridFlag, DefaultText: "a thread for each element, x along N, y along M",
 			Usage: "`X,Y,Z`: blocks of the CUDA kernels of --bring, by M, N and K, such as (N+31)/32,(M+31)/32"},
-		&cli.StringFlag{Name: guest.SharedFlag, DefaultText: "0",
+		&cli.StringFlag{Name: userkernel.SharedFlag, DefaultText: "0",
 			Usage: "`BYTES`: dynamic shared memory of a block of the CUDA kernels of --bring, such as 16384 or 16KiB"},
 	}
 }
@@ -56,12 +56,12 @@ func launchFlags() []cli.Flag {
 // userKernels are the kernels of --bring.
 type userKernels struct {
 	*user.Kernels // for the processor
-	guests        []guest.Kernel
+	device        []userkernel.Kernel
 }
 
 // Variants returns all kernels as variants.
 func (b userKernels) Variants() []gemm.Variant {
-	return append(b.Kernels.Variants(), guest.Variants(nil, b.guests)...)
+	return append(b.Kernels.Variants(), userkernel.Variants(nil, b.device)...)
 }
 
 // has reports whether the command has the flag.
@@ -69,26 +69,26 @@ func has(c *cli.Context, name string) bool {
 	return slices.ContainsFunc(c.Command.Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), name) })
 }
 
-// launchOf returns what the flags say of launches.
-func launchOf(c *cli.Context) (l guest.Launch, err error) {
-	for name, to := range map[string]*guest.Dims{guest.BlockFlag: &l.Block, guest.GridFlag: &l.Grid} {
+// launchOf returns the launch configuration of the flags.
+func launchOf(c *cli.Context) (l userkernel.Launch, err error) {
+	for name, to := range map[string]*userkernel.Dims{userkernel.BlockFlag: &l.Block, userkernel.GridFlag: &l.Grid} {
 		if !c.IsSet(name) {
 			continue
 		}
-		if *to, err = guest.ParseDims(c.String(name)); err != nil {
+		if *to, err = userkernel.ParseDims(c.String(name)); err != nil {
 			return l, usagef("--%s %v", name, err)
 		}
 	}
-	if c.IsSet(guest.SharedFlag) {
-		l.Shared, err = parseBytes(guest.SharedFlag, c.String(guest.SharedFlag))
+	if c.IsSet(userkernel.SharedFlag) {
+		l.Shared, err = parseBytes(userkernel.SharedFlag, c.String(userkernel.SharedFlag))
 	}
 	return l, err
 }
 
-// guests reads the kernels for a GPU. Rows of one that cannot be read say why.
-func guests(c *cli.Context, kernels []user.Kernel) ([]guest.Kernel, error) {
-	var out []guest.Kernel
-	if !has(c, guest.BlockFlag) {
+// readDeviceKernels reads the kernels for a GPU. Rows of an unreadable one have the reason.
+func readDeviceKernels(c *cli.Context, kernels []user.Kernel) ([]userkernel.Kernel, error) {
+	var out []userkernel.Kernel
+	if !has(c, userkernel.BlockFlag) {
 		return nil, nil
 	}
 	launch, err := launchOf(c)
@@ -96,13 +96,13 @@ func guests(c *cli.Context, kernels []user.Kernel) ([]guest.Kernel, error) {
 		return nil, err
 	}
 	for _, k := range kernels {
-		g, err := guest.Read(user.Family+"/"+k.Name, k.Path, k.Symbol, k.Type, launch)
+		g, err := userkernel.Read(user.Family+"/"+k.Name, k.Path, k.Symbol, k.Type, launch)
 		if err != nil {
-			g = guest.Kernel{Name: user.Family + "/" + k.Name, File: k.Path, Type: k.Type, Fault: oneLine(err)}
+			g = userkernel.Kernel{Name: user.Family + "/" + k.Name, File: k.Path, Type: k.Type, Fault: oneLine(err)}
 		}
 		out = append(out, g)
 	}
-	for _, name := range []string{guest.BlockFlag, guest.GridFlag, guest.SharedFlag} {
+	for _, name := range []string{userkernel.BlockFlag, userkernel.GridFlag, userkernel.SharedFlag} {
 		if c.IsSet(name) && len(out) == 0 {
 			return nil, usagef("--%s: there is no source in CUDA among the kernels of --bring", name)
 		}
@@ -120,7 +120,7 @@ func openKernels(c *cli.Context, threads int) (b userKernels, err error) {
 			return b, usagef("--bring %s: %v", cmp.Or(text, `""`), err)
 		}
 		switch {
-		case k.CUDA() && !has(c, guest.BlockFlag):
+		case k.CUDA() && !has(c, userkernel.BlockFlag):
 			return b, usagef("--bring %s: a source in CUDA is for gemm cuda and gemm compare", text)
 		case !k.CUDA() && !has(c, cflagsName):
 			return b, usagef("--bring %s: a kernel on a GPU is a .cu file; others are for gemm serial, parallel "+
@@ -132,14 +132,14 @@ func openKernels(c *cli.Context, threads int) (b userKernels, err error) {
 		return b, usagef("--bring: %v", err)
 	}
 	isHost := func(k user.Kernel) bool { return !k.CUDA() }
-	if b.guests, err = guests(c, slices.DeleteFunc(slices.Clone(kernels), isHost)); err != nil {
+	if b.device, err = readDeviceKernels(c, slices.DeleteFunc(slices.Clone(kernels), isHost)); err != nil {
 		return b, err
 	}
 	if b.Kernels, err = openHostKernels(c, slices.DeleteFunc(kernels, user.Kernel.CUDA), threads); err != nil {
 		return b, err
 	}
 	faults := b.Kernels.Faults()
-	for _, g := range b.guests {
+	for _, g := range b.device {
 		var fault error
 		if g.Fault != "" {
 			fault = errors.New(g.Fault)

@@ -18,51 +18,10 @@ import (
 	"gemm/compare"
 	"gemm/compare/plan"
 	"gemm/compare/record"
-	"gemm/compare/verify"
 	"gemm/cuda"
 	"gemm/internal/sample"
 	"gemm/mpi"
 )
-
-// measured returns the variants that are measured without --variants: the family, but studies only if a flag of theirs
-// is set.
-func (f ladder) measured(c *cli.Context) []gemm.Variant {
-	return slices.DeleteFunc(family(f.family), func(v gemm.Variant) bool {
-		return v.Role == gemm.Study && !slices.ContainsFunc(f.sweeps, func(s sweep) bool {
-			return c.IsSet(s.flag) && v.Has(s.name())
-		})
-	})
-}
-
-// unit returns what the workers are, by the name of their parameter.
-func (f ladder) unit() string {
-	if f.workers == "np" {
-		return "ranks"
-	}
-	return "threads"
-}
-
-// nameable returns the variants that --variants can name: the family and the references, unless they need ranks that
-// the command does not start.
-func (f ladder) nameable() []gemm.Variant {
-	return append(family(f.family), slices.DeleteFunc(family(referenceFamily), func(v gemm.Variant) bool {
-		return measuredBy(v, f.family) != f.family
-	})...)
-}
-
-// referenceFamily is the family of the libraries and programs of others, which every command measures next to its own.
-const referenceFamily = "reference"
-
-// measuredBy returns the command that measures v, which is asked if it can.
-func measuredBy(v gemm.Variant, asked string) string {
-	switch {
-	case v.Family() != referenceFamily:
-		return v.Family()
-	case v.Location == gemm.OnRanks:
-		return mpiFamily
-	}
-	return asked
-}
 
 func (f ladder) command() *cli.Command {
 	variants := variantsFlag(f.nameable())
@@ -111,8 +70,8 @@ func (f ladder) command() *cli.Command {
 		&cli.IntFlag{Name: "reps", Value: sample.MinForInterval,
 			DefaultText: fmt.Sprintf("%d; with more than %d rows, fewer for slow products", sample.MinForInterval, manyRows),
 			Usage:       "`COUNT`: least number of samples of a row"},
-		&cli.DurationFlag{Name: "time", Value: longest,
-			DefaultText: fmt.Sprintf("%v; less with more than %d rows", longest, manyRows),
+		&cli.DurationFlag{Name: "time", Value: maxRowTime,
+			DefaultText: fmt.Sprintf("%v; less with more than %d rows", maxRowTime, manyRows),
 			Usage:       "`DURATION`: most time for the samples of a row"},
 		&cli.DurationFlag{Name: "timeout", Value: 2 * time.Minute, Usage: "`DURATION`: time limit of a row"},
 		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "`NUMBER`: seed of the random operands"},
@@ -190,152 +149,6 @@ func (f ladder) rows(c *cli.Context, own ...gemm.Variant) (plan.Ladder, error) {
 	return l, f.timelines(c, &l)
 }
 
-// timelines requests the timelines of the rows, for --timeline and --trace.
-func (f ladder) timelines(c *cli.Context, l *plan.Ladder) error {
-	l.Timeline = c.Bool("timeline") || c.IsSet("trace")
-	n := 0
-	for _, k := range l.Cases() {
-		if k.Timeline {
-			n++
-		}
-	}
-	if n > mostTimelines {
-		name, more := "timeline", f.workers
-		if !c.Bool("timeline") {
-			name = "trace"
-		}
-		if more == "" {
-			more = "type"
-		}
-		return usagef("--%s is for %d rows at most, these are %d: choose fewer with --variants, --sizes and --%s", name,
-			mostTimelines, n, more)
-	}
-	return nil
-}
-
-// batchName is the flag of batches.
-const batchName = "batch"
-
-// batches makes l the experiment on batches.
-func batches(c *cli.Context, l *plan.Ladder) error {
-	for _, name := range []string{"weak", "timeline", "trace", "load", "bring", "counters"} {
-		if c.IsSet(name) {
-			return usagef("--%s: a batch has none, leave --%[1]s or --%s out", name, batchName)
-		}
-	}
-	l.Experiment, l.Batches = record.Batches, cmdline.Listed[int](c, batchName)
-	for _, n := range l.Batches {
-		if n < 1 {
-			return usagef("--%s %d: must be a number of products, 1 or more", batchName, n)
-		}
-	}
-	return nil
-}
-
-// iterate makes l the experiment on iterated products. One product is measured with them, for comparison.
-func iterate(c *cli.Context, l *plan.Ladder) error {
-	for _, s := range l.Shapes {
-		if s != gemm.Cube(s.N) {
-			return usagef("--chain is for square matrices: %s is not, choose another of --sizes", s.Label())
-		}
-	}
-	for _, name := range []string{"trans", "alpha", "beta", "weak", "timeline", "trace", batchName} {
-		if c.IsSet(name) {
-			return usagef("--%s: an iterated product has none, leave --%[1]s or --chain out", name)
-		}
-	}
-	steps := l.Sweep["chain"]
-	for _, n := range steps {
-		if n, ok := n.(int); !ok || n < 1 || n > verify.MostSteps {
-			return usagef("--chain %v: must be steps from 1 to %d", n, verify.MostSteps)
-		}
-	}
-	l.Experiment, l.Sweep["chain"] = record.IteratedProduct, append([]any{0}, steps...)
-	l.Keep = func(k plan.Case) bool { _, has := k.Params["chain"]; return has }
-	if len(l.Cases()) == 0 {
-		return usagef("--chain: none of the variants has it")
-	}
-	return nil
-}
-
-// choices returns the values that the parameter can have in one of the variants.
-func choices(param string, variants []gemm.Variant) []string {
-	var found []string
-	for _, v := range variants {
-		for _, q := range v.Params {
-			for _, value := range q.Choices {
-				if q.Name == param && !slices.Contains(found, value) {
-					found = append(found, value)
-				}
-			}
-		}
-	}
-	return found
-}
-
-// onGPUExperiment returns the experiment of the first parameter that has several values; empty if there is none.
-func onGPUExperiment(sweep map[string][]any) record.Experiment {
-	for _, of := range []struct {
-		param      string
-		experiment record.Experiment
-	}{
-		{"tile", record.TileShapes},
-		{"block", record.BlockSizes}, {"bk", record.BlockSizes}, {"stages", record.PipelineStages},
-		{"maxregs", record.RegisterLimits}, {"l2", record.CacheStates},
-	} {
-		if len(sweep[of.param]) > 1 {
-			return of.experiment
-		}
-	}
-	return ""
-}
-
-// mostTimelines is the most rows with timelines. Each is some hundred kilobytes in a file that is
-// written whole after every group of rows.
-const mostTimelines = 100
-
-// experiment makes l an experiment if something is swept. Several schedules with several threads
-// are strong scaling, so that T(1) and T(p) are interleaved.
-func (f ladder) experiment(c *cli.Context, l *plan.Ladder) error {
-	several := func(name string) bool { return len(l.Sweep[name]) > 1 }
-	workers := f.unit()
-	switch {
-	case c.Bool("weak") && !several(workers) && jobOf(c.Context) == nil:
-		return usagef("--weak needs several numbers of %s, such as --%s 1,2,4", workers, f.workers)
-	case c.Bool("weak"):
-		l.Experiment = record.WeakScaling
-	case several("panel"):
-		l.Experiment = record.PanelWidths
-	case several("gomaxprocs"):
-		l.Experiment = record.ProcessorLimits
-	case several("affinity"):
-		l.Experiment = record.Affinities
-	case slices.ContainsFunc(l.Sweep["load"], func(load any) bool { return load != 0 }):
-		l.Experiment = record.ArtificialLoad
-	case several("chunk"):
-		l.Experiment = record.ChunkSizes
-	case several(workers):
-		l.Experiment = record.StrongScaling
-	case several("schedule") && f.family == mpiFamily:
-		l.Experiment = record.RankSchedules
-	case several("schedule"):
-		l.Experiment = record.ChunkSizes
-	}
-	if l.Experiment != "" && workers == "threads" {
-		l.Baselines = baselines(*l)
-	}
-	return nil
-}
-
-// baselines returns the variants that an experiment is compared with: the fastest serial one, and
-// the plain loop if it can compute the operation.
-func baselines(l plan.Ladder) []gemm.Variant {
-	plain := slices.Equal(l.Ops, []string{"nn"}) && l.Alpha == 1 && l.Beta == 0
-	return slices.DeleteFunc(catalog.Variants(), func(v gemm.Variant) bool {
-		return v.Name != "serial/packed" && (v.Name != "serial/ikj" || !plain)
-	})
-}
-
 // cases returns the cases that the flags request, with the user's own kernels.
 func (f ladder) cases(c *cli.Context, own []gemm.Variant) ([]plan.Case, error) {
 	l, err := f.rows(c, own...)
@@ -360,7 +173,7 @@ func (f ladder) cases(c *cli.Context, own []gemm.Variant) ([]plan.Case, error) {
 	warnUnmeasured(c, cases)
 	switch f.family {
 	case cuda.Family:
-		if _, err := counts(c, "maxregs", leastRegisters, mostRegisters); err != nil {
+		if _, err := counts(c, "maxregs", minRegisters, maxRegisters); err != nil {
 			return nil, err
 		}
 		return f.withSettings(c, cases, func(k plan.Case) error {
@@ -449,17 +262,15 @@ func (f ladder) run(c *cli.Context) error {
 
 // checkRun returns an error if the rows cannot be measured as the flags say. It announces rows that take long.
 func checkRun(c *cli.Context, cases []plan.Case) error {
-	if err := checkTrace(c, c.String("json")); err != nil {
-		return err
-	}
-	if err := checkCases(cases); err != nil {
-		return err
-	}
-	if err := checkDevices(c, cases); err != nil {
-		return err
-	}
-	if err := checkProfiler(c); err != nil {
-		return err
+	for _, check := range []func() error{
+		func() error { return checkTrace(c, c.String("json")) },
+		func() error { return checkCases(cases) },
+		func() error { return checkDevices(c, cases) },
+		func() error { return checkProfiler(c) },
+	} {
+		if err := check(); err != nil {
+			return err
+		}
 	}
 	return announce(c, cases)
 }

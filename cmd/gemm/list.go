@@ -73,16 +73,17 @@ func available(ctx context.Context, v gemm.Variant) error {
 	if v.Location == gemm.OnGPU {
 		return onGPU(ctx, v, v.Types()...)
 	}
-	err := gemm.ByType(v.Types()[0], made[float64], made[float32], made[half.F16], made[half.BF16],
-		made[gf256.Elem])(v)
+	err := gemm.ByType(v.Types()[0], constructible[float64], constructible[float32], constructible[half.F16],
+		constructible[half.BF16],
+		constructible[gf256.Elem])(v)
 	if v.Location == gemm.OnRanks && err == nil {
 		_, err = launch.Find(ctx, mpi.Version())
 	}
 	return err
 }
 
-// made returns why the variant cannot be made for T.
-func made[T gemm.Element](v gemm.Variant) error {
+// constructible returns the error of constructing the variant for T.
+func constructible[T gemm.Element](v gemm.Variant) error {
 	_, err := gemm.New[T](v, nil)
 	return err
 }

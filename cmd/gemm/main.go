@@ -49,7 +49,7 @@ func interruptible() context.Context {
 // The exit statuses besides 0.
 const (
 	statusFailed      = 1   // something was wrong or failed
-	statusUsage       = 2   // the command line asks for what cannot be
+	statusUsage       = 2   // the command line is invalid
 	statusHangup      = 129 // SIGHUP: the terminal was closed
 	statusInterrupted = 130 // by Ctrl-C or SIGTERM
 )

@@ -39,15 +39,15 @@ func openRecords(file string, how record.Mode) (*record.Store, error) {
 	return record.OpenStore(file, how)
 }
 
-// Without --time, the samples of a row take up to longest. With more than manyRows rows they take
-// less, down to shortest, so that all together do not take longer. Without --reps as well, a slow
+// Without --time, the samples of a row take up to maxRowTime. With more than manyRows rows they take
+// less, down to minRowTime, so that all together do not take longer. Without --reps as well, a slow
 // product then has fewer samples, as many as take patience.
 const (
-	longest  = 2 * time.Second
-	shortest = 100 * time.Millisecond
-	patience = 4 * time.Second
-	manyRows = 200
-	ceiling  = 50 * time.Millisecond // for each peak, which is enough for a column of the table
+	maxRowTime = 2 * time.Second
+	minRowTime = 100 * time.Millisecond
+	patience   = 4 * time.Second
+	manyRows   = 200
+	ceiling    = 50 * time.Millisecond // for each peak, which is enough for a column of the table
 )
 
 // budget returns the budget of one of the given number of rows.
@@ -56,8 +56,8 @@ func budget(c *cli.Context, rows int) plan.Budget {
 	if c.IsSet("time") || rows <= manyRows {
 		return b
 	}
-	each := longest * manyRows / time.Duration(rows)
-	b.Time = max(shortest, each.Round(10*time.Millisecond))
+	each := maxRowTime * manyRows / time.Duration(rows)
+	b.Time = max(minRowTime, each.Round(10*time.Millisecond))
 	if !c.IsSet("reps") {
 		b.Patience = patience
 	}
@@ -78,7 +78,7 @@ func announce(c *cli.Context, cases []plan.Case) error {
 		}
 	}
 	if crowded := host.Crowded(threads); crowded.Text != "" {
-		say(c, "%s", crowded)
+		logf(c, "%s", crowded)
 	}
 	if n := len(cases); n > manyRows {
 		b := budget(c, n)
@@ -86,7 +86,7 @@ func announce(c *cli.Context, cases []plan.Case) error {
 		if b.Patience > 0 {
 			slow = fmt.Sprintf("while they take less than %v", b.Patience)
 		}
-		say(c, "%d rows take %v and more: up to %v of samples each (--time), and at least %d samples %s (--reps)", n,
+		logf(c, "%d rows take %v and more: up to %v of samples each (--time), and at least %d samples %s (--reps)", n,
 			(time.Duration(n) * b.Time).Round(time.Minute), b.Time, b.Reps, slow)
 	}
 	return nil
@@ -104,7 +104,7 @@ func measure(c *cli.Context, d compare.Driver, cases []plan.Case, file string) (
 		d.Processes = run.Processes{Launch: launcher(c), Worker: workerOf(c.Context).Serve, NoWorker: remote.NoWorker,
 			Warn: func(text string) {
 				p.Close() // the line takes the place of the bar
-				say(c, "%s", text)
+				logf(c, "%s", text)
 			}}
 	}
 	d.Processes.Build = func(ctx context.Context, program string) *exec.Cmd {

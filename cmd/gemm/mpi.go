@@ -61,7 +61,7 @@ const (
 )
 
 // runRank runs the command line on one of the ranks that were started together. Rank 0 runs the
-// command, the others obey it.
+// command, the others serve its requests.
 func runRank(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	runtime.LockOSThread() // all calls of MPI come from here
 	if err := ipc.DieWithParent(); err != nil {
@@ -155,20 +155,21 @@ func onRanks(ctx context.Context, oversubscribe bool, l *plan.Ladder) error {
 	case l.Sweep["ranks"] == nil:
 		l.Sweep["ranks"] = []any{runtime.NumCPU()}
 	case job == nil && !oversubscribe:
-		return checkCounts(l.Sweep["ranks"], launch.Here().Processors)
+		return checkCounts(l.Sweep["ranks"], launch.Detect().Processors)
 	}
 	return nil
 }
 
-// mostRanks is the number of ranks for each processor up to which gemm starts mpirun unasked:
-// each takes memory, and all take turns.
-const mostRanks = 8
+// maxRanksPerProcessor is the number of ranks for each processor that gemm starts without --oversubscribe:
+// each takes memory, and they share the processors.
+const maxRanksPerProcessor = 8
 
 // checkCounts returns an error for a number of ranks that would overload a host with the given processors.
 func checkCounts(ranks []any, processors int) error {
 	for _, n := range ranks {
-		if most := mostRanks * processors; n.(int) > most {
-			return usagef("--np %d: more than %d ranks for each of %d processors: use at most %d, or add --%s", n, mostRanks,
+		if most := maxRanksPerProcessor * processors; n.(int) > most {
+			return usagef("--np %d: more than %d ranks for each of %d processors: use at most %d, or add --%s", n,
+				maxRanksPerProcessor,
 				processors, most, oversubscribeName)
 		}
 	}
@@ -179,7 +180,7 @@ const oversubscribeName = "oversubscribe"
 
 func oversubscribeFlag() cli.Flag {
 	return switchFlag(oversubscribeName,
-		fmt.Sprintf("allow --np more than %d ranks for each processor of this host", mostRanks))
+		fmt.Sprintf("allow --np more than %d ranks for each processor of this host", maxRanksPerProcessor))
 }
 
 // lead returns what the driver of rank 0 needs to lead the others; nil if this process is no rank. A row may take as
@@ -195,7 +196,7 @@ func lead(c *cli.Context, limit time.Duration, show func() error) (*turn.Lead, e
 		}
 		exitAll(c.App.ErrWriter, job, reason)
 	}
-	return &turn.Lead{Peak: job.Peak, GiveUp: giveUp, Silent: job.Unreachable}, job.Limit(limit, giveUp)
+	return &turn.Lead{Peak: job.Peak, Abort: giveUp, Unreachable: job.Unreachable}, job.Limit(limit, giveUp)
 }
 
 // launcher returns how the driver of a process that is no rank starts ranks. What mpirun is
@@ -219,10 +220,10 @@ func launcher(c *cli.Context) run.Launch {
 		if c.Bool("no-tuned") {
 			command = append(command, "--no-tuned")
 		}
-		arguments, warnings := mpirun.Arguments(launch.Here(), ranks, command...)
+		arguments, warnings := mpirun.Arguments(launch.Detect(), ranks, command...)
 		for _, w := range warnings {
 			if !said[w] {
-				say(c, "%s", w)
+				logf(c, "%s", w)
 			}
 			said[w] = true
 		}
@@ -259,7 +260,7 @@ func pingPongs(ctx context.Context) []run.Probe {
 		for _, bytes := range p.Sizes() {
 			out = append(out, run.Probe{
 				Name: "ping-pong", Params: gemm.Params{"bytes": bytes, "ranks": job.Size(), "path": p.Path(),
-					"pairs": p.Way()},
+					"pairs": p.Direction()},
 				Unit:    "s",
 				Samples: func(context.Context) ([]float64, error) { return job.PingPong(p, bytes) },
 			})
@@ -274,9 +275,7 @@ func announceRanks(c *cli.Context, cases []plan.Case) {
 	if job == nil {
 		return
 	}
-	for _, line := range job.Placement() {
-		say(c, "%s", line)
-	}
+	logAll(c, job.Placement())
 	local, processors := job.Local(), len(cpu.Processors())
 	if processors == 0 {
 		return // the rows say so
@@ -288,7 +287,7 @@ func announceRanks(c *cli.Context, cases []plan.Case) {
 		}
 	}
 	if threads > processors {
-		say(c, "oversubscribed: %d threads of %d ranks share the %d processors of this host, so times depend on the "+
+		logf(c, "oversubscribed: %d threads of %d ranks share the %d processors of this host, so times depend on the "+
 			"scheduler", threads, local, processors)
 	}
 }

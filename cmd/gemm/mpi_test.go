@@ -1,13 +1,9 @@
 package main
 
 import (
-	"io"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
-
-	"github.com/urfave/cli/v2"
 
 	"gemm"
 	"gemm/compare/plan"
@@ -39,20 +35,6 @@ func TestCheckRanks(t *testing.T) {
 	}
 }
 
-// sweptOnRanks returns the rows that gemm mpi with the arguments would measure.
-func sweptOnRanks(t *testing.T, args ...string) (cases []plan.Case) {
-	t.Helper()
-	app := newApp(io.Discard, io.Discard)
-	app.Command("mpi").Action = func(c *cli.Context) error {
-		i := slices.IndexFunc(ladders, func(f ladder) bool { return f.family == mpiFamily })
-		l, err := ladders[i].rows(c)
-		cases = l.Cases()
-		return err
-	}
-	gemmtest.Must(t, app.Run(append([]string{"gemm", "mpi", "--sizes", "24"}, args...)))
-	return cases
-}
-
 func TestExperimentsOnRanks(t *testing.T) {
 	all := len(mpi.Variants())
 	for _, test := range []struct {
@@ -72,7 +54,7 @@ func TestExperimentsOnRanks(t *testing.T) {
 		{"--np 2,4 --threads 1,2 --variants mpi/summa", "strong", 4},
 		{"--np 2 --variants mpi/summa,reference/scalapack --block 32,64", "ladder", 3},
 	} {
-		cases := sweptOnRanks(t, strings.Fields(test.args)...)
+		cases := swept(t, mpiFamily, strings.Fields(test.args)...)
 		for _, c := range cases {
 			if c.Experiment != test.experiment || c.Params["ranks"] == nil || c.Variant.Location != gemm.OnRanks ||
 				!strings.HasSuffix(c.Turn, " ranks") {

@@ -54,7 +54,7 @@ type product struct {
 	variant     string // empty: the fastest
 	typ         string // element type
 	alpha, beta float64
-	say         func(format string, args ...any)
+	logf        func(format string, args ...any)
 }
 
 // runMultiply goes from the flags to the file of the result: parse, choose, load, compute, check, write.
@@ -75,7 +75,7 @@ func runMultiply(c *cli.Context) error {
 // parseProduct returns the product of the flags, with open files.
 func parseProduct(c *cli.Context) (p product, err error) {
 	p = product{out: c.String("out"), variant: c.String("variant"), alpha: cmdline.FactorOf(c, "alpha"),
-		beta: cmdline.FactorOf(c, "beta"), say: func(format string, args ...any) { say(c, format, args...) }}
+		beta: cmdline.FactorOf(c, "beta"), logf: func(format string, args ...any) { logf(c, format, args...) }}
 	if err := checkMultiply(c, p.beta); err != nil {
 		return p, err
 	}
@@ -197,7 +197,7 @@ func multiply[T gemm.Element](ctx context.Context, p product) error {
 	case wrong != "":
 		return fmt.Errorf("%s; the result is wrong and was not written: %s", what, wrong)
 	default:
-		p.say("%s; %s", what, result)
+		p.logf("%s; %s", what, result)
 	}
 	return matfile.Write(ctx, p.out, c)
 }

@@ -21,9 +21,16 @@ import (
 	"gemm/user"
 )
 
-// say writes a line to standard error.
-func say(c *cli.Context, format string, args ...any) {
+// logf writes a line to standard error.
+func logf(c *cli.Context, format string, args ...any) {
 	fmt.Fprintf(c.App.ErrWriter, c.Command.HelpName+": "+format+"\n", args...)
+}
+
+// logAll writes a line to standard error for each text.
+func logAll(c *cli.Context, texts []string) {
+	for _, text := range texts {
+		logf(c, "%s", text)
+	}
 }
 
 // writeJSON writes v to the file called name or to standard output.

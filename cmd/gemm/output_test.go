@@ -17,9 +17,9 @@ import (
 // quick has one row, which takes no time to measure.
 var quick = []string{"serial", "--variants", "serial/naive", "--sizes", "8", "--time", "1ms", "--reps", "1"}
 
-// TestUsersFilesStay writes records whose names would also match other files if they were read as
+// TestFilesOfTheUserAreKept writes records whose names would also match other files if they were read as
 // prefixes or patterns. The other files must stay.
-func TestUsersFilesStay(t *testing.T) {
+func TestFilesOfTheUserAreKept(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	others := []string{".bashrc", ".bash_history", ".env", ".gitignore", "D/.results.json.bak", "sweep/.q.json.old"}

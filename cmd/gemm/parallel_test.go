@@ -25,10 +25,7 @@ func parallelRecords(t *testing.T, args ...string) (record.Document, string) {
 	t.Helper()
 	args = append([]string{"parallel", "--json", "-", "--sizes", "24", "--time", "1ms"}, args...)
 	r := start(t, "", nil, args...)
-	doc, err := record.Parse([]byte(r.stdout))
-	if err != nil || r.status != 0 {
-		t.Fatalf("gemm %v: status %d, %v, %s", args, r.status, err, r.stderr)
-	}
+	doc := parsed(t, r)
 	for _, row := range doc.Records {
 		if row.Status != record.OK {
 			t.Errorf("gemm %v: %s %v: %s, %s", args, row.Variant, row.Params, row.Status, row.Reason)
@@ -37,17 +34,23 @@ func parallelRecords(t *testing.T, args ...string) (record.Document, string) {
 	return doc, r.stderr
 }
 
-// swept returns the rows that gemm parallel with the arguments would measure.
-func swept(t *testing.T, args ...string) (cases []plan.Case) {
-	t.Helper()
+// planFamily returns the rows that the command of a family with the arguments would measure.
+func planFamily(family string, args ...string) (cases []plan.Case, err error) {
 	app := newApp(io.Discard, io.Discard)
-	app.Command("parallel").Action = func(c *cli.Context) error {
-		i := slices.IndexFunc(ladders, func(f ladder) bool { return f.family == "parallel" })
-		l, err := ladders[i].rows(c)
-		cases = l.Cases()
+	app.Command(family).Action = func(c *cli.Context) error {
+		i := slices.IndexFunc(ladders, func(f ladder) bool { return f.family == family })
+		cases, err = ladders[i].cases(c, nil)
 		return err
 	}
-	gemmtest.Must(t, app.Run(append([]string{"gemm", "parallel", "--sizes", "24"}, args...)))
+	err = app.Run(append([]string{"gemm", family, "--sizes", "24"}, args...))
+	return cases, err
+}
+
+// swept is planFamily for arguments that are valid.
+func swept(t *testing.T, family string, args ...string) []plan.Case {
+	t.Helper()
+	cases, err := planFamily(family, args...)
+	gemmtest.Must(t, err)
 	return cases
 }
 
@@ -78,7 +81,7 @@ func TestParallelExperiments(t *testing.T) {
 	} {
 		rows := 0
 		var serial []string
-		for _, c := range swept(t, strings.Fields(test.args)...) {
+		for _, c := range swept(t, "parallel", strings.Fields(test.args)...) {
 			if c.Experiment != test.experiment || c.Timeline {
 				t.Errorf("gemm parallel %s: the experiment is %s, want %s; with a timeline: %v", test.args, c.Experiment,
 					test.experiment, c.Timeline)
@@ -101,12 +104,14 @@ func TestParallelExperiments(t *testing.T) {
 		}
 	}
 	// The command that the handbook names.
-	if n := len(swept(t, "--threads", "1,2,4", "--schedule", "static,dynamic,guided,auto", "--chunk", "0,1,16,64",
+	if n := len(swept(t, "parallel", "--threads", "1,2,4", "--schedule", "static,dynamic,guided,auto", "--chunk",
+		"0,1,16,64",
 		"--sizes", "128,256,512,1024")); n != 4*(3*(6*4*4+2)+2) {
 		t.Errorf("%d rows of all variants", n)
 	}
 	shapes := map[gemm.Shape]int{}
-	for _, c := range swept(t, "--variants", "parallel/packed", "--weak", "--threads", "1,3", "--sizes", "10x11x12") {
+	for _, c := range swept(t, "parallel", "--variants", "parallel/packed", "--weak", "--threads", "1,3", "--sizes",
+		"10x11x12") {
 		shapes[c.Shape] += c.Threads()
 	}
 	if len(shapes) != 2 || shapes[gemm.Shape{M: 30, N: 11, K: 12}] != 3 || shapes[gemm.Shape{M: 10, N: 11, K: 12}] != 3 {
@@ -217,10 +222,12 @@ func TestResumedSweep(t *testing.T) {
 func TestManyRowsAreAnnounced(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "r.json")
-	r, _ := interrupt(t, "", nil, hasRows(file, 0), "parallel", "--variants", "parallel/rows", "--threads", "1,2", "--schedule",
+	r, _ := interrupt(t, "", nil, hasRows(file, 0), "parallel", "--variants", "parallel/rows", "--threads", "1,2",
+		"--schedule",
 		"static,dynamic,guided,auto",
 		"--chunk", "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24", "--sizes", "16,24", "--json", file)
-	if want := "gemm parallel: 404 rows take 7m0s and more: up to 990ms of samples each (--time), and at least 6 samples"; !strings.HasPrefix(r.stderr, want) {
+	if want := "gemm parallel: 404 rows take 7m0s and more: up to 990ms of samples each (--time), and at least 6 " +
+		"samples"; !strings.HasPrefix(r.stderr, want) {
 		t.Errorf("standard error %q, want it to begin with %q", r.stderr, want)
 	}
 }
@@ -234,11 +241,11 @@ func TestTimeOfManyRows(t *testing.T) {
 		want     time.Duration
 		patience time.Duration
 	}{
-		{nil, 1, longest, 0},
-		{nil, manyRows, longest, 0},
-		{nil, 2 * manyRows, longest / 2, patience},
-		{nil, 1000 * manyRows, shortest, patience},
-		{[]string{"--reps", "6"}, 2 * manyRows, longest / 2, 0},
+		{nil, 1, maxRowTime, 0},
+		{nil, manyRows, maxRowTime, 0},
+		{nil, 2 * manyRows, maxRowTime / 2, patience},
+		{nil, 1000 * manyRows, minRowTime, patience},
+		{[]string{"--reps", "6"}, 2 * manyRows, maxRowTime / 2, 0},
 		{[]string{"--time", "3s"}, 1000 * manyRows, 3 * time.Second, 0},
 	} {
 		app := newApp(io.Discard, io.Discard)

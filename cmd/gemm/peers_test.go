@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -12,8 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
+	"gemm/compare/plan"
 	"gemm/compare/record"
 	"gemm/internal/cpu"
 )
@@ -45,17 +43,9 @@ func TestPeers(t *testing.T) {
 
 // TestPeersOfEveryFamily names libraries and programs of others to the command of each family.
 func TestPeersOfEveryFamily(t *testing.T) {
-	rows := func(family, names string) (found []string, err error) {
-		i := slices.IndexFunc(ladders, func(f ladder) bool { return f.family == family })
-		app := newApp(io.Discard, io.Discard)
-		app.Command(family).Action = func(c *cli.Context) error {
-			cases, err := ladders[i].cases(c, nil)
-			for _, k := range cases {
-				found = append(found, k.Variant.Name+" "+strconv.Itoa(k.Threads()))
-			}
-			return err
-		}
-		return found, app.Run([]string{"gemm", family, "--sizes", "24", "--variants", names})
+	rows := func(family, names string) ([]string, error) {
+		cases, err := planFamily(family, "--variants", names)
+		return mapped(cases, func(k plan.Case) string { return k.Variant.Name + " " + strconv.Itoa(k.Threads()) }), err
 	}
 	for family, own := range map[string]string{"serial": "serial/ikj", "parallel": "parallel/rows", "cuda": "cuda/naive",
 		"mpi": "mpi/summa"} {

@@ -15,8 +15,8 @@ import (
 	"gemm/gemmtest"
 )
 
-// TestInputsAreNoPipes: opening a pipe blocks until a process writes to it, and no signal ends that.
-func TestInputsAreNoPipes(t *testing.T) {
+// TestPipesAreRejected: opening a pipe blocks until a process writes to it, and no signal ends that.
+func TestPipesAreRejected(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for _, name := range []string{"p.npy", "p.csv", "p.mtx", "p.json", "p.so"} {

@@ -184,6 +184,16 @@ func records(t *testing.T, name string) record.Document {
 	return doc
 }
 
+// parsed returns the records that the program wrote to standard output.
+func parsed(t *testing.T, r result) record.Document {
+	t.Helper()
+	doc, err := record.Parse([]byte(r.stdout))
+	if err != nil || r.status != 0 {
+		t.Fatalf("status %d, %v, %s", r.status, err, r.stderr)
+	}
+	return doc
+}
+
 // signalWhen starts the command line in dir, with variables added to the environment, and sends the signals as soon as
 // ready reports true. It returns what the command left, and how long it took to end.
 func signalWhen(t *testing.T, dir string, variables []string, ready func() bool, signals []os.Signal,
@@ -207,7 +217,8 @@ func signalWhen(t *testing.T, dir string, variables []string, ready func() bool,
 }
 
 // interrupt is signalWhen for gemm and Ctrl-C, with the status of an interruption.
-func interrupt(t *testing.T, dir string, variables []string, ready func() bool, args ...string) (result, time.Duration) {
+func interrupt(t *testing.T, dir string, variables []string, ready func() bool, args ...string) (result,
+	time.Duration) {
 	t.Helper()
 	r, took := signalWhen(t, dir, variables, ready, []os.Signal{os.Interrupt}, append([]string{binary}, args...)...)
 	if r.status != statusInterrupted {

@@ -106,7 +106,7 @@ func runProtect(c *cli.Context) error {
 					failed++
 				}
 				coder.clear()
-				say(c, "%v", err)
+				logf(c, "%v", orInterrupted(c, err))
 			}
 		})
 		if c.Context.Err() != nil {
@@ -115,19 +115,19 @@ func runProtect(c *cli.Context) error {
 		}
 		if err != nil {
 			failed++
-			say(c, "%v", err)
+			logf(c, "%v", err)
 		}
 	}
 	coder.clear()
 	if made > 0 {
-		say(c, "%s with %d+%d parity; %s", counted(made, "file"), c.Int("data"), c.Int("parity"),
+		logf(c, "%s with %d+%d parity; %s", counted(made, "file"), c.Int("data"), c.Int("parity"),
 			throughput(total, start, coder.used()))
 	}
 	if before > 0 {
-		say(c, "%s already with parity", counted(before, "file"))
+		logf(c, "%s already with parity", counted(before, "file"))
 	}
 	if made+before+failed == 0 {
-		say(c, "there is nothing to protect in %s", strings.Join(names, ", "))
+		logf(c, "there is nothing to protect in %s", strings.Join(names, ", "))
 	}
 	if failed > 0 {
 		return fmt.Errorf("not protected: %d of %s", failed, counted(made+before+failed, "file"))
@@ -193,9 +193,7 @@ func runCheck(c *cli.Context) error {
 		}
 	}
 	coder.clear()
-	for _, w := range found.Warnings {
-		say(c, "%s", w)
-	}
+	logAll(c, found.Warnings)
 	switch name := c.String("json"); {
 	case name != "":
 		err = writeJSON(c, name, found)
@@ -272,7 +270,7 @@ func runRepair(c *cli.Context) error {
 		target, err := shard.Locate(name, c.String("in"))
 		if err != nil {
 			files, failed = files+1, failed+1
-			say(c, "%v", err)
+			logf(c, "%v", err)
 			continue
 		}
 		err = coder.RepairAll(c.Context, target, c.Bool("content"),
@@ -283,14 +281,17 @@ func runRepair(c *cli.Context) error {
 					total += r.Bytes
 				}
 				switch {
+				case err != nil && r != nil && r.State == shard.Changed:
+					failed++
+					logf(c, "%v; protect it again with --force, or restore what was protected with --content", err)
 				case err != nil:
 					failed++
-					say(c, "%v", err)
+					logf(c, "%v", err)
 				case r.Repairable():
-					say(c, "%s is repaired: %s", r.File, repairedText(r))
+					logf(c, "%s is repaired: %s", r.File, repairedText(r))
 				case !r.IsGood(): // it has no parity
 					failed++
-					say(c, "%s: is %s: %s", r.File, r.State, r.Reason)
+					logf(c, "%s: is %s: %s", r.File, r.State, r.Reason)
 				}
 			})
 		if c.Context.Err() != nil {
@@ -305,7 +306,7 @@ func runRepair(c *cli.Context) error {
 	if failed > 0 {
 		return fmt.Errorf("not repaired: %d of %s", failed, counted(files, "file"))
 	}
-	say(c, "all good: %s; %s", counted(files, "file"), throughput(total, start, coder.used()))
+	logf(c, "all good: %s; %s", counted(files, "file"), throughput(total, start, coder.used()))
 	return nil
 }
 

@@ -32,7 +32,7 @@ import (
 //	lead       rank 0 panics in the goroutine that leads
 var faulty = sync.OnceValues(func() (string, error) {
 	dir := filepath.Dir(binary)
-	const file, entry = "../../mpi/multiplier.go", "	s.settle()\n	k := &clock{"
+	const file, entry = "../../mpi/task.go", "	s.configure()\n	prof := &profile{"
 	source, err := os.ReadFile(file)
 	if err != nil {
 		return "", err
@@ -40,17 +40,17 @@ var faulty = sync.OnceValues(func() (string, error) {
 	if strings.Count(string(source), entry) != 1 {
 		return "", fmt.Errorf("%s has no single place for faults", file)
 	}
-	planted := strings.Replace(string(source), entry, `	switch fault := os.Getenv("GEMM_TEST_FAULT"); {
+	faulty := strings.Replace(string(source), entry, `	switch fault := os.Getenv("GEMM_TEST_FAULT"); {
 	case s.job.Rank() == 1 && fault == "serve", s.job.Rank() == 0 && fault == "lead" && s.job.last > 2:
-		panic("planted")
+		panic("injected")
 	case s.job.Rank() == 1 && fault == "elsewhere":
-		go panic("planted")
+		go panic("injected")
 		select {}
 	}
 `+entry, 1)
-	planted = strings.Replace(planted, `"fmt"`, "\"fmt\"\n\t\"os\"", 1)
-	copied := filepath.Join(dir, "multiplier.go")
-	if err := os.WriteFile(copied, []byte(planted), 0o644); err != nil {
+	faulty = strings.Replace(faulty, `"fmt"`, "\"fmt\"\n\t\"os\"", 1)
+	copied := filepath.Join(dir, "task.go")
+	if err := os.WriteFile(copied, []byte(faulty), 0o644); err != nil {
 		return "", err
 	}
 	original, err := filepath.Abs(file)
@@ -175,7 +175,7 @@ func (s *session) until(what string, it func() bool) {
 	s.t.Helper()
 	for deadline := time.Now().Add(60 * time.Second); !it(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			s.t.Fatalf("it does not come that %s", what)
+			s.t.Fatalf("timeout: %s", what)
 		}
 	}
 }
@@ -257,8 +257,8 @@ func (s *session) rowsIn(name string, rows int) {
 	})
 }
 
-// gone fails the test unless all processes of the session end soon.
-func (s *session) gone() {
+// requireEnded fails the test unless all processes of the session end soon.
+func (s *session) requireEnded() {
 	s.t.Helper()
 	s.until("nothing is left", func() bool { return len(s.processes()) == 0 })
 }
@@ -284,7 +284,7 @@ func (s *session) over(cmd *exec.Cmd, faultAt time.Time) {
 	if took := time.Since(faultAt); took > afterFault {
 		s.t.Errorf("it ended %v after the fault", took)
 	}
-	s.gone()
+	s.requireEnded()
 }
 
 // endless are the arguments of two rows of which the second takes a minute. The first is
@@ -360,7 +360,7 @@ func TestRanks(t *testing.T) {
 	if r := s.run(nil, more...); r.status != 0 || time.Since(s.began) > 2*time.Second {
 		t.Errorf("rows that are there took %v: status %d, %s", time.Since(s.began), r.status, r.stderr)
 	}
-	s.gone()
+	s.requireEnded()
 }
 
 // TestOptionsOfRanks checks that every parameter reaches the ranks.
@@ -369,10 +369,7 @@ func TestOptionsOfRanks(t *testing.T) {
 	r := s.run(nil, s.program, "mpi", "--np", "2", "--sizes", "40", "--time", "1ms", "--threads", "2", "--local",
 		"serial/naive", "--master", "works", "--panel", "7",
 		"--grid", "2x1", "--replication", "1", "--affinity", "none", "--seed", "3", "--json", "-")
-	doc, err := record.Parse([]byte(r.stdout))
-	if err != nil || r.status != 0 {
-		t.Fatalf("status %d, %v, %s", r.status, err, r.stderr)
-	}
+	doc := parsed(t, r)
 	for _, row := range doc.Records {
 		if row.Status != record.OK || row.Threads != 4 {
 			t.Errorf("%s: %s %s, %d threads", row.Variant, row.Status, row.Reason, row.Threads)
@@ -389,10 +386,10 @@ func TestOptionsOfRanks(t *testing.T) {
 	}
 	weak := s.run(nil, s.program, "mpi", "--np", "1,2", "--weak", "--sizes", "20", "--variants", "mpi/summa", "--time",
 		"1ms", "--json", "-")
-	doc, err = record.Parse([]byte(weak.stdout))
-	if err != nil || len(doc.Records) != 2 || doc.Records[1].M != 40 || doc.Records[1].N != 20 ||
+	doc = parsed(t, weak)
+	if len(doc.Records) != 2 || doc.Records[1].M != 40 || doc.Records[1].N != 20 ||
 		doc.Records[1].Experiment != record.WeakScaling {
-		t.Errorf("weak scaling: %v, %s", err, weak.stdout)
+		t.Errorf("weak scaling: %s", weak.stdout)
 	}
 }
 
@@ -422,7 +419,7 @@ func TestRanksWithErrors(t *testing.T) {
 			if r.status != test.status || n == 0 || test.status == 2 && n != 1 || own != "" {
 				t.Errorf("status %d, want %d; it said %s%s", r.status, test.status, r.stdout, r.stderr)
 			}
-			s.gone()
+			s.requireEnded()
 		})
 	}
 	s := newSession(t)
@@ -454,7 +451,7 @@ func TestWrongLauncher(t *testing.T) {
 	if r.status != 1 || strings.Count(r.stderr, want) != 1 || r.stdout != "" {
 		t.Errorf("status %d; it said %s%s, want %q once", r.status, r.stdout, r.stderr, want)
 	}
-	s.gone()
+	s.requireEnded()
 }
 
 // TestFaultsUnderMpirun ends ranks that a user has started.
@@ -468,9 +465,9 @@ func TestFaultsUnderMpirun(t *testing.T) {
 	}{
 		{"rank 0 killed", 0, syscall.SIGKILL, "", ""},
 		{"rank 1 killed", 1, syscall.SIGKILL, "", ""},
-		{"panic of what serves", -1, 0, "serve", "gemm mpi: rank 1: panicked: planted"},
-		{"panic elsewhere", -1, 0, "elsewhere", "panic: planted"},
-		{"panic of what leads", -1, 0, "lead", "gemm mpi: mpi/summa f64 2500 ranks=2: panicked: planted"},
+		{"panic of what serves", -1, 0, "serve", "gemm mpi: rank 1: panicked: injected"},
+		{"panic elsewhere", -1, 0, "elsewhere", "panic: injected"},
+		{"panic of what leads", -1, 0, "lead", "gemm mpi: mpi/summa f64 2500 ranks=2: panicked: injected"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -592,7 +589,7 @@ func faultOfStarted(t *testing.T, rank int, signal syscall.Signal, limit time.Du
 		!strings.Contains(stderr.String(), "the ranks hung in mpi/summa f64 800") {
 		t.Errorf("status %d, %s", got, stderr)
 	}
-	s.gone()
+	s.requireEnded()
 }
 
 // TestFaultsInATurn panics in one start of ranks after another.
@@ -605,14 +602,14 @@ func TestFaultsInATurn(t *testing.T) {
 	}
 	failed := 0
 	for _, row := range records(t, filepath.Join(s.dir, "r.json")).Records {
-		if row.Status == record.Failed && strings.Contains(row.Reason.Text, "panicked: planted") {
+		if row.Status == record.Failed && strings.Contains(row.Reason.Text, "panicked: injected") {
 			failed++
 		}
 	}
 	if failed != 1 {
-		t.Errorf("%d rows have failed, want that which has its third product planted:\n%s", failed, r.stdout)
+		t.Errorf("%d rows have failed, want one: the fault is in the third product:\n%s", failed, r.stdout)
 	}
-	s.gone()
+	s.requireEnded()
 }
 
 // TestInterruptedRanks interrupts the driver, and mpirun.
@@ -686,10 +683,7 @@ func TestPeersOfRanks(t *testing.T) {
 		"--time", "1ms", "--json", "-"}
 	for _, line := range [][]string{s.ranks(2, args...), append([]string{s.program, "mpi", "--np", "2"}, args...)} {
 		r := s.run(nil, line...)
-		doc, err := record.Parse([]byte(r.stdout))
-		if err != nil || r.status != 0 {
-			t.Fatalf("%v: status %d, %v, %s", line, r.status, err, r.stderr)
-		}
+		doc := parsed(t, r)
 		var rows []string
 		for _, row := range doc.Records {
 			rows = append(rows, strings.TrimSpace(row.Variant+" "+row.Params.String()))

@@ -18,7 +18,7 @@ import (
 func TestRefusals(t *testing.T) {
 	lines := read(t, filepath.Join("testdata", "refusals.txt"))
 	npy := read(t, testdata(t, "f8-a-c.npy"))
-	kernel := `extern "C" __global__ void mine` + guestParameters + "{}"
+	kernel := `extern "C" __global__ void mine` + kernelParameters + "{}"
 	t.Chdir(t.TempDir())
 	for name, text := range map[string]string{
 		"a.csv": "1,2\n3,4\n", "wide.csv": "1,2,3\n", "file": "text", "short.npy": npy[:len(npy)-8],

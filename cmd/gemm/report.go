@@ -65,7 +65,7 @@ func claimsFlag() cli.Flag {
 		Usage: "add a table that judges the claims of the course report of 2024; the profile course always has it"}
 }
 
-// reportOptions returns what the flags say of a report.
+// reportOptions returns the options of a report from the flags.
 func reportOptions(c *cli.Context) (report.Options, error) {
 	lang, err := language(c)
 	if err != nil {

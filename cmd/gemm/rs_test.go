@@ -193,7 +193,7 @@ func TestShardsRefuse(t *testing.T) {
 		t.Errorf("refusals left %v", left)
 	}
 	succeed(t, dir, encoding()...)
-	fail(t, dir, 1, "shards exist already", encoding()...)
+	fail(t, dir, 1, "000.shard: name another folder; --force replaces", encoding()...)
 	succeed(t, dir, encoding("--force")...)
 }
 

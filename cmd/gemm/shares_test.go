@@ -33,8 +33,8 @@ func TestTableHasTheSharesOfTheRecords(t *testing.T) {
 	}
 }
 
-// TestTableSaysNoise prints identical code with times that differ by a half.
-func TestTableSaysNoise(t *testing.T) {
+// TestTableHasNoise prints identical code with times that differ by a half.
+func TestTableHasNoise(t *testing.T) {
 	on2 := func(r *record.Record) { r.Threads, r.Turn = 2, "peers" }
 	rows := []record.Record{reporttest.Row("parallel/packed", 128, 1e-3, on2),
 		reporttest.Row("parallel/strassen", 128, 1.5e-3, on2, func(r *record.Record) {

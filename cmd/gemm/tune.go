@@ -65,14 +65,14 @@ func runTune(c *cli.Context) error {
 		defer records.Close()
 	}
 	if options.Settings, err = settings.Read(); err != nil {
-		say(c, "%v, and replaces it", err)
+		logf(c, "%v, and replaces it", err)
 	}
 	p := newProgress(c.App.ErrWriter, tune.Steps(options.Families))
 	defer p.Close()
 	if len(found.GPUs) > 0 {
 		options.Device = tunedDevice(c, p, found.GPUs[0], records)
 	}
-	options.Say, options.Step = p.describe, p.step
+	options.Progress, options.Step = p.describe, p.step
 	result, failed := tune.Run(c.Context, options)
 	if failed != nil {
 		if c.Context.Err() != nil {
@@ -136,7 +136,7 @@ func checkTuned(c *cli.Context, file string) error {
 func tunedDevice(c *cli.Context, p *progress, gpu cuda.GPU, records *record.Store) *tune.Device {
 	return &tune.Device{
 		GPU: gpu, Worker: workerOf(c.Context).Serve, Command: commandLine(os.Args[1:]), Records: records,
-		Warn: func(text string) { say(c, "%s", text) },
+		Warn: func(text string) { logf(c, "%s", text) },
 		Chosen: func(s tune.GPUChoice) {
 			if p.bar == nil {
 				fmt.Fprintf(c.App.ErrWriter, "%s %s: %s; %d of %d tried\n", s.GPUTask, s.Shape, searched(s), s.Tried, s.Of)

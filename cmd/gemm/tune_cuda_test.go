@@ -83,7 +83,7 @@ func (p *tunedProduct[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (ge
 	case p.fault == "fails":
 		return nil, errors.New("the driver fell over")
 	case p.fault == "hangs" && p.rung.Name != "tuned":
-		_ = os.WriteFile(os.Getenv(plantedVariable+"_FILE"), nil, 0o600)
+		_ = os.WriteFile(os.Getenv(fakeWorkerVariable+"_FILE"), nil, 0o600)
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
@@ -195,7 +195,8 @@ func TestTuneCUDAFails(t *testing.T) {
 	variables := append(tunedHost(t), withWorker(t, "tunes and fails")...)
 	dir := t.TempDir()
 	r := start(t, dir, variables, "tune", "--families", "cuda", "--time", "400ms")
-	want := "gemm tune: 1 of 1 searches failed and leave the setting as it was, the first of tuned f32 medium: the default is error: the driver fell over\n"
+	want := "gemm tune: 1 of 1 searches failed and leave the setting as it was, the first of tuned f32 medium: " +
+		"the default is error: the driver fell over\n"
 	if r.status != 1 || !strings.HasSuffix(r.stderr, want) || !strings.Contains(r.stdout, "\nThe settings are in ") {
 		t.Errorf("%+v, want %q", r, want)
 	}

@@ -31,7 +31,8 @@ func TestTune(t *testing.T) {
 	}
 	data := read(t, filepath.Join(dir, "tuning.json"))
 	var doc tune.Result
-	if err := json.Unmarshal([]byte(data), &doc); err != nil || doc.Schema != 1 || doc.File != path || len(doc.Trials) == 0 {
+	if err := json.Unmarshal([]byte(data), &doc); err != nil || doc.Schema != 1 || doc.File != path ||
+		len(doc.Trials) == 0 {
 		t.Fatalf("%v, %+v", err, doc)
 	}
 	kept, err := settings.Read()
@@ -98,7 +99,7 @@ func TestTuneRefuses(t *testing.T) {
 // Ctrl-C leaves the settings as they were.
 func TestTuneIsInterrupted(t *testing.T) {
 	variables := tunedHost(t)
-	path := plant(t, tuned.Values{Cutoff: 33})
+	path := saveSettings(t, tuned.Values{Cutoff: 33})
 	before := read(t, path)
 	old := time.Now().Add(-time.Hour)
 	gemmtest.Must(t, os.Chtimes(filepath.Dir(path), old, old))

@@ -27,8 +27,8 @@ func tunedHost(t *testing.T) []string {
 	return variables
 }
 
-// plant saves settings for the kernels of this host and returns their file.
-func plant(t *testing.T, v tuned.Values) string {
+// saveSettings saves settings for the kernels of this host and returns their file.
+func saveSettings(t *testing.T, v tuned.Values) string {
 	t.Helper()
 	s := tuned.Settings{}
 	for typ, name := range map[string]string{"f64": kernel.Best[float64]().Name, "f32": kernel.Best[float32]().Name} {
@@ -59,8 +59,8 @@ func TestTunedSettingsAreUsed(t *testing.T) {
 		strings.Count(r.stdout, "computed from the caches") != 2 {
 		t.Errorf("without settings: %+v", r)
 	}
-	planted := tuned.Values{MC: 48, KC: 40, NC: 96, Direct: 1000, Parallel: 8000, Cutoff: 33}
-	path := plant(t, planted)
+	values := tuned.Values{MC: 48, KC: 40, NC: 96, Direct: 1000, Parallel: 8000, Cutoff: 33}
+	path := saveSettings(t, values)
 	if got, stderr := strassenCutoff(t, variables); got != 33 || stderr != "" {
 		t.Errorf("tuned: a cutoff of %v, %q", got, stderr)
 	}
@@ -78,7 +78,7 @@ func TestTunedSettingsAreUsed(t *testing.T) {
 		t.Fatalf("%v, %+v, %+v", err, doc.Kernels, doc.Field)
 	}
 	for _, e := range doc.Kernels {
-		if e.Tuned == nil || e.Tuned.Values != planted || e.InUse != planted || e.File != path {
+		if e.Tuned == nil || e.Tuned.Values != values || e.InUse != values || e.File != path {
 			t.Errorf("info --json: %+v", e)
 		}
 	}
@@ -92,7 +92,7 @@ func TestTunedSettingsAreUsed(t *testing.T) {
 func TestUnusableSettings(t *testing.T) {
 	variables := tunedHost(t)
 	untuned, _ := strassenCutoff(t, variables, "--no-tuned")
-	path := plant(t, tuned.Values{Cutoff: 33})
+	path := saveSettings(t, tuned.Values{Cutoff: 33})
 	good := read(t, path)
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "a.csv"), "1,2\n3,4\n")

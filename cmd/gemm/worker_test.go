@@ -22,8 +22,8 @@ import (
 	"gemm/compare"
 	"gemm/compare/record"
 	"gemm/cuda"
-	"gemm/cuda/guest"
-	"gemm/cuda/wire"
+	"gemm/cuda/remote"
+	"gemm/cuda/userkernel"
 	"gemm/gemmtest"
 	"gemm/gemmtest/cudatest"
 	"gemm/gf256"
@@ -33,14 +33,14 @@ import (
 	"gemm/internal/tuned"
 )
 
-// plantedVariable has this test binary be a worker of the kind that it names.
-const plantedVariable = "GEMM_TEST_WORKER"
+// fakeWorkerVariable has this test binary be a worker of the kind that it names.
+const fakeWorkerVariable = "GEMM_TEST_WORKER"
 
 func init() { asWorker = fakeWorker }
 
 // fakeWorker has this process be a worker, if it is to be one, and ends it.
 func fakeWorker() {
-	kind := os.Getenv(plantedVariable)
+	kind := os.Getenv(fakeWorkerVariable)
 	if kind == "" {
 		return
 	}
@@ -61,7 +61,7 @@ func fakeWorker() {
 	case "serve":
 		err = serveFake(kind)
 	case "multiply":
-		err = wire.Serve(context.Background(), os.Stdin, os.Stdout, wire.Shared(),
+		err = remote.Serve(context.Background(), os.Stdin, os.Stdout, remote.Shared(),
 			cuda.Variants(fakeBackend{field: kind}))
 	default:
 		err = fmt.Errorf("argument %q", os.Args[1])
@@ -90,10 +90,10 @@ func describeFake(kind string) error {
 		fmt.Println("GPU 0: Fake H1")
 		return nil
 	case "panics":
-		go panic("planted")
+		go panic("injected")
 		select {}
 	case "silent":
-		_ = os.WriteFile(os.Getenv(plantedVariable+"_FILE"), nil, 0o600)
+		_ = os.WriteFile(os.Getenv(fakeWorkerVariable+"_FILE"), nil, 0o600)
 		select {}
 	case "crashes":
 		return errors.Join(syscall.Kill(os.Getpid(), syscall.SIGKILL), os.ErrProcessDone)
@@ -152,7 +152,7 @@ func (m *fakeField) Multiply(ctx context.Context, c, a, b gemm.Matrix[gf256.Elem
 		case "dies":
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		case "waits":
-			_ = os.WriteFile(os.Getenv(plantedVariable+"_FILE"), nil, 0o600)
+			_ = os.WriteFile(os.Getenv(fakeWorkerVariable+"_FILE"), nil, 0o600)
 			<-ctx.Done()
 			return ctx.Err()
 		}
@@ -171,34 +171,25 @@ type fakeMultiplier[T gemm.Float] struct{ hangs bool }
 
 func (m fakeMultiplier[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 	if m.hangs {
-		_ = os.WriteFile(os.Getenv(plantedVariable+"_FILE"), nil, 0o600)
+		_ = os.WriteFile(os.Getenv(fakeWorkerVariable+"_FILE"), nil, 0o600)
 		<-ctx.Done()
 		fakeLost.Store(true)
 		return ctx.Err()
 	}
-	for i := range c.Rows {
-		for j := range c.Cols {
-			var sum T
-			for l := range a.Cols {
-				sum += a.At(i, l) * b.At(l, j)
-			}
-			c.Set(i, j, sum)
-		}
-	}
-	return nil
+	return gemmtest.Textbook(ctx, c, a, b)
 }
 
-// Guest32 implements guest.Backend.
-func (b fakeBackend) Guest32(k guest.Kernel, _ gemm.Params) (gemm.Multiplier[float32], error) {
-	return guestOf[float32](k, b.hangs)
+// UserF32 implements userkernel.Backend.
+func (b fakeBackend) UserF32(k userkernel.Kernel, _ gemm.Params) (gemm.Multiplier[float32], error) {
+	return userProduct[float32](k, b.hangs)
 }
 
-// Guest64 implements guest.Backend.
-func (b fakeBackend) Guest64(k guest.Kernel, _ gemm.Params) (gemm.Multiplier[float64], error) {
-	return guestOf[float64](k, b.hangs)
+// UserF64 implements userkernel.Backend.
+func (b fakeBackend) UserF64(k userkernel.Kernel, _ gemm.Params) (gemm.Multiplier[float64], error) {
+	return userProduct[float64](k, b.hangs)
 }
 
-func guestOf[T gemm.Float](k guest.Kernel, hangs bool) (gemm.Multiplier[T], error) {
+func userProduct[T gemm.Float](k userkernel.Kernel, hangs bool) (gemm.Multiplier[T], error) {
 	if k.Fault != "" {
 		return nil, errors.New(k.Fault)
 	}
@@ -223,8 +214,8 @@ func serveFake(kind string) error {
 	return compare.Serve(ctx, os.Stdin, os.Stdout, compare.Served{
 		Variants: cuda.Variants(backend),
 		UserVariants: func(sources []json.RawMessage) ([]gemm.Variant, error) {
-			kernels, err := guest.FromTask(sources)
-			return guest.Variants(fakeBackend{hangs: kind == "hangs"}, kernels), err
+			kernels, err := userkernel.FromTask(sources)
+			return userkernel.Variants(fakeBackend{hangs: kind == "hangs"}, kernels), err
 		},
 		Device: &compare.Device{
 			Describe: func(h *record.Host, r *record.RunInfo) { h.GPUs, r.Libraries["NVRTC"] = []string{"Fake H1"}, "13.0" },
@@ -243,7 +234,7 @@ func withWorker(t *testing.T, kind string) []string {
 	program, err := os.Executable()
 	gemmtest.Must(t, err)
 	gemmtest.Must(t, os.Symlink(program, filepath.Join(dir, cuda.Worker)))
-	return []string{plantedVariable + "=" + kind, plantedVariable + "_FILE=" + filepath.Join(dir, "hangs"),
+	return []string{fakeWorkerVariable + "=" + kind, fakeWorkerVariable + "_FILE=" + filepath.Join(dir, "hangs"),
 		"PATH=" + dir + ":" + os.Getenv("PATH")}
 }
 
@@ -292,8 +283,7 @@ func TestCUDASweeps(t *testing.T) {
 			t.Errorf("%s: status %d, %s", test.args, r.status, r.stderr)
 			continue
 		}
-		doc, err := record.Load(filepath.Join(dir, "r.json"))
-		gemmtest.Must(t, err)
+		doc := records(t, filepath.Join(dir, "r.json"))
 		found := false
 		for _, row := range doc.Records {
 			found = found || row.Variant+" "+row.Params.String() == test.row
@@ -344,7 +334,7 @@ func TestCUDAWithoutWorker(t *testing.T) {
 		"none":    "there is no NVIDIA driver",
 		"rubbish": "gemm-cuda describes the GPUs in words of its own: build both from one source",
 		"crashes": "gemm-cuda ended with signal killed",
-		"panics":  "gemm-cuda ended with exit status 2: panic: planted", "works": "",
+		"panics":  "gemm-cuda ended with exit status 2: panic: injected", "works": "",
 	} {
 		listed := listing{}
 		r := start(t, "", withWorker(t, kind), "list", "--json", "-")
@@ -470,7 +460,7 @@ func TestCUDAEncodes(t *testing.T) {
 // TestCUDAHangs measures rungs of which one hangs, and a kernel of the user that does.
 func TestCUDAHangs(t *testing.T) {
 	dir := t.TempDir()
-	source := `extern "C" __global__ void mine` + strings.ReplaceAll(guestParameters, "float", "double") + "{}"
+	source := `extern "C" __global__ void mine` + strings.ReplaceAll(kernelParameters, "float", "double") + "{}"
 	write(t, filepath.Join(dir, "mine.cu"), source)
 	for hung, more := range map[string][]string{"cuda/tuned": {"cuda/naive,cuda/tuned"},
 		"user/mine": {"cuda/naive", "--bring", "mine.cu=cuda:f64"}} {
@@ -489,7 +479,8 @@ func TestCUDAInterrupted(t *testing.T) {
 	r, _ := interruptInWorker(t, dir, withWorker(t, "hangs"), "cuda", "--variants", "cuda/naive,cuda/tuned", "--sizes",
 		"8", "--json", "r.json")
 	if r.status != statusInterrupted ||
-		!strings.Contains(r.stderr, "go on with gemm cuda --variants cuda/naive,cuda/tuned --sizes 8 --json r.json --resume") {
+		!strings.Contains(r.stderr, "go on with gemm cuda --variants cuda/naive,cuda/tuned --sizes 8 --json r.json "+
+			"--resume") {
 		t.Errorf("status %d, %s", r.status, r.stderr)
 	}
 	if _, err := record.Load(filepath.Join(dir, "r.json")); err != nil {

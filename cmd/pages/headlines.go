@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+	"gonum.org/v1/gonum/stat"
 
 	"gemm"
 	"gemm/compare/record"
@@ -15,8 +16,8 @@ import (
 	"gemm/internal/sample"
 )
 
-// headline is a row of the table of headline results in docs/performance.md. It shows the speed of a variant at one shape, and
-// its ratios to others over all shapes that both were timed at in one turn.
+// headline is a row of the table of headline results in docs/performance.md. It shows the speed of a variant at one
+// shape, and its ratios to others over all shapes that both were timed at in one turn.
 type headline struct {
 	Text      map[string]string // what is multiplied, by language
 	Brief     bool              // whether the READMEs show it too
@@ -147,13 +148,7 @@ func (h headline) cells(doc record.Document, lang string) (cells, error) {
 	return out, nil
 }
 
-func mean(ratios []float64) float64 {
-	sum := 0.0
-	for _, x := range ratios {
-		sum += math.Log(x)
-	}
-	return math.Exp(sum / float64(len(ratios)))
-}
+func mean(ratios []float64) float64 { return stat.GeometricMean(ratios, nil) }
 
 func median(x []float64) float64 { return sample.Summarize(x).Median }
 

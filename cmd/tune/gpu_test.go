@@ -71,7 +71,8 @@ func (s *speeds) measure(ctx context.Context, cases []plan.Case, b plan.Budget) 
 // search returns a search of so long over the speeds.
 func (s *speeds) search(d time.Duration) *gpuSearch {
 	return &gpuSearch{
-		gpu: s.gpu, measure: s.measure, say: func(string) {}, now: func() time.Time { return s.clock }, until: s.clock.Add(d),
+		gpu: s.gpu, measure: s.measure, progress: func(string) {}, now: func() time.Time { return s.clock },
+		until: s.clock.Add(d),
 		decide: func(c GPUChoice, doc record.Document) error {
 			s.choices, s.rows = append(s.choices, c), append(s.rows, doc)
 			return nil

@@ -231,27 +231,3 @@ func crossing(n int, holds func(i int) (bool, error)) (int, error) {
 	}
 	return lo, nil
 }
-
-// point is the measured effect of one level of Strassen's algorithm at one size: the time of the
-// product that is halved once, divided by the time of the product that is not.
-type point struct {
-	n     int
-	ratio float64
-}
-
-// A level of Strassen's algorithm replaces eight products of halves by seven, which saves time in n³, and adds sums,
-// which take time in n². So the ratio is α + γ/n, and the break-even size is where it is 1.
-
-// breakEven returns the break-even size between two measured sizes; the second is faster when halved.
-func breakEven(before, after point) float64 {
-	gamma := (before.ratio - after.ratio) / (1/float64(before.n) - 1/float64(after.n))
-	alpha := after.ratio - gamma/float64(after.n)
-	if n := gamma / (1 - alpha); gamma > 0 && alpha < 1 {
-		return n
-	}
-	return float64(before.n) // noise
-}
-
-// breakEvenBeyond estimates the break-even size from one measured size, with α = ⅞: the products of
-// halves are as fast as the whole.
-func breakEvenBeyond(p point) float64 { return (p.ratio - 7.0/8) * 8 * float64(p.n) }

@@ -132,7 +132,8 @@ func TestCompare(t *testing.T) {
 		t.Errorf("giveUp: %+v, %v", g, err)
 	}
 	r.until = time.Now()
-	if g, err := comparePairs(t.Context(), r, w, late, right); err != nil || g.faster() || g.Pairs != 0 || g.Ratio.Known() {
+	if g, err := comparePairs(t.Context(), r, w, late, right); err != nil || g.faster() || g.Pairs != 0 ||
+		g.Ratio.Known() {
 		t.Errorf("without time: %+v, %v", g, err)
 	}
 	for name, wrong := range map[string]func(ctx context.Context) error{
@@ -156,7 +157,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-func TestRaceIsOver(t *testing.T) {
+func TestPairingEnds(t *testing.T) {
 	r := pairing{pairs: 7, most: 9, giveUp: 3}
 	sharp, wide := []float64{1.1, 1.1, 1.1, 1.1, 1.1, 1.1, 1.1, 1.1, 1.1},
 		[]float64{1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1.9}

@@ -12,7 +12,6 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
-	"gemm/compare/plan"
 	"gemm/internal/block"
 	"gemm/internal/cpu"
 	"gemm/internal/kernel"
@@ -47,7 +46,7 @@ func recordChoice[T kernel.Float](t *tuner, c Choice) {
 func try[T kernel.Float](ctx context.Context, t *tuner, r pairing, w *workload[T], what Trial,
 	incumbent, candidate func(ctx context.Context) error) (Gain, error) {
 	what.Type, what.Shape = gemm.TypeOf[T]().Name, w.Shape.String()
-	t.options.Say(fmt.Sprintf("%s %s %s: %s against %s", what.Type, what.Setting, what.Shape, what.Candidate,
+	t.options.Progress(fmt.Sprintf("%s %s %s: %s against %s", what.Type, what.Setting, what.Shape, what.Candidate,
 		what.Incumbent))
 	g, err := comparePairs(ctx, r, w, incumbent, candidate)
 	if err != nil {
@@ -222,6 +221,22 @@ func keepDefault[T kernel.Float](t *tuner, setting string, standard int, note st
 	recordChoice[T](t, Choice{Setting: setting, Default: terms(standard), Chosen: terms(standard), Note: note})
 }
 
+// firstSize returns the index of the first of smallSizes at which holds is true of the gain of the candidate, which is
+// the second engine; engines returns both for n.
+func firstSize[T kernel.Float](ctx context.Context, t *tuner, until time.Time,
+	engines func(n int) (Trial, *block.Engine[T], *block.Engine[T]), holds func(Gain) bool) (int, error) {
+	search := crossings.before(until.Add(-time.Until(until) / 3))
+	return crossing(len(smallSizes), func(i int) (bool, error) {
+		w, err := newCube[T](smallSizes[i])
+		if err != nil {
+			return false, err
+		}
+		what, incumbent, candidate := engines(smallSizes[i])
+		g, err := try(ctx, t, search, w, what, w.on(incumbent), w.on(candidate))
+		return holds(g), err
+	})
+}
+
 // tuneDirect chooses the largest size at which products of T are computed without packing.
 func tuneDirect[T kernel.Float](ctx context.Context, t *tuner, until time.Time) error {
 	base := blocking[T](t)
@@ -234,17 +249,9 @@ func tuneDirect[T kernel.Float](ctx context.Context, t *tuner, until time.Time) 
 		b.Direct = most
 		return block.New(kernel.Best[T](), b, block.Serial)
 	}
-	search := crossings.before(until.Add(-time.Until(until) / 3))
-	i, err := crossing(len(smallSizes), func(i int) (bool, error) {
-		n := smallSizes[i]
-		w, err := newCube[T](n)
-		if err != nil {
-			return false, err
-		}
-		g, err := try(ctx, t, search, w, Trial{Setting: "direct", Candidate: "in place", Incumbent: "packed"}, w.on(with(0)),
-			w.on(with(n*n*n)))
-		return !(g.Ratio >= 1), err
-	})
+	i, err := firstSize(ctx, t, until, func(n int) (Trial, *block.Engine[T], *block.Engine[T]) {
+		return Trial{Setting: "direct", Candidate: "in place", Incumbent: "packed"}, with(0), with(cubed(n))
+	}, func(g Gain) bool { return !(g.Ratio >= 1) })
 	if err != nil {
 		return err
 	}
@@ -268,16 +275,9 @@ func tuneParallel[T kernel.Float](ctx context.Context, t *tuner, until time.Time
 		return block.New(kernel.Best[T](), b, pool.New(2))
 	}
 	alone := block.New(kernel.Best[T](), base, block.Serial)
-	search := crossings.before(until.Add(-time.Until(until) / 3))
-	i, err := crossing(len(smallSizes), func(i int) (bool, error) {
-		w, err := newCube[T](smallSizes[i])
-		if err != nil {
-			return false, err
-		}
-		g, err := try(ctx, t, search, w, Trial{Setting: "parallel", Candidate: "two workers", Incumbent: "one"}, w.on(alone),
-			w.on(with(1)))
-		return g.faster(), err
-	})
+	i, err := firstSize(ctx, t, until, func(int) (Trial, *block.Engine[T], *block.Engine[T]) {
+		return Trial{Setting: "parallel", Candidate: "two workers", Incumbent: "one"}, alone, with(1)
+	}, Gain.faster)
 	if err != nil {
 		return err
 	}
@@ -336,126 +336,4 @@ func apart(sizes []int, a, b int) (int, bool) {
 		return 0, false
 	}
 	return between[len(between)/2], true
-}
-
-// maxSize is the size of the largest products that are measured.
-const maxSize = 1 << 13
-
-// largeSizes are the sizes of products on which the effect of halving is measured.
-var largeSizes = []int{256, 512, 1024, 2048, 4096, 8192}
-
-// tuneCutoff chooses the size down to which Strassen's algorithm halves products of T; Winograd's form uses it in
-// proportion. It measures products of growing size, with one halving and without, until halving is faster.
-func tuneCutoff[T kernel.Float](ctx context.Context, t *tuner, until time.Time) error {
-	rate, err := speed[T](ctx, t)
-	if err != nil {
-		return err
-	}
-	strassen, packed := variant("serial/strassen"), variant("serial/packed")
-	search := halvings.before(until.Add(-time.Until(until) / 10))
-	note := ""
-	var before *point // the last size without a gain
-	best := 0
-	for _, n := range largeSizes {
-		params, err := strassen.Resolve(gemm.Params{"cutoff": n / 2})
-		if err != nil {
-			return err
-		}
-		shape := plan.Request{Variant: strassen, Type: gemm.TypeOf[T]().Name, Shape: gemm.Cube(n), Op: "nn", Alpha: 1,
-			Params: params}.Case()
-		// Both are computed once for the verification, and once for each pair.
-		calls := float64(2 * (1 + search.pairs))
-		if calls*2*shape.Terms()/rate > time.Until(search.until).Seconds() {
-			break
-		}
-		if have := float64(cpu.Available()); have > 0 && shape.Bytes() > have {
-			break
-		}
-		w, err := newWorkload[T](shape.Shape, blas.NoTrans, strassen, params)
-		if err != nil {
-			return err
-		}
-		whole, err := gemm.New[T](packed, nil)
-		if err != nil {
-			return err
-		}
-		halved, err := gemm.New[T](strassen, params)
-		if err != nil {
-			return err
-		}
-		g, err := try(ctx, t, search, w, Trial{Setting: "cutoff", Candidate: "halved", Incumbent: "whole"}, w.by(whole),
-			w.by(halved))
-		if err != nil {
-			return err
-		}
-		if !g.Ratio.Known() { // the time is over
-			break
-		}
-		p := point{n, 1 / float64(g.Ratio)}
-		if g.faster() {
-			best, note = int(breakEvenBeyond(p)), fmt.Sprintf("halving pays from %d", n)
-			if before != nil {
-				best, note = int(breakEven(*before, p)), fmt.Sprintf("halving pays at %d, not at %d", n, before.n)
-			}
-			break
-		}
-		best, note = max(n, int(breakEvenBeyond(p))), fmt.Sprintf("halving was not faster up to %d, predicted from there", n)
-		before = &p
-	}
-	return confirmCutoff[T](ctx, t, until, best, note, strassen)
-}
-
-// confirmCutoff uses the cutoff that was found if it is faster than the default at a size that only one of them
-// halves. best is 0 if none was found.
-func confirmCutoff[T kernel.Float](ctx context.Context, t *tuner, until time.Time, best int, note string,
-	strassen gemm.Variant) error {
-	c := Choice{Setting: "cutoff", Default: fmt.Sprint(t.cutoff), Chosen: fmt.Sprint(t.cutoff), Note: note}
-	if best == 0 {
-		c.Note = "no time for one measurement: raise --time"
-		recordChoice[T](t, c)
-		return nil
-	}
-	best = min(max(best, tuned.MinCutoff), tuned.MaxCutoff)
-	n := max(best, t.cutoff)
-	for _, size := range largeSizes {
-		if size > min(best, t.cutoff) && size <= n {
-			n = size
-			break
-		}
-	}
-	if best == t.cutoff || n > maxSize {
-		recordChoice[T](t, c)
-		return nil
-	}
-	w, err := newWorkload[T](gemm.Cube(n), blas.NoTrans, strassen, gemm.Params{"cutoff": min(best, t.cutoff)})
-	if err != nil {
-		return err
-	}
-	with := func(cutoff int) (func(ctx context.Context) error, error) {
-		m, err := gemm.New[T](strassen, gemm.Params{"cutoff": cutoff})
-		return w.by(m), err
-	}
-	incumbent, err := with(t.cutoff)
-	if err != nil {
-		return err
-	}
-	candidate, err := with(best)
-	if err != nil {
-		return err
-	}
-	g, err := try(ctx, t, confirming.before(until), w,
-		Trial{Setting: "cutoff", Candidate: fmt.Sprint(best), Incumbent: c.Default}, incumbent, candidate)
-	if err != nil {
-		return err
-	}
-	if g.faster() {
-		c.Chosen, c.Gain, c.Note = fmt.Sprint(best), &g, fmt.Sprintf("at %d; %s", n, note)
-		v := values[T](t)
-		v.Cutoff = best
-		keep[T](t, v)
-	} else {
-		c.Note = fmt.Sprintf("%d was found, but is not faster at %d", best, n)
-	}
-	recordChoice[T](t, c)
-	return nil
 }

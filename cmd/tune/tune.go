@@ -22,7 +22,7 @@ type Options struct {
 	Settings tuned.Settings // existing settings; other families keep theirs
 	Revision string         // revision of this program, stored in the settings
 	Device   *Device        // GPU for the family cuda; nil: none
-	Say      func(string)   // called with what is being measured
+	Progress func(string)   // called with what is being measured
 	Step     func()         // called after each of Steps
 }
 
@@ -114,7 +114,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	}
 	start, spent := time.Now(), 0
 	for _, s := range stages {
-		o.Say(s.name)
+		o.Progress(s.name)
 		spent += s.share
 		if err := s.run(ctx, t, start.Add(o.Time*time.Duration(spent)/time.Duration(whole))); err != nil {
 			err = fmt.Errorf("%s: %w", s.name, err)

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"gemm"
@@ -142,6 +143,20 @@ func TestTurnsOnRanks(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("the cases are %q, want %q", got, want)
+	}
+}
+
+// TestFieldTurn checks that over GF(2⁸) the variants that are compared with a library are interleaved with it, by the
+// length of a shard, and others are not.
+func TestFieldTurn(t *testing.T) {
+	const coded = "peers gf256, shards of 65536 bytes"
+	for name, want := range map[string]string{"serial/packed gf256": coded, "reference/reedsolomon gf256": coded,
+		"parallel/packed gf256": coded, "serial/packed f64": "peers f64 4x65536x10 nn", "serial/ikj gf256": ""} {
+		of := strings.Fields(name)
+		r := Request{Experiment: record.MainLadder, Variant: variant(of[0]), Type: of[1], Shape: code(10, 4, 64<<10)}
+		if got := r.Case().turn(); got != want {
+			t.Errorf("%s is in the turn %q, want %q", name, got, want)
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"gemm/compare/record"
+	"gemm/gemmtest"
 
 	"gemm"
 )
@@ -65,9 +66,7 @@ func TestWrongProfiles(t *testing.T) {
 // TestKeysOfProfiles checks that the document on profiles has each key and each word that a profile can have.
 func TestKeysOfProfiles(t *testing.T) {
 	text, err := os.ReadFile("../../docs/profiles.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	var words []string
 	for _, typ := range []reflect.Type{reflect.TypeFor[Profile](), reflect.TypeFor[Budget](), reflect.TypeFor[Limits](),
 		reflect.TypeFor[rule](), reflect.TypeFor[Range](), reflect.TypeFor[study]()} {

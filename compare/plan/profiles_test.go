@@ -1,13 +1,16 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"gemm"
 	"gemm/compare/record"
+	"gemm/gf256"
 )
 
 // profileOn returns the built-in profile for a host with that many processors.
@@ -122,5 +125,141 @@ func TestCourseProfile(t *testing.T) {
 		if got[table] != want {
 			t.Errorf("%s has %d rows, want %d", table, got[table], want)
 		}
+	}
+}
+
+// TestShapesOfProfiles plans the ladders of profiles for two processors: which variants have a shape, with their
+// threads or ranks if there are several, and how many shapes a type has.
+func TestShapesOfProfiles(t *testing.T) {
+	threads := []gemm.Param{{Name: "threads", Default: 1, Min: 1}}
+	all := slices.Concat(variants(nil, "serial/naive", "serial/ikj", "serial/packed", "serial/gonum"),
+		variants(threads, "parallel/packed", "reference/openblas", "reference/numpy", "reference/reedsolomon"),
+		[]gemm.Variant{onRanks("mpi/summa"), program("reference/c-naive"), program("reference/python")},
+		variants(nil, "cuda/naive", "cuda/tuned"))
+	for i := range all {
+		switch v := &all[i]; v.Name {
+		case "reference/numpy":
+			v.Least = 256 * 256 * 256
+		case "reference/reedsolomon":
+			v.F64 = nil
+			fallthrough
+		case "serial/naive", "serial/ikj", "serial/packed", "parallel/packed", "cuda/naive", "cuda/tuned":
+			v.GF256 = func(gemm.Params) (gemm.Multiplier[gf256.Elem], error) { return nil, gemm.ErrUnavailable }
+		}
+	}
+	got, shapes, turns := map[string][]string{}, map[string]int{}, map[string]string{}
+	for _, p := range Profiles(2) {
+		ladder, _ := rowsOf(p, all)
+		for _, c := range ladder {
+			at, name := fmt.Sprint(p.Name, " ", c.Type, " ", c.Shape), c.Variant.Name
+			if got[at] == nil {
+				shapes[p.Name+" "+c.Type]++
+				turns[at] = c.Turn
+			}
+			if n := cmp.Or(c.Params["ranks"], any(c.Threads())); n != 1 {
+				name = fmt.Sprint(name, " ", n)
+			}
+			got[at] = append(got[at], name)
+			if p.Name == "peers" && (c.Turn == "" || c.Turn != turns[at]) {
+				t.Errorf("%v is in the turn %q, others in %q", c, c.Turn, turns[at])
+			}
+		}
+	}
+	if want := map[string]int{"quick f64": 7, "quick gf256": 8, "full f64": 12, "full gf256": 12, "peers f64": 39,
+		"gf256 gf256": 21, "cuda f64": 21, "course f64": 97}; !maps.Equal(shapes, want) {
+		t.Errorf("numbers of shapes: %v, want %v", shapes, want)
+	}
+	const gpu, coded = "cuda/naive, cuda/tuned",
+		"serial/packed, parallel/packed 2, reference/reedsolomon, reference/reedsolomon 2"
+	const libraries = "reference/openblas, reference/openblas 2, reference/numpy, reference/numpy 2"
+	for at, want := range map[string]string{
+		"quick f64 128": "serial/naive, serial/ikj, serial/packed, serial/gonum, parallel/packed, reference/openblas, " +
+			"reference/python, " + gpu,
+		"quick f64 256": "serial/naive, serial/ikj, serial/packed, serial/gonum, parallel/packed, reference/openblas, " +
+			"reference/numpy, mpi/summa 2, mpi/summa 4, reference/c-naive, " + gpu,
+		"quick f64 1024": "serial/naive, serial/ikj, serial/packed, serial/gonum, parallel/packed, " + libraries +
+			", mpi/summa 2, mpi/summa 4, " + gpu,
+		"quick f64 2048": "serial/packed, parallel/packed, " + libraries + ", " + gpu,
+		"quick gf256 4x65536x10": "serial/naive, serial/ikj, serial/packed, parallel/packed, reference/reedsolomon, " +
+			"reference/reedsolomon 2, " + gpu,
+		"full f64 64": "serial/naive, serial/ikj, serial/packed, serial/gonum, parallel/packed, reference/openblas, " +
+			"reference/numpy, reference/c-naive, reference/python, " + gpu,
+		"full f64 1024": "serial/naive, serial/ikj, serial/packed, serial/gonum, parallel/packed, reference/openblas, " +
+			"reference/numpy, mpi/summa 2, reference/c-naive, " + gpu,
+		"peers f64 2":          "serial/packed, serial/gonum, reference/openblas",
+		"peers f64 255":        "serial/packed, serial/gonum, reference/openblas",
+		"peers f64 257":        "serial/packed, serial/gonum, reference/openblas, reference/numpy",
+		"peers f64 1024":       "serial/packed, serial/gonum, parallel/packed 2, " + libraries,
+		"peers f64 4096":       "serial/packed, parallel/packed 2, " + libraries,
+		"peers f64 8192x64x64": "serial/packed, serial/gonum, reference/openblas, reference/numpy",
+
+		"gf256 gf256 2x65536x4":      coded,
+		"gf256 gf256 32x1048576x128": coded + ", cuda/tuned",
+		"gf256 gf256 4x4096x10":      coded,
+		"gf256 gf256 4x65536x10":     "serial/naive, serial/ikj, " + coded,
+		"gf256 gf256 4x16777216x10":  coded + ", " + gpu,
+		"gf256 gf256 4x268435456x10": "cuda/tuned",
+	} {
+		if rows := strings.Join(got[at], ", "); rows != want {
+			t.Errorf("%s: %s, want %s", at, rows, want)
+		}
+	}
+}
+
+// TestTurnsOfProfiles plans experiments: their turns and rows, and which rows on ranks have timelines.
+func TestTurnsOfProfiles(t *testing.T) {
+	threads := schedules("parallel/collapse-atomic", "reference/openmp-collapse")
+	threads[1].Role = gemm.Program
+	ranks := variants([]gemm.Param{{Name: "ranks", Default: 2, Min: 1},
+		{Name: "local", Default: "serial/packed", Choices: []string{"serial/naive", "serial/packed"}}},
+		"mpi/p2p-rows", "mpi/scatter-rows", "mpi/scatter-blocks", "mpi/bcast-rows", "mpi/summa", "mpi/cannon", "mpi/25d")
+	small := append(variants(nil, "serial/packed", "serial/gonum"), variants([]gemm.Param{{Name: "threads", Default: 1,
+		Min: 1}}, "parallel/packed", "reference/openblas")...)
+	for _, test := range []struct {
+		profile    string
+		processors int
+		variants   []gemm.Variant
+		experiment record.Experiment
+		turns      int
+		rows       int // of all turns
+	}{
+		// The kernel of 2024 for each of 5 sizes, 3 schedules (and 2 others up to 1024) and 5 numbers of threads.
+		{"parallel", 16, threads, record.StrongScaling, 5, 5 * (5*3 + 4*2)},
+		// Pool and OpenMP: at one size three schedules with four chunks, at all four sizes three schedules with their own.
+		{"parallel", 2, threads, record.OpenMPLoops, 2 * (3*4 + 4*3 - 2), 4 * (3*4 + 4*3 - 2)},
+		{"parallel", 2, threads[:1], record.OpenMPLoops, 0, 0},
+		// Three ways to distribute rows, with the textbook loops, for each of 5 sizes and 5 numbers of ranks.
+		{"mpi", 16, ranks, record.Distributions, 5 * 5, 3 * 5 * 5},
+		// Batches of four sizes on one thread and on two, with the library on both.
+		{"peers", 2, small, record.Batches, 4, 4 * 4},
+	} {
+		cases := experimentsOf(profileOn(test.profile, test.processors)).planned(test.variants, []string{"f64"})
+		turns := tally(cases, func(c Case) string {
+			if c.Err() != nil {
+				t.Errorf("%v: %v", c, c.Err())
+			}
+			if own := c.Experiment == record.Distributions; own != (c.Params["local"] == "serial/naive") {
+				t.Errorf("%v is in the experiment %s", c, c.Experiment)
+			}
+			if c.Experiment != test.experiment {
+				return ""
+			}
+			return cmp.Or(c.Turn, "none")
+		})
+		rows := 0
+		for _, n := range turns {
+			rows += n
+		}
+		if rows != test.rows || len(turns) != test.turns {
+			t.Errorf("%s, %s: the turns have the rows %v, want %d turns and %d rows", test.profile, test.experiment, turns,
+				test.turns, test.rows)
+		}
+	}
+	// Timelines of a message, a collective call, broadcasts and shifts: on the most ranks, at one size.
+	drawn := texts(experimentsOf(profileOn("full", 4)).planned(ranks, []string{"f64"}), drawn)
+	slices.Sort(drawn)
+	if want := []string{"mpi/cannon f64 1024 ranks=4", "mpi/p2p-rows f64 1024 ranks=4",
+		"mpi/scatter-rows f64 1024 ranks=4", "mpi/summa f64 1024 ranks=4"}; !slices.Equal(drawn, want) {
+		t.Errorf("timelines are of %q, want %q", drawn, want)
 	}
 }

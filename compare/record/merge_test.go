@@ -60,9 +60,7 @@ func TestMergeKeepsTurnsApart(t *testing.T) {
 			map[string]string{"test/x": "t", "test/y": "t, part 2", "test/slow": "t, part 2"}},
 	} {
 		merged, err := Merge(test.docs...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		got := map[string]string{}
 		for _, r := range merged.Records {
 			got[r.Variant] = r.Turn

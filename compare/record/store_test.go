@@ -38,13 +38,19 @@ func traceOf(threads, spans int) Trace {
 	return t
 }
 
+// must ends the test if there is an error.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // opened returns the store at path.
 func opened(t *testing.T, path string, mode Mode) *Store {
 	t.Helper()
 	store, err := OpenStore(path, mode)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return store
 }
 
@@ -52,13 +58,9 @@ func opened(t *testing.T, path string, mode Mode) *Store {
 func reread(t *testing.T, store *Store) Document {
 	t.Helper()
 	data, err := store.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	doc, err := Parse(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return doc
 }
 
@@ -66,24 +68,18 @@ func reread(t *testing.T, store *Store) Document {
 func TestTracesGoWithTheirRows(t *testing.T) {
 	var store Store
 	for threads := 1; threads <= 3; threads++ {
-		if err := errors.Join(store.Put(rowOf(threads)), store.PutTraces(traceOf(threads, threads))); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(store.Put(rowOf(threads)), store.PutTraces(traceOf(threads, threads))))
 	}
 	before := store.Document()
 	failed := rowOf(2)
 	failed.Status = Failed
-	if err := store.Put(failed); err != nil {
-		t.Fatal(err)
-	}
+	must(t, store.Put(failed))
 	if !store.Traced(rowOf(1)) || store.Traced(failed) || !store.Traced(rowOf(3)) {
 		t.Errorf("there are traces of rows %v %v %v, want none of the second", store.Traced(rowOf(1)), store.Traced(failed),
 			store.Traced(rowOf(3)))
 	}
 	// The places of the others are still known.
-	if err := store.PutTraces(traceOf(3, 5)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, store.PutTraces(traceOf(3, 5)))
 	doc := reread(t, &store)
 	if len(doc.Traces) != 2 || len(doc.Traces[0].Spans) != 1 || len(doc.Traces[1].Spans) != 5 {
 		t.Errorf("traces %+v; want those of one thread and of three", doc.Traces)
@@ -95,6 +91,22 @@ func TestTracesGoWithTheirRows(t *testing.T) {
 	if err != nil || len(merged.Records) != 3 || len(merged.Traces) != 2 {
 		t.Errorf("%d rows and %d traces merged, %v; want 3 and 2", len(merged.Records), len(merged.Traces), err)
 	}
+	other := traceOf(3, 1)
+	other.Host = "b"
+	if merged, err = Merge(doc, doc, Document{Schema: 1, Traces: []Trace{other}}); err != nil || len(merged.Traces) != 3 {
+		t.Errorf("%d traces merged, %v; want 3, one of another host", len(merged.Traces), err)
+	}
+	// A trace that is stored after a restart replaces the old one.
+	path := filepath.Join(t.TempDir(), "r.json")
+	for i, mode := range []Mode{Create, Resume} {
+		kept := opened(t, path, mode)
+		err = errors.Join(err, kept.PutTraces(traceOf(1, 1), traceOf(2, 2+i)))
+		kept.Close()
+	}
+	if doc, loaded := Load(path); errors.Join(err, loaded) != nil || len(doc.Traces) != 2 ||
+		len(doc.Traces[1].Spans) != 3 {
+		t.Errorf("traces %+v, %v, %v; want two, the later of two threads", doc.Traces, err, loaded)
+	}
 }
 
 // TestPacked stores records in gzip's format, resumes them, and reads damaged ones.
@@ -102,9 +114,7 @@ func TestPacked(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "r.json.gz")
 	for i, mode := range []Mode{Create, Resume} {
 		store := opened(t, path, mode)
-		if err := store.Put(rowOf(i + 1)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, store.Put(rowOf(i+1)))
 		store.Close()
 	}
 	data, err := os.ReadFile(path)
@@ -116,18 +126,14 @@ func TestPacked(t *testing.T) {
 		t.Fatalf("%d rows, %v; want 2", len(doc.Records), err)
 	}
 	plain, err := unpacked(data, 1<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if same, err := unpacked(plain, 1); err != nil || !bytes.Equal(same, plain) {
 		t.Errorf("what is not compressed became %d bytes, %v", len(same), err)
 	}
 	if _, err := unpacked(data, int64(len(plain)-1)); err == nil || !strings.Contains(err.Error(), "when decompressed") {
 		t.Errorf("%d bytes of at most %d: %v", len(plain), len(plain)-1, err)
 	}
-	if err := os.WriteFile(path, data[:len(data)/2], 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, data[:len(data)/2], 0o600))
 	if _, err := Load(path); err == nil || !strings.Contains(err.Error(), path+": no records: gzip: ") {
 		t.Errorf("half a file: %v", err)
 	}
@@ -139,9 +145,7 @@ func TestSampled(t *testing.T) {
 	r.Samples, r.Sampled = []float64{1, 2, 3}, &Sampled{Count: 100, Quartiles: [2]float64{1, 3}}
 	r.Status, r.Median, r.Gflops, r.Again = OK, 2, 1, []Again{{"b", 4}}
 	data, err := Document{Schema: Schema, Records: []Record{r}}.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	doc, err := Parse(data)
 	if err != nil || doc.Records[0].Count() != 100 || doc.Records[0].Again[0].Median != 4 || rowOf(1).Count() != 0 {
 		t.Errorf("read back %+v, %v", doc.Records, err)
@@ -156,9 +160,7 @@ func TestSampled(t *testing.T) {
 func TestNotesOfTheFirstSchema(t *testing.T) {
 	doc, err := Parse([]byte(`{"schema":1,"records":[{"variant":"serial/ikj","type":"f64","status":"wrong",
 		"reason":"row 1 is wrong","warnings":["wide spread: repeat on a quiet machine","it is asleep"]}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r := doc.Records[0]
 	if len(r.Warnings) != 2 || r.Warnings[0].Code != note.Spread || r.Warnings[1].Text != "it is asleep" ||
 		r.Warnings[1].Code != "" || r.Reason.Text != "row 1 is wrong" {
@@ -175,23 +177,19 @@ func TestAbsent(t *testing.T) {
 	}
 }
 
-// TestNumbersThatJSONHasNot has a row with residuals of NaN, and a span without an end.
-func TestNumbersThatJSONHasNot(t *testing.T) {
+// TestNonFiniteNumbers has a row with residuals of NaN, and a span without an end.
+func TestNonFiniteNumbers(t *testing.T) {
 	var s Store
 	trace := traceOf(2, 2)
 	trace.Spans[0].End = math.NaN()
-	if err := s.PutTraces(trace); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.PutTraces(trace))
 	if doc := reread(t, &s); len(doc.Traces) != 1 || len(doc.Traces[0].Spans) != 1 || doc.Traces[0].Spans[0].Worker != 1 ||
 		!math.IsNaN(trace.Spans[0].End) {
 		t.Errorf("read back %+v; want the span that has an end, and the caller's spans unchanged", doc.Traces)
 	}
 	r := rowAt("test/nan", 2)
 	r.Status, r.Reason.Text = Wrong, "NaN"
-	if err := s.Put(r); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Put(r))
 	if got := reread(t, &s).Records[0]; got.Residual.Known() || got.Median.Known() || got.Variant != "test/nan" {
 		t.Errorf("read back %+v", got)
 	}

@@ -143,7 +143,8 @@ type writerFunc func(p []byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// TestWriteStopsWithContext ends the context when the first file is there: what is written is whole, and the rest is not.
+// TestWriteStopsWithContext ends the context when the first file is there: what is written is whole, and the rest is
+// not.
 func TestWriteStopsWithContext(t *testing.T) {
 	whole, dir := t.TempDir(), t.TempDir()
 	if _, err := Write(t.Context(), whole, drawable(), WriteOptions{}); err != nil {

@@ -104,7 +104,7 @@ func (r *traceRow) events() []traceEvent {
 	}
 	for i, g := range r.Inside {
 		for _, p := range g.Phases {
-			r.span(p.Name, "inside", r.within(i), p.Begin, p.End, map[string]any{})
+			r.span(p.Name, "inside", len(r.lanes())+i, p.Begin, p.End, map[string]any{})
 		}
 	}
 	if r.Cut > 0 {
@@ -128,24 +128,16 @@ func (r *traceRow) names() {
 	r.meta("process_name", r.process, "name", name)
 	r.meta("process_labels", r.process, "labels", r.host)
 	r.meta("process_sort_index", r.process, "sort_index", r.process)
-	r.meta("thread_name", r.process, "name", "product")
-	r.meta("thread_sort_index", r.process, "sort_index", r.process)
-	for lane, name := range r.lanes() {
-		thread := r.process + 1 + lane
-		r.meta("thread_name", thread, "name", name)
-		r.meta("thread_sort_index", thread, "sort_index", thread)
+	threads := append([]string{"product"}, r.lanes()...)
+	for _, g := range r.Inside {
+		threads = append(threads, fmt.Sprintf("multiprocessor %d, block %d, %s, warpgroup %d", g.Multiprocessor, g.Block,
+			g.Role, g.Warpgroup))
 	}
-	for i, g := range r.Inside {
-		thread := r.process + 1 + r.within(i)
-		name := fmt.Sprintf("multiprocessor %d, block %d, %s, warpgroup %d", g.Multiprocessor, g.Block, g.Role,
-			g.Warpgroup)
-		r.meta("thread_name", thread, "name", name)
-		r.meta("thread_sort_index", thread, "sort_index", thread)
+	for i, name := range threads {
+		r.meta("thread_name", r.process+i, "name", name)
+		r.meta("thread_sort_index", r.process+i, "sort_index", r.process+i)
 	}
 }
-
-// within is the lane of the i-th group of warps inside of a kernel.
-func (r *traceRow) within(i int) int { return len(r.lanes()) + i }
 
 func (r *traceRow) meta(name string, thread int, key string, value any) {
 	r.all = append(r.all, traceEvent{Name: name, Kind: "M", Process: r.process, Thread: thread,
@@ -190,7 +182,7 @@ func (r *traceRow) product() {
 	if len(r.Ranks) > 0 {
 		args["clock_error_us"] = r.ClockError * 1e6
 	}
-	r.add("product", "product", r.process, 0, end, args)
+	r.span("product", "product", wholeProduct, 0, end, args)
 }
 
 // params returns the parameters, none as an empty object.
@@ -201,16 +193,14 @@ func params(p gemm.Params) gemm.Params {
 	return p
 }
 
+// wholeProduct is the lane of the product as a whole.
+const wholeProduct = -1
+
 // span adds what a lane did.
 func (r *traceRow) span(name, category string, lane int, begin, end float64, args map[string]any) {
-	r.add(name, category, r.process+1+lane, begin, end, args)
-}
-
-// add adds a span of a thread.
-func (r *traceRow) add(name, category string, thread int, begin, end float64, args map[string]any) {
 	from, to := microsOf(begin), microsOf(end)
 	took := max(0, to-from)
 	args["size"] = r.Shape.Label()
 	r.all = append(r.all, traceEvent{Name: name, Category: category, Kind: "X", Time: &from, Duration: &took,
-		Process: r.process, Thread: thread, Args: args})
+		Process: r.process, Thread: r.process + 1 + lane, Args: args})
 }

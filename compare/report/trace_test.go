@@ -73,7 +73,8 @@ func TestTrace(t *testing.T) {
 				t.Errorf("the second chunk of the first worker is %+v", e)
 			}
 		case e.Category == "inside":
-			if e.Name != "wait" || e.Process != 3*processDistance || e.Thread != 3*processDistance+3 || e.Begin != 1500 || e.End != 2000 {
+			if e.Name != "wait" || e.Process != 3*processDistance || e.Thread != 3*processDistance+3 ||
+				e.Begin != 1500 || e.End != 2000 {
 				t.Errorf("a step inside of a kernel is %+v", e)
 			}
 			inside++

@@ -53,9 +53,10 @@ func Formats() []string {
 
 // Write renders doc into the folder dir, which it creates if necessary, and returns the paths of the files. The figures
 // come first: figures/<id>.svg and .png for html and md, and .pdf for tex and pdf. Then come report.html, report.md,
-// report.tex and report.pdf, each followed by the same of the appendix, report-appendix.html and so on, and results.csv,
-// results.json and results.bench.txt. The format pdf writes tex too, and runs xelatex on it. Each file is replaced as a
-// whole or not at all. Figures of another report stay. When ctx ends, Write returns at once, with the cause.
+// report.tex and report.pdf, each followed by the same of the appendix, report-appendix.html and so on, and
+// results.csv, results.json and results.bench.txt. The format pdf writes tex too, and runs xelatex on it. Each file is
+// replaced as a whole or not at all. Figures of another report stay. When ctx ends, Write returns at once, with the
+// cause.
 func Write(ctx context.Context, dir string, doc record.Document, opt WriteOptions) ([]string, error) {
 	wanted := opt.Formats
 	if wanted == nil {
@@ -220,7 +221,7 @@ func typeset(ctx context.Context, w io.Writer, r *page.Page, drawings []chart.Dr
 		case limited.Err() != nil:
 			return fmt.Errorf("report: xelatex took more than %v, and was ended; report.tex is there to look at", typesetLimit)
 		case err != nil:
-			return fmt.Errorf("report: xelatex: %s: %w; report.tex is there to look at", complaint(output.Bytes()), err)
+			return fmt.Errorf("report: xelatex: %s: %w; report.tex is there to look at", texError(output.Bytes()), err)
 		}
 	}
 	pdf, err := os.ReadFile(filepath.Join(scratch.Path, "report.pdf"))
@@ -231,8 +232,8 @@ func typeset(ctx context.Context, w io.Writer, r *page.Page, drawings []chart.Dr
 	return err
 }
 
-// complaint returns the first line of TeX's output that is an error message, otherwise what it wrote last.
-func complaint(output []byte) string {
+// texError returns the first line of TeX's output that is an error message, otherwise what it wrote last.
+func texError(output []byte) string {
 	last := "it wrote nothing"
 	for line := range strings.Lines(string(output)) {
 		if strings.HasPrefix(line, "!") {

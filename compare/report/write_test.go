@@ -80,7 +80,8 @@ func TestBench(t *testing.T) {
 		t.Fatal(err)
 	}
 	var want, got []float64
-	for _, r := range analysis.Timed(doc.Records) {
+	names, timed := map[string]bool{}, analysis.Timed(doc.Records)
+	for _, r := range timed {
 		want = append(want, r.Samples...)
 	}
 	reader := benchfmt.NewReader(&buf, "results.bench.txt")
@@ -88,15 +89,17 @@ func TestBench(t *testing.T) {
 		switch line := reader.Result().(type) {
 		case *benchfmt.Result:
 			seconds, _ := line.Value("sec/op")
-			got = append(got, seconds)
+			got, names[string(line.Name)] = append(got, seconds), true
 		case *benchfmt.SyntaxError:
 			t.Fatal(line)
 		}
 	}
 	near := func(x, y float64) bool { return math.Abs(x/y-1) <= 1e-6 }
-	if units := reader.Units(); !slices.EqualFunc(got, want, near) || units.GetBetter("GFLOP/s") != 1 ||
+	if units := reader.Units(); !slices.EqualFunc(got, want, near) || len(names) != len(timed) ||
+		units.GetBetter("GFLOP/s") != 1 ||
 		units.GetBetter("sec/op") != -1 {
-		t.Errorf("%d times for %d samples; units %v", len(got), len(want), units)
+		t.Errorf("%d times for %d samples, %d names for %d rows; units %v", len(got), len(want), len(names), len(timed),
+			units)
 	}
 }
 

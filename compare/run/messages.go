@@ -26,13 +26,13 @@ const protocol = 6
 
 // The words of the frames.
 const (
-	taskWord  = "task"
-	nowWord   = "now"   // a heartbeat: the index of the case in progress, -1 before the first
-	foundWord = "found" // what was found and measured before the first case
-	traceWord = "trace" // the timeline of the next row
-	rowWord   = "row"
-	goneWord  = "gone" // which hosts are lost: no new process can measure the other rows
-	doneWord  = "done" // the last message: there are no more rows
+	taskWord        = "task"
+	nowWord         = "now"   // a heartbeat: the index of the case in progress, -1 before the first
+	foundWord       = "found" // what was found and measured before the first case
+	traceWord       = "trace" // the timeline of the next row
+	rowWord         = "row"
+	unreachableWord = "gone" // which hosts are unreachable: no new process can measure the other rows
+	doneWord        = "done" // the last message: there are no more rows
 )
 
 // Task is what a process has to measure.
@@ -43,7 +43,7 @@ type Task struct {
 	Seed     uint64            `json:"seed"`
 	Ceilings time.Duration     `json:"ceilings"`          // spent on each ceiling
 	Known    []record.Ceiling  `json:"known,omitempty"`   // ceilings of GPUs that the run has
-	Brought  []json.RawMessage `json:"brought,omitempty"` // sources of variants that the program lacks
+	Sources  []json.RawMessage `json:"brought,omitempty"` // sources of variants that the program lacks
 }
 
 // newTask returns the task to measure the cases as b would.
@@ -58,8 +58,8 @@ func (p *Executors) newTask(cases []plan.Case) (Task, error) {
 		if err != nil {
 			return t, err
 		}
-		if !slices.ContainsFunc(t.Brought, func(other json.RawMessage) bool { return bytes.Equal(other, source) }) {
-			t.Brought = append(t.Brought, source)
+		if !slices.ContainsFunc(t.Sources, func(other json.RawMessage) bool { return bytes.Equal(other, source) }) {
+			t.Sources = append(t.Sources, source)
 		}
 	}
 	for _, c := range b.Host.Ceilings {
@@ -84,7 +84,7 @@ func ReadTask(in io.Reader, variants []gemm.Variant, user func(sources []json.Ra
 			t.Protocol, protocol, schedule.Worker)
 	}
 	if user != nil {
-		more, err := user(t.Brought)
+		more, err := user(t.Sources)
 		if err != nil {
 			return t, fmt.Errorf("the task: %w", err)
 		}
@@ -114,18 +114,18 @@ type Found struct {
 
 // message is the content of a frame of a process, by its word.
 type message struct {
-	now   int
-	found Found
-	trace record.Trace
-	row   record.Record
-	gone  string
-	done  bool
+	now         int
+	found       Found
+	trace       record.Trace
+	row         record.Record
+	unreachable string
+	done        bool
 }
 
 // decode returns the content of a frame. It is an error if the frame has anything else.
 func decode(f ipc.Frame) (m message, err error) {
 	content, ok := map[string]any{nowWord: &m.now, foundWord: &m.found, traceWord: &m.trace, rowWord: &m.row,
-		goneWord: &m.gone, doneWord: &m.done}[f.Word]
+		unreachableWord: &m.unreachable, doneWord: &m.done}[f.Word]
 	if !ok {
 		return m, errors.New("there is no such word")
 	}
@@ -223,8 +223,8 @@ func (r *Reporter) Begin(cases []plan.Case) { r.SetCase(cases[0]) }
 // Done reports the row of a case.
 func (r *Reporter) Done(row record.Record, _ bool) { r.send(rowWord, row) }
 
-// Gone reports which hosts are lost.
-func (r *Reporter) Gone(hosts error) { r.send(goneWord, hosts.Error()) }
+// Unreachable reports which hosts do not answer any more.
+func (r *Reporter) Unreachable(hosts error) { r.send(unreachableWord, hosts.Error()) }
 
 // End reports that there are no more rows.
 func (r *Reporter) End() { r.send(doneWord, true) }

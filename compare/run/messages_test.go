@@ -14,7 +14,7 @@ import (
 	"gemm/compare/plan"
 	"gemm/compare/record"
 	"gemm/compare/run/turn"
-	"gemm/cuda/guest"
+	"gemm/cuda/userkernel"
 	"gemm/gemmtest"
 	"gemm/internal/ipc"
 )
@@ -27,13 +27,11 @@ func sent(t *testing.T, p *Executors, cases []plan.Case) string {
 	if err == nil {
 		err = ipc.NewWriter(&out).Encode(taskWord, task)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	return out.String()
 }
 
-func TestTasksComeBack(t *testing.T) {
+func TestTaskRoundTrip(t *testing.T) {
 	variants := []gemm.Variant{gemmtest.OnRanks("mpi/a", nil), gemmtest.OnRanks("mpi/b", nil)}
 	want := []plan.Case{
 		plan.Request{
@@ -77,20 +75,21 @@ func TestTasksComeBack(t *testing.T) {
 	}
 }
 
-// TestGuestsTravel checks that the task has the kernel of the user's that a case names, once, and that
+// TestTaskHasUserKernels checks that the task has the kernel of the user's that a case names, once, and that
 // a process that takes none refuses it.
-func TestGuestsTravel(t *testing.T) {
-	k := guest.Kernel{Name: "user/f", Source: "text", Symbol: "f", Type: "f32", Launch: guest.Launch{Grid: "M,N"}}
-	v := guest.Variants(nil, []guest.Kernel{k})[0]
+func TestTaskHasUserKernels(t *testing.T) {
+	k := userkernel.Kernel{Name: "user/f", Source: "text", Symbol: "f", Type: "f32",
+		Launch: userkernel.Launch{Grid: "M,N"}}
+	v := userkernel.Variants(nil, []userkernel.Kernel{k})[0]
 	var cases []plan.Case
 	for n := range 2 {
 		cases = append(cases, plan.Request{Variant: v, Type: "f32", Shape: gemm.Cube(8 + n), Op: "nn", Alpha: 1}.Case())
 	}
 	text := sent(t, &Executors{Bench: &turn.Bench{}}, cases)
-	var came []guest.Kernel
+	var came []userkernel.Kernel
 	task, err := ReadTask(strings.NewReader(text), nil, func(sources []json.RawMessage) (_ []gemm.Variant, err error) {
-		came, err = guest.FromTask(sources)
-		return guest.Variants(nil, came), err
+		came, err = userkernel.FromTask(sources)
+		return userkernel.Variants(nil, came), err
 	}, 1)
 	if err != nil || len(task.Cases) != 2 || task.Cases[1].ID() != cases[1].ID() || len(came) != 1 || came[0] != k {
 		t.Errorf("%v, %+v, %+v", err, task, came)
@@ -123,8 +122,8 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// TestSigns checks that there is a sign of life at once, one for each case that begins, and one every heartbeatEvery.
-func TestSigns(t *testing.T) {
+// TestHeartbeats checks that there is a heartbeat at once, one for each case that begins, and one every heartbeatEvery.
+func TestHeartbeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cases := []plan.Case{
 			plan.Request{Variant: gemmtest.OnRanks("mpi/a", nil), Type: "f64", Shape: gemm.Cube(8)}.Case(),
@@ -140,7 +139,7 @@ func TestSigns(t *testing.T) {
 		stop()
 		synctest.Wait()
 		if want := "now 0 -1\n" + strings.Repeat("now 0 1\n", 3); out.String() != want {
-			t.Errorf("signs %s, want %s", &out, want)
+			t.Errorf("heartbeats %s, want %s", &out, want)
 		}
 	})
 }

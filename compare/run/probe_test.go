@@ -9,6 +9,7 @@ import (
 
 	"gemm"
 	"gemm/compare/record"
+	"gemm/gemmtest"
 )
 
 // TestProbes stores the measurements twice, as two starts of one run do: they are on disk once, with the finite
@@ -34,9 +35,7 @@ func TestProbes(t *testing.T) {
 		if err == nil {
 			err = store.PutMeasurements(found...)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 	}
 	if _, err := store.Encode(); err != nil {
 		t.Error(err)

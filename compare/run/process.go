@@ -59,7 +59,8 @@ type session struct {
 func (p *Executors) follow(ctx context.Context, step schedule.Step, of process, to Sink) (*schedule.End, error) {
 	v := &session{
 		lifecycle: lifecycle{last: time.Now(), limit: p.Bench.Budget.Timeout, dead: cmp.Or(p.Dead, deadTime)}, process: of,
-		executor: step.Executor, cases: step.Cases, index: map[record.ID]int{}, to: to, host: p.Bench.Host.ID, run: p.Bench.Run,
+		executor: step.Executor, cases: step.Cases, index: map[record.ID]int{}, to: to, host: p.Bench.Host.ID,
+		run:  p.Bench.Run,
 		rows: map[int]bool{}, traces: map[int]record.Trace{}, at: -1,
 	}
 	for i, c := range step.Cases {
@@ -196,8 +197,8 @@ func (v *session) handle(r ipc.Received) error {
 			v.on(rowsComplete, now)
 		}
 		return v.keep(i, m.row)
-	case goneWord:
-		v.end.Gone = errors.New(m.gone)
+	case unreachableWord:
+		v.end.Unreachable = errors.New(m.unreachable)
 	case doneWord:
 		v.over = true
 	}

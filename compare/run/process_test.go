@@ -17,17 +17,18 @@ import (
 	"gemm/compare/record"
 	"gemm/compare/run/turn"
 	"gemm/compare/schedule"
+	"gemm/gemmtest"
 	"gemm/internal/ipc"
 )
 
-// spoken is a process that writes the text and ends; if the error is context.Canceled, when it is stopped.
-type spoken struct {
+// scripted is a process that writes the text and ends; if the error is context.Canceled, when it is stopped.
+type scripted struct {
 	process
 	text string
 	err  error
 }
 
-func (s spoken) run(ctx context.Context, _ []byte, out io.Writer) error {
+func (s scripted) run(ctx context.Context, _ []byte, out io.Writer) error {
 	_, err := io.WriteString(out, s.text)
 	if errors.Is(s.err, context.Canceled) {
 		<-ctx.Done()
@@ -51,17 +52,15 @@ func (*kept) PutHost(record.Host) error                   { return nil }
 func (*kept) PutRun(record.RunInfo) error                 { return nil }
 func (*kept) PutMeasurements(...record.Measurement) error { return nil }
 
-// listened has a process say the text about three cases, of which two are in a turn.
-func listened(t *testing.T, p *Executors, of process, text string, err error, to *kept) (*schedule.End, error) {
+// followed follows a process that writes the text about three cases, of which two are in a turn.
+func followed(t *testing.T, p *Executors, of process, text string, err error, to *kept) (*schedule.End, error) {
 	t.Helper()
 	var cases []plan.Case
 	for n, turn := range []string{"x", "x", ""} {
 		v := gemm.Variant{Name: "cuda/a", Location: gemm.OnGPU}
 		c := plan.Request{Variant: v, Type: "f64", Shape: gemm.Cube(8 + n), Turn: turn}.Case()
 		row, err := json.Marshal(c.Row())
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		text = strings.ReplaceAll(text, fmt.Sprint("ROW", n), "row 0 "+string(row))
 		cases = append(cases, c)
 	}
@@ -69,12 +68,12 @@ func listened(t *testing.T, p *Executors, of process, text string, err error, to
 	if _, ok := of.(ranks); ok {
 		step.Executor.Kind = schedule.Ranks
 	}
-	return p.follow(t.Context(), step, spoken{of, text, err}, to)
+	return p.follow(t.Context(), step, scripted{of, text, err}, to)
 }
 
-// TestConversations checks how a process ended, and which rows it left, by what it wrote. In this test time passes when
-// nothing else happens.
-func TestConversations(t *testing.T) {
+// TestMessageSequences checks how a process ended, and which rows it left, by what it wrote. In this test time passes
+// when nothing else happens.
+func TestMessageSequences(t *testing.T) {
 	killed := ipc.ExitError{Name: "gemm-cuda", Status: "signal killed"}
 	for name, test := range map[string]struct {
 		text  string
@@ -111,12 +110,12 @@ func TestConversations(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			p, to := &Executors{Bench: &turn.Bench{Budget: plan.Budget{Timeout: time.Minute}}}, &kept{}
-			end, err := listened(t, p, worker{p}, test.text, test.err, to)
+			end, err := followed(t, p, worker{p}, test.text, test.err, to)
 			got := "<nil>"
 			if end != nil {
 				got = fmt.Sprint(end.Case, " ", end.Hung, " ", end.Status, " ", end.Reason)
-				if end.Gone != nil {
-					got += fmt.Sprintf(", %v is gone", end.Gone)
+				if end.Unreachable != nil {
+					got += fmt.Sprintf(", %v is gone", end.Unreachable)
 				}
 			}
 			if err != nil || !strings.HasPrefix(got, test.want) || to.began != test.began || len(to.rows) != test.rows {
@@ -127,7 +126,7 @@ func TestConversations(t *testing.T) {
 	}
 	full := &kept{err: errors.New("the disk is full")}
 	p := &Executors{Bench: &turn.Bench{}}
-	_, err := listened(t, p, worker{p}, "ROW0\nROW1\n", context.Canceled, full)
+	_, err := followed(t, p, worker{p}, "ROW0\nROW1\n", context.Canceled, full)
 	if !errors.Is(err, full.err) || len(full.rows) != 1 {
 		t.Errorf("%v after %d rows, want that %v after one", err, len(full.rows), full.err)
 	}
@@ -141,7 +140,7 @@ func TestSilentRanks(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			p := &Executors{Bench: &turn.Bench{Budget: plan.Budget{Timeout: time.Minute}}}
-			end, err := listened(t, p, ranks{p, 2}, text, context.Canceled, &kept{})
+			end, err := followed(t, p, ranks{p, 2}, text, context.Canceled, &kept{})
 			if err != nil || end == nil || !end.Hung || end.Reason.Error() != want {
 				t.Errorf("after %q: %+v, %v; want %s", text, end, err, want)
 			}
@@ -161,7 +160,7 @@ func TestWorkerOfAnotherRevision(t *testing.T) {
 			Processes: Processes{Warn: func(text string) { warned = append(warned, text) }}}
 		found := fmt.Sprintf("found 0 {\"run\":{\"git\":%q}}\n", test.its)
 		to := &kept{}
-		end, err := listened(t, p, worker{p}, found+found+"ROW0\n", nil, to)
+		end, err := followed(t, p, worker{p}, found+found+"ROW0\n", nil, to)
 		if end != nil || err != nil || len(to.rows) != 1 {
 			t.Fatal(end, err, to.rows)
 		}

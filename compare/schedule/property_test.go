@@ -124,7 +124,7 @@ func (r chance) outcome(step Step) ([]record.Record, Outcome) {
 	case 0:
 		o.End.Hung = true
 	case 1:
-		o.End.Gone = errBoom
+		o.End.Unreachable = errBoom
 	case 2:
 		o.End.Status = record.Unavailable
 	}

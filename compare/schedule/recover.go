@@ -43,9 +43,9 @@ func (s *Schedule) recover() Step {
 		s.out = nil
 		return Step{}
 	case end == nil:
-		return s.giveUp(left, record.Failed, fmt.Errorf("%s ended and left no row", a.executor))
-	case end.Gone != nil:
-		return s.giveUp(left, record.Failed, end.Gone)
+		return s.failAll(left, record.Failed, fmt.Errorf("%s ended and left no row", a.executor))
+	case end.Unreachable != nil:
+		return s.failAll(left, record.Failed, end.Unreachable)
 	case end.Case >= 0:
 		a.worked, a.idle = true, 0
 		return s.failCase(a, end, left)
@@ -58,7 +58,7 @@ func (s *Schedule) recover() Step {
 		most = 0
 	}
 	if a.idle >= most {
-		return s.giveUp(left, end.Status, end.Reason)
+		return s.failAll(left, end.Status, end.Reason)
 	}
 	a.notes[left[0].ID()] = fmt.Sprintf("%s started again: %v", a.executor.was(), end.Reason)
 	wait := cmp.Or(s.rules.Pause, pause) << a.idle
@@ -67,18 +67,18 @@ func (s *Schedule) recover() Step {
 	return Step{Wait: wait, Executor: a.executor, Cases: left}
 }
 
-// giveUp is the step that stores rows for the cases that no process will measure.
-func (s *Schedule) giveUp(left []plan.Case, status record.Status, reason error) Step {
+// failAll is the step that stores rows for the cases that no process will measure.
+func (s *Schedule) failAll(left []plan.Case, status record.Status, reason error) Step {
 	var step Step
 	for _, c := range left {
-		step.Rows = append(step.Rows, s.lost(c, status, reason))
+		step.Rows = append(step.Rows, s.failedRow(c, status, reason))
 	}
 	s.out = nil
 	return step
 }
 
-// lost returns the row of a case that a process has lost.
-func (s *Schedule) lost(c plan.Case, status record.Status, reason error) record.Record {
+// failedRow returns the row of a case that a process ended before.
+func (s *Schedule) failedRow(c plan.Case, status record.Status, reason error) record.Record {
 	r := s.unmeasured(c, status, note.Read(gemm.Why(reason)))
 	s.history.add(c, r, s.rules.Budget)
 	return r
@@ -95,7 +95,7 @@ func (s *Schedule) failCase(a *remote, end *End, left []plan.Case) Step {
 		if end.Hung {
 			status = record.Timeout
 		}
-		step.Rows = append(step.Rows, s.lost(failed, status, end.Reason))
+		step.Rows = append(step.Rows, s.failedRow(failed, status, end.Reason))
 		left = slices.DeleteFunc(left, func(c plan.Case) bool { return c.ID() == failed.ID() })
 	}
 	if status == record.Timeout && s.hung == nil {

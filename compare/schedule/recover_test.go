@@ -22,8 +22,8 @@ func TestRecovery(t *testing.T) {
 	)
 	hung := died(1)
 	hung.Hung = true
-	gone := died(1)
-	gone.Gone = errors.New("host node7 does not answer any more")
+	lost := died(1)
+	lost.Unreachable = errors.New("host node7 does not answer any more")
 	for _, test := range []struct {
 		name      string
 		starts    []start
@@ -43,9 +43,10 @@ func TestRecovery(t *testing.T) {
 		{"after all rows", []start{{3, died(2)}}, []string{all}, []string{a, b, c}, "<nil>"},
 		{"hung", []start{{1, hung}}, []string{all, "cuda/b is timeout: boom", "gemm-cuda h[cuda/c]"},
 			[]string{a, "cuda/b timeout, g, boom", c}, "gemm-cuda hung in cuda/b f64 8 and had to be ended"},
-		{"hosts are gone", []start{{1, gone}},
-			[]string{all, "cuda/b is error: " + gone.Gone.Error(), "cuda/c is error: " + gone.Gone.Error()},
-			[]string{a, "cuda/b error, g, " + gone.Gone.Error(), "cuda/c error, h, " + gone.Gone.Error()}, "<nil>"},
+		{"hosts are unreachable", []start{{1, lost}},
+			[]string{all, "cuda/b is error: " + lost.Unreachable.Error(), "cuda/c is error: " + lost.Unreachable.Error()},
+			[]string{a, "cuda/b error, g, " + lost.Unreachable.Error(), "cuda/c error, h, " + lost.Unreachable.Error()},
+			"<nil>"},
 		{"no row", []start{{2, nil}}, []string{all, "cuda/c is error: gemm-cuda ended and left no row"},
 			[]string{a, b, "cuda/c error, h, gemm-cuda ended and left no row"}, "<nil>"},
 		{"not begun, once", []start{{0, died(-1)}}, []string{all, "after 500ms " + all}, []string{a + again + "boom", b, c},
@@ -125,7 +126,8 @@ func TestGroups(t *testing.T) {
 	if err := w.work(t, cases...); err != nil {
 		t.Error(err)
 	}
-	wants(t, "with all executors", w.log, "this process [serial/a]", "this process t[serial/b serial/c]", "1 ranks n[mpi/b]",
+	wants(t, "with all executors", w.log, "this process [serial/a]", "this process t[serial/b serial/c]",
+		"1 ranks n[mpi/b]",
 		"2 ranks m[mpi/a mpi/c]", "build v1 [serial/d] [serial/e]", "build v3 [serial/f]", "this process [serial/h]",
 		"gemm-cuda g[cuda/a cuda/b]")
 	w = world{}

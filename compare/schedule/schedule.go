@@ -66,11 +66,11 @@ type Outcome struct {
 
 // End is how a process ended before it had measured all cases.
 type End struct {
-	Case   int // index of the case in progress; -1: none had begun
-	Hung   bool
-	Status record.Status // of the rows that are lost by it: error or unavailable
-	Reason error
-	Gone   error // hosts that are lost: no new process can measure the other rows; nil: none
+	Case        int // index of the case in progress; -1: none had begun
+	Hung        bool
+	Status      record.Status // of the rows that it ended: error or unavailable
+	Reason      error
+	Unreachable error // hosts: no new process can measure the other rows; nil: none
 }
 
 // Schedule is a list of cases, and what is done of it.

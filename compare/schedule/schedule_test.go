@@ -10,6 +10,7 @@ import (
 	"gemm"
 	"gemm/compare/plan"
 	"gemm/compare/record"
+	"gemm/gemmtest"
 	"gemm/internal/note"
 )
 
@@ -218,9 +219,7 @@ func TestResume(t *testing.T) {
 		}
 		w.put(t, []record.Record{r})
 		if test.traced {
-			if err := w.store.PutTraces(r.NewTrace()); err != nil {
-				t.Fatal(err)
-			}
+			gemmtest.Must(t, w.store.PutTraces(r.NewTrace()))
 		}
 		if err := w.work(t, c.Case()); err != nil {
 			t.Error(err)
@@ -283,6 +282,34 @@ func TestRowsAreMeasuredAgain(t *testing.T) {
 				alone && math.Abs(r.CI[1]-1-test.kept) > 1e-9 {
 				t.Errorf("%v: %s has the interval %v and the warnings %q", test, r.Variant, *r.CI, r.Warnings)
 			}
+		}
+	}
+}
+
+// TestSecondResults chooses between two results of a row. The trace of the second is kept with it.
+func TestSecondResults(t *testing.T) {
+	c := caseOfName("serial/a", "", nil)
+	of := func(run string, status record.Status, seconds float64, ci *[2]float64) record.Record {
+		r := row(c, status, seconds)
+		r.Run, r.CI = run, ci
+		return r
+	}
+	var w world
+	w.put(t, []record.Record{of("first", record.OK, 10, &[2]float64{8, 15})})
+	s := New(nil, Rules{}, &w.store)
+	for _, test := range []struct {
+		status record.Status
+		ci     *[2]float64
+		second bool
+	}{
+		{record.OK, &[2]float64{5, 20}, false}, {record.OK, &[2]float64{9, 11}, true}, {record.OK, nil, false},
+		{record.Timeout, nil, false}, {record.Wrong, nil, true}, {record.Suspect, nil, true},
+	} {
+		r := of("second", test.status, 11, test.ci)
+		rows, traces := s.Measured(Step{Cases: []plan.Case{c}, again: true}, []record.Record{r},
+			[]record.Trace{r.NewTrace()})
+		if second := rows[0].Run == "second"; second != test.second || len(traces) > 0 != test.second {
+			t.Errorf("%s %v: the second result is kept: %v, with %d traces", test.status, test.ci, second, len(traces))
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"gemm"
 	"gemm/compare/plan"
 	"gemm/compare/record"
+	"gemm/gemmtest"
 )
 
 // caseOfName returns a case of a planted variant at n = 8.
@@ -87,9 +88,7 @@ func (w *world) work(t *testing.T, cases ...plan.Case) error {
 
 func (w *world) put(t *testing.T, rows []record.Record) {
 	t.Helper()
-	if err := w.store.Put(rows...); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, w.store.Put(rows...))
 }
 
 // rows returns the rows in the store as text.

@@ -201,11 +201,7 @@ func columnSum(m gemm.Matrix[float64]) float64 {
 			sums[j] += math.Abs(x)
 		}
 	}
-	most := 0.0
-	for _, sum := range sums {
-		most = math.Max(most, sum)
-	}
-	return most
+	return most(sums)
 }
 
 // Limit implements ChainVerifier.

@@ -152,9 +152,9 @@ func (v *floatVerifier[T]) scaledRows(most int) int {
 	return max(1, min(most, scaledTerms/terms))
 }
 
-// judge returns the normalised error of an element of a product of far operands, and whether the
+// compareScaled returns the normalised error of an element of a product of far operands, and whether the
 // element is not finite, as the arithmetic of T permits there.
-func (v *floatVerifier[T]) judge(e *element, got float64, limit Limit) (residual float64, overflow bool) {
+func (v *floatVerifier[T]) compareScaled(e *element, got float64, limit Limit) (residual float64, overflow bool) {
 	if math.IsNaN(got) || math.IsInf(got, 0) {
 		if v.mayOverflow(e, got, limit) {
 			return 0, true
@@ -216,7 +216,7 @@ func (v *floatVerifier[T]) checkOutOfRange(c gemm.Matrix[T], limit Limit) Verdic
 	for x := range v.elements {
 		e := &v.elements[x]
 		got := gemm.ToFloat64(c.At(e.i, e.j))
-		r, overflow := v.judge(e, got, limit)
+		r, overflow := v.compareScaled(e, got, limit)
 		if overflow {
 			overflows++
 		}

@@ -78,7 +78,7 @@ func (f farCase[T]) run(t *testing.T) {
 }
 
 // TestFarLargeProduct has every element of a large product overflow, and some of them not.
-func TestFarLargeproduct(t *testing.T) {
+func TestFarLargeProduct(t *testing.T) {
 	const n = 300
 	for _, kind := range []gemm.BoundKind{gemm.Componentwise, gemm.Normwise} {
 		a, b, c := gemm.NewMatrix[float64](n, n), gemm.NewMatrix[float64](n, n), gemm.NewMatrix[float64](n, n)
@@ -97,8 +97,8 @@ func TestFarLargeproduct(t *testing.T) {
 	}
 }
 
-// TestVoid checks that a limit that zeros also pass verifies nothing, and that a limit smaller than some element does.
-func TestVoid(t *testing.T) {
+// TestVacuousLimits: a limit that zeros also pass verifies nothing; a limit smaller than some element does.
+func TestVacuousLimits(t *testing.T) {
 	alternating, ones := make([]float32, 1001), make([]float32, 1001)
 	for i := range ones {
 		ones[i], alternating[i] = 1, float32(1-2*(i%2))
@@ -106,10 +106,10 @@ func TestVoid(t *testing.T) {
 	a := gemm.NewMatrix[float32](2, len(ones))
 	copy(a.Row(1), alternating)
 	for _, test := range []struct {
-		a    gemm.Matrix[float32]
-		want []float32
-		kind gemm.BoundKind
-		void map[float64]bool
+		a       gemm.Matrix[float32]
+		want    []float32
+		kind    gemm.BoundKind
+		vacuous map[float64]bool
 	}{
 		{row(ones...), []float32{1001}, gemm.Componentwise, map[float64]bool{0.5: false, 1: true, math.Inf(1): true}},
 		{row(alternating...), []float32{1}, gemm.Componentwise, map[float64]bool{1e-4: false, 1e-3: true}},
@@ -118,9 +118,9 @@ func TestVoid(t *testing.T) {
 		{a.Slice(0, 0, 1, 1001), []float32{0}, gemm.Componentwise, map[float64]bool{1: false}},
 	} {
 		v := New(product(test.a, column(ones...)), 1)
-		for bound, void := range test.void {
-			if got := v.Check(column(test.want...), Limit{test.kind, bound}); !got.OK() || got.Vacuous != void {
-				t.Errorf("%v, %s bound %g: %+v, want ok, void %t", test.want, test.kind, bound, got, void)
+		for bound, vacuous := range test.vacuous {
+			if got := v.Check(column(test.want...), Limit{test.kind, bound}); !got.OK() || got.Vacuous != vacuous {
+				t.Errorf("%v, %s bound %g: %+v, want ok, vacuous %t", test.want, test.kind, bound, got, vacuous)
 			}
 		}
 	}

@@ -172,6 +172,23 @@ func TestWideField(t *testing.T) {
 	}
 }
 
+// TestDrawBytes checks that the elements of the field are drawn about equally often, up to the end of a row.
+func TestDrawBytes(t *testing.T) {
+	const n = 1<<16 + 5
+	row := Draw[gf256.Elem](layout(1, n, 1, "nn", 1, 0, 0), 3, nil).B.Data
+	counts := make([]int, 256)
+	for _, x := range row {
+		counts[x.Byte()]++
+	}
+	// Each is drawn 256 times, with a standard deviation of 16.
+	if least, most := slices.Min(counts), slices.Max(counts); least < 170 || most > 350 {
+		t.Errorf("elements are drawn %d to %d times", least, most)
+	}
+	if slices.Equal(row[n-5:], make([]gf256.Elem, 5)) {
+		t.Error("the end of the row is zero")
+	}
+}
+
 func TestVerifierOfTheWholeOperation(t *testing.T) {
 	const m, n, k = 37, 29, 41
 	for _, op := range []string{"nn", "nt", "tn", "tt"} {
@@ -216,7 +233,7 @@ func TestProbesAgreeWithElements(t *testing.T) {
 	}
 }
 
-func TestVerifierRefusesWhatItCannotJudge(t *testing.T) {
+func TestVerifierRefusesInfiniteOperands(t *testing.T) {
 	a, b := gemm.NewMatrix[float64](3, 3), gemm.NewMatrix[float64](3, 3)
 	a.Set(1, 1, math.Inf(1))
 	v := New(product(a, b), 1)
@@ -283,14 +300,14 @@ func TestVerdictFailsOnNaN(t *testing.T) {
 	}
 }
 
-// TestReferenceIsTheSameOnAnyNumberOfProcessors compares references and verdicts bit by bit, also for
+// TestReferenceIsDeterministic compares references and verdicts on one and on four processors bit by bit, also for
 // rows whose sums must be in the order of k.
-func TestReferenceIsTheSameOnAnyNumberOfProcessors(t *testing.T) {
-	t.Run("f32", sameOnAnyProcessors[float32])
-	t.Run("f64", sameOnAnyProcessors[float64])
+func TestReferenceIsDeterministic(t *testing.T) {
+	t.Run("f32", deterministicReference[float32])
+	t.Run("f64", deterministicReference[float64])
 }
 
-func sameOnAnyProcessors[T gemm.Float](t *testing.T) {
+func deterministicReference[T gemm.Float](t *testing.T) {
 	c := layout(301, 259, 243, "nt", 1, -0.5, 0)
 	o := Draw[T](c, 5, nil)
 	bad := gemm.NewMatrix[T](c.M, c.N)
@@ -384,9 +401,9 @@ func TestProbesOfWideBoundsStayCheap(t *testing.T) {
 	}
 }
 
-// TestWeakIsSaidOfProbesTooWide checks a bound that probes of minWidth columns could hold a
+// TestWideProbesAreWeak checks a bound that probes of minWidth columns could hold a
 // lost element to, where so narrow ones are too dear.
-func TestWeakIsSaidOfProbesTooWide(t *testing.T) {
+func TestWideProbesAreWeak(t *testing.T) {
 	const m, n, k = 40000, 256, 2
 	o := Draw[float32](layout(m, n, k, "nn", 1, 0, 0), 7, nil)
 	multiplyRows(o.C, o.A, o.B, m)

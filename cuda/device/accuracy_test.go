@@ -14,6 +14,7 @@ import (
 	"gemm"
 	"gemm/cuda"
 	"gemm/cuda/device"
+	"gemm/gemmtest"
 	"gemm/parallel"
 )
 
@@ -25,9 +26,7 @@ func multiply[T gemm.Element](t *testing.T, all []gemm.Variant, name string, p g
 	by any) {
 	t.Helper()
 	v, err := gemm.Lookup(all, name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	m, err := gemm.New[T](v, p)
 	if errors.Is(err, gemm.ErrUnavailable) {
 		t.Skip(err) // the GPU is of another compute capability
@@ -35,9 +34,7 @@ func multiply[T gemm.Element](t *testing.T, all []gemm.Variant, name string, p g
 	if err == nil {
 		err = m.Multiply(t.Context(), c, a, b)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	return m.(gemm.Explainer).Resolved()["fallback"]
 }
 
@@ -55,13 +52,9 @@ func filled(rows, cols int, seed uint64, draw func(r *rand.Rand) float64) gemm.M
 func reference(t *testing.T, rows int, a, b gemm.Matrix[float32]) (c, sums gemm.Matrix[float64]) {
 	t.Helper()
 	v, err := gemm.Lookup(parallel.Variants(), "parallel/packed")
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	m, err := gemm.New[float64](v, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	wide := func(x gemm.Matrix[float32], rows int, of func(float64) float64) gemm.Matrix[float64] {
 		out := gemm.NewMatrix[float64](rows, x.Cols)
 		for i := range rows {
@@ -75,9 +68,7 @@ func reference(t *testing.T, rows int, a, b gemm.Matrix[float32]) (c, sums gemm.
 	var out [2]gemm.Matrix[float64]
 	for i, of := range []func(float64) float64{same, math.Abs} {
 		out[i] = gemm.NewMatrix[float64](rows, b.Cols)
-		if err := m.Multiply(t.Context(), out[i], wide(a, rows, of), wide(b, b.Rows, of)); err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, m.Multiply(t.Context(), out[i], wide(a, rows, of), wide(b, b.Rows, of)))
 	}
 	return out[0], out[1]
 }
@@ -227,13 +218,9 @@ func TestUnbiased(t *testing.T) {
 func TestPeaks(t *testing.T) {
 	b := device.OnGPU(t)
 	d, err := b.Device(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	peaks, err := d.Peaks(t.Context(), 100*time.Millisecond)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	seen := map[string]bool{}
 	for _, p := range peaks {
 		t.Logf("%s: %.1f TFLOP/s", p.Pipe, p.Gflops/1e3)

@@ -60,13 +60,9 @@ func batches[T gemm.Float](t *testing.T, v gemm.Variant, p gemm.Params) {
 				if errors.Is(err, gemm.ErrUnavailable) && p["split"] != nil {
 					t.Skip(err)
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				gemmtest.Must(t, err)
 				once(t, run)
-				if err := run.Close(); err != nil {
-					t.Fatal(err)
-				}
+				gemmtest.Must(t, run.Close())
 				for x := range count {
 					if x > 2 && x < count-2 && x%50 != 0 {
 						continue

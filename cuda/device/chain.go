@@ -14,7 +14,6 @@ import (
 	"gemm/cuda/kernels"
 	"gemm/cuda/nvrtc"
 	"gemm/gf256"
-	"gemm/internal/note"
 )
 
 // chainer is a product that computes iterated products too, and fieldChainer one over GF(2⁸).
@@ -68,11 +67,11 @@ func stageChain[T gemm.Element](ctx context.Context, p *product[T], steps int, c
 	if a.Rows != a.Cols || steps < 1 {
 		return nil, errors.New("cuda: an iterated product has square matrices and at least one step")
 	}
-	leave, err := p.enter(&err)
+	release, err := p.acquire(&err)
 	if err != nil {
 		return nil, err
 	}
-	defer leave()
+	defer release()
 	d := p.d
 	if err := d.rings(); err != nil {
 		return nil, err
@@ -124,11 +123,11 @@ func (r *chain[T]) operands(step int) operands {
 
 // Do implements gemm.Run. The time of all steps is measured between two events.
 func (r *chain[T]) Do(ctx context.Context) (cost gemm.Cost, err error) {
-	leave, err := r.p.enter(&err)
+	release, err := r.p.acquire(&err)
 	if err != nil {
 		return cost, err
 	}
-	defer leave()
+	defer release()
 	d := r.p.d
 	if err := ctx.Err(); err != nil || r.c.Rows == 0 {
 		return cost, err
@@ -173,11 +172,11 @@ var errNoChain = errors.New("cuda: there is no result of the iterated product: c
 
 // Collect implements gemm.Run.
 func (r *chain[T]) Collect(ctx context.Context) (err error) {
-	leave, err := r.p.enter(&err)
+	release, err := r.p.acquire(&err)
 	if err != nil {
 		return err
 	}
-	defer leave()
+	defer release()
 	if r.c.Rows == 0 {
 		return nil
 	}
@@ -191,10 +190,8 @@ func (r *chain[T]) Collect(ctx context.Context) (err error) {
 // Device implements record.OnDevice. Operands are in the L2 cache as far as the step before has left them there.
 func (r *chain[T]) Device() record.Device {
 	out := r.p.engine.device()
-	out.Clock, out.Throttled, out.L2 = r.clocks.median(), r.clocks.throttled(), "warm"
-	if out.Throttled != "" {
-		out.Warnings = append(out.Warnings, note.New("clock", out.Throttled))
-	}
+	out.L2 = "warm"
+	r.clocks.describe(&out)
 	return out
 }
 
@@ -205,14 +202,4 @@ func (r *chain[T]) Watts() float64 { return r.p.d.monitor.watts() }
 func (r *chain[T]) free() error { return errors.Join(r.p.engine.close(), r.p.d.free(&r.room)) }
 
 // Close implements gemm.Run.
-func (r *chain[T]) Close() (err error) {
-	if r.p.d.Lost() {
-		return nil
-	}
-	leave, err := r.p.enter(&err)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	return r.free()
-}
+func (r *chain[T]) Close() error { return r.p.closeRun(r.free) }

@@ -222,21 +222,21 @@ func (d *Device) usable() error {
 	return fmt.Errorf("%w: %w", errLost, d.lost)
 }
 
-// lose notes why the GPU is lost.
-func (d *Device) lose(err error) {
+// markLost records why the GPU is lost.
+func (d *Device) markLost(err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.lost = cmp.Or(d.lost, err)
 }
 
-// fault notes that the GPU is lost if err, of the driver or of a library, has ended the context:
+// fault records that the GPU is lost if err, of the driver or of a library, has ended the context:
 // every later call fails. Lack of memory or a refused launch does not end the context.
 func (d *Device) fault(err error) {
 	if err == nil || d.end == (cu.Event{}) {
 		return
 	}
 	if now := d.end.Query(); now != nil && !errors.Is(now, cu.NotReady) {
-		d.lose(err)
+		d.markLost(err)
 	}
 }
 
@@ -253,13 +253,13 @@ func (d *Device) wait(ctx context.Context, e cu.Event) error {
 		}
 		if !errors.Is(err, cu.NotReady) {
 			err = failed("the kernel has failed", err)
-			d.lose(err)
+			d.markLost(err)
 			return err
 		}
 		if err := ctx.Err(); err != nil && ended.IsZero() {
 			ended = time.Now()
 		} else if err != nil && time.Since(ended) > grace {
-			d.lose(err)
+			d.markLost(err)
 			return err
 		}
 		if time.Since(begin) > spin {

@@ -110,9 +110,7 @@ func needTorch(t *testing.T, v gemm.Variant) {
 func staged[T gemm.Number](t *testing.T, v gemm.Variant, p gemm.Params) {
 	needTorch(t, v)
 	m, err := gemm.New[T](v, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	for _, s := range []struct{ m, n, k, pad int }{{70, 90, 110, 0}, {133, 261, 67, 3}, {129, 64, 40, 4}, {1, 1, 1, 0},
 		{5, 300, 0, 0}, {0, 5, 7, 0}, {5, 0, 7, 0}, {0, 0, 0, 0}} {
 		a, x, c := padded[T](s.m, s.k, s.pad), padded[T](s.k, s.n, s.pad), padded[T](s.m, s.n, s.pad)
@@ -123,17 +121,13 @@ func staged[T gemm.Number](t *testing.T, v gemm.Variant, p gemm.Params) {
 			x.Data[i] = gemm.FromFloat64[T](float64(i%5 - 2))
 		}
 		run, err := m.(gemm.Stager[T]).Stage(t.Context(), c, a, x)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		for range 3 {
 			clear(c.Data)
 			if _, err := run.Do(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if err := run.Collect(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			gemmtest.Must(t, run.Collect(t.Context()))
 			for i := range s.m {
 				for j := range s.n {
 					want := 0.0
@@ -162,9 +156,7 @@ func rounded[T gemm.Number](x float64) float64 { return gemm.ToFloat64(gemm.From
 // and k indices than a tile has; leading dimensions allow copies of 16, 8, 4, 2 and 1 bytes.
 func stagedBytes(t *testing.T, v gemm.Variant, p gemm.Params) {
 	m, err := gemm.New[gf256.Elem](v, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	random := rand.New(rand.NewPCG(8, 0))
 	for _, s := range []struct{ m, n, k, ld int }{
 		{4, 10000, 10, 10000}, {4, 8191, 10, 8192}, {4, 8193, 10, 8200}, {3, 4097, 7, 4100}, {5, 4095, 11, 4098},
@@ -179,17 +171,13 @@ func stagedBytes(t *testing.T, v gemm.Variant, p gemm.Params) {
 			}
 		}
 		run, err := m.(gemm.Stager[gf256.Elem]).Stage(t.Context(), c, a, x)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		for range 3 {
 			clear(c.Data)
 			if _, err := run.Do(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if err := run.Collect(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			gemmtest.Must(t, run.Collect(t.Context()))
 			for i := range s.m {
 				want := make([]gf256.Elem, s.n)
 				for l := range s.k {
@@ -231,17 +219,13 @@ func TestChain(t *testing.T) {
 
 func chained[T gemm.Float](t *testing.T, v gemm.Variant) {
 	m, err := gemm.New[T](v, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	for _, n := range []int{1, 67, 130} {
 		const steps = 3
 		of, product := verify.IntegerChain[T](n, n+3, steps, 1, 2)
 		c := padded[T](n, n, 3)
 		run, err := m.(gemm.Chainer[T]).StageChain(t.Context(), steps, c, of.A, of.S, of.B)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		if err := run.Collect(t.Context()); err == nil {
 			t.Error("there is a result before the product")
 		}
@@ -251,9 +235,7 @@ func chained[T gemm.Float](t *testing.T, v gemm.Variant) {
 				t.Fatal(err)
 			}
 			verify.Poison(c)
-			if err := run.Collect(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			gemmtest.Must(t, run.Collect(t.Context()))
 			if got := verifier.Check(c, verify.Limit{Kind: gemm.Componentwise}); !got.OK() {
 				t.Errorf("n = %d: %s", n, got.Reason)
 			}

@@ -151,7 +151,7 @@ func (e *rungEngine) start(o operands, m *marks) error {
 		launched := e.kernels[i]
 		if m != nil && launched == e.main {
 			var err error
-			if launched, err = m.noting(e.d, l, launched); err != nil {
+			if launched, err = m.recording(e.d, l, launched); err != nil {
 				return err
 			}
 		}
@@ -181,8 +181,8 @@ func (e *rungEngine) device() record.Device {
 	if e.sequence.Ignored != "" {
 		out.Warnings = append(out.Warnings, note.Read(e.sequence.Ignored))
 	}
-	if lost := e.d.compiler.Lost; lost != nil {
-		out.Warnings = append(out.Warnings, note.New("kernels", lost.Error()))
+	if err := e.d.compiler.StoreErr; err != nil {
+		out.Warnings = append(out.Warnings, note.New("kernels", err.Error()))
 	}
 	return out
 }

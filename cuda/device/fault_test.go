@@ -52,21 +52,13 @@ func TestBrokenKernels(t *testing.T) {
 func runBroken(t *testing.T, name string) {
 	b := NewBackend()
 	d, err := b.Device(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	defer d.bind(&err)()
 	room, err := d.allocate(64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	k, err := d.load(nvrtc.Program{Name: name + ".cu", Source: broken[name], Arch: d.arch()}, "kernel", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := d.launch(k, [3]int{1, 1, 1}, [3]int{1, 1, 1}, 0, []uint64{uint64(room.at)}); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
+	gemmtest.Must(t, d.launch(k, [3]int{1, 1, 1}, [3]int{1, 1, 1}, 0, []uint64{uint64(room.at)}))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	err = d.synchronize(ctx, d.stream)

@@ -9,7 +9,9 @@ import (
 
 	"gorgonia.org/cu"
 
+	"gemm/compare/record"
 	"gemm/internal/dl"
+	"gemm/internal/note"
 )
 
 // nvml is the library that watches GPUs (NVML API Reference).
@@ -142,22 +144,18 @@ func (m *monitor) sample(c *clocks) {
 	}
 }
 
-// median returns the median clock; 0 if none was read.
-func (c *clocks) median() int {
-	if len(c.mhz) == 0 {
-		return 0
+// describe writes the median clock, 0 if none was read, and what held the clock back in more than half of the samples.
+func (c *clocks) describe(out *record.Device) {
+	if len(c.mhz) > 0 {
+		out.Clock = slices.Sorted(slices.Values(c.mhz))[len(c.mhz)/2]
 	}
-	sorted := slices.Sorted(slices.Values(c.mhz))
-	return sorted[len(sorted)/2]
-}
-
-// throttled names what held the clock back in more than half of the samples.
-func (c *clocks) throttled() string {
 	var names []string
 	for _, t := range throttles {
 		if 2*c.held[t.name] > len(c.mhz) {
 			names = append(names, t.name)
 		}
 	}
-	return strings.Join(names, ", ")
+	if out.Throttled = strings.Join(names, ", "); out.Throttled != "" {
+		out.Warnings = append(out.Warnings, note.New("clock", out.Throttled))
+	}
 }

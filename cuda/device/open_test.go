@@ -35,9 +35,7 @@ func TestTaken(t *testing.T) {
 		t.Errorf("%d of %d bytes are free", g.Free, g.Memory)
 	}
 	_, before, err := d.at.PrimaryCtxState() // 1 where cuBLAS has been in this process
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	active := func(want int, when string) {
 		t.Helper()
 		if _, got, err := d.at.PrimaryCtxState(); err != nil || got != want {
@@ -89,9 +87,7 @@ func TestRefused(t *testing.T) {
 	refused("too many threads", func() error {
 		k, err := d.load(nvrtc.Program{Name: "idle.cu", Source: `extern "C" __global__ void idle() {}`,
 			Arch: d.arch()}, "idle", 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		return d.launch(k, [3]int{1, 1, 1}, [3]int{2 * d.GPU.BlockThreads, 1, 1}, 0, nil)
 	})
 }
@@ -101,17 +97,13 @@ func TestFarRows(t *testing.T) {
 	d := OnGPU(t).devices[0]
 	var err error
 	defer d.bind(&err)()
-	if err = d.rings(); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, d.rings())
 	const pitch, width, rows = mostPitch + 1, 64, 2
 	room, err := d.allocate(pitch + width)
 	if errors.Is(err, errMemory) {
 		t.Skip(err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	defer func() {
 		if err := d.free(&room); err != nil {
 			t.Error(err)
@@ -127,9 +119,7 @@ func TestFarRows(t *testing.T) {
 		copyRows(came, 0, width, nil, room.at, pitch, width, rows, d.stream),
 		d.synchronize(t.Context(), d.stream),
 	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	for i := range width * rows {
 		if got := *(*byte)(unsafe.Add(came, i)); got != byte(i+1) {
 			t.Fatalf("byte %d is %d", i, got)

@@ -22,8 +22,8 @@ type product[T gemm.Element] struct {
 	top    bool                        // one that users choose: its product from and to the host's memory is timed too
 	chosen atomic.Pointer[gemm.Params] // of the last product
 
-	// judge returns what checks a kernel of the user's; nil: it is not one. Its operands are its own.
-	judge func(d *Device, x *placed, op cuda.Operation, c, a, b gemm.Matrix[T]) (*judge, error)
+	// verifier returns what checks a kernel of the user's; nil: it is not one. Its operands are its own.
+	verifier func(d *Device, x *placed, op cuda.Operation, c, a, b gemm.Matrix[T]) (*verifier, error)
 
 	panels   cuda.Panels   // of products on host operands
 	another  func() engine // a new one; nil: products are not streamed
@@ -38,15 +38,15 @@ func (p *product[T]) Resolved() gemm.Params {
 	return nil
 }
 
-// choose notes the parameters that the engine has chosen.
+// choose records the parameters that the engine has chosen.
 func (p *product[T]) choose(e engine) {
 	chosen := e.resolved()
 	p.chosen.Store(&chosen)
 }
 
-// enter begins to use the device and binds it, with *err as Device.bind has it. The device has one product at a time:
-// the error is an ErrBusy where another goroutine uses it.
-func (p *product[T]) enter(err *error) (leave func(), _ error) {
+// acquire takes the device and binds it until release is called, with *err as Device.bind has it. The device has one
+// product at a time: the error is an ErrBusy if another goroutine uses it.
+func (p *product[T]) acquire(err *error) (release func(), _ error) {
 	if err := p.d.product.Enter(p.name); err != nil {
 		return nil, err
 	}
@@ -54,8 +54,21 @@ func (p *product[T]) enter(err *error) (leave func(), _ error) {
 		p.d.product.Leave()
 		return nil, err
 	}
-	release := p.d.bind(err)
-	return func() { release(); p.d.product.Leave() }, nil
+	unbind := p.d.bind(err)
+	return func() { unbind(); p.d.product.Leave() }, nil
+}
+
+// closeRun frees what a Run has on the device. On a GPU that is lost nothing can be freed.
+func (p *product[T]) closeRun(free func() error) (err error) {
+	if p.d.Lost() {
+		return nil
+	}
+	release, err := p.acquire(&err)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return free()
 }
 
 // align is what addresses of matrices on the device are multiples of.
@@ -148,10 +161,10 @@ func part[T gemm.Element](x gemm.Matrix[T], columns bool, at, n int) gemm.Matrix
 
 // whole computes the operation from and to the host's memory.
 func (p *product[T]) whole(ctx context.Context, op cuda.Operation, a, b, c gemm.Matrix[T]) (err error) {
-	leave, err := p.enter(&err)
+	release, err := p.acquire(&err)
 	if err != nil {
 		return err
 	}
-	defer leave()
+	defer release()
 	return p.inPanels(ctx, op, a, b, c, (*panels[T]).multiply)
 }

@@ -15,6 +15,7 @@ import (
 
 	"gemm"
 	"gemm/cuda"
+	"gemm/gemmtest"
 	"gemm/gf256"
 	"gemm/internal/timeline"
 )
@@ -81,9 +82,7 @@ func inPanels[T gemm.Float](t *testing.T, b *Backend, v gemm.Variant) {
 		if errors.Is(err, gemm.ErrUnavailable) {
 			t.Skip(err)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		if got := b.panels.Cut(gemm.Shape{M: s.m, N: s.n, K: s.k}, 4, 1<<30); got.Count != s.panels {
 			t.Fatalf("%d×%d are the panels %+v, want %d", s.m, s.n, got, s.panels)
 		}
@@ -107,9 +106,7 @@ func inPanels[T gemm.Float](t *testing.T, b *Backend, v gemm.Variant) {
 					want.Row(i)[j] = T(op.Alpha)*sum + T(op.Beta)*c.At(i, j)
 				}
 			}
-			if err := multiplier.Gemm(t.Context(), tA, tB, T(op.Alpha), a, x, T(op.Beta), c); err != nil {
-				t.Fatal(err)
-			}
+			gemmtest.Must(t, multiplier.Gemm(t.Context(), tA, tB, T(op.Alpha), a, x, T(op.Beta), c))
 			for i := range s.m {
 				for j := range s.n {
 					if got := c.At(i, j); !(got == want.At(i, j)) {
@@ -140,9 +137,7 @@ func TestPanelsCancelled(t *testing.T) {
 	b := OnGPU(t)
 	b.panels = cuda.Panels{Edge: 40, Bytes: 1, Most: 8}
 	m, err := b.F32("naive", gemm.Params{"device": 0, "l2": "cold"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	a, x, c := integers[float32](300, 90, 5), integers[float32](90, 70, 3), integers[float32](300, 70, 2)
 	err = context.Canceled
 	for n := int32(0); err != nil; n++ {
@@ -171,22 +166,10 @@ func bytesInPanels(t *testing.T, b *Backend, v gemm.Variant) {
 		{5, 90, 0, 16}} {
 		b.panels = cuda.Panels{Edge: s.edge, Bytes: 1, Most: 8}
 		multiplier, err := gemm.New[gf256.Elem](v, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		a, x, c := randomBytes(s.m, s.k, 1), randomBytes(s.k, s.n, 2), randomBytes(s.m, s.n, 3)
-		if err := multiplier.Multiply(t.Context(), c, a, x); err != nil {
-			t.Fatal(err)
-		}
-		for i := range s.m {
-			want := make([]gf256.Elem, s.n)
-			for l := range s.k {
-				gf256.AddScaled(want, a.At(i, l), x.Row(l))
-			}
-			if !slices.Equal(c.Row(i), want) {
-				t.Fatalf("%d×%d×%d, panels of %d: row %d differs", s.m, s.n, s.k, s.edge, i)
-			}
-		}
+		gemmtest.Must(t, multiplier.Multiply(t.Context(), c, a, x))
+		sameProduct(t, c, a, x)
 	}
 }
 
@@ -199,13 +182,9 @@ func TestShared(t *testing.T) {
 	var runs []gemm.Run
 	for _, name := range []string{"naive", "blocktile2d"} {
 		m, err := b.F32(name, gemm.Params{"device": 0, "l2": "cold"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		run, err := m.(gemm.Stager[float32]).Stage(t.Context(), c, a, x)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		runs = append(runs, run)
 	}
 	if len(d.placed) != 1 {
@@ -217,9 +196,7 @@ func TestShared(t *testing.T) {
 			if _, err := run.Do(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if err := run.Collect(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			gemmtest.Must(t, run.Collect(t.Context()))
 			exact(t, c, a, x)
 		}
 	}
@@ -243,9 +220,7 @@ func TestFallback(t *testing.T) {
 	if errors.Is(err, gemm.ErrUnavailable) {
 		t.Skip(err) // the GPU is of another compute capability
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	a, x, c := integers[float32](70, 40, 5), integers[float32](40, 50, 3), integers[float32](70, 50, 2)
 	said := func() any { return m.(gemm.Explainer).Resolved()["fallback"] }
 	for _, test := range []struct {
@@ -254,32 +229,24 @@ func TestFallback(t *testing.T) {
 	}{{math.Inf(1), cuda.Family + "/tuned"}, {1, nil}} {
 		a.Set(3, 4, float32(test.element))
 		run, err := m.(gemm.Stager[float32]).Stage(t.Context(), c, a, x)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		if before := said(); before != nil {
 			t.Errorf("before the product with %v: %v", test.element, before)
 		}
 		cost, err := run.Do(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		if !(cost.Phases["host"] > 0) {
 			t.Errorf("the phases are %v, without the product from the host", cost.Phases)
 		}
-		if err := run.Collect(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, run.Collect(t.Context()))
 		if got := said(); got != test.want {
 			t.Errorf("with the element %v: %v, want %v", test.element, got, test.want)
 		}
-		if err := run.Close(); err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, run.Close())
 	}
 }
 
-// TestTimelineInside checks what warps note in a product: a producer and consumers, whose steps follow each other
+// TestTimelineInside checks what warps record in a product: a producer and consumers, whose steps follow each other
 // within the call of the kernel, and a right result.
 func TestTimelineInside(t *testing.T) {
 	b := OnGPU(t)
@@ -287,22 +254,16 @@ func TestTimelineInside(t *testing.T) {
 	if errors.Is(err, gemm.ErrUnavailable) {
 		t.Skip(err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	const n, k = 2048, 300
 	a, x, c := integers[float32](n, k, 5), integers[float32](k, n, 3), integers[float32](n, n, 2)
 	run, err := m.(gemm.Stager[float32]).Stage(t.Context(), c, a, x)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	var line timeline.Recorder
 	if _, err := run.Do(timeline.With(t.Context(), &line)); err != nil {
 		t.Fatal(err)
 	}
-	if err := run.Collect(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, run.Collect(t.Context()))
 	for _, at := range [][2]int{{0, 0}, {n - 1, n - 1}, {77, 1029}} {
 		want := float32(0)
 		for l := range k {
@@ -331,9 +292,7 @@ func TestTimelineInside(t *testing.T) {
 			t.Errorf("the steps are %v, without %s", steps, want)
 		}
 	}
-	if err := run.Close(); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, run.Close())
 }
 
 // TestTimeline checks that a product with a timeline is right, that its copies and kernels follow each
@@ -342,22 +301,14 @@ func TestTimeline(t *testing.T) {
 	b := OnGPU(t)
 	a, x, c := integers[float64](70, 40, 5), integers[float64](40, 50, 3), integers[float64](70, 50, 2)
 	m, err := b.F64("packed-global", gemm.Params{"device": 0, "l2": "cold"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	run, err := m.(gemm.Stager[float64]).Stage(t.Context(), c, a, x)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	var line timeline.Recorder
 	cost, err := run.Do(timeline.With(t.Context(), &line))
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	clear(c.Data)
-	if err := run.Collect(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, run.Collect(t.Context()))
 	exact(t, c, a, x)
 	did := line.Activity()
 	var phases, kernels []string
@@ -383,7 +334,5 @@ func TestTimeline(t *testing.T) {
 		len(kernels) < 4 || !slices.Contains(kernels, cuda.MainKernel) {
 		t.Errorf("the phases are %q and the parts %q on the lanes %q", phases, kernels, did.Lanes)
 	}
-	if err := run.Close(); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, run.Close())
 }

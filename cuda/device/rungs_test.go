@@ -13,6 +13,7 @@ import (
 
 	"gemm"
 	"gemm/cuda"
+	"gemm/gemmtest"
 	"gemm/gf256"
 	"gemm/half"
 )
@@ -48,9 +49,7 @@ func stageable[T gemm.Element](t *testing.T, v gemm.Variant, p gemm.Params) gemm
 	if errors.Is(err, gemm.ErrUnavailable) {
 		t.Skip(err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	return m
 }
 
@@ -60,9 +59,7 @@ func once(t *testing.T, run gemm.Run) {
 	if _, err := run.Do(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := run.Collect(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, run.Collect(t.Context()))
 }
 
 // TestRepeatable checks that every rung with every setting computes the same bits each time, of numbers whose sums are
@@ -83,9 +80,7 @@ func repeated[T gemm.Number](t *testing.T, v gemm.Variant, p gemm.Params) {
 			}
 		}
 		run, err := m.(gemm.Stager[T]).Stage(t.Context(), c, a, b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		once(t, run)
 		first := slices.Clone(c.Data)
 		for range 4 {
@@ -141,9 +136,7 @@ func raggedNumbers[T gemm.Number](t *testing.T, v gemm.Variant, p gemm.Params) {
 		}
 		run, err := m.StageGemm(t.Context(), op.tA, op.tB, gemm.FromFloat64[T](op.alpha), a, b,
 			gemm.FromFloat64[T](op.beta), c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		once(t, run)
 		for i := range s.M {
 			for j := range s.N {
@@ -196,9 +189,7 @@ func raggedBytes(t *testing.T, v gemm.Variant, p gemm.Params) {
 			}
 		}
 		run, err := m.Stage(t.Context(), c, a, b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		once(t, run)
 		for i := range s.M {
 			want := make([]gf256.Elem, s.N)

@@ -54,7 +54,7 @@ type staged[T gemm.Element] struct {
 	phases   map[string]time.Duration
 	warnings []gemm.Note
 	clocks   clocks
-	judge    *judge // nil: the kernel is not a user's
+	verifier *verifier // nil: the kernel is not a user's
 }
 
 // copied returns the bytes of a matrix without what lies between its rows.
@@ -82,11 +82,11 @@ func (p gemmer[T]) StageGemm(ctx context.Context, tA, tB blas.Transpose, alpha T
 
 // stage copies the operands to the device unless they are there.
 func (p *product[T]) stage(ctx context.Context, op cuda.Operation, c, a, b gemm.Matrix[T]) (run gemm.Run, err error) {
-	leave, err := p.enter(&err)
+	release, err := p.acquire(&err)
 	if err != nil {
 		return nil, err
 	}
-	defer leave()
+	defer release()
 	d := p.d
 	if err := d.rings(); err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func (p *product[T]) stage(ctx context.Context, op cuda.Operation, c, a, b gemm.
 		}
 	}
 	owner := ""
-	if p.judge != nil {
+	if p.verifier != nil {
 		owner = p.name
 	}
 	if r.placed, err = place(ctx, d, op, c, a, b, p.warm, owner); err != nil {
@@ -114,8 +114,8 @@ func (p *product[T]) stage(ctx context.Context, op cuda.Operation, c, a, b gemm.
 		return nil, err
 	}
 	p.choose(p.engine)
-	if p.judge != nil {
-		if r.judge, err = p.judge(d, r.placed, op, c, a, b); err != nil {
+	if p.verifier != nil {
+		if r.verifier, err = p.verifier(d, r.placed, op, c, a, b); err != nil {
 			return nil, err
 		}
 	}
@@ -146,8 +146,8 @@ func (d *Device) sets(bytes int64, warm bool) int {
 	return max(1, int((3*int64(d.GPU.L2)+bytes-1)/bytes))
 }
 
-// place copies the operands to the device unless they are there, and measures the copies. Unless L2 is to be warm, products
-// rotate through several copies, so that no product finds its operands in L2.
+// place copies the operands to the device unless they are there, and measures the copies. Unless L2 is to be warm,
+// products rotate through several copies, so that no product finds its operands in L2.
 func place[T gemm.Element](ctx context.Context, d *Device, op cuda.Operation, c, a, b gemm.Matrix[T],
 	warm bool, owner string) (_ *placed, err error) {
 	l := layoutOf(c, a, b)
@@ -168,7 +168,7 @@ func place[T gemm.Element](ctx context.Context, d *Device, op cuda.Operation, c,
 	x := &placed{placement: key, users: 1, layout: l, copies: map[string]time.Duration{}}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, d.leave(x))
+			err = errors.Join(err, d.unplace(x))
 		}
 	}()
 	if err := d.renew(&x.room, int64(x.all())*l.bytes, d.stream); err != nil {
@@ -212,8 +212,8 @@ func place[T gemm.Element](ctx context.Context, d *Device, op cuda.Operation, c,
 	return x, nil
 }
 
-// leave gives operands back that no Run shares any more.
-func (d *Device) leave(x *placed) error {
+// unplace frees operands that no other Run shares.
+func (d *Device) unplace(x *placed) error {
 	if x.users--; x.users > 0 {
 		return nil
 	}
@@ -227,11 +227,11 @@ func (r *staged[T]) Do(ctx context.Context) (gemm.Cost, error) { return r.Repeat
 // Repeat computes the product the given number of times and returns the total cost, by events. If the
 // context has a timeline, it is the cost of a product from and to the host's memory, of which the timeline is.
 func (r *staged[T]) Repeat(ctx context.Context, times int) (cost gemm.Cost, err error) {
-	leave, err := r.p.enter(&err)
+	release, err := r.p.acquire(&err)
 	if err != nil {
 		return cost, err
 	}
-	defer leave()
+	defer release()
 	if err := ctx.Err(); err != nil {
 		return cost, err
 	}
@@ -242,14 +242,14 @@ func (r *staged[T]) Repeat(ctx context.Context, times int) (cost gemm.Cost, err 
 	if line := timeline.Of(ctx); line != nil && times == 1 {
 		var did timeline.Activity
 		if did, cost.Time, err = r.trace(ctx); err == nil {
-			line.Did(did)
+			line.SetActivity(did)
 		}
 		return cost, err
 	}
 	// A product that reads C changes it. So each of them begins with the staged C.
 	most := times
-	// No two launches of a judged kernel have the same operands.
-	if r.op.Beta != 0 || r.judge != nil {
+	// No two launches of a verified kernel have the same operands.
+	if r.op.Beta != 0 || r.verifier != nil {
 		most = r.sets
 	}
 	for done := 0; done < times; done += most {
@@ -305,8 +305,8 @@ func (r *staged[T]) burst(ctx context.Context, times int) (time.Duration, error)
 		return 0, err
 	}
 	took, err := between(d.start, d.end)
-	if r.judge != nil && err == nil {
-		err = r.judge.after(ctx, times)
+	if r.verifier != nil && err == nil {
+		err = r.verifier.after(ctx, times)
 	}
 	return took, err
 }
@@ -314,16 +314,16 @@ func (r *staged[T]) burst(ctx context.Context, times int) (time.Duration, error)
 // fill writes what each C of the given number of products holds before.
 func (r *staged[T]) fill(ctx context.Context, times int) error {
 	d, bytes := r.p.d, r.layout.end-r.layout.c
-	if r.judge != nil {
+	if r.verifier != nil {
 		r.next = 0 // all sets are drawn, the first ones first: they are not in the L2 cache
-		if err := errors.Join(r.judge.before(times), d.synchronize(ctx, d.stream)); err != nil {
+		if err := errors.Join(r.verifier.before(times), d.synchronize(ctx, d.stream)); err != nil {
 			return err
 		}
 	}
 	r.last = (r.next + times - 1) % r.sets
 	filled := r.set(r.last).c
 	switch {
-	case r.judge != nil: // of the first copy: the GPU is as busy when the clock starts as it is for our kernels
+	case r.verifier != nil: // of the first copy: the GPU is as busy when the clock starts as it is for our kernels
 		filled = r.layout.at(r.room.at).c
 	case r.op.Beta != 0:
 		for i := range times {
@@ -342,17 +342,17 @@ var errCollect = errors.New("cuda: another product of the same operands has been
 
 // Collect implements gemm.Run.
 func (r *staged[T]) Collect(ctx context.Context) (err error) {
-	leave, err := r.p.enter(&err)
+	release, err := r.p.acquire(&err)
 	if err != nil {
 		return err
 	}
-	defer leave()
+	defer release()
 	if r.by != any(r) {
 		return errCollect
 	}
 	r.p.choose(r.p.engine) // again: the product is done
-	if r.judge != nil {
-		return collect(ctx, r.judge, r.c, r.a, r.b)
+	if r.verifier != nil {
+		return collect(ctx, r.verifier, r.c, r.a, r.b)
 	}
 	o := r.set(r.last)
 	return fetch(ctx, r.p.d, r.c, o.c, o.ldc)
@@ -361,14 +361,12 @@ func (r *staged[T]) Collect(ctx context.Context) (err error) {
 // Device implements record.OnDevice.
 func (r *staged[T]) Device() record.Device {
 	out := r.p.engine.device()
-	out.Clock, out.Throttled, out.L2 = r.clocks.median(), r.clocks.throttled(), "cold"
+	out.L2 = "cold"
 	if r.p.warm {
 		out.L2 = "warm"
 	}
 	out.Warnings = append(out.Warnings, r.warnings...)
-	if out.Throttled != "" {
-		out.Warnings = append(out.Warnings, note.New("clock", out.Throttled))
-	}
+	r.clocks.describe(&out)
 	return out
 }
 
@@ -377,23 +375,13 @@ func (r *staged[T]) Watts() float64 { return r.p.d.monitor.watts() }
 
 // free gives the operands back.
 func (r *staged[T]) free() error {
-	err := errors.Join(r.p.engine.close(), r.judge.free())
+	err := errors.Join(r.p.engine.close(), r.verifier.free())
 	if r.placed != nil {
-		err = errors.Join(err, r.p.d.leave(r.placed))
+		err = errors.Join(err, r.p.d.unplace(r.placed))
 		r.placed = nil
 	}
 	return err
 }
 
 // Close implements gemm.Run.
-func (r *staged[T]) Close() (err error) {
-	if r.p.d.Lost() {
-		return nil
-	}
-	leave, err := r.p.enter(&err)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	return r.free()
-}
+func (r *staged[T]) Close() error { return r.p.closeRun(r.free) }

@@ -100,12 +100,12 @@ func (p *product[T]) Stream(ctx context.Context, c, a, b gemm.Matrix[T]) (wait f
 		p.streamed = newStreamed(p)
 	}
 	x := p.streamed
-	if err := x.enter(); err != nil {
+	if err := x.acquire(); err != nil {
 		return nil, err
 	}
 	i, err := x.begin(ctx, c, a, b)
 	if i == nil || err != nil {
-		x.leave()
+		x.release()
 		return nil, err
 	}
 	return func() ([]timeline.Stage, error) { return x.end(ctx, i) }, nil
@@ -192,8 +192,8 @@ func (x *streamed[T]) begin(ctx context.Context, c, a, b gemm.Matrix[T]) (*item[
 	return nil, err
 }
 
-// enter begins a product. While there are any, the device has no others.
-func (x *streamed[T]) enter() error {
+// acquire takes the device for streamed products, which alone use it while any is in flight.
+func (x *streamed[T]) acquire() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.inFlight == 0 {
@@ -205,8 +205,8 @@ func (x *streamed[T]) enter() error {
 	return nil
 }
 
-// leave ends a product.
-func (x *streamed[T]) leave() {
+// release ends a product.
+func (x *streamed[T]) release() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.inFlight--; x.inFlight == 0 {
@@ -252,7 +252,7 @@ func bits[T gemm.Element](x []T) []byte {
 // end waits for a product, gives its buffer back, and returns when its stages took place.
 func (x *streamed[T]) end(ctx context.Context, i *item[T]) (stages []timeline.Stage, err error) {
 	defer func() { x.free <- i.buffer }()
-	defer x.leave()
+	defer x.release()
 	defer x.d.bind(&err)()
 	if err := x.finish(ctx, i); err != nil {
 		return nil, err

@@ -14,6 +14,7 @@ import (
 
 	"gemm"
 	"gemm/cuda"
+	"gemm/gemmtest"
 	"gemm/gf256"
 	"gemm/internal/timeline"
 	"gemm/serial"
@@ -29,13 +30,9 @@ type pinner interface {
 func pinnedBytes(t testing.TB, p pinner, n int) []gf256.Elem {
 	t.Helper()
 	memory, err := syscall.Mmap(-1, 0, n, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED|syscall.MAP_ANON)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	unpin, err := p.Pin(memory)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	t.Cleanup(func() {
 		if err := errors.Join(unpin(), syscall.Munmap(memory)); err != nil {
 			t.Error(err)
@@ -68,17 +65,13 @@ func randomCode(m, k int) gemm.Matrix[gf256.Elem] {
 func sameProduct(t *testing.T, c, a, b gemm.Matrix[gf256.Elem]) {
 	t.Helper()
 	v, err := gemm.Lookup(serial.Variants(), "serial/packed")
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	m, err := gemm.New[gf256.Elem](v, nil)
 	want := gemm.NewMatrix[gf256.Elem](c.Rows, c.Cols)
 	if err == nil {
 		err = m.Multiply(t.Context(), want, a, b)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	for i := range c.Rows {
 		if !slices.Equal(c.Row(i), want.Row(i)) {
 			t.Errorf("%d×%d×%d: row %d differs", c.Rows, c.Cols, a.Cols, i)
@@ -91,13 +84,9 @@ func sameProduct(t *testing.T, c, a, b gemm.Matrix[gf256.Elem]) {
 func openStreamed(t testing.TB) *product[gf256.Elem] {
 	t.Helper()
 	v, err := gemm.Lookup(cuda.Variants(OnGPU(t)), "cuda/tuned")
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	m, err := gemm.New[gf256.Elem](v, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	return m.(fieldChainer).product
 }
 
@@ -143,9 +132,7 @@ func TestPinned(t *testing.T) {
 	const m, k, width, stride = 300, 200, 1 << 20, 1<<20 + 3
 	a := randomCode(m, k)
 	b, c := slice(pinnedBytes(t, p, (k+m)*stride), k, m, width, stride)
-	if err := p.Multiply(t.Context(), c, a, b); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, p.Multiply(t.Context(), c, a, b))
 	sameProduct(t, c.Slice(0, 0, m, 1000), a, b.Slice(0, 0, k, 1000))
 	sameProduct(t, c.Slice(0, width-1000, m, 1000), a, b.Slice(0, width-1000, k, 1000))
 	for i := range c.Rows - 1 {
@@ -200,9 +187,7 @@ func TestStreamRefuses(t *testing.T) {
 		var err error
 		defer d.bind(&err)()
 		free, err := d.room()
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		if taken, err = d.allocate(free - leave); err != nil {
 			t.Fatal(err)
 		}

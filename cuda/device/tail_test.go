@@ -10,6 +10,7 @@ import (
 
 	"gemm"
 	"gemm/cuda"
+	"gemm/gemmtest"
 )
 
 // TestTails compares products whose last tiles are cut along k with the exact result, twice: the counts of arrivals
@@ -67,9 +68,7 @@ func tails[T gemm.Float](t *testing.T, v gemm.Variant) (cut bool) {
 						c.Set(i, j, T(j%5))
 					}
 				}
-				if err := m.(gemm.Gemmer[T]).Gemm(t.Context(), tA, blas.NoTrans, alpha, a, x, beta, c); err != nil {
-					t.Fatal(err)
-				}
+				gemmtest.Must(t, m.(gemm.Gemmer[T]).Gemm(t.Context(), tA, blas.NoTrans, alpha, a, x, beta, c))
 				for i := range s.M {
 					for j := range s.N {
 						want := T(alpha*(i%3-1)*(j%4-1)*sum + beta*(j%5))

@@ -12,7 +12,6 @@ import (
 	"gorgonia.org/cu"
 
 	"gemm/cuda"
-	"gemm/cuda/moments"
 	"gemm/internal/timeline"
 )
 
@@ -41,7 +40,7 @@ type marks struct {
 	made    []cu.Event
 	err     error // the first
 
-	words, count cu.DevicePtr // what the kernel that multiplies notes; 0: it notes nothing
+	words, count cu.DevicePtr // what the kernel that multiplies records; 0: nothing
 }
 
 // marked is a part of a product.
@@ -129,9 +128,10 @@ func (m *marks) close() error {
 	return err
 }
 
-// noting returns the kernel as it notes its steps, with room that is clear; or the kernel itself, if it marks none.
-func (m *marks) noting(d *Device, l cuda.Launch, k *kernel) (*kernel, error) {
-	program, ok := moments.Program(l.Program)
+// recording returns the kernel as it records its steps, with room that is clear; or the kernel itself, if it marks
+// none.
+func (m *marks) recording(d *Device, l cuda.Launch, k *kernel) (*kernel, error) {
+	program, ok := cuda.TimelineProgram(l.Program)
 	if !ok {
 		return k, nil
 	}
@@ -143,7 +143,7 @@ func (m *marks) noting(d *Device, l cuda.Launch, k *kernel) (*kernel, error) {
 		name  string
 		at    *cu.DevicePtr
 		bytes int64
-	}{{moments.Words, &m.words, moments.WordBytes}, {moments.Count, &m.count, moments.CountBytes}} {
+	}{{cuda.TimelineWords, &m.words, cuda.TimelineWordBytes}, {cuda.TimelineCount, &m.count, cuda.TimelineCountBytes}} {
 		var bytes int64
 		if *variable.at, bytes, err = k.module.Global(variable.name); err != nil {
 			return nil, failed("cuModuleGetGlobal "+variable.name, err)
@@ -159,20 +159,20 @@ func (m *marks) noting(d *Device, l cuda.Launch, k *kernel) (*kernel, error) {
 	return k, nil
 }
 
-// groups returns what the kernel that multiplies noted, from the beginning of its call among the phases on. The
+// groups returns what the kernel that multiplies recorded, from the beginning of its call among the phases on. The
 // product is over.
 func (m *marks) groups(phases []timeline.Phase) ([]timeline.Group, error) {
 	if m.words == 0 {
 		return nil, nil
 	}
-	words, count := make([]uint64, moments.WordBytes/8), uint32(0)
-	if err := cu.MemcpyDtoH(unsafe.Pointer(&words[0]), m.words, moments.WordBytes); err != nil {
+	words, count := make([]uint64, cuda.TimelineWordBytes/8), uint32(0)
+	if err := cu.MemcpyDtoH(unsafe.Pointer(&words[0]), m.words, cuda.TimelineWordBytes); err != nil {
 		return nil, failed("cuMemcpyDtoH", err)
 	}
-	if err := cu.MemcpyDtoH(unsafe.Pointer(&count), m.count, moments.CountBytes); err != nil {
+	if err := cu.MemcpyDtoH(unsafe.Pointer(&count), m.count, cuda.TimelineCountBytes); err != nil {
 		return nil, failed("cuMemcpyDtoH", err)
 	}
-	groups, err := moments.Groups(words, count)
+	groups, err := cuda.ParseTimeline(words, count)
 	for _, p := range phases {
 		if p.Call == cuda.MainKernel {
 			return timeline.Shifted(groups, p.Begin), err
@@ -181,7 +181,7 @@ func (m *marks) groups(phases []timeline.Phase) ([]timeline.Group, error) {
 	return groups, err
 }
 
-// rehearse starts the kernels once as trace does, so that those that note their steps are compiled.
+// rehearse starts the kernels once as trace does, so that those that record their steps are compiled.
 func (r *staged[T]) rehearse(ctx context.Context, o operands) (err error) {
 	d := r.p.d
 	m, err := d.newMarks()

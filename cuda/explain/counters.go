@@ -15,7 +15,7 @@ import (
 
 	"gemm"
 	"gemm/compare/record"
-	"gemm/cuda/guest"
+	"gemm/cuda/userkernel"
 	"gemm/internal/output"
 )
 
@@ -60,7 +60,7 @@ const kernelPattern = `regex:.*(gemm|gemv|cutlass|xmma|nvjet|sm[0-9]+_).*`
 
 // pattern returns the profiler's expression for the names of the kernel of a variant.
 func pattern(v gemm.Variant) string {
-	if k, ok := v.Source.(guest.Kernel); ok {
+	if k, ok := v.Source.(userkernel.Kernel); ok {
 		return `regex:^` + k.Symbol + `(\(.*)?$`
 	}
 	return kernelPattern

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"gemm"
-	"gemm/cuda/guest"
+	"gemm/cuda/userkernel"
 	"gemm/gemmtest/cudatest"
 )
 
@@ -57,7 +57,7 @@ func TestParseCounters(t *testing.T) {
 
 // TestPattern checks that the profiler sees the kernel of a variant, and of the user's only that one.
 func TestPattern(t *testing.T) {
-	brought := guest.Variants(nil, []guest.Kernel{{Name: "user/x", Symbol: "smem"}})[0]
+	brought := userkernel.Variants(nil, []userkernel.Kernel{{Name: "user/x", Symbol: "smem"}})[0]
 	for _, test := range []struct {
 		variant gemm.Variant
 		name    string

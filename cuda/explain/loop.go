@@ -2,13 +2,11 @@ package explain
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"text/tabwriter"
 
 	"gemm/cuda"
-	"gemm/cuda/sass"
 )
 
 // Loop is what a warp that multiplies executes for a slice of k, or for one index if there are no slices.
@@ -23,19 +21,19 @@ func loop(ctx context.Context, disassembler string, e cuda.Explanation) (*Loop, 
 	if disassembler == "" {
 		return nil, nil
 	}
-	listing, err := sass.Disassemble(ctx, disassembler, e.Code)
+	listing, err := disassemble(ctx, disassembler, e.Code)
 	if err != nil {
 		return nil, err
 	}
-	code, err := sass.Parse(listing, cuda.MainKernel)
+	code, err := parse(listing, cuda.MainKernel)
 	if err != nil {
 		return nil, err
 	}
-	found, err := code.LoopOf(e.Rung.MultiplyAdds(e.Tile))
-	if errors.Is(err, sass.ErrNoLoop) {
-		return nil, nil
+	found := code.kLoop(e.Rung.MultiplyAdds(e.Tile))
+	if found != nil {
+		found.Slice = max(1, e.Tile.BK)
 	}
-	return &Loop{max(1, e.Tile.BK), found.Steps, found.Instructions}, err
+	return found, nil
 }
 
 // kinds are the columns of the table of loops: names of instructions. Instructions of no kind are the rest.

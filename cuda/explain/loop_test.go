@@ -13,7 +13,6 @@ import (
 
 	"gemm/cuda"
 	"gemm/cuda/nvrtc"
-	"gemm/cuda/sass"
 	"gemm/gemmtest"
 	"gemm/internal/occupancy"
 )
@@ -28,7 +27,7 @@ var documented = regexp.MustCompile(`(?m)^\| ([\w-]+) \| (\d+) \| (\d+) (FFMA|HG
 func TestLoops(t *testing.T) {
 	library, err := nvrtc.Find()
 	gemmtest.Require(t, "nvrtc", err)
-	disassembler, err := sass.Find()
+	disassembler, err := FindDisassembler()
 	gemmtest.Require(t, "nvdisasm", err)
 	compiler := &nvrtc.Cache{Compiler: library, Folder: t.TempDir()}
 	const page = "../../docs/cuda.md"

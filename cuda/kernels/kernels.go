@@ -1,8 +1,8 @@
-// Package kernels has the rungs of the CUDA ladder. In the folder of its type, NAME.cu is the source of a rung, NAME.txt
-// its pseudo-code, and a literal in Go has what the suite must know of it. Order says which follows which. Each source
-// changes one thing compared with its parent, so the diff of both is the lesson; package production has the kernels for
-// use, with which the ladders end. The sources are CUDA C++ without headers; NVRTC compiles them for the GPU at run time.
-// Block sizes are macros that the host sets.
+// Package kernels has the rungs of the CUDA ladder. In the folder of its type, NAME.cu is the source of a rung,
+// NAME.txt its pseudo-code, and a literal in Go has what the suite must know of it. Order says which follows which.
+// Each source changes one thing compared with its parent, so the diff of both is the lesson; package production has the
+// kernels for use, with which the ladders end. The sources are CUDA C++ without headers; NVRTC compiles them at run
+// time. Block sizes are macros that the host sets.
 package kernels
 
 import (
@@ -29,7 +29,7 @@ var (
 	//go:embed peak_warpgroups.cu
 	PeakWarpgroups string // measures what the tensor cores do at most by products of warpgroups
 	//go:embed timeline.cu
-	Timeline string // before a kernel that notes its steps
+	Timeline string // before a kernel that records its steps
 	//go:embed judge.cu
 	Judge string // kernels that check each launch of a user's kernel
 )

@@ -2,6 +2,7 @@ package nvrtc
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -26,8 +27,8 @@ type Compiler interface {
 type Cache struct {
 	Compiler
 	Folder string // is made if it is missing
-	// Lost is the first error of the disk, which fails no product: nothing is kept then.
-	Lost error
+	// StoreErr is the first error of the disk, which fails no product: nothing is kept then.
+	StoreErr error
 }
 
 // Folder returns the folder for compiled kernels.
@@ -84,21 +85,15 @@ func (c *Cache) Compile(p Program) (Image, error) {
 		return image, nil
 	}
 	if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errCorrupt) {
-		c.lose(err)
+		c.StoreErr = cmp.Or(c.StoreErr, err)
 	}
 	if image, err = c.Compiler.Compile(p); err != nil {
 		return Image{}, err
 	}
-	if c.Lost == nil {
-		c.lose(write(file, key, image))
+	if c.StoreErr == nil {
+		c.StoreErr = write(file, key, image)
 	}
 	return image, nil
-}
-
-func (c *Cache) lose(err error) {
-	if c.Lost == nil {
-		c.Lost = err
-	}
 }
 
 // errCorrupt is the error of a file that is damaged.

@@ -38,8 +38,8 @@ func TestCache(t *testing.T) {
 		c := &Cache{Compiler: compiler, Folder: folder} // a new one: nothing is in memory
 		compiler.calls = 0
 		image, err := c.Compile(p)
-		if err != nil || c.Lost != nil {
-			t.Fatalf("%s: %v, %v", what, err, c.Lost)
+		if err != nil || c.StoreErr != nil {
+			t.Fatalf("%s: %v, %v", what, err, c.StoreErr)
 		}
 		if compiler.calls != calls {
 			t.Errorf("%s: compiled %d times, want %d", what, compiler.calls, calls)
@@ -101,8 +101,8 @@ func TestCorrupt(t *testing.T) {
 				t.Errorf("%s: compiled %d times, %q, %v", what, compiler.calls, image.Code, err)
 			}
 		}
-		if c.Lost != nil {
-			t.Errorf("%s: %v", what, c.Lost)
+		if c.StoreErr != nil {
+			t.Errorf("%s: %v", what, c.StoreErr)
 		}
 	}
 }
@@ -116,7 +116,7 @@ func TestNoRoom(t *testing.T) {
 	if image, err := c.Compile(Program{Source: "x"}); err != nil || len(image.Code) == 0 {
 		t.Errorf("%+v, %v", image, err)
 	}
-	if c.Lost == nil {
+	if c.StoreErr == nil {
 		t.Error("nothing is said of a folder that cannot be made")
 	}
 	compiler.err = errors.New("does not compile")
@@ -144,8 +144,8 @@ func TestWritableByOthers(t *testing.T) {
 	} {
 		compiler := &counter{version: "13.0"}
 		c := &Cache{Compiler: compiler, Folder: filepath.Join(t.TempDir(), "cuda")}
-		if _, err := c.Compile(p); err != nil || c.Lost != nil {
-			t.Fatal(err, c.Lost)
+		if _, err := c.Compile(p); err != nil || c.StoreErr != nil {
+			t.Fatal(err, c.StoreErr)
 		}
 		gemmtest.Must(t, open(c, filepath.Join(c.Folder, c.key(p)+".cubin")))
 		compiler.calls = 0
@@ -157,8 +157,8 @@ func TestWritableByOthers(t *testing.T) {
 		if compiler.calls != 2 {
 			t.Errorf("%s: compiled %d times, want 2", what, compiler.calls)
 		}
-		if !errors.Is(c.Lost, output.ErrUntrusted) {
-			t.Errorf("%s: what is said is %v", what, c.Lost)
+		if !errors.Is(c.StoreErr, output.ErrUntrusted) {
+			t.Errorf("%s: what is said is %v", what, c.StoreErr)
 		}
 	}
 }

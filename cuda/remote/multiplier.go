@@ -9,7 +9,6 @@ import (
 
 	"gemm"
 	"gemm/cuda"
-	"gemm/cuda/wire"
 	"gemm/gf256"
 	"gemm/half"
 	"gemm/internal/block"
@@ -67,8 +66,8 @@ type session struct {
 	worker *Worker
 
 	mu   sync.Mutex
-	with *wire.Worker // nil: not started yet
-	err  error        // why it could not be started
+	with *process // nil: not started yet
+	err  error    // why it could not be started
 }
 
 func newMultiplier[T gemm.Element](w *Worker, name string, p gemm.Params) *multiplier[T] {
@@ -76,7 +75,7 @@ func newMultiplier[T gemm.Element](w *Worker, name string, p gemm.Params) *multi
 }
 
 // started returns the process, which it starts if that has not been done.
-func (s *session) started() (*wire.Worker, error) {
+func (s *session) started() (*process, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.with != nil || s.err != nil {
@@ -110,13 +109,13 @@ func (s *session) InFlight() int { return inFlight }
 // Buffer returns how many bytes the matrix rows of B and C of a product should have together.
 func (s *session) Buffer() int { return buffer }
 
-// Allocate returns memory that the GPU copies from and to by itself, until Close.
+// allocate returns memory that the GPU copies from and to by itself, until Close.
 func (m *multiplier[T]) Allocate(n int) ([]T, error) {
 	w, err := m.started()
 	if err != nil {
 		return nil, err
 	}
-	return wire.Allocate[T](context.Background(), w, m.variant, m.params, n)
+	return allocate[T](context.Background(), w, m.variant, m.params, n)
 }
 
 // Multiply implements gemm.Multiplier.
@@ -132,10 +131,10 @@ func (m *multiplier[T]) product(ctx context.Context, alpha float64, a, b gemm.Ma
 		return err
 	}
 	begin := time.Now()
-	stages, err := wire.Multiply(ctx, w,
-		wire.Product[T]{Variant: m.variant, Params: m.params, Alpha: alpha, Beta: beta, A: a, B: b, C: c})
+	stages, err := compute(ctx, w,
+		product[T]{Variant: m.variant, Params: m.params, Alpha: alpha, Beta: beta, A: a, B: b, C: c})
 	if line := timeline.Of(ctx); line != nil {
-		line.Did(activity(stages, begin))
+		line.SetActivity(activity(stages, begin))
 	}
 	return err
 }

@@ -1,5 +1,3 @@
-// Package remote has the program that computes on GPUs, which is apart from this one, describe
-// them and compute products.
 package remote
 
 import (
@@ -17,7 +15,6 @@ import (
 
 	"gemm"
 	"gemm/cuda"
-	"gemm/cuda/wire"
 	"gemm/internal/ipc"
 )
 
@@ -63,7 +60,7 @@ type Worker struct {
 	err   error
 
 	mu    sync.Mutex
-	spare *wire.Worker // guarded by mu: a process for the next multiplier
+	spare *process // guarded by mu: a process for the next multiplier
 }
 
 // Prepare starts a process for the next multiplier, which takes a third of a second, and returns at once.
@@ -76,7 +73,7 @@ func (w *Worker) Prepare() {
 }
 
 // started returns a process that serves products: the spare one, or another.
-func (w *Worker) started() (*wire.Worker, error) {
+func (w *Worker) started() (*process, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if spare := w.spare; spare != nil {
@@ -87,12 +84,12 @@ func (w *Worker) started() (*wire.Worker, error) {
 }
 
 // begin starts a process that serves products. Products of several contexts follow: none of them ends it.
-func (w *Worker) begin() (*wire.Worker, error) {
+func (w *Worker) begin() (*process, error) {
 	cmd, err := w.command(context.Background(), "multiply")
 	if err != nil {
 		return nil, err
 	}
-	return wire.Start(cmd)
+	return start(cmd)
 }
 
 // System returns what the worker finds; it asks once. The error wraps gemm.ErrUnavailable if there

@@ -27,7 +27,8 @@ func IsModerate[T kernel.Float](alpha T) bool {
 //   - α = 1e300, A = 1e200, B = 1e-300: α·A overflows, A·(α·B) does not.
 //
 // If the elements of A and of B differ so much that neither order fits, small elements underflow
-// in Rescale; Engine.Gemm is exact then too. A is m×k and B is k×n. If ctx is cancelled, Rescale returns the error of ctx.
+// in Rescale; Engine.Gemm is exact then too. A is m×k and B is k×n. If ctx is cancelled, Rescale returns the error of
+// ctx.
 func Rescale[T kernel.Float](ctx context.Context, m, n, k int, alpha T, a, b View[T]) (T, View[T], View[T], error) {
 	if alpha == 0 || IsModerate(alpha) {
 		return alpha, a, b, nil

@@ -88,6 +88,15 @@ func TestFacts(t *testing.T) {
 	}
 }
 
+func TestHugePagesPolicy(t *testing.T) {
+	for policy, want := range map[string]string{"[always] madvise never": "always", "always madvise [never]": "never",
+		"always": "unknown", "[always": "unknown"} {
+		if got := hugePages(policy); got != want {
+			t.Errorf("%q is the policy %q, want %q", policy, got, want)
+		}
+	}
+}
+
 // TestFactsBare has no file at all, as outside Linux.
 func TestFactsBare(t *testing.T) {
 	id := cpuid.CPUInfo{BrandName: " Some M1 ", CacheLine: 128, ThreadsPerCore: 1}

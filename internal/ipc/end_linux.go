@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func apart(cmd *exec.Cmd, last syscall.Signal) {
+func setGroup(cmd *exec.Cmd, last syscall.Signal) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: last}
 }
 

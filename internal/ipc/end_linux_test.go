@@ -20,17 +20,17 @@ const role = "GEMM_TEST_ROLE"
 // TestMain runs the tests, or plays the role that a test gave this process.
 func TestMain(m *testing.M) {
 	switch os.Getenv(role) {
-	case "starter": // starts one that follows, says so and waits
+	case "starter": // starts another process and waits
 		cmd := exec.Command(os.Args[0])
 		cmd.Env, cmd.Stdout = append(os.Environ(), role+"="+os.Getenv("GEMM_TEST_NEXT")), os.Stdout
 		if err := cmd.Start(); err != nil {
 			panic(err)
 		}
 		_, _ = io.Copy(io.Discard, os.Stdin)
-	case "follower":
+	case "child":
 		fmt.Println(DieWithParent(), os.Getpid())
 		time.Sleep(time.Minute)
-	case "orphan": // follows when its starter has ended
+	case "orphan": // calls DieWithParent when its starter has ended
 		fmt.Println("begun", os.Getpid())
 		for os.Getppid() == parent {
 			time.Sleep(time.Millisecond)
@@ -77,19 +77,19 @@ func starter(t *testing.T, next string) (end func(), line func() []string) {
 	return func() { _, _ = cmd.Process.Kill(), in.Close() }, lines(t, out)
 }
 
-// TestFollow kills the starter of a process that follows.
-func TestFollow(t *testing.T) {
-	end, line := starter(t, "follower")
+// TestDieWithParent kills the parent of a process.
+func TestDieWithParent(t *testing.T) {
+	end, line := starter(t, "child")
 	said := line()
 	if said[0] != "<nil>" {
 		t.Fatalf("DieWithParent = %v", said)
 	}
 	end()
-	wantGone(t, said[1])
+	wantEnded(t, said[1])
 }
 
-// TestFollowNobody has a process follow one that has ended.
-func TestFollowNobody(t *testing.T) {
+// TestOrphan calls DieWithParent after the parent has ended.
+func TestOrphan(t *testing.T) {
 	end, line := starter(t, "orphan")
 	line()
 	end()
@@ -98,8 +98,8 @@ func TestFollowNobody(t *testing.T) {
 	}
 }
 
-// wantGone checks that the process ends.
-func wantGone(t *testing.T, pid string) {
+// wantEnded checks that the process ends.
+func wantEnded(t *testing.T, pid string) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		state, err := os.ReadFile("/proc/" + pid + "/stat")
@@ -126,7 +126,7 @@ func TestRunEndsGroup(t *testing.T) {
 	pid := lines(t, r)()[1]
 	go func() { _, _ = io.Copy(io.Discard, r) }()
 	cancel()
-	wantGone(t, pid)
+	wantEnded(t, pid)
 	var exit *exec.ExitError
 	if err := <-ended; !errors.As(err, &exit) && !errors.Is(err, context.Canceled) {
 		t.Errorf("Run = %v", err)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-func apart(*exec.Cmd, syscall.Signal) {}
+func setGroup(*exec.Cmd, syscall.Signal) {}
 
 func interrupt(cmd *exec.Cmd) error { return cmd.Process.Signal(os.Interrupt) }
 

@@ -11,7 +11,7 @@ import (
 // Start starts the command in its own process group, which Ctrl-C does not reach, and returns a channel for the error
 // of its end. On Linux it gets the signal when this process has ended for any reason.
 func Start(cmd *exec.Cmd, last syscall.Signal) (<-chan error, error) {
-	apart(cmd, last)
+	setGroup(cmd, last)
 	started, ended := make(chan error, 1), make(chan error, 1)
 	go func() {
 		// The signal comes with the end of the thread that started the command.

@@ -8,8 +8,8 @@ import (
 	"gemm/half"
 )
 
-// TestHalf compares conversions by vectors with the conversions of package half: every number, hard ones to be rounded, and
-// lengths that are no multiple of a vector.
+// TestHalf compares conversions by vectors with the conversions of package half: every number, hard ones to be rounded,
+// and lengths that are no multiple of a vector.
 func TestHalf(t *testing.T) {
 	t.Run("f16", testHalf[half.F16])
 	t.Run("bf16", testHalf[half.BF16])

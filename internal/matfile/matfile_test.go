@@ -80,7 +80,7 @@ func checkFile[T gemm.Element](t *testing.T, name, wantType string, want gemm.Ma
 }
 
 // The files are NumPy's and SciPy's: see testdata/make.py.
-func TestReadsWhatOthersWrote(t *testing.T) {
+func TestReadsFilesOfNumPyAndSciPy(t *testing.T) {
 	f64 := tabulate(3, 4, func(i, j int) float64 { return float64(i+1) / float64(j+3) })
 	f32 := tabulate(3, 4, func(i, j int) float32 { return float32(i+1) / float32(j+3) })
 	rounded := tabulate(3, 4, func(i, j int) float32 { return float32(f64.At(i, j)) })
@@ -127,7 +127,7 @@ func TestReadsWhatOthersWrote(t *testing.T) {
 	checkFile(t, "coordinate-pattern.mtx", "f64", pattern)
 }
 
-func TestRefusesWhatIsNoRealMatrix(t *testing.T) {
+func TestRefusesOtherThanRealMatrices(t *testing.T) {
 	for name, want := range map[string]string{
 		"int64.npy":   `a.astype('f8'), which rounds integers above 2**53`,
 		"one.npy":     "1 dimensions, shape (5,); a matrix has 2: save it as a row with a.reshape(1, -1)",
@@ -248,7 +248,7 @@ func TestRefusesDamagedFiles(t *testing.T) {
 	}
 }
 
-func TestAddsEntriesOfOnePlace(t *testing.T) {
+func TestSumsDuplicateEntries(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "a.mtx")
 	text := "%%MatrixMarket matrix coordinate integer symmetric\n2 2 3\n2 1 5\n2 1 6\n2 2 1\n"
 	gemmtest.Must(t, os.WriteFile(name, []byte(text), 0o644))

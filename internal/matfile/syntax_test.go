@@ -315,8 +315,8 @@ func TestLostValues(t *testing.T) {
 	checkError(t, "a.mtx", err, "line 4: the entries (2, 1) have a sum that is out of the range of f64")
 }
 
-// TestWritesOthersNumbers: SciPy's mmread, MATLAB's fscanf and NumPy's loadtxt read these names.
-func TestWritesOthersNumbers(t *testing.T) {
+// TestWritesNumbersOfOtherPrograms: SciPy's mmread, MATLAB's fscanf and NumPy's loadtxt read these names.
+func TestWritesNumbersOfOtherPrograms(t *testing.T) {
 	m := gemm.Matrix[float64]{Rows: 1, Cols: 4, Stride: 4, Data: []float64{math.Inf(1), math.Inf(-1), math.NaN(), -1.5}}
 	for name, want := range map[string]string{
 		"a.mtx": "%%MatrixMarket matrix array real general\n1 4\ninf\n-inf\nnan\n-1.5\n",

@@ -49,6 +49,36 @@ func TestParseCapability(t *testing.T) {
 	}
 }
 
+// TestLimits has the sizes of shared memory in NVIDIA's tables, and the most of a block, in KiB.
+func TestLimits(t *testing.T) {
+	known := 0
+	for names, want := range map[string][]int{
+		"7.0 7.2":                 {0, 8, 16, 32, 64, 96, 96},
+		"7.5":                     {32, 64, 64},
+		"8.0 8.7":                 {0, 8, 16, 32, 64, 100, 132, 164, 163},
+		"8.6 8.9 12.0 12.1":       {0, 8, 16, 32, 64, 100, 99},
+		"9.0 10.0 10.1 10.3 11.0": {0, 8, 16, 32, 64, 100, 132, 164, 196, 228, 227},
+	} {
+		for _, name := range strings.Fields(names) {
+			c, err := ParseCapability(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l := limits(t, c)
+			var got []int
+			for _, size := range append(l.Carveouts, l.BlockSharedOptIn) {
+				got = append(got, size>>10)
+			}
+			if known++; !slices.Equal(got, want) {
+				t.Errorf("%s: shared memory of %d KiB, want %d", name, got, want)
+			}
+		}
+	}
+	if all := Capabilities(); len(all) != known {
+		t.Errorf("known are %v, want %d", all, known)
+	}
+}
+
 // TestCalculator has figures that cuda_occupancy.h of CUDA 13.5 gives.
 func TestCalculator(t *testing.T) {
 	for _, r := range []struct {

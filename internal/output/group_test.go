@@ -17,9 +17,7 @@ func TestGroup(t *testing.T) {
 		g := &Group{}
 		for _, name := range names {
 			p, err := g.Create(name, 0o600)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if _, err := p.Write([]byte("new")); err != nil {
 				t.Fatal(err)
 			}

@@ -46,16 +46,10 @@ func child(t *testing.T, dir string) *exec.Cmd {
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), childVariable+"="+dir, "TMPDIR="+dir)
 	_, err := cmd.StdinPipe() // which stays open
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, cmd.Start())
 	if line, err := bufio.NewReader(stdout).ReadString('\n'); err != nil || line != "<nil>\n" {
 		t.Fatalf("the child says %q, %v", line, err)
 	}
@@ -73,9 +67,7 @@ func TestKill9(t *testing.T) {
 	name := filepath.Join(dir, "file")
 	put(t, name, "old")
 	scratch := filepath.Join(dir, "gemm-test-"+sixteen) // a user's: it has no marker
-	if err := os.Mkdir(scratch, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(scratch, 0o700))
 	cmd := child(t, dir)
 	held := entries(t, dir)
 	if len(held) != 5 {
@@ -88,9 +80,7 @@ func TestKill9(t *testing.T) {
 		t.Errorf("the lock of a living process: %v, want an error with %q", err, want)
 	}
 	own, err := NewScratch("test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	own.Remove()
 	Sweep(name)
 	if got := entries(t, dir); !slices.Equal(got, held) {
@@ -104,9 +94,7 @@ func TestKill9(t *testing.T) {
 		t.Fatalf("a killed process's lock counts: %v", err)
 	}
 	own, err = NewScratch("test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	own.Remove()
 	Sweep(name)
 	lock.Release()

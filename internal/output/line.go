@@ -11,9 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// Line returns text in one line that a terminal shows as it is. Lines are joined by semicolons. What a terminal would
-// obey and no reader would see, such as control characters, marks that turn the direction of writing and bytes that are
-// no UTF-8, is escaped as in Go.
+// Line returns text in one line that a terminal shows as it is. Lines are joined by semicolons. Control
+// characters, marks that change the direction of writing, and bytes that are no UTF-8 are escaped as in Go.
 func Line(text string) string {
 	text = strings.ReplaceAll(strings.TrimSpace(text), "\r\n", "\n")
 	return escape(strings.ReplaceAll(text, "\n", "; "), "")

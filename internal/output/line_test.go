@@ -28,9 +28,7 @@ func TestTable(t *testing.T) {
 		var b strings.Builder
 		w := NewTable(&b, "A", "B", "C")
 		w.Row("x", text, 7)
-		if err := w.Flush(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.Flush())
 		lines := strings.Split(b.String(), "\n")
 		if len(lines) != 3 || !strings.HasPrefix(lines[1], "x  "+want) || !strings.HasSuffix(lines[1], "  7") {
 			t.Errorf("%q is in the table\n%s", text, b.String())

@@ -7,7 +7,7 @@ import "io/fs"
 // Own does nothing: there are no owners as on Unix.
 func (p *Pending) Own(fs.FileInfo) {}
 
-func stranger(fs.FileInfo) string { return "" }
+func otherOwner(fs.FileInfo) string { return "" }
 
 func access(string) error { return nil }
 

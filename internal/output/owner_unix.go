@@ -28,8 +28,8 @@ var root = sync.OnceValue(func() int {
 
 func owner(info fs.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) }
 
-// stranger returns the user that a file belongs to, or "" if that is this user or root.
-func stranger(info fs.FileInfo) string {
+// otherOwner returns the user that a file belongs to, or "" if that is this user or root.
+func otherOwner(info fs.FileInfo) string {
 	if uid := owner(info); uid != os.Geteuid() && uid != 0 && uid != root() {
 		return fmt.Sprintf("user %d", uid)
 	}

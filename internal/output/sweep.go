@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// mark is in temporary names, between the name to come and 16 random digits; a dot begins them.
+// mark is in temporary names, between the final name and 16 random digits; a dot begins them.
 const mark = ".gemm-"
 
 // temporary returns a temporary name for the file called target, in its folder.
@@ -20,12 +20,12 @@ func temporary(target string) string {
 
 // IsTemporary reports whether a file called base, without its folder, is a temporary one.
 func IsTemporary(base string) bool {
-	_, ok := toCome(base)
+	_, ok := finalName(base)
 	return ok
 }
 
-// toCome returns the name to come of a file with a temporary name.
-func toCome(temporary string) (base string, ok bool) {
+// finalName returns the final name of a file with a temporary name.
+func finalName(temporary string) (base string, ok bool) {
 	i := strings.LastIndex(temporary, mark)
 	if i < 2 || temporary[0] != '.' || !isDigits(temporary[i+len(mark):]) {
 		return "", false
@@ -55,7 +55,7 @@ func SweepFolder(dir string, accepts func(base string) bool) {
 	began := time.Now()
 	entries, _ := os.ReadDir(dir) // if it cannot be read, nothing is removed
 	for _, entry := range entries {
-		base, ok := toCome(entry.Name())
+		base, ok := finalName(entry.Name())
 		if !ok || !accepts(base) {
 			continue
 		}

@@ -27,7 +27,7 @@ func TrustFile(path string) error {
 	if !info.Mode().IsRegular() {
 		return fmt.Errorf("%w: %s is not a regular file: remove it", ErrUntrusted, path)
 	}
-	if who := stranger(info); who != "" {
+	if who := otherOwner(info); who != "" {
 		return fmt.Errorf("%w: %s belongs to %s, not to this user: remove it", ErrUntrusted, path, who)
 	}
 	if mode := info.Mode(); writable(mode) {
@@ -61,7 +61,7 @@ func folders(path string) error {
 		if err != nil {
 			return err
 		}
-		if who := stranger(link); who != "" && link.Mode()&fs.ModeSymlink != 0 {
+		if who := otherOwner(link); who != "" && link.Mode()&fs.ModeSymlink != 0 {
 			return fmt.Errorf("%w: the link %s belongs to %s, not to this user: choose another folder", ErrUntrusted, folder,
 				who)
 		}
@@ -73,7 +73,7 @@ func folders(path string) error {
 		if !info.IsDir() {
 			return fmt.Errorf("%w: %s is not a folder: remove it", ErrUntrusted, folder)
 		}
-		if who := stranger(info); who != "" {
+		if who := otherOwner(info); who != "" {
 			return fmt.Errorf("%w: the folder %s belongs to %s, not to this user: choose another folder",
 				ErrUntrusted, folder, who)
 		}

@@ -18,8 +18,8 @@ func mode(t *testing.T, path string, mode fs.FileMode) {
 	must(t, os.Chmod(path, mode))
 }
 
-// give changes the owner of a file or folder to another user, or skips the test.
-func give(t *testing.T, path string) {
+// chown changes the owner of a file or folder to another user, or skips the test.
+func chown(t *testing.T, path string) {
 	t.Helper()
 	if err := os.Lchown(path, 4711, -1); err != nil {
 		t.Skipf("only root can give files away: %v", err)
@@ -47,17 +47,17 @@ func TestTrustFile(t *testing.T) {
 			"gemm/program (mode -rwxrwxr-x): remove it"},
 		"all write file": {func(t *testing.T, top string) { mode(t, top+"/cache/gemm/program", 0o757) },
 			"gemm/program (mode -rwxr-xrwx): remove it"},
-		"file of another": {func(t *testing.T, top string) { give(t, top+"/cache/gemm/program") },
+		"file of another": {func(t *testing.T, top string) { chown(t, top+"/cache/gemm/program") },
 			"gemm/program belongs to user 4711"},
 		"all write folder": {func(t *testing.T, top string) { mode(t, top+"/cache/gemm", 0o777) },
 			"/cache/gemm (mode drwxrwxrwx): look at what is in it, then chmod go-w "},
 		"group writes folder": {func(t *testing.T, top string) { mode(t, top+"/cache/gemm", 0o775) },
 			"/cache/gemm (mode drwxrwxr-x)"},
-		"folder of another": {func(t *testing.T, top string) { give(t, top+"/cache/gemm") },
+		"folder of another": {func(t *testing.T, top string) { chown(t, top+"/cache/gemm") },
 			"/cache/gemm belongs to user 4711"},
 		"all write above": {func(t *testing.T, top string) { mode(t, top+"/cache", 0o777) },
 			"/cache (mode drwxrwxrwx)"},
-		"above of another": {func(t *testing.T, top string) { give(t, top+"/cache") }, "/cache belongs to user 4711"},
+		"above of another": {func(t *testing.T, top string) { chown(t, top+"/cache") }, "/cache belongs to user 4711"},
 		"sticky above":     {func(t *testing.T, top string) { mode(t, top+"/cache", 0o777|fs.ModeSticky) }, ""},
 		"sticky folder":    {func(t *testing.T, top string) { mode(t, top+"/cache/gemm", 0o777|fs.ModeSticky) }, ""},
 		"closed above":     {func(t *testing.T, top string) { mode(t, top, 0o700); mode(t, top+"/cache", 0o777) }, ""},
@@ -141,12 +141,13 @@ func TestCacheFolder(t *testing.T) {
 	}
 	must(t, os.Remove(fallback))
 	must(t, os.Symlink(home, fallback))
-	give(t, fallback)
+	chown(t, fallback)
 	if _, err := CacheFolder(); !errors.Is(err, ErrUntrusted) || !strings.Contains(err.Error(), "the link "+fallback) {
 		t.Errorf("with a link of another user: %v", err)
 	}
 	t.Setenv("TMPDIR", "/proc/nothing")
-	if _, err := CacheFolder(); err == nil || !strings.HasSuffix(err.Error(), remedy) || strings.Contains(err.Error(), "\n") {
+	if _, err := CacheFolder(); err == nil || !strings.HasSuffix(err.Error(), remedy) ||
+		strings.Contains(err.Error(), "\n") {
 		t.Errorf("without any folder: %v", err)
 	}
 }

@@ -46,16 +46,16 @@ func Start(cmd *exec.Cmd) (*Process, error) { return start(cmd, syscall.SIGKILL)
 // PID returns the number by which the system knows the process.
 func (p *Process) PID() int { return p.pid }
 
-// Ask sends a request that has no bytes, and returns the answer. A process whose answer does not come, or whose context
-// ends meanwhile, has ended when Ask returns; then the error is the context's, or a ipc.ExitError.
-func (p *Process) Ask(ctx context.Context, request string) (string, error) {
+// Request sends a request without bytes, and returns the answer. A process whose answer does not come, or whose context
+// ends meanwhile, has ended when Request returns; then the error is the context's, or an ipc.ExitError.
+func (p *Process) Request(ctx context.Context, request string) (string, error) {
 	text, _, err := p.exchange(ctx, request, nil, nil)
 	return text, err
 }
 
-// Time is Ask for an answer in seconds.
+// Time is Request for an answer in seconds.
 func (p *Process) Time(ctx context.Context, request string) (time.Duration, error) {
-	text, err := p.Ask(ctx, request)
+	text, err := p.Request(ctx, request)
 	if err != nil {
 		return 0, err
 	}
@@ -67,7 +67,9 @@ func (p *Process) Time(ctx context.Context, request string) (time.Duration, erro
 }
 
 // simple asks for what no context ends.
-func (l *Library) simple(request string) (string, error) { return l.Ask(context.Background(), request) }
+func (l *Library) simple(request string) (string, error) {
+	return l.Request(context.Background(), request)
+}
 
 // of asks for a symbol of the library, by a request with its name and numbers.
 func (l *Library) of(request, symbol string, numbers ...int) (string, error) {
@@ -82,9 +84,9 @@ func (l *Library) of(request, symbol string, numbers ...int) (string, error) {
 	return text, err
 }
 
-// do is Ask for what has no answer but success.
+// do is Request for what has no answer but success.
 func (l *Library) do(ctx context.Context, request string) error {
-	_, err := l.Ask(ctx, request)
+	_, err := l.Request(ctx, request)
 	return err
 }
 

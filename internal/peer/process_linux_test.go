@@ -23,12 +23,10 @@ func own(t testing.TB) string {
 	return file
 }
 
-// TestLastWords has the process end with something to say.
-func TestLastWords(t *testing.T) {
+// TestReasonOfTheEnd has the process end with a reason on standard error.
+func TestReasonOfTheEnd(t *testing.T) {
 	p, err := NewLibrary(own(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	_, err = p.simple("stage what")
 	if err == nil || !strings.Contains(err.Error(), "exit status 1: stage wants a type and fourteen more words") {
 		t.Errorf("%v", err)
@@ -41,12 +39,10 @@ func TestLastWords(t *testing.T) {
 	}
 }
 
-// TestRefused asks for what is not there, of a process that goes on.
+// TestRefused makes requests that fail, of a process that goes on.
 func TestRefused(t *testing.T) {
 	p, err := NewLibrary(own(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	defer p.Kill()
 	for request, want := range map[string]string{
 		"dance": "no such request", "find dgemm_": "no symbol dgemm_", "open /nowhere.so": "/nowhere.so: cannot open",
@@ -60,9 +56,7 @@ func TestRefused(t *testing.T) {
 	if err := p.Setenv("GEMM_TEST_PROBE", "a b"); err != nil {
 		t.Error(err)
 	}
-	if err := p.Open("libc.so.6"); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, p.Open("libc.so.6"))
 	if n, err := p.Integer("abs", -7); n != 7 || err != nil {
 		t.Errorf("abs(-7) is %d, %v", n, err)
 	}
@@ -97,13 +91,9 @@ func eventually(t *testing.T, what string, holds func() bool) {
 // TestStopped looks at the process between its requests.
 func TestStopped(t *testing.T) {
 	p, err := NewLibrary(own(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	defer p.Kill()
-	if err := p.Open("libc.so.6"); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, p.Open("libc.so.6"))
 	eventually(t, "the process is stopped", func() bool { return state(t, p.PID()) == "T" })
 }
 
@@ -112,9 +102,7 @@ func TestStopped(t *testing.T) {
 func TestOrphan(t *testing.T) {
 	if os.Getenv("PEER_TEST_CHILD") != "" {
 		p, err := NewLibrary(own(t))
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		fmt.Println("child:", p.PID())
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	}
@@ -135,13 +123,9 @@ func TestCompile(t *testing.T) {
 	own(t)
 	folder := t.TempDir()
 	file, err := Holder.Compile(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	before, err := os.Stat(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	if again, err := Holder.Compile(folder); again != file || err != nil {
 		t.Errorf("again it is %s, %v", again, err)
 	}

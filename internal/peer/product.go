@@ -202,7 +202,7 @@ func (p *Product[T]) Process() *Process { return p.process }
 // Close releases the operands in the process. If that has ended, an earlier error has said why.
 func (p *Product[T]) Close() (err error) {
 	if p.process != nil && !p.process.Ended() {
-		_, err = p.process.Ask(context.Background(), "drop")
+		_, err = p.process.Request(context.Background(), "drop")
 	}
 	if p.process = nil; p.Release != nil {
 		p.Release()

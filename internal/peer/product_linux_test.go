@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
+	"gemm/gemmtest"
 	"gemm/internal/ipc"
 )
 
@@ -28,13 +29,9 @@ func opened(t *testing.T) *Library {
 func open(t *testing.T, program, file string) *Library {
 	t.Helper()
 	l, err := NewLibrary(program)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	t.Cleanup(l.Kill)
-	if err := l.Open(file); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, l.Open(file))
 	return l
 }
 
@@ -87,16 +84,12 @@ func product[T gemm.Float](t *testing.T, l *Library, call Call, op Operation, m,
 	c := drawn[T](m, n, pad, 3)
 	want := multiply(op, a, b, c)
 	p, err := Stage(t.Context(), l, call, op, c, a, b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	for _, times := range []int{1, 5} {
 		if _, err := p.Repeat(t.Context(), times); err != nil {
 			t.Fatalf("%v %v: %v", call, op, err)
 		}
-		if err := p.Collect(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, p.Collect(t.Context()))
 		for i := range m {
 			for j := range n {
 				if got := c.At(i, j); got != want.At(i, j) {
@@ -106,9 +99,7 @@ func product[T gemm.Float](t *testing.T, l *Library, call Call, op Operation, m,
 			}
 		}
 	}
-	if err := p.Close(); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, p.Close())
 }
 
 // TestABIs multiplies by functions of all ABIs, guarded and not.
@@ -134,9 +125,7 @@ func TestABIs(t *testing.T) {
 func TestFaults(t *testing.T) {
 	l := opened(t)
 	maps, err := os.ReadFile(l.Maps())
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	at := strings.Index(string(maps), "functions.so")
 	file := string(maps)[strings.LastIndex(string(maps)[:at], " ")+1:]
 	file, _, _ = strings.Cut(file, "\n")
@@ -190,9 +179,7 @@ func TestReadsOutside(t *testing.T) {
 	if err == nil {
 		_, err = p.Do(t.Context())
 	}
-	if err := errors.Join(err, p.Collect(t.Context())); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, errors.Join(err, p.Collect(t.Context())))
 	if err := p.Corrupted(); err == nil || err.Error() != "it reads outside A or B for element (0, 0) of C" {
 		t.Errorf("%v, want the element (0, 0)", err)
 	}

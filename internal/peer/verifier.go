@@ -120,7 +120,7 @@ func (j *verifier[T]) repeat(ctx context.Context, times int) (total time.Duratio
 // batch is repeat for products whose results fit into an answer.
 func (j *verifier[T]) batch(ctx context.Context, times int) (time.Duration, error) {
 	for j.clock.begins(times) {
-		at, err := j.ask(ctx, fmt.Sprintf("run %d %d -1 1", times, rand.Uint64()), times, new([2]float64))
+		at, err := j.exchange(ctx, fmt.Sprintf("run %d %d -1 1", times, rand.Uint64()), times, new([2]float64))
 		if err != nil {
 			return 0, err
 		}
@@ -137,7 +137,7 @@ func (j *verifier[T]) batch(ctx context.Context, times int) (time.Duration, erro
 func (j *verifier[T]) request(ctx context.Context, times, staged int) (time.Duration, error) {
 	seed := rand.Uint64()
 	var said [2]float64
-	at, err := j.ask(ctx, fmt.Sprintf("run %d %d %d 0", times, seed, staged), times, &said)
+	at, err := j.exchange(ctx, fmt.Sprintf("run %d %d %d 0", times, seed, staged), times, &said)
 	if err != nil {
 		return 0, err
 	}
@@ -161,9 +161,10 @@ func (j *verifier[T]) request(ctx context.Context, times, staged int) (time.Dura
 
 func duration(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
 
-// ask sends a request for that many products and reads what it says, and the results. It returns the time that passed
-// until the answer.
-func (j *verifier[T]) ask(ctx context.Context, request string, times int, said *[2]float64) (at clocks, err error) {
+// exchange sends a request for that many products and reads the answer and the results. It returns the time until the
+// answer.
+func (j *verifier[T]) exchange(ctx context.Context, request string, times int, said *[2]float64) (at clocks,
+	err error) {
 	if size := times * len(j.a) * j.c.Rows * j.c.Cols; len(j.results) != size {
 		j.results = nil // frees it before
 		j.results = make([]T, size)

@@ -75,18 +75,18 @@ type key struct {
 
 // idle are the processes that compute nothing, and missing is why libraries are not available, by key.
 var (
-	idle    peer.Idle[key, *process]
+	idle    peer.Pool[key, *process]
 	missing sync.Map
 )
 
 // key returns the key of the library with the Python in use.
 func (l Library) key() key { return key{cmp.Or(os.Getenv(Variable), "python3"), l} }
 
-// take returns a process with the library, one that is idle or a new one. It is the caller's until it
-// is given back. The error is an ErrUnavailable if there is no Python, no library or no GPU.
-func (l Library) take(ctx context.Context) (*process, error) {
+// acquire returns a process with the library, one that is idle or a new one. It is the caller's until it
+// is released. The error is an ErrUnavailable if there is no Python, no library or no GPU.
+func (l Library) acquire(ctx context.Context) (*process, error) {
 	s := l.key()
-	if p, ok := idle.Take(s); ok {
+	if p, ok := idle.Get(s); ok {
 		return p, nil
 	}
 	if err, ok := missing.Load(s); ok {
@@ -99,13 +99,13 @@ func (l Library) take(ctx context.Context) (*process, error) {
 	return p, err
 }
 
-// give keeps the process for another product, in the place of one that is idle: PyTorch takes 300 MB.
-func (p *process) give() {
-	if other, ok := idle.Take(p.key); ok {
+// release keeps the process for another product, in the place of one that is idle: PyTorch takes 300 MB.
+func (p *process) release() {
+	if other, ok := idle.Get(p.key); ok {
 		go p.Kill()
 		p = other
 	}
-	idle.Give(p.key, p)
+	idle.Put(p.key, p)
 }
 
 // start starts a process and has it load the library.
@@ -142,7 +142,7 @@ func (s key) start(ctx context.Context) (*process, error) {
 	p := &process{Process: started, key: s}
 	limited, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	text, err := p.Ask(limited, "describe")
+	text, err := p.Request(limited, "describe")
 	if err == nil {
 		err = json.Unmarshal([]byte(text), &p.described)
 	}

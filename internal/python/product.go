@@ -25,11 +25,11 @@ type Multiplier[T gemm.Number] struct {
 // ErrUnavailable if there is no such library.
 func New[T gemm.Float](l Library) (*Multiplier[T], error) {
 	x := &Multiplier[T]{library: l, compute: gemm.TypeOf[T]().Name}
-	p, err := x.take(context.Background())
+	p, err := x.acquire(context.Background())
 	if err != nil {
 		return nil, err
 	}
-	p.give()
+	p.release()
 	if p.described.Threads < l.Number {
 		return nil, gemm.Unavailablef("threads=%d: this %s uses at most %d", l.Number, l.Title, p.described.Threads)
 	}
@@ -47,9 +47,9 @@ func NewOnGPU[T gemm.Number](number int, tf32 bool, sets func(bytes int64) int) 
 	return x
 }
 
-// take returns a process with the library.
-func (x *Multiplier[T]) take(ctx context.Context) (*process, error) {
-	p, err := x.library.take(ctx)
+// acquire returns a process with the library.
+func (x *Multiplier[T]) acquire(ctx context.Context) (*process, error) {
+	p, err := x.library.acquire(ctx)
 	if err == nil {
 		x.described.Store(&p.described)
 	}
@@ -111,7 +111,7 @@ func (x *Multiplier[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm
 	if x.sets != nil {
 		sets = x.sets(int64(gemm.TypeOf[T]().Size) * int64(a.Rows*a.Stride+b.Rows*b.Stride+c.Rows*c.Stride))
 	}
-	p, err := x.take(ctx)
+	p, err := x.acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -120,10 +120,10 @@ func (x *Multiplier[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm
 	product, err := peer.StageBy(ctx, p.Process, request, c, a, b)
 	if err != nil {
 		if !p.Ended() {
-			p.give()
+			p.release()
 		}
 		return nil, err
 	}
-	product.Release = p.give
+	product.Release = p.release
 	return product, nil
 }

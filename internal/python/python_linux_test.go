@@ -194,7 +194,7 @@ func TestInterrupted(t *testing.T) {
 	t.Setenv(Variable, file)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	if _, err := NumPy(1).take(ctx); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, gemm.ErrUnavailable) {
+	if _, err := NumPy(1).acquire(ctx); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, gemm.ErrUnavailable) {
 		t.Errorf("%v", err)
 	}
 }

@@ -115,8 +115,8 @@ func Sort(phases []Phase) {
 	})
 }
 
-// Did records the activity of the ranks or the streams of the product.
-func (t *Recorder) Did(a Activity) {
+// SetActivity records the activity of the ranks or the streams of the product.
+func (t *Recorder) SetActivity(a Activity) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.activity = a
@@ -146,7 +146,7 @@ func (t *Recorder) Note(lane string, p Phase, begin time.Time, calls []Phase) {
 	}
 }
 
-// Activity returns what Did or Note noted.
+// Activity returns what SetActivity or Note noted.
 func (t *Recorder) Activity() Activity {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -29,7 +29,7 @@ const mostProbes = 64
 
 // Watch probes hosts, with their addresses by name, in the background. A host that does not answer, as behind some
 // firewalls, is never reported as unreachable. Addresses that this host has too are skipped.
-func Watch(addresses map[string][]string) *Hosts { return watch(addresses, answers) }
+func Watch(addresses map[string][]string) *Hosts { return watch(addresses, responds) }
 
 func watch(addresses map[string][]string, probe func(string) bool) *Hosts {
 	h := &Hosts{answer: map[string]string{}, probe: probe}
@@ -87,8 +87,8 @@ func (h *Hosts) Unreachable() []string {
 // discard is the port of a service that hardly any host has; a refused connection is an answer.
 const discard = "9"
 
-// answers reports whether the host with the address answers.
-func answers(address string) bool {
+// responds reports whether the host with the address answers.
+func responds(address string) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), answerTime)
 	defer cancel()
 	var d net.Dialer

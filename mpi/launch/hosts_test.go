@@ -34,7 +34,7 @@ func TestUnreachable(t *testing.T) {
 	if got := (*Hosts)(nil).Unreachable(); got != nil {
 		t.Errorf("of no hosts, %q are unreachable", got)
 	}
-	if !answers("127.0.0.1") { // which refuses or accepts
+	if !responds("127.0.0.1") { // which refuses or accepts
 		t.Error("this host does not answer")
 	}
 }

@@ -25,8 +25,8 @@ type Resources struct {
 	Root              bool
 }
 
-// Here describes this process.
-func Here() Resources {
+// Detect describes this process.
+func Detect() Resources {
 	p := Resources{Root: os.Geteuid() == 0}
 	allowed := map[int]bool{}
 	for _, id := range cpu.Places() {
@@ -101,8 +101,9 @@ const jobVariable = "GEMM_JOB"
 
 // Run runs l with the arguments until it ends. The error is one line that reports what happened to the ranks. If the
 // context ends, l is terminated by a signal, and is killed if it does not end; then the error is the context's. When
-// Run returns, no process of the job is left on this host. Neither l nor a rank that called ipc.DieWithParent outlives this
-// process. What ranks write to standard output is lost. The files and the shared memory that they leave are removed.
+// Run returns, no process of the job is left on this host. Neither l nor a rank that called ipc.DieWithParent outlives
+// this process. What ranks write to standard output is lost. The files and the shared memory that they leave are
+// removed.
 func (l Launcher) Run(ctx context.Context, arguments ...string) error {
 	if err := ctx.Err(); err != nil {
 		return err

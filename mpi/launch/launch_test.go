@@ -61,8 +61,8 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-func TestHere(t *testing.T) {
-	p := Here()
+func TestDetect(t *testing.T) {
+	p := Detect()
 	if p.Cores < 1 || p.Processors < p.Cores || p.Root != (os.Geteuid() == 0) {
 		t.Errorf("this process is at %+v", p)
 	}
@@ -185,8 +185,8 @@ exit 137`)).Run(t.Context())
 	}
 }
 
-// gone waits until the process with the number in the file has ended.
-func gone(t *testing.T, file string) {
+// waitForEnd waits until the process with the number in the file has ended.
+func waitForEnd(t *testing.T, file string) {
 	t.Helper()
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -235,7 +235,7 @@ func TestCancelled(t *testing.T) {
 			if took := time.Since(begin); took > test.most {
 				t.Errorf("it took %v", took)
 			}
-			gone(t, file)
+			waitForEnd(t, file)
 		})
 	}
 }
@@ -339,6 +339,6 @@ func TestKilledWithItsStarter(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait() // killed
-	gone(t, filepath.Join(folder, "mpirun"))
-	gone(t, filepath.Join(folder, "rank"))
+	waitForEnd(t, filepath.Join(folder, "mpirun"))
+	waitForEnd(t, filepath.Join(folder, "rank"))
 }

@@ -84,12 +84,12 @@ func TestBoundDistributed(t *testing.T) {
 			}
 			for layers := 1; layers <= ranks; layers++ {
 				for _, g := range grids(ranks, layers) {
-					check("25d "+g.String(), flows(plan.Layers(s, plan.OneHost(ranks), g, 100)))
+					check("25d "+g.String(), flows(plan.Layers(s, oneHost(ranks), g, 100)))
 				}
 			}
 			for _, g := range grids(ranks, 1) {
-				check("summa "+g.String(), flows(plan.Summa(s, plan.OneHost(ranks), g, 100)))
-				steps, _ := plan.Cannon(s, plan.OneHost(ranks), g)
+				check("summa "+g.String(), flows(plan.Summa(s, oneHost(ranks), g, 100)))
+				steps, _ := plan.Cannon(s, oneHost(ranks), g)
 				check("cannon "+g.String(), flows(steps))
 			}
 		}
@@ -100,10 +100,10 @@ func TestBoundDistributed(t *testing.T) {
 func TestCloseToBound(t *testing.T) {
 	for _, ranks := range []int{4, 8, 9, 16} {
 		s := even(ranks)[0]
-		steps, _ := plan.Cannon(s, plan.OneHost(ranks), plan.Near(ranks, s))
+		steps, _ := plan.Cannon(s, oneHost(ranks), plan.Squarest(ranks, s))
 		for name, all := range map[string][]count{
-			"summa": flows(plan.Summa(s, plan.OneHost(ranks), plan.Near(ranks, s), 100)), "cannon": flows(steps),
-			"25d": flows(plan.Layers(s, plan.OneHost(ranks), plan.Layered(ranks, s, 0, 0), 100)),
+			"summa": flows(plan.Summa(s, oneHost(ranks), plan.Squarest(ranks, s), 100)), "cannon": flows(steps),
+			"25d": flows(plan.Layers(s, oneHost(ranks), plan.Layered(ranks, s, 0, 0), 100)),
 		} {
 			if ratio := float64(worst(all)) / plan.BoundDistributed(s, ranks); !(ratio <= 1.35) {
 				t.Errorf("%s on %d receives %.3f times the bound", name, ranks, ratio)
@@ -111,7 +111,7 @@ func TestCloseToBound(t *testing.T) {
 		}
 	}
 	s := even(8)[0]
-	all := flows(plan.Layers(s, plan.OneHost(8), plan.Layered(8, s, 0, 0), 100))
+	all := flows(plan.Layers(s, oneHost(8), plan.Layered(8, s, 0, 0), 100))
 	if got := float64(worst(all)); !near(got, plan.BoundDistributed(s, 8)) {
 		t.Errorf("25d on 2x2x2 receives %v, and attains the bound %v", got, plan.BoundDistributed(s, 8))
 	}
@@ -128,25 +128,25 @@ func TestBoundRooted(t *testing.T) {
 	}
 	for ranks := 1; ranks <= 64; ranks++ {
 		for _, s := range even(ranks) {
-			check("p2p-rows, master works", s, ranks, flows(plan.P2PRows(s, plan.OneHost(ranks), true)), true)
-			check("scatter-rows", s, ranks, flows(plan.ScatterRows(s, plan.OneHost(ranks))), true)
-			check("bcast-rows", s, ranks, flows(plan.BcastRows(s, plan.OneHost(ranks), upTo(ranks), 100)), true)
+			check("p2p-rows, master works", s, ranks, flows(plan.P2PRows(s, oneHost(ranks), true)), true)
+			check("scatter-rows", s, ranks, flows(plan.ScatterRows(s, oneHost(ranks))), true)
+			check("bcast-rows", s, ranks, flows(plan.BcastRows(s, oneHost(ranks), upTo(ranks), 100)), true)
 			for _, g := range grids(ranks, 1) {
 				check("scatter-blocks", s, ranks,
-					flows(plan.ScatterBlocks(s, plan.InOrder(g), plan.OneHost(ranks))), true)
-				check("grid-blocks", s, ranks, flows(plan.GridBlocks(s, plan.OneHost(ranks), g)), true)
+					flows(plan.ScatterBlocks(s, plan.InOrder(g), oneHost(ranks))), true)
+				check("grid-blocks", s, ranks, flows(plan.GridBlocks(s, oneHost(ranks), g)), true)
 			}
 		}
 	}
 	for _, s := range shapes {
 		for ranks := 1; ranks <= 64; ranks++ {
-			check("p2p-rows", s, ranks, flows(plan.P2PRows(s, plan.OneHost(ranks), false)), false)
+			check("p2p-rows", s, ranks, flows(plan.P2PRows(s, oneHost(ranks), false)), false)
 		}
 	}
 	// Ranks that share B: one host moves nothing between hosts, and ranks on hosts of their own as much as before.
 	for _, s := range even(6) {
-		for _, hosts := range [][]int{{0, 0, 1, 1, 2, 2}, spread(6, 2), plan.OneHost(6), upTo(6)} {
-			x := flows(plan.BcastRows(s, plan.OneHost(6), hosts, 100))[0]
+		for _, hosts := range [][]int{{0, 0, 1, 1, 2, 2}, spread(6, 2), oneHost(6), upTo(6)} {
+			x := flows(plan.BcastRows(s, oneHost(6), hosts, 100))[0]
 			if bound := plan.BoundShared(s, hosts); !(bound <= float64(x.Sent+x.Recv)*(1+1e-9)) {
 				t.Errorf("bcast-rows of %v on the hosts %v: rank 0 moves %+v, the bound is %v", s, hosts, x, bound)
 			}
@@ -173,7 +173,7 @@ func TestBoundRooted(t *testing.T) {
 		t.Errorf("BoundRooted of no terms = %v", got)
 	}
 	// bcast-rows attains it on two ranks where B is the smallest operand.
-	x := flows(plan.BcastRows(s, plan.OneHost(2), upTo(2), 10))[0]
+	x := flows(plan.BcastRows(s, oneHost(2), upTo(2), 10))[0]
 	if !near(float64(x.Sent+x.Recv), plan.BoundRooted(s, 2, true)) {
 		t.Errorf("bcast-rows moves %+v, and attains %v", x, plan.BoundRooted(s, 2, true))
 	}

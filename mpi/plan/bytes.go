@@ -306,7 +306,7 @@ func Layers(s gemm.Shape, hosts []int, g Grid, width int) Schedule {
 	for i := range g.P {
 		for j := range g.Q {
 			rows, cols := part(s.M, g.P, i), part(s.N, g.Q, j)
-			sum.ReduceScatter(g.Through(i, j), func(l int) int64 { return part(int(rows), g.C, l) * cols })
+			sum.ReduceScatter(g.Fiber(i, j), func(l int) int64 { return part(int(rows), g.C, l) * cols })
 		}
 	}
 	return out

@@ -41,13 +41,13 @@ type Estimate struct{ Seconds, Latency, Transfer, Compute float64 }
 //
 //	computed(i) = max(arrived(i), computed(i−1)) + share(i)·compute
 func Time(s Schedule, size int, c Cluster, compute float64) Estimate {
-	swift := Cluster{c.Inside.swift(), c.Between.swift()}
+	swift := Cluster{c.Inside.withoutLatency(), c.Between.withoutLatency()}
 	wide := Cluster{c.Inside.wide(), c.Between.wide()}
 	return Estimate{s.time(size, c, compute), s.time(size, wide, 0), s.time(size, swift, 0), compute}
 }
 
-// swift returns the path without latency.
-func (p Path) swift() Path {
+// withoutLatency returns the path without latency.
+func (p Path) withoutLatency() Path {
 	p.Latency = 0
 	return p
 }
@@ -130,8 +130,8 @@ func (p Pattern) Path() string {
 	return "inside"
 }
 
-// Way returns "one", "all" or "all both ways".
-func (p Pattern) Way() string {
+// Direction returns "one", "all" or "all both ways".
+func (p Pattern) Direction() string {
 	switch {
 	case p.Both:
 		return "all both ways"

@@ -113,7 +113,7 @@ func wantLayout(t *testing.T, l plan.Layout) {
 	for place := range traffic {
 		traffic[place].Inside.Sent = int64(place)
 	}
-	byRank := flows(l.ByRank(plan.Schedule{Hosts: plan.OneHost(len(traffic)), Steps: []plan.Step{{Traffic: traffic}}}))
+	byRank := flows(l.ByRank(plan.Schedule{Hosts: oneHost(len(traffic)), Steps: []plan.Step{{Traffic: traffic}}}))
 	for place, r := range l.Order {
 		i, j, layer := l.At(r)
 		if l.Rank(i, j, layer) != r || l.Place(r) != place || l.Grid.Rank(i, j, layer) != place {

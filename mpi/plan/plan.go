@@ -71,9 +71,9 @@ func (g Grid) String() string {
 	return fmt.Sprintf("%dx%d", g.P, g.Q)
 }
 
-// Near returns the squarest grid of the given number of ranks in one layer. Its longer side is
+// Squarest returns the squarest grid of the given number of ranks in one layer. Its longer side is
 // along the longer side of C.
-func Near(ranks int, s gemm.Shape) Grid {
+func Squarest(ranks int, s gemm.Shape) Grid {
 	p := int(math.Sqrt(float64(ranks)))
 	for ranks%p != 0 {
 		p--
@@ -105,7 +105,7 @@ func Layered(ranks int, s gemm.Shape, replication int, room float64) Grid {
 		lo, hi = min(replication, ranks), min(replication, ranks)
 		ranks -= ranks % lo
 	}
-	best, least := Near(ranks, s), math.Inf(1)
+	best, least := Squarest(ranks, s), math.Inf(1)
 	for c := lo; c <= hi; c++ {
 		if ranks%c != 0 {
 			continue

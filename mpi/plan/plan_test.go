@@ -17,6 +17,9 @@ var shapes = []gemm.Shape{
 	{M: 1, N: 100, K: 7}, {M: 17, N: 1, K: 33}, {M: 300, N: 1000, K: 77}, {M: 96, N: 96, K: 96},
 }
 
+// oneHost returns the hosts of ranks that are all on one.
+func oneHost(ranks int) []int { return make([]int, ranks) }
+
 // grids returns all grids with that many ranks and layers.
 func grids(ranks, layers int) []plan.Grid {
 	var out []plan.Grid
@@ -85,20 +88,20 @@ func TestGrid(t *testing.T) {
 	}
 }
 
-func TestNear(t *testing.T) {
+func TestSquarest(t *testing.T) {
 	wide, tall := gemm.Shape{M: 10, N: 20, K: 5}, gemm.Shape{M: 20, N: 10, K: 5}
 	for ranks := 1; ranks <= 64; ranks++ {
-		g := plan.Near(ranks, wide)
+		g := plan.Squarest(ranks, wide)
 		if g.Ranks() != ranks || g.C != 1 || g.P > g.Q {
-			t.Fatalf("Near(%d, wide) = %v", ranks, g)
+			t.Fatalf("Squarest(%d, wide) = %v", ranks, g)
 		}
 		for _, other := range grids(ranks, 1) {
 			if other.P <= other.Q && other.P > g.P {
-				t.Fatalf("Near(%d, wide) = %v, and %v is squarer", ranks, g, other)
+				t.Fatalf("Squarest(%d, wide) = %v, and %v is squarer", ranks, g, other)
 			}
 		}
-		if h := plan.Near(ranks, tall); h.P != g.Q || h.Q != g.P {
-			t.Fatalf("Near(%d, tall) = %v, Near(wide) = %v", ranks, h, g)
+		if h := plan.Squarest(ranks, tall); h.P != g.Q || h.Q != g.P {
+			t.Fatalf("Squarest(%d, tall) = %v, Squarest(wide) = %v", ranks, h, g)
 		}
 	}
 }
@@ -127,7 +130,7 @@ func TestLayered(t *testing.T) {
 	if g.C != 2 || g.Ranks() != 16 {
 		t.Errorf("Layered(16, cube) = %v, want 2 layers, the fewest that receive least", g)
 	}
-	for _, x := range flows(plan.Layers(cube, plan.OneHost(16), g, 32)) {
+	for _, x := range flows(plan.Layers(cube, oneHost(16), g, 32)) {
 		if x.Recv != 5*960*960/16 {
 			t.Errorf("on %v a rank receives %d, want 5/16 of n²", g, x.Recv)
 		}
@@ -172,10 +175,10 @@ func TestLayeredIsBest(t *testing.T) {
 	for _, ranks := range []int{1, 2, 3, 4, 6, 8, 9, 12, 16, 18, 24, 27, 32, 36, 48, 64} {
 		n := 64 * 27
 		for _, s := range []gemm.Shape{{M: n, N: n, K: n}, {M: 4 * n, N: n, K: n}, {M: n, N: n, K: 9 * n}} {
-			chosen := worst(flows(plan.Layers(s, plan.OneHost(ranks), plan.Layered(ranks, s, 0, 0), n)))
+			chosen := worst(flows(plan.Layers(s, oneHost(ranks), plan.Layered(ranks, s, 0, 0), n)))
 			for layers := 1; layers <= ranks; layers++ {
 				for _, g := range grids(ranks, layers) {
-					if got := worst(flows(plan.Layers(s, plan.OneHost(ranks), g, n))); got < chosen {
+					if got := worst(flows(plan.Layers(s, oneHost(ranks), g, n))); got < chosen {
 						t.Errorf("%v on %d ranks: %v receives %d, the choice %d", s, ranks, g, got, chosen)
 					}
 				}

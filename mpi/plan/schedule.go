@@ -66,9 +66,6 @@ type Schedule struct {
 	Steps []Step
 }
 
-// OneHost returns the hosts of ranks that are all on one.
-func OneHost(ranks int) []int { return make([]int, ranks) }
-
 // Traffic returns what each rank sends and receives in all steps together.
 func (s Schedule) Traffic() []Traffic {
 	out := make([]Traffic, len(s.Hosts))
@@ -221,36 +218,29 @@ func levels(ranks int) int64 { return int64(bits.Len(uint(ranks - 1))) }
 
 // upTo returns the numbers below n.
 func upTo(n int) []int {
+	return list(n, func(i int) int { return i })
+}
+
+// list returns at(0) to at(n-1).
+func list(n int, at func(i int) int) []int {
 	out := make([]int, n)
 	for i := range out {
-		out[i] = i
+		out[i] = at(i)
 	}
 	return out
 }
 
 // Row returns the ranks of a row of a layer.
 func (g Grid) Row(i, layer int) []int {
-	out := make([]int, g.Q)
-	for j := range out {
-		out[j] = g.Rank(i, j, layer)
-	}
-	return out
+	return list(g.Q, func(j int) int { return g.Rank(i, j, layer) })
 }
 
 // Column returns the ranks of a column of a layer.
 func (g Grid) Column(j, layer int) []int {
-	out := make([]int, g.P)
-	for i := range out {
-		out[i] = g.Rank(i, j, layer)
-	}
-	return out
+	return list(g.P, func(i int) int { return g.Rank(i, j, layer) })
 }
 
-// Through returns the ranks at one place of all layers.
-func (g Grid) Through(i, j int) []int {
-	out := make([]int, g.C)
-	for l := range out {
-		out[l] = g.Rank(i, j, l)
-	}
-	return out
+// Fiber returns the ranks at one place of all layers.
+func (g Grid) Fiber(i, j int) []int {
+	return list(g.C, func(layer int) int { return g.Rank(i, j, layer) })
 }

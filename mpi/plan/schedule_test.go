@@ -65,7 +65,7 @@ func TestPaths(t *testing.T) {
 // schedules returns the schedules of all variants.
 func schedules(s gemm.Shape, hosts []int) map[string]plan.Schedule {
 	ranks := len(hosts)
-	near := plan.Near(ranks, s)
+	near := plan.Squarest(ranks, s)
 	steps, skew := plan.Cannon(s, hosts, near)
 	return map[string]plan.Schedule{
 		"p2p-rows": plan.P2PRows(s, hosts, false), "p2p-rows, master works": plan.P2PRows(s, hosts, true),
@@ -74,8 +74,9 @@ func schedules(s gemm.Shape, hosts []int) map[string]plan.Schedule {
 		"scatter-blocks by hosts": plan.HostBlocks(s, plan.InOrder(near), hosts, upTo(ranks), 3),
 		"grid-blocks":             plan.GridBlocks(s, hosts, near),
 		"bcast-rows":              plan.BcastRows(s, hosts, upTo(ranks), 5), "summa": plan.Summa(s, hosts, near, 5),
-		"srumma": plan.Srumma(s, hosts, near, 5), "srumma, sent": plan.SrummaSent(s, hosts, near, 5), "cannon": steps, "cannon's skew": skew,
-		"25d": plan.Layers(s, hosts, plan.Layered(ranks, s, 0, 0), 5),
+		"srumma": plan.Srumma(s, hosts, near, 5), "srumma, sent": plan.SrummaSent(s, hosts, near, 5), "cannon": steps,
+		"cannon's skew": skew,
+		"25d":           plan.Layers(s, hosts, plan.Layered(ranks, s, 0, 0), 5),
 	}
 }
 
@@ -87,7 +88,7 @@ func TestBetween(t *testing.T) {
 		for _, hosts := range [][]int{{0}, {0, 1}, {0, 1, 0}, {0, 0, 1, 1}, {0, 1, 0, 1}, {0, 0, 0, 1, 1, 2}, upTo(7),
 			{0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2}} {
 			alone := schedules(s, upTo(len(hosts)))
-			together := schedules(s, plan.OneHost(len(hosts)))
+			together := schedules(s, oneHost(len(hosts)))
 			for name, schedule := range schedules(s, hosts) {
 				var sum plan.Counts
 				for r, x := range schedule.Traffic() {

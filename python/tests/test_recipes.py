@@ -10,6 +10,7 @@ import numpy as np
 import gemm_suite
 from gemm_suite import _device, _driver
 from gemm_suite._operand import Operand, operand
+from gemm_suite.sgemm import rows
 from tests.checks import skip_or_fail, stored
 from tests.fake_cuda import Driver, Launch, compile_program
 
@@ -143,6 +144,11 @@ class Recipes(unittest.TestCase):
 
     def test_settings(self) -> None:
         a, b, out = (np.ones((64, 64), np.float32) for _ in range(3))
+        for row in rows.ON_GPU:  # of the table of kernels
+            if "/" in row.by:
+                product, _ = self.product(a, b, out, row.by, row.params)
+                if "stages" in row.params:
+                    self.assertIn(f"-DSTAGES={row.params['stages']}", product.options)
         product, launches = self.product(a, b, out, "cuda/tuned-tf32-mma", {"stages": 2, "split": 2})
         self.assertIn("-DSTAGES=2", product.options)
         self.assertIn("-DCUT", product.options)
@@ -151,7 +157,7 @@ class Recipes(unittest.TestCase):
         for variant, params, words in (
             ("cuda/naive", {"stages": 2}, "has no stages"),
             ("cuda/none", None, "cuda/naive"),
-            ("cuda/tuned", None, "for f32"),
+            ("cuda/dmma", None, "for f32"),
             ("cuda/tuned", {"tile": "3x3"}, "3x3"),
             ("cuda/tuned", {"maxregs": 64}, "maxregs is 64"),
         ):

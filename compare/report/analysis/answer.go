@@ -99,8 +99,8 @@ func (a Answer) least(n int, time func(record.Record) float64,
 // Their times are compared with nothing else.
 const OnRanksDistributed = OnRanks + "-spread"
 
-// Best returns the fastest row of a family at n: of our variants, or of the kernels of the user. For the family mpi, the
-// operands are on one rank; OnRanksDistributed has the other variants.
+// Best returns the fastest row of a family at n: of our variants, or of the kernels of the user. For the family mpi,
+// the operands are on one rank; OnRanksDistributed has the other variants.
 func (a Answer) Best(family string, n int) (record.Record, bool) {
 	return a.Fastest(n, func(r record.Record) bool {
 		own := Family(r.Variant)

@@ -82,12 +82,6 @@ func (v *View) DeviceCopy() float64 {
 	return math.NaN()
 }
 
-// CodeThreads returns the numbers of threads of the processor's rows, ascending.
-func (v *View) CodeThreads(rows []record.Record) []int {
-	own := Pick(rows, func(r record.Record) bool { return !ByGPU(r) })
-	return Ascending(own, func(r record.Record) int { return max(r.Threads, 1) })
-}
-
 // AtWidths returns the widths of shards at which several codes were measured, ascending, and the rows with
 // these widths. If there is no such width, it returns all rows.
 func AtWidths(rows []record.Record) (widths []int, at []record.Record) {

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"gemm"
+
 	"gemm/compare/record"
 )
 
@@ -165,7 +167,8 @@ func (v *View) HostToHost() *HostToHost {
 	return nil
 }
 
-// KernelPair is the fastest kernel of ours in one arithmetic and the fastest library, at the largest cube that both computed.
+// KernelPair is the fastest kernel of ours in one arithmetic and the fastest library, at the largest cube that both
+// computed.
 type KernelPair struct {
 	Own, Library record.Record // kernels alone; Library has no variant if it was not timed
 	Comparison                 // of the library with ours: above 1, ours is faster
@@ -224,8 +227,8 @@ type Throttle struct {
 // Throttles returns what limited the clock of the GPU.
 func (v *View) Throttles() []Throttle {
 	var out []Throttle
-	held := Timed(v.Pick(func(r record.Record) bool { return r.GPU != nil && r.GPU.Throttled != "" }))
-	for _, rows := range GroupBy(held, func(r record.Record) string { return r.GPU.Throttled }) {
+	throttled := Timed(v.Pick(func(r record.Record) bool { return r.GPU != nil && r.GPU.Throttled != "" }))
+	for _, rows := range GroupBy(throttled, func(r record.Record) string { return r.GPU.Throttled }) {
 		out = append(out, Throttle{rows[0].GPU.Throttled, len(rows)})
 	}
 	return out
@@ -294,10 +297,10 @@ func (v *View) Entries(typ string) []Entry {
 		var own []Entry
 		for _, r := range rows {
 			if r.Variant == variant && r.N == n {
-				own = append(own, Entry{r, Asked[int](r, "block"), Asked[int](r, "bk")})
+				own = append(own, Entry{r, Requested[int](r, "block"), Requested[int](r, "bk")})
 			}
 		}
-		if r, ok := At(ladder, variant, cubeOf(typ, n)); ok && len(own) == 0 {
+		if r, ok := At(ladder, variant, plainOf(typ, gemm.Cube(n), 1)); ok && len(own) == 0 {
 			own = append(own, Entry{Record: r})
 		}
 		slices.SortStableFunc(own, func(x, y Entry) int {

@@ -34,6 +34,24 @@ func TestRungs(t *testing.T) {
 	}
 }
 
+// TestWithCopies: the smaller of the times with and without overlap, and NaN if neither was measured.
+func TestWithCopies(t *testing.T) {
+	for _, test := range []struct {
+		change func(*record.Record)
+		want   float64
+	}{
+		{func(*record.Record) {}, math.NaN()}, {reporttest.Copied(1, 2, 0), 4}, {reporttest.Copied(1, 2, 3), 3},
+		{reporttest.Copied(1, 2, 5), 4},
+		{func(r *record.Record) { r.Phases = map[string]float64{"h2d": 1} }, math.NaN()},
+		{func(r *record.Record) { r.Phases = map[string]float64{"host": 7} }, 7},
+	} {
+		got := WithCopies(reporttest.Kernel("naive", 64, 1, test.change))
+		if got != test.want && !(math.IsNaN(got) && math.IsNaN(test.want)) {
+			t.Errorf("got %g, want %g", got, test.want)
+		}
+	}
+}
+
 func noted(groups ...timeline.Group) record.Trace {
 	t := record.Trace{}
 	t.Inside = groups
@@ -50,9 +68,9 @@ func stepsFrom(begin float64, names string) (out []timeline.Step) {
 	return out
 }
 
-// TestCrews checks that groups of a role that follow each other are a lane, and groups at the same time are not; the
-// time of a slice; and the window around the end of the first tile.
-func TestCrews(t *testing.T) {
+// TestWarpLanes checks that groups of a role that follow each other are a lane, and groups at the same time are not;
+// the time of a slice; and the window around the end of the first tile.
+func TestWarpLanes(t *testing.T) {
 	c := warpTraceOf(noted(
 		timeline.Group{Role: "producer", Phases: stepsFrom(0, "wcwc")},
 		timeline.Group{Role: "consumer", Warpgroup: 1, Phases: stepsFrom(0, "wmwmwms")},

@@ -71,6 +71,38 @@ func TestCost(t *testing.T) {
 	}
 }
 
+// TestCore derives units and the clock from the measured peak, counts the sets of a cache that lines with a stride fall
+// into, and the workers that have a tile.
+func TestCore(t *testing.T) {
+	for _, test := range []struct {
+		isa                 string
+		gflops              record.Number
+		lanes, units, clock float64
+	}{{"avx512", 128, 8, 2, 4e9}, {"avx512", 60, 8, 1, 3.75e9}, {"avx2", 56, 4, 2, 3.5e9}, {"generic", 7, 1, 2, 3.5e9}} {
+		v := Views(record.Document{Hosts: []record.Host{{ID: "h", ISA: test.isa, Cores: 1,
+			Ceilings: []record.Ceiling{{Unit: "cpu", Pipe: "f64", Threads: 1, Gflops: test.gflops}}}}})[0]
+		if c := v.core("f64"); c.lanes != test.lanes || c.units != test.units || math.Abs(c.clock-test.clock) > 1 {
+			t.Errorf("%s at %v GFLOP/s: %v lanes, %v units, %v Hz", test.isa, test.gflops, c.lanes, c.units, c.clock)
+		}
+	}
+	for stride, want := range map[int]float64{64: 64, 4096: 1, 2048: 2, 512: 8, 8000: 64, 4096 + 64: 64, 12: 64} {
+		if got := zen.core("f64").sets(zen.Caches[0], stride); got != want {
+			t.Errorf("stride %d: %v sets, want %v", stride, got, want)
+		}
+	}
+	for _, test := range []struct {
+		n, tile, threads int
+		want             float64
+	}{{256, 128, 2, 2}, {128, 128, 2, 1}, {256, 128, 4, 4}, {384, 128, 2, 9.0 / 5}, {256, 0, 3, 3}} {
+		r := product("parallel/tiles", test.n, test.threads)
+		r.Resolved = gemm.Params{"tile": test.tile}
+		if got := busy(r); math.Abs(got-test.want) > 1e-9 {
+			t.Errorf("n = %d, tiles of %d, %d threads: %v busy workers, want %v", test.n, test.tile, test.threads, got,
+				test.want)
+		}
+	}
+}
+
 // TestAccounts has predictions on both sides of each limit.
 func TestAccounts(t *testing.T) {
 	for _, test := range []struct {

@@ -57,12 +57,12 @@ func (v *View) OpenMPPairs(typ string) []OpenMPPair {
 		return cmp.Or(cmp.Compare(len(x), len(y)), OnOneThread(x[0]).Compare(OnOneThread(y[0])))
 	})
 	kernel := v.WithPart(gemm.ReportKernel)
-	twin := v.Counterpart(kernel)
+	counterpart := v.Counterpart(kernel)
 	var out []OpenMPPair
 	var rowPairs []RowPair
 	for _, r := range Pick(rows, func(r record.Record) bool { return r.Variant == kernel }) {
 		other, ok := Find(rows, func(o record.Record) bool {
-			return o.Variant == twin && o.Threads == r.Threads && o.Params["schedule"] == r.Params["schedule"] &&
+			return o.Variant == counterpart && o.Threads == r.Threads && o.Params["schedule"] == r.Params["schedule"] &&
 				ChunkOf(o.Params) == ChunkOf(r.Params)
 		})
 		if ok {

@@ -274,7 +274,7 @@ func (l CLoop) Built() string { return cmp.Or(l.Options, "Go") }
 const CFlags = "cflags"
 
 // OptionsOf returns the options that a row of a program in C was compiled with.
-func OptionsOf(r record.Record) string { return Asked[string](r, CFlags) }
+func OptionsOf(r record.Record) string { return Requested[string](r, CFlags) }
 
 // CLoops is the experiment on the compilers of C for one type, at one size.
 type CLoops struct {

@@ -61,9 +61,6 @@ func plainOf(typ string, s gemm.Shape, threads int) Problem {
 	return Problem{record.Problem{Type: typ, Op: "nn", Alpha: 1, Shape: s, LDA: s.K, LDB: s.N, LDC: s.N}, threads}
 }
 
-// cubeOf returns the plain product of square matrices on one thread.
-func cubeOf(typ string, n int) Problem { return plainOf(typ, gemm.Shape{M: n, N: n, K: n}, 1) }
-
 // OnOneThread returns the problem of a row as on one thread.
 func OnOneThread(r record.Record) Problem {
 	p := ProblemOf(r)

@@ -93,19 +93,21 @@ func (v *View) Phased(typ string) []record.Record {
 	return Pick(v.OfRanksIn(typ), func(r record.Record) bool { return len(r.Phases) > 0 || len(Slowest(r)) > 0 })
 }
 
-// LargestCommon returns the rows for a figure of one size and number of ranks: the largest size that most variants have, the
-// most ranks that do not exceed the processors, and for each variant its fastest row.
+// onRanks is a problem on a number of ranks.
+type onRanks struct {
+	Problem
+	ranks int
+}
+
+// LargestCommon returns the rows for a figure of one size and number of ranks: the largest size that most variants
+// have, the most ranks that do not exceed the processors, and for each variant its fastest row.
 func (v *View) LargestCommon(rows []record.Record) []record.Record {
-	if tame := Pick(rows, func(r record.Record) bool { return !v.Oversubscribes(r) }); len(tame) > 0 {
-		rows = tame
+	if fitting := Pick(rows, func(r record.Record) bool { return !v.Oversubscribes(r) }); len(fitting) > 0 {
+		rows = fitting
 	}
-	type place struct {
-		Problem
-		ranks int
-	}
-	of := func(r record.Record) place { return place{ProblemOf(r), OverRanks.Count(r)} }
+	of := func(r record.Record) onRanks { return onRanks{ProblemOf(r), OverRanks.Count(r)} }
 	var out []record.Record
-	for _, own := range GroupBy(LargestGroup(rows, of, VariantOf, func(x, y place) int {
+	for _, own := range GroupBy(LargestGroup(rows, of, VariantOf, func(x, y onRanks) int {
 		return cmp.Or(x.Compare(y.Problem), cmp.Compare(x.ranks, y.ranks))
 	}), VariantOf) {
 		r, _ := MinBy(own, median)
@@ -131,7 +133,7 @@ func Agree(a, o record.Record, but ...string) bool {
 	return true
 }
 
-// Distribution is the rows of one size and number of ranks that share a product out in different ways, in the
+// Distribution is the rows of one size and number of ranks that distribute a product in different ways, in the
 // order of Ways; those that were not timed are empty.
 type Distribution struct {
 	Problem // on one thread
@@ -148,11 +150,7 @@ func (v *View) Ways() []string {
 // by size and ranks. If several experiments have rows of a size and number of ranks, they are of the first.
 func (v *View) Distributions(typ string) []Distribution {
 	ways, textbook := v.Ways(), v.First(Serial)
-	type place struct {
-		Problem
-		ranks int
-	}
-	of := func(r record.Record) place { return place{OnOneThread(r), OverRanks.Count(r)} }
+	of := func(r record.Record) onRanks { return onRanks{OnOneThread(r), OverRanks.Count(r)} }
 	var out []Distribution
 	for _, experiment := range append([]record.Experiment{record.Distributions}, OverRanks.fixed()...) {
 		rows := v.Pick(func(r record.Record) bool {

@@ -1,15 +1,54 @@
 package analysis
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"testing"
 
-	"gemm"
 	"gemm/compare/record"
 	"gemm/gemmtest/reporttest"
 )
+
+// TestAgree checks that rows with other values of a common parameter, or other loops, do not agree.
+func TestAgree(t *testing.T) {
+	row := func(variant string, more ...any) record.Record {
+		return reporttest.Row(variant, 256, 1e-3, reporttest.OnRanks("strong", 4, more...))
+	}
+	first := row("mpi/p2p-rows", "master", "idle", "local", "serial/packed")
+	naive := row("mpi/scatter-rows", "local", "serial/naive")
+	ran, ranks := row("mpi/scatter-rows"), row("mpi/scatter-rows", "local", "serial/packed")
+	ran.Resolved, ranks.Params["ranks"] = naive.Params, 2
+	for name, test := range map[string]struct {
+		second record.Record
+		except string
+		want   bool
+	}{
+		"equal": {row("mpi/scatter-rows", "local", "serial/packed"), "", true}, "another local": {naive, "", false},
+		"a local as named": {naive, "local", true}, "another local that ran": {ran, "", false},
+		"other ranks":         {ranks, "", false},
+		"one parameter alone": {row("mpi/scatter-rows", "local", "serial/packed", "panel", 64), "", true},
+	} {
+		if got := Agree(first, test.second, test.except); got != test.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// TestSlowest takes, of the ranks that compute, the one whose phases take longest together.
+func TestSlowest(t *testing.T) {
+	r := record.Record{Phases: map[string]float64{"compute": 9}}
+	if got := Slowest(r); got["compute"] != 9 {
+		t.Errorf("without ranks: %v", got)
+	}
+	r.Ranks = []record.Rank{{Phases: map[string]float64{"collect": 50}}, {Phases: map[string]float64{"compute": 3}},
+		{Phases: map[string]float64{"compute": 2, "distribute": 1.5}}}
+	for range r.Ranks { // in any order
+		r.Ranks = append(r.Ranks[1:], r.Ranks[0])
+		if got := Slowest(r); got["compute"] != 2 {
+			t.Errorf("the phases are %v", got)
+		}
+	}
+}
 
 // TestHosts plants ranks on several hosts: what shares processors is on one host, and a host with another
 // number of ranks is on no axis.
@@ -57,8 +96,8 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// TestTrait checks that only the names of parameters that distinguish rows are returned.
-func TestTrait(t *testing.T) {
+// TestDistinctSetting checks that only the names of parameters that distinguish rows are returned.
+func TestDistinctSetting(t *testing.T) {
 	rows := slices.Concat(reporttest.RankRows("summa", map[int]float64{2: 1, 4: 1}, "local", "serial/packed", "panel", 64),
 		reporttest.RankRows("summa", map[int]float64{8: 1}, "local", "serial/packed", "panel", 128))
 	v := Views(reporttest.Many(rows...))[0]
@@ -81,33 +120,5 @@ func TestTrait(t *testing.T) {
 	}
 	if got := v.DistinctSetting("mpi/summa", bare.Params); got != "" {
 		t.Errorf("got %q", got)
-	}
-}
-
-// TestDistributions prefers the rows of the experiment to the rows of a command with several numbers of ranks.
-func TestDistributions(t *testing.T) {
-	row := func(experiment record.Experiment, variant string, n, ranks int, seconds float64) record.Record {
-		r := record.Record{Status: record.OK, Median: record.Number(seconds), Samples: []float64{seconds},
-			Resolved: gemm.Params{"local": "serial/naive"}, Params: gemm.Params{"ranks": ranks}}
-		r.Experiment, r.Variant = experiment, variant
-		r.Problem = record.Problem{Type: "f64", Op: "nn", Alpha: 1, Shape: gemm.Cube(n), LDA: n, LDB: n, LDC: n}
-		return r
-	}
-	v := &View{Variants: reporttest.Variants(), Records: []record.Record{
-		row(record.StrongScaling, "mpi/p2p-rows", 256, 2, 9), row(record.StrongScaling, "mpi/scatter-blocks", 512, 2, 8),
-		row(record.Distributions, "mpi/scatter-rows", 256, 4, 3), row(record.Distributions, "mpi/p2p-rows", 256, 2, 2),
-		row(record.Distributions, "mpi/scatter-rows", 256, 2, 1), row(record.WeakScaling, "mpi/p2p-rows", 1024, 2, 1),
-	}}
-	var got []string
-	for _, d := range v.Distributions("f64") {
-		text := fmt.Sprint(d.N, " on ", d.Ranks, ":")
-		for _, r := range d.Rows {
-			text += fmt.Sprint(" ", r.Median)
-		}
-		got = append(got, text)
-	}
-	want := []string{"256 on 2: 2 1 0", "256 on 4: 0 3 0", "512 on 2: 0 0 8"}
-	if !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -79,7 +79,8 @@ func GroupBy[R any, K comparable](rows []R, key func(R) K) [][]R {
 }
 
 // LargestGroup returns the rows of the key that the most different values have, of level ones the last in order.
-func LargestGroup[R any, K, V comparable](rows []R, key func(R) K, value func(R) V, order func(x, y K) int) (fullest []R) {
+func LargestGroup[R any, K, V comparable](rows []R, key func(R) K, value func(R) V,
+	order func(x, y K) int) (fullest []R) {
 	most := 0
 	for _, own := range GroupBy(rows, key) {
 		n := len(Distinct(own, value))
@@ -131,8 +132,8 @@ func ChunkOf(p gemm.Params) int {
 	return chunk
 }
 
-// Asked returns a parameter of a row as requested, or else as run; zero if it has none.
-func Asked[T comparable](r record.Record, name string) (value T) {
+// Requested returns a parameter of a row as requested, or else as run; zero if it has none.
+func Requested[T comparable](r record.Record, name string) (value T) {
 	for _, p := range []gemm.Params{r.Params, r.Resolved} {
 		if x, ok := p[name].(T); ok && x != value {
 			return x

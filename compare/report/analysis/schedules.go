@@ -98,10 +98,10 @@ var (
 // unless there are several schedules and numbers of threads.
 func (v *View) Collapsed(typ string) (Collapsed, bool) {
 	of := v.WithPart(gemm.ReportKernel)
-	twin := v.Counterpart(of)
+	counterpart := v.Counterpart(of)
 	chunk := func(r record.Record) int { return ChunkOf(r.Params) }
 	rows := Timed(v.Pick(func(r record.Record) bool {
-		return r.Type == typ && (r.Variant == of || r.Variant == twin) && ProblemOf(r).Cube() &&
+		return r.Type == typ && (r.Variant == of || r.Variant == counterpart) && ProblemOf(r).Cube() &&
 			slices.Contains(sharing, r.Experiment) && slices.Contains(reportSchedules, scheduleOf(r)) &&
 			Setting(Omit(r.Params, "schedule", "chunk")) == ""
 	}))
@@ -130,4 +130,4 @@ func (c Collapsed) Of(variant, schedule string, threads, n int) (record.Record, 
 }
 
 // scheduleOf returns the requested schedule, or else the one that ran.
-func scheduleOf(r record.Record) string { return Asked[string](r, "schedule") }
+func scheduleOf(r record.Record) string { return Requested[string](r, "schedule") }

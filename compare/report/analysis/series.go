@@ -104,7 +104,8 @@ func (v *View) seriesOf(a Axis, rows []record.Record) []Series {
 		return fmt.Sprint(r.Experiment, r.Variant, OnOneThread(r), rest(r))
 	}) {
 		r := own[0]
-		s := Series{Problem: OnOneThread(r), Axis: a, Variant: r.Variant, Rest: rest(r), Set: v.DistinctSetting(r.Variant, r.Params)}
+		s := Series{Problem: OnOneThread(r), Axis: a, Variant: r.Variant, Rest: rest(r),
+			Set: v.DistinctSetting(r.Variant, r.Params)}
 		if a == OverHosts {
 			s.Set = strings.TrimSpace(fmt.Sprintf("%s ranks/host=%d", s.Set, RanksOfHost(r)))
 		}
@@ -193,7 +194,8 @@ func MainSize(all []Series) (p Problem) {
 	return p
 }
 
-// FastestSeries returns one series a variant at a problem: the quickest on the most threads that there are processors for.
+// FastestSeries returns one series a variant at a problem: the quickest on the most threads that there are processors
+// for.
 func (v *View) FastestSeries(all []Series, p Problem) []Series {
 	var out []Series
 	here := Pick(all, func(s Series) bool { return s.Problem == p })
@@ -220,9 +222,9 @@ func (s Scaled) On() int { return s.Count(s.Last) }
 // Efficiency returns the speed-up over the number of threads, ranks or hosts.
 func (s Scaled) Efficiency() float64 { return s.Ratio / float64(s.On()) }
 
-// SerialFraction returns the serial fraction with which Amdahl's law gives the speed-up on p threads, ranks or hosts (Karp
-// and Flatt, Measuring parallel processor performance, 1990). It is below 0 if the speed-up is above p, and NaN if it
-// is not known.
+// SerialFraction returns the serial fraction with which Amdahl's law gives the speed-up on p threads, ranks or hosts
+// (Karp and Flatt, Measuring parallel processor performance, 1990). It is below 0 if the speed-up is above p, and NaN
+// if it is not known.
 func (s Scaled) SerialFraction(p int) float64 {
 	r, _ := Find(s.Rows, func(r record.Record) bool { return s.Count(r) == p && !s.view.Oversubscribes(r) })
 	n := float64(p)

@@ -25,18 +25,18 @@ func TestMainSize(t *testing.T) {
 	}
 }
 
-// TestPairings checks that a row that two experiments have appears once, in the experiment with
+// TestVariations checks that a row that two experiments have appears once, in the experiment with
 // more rows, and that a parameter that does not vary has no pair.
-func TestPairings(t *testing.T) {
+func TestVariations(t *testing.T) {
 	rows := slices.Concat(
 		reporttest.Swept("strong", "schedule", []any{"static", "dynamic"}, []float64{1, 2}),
 		reporttest.Swept("chunk", "schedule", []any{"static", "dynamic", "guided"}, []float64{1, 2, 3}, "chunk", 0),
 		reporttest.Swept("chunk", "schedule", []any{"static"}, []float64{1}, "chunk", 4))
 	got := Variations(rows, "schedule")
 	if len(got) != 1 || len(got[0].Rows) != 3 || got[0].Rows[0].Experiment != record.ChunkSizes {
-		t.Errorf("%d pairings: %+v", len(got), got)
+		t.Errorf("%d variations: %+v", len(got), got)
 	}
 	if got := Variations(rows, "affinity"); len(got) != 0 {
-		t.Errorf("%d pairings of a parameter that no row has", len(got))
+		t.Errorf("%d variations of a parameter that no row has", len(got))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/aclements/go-moremath/mathx"
 	"github.com/aclements/go-moremath/stats"
 
 	"gemm"
@@ -170,14 +171,14 @@ func identical(a, b record.Record) bool {
 	case Ran(a) != Ran(b) || ByGPU(a) != ByGPU(b) || a.GPU != nil && b.GPU != nil && a.GPU.L2 != b.GPU.L2:
 		return false
 	case RanItself(a) && RanItself(b):
-		return settled(a) == settled(b)
+		return asRun(a) == asRun(b)
 	}
 	plain := func(r record.Record) bool { return !RanItself(r) || len(Omit(r.Params, "threads")) == 0 }
 	return plain(a) && plain(b)
 }
 
-// settled returns the parameters of a row as run.
-func settled(r record.Record) string {
+// asRun returns the parameters of a row as run.
+func asRun(r record.Record) string {
 	p := Omit(r.Params)
 	if p == nil {
 		p = gemm.Params{}
@@ -235,8 +236,9 @@ func Contrast(a, b record.Record) Comparison {
 		return c
 	}
 	c.P = rankTest(a, b)
+	// If the rows do not differ, all rankings are equally likely: the two extreme ones are the strongest evidence.
 	switch {
-	case !(2/combinations(a.Count()+b.Count(), a.Count()) < Significance):
+	case !(2/mathx.Choose(a.Count()+b.Count(), a.Count()) < Significance):
 		c.Outcome = TooFew
 	case c.P < Significance && c.beyond(noise(a, b)) > 0:
 		c.Outcome = Faster
@@ -281,16 +283,6 @@ func rankTest(a, b record.Record) float64 {
 	x, y := float64(a.Count()), float64(b.Count())
 	share := result.U / float64(len(a.Samples)*len(b.Samples))
 	return math.Erfc(math.Abs(share-0.5) * math.Sqrt(6*x*y/(x+y+1)))
-}
-
-// combinations returns the number of ways to choose k of n. If the rows do not differ, all these rankings are equally
-// likely. The two extreme ones are the strongest evidence that a rank test can see.
-func combinations(n, k int) float64 {
-	c := 1.0
-	for i := 1; i <= min(k, n-k); i++ {
-		c *= float64(n-i+1) / float64(i)
-	}
-	return c
 }
 
 // Floor returns the highest factor of the noise floors, 0 if none is known.

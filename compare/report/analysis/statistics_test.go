@@ -42,7 +42,7 @@ func about(rng *rand.Rand, n int, seconds, part float64) record.Record {
 	return r
 }
 
-func TestCompete(t *testing.T) {
+func TestCompareAll(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, test := range []struct {
 		name           string
@@ -76,9 +76,9 @@ func TestCompete(t *testing.T) {
 	}
 }
 
-// TestCompeteTurn checks that rows that share a turn have it, and that other rows have only a
+// TestCompareAllTurns checks that rows that share a turn have it, and that other rows have only a
 // ratio, however different their times are.
-func TestCompeteTurn(t *testing.T) {
+func TestCompareAllTurns(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	a, b := about(rng, 30, 1, 0.01), about(rng, 30, 3, 0.01)
 	if got := compareAll([]record.Record{a, b}); got.Turn != "t" || !(got.P < Significance) {
@@ -94,9 +94,9 @@ func TestCompeteTurn(t *testing.T) {
 	}
 }
 
-// TestCompeteErrs draws all rows from one distribution: some pair is called different
+// TestCompareAllErrors draws all rows from one distribution: some pair is called different
 // in about 1 % of the draws, however many rows there are.
-func TestCompeteErrs(t *testing.T) {
+func TestCompareAllErrors(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	const trials = 1000
 	for _, rows := range []int{2, 4, 7} {

@@ -77,17 +77,6 @@ func (e PhaseTraces) Clocks() float64 {
 	return MaxOf(e.Traces, func(t record.Trace) float64 { return t.ClockError })
 }
 
-// BusyTimes returns the seconds that each worker of a trace was busy.
-func BusyTimes(t record.Trace) []float64 {
-	out := make([]float64, t.Workers)
-	for _, s := range t.Spans {
-		if s.Worker >= 0 && s.Worker < t.Workers {
-			out[s.Worker] += s.End - s.Begin
-		}
-	}
-	return out
-}
-
 // ScheduleOf names the schedule of a trace in the letters that figures have, with the requested chunk.
 func ScheduleOf(t record.Trace) string {
 	asked := gemm.Params{"schedule": cmp.Or(t.Params["schedule"], t.Resolved["schedule"], any("static")),

@@ -169,9 +169,9 @@ func Vendor(v record.Variant) bool {
 	return v.Location == gemm.OnGPU && v.Role == gemm.Library && v.Can.Has(gemm.Gemms)
 }
 
-// Judgement is an item of docs/advice.md with the two variants that judge it: the second follows the item, the first
+// AdviceResult is an item of docs/advice.md with two variants: the second follows the item, the first
 // does not.
-type Judgement struct {
+type AdviceResult struct {
 	Item          string
 	Before, After string
 	Problem       Problem // the largest square product that both computed, of the first type that has one
@@ -179,29 +179,29 @@ type Judgement struct {
 }
 
 // Supported reports whether the rows support the item.
-func (j Judgement) Supported() bool { return j.Outcome == Faster }
+func (r AdviceResult) Supported() bool { return r.Outcome == Faster }
 
 // Judged returns the items that the rows of the ladder support or contradict.
-func (v *View) Judged() (out []Judgement) {
+func (v *View) Judged() (out []AdviceResult) {
 	types := Types(v.Records)
 	for _, of := range v.Variants {
 		for _, a := range Pick(of.Advice, func(a gemm.Advice) bool { return a.Item != "" }) {
-			j := Judgement{Item: a.Item, Before: a.Over, After: of.Name}
-			i := slices.IndexFunc(types, func(typ string) bool { return v.judge(&j, typ) })
+			j := AdviceResult{Item: a.Item, Before: a.Over, After: of.Name}
+			i := slices.IndexFunc(types, func(typ string) bool { return v.compareAdvice(&j, typ) })
 			if i >= 0 && (j.Outcome == Faster || j.Outcome == Slower) {
 				out = append(out, j)
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(x, y Judgement) int {
+	slices.SortStableFunc(out, func(x, y AdviceResult) int {
 		return cmp.Or(cmp.Compare(strings.Index("SMTG", x.Item[:1]), strings.Index("SMTG", y.Item[:1])),
 			cmp.Compare(len(x.Item), len(y.Item)), cmp.Compare(x.Item, y.Item))
 	})
 	return out
 }
 
-// judge compares the variants of j on one type, and reports whether both were timed on a square product.
-func (v *View) judge(j *Judgement, typ string) bool {
+// compareAdvice compares the variants of j on one type, and reports whether both were timed on a square product.
+func (v *View) compareAdvice(j *AdviceResult, typ string) bool {
 	rows := Pick(Timed(v.Ladder(typ)), func(r record.Record) bool { return !v.Oversubscribes(r) })
 	for _, p := range slices.Backward(Problems(rows)) {
 		before, ok := At(rows, j.Before, p)

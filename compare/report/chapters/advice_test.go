@@ -15,8 +15,8 @@ import (
 	"gemm/gemmtest/reporttest"
 )
 
-// TestAdviceIsJudgedByTheRows changes the times, and with them what the rows say of an item.
-func TestAdviceIsJudgedByTheRows(t *testing.T) {
+// TestAdviceFollowsTheRows changes the times, and with them what the rows say of an item.
+func TestAdviceFollowsTheRows(t *testing.T) {
 	doc := func(n int, ikj float64, change ...func(*record.Record)) record.Document {
 		return planted(row("serial/naive", n, 1), row("serial/ikj", n, 1/ikj, change...))
 	}
@@ -35,7 +35,7 @@ func TestAdviceIsJudgedByTheRows(t *testing.T) {
 		"the largest counts": {both, contradicted},
 		"no difference":      {doc(64, 1), ""},
 		"one sample":         {doc(64, 8, sampled(1, 0.125)), ""},
-		"a wrong result":     {doc(64, 8, came(record.Wrong, "one element")), ""},
+		"a wrong result":     {doc(64, 8, status(record.Wrong, "one element")), ""},
 		"without the loops":  {planted(doc(64, 8).Records[1:]...), ""},
 		"a leaf for the whole": {planted(row("serial/packed", 64, 1),
 			row("serial/strassen", 64, 2, func(r *record.Record) { r.Params = gemm.Params{"cutoff": 512} })), ""},
@@ -51,8 +51,8 @@ func TestAdviceIsJudgedByTheRows(t *testing.T) {
 	}
 }
 
-// TestAdvicePage compares the page with its twin and with the items that variants judge: each is in the report if its
-// variants have rows.
+// TestAdvicePage compares the page with its translation, and with the items of variants: an item is in the report if
+// its variants have rows.
 func TestAdvicePage(t *testing.T) {
 	item, link := regexp.MustCompile(`(?m)^- \*\*([SMTG]\d+)\*\* `), regexp.MustCompile(`\]\(([^)#]*)[^)]*\)`)
 	found := map[string][]string{}
@@ -78,7 +78,7 @@ func TestAdvicePage(t *testing.T) {
 			if !slices.Contains(found["advice.md"], a.Item) {
 				t.Errorf("docs/advice.md has no item %s", a.Item)
 			}
-			doc := planted(judging(a.Over, 2), judging(of.Name, 1))
+			doc := planted(timedRow(a.Over, 2), timedRow(of.Name, 1))
 			doc.Hosts[0].Cores, doc.Hosts[0].Quota = 16, record.None()
 			text := section(t, fill(t, "en", doc), "advice")
 			has(t, text, "| "+a.Item+" | ", "| supported | `"+of.Name+"` | `"+a.Over+"` | 2.00 (")
@@ -87,7 +87,7 @@ func TestAdvicePage(t *testing.T) {
 	}
 }
 
-func judging(variant string, seconds float64) record.Record {
+func timedRow(variant string, seconds float64) record.Record {
 	switch analysis.Family(variant) {
 	case analysis.OnGPU:
 		return kernel(analysis.Short(variant), 256, seconds)

@@ -68,6 +68,9 @@ var answers = []struct {
 		"**n = 64 to 128: threads**, `parallel/packed` on 2 threads, 8.39 GFLOP/s at n = 128",
 		"**threads** compared with **one thread**: faster at every common size, 2.00 times",
 		"use `parallel/packed` for n = 64 to 128."}, []string{": one thread**", "`serial/packed` for"}},
+	{"another fastest", stairs(row("parallel/tiles", 128, 4e-4, on2)), []string{
+		"**n = 128: threads**, `parallel/tiles`", "`parallel/tiles` is **200 times**", "2.50 times its speed",
+		"`parallel/tiles` for n = 128"}, []string{"`parallel/packed` for"}},
 	{"a step that is slower", stairs(row("mpi/bcast-rows", 64, 1e-3, ranks2), row("mpi/bcast-rows", 128, 1e-3, ranks2)),
 		[]string{"The fastest family in f64 (one thread, threads, MPI)",
 			"Slower than the step before: ranks (`mpi/bcast-rows`) " +
@@ -78,9 +81,23 @@ var answers = []struct {
 		row("serial/packed", 128, 1.0001e-3), row("parallel/packed", 128, 1e-3, on2)), []string{
 		"**n = 64 to 128: threads**", "Within the noise of it at the largest n: `serial/packed` on 1 thread.",
 		"level at the largest common size, 1.00", "use `parallel/packed` for n = 64 to 128."}, []string{"noise of it: "}},
+	{"faster at the smaller size only", bare(row("serial/packed", 64, 2e-4), row("parallel/packed", 64, 1e-4, on2),
+		row("serial/packed", 128, 1e-3), row("parallel/packed", 128, 2e-3, on2)), []string{
+		"**threads** compared with **one thread**: slower at the largest common size, 0.500 times its speed at n = 128"},
+		[]string{"every common size", "Within the noise"}},
+	{"a larger size of one family", stairs(row("serial/packed", 512, 1e-2), row("mpi/bcast-rows", 256, 1e-2,
+		ranks2)), []string{"**n = 128: threads**", "(not timed there: MPI)", "at n = 128, f64"}, []string{"n = 512"}},
+	{"a library that is level", stairs(row("reference/openblas", 128, 1.01e-3)), []string{
+		"`serial/packed` on 1 thread is **level with** `reference/openblas` at n = 128, 1.01 times"}, nil},
+	{"strassen above its cut-off", stairs(row("serial/strassen", 128, 4e-4, ran(64))), []string{
+		"**n = 64 to 128: one thread**, `serial/strassen` on 1 thread, 10.5 GFLOP/s at n = 128",
+		"packing and SIMD (`serial/strassen`)"}, nil},
+	{"a library on the GPU", stairs(row("cuda/naive", 128, 2e-5, gpu), row("cuda/cublas", 128, 1e-5, gpu)), []string{
+		"`cuda/naive` on the GPU (kernels alone) is **slower than** `cuda/cublas` at n = 128, 0.500 times its speed"}, nil},
+	{"a slow kernel of the user", stairs(row("user/mine", 128, .16)), []string{"**n = 128: threads**",
+		"0.500 times as fast as the textbook", "number 5 of 5 variants"}, []string{"use `user/mine`"}},
 	{"larger sizes of fewer families", stairs(row("mpi/bcast-rows", 64, 1, ranks2), row("parallel/packed", 64, 2e-4,
-		on2), row("serial/packed", 256, 2e-2),
-		row("parallel/packed", 256, 1e-2, on2)), []string{"**n = 64: one thread**",
+		on2), row("serial/packed", 256, 2e-2), row("parallel/packed", 256, 1e-2, on2)), []string{"**n = 64: one thread**",
 		"- **n = 128 to 256: threads** (one thread, threads only), `parallel/packed`",
 		"In f64 use `serial/packed` for n = 64; `parallel/packed` for n = 128 to 256."}, nil},
 	{"a library that is slower", stairs(row("reference/openblas", 128, 2e-3)), []string{
@@ -103,7 +120,7 @@ var answers = []struct {
 		"No library was timed on the same number of threads"}, []string{"slower than"}},
 	{"strassen below its cut-off is packed", stairs(row("serial/strassen", 128, 9e-4, ran(1200))),
 		[]string{"packing and SIMD (`serial/packed`)"}, []string{"`serial/strassen`"}},
-	{"something wrong", stairs(row("serial/blocked", 128, 1e-6, came(record.Wrong, "it is wrong"))), []string{
+	{"something wrong", stairs(row("serial/blocked", 128, 1e-6, status(record.Wrong, "it is wrong"))), []string{
 		"**1 row wrong, failed or timed out**: `serial/blocked`. [All rows](appendix#rows) has the reasons. 9 " +
 			"results verified."},
 		[]string{"no row is wrong", "`serial/blocked` on"}},
@@ -124,8 +141,7 @@ var answers = []struct {
 		[]string{": CUDA**"}},
 	{"a GPU in less precision", stairs(row("cuda/tf32-mma", 128, 1e-7, gpu, copied(1e-7, 1e-7, 0),
 		func(r *record.Record) { r.Compute = "tf32" })), []string{"**n = 128: threads**"}, []string{"use `cuda"}},
-	{"a library on the GPU whose copies were not timed", stairs(row("cuda/naive", 128, 2e-5, gpu,
-		copied(2e-5, 1e-5, 0)),
+	{"a library on the GPU whose copies were not timed", stairs(row("cuda/naive", 128, 2e-5, gpu, copied(2e-5, 1e-5, 0)),
 		row("cuda/torch", 128, 4e-5, gpu)), []string{"is **faster than** `cuda/torch` at n = 128, 2.00 times"},
 		[]string{"| `torch` | GPU |", "**`torch`**"}},
 	{"spread operands", stairs(row("mpi/summa", 128, 1e-6, ranks2)), []string{
@@ -163,8 +179,8 @@ var answers = []struct {
 			"(`serial/packed`), 4.50 times as fast as the fastest library (`reference/openblas`). It is number 1 of " +
 			"6 variants.", "`parallel/packed` is **160 times**",
 		"use `user/mine`"}, nil},
-	{"faulty kernels of the user", stairs(row("user/bad", 64, 1, came(record.Wrong, "element (3, 5) was not written")),
-		row("user/ragged", 64, 1e-2), row("user/ragged", 128, 1, came(record.Failed, "it crashed"))), []string{
+	{"faulty kernels of the user", stairs(row("user/bad", 64, 1, status(record.Wrong, "element (3, 5) was not written")),
+		row("user/ragged", 64, 1e-2), row("user/ragged", 128, 1, status(record.Failed, "it crashed"))), []string{
 		"**2 rows wrong, failed or timed out**: `user/bad`, `user/ragged`",
 		"Without a right result: `user/bad`. See [your kernels](#kernels).",
 		"**1 row wrong, failed or timed out**: see [your kernels](#kernels)."}, nil},
@@ -255,11 +271,11 @@ func TestOddDocuments(t *testing.T) {
 	}
 }
 
-// TestBorrowedRowsAreInNoComparison adds rows that another variant computed: all figures stay the same, and their
-// speed stands in the table of all rows only, with a note.
-func TestBorrowedRowsAreInNoComparison(t *testing.T) {
+// TestRowsOfAnotherVariantAreInNoComparison adds rows that another variant computed: all figures stay the same, and
+// their speed stands in the table of all rows only, with a note.
+func TestRowsOfAnotherVariantAreInNoComparison(t *testing.T) {
 	own := []record.Record{row("reference/openblas", 64, 4e-5), row("reference/openblas", 128, 3e-3)}
-	var borrowed []record.Record
+	var others []record.Record
 	threads := func(n int) change {
 		return func(r *record.Record) { r.Threads, r.Params = n, gemm.Params{"threads": n} }
 	}
@@ -267,14 +283,14 @@ func TestBorrowedRowsAreInNoComparison(t *testing.T) {
 		for p := 1; p <= 2; p++ {
 			own = append(own, row("parallel/packed", n, 3e-5*math.Pow(float64(n)/64, 3)/float64(p), threads(p),
 				experiment(record.StrongScaling)))
-			borrowed = append(borrowed, row("parallel/strassen", n, 2*math.Pow(float64(n), 3)/777e9, threads(p),
+			others = append(others, row("parallel/strassen", n, 2*math.Pow(float64(n), 3)/777e9, threads(p),
 				func(r *record.Record) {
 					r.Resolved = gemm.Params{"ran": "parallel/packed", "cutoff": 512}
 				}))
 		}
-		borrowed = append(borrowed, row("serial/strassen", n, 2*math.Pow(float64(n), 3)/777e9, ran(512)))
+		others = append(others, row("serial/strassen", n, 2*math.Pow(float64(n), 3)/777e9, ran(512)))
 	}
-	with, without := stairs(slices.Concat(own, borrowed)...), stairs(own...)
+	with, without := stairs(slices.Concat(own, others)...), stairs(own...)
 	drawn := func(doc record.Document) (all []string) {
 		for _, d := range figures.Drawings(doc) {
 			var b bytes.Buffer
@@ -292,15 +308,15 @@ func TestBorrowedRowsAreInNoComparison(t *testing.T) {
 	text := appendix(t, "en", with)
 	has(t, text, "1. computed by parallel/packed: in no figure and no comparison")
 	if n := len(regexp.MustCompile(`\| ok \| \d[^|]*\|[^|]*\|[^|]*\| 777 \|`).FindAllString(text,
-		-1)); n != len(borrowed) {
-		t.Errorf("%d rows of %d with a note in\n%s", n, len(borrowed), text)
+		-1)); n != len(others) {
+		t.Errorf("%d rows of %d with a note in\n%s", n, len(others), text)
 	}
 }
 
 // TestRowsHaveNotes wants the reason of a row in words, in both languages, under one number for equal notes.
 func TestRowsHaveNotes(t *testing.T) {
 	doc := stairs(row("serial/blocked", 64, 1e-3, wide), row("serial/blocked", 128, 1e-3, wide),
-		row("cuda/naive", 128, 1, came(record.Unavailable, "there is no driver")))
+		row("cuda/naive", 128, 1, status(record.Unavailable, "there is no driver")))
 	doc.Hosts[0].Quota = 1.5
 	text := appendix(t, "en", doc)
 	has(t, text, "| `serial/blocked` | ladder | f64 | 64 | — | 1 | ok | 1 | 1.00 ms |",

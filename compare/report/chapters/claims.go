@@ -10,59 +10,60 @@ import (
 	"gemm/compare/report/page"
 )
 
-// Judged is the claims of published texts with what the rows say of them, and the figures of the rules.
-type Judged struct {
+// EvaluatedClaims is the claims of published texts with what the rows say of them, and the figures of the rules.
+type EvaluatedClaims struct {
 	Rows                     []Verdict // of the families that ran
-	Lacking                  []Lacking
+	Lacking                  []Unmeasured
 	Band, Far, Around, Drift float64 // Band in percent
 	Enough                   int
 }
 
 // Verdict is a claim, and what the rows of a host say of it.
 type Verdict struct {
-	claim.Judgement
+	claim.Evaluation
 	host *Host
 }
 
-// Lacking is the claims about a family that no host has cases of.
-type Lacking struct {
+// Unmeasured is the claims about a family that no host has cases of.
+type Unmeasured struct {
 	Family string
 	Claims []*claim.Claim
 	data   *Data
 }
 
 // Commands returns the commands that measure the claims.
-func (l Lacking) Commands() []string {
+func (l Unmeasured) Commands() []string {
 	return claim.Commands(l.data.Hosts[0].View, l.data.Program, l.Claims...)
 }
 
-// Judged returns the claims that reports judge. A claim that no host has cases of is there once.
-func (d *Data) Judged() Judged {
-	j := Judged{Band: 100 * claim.Band, Far: claim.Far, Around: claim.Around, Drift: analysis.Drift, Enough: claim.Enough}
+// Judged returns the evaluated claims. A claim that no host has cases of is there once.
+func (d *Data) Judged() EvaluatedClaims {
+	out := EvaluatedClaims{Band: 100 * claim.Band, Far: claim.Far, Around: claim.Around, Drift: analysis.Drift,
+		Enough: claim.Enough}
 	for i := range claim.Claims() {
 		c := &claim.Claims()[i]
 		var found, lacking []Verdict
 		for _, h := range d.Hosts {
-			if verdict := (Verdict{c.Judge(h.View), h}); len(verdict.Cases) > 0 {
+			if verdict := (Verdict{c.Evaluate(h.View), h}); len(verdict.Cases) > 0 {
 				found = append(found, verdict)
 			} else if c.Ran(h.View) {
 				lacking = append(lacking, verdict)
 			}
 		}
-		j.Rows = append(j.Rows, found...)
+		out.Rows = append(out.Rows, found...)
 		if len(found) > 0 || len(d.Hosts) == 0 {
 			continue
 		}
 		if len(lacking) > 0 {
-			j.Rows = append(j.Rows, slices.MinFunc(lacking, func(x, y Verdict) int { return x.Needs - y.Needs }))
+			out.Rows = append(out.Rows, slices.MinFunc(lacking, func(x, y Verdict) int { return x.Needs - y.Needs }))
 		}
-		if n := len(j.Lacking); n == 0 || j.Lacking[n-1].Family != c.Rows.Family {
-			j.Lacking = append(j.Lacking, Lacking{Family: c.Rows.Family, data: d})
+		if n := len(out.Lacking); n == 0 || out.Lacking[n-1].Family != c.Rows.Family {
+			out.Lacking = append(out.Lacking, Unmeasured{Family: c.Rows.Family, data: d})
 		}
-		last := &j.Lacking[len(j.Lacking)-1]
+		last := &out.Lacking[len(out.Lacking)-1]
 		last.Claims = append(last.Claims, c)
 	}
-	return j
+	return out
 }
 
 // Host names the host that has the cases, if there are several.
@@ -90,7 +91,7 @@ func (x Verdict) Class() string {
 }
 
 // evidence is the least and the greatest ratio of a claim's cases, and where, or else what the host lacks.
-func (s *speaker) evidence(x Verdict) page.Text {
+func (s *formatter) evidence(x Verdict) page.Text {
 	switch {
 	case len(x.Cases) == 0 && x.Needs > 0:
 		return page.Text(fmt.Sprint(x.Needs, " ")) + s.word("claim", "needs")
@@ -105,7 +106,7 @@ func (s *speaker) evidence(x Verdict) page.Text {
 }
 
 // ratio is the ratio of a case, and where it was measured.
-func (s *speaker) ratio(x Verdict, c claim.Case) page.Text {
+func (s *formatter) ratio(x Verdict, c claim.Case) page.Text {
 	text := page.Text(number.Times(c.Ratio, c.Lo, c.Hi)) + s.word("claim", "at") +
 		page.Escape(s.sizes([]analysis.Problem{analysis.OnOneThread(c.Fast)}))
 	if !analysis.ByGPU(c.Fast) {

@@ -75,7 +75,7 @@ func TestCodes(t *testing.T) {
 		"at n = 64, gf256.")
 	hasNot(t, text, "{#codes-table}")
 	for _, doc := range []record.Document{planted(encoder(ours, 200, 57, 4096, 1e-4)), with(),
-		planted(one(gpu, 1, came(record.Unavailable, "no driver")))} {
+		planted(one(gpu, 1, status(record.Unavailable, "no driver")))} {
 		hasNot(t, fill(t, "en", doc), "{#codes-table}", "{#paper-codes}")
 	}
 }

@@ -44,7 +44,7 @@ func courseVersions(more ...record.Record) record.Document {
 		row("mpi/scatter-rows", 128, 1e-3, ranksOf(record.MainLadder, 2)),
 		row("mpi/p2p-rows", 128, 1e-6, ranksOf(record.MainLadder, 4)),
 		row("cuda/naive", 128, 2e-5, copied(2e-5, 1e-5, 0)),
-		row("reference/openblas", 128, 1, came(record.Skipped, "it needs too much memory")),
+		row("reference/openblas", 128, 1, status(record.Skipped, "it needs too much memory")),
 	}, more...)...)
 	doc.Hosts[0].Quota = record.None()
 	return doc
@@ -60,7 +60,7 @@ func swept(n int) (rows []record.Record) {
 
 func TestCourse(t *testing.T) {
 	late := strong("mpi/p2p-rows", 256, 1, 1, "ranks")
-	came(record.Timeout, "took longer")(&late)
+	status(record.Timeout, "took longer")(&late)
 	vague := looped("kij", 1.04e-3, 1, 1, 1)
 	vague.CI = &[2]float64{0.9e-3, 1.2e-3}
 	other := looped("kji", 9e-3, 4, 4, 4)
@@ -82,7 +82,7 @@ func TestCourse(t *testing.T) {
 			"| `cuda/naive` | GPU | 0.0500 | 20.0 | 12800 |", "GPU times include the copies.",
 			"Without a time: `reference/openblas`, n = 128 (it needs too much memory)."}, []string{"mpi/p2p-rows"}},
 		"no Python": {"course-versions", courseVersions(row("reference/python", 32, 1,
-			came(record.Unavailable, "there is no python3"))), []string{
+			status(record.Unavailable, "there is no python3"))), []string{
 			"| `serial/naive` | 1 thread | 80.0 | — | 1.00 |", "; `reference/python` (there is no python3)."},
 			[]string{"ran at"}},
 		"ranks": {"course-ranks", planted(strong("mpi/scatter-rows", 128, 1, 1e-3, "ranks"),
@@ -132,7 +132,7 @@ func TestCourse(t *testing.T) {
 		{row("serial/naive", 64, 1), row("serial/ikj", 64, .5)},
 		{row("serial/ikj", 64, 1), row("serial/hinted", 64, .5), row("serial/packed", 64, .1)},
 		{strong("parallel/rows", 128, 2, 1e-3, "threads", "schedule", "static"), looped("ijk", 4e-3, 1, 1, 1)}, swept(15),
-		{row("cuda/cublas", 128, 1, experiment("block"), came(record.Unavailable, "no driver"))},
+		{row("cuda/cublas", 128, 1, experiment("block"), status(record.Unavailable, "no driver"))},
 	} {
 		hasNot(t, fill(t, "en", planted(rows...)), "{#course")
 	}

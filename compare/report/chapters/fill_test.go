@@ -27,7 +27,7 @@ func fill(t *testing.T, lang string, doc record.Document, change ...func(*chapte
 	if shapes["en"] != shapes["zh"] {
 		t.Errorf("English and Chinese differ: %s", reporttest.FirstDifference(shapes["en"], shapes["zh"]))
 	}
-	for en, zh := range twins {
+	for en, zh := range translations {
 		if n, m := strings.Count(texts["en"], en), strings.Count(texts["zh"], zh); n != m {
 			t.Errorf("%d times %q, %d times %q", n, en, m, zh)
 		}
@@ -35,8 +35,8 @@ func fill(t *testing.T, lang string, doc record.Document, change ...func(*chapte
 	return texts[lang]
 }
 
-// twins are words of verdicts, which both languages must say equally often.
-var twins = map[string]string{
+// translations are words of verdicts, which both languages must say equally often.
+var translations = map[string]string{
 	"**faster than**": "**快于**", "**slower than**": "**慢于**", "**level with**": "**无显著差异**",
 	"No library was timed": "没有测量线程数相同的第三方库", "identical code were not measured": "没有测量相同代码的时间差异",
 	"the GPU is faster than": "GPU 快于", "the GPU is not faster": "GPU 不快于", "| supported |": "| 支持 |",
@@ -50,8 +50,8 @@ var (
 	figure  = regexp.MustCompile(`[0-9.]+[0-9]`)
 )
 
-// shape returns what does not depend on the language: anchors and figures, and the numbers of each row of a table and of
-// the prose of each section.
+// shape returns what does not depend on the language: anchors and figures, and the numbers of each row of a table and
+// of the prose of each section.
 func shape(text string) string {
 	var out strings.Builder
 	var prose []string
@@ -99,7 +99,7 @@ type change = func(*record.Record)
 var (
 	row, planted, with, many = reporttest.Row, reporttest.Planted, reporttest.With, reporttest.Many
 	kernel, copied           = reporttest.Kernel, reporttest.Copied
-	came, sampled, inTurn    = reporttest.WithStatus, reporttest.Sampled, reporttest.Turn
+	status, sampled, inTurn  = reporttest.WithStatus, reporttest.Sampled, reporttest.Turn
 	experiment               = reporttest.Experiment
 	threadsOf, ranksOf       = reporttest.ThreadsOf, reporttest.OnRanks
 )
@@ -203,7 +203,7 @@ func TestAbsent(t *testing.T) {
 	apart.Experiment, apart.Shape = record.ChunkSizes, gemm.Shape{M: 3, N: 5, K: 7}
 	field.Type, field.Unit, field.Rate, field.Gflops = "gf256", "Gmul/s", 3, record.None()
 	tuned := kernel("tuned", 64, 1e-3, func(r *record.Record) { r.Type, r.Compute = "gf256", "gf256" })
-	missing, noMPI := came(record.Unavailable, "no driver: install it"), came(record.Unavailable, "built without MPI")
+	missing, noMPI := status(record.Unavailable, "no driver: install it"), status(record.Unavailable, "built without MPI")
 	noRanks := row("mpi/summa", 256, 1, ranksOf("strong", 2), noMPI)
 	line := []string{"#", "math", "|", "```"}
 	const never = "This family was not measured. To measure it: `gemm compare --families "

@@ -35,46 +35,45 @@ type words map[string]map[string]map[string]string
 
 // loaded returns the words and the tables, which are part of the program: an error in one is an error of the program.
 var loaded = sync.OnceValues(func() (words, page.Tables) {
-	read := func(name string) []byte {
+	w, t := words{}, page.Tables{}
+	err := yaml.Unmarshal(embedded("words.yaml")[0].data, &w)
+	for _, f := range embedded("tables/*.yaml") {
+		err = cmp.Or(err, t.Read(f.data))
+	}
+	if err != nil {
+		panic(fmt.Sprintf("chapters: words or tables: %v", err))
+	}
+	return w, t
+})
+
+type file struct {
+	name string // of the template in it
+	data []byte
+}
+
+// embedded returns the files that match a pattern, in the order of their paths.
+func embedded(pattern string) (all []file) {
+	names, _ := fs.Glob(files, pattern)
+	for _, name := range names {
 		data, err := files.ReadFile(name)
 		if err != nil {
 			panic(err)
 		}
-		return data
+		all = append(all, file{Name(name), data})
 	}
-	w := words{}
-	if err := yaml.Unmarshal(read("words.yaml"), &w); err != nil {
-		panic(fmt.Sprintf("chapters: words.yaml: %v", err))
-	}
-	t := page.Tables{}
-	names, _ := fs.Glob(files, "tables/*.yaml")
-	for _, name := range names {
-		if err := t.Read(read(name)); err != nil {
-			panic(fmt.Sprintf("chapters: %s: %v", name, err))
-		}
-	}
-	return w, t
-})
+	return all
+}
 
 // Templates returns the chapters in a language: each is a template by the name of its file without number and ending,
 // and report includes all in their order.
 func Templates(lang string) (*page.Templates, error) {
 	t := page.New(Funcs(lang))
 	var all strings.Builder
-	names, err := fs.Glob(files, lang+"/*.md")
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range names {
-		source, err := files.ReadFile(name)
-		if err != nil {
-			return nil, err
+	for _, f := range embedded(lang + "/*.md") {
+		if f.name != "appendix" {
+			fmt.Fprintf(&all, "{{template %q .}}\n\n", f.name)
 		}
-		short := Name(name)
-		if short != "appendix" {
-			fmt.Fprintf(&all, "{{template %q .}}\n\n", short)
-		}
-		if err := t.Add(short, string(source)); err != nil {
+		if err := t.Add(f.name, string(f.data)); err != nil {
 			return nil, err
 		}
 	}
@@ -98,10 +97,9 @@ func Words(lang string) page.Words {
 // Builtin returns the chapters of the suite in a language as one template.
 func Builtin(lang string) string {
 	var all strings.Builder
-	names, _ := fs.Glob(files, lang+"/*.md")
-	for _, name := range names {
-		if source, err := files.ReadFile(name); err == nil && Name(name) != "appendix" {
-			fmt.Fprintf(&all, "{{/* %s */}}\n%s\n", Name(name), source)
+	for _, f := range embedded(lang + "/*.md") {
+		if f.name != "appendix" {
+			fmt.Fprintf(&all, "{{/* %s */}}\n%s\n", f.name, f.data)
 		}
 	}
 	return all.String()
@@ -113,8 +111,8 @@ func Name(file string) string {
 	return strings.TrimLeft(name, "0123456789-")
 }
 
-// speaker is what functions of templates need to know: the language.
-type speaker struct {
+// formatter is what functions of templates need to know: the language.
+type formatter struct {
 	lang  string
 	words words
 	funcs map[string]any
@@ -123,7 +121,7 @@ type speaker struct {
 // Funcs returns the functions of templates in a language.
 func Funcs(lang string) map[string]any {
 	w, tables := loaded()
-	s := &speaker{lang: lang, words: w}
+	s := &formatter{lang: lang, words: w}
 	s.funcs = map[string]any{
 		// Text.
 		"code":   func(x any) page.Text { return page.Code(fmt.Sprint(x)) },
@@ -180,14 +178,14 @@ func float(x any) float64 {
 }
 
 // mark stands between the items of a list.
-func (s *speaker) mark() string {
+func (s *formatter) mark() string {
 	if s.lang == "zh" {
 		return "、"
 	}
 	return ", "
 }
 
-func (s *speaker) join(names []string, as func(string) page.Text) page.Text {
+func (s *formatter) join(names []string, as func(string) page.Text) page.Text {
 	texts := make([]page.Text, len(names))
 	for i, name := range names {
 		texts[i] = as(name)
@@ -196,7 +194,7 @@ func (s *speaker) join(names []string, as func(string) page.Text) page.Text {
 }
 
 // list joins the items of a slice with the language's comma.
-func (s *speaker) list(items any) page.Text {
+func (s *formatter) list(items any) page.Text {
 	v := reflect.ValueOf(items)
 	texts := make([]page.Text, v.Len())
 	for i := range texts {
@@ -206,7 +204,7 @@ func (s *speaker) list(items any) page.Text {
 }
 
 // count says how many things there are: "2 rows". English nouns take an s.
-func (s *speaker) count(n int, noun string) string {
+func (s *formatter) count(n int, noun string) string {
 	if s.lang == "en" && n != 1 {
 		noun += "s"
 	}
@@ -214,7 +212,7 @@ func (s *speaker) count(n int, noun string) string {
 }
 
 // word returns the word for a value, or the value itself if there is none.
-func (s *speaker) word(group string, value any) page.Text {
+func (s *formatter) word(group string, value any) page.Text {
 	key := fmt.Sprint(value)
 	if text, ok := s.words[group][key][s.lang]; ok {
 		return page.Text(text)
@@ -226,7 +224,7 @@ func (s *speaker) word(group string, value any) page.Text {
 var duration = regexp.MustCompile(`^([0-9.]+)(ns|µs|ms|s)$`)
 
 // note returns a warning or a reason in the language: the words of its code if there are any, and otherwise its text.
-func (s *speaker) note(n gemm.Note) string {
+func (s *formatter) note(n gemm.Note) string {
 	text := strings.TrimSuffix(n.Text, ".")
 	said, ok := s.words["note"][n.Code][s.lang]
 	for name, value := range n.Args {
@@ -243,7 +241,7 @@ func (s *speaker) note(n gemm.Note) string {
 }
 
 // reason returns the words for the reason of a gain, with its values.
-func (s *speaker) reason(g analysis.Gain) page.Text {
+func (s *formatter) reason(g analysis.Gain) page.Text {
 	text, known := s.words["reason"][string(g.Reason())][s.lang]
 	if !known {
 		return number.Absent
@@ -280,7 +278,7 @@ func spaced(n int, items any) any {
 }
 
 // within returns the interval of a comparison in parentheses, nothing if it has none.
-func (s *speaker) within(c analysis.Comparison) page.Text {
+func (s *formatter) within(c analysis.Comparison) page.Text {
 	known := number.Extent(c.Lo, c.Hi, number.Significant)
 	switch {
 	case known == number.Absent:
@@ -292,7 +290,7 @@ func (s *speaker) within(c analysis.Comparison) page.Text {
 }
 
 // rate returns the speed of a row, of a GPU with the copies, with an asterisk if its samples vary too much.
-func (s *speaker) rate(r record.Record) page.Text {
+func (s *formatter) rate(r record.Record) page.Text {
 	rate, _ := analysis.Speed(r)
 	text := page.Text(number.Significant(float64(rate) * float64(r.Median) / analysis.HostTime(r)))
 	if r.Speed() && analysis.Wide(r) {
@@ -302,13 +300,13 @@ func (s *speaker) rate(r record.Record) page.Text {
 }
 
 // speed returns the rate of a row with its unit.
-func (s *speaker) speed(r record.Record) page.Text {
+func (s *formatter) speed(r record.Record) page.Text {
 	_, unit := analysis.Speed(r)
 	return s.rate(r) + page.Text(" "+unit)
 }
 
 // place says on what a row ran: threads, ranks or the GPU.
-func (s *speaker) place(r record.Record) page.Text {
+func (s *formatter) place(r record.Record) page.Text {
 	nouns := map[string][3]string{"en": {"thread", "rank", "GPU"}, "zh": {"个线程", "个进程", "GPU"}}[s.lang]
 	switch {
 	case analysis.ByGPU(r):
@@ -341,7 +339,7 @@ const mostListed = 8
 
 // sizes returns problems as "n = 64, 128" for cubes, followed by the other shapes. Of many cubes it returns the first,
 // the last and their number.
-func (s *speaker) sizes(ps []analysis.Problem) string {
+func (s *formatter) sizes(ps []analysis.Problem) string {
 	var cubes, others []string
 	for _, p := range ps {
 		if p.Cube() && p.Label() == fmt.Sprint(p.N) {
@@ -361,11 +359,11 @@ func (s *speaker) sizes(ps []analysis.Problem) string {
 }
 
 // where names a row in prose: variant, size and place.
-func (s *speaker) where(r record.Record) page.Text {
+func (s *formatter) where(r record.Record) page.Text {
 	return page.Code(r.Variant) + s.mark2() + page.Escape(s.sizes([]analysis.Problem{problem(r)})) + s.mark2() + s.place(r)
 }
 
-func (s *speaker) mark2() page.Text {
+func (s *formatter) mark2() page.Text {
 	return page.Text(map[string]string{"en": ", ", "zh": "，"}[s.lang])
 }
 

@@ -64,8 +64,8 @@ func accelerated() record.Document {
 	return doc
 }
 
-// TestLeads compares our fastest kernel of each arithmetic with the fastest library, at the largest size of both.
-func TestLeads(t *testing.T) {
+// TestKernelPairs compares our fastest kernel of each arithmetic with the fastest library, at the largest size of both.
+func TestKernelPairs(t *testing.T) {
 	text := section(t, fill(t, "en", accelerated()), "cuda-measurements")
 	has(t, text, "| f32 | 4096 | `warptile` | 358 |", "| 0.833 (0.833–0.834) | | tf32 | 4096 | `tf32-mma` |",
 		"| 0.750 (0.750) |", "| f16x3 | 4096 | `f16x3` |", "| — | — | — | | f64 | 4096 | `dmma` |", "| 2.00 (2.00) |")
@@ -125,6 +125,15 @@ func TestHostToHost(t *testing.T) {
 		reporttest.Single))), "{#gpu-host}")
 }
 
+// TestGPUFigures checks that the chapter has every figure of what explains the speed of kernels.
+func TestGPUFigures(t *testing.T) {
+	text := onGPU(t, "en", accelerated())
+	for id := range strings.FieldsSeq("timeline rates-f32 rates-tf32 host-f32 rates-f64 inside-f32 errors " +
+		"occupancy-registers occupancy-memory") {
+		has(t, text, "](figures/gpu-"+id+".svg)")
+	}
+}
+
 // TestGPULimits: the limits are from the records, or else from the compute capability.
 func TestGPULimits(t *testing.T) {
 	doc := accelerated()
@@ -163,8 +172,7 @@ func TestTiles(t *testing.T) {
 		"| 128×128×32 | 8×8 | 256 | 64 KiB | 16384 | no: shared memory (17) | — |",
 		"| 256×256×8 | 8×8 | 1024 | 32 KiB | 65536 | no: registers for C (18) | — |",
 		"| 128×256×8 | 4×4 | 2048 | 24 KiB | 32768 | no: threads (16) | — |", "no: unequal copies",
-		"Speeds are at n = 2048.",
-		"a kernel with 256 threads a block, 128 registers a thread and 16 KiB of shared memory")
+		"Speeds are at n = 2048.", "a kernel with 256 threads a block, 128 registers a thread and 16 KiB of shared memory")
 	doc.Measurements = doc.Measurements[:0]
 	doc.Hosts[0].Devices = []occupancy.GPU{{Capability: "8.6"}}
 	text = strings.ReplaceAll(section(t, fill(t, "zh", doc), "gpu-design"), "*", "")
@@ -188,7 +196,7 @@ func TestGPUChains(t *testing.T) {
 		"| `cuda/dmma` | f64 | 512 | 10 | 10.2 ms | 10.0 ms | 0.980",
 		"| `cuda/warptile` | f64 | 512 | 10 | 15.0 ms | 10.0 ms | 0.667")
 	doc.Records[3] = kernel("warptile", 512, 1, reporttest.Of(record.IteratedProduct, "chain", 10),
-		came(record.Failed, "x"), reporttest.Double)
+		status(record.Failed, "x"), reporttest.Double)
 	has(t, section(t, fill(t, "zh", doc), "gpu-chain"), "每一步与单次乘法的时间相差 2.00 % 至 2.00 %", "| 失败 |")
 	doc = planted(append(chained("serial/packed", 1.5), kernel("naive", 64, 1e-3))...)
 	hasNot(t, onGPU(t, "en", doc), "{#gpu-chain}")

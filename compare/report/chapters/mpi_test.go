@@ -3,6 +3,7 @@ package chapters_test
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"gemm"
@@ -115,4 +116,25 @@ func TestHostsWithRanks(t *testing.T) {
 	has(t, text, "**Test CPU**", "**CPU h2**", "with as many ranks that compute — Test CPU.",
 		"figures/mpi-phases-f64-h2.svg")
 	hasNot(t, text, "CPU h3", "-h3.svg")
+}
+
+// TestOddRanks has rows on ranks that no measurement or no common setting explains: the tables have no other values.
+func TestOddRanks(t *testing.T) {
+	single := onRanks("summa", 2, 1, reporttest.Single)
+	for name, doc := range map[string]record.Document{
+		"no number of ranks": bare(row("mpi/summa", 256, 1e-3)), "another type": bare(single),
+		"nothing sent": many(onRanks("cannon", 2, 1, func(r *record.Record) { r.BytesCounted, r.RanksUsed = 0, 1 })),
+		"one failed": many(onRanks("summa", 2, 1), onRanks("summa", 4, 1,
+			reporttest.WithStatus(record.Failed, "x"))),
+		"another experiment":   many(onRanks("summa", 2, 1, experiment(record.PanelWidths))),
+		"no samples":           many(onRanks("summa", 2, 1, sampled(1, 1e-3)), onRanks("summa", 1, 1)),
+		"hosts of other sizes": many(reporttest.OnHosts(2, onRanks("summa", 3, 1), onRanks("summa", 1, 2))...),
+	} {
+		text := section(t, mpi(t, "en", doc), "mpi-measurements")
+		hasNot(t, text, "NaN", "Inf", "<no value>", "%!")
+		if strings.Count(text, "|") < 8 && !strings.Contains(text, "appendix#rows") {
+			t.Errorf("%s: there is nothing in\n%s", name, text)
+		}
+	}
+	has(t, mpi(t, "en", many(single)), "2 ranks, f32.", "mpi-phases-f32.svg")
 }

@@ -22,8 +22,8 @@ func contender(variant string, m, n, k, threads int, gflops float64, change ...f
 		}}, change...)...)
 }
 
-// contested are a small cube, two larger ones and a skinny shape on one thread, and a cube on two.
-func contested(changes map[string]change) record.Document {
+// comparedWithLibraries are a small cube, two larger ones and a skinny shape on one thread, and a cube on two.
+func comparedWithLibraries(changes map[string]change) record.Document {
 	rows := []record.Record{
 		contender("serial/packed", 2, 2, 2, 1, 0.5), contender("reference/openblas", 2, 2, 2, 1, 1),
 		contender("serial/packed", 64, 64, 64, 1, 36), contender("reference/openblas", 64, 64, 64, 1, 30),
@@ -60,19 +60,19 @@ func TestPeers(t *testing.T) {
 		{map[string]change{"reference/openblas 512 1": one("reference/openblas", 512, 40),
 			"reference/openblas 64 1": one("reference/openblas", 64, 37)}, []string{
 			"| square | f64 | 1 | n = 64, 512 | n = 512 | `openblas` | 0.900 (0.899–0.901) |", "is ahead in 3"}, "ahead in 1"},
-		{map[string]change{"serial/packed 512 1": came(record.Wrong, "one element")},
+		{map[string]change{"serial/packed 512 1": status(record.Wrong, "one element")},
 			[]string{"| square | f64 | 1 | 2 | 1.20 ±0.1 \\[1\\] | — |", "Of 4 cases"}, "2.00 ±"},
-		{map[string]change{"reference/mkl 512 1": came(record.Unavailable, "no MKL"),
-			"reference/mkl 512 2": came(record.Unavailable, "no MKL")}, []string{"| Shapes | openblas |"}, "mkl"},
+		{map[string]change{"reference/mkl 512 1": status(record.Unavailable, "no MKL"),
+			"reference/mkl 512 2": status(record.Unavailable, "no MKL")}, []string{"| Shapes | openblas |"}, "mkl"},
 		{map[string]change{"reference/mkl 512 2": resumed, "reference/openblas 2 1": resumed}, []string{
 			"interleaved (A B A B …), but in 2 cases ours and a library were measured at different times. A ratio",
 			"| square | f64 | 2 | 1 | — | 3.00 |", "is ahead in none; in 2 more"}, "| 0.500 ±"},
 		{map[string]change{"reference/mkl 512 1": one("user/mine", 512, 18)},
 			[]string{"| openblas | mkl | user/mine |"}, "were limited"},
 	} {
-		said{"peers", contested(test.change), test.want, strings.Split(test.not, "; ")}.check(t)
+		said{"peers", comparedWithLibraries(test.change), test.want, strings.Split(test.not, "; ")}.check(t)
 	}
-	held := contested(nil)
+	held := comparedWithLibraries(nil)
 	held.Hosts[0].Held = true
 	has(t, fill(t, "en", held), "All contenders were limited to the instruction set `avx2`")
 	hasNot(t, fill(t, "en", with(row("reference/mkl", 64, 1))), "{#peers}")

@@ -122,13 +122,12 @@ func TestFamily(t *testing.T) {
 
 // TestAlgorithms looks for pseudo-code of the variants that were timed, and of no others.
 func TestAlgorithms(t *testing.T) {
-	doc := with(row("serial/gonum", 64, 1), row("serial/hinted", 64, 1, came(record.Skipped, "slow")),
+	doc := with(row("serial/gonum", 64, 1), row("serial/hinted", 64, 1, status(record.Skipped, "slow")),
 		row("serial/strassen", 64, 1, ran(512)), row("serial/loops", 64, 1))
 	got := fill(t, "en", doc)
 	has(t, section(t, got, "serial-algorithms"), "```algorithm serial/naive C ← 0", "```algorithm serial/packed", "MC")
 	hasNot(t, got, "algorithm serial/hinted", "algorithm serial/strassen", "algorithm serial/loops", "algorithm cuda")
-	has(t, part(t, "zh", "algorithms", "cuda", planted(kernel("smem", 64, 1))),
-		"```algorithm cuda/smem，f32", "BM、BN、BK")
+	has(t, part(t, "zh", "algorithms", "cuda", planted(kernel("smem", 64, 1))), "```algorithm cuda/smem，f32", "BM、BN、BK")
 }
 
 // cRow is a row of a loop with options of its compiler, or in Go without, at n = 128 in one turn.
@@ -168,7 +167,7 @@ func TestLoopsOfC(t *testing.T) {
 		"`serial/hinted`, is 2.50 (2.50) times as fast as the fastest in C")
 	has(t, section(t, fill(t, "zh", loops(0.25)), "compiler-c"), "（`-O3 -march=native`）的 1.00 (0.999–1.00) 倍（无显著差异）")
 	got = section(t, fill(t, "en", with(cRow("serial/naive", "", 3), cRow(ikj, "-O2", 1,
-		came(record.Unavailable, "there is no C compiler")))), "compiler-c")
+		status(record.Unavailable, "there is no C compiler")))), "compiler-c")
 	has(t, got, "For f64, no textbook loop in C was timed: there is no C compiler.")
 	hasNot(t, got, "|", "fastest")
 	hasNot(t, fill(t, "en", with()), "{#compiler-c}")

@@ -38,8 +38,8 @@ func TestStrongScaling(t *testing.T) {
 	hasNot(t, threads(t, "en", rows[0], rows[4]), "Strong scaling") // more threads than processors
 }
 
-// TestLeadingSeries checks that each variant stands with its fastest setting, at the size that most have.
-func TestLeadingSeries(t *testing.T) {
+// TestFastestSeries checks that each variant stands with its fastest setting, at the size that most have.
+func TestFastestSeries(t *testing.T) {
 	text := threads(t, "en", slices.Concat(
 		reporttest.Scaled("strong", map[int]float64{1: 1, 2: 0.8}, "schedule", "static"),
 		reporttest.Scaled("strong", map[int]float64{1: 1, 2: 0.5}, "schedule", "dynamic"),

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -34,26 +35,12 @@ func newLanes(names plot.ConstantTicks, bottom, top float64) *plot.Plot {
 	return p
 }
 
-// grid is the style of the lines at labelled ticks.
-var grid = draw.LineStyle{Color: Faint, Width: vg.Points(0.5)}
-
-// gridX draws a line at each labelled tick of x.
-func gridX(c draw.Canvas, p *plot.Plot) {
-	for _, t := range p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max) {
-		if x := c.X(p.X.Norm(t.Value)); !t.IsMinor() && c.ContainsX(x) {
-			c.StrokeLine2(grid, x, c.Min.Y, x, c.Max.Y)
-		}
-	}
-}
-
-// gridY draws a line at each labelled tick of y.
-func gridY(c draw.Canvas, p *plot.Plot) {
-	for _, t := range p.Y.Tick.Marker.Ticks(p.Y.Min, p.Y.Max) {
-		if y := c.Y(p.Y.Norm(t.Value)); !t.IsMinor() && c.ContainsY(y) {
-			c.StrokeLine2(grid, c.Min.X, y, c.Max.X, y)
-		}
-	}
-}
+// gridX and gridY draw a line at each labelled tick of x and of y.
+var (
+	gridLine = draw.LineStyle{Color: Faint, Width: vg.Points(0.5)}
+	gridX    = &plotter.Grid{Vertical: gridLine}
+	gridY    = &plotter.Grid{Horizontal: gridLine}
+)
 
 // over makes a plotter of a function.
 type over func(c draw.Canvas, p *plot.Plot)

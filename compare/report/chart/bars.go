@@ -109,7 +109,7 @@ func (ch Bars) draw(c draw.Canvas) {
 	c = titled(c, ch.Title)
 	if ch.Kind != Parts {
 		c = draw.Crop(c, 0, -28, 0, 0) // room for the value at the longest bar
-		p.Add(over(gridX))
+		p.Add(gridX)
 	}
 	p.Add(over(ch.data))
 	p.Draw(labelled(keyed(c, ch.Names, ch.Colors), p, ch.XLabel, ""))
@@ -230,7 +230,7 @@ func (ch Columns) draw(c draw.Canvas) {
 		marked(c, at.X-text.Width(ch.Mark)-9, 6, at.Y)
 	}
 	const row = 12 // points
-	p.Add(over(gridY), over(ch.data))
+	p.Add(gridY, over(ch.data))
 	area := draw.Crop(labelled(keyed(c, ch.Names, ch.Colors), p, ch.XLabel, ch.YLabel), 0, 0, 2*row, 0)
 	p.Draw(area)
 	area = p.DataCanvas(area)

@@ -58,8 +58,8 @@ const FontFamily = "font-family:'Liberation Sans',Arial,Helvetica,sans-serif;"
 // Hex returns c as it is written in an SVG document.
 func Hex(c color.RGBA) string { return fmt.Sprintf("#%02X%02X%02X", c.R, c.G, c.B) }
 
-// SVG writes the drawing as an SVG document. The background is transparent. All colours but the
-// colours of data are Ink, Mid, Faint and Paper. Letters are text with the widths of Liberation Sans, whichever font the reader has.
+// SVG writes the drawing as an SVG document. The background is transparent. All colours but the colours of data are
+// Ink, Mid, Faint and Paper. Letters are text with the widths of Liberation Sans, whichever font the reader has.
 func (d Drawing) SVG(w io.Writer) error {
 	ch, title := Mapped(d.Chart, label), Printable(d.Title)
 	canvas := vgsvg.New(width, heightOf(ch))

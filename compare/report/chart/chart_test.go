@@ -190,7 +190,8 @@ func TestFormats(t *testing.T) {
 	each(func(name string, ch Chart) {
 		var b [6]bytes.Buffer
 		d := Drawing{Chart: ch}
-		if err := errors.Join(d.SVG(&b[0]), d.SVG(&b[1]), d.PNG(&b[2]), d.PNG(&b[3]), d.PDF(&b[4]), d.PDF(&b[5])); err != nil {
+		if err := errors.Join(d.SVG(&b[0]), d.SVG(&b[1]), d.PNG(&b[2]), d.PNG(&b[3]), d.PDF(&b[4]),
+			d.PDF(&b[5])); err != nil {
 			t.Fatal(err)
 		}
 		for i := 0; i < len(b); i += 2 {
@@ -302,6 +303,37 @@ func TestTicks(t *testing.T) {
 	} {
 		if test.got != test.want {
 			t.Errorf("%s: ticks %s, want %s", test.name, test.got, test.want)
+		}
+	}
+}
+
+// TestLooks checks that the first 56 looks differ.
+func TestLooks(t *testing.T) {
+	seen := map[[2]any]bool{}
+	for i := range 56 {
+		seen[[2]any{LookOf(i).Color, LookOf(i).Marker}] = true
+	}
+	if len(seen) != 56 {
+		t.Errorf("%d looks differ", len(seen))
+	}
+}
+
+// TestBoxesFit checks that lines of boxes fit into the box around them, which is as high as its lines.
+func TestBoxesFit(t *testing.T) {
+	const wide = 200
+	leaf := Box{Lines: []string{"100: w16"}}
+	for n := 1; n <= 40; n++ {
+		row := slices.Repeat([]Box{leaf}, n)
+		b, seen, tall := Box{Lines: []string{"top"}, Inner: [][]Box{row, {leaf}}}, 0, vg.Length(0)
+		b.lines(row, wide, func(line []Box, each, high vg.Length) {
+			seen, tall = seen+len(line), tall+high+boxGap
+			if used := vg.Length(len(line))*(each+boxGap) - boxGap; !(used <= wide-2*boxPad+1e-9 && each >= leaf.least()) {
+				t.Errorf("%d boxes: a line is %v of %v wide, and a box %v of %v", n, used, wide-2*boxPad, each, leaf.least())
+			}
+		})
+		if want := tall + boxLine + 2*boxPad + boxGap + leaf.tall(wide); seen != n ||
+			math.Abs(float64(b.tall(wide)-want)) > 1e-9 {
+			t.Errorf("%d boxes: %d are drawn, %v high, want %v", n, seen, b.tall(wide), want)
 		}
 	}
 }

@@ -167,7 +167,7 @@ func (ch Curve) draw(c draw.Canvas) {
 	if ch.Top {
 		c = draw.Crop(c, 0, 0, 0, -14) // for the label above the limit
 	}
-	p.Add(over(gridY), over(ch.limits), over(ch.data))
+	p.Add(gridY, over(ch.limits), over(ch.data))
 	area := labelled(c, p, ch.XLabel, ch.YLabel)
 	p.Draw(area)
 

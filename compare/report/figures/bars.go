@@ -18,9 +18,6 @@ func group(label string, pt chart.Point, color int) chart.Group {
 	return chart.Group{Label: label, Bars: []chart.Bar{{Point: pt, Color: color}}}
 }
 
-// rated is the speed of a row as the value of a bar.
-func rated(r record.Record) chart.Point { return measured(r, 0, float64(r.Gflops)) }
-
 // waterfall is the steps of an answer, and below them how many times as fast as the textbook loops
 // each kernel of the user is.
 func (d drawn) waterfall(typ string) chart.Chart {
@@ -129,7 +126,8 @@ func (d drawn) orders(typ string) chart.Chart {
 	}
 	for _, o := range all {
 		if o.Speed() {
-			bars.Groups = append(bars.Groups, group(o.Name, rated(o.Record), strings.IndexByte("kji", o.Name[2])))
+			speed := measured(o.Record, 0, float64(o.Gflops))
+			bars.Groups = append(bars.Groups, group(o.Name, speed, strings.IndexByte("kji", o.Name[2])))
 		}
 	}
 	return bars
@@ -174,7 +172,7 @@ func (d drawn) times(typ string) chart.Chart {
 	return out
 }
 
-// distributions is the time of the ways to share a product out: a block of bars for each size, with a group for each
+// distributions is the time of the ways to distribute a product: a block of bars for each size, with a group for each
 // number of ranks.
 func (d drawn) distributions(typ string) chart.Chart {
 	all := d.Distributions(typ)

@@ -47,19 +47,19 @@ var specs = []spec{
 	// Speed of the pool and of OpenMP, by schedule.
 	{"openmp-*", twoFloats, lines(chart.Curve{XLabel: "threads", YLabel: "GFLOP/s", LogY: true}, drawn.openMP)},
 	// Gmul/s of all variants.
-	{"rate-*", just("gf256"), lines(toPeak, rates(""))},
+	{"rate-*", field, lines(toPeak, rates(""))},
 	// Speed-up over one thread at the size that most variants have.
-	{"strong-speedup-*", sharedTypes, lines(chart.Curve{LogY: true}, gains(analysis.OverThreads))},
+	{"strong-speedup-*", drawn.SharedTypes, lines(chart.Curve{LogY: true}, gains(analysis.OverThreads))},
 	// Time over the chunk under a schedule, a curve for each number of threads.
-	{"chunk-static-*", sharedTypes, lines(overChunks, chunks("static"))},
-	{"chunk-dynamic-*", sharedTypes, lines(overChunks, chunks("dynamic"))},
+	{"chunk-static-*", drawn.SharedTypes, lines(overChunks, chunks("static"))},
+	{"chunk-dynamic-*", drawn.SharedTypes, lines(overChunks, chunks("dynamic"))},
 	// Time of the kernel of the 2024 report by schedule, threads and size.
-	{"times-*", sharedTypes, drawn.times},
+	{"times-*", drawn.SharedTypes, drawn.times},
 	// When workers were busy.
 	{"timeline-1", nil, drawn.timeline},
 	// When each rank did what.
 	{"mpi-timeline", nil, func(d drawn, _ string) chart.Chart { return d.phaseTraces(analysis.OnRanks) }},
-	// Time of the ways to share a product out with the plain loops on each rank, by size and ranks.
+	// Time of the ways to distribute a product with the plain loops on each rank, by size and ranks.
 	{"mpi-distribution-*", rankTypes, drawn.distributions},
 	// Phases of each variant's slowest rank.
 	{"mpi-phases-*", rankTypes, drawn.phases},
@@ -68,16 +68,16 @@ var specs = []spec{
 		Limit: chart.Limit{Level: 1, Label: "least possible"}}, drawn.bytes)},
 	{"mpi-strong-speedup-*", rankTypes, lines(chart.Curve{LogY: true}, gains(analysis.OverRanks))},
 	// Where workers and ranks run, by affinity.
-	{"placement-workers", nil, func(d drawn, _ string) chart.Chart { return d.placement(Workers(d.View)) }},
-	{"placement-ranks", nil, func(d drawn, _ string) chart.Chart { return d.placement(Ranks(d.View)) }},
+	{"placement-workers", nil, drawn.workers},
+	{"placement-ranks", nil, drawn.ranks},
 	// When operands were copied and kernels ran.
 	{"gpu-timeline", nil, func(d drawn, _ string) chart.Chart { return d.phaseTraces(analysis.OnGPU) }},
 	// Speed on the GPU of what computes in an arithmetic: f32, tf32, f64, f16 and bf16.
 	{"gpu-rates-*", arithmetics, lines(toPeak, drawn.gpuRates)},
 	// Speed of the processor, and of the GPU with copies and without.
-	{"gpu-host-*", gpuTypes, lines(chart.Curve{XLabel: overN, YLabel: "GFLOP/s", LogY: true}, drawn.host)},
+	{"gpu-host-*", drawn.GPUTypes, lines(chart.Curve{XLabel: overN, YLabel: "GFLOP/s", LogY: true}, drawn.host)},
 	// What the warps of a multiprocessor did around the end of a tile.
-	{"gpu-inside-*", gpuTypes, drawn.inside},
+	{"gpu-inside-*", drawn.GPUTypes, drawn.inside},
 	// Error over speed on the GPU, by precision.
 	{"gpu-errors", nil, lines(chart.Curve{XLabel: "TFLOP/s", YLabel: "largest error / (|A||B|)", LogY: true,
 		Scattered: true}, drawn.errors)},
@@ -100,16 +100,10 @@ var (
 
 // What figures are drawn for.
 
-func mainType(d drawn) []string    { return []string{d.MainType()} }
-func floats(drawn) []string        { return []string{"f64", "f32", "f16", "bf16"} }
-func twoFloats(drawn) []string     { return []string{"f64", "f32"} }
-func sharedTypes(d drawn) []string { return d.SharedTypes() }
-func gpuTypes(d drawn) []string    { return d.GPUTypes() }
-
-func just(what string) func(drawn) []string {
-	return func(drawn) []string { return []string{what} }
-}
-
+func mainType(d drawn) []string  { return []string{d.MainType()} }
+func floats(drawn) []string      { return []string{"f64", "f32", "f16", "bf16"} }
+func twoFloats(drawn) []string   { return []string{"f64", "f32"} }
+func field(drawn) []string       { return []string{"gf256"} }
 func rankTypes(d drawn) []string { return d.TypesOf(analysis.OverRanks) }
 
 func arithmetics(d drawn) []string {
@@ -199,7 +193,6 @@ type drawn struct {
 func newDrawn(v *analysis.View) drawn {
 	d := drawn{View: v, looks: make(map[string]chart.Look), packed: v.Production(analysis.Serial)}
 	members := make(map[string]int)
-	at := make(map[string]int)
 	for _, r := range v.Records {
 		if _, known := d.looks[r.Variant]; !known {
 			fam := analysis.Family(r.Variant)
@@ -209,16 +202,13 @@ func newDrawn(v *analysis.View) drawn {
 			}
 			members[fam]++
 		}
-		if !r.Speed() || !(r.Median > 0) || !analysis.ProblemOf(r).Cube() || r.N < 1 {
-			continue
-		}
-		key := fmt.Sprintf("%s|%s|%s|%s|%d|%d|%v", r.Experiment, r.Build, r.Variant, r.Type, r.N, r.Threads, r.Params)
-		if i, again := at[key]; again {
-			d.rows[i] = r
-			continue
-		}
-		at[key] = len(d.rows)
-		d.rows = append(d.rows, r)
+	}
+	for _, same := range analysis.GroupBy(v.Pick(func(r record.Record) bool {
+		return r.Speed() && r.Median > 0 && analysis.ProblemOf(r).Cube() && r.N >= 1
+	}), func(r record.Record) string {
+		return fmt.Sprintf("%s|%s|%s|%s|%d|%d|%v", r.Experiment, r.Build, r.Variant, r.Type, r.N, r.Threads, r.Params)
+	}) {
+		d.rows = append(d.rows, same[len(same)-1])
 	}
 	return d
 }

@@ -248,10 +248,18 @@ var tests = []struct {
 	{"phases of the slowest rank", "mpi-phases-f64", func() record.Document {
 		return reporttest.Many(reporttest.RankRows("summa", map[int]float64{2: 4})...)
 	}, "mpi/summa: compute 2\n"},
-	{"ways to share a product out", "mpi-distribution-f64", func() record.Document {
-		return reporttest.Many(reporttest.OnLocal("serial/naive", slices.Concat(
-			reporttest.RankRows("p2p-rows", map[int]float64{2: 4, 4: 2}),
-			reporttest.RankRows("scatter-rows", map[int]float64{2: 3}))...)...)
+	{"rows of the experiment on distributions before others", "mpi-distribution-f64", func() record.Document {
+		of := func(experiment record.Experiment, variant string, ms map[int]float64) []record.Record {
+			rows := reporttest.RankRows(variant, ms)
+			for i := range rows {
+				rows[i].Experiment = experiment
+			}
+			return rows
+		}
+		return reporttest.Many(slices.Concat(of(record.StrongScaling, "p2p-rows", map[int]float64{2: 9, 4: 2}),
+			of(record.Distributions, "p2p-rows", map[int]float64{2: 4}),
+			of(record.Distributions, "scatter-rows", map[int]float64{2: 3}),
+			of(record.WeakScaling, "p2p-rows", map[int]float64{8: 1}))...)
 	}, `p2p-rows, scatter-rows, scatter-blocks
 n = 256, 2: 4/0 3/0 0/0
 n = 256, 4: 2/0 0/0 0/0

@@ -125,31 +125,19 @@ var occupancies = chart.Curve{YLabel: "occupancy, %", Top: true,
 
 // resource is an axis of figures of occupancy. It begins at least, in units of the resource.
 type resource struct {
-	id          string
 	over        occupancy.Resource
 	label       string
 	unit, least float64
 	ticks       []float64
 }
 
-var resources = []resource{
-	{"registers", occupancy.Registers, "registers of a thread", 1, 16, []float64{16, 32, 64, 128, 255}},
-	{"memory", occupancy.Shared, "shared memory of a block, KiB", 1024, 1, []float64{1, 2, 4, 8, 16, 32, 64, 99, 227}},
+var resources = map[string]resource{
+	"registers": {occupancy.Registers, "registers of a thread", 1, 16, []float64{16, 32, 64, 128, 255}},
+	"memory": {occupancy.Shared, "shared memory of a block, KiB", 1024, 1,
+		[]float64{1, 2, 4, 8, 16, 32, 64, 99, 227}},
 }
 
-func resourceNames(drawn) (ids []string) {
-	for _, x := range resources {
-		ids = append(ids, x.id)
-	}
-	return ids
-}
-
-func axisOf(id string, c *chart.Curve) resource {
-	x := resources[slices.IndexFunc(resources, func(x resource) bool { return x.id == id })]
-	what, _, _ := strings.Cut(x.label, ",")
-	c.XLabel, c.Sizes, c.Title = x.label, x.ticks, "Occupancy over the "+what
-	return x
-}
+func resourceNames(drawn) []string { return []string{"registers", "memory"} }
 
 // at is how much a kernel takes of the resource, on the axis.
 func (x resource) at(o coursework.Occupied) float64 { return float64(o.At(string(x.over))) / x.unit }
@@ -171,7 +159,9 @@ func (x resource) step(c *chart.Curve, label string, look chart.Look, to, share 
 
 // occupied adds the recorded occupancy in steps, and the f32 rungs of the ladder as they ran.
 func (d drawn) occupied(id string, c *chart.Curve) {
-	x := axisOf(id, c)
+	x := resources[id]
+	what, _, _ := strings.Cut(x.label, ",")
+	c.XLabel, c.Sizes, c.Title = x.label, x.ticks, "Occupancy over the "+what
 	for _, s := range coursework.Occupancies(d.View, string(x.over)) {
 		x.step(c, "doublebuffer's tile", chart.Look{Color: chart.Mid, Marker: chart.Bare}, x.at(s), s.Share)
 	}
@@ -241,7 +231,8 @@ func (d drawn) codes(of string, c *chart.Curve) {
 		c.Sizes = append(c.Sizes, math.Exp2(float64(i)))
 		c.Names = append(c.Names, fmt.Sprintf("%d+%d", code[1], code[0]))
 	}
-	threads := d.CodeThreads(rows)
+	host := analysis.Pick(rows, func(r record.Record) bool { return !analysis.ByGPU(r) })
+	threads := analysis.Ascending(host, func(r record.Record) int { return max(r.Threads, 1) })
 	if len(threads) > 2 {
 		threads = []int{threads[0], threads[len(threads)-1]}
 	}
@@ -258,12 +249,12 @@ func (d drawn) codes(of string, c *chart.Curve) {
 	}
 	rows = analysis.Pick(rows, func(r record.Record) bool { return places[analysis.CoderOf(r)] >= 2 })
 	for _, r := range rows {
-		who := analysis.CoderOf(r)
-		label := strings.TrimPrefix(who.Variant, analysis.Reference+"/")
-		if who.Threads > 1 {
-			label += fmt.Sprintf(", %d threads", who.Threads)
+		coder := analysis.CoderOf(r)
+		label := strings.TrimPrefix(coder.Variant, analysis.Reference+"/")
+		if coder.Threads > 1 {
+			label += fmt.Sprintf(", %d threads", coder.Threads)
 		}
-		c.Add(label, d.lookOfCoder(who), measured(r, place(r), float64(r.DataGBps)))
+		c.Add(label, d.lookOfCoder(coder), measured(r, place(r), float64(r.DataGBps)))
 	}
 	// A limit is drawn once at each place.
 	limit := func(label string, look chart.Look, of func(record.Record) float64, keep func(record.Record) bool) {

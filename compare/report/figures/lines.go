@@ -20,7 +20,7 @@ import (
 func rates(fam string) func(drawn, string, *chart.Curve) {
 	return func(d drawn, typ string, c *chart.Curve) {
 		sets := make(map[string][]string) // of parameters, by variant
-		var own, yard []record.Record
+		var own, base []record.Record
 		for _, r := range d.of(record.MainLadder, typ) {
 			switch rate, _ := analysis.Speed(r); {
 			case !rate.Known() || !(rate > 0):
@@ -30,7 +30,7 @@ func rates(fam string) func(drawn, string, *chart.Curve) {
 					sets[r.Variant] = append(sets[r.Variant], p)
 				}
 			case r.Variant == d.packed:
-				yard = append(yard, r)
+				base = append(base, r)
 			}
 		}
 		if len(own) == 0 {
@@ -54,7 +54,7 @@ func rates(fam string) func(drawn, string, *chart.Curve) {
 			}
 			add(label, look, r)
 		}
-		for _, r := range yard {
+		for _, r := range base {
 			add(d.packed, grey, r)
 		}
 		c.Title, c.Limit = strings.TrimPrefix(fam+", "+typ, ", "), d.peak(typ, threads, c.YLabel)

@@ -12,31 +12,28 @@ import (
 	"gemm/internal/cpu"
 )
 
-// Placement is rows that differ in where their workers or ranks run.
-type Placement struct {
-	Rows []record.Record // at least one; of one product and different affinities
-}
-
-// Workers returns the rows of a host whose workers are drawn; ok is false if the workers of none were pinned.
-func Workers(v *analysis.View) (p Placement, ok bool) {
-	p = place(v, func(r record.Record) bool {
+// workers draws where workers run, if a row with pinned workers exists.
+func (d drawn) workers(string) chart.Chart {
+	rows := d.placedRows(func(r record.Record) bool {
 		return analysis.Family(r.Variant) == analysis.Parallel && r.Threads > 1
 	})
-	return p, p.bound()
+	if !bound(rows) {
+		return nil
+	}
+	return d.placement(rows)
 }
 
-// Ranks returns the rows of a host whose ranks are drawn; ok is false if there are none of several ranks.
-func Ranks(v *analysis.View) (p Placement, ok bool) {
-	p = place(v, func(r record.Record) bool { return len(r.Ranks) > 1 })
-	return p, len(p.Rows) > 0
+// ranks draws where several ranks run.
+func (d drawn) ranks(string) chart.Chart {
+	return d.placement(d.placedRows(func(r record.Record) bool { return len(r.Ranks) > 1 }))
 }
 
-// Count returns the number of workers or ranks.
-func (p Placement) Count() int { return cmp.Or(len(p.Rows[0].Ranks), p.Rows[0].Threads) }
+// workersOf returns the number of workers or ranks.
+func workersOf(r record.Record) int { return cmp.Or(len(r.Ranks), r.Threads) }
 
 // bound reports whether the place of a worker or a rank is known.
-func (p Placement) bound() bool {
-	return slices.ContainsFunc(p.Rows, func(r record.Record) bool {
+func bound(rows []record.Record) bool {
+	return slices.ContainsFunc(rows, func(r record.Record) bool {
 		on, _ := placements(r)
 		return len(on) > 0
 	})
@@ -52,39 +49,30 @@ func placed(r record.Record) string {
 	return place + strings.Join(parts, " ")
 }
 
-// place chooses, among the timed rows that keep accepts, the rows of one product with the most different known places.
-// If several products are level, it is one with the most workers or ranks, and the largest.
-func place(v *analysis.View, keep func(record.Record) bool) Placement {
-	var all []Placement
-	at := map[string]int{}
-	for _, r := range v.Records {
-		if affinityOf(r) == nil || !r.Speed() || !keep(r) {
-			continue
-		}
-		key := fmt.Sprint(r.Experiment, r.Variant, analysis.ProblemOf(r), analysis.Omit(r.Params, "affinity"))
-		i, again := at[key]
-		if !again {
-			i = len(all)
-			at[key] = i
-			all = append(all, Placement{})
-		}
-		all[i].Rows = append(all[i].Rows, r)
-	}
+// placedRows chooses, among the timed rows that keep accepts, the rows of one product with the most different known
+// places, in the order of affinities. If several products are level, it is one with the most workers or ranks, and the
+// largest.
+func (d drawn) placedRows(keep func(record.Record) bool) []record.Record {
+	all := analysis.GroupBy(analysis.Pick(d.Records, func(r record.Record) bool {
+		return affinityOf(r) != nil && r.Speed() && keep(r)
+	}), func(r record.Record) string {
+		return fmt.Sprint(r.Experiment, r.Variant, analysis.ProblemOf(r), analysis.Omit(r.Params, "affinity"))
+	})
 	if len(all) == 0 {
-		return Placement{}
+		return nil
 	}
-	places := func(p Placement) int {
-		if !p.bound() {
+	places := func(rows []record.Record) int {
+		if !bound(rows) {
 			return 0
 		}
-		return len(analysis.Distinct(p.Rows, placed))
+		return len(analysis.Distinct(rows, placed))
 	}
-	best := slices.MaxFunc(all, func(a, b Placement) int {
-		return cmp.Or(cmp.Compare(places(a), places(b)), cmp.Compare(a.Count(), b.Count()),
-			cmp.Compare(a.Rows[0].N, b.Rows[0].N))
+	best := slices.MaxFunc(all, func(a, b []record.Record) int {
+		return cmp.Or(cmp.Compare(places(a), places(b)), cmp.Compare(workersOf(a[0]), workersOf(b[0])),
+			cmp.Compare(a[0].N, b[0].N))
 	})
 	order := []any{"close", "spread", "none"}
-	slices.SortStableFunc(best.Rows, func(a, b record.Record) int {
+	slices.SortStableFunc(best, func(a, b record.Record) int {
 		return cmp.Compare(slices.Index(order, affinityOf(a)), slices.Index(order, affinityOf(b)))
 	})
 	return best
@@ -97,12 +85,12 @@ func affinityOf(r record.Record) any {
 	return r.Params["affinity"]
 }
 
-// placement is the picture of where the workers or ranks run: the host, once for each set of places.
-func (d drawn) placement(p Placement, ok bool) chart.Chart {
-	if d.Topology == nil || !ok {
+// placement is the picture of where the workers or ranks of rows run: the host, once for each set of places.
+func (d drawn) placement(rows []record.Record) chart.Chart {
+	if d.Topology == nil || len(rows) == 0 {
 		return nil
 	}
-	first := p.Rows[0]
+	first := rows[0]
 	noun, mark := "worker", "w"
 	if len(first.Ranks) > 0 {
 		noun, mark = "rank", "r"
@@ -112,21 +100,21 @@ func (d drawn) placement(p Placement, ok bool) chart.Chart {
 		size = fmt.Sprint("n = ", first.N)
 	}
 	out := chart.Boxes{
-		Title: fmt.Sprintf("%s, %s, %s, %d %ss", first.Variant, first.Type, size, p.Count(), noun),
+		Title: fmt.Sprintf("%s, %s, %s, %d %ss", first.Variant, first.Type, size, workersOf(first), noun),
 		Names: []string{fmt.Sprintf("%s0 is %s 0", mark, noun)},
 	}
-	for _, where := range analysis.Distinct(p.Rows, placed) {
+	for _, where := range analysis.Distinct(rows, placed) {
 		var names []string
 		var row record.Record
-		for _, r := range p.Rows {
+		for _, r := range rows {
 			if placed(r) == where {
 				names, row = append(names, fmt.Sprint(affinityOf(r))), r
 			}
 		}
 		s := newSketch(d.Topology)
-		on, said := placements(row)
+		on, remark := placements(row)
 		s.on, s.mark, s.brief = on, mark, true
-		title := "affinity " + strings.Join(slices.Compact(names), ", ") + said
+		title := "affinity " + strings.Join(slices.Compact(names), ", ") + remark
 		if len(s.on) == 0 && len(out.Boxes) > 0 {
 			out.Boxes = append(out.Boxes, chart.Box{Lines: []string{title}, Frame: chart.Unframed})
 			continue
@@ -137,7 +125,7 @@ func (d drawn) placement(p Placement, ok bool) chart.Chart {
 }
 
 // placements returns the workers or ranks of a row by processor, and a remark on workers without a known place.
-func placements(r record.Record) (on map[int][]int, said string) {
+func placements(r record.Record) (on map[int][]int, remark string) {
 	if len(r.Ranks) > 0 {
 		return rankPlacements(r.Ranks)
 	}
@@ -152,9 +140,9 @@ func placements(r record.Record) (on map[int][]int, said string) {
 	return on, ""
 }
 
-// rankPlacements is placements for ranks, on the host of rank 0. A rank that shares several processors with another one is not
-// bound to a place.
-func rankPlacements(all []record.Rank) (on map[int][]int, said string) {
+// rankPlacements is placements for ranks, on the host of rank 0. A rank that shares several processors with another one
+// is not bound to a place.
+func rankPlacements(all []record.Rank) (on map[int][]int, remark string) {
 	on = map[int][]int{}
 	sharing := map[int]int{} // ranks by processor
 	for _, x := range all {
@@ -179,14 +167,14 @@ func rankPlacements(all []record.Rank) (on map[int][]int, said string) {
 		}
 	}
 	if len(free) > 0 {
-		said = fmt.Sprintf(": the system chooses the processors of ranks %s", cpu.SortedList(free))
+		remark = fmt.Sprintf(": the system chooses the processors of ranks %s", cpu.SortedList(free))
 		if len(may) > 0 {
 			slices.Sort(may)
-			said += " among " + cpu.SortedList(slices.Compact(may))
+			remark += " among " + cpu.SortedList(slices.Compact(may))
 		}
 	}
 	if len(elsewhere) > 0 {
-		said += fmt.Sprintf("; ranks %s are on other hosts", cpu.SortedList(elsewhere))
+		remark += fmt.Sprintf("; ranks %s are on other hosts", cpu.SortedList(elsewhere))
 	}
-	return on, said
+	return on, remark
 }

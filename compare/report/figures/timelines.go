@@ -55,21 +55,17 @@ func (d drawn) timeline(string) chart.Chart {
 		lanes.Title += ", " + set
 	}
 	for i, t := range c.Traces {
-		total := 0.0
-		for _, x := range analysis.BusyTimes(t) {
-			total += x
-		}
-		panel := chart.Panel{
-			Label: fmt.Sprintf("%s: %s, busy %s", analysis.ScheduleOf(t), number.Seconds(t.Seconds),
-				number.Percent(total/t.Seconds/float64(t.Workers))),
-			End: scale * t.Seconds, Lanes: make([][]chart.Busy, t.Workers),
-		}
+		panel := chart.Panel{End: scale * t.Seconds, Lanes: make([][]chart.Busy, t.Workers)}
+		busy := 0.0
 		for _, s := range t.Spans {
 			if s.Worker >= 0 && s.Worker < t.Workers {
+				busy += s.End - s.Begin
 				panel.Lanes[s.Worker] = append(panel.Lanes[s.Worker],
 					chart.Busy{From: scale * s.Begin, To: scale * s.End, Kind: i % len(chart.Palette)})
 			}
 		}
+		panel.Label = fmt.Sprintf("%s: %s, busy %s", analysis.ScheduleOf(t), number.Seconds(t.Seconds),
+			number.Percent(busy/t.Seconds/float64(t.Workers)))
 		for _, lane := range panel.Lanes {
 			slices.SortFunc(lane, func(x, y chart.Busy) int { return cmp.Compare(x.From, y.From) })
 		}

@@ -83,18 +83,11 @@ func Extent(lo, hi float64, format func(float64) string) string {
 	if math.IsNaN(lo) || math.IsNaN(hi) || math.IsInf(lo, 0) || math.IsInf(hi, 0) {
 		return Absent
 	}
-	least, most, same := Between(lo, hi, format)
-	if same {
+	least, most := format(lo), format(hi)
+	if least == most {
 		return least
 	}
 	return least + " – " + most
-}
-
-// Between formats the ends of a range. same reports whether both are written alike, so that prose
-// has to give one value and no range.
-func Between(lo, hi float64, format func(float64) string) (least, most string, same bool) {
-	least, most = format(lo), format(hi)
-	return least, most, least == most
 }
 
 // Probability returns a p value: two significant digits, "< 0.0001" below that, which no line is broken in.

@@ -107,8 +107,7 @@ func (h *htmlWriter) block(c *block) {
 		h.b.WriteString("<div class=\"algorithms\">\n")
 		for _, a := range c.lines {
 			h.printf("<figure class=\"algorithm\">\n<figcaption><b>%s %d%s</b><code>%s</code></figcaption>\n"+
-				"<pre>%s</pre>\n</figure>\n",
-				h.Words.Algorithm, a.number, h.Words.Stop, escapeHTML(a.name), escapeHTML(a.text))
+				"<pre>%s</pre>\n</figure>\n", h.Words.Algorithm, a.number, h.Words.Stop, escapeHTML(a.name), escapeHTML(a.text))
 		}
 		h.b.WriteString("</div>\n")
 	} // The table of contents is in every page.
@@ -123,8 +122,7 @@ const (
 func (h *htmlWriter) table(c *block, caption string) {
 	id := fmt.Sprint("table-", c.number)
 	h.printf("<figure id=\"%s\">\n<figcaption id=\"%s-caption\"><b>%s %d%s</b>%s</figcaption>\n", id, id,
-		h.Words.Table, c.number,
-		h.Words.Stop, caption)
+		h.Words.Table, c.number, h.Words.Stop, caption)
 	rows := c.table.ChildCount() - 1
 	if rows > foldable {
 		open := " open"
@@ -134,8 +132,7 @@ func (h *htmlWriter) table(c *block, caption string) {
 		h.printf("<details%s>\n<summary>%d %s</summary>\n", open, rows, h.Words.Rows)
 	}
 	h.printf("<div class=\"scroll\" role=\"region\" aria-labelledby=\"%s-caption\" tabindex=\"0\">\n"+
-		"<table aria-labelledby=\"%s-caption\">\n",
-		id, id)
+		"<table aria-labelledby=\"%s-caption\">\n", id, id)
 	for i, row := range children(c.table) {
 		tag, scope := "td", ""
 		if i == 0 {
@@ -176,28 +173,8 @@ func (h *htmlWriter) table(c *block, caption string) {
 func (h *htmlWriter) spans(n ast.Node) string { return h.inline(children(n)) }
 
 func (h *htmlWriter) inline(nodes []ast.Node) string {
-	var b strings.Builder
-	for _, n := range nodes {
-		switch n := n.(type) {
-		case *ast.Text:
-			b.WriteString(escapeHTML(h.text(n)))
-			if n.HardLineBreak() {
-				b.WriteString("<br>")
-			}
-		case *ast.String:
-			b.WriteString(escapeHTML(string(n.Value)))
-		case *ast.CodeSpan:
-			b.WriteString("<code>" + escapeHTML(h.plain(n)) + "</code>")
-		case *ast.Emphasis:
-			tag := []string{"em", "strong"}[min(n.Level, 2)-1]
-			b.WriteString("<" + tag + ">" + h.spans(n) + "</" + tag + ">")
-		case *ast.Link:
-			b.WriteString(h.link(n))
-		default:
-			b.WriteString(h.spans(n))
-		}
-	}
-	return b.String()
+	return h.format(nodes, inlineFormat{text: escapeHTML, code: codeHTML, link: h.link, lineBreak: "<br>",
+		emphasis: [2]string{"<em>", "</em>"}, strong: [2]string{"<strong>", "</strong>"}})
 }
 
 // link writes a link. One to a file of the repository is text: the page does not know where the repository is.
@@ -209,9 +186,9 @@ func (h *htmlWriter) link(n *ast.Link) string {
 		return label // of a form that has not the section
 	} else if !remote(target) && !internal {
 		if h.plain(n) == target {
-			return "<code>" + escapeHTML(target) + "</code>"
+			return codeHTML(target)
 		}
-		return label + " (<code>" + escapeHTML(target) + "</code>)"
+		return label + " (" + codeHTML(target) + ")"
 	}
 	return `<a href="` + escapeHTML(target) + `">` + label + "</a>"
 }
@@ -223,6 +200,8 @@ func remote(target string) bool {
 }
 
 func escapeHTML(s string) string { return template.HTMLEscapeString(s) }
+
+func codeHTML(s string) string { return "<code>" + escapeHTML(s) + "</code>" }
 
 var tag = regexp.MustCompile(`\\tag\{([^}]*)\}`)
 

@@ -285,10 +285,40 @@ func (p *Page) plain(nodes ...ast.Node) string {
 		switch n := n.(type) {
 		case *ast.Text:
 			b.WriteString(p.text(n))
-		case *ast.String:
-			b.Write(n.Value)
 		default:
 			b.WriteString(p.plain(children(n)...))
+		}
+	}
+	return b.String()
+}
+
+// inlineFormat is how a format writes inline nodes.
+type inlineFormat struct {
+	text, code       func(string) string
+	link             func(*ast.Link) string
+	lineBreak        string
+	emphasis, strong [2]string // before and after it
+}
+
+// format writes inline nodes.
+func (p *Page) format(nodes []ast.Node, f inlineFormat) string {
+	var b strings.Builder
+	for _, n := range nodes {
+		switch n := n.(type) {
+		case *ast.Text:
+			b.WriteString(f.text(p.text(n)))
+			if n.HardLineBreak() {
+				b.WriteString(f.lineBreak)
+			}
+		case *ast.CodeSpan:
+			b.WriteString(f.code(p.plain(n)))
+		case *ast.Emphasis:
+			marks := [2][2]string{f.emphasis, f.strong}[min(n.Level, 2)-1]
+			b.WriteString(marks[0] + p.format(children(n), f) + marks[1])
+		case *ast.Link:
+			b.WriteString(f.link(n))
+		default:
+			b.WriteString(p.format(children(n), f))
 		}
 	}
 	return b.String()

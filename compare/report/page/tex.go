@@ -220,27 +220,9 @@ func (t *texWriter) table(c *block) {
 func (t *texWriter) spans(n ast.Node) string { return t.inline(children(n)) }
 
 func (t *texWriter) inline(nodes []ast.Node) string {
-	var b strings.Builder
-	for _, n := range nodes {
-		switch n := n.(type) {
-		case *ast.Text:
-			b.WriteString(texString(together.Replace(t.text(n))))
-			if n.HardLineBreak() {
-				b.WriteString(`\\ `)
-			}
-		case *ast.String:
-			b.WriteString(texString(string(n.Value)))
-		case *ast.CodeSpan:
-			b.WriteString(texCode(t.plain(n)))
-		case *ast.Emphasis:
-			b.WriteString([]string{`\emph{`, `\textbf{`}[min(n.Level, 2)-1] + t.spans(n) + `}`)
-		case *ast.Link:
-			b.WriteString(t.link(n))
-		default:
-			b.WriteString(t.spans(n))
-		}
-	}
-	return b.String()
+	text := func(s string) string { return texString(nonBreaking.Replace(s)) }
+	return t.format(nodes, inlineFormat{text: text, code: texCode, link: t.link, lineBreak: `\\ `,
+		emphasis: [2]string{`\emph{`, `}`}, strong: [2]string{`\textbf{`, `}`}})
 }
 
 // link writes a link. One to the appendix or to a file of the repository is text.

@@ -84,8 +84,8 @@ func texLines(literal string) []string {
 	return lines
 }
 
-// together keeps a value with its name or unit.
-var together = strings.NewReplacer(" = ", "\u00a0=\u00a0", " %", "\u00a0%")
+// nonBreaking keeps a value with its name or unit.
+var nonBreaking = strings.NewReplacer(" = ", "\u00a0=\u00a0", " %", "\u00a0%")
 
 // texString returns s so that TeX prints its characters. It may break words so long that they are paths.
 func texString(s string) string {

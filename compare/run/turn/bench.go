@@ -2,7 +2,8 @@
 // products of integers, takes samples in interleaved bursts (A B A B), and verifies the results.
 //
 // Files in the order of a measurement: bench.go and turn.go; candidate.go, one case of the turn; product.go, batch.go,
-// iterate.go and operands.go, what it multiplies; bursts.go; telemetry.go, the power and the timeline; outcome.go, the row.
+// iterate.go and operands.go, what it multiplies; bursts.go; telemetry.go, the power and the timeline; outcome.go, the
+// row.
 package turn
 
 import (

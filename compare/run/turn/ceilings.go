@@ -100,7 +100,7 @@ func (b *Bench) peaksOfRanks(ctx context.Context, cases []plan.Case) error {
 	if b.Lead == nil || b.Lead.Peak == nil {
 		return nil
 	}
-	defer b.Watch(b.Budget.Timeout, func() { b.Lead.GiveUp(errHung.Error()) })()
+	defer b.Watch(b.Budget.Timeout, func() { b.Lead.Abort(errRankHung.Error()) })()
 	seen := map[int]bool{}
 	for _, c := range cases {
 		if c.Ranks() == 0 || seen[c.Threads()] {

@@ -40,12 +40,20 @@ func TestBandwidthIsMeasuredWhereItIsNeeded(t *testing.T) {
 		l := plan.Ladder{Variants: c.variants, Shapes: []gemm.Shape{gemm.Cube(4)}, Types: []string{"f64"},
 			Ops:   []string{"nn"},
 			Alpha: 1}
-		if err := b.MeasureCeilings(t.Context(), l.Cases(), c.bandwidth); err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, b.MeasureCeilings(t.Context(), l.Cases(), c.bandwidth))
 		h := b.Host
 		if len(h.Bandwidths) != c.want || len(h.Ceilings) == 0 {
 			t.Errorf("%s: bandwidths %+v, ceilings %+v; want %d bandwidths", c.name, h.Bandwidths, h.Ceilings, c.want)
+		}
+	}
+}
+
+// TestTriadBytes: the three arrays of a measurement are larger than the caches, and take 2 GiB at most.
+func TestTriadBytes(t *testing.T) {
+	for cache, want := range map[int64]int64{0: 64 << 20, 32 << 20: 128 << 20, 480 << 20: (2 << 30) / 3,
+		math.MaxInt64 / 8: (2 << 30) / 3} {
+		if got := triadBytes([]record.Cache{{Level: 2, Bytes: 1 << 20}, {Level: 3, Bytes: cache}}); got != want {
+			t.Errorf("a cache of %d bytes: arrays of %d bytes, want %d", cache, got, want)
 		}
 	}
 }

@@ -25,13 +25,9 @@ func TestMultiply(t *testing.T) {
 
 func multiplyChain[T gemm.Element](t *testing.T) {
 	v, err := gemm.Lookup(serial.Variants(), "serial/packed")
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	m, err := gemm.New[T](v, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	for _, c := range []struct{ n, steps, threads int }{{1, 1, 2}, {9, 2, 1}, {181, 3, 2}, {181, 2, 5}} {
 		t.Run(fmt.Sprintf("%d, %d steps, %d threads", c.n, c.steps, c.threads), func(t *testing.T) {
 			of := verify.DrawChain[T](c.n, c.n+3, c.steps, 1)
@@ -41,9 +37,7 @@ func multiplyChain[T gemm.Element](t *testing.T) {
 			x := newChain(of)
 			result := func() verify.Verdict {
 				t.Helper()
-				if err := x.Multiply(t.Context(), m, c.threads); err != nil {
-					t.Fatal(err)
-				}
+				gemmtest.Must(t, x.Multiply(t.Context(), m, c.threads))
 				return verifier.Check(x.Result, limit)
 			}
 			for range 2 {

@@ -5,6 +5,7 @@ import (
 
 	"gemm"
 	"gemm/compare/plan"
+	"gemm/gemmtest"
 	"gemm/serial"
 )
 
@@ -12,9 +13,7 @@ import (
 // whatever the order of the magnitudes that the variants need.
 func TestTurnsShareIntegers(t *testing.T) {
 	wide, err := gemm.Lookup(serial.Variants(), "serial/naive")
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	wide.Bound = gemm.Classical
 	narrow := wide
 	narrow.Bound.Largest = func(gemm.Shape, gemm.Params) float64 { return 0x1p53 / 16 }

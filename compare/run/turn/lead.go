@@ -20,11 +20,11 @@ type Lead struct {
 	Peak func(pipe string, threads int, each time.Duration) (float64, error)
 	// Lost reports whether the device can compute nothing more for this process. It is nil on rank 0.
 	Lost func() bool
-	// GiveUp ends the process, and with it all ranks, because a rank hangs, the ranks are out of step, or the device
-	// is lost. The row in progress is in the store then. GiveUp is called on any goroutine, and does not return.
-	GiveUp func(reason string)
-	// Silent returns the hosts of ranks that do not answer any more. It may be nil.
-	Silent func() []string
+	// Abort ends the process, and with it all ranks, because a rank hangs, the ranks are out of step, or the device
+	// is lost. The row in progress is in the store then. Abort is called on any goroutine, and does not return.
+	Abort func(reason string)
+	// Unreachable returns the hosts of ranks that do not answer any more. It may be nil.
+	Unreachable func() []string
 	// Now is called with the case in progress. It may be nil.
 	Now func(c plan.Case)
 }
@@ -32,10 +32,10 @@ type Lead struct {
 // grace is the time after its limit in which a case on ranks may still return: rank 0 cannot cancel a receive.
 const grace = 5 * time.Second
 
-// ErrEndless: a product on the device does not return. errHung: a product on ranks does not.
+// ErrDeviceHung: a product on the device does not return. errRankHung: a product on ranks does not.
 var (
-	errHung    = errors.New("a rank hangs: nothing came back")
-	ErrEndless = errors.New("the device hangs: nothing came back")
+	errRankHung   = errors.New("a rank hangs: nothing came back")
+	ErrDeviceHung = errors.New("the device hangs: nothing came back")
 )
 
 // errLost: the device can compute nothing more.
@@ -68,20 +68,20 @@ func (t *candidate) guard(ctx context.Context, limit time.Duration, f func(ctx c
 	if lead == nil || t.c.Ranks() == 0 && !t.c.OnDevice() {
 		return guarded(ctx, f)
 	}
-	hung := errHung
+	hung := errRankHung
 	if t.c.OnDevice() {
-		hung = ErrEndless
+		hung = ErrDeviceHung
 	}
 	lead.now(t.c)
-	stop := t.b.Watch(limit, func() { t.giveUp(hung) })
+	stop := t.b.Watch(limit, func() { t.abort(hung) })
 	err := guarded(ctx, f)
 	stop()
 	agreed := err == nil || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 	switch {
 	case errors.Is(err, errPanicked), t.c.Ranks() > 0 && !agreed && t.outOfStep():
-		t.giveUp(err)
+		t.abort(err)
 	case lead.Lost != nil && lead.Lost() && !errors.Is(err, context.Canceled):
-		t.giveUp(cmp.Or(err, errLost))
+		t.abort(cmp.Or(err, errLost))
 	}
 	return err
 }
@@ -95,17 +95,17 @@ func (l *Lead) now(c plan.Case) {
 
 // outOfStep reports whether the ranks make different calls.
 func (t *candidate) outOfStep() bool {
-	defer t.b.Watch(time.Nanosecond, func() { t.giveUp(errHung) })()
+	defer t.b.Watch(time.Nanosecond, func() { t.abort(errRankHung) })()
 	_, err := t.b.Lead.Peak("f64", 1, time.Millisecond)
 	return err != nil
 }
 
-// giveUp stores the row of t, which err has ended, and ends the process.
-func (t *candidate) giveUp(err error) {
+// abort stores the row of t, which err has ended, and ends the process.
+func (t *candidate) abort(err error) {
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = errTimeout
 	}
-	hosts := t.b.Lead.silent()
+	hosts := t.b.Lead.unreachable()
 	if hosts != nil {
 		err = fmt.Errorf("%w: %w", hosts, err)
 	}
@@ -116,15 +116,15 @@ func (t *candidate) giveUp(err error) {
 			reason += ": " + err.Error()
 		}
 	}
-	t.b.Lead.GiveUp(reason)
+	t.b.Lead.Abort(reason)
 }
 
-// silent returns an error that names the hosts that do not answer any more; nil: all do, or it is not known.
-func (l *Lead) silent() error {
-	if l.Silent == nil {
+// unreachable returns an error that names the hosts that do not answer any more; nil: all do, or it is not known.
+func (l *Lead) unreachable() error {
+	if l.Unreachable == nil {
 		return nil
 	}
-	switch hosts := l.Silent(); len(hosts) {
+	switch hosts := l.Unreachable(); len(hosts) {
 	case 0:
 		return nil
 	case 1:

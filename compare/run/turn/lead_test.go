@@ -13,9 +13,9 @@ import (
 	"gemm/gemmtest"
 )
 
-// TestLeadGivesUp checks that a case that hangs, panics or leaves the ranks out of step is given up with its row. A
+// TestLeadAborts checks that a case that hangs, panics or leaves the ranks out of step is given up with its row. A
 // case that only fails, or takes too long, does not end the process.
-func TestLeadGivesUp(t *testing.T) {
+func TestLeadAborts(t *testing.T) {
 	const limit = 200 * time.Millisecond
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0)) // the case that hangs does not restore it
 	for _, test := range []struct {
@@ -52,9 +52,9 @@ func TestLeadGivesUp(t *testing.T) {
 				return nil
 			}
 			b.Lead = &Lead{
-				Peak:   func(string, int, time.Duration) (float64, error) { return 1, test.step },
-				Silent: func() []string { return test.silent },
-				GiveUp: func(reason string) {
+				Peak:        func(string, int, time.Duration) (float64, error) { return 1, test.step },
+				Unreachable: func() []string { return test.silent },
+				Abort: func(reason string) {
 					done <- reason
 					runtime.Goexit()
 				},

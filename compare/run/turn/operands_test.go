@@ -71,8 +71,8 @@ func TestOperandsAreTouchedAgainByMore(t *testing.T) {
 	}
 }
 
-// TestMostThreadsFirst checks the order in which candidates are prepared, for each problem: first by the processors that
-// they keep busy, then by threads, then libraries after our variants.
+// TestMostThreadsFirst checks the order in which candidates are prepared, for each problem: first by the processors
+// that they keep busy, then by threads, then libraries after our variants.
 func TestMostThreadsFirst(t *testing.T) {
 	ours, library := gemmtest.Shared("parallel/packed", nil), gemmtest.Shared("reference/library", nil)
 	var cases []plan.Case

@@ -101,7 +101,7 @@ func predict(h record.Host, c plan.Case) *record.Predicted {
 // failure returns the outcome of a row that err has ended, and its reason.
 func (b *Bench) failure(err error) (record.Status, gemm.Note) {
 	switch {
-	case errors.Is(err, errHung), errors.Is(err, ErrEndless):
+	case errors.Is(err, errRankHung), errors.Is(err, ErrDeviceHung):
 		return record.Timeout, note.Read(fmt.Sprintf("%v %v after its time limit of %v", err, cmp.Or(b.Grace, grace),
 			b.Budget.Timeout))
 	case errors.Is(err, gemm.ErrUnavailable):

@@ -68,7 +68,7 @@ func (t *turn) sample(ctx context.Context) {
 // burst takes the samples of one burst. After the last burst of a candidate it checks the result.
 func (t *turn) burst(ctx context.Context, x *candidate, burst, bursts int) {
 	if t.before != x && t.before.disturbs(x) {
-		rest()
+		waitUntilParked()
 	}
 	t.before = x
 	runtime.GOMAXPROCS(processors(x.c, t.procs))
@@ -159,14 +159,14 @@ func mostThreadsFirst(cases []plan.Case, procs int) []int {
 	return order
 }
 
-// restTime is longer than workers spin before they park, and than Go's monitor thread polls at its highest rate.
-const restTime = 20 * time.Millisecond
+// parkTime is longer than workers spin before they park, and than Go's monitor thread polls at its highest rate.
+const parkTime = 20 * time.Millisecond
 
-// rest waits, busily, until the workers of the last candidate are parked. It does not sleep: if no
+// waitUntilParked waits, busily, until the workers of the last candidate are parked. It does not sleep: if no
 // processor of a virtual machine is busy, the host may move the virtual processors, even two to one
 // core. Go's monitor thread would not slow down either.
-func rest() {
-	for start := time.Now(); time.Since(start) < restTime; {
+func waitUntilParked() {
+	for start := time.Now(); time.Since(start) < parkTime; {
 		runtime.Gosched()
 	}
 }

@@ -28,9 +28,7 @@ var testBudget = plan.Budget{Reps: 6, Time: time.Millisecond, Timeout: 20 * time
 func bench(t *testing.T, budget plan.Budget, ceilings time.Duration) *Bench {
 	t.Helper()
 	host, err := record.DescribeHost()
-	if err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, err)
 	return &Bench{Budget: budget, Ceilings: ceilings, Host: host, Run: "run"}
 }
 
@@ -51,17 +49,13 @@ func measure(t *testing.T, b *Bench, l plan.Ladder) ([]record.Record, []record.T
 	}
 	cases := l.Cases()
 	if b.Ceilings > 0 {
-		if err := b.MeasureCeilings(t.Context(), cases, false); err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, b.MeasureCeilings(t.Context(), cases, false))
 	}
 	var rows []record.Record
 	var traces []record.Trace
 	for _, turn := range schedule.Turns(cases) {
 		r, x, err := b.Measure(t.Context(), turn)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, err)
 		rows, traces = append(rows, r...), append(traces, x...)
 	}
 	return rows, traces
@@ -154,9 +148,7 @@ func TestBursts(t *testing.T) {
 					continue
 				}
 				share := c.share(test.budget, burst, bursts)
-				if err := c.sampler.Burst(t.Context(), share); err != nil {
-					t.Fatal(err)
-				}
+				gemmtest.Must(t, c.sampler.Burst(t.Context(), share))
 				if got := len(c.sampler.Seconds) - before; got < want/bursts || got > (want+bursts-1)/bursts {
 					t.Errorf("%v in %v: burst %d of %v has %d samples of %d", test.took, test.budget.Time, burst,
 						test.took[i], got, want)

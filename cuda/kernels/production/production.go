@@ -22,8 +22,8 @@ import (
 //
 // The bound holds if elements are at least 2⁻²⁸ of the largest of their row of A, or column of B. A smaller one, if
 // it fits, has an error of up to 2⁻⁵⁰ of the largest. No bound for each element of C covers this: if the partner of
-// the small one is large and the partners of large ones are 0, the verifier calls the result wrong. Operands that are drawn
-// for measurements lie between ½ and 1 or are integers, so none is that small.
+// the small one is large and the partners of large ones are 0, the verifier calls the result wrong. Operands that are
+// drawn for measurements lie between ½ and 1 or are integers, so none is that small.
 var split = ladder.Arithmetic{Pipe: "f16", Compute: "f16x3", Bound: ladder.Componentwise(func(k, u float64) float64 {
 	const (
 		parts = 3 * 0x1p-22 // two elements, and the product that is left out

@@ -1,5 +1,5 @@
-// Package claim judges claims on ratios of times: which of two is faster, and by how much. Every claim
-// that a report takes up is judged here, by cases. A case is one measured ratio with its 95 % interval.
+// Package claim evaluates claims on ratios of times: which of two is faster, and by how much. Every claim
+// of a report is evaluated here, by cases. A case is one measured ratio with its 95 % interval.
 // The claims themselves are data, in claims.yaml.
 //
 // A band around 1 separates the outcomes. A ratio whose whole interval lies above the band is faster,
@@ -54,9 +54,9 @@ const (
 	Opposite                // the other one is faster
 )
 
-// Judge returns the outcome of a case with the ends of its interval: the time of the one that is claimed to
+// Evaluate returns the outcome of a case with the ends of its interval: the time of the one that is claimed to
 // be slower over the time of the other.
-func (r Range) Judge(lo, hi float64) Outcome {
+func (r Range) Evaluate(lo, hi float64) Outcome {
 	switch {
 	case !(lo > 0 && lo <= hi) || math.IsInf(hi, 0):
 		return TooFew

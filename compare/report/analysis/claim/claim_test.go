@@ -32,7 +32,7 @@ func TestOutcomes(t *testing.T) {
 		{"no time", Faster, 0, 2, TooFew},
 		{"an inverted interval", Faster, 3, 2, TooFew},
 	} {
-		if got := test.claimed.Judge(test.lo, test.hi); got != test.want {
+		if got := test.claimed.Evaluate(test.lo, test.hi); got != test.want {
 			t.Errorf("%s (%v–%v): %d, want %d", test.name, test.lo, test.hi, got, test.want)
 		}
 	}

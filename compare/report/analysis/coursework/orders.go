@@ -70,14 +70,8 @@ type OrderComparison struct {
 	More  float64
 }
 
-// verdict is the key of the word for the claim that Fast is faster.
-func verdict(o claim.Outcome) string {
-	word, ok := map[claim.Outcome]string{claim.Holds: "faster", claim.Level: "level", claim.TooFew: "few"}[o]
-	if !ok {
-		return "open"
-	}
-	return word
-}
+// verdicts are the keys of the words for the claim that Fast is faster; of other outcomes it is open.
+var verdicts = map[claim.Outcome]string{claim.Holds: "faster", claim.Level: "level", claim.TooFew: "few"}
 
 // much is the ratio of traffic from which it explains a ratio of times.
 const much = 1.5
@@ -104,7 +98,7 @@ func (o Ordered) Comparisons() []OrderComparison {
 	}
 	for i, f := range analysis.ComparePairs(pairs) {
 		c := &all[i]
-		c.Comparison, c.Verdict = f.Comparison, verdict(claim.Faster.Judge(f.Lo, f.Hi))
+		c.Comparison, c.Verdict = f.Comparison, cmp.Or(verdicts[claim.Faster.Evaluate(f.Lo, f.Hi)], "open")
 		c.Chained = c.Slow.Name[2] == 'k' && !c.Alike
 		c.Cache, c.More = busier(c.Slow.Record, c.Fast.Record)
 	}

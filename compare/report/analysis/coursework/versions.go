@@ -130,8 +130,9 @@ func VersionsOf(v *analysis.View, typ string) (Versions, bool) {
 // the experiment strong only, and programs in C with their options are in the experiment compiler.
 var ofVersions = []record.Experiment{record.MainLadder, record.StrongScaling, record.CompilerOptions}
 
-// addSerial adds the rows of a variant on one thread: of a program in C one for each set of options, else the row of the
-// ladder. at has the rows of the size of the table, rows has all sizes: the loops in Python are timed at their own size.
+// addSerial adds the rows of a variant on one thread: of a program in C one for each set of options, else the row of
+// the ladder. at has the rows of the size of the table, rows has all sizes: the loops in Python are timed at their own
+// size.
 func (t *Versions) addSerial(at, rows []record.Record, v record.Variant) {
 	compiled := v.Role == gemm.Program && v.Class != gemm.Interpreted
 	of := func(rows []record.Record) []record.Record {
