@@ -157,7 +157,7 @@ func (s *session) start(variables []string, args ...string) (*exec.Cmd, *strings
 	return cmd, &stdout, &stderr
 }
 
-// runGemm runs the command to its end.
+// run runs the command to its end.
 func (s *session) run(variables []string, args ...string) result {
 	s.t.Helper()
 	cmd, stdout, stderr := s.start(variables, args...)

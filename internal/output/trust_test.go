@@ -107,7 +107,7 @@ func rename(t *testing.T, from, to string) {
 	must(t, errors.Join(os.Rename(from, to), os.Symlink(to, from)))
 }
 
-// TestCache finds the folder for compiled programs: the user's or, if it cannot be made, one in the folder for
+// TestCacheFolder finds the folder for compiled programs: the user's or, if it cannot be made, one in the folder for
 // temporary files that is this user's alone.
 func TestCacheFolder(t *testing.T) {
 	home, temporary := open(t), open(t)
@@ -152,7 +152,7 @@ func TestCacheFolder(t *testing.T) {
 	}
 }
 
-// TestFolder checks a folder that is named relative to the working folder.
+// TestTrustFolder checks a folder that is named relative to the working folder.
 func TestTrustFolder(t *testing.T) {
 	t.Chdir(open(t))
 	must(t, os.Mkdir("gemm", 0o755))
