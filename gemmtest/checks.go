@@ -257,8 +257,8 @@ func checkCancelled[T gemm.Element](u under[T]) error {
 	return exact(u, rng, [3]int{m, n, k}, [3]int{})
 }
 
-// checkEmpty checks that products without elements return at once, whatever their other dimensions are. A loop over such
-// a dimension would not end.
+// checkEmpty checks that products without elements return at once, whatever their other dimensions are. A loop over
+// such a dimension would not end.
 func checkEmpty[T gemm.Element](u under[T]) error {
 	const long = math.MaxInt >> 8
 	ctx, cancel := context.WithCancel(context.Background())

@@ -9,8 +9,8 @@ import (
 	"gemm/half"
 )
 
-// Fuzz draws a variant, an element type, shapes, strides, parameters and operands. params limits int parameters to values
-// that matter in products with at most 96 elements a side.
+// Fuzz draws a variant, an element type, shapes, strides, parameters and operands. params limits int parameters to
+// values that matter in products with at most 96 elements a side.
 func Fuzz(f *testing.F, variants []gemm.Variant) {
 	for i := range variants {
 		f.Add(uint8(i), uint8(i), uint8(7), uint8(5), uint8(9), uint8(1), uint8(0), uint8(3), uint64(i))

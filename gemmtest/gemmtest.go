@@ -28,7 +28,8 @@ const (
 	Propagates NonFinite = iota
 	// SkipsZeros: like Propagates, but products with a zero of A are skipped.
 	SkipsZeros
-	// Spreads: an element whose sum is not finite is not finite. Inf may become NaN, and both may spread to other elements.
+	// Spreads: an element whose sum is not finite is not finite. Inf may become NaN, and both may spread to other
+	// elements.
 	Spreads
 	// Undefined: the behaviour is not defined and not checked.
 	Undefined
@@ -50,8 +51,8 @@ func Run(t *testing.T, v gemm.Variant, params ...gemm.Params) {
 	Suite{}.Run(t, v, params...)
 }
 
-// Run checks v with each of the params (none: its defaults), for every element type that it has. If v is unavailable, the
-// test is skipped; call Require first if that may have to be a failure.
+// Run checks v with each of the params (none: its defaults), for every element type that it has. If v is unavailable,
+// the test is skipped; call Require first if that may have to be a failure.
 func (s Suite) Run(t *testing.T, v gemm.Variant, params ...gemm.Params) {
 	t.Helper()
 	if len(params) == 0 {

@@ -52,8 +52,8 @@ func OneProcessor(t *testing.T, build func() func()) {
 	t.Errorf("with two workers on one processor it takes %.2f times as long as with one, limit %v", ratio, limit)
 }
 
-// InstructionSets runs the tests of this binary that match run, with -short, in a process for each instruction set below
-// the widest that this processor has. It does nothing in such a process, or if GEMM_CPU is set.
+// InstructionSets runs the tests of this binary that match run, with -short, in a process for each instruction set
+// below the widest that this processor has. It does nothing in such a process, or if GEMM_CPU is set.
 func InstructionSets(t *testing.T, run string) {
 	t.Helper()
 	if os.Getenv("GEMM_CPU") != "" {

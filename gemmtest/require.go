@@ -15,8 +15,8 @@ const requireVariable = "GEMM_TEST_REQUIRE"
 var features = []string{"mpi", "mpich", "hosts", "cuda", "nvrtc", "nvdisasm", "gcc", "numpy", "torch", "openblas",
 	"mkl", "blis", "libxsmm", "scalapack", "avx512", "avx2", "avx2-nogfni", "ssse3", "bash", "zsh", "fish", "groff"}
 
-// Require ends a test if the host lacks a feature; missing is the reason, nil if nothing is missing. The test is skipped. It
-// fails if the environment variable GEMM_TEST_REQUIRE, a comma-separated list, has the feature, or a name
+// Require ends a test if the host lacks a feature; missing is the reason, nil if nothing is missing. The test is
+// skipped. It fails if the environment variable GEMM_TEST_REQUIRE, a comma-separated list, has the feature, or a name
 // that is no feature.
 func Require(t testing.TB, feature string, missing error) {
 	t.Helper()

@@ -149,7 +149,8 @@ func TestNearest(t *testing.T) {
 
 func TestNear(t *testing.T) {
 	names := []string{"--help", "--time", "--timeout", "--type", "--threads", "--bk"}
-	for word, want := range map[string]string{"--thread": "--threads", "--tim": "--time --timeout", "--thraeds": "--threads",
+	for word, want := range map[string]string{"--thread": "--threads", "--tim": "--time --timeout",
+		"--thraeds":  "--threads",
 		"--nonsense": "", "--l2": "", "--bk": "--bk", "--typ": "--type"} {
 		if got := strings.Join(Near(word, names), " "); got != want {
 			t.Errorf("near to %s are %q, want %q", word, got, want)

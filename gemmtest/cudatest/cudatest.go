@@ -44,7 +44,8 @@ type Launch [2]string
 // ProfilerTable returns the profiler's table of the launches, with bytes in the unit.
 func ProfilerTable(unit string, launches ...Launch) string {
 	var b strings.Builder
-	b.WriteString(`"ID","Kernel Name","Grid Size","CC","dram__bytes_read.sum","gpu__time_duration.sum","smsp__inst_executed.sum","sm__throughput.avg.pct_of_peak_sustained_elapsed"` + "\n")
+	b.WriteString(`"ID","Kernel Name","Grid Size","CC","dram__bytes_read.sum","gpu__time_duration.sum",` +
+		`"smsp__inst_executed.sum","sm__throughput.avg.pct_of_peak_sustained_elapsed"` + "\n")
 	fmt.Fprintf(&b, `"","","","",%q,"ns","inst","%%"`+"\n", unit)
 	for i, l := range launches {
 		fmt.Fprintf(&b, `"%d",%q,"(8, 8, 1)","9.0",%q,"100","n/a","97.5"`+"\n", i, l[0], l[1])

@@ -88,9 +88,11 @@ func Of(c Capability, k Kernel) (Occupancy, error) {
 		return Occupancy{}, fmt.Errorf("%w: %d threads a block, there can be 1 to %d: launch more blocks of fewer threads",
 			ErrKernel, k.Threads, l.BlockThreads)
 	case k.Registers < 1 || k.Registers > l.ThreadRegisters:
-		return Occupancy{}, fmt.Errorf("%w: %d registers a thread, there can be 1 to %d: have the compiler spill the others (-maxrregcount), or give a thread less to compute", ErrKernel, k.Registers, l.ThreadRegisters)
+		return Occupancy{}, fmt.Errorf("%w: %d registers a thread, there can be 1 to %d: have the compiler spill the "+
+			"others (-maxrregcount), or give a thread less to compute", ErrKernel, k.Registers, l.ThreadRegisters)
 	case k.Shared < 0 || k.Shared > l.BlockSharedOptIn:
-		return Occupancy{}, fmt.Errorf("%w: %d bytes of shared memory a block, there can be 0 to %d (%d KiB) on %v: choose smaller tiles or fewer stages", ErrKernel, k.Shared, l.BlockSharedOptIn, l.BlockSharedOptIn/kib, c)
+		return Occupancy{}, fmt.Errorf("%w: %d bytes of shared memory a block, there can be 0 to %d (%d KiB) on %v: "+
+			"choose smaller tiles or fewer stages", ErrKernel, k.Shared, l.BlockSharedOptIn, l.BlockSharedOptIn/kib, c)
 	}
 	o := Occupancy{Kernel: k, Limits: l, ByShared: Unlimited, ByBlocks: l.Blocks}
 	o.BlockWarps = (k.Threads + l.Warp - 1) / l.Warp
