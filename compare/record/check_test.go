@@ -9,7 +9,8 @@ import (
 // of a row, and with impossible figures.
 func TestDamagedDocuments(t *testing.T) {
 	row := func(members string) string {
-		return `{"schema":1,"records":[{"variant":"serial/ikj","type":"f64","status":"ok","median_s":1,"gflops":2` + members + `}]}`
+		return `{"schema":1,"records":[{"variant":"serial/ikj","type":"f64","status":"ok","median_s":1,"gflops":2` + members +
+			`}]}`
 	}
 	if _, err := Parse([]byte(row(""))); err != nil {
 		t.Fatal(err)
