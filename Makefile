@@ -1,6 +1,6 @@
 # Targets and their variables; `make help` prints both. Variables follow the target, such as
 # make report PROFILE=full.
-## PROFILE=quick    report: quick (about five minutes), full, parallel, mpi, cuda, gf256 or course
+## PROFILE=quick    report: quick (about five minutes), full, parallel, mpi, cuda, gf256, course or figures
 ## LANG_REPORT=en   report: language of the report, en or zh
 ## OUT=report       report, bench-peers, bench-full, bench-hosts, check-report: the folder
 ## RESUME=          report, bench-peers: any value continues the records in OUT; empty replaces them
@@ -197,7 +197,7 @@ bench-blas: ## measure blas and lapack next to gonum -> blas.bench.txt
 		$(GO) test -run '^$$' -bench '^Benchmark(Small|Vectors|Complex|Mat)$$' -benchtime 30ms ./blas ./lapack || exit; \
 	done >blas.bench.txt
 
-bench-full: deps build ## measure the comparison of docs/full, on 16 cores and a GPU in 25 minutes, and render it
+bench-full: deps build ## measure the comparison of docs/full, on 16 cores and a GPU in 35 minutes, and render it
 	OUT=$(OUT) scripts/full.sh
 	$(GO) run ./cmd/pages -pack results/full.json.gz $(OUT)/full/results.json
 	$(MAKE) docs

@@ -69,17 +69,10 @@ const (
 	Course         Part = "course"          // a version that courses on parallel programming teach
 	ReportLoops    Part = "report-loops"    // of the 2024 report: the loops of its first chapter
 	ReportKernel   Part = "report-kernel"   // the loops i and k collapsed, private copies of C merged by atomic additions
-	ReportTerms    Part = "report-terms"    // the same, an atomic addition a term
-	ReportReduced  Part = "report-reduced"  // the same, the copies merged by a reduction
 	ReportOuter    Part = "report-outer"    // the outer loop alone in parallel
 	ReportMessages Part = "report-messages" // rows by messages from rank to rank
 	ReportRows     Part = "report-rows"     // rows by collective calls
 	ReportBlocks   Part = "report-blocks"   // blocks by collective calls
-	LabPacked      Part = "lab-packed"      // of a lab in double precision on a GPU: packed blocks
-	LabShared      Part = "lab-shared"      // in shared memory
-	LabTransposed  Part = "lab-transposed"  // with A transposed there
-	LabTensor      Part = "lab-tensor"      // by tensor cores
-	LabLibrary     Part = "lab-library"     // the library that the lab compares with
 )
 
 // Advice is an item of docs/advice.md that a variant follows and another one, Over, does not.

@@ -39,7 +39,7 @@ var externalTable = map[string][]string{
 	"gonum.org/v1/plot":                {"compare/report/chart", "compare/report/figures"},
 	"github.com/yuin/goldmark":         {"compare/report/page"},
 	"github.com/wyatt915/treeblood":    {"compare/report/page"},
-	"go.yaml.in/yaml":                  {"compare", "compare/report/text", "internal/note", "cmd/pages"},
+	"go.yaml.in/yaml":                  {"compare", "compare/report/text", "internal/note", "cmd/drawing", "cmd/pages"},
 	"gorgonia.org/cu":                  {"cuda/device"}, // its init exits if there is no GPU
 	"github.com/emer/empi":             {"mpi"},
 	"github.com/ebitengine/purego":     {"internal/dl"},

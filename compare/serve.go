@@ -37,8 +37,9 @@ type Served struct {
 type Device struct {
 	// Describe adds the GPUs, their driver and the versions of libraries to the host and the run.
 	Describe func(h *record.Host, r *record.RunInfo)
-	// Ceilings measures the peak of each pipe of GPU number device, and its bandwidth, for the given time each.
-	Ceilings func(ctx context.Context, device int, each time.Duration) ([]record.Ceiling, []record.Bandwidth, error)
+	// Ceilings measures the peak of each pipe of GPU number device, and its bandwidth, for the given time each, and
+	// its latencies.
+	Ceilings func(ctx context.Context, device int, each time.Duration) (run.Found, error)
 	// Lost reports whether the device can compute nothing more for this process: after a fault, or if a kernel does
 	// not end. It is called after each call of a multiplier, on the same goroutine.
 	Lost func() bool
@@ -149,7 +150,7 @@ func (x *Device) begin(ctx context.Context, d *Driver, p *run.Executors, cases [
 		if d.Ceilings <= 0 || slices.ContainsFunc(x.known, func(c record.Ceiling) bool { return c.Device == n }) {
 			continue
 		}
-		peaks, rates, err := x.Ceilings(ctx, n, d.Ceilings)
+		measured, err := x.Ceilings(ctx, n, d.Ceilings)
 		if err != nil {
 			if ctx.Err() != nil {
 				return found, ctx.Err()
@@ -159,18 +160,22 @@ func (x *Device) begin(ctx context.Context, d *Driver, p *run.Executors, cases [
 			}
 			missing = errors.Join(missing, err)
 		}
-		for _, c := range peaks {
+		for _, c := range measured.Host.Ceilings {
 			c.Device, c.Unit, c.Run = n, "gpu", b.Run
 			b.Host.Ceilings = append(b.Host.Ceilings, c)
 		}
-		for _, r := range rates {
+		for _, r := range measured.Host.Bandwidths {
 			r.Device, r.Unit, r.Run = n, "gpu", b.Run
 			b.Host.Bandwidths = append(b.Host.Bandwidths, r)
 		}
+		for _, m := range measured.Measurements {
+			m.Host, m.Run = b.Host.ID, b.Run
+			found.Measurements = append(found.Measurements, m)
+		}
 	}
 	if missing != nil {
-		found.Measurements = []record.Measurement{{Host: b.Host.ID, Run: b.Run, Name: "gpu-ceilings",
-			Params: gemm.Params{}, Unit: "GFLOP/s", Reason: strings.ReplaceAll(missing.Error(), "\n", "; ")}}
+		found.Measurements = append(found.Measurements, record.Measurement{Host: b.Host.ID, Run: b.Run, Name: "gpu-ceilings",
+			Params: gemm.Params{}, Unit: "GFLOP/s", Reason: strings.ReplaceAll(missing.Error(), "\n", "; ")})
 	}
 	return found, nil
 }

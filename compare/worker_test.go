@@ -101,13 +101,14 @@ func fakeWorker(fault string) {
 			h.Driver, h.CUDA = "580.1", "13.0"
 			r.Libraries["nvrtc"] = "13.0"
 		},
-		Ceilings: func(_ context.Context, device int, _ time.Duration) ([]record.Ceiling, []record.Bandwidth, error) {
+		Ceilings: func(_ context.Context, device int, _ time.Duration) (found run.Found, err error) {
 			if fault == "ceilings" {
-				return nil, nil, errors.New("no kernel for it")
+				return found, errors.New("no kernel for it")
 			}
-			return []record.Ceiling{{Pipe: "f32", Gflops: 9e9}, {Pipe: "f64",
-					Gflops: record.Number(1e9 * (1 + float64(device)))}},
-				[]record.Bandwidth{{Name: "copy", GBps: 4000}}, nil
+			found.Host.Ceilings = []record.Ceiling{{Pipe: "f32", Gflops: 9e9}, {Pipe: "f64",
+				Gflops: record.Number(1e9 * (1 + float64(device)))}}
+			found.Host.Bandwidths = []record.Bandwidth{{Name: "copy", GBps: 4000}}
+			return found, nil
 		},
 		Lost: func() bool { return lost },
 	}}

@@ -44,11 +44,11 @@ func TestAccesses(t *testing.T) {
 			[]access{{"A", false, 16, 2, 2, 8}, {"B", false, 16, 2, 2, 4}, {"A", true, 4, 1, 1, 1}}},
 		// "Four of the eight that half a warp wants at once are in one bank."
 		{"f64", "packed-smem", Tile{BM: 8, BN: 8, BK: 8},
-			[]access{{"A", false, 8, 8, 2, 4}, {"B", false, 8, 2, 1, 8}, {"A", true, 8, 8, 2, 1},
-				{"B", true, 8, 2, 2, 1}}},
+			[]access{{"A", false, 8, 8, 2, 4}, {"B", false, 8, 1, 1, 8}, {"A", true, 8, 8, 2, 1},
+				{"B", true, 8, 8, 2, 1}}},
 		{"f64", "packed-conflictfree", Tile{BM: 8, BN: 8, BK: 8},
-			[]access{{"A", false, 8, 2, 2, 4}, {"B", false, 8, 2, 1, 8}, {"A", true, 8, 2, 2, 1},
-				{"B", true, 8, 2, 2, 1}}},
+			[]access{{"A", false, 8, 2, 2, 4}, {"B", false, 8, 1, 1, 8}, {"A", true, 8, 2, 2, 1},
+				{"B", true, 8, 8, 2, 1}}},
 		{"f64", "conflictfree", Tile{BM: 64, BN: 64, BK: 8, TM: 4, TN: 4},
 			[]access{{"A", false, 16, 2, 2, 16}, {"B", false, 16, 4, 4, 2}}},
 		// "The lanes that store A meet in one bank", and neighbours in a row of C read two pairs apart.
@@ -135,14 +135,14 @@ func TestAccessesCover(t *testing.T) {
 }
 
 // TestSectors checks the sectors that a warp reads for one k index: 32 rows of A and one element of B
-// down a column; one row of A and 128 or 256 bytes of B along a row; and 4 rows and 8 columns of
-// 8×8 blocks of doubles.
+// down a column, or 16 rows and two elements; one or two rows of A and 128 bytes of B along a row; and 8 rows and
+// 4 columns of 8×8 blocks of doubles.
 func TestSectors(t *testing.T) {
 	for _, test := range []struct {
 		typ, name string
 		want      float64
-	}{{"f32", "naive", 33}, {"f32", "coalesced", 5}, {"f32", "smem", 0}, {"f64", "naive", 9}, {"f64", "packed-global", 12},
-		{"f64", "tuned", 0}, {"gf256", "naive", 2}} {
+	}{{"f32", "naive", 33}, {"f32", "coalesced", 5}, {"f32", "smem", 0}, {"f64", "naive", 17}, {"f64", "coalesced", 6},
+		{"f64", "packed-rowmajor", 9}, {"f64", "packed-global", 12}, {"f64", "tuned", 0}, {"gf256", "naive", 2}} {
 		r := rung(t, test.typ, test.name)
 		if got := r.Sectors(r.Tiles[0]); got != test.want {
 			t.Errorf("%s/%s: %v sectors, want %v", test.typ, test.name, got, test.want)

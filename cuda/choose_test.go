@@ -77,6 +77,7 @@ func TestFitted(t *testing.T) {
 		{"tuned", gemm.Shape{M: 20, N: 1 << 20, K: 50}, Auto, "10x2048x27/10x16", 0}, // of a multiple of three
 		{"tuned", gemm.Shape{M: 1, N: math.MaxInt32, K: 1}, "8x8192x48/8x16", "1x8192x3/1x16", 0},
 		{"square-tiled", gemm.Shape{M: 4, N: 1 << 24, K: 10}, Auto, "16x16x16", 0},
+		{"macros", gemm.Shape{M: 4, N: 1 << 24, K: 10}, "16x256x10", "4x256x10", 0},
 	} {
 		r := rung(t, "gf256", c.name)
 		p, err := r.Plan(h200, c.s, packed(max(1, c.s.K)), packed(c.s.N), packed(c.s.N), gemm.Params{"tile": c.tile})

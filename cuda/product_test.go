@@ -42,6 +42,11 @@ func TestProduct(t *testing.T) {
 			Blocks: 2, GlobalReads: 10*16 + 2*16*7 + 10*9 + 9*7, GlobalWrites: 70 + 16*16 + 16*8,
 			SharedReads:  2 * 2 * 16 * 64,
 			SharedWrites: 2 * 16 * 16, Barriers: 4}},
+		// Both warps read both blocks: 256 elements a block and slice.
+		{"f64", "dmma-wmma", Tile{BM: 8, BN: 8, BK: 8}, 10, 7, 9, Product{
+			Blocks: 2, GlobalReads: 10*16 + 2*16*7 + 10*9 + 9*7, GlobalWrites: 70 + 16*16 + 16*8,
+			SharedReads:  2 * 2 * 256,
+			SharedWrites: 2 * 16 * 16, Barriers: 5}},
 		// 4 rows of 10 indices and 3 tiles of columns: B is read once, A by each tile.
 		{"gf256", "tiled", Tile{BM: 16, BN: 64, BK: 32}, 4, 130, 10, Product{
 			Blocks: 3, GlobalReads: 3*4*10 + 10*130, GlobalWrites: 4 * 130, SharedReads: 3 * 10 * 2 * 4 * 64,

@@ -1,6 +1,12 @@
 package cuda
 
-import "gemm/internal/occupancy"
+import (
+	"fmt"
+	"strings"
+
+	"gemm"
+	"gemm/internal/occupancy"
+)
 
 // System is what the worker finds: the driver, the libraries that it opens, and the GPUs.
 type System struct {
@@ -26,3 +32,18 @@ type GPU occupancy.GPU
 
 // holds reports whether the given bytes fit into the free memory of the GPU. It returns true if that is not known.
 func (g GPU) holds(bytes int64) bool { return g.Free == 0 || bytes <= g.Free }
+
+// Marked is what names of marks begin with.
+const Marked = "mark_"
+
+// Mark returns the name of the empty kernel that a worker under a profiler launches before the product that it has
+// profiled: the profiler's log then says whose the next launches are. It has the variant, the type and the shape.
+func Mark(variant, typ string, s gemm.Shape) string {
+	word := func(r rune) rune {
+		if r < '0' || r > 'z' || r > '9' && r < 'A' || r > 'Z' && r < 'a' {
+			return '_'
+		}
+		return r
+	}
+	return strings.Map(word, fmt.Sprintf("%s%s_%s_%d_%d_%d", Marked, typ, variant, s.M, s.N, s.K))
+}

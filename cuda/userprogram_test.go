@@ -64,6 +64,13 @@ func TestUserProgram(t *testing.T) {
 			t.Errorf("the kernels that judge elements of %d bytes: %v, %+v, %q", size, err, image.Kernels, image.Warnings)
 		}
 	}
+	for _, arch := range []int{75, 90} {
+		chase := nvrtc.Program{Name: "chase.cu", Source: kernels.Chase, Arch: arch}
+		image, err := l.Compile(chase)
+		if err != nil || len(image.Kernels) != 2 || image.Kernels["chase"].Shared != 16<<10 || image.Warnings != "" {
+			t.Errorf("the kernels that measure latencies, sm_%d: %v, %+v, %q", arch, err, image.Kernels, image.Warnings)
+		}
+	}
 	for typ, options := range map[string][]string{"f32": {"-DELEMENT=float"},
 		"gf256": {"-DELEMENT=unsigned char", "-DFIELD"}} {
 		add := nvrtc.Program{Name: "add.cu", Source: kernels.Add, Arch: 80, Options: options}

@@ -64,9 +64,6 @@ func Variants(b Backend) []gemm.Variant {
 		if parent, ok := r.ParentRung(); ok {
 			v.Parent = Family + "/" + parent.Name
 		}
-		if r.Part != "" {
-			v.Parts = []gemm.Part{r.Part}
-		}
 		if r.Advice != "" {
 			v.Advice = []gemm.Advice{{Item: r.Advice, Over: v.Parent}}
 		}
@@ -86,7 +83,6 @@ func Variants(b Backend) []gemm.Variant {
 		v := gemm.Variant{Doc: l.doc, Role: gemm.Library, Class: gemm.Tuned, Bound: l.Bound, Compute: l.Compute, Can: can}
 		if l.name == CuBLAS {
 			v.Can |= gemm.BatchStages
-			v.Parts = []gemm.Part{gemm.LabLibrary}
 		}
 		if IsTorch(l.name) {
 			v.Can = gemm.Stages | gemm.Explains | gemm.Warns | gemm.Repeats

@@ -22,11 +22,24 @@ import (
 // On a grid of P×Q that is not square, k has lcm(P, Q) blocks, and the last column and row get theirs from the owners;
 // see plan.Shifts for the block of each rank in each step, and the source. A rank does not receive a block that it
 // owns. Ranks beyond the grid have no blocks. Under the schedule dynamic they steal work on their host: see stealing.
+//
+// With exchange=evenodd, blocks move between the steps by blocking calls, and nothing overlaps. Send may return only
+// when the other rank receives. If all ranks of a row sent first, each would wait for the next one. So ranks in even
+// columns send first, and ranks in odd columns receive first; of B the same with rows. If Q is odd, the even columns 0
+// and Q−1 are neighbours, but the message from Q−1 to Q−2 completes, and then Q−1 receives. The skew stays non-blocking:
+// over an even distance, only ranks in even columns would wait for each other.
 type cannon[T gemm.Element] struct {
-	task   *task[T]
-	own    *distributed[T] // its panels are the blocks of k
-	shifts plan.Shifts
+	task     *task[T]
+	own      *distributed[T] // its panels are the blocks of k
+	shifts   plan.Shifts
+	blocking bool // Send and Recv between steps
 }
+
+// The values of the parameter exchange.
+const (
+	overlap = "overlap"
+	evenOdd = "evenodd"
+)
 
 func newCannon[T gemm.Element](t *task[T]) (product[T], error) {
 	g, err := t.placeGrid(func(s gemm.Shape, hosts []int, g plan.Grid) plan.Schedule {
@@ -37,7 +50,8 @@ func newCannon[T gemm.Element](t *task[T]) (product[T], error) {
 		return nil, err
 	}
 	shifts := plan.Shifts{Grid: g.Grid, K: t.shape.K}
-	return &cannon[T]{t, newDistributed(t, g, shifts.Panels(), 2), shifts}, nil
+	return &cannon[T]{t, newDistributed(t, g, shifts.Panels(), 2), shifts,
+		t.params.Text("exchange") == evenOdd}, nil
 }
 
 func (x *cannon[T]) prepare() error {
@@ -57,11 +71,17 @@ func (x *cannon[T]) multiply(prof *profile) error {
 	}
 	prof.skewed = *x.task.world.Traffic()
 	for step := range x.shifts.Steps() {
-		next, err := x.shift(prof, communicating, step+1, now.pairs[0]) // in flight while this step is multiplied
-		if err != nil {
-			return err
+		var next inflight[T]
+		if !x.blocking {
+			next, err = x.shift(prof, communicating, step+1, now.pairs[0]) // in flight while this step is multiplied
 		}
-		if err := x.task.computeStep(prof, x.own.c, now.pairs, step > 0, next.requests); err != nil {
+		if err == nil {
+			err = x.task.computeStep(prof, x.own.c, now.pairs, step > 0, next.requests)
+		}
+		if err == nil && x.blocking {
+			next, err = x.shift(prof, communicating, step+1, now.pairs[0])
+		}
+		if err != nil {
 			return err
 		}
 		if err := x.task.wait(prof, communicating, next.requests...); err != nil {
@@ -72,48 +92,72 @@ func (x *cannon[T]) multiply(prof *profile) error {
 	return x.task.finish(prof)
 }
 
-// shift starts the messages before a step: this rank receives the blocks that it does not own, and sends those that
-// others get from it. last has the blocks of the step before; before the first step there are none.
+// shift moves blocks before a step, or starts to: this rank receives the blocks that it does not own, and sends those
+// that others get from it. last has the blocks of the step before; before the first step there are none.
 func (x *cannon[T]) shift(prof *profile, phase string, step int, last pair[T]) (f inflight[T], err error) {
 	if step == x.shifts.Steps() {
 		return f, nil
 	}
-	i, j, ranks := x.own.i, x.own.j, x.own.ranks
-	send := func(c *comm.Comm, m gemm.Matrix[T], to, tag int) {
-		if m.Rows > 0 && m.Cols > 0 {
-			f.add(comm.Isend(c, m, to, tag))
-		}
-	}
+	i, j, ranks, s := x.own.i, x.own.j, x.own.ranks, x.shifts
+	p := x.own.pair(s.Block(i, j, step), step%2)
+	f.pairs = []pair[T]{p}
+	inRow := side[T]{ranks: ranks.Row, at: j, tag: tagA, own: x.own.a, to: p.a, last: last.a,
+		from:  func(j int) int { return s.FromA(i, j, step) },
+		block: func(j int) int { return s.Block(i, j, step) }}
+	inCol := side[T]{ranks: ranks.Col, at: i, tag: tagB, own: x.own.b, to: p.b, last: last.b,
+		from:  func(i int) int { return s.FromB(i, j, step) },
+		block: func(i int) int { return s.Block(i, j, step) }}
 	err = prof.during(phase, func() error {
-		p := x.own.pair(x.shifts.Block(i, j, step), step%2)
-		f.pairs = []pair[T]{p}
-		if from := x.shifts.FromA(i, j, step); from != j && p.a.Rows > 0 && p.a.Cols > 0 {
-			f.add(comm.Irecv(ranks.Row, p.a, from, tagA))
-		}
-		if from := x.shifts.FromB(i, j, step); from != i && p.b.Rows > 0 && p.b.Cols > 0 {
-			f.add(comm.Irecv(ranks.Col, p.b, from, tagB))
-		}
-		for to := range x.own.grid.Q {
-			if to != j && x.shifts.FromA(i, to, step) == j {
-				a := last.a
-				if block := x.shifts.Block(i, to, step); x.own.panels[block].Col == j {
-					a = x.own.a[block]
-				}
-				send(ranks.Row, a, to, tagA)
-			}
-		}
-		for to := range x.own.grid.P {
-			if to != i && x.shifts.FromB(to, j, step) == i {
-				b := last.b
-				if block := x.shifts.Block(to, j, step); x.own.panels[block].Row == i {
-					b = x.own.b[block]
-				}
-				send(ranks.Col, b, to, tagB)
-			}
-		}
+		inRow.move(&f, x.blocking && step > 0)
+		inCol.move(&f, x.blocking && step > 0)
 		return f.err
 	})
 	return f, err
+}
+
+// side is this rank's row of the grid, along which blocks of A move before a step, or its column with blocks of B.
+type side[T gemm.Element] struct {
+	ranks    *comm.Comm
+	at, tag  int                  // the place of this rank
+	own      []gemm.Matrix[T]     // by block
+	to, last gemm.Matrix[T]       // this rank's block of this step, and of the step before
+	from     func(at int) int     // the place that a place gets its block from
+	block    func(at int) (n int) // the block of a place
+}
+
+// move exchanges blocks, or starts to.
+func (x side[T]) move(f *inflight[T], blocking bool) {
+	send := func() {
+		for to := range x.ranks.Size() {
+			if to == x.at || x.from(to) != x.at {
+				continue
+			}
+			m := x.last
+			if block := x.block(to); block%x.ranks.Size() == x.at {
+				m = x.own[block]
+			}
+			switch {
+			case m.Rows == 0 || m.Cols == 0:
+			case blocking:
+				f.add(nil, comm.Send(x.ranks, m, to, x.tag))
+			default:
+				f.add(comm.Isend(x.ranks, m, to, x.tag))
+			}
+		}
+	}
+	if blocking && x.at%2 == 0 {
+		send()
+	}
+	switch from := x.from(x.at); {
+	case from == x.at || x.to.Rows == 0 || x.to.Cols == 0:
+	case blocking:
+		f.add(nil, comm.Recv(x.ranks, x.to, from, x.tag))
+	default:
+		f.add(comm.Irecv(x.ranks, x.to, from, x.tag))
+	}
+	if !blocking || x.at%2 != 0 {
+		send()
+	}
 }
 
 func (x *cannon[T]) collect() error { return x.own.gather() }
@@ -130,7 +174,10 @@ func cannonVariant() gemm.Variant {
 		Name:   "mpi/cannon",
 		Spread: true,
 		Doc:    "distributed operands on a grid: blocks are shifted to neighbours, overlapped with the products",
-		Params: commonParams(scheduleParam(), gridParam()),
+		Params: commonParams(scheduleParam(), gridParam(), gemm.Param{
+			Name: "exchange", Default: overlap, Choices: []string{overlap, evenOdd},
+			Doc: "overlap: messages are in flight while a step is computed; evenodd: blocking Send and Recv between " +
+				"steps, even places send first"}),
 	}
 	v = types{newCannon[float32], newCannon[float64], newCannon[gf256.Elem]}.of(v)
 	return variant(v, gridWorkspace(func(s gemm.Shape, g plan.Grid, _ gemm.Params) float64 {

@@ -90,7 +90,7 @@ func newLocal[T gemm.Element](name string, threads int) (*local[T], error) {
 		return nil, err
 	}
 	l := &local[T]{Multiplier: m, name: name, whole: v.Bound.Kind != gemm.Componentwise}
-	if two, ok := m.(serial.Twofold[T]); ok {
+	if two, ok := m.(serial.Twofold[T]); ok && l.whole {
 		l.two = two.MultiplyTwo
 	} else if g, ok := gemm.As[gemm.Gemmer[T]](m); ok {
 		one := gemm.FromFloat64[T](1)

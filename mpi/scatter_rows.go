@@ -44,56 +44,51 @@ func scatterRowsVariant() gemm.Variant {
 }
 
 // joined is a product whose operands are scattered in one call. The blocks of A and of B that a
-// rank needs, padded to the same size on all ranks, are adjacent in the buffer.
+// rank needs, padded to the same size on all ranks, are adjacent in the buffer: see plan.Buffers.
 type joined[T gemm.Element] struct {
 	rooted
 	task        *task[T]
-	grid        plan.Layout
+	buffers     plan.Buffers
+	block       gemm.Shape // of a rank, padded
 	ranks       *comm.Comm // of the grid; nil outside
-	m, n        int        // rows and columns of a padded block of C
 	a, b, c     []T        // this rank's blocks
 	sent, found []T        // on rank 0: all ranks' blocks of A and B, and of C
 }
 
 // packedElements returns the elements of the buffers of rank 0 in a joined product.
 func packedElements(s gemm.Shape, g plan.Grid) float64 {
-	m, n := float64(ceil(s.M, g.P)), float64(ceil(s.N, g.Q))
+	block := plan.Buffers{Layout: plan.Layout{Grid: g}, Shape: s}.Block()
+	m, n := float64(block.M), float64(block.N)
 	return float64(g.Ranks()) * (m*float64(s.K) + float64(s.K)*n + m*n)
 }
 
 func newJoined[T gemm.Element](t *task[T], g plan.Layout) (*joined[T], error) {
-	x := &joined[T]{task: t, grid: g, m: ceil(t.shape.M, g.P), n: ceil(t.shape.N, g.Q)}
+	x := &joined[T]{task: t, buffers: plan.Buffers{Layout: g, Shape: t.shape}}
+	x.block = x.buffers.Block()
 	if t.rank() == 0 {
 		err := fitsMemory[T](packedElements(t.shape, g.Grid), "the joined blocks of all ranks on rank 0")
 		if err != nil {
 			return x, err
 		}
 	}
+	m, n, k := x.block.M, x.block.N, x.block.K
 	// A call in the product would find that too late for the ranks to stay in step.
-	if err := comm.Countable(max(x.m*t.shape.K, t.shape.K*x.n, x.m*x.n), "in a block for a rank",
-		"use more ranks"); err != nil {
+	if err := comm.Countable(max(m*k, k*n, m*n), "in a block for a rank", "use more ranks"); err != nil {
 		return x, err
 	}
 	if t.rank() == 0 {
-		x.sent = newMatrix[T](g.Ranks(), (x.m+x.n)*t.shape.K).Data
-		x.found = newMatrix[T](g.Ranks(), x.m*x.n).Data
+		x.sent = newMatrix[T](g.Ranks(), (m+n)*k).Data
+		x.found = newMatrix[T](g.Ranks(), m*n).Data
 	}
 	if t.rank() < g.Ranks() {
-		x.a, x.b, x.c = newMatrix[T](x.m, t.shape.K).Data, newMatrix[T](t.shape.K, x.n).Data, newMatrix[T](x.m, x.n).Data
+		x.a, x.b, x.c = newMatrix[T](m, k).Data, newMatrix[T](k, n).Data, newMatrix[T](m, n).Data
 	}
 	return x, nil
 }
 
 func (x *joined[T]) prepare() (err error) {
-	x.ranks, err = x.task.job.splits.First(x.grid.Ranks())
+	x.ranks, err = x.task.job.splits.First(x.buffers.Ranks())
 	return err
-}
-
-// block returns the rows and columns of C of a rank, without padding.
-func (x *joined[T]) block(rank int) (rows, cols plan.Span) {
-	i, j, _ := x.grid.At(rank)
-	cut := func(n, size, i int) plan.Span { return plan.Span{Lo: min(n, i*size), Hi: min(n, (i+1)*size)} }
-	return cut(x.task.shape.M, x.m, i), cut(x.task.shape.N, x.n, j)
 }
 
 func (x *joined[T]) multiply(prof *profile) error {
@@ -107,11 +102,10 @@ func (x *joined[T]) multiply(prof *profile) error {
 	if err != nil {
 		return err
 	}
-	rows, cols := x.block(x.ranks.Rank())
-	if rows.Len() > 0 && cols.Len() > 0 {
-		a := of(x.a, rows.Len(), x.task.shape.K, x.task.shape.K)
-		b := of(x.b, x.task.shape.K, cols.Len(), x.n)
-		if err := x.task.compute(prof, of(x.c, rows.Len(), cols.Len(), x.n), a, b, false); err != nil {
+	rows, cols := x.buffers.Of(x.ranks.Rank())
+	if n, k := x.block.N, x.block.K; rows.Len() > 0 && cols.Len() > 0 {
+		a, b, c := of(x.a, rows.Len(), k, k), of(x.b, k, cols.Len(), n), of(x.c, rows.Len(), cols.Len(), n)
+		if err := x.task.compute(prof, c, a, b, false); err != nil {
 			return err
 		}
 	}
@@ -134,12 +128,15 @@ func (x *joined[T]) pack() {
 	if x.task.rank() != 0 {
 		return
 	}
-	size := (x.m + x.n) * x.task.shape.K
-	for rank := range x.grid.Ranks() {
-		rows, cols := x.block(rank)
-		part := x.sent[rank*size : (rank+1)*size]
-		comm.Copy(of(part, rows.Len(), x.task.shape.K, x.task.shape.K), rowsOf(x.task.a, rows))
-		comm.Copy(of(part[x.m*x.task.shape.K:], x.task.shape.K, cols.Len(), x.n), colsOf(x.task.b, cols))
+	m, n, k := x.block.M, x.block.N, x.block.K
+	for rank := range x.buffers.Ranks() {
+		rows, cols := x.buffers.Of(rank)
+		part := x.sent[rank*(m+n)*k : (rank+1)*(m+n)*k]
+		comm.Copy(of(part, rows.Len(), k, k), rowsOf(x.task.a, rows))
+		for e := m * k; e < len(part) && cols.Len() > 0; e += n {
+			row, col := x.buffers.InB(rank, e-m*k)
+			copy(part[e:], x.task.b.Row(row)[col:cols.Hi])
+		}
 	}
 }
 
@@ -148,23 +145,26 @@ func (x *joined[T]) unpack() {
 	if x.task.rank() != 0 {
 		return
 	}
-	for rank := range x.grid.Ranks() {
-		rows, cols := x.block(rank)
-		part := x.found[rank*x.m*x.n:]
-		comm.Copy(colsOf(rowsOf(x.task.c, rows), cols), of(part, rows.Len(), cols.Len(), x.n))
+	m, n := x.block.M, x.block.N
+	for i := range x.task.c.Rows {
+		row := x.task.c.Row(i)
+		for j := 0; j < len(row); j += n {
+			rank, e := x.buffers.InC(i, j)
+			copy(row[j:min(j+n, len(row))], x.found[rank*m*n+e:])
+		}
 	}
 }
 
 func (x *joined[T]) plan() prediction {
 	busy := 0
-	for rank := range x.grid.Ranks() {
-		if rows, cols := x.block(rank); rows.Len() > 0 && cols.Len() > 0 {
+	for rank := range x.buffers.Ranks() {
+		if rows, cols := x.buffers.Of(rank); rows.Len() > 0 && cols.Len() > 0 {
 			busy++
 		}
 	}
 	return prediction{
-		schedule: plan.ScatterBlocks(x.task.shape, x.grid, x.task.job.hosts),
-		bound:    plan.BoundRooted(x.task.shape, x.grid.Ranks(), true), rooted: true,
-		grid: x.grid.Grid, busy: busy, largest: gemm.Shape{M: x.m, N: x.n, K: x.task.shape.K},
+		schedule: plan.ScatterBlocks(x.task.shape, x.buffers.Layout, x.task.job.hosts),
+		bound:    plan.BoundRooted(x.task.shape, x.buffers.Ranks(), true), rooted: true,
+		grid: x.buffers.Grid, busy: busy, largest: x.block,
 	}
 }

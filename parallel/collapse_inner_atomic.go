@@ -67,7 +67,6 @@ func collapseInnerAtomicVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:   "parallel/collapse-inner-atomic",
 		Parent: "parallel/rows",
-		Parts:  []gemm.Part{gemm.ReportTerms},
 		Doc:    "the two outer loops are divided as one; every term is added to C atomically",
 		Can:    teamCan,
 		Params: scheduleParams("terms of rows"),

@@ -27,7 +27,6 @@ func collapseReduceVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:   "parallel/collapse-reduce",
 		Parent: "parallel/collapse-atomic",
-		Parts:  []gemm.Part{gemm.ReportReduced},
 		Advice: []gemm.Advice{{Item: "T9", Over: "parallel/collapse-inner-atomic"}},
 		Doc:    "collapse-atomic, but a reduction merges the private copies of C",
 		Can:    teamCan,

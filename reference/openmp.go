@@ -66,7 +66,7 @@ func (o *OpenMP) ForkJoin(ctx context.Context, threads, times int) (time.Duratio
 }
 
 // Loop returns the time of times loops of n empty bodies under schedule(runtime). The schedule is
-// static, dynamic or guided.
+// static, dynamic, guided or auto.
 func (o *OpenMP) Loop(ctx context.Context, threads int, schedule string, chunk, n, times int) (time.Duration, error) {
 	return o.exchange(ctx, schedule, threads, chunk, n, times)
 }

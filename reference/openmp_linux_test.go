@@ -34,7 +34,7 @@ func TestOpenMP(t *testing.T) {
 	measured := map[string]func(times int) (time.Duration, error){
 		"fork-join": func(times int) (time.Duration, error) { return o.ForkJoin(ctx, 2, 100*times) },
 	}
-	for _, schedule := range []string{"static", "dynamic", "guided"} {
+	for _, schedule := range []string{"static", "dynamic", "guided", "auto"} {
 		measured[schedule] = func(times int) (time.Duration, error) { return o.Loop(ctx, 2, schedule, 1, 5000, times) }
 	}
 	for _, method := range []string{"atomic", "critical", "reduce"} {
@@ -66,7 +66,7 @@ func TestOpenMPRefuses(t *testing.T) {
 	ctx := t.Context()
 	for what, refused := range map[string]func() (time.Duration, error){
 		"fork-join wants other numbers": func() (time.Duration, error) { return o.ForkJoin(ctx, 0, 1) },
-		"no such request":               func() (time.Duration, error) { return o.Loop(ctx, 1, "auto", 1, 1, 1) },
+		"no such request":               func() (time.Duration, error) { return o.Loop(ctx, 1, "runtime", 1, 1, 1) },
 		"static wants other numbers":    func() (time.Duration, error) { return o.Loop(ctx, 1, "static", -1, 1, 1) },
 		"reduce wants other numbers":    func() (time.Duration, error) { return o.Merge(ctx, 1, "reduce", 1, 0) },
 		"no memory for 2 private": func() (time.Duration, error) {

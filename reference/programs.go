@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -25,12 +26,11 @@ import (
 //go:embed programs/*.c
 var sources embed.FS
 
-// The options that programs in C are compiled with: none, the usual ones, and the options of the 2024 report.
-const (
-	unoptimized = "-O0"
-	usual       = "-O2"
-	native      = "-O3 -march=native -funroll-loops"
-)
+// native are the options of the 2024 report.
+const native = "-O3 -march=native -funroll-loops"
+
+// cFlags are the options that loops in C are compiled with: each level of optimization, and native.
+var cFlags = []string{"-O0", "-O1", "-O2", "-O3", native}
 
 // cCompilers are the compilers in the order in which they are tried. Clang needs a package of its own for OpenMP.
 var cCompilers = []string{"gcc", "clang", "cc"}
@@ -164,7 +164,7 @@ func loopVariant(name, doc, like, parent string, parts ...gemm.Part) gemm.Varian
 		Parts:  parts,
 		Loop:   gemm.Loop{Order: same.Loop.Order},
 		Params: []gemm.Param{{Name: "cflags", Doc: "options of the C compiler", Default: native,
-			Choices: []string{unoptimized, usual, native}}},
+			Choices: cFlags}},
 		Model: programModel(like),
 		Bound: gemm.Classical,
 		F32: func(p gemm.Params) (gemm.Multiplier[float32], error) {
@@ -204,8 +204,9 @@ func programModel(name string) func(gemm.Shape, gemm.Params) gemm.Model {
 	}
 }
 
-// ompSchedules are the schedules of OpenMP in the order of their numbers in openmp-collapse.c.
-var ompSchedules = []string{"default", "static", "dynamic", "guided"}
+// ompSchedules are the schedules of OpenMP in the order of their numbers in openmp-collapse.c: default is the schedule
+// of schedule(runtime) if none is set, and none is a loop without the clause schedule.
+var ompSchedules = []string{"default", "static", "dynamic", "guided", "auto", "none"}
 
 // processors is the number of processors that this program started with.
 var processors = runtime.GOMAXPROCS(0)
@@ -225,13 +226,12 @@ func newOpenMPCollapse[T gemm.Float](p gemm.Params) (gemm.Multiplier[T], error) 
 		if team < threads {
 			return gemm.Unavailablef("OpenMP gives %d of %d threads", team, threads)
 		}
-		for number, name := range ompSchedules {
-			if name == p.Text("schedule") {
-				_, err = l.Integer("schedule", number)
-			}
+		ran := 0
+		if _, err = l.Integer("schedule", slices.Index(ompSchedules, p.Text("schedule"))); err == nil {
+			ran, err = l.Integer("chunk", p.Int("chunk"))
 		}
 		if err == nil {
-			_, err = l.Integer("chunk", p.Int("chunk"))
+			x.resolved["schedule"] = ompSchedules[ran]
 		}
 		return err
 	}
@@ -263,7 +263,8 @@ func openMPCollapseVariant() gemm.Variant {
 		Can:    gemm.Explains | ownCan,
 		Params: []gemm.Param{
 			{Name: "threads", Default: processors, Min: 1, Max: most, Doc: "threads of OpenMP"},
-			{Name: "schedule", Default: "static", Choices: ompSchedules, Doc: "schedule of OpenMP"},
+			{Name: "schedule", Default: "static", Choices: ompSchedules,
+				Doc: "schedule of OpenMP; default: of schedule(runtime) if none is set; none: without the clause"},
 			{Name: "chunk", Default: 0, Doc: "chunk size; 0: the schedule's own"},
 		},
 		Model: collapseModel,
@@ -278,7 +279,8 @@ func programVariants() []gemm.Variant {
 	return []gemm.Variant{
 		loopVariant("c-naive", "the definition in C: three loops ijk, every sum in C itself", "serial/naive",
 			"serial/naive", gemm.Course),
-		loopVariant("c-restrict", "c-naive with restrict pointers and a local sum", "serial/naive", "reference/c-naive"),
+		loopVariant("c-local", "c-naive with a local sum", "serial/naive", "reference/c-naive"),
+		loopVariant("c-restrict", "c-naive with restrict pointers", "serial/naive", "reference/c-naive"),
 		loopVariant("c-ikj", "c-restrict with the loops in the order ikj", "serial/ikj", "serial/ikj", gemm.Course),
 		openMPCollapseVariant(),
 	}

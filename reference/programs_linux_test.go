@@ -25,10 +25,11 @@ func TestPrograms(t *testing.T) {
 	needCompiler(t)
 	for _, v := range programVariants() {
 		t.Run(v.Name, func(t *testing.T) {
-			params := []gemm.Params{nil, {"cflags": unoptimized}}
+			params := []gemm.Params{nil, {"cflags": "-O0"}}
 			if v.Has("threads") { // on few processors, threads spin in each other's way unless they are more
 				params = []gemm.Params{{"threads": 3}, {"threads": 3, "schedule": "default"},
-					{"threads": 3, "schedule": "dynamic", "chunk": 3}, {"threads": 3, "schedule": "guided"}}
+					{"threads": 3, "schedule": "dynamic", "chunk": 3}, {"threads": 3, "schedule": "guided"},
+					{"threads": 3, "schedule": "auto"}, {"threads": 3, "schedule": "none"}}
 			}
 			gemmtest.Suite{OneCall: true}.Run(t, v, params...)
 			m, err := v.F64(must(v.Resolve(nil)))
@@ -49,12 +50,16 @@ func must(p gemm.Params, err error) gemm.Params {
 	return p
 }
 
-// TestOptionsAreUsed looks for what the options do: without optimization, the program is another file.
+// TestOptionsAreUsed looks for what the options do: each program is another file with each of them. But restrict changes
+// nothing without optimization.
 func TestOptionsAreUsed(t *testing.T) {
 	needCompiler(t)
 	files := map[string]string{}
-	for _, options := range []string{unoptimized, usual, native} {
-		for _, name := range []string{"c-naive", "c-ikj"} {
+	for _, options := range cFlags {
+		for _, name := range []string{"c-naive", "c-local", "c-restrict", "c-ikj"} {
+			if name == "c-restrict" && options == "-O0" {
+				continue
+			}
 			x, err := newCompiled[float64](name, options)
 			gemmtest.Must(t, err)
 			data, err := os.ReadFile(x.file)
@@ -83,7 +88,7 @@ func TestNoCompiler(t *testing.T) {
 	}
 	c := peer.Compiler{Command: []string{filepath.Join(empty, "gcc")}, Version: "fake"}
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	if _, err := build(c, "c-naive", "double", usual); err == nil || strings.Contains(err.Error(), "\n") {
+	if _, err := build(c, "c-naive", "double", native); err == nil || strings.Contains(err.Error(), "\n") {
 		t.Errorf("a compiler that refuses: the error is %v", err)
 	}
 }
@@ -116,5 +121,19 @@ func TestOpenMPTakesItsSettings(t *testing.T) {
 	cancel()
 	if err := x.Multiply(ctx, c, a, b); !errors.Is(err, context.Canceled) {
 		t.Errorf("with a cancelled context the error is %v", err)
+	}
+}
+
+// TestOpenMPSchedules: the record says which schedule ran. In libgomp, schedule(runtime) is dynamic if none is set.
+func TestOpenMPSchedules(t *testing.T) {
+	needCompiler(t)
+	for requested, ran := range map[string]string{"default": "dynamic", "static": "static", "auto": "auto", "none": "none"} {
+		x, err := newOpenMPCollapse[float64](gemm.Params{"threads": 2, "schedule": requested, "chunk": 0})
+		gemmtest.Must(t, err)
+		c, a, b := operands[float64](4, 5, 6)
+		gemmtest.Must(t, x.Multiply(t.Context(), c, a, b))
+		if got := x.(gemm.Explainer).Resolved()["schedule"]; got != ran {
+			t.Errorf("%s ran as %v, want %s", requested, got, ran)
+		}
 	}
 }

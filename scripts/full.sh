@@ -7,16 +7,18 @@
 # The steps share one record, OUT/full/results.json, which is complete after each row, and is
 # compressed after each step. FROM is a record to continue from; so is the one in OUT. Each step ends
 # after LIMIT seconds (530), with the rows that it has: run it again for the rest. The estimates are
-# for 16 cores and an H100 or H200: 32 minutes without the last step.
+# for 16 cores and an H100 or H200.
 #
-#   ladder    3 min   every variant in f64, up to 2048; the plain loops at 1024
-#   ranks     5 min   all variants on 4 and 16 ranks, with timelines; the 2024 report's figure of ranks
-#   gpu      14 min   every rung and cuBLAS, up to 8192: run it twice
-#   threads   6 min   schedules, chunks and scaling at 512; the 2024 report's figures of threads
-#   course    4 min   the tables that courses ask for
+#   figures  14 min   figures 15 and 21 to 23 of the 2024 report: run it twice
+#   counters  3 min   every rung and cuBLAS at 2048 in f32 and f64, with the counters of NVIDIA's profiler
+#   gpu       5 min   every rung and cuBLAS at other sizes, and experiments
 #   codes     1 min   Reed–Solomon codes
-#   textbook  3 min   the plain loops and 16 ranks at 2048, so that all families share this size
+#   ladder    3 min   every variant in f64, up to 2048; the plain loops at 1024
+#   course    4 min   the tables that courses ask for
+#   ranks     2 min   all variants on 4 and 16 ranks, with timelines
+#   threads   2 min   schedules, chunks and scaling at 512
 #
+# Steps with folders of their own may run at the same time; pack joins their records: see results/README.md.
 # Without arguments it runs all of them. After each command it prints how many rows have which status.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -60,8 +62,7 @@ compare() {
 	find "$folder" -mindepth 1 ! -name 'results.json*' ! -name log.txt -delete
 }
 
-# The variants of the 2024 report, which ranks compute with its plain loops too, and the others.
-held=mpi/p2p-rows,mpi/scatter-rows,mpi/scatter-blocks
+# The variants that spread the operands.
 spread=mpi/p2p-rows-overlap,mpi/grid-blocks,mpi/bcast-rows,mpi/summa,mpi/srumma,mpi/cannon,mpi/25d,reference/scalapack
 
 # serial adds rows of slow loops to the record, with as many samples as the arguments request.
@@ -71,33 +72,30 @@ serial() { gemm serial --time 1s --timeout 3m --json "$record" --resume "$@"; }
 step() {
 	until=$((SECONDS + limit))
 	case "$1" in
+	figures)
+		# A product of the largest size takes up to a minute: one sample.
+		compare figures --families mpi --sizes 2048 --reps 1
+		compare figures --families mpi
+		compare figures --families parallel,reference
+		;;
+	counters)
+		gemm cuda --variants all,cuda/cublas,cuda/cublas-tf32 --type f32,f64 --sizes 2048 --time 100ms --counters \
+			--json "$record" --resume
+		;;
+	gpu) compare cuda --families cuda --sizes 512,1024,2048,4096,4096x4096x1024 ;;
+	codes) compare gf256 --families cuda ;;
 	ladder)
 		# First, since the profile leaves out what takes long, and a row is measured once.
 		serial --variants serial/naive,serial/unrolled --sizes 1024 --reps 3
 		compare quick --type f64 --np 16
 		;;
-	ranks)
-		compare mpi --sizes 1024,2048 --np 4,16 --variants "$spread"
-		compare mpi --sizes 2048 --np 16 --variants "$held"
-		compare mpi --sizes 128,256,512,1024 --variants "$held"
-		;;
-	gpu) compare cuda ;;
-	threads)
-		compare parallel --sizes 512
-		compare parallel --variants parallel/collapse-atomic,serial/packed,serial/ikj --sizes 128,256,1024
-		compare parallel --variants parallel/collapse-atomic --sizes 2048 --reps 2
-		;;
 	course) compare course ;;
-	codes) compare gf256 ;;
-	textbook)
-		gemm mpi --np 16 --sizes 2048 --time 300ms --json "$record" --resume
-		serial --variants serial/ikj,serial/hinted --sizes 2048 --reps 2
-		serial --variants serial/naive --sizes 2048 --reps 1
-		;;
+	ranks) compare mpi --sizes 1024,2048 --np 4,16 --variants "$spread" ;;
+	threads) compare parallel --sizes 512 ;;
 	esac
 }
 
-all=(ladder ranks gpu threads course codes textbook)
+all=(figures counters gpu codes ladder course ranks threads)
 steps=("$@")
 [ "$#" -gt 0 ] || steps=("${all[@]}")
 for name in "${steps[@]}"; do

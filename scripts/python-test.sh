@@ -30,7 +30,7 @@ if [ "${1:-}" = gpu ]; then
 	status=0
 	(cd python && GEMM_TEST_REQUIRE=torch,cuda python3 -m unittest discover -v -t . -s tests) 2>&1 | tee "$out/tests.txt" || status=1
 	python3 python/bench/overhead.py 2>&1 | tee "$out/overhead.txt" || status=1
-	python3 -m gemm_suite.sgemm --device cuda --json "$out/sgemm.json" 2>&1 | tee "$out/sgemm.txt" || status=1
+	(cd "$out" && python3 -m gemm_suite.sgemm --device cuda --json sgemm.json) 2>&1 | tee "$out/sgemm.txt" || status=1
 	exit "$status"
 fi
 

@@ -112,7 +112,6 @@ func divideVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:   "serial/divide",
 		Parent: "serial/blocked",
-		Parts:  []gemm.Part{gemm.ReportLoops},
 		Leaf:   "serial/hinted",
 		Doc:    "divide and conquer: the largest dimension is halved down to the cutoff, which gives blocks for every cache",
 		Params: []gemm.Param{

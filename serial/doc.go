@@ -10,6 +10,7 @@
 //	hinted      ikj with four terms at a time, written so that the compiler can optimize it
 //	blocked     hinted on blocks of B that stay in cache
 //	divide      blocks of every size at once, by halving
+//	quadrants   halves in all dimensions, eight products in temporaries and four additions
 //	strassen    halves, with seven products in place of eight
 //	winograd    the same with 15 additions in place of 18
 //	packed      blocks copied into the order of use, around a micro-kernel in registers

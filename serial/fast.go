@@ -11,8 +11,8 @@ import (
 	"gemm/internal/kernel"
 )
 
-// recursion is the common part of Strassen's and Winograd's algorithms. It halves m, n and k. A level
-// multiplies the quarters with seven products in place of eight, each by recursion. If
+// recursion is the common part of quadrants and of Strassen's and Winograd's algorithms. It halves m, n and k. A level
+// multiplies the quarters with eight products, or with seven, each by recursion. If
 // another level does not pay, a leaf computes the product; see divides.
 //
 // An odd dimension is peeled (Huss-Lederman, Jacobson, Johnson, Tsao and Turnbull, Implementation
@@ -225,6 +225,9 @@ func (d *adder[T]) addTiles(_, lo, hi int) {
 	}
 }
 
+// meanDoc describes the cutoff of recursions that halve m, n and k at once.
+const meanDoc = "harmonic mean of m, n and k of products that are not halved any more"
+
 // fastVariant describes a serial recursion, which changes one thing of parent. Its parameters
 // are the cutoff and the leaf.
 func fastVariant(name, parent, doc string, s scheme, f32 level[float32], f64 level[float64]) gemm.Variant {
@@ -235,7 +238,7 @@ func fastVariant(name, parent, doc string, s scheme, f32 level[float32], f64 lev
 		Leaf:   foldingLeaf,
 		Doc:    doc,
 		Params: []gemm.Param{
-			cutoffParam(tunedCutoff(s.untuned()), "harmonic mean of m, n and k of products that are not halved any more"),
+			cutoffParam(tunedCutoff(s.untuned()), meanDoc),
 			leafParam(foldingLeaf),
 		},
 		Model: s.serialModel,

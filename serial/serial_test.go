@@ -51,7 +51,7 @@ func TestEdges(t *testing.T) {
 	for _, block := range []int{1, 2, 7} {
 		gemmtest.Suite{Sizes: around(block)}.Run(t, find(t, "serial/blocked"), gemm.Params{"block": block})
 	}
-	for _, name := range []string{"serial/divide", "serial/strassen", "serial/winograd"} {
+	for _, name := range []string{"serial/divide", "serial/quadrants", "serial/strassen", "serial/winograd"} {
 		v := find(t, name)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -292,9 +292,10 @@ func TestOperations(t *testing.T) {
 		p := gemm.Params{"cutoff": n0, "leaf": "serial/ikj"}
 		seven, nf := math.Pow(7, float64(levels)), float64(n)
 		for name, want := range map[string]float64{
-			"serial/divide":   2 * nf * nf * nf,
-			"serial/strassen": seven*(2*n0*n0*n0+6*n0*n0) - 6*nf*nf,
-			"serial/winograd": seven*(2*n0*n0*n0+5*n0*n0) - 5*nf*nf,
+			"serial/divide":    2 * nf * nf * nf,
+			"serial/quadrants": 2*nf*nf*nf + nf*nf*(math.Pow(2, float64(levels))-1),
+			"serial/strassen":  seven*(2*n0*n0*n0+6*n0*n0) - 6*nf*nf,
+			"serial/winograd":  seven*(2*n0*n0*n0+5*n0*n0) - 5*nf*nf,
 		} {
 			if got := find(t, name).Model(gemm.Cube(n), p).Flops; got != want {
 				t.Errorf("%s: n=%d: %v operations, want %v", name, n, got, want)

@@ -151,6 +151,7 @@ func terms[T gemm.Float](to []block.Term[T], x quarters[T], s sum) []block.Term[
 }
 
 var strassenScheme = scheme{
+	products:    7,
 	folds:       true,
 	temporaries: func(m, n, k int) int { return m*k + k*n + m*n },
 	a:           5, b: 5, c: 8,

@@ -128,7 +128,7 @@ func TestDivides(t *testing.T) {
 
 // TestRan checks which variant is said to compute products below and above the cutoff.
 func TestRan(t *testing.T) {
-	for _, v := range []gemm.Variant{strassenVariant(), winogradVariant(), divideVariant()} {
+	for _, v := range []gemm.Variant{strassenVariant(), winogradVariant(), divideVariant(), quadrantsVariant()} {
 		p := gemm.Params{"cutoff": 64, "leaf": "serial/ikj"}
 		below, above := v.Ran(gemm.Cube(64), p), v.Ran(gemm.Cube(65), p)
 		if below != "serial/ikj" || above != "" {

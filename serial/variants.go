@@ -15,7 +15,7 @@ var files embed.FS
 // Variants returns the serial variants in the order of the ladder. The study of loop orders follows.
 func Variants() []gemm.Variant {
 	return gemm.WithPseudocode(files, slices.Concat(loopNests(),
-		[]gemm.Variant{divideVariant(), strassenVariant(), winogradVariant()}, production(),
+		[]gemm.Variant{divideVariant(), quadrantsVariant(), strassenVariant(), winogradVariant()}, production(),
 		[]gemm.Variant{loopsVariant()}))
 }
 

@@ -83,6 +83,7 @@ func winogradLevel[T gemm.Float](ctx context.Context, r *recursion[T], c, a, b q
 }
 
 var winogradScheme = scheme{
+	products:    7,
 	temporaries: func(m, n, k int) int { return m*max(k, n) + k*n },
 	a:           4, b: 4, c: 7,
 	again:   12, // of the 20 that U₂ to C₁₂ would move one by one

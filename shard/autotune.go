@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"slices"
-	"sync"
 	"time"
 
 	"gemm"
@@ -17,12 +16,13 @@ import (
 // Candidate is a multiplier that an Autotuner compares.
 type Candidate struct {
 	Name     string
-	Products int // as in a Coder
-	// Start returns the multiplier. Autotuner.Close closes it, if it is an io.Closer, or else cancels Start's context.
+	Products int   // as in a Coder
+	Least    int64 // bytes of a file that pay for starting and measuring it
+	// Start returns the multiplier. Autotuner.Close closes it, if it is an io.Closer.
 	Start func(context.Context) (gemm.Multiplier[gf256.Elem], error)
-	Slow  bool // Start takes long: it is called for large files only, which are computed meanwhile
 
 	multiplier gemm.Multiplier[gf256.Elem] // nil before Start
+	tried      bool
 }
 
 // Rate is the measured speed of a candidate.
@@ -31,20 +31,16 @@ type Rate struct {
 	Speed float64 // bytes of the file in a second: reading, multiplying and writing
 }
 
-// Autotuner finds the fastest of several multipliers, on the first slices of the first large file. Before that, the
-// first candidate multiplies.
+// Autotuner finds the fastest of several multipliers, on the first slices of the first file that is large enough for
+// each. Before that, the first candidate multiplies.
 type Autotuner struct {
 	Candidates []*Candidate
-	// Chosen is called with the speeds, the best first. A candidate that has not started yet has none. It may be nil.
+	// Chosen is called with the speeds, the best first. It may be nil.
 	Chosen func([]Rate)
 
 	used  *Candidate
 	rates []Rate // the best first
-	slow  *starter
 }
-
-// leastTuned is the bytes of a file that pay for the measurement, and for starting a slow candidate.
-const leastTuned = 1 << 30
 
 // A candidate first computes all slices in flight once, and then a few times, which are timed. The candidates have
 // several turns, of which the fastest counts.
@@ -63,9 +59,6 @@ func (c *Autotuner) Used() string {
 
 // Close ends the multipliers.
 func (c *Autotuner) Close() error {
-	if c.slow != nil {
-		c.slow.end()
-	}
 	var all []error
 	for _, x := range c.Candidates {
 		if m, ok := x.multiplier.(io.Closer); ok {
@@ -76,72 +69,13 @@ func (c *Autotuner) Close() error {
 	return errors.Join(all...)
 }
 
-// starter starts slow candidates while others multiply.
-type starter struct {
-	waiting []*Candidate       // not tried yet
-	results chan started       // of each; has room for all
-	stop    context.CancelFunc // ends Start
-
-	mu    sync.Mutex
-	ended bool
-}
-
-type started struct {
-	*Candidate
-	multiplier gemm.Multiplier[gf256.Elem]
-	err        error
-}
-
-// newStarter starts the slow ones of the candidates.
-func newStarter(ctx context.Context, candidates []*Candidate) *starter {
-	ctx, stop := context.WithCancel(timeline.Without(ctx))
-	s := &starter{stop: stop, results: make(chan started, len(candidates))}
-	for _, x := range candidates {
-		if x.Slow && x.multiplier == nil {
-			s.waiting = append(s.waiting, x)
-			go func() {
-				m, err := x.Start(ctx)
-				s.mu.Lock()
-				defer s.mu.Unlock()
-				if !s.ended {
-					s.results <- started{x, m, err}
-				} else if m, ok := m.(io.Closer); ok && err == nil {
-					_ = m.Close() // started too late
-				}
-			}()
-		}
-	}
-	return s
-}
-
-// take removes a candidate from the waiting ones, with its multiplier if it has one.
-func (s *starter) take(r started) {
-	s.waiting = slices.DeleteFunc(s.waiting, func(x *Candidate) bool { return x == r.Candidate })
-	if r.err == nil {
-		r.Candidate.multiplier = r.multiplier
-	}
-}
-
-// end cancels the candidates that have not started, without waiting.
-func (s *starter) end() {
-	s.mu.Lock()
-	s.ended = true
-	s.mu.Unlock()
-	for len(s.results) > 0 {
-		s.take(<-s.results)
-	}
-	if len(s.waiting) > 0 {
-		s.stop()
-	}
-}
-
 // use makes x, which was started, the multiplier.
 func (c *Coder) use(x *Candidate) {
 	c.Multiplier, c.Products, c.Autotuner.used = x.multiplier, x.Products, x
 }
 
-// choose sets the multiplier. If the file is large, it computes the first columns of f to find out which is the
-// fastest, and says which if it tried one.
+// choose sets the multiplier. If the file is large enough for candidates that were not tried, they compute its first
+// columns, to find out which is the fastest.
 func (c *Coder) choose(ctx context.Context, f *feed, done *meter) error {
 	all := c.Autotuner
 	if first := all.Candidates[0]; all.used == nil {
@@ -150,63 +84,27 @@ func (c *Coder) choose(ctx context.Context, f *feed, done *meter) error {
 		}
 		c.use(first)
 	}
-	if f.length*int64(f.data) < cmp.Or(c.leastTuned, leastTuned) || all.slow != nil && len(all.slow.waiting) == 0 {
+	large := slices.DeleteFunc(slices.Clone(all.Candidates), func(x *Candidate) bool {
+		return x.tried || f.length*int64(f.data) < x.Least
+	})
+	if len(large) == 0 {
 		return nil
 	}
 	if more, err := f.more(); !more || err != nil || f.matrix.Rows == 0 {
 		return err // there is nothing to multiply
 	}
-	before := len(all.rates)
-	if all.slow == nil {
-		all.slow = newStarter(ctx, all.Candidates)
-		here := slices.DeleteFunc(slices.Clone(all.Candidates), func(x *Candidate) bool {
-			return x.Slow || x.start(ctx) != nil
-		})
-		if err := c.try(ctx, f, done, here...); err != nil {
-			return err
+	var here []*Candidate
+	for _, x := range large {
+		if x.tried = true; x.start(ctx) == nil {
+			here = append(here, x)
 		}
 	}
-	if err := c.trySlow(ctx, f, done); err != nil {
+	before := len(all.rates)
+	if err := c.try(ctx, f, done, here...); err != nil {
 		return err
 	}
 	if all.Chosen != nil && len(all.rates) > before {
-		rates := slices.Clone(all.rates)
-		for _, x := range all.slow.waiting {
-			rates = append(rates, Rate{Name: x.Name})
-		}
-		all.Chosen(rates)
-	}
-	return nil
-}
-
-// trySlow tries slow candidates once they have started. Until then, and until half of the file is done, the fastest
-// goes on.
-func (c *Coder) trySlow(ctx context.Context, f *feed, done *meter) error {
-	slow := c.Autotuner.slow
-	for len(slow.waiting) > 0 {
-		long := f.left() > f.length/2
-		select {
-		case r := <-slow.results:
-			switch {
-			case r.err != nil:
-				slow.take(r) // it is not here
-				continue
-			case long:
-				slow.take(r)
-				if err := c.try(ctx, f, done, r.Candidate); err != nil {
-					return err
-				}
-				continue
-			}
-			slow.results <- r // for the next file
-		default:
-		}
-		if !long {
-			return nil
-		}
-		if _, err := c.pass(ctx, f, done, c.round(f)); err != nil {
-			return err
-		}
+		all.Chosen(slices.Clone(all.rates))
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package shard
 import (
 	"context"
 	"errors"
-	"slices"
 	"testing"
 
 	"gemm"
@@ -31,13 +30,13 @@ func (m lazy) Close() error {
 	return nil
 }
 
-// TestAutotuner: the fastest multiplier computes the rest of a large file, those that are not here do not matter, and a
-// slow one is not started for a small file.
+// TestAutotuner: the fastest multiplier computes the rest of a large file, those that are not here do not matter, and
+// none but the first is started for a file that is too small for it.
 func TestAutotuner(t *testing.T) {
 	c := newCoder(t)
 	plain, started, closed := c.Multiplier, 0, false
-	newCandidate := func(name string, times int, slow bool) *Candidate {
-		return &Candidate{Name: name, Slow: slow, Products: 2,
+	newCandidate := func(name string, times int, least int64) *Candidate {
+		return &Candidate{Name: name, Least: least, Products: 2,
 			Start: func(context.Context) (gemm.Multiplier[gf256.Elem], error) {
 				started++
 				if times == 0 {
@@ -48,11 +47,10 @@ func TestAutotuner(t *testing.T) {
 	}
 	var rates []Rate
 	c.Autotuner = &Autotuner{
-		Candidates: []*Candidate{newCandidate("lazy", 100, false), newCandidate("none", 0, false), newCandidate("fast",
-			1, false)},
+		Candidates: []*Candidate{newCandidate("lazy", 100, 100000), newCandidate("none", 0, 100000),
+			newCandidate("fast", 1, 100000)},
 		Chosen: func(r []Rate) { rates = r },
 	}
-	c.leastTuned = 100000
 	encode(t, c, random(50000, 1), 4, 2, Vandermonde)
 	if started != 1 || rates != nil || c.Autotuner.Used() != "lazy" {
 		t.Errorf("a small file: %d were started, %s was used, rates %v", started, c.Autotuner.Used(), rates)
@@ -70,36 +68,20 @@ func TestAutotuner(t *testing.T) {
 	full := &Candidate{Name: "full", Start: func(context.Context) (gemm.Multiplier[gf256.Elem], error) {
 		return &allocating{Multiplier: plain, t: t, fails: errors.New("full")}, nil
 	}}
-	c.Autotuner = &Autotuner{Candidates: []*Candidate{newCandidate("fast", 1, false), full},
+	c.Autotuner = &Autotuner{Candidates: []*Candidate{newCandidate("fast", 1, 0), full},
 		Chosen: func(r []Rate) { rates = r }}
 	if encode(t, c, data, 4, 2, Vandermonde); c.Autotuner.Used() != "fast" || len(rates) != 1 {
 		t.Errorf("without memory: %s was used, rates %v", c.Autotuner.Used(), rates)
 	}
 
-	// A slow one starts while others multiply. It is tried if the file is long enough.
-	begin, now := make(chan struct{}), make(chan struct{})
-	slow := newCandidate("slow", 1, true)
-	start := slow.Start
-	slow.Start = func(ctx context.Context) (gemm.Multiplier[gf256.Elem], error) {
-		close(begin)
-		select {
-		case <-now:
-			return start(ctx)
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
-	c.Autotuner = &Autotuner{Candidates: []*Candidate{newCandidate("lazy", 100, false), slow},
+	// One that pays for larger files only is not started before.
+	c.Autotuner = &Autotuner{Candidates: []*Candidate{newCandidate("lazy", 100, 0), newCandidate("late", 1, 1<<20)},
 		Chosen: func(r []Rate) { rates = r }}
-	encode(t, c, data, 4, 2, Vandermonde)
-	<-begin
-	if c.Autotuner.Used() != "lazy" || !slices.Equal(rates, []Rate{rates[0], {Name: "slow"}}) {
+	if encode(t, c, data, 4, 2, Vandermonde); c.Autotuner.Used() != "lazy" || len(rates) != 1 {
 		t.Errorf("%s was used, rates %v", c.Autotuner.Used(), rates)
 	}
-	close(now)
-	c.Autotuner.slow.results <- <-c.Autotuner.slow.results // it has started
-	encode(t, c, data, 4, 2, Vandermonde)
-	if c.Autotuner.Used() != "slow" || len(rates) != 2 || rates[1].Name != "lazy" {
+	c.Autotuner.Candidates[1].Least = int64(len(data))
+	if encode(t, c, data, 4, 2, Vandermonde); c.Autotuner.Used() != "late" || len(rates) != 2 {
 		t.Errorf("%s was used, rates %v", c.Autotuner.Used(), rates)
 	}
 	if err := c.Autotuner.Close(); err != nil || !closed {

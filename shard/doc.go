@@ -49,8 +49,7 @@ type Coder struct {
 	// Progress is called with the current activity, and the done and total bytes of payload. It may be nil.
 	Progress func(what string, done, total int64)
 
-	block, buffer int   // bytes, 0 for the defaults: tests take small ones
-	leastTuned    int64 // bytes
+	block, buffer int // bytes, 0 for the defaults: tests take small ones
 
 	memory memory
 }

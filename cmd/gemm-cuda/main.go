@@ -54,7 +54,7 @@ func apart() (*os.File, error) {
 	return os.NewFile(uintptr(messages), os.Stdout.Name()), syscall.Dup3(syscall.Stderr, syscall.Stdout, 0)
 }
 
-var errUsage = errors.New("wants one argument: serve or multiply, with the task on standard input, or describe; gemm starts it")
+var errUsage = errors.New("wants one argument: serve, profile or multiply, with the task on standard input, or describe; gemm starts it")
 
 // execute does what the one argument says.
 func execute(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
@@ -65,7 +65,8 @@ func execute(ctx context.Context, args []string, in io.Reader, out io.Writer) er
 	tuned.Use(found)
 	b := device.NewBackend()
 	switch args[0] {
-	case "serve":
+	case "serve", "profile":
+		b.Profiles = args[0] == "profile"
 		if err := serve(ctx, b, in, out); err != nil {
 			return err // without freeing anything: the device may be lost
 		}
@@ -116,31 +117,40 @@ func serve(ctx context.Context, b *device.Backend, in io.Reader, out io.Writer) 
 					}
 				}
 			},
-			Ceilings: func(ctx context.Context, gpu int, each time.Duration) ([]record.Ceiling,
-				[]record.Bandwidth, error) {
+			Ceilings: func(ctx context.Context, gpu int, each time.Duration) (run.Found, error) {
 				return ceilings(ctx, b, gpu, each)
 			},
 		}})
 }
 
 // ceilings measures the GPU with that number.
-func ceilings(ctx context.Context, b *device.Backend, gpu int,
-	each time.Duration) ([]record.Ceiling, []record.Bandwidth, error) {
+func ceilings(ctx context.Context, b *device.Backend, gpu int, each time.Duration) (found run.Found, err error) {
 	d, err := b.Device(gpu)
 	if err != nil {
-		return nil, nil, err
+		return found, err
 	}
 	peaks, err := d.Peaks(ctx, each)
 	if err != nil && !errors.Is(err, gemm.ErrUnavailable) {
-		return nil, nil, err
+		return found, err
 	}
-	var found []record.Ceiling
 	for _, p := range peaks {
-		found = append(found, record.Ceiling{Unit: "gpu", Pipe: p.Pipe, Threads: 1, Gflops: record.Number(p.Gflops)})
+		found.Host.Ceilings = append(found.Host.Ceilings,
+			record.Ceiling{Unit: "gpu", Pipe: p.Pipe, Threads: 1, Gflops: record.Number(p.Gflops)})
 	}
 	rate, copied := d.CopyRate(ctx)
-	if copied != nil {
-		return found, nil, errors.Join(err, copied)
+	if copied == nil {
+		found.Host.Bandwidths = []record.Bandwidth{{Unit: "gpu", Name: "copy", Threads: 1, GBps: record.Number(rate)}}
 	}
-	return found, []record.Bandwidth{{Unit: "gpu", Name: "copy", Threads: 1, GBps: record.Number(rate)}}, err
+	latencies, chased := d.Latencies(ctx)
+	for _, l := range latencies {
+		found.Measurements = append(found.Measurements, latency(gpu, l, "latency", "ns", l.Nanoseconds),
+			latency(gpu, l, "latency-cycles", "cycles", l.Cycles))
+	}
+	return found, errors.Join(err, copied, chased)
+}
+
+// latency returns the samples of a latency in a unit.
+func latency(gpu int, l device.Latency, name, unit string, samples []float64) record.Measurement {
+	return record.Measurement{Name: name, Unit: unit, Samples: samples,
+		Params: gemm.Params{"memory": l.Memory, "bytes": int(l.Bytes), "device": gpu}}
 }

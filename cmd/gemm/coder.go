@@ -69,6 +69,13 @@ func newCoder(c *cli.Context) (*barCoder, error) {
 	return coder, nil
 }
 
+// leastTuned is the bytes of a file that pay for a measurement of variants, and leastOnGPU for starting the program for
+// the GPU too, which takes up to half a second.
+const (
+	leastTuned = 1 << 30
+	leastOnGPU = 4 << 30
+)
+
 // candidate returns the variant with the name as a multiplier of slices. If it has threads or another processor for one
 // product, slices are multiplied one after the other.
 func candidate(name string) *shard.Candidate {
@@ -77,10 +84,13 @@ func candidate(name string) *shard.Candidate {
 	if err == nil && (v.Has("threads") || v.Location != gemm.InProcess) {
 		x.Products = 1
 	}
-	x.Slow = err == nil && v.Location == gemm.OnGPU
+	onGPU := err == nil && v.Location == gemm.OnGPU
+	if x.Least = leastTuned; onGPU {
+		x.Least = leastOnGPU
+	}
 	x.Start = func(ctx context.Context) (gemm.Multiplier[gf256.Elem], error) {
 		by, err := choose[gf256.Elem](ctx, product{variant: name, alpha: 1})
-		if err == nil && x.Slow { // its worker begins with the first product
+		if err == nil && onGPU { // its worker begins with the first product
 			err = by.multiplier.Multiply(ctx, gemm.NewMatrix[gf256.Elem](1, 1), gemm.NewMatrix[gf256.Elem](1, 1),
 				gemm.NewMatrix[gf256.Elem](1, 1))
 		}
@@ -93,11 +103,7 @@ func candidate(name string) *shard.Candidate {
 func chosenText(rates []shard.Rate) string {
 	var others []string
 	for _, r := range rates[1:] {
-		if r.Speed > 0 {
-			others = append(others, fmt.Sprintf("%s %s/s", r.Name, bytes(r.Speed)))
-		} else {
-			others = append(others, r.Name+" not yet ready")
-		}
+		others = append(others, fmt.Sprintf("%s %s/s", r.Name, bytes(r.Speed)))
 	}
 	text := fmt.Sprintf("%s multiplies: %s/s on the first slices", rates[0].Name, bytes(rates[0].Speed))
 	if len(others) > 0 {

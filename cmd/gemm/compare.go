@@ -79,7 +79,7 @@ func profileOf(c *cli.Context, variants []gemm.Variant) (plan.Profile, error) {
 	}
 	profile := profiles[i]
 	if c.IsSet("reps") {
-		profile.Budget.Reps, profile.Budget.Patience, profile.Budget.Loops.Patience = c.Int("reps"), 0, 0
+		profile.Budget.Reps, profile.Budget.Patience = c.Int("reps"), 0
 	}
 	if c.IsSet("time") {
 		profile.Budget.Time = c.Duration("time")

@@ -21,6 +21,7 @@ import (
 	"gemm/compare"
 	"gemm/compare/plan"
 	"gemm/compare/record"
+	"gemm/compare/run"
 	"gemm/cuda"
 	"gemm/cuda/explain"
 	"gemm/gemmtest"
@@ -41,7 +42,8 @@ func init() {
 	switch {
 	case filepath.Base(os.Args[0]) == explain.Profiler:
 		err = fakeProfiler(os.Args[1:])
-	case os.Getenv(fakeWorkerVariable) == "counted" && len(os.Args) == 2 && os.Args[1] == "serve":
+	case os.Getenv(fakeWorkerVariable) == "counted" && len(os.Args) == 2 &&
+		slices.Contains([]string{"serve", "profile"}, os.Args[1]):
 		err = serveCounted()
 	default:
 		return
@@ -60,8 +62,8 @@ func serveCounted() error {
 		Variants: cuda.Variants(countedBackend{tile: os.Getenv(profilerVariable + "_TILE")}),
 		Device: &compare.Device{
 			Describe: func(h *record.Host, _ *record.RunInfo) { h.GPUs = []string{"Fake H1"} },
-			Ceilings: func(context.Context, int, time.Duration) ([]record.Ceiling, []record.Bandwidth, error) {
-				return nil, nil, errors.New("not faked")
+			Ceilings: func(context.Context, int, time.Duration) (found run.Found, _ error) {
+				return found, errors.New("not faked")
 			},
 			Lost: func() bool { return false },
 		},
@@ -119,19 +121,26 @@ func fakeProfiler(args []string) error {
 	if how == "fails" {
 		return errors.Join(log("==ERROR== the driver is too old\n==ERROR== giving up\n"), errors.New("one too many"))
 	}
+	bytes, unit := "12.35", "Mbyte"
+	if option("--print-units") == "base" {
+		bytes, unit = "12,345,678", "byte"
+	}
 	task, err := io.ReadAll(os.Stdin)
 	if err != nil {
 		return err
 	}
 	var asked struct {
-		Cases    []struct{ Variant, Turn string }
+		Cases []struct {
+			Variant, Type, Turn string
+			gemm.Shape
+		}
 		Budget   plan.Budget
 		Ceilings int
 	}
 	if _, err := ipc.NewReader(strings.NewReader(string(task))).Decode(&asked); err != nil {
 		return err
 	}
-	if len(asked.Cases) != 1 || asked.Cases[0].Turn != "" || asked.Budget.Reps != 1 || asked.Budget.Time != 1 ||
+	if len(asked.Cases) == 0 || asked.Cases[0].Turn != "" || asked.Budget.Reps != 1 || asked.Budget.Time != 1 ||
 		asked.Ceilings != 0 {
 		return fmt.Errorf("the task is %s", task)
 	}
@@ -139,8 +148,13 @@ func fakeProfiler(args []string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintln(notes, asked.Cases[0].Variant); err != nil {
-		return err
+	launches := []cudatest.Launch{{"gemm", "1"}} // of a product without a mark
+	for _, k := range asked.Cases {
+		launches = append(launches, cudatest.Launch{cuda.Mark(k.Variant, k.Type, k.Shape), "0"},
+			cudatest.Launch{"align", "3"}, cudatest.Launch{"gemm", bytes}, cudatest.Launch{"align", "3"})
+		if _, err := fmt.Fprintln(notes, k.Variant); err != nil {
+			return err
+		}
 	}
 	if how == "hangs" {
 		time.Sleep(time.Minute)
@@ -154,18 +168,14 @@ func fakeProfiler(args []string) error {
 		return err
 	}
 	if os.Getenv("LC_ALL") != "C" || !slices.Contains(args, "--csv") || option("--page") != "raw" ||
+		option("--profile-from-start") != "off" || args[len(args)-1] != "profile" ||
 		!strings.Contains(option("--metrics"), "dram__bytes_read.sum") {
 		return log("==ERROR== arguments %q\n", args)
 	}
 	if how == "denied" {
 		return log("==PROF== Connected to process 7\n==ERROR== ERR_NVGPUCTRPERM - no permission\n==WARNING== No kernels were profiled.\n")
 	}
-	value, unit := "12.35", "Mbyte"
-	if option("--print-units") == "base" {
-		value, unit = "12,345,678", "byte"
-	}
-	table := cudatest.ProfilerTable(unit, cudatest.Launch{"gemm", "1"}, cudatest.Launch{"gemm", value},
-		cudatest.Launch{"align", "3"})
+	table := cudatest.ProfilerTable(unit, launches...)
 	switch how {
 	case "broken":
 		table = table[:len(table)-30]

@@ -242,50 +242,62 @@ func checkProfiler(c *cli.Context) error {
 	return nil
 }
 
-// addCounters runs each row that is ok and has no counters once more under the profiler, and adds the counters to the
-// record. If a row gets none, it has a warning. cases are the cases of the rows. The error is of the
+// addCounters measures each row that is ok and has no counters once more under the profiler, and adds the counters to
+// the record. If a row gets none, it has a warning. cases are the cases of the rows. The error is of the
 // store, or says how to continue after an interruption, or why no row could have counters.
 func addCounters(c *cli.Context, store *record.Store, cases []plan.Case, rows []record.Record) error {
 	var todo []int
+	of := map[int]plan.Case{}
 	for i, r := range rows {
-		if r.Status == record.OK && r.GPU != nil && len(r.GPU.Counters) == 0 {
-			todo = append(todo, i)
+		if r.Status != record.OK || r.GPU == nil || len(r.GPU.Counters) > 0 {
+			continue
 		}
+		at := slices.IndexFunc(cases, func(k plan.Case) bool { return measures(k, r) })
+		if at < 0 {
+			return fmt.Errorf("the row %s %s %s was not asked for", r.Variant, r.Type, r.Label())
+		}
+		todo, of[i] = append(todo, i), cases[at].InTurn("")
 	}
 	p := newProgress(c.App.ErrWriter, len(todo))
 	defer p.Close()
 	var first error // of those that have none
-	failed := 0
-	for n, i := range todo {
+	left, failed := len(todo), 0
+	for _, batch := range profiled(todo, of) {
 		if c.Context.Err() != nil {
-			return withoutCounters(c, len(todo)-n, len(rows))
+			return withoutCounters(c, left, len(rows))
 		}
-		at := slices.IndexFunc(cases, func(k plan.Case) bool { return measures(k, rows[i]) })
-		if at < 0 {
-			return fmt.Errorf("the row %s %s %s was not asked for", rows[i].Variant, rows[i].Type, rows[i].Label())
-		}
-		p.describe("counters of " + cases[at].String())
-		counters, err := explain.Counters(c.Context, cases[at].Variant, rows[i], workerOf(c.Context).Serve,
-			func(ctx context.Context, limit time.Duration, worker explain.Command) (record.Record, error) {
-				return measureOnce(ctx, cases[at].InTurn(""), c.Uint64("seed"), limit, worker)
-			})
+		p.describe(fmt.Sprintf("counters of %d rows", len(batch)))
+		var got []record.Record
+		found, missing, err := explain.Counters(workerOf(c.Context).Profile, func(worker explain.Command) error {
+			doc, err := measureOnce(c, mapped(batch, func(i int) plan.Case { return of[i] }), 0, worker)
+			got = doc.Records
+			return err
+		})
 		switch {
 		case c.Context.Err() != nil:
-			return withoutCounters(c, len(todo)-n, len(rows))
+			return withoutCounters(c, left, len(rows))
 		case err != nil:
-			p.Close() // the line takes the place of the bar
-			logf(c, "no counters of %s: %s", cases[at], oneLine(err))
-			first = cmp.Or(first, err)
-			failed++
-		default:
-			gpu := *rows[i].GPU
-			gpu.Counters = counters
-			rows[i].GPU = &gpu
-			if err := store.Put(rows[i]); err != nil {
-				return err
-			}
+			return err
 		}
-		p.step()
+		for _, i := range batch {
+			row := rows[i]
+			counters, err := countersOf(row, of[i], got, found, missing)
+			if err != nil {
+				p.Close() // the line takes the place of the bar
+				logf(c, "no counters of %s: %s", of[i], oneLine(err))
+				first = cmp.Or(first, err)
+				failed++
+			} else {
+				gpu := *row.GPU
+				gpu.Counters = counters
+				rows[i].GPU = &gpu
+				if err := store.Put(rows[i]); err != nil {
+					return err
+				}
+			}
+			left--
+			p.step()
+		}
 	}
 	if failed > 0 && failed == len(todo) {
 		return fmt.Errorf("--counters: none of %d rows has any: %w", failed, first)
@@ -293,16 +305,58 @@ func addCounters(c *cli.Context, store *record.Store, cases []plan.Case, rows []
 	return nil
 }
 
-// measureOnce measures a case once, by a worker.
-func measureOnce(ctx context.Context, k plan.Case, seed uint64, limit time.Duration,
-	worker explain.Command) (record.Record, error) {
-	d := compare.Driver{Store: &record.Store{}, Seed: seed, Progress: compare.Quiet{},
-		Budget:    plan.Budget{Reps: 1, Time: time.Nanosecond, Timeout: limit},
-		Processes: run.Processes{Worker: worker, NoWorker: remote.NoWorker}}
-	if err := d.Run(ctx, []plan.Case{k}); err != nil {
-		return record.Record{}, err
+// mostProfiled is how many rows are measured by one worker under the profiler: it takes seconds to start, and an
+// interruption loses the counters of these rows.
+const mostProfiled = 32
+
+// profiled returns the rows in batches for one worker each. The marks in a batch differ.
+func profiled(todo []int, of map[int]plan.Case) (batches [][]int) {
+	for _, i := range todo {
+		at := slices.IndexFunc(batches, func(batch []int) bool {
+			return len(batch) < mostProfiled &&
+				!slices.ContainsFunc(batch, func(j int) bool { return markOf(of[i]) == markOf(of[j]) })
+		})
+		if at < 0 {
+			at, batches = len(batches), append(batches, nil)
+		}
+		batches[at] = append(batches[at], i)
 	}
-	return d.Store.Document().Records[0], nil
+	return batches
+}
+
+func markOf(k plan.Case) string { return cuda.Mark(k.Variant.Name, k.Type, k.Shape) }
+
+// countersOf returns the counters of the case of a row, of which got has the row under the profiler. If the kernel has
+// another setting now, it is not the kernel that was timed, and that is an error.
+func countersOf(row record.Record, k plan.Case, got []record.Record, found map[string]explain.Values,
+	missing error) (explain.Values, error) {
+	var again record.Record
+	if i := slices.IndexFunc(got, func(r record.Record) bool { return measures(k, r) }); i >= 0 {
+		again = got[i]
+	}
+	counters := found[markOf(k)]
+	switch {
+	case again.Status == record.OK && again.Resolved.String() != row.Resolved.String():
+		return nil, fmt.Errorf("it runs with %v now and ran with %v: measure it again with --force", again.Resolved,
+			row.Resolved)
+	case again.Status == record.OK && counters != nil:
+		return counters, nil
+	case missing != nil:
+		return nil, missing
+	case again.Status != record.OK:
+		return nil, fmt.Errorf("under %s the row is %s: %s", explain.Profiler, again.Status, again.Note())
+	}
+	return nil, fmt.Errorf("%s saw no kernel that multiplies", explain.Profiler)
+}
+
+// measureOnce measures cases once, by a worker, and before them the ceilings of their GPUs, for the given time each.
+func measureOnce(c *cli.Context, cases []plan.Case, ceilings time.Duration, worker explain.Command) (record.Document,
+	error) {
+	d := compare.Driver{Store: &record.Store{}, Seed: c.Uint64("seed"), Progress: compare.Quiet{}, Ceilings: ceilings,
+		Budget:    plan.Budget{Reps: 1, Time: time.Nanosecond, Timeout: explain.ProfileTimeout},
+		Processes: run.Processes{Worker: worker, NoWorker: remote.NoWorker}}
+	err := d.Run(c.Context, cases)
+	return d.Store.Document(), err
 }
 
 // withoutCounters returns the error of an interruption with rows that have no counters yet.

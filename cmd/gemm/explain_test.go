@@ -55,7 +55,7 @@ func TestExplain(t *testing.T) {
 		"C of 4096 by 4096, k = 4096:",
 		"cuda/conflictfree f64 64x64x8 thread 4x4 4096 2.147 G 16.78 M 34.36 G 2.147 G 513 511 7.94\n",
 		"cuda/tuned f64 128x128x16 warp 64x32 stages 2 8 B 2+0 8 B 2+0 16 B 4+0 16 B 4+0 0.09375\n",
-		"cuda/dmma-wmma f64 64x64x16 warp 32x32 stages 3 - - 16 B 4+0 16 B 4+0 -\n",
+		"cuda/dmma-async f64 64x64x16 warp 32x32 stages 3 - - 16 B 4+0 16 B 4+0 -\n",
 	} {
 		if !strings.Contains(squeeze(r.stdout), want) {
 			t.Errorf("the output lacks %q:\n%s", want, r.stdout)
@@ -101,8 +101,8 @@ func TestExplainTiles(t *testing.T) {
 		&doc); err != nil {
 		t.Fatal(err)
 	}
-	if len(doc.Tiles) != strings.Count(r.stdout, "/8x8  ") || len(doc.Constraints) != 6 || len(doc.Candidates) != 13 ||
-		len(doc.Candidates[12].Tiles) < 5 || doc.Tiles[0].Fails[0] != "22" {
+	if len(doc.Tiles) != strings.Count(r.stdout, "/8x8  ") || len(doc.Constraints) != 6 || len(doc.Candidates) != 15 ||
+		len(doc.Candidates[14].Tiles) < 5 || doc.Tiles[0].Fails[0] != "22" {
 		t.Errorf("the document has %+v", doc)
 	}
 }

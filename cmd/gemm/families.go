@@ -96,6 +96,7 @@ var ladders = []ladder{
 			{flag: "block", usage: "`LIST`: edges of the blocks that reference/scalapack deals to the ranks"},
 			{flag: "replication",
 				usage: "`LIST`: layers of ranks, each with a copy of C; 0: the number with the least communication"},
+			{flag: "exchange", usage: "`LIST`: when cannon moves blocks", kind: option},
 			{flag: "schedule", kind: option,
 				usage: "`LIST`: whether idle ranks steal work from other ranks of their host (dynamic)"},
 			{flag: "affinity", usage: "`LIST`: placements of ranks", kind: option},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"gemm"
 	"gemm/cmd/catalog"
 	"gemm/cmd/tune"
+	"gemm/compare/plan"
 	"gemm/compare/record"
 	"gemm/cuda"
 	"gemm/internal/block"
@@ -34,7 +36,7 @@ func infoCommand() *cli.Command {
 		Usage:     "describe this machine; with --peak, measure its peak",
 		UsageText: "[--peak] [--json FILE [--force]]",
 		Flags: []cli.Flag{
-			switchFlag("peak", "measure the peak rate at each number of threads, and the memory bandwidth"),
+			switchFlag("peak", "measure the peak rate at each number of threads, and the memory bandwidth; of a GPU also latencies"),
 			jsonFlag("the description"), forceFlag("replace the existing file"),
 		},
 		Action: runInfo,
@@ -54,11 +56,13 @@ type information struct {
 	// launcher is the same with the program's name, or the reason why there is none.
 	launcher string
 	// CUDA is what gemm-cuda finds, NoCUDA why it finds nothing.
-	CUDA     *cuda.System `json:"cuda,omitempty"`
-	NoCUDA   string       `json:"cuda_reason,omitempty"`
-	Kernels  []engine     `json:"kernels"`  // how packed products are computed, a type each
-	Field    field        `json:"field"`    // how those over GF(2⁸) are
-	Backends []backend    `json:"backends"` // the variants that depend on what is installed
+	CUDA   *cuda.System `json:"cuda,omitempty"`
+	NoCUDA string       `json:"cuda_reason,omitempty"`
+	// Measurements are the latencies of GPU 0.
+	Measurements []record.Measurement `json:"measurements,omitempty"`
+	Kernels      []engine             `json:"kernels"`  // how packed products are computed, a type each
+	Field        field                `json:"field"`    // how those over GF(2⁸) are
+	Backends     []backend            `json:"backends"` // the variants that depend on what is installed
 }
 
 // engine is how packed products of one element type are computed.
@@ -120,7 +124,7 @@ func runInfo(c *cli.Context) error {
 		info.NoCUDA = reason(err)
 	}
 	if c.Bool("peak") {
-		if err := measurePeak(c, &info.Host); err != nil {
+		if err := measurePeak(c, &info); err != nil {
 			return err
 		}
 	}
@@ -167,19 +171,27 @@ func backends() []backend {
 	return found
 }
 
-// measurePeak measures the peaks and the bandwidth at 1, 2, 4, … and all processors, and puts them in h.
-func measurePeak(c *cli.Context, h *record.Host) error {
-	const took = 300 * time.Millisecond
+// peakTime is how long each peak and each bandwidth is measured.
+const peakTime = 300 * time.Millisecond
+
+// measurePeak measures the peaks and the bandwidth at 1, 2, 4, … and all processors, and of GPU 0 also the latencies.
+func measurePeak(c *cli.Context, info *information) error {
+	h := &info.Host
+	if info.CUDA != nil {
+		if err := measureGPU(c, info); err != nil {
+			return err
+		}
+	}
 	for n := 1; ; n = min(2*n, runtime.GOMAXPROCS(0)) {
 		for _, pipe := range []string{"f64", "f32", "gf256"} {
-			gflops, isa := peak.FMA(c.Context, pipe, n, took)
+			gflops, isa := peak.FMA(c.Context, pipe, n, peakTime)
 			if c.Context.Err() != nil {
 				return errInterrupted
 			}
 			h.Ceilings = append(h.Ceilings,
 				record.Ceiling{Unit: "cpu", Pipe: pipe, ISA: string(isa), Threads: n, Gflops: record.Number(gflops)})
 		}
-		gbps := peak.Triad(c.Context, n, peak.TriadBytes(largest(h.Caches)), took)
+		gbps := peak.Triad(c.Context, n, peak.TriadBytes(largest(h.Caches)), peakTime)
 		if c.Context.Err() != nil {
 			return errInterrupted
 		}
@@ -189,6 +201,25 @@ func measurePeak(c *cli.Context, h *record.Host) error {
 			return nil
 		}
 	}
+}
+
+// measureGPU measures GPU 0 as before the rows of a command, with a small product for a row.
+func measureGPU(c *cli.Context, info *information) error {
+	v, err := named("cuda/naive", catalog.Variants())
+	if err != nil {
+		return err
+	}
+	k := plan.Request{Variant: v, Experiment: record.MainLadder, Type: "f64", Shape: gemm.Cube(64)}.Case()
+	doc, err := measureOnce(c, []plan.Case{k}, peakTime, workerOf(c.Context).Serve)
+	if err != nil {
+		return err
+	}
+	for _, h := range doc.Hosts {
+		info.Host.Ceilings = append(info.Host.Ceilings, h.Ceilings...)
+		info.Host.Bandwidths = append(info.Host.Bandwidths, h.Bandwidths...)
+	}
+	info.Measurements = doc.Measurements
+	return nil
 }
 
 // largest returns the size of the largest cache in bytes.
@@ -256,6 +287,11 @@ func printInfo(c *cli.Context, info information) error {
 		row("cuda", "%s", info.NoCUDA)
 	}
 	printPeaks(row, h)
+	for _, m := range info.Measurements {
+		if len(m.Samples) > 0 {
+			row(fmt.Sprintf("%s %v", m.Name, m.Params["memory"]), "%.4g %s", slices.Min(m.Samples), m.Unit)
+		}
+	}
 	if info.CUDA != nil {
 		for _, g := range info.CUDA.GPUs {
 			printGPU(row, g)
@@ -271,12 +307,20 @@ func printPeaks(row func(name, format string, args ...any), h record.Host) {
 		if ceiling.Pipe == "gf256" {
 			unit = "Gmul/s"
 		}
-		row("peak "+ceiling.Pipe, "%.4g %s with %s (%s)", float64(ceiling.Gflops), unit,
-			counted(ceiling.Threads, "thread"), ceiling.ISA)
+		row("peak "+ceiling.Pipe, "%.4g %s with %s%s", float64(ceiling.Gflops), unit,
+			measuredOn(ceiling.Unit, ceiling.Threads), optional(ceiling.ISA != "", " (%s)", ceiling.ISA))
 	}
 	for _, bandwidth := range h.Bandwidths {
-		row(bandwidth.Name, "%.4g GB/s with %s", float64(bandwidth.GBps), counted(bandwidth.Threads, "thread"))
+		row(bandwidth.Name, "%.4g GB/s with %s", float64(bandwidth.GBps), measuredOn(bandwidth.Unit, bandwidth.Threads))
 	}
+}
+
+// measuredOn says what computed or copied.
+func measuredOn(unit string, threads int) string {
+	if unit == "gpu" {
+		return "the GPU"
+	}
+	return counted(threads, "thread")
 }
 
 // printGPU writes the GPU and its limits.

@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gemm/cmd/catalog"
+	"gemm/cmd/drawing"
 	"gemm/cmd/gemm/cmdline"
 	"gemm/compare/record"
 	"gemm/compare/report"
@@ -62,7 +63,7 @@ func coverFlag() cli.Flag {
 
 func claimsFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "claims",
-		Usage: "add a table that judges the claims of the course report of 2024; the profile course always has it"}
+		Usage: "add a table that judges claims of published texts; the profiles course and figures always have it"}
 }
 
 // reportOptions returns the options of a report from the flags.
@@ -88,7 +89,7 @@ func reportOptions(c *cli.Context) (report.Options, error) {
 			}
 		}
 	}
-	opt := report.Options{Lang: lang, Cover: report.Cover(lang, fields), Claims: c.Bool("claims")}
+	opt := report.Options{Lang: lang, Drawing: drawing.Of, Cover: report.Cover(lang, fields), Claims: c.Bool("claims")}
 	if name := c.String("template"); name != "" && name != printTemplate {
 		source, err := os.ReadFile(name)
 		if err != nil {

@@ -21,6 +21,7 @@ import (
 	"gemm/cmd/catalog"
 	"gemm/compare"
 	"gemm/compare/record"
+	"gemm/compare/run"
 	"gemm/cuda"
 	"gemm/cuda/remote"
 	"gemm/cuda/userkernel"
@@ -219,8 +220,11 @@ func serveFake(kind string) error {
 		},
 		Device: &compare.Device{
 			Describe: func(h *record.Host, r *record.RunInfo) { h.GPUs, r.Libraries["NVRTC"] = []string{"Fake H1"}, "13.0" },
-			Ceilings: func(context.Context, int, time.Duration) ([]record.Ceiling, []record.Bandwidth, error) {
-				return []record.Ceiling{{Pipe: "f64", Gflops: 1e6}}, nil, nil
+			Ceilings: func(context.Context, int, time.Duration) (found run.Found, _ error) {
+				found.Host.Ceilings = []record.Ceiling{{Pipe: "f64", Gflops: 1e6}}
+				found.Measurements = []record.Measurement{{Name: "latency", Unit: "ns", Samples: []float64{512},
+					Params: gemm.Params{"memory": "dram", "bytes": 1 << 29, "device": 0}}}
+				return found, nil
 			},
 			Lost: fakeLost.Load,
 		},
@@ -245,7 +249,7 @@ func TestCUDAMeasures(t *testing.T) {
 		t.Fatalf("status %d, %s", r.status, r.stderr)
 	}
 	doc, err := record.Load(filepath.Join(dir, "r.json"))
-	if err != nil || len(doc.Records) != 30 {
+	if err != nil || len(doc.Records) != 34 {
 		t.Fatalf("%d rows, %v", len(doc.Records), err)
 	}
 	for _, row := range doc.Records {
@@ -315,7 +319,7 @@ func TestCUDAWithoutWorker(t *testing.T) {
 		{withWorker(t, "none"), "there is no NVIDIA driver: install it"},
 	} {
 		r := start(t, "", test.variables, "cuda", "--sizes", "8", "--device", "7")
-		if r.status != 1 || !strings.HasPrefix(r.stdout, "cuda: 15 rows unavailable: "+test.reason) ||
+		if r.status != 1 || !strings.HasPrefix(r.stdout, "cuda: 17 rows unavailable: "+test.reason) ||
 			strings.Count(r.stdout, "\n") != 1 || !strings.Contains(r.stderr, test.reason) ||
 			strings.Count(r.stderr, "\n") != 1 {
 			t.Errorf("gemm cuda: status %d\n%s%s; want %q", r.status, r.stdout, r.stderr, test.reason)
@@ -393,8 +397,9 @@ func interruptInWorker(t *testing.T, dir string, variables []string, args ...str
 }
 
 func TestInfoOfGPUs(t *testing.T) {
-	r := start(t, "", withWorker(t, "works"), "info")
+	r := start(t, "", withWorker(t, "works"), "info", "--peak")
 	for _, want := range []string{
+		"latency dram", "512 ns", "1e+06 GFLOP/s with the GPU",
 		"GPU 0", "Fake H1, compute capability 7.5", "132", "128 GiB, 64 GiB free", "50 MiB", "1980 MHz",
 		"3201 MHz at most, 6016 bits wide", " 32", " 1024", "49152 B, 232448 B where",
 		" 65536", " 65537", " 2048", " 31", "233472 B", "2 multiply-adds", "copy engines", " 3", "error correction",

@@ -212,7 +212,7 @@ func where(doc record.Document, r record.Record) (hardware, day string) {
 // processor names the processor of a host and its instruction set.
 func processor(h record.Host) string {
 	h.GPUs = nil
-	return h.Name() + ", " + h.ISA
+	return strings.TrimSuffix(h.Name()+", "+h.ISA, ", ") // python -m gemm_suite.sgemm does not know the set
 }
 
 func dayOf(run record.RunInfo) string { return run.Time.UTC().Format("2006-01-02") }

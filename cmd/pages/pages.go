@@ -23,6 +23,7 @@ import (
 	"strings"
 
 	"gemm/cmd/catalog"
+	"gemm/cmd/drawing"
 	"gemm/compare/record"
 	"gemm/compare/report"
 	"gemm/compare/report/page"
@@ -46,7 +47,10 @@ const end = "<!-- End of what make docs makes. -->\n"
 
 // documents returns all that are made from records: the pages, and parts of other documents.
 func documents() []document {
-	const results = "<!-- Made by make docs from the records in results/. -->\n"
+	const (
+		results = "<!-- Made by make docs from the records in results/. -->\n"
+		courses = "<!-- Made by make docs from cmd/pages/texts/coursework.yaml. -->\n"
+	)
 	var all []document
 	names, _ := fs.Glob(texts, "texts/pages/*.md")
 	for _, name := range names {
@@ -60,7 +64,11 @@ func documents() []document {
 		document{"parts/headlines.md", "docs/performance.md", "en", "<!-- The headline results, made by make docs. -->\n"},
 		document{"parts/performance.md", "docs/performance.md", "en", results},
 		document{"parts/rs.md", "docs/rs.md", "en", results},
-		document{"parts/records.md", "results/README.md", "en", results})
+		document{"parts/sgemm.md", "docs/sgemm.md", "en", results},
+		document{"parts/gf256.md", "docs/cuda.md", "en", results},
+		document{"parts/records.md", "results/README.md", "en", results},
+		document{"parts/coursework.md", "docs/howto-coursework.md", "en", courses},
+		document{"parts/coursework.md", "docs/howto-coursework.zh.md", "zh", courses})
 }
 
 func text(name string) string {
@@ -116,6 +124,9 @@ func run(name string, files []string) error {
 func renderAll(root string) error {
 	in := results{root, map[string]*committed{}}
 	for _, d := range documents() {
+		if _, err := in.committed("sgemm.json.gz"); errors.Is(err, fs.ErrNotExist) && d.template == "parts/sgemm.md" {
+			continue // until a GPU has measured it
+		}
 		if err := in.render(d); err != nil {
 			return fmt.Errorf("%s: %w", d.file, err)
 		}
@@ -160,28 +171,27 @@ func (in results) report(d document) (*page.Page, error) {
 		return nil, err
 	}
 	source := text(d.template)
-	opt := report.Options{Lang: d.lang,
+	opt := report.Options{Lang: d.lang, Drawing: drawing.Of,
 		Template: report.Template{Name: path.Base(d.template), Source: source + text("common.md")}}
 	if m := without.FindStringSubmatch(source); m != nil {
 		hidden := regexp.MustCompile(m[1])
 		opt.Hide = hidden.MatchString
 	}
 	made, _, drawings, err := report.Build(doc, opt)
-	if err != nil || d.lang != "en" { // Languages share the figures: the letters inside of them are English.
-		return made, err
-	}
-	dir := filepath.Join(in.root, path.Dir(d.file), "figures")
-	if err := os.RemoveAll(dir); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	for _, drawing := range drawings {
-		if made.Shows(drawing.ID) {
-			if err := writeFigure(filepath.Join(dir, drawing.ID+".svg"), drawing); err != nil {
-				return nil, err
-			}
+	dir := filepath.Join(in.root, path.Dir(d.file), "figures")
+	if d.lang == "en" {
+		err = os.RemoveAll(dir)
+	}
+	for _, f := range drawings {
+		// Languages share figures of records, whose letters are English.
+		if err == nil && made.Shows(f.ID) && (d.lang == "en" || strings.HasSuffix(f.ID, "."+d.lang)) {
+			err = writeFigure(filepath.Join(dir, f.ID+".svg"), f)
 		}
 	}
-	return made, nil
+	return made, err
 }
 
 func (in results) merged(names []string) (record.Document, error) {

@@ -2,8 +2,10 @@ package main
 
 import (
 	"os"
+	"path"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -92,6 +94,36 @@ func TestFullHasEveryChapter(t *testing.T) {
 	}
 }
 
+// algorithm matches the title of an algorithm in Markdown.
+var algorithm = regexp.MustCompile(`(?m)^\*\*(?:Algorithm|算法) \d+\.?\*\* .([\w/-]+)`)
+
+// TestFullIsShort counts the words of docs/full, and looks for a timed row of each algorithm in it.
+func TestFullIsShort(t *testing.T) {
+	const most = 15000
+	in := results{root, map[string]*committed{}}
+	for _, d := range documents() {
+		if path.Dir(d.file) != "docs/full" {
+			continue
+		}
+		made, err := os.ReadFile(filepath.Join(root, d.file))
+		gemmtest.Must(t, err)
+		doc, err := in.merged(d.records())
+		gemmtest.Must(t, err)
+		if words := len(strings.Fields(string(made))); words > most {
+			t.Errorf("%s has %d words, more than %d", d.file, words, most)
+		}
+		printed := algorithm.FindAllStringSubmatch(string(made), -1)
+		for _, m := range printed {
+			if !slices.ContainsFunc(doc.Records, func(r record.Record) bool { return r.Variant == m[1] && r.Speed() }) {
+				t.Errorf("%s has the algorithm %s, and no timed row of it", d.file, m[1])
+			}
+		}
+		if len(printed) < 10 {
+			t.Errorf("%s has %d algorithms", d.file, len(printed))
+		}
+	}
+}
+
 // TestHeadlines computes a row from two timed rows, and finds fault with a record without it.
 func TestHeadlines(t *testing.T) {
 	row := func(variant, turn string, n int, median float64) record.Record {
@@ -161,5 +193,35 @@ func TestRatios(t *testing.T) {
 	}
 	if _, err := r.Ratios(1, "x*8"); err == nil {
 		t.Error("a batch that is no number is no error")
+	}
+}
+
+// TestSGEMM puts times next to the times of the collection of SGEMM kernels, and finds a row that is missing.
+func TestSGEMM(t *testing.T) {
+	r := committed{Name: "x"}
+	header, shapes, _ := strings.Cut(text("sgemm.csv"), "\n")
+	for line := range strings.Lines(shapes) {
+		shape, _, _ := strings.Cut(line, ",")
+		s, err := gemm.ParseShape(shape)
+		gemmtest.Must(t, err)
+		for i, label := range append(strings.Split(header, ",")[1:], "f32(tuned)") {
+			r.Measurements = append(r.Measurements, record.Measurement{Name: "sgemm", Samples: []float64{float64(i+1) / 1000},
+				Params: gemm.Params{"label": label, "by": "kernel", "m": s.M, "n": s.N, "k": s.K}})
+		}
+	}
+	all, err := r.SGEMM()
+	gemmtest.Must(t, err)
+	for i, want := range map[int]sgemmRow{ // of 2048x2048x512
+		0: {"f32", "kernel", "1.000", "1.297", "6.00", "0.13"},
+		6: {"tf32(wmma+stage2)", "kernel", "7.000", "0.110", "1.14", "1.75"},
+		9: {"f32(tuned)", "kernel", "10.000", "", "0.60", ""},
+	} {
+		if len(all) != 8 || len(all[0].Rows) != 10 || all[0].Rows[i] != want {
+			t.Errorf("row %d of %d: %+v, want %+v", i, len(all), all, want)
+		}
+	}
+	r.Measurements[3].Samples = nil
+	if _, err := r.SGEMM(); err == nil {
+		t.Error("a row without a time is no error")
 	}
 }

@@ -43,16 +43,22 @@ func (in results) part(d document) (*page.Page, error) {
 	if err := tables.Read([]byte(text("tables.yaml"))); err != nil {
 		return nil, err
 	}
+	course, err := readCoursework()
+	if err != nil {
+		return nil, err
+	}
 	funcs := chapters.Funcs(d.lang)
 	for name, f := range map[string]any{
 		"record":    in.committed,
 		"records":   in.records,
 		"headlines": func(brief bool) ([]cells, error) { return in.headlines(brief, d.lang) },
 		"bench":     in.bench,
+		"sources":   func() any { return course.Sources },
 		"table":     func(name string, data any) (page.Text, error) { return tables.Table(name, d.lang, data, funcs) },
 		"typed":     func(lines []string) string { return strings.Join(lines, "\n") },
 		// Formats.
 		"ratio": ratio,
+		"here":  func(e entry) page.Text { return course.here(e, d.lang) },
 		"file":  func(name string) page.Text { return page.Link(name, "results/"+name) },
 		"lines": func(lines []page.Text) page.Text { return page.Join(lines, "<br>") },
 		"coded": func(lines []string) page.Text { return "`" + page.Text(strings.Join(lines, "`<br>`")) + "`" },

@@ -20,7 +20,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -72,17 +71,8 @@ func run(ctx context.Context) error {
 	if b.gpu != "" {
 		host.GPUs = []string{b.gpu}
 	}
-	info := record.RunInfo{ID: "rs", Host: host.ID, Command: *command, Time: time.Now().UTC().Truncate(time.Second),
-		Libraries: map[string]string{}}
-	if built, ok := debug.ReadBuildInfo(); ok {
-		info.Go = built.GoVersion
-		for _, s := range built.Settings {
-			if s.Key == "vcs.revision" {
-				info.Git = s.Value
-			}
-		}
-	}
-	b.doc = record.Document{Schema: record.Schema, Hosts: []record.Host{host}, Runs: []record.RunInfo{info},
+	b.doc = record.Document{Schema: record.Schema, Hosts: []record.Host{host},
+		Runs:    []record.RunInfo{record.NewRun(*command, host.ID, time.Now())},
 		Records: []record.Record{}, Traces: []record.Trace{}}
 	if b.dir, err = os.MkdirTemp(b.dir, "gemm-rs-bench-"); err != nil {
 		return err

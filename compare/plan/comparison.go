@@ -27,7 +27,7 @@ var ErrNoTimeline = errors.New("none of the rows has a timeline: choose variants
 func (c Comparison) Budget() Budget {
 	b := c.Profile.Budget
 	if c.Shapes != nil {
-		b.Call, b.Loops.Call = 0, 0
+		b.Call = 0
 	}
 	return b
 }

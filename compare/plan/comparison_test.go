@@ -14,7 +14,7 @@ import (
 
 // small is a profile with a few rows of each kind.
 const small = `
-budget: {call: 1s, patience: 2s, loops: {call: 3s, patience: 4s}}
+budget: {call: 1s, patience: 2s}
 types: [f64]
 threads: [1, 2, 4]
 libraries: [1]
@@ -118,13 +118,11 @@ func TestLargest(t *testing.T) {
 // TestBudgetOfComparisons requests a size: a call of it may take any time.
 func TestBudgetOfComparisons(t *testing.T) {
 	c := smallComparison(t)
-	loops := c.Budget().Of(record.Distributions)
-	if b := c.Budget(); b != c.Profile.Budget || b.Call != time.Second || loops.Call != 3*time.Second {
+	if b := c.Budget(); b != c.Profile.Budget || b.Call != time.Second {
 		t.Errorf("the budget of the profile is %+v", b)
 	}
 	c.Shapes = []gemm.Shape{gemm.Cube(9)}
-	loops = c.Budget().Of(record.Distributions)
-	if b := c.Budget(); b.Call != 0 || b.Patience != 2*time.Second || loops.Call != 0 || loops.Patience != 4*time.Second {
+	if b := c.Budget(); b.Call != 0 || b.Patience != 2*time.Second {
 		t.Errorf("the budget of a size is %+v", b)
 	}
 }

@@ -88,7 +88,6 @@ type study struct {
 	Libraries  map[string]values `word:"parameter"` // swept values of external libraries; nil: Sweep
 	Batches    []int             // products of a batch; nil: one product, and no batch
 	Apart      bool              // without the baselines, which are of threads
-	All        bool              // only if all the variants are there
 	// Timelines selects the rows with a timeline, at the last of the swept ranks; nil: none.
 	Timelines *Selection
 }
@@ -104,7 +103,7 @@ func (s study) cases(variants []gemm.Variant, p Profile) []Case {
 	if l.Types == nil {
 		l.Types = []string{"f64"}
 	}
-	if len(l.Variants) == 0 || s.All && len(l.Variants) < len(s.Variants) {
+	if len(l.Variants) == 0 {
 		return nil
 	}
 	ranks := s.Sweep["ranks"]

@@ -19,7 +19,7 @@ func schedules(names ...string) []gemm.Variant {
 	var out []gemm.Variant
 	for _, name := range names {
 		v := shared(name)
-		v.Params[1].Choices = []string{"default", "static", "dynamic", "guided", "auto"}
+		v.Params[1].Choices = []string{"default", "static", "dynamic", "guided", "auto", "none"}
 		v.Params[3].Choices = []string{"none", "close", "spread"}
 		out = append(out, v)
 	}

@@ -12,8 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"gemm/compare/record"
-
 	"go.yaml.in/yaml/v3"
 
 	"gemm"
@@ -56,7 +54,7 @@ type builds struct {
 var profiles embed.FS
 
 // profileNames are the built-in profiles, in the order of help texts.
-var profileNames = []string{"quick", "full", "parallel", "mpi", "cuda", "peers", "gf256", "course"}
+var profileNames = []string{"quick", "full", "parallel", "mpi", "cuda", "peers", "gf256", "course", "figures"}
 
 // Profiles returns the built-in profiles for a host with that many processors. Names of variants are not checked.
 func Profiles(processors int) []Profile {
@@ -119,19 +117,9 @@ type Budget struct {
 	// Call limits one call of a product with more than callTerms terms, as predicted by the rate of
 	// the size before. 0: no limit but Timeout.
 	Call time.Duration
-	// Loops has Call and Patience for the rows of the experiment distribution, which run textbook loops.
-	Loops Limits
+	// Exact is the largest n whose n³ terms are also checked with integers, whose product must be exact. Larger products
+	// are verified with the timed operands alone. 0: no limit.
+	Exact int
 	// Bursts limits the bursts of a turn: between them, time passes without samples. 0: mostBursts.
 	Bursts int
-}
-
-// Limits are limits of a Budget for some rows.
-type Limits struct{ Call, Patience time.Duration }
-
-// Of returns the budget of the rows of an experiment.
-func (b Budget) Of(e record.Experiment) Budget {
-	if e == record.Distributions {
-		b.Call, b.Patience = b.Loops.Call, b.Loops.Patience
-	}
-	return b
 }

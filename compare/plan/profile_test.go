@@ -68,7 +68,7 @@ func TestKeysOfProfiles(t *testing.T) {
 	text, err := os.ReadFile("../../docs/profiles.md")
 	gemmtest.Must(t, err)
 	var words []string
-	for _, typ := range []reflect.Type{reflect.TypeFor[Profile](), reflect.TypeFor[Budget](), reflect.TypeFor[Limits](),
+	for _, typ := range []reflect.Type{reflect.TypeFor[Profile](), reflect.TypeFor[Budget](),
 		reflect.TypeFor[rule](), reflect.TypeFor[Range](), reflect.TypeFor[study]()} {
 		words = slices.AppendSeq(words, maps.Keys(fieldsOf(typ)))
 	}

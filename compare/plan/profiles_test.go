@@ -64,7 +64,7 @@ func TestCUDAProfile(t *testing.T) {
 		t.Errorf("the rows are %v", rows)
 	}
 	want := map[string]int{ // rows of each turn
-		"block cuda f32 2048 nn": 2*4 + 1, "block cuda f64 2048 nn": 3*1 + 1, "chain cuda f64 2048 nn": 4,
+		"block cuda f32 2048 nn": 2*4 + 1, "block cuda f64 2048 nn": 3*1 + 1, "chain cuda f64 2048 nn": 3,
 		"batch cuda f32 1000 of 32 nn": 2, "batch cuda f32 1000 of 64 nn": 2, "batch cuda f32 1000 of 128 nn": 2,
 		"stages cuda f32 4096 nn": 2, "stages cuda f64 4096 nn": 2 + 1, "maxregs cuda f32 4096 nn": 2*4 + 1,
 		"l2 cuda f32 1024 nn": 3, "l2 cuda f64 1024 nn": 3,
@@ -223,13 +223,15 @@ func TestTurnsOfProfiles(t *testing.T) {
 		turns      int
 		rows       int // of all turns
 	}{
-		// The kernel of 2024 for each of 5 sizes, 3 schedules (and 2 others up to 1024) and 5 numbers of threads.
-		{"parallel", 16, threads, record.StrongScaling, 5, 5 * (5*3 + 4*2)},
-		// Pool and OpenMP: at one size three schedules with four chunks, at all four sizes three schedules with their own.
-		{"parallel", 2, threads, record.OpenMPLoops, 2 * (3*4 + 4*3 - 2), 4 * (3*4 + 4*3 - 2)},
-		{"parallel", 2, threads[:1], record.OpenMPLoops, 0, 0},
+		// The kernel of 2024 and the same in C, for 5 sizes, 3 schedules (2 more at 512, and no clause in C) and 5 numbers of
+		// threads.
+		{"figures", 16, threads, record.StrongScaling, 2 * 5, 2*5*(5*3+2) + 5},
+		// Two schedules with six chunks at two sizes on 1 to 16 threads, and with four at one size on 16.
+		{"figures", 2, threads, record.ChunkSizes, 2 * (2*5 + 1), 2 * (2*6*2*5 + 2*4)},
+		// Both with one setting, at three sizes; at one of them, three schedules with three chunks too.
+		{"figures", 2, threads, record.OpenMPLoops, 3*5 + 3*9 - 3, 2 * (3*5 + 3*9 - 3)},
 		// Three ways to distribute rows, with the textbook loops, for each of 5 sizes and 5 numbers of ranks.
-		{"mpi", 16, ranks, record.Distributions, 5 * 5, 3 * 5 * 5},
+		{"figures", 16, ranks, record.Distributions, 5 * 5, 3 * 5 * 5},
 		// Batches of four sizes on one thread and on two, with the library on both.
 		{"peers", 2, small, record.Batches, 4, 4 * 4},
 	} {

@@ -74,6 +74,8 @@ type Device struct {
 	// share of the places' time that tiles take. 0: not known.
 	Waves float64 `json:"waves,omitempty"`
 	Fill  float64 `json:"fill,omitempty"`
+	// Intensity is operations a byte of global memory that is read or written, counted from the tiles; 0: not known.
+	Intensity float64 `json:"flops_per_byte,omitempty"`
 	// Clock is the median clock of the multiprocessors in the samples, in MHz; 0: not known.
 	Clock int `json:"clock_mhz"`
 	// Power is what the GPU took at the end of the products that followed the samples; 0: not known.

@@ -26,10 +26,9 @@ import (
 	"gemm/internal/note"
 )
 
-// oneOfEach has a row of every kind, a machine, measurements and a timeline.
+// oneOfEach has a row of every kind, measurements and a timeline.
 func oneOfEach(t *testing.T) record.Document {
 	doc := drawable()
-	doc.Hosts[0].Topology = reporttest.Hybrid()
 	doc.Records = append(doc.Records, reporttest.Kernel("smem", 512, 1e-3), reporttest.Kernel("naive", 512, 2e-3))
 	doc.Measurements = append(doc.Measurements, record.Measurement{Host: "h1", Run: "r1", Name: "spin", Unit: "ns",
 		Samples: []float64{1, 2, 3}, Params: map[string]any{"threads": 2}})

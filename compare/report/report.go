@@ -23,8 +23,12 @@ type Options struct {
 	Lang     string       // en (default) or zh
 	Command  string       // the program's name in commands to type; default gemm
 	Cover    []page.Field // of the cover page; empty: there is none
-	Claims   bool         // judge the claims of the course report of 2024; the profile course always has them judged
+	Claims   bool         // judge claims of published texts; the profiles course and figures always have them judged
 	Template Template     // of the user; empty: the chapters of the suite
+
+	// Drawing returns a drawing that a template names, in a language. Its title is its caption. Default: nil, none is
+	// shown.
+	Drawing func(name, lang string) (chart.Drawing, error)
 
 	// Hide says of the ID of a figure that the report leaves it out. Default: nil, all figures are shown.
 	Hide func(id string) bool
@@ -57,7 +61,7 @@ func Cover(lang string, given []string) []page.Field {
 }
 
 // course matches a command that measures what the claims are about.
-var course = regexp.MustCompile(`--profile[ =]course\b`)
+var course = regexp.MustCompile(`--profile[ =](course|figures)\b`)
 
 // Build returns the report of records and the appendix, which has hosts, runs and every row, with the figures that they
 // show. An error is one of a template of the user.
@@ -72,6 +76,15 @@ func Build(doc record.Document, opt Options) (report, appendix *page.Page, drawi
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	drawn := map[string]chart.Drawing{}
+	set.Func("drawing", func(name string) (page.Text, error) {
+		if opt.Drawing == nil {
+			return "", nil
+		}
+		d, err := opt.Drawing(name, lang)
+		drawn[d.ID] = d
+		return page.Text("![") + page.Escape(d.Title) + page.Text("](figures/"+d.ID+".svg)"), err
+	})
 	name := "report"
 	if opt.Template.Name != "" {
 		name = opt.Template.Name
@@ -91,7 +104,11 @@ func Build(doc record.Document, opt Options) (report, appendix *page.Page, drawi
 	report.Cover = opt.Cover
 	for _, f := range slices.Concat(report.Figures(), appendix.Figures()) {
 		twice := slices.ContainsFunc(drawings, func(d chart.Drawing) bool { return d.ID == f.ID })
-		if d, ok := all.Find(f.ID); ok && !twice {
+		d, ok := drawn[f.ID]
+		if !ok {
+			d, ok = all.Find(f.ID)
+		}
+		if ok && !twice {
 			d.Title = f.Caption
 			drawings = append(drawings, d)
 		}

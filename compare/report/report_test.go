@@ -1,7 +1,9 @@
 package report
 
 import (
+	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -102,6 +104,29 @@ var (
 	english  = regexp.MustCompile(`[A-Za-z]{2,}(?: [a-z]{2,}){2,}`)
 	unwanted = regexp.MustCompile(`NaN|\bInf\b|<nil>|%!|<no value>|map\[|\{0x|\x00|\{\{`)
 )
+
+// TestDrawing: a template shows a drawing in its language, and one that there is not is an error.
+func TestDrawing(t *testing.T) {
+	opt := Options{Lang: "zh", Template: Template{Name: "mine", Source: "# T\n\nS\n\n{{drawing \"banks\"}}\n"},
+		Drawing: func(name, lang string) (d chart.Drawing, err error) {
+			if name != "banks" {
+				return d, errors.New("there is no drawing " + name)
+			}
+			return chart.Drawing{ID: name + "." + lang, Title: "a*b", Chart: chart.Sketch{Height: 9}}, nil
+		}}
+	r, _, drawings, err := Build(small(), opt)
+	if err != nil || !r.Shows("banks.zh") || len(drawings) == 0 || drawings[0].Title != "a*b" {
+		t.Errorf("%+v, %v", drawings, err)
+	}
+	var b bytes.Buffer
+	if err := r.HTML(&b, drawings); err != nil || !strings.Contains(b.String(), "viewBox=\"-8 0 736 9\"") {
+		t.Errorf("%v: %s", err, b.String()[:min(b.Len(), 99)])
+	}
+	opt.Template.Source = "{{drawing \"bank\"}}"
+	if _, _, _, err := Build(small(), opt); err == nil || !strings.Contains(err.Error(), "mine:1") {
+		t.Errorf("a drawing that there is not: %v", err)
+	}
+}
 
 // TestReports fills the templates with records of every kind in both languages. No page has an empty section, a
 // missing figure, a link that leads nowhere, a table with holes, an element that is data, or a value that is none;

@@ -70,7 +70,7 @@ func (s *Schedule) refuse(c plan.Case, now Now) gemm.Note {
 		return gemm.Note{}
 	}
 	took := last.predict(c)
-	switch most := s.rules.Budget.Of(c.Experiment); {
+	switch most := s.rules.Budget; {
 	case most.Timeout > 0 && took > most.Timeout:
 		return note.New("long-row", took.Round(time.Second).String(), most.Timeout.String())
 	case most.Call > 0 && took > most.Call && c.Terms() > callTerms:

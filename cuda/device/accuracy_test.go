@@ -233,3 +233,23 @@ func TestPeaks(t *testing.T) {
 		t.Errorf("the pipes are %v", seen)
 	}
 }
+
+// TestLatencies wants what each memory takes longer than the one nearer to the thread.
+func TestLatencies(t *testing.T) {
+	b := device.OnGPU(t)
+	d, err := b.Device(0)
+	gemmtest.Must(t, err)
+	found, err := d.Latencies(t.Context())
+	gemmtest.Must(t, err)
+	least := 10.0 // cycles, of shared memory
+	for _, l := range found {
+		t.Logf("%s, %d bytes: %.1f cycles, %.1f ns", l.Memory, l.Bytes, l.Cycles, l.Nanoseconds)
+		if cycles := slices.Min(l.Cycles); !(cycles > least && cycles < 5000 && slices.Min(l.Nanoseconds) > cycles/4) {
+			t.Errorf("%s: %v cycles, %v ns, want more than %v cycles", l.Memory, l.Cycles, l.Nanoseconds, least)
+		}
+		least = 1.5 * slices.Max(l.Cycles)
+	}
+	if len(found) != 3 {
+		t.Errorf("there are %d memories", len(found))
+	}
+}

@@ -17,25 +17,27 @@ import (
 
 // Backend constructs the multipliers of cuda.Variants on the GPUs of this host.
 type Backend struct {
-	devices map[int]*Device
-	panels  cuda.Panels // of products on host operands; floating-point kernels are faster with large panels
+	Profiles bool // the first product of each Run is shown to a profiler: see cuda.Mark
+	devices  map[int]*Device
+	panels   cuda.Panels // of products on host operands; floating-point kernels are faster with large panels
 }
 
 // NewBackend returns a Backend that has taken no GPU yet.
 func NewBackend() *Backend {
-	return &Backend{map[int]*Device{}, cuda.Panels{Edge: 512, Bytes: 64 << 20, Most: 8}}
+	return &Backend{devices: map[int]*Device{}, panels: cuda.Panels{Edge: 512, Bytes: 64 << 20, Most: 8}}
 }
 
 // Device returns the GPU with the number. The error is an ErrUnavailable if there is none.
 func (b *Backend) Device(number int) (*Device, error) {
-	if d := b.devices[number]; d != nil {
-		return d, nil
+	d := b.devices[number]
+	if d == nil {
+		var err error
+		if d, err = open(number); err != nil {
+			return nil, err
+		}
+		b.devices[number] = d
 	}
-	d, err := open(number)
-	if err != nil {
-		return nil, err
-	}
-	b.devices[number] = d
+	d.profiles = b.Profiles
 	return d, nil
 }
 

@@ -35,6 +35,8 @@ type Device struct {
 	epoch   time.Time // when zero was recorded
 	items   [mostBuffers][eventsOfItem]cu.Event
 	product gemm.Exclusive
+	// profiles is Backend.Profiles.
+	profiles bool
 
 	compiler *nvrtc.Cache
 	kernels  map[string]*kernel // compiled and loaded, by what they were compiled from

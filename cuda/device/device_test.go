@@ -14,6 +14,7 @@ import (
 	"gemm/compare/record"
 	"gemm/compare/verify"
 	"gemm/cuda"
+	"gemm/cuda/device"
 	"gemm/gemmtest"
 	"gemm/gf256"
 	"gemm/half"
@@ -91,6 +92,17 @@ func TestStaged(t *testing.T) {
 				t.Run(typ+"/"+v.Name+"/"+p.String(), func(t *testing.T) { test(t, v, p) })
 			}
 		}
+	}
+}
+
+// TestProfiles checks products that a profiler may see: of a rung, and of the library.
+func TestProfiles(t *testing.T) {
+	b := device.OnGPU(t)
+	b.Profiles = true
+	for _, name := range []string{"cuda/smem", "cuda/cublas"} {
+		v, err := gemm.Lookup(cuda.Variants(b), name)
+		gemmtest.Must(t, err)
+		staged[float32](t, v, nil)
 	}
 }
 

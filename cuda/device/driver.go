@@ -65,6 +65,10 @@ func busID(d cu.Device) (string, error) {
 	return C.GoString(text), err
 }
 
+// profilerStart and profilerStop are the limits of what a profiler sees if it does not profile from the start.
+func profilerStart() error { return driverError("cuProfilerStart", C.cuProfilerStart()) }
+func profilerStop() error  { return driverError("cuProfilerStop", C.cuProfilerStop()) }
+
 // mostPitch is how many bytes the driver lets rows of a copy be apart
 // (CU_DEVICE_ATTRIBUTE_MAX_PITCH). Rows that are further apart are copied one by one.
 const mostPitch = 1<<31 - 1

@@ -176,6 +176,7 @@ func (e *rungEngine) device() record.Device {
 	out := record.Device{
 		Pipe: e.rung.Pipe, Registers: e.main.Registers, Spills: e.main.Spills, Shared: e.main.Shared,
 		Threads: e.rung.Threads(e.sequence.Tile), Blocks: e.sequence.Blocks(),
+		Intensity: e.rung.Product(e.sequence.Tile, e.sequence.Shape).Intensity,
 	}
 	out.Waves, out.Fill = e.sequence.Waves(e.d.GPU.Multiprocessors, e.d.occupy(&out))
 	if e.sequence.Ignored != "" {

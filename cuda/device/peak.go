@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"time"
+	"unsafe"
 
 	"gorgonia.org/cu"
 
@@ -133,4 +134,83 @@ func (d *Device) CopyRate(ctx context.Context) (gbps float64, err error) {
 		gbps = max(gbps, 2*bytes/took.Seconds()/1e9)
 	}
 	return gbps, nil
+}
+
+// Latency is the time of a load that waits for the load before, by samples.
+type Latency struct {
+	Memory              string // shared, l2, dram
+	Bytes               int64  // that the chain of loads lies in
+	Cycles, Nanoseconds []float64
+}
+
+// Latencies measures the latency of shared memory, of the L2 cache and of memory by a chain of pointers: see chase.cu.
+func (d *Device) Latencies(ctx context.Context) (out []Latency, err error) {
+	if err := d.usable(); err != nil {
+		return nil, err
+	}
+	defer d.bind(&err)()
+	const (
+		line, samples = 128, 5
+		steps         = 1 << 14
+		most          = 512 << 20 // of the chain: beyond the L2 cache
+	)
+	l2 := int64(1 << 20) // bytes of the chain in the L2 cache: a quarter of it, or less
+	for l2 < 8<<20 && 8*l2 <= int64(d.GPU.L2) {
+		l2 *= 2
+	}
+	program := nvrtc.Program{Name: "chase.cu", Source: kernels.Chase, Arch: d.arch()}
+	filler, err := d.load(program, "fill", 0)
+	if err != nil {
+		return nil, err
+	}
+	chaser, err := d.load(program, "chase", 0)
+	if err != nil {
+		return nil, err
+	}
+	room, err := d.allocate(most + 3*8)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, d.free(&room)) }()
+	at := room.at + most
+	run := func(steps int, at cu.DevicePtr) (took [2]uint64, err error) {
+		if err := d.launch(chaser, [3]int{1, 1, 1}, [3]int{1, 1, 1}, 0,
+			[]uint64{uint64(steps), uint64(at), uint64(room.at + most + 8)}); err != nil {
+			return took, err
+		}
+		if err := d.synchronize(ctx, d.stream); err != nil {
+			return took, err
+		}
+		err = cu.MemcpyDtoH(unsafe.Pointer(&took), room.at+most+8, 16)
+		return took, failed("cuMemcpyDtoH", err)
+	}
+	for _, l := range []Latency{{Memory: "shared", Bytes: 16 << 10}, {Memory: "l2", Bytes: l2},
+		{Memory: "dram", Bytes: most}} {
+		begin := cu.DevicePtr(0)
+		if l.Memory != "shared" {
+			lines := l.Bytes / line
+			if err := d.launch(filler, [3]int{int(lines / 256), 1, 1}, [3]int{256, 1, 1}, 0,
+				[]uint64{uint64(room.at), uint64(lines), uint64(at)}); err != nil {
+				return nil, err
+			}
+			begin = at
+		}
+		warm := steps // the clock rises; all of the chain in the L2 cache is there
+		if l.Memory == "l2" {
+			warm = int(l.Bytes / line)
+		}
+		if _, err := run(warm, begin); err != nil {
+			return nil, err
+		}
+		for range samples {
+			took, err := run(steps, begin)
+			if err != nil {
+				return nil, err
+			}
+			l.Cycles = append(l.Cycles, float64(took[0])/steps)
+			l.Nanoseconds = append(l.Nanoseconds, float64(took[1])/steps)
+		}
+		out = append(out, l)
+	}
+	return out, nil
 }

@@ -15,6 +15,7 @@ import (
 	"gemm"
 	"gemm/compare/record"
 	"gemm/cuda"
+	"gemm/cuda/nvrtc"
 	"gemm/internal/note"
 	"gemm/internal/timeline"
 )
@@ -55,6 +56,7 @@ type staged[T gemm.Element] struct {
 	warnings []gemm.Note
 	clocks   clocks
 	verifier *verifier // nil: the kernel is not a user's
+	profiled bool      // a profiler has seen a product
 }
 
 // copied returns the bytes of a matrix without what lies between its rows.
@@ -292,7 +294,11 @@ func (r *staged[T]) burst(ctx context.Context, times int) (time.Duration, error)
 		return 0, err
 	}
 	for range times {
-		if err := r.p.engine.start(r.set(r.next), nil); err != nil {
+		start := r.start
+		if d.profiles && !r.profiled {
+			start = r.profile
+		}
+		if err := start(); err != nil {
 			return 0, err
 		}
 		r.next = (r.next + 1) % r.sets
@@ -309,6 +315,28 @@ func (r *staged[T]) burst(ctx context.Context, times int) (time.Duration, error)
 		err = r.verifier.after(ctx, times)
 	}
 	return took, err
+}
+
+// start starts a product with the next copy of the operands.
+func (r *staged[T]) start() error { return r.p.engine.start(r.set(r.next), nil) }
+
+// profile starts a product that a profiler sees, after its mark.
+func (r *staged[T]) profile() (err error) {
+	d, name := r.p.d, cuda.Mark(r.p.name, gemm.TypeOf[T]().Name, r.shape)
+	mark, err := d.load(nvrtc.Program{Name: name + ".cu", Source: `extern "C" __global__ void ` + name + "() {}\n",
+		Arch: d.arch()}, name, 0)
+	if err != nil {
+		return err
+	}
+	r.profiled = true
+	if err := profilerStart(); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, profilerStop()) }()
+	if err := d.launch(mark, [3]int{1, 1, 1}, [3]int{1, 1, 1}, 0, nil); err != nil {
+		return err
+	}
+	return r.start()
 }
 
 // fill writes what each C of the given number of products holds before.
@@ -370,8 +398,13 @@ func (r *staged[T]) Device() record.Device {
 	return out
 }
 
-// Watts implements record.OnDevice.
-func (r *staged[T]) Watts() float64 { return r.p.d.monitor.watts() }
+// Watts implements record.OnDevice. Under a profiler, no products follow to be measured.
+func (r *staged[T]) Watts() float64 {
+	if r.p.d.profiles {
+		return 0
+	}
+	return r.p.d.monitor.watts()
+}
 
 // free gives the operands back.
 func (r *staged[T]) free() error {

@@ -1,10 +1,12 @@
 package explain
 
 import (
+	"cmp"
 	"context"
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,9 +15,8 @@ import (
 	"strings"
 	"time"
 
-	"gemm"
 	"gemm/compare/record"
-	"gemm/cuda/userkernel"
+	"gemm/cuda"
 	"gemm/internal/output"
 )
 
@@ -45,86 +46,84 @@ var counterNames = []string{
 	"smsp__average_warps_issue_stalled_mio_throttle_per_issue_active.ratio",
 	"smsp__average_warps_issue_stalled_lg_throttle_per_issue_active.ratio",
 	"smsp__average_warps_issue_stalled_wait_per_issue_active.ratio",
+	"smsp__average_warps_issue_stalled_branch_resolving_per_issue_active.ratio",
+	"smsp__average_warps_issue_stalled_dispatch_stall_per_issue_active.ratio",
+	"smsp__average_warps_issue_stalled_drain_per_issue_active.ratio",
+	"smsp__average_warps_issue_stalled_imc_miss_per_issue_active.ratio",
+	"smsp__average_warps_issue_stalled_membar_per_issue_active.ratio",
+	"smsp__average_warps_issue_stalled_no_instruction_per_issue_active.ratio",
+	"smsp__average_warps_issue_stalled_sleeping_per_issue_active.ratio",
+	"smsp__average_warps_issue_stalled_warpgroup_arrive_per_issue_active.ratio",
 	"smsp__average_warps_issue_stalled_not_selected_per_issue_active.ratio",
 	"smsp__average_warps_issue_stalled_selected_per_issue_active.ratio",
 	"l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
 	"l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
 	"l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
+	"smsp__sass_data_bytes_mem_shared_op_ld.sum",
+	"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+	"l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
+	"l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
+	"l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
 	"lts__t_sectors_op_read.sum",
 	"dram__bytes_read.sum",
-}
-
-// kernelPattern is the profiler's expression for the names of kernels that multiply: gemm for the rungs, and the names
-// of cuBLAS, some of which are in the arguments of a template. It matches a whole name as well as a part of one.
-const kernelPattern = `regex:.*(gemm|gemv|cutlass|xmma|nvjet|sm[0-9]+_).*`
-
-// pattern returns the profiler's expression for the names of the kernel of a variant.
-func pattern(v gemm.Variant) string {
-	if k, ok := v.Source.(userkernel.Kernel); ok {
-		return `regex:^` + k.Symbol + `(\(.*)?$`
-	}
-	return kernelPattern
 }
 
 // besideKernels are the kernels of this program that run before a rung's main one, or without it.
 var besideKernels = []string{"align", "transpose", "pack_a", "pack_b", "to_tf32", "split_a", "split_b", "peak",
 	"peak_warpgroups"}
 
-// profileTimeout is the time limit of a row under the profiler, which runs each launch several times and
-// restores memory in between.
-const profileTimeout = 10 * time.Minute
+// ProfileTimeout is the time limit of a row under the profiler, which runs a launch several times and restores memory
+// in between.
+const ProfileTimeout = 10 * time.Minute
 
 // profilerArgs returns the arguments of the profiler before the command that it runs. The profiler writes to the
-// file log: standard output belongs to the worker.
-func profilerArgs(log, kernels string) []string {
+// file log: standard output belongs to the worker, which says by the driver's calls what is profiled.
+func profilerArgs(log string) []string {
 	return []string{
-		"--log-file", log, "--csv", "--page", "raw", "--print-units", "base",
-		"--clock-control", "none", "--target-processes", "application-only",
-		"--kernel-name-base", "demangled", "-k", kernels, "--metrics", strings.Join(counterNames, ","),
+		"--log-file", log, "--csv", "--page", "raw", "--print-units", "base", "--clock-control", "none",
+		"--target-processes", "application-only", "--profile-from-start", "off",
+		"--kernel-name-base", "demangled", "--metrics", strings.Join(counterNames, ","),
 	}
 }
 
-// Counters has the variant of the row measured once under the profiler and returns the counters of its kernel. measure
-// measures the row again with a worker that the command starts, and worker returns the command without a profiler. If
-// the kernel has another setting now, it is not the kernel that was timed, and that is an error.
-func Counters(ctx context.Context, v gemm.Variant, row record.Record, worker Command,
-	measure func(ctx context.Context, limit time.Duration, worker Command) (record.Record, error)) (map[string]float64,
-	error) {
+// Counters calls measure, which measures rows with workers under the profiler, and returns the counters of the kernels
+// that multiplied, by the cuda.Mark of their products. worker returns the command of a worker without a profiler.
+// missing is why a product has no counters, if that is known; err is of measure.
+func Counters(worker Command, measure func(worker Command) error) (found map[string]Values, missing, err error) {
 	scratch, err := output.NewScratch("counters")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer scratch.Remove()
-	file := filepath.Join(scratch.Path, "log")
-	got, err := measure(ctx, profileTimeout, func(ctx context.Context) (*exec.Cmd, error) {
+	var files []string // a worker each
+	err = measure(func(ctx context.Context) (*exec.Cmd, error) {
 		served, err := worker(ctx)
 		if err != nil {
 			return nil, err
 		}
-		cmd := exec.CommandContext(ctx, Profiler, append(profilerArgs(file, pattern(v)), served.Args...)...)
+		files = append(files, filepath.Join(scratch.Path, fmt.Sprint("log", len(files))))
+		cmd := exec.CommandContext(ctx, Profiler, append(profilerArgs(files[len(files)-1]), served.Args...)...)
 		cmd.Env = append(os.Environ(), "LC_ALL=C") // numbers have a decimal point then
 		return cmd, nil
 	})
-	if err != nil {
-		return nil, err
+	found = map[string]Values{}
+	for _, file := range files {
+		log, err := os.ReadFile(file)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, nil, err
+		}
+		counters, err := parseCounters(string(log))
+		if complaint := complaintOf(string(log)); complaint != "" {
+			err = fmt.Errorf("%s: %s: %s", Profiler, complaint, remedy(complaint))
+		}
+		missing = cmp.Or(missing, err)
+		maps.Copy(found, counters)
 	}
-	log, err := os.ReadFile(file)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, err
-	}
-	counters, err := parseCounters(string(log))
-	switch {
-	case got.Status != record.OK:
-		err = fmt.Errorf("under %s the row is %s: %s", Profiler, got.Status, got.Note())
-	case err == nil && got.Resolved.String() != row.Resolved.String():
-		return nil, fmt.Errorf("it runs with %v now and ran with %v: measure it again with --force", got.Resolved,
-			row.Resolved)
-	}
-	if complaint := complaintOf(string(log)); err != nil && complaint != "" {
-		err = fmt.Errorf("%s: %s: %s", Profiler, complaint, remedy(complaint))
-	}
-	return counters, err
+	return found, missing, err
 }
+
+// Values are counters by the profiler's names.
+type Values = map[string]float64
 
 // Command returns a command, or says why there is none.
 type Command = func(ctx context.Context) (*exec.Cmd, error)
@@ -142,10 +141,10 @@ func complaintOf(log string) string {
 // executed distinguishes the kernel that multiplied from a kernel that did nothing, such as a fallback.
 const executed = "smsp__inst_executed.sum"
 
-// parseCounters returns the counters of a launch of a main kernel from the profiler's log: of the last one of those
+// parseCounters returns the counters in the profiler's log by the cuda.Mark before them: of the last one of the launches
 // with the most instructions. The log has lines of the profiler, and a table whose lines begin with a quote: names of
 // columns, units, and then a line per launch. Counters that the profiler does not have on this GPU are left out.
-func parseCounters(log string) (map[string]float64, error) {
+func parseCounters(log string) (map[string]Values, error) {
 	var table strings.Builder
 	for line := range strings.Lines(log) {
 		if strings.HasPrefix(line, `"`) {
@@ -164,34 +163,32 @@ func parseCounters(log string) (map[string]float64, error) {
 	if kernel < 0 {
 		return nil, fmt.Errorf("the table that %s wrote has no column Kernel Name", Profiler)
 	}
-	var counters map[string]float64
-	for _, launch := range slices.Backward(launches) {
-		if !isMain(launch[kernel]) {
+	found, mark := map[string]Values{}, ""
+	for _, launch := range launches {
+		function, _, _ := strings.Cut(launch[kernel], "(")
+		if strings.HasPrefix(function, cuda.Marked) {
+			mark = function
+		}
+		if mark == "" || function == mark || !isMain(function) {
 			continue
 		}
 		values, err := counterValues(names, launch)
 		if err != nil {
-			return nil, err
+			return found, err
 		}
-		if counters == nil || values[executed] > counters[executed] {
-			counters = values
+		if values[executed] >= found[mark][executed] {
+			found[mark] = values
 		}
 	}
-	if counters == nil {
-		return nil, fmt.Errorf("%s saw no kernel that multiplies", Profiler)
-	}
-	return counters, nil
+	return found, nil
 }
 
-// isMain reports whether a kernel of that name, which is empty in the line of the units, is the one that multiplies.
-func isMain(name string) bool {
-	function, _, _ := strings.Cut(name, "(")
-	return function != "" && !slices.Contains(besideKernels, function)
-}
+// isMain reports whether a function, empty in the line of the units, is the one that multiplies.
+func isMain(function string) bool { return function != "" && !slices.Contains(besideKernels, function) }
 
 // counterValues returns the counters in a line of the table with columns of these names.
-func counterValues(names, launch []string) (map[string]float64, error) {
-	counters := map[string]float64{}
+func counterValues(names, launch []string) (Values, error) {
+	counters := Values{}
 	for i, name := range names {
 		if !slices.Contains(counterNames, name) {
 			continue

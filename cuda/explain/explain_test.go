@@ -43,10 +43,11 @@ func TestExplained(t *testing.T) {
 		}
 		seen[row.Variant+" "+row.Tile] = row
 	}
-	naive := seen["cuda/naive 8x32"]
-	if p := naive.Products[0]; p.GlobalReads != 2e9 || p.By != "memory" || !(math.Abs(p.Roofline-187.4) <= 0.1) ||
-		p.Waves != 10 || naive.Sectors != 9 || naive.Step == nil || naive.Step.After != "" {
-		t.Errorf("naive has %+v", naive)
+	coalesced := seen["cuda/coalesced 16x16"]
+	if p := coalesced.Products[0]; p.GlobalReads != 2e9 || p.By != "memory" || !(math.Abs(p.Roofline-187.4) <= 0.1) ||
+		p.Waves != 10 || coalesced.Sectors != 6 || coalesced.Step == nil ||
+		coalesced.Step.After != "cuda/naive" {
+		t.Errorf("coalesced has %+v", coalesced)
 	}
 	without, with := seen["cuda/conflictfree 64x64x8 thread 4x4 pad 0"], seen["cuda/conflictfree 64x64x8 thread 4x4 pad 4"]
 	if len(without.Accesses) != 4 || without.Accesses[2].Conflict <= with.Accesses[2].Conflict || with.Step != nil ||
@@ -61,7 +62,7 @@ func TestExplained(t *testing.T) {
 	printWaves(&b, rows, 0)
 	for _, want := range []string{
 		"C of 1000 by 1000, k = 1000:",
-		"cuda/naive f64 8x32 4000 2 G 1 M 0 0 0 0 0.12 10 92.6% 187 GFLOP/s memory\n",
+		"cuda/coalesced f64 16x16 3969 2 G 1 M 0 0 0 0 0.12 10 91.9% 187 GFLOP/s memory\n",
 		"cuda/tuned f64 128x128x16 warp 64x32 stages 2 64 16 M 1 M 49.55 M 16.52 M 64 62 14.71 1 29.6% - -\n",
 		"times 1500 GB/s: ", "WAVES fill 108 multiprocessors",
 		"The last wave, by the cost model:", "cuda/tuned f64 128x128x16 warp 64x32 stages 3 ", " of 64 tiles over ",

@@ -142,7 +142,6 @@ func (g flowGraph) turns(head int, body map[int]bool) map[int]turn {
 // copied returns the bytes that a lane copies from global to shared memory, or to registers and from there, and 1 for a
 // barrier. A copy of the copy engine counts as the widest.
 func copied(in instruction) float64 {
-	widths := map[string]float64{"128": 16, "64": 8, "U16": 2, "U8": 1}
 	switch in.base() {
 	case "UTMALDG":
 		return 16
@@ -150,7 +149,7 @@ func copied(in instruction) float64 {
 		return 1
 	case "LDG", "LDGSTS", "STS":
 		for _, suffix := range strings.Split(in.name, ".") {
-			if n := widths[suffix]; n > 0 {
+			if n := width[suffix]; n > 0 {
 				return n
 			}
 		}
@@ -187,7 +186,7 @@ func (c code) kLoop(multiplyAdds float64) *Loop {
 	out := &Loop{Slices: max(1, math.Round(best.multiplyAdds/multiplyAdds)), Instructions: map[string]float64{}}
 	count := func(head int, times float64) {
 		for i := head; i >= 0; i = turns[head][i].next {
-			out.Instructions[c.instructions[i].base()] += times
+			out.Instructions[c.instructions[i].kind()] += times
 		}
 	}
 	count(at, 1/out.Slices)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"gemm/cuda"
@@ -13,7 +15,17 @@ import (
 type Loop struct {
 	Slice        int                `json:"slice"`        // indices of k
 	Slices       float64            `json:"slices"`       // in a turn of the loop
-	Instructions map[string]float64 `json:"instructions"` // for one of them, by name
+	Instructions map[string]float64 `json:"instructions"` // for one of them, by name: LDS.128 reads 16 bytes a lane
+}
+
+// of returns how many instructions have one of the names, with a width or without.
+func (l *Loop) of(names ...string) (n float64) {
+	for name, times := range l.Instructions {
+		if base, _, _ := strings.Cut(name, "."); slices.Contains(names, base) || slices.Contains(names, name) {
+			n += times
+		}
+	}
+	return n
 }
 
 // loop returns what the machine code does for a slice; nil without a disassembler, or if no loop multiplies numbers.
@@ -43,7 +55,10 @@ var kinds = []struct {
 }{
 	{"TENSOR", []string{"HGMMA", "HMMA", "DMMA", "IMMA", "IGMMA", "QGMMA"}},
 	{"FMA", []string{"FFMA", "DFMA", "FFMA2"}},
-	{"LDS", []string{"LDS", "LDSM"}},
+	{"LDS", []string{"LDS"}},
+	{"LDS.64", []string{"LDS.64"}},
+	{"LDS.128", []string{"LDS.128"}},
+	{"LDSM", []string{"LDSM"}},
 	{"STS", []string{"STS", "STSM"}},
 	{"GLOBAL", []string{"LDG", "STG", "LDGSTS", "UTMALDG", "UTMASTG"}},
 	{"BARRIER", []string{"BAR", "SYNCS", "DEPBAR", "LDGDEPBAR", "WARPGROUP", "WARPSYNC"}},
@@ -69,9 +84,9 @@ func printLoops(out io.Writer, rows []Row) {
 		fmt.Fprintf(w, "%s\t%d", r.name(), r.Loop.Slice)
 		rest := all
 		for _, kind := range kinds {
-			n := 0.0
-			for _, name := range kind.instructions {
-				n += r.Loop.Instructions[name]
+			n := r.Loop.of(kind.instructions...)
+			if kind.name == "LDS" { // the rest of them
+				n -= r.Loop.of("LDS.64", "LDS.128")
 			}
 			rest -= n
 			fmt.Fprintf(w, "\t%.4g", n)
@@ -84,8 +99,8 @@ func printLoops(out io.Writer, rows []Row) {
 	fmt.Fprint(out, "\nInstructions of a warp for a slice of k, in the loop of the machine code that multiplies:\n\n")
 	_ = w.Flush() // to a strings.Builder, which takes all
 	fmt.Fprintln(out, "\nK is the indices of a slice. TENSOR are products of tensor cores, FMA other multiply-adds, "+
-		"LDS and STS reads")
-	fmt.Fprintln(out, "and writes of shared memory, GLOBAL accesses to global memory and copies from it, "+
+		"LDS (of 4 bytes a")
+	fmt.Fprintln(out, "lane or fewer, .64 of 8, .128 of 16), LDSM and STS reads and writes of shared memory, GLOBAL accesses to global memory and copies from it, "+
 		"REST mostly addresses and")
 	fmt.Fprintln(out, "the loop itself. If warps have roles, they are those of a consumer.")
 }

@@ -72,6 +72,22 @@ func (i instruction) base() string {
 	return base
 }
 
+// kind returns the name without suffixes, but with the width of an access to memory unless a lane has 4 bytes: LDS.128.
+func (i instruction) kind() string {
+	if !strings.HasPrefix(i.name, "LD") && !strings.HasPrefix(i.name, "ST") || i.base() == "LDSM" || i.base() == "STSM" {
+		return i.base()
+	}
+	for suffix := range strings.SplitSeq(i.name, ".") {
+		if width[suffix] > 0 {
+			return i.base() + "." + suffix
+		}
+	}
+	return i.base()
+}
+
+// width is the bytes of a lane in accesses with a suffix.
+var width = map[string]float64{"128": 16, "64": 8, "U16": 2, "U8": 1}
+
 // code is the instructions of a kernel in their order.
 type code struct {
 	instructions []instruction

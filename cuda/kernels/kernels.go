@@ -28,6 +28,8 @@ var (
 	Peak string // measures what a pipe of the GPU does at most
 	//go:embed peak_warpgroups.cu
 	PeakWarpgroups string // measures what the tensor cores do at most by products of warpgroups
+	//go:embed chase.cu
+	Chase string // measures the latency of a memory
 	//go:embed timeline.cu
 	Timeline string // before a kernel that records its steps
 	//go:embed judge.cu

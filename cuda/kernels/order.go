@@ -13,8 +13,8 @@ import (
 // Order has all rungs in the order of reports. The rungs of one type are its ladder, which ends with kernels for use.
 var Order = []ladder.Rung{
 	f32.Naive, f64.Naive, gf256.Naive,
-	f64.PackedRowmajor, f64.PackedGlobal, f64.PackedSmem, f64.PackedConflictfree,
-	f32.Coalesced,
+	f64.PackedRowmajor, f64.PackedGlobal, f64.PackedSmem, f64.PackedConflictfree, f64.DMMAWMMA,
+	f32.Coalesced, f64.Coalesced,
 	f32.Smem, f64.Smem,
 	f32.Blocktile1D,
 	f32.Blocktile2D,
@@ -30,12 +30,12 @@ var Order = []ladder.Rung{
 	f32.Interleave,
 	f32.Rowstores,
 	f32.Warptile,
-	tf32.WMMA, tf32.Multistage, tf32.MMA, tf32.TMA,
+	tf32.Smem, tf32.WMMA, tf32.Multistage, tf32.MMA, tf32.TMA,
 	tf32.WGMMA, tf32.WGMMASpecialised, tf32.WGMMACluster, tf32.WGMMAPersistent,
 	half.MMASmem, half.MMALdmatrix, half.MMA, half.MMATMA,
 	half.WGMMA, half.WGMMASpecialised, half.WGMMACluster, half.WGMMAPersistent,
-	f64.DMMASmem, f64.DMMAWMMA, f64.DMMAMMA, f64.DMMA,
-	gf256.SquareTiled, gf256.Tiled, gf256.Word, gf256.WordRows, gf256.Lookup,
+	f64.DMMASmem, f64.DMMAAsync, f64.DMMAMMA, f64.DMMA,
+	gf256.SquareTiled, gf256.Macros, gf256.Tiled, gf256.Word, gf256.WordRows, gf256.Lookup,
 	production.F32, production.F64, production.Half, production.GF256,
 	production.TF32MMA, production.TF32, production.F16x3,
 }

@@ -94,14 +94,9 @@ func (q Request) access(threads int) Access {
 // serve returns, for a request of one warp: the passes over the banks, the passes without bank
 // conflicts, the number of lanes with an access, and the number of different addresses.
 //
-// A pass serves 32 lanes with 4 bytes each, 16 lanes with 8 bytes, or 8 lanes with 16 bytes. It serves twice as many if
-// for every i the lanes i and i^1, or i and i^2, need the same bytes (https://forums.developer.nvidia.com/t/77228). A
-// bank gives one of its words at a time, to all lanes that need that word.
+// A bank gives one of its words at a time, to all lanes that need that word.
 func serve(addresses []int, bytes int) (passes, least, lanes, distinct int) {
-	group := Lanes * wordBytes / bytes
-	if bytes > wordBytes && (paired(addresses, 1) || paired(addresses, 2)) {
-		group *= 2
-	}
+	group := AtOnce(addresses, bytes)
 	all := map[int]bool{}
 	for first := 0; first < len(addresses); first += group {
 		words := map[int]bool{}
@@ -127,6 +122,17 @@ func serve(addresses []int, bytes int) (passes, least, lanes, distinct int) {
 		}
 	}
 	return passes, least, lanes, len(all)
+}
+
+// AtOnce returns how many of the lanes with the given addresses a pass serves: 32 lanes with 4 bytes each, 16 lanes with
+// 8 bytes, or 8 lanes with 16 bytes. It serves twice as many if for every i the lanes i and i^1, or i and i^2, need the
+// same bytes (https://forums.developer.nvidia.com/t/77228).
+func AtOnce(addresses []int, bytes int) int {
+	group := Lanes * wordBytes / bytes
+	if bytes > wordBytes && (paired(addresses, 1) || paired(addresses, 2)) {
+		group *= 2
+	}
+	return group
 }
 
 // paired reports whether all lanes i and i^with want the same.

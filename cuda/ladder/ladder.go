@@ -18,11 +18,10 @@ type Rung struct {
 	Source string
 	// Parent is the rung that it changes, as NAME of the same type or as TYPE/NAME; empty: the one before it in its type.
 	Parent string
-	// Role, Class and Part are what a gemm.Variant has; of several rungs of one name, the first counts.
+	// Role and Class are what a gemm.Variant has; of several rungs of one name, the first counts.
 	Role   gemm.Role
 	Former gemm.Role // FormerRole of the gemm.Variant
 	Class  gemm.Class
-	Part   gemm.Part
 	Advice string // item of docs/advice.md that the kernel follows, and its parent does not
 	Least  int    // compute capability that it needs: 80 is 8.0
 	Exact  bool   // runs on GPUs of this capability alone
@@ -134,7 +133,7 @@ func (r Rung) In(typ string) Rung {
 
 // Then returns the rung after r that differs in nothing else.
 func (r Rung) Then(name, doc string) Rung {
-	r.Name, r.Doc, r.Parent, r.Advice, r.Part = name, doc, "", "", ""
+	r.Name, r.Doc, r.Parent, r.Advice = name, doc, "", ""
 	return r
 }
 

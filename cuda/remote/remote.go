@@ -102,6 +102,9 @@ func (w *Worker) System(ctx context.Context) (cuda.System, error) {
 // Serve returns the command with which a driver has the worker serve its cases.
 func (w *Worker) Serve(ctx context.Context) (*exec.Cmd, error) { return w.command(ctx, "serve") }
 
+// Profile is Serve for a worker under a profiler: see cuda.Mark.
+func (w *Worker) Profile(ctx context.Context) (*exec.Cmd, error) { return w.command(ctx, "profile") }
+
 // command returns the command that runs the worker with an argument.
 func (w *Worker) command(ctx context.Context, argument string) (*exec.Cmd, error) {
 	program, err := Find()

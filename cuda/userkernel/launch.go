@@ -2,8 +2,13 @@ package userkernel
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"math"
+	"math/big"
 	"strconv"
 	"strings"
 
@@ -47,129 +52,71 @@ func (d *Dims) UnmarshalText(text []byte) (err error) {
 }
 
 // at returns the dimensions for a product of the shape.
-func (d Dims) at(s gemm.Shape) ([3]int, error) {
-	out := [3]int{1, 1, 1}
-	p := parser{text: string(d), shape: s}
-	for i := range out {
-		value := p.sum()
-		if value > math.MaxInt32 {
-			p.fail("is %d for a product of %s, which is larger than %d", value, s, math.MaxInt32)
-		}
-		out[i] = int(max(value, -1))
-		if p.skip(); p.rest() == "" || p.err != nil {
-			break
-		}
-		if c := p.rest()[0]; c != ',' && c != 'x' || i == len(out)-1 {
-			p.fail("has %q after %d dimensions, wants one to three, such as 32x32 or (N+31)/32,(M+31)/32",
-				p.rest(), i+1)
-			break
-		}
-		p.next++
+func (d Dims) at(s gemm.Shape) (out [3]int, err error) {
+	out = [3]int{1, 1, 1}
+	parts := strings.Split(strings.ReplaceAll(string(d), "x", ","), ",")
+	if len(parts) > len(out) {
+		return out, fmt.Errorf("%q has %d dimensions, wants one to three, such as 32x32 or (N+31)/32,(M+31)/32", string(d),
+			len(parts))
 	}
-	if p.err != nil {
-		return out, fmt.Errorf("%q %w", string(d), p.err)
+	for i, part := range parts {
+		e, err := parser.ParseExpr(part)
+		if err != nil {
+			return out, fmt.Errorf("%q: %q is no expression of M, N and K, such as (N+31)/32", string(d), part)
+		}
+		value, err := evaluate(e, s)
+		if err == nil && value.Cmp(big.NewInt(math.MaxInt32)) > 0 {
+			err = fmt.Errorf("is %d for a product of %s, which is larger than %d", value, s, math.MaxInt32)
+		}
+		if err != nil {
+			return out, fmt.Errorf("%q %w", string(d), err)
+		}
+		if out[i] = -1; value.Sign() >= 0 {
+			out[i] = int(value.Int64())
+		}
 	}
 	return out, nil
 }
 
-// parser computes the value of an expression.
-type parser struct {
-	text  string
-	next  int // offset
-	depth int
-	shape gemm.Shape
-	err   error // the first
-}
-
-func (p *parser) rest() string { return p.text[p.next:] }
-
-func (p *parser) skip() { p.next = len(p.text) - len(strings.TrimLeft(p.rest(), " \t")) }
-
-func (p *parser) fail(format string, values ...any) int64 {
-	if p.err == nil {
-		p.err = fmt.Errorf(format, values...)
-	}
-	return 1
-}
-
-// operator returns the next character if it is one of the operators, and skips it.
-func (p *parser) operator(of string) byte {
-	p.skip()
-	if r := p.rest(); r != "" && strings.IndexByte(of, r[0]) >= 0 && p.err == nil {
-		p.next++
-		return r[0]
-	}
-	return 0
-}
-
-func (p *parser) sum() int64 { return p.chain("+-", p.term) }
-
-func (p *parser) term() int64 { return p.chain("*/%", p.factor) }
-
-// chain is operands with operators between them, applied from left to right.
-func (p *parser) chain(operators string, operand func() int64) int64 {
-	value := operand()
-	for op := p.operator(operators); op != 0; op = p.operator(operators) {
-		value = p.apply(op, value, operand())
-	}
-	return value
-}
-
-// factor is a number, M, N or K, or a sum in parentheses.
-func (p *parser) factor() int64 {
-	const deepest = 100
-	p.skip()
-	r := p.rest()
-	digits := len(r) - len(strings.TrimLeft(r, "0123456789"))
-	switch {
-	case digits > 0:
-		p.next += digits
-		value, err := strconv.ParseInt(r[:digits], 10, 32)
+// evaluate returns the value of an expression. Integers have any length, and quotients are rounded as in C.
+func evaluate(e ast.Expr, s gemm.Shape) (*big.Int, error) {
+	out := new(big.Int)
+	switch e := e.(type) {
+	case *ast.ParenExpr:
+		return evaluate(e.X, s)
+	case *ast.BasicLit:
+		if _, ok := out.SetString(e.Value, 10); ok {
+			return out, nil
+		}
+	case *ast.Ident:
+		if n, ok := map[string]int{"M": s.M, "N": s.N, "K": s.K}[e.Name]; ok {
+			return out.SetInt64(int64(n)), nil
+		}
+	case *ast.BinaryExpr:
+		a, err := evaluate(e.X, s)
 		if err != nil {
-			return p.fail("has the number %s, which is larger than %d", r[:digits], math.MaxInt32)
+			return nil, err
 		}
-		return value
-	case r == "":
-		return p.fail("ends where a number, M, N or K is wanted")
-	case r[0] == '(' && p.depth < deepest:
-		p.next++
-		p.depth++
-		value := p.sum()
-		p.depth--
-		if p.operator(")") == 0 {
-			return p.fail("has a ( without its )")
+		b, err := evaluate(e.Y, s)
+		if err != nil {
+			return nil, err
 		}
-		return value
+		switch divides := e.Op == token.QUO || e.Op == token.REM; {
+		case divides && b.Sign() == 0:
+			return nil, fmt.Errorf("divides by zero for a product of %s", s)
+		case e.Op == token.ADD:
+			return out.Add(a, b), nil
+		case e.Op == token.SUB:
+			return out.Sub(a, b), nil
+		case e.Op == token.MUL:
+			return out.Mul(a, b), nil
+		case e.Op == token.QUO:
+			return out.Quo(a, b), nil
+		case divides:
+			return out.Rem(a, b), nil
+		}
 	}
-	value, ok := map[byte]int{'M': p.shape.M, 'N': p.shape.N, 'K': p.shape.K}[r[0]]
-	if !ok {
-		return p.fail("has %q where a number, M, N or K is wanted", r)
-	}
-	p.next++
-	return int64(value)
-}
-
-// apply returns the result of an operation. Values are smaller than 2⁶², so a sum does not overflow.
-func (p *parser) apply(op byte, a, b int64) int64 {
-	const most = 1 << 62
-	switch {
-	case (op == '/' || op == '%') && b == 0:
-		return p.fail("divides by zero for a product of %s", p.shape)
-	case op == '*' && math.Abs(float64(a)*float64(b)) >= most, math.Abs(float64(a)+float64(b)) >= most:
-		return p.fail("is too large for a product of %s", p.shape)
-	}
-	switch op {
-	case '+':
-		return a + b
-	case '-':
-		return a - b
-	case '*':
-		return a * b
-	case '/':
-		return a / b
-	default:
-		return a % b
-	}
+	return nil, errors.New("has more than M, N, K, integers, parentheses and + - * / %")
 }
 
 // set sets what the flag says.

@@ -47,18 +47,21 @@ func TestBadLaunches(t *testing.T) {
 		{Launch{Grid: "M%(N-300)"}, "divides by zero"},
 		{Launch{Grid: "M*2147483647"},
 			"is 2147483647000 for a product of 1000x300x77, which is larger than 2147483647"},
-		{Launch{Grid: "M*2147483647*2147483647"}, "is too large"},
-		{Launch{Grid: "2147483647*2147483647+2147483647*2147483647"}, "is too large"},
-		{Launch{Grid: "1,2,3,4"}, `has ",4" after 3 dimensions`},
-		{Launch{Grid: "(M+31"}, "has a ( without its )"},
-		{Launch{Grid: "M+"}, "ends where a number, M, N or K is wanted"},
+		{Launch{Grid: "M*2147483647*2147483647"}, "is 4611686014132420609000 for"},
+		{Launch{Grid: "1,2,3,4"}, `"1,2,3,4" has 4 dimensions`},
+		{Launch{Grid: "(M+31"}, "is no expression"},
+		{Launch{Grid: "M+"}, "is no expression"},
 		{Launch{Grid: ""}, ""},
-		{Launch{Grid: " "}, "ends where"},
-		{Launch{Grid: "m"}, `has "m" where a number, M, N or K is wanted`},
-		{Launch{Grid: "-1"}, `has "-1" where`},
-		{Launch{Grid: "4294967296"}, "has the number 4294967296, which is larger than 2147483647"},
-		{Launch{Grid: "MM"}, `has "M" after 1 dimensions`},
-		{Launch{Grid: Dims(strings.Repeat("(", 200) + "1" + strings.Repeat(")", 200))}, "where a number"},
+		{Launch{Grid: "32x"}, `"32x": "" is no expression`},
+		{Launch{Grid: " "}, "is no expression"},
+		{Launch{Grid: "m"}, `"m" has more than M, N, K, integers`},
+		{Launch{Grid: "-1"}, `"-1" has more than`},
+		{Launch{Grid: "4294967296"}, "is 4294967296 for"},
+		{Launch{Grid: "MM"}, `"MM" has more than`},
+		{Launch{Grid: "1)+(2"}, "is no expression"},
+		{Launch{Grid: "1)(2"}, "is no expression"},
+		{Launch{Grid: "M<<2"}, "has more than"},
+		{Launch{Grid: "1.5"}, "has more than"},
 	} {
 		_, err := test.launch.At(odd)
 		if test.want == "" && err != nil || test.want != "" &&
@@ -67,7 +70,7 @@ func TestBadLaunches(t *testing.T) {
 		}
 	}
 	if _, err := ParseDims("32y32"); err == nil ||
-		!strings.Contains(err.Error(), `"32y32" has "y32" after 1 dimensions`) {
+		!strings.Contains(err.Error(), `"32y32": "32y32" is no expression`) {
 		t.Errorf("32y32: %v", err)
 	}
 }

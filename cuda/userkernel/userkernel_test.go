@@ -104,7 +104,7 @@ func TestUnreadable(t *testing.T) {
 	for want, path := range map[string]string{
 		"there is no file ": filepath.Join(t.TempDir(), "absent.cu"),
 		"is no source":      t.TempDir(),
-		`the line gemm: --grid: "m" has "m" where`: write(t, "// gemm: --grid m\n"+source),
+		`the line gemm: --grid: "m" has more than`: write(t, "// gemm: --grid m\n"+source),
 		"--grid needs a value":                     write(t, "// gemm: --grid\n"+source),
 		"--tile is none of --block-dims, --grid":   write(t, "// gemm: --tile 3\n"+source),
 		`--smem: "1k" must be bytes`:               write(t, "// gemm: --smem 1k\n"+source),

@@ -123,7 +123,7 @@ func TestCalculator(t *testing.T) {
 		{8, 0, Kernel{1024, 65, 0}, 2, 0, 164, 32},
 		{8, 6, Kernel{32, 16, 0}, 48, 128, 100, 16},
 		{8, 6, Kernel{96, 40, 0}, 16, 16, 100, 16},
-		{8, 6, Kernel{1024, 37, 8192}, 1, 1, 11, 16}, // of the 2024 report
+		{8, 6, Kernel{1024, 37, 8192}, 1, 1, 11, 16}, // kernel 3 of the article on a kernel like cuBLAS
 		{8, 6, Kernel{256, 128, 101376}, 6, 2, 1, 16},
 		{8, 9, Kernel{64, 24, 1024}, 24, 42, 50, 24},
 		{9, 0, Kernel{128, 168, 232448}, 16, 3, 1, 32},

@@ -7,6 +7,7 @@
 //     static THREADS CHUNK N TIMES          loops of N empty bodies by that schedule
 //     dynamic THREADS CHUNK N TIMES
 //     guided THREADS CHUNK N TIMES
+//     auto THREADS CHUNK N TIMES            libgomp ignores the chunk
 //     atomic THREADS N TIMES                merges of a private array of N numbers of
 //     critical THREADS N TIMES              each thread into a shared one: an atomic
 //     reduce THREADS N TIMES                add an element, a critical section a
@@ -176,6 +177,7 @@ static void measure(const char *line) {
     if (!strcmp(what, "static")) schedule = omp_sched_static;
     if (!strcmp(what, "dynamic")) schedule = omp_sched_dynamic;
     if (!strcmp(what, "guided")) schedule = omp_sched_guided;
+    if (!strcmp(what, "auto")) schedule = omp_sched_auto;
     if (!strcmp(what, "atomic")) merge = merge_atomic;
     if (!strcmp(what, "critical")) merge = merge_critical;
     if (!strcmp(what, "reduce")) merge = merge_reduce;

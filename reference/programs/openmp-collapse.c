@@ -20,25 +20,30 @@ int threads(int number) {
     return team;
 }
 
-// schedules has the schedules in the order of their numbers, after 0, the one that schedule(runtime)
-// has if nothing is set.
-static const omp_sched_t schedules[] = {omp_sched_static, omp_sched_dynamic, omp_sched_guided};
-static omp_sched_t kind = omp_sched_static;
+// The schedules of schedule(runtime) have their numbers in omp.h, from omp_sched_static, 1, to omp_sched_auto, 4. Two
+// more are no schedule: 0 is what schedule(runtime) has if nothing is set, which is the variable run-sched-var; 5 is a
+// loop without the clause, which has the schedule in the variable def-sched-var.
+enum { standard = 0, without = 5 };
+static int requested = standard;
 
-// schedule and chunk set how the loop is divided; a chunk of 0 is the schedule's own.
-int schedule(int number) {
-    static omp_sched_t standard;
-    static int known = 0;
-    int size;
-    if (!known) omp_get_schedule(&standard, &size);
-    known = 1;
-    kind = number == 0 ? standard : schedules[number - 1];
-    return number;
-}
+// schedule and chunk set how the loop is divided; a chunk of 0 is the schedule's own. chunk returns the number of the
+// schedule that the loop has.
+int schedule(int number) { return requested = number; }
 
 int chunk(int size) {
-    omp_set_schedule(kind, size);
-    return size;
+    static omp_sched_t first = 0;
+    omp_sched_t kind;
+    int used;
+    if (requested == without) return without;
+    if (!first) omp_get_schedule(&first, &used);
+    omp_set_schedule(requested == standard ? first : (omp_sched_t)requested, size);
+    omp_get_schedule(&kind, &used);
+    return kind & 7; // without the modifier monotonic
+}
+
+// add adds the terms of A[i][l] to row i of C.
+static inline void add(int n, int k, const T *A, const T *B, T *C, long i, long l) {
+    for (long j = 0; j < n; j++) C[i * n + j] += A[i * k + l] * B[l * n + j];
 }
 
 void multiply(int m, int n, int k, const T *A, const T *B, T *C) {
@@ -53,13 +58,14 @@ void multiply(int m, int n, int k, const T *A, const T *B, T *C) {
 #pragma omp for
         for (long q = 0; q < size; q++) C[q] = 0;
 
+        if (requested == without) {
+#pragma omp for collapse(2)
+            for (long i = 0; i < m; i++)
+                for (long l = 0; l < k; l++) add(n, k, A, B, local, i, l);
+        } else {
 #pragma omp for collapse(2) schedule(runtime)
-        for (long i = 0; i < m; i++) {
-            for (long l = 0; l < k; l++) {
-                for (long j = 0; j < n; j++) {
-                    local[i * n + j] += A[i * k + l] * B[l * n + j];
-                }
-            }
+            for (long i = 0; i < m; i++)
+                for (long l = 0; l < k; l++) add(n, k, A, B, local, i, l);
         }
         for (long q = 0; q < size; q++) {
 #pragma omp atomic

@@ -59,7 +59,7 @@ type Answer struct {
 func (v *View) Answer(typ string) Answer {
 	a := Answer{Type: typ, rows: Pick(Timed(v.Ladder(typ)), func(r record.Record) bool {
 		p := ProblemOf(r)
-		return p.Cube() && p.plain() && r.Median > 0 && !v.Oversubscribes(r)
+		return p.Cube() && p.Plain() && r.Median > 0 && !v.Oversubscribes(r)
 	})}
 	most := 0
 	for _, rows := range GroupBy(a.rows, sizeOf) {
@@ -123,7 +123,7 @@ func (a Answer) Of(variant string, n int) (record.Record, bool) {
 }
 
 // FastestRows returns the rows of the table at n: the textbook loops, the fastest of each family, kernels of the user,
-// and libraries, each on every number of threads that it was timed on.
+// and the fastest library on every number of threads, on ranks and on the GPU.
 func (a Answer) FastestRows(n int) []Fastest {
 	var out []Fastest
 	if naive, ok := a.Textbook(n); ok {
@@ -135,10 +135,14 @@ func (a Answer) FastestRows(n int) []Fastest {
 		}
 	}
 	of := func(r record.Record) Coder {
-		if Of(r).Location == gemm.OnRanks {
-			return Coder{r.Variant, 0} // the best number of ranks
+		place := CoderOf(r)
+		if OfLibrary(r) {
+			place.Variant = ""
 		}
-		return Coder{r.Variant, r.Threads}
+		if Of(r).Location == gemm.OnRanks {
+			place.Threads = -1 // the best number of ranks
+		}
+		return place
 	}
 	var kernels, peers []Fastest
 	for _, place := range Distinct(a.rows, of) {

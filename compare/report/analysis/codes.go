@@ -16,7 +16,7 @@ const mostShards = 256
 // of C are parity shards, of n bytes each.
 func encodes(r record.Record) bool {
 	p := ProblemOf(r)
-	return r.Type == "gf256" && r.Experiment == record.MainLadder && p.plain() && !p.Cube() && r.M > 0 && r.K > 0 &&
+	return r.Type == "gf256" && r.Experiment == record.MainLadder && p.Plain() && !p.Cube() && r.M > 0 && r.K > 0 &&
 		r.M+r.K <= mostShards
 }
 
@@ -97,47 +97,71 @@ func AtWidths(rows []record.Record) (widths []int, at []record.Record) {
 	return widths, at
 }
 
-// Code is the fastest of ours on one code in one place: on a number of threads, or on the GPU.
-type Code struct {
-	record.Record
-	Name       string     // data and parity shards
-	Over       Comparison // with the library on as many threads, for a GPU on the most: above 1, ours is faster
-	Compared   bool       // the library was timed
-	Memory     float64    // share of the rate that memory permits; NaN if that was not measured
-	HostToHost float64    // data rate of a GPU in GB/s with operands in host memory; NaN if copies were not timed
+// CodeRow is a code with shards of one width: the fastest of ours in each place.
+type CodeRow struct {
+	Name  string                // data and parity shards
+	N     int                   // bytes of a shard
+	at    map[int]record.Record // by threads, 0: on the GPU
+	other map[int]Comparison    // with the library on as many threads: above 1, ours is faster
 }
 
-// Codes returns the fastest of ours on each code in each place. They are at the widths at which several codes were
+// GBps returns the data rate on a number of threads, or on the GPU if that is 0.
+func (r CodeRow) GBps(threads int) float64 { return Known(r.at[threads], r.at[threads].DataGBps) }
+
+// Over returns the comparison with the library on a number of threads.
+func (r CodeRow) Over(threads int) Comparison {
+	if c, ok := r.other[threads]; ok {
+		return c
+	}
+	return justRatio(math.NaN())
+}
+
+// OnGPU returns the data rate of the kernel on the GPU.
+func (r CodeRow) OnGPU() float64 { return r.GBps(0) }
+
+// HostToHost returns the data rate of the GPU with operands in host memory; NaN if copies were not timed.
+func (r CodeRow) HostToHost() float64 {
+	return float64(r.at[0].K) * float64(r.N) / WithCopies(r.at[0]) / 1e9
+}
+
+// CodeTable is codes by data shards, parity shards and width. They are at the widths at which several codes were
 // measured, if there are any.
-func (v *View) Codes() []Code {
+type CodeTable struct {
+	Rows     []CodeRow
+	Threads  []int    // in use
+	Variants []string // that are the fastest of ours in a row
+}
+
+// CodeTable returns the fastest of ours on each code in each place, nil if there is none.
+func (v *View) CodeTable() *CodeTable {
 	all := Timed(v.CodeRows())
 	_, rows := AtWidths(all)
-	type place struct {
-		Problem
-		threads int
-	}
-	var out []Code
-	for _, own := range GroupBy(Pick(rows, Ours), func(r record.Record) place {
-		return place{OnOneThread(r), CoderOf(r).Threads}
-	}) {
-		slices.Reverse(own) // the last of equal ones
-		r, _ := MinBy(own, median)
-		c := Code{Record: r, Name: CodeName(ProblemOf(r)), Over: overLibrary(all, r),
-			Memory: Known(r, r.DataGBps) / v.DataLimit(r), HostToHost: math.NaN()}
-		if c.Compared = !math.IsNaN(c.Over.Ratio); ByGPU(r) {
-			c.HostToHost = float64(r.K) * float64(r.N) / WithCopies(r) / 1e9
+	threads := func(r record.Record) int { return CoderOf(r).Threads }
+	var fastest []record.Record
+	var t CodeTable
+	for _, code := range GroupBy(Pick(rows, Ours), OnOneThread) {
+		row := CodeRow{CodeName(OnOneThread(code[0])), code[0].N, map[int]record.Record{}, map[int]Comparison{}}
+		for _, own := range GroupBy(code, threads) {
+			slices.Reverse(own) // the last of equal ones
+			r, _ := MinBy(own, median)
+			row.at[threads(r)], row.other[threads(r)] = r, overLibrary(all, r)
+			fastest = append(fastest, r)
 		}
-		out = append(out, c)
+		t.Rows = append(t.Rows, row)
 	}
-	return out
+	if len(t.Rows) == 0 {
+		return nil
+	}
+	t.Threads = slices.DeleteFunc(Ascending(fastest, threads), func(n int) bool { return n == 0 })
+	t.Variants = Distinct(fastest, VariantOf)
+	return &t
 }
 
-// overLibrary compares a row with the library on as many threads, the row of a GPU with that on the most.
+// overLibrary compares a row with the library on as many threads.
 func overLibrary(all []record.Record, r record.Record) Comparison {
 	var library record.Record
 	for _, o := range all {
-		fits := max(o.Threads, 1) == max(r.Threads, 1) || ByGPU(r) && o.Threads >= library.Threads
-		if OfLibrary(o) && OnOneThread(o) == OnOneThread(r) && fits {
+		if OfLibrary(o) && OnOneThread(o) == OnOneThread(r) && CoderOf(o).Threads == CoderOf(r).Threads {
 			library = o
 		}
 	}
@@ -145,29 +169,6 @@ func overLibrary(all []record.Record, r record.Record) Comparison {
 		return justRatio(math.NaN())
 	}
 	return Versus(library, r)
-}
-
-// OverLibrary is what interleaved comparisons with the library say on one number of threads.
-type OverLibrary struct {
-	Threads        int
-	Codes          int // compared
-	Faster, Slower int // of them ours, beyond the noise
-	Least, Most    Code
-}
-
-// OverLibrary returns the comparisons with the library by the number of threads.
-func (v *View) OverLibrary() []OverLibrary {
-	compared := Pick(v.Codes(), func(c Code) bool { return !math.IsNaN(c.Over.P) })
-	var out []OverLibrary
-	for _, own := range GroupBy(compared, func(c Code) int { return max(c.Threads, 1) }) {
-		r := OverLibrary{Threads: max(own[0].Threads, 1), Codes: len(own)}
-		r.Least, _ = MinBy(own, func(c Code) float64 { return c.Over.Ratio })
-		r.Most, _ = MinBy(own, func(c Code) float64 { return -c.Over.Ratio })
-		r.Faster = len(Pick(own, func(c Code) bool { return c.Over.Outcome == Faster }))
-		r.Slower = len(Pick(own, func(c Code) bool { return c.Over.Outcome == Slower }))
-		out = append(out, r)
-	}
-	return out
 }
 
 // BestCode returns our fastest row of the code that most coders were timed at, with the largest shards; nil if there is

@@ -104,7 +104,7 @@ func (v *View) FamilyTable(fam, typ string) *FamilyTable {
 		return r.Speed() && ProblemOf(r).Cube() && r.N == t.N
 	})
 	for _, r := range here { // products that another variant computed
-		if Family(r.Variant) == fam && ProblemOf(r).plain() && !RanItself(r) {
+		if Family(r.Variant) == fam && ProblemOf(r).Plain() && !RanItself(r) {
 			row := FamilyRow{Record: r, Mark: "muted", By: Ran(r), OverNaive: math.NaN()}
 			row.Status, row.Median = record.Skipped, record.None()
 			t.Rows = append(t.Rows, row)

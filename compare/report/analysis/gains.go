@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -44,11 +45,24 @@ func (v *View) gain(rows []record.Record, parent, variant string) (best *Gain) {
 		if !ok || !before.Speed() || !after.Speed() {
 			continue
 		}
-		if c := Contrast(before, after); best == nil || c.Outcome != TooFew || best.Outcome == TooFew {
-			best = &Gain{parent, variant, p, c, v.Explain(before, after, c.Ratio), Wide(before) || Wide(after)}
+		c := Contrast(before, after)
+		g := &Gain{parent, variant, p, c, v.Explain(before, after, c.Ratio), Wide(before) || Wide(after)}
+		if best == nil || g.rank() >= best.rank() {
+			best = g
 		}
 	}
 	return best
+}
+
+// rank is higher for enough samples, and then for a change of the profiler's counters.
+func (g *Gain) rank() (rank int) {
+	if g.Outcome != TooFew {
+		rank = 2
+	}
+	if g.Counted != nil {
+		rank++
+	}
+	return rank
 }
 
 // Parent names the first variant of a gain, without its family if both are of one.
@@ -71,6 +85,7 @@ const (
 	Unpredicted Reason = "unpredicted" // no model has a prediction
 	Unexplained Reason = "unexplained" // the prediction is another
 	Checked     Reason = "checks"      // as instructions, of which some check bounds
+	Profiled    Reason = "profiled"    // the profiler's counters have it: see Counted
 )
 
 // Reason returns the main reason for a gain or a loss, or why there is none: empty if two rows that are predicted to be
@@ -121,4 +136,128 @@ func (g Gain) Values() map[string]float64 {
 		"Cycles": slow.Terms[reason] * slow.Workers, "Percent": 100 * slow.Share, "Lines": slow.Column, "Sets": slow.Sets,
 		"All": slow.AllSets, "Checks": slow.Loop.Checks, "Before": before, "After": after,
 	}
+}
+
+// Counted is the largest change between two kernels in the profiler's counters.
+type Counted struct {
+	State         string  // of warps, by the profiler's name, whose cycles change most
+	Before, After float64 // cycles of a scheduler in it for a multiply-add of a warp
+	Work          string  // a key of works: what changes most of what the state may come from; empty: nothing
+	From, To      float64 // of what changes most
+}
+
+// counts are counters, by the profiler's names.
+type counts map[string]float64
+
+// A warpState is what a warp does or waits for in a cycle, by the profiler's name, and the works that may change how long,
+// besides instructions and active warps.
+type warpState struct {
+	name  string
+	works []string
+}
+
+var states = []warpState{
+	{"selected", nil}, {"not_selected", nil}, {"math_pipe_throttle", nil}, {"gmma", nil}, {"warpgroup_arrive", nil},
+	{"long_scoreboard", []string{"sectors", "global", "dram"}},
+	{"lg_throttle", []string{"sectors", "global"}},
+	{"short_scoreboard", []string{"conflicts", "loads", "width"}},
+	{"mio_throttle", []string{"conflicts", "loads", "width"}},
+	{"barrier", nil}, {"wait", nil}, {"dispatch_stall", nil}, {"branch_resolving", nil}, {"no_instruction", nil},
+	{"imc_miss", nil}, {"membar", nil},
+	{"drain", []string{"stores"}},
+	{"sleeping", nil},
+}
+
+// works are what kernels do, from counters and the multiply-adds of warps. more is -1 for what takes less time if there
+// is more of it.
+var works = map[string]struct {
+	more float64
+	of   func(c counts, warps float64) float64
+}{
+	"instructions": {1, func(c counts, warps float64) float64 { return c["smsp__inst_executed.sum"] / warps }},
+	"loads":        {1, func(c counts, warps float64) float64 { return c[sharedLoads] / warps }},
+	"width":        {-1, func(c counts, _ float64) float64 { return c[sharedBytes] / (32 * c[sharedLoads]) }},
+	"conflicts": {1, func(c counts, _ float64) float64 {
+		all := c["l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"]
+		return all / (all - c["l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum"] -
+			c["l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum"])
+	}},
+	"sectors": {1, func(c counts, _ float64) float64 {
+		return c[globalPrefix+"sectors"+loads] / c[globalPrefix+"requests"+loads]
+	}},
+	"stores": {1, func(c counts, _ float64) float64 {
+		return c[globalPrefix+"sectors"+stores] / c[globalPrefix+"requests"+stores]
+	}},
+	"global": {1, func(c counts, warps float64) float64 { return c["lts__t_sectors_op_read.sum"] / warps }},
+	"dram":   {1, func(c counts, warps float64) float64 { return c["dram__bytes_read.sum"] / warps }},
+	"warps":  {-1, func(c counts, _ float64) float64 { return c[activeWarps] }},
+}
+
+const (
+	sharedLoads  = "smsp__inst_executed_op_shared_ld.sum"
+	sharedBytes  = "smsp__sass_data_bytes_mem_shared_op_ld.sum"
+	activeWarps  = "sm__warps_active.avg.pct_of_peak_sustained_active"
+	globalPrefix = "l1tex__t_"
+	loads        = "_pipe_lsu_mem_global_op_ld.sum"
+	stores       = "_pipe_lsu_mem_global_op_st.sum"
+)
+
+// cycles returns the cycles of a scheduler for a multiply-add of a warp, by the states of warps; nil without counters.
+// The profiler has the mean warps in each state for an issued instruction. The sum of all states over the active warps
+// is the cycles between two instructions.
+func (v *View) cycles(r record.Record) map[string]float64 {
+	if r.GPU == nil || !(r.GPU.Counters[activeWarps] > 0) || r.Terms() == 0 {
+		return nil
+	}
+	const schedulers, usual = 4, 64 // of a multiprocessor, and the warps that it can hold
+	most := float64(usual)
+	if g := v.Device(); g.Threads > 0 && g.Warp > 0 {
+		most = float64(g.Threads / g.Warp)
+	}
+	active := r.GPU.Counters[activeWarps] / 100 * most / schedulers
+	issued := works["instructions"].of(r.GPU.Counters, r.Terms()/32)
+	out := map[string]float64{}
+	for _, s := range states {
+		out[s.name] = issued * r.GPU.Counters["smsp__average_warps_issue_stalled_"+s.name+"_per_issue_active.ratio"] / active
+	}
+	return out
+}
+
+// Profiled reports whether a kernel of the type was profiled.
+func (v *View) Profiled(typ string) bool {
+	return slices.ContainsFunc(v.Rungs(typ), func(r record.Record) bool { return v.cycles(r) != nil })
+}
+
+// counted returns the largest change in the counters of two rows, and the ratio of their cycles. It is nil without
+// counters, or if the cycles do not account for the measured ratio.
+func (v *View) counted(before, after record.Record, measured float64) (*Counted, float64) {
+	p, q := v.cycles(before), v.cycles(after)
+	predicted := total(p) / total(q)
+	if !Accounts(predicted, measured) || (predicted-1)*(measured-1) <= 0 {
+		return nil, math.NaN()
+	}
+	direction := 1.0 // of cycles
+	if predicted > 1 {
+		direction = -1
+	}
+	most := slices.MaxFunc(states, func(x, y warpState) int {
+		return cmp.Compare(direction*(q[x.name]-p[x.name]), direction*(q[y.name]-p[y.name]))
+	})
+	out := &Counted{State: most.name, Before: p[most.name], After: q[most.name]}
+	largest := math.Log1p(Tolerance)
+	for _, name := range append([]string{"instructions", "warps"}, most.works...) {
+		w := works[name]
+		from, to := w.of(before.GPU.Counters, before.Terms()/32), w.of(after.GPU.Counters, after.Terms()/32)
+		if change := direction * w.more * math.Log(to/from); change > largest && !math.IsInf(change, 0) {
+			largest, out.Work, out.From, out.To = change, name, from, to
+		}
+	}
+	return out, predicted
+}
+
+func total(cycles map[string]float64) (all float64) {
+	for _, s := range states {
+		all += cycles[s.name]
+	}
+	return all
 }

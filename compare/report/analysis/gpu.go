@@ -37,7 +37,7 @@ func Products(r record.Record) int {
 // shape. If a variant was measured with several parameters, it is the row with the defaults.
 func (v *View) Rungs(typ string) []record.Record {
 	all := Timed(v.Pick(func(r record.Record) bool {
-		return r.Experiment == record.MainLadder && r.Type == typ && ByGPU(r) && r.Median > 0 && ProblemOf(r).plain()
+		return r.Experiment == record.MainLadder && r.Type == typ && ByGPU(r) && r.Median > 0 && ProblemOf(r).Plain()
 	}))
 	variants := v.gpuVariants()
 	var out []record.Record
@@ -75,6 +75,21 @@ func (v *View) Pipe(name string) (record.Ceiling, bool) {
 		}
 		return -float64(c.Gflops)
 	})
+}
+
+// Latency returns the measured latency of a memory of the GPU, shared, l2 or dram: the least of all samples, NaN of
+// none.
+func (v *View) Latency(memory string) (cycles, nanoseconds float64) {
+	of := func(name string) float64 {
+		least := math.NaN()
+		for _, m := range v.Measurements {
+			if m.Name == name && m.Params["memory"] == memory && len(m.Samples) > 0 && !(least < slices.Min(m.Samples)) {
+				least = slices.Min(m.Samples)
+			}
+		}
+		return least
+	}
+	return of("latency-cycles"), of("latency")
 }
 
 // HostToHostRow is the processor and the GPU on one product: each by its fastest variant in the arithmetic of the type.
@@ -254,6 +269,29 @@ func (v *View) LadderRows(typ string) (best []record.Record) {
 
 // Precisions are the arithmetics of floating-point rows on a GPU, the most accurate first.
 var Precisions = []string{"f64", "f32", "f16x3", "tf32", "f16", "bf16"}
+
+// LeastTimes are the least seconds of a product on the GPU: of its operations at the measured peak of the type, and of
+// reading A, B and C and writing C at the measured bandwidth.
+type LeastTimes struct {
+	Problem
+	Compute, Memory float64 // seconds of its operations; of its bytes
+}
+
+// Ratio is how many times as long the operations take as the memory.
+func (l LeastTimes) Ratio() float64 { return l.Compute / l.Memory }
+
+// LeastTimes returns them at the size of the ladder; nil if a peak is not known.
+func (v *View) LeastTimes(typ string) *LeastTimes {
+	rows := v.LadderRows(typ)
+	peak, ok := v.Pipe(typ)
+	if len(rows) == 0 || !ok || !(v.DeviceCopy() > 0) {
+		return nil
+	}
+	r := rows[0]
+	m, n, k := float64(r.M), float64(r.N), float64(r.K)
+	bytes := float64(gemm.TypeNamed(typ).Size) * (m*k + k*n + 2*m*n)
+	return &LeastTimes{ProblemOf(r), 2 * r.Terms() / float64(peak.Gflops) / 1e9, bytes / v.DeviceCopy() / 1e9}
+}
 
 // Accuracies returns the rows on the GPU at ladderSize, or else at the largest cube with as many precisions, with an
 // error that is known.

@@ -3,6 +3,7 @@ package analysis
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,6 +32,56 @@ func TestRungs(t *testing.T) {
 	}
 	if want := "cuda/naive 0.002 cuda/cublas 0.001"; strings.Join(got, " ") != want {
 		t.Errorf("got %v, want %s", got, want)
+	}
+}
+
+// TestCounted names the state of warps whose cycles change most, and the work that changes most of what it comes from,
+// if the cycles account for the ratio of the times.
+func TestCounted(t *testing.T) {
+	const n = 64
+	row := func(name string, seconds, executed float64, counters map[string]float64) record.Record {
+		return reporttest.Kernel(name, n, seconds, func(r *record.Record) {
+			r.GPU.Counters = map[string]float64{"smsp__inst_executed.sum": executed * n * n * n / 32, activeWarps: 50,
+				"l1tex__data_pipe_lsu_wavefronts_mem_shared.sum": 80, sharedLoads: 10, sharedBytes: 1280}
+			for name, value := range counters {
+				if states := slices.ContainsFunc(states, func(s warpState) bool { return s.name == name }); states {
+					name = "smsp__average_warps_issue_stalled_" + name + "_per_issue_active.ratio"
+				}
+				r.GPU.Counters[name] = value
+			}
+		})
+	}
+	type values = map[string]float64
+	const conflicts = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum"
+	parent := values{"selected": 1, "short_scoreboard": 3, "long_scoreboard": 4, conflicts: 40}
+	for _, test := range []struct {
+		executed, seconds float64
+		counters          values
+		want              string
+	}{
+		// 8 active warps a scheduler: 1 of 8 cycles are waits of 1 warp.
+		{1, 0.75, values{"selected": 1, "short_scoreboard": 1, "long_scoreboard": 4},
+			"profiled 1.333 short_scoreboard 0.375 0.125 conflicts 2 1"},
+		{1, 1.02, values{"selected": 1, "short_scoreboard": 3, "long_scoreboard": 4.2, conflicts: 40},
+			"profiled 0.976 long_scoreboard 0.5 0.525  0 0"},
+		{2, 2.1, parent, "profiled 0.500 long_scoreboard 0.5 1 instructions 1 2"},
+		{1, 1.5, values{"selected": 1, "short_scoreboard": 3, "long_scoreboard": 8, conflicts: 40},
+			"profiled 0.667 long_scoreboard 0.5 1  0 0"},
+		{1, 0.75, values{"selected": 1, "short_scoreboard": 3, "long_scoreboard": 8}, "none"}, // slower by the counters
+		{1, 1.9, values{"selected": 1, "short_scoreboard": 3, "long_scoreboard": 4, activeWarps: 25, conflicts: 40},
+			"profiled 0.500 long_scoreboard 0.5 1 warps 50 25"},
+		{1, 0.75, values{activeWarps: 0}, "none"},
+	} {
+		v := Views(reporttest.Planted(row("conflictfree", 1, 1, parent),
+			row("doublebuffer", test.seconds, test.executed, test.counters)))[0]
+		rows := v.Rungs("f32")
+		e, got := v.Explain(rows[0], rows[1], 1/test.seconds), "none"
+		if c := e.Counted; c != nil {
+			got = fmt.Sprintf("%s %.3f %s %v %v %s %v %v", e.Cause, e.Predicted, c.State, c.Before, c.After, c.Work, c.From, c.To)
+		}
+		if got != test.want {
+			t.Errorf("%v: %s, want %s", test.counters, got, test.want)
+		}
 	}
 }
 

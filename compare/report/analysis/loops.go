@@ -276,9 +276,10 @@ func busy(r record.Record) float64 {
 
 // Explanation is what the models say of a step between two rows.
 type Explanation struct {
-	Before, After Cost    // zero where a loop is not described
-	Predicted     float64 // ratio; NaN if there is no prediction
-	Cause         Reason  // what accounts for most; NoReason if no model accounts for the ratio that was measured
+	Before, After Cost     // zero where a loop is not described
+	Predicted     float64  // ratio; NaN if there is no prediction
+	Cause         Reason   // what accounts for most; NoReason if no model accounts for the ratio that was measured
+	Counted       *Counted // of Profiled
 }
 
 // Accounts reports whether a prediction accounts for a measured ratio: both are on one side of 1, and
@@ -324,6 +325,9 @@ func (v *View) Explain(before, after record.Record, measured float64) Explanatio
 			nearest, out.Predicted = d, x
 			out.Cause = []Reason{Operations, Accesses, Traffic1, Traffic2}[i]
 		}
+	}
+	if counted, ratio := v.counted(before, after, measured); out.Cause == NoReason && counted != nil {
+		out.Cause, out.Counted, out.Predicted = Profiled, counted, ratio
 	}
 	return out
 }

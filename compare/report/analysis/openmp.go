@@ -13,8 +13,7 @@ import (
 type OpenMP struct {
 	Problem
 	Rows        []OpenMPThreads
-	Chunks      []OpenMPChunks // on the most threads
-	Interleaved bool           // the rows of every pair
+	Interleaved bool // the rows of every pair
 }
 
 // OpenMPThreads is the comparison on one number of threads.
@@ -24,14 +23,6 @@ type OpenMPThreads struct {
 	Ratio                 float64       // geometric mean of OpenMP's time over ours
 	Pool, Other           record.Record // the fastest setting of each
 	PoolSet, OtherSet     string        // these settings
-}
-
-// OpenMPChunks is what chunks do under a schedule: the time with the worst over the time with the best one.
-type OpenMPChunks struct {
-	Threads               int
-	Schedule              string
-	Pool, Other           float64
-	PoolChunk, OtherChunk int // the best; 0: the schedule's own
 }
 
 // OpenMPPair is our pool and OpenMP on one setting. The comparison is of OpenMP's time with ours.
@@ -74,7 +65,7 @@ func (v *View) OpenMPPairs(typ string) []OpenMPPair {
 	for i, f := range ComparePairs(rowPairs) {
 		out[i].Comparison = f.Comparison
 	}
-	order := []string{"default", "static", "dynamic", "guided"}
+	order := []string{"default", "static", "dynamic", "guided", "auto"}
 	slices.SortStableFunc(out, func(x, y OpenMPPair) int {
 		return cmp.Or(cmp.Compare(x.Threads, y.Threads),
 			cmp.Compare(slices.Index(order, x.Schedule), slices.Index(order, y.Schedule)),
@@ -94,8 +85,7 @@ func (v *View) OpenMP() []OpenMP {
 		o := OpenMP{Problem: OnOneThread(pairs[0].Pool), Interleaved: !slices.ContainsFunc(pairs, func(p OpenMPPair) bool {
 			return !Interleaved(p.Pool, p.OpenMP)
 		})}
-		byThreads := GroupBy(pairs, func(p OpenMPPair) int { return p.Threads })
-		for _, own := range byThreads {
+		for _, own := range GroupBy(pairs, func(p OpenMPPair) int { return p.Threads }) {
 			t := OpenMPThreads{Threads: own[0].Threads, Settings: len(own)}
 			sum := 0.0
 			for _, p := range own {
@@ -110,29 +100,13 @@ func (v *View) OpenMP() []OpenMP {
 				}
 			}
 			t.Ratio = math.Exp(sum / float64(len(own)))
-			t.Pool, t.Other, _, _ = extremes(own)
+			pool, _ := MinBy(own, func(p OpenMPPair) float64 { return float64(p.Pool.Median) })
+			other, _ := MinBy(own, func(p OpenMPPair) float64 { return float64(p.OpenMP.Median) })
+			t.Pool, t.Other = pool.Pool, other.OpenMP
 			t.PoolSet, t.OtherSet = Setting(t.Pool.Params), Setting(t.Other.Params)
 			o.Rows = append(o.Rows, t)
-		}
-		most := byThreads[len(byThreads)-1]
-		for _, schedule := range []string{"static", "dynamic", "guided"} {
-			own := Pick(most, func(p OpenMPPair) bool { return p.Schedule == schedule })
-			if len(own) < 2 {
-				continue
-			}
-			pool, other, slowPool, slowOther := extremes(own)
-			o.Chunks = append(o.Chunks, OpenMPChunks{Threads: own[0].Threads, Schedule: schedule,
-				Pool: float64(slowPool.Median / pool.Median), PoolChunk: ChunkOf(pool.Params),
-				Other: float64(slowOther.Median / other.Median), OtherChunk: ChunkOf(other.Params)})
 		}
 		out = append(out, o)
 	}
 	return out
-}
-
-func extremes(pairs []OpenMPPair) (pool, other, slowPool, slowOther record.Record) {
-	byPool := func(x, y OpenMPPair) int { return cmp.Compare(x.Pool.Median, y.Pool.Median) }
-	byOther := func(x, y OpenMPPair) int { return cmp.Compare(x.OpenMP.Median, y.OpenMP.Median) }
-	return slices.MinFunc(pairs, byPool).Pool, slices.MinFunc(pairs, byOther).OpenMP,
-		slices.MaxFunc(pairs, byPool).Pool, slices.MaxFunc(pairs, byOther).OpenMP
 }

@@ -262,9 +262,9 @@ func (v *View) Briefs(typ string, most int) Briefs {
 type CLoop struct {
 	Options string // empty: in Go
 	record.Record
-	Mark                    // best: the fastest
-	OverLeast    Comparison // with the same loop with the least optimization
-	OverPrevious Comparison // with the loop in C before it, with the same options
+	Mark                  // best: the fastest
+	OverLeast  Comparison // with the same loop with the least optimization
+	OverParent Comparison // with the loop in C that it changes, or else the one before it, with the same options
 }
 
 // Built returns the options, or that it is in Go.
@@ -340,24 +340,28 @@ func (c CLoops) Absent() gemm.Note {
 // Rows returns the loops in C, each with all options, and the loops in Go.
 func (c CLoops) Rows() []CLoop {
 	var rows []CLoop
-	add := func(l CLoop, previous string) {
+	add := func(l CLoop, parent string) {
 		over := func(variant, options string) Comparison {
 			if base, ok := c.Of(variant, options); ok && (l.Variant != variant || l.Options != options) {
 				return Versus(base, l.Record)
 			}
 			return justRatio(math.NaN())
 		}
-		l.OverLeast, l.OverPrevious = over(l.Variant, c.Least()), over(previous, l.Options)
+		l.OverLeast, l.OverParent = over(l.Variant, c.Least()), over(parent, l.Options)
 		rows = append(rows, l)
 	}
-	previous := ""
-	for _, variant := range Distinct(c.Loops, func(l CLoop) string { return l.Variant }) {
+	parent := ""
+	variants := Distinct(c.Loops, func(l CLoop) string { return l.Variant })
+	for _, variant := range variants {
 		for _, options := range c.Options {
 			if r, ok := c.Of(variant, options); ok {
-				add(CLoop{Options: options, Record: r}, previous)
+				if p := Of(r).Parent; slices.Contains(variants, p) {
+					parent = p
+				}
+				add(CLoop{Options: options, Record: r}, parent)
 			}
 		}
-		previous = variant
+		parent = variant
 	}
 	for _, r := range c.Go {
 		add(CLoop{Record: r}, "")

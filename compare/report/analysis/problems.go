@@ -68,7 +68,7 @@ func OnOneThread(r record.Record) Problem {
 	return p
 }
 
-// plain reports whether p is C = A·B of operands without gaps.
-func (p Problem) plain() bool {
+// Plain reports whether p is C = A·B of operands without gaps.
+func (p Problem) Plain() bool {
 	return p.Label() == p.Shape.Label()
 }

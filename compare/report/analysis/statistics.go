@@ -354,7 +354,3 @@ func (c Comparison) Inverse() Comparison {
 	}
 	return c
 }
-
-// Drift is the factor by which the speed of a machine may change between two turns: processors of shared machines run
-// at two thirds of their speed at times. It widens the interval of two rows that were not interleaved, on either side.
-const Drift = 1.5

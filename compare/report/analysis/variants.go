@@ -52,13 +52,6 @@ func (v *View) Counterpart(variant string) string {
 	return v.pick(func(of record.Variant) bool { return of.Role == gemm.Program && of.Parent == variant }).Name
 }
 
-// FieldLibrary returns the library that computes products over GF(2⁸), and nothing else.
-func (v *View) FieldLibrary() string {
-	return v.pick(func(of record.Variant) bool {
-		return of.Role == gemm.Library && slices.Equal(of.Types, []string{field})
-	}).Name
-}
-
 // place returns the place of a variant in the document, which is in report order. Other variants are last.
 func (v *View) place(variant string) int {
 	i := slices.IndexFunc(v.Variants, func(of record.Variant) bool { return of.Name == variant })

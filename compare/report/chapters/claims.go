@@ -3,6 +3,7 @@ package chapters
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/analysis/claim"
@@ -12,10 +13,10 @@ import (
 
 // EvaluatedClaims is the claims of published texts with what the rows say of them, and the figures of the rules.
 type EvaluatedClaims struct {
-	Rows                     []Verdict // of the families that ran
-	Lacking                  []Unmeasured
-	Band, Far, Around, Drift float64 // Band in percent
-	Enough                   int
+	Rows              []Verdict // of the families that ran
+	First             string    // the host of rows that name none, if there are several
+	Lacking           []Unmeasured
+	Band, Far, Around float64 // Band in percent
 }
 
 // Verdict is a claim, and what the rows of a host say of it.
@@ -36,10 +37,12 @@ func (l Unmeasured) Commands() []string {
 	return claim.Commands(l.data.Hosts[0].View, l.data.Program, l.Claims...)
 }
 
-// Judged returns the evaluated claims. A claim that no host has cases of is there once.
+// Judged returns the evaluated claims. A claim that no host has enough cases of is there once.
 func (d *Data) Judged() EvaluatedClaims {
-	out := EvaluatedClaims{Band: 100 * claim.Band, Far: claim.Far, Around: claim.Around, Drift: analysis.Drift,
-		Enough: claim.Enough}
+	out := EvaluatedClaims{Band: 100 * claim.Band, Far: claim.Far, Around: claim.Around}
+	if len(d.Hosts) > 1 {
+		out.First = d.Hosts[0].Title()
+	}
 	for i := range claim.Claims() {
 		c := &claim.Claims()[i]
 		var found, lacking []Verdict
@@ -50,7 +53,11 @@ func (d *Data) Judged() EvaluatedClaims {
 				lacking = append(lacking, verdict)
 			}
 		}
-		out.Rows = append(out.Rows, found...)
+		decided := analysis.Pick(found, func(x Verdict) bool { return x.Verdict() != claim.Undecided })
+		if len(decided) == 0 { // no host has enough data
+			decided = found[:min(len(found), 1)]
+		}
+		out.Rows = append(out.Rows, decided...)
 		if len(found) > 0 || len(d.Hosts) == 0 {
 			continue
 		}
@@ -66,22 +73,6 @@ func (d *Data) Judged() EvaluatedClaims {
 	return out
 }
 
-// Host names the host that has the cases, if there are several.
-func (x Verdict) Host() string {
-	if len(x.Cases) == 0 || !x.host.Several() {
-		return ""
-	}
-	return x.host.Title()
-}
-
-// Share says how many cases of all are decided.
-func (x Verdict) Share() string {
-	if len(x.Cases) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%d / %d", x.Decided(), len(x.Cases))
-}
-
 // Class mutes claims without cases.
 func (x Verdict) Class() string {
 	if len(x.Cases) == 0 {
@@ -90,7 +81,8 @@ func (x Verdict) Class() string {
 	return ""
 }
 
-// evidence is the least and the greatest ratio of a claim's cases, and where, or else what the host lacks.
+// evidence is the least and the greatest ratio of a claim's cases, where, and how many are decided, or else what the host
+// lacks. The only ratio has its interval.
 func (s *formatter) evidence(x Verdict) page.Text {
 	switch {
 	case len(x.Cases) == 0 && x.Needs > 0:
@@ -98,17 +90,30 @@ func (s *formatter) evidence(x Verdict) page.Text {
 	case len(x.Cases) == 0:
 		return ""
 	}
-	least, most := s.ratio(x, x.Least()), s.ratio(x, x.Most())
-	if least == most {
-		return least
+	least, most := x.Least(), x.Most()
+	text := page.Text(number.Times(least.Ratio, least.Lo, least.Hi)) + s.at(x, least)
+	var notes []string
+	if len(x.Cases) > 1 {
+		lo, hi := page.Text(number.Significant(least.Ratio)), page.Text(number.Significant(most.Ratio))
+		if at := s.at(x, least); at != s.at(x, most) {
+			text = lo + at + s.word("claim", "and") + hi + s.at(x, most)
+		} else if lo != hi {
+			text = lo + "–" + hi + at
+		}
+		notes = append(notes, fmt.Sprintf("%d/%d", x.Decided(), len(x.Cases)))
 	}
-	return least + s.word("claim", "and") + most
+	if x.host != x.host.Data.Hosts[0] {
+		notes = append(notes, x.host.Title())
+	}
+	if notes != nil {
+		text += " (" + page.Escape(strings.Join(notes, ", ")) + ")"
+	}
+	return text
 }
 
-// ratio is the ratio of a case, and where it was measured.
-func (s *formatter) ratio(x Verdict, c claim.Case) page.Text {
-	text := page.Text(number.Times(c.Ratio, c.Lo, c.Hi)) + s.word("claim", "at") +
-		page.Escape(s.sizes([]analysis.Problem{analysis.OnOneThread(c.Fast)}))
+// at is where a case was measured.
+func (s *formatter) at(x Verdict, c claim.Case) page.Text {
+	text := s.word("claim", "at") + page.Escape(s.sizes([]analysis.Problem{analysis.OnOneThread(c.Fast)}))
 	if !analysis.ByGPU(c.Fast) {
 		text += s.mark2() + s.place(c.Fast)
 	}

@@ -32,11 +32,11 @@ func some[T ~[]R, R any](d *Data, rows func(*analysis.View) T) []Part[T] {
 
 // Course is the tables that courses on parallel programming ask for.
 type Course struct {
-	Versions       []Part[coursework.Versions]  // with their speed-ups
-	Ranks, Threads []Part[coursework.Times]     // times over sizes
-	GPU            []Part[[]coursework.Setting] // of f32, then of f64
-	Orders         []Part[coursework.Ordered]   // of the loops
-	Sizes          []Part[[]coursework.Sweep]   // shares of the peak over many sizes
+	Versions       []Part[coursework.Versions] // with their speed-ups
+	Ranks, Threads []Part[coursework.Times]    // times over sizes
+	GPU            []Part[coursework.Settings] // of f32, then of f64
+	Orders         []Part[coursework.Ordered]  // of the loops
+	Sizes          []Part[[]coursework.Sweep]  // shares of the peak over many sizes
 }
 
 // Some reports whether there is a table.
@@ -55,14 +55,15 @@ func (d *Data) Course() Course {
 	of := func(times func(*analysis.View, string) (coursework.Times, bool)) []Part[coursework.Times] {
 		return parts(d, func(v *analysis.View) (coursework.Times, bool) { return times(v, courseType) })
 	}
-	gpu := func(typ string) []Part[[]coursework.Setting] {
-		return some(d, func(v *analysis.View) []coursework.Setting { return coursework.Settings(v, typ) })
+	gpu := func(typ string) []Part[coursework.Settings] {
+		return parts(d, func(v *analysis.View) (coursework.Settings, bool) { return coursework.SettingsOf(v, typ) })
 	}
 	return Course{
 		Versions: parts(d, func(v *analysis.View) (coursework.Versions, bool) {
 			return coursework.VersionsOf(v, courseType)
 		}),
-		Ranks: of(coursework.ByRanks), Threads: of(coursework.ByThreads), GPU: append(gpu("f32"), gpu("f64")...),
+		Ranks:   of(coursework.ByRanks),
+		Threads: append(of(coursework.ByThreads), of(coursework.ByOpenMP)...), GPU: append(gpu("f32"), gpu("f64")...),
 		Orders: some(d, func(v *analysis.View) coursework.Ordered { return coursework.Orders(v, courseType) }),
 		Sizes:  some(d, func(v *analysis.View) []coursework.Sweep { return coursework.Sweeps(v, courseType) }),
 	}

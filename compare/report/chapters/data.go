@@ -20,7 +20,7 @@ type Data struct {
 	Rows     []record.Record  // of all hosts
 	Variants []record.Variant // of the suite, in the order of a report
 	Runs     []record.RunInfo // of the program
-	Claims   bool             // the claims of the 2024 report are judged
+	Claims   bool             // claims of published texts are judged
 }
 
 // Host is what one host contributed.

@@ -16,19 +16,33 @@ type Algorithm struct {
 	Type string // the element type of a kernel for GPUs; empty: the pseudo-code is for all types
 }
 
-// Algorithms returns the variants of a family whose pseudo-code a report shows: the rungs and products of the suite
-// that were timed on any host. Of the types of a kernel for GPUs, f32 is preferred.
-func (d *Data) Algorithms(family string) []Algorithm {
-	timed := map[string]bool{}
+// Algorithms returns what a report shows as pseudo-code of the timed variants of a family: the first variant, and those
+// that an item of docs/advice.md contrasts.
+func (d *Data) Algorithms(family string) []Algorithm { return d.algorithms(family, true) }
+
+// Others returns the other timed variants of a family with pseudo-code, of all families if it is empty.
+func (d *Data) Others(family string) []Algorithm { return d.algorithms(family, false) }
+
+func (d *Data) algorithms(family string, shown bool) (out []Algorithm) {
+	timed, taught := map[string]bool{}, map[string]bool{}
 	for _, r := range d.Timed() {
 		timed[r.Variant] = timed[r.Variant] || analysis.RanItself(r)
 	}
-	var out []Algorithm
+	begun := map[string]bool{}
 	for _, v := range d.Variants {
-		own := v.Family() == family && (v.Role == gemm.Rung || v.Role == gemm.Production)
-		if !own || v.Pseudocode == "" || !timed[v.Name] {
+		if v.Role == gemm.Rung && !begun[v.Family()] {
+			begun[v.Family()], taught[v.Name] = true, true
+		}
+		for _, a := range v.Advice {
+			taught[v.Name], taught[a.Over] = true, true
+		}
+	}
+	for _, v := range d.Variants {
+		own := (family == "" || family == v.Family()) && (v.Role == gemm.Rung || v.Role == gemm.Production)
+		if !own || v.Pseudocode == "" || !timed[v.Name] || shown != taught[v.Name] {
 			continue
 		}
+		// Of the types of a kernel for GPUs, f32 is preferred.
 		a := Algorithm{Variant: v}
 		if v.Location == gemm.OnGPU && len(v.Types) > 0 {
 			a.Type = v.Types[max(0, slices.Index(v.Types, "f32"))]

@@ -144,10 +144,8 @@ func Funcs(lang string) map[string]any {
 		"ofpeak":   func(x any) string { return number.OfPeak(float(x)) },
 		"seconds":  func(x any) string { return number.Seconds(float(x)) },
 		"bytes":    func(x any) string { return number.ByteSize(float(x)) },
-		"prob":     func(x any) string { return number.Probability(float(x)) },
 		"mean":     mean,
 		"times":    func(c analysis.Comparison) string { return number.Times(c.Ratio, c.Lo, c.Hi) },
-		"within":   s.within,
 		"moment":   func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") },
 		"revision": number.Revision,
 		// Rows.
@@ -156,7 +154,6 @@ func Funcs(lang string) map[string]any {
 		"place":  s.place,
 		"size":   func(x any) string { return s.sizes([]analysis.Problem{problem(x)}) },
 		"sizes":  s.sizes,
-		"where":  s.where,
 		"median": func(r record.Record) string { return number.Seconds(analysis.Known(r, r.Median)) },
 		"time":   func(r record.Record) string { return number.Seconds(analysis.HostTime(r)) },
 		"peak":   func(r record.Record) string { return peak(r, analysis.HostShare(r)) },
@@ -165,6 +162,8 @@ func Funcs(lang string) map[string]any {
 		// Claims.
 		"said":     func(text map[string]string) page.Text { return page.Text(text[lang]) },
 		"evidence": s.evidence,
+		// Package report has the drawings.
+		"drawing": func(string) page.Text { return "" },
 	}
 	return s.funcs
 }
@@ -246,6 +245,14 @@ func (s *formatter) reason(g analysis.Gain) page.Text {
 	if !known {
 		return number.Absent
 	}
+	if c := g.Counted; c != nil {
+		if c.Work != "" {
+			text += s.words["reason"]["worked"][s.lang]
+		}
+		return page.Text(strings.NewReplacer("{State}", string(s.word("stall", c.State)), "{Work}", string(s.word("work", c.Work)),
+			"{Before}", number.Significant(c.Before), "{After}", number.Significant(c.After),
+			"{From}", number.Significant(c.From), "{To}", number.Significant(c.To)).Replace(text))
+	}
 	for name, value := range g.Values() {
 		text = strings.ReplaceAll(text, "{"+name+"}", strconv.FormatFloat(math.Round(100*value)/100, 'f', -1, 64))
 	}
@@ -275,18 +282,6 @@ func spaced(n int, items any) any {
 		out = reflect.Append(out, v.Index(i*(v.Len()-1)/(n-1)))
 	}
 	return out.Interface()
-}
-
-// within returns the interval of a comparison in parentheses, nothing if it has none.
-func (s *formatter) within(c analysis.Comparison) page.Text {
-	known := number.Extent(c.Lo, c.Hi, number.Significant)
-	switch {
-	case known == number.Absent:
-		return ""
-	case s.lang == "zh":
-		return page.Text("（95 % 置信区间 " + known + "）")
-	}
-	return page.Text(" (95 % interval " + known + ")")
 }
 
 // rate returns the speed of a row, of a GPU with the copies, with an asterisk if its samples vary too much.
@@ -358,11 +353,7 @@ func (s *formatter) sizes(ps []analysis.Problem) string {
 	return strings.Join(append(cubes, others...), s.mark())
 }
 
-// where names a row in prose: variant, size and place.
-func (s *formatter) where(r record.Record) page.Text {
-	return page.Code(r.Variant) + s.mark2() + page.Escape(s.sizes([]analysis.Problem{problem(r)})) + s.mark2() + s.place(r)
-}
-
+// mark2 is the comma of a sentence.
 func (s *formatter) mark2() page.Text {
 	return page.Text(map[string]string{"en": ", ", "zh": "，"}[s.lang])
 }

@@ -82,6 +82,10 @@ func (h *Host) Properties() []Property {
 	megahertz := func(x float64) string { return fmt.Sprint(x) }
 	add("clocks", fast > 0, "%s MHz", number.Extent(float64(slow), float64(fast), megahertz))
 	add("power", power > 0, "%.0f W", power)
+	for _, memory := range []string{"shared", "l2", "dram"} {
+		cycles, ns := h.Latency(memory)
+		add("latency-"+memory, ns > 0, "%s, %s ns", number.Significant(cycles), number.Significant(ns))
+	}
 	add("copies", h.DeviceCopy() > 0, "%s GB/s", number.Significant(h.DeviceCopy()))
 	return out
 }

@@ -27,7 +27,7 @@ func accelerated() record.Document {
 	for i, n := range []int{1024, 2048, 4096} {
 		for j, name := range []string{"naive", "smem", "warptile", "cublas", "tf32-mma", "cublas-tf32", "f16x3"} {
 			rows = append(rows, kernel(name, n, float64(8-j)*1e-3*float64(int(1)<<(3*i)), copied(1e-3, 1e-3, 0),
-				func(r *record.Record) { r.Residual, r.Bound = 1e-6, 1e-4 }))
+				func(r *record.Record) { r.Residual, r.Bound, r.GPU.Intensity = 1e-6, 1e-4, float64(int(1)<<j) }))
 		}
 		rows = append(rows, kernel("dmma", n, 1e-2, reporttest.Double), kernel("cublas", n, 2e-2, reporttest.Double))
 	}
@@ -49,6 +49,10 @@ func accelerated() record.Document {
 	sweep("registers", 256, 32, 16384, 1)
 	sweep("registers", 256, 128, 16384, 0.25)
 	sweep("shared memory", 256, 128, 65536, 0.25)
+	for name, samples := range map[string][]float64{"latency": {301.2, 300.4}, "latency-cycles": {571, 570}} {
+		doc.Measurements = append(doc.Measurements, record.Measurement{Host: "h1", Run: "r1", Name: name, Samples: samples,
+			Params: gemm.Params{"memory": "dram", "bytes": 1 << 29, "device": 0}})
+	}
 	steps := func(begin float64, names ...string) (out []timeline.Step) {
 		for i, name := range names {
 			out = append(out, timeline.Step{Name: name, Begin: begin + float64(i)*5e-7, End: begin + float64(i+1)*5e-7})
@@ -91,6 +95,24 @@ func TestKernelPairs(t *testing.T) {
 	hasNot(t, onGPU(t, "en", library), "Fastest of ours", "{#cuda-algorithms}")
 }
 
+// TestProfiledSteps names what the counters of a rung and of its parent say, if there are any.
+func TestProfiledSteps(t *testing.T) {
+	profiled := func(waits, conflicts float64) func(*record.Record) {
+		return func(r *record.Record) {
+			r.GPU.Counters = map[string]float64{"smsp__inst_executed.sum": r.Terms() / 32,
+				"smsp__average_warps_issue_stalled_short_scoreboard_per_issue_active.ratio": waits,
+				"sm__warps_active.avg.pct_of_peak_sustained_active":                         50,
+				"l1tex__data_pipe_lsu_wavefronts_mem_shared.sum":                            80,
+				"l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum":                  conflicts}
+		}
+	}
+	doc := planted(kernel("transposed", 64, 2e-3, profiled(8, 40)), kernel("conflictfree", 64, 1e-3, profiled(4, 0)))
+	has(t, onGPU(t, "en", doc), "| `conflictfree` | `transposed` | 64 | 2.00 (2.00) | waits for shared memory: 0.500 "+
+		"cycles, not 1.00; bank conflicts, passes in place of 1: 1.00, not 2.00 | 2.00 | faster |", "by the profiler's counters.")
+	has(t, onGPU(t, "zh", doc), "等待共享内存：0.500 个周期，原为 1.00 个；存储体冲突（1 次即可完成的访问所用次数）：1.00，原为 2.00 |")
+	hasNot(t, onGPU(t, "en", planted(kernel("transposed", 64, 2e-3), kernel("conflictfree", 64, 1e-3))), "Main reason")
+}
+
 // TestHostToHost compares products from and to the memory of the host with the processor.
 func TestHostToHost(t *testing.T) {
 	// The speed-ups of the GPU over the processor at three sizes, with copies.
@@ -129,9 +151,11 @@ func TestHostToHost(t *testing.T) {
 func TestGPUFigures(t *testing.T) {
 	text := onGPU(t, "en", accelerated())
 	for id := range strings.FieldsSeq("timeline rates-f32 rates-tf32 host-f32 rates-f64 inside-f32 errors " +
-		"occupancy-registers occupancy-memory") {
+		"occupancy-registers occupancy-memory roofline-f32") {
 		has(t, text, "](figures/gpu-"+id+".svg)")
 	}
+	has(t, text, "At n = 4096 the operations take at least 2.29 ms at the measured peak of the pipe f32. To read A, B and C and "+
+		"to write C takes at least 62.3 µs at the measured bandwidth. A kernel that moves less than 36.8 times this data is")
 }
 
 // TestGPULimits: the limits are from the records, or else from the compute capability.
@@ -140,6 +164,7 @@ func TestGPULimits(t *testing.T) {
 	has(t, section(t, fill(t, "en", doc), "gpu-limits"), "| threads | 2048 | 1024 | — |", "| warps | 64 | 32 | — |",
 		"| registers of 32 bits | 65536 | 65536 | 255 |", "| 228 KiB | 48 KiB (227 KiB) | — |", "| blocks | 32 | — | — |",
 		"| compute capability | 9.0 |", "| clock of the rows | 1900 MHz |", "| copies within the memory | 4310 GB/s |",
+		"| latency of the memory: cycles, time | 570, 300 ns |",
 		"| f64 | 33.1 | | f32 | 60.0 | | tf32 | 450 |")
 	hasNot(t, onGPU(t, "en", doc), "multiprocessors |", "| memory |")
 	doc.Hosts[0].AddGPU(occupancy.GPU{Name: "A GPU", Capability: "8.6", Multiprocessors: 28, Memory: 12 << 30, Free: 1,

@@ -1,4 +1,4 @@
-// Package chart draws the figures of a report (curves, bars, columns, lanes, boxes, grids) as SVG, PNG and
+// Package chart draws the figures of a report (curves, bars, columns, lanes, sketches) as SVG, PNG and
 // PDF. It does not know records. The same chart gives the same bytes.
 package chart
 
@@ -28,13 +28,13 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// Chart is the content of a figure: a Curve, Bars, Columns, Lanes, Boxes or a Grid.
+// Chart is the content of a figure: a Curve, Bars, Columns, Lanes or a Sketch.
 type Chart interface {
 	height() vg.Length
 	draw(c draw.Canvas)
 }
 
-// Drawing is a figure made from records. It is drawn when it is written, always with the same bytes.
+// Drawing is a figure. It is drawn when it is written, always with the same bytes.
 type Drawing struct {
 	ID    string // the base name of the files
 	Title string // the alternative text of an SVG document
@@ -62,6 +62,9 @@ func Hex(c color.RGBA) string { return fmt.Sprintf("#%02X%02X%02X", c.R, c.G, c.
 // Ink, Mid, Faint and Paper. Letters are text with the widths of Liberation Sans, whichever font the reader has.
 func (d Drawing) SVG(w io.Writer) error {
 	ch, title := Mapped(d.Chart, label), Printable(d.Title)
+	if s, ok := ch.(Sketch); ok {
+		return s.svg(w, title)
+	}
 	canvas := vgsvg.New(width, heightOf(ch))
 	ch.draw(bounded(canvas, ch))
 	var buf bytes.Buffer

@@ -51,22 +51,11 @@ var charts = map[string][]Chart{
 			{Label: "one", End: 2, Names: []string{"warps"}, Lanes: [][]Busy{{{1, 2, 1}}}},
 		},
 	}},
-	"grid": {Grid{Title: "swizzle", Fields: []Field{
-		{Label: "memory", Rows: [][]Cell{{{"0", 0}, {"1", 1}}, {{"0", 0}, {"1", 1}}}},
-		{Label: "shared memory", Wide: 2, Rows: [][]Cell{{{"0", 0}, {"1", 1}}, {{"1", 1}, {"0", 8}}}},
-	}}},
-	"boxes": {Boxes{
-		Title: "machine", Names: []string{"w0 is worker 0"},
-		Boxes: []Box{
-			{Lines: []string{"close"}, Frame: Unframed, Inner: [][]Box{
-				{{Lines: []string{"node 0"}, Inner: [][]Box{{
-					{Lines: []string{"0: w0"}, Frame: Coloured}, {Lines: []string{"1"}, Room: "1: w0", Frame: Muted},
-				}}}, {Lines: []string{"node 1", "2 MiB"}}},
-				{{Lines: []string{"a GPU with a name that takes more than half of the drawing"}},
-					{Lines: []string{"another"}}},
-			}},
-			{Lines: []string{"none: the system chooses"}, Frame: Unframed},
-		},
+	"sketch": {Sketch{Height: 80,
+		Fills: []Fill{{20, 10, 26, 26, 1}, {10, 10, 100, 50, Blank}, {46, 10, 26, 26, 1}, {20, 36, 26, 26, Strong + 2}},
+		Lines: []Line{{20, 36, 72, 36, Gap}, {20, 70, 72, 70, Thin}, {20, 75, 72, 75, Dotted}},
+		Notes: []Note{{33, 28, 17, Middle, true, "7"}, {120, 28, 18, Begin, false, "线程 <&>"}},
+		Latin: &Sketch{Height: 80, Notes: []Note{{120, 28, 18, Begin, false, "thread"}}},
 	}},
 	"bars": {Bars{
 		Title: "f64", XLabel: "times as fast", Kind: Times, Colors: Palette, Names: []string{"v1", "v3"},
@@ -315,25 +304,5 @@ func TestLooks(t *testing.T) {
 	}
 	if len(seen) != 56 {
 		t.Errorf("%d looks differ", len(seen))
-	}
-}
-
-// TestBoxesFit checks that lines of boxes fit into the box around them, which is as high as its lines.
-func TestBoxesFit(t *testing.T) {
-	const wide = 200
-	leaf := Box{Lines: []string{"100: w16"}}
-	for n := 1; n <= 40; n++ {
-		row := slices.Repeat([]Box{leaf}, n)
-		b, seen, tall := Box{Lines: []string{"top"}, Inner: [][]Box{row, {leaf}}}, 0, vg.Length(0)
-		b.lines(row, wide, func(line []Box, each, high vg.Length) {
-			seen, tall = seen+len(line), tall+high+boxGap
-			if used := vg.Length(len(line))*(each+boxGap) - boxGap; !(used <= wide-2*boxPad+1e-9 && each >= leaf.least()) {
-				t.Errorf("%d boxes: a line is %v of %v wide, and a box %v of %v", n, used, wide-2*boxPad, each, leaf.least())
-			}
-		})
-		if want := tall + boxLine + 2*boxPad + boxGap + leaf.tall(wide); seen != n ||
-			math.Abs(float64(b.tall(wide)-want)) > 1e-9 {
-			t.Errorf("%d boxes: %d are drawn, %v high, want %v", n, seen, b.tall(wide), want)
-		}
 	}
 }

@@ -24,8 +24,6 @@ type spec struct {
 
 // specs are the kinds of figures of a host, in the order of the report.
 var specs = []spec{
-	// The host: packages, NUMA nodes, caches, cores and processors.
-	{"topology", nil, drawn.machine},
 	// The way from the textbook loops to the fastest variant, factor by factor.
 	{"waterfall-*", mainType, drawn.waterfall},
 	// Speed of the fastest variant of each family.
@@ -67,13 +65,13 @@ var specs = []spec{
 	{"mpi-bytes-*", rankTypes, lines(chart.Curve{XLabel: "ranks", YLabel: "bytes counted / least possible", LogY: true,
 		Limit: chart.Limit{Level: 1, Label: "least possible"}}, drawn.bytes)},
 	{"mpi-strong-speedup-*", rankTypes, lines(chart.Curve{LogY: true}, gains(analysis.OverRanks))},
-	// Where workers and ranks run, by affinity.
-	{"placement-workers", nil, drawn.workers},
-	{"placement-ranks", nil, drawn.ranks},
 	// When operands were copied and kernels ran.
 	{"gpu-timeline", nil, func(d drawn, _ string) chart.Chart { return d.phaseTraces(analysis.OnGPU) }},
 	// Speed on the GPU of what computes in an arithmetic: f32, tf32, f64, f16 and bf16.
 	{"gpu-rates-*", arithmetics, lines(toPeak, drawn.gpuRates)},
+	// Speed of rungs over the operations a byte of global memory.
+	{"gpu-roofline-*", drawn.GPUTypes, lines(chart.Curve{XLabel: "operations a byte of global memory", YLabel: "GFLOP/s",
+		LogY: true, Scattered: true, Top: true}, drawn.gpuRoofline)},
 	// Speed of the processor, and of the GPU with copies and without.
 	{"gpu-host-*", drawn.GPUTypes, lines(chart.Curve{XLabel: overN, YLabel: "GFLOP/s", LogY: true}, drawn.host)},
 	// What the warps of a multiprocessor did around the end of a tile.

@@ -81,25 +81,8 @@ func words(ch chart.Chart) string {
 				fmt.Fprintln(&out)
 			}
 		}
-	case chart.Boxes:
-		for _, b := range ch.Boxes {
-			fmt.Fprintln(&out, boxed(b))
-		}
 	}
 	return out.String()
-}
-
-// boxed returns the letters of a box, and in brackets the boxes in it. Coloured ones have a *, faint ones a -.
-func boxed(b chart.Box) string {
-	text := map[chart.Frame]string{chart.Coloured: "*", chart.Muted: "-"}[b.Frame] + strings.Join(b.Lines, " | ")
-	var inner []string
-	for _, box := range slices.Concat(b.Inner...) {
-		inner = append(inner, boxed(box))
-	}
-	if inner != nil {
-		text += "[" + strings.Join(inner, " / ") + "]"
-	}
-	return text
 }
 
 func with(name string, value any) func(*record.Record) {

@@ -70,6 +70,25 @@ func (d drawn) gpuRates(compute string, c *chart.Curve) {
 	}
 }
 
+// gpuRoofline adds the rungs in the arithmetic of a type at the size of the ladder, over the operations a byte of global
+// memory that their tiles have.
+func (d drawn) gpuRoofline(typ string, c *chart.Curve) {
+	copies, highest := d.DeviceCopy(), 0.0
+	for _, r := range d.LadderRows(typ) {
+		if r.GPU == nil || !(r.GPU.Intensity > 0) || !(copies > 0) || !analysis.Exact(r) {
+			continue
+		}
+		peak, ok := d.Pipe(r.GPU.Pipe)
+		if !ok {
+			continue
+		}
+		highest, c.Title = max(highest, float64(peak.Gflops)), fmt.Sprintf("GPU, %s, n = %d", typ, r.N)
+		c.Add(analysis.Algorithm(r.Variant), d.look(r.Variant), measured(r, r.GPU.Intensity, float64(r.Gflops)))
+	}
+	c.Limit = limit("measured peak", highest, "GFLOP/s")
+	c.Slope = chart.Slope{Rise: copies, Label: limit("copies", copies, "GB/s").Label}
+}
+
 func (d drawn) host(typ string, c *chart.Curve) {
 	rows := d.Rungs(typ)
 	for _, f := range d.HostToHostRows(typ) {

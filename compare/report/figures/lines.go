@@ -209,8 +209,8 @@ func (d drawn) loopColors() (variants []string, colors map[string]int) {
 	return variants, colors
 }
 
-// loops adds the textbook variants in Go, and loops in C by the options of their compiler, at the sizes between those
-// that a loop in C was timed at. Interleaved rows go before rows of the ladder.
+// loops adds the textbook variants in Go, and loops in C with the least and the most optimization, at the sizes between
+// those that a loop in C was timed at. Interleaved rows go before rows of the ladder.
 func (d drawn) loops(typ string, c *chart.Curve) {
 	rows := slices.Concat(d.of(record.CompilerOptions, typ), d.of(record.MainLadder, typ))
 	rows = slices.DeleteFunc(rows, func(r record.Record) bool { return r.Build != "" })
@@ -220,6 +220,7 @@ func (d drawn) loops(typ string, c *chart.Curve) {
 		return
 	}
 	options := slices.Sorted(slices.Values(analysis.Distinct(programs, analysis.OptionsOf)))
+	options = slices.Compact([]string{options[0], options[len(options)-1]})
 	seen := map[string]bool{}
 	variants, colors := d.loopColors()
 	for _, variant := range variants {
@@ -234,9 +235,12 @@ func (d drawn) loops(typ string, c *chart.Curve) {
 			look := chart.Look{Color: chart.Palette[colors[variant]%len(chart.Palette)]}
 			if analysis.Program(r) {
 				i := slices.Index(options, analysis.OptionsOf(r))
+				if i < 0 {
+					continue
+				}
 				label = "C " + strings.TrimPrefix(analysis.Algorithm(r.Variant), "c-") + " " + brief(options, i)
-				look.Marker = []chart.Marker{chart.OpenSquare, chart.OpenDiamond, chart.Ring}[i%3]
-				look = dashed(look, []vg.Length{1.5, 4, 8}[i%3])
+				look.Marker = []chart.Marker{chart.OpenSquare, chart.OpenDiamond}[i]
+				look = dashed(look, []vg.Length{1.5, 4}[i])
 			}
 			if key := fmt.Sprint(label, r.N); !seen[key] {
 				seen[key] = true

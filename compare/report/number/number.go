@@ -90,17 +90,6 @@ func Extent(lo, hi float64, format func(float64) string) string {
 	return least + " – " + most
 }
 
-// Probability returns a p value: two significant digits, "< 0.0001" below that, which no line is broken in.
-func Probability(p float64) string {
-	switch {
-	case math.IsNaN(p):
-		return Absent
-	case p < 1e-4:
-		return "<\u00a00.0001"
-	}
-	return strconv.FormatFloat(p, 'g', 2, 64)
-}
-
 // Share returns a share of a whole in percent. What is below 0 or, as written, above 100 % is no
 // share: it is absent, and words have to say what it is.
 func Share(x float64) string {

@@ -33,6 +33,9 @@ func New(funcs map[string]any) *Templates {
 	return t
 }
 
+// Func replaces a function that templates can call.
+func (t *Templates) Func(name string, f any) { t.set.Funcs(template.FuncMap{name: f}) }
+
 // markdown is the function that the output of every action passes.
 const markdown = "_markdown"
 

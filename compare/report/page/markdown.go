@@ -50,7 +50,8 @@ func (p *Page) Markdown(w io.Writer) error {
 		line = itemLine.ReplaceAllString(linked.ReplaceAllStringFunc(line, p.link), `$1<a id="$2"></a>`)
 		if m := figureLine.FindStringSubmatch(line); m != nil {
 			figures++
-			fmt.Fprintf(b, "%s\n\n**%s %d%s** %s\n", line, p.Words.Figure, figures, stop, m[1])
+			name := fmt.Sprintf("%s %d", p.Words.Figure, figures)
+			fmt.Fprintf(b, "![%s](figures/%s.svg)\n\n**%s%s** %s\n", name, m[2], name, stop, m[1])
 			continue
 		}
 		if mark := captions.FindString(line); mark != "" {

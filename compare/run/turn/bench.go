@@ -47,7 +47,7 @@ func (b *Bench) Measure(ctx context.Context, cases []plan.Case) ([]record.Record
 		runtime.GOMAXPROCS(1)
 		defer pinFastest(ctx, cases[0].Pipe(), most)()
 	}
-	t := turn{b: b, budget: b.Budget.Of(cases[0].Experiment), procs: procs,
+	t := turn{b: b, budget: b.Budget, procs: procs,
 		candidates: make([]*candidate, len(cases)), peaks: map[int][]float64{}}
 	defer t.close()
 	began := cpu.ReadTicks()

@@ -96,11 +96,15 @@ func prepare[T gemm.Element](ctx context.Context, t *candidate, s *operandCache[
 	}
 	p := &t.product
 	t.row.Bound, t.row.BoundKind = record.Number(p.limit.Bound), p.limit.Kind
-	if p.magnitude == 0 && c.Type != "gf256" {
-		if !p.assures {
-			return gemm.Unsuited{Reason: p.limit.Unproven(c.Type, c.K)}
-		}
+	most := gemm.Cube(t.b.Budget.Exact)
+	switch {
+	case p.magnitude == 0 && c.Type != "gf256" && !p.assures:
+		return gemm.Unsuited{Reason: p.limit.Unproven(c.Type, c.K)}
+	case p.magnitude == 0 && c.Type != "gf256":
 		t.warn(note.New("integers"))
+	case most.M > 0 && c.Terms() > most.Terms() && p.assures:
+		p.magnitude = 0
+		t.warn(note.New("inexact", most.M))
 	}
 	p.multiplier, p.elsewhere = m, p.timed.stage != nil
 	if (c.Beta != 0 || c.Steps() > 0) && !p.elsewhere {

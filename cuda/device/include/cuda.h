@@ -15,6 +15,10 @@
 #error "this cuda.h is older than 11.8, the oldest toolkit that is supported"
 #endif
 
+/* Declared in cudaProfiler.h, which not every installation has. */
+CUresult CUDAAPI cuProfilerStart(void);
+CUresult CUDAAPI cuProfilerStop(void);
+
 #if CUDA_VERSION >= 13000
 
 #undef cuCtxCreate

@@ -1,17 +1,18 @@
 package f64
 
 import (
-	"gemm"
 	"gemm/cuda/ladder"
 )
 
-// DMMAWMMA copies slices asynchronously.
+// DMMAWMMA multiplies packed blocks by tensor cores. Both warps of a block compute the whole product.
 var DMMAWMMA = ladder.Rung{
-	Name: "dmma-wmma", Type: "f64", Least: 80, Copies: true,
-	Doc:        "warp tiles by tensor cores, 8x8x4 by wmma",
-	Part:       gemm.LabTensor,
+	Name: "dmma-wmma", Type: "f64", Least: 80, Operands: ladder.Packed,
+	Doc:        "packed blocks in shared memory are multiplied by tensor cores, 8x8x4 by wmma",
 	Arithmetic: ladder.Arithmetic{Pipe: "f64-tensor"},
-	Tiles:      []ladder.Tile{{BM: 64, BN: 64, BK: 16, WM: 32, WN: 32, Stages: 3}},
-	Threads:    ladder.WarpPerTile, Shared: ladder.Slices(8, 4, 4), Registers: ladder.WarpFragments(2, 4),
-	Reads: ladder.Warp, Barriers: ladder.Barriers{Slice: 1, Besides: 1}, Banks: ladder.Units(8, 4, 4),
+	Tiles:      packedCubes()[:1],
+	Threads:    ladder.OnePerElement, Barriers: ladder.Barriers{Slice: 2, Besides: 1},
+	Reads: func(t ladder.Tile) (global, block float64) {
+		return ladder.PerTile(t.BM, t.BN), 2 * ladder.PerTile(t.BM, t.BN)
+	},
+	Banks: func(t ladder.Tile, _ ladder.Widths) []ladder.Request { return packedSlices(t, 1, t.BM)[2:] },
 }

@@ -8,16 +8,16 @@ func packedCubes() []ladder.Tile {
 	return []ladder.Tile{{BM: 8, BN: 8, BK: 8}, {BM: 16, BN: 16, BK: 16}, {BM: 32, BN: 32, BK: 32}}
 }
 
-// packedSlices reads a row of A's block and a column of B's, whose threads go down a column of C. Rows of A's block are
-// `row` doubles apart, and columns `col`; B's block lies by columns.
+// packedSlices reads a row of A's block and a column of B's, and writes both; warps go down rows of C. Rows of A's block
+// are `row` doubles apart, and columns `col`; B's block lies by rows.
 func packedSlices(t ladder.Tile, row, col int) []ladder.Request {
 	i := func(thread int) int { return thread % t.BM }
 	j := func(thread int) int { return thread / t.BM }
 	return []ladder.Request{
 		ladder.Read("A", 8, t.BK, func(thread, kk int) int { return 8 * (i(thread)*row + kk*col) }),
-		ladder.Read("B", 8, t.BK, func(thread, kk int) int { return 8 * (j(thread)*t.BK + kk) }),
+		ladder.Read("B", 8, t.BK, func(thread, kk int) int { return 8 * (kk*t.BN + j(thread)) }),
 		ladder.Write("A", 8, 1, func(thread, _ int) int { return 8 * (i(thread)*row + j(thread)*col) }),
-		ladder.Write("B", 8, 1, func(thread, _ int) int { return 8 * (j(thread)*t.BK + i(thread)) }),
+		ladder.Write("B", 8, 1, func(thread, _ int) int { return 8 * (i(thread)*t.BN + j(thread)) }),
 	}
 }
 

@@ -1,9 +1,10 @@
 // naive: one thread computes one element of C, straight from global memory.
 //
-// The first rung. The threads of a warp lie side by side in a row of C, so
-// that their loads of B and their stores of C are contiguous (they coalesce)
-// and their loads of A are one broadcast. Nothing is kept for a second use:
-// the caches alone stand between the threads and memory.
+// The first rung, as the baseline of the lab: threadIdx.x of the lab's square
+// block is the row, and threadIdx.y the column. So the threads of a warp go
+// down rows of C: at each step of k they read BM elements of A (at most 32)
+// that are lda apart, and store C ldc apart. Blocks go down columns of C too.
+// Only the caches save reads of global memory.
 //
 // Tile:    BM×BN elements of C a block, one a thread.
 // Launch:  ceil(m/BM)·ceil(n/BN) blocks of THREADS = BM·BN threads.
@@ -11,10 +12,10 @@
 //          no shared memory.
 
 #ifndef BM
-#define BM 8
+#define BM 16
 #endif
 #ifndef BN
-#define BN 32
+#define BN 16
 #endif
 #define THREADS (BM * BN)
 
@@ -25,14 +26,14 @@ extern "C" __global__ void __launch_bounds__(THREADS) gemm(int m, int n, int k,
     double beta, double *C, long long ldc)
 {
     const int thread = threadIdx.x;
-    const int tiles_n = (n - 1) / BN + 1;
-    const int row0 = blockIdx.x / tiles_n * BM; // first row and column of the tile
-    const int col0 = blockIdx.x % tiles_n * BN;
+    const int tiles_m = (m - 1) / BM + 1;
+    const int row0 = blockIdx.x % tiles_m * BM; // first row and column of the tile
+    const int col0 = blockIdx.x / tiles_m * BN;
     const int rows = m - row0; // rows and columns of C from there on
     const int cols = n - col0;
 
-    const int i = thread / BN; // this thread's element of the tile
-    const int j = thread % BN;
+    const int i = thread % BM; // this thread's element of the tile
+    const int j = thread / BM;
     if (i >= rows || j >= cols)
         return;
 

@@ -2,8 +2,9 @@
 //
 // What changes against packed-smem: a column of A's block is contiguous in
 // shared memory. The threads of a warp go down that column, so that they read
-// neighbouring doubles, each in banks of its own; they write them like that
-// too. What they read of B is one or few elements for all: a broadcast.
+// neighbouring doubles, each in banks of its own, and write them like that
+// too. Of B they read few neighbours of a row, each for many lanes: a
+// broadcast. Only the writes of B still conflict.
 //
 // Packed:  PA holds ceil(m/BM)·ceil(k/BK)·BM·BK doubles,
 //          PB holds ceil(k/BK)·ceil(n/BN)·BK·BN doubles.
@@ -32,33 +33,29 @@ static_assert(BM == BN && BN == BK, "a thread copies one element of a block of A
 static_assert(THREADS <= 1024, "a block has at most 1024 threads");
 static_assert((BM + BN) * BK * 8 <= 48 * 1024, "static shared memory ends at 48 KiB");
 
-// pack_a copies the BM×BK block of A that blockIdx.x counts, zeros beyond the edge.
+// pack_a copies a BM×BK block of A, with zeros beyond the edge. As in gemm, neighbours go down rows.
 extern "C" __global__ void __launch_bounds__(THREADS) pack_a(int m, int k,
     const double *A, long long lda, double *P)
 {
+    const int i = threadIdx.x % BM, kk = threadIdx.x / BM;
+    const int tiles_m = (m - 1) / BM + 1;
     const int slices = (k - 1) / BK + 1;
-    const int row0 = blockIdx.x / slices * BM;
-    const int k0 = blockIdx.x % slices * BK;
-    P += (long long)blockIdx.x * (BM * BK);
-    for (int e = threadIdx.x; e < BM * BK; e += THREADS) {
-        const int i = e / BK, kk = e % BK;
-        P[e] = i < m - row0 && kk < k - k0 ? A[(row0 + i) * lda + k0 + kk] : 0;
-    }
+    const int row0 = blockIdx.x % tiles_m * BM;
+    const int k0 = blockIdx.x / tiles_m * BK;
+    P += ((long long)(row0 / BM) * slices + k0 / BK) * (BM * BK);
+    P[i * BK + kk] = i < m - row0 && kk < k - k0 ? A[(row0 + i) * lda + k0 + kk] : 0;
 }
 
-// pack_b copies a BK×BN block of B; blockIdx.x counts down the columns of blocks.
-// It walks rows of B, so that the reads coalesce; the writes are BK apart.
+// pack_b copies a BK×BN block of B, column by column.
 extern "C" __global__ void __launch_bounds__(THREADS) pack_b(int k, int n,
     const double *B, long long ldb, double *P)
 {
+    const int kk = threadIdx.x % BK, j = threadIdx.x / BK;
     const int slices = (k - 1) / BK + 1;
-    const int col0 = blockIdx.x / slices * BN;
     const int k0 = blockIdx.x % slices * BK;
-    P += (long long)blockIdx.x * (BK * BN);
-    for (int e = threadIdx.x; e < BK * BN; e += THREADS) {
-        const int kk = e / BN, j = e % BN;
-        P[j * BK + kk] = kk < k - k0 && j < n - col0 ? B[(k0 + kk) * ldb + col0 + j] : 0;
-    }
+    const int col0 = blockIdx.x / slices * BN;
+    P += ((long long)(col0 / BN) * slices + k0 / BK) * (BK * BN);
+    P[j * BK + kk] = kk < k - k0 && j < n - col0 ? B[(k0 + kk) * ldb + col0 + j] : 0;
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) gemm(int m, int n, int k,
@@ -66,17 +63,17 @@ extern "C" __global__ void __launch_bounds__(THREADS) gemm(int m, int n, int k,
     double beta, double *C, long long ldc)
 {
     __shared__ double a_slice[BK][BM];
-    __shared__ double b_slice[BN][BK];
+    __shared__ double b_slice[BK][BN];
 
     const int thread = threadIdx.x;
-    const int tiles_n = (n - 1) / BN + 1;
-    const int row0 = blockIdx.x / tiles_n * BM; // first row and column of the tile
-    const int col0 = blockIdx.x % tiles_n * BN;
+    const int tiles_m = (m - 1) / BM + 1;
+    const int row0 = blockIdx.x % tiles_m * BM; // first row and column of the tile
+    const int col0 = blockIdx.x / tiles_m * BN;
     const int rows = m - row0; // rows and columns of C from there on
     const int cols = n - col0;
 
-    const int i = thread % BM; // this thread's element of the tile, and of A's block; of B's,
-    const int j = thread / BM; // which is packed by columns, it copies element i of column j
+    const int i = thread % BM; // this thread's element of the tile, and of the blocks of A and B
+    const int j = thread / BM;
 
     const int slices = k / BK + (k % BK != 0);
     PA += (long long)(row0 / BM) * slices * (BM * BK);
@@ -85,12 +82,12 @@ extern "C" __global__ void __launch_bounds__(THREADS) gemm(int m, int n, int k,
     double sum = 0;
     for (int slice = 0; slice < slices; slice++) {
         a_slice[j][i] = PA[i * BK + j];
-        b_slice[j][i] = PB[j * BK + i];
+        b_slice[i][j] = PB[j * BK + i];
         __syncthreads(); // the slices are complete
 
         #pragma unroll
         for (int kk = 0; kk < BK; kk++)
-            sum += a_slice[kk][i] * b_slice[j][kk];
+            sum += a_slice[kk][i] * b_slice[kk][j];
         __syncthreads(); // all have read them: the next may come
 
         PA += BM * BK;

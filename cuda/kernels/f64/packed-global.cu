@@ -1,13 +1,13 @@
-// packed-global: blocks of B are column-major inside.
+// packed-global: blocks of B are column-major, and follow each other column after column.
 //
 // What changes against packed-rowmajor: all that a thread reads along k, of A
 // and of B, is contiguous within a block, and the next block follows. It is a
-// layout for caches with long lines: the lanes of a warp now read B BK
-// elements apart, and the loads are as many as before.
+// layout for caches with long lines. The four columns of B that a warp reads
+// (BM = 8) are now BK elements apart. The number of reads is the same.
 //
 // Packed:  PA holds ceil(m/BM)·ceil(k/BK)·BM·BK doubles,
 //          PB holds ceil(k/BK)·ceil(n/BN)·BK·BN doubles.
-// Tile:    BM×BN elements of C a block, one a thread.
+// Tile:    BM×BN elements of C a block, one a thread; BM = BN = BK.
 // Launch:  gemm:   ceil(m/BM)·ceil(n/BN) blocks,
 //          pack_a: ceil(m/BM)·ceil(k/BK) blocks,
 //          pack_b: ceil(k/BK)·ceil(n/BN) blocks (none where k = 0),
@@ -26,35 +26,32 @@
 #endif
 #define THREADS (BM * BN)
 
+static_assert(BM == BN && BN == BK, "a thread copies one element of a block of A and of B");
 static_assert(THREADS <= 1024, "a block has at most 1024 threads");
 
-// pack_a copies the BM×BK block of A that blockIdx.x counts, zeros beyond the edge.
+// pack_a copies a BM×BK block of A, with zeros beyond the edge. As in gemm, neighbours go down rows.
 extern "C" __global__ void __launch_bounds__(THREADS) pack_a(int m, int k,
     const double *A, long long lda, double *P)
 {
+    const int i = threadIdx.x % BM, kk = threadIdx.x / BM;
+    const int tiles_m = (m - 1) / BM + 1;
     const int slices = (k - 1) / BK + 1;
-    const int row0 = blockIdx.x / slices * BM;
-    const int k0 = blockIdx.x % slices * BK;
-    P += (long long)blockIdx.x * (BM * BK);
-    for (int e = threadIdx.x; e < BM * BK; e += THREADS) {
-        const int i = e / BK, kk = e % BK;
-        P[e] = i < m - row0 && kk < k - k0 ? A[(row0 + i) * lda + k0 + kk] : 0;
-    }
+    const int row0 = blockIdx.x % tiles_m * BM;
+    const int k0 = blockIdx.x / tiles_m * BK;
+    P += ((long long)(row0 / BM) * slices + k0 / BK) * (BM * BK);
+    P[i * BK + kk] = i < m - row0 && kk < k - k0 ? A[(row0 + i) * lda + k0 + kk] : 0;
 }
 
-// pack_b copies a BK×BN block of B; blockIdx.x counts down the columns of blocks.
-// It walks rows of B, so that the reads coalesce; the writes are BK apart.
+// pack_b copies a BK×BN block of B, column by column.
 extern "C" __global__ void __launch_bounds__(THREADS) pack_b(int k, int n,
     const double *B, long long ldb, double *P)
 {
+    const int kk = threadIdx.x % BK, j = threadIdx.x / BK;
     const int slices = (k - 1) / BK + 1;
-    const int col0 = blockIdx.x / slices * BN;
     const int k0 = blockIdx.x % slices * BK;
-    P += (long long)blockIdx.x * (BK * BN);
-    for (int e = threadIdx.x; e < BK * BN; e += THREADS) {
-        const int kk = e / BN, j = e % BN;
-        P[j * BK + kk] = kk < k - k0 && j < n - col0 ? B[(k0 + kk) * ldb + col0 + j] : 0;
-    }
+    const int col0 = blockIdx.x / slices * BN;
+    P += ((long long)(col0 / BN) * slices + k0 / BK) * (BK * BN);
+    P[j * BK + kk] = kk < k - k0 && j < n - col0 ? B[(k0 + kk) * ldb + col0 + j] : 0;
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) gemm(int m, int n, int k,
@@ -62,14 +59,14 @@ extern "C" __global__ void __launch_bounds__(THREADS) gemm(int m, int n, int k,
     double beta, double *C, long long ldc)
 {
     const int thread = threadIdx.x;
-    const int tiles_n = (n - 1) / BN + 1;
-    const int row0 = blockIdx.x / tiles_n * BM; // first row and column of the tile
-    const int col0 = blockIdx.x % tiles_n * BN;
+    const int tiles_m = (m - 1) / BM + 1;
+    const int row0 = blockIdx.x % tiles_m * BM; // first row and column of the tile
+    const int col0 = blockIdx.x / tiles_m * BN;
     const int rows = m - row0; // rows and columns of C from there on
     const int cols = n - col0;
 
-    const int i = thread / BN; // this thread's element of the tile
-    const int j = thread % BN;
+    const int i = thread % BM; // this thread's element of the tile
+    const int j = thread / BM;
     if (i >= rows || j >= cols)
         return;
 

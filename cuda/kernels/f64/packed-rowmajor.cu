@@ -1,15 +1,16 @@
 // packed-rowmajor: A and B are first copied to blocks in global memory.
 //
 // What changes against naive: a block of threads reads blocks of A and B that
-// are contiguous (BM×BK and BK×BN elements, one after the other along k), not
-// rows that are lda and ldb apart. A is in blocks row after row, B in blocks
-// column after column; each block is row-major inside. Padding with zeros
-// makes every block whole, so that the loop over k has no guards. The loads of
-// a warp are as many as before, and coalesce within a row of a block.
+// are contiguous, not rows that are lda and ldb apart. Blocks follow each
+// other row after row, and each is row-major inside. Padding with zeros makes
+// every block whole, so that the loop over k has no guards. As in naive, the
+// threads of a warp go down rows of C, here and in the packs. What they read
+// of A at one step of k is BK elements apart, not lda: it lies in BM·BK
+// contiguous elements, which the next steps of k use too.
 //
 // Packed:  PA holds ceil(m/BM)·ceil(k/BK)·BM·BK doubles,
 //          PB holds ceil(k/BK)·ceil(n/BN)·BK·BN doubles.
-// Tile:    BM×BN elements of C a block, one a thread.
+// Tile:    BM×BN elements of C a block, one a thread; BM = BN = BK.
 // Launch:  gemm:   ceil(m/BM)·ceil(n/BN) blocks,
 //          pack_a: ceil(m/BM)·ceil(k/BK) blocks,
 //          pack_b: ceil(k/BK)·ceil(n/BN) blocks (none where k = 0),
@@ -28,34 +29,33 @@
 #endif
 #define THREADS (BM * BN)
 
+static_assert(BM == BN && BN == BK, "a thread copies one element of a block of A and of B");
 static_assert(THREADS <= 1024, "a block has at most 1024 threads");
 
-// pack_a copies the BM×BK block of A that blockIdx.x counts, zeros beyond the edge.
+// pack_a copies a BM×BK block of A, with zeros beyond the edge. As in gemm, neighbours go down rows.
 extern "C" __global__ void __launch_bounds__(THREADS) pack_a(int m, int k,
     const double *A, long long lda, double *P)
 {
+    const int i = threadIdx.x % BM, kk = threadIdx.x / BM;
+    const int tiles_m = (m - 1) / BM + 1;
     const int slices = (k - 1) / BK + 1;
-    const int row0 = blockIdx.x / slices * BM;
-    const int k0 = blockIdx.x % slices * BK;
-    P += (long long)blockIdx.x * (BM * BK);
-    for (int e = threadIdx.x; e < BM * BK; e += THREADS) {
-        const int i = e / BK, kk = e % BK;
-        P[e] = i < m - row0 && kk < k - k0 ? A[(row0 + i) * lda + k0 + kk] : 0;
-    }
+    const int row0 = blockIdx.x % tiles_m * BM;
+    const int k0 = blockIdx.x / tiles_m * BK;
+    P += ((long long)(row0 / BM) * slices + k0 / BK) * (BM * BK);
+    P[i * BK + kk] = i < m - row0 && kk < k - k0 ? A[(row0 + i) * lda + k0 + kk] : 0;
 }
 
-// pack_b copies a BK×BN block of B; blockIdx.x counts down the columns of blocks.
+// pack_b copies a BK×BN block of B.
 extern "C" __global__ void __launch_bounds__(THREADS) pack_b(int k, int n,
     const double *B, long long ldb, double *P)
 {
+    const int kk = threadIdx.x % BK, j = threadIdx.x / BK;
     const int slices = (k - 1) / BK + 1;
-    const int col0 = blockIdx.x / slices * BN;
+    const int tiles_n = (n - 1) / BN + 1;
     const int k0 = blockIdx.x % slices * BK;
-    P += (long long)blockIdx.x * (BK * BN);
-    for (int e = threadIdx.x; e < BK * BN; e += THREADS) {
-        const int kk = e / BN, j = e % BN;
-        P[e] = kk < k - k0 && j < n - col0 ? B[(k0 + kk) * ldb + col0 + j] : 0;
-    }
+    const int col0 = blockIdx.x / slices * BN;
+    P += ((long long)(k0 / BK) * tiles_n + col0 / BN) * (BK * BN);
+    P[kk * BN + j] = kk < k - k0 && j < n - col0 ? B[(k0 + kk) * ldb + col0 + j] : 0;
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) gemm(int m, int n, int k,
@@ -63,20 +63,21 @@ extern "C" __global__ void __launch_bounds__(THREADS) gemm(int m, int n, int k,
     double beta, double *C, long long ldc)
 {
     const int thread = threadIdx.x;
+    const int tiles_m = (m - 1) / BM + 1;
     const int tiles_n = (n - 1) / BN + 1;
-    const int row0 = blockIdx.x / tiles_n * BM; // first row and column of the tile
-    const int col0 = blockIdx.x % tiles_n * BN;
+    const int row0 = blockIdx.x % tiles_m * BM; // first row and column of the tile
+    const int col0 = blockIdx.x / tiles_m * BN;
     const int rows = m - row0; // rows and columns of C from there on
     const int cols = n - col0;
 
-    const int i = thread / BN; // this thread's element of the tile
-    const int j = thread % BN;
+    const int i = thread % BM; // this thread's element of the tile
+    const int j = thread / BM;
     if (i >= rows || j >= cols)
         return;
 
     const int slices = k / BK + (k % BK != 0);
     PA += (long long)(row0 / BM) * slices * (BM * BK) + i * BK;
-    PB += (long long)(col0 / BN) * slices * (BK * BN) + j;
+    PB += (long long)(col0 / BN) * (BK * BN) + j;
     C += row0 * ldc + col0;
     double sum = 0;
     for (int slice = 0; slice < slices; slice++) {
@@ -84,7 +85,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) gemm(int m, int n, int k,
         for (int kk = 0; kk < BK; kk++)
             sum += PA[kk] * PB[kk * BN];
         PA += BM * BK;
-        PB += BK * BN;
+        PB += (long long)tiles_n * (BK * BN);
     }
 
     double *const c = &C[i * ldc + j];

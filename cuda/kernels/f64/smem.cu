@@ -1,11 +1,10 @@
 // smem: slices of A and B in shared memory, a tile of C in the registers of each thread.
 //
-// What changes against packed-conflictfree: nothing is packed beforehand, and
-// a thread has more than one element of C. The block walks
-// along k in slices of BK; its threads copy a BM×BK slice of A and a BK×BN
-// slice of B to shared memory together, once for all of them. Each thread
-// then computes TM×TN elements of C in registers: TM + TN shared reads feed
-// TM·TN multiply-adds, where one element a thread needs two for one.
+// What changes against coalesced: a thread has more than one element of C, and
+// the block walks along k in slices of BK. Its threads copy a BM×BK slice of A
+// and a BK×BN slice of B to shared memory together, once for all of them. Each
+// thread then computes TM×TN elements of C in registers: TM + TN shared reads
+// feed TM·TN multiply-adds, where one element a thread needs two for one.
 //
 // Tile:    BM×BN elements of C a block, TM×TN a thread.
 // Launch:  ceil(m/BM)·ceil(n/BN) blocks of THREADS = (BM/TM)·(BN/TN) threads.

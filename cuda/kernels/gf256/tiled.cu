@@ -1,10 +1,8 @@
 // tiled: tiles of any shape, chosen at the launch of the kernel.
 //
-// Against square-tiled: the rows and columns of a tile of C and the depth of a slice are arguments.
-// So one kernel fits a few rows of C and B with very many columns, without multiplying zeros. Both
-// slices are in one allocation of shared memory, A's before B's; the launch gives its size. Tiles
-// are numbered column by column: blocks that read the same columns of B run at the same time, and
-// all but the first find them in the L2 cache.
+// Against macros: the rows and columns of a tile of C and the depth of a slice are arguments. So one
+// program serves every shape, and the loops have bounds that the compiler does not know. Both slices
+// are in one allocation of shared memory, A's before B's; the launch gives its size.
 //
 // Tile: a block of rows*cols threads computes rows x cols elements of C, one each.
 // Launch: ceil(m/rows) * ceil(n/cols) blocks; dynamic shared memory of depth*(rows + cols)

@@ -1,10 +1,8 @@
-// tf32-multistage: a ring of slices, which are copied in the background.
+// tf32-multistage: longer slices and larger warp tiles, and neighbouring tiles run together.
 //
-// Against tf32-wmma: cp.async copies slices to shared memory without registers, in units of VA and VB
-// elements, and STAGES - 1 slices are on their way while one is multiplied. One barrier a slice is
-// left: it says that the next slice is complete and that the slice before is free. Copies cannot
-// round, so the operands are rounded to TF32 in the registers of fragments. Blocks that run at the same
-// time compute neighbouring tiles, as in blockorder.
+// Against tf32-wmma: a slice has 32 k indices, so a quarter of the barriers is left, and a warp has
+// 64 x 64 elements of C: it reads a third less from shared memory. Blocks that run at the same time
+// compute neighbouring tiles, as in blockorder.
 //
 // Tile: BM x BN a block, WM x WN a warp; a block has THREADS = 32*(BM/WM)*(BN/WN) threads.
 // Launch: ceil(m/BM) * ceil(n/BN) blocks; dynamic shared memory of

@@ -1,15 +1,14 @@
-// tf32-wmma: warps multiply fragments by tensor cores, in TF32, through the wmma instructions.
+// tf32-wmma: slices of 8 k indices are copied in the background, in 2 or 3 stages.
 //
-// Against smem: a warp has a tile of WM x WN elements of C. It multiplies fragments of 16 x 8 and
-// 8 x 16 elements by instructions for matrices (compute capability 8.0), not single elements. The
-// operands are rounded to TF32 (8 bits of exponent, 10 of mantissa) on their way to shared memory;
-// products are exact and sums are in single precision, so the error is about 2^-11 an operand, some
-// three decimal digits where f32 has seven. The layout of a fragment over the lanes is not specified:
-// wmma loads and stores fragments, and C passes through shared memory to be scaled.
-// Rows are lengthened by 4 elements in A and by 8 in B, against bank conflicts.
+// Against tf32-smem: cp.async copies slices to shared memory without registers, in units of VA and VB
+// elements, and STAGES - 1 slices are on their way while one is multiplied. One barrier a slice is
+// left: it says that the next slice is complete and that the slice before is free. Copies cannot
+// round, so the operands are rounded to TF32 in the registers of fragments. A block has 8 warps, 4
+// down and 2 across, and each of them 2 x 4 fragments of C: a thread copies one unit of A and of B.
 //
 // Tile: BM x BN a block, WM x WN a warp; a block has THREADS = 32*(BM/WM)*(BN/WN) threads.
-// Launch: ceil(m/BM) * ceil(n/BN) blocks; 4*(BM*(BK + 4) + BK*(BN + 8)) bytes of shared memory.
+// Launch: ceil(m/BM) * ceil(n/BN) blocks; dynamic shared memory of
+// 4*STAGES*(BM*(BK + 4) + BK*(BN + 8)) bytes, and at least 4*THREADS/32*16*(WN + 4).
 // Global reads of A and B: m*n*k*(1/BM + 1/BN) elements.
 // Shared reads: BM*BN*BK*(1/WM + 1/WN) elements a block and slice,
 // m*n*k*(1/WM + 1/WN) in all.
@@ -21,13 +20,22 @@
 #define BN 128
 #endif
 #ifndef BK
-#define BK 32
+#define BK 8
 #endif
 #ifndef WM
-#define WM 64
+#define WM 32
 #endif
 #ifndef WN
 #define WN 64
+#endif
+#ifndef STAGES
+#define STAGES 2
+#endif
+#ifndef VA
+#define VA 4
+#endif
+#ifndef VB
+#define VB 4
 #endif
 
 #define THREADS (32 * (BM / WM) * (BN / WN))
@@ -38,18 +46,32 @@
 static_assert(BM % WM == 0 && BN % WN == 0, "a tile of C is a whole number of warp tiles");
 static_assert(WM % 16 == 0 && WN % 16 == 0 && BK % 8 == 0, "a warp tile is a whole number of fragments");
 static_assert(THREADS <= 1024, "a block has at most 1024 threads");
-static_assert(BM * BK % THREADS == 0 && BK * BN % THREADS == 0,
-    "each thread copies the same number of elements");
-static_assert(4 * (BM * LD_A + BK * LD_B) <= 48 * 1024, "static shared memory ends at 48 KiB");
-static_assert(THREADS / 32 * 16 * LD_C <= BM * LD_A + BK * LD_B,
-    "the results of the warps fit where the slices were");
+static_assert(BM * BK % (THREADS * VA) == 0 && BK * BN % (THREADS * VB) == 0,
+    "each thread copies the same number of units");
+static_assert(STAGES >= 2, "one slice is copied while another is multiplied");
+
+// copy_async starts the copy of V elements to shared memory, of which the first `inside` (or
+// more) lie inside; the others become 0.
+template <int V> static __device__ void copy_async(float *to, const float *from, int inside)
+{
+    const int bytes = inside >= V ? 4 * V : inside > 0 ? 4 * inside : 0;
+    asm volatile("{ .reg .u64 to; cvta.to.shared.u64 to, %0;\n"
+        "cp.async.ca.shared.global.L2::128B [to], [%1], %3, %2; }"
+        :: "l"(to), "l"(from), "r"(bytes), "n"(4 * V) : "memory");
+}
+
+// commit closes the group of copies that this thread started since the last commit.
+static __device__ void commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+
+// wait returns when all groups of this thread but the STAGES - 2 youngest are complete.
+static __device__ void wait() { asm volatile("cp.async.wait_group %0;" :: "n"(STAGES - 2) : "memory"); }
 
 // round_tf32 rounds to the nearest TF32 number, ties away from zero. The tensor cores would truncate.
-static __device__ float round_tf32(float x)
+template <int N> static __device__ void round_tf32(unsigned (&x)[N])
 {
-    unsigned y;
-    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(y) : "f"(x));
-    return __uint_as_float(y);
+    #pragma unroll
+    for (int i = 0; i < N; i++)
+        asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(x[i]) : "f"(__uint_as_float(x[i])));
 }
 
 // load_a has the warp read a fragment of A, 16 x 8 elements with rows LD_A elements apart.
@@ -89,8 +111,9 @@ extern "C" __global__ void __launch_bounds__(THREADS) gemm(int m, int n, int k,
     float alpha, const float *A, long long lda, const float *B, long long ldb,
     float beta, float *C, long long ldc)
 {
-    alignas(32) __shared__ float shared[BM * LD_A + BK * LD_B];
-    float *As = shared, *Bs = shared + BM * LD_A;
+    // STAGES times a slice of A and one of B.
+    extern __shared__ __align__(128) float shared[];
+    constexpr int SLICE_A = BM * LD_A, SLICE = SLICE_A + BK * LD_B;
 
     // The tile of this block: tiles are counted row of tiles after row of tiles.
     const int tiles_n = (n + BN - 1) / BN;
@@ -102,44 +125,59 @@ extern "C" __global__ void __launch_bounds__(THREADS) gemm(int m, int n, int k,
     const int row = warp / (BN / WN) * WM;
     const int col = warp % (BN / WN) * WN;
 
+    // fetch starts the copies of the slice that begins at k index p0, and closes their group. Beyond
+    // the edges of A and B it is 0; beyond k the group is empty, and complete at once.
+    auto fetch = [&](int p0) {
+        float *As = &shared[p0 / BK % STAGES * SLICE], *Bs = As + SLICE_A;
+        #pragma unroll 4
+        for (int u = 0; p0 < k && u < BM * BK / VA / THREADS; u++) {
+            const int e = (threadIdx.x + u * THREADS) * VA;
+            const int i = row0 + e / BK, p = p0 + e % BK;
+            copy_async<VA>(&As[e / BK * LD_A + e % BK], &A[i * lda + p], i < m ? k - p : 0);
+        }
+        #pragma unroll 4
+        for (int u = 0; p0 < k && u < BK * BN / VB / THREADS; u++) {
+            const int e = (threadIdx.x + u * THREADS) * VB;
+            const int p = p0 + e / BN, j = col0 + e % BN;
+            copy_async<VB>(&Bs[e / BN * LD_B + e % BN], &B[p * ldb + j], p < k ? n - j : 0);
+        }
+        commit();
+    };
+
     float sum[WM / 16][WN / 16][8] = {};
 
+    for (int s = 0; s < STAGES - 1; s++)
+        fetch(s * BK);
     for (int p0 = 0; p0 < k; p0 += BK) {
-        // All threads together copy the slice; beyond the edges of A and B it is 0.
-        #pragma unroll 2
-        for (int u = 0; u < BM * BK / THREADS; u++) {
-            const int e = threadIdx.x + u * THREADS;
-            const int i = row0 + e / BK, p = p0 + e % BK;
-            As[e / BK * LD_A + e % BK] = i < m && p < k ? round_tf32(A[i * lda + p]) : 0;
-        }
-        #pragma unroll 2
-        for (int u = 0; u < BK * BN / THREADS; u++) {
-            const int e = threadIdx.x + u * THREADS;
-            const int p = p0 + e / BN, j = col0 + e % BN;
-            Bs[e / BN * LD_B + e % BN] = p < k && j < n ? round_tf32(B[p * ldb + j]) : 0;
-        }
-        // Barrier: all copies are complete.
+        // Barrier: the copies of this slice are complete, and all products of the slice before, whose
+        // place gets another.
+        wait();
         __syncthreads();
+        fetch(p0 + (STAGES - 1) * BK);
 
+        const float *As = &shared[p0 / BK % STAGES * SLICE], *Bs = As + SLICE_A;
         #pragma unroll
         for (int p = 0; p < BK; p += 8) {
             unsigned a[WM / 16][4], b[WN / 16][4];
             #pragma unroll
-            for (int x = 0; x < WM / 16; x++)
+            for (int x = 0; x < WM / 16; x++) {
                 load_a(a[x], &As[(row + 16 * x) * LD_A + p]);
+                round_tf32(a[x]);
+            }
             #pragma unroll
-            for (int y = 0; y < WN / 16; y++)
+            for (int y = 0; y < WN / 16; y++) {
                 load_b(b[y], &Bs[p * LD_B + col + 16 * y]);
+                round_tf32(b[y]);
+            }
             #pragma unroll
             for (int x = 0; x < WM / 16; x++)
                 #pragma unroll
                 for (int y = 0; y < WN / 16; y++)
                     multiply(sum[x][y], a[x], b[y]);
         }
-
-        // Barrier: all products of the slice are complete, so the next one may replace it.
-        __syncthreads();
     }
+    // Barrier: all products are complete.
+    __syncthreads();
 
     // C: a warp writes 16 rows of its tile to its own place in the memory of the slices, and reads
     // them back along a row. beta == 0 must not read C: it may hold NaN.

@@ -21,7 +21,7 @@ const Far = 1.25
 // Around is the factor by which a ratio may lie beyond either end of a range that is claimed in numbers.
 const Around = 1.5
 
-// Enough is how many cases have to be decided before a claim has a verdict.
+// Enough is how many cases have to be decided before a claim has a verdict, unless only the largest size counts.
 const Enough = 3
 
 // Range is a claimed range of ratios. Above 1 the claim is right about which of the two is faster.
@@ -39,7 +39,7 @@ var (
 var words = map[string]Range{"same": Same, "faster": Faster, "slightly": Slightly, "much": Much, "hardly": Hardly}
 
 // Times is the claim that one is from least to most times as fast as the other.
-func Times(least, most float64) Range { return Range{least / Around, most * Around} }
+func Times(least, most float64) Range { return Range{max(least/Around, Faster.Least), most * Around} }
 
 // Outcome is what a case says of a claim.
 type Outcome int
@@ -87,13 +87,13 @@ const (
 )
 
 // verdict returns what cases say together, by their number, the number of those that are decided, and of those
-// for the claim and for the opposite. That all agree is said only if at least half are decided.
-func verdict(all, decided, holds, opposite int) Verdict {
+// for the claim and for the opposite; enough have to be decided. That all agree is said only if at least half are.
+func verdict(all, decided, holds, opposite, enough int) Verdict {
 	most := 2*decided >= all
 	switch {
 	case all == 0:
 		return Unmeasured
-	case decided < Enough, holds == decided && !most:
+	case decided < enough, holds == decided && !most:
 		return Undecided
 	case holds == decided:
 		return Supported

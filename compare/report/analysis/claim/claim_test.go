@@ -25,6 +25,7 @@ func TestOutcomes(t *testing.T) {
 		{"not the same", Same, 1.06, 1.1, More},
 		{"2 to 3 times", Times(2, 3), 2.4, 2.6, Holds},
 		{"77 times", Times(2, 3), 70, 80, More},
+		{"slower, where 1.2 times is claimed", Times(1.2, 1.2), 0.85, 0.9, Opposite},
 		{"an end of 2 to 3 times", Times(2, 3), 4.2, 4.8, Open},
 		{"less than 2 times", Times(2, 3), 1.1, 1.3, Less},
 		{"no interval", Faster, math.NaN(), math.NaN(), TooFew},
@@ -48,7 +49,7 @@ func TestVerdicts(t *testing.T) {
 		{3, 3, 0, 3, Reversed}, {2, 2, 0, 2, Undecided}, {7, 3, 0, 3, Refuted},
 		{3, 3, 2, 1, Mixed}, {3, 3, 1, 2, Mixed}, {3, 3, 0, 0, Refuted}, {3, 3, 0, 1, Refuted}, {3, 0, 0, 0, Undecided},
 	} {
-		if got := verdict(test.all, test.decided, test.holds, test.opposite); got != test.want {
+		if got := verdict(test.all, test.decided, test.holds, test.opposite, Enough); got != test.want {
 			t.Errorf("%+v: %v", test, got)
 		}
 	}

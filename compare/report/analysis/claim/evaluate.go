@@ -34,12 +34,9 @@ type Claim struct {
 	// else Times has its ends.
 	Range string
 	Times []float64
-	// At says which numbers of workers count: the least or the most of each series, or fastest, the most of the fastest
-	// series of a problem. Empty: all.
+	// At says which cases count: largest, the cases at the largest size; or by the number of workers the least or the most
+	// of each series, or fastest, the most of the fastest series of a problem. Empty: all.
 	At string
-	// Drift says that no experiment interleaves the two. Then rows that were not interleaved count, with an interval that
-	// is wider by analysis.Drift on either side.
-	Drift bool
 	// Command makes the rows that are missing. {variants} stands for the variants of the settings, {textbook} for the
 	// textbook loops.
 	Command string
@@ -49,17 +46,19 @@ type Claim struct {
 type Rows struct {
 	Family      string
 	Experiments []record.Experiment // none: all
-	Type        string              // on a GPU
-	Size        int                 // the least n: of square matrices on a GPU, elsewhere of products with n³ terms
+	Type        string              // on a GPU: only products without α and β count, of square matrices or else of Shapes
+	Shapes      []string            // those that the text has; none: all
+	Size        int                 // the least n, of products with n³ terms
 	From, To    int                 // workers of the faster row; To 0: no limit
 	Textbook    bool                // ranks compute by the textbook loops
 	Not         gemm.Params         // which they do not have
 }
 
-// Setting is what one side of a comparison has.
+// Setting is what one side of a comparison has. As is what a row must say that it ran with: older records have other
+// algorithms with the same name.
 type Setting struct {
-	Part   gemm.Part
-	Params gemm.Params
+	Variant    string
+	Params, As gemm.Params
 }
 
 //go:embed claims.yaml
@@ -100,7 +99,14 @@ func (e Evaluation) Decided() int { return len(e.Cases) - e.Count(TooFew) - e.Co
 
 // Verdict returns what the cases say together.
 func (e Evaluation) Verdict() Verdict {
-	return verdict(len(e.Cases), e.Decided(), e.Count(Holds), e.Count(Opposite))
+	enough, opposite := Enough, e.Count(Opposite)
+	if e.At == "largest" {
+		enough = 1
+	}
+	if e.Range == "same" { // of which nothing is the opposite
+		opposite = 0
+	}
+	return verdict(len(e.Cases), e.Decided(), e.Count(Holds), opposite, enough)
 }
 
 func byRatio(x, y Case) int { return cmp.Compare(x.Ratio, y.Ratio) }
@@ -123,13 +129,16 @@ func (c *Claim) Ran(v *analysis.View) bool {
 func Commands(v *analysis.View, program string, claims ...*Claim) []string {
 	var out []string
 	for _, same := range analysis.GroupBy(claims, func(c *Claim) string { return c.Command }) {
-		var parts []gemm.Part
+		var variants []string
 		for _, c := range same {
-			parts = append(parts, c.Slow.Part, c.Fast.Part, c.Of.Part)
+			for _, s := range []Setting{c.Slow, c.Fast, c.Of} {
+				if s.Variant != "" && !slices.Contains(variants, s.Variant) {
+					variants = append(variants, s.Variant)
+				}
+			}
 		}
-		parts = slices.DeleteFunc(parts, func(p gemm.Part) bool { return p == "" })
 		out = append(out, program+" "+strings.NewReplacer("{textbook}", v.First(analysis.Serial),
-			"{variants}", strings.Join(analysis.Distinct(parts, v.WithPart), ",")).Replace(same[0].Command))
+			"{variants}", strings.Join(variants, ",")).Replace(same[0].Command))
 	}
 	return out
 }
@@ -141,9 +150,9 @@ func (c *Claim) Evaluate(v *analysis.View) Evaluation {
 		e.Needs = c.Rows.From
 	}
 	if rows := c.rows(v); c.Vary != "" {
-		e.Cases = c.groups(v, rows)
+		e.Cases = c.groups(rows)
 	} else {
-		e.Cases = c.pairs(v, rows)
+		e.Cases = c.pairs(rows)
 	}
 	return e
 }
@@ -163,11 +172,6 @@ func workers(r record.Record) int { return analysis.AxisOf(r.Variant).Count(r) }
 
 func (c *Claim) rows(v *analysis.View) []record.Record {
 	w := c.Rows
-	if w.Family == analysis.OnGPU {
-		return slices.DeleteFunc(v.Rungs(w.Type), func(r record.Record) bool {
-			return !analysis.ProblemOf(r).Cube() || r.N < w.Size
-		})
-	}
 	return v.Pick(func(r record.Record) bool {
 		leaf := v.Variant(r.Variant).Leaf
 		if w.Textbook {
@@ -175,19 +179,21 @@ func (c *Claim) rows(v *analysis.View) []record.Record {
 		}
 		return analysis.Family(r.Variant) == w.Family && r.Speed() && r.Median > 0 && !v.Oversubscribes(r) &&
 			(len(w.Experiments) == 0 || slices.Contains(w.Experiments, r.Experiment)) &&
+			(w.Type == "" || r.Type == w.Type && analysis.ProblemOf(r).Plain() && (r.IsCube() || len(w.Shapes) > 0)) &&
+			(len(w.Shapes) == 0 || slices.Contains(w.Shapes, r.Shape.String())) &&
 			r.Terms() >= gemm.Cube(w.Size).Terms() && (leaf == "" || analysis.Local(r) == leaf) &&
-			(w.Not == nil || !has(r, w.Not))
+			(w.Not == nil || !has(r.Params, w.Not))
 	})
 }
 
-func (s Setting) applies(v *analysis.View, r record.Record) bool {
-	return r.Variant == v.WithPart(s.Part) && has(r, s.Params)
+func (s Setting) applies(r record.Record) bool {
+	return r.Variant == s.Variant && has(r.Params, s.Params) && has(r.Resolved, s.As)
 }
 
 // has reports whether a row has parameters. One that it lacks is off.
-func has(r record.Record, params gemm.Params) bool {
+func has(row, params gemm.Params) bool {
 	for name, value := range params {
-		if got, ok := r.Params[name]; got != value && (ok || value != 0) {
+		if got, ok := row[name]; got != value && (ok || value != 0) {
 			return false
 		}
 	}
@@ -195,7 +201,7 @@ func has(r record.Record, params gemm.Params) bool {
 }
 
 // pairs returns the rows of the two settings that are alike in everything else.
-func (c *Claim) pairs(v *analysis.View, rows []record.Record) []Case {
+func (c *Claim) pairs(rows []record.Record) []Case {
 	but := slices.AppendSeq(slices.Collect(maps.Keys(c.Slow.Params)), maps.Keys(c.Fast.Params))
 	problem := analysis.ProblemOf
 	if slices.Contains(but, analysis.OverThreads.Param) {
@@ -203,22 +209,17 @@ func (c *Claim) pairs(v *analysis.View, rows []record.Record) []Case {
 	}
 	var out []Case
 	for _, slow := range rows {
-		if !c.Slow.applies(v, slow) {
+		if !c.Slow.applies(slow) {
 			continue
 		}
 		for _, fast := range rows {
 			n := workers(fast)
-			if !c.Fast.applies(v, fast) || n < c.Rows.From || c.Rows.To > 0 && n > c.Rows.To ||
-				slow.Experiment != fast.Experiment || problem(slow) != problem(fast) || !analysis.Agree(slow, fast, but...) {
+			if !c.Fast.applies(fast) || n < c.Rows.From || c.Rows.To > 0 && n > c.Rows.To ||
+				slow.Experiment != fast.Experiment || problem(slow) != problem(fast) || !analysis.Agree(slow, fast, but...) ||
+				!analysis.Interleaved(slow, fast) {
 				continue
 			}
 			x := Case{Slow: slow, Fast: fast, Comparison: analysis.Contrast(slow, fast)}
-			if !analysis.Interleaved(slow, fast) {
-				if !c.Drift {
-					continue
-				}
-				x.Lo, x.Hi = x.Lo/analysis.Drift, x.Hi*analysis.Drift
-			}
 			x.Outcome = c.outcome(fast, x.Comparison)
 			out = append(out, x)
 		}
@@ -233,6 +234,11 @@ func (c *Claim) chosen(all []Case) []Case {
 	}
 	fewer := func(x, y Case) int { return cmp.Compare(workers(x.Fast), workers(y.Fast)) }
 	switch c.At {
+	case "largest": // with an interval
+		if some := analysis.Pick(all, func(x Case) bool { return x.Outcome != TooFew }); len(some) > 0 {
+			all = some
+		}
+		return best(all, func(Case) string { return "" }, func(x, y Case) int { return y.Fast.Shape.Compare(x.Fast.Shape) })
 	case "least":
 		return best(all, series, fewer)
 	case "most":
@@ -254,9 +260,9 @@ func best(all []Case, key func(Case) string, order func(x, y Case) int) []Case {
 
 // groups returns a case for each group of rows that differ in the varied parameter alone: the two of them that differ
 // most. They are the same only if all pairs are.
-func (c *Claim) groups(v *analysis.View, rows []record.Record) []Case {
+func (c *Claim) groups(rows []record.Record) []Case {
 	rows = slices.DeleteFunc(rows, func(r record.Record) bool {
-		return !c.Of.applies(v, r) || analysis.Starves(r) || len(c.Values) > 0 && !slices.Contains(c.Values, r.Params[c.Vary])
+		return !c.Of.applies(r) || analysis.Starves(r) || len(c.Values) > 0 && !slices.Contains(c.Values, r.Params[c.Vary])
 	})
 	var out []Case
 	for _, g := range analysis.ComparedVariations(rows, c.Vary) {

@@ -1,8 +1,11 @@
 package coursework
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"gemm"
 	"gemm/compare/record"
@@ -20,28 +23,62 @@ func (c Count) String() string {
 	return strconv.Itoa(int(c))
 }
 
+// Settings are the kernels of a type on a GPU, each by its fastest setting, and the settings of kernels with several.
+type Settings struct {
+	Rows    []Setting
+	Several []Launch
+}
+
+// Launch is a setting: the threads of a block, and the slice of k that a kernel reads at once.
+type Launch struct{ Threads, Slice Count }
+
+// String returns the threads and the slice, such as 256/8.
+func (l Launch) String() string {
+	return strings.TrimSuffix(fmt.Sprintf("%v/%v", l.Threads, l.Slice), "/")
+}
+
 // Setting is a row of the table of settings of a GPU: of a kernel alone, without copies.
 type Setting struct {
 	record.Record
-	Threads, Slice, Elements Count // of a block, of k, and of C for each thread
-	Access                   string
-	Over                     float64 // speed-up over the first row
+	Launch   Launch
+	Elements Count // of C, that a thread computes
+	Access   string
+	Over     float64 // speed-up over the first row
+	all      map[Launch]record.Record
 }
 
-// Settings returns the settings of a type on a GPU that compute in its arithmetic, none if none was timed.
-func Settings(v *analysis.View, typ string) []Setting {
-	var out []Setting
+// With returns the record of a setting.
+func (s Setting) With(l Launch) record.Record { return s.all[l] }
+
+// SettingsOf returns the settings of a type on a GPU that compute in its arithmetic, and whether there are any.
+func SettingsOf(v *analysis.View, typ string) (Settings, bool) {
+	var t Settings
 	all := analysis.Pick(v.Entries(typ), func(e analysis.Entry) bool { return analysis.Exact(e.Record) })
-	for _, e := range all {
-		s := Setting{Record: e.Record, Slice: Count(e.Slice), Elements: Count(Elements(e.Record)), Access: Access(e.Record),
-			Over: analysis.Known(all[0].Record, all[0].Median) / analysis.Known(e.Record, e.Median)}
-		s.Phases = nil
-		if s.GPU != nil {
-			s.Threads = Count(s.GPU.Threads)
+	for _, own := range analysis.GroupBy(all, func(e analysis.Entry) string { return e.Variant }) {
+		s := Setting{Record: own[0].Record, all: map[Launch]record.Record{}}
+		for _, e := range own {
+			l := Launch{Slice: Count(e.Slice)}
+			if e.GPU != nil {
+				l.Threads = Count(e.GPU.Threads)
+			}
+			r := e.Record
+			r.Phases = nil
+			if s.all[l] = r; len(s.all) == 1 || r.Speed() && !(s.Median <= r.Median) {
+				s.Record, s.Launch = r, l
+			}
+			if len(own) > 1 && !slices.Contains(t.Several, l) {
+				t.Several = append(t.Several, l)
+			}
 		}
-		out = append(out, s)
+		s.Elements, s.Access = Count(Elements(s.Record)), Access(s.Record)
+		first := append(t.Rows, s)[0]
+		s.Over = analysis.Known(first.Record, first.Median) / analysis.Known(s.Record, s.Median)
+		t.Rows = append(t.Rows, s)
 	}
-	return out
+	slices.SortFunc(t.Several, func(x, y Launch) int {
+		return cmp.Or(cmp.Compare(x.Threads, y.Threads), cmp.Compare(x.Slice, y.Slice))
+	})
+	return t, len(t.Rows) > 0
 }
 
 // Access returns how the threads of a rung access memory: uncoalesced, coalesced, shared (slices of A and B in shared

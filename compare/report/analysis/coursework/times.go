@@ -66,13 +66,16 @@ func (t Times) Faults() []analysis.Fault {
 	return analysis.FaultsOf(rows)
 }
 
-// ByRanks returns the times of strong scaling on ranks, by variant: of the variants that the report of 2024
-// compares. What this experiment lacks is from the ladder.
+// ByRanks returns the times on ranks, by variant: of the variants that the report of 2024 compares, with its local
+// kernel if they were timed with it. What strong scaling lacks is from the ladder.
 func ByRanks(v *analysis.View, typ string) (Times, bool) {
 	rows := func(experiment record.Experiment) []record.Record {
 		return v.Pick(func(r record.Record) bool {
 			return r.Type == typ && r.Experiment == experiment && slices.Contains(v.Ways(), r.Variant)
 		})
+	}
+	if t, ok := timesOf(v, analysis.OverRanks, rows(record.Distributions)); ok {
+		return t, true
 	}
 	t, ok := timesOf(v, analysis.OverRanks, rows(record.StrongScaling))
 	for _, r := range rows(record.MainLadder) {
@@ -84,12 +87,24 @@ func ByRanks(v *analysis.View, typ string) (Times, bool) {
 	return t, ok
 }
 
-// ByThreads returns the times of strong scaling on threads by schedule, of the loop whose outermost index is divided.
+// ByThreads returns the times of strong scaling on threads by schedule: of the kernel of the report of 2024, or else of
+// the loop whose outermost index is divided.
 func ByThreads(v *analysis.View, typ string) (Times, bool) {
+	if t, ok := scheduled(v, typ, v.WithPart(gemm.ReportKernel)); ok {
+		return t, true
+	}
+	return scheduled(v, typ, v.WithPart(gemm.ReportOuter))
+}
+
+// ByOpenMP is ByThreads for the program of the report of 2024 with OpenMP.
+func ByOpenMP(v *analysis.View, typ string) (Times, bool) {
+	return scheduled(v, typ, v.Counterpart(v.WithPart(gemm.ReportKernel)))
+}
+
+func scheduled(v *analysis.View, typ, variant string) (Times, bool) {
 	return timesOf(v, analysis.OverThreads, v.Pick(func(r record.Record) bool {
 		_, scheduled := r.Params["schedule"]
-		return r.Type == typ && r.Experiment == record.StrongScaling && scheduled &&
-			r.Variant == v.WithPart(gemm.ReportOuter)
+		return r.Type == typ && r.Experiment == record.StrongScaling && scheduled && r.Variant == variant
 	}))
 }
 
@@ -120,7 +135,7 @@ func timesOf(v *analysis.View, a analysis.Axis, rows []record.Record) (Times, bo
 // schedule returns the place of the schedule of a row among the schedules of OpenMP.
 func schedule(l TimesRow) int {
 	name, _, _ := strings.Cut(l.Set, " ")
-	return slices.Index([]string{"default", "static", "dynamic", "guided", "auto"}, name)
+	return slices.Index([]string{"default", "static", "dynamic", "guided", "auto", "none"}, name)
 }
 
 // manySizes is the number of sizes from which there is a table of averages.

@@ -130,7 +130,7 @@ func VersionsOf(v *analysis.View, typ string) (Versions, bool) {
 // the experiment strong only, and programs in C with their options are in the experiment compiler.
 var ofVersions = []record.Experiment{record.MainLadder, record.StrongScaling, record.CompilerOptions}
 
-// addSerial adds the rows of a variant on one thread: of a program in C one for each set of options, else the row of
+// addSerial adds the rows of a variant on one thread: of a program in C two, else the row of
 // the ladder. at has the rows of the size of the table, rows has all sizes: the loops in Python are timed at their own
 // size.
 func (t *Versions) addSerial(at, rows []record.Record, v record.Variant) {
@@ -154,13 +154,18 @@ func (t *Versions) addSerial(at, rows []record.Record, v record.Variant) {
 	}
 }
 
-// addPrograms adds the rows of a program in C, one for each set of options.
+// addPrograms adds the rows of a program in C with the first and with the last of its sets of options: the chapter on
+// loops in C has all.
 func (t *Versions) addPrograms(own []record.Record) {
 	slices.SortStableFunc(own, func(x, y record.Record) int {
 		return strings.Compare(analysis.OptionsOf(x), analysis.OptionsOf(y))
 	})
-	for _, same := range analysis.GroupBy(own, analysis.OptionsOf) {
+	sets := analysis.GroupBy(own, analysis.OptionsOf)
+	for i, same := range sets {
 		options := analysis.OptionsOf(same[0])
+		if i > 0 && i < len(sets)-1 {
+			continue
+		}
 		if !slices.Contains(t.Options, options) {
 			t.Options = append(t.Options, options)
 		}

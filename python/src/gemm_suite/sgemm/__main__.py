@@ -1,14 +1,20 @@
 """The command python -m gemm_suite.sgemm."""
 
 import argparse
+import hashlib
 import json
 import os
 import platform
+import re
+import statistics
 import sys
 import tempfile
+import time
+from pathlib import Path
 from typing import Any, NoReturn
 
 import gemm_suite
+from gemm_suite import _library
 from gemm_suite._device import missing
 from gemm_suite.sgemm.measure import Operands, Result, Shape, measure
 from gemm_suite.sgemm.rows import ON_GPU, ON_PROCESSORS
@@ -52,7 +58,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--shapes", type=shapes, default=SHAPES, metavar="MxNxK,...", help=eight)
     devices = ["auto", "cuda", "cpu"]
     parser.add_argument("--device", choices=devices, default="auto", help="default: auto, cuda if there is a GPU")
-    parser.add_argument("--json", metavar="FILE", help="also write the rows to this file")
+    parser.add_argument("--json", metavar="FILE", help="also write the rows to this file, as gemm compare does")
     return parser.parse_args(arguments)
 
 
@@ -79,7 +85,7 @@ def line(r: Result) -> str:
     if r.status == "unavailable":
         return f"{left} {r.reason}"
     values = ", ".join(f"{v:13.8f}" for v in r.first)
-    took = "" if r.milliseconds is None else f"{r.milliseconds:12.6f} ms"
+    took = f"{1e3 * statistics.median(r.seconds):12.6f} ms" if r.seconds else ""
     return f"{left} [{values}] {took}  {r.status}{': ' if r.reason else ''}{r.reason}"
 
 
@@ -92,7 +98,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json and not os.access(folder_of(options.json), os.W_OK):
         raise OSError(f"--json {options.json}: the folder is missing or read-only")
     print(host(on_gpu), flush=True)
-    document: list[dict[str, Any]] = []
+    document = empty(on_gpu)
     wrong = 0
     for m, n, k in options.shapes:
         print(f"\nM={m}, N={n}, K={k}", flush=True)
@@ -102,12 +108,48 @@ def run(options: argparse.Namespace) -> int:
             results.append(measure(row, x))
             print(line(results[-1]), flush=True)
         wrong += sum(r.status == "wrong" for r in results)
-        document.append({"m": m, "n": n, "k": k, "rows": [r._asdict() for r in results]})
+        document["measurements"] += [measurement(document, x.shape, r) for r in results]
         if options.json:
-            write(options.json, {"host": host(on_gpu), "shapes": document})
+            write(options.json, document)
     if wrong:
         fail(1, f"wrong rows: {wrong}")
     return 0
+
+
+def empty(on_gpu: bool) -> dict[str, Any]:
+    """A document of records, as docs/records.md describes it, without measurements."""
+    try:
+        cpu = re.findall(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
+    except OSError:
+        cpu = []
+    about: dict[str, Any] = {"cpu": cpu[0] if cpu else platform.machine(), "cores": os.cpu_count()}
+    about["os"] = f"{platform.system()} {platform.release()}"
+    libraries = {"gemm-suite": gemm_suite.__version__}
+    if on_gpu:
+        import torch
+
+        about |= {"gpus": [torch.cuda.get_device_name()], "cuda": torch.version.cuda}
+        libraries["torch"] = torch.__version__
+    about["id"] = hashlib.sha256(json.dumps(about).encode()).hexdigest()[:8]
+    revision = re.search(r"-([0-9a-f]{12})\b", _library.library().gemm_version().decode())
+    started = {
+        "id": "sgemm",
+        "host": about["id"],
+        "command": " ".join(["python -m gemm_suite.sgemm", *sys.argv[1:]]),
+        "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "git": revision[1] if revision else "unknown",
+        "libraries": libraries,
+    }
+    return {"schema": 2, "hosts": [about], "runs": [started], "records": [], "measurements": []}
+
+
+def measurement(document: dict[str, Any], shape: Shape, r: Result) -> dict[str, Any]:
+    """A row as a measurement of the document."""
+    m, n, k = shape
+    params = {"label": r.label, "by": r.by, "m": m, "n": n, "k": k, **r.params}
+    reason = {"reason": f"{r.status}: {r.reason}"} if r.reason else {}
+    of = {"host": document["hosts"][0]["id"], "run": document["runs"][0]["id"], "name": "sgemm"}
+    return {**of, "params": params, "unit": "s", "samples": r.seconds, **reason}
 
 
 def folder_of(path: str) -> str:

@@ -2,7 +2,6 @@
 
 import math
 import os
-import statistics
 import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -28,7 +27,7 @@ class Result(NamedTuple):
     status: str  # ok, wrong or unavailable
     reason: str = ""  # if it is not ok
     first: tuple[float, ...] = ()  # values of the result
-    milliseconds: float | None = None  # of a product
+    seconds: tuple[float, ...] = ()  # of a product, in each sample
     error: float | None = None  # the largest, as a multiple of the bound
 
 
@@ -123,7 +122,7 @@ def measure(row: Row, x: Operands) -> Result:
     if not error <= 1:
         return done._replace(status="wrong", reason=f"the error is {error:.3g} times the bound")
     call = _Call(multiply, x)
-    return done._replace(status="ok", milliseconds=1e3 * (_on_gpu(call) if x.on_gpu else _on_processors(call)))
+    return done._replace(status="ok", seconds=tuple(_on_gpu(call) if x.on_gpu else _on_processors(call)))
 
 
 class _Call:
@@ -136,8 +135,8 @@ class _Call:
         self.multiply(*self.arguments)
 
 
-def _on_gpu(f: Callable[[], None]) -> float:
-    """The median time of a call in seconds, by events, from samples of several calls."""
+def _on_gpu(f: Callable[[], None]) -> list[float]:
+    """Times of a call in seconds, by events, from samples of several calls."""
     import torch
 
     def sample(calls: int) -> float:
@@ -151,14 +150,14 @@ def _on_gpu(f: Callable[[], None]) -> float:
 
     sample(2)
     calls = max(1, math.ceil(_LEAST / sample(2)))
-    return statistics.median(sample(calls) for _ in range(_SAMPLES))
+    return [sample(calls) for _ in range(_SAMPLES)]
 
 
-def _on_processors(f: Callable[[], None]) -> float:
-    """The median time of a call in seconds."""
+def _on_processors(f: Callable[[], None]) -> list[float]:
+    """Times of a call in seconds."""
     took: list[float] = []
     while not took or (len(took) < _SAMPLES and sum(took) < _MOST):
         begin = time.perf_counter()
         f()
         took.append(time.perf_counter() - begin)
-    return statistics.median(took)
+    return took

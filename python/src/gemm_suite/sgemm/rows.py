@@ -19,9 +19,10 @@ class Row(NamedTuple):
 
 
 # Each step changes one thing about the kernel before it: slices of k in shared memory (sk), 8x8 elements a thread
-# (t8x8sk), no bank conflicts (bcf), double buffers (dbuf), slices of 16 (k16), asynchronous copies.
+# (t8x8sk), no bank conflicts (bcf), double buffers (dbuf), slices of 16 (k16), asynchronous copies. With TF32: tensor
+# cores by wmma, in 2 and 3 stages, with slices of 8 and of 32 (k32).
 ON_GPU = (
-    Row("f32", "f32", "cuda/naive"),
+    Row("f32", "f32", "cuda/coalesced"),
     Row("f32(sk)", "f32", "cuda/smem"),
     Row("f32x4(t8x8sk)", "f32", "cuda/vectorized"),
     Row("f32x4(t8x8bcf)", "f32", "cuda/conflictfree"),
@@ -30,8 +31,9 @@ ON_GPU = (
     Row("f32x4(t8x8k16async)", "f32", "cuda/async", {"bk": 16}),
     Row("f32(tuned)", "f32", "cuda/tuned"),
     Row("f32(cublas)", "f32", "cuBLAS"),
-    Row("tf32(wmma+stage2)", "tf32", "cuda/tf32-multistage", {"stages": 2}),
-    Row("tf32(wmma+stage3)", "tf32", "cuda/tf32-multistage", {"stages": 3}),
+    Row("tf32(wmma+stage2)", "tf32", "cuda/tf32-wmma", {"stages": 2}),
+    Row("tf32(wmma+stage3)", "tf32", "cuda/tf32-wmma", {"stages": 3}),
+    Row("tf32(wmma+k32)", "tf32", "cuda/tf32-multistage", {"stages": 3}),
     Row("tf32(wgmma)", "tf32", "cuda/tf32-wgmma"),
     Row("tf32(cublas+tf32)", "tf32", "cuBLAS"),
     Row("f32(torch)", "f32", "PyTorch"),
