@@ -89,7 +89,7 @@ step() {
 		serial --variants serial/naive,serial/unrolled --sizes 1024 --reps 3
 		compare quick --type f64 --np 16
 		;;
-	course) compare course ;;
+	course) compare course --families serial,parallel,reference,cuda ;;
 	ranks) compare mpi --sizes 1024,2048 --np 4,16 --variants "$spread" ;;
 	threads) compare parallel --sizes 512 ;;
 	esac
